@@ -1,0 +1,185 @@
+/*
+ * vec.h - kernels on float32 vectors as they lie in packets
+ *
+ * Vectors are little-endian binary32 at any address (a payload begins where
+ * the headers end).  Every kernel is there twice, in plain C, the reference,
+ * and for AVX2, chosen at run time; the two agree to the last bit.
+ */
+#ifndef INNET_VEC_H
+#define INNET_VEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#define VEC_AVX2 1
+#include <immintrin.h>
+#endif
+
+/* Does this processor have AVX2? */
+static inline bool
+vec_avx2(void)
+{
+#ifdef VEC_AVX2
+	return __builtin_cpu_supports("avx2");
+#else
+	return false;
+#endif
+}
+
+/* The i-th element of the vector at p, in host order, as its bits. */
+static inline uint32_t
+vec_bits(const uint8_t *p, size_t i)
+{
+	uint32_t u;
+
+	memcpy(&u, p + 4 * i, sizeof(u));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	u = __builtin_bswap32(u);
+#endif
+	return u;
+}
+
+static inline float
+vec_get(const uint8_t *p, size_t i)
+{
+	uint32_t u = vec_bits(p, i);
+	float f;
+
+	memcpy(&f, &u, sizeof(f));
+	return f;
+}
+
+static inline void
+vec_set(uint8_t *p, size_t i, float f)
+{
+	uint32_t u;
+
+	memcpy(&u, &f, sizeof(u));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	u = __builtin_bswap32(u);
+#endif
+	memcpy(p + 4 * i, &u, sizeof(u));
+}
+
+/* Elements from to n - 1 of vec_finite(), plain. */
+static inline bool
+vec_finite_from(const uint8_t *p, size_t from, size_t n)
+{
+	bool bad = false;
+
+	for (size_t i = from; i < n; i++)
+		bad |= (vec_bits(p, i) & 0x7f800000) == 0x7f800000;
+	return !bad;
+}
+
+static inline void
+vec_add_from(uint8_t *a, const uint8_t *b, size_t from, size_t n)
+{
+	for (size_t i = from; i < n; i++)
+		vec_set(a, i, vec_get(a, i) + vec_get(b, i));
+}
+
+static inline void
+vec_mean_from(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t from,
+    size_t n, double wa, double wb)
+{
+	for (size_t i = from; i < n; i++)
+		vec_set(out, i, (float)((double)vec_get(a, i) * wa +
+		    (double)vec_get(b, i) * wb));
+}
+
+#ifdef VEC_AVX2
+__attribute__((target("avx2"))) static inline bool
+vec_finite_avx2(const uint8_t *p, size_t n)
+{
+	const __m256i exp = _mm256_set1_epi32(0x7f800000);
+	__m256i bad = _mm256_setzero_si256();
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8) {
+		__m256i v = _mm256_loadu_si256((const void *)(p + 4 * i));
+
+		bad = _mm256_or_si256(bad, _mm256_cmpeq_epi32(
+		    _mm256_and_si256(v, exp), exp));
+	}
+	return _mm256_testz_si256(bad, bad) && vec_finite_from(p, i, n);
+}
+
+__attribute__((target("avx2"))) static inline void
+vec_add_avx2(uint8_t *a, const uint8_t *b, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8)
+		_mm256_storeu_ps((void *)(a + 4 * i), _mm256_add_ps(
+		    _mm256_loadu_ps((const void *)(a + 4 * i)),
+		    _mm256_loadu_ps((const void *)(b + 4 * i))));
+	vec_add_from(a, b, i, n);
+}
+
+__attribute__((target("avx2"))) static inline void
+vec_mean_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n,
+    double wa, double wb)
+{
+	const __m256d va = _mm256_set1_pd(wa), vb = _mm256_set1_pd(wb);
+	size_t i;
+
+	for (i = 0; i + 4 <= n; i += 4) {
+		__m256d x = _mm256_cvtps_pd(
+		    _mm_loadu_ps((const void *)(a + 4 * i)));
+		__m256d y = _mm256_cvtps_pd(
+		    _mm_loadu_ps((const void *)(b + 4 * i)));
+
+		_mm_storeu_ps((void *)(out + 4 * i), _mm256_cvtpd_ps(
+		    _mm256_add_pd(_mm256_mul_pd(x, va),
+		    _mm256_mul_pd(y, vb))));
+	}
+	vec_mean_from(out, a, b, i, n, wa, wb);
+}
+#endif
+
+/* Are all n elements finite? */
+static inline bool
+vec_finite(const uint8_t *p, size_t n)
+{
+#ifdef VEC_AVX2
+	if (vec_avx2())
+		return vec_finite_avx2(p, n);
+#endif
+	return vec_finite_from(p, 0, n);
+}
+
+/* a[i] += b[i], rounded to binary32. */
+static inline void
+vec_add(uint8_t *a, const uint8_t *b, size_t n)
+{
+#ifdef VEC_AVX2
+	if (vec_avx2()) {
+		vec_add_avx2(a, b, n);
+		return;
+	}
+#endif
+	vec_add_from(a, b, 0, n);
+}
+
+/*
+ * out[i] = a[i] wa + b[i] wb in binary64, rounded once to binary32, so that
+ * means of finite elements (wa + wb = 1) are finite.  out may be a or b.
+ */
+static inline void
+vec_mean(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n,
+    double wa, double wb)
+{
+#ifdef VEC_AVX2
+	if (vec_avx2()) {
+		vec_mean_avx2(out, a, b, n, wa, wb);
+		return;
+	}
+#endif
+	vec_mean_from(out, a, b, 0, n, wa, wb);
+}
+
+#endif
