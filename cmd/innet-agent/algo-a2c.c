@@ -1,0 +1,36 @@
+/*
+ * algo-a2c - advantage actor-critic (Mnih et al., 2016): one gradient a roll
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "cmd/innet-agent/learner.h"
+#include "cmd/innet-agent/policy.h"
+
+static enum ascent_result
+learn(struct learner *l)
+{
+	const struct roll *r = &l->roll;
+	const size_t n = r->kind->actions;
+	double logp[POLICY_ACTIONS_MAX];
+	const float *logit = net_actor(&l->net, l->w, r->obs, r->rows);
+	const float *value = net_critic(&l->net, l->w, r->obs, r->rows);
+
+	memcpy(l->obs, r->obs, r->rows * r->kind->obs * sizeof(*l->obs));
+	for (size_t i = 0; i < r->rows; i++) {
+		policy_log(logit + i * n, n, logp);
+		learner_row(l, i, r->rows, r->action[i], logp,
+		    r->advantage[i], r->ret[i] - value[i]);
+	}
+	return learner_rise(l, r->rows);
+}
+
+const struct algo algo_a2c = {
+	.name = "a2c",
+	.defaults = {
+		.envs = 8, .horizon = 16, .epochs = 1,
+		.gamma = 0.99, .lambda = 0.95, .norm = 0.5, .rate = 2e-3,
+	},
+	.learn = learn,
+};
