@@ -3,6 +3,9 @@
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 : >"$t/config.h"
 n=0
+lacks() {			# true if this processor is too old for $1
+	case $1 in *v3*) ! grep -qw avx2 /proc/cpuinfo ;; *) false ;; esac
+}
 for cc in gcc clang; do
 	command -v $cc >/dev/null || { echo "# no $cc here"; continue; }
 	for o in 0 1 2 3; do
@@ -16,7 +19,7 @@ for cc in gcc clang; do
 			if ! "$@" 2>"$t/err"; then
 				echo "# $(head -1 "$t/err")"
 				echo "ok $n - $what # SKIP cannot compile this"
-			elif case $more in *v3*) ! grep -q avx2 /proc/cpuinfo ;; *) false ;; esac; then
+			elif lacks "$more"; then
 				echo "ok $n - $what # SKIP no such processor"
 			elif "$t/cartpole" >"$t/out"; then
 				echo "ok $n - $what"

@@ -1,14 +1,15 @@
 /*
  * stream-echo - play innet-worker to one child: answer its gradients
  *
- *	stream-echo [-n N] [-a ADAM_RATE | -s] [-x FAULT] [-m N] COMMAND [ARG...]
+ *	stream-echo [-n N] [-m N] [-a RATE | -s] [-x FAULT] COMMAND [ARG...]
  *
  * Runs COMMAND with the gradient stream on its standard input and output,
- * keeps the weights it sends, adds every gradient to them and answers with
- * the new ones; ends the stream after N gradients and prints a line of what
+ * keeps the weights it sends, raises them by every gradient with Adam at RATE
+ * (default 0.002) and answers with the new ones; ends the stream after N gradients and prints a line of what
  * it saw.  -s answers with the gradient itself, as a sum of one.  -m answers
  * with so many results, all but the last flagged that more follow.  Faults:
- * silent (never answers), magic, short, length, nan, cut (half a message).
+ * silent (never answers), deaf (never reads what it answers), magic, length,
+ * nan, cut (half a message).
  */
 #include "config.h"
 
@@ -155,6 +156,18 @@ serve(struct echo *e)
 	}
 }
 
+/* Say "nothing newer" for as long as somebody listens. */
+static void
+babble(struct echo *e)
+{
+	const struct stream_head h = {
+		.kind = STREAM_RESULT, .flags = STREAM_MODEL
+	};
+
+	while (stream_write_all(e->out, &h, NULL) == 0)
+		;
+}
+
 /* Run the command between two pipes. */
 static pid_t
 spawn(struct echo *e, char *argv[])
@@ -201,7 +214,10 @@ main(int argc, char *argv[])
 	if (optind == argc)
 		errx(2, "no command");
 	pid = spawn(&e, argv + optind);
-	serve(&e);
+	if (e.fault != NULL && strcmp(e.fault, "deaf") == 0)
+		babble(&e);
+	else
+		serve(&e);
 	if (e.fault == NULL || strcmp(e.fault, "silent") != 0 ||
 	    e.gradients == e.limit)
 		close(e.out);

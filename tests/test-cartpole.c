@@ -1,4 +1,4 @@
-/* Replay Gymnasium's own steps: argv[1], or $srcdir/tests/data/gym-traces.csv */
+/* Replay Gymnasium's own steps, in argv[1] or tests/data/gym-traces.csv. */
 #include <stdlib.h>
 #include <string.h>
 

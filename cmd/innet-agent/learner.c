@@ -108,12 +108,14 @@ learner_row(struct learner *l, size_t i, size_t rows, unsigned action,
 	l->by_value[i] = (float)(miss / (double)rows);
 }
 
-/* Shorten the gradient to at most set.norm. */
+/* Shorten the gradient to at most set.norm, unless that is 0. */
 static void
 cut(struct learner *l)
 {
 	double sum = 0, by;
 
+	if (l->set.norm == 0)
+		return;
 	for (size_t i = 0; i < l->net.params; i++)
 		sum += (double)l->grad[i] * l->grad[i];
 	by = l->set.norm / sqrt(sum);

@@ -48,7 +48,7 @@ static const struct opt opts[] = {
 	{ O_GAMMA,    "gamma",     "X",    "discount per step" },
 	{ O_LAMBDA,   "lambda",    "X",    "decay of advantage estimates" },
 	{ O_ENTROPY,  "entropy",   "X",    "weight of the policy's entropy" },
-	{ O_NORM,     "norm",      "X",    "longest gradient sent" },
+	{ O_NORM,     "norm",      "X",    "longest gradient sent (0: any)" },
 	{ O_JSON,     "json",      NULL,   "one JSON object a line on stdout" },
 	{ 'q', "quiet",   NULL, "leave out the summary on standard error" },
 	{ 'v', "verbose", NULL, "say more on standard error" },
@@ -124,7 +124,7 @@ setting(int ch, struct settings *s)
 	case O_GAMMA: s->gamma = real("gamma", 0, 1); break;
 	case O_LAMBDA: s->lambda = real("lambda", 0, 1); break;
 	case O_ENTROPY: s->entropy = real("entropy", 0, 10); break;
-	case O_NORM: s->norm = real("norm", 1e-6, 1e9); break;
+	case O_NORM: s->norm = real("norm", 0, 1e9); break;
 	case O_RATE: s->rate = real("learning rate", 0, 10); break;
 	default: return false;
 	}
@@ -178,6 +178,7 @@ parse(int argc, char *argv[])
 		.timeout_ns = 60000000000, .set = { .gamma = -1, .lambda = -1,
 		    .entropy = -1, .clip = -1, .norm = -1, .rate = -1 },
 	};
+	const uint64_t all = UINT64_MAX;
 	int ch;
 
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
@@ -197,9 +198,9 @@ parse(int argc, char *argv[])
 			cf.rule = (enum optim_rule)opt_word("optimizer",
 			    optarg, optim_names);
 			break;
-		case O_EPISODES: cf.episodes = count("episodes", 1, -1); break;
-		case O_STEPS: cf.steps = count("steps", 1, -1); break;
-		case O_SEED: cf.seed = count("seed", 0, -1); break;
+		case O_EPISODES: cf.episodes = count("episodes", 1, all); break;
+		case O_STEPS: cf.steps = count("steps", 1, all); break;
+		case O_SEED: cf.seed = count("seed", 0, all); break;
 		case O_INTERVAL: cf.interval_ns = span("interval"); break;
 		case O_TIMEOUT: cf.timeout_ns = span("time-out"); break;
 		case O_EVAL: cf.eval = optarg; break;

@@ -13,7 +13,7 @@ struct settings {
 	double lambda;		/* of generalised advantage estimation */
 	double entropy;		/* weight of the policy's entropy */
 	double clip;		/* PPO: how far a ratio may leave 1 */
-	double norm;		/* longest gradient, in the L2 norm */
+	double norm;		/* longest gradient in the L2 norm, 0: any */
 	double rate;		/* learning rate */
 };
 
