@@ -274,6 +274,33 @@ aom_seek(struct aom_grid *g, const struct aom *const set[], size_t sets,
 	}
 }
 
+/* What a set's teeth span, and the time they take. */
+struct aom_extent {
+	uint64_t min_ns, max_ns;	/* max also of machines without teeth */
+	size_t teeth;
+	aom_u128 time_ns;
+};
+
+static inline struct aom_extent
+aom_extent(const struct aom *const set[], size_t sets)
+{
+	struct aom_extent e = { .min_ns = UINT64_MAX };
+
+	for (size_t k = 0; k < sets; k++) {
+		const struct aom *a = set[k];
+
+		e.teeth += a->teeth;
+		if (a->started && a->max_ns > e.max_ns)
+			e.max_ns = a->max_ns;
+		for (size_t i = 0; i < a->teeth; i++) {
+			e.time_ns += a->tooth[i].hi_ns - a->tooth[i].lo_ns;
+			if (a->tooth[i].lo_ns < e.min_ns)
+				e.min_ns = a->tooth[i].lo_ns;
+		}
+	}
+	return e;
+}
+
 /*
  * The ages in found[] at the n (up to 8) rising percents of the time of a
  * set.  0, or -1 without memory for the grid.
@@ -282,44 +309,70 @@ static inline int
 aom_percentiles(const struct aom *const set[], size_t sets,
     const unsigned percent[], size_t n, uint64_t found[])
 {
+	const struct aom_extent e = aom_extent(set, sets);
+	const struct aom_walk w = { .at_ns = e.min_ns };
 	struct aom_grid g = { 0 };
-	struct aom_walk w = { .at_ns = UINT64_MAX };
-	aom_u128 time = 0, sought[8];
-	uint64_t max = 0;
-	size_t teeth = 0;
-	unsigned grid_bits;
+	aom_u128 sought[8];
+	unsigned grid_bits = aom_bits(e.teeth);
 
 	assert(n <= 8);
-	for (size_t k = 0; k < sets; k++) {
-		const struct aom *a = set[k];
-
-		teeth += a->teeth;
-		if (a->started && a->max_ns > max)
-			max = a->max_ns;
-		for (size_t i = 0; i < a->teeth; i++) {
-			time += a->tooth[i].hi_ns - a->tooth[i].lo_ns;
-			if (a->tooth[i].lo_ns < w.at_ns)
-				w.at_ns = a->tooth[i].lo_ns;
-		}
-	}
 	for (size_t i = 0; i < n; i++) {
-		found[i] = max;
-		sought[i] = (time * percent[i] + 99) / 100;
+		found[i] = e.max_ns;
+		sought[i] = (e.time_ns * percent[i] + 99) / 100;
 		if (sought[i] == 0)
 			sought[i] = 1;
 	}
-	if (time == 0)
+	if (e.time_ns == 0)
 		return 0;
-	grid_bits = aom_bits(teeth);
 	if (grid_bits > AOM_GRID_BITS)
 		grid_bits = AOM_GRID_BITS;
 	g.cell = malloc(sizeof(*g.cell) << grid_bits);
 	if (g.cell == NULL)
 		return -1;
-	aom_seek(&g, set, sets, w, aom_bits(max - w.at_ns), grid_bits, sought,
-	    n, found);
+	aom_seek(&g, set, sets, w, aom_bits(e.max_ns - e.min_ns), grid_bits,
+	    sought, n, found);
 	free(g.cell);
 	return 0;
+}
+
+struct aom_point {
+	uint64_t age_ns;
+	double share;		/* of the time for which age <= age_ns */
+};
+
+enum { AOM_CDF_BITS = 10, AOM_CDF_POINTS = (1 << AOM_CDF_BITS) + 1 };
+
+/*
+ * The distribution of a set's ages, at evenly spaced points of to[], which
+ * has room for AOM_CDF_POINTS: how many, 0 if no time passed, or -1 without
+ * memory for the grid.
+ */
+static inline int
+aom_cdf(const struct aom *const set[], size_t sets, struct aom_point *to)
+{
+	const struct aom_extent e = aom_extent(set, sets);
+	struct aom_walk w = { .at_ns = e.min_ns };
+	struct aom_grid g = { .base_ns = e.min_ns };
+	unsigned bits;
+	int n = 0;
+
+	if (e.time_ns == 0)
+		return 0;
+	bits = aom_bits(e.max_ns - e.min_ns);
+	g.bits = bits < AOM_CDF_BITS ? bits : AOM_CDF_BITS;
+	g.shift = bits - g.bits;
+	g.cell = malloc(sizeof(*g.cell) << g.bits);
+	if (g.cell == NULL)
+		return -1;
+	aom_grid_fill(&g, set, sets);
+	to[n++] = (struct aom_point){ .age_ns = w.at_ns };
+	for (size_t i = 0; (aom_u128)w.time_ns < e.time_ns; i++) {
+		w = aom_grid_step(&g, i, w);
+		to[n++] = (struct aom_point){ w.at_ns < e.max_ns ? w.at_ns :
+		    e.max_ns, (double)w.time_ns / (double)e.time_ns };
+	}
+	free(g.cell);
+	return n;
 }
 
 /*
