@@ -283,6 +283,8 @@ pcapio_next(struct pcapio_in *in, struct pcapio_packet *p)
 	p->data = h + PCAPIO_RECORD_BYTES;
 	in->used += PCAPIO_RECORD_BYTES + caplen;
 	in->packets++;
+	__builtin_prefetch(h + PCAPIO_RECORD_BYTES + caplen);
+	__builtin_prefetch(h + PCAPIO_RECORD_BYTES + caplen + 64);
 	return 1;
 }
 

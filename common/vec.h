@@ -92,20 +92,25 @@ vec_mean_from(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t from,
 }
 
 #ifdef VEC_AVX2
+/* Without their sign, what is not finite is largest, also as an integer. */
 __attribute__((target("avx2"))) static inline bool
 vec_finite_avx2(const uint8_t *p, size_t n)
 {
-	const __m256i exp = _mm256_set1_epi32(0x7f800000);
-	__m256i bad = _mm256_setzero_si256();
+	const __m256i mask = _mm256_set1_epi32(0x7fffffff);
+	const __m256i limit = _mm256_set1_epi32(0x7f7fffff);
+	__m256i a = _mm256_setzero_si256(), b = a;
 	size_t i;
 
-	for (i = 0; i + 8 <= n; i += 8) {
-		__m256i v = _mm256_loadu_si256((const void *)(p + 4 * i));
+	for (i = 0; i + 16 <= n; i += 16) {
+		const uint8_t *q = p + 4 * i;
 
-		bad = _mm256_or_si256(bad, _mm256_cmpeq_epi32(
-		    _mm256_and_si256(v, exp), exp));
+		a = _mm256_max_epi32(a, _mm256_and_si256(mask,
+		    _mm256_loadu_si256((const void *)q)));
+		b = _mm256_max_epi32(b, _mm256_and_si256(mask,
+		    _mm256_loadu_si256((const void *)(q + 32))));
 	}
-	return _mm256_testz_si256(bad, bad) && vec_finite_from(p, i, n);
+	a = _mm256_cmpgt_epi32(_mm256_max_epi32(a, b), limit);
+	return _mm256_testz_si256(a, a) && vec_finite_from(p, i, n);
 }
 
 __attribute__((target("avx2"))) static inline void
