@@ -43,8 +43,8 @@ struct aom {
 	uint64_t fell_ns;	/* the last fall, or from_ns */
 	uint64_t made_ns;	/* generation of the newest received */
 	uint64_t end_ns;	/* set by aom_end() */
-	uint64_t max_ns, max_peak_ns;
-	uint64_t peaks;
+	uint64_t min_ns, max_ns;	/* of the teeth; max also without */
+	uint64_t peaks, max_peak_ns;
 	uint64_t ahead;		/* generated after they came */
 	aom_u128 area2;		/* twice the integral of the teeth, ns^2 */
 	aom_u128 peak_sum_ns;
@@ -69,6 +69,7 @@ aom_start(struct aom *a, uint64_t t, uint64_t made)
 	assert(made <= t && t <= AOM_MAX_NS);
 	a->from_ns = a->fell_ns = t;
 	a->made_ns = made;
+	a->min_ns = UINT64_MAX;
 	a->max_ns = t - made;
 	a->started = true;
 }
@@ -91,6 +92,8 @@ aom_close(struct aom *a, uint64_t t)
 		a->max_ns = hi;
 	if (hi == lo)
 		return 0;
+	if (lo < a->min_ns)
+		a->min_ns = lo;
 	if (a->teeth == a->room) {
 		more = realloc(a->tooth, sizeof(*more) * (a->room * 2 + 2));
 		if (more == NULL)
@@ -189,7 +192,7 @@ aom_grid_add(struct aom_grid *g, uint64_t x, int sign)
 	const uint64_t at = x - g->base_ns, i = at >> g->shift;
 	struct aom_cell *c;
 
-	if (x < g->base_ns || i >> g->bits != 0)
+	if (i >> g->bits != 0)	/* also below base, for bits + shift < 64 */
 		return;
 	c = &g->cell[i];
 	c->rise += sign;
@@ -289,14 +292,14 @@ aom_extent(const struct aom *const set[], size_t sets)
 	for (size_t k = 0; k < sets; k++) {
 		const struct aom *a = set[k];
 
+		if (!a->started)
+			continue;
 		e.teeth += a->teeth;
-		if (a->started && a->max_ns > e.max_ns)
+		e.time_ns += a->end_ns - a->from_ns;
+		if (a->min_ns < e.min_ns)
+			e.min_ns = a->min_ns;
+		if (a->max_ns > e.max_ns)
 			e.max_ns = a->max_ns;
-		for (size_t i = 0; i < a->teeth; i++) {
-			e.time_ns += a->tooth[i].hi_ns - a->tooth[i].lo_ns;
-			if (a->tooth[i].lo_ns < e.min_ns)
-				e.min_ns = a->tooth[i].lo_ns;
-		}
 	}
 	return e;
 }
