@@ -6,9 +6,10 @@
  * (pcapng and others) is read by libpcap.  "-" is a standard stream.
  * Files are written classic, nanosecond, Ethernet, in the host's byte order.
  *
- * A reader or writer owns its buffer and file until it is closed.  Failures
- * are returned, with a phrase in `why`; only pcapio_open_or_exit() and
- * pcapio_create_or_exit(), for tools, end the program.
+ * A reader or writer owns its buffer and file until it is closed, and stays
+ * where it is in memory meanwhile.  Failures are returned, with a phrase in
+ * `why`; only pcapio_open_or_exit() and pcapio_create_or_exit(), for tools,
+ * end the program.
  */
 #ifndef INNET_PCAPIO_H
 #define INNET_PCAPIO_H
@@ -44,6 +45,7 @@ struct pcapio_in {
 	int fd;
 	int link;		/* link type, as in the file */
 	bool swapped, nano;	/* of a classic file */
+	bool interrupted;	/* a signal came while a read waited */
 	uint8_t *buf;
 	size_t used, have;
 	pcap_t *pcap;		/* NULL while the classic reader serves */
@@ -107,6 +109,8 @@ pcapio_more(struct pcapio_in *in, size_t need)
 		n = read(in->fd, in->buf + in->have, PCAPIO_BLOCK_BYTES);
 		if (n == -1 && errno != EINTR)
 			return pcapio_fail(in, "%s", strerror(errno));
+		if (n == -1)
+			in->interrupted = true;
 		if (n <= 0)
 			return 0;
 		in->have += (size_t)n;
@@ -120,9 +124,13 @@ pcapio_cookie_read(void *cookie, char *to, size_t n)
 {
 	struct pcapio_in *in = cookie;
 	size_t left = in->have - in->used;
+	ssize_t got;
 
-	if (left == 0)
-		return read(in->fd, to, n);
+	if (left == 0) {
+		got = read(in->fd, to, n);
+		in->interrupted |= got == -1 && errno == EINTR;
+		return got;
+	}
 	if (n > left)
 		n = left;
 	memcpy(to, in->buf + in->used, n);
@@ -177,6 +185,8 @@ pcapio_open_fd(struct pcapio_in *in, int fd, const char *path)
 	got = pcapio_more(in, PCAPIO_HEADER_BYTES);
 	if (got == -1)
 		return -1;
+	if (got == 0 && in->interrupted)
+		return pcapio_fail(in, "%s", strerror(EINTR));
 	if (in->have == 0)
 		return pcapio_fail(in, "empty file, not even a header");
 	if (got == 0)
@@ -222,19 +232,29 @@ pcapio_open(struct pcapio_in *in, const char *path)
 }
 
 static inline int
+pcapio_too_long(struct pcapio_in *in, uint32_t caplen)
+{
+	return pcapio_fail(in, "invalid packet capture length %u, "
+	    "bigger than maximum of %u", caplen, PCAPIO_FRAME_MAX_BYTES);
+}
+
+static inline int
 pcapio_next_other(struct pcapio_in *in, struct pcapio_packet *p)
 {
 	struct pcap_pkthdr *h;
 	const u_char *data;
 	int got = pcap_next_ex(in->pcap, &h, &data);
 
-	if (got == PCAP_ERROR)
+	if (got == PCAP_ERROR && !in->interrupted)
 		return pcapio_fail(in, "%s", pcap_geterr(in->pcap));
 	if (got != 1)
 		return 0;
+	if (h->caplen > PCAPIO_FRAME_MAX_BYTES)	/* D-Bus, USB: to 128 MB */
+		return pcapio_too_long(in, h->caplen);
 	in->packets++;
 	*p = (struct pcapio_packet){ (uint64_t)h->ts.tv_sec * 1000000000u +
-	    (uint64_t)h->ts.tv_usec, h->caplen, h->len, data };
+	    (uint64_t)h->ts.tv_usec, h->caplen,
+	    h->len < h->caplen ? h->caplen : h->len, data };
 	return 1;
 }
 
@@ -254,7 +274,7 @@ pcapio_next(struct pcapio_in *in, struct pcapio_packet *p)
 	got = pcapio_more(in, PCAPIO_RECORD_BYTES);
 	if (got == -1)
 		return -1;
-	if (got == 0 && in->have == in->used)
+	if (got == 0 && (in->have == in->used || in->interrupted))
 		return 0;
 	if (got == 0)
 		return pcapio_fail(in, "truncated dump file; tried to read %d "
@@ -262,12 +282,12 @@ pcapio_next(struct pcapio_in *in, struct pcapio_packet *p)
 		    in->have - in->used);
 	caplen = pcapio_u32(in, in->buf + in->used + 8);
 	if (caplen > PCAPIO_FRAME_MAX_BYTES)
-		return pcapio_fail(in, "invalid packet capture length %u, "
-		    "bigger than maximum of %u", caplen,
-		    PCAPIO_FRAME_MAX_BYTES);
+		return pcapio_too_long(in, caplen);
 	got = pcapio_more(in, PCAPIO_RECORD_BYTES + caplen);
 	if (got == -1)
 		return -1;
+	if (got == 0 && in->interrupted)
+		return 0;
 	if (got == 0)
 		return pcapio_fail(in, "truncated dump file; tried to read %u "
 		    "captured bytes, only got %zu", caplen,

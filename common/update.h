@@ -128,7 +128,8 @@ update_parse(const uint8_t *p, size_t len, struct update *u)
 	struct wire w = wire_over(p, len);
 	uint8_t version = wire_u8(&w);
 
-	*u = (struct update){ .kind = wire_u8(&w), .cluster = wire_u16(&w) };
+	*u = (struct update){ .kind = wire_u8(&w) };
+	u->cluster = wire_u16(&w);
 	u->worker = wire_u32(&w);
 	u->sequence = wire_u32(&w);
 	u->merged = wire_u16(&w);

@@ -3,7 +3,9 @@
  *
  * Vectors are little-endian binary32 at any address (a payload begins where
  * the headers end).  Every kernel is there twice, in plain C, the reference,
- * and for AVX2, chosen at run time; the two agree to the last bit.
+ * and for AVX2, chosen at run time; the two agree to the last bit.  (Of two
+ * NaNs the sum or mean is a NaN; whose payload it has is the compiler's
+ * choice, as C leaves it.)
  */
 #ifndef INNET_VEC_H
 #define INNET_VEC_H

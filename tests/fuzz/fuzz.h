@@ -1,0 +1,45 @@
+/*
+ * fuzz.h - what the fuzz targets share
+ *
+ * A target is one file with LLVMFuzzerTestOneInput() for one parser.  It
+ * crashes when the parser does, and when must() finds a promise broken.
+ * libFuzzer drives it in a build with --enable-fuzz; replay.c gives it the
+ * files of its corpus in every build.
+ */
+#ifndef INNET_FUZZ_H
+#define INNET_FUZZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Always 0. */
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
+
+/* Abort unless the promise is kept. */
+static inline void
+must(bool kept, const char *promise)
+{
+	if (kept)
+		return;
+	fprintf(stderr, "broken: %s\n", promise);
+	abort();
+}
+
+/* A copy of len bytes in a block of just that size: ASan sees one past it. */
+static inline uint8_t *
+fuzz_copy(const uint8_t *p, size_t len)
+{
+	uint8_t *copy = malloc(len == 0 ? 1 : len);
+
+	if (copy == NULL)
+		abort();
+	if (len > 0)
+		memcpy(copy, p, len);
+	return copy;
+}
+
+#endif
