@@ -407,6 +407,7 @@ loop(struct worker *w)
 			make_gradient(w, now);
 		else
 			read_child(w);
+		now = timer_mono_ns();
 		if (!w->done)
 			check_waits(w, now);
 		tick(w, now);
