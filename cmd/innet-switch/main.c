@@ -14,13 +14,16 @@
 static volatile sig_atomic_t got;	/* the signal that asked us to stop */
 static volatile sig_atomic_t tell;	/* SIGUSR1 asked for counters */
 
+/* A read that begins just after the signal is woken a second later. */
 static void
 on_signal(int sig)
 {
 	if (sig == SIGUSR1)
 		tell = 1;
-	else if (sig != SIGCHLD)
+	else if (sig != SIGCHLD && sig != SIGALRM)
 		got = sig;
+	if (got)
+		alarm(1);
 }
 
 /*
