@@ -35,31 +35,24 @@ logexp_pow2(int k)
 static inline double
 logexp_log(double x)
 {
-	double m, s, z, p;
+	const uint64_t half = 0x3fe6a09e667f3bcd;	/* sqrt(1/2) */
+	double m, s, z, z2, z4, p, q;
 	uint64_t bits;
 	int k;
 
 	memcpy(&bits, &x, sizeof(bits));
-	k = (int)(bits >> 52) - 1023;
-	bits = (bits & 0xfffffffffffff) | (uint64_t)1023 << 52;
+	bits -= half;		/* no branch: it would be taken at random */
+	k = (int)((int64_t)bits >> 52);
+	bits = (bits & 0xfffffffffffff) + half;
 	memcpy(&m, &bits, sizeof(m));
-	if (m > 0x1.6a09e667f3bcdp+0) {
-		m *= 0.5;
-		k++;
-	}
 	s = (m - 1) / (m + 1);
 	z = s * s;
-	p = 2.0 / 23;
-	p = p * z + 2.0 / 21;
-	p = p * z + 2.0 / 19;
-	p = p * z + 2.0 / 17;
-	p = p * z + 2.0 / 15;
-	p = p * z + 2.0 / 13;
-	p = p * z + 2.0 / 11;
-	p = p * z + 2.0 / 9;
-	p = p * z + 2.0 / 7;
-	p = p * z + 2.0 / 5;
-	p = p * z + 2.0 / 3;
+	/* in pairs, not by Horner: the chain is half as long */
+	z2 = z * z;
+	z4 = z2 * z2;
+	p = (2.0 / 3 + 2.0 / 5 * z) + (2.0 / 7 + 2.0 / 9 * z) * z2;
+	q = (2.0 / 11 + 2.0 / 13 * z) + (2.0 / 15 + 2.0 / 17 * z) * z2;
+	p += z4 * (q + z4 * ((2.0 / 19 + 2.0 / 21 * z) + 2.0 / 23 * z2));
 	return k * LOGEXP_LN2_HI + (2 * s + (s * z * p + k * LOGEXP_LN2_LO));
 }
 

@@ -97,13 +97,13 @@ source_bursts(const struct conf *cf, struct writer *w)
 		if (!cf->aligned)
 			v[i].nominal = (unsigned __int128)(phase_window *
 			    rng_double(&r) * (double)v[i].step);
-		h[i] = (struct due){ jittered(cf, &v[i], &r), (uint32_t)i };
+		h[i] = due_make(jittered(cf, &v[i], &r), (uint32_t)i);
 	}
 	due_order(h, n);
-	while (n > 0 && h[0].at_ns < cf->duration_ns) {
-		struct cluster *c = &v[h[0].id];
-		struct ready u = { .due_ns = h[0].at_ns,
-		    .cluster = h[0].id + 1 };
+	while (n > 0 && due_ns(&h[0]) < cf->duration_ns) {
+		struct cluster *c = &v[due_id(&h[0])];
+		struct ready u = { .due_ns = due_ns(&h[0]),
+		    .cluster = due_id(&h[0]) + 1 };
 		uint64_t left = cf->count - c->put;
 
 		if (left > cf->burst)
@@ -116,7 +116,7 @@ source_bursts(const struct conf *cf, struct writer *w)
 		if (c->put == cf->count)
 			n = due_drop(h, n);
 		else
-			due_again(h, n, t < h[0].at_ns ? h[0].at_ns : t);
+			due_again(h, n, t < due_ns(&h[0]) ? due_ns(&h[0]) : t);
 	}
 	due_free(h);
 	free(v);

@@ -8,7 +8,6 @@
 #ifndef INNET_GEN_DUE_H
 #define INNET_GEN_DUE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,9 +15,26 @@
 enum { DUE_LINE = 64, DUE_SKIP = 3 };	/* bytes; entries before the first */
 
 struct due {
-	uint64_t at_ns;
-	uint32_t id;
+	unsigned __int128 key;	/* time in ns, and the id in the low 32 bits */
 };
+
+static inline struct due
+due_make(uint64_t at_ns, uint32_t id)
+{
+	return (struct due){ (unsigned __int128)at_ns << 32 | id };
+}
+
+static inline uint64_t
+due_ns(const struct due *d)
+{
+	return (uint64_t)(d->key >> 32);
+}
+
+static inline uint32_t
+due_id(const struct due *d)
+{
+	return (uint32_t)d->key;
+}
 
 /* Room for n, to be filled and ordered; NULL if there is none. */
 static inline struct due *
@@ -38,25 +54,40 @@ due_free(struct due *h)
 		free(h - DUE_SKIP);
 }
 
-static inline bool
-due_before(const struct due *a, const struct due *b)
+/*
+ * The least of the children from c on.  Which it is cannot be predicted, so
+ * whole families are compared without a branch.
+ */
+static inline size_t
+due_least(const struct due *h, size_t n, size_t c)
 {
-	return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->id < b->id;
+	size_t a, b;
+
+	if (c + 4 <= n) {
+		a = c + (h[c + 1].key < h[c].key);
+		b = c + 2 + (h[c + 3].key < h[c + 2].key);
+		return a + (b - a) * (h[b].key < h[a].key);
+	}
+	for (a = c++; c < n; c++) {
+		if (h[c].key < h[a].key)
+			a = c;
+	}
+	return a;
 }
 
 /* Let x sink from place i of the heap of n at h. */
 static inline void
 due_sink(struct due *h, size_t n, size_t i, struct due x)
 {
-	size_t c, end, least;
+	size_t c, least;
 
 	while ((c = 4 * i + 1) < n) {
-		end = c + 4 < n ? c + 4 : n;
-		for (least = c++; c < end; c++) {
-			if (due_before(&h[c], &h[least]))
-				least = c;
+		if (4 * c + 16 < n) {	/* fetch all grandchildren at once */
+			for (size_t k = 4 * c + 1; k < 4 * c + 17; k += 4)
+				__builtin_prefetch(&h[k]);
 		}
-		if (due_before(&x, &h[least]))
+		least = due_least(h, n, c);
+		if (x.key < h[least].key)
 			break;
 		h[i] = h[least];
 		i = least;
@@ -76,7 +107,7 @@ due_order(struct due *h, size_t n)
 static inline void
 due_again(struct due *h, size_t n, uint64_t at_ns)
 {
-	due_sink(h, n, 0, (struct due){ at_ns, h[0].id });
+	due_sink(h, n, 0, due_make(at_ns, due_id(&h[0])));
 }
 
 /* The first is not due again: the heap's new size. */

@@ -125,6 +125,16 @@ parse_groups(char *list, struct conf *cf)
 		parse_group(word, cf);
 }
 
+/* A count that frame_worker_addr() has addresses for. */
+static void
+parse_crowd(const char *what, uint64_t most, uint64_t *n)
+{
+	opt_check(what, optarg, num_u64(optarg, 1, UINT64_MAX, n));
+	if (*n > most)
+		errx(2, "invalid %s '%s': more than %" PRIu64 ", the last that "
+		    "has an address", what, optarg, most);
+}
+
 /* The options that shape the packets and the crowd; false: not one. */
 static bool
 parse_shape(int ch, struct conf *cf)
@@ -135,12 +145,10 @@ parse_shape(int ch, struct conf *cf)
 
 	switch (ch) {
 	case O_CLUSTERS:
-		opt_check("clusters", optarg, num_u64(optarg, 1,
-		    FRAME_CLUSTERS_MAX - 1, &cf->clusters));
+		parse_crowd("clusters", FRAME_CLUSTERS_MAX - 1, &cf->clusters);
 		break;
 	case O_WORKERS:
-		opt_check("workers", optarg, num_u64(optarg, 1,
-		    FRAME_WORKERS_MAX, &cf->workers));
+		parse_crowd("workers", FRAME_WORKERS_MAX, &cf->workers);
 		break;
 	case O_PAYLOAD:
 		opt_check("payload", optarg, num_bytes(optarg, 8, 65507,
@@ -233,8 +241,7 @@ parse_one(int ch, struct conf *cf)
 		break;
 	case O_SCHEDULE: cf->schedule = optarg; break;
 	case O_SCALE:
-		opt_check("clusters", optarg, num_u64(optarg, 1,
-		    FRAME_CLUSTERS_MAX, &cf->scale));
+		parse_crowd("clusters", FRAME_CLUSTERS_MAX, &cf->scale);
 		break;
 	case O_PROGRAM: parse_program(optarg); break;
 	case O_SEED:

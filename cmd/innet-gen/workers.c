@@ -115,6 +115,7 @@ spread(const struct conf *cf, struct worker *v, size_t n, struct rng *r)
 void
 source_workers(const struct conf *cf, struct writer *w)
 {
+	const uint32_t workers = (uint32_t)cf->workers;
 	size_t n = cf->clusters * cf->workers;
 	struct worker *v = calloc(n, sizeof(*v));
 	struct due *h = due_new(n);
@@ -127,22 +128,24 @@ source_workers(const struct conf *cf, struct writer *w)
 	if (cf->speeds > 0)
 		spread(cf, v, n, &r);
 	for (size_t i = 0; i < n; i++)
-		h[i] = (struct due){ first(cf, &v[i], &r), (uint32_t)i };
+		h[i] = due_make(first(cf, &v[i], &r), (uint32_t)i);
 	due_order(h, n);
-	while (n > 0 && h[0].at_ns < cf->duration_ns) {
-		struct worker *k = &v[h[0].id];
-		struct ready u = { .due_ns = h[0].at_ns,
-		    .cluster = (uint32_t)(h[0].id / cf->workers + 1),
-		    .worker = (uint32_t)(h[0].id % cf->workers),
+	while (n > 0 && due_ns(&h[0]) < cf->duration_ns) {
+		struct worker *k = &v[due_id(&h[0])];
+		struct ready u = { .due_ns = due_ns(&h[0]),
+		    .cluster = due_id(&h[0]) / workers + 1,
+		    .worker = due_id(&h[0]) % workers,
 		    .sequence = ++k->put };
 
+		for (size_t i = 1; i <= 4 && i < n; i++)	/* one is next */
+			__builtin_prefetch(&v[due_id(&h[i])]);
 		u.reward = writer_reward(w, u.sequence);
 		if (!writer_put(w, &u))
 			break;
 		if (k->put == cf->count)
 			n = due_drop(h, n);
 		else
-			due_again(h, n, again(cf, k, &r, h[0].at_ns));
+			due_again(h, n, again(cf, k, &r, due_ns(&h[0])));
 	}
 	due_free(h);
 	free(v);
