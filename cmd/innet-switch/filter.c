@@ -233,7 +233,7 @@ pass_regular(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
 		egress_offer_regular(f->e, &a, i->now_ns);
 	} else {
 		f->passed->regular++;
-		bypass(f, p, have, len, i->now_ns);
+		bypass(f, p, have, len, i->p.stamp_ns);
 	}
 }
 
