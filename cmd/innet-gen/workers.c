@@ -13,6 +13,7 @@ typedef unsigned __int128 fixed;	/* 2^-32 ns */
 struct worker {
 	fixed step;		/* between updates, on average */
 	fixed nominal;		/* of periodic arrivals, before jitter */
+	double mean_ns;		/* step, for the others */
 	uint32_t put;		/* updates so far */
 };
 
@@ -33,7 +34,7 @@ source_step(const struct conf *cf, uint32_t cluster)
 static double
 gap(const struct conf *cf, const struct worker *w, struct rng *r)
 {
-	double mean = (double)w->step * 0x1p-32;
+	double mean = w->mean_ns;
 
 	switch (cf->arrivals) {
 	case POISSON:
@@ -127,8 +128,10 @@ source_workers(const struct conf *cf, struct writer *w)
 		v[i].step = source_step(cf, (uint32_t)(i / cf->workers + 1));
 	if (cf->speeds > 0)
 		spread(cf, v, n, &r);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		v[i].mean_ns = (double)v[i].step * 0x1p-32;
 		h[i] = due_make(first(cf, &v[i], &r), (uint32_t)i);
+	}
 	due_order(h, n);
 	while (n > 0 && due_ns(&h[0]) < cf->duration_ns) {
 		struct worker *k = &v[due_id(&h[0])];

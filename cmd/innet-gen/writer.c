@@ -1,6 +1,7 @@
 /* From updates to frames in a capture: writer.h. */
 #include "config.h"
 
+#include <endian.h>
 #include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +13,6 @@
 #include "common/draw.h"
 #include "common/inetsum.h"
 #include "common/vec.h"
-#include "common/wire.h"
 
 #define STAMP_MAX_NS (((uint64_t)1 << 32) * 1000000000 - 1)
 
@@ -51,12 +51,10 @@ fill_pool(struct writer *w)
 	}
 }
 
-/* The headers of a packet of so many floats, all but what changes. */
+/* The headers of a frame of so many floats, from address 0.0.0.0. */
 static void
 shape(struct writer *w, struct writer_shape *s, uint32_t floats)
 {
-	const struct update u = { .kind = UPDATE_UPDATE, .merged = 1,
-	    .elements = (uint32_t)w->cf->elements };
 	struct frame_flow flow = { .sport = UPDATE_PORT,
 	    .dport = UPDATE_PORT };
 	uint32_t payload = payload_head(w->cf) + 4 * floats;
@@ -66,10 +64,9 @@ shape(struct writer *w, struct writer_shape *s, uint32_t floats)
 	s->floats = floats;
 	s->frame_bytes = FRAME_V4_BYTES + payload;
 	frame_put(s->head, &flow, UPDATE_TOS, payload, &f);
-	memset(s->head + FRAME_V4_BYTES, 0, UPDATE_HEADER_BYTES);
-	if (!w->cf->bare)
-		update_put(s->head + FRAME_V4_BYTES, &u);
-	s->udp_sum = frame_pseudo_sum(s->head, &f);
+	memset(s->head + 8, 0, 4);	/* the source's, which is not known yet */
+	s->udp_sum = inetsum_add(frame_pseudo_sum(s->head, &f),
+	    s->head + f.udp_at, FRAME_UDP_BYTES);
 	memset(s->head + f.ip_at + 10, 0, 2);
 	s->ip_sum = inetsum_add(0, s->head + f.ip_at, 20);
 	if (w->cf->port_rate != 0)
@@ -181,42 +178,56 @@ leave(struct writer *w, const struct writer_shape *s, uint64_t due_ns)
 	return (uint64_t)(w->port_free >> 32);
 }
 
-/* The fields of u in the payload at p, behind those that stay the same. */
-static void
-put_fields(uint8_t *p, const struct ready *u, uint16_t following,
-    uint64_t generated_ns)
+/* The payload's header for u at p; its sum.  Whole words: no load waits. */
+static uint64_t
+put_header(const struct writer *w, uint8_t *p, const struct ready *u,
+    uint32_t following, uint64_t generated_ns)
 {
-	wire_put(p + 2, u->cluster, 2);
-	wire_put(p + 4, u->worker, 4);
-	wire_put(p + 8, u->sequence, 4);
-	wire_put(p + 14, following, 2);
-	wire_put(p + UPDATE_GENERATED_AT, generated_ns, 8);
-	wire_put_f32(p + UPDATE_REWARD_AT, u->reward);
+	uint32_t reward, word[UPDATE_HEADER_BYTES / 4];
+	uint64_t sum = 0;
+
+	memcpy(&reward, &u->reward, sizeof(reward));
+	if (w->cf->bare) {
+		reward = htobe32(reward);
+		memcpy(p, &reward, sizeof(reward));
+		return reward;
+	}
+	word[0] = htobe32((uint32_t)UPDATE_VERSION << 24 |
+	    UPDATE_UPDATE << 16 | u->cluster);
+	word[1] = htobe32(u->worker);
+	word[2] = htobe32(u->sequence);
+	word[3] = htobe32(1u << 16 | following);	/* merged: 1 */
+	word[4] = htobe32((uint32_t)(generated_ns >> 32));
+	word[5] = htobe32((uint32_t)generated_ns);
+	word[6] = htobe32(reward);
+	word[7] = htobe32((uint32_t)w->cf->elements);
+	memcpy(p, word, sizeof(word));
+	for (size_t i = 0; i < sizeof(word) / sizeof(*word); i++)
+		sum += word[i];
+	return sum;
 }
 
 /* A frame of shape s at p, its gradient from place at of the pool. */
 static void
 put_frame(const struct writer *w, uint8_t *p, const struct writer_shape *s,
-    const struct ready *u, uint16_t following, uint64_t generated_ns,
+    const struct ready *u, uint32_t following, uint64_t generated_ns,
     size_t at)
 {
-	uint8_t *ip = p + FRAME_ETH_BYTES, *udp = ip + 20, *src = ip + 12;
-	uint32_t tail = w->head_bytes - FRAME_V4_BYTES;
+	uint8_t *ip = p + FRAME_ETH_BYTES, *udp = ip + 20;
+	uint32_t src;
 	uint64_t sum;
 	uint16_t check;
 
-	memcpy(p, s->head, WRITER_HEAD_BYTES);
-	frame_worker_addr(src, (uint16_t)u->cluster, u->worker);
-	frame_put_mac(p + 6, src);
-	check = (uint16_t)~inetsum_fold(inetsum_plain(s->ip_sum, src, 0, 4));
+	/* frame_worker_addr() in one word */
+	src = htobe32((uint32_t)10 << 24 | u->cluster << 8 | (u->worker + 1));
+	memcpy(p, s->head, FRAME_V4_BYTES);
+	memcpy(p + 8, &src, sizeof(src));	/* in the MAC address too */
+	memcpy(ip + 12, &src, sizeof(src));
+	check = (uint16_t)~inetsum_fold(s->ip_sum + src);
 	memcpy(ip + 10, &check, sizeof(check));
-	if (w->cf->bare)
-		wire_put_f32(p + FRAME_V4_BYTES, u->reward);
-	else
-		put_fields(p + FRAME_V4_BYTES, u, following, generated_ns);
+	sum = s->udp_sum + src;
+	sum += put_header(w, p + FRAME_V4_BYTES, u, following, generated_ns);
 	memcpy(p + w->head_bytes, w->pool + 4 * at, 4 * (size_t)s->floats);
-	sum = inetsum_plain(s->udp_sum, src, 0, 4);
-	sum = inetsum_plain(sum, udp, 0, FRAME_UDP_BYTES + tail);
 	sum += (uint32_t)(w->pool_sum[at + s->floats] - w->pool_sum[at]);
 	check = (uint16_t)~inetsum_fold(sum);
 	if (check == 0)
@@ -236,7 +247,7 @@ writer_put(struct writer *w, const struct ready *u)
 		put_regular(w, at_ns);
 		if (i == w->packets - 1)
 			generated_ns = w->cf->start_ns + at_ns;
-		put_frame(w, pcapio_room(&w->out), s, u, (uint16_t)i,
+		put_frame(w, pcapio_room(&w->out), s, u, i,
 		    generated_ns, rng_u64(&w->rng) % WRITER_OFFSETS);
 		commit(w, at_ns, s->frame_bytes);
 		w->frame_bits += 8 * s->frame_bytes;

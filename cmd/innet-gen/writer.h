@@ -22,13 +22,12 @@
 
 enum {
 	WRITER_OFFSETS = 8192,		/* places where a gradient may begin */
-	WRITER_HEAD_BYTES = FRAME_V4_BYTES + UPDATE_HEADER_BYTES,
 	WRITER_REGULAR_BYTES = 1000	/* a frame of background traffic */
 };
 
-/* Headers of one length of packet; addresses are filled in later. */
+/* Headers of one length of frame; the source is filled in later. */
 struct writer_shape {
-	uint8_t head[WRITER_HEAD_BYTES];
+	uint8_t head[FRAME_V4_BYTES];
 	uint32_t floats, frame_bytes;
 	uint64_t ip_sum, udp_sum;	/* of all that stays the same */
 	unsigned __int128 port_time;	/* through the port, in 2^-32 ns */
