@@ -237,8 +237,52 @@ def captures():
     put("pcapio", "text", b"not a capture, but long enough to be one")
 
 
+def filters():
+    """Settings byte, rate byte, capture: see tests/fuzz/filter.c."""
+    def queue(name, settings, packets, rate=6):
+        put("filter", name, bytes([settings, rate]) + classic(
+            packets=[eth(ip4(payload=p)) if isinstance(p, bytes) else p[0]
+                     for p in packets]))
+    a, b = update(), update(values=[9, 8, 7, 6], merged=3)
+    queue("merge-mean", 3, [a, a, b, b])
+    queue("merge-sum", 16 + 3, [a, a, b, b])
+    queue("fifo-full", 8, [a, b, a, b, a])
+    queue("rewards", 32 + 3, [a, a, update(reward=9), update(reward=-9)])
+    queue("limit", 3, [a, update(merged=65000), update(merged=65000)])
+    queue("ranges", 7, [update(2, following=1, elements=4),
+                        update(2, elements=4)] * 3)
+    queue("mismatched", 3, [a, update(5)])
+    queue("models", 2, [a, update(kind=2, status=bytes(8)), update(kind=3)])
+    queue("regular-queued", 64 + 1, [a, (eth(ip4(tos=0)),), b"short", a])
+    queue("propagation", 128 + 3, [a, (eth(ip4(tos=0)),), b, a], rate=20)
+    queue("ignored", 3, [update(version=2), update(kind=9), update()[:20],
+                         (eth(ip4(payload=a, frag=0x2000)),),
+                         (eth(ip4(payload=a, check=1)),)])
+    put("filter", "raw-v6", bytes([3, 6]) + classic(
+        packets=[ip6(payload=a)] * 3, link=101))
+    put("filter", "sll", bytes([3, 6]) + classic(
+        packets=[bytes(14) + b"\x08\0" + ip4(payload=a)] * 3, link=113))
+
+
+def stores():
+    def cluster(c, elements, n, version=1):
+        ranges = (elements - 1) // n + 1
+        return struct.pack("<HHIIdB7x", c, 0, elements, n, 20.0, 1) \
+            + struct.pack("<II", version, 5) * ranges \
+            + struct.pack("<%df" % (4 * elements), *range(4 * elements))
+    put("store", "empty", b"")
+    put("store", "two-clusters", cluster(1, 4, 4) + cluster(9, 5, 2))
+    put("store", "cluster-twice", cluster(1, 4, 4) * 2)
+    put("store", "cut", cluster(1, 4, 4)[:-3])
+    put("store", "no-elements", struct.pack("<HHIIdB7x", 1, 0, 0, 0, 0, 0))
+    put("store", "huge", struct.pack("<HHIIdB7x", 1, 0, 1 << 28, 1, 0, 0))
+    put("store", "not-finite", cluster(1, 1, 1)[:-4] + b"\0\0\x80\x7f")
+
+
 frames()
 updates()
 streams()
 numbers()
 captures()
+filters()
+stores()

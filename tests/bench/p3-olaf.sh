@@ -1,0 +1,44 @@
+#!/bin/bash
+# P3: the Olaf queue over a capture of 256 B updates, 9 clusters of 3, load 1.5,
+# 8 slots, capture to capture in tmpfs, against tcpdump copying the same file;
+# and the cost of an update at 60,000 clusters against that at 9.
+# Run from the build folder, or say where it is in BUILD.
+set -eu
+build=${BUILD:-.} updates=${UPDATES:-1080000} rounds=${ROUNDS:-7}
+export PATH="$build:$PATH" LC_ALL=C TIMEFORMAT=%R
+dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
+
+# A frame is 298 bytes: 60 Gbit/s offered to a link of 40 is load 1.5.
+trace() {
+	innet-gen -q --arrivals poisson --rate 60G --payload 256B --clusters "$1" \
+		--workers "$2" -c $((updates / ($1 * $2))) -w "$dir/$1.pcap"
+}
+olaf() { innet-switch -q -r "$dir/$1.pcap" -w "$dir/out" --rate 40G --slots 8 --report "$dir/r"; }
+copy() { tcpdump --nano -Z root -r "$dir/9.pcap" -w "$dir/out" 2>/dev/null; }
+timed() {
+	rm -f "$dir/out"
+	{ time "$@"; } 2>&1
+}
+median() { sort -n "$1" | sed -n "$((rounds / 2 + 1))p"; }
+row() {
+	awk -v name="$1" -v a="$(median "$2")" -v b="$(median "$3")" -v bar="$4" 'BEGIN {
+		r = a / b
+		printf "P3 %s innet %.2f s peer %.2f s ratio %.2f bar %.2f %s\n",
+		    name, a, b, r, bar, r <= bar ? "ok" : "short"
+	}'
+}
+
+trace 9 3
+trace 60000 1
+olaf 9
+delivered=$(sed -n '/"delivered"/{n;s/[^0-9]//gp;q}' "$dir/r")
+for ((i = 0; i < rounds; i++)); do
+	timed olaf 9 >>"$dir/a"
+	timed copy >>"$dir/b"
+	timed olaf 60000 >>"$dir/c"
+done
+row olaf-filter "$dir/a" "$dir/b" 1.00
+row olaf-60000-clusters "$dir/c" "$dir/a" 2.00
+awk -v n="$updates" -v d="$delivered" -v s="$(median "$dir/a")" 'BEGIN {
+	printf "# P3 %.2f M updates/s, %.0f %% of them leave as packets\n", n / s / 1e6, 100 * d / n
+}'

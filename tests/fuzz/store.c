@@ -1,0 +1,40 @@
+/*
+ * innet-ps's saved weights: the bytes behind the magic, given a right CRC, so
+ * that the fuzzer gets past it.  What is read can be answered from.
+ */
+#include "cmd/innet-ps/store.h"
+#include "common/crc32c.h"
+#include "common/stream.h"
+#include "tests/fuzz/fuzz.h"
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
+{
+	static struct psrule clusters[65536];
+	uint8_t *file = malloc(8 + len + 4);
+	const char *why;
+
+	if (file == NULL)
+		abort();
+	memcpy(file, "INNETPS1", 8);
+	if (len > 0)
+		memcpy(file + 8, p, len);
+	stream_put_le(file + 8 + len, crc32c(0, file, 8 + len), 4);
+	why = store_parse(file, 8 + len + 4, clusters);
+	must(why == NULL || why[0] != '\0', "a refusal says why");
+	for (unsigned c = 0; c < 65536; c++) {
+		if (clusters[c].w == NULL)
+			continue;
+		if (why == NULL)
+			must(vec_finite((const uint8_t *)clusters[c].w,
+			    (size_t)clusters[c].elements * 4),
+			    "what is loaded is finite");
+		psrule_free(&clusters[c]);
+	}
+	must(store_parse(p, len, clusters) != NULL || len >= 12,
+	    "a short file is none");
+	for (unsigned c = 0; c < 65536; c++)
+		psrule_free(&clusters[c]);
+	free(file);
+	return 0;
+}
