@@ -23,8 +23,9 @@ policy_log(const float *logit, size_t n, double *logp)
 		top = logit[i] > top ? logit[i] : top;
 	for (size_t i = 0; i < n; i++)
 		sum += exp(logit[i] - top);
+	sum = log(sum);
 	for (size_t i = 0; i < n; i++)
-		logp[i] = logit[i] - top - log(sum);
+		logp[i] = logit[i] - top - sum;
 }
 
 /* An action drawn with those probabilities. */
