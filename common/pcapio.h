@@ -23,9 +23,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <pcap/pcap.h>
+
+#include "common/ahead.h"
 
 enum {
 	PCAPIO_BLOCK_BYTES = 256 * 1024,
@@ -46,8 +49,10 @@ struct pcapio_in {
 	int link;		/* link type, as in the file */
 	bool swapped, nano;	/* of a classic file */
 	bool interrupted;	/* a signal came while a read waited */
-	uint8_t *buf;
+	uint8_t *buf;		/* owned, but for blocks of ahead */
 	size_t used, have;
+	struct ahead *ahead;	/* NULL unless pcapio_ahead() was called */
+	bool ended;		/* of ahead: no block is left */
 	pcap_t *pcap;		/* NULL while the classic reader serves */
 	uint64_t packets;	/* read so far */
 	char why[PCAP_ERRBUF_SIZE + 64];
@@ -90,6 +95,28 @@ pcapio_u32(const struct pcapio_in *in, const uint8_t *p)
 	return in->swapped ? __builtin_bswap32(v) : v;
 }
 
+/* pcapio_more() from the blocks that a thread reads. */
+static inline int
+pcapio_more_ahead(struct pcapio_in *in, size_t need)
+{
+	uint8_t *at;
+	ssize_t n;
+
+	while (in->have - in->used < need && !in->ended) {
+		n = ahead_next(in->ahead, in->buf + in->used,
+		    in->have - in->used, &at);
+		if (n == -1) {
+			in->ended = true;
+			return pcapio_fail(in, "%s", strerror(errno));
+		}
+		in->ended = (size_t)n == in->have - in->used;
+		in->buf = at;
+		in->used = 0;
+		in->have = (size_t)n;
+	}
+	return in->have - in->used >= need;
+}
+
 /*
  * Have at least need bytes in the buffer, if the file has them.  1 yes, 0 it
  * ended first, -1 it could not be read.  A signal that interrupts ends it too.
@@ -102,6 +129,8 @@ pcapio_more(struct pcapio_in *in, size_t need)
 
 	if (left >= need)
 		return 1;
+	if (in->ahead != NULL)
+		return pcapio_more_ahead(in, need);
 	memmove(in->buf, in->buf + in->used, left);
 	in->used = 0;
 	in->have = left;
@@ -164,10 +193,15 @@ pcapio_close_in(struct pcapio_in *in)
 {
 	if (in->pcap != NULL)
 		pcap_close(in->pcap);
+	if (in->ahead != NULL) {
+		ahead_stop(in->ahead);
+		in->buf = NULL;
+	}
 	if (in->fd > STDIN_FILENO)
 		close(in->fd);
 	free(in->buf);
 	in->pcap = NULL;
+	in->ahead = NULL;
 	in->buf = NULL;
 	in->fd = -1;
 }
@@ -229,6 +263,40 @@ pcapio_open(struct pcapio_in *in, const char *path)
 		return 0;
 	pcapio_close_in(in);
 	return -1;
+}
+
+/*
+ * Read the rest in a thread, ahead of pcapio_next(), where that pays: of a
+ * regular file in the classic format that is larger than the blocks, on more
+ * than one processor.  Before the first pcapio_next() only.
+ */
+static inline void
+pcapio_ahead(struct pcapio_in *in)
+{
+	struct ahead *a;
+	struct stat st;
+	uint8_t *at;
+	ssize_t n;
+
+	if (in->pcap != NULL || fstat(in->fd, &st) == -1 ||
+	    !S_ISREG(st.st_mode) ||
+	    st.st_size < AHEAD_BLOCKS * AHEAD_BLOCK_BYTES ||
+	    sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		return;
+	a = ahead_start(in->fd);
+	if (a == NULL)
+		return;
+	n = ahead_next(a, in->buf + in->used, in->have - in->used, &at);
+	if (n == -1) {		/* a plain read will say why */
+		ahead_stop(a);
+		return;
+	}
+	in->ended = (size_t)n == in->have - in->used;
+	free(in->buf);
+	in->ahead = a;
+	in->buf = at;
+	in->used = 0;
+	in->have = (size_t)n;
 }
 
 static inline int

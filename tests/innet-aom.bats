@@ -235,6 +235,17 @@ aom() {
 		"[1,1,8200] [2,1,7200] [5,1,6200] [all,3,8200]" ]
 }
 
+@test "bare packets of 60,000 prefixes find their own" {
+	seq 0 59999 | awk 'BEGIN { print "10.0.0.0/8,65000" }
+		{ printf "10.%d.%d.128/25,%d\n", $1 / 256, $1 % 256, $1 }' >t.csv
+	for a in 0.0.129 117.5.200 234.95.255 234.96.255 0.0.127; do
+		echo "1000 1 1 1 1 0 1.5 4 bare src=10.$a"
+	done | mkolaf >b.pcap
+	[ "$(aom -r b.pcap --format bare --cluster-table t.csv --json |
+		jq -c '[.cluster,.received]' | xargs)" = \
+		"[0,1] [29957,1] [59999,1] [65000,2] [all,5]" ]
+}
+
 @test "a bad cluster table is named with its line" {
 	for row in '10.0.0.0/33,1' '10.0.0,1' '10.0.0.0/8' '10.0.0.0/8,65536' ',' \
 		'10.0.0.0/8,1,2' 'fd00::/129,1'; do

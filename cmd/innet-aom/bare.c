@@ -23,8 +23,10 @@ struct prefix {
 };
 
 struct prefixes {
-	struct prefix *of;
+	struct prefix *of;	/* longest first, then by address */
 	size_t n, room;
+	size_t length[33 + 129 + 1];	/* where each length begins, and n */
+	size_t lengths;
 };
 
 /* The table while it is read. */
@@ -60,6 +62,8 @@ read_prefix(struct reading *rd, const char *s)
 	if (*slash == '/' && num_u64(slash + 1, 0, bits, &bits) != NULL)
 		bad_field(rd, "prefix", s, "too long or not a number");
 	rd->row.bits = (unsigned)bits;
+	for (unsigned i = rd->row.bits; i < 128; i++)	/* beyond it: 0 */
+		rd->row.addr[i / 8] &= (uint8_t)~(0x80 >> i % 8);
 }
 
 static void
@@ -111,7 +115,23 @@ longest_first(const void *a, const void *b)
 {
 	const struct prefix *x = a, *y = b;
 
-	return (x->bits < y->bits) - (x->bits > y->bits);
+	if (x->v6 != y->v6)
+		return x->v6 - y->v6;
+	if (x->bits != y->bits)
+		return x->bits < y->bits ? 1 : -1;
+	return memcmp(x->addr, y->addr, sizeof(x->addr));
+}
+
+/* Put the prefixes in order and note where each length begins. */
+static void
+sort(struct prefixes *p)
+{
+	qsort(p->of, p->n, sizeof(*p->of), longest_first);
+	for (size_t i = 0; i < p->n; i++)
+		if (i == 0 || p->of[i].v6 != p->of[i - 1].v6 ||
+		    p->of[i].bits != p->of[i - 1].bits)
+			p->length[p->lengths++] = i;
+	p->length[p->lengths] = p->n;
 }
 
 struct prefixes *
@@ -140,18 +160,48 @@ prefixes_read(const char *path)
 	fclose(f);
 	if (rd.p->n == 0)
 		errx(1, "%s: no prefix in it", path);
-	qsort(rd.p->of, rd.p->n, sizeof(*rd.p->of), longest_first);
+	sort(rd.p);
 	return rd.p;
 }
 
-static bool
-holds(const struct prefix *x, const struct frame_flow *flow)
+/* Does flow's source lie before, in or behind x: -1, 0, 1? */
+static int
+compare(const struct frame_flow *flow, const struct prefix *x)
 {
 	const unsigned whole = x->bits / 8, rest = x->bits % 8;
 	const uint8_t mask = (uint8_t)(0xff00 >> rest);
+	int c = memcmp(flow->src, x->addr, whole);
 
-	return x->v6 == flow->v6 && memcmp(x->addr, flow->src, whole) == 0 &&
-	    (rest == 0 || ((x->addr[whole] ^ flow->src[whole]) & mask) == 0);
+	if (c == 0 && rest != 0)
+		c = (flow->src[whole] & mask) - (x->addr[whole] & mask);
+	return (c > 0) - (c < 0);
+}
+
+/*
+ * The longest prefix that holds flow's source, or NULL: a binary search among
+ * those of each length.
+ */
+static const struct prefix *
+find(const struct prefixes *p, const struct frame_flow *flow)
+{
+	for (size_t k = 0; k < p->lengths; k++) {
+		size_t lo = p->length[k], hi = p->length[k + 1], mid;
+
+		if (p->of[lo].v6 != flow->v6)
+			continue;
+		while (lo < hi) {
+			const int c = compare(flow,
+			    &p->of[mid = lo + (hi - lo) / 2]);
+
+			if (c == 0)
+				return &p->of[mid];
+			if (c < 0)
+				hi = mid;
+			else
+				lo = mid + 1;
+		}
+	}
+	return NULL;
 }
 
 static uint32_t
@@ -169,6 +219,7 @@ bare_parse(const struct prefixes *p, const struct intake *in,
 	const struct frame_flow *flow = &in->frame.flow;
 	const size_t addr = flow->v6 ? 16 : 4;
 	const uint32_t len = in->frame.payload_bytes;
+	const struct prefix *x;
 	struct wire w = wire_over(in->payload, len);
 	uint8_t ports[4];
 
@@ -182,10 +233,9 @@ bare_parse(const struct prefixes *p, const struct intake *in,
 	u->elements = u->n = (uint32_t)(w.left / 4);
 	if (!isfinite(u->reward) || !vec_finite(w.p, u->n))
 		return UPDATE_NONFINITE;
-	for (size_t i = 0; i < p->n && !*known; i++) {
-		*known = holds(&p->of[i], flow);
-		u->cluster = p->of[i].cluster;
-	}
+	x = find(p, flow);
+	*known = x != NULL;
+	u->cluster = x != NULL ? x->cluster : 0;
 	wire_put(ports, (uint64_t)flow->sport << 16 | flow->dport, 4);
 	u->worker = hash(hash(hash(2166136261u, flow->src, addr), flow->dst,
 	    addr), ports, sizeof(ports));

@@ -162,6 +162,7 @@ read_capture(struct run *r, struct intake *in, const char *path,
 		errx(2, "standard input is a terminal; use -r FILE");
 	if (intake_open(in, path) == -1)
 		errx(1, "%s: %s", pcapio_name(path, false), in->in.why);
+	pcapio_ahead(&in->in);
 	in->until_ns = r->until_ns;
 	while ((got = next(r, in, &t, &u)) == 1) {
 		if (!r->begun) {
