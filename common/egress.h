@@ -80,11 +80,11 @@ egress_init(struct egress *e, const struct egress_conf *cf)
 		.program = cf->program,
 		.link = { .rate_bps = cf->rate_bps,
 		    .extra_bytes = cf->extra_bytes },
-		.active = active_over(cf->active_window_ns),
 		.due_ns = EGRESS_NEVER,
 		.shape = calloc(65536, sizeof(*e->shape)),
 	};
 	have = slots_init(&e->slots, cf->slots);
+	have = active_init(&e->active, cf->active_window_ns) && have;
 	e->olaf = olafq_over(&e->slots, cf->combine, cf->threshold);
 	return tally_init(&e->tally) && have && e->shape != NULL;
 }

@@ -40,11 +40,14 @@ struct olafq {
 	double threshold;	/* of rewards; NAN: the test is off */
 };
 
-/* What a queue holds at most one waiting update of. */
-static inline uint64_t
+/*
+ * What a queue holds at most one waiting update of.  The keys of vectors that
+ * travel in one packet are the clusters themselves, 0 to 65,535.
+ */
+static inline uint32_t
 olafq_key(const struct update *u)
 {
-	return (uint64_t)u->cluster << 16 | u->following;
+	return (uint32_t)u->following << 16 | u->cluster;
 }
 
 static inline struct olafq
@@ -135,7 +138,7 @@ static inline enum olafq_verdict
 olafq_offer(struct olafq *q, const struct arrival *a, uint64_t now_ns,
     uint16_t *lost)
 {
-	uint64_t key = olafq_key(&a->up);
+	const uint32_t key = olafq_key(&a->up);
 	uint32_t *at = keymap_get(&q->waiting, key);
 	enum olafq_verdict v;
 	int64_t slot;

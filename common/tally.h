@@ -7,7 +7,7 @@
  *	arrived = delivered + superseded + dropped_full + dropped_reward +
  *	          dropped_limit + queued
  *
- * Owns its tables, whose untouched pages cost nothing; tally_free().
+ * Owns its tables; tally_free().
  */
 #ifndef INNET_TALLY_H
 #define INNET_TALLY_H
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/update.h"
 
@@ -35,8 +36,9 @@ struct tally_count {
 	uint64_t packets, constituents;
 };
 
+/* The first four, which move most, share a line of the cache. */
 struct tally_cluster {
-	struct tally_count of[TALLY_WHATS];
+	_Alignas(64) struct tally_count of[TALLY_WHATS];
 };
 
 struct tally {
@@ -76,9 +78,11 @@ static inline bool
 tally_init(struct tally *t)
 {
 	*t = (struct tally){
-		.cluster = calloc(65536, sizeof(*t->cluster)),
+		.cluster = aligned_alloc(64, 65536 * sizeof(*t->cluster)),
 		.merged = calloc(65536, sizeof(*t->merged)),
 	};
+	if (t->cluster != NULL)
+		memset(t->cluster, 0, 65536 * sizeof(*t->cluster));
 	return t->cluster != NULL && t->merged != NULL;
 }
 

@@ -13,7 +13,11 @@ trace() {
 	innet-gen -q --arrivals poisson --rate 60G --payload 256B --clusters "$1" \
 		--workers "$2" -c $((updates / ($1 * $2))) -w "$dir/$1.pcap"
 }
-olaf() { innet-switch -q -r "$dir/$1.pcap" -w "$dir/out" --rate 40G --slots 8 --report "$dir/r"; }
+olaf() {
+	local n=$1
+	shift
+	innet-switch -q -r "$dir/$n.pcap" -w "$dir/out" --rate 40G --slots 8 "$@"
+}
 copy() { tcpdump --nano -Z root -r "$dir/9.pcap" -w "$dir/out" 2>/dev/null; }
 timed() {
 	rm -f "$dir/out"
@@ -30,7 +34,7 @@ row() {
 
 trace 9 3
 trace 60000 1
-olaf 9
+olaf 9 --report "$dir/r"
 delivered=$(sed -n '/"delivered"/{n;s/[^0-9]//gp;q}' "$dir/r")
 for ((i = 0; i < rounds; i++)); do
 	timed olaf 9 >>"$dir/a"

@@ -1,26 +1,24 @@
-#!/bin/sh
+#!/bin/bash
 # P4: age analysis of 2 M frames of 1 kB, against tcpdump and tshark
 #
-# Needs innet-aom and mkolaf in PATH, tcpdump, tshark and 2 GB in /dev/shm.
+# Needs tcpdump, tshark and 2 GB in /dev/shm.  Run from the build folder, or say
+# where it is in BUILD.
 # innet and tcpdump take turns, medians of ROUNDS (7); tshark, which takes
 # minutes, reads the first twentieth once, and innet the same in turn.
 set -eu
 frames=${FRAMES:-2000000} rounds=${ROUNDS:-7}
-for tool in innet-aom mkolaf tcpdump tshark; do
+export PATH="${BUILD:-.}:$PATH" LC_ALL=C
+for tool in innet-aom innet-gen innet-switch tcpdump tshark; do
 	command -v "$tool" >/dev/null || { echo "P4 aom skipped: no $tool" >&2; exit 0; }
 done
 dir=$(mktemp -d "${BENCH_DIR:-/dev/shm}/p4.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 
-# 9 clusters of 3; 200 ns apart, delivered up to 10 us after generation.
+# Updates of 960 B, 1,002-byte frames, as a drop-tail queue passed them on.
 trace() {
-	awk -v n="$1" 'BEGIN {
-		srand(4)
-		for (i = 1; i <= n; i++)
-			print i * 200 + 100000, i % 9, i % 3, i, 1 + i % 3,
-			    i * 200 + 100000 - int(rand() * 10000), 0.5, 232
-	}' | mkolaf
+	innet-gen -q --arrivals poisson --rate 30G --payload 960B --clusters 9 --workers 3 \
+		-c $((($1 + 26) / 27)) | innet-switch -q -p fifo --slots 1000 -w -
 }
 
 # Seconds that a command takes, to the microsecond.
