@@ -4,7 +4,7 @@
  * rng_seed(s) gives the stream of numpy's Generator(PCG64(s)): a 128-bit
  * linear congruential generator with the XSL-RR output (O'Neill, PCG, 2014),
  * seeded through numpy's SeedSequence.  The same numbers on every machine.
- * Distributions that need a logarithm are in logexp.h.
+ * Distributions that need a logarithm are in draw.h.
  */
 #ifndef INNET_RNG_H
 #define INNET_RNG_H

@@ -1,0 +1,65 @@
+/*
+ * env.h - environments: what an agent observes, does and is paid for
+ *
+ * A kind is one file, env-NAME.c: a constant table of sizes and two functions.
+ * To add one, write that file and its row in env.c.  Kinds know the dynamics
+ * only; the random stream, the time limit and the counting of steps are in
+ * struct env, the same for all.
+ */
+#ifndef INNET_AGENT_ENV_H
+#define INNET_AGENT_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/rng.h"
+
+struct env_kind {
+	const char *name;	/* as --env has it */
+	size_t obs;		/* floats in an observation */
+	size_t actions;		/* actions are 0 ... actions - 1 */
+	size_t state_bytes;	/* what reset and step keep between calls */
+	uint32_t limit;		/* steps after which an episode is cut off */
+	double solved;		/* mean reward of 100 episodes that solves it */
+
+	/* Begin an episode in *state; write the first observation. */
+	void (*reset)(void *state, struct rng *rng, float *obs);
+
+	/* One step: the reward; writes the observation and *terminated. */
+	double (*step)(void *state, struct rng *rng, unsigned action,
+	    float *obs, bool *terminated);
+};
+
+struct env {
+	const struct env_kind *kind;
+	struct rng rng;		/* as Gymnasium's np_random after reset(seed) */
+	void *state;		/* kind->state_bytes, owned */
+	uint32_t steps;		/* of this episode */
+};
+
+struct env_result {
+	double reward;
+	bool terminated;	/* the episode ended by itself */
+	bool truncated;		/* the time limit ended it */
+};
+
+/* All kinds, ended by NULL, and their names likewise, in the same order. */
+extern const struct env_kind *const env_kinds[];
+const char *const *env_names(void);
+
+/* An environment of that kind and seed; exits 1 without memory. */
+struct env env_open(const struct env_kind *kind, uint64_t seed);
+
+/* Give back what env_open() took. */
+void env_close(struct env *e);
+
+/* Begin an episode; obs has room for kind->obs floats. */
+void env_reset(struct env *e, float *obs);
+
+/* Take one step, action < kind->actions; reset when either flag is set. */
+struct env_result env_step(struct env *e, unsigned action, float *obs);
+
+extern const struct env_kind env_cartpole;
+
+#endif

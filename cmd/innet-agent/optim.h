@@ -1,0 +1,38 @@
+/* optim.h - an optimiser: plain gradient ascent, or Adam (Kingma and Ba) */
+#ifndef INNET_AGENT_OPTIM_H
+#define INNET_AGENT_OPTIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cmd/innet-agent/ascent.h"
+#include "cmd/innet-agent/kern.h"
+
+enum optim_rule { OPTIM_ADAM, OPTIM_SGD };
+
+struct optim {
+	enum optim_rule rule;
+	const struct kern *kern;
+	double rate;		/* learning rate */
+	size_t params;
+	float *m, *v;		/* Adam's means; owned */
+	uint64_t steps;
+};
+
+/* Names of the rules, in the order of enum optim_rule, ended by NULL. */
+extern const char *const optim_names[];
+
+/* An optimiser of vectors of params floats; exits 1 without memory. */
+struct optim optim_open(enum optim_rule rule, const struct kern *kern,
+    double rate, size_t params);
+
+/* Give back what optim_open() took. */
+void optim_close(struct optim *o);
+
+/* One step up: w changes in place. */
+void optim_step(struct optim *o, float *w, const float *grad);
+
+/* The way up of an agent that trains alone. */
+struct ascent optim_ascent(struct optim *o);
+
+#endif

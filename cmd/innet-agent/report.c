@@ -1,0 +1,90 @@
+/* report - what a person at a terminal, or a program, sees of training */
+#include "config.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cmd/innet-agent/report.h"
+
+/* How much of the way is done, 0 if no end is known. */
+static double
+part_done(const struct tally *t)
+{
+	double part = 0, p;
+
+	if (t->steps_end != 0)
+		part = (double)t->steps / (double)t->steps_end;
+	if (t->episodes_end != 0) {
+		p = (double)t->episodes / (double)t->episodes_end;
+		part = p > part ? p : part;
+	}
+	return part;
+}
+
+static void
+draw(const struct tally *t)
+{
+	const double s = tally_seconds(t), part = part_done(t);
+
+	fprintf(stderr, "\r%" PRIu64 " steps (%.0f/s), %" PRIu64
+	    " episodes, %" PRIu64 " gradients, reward %.1f", t->steps,
+	    (double)t->steps / s, t->episodes, t->gradients,
+	    tally_mean(t, TALLY_LAST));
+	if (part > 0)
+		fprintf(stderr, ", %.0f s left", s * (1 - part) / part);
+	fputs("\033[K", stderr);
+}
+
+static void
+object(struct report *r)
+{
+	const struct tally *t = r->tally;
+
+	printf("{\"steps\":%" PRIu64 ",\"episodes\":%" PRIu64
+	    ",\"gradients\":%" PRIu64 ",\"mean100_reward\":%.9g"
+	    ",\"elapsed_s\":%.3f}\n", t->steps, t->episodes, t->gradients,
+	    tally_mean(t, TALLY_LAST), tally_seconds(t));
+	if (fflush(stdout) == EOF && !r->bad) {
+		warn("standard output");
+		r->bad = true;
+	}
+}
+
+void
+report_progress(void *arg)
+{
+	struct report *r = arg;
+	const uint64_t now = tally_now_ns();
+
+	if (r->json)
+		object(r);
+	if (r->quiet || !isatty(STDERR_FILENO) ||
+	    now < r->shown_ns + 250000000)
+		return;
+	r->shown_ns = now;
+	draw(r->tally);
+}
+
+void
+report_end(struct report *r)
+{
+	const struct tally *t = r->tally;
+	const struct child *c = r->child;
+
+	if (r->shown_ns != 0)
+		fputs("\r\033[K", stderr);
+	if (r->quiet)
+		return;
+	if (c == NULL)
+		warnx("%" PRIu64 " episodes, %" PRIu64 " steps, %" PRIu64
+		    " gradients, mean reward %.1f", t->episodes, t->steps,
+		    t->gradients, tally_mean(t, TALLY_LAST));
+	else
+		warnx("%" PRIu64 " episodes, %" PRIu64 " steps, %" PRIu64
+		    " gradients, %" PRIu64 " results, %" PRIu64
+		    " models and %" PRIu64 " sums taken, mean reward %.1f",
+		    t->episodes, t->steps, c->sent, c->results, c->models,
+		    c->sums, tally_mean(t, TALLY_LAST));
+}

@@ -1,0 +1,25 @@
+/* report.h - progress while training and a summary after it */
+#ifndef INNET_AGENT_REPORT_H
+#define INNET_AGENT_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/innet-agent/child.h"
+#include "cmd/innet-agent/tally.h"
+
+struct report {
+	const struct tally *tally;
+	const struct child *child;	/* NULL when alone */
+	bool json, quiet;
+	bool bad;		/* standard output cannot be written */
+	uint64_t shown_ns;	/* when progress was last drawn */
+};
+
+/* After a lesson; arg is a struct report. */
+void report_progress(void *arg);
+
+/* The summary. */
+void report_end(struct report *r);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * tally.h - what a training run has done so far, and whether that is enough
+ *
+ * Counts steps, episodes and gradients, keeps the rewards of the last hundred
+ * episodes and writes the log, a row an episode.
+ */
+#ifndef INNET_AGENT_TALLY_H
+#define INNET_AGENT_TALLY_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { TALLY_LAST = 100 };
+
+struct tally {
+	uint64_t steps, episodes, gradients;
+	uint64_t steps_end, episodes_end;	/* 0: no such end */
+	double solved;		/* mean reward that ends it, with solve */
+	bool solve;
+	double last[TALLY_LAST];
+	uint64_t begun_ns;	/* CLOCK_MONOTONIC */
+	FILE *log;		/* NULL: none; owned */
+	const char *log_path;
+	bool log_bad;		/* a row could not be written */
+	const volatile sig_atomic_t *stop;	/* a signal came */
+};
+
+/* CLOCK_MONOTONIC in ns. */
+uint64_t tally_now_ns(void);
+
+/* Seconds since the run began. */
+double tally_seconds(const struct tally *t);
+
+/* Start the clock and the log at path (NULL: none); exits 1 if it cannot. */
+void tally_open(struct tally *t, const char *path);
+
+/* Close the log: 0, or -1 with a message if it is not whole. */
+int tally_close(struct tally *t);
+
+/* An episode ended with that reward in all. */
+void tally_episode(struct tally *t, double reward);
+
+/* Mean reward of the last n <= TALLY_LAST episodes, or of all; 0 of none. */
+double tally_mean(const struct tally *t, uint64_t n);
+
+/* A hundred episodes in a row were good enough on average. */
+bool tally_is_solved(const struct tally *t);
+
+/* It is time to end. */
+bool tally_over(const struct tally *t);
+
+#endif

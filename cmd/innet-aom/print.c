@@ -1,0 +1,338 @@
+/* print.c - rows as a table, JSON or CSV */
+#include "cmd/innet-aom/rows.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CELL_BYTES = 32 };
+
+/* One unit for all ages of a table, so that columns can be compared. */
+struct scale {
+	const char *name;
+	double ns;
+};
+
+static struct scale
+scale_of(const struct rows *rows)
+{
+	const struct value *max = &rows->row[rows->n - 1].v[MAX];
+	const double ns = max->known ? (double)max->whole : 0;
+
+	return ns < 1e5 ? (struct scale){ "ns", 1 } :
+	    ns < 1e8 ? (struct scale){ "us", 1e3 } :
+	    ns < 1e11 ? (struct scale){ "ms", 1e6 } :
+	    (struct scale){ "s", 1e9 };
+}
+
+/* A value for people, in at most CELL_BYTES. */
+static void
+put_cell(char *s, const struct value *v, enum unit unit, struct scale scale)
+{
+	if (!v->known)
+		snprintf(s, CELL_BYTES, "-");
+	else if (unit == COUNT || (unit == NS && scale.ns == 1))
+		snprintf(s, CELL_BYTES, "%" PRId64, v->whole);
+	else if (unit == NS)
+		snprintf(s, CELL_BYTES, "%.3f", (double)v->whole / scale.ns);
+	else
+		snprintf(s, CELL_BYTES, unit == PERCENT ? "%.2f" : "%.6f",
+		    v->real);
+}
+
+/* A value for programs: whole numbers to the last digit. */
+static void
+put_value(FILE *f, const struct value *v, enum unit unit, const char *unknown)
+{
+	if (!v->known)
+		fputs(unknown, f);
+	else if (unit == COUNT || unit == NS)
+		fprintf(f, "%" PRId64, v->whole);
+	else
+		fprintf(f, "%.17g", v->real);
+}
+
+static void
+put_name(char *s, const struct rows *rows, size_t i)
+{
+	const struct row *row = &rows->row[i];
+
+	if (i == rows->n - 1)
+		snprintf(s, CELL_BYTES, "all");
+	else if (rows->by == BY_WORKER)
+		snprintf(s, CELL_BYTES, "%u.%" PRIu32, row->cluster,
+		    row->worker);
+	else
+		snprintf(s, CELL_BYTES, "%u", row->cluster);
+}
+
+void
+print_table(FILE *f, const struct rows *rows)
+{
+	const struct row *all = &rows->row[rows->n - 1];
+	const struct scale scale = scale_of(rows);
+	int width[FIGURES];
+	char s[CELL_BYTES];
+
+	for (int k = 0; k < JAIN; k++) {
+		width[k] = (int)strlen(figure_name[k].title);
+		for (size_t i = 0; i < rows->n; i++) {
+			put_cell(s, &rows->row[i].v[k], figure_name[k].unit,
+			    scale);
+			if ((int)strlen(s) > width[k])
+				width[k] = (int)strlen(s);
+		}
+	}
+	fprintf(f, "%-12s", rows->by == BY_WORKER ? "worker" : "cluster");
+	for (int k = 0; k < JAIN; k++)
+		if (all->v[k].known || figure_name[k].unit == NS)
+			fprintf(f, "  %*s", width[k], figure_name[k].title);
+	fputc('\n', f);
+	for (size_t i = 0; i < rows->n; i++) {
+		put_name(s, rows, i);
+		fprintf(f, "%-12s", s);
+		for (int k = 0; k < JAIN; k++) {
+			if (!all->v[k].known && figure_name[k].unit != NS)
+				continue;
+			put_cell(s, &rows->row[i].v[k], figure_name[k].unit,
+			    scale);
+			fprintf(f, "  %*s", width[k], s);
+		}
+		fputc('\n', f);
+	}
+	put_cell(s, &all->v[JAIN], INDEX, scale);
+	fprintf(f, "ages in %s; Jain's index of the mean ages %s\n",
+	    scale.name, s);
+}
+
+/* "cluster":1 or "cluster":1,"worker":7 or "cluster":"all" */
+static void
+json_name(FILE *f, const struct rows *rows, size_t i)
+{
+	if (i == rows->n - 1)
+		fputs("\"cluster\":\"all\"", f);
+	else
+		fprintf(f, "\"cluster\":%u", rows->row[i].cluster);
+	if (rows->by == BY_WORKER && i < rows->n - 1)
+		fprintf(f, ",\"worker\":%" PRIu32, rows->row[i].worker);
+}
+
+void
+print_json(FILE *f, const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		fputc('{', f);
+		json_name(f, rows, i);
+		for (int k = 0; k < FIGURES - (i < rows->n - 1); k++) {
+			fprintf(f, ",\"%s\":", figure_name[k].key);
+			put_value(f, &rows->row[i].v[k], figure_name[k].unit,
+			    "null");
+		}
+		fputs("}\n", f);
+	}
+}
+
+/* The columns that name a row: cluster, and worker if there are workers. */
+static void
+csv_name(FILE *f, const struct rows *rows, size_t i)
+{
+	if (i == rows->n - 1)
+		fputs("all", f);
+	else
+		fprintf(f, "%u", rows->row[i].cluster);
+	if (rows->by == BY_WORKER && i < rows->n - 1)
+		fprintf(f, ",%" PRIu32, rows->row[i].worker);
+	else if (rows->by == BY_WORKER)
+		fputc(',', f);
+}
+
+void
+print_csv(FILE *f, const struct rows *rows)
+{
+	fputs(rows->by == BY_WORKER ? "cluster,worker" : "cluster", f);
+	for (int k = 0; k < FIGURES; k++)
+		fprintf(f, ",%s", figure_name[k].key);
+	fputc('\n', f);
+	for (size_t i = 0; i < rows->n; i++) {
+		csv_name(f, rows, i);
+		for (int k = 0; k < FIGURES; k++) {
+			fputc(',', f);
+			put_value(f, &rows->row[i].v[k], figure_name[k].unit,
+			    "");
+		}
+		fputc('\n', f);
+	}
+}
+
+/* A pair of rows of the same name; an index of -1 where a run has none. */
+struct pair {
+	ptrdiff_t a, b;
+};
+
+/* The pair behind p; false after the last, which is all and all. */
+static bool
+next_pair(const struct rows *a, const struct rows *b, size_t *i, size_t *k,
+    struct pair *p)
+{
+	const bool last_a = *i + 1 >= a->n, last_b = *k + 1 >= b->n;
+	const struct row *x = &a->row[last_a ? 0 : *i];
+	const struct row *y = &b->row[last_b ? 0 : *k];
+	uint64_t kx = (uint64_t)x->cluster << 32 | x->worker;
+	uint64_t ky = (uint64_t)y->cluster << 32 | y->worker;
+
+	if (*i >= a->n)
+		return false;
+	kx = last_a ? UINT64_MAX : kx;
+	ky = last_b ? UINT64_MAX : ky;
+	p->a = kx <= ky ? (ptrdiff_t)(*i)++ : -1;
+	p->b = ky <= kx ? (ptrdiff_t)(*k)++ : -1;
+	return true;
+}
+
+static const struct value *
+value_at(const struct rows *rows, ptrdiff_t i, int k)
+{
+	static const struct value unknown;
+
+	return i == -1 ? &unknown : &rows->row[i].v[k];
+}
+
+static struct value
+ratio(const struct value *a, const struct value *b, enum unit unit)
+{
+	const bool whole = unit == COUNT || unit == NS;
+	const double x = whole ? (double)a->whole : a->real;
+	const double y = whole ? (double)b->whole : b->real;
+
+	return (struct value){ .known = a->known && b->known && y != 0,
+	    .real = x / (y == 0 ? 1 : y) };
+}
+
+void
+compare_table(FILE *f, const struct rows *a, const struct rows *b)
+{
+	const struct scale sa = scale_of(a), sb = scale_of(b);
+	const struct scale scale = sa.ns > sb.ns ? sa : sb;
+	char s[3][CELL_BYTES], name[CELL_BYTES];
+	struct pair p;
+	struct value q;
+	size_t i = 0, j = 0;
+
+	fprintf(f, "%-12s %-16s %16s %16s %10s\n", a->by == BY_WORKER ?
+	    "worker" : "cluster", "figure", "run", "other", "ratio");
+	while (next_pair(a, b, &i, &j, &p)) {
+		put_name(name, p.a != -1 ? a : b,
+		    (size_t)(p.a != -1 ? p.a : p.b));
+		for (int k = 0; k < FIGURES; k++) {
+			const struct value *x = value_at(a, p.a, k);
+			const struct value *y = value_at(b, p.b, k);
+			const enum unit unit = figure_name[k].unit;
+
+			if (!x->known && !y->known)
+				continue;
+			q = ratio(x, y, unit);
+			put_cell(s[0], x, unit, scale);
+			put_cell(s[1], y, unit, scale);
+			put_cell(s[2], &q, INDEX, scale);
+			fprintf(f, "%-12s %-16s %16s %16s %10s\n", name,
+			    figure_name[k].title, s[0], s[1], s[2]);
+		}
+	}
+	fprintf(f, "ages in %s; ratio is run / other\n", scale.name);
+}
+
+void
+compare_json(FILE *f, const struct rows *a, const struct rows *b)
+{
+	static const char *const part[] = { "run", "other", "ratio" };
+	struct pair p;
+	size_t i = 0, j = 0;
+
+	while (next_pair(a, b, &i, &j, &p)) {
+		fputc('{', f);
+		json_name(f, p.a != -1 ? a : b,
+		    (size_t)(p.a != -1 ? p.a : p.b));
+		for (int w = 0; w < 3; w++) {
+			fprintf(f, ",\"%s\":{", part[w]);
+			for (int k = 0; k < FIGURES - (i < a->n); k++) {
+				const enum unit unit = figure_name[k].unit;
+				const struct value *x = value_at(a, p.a, k);
+				const struct value *y = value_at(b, p.b, k);
+				const struct value q = ratio(x, y, unit);
+
+				fprintf(f, "%s\"%s\":", k == 0 ? "" : ",",
+				    figure_name[k].key);
+				put_value(f, w == 0 ? x : w == 1 ? y : &q,
+				    w == 2 ? INDEX : unit, "null");
+			}
+			fputc('}', f);
+		}
+		fputs("}\n", f);
+	}
+}
+
+void
+compare_csv(FILE *f, const struct rows *a, const struct rows *b)
+{
+	struct pair p;
+	size_t i = 0, j = 0;
+
+	fprintf(f, "cluster,%sfigure,run,other,ratio\n",
+	    a->by == BY_WORKER ? "worker," : "");
+	while (next_pair(a, b, &i, &j, &p)) {
+		for (int k = 0; k < FIGURES - (i < a->n); k++) {
+			const enum unit unit = figure_name[k].unit;
+			const struct value *x = value_at(a, p.a, k);
+			const struct value *y = value_at(b, p.b, k);
+			const struct value q = ratio(x, y, unit);
+
+			csv_name(f, p.a != -1 ? a : b,
+			    (size_t)(p.a != -1 ? p.a : p.b));
+			fprintf(f, ",%s,", figure_name[k].key);
+			put_value(f, x, unit, "");
+			fputc(',', f);
+			put_value(f, y, unit, "");
+			fputc(',', f);
+			put_value(f, &q, INDEX, "");
+			fputc('\n', f);
+		}
+	}
+}
+
+/* cluster, cluster.worker, and a range as /following where there are several */
+static void
+series_name(char *s, const struct run *r, const struct flow *f)
+{
+	const unsigned following = f->key & 0xffff;
+	int n = snprintf(s, CELL_BYTES, "%u", flow_cluster(f));
+
+	if (r->how->by == BY_WORKER)
+		n += snprintf(s + n, (size_t)(CELL_BYTES - n), ".%" PRIu32,
+		    flow_worker(f));
+	if (following != 0)
+		snprintf(s + n, (size_t)(CELL_BYTES - n), "/%u", following);
+}
+
+void
+print_series(FILE *f, const struct run *r)
+{
+	char s[CELL_BYTES];
+
+	fputs("cluster,time_ns,age_ns\n", f);
+	for (size_t i = 0; i < r->flows; i++) {
+		const struct aom *a = &r->flow[i].age;
+		uint64_t t = a->from_ns;
+
+		series_name(s, r, &r->flow[i]);
+		for (size_t k = 0; k < a->teeth; k++) {
+			const struct aom_tooth *x = &a->tooth[k];
+
+			fprintf(f, "%s,%" PRIu64 ",%" PRIu64 "\n", s, t,
+			    x->lo_ns);
+			t += x->hi_ns - x->lo_ns;
+			fprintf(f, "%s,%" PRIu64 ",%" PRIu64 "\n", s, t,
+			    x->hi_ns);
+		}
+	}
+}

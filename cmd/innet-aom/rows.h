@@ -1,0 +1,61 @@
+/*
+ * rows.h - the figures of a run: a row a cluster, and one of all
+ */
+#ifndef INNET_AOM_ROWS_H
+#define INNET_AOM_ROWS_H
+
+#include "cmd/innet-aom/run.h"
+
+enum figure {
+	RECEIVED, MERGED, SENT, LOST, LOSS_PERCENT, SUPERSEDED, DROPPED,
+	MEAN, P50, P95, P99, MAX, MEAN_PEAK, MAX_PEAK, JAIN, FIGURES
+};
+
+enum unit { COUNT, PERCENT, NS, INDEX };
+
+struct value {
+	bool known;
+	int64_t whole;		/* COUNT and NS */
+	double real;		/* PERCENT and INDEX */
+};
+
+struct row {
+	unsigned cluster;
+	uint32_t worker;
+	struct value v[FIGURES];
+};
+
+struct rows {
+	struct row *row;	/* rising (cluster, worker); all, the last */
+	size_t n;		/* the last counted */
+	enum by by;
+	int64_t packets_lost;	/* sent less received; if known */
+	bool packets_known;
+};
+
+/* How a figure is called and what it counts, by enum figure. */
+struct figure_name {
+	const char *key;	/* in JSON and CSV */
+	const char *title;	/* in the table */
+	enum unit unit;
+};
+
+extern const struct figure_name figure_name[FIGURES];
+
+/* The rows of r, whose flows are sorted; it may exit. */
+struct rows rows_of(const struct run *r);
+
+/* Print them; JSON: an object a line.  Errors are left in f. */
+void print_table(FILE *f, const struct rows *rows);
+void print_json(FILE *f, const struct rows *rows);
+void print_csv(FILE *f, const struct rows *rows);
+
+/* Two runs side by side, with the ratio a / b of each figure. */
+void compare_table(FILE *f, const struct rows *a, const struct rows *b);
+void compare_json(FILE *f, const struct rows *a, const struct rows *b);
+void compare_csv(FILE *f, const struct rows *a, const struct rows *b);
+
+/* The sawtooth of every flow: cluster,time_ns,age_ns. */
+void print_series(FILE *f, const struct run *r);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * gen.h - what the parts of innet-gen share: the settings, and who feeds whom
+ *
+ * A source (sources.h) decides which worker has an update when; the writer
+ * (writer.h) turns it into frames.  Instants are ns after --start.
+ */
+#ifndef INNET_GEN_H
+#define INNET_GEN_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum arrivals { PERIODIC, POISSON, ONOFF, LOGNORMAL, BURSTS };
+enum rewards { FLAT, RISING, NOISY };
+
+enum { GROUPS_MAX = 256 };
+
+/* Clusters from to to have an update per worker every interval_ns. */
+struct group {
+	uint32_t from, to;
+	uint64_t interval_ns;
+};
+
+struct conf {
+	const char *out;
+	uint64_t clusters, workers;	/* 1..clusters, 0..workers - 1 */
+	uint64_t count;			/* updates per worker */
+	uint64_t duration_ns;		/* UINT64_MAX: none */
+	uint64_t payload_bytes;		/* of the first packet of an update */
+	uint64_t elements;		/* floats in a vector */
+	uint64_t floats;		/* floats in a packet */
+	uint64_t mtu;
+	uint64_t interval_ns;
+	uint64_t rate;			/* bits/s in all, 0: interval_ns */
+	uint64_t port_rate;		/* bits/s, 0: no port */
+	uint64_t burst;			/* updates */
+	uint64_t jitter_ns;
+	uint64_t start_ns;		/* since the epoch */
+	uint64_t seed;
+	uint64_t regular;		/* bits/s of background traffic */
+	uint64_t scale;			/* clusters a schedule is cloned to */
+	double speeds;			/* spread */
+	enum arrivals arrivals;
+	enum rewards rewards;
+	bool aligned, bare, json, quiet, verbose;
+	const char *schedule;		/* NULL: none */
+	const char *table;		/* cluster table to write, or NULL */
+	struct group group[GROUPS_MAX];
+	size_t groups;
+};
+
+/* One update that a worker has ready. */
+struct ready {
+	uint64_t due_ns;
+	uint32_t cluster, worker;
+	uint32_t sequence;		/* from 1 */
+	float reward;
+};
+
+extern volatile sig_atomic_t stopped;	/* the signal that asked us to stop */
+
+#endif

@@ -1,0 +1,421 @@
+/* innet-gen - generate a trace of model updates */
+#include "config.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-gen/gen.h"
+#include "cmd/innet-gen/sources.h"
+#include "cmd/innet-gen/writer.h"
+#include "common/num.h"
+#include "common/opt.h"
+
+/* The longest interval: 104 days; with spread and burst it stays in range. */
+#define STEP_MAX_NS ((uint64_t)1 << 53)
+
+enum {
+	O_CLUSTERS = OPT_LONG, O_WORKERS, O_DURATION, O_PAYLOAD, O_MODEL,
+	O_MTU, O_INTERVAL, O_RATE, O_ARRIVALS, O_BURST, O_PORT_RATE, O_JITTER,
+	O_PHASE, O_SPEEDS, O_GROUPS, O_REWARDS, O_SCHEDULE, O_SCALE, O_PROGRAM,
+	O_REGULAR, O_FORMAT, O_TABLE, O_START, O_SEED, O_JSON, O_END
+};
+
+static const struct opt opts[] = {
+	{ O_CLUSTERS, "clusters", "N", "clusters, 1 to N (default 9)" },
+	{ O_WORKERS, "workers", "N", "workers a cluster (default 3)" },
+	{ 'c', "count", "N", "updates a worker (default 500)" },
+	{ O_DURATION, "duration", "T", "none after T (default no limit)" },
+	{ O_PAYLOAD, "payload", "SIZE", "UDP payload (default 256B)" },
+	{ O_MODEL, "model", "NAME", "vectors of ppo, ddpg, a2c or dqn" },
+	{ O_MTU, "mtu", "SIZE", "largest IP packet (default 1500B)" },
+	{ O_INTERVAL, "interval", "T", "between updates (default 100ms)" },
+	{ O_RATE, "rate", "RATE", "bits/s of frames, in all" },
+	{ O_ARRIVALS, "arrivals", "KIND",
+	    "periodic, poisson, onoff, lognormal, bursts" },
+	{ O_BURST, "burst", "N", "updates in a burst (default 8)" },
+	{ O_PORT_RATE, "port-rate", "RATE", "one port for all (bursts: 128G)" },
+	{ O_JITTER, "jitter", "T", "delay each by up to T (default 0)" },
+	{ O_PHASE, "phase", "KIND", "random (default) or aligned" },
+	{ O_SPEEDS, "speeds", "SPREAD", "speeds of 1-SPREAD to 1+SPREAD" },
+	{ O_GROUPS, "groups", "LIST", "intervals: 1-5:100ms,6-10:300ms" },
+	{ O_REWARDS, "rewards", "KIND", "flat (default), rising, noisy" },
+	{ O_SCHEDULE, "schedule", "FILE",
+	    "play cluster,worker,time_ns,reward" },
+	{ O_SCALE, "scale-clusters", "N", "clone the schedule to N clusters" },
+	{ O_PROGRAM, "program", "NAME", "olaf, the default and only one" },
+	{ O_REGULAR, "regular", "RATE", "background UDP traffic, bits/s" },
+	{ O_FORMAT, "format", "NAME", "innet (default) or bare" },
+	{ O_TABLE, "cluster-table", "FILE", "write prefix,cluster to FILE" },
+	{ O_START, "start", "T", "the first instant (default 0: 1970)" },
+	{ O_SEED, "seed", "N", "seed of all chance (default 1)" },
+	{ 'w', "write", "FILE", "write to FILE (default standard output)" },
+	{ O_JSON, "json", NULL, "summary as JSON on standard output" },
+	{ 'q', "quiet", NULL, "no summary, no progress" },
+	{ 'v', "verbose", NULL, "say first what will be generated" },
+	OPT_HELP_VERSION,
+	{ 0 }
+};
+
+static const struct opt_tool tool = {
+	.name = "innet-gen", .version = PACKAGE_VERSION,
+	.usage = "[-qv] [-c N] [-w FILE] [--OPTION=VALUE]...",
+	.about = "Generate a capture of the updates that many workers send.",
+	.opts = opts
+};
+
+volatile sig_atomic_t stopped;
+
+static void
+on_signal(int sig)
+{
+	stopped = sig;
+}
+
+/* Elements of the vectors in iSwitch Table 1: 40.02 kB ... 6.41 MB. */
+static uint64_t
+model_elements(const char *name)
+{
+	static const char *const names[] = { "ppo", "ddpg", "a2c", "dqn",
+	    NULL };
+	static const uint32_t elements[] = { 10005, 39380, 827500, 1602500 };
+
+	return elements[opt_word("model", name, names)];
+}
+
+/* One of --groups: "1-5:100ms" or "7:1s". */
+static void
+parse_group(char *word, struct conf *cf)
+{
+	char *colon = strchr(word, ':'), *dash;
+	uint64_t from = 0, to = 0;
+	struct group *g;
+
+	if (cf->groups == GROUPS_MAX)
+		errx(2, "more than %d groups", GROUPS_MAX);
+	if (colon == NULL)
+		errx(2, "invalid group '%s': lacks a colon and an interval",
+		    word);
+	g = &cf->group[cf->groups++];
+	opt_check("interval", colon + 1, num_time(colon + 1, 1, STEP_MAX_NS,
+	    &g->interval_ns));
+	*colon = '\0';
+	dash = strchr(word, '-');
+	if (dash != NULL)
+		*dash = '\0';
+	opt_check("cluster", word, num_u64(word, 1, FRAME_CLUSTERS_MAX - 1,
+	    &from));
+	to = from;
+	if (dash != NULL)
+		opt_check("cluster", dash + 1, num_u64(dash + 1, from,
+		    FRAME_CLUSTERS_MAX - 1, &to));
+	g->from = (uint32_t)from;
+	g->to = (uint32_t)to;
+}
+
+static void
+parse_groups(char *list, struct conf *cf)
+{
+	char *word;
+
+	while ((word = strsep(&list, ",")) != NULL)
+		parse_group(word, cf);
+}
+
+/* A count that frame_worker_addr() has addresses for. */
+static void
+parse_crowd(const char *what, uint64_t most, uint64_t *n)
+{
+	opt_check(what, optarg, num_u64(optarg, 1, UINT64_MAX, n));
+	if (*n > most)
+		errx(2, "invalid %s '%s': more than %" PRIu64 ", the last that "
+		    "has an address", what, optarg, most);
+}
+
+/* The options that shape the packets and the crowd; false: not one. */
+static bool
+parse_shape(int ch, struct conf *cf)
+{
+	static const char *const formats[] = { "innet", "bare", NULL };
+	static const char *const rewards[] = { "flat", "rising", "noisy",
+	    NULL };
+
+	switch (ch) {
+	case O_CLUSTERS:
+		parse_crowd("clusters", FRAME_CLUSTERS_MAX - 1, &cf->clusters);
+		break;
+	case O_WORKERS:
+		parse_crowd("workers", FRAME_WORKERS_MAX, &cf->workers);
+		break;
+	case O_PAYLOAD:
+		opt_check("payload", optarg, num_bytes(optarg, 8, 65507,
+		    &cf->payload_bytes));
+		break;
+	case O_MODEL: cf->elements = model_elements(optarg); break;
+	case O_MTU:
+		opt_check("mtu", optarg, num_bytes(optarg, 72, 65536,
+		    &cf->mtu));
+		break;
+	case O_REWARDS:
+		cf->rewards = opt_word("rewards", optarg, rewards);
+		break;
+	case O_FORMAT:
+		cf->bare = opt_word("format", optarg, formats) == 1;
+		break;
+	case O_TABLE: cf->table = optarg; break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+/* The options that say when; false: not one. */
+static bool
+parse_times(int ch, struct conf *cf)
+{
+	static const char *const arrivals[] = { "periodic", "poisson",
+	    "onoff", "lognormal", "bursts", NULL };
+	static const char *const phases[] = { "random", "aligned", NULL };
+	uint64_t *t = ch == O_INTERVAL ? &cf->interval_ns :
+	    ch == O_DURATION ? &cf->duration_ns : &cf->jitter_ns;
+	uint64_t *rate = ch == O_RATE ? &cf->rate :
+	    ch == O_PORT_RATE ? &cf->port_rate : &cf->regular;
+
+	switch (ch) {
+	case O_DURATION:
+	case O_INTERVAL:
+	case O_JITTER:
+		opt_check("time", optarg, num_time(optarg, ch != O_JITTER,
+		    ch == O_INTERVAL ? STEP_MAX_NS : INT64_MAX / 2, t));
+		break;
+	case O_RATE:
+	case O_PORT_RATE:
+	case O_REGULAR:
+		opt_check("rate", optarg, num_rate(optarg, 1, 1000000000000000,
+		    rate));
+		break;
+	case O_ARRIVALS:
+		cf->arrivals = opt_word("arrivals", optarg, arrivals);
+		break;
+	case O_BURST:
+		opt_check("burst", optarg, num_u64(optarg, 1, UINT32_MAX,
+		    &cf->burst));
+		break;
+	case O_PHASE:
+		cf->aligned = opt_word("phase", optarg, phases) == 1;
+		break;
+	case O_SPEEDS:
+		opt_check("speeds", optarg, num_real(optarg, 0, 0.99,
+		    &cf->speeds));
+		break;
+	case O_GROUPS: parse_groups(optarg, cf); break;
+	case O_START:
+		opt_check("start", optarg, num_time(optarg, 0,
+		    4294967295000000000, &cf->start_ns));
+		break;
+	default:
+		return false;
+	}
+	return true;
+}
+
+static void
+parse_program(const char *name)
+{
+	static const char *const names[] = { "olaf", "iswitch", "dlp", NULL };
+
+	if (opt_word("program", name, names) != 0)
+		errx(2, "--program %s is not there yet; only olaf is", name);
+}
+
+static void
+parse_one(int ch, struct conf *cf)
+{
+	switch (ch) {
+	case 'c':
+		opt_check("count", optarg, num_u64(optarg, 1, UINT32_MAX,
+		    &cf->count));
+		break;
+	case O_SCHEDULE: cf->schedule = optarg; break;
+	case O_SCALE:
+		parse_crowd("clusters", FRAME_CLUSTERS_MAX, &cf->scale);
+		break;
+	case O_PROGRAM: parse_program(optarg); break;
+	case O_SEED:
+		opt_check("seed", optarg, num_u64(optarg, 0, UINT64_MAX,
+		    &cf->seed));
+		break;
+	case 'w': cf->out = optarg; break;
+	case O_JSON: cf->json = true; break;
+	case 'q': cf->quiet = true; break;
+	case 'v': cf->verbose = true; break;
+	}
+}
+
+/* Options that have no meaning together: one line, status 2. */
+static void
+refuse(const bool *given, const struct conf *cf)
+{
+	static const struct { int a, b; } pairs[] = {
+		{ O_MODEL, O_PAYLOAD }, { O_RATE, O_INTERVAL },
+		{ O_RATE, O_GROUPS }, { O_SCHEDULE, O_CLUSTERS },
+		{ O_SCHEDULE, O_WORKERS }, { O_SCHEDULE, O_INTERVAL },
+		{ O_SCHEDULE, O_RATE }, { O_SCHEDULE, O_ARRIVALS },
+		{ O_SCHEDULE, O_BURST }, { O_SCHEDULE, O_JITTER },
+		{ O_SCHEDULE, O_PHASE }, { O_SCHEDULE, O_SPEEDS },
+		{ O_SCHEDULE, O_GROUPS }, { O_SCHEDULE, O_REWARDS }
+	};
+	const struct opt *o;
+	const char *a = NULL, *b = NULL;
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+		if (!given[pairs[i].a - OPT_LONG] ||
+		    !given[pairs[i].b - OPT_LONG])
+			continue;
+		for (o = opts; o->name != NULL; o++) {
+			a = o->ch == pairs[i].a ? o->name : a;
+			b = o->ch == pairs[i].b ? o->name : b;
+		}
+		errx(2, "--%s and --%s exclude each other", a, b);
+	}
+	if (cf->scale != 0 && cf->schedule == NULL)
+		errx(2, "--scale-clusters needs --schedule FILE");
+	if (cf->json && strcmp(cf->out, "-") == 0)
+		errx(2, "--json writes to standard output; use -w FILE too");
+	if (cf->speeds > 0 && cf->arrivals == BURSTS)
+		errx(2, "--speeds has no meaning in bursts, whose workers "
+		    "keep step");
+	if (given[O_BURST - OPT_LONG] && cf->arrivals != BURSTS &&
+	    cf->arrivals != ONOFF)
+		errx(2, "--burst has a meaning only with --arrivals bursts or "
+		    "onoff");
+	if (cf->clusters * cf->workers > UINT32_MAX)
+		errx(2, "too many workers");
+}
+
+/* Find how a vector is cut into packets. */
+static void
+cut(struct conf *cf)
+{
+	uint64_t head = cf->bare ? 4 : UPDATE_HEADER_BYTES;
+	uint64_t most = update_floats(cf->mtu, false);
+
+	if (cf->bare)		/* the paper's packet has no model's header */
+		most += (UPDATE_MODEL_BYTES - head) / 4;
+	if (cf->elements != 0) {
+		cf->floats = cf->elements < most ? cf->elements : most;
+		if (cf->bare && cf->floats < cf->elements)
+			errx(2, "--format bare has no room for vectors of "
+			    "several packets: %" PRIu64 " floats, %" PRIu64
+			    " at most", cf->elements, most);
+		if ((cf->elements - 1) / most > UINT16_MAX)
+			errx(2, "--mtu %" PRIu64 " cuts the vector into more "
+			    "than 65536 packets", cf->mtu);
+		return;
+	}
+	if (cf->payload_bytes < head + 4 || (cf->payload_bytes - head) % 4 != 0)
+		errx(2, "--payload %" PRIu64 " is not a header of %" PRIu64
+		    " bytes and 4 bytes a float", cf->payload_bytes, head);
+	cf->floats = cf->elements = (cf->payload_bytes - head) / 4;
+	if (cf->floats > most)
+		errx(2, "--payload %" PRIu64 " does not fit --mtu %" PRIu64
+		    ": %" PRIu64 " at most", cf->payload_bytes, cf->mtu,
+		    head + 4 * most);
+}
+
+static struct conf
+parse(int argc, char *argv[])
+{
+	struct conf cf = { .out = "-", .clusters = 9, .workers = 3,
+	    .payload_bytes = 256, .mtu = 1500, .interval_ns = 100000000,
+	    .duration_ns = UINT64_MAX, .burst = 8, .seed = 1 };
+	bool given[O_END - OPT_LONG] = { false };
+	int ch;
+
+	while ((ch = opt_next(&tool, argc, argv)) != -1) {
+		if (ch >= OPT_LONG)
+			given[ch - OPT_LONG] = true;
+		if (!parse_shape(ch, &cf) && !parse_times(ch, &cf))
+			parse_one(ch, &cf);
+	}
+	opt_done(&tool, argc, argv);
+	refuse(given, &cf);
+	cut(&cf);
+	for (size_t i = 0; i < cf.groups; i++) {
+		if (cf.group[i].to > cf.clusters)
+			errx(2, "--groups names cluster %u of %" PRIu64,
+			    cf.group[i].to, cf.clusters);
+	}
+	if (cf.count == 0)
+		cf.count = cf.duration_ns == UINT64_MAX ? 500 : UINT32_MAX;
+	if (source_step(&cf, 1) * cf.burst >> 32 > STEP_MAX_NS << 8)
+		errx(2, "--rate %" PRIu64 " and --burst %" PRIu64 " leave years "
+		    "between updates", cf.rate, cf.burst);
+	if (cf.arrivals == BURSTS && cf.port_rate == 0)
+		cf.port_rate = 128000000000;
+	if (cf.port_rate != 0 && cf.rate >= cf.port_rate)
+		errx(2, "--rate %" PRIu64 " does not fit through --port-rate "
+		    "%" PRIu64 " bits/s", cf.rate, cf.port_rate);
+	return cf;
+}
+
+static void
+say_first(const struct conf *cf)
+{
+	uint64_t bits = writer_update_bits(cf);
+
+	warnx("an update: %" PRIu64 " floats in %" PRIu64 " bits of frames",
+	    cf->elements, bits);
+	if (cf->schedule == NULL)
+		warnx("%" PRIu64 " clusters of %" PRIu64 " workers, %.6g us "
+		    "between updates of a worker of cluster 1", cf->clusters,
+		    cf->workers, (double)source_step(cf, 1) * 0x1p-32 / 1e3);
+}
+
+static int
+run(const struct conf *cf)
+{
+	struct schedule *s = NULL;
+	struct writer w;
+	int rc = 0;
+
+	if (cf->verbose)
+		say_first(cf);
+	if (cf->schedule != NULL)
+		s = schedule_read(cf);
+	writer_open(&w, cf);
+	if (cf->count < UINT32_MAX && cf->duration_ns == UINT64_MAX)
+		w.total = cf->count * cf->clusters * cf->workers;
+	if (cf->table != NULL && !schedule_table(cf, s))
+		rc = 1;
+	else if (s != NULL)
+		source_schedule(s, &w);
+	else if (cf->arrivals == BURSTS)
+		source_bursts(cf, &w);
+	else
+		source_workers(cf, &w);
+	rc |= writer_close(&w);
+	schedule_free(s);
+	return rc;
+}
+
+int
+main(int argc, char *argv[])
+{
+	const struct conf cf = parse(argc, argv);
+	struct sigaction sa = { .sa_handler = on_signal };
+	int rc;
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	signal(SIGPIPE, SIG_IGN);	/* a closed pipe is a failed write */
+	rc = run(&cf);
+	if (stopped) {		/* output is whole; now die as we were told */
+		signal(stopped, SIG_DFL);
+		raise(stopped);
+	}
+	return rc;
+}

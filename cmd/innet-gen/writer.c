@@ -1,0 +1,319 @@
+/* From updates to frames in a capture: writer.h. */
+#include "config.h"
+
+#include <endian.h>
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/innet-gen/writer.h"
+#include "common/draw.h"
+#include "common/inetsum.h"
+#include "common/vec.h"
+
+#define STAMP_MAX_NS (((uint64_t)1 << 32) * 1000000000 - 1)
+
+static uint32_t
+payload_head(const struct conf *cf)
+{
+	return cf->bare ? 4 : UPDATE_HEADER_BYTES;
+}
+
+uint64_t
+writer_update_bits(const struct conf *cf)
+{
+	uint64_t packets = update_packets((uint32_t)cf->elements,
+	    (uint32_t)cf->floats);
+
+	return 8 * (packets * (FRAME_V4_BYTES + payload_head(cf)) +
+	    4 * cf->elements);
+}
+
+/* Random float32 values, small and finite, and their running checksums. */
+static void
+fill_pool(struct writer *w)
+{
+	size_t n = WRITER_OFFSETS + w->whole.floats;
+	uint16_t half[2];
+
+	w->pool = malloc(4 * n);
+	w->pool_sum = malloc(sizeof(*w->pool_sum) * (n + 1));
+	if (w->pool == NULL || w->pool_sum == NULL)
+		err(1, "gradients");
+	w->pool_sum[0] = 0;
+	for (size_t i = 0; i < n; i++) {
+		vec_set(w->pool, i, (float)(0.01 * draw_normal(&w->rng)));
+		memcpy(half, w->pool + 4 * i, sizeof(half));
+		w->pool_sum[i + 1] = w->pool_sum[i] + half[0] + half[1];
+	}
+}
+
+/* The headers of a frame of so many floats, from address 0.0.0.0. */
+static void
+shape(struct writer *w, struct writer_shape *s, uint32_t floats)
+{
+	struct frame_flow flow = { .sport = UPDATE_PORT,
+	    .dport = UPDATE_PORT };
+	uint32_t payload = payload_head(w->cf) + 4 * floats;
+	struct frame f;
+
+	memcpy(flow.dst, frame_server_addr, sizeof(frame_server_addr));
+	s->floats = floats;
+	s->frame_bytes = FRAME_V4_BYTES + payload;
+	frame_put(s->head, &flow, UPDATE_TOS, payload, &f);
+	memset(s->head + 8, 0, 4);	/* the source's, which is not known yet */
+	s->udp_sum = inetsum_add(frame_pseudo_sum(s->head, &f),
+	    s->head + f.udp_at, FRAME_UDP_BYTES);
+	memset(s->head + f.ip_at + 10, 0, 2);
+	s->ip_sum = inetsum_add(0, s->head + f.ip_at, 20);
+	if (w->cf->port_rate != 0)
+		s->port_time = ((unsigned __int128)s->frame_bytes *
+		    8000000000 << 32) / w->cf->port_rate;
+}
+
+static void
+open_regular(struct writer *w)
+{
+	const struct frame_flow flow = { .src = { 10, 255, 254, 1 },
+	    .dst = { 10, 255, 254, 2 }, .sport = 40000, .dport = 9 };
+	struct frame f;
+
+	w->regular_due_ns = UINT64_MAX;
+	memset(w->regular_frame, 0, sizeof(w->regular_frame));
+	frame_put(w->regular_frame, &flow, 0,
+	    WRITER_REGULAR_BYTES - FRAME_V4_BYTES, &f);
+	frame_seal(w->regular_frame, &f);
+	if (w->cf->regular == 0)
+		return;
+	w->regular_gap_ns = 8e9 * WRITER_REGULAR_BYTES /
+	    (double)w->cf->regular;
+	w->regular_due_ns = (uint64_t)(draw_exponential(&w->regular_rng) *
+	    w->regular_gap_ns);
+}
+
+void
+writer_open(struct writer *w, const struct conf *cf)
+{
+	uint32_t n = (uint32_t)cf->floats;
+
+	*w = (struct writer){ .cf = cf, .rng = rng_seed(cf->seed),
+	    .regular_rng = rng_seed(cf->seed ^ 0x7265677561726c) };
+	w->packets = update_packets((uint32_t)cf->elements, n);
+	w->head_bytes = FRAME_V4_BYTES + payload_head(cf);
+	shape(w, &w->whole, n);
+	shape(w, &w->last, (uint32_t)cf->elements - (w->packets - 1) * n);
+	fill_pool(w);
+	open_regular(w);
+	pcapio_create_or_exit(&w->out, cf->out);
+	clock_gettime(CLOCK_MONOTONIC, &w->began);
+	w->shown = w->began;
+	w->progress = !cf->quiet && isatty(STDERR_FILENO);
+}
+
+/* The line on a terminal, twice a second at most. */
+static void
+progress(struct writer *w)
+{
+	struct timespec now;
+	double s, rate;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if ((now.tv_sec - w->shown.tv_sec) * 1000000000 + now.tv_nsec -
+	    w->shown.tv_nsec < 500000000)
+		return;
+	w->shown = now;
+	s = (double)(now.tv_sec - w->began.tv_sec) +
+	    1e-9 * (double)(now.tv_nsec - w->began.tv_nsec);
+	rate = (double)w->updates / s;
+	fprintf(stderr, "\r%" PRIu64, w->updates);
+	if (w->total > 0)
+		fprintf(stderr, "/%" PRIu64, w->total);
+	fprintf(stderr, " updates, %.0f/s", rate);
+	if (w->total > w->updates)
+		fprintf(stderr, ", %.0f s left",
+		    (double)(w->total - w->updates) / rate);
+	fputs("\033[K", stderr);
+}
+
+/* Put a frame of so many bytes that stands in its place. */
+static void
+commit(struct writer *w, uint64_t at_ns, uint32_t bytes)
+{
+	uint64_t stamp = w->cf->start_ns + at_ns;
+
+	if (stamp > STAMP_MAX_NS)
+		w->passed = true;
+	else
+		pcapio_commit(&w->out, stamp, bytes, bytes);
+}
+
+/* Background traffic due before at_ns. */
+static void
+put_regular(struct writer *w, uint64_t at_ns)
+{
+	while (w->regular_due_ns < at_ns) {
+		memcpy(pcapio_room(&w->out), w->regular_frame,
+		    WRITER_REGULAR_BYTES);
+		commit(w, w->regular_due_ns, WRITER_REGULAR_BYTES);
+		w->regulars++;
+		w->regular_due_ns += (uint64_t)(0.5 + w->regular_gap_ns *
+		    draw_exponential(&w->regular_rng));
+	}
+}
+
+/* When a frame of this shape, due then, is seen. */
+static uint64_t
+leave(struct writer *w, const struct writer_shape *s, uint64_t due_ns)
+{
+	unsigned __int128 due = (unsigned __int128)due_ns << 32;
+
+	if (w->cf->port_rate == 0)
+		return due_ns;
+	if (w->port_free < due)
+		w->port_free = due;
+	w->port_free += s->port_time;
+	return (uint64_t)(w->port_free >> 32);
+}
+
+/* The payload's header for u at p; its sum.  Whole words: no load waits. */
+static uint64_t
+put_header(const struct writer *w, uint8_t *p, const struct ready *u,
+    uint32_t following, uint64_t generated_ns)
+{
+	uint32_t reward, word[UPDATE_HEADER_BYTES / 4];
+	uint64_t sum = 0;
+
+	memcpy(&reward, &u->reward, sizeof(reward));
+	if (w->cf->bare) {
+		reward = htobe32(reward);
+		memcpy(p, &reward, sizeof(reward));
+		return reward;
+	}
+	word[0] = htobe32((uint32_t)UPDATE_VERSION << 24 |
+	    UPDATE_UPDATE << 16 | u->cluster);
+	word[1] = htobe32(u->worker);
+	word[2] = htobe32(u->sequence);
+	word[3] = htobe32(1u << 16 | following);	/* merged: 1 */
+	word[4] = htobe32((uint32_t)(generated_ns >> 32));
+	word[5] = htobe32((uint32_t)generated_ns);
+	word[6] = htobe32(reward);
+	word[7] = htobe32((uint32_t)w->cf->elements);
+	memcpy(p, word, sizeof(word));
+	for (size_t i = 0; i < sizeof(word) / sizeof(*word); i++)
+		sum += word[i];
+	return sum;
+}
+
+/* A frame of shape s at p, its gradient from place at of the pool. */
+static void
+put_frame(const struct writer *w, uint8_t *p, const struct writer_shape *s,
+    const struct ready *u, uint32_t following, uint64_t generated_ns,
+    size_t at)
+{
+	uint8_t *ip = p + FRAME_ETH_BYTES, *udp = ip + 20;
+	uint32_t src;
+	uint64_t sum;
+	uint16_t check;
+
+	/* frame_worker_addr() in one word */
+	src = htobe32((uint32_t)10 << 24 | u->cluster << 8 | (u->worker + 1));
+	memcpy(p, s->head, FRAME_V4_BYTES);
+	memcpy(p + 8, &src, sizeof(src));	/* in the MAC address too */
+	memcpy(ip + 12, &src, sizeof(src));
+	check = (uint16_t)~inetsum_fold(s->ip_sum + src);
+	memcpy(ip + 10, &check, sizeof(check));
+	sum = s->udp_sum + src;
+	sum += put_header(w, p + FRAME_V4_BYTES, u, following, generated_ns);
+	memcpy(p + w->head_bytes, w->pool + 4 * at, 4 * (size_t)s->floats);
+	sum += (uint32_t)(w->pool_sum[at + s->floats] - w->pool_sum[at]);
+	check = (uint16_t)~inetsum_fold(sum);
+	if (check == 0)
+		check = 0xffff;
+	memcpy(udp + 6, &check, sizeof(check));
+}
+
+bool
+writer_put(struct writer *w, const struct ready *u)
+{
+	uint64_t at_ns = 0, generated_ns = 0;
+
+	for (uint32_t i = w->packets; i-- > 0;) {
+		const struct writer_shape *s = i > 0 ? &w->whole : &w->last;
+
+		at_ns = leave(w, s, u->due_ns);
+		put_regular(w, at_ns);
+		if (i == w->packets - 1)
+			generated_ns = w->cf->start_ns + at_ns;
+		put_frame(w, pcapio_room(&w->out), s, u, i,
+		    generated_ns, rng_u64(&w->rng) % WRITER_OFFSETS);
+		commit(w, at_ns, s->frame_bytes);
+		w->frame_bits += 8 * s->frame_bytes;
+	}
+	if (w->updates++ == 0)
+		w->first_ns = generated_ns;
+	w->last_ns = w->cf->start_ns + at_ns;
+	if (w->progress && w->updates % 4096 == 0)
+		progress(w);
+	return !w->passed && w->out.failed == 0 && !stopped;
+}
+
+float
+writer_reward(struct writer *w, uint32_t sequence)
+{
+	double learnt = sequence / (sequence + 100.0);
+
+	switch (w->cf->rewards) {
+	case FLAT:
+		break;
+	case RISING:
+		return (float)learnt;
+	case NOISY:
+		return (float)(learnt + 0.1 * draw_normal(&w->rng));
+	}
+	return 1;
+}
+
+static void
+tell(const struct writer *w)
+{
+	uint64_t span = w->last_ns - w->first_ns;
+	double rate = span == 0 ? 0 : (double)w->frame_bits * 1e9 /
+	    (double)span;
+
+	if (w->cf->json)
+		printf("{\"updates\":%" PRIu64 ",\"packets\":%" PRIu64
+		    ",\"regular_packets\":%" PRIu64 ",\"update_bits\":%"
+		    PRIu64 ",\"first_ns\":%" PRIu64 ",\"last_ns\":%" PRIu64
+		    ",\"span_ns\":%" PRIu64 ",\"rate_bit_per_s\":%.0f}\n",
+		    w->updates, w->out.packets, w->regulars, w->frame_bits,
+		    w->first_ns, w->last_ns, span, rate);
+	else if (!w->cf->quiet)
+		warnx("%" PRIu64 " updates in %" PRIu64 " packets, %.3g Mbit/s"
+		    " over %.6g s%s", w->updates, w->out.packets -
+		    w->regulars, rate / 1e6, (double)span / 1e9,
+		    w->regulars > 0 ? ", and background traffic" : "");
+}
+
+int
+writer_close(struct writer *w)
+{
+	int rc;
+
+	if (w->progress)
+		fputs("\r\033[K", stderr);
+	if (w->passed)
+		warnx("update %" PRIu64 ": a stamp after 2106 does not fit a "
+		    "pcap file; the output ends before it", w->updates);
+	rc = pcapio_close_or_warn(&w->out) != 0 || w->passed;
+	free(w->pool);
+	free(w->pool_sum);
+	tell(w);
+	if (w->cf->json && fflush(stdout) == EOF) {
+		warn("standard output");
+		rc = 1;
+	}
+	return rc;
+}

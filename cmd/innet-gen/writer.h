@@ -1,0 +1,73 @@
+/*
+ * writer.h - from updates to frames in a capture
+ *
+ * An update leaves as one frame or several, back to back.  With a port rate
+ * all updates go through one serial port: a frame is stamped when its last
+ * bit has left, and later ones wait.  Updates are to be put in the order of
+ * their due time; the capture is then in order of its stamps.
+ */
+#ifndef INNET_GEN_WRITER_H
+#define INNET_GEN_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "cmd/innet-gen/gen.h"
+#include "common/frame.h"
+#include "common/pcapio.h"
+#include "common/rng.h"
+#include "common/update.h"
+
+enum {
+	WRITER_OFFSETS = 8192,		/* places where a gradient may begin */
+	WRITER_REGULAR_BYTES = 1000	/* a frame of background traffic */
+};
+
+/* Headers of one length of frame; the source is filled in later. */
+struct writer_shape {
+	uint8_t head[FRAME_V4_BYTES];
+	uint32_t floats, frame_bytes;
+	uint64_t ip_sum, udp_sum;	/* of all that stays the same */
+	unsigned __int128 port_time;	/* through the port, in 2^-32 ns */
+};
+
+struct writer {
+	const struct conf *cf;
+	struct pcapio_out out;
+	struct rng rng;			/* of gradients and rewards */
+	struct rng regular_rng;
+	struct writer_shape whole, last;	/* whole: all but the last */
+	uint32_t packets;		/* per update */
+	uint32_t head_bytes;
+	uint8_t *pool;			/* float32 values, and the sums */
+	uint32_t *pool_sum;		/* of the 16-bit words before each */
+	uint8_t regular_frame[WRITER_REGULAR_BYTES];
+	uint64_t regular_due_ns;	/* UINT64_MAX: none */
+	double regular_gap_ns;
+	unsigned __int128 port_free;	/* from then on, in 2^-32 ns */
+	uint64_t first_ns, last_ns;	/* stamps, once updates > 0 */
+	uint64_t updates, regulars;
+	uint64_t frame_bits;		/* of update frames put */
+	uint64_t total;			/* updates to expect, 0 unknown */
+	struct timespec began, shown;	/* for progress */
+	bool progress, passed;		/* passed: a stamp no pcap can hold */
+};
+
+/* Bits of the frames of one update, Ethernet header and all. */
+uint64_t writer_update_bits(const struct conf *cf);
+
+/* Begin to write cf->out; ends the program if that cannot be. */
+void writer_open(struct writer *w, const struct conf *cf);
+
+/* Put u's frames.  False when there is no sense in going on. */
+bool writer_put(struct writer *w, const struct ready *u);
+
+/* The reward of a worker's update by --rewards. */
+float writer_reward(struct writer *w, uint32_t sequence);
+
+/* Write the rest, say what was done.  The exit status. */
+int writer_close(struct writer *w);
+
+#endif

@@ -1,0 +1,69 @@
+/* capture.c - ages straight from what a receiver captured */
+#include <err.h>
+#include <stdlib.h>
+
+#include "cmd/innet-plot/plot.h"
+#include "common/aom.h"
+#include "common/intake.h"
+
+enum { CLUSTERS = 65536 };
+
+/* Follow every cluster's ages to the end of the capture at path. */
+static void
+read_ages(struct figure *fig, const char *path, struct aom *of)
+{
+	struct intake in;
+	struct update u;
+	uint64_t t;
+	int got;
+
+	if (intake_open(&in, path) == -1)
+		errx(1, "%s: %s", pcapio_name(path, false), in.in.why);
+	while ((got = intake_next(&in, &t, &u)) == 1) {
+		if (u.kind != UPDATE_UPDATE || u.following != 0)
+			continue;
+		if (fig->cluster != -1 && u.cluster != fig->cluster)
+			continue;
+		if (aom_deliver(&of[u.cluster], t, u.generated_ns) ==
+		    AOM_NOMEM)
+			err(1, "ages");
+	}
+	intake_warn_backwards(&in);
+	if (got == -1)
+		fig->rc = pcapio_warn_damage(&in.in);
+	for (int c = 0; c < CLUSTERS; c++)
+		if (aom_end(&of[c], in.last_ns) == -1)
+			err(1, "ages");
+	intake_close(&in);
+}
+
+void
+take_capture(struct figure *fig, const char *path, const char *name)
+{
+	struct aom *of = calloc(CLUSTERS, sizeof(*of));
+	const struct aom **set = calloc(CLUSTERS, sizeof(*set));
+	char **label = calloc(CLUSTERS, sizeof(*label));
+	size_t n = 0;
+
+	if (of == NULL || set == NULL || label == NULL)
+		err(1, "clusters");
+	read_ages(fig, path, of);
+	for (int c = 0; c < CLUSTERS; c++) {
+		if (!of[c].started)
+			continue;
+		set[n] = &of[c];
+		if (asprintf(&label[n++], "%d", c) == -1)
+			err(1, "label");
+	}
+	if (n == 0)
+		warnx("%s: no updates%s in it", pcapio_name(path, false),
+		    fig->cluster == -1 ? "" : " of that cluster");
+	draw_machines(fig, name, set, label, n);
+	for (size_t i = 0; i < n; i++)
+		free(label[i]);
+	for (int c = 0; c < CLUSTERS; c++)
+		aom_free(&of[c]);
+	free(label);
+	free(set);
+	free(of);
+}

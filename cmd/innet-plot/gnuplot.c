@@ -1,0 +1,228 @@
+/*
+ * gnuplot.c - have gnuplot draw a figure
+ *
+ * Commands and data go to gnuplot through a pipe; what it draws comes back on
+ * its standard output, which is the file, so no name but of the fonts is ever
+ * seen by gnuplot.  Labels are quoted.
+ */
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/innet-plot/plot.h"
+
+enum { LEGEND_MAX = 24 };	/* more would hide the curves */
+
+/* s in gnuplot's single quotes, without what could end the line. */
+static void
+put_quoted(FILE *f, const char *s)
+{
+	fputc('\'', f);
+	for (; *s != '\0'; s++) {
+		if (*s == '\'')
+			fputc('\'', f);
+		fputc((unsigned char)*s < ' ' || *s == '\177' ? '?' : *s, f);
+	}
+	fputc('\'', f);
+}
+
+static void
+put_terminal(FILE *f, enum terminal as)
+{
+	struct winsize w = { 0 };
+
+	switch (as) {
+	case SVG:
+		fputs("set terminal svg size 960,540 noenhanced "
+		    "background rgb 'white'\n", f);
+		break;
+	case PNG:
+		fputs("set terminal pngcairo size 960,540 noenhanced\n", f);
+		break;
+	default:
+		if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == -1 ||
+		    w.ws_col < 20 || w.ws_row < 10)
+			w = (struct winsize){ .ws_col = 79, .ws_row = 25 };
+		fprintf(f, "set terminal dumb %u %u noenhanced\n",
+		    w.ws_col, w.ws_row - 1u);
+	}
+}
+
+static void
+put_script(FILE *f, const struct figure *fig, enum terminal as)
+{
+	const char *with = fig->axes.steps ? "steps" : "lines";
+	size_t drawn = 0;
+
+	put_terminal(f, as);
+	for (size_t i = 0; i < fig->n; i++) {
+		const struct curve *c = &fig->curve[i];
+
+		if (c->n == 0)
+			continue;
+		fprintf(f, "$d%zu << EOD\n", i);
+		for (size_t k = 0; k < c->n; k++)
+			fprintf(f, "%.12g %.12g\n", c->at[k][0], c->at[k][1]);
+		fputs("EOD\n", f);
+	}
+	fputs("set xlabel ", f);
+	put_quoted(f, fig->axes.x);
+	fputs(as == DUMB ? "\nset title " : "\nset ylabel ", f);
+	put_quoted(f, fig->axes.y);
+	fputs("\nset grid\n", f);
+	fputs(fig->what == REWARDS ? "set key left top\n" :
+	    "set key right bottom\n", f);
+	fputs(fig->what == CDF ? "set yrange [0:1]\n"
+	    "set offsets graph 0.02, graph 0.02, 0, 0\n" :
+	    fig->what == AGE ? "set yrange [0:*]\n" : "", f);
+	if (fig->n > LEGEND_MAX)
+		fputs("unset key\n", f);
+	for (size_t i = 0; i < fig->n; i++) {
+		if (fig->curve[i].n == 0)
+			continue;
+		fprintf(f, "%s$d%zu using 1:2 with %s lw 2 title ",
+		    drawn++ == 0 ? "plot " : ", ", i, with);
+		put_quoted(f, fig->curve[i].label);
+	}
+	fputc('\n', f);
+}
+
+/* Start gnuplot, drawing to the descriptor out: its pid, *to its ear. */
+static pid_t
+start(int out, FILE **to)
+{
+	char *argv[] = { "gnuplot", "-d", "-", NULL };
+	posix_spawn_file_actions_t act;
+	posix_spawnattr_t attr;
+	sigset_t def;
+	int ear[2], rc;
+	pid_t pid;
+
+	if (pipe2(ear, O_CLOEXEC) == -1)
+		err(1, "pipe");
+	sigemptyset(&def);
+	sigaddset(&def, SIGPIPE);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigdefault(&attr, &def);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
+	posix_spawn_file_actions_init(&act);
+	posix_spawn_file_actions_adddup2(&act, ear[0], STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&act, out, STDOUT_FILENO);
+	rc = posix_spawnp(&pid, argv[0], &act, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&act);
+	posix_spawnattr_destroy(&attr);
+	close(ear[0]);
+	if (rc == 0 && (*to = fdopen(ear[1], "w")) != NULL)
+		return pid;
+	close(ear[1]);
+	if (rc == ENOENT)
+		warnx("gnuplot was not found in PATH; on Debian: "
+		    "apt-get install gnuplot-nox");
+	else
+		warnx("gnuplot: %s", strerror(rc != 0 ? rc : errno));
+	return -1;
+}
+
+/* Draw to the descriptor out: 0, or 1 and a line. */
+static int
+draw(const struct figure *fig, enum terminal as, int out)
+{
+	FILE *to = NULL;
+	pid_t pid = start(out, &to);
+	int status;
+
+	if (pid == -1)
+		return 1;
+	put_script(to, fig, as);
+	fclose(to);		/* if it died early, its status says so */
+	while (waitpid(pid, &status, 0) == -1)
+		if (errno != EINTR)
+			err(1, "gnuplot");
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	if (WIFEXITED(status))
+		warnx("gnuplot: exit status %d", WEXITSTATUS(status));
+	else
+		warnx("gnuplot: killed by signal %d", WTERMSIG(status));
+	return 1;
+}
+
+/* Is there something at path that renaming would destroy: a device, a pipe? */
+static bool
+is_special(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+/* Draw into a file beside path, which then takes its place. */
+static int
+draw_file(const struct figure *fig, enum terminal as, const char *path)
+{
+	const mode_t mask = umask(0);
+	struct stat st;
+	char *beside;
+	int fd, rc = 1;
+
+	umask(mask);
+	if (asprintf(&beside, "%s.XXXXXX", path) == -1)
+		err(1, "%s", path);
+	fd = mkostemp(beside, O_CLOEXEC);
+	if (fd == -1) {
+		warn("%s", path);
+		free(beside);
+		return 1;
+	}
+	if (draw(fig, as, fd) != 0)
+		;
+	else if (fchmod(fd, 0666 & ~mask) == -1 || fstat(fd, &st) == -1)
+		warn("%s", path);
+	else if (st.st_size == 0)
+		warnx("%s: gnuplot drew nothing", path);
+	else if (fsync(fd) == -1 || rename(beside, path) == -1)
+		warn("%s", path);
+	else
+		rc = 0;
+	if (rc != 0)
+		unlink(beside);
+	close(fd);
+	free(beside);
+	return rc;
+}
+
+int
+figure_draw(const struct figure *fig, enum terminal as, const char *path)
+{
+	int fd, rc;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (as == SCRIPT) {
+		put_script(stdout, fig, SVG);
+		if (fflush(stdout) == EOF) {
+			warn("standard output");
+			return 1;
+		}
+		return 0;
+	}
+	if (strcmp(path, "-") == 0)
+		return draw(fig, as, STDOUT_FILENO);
+	if (!is_special(path))
+		return draw_file(fig, as, path);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd == -1) {
+		warn("%s", path);
+		return 1;
+	}
+	rc = draw(fig, as, fd);
+	close(fd);
+	return rc;
+}

@@ -1,0 +1,70 @@
+/*
+ * plot.h - curves from files, and gnuplot to draw them
+ */
+#ifndef INNET_PLOT_H
+#define INNET_PLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum what { AGE, CDF, REWARDS };
+enum axis { AXIS_STEP, AXIS_EPISODE, AXIS_SECONDS };
+
+struct curve {
+	char *label;		/* owned */
+	double (*at)[2];	/* x and y, owned */
+	size_t n, room;
+};
+
+/* Labels of the axes, and how points are joined. */
+struct axes {
+	const char *x, *y;
+	bool steps;
+};
+
+struct figure {
+	enum what what;
+	enum axis axis;		/* of rewards */
+	uint64_t smooth;	/* episodes in a mean of rewards */
+	int64_t cluster;	/* draw this one alone; -1 all */
+	bool by_run;		/* cdf: one curve a file */
+	bool aggregations;	/* cdf: of packets, not ages */
+	struct axes axes;
+	struct curve *curve;
+	size_t n, room;
+	int rc;			/* 1 if a file was damaged */
+};
+
+/* A new, empty curve, the label copied.  It exits without memory. */
+struct curve *figure_add(struct figure *fig, const char *label);
+
+void curve_point(struct curve *c, double x, double y);
+
+/* Keep a curve's shape in no more points than can be seen. */
+void curve_thin(struct curve *c);
+
+void figure_free(struct figure *fig);
+
+/* Add the curves of one file; they exit if it cannot be read. */
+void take_capture(struct figure *fig, const char *path, const char *name);
+void take_series(struct figure *fig, const char *path, const char *name);
+void take_rewards(struct figure *fig, const char *path, const char *name);
+void take_report(struct figure *fig, const char *path, const char *name);
+
+struct aom;
+
+/* The curves of one file's machines, each with the name of its cluster. */
+void draw_machines(struct figure *fig, const char *name,
+    const struct aom *const set[], char *const label[], size_t n);
+
+enum terminal { DUMB, SVG, PNG, SCRIPT };
+
+/*
+ * Draw fig into path ("-": standard output), all of it or nothing.  0, or 1
+ * and a line that says why not.
+ */
+int figure_draw(const struct figure *fig, enum terminal as, const char *path);
+
+#endif

@@ -1,0 +1,107 @@
+/* table.c - CSV by the names of its columns */
+#include "cmd/innet-plot/table.h"
+
+#include <csv.h>
+#include <err.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/num.h"
+#include "common/pcapio.h"
+
+static void
+on_field(void *field, size_t len, void *arg)
+{
+	struct table *t = arg;
+	const char *s = field != NULL ? field : "";
+
+	for (int k = 0; t->names[k] != NULL; k++) {
+		if (t->line == 1 && strcmp(s, t->names[k]) == 0)
+			t->place[k] = t->column;
+		if (t->line == 1 || t->place[k] != t->column)
+			continue;
+		if (len >= TABLE_FIELD_BYTES)
+			errx(1, "%s:%lu: %s of %zu characters", t->path,
+			    t->line, t->names[k], len);
+		memcpy(t->field[k], s, len);
+		t->field[k][len] = '\0';
+	}
+	t->column++;
+}
+
+static void
+on_row(int ch, void *arg)
+{
+	struct table *t = arg;
+
+	(void)ch;
+	for (int k = 0; t->names[k] != NULL; k++) {
+		if (t->line == 1 && t->place[k] == -1)
+			errx(1, "%s:1: no column '%s'", t->path, t->names[k]);
+		if (t->place[k] >= t->column)
+			errx(1, "%s:%lu: only %d columns, no %s", t->path,
+			    t->line, t->column, t->names[k]);
+	}
+	if (t->line > 1)
+		t->row(t, t->arg);
+	t->column = 0;
+}
+
+void
+table_each(struct table *t)
+{
+	const bool in = strcmp(t->path, "-") == 0;
+	FILE *f = in ? stdin : fopen(t->path, "r");
+	struct csv_parser csv;
+	char *s = NULL;
+	size_t room = 0;
+	ssize_t len;
+
+	t->path = pcapio_name(t->path, false);
+	if (f == NULL || csv_init(&csv, CSV_APPEND_NULL) != 0)
+		err(1, "%s", t->path);
+	memset(t->place, -1, sizeof(t->place));
+	while ((len = getline(&s, &room, f)) != -1) {
+		t->line++;
+		if (csv_parse(&csv, s, (size_t)len, on_field, on_row, t) !=
+		    (size_t)len)
+			errx(1, "%s:%lu: %s", t->path, t->line,
+			    csv_strerror(csv_error(&csv)));
+	}
+	csv_fini(&csv, on_field, on_row, t);
+	csv_free(&csv);
+	free(s);
+	if (ferror(f))
+		err(1, "%s", t->path);
+	if (t->line == 0)
+		errx(1, "%s: empty file", t->path);
+	if (!in)
+		fclose(f);
+}
+
+uint64_t
+table_u64(const struct table *t, int k)
+{
+	const char *s = t->field[k];
+	uint64_t v = 0;
+	const char *why = num_time(s, 0, INT64_MAX, &v);
+
+	if (why != NULL || strspn(s, "0123456789") != strlen(s))
+		errx(1, "%s:%lu: %s '%s' is %s", t->path, t->line,
+		    t->names[k], s, why != NULL ? why : "not a whole number");
+	return v;
+}
+
+double
+table_real(const struct table *t, int k)
+{
+	double v = 0;
+	const char *why = num_real(t->field[k], -HUGE_VAL, HUGE_VAL, &v);
+
+	if (why != NULL)
+		errx(1, "%s:%lu: %s '%s' is %s", t->path, t->line,
+		    t->names[k], t->field[k], why);
+	return v;
+}

@@ -1,0 +1,31 @@
+/*
+ * table.h - the named columns of a CSV file, a row at a time
+ *
+ * The first line names the columns.  table_each() reads the file and ends
+ * the program with a line "file:line: ..." where it is not as it should be.
+ */
+#ifndef INNET_PLOT_TABLE_H
+#define INNET_PLOT_TABLE_H
+
+#include <stdint.h>
+
+enum { TABLE_COLUMNS = 8, TABLE_FIELD_BYTES = 64 };
+
+struct table {
+	const char *path;
+	const char *const *names;	/* of the columns wanted; NULL ends */
+	void (*row)(const struct table *, void *arg);
+	void *arg;
+	unsigned long line;
+	char field[TABLE_COLUMNS][TABLE_FIELD_BYTES];	/* in their order */
+	int place[TABLE_COLUMNS];	/* of each in the file, -1 not yet */
+	int column;			/* of the field read next */
+};
+
+void table_each(struct table *t);
+
+/* Field k of the row as a number; it exits where it is none. */
+uint64_t table_u64(const struct table *t, int k);
+double table_real(const struct table *t, int k);
+
+#endif

@@ -1,0 +1,166 @@
+/* store.c - the weights of all clusters in a file */
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/crc32c.h"
+#include "common/stream.h"
+
+#include "cmd/innet-ps/store.h"
+
+static const char magic[8] = { 'I', 'N', 'N', 'E', 'T', 'P', 'S', '1' };
+
+enum { HEAD_BYTES = 28 };
+
+/* One cluster at p; how many bytes it took, or 0 and *why. */
+static size_t
+parse_cluster(const uint8_t *p, size_t left, struct psrule *clusters,
+    const char **why)
+{
+	struct psrule *c;
+	uint32_t elements, n;
+	size_t need;
+
+	*why = "ends within a cluster";
+	if (left < HEAD_BYTES)
+		return 0;
+	c = &clusters[stream_get_le(p, 2)];
+	elements = (uint32_t)stream_get_le(p + 4, 4);
+	n = (uint32_t)stream_get_le(p + 8, 4);
+	if (elements == 0 || n == 0 || n > elements ||
+	    elements > STREAM_ELEMENTS_MAX || c->w != NULL) {
+		*why = c->w != NULL ? "has a cluster twice" :
+		    "has a vector of impossible size";
+		return 0;
+	}
+	need = HEAD_BYTES + (size_t)update_packets(elements, n) * 8 +
+	    (size_t)elements * 16;
+	if (left < need)
+		return 0;
+	if (!psrule_init(c, elements, n)) {
+		*why = "needs more memory than there is";
+		return 0;
+	}
+	memcpy(&c->reward, p + 12, 8);
+	c->rewarded = p[20] != 0 && isfinite(c->reward);
+	p += HEAD_BYTES;
+	for (uint32_t r = 0; r < c->ranges; r++, p += 8) {
+		c->version[r] = (uint32_t)stream_get_le(p, 4);
+		c->step[r] = (uint32_t)stream_get_le(p + 4, 4);
+		c->whole += c->version[r] != 0;
+	}
+	memcpy(c->w, p, (size_t)elements * 16);
+	c->founded = true;
+	c->founder = UPDATE_ALL_WORKERS;
+	*why = "has a value that is not finite";
+	if (!vec_finite(p, (size_t)elements * 4))
+		return 0;
+	return need;
+}
+
+const char *
+store_parse(const uint8_t *p, size_t len, struct psrule *clusters)
+{
+	const char *why = NULL;
+	size_t at = sizeof(magic), took;
+
+	if (len < sizeof(magic) + 4 || memcmp(p, magic, sizeof(magic)) != 0)
+		return "is not a file of innet-ps";
+	len -= 4;
+	if (crc32c(0, p, len) != stream_get_le(p + len, 4))
+		return "is damaged: its CRC is wrong";
+	for (; at < len; at += took) {
+		took = parse_cluster(p + at, len - at, clusters, &why);
+		if (took == 0)
+			return why;
+	}
+	return NULL;
+}
+
+void
+store_load_or_exit(const char *path, struct psrule *clusters)
+{
+	FILE *f = fopen(path, "re");
+	struct stat st;
+	const char *why;
+	uint8_t *p;
+
+	if (f == NULL || fstat(fileno(f), &st) == -1)
+		err(1, "%s", path);
+	p = malloc((size_t)st.st_size + 1);
+	if (p == NULL || fread(p, 1, (size_t)st.st_size, f) !=
+	    (size_t)st.st_size)
+		err(1, "%s", path);
+	why = store_parse(p, (size_t)st.st_size, clusters);
+	if (why != NULL)
+		errx(1, "%s: %s", path, why);
+	free(p);
+	fclose(f);
+}
+
+struct writer {
+	FILE *f;
+	uint32_t crc;
+	bool bad;
+};
+
+static void
+put(struct writer *w, const void *p, size_t len)
+{
+	w->crc = crc32c(w->crc, p, len);
+	w->bad |= fwrite(p, 1, len, w->f) != len;
+}
+
+static void
+put_cluster(struct writer *w, unsigned id, const struct psrule *c)
+{
+	uint8_t head[HEAD_BYTES] = { 0 }, pair[8];
+
+	stream_put_le(head, id, 2);
+	stream_put_le(head + 4, c->elements, 4);
+	stream_put_le(head + 8, c->n, 4);
+	memcpy(head + 12, &c->reward, 8);
+	head[20] = c->rewarded;
+	put(w, head, sizeof(head));
+	for (uint32_t r = 0; r < c->ranges; r++) {
+		stream_put_le(pair, c->version[r], 4);
+		stream_put_le(pair + 4, c->step[r], 4);
+		put(w, pair, sizeof(pair));
+	}
+	put(w, c->w, (size_t)c->elements * 16);
+}
+
+int
+store_save(const char *path, const struct psrule *clusters)
+{
+	char temp[4096];
+	uint8_t crc[4];
+	struct writer w = { 0 };
+
+	snprintf(temp, sizeof(temp), "%s.%ld", path, (long)getpid());
+	w.f = fopen(temp, "we");
+	if (w.f == NULL) {
+		warn("%s", path);
+		return 1;
+	}
+	put(&w, magic, sizeof(magic));
+	for (unsigned c = 0; c < 65536; c++) {
+		if (psrule_ready(&clusters[c]))
+			put_cluster(&w, c, &clusters[c]);
+	}
+	stream_put_le(crc, w.crc, 4);
+	put(&w, crc, sizeof(crc));
+	w.bad |= fflush(w.f) == EOF || fsync(fileno(w.f)) == -1;
+	w.bad |= fclose(w.f) == EOF;
+	if (w.bad || rename(temp, path) == -1) {
+		warn("%s: not saved", path);
+		unlink(temp);
+		return 1;
+	}
+	return 0;
+}

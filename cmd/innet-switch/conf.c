@@ -1,0 +1,239 @@
+/* conf.c - the command line of innet-switch */
+#include "config.h"
+
+#include <err.h>
+#include <math.h>
+
+#include "common/num.h"
+#include "common/opt.h"
+#include "common/timer.h"
+
+#include "cmd/innet-switch/conf.h"
+
+enum {
+	SLOTS = OPT_LONG, RATE, THRESHOLD, COMBINE, PROPAGATION, OVERHEAD,
+	REGULAR, FORMAT, TABLE, UNTIL, DEPARTURES, REPORT, LISTEN, UPSTREAM,
+	WRITE_OUT, IMPAIR, WINDOW, DURATION, PORT_FILE, SEED, JSON, MEMORY,
+	DRY_RUN
+};
+
+static const struct opt opts[] = {
+	{ 'p', "program", "NAME", "olaf or fifo (default olaf)" },
+	{ SLOTS, "slots", "N", "frames the queue holds (default 8)" },
+	{ RATE, "rate", "RATE", "rate of the link out, bit/s (default 40G)" },
+	{ COMBINE, "combine", "HOW", "merge by mean or sum (default mean)" },
+	{ THRESHOLD, "reward-threshold", "X", "replace or drop by reward" },
+	{ OVERHEAD, "wire-overhead", NULL, "count 24 bytes more a frame" },
+	{ WINDOW, "active-window", "TIME", "clusters seen so lately (1s)" },
+	{ REPORT, "report", "FILE", "write all counters as JSON" },
+	{ 'r', "read", "FILE", "filter: read a capture (may be repeated)" },
+	{ 'w', "write", "FILE", "filter: write to; live: capture what comes" },
+	{ 'c', "count", "N", "filter: stop after N packets" },
+	{ PROPAGATION, "propagation", "TIME", "filter: add to departures" },
+	{ REGULAR, "regular", "HOW", "filter: bypass (default) or queued" },
+	{ FORMAT, "format", "NAME", "filter: innet (default) or bare" },
+	{ TABLE, "cluster-table", "FILE", "filter: prefix,cluster for bare" },
+	{ UNTIL, "until", "TIME", "filter: stop then; +TIME from the first" },
+	{ DEPARTURES, "departures", "FILE", "filter: departures as in FILE" },
+	{ LISTEN, "listen", "ADDR", "live: serve HOST:PORT" },
+	{ UPSTREAM, "upstream", "ADDR", "live: send on to HOST:PORT" },
+	{ WRITE_OUT, "write-out", "FILE", "live: capture what goes out" },
+	{ IMPAIR, "impair", "LIST", "live: loss=,dup=,reorder=,delay=" },
+	{ DURATION, "duration", "TIME", "live: end after TIME" },
+	{ PORT_FILE, "port-file", "FILE", "live: write the port there" },
+	{ SEED, "seed", "N", "live: of --impair's chance (default 1)" },
+	{ MEMORY, "memory", "SIZE", "refuse to start if more is needed" },
+	{ DRY_RUN, "dry-run", NULL, "say the memory needed and exit" },
+	{ JSON, "json", NULL, "summary as a JSON object, one line" },
+	{ 'q', "quiet", NULL, "leave out the summary" },
+	OPT_HELP_VERSION,
+	{ 0 }
+};
+
+static const struct opt_tool tool = {
+	"innet-switch", PACKAGE_VERSION,
+	"[-p PROGRAM] [OPTION...] [-r FILE]... [-w FILE]\n"
+	"       innet-switch --listen ADDR --upstream ADDR [OPTION...]",
+	"Queue and merge model updates on their way to the parameter server:\n"
+	"as a filter on captures, or live on a UDP socket.", opts
+};
+
+static const uint64_t hour_ns = 3600 * (uint64_t)TIMER_SECOND_NS;
+
+/* Options of the queue and the link, which both modes share. */
+static bool
+parse_queue(int ch, struct conf *cf)
+{
+	static const char *const programs[] = { "olaf", "fifo", NULL };
+	static const char *const combines[] = { "mean", "sum", NULL };
+	uint64_t v = 0;
+
+	switch (ch) {
+	case 'p':
+		cf->egress.program = (enum egress_program)opt_word("program",
+		    optarg, programs);
+		return true;
+	case SLOTS:
+		opt_check("slots", optarg, num_u64(optarg, 1, 1u << 24, &v));
+		cf->egress.slots = (uint32_t)v;
+		return true;
+	case RATE:
+		opt_check("rate", optarg, num_rate(optarg, 1,
+		    1000000000000000, &cf->egress.rate_bps));
+		return true;
+	case THRESHOLD:
+		opt_check("reward threshold", optarg, num_real(optarg, 0,
+		    1e30, &cf->egress.threshold));
+		return true;
+	case COMBINE:
+		cf->egress.combine = (enum olafq_combine)opt_word("combine",
+		    optarg, combines);
+		return true;
+	case OVERHEAD:
+		cf->egress.extra_bytes = FRAME_WIRE_EXTRA_BYTES;
+		return true;
+	case WINDOW:
+		opt_check("active window", optarg, num_time(optarg, 1,
+		    hour_ns, &cf->egress.active_window_ns));
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Options of the filter alone. */
+static bool
+parse_filter(int ch, struct conf *cf)
+{
+	static const char *const regulars[] = { "bypass", "queued", NULL };
+	static const char *const formats[] = { "innet", "bare", NULL };
+
+	switch (ch) {
+	case 'r':
+		if (cf->ins == CONF_READ_MAX)
+			errx(2, "more than %d files to read", CONF_READ_MAX);
+		cf->in[cf->ins++] = optarg;
+		break;
+	case 'c':
+		opt_check("count", optarg, num_u64(optarg, 1, UINT64_MAX,
+		    &cf->filter.count));
+		break;
+	case PROPAGATION:
+		opt_check("propagation", optarg, num_time(optarg, 0, hour_ns,
+		    &cf->filter.propagation_ns));
+		break;
+	case REGULAR:
+		cf->filter.regular_queued = opt_word("regular", optarg,
+		    regulars) == 1;
+		break;
+	case FORMAT:
+		cf->filter.bare = opt_word("format", optarg, formats) == 1;
+		break;
+	case TABLE: cf->table = optarg; break;
+	case UNTIL:
+		opt_check("time", optarg, num_instant(optarg,
+		    &cf->filter.until_ns, &cf->filter.until_relative));
+		break;
+	case DEPARTURES: cf->departures = optarg; break;
+	default:
+		return false;
+	}
+	cf->filters = true;
+	return true;
+}
+
+/* Options of the live switch alone. */
+static bool
+parse_live(int ch, struct conf *cf)
+{
+	uint64_t seed = 0;
+
+	switch (ch) {
+	case LISTEN:
+		opt_check("address", optarg, addr_parse(optarg, "46638",
+		    &cf->live.listen));
+		cf->listens = true;
+		return true;
+	case UPSTREAM:
+		opt_check("address", optarg, addr_parse(optarg, "46638",
+		    &cf->live.upstream));
+		cf->upstream = true;
+		return true;
+	case WRITE_OUT: cf->write_out = optarg; return true;
+	case IMPAIR:
+		opt_check("impairment", optarg, impair_parse(optarg,
+		    &cf->live.impair));
+		cf->impaired = true;
+		return true;
+	case DURATION:
+		opt_check("duration", optarg, num_time(optarg, 1, INT64_MAX,
+		    &cf->live.duration_ns));
+		return true;
+	case PORT_FILE: cf->live.port_file = optarg; return true;
+	case SEED:
+		opt_check("seed", optarg, num_u64(optarg, 0, UINT64_MAX,
+		    &seed));
+		cf->live.impair.rng = rng_seed(seed);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What both modes write and say. */
+static void
+parse_other(int ch, struct conf *cf)
+{
+	switch (ch) {
+	case 'w': cf->out = optarg; break;
+	case REPORT: cf->report = optarg; break;
+	case MEMORY:
+		opt_check("memory", optarg, num_bytes(optarg, 1, INT64_MAX,
+		    &cf->memory_bytes));
+		break;
+	case DRY_RUN: cf->dry_run = true; break;
+	case JSON: cf->json = true; break;
+	case 'q': cf->quiet = true; break;
+	}
+}
+
+/* Options that do not go together. */
+static void
+check(const struct conf *cf)
+{
+	if (cf->listens && cf->filters)
+		errx(2, "--listen does not go with options of the filter");
+	if (cf->listens && !cf->upstream)
+		errx(2, "--listen needs --upstream, where updates go on to");
+	if (!cf->listens && (cf->upstream || cf->impaired ||
+	    cf->write_out != NULL || cf->live.port_file != NULL ||
+	    cf->live.duration_ns != TIMER_NEVER))
+		errx(2, "options of the live switch need --listen");
+	if (cf->filter.bare != (cf->table != NULL))
+		errx(2, "--format bare and --cluster-table go together");
+	if (cf->listens && cf->live.listen.sa.sa_family !=
+	    cf->live.upstream.sa.sa_family)
+		errx(2, "--listen and --upstream must both be IPv4 or IPv6");
+}
+
+struct conf
+conf_parse(int argc, char *argv[])
+{
+	struct conf cf = {
+		.egress = { .slots = 8, .rate_bps = 40000000000,
+		    .threshold = NAN, .active_window_ns = TIMER_SECOND_NS },
+		.filter = { .until_ns = UINT64_MAX },
+		.live = { .duration_ns = TIMER_NEVER,
+		    .impair = { .rng = rng_seed(1) } },
+	};
+	int ch;
+
+	while ((ch = opt_next(&tool, argc, argv)) != -1) {
+		if (!parse_queue(ch, &cf) && !parse_filter(ch, &cf) &&
+		    !parse_live(ch, &cf))
+			parse_other(ch, &cf);
+	}
+	opt_done(&tool, argc, argv);
+	check(&cf);
+	return cf;
+}

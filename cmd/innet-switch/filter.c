@@ -1,0 +1,448 @@
+/* filter.c - the switch as a filter: the stamps of captures are the clock */
+#include <err.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/frame.h"
+#include "common/update.h"
+
+#include "cmd/innet-switch/filter.h"
+
+struct input {
+	struct pcapio_in *in;
+	struct pcapio_packet p;		/* the next one, if have */
+	bool have;
+	bool backwards;			/* has been warned of */
+	uint64_t now_ns;		/* p's stamp, never going back */
+};
+
+/* A departed frame on its way: out of order with what bypasses the queue. */
+struct held {
+	uint64_t stamp_ns;
+	uint32_t bytes;
+};
+
+struct filter {
+	const struct filter_conf *cf;
+	struct egress *e;
+	struct filter_passed *passed;
+	struct pcapio_out *out;
+	uint64_t next_departure_ns;	/* of cf->departures */
+	struct update next_update;	/* what leaves then */
+	uint64_t bare_seen;		/* stands in for a sequence */
+	uint8_t *held;			/* struct held and frame, by turns */
+	size_t held_at, held_have, held_room;
+	uint8_t frame[FRAME_ETH_BYTES + PCAPIO_FRAME_MAX_BYTES];
+	int status;
+};
+
+/* Write what is held and has arrived by now_ns. */
+static void
+release(struct filter *f, uint64_t now_ns)
+{
+	struct held h;
+
+	while (f->held_at < f->held_have) {
+		memcpy(&h, f->held + f->held_at, sizeof(h));
+		if (h.stamp_ns > now_ns)
+			break;
+		if (f->out != NULL)
+			pcapio_write(f->out, h.stamp_ns, f->held + f->held_at +
+			    sizeof(h), h.bytes, h.bytes);
+		f->held_at += sizeof(h) + h.bytes;
+	}
+	if (f->held_at == f->held_have)
+		f->held_at = f->held_have = 0;
+}
+
+/* Keep a frame until its propagation is over. */
+static void
+hold(struct filter *f, uint64_t stamp_ns, const uint8_t *p, uint32_t bytes)
+{
+	struct held h = { stamp_ns, bytes };
+	size_t need = sizeof(h) + bytes;
+
+	if (f->held_at > 0 && f->held_have + need > f->held_room) {
+		memmove(f->held, f->held + f->held_at,
+		    f->held_have - f->held_at);
+		f->held_have -= f->held_at;
+		f->held_at = 0;
+	}
+	if (f->held_have + need > f->held_room) {
+		size_t room = 2 * (f->held_have + need);
+		uint8_t *q = realloc(f->held, room);
+
+		if (q == NULL)
+			err(1, "frames in propagation");
+		f->held = q;
+		f->held_room = room;
+	}
+	memcpy(f->held + f->held_have, &h, sizeof(h));
+	memcpy(f->held + f->held_have + sizeof(h), p, bytes);
+	f->held_have += need;
+}
+
+/* Rewrite the fields that merging changed, and the checksum over them. */
+static void
+freshen(struct slot *s, bool bare)
+{
+	uint8_t *p = s->bytes + s->payload_at;
+	struct frame fr;
+
+	if (bare) {
+		wire_put_f32(p, s->up.reward);
+	} else {
+		wire_put(p + UPDATE_MERGED_AT, s->up.merged, 2);
+		wire_put(p + UPDATE_GENERATED_AT, s->up.generated_ns, 8);
+		wire_put_f32(p + UPDATE_REWARD_AT, s->up.reward);
+	}
+	if (frame_parse(FRAME_ETHERNET, s->bytes, s->have, s->have, &fr) ==
+	    FRAME_UDP)
+		frame_seal(s->bytes, &fr);
+}
+
+/* The head leaves at when_ns. */
+static void
+depart(struct filter *f, uint64_t when_ns)
+{
+	struct slot *s = egress_head(f->e);
+
+	if (s->changed)
+		freshen(s, f->cf->bare);
+	if (f->cf->propagation_ns > 0)
+		hold(f, when_ns + f->cf->propagation_ns, s->bytes, s->have);
+	else if (f->out != NULL)
+		pcapio_write(f->out, when_ns, s->bytes, s->have, s->have);
+	egress_pop(f->e);
+}
+
+/* Read on in the capture of departures, to the next update. */
+static void
+next_departure(struct filter *f)
+{
+	struct pcapio_in *in = f->cf->departures;
+	struct pcapio_packet p;
+	struct frame fr;
+	int got;
+
+	while ((got = pcapio_next(in, &p)) == 1) {
+		if (frame_parse(in->link, p.data, p.caplen, p.len, &fr) ==
+		    FRAME_UDP && frame_dscp_tos(&fr) == UPDATE_TOS &&
+		    update_parse(p.data + fr.payload_at, fr.payload_bytes,
+		    &f->next_update) == UPDATE_OK &&
+		    f->next_update.kind == UPDATE_UPDATE) {
+			f->next_departure_ns = p.stamp_ns;
+			return;
+		}
+	}
+	if (got == -1)
+		f->status = pcapio_warn_damage(in);
+	f->next_departure_ns = EGRESS_NEVER;
+}
+
+/* The departures of another run, up to now_ns, happen here as well. */
+static void
+depart_as_recorded(struct filter *f, uint64_t now_ns)
+{
+	const struct update *u = &f->next_update;
+
+	for (; f->next_departure_ns <= now_ns &&
+	    f->next_departure_ns != EGRESS_NEVER; next_departure(f)) {
+		const struct slot *s = egress_head(f->e);
+
+		if (s == NULL || s->up.cluster != u->cluster ||
+		    s->up.worker != u->worker ||
+		    s->up.sequence != u->sequence ||
+		    s->up.merged != u->merged) {
+			if (f->passed->departures_differ++ == 0 &&
+			    !f->cf->quiet)
+				warnx("%s: packet %" PRIu64 ": not what would "
+				    "leave here; is it from the same run, with "
+				    "the same slots?", f->cf->departures->path,
+				    f->cf->departures->packets);
+		}
+		if (s != NULL)
+			depart(f, f->next_departure_ns);
+	}
+}
+
+/* Let everything leave that is due by now_ns. */
+static void
+advance(struct filter *f, uint64_t now_ns)
+{
+	if (f->cf->departures != NULL)
+		depart_as_recorded(f, now_ns);
+	else
+		while (egress_due(f->e) <= now_ns &&
+		    egress_due(f->e) != EGRESS_NEVER)
+			depart(f, egress_due(f->e));
+	release(f, now_ns);
+}
+
+/*
+ * The packet as an Ethernet frame: its own bytes, or behind a link header of
+ * our making in f->frame.
+ */
+static const uint8_t *
+as_ethernet(struct filter *f, int link, const struct pcapio_packet *p,
+    struct frame *fr, uint32_t *have, uint32_t *len)
+{
+	const uint32_t cut = fr->ip_at;
+	const uint8_t *ip = p->data + cut;
+
+	*have = p->caplen;
+	*len = p->len;
+	if (link == FRAME_ETHERNET)
+		return p->data;
+	*have = p->caplen - cut + FRAME_ETH_BYTES;
+	*len = p->len - cut + FRAME_ETH_BYTES;
+	memset(f->frame, 0, FRAME_ETH_BYTES);
+	if (fr->ethertype == 0x0800 && p->caplen - cut >= 20) {
+		frame_put_mac(f->frame, ip + 16);
+		frame_put_mac(f->frame + 6, ip + 12);
+	} else if (fr->ethertype == 0x86dd && p->caplen - cut >= 40) {
+		frame_put_mac(f->frame, ip + 36);
+		frame_put_mac(f->frame + 6, ip + 20);
+	}
+	wire_put(f->frame + 12, fr->ethertype, 2);
+	memcpy(f->frame + FRAME_ETH_BYTES, ip, p->caplen - cut);
+	fr->ip_at = FRAME_ETH_BYTES;
+	fr->udp_at += FRAME_ETH_BYTES - cut;
+	fr->payload_at += FRAME_ETH_BYTES - cut;
+	return f->frame;
+}
+
+/* Beside the queue, its stamp unchanged. */
+static void
+bypass(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
+    uint64_t stamp_ns)
+{
+	if (f->out != NULL)
+		pcapio_write(f->out, stamp_ns, p, have, len);
+}
+
+static void
+pass_regular(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
+    const struct input *i)
+{
+	if (f->cf->regular_queued) {
+		const struct arrival a = { .bytes = p, .have = have,
+		    .wire_bytes = i->p.len };
+
+		egress_offer_regular(f->e, &a, i->now_ns);
+	} else {
+		f->passed->regular++;
+		bypass(f, p, have, len, i->p.stamp_ns);
+	}
+}
+
+/* A model goes back to the workers: tell it how the queue is. */
+static void
+pass_model(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
+    const struct frame *fr, struct update *u, uint64_t now_ns)
+{
+	struct update_status own = egress_status(f->e, now_ns);
+
+	f->passed->models++;
+	if (txctl_stamp(&u->status, &own)) {
+		if (p != f->frame)
+			memcpy(f->frame, p, have);
+		p = f->frame;
+		update_put_status(f->frame + fr->payload_at +
+		    UPDATE_HEADER_BYTES, &u->status);
+		frame_seal(f->frame, fr);
+	}
+	bypass(f, p, have, len, now_ns);
+}
+
+/* The paper's own packet: a reward, a gradient, and all else from elsewhere. */
+static enum update_bad
+parse_bare(struct filter *f, const uint8_t *p, const struct frame *fr,
+    uint16_t cluster, uint64_t now_ns, struct update *u)
+{
+	const uint8_t *q = p + fr->payload_at;
+	struct wire w = wire_over(q, fr->payload_bytes);
+
+	*u = (struct update){ .kind = UPDATE_UPDATE, .cluster = cluster,
+	    .worker = clusters_worker(&fr->flow), .merged = 1,
+	    .sequence = (uint32_t)++f->bare_seen, .generated_ns = now_ns };
+	u->reward = wire_f32(&w);
+	u->vec = w.p;
+	u->n = u->elements = (uint32_t)(w.left / 4);
+	if (!wire_ok(&w) || u->n == 0)
+		return UPDATE_SHORT;
+	if (w.left % 4 != 0)
+		return UPDATE_BAD_LENGTH;
+	if (!isfinite(u->reward) || !vec_finite(u->vec, u->n))
+		return UPDATE_NONFINITE;
+	return UPDATE_OK;
+}
+
+/* Is the packet for us, going by its ToS byte or, bare, by where it is from? */
+static bool
+is_ours(const struct filter *f, enum frame_is is, const struct frame *fr,
+    uint16_t *cluster)
+{
+	if (is == FRAME_OTHER)
+		return false;
+	if (f->cf->bare)
+		return clusters_find(f->cf->clusters, &fr->flow, cluster);
+	return frame_dscp_tos(fr) == UPDATE_TOS;
+}
+
+static void
+ignore(struct filter *f, unsigned why)
+{
+	f->e->tally.ignored[why]++;
+}
+
+/* A whole UDP datagram of ours. */
+static void
+take_ours(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
+    const struct frame *fr, uint16_t cluster, const struct input *i)
+{
+	struct arrival a = { .bytes = p, .have = have,
+	    .wire_bytes = i->p.len, .payload_at = fr->payload_at,
+	    .is_update = true };
+	enum update_bad bad;
+
+	if (!frame_checksums_ok(p, fr)) {
+		ignore(f, TALLY_CHECKSUM);
+		return;
+	}
+	if (f->cf->bare)
+		bad = parse_bare(f, p, fr, cluster, i->now_ns, &a.up);
+	else
+		bad = update_parse(p + fr->payload_at, fr->payload_bytes,
+		    &a.up);
+	if (bad != UPDATE_OK) {
+		ignore(f, bad);
+	} else if (a.up.kind == UPDATE_UPDATE) {
+		egress_offer(f->e, &a, i->now_ns);
+	} else if (a.up.kind == UPDATE_MODEL) {
+		pass_model(f, p, have, len, fr, &a.up, i->now_ns);
+	} else {
+		f->passed->weights++;
+		bypass(f, p, have, len, i->now_ns);
+	}
+}
+
+/* One packet, at i->now_ns. */
+static void
+take(struct filter *f, const struct input *i)
+{
+	struct frame fr = { 0 };
+	enum frame_is is = frame_parse(i->in->link, i->p.data, i->p.caplen,
+	    i->p.len, &fr);
+	uint16_t cluster = 0;
+	bool ours = is_ours(f, is, &fr, &cluster);
+	uint32_t have, len;
+	const uint8_t *p = as_ethernet(f, i->in->link, &i->p, &fr, &have,
+	    &len);
+
+	if (!ours)
+		pass_regular(f, p, have, len, i);
+	else if (is == FRAME_FRAGMENT)
+		ignore(f, TALLY_FRAGMENT);
+	else if (is == FRAME_CUT)
+		ignore(f, TALLY_SNAPLEN);
+	else if (is == FRAME_LENGTH)
+		ignore(f, UPDATE_BAD_LENGTH);
+	else
+		take_ours(f, p, have, len, &fr, cluster, i);
+}
+
+/* Read the input's next packet; its time does not go back. */
+static void
+next_packet(struct filter *f, struct input *i)
+{
+	int got = pcapio_next(i->in, &i->p);
+
+	i->have = got == 1;
+	if (got == -1 && !f->cf->quiet)
+		f->status = pcapio_warn_damage(i->in);
+	if (got != 1)
+		return;
+	if (i->p.stamp_ns < i->now_ns) {
+		f->passed->time_backwards++;
+		if (!i->backwards && !f->cf->quiet)
+			warnx("%s: packet %" PRIu64 ": time goes back by %"
+			    PRIu64 " ns; taken as its predecessor's",
+			    pcapio_name(i->in->path, false), i->in->packets,
+			    i->now_ns - i->p.stamp_ns);
+		i->backwards = true;
+	} else {
+		i->now_ns = i->p.stamp_ns;
+	}
+}
+
+/* The input whose packet is next in time; the first given wins ties. */
+static struct input *
+earliest(struct input *in, size_t n)
+{
+	struct input *best = NULL;
+
+	for (size_t k = 0; k < n; k++) {
+		if (in[k].have && (best == NULL ||
+		    in[k].now_ns < best->now_ns))
+			best = &in[k];
+	}
+	return best;
+}
+
+/* All packets, and then what is still in the queue. */
+static void
+loop(struct filter *f, struct input *in, size_t n)
+{
+	const struct filter_conf *cf = f->cf;
+	uint64_t until = cf->until_ns;
+	struct input *i;
+
+	for (size_t k = 0; k < n; k++)
+		next_packet(f, &in[k]);
+	i = earliest(in, n);
+	if (cf->until_relative && i != NULL)
+		until += i->now_ns;
+	for (; i != NULL && i->now_ns <= until; i = earliest(in, n)) {
+		if (cf->count > 0 && f->passed->packets == cf->count)
+			break;
+		if (*cf->stop || (f->out != NULL && f->out->failed != 0))
+			return;
+		advance(f, i->now_ns);
+		f->passed->packets++;
+		take(f, i);
+		next_packet(f, i);
+	}
+	advance(f, until == UINT64_MAX ? EGRESS_NEVER - 1 : until);
+}
+
+int
+filter_run(const struct filter_conf *cf, struct egress *e,
+    struct filter_passed *passed, struct pcapio_in *in, size_t n,
+    struct pcapio_out *out)
+{
+	struct filter *f = calloc(1, sizeof(*f));
+	struct input *inputs = calloc(n, sizeof(*inputs));
+	int status;
+
+	if (f == NULL || inputs == NULL)
+		err(1, "filter");
+	*passed = (struct filter_passed){ 0 };
+	f->cf = cf;
+	f->e = e;
+	f->passed = passed;
+	f->out = out;
+	for (size_t k = 0; k < n; k++)
+		inputs[k].in = &in[k];
+	if (cf->departures != NULL)
+		next_departure(f);
+	loop(f, inputs, n);
+	release(f, EGRESS_NEVER);
+	egress_count_queued(e);
+	status = f->status;
+	free(f->held);
+	free(f);
+	free(inputs);
+	return status;
+}

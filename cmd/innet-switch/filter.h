@@ -1,0 +1,49 @@
+/*
+ * filter.h - the switch as a filter: captures in, a capture out
+ *
+ * The stamps of the captures are the clock.  Inputs are merged in order of
+ * time; the first given wins ties.  What the queue decides is in egress.h.
+ */
+#ifndef INNET_SWITCH_FILTER_H
+#define INNET_SWITCH_FILTER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/clusters.h"
+#include "common/egress.h"
+#include "common/pcapio.h"
+
+struct filter_conf {
+	struct egress_conf egress;
+	uint64_t propagation_ns;
+	bool regular_queued;		/* regular traffic takes slots */
+	bool bare;			/* the paper's own packet format */
+	const struct clusters *clusters;	/* for bare; borrowed */
+	uint64_t until_ns;		/* UINT64_MAX: to the end */
+	bool until_relative;		/* counted from the first packet */
+	uint64_t count;			/* packets to read; 0: all */
+	struct pcapio_in *departures;	/* NULL: the link decides */
+	const volatile sig_atomic_t *stop;	/* non-zero: end now */
+	bool quiet;			/* leave warnings out (fuzzing) */
+};
+
+/* Where a filter, or the live switch, counts what is not an update. */
+struct filter_passed {
+	uint64_t packets;		/* read */
+	uint64_t regular, models, weights;	/* passed beside the queue */
+	uint64_t time_backwards;
+	uint64_t departures_differ;	/* not what --departures names */
+};
+
+/*
+ * Run n open inputs through e (made with cf->egress) into out, or nowhere if
+ * it is NULL.  The exit status, 0 or 1; what was wrong has been said.
+ */
+int filter_run(const struct filter_conf *cf, struct egress *e,
+    struct filter_passed *passed, struct pcapio_in *in, size_t n,
+    struct pcapio_out *out);
+
+#endif

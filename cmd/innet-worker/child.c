@@ -1,0 +1,194 @@
+/* child.c - the training process that innet-worker carries */
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/timer.h"
+
+#include "cmd/innet-worker/child.h"
+
+/* A pipe whose our end does not block, as large as the system lets it be. */
+static void
+make_pipe(int fd[2], int ours)
+{
+	if (pipe2(fd, O_CLOEXEC) == -1)
+		err(1, "pipe");
+	(void)fcntl(fd[ours], F_SETPIPE_SZ, STREAM_PIPE_BYTES);
+	if (fcntl(fd[ours], F_SETFL, O_NONBLOCK) == -1)
+		err(1, "pipe");
+}
+
+void
+child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
+{
+	int to[2], from[2], report[2], why = 0;
+
+	*c = (struct child){ .name = argv[0] };
+	make_pipe(to, 1);
+	make_pipe(from, 0);
+	if (pipe2(report, O_CLOEXEC) == -1)
+		err(1, "pipe");
+	c->pid = fork();
+	if (c->pid == -1)
+		err(1, "%s", argv[0]);
+	if (c->pid == 0) {
+		if (dup2(to[0], STDIN_FILENO) == -1 ||
+		    dup2(from[1], STDOUT_FILENO) == -1)
+			_exit(126);
+		signal(SIGPIPE, SIG_DFL);
+		sigprocmask(SIG_SETMASK, wait_mask, NULL);
+		execvp(argv[0], argv);
+		why = errno;
+		if (write(report[1], &why, sizeof(why)) == -1)
+			_exit(126);
+		_exit(127);
+	}
+	close(to[0]);
+	close(from[1]);
+	close(report[1]);
+	c->to = to[1];
+	c->from = from[0];
+	if (read(report[0], &why, sizeof(why)) == sizeof(why)) {
+		errno = why;
+		err(1, "%s", argv[0]);
+	}
+	close(report[0]);
+}
+
+void
+child_write(struct child *c)
+{
+	while (c->to != -1 && c->out_at < c->out_have) {
+		ssize_t n = write(c->to, c->out + c->out_at,
+		    c->out_have - c->out_at);
+
+		if (n >= 0) {
+			c->out_at += (size_t)n;
+		} else if (errno == EPIPE) {
+			close(c->to);	/* it listens no more */
+			c->to = -1;
+		} else if (errno != EINTR) {
+			return;		/* full */
+		}
+	}
+	c->out_at = c->out_have = 0;
+}
+
+void
+child_send(struct child *c, const struct stream_head *h, const void *body)
+{
+	size_t len = stream_body_bytes(h);
+	size_t need = STREAM_HEADER_BYTES + len;
+
+	if (c->to == -1)
+		return;
+	if (c->out_have + need > c->out_room) {
+		size_t room = c->out_have + 2 * need;
+		uint8_t *p = realloc(c->out, room);
+
+		if (p == NULL)
+			err(1, "%s: a result of %zu bytes", c->name, need);
+		c->out = p;
+		c->out_room = room;
+	}
+	stream_put(c->out + c->out_have, h);
+	if (len > 0)
+		memcpy(c->out + c->out_have + STREAM_HEADER_BYTES, body, len);
+	c->out_have += need;
+	child_write(c);
+}
+
+int
+child_next(struct child *c, struct stream_head *h, const uint8_t **body)
+{
+	const char *why;
+	size_t missing;
+	ssize_t n;
+
+	for (;;) {
+		switch (stream_in_next(&c->in, h, body, &missing, &why)) {
+		case 1:
+			return 1;
+		case -1:
+			warnx("%s: offset %" PRIu64 ": %s", c->name,
+			    c->in.offset, why);
+			return -2;
+		}
+		if (c->from == -1)
+			return -1;
+		n = stream_in_fill(&c->in, c->from, missing);
+		if (n > 0)
+			continue;
+		if (n == -1 && (errno == EAGAIN || errno == EINTR))
+			return 0;
+		if (n == -1)
+			err(1, "%s", c->name);
+		if (c->in.have > c->in.used)
+			warnx("%s: offset %" PRIu64 ": ends within a message",
+			    c->name, c->in.offset);
+		close(c->from);
+		c->from = -1;
+	}
+}
+
+/* Wait for the child until the deadline.  True once it has gone. */
+static bool
+gone_by(struct child *c, uint64_t deadline_ns)
+{
+	const struct timespec nap = { 0, 2000000 };
+
+	for (;;) {
+		if (c->pid == 0 || waitpid(c->pid, &c->status, WNOHANG) ==
+		    c->pid) {
+			c->pid = 0;
+			return true;
+		}
+		if (timer_mono_ns() >= deadline_ns)
+			return false;
+		nanosleep(&nap, NULL);
+	}
+}
+
+int
+child_end(struct child *c, uint64_t patience_ns)
+{
+	bool killed = false;
+
+	if (c->to != -1)
+		close(c->to);
+	if (c->from != -1)
+		close(c->from);
+	c->to = c->from = -1;
+	if (!gone_by(c, timer_mono_ns() + patience_ns)) {
+		killed = true;
+		kill(c->pid, SIGTERM);
+		if (!gone_by(c, timer_mono_ns() + patience_ns)) {
+			kill(c->pid, SIGKILL);
+			gone_by(c, TIMER_NEVER);
+		}
+	}
+	stream_in_free(&c->in);
+	free(c->out);
+	if (killed) {
+		warnx("%s: still running %.1f s after the end of its input; "
+		    "killed", c->name, (double)patience_ns / 1e9);
+		return 1;
+	}
+	if (WIFSIGNALED(c->status) && WTERMSIG(c->status) != SIGPIPE) {
+		warnx("%s: ended by signal %d (%s)", c->name,
+		    WTERMSIG(c->status), strsignal(WTERMSIG(c->status)));
+		return 1;
+	}
+	if (WIFEXITED(c->status) && WEXITSTATUS(c->status) != 0) {
+		warnx("%s: exited with status %d", c->name,
+		    WEXITSTATUS(c->status));
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,126 @@
+/*
+ * slots.h - the frames that wait for a link, in order
+ *
+ * A ring of so many slots.  The frame at the head is in transmission: it
+ * occupies its slot until it has left and is locked, nobody may change it.
+ * A slot's bytes are a frame or a bare UDP payload, as the driver likes: the
+ * update begins at payload_at.  Slots own their bytes; room grows on demand
+ * and is kept.
+ */
+#ifndef INNET_SLOTS_H
+#define INNET_SLOTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/update.h"
+
+struct slot {
+	uint8_t *bytes;		/* owned */
+	uint32_t have, room;	/* bytes: filled, allocated */
+	uint32_t wire_bytes;	/* length of the frame on the link */
+	uint32_t payload_at;	/* where the update begins in bytes */
+	bool changed;		/* not as it came: checksum is to be made */
+	bool is_update;		/* false: regular traffic that queues */
+	struct update up;	/* its vec points into bytes */
+	uint64_t opened_ns;	/* when the slot was taken */
+};
+
+struct slots {
+	struct slot *ring;
+	uint32_t size, head, count;	/* size: Qmax */
+};
+
+/* What arrives: bytes borrowed from the driver, and what they say. */
+struct arrival {
+	const uint8_t *bytes;
+	uint32_t have;
+	uint32_t wire_bytes;
+	uint32_t payload_at;
+	bool is_update;
+	struct update up;	/* its vec points into bytes */
+};
+
+/* size slots, at least 1.  False without memory. */
+static inline bool
+slots_init(struct slots *s, uint32_t size)
+{
+	*s = (struct slots){ .size = size };
+	s->ring = calloc(size, sizeof(*s->ring));
+	return s->ring != NULL;
+}
+
+static inline void
+slots_free(struct slots *s)
+{
+	for (uint32_t i = 0; s->ring != NULL && i < s->size; i++)
+		free(s->ring[i].bytes);
+	free(s->ring);
+	*s = (struct slots){ 0 };
+}
+
+/* Make the slot hold a's bytes and what they say.  False without memory. */
+static inline bool
+slots_fill(struct slot *s, const struct arrival *a)
+{
+	if (s->room < a->have) {
+		uint8_t *p = realloc(s->bytes, a->have);
+
+		if (p == NULL)
+			return false;
+		s->bytes = p;
+		s->room = a->have;
+	}
+	memcpy(s->bytes, a->bytes, a->have);
+	s->have = a->have;
+	s->wire_bytes = a->wire_bytes;
+	s->payload_at = a->payload_at;
+	s->is_update = a->is_update;
+	s->changed = false;
+	s->up = a->up;
+	if (a->is_update)
+		s->up.vec = s->bytes + (a->up.vec - a->bytes);
+	return true;
+}
+
+/* The frame in transmission, or NULL. */
+static inline struct slot *
+slots_head(const struct slots *s)
+{
+	return s->count == 0 ? NULL : &s->ring[s->head];
+}
+
+/*
+ * Take a slot at the tail for a at time now: its index in the ring, which
+ * stays its own until it leaves, or -1: no slot is free (or no memory).
+ */
+static inline int64_t
+slots_append(struct slots *s, const struct arrival *a, uint64_t now_ns)
+{
+	uint32_t at;
+
+	if (s->count == s->size)
+		return -1;
+	at = s->head + s->count;
+	if (at >= s->size)
+		at -= s->size;
+	if (!slots_fill(&s->ring[at], a))
+		return -1;
+	s->ring[at].opened_ns = now_ns;
+	s->count++;
+	return at;
+}
+
+/* The head has left. */
+static inline void
+slots_pop(struct slots *s)
+{
+	if (++s->head == s->size)
+		s->head = 0;
+	s->count--;
+}
+
+#endif

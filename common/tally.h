@@ -1,0 +1,119 @@
+/*
+ * tally.h - what became of every update, per cluster and in all
+ *
+ * Each counter has packets and constituents (worker updates inside them).
+ * In every run, and for every cluster, constituents obey
+ *
+ *	arrived = delivered + superseded + dropped_full + dropped_reward +
+ *	          dropped_limit + queued
+ *
+ * Owns its tables, whose untouched pages cost nothing; tally_free().
+ */
+#ifndef INNET_TALLY_H
+#define INNET_TALLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "common/update.h"
+
+enum tally_what {
+	TALLY_ARRIVED, TALLY_DELIVERED, TALLY_AGGREGATED, TALLY_REPLACED,
+	TALLY_REPLACED_REWARD, TALLY_SUPERSEDED, TALLY_DROPPED_FULL,
+	TALLY_DROPPED_REWARD, TALLY_DROPPED_LIMIT, TALLY_QUEUED, TALLY_WHATS
+};
+
+/* Why a packet of ours was not taken; the first rows are update_bad's. */
+enum tally_ignored {
+	TALLY_MISMATCHED = UPDATE_REASONS, TALLY_FRAGMENT, TALLY_CHECKSUM,
+	TALLY_SNAPLEN, TALLY_FOREIGN, TALLY_NO_CLUSTER, TALLY_OWN,
+	TALLY_IGNORED_REASONS
+};
+
+struct tally_count {
+	uint64_t packets, constituents;
+};
+
+struct tally_cluster {
+	struct tally_count of[TALLY_WHATS];
+};
+
+struct tally {
+	struct tally_cluster all;
+	struct tally_cluster *cluster;	/* 65,536 of them */
+	uint64_t *merged;		/* delivered packets by constituents */
+	uint64_t ignored[TALLY_IGNORED_REASONS];	/* packets */
+};
+
+static inline const char *
+tally_name(enum tally_what what)
+{
+	static const char *const name[TALLY_WHATS] = {
+		"arrived", "delivered", "aggregated", "replaced",
+		"replaced_reward", "superseded", "dropped_full",
+		"dropped_reward", "dropped_limit", "queued"
+	};
+
+	return name[what];
+}
+
+static inline const char *
+tally_ignored_name(unsigned why)
+{
+	static const char *const name[TALLY_IGNORED_REASONS -
+	    UPDATE_REASONS] = {
+		"mismatched", "fragment", "checksum", "snaplen", "foreign",
+		"no_cluster", "own"
+	};
+
+	return why < UPDATE_REASONS ? update_reason((enum update_bad)why) :
+	    name[why - UPDATE_REASONS];
+}
+
+/* False without memory. */
+static inline bool
+tally_init(struct tally *t)
+{
+	*t = (struct tally){
+		.cluster = calloc(65536, sizeof(*t->cluster)),
+		.merged = calloc(65536, sizeof(*t->merged)),
+	};
+	return t->cluster != NULL && t->merged != NULL;
+}
+
+static inline void
+tally_free(struct tally *t)
+{
+	free(t->cluster);
+	free(t->merged);
+}
+
+/* One packet with so many constituents. */
+static inline void
+tally_add(struct tally *t, enum tally_what what, uint16_t cluster,
+    uint16_t constituents)
+{
+	struct tally_count *c = &t->cluster[cluster].of[what];
+
+	c->packets++;
+	c->constituents += constituents;
+	t->all.of[what].packets++;
+	t->all.of[what].constituents += constituents;
+}
+
+/* Does the law hold for these counters? */
+static inline bool
+tally_conserved(const struct tally_cluster *c)
+{
+	static const enum tally_what out[] = { TALLY_DELIVERED,
+	    TALLY_SUPERSEDED, TALLY_DROPPED_FULL, TALLY_DROPPED_REWARD,
+	    TALLY_DROPPED_LIMIT, TALLY_QUEUED };
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(out) / sizeof(*out); i++)
+		sum += c->of[out[i]].constituents;
+	return sum == c->of[TALLY_ARRIVED].constituents;
+}
+
+#endif

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# demo.sh - three clusters train CartPole across an Olaf queue, then a FIFO
+#
+#	share/examples/demo.sh [--seed N] [--seconds N] [--out DIR] [--impair LIST]
+#
+# Nine agents in three clusters train across a live switch whose uplink carries
+# about a quarter of what they send: first with an Olaf queue, then with a
+# drop-tail queue of the same size.  Both arms have the same seeds, slots, rate,
+# reply mode and time.  Ages count from what was sent.  Exits 1 when Olaf's mean
+# of the last 100 episodes is below 475 or its mean age is not the lower one.
+set -u
+cd "$(dirname "$0")/../.."
+top=$PWD
+seed=1 seconds=25 out='' impair=''
+die() { printf 'demo: %s\n' "$*" >&2; exit 2; }
+while [ $# -gt 0 ]; do
+	[ $# -ge 2 ] || die "$1 needs a value"
+	case $1 in
+	--seed) seed=$2 ;;
+	--seconds) seconds=$2 ;;
+	--out) out=$2 ;;
+	--impair) impair=$2 ;;
+	*) die "unknown option '$1'" ;;
+	esac
+	shift 2
+done
+case $seed$seconds in *[!0-9]*|'') die "--seed and --seconds take whole numbers" ;; esac
+[ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
+command -v innet-switch >/dev/null || die 'innet-switch is not built; ./bootstrap'
+out=${out:-$top/build/demo}
+mkdir -p "$out" && cd "$out" || exit 1
+
+clusters='1 2 3' workers='0 1 2'
+interval=25 slots=8 rate=26.4Mbit	# 9 x 36,694 bytes every 25 ms is 105.7 Mbit/s
+
+# Wait for a file to be written: FILE WHAT PID
+await() {
+	for _ in $(seq 500); do
+		[ -s "$1" ] && return 0
+		kill -0 "$3" 2>/dev/null || break
+		sleep 0.02
+	done
+	printf 'demo: %s did not start; see %s\n' "$2" "$PWD" >&2
+	return 1
+}
+
+# One arm: NAME of the switch's program, which names its files as well.
+arm() {
+	local p=$1 ps sw pids='' rc=0
+	rm -f "$p"-* "$p".*
+	innet-ps --listen 127.0.0.1:0 --port-file "$p-ps.port" --optimizer adam \
+		--average none --learning-rate 0.003 --reply cluster -w "$p.pcap" 2>"$p-ps.err" &
+	ps=$!
+	await "$p-ps.port" 'the server' $ps || { kill $ps; return 1; }
+	innet-switch --listen 127.0.0.1:0 --port-file "$p-switch.port" -p "$p" --slots $slots \
+		--rate $rate --upstream "127.0.0.1:$(cat "$p-ps.port")" ${impair:+--impair "$impair"} \
+		-w "$p-sent.pcap" --report "$p.json" 2>"$p-switch.err" &
+	sw=$!
+	await "$p-switch.port" 'the switch' $sw || { kill $ps $sw; return 1; }
+	for c in $clusters; do
+		for w in $workers; do
+			innet-worker --switch "127.0.0.1:$(cat "$p-switch.port")" --cluster "$c" \
+				--worker "$w" --duration "${seconds}s" -- innet-agent --algo a2c \
+				--seed $((seed * 100 + c * 10 + w)) --interval ${interval}ms \
+				--log "$p-$c-$w.csv" 2>"$p-$c-$w.err" &
+			pids="$pids $!"
+		done
+	done
+	[ -t 2 ] && for s in $(seq "$seconds"); do
+		printf '\rdemo: %-4s %2d/%d s ' "$p" "$s" "$seconds" >&2; sleep 1
+	done
+	for pid in $pids; do wait "$pid" || rc=1; done
+	kill -TERM $sw; wait $sw || rc=1
+	kill -TERM $ps; wait $ps || rc=1
+	[ -t 2 ] && printf '\r' >&2
+	[ $rc -eq 0 ] || { printf 'demo: a process failed; see %s/%s-*.err\n' "$PWD" "$p" >&2; }
+	return $rc
+}
+
+# The mean reward of the last 100 episodes of each agent, over all of them.
+final() {
+	for f in "$1"-[0-9]-[0-9].csv; do
+		tail -n +2 "$f" | tail -n 100 | awk -F, '{ s += $3 } END { print NR ? s / NR : 0 }'
+	done | awk '{ s += $1 } END { printf "%.1f", NR ? s / NR : 0 }'
+}
+
+printf 'demo: 3 clusters of 3 workers, CartPole by A2C; uplink %s, offered about four times that\n' $rate >&2
+for p in olaf fifo; do arm $p || exit 1; done
+
+for p in olaf fifo; do
+	innet-aom -q -r $p.pcap --sent $p-sent.pcap --report $p.json --json | tail -n 1 >$p-all.json
+	innet-aom -q -r $p.pcap --sent $p-sent.pcap --series $p-age.csv >/dev/null
+done
+value() { sed -n "s/.*\"$2\":\([-0-9.]*\).*/\1/p" "$1-all.json"; }
+round() { awk -v n="$(value "$1" "$2")" -v d="$3" 'BEGIN { printf "%.*f", d, n }'; }
+ms() { awk -v n="$(value "$1" "$2")" 'BEGIN { printf "%.1f", n / 1e6 }'; }
+printf '%-28s %10s %10s\n' '' olaf fifo
+printf '%-28s %10s %10s\n' \
+	'updates sent' "$(value olaf sent)" "$(value fifo sent)" \
+	'packets received' "$(value olaf received)" "$(value fifo received)" \
+	'updates in them' "$(value olaf merged)" "$(value fifo merged)" \
+	'dropped, %' "$(round olaf loss_percent 1)" "$(round fifo loss_percent 1)" \
+	'mean age, ms' "$(ms olaf mean_age_ns)" "$(ms fifo mean_age_ns)" \
+	'95th percentile of age, ms' "$(ms olaf p95_age_ns)" "$(ms fifo p95_age_ns)" \
+	"Jain's index of mean ages" "$(round olaf jain 3)" "$(round fifo jain 3)" \
+	'reward, last 100 episodes' "$(final olaf)" "$(final fifo)"
+if command -v gnuplot >/dev/null; then
+	innet-plot age -o age.svg olaf-age.csv fifo-age.csv
+	innet-plot rewards -o rewards.svg olaf-[0-9]-[0-9].csv fifo-[0-9]-[0-9].csv
+	innet-plot cdf -o cdf.svg olaf.pcap fifo.pcap
+	printf 'plots: %s/{age,rewards,cdf}.svg\n' "$PWD"
+else
+	printf 'no plots: gnuplot is missing (gnuplot-nox)\n'
+fi
+awk -v r="$(final olaf)" -v a="$(value olaf mean_age_ns)" -v b="$(value fifo mean_age_ns)" 'BEGIN {
+	if (r < 475) { print "demo: Olaf reached " r ", not 475" >"/dev/stderr"; bad = 1 }
+	if (a >= b) { print "demo: Olaf is not the fresher one" >"/dev/stderr"; bad = 1 }
+	exit bad }'

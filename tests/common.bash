@@ -1,0 +1,45 @@
+# What several bats files use.  10 ms, the time of a 78-byte frame at $SLOW.
+bats_require_minimum_version 1.5.0
+SLOW=62400
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	pids=''
+}
+
+# End by pid what a test left running.
+teardown() {
+	[ -z "$pids" ] || kill $pids 2>/dev/null || true
+	[ -z "$pids" ] || wait $pids 2>/dev/null || true
+}
+
+# at MS CLUSTER WORKER SEQUENCE [WORD...]: a line for mkolaf, one element
+at() {
+	local ms=$1 c=$2 w=$3 s=$4
+	shift 4
+	echo "${ms}000000 $c $w $s 1 ${ms}000000 1 1 $*"
+}
+
+# count FILE.json what [packets]: a total of a report
+count() { jq ".totals.$2.${3:-constituents}" "$1"; }
+
+# Wait until a file has something in it, 10 s at most.
+await() {
+	for _ in $(seq 500); do
+		[ -s "$1" ] && return 0
+		sleep 0.02
+	done
+	echo "nothing in $1 after 10 s" >&2
+	return 1
+}
+
+# serve NAME COMMAND...: start a live tool, its port in $NAME (file NAME.port)
+serve() {
+	local name=$1
+	shift
+	"$@" --listen 127.0.0.1:0 --port-file "$name.port" 2>"$name.err" 3>&- &
+	pids="$pids $!"
+	printf -v "${name}_pid" %s "$!"
+	await "$name.port"
+	printf -v "$name" %s "127.0.0.1:$(cat "$name.port")"
+}

@@ -1,0 +1,211 @@
+# Training alone, as a child of the gradient stream, and playing what was saved.
+bats_require_minimum_version 1.5.0
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+alone() {
+	innet-agent -q --alone "$@"
+}
+
+@test "PPO solves CartPole within 150,000 steps, two seeds" {
+	alone --algo ppo --solve --steps 150k --seed 1
+	alone --algo ppo --solve --steps 150k --seed 2
+}
+
+@test "A2C solves CartPole within 150,000 steps" {
+	run -0 innet-agent --alone --algo a2c --solve --steps 150k --seed 2
+	[[ $output == *"mean reward 47"* ]]
+}
+
+@test "the same seed gives the same log, another seed another" {
+	for s in 3 3 4; do
+		alone --algo ppo --steps 5k --seed $s --log log
+		cut -d, -f1-3 log >>all.$s
+	done
+	n=$(($(wc -l <all.3) / 2))
+	cmp <(head -n $n all.3) <(tail -n $n all.3)
+	run ! cmp -s <(head -n $n all.3) all.4
+	[ "$(head -n 1 log)" = "step,episode,reward,seconds" ]
+	grep -qE '^[0-9]+,1,[0-9]+,[0-9]+\.[0-9]{3}$' log
+}
+
+@test "a saved policy plays as well as it was trained, and as JSON" {
+	alone --algo ppo --save p --seed 1
+	run -0 innet-agent --eval p --episodes 10
+	[[ $output == "cartpole: mean reward "* ]]
+	innet-agent --eval p --json | jq -e '.env == "cartpole" and
+	    .episodes == 100 and .mean_reward >= 475'
+}
+
+@test "--steps and --episodes end where they say" {
+	run -0 innet-agent --alone --steps 1234
+	[[ $output == *" 1234 steps"* ]]
+	run -0 innet-agent --alone --episodes 7 --log log
+	[[ $output == "innet-agent: 7 episodes"* ]]
+	[ "$(wc -l <log)" -eq 8 ]
+}
+
+@test "--solve that does not solve is status 1 and says how far it came" {
+	run -1 innet-agent --alone --solve --steps 2k
+	[[ $output == *"not solved: mean reward of the last 100 episodes "*", 475 wanted"* ]]
+}
+
+@test "--json: an object a line, the last one the whole" {
+	innet-agent -q --alone --horizon 8 --steps 1000 --json >out 2>err
+	[ ! -s err ]
+	jq -se 'length > 5 and .[-1].steps == 1000' out
+}
+
+@test "the child sends hello, weights, gradients; models are adopted" {
+	run -0 --separate-stderr stream-echo -n 50 innet-agent --env cartpole
+	[[ $output == *'"elements":9155'*'"env":"cartpole"'* ]]
+	[[ $output == *"50 gradients, 0 stale"* ]]
+	[[ $stderr == *" 51 gradients, 50 results, 50 models and 0 sums taken"* ]]
+}
+
+@test "a child through the stream learns as it does alone" {
+	stream-echo -s innet-agent -q --algo ppo --steps 20k --log child.csv
+	alone --algo ppo --steps 20k --log alone.csv
+	cmp <(cut -d, -f1-3 child.csv) <(cut -d, -f1-3 alone.csv)
+}
+
+@test "a server's Adam solves CartPole through the stream" {
+	run -0 stream-echo -a 2e-3 innet-agent --algo ppo --solve --steps 150k
+	[[ $output == *"bye"* ]]
+	[[ $output == *"mean reward 47"* ]]
+}
+
+@test "of several results the last counts" {
+	stream-echo -m 3 -n 40 innet-agent -q --log three.csv
+	stream-echo -n 40 innet-agent -q --log one.csv
+	cmp <(cut -d, -f1-3 three.csv) <(cut -d, -f1-3 one.csv)
+}
+
+@test "end of stream: policy and log are whole, status 0" {
+	stream-echo -n 20 innet-agent -q --save p --log log
+	innet-agent --eval p --episodes 1
+	[[ $(tail -c 1 log | od -An -c) == *'\n'* ]]
+	run -0 innet-agent </dev/null
+}
+
+@test "a reader that goes away is the end of training too" {
+	mkfifo down
+	run -0 bash -c 'innet-agent -q <>down | head -c 100 >/dev/null; exit ${PIPESTATUS[0]}'
+}
+
+@test "a damaged stream: status 1, the byte and what is wrong" {
+	run -1 stream-echo -x magic innet-agent
+	[[ $output == *"standard input: byte "*": does not begin with INET"* ]]
+	run -1 stream-echo -x length innet-agent
+	[[ $output == *"result of another length than the gradient"* ]]
+	run -1 stream-echo -x nan innet-agent
+	[[ $output == *"result is not finite"* ]]
+	run -1 stream-echo -n 1 -x cut innet-agent
+	[[ $output == *"ends in the middle of a message"* ]]
+}
+
+@test "an answer that never comes is given up, by name" {
+	run -1 stream-echo -x silent innet-agent --timeout 200ms
+	[[ $output == *"standard input: no result for gradient 1 within 0.2 s"* ]]
+}
+
+@test "a reader that never reads is given up, by name" {
+	run -1 stream-echo -x deaf innet-agent --timeout 200ms
+	[[ $output == *"standard output: nobody took gradient "*" within 0.2 s"* ]]
+}
+
+@test "SIGTERM is a normal end: policy saved, log whole, status 0" {
+	mkfifo err
+	innet-agent -v --alone --steps 1G --save p --log log 2>err 3>&- &
+	pid=$!
+	exec 8<err
+	read -r _ <&8		# it trains
+	while [ "$(wc -l <log)" -lt 3 ]; do :; done
+	kill -TERM $pid
+	wait $pid
+	innet-agent --eval p --episodes 1
+	[ "$(tail -n 1 log | tr -cd , | wc -c)" -eq 3 ]
+}
+
+@test "SIGTERM ends a child that waits for a result" {
+	mkfifo down up
+	exec 8<>down 9<>up
+	innet-agent -q --save p <down >up 3>&- 8>&- 9>&- &
+	pid=$!
+	head -c 40000 <&9 >/dev/null	# hello, weights and some gradient
+	kill -TERM $pid
+	wait $pid
+	[ -s p ]
+}
+
+@test "--interval holds gradients back" {
+	SECONDS=0
+	alone --interval 20ms --horizon 16 --steps 3k --log log
+	tail -n 1 log | awk -F, '{ exit !($4 >= 0.02 * 20) }'
+}
+
+@test "misuse is named" {
+	run -2 innet-agent --env pong
+	[ "$output" = "innet-agent: invalid environment 'pong': not one of cartpole" ]
+	run -2 innet-agent --algo magic
+	[[ $output == *"invalid algorithm 'magic': not one of a2c, ppo" ]]
+	run -2 innet-agent --alone --algo ppo --batch 100
+	[[ $output == *"--batch 100 does not divide the 512 steps"* ]]
+	run -2 innet-agent --alone --algo a2c --epochs 2
+	run -2 innet-agent --json
+	run -2 innet-agent --eval p --save q
+	for n in 0 -1 1x ''; do
+		run -2 innet-agent --alone --steps "$n"
+		[[ $output == *"invalid steps '$n'"* ]]
+	done
+}
+
+@test "files that cannot be opened are named before training starts" {
+	run -1 innet-agent --alone --log no/such.csv
+	[ "$output" = "innet-agent: no/such.csv: No such file or directory" ]
+	run -1 innet-agent --alone --save no/such
+	[ "$output" = "innet-agent: no/such: No such file or directory" ]
+	run -1 innet-agent --eval none
+	[ "$output" = "innet-agent: none: No such file or directory" ]
+	run -1 innet-agent --eval /dev/null
+	[ "$output" = "innet-agent: /dev/null: byte 0: file ends too early" ]
+}
+
+@test "a full disk is an error" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	run -1 innet-agent -q --alone --steps 1k --log /dev/full
+	[[ $output == *"/dev/full: "* ]]
+	run -1 sh -c "innet-agent --alone --steps 1k --json >/dev/full"
+}
+
+@test "a policy that is none is refused" {
+	alone --steps 100 --save p
+	head -c 500 p >cut
+	run -1 innet-agent --eval cut
+	[[ $output == *"file ends too early"* ]]
+	sed 's/cartpole/cartpond/' p >other
+	run -1 innet-agent --eval other
+	[[ $output == *"names no known environment"* ]]
+}
+
+@test "the PyTorch example learns through the gradient stream" {
+	for py in python3 /usr/bin/python3; do
+		"$py" -c 'import torch' 2>/dev/null && break
+		py=
+	done
+	[ -n "$py" ] || skip "no python3 with torch"
+	run -0 stream-echo -a 1e-2 "$py" "$srcdir/share/examples/torch-cartpole.py" 40
+	[[ $output == *"40 gradients, 0 stale, reward "* ]]
+	reward=${output##*reward }
+	[ "${reward%.*}" -ge 100 ]
+}
+
+@test "the manual's examples run" {
+	sed -n 's/^\.Dl \$ //p' "$srcdir/man/innet-agent.1" >examples
+	[ -s examples ]
+	while read -r line; do
+		run -0 bash -c "$line"
+	done <examples
+}

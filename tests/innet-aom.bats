@@ -1,0 +1,266 @@
+# innet-aom: age, loss and fairness from captures.
+bats_require_minimum_version 1.5.0
+
+# Olaf's vector V1: what was sent, and what came, times in ms.
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	ms 1 1 0 1 1 1  2 2 0 1 1 2  3 2 0 2 1 3  4 2 1 1 1 4  5 2 1 2 1 5 \
+		6 1 1 1 1 6 | mkolaf >sent.pcap
+	ms 11 1 0 1 1 1  21 2 1 2 3 5  31 1 1 1 1 6 | mkolaf >got.pcap
+}
+
+# Lines for mkolaf: time cluster worker sequence merged generated, in ms.
+ms() {
+	printf '%d000000 %d %d %d %d %d000000 0 4\n' "$@"
+}
+
+aom() {
+	innet-aom -q "$@"
+}
+
+@test "ages from 0 are Olaf's vector V1" {
+	aom -r got.pcap --from 0 --json >out
+	[ "$(jq -c '[.cluster,.received,.merged,.mean_age_ns]' out)" = \
+'[1,2,2,14854839]
+[2,1,3,13887097]
+["all",3,5,14370968]' ]
+	[ "$(jq -s '.[0].mean_peak_age_ns, .[1].max_peak_age_ns' out)" = \
+'20500000
+21000000' ]
+}
+
+@test "the oldest constituents of V1, found in what was sent" {
+	aom -r got.pcap --from 0 --sent sent.pcap --constituents oldest --json >out
+	[ "$(jq -s '.[1].mean_age_ns' out)" -eq 14532258 ]
+	[ "$(jq -s '.[0].mean_age_ns' out)" -eq 14854839 ]
+}
+
+@test "the oldest constituents of V7, behind two switches" {
+	ms 1 1 0 1 1 1  2 2 0 1 1 2  3 2 1 1 1 3  5 3 0 1 1 5  14 3 1 1 1 14 \
+		21 2 0 2 1 21 | mkolaf >sent.pcap
+	ms 27 1 0 1 1 1  47 2 1 1 2 3  67 3 1 1 2 14  87 2 0 2 1 21 |
+		mkolaf >got.pcap
+	aom -r got.pcap --from 0 --sent sent.pcap --constituents oldest --json >out
+	[ "$(jq -c .mean_age_ns out | head -3 | xargs)" = \
+		"42810345 42580460 42350575" ]
+}
+
+@test "a delivery that was never sent is counted, and taken as it is" {
+	ms 9 1 7 7 1 4 | mkolaf >odd.pcap
+	run -0 innet-aom -r odd.pcap --sent sent.pcap --constituents oldest --csv
+	[[ $output == *"; unmatched 1;"* ]]
+}
+
+@test "losses: sent less merged, by cluster and in all" {
+	aom -r got.pcap --sent sent.pcap --json >out
+	[ "$(jq -c '[.sent,.lost,.loss_percent]' out | xargs)" = \
+		"[2,0,0] [4,1,25] [6,1,16.666666666666668]" ]
+}
+
+@test "a report splits what is lost; loss is what was dropped" {
+	cat >report.json <<-'E'
+	{"totals":{"arrived":{"packets":6,"constituents":6},"superseded":{"packets":1,"constituents":1},"dropped_full":{"packets":2,"constituents":3}},
+	"clusters":{"2":{"arrived":{"packets":4,"constituents":4},"superseded":{"packets":1,"constituents":1}},"9":{"arrived":{"packets":2,"constituents":2},"dropped_limit":{"packets":2,"constituents":2}}}}
+	E
+	aom -r got.pcap --report report.json --json >out
+	[ "$(jq -c '[.cluster,.sent,.superseded,.dropped,.loss_percent]' out | xargs)" = \
+		"[1,0,0,0,0] [2,4,1,0,0] [9,2,0,2,100] [all,6,1,3,50]" ]
+	run -0 innet-aom -r got.pcap --report report.json
+	[[ $output == *"loss 50.00 % counts dropped alone"* ]]
+	run -0 innet-aom -r got.pcap --sent sent.pcap
+	[[ $output == *"counts dropped and superseded alike"* ]]
+}
+
+@test "a damaged report is named" {
+	for s in '' '{' '[]' '{"totals":1}' '{"totals":{"arrived":7}}' \
+		'{"totals":{},"clusters":[{}]}' '{"totals":{},"clusters":{"x":{}}}' \
+		'{"totals":{"arrived":{"constituents":-1}}}'; do
+		echo "$s" >r.json
+		run -1 innet-aom -r got.pcap --report r.json
+		[[ $output == "innet-aom: r.json: "* ]]
+	done
+}
+
+@test "with --sent a cluster never served counts with the whole span" {
+	ms 2 3 0 1 1 2 | mkolaf >more.pcap
+	aom -r got.pcap --sent more.pcap --json >out
+	[ "$(jq -c 'select(.cluster == 3) | [.received,.mean_age_ns,.max_age_ns,.mean_peak_age_ns]' out)" = \
+		'[0,14500000,29000000,null]' ]
+}
+
+@test "the age ends with the later capture, or at --until" {
+	ms 1 1 0 1 1 1  41 7 0 1 1 41 | mkolaf >late.pcap
+	aom -r got.pcap --sent late.pcap --json >out
+	[ "$(jq 'select(.cluster == 1) .max_age_ns' out)" -eq 35000000 ]
+	aom -r got.pcap --until 51ms --json >out
+	[ "$(jq 'select(.cluster == 1) .max_age_ns' out)" -eq 45000000 ]
+	aom -r got.pcap --until +10ms --json >out
+	[ "$(jq -c '[.cluster,.received]' out | xargs)" = "[1,1] [2,1] [all,2]" ]
+	aom -r got.pcap --until +9999999ns --json >out
+	[ "$(jq -s '.[-1].received' out)" -eq 1 ]
+}
+
+@test "--from: first, sent, a time, a time after the first packet" {
+	for f in first:22500000 sent:22500000 +1ms:22000000 12ms:22500000; do
+		aom -r got.pcap --sent sent.pcap --from "${f%:*}" --json >out
+		jq -c '[.cluster,.mean_age_ns,.max_age_ns]' out
+	done >all
+	[ "$(sed -n '1p;4p;7p;10p' all | xargs)" = \
+"[1,20000000,30000000] [1,15000000,30000000] [1,14500000,29000000] [1,9500000,19000000]" ]
+	run -2 innet-aom -r got.pcap --from sent
+	run -2 innet-aom -r got.pcap --from 5s --until 4s
+	run -2 innet-aom -r got.pcap --from soon
+}
+
+@test "an empty capture: status 0, every key there, nothing received" {
+	mkolaf </dev/null >empty.pcap
+	run -0 --separate-stderr innet-aom -r empty.pcap --json
+	[ "$(jq -r 'keys_unsorted | join(" ")' <<<"$output")" = "cluster received merged sent lost loss_percent superseded dropped mean_age_ns p50_age_ns p95_age_ns p99_age_ns max_age_ns mean_peak_age_ns max_peak_age_ns jain" ]
+	[ "$(jq .received <<<"$output")" -eq 0 ]
+	aom -r empty.pcap --sent empty.pcap
+	run -1 innet-aom -r /dev/null
+	[[ $output == "innet-aom: /dev/null: empty file"* ]]
+}
+
+@test "every reason for leaving a packet out has its name" {
+	for w in fragment sum=bad cut=70 lie short=31 version=2 kind=9 extra=4 \
+		nan; do
+		echo "1000 1 1 1 1 900 0 4 $w"
+	done | mkolaf >bad.pcap
+	echo '2000 1 1 1 0 900 0 4' | mkolaf >zero.pcap
+	run -0 innet-aom -r bad.pcap --sent zero.pcap --csv
+	[[ $output == *"ignored 10, 1 fragment, 1 checksum, 1 snaplen, 2 length, 1 short, 1 version, 1 kind, 1 nonfinite, 1 merged"* ]]
+}
+
+@test "checksums of 0 and of the pseudo header alone pass; ECN and port do not matter" {
+	printf '1000 1 1 1 1 900 0 4 %s\n' sum=none sum=pseudo tos=0x2f \
+		dport=9 v6 | mkolaf >ok.pcap
+	[ "$(aom -r ok.pcap --json | tail -1 | jq .received)" -eq 5 ]
+}
+
+@test "models, weights and other traffic are passed over" {
+	printf '1000 1 1 1 1 900 0 4 %s\n' kind=2 kind=3 tos=0x28 kind=1 |
+		mkolaf >mix.pcap
+	run -0 innet-aom -r mix.pcap --json
+	[[ $output == *"ignored 0"*'"received":1,'* ]]
+}
+
+@test "every link type gives the same figures" {
+	for l in ethernet vlan raw sll sll2 null; do
+		ms 11 1 0 1 1 1  31 1 1 1 1 6 | mkolaf -l "$l" >l.pcap
+		aom -r l.pcap --csv | md5sum
+	done | sort -u | wc -l | grep -qx 1
+}
+
+@test "time going backwards: one warning, the first packet named, status 0" {
+	ms 30 1 0 1 1 1  20 1 0 2 1 19  25 1 0 3 1 24  40 1 0 4 1 39 |
+		mkolaf >back.pcap
+	run -0 --separate-stderr innet-aom -q -r back.pcap --json
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr == *"back.pcap: packet 2: time goes backwards (2 such)"* ]]
+	[ "$(jq -s '.[0].max_age_ns' <<<"$output")" -eq 29000000 ]
+}
+
+@test "an update from the future has the age 0 and is counted" {
+	ms 10 1 0 1 1 12  20 1 0 2 1 18 | mkolaf >ahead.pcap
+	run -0 innet-aom -r ahead.pcap --json
+	[[ $output == *"clock_ahead 1;"*'"max_age_ns":10000000,'* ]]
+}
+
+@test "a truncated capture: what was whole is counted, status 1" {
+	head -c 300 got.pcap >cut.pcap
+	run -1 --separate-stderr innet-aom -r cut.pcap --json
+	[[ $stderr == *"cut.pcap: packet 3: truncated dump file"* ]]
+	[ "$(tail -1 <<<"$output" | jq .received)" -eq 2 ]
+}
+
+@test "by worker: a row each; losses of each are known until updates merge" {
+	aom -r sent.pcap --sent sent.pcap --by worker --json >out
+	[ "$(jq -c '[.cluster,.worker,.received,.lost]' out | xargs)" = \
+"[1,0,1,0] [1,1,1,0] [2,0,2,0] [2,1,2,0] [all,null,6,0]" ]
+	aom -r got.pcap --sent sent.pcap --by worker --json >out
+	[ "$(jq -c .lost out | xargs)" = "null null null null 1" ]
+	aom -r got.pcap --by worker | grep -q '^2\.1 '
+}
+
+@test "a vector in several packets: an age for each range, taken together" {
+	{
+		echo '10 1 0 1 1 0 0 8 n=4 following=1'
+		echo '20 1 0 1 1 0 0 8 n=4'
+		echo '30 1 0 2 1 30 0 8 n=4'
+	} | mkolaf >ranges.pcap
+	aom -r ranges.pcap --json >out
+	[ "$(jq -s -c '.[0] | [.received,.mean_age_ns,.max_age_ns]' out)" = \
+		'[3,22,30]' ]
+	aom -r ranges.pcap --series s.csv
+	[ "$(cut -d, -f1 s.csv | sort -u | xargs)" = "1 1/1 cluster" ]
+}
+
+@test "--series: the sawtooth, a point before and after each fall" {
+	aom -r got.pcap --from 0 --series s.csv
+	[ "$(grep '^2,' s.csv | xargs)" = \
+		"2,0,0 2,21000000,21000000 2,21000000,16000000 2,31000000,26000000" ]
+	[ "$(head -1 s.csv)" = cluster,time_ns,age_ns ]
+	run -1 innet-aom -q -r got.pcap --series no/such.csv
+	[[ $output == *"innet-aom: no/such.csv: No such file"* ]]
+}
+
+@test "--compare: both runs and the ratio of each figure" {
+	ms 12 1 0 1 1 1 62 1 1 1 1 12 | mkolaf >other.pcap
+	aom -r got.pcap --from 0 --compare other.pcap --json >out
+	[ "$(jq -c '[.cluster,.run.received,.other.received,.ratio.max_age_ns]' out | xargs)" = \
+		"[1,2,2,0.4918032786885246] [2,1,null,null] [all,3,2,0.4918032786885246]" ]
+	aom -r got.pcap --from 0 --compare other.pcap --csv |
+		grep -q '^all,max_age_ns,30000000,61000000,0.49'
+	aom -r got.pcap --compare got.pcap | grep -q '^all  *jain .* 1.000000$'
+}
+
+@test "bare packets: clusters by prefix, generated when they were sent" {
+	printf 'prefix,cluster\n10.0.1.0/24,1\n10.0.0.0/16,5\n10.0.1.2/32,2\n' >t.csv
+	{
+		echo '1000 1 0 1 1 0 1.5 4 bare'
+		echo '2000 1 1 1 1 0 2.5 4 bare'
+		echo '3000 9 1 1 1 0 3.5 4 bare'
+		echo '4000 0 0 1 1 0 3.5 4 bare src=192.0.2.1'
+	} | mkolaf >b.pcap
+	sed 's/^/9/' <<-'E' | mkolaf >d.pcap
+	000 1 0 1 1 0 1.5 4 bare
+	100 1 1 1 1 0 2.5 4 bare
+	200 9 1 1 1 0 7.5 4 bare
+	E
+	run -0 innet-aom -r d.pcap --sent b.pcap --format bare \
+		--cluster-table t.csv --json
+	[[ $output == *"ignored 1, 1 cluster"* ]]
+	[ "$(grep '^{' <<<"$output" | jq -c '[.cluster,.received,.max_age_ns]' | xargs)" = \
+		"[1,1,8200] [2,1,7200] [5,1,6200] [all,3,8200]" ]
+}
+
+@test "a bad cluster table is named with its line" {
+	for row in '10.0.0.0/33,1' '10.0.0,1' '10.0.0.0/8' '10.0.0.0/8,65536' ',' \
+		'10.0.0.0/8,1,2' 'fd00::/129,1'; do
+		printf 'prefix,cluster\n10.0.0.0/8,1\n%s\n' "$row" >t.csv
+		run -1 innet-aom -r got.pcap --format bare --cluster-table t.csv
+		[[ $output == "innet-aom: t.csv:3: "* ]]
+	done
+}
+
+@test "words that do not go together are refused with status 2" {
+	for w in "--by flow" "--constituents middle" "--constituents oldest" \
+		"--format bare" "--cluster-table t.csv" "--compare-sent got.pcap" \
+		"--compare-report x" "--sent - -r -" "--until 1y" \
+		"--sent sent.pcap --constituents oldest --by worker"; do
+		run -2 innet-aom -r got.pcap $w
+	done
+}
+
+@test "a full disk is an error" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	run -1 sh -c 'innet-aom -q -r got.pcap >/dev/full'
+	run -1 innet-aom -q -r got.pcap --series /dev/full
+}
+
+@test "65,536 clusters: all are there" {
+	seq 0 65535 | awk '{ print 1000 + $1, $1, 0, 1, 1, 900, 0, 1 }' |
+		mkolaf >many.pcap
+	[ "$(aom -r many.pcap --json | wc -l)" -eq 65537 ]
+}

@@ -1,0 +1,348 @@
+# innet-gen: the traffic is what was asked for, to the nanosecond.
+bats_require_minimum_version 1.5.0
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	ulimit -f 204800	# a test gone wrong fills no disk
+}
+
+# records FILE [PAYLOAD]: a line a packet of fixed size, numbers in decimal:
+# 1 stamp 2 length 3 cluster 4 worker 5 sequence 6 merged 7 following
+# 8 generated 9 reward (its bits) 10 elements
+records() {
+	od -An -v -tu1 -j24 -w$((16 + 42 + ${2:-256})) "$1" | awk '
+		function be(i, n,  v) { for (v = 0; n-- > 0; i++) v = v * 256 + $i; return v }
+		function le(i) { return $i + 256 * ($(i + 1) + 256 * ($(i + 2) + 256 * $(i + 3))) }
+		BEGIN { OFMT = CONVFMT = "%.0f" }
+		{ p = 17 + 42
+		  print le(1) * 1e9 + le(5), le(13), be(p + 2, 2), be(p + 4, 4),
+			be(p + 8, 4), be(p + 12, 2), be(p + 14, 2), be(p + 16, 8),
+			be(p + 24, 4), be(p + 28, 4) }'
+}
+
+# The gaps between the updates of each worker, a line each.
+gaps() {
+	records "$@" | awk '{ k = $3 " " $4; if (k in t) print $1 - t[k]; t[k] = $1 }'
+}
+
+# mean LO HI and deviation LO HI of the numbers on standard input
+moments() {
+	awk -v a="$1" -v b="$2" -v c="$3" -v d="$4" '
+		{ n++; s += $1; q += $1 * $1 }
+		END { m = s / n; v = sqrt(q / n - m * m)
+		      print "mean", m, "deviation", v
+		      exit !(m >= a && m <= b && v >= c && v <= d) }'
+}
+
+@test "every worker sends as many updates as asked for, numbered from 1" {
+	innet-gen -q --clusters 4 --workers 2 -c 5 -w a.pcap
+	records a.pcap >a
+	[ "$(wc -l <a)" -eq 40 ]
+	[ "$(cut -d' ' -f3-5 a | sort -u | wc -l)" -eq 40 ]
+	awk '$3 < 1 || $3 > 4 || $4 > 1 || $5 < 1 || $5 > 5 { exit 1 }' a
+}
+
+@test "headers say merged 1, the generation time and the vector's length" {
+	innet-gen -q -c 3 --start 1700000000s -w a.pcap
+	records a.pcap | awk '$6 != 1 || $7 != 0 || $8 != $1 || $10 != 56 ||
+		$9 != 1065353216 || $1 < 1.7e18 { exit 1 }'
+}
+
+@test "stamps never go back; equal ones are in order of cluster, then worker" {
+	for o in poisson lognormal onoff bursts "periodic --phase aligned"; do
+		innet-gen -q --rate 1G --workers 5 -c 40 --arrivals $o -w a.pcap
+		records a.pcap | awk '$1 < t || ($1 == t && $3 * 1000 + $4 <= k) { exit 1 }
+			{ t = $1; k = $3 * 1000 + $4 }'
+	done
+}
+
+@test "tcpdump finds every checksum right, and nanosecond stamps" {
+	command -v tcpdump >/dev/null || skip "no tcpdump"
+	for o in "" "--format bare --payload 12B" "--payload 36B" "--model ppo" \
+		"--regular 1M --rewards noisy"; do
+		innet-gen -q -c 20 $o -w a.pcap
+		tcpdump --nano -vv -tt -nr a.pcap 2>/dev/null >a
+		grep -q 'udp sum ok' a
+		run ! grep -qE 'bad|bogus|\[no cksum' a
+		grep -qE '^[0-9]+\.[0-9]{9} IP \(tos 0x2c' a
+	done
+}
+
+@test "tshark agrees: right checksums, right addresses, no malformed packet" {
+	command -v tshark >/dev/null || skip "no tshark"
+	innet-gen -q --clusters 300 --workers 2 -c 1 -w a.pcap
+	tshark -r a.pcap -o ip.check_checksum:TRUE -o udp.check_checksum:TRUE \
+		-T fields -e ip.checksum.status -e udp.checksum.status -e ip.dst \
+		-e udp.dstport 2>/dev/null | sort | uniq -c >a
+	[ "$(tr -s ' \t' ' ' <a)" = " 600 1 1 10.255.255.254 46638" ]
+	tshark -r a.pcap -T fields -e ip.src -e eth.src 2>/dev/null |
+		grep -q '^10.1.44.2	02:00:0a:01:2c:02$'
+}
+
+@test "periodic updates are exactly an interval apart" {
+	innet-gen -q -c 50 --interval 1234567ns -w a.pcap
+	[ "$(gaps a.pcap | sort -u)" = 1234567 ]
+}
+
+@test "random phases lie within the interval, aligned ones are equal" {
+	innet-gen -q --clusters 40 -c 1 -w a.pcap
+	records a.pcap | awk '$1 >= 1e8 { exit 1 }'
+	records a.pcap | moments 40e6 60e6 20e6 35e6
+	innet-gen -q --phase aligned -c 2 --interval 5us -w a.pcap
+	[ "$(records a.pcap | cut -d' ' -f1 | uniq -c | tr -s ' ')" = " 27 0
+ 27 5000" ]
+}
+
+@test "Poisson gaps have the interval's mean and deviation" {
+	innet-gen -q --arrivals poisson --interval 1ms -c 2000 -w a.pcap
+	gaps a.pcap | moments 0.99e6 1.01e6 0.98e6 1.02e6
+}
+
+@test "lognormal gaps have the interval's mean and a deviation of 1.31 of it" {
+	innet-gen -q --arrivals lognormal --interval 1ms -c 2000 -w a.pcap
+	gaps a.pcap | moments 0.98e6 1.02e6 1.2e6 1.42e6
+}
+
+@test "on/off trains are as long as asked for, on average, at four times the rate" {
+	innet-gen -q --arrivals onoff --burst 5 --interval 1ms -c 2000 -w a.pcap
+	gaps a.pcap | moments 0.97e6 1.03e6 2e6 3e6
+	gaps a.pcap | awk '$1 == 250000 { n++ } $1 < 250000 { exit 1 }
+		END { exit !(n / NR > 0.79 && n / NR < 0.81) }'
+}
+
+@test "the rate is what was asked for within 1 %, whatever the arrivals" {
+	for o in periodic poisson lognormal onoff bursts "periodic --speeds 0.5"; do
+		innet-gen --arrivals $o --rate 10G --clusters 30 --duration 2ms \
+			--json -w a.pcap >a.json
+		awk -v o="$o" -F'[:,}]' '{ r = $16; print o, r
+			exit !(r > 9.9e9 && r < 10.1e9) }' a.json ||
+		{ [ "$o" = onoff ] && awk -F'[:,}]' '{ exit !($16 > 9.6e9 && $16 < 10.4e9) }' a.json; }
+	done
+}
+
+@test "jitter delays by less than its bound and does not add up" {
+	innet-gen -q --phase aligned --interval 1ms --jitter 200us -c 300 -w a.pcap
+	records a.pcap | awk '{ print $1 - ($5 - 1) * 1e6 }' >late
+	awk '$1 < 0 || $1 >= 200000 { exit 1 }' late
+	moments 95000 105000 55000 60000 <late
+}
+
+@test "speeds spread the intervals of workers as wide as asked for" {
+	innet-gen -q --clusters 50 --speeds 0.5 --interval 1ms -c 2 -w a.pcap
+	gaps a.pcap | awk '$1 < 666666 || $1 > 2000000 { exit 1 }
+		{ print 1e6 / $1 }' | moments 0.9 1.1 0.24 0.34
+}
+
+@test "groups of clusters have intervals of their own" {
+	innet-gen -q --clusters 11 --groups 1-5:1ms,6-10:3ms --interval 7ms -c 2 -w a.pcap
+	records a.pcap | awk '{ k = $3 " " $4; if (k in t) print ($3 > 10 ? 11 : $3 > 5 ? 6 : 1), $1 - t[k]; t[k] = $1 }' |
+		sort -nu >a
+	[ "$(cat a)" = "1 1000000
+6 3000000
+11 7000000" ]
+}
+
+@test "a model's packets follow each other, counting down, at one stamp" {
+	innet-gen -q --model ppo --clusters 1 --workers 1 -c 1 -w a.pcap
+	head -c $((24 + 27 * (16 + 42 + 1464))) a.pcap >whole.pcap
+	records whole.pcap 1464 | awk '$7 != 28 - NR || $10 != 10005 || $8 != $1 { exit 1 }
+		NR > 1 && $1 != t { exit 1 } { t = $1 }'
+	# the last has 10005 - 27 * 358 floats
+	[ "$(stat -c %s a.pcap)" -eq $((24 + 27 * 1522 + 16 + 42 + 32 + 4 * 339)) ]
+}
+
+@test "a2c and dqn have the paper's sizes" {
+	innet-gen --model a2c --clusters 1 --workers 1 -c 1 --json -w a.pcap >a
+	grep -q '"packets":2312,.*"update_bits":'$((8 * (827500 * 4 + 2312 * 74))), a
+	innet-gen --model dqn --clusters 1 --workers 1 -c 1 --mtu 9000 --json -w a.pcap >a
+	grep -q '"packets":'$(((1602500 + 2232) / 2233)), a
+}
+
+@test "through a port frames leave one by one, each after its own time" {
+	innet-gen -q --phase aligned -c 1 --port-rate 1G --payload 208B -w a.pcap
+	records a.pcap 208 | awk '$1 != NR * 2000 { exit 1 }'
+	innet-gen -q --model ppo --clusters 1 --workers 1 -c 1 --port-rate 1G -w a.pcap
+	head -c $((24 + 27 * 1522)) a.pcap >whole.pcap
+	records whole.pcap 1464 | awk 'NR == 1 { g = $1 } $8 != g ||
+		$1 - g != (NR - 1) * 12048 { exit 1 }'
+}
+
+@test "bursts are whole clusters, back to back, with the period of the rate" {
+	innet-gen -q --clusters 1 -c 16 --payload 212B --rate 6G --arrivals bursts -w a.pcap
+	records a.pcap 212 >a
+	[ "$(wc -l <a)" -eq 48 ]
+	# 24 frames of 2032 bits: 381 ns through the port, every 8128 ns
+	awk 'NR == 1 || NR == 25 { first[NR] = $1 } NR == 24 { print $1 - first[1] }
+		NR == 48 { print $1 - first[25]; print first[25] - first[1] }' a >b
+	awk 'NR < 3 && ($1 < 364 || $1 > 366) { exit 1 }
+		NR == 3 && ($1 < 8127 || $1 > 8129) { exit 1 }' b
+	head -n 24 a | cut -d' ' -f4 | sort | uniq -c | awk '$1 != 8 { exit 1 }'
+}
+
+@test "bursts: workers take turns, lead or trail in the shares the manual says" {
+	innet-gen -q --clusters 4 --workers 3 -c 8000 --rate 6G --arrivals bursts --payload 36B -w a.pcap
+	records a.pcap 36 | sort -s -n -k3,3 | awk '{ s = s $4 } NR % 24 == 0 {
+		if (s ~ /^(012)*$/) turns++
+		else if (s ~ /^(00000000|11111111|22222222)/) lead++
+		else if (s ~ /(00000000|11111111|22222222)$/) trail++
+		else exit 1
+		n++; s = "" } END { print turns / n, lead / n, trail / n
+		exit !(turns / n > 0.42 && turns / n < 0.47 && lead / n > 0.28 && lead / n < 0.33) }'
+}
+
+@test "rewards are flat, rise, or rise with noise" {
+	innet-gen -q --clusters 1 --workers 1 --rewards rising -c 300 -w a.pcap
+	# 0x3f000000 is 0.5, in the 100th update; positive floats sort as integers
+	records a.pcap | awk '$9 <= r { exit 1 } { r = $9 }
+		$5 == 100 && $9 != 1056964608 { exit 1 }'
+	innet-gen -q --clusters 1 --workers 1 --rewards noisy -c 300 -w a.pcap
+	[ "$(records a.pcap | awk '$9 < r { n++ } { r = $9 } END { print (n > 100) }')" = 1 ]
+}
+
+@test "gradients are finite, small and not all alike" {
+	innet-gen -q --clusters 2 -c 20 -w a.pcap
+	od -An -v -tf4 -j24 -w314 a.pcap >/dev/null
+	tail -c +25 a.pcap | od -An -v -tu1 -w314 | cut -c$(((16 + 42 + 32) * 4 + 1))- | sort -u >a
+	[ "$(wc -l <a)" -ge 118 ]
+	awk '{ for (i = 4; i <= NF; i += 4) if ($i % 128 > 61) exit 1 }' a
+}
+
+@test "background traffic has its rate, and leaves the updates as they are" {
+	command -v tcpdump >/dev/null || skip "no tcpdump"
+	innet-gen -q -c 100 --interval 1ms -w a.pcap
+	innet-gen --json -c 100 --interval 1ms --regular 100M -w b.pcap >b.json
+	tcpdump -nr b.pcap -w c.pcap --nano 'udp port 46638' 2>/dev/null
+	cmp <(records a.pcap) <(records c.pcap)
+	awk -F'[:,}]' '{ exit !($6 > 1150 && $6 < 1350) }' b.json
+	tcpdump --nano -tt -nr b.pcap 2>/dev/null | awk '$1 < t { exit 1 } { t = $1 }'
+}
+
+@test "bare packets are a reward and a gradient; the table says whose they are" {
+	innet-gen -q --format bare --payload 20B --clusters 2 --workers 1 -c 1 \
+		--rewards rising --cluster-table t.csv -w a.pcap
+	[ "$(stat -c %s a.pcap)" -eq $((24 + 2 * (16 + 42 + 20))) ]
+	[ "$(tail -c 20 a.pcap | od -An -tx1 -N4)" = " 3c 22 37 c3" ]	# 1/101
+	[ "$(cat t.csv)" = "prefix,cluster
+10.0.1.0/24,1
+10.0.2.0/24,2" ]
+}
+
+@test "a schedule comes out as it went in" {
+	printf 'cluster,worker,time_ns,reward\n2,1,50,0.5\n1,0,7,1\r\n\n2,1,9,1\n1,0,50,0.25\n' >s.csv
+	innet-gen -q --schedule s.csv --start 1us -w a.pcap
+	[ "$(records a.pcap | cut -d' ' -f1,3-5,9)" = "1007 1 0 1 1065353216
+1009 2 1 1 1065353216
+1050 1 0 2 1048576000
+1050 2 1 2 1056964608" ]
+	innet-gen -q --schedule - --start 1us <s.csv | cmp - a.pcap
+}
+
+@test "clones have the recorded updates, gaps and rewards at another phase" {
+	for i in {1..50}; do echo "7,0,$((i * i * 100)),0.$((100 + i))"; done >s.csv
+	innet-gen -q --schedule s.csv --scale-clusters 20 -w a.pcap
+	records a.pcap >a
+	[ "$(cut -d' ' -f3 a | sort -n | uniq -c | awk '{ print $1 }' | sort -u)" = 50 ]
+	[ "$(cut -d' ' -f3 a | sort -nu | tr '\n' ' ')" = "$(seq -s' ' 7 26) " ]
+	# rewards still rise; 48 or 49 of the 49 gaps are recorded ones
+	awk '$9 <= r[$3] { exit 1 } { r[$3] = $9 }' a
+	awk '($3 in t) { print $3, $1 - t[$3] } { t[$3] = $1 }' a |
+		awk '$2 % 200 == 100 && $2 >= 300 && $2 <= 9900 { n[$1]++ }
+			END { for (c in n) if (n[c] < 47) exit 1 }'
+	[ "$(awk '$3 > 7 { print $3, $1 }' a | sort -k1,1n -k2,2n -s | awk '!($1 in f) { f[$1] = $2; print $2 }' | sort -u | wc -l)" -gt 10 ]
+}
+
+@test "what is wrong in a schedule is named with file and line" {
+	printf '1,0,5,1\n1,0,x,1\n' >s.csv
+	run -1 --separate-stderr innet-gen --schedule s.csv -w a.pcap
+	[ "$stderr" = "innet-gen: s.csv:2: time 'x': not a number" ]
+	printf 'cluster,worker,time_ns,reward\r\n\r\n1,0,5\r\n' >s.csv
+	run -1 --separate-stderr innet-gen --schedule s.csv -w a.pcap
+	[[ $stderr == "innet-gen: s.csv:3: 3 fields, not the 4 of "* ]]
+	for l in 65280,0,5,1 1,254,5,1 1,0,-5,1 1,0,5,nan 1,0,5,1e39 ,,, '1,0,5,1,2' '"1'; do
+		echo "$l" >s.csv
+		run -1 --separate-stderr innet-gen --schedule s.csv -w a.pcap
+		[[ $stderr == "innet-gen: s.csv:"[12]": "* ]]
+	done
+	: >s.csv
+	run -1 --separate-stderr innet-gen --schedule s.csv -w a.pcap
+	[ "$stderr" = "innet-gen: s.csv: no update in it" ]
+	run -1 --separate-stderr innet-gen --schedule no-such.csv -w a.pcap
+	[ "$stderr" = "innet-gen: no-such.csv: No such file or directory" ]
+}
+
+@test "the last worker and cluster with an address are taken, the next refused" {
+	innet-gen -q --clusters 65279 --workers 1 -c 1 -w a.pcap
+	innet-gen -q --clusters 1 --workers 254 -c 1 -w a.pcap
+	run -2 --separate-stderr innet-gen --clusters 65280 -w a.pcap
+	[ "$stderr" = "innet-gen: invalid clusters '65280': more than 65279, the last that has an address" ]
+	run -2 --separate-stderr innet-gen --workers 255 -w a.pcap
+	[ "$stderr" = "innet-gen: invalid workers '255': more than 254, the last that has an address" ]
+}
+
+@test "what makes no sense is refused in one line, status 2" {
+	for o in "--payload 35B" "--payload 37B" "--payload 1468B" "--mtu 71" \
+		"--rate 1G --interval 1ms" "--rate 0" "--interval 0" "--interval 105x" \
+		"--arrivals never" "--model gpt" "--model ppo --payload 256B" \
+		"--groups 1-5" "--groups 5-1:1ms" "--groups 1-20:1ms" "--speeds 1" \
+		"--scale-clusters 5" "--format bare --model ppo" "--format bare --payload 7" \
+		"--program iswitch" "--program dlp" "--rate 200G --port-rate 128G" \
+		"--burst 4" "--arrivals bursts --speeds 0.1" "--json" "-c 0" \
+		"--schedule x.csv --clusters 3" "--start 5000000000s"; do
+		run -2 --separate-stderr innet-gen $o -w -
+		[ "${#stderr_lines[@]}" -eq 1 ]
+		[ -z "$output" ]
+	done
+	run -2 --separate-stderr innet-gen --program dlp -w a.pcap
+	[ "$stderr" = "innet-gen: --program dlp is not there yet; only olaf is" ]
+}
+
+@test "a full disk: one line, status 1" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	run -1 --separate-stderr innet-gen -q -c 10 -w /dev/full
+	[ "$stderr" = "innet-gen: /dev/full: output is incomplete: No space left on device" ]
+}
+
+@test "a closed pipe: one line, status 1, at once" {
+	{ innet-gen -q -c 4294967295 2>err || echo $? >rc; } | head -c 100 >/dev/null
+	[ "$(cat rc)" -eq 1 ]
+	[ "$(cat err)" = "innet-gen: standard output: output is incomplete: Broken pipe" ]
+}
+
+@test "stamps past 2106 end the file with a line and status 1" {
+	run -1 --separate-stderr innet-gen -q --start 4294967295s --interval 1s -c 3 -w a.pcap
+	[[ $stderr == "innet-gen: update "*": a stamp after 2106 does not fit a pcap file"* ]]
+	[ "$(records a.pcap | wc -l)" -eq 27 ]
+}
+
+@test "interrupted: what is written is whole" {
+	innet-gen -q -c 4294967295 -w a.pcap 3>&- &
+	until [ "$(stat -c %s a.pcap 2>/dev/null || echo 0)" -gt 1000000 ]; do :; done
+	kill -INT $!
+	rc=0
+	wait $! || rc=$?
+	[ "$rc" -eq 130 ]
+	[ $((($(stat -c %s a.pcap) - 24) % 314)) -eq 0 ]
+}
+
+@test "--duration ends every worker at the same time" {
+	innet-gen -q --duration 1s -w a.pcap
+	records a.pcap | awk '$1 >= 1e9 { exit 1 } END { exit NR != 270 }'
+}
+
+@test "the summary counts what was written; -q is silent; -v says more" {
+	run -0 --separate-stderr innet-gen -c 10 -w a.pcap
+	[[ $stderr == "innet-gen: 270 updates in 270 packets, "*" Mbit/s over "*" s" ]]
+	run -0 --separate-stderr innet-gen -q -c 10 -w a.pcap
+	[ -z "$stderr$output" ]
+	run -0 --separate-stderr innet-gen -v -c 10 -w a.pcap
+	[ "${#stderr_lines[@]}" -eq 3 ]
+}
+
+@test "the manual's examples run" {
+	command -v tcpdump >/dev/null || skip "no tcpdump"
+	sed -n 's/^\.Dl \$ //p' "$srcdir/man/innet-gen.1" | sed 's/\\e/\\/g' >run.sh
+	[ "$(wc -l <run.sh)" -ge 6 ]
+	while read -r line; do
+		run -0 sh -c "$line"
+	done <run.sh
+}

@@ -1,0 +1,239 @@
+# Live: workers, switch and server on loopback.
+load common
+
+# synth CLUSTER WORKER [OPTION...]: a synthetic worker in the background
+synth() {
+	local c=$1 w=$2
+	shift 2
+	innet-worker -q --switch "$switch" --cluster "$c" --worker "$w" "$@" 2>w$c$w.err 3>&- &
+	pids="$pids $!" synths="$synths $!"
+}
+
+# End a live tool as a user would: NAME
+finish() {
+	local pid=${1}_pid
+	kill -TERM "${!pid}"
+	wait "${!pid}"
+}
+
+# load4 PROGRAM: nine workers, four times what the link carries
+load4() {
+	serve ps innet-ps -q -w ps.pcap
+	serve switch innet-switch -q -p "$1" --upstream "$ps" --rate 5Mbit --slots 6 \
+		-w in.pcap --write-out out.pcap --report live.json
+	synths=''
+	for c in 1 2 3; do for w in 0 1 2; do
+		synth $c $w --synthetic 1kB --interval 4ms -c 1112
+	done; done
+	wait $synths
+	finish switch
+	finish ps
+}
+
+# Every counter of two reports, cluster by cluster, is the same: A B
+same_counters() {
+	diff <(jq -S '[.totals, .clusters, .merged_histogram]' "$1") \
+		<(jq -S '[.totals, .clusters, .merged_histogram]' "$2")
+}
+
+# Deliveries, merges and drops are within 2 % of arrivals: A B
+close_counters() {
+	jq -se 'map(.totals) | .[0].arrived.constituents as $n | [.[0], .[1]] |
+		[("delivered", "aggregated", "dropped_full") as $k |
+		map(.[$k].packets) | (.[0] - .[1]) / $n | fabs] | max < 0.02' "$1" "$2"
+}
+
+@test "Olaf: what the live switch did, the filter does again from its captures" {
+	load4 olaf
+	[ "$(count live.json arrived)" -gt 9900 ]
+	innet-switch -q -r in.pcap -w a.pcap --rate 5Mbit --slots 6 --departures out.pcap --report a.json
+	same_counters live.json a.json
+	innet-switch -q -r in.pcap -w b.pcap --rate 5Mbit --slots 6 --report b.json
+	close_counters live.json b.json
+	[ "$(jq .departures_differ a.json)" -eq 0 ]
+	[ "$(dumpolaf ps.pcap | grep -c ' 1 [123] ')" -gt 0 ]
+}
+
+@test "FIFO: likewise, and it drops about three quarters" {
+	load4 fifo
+	innet-switch -q -p fifo -r in.pcap -w a.pcap --rate 5Mbit --slots 6 --departures out.pcap --report a.json
+	same_counters live.json a.json
+	innet-switch -q -p fifo -r in.pcap -w b.pcap --rate 5Mbit --slots 6 --report b.json
+	close_counters live.json b.json
+	jq -e '.totals | .dropped_full.constituents / .arrived.constituents | . > 0.6 and . < 0.85' live.json
+}
+
+@test "what leaves the live switch carries right checksums and the switch's address" {
+	serve ps innet-ps -q -w ps.pcap
+	serve switch innet-switch -q --upstream "$ps" -w in.pcap --write-out out.pcap
+	innet-worker -q --switch "$switch" --synthetic 40kB --interval 5ms -c 20
+	finish switch
+	finish ps
+	[ "$(tshark -r out.pcap -o udp.check_checksum:TRUE -T fields -e udp.checksum.status 2>/dev/null | sort -u)" = 1 ]
+	[ "$(tshark -r ps.pcap -T fields -e udp.srcport 2>/dev/null | sort -u)" = "$(cat switch.port)" ]
+	[ "$(dumpolaf ps.pcap | awk '$2 == 1' | wc -l)" -ge 15 ]
+}
+
+@test "a vector larger than a packet travels in ranges and comes back whole" {
+	serve ps innet-ps -q -w ps.pcap
+	serve switch innet-switch -q --upstream "$ps" --slots 64
+	innet-worker --json --switch "$switch" --synthetic 200kB --interval 5ms -c 20 2>w.json
+	finish switch
+	finish ps
+	[ "$(jq .without_model w.json)" -lt 20 ]
+	[ "$(dumpolaf ps.pcap | awk '$2 == 3 && $7 == 3' | wc -l)" -ge 1 ]
+	[ "$(jq .ignored w.json)" -eq 0 ]
+}
+
+@test "IPv6 works as well" {
+	ip -6 addr show dev lo 2>/dev/null | grep -q '::1' || skip "no ::1 on this machine"
+	innet-ps -q --listen '[::1]:0' --port-file ps.port -w ps.pcap 2>ps.err 3>&- &
+	pids=$!
+	await ps.port
+	innet-worker -q --switch "[::1]:$(cat ps.port)" --synthetic 1kB --interval 5ms -c 10
+	kill $pids
+	wait $pids
+	pids=''
+	[ "$(dumpolaf ps.pcap | awk '$2 == 1' | wc -l)" -ge 5 ]
+}
+
+@test "models reach every worker of the cluster, or the one that is answered" {
+	for reply in cluster worker; do
+		serve ps innet-ps -q --reply $reply
+		synths=''
+		switch=$ps
+		innet-worker --json --switch "$ps" --worker 7 --synthetic 64B --interval 1h \
+			--duration 1s 2>idle.json 3>&- &
+		pids="$pids $!" synths=$!
+		synth 1 8 --synthetic 64B --interval 10ms -c 50
+		wait $synths
+		finish ps
+		if [ $reply = cluster ]; then
+			[ "$(jq .models idle.json)" -ge 40 ]
+		else
+			[ "$(jq .models idle.json)" -le 3 ]
+		fi
+	done
+}
+
+@test "the worker gives up, and says on what, when nobody answers" {
+	run -1 --separate-stderr innet-worker -q --switch 127.0.0.1:9 --synthetic 64B --give-up 500ms
+	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: no model of cluster 1 after "*" tries in 0.5 s; is a switch or server there?" ]]
+}
+
+@test "a child that is silent, or speaks nonsense, or fails, is named" {
+	serve ps innet-ps -q
+	run -1 --separate-stderr innet-worker -q --switch "$ps" --give-up 300ms -- sleep 20
+	[[ ${stderr_lines[0]} == "innet-worker: sleep: no hello after 0.3 s" ]]
+	run -1 --separate-stderr innet-worker -q --switch "$ps" -- echo hello, this is no gradient stream at all
+	[[ $stderr == *"innet-worker: echo: offset 0: does not begin with INET"* ]]
+	run -1 --separate-stderr innet-worker -q --switch "$ps" -- sh -c 'exit 3'
+	[[ $stderr == *"innet-worker: sh: exited with status 3"* ]]
+	run -1 --separate-stderr innet-worker -q --switch "$ps" -- no-such-program
+	[ "$stderr" = "innet-worker: no-such-program: No such file or directory" ]
+	finish ps
+}
+
+@test "a child that does not end is killed, by name" {
+	serve ps innet-ps -q
+	SECONDS=0
+	run -1 --separate-stderr innet-worker -q --switch "$ps" --duration 100ms -- \
+		sh -c 'exec 1>&-; exec sleep 60'
+	[[ $stderr == *"sh: still running 5.0 s after the end of its input; killed"* ]]
+	finish ps
+}
+
+@test "a dead upstream is counted and warned of, and the switch goes on" {
+	serve switch innet-switch --upstream 127.0.0.1:9 --json
+	innet-worker -q --switch "$switch" --synthetic 64B --give-up 1500ms 2>/dev/null || true
+	finish switch
+	[ "$(grep -c 'unreachable, ' switch.err)" -ge 1 ]
+	[ "$(grep -c 'unreachable, ' switch.err)" -le 3 ]
+	tail -n 1 switch.err | jq -e '.weights >= 2'
+}
+
+@test "--impair loses, repeats and delays what it says" {
+	serve ps innet-ps -q
+	serve switch innet-switch --upstream "$ps" --impair loss=50%,dup=10%,delay=1ms
+	innet-worker -q --switch "$switch" --synthetic 64B --interval 2ms -c 500
+	finish switch
+	finish ps
+	lost=$(sed -n 's/.*impaired: \([0-9]*\) lost.*/\1/p' switch.err)
+	[ "$lost" -gt 150 ]
+	[ "$(sed -n 's/.* \([0-9]*\) duplicated.*/\1/p' switch.err)" -gt 10 ]
+}
+
+@test "weights survive a restart of the server, and damage is noticed" {
+	serve ps innet-ps -q --learning-rate 1 --save w.ps
+	innet-worker -q --switch "$ps" --synthetic 64B --interval 2ms -c 50
+	finish ps
+	sum=$(tail -c +9 w.ps | cksum)
+	serve ps innet-ps -q --load w.ps --save w2.ps
+	finish ps
+	[ "$(tail -c +9 w2.ps | cksum)" = "$sum" ]
+	printf X | dd of=w.ps bs=1 seek=60 conv=notrunc status=none
+	run -1 --separate-stderr innet-ps --listen :0 --load w.ps
+	[ "$stderr" = "innet-ps: w.ps: is damaged: its CRC is wrong" ]
+	head -c 50 w2.ps >cut.ps
+	run -1 innet-ps --listen :0 --load cut.ps
+	run -1 innet-ps --listen :0 --load "$BATS_TEST_FILENAME"
+}
+
+@test "a server that forgot its weights gets them again from its workers" {
+	serve ps innet-ps -q
+	innet-worker --json --switch "$ps" --synthetic 64B --interval 5ms --duration 4s 2>w.json 3>&- &
+	pids="$pids $!" worker=$!
+	sleep 0.5
+	kill -KILL $ps_pid
+	wait $ps_pid || true
+	innet-ps --json --listen "$ps" 2>again.err 3>&- &
+	again=$!
+	pids="$pids $again"
+	wait $worker
+	kill $again
+	wait $again
+	tail -n 1 again.err | jq -e '.weights >= 1 and .applied > 50'
+}
+
+@test "an update that would break the model is refused and its sender named" {
+	serve ps innet-ps --learning-rate 1e9 --average none
+	cat >huge.py <<-E
+		import struct, sys, time
+		def say(kind, elements, body):
+		    sys.stdout.buffer.write(struct.pack('<4sHHIfQII', b'INET', kind, 0, elements, 0, 0, 1, 0) + body)
+		    sys.stdout.buffer.flush()
+		say(1, 14, b'{"elements":1}')
+		say(4, 1, struct.pack('<f', 1))
+		for i in range(20):
+		    say(2, 1, struct.pack('<f', 3e38))
+		    time.sleep(0.02)
+	E
+	innet-worker -q --switch "$ps" --worker 4 -- python3 huge.py
+	finish ps
+	grep -q ': cluster 1: worker 4: update [0-9]* would make a weight non-finite; refused' ps.err
+	run ! grep -q ' 0 refused_nonfinite' ps.err
+}
+
+@test "SIGUSR1 prints counters, and the end is status 0" {
+	serve ps innet-ps
+	kill -USR1 $ps_pid
+	for _ in $(seq 200); do grep -q updates ps.err && break; sleep 0.02; done
+	grep -q 'innet-ps: 0 updates' ps.err
+	finish ps
+}
+
+@test "--worker auto takes the launcher's rank, or says what it looked for" {
+	serve ps innet-ps -q -w ps.pcap
+	OMPI_COMM_WORLD_RANK=5 innet-worker -q --switch "$ps" --worker auto --synthetic 8B --interval 1ms -c 5
+	finish ps
+	[ "$(dumpolaf ps.pcap | cut -d' ' -f4 | sort -u)" = 5 ]
+	run -2 innet-worker --switch :1 --worker auto --synthetic 8B
+	[[ $output == *"none of SLURM_PROCID, OMPI_COMM_WORLD_RANK and PMI_RANK is set"* ]]
+}
+
+@test "a capture that cannot be written ends the tool with status 1" {
+	serve ps innet-ps -q
+	run -1 innet-worker --switch "$ps" --synthetic 40kB --interval 1ms --duration 10s -w /dev/full
+	[[ $output == *"/dev/full: output is incomplete: No space left on device"* ]]
+	finish ps
+}
