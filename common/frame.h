@@ -137,7 +137,8 @@ frame_v6_next(struct wire *w, uint8_t next, bool *fragment)
 /*
  * Read the frame of caplen bytes at p, len bytes long before it was cut.
  * *f holds ethertype and ip_at whenever the link layer was read, tos and flow
- * unless FRAME_OTHER, the payload's place only with FRAME_UDP.
+ * unless FRAME_OTHER (ports that are not there are 0), the payload's place
+ * only with FRAME_UDP.
  */
 static inline enum frame_is
 frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
@@ -185,8 +186,10 @@ frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
 	if (next != 17)
 		return FRAME_OTHER;
 	f->udp_at = (uint32_t)(w.p - p);
-	if (fragment)
+	if (fragment) {		/* all but the first have no ports */
+		f->flow.sport = f->flow.dport = 0;
 		return FRAME_FRAGMENT;
+	}
 	f->flow.sport = wire_u16(&w);
 	f->flow.dport = wire_u16(&w);
 	udp_len = wire_u16(&w);

@@ -57,7 +57,7 @@ class Update:
         self.merged, self.following = merged, following
         self.generated = self.oldest = generated
         self.reward, self.gradient, self.length = reward, gradient, length
-        self.frame = None		# what came, of regular traffic
+        self.frame = None  # what came, of regular traffic
 
     @property
     def key(self):
@@ -115,10 +115,10 @@ class Switch:
         self.program, self.slots, self.rate = program, slots, rate
         self.threshold, self.combine = threshold, combine
         self.propagation, self.overhead = propagation, overhead
-        self.queue = []		# the first is in transmission: locked
-        self.departs = None	# when the first will have left
-        self.free_at = 0	# when the link was last done
-        self.deliveries = []	# (stamp, Update), in order
+        self.queue = []  # the first is in transmission: locked
+        self.departs = None  # when the first will have left
+        self.free_at = 0  # when the link was last done
+        self.deliveries = []  # (stamp, Update), in order
         self.totals, self.clusters = {}, {}
         self.log = log if log else lambda *a: None
 
@@ -233,9 +233,9 @@ def simulate(packets, switch, regular="bypass", until=None):
     """Run packets through the switch; (ignored, what passed beside it)."""
     now, ignored, beside = 0, {}, []
     for stamp, length, frame in packets:
-        if until is not None and stamp > until:
-            continue
-        now = max(now, stamp)	# one that goes back counts as equal
+        now = max(now, stamp)  # one that goes back counts as equal
+        if until is not None and now > until:
+            break
         kind, what = parse(frame, length)
         if kind == "update":
             switch.arrive(now, what)
@@ -267,9 +267,9 @@ def ages(deliveries, start, g, end):
     The age from start (None: the first delivery) to end of one cluster's
     [(stamp, generated)], in order; g is the freshest held at start.
     """
-    pieces, peaks, at = [], [], start	# a piece: age where it starts, length
+    pieces, peaks, at = [], [], start  # a piece: age where it starts, length
     for stamp, generated in deliveries:
-        generated = min(generated, stamp)	# a clock ahead: age 0
+        generated = min(generated, stamp)  # a clock ahead: age 0
         if at is None or stamp < at:
             g = generated if g is None else max(g, generated)
             at = stamp if at is None else at
@@ -287,7 +287,7 @@ def ages(deliveries, start, g, end):
     length = end - start
     twice = sum(n * (2 * a + n) for a, n in pieces)
 
-    def percentile(p):		# least whole age with enough time below it
+    def percentile(p):  # least whole age with enough time below it
         low, high = 0, max(a + n for a, n in pieces)
         while low < high:
             mid = (low + high) // 2
@@ -374,7 +374,9 @@ def main():
               default=0)
     how = a.how if a.how in ("first", "sent") else int(a.how)
     result = all_ages(updates, sent, end, how)
-    means = [r.pop("exact") for r in result.values()]
+    for r in result.values():
+        del r["exact"]
+    means = [r["mean_age_ns"] for r in result.values()]  # as printed
     json.dump({
         "report": s.report(ignored),
         "deliveries": [{

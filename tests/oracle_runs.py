@@ -22,7 +22,7 @@ import oracle
 
 T0 = 1700000000 * 10**9
 WEIGHTS = struct.pack(">BBHIIHHQfIf", 1, 3, 1, 0, 0, 0, 0, T0, 0.0, 1, 0.0)
-seen = {}		# counter: scenarios in which it moved
+seen = {}  # counter: scenarios in which it moved
 
 
 def checksum(data):
@@ -65,10 +65,10 @@ class Scenario:
         self.last = r.randint(1, self.floats) if self.packets > 1 \
             else self.floats
         self.merged = r.choice(("one", "one", "few", "many"))
-        self.stale = r.random() < 0.3		# out-of-sequence updates
+        self.stale = r.random() < 0.3  # out-of-sequence updates
         self.backwards = not orderly and r.random() < 0.15
-        self.bad = r.random() < 0.2		# packets to be ignored
-        self.other = r.random() < 0.4		# regular traffic
+        self.bad = r.random() < 0.2  # packets to be ignored
+        self.other = r.random() < 0.4  # regular traffic
         self.set = {
             "program": r.choice(("olaf", "olaf", "olaf", "fifo")),
             "slots": r.randint(1, 12),
@@ -127,7 +127,8 @@ class Scenario:
                 stamp = max(T0, t - r.randint(0, 3 * gap))
             if self.other and r.random() < 0.3:
                 data = frame(0, 200, bytes(r.randint(0, 300)), 0, 53) \
-                    if r.random() < 0.9 else frame(1, 0, WEIGHTS)
+                    if r.random() < 0.9 or self.backwards \
+                    else frame(1, 0, WEIGHTS)
                 self.trace.append((stamp, len(data), data))
                 continue
             c, w = r.randint(1, self.clusters), r.randrange(self.workers)
@@ -156,8 +157,10 @@ class Scenario:
         return o
 
 
-def near(a, b):
-    return abs(a - b) <= 3e-7 * max(abs(a), abs(b)) + 1e-30
+def near(a, b, of=0):
+    """Equal but for the last bits of means of numbers as large as of: an
+    exact tie, which binary64 may tip, is rounded once a merge."""
+    return abs(a - b) <= 3e-7 * max(abs(a), abs(b), of)
 
 
 def differ_output(path, switch, beside):
@@ -179,9 +182,9 @@ def differ_output(path, switch, beside):
         y = (s,) + tuple(getattr(b, f) for f in fields)
         if x != y:
             yield "delivery %d: oracle %s, switch %s" % (i + 1, x, y)
-        elif not near(a.reward, b.reward):
+        elif not near(a.reward, b.reward, 2):
             yield "delivery %d: reward %r, %r" % (i + 1, a.reward, b.reward)
-        elif not near(a.gradient, b.gradient):
+        elif not near(a.gradient, b.gradient, 10):
             yield "delivery %d: gradient %r, %r" % (i + 1, a.gradient,
                                                     b.gradient)
     if len(want) != len(got):
@@ -308,7 +311,7 @@ def differ_ages(how, want, got, updates, sent):
         if how == "sent" and b["lost"] != lost:
             yield "cluster %d: lost: oracle %d, innet-aom %s" % (
                 c, lost, b["lost"])
-    means = [a["exact"] for a in want.values()]
+    means = [a["mean_age_ns"] for a in want.values()]
     if all(a["length_ns"] for a in want.values()) and \
             abs(oracle.jain(means) - got["all"]["jain"]) > 1e-9:
         yield "%s: jain: oracle %r, innet-aom %r" % (

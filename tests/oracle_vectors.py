@@ -87,7 +87,7 @@ def arrivals(lines, net, rewards):
 
 
 def run(net, source):
-    for name, (switch, _) in net.items():	# in the order of the flow
+    for name, (switch, _) in net.items():  # in the order of the flow
         for t, _, u in sorted((s for s in source if s[1] == name),
                               key=lambda s: s[0]):
             switch.arrive(t, u)
@@ -147,7 +147,7 @@ def figures(title, lines, net, clusters, generated, delivered):
         got.append("C%d newest AoM %.4f oldest %.4f peaks %s" % (
             c, new["exact"] / MS, old["exact"] / MS,
             [p / MS for p in new["peaks"]]))
-    if re.match("V[1-5]", title):	# four clusters; the others are silent
+    if re.match("V[1-5]", title):  # four clusters; the others are silent
         means += [Fraction(end, 2)] * (4 - len(clusters))
     for _, u in delivered:
         hist[str(u.merged - 1)] = hist.get(str(u.merged - 1), 0) + 1

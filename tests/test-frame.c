@@ -146,9 +146,14 @@ with(const struct frame_flow *flow, size_t at, uint64_t v, size_t n)
 	uint8_t p[512];
 	struct frame f;
 	size_t len = make(p, flow, 40);
+	enum frame_is is;
 
+	memset(&f, 0xee, sizeof(f));
 	wire_put(p + at, v, n);
-	return parse(FRAME_ETHERNET, p, len, len, &f);
+	is = parse(FRAME_ETHERNET, p, len, len, &f);
+	if (is == FRAME_FRAGMENT && (f.flow.sport != 0 || f.flow.dport != 0))
+		return FRAME_UDP;	/* ports out of nowhere */
+	return is;
 }
 
 static void
