@@ -22,6 +22,7 @@
 
 #include "common/active.h"
 #include "common/fifo.h"
+#include "common/judge.h"
 #include "common/link.h"
 #include "common/olafq.h"
 #include "common/slots.h"
@@ -194,7 +195,7 @@ egress_offer(struct egress *e, const struct arrival *a, uint64_t now_ns)
 	bool idle = e->slots.count == 0;
 
 	if (!egress_shape_fits(&e->shape[a->up.cluster], &a->up)) {
-		e->tally.ignored[TALLY_MISMATCHED]++;
+		e->tally.ignored[JUDGE_MISMATCHED]++;
 		return false;
 	}
 	tally_add(&e->tally, TALLY_ARRIVED, a->up.cluster, a->up.merged);

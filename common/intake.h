@@ -1,9 +1,8 @@
 /*
  * intake.h - the updates of a capture, one by one, and what was left out
  *
- * Recognises Olaf packets by their codepoint alone, judges each, and hands on
- * those that are whole: updates, models, weights.  What is not is counted by
- * reason.  Stamps never go back: one that does counts as its predecessor.
+ * Hands on the packets that judge.h finds sound: updates, models, weights.
+ * What is not is counted by reason.  Stamps never go back: one that does counts as its predecessor.
  * An intake owns its file until intake_close(); updates borrow from it until
  * the next call.  Failures are those of pcapio.h, in intake.in.why.
  */
@@ -15,20 +14,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/frame.h"
+#include "common/judge.h"
 #include "common/pcapio.h"
-#include "common/update.h"
-
-enum intake_reason {
-	INTAKE_FRAGMENT, INTAKE_CHECKSUM, INTAKE_SNAPLEN, INTAKE_LENGTH,
-	INTAKE_SHORT, INTAKE_VERSION, INTAKE_KIND, INTAKE_MERGED,
-	INTAKE_NONFINITE, INTAKE_REASONS
-};
-
-static const char *const intake_name[INTAKE_REASONS] = {
-	"fragment", "checksum", "snaplen", "length", "short", "version",
-	"kind", "merged", "nonfinite"
-};
 
 struct intake {
 	struct pcapio_in in;
@@ -38,9 +25,8 @@ struct intake {
 	uint64_t backwards;	/* stamps before their predecessor's */
 	uint64_t backwards_at;	/* number of the first such packet */
 	uint64_t regular;	/* packets that are not Olaf's */
-	uint64_t ignored[INTAKE_REASONS];
-	struct frame frame;	/* of the packet handed on */
-	const uint8_t *payload;	/* of it */
+	uint64_t ignored[JUDGE_VERDICTS];	/* by verdict */
+	const struct clusters *bare;	/* of bare packets, or NULL */
 };
 
 /* Begin to read path.  0, or -1 and it->in.why. */
@@ -73,41 +59,16 @@ intake_stamp(struct intake *it, const struct pcapio_packet *p)
 	return t;
 }
 
-/* Is the UDP payload of the frame at p an Olaf packet of ours, and sound? */
-static inline bool
-intake_frame(struct intake *it, const struct pcapio_packet *p)
-{
-	static const enum intake_reason why[] = {
-		[FRAME_FRAGMENT] = INTAKE_FRAGMENT,
-		[FRAME_CUT] = INTAKE_SNAPLEN, [FRAME_LENGTH] = INTAKE_LENGTH
-	};
-	const enum frame_is is = frame_parse(it->in.link, p->data, p->caplen,
-	    p->len, &it->frame);
-
-	if (is == FRAME_OTHER || frame_dscp_tos(&it->frame) != UPDATE_TOS) {
-		it->regular++;
-		return false;
-	}
-	if (is != FRAME_UDP) {
-		it->ignored[why[is]]++;
-		return false;
-	}
-	if (!frame_checksums_ok(p->data, &it->frame)) {
-		it->ignored[INTAKE_CHECKSUM]++;
-		return false;
-	}
-	it->payload = p->data + it->frame.payload_at;
-	return true;
-}
-
 /*
- * The next frame with an Olaf payload at it->payload, not yet judged: 1, 0 at
- * the end, -1 if the file is damaged (see pcapio_next).
+ * The next sound update, model or weights in *u, with its stamp: 1, 0 at the
+ * end, -1 if the file is damaged (see pcapio_next).
  */
 static inline int
-intake_next_payload(struct intake *it, uint64_t *stamp_ns)
+intake_next(struct intake *it, uint64_t *stamp_ns, struct update *u)
 {
 	struct pcapio_packet p = { 0 };
+	struct frame f;
+	unsigned verdict;
 	uint64_t t;
 	int got;
 
@@ -116,34 +77,15 @@ intake_next_payload(struct intake *it, uint64_t *stamp_ns)
 		if (t > it->until_ns)
 			return 0;
 		it->last_ns = t;
-		if (intake_frame(it, &p)) {
-			*stamp_ns = t;
+		*stamp_ns = t;
+		verdict = judge_frame(it->bare, it->in.link, p.data, p.caplen,
+		    p.len, t, &f, u);
+		if (verdict == UPDATE_OK)
 			return 1;
-		}
-	}
-	return got;
-}
-
-/* The same, with the sound update, model or weights in *u. */
-static inline int
-intake_next(struct intake *it, uint64_t *stamp_ns, struct update *u)
-{
-	static const enum intake_reason why[UPDATE_REASONS] = {
-		[UPDATE_SHORT] = INTAKE_SHORT,
-		[UPDATE_BAD_VERSION] = INTAKE_VERSION,
-		[UPDATE_BAD_KIND] = INTAKE_KIND,
-		[UPDATE_BAD_LENGTH] = INTAKE_LENGTH,
-		[UPDATE_BAD_MERGED] = INTAKE_MERGED,
-		[UPDATE_NONFINITE] = INTAKE_NONFINITE
-	};
-	enum update_bad bad;
-	int got;
-
-	while ((got = intake_next_payload(it, stamp_ns)) == 1) {
-		bad = update_parse(it->payload, it->frame.payload_bytes, u);
-		if (bad == UPDATE_OK)
-			return 1;
-		it->ignored[why[bad]]++;
+		if (verdict == JUDGE_REGULAR)
+			it->regular++;
+		else
+			it->ignored[verdict]++;
 	}
 	return got;
 }
@@ -165,7 +107,7 @@ intake_ignored(const struct intake *it)
 {
 	uint64_t sum = 0;
 
-	for (int i = 0; i < INTAKE_REASONS; i++)
+	for (unsigned i = 0; i < JUDGE_VERDICTS; i++)
 		sum += it->ignored[i];
 	return sum;
 }

@@ -17,19 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/update.h"
+#include "common/judge.h"
 
 enum tally_what {
 	TALLY_ARRIVED, TALLY_DELIVERED, TALLY_AGGREGATED, TALLY_REPLACED,
 	TALLY_REPLACED_REWARD, TALLY_SUPERSEDED, TALLY_DROPPED_FULL,
 	TALLY_DROPPED_REWARD, TALLY_DROPPED_LIMIT, TALLY_QUEUED, TALLY_WHATS
-};
-
-/* Why a packet of ours was not taken; the first rows are update_bad's. */
-enum tally_ignored {
-	TALLY_MISMATCHED = UPDATE_REASONS, TALLY_FRAGMENT, TALLY_CHECKSUM,
-	TALLY_SNAPLEN, TALLY_FOREIGN, TALLY_NO_CLUSTER, TALLY_OWN,
-	TALLY_IGNORED_REASONS
 };
 
 struct tally_count {
@@ -45,7 +38,7 @@ struct tally {
 	struct tally_cluster all;
 	struct tally_cluster *cluster;	/* 65,536 of them */
 	uint64_t *merged;		/* delivered packets by constituents */
-	uint64_t ignored[TALLY_IGNORED_REASONS];	/* packets */
+	uint64_t ignored[JUDGE_VERDICTS];	/* packets, by verdict */
 };
 
 static inline const char *
@@ -58,19 +51,6 @@ tally_name(enum tally_what what)
 	};
 
 	return name[what];
-}
-
-static inline const char *
-tally_ignored_name(unsigned why)
-{
-	static const char *const name[TALLY_IGNORED_REASONS -
-	    UPDATE_REASONS] = {
-		"mismatched", "fragment", "checksum", "snaplen", "foreign",
-		"no_cluster", "own"
-	};
-
-	return why < UPDATE_REASONS ? update_reason((enum update_bad)why) :
-	    name[why - UPDATE_REASONS];
 }
 
 /* False without memory. */

@@ -129,7 +129,7 @@ aom() {
 	done | mkolaf >bad.pcap
 	echo '2000 1 1 1 0 900 0 4' | mkolaf >zero.pcap
 	run -0 innet-aom -r bad.pcap --sent zero.pcap --csv
-	[[ $output == *"ignored 10, 1 fragment, 1 checksum, 1 snaplen, 2 length, 1 short, 1 version, 1 kind, 1 nonfinite, 1 merged"* ]]
+	[[ $output == *"ignored 10, 1 short, 1 version, 1 kind, 2 length, 1 nonfinite, 1 fragment, 1 checksum, 1 snaplen, 1 merged"* ]]
 }
 
 @test "checksums of 0 and of the pseudo header alone pass; ECN and port do not matter" {
@@ -230,7 +230,7 @@ aom() {
 	E
 	run -0 innet-aom -r d.pcap --sent b.pcap --format bare \
 		--cluster-table t.csv --json
-	[[ $output == *"ignored 1, 1 cluster"* ]]
+	[[ $output == *"ignored 0"* ]]
 	[ "$(grep '^{' <<<"$output" | jq -c '[.cluster,.received,.max_age_ns]' | xargs)" = \
 		"[1,1,8200] [2,1,7200] [5,1,6200] [all,3,8200]" ]
 }

@@ -165,10 +165,10 @@ parse(int argc, char *argv[])
 static void
 tell_ignored(FILE *f, const struct intake *in)
 {
-	for (int i = 0; i < INTAKE_REASONS; i++)
+	for (unsigned i = 0; i < JUDGE_VERDICTS; i++)
 		if (in->ignored[i] != 0)
 			fprintf(f, ", %" PRIu64 " %s", in->ignored[i],
-			    intake_name[i]);
+			    judge_name(i));
 }
 
 /* The summary line of a run. */
@@ -177,7 +177,7 @@ summary(const struct run *r, const struct rows *rows, const char *path)
 {
 	const struct value *v = rows->row[rows->n - 1].v;
 	uint64_t ahead = 0, ignored = intake_ignored(&r->in) +
-	    intake_ignored(&r->in_sent) + r->strangers;
+	    intake_ignored(&r->in_sent);
 	char *line = NULL;
 	size_t room = 0;
 	FILE *f = open_memstream(&line, &room);
@@ -207,8 +207,6 @@ summary(const struct run *r, const struct rows *rows, const char *path)
 	fprintf(f, "; ignored %" PRIu64, ignored);
 	tell_ignored(f, &r->in);
 	tell_ignored(f, &r->in_sent);
-	if (r->strangers > 0)
-		fprintf(f, ", %" PRIu64 " cluster", r->strangers);
 	fclose(f);
 	warnx("%s: %s", pcapio_name(path, false), line);
 	free(line);
@@ -277,11 +275,14 @@ run(struct conf *cf)
 	    const struct rows *) = {
 		compare_table, compare_json, compare_csv
 	};
+	struct clusters table = { 0 };
 	struct rows a, b;
 	int rc;
 
-	if (cf->bare)
-		cf->how.prefixes = prefixes_read(cf->table);
+	if (cf->bare) {
+		table = clusters_load_or_exit(cf->table);
+		cf->how.bare = &table;
+	}
 	rc = take(cf, &cf->run, cf->series, &a);
 	if (cf->other.received != NULL) {
 		rc |= take(cf, &cf->other, NULL, &b);
@@ -291,8 +292,7 @@ run(struct conf *cf)
 		print[cf->print](stdout, &a);
 	}
 	free(a.row);
-	if (cf->bare)
-		prefixes_free(cf->how.prefixes);
+	clusters_free(&table);
 	if (fflush(stdout) == EOF || ferror(stdout)) {
 		warn("standard output");
 		rc = 1;

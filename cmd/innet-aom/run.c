@@ -92,28 +92,15 @@ begin(struct run *r, struct intake *in)
 static int
 next(struct run *r, struct intake *in, uint64_t *t, struct update *u)
 {
-	enum update_bad bad;
-	bool known;
 	int got;
 
-	if (r->how->prefixes == NULL) {
-		do
-			got = intake_next(in, t, u);
-		while (got == 1 && u->kind != UPDATE_UPDATE);
-		return got;
-	}
-	while ((got = intake_next_payload(in, t)) == 1) {
-		bad = bare_parse(r->how->prefixes, in, u, &known);
-		if (bad == UPDATE_OK && known)
-			break;
-		if (bad == UPDATE_OK)
-			r->strangers++;
-		else
-			in->ignored[bad == UPDATE_SHORT ? INTAKE_SHORT :
-			    bad == UPDATE_NONFINITE ? INTAKE_NONFINITE :
-			    INTAKE_LENGTH]++;
-		u->generated_ns = *t;
-	}
+	do
+		got = intake_next(in, t, u);
+	while (got == 1 && u->kind != UPDATE_UPDATE);
+	/* a bare packet is known again by what is in it */
+	if (got == 1 && r->how->bare != NULL)
+		u->sequence = (uint32_t)clusters_hash(CLUSTERS_HASH_START,
+		    u->vec - 4, 4 + 4 * (size_t)u->n);
 	return got;
 }
 
@@ -140,7 +127,7 @@ take_received(struct run *r, uint64_t t, const struct update *u)
 
 	f->got.packets++;
 	f->got.constituents += u->merged;
-	if (r->how->prefixes != NULL && r->history != NULL)
+	if (r->how->bare != NULL && r->history != NULL)
 		found = history_bare(r->history, at, u, t, &made);
 	else if (r->how->oldest)
 		found = history_oldest(r->history, at, u, &made);
@@ -163,6 +150,7 @@ read_capture(struct run *r, struct intake *in, const char *path,
 	if (intake_open(in, path) == -1)
 		errx(1, "%s: %s", pcapio_name(path, false), in->in.why);
 	pcapio_ahead(&in->in);
+	in->bare = r->how->bare;
 	in->until_ns = r->until_ns;
 	while ((got = next(r, in, &t, &u)) == 1) {
 		if (!r->begun) {
@@ -201,11 +189,11 @@ run_read(struct run *r, const struct how *how, const struct files *f)
 		r->begun = true;
 	}
 	if (f->sent != NULL) {
-		if (how->oldest || how->prefixes != NULL)
+		if (how->oldest || how->bare != NULL)
 			r->history = history_new();
 		read_capture(r, &r->in_sent, f->sent, take_sent);
 		if (r->history != NULL)
-			history_sort(r->history, how->prefixes != NULL);
+			history_sort(r->history, how->bare != NULL);
 	}
 	read_capture(r, &r->in, f->received, take_received);
 	if (f->report != NULL)

@@ -29,7 +29,7 @@ struct how {
 	enum from from;
 	struct instant from_at, until;
 	bool oldest;		/* age of the oldest constituent */
-	struct prefixes *prefixes;	/* not NULL: bare packets */
+	const struct clusters *bare;	/* of bare packets, or NULL */
 };
 
 /* The files of one run; NULL where there is none. */
@@ -69,7 +69,6 @@ struct run {
 	bool begun;		/* first_ns and what hangs on it are set */
 	bool has_sent, has_report;
 	struct intake in, in_sent;	/* closed: what they counted */
-	uint64_t strangers;	/* bare packets of no cluster */
 	uint64_t unmatched;	/* deliveries not found in what was sent */
 	int rc;			/* 1 if a capture was damaged */
 };
@@ -119,18 +118,5 @@ bool history_bare(const struct history *h, uint32_t flow_at,
     const struct update *u, uint64_t t, uint64_t *made);
 
 void history_free(struct history *h);
-
-/* The clusters of source addresses; it may exit. */
-struct prefixes *prefixes_read(const char *path);
-
-/*
- * Judge the bare payload of in and make of it an update: its cluster from the
- * source, worker and sequence hashes of flow and payload.  UPDATE_OK, or why
- * not; *known is false if no prefix holds the source.
- */
-enum update_bad bare_parse(const struct prefixes *p, const struct intake *in,
-    struct update *u, bool *known);
-
-void prefixes_free(struct prefixes *p);
 
 #endif

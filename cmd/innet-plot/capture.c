@@ -13,7 +13,7 @@ static void
 read_ages(struct figure *fig, const char *path, struct aom *of)
 {
 	struct intake in;
-	struct update u;
+	struct update u = { 0 };
 	uint64_t t;
 	int got;
 

@@ -127,7 +127,7 @@ parse_filter(int ch, struct conf *cf)
 		    regulars) == 1;
 		break;
 	case FORMAT:
-		cf->filter.bare = opt_word("format", optarg, formats) == 1;
+		cf->bare = opt_word("format", optarg, formats) == 1;
 		break;
 	case TABLE: cf->table = optarg; break;
 	case UNTIL:
@@ -209,7 +209,7 @@ check(const struct conf *cf)
 	    cf->write_out != NULL || cf->live.port_file != NULL ||
 	    cf->live.duration_ns != TIMER_NEVER))
 		errx(2, "options of the live switch need --listen");
-	if (cf->filter.bare != (cf->table != NULL))
+	if (cf->bare != (cf->table != NULL))
 		errx(2, "--format bare and --cluster-table go together");
 	if (cf->listens && cf->live.listen.sa.sa_family !=
 	    cf->live.upstream.sa.sa_family)

@@ -15,7 +15,8 @@ struct conf {
 	size_t ins;
 	const char *out, *write_out, *report, *departures, *table;
 	uint64_t memory_bytes;		/* 0: no limit */
-	bool listens, upstream, impaired, filters, json, quiet, dry_run;
+	bool listens, upstream, impaired, filters, bare, json, quiet,
+	    dry_run;
 };
 
 /* Read the command line, or exit: 0 after help, 2 on misuse. */

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/frame.h"
-#include "common/update.h"
+#include "common/judge.h"
 
 #include "cmd/innet-switch/filter.h"
 
@@ -30,7 +29,7 @@ struct filter {
 	struct pcapio_out *out;
 	uint64_t next_departure_ns;	/* of cf->departures */
 	struct update next_update;	/* what leaves then */
-	uint64_t bare_seen;		/* stands in for a sequence */
+	uint32_t bare_seen;		/* stands in for a sequence */
 	uint8_t *held;			/* struct held and frame, by turns */
 	size_t held_at, held_have, held_room;
 	uint8_t frame[FRAME_ETH_BYTES + PCAPIO_FRAME_MAX_BYTES];
@@ -109,7 +108,7 @@ depart(struct filter *f, uint64_t when_ns)
 	struct slot *s = egress_head(f->e);
 
 	if (s->changed)
-		freshen(s, f->cf->bare);
+		freshen(s, f->cf->clusters != NULL);
 	if (f->cf->propagation_ns > 0)
 		hold(f, when_ns + f->cf->propagation_ns, s->bytes, s->have);
 	else if (f->out != NULL)
@@ -127,10 +126,8 @@ next_departure(struct filter *f)
 	int got;
 
 	while ((got = pcapio_next(in, &p)) == 1) {
-		if (frame_parse(in->link, p.data, p.caplen, p.len, &fr) ==
-		    FRAME_UDP && frame_dscp_tos(&fr) == UPDATE_TOS &&
-		    update_parse(p.data + fr.payload_at, fr.payload_bytes,
-		    &f->next_update) == UPDATE_OK &&
+		if (judge_frame(f->cf->clusters, in->link, p.data, p.caplen,
+		    p.len, p.stamp_ns, &fr, &f->next_update) == UPDATE_OK &&
 		    f->next_update.kind == UPDATE_UPDATE) {
 			f->next_departure_ns = p.stamp_ns;
 			return;
@@ -256,72 +253,19 @@ pass_model(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
 	bypass(f, p, have, len, now_ns);
 }
 
-/* The paper's own packet: a reward, a gradient, and all else from elsewhere. */
-static enum update_bad
-parse_bare(struct filter *f, const uint8_t *p, const struct frame *fr,
-    uint16_t cluster, uint64_t now_ns, struct update *u)
-{
-	const uint8_t *q = p + fr->payload_at;
-	struct wire w = wire_over(q, fr->payload_bytes);
-
-	*u = (struct update){ .kind = UPDATE_UPDATE, .cluster = cluster,
-	    .worker = clusters_worker(&fr->flow), .merged = 1,
-	    .sequence = (uint32_t)++f->bare_seen, .generated_ns = now_ns };
-	u->reward = wire_f32(&w);
-	u->vec = w.p;
-	u->n = u->elements = (uint32_t)(w.left / 4);
-	if (!wire_ok(&w) || u->n == 0)
-		return UPDATE_SHORT;
-	if (w.left % 4 != 0)
-		return UPDATE_BAD_LENGTH;
-	if (!isfinite(u->reward) || !vec_finite(u->vec, u->n))
-		return UPDATE_NONFINITE;
-	return UPDATE_OK;
-}
-
-/* Is the packet for us, going by its ToS byte or, bare, by where it is from? */
-static bool
-is_ours(const struct filter *f, enum frame_is is, const struct frame *fr,
-    uint16_t *cluster)
-{
-	if (is == FRAME_OTHER)
-		return false;
-	if (f->cf->bare)
-		return clusters_find(f->cf->clusters, &fr->flow, cluster);
-	return frame_dscp_tos(fr) == UPDATE_TOS;
-}
-
-static void
-ignore(struct filter *f, unsigned why)
-{
-	f->e->tally.ignored[why]++;
-}
-
-/* A whole UDP datagram of ours. */
+/* A sound packet of ours: an update to the queue, all else beside it. */
 static void
 take_ours(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
-    const struct frame *fr, uint16_t cluster, const struct input *i)
+    const struct frame *fr, struct update *u, const struct input *i)
 {
-	struct arrival a = { .bytes = p, .have = have,
+	const struct arrival a = { .bytes = p, .have = have,
 	    .wire_bytes = i->p.len, .payload_at = fr->payload_at,
-	    .is_update = true };
-	enum update_bad bad;
+	    .is_update = true, .up = *u };
 
-	if (!frame_checksums_ok(p, fr)) {
-		ignore(f, TALLY_CHECKSUM);
-		return;
-	}
-	if (f->cf->bare)
-		bad = parse_bare(f, p, fr, cluster, i->now_ns, &a.up);
-	else
-		bad = update_parse(p + fr->payload_at, fr->payload_bytes,
-		    &a.up);
-	if (bad != UPDATE_OK) {
-		ignore(f, bad);
-	} else if (a.up.kind == UPDATE_UPDATE) {
+	if (u->kind == UPDATE_UPDATE) {
 		egress_offer(f->e, &a, i->now_ns);
-	} else if (a.up.kind == UPDATE_MODEL) {
-		pass_model(f, p, have, len, fr, &a.up, i->now_ns);
+	} else if (u->kind == UPDATE_MODEL) {
+		pass_model(f, p, have, len, fr, u, i->now_ns);
 	} else {
 		f->passed->weights++;
 		bypass(f, p, have, len, i->now_ns);
@@ -333,24 +277,27 @@ static void
 take(struct filter *f, const struct input *i)
 {
 	struct frame fr = { 0 };
-	enum frame_is is = frame_parse(i->in->link, i->p.data, i->p.caplen,
-	    i->p.len, &fr);
-	uint16_t cluster = 0;
-	bool ours = is_ours(f, is, &fr, &cluster);
+	struct update u;
+	unsigned verdict = judge_frame(f->cf->clusters, i->in->link, i->p.data,
+	    i->p.caplen, i->p.len, i->now_ns, &fr, &u);
+	const uint32_t cut = fr.ip_at;
 	uint32_t have, len;
-	const uint8_t *p = as_ethernet(f, i->in->link, &i->p, &fr, &have,
-	    &len);
+	const uint8_t *p;
 
-	if (!ours)
+	if (verdict != UPDATE_OK && verdict != JUDGE_REGULAR) {
+		f->e->tally.ignored[verdict]++;
+		return;
+	}
+	p = as_ethernet(f, i->in->link, &i->p, &fr, &have, &len);
+	if (verdict == JUDGE_REGULAR) {
 		pass_regular(f, p, have, len, i);
-	else if (is == FRAME_FRAGMENT)
-		ignore(f, TALLY_FRAGMENT);
-	else if (is == FRAME_CUT)
-		ignore(f, TALLY_SNAPLEN);
-	else if (is == FRAME_LENGTH)
-		ignore(f, UPDATE_BAD_LENGTH);
-	else
-		take_ours(f, p, have, len, &fr, cluster, i);
+		return;
+	}
+	if (p != i->p.data)	/* it stands elsewhere now */
+		u.vec = p + (u.vec - i->p.data) - cut + FRAME_ETH_BYTES;
+	if (f->cf->clusters != NULL)
+		u.sequence = ++f->bare_seen;
+	take_ours(f, p, have, len, &fr, &u, i);
 }
 
 /* Read the input's next packet; its time does not go back. */

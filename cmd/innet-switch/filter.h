@@ -20,8 +20,7 @@ struct filter_conf {
 	struct egress_conf egress;
 	uint64_t propagation_ns;
 	bool regular_queued;		/* regular traffic takes slots */
-	bool bare;			/* the paper's own packet format */
-	const struct clusters *clusters;	/* for bare; borrowed */
+	const struct clusters *clusters;	/* of bare packets, or NULL */
 	uint64_t until_ns;		/* UINT64_MAX: to the end */
 	bool until_relative;		/* counted from the first packet */
 	uint64_t count;			/* packets to read; 0: all */

@@ -191,14 +191,14 @@ take(struct live *l, struct udpio_packet *p)
 		udpio_capture(l->cf->ingress, &p->from, &l->u.local, p->tos,
 		    p->data, p->len, now_ns);
 	if ((p->tos & 0xfc) != UPDATE_TOS) {
-		ignore(l, TALLY_FOREIGN);
+		ignore(l, JUDGE_FOREIGN);
 		return;
 	}
 	bad = update_parse(p->data, p->len, &u);
 	if (bad != UPDATE_OK)
 		ignore(l, bad);
 	else if (down != (u.kind == UPDATE_MODEL))
-		ignore(l, TALLY_FOREIGN);
+		ignore(l, JUDGE_FOREIGN);
 	else if (down)
 		pass_model(l, p, &u, now_ns);
 	else

@@ -64,9 +64,10 @@ run_filter(const struct conf *cf, struct egress *e,
 	int rc;
 
 	fc.stop = &got;
-	if (fc.bare)
+	if (cf->bare) {
 		table = clusters_load_or_exit(cf->table);
-	fc.clusters = &table;
+		fc.clusters = &table;
+	}
 	for (size_t i = 0; i < n; i++)
 		pcapio_open_or_exit(&in[i], cf->ins == 0 ? "-" : cf->in[i]);
 	if (cf->departures != NULL) {

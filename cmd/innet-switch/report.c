@@ -57,9 +57,9 @@ report_json(const struct egress *e, const struct filter_passed *p,
 		put_u64(o, key, t->merged[m]);
 	}
 	o = cJSON_AddObjectToObject(root, "ignored");
-	for (unsigned w = UPDATE_SHORT; w < TALLY_IGNORED_REASONS; w++) {
+	for (unsigned w = UPDATE_SHORT; w < JUDGE_VERDICTS; w++) {
 		if (t->ignored[w] > 0)
-			put_u64(o, tally_ignored_name(w), t->ignored[w]);
+			put_u64(o, judge_name(w), t->ignored[w]);
 	}
 	put_u64(root, "packets", p->packets);
 	put_u64(root, "regular", p->regular + e->regular);
@@ -112,7 +112,7 @@ ignored(const struct tally *t)
 {
 	uint64_t sum = 0;
 
-	for (unsigned w = UPDATE_SHORT; w < TALLY_IGNORED_REASONS; w++)
+	for (unsigned w = UPDATE_SHORT; w < JUDGE_VERDICTS; w++)
 		sum += t->ignored[w];
 	return sum;
 }

@@ -48,7 +48,7 @@ check_account(const struct egress *e, const struct filter_passed *passed)
 	    passed->models + passed->weights;
 
 	must(tally_conserved(&e->tally.all), "constituents are conserved");
-	for (unsigned w = 0; w < TALLY_IGNORED_REASONS; w++)
+	for (unsigned w = 0; w < JUDGE_VERDICTS; w++)
 		seen += e->tally.ignored[w];
 	for (uint32_t i = 0; i < e->slots.count; i++)
 		seen += !e->slots.ring[(e->slots.head + i) %
