@@ -3,6 +3,8 @@
 #
 #	share/examples/demo.sh [--seed N] [--seconds N] [--out DIR] [--impair LIST]
 #
+# --impair is the switch's, and applies to both arms.
+#
 # Nine agents in three clusters train across a live switch whose uplink carries
 # about a quarter of what they send: first with an Olaf queue, then with a
 # drop-tail queue of the same size.  Both arms have the same seeds, slots, rate,
@@ -31,7 +33,7 @@ out=${out:-$top/build/demo}
 mkdir -p "$out" && cd "$out" || exit 1
 
 clusters='1 2 3' workers='0 1 2'
-interval=25 slots=8 rate=26.4Mbit	# 9 x 36,694 bytes every 25 ms is 105.7 Mbit/s
+interval=30 slots=8 rate=22Mbit	# 9 x 36,694 bytes every 30 ms is 88 Mbit/s
 
 # Wait for a file to be written: FILE WHAT PID
 await() {
@@ -49,7 +51,7 @@ arm() {
 	local p=$1 ps sw pids='' rc=0
 	rm -f "$p"-* "$p".*
 	innet-ps --listen 127.0.0.1:0 --port-file "$p-ps.port" --optimizer adam \
-		--average none --learning-rate 0.003 --reply cluster -w "$p.pcap" 2>"$p-ps.err" &
+		--average none --learning-rate 0.005 --reply cluster -w "$p.pcap" 2>"$p-ps.err" &
 	ps=$!
 	await "$p-ps.port" 'the server' $ps || { kill $ps; return 1; }
 	innet-switch --listen 127.0.0.1:0 --port-file "$p-switch.port" -p "$p" --slots $slots \
