@@ -36,6 +36,16 @@ filter() {
 	[ "$(ignored r.json)" = '{"nonfinite":1}' ]
 }
 
+@test "what is not IP passes beside the queue as it came" {
+	{ mkolaf </dev/null
+	  printf '\1\0\0\0\0\0\0\0\52\0\0\0\52\0\0\0'
+	  printf '\377\377\377\377\377\377\2\0\12\0\1\1\10\6\0\1\10\0\6\4\0\1'
+	  head -c 20 /dev/zero; } >in.pcap
+	innet-switch -q -r in.pcap -w out.pcap --report r.json
+	cmp in.pcap out.pcap
+	[ "$(jq .regular r.json)" -eq 1 ]
+}
+
 @test "checksums of zero and of the pseudo header alone are accepted" {
 	{ at 1 1 0 1 sum=none; at 2 2 0 1 sum=pseudo; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --report r.json

@@ -167,7 +167,7 @@ summary(const struct server *s)
 			    count_name[i]);
 	}
 	if (s->cf->json)
-		fprintf(stderr, ",\"kernel_drops\":%" PRIu64
+		fprintf(stderr, ",\"kernel\":%" PRIu64
 		    ",\"unreachable\":%" PRIu64 "}\n", s->u.kernel_drops,
 		    s->u.unreachable);
 	else

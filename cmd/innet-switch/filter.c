@@ -237,9 +237,9 @@ pass_regular(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
 /* A model goes back to the workers: tell it how the queue is. */
 static void
 pass_model(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
-    const struct frame *fr, struct update *u, uint64_t now_ns)
+    const struct frame *fr, struct update *u, const struct input *i)
 {
-	struct update_status own = egress_status(f->e, now_ns);
+	struct update_status own = egress_status(f->e, i->now_ns);
 
 	f->passed->models++;
 	if (txctl_stamp(&u->status, &own)) {
@@ -250,7 +250,7 @@ pass_model(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
 		    UPDATE_HEADER_BYTES, &u->status);
 		frame_seal(f->frame, fr);
 	}
-	bypass(f, p, have, len, now_ns);
+	bypass(f, p, have, len, i->p.stamp_ns);
 }
 
 /* A sound packet of ours: an update to the queue, all else beside it. */
@@ -265,10 +265,10 @@ take_ours(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
 	if (u->kind == UPDATE_UPDATE) {
 		egress_offer(f->e, &a, i->now_ns);
 	} else if (u->kind == UPDATE_MODEL) {
-		pass_model(f, p, have, len, fr, u, i->now_ns);
+		pass_model(f, p, have, len, fr, u, i);
 	} else {
 		f->passed->weights++;
-		bypass(f, p, have, len, i->now_ns);
+		bypass(f, p, have, len, i->p.stamp_ns);
 	}
 }
 

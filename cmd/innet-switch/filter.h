@@ -35,6 +35,12 @@ struct filter_passed {
 	uint64_t regular, models, weights;	/* passed beside the queue */
 	uint64_t time_backwards;
 	uint64_t departures_differ;	/* not what --departures names */
+	/* live alone: */
+	uint64_t kernel;		/* dropped by the kernel (SO_RXQ_OVFL) */
+	uint64_t unreachable;		/* errors that came back */
+	uint64_t no_route;		/* models for workers never heard */
+	uint64_t send_failed;		/* not taken by the kernel */
+	uint64_t impaired_lost, impaired_dup, impaired_reordered;
 };
 
 /*

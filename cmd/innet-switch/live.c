@@ -34,7 +34,6 @@ struct live {
 	struct pending *pending;	/* earliest first */
 	uint32_t pendings;
 	uint64_t last_ns;		/* of the last decision */
-	uint64_t no_route;		/* models for workers never heard */
 	uint64_t late_max_ns;		/* a departure after its time */
 	uint64_t warned_ns, unreachable;	/* of the dead upstream */
 	uint64_t told_ns;		/* last progress or flush, monotonic */
@@ -144,7 +143,7 @@ pass_model(struct live *l, struct udpio_packet *p, struct update *u,
 	if (u->worker != UPDATE_ALL_WORKERS) {
 		to = routes_worker(&l->routes, u->cluster, u->worker, now_ns);
 		if (to == NULL)
-			l->no_route++;
+			l->passed->no_route++;
 		else
 			send_to(l, to, p->data, p->len, now_ns);
 		return;
@@ -153,7 +152,7 @@ pass_model(struct live *l, struct udpio_packet *p, struct update *u,
 	    NULL)
 		send_to(l, to, p->data, p->len, now_ns);
 	if (next == 0)
-		l->no_route++;
+		l->passed->no_route++;
 }
 
 /* An update or weights from a worker, or from a switch below. */
@@ -284,6 +283,39 @@ nap(struct live *l, uint64_t mono_ns, uint64_t end_ns)
 		udpio_errors(&l->u);
 }
 
+/* Bring the account up to date with what socket and impairment counted. */
+static void
+account(struct live *l)
+{
+	struct filter_passed *p = l->passed;
+
+	p->kernel = l->u.kernel_drops;
+	p->unreachable = l->u.unreachable;
+	p->send_failed = l->u.send_failed;
+	p->impaired_lost = l->impair.lost;
+	p->impaired_dup = l->impair.duplicated;
+	p->impaired_reordered = l->impair.reordered;
+}
+
+static void
+summary(struct live *l)
+{
+	const struct filter_passed *p = l->passed;
+
+	account(l);
+	report_summary(l->e, p, l->cf->json);
+	if (l->cf->json)
+		return;
+	warnx("%" PRIu64 " unreachable, %" PRIu64 " models without a route, %"
+	    PRIu64 " sends failed, %" PRIu64 " dropped by the kernel; latest "
+	    "departure %.3f ms behind its time", p->unreachable, p->no_route,
+	    p->send_failed, p->kernel, (double)l->late_max_ns / 1e6);
+	if (impair_any(&l->cf->impair))
+		warnx("impaired: %" PRIu64 " lost, %" PRIu64 " duplicated, %"
+		    PRIu64 " reordered", p->impaired_lost, p->impaired_dup,
+		    p->impaired_reordered);
+}
+
 static void
 loop(struct live *l)
 {
@@ -301,31 +333,11 @@ loop(struct live *l)
 		tick(l, now);
 		if (*l->cf->tell != 0) {
 			*l->cf->tell = 0;
-			report_summary(l->e, l->passed, l->cf->json);
+			summary(l);
 		}
 	}
 	if (l->cf->progress)
 		fputs("\r\033[K", stderr);
-}
-
-/* What the summary of the filter does not have. */
-static void
-summary(const struct live *l)
-{
-	if (l->cf->quiet)
-		return;
-	report_summary(l->e, l->passed, l->cf->json);
-	if (l->cf->json)
-		return;
-	warnx("%" PRIu64 " unreachable, %" PRIu64 " models without a route, %"
-	    PRIu64 " sends failed, %" PRIu64 " dropped by the kernel; latest "
-	    "departure %.3f ms behind its time", l->u.unreachable,
-	    l->no_route, l->u.send_failed, l->u.kernel_drops,
-	    (double)l->late_max_ns / 1e6);
-	if (impair_any(&l->cf->impair))
-		warnx("impaired: %" PRIu64 " lost, %" PRIu64 " duplicated, %"
-		    PRIu64 " reordered", l->impair.lost, l->impair.duplicated,
-		    l->impair.reordered);
 }
 
 int
@@ -342,7 +354,9 @@ live_run(const struct live_conf *cf, struct egress *e,
 	loop(&l);
 	send_pending(&l, TIMER_NEVER);
 	egress_count_queued(e);
-	summary(&l);
+	account(&l);
+	if (!cf->quiet)
+		summary(&l);
 	udpio_close(&l.u);
 	routes_free(&l.routes);
 	return 0;

@@ -68,6 +68,13 @@ report_json(const struct egress *e, const struct filter_passed *p,
 	put_u64(root, "weights", p->weights);
 	put_u64(root, "time_backwards", p->time_backwards);
 	put_u64(root, "departures_differ", p->departures_differ);
+	put_u64(root, "kernel", p->kernel);
+	put_u64(root, "unreachable", p->unreachable);
+	put_u64(root, "no_route", p->no_route);
+	put_u64(root, "send_failed", p->send_failed);
+	put_u64(root, "impaired_lost", p->impaired_lost);
+	put_u64(root, "impaired_dup", p->impaired_dup);
+	put_u64(root, "impaired_reordered", p->impaired_reordered);
 	text = pretty ? cJSON_Print(root) : cJSON_PrintUnformatted(root);
 	cJSON_Delete(root);
 	return text;

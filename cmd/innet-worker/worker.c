@@ -333,7 +333,7 @@ summary(const struct worker *w)
 			    w->n[i], count_name[i]);
 	}
 	if (w->cf->json)
-		fprintf(stderr, ",\"kernel_drops\":%" PRIu64
+		fprintf(stderr, ",\"kernel\":%" PRIu64
 		    ",\"unreachable\":%" PRIu64 "}\n", w->u.kernel_drops,
 		    w->u.unreachable);
 	else
