@@ -1,0 +1,75 @@
+# The examples in the manual run as they stand: the lines ".Dl $ command" of a
+# page, in order, are one script in one fresh directory, and each must succeed.
+bats_require_minimum_version 1.5.0
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+# A page's example lines, as a reader sees them.
+lines_of() {
+	sed -n -e 's/^\.Dl \$ //' -e t1 -e d -e :1 -e 's/\\(ti/~/g' \
+	    -e 's/\\(ha/^/g' -e 's/\\(dq/"/g' -e "s/\\\\(aq/'/g" \
+	    -e 's/\\-/-/g' -e 's/\\&//g' -e 's/\\e/\\/g' -e p "$srcdir/man/$1"
+}
+
+# What the script at $1 calls and is not there.
+missing_for() {
+	local word
+	for word in $(grep -oE '(^|[ |;&(])innet-[a-z]+' "$1" | tr -d ' |;&(' |
+	    sort -u) bash gnuplot od python3 tcpdump tshark; do
+		case $word in
+		gnuplot) grep -qw innet-plot "$1" || continue ;;
+		*) grep -qw -e "$word" "$1" || continue ;;
+		esac
+		command -v "$word" >/dev/null || printf ' %s' "$word"
+	done
+}
+
+# Run the script at $1; what it leaves running ends with it.
+run_script() {
+	local missing
+	missing=$(missing_for "$1")
+	[ -z "$missing" ] || skip "not here:$missing"
+	{
+		echo "trap 'echo \"failed: \$BASH_COMMAND\"' ERR"
+		echo "trap 'kill \$(jobs -p) 2>/dev/null || :' EXIT"
+		cat "$1"
+	} >"$1.run"
+	timeout -k 5 300 bash -eE -o pipefail "$1.run" </dev/null 3>&-
+}
+
+page() {
+	lines_of "$1" >script
+	[ -s script ]
+	run_script script
+}
+
+@test "innet-agent(1): the examples run" { page innet-agent.1; }
+@test "innet-aom(1): the examples run" { page innet-aom.1; }
+@test "innet-gen(1): the examples run" { page innet-gen.1; }
+@test "innet-plot(1): the examples run" { page innet-plot.1; }
+@test "innet-ps(1): the examples run" { page innet-ps.1; }
+@test "innet-switch(1): the examples run" { page innet-switch.1; }
+@test "innet-worker(1): the examples run" { page innet-worker.1; }
+@test "innet-stream(5): the examples run" { page innet-stream.5; }
+@test "innet-wire(5): the examples run" { page innet-wire.5; }
+@test "innet(7): the examples run" { page innet.7; }
+
+@test "every page has its test here" {
+	for m in "$srcdir"/man/*.[1-9]; do
+		grep -q "{ page ${m##*/}; }" "$BATS_TEST_FILENAME"
+	done
+}
+
+@test "innet-stream(5): the child in Python trains through a worker" {
+	sed -n '/^import json/,/^\.Ed/{/^\.Ed/!p}' \
+	    "$srcdir/man/innet-stream.5" >child.py
+	cat >script <<-'END'
+	innet-ps -q --listen :0 --port-file port &
+	until [ -s port ]; do sleep 0.05; done
+	innet-worker --switch :$(cat port) --json -- python3 child.py 2>summary
+	grep -q '"generated":50,' summary
+	END
+	run_script script
+}
