@@ -35,6 +35,11 @@ mkdir -p "$out" && cd "$out" || exit 1
 clusters='1 2 3' workers='0 1 2'
 interval=30 slots=8 rate=22Mbit	# 9 x 36,694 bytes every 30 ms is 88 Mbit/s
 
+# However it ends, nothing is left running.
+running=''
+trap '[ -z "$running" ] || kill $running 2>/dev/null; wait' EXIT
+trap 'exit 1' INT TERM
+
 # Wait for a file to be written: FILE WHAT PID
 await() {
 	for _ in $(seq 500); do
@@ -52,20 +57,20 @@ arm() {
 	rm -f "$p"-* "$p".*
 	innet-ps --listen 127.0.0.1:0 --port-file "$p-ps.port" --optimizer adam \
 		--average none --learning-rate 0.005 --reply cluster -w "$p.pcap" 2>"$p-ps.err" &
-	ps=$!
-	await "$p-ps.port" 'the server' $ps || { kill $ps; return 1; }
+	ps=$! running=$!
+	await "$p-ps.port" 'the server' $ps || return 1
 	innet-switch --listen 127.0.0.1:0 --port-file "$p-switch.port" -p "$p" --slots $slots \
 		--rate $rate --upstream "127.0.0.1:$(cat "$p-ps.port")" ${impair:+--impair "$impair"} \
 		-w "$p-sent.pcap" --report "$p.json" 2>"$p-switch.err" &
-	sw=$!
-	await "$p-switch.port" 'the switch' $sw || { kill $ps $sw; return 1; }
+	sw=$! running="$running $!"
+	await "$p-switch.port" 'the switch' $sw || return 1
 	for c in $clusters; do
 		for w in $workers; do
 			innet-worker --switch "127.0.0.1:$(cat "$p-switch.port")" --cluster "$c" \
 				--worker "$w" --duration "${seconds}s" -- innet-agent --algo a2c \
 				--seed $((seed * 100 + c * 10 + w)) --interval ${interval}ms \
 				--log "$p-$c-$w.csv" 2>"$p-$c-$w.err" &
-			pids="$pids $!"
+			pids="$pids $!" running="$running $!"
 		done
 	done
 	[ -t 2 ] && for s in $(seq "$seconds"); do
@@ -74,6 +79,7 @@ arm() {
 	for pid in $pids; do wait "$pid" || rc=1; done
 	kill -TERM $sw; wait $sw || rc=1
 	kill -TERM $ps; wait $ps || rc=1
+	running=''
 	[ -t 2 ] && printf '\r' >&2
 	[ $rc -eq 0 ] || { printf 'demo: a process failed; see %s/%s-*.err\n' "$PWD" "$p" >&2; }
 	return $rc
