@@ -446,9 +446,12 @@ static inline void
 pcapio_write(struct pcapio_out *out, uint64_t stamp_ns, const void *data,
     uint32_t caplen, uint32_t len)
 {
+	uint8_t *to = pcapio_room(out);
+
 	if (caplen > PCAPIO_FRAME_MAX_BYTES)
 		caplen = PCAPIO_FRAME_MAX_BYTES;
-	memcpy(pcapio_room(out), data, caplen);
+	if (caplen > 0)		/* data may be no place then */
+		memcpy(to, data, caplen);
 	pcapio_commit(out, stamp_ns, caplen, len);
 }
 

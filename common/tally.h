@@ -7,7 +7,7 @@
  *	arrived = delivered + superseded + dropped_full + dropped_reward +
  *	          dropped_limit + queued
  *
- * Owns its tables; tally_free().
+ * Owns its tables, whose untouched pages cost nothing; tally_free().
  */
 #ifndef INNET_TALLY_H
 #define INNET_TALLY_H
@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/judge.h"
 
@@ -36,6 +35,7 @@ struct tally_cluster {
 
 struct tally {
 	struct tally_cluster all;
+	void *block;			/* of what follows, not aligned */
 	struct tally_cluster *cluster;	/* 65,536 of them */
 	uint64_t *merged;		/* delivered packets by constituents */
 	uint64_t ignored[JUDGE_VERDICTS];	/* packets, by verdict */
@@ -58,18 +58,19 @@ static inline bool
 tally_init(struct tally *t)
 {
 	*t = (struct tally){
-		.cluster = aligned_alloc(64, 65536 * sizeof(*t->cluster)),
+		.block = calloc(65537, sizeof(*t->cluster)),
 		.merged = calloc(65536, sizeof(*t->merged)),
 	};
-	if (t->cluster != NULL)
-		memset(t->cluster, 0, 65536 * sizeof(*t->cluster));
+	if (t->block != NULL)
+		t->cluster = (struct tally_cluster *)(((uintptr_t)t->block +
+		    63) & ~(uintptr_t)63);
 	return t->cluster != NULL && t->merged != NULL;
 }
 
 static inline void
 tally_free(struct tally *t)
 {
-	free(t->cluster);
+	free(t->block);
 	free(t->merged);
 }
 

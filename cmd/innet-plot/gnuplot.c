@@ -78,8 +78,7 @@ put_script(FILE *f, const struct figure *fig, enum terminal as)
 	fputs(as == DUMB ? "\nset title " : "\nset ylabel ", f);
 	put_quoted(f, fig->axes.y);
 	fputs("\nset grid\n", f);
-	fputs(fig->what == REWARDS ? "set key left top\n" :
-	    "set key right bottom\n", f);
+	fputs("set key outside right top\n", f);
 	fputs(fig->what == CDF ? "set yrange [0:1]\n"
 	    "set offsets graph 0.02, graph 0.02, 0, 0\n" :
 	    fig->what == AGE ? "set yrange [0:*]\n" : "", f);
@@ -88,7 +87,7 @@ put_script(FILE *f, const struct figure *fig, enum terminal as)
 	for (size_t i = 0; i < fig->n; i++) {
 		if (fig->curve[i].n == 0)
 			continue;
-		fprintf(f, "%s$d%zu using 1:2 with %s lw 2 title ",
+		fprintf(f, "%s$d%zu using 1:2 with %s lw 1.5 title ",
 		    drawn++ == 0 ? "plot " : ", ", i, with);
 		put_quoted(f, fig->curve[i].label);
 	}

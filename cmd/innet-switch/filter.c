@@ -78,7 +78,8 @@ hold(struct filter *f, uint64_t stamp_ns, const uint8_t *p, uint32_t bytes)
 		f->held_room = room;
 	}
 	memcpy(f->held + f->held_have, &h, sizeof(h));
-	memcpy(f->held + f->held_have + sizeof(h), p, bytes);
+	if (bytes > 0)
+		memcpy(f->held + f->held_have + sizeof(h), p, bytes);
 	f->held_have += need;
 }
 
