@@ -224,7 +224,7 @@ close_counters() {
 
 @test "--worker auto takes the launcher's rank, or says what it looked for" {
 	serve ps innet-ps -q -w ps.pcap
-	OMPI_COMM_WORLD_RANK=5 innet-worker -q --switch "$ps" --worker auto --synthetic 8B --interval 1ms -c 5
+	OMPI_COMM_WORLD_RANK=5 innet-worker -q --switch "$ps" --worker auto --synthetic 8B --interval 1ms -c 100
 	finish ps
 	[ "$(dumpolaf ps.pcap | cut -d' ' -f4 | sort -u)" = 5 ]
 	run -2 innet-worker --switch :1 --worker auto --synthetic 8B

@@ -73,3 +73,13 @@ page() {
 	END
 	run_script script
 }
+
+@test "the README's example prints what stands there" {
+	sed -n '/^```console/,/^```$/{/^```/!p}' "$srcdir/README.md" >shown
+	grep -q '^\$ ' shown
+	while IFS= read -r line; do
+		echo "$line"
+		bash -eo pipefail -c "${line#\$ }" </dev/null 2>&1 3>&-
+	done < <(grep '^\$ ' shown) >printed
+	diff shown printed
+}
