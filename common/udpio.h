@@ -26,6 +26,7 @@
 #include "common/addr.h"
 #include "common/frame.h"
 #include "common/pcapio.h"
+#include "common/whole.h"
 
 enum {
 	UDPIO_BATCH = 64,
@@ -308,17 +309,15 @@ static inline void
 udpio_listen_or_exit(struct udpio *u, const union addr *a, uint8_t tos,
     const char *port_file)
 {
-	char name[ADDR_NAME_BYTES], temp[4096];
-	FILE *f;
+	char name[ADDR_NAME_BYTES], port[8];
+	struct whole w;
 
 	if (udpio_open(u, a, tos) == -1)
 		err(1, "%s", addr_print(a, name));
 	if (port_file != NULL) {
-		snprintf(temp, sizeof(temp), "%s.%ld", port_file,
-		    (long)getpid());
-		f = fopen(temp, "we");
-		if (f == NULL || fprintf(f, "%u\n", addr_port(&u->local)) < 0
-		    || fclose(f) == EOF || rename(temp, port_file) == -1)
+		snprintf(port, sizeof(port), "%u\n", addr_port(&u->local));
+		if (whole_open(&w, port_file) == -1 || whole_close(&w,
+		    whole_write(&w, port, strlen(port))) == -1)
 			err(1, "%s", port_file);
 	}
 	fprintf(stderr, "listening on %s\n", addr_print(&u->local, name));

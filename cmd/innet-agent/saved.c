@@ -16,6 +16,7 @@
 #include "cmd/innet-agent/net.h"
 #include "cmd/innet-agent/saved.h"
 #include "common/stream.h"
+#include "common/whole.h"
 
 size_t
 saved_hello(char *buf, size_t len, const char *env, const char *algo,
@@ -26,37 +27,16 @@ saved_hello(char *buf, size_t len, const char *env, const char *algo,
 	    params, env, algo);
 }
 
-/* A temporary file beside path, its name in tmp; -1 with a message. */
-static int
-beside(const char *path, char tmp[PATH_MAX])
-{
-	struct stat st;
-	int fd;
-
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-		warnx("%s: not a regular file", path);
-		return -1;
-	}
-	if (snprintf(tmp, PATH_MAX, "%s.XXXXXX", path) >= PATH_MAX) {
-		warnx("%s: name too long", path);
-		return -1;
-	}
-	fd = mkostemp(tmp, O_CLOEXEC);
-	if (fd == -1)
-		warn("%s", path);
-	return fd;
-}
-
 int
 saved_check(const char *path)
 {
-	char tmp[PATH_MAX];
-	int fd = beside(path, tmp);
+	struct whole w;
 
-	if (fd == -1)
+	if (whole_open(&w, path) == -1) {
+		warn("%s", path);
 		return -1;
-	close(fd);
-	unlink(tmp);
+	}
+	whole_close(&w, false);
 	return 0;
 }
 
@@ -64,26 +44,22 @@ int
 saved_write(const char *path, const char *env, const char *algo,
     const float *w, size_t params)
 {
-	char tmp[PATH_MAX], text[256];
+	char text[256];
 	const size_t len = saved_hello(text, sizeof(text), env, algo, params);
-	const mode_t mask = umask(0);
-	int fd = beside(path, tmp);
+	struct whole to;
+	bool good;
 
-	umask(mask);
-	if (fd == -1)
+	if (whole_open(&to, path) == -1) {
+		warn("%s", path);
 		return -1;
-	if (stream_write_all(fd, &(struct stream_head){ .kind = STREAM_HELLO,
-	    .elements = (uint32_t)len }, text) == 0 &&
-	    stream_write_all(fd, &(struct stream_head){ .kind = STREAM_WEIGHTS,
-	    .elements = (uint32_t)params }, w) == 0 &&
-	    fchmod(fd, 0666 & ~mask) == 0 && fsync(fd) == 0 &&
-	    rename(tmp, path) == 0) {
-		close(fd);
-		return 0;
 	}
+	good = stream_write_all(to.fd, &(struct stream_head){
+	    .kind = STREAM_HELLO, .elements = (uint32_t)len }, text) == 0 &&
+	    stream_write_all(to.fd, &(struct stream_head){
+	    .kind = STREAM_WEIGHTS, .elements = (uint32_t)params }, w) == 0;
+	if (whole_close(&to, good) == 0)
+		return 0;
 	warn("%s", path);
-	close(fd);
-	unlink(tmp);
 	return -1;
 }
 

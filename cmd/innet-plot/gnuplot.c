@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cmd/innet-plot/plot.h"
+#include "common/whole.h"
 
 enum { LEGEND_MAX = 24 };	/* more would hide the curves */
 
@@ -154,55 +155,34 @@ draw(const struct figure *fig, enum terminal as, int out)
 	return 1;
 }
 
-/* Is there something at path that renaming would destroy: a device, a pipe? */
-static bool
-is_special(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-}
-
-/* Draw into a file beside path, which then takes its place. */
+/* Draw into path, whole or not at all. */
 static int
 draw_file(const struct figure *fig, enum terminal as, const char *path)
 {
-	const mode_t mask = umask(0);
+	struct whole w;
 	struct stat st;
-	char *beside;
-	int fd, rc = 1;
+	int rc;
 
-	umask(mask);
-	if (asprintf(&beside, "%s.XXXXXX", path) == -1)
-		err(1, "%s", path);
-	fd = mkostemp(beside, O_CLOEXEC);
-	if (fd == -1) {
+	if (whole_open(&w, path) == -1) {
 		warn("%s", path);
-		free(beside);
 		return 1;
 	}
-	if (draw(fig, as, fd) != 0)
-		;
-	else if (fchmod(fd, 0666 & ~mask) == -1 || fstat(fd, &st) == -1)
-		warn("%s", path);
-	else if (st.st_size == 0)
+	rc = draw(fig, as, w.fd);
+	if (rc == 0 && w.beside != NULL && fstat(w.fd, &st) == 0 &&
+	    st.st_size == 0) {
 		warnx("%s: gnuplot drew nothing", path);
-	else if (fsync(fd) == -1 || rename(beside, path) == -1)
+		rc = 1;
+	}
+	if (whole_close(&w, rc == 0) == -1 && rc == 0) {
 		warn("%s", path);
-	else
-		rc = 0;
-	if (rc != 0)
-		unlink(beside);
-	close(fd);
-	free(beside);
+		rc = 1;
+	}
 	return rc;
 }
 
 int
 figure_draw(const struct figure *fig, enum terminal as, const char *path)
 {
-	int fd, rc;
-
 	signal(SIGPIPE, SIG_IGN);
 	if (as == SCRIPT) {
 		put_script(stdout, fig, SVG);
@@ -212,16 +192,5 @@ figure_draw(const struct figure *fig, enum terminal as, const char *path)
 		}
 		return 0;
 	}
-	if (strcmp(path, "-") == 0)
-		return draw(fig, as, STDOUT_FILENO);
-	if (!is_special(path))
-		return draw_file(fig, as, path);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd == -1) {
-		warn("%s", path);
-		return 1;
-	}
-	rc = draw(fig, as, fd);
-	close(fd);
-	return rc;
+	return draw_file(fig, as, path);
 }

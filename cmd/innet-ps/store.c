@@ -1,15 +1,13 @@
 /* store.c - the weights of all clusters in a file */
 #include <err.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/crc32c.h"
 #include "common/stream.h"
+#include "common/whole.h"
 
 #include "cmd/innet-ps/store.h"
 
@@ -104,7 +102,8 @@ store_load_or_exit(const char *path, struct psrule *clusters)
 }
 
 struct writer {
-	FILE *f;
+	struct whole file;
+	FILE *f;		/* onto file, buffered */
 	uint32_t crc;
 	bool bad;
 };
@@ -138,13 +137,11 @@ put_cluster(struct writer *w, unsigned id, const struct psrule *c)
 int
 store_save(const char *path, const struct psrule *clusters)
 {
-	char temp[4096];
 	uint8_t crc[4];
 	struct writer w = { 0 };
 
-	snprintf(temp, sizeof(temp), "%s.%ld", path, (long)getpid());
-	w.f = fopen(temp, "we");
-	if (w.f == NULL) {
+	if (whole_open(&w.file, path) == -1 ||
+	    (w.f = fdopen(dup(w.file.fd), "w")) == NULL) {
 		warn("%s", path);
 		return 1;
 	}
@@ -155,12 +152,9 @@ store_save(const char *path, const struct psrule *clusters)
 	}
 	stream_put_le(crc, w.crc, 4);
 	put(&w, crc, sizeof(crc));
-	w.bad |= fflush(w.f) == EOF || fsync(fileno(w.f)) == -1;
 	w.bad |= fclose(w.f) == EOF;
-	if (w.bad || rename(temp, path) == -1) {
-		warn("%s: not saved", path);
-		unlink(temp);
-		return 1;
-	}
-	return 0;
+	if (whole_close(&w.file, !w.bad) == 0)
+		return 0;
+	warn("%s: not saved", path);
+	return 1;
 }

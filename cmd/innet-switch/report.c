@@ -1,13 +1,13 @@
 /* report.c - the account of a switch as JSON and as a line */
 #include <err.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cjson/cJSON.h>
+
+#include "common/whole.h"
 
 #include "cmd/innet-switch/report.h"
 
@@ -84,34 +84,24 @@ int
 report_write(const char *path, const struct egress *e,
     const struct filter_passed *p)
 {
-	char *text = report_json(e, p, true), temp[4096];
-	bool std = strcmp(path, "-") == 0;
-	FILE *f = stdout;
-	int bad;
+	char *text = report_json(e, p, true);
+	struct whole w;
+	bool good;
 
 	if (text == NULL)
 		err(1, "%s", path);
-	snprintf(temp, sizeof(temp), "%s.%ld", path, (long)getpid());
-	if (!std && strncmp(path, "/dev/", 5) == 0)
-		snprintf(temp, sizeof(temp), "%s", path);
-	if (!std)
-		f = fopen(temp, "we");
-	if (f == NULL) {
+	if (whole_open(&w, path) == -1) {
 		warn("%s", path);
 		free(text);
 		return 1;
 	}
-	bad = fprintf(f, "%s\n", text) < 0;
-	bad |= (std ? fflush(f) : fclose(f)) == EOF;
-	if (!bad && !std && strcmp(temp, path) != 0)
-		bad = rename(temp, path) == -1;
-	if (bad) {
-		warn("%s: report not written", std ? "standard output" : path);
-		if (!std && strcmp(temp, path) != 0)
-			unlink(temp);
-	}
+	good = whole_write(&w, text, strlen(text)) && whole_write(&w, "\n", 1);
 	free(text);
-	return bad;
+	if (whole_close(&w, good) == 0)
+		return 0;
+	warn("%s: report not written", strcmp(path, "-") == 0 ?
+	    "standard output" : path);
+	return 1;
 }
 
 static uint64_t

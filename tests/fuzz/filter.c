@@ -4,22 +4,9 @@
  * departure, with right checksums.
  */
 #include <math.h>
-#include <sys/mman.h>
-
 #include "cmd/innet-switch/filter.h"
 #include "common/frame.h"
 #include "tests/fuzz/fuzz.h"
-
-static int
-mem(const uint8_t *p, size_t len)
-{
-	int fd = memfd_create("capture", MFD_CLOEXEC);
-
-	if (fd == -1 || (len > 0 && write(fd, p, len) != (ssize_t)len) ||
-	    lseek(fd, 0, SEEK_SET) != 0)
-		err(1, "memfd");
-	return fd;
-}
 
 /* What the filter wrote: updates that it changed must be whole. */
 static void
@@ -79,11 +66,11 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	    .active_window_ns = 1000000 };
 	cf.regular_queued = (p[0] & 64) != 0;
 	cf.propagation_ns = p[0] & 128 ? 1000 : 0;
-	if (pcapio_open_fd(&in, mem(p + 2, len - 2), "mem") == -1) {
+	if (pcapio_open_fd(&in, fuzz_file(p + 2, len - 2), "mem") == -1) {
 		pcapio_close_in(&in);
 		return 0;
 	}
-	fd = mem(NULL, 0);
+	fd = fuzz_file(NULL, 0);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	must(egress_init(&e, &cf.egress), "there is memory");
 	must(pcapio_create(&out, path) == 0, "there is a file");

@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* Always 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
@@ -27,6 +29,18 @@ must(bool kept, const char *promise)
 		return;
 	fprintf(stderr, "broken: %s\n", promise);
 	abort();
+}
+
+/* A file in memory with these bytes, read from its start. */
+static inline int
+fuzz_file(const uint8_t *p, size_t len)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd == -1 || (len > 0 && write(fd, p, len) != (ssize_t)len) ||
+	    lseek(fd, 0, SEEK_SET) != 0)
+		abort();
+	return fd;
 }
 
 /* A copy of len bytes in a block of just that size: ASan sees one past it. */

@@ -1,21 +1,8 @@
 /* The bytes as a capture file: classic, or whatever libpcap makes of them. */
-#include <sys/mman.h>
-
 #include "common/pcapio.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { KEPT = 64 };	/* packets written again */
-
-static int
-mem(const uint8_t *p, size_t len)
-{
-	int fd = memfd_create("capture", MFD_CLOEXEC);
-
-	if (fd == -1 || (len > 0 && write(fd, p, len) != (ssize_t)len) ||
-	    lseek(fd, 0, SEEK_SET) != 0)
-		err(1, "memfd");
-	return fd;
-}
 
 static uint64_t
 mark(const uint8_t *p, size_t n)
@@ -71,12 +58,12 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	size_t n;
 	int fd;
 
-	if (pcapio_open_fd(&in, mem(p, len), "mem") == -1) {
+	if (pcapio_open_fd(&in, fuzz_file(p, len), "mem") == -1) {
 		must(in.why[0] != '\0', "a refusal says why");
 		pcapio_close_in(&in);
 		return 0;
 	}
-	fd = mem(NULL, 0);
+	fd = fuzz_file(NULL, 0);
 	n = copy(&in, fd, kept, marks);
 	pcapio_close_in(&in);
 	must(pcapio_open_fd(&in, fd, "copy") == 0, "what is written opens");
