@@ -74,7 +74,8 @@ slots_fill(struct slot *s, const struct arrival *a)
 		s->bytes = p;
 		s->room = a->have;
 	}
-	memcpy(s->bytes, a->bytes, a->have);
+	if (a->have > 0)
+		memcpy(s->bytes, a->bytes, a->have);
 	s->have = a->have;
 	s->wire_bytes = a->wire_bytes;
 	s->payload_at = a->payload_at;
