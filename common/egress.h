@@ -43,10 +43,16 @@ struct egress_conf {
 	uint64_t active_window_ns;
 };
 
-/* How a cluster's vectors are cut; 0: not known yet. */
+/*
+ * How a cluster's vectors are cut; 0: not known yet.  Forgotten when nothing
+ * came for EGRESS_FORGET_NS: another job may have taken the cluster.
+ */
 struct egress_shape {
 	uint32_t elements, n, n_last;
+	uint64_t seen_ns;
 };
+
+#define EGRESS_FORGET_NS 60000000000u	/* a minute */
 
 struct egress {
 	enum egress_program program;
@@ -139,14 +145,16 @@ egress_pop(struct egress *e)
  * with the first packet that shows it.
  */
 static inline bool
-egress_shape_fits(struct egress_shape *s, const struct update *u)
+egress_shape_fits(struct egress_shape *s, const struct update *u,
+    uint64_t now_ns)
 {
 	bool last = u->following == 0 && u->n < u->elements;
 
-	if (s->elements == 0)
+	if (s->elements == 0 || now_ns - s->seen_ns >= EGRESS_FORGET_NS)
 		*s = (struct egress_shape){ .elements = u->elements };
 	if (s->elements != u->elements)
 		return false;
+	s->seen_ns = now_ns;
 	if (last) {
 		if (s->n != 0 && (u->n > s->n || u->first % s->n != 0))
 			return false;
@@ -194,7 +202,7 @@ egress_offer(struct egress *e, const struct arrival *a, uint64_t now_ns)
 	uint16_t lost = 0;
 	bool idle = e->slots.count == 0;
 
-	if (!egress_shape_fits(&e->shape[a->up.cluster], &a->up)) {
+	if (!egress_shape_fits(&e->shape[a->up.cluster], &a->up, now_ns)) {
 		e->tally.ignored[JUDGE_MISMATCHED]++;
 		return false;
 	}

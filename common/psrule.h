@@ -8,7 +8,7 @@
  *	optimizer	w <- w + rate g_a (sgd), or Adam's step of g_a
  *
  * each operation rounded to binary32.  Vectors that span packets are kept and
- * answered range by range, each range with its own version and step count.
+ * answered range by range, each range with its own version, step count and r_g.
  * An update that would make a weight non-finite changes nothing.  Pure; owns
  * its vectors; psrule_free().
  */
@@ -40,6 +40,13 @@ struct psrule_conf {
 	bool descend;		/* gradients point down: subtract */
 };
 
+struct psrule_range {
+	uint32_t version;	/* 0: not set yet */
+	uint32_t step;		/* Adam's */
+	double reward;		/* r_g */
+	bool rewarded;		/* a reward has come */
+};
+
 struct psrule {			/* one cluster's */
 	uint32_t elements, n;	/* n: elements of each packet but the last */
 	uint32_t ranges, whole;	/* packets a vector; how many are set */
@@ -47,10 +54,7 @@ struct psrule {			/* one cluster's */
 	bool founded;
 	float *w, *g, *m, *v;	/* weights, g_a, Adam's moments: one block */
 	float *fresh;		/* the weights to be, of one range */
-	uint32_t *version;	/* of each range; 0: not set yet */
-	uint32_t *step;		/* Adam's, of each range */
-	double reward;		/* r_g */
-	bool rewarded;		/* a reward has come */
+	struct psrule_range *range;
 };
 
 static inline void
@@ -58,8 +62,7 @@ psrule_free(struct psrule *p)
 {
 	free(p->w);
 	free(p->fresh);
-	free(p->version);
-	free(p->step);
+	free(p->range);
 	*p = (struct psrule){ 0 };
 }
 
@@ -71,10 +74,8 @@ psrule_init(struct psrule *p, uint32_t elements, uint32_t n)
 	    .ranges = update_packets(elements, n) };
 	p->w = calloc((size_t)elements * 4, sizeof(*p->w));
 	p->fresh = calloc(n, sizeof(*p->fresh));
-	p->version = calloc(p->ranges, sizeof(*p->version));
-	p->step = calloc(p->ranges, sizeof(*p->step));
-	if (p->w == NULL || p->fresh == NULL || p->version == NULL ||
-	    p->step == NULL) {
+	p->range = calloc(p->ranges, sizeof(*p->range));
+	if (p->w == NULL || p->fresh == NULL || p->range == NULL) {
 		psrule_free(p);
 		return false;
 	}
@@ -126,30 +127,35 @@ psrule_weights(struct psrule *p, const struct update *u)
 		p->founder = u->worker;
 	}
 	r = psrule_range(p, u);
-	if (r == UINT32_MAX || u->worker != p->founder || p->version[r] != 0)
+	if (r == UINT32_MAX || u->worker != p->founder ||
+	    p->range[r].version != 0)
 		return false;
 	for (uint32_t i = 0; i < u->n; i++)
 		p->w[u->first + i] = vec_get(u->vec, i);
-	p->version[r] = 1;
+	p->range[r].version = 1;
 	p->whole++;
 	return true;
 }
 
-/* Does the gate let reward r in?  r_g moves on. */
+/* Does the gate let reward r in? */
 static inline bool
-psrule_pass(const struct psrule_conf *cf, struct psrule *p, double r)
+psrule_pass(const struct psrule_conf *cf, const struct psrule_range *at,
+    double r)
 {
-	bool pass = !p->rewarded || r > p->reward ||
-	    cf->gate == PSRULE_NONE;
+	return cf->gate == PSRULE_NONE || !at->rewarded || r > at->reward;
+}
 
-	if (!p->rewarded || cf->gate == PSRULE_LAST)
-		p->reward = r;
+/* r_g moves on by the reward of an update that was applied or gated. */
+static inline void
+psrule_reward(const struct psrule_conf *cf, struct psrule_range *at, double r)
+{
+	if (!at->rewarded || cf->gate == PSRULE_LAST)
+		at->reward = r;
 	else if (cf->gate == PSRULE_BEST)
-		p->reward = r > p->reward ? r : p->reward;
+		at->reward = r > at->reward ? r : at->reward;
 	else
-		p->reward += cf->gate_ema * (r - p->reward);
-	p->rewarded = true;
-	return pass;
+		at->reward += cf->gate_ema * (r - at->reward);
+	at->rewarded = true;
 }
 
 /* The new weight at i, for gradient average a; moments move with it. */
@@ -177,7 +183,7 @@ psrule_learn(const struct psrule_conf *cf, struct psrule *p,
 {
 	const float keep = (float)(1 - cf->average_ema);
 	const float take = (float)cf->average_ema;
-	const double t = p->step[r] + 1.0;
+	const double t = p->range[r].step + 1.0;
 	const double correct[2] = { 1 - pow(0.9, t), 1 - pow(0.999, t) };
 	bool finite = true;
 	float a, m, v;
@@ -204,7 +210,7 @@ psrule_learn(const struct psrule_conf *cf, struct psrule *p,
 		p->v[at] = v;
 	}
 	memcpy(p->w + u->first, p->fresh, u->n * sizeof(*p->w));
-	p->step[r]++;
+	p->range[r].step++;
 	return true;
 }
 
@@ -214,17 +220,18 @@ psrule_update(const struct psrule_conf *cf, struct psrule *p,
     const struct update *u)
 {
 	uint32_t r = psrule_range(p, u);
+	bool pass;
 
 	if (!psrule_ready(p))
 		return PSRULE_NO_MODEL;
 	if (r == UINT32_MAX)
 		return PSRULE_MISMATCHED;
-	if (!psrule_pass(cf, p, (double)u->reward))
-		return PSRULE_GATED;
-	if (!psrule_learn(cf, p, u, r))
+	pass = psrule_pass(cf, &p->range[r], (double)u->reward);
+	if (pass && !psrule_learn(cf, p, u, r))
 		return PSRULE_NONFINITE;
-	p->version[r]++;
-	return PSRULE_APPLIED;
+	psrule_reward(cf, &p->range[r], (double)u->reward);
+	p->range[r].version += pass;
+	return pass ? PSRULE_APPLIED : PSRULE_GATED;
 }
 
 /*
@@ -238,9 +245,9 @@ psrule_answer(const struct psrule *p, const struct update *u, uint32_t to,
 	uint32_t r = psrule_range(p, u);
 
 	*model = (struct update){ .kind = UPDATE_MODEL,
-	    .cluster = u->cluster, .worker = to, .sequence = p->version[r],
+	    .cluster = u->cluster, .worker = to, .sequence = p->range[r].version,
 	    .merged = 1, .following = u->following,
-	    .generated_ns = u->generated_ns, .reward = (float)p->reward,
+	    .generated_ns = u->generated_ns, .reward = (float)p->range[r].reward,
 	    .elements = p->elements, .n = u->n, .first = u->first };
 }
 

@@ -122,7 +122,7 @@ take_weights(struct server *s, const struct update *u, const union addr *from,
 	if (fresh && c->w != NULL)
 		s->memory_bytes += need;
 	r = psrule_range(c, u);
-	if (r != UINT32_MAX && c->version[r] != 0)
+	if (r != UINT32_MAX && c->range[r].version != 0)
 		answer(s, u, from, false, now_ns);
 	else if (r == UINT32_MAX && c->w != NULL)
 		s->n[MISMATCHED]++;
@@ -203,6 +203,19 @@ tick(struct server *s, uint64_t now_ns)
 	return rc;
 }
 
+/* Take what has come, a thousand batches at most before a look around. */
+static void
+drain(struct server *s)
+{
+	int n = UDPIO_BATCH;
+
+	for (int k = 0; k < 1000 && n == UDPIO_BATCH; k++) {
+		n = udpio_recv(&s->u);
+		for (int i = 0; i < n; i++)
+			take(s, &s->u.got[i]);
+	}
+}
+
 static int
 loop(struct server *s)
 {
@@ -210,7 +223,7 @@ loop(struct server *s)
 	uint64_t now = timer_mono_ns();
 	const uint64_t end = timer_after(now, s->cf->duration_ns);
 	struct timespec ts;
-	int n, rc = 0;
+	int rc = 0;
 
 	s->told_ns = s->saved_ns = now;
 	while (!*s->cf->stop && now < end &&
@@ -219,14 +232,11 @@ loop(struct server *s)
 		if (ppoll(&pfd, 1, &ts, s->cf->wait_mask) == 1 &&
 		    (pfd.revents & POLLERR) != 0)
 			udpio_errors(&s->u);
-		do {
-			n = udpio_recv(&s->u);
-			for (int i = 0; i < n; i++)
-				take(s, &s->u.got[i]);
-		} while (n == UDPIO_BATCH && !*s->cf->stop);
+		drain(s);
 		now = timer_mono_ns();
 		rc |= tick(s, now);
 	}
+	drain(s);		/* what has come counts, though the end has too */
 	if (s->cf->progress)
 		fputs("\r\033[K", stderr);
 	return rc;

@@ -11,9 +11,9 @@
 
 #include "cmd/innet-ps/store.h"
 
-static const char magic[8] = { 'I', 'N', 'N', 'E', 'T', 'P', 'S', '1' };
+static const char magic[8] = { 'I', 'N', 'N', 'E', 'T', 'P', 'S', '2' };
 
-enum { HEAD_BYTES = 28 };
+enum { HEAD_BYTES = 12, RANGE_BYTES = 16 };
 
 /* One cluster at p; how many bytes it took, or 0 and *why. */
 static size_t
@@ -36,7 +36,8 @@ parse_cluster(const uint8_t *p, size_t left, struct psrule *clusters,
 		    "has a vector of impossible size";
 		return 0;
 	}
-	need = HEAD_BYTES + (size_t)update_packets(elements, n) * 8 +
+	need = HEAD_BYTES + (size_t)update_packets(elements, n) *
+	    RANGE_BYTES +
 	    (size_t)elements * 16;
 	if (left < need)
 		return 0;
@@ -44,13 +45,15 @@ parse_cluster(const uint8_t *p, size_t left, struct psrule *clusters,
 		*why = "needs more memory than there is";
 		return 0;
 	}
-	memcpy(&c->reward, p + 12, 8);
-	c->rewarded = p[20] != 0 && isfinite(c->reward);
 	p += HEAD_BYTES;
-	for (uint32_t r = 0; r < c->ranges; r++, p += 8) {
-		c->version[r] = (uint32_t)stream_get_le(p, 4);
-		c->step[r] = (uint32_t)stream_get_le(p + 4, 4);
-		c->whole += c->version[r] != 0;
+	for (uint32_t r = 0; r < c->ranges; r++, p += RANGE_BYTES) {
+		struct psrule_range *at = &c->range[r];
+
+		at->version = (uint32_t)stream_get_le(p, 4);
+		at->step = (uint32_t)stream_get_le(p + 4, 4);
+		memcpy(&at->reward, p + 8, 8);
+		at->rewarded = isfinite(at->reward);
+		c->whole += at->version != 0;
 	}
 	memcpy(c->w, p, (size_t)elements * 16);
 	c->founded = true;
@@ -118,18 +121,20 @@ put(struct writer *w, const void *p, size_t len)
 static void
 put_cluster(struct writer *w, unsigned id, const struct psrule *c)
 {
-	uint8_t head[HEAD_BYTES] = { 0 }, pair[8];
+	uint8_t head[HEAD_BYTES] = { 0 }, range[RANGE_BYTES];
 
 	stream_put_le(head, id, 2);
 	stream_put_le(head + 4, c->elements, 4);
 	stream_put_le(head + 8, c->n, 4);
-	memcpy(head + 12, &c->reward, 8);
-	head[20] = c->rewarded;
 	put(w, head, sizeof(head));
 	for (uint32_t r = 0; r < c->ranges; r++) {
-		stream_put_le(pair, c->version[r], 4);
-		stream_put_le(pair + 4, c->step[r], 4);
-		put(w, pair, sizeof(pair));
+		const struct psrule_range *at = &c->range[r];
+		const double reward = at->rewarded ? at->reward : (double)NAN;
+
+		stream_put_le(range, at->version, 4);
+		stream_put_le(range + 4, at->step, 4);
+		memcpy(range + 8, &reward, 8);
+		put(w, range, sizeof(range));
 	}
 	put(w, c->w, (size_t)c->elements * 16);
 }

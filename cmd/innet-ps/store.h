@@ -1,10 +1,10 @@
 /*
  * store.h - the weights of all clusters in a file: --save and --load
  *
- * "INNETPS1", then for each cluster, little-endian: u16 cluster, u16 0,
- * u32 elements, u32 n, f64 reward, u8 rewarded, seven zero bytes; for each
- * range u32 version, u32 step; then weights, average and the two moments,
- * float32 each.  Last, a u32 CRC-32C of all before.
+ * "INNETPS2", then for each cluster, little-endian: u16 cluster, u16 0,
+ * u32 elements, u32 n; for each range u32 version, u32 step, f64 r_g (NaN if
+ * no reward has come); then weights, average and the two moments, float32
+ * each.  Last, a u32 CRC-32C of all before.
  */
 #ifndef INNET_PS_STORE_H
 #define INNET_PS_STORE_H

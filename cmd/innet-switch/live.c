@@ -336,6 +336,7 @@ loop(struct live *l)
 			summary(l);
 		}
 	}
+	receive(l);		/* what has come counts, though the end has too */
 	if (l->cf->progress)
 		fputs("\r\033[K", stderr);
 }

@@ -148,15 +148,18 @@ take_hello(struct worker *w, const struct stream_head *h, const uint8_t *body)
 {
 	cJSON *json = cJSON_ParseWithLength((const char *)body, h->elements);
 	const cJSON *n = cJSON_GetObjectItem(json, "elements");
+	const cJSON *v = cJSON_GetObjectItem(json, "version");
 	double elements = cJSON_IsNumber(n) ? n->valuedouble : 0;
+	bool spoken = !cJSON_IsNumber(v) || v->valuedouble == 1;
 	char text[128];
 	int len;
 
 	cJSON_Delete(json);
-	if (w->child_hello || !(elements >= 1) ||
+	if (w->child_hello || !spoken || !(elements >= 1) ||
 	    elements > STREAM_ELEMENTS_MAX) {
 		warnx("%s: %s", w->child.name, w->child_hello ?
-		    "says hello twice" :
+		    "says hello twice" : !spoken ?
+		    "hello of a version that is not 1" :
 		    "hello without a number of elements it can have");
 		return false;
 	}

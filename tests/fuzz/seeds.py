@@ -267,15 +267,15 @@ def filters():
 def stores():
     def cluster(c, elements, n, version=1):
         ranges = (elements - 1) // n + 1
-        return struct.pack("<HHIIdB7x", c, 0, elements, n, 20.0, 1) \
-            + struct.pack("<II", version, 5) * ranges \
+        return struct.pack("<HHII", c, 0, elements, n) \
+            + struct.pack("<IId", version, 5, 20.0) * ranges \
             + struct.pack("<%df" % (4 * elements), *range(4 * elements))
     put("store", "empty", b"")
     put("store", "two-clusters", cluster(1, 4, 4) + cluster(9, 5, 2))
     put("store", "cluster-twice", cluster(1, 4, 4) * 2)
     put("store", "cut", cluster(1, 4, 4)[:-3])
-    put("store", "no-elements", struct.pack("<HHIIdB7x", 1, 0, 0, 0, 0, 0))
-    put("store", "huge", struct.pack("<HHIIdB7x", 1, 0, 1 << 28, 1, 0, 0))
+    put("store", "no-elements", struct.pack("<HHII", 1, 0, 0, 0))
+    put("store", "huge", struct.pack("<HHII", 1, 0, 1 << 28, 1))
     put("store", "not-finite", cluster(1, 1, 1)[:-4] + b"\0\0\x80\x7f")
 
 

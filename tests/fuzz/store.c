@@ -16,7 +16,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 
 	if (file == NULL)
 		abort();
-	memcpy(file, "INNETPS1", 8);
+	memcpy(file, "INNETPS2", 8);
 	if (len > 0)
 		memcpy(file + 8, p, len);
 	stream_put_le(file + 8 + len, crc32c(0, file, 8 + len), 4);
