@@ -9,8 +9,8 @@
  *
  * each operation rounded to binary32.  Vectors that span packets are kept and
  * answered range by range, each range with its own version and step count.
- * An update that would make a weight non-finite changes nothing.  Pure; owns
- * its vectors; psrule_free().
+ * An update that would make a weight non-finite changes nothing, r_g neither.
+ * Pure; owns its vectors; psrule_free().
  */
 #ifndef INNET_PSRULE_H
 #define INNET_PSRULE_H
@@ -213,6 +213,8 @@ static inline enum psrule_verdict
 psrule_update(const struct psrule_conf *cf, struct psrule *p,
     const struct update *u)
 {
+	const double reward = p->reward;
+	const bool rewarded = p->rewarded;
 	uint32_t r = psrule_range(p, u);
 
 	if (!psrule_ready(p))
@@ -221,8 +223,11 @@ psrule_update(const struct psrule_conf *cf, struct psrule *p,
 		return PSRULE_MISMATCHED;
 	if (!psrule_pass(cf, p, (double)u->reward))
 		return PSRULE_GATED;
-	if (!psrule_learn(cf, p, u, r))
+	if (!psrule_learn(cf, p, u, r)) {
+		p->reward = reward;
+		p->rewarded = rewarded;
 		return PSRULE_NONFINITE;
+	}
 	p->version[r]++;
 	return PSRULE_APPLIED;
 }
