@@ -190,20 +190,20 @@ static inline void
 clusters_on_row(int end, void *data)
 {
 	struct clusters_reading *r = data;
-	const char *why;
+	const char *why = NULL;
 
-	(void)end;
-	r->line++;
-	if (r->fields != 2)
+	if (r->fields != 2 && r->fields != 0)
 		errx(1, "%s:%" PRIu64 ": %zu fields, not prefix,cluster",
 		    r->path, r->line, r->fields);
-	r->fields = 0;
-	if (r->line == 1 && strcmp(r->field[0], "prefix") == 0)
-		return;
-	why = clusters_add(r->to, r->field[0], r->field[1]);
+	if (r->fields != 0 && !(r->to->rows == 0 &&
+	    strcmp(r->field[0], "prefix") == 0))
+		why = clusters_add(r->to, r->field[0], r->field[1]);
 	if (why != NULL)
 		errx(1, "%s:%" PRIu64 ": '%s,%s': %s", r->path, r->line,
 		    r->field[0], r->field[1], why);
+	r->fields = 0;
+	if (end == '\n')
+		r->line++;
 }
 
 /* For tools: read the table at path, or say what is wrong and exit 1. */
@@ -211,18 +211,19 @@ static inline struct clusters
 clusters_load_or_exit(const char *path)
 {
 	struct clusters c = { 0 };
-	struct clusters_reading r = { .to = &c, .path = path };
+	struct clusters_reading r = { .to = &c, .path = path, .line = 1 };
 	struct csv_parser csv;
 	char buf[4096];
 	size_t n;
 	FILE *f = fopen(path, "re");
 
-	if (f == NULL || csv_init(&csv, CSV_APPEND_NULL) != 0)
+	if (f == NULL || csv_init(&csv, CSV_APPEND_NULL |
+	    CSV_REPALL_NL) != 0)
 		err(1, "%s", path);
 	while ((n = fread(buf, 1, sizeof(buf), f)) > 0) {
 		if (csv_parse(&csv, buf, n, clusters_on_field,
 		    clusters_on_row, &r) != n)
-			errx(1, "%s:%" PRIu64 ": %s", path, r.line + 1,
+			errx(1, "%s:%" PRIu64 ": %s", path, r.line,
 			    csv_strerror(csv_error(&csv)));
 	}
 	if (ferror(f))

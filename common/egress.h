@@ -6,12 +6,13 @@
  * of time, and takes departures:
  *
  *	while (egress_due(e) <= now)
- *		... egress_head(e) leaves ... egress_pop(e, when);
+ *		... egress_head(e) leaves ... egress_pop(e);
  *	egress_offer(e, &arrival, now);
  *
- * Departures come before arrivals of the same instant.  `when` may be later
+ * Departures come before arrivals of the same instant.  A pop may be later
  * than due (a live sender is never early): the link's schedule does not slip.
- * No clock is read and nothing is sent here.
+ * No clock is read and nothing is sent here.  A port that was initialised must
+ * not be moved: its queue points into it.
  */
 #ifndef INNET_EGRESS_H
 #define INNET_EGRESS_H
@@ -150,6 +151,8 @@ egress_shape_fits(struct egress_shape *s, const struct update *u,
 {
 	bool last = u->following == 0 && u->n < u->elements;
 
+	if (last && u->n > u->elements - u->n)
+		return false;	/* longer than all before it: of no cut */
 	if (s->elements == 0 || now_ns - s->seen_ns >= EGRESS_FORGET_NS)
 		*s = (struct egress_shape){ .elements = u->elements };
 	if (s->elements != u->elements)

@@ -114,6 +114,9 @@ olafq_meet(struct olafq *q, struct slot *e, const struct arrival *a)
 {
 	const double r = (double)a->up.reward, re = (double)e->up.reward;
 
+	/* another job has taken the cluster (egress.h): nothing to merge */
+	if (a->up.n != e->up.n || a->up.elements != e->up.elements)
+		return slots_fill(e, a) ? OLAFQ_REPLACED : OLAFQ_DROPPED_FULL;
 	if (a->up.worker == e->up.worker &&
 	    (int32_t)(a->up.sequence - e->up.sequence) <= 0)
 		return OLAFQ_SUPERSEDED;

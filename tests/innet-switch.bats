@@ -110,6 +110,14 @@ load common
 	[ "$(count r.json arrived)" -eq 2 ]
 }
 
+@test "a job of another size may take a cluster after a minute, even one that waits" {
+	{ at 1 2 0 1; at 2 1 0 1; echo "61000000000 1 1 1 1 61000000000 1 300"; } | mkolaf >in.pcap
+	timeout 10 innet-switch -q -r in.pcap -w out.pcap --rate 8 --report r.json
+	[ "$(dumpolaf out.pcap | tail -n 1 | cut -d' ' -f3,4,6,11)" = "1 1 1 300" ]
+	[ "$(count r.json superseded)" -eq 1 ]
+	[ "$(jq -c .ignored r.json)" = '{}' ]
+}
+
 @test "propagation delays what the queue sends, wire overhead slows it" {
 	at 1 1 0 1 | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --propagation 5ms
