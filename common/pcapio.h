@@ -60,7 +60,7 @@ struct pcapio_in {
 
 struct pcapio_out {
 	const char *path;	/* borrowed, for messages */
-	int fd;			/* -1 once a write has failed */
+	int fd;
 	int failed;		/* errno of the write that failed, or 0 */
 	uint8_t *buf;
 	size_t have;

@@ -97,6 +97,15 @@ filter() {
 	[ "$stderr" = "innet-switch: /dev/full: report not written: No space left on device" ]
 }
 
+@test "what is read is not written over, nor two things to one place" {
+	three | mkolaf >in.pcap
+	cp in.pcap kept.pcap
+	run -2 innet-switch -r in.pcap -w in.pcap
+	cmp in.pcap kept.pcap
+	run -2 innet-switch -r in.pcap --report -
+	run -2 innet-switch --listen :0 --upstream :0
+}
+
 @test "a closed pipe: one line, status 1" {
 	innet-gen -q --clusters 9 -c 5000 -w in.pcap
 	innet-switch -q -r in.pcap 2>err | head -c 100 >/dev/null || true

@@ -134,6 +134,61 @@ close_counters() {
 	finish ps
 }
 
+@test "a child that died is noticed though its pipe is held, a silent one is named" {
+	serve ps innet-ps -q
+	run -1 --separate-stderr innet-worker -q --switch "$ps" -- \
+		sh -c 'sleep 30 & echo $! >held; kill -KILL $$'
+	kill "$(cat held)"
+	[[ $stderr == *"innet-worker: sh: ended by signal 9"* ]]
+	cat >quiet.py <<-E
+		import struct, sys
+		def say(kind, elements, body):
+		    sys.stdout.buffer.write(struct.pack('<4sHHIfQII', b'INET', kind, 0, elements, 0, 0, 1, 0) + body)
+		say(1, 14, b'{"elements":1}')
+		say(4, 1, struct.pack('<f', 1))
+		sys.stdout.flush()
+		sys.stdin.read()
+	E
+	run -1 --separate-stderr innet-worker -q --switch "$ps" --silence 500ms -- python3 quiet.py
+	[[ $stderr == *"innet-worker: python3: no gradient for 0.5 s"* ]]
+	finish ps
+}
+
+@test "a child that only talks is stopped in time, and NaN from one is refused" {
+	serve ps innet-ps -q
+	cat >child.py <<-E
+		import struct, sys
+		def say(kind, elements, body):
+		    sys.stdout.buffer.write(struct.pack('<4sHHIfQII', b'INET', kind, 0, elements, 0, 0, 1, 0) + body)
+		say(1, 18, b'{"elements":10000}')
+		v = struct.pack('<10000f', *[1e-9] * 10000)
+		say(4, 10000, v)
+		if len(sys.argv) > 1:
+		    say(2, 10000, v[4:] + struct.pack('<f', float('nan')))
+		while True:
+		    say(2, 10000, v)
+	E
+	run -1 --separate-stderr timeout -k 1 15 innet-worker -q --switch "$ps" --duration 500ms -- python3 child.py
+	[[ $stderr == *"python3: still running 5.0 s after the end of its input; killed"* ]]
+	run -1 --separate-stderr innet-worker -q --switch "$ps" -- python3 child.py nan
+	[[ $stderr == *"python3: offset 40082: a value that is not finite"* ]]
+	finish ps
+}
+
+@test "synthetic gradients faster than the machine end on time all the same" {
+	serve ps innet-ps -q
+	run -0 timeout -k 1 10 innet-worker -q --switch "$ps" --synthetic 40kB --interval 1ns --duration 300ms
+	finish ps
+}
+
+@test "a server that learned nothing leaves what was saved alone" {
+	echo precious >w.ps
+	serve ps innet-ps -q --save w.ps
+	finish ps
+	[ "$(cat w.ps)" = precious ]
+	run -1 innet-ps --listen :0 --save no/such/place
+}
+
 @test "a child that does not end is killed, by name" {
 	serve ps innet-ps -q
 	SECONDS=0

@@ -32,7 +32,7 @@ struct server {
 	uint64_t memory_bytes;		/* taken by vectors */
 	uint64_t told_ns, saved_ns, warned_ns;	/* monotonic */
 	uint64_t changed;		/* n[APPLIED] at the last save */
-	bool warned_drops;
+	bool warned_drops, warned_memory;
 	uint8_t packet[UDPIO_PACKET_BYTES];
 };
 
@@ -111,10 +111,12 @@ take_weights(struct server *s, const struct update *u, const union addr *from,
 
 	s->n[WEIGHTS]++;
 	if (fresh && s->memory_bytes + need > s->cf->memory_bytes) {
-		if (s->n[IGNORED]++ == 0)
+		s->n[IGNORED]++;
+		if (!s->warned_memory)
 			warnx("cluster %u: %" PRIu32 " elements need %.1f MB "
 			    "more; raise --memory", u->cluster, u->elements,
 			    (double)need / 1e6);
+		s->warned_memory = true;
 		return;
 	}
 	if (!psrule_weights(c, u))
@@ -203,13 +205,13 @@ tick(struct server *s, uint64_t now_ns)
 	return rc;
 }
 
-/* Take what has come, a thousand batches at most before a look around. */
+/* What has come; a flood leaves time for signals and the end. */
 static void
 drain(struct server *s)
 {
 	int n = UDPIO_BATCH;
 
-	for (int k = 0; k < 1000 && n == UDPIO_BATCH; k++) {
+	for (int k = 0; k < 16 && n == UDPIO_BATCH; k++) {
 		n = udpio_recv(&s->u);
 		for (int i = 0; i < n; i++)
 			take(s, &s->u.got[i]);
@@ -251,6 +253,28 @@ load(struct server *s)
 		s->memory_bytes += (uint64_t)s->cluster[c].elements * 20;
 }
 
+/* Is there a model at all?  An empty file must not replace a good one. */
+static bool
+any(const struct server *s)
+{
+	for (unsigned c = 0; c < 65536; c++) {
+		if (psrule_ready(&s->cluster[c]))
+			return true;
+	}
+	return false;
+}
+
+/* A place that cannot be written is better known now than at the end. */
+static void
+check_save(const char *path)
+{
+	struct whole w;
+
+	if (whole_open(&w, path) == -1)
+		err(1, "%s", path);
+	whole_close(&w, false);
+}
+
 int
 server_run(const struct server_conf *cf)
 {
@@ -265,9 +289,11 @@ server_run(const struct server_conf *cf)
 		err(1, "server");
 	if (cf->load != NULL)
 		load(s);
+	if (cf->save != NULL)
+		check_save(cf->save);
 	udpio_listen_or_exit(&s->u, &cf->listen, UPDATE_TOS, cf->port_file);
 	rc = loop(s);
-	if (cf->save != NULL)
+	if (cf->save != NULL && any(s))
 		rc |= store_save(cf->save, s->cluster);
 	if (!cf->quiet)
 		summary(s);

@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <math.h>
+#include <string.h>
 
 #include "common/num.h"
 #include "common/opt.h"
@@ -209,6 +210,12 @@ check(const struct conf *cf)
 	    cf->write_out != NULL || cf->live.port_file != NULL ||
 	    cf->live.duration_ns != TIMER_NEVER))
 		errx(2, "options of the live switch need --listen");
+	if (cf->upstream && addr_port(&cf->live.upstream) == 0)
+		errx(2, "--upstream: port 0 is nobody's");
+	if (!cf->listens && cf->report != NULL && strcmp(cf->report, "-") == 0
+	    && (cf->out == NULL || strcmp(cf->out, "-") == 0))
+		errx(2, "--report - and the capture both go to the standard "
+		    "output; use -w FILE");
 	if (cf->bare != (cf->table != NULL))
 		errx(2, "--format bare and --cluster-table go together");
 	if (cf->listens && cf->live.listen.sa.sa_family !=

@@ -13,7 +13,10 @@
 #include "cmd/innet-switch/live.h"
 #include "cmd/innet-switch/report.h"
 
-enum { PENDING_MAX = 65536 };		/* packets delayed by --impair */
+enum {
+	PENDING_MAX = 65536,	/* packets delayed by --impair */
+	BATCHES = 16		/* received between looks at all else */
+};
 
 /* A packet that --impair holds back. */
 struct pending {
@@ -204,17 +207,17 @@ take(struct live *l, struct udpio_packet *p)
 		take_upward(l, p, &u, now_ns);
 }
 
-/* Everything that has come, in the order it came. */
+/* What has come, in the order it came; a flood leaves time for the rest. */
 static void
 receive(struct live *l)
 {
-	int n;
+	int n = UDPIO_BATCH;
 
-	do {
+	for (int k = 0; k < BATCHES && n == UDPIO_BATCH; k++) {
 		n = udpio_recv(&l->u);
 		for (int i = 0; i < n; i++)
 			take(l, &l->u.got[i]);
-	} while (n == UDPIO_BATCH && !*l->cf->stop);
+	}
 }
 
 /* A dead upstream, at most once a second; drops of the kernel, once. */

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/timer.h"
@@ -52,6 +54,18 @@ check_memory(const struct conf *cf)
 		    (double)need / 1e6, (double)cf->memory_bytes / 1e6);
 }
 
+/* Refuse to write over a capture that is still to be read. */
+static void
+check_not_same(const struct pcapio_in *in, const char *out)
+{
+	struct stat a, b;
+
+	if (out != NULL && strcmp(out, "-") != 0 && stat(out, &b) == 0 &&
+	    S_ISREG(b.st_mode) && fstat(in->fd, &a) == 0 &&
+	    a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+		errx(2, "-w %s would destroy what -r reads", out);
+}
+
 static int
 run_filter(const struct conf *cf, struct egress *e,
     struct filter_passed *passed)
@@ -68,10 +82,13 @@ run_filter(const struct conf *cf, struct egress *e,
 		table = clusters_load_or_exit(cf->table);
 		fc.clusters = &table;
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		pcapio_open_or_exit(&in[i], cf->ins == 0 ? "-" : cf->in[i]);
+		check_not_same(&in[i], cf->out);
+	}
 	if (cf->departures != NULL) {
 		pcapio_open_or_exit(&departures, cf->departures);
+		check_not_same(&departures, cf->out);
 		fc.departures = &departures;
 	}
 	pcapio_create_or_exit(&out, cf->out == NULL ? "-" : cf->out);

@@ -137,18 +137,35 @@ child_next(struct child *c, struct stream_head *h, const uint8_t **body)
 	}
 }
 
+bool
+child_gone(struct child *c)
+{
+	if (c->pid != 0 && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
+		c->pid = 0;
+	return c->pid == 0;
+}
+
+size_t
+child_behind(const struct child *c)
+{
+	return c->out_have - c->out_at;
+}
+
 /* Wait for the child until the deadline.  True once it has gone. */
 static bool
 gone_by(struct child *c, uint64_t deadline_ns)
 {
 	const struct timespec nap = { 0, 2000000 };
 
+	char rest[4096];
+
 	for (;;) {
-		if (c->pid == 0 || waitpid(c->pid, &c->status, WNOHANG) ==
-		    c->pid) {
-			c->pid = 0;
+		/* what it still says is not wanted, but must not break it */
+		for (int k = 0; k < 64 && c->from != -1 &&
+		    read(c->from, rest, sizeof(rest)) > 0; k++)
+			;
+		if (child_gone(c))
 			return true;
-		}
 		if (timer_mono_ns() >= deadline_ns)
 			return false;
 		nanosleep(&nap, NULL);
@@ -156,15 +173,13 @@ gone_by(struct child *c, uint64_t deadline_ns)
 }
 
 int
-child_end(struct child *c, uint64_t patience_ns)
+child_end(struct child *c, uint64_t patience_ns, bool asked)
 {
 	bool killed = false;
 
 	if (c->to != -1)
 		close(c->to);
-	if (c->from != -1)
-		close(c->from);
-	c->to = c->from = -1;
+	c->to = -1;
 	if (!gone_by(c, timer_mono_ns() + patience_ns)) {
 		killed = true;
 		kill(c->pid, SIGTERM);
@@ -173,6 +188,8 @@ child_end(struct child *c, uint64_t patience_ns)
 			gone_by(c, TIMER_NEVER);
 		}
 	}
+	if (c->from != -1)
+		close(c->from);
 	stream_in_free(&c->in);
 	free(c->out);
 	if (killed) {
@@ -180,6 +197,8 @@ child_end(struct child *c, uint64_t patience_ns)
 		    "killed", c->name, (double)patience_ns / 1e9);
 		return 1;
 	}
+	if (asked)
+		return 0;
 	if (WIFSIGNALED(c->status) && WTERMSIG(c->status) != SIGPIPE) {
 		warnx("%s: ended by signal %d (%s)", c->name,
 		    WTERMSIG(c->status), strsignal(WTERMSIG(c->status)));

@@ -43,9 +43,16 @@ void child_write(struct child *c);
 int child_next(struct child *c, struct stream_head *h, const uint8_t **body);
 
 /*
- * End it: close its input, wait up to patience_ns, then SIGTERM, then as long
- * again, then SIGKILL.  0, or 1 after a line if it failed.
+ * End it: close its input and read on, wait up to patience_ns, then SIGTERM,
+ * then as long again, then SIGKILL.  0, or 1 after a line if it failed; how it
+ * exits does not count as a failure if the end was asked for.
  */
-int child_end(struct child *c, uint64_t patience_ns);
+int child_end(struct child *c, uint64_t patience_ns, bool asked);
+
+/* Has it ended, whoever may still hold its pipe? */
+bool child_gone(struct child *c);
+
+/* Bytes of results that it has not read yet. */
+size_t child_behind(const struct child *c);
 
 #endif

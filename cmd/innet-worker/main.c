@@ -17,7 +17,7 @@
 
 enum {
 	SWITCH = OPT_LONG, MODE, CLUSTER, WORKER, CONTROL, THRESHOLD,
-	SYNTHETIC, INTERVAL, JITTER, MTU, GIVE_UP, DURATION, SEED, JSON
+	SYNTHETIC, INTERVAL, JITTER, MTU, GIVE_UP, SILENCE, DURATION, SEED, JSON
 };
 
 static const struct opt opts[] = {
@@ -33,6 +33,7 @@ static const struct opt opts[] = {
 	{ 'c', "count", "N", "end after N gradients" },
 	{ DURATION, "duration", "TIME", "end after TIME" },
 	{ GIVE_UP, "give-up", "TIME", "fail if nothing comes (default 30s)" },
+	{ SILENCE, "silence", "TIME", "of the command, at most (default 10min)" },
 	{ MTU, "mtu", "SIZE", "cut vectors for it (default: the path's)" },
 	{ SEED, "seed", "N", "of all that is left to chance" },
 	{ 'w', "write", "FILE", "capture what is sent and comes back" },
@@ -169,6 +170,10 @@ parse_other(int ch, struct conf *cf)
 		opt_check("time", optarg, num_time(optarg, 1, INT64_MAX,
 		    &w->give_up_ns));
 		break;
+	case SILENCE:
+		opt_check("time", optarg, num_time(optarg, 1, INT64_MAX,
+		    &w->silence_ns));
+		break;
 	case SEED:
 		opt_check("seed", optarg, num_u64(optarg, 0, UINT64_MAX, &v));
 		w->rng = rng_seed(v);
@@ -186,6 +191,7 @@ parse(int argc, char *argv[])
 	struct conf cf = { .worker = { .cluster = 1,
 		.threshold_ns = 400000000, .interval_ns = 100000000,
 		.give_up_ns = 30 * (uint64_t)TIMER_SECOND_NS,
+		.silence_ns = 600 * (uint64_t)TIMER_SECOND_NS,
 		.duration_ns = TIMER_NEVER, .stop = &got, .tell = &tell } };
 	int ch;
 
@@ -195,6 +201,8 @@ parse(int argc, char *argv[])
 	}
 	if (cf.worker.to_name == NULL)
 		errx(2, "--switch is needed: where gradients go");
+	if (addr_port(&cf.worker.to) == 0)
+		errx(2, "--switch %s: port 0 is nobody's", cf.worker.to_name);
 	if (cf.worker.synthetic > 0)
 		opt_done(&tool, argc, argv);
 	else if (optind == argc)

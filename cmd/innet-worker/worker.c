@@ -19,6 +19,11 @@
 #define SILENCE_NS 1000000000u	/* without a model, ask with weights */
 #define PATIENCE_NS 5000000000u	/* for a child to end */
 
+enum {
+	AT_ONCE = 64,		/* of anything, between looks at all else */
+	BEHIND_MAX_BYTES = 64 << 20	/* results a child has not read */
+};
+
 enum count {
 	GENERATED, SENT, SUPPRESSED, WAITING, PACKETS, SEND_FAILED, WEIGHTS,
 	MODELS, MODELS_STALE, IGNORED, COUNTS
@@ -38,12 +43,13 @@ struct worker {
 	struct rng rng;
 	uint32_t floats;		/* of a packet, as the path allows */
 	float *vec;			/* a made-up gradient */
-	bool child_hello, child_weights;
+	bool child_hello, child_weights, child_ended;
 	uint64_t given;			/* model.taken at the last result */
 	uint64_t heard_ns;		/* last model, monotonic */
 	uint64_t asked_ns;		/* weights last sent, monotonic */
 	uint64_t asked;			/* how often, since heard_ns */
 	uint64_t next_ns;		/* next synthetic gradient, monotonic */
+	uint64_t spoke_ns;		/* the child, last */
 	uint64_t start_ns, told_ns, warned_ns, unreachable;
 	uint64_t n[COUNTS];
 	int rc;
@@ -183,7 +189,7 @@ take_message(struct worker *w, const struct stream_head *h,
 	if (h->kind == STREAM_HELLO)
 		return take_hello(w, h, body);
 	if (h->kind == STREAM_BYE) {
-		w->done = true;
+		w->child_ended = w->done = true;
 		return true;
 	}
 	if (!w->child_hello)
@@ -200,6 +206,12 @@ take_message(struct worker *w, const struct stream_head *h,
 		warnx("%s: offset %" PRIu64 ": %s", w->child.name,
 		    w->child.in.offset - STREAM_HEADER_BYTES -
 		    stream_body_bytes(h), why);
+		return false;
+	}
+	if (!vec_finite(body, h->elements)) {
+		warnx("%s: offset %" PRIu64 ": a value that is not finite",
+		    w->child.name, w->child.in.offset - STREAM_HEADER_BYTES -
+		    stream_body_bytes(h));
 		return false;
 	}
 	if (h->kind == STREAM_WEIGHTS) {
@@ -221,8 +233,12 @@ read_child(struct worker *w)
 	const uint8_t *body;
 	int got;
 
-	while (!w->done && (got = child_next(&w->child, &h, &body)) != 0) {
+	for (int k = 0; k < AT_ONCE && !w->done &&
+	    child_behind(&w->child) < BEHIND_MAX_BYTES &&
+	    (got = child_next(&w->child, &h, &body)) != 0; k++) {
+		w->spoke_ns = timer_mono_ns();
 		if (got < 0 || !take_message(w, &h, body)) {
+			w->child_ended = got == -1;
 			w->rc |= got != -1;
 			w->done = true;
 		}
@@ -261,7 +277,7 @@ take_packet(struct worker *w, const struct udpio_packet *p, uint64_t mono_ns)
 static void
 make_gradient(struct worker *w, uint64_t now_ns)
 {
-	while (now_ns >= w->next_ns && !w->done) {
+	for (int k = 0; k < AT_ONCE && now_ns >= w->next_ns && !w->done; k++) {
 		for (uint32_t i = 0; i < w->model.elements; i++)
 			w->vec[i] = (float)rng_uniform(&w->rng, -1e-3, 1e-3);
 		take_gradient(w, (const uint8_t *)w->vec, 0);
@@ -270,6 +286,23 @@ make_gradient(struct worker *w, uint64_t now_ns)
 			w->next_ns += rng_below(&w->rng, w->cf->jitter_ns);
 		w->done = w->cf->count > 0 &&
 		    w->n[GENERATED] >= w->cf->count;
+	}
+}
+
+/* The child has ended, or says nothing for too long: so does this. */
+static void
+check_child(struct worker *w, uint64_t now_ns)
+{
+	if (w->cf->synthetic > 0 || w->done)
+		return;
+	if (now_ns - w->spoke_ns >= w->cf->silence_ns) {
+		warnx("%s: no gradient for %.1f s", w->child.name,
+		    (double)w->cf->silence_ns / 1e9);
+		w->rc = 1;
+		w->done = true;
+	} else if (child_gone(&w->child)) {
+		read_child(w);		/* its last words */
+		w->child_ended = w->done = true;
 	}
 }
 
@@ -369,7 +402,8 @@ nap(struct worker *w, uint64_t now_ns, uint64_t end_ns)
 {
 	struct pollfd p[3] = {
 		{ .fd = w->u.fd, .events = POLLIN },
-		{ .fd = w->cf->synthetic ? -1 : w->child.from,
+		{ .fd = w->cf->synthetic || child_behind(&w->child) >=
+		    BEHIND_MAX_BYTES ? -1 : w->child.from,
 		    .events = POLLIN },
 		{ .fd = w->cf->synthetic || w->child.out_have == 0 ? -1 :
 		    w->child.to, .events = POLLOUT },
@@ -395,17 +429,18 @@ loop(struct worker *w)
 	const uint64_t end = timer_after(now, w->cf->duration_ns);
 	int n;
 
-	w->start_ns = w->told_ns = w->heard_ns = now;
+	w->start_ns = w->told_ns = w->heard_ns = w->spoke_ns = now;
 	w->next_ns = now + (w->cf->synthetic ? rng_below(&w->rng,
 	    w->cf->interval_ns) : 0);
 	while (!w->done && !*w->cf->stop && now < end) {
 		nap(w, now, end);
 		now = timer_mono_ns();
-		do {
+		n = UDPIO_BATCH;
+		for (int k = 0; k < AT_ONCE && n == UDPIO_BATCH; k++) {
 			n = udpio_recv(&w->u);
 			for (int i = 0; i < n; i++)
 				take_packet(w, &w->u.got[i], now);
-		} while (n == UDPIO_BATCH);
+		}
 		if (w->cf->synthetic)
 			make_gradient(w, now);
 		else
@@ -413,6 +448,7 @@ loop(struct worker *w)
 		now = timer_mono_ns();
 		if (!w->done)
 			check_waits(w, now);
+		check_child(w, now);
 		tick(w, now);
 		if (w->cf->capture != NULL && w->cf->capture->failed != 0)
 			break;
@@ -444,7 +480,7 @@ worker_run(const struct worker_conf *cf)
 		child_start(&w->child, cf->argv, cf->wait_mask);
 	loop(w);
 	if (cf->synthetic == 0)
-		w->rc |= child_end(&w->child, PATIENCE_NS);
+		w->rc |= child_end(&w->child, PATIENCE_NS, !w->child_ended);
 	if (!cf->quiet)
 		summary(w);
 	model_free(&w->model);

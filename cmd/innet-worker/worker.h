@@ -26,6 +26,7 @@ struct worker_conf {
 	uint64_t threshold_ns;
 	uint64_t mtu;			/* 0: the path's */
 	uint64_t give_up_ns;		/* without what is waited for */
+	uint64_t silence_ns;		/* of the child, at most */
 	uint64_t duration_ns;		/* TIMER_NEVER: until the child ends */
 	uint64_t count;			/* gradients; 0: no limit */
 	uint32_t synthetic;		/* elements; 0: a child is run */

@@ -11,8 +11,7 @@
 # reply mode and time.  Ages count from what was sent.  Exits 1 when Olaf's mean
 # of the last 100 episodes is below 475 or its mean age is not the lower one.
 set -u
-cd "$(dirname "$0")/../.."
-top=$PWD
+top=$(cd "$(dirname "$0")/../.." && pwd)
 seed=1 seconds=25 out='' impair=''
 die() { printf 'demo: %s\n' "$*" >&2; exit 2; }
 while [ $# -gt 0 ]; do

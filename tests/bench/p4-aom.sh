@@ -4,7 +4,7 @@
 # Needs tcpdump, tshark and 2 GB in /dev/shm.  Run from the build folder, or say
 # where it is in BUILD.
 # innet and tcpdump take turns, medians of ROUNDS (7); tshark, which takes
-# minutes, reads the first twentieth once, and innet the same in turn.
+# minutes, reads the first twentieth once, and its time is taken times 20.
 set -eu
 frames=${FRAMES:-2000000} rounds=${ROUNDS:-7}
 export PATH="${BUILD:-.}:$PATH" LC_ALL=C
@@ -50,10 +50,6 @@ verdict aom-tcpdump "$(median "$dir/innet")" "$(median "$dir/tcpdump")" 0.50
 
 part=$((frames / 20))
 head -c $((24 + part * 1018)) "$dir/all.pcap" >"$dir/part.pcap"
-i=0
-while [ $((i += 1)) -le "$rounds" ]; do
-	clock innet-aom -q -r "$dir/part.pcap" --json >>"$dir/innet-part"
-done
 clock tshark -r "$dir/part.pcap" -T fields -e frame.time_epoch -e udp.length >"$dir/tshark"
-echo "# tshark read $part of $frames frames, once; so did innet, $rounds times" >&2
-verdict aom-tshark "$(median "$dir/innet-part")" "$(median "$dir/tshark")" 0.01
+echo "# tshark read a twentieth of the frames, once: its time is 20 times that"
+verdict aom-tshark "$(median "$dir/innet")" "$(awk '{ print 20 * $1 }' "$dir/tshark")" 0.01
