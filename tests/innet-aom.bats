@@ -235,6 +235,15 @@ aom() {
 		"[1,1,8200] [2,1,7200] [5,1,6200] [all,3,8200]" ]
 }
 
+@test "a closed pipe: one line, status 1" {
+	run -1 --separate-stderr python3 -c 'if 1:
+		import os, subprocess, sys
+		r, w = os.pipe()
+		os.close(r)
+		sys.exit(subprocess.run("innet-aom -q -r got.pcap --json".split(), stdout=w).returncode)'
+	[ "$stderr" = "innet-aom: standard output: Broken pipe" ]
+}
+
 @test "bare packets of 60,000 prefixes find their own" {
 	seq 0 59999 | awk 'BEGIN { print "10.0.0.0/8,65000" }
 		{ printf "10.%d.%d.128/25,%d\n", $1 / 256, $1 % 256, $1 }' >t.csv

@@ -104,6 +104,7 @@ filter() {
 	cmp in.pcap kept.pcap
 	run -2 innet-switch -r in.pcap --report -
 	run -2 innet-switch --listen :0 --upstream :0
+	run -2 innet-switch -r in.pcap --departures in.pcap --regular queued
 }
 
 @test "a closed pipe: one line, status 1" {

@@ -4,6 +4,7 @@
 #include <err.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,5 +306,6 @@ main(int argc, char *argv[])
 {
 	struct conf cf = parse(argc, argv);
 
+	signal(SIGPIPE, SIG_IGN);	/* a closed pipe is said, in a line */
 	return run(&cf);
 }

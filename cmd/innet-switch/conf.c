@@ -216,6 +216,9 @@ check(const struct conf *cf)
 	    && (cf->out == NULL || strcmp(cf->out, "-") == 0))
 		errx(2, "--report - and the capture both go to the standard "
 		    "output; use -w FILE");
+	if (cf->departures != NULL && (cf->bare || cf->filter.regular_queued))
+		errx(2, "--departures goes with innet's own packets alone in "
+		    "the queue");
 	if (cf->bare != (cf->table != NULL))
 		errx(2, "--format bare and --cluster-table go together");
 	if (cf->listens && cf->live.listen.sa.sa_family !=
