@@ -175,6 +175,23 @@ close_counters() {
 	finish ps
 }
 
+@test "the last words of a child that has ended all count" {
+	serve ps innet-ps -q
+	cat >burst.py <<-E
+		import struct, sys
+		def say(kind, elements, body):
+		    sys.stdout.buffer.write(struct.pack('<4sHHIfQII', b'INET', kind, 0, elements, 0, 0, 1, 0) + body)
+		say(1, 14, b'{"elements":1}')
+		say(4, 1, struct.pack('<f', 1))
+		for i in range(1000):
+		    say(2, 1, struct.pack('<f', 1))
+	E
+	python3 burst.py >burst
+	innet-worker --json --switch "$ps" -- cat burst 2>w.json
+	[ "$(jq .generated w.json)" -eq 1000 ]
+	finish ps
+}
+
 @test "synthetic gradients faster than the machine end on time all the same" {
 	serve ps innet-ps -q
 	run -0 timeout -k 1 10 innet-worker -q --switch "$ps" --synthetic 40kB --interval 1ns --duration 300ms

@@ -156,7 +156,6 @@ static bool
 gone_by(struct child *c, uint64_t deadline_ns)
 {
 	const struct timespec nap = { 0, 2000000 };
-
 	char rest[4096];
 
 	for (;;) {

@@ -226,14 +226,15 @@ take_message(struct worker *w, const struct stream_head *h,
 	return true;
 }
 
-static void
+/* What the child has said, so much at a time; true if there may be more. */
+static bool
 read_child(struct worker *w)
 {
 	struct stream_head h;
 	const uint8_t *body;
-	int got;
+	int got, k;
 
-	for (int k = 0; k < AT_ONCE && !w->done &&
+	for (k = 0; k < AT_ONCE && !w->done &&
 	    child_behind(&w->child) < BEHIND_MAX_BYTES &&
 	    (got = child_next(&w->child, &h, &body)) != 0; k++) {
 		w->spoke_ns = timer_mono_ns();
@@ -245,6 +246,7 @@ read_child(struct worker *w)
 		if (w->cf->count > 0 && w->n[GENERATED] >= w->cf->count)
 			w->done = true;
 	}
+	return k == AT_ONCE;
 }
 
 /* A packet from the network: a model of our cluster, for us. */
@@ -300,8 +302,8 @@ check_child(struct worker *w, uint64_t now_ns)
 		    (double)w->cf->silence_ns / 1e9);
 		w->rc = 1;
 		w->done = true;
-	} else if (child_gone(&w->child)) {
-		read_child(w);		/* its last words */
+	} else if (child_gone(&w->child) && !read_child(w)) {
+		/* its last words have been read, whoever holds its pipe */
 		w->child_ended = w->done = true;
 	}
 }
