@@ -47,6 +47,36 @@ addr_same(const union addr *a, const union addr *b)
 	return a->in.sin_addr.s_addr == b->in.sin_addr.s_addr;
 }
 
+/* IPv4 before IPv6, then by address as it is written, then by port. */
+static inline int
+addr_compare(const union addr *a, const union addr *b)
+{
+	const bool v6 = a->sa.sa_family == AF_INET6;
+	int c;
+
+	if (v6 != (b->sa.sa_family == AF_INET6))
+		return v6 ? 1 : -1;
+	if (v6)
+		c = memcmp(&a->in6.sin6_addr, &b->in6.sin6_addr, 16);
+	else
+		c = memcmp(&a->in.sin_addr, &b->in.sin_addr, 4);
+	return c != 0 ? c : (int)addr_port(a) - (int)addr_port(b);
+}
+
+/* A number that addresses which are the same share, and few others do. */
+static inline uint64_t
+addr_key(const union addr *a)
+{
+	uint64_t half[2];
+
+	if (a->sa.sa_family != AF_INET6)
+		return (uint64_t)ntohl(a->in.sin_addr.s_addr) << 16 |
+		    addr_port(a);
+	memcpy(half, &a->in6.sin6_addr, sizeof(half));
+	return (half[0] * 0x9e3779b97f4a7c15 ^ half[1]) * 0xd6e8feb86659fd93 +
+	    addr_port(a);
+}
+
 /* "127.0.0.1:46638" or "[::1]:46638", in name, which is returned. */
 static inline const char *
 addr_print(const union addr *a, char name[ADDR_NAME_BYTES])

@@ -63,6 +63,22 @@ judge_bare(const uint8_t *p, const struct frame *f, uint16_t cluster,
 }
 
 /*
+ * Is the UDP datagram in the frame at p, of which frame_parse() said `is`, here
+ * as it was sent?  UPDATE_OK, or why not.
+ */
+static inline unsigned
+judge_datagram(enum frame_is is, const uint8_t *p, const struct frame *f)
+{
+	switch (is) {
+	case FRAME_FRAGMENT: return JUDGE_FRAGMENT;
+	case FRAME_CUT: return JUDGE_SNAPLEN;
+	case FRAME_LENGTH: return UPDATE_BAD_LENGTH;
+	default: break;
+	}
+	return frame_checksums_ok(p, f) ? UPDATE_OK : JUDGE_CHECKSUM;
+}
+
+/*
  * Judge the frame of caplen bytes at p, len bytes long before it was cut,
  * stamped stamp_ns; bare is the cluster table, or NULL for innet's own
  * format.  *f and, of a sound packet, *u are filled in.  UPDATE_OK, or why
@@ -75,20 +91,16 @@ judge_frame(const struct clusters *bare, int link, const uint8_t *p,
 {
 	const enum frame_is is = frame_parse(link, p, caplen, len, f);
 	uint16_t cluster = 0;
+	unsigned verdict;
 
 	if (is == FRAME_OTHER)
 		return JUDGE_REGULAR;
 	if (bare != NULL ? !clusters_find(bare, &f->flow, &cluster) :
 	    frame_dscp_tos(f) != UPDATE_TOS)
 		return JUDGE_REGULAR;
-	switch (is) {
-	case FRAME_FRAGMENT: return JUDGE_FRAGMENT;
-	case FRAME_CUT: return JUDGE_SNAPLEN;
-	case FRAME_LENGTH: return UPDATE_BAD_LENGTH;
-	default: break;
-	}
-	if (!frame_checksums_ok(p, f))
-		return JUDGE_CHECKSUM;
+	verdict = judge_datagram(is, p, f);
+	if (verdict != UPDATE_OK)
+		return verdict;
 	if (bare != NULL)
 		return judge_bare(p + f->payload_at, f, cluster, stamp_ns, u);
 	return update_parse(p + f->payload_at, f->payload_bytes, u);

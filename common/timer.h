@@ -84,4 +84,17 @@ timer_signals(void (*handler)(int), sigset_t *wait)
 		sigdelset(wait, sigs[i]);
 }
 
+/*
+ * Let in the signals that wait.  ppoll() does so only when it has to sleep: a
+ * loop that always finds a packet would not hear that it is to stop.
+ */
+static inline void
+timer_let_signals(const sigset_t *wait)
+{
+	sigset_t had;
+
+	sigprocmask(SIG_SETMASK, wait, &had);
+	sigprocmask(SIG_SETMASK, &had, NULL);
+}
+
 #endif

@@ -1,19 +1,33 @@
 /*
  * udpio.h - UDP sockets in batches, with the kernel's stamps
  *
- * One socket, of either family, that receives up to UDPIO_BATCH packets a
- * call, each with the kernel's receive stamp, ToS byte and source, and tells
- * how many the kernel dropped for want of room (SO_RXQ_OVFL) and what was
- * unreachable (IP_RECVERR).  udpio_capture() writes what passed as a capture.
+ * One socket, of either family.  What comes is received a batch of messages a
+ * call, each with the kernel's receive stamp, ToS byte and source; it tells how
+ * many packets the kernel dropped for want of room (SO_RXQ_OVFL) and what was
+ * unreachable (IP_RECVERR).  Where the kernel can (UDP_GRO) a message holds a
+ * run of datagrams of one source, all of one length but the last, which may be
+ * shorter, with one stamp; otherwise a message is a datagram:
+ *
+ *	for (int i = 0; i < n; i++)
+ *		for (size_t at = 0; udpio_next(&u->got[i], &at, &p); )
+ *			... p.data, p.len ...
+ *
+ * Runs leave by UDP_SEGMENT where the kernel can, up to UDPIO_RUN_MAX
+ * datagrams a call, and otherwise by sendmmsg.  What the kernel refuses is
+ * tried without, and not tried again.  Over a link a datagram of a run that is
+ * longer than the path's MTU is refused so; alone it is cut by IP.
+ * udpio_capture() writes what passed as a capture.
  * A struct udpio owns its socket and buffers; udpio_close().
  */
 #ifndef INNET_UDPIO_H
 #define INNET_UDPIO_H
 
+#include <assert.h>
 #include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,29 +43,57 @@
 #include "common/whole.h"
 
 enum {
-	UDPIO_BATCH = 64,
+	UDPIO_BATCH = 64,		/* messages a call, at most */
+	UDPIO_BATCH_LONG = 8,		/* ... and when they are long */
+	UDPIO_HOT_BYTES = 512 << 10,	/* of a batch that stays in a cache */
 	UDPIO_PACKET_BYTES = 65536,
+	UDPIO_STRIDE_BYTES = UDPIO_PACKET_BYTES + 17 * 64, /* not one set */
 	UDPIO_CONTROL_BYTES = 256,
-	UDPIO_BUFFER_BYTES = 8 << 20	/* asked of the kernel each way */
+	UDPIO_BUFFER_BYTES = 8 << 20,	/* asked of the kernel each way */
+	UDPIO_RUN_MAX = 64,		/* datagrams of a call: the kernel's */
+	UDPIO_RUN_BYTES = 65535 - 28,	/* payload of a call over IPv4 */
+	UDPIO_RUN_BYTES_V6 = 65535 - 48,
+	UDPIO_TEXT_BYTES = 320,		/* of udpio_describe() */
+	UDPIO_TRIES = 4			/* past errors of earlier packets */
 };
 
-struct udpio_packet {
+/* What one receive brought: a run of datagrams, one after another. */
+struct udpio_message {
 	uint8_t *data;		/* borrowed until the next udpio_recv() */
-	size_t len;
+	size_t len;		/* of them all */
+	size_t seg_bytes;	/* of each but the last; len: it is one */
 	uint64_t stamp_ns;	/* the kernel's, since the epoch */
 	uint8_t tos;
 	union addr from;
 };
 
+/* One of them. */
+struct udpio_packet {
+	uint8_t *data;		/* borrowed, as the message's */
+	size_t len;
+	uint64_t stamp_ns;
+	uint8_t tos;
+	const union addr *from;
+};
+
 struct udpio {
 	int fd;
 	union addr local;
-	uint64_t kernel_drops;		/* SO_RXQ_OVFL, as far as told */
+	uint8_t tos;			/* of packets that ask for no other */
+	bool gso, gro;			/* in use: UDP_SEGMENT, UDP_GRO */
+	int gso_errno, gro_errno;	/* if not, why; 0: not asked for */
+	size_t gso_bytes;		/* longest datagram of a run, so far */
+	uint64_t rcvbuf_bytes, sndbuf_bytes;	/* as the kernel counts: with
+						 * its own overhead */
+	uint64_t kernel_drops;		/* SO_RXQ_OVFL, as far as told; a run
+					 * may count as one */
 	uint64_t unreachable;		/* errors that came back */
 	union addr refused;	/* who was, last */
-	uint64_t send_failed;		/* sends the kernel did not take */
+	uint64_t send_failed;		/* datagrams the kernel did not take */
 	uint8_t *bytes, *control;
-	struct udpio_packet got[UDPIO_BATCH];
+	int ask;			/* messages of the next call */
+	bool more;			/* the last call got all it asked for */
+	struct udpio_message got[UDPIO_BATCH];
 };
 
 static inline void
@@ -91,21 +133,54 @@ udpio_close(struct udpio *u)
 	u->fd = -1;
 }
 
+/* What an option that holds a size says; 0 if it says nothing. */
+static inline uint64_t
+udpio_size(int fd, int name)
+{
+	int value = 0;
+	socklen_t len = sizeof(value);
+
+	if (getsockopt(fd, SOL_SOCKET, name, &value, &len) == -1 || value < 0)
+		return 0;
+	return (uint64_t)value;
+}
+
+/* Ask for runs in one call, both ways.  Before any packet can come. */
+static inline void
+udpio_offload(struct udpio *u)
+{
+	const int on = 1, none = 0;
+
+	u->gro = setsockopt(u->fd, SOL_UDP, UDP_GRO, &on, sizeof(on)) == 0;
+	u->gro_errno = u->gro ? 0 : errno;
+	u->gso = setsockopt(u->fd, SOL_UDP, UDP_SEGMENT, &none,
+	    sizeof(none)) == 0;
+	u->gso_errno = u->gso ? 0 : errno;
+	u->gso_bytes = UDPIO_PACKET_BYTES;
+}
+
 /*
- * A socket bound to a, whose packets leave with the given ToS byte.  0, or -1
- * with errno, and then nothing is held.  Buffers are touched here, not later.
+ * A socket bound to a, whose packets leave with the given ToS byte; unless
+ * offload, without UDP_SEGMENT and UDP_GRO.  0, or -1 with errno, and then
+ * nothing is held.  Buffers are touched here, not later.
  */
 static inline int
-udpio_open(struct udpio *u, const union addr *a, uint8_t tos)
+udpio_open(struct udpio *u, const union addr *a, uint8_t tos, bool offload)
 {
+	const size_t bytes = (size_t)UDPIO_BATCH * UDPIO_STRIDE_BYTES;
 	socklen_t len = sizeof(u->local);
 	int saved;
 
-	*u = (struct udpio){ .local = *a };
+	*u = (struct udpio){ .local = *a, .tos = tos, .ask = UDPIO_BATCH };
 	u->fd = socket(a->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0);
-	u->bytes = malloc((size_t)UDPIO_BATCH * UDPIO_PACKET_BYTES);
+	u->bytes = malloc(bytes);
 	u->control = malloc((size_t)UDPIO_BATCH * UDPIO_CONTROL_BYTES);
+	if (u->fd != -1) {
+		udpio_options(u->fd, a->sa.sa_family == AF_INET6, tos);
+		if (offload)
+			udpio_offload(u);
+	}
 	if (u->fd == -1 || u->bytes == NULL || u->control == NULL ||
 	    bind(u->fd, &a->sa, addr_len(a)) == -1 ||
 	    getsockname(u->fd, &u->local.sa, &len) == -1) {
@@ -114,8 +189,9 @@ udpio_open(struct udpio *u, const union addr *a, uint8_t tos)
 		errno = saved;
 		return -1;
 	}
-	memset(u->bytes, 0, (size_t)UDPIO_BATCH * UDPIO_PACKET_BYTES);
-	udpio_options(u->fd, a->sa.sa_family == AF_INET6, tos);
+	memset(u->bytes, 0, bytes);
+	u->rcvbuf_bytes = udpio_size(u->fd, SO_RCVBUF);
+	u->sndbuf_bytes = udpio_size(u->fd, SO_SNDBUF);
 	return 0;
 }
 
@@ -125,7 +201,7 @@ udpio_open(struct udpio *u, const union addr *a, uint8_t tos)
  */
 static inline int
 udpio_open_towards(struct udpio *u, const union addr *to, uint8_t tos,
-    uint64_t *mtu)
+    bool offload, uint64_t *mtu)
 {
 	const bool v6 = to->sa.sa_family == AF_INET6;
 	union addr mine = *to;
@@ -149,12 +225,15 @@ udpio_open_towards(struct udpio *u, const union addr *to, uint8_t tos,
 		mine.in6.sin6_port = 0;
 	else
 		mine.in.sin_port = 0;
-	return udpio_open(u, &mine, tos);
+	return udpio_open(u, &mine, tos, offload);
 }
 
-/* What the kernel says beside a packet. */
+/*
+ * What the kernel says beside a message, whose len is known.  A length of
+ * segments that cannot be is as none: then the message is one datagram.
+ */
 static inline void
-udpio_read_control(struct udpio *u, struct msghdr *m, struct udpio_packet *p)
+udpio_read_control(struct udpio *u, struct msghdr *m, struct udpio_message *p)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL;
 	    c = CMSG_NXTHDR(m, c)) {
@@ -176,6 +255,13 @@ udpio_read_control(struct udpio *u, struct msghdr *m, struct udpio_packet *p)
 		    (c->cmsg_level == IPPROTO_IPV6 &&
 		    c->cmsg_type == IPV6_TCLASS)) {
 			p->tos = *CMSG_DATA(c);
+		} else if (c->cmsg_level == SOL_UDP &&
+		    c->cmsg_type == UDP_GRO) {
+			int seg;
+
+			memcpy(&seg, CMSG_DATA(c), sizeof(seg));
+			if (seg > 0 && (size_t)seg < p->len)
+				p->seg_bytes = (size_t)seg;
 		}
 	}
 }
@@ -201,21 +287,24 @@ udpio_errors(struct udpio *u)
 }
 
 /*
- * Receive what has come, up to UDPIO_BATCH packets, into u->got: how many, 0
- * when none has.  Never waits.
+ * Receive what has come, a batch of messages, into u->got: how many, 0 when
+ * none has.  u->more if there may be more.  Never waits.  While messages are
+ * long a batch is small, so that it is in a cache still when it is read.
  */
 static inline int
 udpio_recv(struct udpio *u)
 {
 	struct mmsghdr m[UDPIO_BATCH];
 	struct iovec v[UDPIO_BATCH];
+	const int ask = u->ask;
+	size_t bytes = 0;
 	struct timespec ts;
 	int n;
 
-	for (int i = 0; i < UDPIO_BATCH; i++) {
-		struct udpio_packet *p = &u->got[i];
+	for (int i = 0; i < ask; i++) {
+		struct udpio_message *p = &u->got[i];
 
-		p->data = u->bytes + (size_t)i * UDPIO_PACKET_BYTES;
+		p->data = u->bytes + (size_t)i * UDPIO_STRIDE_BYTES;
 		p->stamp_ns = 0;
 		p->tos = 0;
 		v[i] = (struct iovec){ p->data, UDPIO_PACKET_BYTES };
@@ -225,13 +314,15 @@ udpio_recv(struct udpio *u)
 		    (size_t)i * UDPIO_CONTROL_BYTES,
 		    .msg_controllen = UDPIO_CONTROL_BYTES };
 	}
-	n = recvmmsg(u->fd, m, UDPIO_BATCH, MSG_DONTWAIT, NULL);
+	n = recvmmsg(u->fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 	if (n == -1 && errno != EAGAIN && errno != EINTR) {
 		udpio_errors(u);	/* a pending error was reported once */
-		n = recvmmsg(u->fd, m, UDPIO_BATCH, MSG_DONTWAIT, NULL);
+		n = recvmmsg(u->fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 	}
+	u->more = n == ask;
 	for (int i = 0; i < n; i++) {
-		u->got[i].len = m[i].msg_len;
+		u->got[i].len = u->got[i].seg_bytes = m[i].msg_len;
+		bytes += m[i].msg_len;
 		udpio_read_control(u, &m[i].msg_hdr, &u->got[i]);
 		if (u->got[i].stamp_ns == 0) {
 			clock_gettime(CLOCK_REALTIME, &ts);
@@ -239,25 +330,276 @@ udpio_recv(struct udpio *u)
 			    1000000000u + (uint64_t)ts.tv_nsec;
 		}
 	}
-	return n < 0 ? 0 : n;
+	if (n <= 0)
+		return 0;
+	u->ask = (int)(UDPIO_HOT_BYTES / (bytes / (size_t)n + 1));
+	if (u->ask > UDPIO_BATCH)
+		u->ask = UDPIO_BATCH;
+	else if (u->ask < UDPIO_BATCH_LONG)
+		u->ask = UDPIO_BATCH_LONG;
+	return n;
+}
+
+/* Datagrams in a message, at least one: an empty datagram is one too. */
+static inline size_t
+udpio_count(const struct udpio_message *m)
+{
+	if (m->seg_bytes == 0 || m->seg_bytes >= m->len)
+		return 1;
+	return (m->len - 1) / m->seg_bytes + 1;
+}
+
+/*
+ * The next datagram of a message into *p; *at starts at 0 and runs along.
+ * False when there are no more.
+ */
+static inline bool
+udpio_next(const struct udpio_message *m, size_t *at, struct udpio_packet *p)
+{
+	const size_t seg = m->seg_bytes == 0 ? m->len : m->seg_bytes;
+
+	if (*at >= m->len && *at > 0)
+		return false;
+	*p = (struct udpio_packet){ m->data + *at,
+	    m->len - *at < seg ? m->len - *at : seg, m->stamp_ns, m->tos,
+	    &m->from };
+	*at += p->len > 0 ? p->len : 1;
+	return true;
+}
+
+/*
+ * Write what is sent with other than the socket's own ToS byte, or as a run of
+ * datagrams of seg bytes (0: as none), into control.  The msghdr for it.
+ */
+static inline struct msghdr
+udpio_message_to(const struct udpio *u, const union addr *to, uint8_t tos,
+    size_t seg, void *control)
+{
+	const bool v6 = to->sa.sa_family == AF_INET6;
+	const int wide = tos;
+	const uint16_t size = (uint16_t)seg;
+	struct msghdr m = { .msg_name = (void *)(uintptr_t)to,
+	    .msg_namelen = addr_len(to) };
+	struct cmsghdr *c = control;
+
+	if (tos != u->tos) {
+		*c = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(wide)),
+		    .cmsg_level = v6 ? IPPROTO_IPV6 : IPPROTO_IP,
+		    .cmsg_type = v6 ? IPV6_TCLASS : IP_TOS };
+		memcpy(CMSG_DATA(c), &wide, sizeof(wide));
+		m.msg_controllen += CMSG_SPACE(sizeof(wide));
+		c = (void *)((uint8_t *)c + CMSG_SPACE(sizeof(wide)));
+	}
+	if (seg > 0) {
+		*c = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(size)),
+		    .cmsg_level = SOL_UDP, .cmsg_type = UDP_SEGMENT };
+		memcpy(CMSG_DATA(c), &size, sizeof(size));
+		m.msg_controllen += CMSG_SPACE(sizeof(size));
+	}
+	m.msg_control = m.msg_controllen > 0 ? control : NULL;
+	return m;
+}
+
+/* Room for both, aligned. */
+union udpio_control {
+	struct cmsghdr align;
+	uint8_t room[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(uint16_t))];
+};
+
+/* One call: a run of n datagrams of seg bytes, or one.  n, or -1. */
+static inline int
+udpio_send_segments(struct udpio *u, const union addr *to, uint8_t tos,
+    const struct iovec *iov, int per, int n, size_t seg)
+{
+	union udpio_control control;
+	struct msghdr m = udpio_message_to(u, to, tos, n > 1 ? seg : 0,
+	    &control);
+
+	m.msg_iov = (struct iovec *)(uintptr_t)iov;
+	m.msg_iovlen = (size_t)(n * per);
+	return sendmsg(u->fd, &m, MSG_DONTWAIT) == -1 ? -1 : n;
+}
+
+/* One call: n datagrams, each its own.  How many were taken, or -1. */
+static inline int
+udpio_send_each(struct udpio *u, const union addr *to, uint8_t tos,
+    const struct iovec *iov, int per, int n)
+{
+	union udpio_control control;
+	const struct msghdr head = udpio_message_to(u, to, tos, 0, &control);
+	struct mmsghdr m[UDPIO_RUN_MAX];
+
+	for (int i = 0; i < n; i++) {
+		m[i].msg_hdr = head;
+		m[i].msg_hdr.msg_iov = (struct iovec *)(uintptr_t)iov +
+		    i * per;
+		m[i].msg_hdr.msg_iovlen = (size_t)per;
+	}
+	return sendmmsg(u->fd, m, (unsigned)n, MSG_DONTWAIT);
+}
+
+/* How many datagrams of seg bytes go in one call with UDP_SEGMENT; 1: none. */
+static inline int
+udpio_run_max(const struct udpio *u, size_t seg)
+{
+	const size_t room = u->local.sa.sa_family == AF_INET6 ?
+	    UDPIO_RUN_BYTES_V6 : UDPIO_RUN_BYTES;
+
+	if (!u->gso || seg == 0 || seg > u->gso_bytes || seg > room / 2)
+		return 1;
+	return room / seg < UDPIO_RUN_MAX ? (int)(room / seg) : UDPIO_RUN_MAX;
+}
+
+/*
+ * A run was refused: remember it, if that is for its being a run.  False if
+ * it is not.
+ */
+static inline bool
+udpio_run_refused(struct udpio *u, size_t seg)
+{
+	if (errno == EINVAL || errno == EMSGSIZE) {
+		u->gso_bytes = seg - 1;		/* too long for the path */
+		return true;
+	}
+	if (errno != EIO && errno != ENOPROTOOPT && errno != EOPNOTSUPP)
+		return false;
+	u->gso = false;
+	u->gso_errno = errno;
+	return true;
+}
+
+/*
+ * An error of a send that is an earlier packet's: take it, the send is worth
+ * another try.  errno stays.
+ */
+static inline bool
+udpio_not_ours(struct udpio *u)
+{
+	const int saved = errno;
+
+	if (saved != ECONNREFUSED && saved != EINTR &&
+	    saved != EHOSTUNREACH && saved != ENETUNREACH)
+		return false;
+	udpio_errors(u);
+	errno = saved;
+	return true;
+}
+
+/*
+ * Send count datagrams to one address: datagram k is the `per` pieces from
+ * iov[k * per] on, seg_bytes in all but in the last, which may be shorter but
+ * not empty unless it is the only one.  How many were taken, from the first
+ * on.  If not all, errno is EAGAIN when there is no room in the socket or on
+ * the link's queue (the rest may be sent later, or be given up), or something
+ * else, and then the rest is counted as failed.  POLLOUT waits for the socket
+ * but not for the link: who goes on must wait a little too.
+ */
+static inline int
+udpio_send_gather(struct udpio *u, const union addr *to, uint8_t tos,
+    const struct iovec *iov, int per, int count, size_t seg_bytes)
+{
+	int sent = 0, tries = 0, most, n;
+
+	while (sent < count && tries < UDPIO_TRIES) {
+		const struct iovec *v = iov + sent * per;
+
+		most = udpio_run_max(u, seg_bytes);
+		if (most > 1 || count - sent == 1)
+			n = udpio_send_segments(u, to, tos, v, per,
+			    count - sent < most ? count - sent : most,
+			    seg_bytes);
+		else
+			n = udpio_send_each(u, to, tos, v, per,
+			    count - sent < UDPIO_RUN_MAX ? count - sent :
+			    UDPIO_RUN_MAX);
+		if (n > 0) {
+			sent += n;
+			tries = 0;
+		} else if (most > 1 && count - sent > 1 &&
+		    udpio_run_refused(u, seg_bytes)) {
+			continue;
+		} else if (udpio_not_ours(u)) {
+			tries++;
+		} else {
+			break;
+		}
+	}
+	if (sent == count)
+		return sent;
+	if (errno == ENOBUFS)
+		errno = EAGAIN;
+	if (errno != EAGAIN)
+		u->send_failed += (uint64_t)(count - sent);
+	return sent;
+}
+
+/*
+ * The same for datagrams that lie one after another at base: count of them,
+ * seg_bytes each, last_bytes the last.
+ */
+static inline int
+udpio_send_run(struct udpio *u, const union addr *to, uint8_t tos,
+    const void *base, size_t seg_bytes, int count, size_t last_bytes)
+{
+	uint8_t *p = (uint8_t *)(uintptr_t)base;
+	struct iovec v[UDPIO_RUN_MAX];
+	int sent = 0, n, k;
+
+	assert(last_bytes <= seg_bytes);
+	do {
+		n = count - sent;
+		k = udpio_run_max(u, seg_bytes);
+		k = k == 1 ? UDPIO_RUN_MAX : k;
+		n = n < k ? n : k;
+		for (k = 0; k < n; k++, p += seg_bytes)
+			v[k] = (struct iovec){ p, seg_bytes };
+		if (sent + n == count)
+			v[n - 1].iov_len = last_bytes;
+		k = udpio_send_gather(u, to, tos, v, 1, n, seg_bytes);
+		sent += k;
+	} while (k == n && sent < count);
+	return sent;
 }
 
 /* Send one packet; false, and counted, if the kernel did not take it. */
 static inline bool
-udpio_send(struct udpio *u, const union addr *to, const void *p,
+udpio_send(struct udpio *u, const union addr *to, uint8_t tos, const void *p,
     size_t len)
 {
-	for (int tries = 0; tries < 4; tries++) {
-		if (sendto(u->fd, p, len, MSG_DONTWAIT, &to->sa,
-		    addr_len(to)) >= 0)
-			return true;
-		if (errno != ECONNREFUSED && errno != EINTR &&
-		    errno != EHOSTUNREACH && errno != ENETUNREACH)
-			break;
-		udpio_errors(u);	/* of an earlier packet; try again */
-	}
-	u->send_failed++;
+	const struct iovec v = { (void *)(uintptr_t)p, len };
+
+	if (udpio_send_gather(u, to, tos, &v, 1, 1, len) == 1)
+		return true;
+	u->send_failed += errno == EAGAIN;
 	return false;
+}
+
+/*
+ * How this socket sends and receives, for -v: into text, which is returned.
+ * Runs are told for the datagrams of a 1,500-byte path.
+ */
+static inline const char *
+udpio_describe(const struct udpio *u, char text[UDPIO_TEXT_BYTES])
+{
+	const bool v6 = u->local.sa.sa_family == AF_INET6;
+	const size_t seg = v6 ? 1452 : 1472;
+	char out[96] = "sendmmsg", in[96] = "recvmmsg";
+
+	if (u->gso)
+		snprintf(out, sizeof(out), "UDP_SEGMENT, %d segments of %zu "
+		    "bytes a call", udpio_run_max(u, seg), seg);
+	else if (u->gso_errno != 0)
+		snprintf(out, sizeof(out), "sendmmsg, no UDP_SEGMENT here "
+		    "(%s)", strerror(u->gso_errno));
+	if (u->gro)
+		snprintf(in, sizeof(in), "UDP_GRO");
+	else if (u->gro_errno != 0)
+		snprintf(in, sizeof(in), "recvmmsg, no UDP_GRO here (%s)",
+		    strerror(u->gro_errno));
+	snprintf(text, UDPIO_TEXT_BYTES, "sends by %s; receives by %s; "
+	    "buffers %.1f MB out, %.1f MB in", out, in,
+	    (double)u->sndbuf_bytes / 1e6, (double)u->rcvbuf_bytes / 1e6);
+	return text;
 }
 
 /* The flow of a packet from one address to another. */
@@ -307,12 +649,12 @@ udpio_capture(struct pcapio_out *out, const union addr *from,
  */
 static inline void
 udpio_listen_or_exit(struct udpio *u, const union addr *a, uint8_t tos,
-    const char *port_file)
+    bool offload, const char *port_file)
 {
 	char name[ADDR_NAME_BYTES], port[8];
 	struct whole w;
 
-	if (udpio_open(u, a, tos) == -1)
+	if (udpio_open(u, a, tos, offload) == -1)
 		err(1, "%s", addr_print(a, name));
 	if (port_file != NULL) {
 		snprintf(port, sizeof(port), "%u\n", addr_port(&u->local));
@@ -321,6 +663,16 @@ udpio_listen_or_exit(struct udpio *u, const union addr *a, uint8_t tos,
 			err(1, "%s", port_file);
 	}
 	fprintf(stderr, "listening on %s\n", addr_print(&u->local, name));
+}
+
+/* For tools: under -v, how the socket sends and receives. */
+static inline void
+udpio_tell(const struct udpio *u, bool verbose)
+{
+	char text[UDPIO_TEXT_BYTES];
+
+	if (verbose)
+		warnx("%s", udpio_describe(u, text));
 }
 
 /* For tools: warn once when the kernel dropped packets. */

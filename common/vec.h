@@ -84,6 +84,34 @@ vec_add_from(uint8_t *a, const uint8_t *b, size_t from, size_t n)
 		vec_set(a, i, vec_get(a, i) + vec_get(b, i));
 }
 
+/* The elements of vec_add_check(), then of vec_copy_check(), plain. */
+static inline bool
+vec_add_check_from(uint8_t *a, const uint8_t *b, size_t from, size_t n)
+{
+	const bool finite = vec_finite_from(b, from, n);
+
+	vec_add_from(a, b, from, n);
+	return finite;
+}
+
+static inline bool
+vec_copy_check_from(uint8_t *out, const uint8_t *x, size_t from, size_t n)
+{
+	if (n > from)
+		memcpy(out + 4 * from, x + 4 * from, 4 * (n - from));
+	return vec_finite_from(x, from, n);
+}
+
+static inline void
+vec_descend_from(uint8_t *w, const uint8_t *g, size_t from, size_t n, float q)
+{
+	for (size_t i = from; i < n; i++) {
+		const float step = q * vec_get(g, i);
+
+		vec_set(w, i, vec_get(w, i) - step);
+	}
+}
+
 static inline void
 vec_mean_from(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t from,
     size_t n, double wa, double wb)
@@ -122,6 +150,100 @@ vec_add_avx2(uint8_t *a, const uint8_t *b, size_t n)
 	vec_add_from(a, b, i, n);
 }
 
+/* The greater magnitudes, as bits, of m and the eight elements v. */
+__attribute__((target("avx2"))) static inline __m256i
+vec_most(__m256i m, __m256 v)
+{
+	return _mm256_max_epi32(m, _mm256_and_si256(_mm256_castps_si256(v),
+	    _mm256_set1_epi32(0x7fffffff)));
+}
+
+/* Is none of the four times eight magnitudes infinite or NaN? */
+__attribute__((target("avx2"))) static inline bool
+vec_calm(const __m256i m[4])
+{
+	const __m256i bad = _mm256_cmpgt_epi32(_mm256_max_epi32(
+	    _mm256_max_epi32(m[0], m[1]), _mm256_max_epi32(m[2], m[3])),
+	    _mm256_set1_epi32(0x7f7fffff));
+
+	return _mm256_testz_si256(bad, bad);
+}
+
+__attribute__((target("avx2"))) static inline __m256
+vec_add8(uint8_t *a, const uint8_t *b)
+{
+	const __m256 v = _mm256_loadu_ps((const void *)b);
+
+	_mm256_storeu_ps((void *)a, _mm256_add_ps(
+	    _mm256_loadu_ps((const void *)a), v));
+	return v;
+}
+
+__attribute__((target("avx2"))) static inline __m256
+vec_copy8(uint8_t *out, const uint8_t *x)
+{
+	const __m256 v = _mm256_loadu_ps((const void *)x);
+
+	_mm256_storeu_ps((void *)out, v);
+	return v;
+}
+
+__attribute__((target("avx2"))) static inline bool
+vec_add_check_avx2(uint8_t *a, const uint8_t *b, size_t n)
+{
+	__m256i m[4] = { _mm256_setzero_si256() };
+	size_t i = 0;
+
+	m[1] = m[2] = m[3] = m[0];
+	for (; i + 32 <= n; i += 32) {
+		uint8_t *to = a + 4 * i;
+		const uint8_t *p = b + 4 * i;
+
+		m[0] = vec_most(m[0], vec_add8(to, p));
+		m[1] = vec_most(m[1], vec_add8(to + 32, p + 32));
+		m[2] = vec_most(m[2], vec_add8(to + 64, p + 64));
+		m[3] = vec_most(m[3], vec_add8(to + 96, p + 96));
+	}
+	for (; i + 8 <= n; i += 8)
+		m[0] = vec_most(m[0], vec_add8(a + 4 * i, b + 4 * i));
+	return vec_add_check_from(a, b, i, n) && vec_calm(m);
+}
+
+__attribute__((target("avx2"))) static inline bool
+vec_copy_check_avx2(uint8_t *out, const uint8_t *x, size_t n)
+{
+	__m256i m[4] = { _mm256_setzero_si256() };
+	size_t i = 0;
+
+	m[1] = m[2] = m[3] = m[0];
+	for (; i + 32 <= n; i += 32) {
+		uint8_t *to = out + 4 * i;
+		const uint8_t *p = x + 4 * i;
+
+		m[0] = vec_most(m[0], vec_copy8(to, p));
+		m[1] = vec_most(m[1], vec_copy8(to + 32, p + 32));
+		m[2] = vec_most(m[2], vec_copy8(to + 64, p + 64));
+		m[3] = vec_most(m[3], vec_copy8(to + 96, p + 96));
+	}
+	for (; i + 8 <= n; i += 8)
+		m[0] = vec_most(m[0], vec_copy8(out + 4 * i, x + 4 * i));
+	return vec_copy_check_from(out, x, i, n) && vec_calm(m);
+}
+
+__attribute__((target("avx2"))) static inline void
+vec_descend_avx2(uint8_t *w, const uint8_t *g, size_t n, float q)
+{
+	const __m256 by = _mm256_set1_ps(q);
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8)
+		_mm256_storeu_ps((void *)(w + 4 * i), _mm256_sub_ps(
+		    _mm256_loadu_ps((const void *)(w + 4 * i)),
+		    _mm256_mul_ps(by,
+		    _mm256_loadu_ps((const void *)(g + 4 * i)))));
+	vec_descend_from(w, g, i, n, q);
+}
+
 __attribute__((target("avx2"))) static inline void
 vec_mean_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n,
     double wa, double wb)
@@ -140,6 +262,34 @@ vec_mean_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n,
 		    _mm256_mul_pd(y, vb))));
 	}
 	vec_mean_from(out, a, b, i, n, wa, wb);
+}
+
+/*
+ * The mean of two, (a + b) / 2, in binary32: the same bits as by way of
+ * binary64, for a sum that is rounded to 53 bits first and halving are both
+ * harmless.  Only where a sum is too large is the other way taken.
+ */
+__attribute__((target("avx2"))) static inline void
+vec_mean2_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n)
+{
+	const __m256 half = _mm256_set1_ps(0.5f);
+	const __m256i exp = _mm256_set1_epi32(0x7f800000);
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8) {
+		__m256 sum = _mm256_add_ps(
+		    _mm256_loadu_ps((const void *)(a + 4 * i)),
+		    _mm256_loadu_ps((const void *)(b + 4 * i)));
+		__m256i s = _mm256_and_si256(_mm256_castps_si256(sum), exp);
+
+		if (_mm256_movemask_epi8(_mm256_cmpeq_epi32(s, exp)) != 0)
+			vec_mean_avx2(out + 4 * i, a + 4 * i, b + 4 * i, 8,
+			    0.5, 0.5);
+		else
+			_mm256_storeu_ps((void *)(out + 4 * i),
+			    _mm256_mul_ps(sum, half));
+	}
+	vec_mean_from(out, a, b, i, n, 0.5, 0.5);
 }
 #endif
 
@@ -167,6 +317,44 @@ vec_add(uint8_t *a, const uint8_t *b, size_t n)
 	vec_add_from(a, b, 0, n);
 }
 
+/* The same, in one pass: were all n elements of b finite? */
+static inline bool
+vec_add_check(uint8_t *a, const uint8_t *b, size_t n)
+{
+#ifdef VEC_AVX2
+	if (vec_avx2())
+		return vec_add_check_avx2(a, b, n);
+#endif
+	return vec_add_check_from(a, b, 0, n);
+}
+
+/* out[i] = x[i], which do not overlap; were all n elements finite? */
+static inline bool
+vec_copy_check(uint8_t *out, const uint8_t *x, size_t n)
+{
+#ifdef VEC_AVX2
+	if (vec_avx2())
+		return vec_copy_check_avx2(out, x, n);
+#endif
+	return vec_copy_check_from(out, x, 0, n);
+}
+
+/*
+ * w[i] -= q g[i], product and difference each rounded to binary32: the same
+ * bits on every machine.
+ */
+static inline void
+vec_descend(uint8_t *w, const uint8_t *g, size_t n, float q)
+{
+#ifdef VEC_AVX2
+	if (vec_avx2()) {
+		vec_descend_avx2(w, g, n, q);
+		return;
+	}
+#endif
+	vec_descend_from(w, g, 0, n, q);
+}
+
 /*
  * out[i] = a[i] wa + b[i] wb in binary64, rounded once to binary32, so that
  * means of finite elements (wa + wb = 1) are finite.  out may be a or b.
@@ -177,7 +365,10 @@ vec_mean(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n,
 {
 #ifdef VEC_AVX2
 	if (vec_avx2()) {
-		vec_mean_avx2(out, a, b, n, wa, wb);
+		if (wa == 0.5 && wb == 0.5)
+			vec_mean2_avx2(out, a, b, n);
+		else
+			vec_mean_avx2(out, a, b, n, wa, wb);
 		return;
 	}
 #endif

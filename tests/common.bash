@@ -44,3 +44,14 @@ serve() {
 	await "$name.port"
 	printf -v "$name" %s "127.0.0.1:$(cat "$name.port")"
 }
+
+testbed=$BATS_TEST_DIRNAME/../share/testbed
+
+# Skip where there is no right to namespaces, or no veth, bridge or tbf.
+privileged() {
+	local why
+	why=$("$testbed/testbed.sh" list 2>&1 >list) || skip "$why"
+	why=$(unshare -n sh -c 'ip link add x type veth && ip link add y type bridge &&
+		tc qdisc add dev x root tbf rate 1mbit burst 3028 limit 9000' 2>&1) ||
+		skip "no namespaces with shaped links: ${why//$'\n'/; }"
+}

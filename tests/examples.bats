@@ -67,3 +67,10 @@ demo() {
 	run -2 "$examples/demo.sh" --speed 3
 	run -2 "$examples/olaf-table1.sh" --speed 3
 }
+
+@test "Fisher's irises: 5 of 32 Byzantine workers ruin the mean, not the median" {
+	"$examples/dlp-iris.sh" --splits 2 >out 3>&-
+	awk '/^all/ { exit !($2 < 0.60 && $3 >= 0.90) }' out
+	[ "$(wc -l <out)" -eq 4 ]
+	run -2 "$examples/dlp-iris.sh" --split x
+}

@@ -285,15 +285,39 @@ moments() {
 		"--arrivals never" "--model gpt" "--model ppo --payload 256B" \
 		"--groups 1-5" "--groups 5-1:1ms" "--groups 1-20:1ms" "--speeds 1" \
 		"--scale-clusters 5" "--format bare --model ppo" "--format bare --payload 7" \
-		"--program iswitch" "--program dlp" "--rate 200G --port-rate 128G" \
+		"--program iswitch --rate 1G" "--program dlp --model ppo" "--rate 200G --port-rate 128G" \
 		"--burst 4" "--arrivals bursts --speeds 0.1" "--json" "-c 0" \
 		"--schedule x.csv --clusters 3" "--start 5000000000s"; do
 		run -2 --separate-stderr innet-gen $o -w -
 		[ "${#stderr_lines[@]}" -eq 1 ]
 		[ -z "$output" ]
 	done
-	run -2 --separate-stderr innet-gen --program dlp -w a.pcap
-	[ "$stderr" = "innet-gen: --program dlp is not there yet; only olaf is" ]
+}
+
+@test "iswitch: all Join, then every worker sends each segment of an iteration" {
+	innet-gen -q --program iswitch --clusters 2 --workers 3 -c 4 --model ppo -w a.pcap
+	innet-switch -q -p iswitch -r a.pcap -w out.pcap --report r.json
+	jq -e '[.jobs[] | .members == 3 and .unfinished == 0 and (.counters |
+		.joins == 3 and .segments == 336 and .added == 336 and .results == 112)] == [true, true]' r.json
+	innet-switch -q -p iswitch -r a.pcap -w out.pcap -H 3 --report s.json
+	cmp r.json s.json
+}
+
+@test "iswitch: the trace is a function of its seed, in order of time" {
+	innet-gen -q --program iswitch -c 9 --jitter 20ms -w a.pcap
+	innet-gen -q --program iswitch -c 9 --jitter 20ms -w b.pcap
+	cmp a.pcap b.pcap
+	innet-gen -q --program iswitch -c 9 --jitter 20ms --seed 2 -w b.pcap
+	run ! cmp -s a.pcap b.pcap
+	innet-switch -q -p iswitch -r a.pcap -w out.pcap --report r.json
+	jq -e '.time_backwards == 0 and .switch.refused == 0 and .regular == 0' r.json
+}
+
+@test "iswitch: options of updates alone are misuse" {
+	for o in --groups=1:1s --arrivals=poisson --speeds=0.1 --format=bare; do
+		run -2 --separate-stderr innet-gen --program iswitch $o -w a.pcap
+		[ "$stderr" = "innet-gen: ${o%=*} does not go with --program iswitch" ]
+	done
 }
 
 @test "a full disk: one line, status 1" {

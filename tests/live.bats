@@ -63,6 +63,25 @@ close_counters() {
 	jq -e '.totals | .dropped_full.constituents / .arrived.constituents | . > 0.6 and . < 0.85' live.json
 }
 
+@test "what comes and leaves in runs is, update by update, what the filter repeats" {
+	serve ps innet-ps -q
+	serve switch innet-switch -q --upstream "$ps" --rate 1G --slots 64 \
+		-w in.pcap --write-out out.pcap --report live.json
+	synths=''
+	for w in 0 1 2; do
+		synth 1 $w --synthetic 80kB --mtu 1500 --interval 2ms -c 300
+		synth 2 $w --synthetic 90kB --mtu 1500 --interval 2ms -c 300
+	done
+	wait $synths
+	finish switch
+	finish ps
+	[ "$(count live.json arrived)" -gt 10000 ]
+	innet-switch -q -r in.pcap -w a.pcap --rate 1G --slots 64 --departures out.pcap --report a.json
+	same_counters live.json a.json
+	[ "$(jq .departures_differ a.json)" -eq 0 ]
+	diff <(dumpolaf out.pcap | awk '$2 == 1') <(dumpolaf a.pcap | awk '$2 == 1')
+}
+
 @test "what leaves the live switch carries right checksums and the switch's address" {
 	serve ps innet-ps -q -w ps.pcap
 	serve switch innet-switch -q --upstream "$ps" -w in.pcap --write-out out.pcap
@@ -83,6 +102,37 @@ close_counters() {
 	[ "$(jq .without_model w.json)" -lt 20 ]
 	[ "$(dumpolaf ps.pcap | awk '$2 == 3 && $7 == 3' | wc -l)" -ge 1 ]
 	[ "$(jq .ignored w.json)" -eq 0 ]
+}
+
+@test "-v says how packets pass the kernel, --no-offload does without" {
+	serve ps innet-ps -q -v
+	serve switch innet-switch -q -v --upstream "$ps" --no-offload
+	innet-worker -q -v --no-offload --switch "$switch" --synthetic 200kB --interval 5ms -c 5 2>w.err
+	innet-worker -q --switch "$switch" --cluster 2 --synthetic 200kB --interval 5ms -c 5
+	finish switch
+	finish ps
+	grep -qE '^innet-ps: sends by (UDP_SEGMENT, 44 segments of 1472 bytes a call|sendmmsg, no UDP_SEGMENT here .*); receives by (UDP_GRO|recvmmsg, no .*); buffers [0-9.]* MB out, [0-9.]* MB in$' ps.err
+	grep -q '^innet-switch: sends by sendmmsg; receives by recvmmsg; buffers ' switch.err
+	grep -q '^innet-worker: sends by sendmmsg; receives by recvmmsg; buffers ' w.err
+	run -2 innet-switch --no-offload
+}
+
+@test "a dozen workers at full blast on one switch: none is starved" {
+	serve ps innet-ps -q
+	serve switch innet-switch -q --upstream "$ps" --slots 16 --report r.json
+	synths=''
+	for c in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		nice -n 19 innet-worker --json --switch "$switch" --cluster $c \
+			--synthetic 1kB --interval 1ns --duration 2s 2>w$c.json 3>&- &
+		pids="$pids $!" synths="$synths $!"
+	done
+	wait $synths
+	finish switch
+	finish ps
+	for c in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		jq --argjson sent "$(jq .sent w$c.json)" ".clusters[\"$c\"].arrived.packets / \$sent" r.json
+	done >shares
+	jq -se 'length == 12 and min > 0 and max < 4 * min' shares
 }
 
 @test "IPv6 works as well" {
@@ -233,6 +283,16 @@ close_counters() {
 	lost=$(sed -n 's/.*impaired: \([0-9]*\) lost.*/\1/p' switch.err)
 	[ "$lost" -gt 150 ]
 	[ "$(sed -n 's/.* \([0-9]*\) duplicated.*/\1/p' switch.err)" -gt 10 ]
+}
+
+@test "--impair of a worker loses, repeats and delays what it sends; -w shows it all" {
+	serve ps innet-ps -q
+	innet-worker --json --switch "$ps" --seed 5 --synthetic 64B --interval 1ms -c 1500 \
+		--impair loss=30%,dup=10%,reorder=10%,delay=1ms -w w.pcap 2>w.json
+	finish ps
+	jq -e '.impaired_lost > 100 and .impaired_dup > 10 and .impaired_reordered > 10' w.json
+	[ "$(dumpolaf w.pcap | awk '$2 == 1' | wc -l)" -eq "$(jq .sent w.json)" ]
+	run -2 innet-worker --switch :1 --synthetic 8B --impair loss=2
 }
 
 @test "weights survive a restart of the server, and damage is noticed" {

@@ -1,10 +1,6 @@
 # The examples in the manual run as they stand: the lines ".Dl $ command" of a
 # page, in order, are one script in one fresh directory, and each must succeed.
-bats_require_minimum_version 1.5.0
-
-setup() {
-	cd "$BATS_TEST_TMPDIR" || return
-}
+load common
 
 # A page's example lines, as a reader sees them.
 lines_of() {
@@ -17,7 +13,7 @@ lines_of() {
 missing_for() {
 	local word
 	for word in $(grep -oE '(^|[ |;&(])innet-[a-z]+' "$1" | tr -d ' |;&(' |
-	    sort -u) bash gnuplot od python3 tcpdump tshark; do
+	    sort -u) bash gnuplot ip od python3 tcpdump tshark; do
 		case $word in
 		gnuplot) grep -qw innet-plot "$1" || continue ;;
 		*) grep -qw -e "$word" "$1" || continue ;;
@@ -47,6 +43,7 @@ page() {
 
 @test "innet-agent(1): the examples run" { page innet-agent.1; }
 @test "innet-aom(1): the examples run" { page innet-aom.1; }
+@test "innet-ctl(1): the examples run" { page innet-ctl.1; }
 @test "innet-gen(1): the examples run" { page innet-gen.1; }
 @test "innet-plot(1): the examples run" { page innet-plot.1; }
 @test "innet-ps(1): the examples run" { page innet-ps.1; }
@@ -54,11 +51,16 @@ page() {
 @test "innet-worker(1): the examples run" { page innet-worker.1; }
 @test "innet-stream(5): the examples run" { page innet-stream.5; }
 @test "innet-wire(5): the examples run" { page innet-wire.5; }
+@test "innet-testbed(7): the examples run" {
+	privileged
+	PATH=$testbed:$PATH
+	page innet-testbed.7
+}
 @test "innet(7): the examples run" { page innet.7; }
 
 @test "every page has its test here" {
 	for m in "$srcdir"/man/*.[1-9]; do
-		grep -q "{ page ${m##*/}; }" "$BATS_TEST_FILENAME"
+		grep -qE "^(.*\{|	) ?page ${m##*/}(; \}|)$" "$BATS_TEST_FILENAME"
 	done
 }
 
@@ -70,6 +72,24 @@ page() {
 	until [ -s port ]; do sleep 0.05; done
 	innet-worker --switch :$(cat port) --json -- python3 child.py 2>summary
 	grep -q '"generated":50,' summary
+	END
+	run_script script
+}
+
+@test "innet-wire(5): the client in Python gets its sum, alone and with another" {
+	sed -n '/^import random/,/^\.Ed/{/^\.Ed/!p}' "$srcdir/man/innet-wire.5" |
+		sed 's/\\e/\\/g' >client.py
+	cat >script <<-'END'
+	innet-switch -q -p iswitch -H 2 --listen :0 --port-file port &
+	until [ -s port ]; do sleep 0.05; done
+	sed 's/ 1, 0, 0, 0, 3,/ 1, 0, 0, 1, 3,/' client.py >other.py
+	python3 other.py $(cat port) >other.out &
+	python3 client.py $(cat port) >client.out
+	wait %2
+	grep -x 'sum of 2: 2.0 4.0 6.0' client.out other.out
+	innet-ctl :$(cat port) reset
+	innet-ctl :$(cat port) set-h 1
+	python3 client.py $(cat port) | grep -x 'sum of 1: 1.0 2.0 3.0'
 	END
 	run_script script
 }

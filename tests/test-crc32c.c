@@ -25,6 +25,24 @@ divided(const uint8_t *p, size_t len)
 	return ~out;
 }
 
+typedef uint32_t crc32c_kind(uint32_t crc, const void *p, size_t len);
+
+/* All lengths and places in 8 bytes, continued or not: as bit by bit? */
+static bool
+as_reference(crc32c_kind *fast, const uint8_t *p, size_t most)
+{
+	bool same = true;
+
+	for (size_t at = 0; at < 8; at++) {
+		for (size_t n = 0; n + at <= most; n++)
+			same = same && fast(0, p + at, n) ==
+			    crc32c_bitwise(0, p + at, n) &&
+			    fast(0x12345678, p + at, n) ==
+			    crc32c_bitwise(0x12345678, p + at, n);
+	}
+	return same;
+}
+
 int
 main(void)
 {
@@ -53,6 +71,10 @@ main(void)
 		same = same && crc32c(0, p, n) == divided(p, n);
 	ok(same, "0 to %zu random bytes agree with a long division",
 	    sizeof(p));
+	ok(as_reference(crc32c_table, p, sizeof(p)),
+	    "by a table and bit by bit are the same");
+	ok(as_reference(crc32c, p, sizeof(p)),
+	    "what is chosen at run time and bit by bit are the same");
 	all = crc32c(0, p, sizeof(p));
 	for (size_t n = 0; n <= sizeof(p); n++)
 		whole = whole && all == crc32c(crc32c(0, p, n), p + n,

@@ -78,6 +78,14 @@ signals(void)
 	ok(held, "a signal outside of a wait is held back");
 	ok(given, "and comes as soon as we wait, even if it was blocked at the "
 	    "start");
+	got = 0;
+	raise(SIGTERM);
+	timer_let_signals(&wait);
+	ok(got == SIGTERM, "or as soon as it is let in");
+	got = 0;
+	raise(SIGTERM);
+	ok(got == 0, "and is held back again then");
+	timer_let_signals(&wait);
 	raise(SIGPIPE);
 	ok(true, "a closed pipe does not kill");
 }

@@ -13,7 +13,7 @@ static const uint32_t odd[] = {
 	0x3f800000, 0xbf800000, 0x3f800001, 0x33800000, 0x7f7fffff, 0xff7fffff,
 	0x7f800000, 0xff800000, 0x7fc00000, 0xffc00000, 0x7f800001, 0x7fc12345,
 };
-enum { ODD = sizeof(odd) / sizeof(*odd), LENGTHS = 71 };
+enum { ODD = sizeof(odd) / sizeof(*odd), LENGTHS = 71, MANY = 45 };
 
 struct trio {
 	uint8_t *a, *b, *out;	/* n float32 each, off bytes behind malloc's */
@@ -104,15 +104,54 @@ same_add(const struct trio *t, size_t n)
 	return same;
 }
 
+/* The sum with its check is the sum, and the check vec_finite's. */
+static bool
+same_check(const struct trio *t, size_t n)
+{
+	uint8_t *twin = malloc(4 * n + 1);
+	const bool finite = vec_finite_from(t->b, 0, n);
+	bool same;
+
+	memcpy(twin, t->a, 4 * n);
+	memcpy(t->out, t->a, 4 * n);
+	same = vec_add_check_from(twin, t->b, 0, n) == finite &&
+	    vec_add_check_avx2(t->out, t->b, n) == finite &&
+	    same_bits(t, twin, n, "plus, checked,");
+	memset(twin, 1, 4 * n);
+	memset(t->out, 2, 4 * n);
+	same = same && vec_copy_check_from(twin, t->b, 0, n) == finite &&
+	    vec_copy_check_avx2(t->out, t->b, n) == finite &&
+	    memcmp(twin, t->b, 4 * n) == 0 && memcmp(t->out, t->b, 4 * n) == 0;
+	free(twin);
+	return same;
+}
+
+static bool
+same_descend(const struct trio *t, size_t n, float q)
+{
+	uint8_t *twin = malloc(4 * n + 1);
+	bool same;
+
+	memcpy(twin, t->a, 4 * n);
+	memcpy(t->out, t->a, 4 * n);
+	vec_descend_from(twin, t->b, 0, n, q);
+	vec_descend_avx2(t->out, t->b, n, q);
+	same = same_bits(t, twin, n, "minus q times");
+	free(twin);
+	return same;
+}
+
 static bool
 same_mean(const struct trio *t, size_t n, double wa)
 {
-	uint8_t *twin = malloc(4 * n + 1);
+	uint8_t *twin = calloc(1, 4 * n + 1);
 	bool same;
 
 	vec_mean_from(twin, t->a, t->b, 0, n, wa, 1 - wa);
 	vec_mean_avx2(t->out, t->a, t->b, n, wa, 1 - wa);
 	same = same_bits(t, twin, n, "mean");
+	vec_mean(t->out, t->a, t->b, n, wa, 1 - wa);
+	same = same_bits(t, twin, n, "mean by any way") && same;
 	free(twin);
 	return same;
 }
@@ -120,7 +159,8 @@ same_mean(const struct trio *t, size_t n, double wa)
 static void
 twins(struct rng *r)
 {
-	bool finite = true, add = true, mean = true;
+	bool finite = true, add = true, check = true, mean = true;
+	bool descend = true;
 
 	for (size_t n = 0; n < LENGTHS; n++) {
 		for (size_t off = 0; off < 9; off++) {
@@ -130,6 +170,9 @@ twins(struct rng *r)
 			fill(r, t.b, n, off % 3 == 0);
 			finite = finite && same_finite(&t, n);
 			add = add && same_add(&t, n);
+			check = check && same_check(&t, n);
+			descend = descend && same_descend(&t, n, 0.1f) &&
+			    same_descend(&t, n, -3e-5f);
 			mean = mean && same_mean(&t, n, 0.5) &&
 			    same_mean(&t, n, rng_double(r));
 			trio_free(&t);
@@ -137,7 +180,37 @@ twins(struct rng *r)
 	}
 	ok(finite, "vec_finite: plain is AVX2, 0 to 70 elements, unaligned");
 	ok(add, "vec_add: the same");
+	ok(check, "vec_add_check, vec_copy_check: the same");
 	ok(mean, "vec_mean: the same");
+	ok(descend, "vec_descend: the same");
+}
+
+/* Sums of two at every distance of exponents, whose halves must be rounded. */
+static void
+halves(struct rng *r)
+{
+	const size_t n = 4096;
+	struct trio t = trio_new(n, 0);
+	bool same = true;
+
+	for (uint32_t far = 0; far < 254; far++) {
+		for (size_t i = 0; i < n; i++) {
+			uint32_t e = (uint32_t)rng_below(r, 255 - far);
+			uint32_t u = (uint32_t)rng_u64(r) & 0x807fffff;
+			uint32_t v = (uint32_t)rng_u64(r) & 0x807fffff;
+
+			/* many end in zeros or ones: ties and near ties */
+			if (i % 4 == 1)
+				v &= ~0u << far % 24;
+			else if (i % 4 == 2)
+				v |= ~(~0u << far % 24);
+			put_bits(t.a, i, u | (e + far) << 23);
+			put_bits(t.b, i, v | e << 23);
+		}
+		same = same_mean(&t, n, 0.5) && same;
+	}
+	ok(same, "the mean of two is the same in binary32 as in binary64");
+	trio_free(&t);
 }
 
 /* Every odd number with every other, in both lanes and tails. */
@@ -175,21 +248,44 @@ pairs(void)
 static void
 places(void)
 {
-	uint8_t *p = calloc(20, 4);
-	bool good = vec_finite(p, 20);
+	uint8_t *p = calloc(MANY, 4);
+	uint8_t *q = calloc(MANY, 4);
+	bool good = vec_finite(p, MANY), add = true, copy = true;
 
-	for (size_t n = 1; n <= 20; n++) {
-		for (size_t i = 0; i < 20; i++) {
-			vec_set(p, i, i % 2 ? INFINITY : NAN);
+	for (size_t n = 1; n <= MANY; n++) {
+		for (size_t i = 0; i < MANY; i++) {
+			vec_set(p, i, i % 2 ? -INFINITY : NAN);
 			good = good && vec_finite(p, n) == (i >= n);
+			add = add && vec_add_check(q, p, n) == (i >= n);
+			copy = copy && vec_copy_check(q, p, n) == (i >= n) &&
+			    memcmp(p, q, 4 * n) == 0;
 			vec_set(p, i, FLT_MAX);
 		}
 	}
 	ok(good, "vec_finite finds one bad element wherever it stands");
+	ok(add && copy, "so do vec_add_check and vec_copy_check, in 1 to 45");
 	vec_set(p, 0, 1.5f);
 	ok(memcmp(p, "\0\0\300\77", 4) == 0 && vec_get(p, 0) == 1.5f &&
 	    vec_bits(p, 0) == 0x3fc00000, "elements are little-endian");
 	free(p);
+	free(q);
+}
+
+/* 1 - 0x1.000002p-1 * 0x1.000002p0: an FMA would keep 2^-48, here is none. */
+static void
+steps(void)
+{
+	uint8_t w[4 * 9], g[4 * 9];
+	bool twice = true;
+
+	for (size_t i = 0; i < 9; i++) {
+		vec_set(w, i, 0x1.000004p-1f);
+		vec_set(g, i, 0x1.000002p0f);
+	}
+	vec_descend(w, g, 9, 0x1.000002p-1f);
+	for (size_t i = 0; i < 9; i++)
+		twice = twice && vec_bits(w, i) == 0;
+	ok(twice, "vec_descend rounds the product before it subtracts");
 }
 
 /* Weights as the queue makes them, k constituents of m. */
@@ -238,10 +334,12 @@ main(void)
 	struct rng r = rng_seed(2);
 
 	places();
+	steps();
 	means(&r);
 #ifdef VEC_AVX2
 	if (vec_avx2()) {
 		twins(&r);
+	halves(&r);
 		pairs();
 		return tap_end();
 	}

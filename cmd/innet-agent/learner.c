@@ -39,8 +39,10 @@ floats(size_t n)
 void
 learner_open(struct learner *l, const struct env_kind *kind,
     const struct algo *algo, const struct settings *set, uint64_t seed,
-    struct tally *t)
+    const uint64_t *init, struct tally *t)
 {
+	struct rng first = rng_seed(init == NULL ? 0 : *init);
+
 	const size_t batch = set->batch;
 
 	assert(kind->actions <= POLICY_ACTIONS_MAX);
@@ -57,7 +59,7 @@ learner_open(struct learner *l, const struct env_kind *kind,
 	l->order = calloc(set->envs * set->horizon, sizeof(*l->order));
 	if (l->order == NULL)
 		err(1, "batch of %zu", batch);
-	net_init(&l->net, l->w, &l->rng);
+	net_init(&l->net, l->w, init == NULL ? &l->rng : &first);
 	l->roll = roll_open(kind, set, &l->rng);
 }
 

@@ -41,10 +41,13 @@ struct algo {
 extern const struct algo *const algo_all[];
 const char *const *algo_names(void);
 
-/* A learner with fresh weights; l->up is the caller's to set. */
+/*
+ * A learner with fresh weights, of a seed of their own unless init is NULL;
+ * l->up is the caller's to set.
+ */
 void learner_open(struct learner *l, const struct env_kind *kind,
     const struct algo *algo, const struct settings *set, uint64_t seed,
-    struct tally *t);
+    const uint64_t *init, struct tally *t);
 
 /* Give back what learner_open() took. */
 void learner_close(struct learner *l);

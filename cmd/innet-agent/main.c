@@ -19,8 +19,8 @@
 
 enum {
 	O_ALONE = OPT_LONG, O_ALGO, O_BATCH, O_CLIP, O_ENTROPY, O_ENV, O_ENVS,
-	O_EPISODES, O_EPOCHS, O_EVAL, O_GAMMA, O_HORIZON, O_INTERVAL, O_JSON,
-	O_LAMBDA, O_LOG, O_NORM, O_OPTIMIZER, O_RATE, O_SAVE, O_SEED, O_SOLVE,
+	O_EPISODES, O_EPOCHS, O_EVAL, O_GAMMA, O_HORIZON, O_INIT_SEED,
+	O_INTERVAL, O_JSON, O_LAMBDA, O_LOG, O_NORM, O_OPTIMIZER, O_RATE, O_SAVE, O_SEED, O_SOLVE,
 	O_STEPS, O_TIMEOUT
 };
 
@@ -30,6 +30,8 @@ static const struct opt opts[] = {
 	{ O_ALONE,    "alone",     NULL,   "train without a gradient stream" },
 	{ O_EVAL,     "eval",      "FILE", "play a saved policy, greedily" },
 	{ O_SEED,     "seed",      "N",    "seed of all chance (default 1)" },
+	{ O_INIT_SEED, "init-seed", "N",   "of the first weights (default: "
+	    "--seed)" },
 	{ O_STEPS,    "steps",     "N",    "end after N environment steps" },
 	{ O_EPISODES, "episodes",  "N",    "end after N episodes" },
 	{ O_SOLVE,    "solve",     NULL,   "end when solved" },
@@ -70,9 +72,9 @@ struct conf {
 	const struct algo *algo;
 	struct settings set;
 	enum optim_rule rule;
-	uint64_t seed, steps, episodes, interval_ns, timeout_ns;
+	uint64_t seed, init_seed, steps, episodes, interval_ns, timeout_ns;
 	const char *log, *save, *eval;
-	bool alone, solve, json, quiet, verbose;
+	bool alone, solve, json, quiet, verbose, init;
 };
 
 static volatile sig_atomic_t got;	/* the signal that asked us to stop */
@@ -201,6 +203,10 @@ parse(int argc, char *argv[])
 		case O_EPISODES: cf.episodes = count("episodes", 1, all); break;
 		case O_STEPS: cf.steps = count("steps", 1, all); break;
 		case O_SEED: cf.seed = count("seed", 0, all); break;
+		case O_INIT_SEED:
+			cf.init_seed = count("seed", 0, all);
+			cf.init = true;
+			break;
 		case O_INTERVAL: cf.interval_ns = span("interval"); break;
 		case O_TIMEOUT: cf.timeout_ns = span("time-out"); break;
 		case O_EVAL: cf.eval = optarg; break;
@@ -261,7 +267,8 @@ train(const struct conf *cf)
 	if (cf->save != NULL && saved_check(cf->save) == -1)
 		return 1;
 	tally_open(&tally, cf->log);
-	learner_open(&l, cf->env, cf->algo, &cf->set, cf->seed, &tally);
+	learner_open(&l, cf->env, cf->algo, &cf->set, cf->seed,
+	    cf->init ? &cf->init_seed : NULL, &tally);
 	l.interval_ns = cf->interval_ns;
 	if (cf->verbose)
 		warnx("%s, %s, %zu weights, %s kernels", cf->env->name,

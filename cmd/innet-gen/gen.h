@@ -43,6 +43,7 @@ struct conf {
 	double speeds;			/* spread */
 	enum arrivals arrivals;
 	enum rewards rewards;
+	bool iswitch, dlp;		/* not updates */
 	bool aligned, bare, json, quiet, verbose;
 	const char *schedule;		/* NULL: none */
 	const char *table;		/* cluster table to write, or NULL */

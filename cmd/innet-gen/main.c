@@ -8,11 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-gen/dlp.h"
 #include "cmd/innet-gen/gen.h"
+#include "cmd/innet-gen/segments.h"
 #include "cmd/innet-gen/sources.h"
 #include "cmd/innet-gen/writer.h"
+#include "common/dlp.h"
 #include "common/num.h"
 #include "common/opt.h"
+#include "common/seg.h"
 
 /* The longest interval: 104 days; with spread and burst it stays in range. */
 #define STEP_MAX_NS ((uint64_t)1 << 53)
@@ -46,7 +50,7 @@ static const struct opt opts[] = {
 	{ O_SCHEDULE, "schedule", "FILE",
 	    "play cluster,worker,time_ns,reward" },
 	{ O_SCALE, "scale-clusters", "N", "clone the schedule to N clusters" },
-	{ O_PROGRAM, "program", "NAME", "olaf, the default and only one" },
+	{ O_PROGRAM, "program", "NAME", "olaf (default), iswitch or dlp" },
 	{ O_REGULAR, "regular", "RATE", "background UDP traffic, bits/s" },
 	{ O_FORMAT, "format", "NAME", "innet (default) or bare" },
 	{ O_TABLE, "cluster-table", "FILE", "write prefix,cluster to FILE" },
@@ -223,12 +227,13 @@ parse_times(int ch, struct conf *cf)
 }
 
 static void
-parse_program(const char *name)
+parse_program(const char *name, struct conf *cf)
 {
 	static const char *const names[] = { "olaf", "iswitch", "dlp", NULL };
+	const int which = opt_word("program", name, names);
 
-	if (opt_word("program", name, names) != 0)
-		errx(2, "--program %s is not there yet; only olaf is", name);
+	cf->iswitch = which == 1;
+	cf->dlp = which == 2;
 }
 
 static void
@@ -243,7 +248,7 @@ parse_one(int ch, struct conf *cf)
 	case O_SCALE:
 		parse_crowd("clusters", FRAME_CLUSTERS_MAX, &cf->scale);
 		break;
-	case O_PROGRAM: parse_program(optarg); break;
+	case O_PROGRAM: parse_program(optarg, cf); break;
 	case O_SEED:
 		opt_check("seed", optarg, num_u64(optarg, 0, UINT64_MAX,
 		    &cf->seed));
@@ -252,6 +257,25 @@ parse_one(int ch, struct conf *cf)
 	case O_JSON: cf->json = true; break;
 	case 'q': cf->quiet = true; break;
 	case 'v': cf->verbose = true; break;
+	}
+}
+
+/* Options that --program iswitch does not have: one line, status 2. */
+static void
+refuse_of_segments(const bool *given)
+{
+	static const int none[] = { O_RATE, O_ARRIVALS, O_BURST, O_PHASE,
+	    O_SPEEDS, O_GROUPS, O_REWARDS, O_SCHEDULE, O_SCALE, O_REGULAR,
+	    O_FORMAT, O_TABLE };
+
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
+		const struct opt *o = opts;
+
+		if (!given[none[i] - OPT_LONG])
+			continue;
+		while (o->ch != none[i])
+			o++;
+		errx(2, "--%s does not go with --program iswitch", o->name);
 	}
 }
 
@@ -296,12 +320,41 @@ refuse(const bool *given, const struct conf *cf)
 		errx(2, "too many workers");
 }
 
+/* What a DLP session does not have, or not so much of. */
+static void
+refuse_dlp(const bool *given, const struct conf *cf)
+{
+	static const int has[] = { O_WORKERS, O_INTERVAL, O_JITTER, O_PROGRAM,
+	    O_START, O_SEED, O_JSON };
+	const size_t n = sizeof(has) / sizeof(*has);
+
+	for (const struct opt *o = opts; o->name != NULL; o++) {
+		size_t k = 0;
+
+		while (k < n && has[k] != o->ch)
+			k++;
+		if (o->ch >= OPT_LONG && given[o->ch - OPT_LONG] && k == n)
+			errx(2, "--%s does not go with --program dlp",
+			    o->name);
+	}
+	if (cf->workers > DLP_NODES_MAX)
+		errx(2, "--workers %" PRIu64 ": at most %d of a DLP session",
+		    cf->workers, DLP_NODES_MAX);
+	if (cf->count > INT32_MAX)
+		errx(2, "--count %" PRIu64 ": at most %d steps of a DLP "
+		    "session", cf->count, INT32_MAX);
+	if (cf->jitter_ns >= cf->interval_ns)
+		errx(2, "--jitter must be below --interval in a DLP session");
+}
+
 /* Find how a vector is cut into packets. */
 static void
 cut(struct conf *cf)
 {
-	uint64_t head = cf->bare ? 4 : UPDATE_HEADER_BYTES;
-	uint64_t most = update_floats(cf->mtu, false);
+	uint64_t head = cf->iswitch ? SEG_HEADER_BYTES : cf->bare ? 4 :
+	    UPDATE_HEADER_BYTES;
+	uint64_t most = cf->iswitch ? seg_floats(cf->mtu, false) :
+	    update_floats(cf->mtu, false);
 
 	if (cf->bare)		/* the paper's packet has no model's header */
 		most += (UPDATE_MODEL_BYTES - head) / 4;
@@ -311,7 +364,7 @@ cut(struct conf *cf)
 			errx(2, "--format bare has no room for vectors of "
 			    "several packets: %" PRIu64 " floats, %" PRIu64
 			    " at most", cf->elements, most);
-		if ((cf->elements - 1) / most > UINT16_MAX)
+		if (!cf->iswitch && (cf->elements - 1) / most > UINT16_MAX)
 			errx(2, "--mtu %" PRIu64 " cuts the vector into more "
 			    "than 65536 packets", cf->mtu);
 		return;
@@ -343,6 +396,8 @@ parse(int argc, char *argv[])
 	}
 	opt_done(&tool, argc, argv);
 	refuse(given, &cf);
+	if (cf.iswitch)
+		refuse_of_segments(given);
 	cut(&cf);
 	for (size_t i = 0; i < cf.groups; i++) {
 		if (cf.group[i].to > cf.clusters)
@@ -351,9 +406,13 @@ parse(int argc, char *argv[])
 	}
 	if (cf.count == 0)
 		cf.count = cf.duration_ns == UINT64_MAX ? 500 : UINT32_MAX;
+	if (cf.dlp)
+		refuse_dlp(given, &cf);
 	if (source_step(&cf, 1) * cf.burst >> 32 > STEP_MAX_NS << 8)
 		errx(2, "--rate %" PRIu64 " and --burst %" PRIu64 " leave years "
 		    "between updates", cf.rate, cf.burst);
+	if (cf.iswitch && cf.port_rate == 0)
+		cf.port_rate = 10000000000;
 	if (cf.arrivals == BURSTS && cf.port_rate == 0)
 		cf.port_rate = 128000000000;
 	if (cf.port_rate != 0 && cf.rate >= cf.port_rate)
@@ -382,6 +441,10 @@ run(const struct conf *cf)
 	struct writer w;
 	int rc = 0;
 
+	if (cf->iswitch)
+		return segments_write(cf);
+	if (cf->dlp)
+		return dlp_session(cf);
 	if (cf->verbose)
 		say_first(cf);
 	if (cf->schedule != NULL)

@@ -54,12 +54,14 @@ answer(struct server *s, const struct update *u, const union addr *from,
 		vec_set(vec, i, c->w[model.first + i]);
 	len = (size_t)(vec - s->packet) + 4 * (size_t)model.n;
 	if (!to_all) {
-		s->n[MODELS] += udpio_send(&s->u, from, s->packet, len);
+		s->n[MODELS] += udpio_send(&s->u, from, UPDATE_TOS,
+		    s->packet, len);
 		return;
 	}
 	while ((to = routes_each(&s->routes, u->cluster, now_ns, &next)) !=
 	    NULL)
-		s->n[MODELS] += udpio_send(&s->u, to, s->packet, len);
+		s->n[MODELS] += udpio_send(&s->u, to, UPDATE_TOS, s->packet,
+		    len);
 }
 
 /* At most once a second: a gradient that would break the model. */
@@ -136,7 +138,7 @@ take(struct server *s, const struct udpio_packet *p)
 	struct update u;
 
 	if (s->cf->capture != NULL)
-		udpio_capture(s->cf->capture, &p->from, &s->u.local, p->tos,
+		udpio_capture(s->cf->capture, p->from, &s->u.local, p->tos,
 		    p->data, p->len, p->stamp_ns);
 	if ((p->tos & 0xfc) != UPDATE_TOS ||
 	    update_parse(p->data, p->len, &u) != UPDATE_OK ||
@@ -144,11 +146,11 @@ take(struct server *s, const struct udpio_packet *p)
 		s->n[IGNORED]++;
 		return;
 	}
-	routes_see(&s->routes, u.cluster, u.worker, &p->from, p->stamp_ns);
+	routes_see(&s->routes, u.cluster, u.worker, p->from, p->stamp_ns);
 	if (u.kind == UPDATE_UPDATE)
-		take_update(s, &u, &p->from, p->stamp_ns);
+		take_update(s, &u, p->from, p->stamp_ns);
 	else
-		take_weights(s, &u, &p->from, p->stamp_ns);
+		take_weights(s, &u, p->from, p->stamp_ns);
 }
 
 static void
@@ -209,12 +211,15 @@ tick(struct server *s, uint64_t now_ns)
 static void
 drain(struct server *s)
 {
-	int n = UDPIO_BATCH;
+	struct udpio_packet p;
+	int n;
 
-	for (int k = 0; k < 16 && n == UDPIO_BATCH; k++) {
+	for (int k = 0; k < 16 && (k == 0 || s->u.more); k++) {
 		n = udpio_recv(&s->u);
-		for (int i = 0; i < n; i++)
-			take(s, &s->u.got[i]);
+		for (int i = 0; i < n; i++) {
+			for (size_t at = 0; udpio_next(&s->u.got[i], &at, &p);)
+				take(s, &p);
+		}
 	}
 }
 
@@ -234,6 +239,7 @@ loop(struct server *s)
 		if (ppoll(&pfd, 1, &ts, s->cf->wait_mask) == 1 &&
 		    (pfd.revents & POLLERR) != 0)
 			udpio_errors(&s->u);
+		timer_let_signals(s->cf->wait_mask);
 		drain(s);
 		now = timer_mono_ns();
 		rc |= tick(s, now);
@@ -291,7 +297,9 @@ server_run(const struct server_conf *cf)
 		load(s);
 	if (cf->save != NULL)
 		check_save(cf->save);
-	udpio_listen_or_exit(&s->u, &cf->listen, UPDATE_TOS, cf->port_file);
+	udpio_listen_or_exit(&s->u, &cf->listen, UPDATE_TOS, !cf->no_offload,
+	    cf->port_file);
+	udpio_tell(&s->u, cf->verbose);
 	rc = loop(s);
 	if (cf->save != NULL && any(s))
 		rc |= store_save(cf->save, s->cluster);

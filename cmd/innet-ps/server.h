@@ -20,7 +20,8 @@ struct server_conf {
 	struct pcapio_out *capture;	/* of what comes, or NULL */
 	volatile sig_atomic_t *stop, *tell;
 	const sigset_t *wait_mask;
-	bool quiet, json, progress;
+	bool no_offload;		/* without UDP_SEGMENT and UDP_GRO */
+	bool quiet, verbose, json, progress;
 };
 
 /* Serve until the end.  The exit status. */

@@ -8,14 +8,6 @@
 
 #include "cmd/innet-switch/filter.h"
 
-struct input {
-	struct pcapio_in *in;
-	struct pcapio_packet p;		/* the next one, if have */
-	bool have;
-	bool backwards;			/* has been warned of */
-	uint64_t now_ns;		/* p's stamp, never going back */
-};
-
 /* A departed frame on its way: out of order with what bypasses the queue. */
 struct held {
 	uint64_t stamp_ns;
@@ -24,6 +16,7 @@ struct held {
 
 struct filter {
 	const struct filter_conf *cf;
+	struct feed feed;
 	struct egress *e;
 	struct filter_passed *passed;
 	struct pcapio_out *out;
@@ -32,7 +25,6 @@ struct filter {
 	uint32_t bare_seen;		/* stands in for a sequence */
 	uint8_t *held;			/* struct held and frame, by turns */
 	size_t held_at, held_have, held_room;
-	uint8_t frame[FRAME_ETH_BYTES + PCAPIO_FRAME_MAX_BYTES];
 	int status;
 };
 
@@ -122,7 +114,7 @@ static void
 next_departure(struct filter *f)
 {
 	struct pcapio_in *in = f->cf->departures;
-	struct pcapio_packet p;
+	struct pcapio_packet p = { 0 };
 	struct frame fr;
 	int got;
 
@@ -154,7 +146,7 @@ depart_as_recorded(struct filter *f, uint64_t now_ns)
 		    s->up.sequence != u->sequence ||
 		    s->up.merged != u->merged) {
 			if (f->passed->departures_differ++ == 0 &&
-			    !f->cf->quiet)
+			    !f->cf->feed.quiet)
 				warnx("%s: packet %" PRIu64 ": not what would "
 				    "leave here; is it from the same run, with "
 				    "the same slots?", f->cf->departures->path,
@@ -178,39 +170,6 @@ advance(struct filter *f, uint64_t now_ns)
 	release(f, now_ns);
 }
 
-/*
- * The packet as an Ethernet frame: its own bytes, or behind a link header of
- * our making in f->frame.
- */
-static const uint8_t *
-as_ethernet(struct filter *f, int link, const struct pcapio_packet *p,
-    struct frame *fr, uint32_t *have, uint32_t *len)
-{
-	const uint32_t cut = fr->ip_at;
-	const uint8_t *ip = p->data + cut;
-
-	*have = p->caplen;
-	*len = p->len;
-	if (link == FRAME_ETHERNET)
-		return p->data;
-	*have = p->caplen - cut + FRAME_ETH_BYTES;
-	*len = p->len - cut + FRAME_ETH_BYTES;
-	memset(f->frame, 0, FRAME_ETH_BYTES);
-	if (fr->ethertype == 0x0800 && p->caplen - cut >= 20) {
-		frame_put_mac(f->frame, ip + 16);
-		frame_put_mac(f->frame + 6, ip + 12);
-	} else if (fr->ethertype == 0x86dd && p->caplen - cut >= 40) {
-		frame_put_mac(f->frame, ip + 36);
-		frame_put_mac(f->frame + 6, ip + 20);
-	}
-	wire_put(f->frame + 12, fr->ethertype, 2);
-	memcpy(f->frame + FRAME_ETH_BYTES, ip, p->caplen - cut);
-	fr->ip_at = FRAME_ETH_BYTES;
-	fr->udp_at += FRAME_ETH_BYTES - cut;
-	fr->payload_at += FRAME_ETH_BYTES - cut;
-	return f->frame;
-}
-
 /* Beside the queue, its stamp unchanged. */
 static void
 bypass(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
@@ -222,7 +181,7 @@ bypass(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
 
 static void
 pass_regular(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
-    const struct input *i)
+    const struct feed_input *i)
 {
 	if (f->cf->regular_queued) {
 		const struct arrival a = { .bytes = p, .have = have,
@@ -238,18 +197,20 @@ pass_regular(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
 /* A model goes back to the workers: tell it how the queue is. */
 static void
 pass_model(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
-    const struct frame *fr, struct update *u, const struct input *i)
+    const struct frame *fr, struct update *u, const struct feed_input *i)
 {
 	struct update_status own = egress_status(f->e, i->now_ns);
 
 	f->passed->models++;
 	if (txctl_stamp(&u->status, &own)) {
-		if (p != f->frame)
-			memcpy(f->frame, p, have);
-		p = f->frame;
-		update_put_status(f->frame + fr->payload_at +
+		uint8_t *frame = f->feed.frame;
+
+		if (p != frame)
+			memcpy(frame, p, have);
+		p = frame;
+		update_put_status(frame + fr->payload_at +
 		    UPDATE_HEADER_BYTES, &u->status);
-		frame_seal(f->frame, fr);
+		frame_seal(frame, fr);
 	}
 	bypass(f, p, have, len, i->p.stamp_ns);
 }
@@ -257,7 +218,7 @@ pass_model(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
 /* A sound packet of ours: an update to the queue, all else beside it. */
 static void
 take_ours(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
-    const struct frame *fr, struct update *u, const struct input *i)
+    const struct frame *fr, struct update *u, const struct feed_input *i)
 {
 	const struct arrival a = { .bytes = p, .have = have,
 	    .wire_bytes = i->p.len, .payload_at = fr->payload_at,
@@ -275,7 +236,7 @@ take_ours(struct filter *f, const uint8_t *p, uint32_t have, uint32_t len,
 
 /* One packet, at i->now_ns. */
 static void
-take(struct filter *f, const struct input *i)
+take(struct filter *f, const struct feed_input *i)
 {
 	struct frame fr = { 0 };
 	struct update u;
@@ -289,7 +250,7 @@ take(struct filter *f, const struct input *i)
 		f->e->tally.ignored[verdict]++;
 		return;
 	}
-	p = as_ethernet(f, i->in->link, &i->p, &fr, &have, &len);
+	p = feed_ethernet(&f->feed, i, &fr, &have, &len);
 	if (verdict == JUDGE_REGULAR) {
 		pass_regular(f, p, have, len, i);
 		return;
@@ -301,68 +262,21 @@ take(struct filter *f, const struct input *i)
 	take_ours(f, p, have, len, &fr, &u, i);
 }
 
-/* Read the input's next packet; its time does not go back. */
-static void
-next_packet(struct filter *f, struct input *i)
-{
-	int got = pcapio_next(i->in, &i->p);
-
-	i->have = got == 1;
-	if (got == -1 && !f->cf->quiet)
-		f->status = pcapio_warn_damage(i->in);
-	if (got != 1)
-		return;
-	if (i->p.stamp_ns < i->now_ns) {
-		f->passed->time_backwards++;
-		if (!i->backwards && !f->cf->quiet)
-			warnx("%s: packet %" PRIu64 ": time goes back by %"
-			    PRIu64 " ns; taken as its predecessor's",
-			    pcapio_name(i->in->path, false), i->in->packets,
-			    i->now_ns - i->p.stamp_ns);
-		i->backwards = true;
-	} else {
-		i->now_ns = i->p.stamp_ns;
-	}
-}
-
-/* The input whose packet is next in time; the first given wins ties. */
-static struct input *
-earliest(struct input *in, size_t n)
-{
-	struct input *best = NULL;
-
-	for (size_t k = 0; k < n; k++) {
-		if (in[k].have && (best == NULL ||
-		    in[k].now_ns < best->now_ns))
-			best = &in[k];
-	}
-	return best;
-}
-
 /* All packets, and then what is still in the queue. */
 static void
-loop(struct filter *f, struct input *in, size_t n)
+loop(struct filter *f)
 {
-	const struct filter_conf *cf = f->cf;
-	uint64_t until = cf->until_ns;
-	struct input *i;
+	const struct feed_input *i;
 
-	for (size_t k = 0; k < n; k++)
-		next_packet(f, &in[k]);
-	i = earliest(in, n);
-	if (cf->until_relative && i != NULL)
-		until += i->now_ns;
-	for (; i != NULL && i->now_ns <= until; i = earliest(in, n)) {
-		if (cf->count > 0 && f->passed->packets == cf->count)
-			break;
-		if (*cf->stop || (f->out != NULL && f->out->failed != 0))
+	while ((i = feed_next(&f->feed)) != NULL) {
+		if (f->out != NULL && f->out->failed != 0)
 			return;
 		advance(f, i->now_ns);
-		f->passed->packets++;
 		take(f, i);
-		next_packet(f, i);
 	}
-	advance(f, until == UINT64_MAX ? EGRESS_NEVER - 1 : until);
+	if (!f->feed.stopped)
+		advance(f, f->feed.until_ns == UINT64_MAX ?
+		    EGRESS_NEVER - 1 : f->feed.until_ns);
 }
 
 int
@@ -370,27 +284,18 @@ filter_run(const struct filter_conf *cf, struct egress *e,
     struct filter_passed *passed, struct pcapio_in *in, size_t n,
     struct pcapio_out *out)
 {
-	struct filter *f = calloc(1, sizeof(*f));
-	struct input *inputs = calloc(n, sizeof(*inputs));
-	int status;
+	struct filter f = { .cf = cf, .e = e, .passed = passed, .out = out };
 
-	if (f == NULL || inputs == NULL)
-		err(1, "filter");
 	*passed = (struct filter_passed){ 0 };
-	f->cf = cf;
-	f->e = e;
-	f->passed = passed;
-	f->out = out;
-	for (size_t k = 0; k < n; k++)
-		inputs[k].in = &in[k];
+	feed_open(&f.feed, &cf->feed, in, n);
 	if (cf->departures != NULL)
-		next_departure(f);
-	loop(f, inputs, n);
-	release(f, EGRESS_NEVER);
+		next_departure(&f);
+	loop(&f);
+	release(&f, EGRESS_NEVER);
 	egress_count_queued(e);
-	status = f->status;
-	free(f->held);
-	free(f);
-	free(inputs);
-	return status;
+	passed->packets = f.feed.packets;
+	passed->time_backwards = f.feed.time_backwards;
+	free(f.held);
+	feed_close(&f.feed);
+	return f.status | f.feed.status;
 }

@@ -7,7 +7,6 @@
 #ifndef INNET_SWITCH_FILTER_H
 #define INNET_SWITCH_FILTER_H
 
-#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,17 +15,15 @@
 #include "common/egress.h"
 #include "common/pcapio.h"
 
+#include "cmd/innet-switch/feed.h"
+
 struct filter_conf {
 	struct egress_conf egress;
 	uint64_t propagation_ns;
 	bool regular_queued;		/* regular traffic takes slots */
 	const struct clusters *clusters;	/* of bare packets, or NULL */
-	uint64_t until_ns;		/* UINT64_MAX: to the end */
-	bool until_relative;		/* counted from the first packet */
-	uint64_t count;			/* packets to read; 0: all */
+	struct feed_conf feed;
 	struct pcapio_in *departures;	/* NULL: the link decides */
-	const volatile sig_atomic_t *stop;	/* non-zero: end now */
-	bool quiet;			/* leave warnings out (fuzzing) */
 };
 
 /* Where a filter, or the live switch, counts what is not an update. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/outlet.h"
 #include "common/pace.h"
 #include "common/routes.h"
 #include "common/timer.h"
@@ -14,17 +15,8 @@
 #include "cmd/innet-switch/report.h"
 
 enum {
-	PENDING_MAX = 65536,	/* packets delayed by --impair */
-	BATCHES = 16		/* received between looks at all else */
-};
-
-/* A packet that --impair holds back. */
-struct pending {
-	uint64_t at_ns;
-	union addr to;
-	struct pending *next;
-	size_t len;
-	uint8_t bytes[];
+	BATCHES = 16,		/* received between looks at all else */
+	CLOCK_EVERY = 64	/* packets after which departures are due */
 };
 
 struct live {
@@ -33,96 +25,82 @@ struct live {
 	struct filter_passed *passed;
 	struct udpio u;
 	struct routes routes;
-	struct impair impair;
-	struct pending *pending;	/* earliest first */
-	uint32_t pendings;
+	struct outlet out;
 	uint64_t last_ns;		/* of the last decision */
 	uint64_t late_max_ns;		/* a departure after its time */
 	uint64_t warned_ns, unreachable;	/* of the dead upstream */
 	uint64_t told_ns;		/* last progress or flush, monotonic */
 	bool warned_drops;
+	unsigned taken;			/* packets since the clock was read */
+	struct iovec leaving[UDPIO_RUN_MAX];	/* departed, not yet sent */
+	int leavings;
 };
 
-/* Keep a copy of a packet until at_ns. */
-static void
-pend(struct live *l, const union addr *to, const void *p, size_t len,
-    uint64_t at_ns)
-{
-	struct pending *n = NULL, **where = &l->pending;
-
-	if (l->pendings < PENDING_MAX)
-		n = malloc(sizeof(*n) + len);
-	if (n == NULL) {
-		l->impair.lost++;
-		return;
-	}
-	*n = (struct pending){ .at_ns = at_ns, .to = *to, .len = len };
-	memcpy(n->bytes, p, len);
-	while (*where != NULL && (*where)->at_ns <= at_ns)
-		where = &(*where)->next;
-	n->next = *where;
-	*where = n;
-	l->pendings++;
-}
-
-static void
-send_pending(struct live *l, uint64_t now_ns)
-{
-	struct pending *n;
-
-	while ((n = l->pending) != NULL && n->at_ns <= now_ns) {
-		udpio_send(&l->u, &n->to, n->bytes, n->len);
-		l->pending = n->next;
-		l->pendings--;
-		free(n);
-	}
-}
-
-/* Send, as often and as late as --impair says; captured as if it did not. */
 static void
 send_to(struct live *l, const union addr *to, const void *p, size_t len,
     uint64_t now_ns)
 {
-	uint64_t at[2];
-	int copies;
+	outlet_send(&l->out, to, UPDATE_TOS, p, len, now_ns);
+}
 
-	if (l->cf->egress != NULL)
-		udpio_capture(l->cf->egress, &l->u.local, to, UPDATE_TOS, p,
-		    len, now_ns);
-	if (!impair_any(&l->impair)) {
-		udpio_send(&l->u, to, p, len);
-		return;
+/*
+ * Send what has departed at when_ns: runs of one length, the last of which may
+ * be shorter, as runs.  What finds no room is lost, as on a full link.
+ */
+static void
+send_leaving(struct live *l, uint64_t when_ns)
+{
+	const struct iovec *v = l->leaving, *end = v + l->leavings;
+
+	while (v < end) {
+		int n = 1, sent = 0;
+
+		while (v + n < end && v[n - 1].iov_len == v[0].iov_len &&
+		    v[n].iov_len <= v[0].iov_len)
+			n++;
+		if (n > 1)
+			sent = outlet_send_gather(&l->out, &l->cf->upstream,
+			    UPDATE_TOS, v, 1, n, v[0].iov_len, when_ns);
+		v += sent;
+		if (sent < n) {
+			send_to(l, &l->cf->upstream, v->iov_base, v->iov_len,
+			    when_ns);
+			v++;
+		}
 	}
-	copies = impair_plan(&l->impair, now_ns, at);
-	for (int i = 0; i < copies; i++) {
-		if (at[i] <= now_ns)
-			udpio_send(&l->u, to, p, len);
-		else
-			pend(l, to, p, len, at[i]);
-	}
+	l->leavings = 0;
 }
 
 /*
  * What is due by now_ns leaves, stamped with the time it really is: arrivals
- * that are looked at later count as later.
+ * that are looked at later count as later.  Slots that are popped hold their
+ * bytes until the next arrival.
  */
 static void
 depart(struct live *l, uint64_t now_ns)
 {
+	uint64_t when;
+
+	if (egress_due(l->e) > now_ns)
+		return;
+	when = timer_wall_ns();
+	if (when < l->last_ns)
+		when = l->last_ns;
+	l->last_ns = when;
 	while (egress_due(l->e) <= now_ns) {
 		struct slot *s = egress_head(l->e);
-		uint64_t when = timer_wall_ns();
 
-		if (when < l->last_ns)
-			when = l->last_ns;
 		if (when > egress_due(l->e) + l->late_max_ns)
 			l->late_max_ns = when - egress_due(l->e);
 		if (s->changed)
 			update_put(s->bytes, &s->up);
-		send_to(l, &l->cf->upstream, s->bytes, s->have, when);
-		l->last_ns = when;
+		l->leaving[l->leavings++] = (struct iovec){ s->bytes,
+		    s->have };
+		if (l->leavings == UDPIO_RUN_MAX)
+			send_leaving(l, when);
 		egress_pop(l->e);
 	}
+	send_leaving(l, when);
 }
 
 static void
@@ -165,9 +143,9 @@ take_upward(struct live *l, const struct udpio_packet *p,
 {
 	const struct arrival a = { .bytes = p->data,
 	    .have = (uint32_t)p->len, .is_update = true, .up = *u,
-	    .wire_bytes = (uint32_t)(p->len + udpio_head_bytes(&p->from)) };
+	    .wire_bytes = (uint32_t)(p->len + udpio_head_bytes(p->from)) };
 
-	routes_see(&l->routes, u->cluster, u->worker, &p->from, now_ns);
+	routes_see(&l->routes, u->cluster, u->worker, p->from, now_ns);
 	if (u->kind == UPDATE_UPDATE) {
 		egress_offer(l->e, &a, now_ns);
 	} else {
@@ -180,7 +158,7 @@ take_upward(struct live *l, const struct udpio_packet *p,
 static void
 take(struct live *l, struct udpio_packet *p)
 {
-	bool down = addr_same(&p->from, &l->cf->upstream);
+	bool down = addr_same(p->from, &l->cf->upstream);
 	struct update u;
 	enum update_bad bad;
 	uint64_t now_ns;
@@ -190,7 +168,7 @@ take(struct live *l, struct udpio_packet *p)
 	l->last_ns = now_ns;
 	l->passed->packets++;
 	if (l->cf->ingress != NULL)
-		udpio_capture(l->cf->ingress, &p->from, &l->u.local, p->tos,
+		udpio_capture(l->cf->ingress, p->from, &l->u.local, p->tos,
 		    p->data, p->len, now_ns);
 	if ((p->tos & 0xfc) != UPDATE_TOS) {
 		ignore(l, JUDGE_FOREIGN);
@@ -211,12 +189,20 @@ take(struct live *l, struct udpio_packet *p)
 static void
 receive(struct live *l)
 {
-	int n = UDPIO_BATCH;
+	struct udpio_packet p;
+	int n;
 
-	for (int k = 0; k < BATCHES && n == UDPIO_BATCH; k++) {
+	for (int k = 0; k < BATCHES && (k == 0 || l->u.more); k++) {
 		n = udpio_recv(&l->u);
-		for (int i = 0; i < n; i++)
-			take(l, &l->u.got[i]);
+		for (int i = 0; i < n; i++) {
+			for (size_t at = 0; udpio_next(&l->u.got[i], &at, &p);)
+				take(l, &p);
+			l->taken += (unsigned)udpio_count(&l->u.got[i]);
+			if (l->taken < CLOCK_EVERY)
+				continue;
+			l->taken = 0;
+			depart(l, timer_wall_ns());
+		}
 	}
 }
 
@@ -276,14 +262,14 @@ nap(struct live *l, uint64_t mono_ns, uint64_t end_ns)
 	uint64_t due = egress_due(l->e), ns;
 	struct timespec ts;
 
-	if (l->pending != NULL)
-		due = timer_first(due, l->pending->at_ns);
+	due = timer_first(due, outlet_due(&l->out));
 	ns = timer_first(pace_sleep_ns(timer_wall_ns(), due),
 	    TIMER_SECOND_NS);
 	ts = timer_spec(timer_first(ns, end_ns - mono_ns));
 	if (ppoll(&pfd, 1, &ts, l->cf->wait_mask) == 1 &&
 	    (pfd.revents & POLLERR) != 0)
 		udpio_errors(&l->u);
+	timer_let_signals(l->cf->wait_mask);
 }
 
 /* Bring the account up to date with what socket and impairment counted. */
@@ -295,9 +281,9 @@ account(struct live *l)
 	p->kernel = l->u.kernel_drops;
 	p->unreachable = l->u.unreachable;
 	p->send_failed = l->u.send_failed;
-	p->impaired_lost = l->impair.lost;
-	p->impaired_dup = l->impair.duplicated;
-	p->impaired_reordered = l->impair.reordered;
+	p->impaired_lost = l->out.impair.lost;
+	p->impaired_dup = l->out.impair.duplicated;
+	p->impaired_reordered = l->out.impair.reordered;
 }
 
 static void
@@ -330,7 +316,7 @@ loop(struct live *l)
 		nap(l, now, end);
 		receive(l);
 		depart(l, timer_wall_ns());
-		send_pending(l, timer_wall_ns());
+		outlet_flush(&l->out, timer_wall_ns());
 		now = timer_mono_ns();
 		warn_troubles(l, now);
 		tick(l, now);
@@ -348,19 +334,22 @@ int
 live_run(const struct live_conf *cf, struct egress *e,
     struct filter_passed *passed)
 {
-	struct live l = { .cf = cf, .e = e, .passed = passed,
-	    .impair = cf->impair };
+	struct live l = { .cf = cf, .e = e, .passed = passed };
 
 	*passed = (struct filter_passed){ 0 };
 	if (!routes_init(&l.routes))
 		err(1, "routes");
-	udpio_listen_or_exit(&l.u, &cf->listen, UPDATE_TOS, cf->port_file);
+	udpio_listen_or_exit(&l.u, &cf->listen, UPDATE_TOS, !cf->no_offload,
+	    cf->port_file);
+	udpio_tell(&l.u, cf->verbose);
+	l.out = outlet_over(&l.u, &cf->impair, cf->egress);
 	loop(&l);
-	send_pending(&l, TIMER_NEVER);
+	outlet_flush(&l.out, OUTLET_NEVER);
 	egress_count_queued(e);
 	account(&l);
 	if (!cf->quiet)
 		summary(&l);
+	outlet_free(&l.out);
 	udpio_close(&l.u);
 	routes_free(&l.routes);
 	return 0;

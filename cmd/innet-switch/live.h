@@ -21,7 +21,8 @@ struct live_conf {
 	struct pcapio_out *ingress, *egress;	/* captures, or NULL */
 	volatile sig_atomic_t *stop, *tell;	/* set by signals */
 	const sigset_t *wait_mask;	/* signals let in while waiting */
-	bool quiet, json, progress;
+	bool no_offload;		/* without UDP_SEGMENT and UDP_GRO */
+	bool quiet, verbose, json, progress;
 };
 
 /*

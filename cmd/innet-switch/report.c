@@ -5,21 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "common/whole.h"
 
+#include "cmd/innet-switch/json.h"
 #include "cmd/innet-switch/report.h"
-
-/* cJSON stores doubles: an integer goes in as its own digits. */
-static void
-put_u64(cJSON *o, const char *key, uint64_t v)
-{
-	char digits[24];
-
-	snprintf(digits, sizeof(digits), "%" PRIu64, v);
-	cJSON_AddRawToObject(o, key, digits);
-}
 
 static void
 put_counts(cJSON *o, const struct tally_cluster *c)
@@ -28,8 +17,8 @@ put_counts(cJSON *o, const struct tally_cluster *c)
 		cJSON *k = cJSON_AddObjectToObject(o,
 		    tally_name((enum tally_what)w));
 
-		put_u64(k, "packets", c->of[w].packets);
-		put_u64(k, "constituents", c->of[w].constituents);
+		json_u64(k, "packets", c->of[w].packets);
+		json_u64(k, "constituents", c->of[w].constituents);
 	}
 }
 
@@ -39,7 +28,7 @@ report_json(const struct egress *e, const struct filter_passed *p,
 {
 	const struct tally *t = &e->tally;
 	cJSON *root = cJSON_CreateObject(), *o;
-	char key[8], *text;
+	char key[8];
 
 	put_counts(cJSON_AddObjectToObject(root, "totals"), &t->all);
 	o = cJSON_AddObjectToObject(root, "clusters");
@@ -54,30 +43,48 @@ report_json(const struct egress *e, const struct filter_passed *p,
 		if (t->merged[m] == 0)
 			continue;
 		snprintf(key, sizeof(key), "%u", m);
-		put_u64(o, key, t->merged[m]);
+		json_u64(o, key, t->merged[m]);
 	}
 	o = cJSON_AddObjectToObject(root, "ignored");
 	for (unsigned w = UPDATE_SHORT; w < JUDGE_VERDICTS; w++) {
 		if (t->ignored[w] > 0)
-			put_u64(o, judge_name(w), t->ignored[w]);
+			json_u64(o, judge_name(w), t->ignored[w]);
 	}
-	put_u64(root, "packets", p->packets);
-	put_u64(root, "regular", p->regular + e->regular);
-	put_u64(root, "regular_dropped", e->regular_dropped);
-	put_u64(root, "models", p->models);
-	put_u64(root, "weights", p->weights);
-	put_u64(root, "time_backwards", p->time_backwards);
-	put_u64(root, "departures_differ", p->departures_differ);
-	put_u64(root, "kernel", p->kernel);
-	put_u64(root, "unreachable", p->unreachable);
-	put_u64(root, "no_route", p->no_route);
-	put_u64(root, "send_failed", p->send_failed);
-	put_u64(root, "impaired_lost", p->impaired_lost);
-	put_u64(root, "impaired_dup", p->impaired_dup);
-	put_u64(root, "impaired_reordered", p->impaired_reordered);
-	text = pretty ? cJSON_Print(root) : cJSON_PrintUnformatted(root);
-	cJSON_Delete(root);
-	return text;
+	json_u64(root, "packets", p->packets);
+	json_u64(root, "regular", p->regular + e->regular);
+	json_u64(root, "regular_dropped", e->regular_dropped);
+	json_u64(root, "models", p->models);
+	json_u64(root, "weights", p->weights);
+	json_u64(root, "time_backwards", p->time_backwards);
+	json_u64(root, "departures_differ", p->departures_differ);
+	json_u64(root, "kernel", p->kernel);
+	json_u64(root, "unreachable", p->unreachable);
+	json_u64(root, "no_route", p->no_route);
+	json_u64(root, "send_failed", p->send_failed);
+	json_u64(root, "impaired_lost", p->impaired_lost);
+	json_u64(root, "impaired_dup", p->impaired_dup);
+	json_u64(root, "impaired_reordered", p->impaired_reordered);
+	return json_text(root, pretty);
+}
+
+int
+report_text(const char *path, const char *text)
+{
+	const size_t len = strlen(text);
+	struct whole w;
+	bool good;
+
+	if (whole_open(&w, path) == -1) {
+		warn("%s", path);
+		return 1;
+	}
+	good = whole_write(&w, text, len) && (text[len - 1] == '\n' ||
+	    whole_write(&w, "\n", 1));
+	if (whole_close(&w, good) == 0)
+		return 0;
+	warn("%s: report not written", strcmp(path, "-") == 0 ?
+	    "standard output" : path);
+	return 1;
 }
 
 int
@@ -85,23 +92,13 @@ report_write(const char *path, const struct egress *e,
     const struct filter_passed *p)
 {
 	char *text = report_json(e, p, true);
-	struct whole w;
-	bool good;
+	int rc;
 
 	if (text == NULL)
 		err(1, "%s", path);
-	if (whole_open(&w, path) == -1) {
-		warn("%s", path);
-		free(text);
-		return 1;
-	}
-	good = whole_write(&w, text, strlen(text)) && whole_write(&w, "\n", 1);
+	rc = report_text(path, text);
 	free(text);
-	if (whole_close(&w, good) == 0)
-		return 0;
-	warn("%s: report not written", strcmp(path, "-") == 0 ?
-	    "standard output" : path);
-	return 1;
+	return rc;
 }
 
 static uint64_t

@@ -14,6 +14,9 @@ char *report_json(const struct egress *e, const struct filter_passed *p,
 int report_write(const char *path, const struct egress *e,
     const struct filter_passed *p);
 
+/* Write text, and the end of its last line, to path likewise. */
+int report_text(const char *path, const char *text);
+
 /* One line on standard error; JSON if wished. */
 void report_summary(const struct egress *e, const struct filter_passed *p,
     bool json);

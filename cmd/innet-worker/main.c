@@ -10,6 +10,7 @@
 
 #include "common/num.h"
 #include "common/opt.h"
+#include "common/seg.h"
 #include "common/timer.h"
 #include "common/update.h"
 
@@ -17,18 +18,53 @@
 
 enum {
 	SWITCH = OPT_LONG, MODE, CLUSTER, WORKER, CONTROL, THRESHOLD,
-	SYNTHETIC, INTERVAL, JITTER, MTU, GIVE_UP, SILENCE, DURATION, SEED, JSON
+	SYNTHETIC, INTERVAL, JITTER, MTU, GIVE_UP, SILENCE, DURATION, SEED,
+	JSON, NO_OFFLOAD, IMPAIR, JOB, FLOATS, WINDOW, KEY, CHECK, STALENESS,
+	RATE, ASCEND, PACE, EVERY, REDUCE, SESSION, RESET
+};
+
+static const struct worker_mode modes[] = {
+	{ .name = "olaf", .run = olaf_run },
+	{ .name = "sync", .run = sync_run },
+	{ .name = "async", .run = async_run },
+	{ .name = "dlp", .run = dlp_run, .port = "1234",
+	    .elements_max = DLP_PARAMS, .no_cluster = true },
+};
+
+enum { OLAF = 1, SYNC = 2, ASYNC = 4, DLP = 8 };	/* in that order */
+
+/* Options that not all modes have. */
+static const struct { int ch; unsigned modes; } only[] = {
+	{ CLUSTER, OLAF | SYNC | ASYNC }, { MTU, OLAF | SYNC | ASYNC },
+	{ CONTROL, OLAF }, { THRESHOLD, OLAF }, { JOB, SYNC | ASYNC },
+	{ FLOATS, SYNC | ASYNC }, { WINDOW, SYNC }, { KEY, SYNC | ASYNC },
+	{ CHECK, SYNC }, { STALENESS, ASYNC }, { RATE, ASYNC },
+	{ ASCEND, ASYNC }, { PACE, ASYNC }, { EVERY, ASYNC },
+	{ REDUCE, DLP }, { SESSION, DLP }, { RESET, DLP },
 };
 
 static const struct opt opts[] = {
 	{ SWITCH, "switch", "ADDR", "the switch, or server (needed)" },
-	{ MODE, "mode", "NAME", "olaf (the default, and so far the only)" },
+	{ MODE, "mode", "NAME", "olaf (default), sync, async or dlp" },
+	{ JOB, "job", "N", "(a)sync: the job, 0 to 65535 (default 1)" },
 	{ CLUSTER, "cluster", "N", "cluster, 0 to 65534 (default 1)" },
 	{ WORKER, "worker", "N", "number in it, or auto (default 0)" },
-	{ CONTROL, "control", "NAME", "none (default), urgent or fair" },
+	{ FLOATS, "floats", "N", "(a)sync: of a segment, or max (as the job)" },
+	{ WINDOW, "window", "N", "sync: segments in flight (as it fits)" },
+	{ KEY, "key", "FILE", "(a)sync: sign control messages with it" },
+	{ RATE, "learning-rate", "X", "async: gamma (default 0.001)" },
+	{ ASCEND, "ascend", NULL, "async: gradients point up: add them" },
+	{ STALENESS, "staleness", "N", "async: send none staler (default 3)" },
+	{ PACE, "pace", "RATE", "async: send no faster (default: no limit)" },
+	{ EVERY, "every", "N", "async: --json tells each N-th round (100)" },
+	{ CONTROL, "control", "NAME", "olaf: none (default), urgent or fair" },
 	{ THRESHOLD, "threshold", "TIME", "of --control (default 400ms)" },
+	{ REDUCE, "reduce", "HOW", "dlp: what comes back: mean (default), median" },
+	{ SESSION, "session", "LIST", "dlp: lead it, nodes=,iterations=,scale=,..." },
+	{ RESET, "reset", NULL, "dlp: end another session before it" },
 	{ SYNTHETIC, "synthetic", "SIZE", "make up gradients of SIZE bytes" },
 	{ INTERVAL, "interval", "TIME", "between those (default 100ms)" },
+	{ CHECK, "check", "N", "sync: sums must be those of workers 0 to N-1" },
 	{ JITTER, "jitter", "TIME", "add up to TIME to each interval" },
 	{ 'c', "count", "N", "end after N gradients" },
 	{ DURATION, "duration", "TIME", "end after TIME" },
@@ -37,7 +73,10 @@ static const struct opt opts[] = {
 	{ MTU, "mtu", "SIZE", "cut vectors for it (default: the path's)" },
 	{ SEED, "seed", "N", "of all that is left to chance" },
 	{ 'w', "write", "FILE", "capture what is sent and comes back" },
+	{ IMPAIR, "impair", "LIST", "loss=,dup=,reorder=,delay= when sending" },
+	{ NO_OFFLOAD, "no-offload", NULL, "no UDP_SEGMENT and no UDP_GRO" },
 	{ JSON, "json", NULL, "summary as a JSON object, one line" },
+	{ 'v', "verbose", NULL, "say how packets pass the kernel" },
 	{ 'q', "quiet", NULL, "leave out the summary" },
 	OPT_HELP_VERSION,
 	{ 0 }
@@ -53,7 +92,9 @@ static const struct opt_tool tool = {
 
 struct conf {
 	struct worker_conf worker;
+	struct mac_key key;
 	const char *capture;
+	uint64_t seen;			/* options given, from OPT_LONG on */
 	bool seeded;
 };
 
@@ -89,23 +130,29 @@ launcher_rank(void)
 	    "and PMI_RANK is set");
 }
 
+static const struct worker_mode *
+parse_mode(const char *name)
+{
+	enum { N = sizeof(modes) / sizeof(*modes) };
+	const char *names[N + 1] = { NULL };
+
+	for (size_t i = 0; i < N; i++)
+		names[i] = modes[i].name;
+	return &modes[opt_word("mode", name, names)];
+}
+
 /* Who this worker is, and how it sends. */
 static bool
 parse_worker(int ch, struct worker_conf *w)
 {
-	static const char *const modes[] = { "olaf", NULL };
 	static const char *const controls[] = { "none", "urgent", "fair",
 	    NULL };
 	uint64_t v = 0;
 
 	switch (ch) {
-	case SWITCH:
-		opt_check("address", optarg, addr_parse(optarg, "46638",
-		    &w->to));
-		w->to_name = optarg;
-		return true;
+	case SWITCH: w->to_name = optarg; return true;
 	case MODE:
-		opt_word("mode", optarg, modes);
+		w->mode = parse_mode(optarg);
 		return true;
 	case CLUSTER:
 		opt_check("cluster", optarg, num_u64(optarg, 0, 65534, &v));
@@ -136,6 +183,90 @@ parse_worker(int ch, struct worker_conf *w)
 	}
 }
 
+/* What a synchronous job needs. */
+static bool
+parse_sync(int ch, struct conf *cf)
+{
+	struct worker_conf *w = &cf->worker;
+	uint64_t v = 0;
+
+	switch (ch) {
+	case JOB:
+		opt_check("job", optarg, num_u64(optarg, 0, UINT16_MAX, &v));
+		w->job = (uint16_t)v;
+		return true;
+	case FLOATS:
+		if (strcmp(optarg, "max") == 0)
+			v = WORKER_FLOATS_MAX;
+		else
+			opt_check("number", optarg, num_u64(optarg, 0,
+			    SEG_FLOATS_MAX_V4, &v));
+		w->floats = (uint32_t)v;
+		return true;
+	case WINDOW:
+		opt_check("window", optarg, num_u64(optarg, 1, 1 << 20, &v));
+		w->window = (uint32_t)v;
+		return true;
+	case KEY:
+		mac_load_or_exit(&cf->key, optarg);
+		return true;
+	case CHECK:
+		opt_check("number", optarg, num_u64(optarg, 1, 4096, &v));
+		w->check = (uint32_t)v;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What an asynchronous job needs. */
+static bool
+parse_async(int ch, struct worker_conf *w)
+{
+	switch (ch) {
+	case RATE:
+		opt_check("learning rate", optarg, num_real(optarg, 0, 1e9,
+		    &w->gamma));
+		return true;
+	case ASCEND: w->ascend = true; return true;
+	case STALENESS:
+		opt_check("staleness", optarg, num_u64(optarg, 0,
+		    WORKER_STALENESS_MAX, &w->staleness));
+		return true;
+	case PACE:
+		opt_check("rate", optarg, num_rate(optarg, 1, INT64_MAX,
+		    &w->pace_bps));
+		return true;
+	case EVERY:
+		opt_check("number", optarg, num_u64(optarg, 1, INT64_MAX / 2,
+		    &w->every));
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What a session of DLP needs. */
+static bool
+parse_dlp(int ch, struct worker_dlp *d)
+{
+	static const char *const reduces[] = { "mean", "median", NULL };
+
+	switch (ch) {
+	case REDUCE:
+		d->median = opt_word("reduction", optarg, reduces) == 1;
+		return true;
+	case SESSION:
+		opt_check("session", optarg, dlp_session_parse(optarg,
+		    &d->session));
+		d->leads = true;
+		return true;
+	case RESET: d->resets = true; return true;
+	default:
+		return false;
+	}
+}
+
 static void
 parse_other(int ch, struct conf *cf)
 {
@@ -151,7 +282,7 @@ parse_other(int ch, struct conf *cf)
 		w->synthetic = (uint32_t)(v / 4);
 		break;
 	case INTERVAL:
-		opt_check("interval", optarg, num_time(optarg, 1, INT64_MAX,
+		opt_check("interval", optarg, num_time(optarg, 0, INT64_MAX,
 		    &w->interval_ns));
 		break;
 	case JITTER:
@@ -181,14 +312,51 @@ parse_other(int ch, struct conf *cf)
 		break;
 	case 'w': cf->capture = optarg; break;
 	case JSON: w->json = true; break;
+	case IMPAIR:
+		opt_check("impairment", optarg, impair_parse(optarg,
+		    &w->impair));
+		break;
+	case NO_OFFLOAD: w->no_offload = true; break;
+	case 'v': w->verbose = true; break;
 	case 'q': w->quiet = true; break;
 	}
+}
+
+/* An option of other modes is misuse; so is more than the mode carries. */
+static void
+settle(struct conf *cf)
+{
+	struct worker_conf *w = &cf->worker;
+	const struct worker_mode *mode = w->mode;
+
+	for (size_t i = 0; i < sizeof(only) / sizeof(*only); i++) {
+		const struct opt *o = opts;
+
+		if ((cf->seen >> (only[i].ch - OPT_LONG) & 1) == 0 ||
+		    (only[i].modes >> (mode - modes) & 1) != 0)
+			continue;
+		while (o->ch != only[i].ch)
+			o++;
+		errx(2, "--%s does not go with --mode %s", o->name,
+		    mode->name);
+	}
+	if (w->to_name == NULL)
+		errx(2, "--switch is needed: where gradients go");
+	opt_check("address", w->to_name, addr_parse(w->to_name,
+	    mode->port != NULL ? mode->port : "46638", &w->to));
+	if (addr_port(&w->to) == 0)
+		errx(2, "--switch %s: port 0 is nobody's", w->to_name);
+	if (w->synthetic > worker_elements_max(mode))
+		errx(2, "--synthetic of more than the %" PRIu32
+		    " elements that --mode %s carries",
+		    worker_elements_max(mode), mode->name);
 }
 
 static struct conf
 parse(int argc, char *argv[])
 {
-	struct conf cf = { .worker = { .cluster = 1,
+	struct conf cf = { .worker = { .mode = modes, .job = 1,
+		.cluster = 1, .gamma = 0.001, .staleness = 3, .every = 100,
 		.threshold_ns = 400000000, .interval_ns = 100000000,
 		.give_up_ns = 30 * (uint64_t)TIMER_SECOND_NS,
 		.silence_ns = 600 * (uint64_t)TIMER_SECOND_NS,
@@ -196,13 +364,14 @@ parse(int argc, char *argv[])
 	int ch;
 
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
-		if (!parse_worker(ch, &cf.worker))
+		if (ch >= OPT_LONG)
+			cf.seen |= (uint64_t)1 << (ch - OPT_LONG);
+		if (!parse_worker(ch, &cf.worker) && !parse_sync(ch, &cf) &&
+		    !parse_async(ch, &cf.worker) &&
+		    !parse_dlp(ch, &cf.worker.dlp))
 			parse_other(ch, &cf);
 	}
-	if (cf.worker.to_name == NULL)
-		errx(2, "--switch is needed: where gradients go");
-	if (addr_port(&cf.worker.to) == 0)
-		errx(2, "--switch %s: port 0 is nobody's", cf.worker.to_name);
+	settle(&cf);
 	if (cf.worker.synthetic > 0)
 		opt_done(&tool, argc, argv);
 	else if (optind == argc)
@@ -211,6 +380,8 @@ parse(int argc, char *argv[])
 	if (!cf.seeded)		/* workers must not act in step */
 		cf.worker.rng = rng_seed((uint64_t)cf.worker.cluster << 32 |
 		    cf.worker.worker);
+	/* a stream of its own: the same gradients whatever the network */
+	cf.worker.impair.rng = rng_seed(~(uint64_t)cf.worker.rng.state);
 	return cf;
 }
 
@@ -222,6 +393,7 @@ main(int argc, char *argv[])
 	sigset_t wait_mask;
 	int rc;
 
+	cf.worker.key = &cf.key;
 	timer_signals(on_signal, &wait_mask);
 	cf.worker.wait_mask = &wait_mask;
 	cf.worker.progress = !cf.worker.quiet && isatty(STDERR_FILENO) == 1;
@@ -229,7 +401,7 @@ main(int argc, char *argv[])
 		pcapio_create_or_exit(&capture, cf.capture);
 		cf.worker.capture = &capture;
 	}
-	rc = worker_run(&cf.worker);
+	rc = cf.worker.mode->run(&cf.worker);
 	if (cf.capture != NULL)
 		rc |= pcapio_close_or_warn(&capture);
 	return rc;

@@ -1,9 +1,8 @@
 /*
- * worker.h - one worker of an Olaf cluster
+ * worker.h - what innet-worker is told, and its modes
  *
- * Gradients come from a child process or are made up; each is answered at once
- * with the newest model, and leaves as an update if transmission control and
- * the state of things let it.
+ * A mode is one way to carry gradients over the network: a file of its own
+ * beside this one, with one function, and a line in main.c's table.
  */
 #ifndef INNET_WORKER_WORKER_H
 #define INNET_WORKER_WORKER_H
@@ -12,16 +11,43 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/dlp.h"
+#include "common/impair.h"
+#include "common/mac.h"
 #include "common/pcapio.h"
 #include "common/rng.h"
+#include "common/stream.h"
 #include "common/txctl.h"
 #include "common/udpio.h"
 
+enum {
+	WORKER_FLOATS_MAX = UINT16_MAX,	/* --floats max */
+	WORKER_STALENESS_MAX = 255
+};
+
+/* A worker's part in a session of DLP. */
+struct worker_dlp {
+	bool median;			/* what the aggregator sends twice */
+	bool leads, resets;		/* CONFIGURE, and RESET before it */
+	struct dlp_session session;	/* to lead with */
+};
+
 struct worker_conf {
+	const struct worker_mode *mode;
 	union addr to;			/* the switch, or the server */
 	const char *to_name;		/* as given */
-	uint16_t cluster;
+	uint16_t job, cluster;
 	uint32_t worker;
+	uint32_t floats;		/* of a segment; 0: as the job has */
+	uint32_t window;		/* segments in flight; 0: as it fits */
+	uint32_t check;			/* sums of so many workers; 0: none */
+	const struct mac_key *key;	/* of control messages */
+	double gamma;			/* the learning rate, asynchronous */
+	bool ascend;			/* add instead of subtract */
+	uint64_t staleness;		/* rounds; staler is discarded */
+	uint64_t pace_bps;		/* bits/s of vectors; 0: no limit */
+	uint64_t every;			/* rounds whose CRC is told */
+	struct worker_dlp dlp;
 	enum txctl_kind control;
 	uint64_t threshold_ns;
 	uint64_t mtu;			/* 0: the path's */
@@ -33,14 +59,33 @@ struct worker_conf {
 	uint64_t interval_ns;		/* of synthetic gradients */
 	uint64_t jitter_ns;
 	struct rng rng;
+	struct impair impair;		/* of what is sent */
 	char **argv;			/* the child, NULL-terminated */
 	struct pcapio_out *capture;	/* of what passes, or NULL */
 	volatile sig_atomic_t *stop, *tell;
 	const sigset_t *wait_mask;
-	bool quiet, json, progress;
+	bool no_offload;		/* without UDP_SEGMENT and UDP_GRO */
+	bool quiet, verbose, json, progress;
 };
 
+struct worker_mode {
+	const char *name;		/* for --mode and the hello */
+	int (*run)(const struct worker_conf *cf);
+	const char *port;		/* of --switch; NULL: 46638 */
+	uint32_t elements_max;		/* of a vector; 0: the stream's */
+	bool no_cluster;		/* its workers belong to none */
+};
+
+static inline uint32_t
+worker_elements_max(const struct worker_mode *m)
+{
+	return m->elements_max > 0 ? m->elements_max : STREAM_ELEMENTS_MAX;
+}
+
 /* Work until the end.  The exit status. */
-int worker_run(const struct worker_conf *cf);
+int olaf_run(const struct worker_conf *cf);
+int sync_run(const struct worker_conf *cf);
+int async_run(const struct worker_conf *cf);
+int dlp_run(const struct worker_conf *cf);
 
 #endif

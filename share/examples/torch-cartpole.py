@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Train CartPole in PyTorch through innet's gradient stream (stdin, stdout):
 
-    innet-worker --switch HOST:PORT --mode async -- ./torch-cartpole.py
+    innet-worker --switch HOST:PORT --mode sync -- ./torch-cartpole.py
 
 Needs torch only.  An argument is the number of gradients to send.
 """
@@ -56,7 +56,9 @@ params = list(policy.parameters())
 flat = torch.nn.utils.parameters_to_vector(params).detach()
 send(HELLO, json.dumps({'version': 1, 'elements': len(flat),
                         'name': 'torch-cartpole'}).encode())
-send(WEIGHTS, flat.numpy().tobytes())
+send(WEIGHTS, flat.numpy().tobytes())           # the same of every worker
+_, _, _, _, hello = receive()
+torch.manual_seed(2 + json.loads(hello).get('worker', 0))   # each its own games
 iteration = 0
 for _ in range(int(sys.argv[1]) if len(sys.argv) > 1 else 1000):
     seen, actions, alive = play(policy)

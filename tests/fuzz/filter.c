@@ -47,8 +47,8 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {
 	static const volatile sig_atomic_t never;
-	struct filter_conf cf = { .until_ns = UINT64_MAX, .stop = &never,
-	    .quiet = true };
+	struct filter_conf cf = { .feed = { .until_ns = UINT64_MAX,
+	    .stop = &never, .quiet = true } };
 	struct filter_passed passed;
 	struct pcapio_out out;
 	struct pcapio_in in;

@@ -34,9 +34,9 @@ def update(n=4, kind=1, version=1, merged=1, following=0, elements=None,
     return head + status + struct.pack("<%df" % len(v), *v)
 
 
-def udp(src, dst, payload, check=None, length=None):
+def udp(src, dst, payload, check=None, length=None, sport=4000):
     n = 8 + len(payload) if length is None else length
-    h = struct.pack(">HHHH", 4000, 46638, n, 0)
+    h = struct.pack(">HHHH", sport, 46638, n, 0)
     pseudo = src + dst + struct.pack(">HH", 17, n)
     c = ~fold(pseudo + h + payload) & 0xffff or 0xffff
     if check == "partial":
@@ -46,8 +46,8 @@ def udp(src, dst, payload, check=None, length=None):
     return h[:6] + struct.pack(">H", c) + payload
 
 
-def ip4(payload=b"hello", frag=0, options=b"", total=None, tos=0x2c, **kw):
-    src, dst = bytes([10, 0, 1, 1]), bytes([10, 255, 255, 1])
+def ip4(payload=b"hello", frag=0, options=b"", total=None, tos=0x2c,
+        src=bytes([10, 0, 1, 1]), dst=bytes([10, 255, 255, 1]), **kw):
     body = udp(src, dst, payload, **kw)
     head = struct.pack(">BBHHHBBH", 0x45 + len(options) // 4, tos,
                        20 + len(options) + len(body)
@@ -142,6 +142,93 @@ def updates():
     put("update", "element-infinite", update(values=[1, 2, 3, float("inf")]))
     put("update", "extremes", update(20, values=[big, -big] * 5
                                      + [big] * 5 + [1e-45, -0.0, 1e-38, 1, 0]))
+
+
+def segments():
+    def seg(iteration, contributions, index, n=2, cut=0):
+        word = iteration << 40 | contributions << 24 | index
+        data = struct.pack(">Q", word) + struct.pack("<%df" % n, *range(n))
+        return data[:len(data) - cut]
+    put("seg", "contribution", seg(7, 1, 3))
+    put("seg", "result", seg(7, 4, 3))
+    put("seg", "full-1500", seg(1, 1, 0, 366))
+    put("seg", "extremes", seg(0xffffff, 0xffff, 0xffffff))
+    put("seg", "wrap", seg(0xffffff, 1, 0, 0) + seg(0, 1, 0, 1))
+    put("seg", "no-float", seg(7, 1, 3, 0))
+    put("seg", "half-a-float", seg(7, 1, 3, cut=2))
+    put("seg", "short", seg(7, 1, 3, 0)[:7])
+    put("seg", "empty", b"")
+
+
+def controls():
+    def message(action, body=b"", flags=0, mac=b"", job=1, xid=9):
+        return struct.pack(">BBHI", action, flags, job, xid) + body + mac
+
+    def ack(action, status=0, body=b""):
+        return message(8, bytes([action, status]) + body)
+
+    def join(kind=1, mode=0):
+        return message(1, struct.pack(">BBHIIHII", kind, mode, 1, 2, 10000,
+                                      366, 5, 0xe3069283))
+    number = struct.pack(">Q", 7 << 40 | 1 << 24 | 3)
+    page = b"\0\1\0\2" + b'{"job":1,"members":[]}'
+    put("control", "join", join())
+    put("control", "join-async-switch", join(2, 1))
+    put("control", "join-type-0", join(0))
+    put("control", "join-mode-2", join(1, 2))
+    put("control", "join-cut", join()[:-1])
+    put("control", "join-longer", join() + b"later")
+    for code, name, body in (
+            (2, "leave", b""), (3, "reset", b""), (4, "set-h", b"\0\4"),
+            (5, "fbcast", number), (6, "help", number), (7, "halt", b""),
+            (16, "resume", b""), (17, "members", b"\0\0"),
+            (18, "stats", b"\0\1")):
+        put("control", name, message(code, body))
+    put("control", "set-h-cut", message(4, b"\0"))
+    put("control", "help-cut", message(6, number[:-1]))
+    put("control", "ack-join", ack(1, 5, struct.pack(
+        ">HHHIHIH", 3, 4, 4, 5, 366, 10000, 10)))
+    put("control", "ack-join-cut", ack(1, 0, bytes(17)))
+    put("control", "ack-set-h", ack(4, 0, b"\0\3"))
+    put("control", "ack-fbcast", ack(5, 0, b"\0\2"))
+    put("control", "ack-help-done", ack(6))
+    put("control", "ack-help-gone", ack(6, 8, number))
+    put("control", "ack-members", ack(17, 0, page))
+    put("control", "ack-stats-no-text", ack(18, 1, b"\0\0\0\0"))
+    put("control", "ack-unknown", ack(99, 255))
+    put("control", "ack-empty", message(8))
+    put("control", "mac", message(7, flags=1, mac=bytes(16)))
+    put("control", "mac-cut", message(7, flags=1, mac=bytes(15)))
+    put("control", "mac-in-body", message(4, b"", 1, bytes(17)))
+    put("control", "flags-unknown", message(7, flags=0xfe))
+    put("control", "action-0", message(0))
+    put("control", "action-9", message(9))
+    put("control", "short", message(7)[:7])
+
+
+def answers():
+    members = b'{"job":1,"h":4,"follows":true,"open":true,"halted":false,' \
+        b'"iteration":12,"members":[{"id":0,"worker":1,"address":' \
+        b'"127.0.0.1","port":40001,"type":"worker","parent":"",' \
+        b'"last_heard_ms":12,"missing":3}]}'
+    stats = b'{"job":1,"program":"iswitch","counters":{"added":123,' \
+        b'"switch_added":1,"switch_foreign":2},"gauges":{"filling":-2}}'
+    put("ctl", "members", b"\0" + members)
+    put("ctl", "stats", b"\1" + stats)
+    put("ctl", "members-as-stats", b"\1" + members)
+    put("ctl", "blanks", b"\0 { \"members\" : [ 7 , [ ] , { } ]\r\n}\t")
+    put("ctl", "names", b'\1{"counters":{"a b":1,"a-b":2,"":3,"\\u001b":4}}')
+    put("ctl", "numbers", b'\1{"counters":{"a":1e999,"b":1e300,"c":-0,'
+        b'"d":9007199254740993,"e":0.5,"f":"1","g":null}}')
+    put("ctl", "label", b'\1{"program":"\\n\\"\\\\","counters":{"a":1}}')
+    put("ctl", "backslash-ends", b'\1{"a":"\\\\","b":" // ","counters":{}}')
+    put("ctl", "gauges-array", b'\1{"counters":{},"gauges":[1]}')
+    put("ctl", "newline-in-name", b'\1{"counters":{"a\nb":1}}')
+    put("ctl", "behind", b"\1" + stats + b"more")
+    put("ctl", "zero-behind", b"\1" + stats + b"\0")
+    put("ctl", "cut", b"\1" + stats[:-2])
+    put("ctl", "deep", b"\0" + b"[" * 2000)
+    put("ctl", "empty", b"\0")
 
 
 def message(kind, body=b"", elements=None, flags=0, magic=b"INET"):
@@ -264,6 +351,44 @@ def filters():
         packets=[bytes(14) + b"\x08\0" + ip4(payload=a)] * 3, link=113))
 
 
+def dlps():
+    """Settings, workers and iterations, packets: see tests/fuzz/dlp.c."""
+    def short(w, state, nodes=1, step=0, v=0):
+        return struct.pack(">BBBBi", w, state, nodes, step, v)
+
+    def raw(w, state, nodes=1, step=0, params=(0,) * 6):
+        return bytes([64 | w, 0]) + struct.pack(">BBI6i", state, nodes, step,
+                                                *params)
+
+    def session(n, steps, values=(5, -3, 2147483647, -2147483648)):
+        out = b"".join(short(w, 1) for w in range(n))
+        for s in range(steps):
+            out += short(0, 10, step=s)
+            out += b"".join(short(w | 128, 2, 1, s, values[(w + s) % 4])
+                            for w in range(n))
+            out += short(0, 2, 1, s, 1)
+        return out + short(0, 2, 1, steps - 1) + short(0, 1)
+
+    for name, how in (("mean", 0), ("median", 2), ("mean-late", 4),
+                      ("median-late", 6)):
+        put("dlp", "switch-" + name, bytes([how, 1 << 5 | 3])
+            + raw(0, 6, 3, params=(2, 5, 5, 4, 2, 100)) + session(3, 2) * 2)
+        put("dlp", "server-" + name, bytes([how | 1, 2 << 5 | 4])
+            + session(4, 2))
+    put("dlp", "workers-32", bytes([2, 0]) + raw(0, 6, 32, params=(
+        1, 0, 0, 0, 0, 0)) + session(32, 1))
+    put("dlp", "workers-33", bytes([0, 0]) + raw(0, 6, 33))
+    put("dlp", "setting-negative", bytes([0, 0]) + raw(0, 6, 1, params=(
+        1, 1, 1, 1, 1, -1)))
+    put("dlp", "lengths", bytes([0, 0]) + bytes([192, 29]) + bytes(29)
+        + bytes([192, 31]) + bytes(31) + bytes([192, 0]))
+    put("dlp", "reset-and-strangers", bytes([24, 1 << 5 | 2]) + raw(0, 6, 2)
+        + short(0, 1) + short(1, 1) + short(9, 2) + short(9, 1)
+        + short(0, 2, 1, 7) + raw(9, 6, 3) + short(9, 5) + short(0, 2))
+    put("dlp", "every-state", bytes([0, 0]) + b"".join(
+        short(0, s) for s in range(256)))
+
+
 def stores():
     def cluster(c, elements, n, version=1):
         ranges = (elements - 1) // n + 1
@@ -279,10 +404,139 @@ def stores():
     put("store", "not-finite", cluster(1, 1, 1)[:-4] + b"\0\0\x80\x7f")
 
 
+SEG, CONTROL = 0x1c, 0x0c
+
+
+def seg(t, i, *values):
+    return struct.pack(">Q", t << 40 | 1 << 24 | i) \
+        + struct.pack("<%df" % len(values), *values)
+
+
+def ask(action, xid, body=b"", job=1):
+    return struct.pack(">BBHI", action, 0, job, xid) + body
+
+
+def join(w, xid=1, elements=6, kind=1, mode=0, floats=4, first=1, crc=0,
+         job=1):
+    return ask(1, xid, struct.pack(">BBHIIHII", kind, mode, 0, w, elements,
+                                   floats, first, crc), job)
+
+
+def vector(t, *workers, after=0):
+    return [(w, after, SEG, seg(t, i, *[w + 1.0] * n))
+            for i, n in ((0, 4), (1, 2)) for w in workers]
+
+
+def word(t, i):
+    return struct.pack(">Q", t << 40 | i)
+
+
+def sessions(mode=0):
+    """(who, after which of eight times, ToS, payload) by turns."""
+    def joins(*workers, **kw):
+        return [(w, 0, CONTROL, join(w, mode=mode, **kw)) for w in workers]
+    opened = joins(0, 1, 2)
+    wait = [(7, 6, 0, b"")]
+    two = vector(1, 0, 1, 2) + vector(2, 0, 1, 2)
+    for c in range(16):
+        yield "small-%d" % c, joins(0, 1) + wait + vector(c + 1, 0, 1)
+    yield "two-iterations", opened + wait + two
+    yield "repeated", opened + wait + vector(1, 0, 0, 1) \
+        + vector(1, 0, 1, 2) * 2 + vector(2, 0) + vector(3, 0)
+    yield "help", opened + wait + vector(1, 0) + [
+        (0, 3, CONTROL, ask(6, 2, word(1, 0))),
+        (1, 0, CONTROL, ask(6, 2, word(1, 1)))] + vector(1, 1, 2) + [
+        (2, 0, CONTROL, ask(6, 2, word(1, 0))),
+        (2, 0, CONTROL, ask(6, 3, word(9, 0))),
+        (2, 0, CONTROL, ask(6, 4, word(0, 9)))]
+    yield "commands", opened + wait + vector(1, 0) + [
+        (5, 0, CONTROL, ask(4, 1, b"\0\1")), (5, 0, CONTROL, ask(7, 2)),
+        (0, 0, SEG, seg(1, 0, 1, 2, 3, 4)), (5, 0, CONTROL, ask(16, 3)),
+        (5, 0, CONTROL, ask(5, 4, word(1, 0))),
+        (5, 0, CONTROL, ask(17, 5, b"\0\0")),
+        (5, 0, CONTROL, ask(18, 6, b"\0\0")),
+        (1, 0, CONTROL, ask(2, 2)), (5, 0, CONTROL, ask(3, 7))] \
+        + joins(0, 1, xid=9, first=7) + vector(7, 0, 1)
+    yield "comes-back", opened + wait + vector(1, 0) + [
+        (0, 0, CONTROL, ask(2, 2)), (3, 0, CONTROL, join(0, mode=mode))] \
+        + vector(1, 1, 2) + vector(2, 1, 2, 3)
+    yield "timed-out", opened + wait + vector(1, 0, 1) + wait * 2 \
+        + vector(1, 1, 2) + [(2, 7, SEG, seg(1, 0, 1, 1, 1, 1))] * 2
+    yield "two-jobs", joins(0, 1) + joins(2, 3, job=2, floats=2) + wait \
+        + vector(1, 0, 1) + [(w, 0, SEG, seg(1, 0, 5, 5)) for w in (2, 3)]
+    yield "stragglers", opened + wait + vector(1, 0) + vector(1, 1, after=4) \
+        + vector(2, 0) + vector(2, 2, after=5) + vector(1, 2)
+    yield "no-room", joins(0, 1, elements=100000) + joins(2, 3)
+    yield "wraps", joins(0, 1, first=(1 << 24) - 1) + wait \
+        + vector((1 << 24) - 1, 0, 1) + vector(0, 0, 1) + vector(1, 0, 1)
+    yield "stranger", vector(1, 0, 1, 2) + vector(2, 0, 1, after=6)
+    yield "bad", [(0, 0, SEG, b"abc"), (0, 0, SEG, seg(1, 0)),
+                  (0, 0, CONTROL, b"x"), (0, 0, CONTROL, ask(99, 1)),
+                  (0, 0, CONTROL, join(0)[:20]), (0, 0, 0, b"hello")]
+    acked = [(8, 0, CONTROL, ask(8, 7, struct.pack(
+        ">BBHHHIHIH", 1, 0, 0, 2, 2, 1, 4, 6, 3)))]
+    yield "child", joins(0, 1) + acked + joins(0, 1, xid=2) + wait \
+        + vector(1, 0, 1) + [(8, 0, SEG, seg(1, 0, 9, 9, 9, 9)),
+                             (8, 0, CONTROL, ask(6, 1, word(1, 1))),
+                             (8, 0, SEG, seg(1, 1, 9, 9)),
+                             (8, 0, CONTROL, ask(7, 2)),
+                             (8, 0, CONTROL, ask(16, 3)),
+                             (8, 0, CONTROL, ask(3, 4))]
+
+
+def switches():
+    """Settings and datagrams: see tests/fuzz/iswitch.c."""
+    tos = {SEG: 0, CONTROL: 1, 0: 3}
+    kinds = [0, 1, 2, 3, 4, 32, 64, 65]
+    both = list(sessions()) + [("async-" + name, session)
+                               for name, session in sessions(mode=1)]
+    for k, (name, session) in enumerate(both):
+        data = b"".join(bytes([who & 7 | after << 3 | tos[t] << 6,
+                               (len(p) & 63) | (who & 8) << 4]) + p
+                        for who, after, t, p in session)
+        kind = 16 if "child" in name else 64 if name == "stragglers" \
+            else kinds[k % len(kinds)]
+        if name[:5] == "async":
+            kind |= 8
+        put("iswitch", name, bytes([kind, k % 4 if "small" in name else 0,
+                                    8 if "stranger" in name else 0]) + data)
+
+
+def switch_captures():
+    """Settings and a capture: see tests/fuzz/iswfilter.c."""
+    step = [0, 1e-9, 1e-6, 1e-2, 5e-2, .3, 1.1, 11]
+    for name, session in sessions():
+        now, out = 1700000000, classic(packets=())
+        for who, after, t, p in session:
+            now += step[after]
+            src = bytes([10, 255, 255, 2] if who == 8 else [10, 0, 1, who])
+            f = eth(ip4(payload=p, tos=t, src=src))
+            out += struct.pack("<IIII", int(now), int(now % 1 * 1e9), len(f),
+                               len(f)) + f
+        put("iswfilter", name, bytes([64 if name == "stragglers" else 0, 10,
+                                      2 if name == "stranger" else 0]) + out)
+    mine = bytes([10, 255, 255, 1])
+    a = seg(1, 0, 1, 2)
+    put("iswfilter", "others", bytes([0, 10, 1]) + classic(packets=[
+        eth(ip4(payload=a, tos=SEG, src=mine, dst=bytes([10, 0, 1, 1]),
+                sport=46638)),
+        eth(ip4(payload=a, tos=SEG, dst=bytes([10, 9, 9, 9]))),
+        eth(ip4(payload=a, tos=0)), eth(ip4(payload=a, tos=SEG, check=1)),
+        eth(ip4(payload=a, tos=SEG, frag=0x2000)),
+        eth(ip4(payload=a, tos=SEG, length=200)),
+        eth(ip4(payload=a, tos=SEG)), MACS + b"\x08\6" + bytes(28)]))
+
+
 frames()
 updates()
+segments()
+controls()
+answers()
 streams()
 numbers()
 captures()
 filters()
+dlps()
 stores()
+switches()
+switch_captures()

@@ -1,0 +1,227 @@
+/* ask.c - one request at a time, asked until it is answered */
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "common/timer.h"
+
+#include "cmd/innet-ctl/ask.h"
+
+/* A request that is out. */
+struct question {
+	uint8_t msg[CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
+	    CONTROL_MAC_BYTES];
+	size_t len;
+	uint8_t action;
+	struct seg want;		/* of Help */
+	uint64_t unsigned_answers;	/* or signed with another key */
+	int send_errno;			/* of the last try */
+	bool granted;			/* a Help: what was asked may follow */
+};
+
+void
+ask_open(struct ask *a, const struct ask_conf *cf)
+{
+	char name[ADDR_NAME_BYTES];
+	int rc;
+
+	a->cf = cf;
+	addr_print(&cf->to, a->peer);
+	rc = cf->bound ? udpio_open(&a->u, &cf->from, CONTROL_TOS, false) :
+	    udpio_open_towards(&a->u, &cf->to, CONTROL_TOS, false, NULL);
+	if (rc == -1)
+		err(1, "%s", cf->bound ? addr_print(&cf->from, name) :
+		    a->peer);
+	/* who asks again from one place must be newer than before */
+	if (cf->bound)
+		a->xid = (uint32_t)(timer_wall_ns() / 1000000);
+	else if (getrandom(&a->xid, sizeof(a->xid), 0) != sizeof(a->xid))
+		err(1, "getrandom");
+}
+
+void
+ask_close(struct ask *a)
+{
+	udpio_close(&a->u);
+}
+
+void
+ask_warn(const struct ask *a, uint8_t action, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	warnx("%s: %s: %s", a->peer, control_action_name(action), text);
+}
+
+void
+ask_refused(const struct ask *a, const struct control_ack *k)
+{
+	if (k->status == CONTROL_REFUSED)
+		ask_warn(a, k->action, "refused");
+	else if (k->status >= CONTROL_STATUSES)
+		ask_warn(a, k->action, "refused: unknown status %u",
+		    k->status);
+	else if (k->action == CONTROL_JOIN && k->status == CONTROL_BAD_VALUE)
+		ask_warn(a, k->action, "refused: %s: the job has %" PRIu32
+		    " elements, %u floats a segment",
+		    control_status_text(k->status), k->elements, k->floats);
+	else
+		ask_warn(a, k->action, "refused: %s",
+		    control_status_text(k->status));
+}
+
+/* Is this what a Help of ours asked for? */
+static bool
+is_wanted(const struct question *q, const struct seg *s)
+{
+	return q->action == CONTROL_HELP &&
+	    s->iteration == q->want.iteration && s->index == q->want.index;
+}
+
+/* An Ack to what was asked, or a Help that is passed on to us. */
+static bool
+take_control(const struct ask *a, struct question *q,
+    const struct udpio_packet *p, struct ask_answer *w)
+{
+	struct control c;
+	uint64_t word;
+
+	if (!control_parse(p->data, p->len, &c) || c.job != a->cf->job)
+		return false;
+	if (!mac_good(&a->cf->key, p->data, p->len, &c)) {
+		q->unsigned_answers++;
+		return false;
+	}
+	if (c.action == CONTROL_HELP && control_get_number(&c, 8, &word)) {
+		w->kind = ASK_HELP;
+		w->seg = seg_split(word);
+		return is_wanted(q, &w->seg);
+	}
+	w->kind = ASK_ACK;
+	if (c.action != CONTROL_ACK || c.xid != a->xid ||
+	    !control_get_ack(&c, &w->ack) || w->ack.action != q->action)
+		return false;
+	q->granted = q->action == CONTROL_HELP &&
+	    w->ack.status == CONTROL_DONE;
+	return !q->granted;
+}
+
+/* Is the packet the answer?  Then it is in *w. */
+static bool
+take(const struct ask *a, struct question *q, const struct udpio_packet *p,
+    struct ask_answer *w)
+{
+	if (!addr_same(p->from, &a->cf->to))
+		return false;
+	if ((p->tos & 0xfc) != SEG_TOS)
+		return take_control(a, q, p, w);
+	w->kind = ASK_SEGMENT;
+	return seg_parse(p->data, p->len, &w->seg) && is_wanted(q, &w->seg);
+}
+
+/* Look at all that has come: is the answer there? */
+static bool
+take_all(struct ask *a, struct question *q, struct ask_answer *w)
+{
+	const int n = udpio_recv(&a->u);
+	struct udpio_packet p;
+
+	for (int i = 0; i < n; i++)
+		for (size_t at = 0; udpio_next(&a->u.got[i], &at, &p);)
+			if (take(a, q, &p, w))
+				return true;
+	return false;
+}
+
+/* Wait for the answer until the deadline, or a signal that says stop. */
+static bool
+await(struct ask *a, struct question *q, uint64_t until_ns,
+    struct ask_answer *w)
+{
+	struct pollfd fd = { .fd = a->u.fd, .events = POLLIN };
+	uint64_t now;
+
+	while (!*a->cf->stop && (now = timer_mono_ns()) < until_ns) {
+		const struct timespec left = timer_spec(until_ns - now);
+
+		if (ppoll(&fd, 1, &left, a->cf->wait_mask) == -1 &&
+		    errno != EINTR)
+			err(1, "ppoll");
+		if (take_all(a, q, w))
+			return true;
+	}
+	if (q->granted)		/* and nothing more has come of it */
+		*w = (struct ask_answer){ .kind = ASK_ACK,
+		    .ack.action = q->action };
+	return q->granted;
+}
+
+/* "250 ms", in text, which is returned. */
+static const char *
+span(uint64_t ns, char text[32])
+{
+	static const struct { uint64_t ns; const char *name; } units[] = {
+		{ 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" },
+		{ 1, "ns" }
+	};
+	size_t i = 0;
+
+	while (ns % units[i].ns != 0)
+		i++;
+	snprintf(text, 32, "%" PRIu64 " %s", ns / units[i].ns, units[i].name);
+	return text;
+}
+
+/* Nothing came: say who was asked what, how long, and what is known. */
+static void
+say_none(const struct ask *a, const struct question *q)
+{
+	const uint64_t tries = a->cf->tries;
+	char each[32], why[128] = "";
+
+	if (q->unsigned_answers > 0)
+		snprintf(why, sizeof(why), "; %" PRIu64 " came without the "
+		    "MAC of our key", q->unsigned_answers);
+	else if (q->send_errno != 0)
+		snprintf(why, sizeof(why), "; cannot send: %s",
+		    strerror(q->send_errno));
+	else if (a->u.unreachable > 0)
+		snprintf(why, sizeof(why), "; nobody listens there");
+	ask_warn(a, q->action, "no answer after %" PRIu64 " %s of %s%s",
+	    tries, tries == 1 ? "try" : "tries",
+	    span(a->cf->timeout_ns, each), why);
+}
+
+bool
+ask(struct ask *a, uint8_t action, const uint8_t *body, size_t n,
+    struct ask_answer *w)
+{
+	struct question q = { .action = action };
+	uint8_t *p = control_put(q.msg, action, a->cf->job, ++a->xid);
+
+	assert(n <= CONTROL_JOIN_BYTES);
+	if (n > 0)
+		memcpy(p, body, n);
+	if (action == CONTROL_HELP)
+		q.want = seg_split(wire_get(body, 8));
+	q.len = mac_sign(&a->cf->key, q.msg, CONTROL_HEADER_BYTES + n);
+	for (uint64_t i = 0; i < a->cf->tries && !*a->cf->stop; i++) {
+		q.send_errno = udpio_send(&a->u, &a->cf->to, CONTROL_TOS,
+		    q.msg, q.len) ? 0 : errno;
+		if (await(a, &q, timer_after(timer_mono_ns(),
+		    a->cf->timeout_ns), w))
+			return true;
+	}
+	if (!*a->cf->stop)
+		say_none(a, &q);
+	return false;
+}

@@ -1,0 +1,100 @@
+/* command.c - the verbs that one Ack answers */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cmd/innet-ctl/ctl.h"
+
+/* The body of the request at p; its length. */
+static size_t
+put_body(const struct ctl_conf *cf, uint8_t *p)
+{
+	switch (cf->action) {
+	case CONTROL_JOIN: return (size_t)(control_put_join(p, &cf->join) - p);
+	case CONTROL_SETH: return (size_t)(wire_put(p, cf->h, 2) - p);
+	case CONTROL_FBCAST:
+	case CONTROL_HELP: return (size_t)(wire_put(p, cf->seg, 8) - p);
+	default: return 0;
+	}
+}
+
+/* What the answer tells, in words; nothing if it only says that it is done. */
+static void
+print_words(const struct ask_answer *w)
+{
+	const struct control_ack *k = &w->ack;
+
+	if (w->kind == ASK_SEGMENT)
+		printf("%" PRIu32 ":%" PRIu32 ": sent, %u contributions, %"
+		    PRIu32 " floats\n", w->seg.iteration, w->seg.index,
+		    w->seg.contributions, w->seg.n);
+	else if (w->kind == ASK_HELP)
+		printf("%" PRIu32 ":%" PRIu32 ": not complete, and asked of "
+		    "those who owe it\n", w->seg.iteration, w->seg.index);
+	else if (k->action == CONTROL_JOIN)
+		printf("member %u of %u, h %u, next iteration %" PRIu32 ", %"
+		    PRIu32 " elements, %u floats a segment, out after %u s "
+		    "of silence\n", k->member, k->members, k->h, k->next,
+		    k->elements, k->floats, k->timeout_s);
+	else if (k->action == CONTROL_SETH)
+		printf("h was %u\n", k->h);
+	else if (k->action == CONTROL_FBCAST)
+		printf("%u contributions\n", k->contributions);
+	else if (k->action == CONTROL_HELP)
+		puts("asked for, and nothing came yet");
+}
+
+/* The fields of an Ack, as the rest of a JSON object. */
+static void
+print_json_ack(const struct control_ack *k)
+{
+	printf(",\"status\":%u,\"reason\":\"%s\"", k->status,
+	    control_status_text(k->status));
+	if (k->action == CONTROL_JOIN)
+		printf(",\"member\":%u,\"h\":%u,\"members\":%u,\"next\":%"
+		    PRIu32 ",\"elements\":%" PRIu32 ",\"floats\":%u,"
+		    "\"timeout_s\":%u", k->member, k->h, k->members, k->next,
+		    k->elements, k->floats, k->timeout_s);
+	else if (k->action == CONTROL_SETH)
+		printf(",\"former_h\":%u", k->h);
+	else if (k->action == CONTROL_FBCAST)
+		printf(",\"contributions\":%u", k->contributions);
+}
+
+static void
+print_json(const struct ask *a, const struct ctl_conf *cf,
+    const struct ask_answer *w)
+{
+	const struct seg *s = &w->seg;
+
+	printf("{\"peer\":\"%s\",\"job\":%u,\"verb\":\"%s\"", a->peer,
+	    cf->ask.job, control_action_name(cf->action));
+	if (w->kind == ASK_ACK)
+		print_json_ack(&w->ack);
+	else
+		printf(",\"status\":0,\"reason\":\"%s\",\"iteration\":%" PRIu32
+		    ",\"index\":%" PRIu32, w->kind == ASK_HELP ? "asked" :
+		    "sent", s->iteration, s->index);
+	if (w->kind == ASK_SEGMENT)
+		printf(",\"contributions\":%u,\"floats\":%" PRIu32,
+		    s->contributions, s->n);
+	puts("}");
+}
+
+int
+command_run(const struct ctl_conf *cf, struct ask *a)
+{
+	uint8_t body[CONTROL_JOIN_BYTES + 1];
+	struct ask_answer w;
+	bool refused;
+
+	if (!ask(a, cf->action, body, put_body(cf, body), &w))
+		return 1;
+	refused = w.kind == ASK_ACK && w.ack.status != CONTROL_DONE;
+	if (cf->json)
+		print_json(a, cf, &w);
+	else if (!refused)
+		print_words(&w);
+	if (refused)
+		ask_refused(a, &w.ack);
+	return refused;
+}

@@ -1,0 +1,23 @@
+/* ctl.h - what innet-ctl was asked for: const once the words are parsed */
+#ifndef INNET_CTL_CTL_H
+#define INNET_CTL_CTL_H
+
+#include "cmd/innet-ctl/ask.h"
+
+struct ctl_conf {
+	struct ask_conf ask;
+	uint8_t action;			/* enum control_action; 0: watch */
+	uint16_t h;			/* of SetH */
+	uint64_t seg;			/* of FBcast and Help */
+	struct control_join join;
+	bool json, prometheus;
+	uint64_t count;			/* of watch: blocks, 0 for ever */
+	uint64_t interval_ns;
+};
+
+/* Each: 0, or 1 after a line that says why.  Standard output is not flushed. */
+int command_run(const struct ctl_conf *, struct ask *);	/* one Ack */
+int report_run(const struct ctl_conf *, struct ask *);	/* members, stats */
+int watch_run(const struct ctl_conf *, struct ask *);
+
+#endif

@@ -1,0 +1,320 @@
+/* innet-ctl - control and watch a running switch */
+#include "config.h"
+
+#include <err.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/num.h"
+#include "common/opt.h"
+#include "common/timer.h"
+
+#include "cmd/innet-ctl/ctl.h"
+
+enum {
+	JOB = OPT_LONG, KEY, TIMEOUT, TRIES, BIND, JSON, PROMETHEUS, INTERVAL,
+	TYPE, MODE, CLUSTER, WORKER, ELEMENTS, FLOATS, NEXT, OPTIONS_END
+};
+
+static const struct opt opts[] = {
+	{ JOB, "job", "N", "the job (default 1)" },
+	{ KEY, "key", "FILE", "sign with the key in FILE" },
+	{ TIMEOUT, "timeout", "TIME", "to wait in each try (default 1s)" },
+	{ TRIES, "tries", "N", "how often to ask (default 5)" },
+	{ BIND, "bind", "ADDR", "send from HOST:PORT" },
+	{ JSON, "json", NULL, "answers as JSON objects, one a line" },
+	{ PROMETHEUS, "prometheus", NULL, "stats in Prometheus' text format" },
+	{ 'c', "count", "N", "watch: end after N times" },
+	{ INTERVAL, "interval", "TIME", "watch: between two (default 1s)" },
+	{ TYPE, "type", "NAME", "join: worker (default), switch or server" },
+	{ MODE, "mode", "NAME", "join: sync (default) or async" },
+	{ CLUSTER, "cluster", "N", "join: cluster (default 1)" },
+	{ WORKER, "worker", "N", "join: number of the worker (default 0)" },
+	{ ELEMENTS, "elements", "N", "join: length of the vector (needed)" },
+	{ FLOATS, "floats", "N", "join: in a segment (default: the job's)" },
+	{ NEXT, "next", "N", "join: first iteration wanted (default 0)" },
+	OPT_HELP_VERSION,
+	{ 0 }
+};
+
+static const struct opt_tool tool = {
+	"innet-ctl", PACKAGE_VERSION,
+	"[OPTION...] HOST:PORT VERB [ARG]",
+	"Ask a running switch for something, and print what it answers.\n"
+	"VERB is join, leave, reset, set-h N, fbcast SEG, help SEG, halt,\n"
+	"resume, members, stats or watch; SEG is ITERATION:INDEX or 0x and\n"
+	"16 digits.",
+	opts
+};
+
+/* The verbs in the order of the manual; watch asks for members and stats. */
+static const struct verb {
+	const char *name, *arg;
+	uint8_t action;
+	int (*run)(const struct ctl_conf *, struct ask *);
+} verbs[] = {
+	{ "join", NULL, CONTROL_JOIN, command_run },
+	{ "leave", NULL, CONTROL_LEAVE, command_run },
+	{ "reset", NULL, CONTROL_RESET, command_run },
+	{ "set-h", "N", CONTROL_SETH, command_run },
+	{ "fbcast", "SEG", CONTROL_FBCAST, command_run },
+	{ "help", "SEG", CONTROL_HELP, command_run },
+	{ "halt", NULL, CONTROL_HALT, command_run },
+	{ "resume", NULL, CONTROL_RESUME, command_run },
+	{ "members", NULL, CONTROL_MEMBERS, report_run },
+	{ "stats", NULL, CONTROL_STATS, report_run },
+	{ "watch", NULL, 0, watch_run }
+};
+
+enum { VERBS = sizeof(verbs) / sizeof(*verbs) };
+
+static volatile sig_atomic_t got;	/* the signal that asked us to stop */
+
+static void
+on_signal(int sig)
+{
+	if (sig == SIGINT || sig == SIGTERM)
+		got = sig;
+}
+
+/* How and whom to ask. */
+static bool
+parse_ask(int ch, struct ask_conf *a)
+{
+	uint64_t v = 0;
+
+	switch (ch) {
+	case JOB:
+		opt_check("job", optarg, num_u64(optarg, 0, UINT16_MAX, &v));
+		a->job = (uint16_t)v;
+		return true;
+	case KEY: mac_load_or_exit(&a->key, optarg); return true;
+	case TIMEOUT:
+		opt_check("time", optarg, num_time(optarg, 1000000,
+		    3600 * (uint64_t)TIMER_SECOND_NS, &a->timeout_ns));
+		return true;
+	case TRIES:
+		opt_check("tries", optarg, num_u64(optarg, 1, 1000,
+		    &a->tries));
+		return true;
+	case BIND:
+		opt_check("address", optarg, addr_parse(optarg, "0",
+		    &a->from));
+		a->bound = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A number from 0 on, or exit 2. */
+static uint64_t
+number(const char *what, const char *arg, uint64_t most)
+{
+	uint64_t v = 0;
+
+	opt_check(what, arg, num_u64(arg, 0, most, &v));
+	return v;
+}
+
+/* What a Join says. */
+static bool
+parse_join(int ch, struct control_join *j)
+{
+	static const char *const types[] = { "worker", "switch", "server",
+	    NULL };
+	static const char *const modes[] = { "sync", "async", NULL };
+
+	switch (ch) {
+	case TYPE:
+		j->type = (uint8_t)(CONTROL_WORKER + opt_word("type", optarg,
+		    types));
+		return true;
+	case MODE:
+		j->async = opt_word("mode", optarg, modes) == 1;
+		return true;
+	case CLUSTER:
+		j->cluster = (uint16_t)number("cluster", optarg, UINT16_MAX);
+		return true;
+	case WORKER:
+		j->worker = (uint32_t)number("worker", optarg, UINT32_MAX);
+		return true;
+	case ELEMENTS:
+		j->elements = (uint32_t)number("elements", optarg, UINT32_MAX);
+		return true;
+	case FLOATS:
+		j->floats = (uint16_t)number("floats", optarg, UINT16_MAX);
+		return true;
+	case NEXT:
+		j->next = (uint32_t)number("iteration", optarg,
+		    SEG_ITERATIONS - 1);
+		return true;
+	default: return false;
+	}
+}
+
+/* How to show what comes. */
+static void
+parse_show(int ch, struct ctl_conf *cf)
+{
+	switch (ch) {
+	case JSON: cf->json = true; break;
+	case PROMETHEUS: cf->prometheus = true; break;
+	case 'c':
+		opt_check("count", optarg, num_u64(optarg, 1, UINT64_MAX,
+		    &cf->count));
+		break;
+	case INTERVAL:
+		opt_check("interval", optarg, num_time(optarg, 1000000,
+		    INT64_MAX, &cf->interval_ns));
+		break;
+	}
+}
+
+/* "12:3", or 16 digits after 0x: a Seg.  NULL, or what is wrong with it. */
+static const char *
+parse_seg(const char *s, uint64_t *seg)
+{
+	char left[16];
+	const char *colon = strchr(s, ':'), *why;
+	uint64_t iteration, index;
+
+	if (strncmp(s, "0x", 2) == 0) {
+		if (strlen(s + 2) != 16 ||
+		    strspn(s + 2, "0123456789abcdefABCDEF") != 16)
+			return "not 0x and 16 hexadecimal digits";
+		*seg = strtoull(s + 2, NULL, 16);
+		return NULL;
+	}
+	if (colon == NULL || (size_t)(colon - s) >= sizeof(left))
+		return "not ITERATION:INDEX";
+	memcpy(left, s, (size_t)(colon - s));
+	left[colon - s] = '\0';
+	why = num_u64(left, 0, SEG_ITERATIONS - 1, &iteration);
+	if (why == NULL)
+		why = num_u64(colon + 1, 0, SEG_INDEX_MAX, &index);
+	if (why == NULL)
+		*seg = seg_word((uint32_t)iteration, 0, (uint32_t)index);
+	return why;
+}
+
+/* Misuse that --help may mend: a line, where help is to be had, status 2. */
+__attribute__((format(printf, 1, 2), noreturn)) static void
+misuse(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vwarnx(fmt, ap);
+	va_end(ap);
+	opt_misuse(&tool);
+	exit(2);
+}
+
+/* The words HOST:PORT VERB [ARG]. */
+static const struct verb *
+parse_words(struct ctl_conf *cf, char *word[], int words)
+{
+	const char *names[VERBS + 1] = { NULL };
+	const struct verb *v;
+
+	if (words == 0)
+		misuse("HOST:PORT is missing");
+	opt_check("address", word[0], addr_parse(word[0], "46638",
+	    &cf->ask.to));
+	if (addr_port(&cf->ask.to) == 0)
+		errx(2, "%s: port 0 is nobody's", word[0]);
+	if (words == 1)
+		misuse("what to do with %s is missing", word[0]);
+	for (int i = 0; i < VERBS; i++)
+		names[i] = verbs[i].name;
+	v = &verbs[opt_word("verb", word[1], names)];
+	if (v->arg != NULL && words == 2)
+		misuse("%s needs %s", v->name, v->arg);
+	if (words > 2 + (v->arg != NULL))
+		misuse("unexpected argument '%s'", word[2 + (v->arg != NULL)]);
+	if (v->action == CONTROL_SETH)
+		cf->h = (uint16_t)number("threshold", word[2], UINT16_MAX);
+	else if (v->arg != NULL)
+		opt_check("segment", word[2], parse_seg(word[2], &cf->seg));
+	cf->action = v->action;
+	return v;
+}
+
+/* Options that the verb has no use for are a mistake. */
+static void
+check_use(const struct ctl_conf *cf, const struct verb *v, uint64_t used)
+{
+	for (const struct opt *o = opts; o->name != NULL; o++) {
+		const char *only = o->ch == 'c' || o->ch == INTERVAL ?
+		    "watch" : o->ch == PROMETHEUS ? "stats" :
+		    o->ch >= TYPE ? "join" : NULL;
+
+		if ((used >> (o - opts) & 1) != 0 && only != NULL &&
+		    strcmp(only, v->name) != 0)
+			misuse("--%s is for %s", o->name, only);
+	}
+	if (cf->json && cf->prometheus)
+		misuse("--json and --prometheus are two formats");
+	if (cf->action == CONTROL_JOIN && cf->join.elements == 0)
+		misuse("join needs --elements");
+	if (cf->ask.bound && cf->ask.from.sa.sa_family !=
+	    cf->ask.to.sa.sa_family)
+		errx(2, "--bind: not of the family of the other address");
+}
+
+static const struct verb *
+parse(int argc, char *argv[], struct ctl_conf *cf)
+{
+	char *word[4];
+	const struct verb *v;
+	uint64_t used = 0;
+	int ch, words = 0;
+
+	do {	/* options may stand before, between and behind the words */
+		while ((ch = opt_next(&tool, argc, argv)) != -1) {
+			for (int i = 0; opts[i].name != NULL; i++)
+				if (opts[i].ch == ch)
+					used |= (uint64_t)1 << i;
+			if (!parse_ask(ch, &cf->ask) &&
+			    !parse_join(ch, &cf->join))
+				parse_show(ch, cf);
+		}
+		if (optind < argc)
+			word[words++] = argv[optind++];
+	} while (optind < argc && words < 4);
+	v = parse_words(cf, word, words);
+	check_use(cf, v, used);
+	return v;
+}
+
+int
+main(int argc, char *argv[])
+{
+	struct ctl_conf cf = {
+		.ask = { .job = 1, .timeout_ns = TIMER_SECOND_NS, .tries = 5,
+		.stop = &got }, .interval_ns = TIMER_SECOND_NS,
+		.join = { .type = CONTROL_WORKER, .cluster = 1 } };
+	const struct verb *v = parse(argc, argv, &cf);
+	sigset_t wait_mask;
+	struct ask a;
+	int rc;
+
+	timer_signals(on_signal, &wait_mask);
+	signal(SIGPIPE, SIG_DFL);	/* whoever reads us has had enough */
+	cf.ask.wait_mask = &wait_mask;
+	ask_open(&a, &cf.ask);
+	rc = v->run(&cf, &a);
+	ask_close(&a);
+	if (fflush(stdout) == EOF || ferror(stdout))
+		err(1, "standard output");
+	if (got && v->action != 0) {	/* to end is the normal end of watch */
+		sigprocmask(SIG_SETMASK, &wait_mask, NULL);
+		signal(got, SIG_DFL);
+		raise(got);
+	}
+	return rc;
+}

@@ -1,0 +1,141 @@
+/* paged.c - the JSON text that a peer gives page by page */
+#include <err.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-ctl/paged.h"
+
+enum { ROUNDS = 5 };	/* of asking for all pages */
+
+/* What became of a round. */
+enum round { WHOLE, CHANGED, FAILED };
+
+/* Ask for one page: its Ack. */
+static enum round
+ask_page(struct ask *a, uint8_t action, uint16_t page, struct control_ack *k)
+{
+	struct ask_answer w;
+	uint8_t body[2];
+
+	wire_put(body, page, 2);
+	if (!ask(a, action, body, sizeof(body), &w))
+		return FAILED;
+	*k = w.ack;
+	if (k->status != CONTROL_DONE) {
+		if (page > 0)	/* it was there when the first came */
+			return CHANGED;
+		ask_refused(a, k);
+		return FAILED;
+	}
+	if (k->page != page || k->pages == 0) {
+		ask_warn(a, action, "asked for page %u, got page %u of %u",
+		    page, k->page, k->pages);
+		return FAILED;
+	}
+	if (k->text_bytes > CONTROL_PAGE_BYTES) {
+		ask_warn(a, action, "page %u has %zu bytes, more than %d",
+		    page, k->text_bytes, CONTROL_PAGE_BYTES);
+		return FAILED;
+	}
+	return WHOLE;
+}
+
+/* All pages, one behind the other, at *text, which is the caller's. */
+static enum round
+gather(struct ask *a, uint8_t action, char **text, size_t *len)
+{
+	struct control_ack k = { 0 };
+	uint16_t pages = 1;
+	enum round r;
+
+	*len = 0;
+	for (uint16_t page = 0; page < pages; page++) {
+		r = ask_page(a, action, page, &k);
+		if (r != WHOLE)
+			return r;
+		if (page == 0) {
+			pages = k.pages;
+			free(*text);
+			*text = malloc((size_t)pages * CONTROL_PAGE_BYTES + 1);
+			if (*text == NULL)
+				err(1, "%u pages", pages);
+		}
+		if (k.pages != pages)
+			return CHANGED;
+		memcpy(*text + *len, k.text, k.text_bytes);
+		*len += k.text_bytes;
+	}
+	(*text)[*len] = '\0';
+	return WHOLE;
+}
+
+/*
+ * Take the blanks between words out of JSON that has been parsed; false if
+ * a string has a control character, which JSON forbids and cJSON does not.
+ * (cJSON_Minify() takes the end of a string that ends in \\ for a quote.)
+ */
+static bool
+squeeze(char *s)
+{
+	bool in = false, good = true;
+	char *to = s;
+
+	for (; *s != '\0'; s++) {
+		const bool blank = (unsigned char)*s <= 0x20;
+
+		if (!in && blank)
+			continue;
+		good = good && (!blank || *s == ' ');
+		*to++ = *s;
+		if (in && *s == '\\' && s[1] != '\0')
+			*to++ = *++s;
+		else if (*s == '"')
+			in = !in;
+	}
+	*to = '\0';
+	return good;
+}
+
+bool
+paged_parse(struct paged *p, size_t len)
+{
+	const char *end = NULL;
+
+	cJSON_Delete(p->root);
+	p->root = cJSON_ParseWithLengthOpts(p->text, len + 1, &end, 1);
+	if (!cJSON_IsObject(p->root) || strlen(p->text) != len)
+		return false;
+	return squeeze(p->text);
+}
+
+bool
+paged_get(struct paged *p, struct ask *a, uint8_t action)
+{
+	enum round r = WHOLE;
+	size_t len = 0;
+
+	*p = (struct paged){ 0 };
+	for (int i = 0; i < ROUNDS; i++) {
+		r = gather(a, action, &p->text, &len);
+		if (r == FAILED)
+			break;
+		if (r == WHOLE && paged_parse(p, len))
+			return true;
+	}
+	if (r == CHANGED)
+		ask_warn(a, action, "the pages changed while they were read, "
+		    "%d times", ROUNDS);
+	else if (r == WHOLE)
+		ask_warn(a, action, "%zu bytes that are no JSON object", len);
+	paged_free(p);
+	return false;
+}
+
+void
+paged_free(struct paged *p)
+{
+	free(p->text);
+	cJSON_Delete(p->root);
+	*p = (struct paged){ 0 };
+}

@@ -1,0 +1,136 @@
+/*
+ * dlp.c - a session of the Distributed Learning Protocol, the workers' part
+ *
+ * CONFIGURE, every worker's SETUP and poll, then a gradient each every
+ * interval, in order of time: by worker, or by chance with --jitter.  What is
+ * answered is for innet-switch to say, so nobody waits for it.
+ */
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/innet-gen/dlp.h"
+#include "common/dlp.h"
+#include "common/frame.h"
+#include "common/pcapio.h"
+#include "common/rng.h"
+
+enum { SCALE = 1000, SETUP_GAP_NS = 1000, SOURCE_PORT = 46638 };
+
+#define LAST_NS ((uint64_t)UINT32_MAX * 1000000000u)	/* of a pcap file */
+
+struct due {
+	uint64_t at_ns;
+	uint32_t worker;
+};
+
+/* One packet of a worker to the switch. */
+static void
+put(struct pcapio_out *out, uint32_t worker, const struct dlp *d,
+    uint64_t at_ns)
+{
+	struct frame_flow flow = { .sport = SOURCE_PORT,
+	    .dport = DLP_SWITCH_PORT };
+	uint8_t *p = pcapio_room(out);
+	struct frame f;
+	size_t head;
+
+	frame_worker_addr(flow.src, 1, worker);
+	memcpy(flow.dst, frame_switch_addr, 4);
+	head = frame_put(p, &flow, 0, DLP_BYTES, &f);
+	dlp_put(p + head, d);
+	frame_seal(p, &f);
+	pcapio_commit(out, at_ns, (uint32_t)head + DLP_BYTES,
+	    (uint32_t)head + DLP_BYTES);
+}
+
+/* The session is configured, and its workers set up; when that is over. */
+static uint64_t
+set_up(const struct conf *cf, struct pcapio_out *out)
+{
+	const struct dlp configure = { .state = DLP_CONFIGURE,
+	    .node_count = (uint8_t)cf->workers,
+	    .param = { [DLP_ITERATIONS] = (int32_t)cf->count,
+	    [DLP_SCALE] = SCALE } };
+	uint64_t at = cf->start_ns;
+
+	put(out, 0, &configure, at);
+	for (uint32_t w = 0; w < cf->workers; w++) {
+		put(out, w, &(struct dlp){ .state = DLP_SETUP,
+		    .node_count = 1 }, at += SETUP_GAP_NS);
+		put(out, w, &(struct dlp){ .state = DLP_POLL,
+		    .node_count = 1 }, at += SETUP_GAP_NS);
+	}
+	return at;
+}
+
+static int
+by_time(const void *a, const void *b)
+{
+	const struct due *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return (x->worker > y->worker) - (x->worker < y->worker);
+}
+
+/* Everyone's gradient of one step, uniform in -1 to 1. */
+static void
+take_step(const struct conf *cf, struct pcapio_out *out, struct rng *rng,
+    uint32_t step, uint64_t at_ns)
+{
+	struct due due[DLP_NODES_MAX];
+	uint64_t saturated = 0;
+
+	for (uint32_t w = 0; w < cf->workers; w++)
+		due[w] = (struct due){ at_ns + (cf->jitter_ns > 0 ?
+		    rng_below(rng, cf->jitter_ns) : 0), w };
+	qsort(due, cf->workers, sizeof(*due), by_time);
+	for (uint32_t k = 0; k < cf->workers; k++) {
+		struct dlp d = { .state = DLP_LEARNING, .node_count = 1,
+		    .step = step };
+
+		for (int i = 0; i < DLP_PARAMS; i++)
+			d.param[i] = dlp_quantise((float)rng_uniform(rng, -1,
+			    1), SCALE, &saturated);
+		put(out, due[k].worker, &d, due[k].at_ns);
+	}
+}
+
+int
+dlp_session(const struct conf *cf)
+{
+	struct rng rng = rng_seed(cf->seed);
+	struct pcapio_out out;
+	uint64_t at, step;
+	int rc = 0;
+
+	pcapio_create_or_exit(&out, cf->out);
+	at = set_up(cf, &out);
+	for (step = 0; step < cf->count && !stopped && out.failed == 0;
+	    step++) {
+		if (at + cf->interval_ns + cf->jitter_ns > LAST_NS) {
+			warnx("step %" PRIu64 ": a stamp after 2106 does not "
+			    "fit a pcap file; the output ends before it",
+			    step);
+			rc = 1;
+			break;
+		}
+		at += cf->interval_ns;
+		take_step(cf, &out, &rng, (uint32_t)step, at);
+	}
+	rc |= pcapio_close_or_warn(&out);
+	if (cf->json)
+		printf("{\"packets\":%" PRIu64 ",\"workers\":%" PRIu64
+		    ",\"steps\":%" PRIu64 "}\n", out.packets, cf->workers,
+		    step);
+	else if (!cf->quiet)
+		warnx("%" PRIu64 " packets of %" PRIu64 " workers, %" PRIu64
+		    " steps", out.packets, cf->workers, step);
+	if (cf->json && fflush(stdout) == EOF) {
+		warn("standard output");
+		rc = 1;
+	}
+	return rc;
+}

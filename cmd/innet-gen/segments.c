@@ -1,0 +1,205 @@
+/* segments.c - workers of jobs and their gradients: segments.h */
+#include "config.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-gen/segments.h"
+#include "common/control.h"
+#include "common/evq.h"
+#include "common/frame.h"
+#include "common/link.h"
+#include "common/pcapio.h"
+#include "common/rng.h"
+#include "common/seg.h"
+#include "common/update.h"
+#include "common/vec.h"
+
+enum {
+	JOIN_GAP_NS = 1000,
+	OPEN_NS = 1000000000	/* after the last Join, every job is open */
+};
+
+#define STAMP_END_NS ((uint64_t)4294967296000000000)
+
+struct worker {
+	uint32_t cluster, number;
+	uint32_t done;		/* iterations that are out */
+	uint32_t index;		/* of the next segment */
+	struct link link;
+};
+
+struct segments {
+	const struct conf *cf;
+	struct pcapio_out out;
+	struct rng values, jitter;
+	struct evq next;	/* struct worker, by its next frame */
+	uint64_t begin_ns;	/* the first iteration */
+	uint64_t n;		/* segments written */
+	bool passed;		/* a stamp no pcap can hold */
+};
+
+/* A frame of so many bytes of payload at p, from w to the switch, at at_ns. */
+static void
+put(struct segments *g, const struct worker *w, uint8_t tos,
+    const uint8_t *payload, size_t bytes, uint64_t at_ns)
+{
+	struct frame_flow flow = { .sport = UPDATE_PORT,
+	    .dport = UPDATE_PORT };
+	uint8_t *p = pcapio_room(&g->out);
+	struct frame f;
+	size_t head;
+
+	at_ns += g->cf->start_ns;
+	if (at_ns >= STAMP_END_NS) {
+		g->passed = true;
+		return;
+	}
+	frame_worker_addr(flow.src, (uint16_t)w->cluster, w->number);
+	memcpy(flow.dst, frame_switch_addr, sizeof(frame_switch_addr));
+	head = frame_put(p, &flow, tos, bytes, &f);
+	memcpy(p + head, payload, bytes);
+	frame_seal(p, &f);
+	pcapio_commit(&g->out, at_ns, (uint32_t)(head + bytes),
+	    (uint32_t)(head + bytes));
+}
+
+static void
+put_join(struct segments *g, const struct worker *w, uint64_t at_ns)
+{
+	const struct control_join join = { .type = CONTROL_WORKER,
+	    .cluster = (uint16_t)w->cluster, .worker = w->number, .next = 1,
+	    .elements = (uint32_t)g->cf->elements,
+	    .floats = (uint16_t)g->cf->floats };
+	uint8_t msg[CONTROL_MAX_BYTES];
+	uint8_t *p = control_put_join(control_put(msg, CONTROL_JOIN,
+	    (uint16_t)w->cluster, 1), &join);
+
+	put(g, w, CONTROL_TOS, msg, (size_t)(p - msg), at_ns);
+}
+
+/* When w begins its next iteration, which it has ready at ready_ns. */
+static uint64_t
+begins(struct segments *g, const struct worker *w, uint64_t ready_ns)
+{
+	uint64_t at = g->begin_ns + w->done * g->cf->interval_ns;
+
+	if (g->cf->jitter_ns > 0)
+		at += rng_below(&g->jitter, g->cf->jitter_ns);
+	return at > ready_ns ? at : ready_ns;
+}
+
+/*
+ * The next segment of w leaves: its frame is there when its last bit is, at
+ * now_ns.  When the one after it will be; EVQ_NEVER: there is none.
+ */
+static uint64_t
+put_segment(struct segments *g, struct worker *w, uint64_t now_ns)
+{
+	const uint32_t all = (uint32_t)g->cf->elements,
+	    floats = (uint32_t)g->cf->floats;
+	uint32_t n = seg_floats_at(all, floats, w->index);
+	uint8_t msg[SEG_HEADER_BYTES + 4 * SEG_FLOATS_MAX_V4];
+	uint8_t *p = seg_put(msg, seg_step(1, (int32_t)(w->done %
+	    SEG_ITERATIONS)), 1, w->index);
+	uint64_t next_ns = now_ns;
+
+	for (uint32_t i = 0; i < n; i++)
+		vec_set(p, i, (float)rng_uniform(&g->values, -1, 1));
+	put(g, w, SEG_TOS, msg, SEG_HEADER_BYTES + 4 * (size_t)n, now_ns);
+	g->n++;
+	if (++w->index == seg_count(all, floats)) {
+		w->index = 0;
+		if (++w->done == g->cf->count)
+			return EVQ_NEVER;
+		next_ns = begins(g, w, now_ns);
+	}
+	n = seg_floats_at(all, floats, w->index);
+	return link_start(&w->link, next_ns, FRAME_V4_BYTES +
+	    SEG_HEADER_BYTES + 4 * n);
+}
+
+static void
+loop(struct segments *g)
+{
+	uint64_t at;
+
+	while ((at = evq_due(&g->next)) < g->cf->duration_ns &&
+	    at != EVQ_NEVER && !stopped && !g->passed &&
+	    g->out.failed == 0) {
+		struct worker *w = evq_pop(&g->next);
+		const uint64_t then = put_segment(g, w, at);
+
+		if (then != EVQ_NEVER && !evq_push(&g->next, then, w))
+			err(1, "workers");
+	}
+}
+
+/* Every worker Joins, and has its first frame due. */
+static void
+begin(struct segments *g, struct worker *v, size_t n)
+{
+	const struct conf *cf = g->cf;
+	const uint32_t first = (uint32_t)(cf->floats < cf->elements ?
+	    cf->floats : cf->elements);
+
+	g->begin_ns = n * JOIN_GAP_NS + OPEN_NS;
+	for (size_t k = 0; k < n; k++) {
+		struct worker *w = &v[k];
+
+		*w = (struct worker){ .cluster = (uint32_t)(k / cf->workers +
+		    1), .number = (uint32_t)(k % cf->workers),
+		    .link.rate_bps = cf->port_rate };
+		put_join(g, w, k * JOIN_GAP_NS);
+		if (!evq_push(&g->next, link_start(&w->link, begins(g, w, 0),
+		    FRAME_V4_BYTES + SEG_HEADER_BYTES + 4 * first), w))
+			err(1, "workers");
+	}
+}
+
+static void
+tell(const struct segments *g)
+{
+	const struct conf *cf = g->cf;
+
+	if (cf->json)
+		printf("{\"jobs\":%" PRIu64 ",\"workers\":%" PRIu64
+		    ",\"segments\":%" PRIu64 ",\"packets\":%" PRIu64 "}\n",
+		    cf->clusters, cf->clusters * cf->workers, g->n,
+		    g->out.packets);
+	else if (!cf->quiet)
+		warnx("%" PRIu64 " jobs of %" PRIu64 " workers, %" PRIu64
+		    " segments in %" PRIu64 " packets", cf->clusters,
+		    cf->workers, g->n, g->out.packets);
+}
+
+int
+segments_write(const struct conf *cf)
+{
+	const size_t n = cf->clusters * cf->workers;
+	struct segments g = { .cf = cf, .values = rng_seed(cf->seed),
+	    .jitter = rng_seed(cf->seed ^ 0x6a6974746572) };
+	struct worker *v = calloc(n, sizeof(*v));
+	int rc;
+
+	if (v == NULL)
+		err(1, "%zu workers", n);
+	pcapio_create_or_exit(&g.out, cf->out);
+	begin(&g, v, n);
+	loop(&g);
+	if (g.passed)
+		warnx("segment %" PRIu64 ": a stamp after 2106 does not fit a "
+		    "pcap file; the output ends before it", g.n);
+	rc = pcapio_close_or_warn(&g.out) != 0 || g.passed;
+	evq_free(&g.next);
+	free(v);
+	tell(&g);
+	if (cf->json && fflush(stdout) == EOF) {
+		warn("standard output");
+		rc = 1;
+	}
+	return rc;
+}

@@ -1,0 +1,247 @@
+/*
+ * async.c - one worker of an asynchronous job: iSwitch, Algorithm 1
+ *
+ * Two threads.  This one is LGC's side: it takes gradients from the child,
+ * commits those that are not too stale to LWU (lwu.h), and starts the child
+ * again from the newest weights, without waiting for any result.
+ */
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/timer.h"
+
+#include "cmd/innet-worker/carrier.h"
+#include "cmd/innet-worker/lwu.h"
+
+static const char *const lwu_name[LWU_COUNTS] = {
+	"sent", "segments_sent", "send_failed", "foreign", "malformed",
+	"bad_mac"
+};
+
+struct async {
+	const struct worker_conf *cf;
+	struct carrier c;
+	struct lwu l;
+	uint64_t mtu;
+	uint8_t *w;			/* weights, as the child has them */
+	uint64_t seen;			/* how new they are */
+	int64_t t_w;			/* and at which round */
+	bool begun, greeted;
+	bool pending;			/* a gradient waits to be committed: */
+	struct stream_head head;
+	const uint8_t *body;		/* borrowed from the carrier */
+	int64_t round;			/* t_s, when last looked at */
+	uint64_t discarded, stale_max;
+	uint64_t stale[WORKER_STALENESS_MAX + 1];	/* sent, by staleness */
+};
+
+/* Length and weights are known: join the job. */
+static void
+begin(struct async *w, const uint8_t *weights, uint64_t first)
+{
+	const size_t bytes = 4 * (size_t)w->c.elements;
+
+	w->w = calloc(w->c.elements, 4);
+	if (w->w == NULL)
+		err(1, "a vector of %" PRIu32 " elements", w->c.elements);
+	if (weights != NULL)
+		memcpy(w->w, weights, bytes);
+	w->t_w = (int64_t)first;
+	w->begun = true;
+	lwu_start(&w->l, w->cf, &w->c.u, &w->c.out, w->mtu, w->c.elements,
+	    w->w, first);
+	w->c.watch = w->l.back;
+}
+
+/* Start the child from the newest weights. */
+static void
+give(struct async *w, bool news, int64_t t_s)
+{
+	const struct stream_head h = { .kind = STREAM_RESULT,
+	    .flags = STREAM_MODEL, .contributions = 1,
+	    .elements = news ? w->c.elements : 0, .iteration = (uint64_t)t_s,
+	    .staleness = (uint32_t)(t_s - w->t_w) };
+
+	w->t_w = t_s;
+	w->pending = false;
+	if (w->cf->synthetic == 0)
+		child_send(&w->c.child, &h, w->w);
+}
+
+/* The gradient that waits: commit it, or discard it, if it is time. */
+static void
+settle(struct async *w)
+{
+	bool ready, news = false;
+	uint64_t stale;
+	int64_t t_s;
+
+	lwu_enter(&w->l);
+	ready = lwu_ready(&w->l);
+	t_s = w->l.a.t_s;
+	if (w->cf->synthetic == 0)
+		w->t_w = (int64_t)w->head.iteration;
+	stale = t_s > w->t_w ? (uint64_t)(t_s - w->t_w) : 0;
+	if (ready && stale <= w->cf->staleness)
+		lwu_commit(&w->l, w->body);
+	if (ready)
+		news = lwu_weights(&w->l, w->w, &w->seen);
+	lwu_exit(&w->l);
+	if (!ready)
+		return;
+	if (stale <= w->cf->staleness)
+		w->stale[stale]++;
+	else
+		w->discarded++;
+	if (stale > w->stale_max)
+		w->stale_max = stale;
+	give(w, news, t_s);
+}
+
+/* What the child says, or what is made up in its place. */
+static void
+read_carrier(struct async *w, uint64_t now_ns)
+{
+	enum carrier_event e;
+
+	if (w->pending)
+		settle(w);
+	while (!w->pending && (e = carrier_next(&w->c, now_ns, &w->head,
+	    &w->body)) != CARRIER_NOTHING) {
+		if (e == CARRIER_GRADIENT) {
+			w->pending = true;
+			settle(w);
+		} else if (e == CARRIER_WEIGHTS) {
+			begin(w, w->body, w->head.iteration);
+		} else if (w->cf->synthetic > 0) {
+			begin(w, NULL, 0);
+		}
+	}
+	w->c.full = w->pending;
+}
+
+/* Where the other thread is: over, in the job, done with what was sent? */
+static void
+watch(struct async *w)
+{
+	bool over, joined, busy;
+	unsigned members;
+
+	lwu_hush(&w->l);
+	lwu_enter(&w->l);
+	over = w->l.over;
+	joined = w->l.j.segs > 0;
+	busy = w->l.busy;
+	members = w->l.j.h > w->l.j.members ? w->l.j.h : w->l.j.members;
+	w->round = w->l.a.t_s;
+	lwu_exit(&w->l);
+	if (joined && !w->greeted)
+		carrier_greet(&w->c, members);
+	w->greeted |= joined;
+	w->c.done |= over || (w->c.last && !w->pending && !busy);
+}
+
+/* Within the lock, if there is another thread. */
+static void
+summary(struct async *w)
+{
+	enum { MOST = 16 + (int)LWU_COUNTS + (int)ASYNCW_VERDICTS +
+	    WORKER_STALENESS_MAX + 1 };
+	static char bin[WORKER_STALENESS_MAX + 1][24];
+	const struct asyncw *a = &w->l.a;
+	const char *name[MOST];
+	uint64_t n[MOST];
+	size_t k = 0;
+
+	name[k] = "gradients";
+	n[k++] = w->c.gradients;
+	name[k] = "discarded";
+	n[k++] = w->discarded;
+	name[k] = "most_stale";
+	n[k++] = w->stale_max;
+	name[k] = "rounds";
+	n[k++] = (uint64_t)(a->t_s - a->first);
+	for (int i = 0; i < LWU_COUNTS; i++, k++) {
+		name[k] = lwu_name[i];
+		n[k] = w->l.n[i];
+	}
+	for (unsigned i = 0; i < ASYNCW_VERDICTS; i++, k++) {
+		name[k] = asyncw_verdict_name(i);
+		n[k] = a->n[i];
+	}
+	name[k] = "helps_sent";
+	n[k++] = a->helps;
+	name[k] = "nonfinite";
+	n[k++] = a->nonfinite;
+	name[k] = "joins";
+	n[k++] = w->l.j.joins;
+	name[k] = "control_ignored";
+	n[k++] = w->l.j.ignored;
+	for (uint64_t s = 0; s <= w->cf->staleness; s++, k++) {
+		snprintf(bin[s], sizeof(bin[s]), "staleness_%" PRIu64, s);
+		name[k] = bin[s];
+		n[k] = w->stale[s];
+	}
+	carrier_summary(&w->c, name, n, k);
+}
+
+static void
+tick(struct async *w, uint64_t now_ns)
+{
+	if (carrier_asked(&w->c)) {
+		if (w->begun)
+			lwu_enter(&w->l);
+		summary(w);
+		if (w->begun)
+			lwu_exit(&w->l);
+	}
+	if (carrier_tick(&w->c, now_ns) && w->cf->progress)
+		fprintf(stderr, "\r%" PRIu64 " gradients, %" PRIu64
+		    " discarded, round %" PRId64 "\033[K", w->c.gradients,
+		    w->discarded, w->round);
+}
+
+static void
+loop(struct async *w)
+{
+	uint64_t now = timer_mono_ns();
+
+	while (!carrier_over(&w->c, now)) {
+		carrier_nap(&w->c, now, TIMER_SECOND_NS / 20);
+		now = timer_mono_ns();
+		if (w->begun)
+			watch(w);
+		read_carrier(w, now);
+		now = timer_mono_ns();
+		if (!w->c.done)
+			carrier_waits(&w->c, now);
+		tick(w, now);
+	}
+}
+
+int
+async_run(const struct worker_conf *cf)
+{
+	struct async *w = calloc(1, sizeof(*w));
+	int rc;
+
+	if (w == NULL)
+		err(1, "worker");
+	w->cf = cf;
+	carrier_open(&w->c, cf, SEG_TOS, &w->mtu);
+	w->c.apart = true;
+	loop(w);
+	if (w->begun && !lwu_stop(&w->l))
+		carrier_fail(&w->c);
+	rc = carrier_close(&w->c);
+	if (!cf->quiet)
+		summary(w);
+	if (w->begun)
+		asyncw_free(&w->l.a);
+	free(w->w);
+	free(w);
+	return rc;
+}

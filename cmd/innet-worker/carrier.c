@@ -1,0 +1,408 @@
+/* carrier.c - where gradients come from, and what all modes share */
+#include <err.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "common/pace.h"
+#include "common/timer.h"
+#include "common/vec.h"
+
+#include "cmd/innet-worker/carrier.h"
+
+#define PATIENCE_NS 5000000000u	/* for a child to end */
+
+enum { BEHIND_MAX_BYTES = 64 << 20 };	/* results a child has not read */
+
+void
+carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
+    uint64_t *mtu)
+{
+	const uint64_t now = timer_mono_ns();
+
+	*c = (struct carrier){ .cf = cf, .rng = cf->rng, .worker = cf->worker,
+	    .start_ns = now, .told_ns = now, .spoke_ns = now,
+	    .end_ns = timer_after(now, cf->duration_ns) };
+	*mtu = 1500;
+	if (udpio_open_towards(&c->u, &cf->to, tos, !cf->no_offload,
+	    mtu) == -1)
+		err(1, "%s", cf->to_name);
+	c->watch = c->u.fd;
+	udpio_tell(&c->u, cf->verbose);
+	c->out = outlet_over(&c->u, &cf->impair, cf->capture);
+	if (cf->mtu != 0)
+		*mtu = cf->mtu;
+	if (cf->synthetic == 0) {
+		child_start(&c->child, cf->argv, cf->wait_mask);
+		return;
+	}
+	c->vec = calloc(cf->synthetic, sizeof(*c->vec));
+	if (c->vec == NULL)
+		err(1, "a gradient of %" PRIu32 " elements", cf->synthetic);
+	if (cf->interval_ns > 0)
+		c->next_ns = now + rng_below(&c->rng, cf->interval_ns);
+}
+
+int
+carrier_close(struct carrier *c)
+{
+	if (c->cf->progress)
+		fputs("\r\033[K", stderr);
+	outlet_flush(&c->out, OUTLET_NEVER);
+	outlet_free(&c->out);
+	if (c->cf->synthetic == 0)
+		c->rc |= child_end(&c->child, PATIENCE_NS, !c->child_ended);
+	udpio_close(&c->u);
+	free(c->vec);
+	return c->rc;
+}
+
+void
+carrier_fail(struct carrier *c)
+{
+	c->rc = 1;
+	c->done = true;
+}
+
+bool
+carrier_over(const struct carrier *c, uint64_t now_ns)
+{
+	return c->done || *c->cf->stop || now_ns >= c->end_ns ||
+	    (c->cf->capture != NULL && !c->apart &&
+	    c->cf->capture->failed != 0);
+}
+
+void
+carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
+{
+	const bool made_up = c->cf->synthetic > 0;
+	struct pollfd p[3] = {
+		{ .fd = c->watch, .events = POLLIN },
+		{ .fd = made_up || c->full || child_behind(&c->child) >=
+		    BEHIND_MAX_BYTES ? -1 : c->child.from,
+		    .events = POLLIN },
+		{ .fd = made_up || c->child.out_have == 0 ? -1 : c->child.to,
+		    .events = POLLOUT },
+	};
+	uint64_t ns = now_ns < c->end_ns ?
+	    timer_first(c->end_ns - now_ns, span_ns) : 0;
+	struct timespec ts;
+
+	c->taken = c->batches = 0;
+	if (made_up && !c->full && !c->last)
+		ns = c->hello ? timer_first(ns, pace_sleep_ns(now_ns,
+		    c->next_ns)) : 0;
+	if (!c->apart && outlet_due(&c->out) != OUTLET_NEVER)
+		ns = timer_first(ns, pace_sleep_ns(timer_wall_ns(),
+		    outlet_due(&c->out)));
+	ts = timer_spec(ns);
+	if (ppoll(p, 3, &ts, c->cf->wait_mask) > 0) {
+		if ((p[0].revents & POLLERR) != 0 && !c->apart)
+			udpio_errors(&c->u);
+		if ((p[2].revents & (POLLOUT | POLLERR)) != 0)
+			child_write(&c->child);
+	}
+	timer_let_signals(c->cf->wait_mask);
+	if (!c->apart && outlet_due(&c->out) != OUTLET_NEVER)
+		outlet_flush(&c->out, timer_wall_ns());
+}
+
+/* The next message that has come, or none for now. */
+static bool
+next_message(struct carrier *c)
+{
+	c->at = 0;
+	if (c->next + 1 < c->got) {
+		c->next++;
+		return true;
+	}
+	c->next = c->got = 0;
+	if (c->batches == CARRIER_AT_ONCE || (c->batches > 0 && !c->u.more))
+		return false;
+	c->batches++;
+	c->got = udpio_recv(&c->u);
+	return c->got > 0;
+}
+
+bool
+carrier_packet(struct carrier *c, struct udpio_packet *p)
+{
+	while (c->got == 0 || !udpio_next(&c->u.got[c->next], &c->at, p)) {
+		if (!next_message(c))
+			return false;
+	}
+	if (c->cf->capture != NULL)
+		udpio_capture(c->cf->capture, p->from, &c->u.local, p->tos,
+		    p->data, p->len, p->stamp_ns);
+	return true;
+}
+
+/* Name the place in the child's stream where a message is wrong. */
+static bool
+wrong(struct carrier *c, const struct stream_head *h, const char *why)
+{
+	warnx("%s: offset %" PRIu64 ": %s", c->child.name,
+	    c->child.in.offset - STREAM_HEADER_BYTES - stream_body_bytes(h),
+	    why);
+	return false;
+}
+
+/* The child's hello: JSON with the vector's length. */
+static bool
+take_hello(struct carrier *c, const struct stream_head *h,
+    const uint8_t *body)
+{
+	const struct worker_mode *mode = c->cf->mode;
+	const uint32_t most = worker_elements_max(mode);
+	cJSON *json = cJSON_ParseWithLength((const char *)body, h->elements);
+	const cJSON *n = cJSON_GetObjectItem(json, "elements");
+	const cJSON *v = cJSON_GetObjectItem(json, "version");
+	double elements = cJSON_IsNumber(n) ? n->valuedouble : 0;
+	bool spoken = !cJSON_IsNumber(v) || v->valuedouble == 1;
+	char why[96];
+
+	cJSON_Delete(json);
+	if (c->hello)
+		return wrong(c, h, "says hello twice");
+	if (!spoken)
+		return wrong(c, h, "hello of a version that is not 1");
+	if (!(elements >= 1))
+		return wrong(c, h,
+		    "hello without a number of elements it can have");
+	if (elements > most) {
+		snprintf(why, sizeof(why), "hello of more than the %" PRIu32
+		    " elements that --mode %s carries", most, mode->name);
+		return wrong(c, h, why);
+	}
+	c->hello = true;
+	c->elements = (uint32_t)elements;
+	return true;
+}
+
+void
+carrier_greet_with(struct carrier *c, unsigned members, const char *more)
+{
+	char cluster[24] = "", text[512];
+	int len;
+
+	if (c->cf->synthetic > 0)
+		return;
+	if (!c->cf->mode->no_cluster)
+		snprintf(cluster, sizeof(cluster), ",\"cluster\":%u",
+		    c->cf->cluster);
+	len = snprintf(text, sizeof(text), "{\"version\":1,\"worker\":%" PRIu32
+	    "%s,\"members\":%u,\"mode\":\"%s\"%.256s}", c->worker, cluster,
+	    members, c->cf->mode->name, more);
+	child_send(&c->child, &(struct stream_head){ .kind = STREAM_HELLO,
+	    .elements = (uint32_t)len }, text);
+}
+
+void
+carrier_greet(struct carrier *c, unsigned members)
+{
+	carrier_greet_with(c, members, "");
+}
+
+/* Is this message one that may come now? */
+static bool
+take_message(struct carrier *c, const struct stream_head *h,
+    const uint8_t *body)
+{
+	if (h->kind == STREAM_HELLO)
+		return take_hello(c, h, body);
+	if (h->kind == STREAM_BYE) {
+		c->child_ended = c->done = true;
+		return true;
+	}
+	if (!c->hello)
+		return wrong(c, h, "no hello came first");
+	if (h->kind == STREAM_RESULT)
+		return wrong(c, h, "a result, from the side that trains");
+	if (h->elements != c->elements)
+		return wrong(c, h,
+		    "a vector of another length than its hello said");
+	if (h->kind == STREAM_GRADIENT && !c->weights)
+		return wrong(c, h, "a gradient before its weights");
+	if (h->kind == STREAM_WEIGHTS && c->weights)
+		return wrong(c, h, "weights twice");
+	if (!vec_finite(body, h->elements))
+		return wrong(c, h, "a value that is not finite");
+	c->weights |= h->kind == STREAM_WEIGHTS;
+	return true;
+}
+
+/* The next message of the child. */
+static enum carrier_event
+read_child(struct carrier *c, struct stream_head *h, const uint8_t **body)
+{
+	int got = child_behind(&c->child) >= BEHIND_MAX_BYTES ? 0 :
+	    child_next(&c->child, h, body);
+
+	if (got == 0) {
+		/* its last words have been read, whoever holds its pipe */
+		c->child_ended = c->done = c->child_gone;
+		return CARRIER_NOTHING;
+	}
+	c->spoke_ns = timer_mono_ns();
+	if (got < 0 || !take_message(c, h, *body)) {
+		c->child_ended = got == -1;
+		c->rc |= got != -1;
+		c->done = true;
+	}
+	if (c->done)
+		return CARRIER_NOTHING;
+	return h->kind == STREAM_HELLO ? CARRIER_HELLO :
+	    h->kind == STREAM_WEIGHTS ? CARRIER_WEIGHTS : CARRIER_GRADIENT;
+}
+
+/* A made-up gradient, on time; at first, its length. */
+static enum carrier_event
+make_up(struct carrier *c, uint64_t now_ns, struct stream_head *h,
+    const uint8_t **body)
+{
+	if (!c->hello) {
+		c->hello = c->weights = true;
+		c->elements = c->cf->synthetic;
+		return CARRIER_HELLO;
+	}
+	if (now_ns < c->next_ns)
+		return CARRIER_NOTHING;
+	for (uint32_t i = 0; i < c->elements && !c->own; i++)
+		c->vec[i] = (float)rng_uniform(&c->rng, -1e-3, 1e-3);
+	c->next_ns += c->cf->interval_ns;
+	if (c->cf->jitter_ns > 0)
+		c->next_ns += rng_below(&c->rng, c->cf->jitter_ns);
+	*h = (struct stream_head){ .kind = STREAM_GRADIENT,
+	    .elements = c->elements };
+	*body = (const uint8_t *)c->vec;
+	return CARRIER_GRADIENT;
+}
+
+enum carrier_event
+carrier_next(struct carrier *c, uint64_t now_ns, struct stream_head *h,
+    const uint8_t **body)
+{
+	enum carrier_event e;
+
+	if (c->done || c->last || c->taken == CARRIER_AT_ONCE)
+		return CARRIER_NOTHING;
+	c->taken++;
+	e = c->cf->synthetic > 0 ? make_up(c, now_ns, h, body) :
+	    read_child(c, h, body);
+	if (e == CARRIER_GRADIENT)
+		c->last = ++c->gradients == c->cf->count;
+	return e;
+}
+
+bool
+carrier_waits(struct carrier *c, uint64_t now_ns)
+{
+	if (c->hello && c->weights)
+		return false;
+	if (now_ns - c->start_ns >= c->cf->give_up_ns) {
+		warnx("%s: no %s after %.1f s", c->child.name, c->hello ?
+		    "weights" : "hello", (double)c->cf->give_up_ns / 1e9);
+		carrier_fail(c);
+	}
+	return true;
+}
+
+/* The child has ended, or says nothing for too long: so does this. */
+static void
+check_child(struct carrier *c, uint64_t now_ns)
+{
+	if (c->cf->synthetic > 0 || c->done)
+		return;
+	if (now_ns >= c->spoke_ns + c->cf->silence_ns) {
+		warnx("%s: no gradient for %.1f s", c->child.name,
+		    (double)c->cf->silence_ns / 1e9);
+		carrier_fail(c);
+	} else {
+		c->child_gone = child_gone(&c->child);
+	}
+}
+
+/* Who is unreachable, at most once a second. */
+static void
+warn_unreachable(struct carrier *c, uint64_t now_ns)
+{
+	if (c->u.unreachable == c->unreachable ||
+	    (c->warned_ns != 0 && now_ns - c->warned_ns < TIMER_SECOND_NS))
+		return;
+	warnx("%s: unreachable, %" PRIu64 " packets so far", c->cf->to_name,
+	    c->u.unreachable);
+	c->unreachable = c->u.unreachable;
+	c->warned_ns = now_ns;
+}
+
+bool
+carrier_tick(struct carrier *c, uint64_t now_ns)
+{
+	check_child(c, now_ns);
+	if (!c->apart)
+		warn_unreachable(c, now_ns);
+	if (now_ns - c->told_ns < TIMER_SECOND_NS)
+		return false;
+	c->told_ns = now_ns;
+	if (c->cf->capture != NULL && !c->apart)
+		pcapio_flush(c->cf->capture);
+	return true;
+}
+
+bool
+carrier_asked(struct carrier *c)
+{
+	bool asked = *c->cf->tell != 0;
+
+	if (asked)
+		*c->cf->tell = 0;
+	return asked;
+}
+
+/* What --impair did, if it was given. */
+static void
+summary_impaired(const struct carrier *c)
+{
+	const struct impair *im = &c->out.impair;
+
+	if (impair_any(im) && !c->cf->json)
+		warnx("impaired: %" PRIu64 " lost, %" PRIu64 " duplicated, %"
+		    PRIu64 " reordered", im->lost, im->duplicated,
+		    im->reordered);
+}
+
+void
+carrier_summary(const struct carrier *c, const char *const *name,
+    const uint64_t *n, size_t counts)
+{
+	const bool json = c->cf->json;
+
+	fputs(json ? "{" : "innet-worker: ", stderr);
+	if (!c->cf->mode->no_cluster)
+		fprintf(stderr, json ? "\"cluster\":%u," : "cluster %u ",
+		    c->cf->cluster);
+	fprintf(stderr, json ? "\"worker\":%" PRIu32 : "worker %" PRIu32 ":",
+	    c->worker);
+	for (size_t i = 0; i < counts; i++) {
+		if (json)
+			fprintf(stderr, ",\"%s\":%" PRIu64, name[i], n[i]);
+		else
+			fprintf(stderr, "%s %" PRIu64 " %s", i == 0 ? "" : ",",
+			    n[i], name[i]);
+	}
+	if (json)
+		fprintf(stderr, ",\"kernel\":%" PRIu64
+		    ",\"unreachable\":%" PRIu64 ",\"impaired_lost\":%" PRIu64
+		    ",\"impaired_dup\":%" PRIu64
+		    ",\"impaired_reordered\":%" PRIu64 "}\n",
+		    c->u.kernel_drops, c->u.unreachable, c->out.impair.lost,
+		    c->out.impair.duplicated, c->out.impair.reordered);
+	else
+		fprintf(stderr, "; %" PRIu64 " dropped by the kernel, %" PRIu64
+		    " unreachable\n", c->u.kernel_drops, c->u.unreachable);
+	summary_impaired(c);
+}

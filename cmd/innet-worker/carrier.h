@@ -1,0 +1,126 @@
+/*
+ * carrier.h - what all modes of innet-worker share
+ *
+ * Where gradients come from: a child process whose messages are judged here,
+ * or made up in time.  Beside it the socket, the nap until something can be
+ * done, the capture, and the lines on stderr.  A mode asks carrier_next() for
+ * what is new, gives results with child_send(), and is done when it sets
+ * `done`; a mode that fails says why and calls carrier_fail().
+ */
+#ifndef INNET_WORKER_CARRIER_H
+#define INNET_WORKER_CARRIER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/outlet.h"
+#include "common/rng.h"
+#include "common/stream.h"
+#include "common/udpio.h"
+
+#include "cmd/innet-worker/child.h"
+#include "cmd/innet-worker/worker.h"
+
+enum { CARRIER_AT_ONCE = 64 };	/* of anything, between looks at all else */
+
+enum carrier_event {
+	CARRIER_NOTHING,
+	CARRIER_HELLO,		/* `elements` is known; answer the hello */
+	CARRIER_WEIGHTS,	/* of a child alone */
+	CARRIER_GRADIENT
+};
+
+struct carrier {
+	const struct worker_conf *cf;
+	struct udpio u;
+	struct outlet out;		/* over u: send here */
+	int got, next;			/* messages of u: had, being read */
+	size_t at;			/* in that one */
+	unsigned batches;		/* since the last nap */
+	struct child child;
+	struct rng rng;
+	uint32_t worker;		/* for hello and summary: as told, or
+					 * as a mode has learnt */
+	uint32_t elements;		/* of all vectors; 0 not known yet */
+	float *vec;			/* a made-up gradient */
+	uint64_t gradients;		/* taken or made so far */
+	bool hello, weights;		/* have come */
+	bool last;			/* --count gradients have been taken */
+	bool own;			/* set by a mode that makes up vectors
+					 * itself */
+	bool full;			/* by one that takes none for now */
+	bool apart;			/* by one whose thread has the socket
+					 * and the capture */
+	int watch;			/* what a nap ends for: u.fd, or that
+					 * thread's bell */
+	bool child_ended, child_gone;
+	uint64_t start_ns;		/* all these are monotonic */
+	uint64_t end_ns;		/* of --duration */
+	uint64_t next_ns;		/* next synthetic gradient */
+	uint64_t spoke_ns;		/* the child, last */
+	uint64_t told_ns, warned_ns;
+	uint64_t unreachable;		/* as warned of */
+	unsigned taken;			/* messages since the last nap */
+	int rc;
+	bool done;
+};
+
+/*
+ * Open the socket, whose packets leave with tos, and start the child if there
+ * is to be one, or exit 1.  *mtu becomes the path's, or what was given.
+ */
+void carrier_open(struct carrier *c, const struct worker_conf *cf,
+    uint8_t tos, uint64_t *mtu);
+
+/* End the child, close all.  The exit status. */
+int carrier_close(struct carrier *c);
+
+/* Is it to end: done, a signal, the end of its time, no room for a capture? */
+bool carrier_over(const struct carrier *c, uint64_t now_ns);
+
+/*
+ * Sleep until a packet or the child's bytes come, a synthetic gradient is
+ * due, or at most span_ns.  Bytes for the child are written on, and packets
+ * that --impair made late are sent.
+ */
+void carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns);
+
+/*
+ * What is new: *h and *body (borrowed until the next call) of weights and
+ * gradients.  At most CARRIER_AT_ONCE from one nap to the next.
+ */
+enum carrier_event carrier_next(struct carrier *c, uint64_t now_ns,
+    struct stream_head *h, const uint8_t **body);
+
+/*
+ * Answer the child's hello, if there is a child; _with more members, as JSON
+ * that begins with a comma, 256 bytes at most.
+ */
+void carrier_greet(struct carrier *c, unsigned members);
+void carrier_greet_with(struct carrier *c, unsigned members,
+    const char *more);
+
+/* Has the child not yet said what it must?  If for too long, name it. */
+bool carrier_waits(struct carrier *c, uint64_t now_ns);
+
+/* Look after the child, SIGUSR1 aside; true once a second, for progress. */
+bool carrier_tick(struct carrier *c, uint64_t now_ns);
+
+/* Has SIGUSR1 come since the last call? */
+bool carrier_asked(struct carrier *c);
+
+/* The summary: so many counters by name, and the socket's. */
+void carrier_summary(const struct carrier *c, const char *const *name,
+    const uint64_t *n, size_t counts);
+
+/*
+ * The next datagram that has come, in the capture already; false if there is
+ * none for now.  A flood ends after CARRIER_AT_ONCE batches, for the rest.
+ */
+bool carrier_packet(struct carrier *c, struct udpio_packet *p);
+
+/* It cannot go on; why has been said. */
+void carrier_fail(struct carrier *c);
+
+#endif

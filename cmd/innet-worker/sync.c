@@ -1,0 +1,461 @@
+/*
+ * sync.c - one worker of a synchronous job: iSwitch, sections 3.3 and 3.4
+ *
+ * lockstep.h decides; this is its clock, its socket and its vectors.  Results
+ * go from the packets straight into the vector that the child gets, and
+ * gradients leave from the vector that came from it, a run of segments a call.
+ */
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "common/crc32c.h"
+#include "common/lockctl.h"
+#include "common/stats.h"
+#include "common/timer.h"
+
+#include "cmd/innet-worker/carrier.h"
+#include "cmd/innet-worker/held.h"
+#include "cmd/innet-worker/madeup.h"
+#include "cmd/innet-worker/missing.h"
+
+enum { ROUNDS = 65536 };		/* the last so many are told of */
+
+enum count {
+	ROUND_P10, ROUND_P50, ROUND_P90, RESULTS, FOREIGN, MALFORMED, BAD_MAC,
+	SEND_FAILED, COUNTS
+};
+
+static const char *const count_name[COUNTS] = {
+	"round_p10_ns", "round_p50_ns", "round_p90_ns", "results", "foreign",
+	"malformed", "bad_mac", "send_failed"
+};
+
+static const char *const verdict_name[LOCKSTEP_VERDICTS] = {
+	NULL, "duplicates", "stale", "ahead", "bad_index", "bad_length"
+};
+
+static const char *const step_name[LOCKSTEP_COUNTS] = {
+	"iterations", "missed", "partial", "segments_sent", "retransmitted",
+	"timeouts", "helps_sent", "helps_answered", "helps_ignored", "joins",
+	"control_ignored"
+};
+
+struct sync {
+	const struct worker_conf *cf;
+	struct carrier c;
+	struct lockstep l;
+	uint64_t mtu;
+	float *grad[2], *result[2];	/* by iteration & 1 */
+	struct held held;		/* results the child has yet to get */
+	uint64_t given;			/* iterations the child has, whole */
+	uint64_t based;			/* those its gradient was based on */
+	bool begun;			/* l is there */
+	bool greeted;
+	bool pending;			/* a gradient waits for its result */
+	double *round;			/* ns, a ring of ROUNDS */
+	uint64_t rounds;
+	uint64_t n[COUNTS];
+	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES];
+	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
+};
+
+/* A vector of ours, all of it touched. */
+static float *
+vector(uint32_t elements)
+{
+	float *v = malloc((size_t)elements * sizeof(*v));
+
+	if (v == NULL)
+		err(1, "a vector of %" PRIu32 " elements", elements);
+	memset(v, 0, (size_t)elements * sizeof(*v));
+	return v;
+}
+
+/* The length is known, and where to begin: join the job. */
+static void
+begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
+{
+	const struct worker_conf *cf = w->cf;
+	const bool v6 = cf->to.sa.sa_family == AF_INET6;
+	const uint32_t fit = seg_floats(w->mtu, v6);
+	const uint32_t most = v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4;
+	struct lockstep_conf l = { .job = cf->job, .cluster = cf->cluster,
+	    .worker = cf->worker, .elements = w->c.elements,
+	    .floats = (uint16_t)cf->floats, .floats_max = (uint16_t)most,
+	    .next = (uint32_t)(next % SEG_ITERATIONS), .crc = crc,
+	    .window = cf->window, .give_up_ns = cf->give_up_ns,
+	    .run_bytes = v6 ? UDPIO_RUN_BYTES_V6 : UDPIO_RUN_BYTES,
+	    .buffer_bytes = w->c.u.rcvbuf_bytes };
+
+	if (cf->floats == 0 && w->mtu < 1500)
+		l.floats = (uint16_t)fit;	/* less than others take */
+	if (cf->floats == WORKER_FLOATS_MAX)
+		l.floats = (uint16_t)most;
+	if (getrandom(&l.xid, sizeof(l.xid), 0) != sizeof(l.xid))
+		err(1, "random numbers");
+	for (int i = 0; i < 2; i++) {
+		w->grad[i] = vector(w->c.elements);
+		w->result[i] = vector(w->c.elements);
+	}
+	held_init(&w->held, w->c.elements);
+	w->given = next;
+	w->begun = true;
+	lockstep_init(&w->l, &l, now_ns);
+}
+
+/* Send so many of the segments that were made ready. */
+static void
+send_ready(struct sync *w, int n)
+{
+	const struct iovec *v = w->piece;
+	const int sent = outlet_send_gather(&w->c.out, &w->cf->to, SEG_TOS, v,
+	    2, n, v[0].iov_len + v[1].iov_len, timer_wall_ns());
+
+	w->n[SEND_FAILED] += (uint64_t)(n - sent);
+}
+
+/* Send a run of segments out of the gradient. */
+static void
+send_run(struct sync *w, const struct lockstep_out *o)
+{
+	float *vec = w->grad[o->iteration & 1];
+	const uint32_t floats = w->l.floats;
+	int n = 0;
+
+	for (uint32_t i = o->first; i < o->first + o->count; i++) {
+		struct iovec *v = &w->piece[2 * n];
+
+		seg_put(w->head[n], o->iteration, 1, i);
+		v[0] = (struct iovec){ w->head[n], SEG_HEADER_BYTES };
+		v[1] = (struct iovec){ vec + (size_t)i * floats,
+		    4 * (size_t)seg_floats_at(w->c.elements, floats, i) };
+		if (++n == UDPIO_RUN_MAX) {
+			send_ready(w, n);
+			n = 0;
+		}
+	}
+	if (n > 0)
+		send_ready(w, n);
+}
+
+/* All that is to be sent by now. */
+static void
+send_all(struct sync *w, uint64_t now_ns)
+{
+	struct lockstep_out o;
+
+	while (lockstep_next(&w->l, now_ns, &o)) {
+		if (o.count > 0) {
+			send_run(w, &o);
+			continue;
+		}
+		if (w->cf->key->set)
+			o.len = mac_sign(w->cf->key, o.message, o.len);
+		if (!outlet_send(&w->c.out, &w->cf->to, CONTROL_TOS,
+		    o.message, o.len, timer_wall_ns()))
+			w->n[SEND_FAILED]++;
+	}
+}
+
+/* A datagram from the switch. */
+static void
+take_packet(struct sync *w, const struct udpio_packet *p, uint64_t now_ns)
+{
+	const uint8_t tos = p->tos & 0xfc;
+	struct control c;
+	struct seg s;
+
+	if (!addr_same(p->from, &w->cf->to) || !w->begun ||
+	    (tos != SEG_TOS && tos != CONTROL_TOS)) {
+		w->n[FOREIGN]++;
+	} else if (tos == SEG_TOS && seg_parse(p->data, p->len, &s)) {
+		w->n[RESULTS]++;
+		if (lockstep_result(&w->l, &s, now_ns) == LOCKSTEP_TAKE)
+			memcpy(w->result[s.iteration & 1] +
+			    (size_t)s.index * w->l.floats, s.vec,
+			    4 * (size_t)s.n);
+	} else if (tos == SEG_TOS || !control_parse(p->data, p->len, &c)) {
+		w->n[MALFORMED]++;
+	} else if (w->cf->key->set && !mac_good(w->cf->key, p->data, p->len,
+	    &c)) {
+		w->n[BAD_MAC]++;
+	} else {
+		lockstep_control(&w->l, &c, now_ns);
+	}
+}
+
+/*
+ * Segments of one result that differ in contributions: bring them to the most,
+ * so that one division serves them all.
+ */
+static void
+level(struct sync *w, float *vec)
+{
+	const struct lockstep *l = &w->l;
+	const float most = l->most[l->t & 1];
+
+	for (uint32_t i = 0; i < l->segs; i++) {
+		const float by = most / (float)lockstep_given(l, i);
+		const uint32_t n = seg_floats_at(w->c.elements, l->floats, i);
+
+		for (uint32_t k = 0; k < n && by != 1; k++)
+			vec[(size_t)i * l->floats + k] *= by;
+	}
+}
+
+/* Is the made-up sum what it must be? */
+static void
+check(struct sync *w, const float *vec)
+{
+	const uint32_t t = w->l.t, n = w->c.elements;
+	const uint32_t i = madeup_wrong(vec, n, w->cf->check, t);
+
+	if (i == n)
+		return;
+	warnx("%s: job %u: iteration %" PRIu32 ", element %" PRIu32
+	    ": the sum is %g, not %g", w->cf->to_name, w->cf->job, t, i,
+	    (double)vec[i], (double)madeup_sum(w->cf->check, t, i));
+	carrier_fail(&w->c);
+}
+
+/* Give the child a result. */
+static void
+give(struct sync *w, const struct held_result *r, bool more)
+{
+	struct stream_head h = { .kind = STREAM_RESULT,
+	    .elements = w->c.elements, .contributions = r->contributions,
+	    .flags = (uint16_t)((r->partial ? STREAM_PARTIAL : 0) |
+	    (more ? STREAM_MORE : 0)) };
+
+	h.staleness = (uint32_t)(w->given - w->based);
+	h.iteration = ++w->given;
+	if (w->cf->synthetic == 0)
+		child_send(&w->c.child, &h, r->vec);
+}
+
+/* The result of t is whole. */
+static void
+take_result(struct sync *w, uint64_t now_ns)
+{
+	struct lockstep *l = &w->l;
+	const uint32_t way = l->t & 1;
+	const struct held_result r = { .vec = w->result[way],
+	    .contributions = l->most[way], .partial = lockstep_partial(l) };
+
+	if (l->most[way] != l->least[way])
+		level(w, w->result[way]);
+	if (w->cf->check > 0)
+		check(w, w->result[way]);
+	if (l->first_ns != 0)
+		w->round[w->rounds++ % ROUNDS] = (double)(now_ns -
+		    l->first_ns);
+	lockstep_advance(l, now_ns);
+	if (w->pending || w->cf->synthetic > 0) {
+		w->pending = lockstep_whole(l);
+		give(w, &r, w->pending);
+	} else {
+		w->result[way] = held_put(&w->held, &r);
+	}
+}
+
+/* The child's gradient: for the iteration to come, or too late. */
+static void
+take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
+{
+	const uint32_t way = w->l.t & 1;
+	struct held_result r;
+
+	w->based = w->given;
+	if (held_count(&w->held) > 0) {
+		while (held_take(&w->held, &r))
+			give(w, &r, held_count(&w->held) > 0);
+		return;
+	}
+	if (w->cf->synthetic == 0)
+		memcpy(w->grad[way], body, 4 * (size_t)w->c.elements);
+	else if (w->cf->check > 0 || w->given < 2)
+		madeup_fill(w->grad[way], w->c.elements, w->cf->worker,
+		    w->l.t);
+	w->pending = true;
+	lockstep_gradient(&w->l, now_ns);
+}
+
+/* What the child says, or what is made up in its place. */
+static void
+read_carrier(struct sync *w, uint64_t now_ns)
+{
+	enum carrier_event e;
+	struct stream_head h;
+	const uint8_t *body;
+
+	while (!w->pending && (e = carrier_next(&w->c, now_ns, &h, &body)) !=
+	    CARRIER_NOTHING) {
+		if (e == CARRIER_GRADIENT)
+			take_gradient(w, body, now_ns);
+		else if (e == CARRIER_WEIGHTS)
+			begin(w, h.iteration, crc32c(0, body,
+			    stream_body_bytes(&h)), now_ns);
+		else if (w->cf->synthetic > 0)
+			begin(w, 0, 0, now_ns);
+	}
+	w->c.full = w->pending || (w->begun && held_full(&w->held));
+	w->c.done |= w->c.last && !w->pending;
+}
+
+/* Results that are whole, and the gradients that follow them. */
+static void
+settle(struct sync *w, uint64_t now_ns)
+{
+	if (w->begun && w->l.joined && !w->greeted) {
+		carrier_greet(&w->c, w->l.h > w->l.members ? w->l.h :
+		    w->l.members);
+		w->greeted = true;
+	}
+	while (w->begun && lockstep_whole(&w->l) && !held_full(&w->held))
+		take_result(w, now_ns);
+	read_carrier(w, now_ns);
+}
+
+/* The machine has ended: why? */
+static void
+explain(struct sync *w)
+{
+	char why[LOCKSTEP_WHY_BYTES], who[MISSING_BYTES] = "";
+
+	if (w->l.end == LOCKSTEP_STUCK)
+		missing_say(&w->l, who);
+	else if (w->l.end == LOCKSTEP_UNANSWERED && w->n[BAD_MAC] > 0)
+		snprintf(who, sizeof(who), "; %" PRIu64 " messages had a "
+		    "wrong MAC", w->n[BAD_MAC]);
+	warnx("%s: %s%s", w->cf->to_name, lockstep_why(&w->l, why), who);
+	carrier_fail(&w->c);
+}
+
+static void
+summary(struct sync *w)
+{
+	enum { ALL = (int)COUNTS + (int)LOCKSTEP_VERDICTS +
+	    (int)LOCKSTEP_COUNTS };
+	const uint64_t rounds = w->rounds < ROUNDS ? w->rounds : ROUNDS;
+	static const double at[] = { 0.1, 0.5, 0.9 };
+	const char *name[ALL];
+	uint64_t n[ALL];
+	size_t k = 0;
+
+	for (int i = 0; i < 3 && rounds > 0; i++)
+		w->n[ROUND_P10 + i] = (uint64_t)stats_percentile(w->round,
+		    rounds, at[i]);
+	w->rounds = rounds;	/* sorted now: which is oldest is lost */
+	for (int i = 0; i < LOCKSTEP_COUNTS; i++, k++) {
+		name[k] = step_name[i];
+		n[k] = w->l.n[i];
+	}
+	for (int i = 1; i < LOCKSTEP_VERDICTS; i++, k++) {
+		name[k] = verdict_name[i];
+		n[k] = w->l.verdicts[i];
+	}
+	for (int i = 0; i < COUNTS; i++, k++) {
+		name[k] = count_name[i];
+		n[k] = w->n[i];
+	}
+	carrier_summary(&w->c, name, n, k);
+}
+
+static void
+tick(struct sync *w, uint64_t now_ns)
+{
+	if (carrier_asked(&w->c))
+		summary(w);
+	if (carrier_tick(&w->c, now_ns) && w->cf->progress)
+		fprintf(stderr, "\r%" PRIu64 " iterations, %" PRIu64
+		    " missed, %" PRIu64 " asked for again\033[K",
+		    w->l.n[LOCKSTEP_ITERATIONS], w->l.n[LOCKSTEP_MISSED],
+		    w->l.n[LOCKSTEP_HELPS_SENT]);
+}
+
+/* How long to nap at most. */
+static uint64_t
+span(const struct sync *w, uint64_t now_ns)
+{
+	uint64_t due = w->begun ? lockstep_due(&w->l) : TIMER_NEVER;
+
+	due = due <= now_ns ? 0 : due - now_ns;
+	return timer_first(due, TIMER_SECOND_NS / 20);
+}
+
+static void
+loop(struct sync *w)
+{
+	uint64_t now = timer_mono_ns();
+	struct udpio_packet p;
+
+	while (!carrier_over(&w->c, now) && w->l.end == LOCKSTEP_GOING) {
+		carrier_nap(&w->c, now, span(w, now));
+		now = timer_mono_ns();
+		while (carrier_packet(&w->c, &p))
+			take_packet(w, &p, now);
+		settle(w, now);
+		now = timer_mono_ns();
+		if (w->begun)
+			send_all(w, now);
+		else if (!w->c.done)
+			carrier_waits(&w->c, now);
+		tick(w, now);
+	}
+	if (w->l.end != LOCKSTEP_GOING)
+		explain(w);
+}
+
+/* Say that we go, and wait a moment to be let go. */
+static void
+leave(struct sync *w)
+{
+	uint64_t now = timer_mono_ns();
+	struct udpio_packet p;
+
+	if (!w->begun)
+		return;
+	lockstep_leave(&w->l, now);
+	for (;;) {
+		send_all(w, now);
+		if (w->l.end != LOCKSTEP_GOING)
+			return;
+		w->c.full = true;
+		w->c.end_ns = TIMER_NEVER;
+		carrier_nap(&w->c, now, span(w, now));
+		now = timer_mono_ns();
+		while (carrier_packet(&w->c, &p))
+			take_packet(w, &p, now);
+	}
+}
+
+int
+sync_run(const struct worker_conf *cf)
+{
+	struct sync *w = calloc(1, sizeof(*w));
+	int rc;
+
+	if (w == NULL || (w->round = calloc(ROUNDS, sizeof(*w->round))) == NULL)
+		err(1, "worker");
+	w->cf = cf;
+	carrier_open(&w->c, cf, SEG_TOS, &w->mtu);
+	w->c.own = true;
+	loop(w);
+	leave(w);
+	rc = carrier_close(&w->c);
+	if (!cf->quiet)
+		summary(w);
+	lockstep_free(&w->l);
+	held_free(&w->held);
+	for (int i = 0; i < 2; i++) {
+		free(w->grad[i]);
+		free(w->result[i]);
+	}
+	free(w->round);
+	free(w);
+	return rc;
+}

@@ -1,0 +1,178 @@
+#!/usr/bin/env bash
+# iswitch-cartpole.sh - agents train CartPole through a switch that sums
+# their gradients, in step or not
+#
+#	share/examples/iswitch-cartpole.sh [--mode sync|async] [--workers N]
+#		[--seed N] [--twice] [--hierarchy] [--steps N] [--out DIR]
+#
+# Four agents start from the same weights, play games of their own, and each
+# takes Adam's step along the mean of all their gradients, which the switch adds
+# in the order of the workers.  It is over when the last 100 episodes of one of
+# them have a mean of 475, or when each has played --steps (500000).
+#
+# With --mode async nobody waits: a gradient leaves unless its weights are more
+# than 3 rounds old, and the workers add 0.02 times the mean of any four.
+#
+# --twice does it again and compares the weights bit by bit.  --hierarchy is 12
+# agents in two racks, each with a switch, and a third switch over these, in
+# network namespaces with links of 100 Mbit/s; it needs root.  Exits 1 when 475
+# was not reached or the weights differ.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+mode=sync workers='' seed=1 steps=500000 out='' twice='' hierarchy=''
+say() { printf 'iswitch-cartpole: %s\n' "$*" >&2; }
+die() { say "$*"; exit 2; }
+while [ $# -gt 0 ]; do
+	case $1 in
+	--twice) twice=1; shift; continue ;;
+	--hierarchy) hierarchy=1; shift; continue ;;
+	esac
+	[ $# -ge 2 ] || die "$1 needs a value, or is unknown"
+	case $1 in
+	--mode) mode=$2 ;;
+	--workers) workers=$2 ;;
+	--seed) seed=$2 ;;
+	--steps) steps=$2 ;;
+	--out) out=$2 ;;
+	*) die "unknown option '$1'" ;;
+	esac
+	shift 2
+done
+for n in "${workers:-1}" "$steps" "1$seed"; do
+	[[ $n =~ ^[1-9][0-9]{0,11}$ ]] || die '--workers, --steps and --seed take whole numbers'
+done
+case $mode in
+sync) sum='--reduce ordered' work='' ;;
+async) sum=--async work='--learning-rate 0.02 --ascend --staleness 3' ;;
+*) die "--mode is sync or async" ;;
+esac
+[ "$mode" = sync ] || [ -z "$twice$hierarchy" ] || die '--twice and --hierarchy need --mode sync'
+[ -z "$hierarchy" ] || [ "${workers:=12}" -eq 12 ] || die '--hierarchy has 12 workers'
+workers=${workers:-4}
+[ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
+command -v innet-switch >/dev/null || die 'innet-switch is not built; ./bootstrap'
+out=${out:-$top/build/iswitch-cartpole}
+PATH=$PATH:$here/../testbed
+
+# However it ends, nothing is left running, and no namespace.
+running='' testbed=''
+trap '[ -z "$running" ] || kill $running 2>/dev/null; wait
+	[ -z "$testbed" ] || testbed.sh down "$testbed"' EXIT
+trap 'exit 1' INT TERM
+
+if [ -n "$hierarchy" ]; then
+	testbed=$(testbed.sh up two-racks -n "$workers" --owner $$) || exit 1
+	export INNET_TESTBED=$testbed
+fi
+mkdir -p "$out" && cd "$out" || exit 1
+rm -f [12]-*
+
+# start HOST NAME COMMAND...: in the background, what it says in NAME.err
+start() {
+	local host=$1 name=$2
+	shift 2
+	[ -z "$hierarchy" ] || set -- testbed.sh exec "$host" "$@"
+	"$@" 2>"$name.err" &
+	running="$running $!"
+}
+
+# switch HOST NAME OPTION...: a switch on a host, its address in $at
+switch() {
+	local host=$1 name=$2
+	shift 2
+	at=127.0.0.1
+	[ -z "$hierarchy" ] || at=$(testbed.sh addr "$host")
+	# shellcheck disable=SC2086	# words
+	start "$host" "$name" innet-switch --json -p iswitch $sum \
+		--listen "$at:0" --port-file "$name.port" "$@"
+	for _ in $(seq 500); do
+		[ ! -s "$name.port" ] || { at=$at:$(cat "$name.port"); return; }
+		kill -0 $! 2>/dev/null || break
+		sleep 0.02
+	done
+	say "the switch did not start; see $PWD/$name.err"
+	exit 1
+}
+
+# worker K RUN: on its host, of the switch at $at
+worker() {
+	# shellcheck disable=SC2086	# words
+	start "w$1" "$2-w$1" innet-worker --json --mode $mode --switch "$at" --worker "$1" $work -- \
+		innet-agent -q --algo a2c --init-seed "$seed" --seed $((seed * 1000 + $1)) \
+		--solve --steps "$steps" --log "$2-w$1.csv" --save "$2-w$1.policy"
+	agents="$agents $!"
+}
+
+# train RUN: until the first agent has come to the end; it is $first, and its
+# weights are those of all, for each has applied the same sums
+train() {
+	local k core pid rc=0
+	agents=''
+	if [ -n "$hierarchy" ]; then
+		switch core "$1-core" -H 2
+		core=$at
+		switch switch1 "$1-switch1" -H 6 --parent "$core" --number 1
+		for k in {0..5}; do worker "$k" "$1"; done
+		switch switch2 "$1-switch2" -H 6 --parent "$core" --number 2
+		for k in {6..11}; do worker "$k" "$1"; done
+	else
+		switch '' "$1-switch" -H "$workers"
+		for ((k = 0; k < workers; k++)); do worker "$k" "$1"; done
+	fi
+	# shellcheck disable=SC2086	# words
+	wait -n -p pid $agents || rc=1
+	first=$1-w0
+	for k in $agents; do
+		[ "$k" -ne "$pid" ] || break
+		first=$1-w$((${first#*w} + 1))
+	done
+	# shellcheck disable=SC2086	# words
+	kill $agents 2>/dev/null
+	# shellcheck disable=SC2086	# words
+	wait $agents
+	# shellcheck disable=SC2086	# words
+	kill $running 2>/dev/null
+	wait
+	running=''
+	[ $rc -eq 0 ] || { say "a worker failed; see $PWD/$first.err"; exit 1; }
+}
+
+# value NAME KEY: of a worker's summary
+value() { sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p" "$1.err"; }
+reward() { tail -n +2 "$1.csv" | tail -n 100 | awk -F, '{ s += $3 } END { printf "%.1f", NR ? s / NR : 0 }'; }
+row() { printf '%-32s %12s\n' "$@"; }
+
+say "$workers workers, $mode,${hierarchy:+ two racks and a core,} CartPole by A2C, seed $seed"
+train 1
+seconds=$(tail -n 1 "$first.csv" | cut -d, -f4)
+key=iterations
+[ "$mode" = sync ] || key=rounds
+iterations=$(tail -n 1 "$first.err" | sed -n "s/.*\"$key\":\([0-9]*\).*/\1/p")
+row iterations "$iterations" seconds "$seconds" \
+	'ms per iteration' "$(awk -v s="$seconds" -v n="$iterations" 'BEGIN { printf "%.2f", 1000 * s / n }')" \
+	'mean reward, last 100 episodes' "$(reward "$first")" \
+	'CRC of the weights' "$(printf %08x "$(cksum <"$first.policy" | cut -d' ' -f1)")"
+if [ "$mode" = async ]; then
+	for k in staleness_{0..3} discarded; do
+		row "gradients, ${k/_/ }" "$(tail -qn 1 1-w*.err | sed -n "s/.*\"$k\":\([0-9]*\).*/\1/p" |
+			awk '{ s += $1 } END { print s }')"
+	done
+else
+	row 'ms from gradient to sum, median' \
+		"$(awk -v n="$(value "$first" round_p50_ns)" 'BEGIN { printf "%.2f", n / 1e6 }')"
+fi
+rc=0
+awk -v r="$(reward "$first")" -v n="$(wc -l <"$first.csv")" 'BEGIN { exit r < 475 || n <= 100 }' ||
+	{ say "reached $(reward "$first"), not 475"; rc=1; }
+if [ -n "$twice" ]; then
+	one=$first
+	train 2
+	if cmp "$one.policy" "$first.policy" >&2; then
+		row 'second run' bit-identical
+	else
+		row 'second run' different
+		rc=1
+	fi
+fi
+exit $rc

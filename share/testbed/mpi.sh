@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# mpi.sh - run an MPI program in a testbed, a rank on each worker
+#
+#	mpi.sh [MPIRUN-OPTION...] PROGRAM [ARGUMENT...]
+#
+# In the testbed that INNET_TESTBED names, or the only one there is.  Open MPI,
+# over TCP and the links of the testbed alone: mpirun runs on the switch, its
+# daemons on the workers, and this script is the rsh that starts them there.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+PATH=$here:$PATH
+
+# As mpirun calls its rsh: ADDRESS COMMAND-LINE.  Daemons on one machine that
+# shared a session directory would hang one start in ten.
+if [ -n "${INNET_MPI_DIR-}" ]; then
+	worker=w$((${1##*.} - 10))
+	shift
+	export TMPDIR=$INNET_MPI_DIR/$worker
+	mkdir "$TMPDIR"
+	exec testbed.sh exec $worker sh -c "$*"
+fi
+
+[ $# -gt 0 ] || { echo 'mpi: a PROGRAM must follow' >&2; exit 2; }
+command -v mpirun >/dev/null ||
+	{ echo 'mpi: mpirun is missing (package openmpi-bin)' >&2; exit 1; }
+workers=$(testbed.sh list | awk -v id="${INNET_TESTBED-}" '
+	(id == "" || $1 == id) && $2 ~ /^w/ { list = list sep $3; sep = "," }
+	END { print list }')
+INNET_MPI_DIR=$(mktemp -d)
+export INNET_MPI_DIR
+trap 'rm -rf "$INNET_MPI_DIR"' EXIT
+trap 'exit 1' INT TERM
+
+# ranks are more than processors, so they yield while they wait
+testbed.sh exec switch mpirun --allow-run-as-root -H "$workers" \
+	--mca plm_rsh_agent mpi.sh --mca plm_rsh_no_tree_spawn 1 \
+	--mca oob_tcp_if_include 10.77.0.0/24 --mca btl_tcp_if_include 10.77.0.0/24 \
+	--mca pml ob1 --mca btl tcp,self --mca mpi_yield_when_idle 1 "$@"

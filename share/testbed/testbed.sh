@@ -1,0 +1,327 @@
+#!/usr/bin/env bash
+# testbed.sh - a rack of network namespaces with shaped links, or two and a core
+#
+#	testbed.sh rack [OPTION...] -- COMMAND...	build, run COMMAND, tear down
+#	testbed.sh two-racks [OPTION...] -- COMMAND...
+#	testbed.sh up rack|two-racks --owner PID [OPTION...]	build; print its id
+#	testbed.sh exec HOST COMMAND...			run COMMAND on a host
+#	testbed.sh addr HOST				its address
+#	testbed.sh list					id, host, address, owner
+#	testbed.sh down [ID]				tear down
+#
+#	-n N			workers (4), in two racks half of them in each
+#	--rate RATE		of a host's link, each way (100mbit)
+#	--core-rate RATE	of a rack's link to the core (as --rate)
+#	--burst BYTES		of a link's token bucket (250 us, at least 2 frames)
+#	--queue BYTES		before a link (1500000)
+#	--owner PID		up: the testbed may go when this process is dead
+#
+# innet-testbed(7) says what stands where.  There is no file to go stale: the
+# namespaces, innet-OWNER-HOST, are all there is, and those whose owner is dead
+# go with the next up or down.
+set -eu
+die() { printf 'testbed: %s\n' "$*" >&2; exit 1; }
+misuse() { printf 'testbed: %s\n' "$*" >&2; exit 2; }
+
+# Network namespaces need CAP_NET_ADMIN (12) and CAP_SYS_ADMIN (21).
+privileged() {
+	local word have=0
+	while read -r word have; do
+		[ "$word" != CapEff: ] || break
+	done </proc/self/status
+	(((0x$have >> 12) & (0x$have >> 21) & 1)) ||
+		die 'network namespaces need root (CAP_NET_ADMIN and CAP_SYS_ADMIN)'
+	command -v tc >/dev/null || die 'ip and tc are missing (package iproute2)'
+}
+
+# Bits a second in RATE: 100mbit, 100Mbit, 1G, 12500000.
+bits() {
+	local rate=${1,,} unit=1
+	[[ $rate =~ ^([1-9][0-9]{0,11})([kmg]?)(bit)?$ ]] ||
+		misuse "invalid rate '$1': not such as 100mbit"
+	case ${BASH_REMATCH[2]} in
+	k) unit=1000 ;;
+	m) unit=1000000 ;;
+	g) unit=1000000000 ;;
+	esac
+	echo $((BASH_REMATCH[1] * unit))
+}
+
+# The ids there are, or the hosts of one.
+ids() { ip netns list | sed -nE 's/^innet-([0-9]+(\.[0-9]+)?)-.*/\1/p' | sort -u; }
+hosts() { ip netns list | sed -nE "s/^innet-${1/./\\.}-([a-z0-9]+).*/\1/p" | sort -V; }
+alive() { [ -e "/proc/${1%.*}" ]; }
+
+# What runs on the hosts of a testbed.
+inside() {
+	local host
+	for host in $(hosts "$1"); do
+		ip netns pids "innet-$1-$host" 2>/dev/null || :
+	done
+}
+
+# Signal what runs there until nothing does: a second of TERM, then KILL.
+empty() {
+	local signal=TERM pids i
+	for ((i = 0; i < 60; i++)); do
+		pids=$(inside "$1")
+		[ -n "$pids" ] || return 0
+		((i < 20)) || signal=KILL
+		# shellcheck disable=SC2086	# words
+		((i % 20)) || kill -s $signal $pids 2>/dev/null || :
+		sleep 0.05
+	done
+}
+
+raze() {
+	local host
+	empty "$1"
+	for host in $(hosts "$1"); do
+		ip netns del "innet-$1-$host" 2>/dev/null || :
+	done
+}
+
+sweep() {
+	local i
+	for i in $(ids); do
+		alive "$i" || raze "$i"
+	done
+}
+
+# HOST: a namespace with its loopback.
+host() {
+	ip netns add "innet-$id-$1"
+	ip -n "innet-$id-$1" link set lo up
+}
+
+# HOST ADDRESS: one that is an Ethernet switch too.
+switch() {
+	host "$1"
+	ip -n "innet-$id-$1" -batch - <<-END
+	link add br0 type bridge mcast_snooping 0
+	link set br0 addrgenmode none up
+	address add $2/24 brd + dev br0
+	END
+}
+
+# HOST INTERFACE BITS: shape what leaves.  A bucket smaller than an offloaded
+# datagram makes tbf cut that to frames, each of which waits its turn.
+shape() {
+	local bucket=${burst:-$(($3 / 32000))}
+	((bucket >= 3028)) || bucket=${burst:-3028}
+	tc -n "innet-$id-$1" qdisc add dev "$2" root tbf rate "$3bit" \
+		burst "$bucket" limit "$queue"
+}
+
+# HOST INTERFACE SWITCH PORT BITS: a link, shaped both ways, into a bridge.
+link() {
+	ip link add "$2" netns "innet-$id-$1" type veth \
+		peer name "$4" netns "innet-$id-$3"
+	ip -n "innet-$id-$1" link set "$2" addrgenmode none up
+	ip -n "innet-$id-$3" link set "$4" addrgenmode none master br0 up
+	shape "$1" "$2" "$5"
+	shape "$3" "$4" "$5"
+}
+
+# HOST ADDRESS SWITCH: a host with one link, to that switch.
+leaf() {
+	host "$1"
+	link "$1" eth0 "$3" "$1" "$rate"
+	ip -n "innet-$id-$1" address add "$2/24" brd + dev eth0
+}
+
+build() {
+	local i rack
+	case $kind in
+	rack)
+		switch switch 10.77.0.1
+		leaf server 10.77.0.2 switch
+		;;
+	two-racks)
+		switch core 10.77.0.1
+		leaf server 10.77.0.2 core
+		for rack in 1 2; do
+			switch switch$rack 10.77.0.$((2 + rack))
+			link switch$rack uplink core switch$rack "$core_rate"
+			ip -n "innet-$id-switch$rack" link set uplink master br0
+		done
+		;;
+	esac
+	for ((i = 0; i < workers; i++)); do
+		rack=$((i < (workers + 1) / 2 ? 1 : 2))
+		[ "$kind" = two-racks ] || rack=''
+		leaf w$i 10.77.0.$((10 + i)) switch$rack
+	done
+}
+
+# Take the options of a kind of testbed; what follows is the COMMAND.
+options() {
+	workers=4 rate=100mbit core_rate='' burst='' queue=1500000 owner=''
+	kind=${1-}
+	case $kind in
+	rack|two-racks) shift ;;
+	'') misuse 'which kind of testbed: rack or two-racks' ;;
+	*) misuse "unknown kind of testbed '$kind': rack or two-racks" ;;
+	esac
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		[ $# -ge 2 ] || misuse "option $1 needs a value"
+		case $1 in
+		-n) workers=$2 ;;
+		--rate) rate=$2 ;;
+		--core-rate) core_rate=$2 ;;
+		--burst) burst=$2 ;;
+		--queue) queue=$2 ;;
+		--owner) owner=$2 ;;
+		*) misuse "unknown option '$1'" ;;
+		esac
+		shift 2
+	done
+	rate=$(bits "$rate")
+	core_rate=$(bits "${core_rate:-$rate}")
+	number -n "$workers" 1 240
+	number --queue "$queue" 1514 1000000000
+	[ -z "$burst" ] || number --burst "$burst" 1514 1000000000
+	[ -z "$owner" ] || number --owner "$owner" 1 4194304
+	[ $# -eq 0 ] || shift
+	command=("$@")
+}
+
+# OPTION VALUE LEAST MOST
+number() {
+	[[ $2 =~ ^[1-9][0-9]{0,9}$ ]] && (($2 >= $3 && $2 <= $4)) && return
+	misuse "invalid $1 '$2': not a number from $3 to $4"
+}
+
+# Whatever ends us, the testbed goes, and COMMAND.
+child=''
+end() {
+	trap '' INT TERM HUP
+	[ -z "$child" ] || kill "$child" 2>/dev/null || :
+	raze "$id"
+	[ -z "$child" ] || wait "$child" 2>/dev/null || :
+}
+on_signal() {
+	end
+	trap - EXIT "$1"
+	kill -s "$1" $$
+}
+guard() {
+	local s
+	trap end EXIT
+	for s in INT TERM HUP; do
+		# shellcheck disable=SC2064	# now
+		trap "on_signal $s" $s
+	done
+}
+
+up() {
+	local n=1
+	sweep
+	id=$owner
+	while [ -n "$(hosts "$id")" ]; do
+		id=$owner.$((n += 1))
+	done
+	guard
+	build
+}
+
+run() {
+	local rc=0
+	owner=$$
+	up
+	export INNET_TESTBED=$id PATH="$here:$PATH"
+	# in the background, for a signal to us must not wait for it to end
+	env --default-signal=INT,QUIT "${command[@]}" <&0 &
+	child=$!
+	wait $child || rc=$?
+	child=''
+	exit $rc
+}
+
+# The testbed meant: of the environment, or the only one there is.
+which_one() {
+	local all
+	id=${INNET_TESTBED-}
+	if [ -z "$id" ]; then
+		all=$(ids)
+		[ "$(wc -w <<<"$all")" -eq 1 ] ||
+			die "which testbed? set INNET_TESTBED to one of:" "${all//$'\n'/ }"
+		id=$all
+	fi
+	[ -n "$(hosts "$id")" ] || die "no testbed $id"
+}
+
+# HOST: is it there?
+known() {
+	local all
+	which_one
+	all=$(hosts "$id")
+	grep -qxF -e "$1" <<<"$all" ||
+		die "no host '$1' in testbed $id; there are: ${all//$'\n'/ }"
+}
+
+address() {
+	ip -n "innet-$1-$2" -4 -o address show scope global |
+		sed -nE 's/.* inet ([0-9.]+).*/\1/p'
+}
+
+list() {
+	local i h
+	for i in $(ids); do
+		for h in $(hosts "$i"); do
+			printf '%s %s %s %s\n' "$i" "$h" "$(address "$i" "$h")" \
+				"$(alive "$i" && echo alive || echo dead)"
+		done
+	done
+}
+
+here=$(cd "$(dirname "$0")" && pwd)
+verb=${1-}
+[ $# -eq 0 ] || shift
+case $verb in
+rack|two-racks)
+	options "$verb" "$@"
+	[ ${#command[@]} -gt 0 ] || misuse "-- COMMAND... must follow, or say up $verb"
+	privileged
+	run
+	;;
+up)
+	options "$@"
+	[ ${#command[@]} -eq 0 ] || misuse "unexpected argument '${command[0]}'"
+	[ -n "$owner" ] || misuse "up needs --owner PID, such as \$\$"
+	privileged
+	up
+	trap - EXIT INT TERM HUP
+	echo "$id"
+	;;
+exec)
+	[ $# -ge 2 ] || misuse 'exec needs a HOST and a COMMAND'
+	privileged
+	known "$1"
+	host=$1
+	shift
+	exec ip netns exec "innet-$id-$host" "$@"
+	;;
+addr)
+	[ $# -eq 1 ] || misuse 'addr needs a HOST'
+	privileged
+	known "$1"
+	address "$id" "$1"
+	;;
+list)
+	[ $# -eq 0 ] || misuse "unexpected argument '$1'"
+	privileged
+	list
+	;;
+down)
+	[ $# -le 1 ] || misuse "unexpected argument '$2'"
+	privileged
+	[ $# -eq 0 ] || { [ -n "$(hosts "$1")" ] || die "no testbed $1"; raze "$1"; }
+	[ $# -ne 0 ] || [ -z "${INNET_TESTBED-}" ] || raze "$INNET_TESTBED"
+	sweep
+	;;
+-h|--help)
+	sed -n '2,/^#$/{/^#$/!p};/^#\t/p' "$0" | sed 's/^# \?//' ;;
+'') misuse 'rack, two-racks, up, exec, addr, list or down' ;;
+*) misuse "unknown word '$verb'; rack, two-racks, up, exec, addr, list or down" ;;
+esac

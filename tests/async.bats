@@ -1,0 +1,182 @@
+# Asynchronous workers (iSwitch, Algorithm 1) and the servers of sums, live.
+load common
+
+# End a live tool as a user would: NAME
+finish() {
+	local pid=${1}_pid
+	kill -TERM "${!pid}"
+	wait "${!pid}"
+}
+
+# worker N [OPTION...]: an asynchronous worker in the background
+worker() {
+	local n=$1
+	shift
+	innet-worker --json --mode async --switch "$at" --worker "$n" --every 10 "$@" 2>w$n.json 3>&- &
+	pids="$pids $!" workers="$workers $!"
+	printf -v "w${n}_pid" %s "$!"
+}
+
+# All workers end, and end well.
+workers_end() {
+	for p in $workers; do
+		wait "$p"
+	done
+	workers=''
+}
+
+# Rounds that at least N workers told of, and all that did agree: N
+agree() {
+	cat w?.json | jq -se --argjson n "$1" 'map(select(.round)) | group_by(.round) |
+		(map(select(map(.crc) | unique | length > 1)) | length) as $differ |
+		(map(select(length >= $n)) | length) as $shared |
+		$differ == 0 and $shared >= 10'
+}
+
+sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
+
+@test "async: workers hold the same weights at each round, though 1 % is lost" {
+	serve at innet-switch -q -p iswitch --async -H 4 --impair loss=1%,dup=1%,reorder=1%
+	for n in 0 1 2 3; do
+		worker $n --synthetic 40kB --interval 4ms -c 300 --impair loss=1%,dup=1%,reorder=1%
+	done
+	workers_end
+	finish at
+	agree 3
+	[ "$(sum .helps_sent)" -gt 20 ]
+	[ "$(sum .early)" -gt 20 ]
+	[ "$(sum .duplicate)" -gt 20 ]
+	tail -qn 1 w?.json | jq -es 'all(.gradients == 300 and .gradients == .sent + .discarded and
+		.sent == .staleness_0 + .staleness_1 + .staleness_2 + .staleness_3)'
+}
+
+@test "async: with --staleness 0 what is stale at all is discarded, and counted" {
+	serve at innet-switch -q -p iswitch --async -H 2
+	worker 0 --staleness 0 --synthetic 4kB --interval 2ms -c 400
+	worker 1 --staleness 0 --synthetic 4kB --interval 5ms -c 200
+	workers_end
+	finish at
+	agree 2
+	tail -qn 1 w?.json | jq -es 'all(.sent == .staleness_0 and .gradients == .sent + .discarded) and
+		(map(.discarded) | add) > 50 and all(has("staleness_1") | not)'
+	run -2 innet-worker --mode async --switch :1 --synthetic 4B --staleness 256
+}
+
+@test "async: one that is killed leaves the others going, one that comes late catches up" {
+	serve at innet-switch --json -p iswitch --async --member-timeout 1s
+	for n in 0 1 2; do
+		worker $n --synthetic 40kB --interval 5ms --duration 6s
+	done
+	for _ in $(seq 300); do grep -q '"round":100,' w0.json && break; sleep 0.02; done
+	worker 3 --synthetic 40kB --interval 5ms --duration 4s
+	kill -KILL "$w2_pid"
+	wait "$w2_pid" || true
+	workers="$w0_pid $w1_pid $w3_pid"
+	workers_end
+	finish at
+	agree 3
+	[ "$(tail -n 1 w3.json | jq .helps_sent)" -gt 100 ]
+	[ "$(head -n 1 w3.json | jq .round)" -eq 0 ]
+	[ "$(tail -n 1 at.err | jq '.jobs["1"].counters.evicted')" -eq 1 ]
+	[ "$(tail -n 1 w0.json | jq .rounds)" -gt 400 ]
+}
+
+@test "async: a pace holds a vector back, and the last gradient is sent all the same" {
+	serve at innet-switch -q -p iswitch --async -H 1
+	SECONDS=0
+	worker 0 --pace 4M --synthetic 100kB --interval 1ms -c 5
+	workers_end
+	finish at
+	[ "$SECONDS" -ge 1 ]
+	[ "$(tail -n 1 w0.json | jq '.sent')" -eq 5 ]
+}
+
+@test "async: a switch that was restarted is not taken for the old one" {
+	serve at innet-switch -q -p iswitch --async -H 1
+	worker 0 --synthetic 4kB --interval 2ms --give-up 5s
+	for _ in $(seq 300); do grep -q '"round":20,' w0.json && break; sleep 0.02; done
+	kill -KILL $at_pid
+	wait $at_pid || true
+	innet-switch -q -p iswitch --async -H 1 --listen "$at" 2>again.err 3>&- &
+	pids="$pids $!" again=$!
+	rc=0
+	wait "$w0_pid" || rc=$?
+	[ $rc -eq 1 ]
+	kill $again
+	wait $again
+	grep -q "^innet-worker: $at: job 1: round [0-9]* of segment 0 is .*; restore weights that all workers share$" w0.json
+}
+
+@test "async: who begins from other weights is refused, who has another key is" {
+	serve at innet-switch -q -p iswitch --async -H 2
+	worker 0 --synthetic 36620B --interval 10ms
+	for _ in $(seq 300); do innet-ctl "$at" members 2>&1 | grep -q worker && break; sleep 0.02; done
+	run -1 --separate-stderr innet-worker -q --mode async --switch "$at" --worker 1 -- innet-agent -q
+	[[ $stderr == "innet-worker: $at: job 1: refused: other workers began from other weights, or "* ]]
+	kill "$w0_pid"
+	workers_end
+	finish at
+	echo secret >key
+	serve at innet-switch -q -p iswitch --async --key key
+	run -1 --separate-stderr innet-worker -q --mode async --switch "$at" --synthetic 4B
+	[[ $stderr == *"job 1: refused: bad MAC" ]]
+	innet-worker -q --mode async --switch "$at" --key key --synthetic 4B --interval 1ms -c 10
+	finish at
+}
+
+@test "async: nobody there, nobody else there: it says so in time" {
+	run -1 --separate-stderr innet-worker -q --mode async --switch 127.0.0.1:9 --synthetic 4B --give-up 500ms
+	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: job 1: no answer to a Join after 0.5 s; is a switch there?" ]]
+	serve at innet-switch -q -p iswitch --async -H 2
+	run -1 --separate-stderr innet-worker -q --mode async --switch "$at" --synthetic 4B --interval 10ms --give-up 500ms
+	[[ ${stderr_lines[-1]} == "innet-worker: $at: job 1: no round 0 of segment 0 after 0.5 s; 1 members had joined, 2 contributions are needed" ]]
+	finish at
+}
+
+@test "async: four agents learn CartPole with S = 3, and agree to the end" {
+	serve at innet-switch -q -p iswitch --async -H 4
+	for n in 0 1 2 3; do
+		worker $n --learning-rate 0.1 --ascend -- innet-agent -q --seed $((n + 1)) --init-seed 1 \
+			--envs 8 --horizon 32 --norm 0.5 --solve --steps 2M --log log$n.csv
+	done
+	workers_end
+	finish at
+	agree 3
+	for n in 0 1 2 3; do
+		tail -n 100 log$n.csv | awk -F, '{ s += $3 } END { exit s / NR < 400 }'
+	done
+}
+
+@test "ps --rule async: each is answered alone, and told what the others did" {
+	serve at innet-ps --json --rule async -H 3
+	for n in 0 1 2; do
+		worker $n --synthetic 40kB --interval 4ms -c 100
+	done
+	workers_end
+	finish at
+	tail -n 1 at.err | jq -e '.results > 200 * 28 and .results % 28 == 0'
+	tail -qn 1 w?.json | jq -es 'all(.rounds > 50)'
+}
+
+@test "ps --rule async: Help finds an answer that was lost" {
+	serve at innet-ps -q --rule async -H 1 --json
+	worker 0 --synthetic 4kB --interval 3ms -c 500
+	workers_end
+	finish at
+	[ "$(tail -n 1 w0.json | jq .rounds)" -ge 490 ]
+}
+
+@test "ps --rule sync: the sums of whole vectors are right, though 1 % is lost" {
+	serve at innet-ps --json --rule sync -H 3
+	workers=''
+	for n in 0 1 2; do
+		innet-worker -q --mode sync --check 3 --switch "$at" --worker $n --synthetic 40kB \
+			--interval 0 -c 40 --impair loss=1% 2>s$n.err 3>&- &
+		pids="$pids $!" workers="$workers $!"
+	done
+	workers_end
+	finish at
+	tail -n 1 at.err | jq -e '.results == 40 * 28 and .help_asked > 0'
+	run -2 innet-ps --rule sync --gate none
+	run -2 innet-ps --rule olaf -H 3
+}

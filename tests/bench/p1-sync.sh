@@ -1,0 +1,41 @@
+#!/bin/bash
+# P1: synchronous aggregation of 4 workers over loopback, against Open MPI's
+# AllReduce over TCP; the median round of ROUNDS runs by turns (5), and the
+# better of 366 float32 a packet and of 16,374, as many as loopback takes.
+# Run from the build folder, or say where it is in BUILD.
+#
+# shellcheck disable=SC1091,SC2154
+set -eu -o pipefail
+build=${BUILD:-.} runs=${ROUNDS:-5}
+export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C
+for tool in innet-switch innet-worker mpirun mpi-allreduce; do
+	command -v $tool >/dev/null || { echo "P1 sync skipped: no $tool" >&2; exit 0; }
+done
+dir=$(mktemp -d -p /dev/shm)
+trap 'running=$(jobs -p); [ -z "$running" ] || kill $running 2>/dev/null || :; rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM
+. "$(dirname "$0")/rounds.bash"
+
+on() { shift; exec "$@"; }
+root=''
+[ "$(id -u)" -ne 0 ] || root=--allow-run-as-root
+declare -A rounds=([40kB]=500 [157kB]=300 [3.31MB]=30 [6.41MB]=15)
+declare -A bar=([40kB]=1.00 [157kB]=1.00 [3.31MB]=1.25 [6.41MB]=1.25)
+
+for ((i = 0; i < runs; i++)); do
+	for s in $sizes; do
+		for floats in 366 16374; do
+			through lo 127.0.0.1 4 "${bytes[$s]}" "${rounds[$s]}" $floats \
+				innet-switch --program iswitch --reduce sum >>"$dir/$s.$floats"
+		done
+		allreduce mpirun $root --oversubscribe --mca pml ob1 --mca btl tcp,self \
+			--mca btl_tcp_if_include lo -n 4 \
+			mpi-allreduce "${bytes[$s]}" "${rounds[$s]}" >>"$dir/$s.mpi"
+	done
+done
+for s in $sizes; do
+	a=$(median "$dir/$s.366") b=$(median "$dir/$s.16374")
+	echo "# P1 sync-$s $a ms with 366 floats a packet, $b ms with 16374"
+	best=$(awk -v a="$a" -v b="$b" 'BEGIN { print a < b ? a : b }')
+	verdict "P1 sync-$s" "$best" "$(median "$dir/$s.mpi")" "${bar[$s]}"
+done

@@ -1,0 +1,81 @@
+#!/bin/bash
+# P6: the live Olaf switch against drop-tail in the same switch, 1 kB updates
+# from a sender of runs (udp-blast), more than either takes.  60 clusters, 64
+# slots and a link of 20 Gbit/s: so that, as in P3, about half of what comes
+# leaves.  What came in is by the switch's own counters.  What merging costs is
+# held to its bar in processor time an update, which is the same whoever else
+# is on the machine; both rates are printed.  As comments the same with 9 clusters, 8 slots and a link
+# that carries a twentieth: Olaf merges nearly all, drop-tail does nothing.
+# The upstream is a server that is stopped: nobody reads what leaves.
+# Run from the build folder, or say where it is in BUILD.
+set -eu
+build=${BUILD:-.} seconds=${SECONDS_EACH:-1} rounds=${ROUNDS:-7}
+export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C TIMEFORMAT='%U %S'
+dir=$(mktemp -d -p /dev/shm)
+ps=''
+trap '[ -z "$ps" ] || kill -KILL $ps; rm -rf "$dir"' EXIT
+
+await() {
+	for ((k = 0; k < 500; k++)); do
+		[ -s "$1" ] && return
+		sleep 0.02
+	done
+	echo "nothing in $1 after 10 s" >&2
+	return 1
+}
+# on N COMMAND...: on the N-th processor, if there is more than one
+on() {
+	local n=$1
+	shift
+	[ "$(nproc)" -lt 2 ] || set -- taskset -c "$n" "$@"
+	"$@"
+}
+# packets NAME: a total of the report
+packets() { sed -n "/\"$1\"/{n;s/[^0-9]//gp;q}" "$dir/r"; }
+# run PROGRAM CLUSTERS SLOTS RATE: seconds of it, into the files of this name
+run() {
+	local name=$dir/$1-$2 switch
+	rm -f "$dir/port" "$dir/r"
+	{ time on 0 innet-switch -q -p "$1" --listen 127.0.0.1:0 --upstream "127.0.0.1:$server" \
+		--slots "$3" --rate "$4" --port-file "$dir/port" --report "$dir/r" \
+		--duration $((seconds + 1))s 2>"$dir/err"; } 2>"$dir/cpu" &
+	switch=$!
+	await "$dir/port"
+	on 1 udp-blast "127.0.0.1:$(cat "$dir/port")" "$seconds" "$2" >"$dir/sent"
+	wait $switch
+	packets arrived | awk -v s="$seconds" '{ print $1 / s / 1e6 }' >>"$name.rate"
+	awk -v n="$(packets arrived)" '{ print ($1 + $2) / n * 1e9 }' "$dir/cpu" >>"$name.cost"
+	awk -v n="$(packets arrived)" -v d="$(packets delivered)" 'BEGIN { print 100 * d / n }' >>"$name.out"
+	awk -v n="$(packets arrived)" '{ print 100 * (1 - n / $1) }' "$dir/sent" >>"$name.lost"
+}
+median() { sort -n "$dir/$1" | sed -n "$((rounds / 2 + 1))p"; }
+# row NAME UNIT A B BAR HIGH: "high" if more of A is better
+row() {
+	awk -v name="$1" -v unit="$2" -v a="$3" -v b="$4" -v bar="$5" -v high="$6" 'BEGIN {
+		r = high == "high" ? b / a : a / b
+		printf "P6 %s innet %.2f %s peer %.2f %s ratio %.2f bar %.2f %s\n",
+		    name, a, unit, b, unit, r, bar, r <= bar ? "ok" : "short"
+	}'
+}
+
+innet-ps -q --listen 127.0.0.1:0 --port-file "$dir/server" 2>"$dir/ps.err" &
+ps=$!
+await "$dir/server"
+server=$(cat "$dir/server")
+kill -STOP $ps
+run olaf 60 64 20G && rm -f "$dir"/olaf-*	# once to warm up
+for ((i = 0; i < rounds; i++)); do
+	run olaf 60 64 20G
+	run fifo 60 64 20G
+	run olaf 9 8 1G
+	run fifo 9 8 1G
+done
+a=$(median olaf-60.rate) b=$(median fifo-60.rate)
+row live-1M-in M/s "$a" 1 1.00 high
+row live-merging ns "$(median olaf-60.cost)" "$(median fifo-60.cost)" 1.10 low
+echo "# P6 fifo takes $b M/s: $(awk -v a="$a" -v b="$b" 'BEGIN { printf "%.2f", b / a }') times olaf's"
+for p in olaf fifo; do
+	echo "# P6 $p: $(median $p-60.out | cut -c1-4) % leave, the kernel drops $(median $p-60.lost | cut -c1-4) %"
+done
+echo "# P6 of 9 clusters to a slow link: olaf $(median olaf-9.rate | cut -c1-4) M/s in, $(median olaf-9.cost | cut -d. -f1) ns each," \
+	"fifo $(median fifo-9.rate | cut -c1-4) M/s, $(median fifo-9.cost | cut -d. -f1) ns"

@@ -1,0 +1,72 @@
+# What P1 and P2 share: rounds of synchronous aggregation, and how long they take.
+# The caller has $dir, and on HOST COMMAND...: become COMMAND on that host.
+#
+# shellcheck shell=bash disable=SC2034,SC2086,SC2154
+
+declare -A bytes=([40kB]=40020 [157kB]=157520 [3.31MB]=3310000 [6.41MB]=6410000)
+sizes='40kB 157kB 3.31MB 6.41MB'
+
+median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+# Wait until the file at $1 has something in it, 10 s at most.
+await() {
+	local i
+	for ((i = 0; i < 500; i++)); do
+		[ -s "$1" ] && return
+		sleep 0.02
+	done
+	echo "nothing in $1 after 10 s" >&2
+	return 1
+}
+
+# HOST ADDRESS WORKERS BYTES ROUNDS FLOATS SERVER...: the median round in ms, of
+# the medians of the workers, through a SERVER of ours at that address.
+through() {
+	local host=$1 addr=$2 workers=$3 size=$4 rounds=$5 floats=$6 server pids='' i rc=0 window=''
+	shift 6
+	# a server answers whole vectors alone: all of one must be under way
+	[ "$1" != innet-ps ] || window='--window 20000'
+	rm -f "$dir"/port "$dir"/err.*
+	on "$host" "$@" -q --listen "$addr:0" -H "$workers" --duration 120s \
+		--port-file "$dir/port" 2>"$dir/err.server" &
+	server=$!
+	await "$dir/port" || rc=1
+	for ((i = 0; i < workers && rc == 0; i++)); do
+		on w$i timeout 100 innet-worker --switch "$addr:$(cat "$dir/port")" \
+			--mode sync --job 1 --worker $i --synthetic "${size}B" \
+			--interval 0 -c "$rounds" --floats "$floats" $window --json \
+			2>"$dir/err.w$i" &
+		pids="$pids $!"
+	done
+	for i in $pids; do
+		wait "$i" || rc=1
+	done
+	kill "$server" 2>/dev/null || :
+	wait "$server" || rc=1
+	if [ $rc -ne 0 ]; then
+		tail -n 3 "$dir"/err.* >&2
+		return 1
+	fi
+	sed -n "/\"iterations\":${rounds}[,}]/s/.*\"round_p50_ns\":\([0-9]*\).*/\1/p" \
+		"$dir"/err.w* >"$dir/p50"
+	if [ "$(wc -l <"$dir/p50")" -ne "$workers" ]; then
+		tail -n 1 "$dir"/err.w* >&2
+		return 1
+	fi
+	awk -v ns="$(median "$dir/p50")" 'BEGIN { print ns / 1e6 }'
+}
+
+# MPIRUN... PROGRAM BYTES ROUNDS: the same of Open MPI's AllReduce.
+allreduce() {
+	timeout 100 "$@" 2>"$dir/err.mpi" >"$dir/mpi" ||
+		{ cat "$dir/err.mpi" >&2; return 1; }
+	sed -n 's/.*"median_ms":\([0-9.]*\).*/\1/p' "$dir/mpi"
+}
+
+# ROW INNET PEER BAR: a line of figures
+verdict() {
+	awk -v row="$1" -v a="$2" -v b="$3" -v bar="$4" 'BEGIN {
+		printf "%s innet %.2f ms peer %.2f ms ratio %.3f bar %.3f %s\n",
+		    row, a, b, a / b, bar, a / b <= bar ? "ok" : "short"
+	}'
+}

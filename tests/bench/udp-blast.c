@@ -1,0 +1,96 @@
+/*
+ * udp-blast - udp-blast ADDR SECONDS [CLUSTERS [BYTES]]: updates of BYTES (1024
+ * unless given) of CLUSTERS clusters (9) as fast as they go, in runs, by eight
+ * workers a place in turn; what was sent is printed
+ */
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/num.h"
+#include "common/timer.h"
+#include "common/udpio.h"
+#include "common/update.h"
+
+static uint64_t
+number(const char *s, uint64_t most)
+{
+	uint64_t v = 0;
+
+	if (num_u64(s, 1, most, &v) != NULL)
+		errx(2, "not a number from 1 to %" PRIu64 ": %s", most, s);
+	return v;
+}
+
+/* A run of updates, a cluster after the other. */
+static void
+prepare(uint8_t *run, int n, size_t bytes, uint16_t clusters)
+{
+	struct update u = { .kind = UPDATE_UPDATE, .merged = 1, .reward = 1,
+	    .elements = (uint32_t)(bytes - UPDATE_HEADER_BYTES) / 4 };
+
+	for (uint32_t i = 0; i < (uint32_t)n; i++) {
+		uint8_t *p = run + i * bytes;
+
+		u.cluster = (uint16_t)(1 + i % clusters);
+		p = update_put(p, &u);
+		for (uint32_t k = 0; k < u.elements; k++)
+			vec_set(p, k, 1e-3f * (float)(i + k));
+	}
+}
+
+/* What changes in each: who made it and when, and its number. */
+static void
+renew(uint8_t *run, int n, size_t bytes, uint32_t sequence, uint64_t now_ns)
+{
+	for (int i = 0; i < n; i++, run += bytes) {
+		wire_put(run + 4, sequence % 8 << 8 | (uint32_t)i, 4);
+		wire_put(run + 8, sequence, 4);
+		wire_put(run + UPDATE_GENERATED_AT, now_ns, 8);
+	}
+}
+
+int
+main(int argc, char *argv[])
+{
+	uint64_t end, now, sent = 0;
+	uint16_t clusters = 9;
+	size_t bytes = 1024;
+	uint32_t sequence = 1;
+	struct udpio u;
+	union addr to;
+	uint8_t *run;
+	int n, sent_now;
+
+	if (argc < 3 || argc > 5 || addr_parse(argv[1], "46638", &to) != NULL)
+		errx(2, "usage: udp-blast ADDR SECONDS [CLUSTERS [BYTES]]");
+	if (argc > 3)
+		clusters = (uint16_t)number(argv[3], 65534);
+	if (argc > 4)
+		bytes = number(argv[4], 65504) / 4 * 4;
+	if (bytes <= UPDATE_HEADER_BYTES)
+		errx(2, "an update needs more than %d bytes",
+		    UPDATE_HEADER_BYTES);
+	if (udpio_open_towards(&u, &to, UPDATE_TOS, true, NULL) == -1)
+		err(1, "%s", argv[1]);
+	n = udpio_run_max(&u, bytes);
+	run = calloc((size_t)n, bytes);
+	if (run == NULL)
+		err(1, "a run");
+	prepare(run, n, bytes, clusters);
+	now = timer_mono_ns();
+	end = now + number(argv[2], 3600) * TIMER_SECOND_NS;
+	for (; now < end; now = timer_mono_ns()) {
+		renew(run, n, bytes, sequence++, timer_wall_ns());
+		sent_now = udpio_send_run(&u, &to, UPDATE_TOS, run, bytes, n,
+		    bytes);
+		sent += (uint64_t)sent_now;
+		if (sent_now < n && errno != EAGAIN && errno != ECONNREFUSED)
+			err(1, "%s", argv[1]);
+	}
+	printf("%" PRIu64 "\n", sent);
+	udpio_close(&u);
+	free(run);
+	return 0;
+}

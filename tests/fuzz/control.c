@@ -1,0 +1,83 @@
+/* UDP payloads as control messages, their bodies, and their MAC. */
+#include "common/mac.h"
+#include "tests/fuzz/fuzz.h"
+
+/* The body of c, read and put again at put: how much of it was known. */
+static size_t
+body_again(const struct control *c, uint8_t *put)
+{
+	struct control_join j;
+	struct control_ack a;
+	uint64_t v;
+
+	switch (c->action) {
+	case CONTROL_JOIN:
+		return control_get_join(c, &j) ?
+		    (size_t)(control_put_join(put, &j) - put) : 0;
+	case CONTROL_SETH:
+	case CONTROL_MEMBERS:
+	case CONTROL_STATS:
+		return control_get_number(c, 2, &v) ?
+		    (size_t)(wire_put(put, v, 2) - put) : 0;
+	case CONTROL_FBCAST:
+	case CONTROL_HELP:
+		return control_get_number(c, 8, &v) ?
+		    (size_t)(wire_put(put, v, 8) - put) : 0;
+	case CONTROL_ACK:
+		if (!control_get_ack(c, &a))
+			return 0;
+		must(a.text == NULL || (a.text >= c->body &&
+		    a.text + a.text_bytes == c->body + c->body_bytes),
+		    "the text ends where the body does");
+		must(control_status_text(a.status) != NULL, "it has a text");
+		return (size_t)(control_put_ack(put, &a) - put);
+	default: return 0;
+	}
+}
+
+/* What is signed is good, and is not under another key or with a bit less. */
+static void
+sign(uint8_t *msg, size_t len)
+{
+	struct mac_key key = { 0 }, other = { 0 };
+	struct control c;
+
+	mac_key_set(&key, msg, 8);
+	mac_key_set(&other, "another", 7);
+	len = mac_sign(&key, msg, len);
+	must(control_parse(msg, len, &c) && mac_good(&key, msg, len, &c),
+	    "what is signed is good");
+	must(!mac_good(&other, msg, len, &c), "not so under another key");
+	msg[msg[7] % len] ^= 0x80;
+	must(!control_parse(msg, len, &c) || !mac_good(&key, msg, len, &c),
+	    "nor after a bit has flipped");
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
+{
+	uint8_t *q = fuzz_copy(p, len), *put = malloc(len + 64);
+	struct mac_key none = { 0 };
+	struct control c;
+	size_t n;
+
+	if (put == NULL)
+		abort();
+	if (control_parse(q, len, &c)) {
+		must(control_action_name(c.action) != NULL, "it has a name");
+		must(c.body == q + 8 && c.body_bytes == len - 8 -
+		    (c.has_mac ? CONTROL_MAC_BYTES : 0), "the body's place");
+		must(mac_good(&none, q, len, &c), "no key finds no fault");
+		must(control_put(put, c.action, c.job, c.xid) == put + 8,
+		    "a header is 8 bytes");
+		must(put[0] == q[0] && put[1] == 0 &&
+		    memcmp(put + 2, q + 2, 6) == 0, "put: the same header");
+		n = body_again(&c, put + 8);
+		must(n <= c.body_bytes && memcmp(put + 8, c.body, n) == 0,
+		    "put: the same body, as far as it is known");
+		sign(put, 8 + n);
+	}
+	free(put);
+	free(q);
+	return 0;
+}

@@ -1,0 +1,164 @@
+/*
+ * A DLP session, both sides.  Byte 0 holds the settings, byte 1 workers and
+ * iterations; then packets: a byte for worker and kind, and either a payload
+ * as it is, of a length that follows, or state, node count, step and the first
+ * parameter in short.  What is answered goes to a worker's side as well.
+ */
+#include "common/dlpask.h"
+#include "common/dlpjob.h"
+#include "tests/fuzz/fuzz.h"
+
+static uint64_t
+sum_of(const struct dlpjob *j, enum dlpjob_count from, enum dlpjob_count to)
+{
+	uint64_t sum = 0;
+
+	for (int i = (int)from; i <= (int)to; i++)
+		sum += j->n[i];
+	return sum;
+}
+
+static void
+check_job(const struct dlpjob *j, const struct dlpjob_out *out,
+    uint64_t packets)
+{
+	must(j->state <= DLP_LEARNING, "a state of its own");
+	must(j->session.nodes >= 1 && j->session.nodes <= DLP_NODES_MAX,
+	    "1 to 32 workers");
+	for (int i = 0; i < DLP_PARAMS; i++)
+		must(j->session.param[i] > 0, "settings are positive");
+	must(j->now.n <= j->session.nodes && j->before.n <= DLP_NODES_MAX,
+	    "no more workers than it leads");
+	must((j->state == DLP_LEARNING) == (j->now.n == j->session.nodes &&
+	    j->state != DLP_WAITING), "LEARNING is when all are there");
+	must(j->counted == 0 || (j->state == DLP_LEARNING &&
+	    j->counted < j->session.nodes), "a step lacks someone");
+	must(j->step == 0 || (j->state == DLP_LEARNING && j->step <
+	    (uint32_t)j->session.param[DLP_ITERATIONS]),
+	    "steps are below iterations");
+	must(out->n <= j->session.nodes, "an answer each at most");
+	must(sum_of(j, DLPJOB_RESET, DLPJOB_LONG) == packets,
+	    "every packet is counted once");
+}
+
+/* The last step, done over by counting: what is below it, and above. */
+static void
+check_aggregate(const struct dlpjob *j)
+{
+	const unsigned n = j->session.nodes;
+	uint64_t cut = 0;
+
+	for (int i = 0; i < DLP_PARAMS; i++) {
+		const int32_t *v = j->value[i], a = j->aggregate[0][i];
+		unsigned below = 0, above = 0;
+		int64_t sum = 0;
+
+		for (unsigned k = 0; k < n; k++) {
+			below += 2 * (int64_t)v[k] < a;
+			above += 2 * (int64_t)v[k] > a;
+			sum += v[k];
+		}
+		if (j->cf.median)
+			must((below <= n / 2 || a == INT32_MIN) &&
+			    (above <= n / 2 || a == INT32_MAX),
+			    "half is below the median, half above");
+		else
+			must(a == dlp_saturate(sum, &cut), "the sum");
+	}
+}
+
+/* The next packet of the input, in q; the bytes of input it took, or 0. */
+static size_t
+next(const uint8_t *p, size_t len, uint8_t q[256], size_t *n, uint8_t *worker)
+{
+	struct dlp d = { 0 };
+
+	if (len < 2)
+		return 0;
+	*worker = p[0] & 63;
+	if ((p[0] & 64) != 0) {
+		*n = (p[0] & 128) != 0 ? p[1] : DLP_BYTES;
+		if (len < 2 + *n)
+			return 0;
+		memcpy(q, p + 2, *n);
+		return 2 + *n;
+	}
+	if (len < 8)
+		return 0;
+	d.state = p[1];
+	d.node_count = p[2];
+	d.step = p[3];
+	d.param[0] = (int32_t)wire_get(p + 4, 4);
+	d.param[5] = (p[0] & 128) != 0 ? ~d.param[0] : 0;
+	dlp_put(q, &d);
+	*n = DLP_BYTES;
+	return 8;
+}
+
+/* A worker's side may hear anything at any time. */
+static void
+hear(struct dlpask *a, const struct dlp *d, uint64_t now_ns)
+{
+	const int32_t g[DLP_PARAMS] = { 1, -1 };
+	uint8_t bytes[DLP_BYTES];
+
+	dlpask_take(a, d, now_ns);
+	if (a->phase == DLPASK_OVER)
+		dlpask_begin(a, now_ns);
+	else if (a->phase == DLPASK_READY)
+		dlpask_gradient(a, g, now_ns);
+	if (dlpask_due(a, now_ns)) {
+		dlp_put(bytes, &a->out);
+		must(a->due_ns > now_ns && a->due_ns - now_ns <=
+		    DLPASK_RTO_MAX_NS, "it will be sent again");
+	}
+	must(dlpask_next_ns(a) != DLPASK_NEVER, "it waits for something");
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
+{
+	static struct dlpjob_peer peer[64];
+	struct dlpask ask = { 0 };
+	struct dlpjob_conf cf = { 0 };
+	struct dlpjob_out out;
+	struct dlpjob j;
+	struct dlp d;
+	uint8_t q[256], again[DLP_BYTES], *copy, worker = 0;
+	uint64_t packets = 0, steps, now = 1;
+	size_t n = 0, used;
+
+	if (len < 2)
+		return 0;
+	cf.as = p[0] & 1 ? DLPJOB_SERVER : DLPJOB_SWITCH;
+	cf.median = (p[0] & 2) != 0;
+	cf.late = (p[0] & 4) != 0;
+	ask.configures = (p[0] & 8) != 0;
+	ask.resets = (p[0] & 16) != 0;
+	cf.session.nodes = p[1] & 31;
+	cf.session.param[DLP_ITERATIONS] = p[1] >> 5;
+	dlpjob_init(&j, &cf);
+	dlpask_begin(&ask, now);
+	for (p += 2, len -= 2; (used = next(p, len, q, &n, &worker)) > 0;
+	    p += used, len -= used) {
+		peer[worker].at.in.sin_family = AF_INET;
+		peer[worker].at.in.sin_port = worker;
+		copy = fuzz_copy(q, n);
+		steps = j.n[DLPJOB_STEPS];
+		dlpjob_take(&j, copy, n, &peer[worker], &out);
+		if (dlp_parse(copy, n, &d) == DLP_OK) {
+			dlp_put(again, &d);
+			must(memcmp(copy, again, DLP_BYTES) == 0,
+			    "parsed and put: the same bytes");
+			hear(&ask, &d, now);
+		}
+		free(copy);
+		check_job(&j, &out, ++packets);
+		if (j.n[DLPJOB_STEPS] > steps)
+			check_aggregate(&j);
+		now += 1 + 999999 * (uint64_t)worker;
+		if (out.n > 0)
+			hear(&ask, &out.d, now);
+	}
+	return 0;
+}

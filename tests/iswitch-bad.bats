@@ -1,0 +1,198 @@
+# The aggregation switch as a filter: its options, its account, bad input.
+# Inputs are the captures that the fuzz target begins with.
+load common
+
+# capture NAME: one of them, without its three bytes of settings
+capture() { tail -c +4 "$srcdir/tests/fuzz/corpus/iswfilter/$1" >in.pcap; }
+
+filter() { innet-switch -q -p iswitch -r in.pcap -w out.pcap --report r.json "$@"; }
+
+misuse() {
+	run -2 --separate-stderr innet-switch "$@" </dev/null
+	[ "${#stderr_lines[@]}" -eq 1 ]
+}
+
+# Frames of a capture, by tcpdump's leave.
+frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
+
+@test "an option that the program does not have is misuse" {
+	for o in --slots=8 --combine=sum --regular=queued --upstream=:9 --active-window=1s; do
+		misuse -p iswitch $o
+		[ "$stderr" = "innet-switch: ${o%=*} does not go with --program iswitch" ]
+	done
+	for o in -H2 --async --reduce=sum --straggler=1s --parent=:9 --members=2 --keep=9; do
+		misuse $o
+		[[ "$stderr" == *" does not go with --program olaf" ]]
+	done
+	misuse -H 2 -p fifo
+	[ "$stderr" = "innet-switch: --threshold does not go with --program fifo" ]
+}
+
+@test "options that contradict each other are misuse" {
+	misuse -p iswitch --reduce median --parent :9
+	[ "$stderr" = "innet-switch: --reduce median does not go with --parent: a median of medians is none" ]
+	misuse -p iswitch --reduce trimmed:1 --parent :9
+	misuse -p iswitch --fixed-bits 3
+	misuse -p iswitch --async --straggler 1s
+	misuse -p iswitch --parent '[::1]:9'
+	misuse -p iswitch --parent 10.255.255.1
+	misuse -p iswitch --listen 10.0.0.1:0 -r in.pcap
+	misuse -p iswitch --floats 8
+	misuse -p iswitch --dry-run
+	misuse -p iswitch --write-out x.pcap
+	misuse -p iswitch --listen :0 --members 2
+}
+
+@test "--keep is a number of results, or bytes with --async" {
+	misuse -p iswitch --keep 4kB
+	misuse -p iswitch --keep 0
+	capture two-iterations
+	filter --keep 4
+	filter --async --keep 4kB
+}
+
+@test "each packet is counted once, each segment too" {
+	for c in two-iterations commands comes-back timed-out others bad stranger; do
+		capture $c
+		filter
+		jq -e '.packets == .taken + .own + .regular + .passed + ([.ignored[]] | add // 0)' r.json
+		jq -e '[.jobs[].counters | .segments == .added + .duplicate + .late + .early
+			+ .resent + .stale + .mismatched + .halted + .no_memory] | all' r.json
+	done
+}
+
+@test "the report names jobs, the summary says the same in a line" {
+	capture two-iterations
+	run -0 --separate-stderr innet-switch -p iswitch -r in.pcap -w out.pcap --report r.json
+	[ "$stderr" = "innet-switch: 12 segments in, 12 added, 4 results (0 partial), 0 unfinished; 3 requests, 0 refused; 0 foreign; 15 frames out; 0 own, 1 regular, 0 passed, 0 ignored" ]
+	jq -e '.jobs["1"] | .unfinished == 0 and .members == 3 and .counters.results == 4' r.json
+	run -0 --separate-stderr innet-switch -p iswitch -r in.pcap -w out.pcap --json
+	[ "$stderr" = "$(jq -c . r.json)" ]
+}
+
+@test "what is not for the switch passes, what it sent is skipped" {
+	capture others
+	filter
+	jq -e '.own == 1 and .passed == 1 and .regular == 2 and .taken == 1' r.json
+	jq -e '.ignored == {"length": 1, "fragment": 1, "checksum": 1}' r.json
+	filter --listen 10.9.9.9
+	jq -e '.taken == 1 and .own == 0 and .passed == 5 and .regular == 2' r.json
+}
+
+@test "each host has a link of its own" {
+	command -v tcpdump >/dev/null || skip "no tcpdump"
+	capture two-iterations
+	filter --rate 1M
+	stamps=$(tcpdump --nano -tt -nr out.pcap 'udp and src port 46638 and len >= 66' | cut -d' ' -f1)
+	[ "$(uniq -c <<<"$stamps" | awk '{ print $1 }' | sort -u | xargs)" = 3 ]
+	one=$(tcpdump --nano -tt -nr out.pcap 'dst host 10.0.1.2' | wc -l)
+	[ "$one" -eq 5 ]
+}
+
+@test "--wire-overhead and --propagation move stamps, nothing else" {
+	command -v tcpdump >/dev/null || skip "no tcpdump"
+	capture two-iterations
+	filter --rate 8M
+	first() { tcpdump --nano -tt -nr out.pcap 'src port 46638' 2>/dev/null | head -n 1 | cut -d' ' -f1; }
+	a=$(first); filter --rate 8M --propagation 1ms; b=$(first)
+	filter --rate 8M --wire-overhead; c=$(first)
+	[ "$(bc <<<"$b - $a")" = .001000000 ]
+	[ "$(bc <<<"$c - $a")" = .000024000 ]
+}
+
+@test "--until stops the clock: what has not left stays queued" {
+	capture two-iterations
+	filter --rate 1k --until +2s
+	jq -e '.out < 15 and .out + .queued == 15' r.json
+}
+
+@test "time-outs behind the last packet fire only with --until" {
+	capture stragglers
+	filter --straggler 50ms -c 6
+	jq -e '.jobs["1"] | .unfinished == 2 and .counters.results == 0' r.json
+	filter --straggler 50ms -c 6 --until +9s
+	jq -e '.jobs["1"] | .unfinished == 0 and .counters.results == 2' r.json
+}
+
+@test "-c stops after so many packets" {
+	capture two-iterations
+	filter -c 9
+	jq -e '.packets == 9 and .jobs["1"].counters.segments == 5' r.json
+}
+
+@test "--memory refuses a Join, status 2, and serves the others" {
+	capture no-room
+	filter --memory 100kB
+	jq -e '.switch.refused == 2 and .jobs["1"].members == 2' r.json
+	filter
+	jq -e '.switch.refused == 2' r.json
+}
+
+@test "--dry-run says what one job takes, and of what that is made" {
+	run -0 --separate-stderr innet-switch -p iswitch --dry-run --elements 1000 --floats 100 -H 4
+	[ -z "$stderr" ]
+	[[ ${lines[0]} =~ ^([0-9]+)\ bytes:\ 2\ vectors\ of\ 4080,\ 20\ slots\ with\ ([0-9]+)\ in\ all ]]
+	[ "${BASH_REMATCH[1]}" -eq $((2 * 4080 + ${BASH_REMATCH[2]})) ]
+	[[ ${lines[1]} == *" bytes once 16 results of each segment are kept: "* ]]
+	run -0 innet-switch -p iswitch --dry-run --elements 1000 --async --keep 1MB -H 4
+	[ "${#lines[@]}" -eq 1 ]
+}
+
+@test "a child speaks from a port for each job, and hears the parent there" {
+	capture child
+	filter --parent 10.255.255.2 --parent 10.255.255.9
+	[ "$(jq '.jobs["1"].counters.sent_up' r.json)" -ge 0 ]
+	command -v tcpdump >/dev/null || skip "no tcpdump"
+	tcpdump -nr out.pcap 2>/dev/null | grep -q '10.255.255.1.46640 > 10.255.255.2.46638'
+	run ! grep -q 10.255.255.9 <(tcpdump -nr out.pcap 2>/dev/null)
+}
+
+@test "a truncated capture: what was whole is summed, the packet named, status 1" {
+	capture two-iterations
+	head -c -5 in.pcap >cut.pcap
+	run -1 --separate-stderr innet-switch -p iswitch -r cut.pcap -w out.pcap --json
+	[[ ${stderr_lines[0]} == "innet-switch: cut.pcap: packet 16: truncated dump file; "* ]]
+	jq -e '.jobs["1"].counters.added == 11' <<<"${stderr_lines[1]}"
+}
+
+@test "a capture without a header is none; a header alone is fine" {
+	run -1 --separate-stderr innet-switch -p iswitch -r /dev/null -w out.pcap
+	[ "$stderr" = "innet-switch: /dev/null: empty file, not even a header" ]
+	capture others
+	head -c 24 in.pcap >none.pcap
+	run -0 innet-switch -q -p iswitch -r none.pcap -w out.pcap
+	[ "$(stat -c %s out.pcap)" -eq 24 ]
+}
+
+@test "a full disk: one line, status 1" {
+	capture two-iterations
+	[ -w /dev/full ] || skip "no /dev/full"
+	run -1 --separate-stderr innet-switch -q -p iswitch -r in.pcap -w /dev/full
+	[ "$stderr" = "innet-switch: /dev/full: output is incomplete: No space left on device" ]
+	run -1 --separate-stderr innet-switch -q -p iswitch -r in.pcap -w out.pcap --report /dev/full
+	[ "$stderr" = "innet-switch: /dev/full: report not written: No space left on device" ]
+}
+
+@test "a closed pipe: one line, status 1" {
+	innet-gen -q --clusters 9 -c 5000 -w in.pcap
+	run -1 bash -c 'set -o pipefail; innet-switch -q -p iswitch -r in.pcap 2>err | head -c 100 >/dev/null'
+	[ "$(cat err)" = "innet-switch: standard output: output is incomplete: Broken pipe" ]
+}
+
+@test "traffic of others in a large trace passes to the byte" {
+	innet-gen -q --clusters 3 --workers 3 -c 50 -w in.pcap
+	filter
+	cmp in.pcap out.pcap
+	[ "$(jq .regular r.json)" -eq "$(jq .packets r.json)" ]
+}
+
+@test "two inputs are one trace" {
+	capture two-iterations
+	head -c 24 in.pcap >none.pcap
+	filter
+	cp out.pcap once.pcap
+	innet-switch -q -p iswitch -r none.pcap -r in.pcap -w out.pcap
+	cmp once.pcap out.pcap
+	innet-switch -q -p iswitch <in.pcap >out.pcap
+	cmp once.pcap out.pcap
+}

@@ -1,0 +1,157 @@
+# The aggregation switch as a filter: what is input, who is a member, and how
+# contributions are reduced.
+load iswitch
+
+@test "what the switch itself sent is skipped, and counted as its own" {
+	{ joins 2; segs 1 1 0 1 2; } | through
+	cp out.pcap first.pcap
+	frames=$(dumpiswitch first.pcap | wc -l)
+	innet-switch -q --program iswitch -r in.pcap -r first.pcap -w out.pcap --report r.json
+	[ "$(total own)" -eq "$frames" ]
+	diff <(dumpiswitch first.pcap) <(dumpiswitch out.pcap)
+}
+
+@test "a segment for another address is regular traffic" {
+	{ joins 2; segs 1 1 0 1; segs 2 1 0 2 | sed 's/10\.255\.255\.1:/10.9.9.9:/'; } | through
+	[ "$(dumpiswitch out.pcap | grep -c '10.9.9.9:46638 seg 1 1 0 2 2')" -eq 1 ]
+	[ "$(counter added)" -eq 1 ]
+	[ "$(total passed)" -eq 1 ]
+}
+
+@test "--listen says which address is the switch" {
+	{ joins 2; segs 1 1 0 1 2; } | sed 's/10\.255\.255\.1:46638/10.3.3.3:7000/' |
+		through --listen 10.3.3.3:7000
+	[ "$(dumpiswitch out.pcap | grep -c ' 10.3.3.3:7000 10.0.1.[12]:5000 seg 1 2 0 3 3')" -eq 2 ]
+}
+
+@test "regular packets to the switch's port without its DSCP are forwarded" {
+	{ joins 2; echo "$(ns 1) $(addr 1) $S udp 0000010001000000aabbccdd"; } | through
+	[ "$(dumpiswitch out.pcap | grep -c ' udp 0000010001000000aabbccdd$')" -eq 1 ]
+}
+
+@test "the ECN bits are not ours: marked segments count all the same" {
+	{ joins 2; segs 1 1 0 1; segs 2 1 0 2 | sed 's/$/ tos=31/'; } | through
+	[ "$(to 1)" = "seg 1 2 0 3 3" ]
+}
+
+@test "--members N: the first N sources, without any Join" {
+	{ segs 1 1 0 1 2; segs 2 1 0 3; segs 3 2 0 1 2; } | through --members 2
+	[ "$(to 1)" = "$(printf 'seg 1 2 0 3 3\nseg 2 2 0 3 3')" ]
+	[[ "$(to 3)" == "ack help not-member"* ]]
+	[ "$(foreign)" -eq 1 ]
+}
+
+@test "--members of vectors with several segments, whichever comes first" {
+	{ seg 1 1 1 0 1 1; seg 1 1 1 1 5; seg 2 2 1 1 6; seg 3 2 1 0 2 2; segs 4 2 0 1 2; } |
+		through --members 2
+	[ "$(to 2)" = "$(printf 'seg %s\n' '1 2 1 11' '1 2 0 3 3' '2 2 0 3 3')" ]
+}
+
+@test "IPv6 members are members like others" {
+	{ for w in 1 2; do join -1000 "[fd00::$w]:5000" worker=$w; done
+	  for w in 1 2; do seg 1 "[fd00::$w]:5000" 1 0 $w $w; done; } |
+		sed 's/10\.255\.255\.1:46638/[fd00::ff]:46638/' | through --listen '[fd00::ff]:46638'
+	[ "$(to '[fd00::2]:5000')" = "seg 1 2 0 3 3" ]
+}
+
+@test "what leaves has right checksums" {
+	command -v tshark >/dev/null || skip "no tshark"
+	{ joins 2; segs 1 1 0 1 2; } | through
+	[ "$(tshark -r out.pcap -o ip.check_checksum:TRUE -o udp.check_checksum:TRUE \
+		-T fields -e ip.checksum.status -e udp.checksum.status | sort -u)" = "1	1" ]
+}
+
+@test "the same input gives the same output to the byte" {
+	{ joins 3; segs 1 1 0 1 2; ask 2 3 help seg=1.0.0; segs 3 1 0 3; segs 60 2 0 1 2
+	  segs 200 3 0 1; } >lines
+	through --straggler 50ms <lines
+	cp out.pcap first.pcap
+	through --straggler 50ms <lines
+	cmp first.pcap out.pcap
+}
+
+# Reductions.  1e8 + 1 is 1e8 in binary32.
+
+# send VALUE...: worker W sends the W-th value, in the order of $order
+send() {
+	joins $#
+	for w in ${order:-$(seq $#)}; do seg 1 "$w" 1 0 "${!w}" 1; done
+}
+
+# got: the first value of the result
+got() { to 1 | cut -d' ' -f5; }
+
+@test "sum is in float32, in order of arrival" {
+	order="1 2 3" send 1e8 1 -1e8 | through
+	[ "$(got)" = 0 ]
+	order="3 1 2" send 1e8 1 -1e8 | through --reduce sum
+	[ "$(got)" = 1 ]
+}
+
+@test "ordered is in member order, whatever the arrival order" {
+	for order in "1 2 3" "3 1 2" "2 1 3" "3 2 1" "1 3 2"; do
+		send 1e8 -1e8 1 | through --reduce ordered
+		[ "$(got)" = 1 ]
+	done
+	order="1 3 2" send 1e8 1 -1e8 | through --reduce ordered
+	[ "$(got)" = 0 ]
+}
+
+@test "ordered completes early with what there is" {
+	{ joins 3; segs 1 1 0 3 1; ask 2 9 fbcast seg=1.0.0; } | through --reduce ordered
+	[ "$(to 2)" = "seg 1 2 0 4 4" ]
+}
+
+@test "fixed is free of order and rounded once" {
+	for order in "1 2 3" "3 1 2" "2 3 1"; do
+		send 1e8 1 -1e8 | through --reduce fixed
+		[ "$(got)" = 1 ]
+	done
+	send 16777216 0.75 0.75 | through --reduce fixed
+	[ "$(got)" = 16777218 ]
+}
+
+@test "fixed keeps 24 bits behind the point, or --fixed-bits" {
+	send 0x1p-24 0x1p-24 | through --reduce fixed
+	[ "$(got)" = 1.1920929e-07 ]
+	send 0x1p-26 0x1p-26 | through --reduce fixed
+	[ "$(got)" = 0 ]
+	send 0.3 0.3 | through --reduce fixed --fixed-bits 2
+	[ "$(got)" = 0.5 ]
+}
+
+@test "fixed saturates, and NaN adds 0 and is counted" {
+	send 1e30 1 | through --reduce fixed
+	[ "$(got)" = 5.49755814e+11 ]
+	send -inf -1e12 | through --reduce fixed
+	[ "$(got)" = -5.49755814e+11 ]
+	send nan 3 | through --reduce fixed
+	[ "$(got)" = 3 ]
+	[ "$(counter nonfinite)" -eq 1 ]
+}
+
+@test "median, of odd and even counts, is sent times contributions" {
+	send 1 9 2 | through --reduce median
+	[ "$(to 1)" = "seg 1 3 0 6 3" ]
+	send 4 1 1e30 2 | through --reduce median
+	[ "$(to 1)" = "seg 1 4 0 12 4" ]
+}
+
+@test "median is per element" {
+	{ joins 3; seg 1 1 1 0 1 9; seg 1 2 1 0 2 7; seg 1 3 1 0 3 8; } | through --reduce median
+	[ "$(to 2)" = "seg 1 3 0 6 24" ]
+}
+
+@test "trimmed:b leaves the b smallest and largest out" {
+	send 1 2 3 4 1e30 | through --reduce trimmed:1
+	[ "$(to 1)" = "seg 1 5 0 15 5" ]
+	send -1e30 2 3 4 1e30 9 | through --reduce trimmed:2
+	[ "$(got)" = 21 ]
+}
+
+@test "a reduction that is none is misuse" {
+	joins 1 | mkiswitch >in.pcap
+	for r in mean trimmed: trimmed:x ''; do
+		run -2 innet-switch -q --program iswitch -r in.pcap -w /dev/null --reduce "$r"
+	done
+}

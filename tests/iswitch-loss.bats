@@ -1,0 +1,159 @@
+# What a synchronous switch does about loss: Help, FBcast, stragglers, and
+# the results it keeps.
+load iswitch
+
+# Three members; indices 0 and 1.
+three() { joins 3 elements=4; }
+
+# results N: iterations 1 to N by workers 1 and 2, at 1 to N ms
+results() { for t in $(seq "$1"); do segs $t $t 0 1 2; done; }
+
+@test "Help for what is complete: the result, to the asker alone" {
+	{ three; segs 1 1 0 1 2 3; ask 2 2 help seg=1.0.0; } | through
+	[ "$(to 2)" = "$(printf 'seg 1 3 0 6 6\nseg 1 3 0 6 6')" ]
+	[ "$(to 1)" = "seg 1 3 0 6 6" ]
+}
+
+@test "Help for the iteration before, when its slot still has it" {
+	{ three; segs 1 1 0 1 2 3; segs 2 2 0 1 2; ask 3 3 help seg=1.0.0; segs 4 2 0 3; } | through
+	[ "$(to 3)" = "$(printf 'seg %s\n' '1 3 0 6 6' '1 3 0 6 6' '2 3 0 6 6')" ]
+}
+
+@test "Help for what is filling goes to every member without a bit" {
+	{ three; segs 1 1 0 1; ask 2 2 help seg=1.0.0; } | through
+	[ "$(to 2)" = "help seg=1.0" ]
+	[ "$(to 3)" = "help seg=1.0" ]
+	{ three; segs 1 1 0 1 2; ask 2 1 help seg=1.0.0; } | through
+	[ "$(to 3)" = "help seg=1.0" ]
+	[ -z "$(to 2)" ]
+}
+
+@test "Help for what is empty or older goes to all, the asker too" {
+	{ three; segs 1 1 0 1 2 3; ask 2 2 help seg=1.0.1; ask 3 1 help seg=2.0.0
+	  ask 4 1 help seg=3.0.0; } | through
+	for w in 1 2 3; do
+		diff - <(to $w) <<-E
+			seg 1 3 0 6 6
+			help seg=1.1
+			help seg=2.0
+			help seg=3.0
+		E
+	done
+}
+
+@test "Help for what is gone: an Ack that says so" {
+	{ three; for t in 1 2 3; do segs $t $t 0 1 2 3; done; ask 4 2 help seg=1.0.0; } | through
+	[[ "$(acks 2 help)" == "gone seg=1."*".0" ]]
+	[ "$(to 1 | wc -l)" -eq 3 ]
+}
+
+@test "Help from a non-member: not a member" {
+	{ three; segs 1 1 0 1; ask 2 9 help seg=1.0.0; } | through
+	[ "$(statuses 9 help)" = not-member ]
+	[ -z "$(to 2)" ]
+}
+
+@test "a worker answers Help and all goes on" {
+	{ three; segs 1 1 0 1 2; ask 9 1 help seg=1.0.0; segs 10 1 0 3; segs 11 2 0 1 2 3; } | through
+	[ "$(to 3)" = "$(printf '%s\n' 'help seg=1.0' 'seg 1 3 0 6 6' 'seg 2 3 0 6 6')" ]
+}
+
+@test "FBcast sends what there is, marked with its contributions" {
+	{ three; segs 1 1 0 1 2; ask 2 9 fbcast seg=1.0.0; } | through
+	for w in 1 2 3; do [ "$(to $w)" = "seg 1 2 0 3 3" ]; done
+	[ "$(acks 9 fbcast)" = "done contributions=2" ]
+	[ "$(counter results)" -eq 1 ]
+	[ "$(unfinished)" -eq 0 ]
+}
+
+@test "FBcast completes the slot: who comes later gets the result, all go on" {
+	{ three; segs 1 1 0 1 2; ask 2 9 fbcast seg=1.0.0; segs 3 1 0 3; segs 4 2 0 1 2 3; } | through
+	[ "$(to 3)" = "$(printf 'seg %s\n' '1 2 0 3 3' '1 2 0 3 3' '2 3 0 6 6')" ]
+	[ "$(counter resent)" -eq 1 ]
+}
+
+@test "FBcast of a slot with nothing in it sends no result" {
+	{ three; ask 1 9 fbcast seg=1.0.0; segs 2 1 0 1 2 3; } | through
+	[ "$(to 1)" = "seg 1 3 0 6 6" ]
+	[ "$(statuses 9 fbcast)" != done ]
+}
+
+@test "--straggler completes a slot that has been filling so long" {
+	{ three; segs 1 1 0 1; segs 40 1 0 2; segs 51 1 1 1; } | through --straggler 50ms
+	for w in 1 2 3; do [ "$(to $w)" = "seg 1 2 0 3 3" ]; done
+	[ "$(unfinished)" -eq 1 ]
+}
+
+@test "a time-out due at a stamp fires before what comes then, not sooner" {
+	{ three; segs 1 1 0 1 2; segs 51 1 0 3; } | through --straggler 50ms
+	[ "$(to 3)" = "$(printf 'seg 1 2 0 3 3\nseg 1 2 0 3 3')" ]
+	{ three; segs 1 1 0 1 2; segs 50 1 0 3; segs 99 1 1 1; } | through --straggler 50ms
+	[ "$(to 3)" = "seg 1 3 0 6 6" ]
+}
+
+@test "time-outs fire by due time, then index" {
+	{ three; segs 1 1 1 1; segs 2 1 0 1; segs 99 1 0 3; } | through --straggler 50ms
+	[ "$(to 2 | cut -d' ' -f4 | paste -sd' ')" = "1 0" ]
+	{ three; segs 1 1 1 1; segs 1 1 0 1; segs 99 1 0 3; } | through --straggler 50ms
+	[ "$(to 2 | cut -d' ' -f4 | paste -sd' ')" = "0 1" ]
+}
+
+@test "a straggler's time runs anew in a slot that is used again" {
+	{ joins 2; segs 1 1 0 1 2; segs 2 2 0 1 2; segs 40 3 0 1; segs 60 3 0 2; segs 99 4 0 1
+	} | through --straggler 50ms
+	[ "$(to 1 | tail -n 1)" = "seg 3 2 0 3 3" ]
+	[ "$(counter results)" -eq 3 ]
+}
+
+@test "at the end of input slots stay unfinished" {
+	{ three; segs 1 1 0 1; segs 2 1 1 1 2; } | through --straggler 50ms
+	[ "$(unfinished)" -eq 2 ]
+	[ -z "$(to 1)" ]
+}
+
+@test "with H below the membership the last 16 results are kept" {
+	{ joins 3; results 20; segs 30 5 0 3; segs 31 2 0 3; segs 32 19 0 3; } | through -H 2
+	diff - <(to 3 | tail -n 3) <<-E
+		seg 5 2 0 3 3
+		ack help gone seg=2.0
+		seg 19 2 0 3 3
+	E
+	[ "$(counter stale)" -eq 2 ]
+	[ "$(counter resent)" -eq 1 ]
+}
+
+@test "--keep says how many, and the two slots may keep theirs besides" {
+	{ joins 3; results 9; segs 30 6 0 3; segs 31 3 0 3; } | through -H 2 --keep 4
+	[ "$(to 3 | tail -n 2)" = "$(printf 'seg 6 2 0 3 3\nack help gone seg=3.0')" ]
+}
+
+@test "kept results are each segment's own" {
+	{ joins 3 elements=4; results 9; segs 20 1 1 1 2; segs 30 2 0 3; segs 31 1 1 3; } |
+		through -H 2 --keep 8
+	[ "$(to 3 | tail -n 2)" = "$(printf 'seg 2 2 0 3 3\nseg 1 2 1 3 3')" ]
+}
+
+@test "Help for what the slot has no more is answered with the kept result" {
+	{ joins 3; results 7; ask 8 3 help seg=4.0.0; ask 9 3 help seg=1.0.0; } | through -H 2 --keep 4
+	[ "$(to 3 | tail -n 2)" = "$(printf 'seg 4 2 0 3 3\nack help gone seg=1.0')" ]
+}
+
+@test "with --straggler results are kept too" {
+	{ joins 3; segs 1 1 0 1 2; segs 60 2 0 1 2; segs 120 3 0 1 2; segs 180 4 0 1 2
+	  segs 181 1 0 3; } | through --straggler 50ms
+	[ "$(to 3 | tail -n 1)" = "seg 1 2 0 3 3" ]
+	[ "$(counter stale)" -eq 1 ]
+}
+
+@test "after FBcast results are kept too" {
+	{ joins 3; segs 1 1 0 1 2; ask 2 9 fbcast seg=1.0.0; segs 3 2 0 1 2 3; segs 4 3 0 1 2 3
+	  segs 5 1 0 3; } | through
+	[ "$(to 3 | tail -n 1)" = "seg 1 2 0 3 3" ]
+}
+
+@test "no result comes twice of itself, whatever is repeated" {
+	{ joins 3; segs 1 1 0 1 2 3; ask 2 9 fbcast seg=1.0.0; ask 3 9 set-h h=1
+	  ask 4 3 leave; segs 60 2 0 1; } | through --straggler 50ms
+	[ "$(to 1 | grep -c 'seg 1')" -eq 1 ]
+	[ "$(counter results)" -eq 2 ]
+}

@@ -1,0 +1,208 @@
+# The hierarchy: a switch that is a member of its parent.  The tests play the
+# parent, at 10.9.0.1, and learn from a first run where the child sends from.
+load iswitch
+P=10.9.0.1:46638
+
+# child LINES-FILE [OPTION...]: through, with a parent
+child() { through --parent $P "${@:2}" <"$1"; }
+
+# meet: which port and xid the child Joins its parent with, for these Joins
+meet() {
+	joins "${1:-2}" >met
+	through --parent $P <met
+	read -r up xid_up < <(dumpiswitch out.pcap |
+		awk -v p=$P '$3 == p && $4 == "join" { print $2, $6; exit }')
+	[ -n "$up" ]
+}
+
+# The parent's Ack of that Join, what the parent sends (MS WHAT...), and the
+# opening of a job whose switch has met its parent: workers repeat a Join that
+# is not answered.
+parent() { echo "$(ns "$1") $P $up ${*:2}"; }
+acked() { parent -1000 "ack 1 $xid_up join done member=1 h=2 members=2 next=1 floats=2 elements=2 timeout=10"; }
+opening() { cat met; acked; cat met; }
+
+# up: what the parent gets but for Joins, without job and xid
+up() { to $P | grep -v '^join'; }
+
+@test "the switch Joins its parent as a switch, with the job's vector" {
+	meet
+	[[ "$(out $P | head -n 1)" == "join 1 "*" type=switch mode=sync "*" elements=2 floats=2 next=1 "* ]]
+	[[ $up == 10.255.255.1:* ]]
+}
+
+@test "one source port a job towards the parent, the same for all of it" {
+	meet
+	{ opening; segs 1 1 0 1 2; ask 2 1 help seg=1.0.0; } >lines
+	child lines
+	[ "$(dumpiswitch out.pcap | awk -v p=$P '$3 == p { print $2 }' | sort -u)" = "$up" ]
+	{ join -1000 1; JOB=2 join -1000 3; } >lines
+	child lines
+	[ "$(dumpiswitch out.pcap | awk -v p=$P '$3 == p { print $2 }' | sort -u | wc -l)" -eq 2 ]
+}
+
+@test "the first local Join is Acked only after the Join upward" {
+	meet
+	[ -z "$(acks 1 join)" ]
+	opening >lines
+	child lines
+	for w in 1 2; do [ "$(acks $w join | cut -d' ' -f1 | uniq)" = done ]; done
+}
+
+@test "what the parent refuses is refused" {
+	meet 1
+	{ cat met; parent -1000 "ack 1 $xid_up join refused member=0 h=2 members=2 next=9 floats=2 elements=2 timeout=10"
+	  cat met; } >lines
+	child lines
+	[ "$(acks 1 join | cut -d' ' -f1 | uniq)" = refused ]
+}
+
+@test "a slot that reaches H goes up as one packet, to nobody else" {
+	meet
+	{ opening; segs 1 1 0 1 2; } >lines
+	child lines
+	[ "$(up)" = "seg 1 2 0 3 3" ]
+	[ -z "$(to 1)$(to 2)" ]
+}
+
+@test "only the parent's result completes it, and goes down as it is" {
+	meet
+	{ opening; segs 1 1 0 1 2; parent 2 "seg 1 5 0 40 50"; segs 3 1 0 2; segs 4 2 0 1 2; } >lines
+	child lines
+	[ "$(to 1)" = "seg 1 5 0 40 50" ]
+	[ "$(to 2)" = "$(printf 'seg 1 5 0 40 50\nseg 1 5 0 40 50')" ]
+	[ "$(up | tail -n 1)" = "seg 2 2 0 3 3" ]
+	[ "$(counter resent)" -eq 1 ]
+}
+
+@test "while the parent has not answered, the next iteration is early" {
+	meet
+	{ opening; segs 1 1 0 1 2; segs 2 2 0 1; parent 3 "seg 1 5 0 40 50"; segs 4 2 0 1; } >lines
+	child lines
+	[ "$(counter early)" -eq 1 ]
+	[ "$(unfinished)" -eq 1 ]
+}
+
+@test "sent up: a member that is in is a duplicate, one that is not is late" {
+	meet 3
+	{ opening; segs 1 1 0 1 2; segs 2 1 0 1 3; } >lines
+	child lines -H 2
+	[ "$(up)" = "seg 1 2 0 3 3" ]
+	[ "$(counter duplicate)" -eq 1 ]
+	[ "$(counter late)" -eq 1 ]
+}
+
+@test "the parent's result completes a slot that is still filling" {
+	meet
+	{ opening; segs 1 1 0 1; parent 2 "seg 1 1 0 9 9"; segs 3 1 0 2; segs 4 2 0 1 2; } >lines
+	child lines
+	[ "$(to 1)" = "seg 1 1 0 9 9" ]
+	[ "$(to 2)" = "$(printf 'seg 1 1 0 9 9\nseg 1 1 0 9 9')" ]
+	[ "$(up)" = "seg 2 2 0 3 3" ]
+}
+
+@test "contributions of children's children add up on the way" {
+	meet
+	{ opening; echo "$(ns 1) $(addr 1) $S seg 1 4 0 1 1"; segs 2 1 0 2; } >lines
+	child lines
+	[ "$(up)" = "seg 1 5 0 3 3" ]
+}
+
+@test "Help from a member goes up from sent up, to no member" {
+	meet
+	{ opening; segs 1 1 0 1 2; ask 2 1 help seg=1.0.0; } >lines
+	child lines
+	[ "$(up)" = "$(printf 'seg 1 2 0 3 3\nhelp seg=1.0')" ]
+	[ -z "$(to 2)" ]
+}
+
+@test "Help from a member goes up from filling, and to the missing members" {
+	meet
+	{ opening; segs 1 1 0 1; ask 2 1 help seg=1.0.0; } >lines
+	child lines
+	[ "$(up)" = "help seg=1.0" ]
+	[ "$(to 2)" = "help seg=1.0" ]
+}
+
+@test "Help from a member for what is complete is answered here" {
+	meet
+	{ opening; segs 1 1 0 1 2; parent 2 "seg 1 5 0 4 4"; ask 3 1 help seg=1.0.0; } >lines
+	child lines
+	[ "$(to 1)" = "$(printf 'seg 1 5 0 4 4\nseg 1 5 0 4 4')" ]
+	[ "$(up)" = "seg 1 2 0 3 3" ]
+}
+
+@test "Help from the parent, sent up: the same packet again" {
+	meet
+	{ opening; segs 1 1 0 1 2; parent 2 "help 1 1 seg=1.0.0"; parent 3 "help 1 2 seg=1.0.0"; } >lines
+	child lines
+	[ "$(up | grep -c '^seg 1 2 0 3 3$')" -eq 3 ]
+	[ "$(up | grep -c '^help')" -eq 0 ]
+	[ -z "$(to 1)$(to 2)" ]
+}
+
+@test "Help from the parent, filling: to the missing members, never up" {
+	meet
+	{ opening; segs 1 1 0 1; parent 2 "help 1 1 seg=1.0.0"; } >lines
+	child lines
+	[ "$(to 2)" = "help seg=1.0" ]
+	[ -z "$(to 1)" ]
+	[ -z "$(up | grep -E '^(seg|help)')" ]
+}
+
+@test "FBcast at a child turns filling into sent up" {
+	meet
+	{ opening; segs 1 1 0 1; ask 2 9 fbcast seg=1.0.0; segs 3 1 0 2; parent 4 "seg 1 3 0 8 8"; } >lines
+	child lines
+	[ "$(up)" = "seg 1 1 0 1 1" ]
+	[ "$(counter late)" -eq 1 ]
+	[ "$(to 2)" = "seg 1 3 0 8 8" ]
+}
+
+@test "a straggler at a child turns filling into sent up" {
+	meet
+	{ opening; segs 1 1 0 1; segs 60 1 0 2; } >lines
+	child lines --straggler 50ms
+	[ "$(up)" = "seg 1 1 0 1 1" ]
+	[ -z "$(to 1)" ]
+}
+
+@test "Halt, Resume and Reset are passed down" {
+	for a in halt resume reset; do
+		meet
+		{ opening; [ $a != resume ] || parent 1 "halt 1 1"; parent 2 "$a 1 2"; } >lines
+		child lines
+		[ "$(to 1 | tail -n 1)" = $a ]
+		[ "$(to 2 | tail -n 1)" = $a ]
+	done
+}
+
+@test "of several parents the one with the smallest address" {
+	joins 2 | through --parent 10.9.0.10:46638 --parent 10.9.0.9:46638 --parent 10.10.0.1:46638
+	[ "$(dumpiswitch out.pcap | awk '$4 == "join" { print $3 }' | sort -u)" = 10.9.0.9:46638 ]
+}
+
+@test "a result from an address that is not the parent's is none" {
+	meet
+	{ opening; segs 1 1 0 1 2; parent 2 "seg 1 5 0 4 4" | sed 's/10\.9\.0\.1/10.9.0.2/'; } >lines
+	child lines
+	[ -z "$(to 1)" ]
+}
+
+@test "median and trimmed are refused in a hierarchy" {
+	joins 1 | mkiswitch >in.pcap
+	for r in median trimmed:1; do
+		run -2 innet-switch -q --program iswitch -r in.pcap -w /dev/null --parent $P --reduce $r
+		join -1000 1 type=switch | through --reduce $r
+		[ "$(statuses 1 join)" = refused ]
+		join -1000 1 type=worker | through --reduce $r
+		[ "$(statuses 1 join)" = done ]
+	done
+}
+
+@test "a switch is a member like others: its packet is a contribution" {
+	{ joins 2 type=switch; echo "$(ns 1) $(addr 1) $S seg 1 3 0 6 6"
+	  echo "$(ns 2) $(addr 2) $S seg 1 2 0 9 9"; } | through
+	[ "$(to 1)" = "seg 1 5 0 15 15" ]
+	[ "$(to 2)" = "seg 1 5 0 15 15" ]
+}

@@ -1,0 +1,319 @@
+# Synchronous workers on an aggregation switch, on loopback.
+load common
+
+# job N [OPTION...]: a switch for N members
+job() {
+	local n=$1
+	shift
+	serve switch innet-switch -p iswitch -H "$n" --json "$@"
+}
+
+# work W [OPTION...]: synthetic worker W in the background, its summary in wW
+work() {
+	local w=$1
+	shift
+	innet-worker --mode sync --switch "$switch" --worker "$w" --interval 0 --duration 2min --json "$@" \
+		2>"w$w" 3>&- &
+	pids="$pids $!" works="$works $!"
+}
+
+# together N OPTION...: workers 0 ... N-1 with the same options, to their end
+together() {
+	local n=$1 w
+	shift
+	works=''
+	rm -f w[0-9]
+	for ((w = 0; w < n; w++)); do work $w "$@"; done
+	for w in $works; do wait "$w"; done
+}
+
+# fails PID: it ends with status 1
+fails() {
+	local rc=0
+	wait "$1" || rc=$?
+	[ $rc -eq 1 ]
+}
+
+# finish NAME: end a live tool as a user would
+finish() {
+	local pid=${1}_pid
+	kill -TERM "${!pid}"
+	wait "${!pid}"
+}
+
+# sum KEY: over the workers' summaries
+sum() { tail -qn 1 w[0-9] | jq -s "map(.$1) | add"; }
+
+@test "sums are right at lengths 1, F-1, F, F+1, and of the four models" {
+	for size in 4B 1460B 1464B 1468B 40020B 157520B 3310000B 6410000B; do
+		job 4 -q
+		together 4 --synthetic $size --check 4 -c 10
+		[ "$(sum iterations)" -eq 40 ]
+		[ "$(sum missed)" -eq 0 ]
+		finish switch
+	done
+}
+
+@test "sums are right for 1 to 8 workers, and in the largest packets" {
+	for n in 1 2 3 5 8; do
+		job $n -q
+		together $n --synthetic 20kB --check $n -c 100
+		[ "$(sum iterations)" -eq $((n * 100)) ]
+		finish switch
+	done
+	job 2 -q
+	together 2 --synthetic 400kB --check 2 -c 50 --floats max
+	[ "$(sum segments_sent)" -eq $((2 * 50 * 7)) ]
+	finish switch
+}
+
+# explained: the switch's last summary counts every segment under one reason
+explained() {
+	tail -n 1 switch.err | jq -e '.jobs["1"].counters | .segments == .added + .duplicate + .late + .early +
+		.resent + .stale + .mismatched + .halted + .no_memory and .segments > 0'
+}
+
+@test "10,000 iterations of four workers on a bad network, both ways" {
+	for loss in 0.1%-10000 1%-10000 5%-2000; do
+		bad=loss=${loss%-*},dup=1%,reorder=1%
+		job 4 --impair $bad
+		together 4 --synthetic 4kB --check 4 -c ${loss#*-} --impair $bad
+		[ "$(sum iterations)" -eq $((4 * ${loss#*-})) ]
+		[ "$(sum missed)" -eq 0 ]
+		[ "$(sum helps_sent)" -gt 0 ]
+		finish switch
+		explained
+	done
+}
+
+@test "without UDP_SEGMENT and UDP_GRO it is the same" {
+	job 3 -q --no-offload
+	together 3 --synthetic 100kB --check 3 -c 50 --no-offload
+	[ "$(sum iterations)" -eq 150 ]
+	finish switch
+}
+
+@test "a worker that never joins: the others say so and end" {
+	job 3 -q
+	works=''
+	work 0 --synthetic 4kB -c 10 --give-up 500ms
+	run -1 --separate-stderr innet-worker -q --mode sync --switch "$switch" --worker 1 --synthetic 4kB \
+		--give-up 500ms
+	[ "$stderr" = "innet-worker: $switch: job 1: no result for segment 0 of iteration 0 in 0.5 s; the job is not open: 2 of 3 have joined" ]
+	fails $works
+	finish switch
+}
+
+@test "a worker killed amid a vector is named by the others" {
+	job 2 -q
+	works=''
+	work 7 --synthetic 1MB
+	killed=$works
+	innet-worker -q --mode sync --switch "$switch" --worker 1 --synthetic 1MB --interval 0 --give-up 700ms \
+		--duration 1min -w w1.pcap 2>w1.err 3>&- &
+	pids="$pids $!" works=$!
+	await w1.pcap
+	kill -KILL $killed
+	fails $works
+	[[ $(cat w1.err) == "innet-worker: $switch: job 1: no result for segment "*" in 0.7 s; missing: worker 7 (127.0.0.1:"*")" ]]
+	finish switch
+}
+
+@test "a switch killed and started again: they join it and go on" {
+	job 3 -q
+	port=${switch#*:}
+	works=''
+	for w in 0 1 2; do work $w --synthetic 40kB --check 3 -c 8000 -w w$w.pcap; done
+	for _ in 1 2 3; do
+		for ((size = $(stat -c %s w0.pcap 2>/dev/null || echo 0), k = 0; k < 500; k++)); do
+			[ "$(stat -c %s w0.pcap 2>/dev/null || echo 0)" -le $((size + 1000000)) ] || break
+			sleep 0.02
+		done
+		kill -KILL "$switch_pid"
+		wait "$switch_pid" || true
+		innet-switch -q -p iswitch -H 3 --listen "127.0.0.1:$port" 2>/dev/null 3>&- &
+		switch_pid=$!
+		pids="$pids $!"
+	done
+	for w in $works; do wait "$w"; done
+	[ "$(sum iterations)" -eq 24000 ]
+	[ "$(sum joins)" -ge 6 ]
+	finish switch
+}
+
+@test "no switch: named, with what was asked of it" {
+	run -1 --separate-stderr innet-worker -q --mode sync --switch 127.0.0.1:9 --job 5 --synthetic 64B --give-up 300ms
+	[[ $stderr == *"innet-worker: 127.0.0.1:9: job 5: no answer to Join in 0.3 s; is a switch there?" ]]
+}
+
+@test "a key: with it all is well, without it or with another nothing is" {
+	echo secret >key
+	echo other >wrong
+	job 2 -q --key key
+	together 2 --synthetic 4kB --check 2 -c 50 --key key
+	run -1 --separate-stderr innet-worker -q --mode sync --switch "$switch" --synthetic 4kB
+	[ "$stderr" = "innet-worker: $switch: job 1: refused: bad MAC" ]
+	run -1 --separate-stderr innet-worker -q --mode sync --switch "$switch" --synthetic 4kB --key wrong --give-up 300ms
+	[[ $stderr == *"no answer to Join in 0.3 s; is a switch there?; "*" messages had a wrong MAC" ]]
+	finish switch
+}
+
+@test "a vector of another length is refused, with the job's" {
+	job 2 -q
+	works=''
+	work 0 --synthetic 4kB -w w0.pcap
+	await w0.pcap
+	run -1 --separate-stderr innet-worker -q --mode sync --switch "$switch" --worker 1 --synthetic 8kB
+	[ "$stderr" = "innet-worker: $switch: job 1: refused: it has 1000 elements, 366 a segment; this is a vector of 2000" ]
+	finish switch
+}
+
+@test "a signal is the end: the switch is told, status 0" {
+	job 1
+	works=''
+	work 0 --synthetic 4kB -w w0.pcap
+	await w0.pcap
+	kill -TERM $works
+	wait $works
+	finish switch
+	[ "$(tail -1 switch.err | jq '.jobs["1"].counters.leaves')" -eq 1 ]
+}
+
+@test "what passed is in the capture: Join, segments, results, Leave" {
+	job 1 -q
+	together 1 --synthetic 1468B -c 3 -w w.pcap
+	finish switch
+	tshark -r w.pcap -T fields -e ip.dsfield -e udp.srcport -e udp.length -e data.data 2>/dev/null |
+		awk -v s="${switch#*:}" '{ print $1, $2 == s ? "down" : "up", $3, substr($4, 1, 2) }' >got
+	diff - <<-E <(awk '$1 != "0x0c" || NR < 3 || $4 == "02"' got)
+		0x0c up 38 01
+		0x0c down 36 08
+		$(for _ in 1 2 3; do printf '%s\n' "0x1c up 1480 00" "0x1c up 20 00" "0x1c down 1480 00" "0x1c down 20 00"; done)
+		0x0c up 16 02
+	E
+}
+
+# One who answers with its own number, and tells what it got
+child() {
+	cat >child.py <<-'E'
+		import json, os, struct, sys, time
+		HEAD = struct.Struct('<4sHHIfQII')
+		me, n, count, pause = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+		def say(kind, body=b'', iteration=0):
+		    size = len(body) if kind == 1 else len(body) // 4
+		    sys.stdout.buffer.write(HEAD.pack(b'INET', kind, 0, size, 0, iteration, 1, 0) + body)
+		    sys.stdout.buffer.flush()
+		def get():
+		    head = sys.stdin.buffer.read(32)
+		    if len(head) < 32: sys.exit(0)
+		    _, kind, flags, size, _, iteration, count, stale = HEAD.unpack(head)
+		    return kind, flags, iteration, count, stale, sys.stdin.buffer.read(size if kind == 1 else 4 * size)
+		log = open(f'got{me}', 'w')
+		say(1, json.dumps({'elements': n}).encode())
+		say(4, bytes(4 * n))
+		print('hello', json.loads(get()[5])['mode'], file=log, flush=True)
+		at = 0
+		for _ in range(count):
+		    time.sleep(pause)
+		    say(2, struct.pack(f'<{n}f', *[me + 1] * n), at)
+		    more = True
+		    while more:
+		        kind, flags, at, contributions, stale, body = get()
+		        more = flags & 4
+		        print(at, flags, contributions, stale, set(struct.unpack(f'<{n}f', body)), file=log, flush=True)
+		say(5)
+	E
+}
+
+@test "children get the sums, in order, as sums" {
+	job 2 -q
+	child
+	works=''
+	for w in 0 1; do
+		innet-worker -q --mode sync --switch "$switch" --worker $w -- python3 child.py $w 1000 5 0 2>w$w 3>&- &
+		works="$works $!" pids="$pids $!"
+	done
+	for w in $works; do wait "$w"; done
+	for w in 0 1; do
+		diff got$w - <<-E
+			hello sync
+			$(for i in 1 2 3 4 5; do echo "$i 0 2 0 {3.0}"; done)
+		E
+	done
+	finish switch
+}
+
+@test "a child too slow gets every result, partial ones so marked, and its gradients are missed" {
+	job 2 -q --straggler 5ms
+	child
+	innet-worker --json --mode sync --switch "$switch" --worker 1 -- python3 child.py 1 10 4 0.2 2>w1 3>&- &
+	pids="$pids $!" slow=$!
+	await got1
+	innet-worker -q --mode sync --switch "$switch" --worker 0 -- python3 child.py 0 10 100 0.005 2>w0 3>&- &
+	pids="$pids $!"
+	wait $slow
+	# each iteration once and in order, and some with more to follow
+	diff <(tail -n +2 got1 | cut -d' ' -f1) <(seq $(($(wc -l <got1) - 1)))
+	grep -q '^[0-9]* 6 1 [0-9]* {1.0}$' got1
+	[ "$(jq .missed w1)" -ge 5 ]
+	[ "$(jq .partial w1)" -ge 5 ]
+	finish switch
+}
+
+@test "the agents of a synchronous job keep the same weights, bit for bit" {
+	job 3 -q --reduce ordered
+	works=''
+	for w in 0 1 2; do
+		innet-worker -q --mode sync --switch "$switch" --worker $w -- innet-agent -q --seed $w --init-seed 9 \
+			--steps 6400 --save p$w 2>w$w 3>&- &
+		works="$works $!" pids="$pids $!"
+	done
+	for w in $works; do wait "$w"; done
+	cmp p0 p1
+	cmp p0 p2
+	finish switch
+}
+
+@test "with --reduce ordered a training run is the same each time" {
+	for again in a b; do
+		job 2 -q --reduce ordered
+		works=''
+		for w in 0 1; do
+			innet-worker -q --mode sync --switch "$switch" --worker $w -- innet-agent -q --seed $w \
+				--init-seed 9 --steps 6400 --log $again$w --save $again 2>w$w 3>&- &
+			works="$works $!" pids="$pids $!"
+		done
+		for w in $works; do wait "$w"; done
+		finish switch
+	done
+	cmp a b
+	cmp <(cut -d, -f1-3 a0) <(cut -d, -f1-3 b0)
+	cmp <(cut -d, -f1-3 a1) <(cut -d, -f1-3 b1)
+}
+
+@test "workers of unlike weights are refused: the job's are others" {
+	job 2 -q
+	works=''
+	innet-worker -q --mode sync --switch "$switch" --worker 0 -w w0.pcap -- innet-agent -q --init-seed 1 2>w0 3>&- &
+	pids="$pids $!"
+	await w0.pcap
+	run -1 --separate-stderr innet-worker -q --mode sync --switch "$switch" --worker 1 -- innet-agent -q --init-seed 2
+	[[ $stderr == "innet-worker: $switch: job 1: refused: it does not go on from iteration 0 with these weights"* ]]
+	finish switch
+}
+
+@test "a worker that comes back without its weights is told which to restore" {
+	job 2 -q
+	works=''
+	work 0 --synthetic 4kB -w w0.pcap
+	lost=$works
+	work 1 --synthetic 4kB
+	for ((k = 0; k < 500; k++)); do
+		[ "$(stat -c %s w0.pcap 2>/dev/null || echo 0)" -lt 1000000 ] || break
+		sleep 0.02
+	done
+	kill -KILL $lost
+	run -1 --separate-stderr innet-worker -q --mode sync --switch "$switch" --synthetic 4kB
+	[[ $stderr == "innet-worker: $switch: job 1: refused: it does not go on from iteration 0 with these weights; restore those of iteration "[1-9]* ]]
+	finish switch
+}

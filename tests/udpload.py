@@ -1,0 +1,41 @@
+"""udpload - how fast do offloaded datagrams of 1,472 bytes get through?
+
+udpload.py recv PORT BYTES	prints a line when ready, then Mbit/s of frames
+udpload.py send ADDR PORT BYTES	44 datagrams a call (UDP_SEGMENT)
+"""
+import socket
+import sys
+import time
+
+UDP_SEGMENT, DATAGRAM, HEADERS, BATCH = 103, 1472, 42, 44
+
+
+def recv(port, want):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+    s.bind(('', port))
+    s.settimeout(5)
+    print('ready', flush=True)
+    begin, got = None, 0
+    while got < want:
+        got += len(s.recv(65536))
+        end = time.monotonic()
+        if begin is None:   # the first datagram starts the clock
+            begin, got, want = end, 0, want - got
+    print(f'{got / DATAGRAM * (DATAGRAM + HEADERS) * 8 / (end - begin) / 1e6:.2f}')
+
+
+def send(addr, port, size):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, DATAGRAM)
+    s.connect((addr, port))
+    while size > 0:
+        n = min(size, BATCH * DATAGRAM)
+        s.send(bytes(n))
+        size -= n
+
+
+if sys.argv[1] == 'recv':
+    recv(int(sys.argv[2]), int(sys.argv[3]))
+else:
+    send(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
