@@ -44,6 +44,7 @@ static bool
 replay(struct env *e, char *field[COLUMNS], const char *seed)
 {
 	float obs[16];
+	union env_action a = { 0 };
 	struct env_result r;
 
 	if (strcmp(field[2], "reset") == 0) {
@@ -55,7 +56,8 @@ replay(struct env *e, char *field[COLUMNS], const char *seed)
 		env_reset(e, obs);
 		return same(field[7], obs, e->kind->obs);
 	}
-	r = env_step(e, (unsigned)strtoul(field[3], NULL, 10), obs);
+	a.index = (unsigned)strtoul(field[3], NULL, 10);
+	r = env_step(e, &a, obs);
 	return same(field[7], obs, e->kind->obs) &&
 	    r.reward == strtod(field[4], NULL) &&
 	    r.terminated == (*field[5] == '1') &&

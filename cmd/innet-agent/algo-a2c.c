@@ -24,7 +24,7 @@ learn(struct learner *l)
 	memcpy(l->obs, r->obs, r->rows * r->kind->obs * sizeof(*l->obs));
 	for (size_t i = 0; i < r->rows; i++) {
 		policy_log(logit + i * n, n, logp);
-		learner_row(l, i, r->rows, r->action[i], logp,
+		learner_row(l, i, r->rows, r->action[i].index, logp,
 		    r->advantage[i], r->ret[i] - value[i]);
 	}
 	return learner_rise(l, r->rows);

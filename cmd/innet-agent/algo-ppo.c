@@ -72,7 +72,7 @@ minibatch(struct learner *l, const size_t *rows)
 	scale(r->advantage, rows, batch, &mean, &by);
 	for (size_t i = 0; i < batch; i++) {
 		const size_t row = rows[i];
-		const unsigned a = r->action[row];
+		const unsigned a = r->action[row].index;
 		double ratio;
 
 		policy_log(logit + i * n, n, logp);

@@ -18,12 +18,14 @@ static double
 episode(struct env *env, struct net *net, const float *w, float *obs)
 {
 	struct env_result r = { 0 };
+	union env_action a;
 	double sum = 0;
 
 	env_reset(env, obs);
 	while (!r.terminated && !r.truncated) {
-		r = env_step(env, policy_best(net_actor(net, w, obs, 1),
-		    env->kind->actions), obs);
+		a.index = policy_best(net_actor(net, w, obs, 1),
+		    env->kind->actions);
+		r = env_step(env, &a, obs);
 		sum += r.reward;
 	}
 	return sum;

@@ -69,7 +69,7 @@ act(struct roll *r, size_t e, size_t row, struct net *net, const float *w,
     double gamma, struct tally *t)
 {
 	float *now = r->now + e * r->kind->obs;
-	struct env_result got = env_step(&r->env[e], r->action[row], now);
+	struct env_result got = env_step(&r->env[e], &r->action[row], now);
 
 	t->steps++;
 	r->sum[e] += got.reward;
@@ -122,7 +122,7 @@ roll_fill(struct roll *r, struct net *net, const float *w,
 		memcpy(r->value + row, net_critic(net, w, r->now, r->envs),
 		    r->envs * sizeof(*r->value));
 		for (size_t e = 0; e < r->envs; e++) {
-			unsigned *a = &r->action[row + e];
+			unsigned *a = &r->action[row + e].index;
 
 			policy_log(logit + e * n, n, logp);
 			*a = policy_draw(logp, n, r->rng);

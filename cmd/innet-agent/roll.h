@@ -26,7 +26,7 @@ struct roll {
 	float *now;		/* envs x obs: what each sees */
 	/* by row: */
 	float *obs;		/* rows x kind->obs */
-	unsigned *action;
+	union env_action *action;
 	float *logp;		/* of the action, when it was taken */
 	float *reward, *value, *advantage, *ret;
 	bool *done;		/* the episode ended with this step */
