@@ -148,7 +148,7 @@ alone() {
 
 @test "misuse is named" {
 	run -2 innet-agent --env pong
-	[ "$output" = "innet-agent: invalid environment 'pong': not one of cartpole" ]
+	[[ $output = "innet-agent: invalid environment 'pong': not one of cartpole, "* ]]
 	run -2 innet-agent --algo magic
 	[[ $output == *"invalid algorithm 'magic': not one of a2c, ppo" ]]
 	run -2 innet-agent --alone --algo ppo --batch 100

@@ -81,5 +81,9 @@ struct env_result env_step(struct env *e, const union env_action *action,
     float *obs);
 
 extern const struct env_kind env_cartpole;
+extern const struct env_kind env_lunarlander, env_lunarlander_continuous;
+/* only where configure found Box2D and was asked to */
+extern const struct env_kind env_lunarlander_box2d,
+    env_lunarlander_continuous_box2d;
 
 #endif
