@@ -9,6 +9,10 @@
 
 const struct env_kind *const env_kinds[] = {
 	&env_cartpole,
+	&env_mountaincar,
+	&env_mountaincar_continuous,
+	&env_acrobot,
+	&env_pendulum,
 	&env_lunarlander,
 	&env_lunarlander_continuous,
 #ifdef HAVE_BOX2D
