@@ -1,10 +1,27 @@
 # The environments give Gymnasium's figures with every compiler at hand, at
-# every -O, for the plain processor and for one with fused multiply-add.
+# every -O, for the plain processor and for one with fused multiply-add; and the
+# lander, whose bodies are our own, the same ones each time.
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 : >"$t/config.h"
 n=0
+digest=			# of the lander, whatever compiled it first
+agent=$srcdir/cmd/innet-agent
 lacks() {			# true if this processor is too old for $1
 	case $1 in *v3*) ! grep -qw avx2 /proc/cpuinfo ;; *) false ;; esac
+}
+# PROGRAM FLAG...: that test with all environments.
+compile() {
+	p=$1
+	shift
+	"$@" -o "$t/$p" "$srcdir/tests/$p.c" "$agent"/env*.c \
+		"$agent/lander-planar.c" "$agent/planar.c" -lm 2>"$t/err"
+}
+# Both tests are content.
+agrees() {
+	"$t/test-envs" >"$t/out" || return
+	d=$("$t/test-lander" 1) || return
+	echo "the lander's digest is $d, was ${digest:=$d}" >>"$t/out"
+	[ "$d" = "$digest" ]
 }
 for cc in gcc clang; do
 	command -v $cc >/dev/null || { echo "# no $cc here"; continue; }
@@ -12,15 +29,14 @@ for cc in gcc clang; do
 		for more in "$ENV_FLAGS" "-march=x86-64-v3 $ENV_FLAGS"; do
 			n=$((n + 1))
 			what="$cc -O$o $more"
-			set -- $cc -std=gnu11 -O$o $more -I"$t" -I"$srcdir" \
-				-o "$t/envs" "$srcdir/tests/test-envs.c" \
-				"$srcdir"/cmd/innet-agent/env*.c -lm
-			if ! "$@" 2>"$t/err"; then
+			set -- $cc -std=gnu11 -O$o $more -I"$t" -I"$srcdir"
+			if ! compile test-envs "$@" ||
+			    ! compile test-lander "$@"; then
 				echo "# $(head -1 "$t/err")"
 				echo "ok $n - $what # SKIP cannot compile this"
 			elif lacks "$more"; then
 				echo "ok $n - $what # SKIP no such processor"
-			elif "$t/envs" >"$t/out"; then
+			elif agrees; then
 				echo "ok $n - $what"
 			else
 				sed 's/^/# /' "$t/out"

@@ -82,5 +82,9 @@ struct env_result env_step(struct env *e, const union env_action *action,
 
 extern const struct env_kind env_acrobot, env_cartpole, env_mountaincar,
     env_mountaincar_continuous, env_pendulum;
+extern const struct env_kind env_lunarlander, env_lunarlander_continuous;
+/* only where configure found Box2D and was asked to */
+extern const struct env_kind env_lunarlander_box2d,
+    env_lunarlander_continuous_box2d;
 
 #endif
