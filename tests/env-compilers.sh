@@ -9,19 +9,18 @@ lacks() {			# true if this processor is too old for $1
 for cc in gcc clang; do
 	command -v $cc >/dev/null || { echo "# no $cc here"; continue; }
 	for o in 0 1 2 3; do
-		for more in "" "$ENV_FLAGS" "-march=x86-64-v3 $ENV_FLAGS"; do
+		for more in "$ENV_FLAGS" "-march=x86-64-v3 $ENV_FLAGS"; do
 			n=$((n + 1))
 			what="$cc -O$o $more"
 			set -- $cc -std=gnu11 -O$o $more -I"$t" -I"$srcdir" \
-				-o "$t/cartpole" "$srcdir/tests/test-cartpole.c" \
-				"$srcdir/cmd/innet-agent/env.c" \
-				"$srcdir/cmd/innet-agent/env-cartpole.c" -lm
+				-o "$t/envs" "$srcdir/tests/test-envs.c" \
+				"$srcdir"/cmd/innet-agent/env*.c -lm
 			if ! "$@" 2>"$t/err"; then
 				echo "# $(head -1 "$t/err")"
 				echo "ok $n - $what # SKIP cannot compile this"
 			elif lacks "$more"; then
 				echo "ok $n - $what # SKIP no such processor"
-			elif "$t/cartpole" >"$t/out"; then
+			elif "$t/envs" >"$t/out"; then
 				echo "ok $n - $what"
 			else
 				sed 's/^/# /' "$t/out"

@@ -2,26 +2,23 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cmd/innet-agent/net.h"
+#include "cmd/innet-agent/ac.h"
 #include "cmd/innet-agent/optim.h"
 #include "tests/tap.h"
 
-enum { OBS = 3, ACTIONS = 5, BATCH = 7 };
+enum { IN = 3, HIDDEN = 24, OUT = 5, BATCH = 7 };
 
-static float obs[BATCH * OBS], by_logit[BATCH * ACTIONS], by_value[BATCH];
+static float x[BATCH * IN], by_out[BATCH * OUT];
 
 /* A loss that is linear in the outputs: its gradients are the factors. */
 static double
 loss(struct net *net, const float *w)
 {
-	const float *y = net_actor(net, w, obs, BATCH);
-	const float *v = net_critic(net, w, obs, BATCH);
+	const float *y = net_forward(net, w, x, BATCH);
 	double sum = 0;
 
-	for (int i = 0; i < BATCH * ACTIONS; i++)
-		sum += (double)y[i] * by_logit[i];
-	for (int i = 0; i < BATCH; i++)
-		sum += (double)v[i] * by_value[i];
+	for (int i = 0; i < BATCH * OUT; i++)
+		sum += (double)y[i] * by_out[i];
 	return sum;
 }
 
@@ -32,37 +29,50 @@ fill(float *v, size_t n, struct rng *rng)
 		v[i] = (float)rng_uniform(rng, -1, 1);
 }
 
-static void
-test_gradient(void)
+/* The largest difference of slopes by v[0..n) from those in got. */
+static double
+worst_of(struct net *net, const float *w, float *v, size_t n,
+    const float *got)
 {
-	struct net net = net_open(kern_best(), OBS, ACTIONS, BATCH);
-	struct rng rng = rng_seed(1);
-	float *w = calloc(net.params, sizeof(*w));
-	float *grad = calloc(net.params, sizeof(*w));
-	double worst = 0, longest = 0;
+	double worst = 0;
 
-	net_init(&net, w, &rng);
-	fill(obs, BATCH * OBS, &rng);
-	fill(by_logit, BATCH * ACTIONS, &rng);
-	fill(by_value, BATCH, &rng);
-	loss(&net, w);
-	net_back(&net, w, obs, BATCH, by_logit, by_value, grad);
-	for (size_t i = 0; i < net.params; i++) {
-		const float keep = w[i], h = 0x1p-7f;
+	for (size_t i = 0; i < n; i++) {
+		const float keep = v[i], h = 0x1p-9f;
 		double up, down;
 
-		w[i] = keep + h;
-		up = loss(&net, w);
-		w[i] = keep - h;
-		down = loss(&net, w);
-		w[i] = keep;
-		worst = fmax(worst, fabs((up - down) / (2 * h) - grad[i]));
-		longest = fmax(longest, fabs((double)grad[i]));
+		v[i] = keep + h;
+		up = loss(net, w);
+		v[i] = keep - h;
+		down = loss(net, w);
+		v[i] = keep;
+		worst = fmax(worst, fabs((up - down) / (2 * h) - got[i]));
 	}
-	ok(net.params == net_params(OBS, ACTIONS) && longest > 1,
-	    "%zu weights, longest slope %.2f", net.params, longest);
-	ok(worst < 2e-3 * longest, "all slopes as finite differences have them"
-	    " (worst %.1e)", worst);
+	return worst;
+}
+
+static void
+test_gradient(enum net_bend bend, const char *name)
+{
+	struct net net = net_open(kern_best(), &(struct net_shape){ IN, HIDDEN,
+	    OUT, bend, 1 }, BATCH);
+	struct rng rng = rng_seed(1);
+	float *w = calloc(net.params, sizeof(*w)), by_x[BATCH * IN];
+	float *grad = calloc(net.params, sizeof(*w)), longest = 0;
+	double by_w;
+
+	net_init(&net, w, &rng);
+	fill(x, BATCH * IN, &rng);
+	fill(by_out, BATCH * OUT, &rng);
+	loss(&net, w);
+	net_back(&net, w, x, BATCH, by_out, grad, by_x);
+	for (size_t i = 0; i < net.params; i++)
+		longest = fmaxf(longest, fabsf(grad[i]));
+	by_w = worst_of(&net, w, w, net.params, grad);
+	ok(longest > 1 && by_w < 5e-3 * longest, "%s: all slopes by weights as "
+	    "finite differences have them (worst %.1e of %.1f)", name, by_w,
+	    (double)longest);
+	ok(worst_of(&net, w, x, BATCH * IN, by_x) < 5e-3,
+	    "%s: and all by inputs", name);
 	free(w);
 	free(grad);
 	net_close(&net);
@@ -92,8 +102,12 @@ test_optim(void)
 int
 main(void)
 {
-	ok(net_params(4, 2) == 9155, "CartPole's net is 9155 weights");
-	test_gradient();
+	struct ac ac = ac_open(&kern_plain, &env_cartpole, 64, 1);
+
+	ok(ac.params == 9155, "CartPole's actor and critic are 9155 weights");
+	ac_close(&ac);
+	test_gradient(NET_TANH, "tanh");
+	test_gradient(NET_RELU, "relu");
 	test_optim();
 	return tap_end();
 }

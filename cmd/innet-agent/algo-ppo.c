@@ -6,23 +6,24 @@
 #include "config.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "cmd/innet-agent/learner.h"
+#include "cmd/innet-agent/pg.h"
 #include "cmd/innet-agent/policy.h"
 
 /* A new random order of the roll's rows. */
 static void
 shuffle(struct learner *l)
 {
-	for (size_t i = 0; i < l->roll.rows; i++)
-		l->order[i] = i;
-	for (size_t i = l->roll.rows; i > 1; i--) {
-		const size_t j = rng_below(&l->rng, i);
-		const size_t t = l->order[i - 1];
+	struct pg *pg = l->self;
 
-		l->order[i - 1] = l->order[j];
-		l->order[j] = t;
+	for (size_t i = 0; i < pg->roll.rows; i++)
+		pg->order[i] = i;
+	for (size_t i = pg->roll.rows; i > 1; i--) {
+		const size_t j = rng_below(&l->rng, i);
+		const size_t t = pg->order[i - 1];
+
+		pg->order[i - 1] = pg->order[j];
+		pg->order[j] = t;
 	}
 }
 
@@ -58,41 +59,37 @@ clipped(double ratio, double advantage, double clip)
 static enum ascent_result
 minibatch(struct learner *l, const size_t *rows)
 {
-	const struct roll *r = &l->roll;
-	const size_t n = r->kind->actions, obs = r->kind->obs;
-	const size_t batch = l->set.batch;
-	double logp[POLICY_ACTIONS_MAX], mean, by;
-	const float *logit, *value;
+	const struct pg *pg = l->self;
+	const struct roll *r = &pg->roll;
+	const size_t n = policy_outputs(l->kind);
+	const float *out, *value, *log_std = l->w + ac_log_std(&pg->ac);
+	double mean, by;
 
-	for (size_t i = 0; i < batch; i++)
-		memcpy(l->obs + i * obs, r->obs + rows[i] * obs,
-		    obs * sizeof(*l->obs));
-	logit = net_actor(&l->net, l->w, l->obs, batch);
-	value = net_critic(&l->net, l->w, l->obs, batch);
-	scale(r->advantage, rows, batch, &mean, &by);
-	for (size_t i = 0; i < batch; i++) {
+	pg_see(l, rows, &out, &value);
+	scale(r->advantage, rows, pg->batch, &mean, &by);
+	for (size_t i = 0; i < pg->batch; i++) {
 		const size_t row = rows[i];
-		const unsigned a = r->action[row];
-		double ratio;
+		const union env_action *a = &r->action[row];
+		const double ratio = exp(policy_logp(l->kind, out + i * n,
+		    log_std, a) - r->logp[row]);
 
-		policy_log(logit + i * n, n, logp);
-		ratio = exp(logp[a] - r->logp[row]);
-		learner_row(l, i, batch, a, logp, clipped(ratio,
+		pg_row(l, i, a, out + i * n, clipped(ratio,
 		    (r->advantage[row] - mean) * by, l->set.clip),
 		    r->ret[row] - value[i]);
 	}
-	return learner_rise(l, batch);
+	return pg_rise(l);
 }
 
 static enum ascent_result
 learn(struct learner *l)
 {
+	const struct pg *pg = l->self;
 	enum ascent_result rc;
 
 	for (uint64_t epoch = 0; epoch < l->set.epochs; epoch++) {
 		shuffle(l);
-		for (size_t i = 0; i < l->roll.rows; i += l->set.batch) {
-			rc = minibatch(l, l->order + i);
+		for (size_t i = 0; i < pg->roll.rows; i += pg->batch) {
+			rc = minibatch(l, pg->order + i);
 			if (rc != ASCENT_ON)
 				return rc;
 		}
@@ -102,10 +99,13 @@ learn(struct learner *l)
 
 const struct algo algo_ppo = {
 	.name = "ppo",
-	.defaults = {
-		.envs = 8, .horizon = 64, .epochs = 8, .batch = 256,
-		.gamma = 0.99, .lambda = 0.9, .clip = 0.2, .norm = 0.5,
-		.rate = 2e-3,
-	},
+	.discrete = true,
+	.continuous = true,
+	.check = pg_check,
+	.open = pg_open,
+	.close = pg_close,
+	.init = pg_init,
+	.play = pg_play,
 	.learn = learn,
+	.greedy = pg_greedy,
 };

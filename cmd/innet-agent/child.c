@@ -126,7 +126,7 @@ receive(struct child *c, struct stream_head *h, const uint8_t **body)
 static const char *
 unfit(const struct child *c, const struct stream_head *h, const float *v)
 {
-	if (h->elements != 0 && h->elements != c->params)
+	if (h->elements != 0 && h->elements != c->elements)
 		return "result of another length than the gradient";
 	if (h->elements != 0 && (h->flags & STREAM_MODEL) == 0 &&
 	    h->contributions == 0)
@@ -154,7 +154,10 @@ adopt(struct child *c, const struct stream_head *h, const float *v, float *w)
 	c->sums++;
 	for (size_t i = 0; i < c->params; i++)
 		c->mean[i] = v[i] / (float)h->contributions;
-	optim_step(c->optim, w, c->mean);
+	if (c->base == NULL)
+		optim_step(c->optim, w, c->mean);
+	for (size_t i = 0; i < c->params && c->base != NULL; i++)
+		w[i] = c->base[i] + c->mean[i];
 }
 
 /* Read until the last result for what was sent; hellos may come between. */
@@ -190,19 +193,26 @@ results(struct child *c, float *w)
 	return ASCENT_ON;
 }
 
+/* A vector of ours, brought to the length of those on the stream. */
+static const float *
+widen(struct child *c, const float *vector)
+{
+	return memcpy(c->wide, vector, c->params * sizeof(*vector));
+}
+
 static enum ascent_result
 rise(void *self, float *w, const float *grad, float reward)
 {
 	struct child *c = self;
 	const struct stream_head h = {
 		.kind = STREAM_GRADIENT, .reward = reward,
-		.elements = (uint32_t)c->params, .iteration = c->iteration,
+		.elements = (uint32_t)c->elements, .iteration = c->iteration,
 		.contributions = 1,
 	};
 	enum ascent_result rc;
 
 	c->sent++;
-	rc = send_message(c, &h, grad);
+	rc = send_message(c, &h, widen(c, grad));
 	return rc == ASCENT_ON ? results(c, w) : rc;
 }
 
@@ -213,16 +223,17 @@ child_ascent(struct child *c)
 }
 
 enum ascent_result
-child_open(struct child *c, const char *env, const char *algo, const float *w)
+child_open(struct child *c, const struct learner *l)
 {
-	char text[256];
-	const size_t len = saved_hello(text, sizeof(text), env, algo,
-	    c->params);
+	char text[SAVED_HELLO_MAX];
+	size_t len;
 	enum ascent_result rc;
 
-	c->mean = calloc(c->params, sizeof(*c->mean));
-	if (c->mean == NULL)
-		err(1, "%zu weights", c->params);
+	if (c->elements < c->params)
+		c->elements = c->params;
+	len = saved_hello(text, l, c->elements);
+	c->mean = learner_room(c->params, sizeof(*c->mean));
+	c->wide = learner_room(c->elements, sizeof(*c->wide));
 	/* a pipe that cannot be larger, or is none, will do as it is */
 	fcntl(c->in, F_SETPIPE_SZ, STREAM_PIPE_BYTES);
 	fcntl(c->out, F_SETPIPE_SZ, STREAM_PIPE_BYTES);
@@ -231,7 +242,7 @@ child_open(struct child *c, const char *env, const char *algo, const float *w)
 	if (rc != ASCENT_ON)
 		return rc;
 	return send_message(c, &(struct stream_head){ .kind = STREAM_WEIGHTS,
-	    .elements = (uint32_t)c->params }, w);
+	    .elements = (uint32_t)c->elements }, widen(c, l->w));
 }
 
 void
@@ -242,4 +253,5 @@ child_close(struct child *c, bool bye)
 		    NULL);
 	stream_in_free(&c->stream);
 	free(c->mean);
+	free(c->wide);
 }

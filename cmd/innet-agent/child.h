@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "cmd/innet-agent/ascent.h"
+#include "cmd/innet-agent/learner.h"
 #include "cmd/innet-agent/optim.h"
 #include "common/stream.h"
 
@@ -22,8 +23,11 @@ struct child {
 	const volatile sig_atomic_t *stop;
 	bool verbose;
 	struct optim *optim;	/* for results that are sums; borrowed */
-	size_t params;
-	float *mean;		/* params floats, owned */
+	size_t params;		/* floats of the agent's vectors */
+	size_t elements;	/* of those on the stream: more, the rest 0 */
+	const float *base;	/* NULL, or: vectors are what w has gained
+				   since, and so are sums; borrowed */
+	float *mean, *wide;	/* params and elements floats, owned */
 	struct stream_in stream;
 	uint64_t iteration;	/* of the weights held */
 	uint64_t sent, results;	/* gradients, results read */
@@ -31,10 +35,9 @@ struct child {
 };
 
 /*
- * Make the pipes of c->in and c->out roomy, send hello and the first weights.
+ * Make the pipes of c->in and c->out roomy, send hello and l's first weights.
  */
-enum ascent_result child_open(struct child *c, const char *env,
-    const char *algo, const float *w);
+enum ascent_result child_open(struct child *c, const struct learner *l);
 
 /* Say bye if the other end still listens, and give back memory. */
 void child_close(struct child *c, bool bye);

@@ -48,11 +48,11 @@ reset(void *state, struct rng *rng, float *obs)
 }
 
 static double
-step(void *state, struct rng *rng, unsigned action, float *obs,
+step(void *state, struct rng *rng, const union env_action *action, float *obs,
     bool *terminated)
 {
 	struct cartpole *c = state;
-	const double force = action == 1 ? force_mag : -force_mag;
+	const double force = action->index == 1 ? force_mag : -force_mag;
 	const double co = cos(c->angle), si = sin(c->angle);
 	const double push =
 	    (force + moment * (c->spin * c->spin) * si) / total_mass;
@@ -73,6 +73,7 @@ step(void *state, struct rng *rng, unsigned action, float *obs,
 
 const struct env_kind env_cartpole = {
 	.name = "cartpole",
+	.gym = "CartPole-v1",
 	.obs = 4,
 	.actions = 2,
 	.state_bytes = sizeof(struct cartpole),

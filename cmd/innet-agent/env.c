@@ -9,6 +9,10 @@
 
 const struct env_kind *const env_kinds[] = {
 	&env_cartpole,
+	&env_mountaincar,
+	&env_mountaincar_continuous,
+	&env_acrobot,
+	&env_pendulum,
 	NULL
 };
 
@@ -30,12 +34,16 @@ env_open(const struct env_kind *kind, uint64_t seed)
 	e.state = calloc(1, kind->state_bytes);
 	if (e.state == NULL)
 		err(1, "%s", kind->name);
+	if (kind->begin != NULL)
+		kind->begin(e.state, seed);
 	return e;
 }
 
 void
 env_close(struct env *e)
 {
+	if (e->state != NULL && e->kind->end != NULL)
+		e->kind->end(e->state);
 	free(e->state);
 	*e = (struct env){ 0 };
 }
@@ -48,13 +56,14 @@ env_reset(struct env *e, float *obs)
 }
 
 struct env_result
-env_step(struct env *e, unsigned action, float *obs)
+env_step(struct env *e, const union env_action *action, float *obs)
 {
 	struct env_result r = { 0 };
 
-	assert(action < e->kind->actions);
+	assert(e->kind->actions == 0 || action->index < e->kind->actions);
 	r.reward = e->kind->step(e->state, &e->rng, action, obs,
 	    &r.terminated);
-	r.truncated = ++e->steps >= e->kind->limit;
+	e->steps++;
+	r.truncated = e->kind->limit != 0 && e->steps >= e->kind->limit;
 	return r;
 }

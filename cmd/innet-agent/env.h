@@ -1,7 +1,7 @@
 /*
  * env.h - environments: what an agent observes, does and is paid for
  *
- * A kind is one file, env-NAME.c: a constant table of sizes and two functions.
+ * A kind is one file, env-NAME.c: a constant table of sizes and its functions.
  * To add one, write that file and its row in env.c.  Kinds know the dynamics
  * only; the random stream, the time limit and the counting of steps are in
  * struct env, the same for all.
@@ -15,20 +15,39 @@
 
 #include "common/rng.h"
 
+enum { ENV_DIMS_MAX = 4 };
+
+/* What an agent does: one of a few things, or a few numbers. */
+union env_action {
+	unsigned index;			/* of a kind with actions */
+	float x[ENV_DIMS_MAX];		/* of a kind with dims */
+};
+
 struct env_kind {
 	const char *name;	/* as --env has it */
+	const char *gym;	/* as Gymnasium or MinAtar calls the same */
 	size_t obs;		/* floats in an observation */
-	size_t actions;		/* actions are 0 ... actions - 1 */
+	size_t actions;		/* discrete: 0 ... actions - 1; else 0 */
+	size_t dims;		/* continuous: numbers in an action; else 0 */
+	float low, high;	/* continuous: what such a number may be */
 	size_t state_bytes;	/* what reset and step keep between calls */
-	uint32_t limit;		/* steps after which an episode is cut off */
+	uint32_t limit;		/* steps after which it is cut off; 0: none */
 	double solved;		/* mean reward of 100 episodes that solves it */
+
+	/*
+	 * NULL, or: *state, all bytes 0, is new and of that seed; for kinds
+	 * that draw from a generator of their own or own memory, which end
+	 * gives back.  begin exits 1 without memory.
+	 */
+	void (*begin)(void *state, uint64_t seed);
+	void (*end)(void *state);
 
 	/* Begin an episode in *state; write the first observation. */
 	void (*reset)(void *state, struct rng *rng, float *obs);
 
 	/* One step: the reward; writes the observation and *terminated. */
-	double (*step)(void *state, struct rng *rng, unsigned action,
-	    float *obs, bool *terminated);
+	double (*step)(void *state, struct rng *rng,
+	    const union env_action *action, float *obs, bool *terminated);
 };
 
 struct env {
@@ -57,9 +76,11 @@ void env_close(struct env *e);
 /* Begin an episode; obs has room for kind->obs floats. */
 void env_reset(struct env *e, float *obs);
 
-/* Take one step, action < kind->actions; reset when either flag is set. */
-struct env_result env_step(struct env *e, unsigned action, float *obs);
+/* Take one step, index < kind->actions; reset when either flag is set. */
+struct env_result env_step(struct env *e, const union env_action *action,
+    float *obs);
 
-extern const struct env_kind env_cartpole;
+extern const struct env_kind env_acrobot, env_cartpole, env_mountaincar,
+    env_mountaincar_continuous, env_pendulum;
 
 #endif

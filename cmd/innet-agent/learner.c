@@ -1,13 +1,12 @@
 /* learner - what algorithms have in common */
 #include "config.h"
 
-#include <assert.h>
 #include <err.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/innet-agent/learner.h"
-#include "cmd/innet-agent/policy.h"
 #include "cmd/innet-agent/wait.h"
 
 const struct algo *const algo_all[] = {
@@ -26,13 +25,23 @@ algo_names(void)
 	return names;
 }
 
-static float *
-floats(size_t n)
+const char *
+algo_unfit(const struct algo *algo, const struct env_kind *kind)
 {
-	float *p = calloc(n, sizeof(*p));
+	if (kind->dims != 0 && !algo->continuous)
+		return "its actions are continuous";
+	if (kind->actions != 0 && !algo->discrete)
+		return "its actions are discrete";
+	return NULL;
+}
+
+void *
+learner_room(size_t n, size_t each)
+{
+	void *p = calloc(n, each);
 
 	if (p == NULL)
-		err(1, "%zu floats", n);
+		err(1, "%zu times %zu bytes", n, each);
 	return p;
 }
 
@@ -43,71 +52,102 @@ learner_open(struct learner *l, const struct env_kind *kind,
 {
 	struct rng first = rng_seed(init == NULL ? 0 : *init);
 
-	const size_t batch = set->batch;
-
-	assert(kind->actions <= POLICY_ACTIONS_MAX);
 	*l = (struct learner){
-		.algo = algo, .set = *set, .rng = rng_seed(seed), .tally = t,
+		.algo = algo, .kind = kind, .kern = kern_best(), .set = *set,
+		.rng = rng_seed(seed), .tally = t,
 	};
-	l->net = net_open(kern_best(), kind->obs, kind->actions,
-	    batch > set->envs ? batch : set->envs);
-	l->w = floats(l->net.params);
-	l->grad = floats(l->net.params);
-	l->obs = floats(batch * kind->obs);
-	l->by_logit = floats(batch * kind->actions);
-	l->by_value = floats(batch);
-	l->order = calloc(set->envs * set->horizon, sizeof(*l->order));
-	if (l->order == NULL)
-		err(1, "batch of %zu", batch);
-	net_init(&l->net, l->w, init == NULL ? &l->rng : &first);
-	l->roll = roll_open(kind, set, &l->rng);
+	algo->open(l);
+	l->w = learner_room(l->params, sizeof(*l->w));
+	l->grad = learner_room(l->params, sizeof(*l->grad));
+	algo->init(l, l->w, init == NULL ? &l->rng : &first);
+}
+
+void
+learner_send_deltas(struct learner *l, struct optim *local)
+{
+	l->local = local;
+	l->base = learner_room(l->params, sizeof(*l->base));
+	l->delta = learner_room(l->params, sizeof(*l->delta));
+	memcpy(l->base, l->w, l->params * sizeof(*l->w));
 }
 
 void
 learner_close(struct learner *l)
 {
-	roll_close(&l->roll);
-	net_close(&l->net);
+	l->algo->close(l);
 	free(l->w);
 	free(l->grad);
-	free(l->obs);
-	free(l->by_logit);
-	free(l->by_value);
-	free(l->order);
+	free(l->base);
+	free(l->delta);
+}
+
+/* Wait until the next vector may leave; false if a signal came first. */
+static bool
+pace(struct learner *l)
+{
+	const uint64_t now = tally_now_ns();
+	enum wait_result rc;
+
+	if (l->interval_ns == 0)
+		return true;
+	if (l->due_ns < now)
+		l->due_ns = now;	/* late, or the first: no catching up */
+	rc = wait_until(NULL, 0, l->due_ns, l->tally->stop);
+	l->due_ns += l->interval_ns;
+	return rc == WAIT_DUE;
+}
+
+/* That vector goes up; the time it takes is the tally's. */
+static enum ascent_result
+up(struct learner *l, const float *vector)
+{
+	enum ascent_result rc;
+	uint64_t begun;
+
+	if (!pace(l))
+		return ASCENT_END;
+	begun = tally_now_ns();
+	rc = l->up.rise(l->up.self, l->w, vector,
+	    (float)tally_mean(l->tally, 10));
+	l->tally->rise_ns += tally_now_ns() - begun;
+	return rc;
+}
+
+/*
+ * What the lesson changed goes up.  If nothing newer comes for it, the agent
+ * goes on from where the lesson took it.
+ */
+static enum ascent_result
+rise_delta(struct learner *l)
+{
+	enum ascent_result rc;
+
+	for (size_t i = 0; i < l->params; i++)
+		l->delta[i] = l->w[i] - l->base[i];
+	rc = up(l, l->delta);
+	memcpy(l->base, l->w, l->params * sizeof(*l->w));
+	return rc;
 }
 
 enum ascent_result
 learner_run(struct learner *l, void (*each)(void *), void *arg)
 {
 	enum ascent_result rc = ASCENT_ON;
+	struct tally *t = l->tally;
 
 	while (rc == ASCENT_ON) {
-		if (!roll_fill(&l->roll, &l->net, l->w, &l->set, l->tally))
-			rc = ASCENT_END;
-		else
-			rc = l->algo->learn(l);
+		const uint64_t begun = tally_now_ns();
+		const bool lesson = l->algo->play(l);
+		const uint64_t played = tally_now_ns();
+
+		t->play_ns += played - begun;
+		rc = lesson ? l->algo->learn(l) : ASCENT_END;
+		if (rc == ASCENT_ON && l->base != NULL)
+			rc = rise_delta(l);
+		t->lesson_ns += tally_now_ns() - played;
 		each(arg);
 	}
 	return rc;
-}
-
-void
-learner_row(struct learner *l, size_t i, size_t rows, unsigned action,
-    const double *logp, double pull, double miss)
-{
-	const size_t n = l->roll.kind->actions;
-	double entropy = 0;
-
-	for (size_t j = 0; j < n; j++)
-		entropy -= exp(logp[j]) * logp[j];
-	for (size_t j = 0; j < n; j++) {
-		const double p = exp(logp[j]);
-		const double d = pull * ((j == action) - p) -
-		    l->set.entropy * p * (logp[j] + entropy);
-
-		l->by_logit[i * n + j] = (float)(d / (double)rows);
-	}
-	l->by_value[i] = (float)(miss / (double)rows);
 }
 
 /* Shorten the gradient to at most set.norm, unless that is 0. */
@@ -118,36 +158,20 @@ cut(struct learner *l)
 
 	if (l->set.norm == 0)
 		return;
-	for (size_t i = 0; i < l->net.params; i++)
+	for (size_t i = 0; i < l->params; i++)
 		sum += (double)l->grad[i] * l->grad[i];
 	by = l->set.norm / sqrt(sum);
-	for (size_t i = 0; i < l->net.params && by < 1; i++)
+	for (size_t i = 0; i < l->params && by < 1; i++)
 		l->grad[i] *= (float)by;
 }
 
-/* Wait until the next gradient may leave; false if a signal came first. */
-static bool
-pace(struct learner *l)
-{
-	const uint64_t now = tally_now_ns();
-	enum wait_result rc;
-
-	if (l->due_ns < now)
-		l->due_ns = now;	/* late, or the first: no catching up */
-	rc = wait_until(NULL, 0, l->due_ns, l->tally->stop);
-	l->due_ns += l->interval_ns;
-	return rc == WAIT_DUE;
-}
-
 enum ascent_result
-learner_rise(struct learner *l, size_t rows)
+learner_rise(struct learner *l)
 {
-	net_back(&l->net, l->w, l->obs, rows, l->by_logit, l->by_value,
-	    l->grad);
 	cut(l);
-	if (l->interval_ns != 0 && !pace(l))
-		return ASCENT_END;
 	l->tally->gradients++;
-	return l->up.rise(l->up.self, l->w, l->grad,
-	    (float)tally_mean(l->tally, 10));
+	if (l->base == NULL)
+		return up(l, l->grad);
+	optim_step(l->local, l->w, l->grad);
+	return ASCENT_ON;
 }

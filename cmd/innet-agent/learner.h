@@ -1,45 +1,72 @@
 /*
  * learner.h - an agent at work: what it plays, what it knows, how it rises
  *
- * An algorithm turns a full roll into gradients.  To add one, write a file
- * algo-NAME.c with a constant struct algo and its row in learner.c.
+ * An algorithm plays until there is something to learn from, and turns that
+ * lesson into gradients.  To add one, write a file algo-NAME.c with a constant
+ * struct algo, its row in learner.c and its settings in presets.c.
  */
 #ifndef INNET_AGENT_LEARNER_H
 #define INNET_AGENT_LEARNER_H
 
 #include "cmd/innet-agent/ascent.h"
-#include "cmd/innet-agent/net.h"
-#include "cmd/innet-agent/roll.h"
+#include "cmd/innet-agent/env.h"
+#include "cmd/innet-agent/kern.h"
+#include "cmd/innet-agent/optim.h"
 #include "cmd/innet-agent/settings.h"
 #include "cmd/innet-agent/tally.h"
 
 struct learner {
 	const struct algo *algo;
+	const struct env_kind *kind;
+	const struct kern *kern;
 	struct settings set;
 	struct rng rng;
-	struct net net;
-	struct roll roll;
-	float *w, *grad;	/* net.params floats each */
+	void *self;		/* the algorithm's own, by its open */
+	size_t params;		/* floats in the vector, by its open */
+	float *w, *grad;	/* params floats each */
 	struct ascent up;
 	struct tally *tally;	/* borrowed */
-	uint64_t interval_ns;	/* least time between gradients */
-	uint64_t due_ns;	/* when the next one may leave */
-	/* A minibatch of set.batch rows, gathered from the roll: */
-	float *obs, *by_logit, *by_value;
-	size_t *order;		/* rows of the roll, for shuffling */
+	uint64_t interval_ns;	/* least time between what goes up */
+	uint64_t due_ns;	/* when the next may leave */
+	/* What goes up is what a lesson changed (--send deltas), not NULL: */
+	struct optim *local;	/* takes the gradients; borrowed */
+	float *base, *delta;	/* params floats each */
 };
 
 struct algo {
 	const char *name;	/* as --algo has it */
-	struct settings defaults;
+	bool discrete, continuous;	/* environments it can learn */
 
-	/* Learn from a full roll: gradients go up by learner_rise(). */
+	/* Exit 2 with a message where settings do not add up, or NULL. */
+	void (*check)(const struct settings *set);
+
+	/* Set self and params; exits 1 without memory.  And give it back. */
+	void (*open)(struct learner *l);
+	void (*close)(struct learner *l);
+
+	/* First weights. */
+	void (*init)(struct learner *l, float *w, struct rng *rng);
+
+	/* Play until there is a lesson; false as soon as it is over. */
+	bool (*play)(struct learner *l);
+
+	/* Learn from it: gradients, in l->grad, go up by learner_rise(). */
 	enum ascent_result (*learn)(struct learner *l);
+
+	/* What the policy w does without trying anything. */
+	void (*greedy)(struct learner *l, const float *w, const float *obs,
+	    union env_action *a);
 };
 
 /* All algorithms, ended by NULL, and their names in the same order. */
 extern const struct algo *const algo_all[];
 const char *const *algo_names(void);
+
+/* What the algorithm cannot learn of that kind, or NULL. */
+const char *algo_unfit(const struct algo *algo, const struct env_kind *kind);
+
+/* n zeroed things of that many bytes; exits 1 without memory. */
+void *learner_room(size_t n, size_t each);
 
 /*
  * A learner with fresh weights, of a seed of their own unless init is NULL;
@@ -49,23 +76,18 @@ void learner_open(struct learner *l, const struct env_kind *kind,
     const struct algo *algo, const struct settings *set, uint64_t seed,
     const uint64_t *init, struct tally *t);
 
+/* Send what lessons change, by that optimiser, rather than gradients. */
+void learner_send_deltas(struct learner *l, struct optim *local);
+
 /* Give back what learner_open() took. */
 void learner_close(struct learner *l);
 
-/* Play, learn, and call each(arg) after every roll, until it is over. */
+/* Play, learn, and call each(arg) after every lesson, until it is over. */
 enum ascent_result learner_run(struct learner *l, void (*each)(void *),
     void *arg);
 
-/*
- * Add to row i of the minibatch, of `rows`: its observation, and how the
- * objective changes with its logits and value.  The objective is the mean of
- * pull * log p(action) + entropy * H(p) - (value - ret)^2 / 2.
- */
-void learner_row(struct learner *l, size_t i, size_t rows, unsigned action,
-    const double *logp, double pull, double miss);
-
-/* The minibatch's gradient by the weights, cut to set.norm, goes up. */
-enum ascent_result learner_rise(struct learner *l, size_t rows);
+/* l->grad, cut to set.norm, goes up. */
+enum ascent_result learner_rise(struct learner *l);
 
 extern const struct algo algo_a2c, algo_ppo;
 

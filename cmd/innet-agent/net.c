@@ -1,4 +1,4 @@
-/* net - forward and backward through the actor and the critic */
+/* net - forward and backward through a net of two hidden layers */
 #include "config.h"
 
 #include <assert.h>
@@ -9,18 +9,11 @@
 
 #include "cmd/innet-agent/net.h"
 
-enum { H = NET_HIDDEN };
-
+/* Floats of a layer: its matrix and its biases. */
 static size_t
-mlp_params(size_t in, size_t out)
+layer_params(size_t in, size_t out)
 {
-	return in * H + H + H * H + H + H * out + out;
-}
-
-size_t
-net_params(size_t obs, size_t actions)
-{
-	return mlp_params(obs, actions) + mlp_params(obs, 1);
+	return in * out + out;
 }
 
 static float *
@@ -33,51 +26,38 @@ rows(size_t batch, size_t each)
 	return p;
 }
 
-static struct mlp
-mlp_open(size_t in, size_t out, size_t batch)
-{
-	return (struct mlp){
-		.in = in, .out = out,
-		.h1 = rows(batch, H), .h2 = rows(batch, H),
-		.y = rows(batch, out), .d = rows(batch, H),
-		.flip = rows(H, out > H ? out : H),
-	};
-}
-
-static void
-mlp_close(struct mlp *m)
-{
-	free(m->h1);
-	free(m->h2);
-	free(m->y);
-	free(m->d);
-	free(m->flip);
-}
-
 struct net
-net_open(const struct kern *kern, size_t obs, size_t actions, size_t batch_max)
+net_open(const struct kern *kern, const struct net_shape *shape,
+    size_t batch_max)
 {
+	const size_t in = shape->in, h = shape->hidden, out = shape->out;
+	const size_t wide = in > out ? in : out;
+
 	return (struct net){
-		.kern = kern,
-		.actor = mlp_open(obs, actions, batch_max),
-		.critic = mlp_open(obs, 1, batch_max),
-		.params = net_params(obs, actions),
-		.batch_max = batch_max,
+		.kern = kern, .shape = *shape, .batch_max = batch_max,
+		.params = layer_params(in, h) + layer_params(h, h) +
+		    layer_params(h, out),
+		.h1 = rows(batch_max, h), .h2 = rows(batch_max, h),
+		.y = rows(batch_max, out), .d = rows(batch_max, h),
+		.flip = rows(h, wide > h ? wide : h),
 	};
 }
 
 void
 net_close(struct net *net)
 {
-	mlp_close(&net->actor);
-	mlp_close(&net->critic);
+	free(net->h1);
+	free(net->h2);
+	free(net->y);
+	free(net->d);
+	free(net->flip);
 }
 
-/* A layer's weights uniform with variance gain^2 / in; biases 0. */
+/* A layer's first weights; returns where the next layer's begin. */
 static float *
 layer_init(float *w, size_t in, size_t out, double gain, struct rng *rng)
 {
-	double top = gain * sqrt(3.0 / (double)in);
+	const double top = gain * sqrt(3.0 / (double)in);
 
 	for (size_t i = 0; i < in * out; i++)
 		*w++ = (float)rng_uniform(rng, -top, top);
@@ -88,13 +68,11 @@ layer_init(float *w, size_t in, size_t out, double gain, struct rng *rng)
 void
 net_init(const struct net *net, float *w, struct rng *rng)
 {
-	const struct mlp *const m[2] = { &net->actor, &net->critic };
+	const struct net_shape *s = &net->shape;
 
-	for (int i = 0; i < 2; i++) {
-		w = layer_init(w, m[i]->in, H, 1.4, rng);
-		w = layer_init(w, H, H, 1.4, rng);
-		w = layer_init(w, H, m[i]->out, i == 0 ? 0.01 : 1, rng);
-	}
+	w = layer_init(w, s->in, s->hidden, 1.4, rng);
+	w = layer_init(w, s->hidden, s->hidden, 1.4, rng);
+	layer_init(w, s->hidden, s->out, s->last, rng);
 }
 
 /* y = x * matrix + biases; returns where the next layer's weights begin. */
@@ -110,31 +88,30 @@ layer(const struct kern *kern, const float *w, size_t in, size_t out,
 	return bias + out;
 }
 
-static const float *
-mlp_forward(const struct kern *kern, struct mlp *m, const float *w,
-    const float *x, size_t batch)
+static void
+bend(const struct net *net, float *x, size_t n)
 {
-	w = layer(kern, w, m->in, H, x, batch, m->h1);
-	kern->tanh(m->h1, batch * H);
-	w = layer(kern, w, H, H, m->h1, batch, m->h2);
-	kern->tanh(m->h2, batch * H);
-	layer(kern, w, H, m->out, m->h2, batch, m->y);
-	return m->y;
+	if (net->shape.bend == NET_TANH) {
+		net->kern->tanh(x, n);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		x[i] = x[i] > 0 ? x[i] : 0;
 }
 
 const float *
-net_actor(struct net *net, const float *w, const float *obs, size_t batch)
+net_forward(struct net *net, const float *w, const float *x, size_t batch)
 {
-	assert(batch <= net->batch_max);
-	return mlp_forward(net->kern, &net->actor, w, obs, batch);
-}
+	const struct net_shape *s = &net->shape;
 
-const float *
-net_critic(struct net *net, const float *w, const float *obs, size_t batch)
-{
 	assert(batch <= net->batch_max);
-	return mlp_forward(net->kern, &net->critic,
-	    w + mlp_params(net->actor.in, net->actor.out), obs, batch);
+	w = layer(net->kern, w, s->in, s->hidden, x, batch, net->h1);
+	bend(net, net->h1, batch * s->hidden);
+	w = layer(net->kern, w, s->hidden, s->hidden, net->h1, batch,
+	    net->h2);
+	bend(net, net->h2, batch * s->hidden);
+	layer(net->kern, w, s->hidden, s->out, net->h2, batch, net->y);
+	return net->y;
 }
 
 /* A layer's gradient, from x that went in and dy by what came out. */
@@ -149,43 +126,52 @@ layer_back(const struct kern *kern, size_t in, size_t out, const float *x,
 	    false);
 }
 
-/*
- * The gradient by a hidden layer h behind its tanh: back through the matrix w
- * of H rows and out columns, then h's slope 1 - h^2, left in h's own place.
- */
+/* dx = dy times the transposed matrix w of in rows and out columns. */
 static void
-hidden_back(const struct kern *kern, struct mlp *m, const float *w, size_t out,
-    const float *dy, size_t batch, float *h)
+through(struct net *net, const float *w, size_t in, size_t out,
+    const float *dy, size_t batch, float *dx)
 {
-	for (size_t i = 0; i < H; i++) {
+	for (size_t i = 0; i < in; i++) {
 		for (size_t j = 0; j < out; j++)
-			m->flip[j * H + i] = w[i * out + j];
+			net->flip[j * in + i] = w[i * out + j];
 	}
-	kern->gemm(batch, H, out, dy, out, 1, m->flip, H, m->d, H, false);
-	for (size_t i = 0; i < batch * H; i++)
-		h[i] = m->d[i] * (1 - h[i] * h[i]);
+	net->kern->gemm(batch, in, out, dy, out, 1, net->flip, in, dx, in,
+	    false);
 }
 
+/* The gradient before a bend, in h's own place, from net->d behind it. */
 static void
-mlp_back(const struct kern *kern, struct mlp *m, const float *w,
-    const float *x, size_t batch, const float *dy, float *grad)
+bend_back(const struct net *net, float *h, size_t n)
 {
-	const size_t second = m->in * H + H, third = second + H * H + H;
-
-	layer_back(kern, H, m->out, m->h2, dy, batch, grad + third);
-	hidden_back(kern, m, w + third, m->out, dy, batch, m->h2);
-	layer_back(kern, H, H, m->h1, m->h2, batch, grad + second);
-	hidden_back(kern, m, w + second, H, m->h2, batch, m->h1);
-	layer_back(kern, m->in, H, x, m->h1, batch, grad);
+	if (net->shape.bend == NET_TANH) {
+		for (size_t i = 0; i < n; i++)
+			h[i] = net->d[i] * (1 - h[i] * h[i]);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			h[i] = h[i] > 0 ? net->d[i] : 0;
+	}
 }
 
 void
-net_back(struct net *net, const float *w, const float *obs, size_t batch,
-    const float *by_logit, const float *by_value, float *grad)
+net_back(struct net *net, const float *w, const float *x, size_t batch,
+    const float *dy, float *grad, float *dx)
 {
-	const size_t half = mlp_params(net->actor.in, net->actor.out);
+	const struct net_shape *s = &net->shape;
+	const size_t h = s->hidden, second = layer_params(s->in, h);
+	const size_t third = second + layer_params(h, h);
 
-	mlp_back(net->kern, &net->actor, w, obs, batch, by_logit, grad);
-	mlp_back(net->kern, &net->critic, w + half, obs, batch, by_value,
-	    grad + half);
+	if (grad != NULL)
+		layer_back(net->kern, h, s->out, net->h2, dy, batch,
+		    grad + third);
+	through(net, w + third, h, s->out, dy, batch, net->d);
+	bend_back(net, net->h2, batch * h);
+	if (grad != NULL)
+		layer_back(net->kern, h, h, net->h1, net->h2, batch,
+		    grad + second);
+	through(net, w + second, h, h, net->h2, batch, net->d);
+	bend_back(net, net->h1, batch * h);
+	if (grad != NULL)
+		layer_back(net->kern, s->in, h, x, net->h1, batch, grad);
+	if (dx != NULL)
+		through(net, w, s->in, h, net->h1, batch, dx);
 }

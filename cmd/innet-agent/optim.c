@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cmd/innet-agent/optim.h"
+#include "cmd/innet-agent/tally.h"
 
 const char *const optim_names[] = { "adam", "sgd", NULL };
 
@@ -41,12 +42,13 @@ optim_step(struct optim *o, float *w, const float *grad)
 		.fix = (float)(1 / (1 - pow(b2, t))),
 	};
 
-	if (o->rule == OPTIM_ADAM) {
+	const uint64_t begun = tally_now_ns();
+
+	if (o->rule == OPTIM_ADAM)
 		o->kern->adam(w, o->m, o->v, grad, o->params, &k);
-		return;
-	}
-	for (size_t i = 0; i < o->params; i++)
+	for (size_t i = 0; i < o->params && o->rule == OPTIM_SGD; i++)
 		w[i] += (float)o->rate * grad[i];
+	o->ns += tally_now_ns() - begun;
 }
 
 static enum ascent_result

@@ -17,6 +17,7 @@ struct optim {
 	size_t params;
 	float *m, *v;		/* Adam's means; owned */
 	uint64_t steps;
+	uint64_t ns;		/* that they have taken */
 };
 
 /* Names of the rules, in the order of enum optim_rule, ended by NULL. */

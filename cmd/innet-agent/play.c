@@ -8,22 +8,24 @@
 #include <stdlib.h>
 
 #include "cmd/innet-agent/env.h"
-#include "cmd/innet-agent/net.h"
+#include "cmd/innet-agent/learner.h"
 #include "cmd/innet-agent/play.h"
 #include "cmd/innet-agent/policy.h"
 #include "cmd/innet-agent/saved.h"
 
 /* One episode: the sum of its rewards. */
 static double
-episode(struct env *env, struct net *net, const float *w, float *obs)
+episode(struct env *env, struct learner *l, float *obs)
 {
 	struct env_result r = { 0 };
+	union env_action a;
 	double sum = 0;
 
 	env_reset(env, obs);
-	while (!r.terminated && !r.truncated) {
-		r = env_step(env, policy_best(net_actor(net, w, obs, 1),
-		    env->kind->actions), obs);
+	while (!r.terminated && !r.truncated && *l->tally->stop == 0) {
+		l->algo->greedy(l, l->w, obs, &a);
+		a = policy_within(l->kind, a);
+		r = env_step(env, &a, obs);
 		sum += r.reward;
 	}
 	return sum;
@@ -48,33 +50,29 @@ int
 play(const char *path, uint64_t episodes, uint64_t seed, bool json,
     const volatile sig_atomic_t *stop)
 {
-	const struct env_kind *kind;
-	float *w = saved_read(path, &kind), *obs;
+	struct tally tally = { .stop = stop };
 	double sum = 0, lo = INFINITY, hi = -INFINITY;
-	uint64_t n;
-	struct net net;
+	struct learner l;
 	struct env env;
+	uint64_t n;
+	float *obs;
 
-	if (w == NULL)
+	if (!saved_read(path, seed, &tally, &l))
 		return 1;
-	net = net_open(kern_best(), kind->obs, kind->actions, 1);
-	env = env_open(kind, seed);
-	obs = calloc(kind->obs, sizeof(*obs));
-	if (obs == NULL)
-		err(1, "%s", path);
+	env = env_open(l.kind, seed);
+	obs = learner_room(l.kind->obs, sizeof(*obs));
 	for (n = 0; n < episodes && *stop == 0; n++) {
-		const double got = episode(&env, &net, w, obs);
+		const double got = episode(&env, &l, obs);
 
 		sum += got;
 		lo = fmin(lo, got);
 		hi = fmax(hi, got);
 	}
 	if (n > 0)
-		show(kind->name, n, sum, lo, hi, json);
+		show(l.kind->name, n, sum, lo, hi, json);
 	env_close(&env);
-	net_close(&net);
+	learner_close(&l);
 	free(obs);
-	free(w);
 	if (fflush(stdout) == EOF) {
 		warn("standard output");
 		return 1;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/innet-agent/report.h"
+#include "common/whole.h"
 
 /* How much of the way is done, 0 if no end is known. */
 static double
@@ -87,4 +88,40 @@ report_end(struct report *r)
 		    " models and %" PRIu64 " sums taken, mean reward %.1f",
 		    t->episodes, t->steps, c->sent, c->results, c->models,
 		    c->sums, tally_mean(t, TALLY_LAST));
+}
+
+int
+report_write(const struct report *r, const char *path,
+    const struct learner *l)
+{
+	const struct tally *t = r->tally;
+	const struct child *c = r->child;
+	const double update = (double)t->update_ns * 1e-9;
+	const double rise = (double)t->rise_ns * 1e-9;
+	const bool inside = c != NULL && l->local == NULL;
+	struct whole to;
+	int n = -1;
+
+	if (whole_open(&to, path) == 0) {
+		n = dprintf(to.fd, "{\"env\":\"%s\",\"algo\":\"%s\""
+		    ",\"params\":%zu,\"vector_bytes\":%zu,\"steps\":%" PRIu64
+		    ",\"episodes\":%" PRIu64 ",\"gradients\":%" PRIu64
+		    ",\"sent\":%" PRIu64 ",\"results\":%" PRIu64
+		    ",\"mean100_reward\":%.9g,\"solved\":%s"
+		    ",\"elapsed_s\":%.6f,\"play_s\":%.6f,\"learn_s\":%.6f"
+		    ",\"exchange_s\":%.6f,\"update_s\":%.6f}\n",
+		    l->kind->name, l->algo->name, l->params,
+		    4 * (c == NULL ? l->params : c->elements), t->steps,
+		    t->episodes, t->gradients, c == NULL ? 0 : c->sent,
+		    c == NULL ? 0 : c->results, tally_mean(t, TALLY_LAST),
+		    tally_is_solved(t) ? "true" : "false", tally_seconds(t),
+		    (double)t->play_ns * 1e-9,
+		    (double)t->lesson_ns * 1e-9 - rise -
+		    (l->local != NULL ? update : 0),
+		    c == NULL ? 0 : inside ? rise - update : rise, update);
+		if (whole_close(&to, n >= 0) == 0 && n >= 0)
+			return 0;
+	}
+	warn("%s", path);
+	return -1;
 }

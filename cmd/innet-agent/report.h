@@ -22,4 +22,8 @@ void report_progress(void *arg);
 /* The summary. */
 void report_end(struct report *r);
 
+/* The same and more in a JSON file: 0, or -1 with a message. */
+int report_write(const struct report *r, const char *path,
+    const struct learner *l);
+
 #endif

@@ -65,18 +65,21 @@ roll_close(struct roll *r)
 
 /* Environment e takes the action of that row. */
 static void
-act(struct roll *r, size_t e, size_t row, struct net *net, const float *w,
-    double gamma, struct tally *t)
+act(struct roll *r, size_t e, size_t row, struct ac *ac, const float *w,
+    const struct settings *set, struct tally *t)
 {
+	const union env_action within = policy_within(r->kind,
+	    r->action[row]);
 	float *now = r->now + e * r->kind->obs;
-	struct env_result got = env_step(&r->env[e], r->action[row], now);
+	const struct env_result got = env_step(&r->env[e], &within, now);
+	double reward = set->scale * got.reward;
 
 	t->steps++;
 	r->sum[e] += got.reward;
 	r->done[row] = got.terminated || got.truncated;
 	if (got.truncated && !got.terminated)
-		got.reward += gamma * *net_critic(net, w, now, 1);
-	r->reward[row] = (float)got.reward;
+		reward += set->gamma * *ac_value(ac, w, now, 1);
+	r->reward[row] = (float)reward;
 	if (!r->done[row])
 		return;
 	tally_episode(t, r->sum[e]);
@@ -86,10 +89,10 @@ act(struct roll *r, size_t e, size_t row, struct net *net, const float *w,
 
 /* From the last step back: advantages and returns of every row. */
 static void
-judge(struct roll *r, struct net *net, const float *w,
+judge(struct roll *r, struct ac *ac, const float *w,
     const struct settings *set)
 {
-	const float *after = net_critic(net, w, r->now, r->envs);
+	const float *after = ac_value(ac, w, r->now, r->envs);
 
 	for (size_t e = 0; e < r->envs; e++) {
 		double next = after[e], adv = 0;
@@ -108,30 +111,31 @@ judge(struct roll *r, struct net *net, const float *w,
 }
 
 bool
-roll_fill(struct roll *r, struct net *net, const float *w,
+roll_fill(struct roll *r, struct ac *ac, const float *w,
     const struct settings *set, struct tally *t)
 {
-	const size_t seen = r->envs * r->kind->obs, n = r->kind->actions;
-	double logp[POLICY_ACTIONS_MAX];
+	const size_t seen = r->envs * r->kind->obs;
+	const size_t n = policy_outputs(r->kind);
+	const float *log_std = w + ac_log_std(ac);
 
 	for (size_t row = 0; row < r->rows; row += r->envs) {
-		const float *logit = net_actor(net, w, r->now, r->envs);
+		const float *out = ac_act(ac, w, r->now, r->envs);
 
 		memcpy(r->obs + row * r->kind->obs, r->now,
 		    seen * sizeof(*r->now));
-		memcpy(r->value + row, net_critic(net, w, r->now, r->envs),
+		memcpy(r->value + row, ac_value(ac, w, r->now, r->envs),
 		    r->envs * sizeof(*r->value));
 		for (size_t e = 0; e < r->envs; e++) {
-			unsigned *a = &r->action[row + e];
+			union env_action *a = &r->action[row + e];
 
-			policy_log(logit + e * n, n, logp);
-			*a = policy_draw(logp, n, r->rng);
-			r->logp[row + e] = (float)logp[*a];
-			act(r, e, row + e, net, w, set->gamma, t);
+			policy_draw(r->kind, out + e * n, log_std, r->rng, a);
+			r->logp[row + e] = (float)policy_logp(r->kind,
+			    out + e * n, log_std, a);
+			act(r, e, row + e, ac, w, set, t);
 			if (tally_over(t))
 				return false;
 		}
 	}
-	judge(r, net, w, set);
+	judge(r, ac, w, set);
 	return true;
 }

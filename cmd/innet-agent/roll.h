@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cmd/innet-agent/ac.h"
 #include "cmd/innet-agent/env.h"
-#include "cmd/innet-agent/net.h"
 #include "cmd/innet-agent/settings.h"
 #include "cmd/innet-agent/tally.h"
 
@@ -26,9 +26,10 @@ struct roll {
 	float *now;		/* envs x obs: what each sees */
 	/* by row: */
 	float *obs;		/* rows x kind->obs */
-	unsigned *action;
+	union env_action *action;
 	float *logp;		/* of the action, when it was taken */
-	float *reward, *value, *advantage, *ret;
+	float *reward;		/* scaled */
+	float *value, *advantage, *ret;
 	bool *done;		/* the episode ended with this step */
 	struct rng *rng;	/* draws the actions; borrowed */
 };
@@ -44,7 +45,7 @@ void roll_close(struct roll *r);
  * Fill the rows by the policy w, counting into t.  False, with the rows in
  * no useful state, as soon as t says it is over.
  */
-bool roll_fill(struct roll *r, struct net *net, const float *w,
+bool roll_fill(struct roll *r, struct ac *ac, const float *w,
     const struct settings *set, struct tally *t);
 
 #endif

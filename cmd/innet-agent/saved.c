@@ -13,18 +13,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/innet-agent/net.h"
+#include "cmd/innet-agent/presets.h"
 #include "cmd/innet-agent/saved.h"
 #include "common/stream.h"
 #include "common/whole.h"
 
 size_t
-saved_hello(char *buf, size_t len, const char *env, const char *algo,
-    size_t params)
+saved_hello(char buf[SAVED_HELLO_MAX], const struct learner *l,
+    size_t elements)
 {
-	return (size_t)snprintf(buf, len, "{\"version\":1,\"elements\":%zu,"
-	    "\"name\":\"innet-agent\",\"env\":\"%s\",\"algo\":\"%s\"}",
-	    params, env, algo);
+	return (size_t)snprintf(buf, SAVED_HELLO_MAX, "{\"version\":1,"
+	    "\"elements\":%zu,\"name\":\"innet-agent\",\"env\":\"%s\","
+	    "\"algo\":\"%s\",\"hidden\":%" PRIu64 ",\"dueling\":%" PRIu64
+	    "}", elements, l->kind->name, l->algo->name, l->set.hidden,
+	    l->set.dueling);
 }
 
 int
@@ -41,11 +43,10 @@ saved_check(const char *path)
 }
 
 int
-saved_write(const char *path, const char *env, const char *algo,
-    const float *w, size_t params)
+saved_write(const char *path, const struct learner *l)
 {
-	char text[256];
-	const size_t len = saved_hello(text, sizeof(text), env, algo, params);
+	char text[SAVED_HELLO_MAX];
+	const size_t len = saved_hello(text, l, l->params);
 	struct whole to;
 	bool good;
 
@@ -56,28 +57,63 @@ saved_write(const char *path, const char *env, const char *algo,
 	good = stream_write_all(to.fd, &(struct stream_head){
 	    .kind = STREAM_HELLO, .elements = (uint32_t)len }, text) == 0 &&
 	    stream_write_all(to.fd, &(struct stream_head){
-	    .kind = STREAM_WEIGHTS, .elements = (uint32_t)params }, w) == 0;
+	    .kind = STREAM_WEIGHTS, .elements = (uint32_t)l->params }, l->w) == 0;
 	if (whole_close(&to, good) == 0)
 		return 0;
 	warn("%s", path);
 	return -1;
 }
 
-/* The kind of environment a hello speaks of, or NULL. */
-static const struct env_kind *
-spoken_of(const uint8_t *text, size_t len)
+/* The member's place in the list of names, ended by NULL; -1 if in none. */
+static int
+place(const cJSON *hello, const char *member, const char *const *names)
+{
+	const char *name = cJSON_GetStringValue(
+	    cJSON_GetObjectItemCaseSensitive(hello, member));
+
+	for (int i = 0; name != NULL && names[i] != NULL; i++) {
+		if (strcmp(names[i], name) == 0)
+			return i;
+	}
+	return -1;
+}
+
+/* A whole number of the hello from 0 to hi, or what it is without one. */
+static uint64_t
+number(const cJSON *hello, const char *member, uint64_t hi, uint64_t without)
+{
+	const cJSON *n = cJSON_GetObjectItemCaseSensitive(hello, member);
+
+	if (!cJSON_IsNumber(n) || !(n->valuedouble >= 0) ||
+	    n->valuedouble > (double)hi)
+		return without;
+	return (uint64_t)n->valuedouble;
+}
+
+/* A learner such as the hello speaks of: NULL, or what is wrong. */
+static const char *
+open_as_told(const uint8_t *text, size_t len, uint64_t seed, struct tally *t,
+    struct learner *l)
 {
 	cJSON *hello = cJSON_ParseWithLength((const char *)text, len);
-	const char *name = cJSON_GetStringValue(
-	    cJSON_GetObjectItemCaseSensitive(hello, "env"));
-	const struct env_kind *kind = NULL;
+	const int env = place(hello, "env", env_names());
+	const int algo = place(hello, "algo", algo_names());
+	const char *why = env == -1 ? "names no known environment" :
+	    algo == -1 ? "names no known algorithm" :
+	    algo_unfit(algo_all[algo], env_kinds[env]);
+	struct settings set;
 
-	for (size_t i = 0; name != NULL && env_kinds[i] != NULL; i++) {
-		if (strcmp(env_kinds[i]->name, name) == 0)
-			kind = env_kinds[i];
+	if (why == NULL) {
+		set = *presets_find(algo_all[algo]->name,
+		    env_kinds[env]->name);
+		set.hidden = number(hello, "hidden", 4096, set.hidden);
+		set.dueling = number(hello, "dueling", 1, set.dueling);
+		set.hidden += set.hidden == 0;
+		learner_open(l, env_kinds[env], algo_all[algo], &set, seed,
+		    NULL, t);
 	}
 	cJSON_Delete(hello);
-	return kind;
+	return why;
 }
 
 /* The next message of the file fd is open on: NULL, or what is wrong. */
@@ -100,53 +136,49 @@ message(struct stream_in *in, int fd, struct stream_head *h,
 	return got == 1 ? NULL : why;
 }
 
-/* The weights behind the hello, or NULL and *why. */
-static float *
-weights(struct stream_in *in, int fd, const struct env_kind **kind,
-    const char **why)
+/* Fill l from the file: NULL, or what is wrong. */
+static const char *
+load(struct stream_in *in, int fd, uint64_t seed, struct tally *t,
+    struct learner *l)
 {
 	struct stream_head h;
 	const uint8_t *body;
-	float *w;
+	const char *why = message(in, fd, &h, &body);
 
-	*why = message(in, fd, &h, &body);
-	if (*why == NULL && h.kind == STREAM_HELLO) {
-		*kind = spoken_of(body, h.elements);
-		*why = *kind == NULL ? "names no known environment" :
-		    message(in, fd, &h, &body);
-	}
-	if (*why == NULL && h.kind != STREAM_WEIGHTS)
-		*why = "not a policy";
-	if (*why == NULL &&
-	    h.elements != net_params((*kind)->obs, (*kind)->actions))
-		*why = "wrong number of weights";
-	if (*why != NULL)
-		return NULL;
-	w = malloc(stream_body_bytes(&h));
-	if (w == NULL)
-		*why = strerror(errno);
-	else
-		memcpy(w, body, stream_body_bytes(&h));
-	return w;
+	if (why == NULL && h.kind != STREAM_HELLO)
+		return "not a policy";
+	if (why == NULL)
+		why = open_as_told(body, h.elements, seed, t, l);
+	if (why == NULL)
+		why = message(in, fd, &h, &body);
+	if (why == NULL && h.kind != STREAM_WEIGHTS)
+		return "not a policy";
+	if (why == NULL && h.elements != l->params)
+		return "wrong number of weights";
+	if (why == NULL)
+		memcpy(l->w, body, stream_body_bytes(&h));
+	return why;
 }
 
-float *
-saved_read(const char *path, const struct env_kind **kind)
+bool
+saved_read(const char *path, uint64_t seed, struct tally *t,
+    struct learner *l)
 {
 	struct stream_in in = { 0 };
 	const char *why;
-	float *w;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	*kind = NULL;
+	*l = (struct learner){ 0 };
 	if (fd == -1) {
 		warn("%s", path);
-		return NULL;
+		return false;
 	}
-	w = weights(&in, fd, kind, &why);
-	if (w == NULL)
+	why = load(&in, fd, seed, t, l);
+	if (why != NULL)
 		warnx("%s: byte %" PRIu64 ": %s", path, in.offset, why);
+	if (why != NULL && l->self != NULL)
+		learner_close(l);
 	close(fd);
 	stream_in_free(&in);
-	return w;
+	return why == NULL;
 }

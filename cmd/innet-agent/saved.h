@@ -7,26 +7,28 @@
 #ifndef INNET_AGENT_SAVED_H
 #define INNET_AGENT_SAVED_H
 
+#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-#include "cmd/innet-agent/env.h"
+#include "cmd/innet-agent/learner.h"
 
-/* The agent's hello, in buf: its length in bytes. */
-size_t saved_hello(char *buf, size_t len, const char *env, const char *algo,
-    size_t params);
+enum { SAVED_HELLO_MAX = 320 };
+
+/* The agent's hello, for vectors of that many elements: its length in bytes. */
+size_t saved_hello(char buf[SAVED_HELLO_MAX], const struct learner *l,
+    size_t elements);
 
 /* 0 if a file could be put at path, -1 with a message if not. */
 int saved_check(const char *path);
 
-/* Write the policy to path: 0, or -1 with a message. */
-int saved_write(const char *path, const char *env, const char *algo,
-    const float *w, size_t params);
+/* Write l's policy to path: 0, or -1 with a message. */
+int saved_write(const char *path, const struct learner *l);
 
 /*
- * Read the policy at path: its weights, to be freed, and its environment in
- * *kind.  NULL with a message if it cannot, or if the policy does not fit.
+ * Read the policy at path into a learner of its own, of that seed, to be
+ * closed.  False with a message if it cannot, or if the policy does not fit.
  */
-float *saved_read(const char *path, const struct env_kind **kind);
+bool saved_read(const char *path, uint64_t seed, struct tally *t,
+    struct learner *l);
 
 #endif

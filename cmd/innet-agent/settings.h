@@ -1,4 +1,8 @@
-/* settings.h - the numbers that decide how learning goes */
+/*
+ * settings.h - the numbers that decide how learning goes
+ *
+ * presets.c has those with which an algorithm learns an environment.
+ */
 #ifndef INNET_AGENT_SETTINGS_H
 #define INNET_AGENT_SETTINGS_H
 
@@ -6,15 +10,28 @@
 
 struct settings {
 	uint64_t envs;		/* environments run side by side */
-	uint64_t horizon;	/* steps of each that make a batch */
-	uint64_t epochs;	/* passes over the batch */
-	uint64_t batch;		/* samples in a gradient */
+	uint64_t horizon;	/* steps of each between lessons */
+	uint64_t epochs;	/* ppo: passes over a lesson */
+	uint64_t batch;		/* samples in a gradient; 0: the lesson */
+	uint64_t hidden;	/* width of the hidden layers */
 	double gamma;		/* discount */
 	double lambda;		/* of generalised advantage estimation */
 	double entropy;		/* weight of the policy's entropy */
-	double clip;		/* PPO: how far a ratio may leave 1 */
+	double clip;		/* ppo: how far a ratio may leave 1 */
 	double norm;		/* longest gradient in the L2 norm, 0: any */
 	double rate;		/* learning rate */
+	double scale;		/* of rewards, for learning only */
+	/* with a replay buffer, dqn and ddpg: */
+	uint64_t buffer;	/* transitions kept */
+	uint64_t warmup;	/* environment steps before the first lesson */
+	uint64_t nstep;		/* rewards summed before bootstrapping */
+	uint64_t target;	/* gradients between copies to the target net */
+	double tau;		/* or the share it moves at each; 0: copies */
+	double explore;		/* dqn: least chance of a random action; ddpg:
+				   noise, as a share of an action's range */
+	uint64_t explore_steps;	/* dqn: over which the chance falls from 1 */
+	uint64_t twin;		/* dqn: 1: double (van Hasselt, 2016) */
+	uint64_t dueling;	/* dqn: 1: value and advantages (Wang, 2016) */
 };
 
 #endif

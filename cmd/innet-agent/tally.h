@@ -21,6 +21,10 @@ struct tally {
 	bool solve;
 	double last[TALLY_LAST];
 	uint64_t begun_ns;	/* CLOCK_MONOTONIC */
+	uint64_t play_ns;	/* spent playing */
+	uint64_t lesson_ns;	/* spent learning, what follows included: */
+	uint64_t rise_ns;	/* until what went up had been answered */
+	uint64_t update_ns;	/* in the optimizer */
 	FILE *log;		/* NULL: none; owned */
 	const char *log_path;
 	bool log_bad;		/* a row could not be written */

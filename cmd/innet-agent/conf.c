@@ -1,0 +1,304 @@
+/* conf - the command line of innet-agent */
+#include "config.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-agent/conf.h"
+#include "cmd/innet-agent/presets.h"
+#include "common/num.h"
+#include "common/opt.h"
+#include "common/stream.h"
+
+enum {
+	O_ALONE = OPT_LONG, O_ALGO, O_BATCH, O_BUFFER, O_CLIP, O_DOUBLE,
+	O_DUELING, O_ENTROPY, O_ENV, O_ENVS, O_EPISODES, O_EPOCHS, O_EVAL,
+	O_EXPLORE, O_EXPLORE_STEPS, O_GAMMA, O_HIDDEN, O_HORIZON, O_INIT_SEED,
+	O_INTERVAL, O_JSON, O_LAMBDA, O_LOG, O_NORM, O_NSTEP, O_OPTIMIZER,
+	O_RATE, O_REPORT, O_SAVE, O_SCALE, O_SEED, O_SEND, O_SOLVE, O_STEPS,
+	O_TARGET, O_TAU, O_TIMEOUT, O_VECTOR, O_WARMUP
+};
+
+static const struct opt opts[] = {
+	{ O_ENV,      "env",       "NAME", "environment (default cartpole)" },
+	{ O_ALGO,     "algo",      "NAME", "a2c (default) or ppo" },
+	{ O_ALONE,    "alone",     NULL,   "train without a gradient stream" },
+	{ O_EVAL,     "eval",      "FILE", "play a saved policy, greedily" },
+	{ O_SEED,     "seed",      "N",    "seed of all chance (default 1)" },
+	{ O_INIT_SEED, "init-seed", "N",   "of the first weights (default: "
+	    "--seed)" },
+	{ O_STEPS,    "steps",     "N",    "end after N environment steps" },
+	{ O_EPISODES, "episodes",  "N",    "end after N episodes" },
+	{ O_SOLVE,    "solve",     NULL,   "end when solved" },
+	{ O_LOG,      "log",       "FILE", "write a CSV row an episode" },
+	{ O_SAVE,     "save",      "FILE", "write the policy at the end" },
+	{ O_REPORT,   "report",    "FILE", "write a JSON object at the end" },
+	{ O_SEND,     "send",      "WHAT", "gradients (default) or deltas" },
+	{ O_VECTOR,   "vector",    "SIZE", "send at least SIZE, the rest 0" },
+	{ O_INTERVAL, "interval",  "TIME", "send at most once every TIME" },
+	{ O_TIMEOUT,  "timeout",   "TIME", "wait so long for a result "
+	    "(default 60s)" },
+	{ O_OPTIMIZER, "optimizer", "NAME", "adam (default) or sgd" },
+	{ O_RATE,     "learning-rate", "X", "step of the optimizer" },
+	{ O_HIDDEN,   "hidden",    "N",    "width of the two hidden layers" },
+	{ O_ENVS,     "envs",      "N",    "environments side by side" },
+	{ O_HORIZON,  "horizon",   "N",    "steps of each between lessons" },
+	{ O_EPOCHS,   "epochs",    "N",    "ppo: passes over a lesson" },
+	{ O_BATCH,    "batch",     "N",    "samples in a gradient" },
+	{ O_CLIP,     "clip",      "X",    "ppo: bound on a ratio's change" },
+	{ O_GAMMA,    "gamma",     "X",    "discount per step" },
+	{ O_LAMBDA,   "lambda",    "X",    "a2c, ppo: decay of advantage "
+	    "estimates" },
+	{ O_ENTROPY,  "entropy",   "X",    "a2c, ppo: weight of the policy's "
+	    "entropy" },
+	{ O_NORM,     "norm",      "X",    "longest gradient (0: any)" },
+	{ O_SCALE,    "reward-scale", "X", "multiply rewards to learn from" },
+	{ O_BUFFER,   "buffer",    "N",    "dqn, ddpg: steps remembered" },
+	{ O_WARMUP,   "warmup",    "N",    "dqn, ddpg: steps before learning" },
+	{ O_NSTEP,    "n-step",    "N",    "dqn, ddpg: rewards summed" },
+	{ O_TARGET,   "target",    "N",    "dqn, ddpg: gradients between "
+	    "copies" },
+	{ O_TAU,      "tau",       "X",    "dqn, ddpg: or share that follows" },
+	{ O_EXPLORE,  "explore",   "X",    "dqn: least chance of a random "
+	    "action;\nddpg: noise" },
+	{ O_EXPLORE_STEPS, "explore-steps", "N", "dqn: until that is so" },
+	{ O_DOUBLE,   "double",    "YESNO", "dqn: the net chooses, its copy "
+	    "values" },
+	{ O_DUELING,  "dueling",   "YESNO", "dqn: value and advantages apart" },
+	{ O_JSON,     "json",      NULL,   "one JSON object a line on stdout" },
+	{ 'q', "quiet",   NULL, "leave out the summary on standard error" },
+	{ 'v', "verbose", NULL, "say more on standard error" },
+	OPT_HELP_VERSION,
+	{ 0 }
+};
+
+static const struct opt_tool tool = {
+	.name = "innet-agent",
+	.version = PACKAGE_VERSION,
+	.usage = "[--alone | --eval=FILE] [--env=NAME] [--algo=NAME] ...",
+	.about = "Train an agent: through the gradient stream on standard "
+	    "input and output, as\ninnet-worker's child, or alone.",
+	.opts = opts,
+};
+
+/* The options that are settings: of which algorithms, and their bounds. */
+static const struct knob {
+	int ch;
+	const char *algos;	/* NULL: of all */
+	const char *name;	/* in messages */
+	size_t at;		/* in struct settings */
+	enum { COUNT, REAL, YESNO } type;
+	double lo, hi;
+} knobs[] = {
+#define AT(m) offsetof(struct settings, m)
+	{ O_ENVS, "a2c ppo", "environments", AT(envs), COUNT, 1, 4096 },
+	{ O_HORIZON, NULL, "horizon", AT(horizon), COUNT, 1, 65536 },
+	{ O_EPOCHS, "ppo", "epochs", AT(epochs), COUNT, 1, 1000 },
+	{ O_BATCH, "ppo dqn ddpg", "batch", AT(batch), COUNT, 1, 1 << 20 },
+	{ O_HIDDEN, NULL, "width", AT(hidden), COUNT, 1, 4096 },
+	{ O_GAMMA, NULL, "gamma", AT(gamma), REAL, 0, 1 },
+	{ O_LAMBDA, "a2c ppo", "lambda", AT(lambda), REAL, 0, 1 },
+	{ O_ENTROPY, "a2c ppo", "entropy", AT(entropy), REAL, 0, 10 },
+	{ O_CLIP, "ppo", "clip", AT(clip), REAL, 0, 1 },
+	{ O_NORM, NULL, "norm", AT(norm), REAL, 0, 1e9 },
+	{ O_RATE, NULL, "learning rate", AT(rate), REAL, 0, 10 },
+	{ O_SCALE, NULL, "reward scale", AT(scale), REAL, 0, 1e9 },
+	{ O_BUFFER, "dqn ddpg", "buffer", AT(buffer), COUNT, 1, 1 << 28 },
+	{ O_WARMUP, "dqn ddpg", "warmup", AT(warmup), COUNT, 1, 1 << 28 },
+	{ O_NSTEP, "dqn ddpg", "n-step", AT(nstep), COUNT, 1, 1000 },
+	{ O_TARGET, "dqn ddpg", "target", AT(target), COUNT, 1, 1 << 28 },
+	{ O_TAU, "dqn ddpg", "tau", AT(tau), REAL, 0, 1 },
+	{ O_EXPLORE, "dqn ddpg", "exploration", AT(explore), REAL, 0, 1 },
+	{ O_EXPLORE_STEPS, "dqn", "exploration", AT(explore_steps), COUNT, 0,
+	    1e12 },
+	{ O_DOUBLE, "dqn", "double", AT(twin), YESNO, 0, 0 },
+	{ O_DUELING, "dqn", "dueling", AT(dueling), YESNO, 0, 0 },
+#undef AT
+};
+
+enum { KNOBS = sizeof(knobs) / sizeof(*knobs) };
+
+struct given {
+	struct settings set;
+	const char *as[KNOBS];	/* the option's name, NULL if not given */
+};
+
+/* A count from lo on. */
+static uint64_t
+count(const char *what, uint64_t lo, uint64_t hi)
+{
+	uint64_t n = 0;
+
+	opt_check(what, optarg, num_u64(optarg, lo, hi, &n));
+	return n;
+}
+
+static uint64_t
+span(const char *what)
+{
+	uint64_t ns = 0;
+
+	opt_check(what, optarg, num_time(optarg, 1, 86400000000000, &ns));
+	return ns;
+}
+
+static uint64_t
+size(const char *what)
+{
+	uint64_t bytes = 0;
+
+	opt_check(what, optarg, num_bytes(optarg, 4,
+	    (uint64_t)STREAM_ELEMENTS_MAX * 4, &bytes));
+	return bytes;
+}
+
+static const char *
+name_of(int ch)
+{
+	const struct opt *o = opts;
+
+	while (o->ch != ch)
+		o++;
+	return o->name;
+}
+
+/* One of the settings of learning; false if ch is none. */
+static bool
+setting(int ch, struct given *g)
+{
+	static const char *const yesno[] = { "no", "yes", NULL };
+	size_t i = 0;
+
+	while (i < KNOBS && knobs[i].ch != ch)
+		i++;
+	if (i == KNOBS)
+		return false;
+	const struct knob *k = &knobs[i];
+	void *at = (char *)&g->set + k->at;
+
+	g->as[i] = name_of(ch);
+	if (k->type == REAL)
+		opt_check(k->name, optarg, num_real(optarg, k->lo, k->hi, at));
+	else if (k->type == COUNT)
+		*(uint64_t *)at = count(k->name, (uint64_t)k->lo,
+		    (uint64_t)k->hi);
+	else
+		*(uint64_t *)at = (uint64_t)opt_word(k->name, optarg, yesno);
+	return true;
+}
+
+/* The preset, but for what was given. */
+static void
+overlay(struct conf *cf, const struct given *g)
+{
+	cf->set = *presets_find(cf->algo->name, cf->env->name);
+	for (size_t i = 0; i < KNOBS; i++) {
+		const struct knob *k = &knobs[i];
+
+		if (g->as[i] == NULL)
+			continue;
+		if (k->algos != NULL && strstr(k->algos, cf->algo->name) ==
+		    NULL)
+			errx(2, "--%s is not for %s", g->as[i],
+			    cf->algo->name);
+		memcpy((char *)&cf->set + k->at, (const char *)&g->set + k->at,
+		    8);
+	}
+}
+
+/* See that it adds up. */
+static void
+settle(struct conf *cf, const struct given *g)
+{
+	const char *why = algo_unfit(cf->algo, cf->env);
+
+	if (why != NULL && cf->eval == NULL)
+		errx(2, "%s cannot learn %s: %s", cf->algo->name,
+		    cf->env->name, why);
+	overlay(cf, g);
+	if (cf->algo->check != NULL)
+		cf->algo->check(&cf->set);
+	if (cf->eval != NULL && (cf->alone || cf->save != NULL ||
+	    cf->report != NULL))
+		errx(2, "--eval plays; it does not go with --alone, --save or "
+		    "--report");
+	if (cf->alone && (cf->deltas || cf->vector_bytes != 0))
+		errx(2, "--send and --vector are for a gradient stream, not "
+		    "for --alone");
+	if (!cf->alone && cf->eval == NULL && cf->json)
+		errx(2, "--json needs --alone or --eval: standard output is "
+		    "the gradient stream");
+	if (cf->alone && !cf->solve && cf->steps == 0 && cf->episodes == 0) {
+		cf->solve = true;
+		cf->steps = 1000000;
+	}
+	if (cf->solve && cf->env->solved == INFINITY)
+		errx(2, "nobody has said when %s is solved; give --steps or "
+		    "--episodes", cf->env->name);
+}
+
+/* One of what is no setting. */
+static void
+take(int ch, struct conf *cf)
+{
+	static const char *const what[] = { "gradients", "deltas", NULL };
+	const uint64_t all = UINT64_MAX;
+
+	switch (ch) {
+	case O_ALONE: cf->alone = true; break;
+	case O_ALGO:
+		cf->algo = algo_all[opt_word("algorithm", optarg,
+		    algo_names())];
+		break;
+	case O_ENV:
+		cf->env = env_kinds[opt_word("environment", optarg,
+		    env_names())];
+		break;
+	case O_OPTIMIZER:
+		cf->rule = (enum optim_rule)opt_word("optimizer", optarg,
+		    optim_names);
+		break;
+	case O_EPISODES: cf->episodes = count("episodes", 1, all); break;
+	case O_STEPS: cf->steps = count("steps", 1, all); break;
+	case O_SEED: cf->seed = count("seed", 0, all); break;
+	case O_INIT_SEED:
+		cf->init_seed = count("seed", 0, all);
+		cf->init = true;
+		break;
+	case O_INTERVAL: cf->interval_ns = span("interval"); break;
+	case O_TIMEOUT: cf->timeout_ns = span("time-out"); break;
+	case O_SEND: cf->deltas = opt_word("what to send", optarg, what) == 1;
+		break;
+	case O_VECTOR: cf->vector_bytes = size("vector"); break;
+	case O_EVAL: cf->eval = optarg; break;
+	case O_LOG: cf->log = optarg; break;
+	case O_SAVE: cf->save = optarg; break;
+	case O_REPORT: cf->report = optarg; break;
+	case O_SOLVE: cf->solve = true; break;
+	case O_JSON: cf->json = true; break;
+	case 'q': cf->quiet = true; break;
+	case 'v': cf->verbose = true; break;
+	}
+}
+
+struct conf
+conf_parse(int argc, char *argv[])
+{
+	struct conf cf = {
+		.env = env_kinds[0], .algo = algo_all[0], .seed = 1,
+		.timeout_ns = 60000000000,
+	};
+	struct given g = { 0 };
+	int ch;
+
+	while ((ch = opt_next(&tool, argc, argv)) != -1) {
+		if (!setting(ch, &g))
+			take(ch, &cf);
+	}
+	opt_done(&tool, argc, argv);
+	settle(&cf, &g);
+	return cf;
+}

@@ -1,0 +1,63 @@
+/*
+ * presets - settings with which an algorithm learns an environment
+ *
+ * The first row of an algorithm is its own, for environments without a row.
+ * Those of a2c were found with three asynchronous workers and a server's Adam
+ * at 0.005: gradients cut to a common length, or averaged over fewer steps,
+ * learn too, but often unlearn again.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "cmd/innet-agent/presets.h"
+
+static const struct row {
+	const char *algo, *env;
+	struct settings set;
+} rows[] = {
+	{ "a2c", "cartpole", { .envs = 8, .horizon = 64, .epochs = 1,
+	    .hidden = 64, .gamma = 0.99, .lambda = 0.99, .rate = 5e-3,
+	    .scale = 1 } },
+	{ "ppo", "cartpole", { .envs = 8, .horizon = 64, .epochs = 8,
+	    .batch = 256, .hidden = 64, .gamma = 0.99, .lambda = 0.9,
+	    .clip = 0.2, .norm = 0.5, .rate = 2e-3, .scale = 1 } },
+	{ "ppo", "acrobot", { .envs = 16, .horizon = 64, .epochs = 8,
+	    .batch = 256, .hidden = 64, .gamma = 0.99, .lambda = 0.94,
+	    .clip = 0.2, .norm = 0.5, .rate = 1e-3, .scale = 1 } },
+	{ "ppo", "mountaincar", { .envs = 16, .horizon = 64, .epochs = 8,
+	    .batch = 256, .hidden = 64, .gamma = 0.99, .lambda = 0.98,
+	    .entropy = 0.01, .clip = 0.2, .norm = 0.5, .rate = 1e-3,
+	    .scale = 1 } },
+	{ "ppo", "pendulum", { .envs = 16, .horizon = 256, .epochs = 10,
+	    .batch = 128, .hidden = 64, .gamma = 0.9, .lambda = 0.95,
+	    .clip = 0.2, .norm = 0.5, .rate = 1e-3, .scale = 0.1 } },
+	{ "ppo", "lunarlander", { .envs = 16, .horizon = 1024, .epochs = 4,
+	    .batch = 64, .hidden = 64, .gamma = 0.999, .lambda = 0.98,
+	    .entropy = 0.01, .clip = 0.2, .norm = 0.5, .rate = 3e-4,
+	    .scale = 1 } },
+	{ "ppo", "lunarlander-continuous", { .envs = 16, .horizon = 1024,
+	    .epochs = 4, .batch = 64, .hidden = 64, .gamma = 0.999,
+	    .lambda = 0.98, .entropy = 0.001, .clip = 0.2, .norm = 0.5,
+	    .rate = 3e-4, .scale = 1 } },
+	{ "ppo", "breakout", { .envs = 16, .horizon = 128, .epochs = 4,
+	    .batch = 256, .hidden = 64, .gamma = 0.99, .lambda = 0.95,
+	    .entropy = 0.01, .clip = 0.2, .norm = 0.5, .rate = 1e-3,
+	    .scale = 1 } },
+};
+
+const struct settings *
+presets_find(const char *algo, const char *env)
+{
+	const struct settings *own = NULL;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (strcmp(rows[i].algo, algo) != 0)
+			continue;
+		if (strcmp(rows[i].env, env) == 0)
+			return &rows[i].set;
+		if (own == NULL)
+			own = &rows[i].set;
+	}
+	return own;
+}
