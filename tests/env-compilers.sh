@@ -1,9 +1,12 @@
 # The environments give Gymnasium's figures with every compiler at hand, at
-# every -O, for the plain processor and for one with fused multiply-add.  This
-# takes the flags that the build gives them: all that are needed are there.
+# every -O, for the plain processor and for one with fused multiply-add; and the
+# lander, whose bodies are our own, the same ones each time.  This takes the
+# flags that the build gives them: all that are needed are there.
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 : >"$t/config.h"
 n=0
+digest=				# of the lander, whatever compiled it first
+agent=$srcdir/cmd/innet-agent
 say() {				# ok or not, by the last status
 	[ $? -eq 0 ] && how=ok || how="not ok"
 	n=$((n + 1))
@@ -35,20 +38,25 @@ objects() {			# from $2..., with compiler and flags $1
 	(cd "$t" && cc=$1 && shift && $cc -std=gnu11 -I. -I"$srcdir" -c "$@")
 }
 built() {			# with compiler and flags $1, and the tests
-	(objects "$1" "$srcdir"/cmd/innet-agent/env*.c \
-		"$srcdir/tests/test-envtraps.c" && cd "$t" &&
-	for test in envs envrules envtraps; do
-		$1 -o $test test-$test.o env*.o -lm || exit
+	(objects "$1" "$agent"/env*.c "$agent/lander-planar.c" \
+		"$agent/planar.c" "$srcdir/tests/test-envtraps.c" && cd "$t" &&
+	for test in envs envrules envtraps lander; do
+		$1 -o $test test-$test.o env*.o lander-*.o planar.o -lm || exit
 	done) 2>"$t/err" || { sed 's/^/# /' "$t/err"; return 1; }
 }
 holds() {			# what was built does as it should
 	for test in envs envrules envtraps; do
 		"$t/$test" >"$t/out" || { sed 's/^/# /' "$t/out"; return 1; }
 	done
+	now=$("$t/lander" 1) || return
+	[ "$now" = "${digest:=$now}" ] && return
+	echo "# the lander's digest is $now, was $digest"
+	return 1
 }
 for cc in gcc clang; do
 	command -v $cc >/dev/null || { echo "# no $cc here"; continue; }
-	objects $cc "$srcdir/tests/test-envs.c" "$srcdir/tests/test-envrules.c"
+	objects $cc "$srcdir/tests/test-envs.c" "$srcdir/tests/test-envrules.c" \
+		"$srcdir/tests/test-lander.c"
 	for o in 0 1 2 3; do
 		for more in "" " -march=x86-64-v3"; do
 			what="$cc -O$o$more$flags"

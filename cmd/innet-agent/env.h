@@ -90,5 +90,9 @@ env_clip(double x, double low, double high)
 
 extern const struct env_kind env_acrobot, env_breakout, env_cartpole,
     env_mountaincar, env_mountaincar_continuous, env_pendulum;
+extern const struct env_kind env_lunarlander, env_lunarlander_continuous;
+/* only where configure found Box2D and was asked to */
+extern const struct env_kind env_lunarlander_box2d,
+    env_lunarlander_continuous_box2d;
 
 #endif
