@@ -179,7 +179,7 @@ alone() {
 	run -2 innet-agent --env pong
 	[[ $output = "innet-agent: invalid environment 'pong': not one of cartpole, "* ]]
 	run -2 innet-agent --algo magic
-	[[ $output == *"invalid algorithm 'magic': not one of a2c, ppo" ]]
+	[[ $output == *"invalid algorithm 'magic': not one of a2c, ppo, dqn, ddpg" ]]
 	run -2 innet-agent --alone --algo ppo --batch 100
 	[[ $output == *"--batch 100 does not divide the 512 steps"* ]]
 	run -2 innet-agent --alone --algo a2c --epochs 2
