@@ -48,9 +48,9 @@ static const struct row {
 	    .gamma = 0.99, .rate = 2e-3, .scale = 0.1, .buffer = 50000,
 	    .warmup = 1000, .nstep = 20, .target = 100, .tau = 0.03,
 	    .explore = 0.01, .explore_steps = 10000, .twin = 1 } },
-	{ "ddpg", "pendulum", { .horizon = 1, .batch = 128, .hidden = 64,
-	    .gamma = 0.98, .rate = 1e-3, .scale = 1, .buffer = 100000,
-	    .warmup = 1000, .nstep = 1, .target = 100, .tau = 0.005,
+	{ "ddpg", "pendulum", { .horizon = 8, .batch = 128, .hidden = 64,
+	    .gamma = 0.98, .rate = 3e-3, .scale = 1, .buffer = 100000,
+	    .warmup = 1000, .nstep = 1, .target = 100, .tau = 0.04,
 	    .explore = 0.05 } },
 };
 
