@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "cmd/innet-agent/presets.h"
@@ -54,6 +55,16 @@ static const struct row {
 	    .explore = 0.05 } },
 };
 
+/* True if name is that environment, on whatever physics engine. */
+static bool
+is(const char *name, const char *env)
+{
+	const size_t n = strlen(env);
+
+	return strncmp(name, env, n) == 0 &&
+	    (name[n] == '\0' || strcmp(name + n, "-box2d") == 0);
+}
+
 const struct settings *
 presets_find(const char *algo, const char *env)
 {
@@ -62,7 +73,7 @@ presets_find(const char *algo, const char *env)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		if (strcmp(rows[i].algo, algo) != 0)
 			continue;
-		if (strcmp(rows[i].env, env) == 0)
+		if (is(env, rows[i].env))
 			return &rows[i].set;
 		if (own == NULL)
 			own = &rows[i].set;
