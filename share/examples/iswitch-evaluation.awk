@@ -123,8 +123,9 @@ function speedups(    m, i, j, a, c, k, ps, mode, line) {
 			    solved[ps] && solved[k] ? ratio(seconds[ps], seconds[k], "%.2f") : "-",
 			    p_hours[ps] / p_hours[k])
 			if (c != "ps" && product(mode, a, c) != "" && product(mode, a, "ps") != "")
-				printf "%s %s %s,%.4f,%.4f\n", name[a], mode, title[c], product(mode, a, "ps") /
-				    product(mode, a, c), p_hours[ps] / p_hours[k] >"table3.csv"
+				printf "%s %s %s,%s,%.4f\n", name[a], mode, title[c],
+				    ratio(product(mode, a, "ps"), product(mode, a, c), "%.4f"),
+				    p_hours[ps] / p_hours[k] >"table3.csv"
 		}
 		if (line != "") printf "| %s | %s%s |\n", mode, title[c], line
 	}

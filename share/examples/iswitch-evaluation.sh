@@ -61,6 +61,8 @@ declare -A bytes=([dqn]=6410000 [a2c]=3310000 [ppo]=40020 [ddpg]=157520)
 declare -A sync_set=([dqn]='' [a2c]='' [ppo]='' [ddpg]='')
 declare -A async_set=([dqn]='--send deltas' [a2c]='' [ppo]='--send deltas' [ddpg]='--send deltas')
 declare -A gamma=([dqn]=1 [a2c]=0.02 [ppo]=1 [ddpg]=1)
+# Of a server's rounds each is one gradient, not the mean of four.
+slower() { awk -v x="$1" -v by="$2" 'BEGIN { print x / by }'; }
 declare -A carry_set=([dqn]='--warmup 256' [a2c]='' [ppo]='' [ddpg]='--warmup 256')
 declare -A rounds=([dqn]=5 [a2c]=6 [ppo]=100 [ddpg]=40)
 declare -A seconds=([dqn]=15 [a2c]=12 [ppo]=6 [ddpg]=6)
@@ -166,7 +168,8 @@ launch() {
 	case $carrier-$mode in
 	# a server answers whole vectors alone: all of one must be under way
 	ps-sync) how="$how --window 20000" ;;
-	*-async) how="$how --staleness 3 --ascend --learning-rate ${gamma[$algo]}" ;;
+	ps-async) how="$how --staleness 3 --ascend --learning-rate $(slower "${gamma[$algo]}" $N)" ;;
+	switch-async) how="$how --staleness 3 --ascend --learning-rate ${gamma[$algo]}" ;;
 	esac
 	for ((k = 0; k < N; k++)); do
 		# shellcheck disable=SC2086	# words
@@ -181,12 +184,15 @@ solved() {
 		'{ s += $3 } END { exit !(NR == 10 && s / NR >= goal) }'
 }
 
-# Tell all agents to end: all that carry them end then.
+# Tell all workers to end, and their agents with them; of the ranks of MPI, an
+# agent, and all end with it.
 dismiss() {
-	local pid
-	for pid in "$run".w*.pid; do
-		[ ! -s "$pid" ] || kill "$(cat "$pid")" 2>/dev/null
-	done
+	if [ "$carrier" = ring ]; then
+		kill "$(cat "$run.w0.pid")" 2>/dev/null
+	else
+		# shellcheck disable=SC2086	# words
+		kill $works 2>/dev/null
+	fi
 }
 
 # Has any of the workers ended?
@@ -208,7 +214,7 @@ finish() {
 	[ "$count" -ne 0 ] || { dismiss; until=$((SECONDS + 20)); }
 	for pid in $works; do
 		while kill -0 "$pid" 2>/dev/null && ((SECONDS < until)); do sleep 0.05; done
-		! kill "$pid" 2>/dev/null || { rc=1; dismiss; }
+		! kill "$pid" 2>/dev/null || rc=1
 		wait "$pid" || rc=1
 	done
 	# shellcheck disable=SC2086	# words
