@@ -236,6 +236,7 @@ async_run(const struct worker_conf *cf)
 		err(1, "worker");
 	w->cf = cf;
 	carrier_open(&w->c, cf, SEG_TOS, &w->mtu);
+	udpio_waits(&w->c.u);
 	w->c.apart = true;
 	loop(w);
 	if (w->begun && !lwu_stop(&w->l))

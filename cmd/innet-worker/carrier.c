@@ -12,6 +12,7 @@
 #include "cmd/innet-worker/carrier.h"
 
 #define PATIENCE_NS 5000000000u	/* for a child to end */
+#define LINK_NS 1000000u	/* for room on a full link */
 
 void
 carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
@@ -79,7 +80,8 @@ carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 {
 	const bool made_up = c->cf->synthetic > 0;
 	struct pollfd p[3] = {
-		{ .fd = c->watch, .events = POLLIN },
+		{ .fd = c->watch, .events = (short)(POLLIN |
+		    (c->blocked && !c->u.link_full ? POLLOUT : 0)) },
 		{ .fd = made_up || c->full || child_deaf(&c->child) ? -1 :
 		    c->child.from, .events = POLLIN },
 		{ .fd = made_up || c->child.out_have == 0 ? -1 : c->child.to,
@@ -90,6 +92,9 @@ carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 	struct timespec ts;
 
 	c->taken = c->batches = 0;
+	if (c->blocked && c->u.link_full)
+		ns = timer_first(ns, LINK_NS);
+	c->blocked = false;
 	if (made_up && !c->full && !c->last)
 		ns = c->elements > 0 ? timer_first(ns, pace_sleep_ns(now_ns,
 		    c->next_ns)) : 0;

@@ -52,6 +52,8 @@ struct carrier {
 	bool own;			/* set by a mode that makes up vectors
 					 * itself */
 	bool full;			/* by one that takes none for now */
+	bool blocked;			/* by one with more to send than the
+					 * socket took: a nap ends for room */
 	bool apart;			/* by one whose thread has the socket
 					 * and the capture */
 	int watch;			/* what a nap ends for: u.fd, or that

@@ -6,6 +6,7 @@
  * gradients leave from the vector that came from it, a run of segments a call.
  */
 #include <err.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,39 +105,48 @@ begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 	lockstep_init(&w->l, &l, now_ns);
 }
 
-/* Send so many of the segments that were made ready. */
-static void
+/*
+ * Send so many of the segments that were made ready.  How many need no more
+ * sending: not those for which there is no room yet.
+ */
+static int
 send_ready(struct sync *w, int n)
 {
 	const struct iovec *v = w->piece;
 	const int sent = outlet_send_gather(&w->c.out, &w->cf->to, SEG_TOS, v,
 	    2, n, v[0].iov_len + v[1].iov_len, timer_wall_ns());
 
+	if (sent < n && errno == EAGAIN) {
+		w->c.blocked = true;
+		return sent;
+	}
 	w->n[SEND_FAILED] += (uint64_t)(n - sent);
+	return n;
 }
 
-/* Send a run of segments out of the gradient. */
+/* Send a run of segments out of the gradient; what is left, later. */
 static void
 send_run(struct sync *w, const struct lockstep_out *o)
 {
 	float *vec = w->grad[o->iteration & 1];
-	const uint32_t floats = w->l.floats;
+	const uint32_t floats = w->l.floats, end = o->first + o->count;
+	uint32_t done = o->first;
 	int n = 0;
 
-	for (uint32_t i = o->first; i < o->first + o->count; i++) {
+	for (uint32_t i = o->first; i < end && !w->c.blocked; i++) {
 		struct iovec *v = &w->piece[2 * n];
 
 		seg_put(w->head[n], o->iteration, 1, i);
 		v[0] = (struct iovec){ w->head[n], SEG_HEADER_BYTES };
 		v[1] = (struct iovec){ vec + (size_t)i * floats,
 		    4 * (size_t)seg_floats_at(w->c.elements, floats, i) };
-		if (++n == UDPIO_RUN_MAX) {
-			send_ready(w, n);
+		if (++n == UDPIO_RUN_MAX || i + 1 == end) {
+			done += (uint32_t)send_ready(w, n);
 			n = 0;
 		}
 	}
-	if (n > 0)
-		send_ready(w, n);
+	if (done < end)
+		lockstep_unsent(&w->l, o, end - done);
 }
 
 /* All that is to be sent by now. */
@@ -145,7 +155,7 @@ send_all(struct sync *w, uint64_t now_ns)
 {
 	struct lockstep_out o;
 
-	while (lockstep_next(&w->l, now_ns, &o)) {
+	while (!w->c.blocked && lockstep_next(&w->l, now_ns, &o)) {
 		if (o.count > 0) {
 			send_run(w, &o);
 			continue;
@@ -437,6 +447,7 @@ sync_run(const struct worker_conf *cf)
 		err(1, "worker");
 	w->cf = cf;
 	carrier_open(&w->c, cf, SEG_TOS, &w->mtu);
+	udpio_waits(&w->c.u);
 	w->c.own = true;
 	loop(w);
 	leave(w);
