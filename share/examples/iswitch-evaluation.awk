@@ -4,7 +4,7 @@
 #	awk -f iswitch-evaluation.awk measured.csv >results.md
 #
 # Writes figure12.csv and table3.csv for innet-plot bars into the same folder.
-# The paper's figures are those of its Tables 4 and 5; its time of a synchronous
+# The paper's figures are those of its Tables 3 to 5; its time of a synchronous
 # iteration is hours by iterations of Table 4.
 BEGIN {
 	FS = ","
@@ -24,6 +24,8 @@ BEGIN {
 	paper("async dqn ps", 6.3e6, 43.54, 19.10, 24.88); paper("async dqn switch", 3.5e6, 11.74, 19.82, 12.07)
 	paper("async a2c ps", 1.2e6, 4.38, 13402.83, 13.13); paper("async a2c switch", 4e5, 1.39, 13505.46, 12.53)
 	paper("async ppo ps", 5.4e5, 0.51, 3083.67, 3.40); paper("async ppo switch", 1.2e5, 0.27, 3084.23, 7.99)
+	split("1 1 1 1 1.97 1.62 0.91 0.90 3.66 2.55 1.72 1.83", sync_speedup, " ")
+	split("1 1 1 1 - - - - 3.71 3.14 1.92 1.56", async_speedup, " ")
 	paper("async ddpg ps", 3e6, 9.65, 2421.89, 11.58); paper("async ddpg switch", 1.5e6, 6.20, 2485.35, 14.89)
 }
 function paper(key, iterations, hours, reward, ms) {
@@ -46,18 +48,14 @@ function or_dash(x, form) { return x == "" ? "-" : sprintf(form, x) }
 function ratio(a, b, form) { return a == "" || b == "" || b == 0 ? "-" : sprintf(form, a / b) }
 function bytes(x) { return x >= 1e6 ? sprintf("%.2f MB", x / 1e6) : sprintf("%.2f kB", x / 1e3) }
 
-# The iterations to the goal: in step those of another carrier will do, for all
-# carry the same sums; `borrowed` says so.
+# The iterations to the goal: in step one number for all carriers, as in the
+# paper, for all carry the same sums: the switch's, or another's if it has none.
 function needed(mode, a, c,    i, k) {
-	borrowed = ""
+	if (mode == "sync")
+		for (i = 3; i >= 1; i--)
+			if (solved["sync " a " " carrier[i]] > 0) return n["sync " a " " carrier[i]]
 	k = mode " " a " " c
-	if (solved[k]) return n[k]
-	for (i = 3; i >= 1 && mode == "sync"; i--)
-		if (solved[mode " " a " " carrier[i]]) {
-			borrowed = "*"
-			return n[mode " " a " " carrier[i]]
-		}
-	return ""
+	return solved[k] > 0 ? n[k] : ""
 }
 # Seconds end to end at the paper's size: a product.
 function product(mode, a, c,    k, x) {
@@ -87,10 +85,13 @@ function figure12(    i, j, a, c, k, ps) {
 }
 function less(a, b) { return a == "" || b == "" ? "-" : sprintf("%.1f %%", 100 * (1 - a / b)) }
 
-function training(mode, table,    i, j, a, c, k, any) {
+function training(mode, table,    i, j, a, c, k) {
 	printf "## Table %s: training, %s\n\n", table, mode == "sync" ? "in step" : "asynchronous, staleness at most 3"
 	print "Iterations, seconds and reward are measured (i), with vectors as small as the nets are; the time of an"
-	print "iteration (ii); end to end at the paper's size is their product, not a measurement.\n"
+	printf "iteration (ii); end to end at the paper's size is their product, not a measurement"
+	if (mode == "sync")
+		printf ",\nwith one number of iterations, the switch's, for all carriers, as in the paper"
+	print ".\n"
 	print "| algorithm | carrier | iterations | seconds | reward | ms an iteration, paper's size | product, s | paper: iterations | ms | hours | reward |"
 	print "|---|---|---|---|---|---|---|---|---|---|---|"
 	for (i = 1; i in algorithm; i++) for (j = 1; j in carrier; j++) {
@@ -99,18 +100,15 @@ function training(mode, table,    i, j, a, c, k, any) {
 		printf "| %s%s | %s | %s%s | %s | %s | %s | %s | %.2e | %.2f | %.2f | %.2f |\n", name[a],
 		    a in env ? ", " env[a] : "", title[c], n[k] != "" && !solved[k] ? "not solved in " : "",
 		    or_dash(n[k], "%d"), or_dash(seconds[k], "%.1f"), or_dash(reward[k], "%.1f"),
-		    or_dash(ms[k], "%.2f"), or_dash(product(mode, a, c), "%.1f") borrowed,
+		    or_dash(ms[k], "%.2f"), or_dash(product(mode, a, c), "%.1f"),
 		    p_iterations[k], p_ms[k], p_hours[k], p_reward[k]
-		any = any borrowed
 	}
-	if (any != "")
-		print "\n\\* with the iterations of a carrier that reached the goal in time: in step all carry the same sums."
 	print ""
 }
 
-function speedups(    m, i, j, a, c, k, ps, mode, line) {
+function speedups(    m, i, j, a, c, k, p, ps, mode, line) {
 	print "## Table 3: speedup end to end over PS of the same kind\n"
-	print "First at the paper's vector sizes (the products above), then as trained (i), then the paper's.\n"
+	print "First at the paper's vector sizes (the products below), then as trained (i), then the paper's.\n"
 	print "| | carrier | DQN | A2C | PPO | DDPG |"
 	print "|---|---|---|---|---|---|"
 	print "run,measured,paper" >"table3.csv"
@@ -119,12 +117,12 @@ function speedups(    m, i, j, a, c, k, ps, mode, line) {
 		for (i = 1; i in algorithm; i++) {
 			a = algorithm[i]; k = mode " " a " " c; ps = mode " " a " ps"
 			if (!(k in p_ms)) continue
+			p = m == 1 ? sync_speedup[4 * j - 4 + i] : async_speedup[4 * j - 4 + i]
 			line = line sprintf(" | %s / %s / %.2f", ratio(product(mode, a, "ps"), product(mode, a, c), "%.2f"),
-			    solved[ps] && solved[k] ? ratio(seconds[ps], seconds[k], "%.2f") : "-",
-			    p_hours[ps] / p_hours[k])
+			    solved[ps] && solved[k] ? ratio(seconds[ps], seconds[k], "%.2f") : "-", p)
 			if (c != "ps" && product(mode, a, c) != "" && product(mode, a, "ps") != "")
-				printf "%s %s %s,%.4f,%.4f\n", name[a], mode, title[c], product(mode, a, "ps") /
-				    product(mode, a, c), p_hours[ps] / p_hours[k] >"table3.csv"
+				printf "%s %s %s,%s,%.4f\n", name[a], mode, title[c],
+				    ratio(product(mode, a, "ps"), product(mode, a, c), "%.4f"), p >"table3.csv"
 		}
 		if (line != "") printf "| %s | %s%s |\n", mode, title[c], line
 	}

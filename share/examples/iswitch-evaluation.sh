@@ -11,7 +11,7 @@
 #
 # (i) train: training with vectors as small as the nets are, until the last ten
 #     episodes of worker 0 have a mean that counts as solved, or for --limit
-#     seconds (60): iterations, time, reward;
+#     seconds (90): iterations, time, reward;
 # (ii) carry: the same agents, their vectors filled up with zeros to the sizes
 #     of the paper (6.41 MB, 3.31 MB, 40.02 kB, 157.52 kB), for a few
 #     iterations: the time of one, and its parts.
@@ -27,7 +27,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 say() { printf 'iswitch-evaluation: %s\n' "$*" >&2; }
 misuse() { say "$*"; exit 2; }
-out='' quick='' seed=1 limit=60 only='dqn,a2c,ppo,ddpg'
+out='' quick='' seed=1 limit=90 only='dqn,a2c,ppo,ddpg'
 given=$*
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -58,9 +58,13 @@ done
 declare -A env=([dqn]=cartpole [a2c]=cartpole [ppo]=cartpole [ddpg]=pendulum)
 declare -A goal=([dqn]=475 [a2c]=475 [ppo]=475 [ddpg]=-200)
 declare -A bytes=([dqn]=6410000 [a2c]=3310000 [ppo]=40020 [ddpg]=157520)
-declare -A sync_set=([dqn]='' [a2c]='' [ppo]='' [ddpg]='')
-declare -A async_set=([dqn]='--send deltas' [a2c]='' [ppo]='--send deltas' [ddpg]='--send deltas')
+dqn='--horizon 32 --n-step 5 --tau 0.02 --explore-steps 20000'
+declare -A sync_set=([dqn]=$dqn [a2c]='' [ppo]='' [ddpg]='--horizon 4 --learning-rate 0.003 --tau 0.01')
+declare -A async_set=([dqn]="$dqn --send deltas" [a2c]='' [ppo]='--send deltas'
+	[ddpg]='--horizon 4 --send deltas')
 declare -A gamma=([dqn]=1 [a2c]=0.02 [ppo]=1 [ddpg]=1)
+# Of a server's rounds each is one gradient, not the mean of four.
+slower() { awk -v x="$1" -v by="$2" 'BEGIN { print x / by }'; }
 declare -A carry_set=([dqn]='--warmup 256' [a2c]='' [ppo]='' [ddpg]='--warmup 256')
 declare -A rounds=([dqn]=5 [a2c]=6 [ppo]=100 [ddpg]=40)
 declare -A seconds=([dqn]=15 [a2c]=12 [ppo]=6 [ddpg]=6)
@@ -72,7 +76,7 @@ done
 trained=$algorithms unbound=$algorithms
 if [ -n "$quick" ]; then
 	rounds=([dqn]=3 [a2c]=3 [ppo]=20 [ddpg]=10)
-	seconds=([dqn]=6 [a2c]=5 [ppo]=2 [ddpg]=2)
+	seconds=([dqn]=6 [a2c]=5 [ppo]=3 [ddpg]=3)
 	[ "$limit" -le 10 ] || limit=10
 	trained=$(grep -ow a2c <<<"$algorithms")
 	unbound=$(grep -owE 'ppo|ddpg' <<<"$algorithms")
@@ -93,8 +97,7 @@ end() {
 }
 trap end EXIT
 trap 'exit 1' INT TERM
-# room for what all workers send a server at once, so that it loses little
-testbed=$(testbed.sh up rack -n $N --rate 100mbit --queue 64000000 --owner $$) || exit 1
+testbed=$(testbed.sh up rack -n $N --rate 100mbit --owner $$) || exit 1
 export INNET_TESTBED=$testbed
 mkdir -p "$out/runs" && cd "$out" || exit 1
 settings="quick=$quick seed=$seed limit=$limit"
@@ -139,7 +142,7 @@ server() {
 	at=$(testbed.sh addr $host)
 	rm -f "$run.port"
 	# shellcheck disable=SC2086	# words
-	start $host "$run.server" $how -q -H $N --listen "$at:0" --port-file "$run.port"
+	start $host "$run.server" $how --json -H $N --listen "$at:0" --port-file "$run.port"
 	for _ in {1..500}; do
 		[ ! -s "$run.port" ] || { at=$at:$(cat "$run.port"); return 0; }
 		kill -0 $! 2>/dev/null || break
@@ -150,27 +153,28 @@ server() {
 
 # launch: workers and agents; $count gradients of each if not 0
 launch() {
-	local k how="--json --mode $mode"
+	local k how="--json --mode $mode" limits=''
 	works=''
-	[ "$count" -eq 0 ] || how="$how -c $count"
+	[ "$count" -eq 0 ] || limits="-c $count"
 	if [ "$carrier" = ring ]; then
+		# shellcheck disable=SC2086	# words
 		# the ring, and no handshakes, which at this rate cost it 8 %
 		start switch "$run.w0" mpi.sh --mca coll_tuned_use_dynamic_rules 1 \
 			--mca coll_tuned_allreduce_algorithm 4 --mca btl_tcp_eager_limit 8388608 \
-			-n $N innet-mpi --json ${how#*"$mode"} -- "./$run.agent"
+			-n $N innet-mpi --json $limits -- "./$run.agent"
 		works=$!
 		return
 	fi
 	server || return 1
 	how="$how --switch $at"
 	case $carrier-$mode in
-	# a server answers whole vectors alone: all of one must be under way
-	ps-sync) how="$how --window 20000" ;;
-	*-async) how="$how --staleness 3 --ascend --learning-rate ${gamma[$algo]}" ;;
+	# a link is paced, and the server's shared, as what falls behind is lost
+	ps-async) how="$how --pace 23M --staleness 3 --ascend --learning-rate $(slower "${gamma[$algo]}" $N)" ;;
+	switch-async) how="$how --pace 92M --staleness 3 --ascend --learning-rate ${gamma[$algo]}" ;;
 	esac
 	for ((k = 0; k < N; k++)); do
 		# shellcheck disable=SC2086	# words
-		start w$k "$run.w$k" innet-worker $how --worker $k -- "./$run.agent" $k
+		start w$k "$run.w$k" innet-worker $how $limits --worker $k -- "./$run.agent" $k
 		works="$works $!"
 	done
 }
@@ -181,12 +185,15 @@ solved() {
 		'{ s += $3 } END { exit !(NR == 10 && s / NR >= goal) }'
 }
 
-# Tell all agents to end: all that carry them end then.
+# Tell all workers to end, and their agents with them; of the ranks of MPI, an
+# agent, and all end with it.
 dismiss() {
-	local pid
-	for pid in "$run".w*.pid; do
-		[ ! -s "$pid" ] || kill "$(cat "$pid")" 2>/dev/null
-	done
+	if [ "$carrier" = ring ]; then
+		kill "$(cat "$run.w0.pid")" 2>/dev/null
+	else
+		# shellcheck disable=SC2086	# words
+		kill $works 2>/dev/null
+	fi
 }
 
 # Has any of the workers ended?
@@ -208,7 +215,7 @@ finish() {
 	[ "$count" -ne 0 ] || { dismiss; until=$((SECONDS + 20)); }
 	for pid in $works; do
 		while kill -0 "$pid" 2>/dev/null && ((SECONDS < until)); do sleep 0.05; done
-		! kill "$pid" 2>/dev/null || { rc=1; dismiss; }
+		! kill "$pid" 2>/dev/null || rc=1
 		wait "$pid" || rc=1
 	done
 	# shellcheck disable=SC2086	# words
@@ -221,11 +228,13 @@ finish() {
 # told: what the workers told at the end, an object a line
 told() { sed -n 's/\r//;/^{"\(cluster\|worker\)":.*}$/p' "$run".w?.err; }
 
-# iterations: of the job: sums, or in async mode what changed the weights
+# iterations: of the job: gradients in step, or what changed the weights
 iterations() {
 	case $mode-$carrier in
-	sync-*) jq .results "$run.w0.json" ;;
-	async-ps) told | jq -s 'map(.sent) | add' ;;
+	sync-*) jq .gradients "$run.w0.json" ;;
+	# vectors that the server had whole, added and answered
+	async-ps) told | jq -s --slurpfile server <(tail -n 1 "$run.server.err") \
+		'$server[0].results / (.[0].segments_sent / .[0].sent) | round' ;;
 	async-switch) told | jq -s 'map(.rounds) | max' ;;
 	esac
 }
@@ -235,7 +244,7 @@ iterations() {
 parts() {
 	local n
 	n=$(iterations)
-	paste -d ' ' <(jq -s -r --argjson n "$n" --arg mode $mode 'def mean: add / length;
+	paste -d ' ' <(jq -s -r --argjson n "$n" --arg mode "$mode" 'def mean: add / length;
 		[map(1000 * (.play_s + .learn_s) / .gradients), map(1000 * .update_s / .gradients),
 		 map(1000 * (.play_s + .learn_s + .exchange_s + .update_s) /
 			if $mode == "sync" then .gradients else $n end)] | map(mean) | map(tostring) | join(" ")' \
@@ -246,7 +255,7 @@ parts() {
 row() {
 	local compute update all aggregation n at=''
 	n=$(iterations)
-	if [ $kind = train ]; then
+	if [ "$kind" = train ]; then
 		# the place in worker 0's log where it was solved, or its end
 		at=$(tail -n +2 "$run.w0.csv" | awk -F, -v goal="${goal[$algo]}" -v n="$n" \
 			-v steps="$(jq .steps "$run.w0.json")" '{
@@ -257,8 +266,8 @@ row() {
 	else
 		read -r compute update all aggregation < <(parts p50)
 		# the first gradients of all do not leave at once: not the mean, in step
-		[ $mode = async ] || all=$(awk "BEGIN { print $compute + $update + $aggregation }")
-		at="$n $(jq .elapsed_s "$run.w0.json") 0 0"
+		[ "$mode" = async ] || all=$(awk "BEGIN { print $compute + $update + $aggregation }")
+		at="$n $(jq .elapsed_s "$run.w0.json") - -"
 	fi
 	[ -n "$all" ] && [ -n "$aggregation" ] && [ -n "$at" ] || return 1
 	awk -v head="$kind,$algo,${env[$algo]},$(jq .vector_bytes "$run.w0.json"),$mode,$carrier" -v at="$at" \
@@ -280,7 +289,7 @@ work() {
 		return
 	fi
 	agent "$set" "${carry_set[$algo]}" --vector "${bytes[$algo]}"
-	if [ $mode = sync ]; then
+	if [ "$mode" = sync ]; then
 		count=${rounds[$algo]} span=$((30 + 3 * $(expect)))
 	else
 		span=${seconds[$algo]}
@@ -291,7 +300,7 @@ work() {
 # expect: how many seconds a run may take: what its bytes need, and its start
 expect() {
 	local times=1
-	[ "$kind" = carry ] || { echo $((limit / 3)); return; }
+	[ "$kind" = carry ] || { echo $((limit / 4)); return; }
 	[ "$mode" = sync ] || { echo $((seconds[$algo] + 2)); return; }
 	[ "$carrier" != ps ] || times=$((2 * N))
 	[ "$carrier" != ring ] || times=2
