@@ -222,18 +222,6 @@ alone() {
 	[[ $output == *"names no known environment"* ]]
 }
 
-@test "the PyTorch example learns through the gradient stream" {
-	for py in python3 /usr/bin/python3; do
-		"$py" -c 'import torch' 2>/dev/null && break
-		py=
-	done
-	[ -n "$py" ] || skip "no python3 with torch"
-	run -0 stream-echo -a 1e-2 "$py" "$srcdir/share/examples/torch-cartpole.py" 40
-	[[ $output == *"40 gradients, 0 stale, reward "* ]]
-	reward=${output##*reward }
-	[ "${reward%.*}" -ge 100 ]
-}
-
 @test "the manual's examples run" {
 	sed -n 's/^\.Dl \$ //p' "$srcdir/man/innet-agent.1" >examples
 	[ -s examples ]

@@ -62,6 +62,15 @@ page() {
 }
 @test "innet(7): the examples run" { page innet.7; }
 
+@test "innet_stream(3): the examples run" {
+	python numpy
+	mkdir bin && ln -s "$(command -v "$py")" bin/python3
+	sed -n '/^import innet/,/^\.Ed/{/^\.Ed/!p}' \
+	    "$srcdir/man/innet_stream.3" >child.py
+	export PYTHONPATH=$srcdir/share/python PATH=$PWD/bin:$PATH
+	page innet_stream.3
+}
+
 @test "every page has its test here" {
 	for m in "$srcdir"/man/*.[1-9]; do
 		grep -qE "^(.*\{|	) ?page ${m##*/}(; \}|)$" "$BATS_TEST_FILENAME"

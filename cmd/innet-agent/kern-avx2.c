@@ -51,7 +51,8 @@ mul_add(__m256 a, __m256 b, __m256 c)
 enum {
 	HIGH = 6, WIDE = 16,	/* a block of C: rows, columns */
 	DEEP = 256,		/* rows of B packed at a time */
-	FAR = 128,		/* floats between rows of B worth packing */
+	NARROW = 4,		/* columns of C that are not worth a vector */
+	TALL = 4 * HIGH,	/* rows of C from which packing B pays */
 };
 
 /* What all blocks of a product, or of a part of it, have in common. */
@@ -224,6 +225,36 @@ packed(struct job j, struct kern_mat b, size_t m, size_t n, size_t x)
 	}
 }
 
+/*
+ * A product of n <= NARROW columns, of a that lies transposed: computed as
+ * rows of its transpose, whose lanes are full.
+ */
+AVX2 static void
+narrow(size_t m, size_t n, const struct job *j, struct kern_mat b)
+{
+	float room[NARROW * WIDE];
+	struct job turned = { .k = j->k, .a = { b.p, b.col, b.row },
+	    .ldb = j->a.col, .from = j->from == NULL ? NULL : room,
+	    .ldf = WIDE, .c = room, .ldc = WIDE };
+
+	for (size_t y = 0; y < m; y += WIDE) {
+		const size_t some = m - y < WIDE ? m - y : WIDE;
+
+		for (size_t r = 0; r < some && j->from != NULL; r++) {
+			for (size_t x = 0; x < n; x++)
+				room[x * WIDE + r] =
+				    j->from[(y + r) * j->ldf + x];
+		}
+		turned.b = j->a.p + y;
+		panel(&turned, n, some, 0);
+		for (size_t r = 0; r < some; r++) {
+			for (size_t x = 0; x < n; x++)
+				j->c[(y + r) * j->ldc + x] =
+				    room[x * WIDE + r];
+		}
+	}
+}
+
 AVX2 static void
 avx2_gemm(size_t m, size_t n, size_t k, struct kern_mat a, struct kern_mat b,
     const float *from, size_t ldf, float *c, size_t ldc)
@@ -238,12 +269,16 @@ avx2_gemm(size_t m, size_t n, size_t k, struct kern_mat a, struct kern_mat b,
 		    (struct kern_mat){ a.p, a.col, a.row }, c, m, c, m);
 		return;
 	}
+	if (a.row == 1 && m > n && n <= NARROW) {
+		narrow(m, n, &j, b);
+		return;
+	}
 	if (m == 1 && b.col == 1)
 		x = row(&j, n);
 	for (; x < n; x += WIDE) {
 		const size_t some = n - x < WIDE ? n - x : WIDE;
 
-		if (b.col != 1 || (b.row > FAR && m > 2 * HIGH))
+		if (b.col != 1 || m > TALL)
 			packed(j, b, m, some, x);
 		else
 			panel(&j, m, some, x);
