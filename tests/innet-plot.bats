@@ -219,7 +219,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	two_runs
 	innet-plot --script rewards log.csv --group g a.csv --group h a.csv --group g b.csv >out
 	[ "$(grep -c '^\$d' out)" -eq 3 ]
-	grep -q "title 'log', .*title 'g: mean of 2, .*title 'h: mean of 1, " out
+	grep -q "title 'log', .*title 'g: mean of 2, .*title 'h: one run'" out
 	[ "$(grep -o filledcurves out | wc -l)" -eq 2 ]
 	need_gnuplot
 	innet-plot rewards -o g.svg --group g a.csv b.csv

@@ -7,7 +7,7 @@
 #include "common/rng.h"
 #include "tests/tap.h"
 
-enum { ROOM = 300 * 80, GUARD = 64 };
+enum { ROOM = 260 * 135, GUARD = 64 };
 
 static struct rng rng;
 
@@ -21,48 +21,82 @@ fill(float *v, float *copy, size_t n)
 		memcpy(copy, v, n * sizeof(*v));
 }
 
-/* One shape, a as it is or transposed; what lies past c must stay. */
+/* What a product starts from. */
+enum from { ZERO, OWN, BIAS, FROMS };
+
+/*
+ * One shape, a and b as they are or transposed; what lies past c must stay.
+ */
 static bool
-gemm_agrees(const struct kern *fast, size_t m, size_t n, size_t k, bool turn,
-    bool add)
+gemm_agrees(const struct kern *fast, size_t m, size_t n, size_t k,
+    unsigned turn, enum from from)
 {
-	static float a[ROOM], b[ROOM], c[ROOM], d[ROOM];
-	const size_t ldc = n + 3, ldb = n + 1, all = m * ldc + GUARD;
+	static float a[ROOM], b[ROOM], c[ROOM], d[ROOM], bias[ROOM];
+	const size_t ldc = n + (n > 1 ? 3 : 0), all = m * ldc + GUARD;
+	const struct kern_mat ma = turn & 1 ? (struct kern_mat){ a, 1, m } :
+	    (struct kern_mat){ a, k, 1 };
+	const struct kern_mat mb = turn & 2 ? (struct kern_mat){ b, 1, k } :
+	    (struct kern_mat){ b, n + 1, 1 };
+	const float *own[] = { c, d };
 
 	fill(a, NULL, m * k);
-	fill(b, NULL, k * ldb);
+	fill(b, NULL, k * (n + 1));
 	fill(c, d, all);
-	kern_plain.gemm(m, n, k, a, turn ? 1 : k, turn ? m : 1, b, ldb, c,
-	    ldc, add);
-	fast->gemm(m, n, k, a, turn ? 1 : k, turn ? m : 1, b, ldb, d, ldc,
-	    add);
+	fill(bias, NULL, n);
+	for (int i = 0; i < 2; i++) {
+		const float *start = from == OWN ? own[i] : bias;
+
+		(i == 0 ? &kern_plain : fast)->gemm(m, n, k, ma, mb,
+		    from == ZERO ? NULL : start, from == OWN ? ldc : 0,
+		    i == 0 ? c : d, ldc);
+	}
 	return memcmp(c, d, all * sizeof(*c)) == 0;
+}
+
+/* That shape in all ways: how many are wrong; counts them. */
+static unsigned
+ways(const struct kern *fast, size_t m, size_t n, size_t k, unsigned *shapes)
+{
+	unsigned wrong = 0;
+
+	for (unsigned i = 0; i < 4 * FROMS; i++) {
+		++*shapes;
+		if (gemm_agrees(fast, m, n, k, i / FROMS, i % FROMS))
+			continue;
+		if (wrong++ == 0)
+			note("%zu x %zu x %zu, way %u", m, n, k, i);
+	}
+	return wrong;
 }
 
 static void
 test_gemm(const struct kern *fast)
 {
-	static const size_t ms[] = { 0, 1, 2, 3, 4, 5, 64, 67, 256 };
-	static const size_t ns[] = { 0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 64, 70 };
-	static const size_t ks[] = { 0, 1, 4, 5, 64 };
+	static const size_t ms[] = { 0, 1, 2, 3, 5, 6, 7, 11, 12, 13, 64, 67 };
+	static const size_t ns[] = { 0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 64, 70,
+		130 };
+	static const size_t ks[] = { 0, 1, 4, 5, 8, 64, 255, 256, 257 };
 	unsigned shapes = 0, wrong = 0;
 
 	for (size_t i = 0; i < sizeof(ms) / sizeof(*ms); i++) {
 		for (size_t j = 0; j < sizeof(ns) / sizeof(*ns); j++) {
-			for (size_t l = 0; l < 4 * (sizeof(ks) / sizeof(*ks));
-			    l++) {
-				shapes++;
-				if (gemm_agrees(fast, ms[i], ns[j], ks[l / 4],
-				    l & 1, l & 2))
-					continue;
-				if (wrong++ == 0)
-					note("%zu x %zu x %zu", ms[i], ns[j],
-					    ks[l / 4]);
-			}
+			for (size_t l = 0; l < sizeof(ks) / sizeof(*ks); l++)
+				wrong += ways(fast, ms[i], ns[j], ks[l],
+				    &shapes);
 		}
 	}
 	ok(wrong == 0, "%s: %u products the same to the last bit", fast->name,
 	    shapes);
+}
+
+/* The numbers that comparisons get wrong. */
+static void
+odd(float *v, float *copy)
+{
+	v[0] = copy[0] = INFINITY;
+	v[1] = copy[1] = -INFINITY;
+	v[2] = copy[2] = NAN;
+	v[3] = copy[3] = -0.f;
 }
 
 static void
@@ -70,7 +104,7 @@ test_elements(const struct kern *fast)
 {
 	const struct kern_adam k = { 0.9f, 0.999f, 0.02f, 1000, 1e-8f };
 	static float x[4][128], y[4][128];
-	bool tanhs = true, adams = true;
+	bool relus = true, tanhs = true, adams = true;
 
 	for (size_t n = 0; n <= 100; n++) {
 		for (int i = 0; i < 4; i++)
@@ -80,14 +114,23 @@ test_elements(const struct kern *fast)
 		kern_plain.adam(x[0], x[1], x[2], x[3], n, &k);
 		fast->adam(y[0], y[1], y[2], y[3], n, &k);
 		adams = adams && memcmp(x, y, sizeof(x)) == 0;
-		x[0][0] = y[0][0] = INFINITY;
-		x[0][1] = y[0][1] = -INFINITY;
-		x[0][2] = y[0][2] = NAN;
+		odd(x[0], y[0]);
 		kern_plain.tanh(x[0], n);
 		fast->tanh(y[0], n);
+		kern_plain.tanh_back(x[0], x[1], n);
+		fast->tanh_back(y[0], y[1], n);
 		tanhs = tanhs && memcmp(x[0], y[0], sizeof(x[0])) == 0;
+		odd(x[3], y[3]);
+		kern_plain.relu(x[3], n);
+		fast->relu(y[3], n);
+		relus = relus && memcmp(x[3], y[3], sizeof(x[3])) == 0;
+		odd(x[3], y[3]);
+		kern_plain.relu_back(x[3], x[1], n);
+		fast->relu_back(y[3], y[1], n);
+		relus = relus && memcmp(x[3], y[3], sizeof(x[3])) == 0;
 	}
-	ok(tanhs, "%s: tanh of 0 to 100 numbers", fast->name);
+	ok(relus, "%s: ReLU of 0 to 100 numbers, and back", fast->name);
+	ok(tanhs, "%s: tanh of 0 to 100 numbers, and back", fast->name);
 	ok(adams, "%s: Adam on 0 to 100 weights", fast->name);
 }
 
@@ -98,7 +141,8 @@ test_plain(void)
 	const float a[6] = { 1, 2, 3, 4, 5, 6 }, b[6] = { 7, 8, 9, 1, 2, 3 };
 	float c[4] = { 1, 1, 1, 1 }, worst = 0;
 
-	kern_plain.gemm(2, 2, 3, a, 3, 1, b, 2, c, 2, false);
+	kern_plain.gemm(2, 2, 3, (struct kern_mat){ a, 3, 1 },
+	    (struct kern_mat){ b, 2, 1 }, NULL, 0, c, 2);
 	ok(c[0] == 31 && c[1] == 19 && c[2] == 85 && c[3] == 55,
 	    "2 x 3 times 3 x 2 by hand");
 	for (float x = -10; x <= 10; x += 0.001f) {

@@ -31,8 +31,7 @@ rate() {
 	tail -n 1 rate
 }
 
-# between A B X: no slower than A, no faster than B; a reader who wakes late for
-# the first datagram finds others waiting, and the link seems the faster.
+# between A B X: no slower than A, no faster than B
 between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) }'; }
 
 @test "without privilege: one clear line and status 1" {

@@ -86,14 +86,47 @@ observe(const struct acrobot *a, float *obs)
 	obs[5] = (float)a->s[SPIN2];
 }
 
+/*
+ * The first observation is of floats: numpy's cosine and sine of one, which
+ * differ from the rounded ones of doubles now and then; |x| <= 0.1.
+ */
+static float
+cos_float(float x)
+{
+	const float xx = x * x;
+	float y = fmaf(0x1.98e616p-16f, xx, -0x1.6c06dcp-10f);
+
+	y = fmaf(y, xx, 0x1.55553cp-5f);
+	y = fmaf(y, xx, -0.5f);
+	return fmaf(y, xx, 1);
+}
+
+static float
+sin_float(float x)
+{
+	const float xx = x * x;
+	float y = fmaf(0x1.7d3bbcp-19f, xx, -0x1.a06bbap-13f);
+
+	y = fmaf(y, xx, 0x1.11119ap-7f);
+	y = fmaf(y, xx, -0x1.555556p-3f);
+	return fmaf(y * xx, x, x);
+}
+
 static void
 reset(void *state, struct rng *rng, float *obs)
 {
 	struct acrobot *a = state;
 
+	float s[N];
+
 	for (int i = 0; i < N; i++)
-		a->s[i] = (float)rng_uniform(rng, -0.1, 0.1);
-	observe(a, obs);
+		a->s[i] = s[i] = (float)rng_uniform(rng, -0.1, 0.1);
+	obs[0] = cos_float(s[ANGLE1]);
+	obs[1] = sin_float(s[ANGLE1]);
+	obs[2] = cos_float(s[ANGLE2]);
+	obs[3] = sin_float(s[ANGLE2]);
+	obs[4] = s[SPIN1];
+	obs[5] = s[SPIN2];
 }
 
 static double
@@ -107,8 +140,8 @@ step(void *state, struct rng *rng, const union env_action *action, float *obs,
 	advance(s, (double)action->index - 1);
 	s[ANGLE1] = wrapped(s[ANGLE1]);
 	s[ANGLE2] = wrapped(s[ANGLE2]);
-	s[SPIN1] = fmin(fmax(s[SPIN1], -4 * pi), 4 * pi);
-	s[SPIN2] = fmin(fmax(s[SPIN2], -9 * pi), 9 * pi);
+	s[SPIN1] = env_clip(s[SPIN1], -4 * pi, 4 * pi);
+	s[SPIN2] = env_clip(s[SPIN2], -9 * pi, 9 * pi);
 	*terminated = -cos(s[ANGLE1]) - cos(s[ANGLE2] + s[ANGLE1]) > 1;
 	observe(a, obs);
 	return *terminated ? 0 : -1;

@@ -48,9 +48,9 @@ step(void *state, struct rng *rng, const union env_action *action, float *obs,
 
 	(void)rng;		/* nothing is left to chance after reset */
 	c->v += push * force + cos(3 * c->x) * -gravity;
-	c->v = fmin(fmax(c->v, -v_max), v_max);
+	c->v = env_clip(c->v, -v_max, v_max);
 	c->x += c->v;
-	c->x = fmin(fmax(c->x, x_min), x_max);
+	c->x = env_clip(c->x, x_min, x_max);
 	if (c->x == x_min && c->v < 0)
 		c->v = 0;
 	*terminated = c->x >= x_goal && c->v >= 0;

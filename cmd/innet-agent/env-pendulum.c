@@ -56,13 +56,13 @@ step(void *state, struct rng *rng, const union env_action *action, float *obs,
     bool *terminated)
 {
 	struct pendulum *p = state;
-	const double u = fmin(fmax(action->x[0], -2), 2);	/* torque */
+	const double u = env_clip(action->x[0], -2, 2);	/* torque */
 	const double cost = pow(normal(p->angle), 2) +
-	    0.1 * pow(p->spin, 2) + 0.001 * pow(u, 2);
+	    0.1 * pow(p->spin, 2) + 0.001 * (u * u);
 
 	(void)rng;		/* nothing is left to chance after reset */
 	p->spin += (pull * sin(p->angle) + turn * u) * dt;
-	p->spin = fmin(fmax(p->spin, -spin_max), spin_max);
+	p->spin = env_clip(p->spin, -spin_max, spin_max);
 	p->angle += p->spin * dt;
 	*terminated = false;
 	observe(p, obs);

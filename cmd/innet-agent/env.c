@@ -13,6 +13,7 @@ const struct env_kind *const env_kinds[] = {
 	&env_mountaincar_continuous,
 	&env_acrobot,
 	&env_pendulum,
+	&env_breakout,
 	&env_lunarlander,
 	&env_lunarlander_continuous,
 #ifdef HAVE_BOX2D

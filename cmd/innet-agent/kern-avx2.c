@@ -1,10 +1,11 @@
 /*
  * kern-avx2 - the loops of training, eight floats at a time
  *
- * Products and sums are rounded apart, as in kern.c: fusing them was measured
- * to make training steps 7 % faster (Zen 3), and would make the plain set,
- * without fma in hardware, slower by far.  A block of C, 4 rows by 16 columns,
- * stays in registers while a column of A and a row of B pass by.
+ * Products and sums are rounded apart, as in kern.c: fusing them would make
+ * the plain set, without fma in hardware, slower by far, and Zen adds and
+ * multiplies in pipes of their own, so that little is lost.  A block of C, up
+ * to 6 rows by 16 columns, stays in registers while a column of A and a row of
+ * B pass by: 12 sums, 2 of B, 1 of A and a product are the 16 there are.
  */
 #include "config.h"
 
@@ -47,65 +48,284 @@ mul_add(__m256 a, __m256 b, __m256 c)
 	return _mm256_add_ps(c, _mm256_mul_ps(a, b));
 }
 
+enum {
+	HIGH = 6, WIDE = 16,	/* a block of C: rows, columns */
+	DEEP = 256,		/* rows of B packed at a time */
+	NARROW = 4,		/* columns of C that are not worth a vector */
+	TALL = 4 * HIGH,	/* rows of C from which packing B pays */
+};
+
+/* What all blocks of a product, or of a part of it, have in common. */
+struct job {
+	size_t k;		/* products in each sum */
+	struct kern_mat a;
+	const float *b;		/* its columns from `left` on */
+	size_t left, ldb;
+	const float *from;	/* or NULL */
+	size_t ldf;
+	float *c;
+	size_t ldc;
+};
+
 /*
- * Rows a[0..3] by n <= 16 columns.  Where fewer than four rows are left the
- * last is given several times over: it is computed again and stored again.
+ * rows x vecs * 8 columns of C, whose first is at row y, column x.  In the
+ * last vector only the lanes of edge are there, if part; rows, vecs and part
+ * are constants wherever this is called.
  */
 INLINE void
-block(const float *const a[4], size_t cs, size_t k, const float *b, size_t ldb,
-    float *const c[4], size_t n, bool part, bool add)
+block(size_t rows, size_t vecs, bool part, __m256i edge, const struct job *j,
+    size_t y, size_t x)
 {
-	const __m256i lo = lanes(n), hi = lanes(n > 8 ? n - 8 : 0);
-	__m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0;
-	__m256 t0 = s0, t1 = s0, t2 = s0, t3 = s0, f, u, v;
+	const size_t k = j->k, ldb = j->ldb, rs = j->a.row, cs = j->a.col;
+	const float *a = j->a.p + y * rs, *b = j->b + (x - j->left);
+	float *c = j->c + y * j->ldc + x;
+	__m256 s[HIGH][8], u[8];
 
-	if (add) {
-		s0 = take(c[0], lo, part), t0 = take(c[0] + 8, hi, part);
-		s1 = take(c[1], lo, part), t1 = take(c[1] + 8, hi, part);
-		s2 = take(c[2], lo, part), t2 = take(c[2] + 8, hi, part);
-		s3 = take(c[3], lo, part), t3 = take(c[3] + 8, hi, part);
+#pragma GCC unroll 8
+	for (size_t r = 0; r < rows; r++) {
+		const float *f = j->from == NULL ? NULL :
+		    j->from + (y + r) * j->ldf + x;
+
+#pragma GCC unroll 8
+		for (size_t v = 0; v < vecs; v++)
+			s[r][v] = f == NULL ? _mm256_setzero_ps() :
+			    take(f + 8 * v, edge, part && v == vecs - 1);
 	}
-	for (size_t i = 0; i < k; i++) {
-		u = take(b + i * ldb, lo, part);
-		v = take(b + i * ldb + 8, hi, part);
-		f = _mm256_broadcast_ss(a[0] + i * cs);
-		s0 = mul_add(f, u, s0), t0 = mul_add(f, v, t0);
-		f = _mm256_broadcast_ss(a[1] + i * cs);
-		s1 = mul_add(f, u, s1), t1 = mul_add(f, v, t1);
-		f = _mm256_broadcast_ss(a[2] + i * cs);
-		s2 = mul_add(f, u, s2), t2 = mul_add(f, v, t2);
-		f = _mm256_broadcast_ss(a[3] + i * cs);
-		s3 = mul_add(f, u, s3), t3 = mul_add(f, v, t3);
+	for (size_t i = 0; i < k; i++, b += ldb, a += cs) {
+#pragma GCC unroll 8
+		for (size_t v = 0; v < vecs; v++)
+			u[v] = take(b + 8 * v, edge, part && v == vecs - 1);
+#pragma GCC unroll 8
+		for (size_t r = 0; r < rows; r++) {
+			const __m256 f = _mm256_broadcast_ss(a + r * rs);
+
+#pragma GCC unroll 8
+			for (size_t v = 0; v < vecs; v++)
+				s[r][v] = mul_add(f, u[v], s[r][v]);
+		}
 	}
-	put(c[0], lo, part, s0), put(c[0] + 8, hi, part, t0);
-	put(c[1], lo, part, s1), put(c[1] + 8, hi, part, t1);
-	put(c[2], lo, part, s2), put(c[2] + 8, hi, part, t2);
-	put(c[3], lo, part, s3), put(c[3] + 8, hi, part, t3);
+#pragma GCC unroll 8
+	for (size_t r = 0; r < rows; r++) {
+#pragma GCC unroll 8
+		for (size_t v = 0; v < vecs; v++)
+			put(c + r * j->ldc + 8 * v, edge,
+			    part && v == vecs - 1, s[r][v]);
+	}
+}
+
+/* Rows y to y + rows, at most HIGH, of a panel of n <= WIDE columns. */
+INLINE void
+strip(size_t vecs, bool part, __m256i edge, const struct job *j, size_t rows,
+    size_t y, size_t x)
+{
+	switch (rows) {
+	case 6: block(6, vecs, part, edge, j, y, x); break;
+	case 5: block(5, vecs, part, edge, j, y, x); break;
+	case 4: block(4, vecs, part, edge, j, y, x); break;
+	case 3: block(3, vecs, part, edge, j, y, x); break;
+	case 2: block(2, vecs, part, edge, j, y, x); break;
+	default: block(1, vecs, part, edge, j, y, x); break;
+	}
+}
+
+/* All m rows of the n <= WIDE columns from x on, in strips of like height. */
+AVX2 static void
+panel(const struct job *j, size_t m, size_t n, size_t x)
+{
+	const __m256i edge = lanes(n > 8 ? n - 8 : n);
+	size_t left = (m + HIGH - 1) / HIGH, rows;
+
+	for (size_t y = 0; y < m; y += rows, left--) {
+		rows = (m - y + left - 1) / left;
+		if (n == WIDE)
+			strip(2, false, edge, j, rows, y, x);
+		else if (n > 8)
+			strip(2, true, edge, j, rows, y, x);
+		else
+			strip(1, true, edge, j, rows, y, x);
+	}
+}
+
+/* One row of C, 64 columns at a time: sums enough to wait for none. */
+AVX2 static size_t
+row(const struct job *j, size_t n)
+{
+	size_t x = 0;
+
+	for (; x + 64 <= n; x += 64)
+		block(1, 8, false, lanes(0), j, 0, x);
+	return x;
+}
+
+/* to = 8 x 8 floats of p, transposed: rows of p are ldp apart, of to WIDE. */
+INLINE void
+flip8(const float *p, size_t ldp, float *to)
+{
+	__m256 r[8], s[8];
+
+#pragma GCC unroll 8
+	for (size_t i = 0; i < 8; i++)
+		r[i] = _mm256_loadu_ps(p + i * ldp);
+#pragma GCC unroll 8
+	for (size_t i = 0; i < 8; i += 2) {
+		s[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+		s[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+	}
+#pragma GCC unroll 8
+	for (size_t i = 0; i < 8; i += 4) {
+		r[i] = _mm256_shuffle_ps(s[i], s[i + 2], 0x44);
+		r[i + 1] = _mm256_shuffle_ps(s[i], s[i + 2], 0xee);
+		r[i + 2] = _mm256_shuffle_ps(s[i + 1], s[i + 3], 0x44);
+		r[i + 3] = _mm256_shuffle_ps(s[i + 1], s[i + 3], 0xee);
+	}
+#pragma GCC unroll 8
+	for (size_t i = 0; i < 4; i++) {
+		_mm256_storeu_ps(to + i * WIDE,
+		    _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+		_mm256_storeu_ps(to + (i + 4) * WIDE,
+		    _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+	}
+}
+
+/* Rows i to i + k of n <= WIDE columns of b from x on, WIDE apart in to. */
+AVX2 static void
+pack(struct kern_mat b, size_t x, size_t n, size_t i, size_t k, float *to)
+{
+	const float *p = b.p + i * b.row + x * b.col;
+	const size_t k8 = b.row == 1 ? k & ~(size_t)7 : 0;
+	const size_t n8 = n & ~(size_t)7;
+
+	for (size_t v = 0; v < n8; v += 8) {
+		for (size_t y = 0; y < k8; y += 8)
+			flip8(p + y + v * b.col, b.col, to + y * WIDE + v);
+	}
+	for (size_t y = 0; y < k; y++) {
+		for (size_t v = y < k8 ? n8 : 0; v < n; v++)
+			to[y * WIDE + v] = p[y * b.row + v * b.col];
+	}
+}
+
+/* Columns x to x + n, at most WIDE, by way of a packed copy of B's. */
+AVX2 static void
+packed(struct job j, struct kern_mat b, size_t m, size_t n, size_t x)
+{
+	float room[DEEP * WIDE] __attribute__((aligned(64)));
+	const size_t k = j.k;
+
+	j.b = room;
+	j.left = x;
+	j.ldb = WIDE;
+	for (size_t i = 0; i == 0 || i < k; i += DEEP) {
+		j.k = k - i < DEEP ? k - i : DEEP;
+		pack(b, x, n, i, j.k, room);
+		panel(&j, m, n, x);
+		j.a.p += DEEP * j.a.col;
+		j.from = j.c;
+		j.ldf = j.ldc;
+	}
+}
+
+/*
+ * A product of n <= NARROW columns, of a that lies transposed: computed as
+ * rows of its transpose, whose lanes are full.
+ */
+AVX2 static void
+narrow(size_t m, size_t n, const struct job *j, struct kern_mat b)
+{
+	float room[NARROW * WIDE];
+	struct job turned = { .k = j->k, .a = { b.p, b.col, b.row },
+	    .ldb = j->a.col, .from = j->from == NULL ? NULL : room,
+	    .ldf = WIDE, .c = room, .ldc = WIDE };
+
+	for (size_t y = 0; y < m; y += WIDE) {
+		const size_t some = m - y < WIDE ? m - y : WIDE;
+
+		for (size_t r = 0; r < some && j->from != NULL; r++) {
+			for (size_t x = 0; x < n; x++)
+				room[x * WIDE + r] =
+				    j->from[(y + r) * j->ldf + x];
+		}
+		turned.b = j->a.p + y;
+		panel(&turned, n, some, 0);
+		for (size_t r = 0; r < some; r++) {
+			for (size_t x = 0; x < n; x++)
+				j->c[(y + r) * j->ldc + x] =
+				    room[x * WIDE + r];
+		}
+	}
 }
 
 AVX2 static void
-avx2_gemm(size_t m, size_t n, size_t k, const float *a, size_t rs, size_t cs,
-    const float *b, size_t ldb, float *c, size_t ldc, bool add)
+avx2_gemm(size_t m, size_t n, size_t k, struct kern_mat a, struct kern_mat b,
+    const float *from, size_t ldf, float *c, size_t ldc)
 {
-	for (size_t y = 0; y < m; y += 4) {
-		const float *ra[4];
-		float *rc[4];
+	const struct job j = { k, a, b.p, 0, b.row, from, ldf, c, ldc };
+	size_t x = 0;
 
-		for (size_t x = 0; x < n; x += 16) {
-			for (size_t r = 0; r < 4; r++) {
-				size_t at = y + r < m ? y + r : m - 1;
-
-				ra[r] = a + at * rs;
-				rc[r] = c + at * ldc + x;
-			}
-			if (n - x >= 16)
-				block(ra, cs, k, b + x, ldb, rc, 16, false,
-				    add);
-			else
-				block(ra, cs, k, b + x, ldb, rc, n - x, true,
-				    add);
-		}
+	if (n == 1 && ldc == 1 && m > 1) {	/* a row is faster */
+		for (size_t y = 0; y < m && from != c; y++)
+			c[y] = from == NULL ? 0 : from[y * ldf];
+		avx2_gemm(1, m, k, (struct kern_mat){ b.p, 0, b.row },
+		    (struct kern_mat){ a.p, a.col, a.row }, c, m, c, m);
+		return;
 	}
+	if (a.row == 1 && m > n && n <= NARROW) {
+		narrow(m, n, &j, b);
+		return;
+	}
+	if (m == 1 && b.col == 1)
+		x = row(&j, n);
+	for (; x < n; x += WIDE) {
+		const size_t some = n - x < WIDE ? n - x : WIDE;
+
+		if (b.col != 1 || m > TALL)
+			packed(j, b, m, some, x);
+		else
+			panel(&j, m, some, x);
+	}
+}
+
+AVX2 static void
+avx2_relu(float *x, size_t n)
+{
+	const __m256 zero = _mm256_setzero_ps();
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8)
+		_mm256_storeu_ps(x + i,
+		    _mm256_max_ps(_mm256_loadu_ps(x + i), zero));
+	kern_plain.relu(x + i, n - i);
+}
+
+AVX2 static void
+avx2_relu_back(float *x, const float *by, size_t n)
+{
+	const __m256 zero = _mm256_setzero_ps();
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8) {
+		const __m256 on = _mm256_cmp_ps(_mm256_loadu_ps(x + i), zero,
+		    _CMP_GT_OQ);
+
+		_mm256_storeu_ps(x + i,
+		    _mm256_and_ps(_mm256_loadu_ps(by + i), on));
+	}
+	kern_plain.relu_back(x + i, by + i, n - i);
+}
+
+AVX2 static void
+avx2_tanh_back(float *x, const float *by, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8) {
+		__m256 y = _mm256_loadu_ps(x + i);
+
+		y = _mm256_sub_ps(_mm256_set1_ps(1), _mm256_mul_ps(y, y));
+		_mm256_storeu_ps(x + i,
+		    _mm256_mul_ps(_mm256_loadu_ps(by + i), y));
+	}
+	kern_plain.tanh_back(x + i, by + i, n - i);
 }
 
 /* a + y * b */
@@ -171,7 +391,10 @@ kern_avx2(void)
 	static const struct kern set = {
 		.name = "AVX2",
 		.gemm = avx2_gemm,
+		.relu = avx2_relu,
 		.tanh = avx2_tanh,
+		.relu_back = avx2_relu_back,
+		.tanh_back = avx2_tanh_back,
 		.adam = avx2_adam,
 	};
 

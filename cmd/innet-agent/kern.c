@@ -6,22 +6,43 @@
 #include "cmd/innet-agent/kern.h"
 
 static void
-plain_gemm(size_t m, size_t n, size_t k, const float *a, size_t rs, size_t cs,
-    const float *b, size_t ldb, float *c, size_t ldc, bool add)
+plain_gemm(size_t m, size_t n, size_t k, struct kern_mat a, struct kern_mat b,
+    const float *from, size_t ldf, float *c, size_t ldc)
 {
 	for (size_t y = 0; y < m; y++) {
-		float *restrict row = c + y * ldc;
+		float *row = c + y * ldc;
 
-		for (size_t x = 0; x < n && !add; x++)
-			row[x] = 0;
+		for (size_t x = 0; x < n; x++)
+			row[x] = from == NULL ? 0 : from[y * ldf + x];
 		for (size_t i = 0; i < k; i++) {
-			const float f = a[y * rs + i * cs];
-			const float *restrict from = b + i * ldb;
+			const float f = a.p[y * a.row + i * a.col];
+			const float *of = b.p + i * b.row;
 
 			for (size_t x = 0; x < n; x++)
-				row[x] += f * from[x];
+				row[x] += f * of[x * b.col];
 		}
 	}
+}
+
+static void
+plain_relu(float *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = x[i] > 0 ? x[i] : 0;
+}
+
+static void
+plain_relu_back(float *x, const float *by, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = x[i] > 0 ? by[i] : 0;
+}
+
+static void
+plain_tanh_back(float *x, const float *by, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = by[i] * (1 - x[i] * x[i]);
 }
 
 /* The seventh convergent of tanh's continued fraction; flat from 4.97 on. */
@@ -52,7 +73,10 @@ plain_adam(float *w, float *m, float *v, const float *g, size_t n,
 const struct kern kern_plain = {
 	.name = "plain C",
 	.gemm = plain_gemm,
+	.relu = plain_relu,
 	.tanh = plain_tanh,
+	.relu_back = plain_relu_back,
+	.tanh_back = plain_tanh_back,
 	.adam = plain_adam,
 };
 

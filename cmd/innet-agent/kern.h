@@ -19,21 +19,39 @@ struct kern_adam {
 	float eps;
 };
 
+/* A matrix to read: element (y, x) is p[y * row + x * col]. */
+struct kern_mat {
+	const float *p;
+	size_t row, col;
+};
+
 struct kern {
 	const char *name;
 
 	/*
-	 * c[m][n] = or += sum over i < k, in order, of a[m][i] * b[i][n].
-	 * a's element (m, i) is at a[m * rs + i * cs], so a may be read
-	 * transposed, or, with both 0, be a single number; rows of b and c
-	 * are contiguous and ldb and ldc floats apart.  No overlap with c.
+	 * c = from + a * b, m x n from m x k and k x n, each element's sum
+	 * over k in order, from its number in from, or 0 if that is NULL.
+	 * Rows of c are contiguous and ldc floats apart, those of from ldf:
+	 * 0 where all are alike, and from may be c itself.  Neither a nor b
+	 * overlaps c; with row and col 0 they are one number everywhere.
 	 */
-	void (*gemm)(size_t m, size_t n, size_t k, const float *a, size_t rs,
-	    size_t cs, const float *b, size_t ldb, float *c, size_t ldc,
-	    bool add);
+	void (*gemm)(size_t m, size_t n, size_t k, struct kern_mat a,
+	    struct kern_mat b, const float *from, size_t ldf, float *c,
+	    size_t ldc);
+
+	/* x[i] = x[i], or 0 if that is not above it. */
+	void (*relu)(float *x, size_t n);
 
 	/* x[i] = tanh(x[i]), a rational function good to 1e-4. */
 	void (*tanh)(float *x, size_t n);
+
+	/*
+	 * A gradient's way back: by[i] is that by what one of the above made
+	 * of x[i], and x[i] what it made; that by what it was made from
+	 * replaces x[i].
+	 */
+	void (*relu_back)(float *x, const float *by, size_t n);
+	void (*tanh_back)(float *x, const float *by, size_t n);
 
 	/* w += Adam's step up the gradient g; m and v are its means. */
 	void (*adam)(float *w, float *m, float *v, const float *g, size_t n,

@@ -31,7 +31,6 @@ net_open(const struct kern *kern, const struct net_shape *shape,
     size_t batch_max)
 {
 	const size_t in = shape->in, h = shape->hidden, out = shape->out;
-	const size_t wide = in > out ? in : out;
 
 	return (struct net){
 		.kern = kern, .shape = *shape, .batch_max = batch_max,
@@ -39,7 +38,6 @@ net_open(const struct kern *kern, const struct net_shape *shape,
 		    layer_params(h, out),
 		.h1 = rows(batch_max, h), .h2 = rows(batch_max, h),
 		.y = rows(batch_max, out), .d = rows(batch_max, h),
-		.flip = rows(h, wide > h ? wide : h),
 	};
 }
 
@@ -50,7 +48,6 @@ net_close(struct net *net)
 	free(net->h2);
 	free(net->y);
 	free(net->d);
-	free(net->flip);
 }
 
 /* A layer's first weights; returns where the next layer's begin. */
@@ -80,23 +77,20 @@ static const float *
 layer(const struct kern *kern, const float *w, size_t in, size_t out,
     const float *x, size_t batch, float *y)
 {
+	const struct kern_mat a = { x, in, 1 }, b = { w, out, 1 };
 	const float *bias = w + in * out;
 
-	for (size_t i = 0; i < batch; i++)
-		memcpy(y + i * out, bias, out * sizeof(*y));
-	kern->gemm(batch, out, in, x, in, 1, w, out, y, out, true);
+	kern->gemm(batch, out, in, a, b, bias, 0, y, out);
 	return bias + out;
 }
 
 static void
 bend(const struct net *net, float *x, size_t n)
 {
-	if (net->shape.bend == NET_TANH) {
+	if (net->shape.bend == NET_TANH)
 		net->kern->tanh(x, n);
-		return;
-	}
-	for (size_t i = 0; i < n; i++)
-		x[i] = x[i] > 0 ? x[i] : 0;
+	else
+		net->kern->relu(x, n);
 }
 
 const float *
@@ -120,36 +114,31 @@ layer_back(const struct kern *kern, size_t in, size_t out, const float *x,
     const float *dy, size_t batch, float *grad)
 {
 	static const float one = 1;
+	const struct kern_mat a = { x, 1, in }, ones = { &one, 0, 0 };
+	const struct kern_mat b = { dy, out, 1 };
 
-	kern->gemm(in, out, batch, x, 1, in, dy, out, grad, out, false);
-	kern->gemm(1, out, batch, &one, 0, 0, dy, out, grad + in * out, out,
-	    false);
+	kern->gemm(in, out, batch, a, b, NULL, 0, grad, out);
+	kern->gemm(1, out, batch, ones, b, NULL, 0, grad + in * out, out);
 }
 
 /* dx = dy times the transposed matrix w of in rows and out columns. */
 static void
-through(struct net *net, const float *w, size_t in, size_t out,
+through(const struct kern *kern, const float *w, size_t in, size_t out,
     const float *dy, size_t batch, float *dx)
 {
-	for (size_t i = 0; i < in; i++) {
-		for (size_t j = 0; j < out; j++)
-			net->flip[j * in + i] = w[i * out + j];
-	}
-	net->kern->gemm(batch, in, out, dy, out, 1, net->flip, in, dx, in,
-	    false);
+	const struct kern_mat a = { dy, out, 1 }, b = { w, 1, out };
+
+	kern->gemm(batch, in, out, a, b, NULL, 0, dx, in);
 }
 
 /* The gradient before a bend, in h's own place, from net->d behind it. */
 static void
 bend_back(const struct net *net, float *h, size_t n)
 {
-	if (net->shape.bend == NET_TANH) {
-		for (size_t i = 0; i < n; i++)
-			h[i] = net->d[i] * (1 - h[i] * h[i]);
-	} else {
-		for (size_t i = 0; i < n; i++)
-			h[i] = h[i] > 0 ? net->d[i] : 0;
-	}
+	if (net->shape.bend == NET_TANH)
+		net->kern->tanh_back(h, net->d, n);
+	else
+		net->kern->relu_back(h, net->d, n);
 }
 
 void
@@ -163,15 +152,15 @@ net_back(struct net *net, const float *w, const float *x, size_t batch,
 	if (grad != NULL)
 		layer_back(net->kern, h, s->out, net->h2, dy, batch,
 		    grad + third);
-	through(net, w + third, h, s->out, dy, batch, net->d);
+	through(net->kern, w + third, h, s->out, dy, batch, net->d);
 	bend_back(net, net->h2, batch * h);
 	if (grad != NULL)
 		layer_back(net->kern, h, h, net->h1, net->h2, batch,
 		    grad + second);
-	through(net, w + second, h, h, net->h2, batch, net->d);
+	through(net->kern, w + second, h, h, net->h2, batch, net->d);
 	bend_back(net, net->h1, batch * h);
 	if (grad != NULL)
 		layer_back(net->kern, s->in, h, x, net->h1, batch, grad);
 	if (dx != NULL)
-		through(net, w, s->in, h, net->h1, batch, dx);
+		through(net->kern, w, s->in, h, net->h1, batch, dx);
 }

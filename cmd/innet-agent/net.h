@@ -30,7 +30,6 @@ struct net {
 	size_t batch_max;	/* rows the work space holds */
 	float *h1, *h2, *y;	/* batch rows: hidden layers, output */
 	float *d;		/* batch rows: gradient by a hidden layer */
-	float *flip;		/* a layer's matrix, transposed */
 };
 
 /* A net of that shape for batches up to batch_max; exits 1 without memory. */

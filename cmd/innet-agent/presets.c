@@ -45,6 +45,14 @@ static const struct row {
 	    .batch = 256, .hidden = 64, .gamma = 0.99, .lambda = 0.95,
 	    .entropy = 0.01, .clip = 0.2, .norm = 0.5, .rate = 1e-3,
 	    .scale = 1 } },
+	{ "dqn", "cartpole", { .horizon = 4, .batch = 128, .hidden = 64,
+	    .gamma = 0.99, .rate = 1e-3, .scale = 1, .buffer = 50000,
+	    .warmup = 1000, .nstep = 1, .target = 100, .tau = 0.01,
+	    .explore = 0.05, .explore_steps = 10000, .twin = 1 } },
+	{ "ddpg", "pendulum", { .horizon = 1, .batch = 128, .hidden = 64,
+	    .gamma = 0.98, .rate = 1e-3, .scale = 1, .buffer = 100000,
+	    .warmup = 1000, .nstep = 1, .target = 100, .tau = 0.005,
+	    .explore = 0.05 } },
 };
 
 /* True if name is that environment, on whatever physics engine. */

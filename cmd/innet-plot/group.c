@@ -67,12 +67,14 @@ put_point(struct curve *c, enum spread spread, double x, const double *y,
 static struct curve *
 add_group(struct figure *fig, const struct group *g)
 {
+	const char *shade = fig->spread == SPREAD_SD ? "standard deviation" :
+	    "lowest to highest";
 	struct curve *c;
 	char *label;
 
-	if (asprintf(&label, "%s: mean of %zu, %s", g->name, g->n,
-	    fig->spread == SPREAD_SD ? "standard deviation" :
-	    "lowest to highest") == -1)
+	if ((g->n == 1 ? asprintf(&label, "%s: one run", g->name) :
+	    asprintf(&label, "%s: mean of %zu, %s", g->name, g->n, shade)) ==
+	    -1)
 		err(1, "label");
 	c = figure_add(fig, label);
 	free(label);

@@ -14,24 +14,22 @@
 
 #include "common/crc32c.h"
 #include "common/lockctl.h"
-#include "common/stats.h"
+#include "common/madeup.h"
+#include "common/spans.h"
 #include "common/timer.h"
 
 #include "cmd/innet-worker/carrier.h"
 #include "cmd/innet-worker/held.h"
-#include "cmd/innet-worker/madeup.h"
 #include "cmd/innet-worker/missing.h"
 
-enum { ROUNDS = 65536 };		/* the last so many are told of */
-
 enum count {
-	ROUND_P10, ROUND_P50, ROUND_P90, RESULTS, FOREIGN, MALFORMED, BAD_MAC,
-	SEND_FAILED, COUNTS
+	ROUND_P10, ROUND_P50, ROUND_P90, ROUND_MEAN, RESULTS, FOREIGN,
+	MALFORMED, BAD_MAC, SEND_FAILED, COUNTS
 };
 
 static const char *const count_name[COUNTS] = {
-	"round_p10_ns", "round_p50_ns", "round_p90_ns", "results", "foreign",
-	"malformed", "bad_mac", "send_failed"
+	"round_p10_ns", "round_p50_ns", "round_p90_ns", "round_mean_ns",
+	"results", "foreign", "malformed", "bad_mac", "send_failed"
 };
 
 static const char *const verdict_name[LOCKSTEP_VERDICTS] = {
@@ -56,8 +54,7 @@ struct sync {
 	bool begun;			/* l is there */
 	bool greeted;
 	bool pending;			/* a gradient waits for its result */
-	double *round;			/* ns, a ring of ROUNDS */
-	uint64_t rounds;
+	struct spans rounds;		/* first segment to last result */
 	uint64_t n[COUNTS];
 	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES];
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
@@ -251,8 +248,7 @@ take_result(struct sync *w, uint64_t now_ns)
 	if (w->cf->check > 0)
 		check(w, w->result[way]);
 	if (l->first_ns != 0)
-		w->round[w->rounds++ % ROUNDS] = (double)(now_ns -
-		    l->first_ns);
+		spans_add(&w->rounds, now_ns - l->first_ns);
 	lockstep_advance(l, now_ns);
 	if (w->pending || w->cf->synthetic > 0) {
 		w->pending = lockstep_whole(l);
@@ -340,16 +336,14 @@ summary(struct sync *w)
 {
 	enum { ALL = (int)COUNTS + (int)LOCKSTEP_VERDICTS +
 	    (int)LOCKSTEP_COUNTS };
-	const uint64_t rounds = w->rounds < ROUNDS ? w->rounds : ROUNDS;
 	static const double at[] = { 0.1, 0.5, 0.9 };
 	const char *name[ALL];
 	uint64_t n[ALL];
 	size_t k = 0;
 
-	for (int i = 0; i < 3 && rounds > 0; i++)
-		w->n[ROUND_P10 + i] = (uint64_t)stats_percentile(w->round,
-		    rounds, at[i]);
-	w->rounds = rounds;	/* sorted now: which is oldest is lost */
+	for (int i = 0; i < 3; i++)
+		w->n[ROUND_P10 + i] = spans_percentile(&w->rounds, at[i]);
+	w->n[ROUND_MEAN] = spans_mean(&w->rounds);
 	for (int i = 0; i < LOCKSTEP_COUNTS; i++, k++) {
 		name[k] = step_name[i];
 		n[k] = w->l.n[i];
@@ -439,7 +433,7 @@ sync_run(const struct worker_conf *cf)
 	struct sync *w = calloc(1, sizeof(*w));
 	int rc;
 
-	if (w == NULL || (w->round = calloc(ROUNDS, sizeof(*w->round))) == NULL)
+	if (w == NULL || !spans_init(&w->rounds))
 		err(1, "worker");
 	w->cf = cf;
 	carrier_open(&w->c, cf, SEG_TOS, &w->mtu);
@@ -455,7 +449,7 @@ sync_run(const struct worker_conf *cf)
 		free(w->grad[i]);
 		free(w->result[i]);
 	}
-	free(w->round);
+	spans_free(&w->rounds);
 	free(w);
 	return rc;
 }

@@ -1,0 +1,77 @@
+#!/bin/bash
+# T1: training by innet-agent's nets and by PyTorch's, the same nets on the same
+# numbers, one thread each; medians of ROUNDS runs by turns (5), per second of
+# processor time, for which the machine need not be idle.  Then PPO as a whole.
+# Run from the build folder, or say where it is in BUILD.
+#
+# shellcheck disable=SC2086
+set -eu -o pipefail
+build=${BUILD:-.} rounds=${ROUNDS:-5} here=$(cd "$(dirname "$0")" && pwd)
+export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C TIMEFORMAT='%U %S'
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+skip() { echo "T1 nets skipped: $*" >&2; exit 0; }
+for tool in innet-agent nets; do
+	command -v $tool >/dev/null || skip "no $tool"
+done
+py=
+for p in python3 /usr/bin/python3; do
+	! "$p" -c 'import torch' 2>/dev/null || { py=$p; break; }
+done
+[ -n "$py" ] || skip 'no python3 with torch; on Debian: apt-get install python3-torch'
+! "$py" -c 'import torch; print(open("/proc/self/maps").read())' | grep -q /blas/libblas ||
+	skip 'torch has the slow reference BLAS; on Debian: apt-get install libopenblas0-serial'
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM
+
+# FILE COLUMN: the median of that column
+median() { sort -n -k "$2,$2" "$dir/$1" | sed -n "$(((rounds + 1) / 2))p" | cut -d' ' -f"$2"; }
+
+# NAME INNET PEER BAR: more is better
+row() {
+	awk -v name="$1" -v a="$2" -v b="$3" -v bar="$4" 'BEGIN {
+		printf "T1 %s innet %.0f /s peer %.0f /s ratio %.3f bar %.3f %s\n",
+		    name, a, b, b / a, bar, b / a <= bar ? "ok" : "short"
+	}'
+}
+
+# innet-agent's PPO: steps/s, gradients/s of the time it learns, last reward
+ppo() {
+	local cpu
+	cpu=$({ time innet-agent -q --alone --algo ppo --env cartpole --steps "$1" \
+		--seed 1 --report "$dir/report"; } 2>&1)
+	tr -d '{}"' <"$dir/report" | tr ',' '\n' | awk -F: -v cpu="$cpu" '
+		{ v[$1] = $2 }
+		END {
+			split(cpu, t, " ")
+			cpu = t[1] + t[2]
+			part = (v["learn_s"] + v["update_s"]) / v["elapsed_s"]
+			printf "%.1f %.1f %.1f\n", v["steps"] / cpu,
+			    v["gradients"] / (part * cpu), v["mean100_reward"]
+		}'
+}
+
+# of two hidden layers; the bar of the first is the one that was promised
+shapes='8-64-64-4-b64:0.100 8-64-64-4-b256:0.250 4-256-256-2-b64:0.600 4-256-256-2-b256:1.000'
+for ((i = 0; i < rounds; i++)); do
+	for s in $shapes; do
+		name=${s%:*}
+		IFS=- read -r in hidden _ out batch <<<"$name"
+		nets $in $hidden $out ${batch#b} >>"$dir/$name"
+		"$py" "$here/nets.py" $in $hidden $out ${batch#b} >>"$dir/$name.py"
+	done
+	ppo 200k >>"$dir/ppo"
+	"$py" "$here/ppo.py" 32768 >>"$dir/ppo.py"
+done
+for s in $shapes; do
+	name=${s%:*}
+	a=$(median $name 2) b=$(median $name.py 2)
+	row "nets-$name" "$(median $name 1)" "$(median $name.py 1)" "${s#*:}"
+	awk -v a="$a" -v b="$b" 'BEGIN { d = a - b; exit !(d * d < 1e-6) }' || {
+		echo "T1 nets-$name: not the same training: error $a, and PyTorch's $b" >&2
+		exit 1
+	}
+done
+row ppo-cartpole-steps "$(median ppo 1)" "$(median ppo.py 1)" 0.100
+row ppo-cartpole-gradients "$(median ppo 2)" "$(median ppo.py 2)" 0.200
+echo "# T1 ppo: mean reward $(median ppo 3) after 200,000 steps, PyTorch's $(median ppo.py 3) after 32,768"
