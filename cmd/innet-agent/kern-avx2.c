@@ -52,7 +52,8 @@ enum {
 	HIGH = 6, WIDE = 16,	/* a block of C: rows, columns */
 	DEEP = 256,		/* rows of B packed at a time */
 	NARROW = 4,		/* columns of C that are not worth a vector */
-	TALL = 4 * HIGH,	/* rows of C from which packing B pays */
+	TALL = 16 * HIGH,	/* rows of C from which packing B pays */
+	FAR = 128,		/* floats between its rows, from which it does */
 };
 
 /* What all blocks of a product, or of a part of it, have in common. */
@@ -297,7 +298,8 @@ avx2_gemm(size_t m, size_t n, size_t k, struct kern_mat a, struct kern_mat b,
 	for (; x < n; x += WIDE) {
 		const size_t some = n - x < WIDE ? n - x : WIDE;
 
-		if (b.col != 1 || m > TALL)
+		if (b.col != 1 || m > TALL ||
+		    (b.row > FAR && m > 2 * HIGH))
 			packed(j, b, m, some, x);
 		else
 			panel(&j, m, some, x);
