@@ -25,7 +25,7 @@
 
 enum {
 	AGGPORT_BATCHES = 16,		/* received between looks at all else */
-	AGGPORT_WAIT_MS = 100		/* for room to send, a batch, at most */
+	AGGPORT_WAIT_MS = 1000		/* for room to send, a batch, at most */
 };
 
 struct aggport_conf {
@@ -78,10 +78,10 @@ aggport_now(const struct aggport *a)
 }
 
 /*
- * Wait a little for room in u to send; false if there is none.  The link's
- * queue may be full while the socket's is not: after the first of `tries` in
- * vain, sleep.  Who has waited for long in vain does not wait again for the
- * rest of the batch: one way that is blocked must not stop all others.
+ * Wait for room in u to send; false if there is none.  The link's queue may
+ * be full while the socket's is not: then sleep a little.  Who has waited for
+ * long in vain does not wait again for the rest of the batch: one way that is
+ * blocked must not stop all others.
  */
 static inline bool
 aggport_room(struct aggport *a, const struct udpio *u, int tries)
@@ -91,7 +91,7 @@ aggport_room(struct aggport *a, const struct udpio *u, int tries)
 
 	if (a->hasty)
 		return false;
-	if (tries > 0)
+	if (tries > 0 || u->link_full)
 		nanosleep(&ms, NULL);
 	a->hasty = tries == AGGPORT_WAIT_MS ||
 	    poll(&p, 1, AGGPORT_WAIT_MS) != 1;
@@ -166,6 +166,7 @@ aggport_up(struct aggport *a, uint32_t k)
 		free(up);
 		return NULL;
 	}
+	udpio_waits(&up->u);
 	up->out = outlet_over(&up->u, &a->cf->impair, a->cf->egress);
 	up->job = a->s.job[k]->j.id;
 	a->up[k] = up;
@@ -250,6 +251,20 @@ aggport_receive(struct aggport *a, struct udpio *u,
 	}
 }
 
+/*
+ * Give what servers owe, a run at a time, as long as the socket has room: who
+ * else waits, and what comes in, is not to wait for it.
+ */
+static inline void
+aggport_give(struct aggport *a)
+{
+	struct pollfd p = { .fd = a->u.fd, .events = POLLOUT };
+
+	for (int k = 0; k < AGGPORT_BATCHES && poll(&p, 1, 0) == 1 &&
+	    (p.revents & POLLOUT) != 0 && iswitch_give(&a->s); k++)
+		outbox_flush(&a->s.out);
+}
+
 /* When the next thing is due, on the machine's clock. */
 static inline uint64_t
 aggport_due(const struct aggport *a)
@@ -273,7 +288,8 @@ aggport_nap(struct aggport *a, uint64_t end_ns)
 	struct timespec ts = timer_spec(timer_first(due > now ? due - now : 0,
 	    TIMER_SECOND_NS));
 
-	a->poll[0] = (struct pollfd){ .fd = a->u.fd, .events = POLLIN };
+	a->poll[0] = (struct pollfd){ .fd = a->u.fd, .events = (short)(POLLIN |
+	    (iswitch_owes(&a->s) ? POLLOUT : 0)) };
 	for (uint32_t k = 0; k < a->ups; k++)
 		a->poll[k + 1] = (struct pollfd){ .events = POLLIN,
 		    .fd = a->up[k] == NULL ? -1 : a->up[k]->u.fd };
@@ -380,6 +396,7 @@ aggport_open_or_exit(struct aggport *a, const struct aggport_conf *cf)
 	a->base_ns = timer_wall_ns() - timer_mono_ns();
 	udpio_listen_or_exit(&a->u, &cf->listen, SEG_TOS, !cf->no_offload,
 	    cf->port_file);
+	udpio_waits(&a->u);
 	udpio_tell(&a->u, cf->verbose);
 	a->out = outlet_over(&a->u, &cf->impair, cf->egress);
 	a->in = cf->impair;
@@ -404,6 +421,7 @@ aggport_serve(struct aggport *a, void (*tell)(struct aggport *))
 		a->now_ns = aggport_now(a);
 		iswitch_fire(&a->s, a->now_ns);
 		outbox_flush(&a->s.out);
+		aggport_give(a);
 		outlet_flush(&a->out, a->now_ns);
 		for (uint32_t k = 0; k < a->ups; k++) {
 			if (a->up[k] != NULL)

@@ -70,6 +70,7 @@ struct control_ack {
 	uint16_t floats;
 	uint32_t elements;
 	uint16_t timeout_s;		/* of a silent member */
+	bool whole;			/* a server: answers whole vectors */
 	/* of SetH h is the former one; of FBcast: */
 	uint16_t contributions;
 	/* of Help that fails: */
@@ -213,6 +214,7 @@ control_get_ack(const struct control *c, struct control_ack *a)
 		a->floats = wire_u16(&w);
 		a->elements = wire_u32(&w);
 		a->timeout_s = wire_u16(&w);
+		a->whole = w.left > 0 && (*w.p & 1) != 0;
 		break;
 	case CONTROL_SETH: a->h = wire_u16(&w); break;
 	case CONTROL_FBCAST: a->contributions = wire_u16(&w); break;
@@ -246,7 +248,10 @@ control_put_ack(uint8_t *p, const struct control_ack *a)
 		p = wire_put(p, a->next, 4);
 		p = wire_put(p, a->floats, 2);
 		p = wire_put(p, a->elements, 4);
-		return wire_put(p, a->timeout_s, 2);
+		p = wire_put(p, a->timeout_s, 2);
+		if (a->whole)
+			*p++ = 1;
+		return p;
 	case CONTROL_SETH: return wire_put(p, a->h, 2);
 	case CONTROL_FBCAST: return wire_put(p, a->contributions, 2);
 	case CONTROL_HELP:

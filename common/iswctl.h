@@ -52,13 +52,13 @@ iswitch_fbcast(struct job *j, const struct control *c, struct control_ack *a)
 
 static inline void
 iswitch_help(struct iswitch *s, struct iswitch_job *j, uint32_t id,
-    struct control_ack *a)
+    struct control_ack *a, uint64_t now_ns)
 {
 	struct iswitch_asking asking = { s, &j->j };
 	struct seg g;
 
 	g = seg_split(a->seg);
-	switch (job_help(&j->j, id, &g, iswitch_ask, &asking)) {
+	switch (job_help(&j->j, id, &g, now_ns, iswitch_ask, &asking)) {
 	case JOB_HELP_LOST:
 		j->j.n[JOB_GONE]++;
 		a->status = CONTROL_GONE;
@@ -166,7 +166,7 @@ iswitch_do(struct iswitch *s, const union addr *from, const struct control *c,
 	case CONTROL_RESET: iswitch_reset(s, j); break;
 	case CONTROL_SETH: iswitch_set_h(&j->j, c, a, now_ns); break;
 	case CONTROL_FBCAST: iswitch_fbcast(&j->j, c, a); break;
-	case CONTROL_HELP: iswitch_help(s, j, who->member, a); break;
+	case CONTROL_HELP: iswitch_help(s, j, who->member, a, now_ns); break;
 	case CONTROL_HALT:
 		j->j.halted = true;
 		iswitch_pass(s, j, CONTROL_HALT);
@@ -365,14 +365,43 @@ iswitch_take_parent(struct iswitch *s, uint16_t job, uint8_t tos,
 	}
 }
 
+/*
+ * Post a run of answers that servers owe to their members, in turn; false if
+ * none is owed.  For a driver that has room for it: iswitch_owes().
+ */
+static inline bool
+iswitch_give(struct iswitch *s)
+{
+	for (uint32_t k = 0; k < s->jobs; k++) {
+		s->turn = (s->turn + 1) % s->jobs;
+		if (job_give(&s->job[s->turn]->j))
+			return true;
+	}
+	return false;
+}
+
+/* May there be any? */
+static inline bool
+iswitch_owes(const struct iswitch *s)
+{
+	for (uint32_t k = 0; k < s->jobs; k++) {
+		if (s->job[k]->j.giving)
+			return true;
+	}
+	return false;
+}
+
 /* What job j has to do at now_ns, which is when it was due or later. */
 static inline void
 iswitch_fire_job(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 {
+	struct iswitch_asking asking = { s, &j->j };
+
 	if (!job_has_memory(&j->j))
 		return;
 	job_try_open(&j->j, now_ns);
 	job_stragglers(&j->j, now_ns);
+	job_quiet(&j->j, now_ns, iswitch_ask, &asking);
 	iswitch_evict(s, j, now_ns);
 	if (now_ns >= iswitch_idle_due(s, j))
 		iswitch_drop(s, j);

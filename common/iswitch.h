@@ -90,6 +90,7 @@ struct iswitch {
 	struct iswitch_conf cf;
 	struct iswitch_job **job;	/* by index */
 	uint32_t jobs;
+	uint32_t turn;			/* of the job last given to */
 	struct keymap by_id;		/* job id -> index */
 	struct keymap by_addr;		/* addr_key() -> ref */
 	struct iswitch_ref *ref;
@@ -433,6 +434,7 @@ iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
     size_t len, uint64_t now_ns)
 {
 	const struct iswitch_ref *who = iswitch_who(s, from);
+	struct iswitch_asking asking;
 	struct reply *r;
 	struct seg g;
 	bool gone;
@@ -464,7 +466,11 @@ iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
 		iswitch_say(s, POST_ONE, j, from, CONTROL_HALT, NULL);
 		return;
 	}
-	job_segment(j, who->member, &g, now_ns, &gone);
+	if (job_segment(j, who->member, &g, now_ns, &gone) == JOB_ADDED &&
+	    job_flows(j)) {
+		asking = (struct iswitch_asking){ s, j };
+		job_ask_on(j, who->member, iswitch_ask, &asking);
+	}
 	if (gone) {
 		j->n[JOB_GONE]++;
 		iswitch_tell(s, from, j->id, CONTROL_GONE, wire_get(p, 8));

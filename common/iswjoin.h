@@ -135,6 +135,7 @@ iswitch_values(const struct iswitch *s, const struct job *j, uint32_t id,
 	a->members = (uint16_t)j->members.present;
 	a->floats = (uint16_t)j->a.s.floats;
 	a->elements = j->a.s.elements;
+	a->whole = j->cf->whole || j->cf->server;
 	a->timeout_s = (uint16_t)((s->cf.job.member_timeout_ns +
 	    999999999) / 1000000000);
 	if (id != MEMBERS_NONE) {
@@ -208,6 +209,7 @@ iswitch_enter(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 	m->heard_ns = now_ns;
 	if (was)
 		return CONTROL_DONE;
+	m->flow = (struct member_flow){ .due_ns = UINT64_MAX };
 	if (o->h == 0 && o->open && o->newest >= o->start)
 		first = o->newest + 1;
 	else

@@ -87,14 +87,14 @@ struct job {
 	struct members members;
 	struct aggr a;			/* no memory while there are none */
 	struct jobps ps;		/* of a server */
+	bool giving;			/* answers, perhaps: jobflow.h */
+	uint32_t turn;			/* member last given to */
+	uint64_t quiet_ns;		/* nobody is to be asked before */
 	uint32_t *order;		/* rows of one slot; room for a.s.rows */
 	uint64_t n[JOB_COUNTS];
 };
 
-enum {
-	JOB_OPEN_NS = 1000000000,	/* without a Join, H unknown */
-	JOB_WHOLE_ASKS = 64		/* Helps for one, at most: of a vector */
-};
+enum { JOB_OPEN_NS = 1000000000 };	/* without a Join, H unknown */
 
 /* The shape of a vector of so many elements under cf. */
 static inline struct aggr_shape
@@ -212,7 +212,8 @@ job_begin(struct job *j, const struct aggr_shape *s, uint32_t next)
 	j->start = AGGR_EPOCH + (next & (SEG_ITERATIONS - 1));
 	j->newest = j->start - 1;
 	j->crc[0] = j->crc[1] = 0;
-	j->ahead = false;
+	j->ahead = j->giving = false;
+	j->quiet_ns = UINT64_MAX;
 	j->h = j->h != 0 ? j->h : j->cf->h;
 	return true;
 }
@@ -253,13 +254,17 @@ job_keep(struct job *j)
 	job_reshape(j, &s);
 }
 
-/* The result of segment i at t, of n floats, goes to every member. */
+/*
+ * The result of segment i at t, of n floats, goes to every member; with those
+ * of a whole vector later, in turn.
+ */
 static inline void
 job_spread(struct job *j, int64_t t, uint32_t i, uint32_t n)
 {
 	struct aggr *a = &j->a;
-	uint64_t round = outbox_add(j->out, POST_MEMBERS, j->self, NULL,
-	    SEG_TOS, aggr_place(a, t, i), SEG_HEADER_BYTES + 4 * n);
+	uint64_t round = j->giving ? 0 : outbox_add(j->out, POST_MEMBERS,
+	    j->self, NULL, SEG_TOS, aggr_place(a, t, i), SEG_HEADER_BYTES +
+	    4 * n);
 
 	aggr_keep(a, t, i, n, round);
 	j->n[JOB_RESULTS]++;
@@ -320,14 +325,27 @@ job_complete(struct job *j, uint32_t at)
 	}
 }
 
-/* The vector of iteration t is all here: sum it, whole. */
+/*
+ * The vector of iteration t is all here: sum it, whole, and give it to all, a
+ * run in turn (job_give).
+ */
 static inline void
 job_complete_whole(struct job *j, uint32_t way)
 {
+	const int64_t t = j->a.slot[way * j->a.s.segs].iteration;
+
 	if (j->a.ready[way] < j->a.s.segs)
 		return;
+	j->giving = true;
 	for (uint32_t i = 0; i < j->a.s.segs; i++)
 		job_complete(j, way * j->a.s.segs + i);
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		struct member_flow *f = &j->members.m[i].flow;
+
+		f->gives = true;
+		f->give = t;
+		f->given = 0;
+	}
 }
 
 /* Has slot `at` all that it waits for? */

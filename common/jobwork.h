@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/job.h"
+#include "common/jobflow.h"
 
 /* Room in what members have pushed for so many segments, asynchronous. */
 static inline bool
@@ -120,6 +120,8 @@ job_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 			return JOB_LATE;
 		job_restart(j, at, t, g->n, now_ns);
 	} else if (s->state == AGGR_COMPLETE) {
+		if (job_coming(j, id, t, g->index))
+			return JOB_DUPLICATE;
 		job_resend(j, m, aggr_place(&j->a, t, g->index));
 		return JOB_RESENT;
 	} else if (aggr_has(&j->a, at, id)) {
@@ -161,15 +163,6 @@ job_answer(struct job *j, struct jobps_member *m)
 	return jobps_answer(&j->ps, m);
 }
 
-/* Post the packet of segment i of an answer to member id; the round. */
-static inline uint64_t
-job_post_served(struct job *j, uint32_t id, const uint8_t *p, uint32_t i)
-{
-	return outbox_add(j->out, POST_ONE, j->self, &j->members.m[id].at,
-	    SEG_TOS, p, SEG_HEADER_BYTES + 4 * seg_floats_at(j->ps.elements,
-	    j->ps.floats, i));
-}
-
 /* A push of member id to a server: when its vector is whole, an answer. */
 static inline enum job_count
 job_serve(struct job *j, uint32_t id, const struct seg *g)
@@ -177,7 +170,6 @@ job_serve(struct job *j, uint32_t id, const struct seg *g)
 	struct jobps_member *m = jobps_member(&j->ps, id);
 	const uint64_t bad = j->ps.nonfinite;
 	const enum jobps_verdict v = jobps_take(&j->ps, m, g);
-	int64_t t;
 
 	if (v == JOBPS_DUPLICATE)
 		return JOB_DUPLICATE;
@@ -187,10 +179,7 @@ job_serve(struct job *j, uint32_t id, const struct seg *g)
 		return JOB_ADDED;
 	jobps_add(&j->ps, m);
 	j->n[JOB_NONFINITE] += j->ps.nonfinite - bad;
-	t = job_answer(j, m);
-	for (uint32_t i = 0; i < j->ps.segs; i++)
-		m->posted[t % JOBPS_KEPT] = job_post_served(j, id,
-		    jobps_packet(&j->ps, m, t, i), i);
+	job_owe(j, id, job_answer(j, m));
 	j->n[JOB_RESULTS] += j->ps.segs;
 	return JOB_ADDED;
 }
@@ -264,6 +253,9 @@ job_segment(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 	    g->iteration, j->newest), g->index) == NULL;
 	j->n[JOB_SEGMENTS]++;
 	j->n[what]++;
+	if (job_flows(j) && (what == JOB_ADDED || what == JOB_EARLY))
+		job_heard(j, id, aggr_unwrap(g->iteration, j->newest),
+		    what == JOB_ADDED, now_ns);
 	return what;
 }
 
@@ -313,8 +305,6 @@ job_result(struct job *j, const struct seg *g, uint64_t now_ns)
 }
 
 /* Ask every member that slot `at` lacks (all, if AGGR_NONE) for `word`. */
-typedef void job_ask(void *ctx, const struct member *m, uint64_t word);
-
 static inline void
 job_ask_missing(struct job *j, uint32_t at, uint64_t word, job_ask *ask,
     void *ctx)
@@ -327,44 +317,6 @@ job_ask_missing(struct job *j, uint32_t at, uint64_t word, job_ask *ask,
 			continue;
 		j->n[JOB_HELP_ASKED]++;
 		ask(ctx, m, word);
-	}
-}
-
-/* How many packets the whole vector of iteration t lacks. */
-static inline uint64_t
-job_lacks(const struct job *j, int64_t t)
-{
-	const uint32_t h = job_h(j, t);
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < j->a.s.segs; i++) {
-		const struct aggr_slot *s = &j->a.slot[aggr_at(&j->a, t, i)];
-		const bool begun = s->state != AGGR_EMPTY &&
-		    s->iteration == t;
-
-		if (!begun || (s->state == AGGR_FILLING && s->accepted < h))
-			n += begun ? h - s->accepted : h;
-	}
-	return n;
-}
-
-/* Likewise for all that the whole vector of iteration t lacks. */
-static inline void
-job_ask_whole(struct job *j, int64_t t, job_ask *ask, void *ctx)
-{
-	const uint64_t most = j->n[JOB_HELP_ASKED] + JOB_WHOLE_ASKS;
-
-	for (uint32_t i = 0; i < j->a.s.segs &&
-	    j->n[JOB_HELP_ASKED] < most; i++) {
-		const uint32_t at = aggr_at(&j->a, t, i);
-		const struct aggr_slot *s = &j->a.slot[at];
-		const bool begun = s->state != AGGR_EMPTY &&
-		    s->iteration == t;
-
-		if (!begun || s->state == AGGR_FILLING)
-			job_ask_missing(j, begun ? at : AGGR_NONE, seg_word(
-			    (uint32_t)t & (SEG_ITERATIONS - 1), 0, i), ask,
-			    ctx);
 	}
 }
 
@@ -381,6 +333,8 @@ job_help_served(struct job *j, uint32_t id, const struct seg *g)
 
 	if (kept == NULL)
 		return t < m->round ? JOB_HELP_LOST : JOB_HELPED;
+	if (job_coming(j, id, t, g->index))
+		return JOB_HELPED;
 	job_post_served(j, id, kept, g->index);
 	j->n[JOB_HELP_RESENT]++;
 	return JOB_HELPED;
@@ -388,8 +342,8 @@ job_help_served(struct job *j, uint32_t id, const struct seg *g)
 
 /* Member id lacks the result of g (iSwitch section 3.3). */
 static inline enum job_helped
-job_help(struct job *j, uint32_t id, const struct seg *g, job_ask *ask,
-    void *ctx)
+job_help(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
+    job_ask *ask, void *ctx)
 {
 	const struct member *m = &j->members.m[id];
 	const uint64_t word = seg_word(g->iteration, 0, g->index);
@@ -405,6 +359,8 @@ job_help(struct job *j, uint32_t id, const struct seg *g, job_ask *ask,
 		return job_help_served(j, id, g);
 	kept = aggr_result(&j->a, t, g->index);
 	if (kept != NULL) {
+		if (job_coming(j, id, t, g->index))
+			return JOB_HELPED;
 		job_resend(j, m, kept);
 		j->n[JOB_HELP_RESENT]++;
 		return JOB_HELPED;
@@ -420,14 +376,8 @@ job_help(struct job *j, uint32_t id, const struct seg *g, job_ask *ask,
 		return JOB_HELP_LOST;
 	if (s->state == AGGR_SENT_UP && s->iteration == t)
 		return JOB_HELP_PARENT;
-	if (j->cf->whole) {
-		struct member *who = &j->members.m[id];
-
-		/* while much of a vector still comes in, none of it is lost */
-		if (who->helped == j->n[JOB_ADDED] ||
-		    job_lacks(j, t) <= JOB_WHOLE_ASKS)
-			job_ask_whole(j, t, ask, ctx);
-		who->helped = j->n[JOB_ADDED];
+	if (j->cf->whole) {	/* it has sent its own, if none has come */
+		job_heard(j, id, t, false, now_ns);
 		return JOB_HELPED;
 	}
 	if (s->state == AGGR_EMPTY || s->iteration < t) {
@@ -492,6 +442,8 @@ job_due(const struct job *j)
 		due = j->last_join_ns + JOB_OPEN_NS;
 	if (j->check_ns < due)
 		due = j->check_ns;
+	if (j->quiet_ns < due)
+		due = j->quiet_ns;
 	if (j->cf->straggler_ns > 0 && j->a.oldest != AGGR_NONE) {
 		at = j->a.slot[j->a.oldest].began_ns + j->cf->straggler_ns;
 		due = at < due ? at : due;

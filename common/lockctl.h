@@ -55,6 +55,7 @@ lockstep_enter(struct lockstep *l, const struct control_ack *a,
 	if (!again && !lockstep_size(l, a->floats))
 		return;
 	l->h = a->h;
+	l->whole = a->whole;
 	l->members = a->members;
 	l->life_ns = a->timeout_s == 0 ? LOCKSTEP_SECOND_NS :
 	    (uint64_t)a->timeout_s * LOCKSTEP_SECOND_NS / 3;
@@ -325,6 +326,7 @@ lockstep_answer(struct lockstep *l, struct lockstep_out *o, uint64_t now_ns)
 	uint64_t word = 0;
 
 	o->count = 0;
+	o->again = true;
 	while (l->answered < l->answers && (o->count == 0 ||
 	    l->answer[l->answered % LOCKSTEP_ANSWERS] == word)) {
 		word = l->answer[l->answered++ % LOCKSTEP_ANSWERS];
@@ -356,8 +358,9 @@ lockstep_run(struct lockstep *l, struct lockstep_out *o, uint64_t now_ns)
 	o->iteration = l->t;
 	o->first = l->sent;
 	o->count = 0;
-	while (l->sent < l->segs && l->flight < l->window + l->spare &&
-	    given[l->sent] == 0 && (o->count == 0 || o->count < most)) {
+	o->again = false;
+	while (l->sent < l->segs && (l->whole ||
+	    l->flight < l->window + l->spare) && given[l->sent] == 0 && (o->count == 0 || o->count < most)) {
 		l->sent_ns[l->sent++] = now_ns;
 		l->flight++;
 		o->count++;
@@ -371,6 +374,23 @@ lockstep_run(struct lockstep *l, struct lockstep_out *o, uint64_t now_ns)
 	if (l->timer_ns == LOCKSTEP_NEVER)
 		lockstep_arm(l, now_ns);
 	return true;
+}
+
+/* There was no room for the last n of a run: they are to be sent still. */
+static inline void
+lockstep_unsent(struct lockstep *l, const struct lockstep_out *o, uint32_t n)
+{
+	if (!o->again) {
+		l->sent -= n;
+		l->flight -= n;
+		l->n[LOCKSTEP_SEGMENTS] -= n;
+		return;
+	}
+	l->n[LOCKSTEP_HELPS_ANSWERED] -= n;
+	l->n[LOCKSTEP_RETRANSMITTED] -= n;
+	for (uint32_t k = 1; k <= n; k++)
+		l->answer[--l->answered % LOCKSTEP_ANSWERS] = seg_word(
+		    o->iteration, 1, o->first + o->count - k);
 }
 
 /* The next Help for a vector that we may not add to. */
@@ -404,7 +424,7 @@ lockstep_next(struct lockstep *l, uint64_t now_ns, struct lockstep_out *o)
 	if (lockstep_answer(l, o, now_ns))
 		return true;
 	while (l->asked < l->asks) {
-		const uint32_t i = l->ask[l->asked++];
+		const uint32_t i = l->ask[l->asked++ % LOCKSTEP_ASKS];
 
 		if (l->given[l->t & 1][i] == 0)
 			return lockstep_say_help(l, o, i, now_ns);

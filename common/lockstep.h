@@ -35,6 +35,8 @@ enum {
 	LOCKSTEP_WINDOW = 64,		/* to begin with, or two runs */
 	LOCKSTEP_WINDOW_MAX = 1024,	/* unless one is asked for */
 	LOCKSTEP_HELPS = 16,		/* asked for at a time-out, at most */
+	LOCKSTEP_ASKS = 256,		/* waiting to be asked for */
+	LOCKSTEP_QUIET_NS = 20000000,	/* before a whole vector has a hole */
 	LOCKSTEP_ANSWERS = 256,		/* of Help, waiting to be sent */
 	LOCKSTEP_LEAVES = 5,		/* tries to leave with an Ack */
 	LOCKSTEP_JOIN_NS = 50000000,	/* first wait for an Ack(Join) */
@@ -88,6 +90,7 @@ enum lockstep_count {
 /* To be sent: a run of segments of a gradient, or a control message. */
 struct lockstep_out {
 	uint32_t iteration, first, count;	/* count 0: a message */
+	bool again;			/* for a Help */
 	size_t len;
 	uint8_t message[CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
 	    CONTROL_MAC_BYTES];
@@ -103,6 +106,7 @@ struct lockstep {
 
 	/* the job, as the last Ack has it */
 	bool joined, halted;
+	bool whole;			/* a server: answers whole vectors */
 	uint16_t members;
 	uint16_t h;			/* or the most contributions since */
 	uint32_t floats, segs;		/* 0 before the first */
@@ -143,8 +147,11 @@ struct lockstep {
 
 	uint64_t answer[LOCKSTEP_ANSWERS];	/* Seg words, a queue */
 	uint32_t answers, answered;
-	uint32_t ask[LOCKSTEP_HELPS];	/* indices, a queue */
+	uint32_t ask[LOCKSTEP_ASKS];	/* indices, a queue */
 	uint32_t asks, asked;
+	bool mends;			/* asks on as what it asked for comes */
+	uint32_t mend;			/* from this index */
+	uint64_t gap_ns;		/* most between results, of late */
 };
 
 static inline void
@@ -243,6 +250,10 @@ lockstep_arm(struct lockstep *l, uint64_t now_ns)
 {
 	uint64_t ns = rto_ns(&l->rto);
 
+	if (l->whole && l->got[l->t & 1] > 0) {	/* it comes in one go */
+		ns = (LOCKSTEP_QUIET_NS + 2 * l->gap_ns) << l->rto.doubled;
+		ns = ns < RTO_CEILING_NS ? ns : RTO_CEILING_NS;
+	}
 	if (l->n[LOCKSTEP_ITERATIONS] == 0 && ns > LOCKSTEP_OPEN_NS)
 		ns = LOCKSTEP_OPEN_NS;	/* the job may not be open yet */
 	l->timer_ns = lockstep_waits(l) ? now_ns + ns : LOCKSTEP_NEVER;
@@ -277,6 +288,49 @@ lockstep_join(struct lockstep *l, uint64_t now_ns)
 	l->join_wait_ns = LOCKSTEP_JOIN_NS;
 }
 
+/* The index of the first segment from i on without a result, or segs. */
+static inline uint32_t
+lockstep_missing(struct lockstep *l, uint32_t i)
+{
+	const uint16_t *given = l->given[l->t & 1];
+	const bool oldest = i <= l->oldest;
+
+	if (l->segs == 0)
+		return 0;
+	for (i = oldest ? l->oldest : i; i < l->segs && given[i] != 0; i++)
+		;
+	if (oldest)
+		l->oldest = i;
+	return i;
+}
+
+/* Queue what misses of the result of t, from where that was left; so many. */
+static inline void
+lockstep_mend(struct lockstep *l, uint32_t most)
+{
+	const uint32_t end = l->sent > 0 ? l->sent : l->segs;
+	uint32_t i = lockstep_missing(l, l->mend);
+
+	for (; most > 0 && i < end && l->asks - l->asked < LOCKSTEP_ASKS;
+	    most--) {
+		l->ask[l->asks++ % LOCKSTEP_ASKS] = i;
+		i = lockstep_missing(l, i + 1);
+	}
+	l->mend = i;
+}
+
+/* How long a vector pauses while it comes: the most, of late. */
+static inline void
+lockstep_gap(struct lockstep *l, uint64_t now_ns)
+{
+	const uint64_t gap = now_ns - l->progress_ns;
+
+	l->gap_ns -= l->gap_ns / 256;
+	if (l->got[l->t & 1] > 1 && gap > l->gap_ns)
+		l->gap_ns = gap < LOCKSTEP_SECOND_NS / 4 ? gap :
+		    LOCKSTEP_SECOND_NS / 4;
+}
+
 /* A first result of a segment: the window, the clock, a sample. */
 static inline void
 lockstep_count_result(struct lockstep *l, uint32_t index, uint64_t now_ns)
@@ -285,6 +339,8 @@ lockstep_count_result(struct lockstep *l, uint32_t index, uint64_t now_ns)
 		return;
 	l->flight--;
 	lockstep_widen(l);
+	if (l->mends && l->sent_ns[index] == 0)
+		lockstep_mend(l, 2);	/* what was asked for comes: ask on */
 	if (l->sent_ns[index] != 0 && l->sampled_ns != now_ns) {
 		rto_sample(&l->rto, now_ns - l->sent_ns[index]);
 		l->sampled_ns = now_ns;
@@ -329,6 +385,8 @@ lockstep_judge(struct lockstep *l, const struct seg *s, uint64_t now_ns)
 		l->least[way] = s->contributions;
 	if (seg_before(l->seen, s->iteration))
 		l->seen = s->iteration;
+	if (l->whole && now)
+		lockstep_gap(l, now_ns);
 	if (now)
 		lockstep_count_result(l, s->index, now_ns);
 	lockstep_heard(l, now_ns);
@@ -371,7 +429,8 @@ lockstep_begin(struct lockstep *l)
 	memset(l->given[way], 0, l->segs * sizeof(**l->given));
 	l->got[way] = l->most[way] = l->least[way] = 0;
 	l->sent = l->skipped = l->flight = l->oldest = l->spare = 0;
-	l->asks = l->asked = 0;
+	l->asks = l->asked = l->mend = 0;
+	l->mends = false;
 	l->first_ns = 0;
 }
 
@@ -395,22 +454,6 @@ lockstep_advance(struct lockstep *l, uint64_t now_ns)
 	lockstep_heard(l, now_ns);
 }
 
-/* The index of the first segment from i on without a result, or segs. */
-static inline uint32_t
-lockstep_missing(struct lockstep *l, uint32_t i)
-{
-	const uint16_t *given = l->given[l->t & 1];
-	const bool oldest = i <= l->oldest;
-
-	if (l->segs == 0)
-		return 0;
-	for (i = oldest ? l->oldest : i; i < l->segs && given[i] != 0; i++)
-		;
-	if (oldest)
-		l->oldest = i;
-	return i;
-}
-
 /*
  * Nothing has come for too long: ask for the oldest that miss; if it happens
  * again, for one, for then others are late rather than packets lost.
@@ -419,8 +462,6 @@ static inline void
 lockstep_expire(struct lockstep *l, uint64_t now_ns)
 {
 	const uint32_t most = l->rto.doubled == 0 ? LOCKSTEP_HELPS : 1;
-	const uint32_t end = l->sent > 0 ? l->sent : l->segs;
-	uint32_t i = lockstep_missing(l, 0);
 
 	l->n[LOCKSTEP_TIMEOUTS]++;
 	/* a server answers whole vectors alone: what is held back must go */
@@ -429,11 +470,9 @@ lockstep_expire(struct lockstep *l, uint64_t now_ns)
 	if (l->rto.doubled == 0 && l->cf.window == 0)
 		l->slow = l->window = l->window / 2 < 2 ? 2 : l->window / 2;
 	rto_expired(&l->rto);
-	l->asks = l->asked = 0;
-	while (i < end && l->asks < most) {
-		l->ask[l->asks++] = i;
-		i = lockstep_missing(l, i + 1);
-	}
+	l->asks = l->asked = l->mend = 0;
+	l->mends = l->whole && l->got[l->t & 1] > 0;
+	lockstep_mend(l, most);
 	lockstep_arm(l, now_ns);
 }
 

@@ -21,6 +21,17 @@
 
 enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
 
+/* Of a server's job: what it is given and what it sends, jobflow.h. */
+struct member_flow {
+	bool gives, sends;
+	int64_t give, send;	/* iterations */
+	uint32_t given;		/* segments of `give` */
+	uint32_t asked;		/* for segments of `send` before this */
+	uint32_t out, credit;	/* asked for and not come, and the most */
+	uint64_t heard_ns, gap_ns, wait_ns;
+	uint64_t due_ns;	/* to ask; UINT64_MAX */
+};
+
 struct member {
 	union addr at;
 	uint32_t worker;	/* its number */
@@ -32,7 +43,7 @@ struct member {
 	int64_t from;		/* first iteration it may add to */
 	uint32_t *pushed;	/* of each segment: last iteration + 1 */
 	uint64_t added;		/* contributions */
-	uint64_t helped;	/* the job's, at its last Help of a whole */
+	struct member_flow flow;
 };
 
 struct members {

@@ -50,6 +50,7 @@ enum {
 	UDPIO_STRIDE_BYTES = UDPIO_PACKET_BYTES + 17 * 64, /* not one set */
 	UDPIO_CONTROL_BYTES = 256,
 	UDPIO_BUFFER_BYTES = 8 << 20,	/* asked of the kernel each way */
+	UDPIO_WAIT_BYTES = 1 << 19,	/* of udpio_waits() */
 	UDPIO_RUN_MAX = 64,		/* datagrams of a call: the kernel's */
 	UDPIO_RUN_BYTES = 65535 - 28,	/* payload of a call over IPv4 */
 	UDPIO_RUN_BYTES_V6 = 65535 - 48,
@@ -90,6 +91,7 @@ struct udpio {
 	uint64_t unreachable;		/* errors that came back */
 	union addr refused;	/* who was, last */
 	uint64_t send_failed;		/* datagrams the kernel did not take */
+	bool link_full;			/* the last EAGAIN was the link's */
 	uint8_t *bytes, *control;
 	int ask;			/* messages of the next call */
 	bool more;			/* the last call got all it asked for */
@@ -121,6 +123,22 @@ udpio_options(int fd, bool v6, uint8_t tos)
 		udpio_on(fd, IPPROTO_IP, IP_RECVERR, 1);
 		udpio_on(fd, IPPROTO_IP, IP_TOS, tos);
 	}
+}
+
+/*
+ * Who sends through u waits for room: let it hold less than a link's queue
+ * does (1,000 frames are usual), which loses what comes in vain.  The kernel
+ * doubles this, for its overhead.
+ */
+static inline void
+udpio_waits(struct udpio *u)
+{
+	socklen_t len = sizeof(int);
+	int bytes = 0;
+
+	udpio_on(u->fd, SOL_SOCKET, SO_SNDBUF, UDPIO_WAIT_BYTES);
+	if (getsockopt(u->fd, SOL_SOCKET, SO_SNDBUF, &bytes, &len) == 0)
+		u->sndbuf_bytes = (uint64_t)bytes;
 }
 
 static inline void
@@ -526,7 +544,8 @@ udpio_send_gather(struct udpio *u, const union addr *to, uint8_t tos,
 	}
 	if (sent == count)
 		return sent;
-	if (errno == ENOBUFS)
+	u->link_full = errno == ENOBUFS;
+	if (u->link_full)
 		errno = EAGAIN;
 	if (errno != EAGAIN)
 		u->send_failed += (uint64_t)(count - sent);

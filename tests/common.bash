@@ -45,6 +45,14 @@ serve() {
 	printf -v "$name" %s "127.0.0.1:$(cat "$name.port")"
 }
 
+# python MODULE: a Python that has it in $py, or skip
+python() {
+	for py in python3 /usr/bin/python3; do
+		! "$py" -c "import $1" 2>/dev/null || return 0
+	done
+	skip "no python3 with $1"
+}
+
 testbed=$BATS_TEST_DIRNAME/../share/testbed
 
 # Skip where there is no right to namespaces, or no veth, bridge or tbf.

@@ -170,3 +170,108 @@ data() {
 	grep -q '^0 1$' out
 	grep -q '^99999 1$' out
 }
+
+# Two runs of one kind, whose points do not stand at the same places.
+two_runs() {
+	printf 'step,episode,reward,seconds\n0,1,0,1\n100,2,100,2\n200,3,100,3\n' >a.csv
+	printf 'step,episode,reward,seconds\n0,1,10,1\n100,2,60,2\n' >b.csv
+}
+
+# The lines of the first curve's data that begin with a word.
+at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
+
+@test "a group is one curve: its mean, and the standard deviation around it" {
+	two_runs
+	[ "$(at 50 --group g a.csv b.csv)" = "50 42.5 31.8933982822 53.1066017178" ]
+	[ "$(at 100 --group g a.csv b.csv)" = "100 80 51.7157287525 108.284271247" ]
+	[ "$(at 50 --group g a.csv)" = "50 50 50 50" ]
+	innet-plot --script rewards --group g a.csv b.csv >out
+	grep -q "title 'g: mean of 2, standard deviation'" out
+	[ "$(data rewards --group g a.csv b.csv | wc -w)" -eq $((201 * 4)) ]
+}
+
+@test "a run that has ended keeps its last value; one that begins late has its first" {
+	two_runs
+	[ "$(at 200 --group g a.csv b.csv --spread range)" = "200 80 60 100" ]
+	sed -i 2d b.csv
+	[ "$(at 0 --group g a.csv b.csv --spread range)" = "0 30 0 60" ]
+	[ "$(at 2 --x seconds --group g a.csv b.csv --spread range)" = "2 80 60 100" ]
+	innet-plot --script rewards --spread range --group g a.csv b.csv |
+		grep -q "title 'g: mean of 2, lowest to highest'"
+}
+
+@test "of several points at one place, the last is the run's value there" {
+	printf 'step,episode,reward,seconds\n0,1,1,1\n10,2,5,1\n10,3,9,1\n20,4,9,1\n' >a.csv
+	[ "$(at 10 --group g a.csv)" = "10 9 9 9" ]
+	[ "$(at 5 --group g a.csv)" = "5 3 3 3" ]
+	printf 'step,episode,reward,seconds\n7,1,3,1\n' >a.csv
+	[ "$(data rewards --group g a.csv)" = "7 3 3 3" ]
+}
+
+@test "rewards are smoothed run by run before a group's mean is taken" {
+	printf 'step,episode,reward,seconds\n0,1,0,1\n200,2,100,2\n' >a.csv
+	printf 'step,episode,reward,seconds\n0,1,40,1\n200,2,60,2\n' >b.csv
+	[ "$(data rewards --group g a.csv b.csv --spread range --smooth 2 |
+		cut -d' ' -f801-)" = "200 50 50 50" ]
+}
+
+@test "groups and single files stand side by side, a name given twice is one group" {
+	two_runs
+	innet-plot --script rewards log.csv --group g a.csv --group h a.csv --group g b.csv >out
+	[ "$(grep -c '^\$d' out)" -eq 3 ]
+	grep -q "title 'log', .*title 'g: mean of 2, .*title 'h: one run'" out
+	[ "$(grep -o filledcurves out | wc -l)" -eq 2 ]
+	need_gnuplot
+	innet-plot rewards -o g.svg --group g a.csv b.csv
+	grep -q '</svg>' g.svg
+	innet-plot rewards --group g a.csv b.csv | grep -q 'g: mean of 2'
+}
+
+@test "a group's bad input is named" {
+	two_runs
+	echo 150,3,1,3 >>a.csv
+	run -1 innet-plot rewards --group g b.csv a.csv
+	[ "$output" = "innet-plot: a.csv:5: step 150 goes backwards" ]
+	head -n 1 b.csv >e.csv
+	run -1 innet-plot rewards --group g e.csv
+	[[ $output == *"e.csv: no episodes in it"*"nothing to draw in e.csv" ]]
+	run -2 innet-plot rewards b.csv --group g
+	[ "$output" = "innet-plot: no files behind --group g" ]
+	run -2 innet-plot age --group g got.pcap
+	[ "$output" = "innet-plot: --group is for rewards" ]
+	run -2 innet-plot rewards --spread wide --group g b.csv
+	[[ $output == *"invalid spread 'wide'"* ]]
+}
+
+@test "bars: a row a group, a column a series, _sd its errors, empty none" {
+	printf 'load,fifo,olaf_sd,fifo_sd,olaf\n4,10,1,2,-3\n0.3,5,,,\n' >b.csv
+	[ "$(data bars b.csv)" = "0 10 2 1 5 0 0 -3 1 1 nan 0" ]
+	innet-plot --script bars b.csv --label 'time in s' >out
+	grep -q "^set xtics ('4' 0, '0.3' 1)" out
+	grep -q "^set xlabel 'load'" out
+	grep -q "^set ylabel 'time in s'" out
+	grep -q "title 'fifo', .*title 'olaf'" out
+	need_gnuplot
+	innet-plot bars b.csv -o b.svg
+	grep -q '</svg>' b.svg
+	innet-plot bars b.csv | grep -q fifo
+}
+
+@test "bars: a bad table is named" {
+	for row in 4,x,1 4,1 4,1,2,3; do
+		printf 'load,fifo,olaf\n4,1,2\n%s\n' "$row" >b.csv
+		run -1 innet-plot bars b.csv
+		[[ $output == "innet-plot: b.csv:3: "* ]]
+	done
+	printf 'load\n4\n' >b.csv
+	run -1 innet-plot bars b.csv
+	[[ $output == "innet-plot: b.csv:1: a column of labels needs "* ]]
+	printf 'load,fifo\n' >b.csv
+	run -1 innet-plot bars b.csv
+	[ "$output" = "innet-plot: nothing to draw in b.csv" ]
+	seq -s, 33 >b.csv
+	run -1 innet-plot bars b.csv
+	[ "$output" = "innet-plot: b.csv:1: more than 32 columns" ]
+	run -2 innet-plot bars b.csv log.csv
+	[ "$output" = "innet-plot: log.csv: bars are drawn from one file" ]
+}

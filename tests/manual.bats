@@ -13,7 +13,7 @@ lines_of() {
 missing_for() {
 	local word
 	for word in $(grep -oE '(^|[ |;&(])innet-[a-z]+' "$1" | tr -d ' |;&(' |
-	    sort -u) bash gnuplot ip od python3 tcpdump tshark; do
+	    sort -u) bash gnuplot ip mpirun od python3 tcpdump tshark; do
 		case $word in
 		gnuplot) grep -qw innet-plot "$1" || continue ;;
 		*) grep -qw -e "$word" "$1" || continue ;;
@@ -45,6 +45,10 @@ page() {
 @test "innet-aom(1): the examples run" { page innet-aom.1; }
 @test "innet-ctl(1): the examples run" { page innet-ctl.1; }
 @test "innet-gen(1): the examples run" { page innet-gen.1; }
+@test "innet-mpi(1): the examples run" {
+	export ASAN_OPTIONS=detect_leaks=0	# those of the library
+	page innet-mpi.1
+}
 @test "innet-plot(1): the examples run" { page innet-plot.1; }
 @test "innet-ps(1): the examples run" { page innet-ps.1; }
 @test "innet-switch(1): the examples run" { page innet-switch.1; }
@@ -57,6 +61,15 @@ page() {
 	page innet-testbed.7
 }
 @test "innet(7): the examples run" { page innet.7; }
+
+@test "innet_stream(3): the examples run" {
+	python numpy
+	mkdir bin && ln -s "$(command -v "$py")" bin/python3
+	sed -n '/^import innet/,/^\.Ed/{/^\.Ed/!p}' \
+	    "$srcdir/man/innet_stream.3" >child.py
+	export PYTHONPATH=$srcdir/share/python PATH=$PWD/bin:$PATH
+	page innet_stream.3
+}
 
 @test "every page has its test here" {
 	for m in "$srcdir"/man/*.[1-9]; do

@@ -65,6 +65,15 @@ rig_addr(uint16_t port)
 	    .sin_port = htons(port), .sin_addr = { htonl(0x7f000001) } } };
 }
 
+/* Deliver all that there is to send. */
+static void
+rig_flush(void)
+{
+	do
+		outbox_flush(&rig.out);
+	while (iswitch_give(&rig));
+}
+
 /* Send a control message from port; how its Ack went, or -1 without one. */
 static int
 rig_control(uint16_t port, uint8_t action, uint16_t job, const uint8_t *body,
@@ -80,7 +89,7 @@ rig_control(uint16_t port, uint8_t action, uint16_t job, const uint8_t *body,
 	rig_n = 0;
 	iswitch_take(&rig, &from, CONTROL_TOS, m, (size_t)(p - m) + len,
 	    rig_now);
-	outbox_flush(&rig.out);
+	rig_flush();
 	for (uint32_t i = 0; i < rig_n; i++) {
 		if (rig_out[i].tos == CONTROL_TOS && rig_out[i].port == port &&
 		    control_parse(rig_out[i].bytes, rig_out[i].len, &c) &&
@@ -134,7 +143,7 @@ rig_segment(uint32_t w, uint32_t t, uint32_t i, uint32_t n, float v)
 	rig_n = 0;
 	iswitch_take(&rig, &from, SEG_TOS, m, SEG_HEADER_BYTES + 4 * n,
 	    rig_now);
-	outbox_flush(&rig.out);
+	rig_flush();
 }
 
 /* What was sent last as a segment: its first float, or NAN. */

@@ -47,7 +47,7 @@ whole(enum reduce_kind kind, bool as_came, const char *name)
 	vector(2, 0, 5);
 	vector(1, 0, 5);
 	rig_segment(0, 0, 1, 2, 5);
-	ok(rig_n == 2 && rig_result(&g) == 15 && g.index == 1 && g.n == 2,
+	ok(rig_n == 6 && rig_result(&g) == 15 && g.index == 1 && g.n == 2,
 	    "%s: the last of the last vector: all of it goes out", name);
 	seg_parse(rig_out[0].bytes, rig_out[0].len, &g);
 	sum = vec_get(g.vec, 0);
@@ -79,12 +79,33 @@ in_order(bool as_came)
 	return sum;
 }
 
+/* Is the k-th sent a Help of segment i of iteration t, to that port? */
+static bool
+asked(uint32_t k, uint16_t port, uint32_t t, uint32_t i)
+{
+	struct control c;
+
+	return k < rig_n && rig_out[k].port == port &&
+	    control_parse(rig_out[k].bytes, rig_out[k].len, &c) &&
+	    c.action == CONTROL_HELP && wire_get(c.body, 8) ==
+	    seg_word(t, 0, i);
+}
+
+/* Let so many ns go by. */
+static void
+wait(uint64_t ns)
+{
+	rig_now += ns;
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	rig_flush();
+}
+
 static void
 helps(void)
 {
 	struct job_conf cf = rig_conf(2);
 	struct control_ack a;
-	struct control c;
 
 	cf.whole = true;
 	rig_open(&cf, 0);
@@ -92,12 +113,85 @@ helps(void)
 	rig_join(1, 6, 0);
 	vector(0, 0, 1);
 	rig_segment(1, 0, 0, 4, 1);
-	ok(rig_say(1001, CONTROL_HELP, seg_word(0, 0, 0), 8, &a) ==
-	    CONTROL_DONE && rig_n == 2 && rig_out[0].port == 1001 &&
-	    control_parse(rig_out[0].bytes, rig_out[0].len, &c) &&
-	    c.action == CONTROL_HELP && wire_get(c.body, 8) ==
-	    seg_word(0, 0, 1),
-	    "Help for 0, which waits for 1: who lacks 1 is asked for it");
+	wait(JOBFLOW_QUIET_NS / 2);
+	ok(rig_n == 0, "amid a vector there may be a little silence");
+	wait(JOBFLOW_QUIET_NS);
+	ok(rig_n == 1 && asked(0, 1001, 0, 1),
+	    "then who lacks 1 is asked for it, and nobody else");
+	wait(JOBFLOW_QUIET_NS);
+	ok(rig_n == 0, "and again after twice as long");
+	wait(2 * JOBFLOW_QUIET_NS);
+	ok(rig_n == 1 && asked(0, 1001, 0, 1), "if it has not come");
+	rig_segment(1, 0, 1, 2, 1);
+	ok(rig_n == 4, "it comes: both get both");
+	wait(JOBFLOW_QUIET_MAX_NS);
+	ok(rig_n == 0, "who has begun nothing new is not asked");
+	ok(rig_say(1000, CONTROL_HELP, seg_word(1, 0, 0), 8, &a) ==
+	    CONTROL_DONE && rig_n == 1, "a Help before anything of 1");
+	wait(JOBFLOW_QUIET_NS);
+	ok(rig_n == 2 && asked(0, 1000, 1, 0) && asked(1, 1000, 1, 1),
+	    "shows that all of it was lost: it is asked for all");
+	iswitch_free(&rig);
+}
+
+/* A vector of 100 segments of which every other is lost. */
+static void
+holes(void)
+{
+	enum { SEGS = 100 };
+	struct job_conf cf = rig_conf(1);
+	uint32_t asks = 0, i = 0, most = 0;
+
+	cf.whole = true;
+	rig_open(&cf, 0);
+	rig_join(0, 4 * SEGS, 0);
+	for (uint32_t k = 0; k < SEGS; k += 2)
+		rig_segment(0, 0, k, 4, 1);
+	wait(JOBFLOW_QUIET_NS);
+	ok(rig_n == JOBFLOW_ASKS && asked(0, 1000, 0, 1) &&
+	    asked(JOBFLOW_ASKS - 1, 1000, 0, 2 * JOBFLOW_ASKS - 1),
+	    "of 50 holes the first %d are asked for", JOBFLOW_ASKS);
+	for (asks = rig_n; i + 1 < SEGS / 2; i++) {
+		rig_segment(0, 0, 2 * i + 1, 4, 1);
+		asks += rig_n;
+		most = rig_n > most ? rig_n : most;
+	}
+	ok(asks == SEGS / 2 && most == 2,
+	    "and one or two more for each that comes, without a silence");
+	rig_segment(0, 0, SEGS - 1, 4, 1);
+	ok(rig_n == SEGS, "then there is the answer");
+	iswitch_free(&rig);
+}
+
+/* Answers of 100 segments to three, who get them in turn. */
+static void
+turns(void)
+{
+	enum { SEGS = 100, RUN = JOBFLOW_RUN_BYTES / (8 + 4 * 366) + 1 };
+	struct job_conf cf = rig_conf(3);
+	struct control_ack a;
+	uint32_t n[3] = { 0 };
+	bool good = true;
+
+	cf.whole = true;
+	rig_open(&cf, 0);
+	for (uint32_t w = 0; w < 3; w++)
+		rig_join_as((uint16_t)(1000 + w), (struct control_join){
+		    .type = CONTROL_WORKER, .worker = w, .floats = 366,
+		    .elements = SEGS * 366 }, &a);
+	for (uint32_t w = 0; w < 3; w++) {
+		for (uint32_t i = 0; i < SEGS; i++)
+			rig_segment(w, 0, i, 366, 1);
+	}
+	for (uint32_t k = 0; k < rig_n; k++) {
+		const uint32_t w = rig_out[k].port - 1000u;
+
+		n[w]++;
+		for (uint32_t v = 0; v < 3; v++)
+			good = good && n[w] <= n[v] + RUN;
+	}
+	ok(good && n[0] == SEGS && n[1] == SEGS && n[2] == SEGS,
+	    "answers: nobody is more than a run ahead of another");
 	iswitch_free(&rig);
 }
 
@@ -246,6 +340,8 @@ main(void)
 	ok(in_order(false) == 0x1p24f && in_order(true) == 0x1p24f + 2,
 	    "rows kept are added by number, or as they came");
 	helps();
+	holes();
+	turns();
 	answers();
 	keeps();
 	drifts();

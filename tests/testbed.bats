@@ -17,6 +17,7 @@ until_true() {
 
 present() { testbed.sh list >list && grep -q "^$1 $2 " list; }
 absent() { ! present "$@"; }
+gone() { ! ls /run/netns | grep -E "^innet-$1[-.]"; }
 running() { grep -q '^State:.[^XZ]' "/proc/$1/status"; }
 
 # rate FROM TO BYTES: Mbit/s of frames
@@ -30,8 +31,7 @@ rate() {
 	tail -n 1 rate
 }
 
-# between A B X: no slower than A, no faster than B; a reader who wakes late for
-# the first datagram finds others waiting, and the link seems the faster.
+# between A B X: no slower than A, no faster than B
 between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) }'; }
 
 @test "without privilege: one clear line and status 1" {
@@ -61,7 +61,7 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 	[ "$(grep -c "^$id " out)" -eq 5 ]
 	grep -qx "$id switch 10.77.0.1 alive" out
 	grep -qx "$id w2 10.77.0.12 alive" out
-	run ! grep -q "innet-$id-" <(ip netns list)
+	gone "$id"
 }
 
 @test "the command's status is the testbed's; its input is the caller's" {
@@ -106,7 +106,7 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 	testbed.sh down "$a"
 	present "$b" w0
 	testbed.sh down "$b"
-	run ! grep -q "innet-$$-\|innet-$$\." <(ip netns list)
+	gone $$
 }
 
 @test "INT and TERM take the testbed along, and what runs in it" {
@@ -123,10 +123,11 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 	done
 }
 
-@test "what a killed run left goes with the next down" {
-	privileged
+# In a /run/netns of its own: whoever builds another testbed sweeps ours.
+killed() {
+	mount -t tmpfs none /run/netns
 	testbed.sh rack -n 1 -- \
-		testbed.sh exec w0 sh -c 'echo $$ >inside; exec sleep 1000' 3>&- &
+		testbed.sh exec w0 sh -c 'echo $$ >inside; exec sleep 1000' &
 	dead=$!
 	await inside
 	kill -9 $dead
@@ -135,7 +136,40 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 	running "$(cat inside)"
 	testbed.sh down
 	absent $dead w0
-	run ! running "$(cat inside)"
+	! running "$(cat inside)"
+}
+
+@test "what a killed run left goes with the next down" {
+	privileged
+	mkdir -p /run/netns
+	export -f await present absent running killed
+	unshare -m bash -euc killed 3>&-
+}
+
+@test "two that build for one owner at once get a testbed each" {
+	privileged
+	for i in 1 2 3; do
+		testbed.sh up rack -n 1 --owner $$ >id$i 3>&- &
+		pids="$pids $!"
+	done
+	wait $pids
+	[ "$(sort -u id1 id2 id3 | wc -l)" -eq 3 ]
+	for i in 1 2 3; do
+		INNET_TESTBED=$(cat id$i) testbed.sh exec w0 ip link show dev eth0
+		testbed.sh down "$(cat id$i)"
+	done
+	gone $$
+}
+
+@test "ip's own words on others that come and go are not ours" {
+	privileged
+	mkdir bin
+	printf '#!/bin/sh\necho noise >&2\ncase $1 in netns) exit 1;; esac\n' >bin/ip
+	chmod +x bin/ip
+	run -0 --separate-stderr env PATH="$PWD/bin:$PATH" testbed.sh list
+	[ -z "$stderr" ]
+	run -1 --separate-stderr env PATH="$PWD/bin:$PATH" testbed.sh down 1.999
+	[ "$stderr" = 'testbed: no testbed 1.999' ]
 }
 
 @test "what stops it halfway leaves nothing" {
@@ -144,7 +178,7 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 	printf '#!/bin/sh\nexit 1\n' >bin/tc
 	chmod +x bin/tc
 	run ! env PATH="$PWD/bin:$PATH" testbed.sh up rack --owner $$
-	run ! grep -q "innet-$$-" <(ip netns list)
+	gone $$
 }
 
 @test "a host or testbed that is not there is named" {

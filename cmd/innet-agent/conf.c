@@ -24,7 +24,7 @@ enum {
 
 static const struct opt opts[] = {
 	{ O_ENV,      "env",       "NAME", "environment (default cartpole)" },
-	{ O_ALGO,     "algo",      "NAME", "a2c (default) or ppo" },
+	{ O_ALGO,     "algo",      "NAME", "a2c (default), ppo, dqn or ddpg" },
 	{ O_ALONE,    "alone",     NULL,   "train without a gradient stream" },
 	{ O_EVAL,     "eval",      "FILE", "play a saved policy, greedily" },
 	{ O_SEED,     "seed",      "N",    "seed of all chance (default 1)" },

@@ -9,6 +9,17 @@
 
 const struct env_kind *const env_kinds[] = {
 	&env_cartpole,
+	&env_mountaincar,
+	&env_mountaincar_continuous,
+	&env_acrobot,
+	&env_pendulum,
+	&env_breakout,
+	&env_lunarlander,
+	&env_lunarlander_continuous,
+#ifdef HAVE_BOX2D
+	&env_lunarlander_box2d,
+	&env_lunarlander_continuous_box2d,
+#endif
 	NULL
 };
 

@@ -32,7 +32,8 @@ struct env_kind {
 	float low, high;	/* continuous: what such a number may be */
 	size_t state_bytes;	/* what reset and step keep between calls */
 	uint32_t limit;		/* steps after which it is cut off; 0: none */
-	double solved;		/* mean reward of 100 episodes that solves it */
+	double solved;		/* mean reward of 100 episodes that solves it;
+				   INFINITY: none is agreed on */
 
 	/*
 	 * NULL, or: *state, all bytes 0, is new and of that seed; for kinds
@@ -80,6 +81,18 @@ void env_reset(struct env *e, float *obs);
 struct env_result env_step(struct env *e, const union env_action *action,
     float *obs);
 
-extern const struct env_kind env_cartpole;
+/* x, or the bound that it is beyond. */
+static inline double
+env_clip(double x, double low, double high)
+{
+	return x < low ? low : x > high ? high : x;
+}
+
+extern const struct env_kind env_acrobot, env_breakout, env_cartpole,
+    env_mountaincar, env_mountaincar_continuous, env_pendulum;
+extern const struct env_kind env_lunarlander, env_lunarlander_continuous;
+/* only where configure found Box2D and was asked to */
+extern const struct env_kind env_lunarlander_box2d,
+    env_lunarlander_continuous_box2d;
 
 #endif

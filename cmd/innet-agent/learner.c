@@ -12,6 +12,8 @@
 const struct algo *const algo_all[] = {
 	&algo_a2c,
 	&algo_ppo,
+	&algo_dqn,
+	&algo_ddpg,
 	NULL
 };
 

@@ -89,6 +89,6 @@ enum ascent_result learner_run(struct learner *l, void (*each)(void *),
 /* l->grad, cut to set.norm, goes up. */
 enum ascent_result learner_rise(struct learner *l);
 
-extern const struct algo algo_a2c, algo_ppo;
+extern const struct algo algo_a2c, algo_ppo, algo_dqn, algo_ddpg;
 
 #endif

@@ -82,12 +82,21 @@ curve_thin(struct curve *c)
 }
 
 void
+curve_free(struct curve *c)
+{
+	free(c->label);
+	free(c->at);
+	free(c->band);
+}
+
+void
 figure_free(struct figure *fig)
 {
-	for (size_t i = 0; i < fig->n; i++) {
-		free(fig->curve[i].label);
-		free(fig->curve[i].at);
-	}
+	for (size_t i = 0; i < fig->n; i++)
+		curve_free(&fig->curve[i]);
+	for (size_t i = 0; i < fig->ticks; i++)
+		free(fig->tick[i]);
+	free(fig->tick);
 	free(fig->curve);
 }
 

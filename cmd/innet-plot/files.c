@@ -108,6 +108,17 @@ reward_row(const struct table *t, void *arg)
 	curve_point(arg, table_real(t, 0), table_real(t, 1));
 }
 
+static void
+rising_row(const struct table *t, void *arg)
+{
+	const struct curve *c = arg;
+
+	if (c->n > 0 && table_real(t, 0) < c->at[c->n - 1][0])
+		errx(1, "%s:%lu: %s %s goes backwards", t->path, t->line,
+		    t->names[0], t->field[0]);
+	reward_row(t, arg);
+}
+
 /* Put in the place of each y the mean of the last so many up to it. */
 static void
 smooth(struct curve *c, size_t over)
@@ -126,16 +137,24 @@ smooth(struct curve *c, size_t over)
 }
 
 void
-take_rewards(struct figure *fig, const char *path, const char *name)
+read_rewards(const struct figure *fig, const char *path, struct curve *c,
+    bool up)
 {
 	static const char *const axis[] = { "step", "episode", "seconds" };
 	const char *const names[] = { axis[fig->axis], "reward", NULL };
-	struct curve *c = figure_add(fig, name);
-	struct table t = { .path = path, .names = names, .row = reward_row,
-	    .arg = c };
+	struct table t = { .path = path, .names = names,
+	    .row = up ? rising_row : reward_row, .arg = c };
 
 	table_each(&t);
 	smooth(c, (size_t)fig->smooth);
+}
+
+void
+take_rewards(struct figure *fig, const char *path, const char *name)
+{
+	struct curve *c = figure_add(fig, name);
+
+	read_rewards(fig, path, c, false);
 	curve_thin(c);
 }
 

@@ -57,42 +57,100 @@ put_terminal(FILE *f, enum terminal as)
 	}
 }
 
-static void
-put_script(FILE *f, const struct figure *fig, enum terminal as)
+/* Labels of groups are long. */
+static bool
+has_bands(const struct figure *fig)
 {
-	const char *with = fig->axes.steps ? "steps" : "lines";
-	size_t drawn = 0;
+	return fig->n > 0 && fig->what == REWARDS &&
+	    fig->curve[fig->n - 1].band != NULL;
+}
 
-	put_terminal(f, as);
+/* The points of all curves as blocks, $d0 and on; bands have two words more. */
+static void
+put_data(FILE *f, const struct figure *fig)
+{
 	for (size_t i = 0; i < fig->n; i++) {
 		const struct curve *c = &fig->curve[i];
 
 		if (c->n == 0)
 			continue;
 		fprintf(f, "$d%zu << EOD\n", i);
-		for (size_t k = 0; k < c->n; k++)
-			fprintf(f, "%.12g %.12g\n", c->at[k][0], c->at[k][1]);
+		for (size_t k = 0; k < c->n; k++) {
+			fprintf(f, "%.12g %.12g", c->at[k][0], c->at[k][1]);
+			if (c->band != NULL && fig->what == BARS)
+				fprintf(f, " %.12g", c->band[k][0]);
+			else if (c->band != NULL)
+				fprintf(f, " %.12g %.12g", c->band[k][0],
+				    c->band[k][1]);
+			fputc('\n', f);
+		}
 		fputs("EOD\n", f);
 	}
+}
+
+/* What only bars need: the labels of their groups, errors in the middle. */
+static void
+put_bars(FILE *f, const struct figure *fig)
+{
+	fputs("set style histogram errorbars gap 1.5 lw 1\n"
+	    "set style fill solid 0.6 border -1\nset xtics (", f);
+	for (size_t i = 0; i < fig->ticks; i++) {
+		fputs(i == 0 ? "" : ", ", f);
+		put_quoted(f, fig->tick[i]);
+		fprintf(f, " %zu", i);
+	}
+	fputs(")\nset yrange [*<0:0<*]\n", f);
+}
+
+/* The bands lie below all curves, each in its curve's colour. */
+static void
+put_plot(FILE *f, const struct figure *fig, enum terminal as)
+{
+	const char *with = fig->what == BARS ? "using 2:3 with histograms" :
+	    fig->axes.steps ? "using 1:2 with steps lw 1.5" :
+	    "using 1:2 with lines lw 1.5";
+	const char *sep = "plot ";
+
+	for (size_t i = 0; i < fig->n && fig->what != BARS; i++) {
+		if (fig->curve[i].n == 0 || fig->curve[i].band == NULL ||
+		    as == DUMB)
+			continue;
+		fprintf(f, "%s$d%zu using 1:3:4 with filledcurves "
+		    "fillstyle transparent solid 0.2 noborder "
+		    "linetype %zu notitle", sep, i, i + 1);
+		sep = ", ";
+	}
+	for (size_t i = 0; i < fig->n; i++) {
+		if (fig->curve[i].n == 0)
+			continue;
+		fprintf(f, "%s$d%zu %s linetype %zu title ", sep, i, with,
+		    i + 1);
+		put_quoted(f, fig->curve[i].label);
+		sep = ", ";
+	}
+	fputc('\n', f);
+}
+
+static void
+put_script(FILE *f, const struct figure *fig, enum terminal as)
+{
+	put_terminal(f, as);
+	put_data(f, fig);
 	fputs("set xlabel ", f);
 	put_quoted(f, fig->axes.x);
 	fputs(as == DUMB ? "\nset title " : "\nset ylabel ", f);
 	put_quoted(f, fig->axes.y);
 	fputs("\nset grid\n", f);
-	fputs("set key outside right top\n", f);
+	fputs(has_bands(fig) ? "set key outside center top\nset autoscale xfix\n" :
+	    "set key outside right top\n", f);
 	fputs(fig->what == CDF ? "set yrange [0:1]\n"
 	    "set offsets graph 0.02, graph 0.02, 0, 0\n" :
 	    fig->what == AGE ? "set yrange [0:*]\n" : "", f);
+	if (fig->what == BARS)
+		put_bars(f, fig);
 	if (fig->n > LEGEND_MAX)
 		fputs("unset key\n", f);
-	for (size_t i = 0; i < fig->n; i++) {
-		if (fig->curve[i].n == 0)
-			continue;
-		fprintf(f, "%s$d%zu using 1:2 with %s lw 1.5 title ",
-		    drawn++ == 0 ? "plot " : ", ", i, with);
-		put_quoted(f, fig->curve[i].label);
-	}
-	fputc('\n', f);
+	put_plot(f, fig, as);
 }
 
 /* Start gnuplot, drawing to the descriptor out: its pid, *to its ear. */

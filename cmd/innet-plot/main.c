@@ -11,13 +11,20 @@
 #include "common/num.h"
 #include "common/opt.h"
 
-enum { O_BY = OPT_LONG, O_CLUSTER, O_SMOOTH, O_X, O_SCRIPT };
+enum {
+	O_BY = OPT_LONG, O_CLUSTER, O_GROUP, O_LABEL, O_SMOOTH, O_SPREAD, O_X,
+	O_SCRIPT
+};
 
 static const struct opt opts[] = {
 	{ 'o', "output", "FILE", "draw into FILE.svg or FILE.png (default -)" },
 	{ O_BY, "by", "WHAT", "cdf: a curve a cluster or a run" },
 	{ O_CLUSTER, "cluster", "N", "draw the ages of this cluster alone" },
+	{ O_GROUP, "group", "NAME", "rewards: the files behind it are one "
+	    "curve" },
+	{ O_LABEL, "label", "TEXT", "what the axis of y says" },
 	{ O_SMOOTH, "smooth", "N", "rewards: mean of N episodes (default 100)" },
+	{ O_SPREAD, "spread", "HOW", "of a group: sd (default) or range" },
 	{ O_X, "x", "WHAT", "rewards over step (default), episode, seconds" },
 	{ O_SCRIPT, "script", NULL, "print what gnuplot would be given" },
 	OPT_HELP_VERSION,
@@ -26,8 +33,8 @@ static const struct opt opts[] = {
 
 static const struct opt_tool tool = {
 	"innet-plot", PACKAGE_VERSION,
-	"[-o FILE] [OPTION]... age|cdf|rewards FILE...",
-	"Draw ages, their distribution, or rewards with gnuplot.\n"
+	"[-o FILE] [OPTION]... age|cdf|rewards|bars FILE...",
+	"Draw ages, their distribution, rewards, or bars with gnuplot.\n"
 	"FILEs are captures, and the CSV and reports that innet's tools write.",
 	opts
 };
@@ -35,9 +42,11 @@ static const struct opt_tool tool = {
 struct conf {
 	struct figure fig;
 	enum terminal as;
-	const char *out;
+	const char *out, *label;
 	char **files;
-	int n;
+	struct group **of;	/* the group of each file, or NULL */
+	struct group *group, *now;
+	int n, groups;
 };
 
 /* What the end of the file's name asks for. */
@@ -55,10 +64,24 @@ terminal_of(const char *path)
 	errx(2, "invalid output '%s': neither .svg nor .png nor -", path);
 }
 
+/* The group of that name, where it has been named, or a new one. */
+static struct group *
+group_named(struct conf *cf, const char *name)
+{
+	int i = 0;
+
+	while (i < cf->groups && strcmp(cf->group[i].name, name) != 0)
+		i++;
+	if (i == cf->groups)
+		cf->group[cf->groups++].name = name;
+	return &cf->group[i];
+}
+
 /* Take one option into cf; *run is -1 until --by. */
 static void
 take_option(struct conf *cf, int ch, int *run)
 {
+	static const char *const spread[] = { "sd", "range", NULL };
 	static const char *const by[] = { "cluster", "run", NULL };
 	static const char *const x[] = { "step", "episode", "seconds", NULL };
 	uint64_t v = 0;
@@ -71,6 +94,11 @@ take_option(struct conf *cf, int ch, int *run)
 		    &v));
 		cf->fig.cluster = (int64_t)v;
 		break;
+	case O_GROUP: cf->now = group_named(cf, optarg); break;
+	case O_LABEL: cf->label = optarg; break;
+	case O_SPREAD:
+		cf->fig.spread = opt_word("spread", optarg, spread);
+		break;
 	case O_SMOOTH:
 		opt_check("count", optarg, num_u64(optarg, 1, UINT32_MAX,
 		    &cf->fig.smooth));
@@ -80,31 +108,56 @@ take_option(struct conf *cf, int ch, int *run)
 	}
 }
 
+/* Misuse that shows only once all words are there. */
+static void
+check_words(const struct conf *cf)
+{
+	int k;
+
+	if (cf->groups > 0 && cf->fig.what != REWARDS)
+		errx(2, "--group is for rewards");
+	if (cf->fig.what == BARS && cf->n > 1)
+		errx(2, "%s: bars are drawn from one file", cf->files[1]);
+	for (int i = 0; i < cf->groups; i++) {
+		for (k = 0; k < cf->n && cf->of[k] != &cf->group[i]; k++)
+			;
+		if (k == cf->n)
+			errx(2, "no files behind --group %s",
+			    cf->group[i].name);
+	}
+}
+
 /* Options may stand before, between and behind the words. */
 static struct conf
 parse(int argc, char *argv[])
 {
-	static const char *const what[] = { "age", "cdf", "rewards", NULL };
+	static const char *const what[] = { "age", "cdf", "rewards", "bars",
+	    NULL };
 	struct conf cf = { .out = "-", .fig = { .cluster = -1, .smooth = 100 } };
 	int run = -1, ch;
 	bool rest = false;
 
 	cf.files = calloc((size_t)argc + 1, sizeof(*cf.files));
-	if (cf.files == NULL)
+	cf.of = calloc((size_t)argc + 1, sizeof(struct group *));
+	cf.group = calloc((size_t)argc + 1, sizeof(*cf.group));
+	if (cf.files == NULL || cf.of == NULL || cf.group == NULL)
 		err(1, "arguments");
 	while (optind < argc) {
 		while (!rest && (ch = opt_next(&tool, argc, argv)) != -1)
 			take_option(&cf, ch, &run);
 		rest |= strcmp(argv[optind - 1], "--") == 0;
-		if (optind < argc)
-			cf.files[cf.n++] = argv[optind++];
+		if (optind == argc)
+			break;
+		cf.of[cf.n] = cf.now;
+		cf.files[cf.n++] = argv[optind++];
 	}
 	if (cf.n == 0)
-		errx(2, "nothing to draw: age, cdf or rewards");
-	cf.fig.what = opt_word("plot", cf.files[0], what);
-	memmove(cf.files, cf.files + 1, (size_t)cf.n-- * sizeof(*cf.files));
-	if (cf.n == 0)
+		errx(2, "nothing to draw: age, cdf, rewards or bars");
+	cf.fig.what = opt_word("plot", *cf.files++, what);
+	cf.of++;
+	if (--cf.n == 0)
 		errx(2, "no files to draw");
+	check_words(&cf);
 	cf.fig.by_run = run == -1 ? cf.n > 1 : run == 1;
 	if (cf.as != SCRIPT)
 		cf.as = terminal_of(cf.out);
@@ -145,7 +198,9 @@ take_file(struct figure *fig, const char *path, bool first)
 	if (!first && json != fig->aggregations)
 		errx(2, "%s: reports and ages cannot be in one plot", path);
 	fig->aggregations = json;
-	if (fig->what == REWARDS)
+	if (fig->what == BARS)
+		take_bars(fig, path);
+	else if (fig->what == REWARDS)
 		take_rewards(fig, path, name);
 	else if (json)
 		take_report(fig, path, name);
@@ -164,6 +219,8 @@ axes_of(const struct figure *fig)
 
 	if (fig->what == REWARDS)
 		return (struct axes){ over[fig->axis], "mean reward", false };
+	if (fig->what == BARS)
+		return (struct axes){ fig->rows, "", false };
 	if (fig->what == AGE)
 		return (struct axes){ "time in seconds",
 		    "Age-of-Model in ms", false };
@@ -188,13 +245,24 @@ main(int argc, char *argv[])
 	struct conf cf = parse(argc, argv);
 	int rc;
 
-	for (int i = 0; i < cf.n; i++)
-		take_file(&cf.fig, cf.files[i], i == 0);
+	for (int i = 0; i < cf.n; i++) {
+		if (cf.of[i] != NULL)
+			group_take(&cf.fig, cf.of[i], cf.files[i]);
+		else
+			take_file(&cf.fig, cf.files[i], i == 0);
+	}
+	for (int i = 0; i < cf.groups; i++)
+		group_draw(&cf.fig, &cf.group[i]);
 	cf.fig.axes = axes_of(&cf.fig);
+	if (cf.label != NULL)
+		cf.fig.axes.y = cf.label;
 	if (!has_points(&cf.fig))
 		errx(1, "nothing to draw in %s", cf.files[0]);
 	rc = figure_draw(&cf.fig, cf.as, cf.out) | cf.fig.rc;
 	figure_free(&cf.fig);
-	free(cf.files);
+	free(cf.fig.rows);
+	free(cf.files - 1);
+	free(cf.of - 1);
+	free(cf.group);
 	return rc;
 }

@@ -9,12 +9,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum what { AGE, CDF, REWARDS };
+enum what { AGE, CDF, REWARDS, BARS };
 enum axis { AXIS_STEP, AXIS_EPISODE, AXIS_SECONDS };
+enum spread { SPREAD_SD, SPREAD_RANGE };
 
 struct curve {
 	char *label;		/* owned */
 	double (*at)[2];	/* x and y, owned */
+	double (*band)[2];	/* rewards: low and high of each point; bars:
+				   the error and nothing; owned, or NULL */
 	size_t n, room;
 };
 
@@ -27,6 +30,7 @@ struct axes {
 struct figure {
 	enum what what;
 	enum axis axis;		/* of rewards */
+	enum spread spread;	/* of a group's rewards */
 	uint64_t smooth;	/* episodes in a mean of rewards */
 	int64_t cluster;	/* draw this one alone; -1 all */
 	bool by_run;		/* cdf: one curve a file */
@@ -34,6 +38,9 @@ struct figure {
 	struct axes axes;
 	struct curve *curve;
 	size_t n, room;
+	char **tick;		/* bars: the labels of the rows, owned */
+	size_t ticks;
+	char *rows;		/* bars: what the rows are, owned */
 	int rc;			/* 1 if a file was damaged */
 };
 
@@ -45,13 +52,30 @@ void curve_point(struct curve *c, double x, double y);
 /* Keep a curve's shape in no more points than can be seen. */
 void curve_thin(struct curve *c);
 
+void curve_free(struct curve *c);
+
 void figure_free(struct figure *fig);
 
 /* Add the curves of one file; they exit if it cannot be read. */
 void take_capture(struct figure *fig, const char *path, const char *name);
 void take_series(struct figure *fig, const char *path, const char *name);
 void take_rewards(struct figure *fig, const char *path, const char *name);
+void take_bars(struct figure *fig, const char *path);
 void take_report(struct figure *fig, const char *path, const char *name);
+
+/* Read a log of rewards into c, smoothed; with up, its x must not fall. */
+void read_rewards(const struct figure *fig, const char *path, struct curve *c,
+    bool up);
+
+/* The log at path is one of a group; group_draw() adds its one curve. */
+struct group {
+	const char *name;
+	struct curve *run;	/* owned */
+	size_t n;
+};
+
+void group_take(const struct figure *fig, struct group *g, const char *path);
+void group_draw(struct figure *fig, struct group *g);
 
 struct aom;
 

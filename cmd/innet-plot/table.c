@@ -11,22 +11,45 @@
 #include "common/num.h"
 #include "common/pcapio.h"
 
+/* "reward", or "column 3". */
+static const char *
+name_of(const struct table *t, int k)
+{
+	static char name[32];
+
+	if (t->names != NULL)
+		return t->names[k];
+	snprintf(name, sizeof(name), "column %d", k + 1);
+	return name;
+}
+
+static void
+keep_field(struct table *t, int k, const char *s, size_t len)
+{
+	if (len >= TABLE_FIELD_BYTES)
+		errx(1, "%s:%lu: %s of %zu characters", t->path, t->line,
+		    name_of(t, k), len);
+	memcpy(t->field[k], s, len);
+	t->field[k][len] = '\0';
+}
+
 static void
 on_field(void *field, size_t len, void *arg)
 {
 	struct table *t = arg;
 	const char *s = field != NULL ? field : "";
 
-	for (int k = 0; t->names[k] != NULL; k++) {
+	if (t->names == NULL) {
+		if (t->column == TABLE_COLUMNS)
+			errx(1, "%s:%lu: more than %d columns", t->path,
+			    t->line, TABLE_COLUMNS);
+		keep_field(t, t->column, s, len);
+	}
+	for (int k = 0; t->names != NULL && t->names[k] != NULL; k++) {
 		if (t->line == 1 && strcmp(s, t->names[k]) == 0)
 			t->place[k] = t->column;
-		if (t->line == 1 || t->place[k] != t->column)
-			continue;
-		if (len >= TABLE_FIELD_BYTES)
-			errx(1, "%s:%lu: %s of %zu characters", t->path,
-			    t->line, t->names[k], len);
-		memcpy(t->field[k], s, len);
-		t->field[k][len] = '\0';
+		if (t->line > 1 && t->place[k] == t->column)
+			keep_field(t, k, s, len);
 	}
 	t->column++;
 }
@@ -37,14 +60,19 @@ on_row(int ch, void *arg)
 	struct table *t = arg;
 
 	(void)ch;
-	for (int k = 0; t->names[k] != NULL; k++) {
+	if (t->line == 1)
+		t->wide = t->column;
+	if (t->names == NULL && t->column != t->wide)
+		errx(1, "%s:%lu: %d columns, not %d", t->path, t->line,
+		    t->column, t->wide);
+	for (int k = 0; t->names != NULL && t->names[k] != NULL; k++) {
 		if (t->line == 1 && t->place[k] == -1)
 			errx(1, "%s:1: no column '%s'", t->path, t->names[k]);
 		if (t->place[k] >= t->column)
 			errx(1, "%s:%lu: only %d columns, no %s", t->path,
 			    t->line, t->column, t->names[k]);
 	}
-	if (t->line > 1)
+	if (t->line > 1 || t->names == NULL)
 		t->row(t, t->arg);
 	t->column = 0;
 }
@@ -90,7 +118,7 @@ table_u64(const struct table *t, int k)
 
 	if (why != NULL || strspn(s, "0123456789") != strlen(s))
 		errx(1, "%s:%lu: %s '%s' is %s", t->path, t->line,
-		    t->names[k], s, why != NULL ? why : "not a whole number");
+		    name_of(t, k), s, why != NULL ? why : "not a whole number");
 	return v;
 }
 
@@ -102,6 +130,6 @@ table_real(const struct table *t, int k)
 
 	if (why != NULL)
 		errx(1, "%s:%lu: %s '%s' is %s", t->path, t->line,
-		    t->names[k], t->field[k], why);
+		    name_of(t, k), t->field[k], why);
 	return v;
 }

@@ -3,23 +3,26 @@
  *
  * The first line names the columns.  table_each() reads the file and ends
  * the program with a line "file:line: ..." where it is not as it should be.
+ * Where no names are wanted all columns are, the first line is a row as well,
+ * and every other is as wide.
  */
 #ifndef INNET_PLOT_TABLE_H
 #define INNET_PLOT_TABLE_H
 
 #include <stdint.h>
 
-enum { TABLE_COLUMNS = 8, TABLE_FIELD_BYTES = 64 };
+enum { TABLE_COLUMNS = 32, TABLE_FIELD_BYTES = 64 };
 
 struct table {
 	const char *path;
-	const char *const *names;	/* of the columns wanted; NULL ends */
+	const char *const *names;	/* of those wanted; NULL ends; or NULL */
 	void (*row)(const struct table *, void *arg);
 	void *arg;
 	unsigned long line;
 	char field[TABLE_COLUMNS][TABLE_FIELD_BYTES];	/* in their order */
 	int place[TABLE_COLUMNS];	/* of each in the file, -1 not yet */
 	int column;			/* of the field read next */
+	int wide;			/* columns of the first line */
 };
 
 void table_each(struct table *t);

@@ -172,6 +172,10 @@ summary(struct async *w)
 		name[k] = asyncw_verdict_name(i);
 		n[k] = a->n[i];
 	}
+	name[k] = "round_p50_ns";
+	n[k++] = w->begun ? spans_percentile(&w->l.rounds, 0.5) : 0;
+	name[k] = "round_mean_ns";
+	n[k++] = spans_mean(&w->l.rounds);
 	name[k] = "helps_sent";
 	n[k++] = a->helps;
 	name[k] = "nonfinite";
@@ -232,6 +236,7 @@ async_run(const struct worker_conf *cf)
 		err(1, "worker");
 	w->cf = cf;
 	carrier_open(&w->c, cf, SEG_TOS, &w->mtu);
+	udpio_waits(&w->c.u);
 	w->c.apart = true;
 	loop(w);
 	if (w->begun && !lwu_stop(&w->l))
@@ -239,8 +244,10 @@ async_run(const struct worker_conf *cf)
 	rc = carrier_close(&w->c);
 	if (!cf->quiet)
 		summary(w);
-	if (w->begun)
+	if (w->begun) {
 		asyncw_free(&w->l.a);
+		spans_free(&w->l.rounds);
+	}
 	free(w->w);
 	free(w);
 	return rc;

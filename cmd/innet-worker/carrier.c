@@ -6,17 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "common/pace.h"
 #include "common/timer.h"
-#include "common/vec.h"
 
 #include "cmd/innet-worker/carrier.h"
 
 #define PATIENCE_NS 5000000000u	/* for a child to end */
-
-enum { BEHIND_MAX_BYTES = 64 << 20 };	/* results a child has not read */
+#define LINK_NS 1000000u	/* for room on a full link */
 
 void
 carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
@@ -36,6 +32,9 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 	c->out = outlet_over(&c->u, &cf->impair, cf->capture);
 	if (cf->mtu != 0)
 		*mtu = cf->mtu;
+	snprintf(c->by, sizeof(c->by), "--mode %s", cf->mode->name);
+	c->trainee = (struct trainee){ .most = worker_elements_max(cf->mode),
+	    .carrier = c->by };
 	if (cf->synthetic == 0) {
 		child_start(&c->child, cf->argv, cf->wait_mask);
 		return;
@@ -81,10 +80,10 @@ carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 {
 	const bool made_up = c->cf->synthetic > 0;
 	struct pollfd p[3] = {
-		{ .fd = c->watch, .events = POLLIN },
-		{ .fd = made_up || c->full || child_behind(&c->child) >=
-		    BEHIND_MAX_BYTES ? -1 : c->child.from,
-		    .events = POLLIN },
+		{ .fd = c->watch, .events = (short)(POLLIN |
+		    (c->blocked && !c->u.link_full ? POLLOUT : 0)) },
+		{ .fd = made_up || c->full || child_deaf(&c->child) ? -1 :
+		    c->child.from, .events = POLLIN },
 		{ .fd = made_up || c->child.out_have == 0 ? -1 : c->child.to,
 		    .events = POLLOUT },
 	};
@@ -93,8 +92,11 @@ carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 	struct timespec ts;
 
 	c->taken = c->batches = 0;
+	if (c->blocked && c->u.link_full)
+		ns = timer_first(ns, LINK_NS);
+	c->blocked = false;
 	if (made_up && !c->full && !c->last)
-		ns = c->hello ? timer_first(ns, pace_sleep_ns(now_ns,
+		ns = c->elements > 0 ? timer_first(ns, pace_sleep_ns(now_ns,
 		    c->next_ns)) : 0;
 	if (!c->apart && outlet_due(&c->out) != OUTLET_NEVER)
 		ns = timer_first(ns, pace_sleep_ns(timer_wall_ns(),
@@ -141,48 +143,6 @@ carrier_packet(struct carrier *c, struct udpio_packet *p)
 	return true;
 }
 
-/* Name the place in the child's stream where a message is wrong. */
-static bool
-wrong(struct carrier *c, const struct stream_head *h, const char *why)
-{
-	warnx("%s: offset %" PRIu64 ": %s", c->child.name,
-	    c->child.in.offset - STREAM_HEADER_BYTES - stream_body_bytes(h),
-	    why);
-	return false;
-}
-
-/* The child's hello: JSON with the vector's length. */
-static bool
-take_hello(struct carrier *c, const struct stream_head *h,
-    const uint8_t *body)
-{
-	const struct worker_mode *mode = c->cf->mode;
-	const uint32_t most = worker_elements_max(mode);
-	cJSON *json = cJSON_ParseWithLength((const char *)body, h->elements);
-	const cJSON *n = cJSON_GetObjectItem(json, "elements");
-	const cJSON *v = cJSON_GetObjectItem(json, "version");
-	double elements = cJSON_IsNumber(n) ? n->valuedouble : 0;
-	bool spoken = !cJSON_IsNumber(v) || v->valuedouble == 1;
-	char why[96];
-
-	cJSON_Delete(json);
-	if (c->hello)
-		return wrong(c, h, "says hello twice");
-	if (!spoken)
-		return wrong(c, h, "hello of a version that is not 1");
-	if (!(elements >= 1))
-		return wrong(c, h,
-		    "hello without a number of elements it can have");
-	if (elements > most) {
-		snprintf(why, sizeof(why), "hello of more than the %" PRIu32
-		    " elements that --mode %s carries", most, mode->name);
-		return wrong(c, h, why);
-	}
-	c->hello = true;
-	c->elements = (uint32_t)elements;
-	return true;
-}
-
 void
 carrier_greet_with(struct carrier *c, unsigned members, const char *more)
 {
@@ -212,34 +172,21 @@ static bool
 take_message(struct carrier *c, const struct stream_head *h,
     const uint8_t *body)
 {
-	if (h->kind == STREAM_HELLO)
-		return take_hello(c, h, body);
-	if (h->kind == STREAM_BYE) {
+	const char *why = trainee_says(&c->trainee, h, body);
+
+	if (why != NULL)
+		child_wrong(&c->child, h, why);
+	if (h->kind == STREAM_BYE)
 		c->child_ended = c->done = true;
-		return true;
-	}
-	if (!c->hello)
-		return wrong(c, h, "no hello came first");
-	if (h->kind == STREAM_RESULT)
-		return wrong(c, h, "a result, from the side that trains");
-	if (h->elements != c->elements)
-		return wrong(c, h,
-		    "a vector of another length than its hello said");
-	if (h->kind == STREAM_GRADIENT && !c->weights)
-		return wrong(c, h, "a gradient before its weights");
-	if (h->kind == STREAM_WEIGHTS && c->weights)
-		return wrong(c, h, "weights twice");
-	if (!vec_finite(body, h->elements))
-		return wrong(c, h, "a value that is not finite");
-	c->weights |= h->kind == STREAM_WEIGHTS;
-	return true;
+	c->elements = c->trainee.elements;
+	return why == NULL;
 }
 
 /* The next message of the child. */
 static enum carrier_event
 read_child(struct carrier *c, struct stream_head *h, const uint8_t **body)
 {
-	int got = child_behind(&c->child) >= BEHIND_MAX_BYTES ? 0 :
+	int got = child_deaf(&c->child) ? 0 :
 	    child_next(&c->child, h, body);
 
 	if (got == 0) {
@@ -264,8 +211,7 @@ static enum carrier_event
 make_up(struct carrier *c, uint64_t now_ns, struct stream_head *h,
     const uint8_t **body)
 {
-	if (!c->hello) {
-		c->hello = c->weights = true;
+	if (c->elements == 0) {
 		c->elements = c->cf->synthetic;
 		return CARRIER_HELLO;
 	}
@@ -301,11 +247,14 @@ carrier_next(struct carrier *c, uint64_t now_ns, struct stream_head *h,
 bool
 carrier_waits(struct carrier *c, uint64_t now_ns)
 {
-	if (c->hello && c->weights)
+	const char *what = c->cf->synthetic > 0 ? NULL :
+	    trainee_owes(&c->trainee);
+
+	if (what == NULL)
 		return false;
 	if (now_ns - c->start_ns >= c->cf->give_up_ns) {
-		warnx("%s: no %s after %.1f s", c->child.name, c->hello ?
-		    "weights" : "hello", (double)c->cf->give_up_ns / 1e9);
+		warnx("%s: no %s after %.1f s", c->child.name, what,
+		    (double)c->cf->give_up_ns / 1e9);
 		carrier_fail(c);
 	}
 	return true;

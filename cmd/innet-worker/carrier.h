@@ -14,12 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/child.h"
 #include "common/outlet.h"
 #include "common/rng.h"
 #include "common/stream.h"
+#include "common/trainee.h"
 #include "common/udpio.h"
 
-#include "cmd/innet-worker/child.h"
 #include "cmd/innet-worker/worker.h"
 
 enum { CARRIER_AT_ONCE = 64 };	/* of anything, between looks at all else */
@@ -39,17 +40,20 @@ struct carrier {
 	size_t at;			/* in that one */
 	unsigned batches;		/* since the last nap */
 	struct child child;
+	struct trainee trainee;		/* what it has said */
+	char by[24];			/* "--mode NAME" */
 	struct rng rng;
 	uint32_t worker;		/* for hello and summary: as told, or
 					 * as a mode has learnt */
 	uint32_t elements;		/* of all vectors; 0 not known yet */
 	float *vec;			/* a made-up gradient */
 	uint64_t gradients;		/* taken or made so far */
-	bool hello, weights;		/* have come */
 	bool last;			/* --count gradients have been taken */
 	bool own;			/* set by a mode that makes up vectors
 					 * itself */
 	bool full;			/* by one that takes none for now */
+	bool blocked;			/* by one with more to send than the
+					 * socket took: a nap ends for room */
 	bool apart;			/* by one whose thread has the socket
 					 * and the capture */
 	int watch;			/* what a nap ends for: u.fd, or that

@@ -98,8 +98,13 @@ take_news(struct lwu *l, enum joiner_news news, uint64_t now_ns)
 static void
 take_result(struct lwu *l, const struct seg *s, uint64_t now_ns)
 {
+	const int64_t had = l->a.t_s;
 	const enum asyncw_verdict v = asyncw_result(&l->a, s, now_ns);
 
+	if (l->a.t_s > had && l->committed_ns != 0) {
+		spans_add(&l->rounds, now_ns - l->committed_ns);
+		l->committed_ns = 0;
+	}
 	if (v == ASYNCW_OTHER)
 		fail_lost(l, l->a.seg[0].next - 1, 0, "is another at the "
 		    "switch, which has been restarted");
@@ -416,8 +421,9 @@ lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
 		err(1, "eventfd");
 	if (getrandom(&j.xid, sizeof(j.xid), 0) != sizeof(j.xid))
 		err(1, "random numbers");
-	if (l->push == NULL || !asyncw_init(&l->a, elements, w, cf->ascend ?
-	    -(float)cf->gamma : (float)cf->gamma, (int64_t)first))
+	if (l->push == NULL || !spans_init(&l->rounds) ||
+	    !asyncw_init(&l->a, elements, w, cf->ascend ? -(float)cf->gamma :
+	    (float)cf->gamma, (int64_t)first))
 		err(1, "a vector of %" PRIu32 " elements", elements);
 	joiner_init(&l->j, &j, timer_mono_ns());
 	pthread_mutex_init(&l->lock, NULL);
@@ -471,6 +477,8 @@ lwu_commit(struct lwu *l, const uint8_t *vec)
 {
 	memcpy(l->push, vec, 4 * (size_t)l->elements);
 	l->busy = true;
+	if (l->committed_ns == 0)
+		l->committed_ns = timer_mono_ns();
 	ring(l->wake);
 }
 

@@ -19,6 +19,7 @@
 #include "common/asyncw.h"
 #include "common/joiner.h"
 #include "common/outlet.h"
+#include "common/spans.h"
 
 #include "cmd/innet-worker/worker.h"
 
@@ -46,6 +47,8 @@ struct lwu {
 	uint64_t send_ns;		/* the next run, paced */
 	int64_t told;			/* rounds whose CRC was told */
 	uint64_t n[LWU_COUNTS];
+	struct spans rounds;		/* a commit to the round after it */
+	uint64_t committed_ns;		/* since the last round; 0: none */
 	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES];
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
 };

@@ -6,6 +6,7 @@
  * gradients leave from the vector that came from it, a run of segments a call.
  */
 #include <err.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,24 +15,22 @@
 
 #include "common/crc32c.h"
 #include "common/lockctl.h"
-#include "common/stats.h"
+#include "common/madeup.h"
+#include "common/spans.h"
 #include "common/timer.h"
 
 #include "cmd/innet-worker/carrier.h"
 #include "cmd/innet-worker/held.h"
-#include "cmd/innet-worker/madeup.h"
 #include "cmd/innet-worker/missing.h"
 
-enum { ROUNDS = 65536 };		/* the last so many are told of */
-
 enum count {
-	ROUND_P10, ROUND_P50, ROUND_P90, RESULTS, FOREIGN, MALFORMED, BAD_MAC,
-	SEND_FAILED, COUNTS
+	ROUND_P10, ROUND_P50, ROUND_P90, ROUND_MEAN, RESULTS, FOREIGN,
+	MALFORMED, BAD_MAC, SEND_FAILED, COUNTS
 };
 
 static const char *const count_name[COUNTS] = {
-	"round_p10_ns", "round_p50_ns", "round_p90_ns", "results", "foreign",
-	"malformed", "bad_mac", "send_failed"
+	"round_p10_ns", "round_p50_ns", "round_p90_ns", "round_mean_ns",
+	"results", "foreign", "malformed", "bad_mac", "send_failed"
 };
 
 static const char *const verdict_name[LOCKSTEP_VERDICTS] = {
@@ -56,8 +55,7 @@ struct sync {
 	bool begun;			/* l is there */
 	bool greeted;
 	bool pending;			/* a gradient waits for its result */
-	double *round;			/* ns, a ring of ROUNDS */
-	uint64_t rounds;
+	struct spans rounds;		/* first segment to last result */
 	uint64_t n[COUNTS];
 	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES];
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
@@ -107,39 +105,48 @@ begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 	lockstep_init(&w->l, &l, now_ns);
 }
 
-/* Send so many of the segments that were made ready. */
-static void
+/*
+ * Send so many of the segments that were made ready.  How many need no more
+ * sending: not those for which there is no room yet.
+ */
+static int
 send_ready(struct sync *w, int n)
 {
 	const struct iovec *v = w->piece;
 	const int sent = outlet_send_gather(&w->c.out, &w->cf->to, SEG_TOS, v,
 	    2, n, v[0].iov_len + v[1].iov_len, timer_wall_ns());
 
+	if (sent < n && errno == EAGAIN) {
+		w->c.blocked = true;
+		return sent;
+	}
 	w->n[SEND_FAILED] += (uint64_t)(n - sent);
+	return n;
 }
 
-/* Send a run of segments out of the gradient. */
+/* Send a run of segments out of the gradient; what is left, later. */
 static void
 send_run(struct sync *w, const struct lockstep_out *o)
 {
 	float *vec = w->grad[o->iteration & 1];
-	const uint32_t floats = w->l.floats;
+	const uint32_t floats = w->l.floats, end = o->first + o->count;
+	uint32_t done = o->first;
 	int n = 0;
 
-	for (uint32_t i = o->first; i < o->first + o->count; i++) {
+	for (uint32_t i = o->first; i < end && !w->c.blocked; i++) {
 		struct iovec *v = &w->piece[2 * n];
 
 		seg_put(w->head[n], o->iteration, 1, i);
 		v[0] = (struct iovec){ w->head[n], SEG_HEADER_BYTES };
 		v[1] = (struct iovec){ vec + (size_t)i * floats,
 		    4 * (size_t)seg_floats_at(w->c.elements, floats, i) };
-		if (++n == UDPIO_RUN_MAX) {
-			send_ready(w, n);
+		if (++n == UDPIO_RUN_MAX || i + 1 == end) {
+			done += (uint32_t)send_ready(w, n);
 			n = 0;
 		}
 	}
-	if (n > 0)
-		send_ready(w, n);
+	if (done < end)
+		lockstep_unsent(&w->l, o, end - done);
 }
 
 /* All that is to be sent by now. */
@@ -148,7 +155,7 @@ send_all(struct sync *w, uint64_t now_ns)
 {
 	struct lockstep_out o;
 
-	while (lockstep_next(&w->l, now_ns, &o)) {
+	while (!w->c.blocked && lockstep_next(&w->l, now_ns, &o)) {
 		if (o.count > 0) {
 			send_run(w, &o);
 			continue;
@@ -251,8 +258,7 @@ take_result(struct sync *w, uint64_t now_ns)
 	if (w->cf->check > 0)
 		check(w, w->result[way]);
 	if (l->first_ns != 0)
-		w->round[w->rounds++ % ROUNDS] = (double)(now_ns -
-		    l->first_ns);
+		spans_add(&w->rounds, now_ns - l->first_ns);
 	lockstep_advance(l, now_ns);
 	if (w->pending || w->cf->synthetic > 0) {
 		w->pending = lockstep_whole(l);
@@ -340,16 +346,14 @@ summary(struct sync *w)
 {
 	enum { ALL = (int)COUNTS + (int)LOCKSTEP_VERDICTS +
 	    (int)LOCKSTEP_COUNTS };
-	const uint64_t rounds = w->rounds < ROUNDS ? w->rounds : ROUNDS;
 	static const double at[] = { 0.1, 0.5, 0.9 };
 	const char *name[ALL];
 	uint64_t n[ALL];
 	size_t k = 0;
 
-	for (int i = 0; i < 3 && rounds > 0; i++)
-		w->n[ROUND_P10 + i] = (uint64_t)stats_percentile(w->round,
-		    rounds, at[i]);
-	w->rounds = rounds;	/* sorted now: which is oldest is lost */
+	for (int i = 0; i < 3; i++)
+		w->n[ROUND_P10 + i] = spans_percentile(&w->rounds, at[i]);
+	w->n[ROUND_MEAN] = spans_mean(&w->rounds);
 	for (int i = 0; i < LOCKSTEP_COUNTS; i++, k++) {
 		name[k] = step_name[i];
 		n[k] = w->l.n[i];
@@ -439,10 +443,11 @@ sync_run(const struct worker_conf *cf)
 	struct sync *w = calloc(1, sizeof(*w));
 	int rc;
 
-	if (w == NULL || (w->round = calloc(ROUNDS, sizeof(*w->round))) == NULL)
+	if (w == NULL || !spans_init(&w->rounds))
 		err(1, "worker");
 	w->cf = cf;
 	carrier_open(&w->c, cf, SEG_TOS, &w->mtu);
+	udpio_waits(&w->c.u);
 	w->c.own = true;
 	loop(w);
 	leave(w);
@@ -455,7 +460,7 @@ sync_run(const struct worker_conf *cf)
 		free(w->grad[i]);
 		free(w->result[i]);
 	}
-	free(w->round);
+	spans_free(&w->rounds);
 	free(w);
 	return rc;
 }

@@ -3,31 +3,13 @@
 
     innet-worker --switch HOST:PORT --mode sync -- ./torch-cartpole.py
 
-Needs torch only.  An argument is the number of gradients to send.
+An argument is the number of gradients to send.  At the end the CRC of the
+weights goes to standard error: in sync mode it is the same at all workers.
 """
-import json, math, os, struct, sys
+import math, os, sys, zlib
 import torch
-
-HEAD = struct.Struct('<4sHHIfQII')      # innet-stream(5)
-HELLO, GRADIENT, RESULT, WEIGHTS, BYE = range(1, 6)
-MODEL, MORE = 1, 4
-
-def send(kind, body=b'', reward=0.0, iteration=0):
-    n = len(body) if kind == HELLO else len(body) // 4
-    data = HEAD.pack(b'INET', kind, 0, n, reward, iteration, 1, 0) + body
-    try:
-        while data:
-            data = data[os.write(1, data):]
-    except BrokenPipeError:             # nobody listens: the end of training
-        sys.exit()
-
-def read(n):
-    data = sys.stdin.buffer.read(n)
-    return data if len(data) == n else sys.exit()   # the end of training
-
-def receive():
-    _, kind, flags, n, _, iteration, count, _ = HEAD.unpack(read(HEAD.size))
-    return kind, flags, iteration, count, read(n if kind == HELLO else 4 * n)
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), '../python'))
+import innet_stream
 
 def step(s, right):                     # CartPole-v1, a row a pole
     x, v, a, w = s.T
@@ -49,38 +31,29 @@ def play(policy, poles=16):             # an episode each: seen, done, upright
         up = up & stands
     return torch.stack(seen), torch.stack(actions), torch.stack(alive)
 
-torch.manual_seed(1), torch.set_num_threads(1)
+torch.manual_seed(1), torch.set_num_threads(1)  # the same weights everywhere
 policy = torch.nn.Sequential(torch.nn.Linear(4, 64), torch.nn.Tanh(),
                              torch.nn.Linear(64, 1))
 params = list(policy.parameters())
 flat = torch.nn.utils.parameters_to_vector(params).detach()
-send(HELLO, json.dumps({'version': 1, 'elements': len(flat),
-                        'name': 'torch-cartpole'}).encode())
-send(WEIGHTS, flat.numpy().tobytes())           # the same of every worker
-_, _, _, _, hello = receive()
-torch.manual_seed(2 + json.loads(hello).get('worker', 0))   # each its own games
-iteration = 0
+stream = innet_stream.Stream(flat, name='torch-cartpole')
+torch.manual_seed(2 + stream.worker)            # each its own games
 for _ in range(int(sys.argv[1]) if len(sys.argv) > 1 else 1000):
     seen, actions, alive = play(policy)
     lengths = alive.sum(0)
     left = (lengths - torch.arange(len(alive)).unsqueeze(1))[alive]
-    worth = (1 - 0.99 ** left) / 0.01               # discounted reward to come
+    worth = (1 - 0.99 ** left) / 0.01           # discounted reward to come
     logit = policy(seen[alive]).squeeze(1)
     logp = -torch.nn.functional.softplus(torch.where(actions[alive], -logit,
                                                      logit))
     gain = (logp * (worth - worth.mean()) / (worth.std() + 1e-8)).mean()
-    grads = torch.autograd.grad(gain, params)       # points up
-    send(GRADIENT, torch.cat([g.flatten() for g in grads]).numpy().tobytes(),
-         lengths.float().mean().item(), iteration)
-    more = True
-    while more:
-        kind, flags, newer, count, body = receive()
-        more = kind == HELLO or flags & MORE
-        if kind == RESULT and body:
-            got = torch.frombuffer(bytearray(body), dtype=torch.float32)
-            flat = got if flags & MODEL else flat + 0.1 * got / count
-            torch.nn.utils.vector_to_parameters(flat, params)
-            iteration = newer
-        elif kind == BYE:
-            sys.exit()
-send(BYE)
+    grads = torch.cat([g.flatten() for g in torch.autograd.grad(gain, params)])
+    for r in stream.results(grads, reward=lengths.float().mean().item()):
+        if r.vector is None:                    # nothing newer
+            continue
+        got = torch.from_numpy(r.vector)
+        flat = got.clone() if r.model else flat + 0.1 * got / r.contributions
+        torch.nn.utils.vector_to_parameters(flat, params)
+stream.close()
+print('reward %.1f weights %08x' %
+      (stream.reward, zlib.crc32(flat.numpy().tobytes())))

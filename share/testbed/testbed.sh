@@ -23,12 +23,11 @@ set -eu
 die() { printf 'testbed: %s\n' "$*" >&2; exit 1; }
 misuse() { printf 'testbed: %s\n' "$*" >&2; exit 2; }
 
-# Network namespaces need CAP_NET_ADMIN (12) and CAP_SYS_ADMIN (21).
+# Network namespaces need CAP_NET_ADMIN (12) and CAP_SYS_ADMIN (21).  Read in one
+# go: bash's read, which seeks, loses its place when a line before it changes.
 privileged() {
-	local word have=0
-	while read -r word have; do
-		[ "$word" != CapEff: ] || break
-	done </proc/self/status
+	local have
+	have=$(sed -n 's/^CapEff:[^0-9a-f]*//p' /proc/self/status)
 	(((0x$have >> 12) & (0x$have >> 21) & 1)) ||
 		die 'network namespaces need root (CAP_NET_ADMIN and CAP_SYS_ADMIN)'
 	command -v tc >/dev/null || die 'ip and tc are missing (package iproute2)'
@@ -47,9 +46,11 @@ bits() {
 	echo $((BASH_REMATCH[1] * unit))
 }
 
-# The ids there are, or the hosts of one.
-ids() { ip netns list | sed -nE 's/^innet-([0-9]+(\.[0-9]+)?)-.*/\1/p' | sort -u; }
-hosts() { ip netns list | sed -nE "s/^innet-${1/./\\.}-([a-z0-9]+).*/\1/p" | sort -V; }
+# The ids there are, or the hosts of one.  From the names alone: ip netns list
+# asks after each, and fails when one goes meanwhile.
+names() { printf '%s\n' /run/netns/innet-*; }
+ids() { names | sed -nE 's/.*-([0-9]+(\.[0-9]+)?)-[a-z0-9]+$/\1/p' | sort -u; }
+hosts() { names | sed -nE "s/.*-${1/./\\.}-([a-z0-9]+)$/\1/p" | sort -V; }
 alive() { [ -e "/proc/${1%.*}" ]; }
 
 # What runs on the hosts of a testbed.
@@ -88,9 +89,9 @@ sweep() {
 	done
 }
 
-# HOST: a namespace with its loopback.
+# HOST: a namespace with its loopback; the first may be there already.
 host() {
-	ip netns add "innet-$id-$1"
+	[ "$1" = "$first" ] || ip netns add "innet-$id-$1"
 	ip -n "innet-$id-$1" link set lo up
 }
 
@@ -193,11 +194,11 @@ number() {
 }
 
 # Whatever ends us, the testbed goes, and COMMAND.
-child=''
+child='' id=''
 end() {
 	trap '' INT TERM HUP
 	[ -z "$child" ] || kill "$child" 2>/dev/null || :
-	raze "$id"
+	[ -z "$id" ] || raze "$id"
 	[ -z "$child" ] || wait "$child" 2>/dev/null || :
 }
 on_signal() {
@@ -214,14 +215,22 @@ guard() {
 	done
 }
 
-up() {
-	local n=1
-	sweep
-	id=$owner
-	while [ -n "$(hosts "$id")" ]; do
-		id=$owner.$((n += 1))
+# An id of our own: whose first namespace we, and no other, could make.
+claim() {
+	local n=1 try=$owner why
+	first=switch
+	[ "$kind" = rack ] || first=core
+	until why=$(ip netns add "innet-$try-$first" 2>&1); do
+		[ -n "$(hosts "$try")" ] || die "$why"
+		try=$owner.$((n += 1))
 	done
+	id=$try
+}
+
+up() {
+	sweep
 	guard
+	claim
 	build
 }
 
@@ -266,10 +275,11 @@ address() {
 }
 
 list() {
-	local i h
+	local i h a
 	for i in $(ids); do
 		for h in $(hosts "$i"); do
-			printf '%s %s %s %s\n' "$i" "$h" "$(address "$i" "$h")" \
+			a=$(address "$i" "$h" 2>/dev/null)	# it may go meanwhile
+			printf '%s %s %s %s\n' "$i" "$h" "${a:--}" \
 				"$(alive "$i" && echo alive || echo dead)"
 		done
 	done

@@ -4,8 +4,8 @@
  * Whole numbers from -512 to 511 by worker, iteration and place: the sum over
  * as many workers as there can be is exact in binary32, in any order.
  */
-#ifndef INNET_WORKER_MADEUP_H
-#define INNET_WORKER_MADEUP_H
+#ifndef INNET_MADEUP_H
+#define INNET_MADEUP_H
 
 #include <stdint.h>
 

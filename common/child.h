@@ -1,21 +1,47 @@
-/* child.c - the training process that innet-worker carries */
+/*
+ * child.h - the training process that a tool carries
+ *
+ * Its standard input and output are pipes with the gradient stream, as
+ * tcpclient gives a program its connection.  Nothing here blocks: what is to
+ * be written waits in a buffer, what was read is handed out message by
+ * message.  For tools: says what is wrong, and may exit.
+ */
+#ifndef INNET_CHILD_H
+#define INNET_CHILD_H
+
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/stream.h"
 #include "common/timer.h"
 
-#include "cmd/innet-worker/child.h"
+enum { CHILD_BEHIND_MAX_BYTES = 64 << 20 };	/* results it has not read */
+
+struct child {
+	const char *name;		/* argv[0], for messages */
+	pid_t pid;			/* 0: none is running */
+	int to, from;			/* our ends of the pipes, or -1 */
+	struct stream_in in;
+	uint8_t *out;			/* what is still to be written */
+	size_t out_at, out_have, out_room;
+	int status;			/* of wait(2), once pid is 0 */
+};
 
 /* A pipe whose our end does not block, as large as the system lets it be. */
-static void
-make_pipe(int fd[2], int ours)
+static inline void
+child_pipe(int fd[2], int ours)
 {
 	if (pipe2(fd, O_CLOEXEC) == -1)
 		err(1, "pipe");
@@ -24,14 +50,15 @@ make_pipe(int fd[2], int ours)
 		err(1, "pipe");
 }
 
-void
+/* Start argv or exit 1; wait_mask is the signal mask the child gets. */
+static inline void
 child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
 {
 	int to[2], from[2], report[2], why = 0;
 
 	*c = (struct child){ .name = argv[0] };
-	make_pipe(to, 1);
-	make_pipe(from, 0);
+	child_pipe(to, 1);
+	child_pipe(from, 0);
 	if (pipe2(report, O_CLOEXEC) == -1)
 		err(1, "pipe");
 	c->pid = fork();
@@ -61,7 +88,8 @@ child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
 	close(report[0]);
 }
 
-void
+/* The pipe has room: write on.  The child's end of file closes it. */
+static inline void
 child_write(struct child *c)
 {
 	while (c->to != -1 && c->out_at < c->out_have) {
@@ -80,7 +108,8 @@ child_write(struct child *c)
 	c->out_at = c->out_have = 0;
 }
 
-void
+/* Queue a message for the child and write what goes without waiting. */
+static inline void
 child_send(struct child *c, const struct stream_head *h, const void *body)
 {
 	size_t len = stream_body_bytes(h);
@@ -104,7 +133,11 @@ child_send(struct child *c, const struct stream_head *h, const void *body)
 	child_write(c);
 }
 
-int
+/*
+ * The next message: 1; 0 none yet; -1 the child has ended its output; -2 it
+ * is no gradient stream, which has been said.
+ */
+static inline int
 child_next(struct child *c, struct stream_head *h, const uint8_t **body)
 {
 	const char *why;
@@ -137,7 +170,17 @@ child_next(struct child *c, struct stream_head *h, const uint8_t **body)
 	}
 }
 
-bool
+/* Name the place in its stream of the message that came last: it is wrong. */
+static inline void
+child_wrong(const struct child *c, const struct stream_head *h,
+    const char *why)
+{
+	warnx("%s: offset %" PRIu64 ": %s", c->name, c->in.offset -
+	    STREAM_HEADER_BYTES - stream_body_bytes(h), why);
+}
+
+/* Has it ended, whoever may still hold its pipe? */
+static inline bool
 child_gone(struct child *c)
 {
 	if (c->pid != 0 && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
@@ -145,15 +188,23 @@ child_gone(struct child *c)
 	return c->pid == 0;
 }
 
-size_t
+/* Bytes of results that it has not read yet. */
+static inline size_t
 child_behind(const struct child *c)
 {
 	return c->out_have - c->out_at;
 }
 
+/* Does it read so little that it is not to be listened to? */
+static inline bool
+child_deaf(const struct child *c)
+{
+	return child_behind(c) >= CHILD_BEHIND_MAX_BYTES;
+}
+
 /* Wait for the child until the deadline.  True once it has gone. */
-static bool
-gone_by(struct child *c, uint64_t deadline_ns)
+static inline bool
+child_gone_by(struct child *c, uint64_t deadline_ns)
 {
 	const struct timespec nap = { 0, 2000000 };
 	char rest[4096];
@@ -171,7 +222,12 @@ gone_by(struct child *c, uint64_t deadline_ns)
 	}
 }
 
-int
+/*
+ * End it: close its input and read on, wait up to patience_ns, then SIGTERM,
+ * then as long again, then SIGKILL.  0, or 1 after a line if it failed; how it
+ * exits does not count as a failure if the end was asked for.
+ */
+static inline int
 child_end(struct child *c, uint64_t patience_ns, bool asked)
 {
 	bool killed = false;
@@ -179,12 +235,12 @@ child_end(struct child *c, uint64_t patience_ns, bool asked)
 	if (c->to != -1)
 		close(c->to);
 	c->to = -1;
-	if (!gone_by(c, timer_mono_ns() + patience_ns)) {
+	if (!child_gone_by(c, timer_mono_ns() + patience_ns)) {
 		killed = true;
 		kill(c->pid, SIGTERM);
-		if (!gone_by(c, timer_mono_ns() + patience_ns)) {
+		if (!child_gone_by(c, timer_mono_ns() + patience_ns)) {
 			kill(c->pid, SIGKILL);
-			gone_by(c, TIMER_NEVER);
+			child_gone_by(c, TIMER_NEVER);
 		}
 	}
 	if (c->from != -1)
@@ -210,3 +266,5 @@ child_end(struct child *c, uint64_t patience_ns, bool asked)
 	}
 	return 0;
 }
+
+#endif

@@ -1,0 +1,108 @@
+/* innet-mpi - sum a training process's gradients over all MPI ranks */
+#include "config.h"
+
+#include <err.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/num.h"
+#include "common/opt.h"
+#include "common/stream.h"
+#include "common/timer.h"
+
+#include "cmd/innet-mpi/rank.h"
+
+enum { SYNTHETIC = OPT_LONG, CHECK, GIVE_UP, SILENCE, JSON };
+
+static const struct opt opts[] = {
+	{ SYNTHETIC, "synthetic", "SIZE", "make up gradients of SIZE bytes" },
+	{ CHECK, "check", NULL, "sums of those must be right" },
+	{ 'c', "count", "N", "end after N gradients" },
+	{ GIVE_UP, "give-up", "TIME", "fail if nothing comes (default 30s)" },
+	{ SILENCE, "silence", "TIME", "of the command, at most (default 10min)" },
+	{ JSON, "json", NULL, "summary as a JSON object, one line" },
+	{ 'q', "quiet", NULL, "leave out the summary" },
+	OPT_HELP_VERSION,
+	{ 0 }
+};
+
+static const struct opt_tool tool = {
+	"innet-mpi", PACKAGE_VERSION,
+	"[OPTION...] -- COMMAND [ARG...]\n"
+	"       innet-mpi --synthetic SIZE [OPTION...]",
+	"Run COMMAND with the gradient stream on its standard input and output\n"
+	"and answer each gradient with the sum over all ranks, by MPI_Allreduce.\n"
+	"mpirun starts the ranks.", opts
+};
+
+static volatile sig_atomic_t got;	/* the signal that asked us to stop */
+
+static void
+on_signal(int sig)
+{
+	if (sig == SIGINT || sig == SIGTERM)
+		got = sig;
+	rank_signal(sig);
+}
+
+static void
+parse_size(struct rank_conf *cf)
+{
+	uint64_t v = 0;
+
+	opt_check("size", optarg, num_bytes(optarg, 4,
+	    4 * (uint64_t)STREAM_ELEMENTS_MAX, &v));
+	if (v % 4 != 0)
+		errx(2, "--synthetic %s is not a multiple of 4 bytes", optarg);
+	cf->synthetic = (uint32_t)(v / 4);
+}
+
+static struct rank_conf
+parse(int argc, char *argv[])
+{
+	struct rank_conf cf = {
+		.give_up_ns = 30 * (uint64_t)TIMER_SECOND_NS,
+		.silence_ns = 600 * (uint64_t)TIMER_SECOND_NS, .stop = &got };
+	int ch;
+
+	while ((ch = opt_next(&tool, argc, argv)) != -1) {
+		switch (ch) {
+		case SYNTHETIC: parse_size(&cf); break;
+		case CHECK: cf.check = true; break;
+		case 'c':
+			opt_check("count", optarg, num_u64(optarg, 1,
+			    UINT64_MAX, &cf.count));
+			break;
+		case GIVE_UP:
+			opt_check("time", optarg, num_time(optarg, 1,
+			    INT64_MAX, &cf.give_up_ns));
+			break;
+		case SILENCE:
+			opt_check("time", optarg, num_time(optarg, 1,
+			    INT64_MAX, &cf.silence_ns));
+			break;
+		case JSON: cf.json = true; break;
+		case 'q': cf.quiet = true; break;
+		}
+	}
+	if (cf.synthetic > 0)
+		opt_done(&tool, argc, argv);
+	else if (optind == argc)
+		errx(2, "a command is needed, or --synthetic");
+	if (cf.check && cf.synthetic == 0)
+		errx(2, "--check needs --synthetic");
+	cf.argv = argv + optind;
+	return cf;
+}
+
+int
+main(int argc, char *argv[])
+{
+	struct rank_conf cf = parse(argc, argv);
+	sigset_t wait_mask;
+
+	timer_signals(on_signal, &wait_mask);
+	cf.wait_mask = &wait_mask;
+	cf.progress = !cf.quiet && isatty(STDERR_FILENO) == 1;
+	return rank_run(&cf);
+}

@@ -1,0 +1,428 @@
+/*
+ * rank.c - one rank of a job whose gradients MPI sums
+ *
+ * MPI_Allreduce is the only word between ranks while they train: two marks
+ * travel behind each gradient, so that a rank that ends takes part once more
+ * and all end with it.
+ */
+#include <err.h>
+#include <inttypes.h>
+#include <mpi.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "common/child.h"
+#include "common/crc32c.h"
+#include "common/madeup.h"
+#include "common/spans.h"
+#include "common/timer.h"
+#include "common/trainee.h"
+
+#include "cmd/innet-mpi/rank.h"
+
+#define PATIENCE_NS 5000000000u	/* for a child to end */
+
+enum { GOING, FAILED, MARKS };	/* ranks that, behind the sum */
+
+struct rank {
+	const struct rank_conf *cf;
+	struct child child;
+	struct trainee trainee;
+	int me, ranks;
+	uint32_t elements;
+	uint32_t crc;			/* of the first weights */
+	uint64_t first, given;		/* iterations: before, and sums */
+	float *mine, *sum;		/* elements, and MARKS */
+	struct spans rounds;		/* gradient taken to sum there */
+	uint64_t start_ns, spoke_ns, told_ns;
+	bool over;			/* no more gradients from here */
+	bool failed;			/* why has been said */
+	bool ended;			/* the child, by itself */
+};
+
+/* Within a call of MPI: what the end of its time says. */
+static volatile sig_atomic_t inside;
+static char guard_why[160];
+static size_t guard_bytes;
+
+void
+rank_signal(int sig)
+{
+	if (!inside)
+		return;
+	if (sig == SIGALRM) {
+		if (write(STDERR_FILENO, guard_why, guard_bytes) == -1)
+			_exit(1);
+		_exit(1);
+	}
+	if (sig == SIGINT || sig == SIGTERM) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
+}
+
+/* A call of MPI follows, which is to take no longer than --give-up. */
+static void
+enter(const struct rank *r, const char *what)
+{
+	const uint64_t us = r->cf->give_up_ns / 1000;
+	struct itimerval it = { .it_value = { (time_t)(us / 1000000),
+	    (suseconds_t)(us % 1000000) } };
+
+	if (us == 0)
+		it.it_value.tv_usec = 1;
+	snprintf(guard_why, sizeof(guard_why), "innet-mpi: rank %d: %s after "
+	    "%.1f s, with %" PRIu64 " sums had\n", r->me, what,
+	    (double)r->cf->give_up_ns / 1e9, r->given);
+	guard_bytes = strlen(guard_why);
+	inside = 1;
+	setitimer(ITIMER_REAL, &it, NULL);
+	sigprocmask(SIG_SETMASK, r->cf->wait_mask, NULL);
+}
+
+static void
+leave(void)
+{
+	const struct itimerval none = { 0 };
+	sigset_t block;
+
+	sigemptyset(&block);
+	sigaddset(&block, SIGINT);
+	sigaddset(&block, SIGTERM);
+	sigaddset(&block, SIGUSR1);
+	sigaddset(&block, SIGALRM);
+	sigaddset(&block, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &block, NULL);
+	setitimer(ITIMER_REAL, &none, NULL);
+	inside = 0;
+}
+
+static void
+fail(struct rank *r)
+{
+	r->failed = r->over = true;
+}
+
+/* Sleep until the child speaks or reads, or for a moment. */
+static void
+nap(struct rank *r)
+{
+	const struct timespec ts = timer_spec(TIMER_SECOND_NS / 20);
+	struct pollfd p[2] = {
+		{ .fd = child_deaf(&r->child) ? -1 : r->child.from,
+		    .events = POLLIN },
+		{ .fd = r->child.out_have == 0 ? -1 : r->child.to,
+		    .events = POLLOUT },
+	};
+
+	if (ppoll(p, 2, &ts, r->cf->wait_mask) > 0 &&
+	    (p[1].revents & (POLLOUT | POLLERR)) != 0)
+		child_write(&r->child);
+	timer_let_signals(r->cf->wait_mask);
+}
+
+/* Has it been silent for too long? */
+static bool
+silent(struct rank *r, uint64_t now_ns)
+{
+	const char *owes = trainee_owes(&r->trainee);
+	const uint64_t since = owes != NULL ? r->start_ns : r->spoke_ns;
+	const uint64_t ns = owes != NULL ? r->cf->give_up_ns :
+	    r->cf->silence_ns;
+
+	if (now_ns - since < ns)
+		return false;
+	warnx("rank %d: %s: no %s %s %.1f s", r->me, r->child.name,
+	    owes != NULL ? owes : "gradient", owes != NULL ? "after" : "for",
+	    (double)ns / 1e9);
+	return true;
+}
+
+/* A message of the child: may it come now? */
+static bool
+judge(struct rank *r, const struct stream_head *h, const uint8_t *body)
+{
+	const char *why = trainee_says(&r->trainee, h, body);
+
+	r->spoke_ns = timer_mono_ns();
+	if (why != NULL) {
+		child_wrong(&r->child, h, why);
+		fail(r);
+	} else if (h->kind == STREAM_BYE) {
+		r->ended = r->over = true;
+	}
+	return !r->over;
+}
+
+/* The child's next message; false at the end, its own or ours. */
+static bool
+hear(struct rank *r, struct stream_head *h, const uint8_t **body)
+{
+	while (!r->over) {
+		const bool gone = child_gone(&r->child);
+		const int got = child_deaf(&r->child) ? 0 :
+		    child_next(&r->child, h, body);
+
+		if (got == 1)
+			return judge(r, h, *body);
+		if (got == -2 || (got == 0 && silent(r, timer_mono_ns())))
+			fail(r);
+		r->ended = got == -1 || (gone && got == 0);
+		r->over |= r->ended || *r->cf->stop;
+		if (!r->over)
+			nap(r);
+	}
+	return false;
+}
+
+/* Hear hello and weights, or make them up. */
+static void
+prepare(struct rank *r)
+{
+	struct stream_head h = { 0 };
+	const uint8_t *body = NULL;
+
+	r->elements = r->cf->synthetic;
+	if (r->elements > 0)
+		return;
+	while (trainee_owes(&r->trainee) != NULL && hear(r, &h, &body))
+		;
+	if (r->over)
+		return;
+	r->elements = r->trainee.elements;
+	r->first = h.iteration;
+	r->crc = crc32c(0, body, stream_body_bytes(&h));
+}
+
+/* End the child, once. */
+static void
+end_child(struct rank *r)
+{
+	if (r->child.name == NULL)
+		return;
+	r->failed |= child_end(&r->child, PATIENCE_NS, !r->ended) != 0;
+	r->child.name = NULL;
+}
+
+/* Another rank says that it ends, or has failed: so do we. */
+static void
+follow(struct rank *r, bool failed)
+{
+	if (failed && !r->failed) {
+		warnx("rank %d: another rank has failed", r->me);
+		r->failed = true;
+	}
+	r->over = true;
+}
+
+/* Do all ranks begin alike?  If any does not, all end. */
+static void
+agree(struct rank *r)
+{
+	enum { FAILS, OVER, N, NOT_N, CRC, NOT_CRC, FIRST, NOT_FIRST, ALL };
+	const int64_t mine[ALL] = { r->failed, r->over, r->elements,
+	    -(int64_t)r->elements, r->crc, -(int64_t)r->crc,
+	    (int64_t)r->first, -(int64_t)r->first };
+	int64_t most[ALL];
+
+	enter(r, "other ranks have not begun");
+	MPI_Allreduce(mine, most, ALL, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+	leave();
+	if (most[FAILS] > 0 || most[OVER] > 0) {
+		follow(r, most[FAILS] > 0);
+	} else if (most[N] != -most[NOT_N]) {
+		warnx("rank %d: a vector of %" PRIu32 " elements; ranks have "
+		    "from %" PRId64 " to %" PRId64, r->me, r->elements,
+		    -most[NOT_N], most[N]);
+		fail(r);
+	} else if (most[CRC] != -most[NOT_CRC]) {
+		warnx("rank %d: the ranks begin with different weights",
+		    r->me);
+		fail(r);
+	} else if (most[FIRST] != -most[NOT_FIRST]) {
+		warnx("rank %d: goes on from iteration %" PRIu64 "; ranks do "
+		    "from %" PRId64 " to %" PRId64, r->me, r->first,
+		    -most[NOT_FIRST], most[FIRST]);
+		fail(r);
+	}
+}
+
+/* Vectors, and the answer to the hello. */
+static void
+begin(struct rank *r)
+{
+	const size_t n = (size_t)r->elements + MARKS;
+	char text[96];
+	int len;
+
+	r->mine = calloc(n, sizeof(*r->mine));
+	r->sum = calloc(n, sizeof(*r->sum));
+	if (r->mine == NULL || r->sum == NULL)
+		err(1, "vectors of %" PRIu32 " elements", r->elements);
+	if (r->cf->synthetic > 0)
+		return;
+	len = snprintf(text, sizeof(text), "{\"version\":1,\"worker\":%d,"
+	    "\"members\":%d,\"mode\":\"sync\"}", r->me, r->ranks);
+	child_send(&r->child, &(struct stream_head){ .kind = STREAM_HELLO,
+	    .elements = (uint32_t)len }, text);
+}
+
+/* The next gradient into `mine`; false at the end. */
+static bool
+take(struct rank *r)
+{
+	struct stream_head h;
+	const uint8_t *body;
+
+	if (r->cf->synthetic > 0) {
+		r->over |= *r->cf->stop != 0;
+		if (!r->over && (r->cf->check || r->given == 0))
+			madeup_fill(r->mine, r->elements, (uint32_t)r->me,
+			    (uint32_t)r->given);
+		return !r->over;
+	}
+	if (!hear(r, &h, &body)) {
+		end_child(r);	/* if it failed, the others are to know */
+		return false;
+	}
+	memcpy(r->mine, body, 4 * (size_t)r->elements);
+	return true;
+}
+
+/* Is the made-up sum what it must be? */
+static void
+check(struct rank *r)
+{
+	const uint32_t t = (uint32_t)r->given;
+	const uint32_t i = madeup_wrong(r->sum, r->elements,
+	    (uint32_t)r->ranks, t);
+
+	if (i == r->elements)
+		return;
+	warnx("rank %d: iteration %" PRIu32 ", element %" PRIu32
+	    ": the sum is %g, not %g", r->me, t, i, (double)r->sum[i],
+	    (double)madeup_sum((uint32_t)r->ranks, t, i));
+	fail(r);
+}
+
+/* The sum is there: the child gets it. */
+static void
+give(struct rank *r)
+{
+	const struct stream_head h = { .kind = STREAM_RESULT,
+	    .elements = r->elements, .contributions = (uint32_t)r->ranks,
+	    .iteration = r->first + r->given + 1 };
+
+	if (r->cf->check)
+		check(r);
+	r->given++;
+	if (r->cf->synthetic == 0)
+		child_send(&r->child, &h, r->sum);
+}
+
+static void
+show(struct rank *r, uint64_t now_ns)
+{
+	if (!r->cf->progress || r->me != 0 ||
+	    now_ns - r->told_ns < TIMER_SECOND_NS)
+		return;
+	r->told_ns = now_ns;
+	fprintf(stderr, "\r%" PRIu64 " iterations\033[K", r->given);
+}
+
+/* A gradient of each rank, and their sum; false if any has ended. */
+static bool
+iterate(struct rank *r)
+{
+	const bool have = take(r);
+	const uint64_t began = timer_mono_ns();
+	float *mark = r->mine + r->elements, *marks = r->sum + r->elements;
+	uint64_t now;
+
+	mark[GOING] = have;
+	mark[FAILED] = r->failed;
+	enter(r, "no sum");
+	MPI_Allreduce(r->mine, r->sum, (int)r->elements + MARKS, MPI_FLOAT,
+	    MPI_SUM, MPI_COMM_WORLD);
+	leave();
+	if (marks[FAILED] > 0 || marks[GOING] < (float)r->ranks) {
+		follow(r, marks[FAILED] > 0);
+		return false;
+	}
+	now = timer_mono_ns();
+	spans_add(&r->rounds, now - began);
+	give(r);
+	show(r, now);
+	return r->cf->count == 0 || r->given < r->cf->count;
+}
+
+static void
+summary(const struct rank *r)
+{
+	const uint64_t p10 = spans_percentile(&r->rounds, 0.1),
+	    p50 = spans_percentile(&r->rounds, 0.5),
+	    p90 = spans_percentile(&r->rounds, 0.9),
+	    mean = spans_mean(&r->rounds);
+
+	if (r->cf->json)
+		fprintf(stderr, "{\"worker\":%d,\"ranks\":%d,\"elements\":%"
+		    PRIu32 ",\"iterations\":%" PRIu64 ",\"round_p10_ns\":%"
+		    PRIu64 ",\"round_p50_ns\":%" PRIu64 ",\"round_p90_ns\":%"
+		    PRIu64 ",\"round_mean_ns\":%" PRIu64 "}\n", r->me,
+		    r->ranks, r->elements, r->given, p10, p50, p90, mean);
+	else
+		fprintf(stderr, "innet-mpi: rank %d of %d: %" PRIu64
+		    " iterations of %" PRIu32 " elements, a round of %.3f ms "
+		    "in the median, %.3f in the mean\n", r->me, r->ranks,
+		    r->given, r->elements, (double)p50 / 1e6,
+		    (double)mean / 1e6);
+}
+
+/* Into the job.  The child runs already: it has no part in MPI. */
+static void
+join(struct rank *r)
+{
+	MPI_Init(NULL, NULL);
+	MPI_Comm_rank(MPI_COMM_WORLD, &r->me);
+	MPI_Comm_size(MPI_COMM_WORLD, &r->ranks);
+}
+
+int
+rank_run(const struct rank_conf *cf)
+{
+	const uint64_t now = timer_mono_ns();
+	struct rank r = { .cf = cf, .start_ns = now, .spoke_ns = now,
+	    .trainee = { .most = STREAM_ELEMENTS_MAX,
+	    .carrier = "innet-mpi" } };
+
+	if (!spans_init(&r.rounds))
+		err(1, "a rank");
+	if (cf->synthetic == 0)
+		child_start(&r.child, cf->argv, cf->wait_mask);
+	join(&r);
+	prepare(&r);
+	if (r.over)
+		end_child(&r);
+	agree(&r);
+	if (!r.over) {
+		begin(&r);
+		while (iterate(&r))
+			;
+	}
+	end_child(&r);
+	if (cf->progress && r.me == 0)
+		fputs("\r\033[K", stderr);
+	enter(&r, "other ranks have not ended");
+	MPI_Finalize();
+	leave();
+	if (!cf->quiet)
+		summary(&r);
+	spans_free(&r.rounds);
+	free(r.mine);
+	free(r.sum);
+	return r.failed;
+}

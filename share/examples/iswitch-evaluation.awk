@@ -1,0 +1,159 @@
+# iswitch-evaluation.awk - what iswitch-evaluation.sh measured, as the paper's
+# Tables 3 to 5 and Figure 12, in Markdown, with the paper's figures beside it
+#
+#	awk -f iswitch-evaluation.awk measured.csv >results.md
+#
+# Writes figure12.csv and table3.csv for innet-plot bars into the same folder.
+# The paper's figures are those of its Tables 3 to 5; its time of a synchronous
+# iteration is hours by iterations of Table 4.
+BEGIN {
+	FS = ","
+	split("dqn a2c ppo ddpg", algorithm, " ")
+	split("ps ring switch", carrier, " ")
+	title["ps"] = "PS"; title["ring"] = "ring"; title["switch"] = "switch"
+	name["dqn"] = "DQN"; name["a2c"] = "A2C"; name["ppo"] = "PPO"; name["ddpg"] = "DDPG"
+	# iterations, then hours and reward, or ms, hours and reward
+	paper("sync dqn ps", 1.4e6, 31.72, 20.00); paper("sync dqn ring", 1.4e6, 16.08, 19.94)
+	paper("sync dqn switch", 1.4e6, 8.66, 20.00)
+	paper("sync a2c ps", 2e5, 2.87, 13491.73); paper("sync a2c ring", 2e5, 1.78, 13478.39)
+	paper("sync a2c switch", 2e5, 1.12, 13489.22)
+	paper("sync ppo ps", 8e4, 0.39, 3090.24); paper("sync ppo ring", 8e4, 0.42, 3093.18)
+	paper("sync ppo switch", 8e4, 0.22, 3091.61)
+	paper("sync ddpg ps", 7.5e5, 8.07, 2476.75); paper("sync ddpg ring", 7.5e5, 9.01, 2487.43)
+	paper("sync ddpg switch", 7.5e5, 4.40, 2479.62)
+	paper("async dqn ps", 6.3e6, 43.54, 19.10, 24.88); paper("async dqn switch", 3.5e6, 11.74, 19.82, 12.07)
+	paper("async a2c ps", 1.2e6, 4.38, 13402.83, 13.13); paper("async a2c switch", 4e5, 1.39, 13505.46, 12.53)
+	paper("async ppo ps", 5.4e5, 0.51, 3083.67, 3.40); paper("async ppo switch", 1.2e5, 0.27, 3084.23, 7.99)
+	split("1 1 1 1 1.97 1.62 0.91 0.90 3.66 2.55 1.72 1.83", sync_speedup, " ")
+	split("1 1 1 1 - - - - 3.71 3.14 1.92 1.56", async_speedup, " ")
+	paper("async ddpg ps", 3e6, 9.65, 2421.89, 11.58); paper("async ddpg switch", 1.5e6, 6.20, 2485.35, 14.89)
+}
+function paper(key, iterations, hours, reward, ms) {
+	p_iterations[key] = iterations; p_hours[key] = hours; p_reward[key] = reward
+	p_ms[key] = ms ? ms : hours * 3.6e6 / iterations
+}
+
+FNR > 1 {
+	key = $5 " " $2 " " $6
+	if ($1 == "train") {
+		n[key] = $7; seconds[key] = $8; own_ms[key] = $9; reward[key] = $13; solved[key] = $14
+		env[$2] = $3
+	} else {
+		ms[key] = $9; compute[key] = $10; aggregation[key] = $11; update[key] = $12
+		size[$2] = $4
+	}
+}
+
+function or_dash(x, form) { return x == "" ? "-" : sprintf(form, x) }
+function ratio(a, b, form) { return a == "" || b == "" || b == 0 ? "-" : sprintf(form, a / b) }
+function bytes(x) { return x >= 1e6 ? sprintf("%.2f MB", x / 1e6) : sprintf("%.2f kB", x / 1e3) }
+
+# The iterations to the goal: in step one number for all carriers, as in the
+# paper, for all carry the same sums: the switch's, or another's if it has none.
+function needed(mode, a, c,    i, k) {
+	if (mode == "sync")
+		for (i = 3; i >= 1; i--)
+			if (solved["sync " a " " carrier[i]] > 0) return n["sync " a " " carrier[i]]
+	k = mode " " a " " c
+	return solved[k] > 0 ? n[k] : ""
+}
+# Seconds end to end at the paper's size: a product.
+function product(mode, a, c,    k, x) {
+	k = mode " " a " " c
+	x = needed(mode, a, c)
+	return x == "" || ms[k] == "" ? "" : x * ms[k] / 1e3
+}
+
+function figure12(    i, j, a, c, k, ps) {
+	print "## Figure 12: an iteration in step, vectors of the paper's sizes\n"
+	print "Measured (ii), in ms; means over the four workers. \"Less\" is how much shorter than PS.\n"
+	print "| algorithm | size | carrier | iteration | compute | aggregation | update | less | aggregation less | paper: iteration | less |"
+	print "|---|---|---|---|---|---|---|---|---|---|---|"
+	print "run,compute,aggregation,update" >"figure12.csv"
+	for (i = 1; i in algorithm; i++) for (j = 1; j in carrier; j++) {
+		a = algorithm[i]; c = carrier[j]; k = "sync " a " " c; ps = "sync " a " ps"
+		if (ms[k] == "") continue
+		printf "| %s | %s | %s | %.2f | %.2f | %.2f | %.2f | %s | %s | %.2f | %.1f %% |\n", name[a], bytes(size[a]),
+		    title[c], ms[k], compute[k], aggregation[k], update[k], less(ms[k], ms[ps]),
+		    less(aggregation[k], aggregation[ps]), p_ms[k], 100 * (1 - p_ms[k] / p_ms[ps])
+		if (ms[ps] != "")
+			printf "%s %s,%.4f,%.4f,%.4f\n", name[a], title[c], compute[k] / ms[ps],
+			    aggregation[k] / ms[ps], update[k] / ms[ps] >"figure12.csv"
+	}
+	print "\nThe paper: the switch takes 41.9 to 72.7 % less than PS for an iteration and 81.6 to 85.8 % less"
+	print "for aggregation; than the ring 36.7 to 48.9 % and 63.4 to 87.9 %.\n"
+}
+function less(a, b) { return a == "" || b == "" ? "-" : sprintf("%.1f %%", 100 * (1 - a / b)) }
+
+function training(mode, table,    i, j, a, c, k) {
+	printf "## Table %s: training, %s\n\n", table, mode == "sync" ? "in step" : "asynchronous, staleness at most 3"
+	print "Iterations, seconds and reward are measured (i), with vectors as small as the nets are; the time of an"
+	printf "iteration (ii); end to end at the paper's size is their product, not a measurement"
+	if (mode == "sync")
+		printf ",\nwith one number of iterations, the switch's, for all carriers, as in the paper"
+	print ".\n"
+	print "| algorithm | carrier | iterations | seconds | reward | ms an iteration, paper's size | product, s | paper: iterations | ms | hours | reward |"
+	print "|---|---|---|---|---|---|---|---|---|---|---|"
+	for (i = 1; i in algorithm; i++) for (j = 1; j in carrier; j++) {
+		a = algorithm[i]; c = carrier[j]; k = mode " " a " " c
+		if (n[k] == "" && ms[k] == "") continue
+		printf "| %s%s | %s | %s%s | %s | %s | %s | %s | %.2e | %.2f | %.2f | %.2f |\n", name[a],
+		    a in env ? ", " env[a] : "", title[c], n[k] != "" && !solved[k] ? "not solved in " : "",
+		    or_dash(n[k], "%d"), or_dash(seconds[k], "%.1f"), or_dash(reward[k], "%.1f"),
+		    or_dash(ms[k], "%.2f"), or_dash(product(mode, a, c), "%.1f"),
+		    p_iterations[k], p_ms[k], p_hours[k], p_reward[k]
+	}
+	print ""
+}
+
+function speedups(    m, i, j, a, c, k, p, ps, mode, line) {
+	print "## Table 3: speedup end to end over PS of the same kind\n"
+	print "First at the paper's vector sizes (the products below), then as trained (i), then the paper's.\n"
+	print "| | carrier | DQN | A2C | PPO | DDPG |"
+	print "|---|---|---|---|---|---|"
+	print "run,measured,paper" >"table3.csv"
+	for (m = 1; m <= 2; m++) for (j = 1; j in carrier; j++) {
+		mode = m == 1 ? "sync" : "async"; c = carrier[j]; line = ""
+		for (i = 1; i in algorithm; i++) {
+			a = algorithm[i]; k = mode " " a " " c; ps = mode " " a " ps"
+			if (!(k in p_ms)) continue
+			p = m == 1 ? sync_speedup[4 * j - 4 + i] : async_speedup[4 * j - 4 + i]
+			line = line sprintf(" | %s / %s / %.2f", ratio(product(mode, a, "ps"), product(mode, a, c), "%.2f"),
+			    solved[ps] && solved[k] ? ratio(seconds[ps], seconds[k], "%.2f") : "-", p)
+			if (c != "ps" && product(mode, a, c) != "" && product(mode, a, "ps") != "")
+				printf "%s %s %s,%s,%.4f\n", name[a], mode, title[c],
+				    ratio(product(mode, a, "ps"), product(mode, a, c), "%.4f"), p >"table3.csv"
+		}
+		if (line != "") printf "| %s | %s%s |\n", mode, title[c], line
+	}
+	print ""
+}
+
+# Does the switch win?  Said for each, whichever way it came out.
+function verdicts(    m, i, j, a, c, s, t, mode) {
+	print "## Does the switch win?\n"
+	for (m = 1; m <= 2; m++) for (i = 1; i in algorithm; i++) for (j = 1; j <= 2; j++) {
+		mode = m == 1 ? "sync" : "async"; a = algorithm[i]; c = carrier[j]
+		t = product(mode, a, "switch"); s = product(mode, a, c)
+		if (t != "" && s != "")
+			printf "- %s %s, end to end at the paper's size: the switch %s %s, %.1f s to %.1f s.\n", name[a], mode,
+			    t < s ? "beats" : "**does not beat**", title[c], t, s
+		t = mode " " a " switch"; s = mode " " a " " c
+		if (solved[t] && solved[s])
+			printf "- %s %s, as trained: the switch %s %s, %.1f s to %.1f s.\n", name[a], mode,
+			    seconds[t] < seconds[s] ? "beats" : "**does not beat**", title[c], seconds[t], seconds[s]
+	}
+	print ""
+}
+
+END {
+	print "# iSwitch's evaluation in a rack of network namespaces\n"
+	printf "Four workers, links of 100 Mbit/s, %s processors for all of it", processors
+	print "; made by\n`" made "`.\n"
+	speedups()
+	training("sync", 4)
+	training("async", 5)
+	figure12()
+	verdicts()
+	while ((getline line <notes) > 0) print line
+}

@@ -1,0 +1,360 @@
+#!/usr/bin/env bash
+# iswitch-evaluation.sh - iSwitch's evaluation: Tables 3, 4 and 5, Figure 12
+#
+#	share/examples/iswitch-evaluation.sh -o DIR [--quick] [--seed N]
+#		[--limit SECONDS] [--only NAME[,NAME...]]
+#
+# Four agents train in a rack of network namespaces with links of 100 Mbit/s,
+# and what carries their gradients differs: a parameter server on a host of its
+# own (ps), MPI's ring (ring), or a switch that sums (switch); in step (sync),
+# or not, with a staleness bound of 3 (async: ps and switch).  Two measurements:
+#
+# (i) train: training with vectors as small as the nets are, until the last ten
+#     episodes of worker 0 have a mean that counts as solved, or for --limit
+#     seconds (90): iterations, time, reward;
+# (ii) carry: the same agents, their vectors filled up with zeros to the sizes
+#     of the paper (6.41 MB, 3.31 MB, 40.02 kB, 157.52 kB), for a few
+#     iterations: the time of one, and its parts.
+#
+# End-to-end time at the paper's size is iterations (i) times time (ii).
+# DIR/measured.csv gets a row as each run ends; those it has already are not run
+# again.  DIR/results.md and the plots are made from it, also when a run fails.
+# --only leaves out all algorithms but those named.  --quick is a short form for
+# tests, of fewer runs.  Needs root and jq; without Open MPI there is no ring.
+# Exits 1 when a run failed.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+say() { printf 'iswitch-evaluation: %s\n' "$*" >&2; }
+misuse() { say "$*"; exit 2; }
+out='' quick='' seed=1 limit=90 only='dqn,a2c,ppo,ddpg'
+given=$*
+while [ $# -gt 0 ]; do
+	case $1 in
+	--quick) quick=1; shift; continue ;;
+	-h|--help) sed -n '2,/^set /{/^set /!p}' "$0" | sed 's/^# \?//'; exit 0 ;;
+	esac
+	[ $# -ge 2 ] || misuse "$1 needs a value, or is unknown"
+	case $1 in
+	-o) out=$2 ;;
+	--seed) seed=$2 ;;
+	--limit) limit=$2 ;;
+	--only) only=$2 ;;
+	*) misuse "unknown option '$1'" ;;
+	esac
+	shift 2
+done
+[ -n "$out" ] || misuse '-o DIR is needed, where results go'
+[[ $seed =~ ^(0|[1-9][0-9]{0,5})$ ]] || misuse "--seed '$seed' is not a number up to 999999"
+[[ $limit =~ ^[1-9][0-9]{0,4}$ ]] || misuse "--limit '$limit' is not a number of seconds"
+[ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
+PATH=$PATH:$here/../testbed
+for tool in innet-switch innet-agent jq; do
+	command -v $tool >/dev/null || { say "$tool is missing"; exit 1; }
+done
+
+# What each algorithm trains, when that counts as solved, the settings that are
+# not presets, and how many iterations or seconds of (ii).
+declare -A env=([dqn]=cartpole [a2c]=cartpole [ppo]=cartpole [ddpg]=pendulum)
+declare -A goal=([dqn]=475 [a2c]=475 [ppo]=475 [ddpg]=-200)
+declare -A bytes=([dqn]=6410000 [a2c]=3310000 [ppo]=40020 [ddpg]=157520)
+dqn='--horizon 32 --n-step 5 --tau 0.02 --explore-steps 20000'
+declare -A sync_set=([dqn]=$dqn [a2c]='' [ppo]='' [ddpg]='--horizon 4 --learning-rate 0.003 --tau 0.01')
+declare -A async_set=([dqn]="$dqn --send deltas" [a2c]='' [ppo]='--send deltas'
+	[ddpg]='--horizon 4 --send deltas')
+declare -A gamma=([dqn]=1 [a2c]=0.02 [ppo]=1 [ddpg]=1)
+# Of a server's rounds each is one gradient, not the mean of four.
+slower() { awk -v x="$1" -v by="$2" 'BEGIN { print x / by }'; }
+declare -A carry_set=([dqn]='--warmup 256' [a2c]='' [ppo]='' [ddpg]='--warmup 256')
+declare -A rounds=([dqn]=5 [a2c]=6 [ppo]=100 [ddpg]=40)
+declare -A seconds=([dqn]=15 [a2c]=12 [ppo]=6 [ddpg]=6)
+algorithms='' N=4
+for a in ${only//,/ }; do
+	[ -n "${env[$a]-}" ] || misuse "--only: unknown algorithm '$a'; dqn, a2c, ppo or ddpg"
+	algorithms="$algorithms $a"
+done
+trained=$algorithms unbound=$algorithms
+if [ -n "$quick" ]; then
+	rounds=([dqn]=3 [a2c]=3 [ppo]=20 [ddpg]=10)
+	seconds=([dqn]=6 [a2c]=5 [ppo]=3 [ddpg]=3)
+	[ "$limit" -le 10 ] || limit=10
+	trained=$(grep -ow a2c <<<"$algorithms")
+	unbound=$(grep -owE 'ppo|ddpg' <<<"$algorithms")
+fi
+carriers='ps ring switch'
+if ! command -v innet-mpi >/dev/null || ! command -v mpirun >/dev/null; then
+	carriers='ps switch'
+	say 'no Open MPI here (innet-mpi, mpirun): the ring is left out'
+fi
+
+# However it ends, nothing is left running, and no namespace.
+running='' testbed=''
+end() {
+	# shellcheck disable=SC2086	# words
+	[ -z "$running" ] || kill $running 2>/dev/null
+	[ -z "$testbed" ] || testbed.sh down "$testbed"
+	wait
+}
+trap end EXIT
+trap 'exit 1' INT TERM
+testbed=$(testbed.sh up rack -n $N --rate 100mbit --owner $$) || exit 1
+export INNET_TESTBED=$testbed
+mkdir -p "$out/runs" && cd "$out" || exit 1
+settings="quick=$quick seed=$seed limit=$limit"
+if [ -s settings ] && [ "$(cat settings)" != "$settings" ]; then
+	say "$PWD holds results of other settings: $(cat settings)"
+	exit 2
+fi
+echo "$settings" >settings
+columns=kind,algorithm,env,bytes,mode,carrier,iterations,seconds,iteration_ms,compute_ms,aggregation_ms,update_ms,reward,solved
+[ -s measured.csv ] || echo $columns >measured.csv
+
+# start HOST NAME COMMAND...: in the background, what it says in NAME.err
+start() {
+	local host=$1 name=$2
+	shift 2
+	testbed.sh exec "$host" "$@" 2>"$name.err" </dev/null &
+	running="$running $!"
+}
+
+# agent OPTION...: the file ./$run.agent, which runs the agent of worker $1, or
+# of the MPI rank that it is
+agent() {
+	cat >"$run.agent" <<-END
+		#!/bin/sh
+		k=\${1:-\$OMPI_COMM_WORLD_RANK}
+		echo \$\$ >$run.w\$k.pid
+		exec innet-agent -q --algo $algo --env ${env[$algo]} --init-seed $seed \\
+			--seed \$(($seed * 1000 + k)) --report $run.w\$k.json --log $run.w\$k.csv $*
+	END
+	chmod +x "$run.agent"
+}
+
+# server: what the workers send to, if not to each other; its address in $at
+server() {
+	local host how
+	case $carrier-$mode in
+	ps-sync) host=server how='innet-ps --rule sync --reduce ordered' ;;
+	ps-async) host=server how='innet-ps --rule async' ;;
+	switch-sync) host=switch how='innet-switch -p iswitch --reduce ordered' ;;
+	switch-async) host=switch how='innet-switch -p iswitch --async' ;;
+	esac
+	at=$(testbed.sh addr $host)
+	rm -f "$run.port"
+	# shellcheck disable=SC2086	# words
+	start $host "$run.server" $how --json -H $N --listen "$at:0" --port-file "$run.port"
+	for _ in {1..500}; do
+		[ ! -s "$run.port" ] || { at=$at:$(cat "$run.port"); return 0; }
+		kill -0 $! 2>/dev/null || break
+		sleep 0.02
+	done
+	return 1
+}
+
+# launch: workers and agents; $count gradients of each if not 0
+launch() {
+	local k how="--json --mode $mode" limits=''
+	works=''
+	[ "$count" -eq 0 ] || limits="-c $count"
+	if [ "$carrier" = ring ]; then
+		# shellcheck disable=SC2086	# words
+		# the ring, and no handshakes, which at this rate cost it 8 %
+		start switch "$run.w0" mpi.sh --mca coll_tuned_use_dynamic_rules 1 \
+			--mca coll_tuned_allreduce_algorithm 4 --mca btl_tcp_eager_limit 8388608 \
+			-n $N innet-mpi --json $limits -- "./$run.agent"
+		works=$!
+		return
+	fi
+	server || return 1
+	how="$how --switch $at"
+	case $carrier-$mode in
+	# a link is paced, and the server's shared, as what falls behind is lost
+	ps-async) how="$how --pace 23M --staleness 3 --ascend --learning-rate $(slower "${gamma[$algo]}" $N)" ;;
+	switch-async) how="$how --pace 92M --staleness 3 --ascend --learning-rate ${gamma[$algo]}" ;;
+	esac
+	for ((k = 0; k < N; k++)); do
+		# shellcheck disable=SC2086	# words
+		start w$k "$run.w$k" innet-worker $how $limits --worker $k -- "./$run.agent" $k
+		works="$works $!"
+	done
+}
+
+# Is the mean of the last ten episodes of worker 0 good enough?
+solved() {
+	tail -n +2 "$run.w0.csv" 2>/dev/null | tail -n 10 | awk -F, -v goal="${goal[$algo]}" \
+		'{ s += $3 } END { exit !(NR == 10 && s / NR >= goal) }'
+}
+
+# Tell all workers to end, and their agents with them; of the ranks of MPI, an
+# agent, and all end with it.
+dismiss() {
+	if [ "$carrier" = ring ]; then
+		kill "$(cat "$run.w0.pid")" 2>/dev/null
+	else
+		# shellcheck disable=SC2086	# words
+		kill $works 2>/dev/null
+	fi
+}
+
+# Has any of the workers ended?
+gone() {
+	local pid
+	for pid in $works; do
+		kill -0 "$pid" 2>/dev/null || return 0
+	done
+	return 1
+}
+
+# finish SECONDS COMMAND: so long, or until COMMAND succeeds, they go on; with
+# -c they end by themselves.  1 if one failed, or does not end.
+finish() {
+	local rc=0 pid until=$((SECONDS + $1))
+	while [ "$count" -eq 0 ] && ((SECONDS < until)) && ! "$2" && ! gone; do
+		sleep 0.1
+	done
+	[ "$count" -ne 0 ] || { dismiss; until=$((SECONDS + 20)); }
+	for pid in $works; do
+		while kill -0 "$pid" 2>/dev/null && ((SECONDS < until)); do sleep 0.05; done
+		! kill "$pid" 2>/dev/null || rc=1
+		wait "$pid" || rc=1
+	done
+	# shellcheck disable=SC2086	# words
+	kill $running 2>/dev/null
+	wait
+	running=''
+	return $rc
+}
+
+# told: what the workers told at the end, an object a line
+told() { sed -n 's/\r//;/^{"\(cluster\|worker\)":.*}$/p' "$run".w?.err; }
+
+# iterations: of the job: gradients in step, or what changed the weights
+iterations() {
+	case $mode-$carrier in
+	sync-*) jq .gradients "$run.w0.json" ;;
+	# vectors that the server had whole, added and answered
+	async-ps) told | jq -s --slurpfile server <(tail -n 1 "$run.server.err") \
+		'$server[0].results / (.[0].segments_sent / .[0].sent) | round' ;;
+	async-switch) told | jq -s 'map(.rounds) | max' ;;
+	esac
+}
+
+# parts: ms an iteration takes: compute, update, and all the agents' time, means
+# over the workers of their means; and the aggregation, by $1 of its rounds
+parts() {
+	local n
+	n=$(iterations)
+	paste -d ' ' <(jq -s -r --argjson n "$n" --arg mode "$mode" 'def mean: add / length;
+		[map(1000 * (.play_s + .learn_s) / .gradients), map(1000 * .update_s / .gradients),
+		 map(1000 * (.play_s + .learn_s + .exchange_s + .update_s) /
+			if $mode == "sync" then .gradients else $n end)] | map(mean) | map(tostring) | join(" ")' \
+		"$run".w?.json) <(told | jq -s "map(.round_$1_ns) | add / length / 1e6")
+}
+
+# row: of the run, into measured.csv
+row() {
+	local compute update all aggregation n at=''
+	n=$(iterations)
+	if [ "$kind" = train ]; then
+		# the place in worker 0's log where it was solved, or its end
+		at=$(tail -n +2 "$run.w0.csv" | awk -F, -v goal="${goal[$algo]}" -v n="$n" \
+			-v steps="$(jq .steps "$run.w0.json")" '{
+			last += $3 - r[NR % 10]; r[NR % 10] = $3; step = $1; t = $4; mean = last / (NR < 10 ? NR : 10)
+			if (NR >= 10 && mean >= goal) { solved = 1; exit }
+		} END { if (NR && steps) printf "%d %.3f %.2f %d", n * step / steps + 0.5, t, mean, solved }')
+		read -r compute update all aggregation < <(parts mean)
+	else
+		read -r compute update all aggregation < <(parts p50)
+		# the first gradients of all do not leave at once: not the mean, in step
+		[ "$mode" = async ] || all=$(awk "BEGIN { print $compute + $update + $aggregation }")
+		at="$n $(jq .elapsed_s "$run.w0.json") - -"
+	fi
+	[ -n "$all" ] && [ -n "$aggregation" ] && [ -n "$at" ] || return 1
+	awk -v head="$kind,$algo,${env[$algo]},$(jq .vector_bytes "$run.w0.json"),$mode,$carrier" -v at="$at" \
+		-v all="$all" -v c="$compute" -v a="$aggregation" -v u="$update" 'BEGIN {
+		split(at, x, " ")
+		printf "%s,%d,%s,%.4f,%.4f,%.4f,%.4f,%s,%s\n", head, x[1], x[2], all, c, a, u, x[3], x[4] }' >>measured.csv
+}
+
+# work: one run, of $kind $algo $mode $carrier.  1 if it failed.
+work() {
+	local set=${sync_set[$algo]} span=$limit
+	run=runs/$kind-$algo-$mode-$carrier
+	rm -f "$run".*
+	[ "$mode" = sync ] || set=${async_set[$algo]}
+	count=0
+	if [ "$kind" = train ]; then
+		agent "$set"
+		launch && finish "$span" solved && row
+		return
+	fi
+	agent "$set" "${carry_set[$algo]}" --vector "${bytes[$algo]}"
+	if [ "$mode" = sync ]; then
+		count=${rounds[$algo]} span=$((30 + 3 * $(expect)))
+	else
+		span=${seconds[$algo]}
+	fi
+	launch && finish "$span" false && row
+}
+
+# expect: how many seconds a run may take: what its bytes need, and its start
+expect() {
+	local times=1
+	[ "$kind" = carry ] || { echo $((limit / 4)); return; }
+	[ "$mode" = sync ] || { echo $((seconds[$algo] + 2)); return; }
+	[ "$carrier" != ps ] || times=$((2 * N))
+	[ "$carrier" != ring ] || times=2
+	echo $((2 + rounds[$algo] * bytes[$algo] * times / 12500000))
+}
+
+# Every run there is to be, a line each: kind algorithm mode carrier.
+plan() {
+	for algo in $algorithms; do for carrier in $carriers; do echo carry "$algo" sync "$carrier"; done; done
+	for algo in $unbound; do for carrier in ps switch; do echo carry "$algo" async "$carrier"; done; done
+	for algo in $trained; do
+		for carrier in $carriers; do echo train "$algo" sync "$carrier"; done
+		for carrier in ps switch; do echo train "$algo" async "$carrier"; done
+	done
+}
+
+# Is there a row of this run?
+have() { grep -q "^$kind,$algo,[^,]*,[^,]*,$mode,$carrier," measured.csv; }
+
+# results: tables and plots of what there is
+results() {
+	local algo c logs
+	awk -f "$here/iswitch-evaluation.awk" -v processors="$(nproc)" -v notes="$here/iswitch-evaluation.notes" \
+		-v made="share/examples/iswitch-evaluation.sh $given" measured.csv >results.md.new &&
+		mv results.md.new results.md
+	command -v innet-plot >/dev/null && command -v gnuplot >/dev/null ||
+		{ say 'no gnuplot: no plots'; return; }
+	innet-plot bars --label 'time of an iteration, PS = 1' -o figure12.svg figure12.csv
+	[ "$(wc -l <table3.csv)" -le 1 ] ||
+		innet-plot bars --label 'speedup end to end over PS' -o table3.svg table3.csv
+	for algo in $trained; do
+		logs=''
+		for c in $carriers; do
+			[ ! -s "runs/train-$algo-sync-$c.w0.csv" ] || logs="$logs --group $c runs/train-$algo-sync-$c.w0.csv"
+		done
+		# shellcheck disable=SC2086	# words
+		[ -z "$logs" ] || innet-plot rewards --x seconds --smooth 10 -o "$algo.svg" $logs
+	done
+}
+
+failed='' done_s=0 all_s=0 k=0 runs=$(plan | wc -l)
+while read -r kind algo mode carrier; do
+	have || all_s=$((all_s + $(expect)))
+done < <(plan)
+while read -r kind algo mode carrier <&3; do
+	k=$((k + 1))
+	! have || continue
+	say "$k of $runs: $kind $algo $mode $carrier, about $((all_s - done_s)) s left"
+	if ! work; then
+		say "$run failed; see $PWD/$run.*"
+		tail -qn 3 "$run".*.err >&2
+		failed=1
+	fi
+	done_s=$((done_s + $(expect)))
+done 3< <(plan)
+results
+[ -z "$failed" ]

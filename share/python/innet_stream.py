@@ -1,0 +1,364 @@
+"""Train across a network: the gradient stream of innet-worker, from Python.
+
+Run the script as innet-worker's command.  With a PyTorch optimizer:
+
+    import innet_stream
+    stream = innet_stream.wrap(optimizer)       # after the weights are made
+    torch.manual_seed(1 + stream.worker)        # games of its own
+    for batch in batches:                       # the loop as it was:
+        optimizer.zero_grad()
+        loss(batch).backward()
+        optimizer.step()                        # goes along the mean of all
+
+With anything that has flat vectors of float32:
+
+    with innet_stream.Stream(weights, name='mine') as stream:
+        for step in range(1000):
+            weights -= 0.01 * stream.mean(gradient(weights, stream.worker))
+
+All workers must begin with the same weights.  Standard input and output are
+the stream, so the import takes them: print() goes to standard error.  When
+training ends at the other side, End is raised: left alone, it ends the script
+with status 0.  Needs numpy; wrap() needs torch too.  innet-stream(5) has the
+format, innet_stream(3) this module.
+"""
+import fcntl
+import json
+import os
+import select
+import stat
+import struct
+import sys
+import time
+import types
+import typing
+
+import numpy as np
+
+__all__ = ['End', 'Error', 'Result', 'Stream', 'wrap']
+
+HELLO, GRADIENT, RESULT, WEIGHTS, BYE = range(1, 6)
+MODEL, PARTIAL, MORE = 1, 2, 4
+HEAD = struct.Struct('<4sHHIfQII')
+HELLO_MAX = 65536                       # bytes
+PIPE = 1 << 20                          # bytes; what anyone may have
+F_SETPIPE_SZ, F_GETPIPE_SZ = 1031, 1032
+
+
+class Error(Exception):
+    """What went wrong with the stream, in one line."""
+
+
+class End(SystemExit):
+    """Training ended at the other side; if not caught, exit with status 0."""
+
+
+class Result(typing.NamedTuple):
+    """An answer to a gradient; its vector is good until the next exchange."""
+    vector: typing.Optional[np.ndarray]  # None: nothing newer than you have
+    contributions: int                  # gradients in the sum
+    iteration: int
+    staleness: int                      # iterations
+    model: bool                         # the new weights, not a sum
+    partial: bool                       # fewer contributions than agreed
+
+
+def _vector(x):
+    """x as a flat vector of float32, without a copy if it is one."""
+    if hasattr(x, 'detach'):            # a tensor, even one with a gradient
+        x = x.detach()
+    return np.ascontiguousarray(x, '<f4').reshape(-1)
+
+
+def _take(fd, instead):
+    """A copy of a standard descriptor, not blocking and roomy; instead is put
+    in its place, so that nobody else can reach the stream."""
+    ours = os.dup(fd)
+    os.dup2(instead, fd)
+    os.set_blocking(ours, False)
+    try:
+        if fcntl.fcntl(ours, F_GETPIPE_SZ) < PIPE:
+            fcntl.fcntl(ours, F_SETPIPE_SZ, PIPE)
+    except OSError:                     # no pipe, or no more is allowed
+        pass
+    return ours
+
+
+def _claim():
+    """Take standard input and output: print() goes to standard error now."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    ours = _take(0, null), _take(1, 2)
+    os.close(null)
+    if hasattr(sys.stdout, 'reconfigure'):
+        sys.stdout.reconfigure(line_buffering=True)     # and flushed
+    return ours
+
+
+# Claimed on import where both are pipes, before the script prints anything.
+_ours = (_claim() if all(stat.S_ISFIFO(os.fstat(fd).st_mode) for fd in (0, 1))
+         else None)
+
+
+def _pipes():
+    """The claimed input and output, once."""
+    global _ours
+    if _ours == ():
+        raise Error('this process has opened its stream before')
+    if _ours is None:
+        for fd, name in enumerate(('input', 'output')):
+            if os.isatty(fd):
+                raise Error('standard %s is a terminal: run this as a command '
+                            'of innet-worker(1)' % name)
+        _ours = _claim()
+    ours, _ours = _ours, ()
+    return ours
+
+
+class Stream:
+    """The stream to innet-worker, from its hello to its end.
+
+    weights are those that training begins with, the same at all workers; they
+    also say how long all vectors are.  iteration is not 0 where they come from
+    a snapshot.  Nothing is waited for longer than timeout seconds.
+
+    worker, members and mode are what the worker said; hello is all of it.
+    reward goes out with each gradient.  ended is true once End was raised, for
+    callers to whom an exception comes as another.
+    """
+
+    def __init__(self, weights, name=None, iteration=0, timeout=600.0):
+        weights = _vector(weights)
+        self.elements = weights.size
+        self.iteration = iteration      # of the newest vector that came
+        self.reward = 0.0
+        self.timeout = timeout
+        self.sent = 0                   # gradients
+        self.ended = False
+        self._owed = False              # results not taken yet
+        self._into = None               # where results go if not told
+        self._head = bytearray(HEAD.size)
+        self._in, self._out = _pipes()
+        self._readable, self._writable = select.poll(), select.poll()
+        self._readable.register(self._in, select.POLLIN)
+        self._writable.register(self._out, select.POLLOUT)
+        text = {'version': 1, 'elements': self.elements}
+        if name is not None:
+            text['name'] = name
+        self._send(HELLO, np.frombuffer(json.dumps(text).encode(), 'u1'))
+        self._send(WEIGHTS, weights)
+        kind, _, n, _, _, _ = self._receive('hello')
+        if kind != HELLO or n > HELLO_MAX:
+            raise Error('the first message is no hello, but of kind %d and '
+                        'length %d' % (kind, n))
+        text = bytearray(n)
+        self._read(memoryview(text), 'the rest of the hello')
+        try:
+            self.hello = json.loads(text)
+            self.worker = self.hello.get('worker', 0)
+            self.members = self.hello.get('members', 0)
+            self.mode = self.hello.get('mode', '')
+        except (ValueError, AttributeError):
+            raise Error('the hello is no JSON object: %.60r' %
+                        bytes(text)) from None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is None:
+            self.close()
+
+    def results(self, gradient, reward=None, out=None):
+        """Send a gradient and iterate over its results, nearly always one.
+        Their vectors are out, or an array of the stream's own; out may be the
+        gradient itself, which is then overwritten."""
+        if self._owed:
+            raise Error('results of gradient %d were not all taken' %
+                        self.sent)
+        gradient = _vector(gradient)
+        if gradient.size != self.elements:
+            raise Error('a gradient of %d elements, but there are %d weights'
+                        % (gradient.size, self.elements))
+        if reward is not None:
+            self.reward = reward
+        if out is None:
+            if self._into is None:
+                self._into = np.empty(self.elements, '<f4')
+            out = self._into
+        elif (out.dtype != '<f4' or not out.flags.c_contiguous or
+              out.size != self.elements):
+            raise Error('out is not %d float32 in a row' % self.elements)
+        self.sent += 1
+        self._send(GRADIENT, gradient)
+        self._owed = True
+        return self._results(out)
+
+    def exchange(self, gradient, reward=None, out=None):
+        """Send a gradient and return its one Result, of several models the
+        newest.  Several sums are an Error: see results()."""
+        last, sums = None, 0
+        for r in self.results(gradient, reward, out):
+            sums += r.vector is not None and not r.model
+            if last is None or r.vector is not None:
+                last = r
+        if sums > 1:
+            raise Error('%d sums for gradient %d: rounds went on without this '
+                        'worker; take them one by one' % (sums, self.sent))
+        return last
+
+    def mean(self, gradient, reward=None, out=None):
+        """The mean of all workers' gradients, for modes that give sums."""
+        r = self.exchange(gradient, reward, out)
+        if r.model or r.vector is None:
+            raise Error('the result of gradient %d is a model, no sum: in '
+                        '%s mode use exchange()' % (self.sent, self.mode))
+        return np.divide(r.vector, r.contributions, out=r.vector)
+
+    def close(self):
+        """Say bye: training is over.  Closing twice does no harm."""
+        if self._out == -1:
+            return
+        try:
+            self._send(BYE, np.empty(0, 'u1'))
+        except End:
+            pass                        # the other side was faster
+        os.close(self._in)
+        os.close(self._out)
+        self._in = self._out = -1
+
+    def _results(self, out):
+        body = memoryview(out.reshape(-1)).cast('B')
+        more = True
+        while more:
+            kind, flags, n, iteration, count, stale = self._receive('result')
+            if kind == BYE:
+                self._end()
+            if kind != RESULT:
+                raise Error('message of kind %d while waiting for the result '
+                            'of gradient %d' % (kind, self.sent))
+            if n not in (0, self.elements):
+                raise Error('result of %d elements for gradient %d of %d' %
+                            (n, self.sent, self.elements))
+            if n and not flags & MODEL and count == 0:
+                raise Error('sum of no contributions for gradient %d' %
+                            self.sent)
+            if n:
+                self._read(body, 'the rest of the result')
+                self.iteration = iteration
+            more = flags & MORE != 0
+            self._owed = more
+            yield Result(out if n else None, count, iteration, stale,
+                         flags & MODEL != 0, flags & PARTIAL != 0)
+
+    def _end(self):
+        self.ended = True
+        raise End(0) from None
+
+    def _wait(self, poller, due, what):
+        """Wait till the pipe is ready, a result or an end."""
+        left = due - time.monotonic()
+        if left <= 0 or not poller.poll(1000 * left):
+            raise Error('%s within %g s, after %d gradients' %
+                        (what, self.timeout, self.sent))
+
+    def _send(self, kind, body):
+        if self._out == -1:
+            raise Error('the stream is closed')
+        training = kind == GRADIENT
+        head = HEAD.pack(b'INET', kind, 0, body.size,
+                         self.reward if training else 0.0,
+                         self.iteration, 1 if training else 0, 0)
+        parts = [memoryview(head), memoryview(body).cast('B')]
+        due = time.monotonic() + self.timeout
+        while parts:
+            try:
+                n = os.writev(self._out, parts)
+            except BlockingIOError:
+                self._wait(self._writable, due, 'innet-worker read nothing')
+                continue
+            except BrokenPipeError:
+                self._end()
+            while parts and n >= len(parts[0]):
+                n -= len(parts.pop(0))
+            if parts:
+                parts[0] = parts[0][n:]
+
+    def _read(self, view, what):
+        """Fill view; False if the stream ends before its first byte."""
+        done, size = 0, len(view)
+        due = time.monotonic() + self.timeout
+        while done < size:
+            try:
+                n = os.readv(self._in, [view[done:]])
+            except BlockingIOError:
+                self._wait(self._readable, due, 'no %s came' % what)
+                continue
+            if n == 0:
+                if done == 0 and size == HEAD.size:
+                    return False
+                raise Error('the stream ends in the middle of a message, '
+                            'after %d gradients' % self.sent)
+            done += n
+        return True
+
+    def _receive(self, what):
+        """The next header: kind, flags, elements, iteration, contributions,
+        staleness."""
+        if not self._read(memoryview(self._head), what):
+            self._end()
+        magic, kind, flags, n, _, iteration, count, stale = HEAD.unpack(
+            self._head)
+        if magic != b'INET':
+            raise Error('what came for a %s does not begin with INET, but '
+                        '%r' % (what, magic))
+        return kind, flags, n, iteration, count, stale
+
+
+def wrap(optimizer, name=None, iteration=0, timeout=600.0):
+    """Let a torch optimizer's step() go along the mean of all workers'
+    gradients, or take the weights that come instead.  Returns the Stream."""
+    import torch
+
+    params = [p for g in optimizer.param_groups for p in g['params']]
+    sizes = [p.numel() for p in params]
+
+    def views(flat):                    # of each parameter's part
+        return [v.view_as(p) for v, p in zip(flat.split(sizes), params)]
+
+    flat = torch.empty(sum(sizes))
+    with torch.no_grad():
+        for p, v in zip(params, views(flat)):
+            v.copy_(p)
+    stream = Stream(flat, name, iteration, timeout)
+    sent = views(flat)
+    # from the first sum on p.grad is a part of flat; a model must not be there
+    into = flat if stream.mode in ('sync', 'dlp') else torch.empty_like(flat)
+    came, array, out = views(into), flat.numpy(), into.numpy()
+    alone = optimizer.step              # the step as it was
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for p, v in zip(params, sent):
+            if p.grad is None:
+                v.zero_()
+            elif p.grad.data_ptr() != v.data_ptr():
+                v.copy_(p.grad)
+        for r in stream.results(array, out=out):
+            if r.vector is None:
+                continue
+            if r.model:
+                for p, v in zip(params, came):
+                    p.copy_(v)
+                continue
+            into.div_(r.contributions)
+            for p, v in zip(params, came):
+                p.grad = v.to(p)        # no copy where it is like p
+            alone()
+        return loss
+
+    optimizer.step = types.MethodType(step, optimizer)
+    return stream
