@@ -51,9 +51,9 @@ mul_add(__m256 a, __m256 b, __m256 c)
 enum {
 	HIGH = 6, WIDE = 16,	/* a block of C: rows, columns */
 	DEEP = 256,		/* rows of B packed at a time */
-	NARROW = 4,		/* columns of C that are not worth a vector */
+	NARROW = 4,		/* columns of C not worth a vector */
 	TALL = 16 * HIGH,	/* rows of C from which packing B pays */
-	FAR = 128,		/* floats between its rows, from which it does */
+	FAR = 128,		/* or floats between its rows */
 };
 
 /* What all blocks of a product, or of a part of it, have in common. */
