@@ -51,8 +51,9 @@ mul_add(__m256 a, __m256 b, __m256 c)
 enum {
 	HIGH = 6, WIDE = 16,	/* a block of C: rows, columns */
 	DEEP = 256,		/* rows of B packed at a time */
-	NARROW = 4,		/* columns of C that are not worth a vector */
-	TALL = 4 * HIGH,	/* rows of C from which packing B pays */
+	NARROW = 4,		/* columns of C not worth a vector */
+	TALL = 16 * HIGH,	/* rows of C from which packing B pays */
+	FAR = 128,		/* or floats between its rows */
 };
 
 /* What all blocks of a product, or of a part of it, have in common. */
@@ -297,7 +298,8 @@ avx2_gemm(size_t m, size_t n, size_t k, struct kern_mat a, struct kern_mat b,
 	for (; x < n; x += WIDE) {
 		const size_t some = n - x < WIDE ? n - x : WIDE;
 
-		if (b.col != 1 || m > TALL)
+		if (b.col != 1 || m > TALL ||
+		    (b.row > FAR && m > 2 * HIGH))
 			packed(j, b, m, some, x);
 		else
 			panel(&j, m, some, x);
