@@ -255,7 +255,7 @@ test_rest(struct planar *w)
 {
 	double ground[LANDER_POSTS];
 	struct lander_pose p;
-	unsigned steps = 0, down = 0;
+	unsigned steps = 0, still = 0;
 	const unsigned most = 500;
 
 	for (int i = 0; i < LANDER_POSTS; i++)
@@ -264,17 +264,34 @@ test_rest(struct planar *w)
 	do {
 		lander_planar.step(w);
 		p = lander_planar.pose(w);
-		if (down == 0 && p.leg[0] && p.leg[1])
-			down = steps;
+		still = hypot(p.vx, p.vy) <= 0.01 &&
+		    fabs(p.spin) <= 2 * 3.1416 / 180 ? still + 1 : 0;
 	} while (++steps < most && !p.asleep && !p.crashed);
-	note("down after %u steps, asleep after %u", down, steps);
+	note("asleep after %u steps, the last %u still", steps, still);
 	ok(p.asleep && p.leg[0] && p.leg[1] && !p.crashed &&
 	    p.vx == 0 && p.vy == 0 && p.spin == 0, "it comes to rest");
-	ok(steps >= down + LANDER_FPS / 2, "and sleeps half a second later");
+	ok(still >= LANDER_FPS / 2, "and sleeps when still for half a second");
 	/* two degrees of play at the stops, 5 to 20 mm of air below */
 	ok(near(p.y, ground[0] + standing(w) + 0.015, 0.035) &&
 	    near(p.x, LANDER_W / 2, 0.01) && near(p.angle, 0, 0.01),
 	    "upright, as high as its legs are long");
+}
+
+/* A peak that the hull sinks on, far from its corners, is felt. */
+static void
+test_peak(struct planar *w)
+{
+	double ground[LANDER_POSTS] = { 0 };
+	const double bottom = LANDER_H - 10 / LANDER_SCALE;
+
+	ground[LANDER_POSTS / 2] = bottom - 0.03;
+	lander_planar.start(w, ground, 0, 0);
+	lander_planar.step(w);
+	ok(!lander_planar.pose(w).crashed, "a peak 30 mm below");
+	ground[LANDER_POSTS / 2] = bottom - 0.01;
+	lander_planar.start(w, ground, 0, 0);
+	lander_planar.step(w);
+	ok(lander_planar.pose(w).crashed, "touches when 10 mm below");
 }
 
 /* On a slope it slides, if that is steeper than friction can hold. */
@@ -354,6 +371,7 @@ main(int argc, char *argv[])
 	test_fall(&w);
 	test_rest(&w);
 	test_slope(&w);
+	test_peak(&w);
 	test_flights();
 	return tap_end();
 }
