@@ -14,7 +14,7 @@ lockstep() {
 			--worker "$k" --give-up 2min -- "$@" >w$k.out 2>w$k 3>&- &
 		pids="$pids $!" works="$works $!"
 	done
-	for k in $works; do wait "$k"; done
+	for k in $works; do wait "$k" || { tail w? switch.err; return 1; }; done
 	run ! grep . w*.out
 }
 

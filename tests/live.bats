@@ -265,6 +265,21 @@ close_counters() {
 	finish ps
 }
 
+@test "a child that has said bye may take its time to end" {
+	serve ps innet-ps -q
+	cat >child.py <<-E
+		import struct, sys, time
+		for kind, n, body in (1, 14, b'{"elements":2}'), (4, 2, bytes(8)), (5, 0, b''):
+		    sys.stdout.buffer.write(struct.pack('<4sHHIfQII', b'INET', kind, 0, n, 0, 0, 1, 0) + body)
+		sys.stdout.flush()
+		time.sleep(6)	# more than the 5 s that others get
+		open('saved', 'w').write('all')
+	E
+	innet-worker -q --switch "$ps" -- python3 child.py
+	[ -s saved ]
+	finish ps
+}
+
 @test "a dead upstream is counted and warned of, and the switch goes on" {
 	serve switch innet-switch --upstream 127.0.0.1:9 --json
 	innet-worker -q --switch "$switch" --synthetic 64B --give-up 1500ms 2>/dev/null || true

@@ -46,6 +46,21 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 		c->next_ns = now + rng_below(&c->rng, cf->interval_ns);
 }
 
+/*
+ * A child that has said bye may save and tidy up in its own time: wait for it
+ * as long as for anything it says.
+ */
+static void
+wait_for_last(struct carrier *c)
+{
+	const uint64_t deadline = timer_first(c->end_ns,
+	    timer_after(timer_mono_ns(), c->cf->silence_ns));
+
+	while (c->bye && !*c->cf->stop && timer_mono_ns() < deadline &&
+	    !child_gone_by(&c->child, timer_mono_ns() + 100000000))
+		timer_let_signals(c->cf->wait_mask);
+}
+
 int
 carrier_close(struct carrier *c)
 {
@@ -53,8 +68,10 @@ carrier_close(struct carrier *c)
 		fputs("\r\033[K", stderr);
 	outlet_flush(&c->out, OUTLET_NEVER);
 	outlet_free(&c->out);
-	if (c->cf->synthetic == 0)
+	if (c->cf->synthetic == 0) {
+		wait_for_last(c);
 		c->rc |= child_end(&c->child, PATIENCE_NS, !c->child_ended);
+	}
 	udpio_close(&c->u);
 	free(c->vec);
 	return c->rc;
@@ -177,7 +194,7 @@ take_message(struct carrier *c, const struct stream_head *h,
 	if (why != NULL)
 		child_wrong(&c->child, h, why);
 	if (h->kind == STREAM_BYE)
-		c->child_ended = c->done = true;
+		c->bye = c->child_ended = c->done = true;
 	c->elements = c->trainee.elements;
 	return why == NULL;
 }
