@@ -1,0 +1,77 @@
+# DQN and DDPG: what they learn, and that a seed is all there is to chance.
+bats_require_minimum_version 1.5.0
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+alone() {
+	innet-agent -q --alone "$@"
+}
+
+# same OPTION...: two runs write the same log, but for the time
+same() {
+	alone "$@" --log one.csv
+	alone "$@" --log two.csv
+	[ "$(wc -l <one.csv)" -gt 5 ]
+	cmp <(cut -d, -f1-3 one.csv) <(cut -d, -f1-3 two.csv)
+}
+
+@test "DQN solves CartPole within 60,000 steps, two seeds" {
+	alone --algo dqn --solve --steps 60k --seed 4
+	alone --algo dqn --solve --steps 60k --seed 6
+}
+
+@test "DQN learns CartPole with one net that chooses and values, dueling" {
+	alone --algo dqn --double no --dueling yes --steps 40k --report r
+	jq -e '.params == 4675 and .mean100_reward > 200' r
+}
+
+@test "DDPG swings Pendulum up, better than -200 within 30,000 steps, two seeds" {
+	alone --algo ddpg --env pendulum --solve --steps 30k --seed 2
+	alone --algo ddpg --env pendulum --solve --steps 30k --seed 3
+}
+
+@test "a policy of either plays greedily as well as it was trained" {
+	alone --algo ddpg --env pendulum --steps 20k --save p
+	innet-agent --eval p --episodes 50 --json | jq -e '.mean_reward > -250'
+	alone --algo dqn --dueling yes --hidden 32 --steps 3k --save q
+	run -0 innet-agent --eval q --episodes 3
+	[[ $output == "cartpole: mean reward "* ]]
+}
+
+@test "the same seed gives the same log" {
+	same --algo dqn --steps 8k --dueling yes --double no --tau 0
+	same --algo ddpg --env pendulum --steps 4k
+	alone --algo ddpg --env pendulum --steps 4k --seed 2 --log other.csv
+	run ! cmp -s <(cut -d, -f1-3 one.csv) <(cut -d, -f1-3 other.csv)
+}
+
+@test "--warmup and --horizon say how many gradients there are" {
+	alone --algo dqn --warmup 500 --horizon 10 --steps 1501 --report r
+	jq -e '.gradients == 101' r
+	alone --algo ddpg --env pendulum --warmup 1 --horizon 1 --n-step 5 \
+	    --steps 100 --report r
+	jq -e '.gradients == 95' r
+}
+
+@test "a server moves the weights, in any way it likes, and DQN learns on" {
+	stream-echo -s innet-agent -q --algo dqn --steps 10k --log child.csv
+	alone --algo dqn --steps 10k --log alone.csv
+	cmp <(cut -d, -f1-3 child.csv) <(cut -d, -f1-3 alone.csv)
+	run -0 stream-echo -a 2e-3 innet-agent --algo dqn --solve --steps 80k
+	[[ $output == *"mean reward 47"* ]]
+}
+
+@test "what an algorithm cannot learn, or has no use for, is misuse" {
+	run -2 innet-agent --alone --algo dqn --env pendulum
+	[ "$output" = "innet-agent: dqn cannot learn pendulum: its actions are continuous" ]
+	run -2 innet-agent --alone --algo ddpg --env cartpole
+	[ "$output" = "innet-agent: ddpg cannot learn cartpole: its actions are discrete" ]
+	run -2 innet-agent --alone --algo ddpg --env pendulum --dueling yes
+	[[ $output == *"--dueling is not for ddpg"* ]]
+	run -2 innet-agent --alone --algo dqn --envs 2
+	[[ $output == *"--envs is not for dqn"* ]]
+	run -2 innet-agent --alone --algo dqn --n-step 0
+	[[ $output == *"invalid n-step '0'"* ]]
+}
