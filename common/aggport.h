@@ -396,7 +396,8 @@ aggport_open_or_exit(struct aggport *a, const struct aggport_conf *cf)
 	a->base_ns = timer_wall_ns() - timer_mono_ns();
 	udpio_listen_or_exit(&a->u, &cf->listen, SEG_TOS, !cf->no_offload,
 	    cf->port_file);
-	udpio_waits(&a->u);
+	if (cf->iswitch.job.whole || cf->iswitch.job.server)
+		udpio_waits(&a->u);	/* one link; a switch has many */
 	udpio_tell(&a->u, cf->verbose);
 	a->out = outlet_over(&a->u, &cf->impair, cf->egress);
 	a->in = cf->impair;

@@ -106,6 +106,7 @@ struct asyncw {
 	struct rto rto;			/* of Help */
 	uint64_t retry_ns;		/* look for those not answered */
 	uint64_t quiet_ns, quiet_wait_ns;
+	uint64_t heard_ns;		/* the last that was applied */
 	bool proving;			/* is the job still ours? */
 	uint32_t proof;			/* CRC of segment 0's last result */
 
@@ -189,6 +190,13 @@ asyncw_uniform(const struct asyncw *a)
 	return a->most == a->t_s;
 }
 
+/* Is a round on its way, some of its segments here and some to come? */
+static inline bool
+asyncw_amid(const struct asyncw *a, uint64_t now_ns)
+{
+	return !asyncw_uniform(a) && now_ns - a->heard_ns < ASYNCW_QUIET_NS;
+}
+
 /* The weights' CRC-32C for a Join; 0, unknown, between two rounds. */
 static inline uint32_t
 asyncw_weights_crc(const struct asyncw *a)
@@ -234,6 +242,7 @@ static inline void
 asyncw_heard(struct asyncw *a, uint64_t now_ns)
 {
 	a->quiet_wait_ns = ASYNCW_QUIET_NS;
+	a->heard_ns = now_ns;
 	a->quiet_ns = now_ns + (a->proving || !asyncw_uniform(a) ?
 	    ASYNCW_QUIET_NS : ASYNCW_QUIET_MAX_NS);
 }

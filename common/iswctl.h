@@ -284,6 +284,8 @@ iswitch_parent_ack(struct iswitch *s, struct iswitch_job *j,
 			    3;
 			if (j->up.life_ns == 0)
 				j->up.life_ns = 1000000000;
+			j->j.held = a.closed;
+			job_try_open(&j->j, now_ns);
 			if (j->up.halted)	/* its Resume was lost */
 				iswitch_parent_halts(s, j, false);
 		} else if (a.status != CONTROL_NOT_READY) {

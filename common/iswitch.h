@@ -27,7 +27,8 @@
 enum {
 	ISWITCH_JOBS_MAX = 1024,
 	ISWITCH_TELL_NS = 1000000000,	/* between words to a non-member */
-	ISWITCH_UP_NS = 200000000	/* before a Join upward is sent again */
+	ISWITCH_UP_NS = 200000000,	/* before a Join upward is sent again */
+	ISWITCH_OPEN_NS = 50000000	/* ... to a parent that is not open */
 };
 
 /* Datagrams that no job counts. */
@@ -483,6 +484,8 @@ iswitch_up_due(const struct iswitch_job *j)
 {
 	if (j->up.joined && j->up.halted)
 		return j->up.asked_ns + 1000000000;	/* as workers do */
+	if (j->up.joined && j->j.held)
+		return j->up.asked_ns + ISWITCH_OPEN_NS;
 	if (j->up.joined)
 		return j->up.asked_ns + j->up.life_ns;
 	return j->up.wanted && j->up.refused == 0 ?

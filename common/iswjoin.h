@@ -136,6 +136,7 @@ iswitch_values(const struct iswitch *s, const struct job *j, uint32_t id,
 	a->floats = (uint16_t)j->a.s.floats;
 	a->elements = j->a.s.elements;
 	a->whole = j->cf->whole || j->cf->server;
+	a->closed = j->cf->async && !j->open;
 	a->timeout_s = (uint16_t)((s->cf.job.member_timeout_ns +
 	    999999999) / 1000000000);
 	if (id != MEMBERS_NONE) {

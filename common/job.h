@@ -77,6 +77,7 @@ struct job {
 	uint16_t id;
 	uint16_t h;			/* set; 0: follows the membership */
 	bool open, halted;
+	bool held;			/* a child's: its parent is not open */
 	bool grows;			/* elements are found out: --members */
 	bool ahead;			/* a member has the first result already */
 	int64_t start;			/* first iteration */
@@ -404,7 +405,7 @@ job_inherit(struct job *j)
 static inline void
 job_try_open(struct job *j, uint64_t now_ns)
 {
-	if (!j->open && j->members.present > 0 && (j->h != 0 ?
+	if (!j->open && !j->held && j->members.present > 0 && (j->h != 0 ?
 	    j->members.present >= j->h :
 	    now_ns >= j->last_join_ns + JOB_OPEN_NS))
 		j->open = true;

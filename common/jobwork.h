@@ -438,7 +438,7 @@ job_due(const struct job *j)
 
 	if (j->members.present == 0)
 		return due;
-	if (!j->open && j->h == 0)
+	if (!j->open && !j->held && j->h == 0)
 		due = j->last_join_ns + JOB_OPEN_NS;
 	if (j->check_ns < due)
 		due = j->check_ns;

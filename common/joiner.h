@@ -24,6 +24,7 @@
 enum {
 	JOINER_FIRST_NS = 20000000,	/* first wait for an Ack, then doubled */
 	JOINER_SECOND_NS = 1000000000,
+	JOINER_OPEN_NS = 50000000,	/* until asked again: is it open? */
 	JOINER_LEAVES = 5,		/* before the switch is left to notice */
 	JOINER_WHY_BYTES = 200,
 	JOINER_MESSAGE_BYTES = CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
@@ -67,6 +68,8 @@ struct joiner {
 	enum joiner_end end;
 	uint8_t status;			/* of what refused us */
 	bool joined, halted;
+	bool closed;			/* others are still to join */
+	bool whole;			/* a server: answers whole vectors */
 	uint32_t xid;			/* of the next request */
 	uint64_t joins, ignored;	/* Joins sent, messages ignored */
 	struct seg seg;			/* of the last ASKED or LOST, no vec */
@@ -166,6 +169,8 @@ joiner_enter(struct joiner *j, const struct control_ack *a)
 	j->segs = seg_count(a->elements, a->floats);
 	j->h = a->h;
 	j->members = a->members;
+	j->closed = a->closed;
+	j->whole = a->whole;
 	j->life_ns = a->timeout_s == 0 ? JOINER_SECOND_NS :
 	    (uint64_t)a->timeout_s * JOINER_SECOND_NS / 3;
 	j->joined = true;
@@ -182,6 +187,10 @@ joiner_answered(struct joiner *j, const struct control_ack *a,
 	j->join_ns = JOINER_NEVER;
 	j->job_next = a->next;
 	j->job_elements = a->elements;
+	if (a->status == CONTROL_DONE && a->closed) {
+		j->join_ns = now_ns + JOINER_OPEN_NS;
+		j->join_wait_ns = JOINER_FIRST_NS;
+	}
 	if (a->status == CONTROL_DONE)
 		return joiner_enter(j, a);
 	if (a->status == CONTROL_NOT_READY)

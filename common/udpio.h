@@ -26,6 +26,7 @@
 #include <err.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <stdbool.h>
@@ -33,6 +34,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -139,6 +141,25 @@ udpio_waits(struct udpio *u)
 	udpio_on(u->fd, SOL_SOCKET, SO_SNDBUF, UDPIO_WAIT_BYTES);
 	if (getsockopt(u->fd, SOL_SOCKET, SO_SNDBUF, &bytes, &len) == 0)
 		u->sndbuf_bytes = (uint64_t)bytes;
+}
+
+/* Bytes that wait in the socket to be sent, with the kernel's overhead. */
+static inline uint64_t
+udpio_unsent(const struct udpio *u)
+{
+	int bytes = 0;
+
+	return ioctl(u->fd, SIOCOUTQ, &bytes) == 0 ? (uint64_t)bytes : 0;
+}
+
+/*
+ * Has u as much to send as it should hold of vectors, and room only for what
+ * is short and must not wait behind them?  POLLOUT says when it has less.
+ */
+static inline bool
+udpio_crowded(const struct udpio *u)
+{
+	return u->sndbuf_bytes > 0 && 2 * udpio_unsent(u) >= u->sndbuf_bytes;
 }
 
 static inline void

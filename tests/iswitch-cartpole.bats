@@ -40,6 +40,15 @@ counted() { tail -n 1 "out/1-$1.err" | jq ".jobs[\"1\"].counters.$2"; }
 	[ "$(counted switch2 added)" -ge $((6 * results)) ]
 }
 
+@test "12 workers in two racks that do not wait reach 475, and nothing is early" {
+	privileged
+	cartpole --mode async --hierarchy --seed 4
+	for s in core switch1 switch2; do
+		[ "$(counted $s early)" -eq 0 ]
+	done
+	[ "$(counted core added)" -ge $((2 * $(counted core results))) ]
+}
+
 @test "475 is not reached: it says so, status 1" {
 	run -1 --separate-stderr cartpole --steps 5000
 	[[ $stderr == *"iswitch-cartpole: reached "*", not 475" ]]
@@ -55,7 +64,7 @@ counted() { tail -n 1 "out/1-$1.err" | jq ".jobs[\"1\"].counters.$2"; }
 }
 
 @test "misuse: status 2" {
-	for words in '--mode both' '--mode async --twice' '--mode async --hierarchy' '--seed x' --seed '--speed 3' '--workers 0' '--hierarchy --workers 4'; do
+	for words in '--mode both' '--mode async --twice' '--seed x' --seed '--speed 3' '--workers 0' '--hierarchy --workers 4'; do
 		run -2 --separate-stderr cartpole $words
 		[[ $stderr == 'iswitch-cartpole: '* ]]
 	done

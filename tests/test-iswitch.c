@@ -498,10 +498,8 @@ comes_and_goes(void)
 
 /* The parent answers the last message that went up. */
 static void
-parent_acks(enum control_action action, enum control_status status)
+parent_says_it(struct control_ack up)
 {
-	const struct control_ack up = { .action = (uint8_t)action,
-	    .status = (uint8_t)status, .timeout_s = 10 };
 	struct control c;
 	uint8_t m[256], *p;
 
@@ -511,6 +509,53 @@ parent_acks(enum control_action action, enum control_status status)
 	iswitch_take_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
 	    rig_now);
 	outbox_flush(&rig.out);
+}
+
+static void
+parent_acks(enum control_action action, enum control_status status)
+{
+	parent_says_it((struct control_ack){ .action = (uint8_t)action,
+	    .status = (uint8_t)status, .timeout_s = 10 });
+}
+
+/* A rack whose workers are all there waits for the other racks. */
+static void
+gate(void)
+{
+	struct job_conf cf = rig_conf(2);
+	struct control_ack up = { .action = CONTROL_JOIN, .timeout_s = 10,
+	    .closed = true };
+	struct control_join j = { .type = CONTROL_WORKER, .elements = 4,
+	    .async = true };
+	struct control_ack a;
+
+	cf.async = cf.child = true;
+	rig_open(&cf, 0);
+	rig_now = 1000;
+	rig_join_as(1000, j, &a);
+	parent_says_it(up);
+	ok(rig_join_as(1000, j, &a) == CONTROL_DONE && a.closed,
+	    "a worker is told that others are still to come");
+	j.worker = 1;
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.closed,
+	    "and so is the last of a rack: the parent is not open");
+	rig_segment(0, 0, 0, 4, 1);
+	rig_segment(1, 0, 0, 4, 2);
+	ok(rig_n == 0 && rig_count(JOB_EARLY) == 2, "nothing goes up yet");
+	rig_now += ISWITCH_OPEN_NS;
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	outbox_flush(&rig.out);
+	ok(rig_n == 1 && rig_out[0].to == POST_PARENT, "it is asked soon");
+	up.closed = false;
+	parent_says_it(up);
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && !a.closed,
+	    "when it is open, so is the rack");
+	rig_segment(0, 1, 0, 4, 1);
+	rig_segment(1, 1, 0, 4, 2);
+	ok(rig_n == 1 && rig_out[0].to == POST_PARENT,
+	    "and its sums go up");
+	iswitch_free(&rig);
 }
 
 /* What the parent said last holds, and what was lost is heard later. */
@@ -662,6 +707,7 @@ main(void)
 	stragglers();
 	comes_and_goes();
 	ghost();
+	gate();
 	parent_says();
 	many_jobs();
 	resent_in_time();

@@ -17,7 +17,7 @@
 #include "cmd/innet-worker/lwu.h"
 
 static const char *const lwu_name[LWU_COUNTS] = {
-	"sent", "segments_sent", "send_failed", "foreign", "malformed",
+	"sent", "segments_sent", "resent", "send_failed", "foreign", "malformed",
 	"bad_mac"
 };
 

@@ -18,7 +18,9 @@
 
 enum {
 	BATCHES = 16,			/* received between looks at all else */
-	ROOM_NS = 200000,		/* for a full socket to drain */
+	ROOM_NS = 1000000,		/* for a full link to drain */
+	UNSENT_BYTES = 80000,		/* a run, and what the kernel adds */
+	AGAIN_NS = 1000000000,		/* a server has none of a push */
 	BURST_NS = 1000000		/* of a paced vector in one go */
 };
 
@@ -71,6 +73,18 @@ take_in(struct lwu *l, uint64_t now_ns)
 	ring(l->back);
 }
 
+/* A server lacks a segment of the last push, which is ours still. */
+static void
+take_asked(struct lwu *l, const struct seg *s, uint64_t now_ns)
+{
+	if (l->pushes == 0 || s->iteration != ((l->pushes - 1) &
+	    (SEG_ITERATIONS - 1)) || s->index >= (l->busy && !l->again ?
+	    l->sent : l->a.segs) || l->answers - l->answered == LWU_ANSWERS)
+		return;
+	l->answer[l->answers++ % LWU_ANSWERS] = s->index;
+	l->heard_ns = now_ns;
+}
+
 static void
 take_news(struct lwu *l, enum joiner_news news, uint64_t now_ns)
 {
@@ -83,6 +97,8 @@ take_news(struct lwu *l, enum joiner_news news, uint64_t now_ns)
 	} else if (news == JOINER_RESUMED) {
 		l->a.waits = false;
 		ring(l->back);
+	} else if (news == JOINER_ASKED) {
+		take_asked(l, &l->j.seg, now_ns);
 	} else if (news == JOINER_LOST && asyncw_lost(&l->a, &l->j.seg)) {
 		fail_lost(l, l->a.seg[l->j.seg.index].next - l->a.proving,
 		    l->j.seg.index, "is not kept any more");
@@ -204,11 +220,11 @@ compose(struct lwu *l, uint64_t now_ns, uint8_t *msg)
 	return len > 0 ? mac_sign(l->cf->key, msg, len) : 0;
 }
 
-/* The segments of the next run, made ready; how many. */
+/* The segments of a run from `first` on, made ready; how many. */
 static int
-gather(struct lwu *l)
+gather(struct lwu *l, uint32_t first, uint32_t left)
 {
-	const uint32_t floats = l->a.floats, left = l->a.segs - l->sent;
+	const uint32_t floats = l->a.floats;
 	const uint64_t bytes = SEG_HEADER_BYTES + 4 * (uint64_t)floats;
 	uint64_t n = UDPIO_RUN_MAX;
 
@@ -217,10 +233,10 @@ gather(struct lwu *l)
 	n = n == 0 ? 1 : n > UDPIO_RUN_MAX ? UDPIO_RUN_MAX : n;
 	n = n < left ? n : left;
 	for (uint32_t k = 0; k < n; k++) {
-		const uint32_t i = l->sent + k;
+		const uint32_t i = first + k;
 		struct iovec *v = &l->piece[2 * k];
 
-		seg_put(l->head[k], l->pushes, 1, i);
+		seg_put(l->head[k], l->pushes - 1, 1, i);
 		v[0] = (struct iovec){ l->head[k], SEG_HEADER_BYTES };
 		v[1] = (struct iovec){ l->push + 4 * (size_t)i * floats,
 		    4 * (size_t)seg_floats_at(l->elements, floats, i) };
@@ -241,38 +257,101 @@ pace(struct lwu *l, int n, uint64_t now_ns)
 	l->send_ns += (uint64_t)(bits / (double)l->cf->pace_bps * 1e9);
 }
 
+/* Send so many segments from `first` on, at most; how many are done with. */
+static uint32_t
+send_some(struct lwu *l, uint32_t first, uint32_t left, uint64_t now_ns)
+{
+	const int n = gather(l, first, left);
+	const bool crowded = udpio_crowded(l->u);
+	const int sent = crowded ? 0 : outlet_send_gather(l->out, &l->cf->to, SEG_TOS,
+	    l->piece, 2, n, l->piece[0].iov_len + l->piece[1].iov_len,
+	    timer_wall_ns());
+
+	pace(l, sent, now_ns);
+	l->blocked = crowded || (sent < n && errno == EAGAIN);
+	l->u->link_full = l->u->link_full && !crowded;
+	return (uint32_t)(l->blocked ? sent : n);	/* else counted */
+}
+
+/* Send again what a server lacks, as many in a run as follow each other. */
+static void
+send_answers(struct lwu *l, uint64_t now_ns)
+{
+	while (l->answered != l->answers && !l->blocked &&
+	    now_ns >= l->send_ns) {
+		const uint32_t first = l->answer[l->answered % LWU_ANSWERS];
+		uint32_t n = 1;
+
+		while (l->answered + n != l->answers && l->answer[
+		    (l->answered + n) % LWU_ANSWERS] == first + n)
+			n++;
+		n = send_some(l, first, n, now_ns);
+		l->answered += n;
+		l->n[LWU_RESENT] += n;
+	}
+}
+
+/* All of a push has been handed to the kernel. */
+static void
+sent_all(struct lwu *l, uint64_t now_ns)
+{
+	l->n[LWU_SENT] += !l->again;
+	l->n[l->again ? LWU_RESENT : LWU_SEGMENTS] += l->a.segs;
+	joiner_said(&l->j, now_ns);
+	asyncw_wait(&l->a, now_ns);
+	l->heard_ns = now_ns;
+	l->busy = l->again = false;
+	ring(l->back);
+}
+
 /*
- * Send on the vector that was committed, in order of index: the time to come
- * back for the rest, NEVER if there is none.
+ * Send on the vector that was committed, in order of index, after what is
+ * wanted again of it: the time to come back for the rest, NEVER if there is
+ * none.
  */
 static uint64_t
 send_push(struct lwu *l, uint64_t now_ns)
 {
-	int n, sent;
-
-	while (l->sent < l->a.segs && now_ns >= l->send_ns) {
-		n = gather(l);
-		sent = outlet_send_gather(l->out, &l->cf->to, SEG_TOS,
-		    l->piece, 2, n, l->piece[0].iov_len +
-		    l->piece[1].iov_len, timer_wall_ns());
-		l->sent += (uint32_t)sent;
-		pace(l, sent, now_ns);
-		if (sent < n && errno == EAGAIN)
-			return now_ns + ROOM_NS;
-		if (sent < n)
-			l->sent += (uint32_t)(n - sent);	/* counted */
+	l->blocked = false;
+	send_answers(l, now_ns);
+	while (l->busy && !l->blocked && now_ns >= l->send_ns) {
+		l->sent += send_some(l, l->sent, l->a.segs - l->sent, now_ns);
+		if (l->sent == l->a.segs)
+			sent_all(l, now_ns);
 	}
-	if (l->sent < l->a.segs)
-		return l->send_ns;
-	l->n[LWU_SENT]++;
-	l->n[LWU_SEGMENTS] += l->a.segs;
-	joiner_said(&l->j, now_ns);
-	asyncw_wait(&l->a, now_ns);
-	l->busy = false;
-	l->pushes++;
+	if (l->blocked)
+		return l->u->link_full ? now_ns + ROOM_NS : TIMER_NEVER;
+	return l->busy || l->answered != l->answers ? l->send_ns :
+	    TIMER_NEVER;
+}
+
+/* A server that neither asks nor answers may have nothing of the last push. */
+static uint64_t
+check_lost(struct lwu *l, uint64_t now_ns)
+{
+	const uint64_t last_ns = l->heard_ns > l->a.heard_ns ? l->heard_ns :
+	    l->a.heard_ns;
+
+	if (l->busy || l->a.t_s >= l->need)
+		return TIMER_NEVER;
+	if (now_ns - last_ns < AGAIN_NS)
+		return last_ns + AGAIN_NS;
+	l->busy = l->again = true;
 	l->sent = 0;
-	ring(l->back);
-	return TIMER_NEVER;
+	return now_ns;
+}
+
+/* Tell LGC when it may commit. */
+static uint64_t
+look_ready(struct lwu *l, uint64_t now_ns)
+{
+	const bool ready = lwu_ready(l);
+
+	if (ready && !l->ready)
+		ring(l->back);
+	l->ready = ready;
+	return ready || l->busy || l->a.t_s < l->need ? TIMER_NEVER :
+	    now_ns + ROOM_NS;
 }
 
 /* Of each so many rounds, and of the last, a line with its CRC. */
@@ -318,7 +397,11 @@ work(struct lwu *l)
 	if (l->a.waits)
 		due = timer_first(due, timer_after(l->a.waits_ns,
 		    l->cf->give_up_ns));
-	return l->busy ? timer_first(due, send_push(l, now)) : due;
+	if (l->j.closed)
+		return due;
+	due = timer_first(due, check_lost(l, now));
+	due = timer_first(due, send_push(l, now));
+	return timer_first(due, look_ready(l, now));
 }
 
 static bool
@@ -336,7 +419,8 @@ is_over(struct lwu *l)
 static void
 nap(struct lwu *l, uint64_t due_ns)
 {
-	struct pollfd p[2] = { { .fd = l->u->fd, .events = POLLIN },
+	struct pollfd p[2] = { { .fd = l->u->fd, .events = (short)(POLLIN |
+	    (l->blocked && !l->u->link_full ? POLLOUT : 0)) },
 	    { .fd = l->wake, .events = POLLIN } };
 	const uint64_t now = timer_mono_ns(), held = outlet_due(l->out);
 	uint64_t ns = due_ns > now ? due_ns - now : 0, wall;
@@ -469,7 +553,9 @@ lwu_hush(struct lwu *l)
 bool
 lwu_ready(const struct lwu *l)
 {
-	return !l->busy && joiner_works(&l->j) && !l->a.proving;
+	return !l->busy && joiner_works(&l->j) && !l->a.proving &&
+	    l->a.t_s >= l->need && !asyncw_amid(&l->a, timer_mono_ns()) &&
+	    udpio_unsent(l->u) <= UNSENT_BYTES;
 }
 
 void
@@ -479,6 +565,10 @@ lwu_commit(struct lwu *l, const uint8_t *vec)
 	l->busy = true;
 	if (l->committed_ns == 0)
 		l->committed_ns = timer_mono_ns();
+	l->pushes++;
+	l->sent = l->answers = l->answered = 0;
+	l->need = l->j.whole ? l->a.t_s + 1 : 0;
+	asyncw_wait(&l->a, timer_mono_ns());
 	ring(l->wake);
 }
 

@@ -24,9 +24,11 @@
 #include "cmd/innet-worker/worker.h"
 
 enum lwu_count {
-	LWU_SENT, LWU_SEGMENTS, LWU_SEND_FAILED, LWU_FOREIGN, LWU_MALFORMED,
+	LWU_SENT, LWU_SEGMENTS, LWU_RESENT, LWU_SEND_FAILED, LWU_FOREIGN, LWU_MALFORMED,
 	LWU_BAD_MAC, LWU_COUNTS
 };
+
+enum { LWU_ANSWERS = 256 };
 
 struct lwu {
 	const struct worker_conf *cf;
@@ -42,8 +44,15 @@ struct lwu {
 	struct joiner j;
 	bool leave, over, failed;
 	bool busy;			/* push is being sent */
+	bool again;			/* ... once more, for all was lost */
+	bool ready;			/* when last looked at */
+	bool blocked;			/* there was no room to send */
 	uint8_t *push;
 	uint32_t pushes, sent;		/* vectors, segments of this one */
+	int64_t need;			/* t_s that a server's answer makes */
+	uint64_t heard_ns;		/* push was asked for, or sent */
+	uint32_t answer[LWU_ANSWERS];	/* segments asked for, a queue */
+	uint32_t answers, answered;
 	uint64_t send_ns;		/* the next run, paced */
 	int64_t told;			/* rounds whose CRC was told */
 	uint64_t n[LWU_COUNTS];
@@ -67,7 +76,11 @@ void lwu_exit(struct lwu *l);
 /* What it rang for will be looked at now. */
 void lwu_hush(struct lwu *l);
 
-/* Within the lock: may a gradient be committed? */
+/*
+ * Within the lock: may a gradient be committed?  Not while the last is on its
+ * way out, nor amid a round that is on its way in: who pushes faster than
+ * rounds come only fills queues.  To a server not before its answer, either.
+ */
 bool lwu_ready(const struct lwu *l);
 
 /* Within: commit one, which is copied, and sent in the background. */

@@ -47,7 +47,7 @@ sync) sum='--reduce ordered' work='' ;;
 async) sum=--async work='--learning-rate 0.02 --ascend --staleness 3' ;;
 *) die "--mode is sync or async" ;;
 esac
-[ "$mode" = sync ] || [ -z "$twice$hierarchy" ] || die '--twice and --hierarchy need --mode sync'
+[ "$mode" = sync ] || [ -z "$twice" ] || die '--twice needs --mode sync'
 [ -z "$hierarchy" ] || [ "${workers:=12}" -eq 12 ] || die '--hierarchy has 12 workers'
 workers=${workers:-4}
 [ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH

@@ -22,10 +22,8 @@ await() {
 # HOST ADDRESS WORKERS BYTES ROUNDS FLOATS SERVER...: the median round in ms, of
 # the medians of the workers, through a SERVER of ours at that address.
 through() {
-	local host=$1 addr=$2 workers=$3 size=$4 rounds=$5 floats=$6 server pids='' i rc=0 window=''
+	local host=$1 addr=$2 workers=$3 size=$4 rounds=$5 floats=$6 server pids='' i rc=0
 	shift 6
-	# a server answers whole vectors alone: all of one must be under way
-	[ "$1" != innet-ps ] || window='--window 20000'
 	rm -f "$dir"/port "$dir"/err.*
 	on "$host" "$@" -q --listen "$addr:0" -H "$workers" --duration 120s \
 		--port-file "$dir/port" 2>"$dir/err.server" &
@@ -34,7 +32,7 @@ through() {
 	for ((i = 0; i < workers && rc == 0; i++)); do
 		on w$i timeout 100 innet-worker --switch "$addr:$(cat "$dir/port")" \
 			--mode sync --job 1 --worker $i --synthetic "${size}B" \
-			--interval 0 -c "$rounds" --floats "$floats" $window --json \
+			--interval 0 -c "$rounds" --floats "$floats" --json \
 			2>"$dir/err.w$i" &
 		pids="$pids $!"
 	done

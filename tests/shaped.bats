@@ -1,0 +1,74 @@
+# Vectors that are longer than the queues of the links they pass.
+load common
+
+PATH=$testbed:$PATH
+
+teardown() {
+	[ -z "$pids" ] || kill $pids 2>/dev/null || true
+	[ -z "$pids" ] || wait $pids 2>/dev/null || true
+	[ -z "${INNET_TESTBED-}" ] || testbed.sh down "$INNET_TESTBED"
+}
+
+# rack HOST TOOL...: a rack of links of 50 Mbit/s with 0.7 MB of queue, and a
+# tool on a host
+rack() {
+	privileged
+	export INNET_TESTBED=$(testbed.sh up rack -n 3 --rate 50mbit --queue 700000 --owner $$)
+	local host=$1 addr
+	shift
+	addr=$(testbed.sh addr "$host")
+	testbed.sh exec "$host" "$@" --json -H 3 --listen "$addr:0" --port-file port \
+		2>tool.err 3>&- &
+	pids=$! tool=$!
+	await port
+	at=$addr:$(cat port)
+}
+
+# workers MODE ROUNDS: three, whose vectors are of 600 kB
+workers() {
+	local w all=''
+	for w in 0 1 2; do
+		testbed.sh exec w$w innet-worker --json --mode "$1" --switch "$at" \
+			--worker $w --synthetic 600kB --interval 0 -c "$2" 2>w$w.json 3>&- &
+		all="$all $!"
+	done
+	pids="$pids $all"
+	for w in $all; do
+		wait "$w"
+	done
+	kill $tool
+	wait $tool
+	tail -qn 1 w?.json tool.err
+}
+
+# each FILTER: it holds of every worker's summary
+each() { tail -qn 1 w?.json | jq -es "all($1)"; }
+
+@test "a server of sums: what its queue lost comes in runs, not one a time-out" {
+	rack server innet-ps --rule sync
+	workers sync 4
+	# three vectors at once are 1.8 MB: a third or more is lost
+	each '.iterations == 4 and .missed == 0 and .timeouts <= 60'
+	[ "$(tail -n 1 tool.err | jq .help_asked)" -gt 400 ]
+	[ "$(tail -n 1 tool.err | jq .send_failed)" -eq 0 ]
+}
+
+@test "a server that answers each: every vector comes whole, every answer" {
+	rack server innet-ps --rule async
+	workers async 4
+	each '.sent == 4 and .rounds >= 3'
+	[ "$(tail -n 1 tool.err | jq .incomplete)" -eq 0 ]
+}
+
+@test "a switch: rounds come, in step" {
+	rack switch innet-switch -p iswitch
+	workers sync 4
+	each '.iterations == 4 and .missed == 0 and .send_failed == 0'
+}
+
+@test "a switch that waits for nobody: none pushes much faster than rounds come" {
+	rack switch innet-switch -p iswitch --async
+	workers async 12
+	each '.sent + .discarded == 12 and .rounds >= 3'
+	[ "$(tail -n 1 tool.err | jq '.jobs["1"].counters.early')" -eq 0 ]
+}
