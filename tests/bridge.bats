@@ -11,7 +11,7 @@ lockstep() {
 	serve switch innet-switch -q -p iswitch -H "$n" --reduce ordered
 	for ((k = 0; k < n; k++)); do
 		timeout -k 5 200 innet-worker -q --mode sync --switch "$switch" \
-			--worker "$k" -- "$@" >w$k.out 2>w$k 3>&- &
+			--worker "$k" --give-up 2min -- "$@" >w$k.out 2>w$k 3>&- &
 		pids="$pids $!" works="$works $!"
 	done
 	for k in $works; do wait "$k"; done
@@ -142,4 +142,106 @@ says() {
 	assert (s.exchange(w).vector == w).all()
 	END
 	grep -q '^1 gradients' out
+}
+
+# CRCs of the weights that workers said at the end, each once: of N workers
+agreed() {
+	sed -n 's/^loss .* weights //p' "$2" >crcs
+	[ "$(wc -l <crcs)" -eq "$1" ]
+	[ "$(sort -u crcs | wc -l)" -eq 1 ]
+}
+
+@test "a script that was not written for innet needs ten changed lines at most" {
+	python torch
+	cp "$examples/reinforce.py" .
+	run ! grep -i innet_ reinforce.py
+	patch -s reinforce.py "$examples/reinforce-innet.diff"
+	[ "$(diff "$examples/reinforce.py" reinforce.py | grep -c '^[<>]')" -le 10 ]
+	export PYTHONPATH=$examples/../python
+	lockstep 3 sh -c '"$0" reinforce.py --episodes 60 --save "$$.pt"' "$py"
+	awk '/^episode 60 / && $NF >= 50 { n++ } END { exit n != 3 }' w0 w1 w2
+	[ "$(tail -qn 1 w0 w1 w2 | sort -u | wc -l)" -eq 3 ]
+	[ "$(ls ./*.pt | wc -l)" -eq 3 ]
+	"$py" - ./*.pt <<-'END'
+	import sys, torch
+	a, *others = [torch.load(f) for f in sys.argv[1:]]
+	assert all((a[k] == b[k]).all() for b in others for k in a)
+	END
+}
+
+@test "wrap() takes the models of a parameter server, and steps no further itself" {
+	python torch
+	patch -s -o reinforce.py "$examples/reinforce.py" "$examples/reinforce-innet.diff"
+	export PYTHONPATH=$examples/../python
+	serve ps innet-ps -q --descend --optimizer adam --learning-rate 1e-2
+	timeout -k 5 200 innet-worker -q --switch "$ps" --give-up 2min -- "$py" reinforce.py --episodes 100 --save ps.pt 2>w0 3>&-
+	awk '/^episode 100 / && $NF >= 35 { n++ } END { exit n != 1 }' w0
+}
+
+@test "mpirun.sh: workers get their numbers from mpirun, and agree" {
+	python torch
+	command -v mpirun >/dev/null || skip "no mpirun"
+	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+	export MPIRUN="timeout -k 5 200 mpirun --oversubscribe"
+	"$examples/mpirun.sh" 3 "$py" "$examples/torch-ddp.py" 20 >out 2>&1 3>&- || { cat out; false; }
+	agreed 3 out
+	run -2 "$examples/mpirun.sh" 3
+}
+
+# cluster NAME: Slurm on this machine alone, its files here; or skip
+cluster() {
+	local tool host
+	for tool in munged slurmctld slurmd sbatch srun sinfo; do
+		command -v $tool >/dev/null || skip "no $tool"
+	done
+	[ "$(id -u)" -eq 0 ] || skip "Slurm's daemons need root"
+	host=$(hostname -s)
+	mkdir -m 755 spool state run
+	head -c 1024 /dev/urandom >key && chmod 400 key
+	set -- $("$py" -c 'import socket as s
+a = [s.create_server(("127.0.0.1", 0)) for _ in range(2)]
+print(*(x.getsockname()[1] for x in a))')
+	echo CgroupPlugin=cgroup/v1 >cgroup.conf
+	cat >slurm.conf <<-END
+	ClusterName=innet
+	SlurmctldHost=$host(127.0.0.1)
+	SlurmUser=root
+	AuthInfo=socket=$PWD/run/munge
+	SlurmctldPort=$1
+	SlurmdPort=$2
+	SlurmctldPidFile=$PWD/run/ctld.pid
+	SlurmdPidFile=$PWD/run/d.pid
+	SlurmdSpoolDir=$PWD/spool
+	StateSaveLocation=$PWD/state
+	ProctrackType=proctrack/pgid
+	TaskPlugin=task/none
+	JobAcctGatherType=jobacct_gather/none
+	SwitchType=switch/none
+	MpiDefault=none
+	SlurmdParameters=config_overrides
+	NodeName=$host NodeAddr=127.0.0.1 CPUs=8
+	PartitionName=main Nodes=ALL Default=YES
+	END
+	export SLURM_CONF=$PWD/slurm.conf
+	munged --foreground --force --key-file="$PWD/key" --socket="$PWD/run/munge" \
+		--pid-file="$PWD/run/m.pid" --seed-file="$PWD/seed" --log-file="$PWD/m.log" >m.out 2>&1 3>&- &
+	pids="$pids $!"
+	for tool in $(seq 100); do [ ! -e run/munge ] || break; sleep 0.05; done
+	slurmctld -D >ctld.out 2>&1 3>&- &
+	pids="$pids $!"
+	slurmd -D -N "$host" >d.out 2>&1 3>&- &
+	pids="$pids $!"
+	for tool in $(seq 300); do
+		! timeout 5 sinfo -h -o %t 2>/dev/null | grep -qx idle || return 0
+		kill -0 $! || break
+		sleep 0.1
+	done
+	skip "no Slurm here: $(tail -n 1 m.out); $(tail -n 1 ctld.out); $(tail -n 1 d.out)"
+}
+
+@test "slurm.sbatch: the switch takes H, workers their numbers, from Slurm" {
+	python torch
+	cluster
+	timeout -k 5 200 sbatch --wait -n 3 -o out "$examples/slurm.sbatch" "$py" "$examples/torch-ddp.py" 20 3>&-
+	agreed 3 out
 }

@@ -42,6 +42,15 @@ parity() {
 	[[ $output == *"not ok 1 "*"step "*": observation"* ]]
 }
 
+@test "Acrobot begins with numpy's sines of single floats, not with rounded ones" {
+	python_with numpy
+	begin() { parity --env Acrobot-v1 --steps 1 --seeds 835,1506,2823,3092 "$@"; }
+	run -0 begin --against env_twins
+	sed 's/np\.\(cos\|sin\)(/math.\1(/g' "$tests/env_twins.py" >off.py
+	PYTHONPATH=. run -1 begin --against off
+	[ "$(grep -c 'step reset: observation' <<<"$output")" -eq 4 ]
+}
+
 @test "the script finds Gymnasium's recorded steps the same" {
 	py=python3
 	cp "$tests/gym_replay.py" gymnasium.py

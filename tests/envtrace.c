@@ -11,20 +11,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cmd/innet-agent/env.h"
 #include "common/num.h"
-
-static const struct env_kind *
-kind_of(const char *gym)
-{
-	for (size_t i = 0; env_kinds[i] != NULL; i++) {
-		if (strcmp(env_kinds[i]->gym, gym) == 0)
-			return env_kinds[i];
-	}
-	errx(2, "no environment '%s'", gym);
-}
+#include "tests/envkind.h"
 
 /* The next action; false at the end of the input. */
 static bool
@@ -77,7 +66,9 @@ main(int argc, char *argv[])
 
 	if (argc != 3)
 		errx(2, "usage: envtrace GYM-NAME SEED <actions");
-	k = kind_of(argv[1]);
+	k = envkind(argv[1]);
+	if (k == NULL)
+		errx(2, "no environment '%s'", argv[1]);
 	why = num_u64(argv[2], 0, UINT64_MAX, &seed);
 	if (why != NULL)
 		errx(2, "invalid seed '%s': %s", argv[2], why);

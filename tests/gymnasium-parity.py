@@ -32,6 +32,7 @@ import sys
 CLASSIC = ["CartPole-v1", "MountainCar-v0", "MountainCarContinuous-v0",
            "Acrobot-v1", "Pendulum-v1"]
 BREAKOUT = "MinAtar/Breakout-v1"
+SINGLE = ["MountainCarContinuous-v0", "Pendulum-v1"]    # as numpy 2 has it
 
 
 def libm_only():
@@ -183,8 +184,8 @@ def lacks(module, name):
     except ImportError as e:
         return str(e)
     numpy = sys.modules.get("numpy")
-    if numpy and module == "gymnasium" and int(numpy.__version__.split(".")[0]) >= 2 and \
-            name in ("Pendulum-v1", "MountainCarContinuous-v0"):
+    if numpy and module == "gymnasium" and name in SINGLE and \
+            int(numpy.__version__.split(".")[0]) >= 2:
         return "numpy %s" % numpy.__version__
     return None
 

@@ -356,11 +356,17 @@ close_counters() {
 
 @test "--worker auto takes the launcher's rank, or says what it looked for" {
 	serve ps innet-ps -q -w ps.pcap
-	OMPI_COMM_WORLD_RANK=5 innet-worker -q --switch "$ps" --worker auto --synthetic 8B --interval 1ms -c 100
+	SLURM_PROCID=0 OMPI_COMM_WORLD_RANK=5 innet-worker -q --switch "$ps" --worker auto --synthetic 8B --interval 1ms -c 100
 	finish ps
 	[ "$(dumpolaf ps.pcap | cut -d' ' -f4 | sort -u)" = 5 ]
+	for name in PMIX_RANK PMI_RANK SLURM_PROCID; do
+		export $name=x
+		run -2 innet-worker --switch :1 --worker auto --synthetic 8B
+		[[ $output == *"invalid $name 'x'"* ]]
+		unset $name
+	done
 	run -2 innet-worker --switch :1 --worker auto --synthetic 8B
-	[[ $output == *"none of SLURM_PROCID, OMPI_COMM_WORLD_RANK and PMI_RANK is set"* ]]
+	[[ $output == *"none of OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK and SLURM_PROCID is set"* ]]
 }
 
 @test "a capture that cannot be written ends the tool with status 1" {

@@ -51,7 +51,8 @@ stays(size_t b)
 		if (r.terminated || r.truncated)
 			env_reset(&e, obs);
 		for (size_t i = 0; i < k->obs; i++)
-			in = in && fabsf(obs[i]) <= bound[b].most[i < 6 ? i : 5];
+			in = in &&
+			    fabsf(obs[i]) <= bound[b].most[i < 6 ? i : 5];
 		r = env_step(&e, &a, obs);
 		paid = paid && r.reward >= (double)bound[b].reward_low &&
 		    r.reward <= (double)bound[b].reward_high;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-agent/env.h"
+#include "tests/envkind.h"
 #include "tests/tap.h"
 
 enum { NAME, SEED, STEP, ACTION, REWARD, TERMINATED, TRUNCATED, OBS, COLUMNS };
@@ -37,17 +37,6 @@ same(const char *text, const float *obs, size_t n)
 		text = end;
 	}
 	return true;
-}
-
-/* The kind that Gymnasium calls that; NULL if there is none. */
-static const struct env_kind *
-kind_of(const char *gym)
-{
-	for (size_t i = 0; env_kinds[i] != NULL; i++) {
-		if (strcmp(env_kinds[i]->gym, gym) == 0)
-			return env_kinds[i];
-	}
-	return NULL;
 }
 
 /* One row of the trace; false if the environment does otherwise. */
@@ -127,7 +116,7 @@ main(int argc, char *argv[])
 	if (!ok(f != NULL, "the trace can be read"))
 		return tap_end();
 	for (size_t i = 0; i < sizeof(recorded) / sizeof(*recorded); i++) {
-		const struct env_kind *k = kind_of(recorded[i].gym);
+		const struct env_kind *k = envkind(recorded[i].gym);
 
 		if (ok(k != NULL, "%s is here", recorded[i].gym))
 			check(f, k, recorded[i].rows);

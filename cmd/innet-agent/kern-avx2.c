@@ -51,8 +51,9 @@ mul_add(__m256 a, __m256 b, __m256 c)
 enum {
 	HIGH = 6, WIDE = 16,	/* a block of C: rows, columns */
 	DEEP = 256,		/* rows of B packed at a time */
-	NARROW = 4,		/* columns of C that are not worth a vector */
-	TALL = 4 * HIGH,	/* rows of C from which packing B pays */
+	NARROW = 4,		/* columns of C not worth a vector */
+	TALL = 16 * HIGH,	/* rows of C from which packing B pays */
+	FAR = 128,		/* or floats between its rows */
 };
 
 /* What all blocks of a product, or of a part of it, have in common. */
@@ -187,17 +188,36 @@ flip8(const float *p, size_t ldp, float *to)
 	}
 }
 
+/* The same of 8 rows of WIDE columns as they are. */
+INLINE void
+copy8(const float *p, size_t ldp, float *to)
+{
+#pragma GCC unroll 8
+	for (size_t i = 0; i < 8; i++) {
+		const __m256 lo = _mm256_loadu_ps(p + i * ldp);
+
+		_mm256_storeu_ps(to + i * WIDE + 8,
+		    _mm256_loadu_ps(p + i * ldp + 8));
+		_mm256_storeu_ps(to + i * WIDE, lo);
+	}
+}
+
 /* Rows i to i + k of n <= WIDE columns of b from x on, WIDE apart in to. */
 AVX2 static void
 pack(struct kern_mat b, size_t x, size_t n, size_t i, size_t k, float *to)
 {
 	const float *p = b.p + i * b.row + x * b.col;
-	const size_t k8 = b.row == 1 ? k & ~(size_t)7 : 0;
-	const size_t n8 = n & ~(size_t)7;
+	const size_t k8 = k & ~(size_t)7;
+	size_t n8 = 0;		/* columns done in the first k8 rows */
 
-	for (size_t v = 0; v < n8; v += 8) {
+	if (b.col == 1 && n == WIDE) {
+		n8 = WIDE;
 		for (size_t y = 0; y < k8; y += 8)
-			flip8(p + y + v * b.col, b.col, to + y * WIDE + v);
+			copy8(p + y * b.row, b.row, to + y * WIDE);
+	}
+	for (; b.row == 1 && n8 + 8 <= n; n8 += 8) {
+		for (size_t y = 0; y < k8; y += 8)
+			flip8(p + y + n8 * b.col, b.col, to + y * WIDE + n8);
 	}
 	for (size_t y = 0; y < k; y++) {
 		for (size_t v = y < k8 ? n8 : 0; v < n; v++)
@@ -278,7 +298,8 @@ avx2_gemm(size_t m, size_t n, size_t k, struct kern_mat a, struct kern_mat b,
 	for (; x < n; x += WIDE) {
 		const size_t some = n - x < WIDE ? n - x : WIDE;
 
-		if (b.col != 1 || m > TALL)
+		if (b.col != 1 || m > TALL ||
+		    (b.row > FAR && m > 2 * HIGH))
 			packed(j, b, m, some, x);
 		else
 			panel(&j, m, some, x);

@@ -152,18 +152,26 @@ learner_run(struct learner *l, void (*each)(void *), void *arg)
 	return rc;
 }
 
-/* Shorten the gradient to at most set.norm, unless that is 0. */
+/*
+ * Shorten the gradient to at most set.norm, unless that is 0.  Four sums at
+ * once, always the same ones: each waits for its last addition only.
+ */
 static void
 cut(struct learner *l)
 {
-	double sum = 0, by;
+	double sum[4] = { 0 }, by;
+	size_t i;
 
 	if (l->set.norm == 0)
 		return;
-	for (size_t i = 0; i < l->params; i++)
-		sum += (double)l->grad[i] * l->grad[i];
-	by = l->set.norm / sqrt(sum);
-	for (size_t i = 0; i < l->params && by < 1; i++)
+	for (i = 0; i + 4 <= l->params; i += 4) {
+		for (size_t j = 0; j < 4; j++)
+			sum[j] += (double)l->grad[i + j] * l->grad[i + j];
+	}
+	for (; i < l->params; i++)
+		sum[0] += (double)l->grad[i] * l->grad[i];
+	by = l->set.norm / sqrt(sum[0] + sum[1] + (sum[2] + sum[3]));
+	for (i = 0; i < l->params && by < 1; i++)
 		l->grad[i] *= (float)by;
 }
 

@@ -110,7 +110,7 @@ policy_pull(const struct env_kind *kind, const float *out,
     const float *log_std, const union env_action *a, double pull,
     double entropy, double by, float *by_out, float *by_log_std)
 {
-	double logp[POLICY_ACTIONS_MAX], h = 0;
+	double logp[POLICY_ACTIONS_MAX], p[POLICY_ACTIONS_MAX], h = 0;
 
 	for (size_t i = 0; i < kind->dims; i++) {
 		const double std = exp(log_std[i]);
@@ -122,14 +122,13 @@ policy_pull(const struct env_kind *kind, const float *out,
 	if (kind->actions == 0)
 		return;
 	policy_log(out, kind->actions, logp);
-	for (size_t i = 0; i < kind->actions; i++)
-		h -= exp(logp[i]) * logp[i];
 	for (size_t i = 0; i < kind->actions; i++) {
-		const double p = exp(logp[i]);
-
-		by_out[i] = (float)(by * (pull * ((i == a->index) - p) -
-		    entropy * p * (logp[i] + h)));
+		p[i] = exp(logp[i]);
+		h -= p[i] * logp[i];
 	}
+	for (size_t i = 0; i < kind->actions; i++)
+		by_out[i] = (float)(by * (pull * ((i == a->index) - p[i]) -
+		    entropy * p[i] * (logp[i] + h)));
 }
 
 #endif

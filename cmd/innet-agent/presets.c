@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "cmd/innet-agent/presets.h"
@@ -44,15 +45,25 @@ static const struct row {
 	    .batch = 256, .hidden = 64, .gamma = 0.99, .lambda = 0.95,
 	    .entropy = 0.01, .clip = 0.2, .norm = 0.5, .rate = 1e-3,
 	    .scale = 1 } },
-	{ "dqn", "cartpole", { .horizon = 4, .batch = 128, .hidden = 64,
-	    .gamma = 0.99, .rate = 1e-3, .scale = 1, .buffer = 50000,
-	    .warmup = 1000, .nstep = 1, .target = 100, .tau = 0.01,
-	    .explore = 0.05, .explore_steps = 10000, .twin = 1 } },
-	{ "ddpg", "pendulum", { .horizon = 1, .batch = 128, .hidden = 64,
-	    .gamma = 0.98, .rate = 1e-3, .scale = 1, .buffer = 100000,
-	    .warmup = 1000, .nstep = 1, .target = 100, .tau = 0.005,
+	{ "dqn", "cartpole", { .horizon = 16, .batch = 128, .hidden = 64,
+	    .gamma = 0.99, .rate = 2e-3, .scale = 0.1, .buffer = 50000,
+	    .warmup = 1000, .nstep = 20, .target = 100, .tau = 0.03,
+	    .explore = 0.01, .explore_steps = 10000, .twin = 1 } },
+	{ "ddpg", "pendulum", { .horizon = 8, .batch = 128, .hidden = 64,
+	    .gamma = 0.98, .rate = 3e-3, .scale = 1, .buffer = 100000,
+	    .warmup = 1000, .nstep = 1, .target = 100, .tau = 0.04,
 	    .explore = 0.05 } },
 };
+
+/* True if name is that environment, on whatever physics engine. */
+static bool
+is(const char *name, const char *env)
+{
+	const size_t n = strlen(env);
+
+	return strncmp(name, env, n) == 0 &&
+	    (name[n] == '\0' || strcmp(name + n, "-box2d") == 0);
+}
 
 const struct settings *
 presets_find(const char *algo, const char *env)
@@ -62,7 +73,7 @@ presets_find(const char *algo, const char *env)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		if (strcmp(rows[i].algo, algo) != 0)
 			continue;
-		if (strcmp(rows[i].env, env) == 0)
+		if (is(env, rows[i].env))
 			return &rows[i].set;
 		if (own == NULL)
 			own = &rows[i].set;

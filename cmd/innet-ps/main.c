@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/dlpserve.h"
+#include "common/launcher.h"
 #include "common/num.h"
 #include "common/opt.h"
 #include "common/timer.h"
@@ -51,7 +52,7 @@ static const struct opt opts[] = {
 	{ LOAD, "load", "FILE", "start from weights that were saved" },
 	{ MEMORY, "memory", "SIZE", "for all vectors (default 1GB)" },
 	{ REDUCE, "reduce", "HOW", "sync: sum, ordered, ...; dlp: mean, median" },
-	{ 'H', "threshold", "N", "(a)sync: workers of a job (all that join)" },
+	{ 'H', "threshold", "N", "(a)sync: workers of a job, or auto (all)" },
 	{ TIMEOUT, "member-timeout", "TIME", "(a)sync: silent is gone (10s)" },
 	{ KEY, "key", "FILE", "(a)sync: control messages need this key" },
 	{ LATE, "late", NULL, "dlp: answer at once, from the step before" },
@@ -163,8 +164,11 @@ parse_other(int ch, struct conf *cf)
 		break;
 	case REDUCE: cf->reduce = optarg; break;
 	case 'H':
-		opt_check("threshold", optarg, num_u64(optarg, 1, MEMBERS_MAX,
-		    &v));
+		if (strcmp(optarg, "auto") == 0)
+			v = launcher_size("-H", MEMBERS_MAX);
+		else
+			opt_check("threshold", optarg, num_u64(optarg, 1,
+			    MEMBERS_MAX, &v));
 		job->h = (uint16_t)v;
 		break;
 	case TIMEOUT:

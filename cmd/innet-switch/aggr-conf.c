@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/launcher.h"
 #include "common/num.h"
 #include "common/timer.h"
 
@@ -46,8 +47,11 @@ parse_job(int ch, struct aggr_conf *cf)
 
 	switch (ch) {
 	case 'H':
-		opt_check("threshold", optarg, num_u64(optarg, 1, MEMBERS_MAX,
-		    &v));
+		if (strcmp(optarg, "auto") == 0)
+			v = launcher_size("-H", MEMBERS_MAX);
+		else
+			opt_check("threshold", optarg, num_u64(optarg, 1,
+			    MEMBERS_MAX, &v));
 		j->h = (uint16_t)v;
 		return true;
 	case AGGR_ASYNC: j->async = true; return true;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/launcher.h"
 #include "common/num.h"
 #include "common/opt.h"
 #include "common/seg.h"
@@ -110,26 +111,6 @@ on_signal(int sig)
 		got = sig;
 }
 
-/* The rank that a job launcher gave this process, or exit 2. */
-static uint64_t
-launcher_rank(void)
-{
-	static const char *const names[] = { "SLURM_PROCID",
-	    "OMPI_COMM_WORLD_RANK", "PMI_RANK" };
-	uint64_t rank = 0;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const char *s = getenv(names[i]);
-
-		if (s == NULL)
-			continue;
-		opt_check(names[i], s, num_u64(s, 0, UINT32_MAX - 1, &rank));
-		return rank;
-	}
-	errx(2, "--worker auto: none of SLURM_PROCID, OMPI_COMM_WORLD_RANK "
-	    "and PMI_RANK is set");
-}
-
 static const struct worker_mode *
 parse_mode(const char *name)
 {
@@ -160,7 +141,7 @@ parse_worker(int ch, struct worker_conf *w)
 		return true;
 	case WORKER:
 		if (strcmp(optarg, "auto") == 0)
-			v = launcher_rank();
+			v = launcher_rank("--worker", UINT32_MAX - 1);
 		else
 			opt_check("worker", optarg, num_u64(optarg, 0,
 			    UINT32_MAX - 1, &v));

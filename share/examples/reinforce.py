@@ -35,28 +35,19 @@ class CartPole:
         return torch.tensor(self.state), 1.0, fallen, self.steps >= 500, {}
 
 
-class Policy(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = nn.Sequential(nn.Linear(4, 64), nn.Tanh(),
-                                    nn.Linear(64, 2))
-
-    def forward(self, state):
-        return Categorical(logits=self.layers(state))
-
-
+@torch.no_grad()
 def play(env, policy):
-    """One episode: log-probabilities of its actions, and its rewards."""
+    """One episode: its states, actions and rewards."""
     state, _ = env.reset()
-    logps, rewards, done = [], [], False
+    states, actions, rewards, done = [], [], [], False
     while not done:
-        pi = policy(state)
-        action = pi.sample()
-        logps.append(pi.log_prob(action))
+        action = torch.multinomial(policy(state).softmax(0), 1)
+        states.append(state)
+        actions.append(action)
         state, reward, terminated, truncated, _ = env.step(action.item())
         rewards.append(reward)
         done = terminated or truncated
-    return torch.stack(logps), rewards
+    return torch.stack(states), torch.cat(actions), rewards
 
 
 def returns(rewards, gamma):
@@ -81,12 +72,13 @@ def main():
     torch.set_num_threads(1)
     env = CartPole()
     env.reset(seed=args.seed)
-    policy = Policy()
+    policy = nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 2))
     optimizer = torch.optim.Adam(policy.parameters(), lr=args.lr)
     mean = 20.0
     for episode in range(1, args.episodes + 1):
-        logps, rewards = play(env, policy)
-        loss = -(logps * returns(rewards, args.gamma)).sum()
+        states, actions, rewards = play(env, policy)
+        logp = Categorical(logits=policy(states)).log_prob(actions)
+        loss = -(logp * returns(rewards, args.gamma)).sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

@@ -8,7 +8,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 want=$(printf %s "${BENCH:+$BENCH-}" | tr A-Z a-z)	# P1 is not P10
 short=0 ran=0
-for bench in "$here/"${want:-[a-z][0-9]}*.sh; do
+for bench in "$here"/${want:-[a-z][0-9]}*.sh; do
 	[ -e "$bench" ] || continue
 	ran=1
 	out=$(bash "$bench") || { printf '# %s failed\n' "$bench" >&2; short=1; }

@@ -1,0 +1,326 @@
+#!/usr/bin/env bash
+# olaf-evaluation.sh - what a merging queue does to learning, beside the paper
+#
+#	share/examples/olaf-evaluation.sh [-o DIR] [--quick] [--seeds N]
+#		[--part NAME]...
+#
+# Real agents train across a live switch on loopback.  The parts, by default all:
+#
+#   factorial  {FIFO, Olaf} x {reply to worker, cluster} x {load 4, 0.3}: CartPole
+#   fig7       time to reward at more loads
+#   fig2       asynchronous, asynchronous with aggregation, and synchronous
+#   fig3       LunarLander by local PPO and weight deltas: 1, 2, 4 and 8 workers
+#   fig8       the same through a narrow link
+#   fairness   ages of unlike clusters, with and without transmission control
+#
+# DIR (build/olaf-evaluation) gets runs.csv, a row for each run as it ends; curves/,
+# the episodes of each; and by olaf-report.sh tables, plots and REPORT.md.  What is
+# in runs.csv is not run again, so one that was stopped goes on with the same DIR.
+# Arms that are compared run at the same time, with the same seeds, and share what
+# disturbs them.  --seeds (5; fig3 and fig8 have at most 3) is how often each arm is run.
+# --quick is one short run of each, all in less than two minutes: a test of this
+# script, which says nothing about learning.  Exits 1 when a run failed.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+out=$top/build/olaf-evaluation quick='' seeds=5 parts=''
+all_parts='factorial fig7 fig2 fig3 fig8 fairness'
+say() { printf 'olaf-evaluation: %s\n' "$*" >&2; }
+die() { say "$*"; exit 2; }
+while [ $# -gt 0 ]; do
+	[ "$1" != --quick ] || { quick=1; shift; continue; }
+	[ $# -ge 2 ] || die "$1 needs a value, or is unknown"
+	case $1 in
+	-o) out=$2 ;;
+	--seeds) seeds=$2 ;;
+	--part) parts="$parts $2" ;;
+	*) die "unknown option '$1'" ;;
+	esac
+	shift 2
+done
+[[ $seeds =~ ^[1-9][0-9]?$ ]] || die '--seeds takes 1 to 99'
+for p in $parts; do
+	[[ " $all_parts " == *" $p "* ]] || die "no part '$p'; there are: $all_parts"
+done
+parts=${parts:-$all_parts}
+[ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
+command -v innet-switch >/dev/null || die 'innet-switch is not built; ./bootstrap'
+mkdir -p "$out/curves" && cd "$out" || exit 1
+out=$PWD
+
+# One run, in a subshell of its own and in DIR/run-...: what it is stands in $part
+# $queue $reply $load $workers $seed $cap, as in the columns of runs.csv.
+
+# What agents, server, link and clusters of a part are.  The server's step was chosen
+# where there is no queue to speak of, FIFO at load 0.3: of 0.1, 0.2, 0.4, 0.8 and Adam
+# with 0.005, which took 9.4, 12.6, 5.7, 9.5 and 17.6 s (two seeds, both replies).
+settings() {
+	agent='--env cartpole --algo a2c --envs 8 --horizon 16 --norm 0.5 --lambda 0.95'
+	server='--optimizer sgd --average none --learning-rate 0.4'
+	interval=30 bytes=36694 clusters=2 slots=32 program=$queue control=''
+	lesson=128 goal=475	# steps of a lesson; the reward that solves
+	case $part in
+	fig2)	# steps of 0.4 along the mean of 8 gradients, or 8 of an eighth of that
+		agent="$agent --optimizer sgd --learning-rate 0.4"
+		server='--optimizer sgd --average none --learning-rate 0.05'
+		interval=8 clusters=1 program=olaf ;;
+	fig3 | fig8)	# 200 iterations, as in the paper: in 40 s, and in 60 for more agents
+		agent="--env lunarlander --algo ppo --send deltas --envs 4 --horizon 256
+			--epochs 4 --batch 64 --learning-rate 3e-4 --gamma 0.999
+			--lambda 0.98 --entropy 0.01"
+		server='--optimizer sgd --average none --learning-rate 0.5'
+		interval=200 bytes=39262 clusters=1 lesson=1024 goal=200
+		[ "$part" = fig3 ] || interval=300 ;;
+	fairness)
+		interval=100 bytes=1098 clusters=10 slots=8 program=${queue%-*}
+		[ "$queue" = "$program" ] || control="--control ${queue#*-}" ;;
+	esac
+	[ "$queue" != ideal ] || program=olaf
+}
+
+# The workers: cluster, number, interval in us.  Workers of a cluster differ by up to
+# a quarter to either side; of fairness, clusters 6 to 10 take three times as long.
+roster() {
+	awk -v C=$clusters -v W="$workers" -v T=$interval -v part="$part" 'BEGIN {
+		for (c = 1; c <= C; c++)
+			for (w = 0; w < W; w++) {
+				us = 1000 * T * (W > 1 ? 0.75 + 0.5 * w / (W - 1) : 1)
+				print c, w, int(us * (part == "fairness" && c > 5 ? 3 : 1))
+			} }'
+}
+
+# The link's rate: what is offered, by $load; load 0 is a link that is never short
+rate() {
+	[ "$load" != 0 ] || { echo 40G; return; }
+	roster | awk -v b=$bytes -v by="$load" '{ s += 1e6 / $3 } END { printf "%d", s * b * 8 / by }'
+}
+
+# launch NAME COMMAND...: in the background, its pid in $pid; if NAME ends in .port,
+# wait for it, the port in $port
+launch() {
+	local name=$1
+	shift
+	"$@" 2>"$name.err" &
+	pid=$! running="$running $pid"
+	[[ $name == *.port ]] || return 0
+	for _ in $(seq 1000); do
+		[ ! -s "$name" ] || { port=$(cat "$name"); return 0; }
+		kill -0 "$pid" 2>/dev/null || break
+		sleep 0.02
+	done
+	say "$name: did not start; see $PWD"
+	return 1
+}
+
+# Episodes of cluster C over all its workers, in order of time
+pooled() {
+	tail -qn +2 "$1"-*.csv 2>/dev/null | LC_ALL=C sort -t, -k4,4n |
+		awk -F, 'NF == 4 { print $1 "," ++n "," $3 "," $4 }'
+}
+
+# Seconds until the mean of 100 episodes of cluster C was at the goal, or the cap,
+# and the mean of the last 100
+reached() {
+	pooled "$1" | awk -F, -v goal=$goal -v cap="$cap" '{
+		sum += $3 - last[NR % 100]; last[NR % 100] = $3
+		if (!t && NR >= 100 && sum / 100 >= goal && $4 < cap) t = $4
+	} END { n = NR < 100 ? NR : 100
+		printf "%s %.1f\n", t ? t : cap, n ? sum / n : 0; exit !t }'
+}
+
+# Iterations until a worker's own mean of 20 episodes was at the goal, or as many as the
+# cap has room for: the mean over workers.  For figures 2 and 3, where it must not matter
+# how many workers share 100 episodes.
+iterations() {
+	local f
+	for f in 1-*.csv; do
+		awk -F, -v goal=$goal -v steps=$lesson -v all=$((cap * 1000 / interval)) 'NR > 1 {
+			sum += $3 - last[NR % 20]; last[NR % 20] = $3
+			if (NR > 20 && sum >= 20 * goal) { all = $1 / steps; exit }
+		} END { print all }' "$f"
+	done | awk '{ s += $1 } END { printf "%.1f", s / NR }'
+}
+
+# Percent of what the agents were to send that they could, on a machine that is busy;
+# in step with others they wait for the slowest, and 80 is all
+pace() {
+	local c w us
+	roster | while read -r c w us; do
+		sed -n 's/.*"sent":\([0-9]*\).*"elapsed_s":\([0-9.]*\).*/\1 \2 '"$us/p" "$c-$w.json"
+	done | awk '$2 > 0 { p += $1 * $3 / 1e4 / $2; n++ } END { if (n) printf "%.0f", p / n }'
+}
+
+# Wait for the cap, or for all clusters to be there where time to reward is all
+learn() {
+	local end=$((SECONDS + cap)) c there
+	while [ $SECONDS -lt $end ]; do
+		sleep 1
+		there=0
+		case $part in factorial | fig7)
+			for ((c = 1; c <= clusters; c++)); do
+				reached $c >/dev/null && there=$((there + 1))
+			done ;;
+		esac
+		[ $there -lt $clusters ] || return 0
+	done
+}
+
+# Server, switch and workers, from the first to the last; what came is in got.pcap
+# and report.json.
+train() {
+	local workers_pids='' sw ps='' c w us mode=olaf cmd
+	case $queue in
+	sync | aggregated)
+		mode=sync
+		[ "$queue" = sync ] || mode='async --ascend --learning-rate 0.4'
+		launch sw.port innet-switch --listen 127.0.0.1:0 --port-file sw.port -p iswitch \
+			-H "$workers" $([ "$queue" = sync ] || echo --async) || return 1 ;;
+	*)
+		launch ps.port innet-ps --listen 127.0.0.1:0 --port-file ps.port $server \
+			--reply "$reply" -w got.pcap || return 1
+		ps=$pid
+		launch sw.port innet-switch --listen 127.0.0.1:0 --port-file sw.port -p $program \
+			--slots $slots --rate "$(rate)" --upstream "127.0.0.1:$port" \
+			--report report.json || return 1 ;;
+	esac
+	sw=$pid
+	while read -r c w us; do
+		cmd="--synthetic 1024 --interval ${us}us"
+		[ "$part" = fairness ] || cmd="-- innet-agent -q $agent --interval ${us}us
+			--init-seed $((seed * 10 + c)) --seed $((seed * 1000 + c * 100 + w)) --log $c-$w.csv --report $c-$w.json"
+		launch "$c-$w" innet-worker -q --switch "127.0.0.1:$port" --mode $mode \
+			--cluster "$c" --worker "$w" $control $cmd
+		workers_pids="$workers_pids $pid"
+	done < <(roster)
+	learn
+	kill -TERM $workers_pids 2>/dev/null
+	for pid in $workers_pids; do wait "$pid" || { say "a worker failed; see $PWD"; return 1; }; done
+	kill -TERM $sw && wait $sw || return 1
+	[ -z "$ps" ] || { kill -TERM $ps && wait $ps; }
+}
+
+# The figures of one cluster, or of all: figure WHICH KEY of what innet-aom wrote
+figure() { sed -n "s/.*\"cluster\":$1,.*\"$2\":\([-0-9.]*\).*/\1/p" aom.json 2>/dev/null; }
+
+# Mean age in ms of clusters $1 to $2
+ages() {
+	for ((c = $1; c <= $2; c++)); do figure "$c" mean_age_ns; done |
+		awk '{ s += $1 } END { if (NR) printf "%.3f", s / NR / 1e6 }'
+}
+
+# What was measured, as the columns of runs.csv behind those of $key
+measured() {
+	local c at seconds='' solved=0 final='' loss='' turns=''
+	if [ -s got.pcap ]; then
+		innet-aom -q -r got.pcap --report report.json --json >aom.json || return 1
+		loss=$(figure '"all"' loss_percent)
+	fi
+	[ "$part" = fairness ] || for ((c = 1; c <= clusters; c++)); do
+		at=$(reached $c) && solved=$((solved + 1))
+		seconds="$seconds ${at% *}" final="$final ${at#* }"
+	done
+	[[ $part != fig[23] ]] || turns=$(iterations)
+	mean() { tr ' ' '\n' <<<"$1" | awk 'NF { s += $1; n++ } END { if (n) printf "%.3f", s / n }'; }
+	printf '%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n' \
+		"$(mean "$seconds")" $solved "$turns" "$(mean "$final")" \
+		"$(figure '"all"' sent)" "$(figure '"all"' received)" "$loss" \
+		"$(ages 1 $((clusters > 1 ? clusters / 2 : 1)))" \
+		"$([ $clusters -eq 1 ] || ages $((clusters / 2 + 1)) $clusters)" \
+		"$(figure '"all"' jain)" \
+		"$(awk -F'[ms ]+' 'NR == 2 { printf "%.1f", $1 * 60 + $2 + $3 * 60 + $4 }' times)" "$([ $part = fairness ] || pace)"
+}
+
+# Keep the episodes: those of a cluster in order of time, or for figures 2 and 3, which
+# count iterations, those of each worker
+keep_curves() {
+	local c f name=$out/curves/${key//,/-}
+	case $part in
+	fairness) ;;
+	fig2 | fig3) for f in 1-*.csv; do cp "$f" "$name-$f" || return 1; done ;;
+	*) for ((c = 1; c <= clusters; c++)); do
+		{ echo step,episode,reward,seconds; pooled $c; } >"$name-$c.csv" || return 1
+	done ;;
+	esac
+	[ "$part,$seed" != factorial,1 ] ||
+		innet-aom -q -r got.pcap --series "$out/curves/age-${key//,/-}.csv" >/dev/null
+}
+
+# run KEY: its row into run-KEY/row
+run() {
+	local rc=0
+	key=$1 running=''
+	IFS=, read -r part queue reply load workers seed cap <<<"$key"
+	trap '[ -z "$running" ] || kill $running 2>/dev/null; wait' EXIT
+	trap 'exit 1' INT TERM
+	rm -rf "run-$key" && mkdir "run-$key" && cd "run-$key" || return 1
+	settings
+	train && times >times && keep_curves && row=$(measured) && echo "$key,$row" >row || rc=1
+	rm -f ./*.pcap
+	[ $rc -ne 0 ] || running=''
+	return $rc
+}
+
+# What is to be run, a line for those that run at the same time.
+plan() {
+	local s n=$seeds cap=30 load reply
+	[ -z "$quick" ] || { n=1 cap=5; }
+	for ((s = 1; s <= n; s++)); do
+		[[ " $parts " != *' factorial '* ]] || for load in 4 0.3; do
+			for reply in worker cluster; do
+				echo {fifo,olaf},$reply,$load,8,$s,$cap | sed 's/\(^\| \)/\1factorial,/g'
+			done
+		done
+		[[ " $parts " != *' fig7 '* ]] || for load in 12 1.5; do
+			[ "$quick$load" != 11.5 ] || continue
+			echo fig7,{fifo,olaf},cluster,$load,8,$s,$cap
+		done
+		[[ " $parts " != *' fig2 '* ]] ||
+			echo fig2,{async,aggregated,sync},worker,0,8,$s,$((quick ? 4 : 10))
+		[[ " $parts " != *' fig3 '* ]] || [ $s -gt 3 ] ||
+			echo fig3,ideal,cluster,0,{1,2,4,8},$s,$((quick ? 4 : 40))
+		[[ " $parts " != *' fig8 '* ]] || [ $s -gt 3 ] ||
+			echo fig8,{'ideal,cluster,0','fifo,cluster,4','olaf,cluster,4','fifo,cluster,1.5'},8,$s,$((quick ? 8 : 60))
+	done
+	[[ " $parts " != *' fairness '* ]] ||
+		echo fairness,{fifo,olaf,olaf-urgent,olaf-fair},cluster,3,3,1,$((quick ? 4 : 20))
+}
+
+group=''
+trap '[ -z "$group" ] || kill $group 2>/dev/null; wait' EXIT
+trap 'exit 1' INT TERM
+head=part,queue,reply,load,workers,seed,cap_s,time_s,solved,iterations,final_reward
+head=$head,sent,received,loss_percent,mean_age_ms,mean_age2_ms,jain,cpu_s,pace_percent
+[ -s runs.csv ] || echo "$head" >runs.csv
+[ "$(head -n 1 runs.csv)" = "$head" ] || { say "$out/runs.csv: not of this script"; exit 1; }
+
+mapfile -t plan < <(plan)
+bad=0 left=0 began=$SECONDS spent=0 of=0
+for line in "${plan[@]}"; do left=$((left + ${line##*,} + 3)); done
+of=$left
+for i in "${!plan[@]}"; do
+	group='' keys=''
+	for key in ${plan[i]}; do
+		grep -q "^$key," runs.csv || keys="$keys $key"
+	done
+	for key in $keys; do
+		(run "$key") &
+		group="$group $!"
+	done
+	began=$SECONDS
+	while [ -t 2 ] && [ -n "$(jobs -r)" ]; do
+		printf '\r%d/%d%s: %d s, cap %d, at most %d min left \033[K' $((i + 1)) ${#plan[@]} \
+			"${keys//,/ }" $((SECONDS - began)) "${plan[i]##*,}" $(((left - SECONDS + began + 59) / 60)) >&2
+		sleep 0.5
+	done
+	[ -t 2 ] || [ -z "$keys" ] ||
+		say "$((i + 1))/${#plan[@]}:${keys}; at most $(((left + 59) / 60)) min left"
+	for pid in $group; do wait "$pid" || bad=1; done
+	group=''
+	for key in $keys; do
+		[ ! -s "run-$key/row" ] || { cat "run-$key/row" >>runs.csv && rm -r "run-$key"; }
+	done
+	left=$((left - ${plan[i]##*,} - 3))
+done
+[ ! -t 2 ] || printf '\r\033[K' >&2
+"$here/olaf-report.sh" "$out" || bad=1
+exit $bad

@@ -1,0 +1,257 @@
+#!/usr/bin/env bash
+# olaf-report.sh - tables and plots of what olaf-evaluation.sh measured
+#
+#	share/examples/olaf-report.sh DIR
+#
+# Reads DIR/runs.csv and DIR/curves, writes DIR/REPORT.md, the tables that bars are
+# drawn from, and plots.  Of each part the runs with the greatest cap count.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd)
+[ $# -eq 1 ] || { echo 'usage: olaf-report.sh DIR' >&2; exit 2; }
+[ -x "$top/build/innet-plot" ] && PATH=$top/build:$PATH
+cd "$1" || exit 1
+[ -s runs.csv ] || { echo "olaf-report: no runs.csv in $1" >&2; exit 1; }
+kept=$(awk -F, 'NR == FNR { if ($7 > cap[$1]) cap[$1] = $7; next }
+	FNR == 1 || $7 == cap[$1]' runs.csv runs.csv)
+
+# pick PART,QUEUE,REPLY,LOAD,WORKERS COLUMN: "SEED VALUE" of each run that has it
+pick() {
+	awk -F, -v key="$1" -v want="$2" '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == want) c = i; next }
+		$1 "," $2 "," $3 "," $4 "," $5 == key && $c != "" { print $6, $c }' <<<"$kept" | sort
+}
+
+# The mean, or the standard deviation, of the second word, to so many places
+mean() { awk -v d="${1:-1}" '{ s += $2; n++ } END { if (n) printf "%.*f", d, s / n; else printf "-" }'; }
+sd() {
+	awk '{ s += $2; q += $2 * $2; n++ }
+		END { v = n > 1 ? (q - s * s / n) / (n - 1) : 0; printf "%.2f", (v > 0 ? sqrt(v) : 0) }'
+}
+has() { [ -n "$(awk -F, -v p="$1" '$1 == p' <<<"$kept")" ]; }
+
+# Pairs "SEED FIFO OLAF": the geometric mean of how many times as long FIFO took, in how
+# many pairs Olaf was first, and whether the ratios differ from 1 beyond chance: the t
+# test of their logarithms at 5 %, since times differ by factors, not by seconds
+judged() {
+	awk '{ d = log($2 / $3); s += d; q += d * d; n++; first += d > 0 }
+	END {
+		split("12.71 4.30 3.18 2.78 2.57 2.45 2.36 2.31 2.26 2.23 2.20 2.18 2.16 2.14", t, " ")
+		if (!n) { print "- | - | not measured"; exit }
+		var = n > 1 ? (q - s * s / n) / (n - 1) : 0
+		beyond = n > 1 && s * s / n > (n > 15 ? 2.13 : t[n - 1]) ^ 2 * var && s != 0
+		word = s > 0 ? "**Olaf is faster**" : "**FIFO is faster**"
+		if (!beyond) word = n < 2 ? "one run says nothing" : "no difference beyond chance"
+		printf "%.2f | %d of %d | %s\n", exp(s / n), first, n, word
+	}'
+}
+
+# "SEED FIFO OLAF" of the times of PART REPLY LOAD
+times_of() { join <(pick "$1,fifo,$2,$3,8" time_s) <(pick "$1,olaf,$2,$3,8" time_s); }
+
+# both PART REPLY LOAD COLUMN PLACES: "FIFO, Olaf"
+both() { echo "$(pick "$1,fifo,$2,$3,8" "$4" | mean "$5"), $(pick "$1,olaf,$2,$3,8" "$4" | mean "$5")"; }
+
+# A row of the table of times: PART REPLY LOAD
+row() {
+	local f=$1,fifo,$2,$3,8 o=$1,olaf,$2,$3,8 n
+	n=$(pick "$f" time_s | wc -l)
+	[ "$n" -gt 0 ] || return
+	echo "| $3 | $2 | $(pick "$f" time_s | mean) ($(pick "$f" time_s | sd)) | $(pick "$o" time_s | mean) ($(pick "$o" time_s | sd)) |" \
+		"$(times_of "$@" | judged) | $(both "$@" solved 1) |" \
+		"$(both "$@" loss_percent 1) | $(both "$@" mean_age_ms 0) | $(both "$@" jain 3) |"
+}
+
+# draw ARG...: a plot, where there is gnuplot
+draw() { [ -z "$gnuplot" ] || innet-plot "$@"; }
+gnuplot=$(command -v gnuplot) || echo 'olaf-report: no plots: gnuplot is missing (gnuplot-nox)' >&2
+
+# curves LABEL PART,QUEUE,REPLY,LOAD,WORKERS: --group and its files, if there are any
+curves() {
+	local cap files
+	cap=$(awk -F, -v p="${2%%,*}" '$1 == p { print $7; exit }' <<<"$kept")
+	files=$(compgen -G "curves/${2//,/-}-*-$cap-*.csv")
+	[ -z "$files" ] || { echo --group; echo "$1"; echo "$files"; }
+}
+
+# learning FILE OPTION... -- LABEL KEY [LABEL KEY]...
+learning() {
+	local file=$1 options=() args=()
+	shift
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	while [ $# -gt 1 ]; do mapfile -t -O ${#args[@]} args < <(curves "$1" "$2"); shift 2; done
+	[ ${#args[@]} -eq 0 ] || draw rewards "${options[@]}" -o "$file" "${args[@]}"
+}
+
+factorial() {
+	echo '## Time to reward: the factorial
+
+CartPole by A2C: two clusters of 8 workers, a gradient of 36,620 bytes from each about every
+30 ms, a queue of 32, a server that adds 0.4 times the gradient: the step that learned fastest with
+FIFO at load 0.3, used for all.  Load is what is offered by what the link carries.  Time is in seconds until the mean of the last 100 episodes of a cluster was
+475, the mean over both clusters and all seeds (in brackets the standard deviation over seeds);
+a cluster that did not get there counts with the cap.  FIFO / Olaf is the geometric mean over
+seeds, and the judgement the t test of its logarithm at 5 %.  Pairs of figures: FIFO, Olaf.
+
+| load | reply to | FIFO, s | Olaf, s | FIFO / Olaf | Olaf first | judgement | clusters solved | lost, % | mean age, ms | Jain |
+|---|---|---|---|---|---|---|---|---|---|---|'
+	for load in 4 0.3; do
+		for reply in worker cluster; do row factorial $reply $load; done
+		echo "| $load | both | | | $( (times_of factorial worker $load; times_of factorial cluster $load) | judged) | | | | |"
+	done
+	echo
+	(echo 'load and reply,FIFO,FIFO_sd,Olaf,Olaf_sd'
+	for load in 4 0.3; do for reply in worker cluster; do
+		f=factorial,fifo,$reply,$load,8 o=factorial,olaf,$reply,$load,8
+		echo "$load to $reply,$(pick $f time_s | mean 3),$(pick $f time_s | sd),$(pick $o time_s | mean 3),$(pick $o time_s | sd)"
+	done; done) | sed 's/,-,/,,/g' >time.csv
+	draw bars -o time.svg --label 'seconds to reward' time.csv
+	learning rewards.svg --x seconds -- FIFO factorial,fifo,cluster,4,8 Olaf factorial,olaf,cluster,4,8
+	age=$(compgen -G 'curves/age-factorial-*-cluster-4-*') && draw age --cluster 1 -o age.svg $age
+	echo 'What to expect: the gain in loss and age does not depend on learning.  The gain in time
+does: a reply to the whole cluster helps both queues, since a worker then gets new weights
+more often than its own updates arrive, and the times of one arm differ two- to fourfold
+between seeds.  The paper has no table of times for gradients; its FIFO against Olaf is Figure 7.
+'
+}
+
+fig7() {
+	echo '## Figure 7: speedup of time to reward
+
+The paper divides the time in which the server receives 200 updates of each worker under FIFO by
+that under Olaf, for links of 5, 10, 20 and 40 Gbit/s under 60 (loads 12, 6, 3, 1.5): above 1
+everywhere, and larger where the link is narrower.  Here it is the time to reward itself, with
+replies to the cluster.
+
+| load | reply to | FIFO, s | Olaf, s | FIFO / Olaf | Olaf first | judgement | clusters solved | lost, % | mean age, ms | Jain |
+|---|---|---|---|---|---|---|---|---|---|---|'
+	local load part
+	echo 'load,FIFO,FIFO_sd,Olaf,Olaf_sd' >fig7.csv
+	for load in 0.3 1.5 4 12; do
+		part=fig7
+		case $load in 0.3 | 4) part=factorial ;; esac
+		row $part cluster $load
+		[ -z "$(times_of $part cluster $load)" ] || echo "$load,$(pick $part,fifo,cluster,$load,8 time_s | mean 3),$(pick $part,fifo,cluster,$load,8 time_s | sd),$(pick $part,olaf,cluster,$load,8 time_s | mean 3),$(pick $part,olaf,cluster,$load,8 time_s | sd)" >>fig7.csv
+	done
+	[ "$(wc -l <fig7.csv)" -eq 1 ] || draw bars -o fig7.svg --label 'seconds to reward' fig7.csv
+	echo '
+Expected to differ: the paper counts updates that must all arrive, and FIFO sends again what it
+lost; here an update that is lost is not sent again, and asynchronous learning bears the loss.
+The time is bounded by the cap, and so is the ratio.
+'
+}
+
+fig2() {
+	echo '## Figure 2: asynchronous, with aggregation, synchronous
+
+Eight workers without congestion, CartPole by A2C with plain gradient ascent: the server adds
+0.05 of each gradient (async); the switch sums any eight and workers add 0.4 of their mean, at
+most 3 rounds stale (aggregated, as iSwitch does); it sums one of each, and they add 0.4 of the mean
+(sync).  Iterations, lessons of 128 steps of each worker, until the mean of 20 episodes of the worker
+was 475; where it never was, all that the time has room for.  The mean over workers and seeds.
+
+| mode | iterations to 475 | final reward | paper |
+|---|---|---|---|'
+	local q
+	for q in async aggregated sync; do
+		echo "| $q | $(pick fig2,$q,worker,0,8 iterations | mean 0) ($(pick fig2,$q,worker,0,8 iterations | sd)) |" \
+			"$(pick fig2,$q,worker,0,8 final_reward | mean) | $([ $q = async ] && echo 'highest reward throughout' || echo below)"' |'
+	done
+	learning fig2.svg --smooth 20 -- async fig2,async,worker,0,8 aggregated fig2,aggregated,worker,0,8 sync fig2,sync,worker,0,8
+	echo '
+Expected to differ: the paper has PPO, a gate on rewards and 200 iterations of whole episodes, and
+does not say with which steps the other two modes learned.  Here all three go equally far along
+the same sum of gradients in an iteration, so little is left but staleness.
+'
+}
+
+fig3() {
+	echo '## Figure 3: the number of workers
+
+LunarLander by local PPO: a worker takes four epochs of Adam steps over 1,024 steps of play and sends
+by how much its weights changed, 39,188 bytes; the server adds half of it and answers the cluster.
+No congestion.  Iterations, of 1,024 steps of each worker, until the mean of 20 episodes of the worker
+was 200, or all 200; the mean over workers and seeds.
+
+| workers | iterations to 200 | final reward | paper |
+|---|---|---|---|'
+	local n args=()
+	for n in 1 2 4 8; do
+		echo "| $n | $(pick fig3,ideal,cluster,0,$n iterations | mean 0) ($(pick fig3,ideal,cluster,0,$n iterations | sd)) |" \
+			"$(pick fig3,ideal,cluster,0,$n final_reward | mean) | $([ $n = 1 ] && echo slowest || echo faster than with fewer) |"
+		args+=("$n workers" "fig3,ideal,cluster,0,$n")
+	done
+	learning fig3.svg --smooth 20 -- "${args[@]}"
+	echo '
+Expected to differ: the paper applies gradients under a gate on rewards, which was found not to learn
+(innet-ps(1), --gate); deltas of a whole lesson carry more than a gradient.
+'
+}
+
+fig8() {
+	echo '## Figure 8: reward under congestion
+
+LunarLander as for Figure 3: eight workers, a delta from each about every 300 ms, 200 iterations in
+60 s.  Queue of 32, replies to the cluster.
+
+| queue | load | final reward | seconds to 200 | solved | lost, % | mean age, ms |
+|---|---|---|---|---|---|---|'
+	local q k f
+	for q in ideal,0 olaf,4 fifo,1.5 fifo,4; do
+		k=fig8,${q%,*},cluster,${q#*,},8
+		echo "| ${q%,*} | ${q#*,} | $(pick $k final_reward | mean) ($(pick $k final_reward | sd)) | $(pick $k time_s | mean) |" \
+			"$(pick $k solved | mean) | $(pick $k loss_percent | mean) | $(pick $k mean_age_ms | mean 0) |"
+	done
+	learning fig8.svg --x seconds -- ideal fig8,ideal,cluster,0,8 'Olaf, load 4' fig8,olaf,cluster,4,8 \
+		'FIFO, load 1.5' fig8,fifo,cluster,1.5,8 'FIFO, load 4' fig8,fifo,cluster,4,8
+	echo
+	f=$(join <(pick fig8,olaf,cluster,4,8 final_reward) <(pick fig8,fifo,cluster,4,8 final_reward) |
+		awk '{ n++; above += $2 > $3 } END { printf "%d of %d", above, n }')
+	echo "Paper: Olaf ends 82 % above FIFO at 40 Gbit/s and 86.5 % above FIFO at 20 (loads 1.5 and 3).
+Here Olaf at load 4 ends above FIFO at load 4 in $f seeds.  Percents are not to be compared:
+LunarLander's rewards are negative at first, and the paper counts iterations, not seconds.
+"
+}
+
+fairness() {
+	echo '## Ages and fairness, with and without transmission control
+
+Ten clusters of three workers that send 1 kB each, clusters 1 to 5 about every 100 ms, 6 to 10 about
+every 300 ms, a queue of 8, load 3.
+
+| queue | lost, % | age of 1-5, ms | age of 6-10, ms | Jain | paper (Table 3): lost, ages, Jain |
+|---|---|---|---|---|---|'
+	local q k paper
+	echo 'queue,clusters 1-5,clusters 6-10' >fairness.csv
+	for q in fifo olaf olaf-urgent olaf-fair; do
+		k=fairness,$q,cluster,3,3
+		case $q in
+		fifo) paper='86, 1381, 5382, 0.86' ;;
+		olaf) paper='5.6, 243, 291, 0.91' ;;
+		*) paper='4.7, 263, 270, 0.99' ;;
+		esac
+		echo "| $q | $(pick $k loss_percent | mean) | $(pick $k mean_age_ms | mean 0) | $(pick $k mean_age2_ms | mean 0) |" \
+			"$(pick $k jain | mean 3) | $paper |"
+		echo "$q,$(pick $k mean_age_ms | mean 3),$(pick $k mean_age2_ms | mean 3)" >>fairness.csv
+	done
+	draw bars -o fairness.svg --label 'Age-of-Model in ms' fairness.csv
+	echo '
+Expected to differ: the paper simulates three switches in a row with ten workers a cluster; here it is
+one switch, and updates with ages of their own every 300 ms cannot be as fresh as those every 100.
+'
+}
+
+{
+	echo '# What a merging queue does to learning, beside the paper
+
+Made by `share/examples/olaf-evaluation.sh`; `runs.csv` has a row for each run.
+'
+	awk -F, 'NR > 1 { n++; slow += $19 != "" && $19 < ($2 == "sync" ? 60 : 80) }
+		END { if (slow) printf "**The machine was busy**: in %d of %d runs agents could send less " \
+		    "than 80 %% of what they were to,\nso loads were lower and times longer " \
+		    "than it says below.\n\n", slow, n }' <<<"$kept"
+	for part in factorial fig7 fig2 fig3 fig8 fairness; do
+		has $part || { [ $part = fig7 ] && has factorial; } || continue
+		$part
+	done
+} >REPORT.md.new && mv REPORT.md.new REPORT.md && echo "$PWD/REPORT.md"

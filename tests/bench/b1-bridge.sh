@@ -1,0 +1,62 @@
+#!/bin/bash
+# B1: a vector from Python to a C process and back by innet_stream.py, which
+# makes its pipes 1 MiB long, against the same on pipes of 64 KiB, as the system
+# gives them; the median of ROUNDS runs by turns (5), each itself a median.
+# Run from the build folder, or say where it is in BUILD.
+#
+# shellcheck disable=SC1091,SC2069,SC2154
+set -eu -o pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+build=${BUILD:-.} runs=${ROUNDS:-5}
+export PATH="$build/tests:$PATH" LC_ALL=C PYTHONPATH=$here/../../share/python
+for py in python3 /usr/bin/python3 ''; do
+	! "${py:-true}" -c 'import numpy' 2>/dev/null || break
+done
+[ -n "$py" ] || { echo "B1 bridge skipped: no python3 with numpy" >&2; exit 0; }
+command -v stream-echo >/dev/null || { echo "B1 bridge skipped: no stream-echo" >&2; exit 0; }
+dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
+. "$here/rounds.bash"
+
+declare -A rounds=([40kB]=2000 [157kB]=1000 [3.31MB]=100 [6.41MB]=50)
+declare -A bar=([40kB]=1.20 [157kB]=1.00 [3.31MB]=1.00 [6.41MB]=1.00)
+
+cat >"$dir/child.py" <<'END'
+import fcntl, statistics, sys, time
+import numpy as np
+import innet_stream
+
+size, rounds, pipe = map(int, sys.argv[1:])
+vector = np.random.rand(size // 4).astype('f4')
+back = np.empty_like(vector)
+with innet_stream.Stream(vector) as stream:
+    if pipe:
+        for fd in (stream._in, stream._out):
+            fcntl.fcntl(fd, innet_stream.F_SETPIPE_SZ, pipe)
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        stream.exchange(vector, out=back)
+        times.append(time.perf_counter() - start)
+assert (back == vector).all()
+print(1e3 * statistics.median(times))
+END
+
+# SIZE PIPE-BYTES: the median round trip in ms; 0 leaves the pipes alone
+trips() {
+	timeout 100 stream-echo -s "$py" "$dir/child.py" "${bytes[$1]}" \
+		"${rounds[$1]}" "$2" 2>&1 >"$dir/echo"
+}
+
+for ((i = 0; i < runs; i++)); do
+	for s in $sizes; do
+		trips "$s" 0 >>"$dir/$s.innet"
+		trips "$s" 65536 >>"$dir/$s.peer"
+	done
+done
+for s in $sizes; do
+	awk -v row="B1 bridge-$s" -v a="$(median "$dir/$s.innet")" \
+	    -v b="$(median "$dir/$s.peer")" -v bar="${bar[$s]}" 'BEGIN {
+		printf "%s innet %.0f us peer %.0f us ratio %.3f bar %.3f %s\n",
+		    row, 1e3 * a, 1e3 * b, a / b, bar, a / b <= bar ? "ok" : "short"
+	}'
+done

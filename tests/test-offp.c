@@ -1,0 +1,282 @@
+/*
+ * Gradients of dqn and ddpg against slopes of their objectives, which are
+ * computed here once more, in double.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-agent/offp.h"
+#include "tests/tap.h"
+
+enum { OBS = 3, HIDDEN = 16, BATCH = 32, WIDE_MAX = 32 };
+
+/* An environment of pure chance. */
+static void
+reset(void *state, struct rng *rng, float *obs)
+{
+	(void)state;
+	for (int i = 0; i < OBS; i++)
+		obs[i] = (float)rng_uniform(rng, -1, 1);
+}
+
+static double
+step(void *state, struct rng *rng, const union env_action *action, float *obs,
+    bool *terminated)
+{
+	(void)action;
+	reset(state, rng, obs);
+	*terminated = rng_below(rng, 5) == 0;
+	return rng_uniform(rng, -1, 1);
+}
+
+static const struct env_kind choices = {
+	.name = "choices", .obs = OBS, .actions = 3, .state_bytes = 1,
+	.limit = 7, .reset = reset, .step = step,
+};
+static const struct env_kind numbers = {
+	.name = "numbers", .obs = OBS, .dims = 2, .low = -1, .high = 3,
+	.state_bytes = 1, .limit = 7, .reset = reset, .step = step,
+};
+
+static const volatile sig_atomic_t never;
+
+/* A net of two hidden ReLU layers, from its flat vector; returns its end. */
+static const double *
+net(const double *w, size_t in, size_t out, const double *x, double *y)
+{
+	const size_t size[4] = { in, HIDDEN, HIDDEN, out };
+	double a[WIDE_MAX], b[WIDE_MAX];
+
+	memcpy(a, x, in * sizeof(*x));
+	for (int k = 0; k < 3; k++) {
+		const double *bias = w + size[k] * size[k + 1];
+
+		for (size_t j = 0; j < size[k + 1]; j++) {
+			b[j] = bias[j];
+			for (size_t i = 0; i < size[k]; i++)
+				b[j] += a[i] * w[i * size[k + 1] + j];
+			if (k < 2 && b[j] < 0)
+				b[j] = 0;
+		}
+		w = bias + size[k + 1];
+		memcpy(a, b, size[k + 1] * sizeof(*a));
+	}
+	memcpy(y, a, out * sizeof(*y));
+	return w;
+}
+
+static void
+widen(double *to, const float *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = from[i];
+}
+
+/* What the gradient is compared with: weights, and what must stand still. */
+struct job {
+	struct learner l;
+	const struct offp *o;
+	double *w, *still, *target;
+};
+
+/* All actions' values in the state obs. */
+static void
+values(const struct job *j, const double *w, const float *obs, double *q)
+{
+	const size_t n = choices.actions;
+	double x[OBS], y[WIDE_MAX], mean = 0;
+
+	widen(x, obs, OBS);
+	net(w, OBS, n + j->l.set.dueling, x, y);
+	for (size_t i = 0; i < n; i++)
+		mean += y[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		q[i] = j->l.set.dueling ? y[n] + y[i] - mean : y[i];
+}
+
+static double
+dqn_objective(const struct job *j)
+{
+	const struct rows *r = &j->o->replay.batch;
+	double sum = 0;
+
+	for (size_t i = 0; i < BATCH; i++) {
+		double q[WIDE_MAX], next[WIDE_MAX], by[WIDE_MAX];
+		size_t best = 0;
+
+		values(j, j->w, r->obs + i * OBS, q);
+		values(j, j->target, r->next + i * OBS, next);
+		values(j, j->l.set.twin ? j->still : j->target,
+		    r->next + i * OBS, by);
+		for (size_t a = 1; a < choices.actions; a++)
+			best = by[a] > by[best] ? a : best;
+		sum -= 0.5 * pow(r->reward[i] + r->go[i] * next[best] -
+		    q[r->action[i].index], 2);
+	}
+	return sum / BATCH;
+}
+
+/* What the critic thinks of x[], -1 to 1, in the state obs. */
+static double
+judged(const double *w, const float *obs, const double *x)
+{
+	double in[OBS + 2], q;
+
+	widen(in, obs, OBS);
+	memcpy(in + OBS, x, 2 * sizeof(*x));
+	net(w, OBS + 2, 1, in, &q);
+	return q;
+}
+
+/* What the actor at w does there, -1 to 1; returns the critic's weights. */
+static const double *
+acted(const double *w, const float *obs, double *x)
+{
+	double in[OBS];
+
+	widen(in, obs, OBS);
+	w = net(w, OBS, 2, in, x);
+	x[0] = tanh(x[0]);
+	x[1] = tanh(x[1]);
+	return w;
+}
+
+static double
+ddpg_objective(const struct job *j)
+{
+	const struct rows *r = &j->o->replay.batch;
+	double sum = 0;
+
+	for (size_t i = 0; i < BATCH; i++) {
+		const float *obs = r->obs + i * OBS, *next = r->next + i * OBS;
+		const float *did = r->action[i].x;
+		double x[2], goal;
+		const double *critic = acted(j->target, next, x);
+
+		goal = r->reward[i] + r->go[i] * judged(critic, next, x);
+		critic = acted(j->w, obs, x);
+		sum += judged(j->still + (critic - j->w), obs, x);
+		sum -= 0.5 * pow(goal - judged(critic, obs, (double[]){
+		    (did[0] - 1) / 2, (did[1] - 1) / 2 }), 2);
+	}
+	return sum / BATCH;
+}
+
+static enum ascent_result
+nowhere(void *self, float *w, const float *grad, float reward)
+{
+	(void)self;
+	(void)w;
+	(void)grad;
+	(void)reward;
+	return ASCENT_ON;
+}
+
+static void
+test_slopes(const struct algo *algo, const struct env_kind *kind,
+    double (*objective)(const struct job *j), struct settings set,
+    const char *name)
+{
+	struct tally t = { .stop = &never };
+	struct job j = { 0 };
+	struct rng rng = rng_seed(7);
+	double worst = 0, longest = 0;
+
+	learner_open(&j.l, kind, algo, &set, 1, NULL, &t);
+	j.l.up.rise = nowhere;
+	algo->play(&j.l);
+	algo->learn(&j.l);	/* the target is a copy of these weights; */
+	algo->init(&j.l, j.l.w, &rng);	/* and ours are others from now on */
+	algo->play(&j.l);
+	algo->learn(&j.l);
+	j.o = j.l.self;
+	j.w = calloc(j.l.params, sizeof(*j.w));
+	j.still = calloc(j.l.params, sizeof(*j.w));
+	j.target = calloc(j.l.params, sizeof(*j.w));
+	widen(j.w, j.l.w, j.l.params);
+	widen(j.still, j.l.w, j.l.params);
+	widen(j.target, j.o->target, j.l.params);
+	for (size_t i = 0; i < j.l.params; i++) {
+		const double keep = j.w[i], h = 1e-6;
+		double up;
+
+		j.w[i] = keep + h;
+		up = objective(&j);
+		j.w[i] = keep - h;
+		worst = fmax(worst, fabs((up - objective(&j)) / (2 * h) -
+		    j.l.grad[i]));
+		j.w[i] = keep;
+		longest = fmax(longest, fabsf(j.l.grad[i]));
+	}
+	ok(longest > 0.01 && worst < 1e-3 * longest, "%s: all %zu slopes "
+	    "(worst miss %.1e of %.2g)", name, j.l.params, worst, longest);
+	learner_close(&j.l);
+	free(j.w);
+	free(j.still);
+	free(j.target);
+}
+
+static struct learner *
+opened(struct settings set, struct tally *t)
+{
+	static struct learner l;
+
+	learner_open(&l, &choices, &algo_dqn, &set, 1, NULL, t);
+	l.up.rise = nowhere;
+	algo_dqn.play(&l);
+	algo_dqn.learn(&l);
+	return &l;
+}
+
+/* Somebody else moves the weights: the target follows these. */
+static void
+test_target(struct settings set)
+{
+	struct tally t = { .stop = &never };
+	struct learner *l;
+	const struct offp *o;
+	float was;
+
+	set.target = 3;
+	l = opened(set, &t);
+	o = l->self;
+	was = l->w[0];
+	l->w[0] = was + 1;
+	algo_dqn.learn(l);
+	ok(o->target[0] == was, "a copy stays until it is due");
+	algo_dqn.learn(l);
+	ok(o->target[0] == was + 1, "and then is what the weights are");
+	learner_close(l);
+	set.tau = 0.25;
+	l = opened(set, &t);
+	o = l->self;
+	was = l->w[0];
+	l->w[0] = was + 1;
+	algo_dqn.learn(l);
+	algo_dqn.learn(l);
+	ok(fabsf(o->target[0] - was - 0.4375f) < 1e-6f,
+	    "with tau 1/4 it has gone 1/4 + 3/16 of the way after two");
+	learner_close(l);
+}
+
+int
+main(void)
+{
+	struct settings set = {
+		.horizon = 1, .batch = BATCH, .hidden = HIDDEN, .gamma = 0.9,
+		.scale = 2, .buffer = 500, .warmup = 200, .nstep = 1,
+		.target = 1000000, .explore = 0.3,
+	};
+
+	test_slopes(&algo_ddpg, &numbers, ddpg_objective, set, "ddpg");
+	test_slopes(&algo_dqn, &choices, dqn_objective, set, "dqn");
+	set.twin = 1;
+	test_slopes(&algo_dqn, &choices, dqn_objective, set, "double dqn");
+	set.dueling = 1;
+	set.nstep = 3;
+	test_slopes(&algo_dqn, &choices, dqn_objective, set,
+	    "double dueling dqn of 3 steps");
+	test_target(set);
+	return tap_end();
+}

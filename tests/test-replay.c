@@ -1,0 +1,155 @@
+/* n-step sums by hand and by brute force; the ring and its draws. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cmd/innet-agent/replay.h"
+#include "tests/tap.h"
+
+enum { STEPS = 2000, N_MAX = 7 };
+
+static const struct env_result
+	on = { 0 }, dead = { .terminated = true }, cut = { .truncated = true };
+
+/* One step: what is seen and done there is t, and t + 1 is seen after it. */
+static void
+push(struct nstep *s, int t, double reward)
+{
+	nstep_push(s, &(float){ (float)t },
+	    &(union env_action){ .index = (unsigned)t }, reward);
+}
+
+static bool
+pulls(struct nstep *s, struct env_result end, int after, int from,
+    float reward, float go)
+{
+	const float next = (float)after;
+	struct experience e;
+
+	return nstep_pull(s, end, &next, &e) && *e.obs == (float)from &&
+	    e.action.index == (unsigned)from && *e.next == next &&
+	    e.reward == reward && e.go == go;
+}
+
+/* Three rewards, gamma 1/2: every sum is exact. */
+static void
+test_by_hand(void)
+{
+	struct nstep s = nstep_open(3, 1, 0.5);
+	struct experience e;
+	const float seen = 0;
+
+	push(&s, 0, 1);
+	ok(!nstep_pull(&s, on, &seen, &e), "one reward is not yet a sum");
+	push(&s, 1, 2);
+	ok(!nstep_pull(&s, on, &seen, &e), "nor are two");
+	push(&s, 2, 4);
+	ok(pulls(&s, on, 3, 0, 3, 0.125f), "1 + 2/2 + 4/4, and 1/8 to go");
+	ok(!nstep_pull(&s, on, &seen, &e), "which were all");
+	push(&s, 3, 8);
+	ok(pulls(&s, cut, 4, 1, 6, 0.125f) && pulls(&s, cut, 4, 2, 8, 0.25f) &&
+	    pulls(&s, cut, 4, 3, 8, 0.5f) && !nstep_pull(&s, cut, &seen, &e),
+	    "a time limit cuts sums short; what comes after still counts");
+	push(&s, 5, 1);
+	push(&s, 6, 1);
+	ok(pulls(&s, dead, 7, 5, 1.5f, 0) && pulls(&s, dead, 7, 6, 1, 0) &&
+	    !nstep_pull(&s, dead, &seen, &e),
+	    "nothing comes after an end, and nothing before a beginning");
+	nstep_close(&s);
+}
+
+/* A history of many episodes, summed again from what was written down. */
+static bool
+as_brute_force(size_t n, double gamma, uint64_t seed)
+{
+	struct nstep s = nstep_open(n, 1, gamma);
+	struct rng rng = rng_seed(seed);
+	static double reward[STEPS];
+	static struct env_result end[STEPS];
+	int due = 0;		/* the step whose experience comes next */
+	bool good = true;
+
+	for (int t = 0; t < STEPS; t++) {
+		const uint64_t fate = rng_below(&rng, 12);
+		const float next = (float)(t + 1);
+		struct experience e;
+
+		reward[t] = rng_uniform(&rng, -1, 1);
+		end[t] = fate == 0 ? dead : fate == 1 ? cut : on;
+		push(&s, t, reward[t]);
+		for (; nstep_pull(&s, end[t], &next, &e); due++) {
+			double sum = 0, go = 1;
+			int k = due;
+
+			for (bool last = false; !last; k++) {
+				sum += go * reward[k];
+				go *= gamma;
+				last = end[k].terminated || end[k].truncated ||
+				    k + 1 == due + (int)n;
+			}
+			if (end[k - 1].terminated)
+				go = 0;
+			good = good && *e.obs == (float)due &&
+			    *e.next == (float)k &&
+			    fabs(e.reward - sum) < 1e-6 &&
+			    fabs(e.go - go) < 1e-6;
+		}
+	}
+	nstep_close(&s);
+	return good && due > STEPS - (int)n - 1;
+}
+
+static void
+test_brute_force(void)
+{
+	bool good = true;
+
+	for (size_t n = 1; n <= N_MAX; n++)
+		good = good && as_brute_force(n, 0.9, n);
+	ok(good, "sums of 1 to %d rewards are those of brute force, one a step",
+	    N_MAX);
+}
+
+static void
+test_ring(void)
+{
+	enum { SIZE = 5, ADDED = 13, DRAWS = 50000 };
+	struct replay r = replay_open(SIZE, 2, DRAWS);
+	struct rng rng = rng_seed(1);
+	int drawn[ADDED] = { 0 };
+	const struct rows *got;
+	bool whole = true, fair = true;
+
+	for (int i = 0; i < ADDED; i++) {
+		const float f = (float)i;
+
+		replay_add(&r, &(struct experience){
+		    .obs = (float[]){ f, f + 0.5f },
+		    .next = (float[]){ f + 1, -f }, .reward = 2 * f,
+		    .action.index = (unsigned)i, .go = 3 * f });
+	}
+	got = replay_draw(&r, &rng, DRAWS);
+	for (int i = 0; i < DRAWS; i++) {
+		const float f = got->obs[2 * i];
+
+		drawn[(int)f]++;
+		whole = whole && got->obs[2 * i + 1] == f + 0.5f &&
+		    got->next[2 * i] == f + 1 && got->next[2 * i + 1] == -f &&
+		    got->reward[i] == 2 * f && got->go[i] == 3 * f &&
+		    got->action[i].index == (unsigned)f;
+	}
+	ok(whole, "what belongs together is drawn together");
+	for (int i = 0; i < ADDED; i++)
+		fair = fair && (i < ADDED - SIZE ? drawn[i] == 0 :
+		    abs(drawn[i] - DRAWS / SIZE) < 400);
+	ok(fair, "the last %d, and each as often as another", SIZE);
+	replay_close(&r);
+}
+
+int
+main(void)
+{
+	test_by_hand();
+	test_brute_force();
+	test_ring();
+	return tap_end();
+}
