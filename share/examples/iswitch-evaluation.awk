@@ -127,17 +127,27 @@ function speedups(    m, i, j, a, c, k, p, ps, mode, line) {
 	print ""
 }
 
-# The speedups and the paper's for a plot: a group of bars for each algorithm.
-function bars(    i, a) {
-	print "algorithm,ring,ring (paper),switch,switch (paper),switch async,switch async (paper)" >"table3.csv"
-	for (i = 1; i in algorithm; i++) {
+# The speedups and the paper's for a plot: a group of bars for each algorithm, a
+# pair of columns for what was measured of any.
+function bars(    i, j, a, x, head, any) {
+	head = "algorithm"
+	for (j = 1; j <= 3; j++) for (i = 1; i in algorithm; i++) {
 		a = algorithm[i]
-		if (a in size)
-			printf "%s,%s,%s,%s,%s,%s,%s\n", name[a], speedup("sync", a, "ring"), sync_speedup[4 + i],
-			    speedup("sync", a, "switch"), sync_speedup[8 + i], speedup("async", a, "switch"),
-			    async_speedup[8 + i] >"table3.csv"
+		x = j < 3 ? speedup("sync", a, carrier[j + 1]) : speedup("async", a, "switch")
+		row[i, j] = x "," (j < 3 ? sync_speedup[4 * j + i] : async_speedup[8 + i])
+		if (x != "") any[j] = 1
+	}
+	for (j = 1; j <= 3; j++)
+		if (any[j]) head = head "," series(j) "," series(j) " (paper)"
+	if (head == "algorithm") return
+	print head >"table3.csv"
+	for (i = 1; i in algorithm; i++) {
+		x = name[algorithm[i]]
+		for (j = 1; j <= 3; j++) if (any[j]) x = x "," row[i, j]
+		if (algorithm[i] in size) print x >"table3.csv"
 	}
 }
+function series(j) { return j == 1 ? "ring" : j == 2 ? "switch" : "switch async" }
 function speedup(mode, a, c,    x) {
 	x = ratio(product(mode, a, "ps"), product(mode, a, c), "%.4f")
 	return x == "-" ? "" : x

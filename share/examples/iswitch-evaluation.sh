@@ -77,10 +77,10 @@ done
 trained=$algorithms unbound=$algorithms
 if [ -n "$quick" ]; then
 	rounds=([dqn]=3 [a2c]=3 [ppo]=20 [ddpg]=10)
-	seconds=([dqn]=6 [a2c]=5 [ppo]=3 [ddpg]=3)
+	seconds=([a2c]=5 [ppo]=3)
 	[ "$limit" -le 20 ] || limit=20
 	trained=$(grep -ow a2c <<<"$algorithms")
-	unbound=$(grep -owE 'ppo|ddpg' <<<"$algorithms")
+	unbound=$(grep -owE 'a2c|ppo' <<<"$algorithms")
 fi
 carriers='ps ring switch'
 if ! command -v innet-mpi >/dev/null || ! command -v mpirun >/dev/null; then
@@ -349,12 +349,13 @@ figure12() {
 # results: tables and plots of what there is
 results() {
 	local algo c logs
+	rm -f table3.csv
 	awk -f "$here/iswitch-evaluation.awk" -v processors="$(nproc)" -v notes="$here/iswitch-evaluation.notes" \
 		-v made="share/examples/iswitch-evaluation.sh $given" measured.csv >results.md.new &&
 		mv results.md.new results.md
 	command -v gnuplot >/dev/null || { say 'no gnuplot: no plots'; return; }
 	figure12
-	[ "$(wc -l <table3.csv)" -le 1 ] ||
+	[ ! -s table3.csv ] ||
 		innet-plot bars --label 'end to end, times as fast as PS' -o table3.svg table3.csv
 	for algo in $trained; do
 		logs=''
