@@ -72,6 +72,9 @@ same() {
 	[[ $output == *"--dueling is not for ddpg"* ]]
 	run -2 innet-agent --alone --algo dqn --envs 2
 	[[ $output == *"--envs is not for dqn"* ]]
+	run -2 innet-agent --alone --algo dqn --target 50
+	[ "$output" = "innet-agent: --target needs --tau 0: with 0.03 the target net moves at every gradient" ]
+	alone --algo dqn --target 50 --tau 0 --steps 2k
 	run -2 innet-agent --alone --algo dqn --n-step 0
 	[[ $output == *"invalid n-step '0'"* ]]
 }

@@ -187,7 +187,9 @@ alone() {
 	run -2 innet-agent --alone --send deltas
 	run -2 innet-agent --alone --vector 1MB
 	run -2 innet-agent --json
-	run -2 innet-agent --eval p --save q
+	for option in "--save q" "--log q" "--steps 5" --solve; do
+		run -2 innet-agent --eval p $option
+	done
 	for n in 0 -1 1x ''; do
 		run -2 innet-agent --alone --steps "$n"
 		[[ $output == *"invalid steps '$n'"* ]]

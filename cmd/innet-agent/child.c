@@ -149,6 +149,8 @@ adopt(struct child *c, const struct stream_head *h, const float *v, float *w)
 	if (h->flags & STREAM_MODEL) {
 		c->models++;
 		memcpy(w, v, c->params * sizeof(*w));
+		if (c->base != NULL)
+			memcpy(c->base, w, c->params * sizeof(*w));
 		return;
 	}
 	c->sums++;
@@ -157,7 +159,7 @@ adopt(struct child *c, const struct stream_head *h, const float *v, float *w)
 	if (c->base == NULL)
 		optim_step(c->optim, w, c->mean);
 	for (size_t i = 0; i < c->params && c->base != NULL; i++)
-		w[i] = c->base[i] + c->mean[i];
+		w[i] = c->base[i] += c->mean[i];
 }
 
 /* Read until the last result for what was sent; hellos may come between. */

@@ -25,8 +25,9 @@ struct child {
 	struct optim *optim;	/* for results that are sums; borrowed */
 	size_t params;		/* floats of the agent's vectors */
 	size_t elements;	/* of those on the stream: more, the rest 0 */
-	const float *base;	/* NULL, or: vectors are what w has gained
-				   since, and so are sums; borrowed */
+	float *base;		/* NULL, or: vectors are what w has gained
+				   since; sums are added to it, models take
+				   its place; borrowed */
 	float *mean, *wide;	/* params and elements floats, owned */
 	struct stream_in stream;
 	uint64_t iteration;	/* of the weights held */

@@ -190,6 +190,16 @@ setting(int ch, struct given *g)
 	return true;
 }
 
+static bool
+was_given(const struct given *g, int ch)
+{
+	size_t i = 0;
+
+	while (knobs[i].ch != ch)
+		i++;
+	return g->as[i] != NULL;
+}
+
 /* The preset, but for what was given. */
 static void
 overlay(struct conf *cf, const struct given *g)
@@ -219,12 +229,16 @@ settle(struct conf *cf, const struct given *g)
 		errx(2, "%s cannot learn %s: %s", cf->algo->name,
 		    cf->env->name, why);
 	overlay(cf, g);
+	if (was_given(g, O_TARGET) && cf->set.tau != 0)
+		errx(2, "--target needs --tau 0: with %g the target net moves "
+		    "at every gradient", cf->set.tau);
 	if (cf->algo->check != NULL)
 		cf->algo->check(&cf->set);
 	if (cf->eval != NULL && (cf->alone || cf->save != NULL ||
-	    cf->report != NULL))
-		errx(2, "--eval plays; it does not go with --alone, --save or "
-		    "--report");
+	    cf->report != NULL || cf->log != NULL || cf->solve ||
+	    cf->steps != 0))
+		errx(2, "--eval plays; it does not go with --alone, --save, "
+		    "--report, --log, --solve or --steps");
 	if (cf->alone && (cf->deltas || cf->vector_bytes != 0))
 		errx(2, "--send and --vector are for a gradient stream, not "
 		    "for --alone");

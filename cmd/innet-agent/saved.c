@@ -16,6 +16,7 @@
 #include "cmd/innet-agent/presets.h"
 #include "cmd/innet-agent/saved.h"
 #include "common/stream.h"
+#include "common/vec.h"
 #include "common/whole.h"
 
 size_t
@@ -90,10 +91,15 @@ number(const cJSON *hello, const char *member, uint64_t hi, uint64_t without)
 	return (uint64_t)n->valuedouble;
 }
 
-/* A learner such as the hello speaks of: NULL, or what is wrong. */
+struct told {
+	const struct env_kind *env;
+	const struct algo *algo;
+	struct settings set;
+};
+
+/* What learner the hello speaks of: NULL, or what is wrong. */
 static const char *
-open_as_told(const uint8_t *text, size_t len, uint64_t seed, struct tally *t,
-    struct learner *l)
+understand(const uint8_t *text, size_t len, struct told *told)
 {
 	cJSON *hello = cJSON_ParseWithLength((const char *)text, len);
 	const int env = place(hello, "env", env_names());
@@ -101,19 +107,39 @@ open_as_told(const uint8_t *text, size_t len, uint64_t seed, struct tally *t,
 	const char *why = env == -1 ? "names no known environment" :
 	    algo == -1 ? "names no known algorithm" :
 	    algo_unfit(algo_all[algo], env_kinds[env]);
-	struct settings set;
 
 	if (why == NULL) {
-		set = *presets_find(algo_all[algo]->name,
-		    env_kinds[env]->name);
-		set.hidden = number(hello, "hidden", 4096, set.hidden);
-		set.dueling = number(hello, "dueling", 1, set.dueling);
-		set.hidden += set.hidden == 0;
-		learner_open(l, env_kinds[env], algo_all[algo], &set, seed,
-		    NULL, t);
+		told->env = env_kinds[env];
+		told->algo = algo_all[algo];
+		told->set = *presets_find(told->algo->name, told->env->name);
+		told->set.hidden = number(hello, "hidden", 4096,
+		    told->set.hidden);
+		told->set.dueling = number(hello, "dueling", 1,
+		    told->set.dueling);
+		told->set.hidden += told->set.hidden == 0;
 	}
 	cJSON_Delete(hello);
 	return why;
+}
+
+/*
+ * A learner as told, with those n weights: NULL, or what is wrong.  Memory is
+ * taken only for what the file has weights for: every net has one from each
+ * neuron of a layer to each of the next.
+ */
+static const char *
+furnish(struct learner *l, const struct told *told, const uint8_t *weights,
+    size_t n, uint64_t seed, struct tally *t)
+{
+	if (n < told->set.hidden * told->set.hidden)
+		return "wrong number of weights";
+	if (!vec_finite(weights, n))
+		return "a weight is not finite";
+	learner_open(l, told->env, told->algo, &told->set, seed, NULL, t);
+	if (n != l->params)
+		return "wrong number of weights";
+	memcpy(l->w, weights, n * sizeof(*l->w));
+	return NULL;
 }
 
 /* The next message of the file fd is open on: NULL, or what is wrong. */
@@ -142,22 +168,20 @@ load(struct stream_in *in, int fd, uint64_t seed, struct tally *t,
     struct learner *l)
 {
 	struct stream_head h;
+	struct told told;
 	const uint8_t *body;
 	const char *why = message(in, fd, &h, &body);
 
 	if (why == NULL && h.kind != STREAM_HELLO)
 		return "not a policy";
 	if (why == NULL)
-		why = open_as_told(body, h.elements, seed, t, l);
+		why = understand(body, h.elements, &told);
 	if (why == NULL)
 		why = message(in, fd, &h, &body);
 	if (why == NULL && h.kind != STREAM_WEIGHTS)
 		return "not a policy";
-	if (why == NULL && h.elements != l->params)
-		return "wrong number of weights";
-	if (why == NULL)
-		memcpy(l->w, body, stream_body_bytes(&h));
-	return why;
+	return why != NULL ? why :
+	    furnish(l, &told, body, h.elements, seed, t);
 }
 
 bool

@@ -5,6 +5,7 @@ Each file is small and named for what it shows.  Run it again after a layout
 changes; what is in corpus/ besides (findings that were fixed) stays.
 """
 import os
+import json
 import struct
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
@@ -484,6 +485,36 @@ def sessions(mode=0):
                              (8, 0, CONTROL, ask(3, 4))]
 
 
+def policies():
+    """Policies as innet-agent saves them, of hidden layers of 1 or 2."""
+    def policy(n, weight=.5, kind=4, rest=b"", **hello):
+        text = json.dumps(dict(version=1, elements=n, **hello)).encode()
+        return (struct.pack("<4sHHIfQII", b"INET", 1, 0, len(text), 0, 0, 0, 0)
+                + text +
+                struct.pack("<4sHHIfQII", b"INET", kind, 0, n, 0, 0, 0, 0) +
+                struct.pack("<f", weight) * n + rest)
+
+    one = dict(env="cartpole", hidden=1)
+    put("saved", "a2c", policy(20, algo="a2c", **one))
+    put("saved", "ppo-numbers", policy(17, algo="ppo", env="pendulum",
+                                       hidden=1))
+    put("saved", "dqn-dueling", policy(13, algo="dqn", dueling=1, **one))
+    put("saved", "ddpg-two", policy(36, algo="ddpg", env="pendulum",
+                                    hidden=2))
+    dqn = dict(one, algo="dqn", dueling=0)
+    put("saved", "dqn-rest", policy(11, rest=b"INET", **dqn))
+    put("saved", "short", policy(11, **dqn)[:-3])
+    put("saved", "one-less", policy(10, **dqn))
+    put("saved", "infinite", policy(11, float("inf"), **dqn))
+    put("saved", "a-gradient", policy(11, kind=2, **dqn))
+    put("saved", "wide", policy(11, **dict(dqn, hidden=4096)))
+    put("saved", "no-width", policy(11, **dict(dqn, hidden=-1)))
+    put("saved", "huge", policy(11, **dict(dqn, hidden=1e300)))
+    put("saved", "unfit", policy(11, **dict(dqn, env="pendulum")))
+    put("saved", "stranger", policy(11, **dict(dqn, env="go")))
+    put("saved", "numbers-for-names", policy(11, env=1, algo=[]))
+
+
 def switches():
     """Settings and datagrams: see tests/fuzz/iswitch.c."""
     tos = {SEG: 0, CONTROL: 1, 0: 3}
@@ -538,5 +569,6 @@ captures()
 filters()
 dlps()
 stores()
+policies()
 switches()
 switch_captures()
