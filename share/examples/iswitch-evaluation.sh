@@ -59,11 +59,11 @@ done
 declare -A env=([dqn]=cartpole [a2c]=cartpole [ppo]=cartpole [ddpg]=pendulum)
 declare -A goal=([dqn]=475 [a2c]=475 [ppo]=475 [ddpg]=-200)
 declare -A bytes=([dqn]=6410000 [a2c]=3310000 [ppo]=40020 [ddpg]=157520)
-dqn='--horizon 32 --n-step 5 --tau 0.02 --explore-steps 20000'
-declare -A sync_set=([dqn]=$dqn [a2c]='' [ppo]='' [ddpg]='--horizon 4 --learning-rate 0.003 --tau 0.01')
-declare -A async_set=([dqn]="$dqn --send deltas" [a2c]='' [ppo]='--send deltas'
-	[ddpg]='--horizon 4 --learning-rate 0.003 --tau 0.01 --reward-scale 0.1 --send deltas')
-declare -A gamma=([dqn]=1 [a2c]=0.02 [ppo]=1 [ddpg]=1)
+declare -A sync_set=([dqn]='--horizon 64 --tau 0.1 --learning-rate 0.005' [a2c]='' [ppo]=''
+	[ddpg]='--horizon 32 --tau 0.08 --learning-rate 0.005')
+declare -A async_set=([dqn]='--horizon 16 --send deltas' [a2c]='' [ppo]='--send deltas'
+	[ddpg]='--horizon 8 --tau 0.02 --learning-rate 0.003 --reward-scale 0.1 --send deltas')
+declare -A gamma=([dqn]=1 [a2c]=0.02 [ppo]=1 [ddpg]=2)
 # Of a server's rounds each is one gradient, not the mean of four.
 slower() { awk -v x="$1" -v by="$2" 'BEGIN { print x / by }'; }
 declare -A carry_set=([dqn]='--warmup 256' [a2c]='' [ppo]='' [ddpg]='--warmup 256')
