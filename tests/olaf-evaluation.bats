@@ -64,6 +64,7 @@ value() {
 @test "the judgement: beyond chance or not, from made-up times" {
 	cp "$BATS_FILE_TMPDIR/all/runs.csv" all.csv
 	head -n 1 all.csv >runs.csv
+	echo 0.2 >step
 	for s in 1 2 3 4 5; do
 		echo factorial,fifo,worker,4,8,$s,30,$((20 + s)).000,2,,480.000,9,9,70,9,9,1,1,99
 		echo factorial,olaf,worker,4,8,$s,30,$((10 + s % 2)).000,2,,480.000,9,9,0,9,9,1,1,99
@@ -82,6 +83,9 @@ value() {
 	run -2 "$evaluation" --part fig9
 	[[ $output == *"no part 'fig9'; there are: "* ]]
 	run -2 "$evaluation" --seeds 0
+	run -2 "$evaluation" --step -1
+	run -1 "$evaluation" --step 0.4 -o "$BATS_FILE_TMPDIR/all"
+	[[ $output == *" was begun with --step 0.2" ]]
 	run -2 "$evaluation" -o
 	echo other >runs.csv
 	run -1 "$evaluation" -o .

@@ -3,7 +3,8 @@
 #
 #	awk -f iswitch-evaluation.awk measured.csv >results.md
 #
-# Writes figure12.csv and table3.csv for innet-plot bars into the same folder.
+# Writes figure12.csv, a block for each algorithm, for gnuplot and table3.csv for
+# innet-plot bars into the same folder.
 # The paper's figures are those of its Tables 3 to 5; its time of a synchronous
 # iteration is hours by iterations of Table 4.
 BEGIN {
@@ -69,16 +70,17 @@ function figure12(    i, j, a, c, k, ps) {
 	print "Measured (ii), in ms; means over the four workers. \"Less\" is how much shorter than PS.\n"
 	print "| algorithm | size | carrier | iteration | compute | aggregation | update | less | aggregation less | paper: iteration | less |"
 	print "|---|---|---|---|---|---|---|---|---|---|---|"
-	print "run,compute,aggregation,update" >"figure12.csv"
+	print "carrier,compute,aggregation,update" >"figure12.csv"
 	for (i = 1; i in algorithm; i++) for (j = 1; j in carrier; j++) {
 		a = algorithm[i]; c = carrier[j]; k = "sync " a " " c; ps = "sync " a " ps"
 		if (ms[k] == "") continue
 		printf "| %s | %s | %s | %.2f | %.2f | %.2f | %.2f | %s | %s | %.2f | %.1f %% |\n", name[a], bytes(size[a]),
 		    title[c], ms[k], compute[k], aggregation[k], update[k], less(ms[k], ms[ps]),
 		    less(aggregation[k], aggregation[ps]), p_ms[k], 100 * (1 - p_ms[k] / p_ms[ps])
-		if (ms[ps] != "")
-			printf "%s %s,%.4f,%.4f,%.4f\n", name[a], title[c], compute[k] / ms[ps],
-			    aggregation[k] / ms[ps], update[k] / ms[ps] >"figure12.csv"
+		if (ms[ps] == "") continue
+		if (c == "ps") printf "\n\n# %s\n", name[a] >"figure12.csv"
+		printf "%s,%.4f,%.4f,%.4f\n", title[c], compute[k] / ms[ps],
+		    aggregation[k] / ms[ps], update[k] / ms[ps] >"figure12.csv"
 	}
 	print "\nThe paper: the switch takes 41.9 to 72.7 % less than PS for an iteration and 81.6 to 85.8 % less"
 	print "for aggregation; than the ring 36.7 to 48.9 % and 63.4 to 87.9 %.\n"
@@ -111,7 +113,6 @@ function speedups(    m, i, j, a, c, k, p, ps, mode, line) {
 	print "First at the paper's vector sizes (the products below), then as trained (i), then the paper's.\n"
 	print "| | carrier | DQN | A2C | PPO | DDPG |"
 	print "|---|---|---|---|---|---|"
-	print "run,measured,paper" >"table3.csv"
 	for (m = 1; m <= 2; m++) for (j = 1; j in carrier; j++) {
 		mode = m == 1 ? "sync" : "async"; c = carrier[j]; line = ""
 		for (i = 1; i in algorithm; i++) {
@@ -120,13 +121,36 @@ function speedups(    m, i, j, a, c, k, p, ps, mode, line) {
 			p = m == 1 ? sync_speedup[4 * j - 4 + i] : async_speedup[4 * j - 4 + i]
 			line = line sprintf(" | %s / %s / %.2f", ratio(product(mode, a, "ps"), product(mode, a, c), "%.2f"),
 			    solved[ps] && solved[k] ? ratio(seconds[ps], seconds[k], "%.2f") : "-", p)
-			if (c != "ps" && product(mode, a, c) != "" && product(mode, a, "ps") != "")
-				printf "%s %s %s,%s,%.4f\n", name[a], mode, title[c],
-				    ratio(product(mode, a, "ps"), product(mode, a, c), "%.4f"), p >"table3.csv"
 		}
 		if (line != "") printf "| %s | %s%s |\n", mode, title[c], line
 	}
 	print ""
+}
+
+# The speedups and the paper's for a plot: a group of bars for each algorithm, a
+# pair of columns for what was measured of any.
+function bars(    i, j, a, x, head, any) {
+	head = "algorithm"
+	for (j = 1; j <= 3; j++) for (i = 1; i in algorithm; i++) {
+		a = algorithm[i]
+		x = j < 3 ? speedup("sync", a, carrier[j + 1]) : speedup("async", a, "switch")
+		row[i, j] = x "," (j < 3 ? sync_speedup[4 * j + i] : async_speedup[8 + i])
+		if (x != "") any[j] = 1
+	}
+	for (j = 1; j <= 3; j++)
+		if (any[j]) head = head "," series(j) "," series(j) " (paper)"
+	if (head == "algorithm") return
+	print head >"table3.csv"
+	for (i = 1; i in algorithm; i++) {
+		x = name[algorithm[i]]
+		for (j = 1; j <= 3; j++) if (any[j]) x = x "," row[i, j]
+		if (algorithm[i] in size) print x >"table3.csv"
+	}
+}
+function series(j) { return j == 1 ? "ring" : j == 2 ? "switch" : "switch async" }
+function speedup(mode, a, c,    x) {
+	x = ratio(product(mode, a, "ps"), product(mode, a, c), "%.4f")
+	return x == "-" ? "" : x
 }
 
 # Does the switch win?  Said for each, whichever way it came out.
@@ -151,6 +175,7 @@ END {
 	printf "Four workers, links of 100 Mbit/s, %s processors for all of it", processors
 	print "; made by\n`" made "`.\n"
 	speedups()
+	bars()
 	training("sync", 4)
 	training("async", 5)
 	figure12()

@@ -62,7 +62,7 @@ declare -A bytes=([dqn]=6410000 [a2c]=3310000 [ppo]=40020 [ddpg]=157520)
 dqn='--horizon 32 --n-step 5 --tau 0.02 --explore-steps 20000'
 declare -A sync_set=([dqn]=$dqn [a2c]='' [ppo]='' [ddpg]='--horizon 4 --learning-rate 0.003 --tau 0.01')
 declare -A async_set=([dqn]="$dqn --send deltas" [a2c]='' [ppo]='--send deltas'
-	[ddpg]='--horizon 4 --send deltas')
+	[ddpg]='--horizon 4 --learning-rate 0.003 --tau 0.01 --reward-scale 0.1 --send deltas')
 declare -A gamma=([dqn]=1 [a2c]=0.02 [ppo]=1 [ddpg]=1)
 # Of a server's rounds each is one gradient, not the mean of four.
 slower() { awk -v x="$1" -v by="$2" 'BEGIN { print x / by }'; }
@@ -77,10 +77,10 @@ done
 trained=$algorithms unbound=$algorithms
 if [ -n "$quick" ]; then
 	rounds=([dqn]=3 [a2c]=3 [ppo]=20 [ddpg]=10)
-	seconds=([dqn]=6 [a2c]=5 [ppo]=3 [ddpg]=3)
+	seconds=([a2c]=5 [ppo]=3)
 	[ "$limit" -le 20 ] || limit=20
 	trained=$(grep -ow a2c <<<"$algorithms")
-	unbound=$(grep -owE 'ppo|ddpg' <<<"$algorithms")
+	unbound=$(grep -owE 'a2c|ppo' <<<"$algorithms")
 fi
 carriers='ps ring switch'
 if ! command -v innet-mpi >/dev/null || ! command -v mpirun >/dev/null; then
@@ -322,16 +322,41 @@ plan() {
 # Is there a row of this run?
 have() { grep -q "^$kind,$algo,[^,]*,[^,]*,$mode,$carrier," measured.csv; }
 
+# figure12: stacked bars of figure12.csv, which has a block for each algorithm
+figure12() {
+	local i=0 a plot=''
+	while read -r _ a; do
+		i=$((i + 1))
+		plot="$plot${plot:+, }newhistogram '$a' lt 1, for [c=2:4] 'figure12.csv' index $i using c:xtic(1)"
+		[ $i -gt 1 ] && plot="$plot notitle" || plot="$plot title word('- compute aggregation update', c)"
+	done < <(grep '^#' figure12.csv)
+	[ $i -eq 0 ] || gnuplot <<-END
+		set terminal svg size 800,420 background 'white'
+		set output 'figure12.svg'
+		set datafile separator ','
+		set style data histograms
+		set style histogram rowstacked title offset 0,-1
+		set style fill solid 0.6 border -1
+		set boxwidth 0.8
+		set bmargin 4
+		set key outside top center horizontal
+		set ylabel 'time of an iteration, PS = 1'
+		set yrange [0:*]
+		plot $plot
+	END
+}
+
 # results: tables and plots of what there is
 results() {
 	local algo c logs
+	rm -f table3.csv
 	awk -f "$here/iswitch-evaluation.awk" -v processors="$(nproc)" -v notes="$here/iswitch-evaluation.notes" \
 		-v made="share/examples/iswitch-evaluation.sh $given" measured.csv >results.md.new &&
 		mv results.md.new results.md
 	command -v gnuplot >/dev/null || { say 'no gnuplot: no plots'; return; }
-	innet-plot bars --label 'time of an iteration, PS = 1' -o figure12.svg figure12.csv
-	[ "$(wc -l <table3.csv)" -le 1 ] ||
-		innet-plot bars --label 'speedup end to end over PS' -o table3.svg table3.csv
+	figure12
+	[ ! -s table3.csv ] ||
+		innet-plot bars --label 'end to end, times as fast as PS' -o table3.svg table3.csv
 	for algo in $trained; do
 		logs=''
 		for c in $carriers; do
