@@ -116,6 +116,17 @@ alone() {
 	[[ $output == *"standard output: nobody took gradient "*" within 0.2 s"* ]]
 }
 
+@test "SIGTERM ends a lesson of many gradients, not only play" {
+	innet-agent -q --alone --algo ppo --horizon 4096 --epochs 1000 \
+		--steps 1M --report r --log log 3>&- &
+	until [ "$(tail -n 1 log | cut -d, -f1)" -gt 32700 ] 2>/dev/null; do
+		kill -0 $!
+	done
+	kill $!
+	wait $!
+	jq -e '.steps <= 32768 and .gradients < 128000' r
+}
+
 @test "SIGTERM is a normal end: policy saved, log whole, status 0" {
 	mkfifo err
 	innet-agent -v --alone --steps 1G --save p --log log 2>err 3>&- &

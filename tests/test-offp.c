@@ -7,37 +7,10 @@
 #include <string.h>
 
 #include "cmd/innet-agent/offp.h"
+#include "tests/chance.h"
 #include "tests/tap.h"
 
-enum { OBS = 3, HIDDEN = 16, BATCH = 32, WIDE_MAX = 32 };
-
-/* An environment of pure chance. */
-static void
-reset(void *state, struct rng *rng, float *obs)
-{
-	(void)state;
-	for (int i = 0; i < OBS; i++)
-		obs[i] = (float)rng_uniform(rng, -1, 1);
-}
-
-static double
-step(void *state, struct rng *rng, const union env_action *action, float *obs,
-    bool *terminated)
-{
-	(void)action;
-	reset(state, rng, obs);
-	*terminated = rng_below(rng, 5) == 0;
-	return rng_uniform(rng, -1, 1);
-}
-
-static const struct env_kind choices = {
-	.name = "choices", .obs = OBS, .actions = 3, .state_bytes = 1,
-	.limit = 7, .reset = reset, .step = step,
-};
-static const struct env_kind numbers = {
-	.name = "numbers", .obs = OBS, .dims = 2, .low = -1, .high = 3,
-	.state_bytes = 1, .limit = 7, .reset = reset, .step = step,
-};
+enum { OBS = CHANCE_OBS, HIDDEN = 16, BATCH = 32, WIDE_MAX = 32 };
 
 static const volatile sig_atomic_t never;
 

@@ -178,6 +178,8 @@ cut(struct learner *l)
 enum ascent_result
 learner_rise(struct learner *l)
 {
+	if (*l->tally->stop != 0)	/* a lesson may have many */
+		return ASCENT_END;
 	cut(l);
 	l->tally->gradients++;
 	if (l->base == NULL)
