@@ -63,3 +63,6 @@ privileged() {
 		tc qdisc add dev x root tbf rate 1mbit burst 3028 limit 9000' 2>&1) ||
 		skip "no namespaces with shaped links: ${why//$'\n'/; }"
 }
+
+# Skip a test that takes long and needs to run in one build only.
+once() { [ -z "${INNET_TESTS_ONCE-}" ] || skip "$INNET_TESTS_ONCE"; }

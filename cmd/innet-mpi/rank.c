@@ -24,7 +24,7 @@
 
 #include "cmd/innet-mpi/rank.h"
 
-#define PATIENCE_NS 5000000000u	/* for a child to end */
+#define PATIENCE_NS 5000000000u	/* for a child told to end */
 
 enum { GOING, FAILED, MARKS };	/* ranks that, behind the sum */
 
@@ -204,7 +204,9 @@ end_child(struct rank *r)
 {
 	if (r->child.name == NULL)
 		return;
-	r->failed |= child_end(&r->child, PATIENCE_NS, !r->ended) != 0;
+	/* one that has ended by itself may have a model to save */
+	r->failed |= child_end(&r->child, r->ended ? r->cf->silence_ns :
+	    PATIENCE_NS, !r->ended) != 0;
 	r->child.name = NULL;
 }
 
