@@ -91,10 +91,11 @@ child() {
 }
 
 @test "ranks of other vectors or weights do not begin" {
+	# the first rank to say so takes the other with it, perhaps before it has
 	run ! ranks -n 1 innet-mpi --synthetic 4kB : -n 1 innet-mpi --synthetic 8kB
-	[[ $output == *'innet-mpi: rank 1: a vector of 2000 elements; ranks have from 1000 to 2000'* ]]
+	[[ $output == *'innet-mpi: rank '[01]': a vector of '[12]'000 elements; ranks have from 1000 to 2000'* ]]
 	run ! ranks -n 1 innet-mpi -- innet-agent -q --init-seed 1 : -n 1 innet-mpi -- innet-agent -q --init-seed 2
-	[[ $output == *'innet-mpi: rank 0: the ranks begin with different weights'* ]]
+	[[ $output == *'innet-mpi: rank '[01]': the ranks begin with different weights'* ]]
 }
 
 @test "a child that says nothing is not waited for, nor is its rank" {
