@@ -225,6 +225,12 @@ alone() {
 	run -1 sh -c "innet-agent --alone --steps 1k --json >/dev/full"
 }
 
+@test "--json to nobody ends the training" {
+	run -1 --separate-stderr bash -c 'innet-agent -q --alone --steps 1G --json | head -n 1 >/dev/null
+		exit ${PIPESTATUS[0]}'
+	[ "$stderr" = "innet-agent: standard output: Broken pipe" ]
+}
+
 @test "a policy that is none is refused" {
 	alone --steps 100 --save p
 	head -c 500 p >cut

@@ -19,10 +19,11 @@ __wrap_kern_best(void)
 	return use;
 }
 
-static void
+static bool
 nothing(void *arg)
 {
 	(void)arg;
+	return true;
 }
 
 /* The weights that so many steps of training lead to: *n, to be freed. */

@@ -162,6 +162,19 @@ adopt(struct child *c, const struct stream_head *h, const float *v, float *w)
 		w[i] = c->base[i] += c->mean[i];
 }
 
+/* The other end's hello, with no byte that a terminal would obey. */
+static void
+tell_hello(const uint8_t *text, size_t len)
+{
+	char line[512];
+	size_t n = len < sizeof(line) - 1 ? len : sizeof(line) - 1;
+
+	for (size_t i = 0; i < n; i++)
+		line[i] = text[i] >= ' ' && text[i] < 127 ? (char)text[i] : '?';
+	line[n] = '\0';
+	warnx("standard input: hello %s%s", line, n < len ? "..." : "");
+}
+
 /* Read until the last result for what was sent; hellos may come between. */
 static enum ascent_result
 results(struct child *c, float *w)
@@ -179,8 +192,7 @@ results(struct child *c, float *w)
 			return rc == ASCENT_ON ? ASCENT_END : rc;
 		if (h.kind == STREAM_HELLO) {
 			if (c->verbose)
-				warnx("standard input: hello %.*s",
-				    (int)h.elements, (const char *)body);
+				tell_hello(body, h.elements);
 			continue;
 		}
 		why = h.kind != STREAM_RESULT ? "not a result" :

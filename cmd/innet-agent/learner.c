@@ -132,7 +132,7 @@ rise_delta(struct learner *l)
 }
 
 enum ascent_result
-learner_run(struct learner *l, void (*each)(void *), void *arg)
+learner_run(struct learner *l, bool (*each)(void *), void *arg)
 {
 	enum ascent_result rc = ASCENT_ON;
 	struct tally *t = l->tally;
@@ -147,7 +147,8 @@ learner_run(struct learner *l, void (*each)(void *), void *arg)
 		if (rc == ASCENT_ON && l->base != NULL)
 			rc = rise_delta(l);
 		t->lesson_ns += tally_now_ns() - played;
-		each(arg);
+		if (!each(arg))
+			return ASCENT_FAILED;
 	}
 	return rc;
 }

@@ -82,8 +82,11 @@ void learner_send_deltas(struct learner *l, struct optim *local);
 /* Give back what learner_open() took. */
 void learner_close(struct learner *l);
 
-/* Play, learn, and call each(arg) after every lesson, until it is over. */
-enum ascent_result learner_run(struct learner *l, void (*each)(void *),
+/*
+ * Play, learn, and call each(arg) after every lesson, until it is over, or
+ * has failed, as it has when each says false.
+ */
+enum ascent_result learner_run(struct learner *l, bool (*each)(void *),
     void *arg);
 
 /* l->grad, cut to set.norm, goes up. */

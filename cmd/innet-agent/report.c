@@ -53,7 +53,7 @@ object(struct report *r)
 	}
 }
 
-void
+bool
 report_progress(void *arg)
 {
 	struct report *r = arg;
@@ -63,9 +63,10 @@ report_progress(void *arg)
 		object(r);
 	if (r->quiet || !isatty(STDERR_FILENO) ||
 	    now < r->shown_ns + 250000000)
-		return;
+		return !r->bad;
 	r->shown_ns = now;
 	draw(r->tally);
+	return !r->bad;
 }
 
 void

@@ -16,8 +16,8 @@ struct report {
 	uint64_t shown_ns;	/* when progress was last drawn */
 };
 
-/* After a lesson; arg is a struct report. */
-void report_progress(void *arg);
+/* After a lesson; arg is a struct report.  False once stdout is bad. */
+bool report_progress(void *arg);
 
 /* The summary. */
 void report_end(struct report *r);
