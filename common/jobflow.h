@@ -2,9 +2,9 @@
  * jobflow.h - a server of whole vectors and the one link that all share
  *
  * N vectors at once are more than the link to a server, and its queue, can
- * take, and so are N answers.  Answers leave a run to each member in turn, as
- * fast as the driver finds room (job_give), so that all get theirs at one time
- * and none waits for one that is slow.  What was lost of a vector on its way in
+ * take, and so are N answers.  Answers leave member by member, as fast as the
+ * driver finds room (job_give): who has its own sends the next vector while
+ * the link's other way carries the answers of those behind.  What was lost of a vector on its way in
  * is asked for when its sender has been silent for a while, so many segments
  * at a time and more as they come (Help): they are clocked by the link.
  * Pure: time is an argument.
@@ -113,14 +113,21 @@ job_give_one(struct job *j, uint32_t id)
 	return n;
 }
 
-/* Post a run to the member whose turn it is; false if none is owed one. */
+/*
+ * Post a run to the member whose turn it is, until it has its answer whole;
+ * false if none is owed one.
+ */
 static inline bool
 job_give(struct job *j)
 {
 	for (uint32_t k = 0; j->giving && k < j->members.count; k++) {
-		j->turn = (j->turn + 1) % j->members.count;
-		if (job_give_one(j, j->turn) > 0)
-			return true;
+		const uint32_t id = (j->turn + k) % j->members.count;
+
+		if (job_give_one(j, id) == 0)
+			continue;
+		j->turn = (id + (job_owed(j, id) == NULL)) %
+		    j->members.count;
+		return true;
 	}
 	j->giving = false;
 	return false;

@@ -47,9 +47,9 @@ each() { tail -qn 1 w?.json | jq -es "all($1)"; }
 @test "a server of sums: what its queue lost comes in runs, not one a time-out" {
 	rack server innet-ps --rule sync
 	workers sync 4
-	# three vectors at once are 1.8 MB: a third or more is lost
+	# three vectors at once are 1.8 MB, at the start: a third or more is lost
 	each '.iterations == 4 and .missed == 0 and .timeouts <= 60'
-	[ "$(tail -n 1 tool.err | jq .help_asked)" -gt 400 ]
+	[ "$(tail -n 1 tool.err | jq .help_asked)" -gt 150 ]
 	[ "$(tail -n 1 tool.err | jq .send_failed)" -eq 0 ]
 }
 
