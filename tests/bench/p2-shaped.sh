@@ -54,10 +54,11 @@ for ((i = 0; i < runs; i++)); do
 done
 
 # What a round takes at least when frames are all payload: one vector a link;
-# for a server of N workers N in, then N out; in a ring 2 (N - 1) / N.
+# for a server of N workers N + 1, as it answers one while the next sends; in a
+# ring 2 (N - 1) / N.
 least() {
 	awk -v b="${bytes[$3]}" -v n="$2" -v of="$1" -v mbit="$mbit" 'BEGIN {
-		times = of == "ps" ? 2 * n : of == "ring" ? 2 * (n - 1) / n : 1
+		times = of == "ps" ? n + 1 : of == "ring" ? 2 * (n - 1) / n : 1
 		print times * b * 8 / mbit / 1e3
 	}'
 }
