@@ -1,16 +1,16 @@
 #!/bin/bash
 # E1: steps a second of the environments on one core, with random actions and
-# resets.  There is no peer; beside each is what the design measured of plain
+# resets.  There is no peer; beside each is what the aim measured of plain
 # C, on another machine.  Run from the build folder, or say where it is in
 # BUILD.
 set -eu
 build=${BUILD:-.}
-declare -A design=([cartpole]=23.0 [mountaincar]=39
+declare -A aim=([cartpole]=23.0 [mountaincar]=39
 	[mountaincar-continuous]=22.6 [acrobot]=1.75 [pendulum]=7.3
 	[breakout]=5.9)
 
 "$build/tests/bench/env-speed" | while read -r name speed; do
 	printf 'E1 env-%s innet %s M steps/s' "$name" "$speed"
-	[ -z "${design[$name]:-}" ] || printf ' design %s' "${design[$name]}"
+	[ -z "${aim[$name]:-}" ] || printf ' aim %s' "${aim[$name]}"
 	echo
 done
