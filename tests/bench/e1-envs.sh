@@ -1,7 +1,7 @@
 #!/bin/bash
 # E1: steps a second of the environments on one core, with random actions and
-# resets.  There is no peer; beside each is what the aim measured of plain
-# C, on another machine.  Run from the build folder, or say where it is in
+# resets.  There is no peer; beside each is what plain C reached on another
+# machine, which we aim at.  Run from the build folder, or say where it is in
 # BUILD.
 set -eu
 build=${BUILD:-.}
