@@ -71,6 +71,7 @@ value() {
 }
 
 @test "the judgement: beyond chance or not, from made-up times" {
+	once
 	cp "$BATS_FILE_TMPDIR/all/runs.csv" all.csv
 	head -n 1 all.csv >runs.csv
 	echo 0.2 >step
