@@ -34,7 +34,7 @@ child() {
 }
 
 @test "PyTorch's plain loop learns from a server's models" {
-	once
+	once training
 	python torch
 	run -0 --separate-stderr stream-echo -a 1e-2 "$py" "$examples/torch-cartpole.py" 40
 	[[ $output == *"40 gradients, 0 stale, reward "* ]]
@@ -43,7 +43,7 @@ child() {
 }
 
 @test "DistributedDataParallel: the loss falls, the workers' weights are equal" {
-	once
+	once training
 	python torch
 	lockstep 3 "$py" "$examples/torch-ddp.py" 150
 	[ "$(sed 's/.* weights //' w0 w1 w2 | sort -u | wc -l)" -eq 1 ]
@@ -154,7 +154,7 @@ agreed() {
 }
 
 @test "a script that was not written for innet needs ten changed lines at most" {
-	once
+	once training
 	python torch
 	cp "$examples/reinforce.py" .
 	run ! grep -i innet_ reinforce.py
@@ -173,7 +173,7 @@ agreed() {
 }
 
 @test "wrap() takes the models of a parameter server, and steps no further itself" {
-	once
+	once training
 	python torch
 	patch -s -o reinforce.py "$examples/reinforce.py" "$examples/reinforce-innet.diff"
 	export PYTHONPATH=$examples/../python
@@ -183,7 +183,7 @@ agreed() {
 }
 
 @test "mpirun.sh: workers get their numbers from mpirun, and agree" {
-	once
+	once training
 	python torch
 	command -v mpirun >/dev/null || skip "no mpirun"
 	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -245,7 +245,7 @@ print(*(x.getsockname()[1] for x in a))')
 }
 
 @test "slurm.sbatch: the switch takes H, workers their numbers, from Slurm" {
-	once
+	once training
 	python torch
 	cluster
 	timeout -k 5 200 sbatch --wait -n 3 -o out "$examples/slurm.sbatch" "$py" "$examples/torch-ddp.py" 20 3>&-

@@ -11,6 +11,7 @@ within() {
 }
 
 @test "Olaf's Table 1: each mean over 30 seeds within 3 %, loss within a point" {
+	once
 	"$examples/olaf-table1.sh" --json >all
 	for q in fifo olaf; do for r in 40 20; do
 		jq "select(.queue == \"$q\" and .gbps == $r)" all >$q-$r
@@ -30,6 +31,7 @@ within() {
 }
 
 @test "Olaf's Figure 6: the distribution within 0.03 at every k listed, and a plot" {
+	once
 	"$examples/olaf-figure6.sh" -o f.svg >out
 	grep '^[0-9]*G' out | cut -f2- >ours
 	grep 'sim\.' out | cut -f2- >theirs
@@ -47,6 +49,7 @@ demo() {
 }
 
 @test "the demo: both arms run, and Olaf is the fresher and loses less" {
+	once
 	demo 4 >out 2>err || [ $? -eq 1 ]
 	[ "$(grep -c 'demo: Olaf is not the fresher one' err)" -eq 0 ]
 	awk '/^dropped/ { exit !($3 < 10 && $4 > 50) }' out
@@ -55,6 +58,7 @@ demo() {
 }
 
 @test "what the demo's agents learn comes over the network" {
+	once
 	run demo 4 --impair loss=100%
 	[ "$status" -eq 1 ]
 	for f in demo/olaf-?-?.csv demo/fifo-?-?.csv; do
@@ -69,6 +73,7 @@ demo() {
 }
 
 @test "Fisher's irises: 5 of 32 Byzantine workers ruin the mean, not the median" {
+	once
 	"$examples/dlp-iris.sh" --splits 2 >out 3>&-
 	awk '/^all/ { exit !($2 < 0.60 && $3 >= 0.90) }' out
 	[ "$(wc -l <out)" -eq 4 ]

@@ -14,7 +14,7 @@ rows() { grep -cE "$1" out/measured.csv; }
 field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f"$3"; }
 
 @test "the short form: each run has its row, the tables what the paper's have" {
-	once
+	once training
 	privileged
 	command -v innet-mpi && command -v mpirun || skip 'no Open MPI'
 	evaluate
@@ -42,7 +42,7 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 }
 
 @test "a run that fails is named, the others are measured; the next time it alone is run" {
-	once
+	once training
 	privileged
 	mkdir -p out/runs/carry-ppo-sync-ps.port	# where a file is to be
 	run -1 --separate-stderr evaluate --only ppo
@@ -58,7 +58,7 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 }
 
 @test "without Open MPI the ring is left out, and that is said" {
-	once
+	once training
 	privileged
 	mkdir bin
 	ln -s /usr/bin/* /usr/sbin/* bin/ 2>/dev/null || true

@@ -36,6 +36,7 @@ run_script() {
 }
 
 page() {
+	once
 	lines_of "$1" >script
 	[ -s script ]
 	run_script script

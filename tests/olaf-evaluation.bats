@@ -17,7 +17,7 @@ value() {
 }
 
 @test "a row for every run of every part, and nothing left behind" {
-	once
+	once training
 	cd "$BATS_FILE_TMPDIR/all"
 	cut -d, -f1 runs.csv | sort | uniq -c | xargs >counts
 	[ "$(cat counts)" = "8 factorial 4 fairness 3 fig2 4 fig3 2 fig7 4 fig8 1 part" ]
@@ -26,20 +26,20 @@ value() {
 }
 
 @test "under load 4 FIFO loses updates and is stale; Olaf loses none and is fresher" {
-	once
+	once training
 	awk -v f="$(value fifo 4 14)" -v o="$(value olaf 4 14)" 'BEGIN { exit !(f > 20 && o < 5) }'
 	awk -v f="$(value fifo 4 15)" -v o="$(value olaf 4 15)" 'BEGIN { exit !(o > 0 && f > o) }'
 }
 
 @test "agents play: rewards and times are there, and none is above the cap" {
-	once
+	once training
 	awk -F, '$1 != "fairness" && NR > 1 && !($8 > 0 && $8 <= $7 && $11 != "" && $18 > 0) {
 		print; bad = 1 } END { exit bad }' "$BATS_FILE_TMPDIR/all/runs.csv"
 	awk -F, '$1 == "fig2" && !($10 > 0 && $11 > 15) { exit 1 }' "$BATS_FILE_TMPDIR/all/runs.csv"
 }
 
 @test "the report has all parts, a judgement, and plots" {
-	once
+	once training
 	cd "$BATS_FILE_TMPDIR/all"
 	[ "$(grep -c '^## ' REPORT.md)" -eq 6 ]
 	[ "$(grep -c 'one run says nothing' REPORT.md)" -ge 4 ]
@@ -50,7 +50,7 @@ value() {
 }
 
 @test "what has been measured is not run again" {
-	once
+	once training
 	cp "$BATS_FILE_TMPDIR/all/runs.csv" before
 	timeout 60 "$evaluation" --quick -o "$BATS_FILE_TMPDIR/all" 3>&-
 	cmp before "$BATS_FILE_TMPDIR/all/runs.csv"
@@ -59,7 +59,7 @@ value() {
 }
 
 @test "a run that fails costs only itself, and is made up for by the next call" {
-	once
+	once training
 	mkdir -p one/curves/fig7-olaf-cluster-12-8-1-5-1.csv
 	run -1 "$evaluation" --quick -o one --part fig7 3>&-
 	[ "$(tail -n +2 one/runs.csv | cut -d, -f2)" = fifo ]
@@ -71,7 +71,7 @@ value() {
 }
 
 @test "the judgement: beyond chance or not, from made-up times" {
-	once
+	once training
 	cp "$BATS_FILE_TMPDIR/all/runs.csv" all.csv
 	head -n 1 all.csv >runs.csv
 	echo 0.2 >step
