@@ -1,9 +1,5 @@
 # DQN and DDPG: what they learn, and that a seed is all there is to chance.
-bats_require_minimum_version 1.5.0
-
-setup() {
-	cd "$BATS_TEST_TMPDIR" || return
-}
+load common
 
 alone() {
 	innet-agent -q --alone "$@"
@@ -18,16 +14,19 @@ same() {
 }
 
 @test "DQN solves CartPole within 60,000 steps, two seeds" {
+	once training
 	alone --algo dqn --solve --steps 60k --seed 4
 	alone --algo dqn --solve --steps 60k --seed 6
 }
 
 @test "DQN learns CartPole with one net that chooses and values, dueling" {
+	once training
 	alone --algo dqn --double no --dueling yes --steps 40k --report r
 	jq -e '.params == 4675 and .mean100_reward > 200' r
 }
 
 @test "DDPG swings Pendulum up, better than -200 within 30,000 steps, two seeds" {
+	once training
 	alone --algo ddpg --env pendulum --solve --steps 30k --seed 2
 	alone --algo ddpg --env pendulum --solve --steps 30k --seed 3
 }
