@@ -148,7 +148,8 @@ says() {
 
 # CRCs of the weights that workers said at the end, each once: of N workers
 agreed() {
-	sed -n 's/^loss .* weights //p' "$2" >crcs
+	# mpirun may join the lines of two ranks
+	grep -oE 'weights [0-9a-f]{8}' "$2" >crcs
 	[ "$(wc -l <crcs)" -eq "$1" ]
 	[ "$(sort -u crcs | wc -l)" -eq 1 ]
 }
