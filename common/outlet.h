@@ -189,6 +189,24 @@ outlet_send_gather(struct outlet *o, const union addr *to, uint8_t tos,
 	return sent;
 }
 
+/*
+ * The same, but nothing of it while the socket has enough to send of vectors
+ * (udpio_crowded).  *blocked: what is left waits for room.
+ */
+static inline int
+outlet_send_room(struct outlet *o, const union addr *to, uint8_t tos,
+    const struct iovec *iov, int per, int count, size_t seg_bytes,
+    uint64_t now_ns, bool *blocked)
+{
+	const bool crowded = udpio_crowded(o->u);
+	const int sent = crowded ? 0 : outlet_send_gather(o, to, tos, iov,
+	    per, count, seg_bytes, now_ns);
+
+	*blocked = crowded || (sent < count && errno == EAGAIN);
+	o->u->link_full = o->u->link_full && !crowded;
+	return sent;
+}
+
 /* The same for datagrams that lie one after another: udpio_send_run(). */
 static inline int
 outlet_send_run(struct outlet *o, const union addr *to, uint8_t tos,

@@ -9,6 +9,7 @@
 
 #include "cmd/innet-agent/env.h"
 #include "cmd/innet-agent/net.h"
+#include "cmd/innet-agent/policy.h"
 
 struct ac {
 	const struct env_kind *kind;
@@ -21,7 +22,7 @@ static inline struct ac
 ac_open(const struct kern *kern, const struct env_kind *kind, size_t hidden,
     size_t batch_max)
 {
-	const size_t out = kind->actions != 0 ? kind->actions : kind->dims;
+	const size_t out = policy_outputs(kind);
 	struct ac ac = {
 		.kind = kind,
 		.actor = net_open(kern, &(struct net_shape){ kind->obs,

@@ -262,14 +262,11 @@ static uint32_t
 send_some(struct lwu *l, uint32_t first, uint32_t left, uint64_t now_ns)
 {
 	const int n = gather(l, first, left);
-	const bool crowded = udpio_crowded(l->u);
-	const int sent = crowded ? 0 : outlet_send_gather(l->out, &l->cf->to, SEG_TOS,
+	const int sent = outlet_send_room(l->out, &l->cf->to, SEG_TOS,
 	    l->piece, 2, n, l->piece[0].iov_len + l->piece[1].iov_len,
-	    timer_wall_ns());
+	    timer_wall_ns(), &l->blocked);
 
 	pace(l, sent, now_ns);
-	l->blocked = crowded || (sent < n && errno == EAGAIN);
-	l->u->link_full = l->u->link_full && !crowded;
 	return (uint32_t)(l->blocked ? sent : n);	/* else counted */
 }
 

@@ -113,13 +113,12 @@ static int
 send_ready(struct sync *w, int n)
 {
 	const struct iovec *v = w->piece;
-	const bool crowded = udpio_crowded(&w->c.u);
-	const int sent = crowded ? 0 : outlet_send_gather(&w->c.out, &w->cf->to, SEG_TOS, v,
-	    2, n, v[0].iov_len + v[1].iov_len, timer_wall_ns());
+	bool blocked;
+	const int sent = outlet_send_room(&w->c.out, &w->cf->to, SEG_TOS, v,
+	    2, n, v[0].iov_len + v[1].iov_len, timer_wall_ns(), &blocked);
 
-	if (crowded || (sent < n && errno == EAGAIN)) {
+	if (blocked) {
 		w->c.blocked = true;
-		w->c.u.link_full = w->c.u.link_full && !crowded;
 		return sent;
 	}
 	w->n[SEND_FAILED] += (uint64_t)(n - sent);
