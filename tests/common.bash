@@ -8,9 +8,15 @@ setup() {
 }
 
 # End by pid what a test left running.
-teardown() {
+end_all() {
 	[ -z "$pids" ] || kill $pids 2>/dev/null || true
 	[ -z "$pids" ] || wait $pids 2>/dev/null || true
+}
+teardown() { end_all; }
+
+# Take down the testbed a test has built.
+end_testbed() {
+	[ -z "${INNET_TESTBED-}" ] || "$testbed/testbed.sh" down "$INNET_TESTBED"
 }
 
 # at MS CLUSTER WORKER SEQUENCE [WORD...]: a line for mkolaf, one element

@@ -240,11 +240,3 @@ alone() {
 	run -1 innet-agent --eval other
 	[[ $output == *"names no known environment"* ]]
 }
-
-@test "the manual's examples run" {
-	sed -n 's/^\.Dl \$ //p' "$srcdir/man/innet-agent.1" >examples
-	[ -s examples ]
-	while read -r line; do
-		run -0 bash -c "$line"
-	done <examples
-}

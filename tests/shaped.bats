@@ -3,11 +3,7 @@ load common
 
 PATH=$testbed:$PATH
 
-teardown() {
-	[ -z "$pids" ] || kill $pids 2>/dev/null || true
-	[ -z "$pids" ] || wait $pids 2>/dev/null || true
-	[ -z "${INNET_TESTBED-}" ] || testbed.sh down "$INNET_TESTBED"
-}
+teardown() { end_all; end_testbed; }
 
 # rack HOST TOOL...: a rack of links of 50 Mbit/s with 0.7 MB of queue, and a
 # tool on a host
