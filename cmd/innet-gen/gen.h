@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum arrivals { PERIODIC, POISSON, ONOFF, LOGNORMAL, BURSTS };
-enum rewards { FLAT, RISING, NOISY };
+#include "common/arrivals.h"
+
 
 enum { GROUPS_MAX = 256 };
 
@@ -41,8 +41,8 @@ struct conf {
 	uint64_t regular;		/* bits/s of background traffic */
 	uint64_t scale;			/* clusters a schedule is cloned to */
 	double speeds;			/* spread */
-	enum arrivals arrivals;
-	enum rewards rewards;
+	enum arrivals_kind arrivals;
+	enum arrivals_rewards rewards;
 	bool iswitch, dlp;		/* not updates */
 	bool aligned, bare, json, quiet, verbose;
 	const char *schedule;		/* NULL: none */

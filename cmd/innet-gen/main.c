@@ -309,11 +309,11 @@ refuse(const bool *given, const struct conf *cf)
 		errx(2, "--scale-clusters needs --schedule FILE");
 	if (cf->json && strcmp(cf->out, "-") == 0)
 		errx(2, "--json writes to standard output; use -w FILE too");
-	if (cf->speeds > 0 && cf->arrivals == BURSTS)
+	if (cf->speeds > 0 && cf->arrivals == ARRIVALS_BURSTS)
 		errx(2, "--speeds has no meaning in bursts, whose workers "
 		    "keep step");
-	if (given[O_BURST - OPT_LONG] && cf->arrivals != BURSTS &&
-	    cf->arrivals != ONOFF)
+	if (given[O_BURST - OPT_LONG] && cf->arrivals != ARRIVALS_BURSTS &&
+	    cf->arrivals != ARRIVALS_ONOFF)
 		errx(2, "--burst has a meaning only with --arrivals bursts or "
 		    "onoff");
 	if (cf->clusters * cf->workers > UINT32_MAX)
@@ -413,7 +413,7 @@ parse(int argc, char *argv[])
 		    "between updates", cf.rate, cf.burst);
 	if (cf.iswitch && cf.port_rate == 0)
 		cf.port_rate = 10000000000;
-	if (cf.arrivals == BURSTS && cf.port_rate == 0)
+	if (cf.arrivals == ARRIVALS_BURSTS && cf.port_rate == 0)
 		cf.port_rate = 128000000000;
 	if (cf.port_rate != 0 && cf.rate >= cf.port_rate)
 		errx(2, "--rate %" PRIu64 " does not fit through --port-rate "
@@ -437,7 +437,7 @@ say_first(const struct conf *cf)
 static int
 run(const struct conf *cf)
 {
-	struct schedule *s = NULL;
+	struct schedule s = { 0 };
 	struct writer w;
 	int rc = 0;
 
@@ -448,20 +448,21 @@ run(const struct conf *cf)
 	if (cf->verbose)
 		say_first(cf);
 	if (cf->schedule != NULL)
-		s = schedule_read(cf);
+		s = source_read(cf);
 	writer_open(&w, cf);
 	if (cf->count < UINT32_MAX && cf->duration_ns == UINT64_MAX)
 		w.total = cf->count * cf->clusters * cf->workers;
-	if (cf->table != NULL && !schedule_table(cf, s))
+	if (cf->table != NULL && !source_table(cf, cf->schedule == NULL ?
+	    NULL : &s))
 		rc = 1;
-	else if (s != NULL)
-		source_schedule(s, &w);
-	else if (cf->arrivals == BURSTS)
+	else if (s.n > 0)
+		source_schedule(&s, &w);
+	else if (cf->arrivals == ARRIVALS_BURSTS)
 		source_bursts(cf, &w);
 	else
 		source_workers(cf, &w);
 	rc |= writer_close(&w);
-	schedule_free(s);
+	schedule_free(&s);
 	return rc;
 }
 

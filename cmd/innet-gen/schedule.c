@@ -1,141 +1,24 @@
-/* A recorded run: read, cloned to more clusters, played: sources.h. */
+/* A recorded run: cloned to more clusters, played: sources.h. */
 #include "config.h"
 
-#include <csv.h>
 #include <err.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/innet-gen/sources.h"
-#include "common/num.h"
-
-enum { COLUMNS = 4, FIELD_BYTES = 64 };
-
-struct row {
-	uint64_t at_ns;
-	uint32_t cluster, worker;
-	float reward;
-	uint32_t line;
-};
-
-struct schedule {
-	struct row *row;
-	size_t n, room;
-};
-
-struct reader {
-	const char *path;
-	struct schedule *s;
-	uint32_t line;			/* being read, from 1 */
-	size_t columns;			/* of this row, so far */
-	char field[COLUMNS][FIELD_BYTES];
-};
-
-static void
-append(struct schedule *s, const struct row *r)
-{
-	if (s->n == s->room) {
-		s->room = s->room == 0 ? 1024 : 2 * s->room;
-		s->row = reallocarray(s->row, s->room, sizeof(*s->row));
-		if (s->row == NULL)
-			err(1, "a schedule of %zu updates", s->room);
-	}
-	s->row[s->n++] = *r;
-}
-
-/* libcsv's call at the end of a field. */
-static void
-on_field(void *p, size_t len, void *arg)
-{
-	struct reader *r = arg;
-
-	if (r->columns < COLUMNS) {
-		if (len >= FIELD_BYTES)
-			errx(1, "%s:%u: field of %zu bytes is too long",
-			    r->path, r->line, len);
-		if (len > 0)
-			memcpy(r->field[r->columns], p, len);
-		r->field[r->columns][len] = '\0';
-	}
-	r->columns++;
-}
-
-/* End unless why is NULL: "jobs.csv:12: cluster 'x': not a number". */
-static void
-check(const struct reader *r, const char *what, const char *field,
-    const char *why)
-{
-	if (why != NULL)
-		errx(1, "%s:%u: %s '%s': %s", r->path, r->line, what, field,
-		    why);
-}
-
-static void
-on_values(struct reader *r)
-{
-	struct row w = { .line = r->line };
-	uint64_t cluster = 0, worker = 0;
-	double reward = 0;
-
-	if (r->columns != COLUMNS)
-		errx(1, "%s:%u: %zu fields, not the %d of "
-		    "cluster,worker,time_ns,reward", r->path, r->line,
-		    r->columns, COLUMNS);
-	check(r, "cluster", r->field[0], num_u64(r->field[0], 0,
-	    FRAME_CLUSTERS_MAX - 1, &cluster));
-	check(r, "worker", r->field[1], num_u64(r->field[1], 0,
-	    FRAME_WORKERS_MAX - 1, &worker));
-	check(r, "time", r->field[2], num_time(r->field[2], 0, INT64_MAX,
-	    &w.at_ns));
-	check(r, "reward", r->field[3], num_real(r->field[3], -3e38, 3e38,
-	    &reward));
-	w.cluster = (uint32_t)cluster;
-	w.worker = (uint32_t)worker;
-	w.reward = (float)reward;
-	append(r->s, &w);
-}
-
-/* libcsv's call at each line's end, of which CR LF has two. */
-static void
-on_row(int end, void *arg)
-{
-	struct reader *r = arg;
-
-	if (r->columns > 0 && !(r->s->n == 0 &&
-	    strcmp(r->field[0], "cluster") == 0))
-		on_values(r);
-	r->columns = 0;
-	if (end == '\n')
-		r->line++;
-}
-
-static int
-by_time(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	if (x->at_ns != y->at_ns)
-		return x->at_ns < y->at_ns ? -1 : 1;
-	if (x->cluster != y->cluster)
-		return x->cluster < y->cluster ? -1 : 1;
-	if (x->worker != y->worker)
-		return x->worker < y->worker ? -1 : 1;
-	return x->line < y->line ? -1 : x->line > y->line;
-}
 
 static int
 by_worker(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
+	const struct schedule_row *x = a, *y = b;
 
 	if (x->cluster != y->cluster)
 		return x->cluster < y->cluster ? -1 : 1;
 	if (x->worker != y->worker)
 		return x->worker < y->worker ? -1 : 1;
-	return by_time(a, b);
+	return schedule_by_time(a, b);
 }
 
 /* The first row behind i, rows by worker, of another cluster (or worker). */
@@ -187,12 +70,12 @@ clone_worker(struct schedule *s, size_t i, size_t j, uint32_t cluster,
 	while (wrapped > i && s->row[wrapped - 1].at_ns - from + turn >= len)
 		wrapped--;
 	for (size_t k = 0; k < n; k++) {
-		struct row r = s->row[i + (wrapped - i + k) % n];
+		struct schedule_row r = s->row[i + (wrapped - i + k) % n];
 
 		r.at_ns = from + (r.at_ns - from + turn) % len;
 		r.reward = s->row[i + k].reward;
 		r.cluster = cluster;
-		append(s, &r);
+		schedule_append(s, &r);
 	}
 }
 
@@ -233,47 +116,15 @@ scale(struct schedule *s, const struct conf *cf)
 	}
 }
 
-static void
-parse_all(struct reader *r, FILE *f)
+struct schedule
+source_read(const struct conf *cf)
 {
-	struct csv_parser csv;
-	char buf[65536];
-	size_t len;
+	struct schedule s = schedule_read_or_exit(cf->schedule,
+	    FRAME_CLUSTERS_MAX, FRAME_WORKERS_MAX);
 
-	if (csv_init(&csv, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) != 0)
-		errx(1, "libcsv: cannot begin");
-	while ((len = fread(buf, 1, sizeof(buf), f)) > 0) {
-		if (csv_parse(&csv, buf, len, on_field, on_row, r) != len)
-			errx(1, "%s:%u: %s", r->path, r->line,
-			    csv_strerror(csv_error(&csv)));
-	}
-	if (ferror(f))
-		err(1, "%s", r->path);
-	if (csv_fini(&csv, on_field, on_row, r) != 0)
-		errx(1, "%s:%u: %s", r->path, r->line,
-		    csv_strerror(csv_error(&csv)));
-	csv_free(&csv);
-}
-
-struct schedule *
-schedule_read(const struct conf *cf)
-{
-	struct schedule *s = calloc(1, sizeof(*s));
-	struct reader r = { .s = s, .line = 1 };
-	bool std = strcmp(cf->schedule, "-") == 0;
-	FILE *f = std ? stdin : fopen(cf->schedule, "r");
-
-	r.path = std ? "standard input" : cf->schedule;
-	if (f == NULL || s == NULL)
-		err(1, "%s", r.path);
-	parse_all(&r, f);
-	if (!std)
-		fclose(f);
-	if (s->n == 0)
-		errx(1, "%s: no update in it", r.path);
 	if (cf->scale != 0)
-		scale(s, cf);
-	qsort(s->row, s->n, sizeof(*s->row), by_time);
+		scale(&s, cf);
+	schedule_sort(&s);
 	return s;
 }
 
@@ -287,7 +138,7 @@ source_schedule(const struct schedule *s, struct writer *w)
 		err(1, "%zu workers", workers);
 	w->total = s->n;
 	for (size_t i = 0; i < s->n; i++) {
-		const struct row *r = &s->row[i];
+		const struct schedule_row *r = &s->row[i];
 		struct ready u = { r->at_ns, r->cluster, r->worker,
 		    ++put[r->cluster * FRAME_WORKERS_MAX + r->worker],
 		    r->reward };
@@ -296,14 +147,6 @@ source_schedule(const struct schedule *s, struct writer *w)
 			break;
 	}
 	free(put);
-}
-
-void
-schedule_free(struct schedule *s)
-{
-	if (s != NULL)
-		free(s->row);
-	free(s);
 }
 
 static void
@@ -316,7 +159,7 @@ table_row(FILE *f, uint32_t cluster)
 }
 
 bool
-schedule_table(const struct conf *cf, const struct schedule *s)
+source_table(const struct conf *cf, const struct schedule *s)
 {
 	bool *seen = calloc(FRAME_CLUSTERS_MAX, sizeof(*seen));
 	FILE *f = fopen(cf->table, "w");

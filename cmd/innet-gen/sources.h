@@ -10,9 +10,13 @@
 
 #include "cmd/innet-gen/gen.h"
 #include "cmd/innet-gen/writer.h"
+#include "common/schedule.h"
 
 /* Time between a worker's updates in cluster, in 2^-32 ns, before --speeds. */
 unsigned __int128 source_step(const struct conf *cf, uint32_t cluster);
+
+/* What cf says of everyone's arrivals. */
+struct arrivals_conf source_arrivals(const struct conf *cf);
 
 /* Workers on their own: periodic, poisson, onoff, lognormal. */
 void source_workers(const struct conf *cf, struct writer *w);
@@ -20,16 +24,12 @@ void source_workers(const struct conf *cf, struct writer *w);
 /* Whole clusters that burst (reproduces Olaf section 8.1, Table 1). */
 void source_bursts(const struct conf *cf, struct writer *w);
 
-/* A recorded run, read before anything is written. */
-struct schedule;
-
 /* Read and clone cf->schedule, or say what is wrong in it and exit 1. */
-struct schedule *schedule_read(const struct conf *cf);
+struct schedule source_read(const struct conf *cf);
 
 void source_schedule(const struct schedule *s, struct writer *w);
-void schedule_free(struct schedule *s);
 
 /* Write the prefix,cluster table of s, or of cf.  False: said why not. */
-bool schedule_table(const struct conf *cf, const struct schedule *s);
+bool source_table(const struct conf *cf, const struct schedule *s);
 
 #endif

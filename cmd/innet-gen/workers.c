@@ -4,16 +4,14 @@
 #include <err.h>
 #include <stdlib.h>
 
-#include "cmd/innet-gen/due.h"
 #include "cmd/innet-gen/sources.h"
-#include "common/draw.h"
+#include "common/arrivals.h"
+#include "common/due.h"
 
 typedef unsigned __int128 fixed;	/* 2^-32 ns */
 
 struct worker {
-	fixed step;		/* between updates, on average */
-	fixed nominal;		/* of periodic arrivals, before jitter */
-	double mean_ns;		/* step, for the others */
+	struct arrivals arrivals;
 	uint32_t put;		/* updates so far */
 };
 
@@ -30,85 +28,29 @@ source_step(const struct conf *cf, uint32_t cluster)
 	return (fixed)cf->interval_ns << 32;
 }
 
-/* How long after now a worker of random arrivals has its next update. */
-static double
-gap(const struct conf *cf, const struct worker *w, struct rng *r)
+struct arrivals_conf
+source_arrivals(const struct conf *cf)
 {
-	double mean = w->mean_ns;
-
-	switch (cf->arrivals) {
-	case POISSON:
-		return mean * draw_exponential(r);
-	case LOGNORMAL:
-		return mean * draw_lognormal(r, 1);
-	case ONOFF:	/* a train at four times the rate, then silence */
-		if (rng_below(r, cf->burst) != 0)
-			return mean / 4;
-		return mean / 4 + mean * 0.75 * (double)cf->burst *
-		    draw_exponential(r);
-	case PERIODIC:
-	case BURSTS:
-		break;
-	}
-	return mean;
+	return (struct arrivals_conf){ .kind = cf->arrivals,
+	    .burst = cf->burst, .jitter_ns = cf->jitter_ns,
+	    .aligned = cf->aligned };
 }
 
-/* To the nearest ns; what no stamp could hold becomes what none can. */
-static uint64_t
-whole_ns(double ns)
-{
-	return ns < 9e18 ? (uint64_t)(ns + 0.5) : 9000000000000000000;
-}
-
-/* When w, last due at now_ns, is due again. */
-static uint64_t
-again(const struct conf *cf, struct worker *w, struct rng *r, uint64_t now_ns)
-{
-	uint64_t t;
-
-	if (cf->arrivals != PERIODIC) {
-		t = now_ns + whole_ns(gap(cf, w, r));
-	} else {
-		w->nominal += w->step;
-		t = (uint64_t)(w->nominal >> 32);
-	}
-	if (cf->jitter_ns > 0)
-		t += rng_below(r, cf->jitter_ns);
-	return t < now_ns ? now_ns : t;		/* it never overtakes itself */
-}
-
-/* When w is due first. */
-static uint64_t
-first(const struct conf *cf, struct worker *w, struct rng *r)
-{
-	uint64_t t;
-
-	if (cf->aligned)
-		w->nominal = 0;
-	else if (cf->arrivals == POISSON)
-		w->nominal = (fixed)whole_ns(gap(cf, w, r)) << 32;
-	else
-		w->nominal = (fixed)((double)w->step * rng_double(r));
-	t = (uint64_t)(w->nominal >> 32);
-	return cf->jitter_ns > 0 ? t + rng_below(r, cf->jitter_ns) : t;
-}
-
-/* Divide every worker's step by its speed. */
+/* Every worker's step, divided by its speed. */
 static void
-spread(const struct conf *cf, struct worker *v, size_t n, struct rng *r)
+pace(const struct conf *cf, struct worker *v, size_t n, struct rng *r)
 {
-	double *speed = malloc(n * sizeof(*speed)), sum = 0;
+	double *speed = malloc(n * sizeof(*speed));
 
 	if (speed == NULL)
 		err(1, "%zu workers", n);
+	if (cf->speeds > 0)
+		arrivals_speeds(speed, n, cf->speeds, cf->rate != 0, r);
 	for (size_t i = 0; i < n; i++) {
-		speed[i] = rng_uniform(r, 1 - cf->speeds, 1 + cf->speeds);
-		sum += speed[i];
-	}
-	for (size_t i = 0; i < n; i++) {
-		if (cf->rate != 0)	/* in all, as asked for */
-			speed[i] *= (double)n / sum;
-		v[i].step = (fixed)((double)v[i].step / speed[i]);
+		fixed step = source_step(cf, (uint32_t)(i / cf->workers + 1));
+
+		v[i].arrivals = arrivals_every(cf->speeds > 0 ?
+		    (fixed)((double)step / speed[i]) : step);
 	}
 	free(speed);
 }
@@ -117,6 +59,7 @@ void
 source_workers(const struct conf *cf, struct writer *w)
 {
 	const uint32_t workers = (uint32_t)cf->workers;
+	const struct arrivals_conf kind = source_arrivals(cf);
 	size_t n = cf->clusters * cf->workers;
 	struct worker *v = calloc(n, sizeof(*v));
 	struct due *h = due_new(n);
@@ -124,14 +67,10 @@ source_workers(const struct conf *cf, struct writer *w)
 
 	if (v == NULL || h == NULL)
 		err(1, "%zu workers", n);
+	pace(cf, v, n, &r);
 	for (size_t i = 0; i < n; i++)
-		v[i].step = source_step(cf, (uint32_t)(i / cf->workers + 1));
-	if (cf->speeds > 0)
-		spread(cf, v, n, &r);
-	for (size_t i = 0; i < n; i++) {
-		v[i].mean_ns = (double)v[i].step * 0x1p-32;
-		h[i] = due_make(first(cf, &v[i], &r), (uint32_t)i);
-	}
+		h[i] = due_make(arrivals_first(&kind, &v[i].arrivals, &r),
+		    (uint32_t)i);
 	due_order(h, n);
 	while (n > 0 && due_ns(&h[0]) < cf->duration_ns) {
 		struct worker *k = &v[due_id(&h[0])];
@@ -148,7 +87,8 @@ source_workers(const struct conf *cf, struct writer *w)
 		if (k->put == cf->count)
 			n = due_drop(h, n);
 		else
-			due_again(h, n, again(cf, k, &r, due_ns(&h[0])));
+			due_again(h, n, arrivals_again(&kind, &k->arrivals,
+			    &r, due_ns(&h[0])));
 	}
 	due_free(h);
 	free(v);

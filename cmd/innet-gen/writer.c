@@ -263,17 +263,7 @@ writer_put(struct writer *w, const struct ready *u)
 float
 writer_reward(struct writer *w, uint32_t sequence)
 {
-	double learnt = sequence / (sequence + 100.0);
-
-	switch (w->cf->rewards) {
-	case FLAT:
-		break;
-	case RISING:
-		return (float)learnt;
-	case NOISY:
-		return (float)(learnt + 0.1 * draw_normal(&w->rng));
-	}
-	return 1;
+	return arrivals_reward(w->cf->rewards, sequence, &w->rng);
 }
 
 static void

@@ -1,12 +1,14 @@
 /*
  * due.h - who is due next: a heap of (time, id)
  *
- * Equal times come in the order of their ids.  Four children a node: the
- * path is half as deep as with two, and due_new() lays the four into one
- * cache line.
+ * Equal times come in the order of their ids, so the bits of an id above
+ * those that name somebody can say what comes first at one instant.  Four
+ * children a node: the path is half as deep as with two, and due_new() lays
+ * the four into one cache line.  The heap is an array of the caller's, to be read and changed
+ * by these functions alone; due_new() and due_free() make it and give it back.
  */
-#ifndef INNET_GEN_DUE_H
-#define INNET_GEN_DUE_H
+#ifndef INNET_DUE_H
+#define INNET_DUE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -108,6 +110,18 @@ static inline void
 due_again(struct due *h, size_t n, uint64_t at_ns)
 {
 	due_sink(h, n, 0, due_make(at_ns, due_id(&h[0])));
+}
+
+/* One more, in a heap of n with room for it: the heap's new size. */
+static inline size_t
+due_push(struct due *h, size_t n, struct due x)
+{
+	size_t i = n;
+
+	for (; i > 0 && x.key < h[(i - 1) / 4].key; i = (i - 1) / 4)
+		h[i] = h[(i - 1) / 4];
+	h[i] = x;
+	return n + 1;
 }
 
 /* The first is not due again: the heap's new size. */
