@@ -75,4 +75,24 @@ logexp_exp(double x)
 	return p * logexp_pow2(k / 2) * logexp_pow2(k - k / 2);
 }
 
+/*
+ * x^y for x > 0, normal and finite, and |y ln x| < 700, within 1e-11 of it:
+ * without a branch, so that a loop of them costs little each.
+ */
+static inline double
+logexp_pow(double x, double y)
+{
+	const double shift = 0x1.8p52;	/* added, leaves no fraction */
+	const double t = y * logexp_log(x);
+	const double k = (t * 0x1.71547652b82fep+0 + shift) - shift;
+	const double r = (t - k * LOGEXP_LN2_HI) - k * LOGEXP_LN2_LO;
+	const double r2 = r * r, r4 = r2 * r2;
+	double p, q;
+
+	p = (1 + r) + (1.0 / 2 + 1.0 / 6 * r) * r2;
+	q = (1.0 / 24 + 1.0 / 120 * r) + (1.0 / 720 + 1.0 / 5040 * r) * r2;
+	q += (1.0 / 40320 + 1.0 / 362880 * r) * r4;
+	return (p + q * r4) * logexp_pow2((int)k);
+}
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "common/draw.h"
 #include "common/logexp.h"
+#include "common/powers.h"
 #include "common/stats.h"
 #include "tests/tap.h"
 
@@ -62,6 +63,48 @@ test_exp(void)
 	    "exp overflows");
 }
 
+static void
+test_pow(void)
+{
+	struct rng r = rng_seed(5);
+	double worst = 0, v, y, e;
+
+	for (int i = 0; i < 1000000; i++) {
+		v = ldexp(rng_uniform(&r, 0.5, 1), (int)rng_below(&r, 270) -
+		    140);
+		y = i % 4 == 0 ? 0.6 : rng_uniform(&r, -4, 4);
+		e = fabs(logexp_pow(v, y) / pow(v, y) - 1);
+		worst = e > worst ? e : worst;
+	}
+	ok(worst <= 1e-11, "pow is within 1e-11 of libm (%.1e)", worst);
+	ok(logexp_pow(1, 0.6) == 1 && logexp_pow(7, 0) == 1,
+	    "1 to any power and any to 0 are 1");
+}
+
+/* Many at once: the same bits as one by one. */
+static void
+test_powers(void)
+{
+	enum { MANY = 1003 };
+	struct rng r = rng_seed(6);
+	double v[MANY], each[MANY];
+	size_t bad = 0;
+
+	for (int round = 0; round < 1000; round++) {
+		const double y = rng_uniform(&r, -4, 4);
+		const size_t n = rng_below(&r, MANY + 1);
+
+		for (size_t i = 0; i < n; i++) {
+			v[i] = ldexp(rng_uniform(&r, 0.5, 1),
+			    (int)rng_below(&r, 280) - 150);
+			each[i] = logexp_pow(v[i], y);
+		}
+		powers(v, n, y);
+		bad += memcmp(v, each, n * sizeof(*v)) != 0;
+	}
+	ok(bad == 0, "powers of many are those of each, to the bit");
+}
+
 /* The share of the draws at or below at. */
 static double
 below(double at)
@@ -105,7 +148,7 @@ static void
 test_bits(void)
 {
 	struct rng r = rng_seed(7);
-	uint64_t sum = 0, bits;
+	uint64_t sum = 0, pows = 0, bits;
 	double v;
 
 	for (int i = 0; i < 30000; i++) {
@@ -114,7 +157,14 @@ test_bits(void)
 		memcpy(&bits, &v, sizeof(bits));
 		sum = (sum << 5 | sum >> 59) ^ bits;
 	}
-	ok(sum == 0x6723781ba6b95aaf, "30000 draws are known to the bit (%#llx)",
+	for (int i = 0; i < 10000; i++) {
+		v = logexp_pow(rng_double(&r) + 0x1p-60, 0.6);
+		memcpy(&bits, &v, sizeof(bits));
+		pows = (pows << 5 | pows >> 59) ^ bits;
+	}
+	ok(pows == 0xc10006d6fe5a3dfe, "powers are known to the bit (%#llx)",
+	    (unsigned long long)pows);
+	ok(sum == 0x6723781ba6b95aaf, "draws are known to the bit (%#llx)",
 	    (unsigned long long)sum);
 }
 
@@ -123,6 +173,8 @@ main(void)
 {
 	test_log();
 	test_exp();
+	test_pow();
+	test_powers();
 	test_draws();
 	test_bits();
 	return tap_end();

@@ -558,6 +558,34 @@ def switch_captures():
         eth(ip4(payload=a, tos=SEG)), MACS + b"\x08\6" + bytes(28)]))
 
 
+def trees():
+    """Leaves, alpha, and operations on them: see tests/fuzz/tree.c."""
+    def put_tree(name, leaves, alpha, *ops):
+        put("tree", name, struct.pack(">HB", leaves - 1, alpha) + b"".join(ops))
+
+    def row(n, start, weight, priority):
+        return struct.pack(">BBH", 1, n, start) + struct.pack(
+            ">HH", weight, priority) * n
+
+    def some(*triples):
+        return struct.pack(">BBH", 0, len(triples), 0) + b"".join(
+            struct.pack(">HHH", *t) for t in triples)
+
+    check, draws, strata = b"\4\0", b"\3\100", b"\10\100"
+    one = 140 << 8 | 1
+    put_tree("one-leaf", 1, 10, row(1, 0, 1, one), check, draws)
+    put_tree("empty", 17, 6, check, draws, strata)
+    put_tree("wrap", 1000, 6, row(250, 900, 7, one), check, strata)
+    put_tree("duplicates", 20, 5,
+             some((3, 7, one), (3, 11, one + 9), (3, 0, 0)), check, draws)
+    put_tree("greatest", 257, 10, row(255, 0, 1, one), row(255, 200, 1, one),
+             check, draws)
+    put_tree("sparse", 5000, 0, some((4999, 1, one), (0, 6, one)), check,
+             strata)
+    put_tree("scaled", 300, 10, row(200, 0, 1023, one), b"\2\172", check,
+             b"\2\210", check)
+    put_tree("follows", 100, 40, row(100, 0, 3, 1), strata,
+             row(100, 0, 3, 255 << 8 | 1), check, row(99, 0, 3, one), check)
 frames()
 updates()
 segments()
@@ -572,3 +600,4 @@ stores()
 policies()
 switches()
 switch_captures()
+trees()

@@ -1,0 +1,192 @@
+/*
+ * The sum tree, in both its forms, and prioritised sampling over it, against
+ * an array of weights: the first two bytes are how many leaves there are, the
+ * next one is alpha in tenths; then operations, see op().
+ */
+#include <math.h>
+
+#include "common/per.h"
+#include "common/wire.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/plainsum.h"
+
+enum { LEAVES_MAX = 5000, BATCH = 256, OPS_MAX = 50 };
+
+struct play {
+	struct wire in;
+	struct sumtree best, plain;
+	struct plainsum sum;
+	struct per per;
+	struct rng rng;
+};
+
+/* A weight, an odd one as likely as any other. */
+static uint32_t
+weight(struct wire *in)
+{
+	const uint32_t u = wire_u16(in);
+
+	switch (u % 4) {
+	case 0: return 0;
+	case 1: return SUMTREE_WEIGHT_MAX - u / 4 % 2;
+	case 2: return u / 4 % 3;
+	default: return u / 4 * 511;
+	}
+}
+
+/* A priority of any size. */
+static float
+priority(struct wire *in)
+{
+	const uint32_t u = wire_u16(in);
+
+	return u % 8 == 0 ? 0 : ldexpf(1 + (float)(u % 64) / 64,
+	    (int)(u >> 8) - 140);
+}
+
+/* Are the leaves what their priorities say, and the sums theirs? */
+static void
+check_per(const struct per *r)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < r->tree.n; i++) {
+		const double p = (double)r->priority[i];
+		const double q = p > 0 ? ldexp(pow(p, r->alpha), r->shift) : 0;
+		const uint32_t leaf = sumtree_weight(&r->tree, i);
+
+		must((leaf > 0) == (p > 0), "0 and only 0 is never drawn");
+		must(fabs(leaf - fmax(q, p > 0)) <= 0.5 + 1e-3,
+		    "a leaf is round(p^alpha 2^shift)");
+		sum += leaf;
+	}
+	must(sum == r->tree.total, "the total is the sum of the leaves");
+}
+
+static void
+check(struct play *p)
+{
+	const uint64_t total = plainsum_add(&p->sum);
+	uint32_t at[2 * BATCH], w[2 * BATCH], twin[2 * BATCH];
+	uint64_t x[2 * BATCH];
+	size_t i;
+
+	must(p->best.total == total && p->plain.total == total,
+	    "the total is the sum of the leaves");
+	for (i = 0; i < p->sum.n; i++)
+		must(sumtree_weight(&p->best, i) == p->sum.w[i] &&
+		    sumtree_weight(&p->plain, i) == p->sum.w[i],
+		    "a weight is what was set last");
+	if (total == 0)
+		return;
+	for (i = 0; i < 2 * BATCH; i += 2) {
+		x[i] = rng_below(&p->rng, total);
+		x[i + 1] = p->sum.upto[plainsum_find(&p->sum, x[i])] - 1;
+	}
+	sumtree_find(&p->best, x, 2 * BATCH, at, w);
+	sumtree_find(&p->plain, x, 2 * BATCH, twin, NULL);
+	for (i = 0; i < 2 * BATCH; i++)
+		must(at[i] == plainsum_find(&p->sum, x[i]) &&
+		    at[i] == twin[i] && w[i] == p->sum.w[at[i]],
+		    "found where prefix sums say");
+}
+
+/* Weights and priorities one by one, or in a row. */
+static void
+set(struct play *p, size_t n, bool row)
+{
+	uint32_t at[BATCH] = { 0 }, w[BATCH] = { 0 };
+	float f[BATCH];
+	size_t from;
+
+	n = row && n > p->sum.n ? p->sum.n : n;
+	from = wire_u16(&p->in) % p->sum.n;
+	for (size_t i = 0; i < n; i++) {
+		at[i] = (uint32_t)((row ? from + i : wire_u16(&p->in)) %
+		    p->sum.n);
+		p->sum.w[at[i]] = w[i] = weight(&p->in);
+		f[i] = priority(&p->in);
+	}
+	if (row) {
+		sumtree_insert(&p->best, from, w, n);
+		sumtree_insert(&p->plain, from, w, n);
+		per_insert(&p->per, from, f, n);
+	} else {
+		sumtree_update(&p->best, at, w, n);
+		sumtree_update(&p->plain, at, w, n);
+		per_set(&p->per, at, f, n);
+	}
+}
+
+static void
+scale(struct play *p, int shift)
+{
+	for (size_t i = 0; i < p->sum.n; i++)
+		p->sum.w[i] = (uint32_t)fmin(SUMTREE_WEIGHT_MAX,
+		    ceil(ldexp(p->sum.w[i], shift)));
+	sumtree_scale(&p->best, shift);
+	sumtree_scale(&p->plain, shift);
+}
+
+static void
+draw(struct play *p, size_t n, bool strata)
+{
+	uint32_t at[BATCH];
+	double prob[BATCH], sum = 0;
+	float weight[BATCH];
+
+	if (!per_draw(&p->per, &p->rng, 0.4, strata, n, at, prob, weight)) {
+		must(p->per.live == 0, "there is nothing to draw");
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		must(prob[i] > 0 && prob[i] <= 1, "what is drawn can be");
+		must(weight[i] > 0 && weight[i] <= 1, "weights are 0 to 1");
+		must(!strata || i == 0 || at[i] >= at[i - 1],
+		    "strata are in order");
+		sum = weight[i] == 1 ? 1 : sum;
+	}
+	must(n == 0 || sum == 1, "the greatest weight is 1");
+}
+
+/* One operation: what, and how many. */
+static void
+op(struct play *p)
+{
+	const unsigned what = wire_u8(&p->in);
+	const size_t n = wire_u8(&p->in);
+
+	switch (what % 5) {
+	case 0: set(p, n, false); break;
+	case 1: set(p, n, true); break;
+	case 2: scale(p, (int)n - 128); break;
+	case 3: draw(p, n, what / 5 % 2); break;
+	case 4:
+		check(p);
+		check_per(&p->per);
+		break;
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+	struct play p = { .in = wire_over(bytes, len), .rng = rng_seed(len) };
+	const size_t n = wire_u16(&p.in) % LEAVES_MAX + 1;
+	const double alpha = (wire_u8(&p.in) % 41) / 10.0;
+
+	if (!sumtree_open(&p.best, n) || !sumtree_open(&p.plain, n) ||
+	    !per_open(&p.per, n, alpha))
+		abort();
+	p.plain.form = sumnode_plain();
+	p.sum = plainsum_new(n);
+	for (int i = 0; i < OPS_MAX && wire_ok(&p.in); i++)
+		op(&p);
+	check(&p);
+	check_per(&p.per);
+	sumtree_close(&p.best);
+	sumtree_close(&p.plain);
+	per_close(&p.per);
+	plainsum_free(&p.sum);
+	return 0;
+}
