@@ -63,6 +63,15 @@ addr_compare(const union addr *a, const union addr *b)
 	return c != 0 ? c : (int)addr_port(a) - (int)addr_port(b);
 }
 
+/* Is it within this machine? */
+static inline bool
+addr_is_loopback(const union addr *a)
+{
+	if (a->sa.sa_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&a->in6.sin6_addr);
+	return ntohl(a->in.sin_addr.s_addr) >> 24 == 127;
+}
+
 /* A number that addresses which are the same share, and few others do. */
 static inline uint64_t
 addr_key(const union addr *a)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmd/innet-agent/learner.h"
-#include "cmd/innet-agent/wait.h"
+#include "common/wait.h"
 
 const struct algo *const algo_all[] = {
 	&algo_a2c,

@@ -586,6 +586,21 @@ def trees():
              b"\2\210", check)
     put_tree("follows", 100, 40, row(100, 0, 3, 1), strata,
              row(100, 0, 3, 255 << 8 | 1), check, row(99, 0, 3, one), check)
+def replies():
+    """Pieces of so many bytes, so much of a body, and what a server says."""
+    for name, take, said in (
+            ("every-kind", 1, b"+OK\r\n-ERR no\r\n:-42\r\n$5\r\na\r\nb\0"
+             b"\r\n$0\r\n\r\n$-1\r\n*3\r\n:1\r\n*2\r\n$1\r\nx\r\n*0\r\n*-1\r\n"),
+            ("sample", 255, b"*4\r\n*2\r\n:1\r\n:4294967298\r\n*2\r\n$3\r\n0.5"
+             b"\r\n$4\r\n0.25\r\n*1\r\n$1\r\n1\r\n*1\r\n$44\r\n" +
+             bytes(range(44)) + b"\r\n"),
+            ("endless", 0, b"*2147483647\r\n*2147483647\r\n$536870912\r\nx"),
+            ("too-long", 0, b"+" + b"x" * 17000 + b"\r\n"),
+            ("bulk-longer", 9, b"$1\r\nab\r\n"),
+            ("not-resp", 0, b"HTTP/1.1 400 Bad Request\r\n\r\n")):
+        put("respreply", name, bytes([2, take]) + said)
+
+
 frames()
 updates()
 segments()
@@ -593,6 +608,7 @@ controls()
 answers()
 streams()
 numbers()
+replies()
 captures()
 filters()
 dlps()

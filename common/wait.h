@@ -4,22 +4,22 @@
  * SIGINT and SIGTERM are blocked between the look at *stop and the wait, so
  * one that comes in between ends the wait at once.
  */
-#ifndef INNET_AGENT_WAIT_H
-#define INNET_AGENT_WAIT_H
+#ifndef INNET_WAIT_H
+#define INNET_WAIT_H
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
-#include <time.h>
 
-#include "cmd/innet-agent/tally.h"
+#include "common/timer.h"
 
 enum wait_result { WAIT_READY, WAIT_DUE, WAIT_STOP };
 
 /*
  * Until one of the n descriptors of p is ready (their revents say which) or
- * has failed, due_ns of CLOCK_MONOTONIC has come, or a handler has set *stop.
+ * has failed, due_ns of CLOCK_MONOTONIC has come, or a handler has set *stop;
+ * which may be NULL.
  */
 static inline enum wait_result
 wait_until(struct pollfd *p, nfds_t n, uint64_t due_ns,
@@ -32,12 +32,10 @@ wait_until(struct pollfd *p, nfds_t n, uint64_t due_ns,
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
 	sigprocmask(SIG_BLOCK, &ends, &before);
-	while (*stop == 0 && got == -1) {
-		const uint64_t now = tally_now_ns();
+	while ((stop == NULL || *stop == 0) && got == -1) {
+		const uint64_t now = timer_mono_ns();
 		const uint64_t left = now < due_ns ? due_ns - now : 0;
-		const struct timespec ts = {
-			(time_t)(left / 1000000000), (long)(left % 1000000000)
-		};
+		const struct timespec ts = timer_spec(left);
 
 		got = ppoll(p, n, &ts, &before);
 		if (got == -1 && errno != EINTR)
