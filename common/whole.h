@@ -24,9 +24,9 @@ struct whole {
 	int fd;			/* write here */
 };
 
-/* Begin to write path.  0, or -1 with errno, and then nothing is held. */
+/* Begin to write path, by way of path + tail.  0, or -1 with errno. */
 static inline int
-whole_open(struct whole *w, const char *path)
+whole_begin(struct whole *w, const char *path, const char *tail, bool chosen)
 {
 	struct stat st;
 
@@ -36,13 +36,54 @@ whole_open(struct whole *w, const char *path)
 	} else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
 		w->fd = open(path, O_WRONLY | O_CLOEXEC);
 	} else {
-		if (asprintf(&w->beside, "%s.XXXXXX", path) == -1)
+		if (asprintf(&w->beside, "%s%s", path, tail) == -1)
 			return -1;
-		w->fd = mkostemp(w->beside, O_CLOEXEC);
+		w->fd = chosen ? mkostemp(w->beside, O_CLOEXEC) :
+		    open(w->beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		    0600);
 	}
 	if (w->fd == -1)
 		free(w->beside);
 	return w->fd == -1 ? -1 : 0;
+}
+
+/* Begin to write path.  0, or -1 with errno, and then nothing is held. */
+static inline int
+whole_open(struct whole *w, const char *path)
+{
+	return whole_begin(w, path, ".XXXXXX", true);
+}
+
+/*
+ * The same for one writer at a time, in path + ".tmp": what a crash left
+ * there goes.
+ */
+static inline int
+whole_open_tmp(struct whole *w, const char *path)
+{
+	return whole_begin(w, path, ".tmp", false);
+}
+
+/* Make path's entry in its folder last.  0, or -1 with errno. */
+static inline int
+whole_sync_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash == NULL ? strdup(".") :
+	    strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	int fd, rc, why;
+
+	if (folder == NULL)
+		return -1;
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(folder);
+	if (fd == -1)
+		return -1;
+	rc = fsync(fd);
+	why = errno;
+	close(fd);
+	errno = why;
+	return rc;
 }
 
 /*
@@ -73,7 +114,7 @@ whole_close(struct whole *w, bool good)
 
 /* All of len bytes; false with errno if they do not go. */
 static inline bool
-whole_write(struct whole *w, const void *p, size_t len)
+whole_write(const struct whole *w, const void *p, size_t len)
 {
 	const char *b = p;
 	ssize_t n;

@@ -13,7 +13,8 @@ lines_of() {
 missing_for() {
 	local word
 	for word in $(grep -oE '(^|[ |;&(])innet-[a-z]+' "$1" | tr -d ' |;&(' |
-	    sort -u) bash gnuplot ip mpirun od python3 tcpdump tshark; do
+	    sort -u) bash gnuplot ip mpirun od python3 redis-benchmark redis-cli \
+	    tcpdump tshark; do
 		case $word in
 		gnuplot) grep -qw innet-plot "$1" || continue ;;
 		*) grep -qw -e "$word" "$1" || continue ;;
@@ -46,6 +47,7 @@ page() {
 @test "innet-aom(1): the examples run" { page innet-aom.1; }
 @test "innet-ctl(1): the examples run" { page innet-ctl.1; }
 @test "innet-gen(1): the examples run" { page innet-gen.1; }
+@test "innet-memory(1): the examples run" { page innet-memory.1; }
 @test "innet-mpi(1): the examples run" {
 	export ASAN_OPTIONS=detect_leaks=0	# those of the library
 	page innet-mpi.1

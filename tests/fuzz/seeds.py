@@ -601,6 +601,68 @@ def replies():
         put("respreply", name, bytes([2, take]) + said)
 
 
+def checkpoints():
+    """The records of cmd/innet-memory/save.h."""
+    def counted(b):
+        return struct.pack("<Q", len(b)) + b
+
+    def string(key, version, value):
+        return b"S" + counted(key) + struct.pack("<Q", version) + counted(value)
+
+    def item(i, p=1.0, times=0, frames=(), tail=b"tail"):
+        return (struct.pack("<QfI", i, p, times) +
+                struct.pack("<%dI" % len(frames), *frames) + counted(tail))
+
+    def table(items, capacity=4, alpha=0.6, pick=0, times=0, lo=0.0, hi=0.0,
+              slack=4, size=0, stack=0, frames=(), inserted=None, evicted=0,
+              head=2, newest=1, highest=2.0, name=b"replay", n=None):
+        have = len(items) if n is None else n
+        return (b"T" + counted(name) +
+                struct.pack("<QdIIddQQI", capacity, alpha, pick, times, lo,
+                            hi, slack, size, stack) +
+                struct.pack("<7QIIf", have + evicted if inserted is None
+                            else inserted, 3, 2, 1, evicted, 0, 0, head,
+                            newest, highest) +
+                struct.pack("<I", len(frames)) + b"".join(frames) +
+                struct.pack("<Q", have) + b"".join(items))
+
+    one, two = item(1 << 32), item(1 << 32 | 1, 2.0, 7, tail=b"")
+    pair = [b"aaa", b"bbb"]
+    framed = [item(1 << 32, frames=(0, 1)), item(1 << 32 | 1, frames=(1, 1))]
+    for name, data in (
+            ("nothing", b""), ("clock", b"V" + bytes(8)),
+            ("strings", string(b"a", 1, b"x") + string(b"", 2, b"y" * 300)),
+            ("refused", string(b"abc", 1, b"x")),
+            ("list", b"L" + counted(b"l") + struct.pack("<QQ", 5, 2) +
+             counted(b"x") + counted(b"")),
+            ("list-too-long", b"L" + counted(b"l") + bytes(8) + b"\xff" * 8),
+            ("huge-key", b"S" + b"\xff" * 8), ("unknown-record", b"X"),
+            ("table", table([one, two])), ("table-empty", table([], head=0)),
+            ("uniform", table([one, two], pick=1)),
+            ("fifo-worn", table([one], pick=2, times=3)),
+            ("lifo", table([one, two], pick=3)),
+            ("frames", table(framed, size=3, stack=1, frames=pair)),
+            ("frames-unused", table(framed[1:], size=3, stack=1, frames=pair)),
+            ("frames-missing", table(framed, size=3, stack=1,
+                                     frames=pair[:1])),
+            ("frames-undeclared", table([one], frames=pair)),
+            ("frames-huge", table([], size=1 << 62, stack=1)),
+            ("stack-huge", table([], size=1, stack=1 << 31)),
+            ("twice", table([one, one])), ("slot-5", table([item(5)])),
+            ("counters", table([one], inserted=9)),
+            ("over-full", table([one, two], capacity=1)),
+            ("capacity-0", table([], capacity=0)),
+            ("capacity-huge", table([], capacity=1 << 31)),
+            ("head-9", table([], head=9)), ("nameless", table([], name=b"")),
+            ("alpha-nan", table([], alpha=float("nan"))),
+            ("limits-crossed", table([], lo=2.0, hi=1.0)),
+            ("priority-nan", table([item(1 << 32, float("nan"))])),
+            ("priority-high", table([item(1 << 32, 3.0)])),
+            ("items-cut", table([one], n=2)), ("selector-4", table([], pick=4)),
+            ("two-tables", table([one]) + table([two], name=b"b"))):
+        put("checkpoint", name, data)
+
+
 frames()
 updates()
 segments()
@@ -617,3 +679,97 @@ policies()
 switches()
 switch_captures()
 trees()
+
+
+def resp_requests():
+    def req(*words):
+        words = [w if isinstance(w, bytes) else str(w).encode()
+                 for w in words]
+        return b"*%d\r\n" % len(words) + b"".join(
+            b"$%d\r\n%s\r\n" % (len(w), w) for w in words)
+
+    def many(text):
+        return b"".join(req(*t.split()) for t in text.split(";"))
+
+    big = b"x" * 5000
+    for name, data in {
+            "strings": many("SET a 1;GET a;GETV a 0;GETV a 1;MGET a b;"
+                            "STRLEN a;EXISTS a b;TYPE a;SET a 2 XX GET;DEL a"),
+            "lists": many("RPUSH l a b c;LPUSH l d;LRANGE l 0 -1;LINDEX l 1;"
+                          "LTRIM l 1 2;LPOP l;RPOP l 2;LLEN l;RPUSHX l 1"),
+            "big-bulks": req("RPUSH", "l", big, "1", big) +
+            req("LRANGE", "l", 0, -1) + req("SET", "k", big) + req("GET", "k"),
+            "multi": many("MULTI;SET a 1;GET a;RPUSH a 1;EXEC;WATCH a;SET a 2;"
+                          "MULTI;GET a;EXEC;MULTI;NOSUCH;EXEC;MULTI;DISCARD"),
+            "multi-big": req("MULTI") + req("SET", "k", big) + req("GET", "k")
+            + req("EXEC"),
+            "connection": many("PING;PING x;ECHO y;HELLO;HELLO 3;SELECT 0;"
+                               "SELECT 1;AUTH x;CLIENT SETNAME a;CLIENT ID;"
+                               "CLIENT GETNAME;CLIENT LIST;RESET;QUIT"),
+            "server": many("COMMAND COUNT;COMMAND DOCS get;COMMAND INFO set;"
+                           "CONFIG GET *;CONFIG SET maxmemory 2mb;INFO all;"
+                           "CONFIG RESETSTAT;DBSIZE;FLUSHALL;CLIENT HELP"),
+            "wrong": many("NOSUCH a b;GET;SET a 1 EX 5;RPUSH l 1;GET l;"
+                          "LRANGE l x y;LPOP l -1;CLIENT NOSUCH;SHUTDOWN x"),
+            "tables": many("PER.CREATE t CAPACITY 4 ALPHA 1;PER.ADD t 1 a 2 b max c"
+                           ";PER.SAMPLE t 2 BETA 0.4 STRATIFIED;PER.INFO t;"
+                           "PER.UPDATE t 4294967296 3;PER.DUMP t FROM 0 COUNT 2;"
+                           "PER.REMOVE t 4294967297;PER.ADD t 0 d 1 e;"
+                           "PER.SAMPLE t 1 BINARY;PER.DROP t"),
+            "tables-selectors": many(
+                "PER.CREATE u CAPACITY 3 SELECTOR uniform TIMES 1;PER.ADD u 1 a;"
+                "PER.SAMPLE u 1;PER.CREATE f CAPACITY 2 SELECTOR fifo;PER.ADD f "
+                "1 a 1 b 1 c;PER.SAMPLE f 2;PER.CREATE l CAPACITY 2 SELECTOR "
+                "lifo;PER.ADD l 1 a;PER.SAMPLE l 1 TIMEOUT 0;FLUSHALL"),
+            "tables-limits": many(
+                "PER.CREATE t CAPACITY 4 RATIO 1 2 SLACK 2;PER.ADD t 1 a 1 b;"
+                "PER.ADD t 1 c;PER.SAMPLE t 2;PER.SAMPLE t 2;PER.SAMPLE t 2;"
+                "PER.LIMIT t RATIO 0 0;MULTI;PER.ADD t TIMEOUT 9 1 c;EXEC"),
+            "tables-frames": many("PER.CREATE f CAPACITY 3;PER.FRAMES f 2 1;"
+                                  "PER.ADD f 1 aabbtail;PER.SAMPLE f 1 REFS") +
+            req("PER.ADD", "f", "FRAMES", 2, "aa", "cc", 1, b"\0\0\1\0x", 2,
+                b"\1\0\1\0y") + many("PER.SAMPLE f 2 BINARY REFS;PER.INFO f"),
+            "tables-packed": many("PER.CREATE t CAPACITY 2;PER.ADD t 1 a") +
+            req("PER.UPDATE", "t", "BINARY", struct.pack("<Q", 1 << 32),
+                struct.pack("<f", 0.5)) +
+            req("PER.REMOVE", "t", "BINARY", struct.pack("<Q", 1 << 32)),
+            "tables-wrong": many("PER.ADD none 1 a;PER.CREATE t CAPACITY 0;"
+                                 "PER.CREATE t CAPACITY 2 ALPHA nan;PER.SAVE;"
+                                 "PER.CREATE t CAPACITY 2;PER.ADD t nan a;"
+                                 "PER.SAMPLE t 1;PER.UPDATE t x 1;PER.LOAD;"
+                                 "PER.ADD t FRAMES 9 a;PER.DUMP t FROM"),
+            "per": many("PER.CREATE t capacity 4 ratio 0 3;"
+                        "PER.ADD t 1 a 2.5 b max c;PER.SAMPLE t 2 beta 1 "
+                        "stratified timeout 9;PER.UPDATE t 4294967296 0 7 1;"
+                        "PER.DUMP t count 2;PER.INFO t;PER.REMOVE t 4294967297;"
+                        "PER.LIMIT t ratio 1 2 slack 3;PER.SAMPLE t 9;"
+                        "PER.DROP t;PER.SAVE;PER.LOAD"),
+            "per-frames": many("PER.CREATE t capacity 2 selector lifo times 2;"
+                               "PER.FRAMES t 2 2;PER.ADD t 1 aabbbbccT 1 "
+                               "bbccccdd;PER.SAMPLE t 2;PER.SAMPLE t 1 refs") +
+            req("PER.ADD", "t", "frames", 2, "dd", "ee", "max",
+                b"\0\0\0\0\1\0\1\0tail") +
+            many("PER.SAMPLE t 1 refs binary;PER.INFO t;FLUSHALL") +
+            req("PER.UPDATE", "t", "binary", bytes(8), bytes(4)),
+            "inline": b"SET a 'b c'\r\nGET a\nECHO \"\\x41\\n\"\r\n\r\nPING\r\n",
+            "inline-unbalanced": b"ECHO 'a\r\n",
+            "bad-length": b"*1\r\n$x\r\n",
+            "bad-count": b"*9999999\r\n",
+            "no-dollar": b"*1\r\nPING\r\n",
+            "http": b"POST / HTTP/1.1\r\n",
+    }.items():
+        put("resp", name, b"\3" + data)
+        if name in ("lists", "big-bulks", "multi-big"):
+            put("resp", name + "-by-the-byte", b"\0" + data)
+    put("resp", "memory-full", b"\x0e" + b"".join(
+        req("RPUSH", "l", b"y" * 20000) for _ in range(8)) +
+        req("LLEN", "l"))
+    put("resp", "memory-full-in-one", b"\x0e" + req(
+        "RPUSH", "l", *[b"y" * 9000] * 15) + req("LLEN", "l"))
+    put("resp", "output-full-of-text", b"\x03" + req("COMMAND") * 30)
+    put("resp", "output-full", b"\x07" + req("SET", "a", b"z" * 9000) +
+        req("GET", "a") * 40)
+
+
+checkpoints()
+resp_requests()

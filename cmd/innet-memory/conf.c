@@ -1,0 +1,128 @@
+/* conf.c - the command line of innet-memory */
+#include "config.h"
+
+#include <err.h>
+#include <string.h>
+
+#include "common/num.h"
+#include "common/opt.h"
+#include "common/timer.h"
+
+#include "cmd/innet-memory/conf.h"
+#include "cmd/innet-memory/table.h"
+
+enum {
+	LISTEN = OPT_LONG, UNIX, PORT_FILE, PASSWORD, MEMORY, TOUCH, CLIENTS,
+	TIMEOUT, OUTPUT, STUCK, CAPACITY, ALPHA, SAVE, SAVE_EVERY, DURATION,
+	SEED, JSON
+};
+
+static const struct opt opts[] = {
+	{ LISTEN, "listen", "ADDR", "serve HOST:PORT (127.0.0.1:6399), or none" },
+	{ UNIX, "unix", "PATH", "serve on this socket, too" },
+	{ PORT_FILE, "port-file", "FILE", "write the port there" },
+	{ PASSWORD, "password-file", "FILE", "clients must AUTH with its line" },
+	{ MEMORY, "memory", "SIZE", "for all that is stored (default 1GB)" },
+	{ TOUCH, "touch", "SIZE", "of it, taken at the start (128MB)" },
+	{ CLIENTS, "max-clients", "N", "at once (default 10000)" },
+	{ TIMEOUT, "timeout", "TIME", "a client that is silent is gone (never)" },
+	{ OUTPUT, "output-limit", "SIZE", "a client may leave unread (256MB)" },
+	{ STUCK, "stuck-timeout", "TIME", "... and then it is gone (10s)" },
+	{ CAPACITY, "capacity", "N", "of a table 'replay', there from the start" },
+	{ ALPHA, "alpha", "X", "... the power of its priorities (0.6)" },
+	{ SAVE, "save", "FILE", "keep what is stored there" },
+	{ SAVE_EVERY, "save-every", "TIME", "how often (default at the end)" },
+	{ DURATION, "duration", "TIME", "end after TIME" },
+	{ SEED, "seed", "N", "of what is drawn (default from the kernel)" },
+	{ JSON, "json", NULL, "summary as a JSON object, one line" },
+	{ 'v', "verbose", NULL, "say who comes and goes" },
+	{ 'q', "quiet", NULL, "leave out the summary" },
+	OPT_HELP_VERSION,
+	{ 0 }
+};
+
+static const struct opt_tool tool = {
+	"innet-memory", PACKAGE_VERSION, "[--listen ADDR] [OPTION...]",
+	"Keep experiences and parameters for actors and learners, and speak the\n"
+	"Redis protocol with them.", opts
+};
+
+static void
+parse_size(const char *what, uint64_t lo, uint64_t *out)
+{
+	opt_check(what, optarg, num_bytes(optarg, lo, INT64_MAX, out));
+}
+
+static void
+parse_time(uint64_t lo, uint64_t *out)
+{
+	opt_check("time", optarg, num_time(optarg, lo, INT64_MAX, out));
+}
+
+static void
+parse_one(int ch, struct conf *cf)
+{
+	switch (ch) {
+	case LISTEN:
+		cf->no_tcp = strcmp(optarg, "none") == 0;
+		if (!cf->no_tcp)
+			opt_check("address", optarg, addr_parse(optarg,
+			    "6399", &cf->listen));
+		break;
+	case UNIX: cf->unix_path = optarg; break;
+	case PORT_FILE: cf->port_file = optarg; break;
+	case PASSWORD: cf->password_file = optarg; break;
+	case MEMORY: parse_size("memory", 1 << 20, &cf->memory_bytes); break;
+	case TOUCH: parse_size("size", 0, &cf->touch_bytes); break;
+	case OUTPUT: parse_size("size", 1, &cf->output_bytes); break;
+	case TIMEOUT: parse_time(1000000, &cf->idle_ns); break;
+	case STUCK: parse_time(1000000, &cf->stuck_ns); break;
+	case SAVE_EVERY: parse_time(TIMER_SECOND_NS, &cf->save_every_ns); break;
+	case DURATION: parse_time(1, &cf->duration_ns); break;
+	case CLIENTS:
+		opt_check("number", optarg, num_u64(optarg, 1, 1000000,
+		    &cf->clients));
+		break;
+	case CAPACITY:
+		opt_check("capacity", optarg, num_u64(optarg, 1,
+		    TABLE_CAPACITY_MAX, &cf->capacity));
+		break;
+	case ALPHA:
+		opt_check("alpha", optarg, num_real(optarg, 0, PER_POWER_MAX,
+		    &cf->alpha));
+		break;
+	case SEED:
+		opt_check("seed", optarg, num_u64(optarg, 0, UINT64_MAX,
+		    &cf->seed));
+		cf->seeded = true;
+		break;
+	case SAVE: cf->save = optarg; break;
+	case JSON: cf->json = true; break;
+	case 'v': cf->verbose = true; break;
+	case 'q': cf->quiet = true; break;
+	}
+}
+
+struct conf
+conf_parse(int argc, char *argv[])
+{
+	struct conf cf = {
+		.memory_bytes = 1000000000, .touch_bytes = 128000000,
+		.output_bytes = 256000000, .clients = 10000, .alpha = 0.6,
+		.stuck_ns = 10 * (uint64_t)TIMER_SECOND_NS,
+		.idle_ns = TIMER_NEVER, .save_every_ns = TIMER_NEVER,
+		.duration_ns = TIMER_NEVER
+	};
+	int ch;
+
+	opt_check("address", "127.0.0.1", addr_parse("127.0.0.1", "6399",
+	    &cf.listen));
+	while ((ch = opt_next(&tool, argc, argv)) != -1)
+		parse_one(ch, &cf);
+	opt_done(&tool, argc, argv);
+	if (cf.no_tcp && cf.unix_path == NULL)
+		errx(2, "--listen none needs --unix");
+	if (cf.no_tcp && cf.port_file != NULL)
+		errx(2, "--listen none has no port for --port-file");
+	return cf;
+}

@@ -1,0 +1,10 @@
+/* innet-memory - keep experiences and parameters for actors and learners */
+#include "cmd/innet-memory/server.h"
+
+int
+main(int argc, char *argv[])
+{
+	const struct conf cf = conf_parse(argc, argv);
+
+	return server_run(&cf);
+}

@@ -1,0 +1,92 @@
+#!/bin/bash
+# P9: the replay memory over loopback TCP against redis-server with hiredis
+#
+# Push 200 experiences of 213.5 kB (42.7 MB) into a memory of 2,000, set and get
+# 13 MB, sample 512; and the same with frames declared: 200 or 512 experiences
+# of eight frames of 7,056 B and a tail, out of 10,000, which innet-memory gets
+# and gives by reference.  They are held against what Redis takes for as many
+# experiences of 213.5 kB, as the paper's are; those of the same 56,464 B by
+# value are comments, as are innet-memory's times with hiredis.
+# Redis: RPUSH of 200 and LTRIM; of LINDEX one by one in a pipeline and MGET,
+# the faster one; SET, GET.  ROUNDS (5) by turns, each the median of 5.
+# Run from the build folder, or say where it is in BUILD.
+#
+# shellcheck disable=SC1091,SC2086,SC2154
+set -eu -o pipefail
+build=${BUILD:-.} rounds=${ROUNDS:-5}
+export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C
+for tool in innet-memory replay-load redis-server redis-cli; do
+	command -v $tool >/dev/null || { echo "P9 memory skipped: no $tool" >&2; exit 0; }
+done
+! replay-load hiredis no:0 get 2>&1 | grep -q 'built without' ||
+	{ echo "P9 memory skipped: built without hiredis" >&2; exit 0; }
+dir=$(mktemp -d -p /dev/shm)
+trap 'running=$(jobs -p); [ -z "$running" ] || kill $running 2>/dev/null || :; rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM
+. "$(dirname "$0")/rounds.bash"
+
+# Redis takes no port of the kernel's choice: try some.
+for ((k = 0; k < 20; k++)); do
+	port=$((20000 + RANDOM % 12000))
+	redis-server --bind 127.0.0.1 --port $port --save '' --appendonly no >"$dir/log" 2>&1 &
+	peer=$!
+	until grep -qs 'eady to accept' "$dir/log" || ! kill -0 $peer 2>/dev/null; do sleep 0.02; done
+	! kill -0 $peer 2>/dev/null || break
+done
+redis=127.0.0.1:$port
+innet-memory -q --listen 127.0.0.1:0 --memory 4GB --port-file "$dir/port" 2>"$dir/err" &
+await "$dir/port"
+innet=127.0.0.1:$(cat "$dir/port")
+
+# t NAME CLIENT ADDR TASK [BYTES [HELD]]: one round of it, into the file NAME
+t() { replay-load "$2" "$3" "$4" 5 "${@:5}" >>"$dir/$1"; }
+# note WHAT ADDR-AND-CLIENT MS MS: a comment with the ratio
+note() {
+	awk -v what="$1" -v a="$2" -v b="$3" 'BEGIN {
+		printf "# P9 %s: %.2f ms, peer %.2f ms, ratio %.3f\n", what, a, b, a / b }'
+}
+m() { median "$dir/$1"; }
+least() { { m "$1"; m "$2"; } | sort -n | head -n 1; }
+
+small='56464 10000'	# the experiences of the tables with frames
+for size in '213500 2000' "$small"; do
+	for task in list keys; do
+		replay-load hiredis $redis fill-push-$task 1 $size
+	done
+done
+replay-load ours "$innet" fill-push-table 1 213500 2000
+replay-load ours "$innet" fill-push-frames 1 $small
+for ((i = 0; i < rounds; i++)); do
+	for task in push-list sample-list sample-keys set get; do
+		t redis-$task hiredis $redis $task
+	done
+	for task in push-list sample-list sample-keys; do
+		t redis-small-$task hiredis $redis $task $small
+	done
+	for client in ours hiredis; do
+		for task in push-table sample-table set get; do
+			t $client-$task $client "$innet" $task
+		done
+		for task in push-frames sample-frames; do
+			t $client-$task $client "$innet" $task $small
+		done
+	done
+done
+echo "# P9 redis-server samples 512 in $(m redis-sample-list) ms with LINDEX, $(m redis-sample-keys) ms with MGET;" \
+	"$(redis-server --version | cut -d' ' -f3)"
+sample=$(least redis-sample-list redis-sample-keys)
+small=$(least redis-small-sample-list redis-small-sample-keys)
+note "push with hiredis" "$(m hiredis-push-table)" "$(m redis-push-list)"
+note "set with hiredis" "$(m hiredis-set)" "$(m redis-set)"
+note "get with hiredis" "$(m hiredis-get)" "$(m redis-get)"
+note "sample with hiredis" "$(m hiredis-sample-table)" "$sample"
+note "frames-push with hiredis" "$(m hiredis-push-frames)" "$(m redis-push-list)"
+note "frames-sample with hiredis" "$(m hiredis-sample-frames)" "$sample"
+note "sample by value" "$(m ours-sample-table)" "$sample"
+note "frames-push, peer with 56,464 B" "$(m ours-push-frames)" "$(m redis-small-push-list)"
+note "frames-sample, peer with 56,464 B" "$(m ours-sample-frames)" "$small"
+verdict "P9 push" "$(m ours-push-table)" "$(m redis-push-list)" 0.333
+verdict "P9 set" "$(m ours-set)" "$(m redis-set)" 0.333
+verdict "P9 get" "$(m ours-get)" "$(m redis-get)" 0.500
+verdict "P9 frames-push" "$(m ours-push-frames)" "$(m redis-push-list)" 0.100
+verdict "P9 frames-sample" "$(m ours-sample-frames)" "$sample" 0.100

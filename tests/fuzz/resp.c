@@ -1,0 +1,170 @@
+/* Requests to innet-memory, in any cuts: byte 0 says in which, and how much
+ * memory there is. */
+#include <strings.h>
+
+#include "common/timer.h"
+#include "tests/fuzz/fuzz.h"
+
+#include "cmd/innet-memory/server.h"
+#include "cmd/innet-memory/table.h"
+
+struct all {
+	uint8_t *p;
+	size_t len, room;
+};
+
+/* The end of the reply at p, NULL if it is none. */
+static const uint8_t *
+reply(const uint8_t *p, const uint8_t *end, int depth)
+{
+	const uint8_t *nl = memchr(p, '\n', (size_t)(end - p));
+	int64_t n;
+
+	if (nl == NULL || nl - p < 2 || nl[-1] != '\r' || depth > 8)
+		return NULL;
+	if (memchr(p, '\r', (size_t)(nl - p)) != nl - 1)
+		return NULL;
+	if (*p == '+' || *p == '-')
+		return nl + 1;
+	if (!resp_integer(p + 1, (size_t)(nl - p) - 2, &n))
+		return NULL;
+	if (*p == ':' || ((*p == '$' || *p == '*') && n == -1))
+		return nl + 1;
+	if (*p == '$' && n >= 0 && end - nl > n + 2 && nl[n + 1] == '\r' &&
+	    nl[n + 2] == '\n')
+		return nl + n + 3;
+	if (*p != '*' || n < 0)
+		return NULL;
+	for (p = nl + 1; n > 0 && p != NULL; n--)
+		p = reply(p, end, depth + 1);
+	return p;
+}
+
+/* Take what is to be sent, as a socket would. */
+static void
+drain(struct client *c, struct all *to)
+{
+	struct out *o = &c->out;
+
+	must(!o->bad, "there is memory for replies");
+	for (size_t i = o->first; i < o->parts; i++) {
+		const struct out_part *p = &o->part[i];
+		const uint8_t *from = p->blob != NULL ? p->blob->bytes :
+		    o->text;
+
+		if (to->len + p->len > to->room) {
+			to->room = 2 * (to->len + p->len);
+			to->p = realloc(to->p, to->room);
+		}
+		if (to->p == NULL)
+			abort();
+		memcpy(to->p + to->len, from + p->at, p->len);
+		to->len += p->len;
+	}
+	out_free(o, &c->srv->blobs);
+}
+
+/* The bytes as they might come: what fits a hole goes there. */
+static void
+feed(struct client *c, const uint8_t *p, size_t len)
+{
+	uint8_t *hole, *copy;
+	size_t left = resp_hole(&c->in, &hole), had;
+
+	left = left < len ? left : len;
+	if (left > 0) {
+		memcpy(hole, p, left);
+		resp_filled(&c->in, left);
+	}
+	had = c->rest_len;
+	copy = fuzz_copy(p + left, len - left);
+	if (had > 0) {
+		copy = realloc(copy, had + len - left + 1);
+		if (copy == NULL)
+			abort();
+		memmove(copy + had, copy, len - left);
+		memcpy(copy, c->rest, had);
+	}
+	client_feed(c, copy, had + len - left);
+	free(copy);
+}
+
+/* All replies to these bytes, `step` at a time. */
+static struct all
+talk(const uint8_t *p, size_t len, size_t step, size_t memory)
+{
+	const struct conf cf = { .memory_bytes = memory, .output_bytes =
+	    100000, .idle_ns = TIMER_NEVER, .stuck_ns = TIMER_NEVER,
+	    .save_every_ns = TIMER_NEVER, .duration_ns = TIMER_NEVER,
+	    .clients = 10, .seeded = true };
+	static struct server srv;
+	struct all all = { 0 };
+	struct client *c;
+	size_t n, slots = 0;
+
+	must(server_open(&srv, &cf), "the server opens");
+	srv.version = 0;
+	c = client_new(&srv, -1, "here");
+	if (c == NULL)
+		abort();
+	for (; len > 0 && !c->dead && c->leaving == LEAVING_NOT; p += n,
+	    len -= n) {
+		n = step < len ? step : len;
+		feed(c, p, n);
+		drain(c, &all);
+		while (c->stalled && !c->dead && c->leaving == LEAVING_NOT) {
+			client_feed(c, c->rest, c->rest_len);
+			drain(c, &all);
+		}
+	}
+	client_free(c);
+	server_flush(&srv);
+	for (size_t i = 0; i < srv.tables.n; i++)	/* they stay, empty */
+		slots += srv.tables.v[i]->charged;
+	must(srv.blobs.used == slots, "all memory that was taken is given back");
+	server_close(&srv);
+	must(srv.blobs.used == 0, "all memory that was taken is given back");
+	return all;
+}
+
+/* Does it ask what the time or the cuts have a part in? */
+static bool
+timely(const uint8_t *p, size_t len)
+{
+	static const char *const words[] = { "info", "list", "config" };
+
+	for (size_t i = 0; i < len; i++) {
+		for (size_t w = 0; w < 3; w++) {
+			const size_t n = strlen(words[w]);
+
+			if (len - i >= n && strncasecmp((const char *)p + i,
+			    words[w], n) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
+{
+	static const size_t steps[] = { 1, 2, 5, 64, 1000, 4096, 20000,
+	    100000 };
+	const size_t memory = len > 0 && (p[0] & 8) != 0 ? 100000 : 10000000;
+	struct all a, b;
+
+	if (len < 1)
+		return 0;
+	a = talk(p + 1, len - 1, steps[p[0] % 8], memory);
+	b = talk(p + 1, len - 1, len, memory);
+	for (const uint8_t *at = a.p; a.len > 0 && at != a.p + a.len; ) {
+		at = reply(at, a.p + a.len, 0);
+		must(at != NULL, "what comes back is whole replies");
+	}
+	must(memory < 1000000 || timely(p, len) || (a.len == b.len &&
+	    (a.len == 0 || memcmp(a.p, b.p, a.len) == 0)),
+	    "the replies do not depend on the cuts");
+	free(a.p);
+	free(b.p);
+	return 0;
+}

@@ -1,0 +1,163 @@
+# innet-memory against redis-server: the same bytes in, the same bytes out, and
+# clients that nobody here wrote.  MEMORY_RUNS=1000 for more random requests,
+# MEMORY_FIRST=N to begin at seed N.
+load common
+load memory
+
+setup_file() {
+	export MEMORY_RUNS="${MEMORY_RUNS:-100}" MEMORY_FIRST="${MEMORY_FIRST:-1}"
+}
+
+# Both servers, and a Python to ask them.
+both() {
+	python redis
+	redis redis "$@"
+	memory
+}
+
+@test "the comparison is sound: two redis-servers agree in all of it" {
+	python redis
+	redis one
+	redis other
+	for check in $(twin list); do
+		[ "$check" = password ] || twin "$check" "$one" "$other" 20
+	done
+}
+
+@test "the comparison can fail: a redis-server of two databases is found out, and by what" {
+	python redis
+	redis one
+	redis other --databases 2
+	run -1 twin talks "$one" "$other"
+	[[ $output == *'connection: b'*'$6\r\nselect\r\n$1\r\n1\r\n'*'-ERR DB index is out of range'*'+OK'* ]]
+	run -1 twin chance "$one" "$other"
+	[[ $output == *': seed '* ]]
+}
+
+@test "commands by hand: connection, strings, lists, MULTI, wrong types, wrong counts" {
+	both
+	twin talks "$redis" "$memory"
+	twin hello "$redis" "$memory"
+}
+
+@test "every pair of list indices, within, negative and out of range" {
+	both
+	twin ranges "$redis" "$memory"
+}
+
+@test "protocol errors are Redis's, word for word, and close the connection" {
+	both
+	twin bad "$redis" "$memory"
+}
+
+@test "inline requests, quoted and not" {
+	both
+	twin inline "$redis" "$memory"
+}
+
+@test "values of 0 to 16 MB go in and out unharmed" {
+	both
+	twin bulks "$redis" "$memory"
+}
+
+@test "10,000 requests in one go, 100,000 arguments in one request" {
+	both
+	twin pipelined "$redis" "$memory"
+}
+
+@test "requests a byte at a time, and cut in two at every place" {
+	both
+	twin bytewise "$redis" "$memory"
+}
+
+@test "random requests, whole" {
+	both
+	twin chance "$redis" "$memory" "$MEMORY_RUNS" "$MEMORY_FIRST"
+}
+
+@test "random requests, in pieces of random length" {
+	both
+	twin chopped "$redis" "$memory" "$MEMORY_RUNS" "$MEMORY_FIRST"
+}
+
+@test "random requests, damaged" {
+	both
+	twin damaged "$redis" "$memory" $((10 * MEMORY_RUNS)) "$MEMORY_FIRST"
+}
+
+@test "a password: NOAUTH, WRONGPASS and what is heard without one, as in Redis" {
+	python redis
+	redis redis --requirepass secret
+	echo secret >password
+	chmod 600 password
+	memory --password-file password
+	twin password "$redis" "$memory"
+}
+
+@test "python3-redis: values, lists, pipelines, transactions, errors, INFO" {
+	both
+	twin library "$redis" "$memory"
+}
+
+@test "Ape-X by plain lists: RPUSH, LRANGE and LTRIM in MULTI, SET and GET" {
+	both
+	twin apex "$redis" "$memory"
+}
+
+@test "a Unix socket is as good as a port" {
+	python redis
+	redis redis
+	memory --unix memory.sock
+	for check in talks bad pipelined apex; do
+		twin $check "$redis" "$PWD/memory.sock"
+	done
+}
+
+@test "redis-cli: replies as text and raw, a file of requests, --pipe" {
+	both
+	cat >requests <<-'E'
+		ping
+		set k "a b\n\x41"
+		get k
+		rpush l 1 2 3
+		lrange l 0 -1
+		lrange none 0 -1
+		get none
+		get l
+		multi
+		get k
+		exec
+		nonsense x
+		llen
+		dbsize
+	E
+	for raw in --raw --no-raw --csv; do
+		redis-cli -s "$redis" $raw <requests >expected
+		cli $raw <requests >got
+		diff expected got
+		cli flushall && redis-cli -s "$redis" flushall
+	done
+	seq 20000 | sed 's/.*/*3\r\n$5\r\nrpush\r\n$1\r\np\r\n$1\r\nx\r/' | cli --pipe >pipe
+	grep -q 'errors: 0, replies: 20000' pipe
+	[ "$(cli llen p)" -eq 20000 ]
+}
+
+@test "redis-benchmark: ping, set, get, rpush, lrange, and no error" {
+	both
+	for pipe in 1 16; do
+		redis-benchmark -h 127.0.0.1 -p "${memory##*:}" -t ping,set,get,rpush,lrange \
+			-n 2000 -c 50 -P $pipe --csv >out 2>err
+		[ "$(grep -c '^"' out)" -eq 11 ]
+		[[ "$(cat out err)" != *[Ee]rror* && "$(cat err)" != *WARN* ]]
+		[ "$(cli get key:__rand_int__)" = VXK ]
+		[ "$(cli llen mylist)" -ge 2000 ]
+		cli flushall
+	done
+}
+
+@test "SHUTDOWN ends it with status 0, and redis-cli sees no error" {
+	both
+	run -0 cli shutdown nosave
+	[ -z "$output" ]
+	wait "$memory_pid"
+}

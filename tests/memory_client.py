@@ -1,0 +1,109 @@
+"""memory_client.py - requests and replies of the Redis protocol, by hand
+
+For tests that send what no client library would.  An address is HOST:PORT, or
+the path of a Unix socket if a / or no : is in it.  Nothing waits for more than
+WAIT_S seconds: socket.timeout says that it did.
+"""
+import socket
+
+WAIT_S = 60
+
+
+class Error(Exception):
+    """An error reply: its text, without the minus sign."""
+
+
+def connect(addr, wait=WAIT_S, room=0):
+    """A connected socket, which receives at most room bytes ahead if given."""
+    host, colon, port = addr.rpartition(":")
+    unix = not colon or "/" in addr
+    s = socket.socket(socket.AF_UNIX if unix else socket.AF_INET)
+    s.settimeout(wait)
+    if room:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+    if not unix:
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    s.connect(addr if unix else (host, int(port)))
+    return s
+
+
+def raw(word):
+    return word if isinstance(word, bytes) else str(word).encode()
+
+
+def request(*words):
+    """A request of these words as the protocol has it."""
+    out = [b"*%d\r\n" % len(words)]
+    for w in map(raw, words):
+        out += [b"$%d\r\n" % len(w), w, b"\r\n"]
+    return b"".join(out)
+
+
+class Client:
+    """One connection; call() raises an error reply, pipeline() returns it."""
+
+    def __init__(self, addr, wait=WAIT_S, room=0):
+        self.sock = connect(addr, wait, room)
+        self.file = self.sock.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.file.close()
+        self.sock.close()
+
+    def send(self, data):
+        self.sock.sendall(data)
+
+    def line(self):
+        got = self.file.readline()
+        if not got.endswith(b"\r\n"):
+            raise EOFError("the server closed after %r" % got)
+        return got[:-2]
+
+    def reply(self):
+        """The next reply: bytes, int, list, None, or Error, not raised."""
+        head = self.line()
+        kind, rest = head[:1], head[1:]
+        if kind == b"+":
+            return rest
+        if kind == b"-":
+            return Error(rest.decode(errors="replace"))
+        if kind == b":":
+            return int(rest)
+        if kind == b"$":
+            n = int(rest)
+            if n < 0:
+                return None
+            body = self.file.read(n + 2)
+            if len(body) != n + 2 or body[n:] != b"\r\n":
+                raise EOFError("%d bytes of a bulk of %d" % (len(body), n))
+            return body[:n]
+        if kind == b"*":
+            n = int(rest)
+            return None if n < 0 else [self.reply() for _ in range(n)]
+        raise ValueError("no reply begins with %r" % head[:40])
+
+    def call(self, *words):
+        self.send(request(*words))
+        got = self.reply()
+        if isinstance(got, Error):
+            raise got
+        return got
+
+    def error(self, *words):
+        """The text of the error that this request must have as its reply."""
+        try:
+            got = self.call(*words)
+        except Error as e:
+            return str(e)
+        raise AssertionError("%r was answered with %.80r" % (words[:3], got))
+
+    def pipeline(self, requests):
+        """All of them at once, and their replies; small ones only."""
+        self.send(b"".join(request(*r) for r in requests))
+        return [self.reply() for _ in requests]

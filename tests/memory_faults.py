@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+"""memory_faults.py CHECK [RUNS [FIRST]] - what goes wrong with innet-memory
+
+Each check starts servers of its own, from $PATH, in the folder it is run in;
+`memory_faults.py list` names them.  No time is measured: what must go on is
+counted, and what must come has WAIT_S seconds.
+"""
+import random
+import select
+import socket
+import struct
+import sys
+
+from memory_client import Error, connect, request
+from memory_server import Server, info, main, until
+
+MB = 1 << 20
+
+
+def vanish(s):
+    """Closed with a reset, as a host that lost its cable would be found."""
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    s.close()
+
+
+def push(s, data):
+    """As much of it as goes without waiting; how much."""
+    s.setblocking(False)
+    sent = 0
+    try:
+        while sent < len(data):
+            sent += s.send(data[sent:sent + MB])
+    except (BlockingIOError, BrokenPipeError, ConnectionResetError):
+        pass
+    return sent
+
+
+def stuck(server, r, k):
+    """A client that is no good, the k-th: an open socket, or None if it is gone."""
+    kind = k % 7
+    s = connect(server.addr, room=0 if kind != 2 else 4096)
+    half = {
+        0: b"*3\r\n$3\r\nse",
+        1: b"*3\r\n$3\r\nset\r\n$4\r\nhalf\r\n$1000000\r\n" + r.randbytes(r.randrange(900000)),
+        2: request("lrange", "large", 0, -1),
+        3: b"*3\r\n$3\r\nset\r\n$4\r\nhalf\r\n$9000000\r\n" + r.randbytes(r.randrange(100000)),
+        4: request("multi") + request("set", "half", "x" * 1000) * 20,
+        5: request("get", "large") + b"echo \"no end",
+        6: b"*1000000\r\n$1\r\n",
+    }[kind]
+    push(s, half)
+    if kind == 3:
+        vanish(s)
+        return None
+    return s
+
+
+def clients(runs=100, first=1):
+    """Slow, stuck and vanishing clients, and one that is served all the while."""
+    r = random.Random(first)
+    with Server("--memory", "400MB") as server, server.client() as good:
+        for _ in range(100):
+            good.call("rpush", "large", r.randbytes(MB))
+        before, bad = info(good, "used_memory"), []
+        for k in range(runs):
+            bad.append(stuck(server, r, k))
+            for i in range(20):
+                value = r.randbytes(r.randrange(10000))
+                assert good.call("set", "k%d" % i, value) == b"OK"
+                assert good.call("get", "k%d" % i) == value
+            for s in bad:
+                if s is not None and r.random() < .1:
+                    push(s, b"\r\n" if r.random() < .1 else b"a")
+        assert good.call("exists", "half") == 0
+        assert good.call("llen", "large") == 100
+        got = good.call("lrange", "large", 0, -1)
+        assert len(got) == 100 and set(map(len, got)) == {MB}
+        for s in bad:
+            if s is not None:
+                vanish(s)
+        until(lambda: info(good, "connected_clients") == 1, "the end of the others")
+        for i in range(20):
+            good.call("del", "k%d" % i)
+        until(lambda: info(good, "used_memory") <= before + 256000, "the memory they held (%d before)" % before)
+        return "%d good requests beside %d bad clients" % (40 * runs, runs)
+
+
+def unread():
+    """Replies that nobody reads: they share what is stored, and do not grow."""
+    with Server("--memory", "200MB") as server, server.client() as good:
+        for _ in range(100):
+            good.call("rpush", "large", b"x" * MB)
+        before = server.memory()
+        readers = [connect(server.addr, room=4096) for _ in range(50)]
+        for s in readers:
+            s.sendall(request("lrange", "large", 0, -1))
+        for i in range(1000):
+            assert good.call("echo", i) == b"%d" % i
+        more = server.memory() - before
+        assert more < 50 * MB, "50 unread replies of 100 MB take %d MB more" % (more / MB)
+        assert good.call("del", "large") == 1
+        for i in range(1000):
+            assert good.call("echo", i) == b"%d" % i
+        # one of them changes its mind: it gets all, though the list is gone
+        for s in readers[1:]:
+            vanish(s)
+        got = bytearray()
+        want = b"*100\r\n" + (b"$1048576\r\n" + b"x" * MB + b"\r\n") * 100
+        while len(got) < len(want):
+            more = readers[0].recv(MB)
+            assert more, "cut off after %d of %d" % (len(got), len(want))
+            got += more
+        assert got == want
+        until(lambda: info(good, "used_memory") < MB, "the memory of a list that is gone")
+
+
+def spent():
+    """Replies that were read cost nothing more, though the reader asks no more."""
+    with Server("--memory", "200MB") as server, server.client() as good:
+        for _ in range(100):
+            good.call("rpush", "small", *[b"x" * 500] * 1000)
+        before = info(good, "used_memory")
+        readers = [server.client() for _ in range(4)]
+        for c in readers:
+            assert len(c.call("lrange", "small", 0, -1)) == 100000
+        until(lambda: info(good, "used_memory") < before + MB, "the memory of what was read")
+
+
+def greedy():
+    """Requests without end whose replies nobody reads: others are served, and memory is bound."""
+    with Server("--memory", "64MB", "--touch", "0") as server, server.client() as good:
+        before, held = server.memory(), []
+        good.call("set", "k", "v")
+        for _ in range(10):
+            held.append(hoard(server, 100 * MB))
+            for _ in range(100):
+                assert good.call("get", "k") == b"v"
+        grown = server.memory() - before
+        assert grown < 64 * MB + beside(server), "10 clients made it grow by %d MB" % (grown / MB)
+        for s in held:
+            vanish(s)
+        until(lambda: info(good, "used_memory") < MB, "the memory they held")
+        assert good.call("set", "k", b"x" * (32 * MB)) == b"OK"
+
+
+def hoard(server, size):
+    """A client that asks for so many bytes, as far as it is let, and reads none."""
+    s = connect(server.addr, room=4096)
+    s.setblocking(False)
+    one, sent = request("echo", b"x" * 60000) * 16, 0
+    try:
+        while sent < size and select.select([], [s], [], 0.2)[1]:
+            sent += s.send(one[sent % len(one):])
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    return s
+
+
+def hoarder():
+    """One client that reads nothing leaves room for what others store."""
+    with Server("--memory", "64MB", "--touch", "0") as server, server.client() as good:
+        s = hoard(server, 50 * MB)
+        assert good.call("set", "k", b"x" * (8 * MB)) == b"OK"
+        s.close()
+
+
+def full(words):
+    """Whether a request was refused for memory; any other error is raised."""
+    c, *rest = words
+    try:
+        c.call(*rest)
+    except Error as e:
+        assert str(e).startswith("OOM "), e
+        return str(e)
+    return None
+
+
+def beside(server):
+    """Bytes there may be beside what is stored: the program, buffers, the
+    allocator; with AddressSanitizer, what it keeps around and after each block."""
+    return (600 if server.sanitized() else 24) * MB
+
+
+def limit():
+    """-OOM at the limit, by value, by list, by small keys; and nothing is lost."""
+    for what, size in (("set", MB), ("set", 60000), ("set", 1), ("rpush", MB), ("rpush", 1), ("set", 3 * MB)):
+        with Server("--memory", "32MB", "--touch", "0") as server, server.client() as c:
+            n, text = 0, None
+            while text is None:
+                batch = 1 if size > 1000 else 500
+                got = c.pipeline([(what, "k%d" % (n + i) if what == "set" else "l", b"%0*d" % (size, n + i))
+                                  for i in range(batch)])
+                bad = [g for g in got if isinstance(g, Error)]
+                n += batch - len(bad)
+                text = str(bad[0]) if bad else None
+                assert n * size < 33 * MB, "%d of %d bytes were taken" % (n, size)
+            assert text.startswith("OOM command not allowed when used memory > 'maxmemory'."), text
+            assert n * (size + 200) > 16 * MB, "full with %d of %d bytes" % (n, size)
+            used = server.memory("VmHWM")
+            assert used < 32 * MB + beside(server), "%s of %d bytes: %d MB in memory" % (what, size, used / MB)
+            if what == "set":
+                for i in range(0, n, max(1, n // 1000)):
+                    assert c.call("get", "k%d" % i) == b"%0*d" % (size, i), i
+                assert c.call("dbsize") == n
+                assert c.call("get", "k%d" % n) is None
+                assert full((c, "set", "k0", b"x" * (20 * MB)))
+                assert c.call("get", "k0") == b"%0*d" % (size, 0)
+                c.pipeline([("del", "k%d" % i) for i in range(n // 2)])
+            else:
+                assert c.call("llen", "l") == n
+                assert c.call("lrange", "l", n - 1, -1) == [b"%0*d" % (size, n - 1)]
+                c.call("ltrim", "l", n // 2, -1)
+            assert c.call(what, "again", b"x" * 10000)
+            server.alive()
+
+
+def queued():
+    """What waits in MULTI, or is half received, is within the limit too."""
+    with Server("--memory", "64MB", "--touch", "0") as server, server.client() as c, server.client() as good:
+        good.call("set", "kept", "x" * MB)
+        c.call("multi")
+        refused = [g for g in c.pipeline([("set", "k", b"x" * MB)] * 200) if isinstance(g, Error)]
+        assert refused and all(str(g).startswith("OOM ") for g in refused), refused[:1]
+        assert c.error("exec").startswith("EXECABORT")
+        held = [connect(server.addr) for _ in range(50)]
+        for s in held:
+            s.setblocking(True)
+            s.sendall(b"*3\r\n$3\r\nset\r\n$1\r\nh\r\n$50000000\r\n")
+            push(s, b"x" * (5 * MB))
+        for i in range(1000):
+            assert good.call("echo", i) == b"%d" % i
+        assert good.call("get", "kept") == b"x" * MB
+        used = server.memory("VmHWM")
+        assert used < 64 * MB + beside(server), "%d MB in memory" % (used / MB)
+        for s in held:
+            vanish(s)
+        until(lambda: info(good, "used_memory") < 3 * MB, "the memory of half bulks")
+        good.call("set", "k", b"x" * (32 * MB))
+        # a value larger than all there may be: refused, and the connection is either closed or goes on
+        with server.client() as big:
+            big.send(b"*3\r\n$3\r\nset\r\n$1\r\nk\r\n$200000000\r\n")
+            sent = 0
+            while sent < 200000000 and not select.select([big.sock], [], [], 0)[0]:
+                sent += big.sock.send(b"y" * min(MB, 200000000 - sent))
+            assert sent < 200000000 or big.sock.send(b"\r\n") == 2
+            assert str(big.reply()).startswith("OOM ")
+        assert good.call("get", "k") == b"x" * (32 * MB)
+        assert server.memory("VmHWM") < 64 * MB + beside(server)
+
+
+def crowd():
+    """One client more than there may be hears Redis's words, and the others stay."""
+    with Server("--max-clients", 10) as server:
+        first = [server.client() for _ in range(10)]
+        for c in first:
+            assert c.call("ping") == b"PONG"
+        for _ in range(20):
+            s = connect(server.addr)
+            got = b""
+            while more := s.recv(1000):
+                got += more
+            assert got == b"-ERR max number of clients reached\r\n", got
+            s.close()
+        for c in first:
+            assert c.call("ping") == b"PONG"
+        first.pop().close()
+        until(lambda: info(first[0], "connected_clients") == 9, "the end of one")
+        server.alive()
+
+
+def left():
+    """Who leaves more unread than he may for longer than he may is shown out."""
+    with Server("--output-limit", "1MB", "--stuck-timeout", "100ms") as server, server.client() as c:
+        c.call("rpush", "large", *[b"x" * 100000] * 200)
+        bad = [connect(server.addr, room=4096) for _ in range(20)]
+        for s in bad:
+            s.sendall(request("lrange", "large", 0, -1))
+        until(lambda: info(c, "connected_clients") == 1, "the end of those that do not read")
+        # who reads, however slowly, gets all of it
+        assert len(c.call("lrange", "large", 0, -1)) == 200
+        for s in bad:
+            s.close()
+
+
+def halted():
+    """Who stops within a request, or reads nothing, keeps no memory from others."""
+    with Server("--memory", "50MB", "--touch", "0", "--stuck-timeout", "300ms") as server, server.client() as c:
+        for _ in range(35):
+            c.call("rpush", "small", *[b"x" * 500] * 1000)
+        before = info(c, "used_memory")
+        begun = [
+            b"*4\r\n$5\r\nrpush\r\n$1\r\nk\r\n$10000000\r\n" + bytes(10000000) + b"\r\n",
+            b"*4\r\n$5\r\nrpush\r\n$1\r\nk\r\n$10000000\r\n" + bytes(10000000),
+            b"*9000\r\n$5\r\nrpush\r\n$1\r\nk\r\n" + (b"$1000\r\n" + bytes(1000) + b"\r\n") * 3000,
+            request("lrange", "small", 0, -1),
+        ]
+        for what in begun:
+            with connect(server.addr, room=4096) as s:
+                s.sendall(what)
+                until(lambda: info(c, "connected_clients") == 2, "one more client")
+                until(lambda: info(c, "connected_clients") == 1, "the end of %r..." % what[:40])
+        until(lambda: info(c, "used_memory") < before + MB, "the memory they held")
+        left = c.call("info", "stats").decode().split()
+        assert "clients_left_stuck:3" in left and "clients_left_output:1" in left, left
+
+
+def halves(runs=300, first=1):
+    """A value is the old one or the new one, never half of each."""
+    r = random.Random(first)
+    with Server("--memory", "200MB") as server, server.client() as learner, server.client() as actor:
+        learner.call("set", "params", b"\0" * MB)
+        seen = 0
+        for n in range(1, runs):
+            value = bytes([n % 251]) * MB
+            data = request("set", "params", value)
+            at = r.randrange(len(data))
+            learner.send(data[:at])
+            got = actor.call("get", "params")
+            assert len(got) == MB and got == got[:1] * MB and got[0] == (n - 1) % 251, "half a value"
+            if r.random() < .1:
+                vanish(learner.sock)
+                learner = server.client()
+                assert actor.call("get", "params") == got
+                learner.send(data)
+            else:
+                learner.send(data[at:])
+            assert learner.reply() == b"OK"
+            version, got = actor.call("getv", "params", seen)
+            assert version > seen and got == value
+            assert actor.call("getv", "params", version) is None
+            seen = version
+        assert actor.call("getv", "params", seen - 1)[0] == seen
+        assert actor.call("getv", "none", 0) is None
+
+
+if __name__ == "__main__":
+    sys.exit(main((clients, unread, spent, greedy, hoarder, limit, queued, crowd, left, halted, halves), sys.argv))

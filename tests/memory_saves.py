@@ -1,0 +1,370 @@
+#!/usr/bin/env python3
+"""memory_saves.py CHECK [RUNS [FIRST]] - innet-memory's file, whatever happens
+
+kill -9 at any moment, disks that are full, files that are damaged; as
+memory_faults.py otherwise.
+"""
+import os
+import random
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+
+from memory_client import Error, request
+from memory_server import Server, main, until
+
+SAVE = "replay.save"
+
+
+def blob(n):
+    return b"%d " % n * (100 + n % 3000)
+
+
+class History:
+    """What a server was told, and what of it must outlive it."""
+
+    def __init__(self):
+        self.listed = self.saved_list = 0       # elements of the list
+        self.added, self.saved_added = [], 0    # ids, in the order they came
+        self.version = self.saved_version = 0   # of the parameters
+
+    def one(self, c, r):
+        """One request more, and its reply."""
+        kind = r.random()
+        if kind < .3:
+            n = r.randrange(1, 5)
+            assert c.call("rpush", "list", *(b"%d" % (self.listed + i) for i in range(n))) == self.listed + n
+            self.listed += n
+        elif kind < .8:
+            n = r.randrange(1, 6)
+            words = []
+            for i in range(len(self.added), len(self.added) + n):
+                words += ["%d.5" % (i % 7), blob(i)]
+            self.added += c.call("per.add", "replay", *words)
+        else:
+            self.version += 1
+            c.call("set", "params", blob(self.version) * 100)
+
+    def mark(self):
+        return self.listed, len(self.added), self.version
+
+    def saved(self, mark):
+        self.saved_list, self.saved_added, self.saved_version = mark
+
+    def check(self, c):
+        """After a restart: at least what was saved, each thing whole; go on from there."""
+        got = [int(x) for x in c.call("lrange", "list", 0, -1)]
+        assert got == list(range(len(got))), "the list has %s" % got
+        assert self.saved_list <= len(got) <= self.listed, (self.saved_list, len(got), self.listed)
+        params = c.call("get", "params")
+        version = 0 if params is None else int(params.split()[0])
+        assert params is None or params == blob(version) * 100
+        assert self.saved_version <= version <= self.version, (self.saved_version, version, self.version)
+        there = dump(c, "replay")
+        assert [i for i, _ in there] == self.added[:len(there)], "ids are others"
+        assert len(there) >= self.saved_added, (len(there), self.saved_added)
+        assert [p for _, p in there] == [i % 7 + .5 for i in range(len(there))]
+        if there:
+            ids, _, _, blobs = c.call("per.sample", "replay", min(200, len(there)))
+            at = {id_: n for n, id_ in enumerate(self.added)}
+            for id_, b in zip(ids, blobs):
+                assert b == blob(at[id_]), "experience %d has another's bytes" % id_
+        self.listed, self.version = len(got), version
+        del self.added[len(there):]
+        self.saved(self.mark())
+
+
+def f32(x):
+    return struct.unpack("f", struct.pack("f", x))[0]
+
+
+def dump(c, table, page=700):
+    """All ids and priorities of a table, oldest first."""
+    out, at = [], 0
+    while at is not None:
+        at, got = c.call("per.dump", table, "from", at, "count", page)
+        out += [(got[i], f32(float(got[i + 1]))) for i in range(0, len(got), 2)]
+    return out
+
+
+def whole(h, *options):
+    """A server on the file, which holds what it must."""
+    server = Server("--save", SAVE, "--capacity", 1 << 20, *options)
+    try:
+        with server.client() as c:
+            h.check(c)
+        assert not [f for f in os.listdir(".") if f.startswith(SAVE) and f != SAVE], os.listdir(".")
+    except BaseException:
+        server.kill()
+        raise
+    return server
+
+
+def kill9(runs=20, first=1):
+    """kill -9 during load and during PER.SAVE: the file is whole, and what was saved is there."""
+    h, halves = History(), 0
+    with whole(h) as server, server.client() as c:
+        c.call("set", "heavy", b"heavy" * 1000000)      # so that a save takes a while
+        assert c.call("per.save") == b"OK"
+        server.kill()
+    for seed in range(first, first + runs):
+        r = random.Random(seed)
+        with whole(h) as server, server.client() as c, server.client() as saver:
+            assert c.call("get", "heavy") == b"heavy" * 1000000
+            asked = None
+            for left in range(r.randrange(20, 300), 0, -1):
+                h.one(c, r)
+                if asked is None and r.random() < .05:
+                    saver.send(request("per.save"))
+                    asked = h.mark()
+                elif asked and (r.random() < .1 or select.select([saver.sock], [], [], 0)[0]):
+                    assert saver.reply() == b"OK"
+                    h.saved(asked)
+                    asked = None
+            if asked is None and r.random() < .7:
+                saver.send(request("per.save"))
+                for _ in range(r.randrange(60)):
+                    h.one(c, r)
+            halves += os.listdir(".").count(SAVE) < len([f for f in os.listdir(".") if f.startswith(SAVE)])
+            server.kill()
+    with whole(h):
+        return "%d killed, %d of them with a file half written; %s held" % (runs, halves, h.mark())
+
+
+def orphan(runs=5, first=1):
+    """The child that was saving when its server died must not write over a later save."""
+    h, r = History(), random.Random(first)
+    with whole(h) as server, server.client() as c:
+        for k in range(40):
+            c.call("set", "heavy%d" % k, b"heavy" * 200000)
+        assert c.call("per.save") == b"OK"
+        server.kill()
+    for _ in range(runs):
+        with whole(h) as server, server.client() as c:
+            h.one(c, r)
+            c.send(request("per.save"))
+            while not [f for f in os.listdir(".") if f.startswith(SAVE) and f != SAVE]:
+                if select.select([c.sock], [], [], 0)[0]:
+                    break
+            server.kill()
+        with whole(h) as server, server.client() as c:
+            h.one(c, r)
+            assert c.call("per.save") == b"OK"
+            h.saved(h.mark())
+            server.kill()
+            until(lambda pid=server.pid: not children_of(pid), "the end of what its server left")
+    with whole(h):
+        return "%s held" % (h.mark(),)
+
+
+def children_of(pid):
+    """Processes called innet-memory that are not ours: what a server that died left."""
+    out = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % name) as f:
+                stat = f.read()
+            if "(innet-memory)" in stat and os.readlink("/proc/%s/cwd" % name) == os.getcwd():
+                out.append(int(name))
+        except OSError:
+            pass
+    return [p for p in out if p != pid]
+
+
+def ends():
+    """SIGTERM, SHUTDOWN: what was acknowledged is in the file."""
+    h, r = History(), random.Random(1)
+    for way in ("term", "int", "shutdown", "duration"):
+        with whole(h) as server, server.client() as c:
+            for _ in range(100):
+                h.one(c, r)
+            h.saved(h.mark())
+            if way == "shutdown":
+                c.send(request("shutdown"))
+            else:
+                server.process.send_signal({"term": signal.SIGTERM, "int": signal.SIGINT}.get(way, 15))
+            assert server.ends() == 0, server.said()
+    with whole(h):
+        return "%s held" % (h.mark(),)
+
+
+def every():
+    """--save-every saves by itself."""
+    h, r = History(), random.Random(1)
+    with whole(h, "--save-every", "1s") as server, server.client() as c:
+        h.one(c, r)
+        for n in range(3):
+            before = os.stat(SAVE).st_ino if os.path.exists(SAVE) else None
+            for _ in range(20):
+                h.one(c, r)
+            mark = h.mark()
+            while not os.path.exists(SAVE) or os.stat(SAVE).st_ino == before:
+                c.call("set", "other", "x")
+            before = os.stat(SAVE).st_ino
+            while os.stat(SAVE).st_ino == before:
+                c.call("set", "other", "x")
+            h.saved(mark)
+        server.kill()
+    with whole(h):
+        return "%s held" % (h.mark(),)
+
+
+def no_room(prefix):
+    """A save that does not fit, then one that does."""
+    h, r = History(), random.Random(1)
+    with Server("--save", SAVE, "--capacity", 1 << 20, prefix=prefix) as server, server.client() as c:
+        for _ in range(20):
+            h.one(c, r)
+        assert c.call("per.save") == b"OK"
+        mark = h.mark()
+        with open(SAVE, "rb") as f:
+            kept = f.read()
+        for _ in range(30):
+            c.call("rpush", "heavy", os.urandom(1000000))
+        for _ in range(3):
+            why = c.error("per.save")
+            assert SAVE in why and "\n" not in why, why
+            assert os.listdir(".").count(SAVE) == 1
+            with open(SAVE, "rb") as f:
+                assert f.read() == kept, "the old file is not what it was"
+        assert c.call("llen", "heavy") == 30
+        c.call("del", "heavy")
+        h.one(c, r)
+        assert c.call("per.save") == b"OK", "it does not save when there is room again"
+        mark = h.mark()
+        server.kill()
+    h.saved(mark)
+    with whole(h):
+        return why
+
+
+def disk():
+    """A disk of 8 MB, to be run in a mount namespace of its own."""
+    os.mkdir("disk")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "none", "disk"], check=True)
+    os.chdir("disk")
+    why = no_room(())
+    assert "No space left on device" in why, why
+    os.chdir("..")
+    subprocess.run(["umount", "disk"], check=True)
+    return why
+
+
+def quota():
+    """Files of 8 MB at most."""
+    return no_room(("bash", "-c", "ulimit -f 8192; exec \"$@\"", "bash"))
+
+
+def refused(name, how):
+    """A server on a damaged file says what is wrong with it, and ends with 1."""
+    with Server("--save", name, wait=False) as server:
+        status, said = server.ends(), server.said()
+        assert status == 1, "%s: status %d: %s" % (how, status, said)
+        line = said.strip().split("\n")[-1]
+        assert line.startswith("innet-memory: %s: " % name), "%s: %s" % (how, said)
+        assert len(line) > len(name) + 20 and "Success" not in line, said
+        return line.partition(name + ": ")[2]
+
+
+def damaged(runs=60, first=1):
+    """Files cut short, with bits turned, with bytes added: refused with a reason."""
+    h, r = History(), random.Random(first)
+    with whole(h) as server, server.client() as c:
+        c.call("per.create", "frames", "capacity", 100)
+        c.call("per.frames", "frames", 100, 2)
+        c.call("per.add", "frames", *(w for i in range(50) for w in ("1", os.urandom(400 + i))))
+        c.call("per.create", "limited", "capacity", 10, "ratio", 1, 2, "slack", 5, "selector", "fifo")
+        for _ in range(100):
+            h.one(c, r)
+        assert c.call("per.save") == b"OK"
+        h.saved(h.mark())
+        server.kill()
+    with whole(h) as server:
+        server.kill()
+    with open(SAVE, "rb") as f:
+        good = f.read()
+    why = set()
+    ways = [("cut to %d of %d" % (n, len(good)), good[:n]) for n in
+            [0, 1, 7, 8, 16, 31, len(good) - 1, len(good) - 4, len(good) - 8] +
+            [r.randrange(len(good)) for _ in range(runs)] + [r.randrange(2000) for _ in range(runs // 2)]]
+    for k in range(2 * runs):
+        at = k if k < runs // 2 else r.randrange(len(good) if k % 2 else 3000)
+        turned = bytearray(good)
+        turned[at] ^= 1 << r.randrange(8)
+        ways.append(("a bit of byte %d of %d turned" % (at, len(good)), bytes(turned)))
+    ways += [("a byte more", good + b"\0"), ("twice", good * 2), ("zeros", bytes(len(good))),
+             ("text", b"what is this?\n" * 100), ("a hole", good[:500] + bytes(500) + good[1000:])]
+    for how, data in ways:
+        with open("bad.save", "wb") as f:
+            f.write(data)
+        why.add(refused("bad.save", how))
+    shutil.copy(SAVE, "bad.save")
+    with Server("--save", "bad.save") as server:
+        server.alive()
+    os.mkdir("folder.save")
+    refused("folder.save", "a folder")
+    refused("no/such/folder.save", "no folder")
+    return "%d damaged files, %d reasons: %s" % (len(ways), len(why), sorted(why)[:3])
+
+
+def loads():
+    """PER.LOAD brings back what was saved; of a file that is damaged, nothing."""
+    h, r = History(), random.Random(3)
+    with whole(h) as server, server.client() as c:
+        for _ in range(50):
+            h.one(c, r)
+        assert c.call("per.save") == b"OK"
+        mark = h.mark()
+        for _ in range(50):
+            h.one(c, r)
+        with open(SAVE, "rb") as f:
+            good = f.read()
+        with open(SAVE, "wb") as f:
+            f.write(good[:-100])
+        before = c.call("llen", "list"), dump(c, "replay"), c.call("get", "params")
+        assert SAVE in c.error("per.load")
+        assert before == (c.call("llen", "list"), dump(c, "replay"), c.call("get", "params"))
+        with open(SAVE, "wb") as f:
+            f.write(good)
+        assert c.call("per.load") == b"OK"
+        h.saved(mark)
+        h.check(c)
+        assert h.mark() == mark
+
+
+def at_once():
+    """Many ask for a save at once, and others go on: each is answered, and it is whole."""
+    h, r = History(), random.Random(5)
+    with whole(h) as server, server.client() as c:
+        c.call("set", "heavy", b"heavy" * 1000000)
+        for _ in range(5):
+            askers = [server.client() for _ in range(8)]
+            for a in askers:
+                h.one(c, r)
+                mark = h.mark()
+                a.send(request("per.save"))
+            for _ in range(20):
+                h.one(c, r)
+            for a in askers:
+                got = a.reply()
+                assert got == b"OK" or "progress" in str(got) or "already" in str(got), got
+                a.close()
+            assert c.call("per.save") == b"OK"
+            h.saved(h.mark())
+        gone = server.client()
+        gone.send(request("per.save"))
+        gone.close()
+        server.alive()
+        assert mark <= h.mark()
+        server.kill()
+    with whole(h):
+        pass
+    with Server() as server, server.client() as c:
+        assert c.error("per.save") and c.error("per.load"), "a save without a file"
+
+
+if __name__ == "__main__":
+    sys.exit(main((kill9, orphan, ends, every, disk, quota, damaged, loads, at_once), sys.argv))

@@ -1,0 +1,108 @@
+"""memory_server.py - an innet-memory to be tested, and how tests are run"""
+import os
+import subprocess
+import sys
+import time
+
+from memory_client import Client, Error, WAIT_S
+
+
+class Server:
+    """An innet-memory from $PATH with these options, until it is closed."""
+
+    def __init__(self, *options, wait=True, prefix=()):
+        self.ports = "%d.port" % id(self)
+        self.errors = open("%d.err" % id(self), "w+b")
+        self.process = subprocess.Popen(
+            [*prefix, "innet-memory", "-q", "--listen", "127.0.0.1:0", "--port-file",
+             self.ports, *map(str, options)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.errors)
+        self.pid = self.process.pid
+        if wait:
+            until(lambda: self.process.poll() is not None or os.path.exists(self.ports),
+                  "the port of a server")
+            assert os.path.exists(self.ports), "it did not start: %s" % self.said()
+            with open(self.ports) as f:
+                self.addr = "127.0.0.1:%d" % int(f.read())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.errors.close()
+        for name in (self.ports, self.errors.name):
+            if os.path.exists(name):
+                os.unlink(name)
+
+    def client(self, **how):
+        return Client(self.addr, **how)
+
+    def said(self):
+        """What is on its standard error."""
+        self.errors.seek(0)
+        return self.errors.read().decode(errors="replace")
+
+    def ends(self):
+        """Its status, once it ended by itself."""
+        try:
+            return self.process.wait(WAIT_S)
+        except subprocess.TimeoutExpired:
+            raise AssertionError("it goes on: %s" % self.said()) from None
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def alive(self):
+        assert self.process.poll() is None, "it ended with %d: %s" % (self.process.poll(), self.said())
+        with self.client() as c:
+            assert c.call("ping") == b"PONG"
+
+    def sanitized(self):
+        with open("/proc/%d/maps" % self.pid) as f:
+            return "asan" in f.read()
+
+    def memory(self, what="VmRSS"):
+        """Bytes of it that are in memory, or were at most (VmHWM)."""
+        with open("/proc/%d/status" % self.pid) as f:
+            return next(int(line.split()[1]) * 1024 for line in f if line.startswith(what + ":"))
+
+
+def until(ready, what="what was waited for"):
+    end = time.monotonic() + WAIT_S
+    while not ready():
+        assert time.monotonic() < end, "%s did not come in %d s" % (what, WAIT_S)
+        time.sleep(0.002)
+
+
+def info(c, what):
+    """A number of INFO."""
+    for line in c.call("info").decode().splitlines():
+        if line.startswith(what + ":"):
+            return float(line.partition(":")[2])
+    raise AssertionError("INFO has no " + what)
+
+
+def fields(reply):
+    """A reply of names and values as a dict."""
+    return {reply[i].decode(): reply[i + 1] for i in range(0, len(reply), 2)}
+
+
+def main(checks, argv):
+    """CHECK [RUNS [FIRST]], or list; the status of the program."""
+    by_name = {f.__name__: f for f in checks}
+    if argv[1:] == ["list"]:
+        print(*by_name)
+        return 0
+    try:
+        said = by_name[argv[1]](*map(int, argv[2:]))
+    except (AssertionError, EOFError, Error, OSError) as e:
+        if os.environ.get("MEMORY_TRACE"):
+            raise
+        print("%s: %s: %s" % (argv[1], type(e).__name__, e), file=sys.stderr)
+        return 1
+    print("%s: %s" % (argv[1], said or "done"))
+    return 0

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""resp_twin.py PORT PORT - the same requests to two servers of the Redis
+protocol; what they answer differently is printed, and the status is then 1.
+
+Each case is a connection of its own: bytes as they go out.  A server has
+answered when a PING of ours, sent after them, is answered, or when it has
+closed the connection; after a line without an end there is no PING.
+"""
+import socket
+import sys
+
+MARK = b"+end-of-case\r\n"
+
+
+def req(*words):
+    words = [w if isinstance(w, bytes) else str(w).encode() for w in words]
+    return b"*%d\r\n" % len(words) + b"".join(
+        b"$%d\r\n%s\r\n" % (len(w), w) for w in words)
+
+
+def many(text):
+    return b"".join(req(*line.split()) for line in text.split("\n") if line)
+
+
+BIG = b"x" * 100000
+LINE = 65537        # the shortest that is refused before its end has come
+
+CASES = {
+    "ping": many("PING\nping hello\nPING a b\nECHO x\nECHO\nECHO a b"),
+    "echo an empty one": req("ECHO", "") + req("PING", ""),
+    "set and get": many("SET a 1\nGET a\nGET none\nGET\nGET a b\nSET a\n"
+                        "STRLEN a\nSTRLEN none\nEXISTS a a b\nTYPE a\n"
+                        "TYPE none\nDEL a b a\nGET a\nUNLINK a"),
+    "set options": many("SET a 1 XX\nSET a 1 NX\nSET a 2 NX\nGET a\n"
+                        "SET a 3 XX GET\nSET b 4 GET\nSET a 5 NX XX\n"
+                        "SET a 5 FOO\nSET c 1 NX GET\nSET c 2 NX GET\nGET c\n"
+                        "SET d 1 XX GET\nEXISTS d"),
+    "mget": many("SET a 1\nRPUSH l 1\nMGET a l none a\nMGET"),
+    "a big one": req("SET", "k", BIG) + req("GET", "k") + req("STRLEN", "k"),
+    "wrong type": many("SET s 1\nRPUSH l 1\nGET l\nLLEN s\nRPUSH s 1\nLPUSH s 1"
+                       "\nLPOP s\nRPOP s\nLINDEX s 0\nLINDEX s x\nLRANGE s 0 1"
+                       "\nLRANGE s x y\nLTRIM s 0 1\nLTRIM s x 1\nSTRLEN l\n"
+                       "SET l 1 GET\nSET l 5\nGET l\nRPUSHX s 1\nLPOP s 0"),
+    "push and pop": many("RPUSH l a b c\nLPUSH l z y\nLLEN l\nLRANGE l 0 -1\n"
+                         "LPOP l\nRPOP l\nLPOP l 2\nRPOP l 9\nLPOP l\nLPOP l 1"
+                         "\nRPOP l 0\nEXISTS l\nTYPE l\nRPUSH l\nLPUSH\n"
+                         "RPUSHX l 1\nLPUSHX l 1\nRPUSH l 1\nRPUSHX l 2 3\n"
+                         "LPUSHX l 0\nLRANGE l 0 -1\nLPOP l 0\nLPOP l -1\n"
+                         "LPOP l x\nLPOP l 1 2\nLPOP\nLPOP none -1\nTYPE l"),
+    "index": many("RPUSH l a b c\n" + "\n".join(
+        "LINDEX l %s" % i for i in "0 1 2 3 -1 -3 -4 x 1x 9223372036854775808"
+        .split()) + "\nLINDEX none 0\nLINDEX none x\nLINDEX l"),
+    "range": many("RPUSH l a b c d e\n" + "\n".join(
+        "LRANGE l %s" % r for r in ("0 0", "1 2", "-2 -1", "0 99", "5 9",
+                                    "3 1", "-99 1", "-99 -98", "x 1", "1 x",
+                                    "0", "0 1 2", "-1 0"))
+        + "\nLRANGE none 0 -1\nLRANGE none x 1"),
+    "trim": many("\n".join(
+        "DEL l\nRPUSH l a b c d e\nLTRIM l %s\nLRANGE l 0 -1\nEXISTS l" % r
+        for r in ("0 -1", "1 2", "-2 -1", "3 1", "5 9", "0 99", "-99 0",
+                  "x 1", "0")) + "\nLTRIM none 0 1\nLTRIM none x 1"),
+    "multi": many("EXEC\nDISCARD\nMULTI\nMULTI\nSET a 1\nGET a\nRPUSH a 1\n"
+                  "PING\nEXEC\nGET a\nMULTI\nSET a 2\nDISCARD\nGET a\nMULTI\n"
+                  "EXEC\nMULTI x\nEXEC\nEXEC x\nMULTI\nEXEC x\nEXEC"),
+    "multi spoilt": many("MULTI\nNOSUCH\nSET a 1\nEXEC\nGET a\nMULTI\nGET\n"
+                         "EXEC\nMULTI\nWATCH a\nSET a 1\nEXEC\nGET a\n"
+                         "MULTI\nCLIENT NOSUCH\nEXEC\nMULTI\nSHUTDOWN FOO\n"
+                         "EXEC"),
+    "multi keeps a big one": req("MULTI") + req("SET", "k", BIG) +
+    req("RPUSH", "l", BIG, "1", BIG) + req("GET", "k") +
+    req("LRANGE", "l", 0, -1) + req("EXEC") + req("GET", "k"),
+    "watch": many("SET a 1\nWATCH a\nMULTI\nGET a\nEXEC\nWATCH a b\nSET a 2\n"
+                  "MULTI\nGET a\nEXEC\nWATCH a\nSET a 3\nUNWATCH\nMULTI\n"
+                  "GET a\nEXEC\nWATCH none\nMULTI\nPING\nEXEC\nWATCH none\n"
+                  "SET none 1\nMULTI\nPING\nEXEC\nWATCH\nUNWATCH x\nWATCH a\n"
+                  "DEL a\nMULTI\nPING\nEXEC\nWATCH l\nRPUSH l 1\nMULTI\n"
+                  "PING\nEXEC\nWATCH a\nFLUSHALL\nMULTI\nPING\nEXEC\n"
+                  "MULTI\nUNWATCH\nEXEC"),
+    "reset and quit": many("MULTI\nSET a 1\nRESET\nEXEC\nGET a\nRESET x\nQUIT"),
+    "quit in a transaction": many("MULTI\nQUIT"),
+    "select": many("SELECT 0\nSELECT 99999\nSELECT x\nSELECT\nSELECT 0 1"),
+    "auth without a password": many("AUTH x\nAUTH default x\nAUTH\n"
+                                    "AUTH a b c"),
+    "hello": many("HELLO 4\nHELLO x\nHELLO 2 FOO\nHELLO 2 SETNAME\n"
+                  "HELLO 1\nHELLO 2 AUTH default"),
+    "hello answers": many("HELLO 4 SETNAME x\nCLIENT GETNAME"),
+    "client": many("CLIENT\nCLIENT NOSUCH\nCLIENT GETNAME\nCLIENT SETNAME me\n"
+                   "CLIENT GETNAME\nCLIENT SETNAME\nclient|id\nCLIENT ID x\n"
+                   "CLIENT NO-EVICT on\nCLIENT NO-EVICT x\nCLIENT KILL 1.2.3.4:5"
+                   "\nCLIENT KILL ID 0\nCLIENT LIST FOO\nCLIENT KILL ID 999999\n"
+                   "CLIENT LIST ID x")
+    + req("CLIENT", "SETNAME", "a b") + req("CLIENT", "SETNAME", "")
+    + req("CLIENT", "GETNAME"),
+    "unknown": many("FOO\nfoo bar baz\nFOO " + " ".join(
+        "a" * 30 for _ in range(10))) + req("FOO\r\nBAR", "\r\n") +
+    req("F" * 200, "x" * 200) + req("") + req("", ""),
+    "arity": many("\n".join(
+        "DBSIZE x|FLUSHALL x|FLUSHALL async sync|EXISTS|DEL|TYPE|TYPE a b|"
+        "LLEN|LLEN a b|CONFIG|CONFIG GET|CONFIG SET a|CONFIG SET a b|"
+        "CONFIG FOO|COMMAND FOO|COMMAND COUNT x|SHUTDOWN FOO".split("|"))),
+    "flush": many("SET a 1\nRPUSH l 1\nDBSIZE\nFLUSHALL\nDBSIZE\nSET a 1\n"
+                  "FLUSHDB\nDBSIZE\nFLUSHDB ASYNC\nFLUSHALL sync"),
+    "config get": many("CONFIG GET save\nCONFIG GET appendonly\n"
+                       "CONFIG GET nosuch"),
+    "many at once": b"".join(req("SET", "k%d" % (i % 10), i) +
+                             req("GET", "k%d" % (i % 10)) for i in range(5000)),
+    # the protocol itself
+    "nothing": b"\r\n\r\n*0\r\n*-1\r\n*-10\r\n",
+    "inline": b"PING\r\nping\nSET a 'b c'\r\nGET a\r\n   GET    a   \r\n",
+    "inline quotes": b'SET a "x\\x41\\n\\t\\\\\\"y"\r\nGET a\r\n'
+    b"ECHO 'it\\'s'\r\nECHO \"\"\r\nECHO '\\n'\r\nECHO a\"b\"\r\n"
+    b'ECHO "\\xzz\\q"\r\n',
+    "inline unbalanced": b"ECHO 'a\r\nPING\r\n",
+    "inline unbalanced double": b'ECHO "a\r\nPING\r\n',
+    "inline closed badly": b'ECHO "a"b\r\nPING\r\n',
+    "inline and not": b"PING\r\n" + req("PING") + b"PING\r\n",
+    "inline too long": b"ECHO " + b"x" * (LINE - 5),
+    "inline rather long": b"ECHO " + b"x" * 60000 + b"\r\n",
+    "no multibulk length": b"*x\r\n",
+    "empty multibulk length": b"*\r\n",
+    "plus": b"*+1\r\n",
+    "space": b"* 1\r\n",
+    "zeros": b"*01\r\n",
+    "huge multibulk length": b"*9999999999\r\n",
+    "longer multibulk length": b"*99999999999999999999999999\r\n",
+    "multibulk length without end": b"*" + b"1" * (LINE - 1),
+    "no dollar": b"*1\r\n:4\r\nPING\r\n",
+    "no dollar but an end": b"*1\r\n\r\nPING\r\n",
+    "bulk length of letters": b"*1\r\n$x\r\nPING\r\n",
+    "bulk length below zero": b"*1\r\n$-1\r\n",
+    "bulk too long": b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$536870913\r\n",
+    "bulk length without end": b"*1\r\n$" + b"1" * (LINE - 1),
+    "after an error": b"*1\r\n$x\r\n" + req("PING") * 3,
+    "before an error": req("SET", "a", 1) + req("GET", "a") + b"*x\r\n",
+    "wrong end of a bulk": b"*1\r\n$4\r\nPINGxx*1\r\n$4\r\nPING\r\n",
+    "post": b"POST / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "host": b"Host: x\r\nSET a 1\r\n",
+    "zero byte": req("SET", b"a\0b", b"\0") + req("GET", b"a\0b"),
+}
+
+
+def answers(s, data, step):
+    """All that comes back for these bytes."""
+    got = b""
+    try:
+        for i in range(0, len(data), step):
+            s.sendall(data[i:i + step])
+        if b"\n" in data[-LINE:]:
+            s.sendall(req("PING", MARK[1:-2]))
+    except OSError:
+        pass
+    end = b"$%d\r\n" % (len(MARK) - 3) + MARK[1:]
+    try:
+        while not got.endswith(end):
+            more = s.recv(1 << 20)
+            if not more:
+                return got + b"(closed)"
+            got += more
+    except ConnectionResetError:
+        return got + b"(closed)"
+    except socket.timeout:
+        return got + b"(nothing more)"
+    return got[:-len(end)]
+
+
+def ask(port, data, step):
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as s:
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        answers(s, req("FLUSHALL"), 1 << 20)
+    with socket.create_connection(("127.0.0.1", port), timeout=3) as s:
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return answers(s, data, step)
+
+
+def short(b):
+    return repr(b if len(b) <= 600 else b[:300] + b" ... " + b[-300:])
+
+
+def main():
+    ports = [int(p) for p in sys.argv[1:3]]
+    differ = 0
+    for name, data in CASES.items():
+        for step in (1 << 20, 1):
+            if step == 1 and len(data) > 3000:
+                continue
+            first, second = (ask(p, data, step) for p in ports)
+            if first == second:
+                continue
+            differ += 1
+            print("%s%s\n  %s\n  %s" % (
+                name, " (by the byte)" if step == 1 else "", short(first),
+                short(second)))
+    print("%d cases, %d differ" % (len(CASES), differ))
+    return differ > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
