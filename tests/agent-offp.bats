@@ -41,6 +41,7 @@ same() {
 
 @test "the same seed gives the same log" {
 	same --algo dqn --steps 8k --dueling yes --double no --tau 0
+	same --algo dqn --steps 5k --replay per --alpha 0.6
 	same --algo ddpg --env pendulum --steps 4k
 	alone --algo ddpg --env pendulum --steps 4k --seed 2 --log other.csv
 	run ! cmp -s <(cut -d, -f1-3 one.csv) <(cut -d, -f1-3 other.csv)
@@ -57,6 +58,9 @@ same() {
 @test "a server moves the weights, in any way it likes, and DQN learns on" {
 	stream-echo -s innet-agent -q --algo dqn --steps 10k --log child.csv
 	alone --algo dqn --steps 10k --log alone.csv
+	cmp <(cut -d, -f1-3 child.csv) <(cut -d, -f1-3 alone.csv)
+	stream-echo -s innet-agent -q --algo dqn --replay per --steps 8k --log child.csv
+	alone --algo dqn --replay per --steps 8k --log alone.csv
 	cmp <(cut -d, -f1-3 child.csv) <(cut -d, -f1-3 alone.csv)
 	run -0 stream-echo -a 2e-3 innet-agent --algo dqn --solve --steps 80k
 	[[ $output == *"mean reward 47"* ]]

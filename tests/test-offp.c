@@ -71,7 +71,8 @@ values(const struct job *j, const double *w, const float *obs, double *q)
 static double
 dqn_objective(const struct job *j)
 {
-	const struct rows *r = &j->o->replay.batch;
+	const struct batch *b = j->o->batch;
+	const struct rows *r = &b->rows;
 	double sum = 0;
 
 	for (size_t i = 0; i < BATCH; i++) {
@@ -84,8 +85,8 @@ dqn_objective(const struct job *j)
 		    r->next + i * OBS, by);
 		for (size_t a = 1; a < choices.actions; a++)
 			best = by[a] > by[best] ? a : best;
-		sum -= 0.5 * pow(r->reward[i] + r->go[i] * next[best] -
-		    q[r->action[i].index], 2);
+		sum -= b->weight[i] * 0.5 * pow(r->reward[i] + r->go[i] *
+		    next[best] - q[r->action[i].index], 2);
 	}
 	return sum / BATCH;
 }
@@ -118,7 +119,8 @@ acted(const double *w, const float *obs, double *x)
 static double
 ddpg_objective(const struct job *j)
 {
-	const struct rows *r = &j->o->replay.batch;
+	const struct batch *b = j->o->batch;
+	const struct rows *r = &b->rows;
 	double sum = 0;
 
 	for (size_t i = 0; i < BATCH; i++) {
@@ -130,8 +132,8 @@ ddpg_objective(const struct job *j)
 		goal = r->reward[i] + r->go[i] * judged(critic, next, x);
 		critic = acted(j->w, obs, x);
 		sum += judged(j->still + (critic - j->w), obs, x);
-		sum -= 0.5 * pow(goal - judged(critic, obs, (double[]){
-		    (did[0] - 1) / 2, (did[1] - 1) / 2 }), 2);
+		sum -= b->weight[i] * 0.5 * pow(goal - judged(critic, obs,
+		    (double[]){ (did[0] - 1) / 2, (did[1] - 1) / 2 }), 2);
 	}
 	return sum / BATCH;
 }
@@ -149,15 +151,18 @@ nowhere(void *self, float *w, const float *grad, float reward)
 static void
 test_slopes(const struct algo *algo, const struct env_kind *kind,
     double (*objective)(const struct job *j), struct settings set,
-    const char *name)
+    bool ahead, const char *name)
 {
 	struct tally t = { .stop = &never };
 	struct job j = { 0 };
+	struct optim o;
 	struct rng rng = rng_seed(7);
 	double worst = 0, longest = 0;
 
 	learner_open(&j.l, kind, algo, &set, 1, NULL, &t);
 	j.l.up.rise = nowhere;
+	o = optim_open(OPTIM_ADAM, j.l.kern, 0.01, j.l.params);
+	j.l.own = ahead ? &o : NULL;
 	algo->play(&j.l);
 	algo->learn(&j.l);	/* the target is a copy of these weights; */
 	algo->init(&j.l, j.l.w, &rng);	/* and ours are others from now on */
@@ -169,6 +174,14 @@ test_slopes(const struct algo *algo, const struct env_kind *kind,
 	j.target = calloc(j.l.params, sizeof(*j.w));
 	widen(j.w, j.l.w, j.l.params);
 	widen(j.still, j.l.w, j.l.params);
+	if (ahead) {	/* what stands still has taken its step */
+		float *w = calloc(j.l.params, sizeof(*w));
+
+		memcpy(w, j.l.w, j.l.params * sizeof(*w));
+		optim_step(&o, w, j.l.grad);
+		widen(j.still, w, j.l.params);
+		free(w);
+	}
 	widen(j.target, j.o->target, j.l.params);
 	for (size_t i = 0; i < j.l.params; i++) {
 		const double keep = j.w[i], h = 1e-6;
@@ -185,9 +198,47 @@ test_slopes(const struct algo *algo, const struct env_kind *kind,
 	ok(longest > 0.01 && worst < 1e-3 * longest, "%s: all %zu slopes "
 	    "(worst miss %.1e of %.2g)", name, j.l.params, worst, longest);
 	learner_close(&j.l);
+	optim_close(&o);
 	free(j.w);
 	free(j.still);
 	free(j.target);
+}
+
+/* Priorities of a batch: by what its values are short of their goals. */
+static void
+test_priorities(const struct algo *algo, const struct env_kind *kind,
+    struct settings set, const char *name)
+{
+	struct tally t = { .stop = &never };
+	float alone[BATCH];
+	struct learner l;
+	const struct offp *o;
+	bool same = true, weighed = false;
+
+	learner_open(&l, kind, algo, &set, 1, NULL, &t);
+	l.up.rise = nowhere;
+	algo->play(&l);
+	algo->learn(&l);	/* the target is what the weights are */
+	o = l.self;
+	algo->judge(&l, &o->batch->rows, BATCH, alone);
+	for (size_t i = 0; i < BATCH; i++) {
+		const float p = o->batch->priority[i];
+		const uint64_t id = o->batch->id[i];
+		bool last = true;	/* of its duplicates */
+
+		for (size_t k = i + 1; k < BATCH; k++)
+			last = last && o->batch->id[k] != id;
+		same = same && alone[i] == p && p >= OFFP_PRIORITY_LEAST &&
+		    (!last || o->replay.per.priority[id] == p);
+		weighed = weighed || o->batch->weight[i] < 1;
+	}
+	ok(same, "%s: what an actor and the learner say, and the memory knows",
+	    name);
+	algo->learn(&l);
+	for (size_t i = 0; i < BATCH; i++)
+		weighed = weighed || o->batch->weight[i] < 1;
+	ok(weighed, "%s: weights make up for the draw", name);
+	learner_close(&l);
 }
 
 static struct learner *
@@ -242,14 +293,39 @@ main(void)
 		.target = 1000000, .explore = 0.3,
 	};
 
-	test_slopes(&algo_ddpg, &numbers, ddpg_objective, set, "ddpg");
-	test_slopes(&algo_dqn, &choices, dqn_objective, set, "dqn");
+	test_slopes(&algo_ddpg, &numbers, ddpg_objective, set, false,
+	    "ddpg");
+	test_slopes(&algo_dqn, &choices, dqn_objective, set, false,
+	    "dqn");
+	test_slopes(&algo_ddpg, &numbers, ddpg_objective, set, true,
+	    "ddpg, its actor after its critic");
+	set.lagged = 1;
+	test_slopes(&algo_ddpg, &numbers, ddpg_objective, set, false,
+	    "ddpg, its actor by the critic before");
 	set.twin = 1;
-	test_slopes(&algo_dqn, &choices, dqn_objective, set, "double dqn");
+	test_slopes(&algo_dqn, &choices, dqn_objective, set, false,
+	    "double dqn");
 	set.dueling = 1;
 	set.nstep = 3;
 	test_slopes(&algo_dqn, &choices, dqn_objective, set,
-	    "double dueling dqn of 3 steps");
+	    false, "double dueling dqn of 3 steps");
+	set.by_priority = 1;
+	set.alpha = 1;
+	set.beta = 0.5;
+	set.anneal = 10;
+	test_slopes(&algo_ddpg, &numbers, ddpg_objective, set,
+	    false, "ddpg by priority");
+	test_slopes(&algo_dqn, &choices, dqn_objective, set,
+	    false, "dqn by priority");
+	test_priorities(&algo_ddpg, &numbers, set, "ddpg");
+	test_priorities(&algo_dqn, &choices, set, "dqn");
+	set.by_priority = 0;
 	test_target(set);
+	ok(offp_beta(&set, 0) == 0.5 && offp_beta(&set, 5) == 0.75 &&
+	    offp_beta(&set, 10) == 1 && offp_beta(&set, 99) == 1,
+	    "beta rises to 1 and stays there");
+	ok(offp_priority(-2) == 2 + OFFP_PRIORITY_LEAST && offp_priority(NAN) ==
+	    OFFP_PRIORITY_MOST + OFFP_PRIORITY_LEAST,
+	    "an error that is no number has a priority still");
 	return tap_end();
 }

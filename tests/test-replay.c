@@ -109,40 +109,117 @@ test_brute_force(void)
 	    N_MAX);
 }
 
+/* What is seen there is i, twice; i is done. */
+static void
+add(struct replay *r, int i, float priority)
+{
+	const float f = (float)i;
+
+	replay_add(r, &(struct experience){
+	    .obs = (float[]){ f, f + 0.5f }, .next = (float[]){ f + 1, -f },
+	    .reward = 2 * f, .action.index = (unsigned)i, .go = 3 * f },
+	    priority);
+}
+
+enum { SIZE = 5, ADDED = 13, DRAWS = 50000 };
+
+/* How often each was drawn; false if one was not drawn whole. */
+static bool
+count(const struct batch *b, int drawn[ADDED])
+{
+	bool whole = true;
+
+	for (int i = 0; i < ADDED; i++)
+		drawn[i] = 0;
+	for (int i = 0; i < DRAWS; i++) {
+		const struct rows *r = &b->rows;
+		const float f = r->obs[2 * i];
+
+		drawn[(int)f]++;
+		whole = whole && r->obs[2 * i + 1] == f + 0.5f &&
+		    r->next[2 * i] == f + 1 && r->next[2 * i + 1] == -f &&
+		    r->reward[i] == 2 * f && r->go[i] == 3 * f &&
+		    r->action[i].index == (unsigned)f &&
+		    b->id[i] == (uint64_t)f;
+	}
+	return whole;
+}
+
 static void
 test_ring(void)
 {
-	enum { SIZE = 5, ADDED = 13, DRAWS = 50000 };
-	struct replay r = replay_open(SIZE, 2, DRAWS);
+	struct replay r = replay_open(SIZE, 2, DRAWS, -1);
+	struct batch b = batch_open(DRAWS, 2);
 	struct rng rng = rng_seed(1);
-	int drawn[ADDED] = { 0 };
-	const struct rows *got;
-	bool whole = true, fair = true;
+	int drawn[ADDED];
+	bool fair = true;
 
-	for (int i = 0; i < ADDED; i++) {
-		const float f = (float)i;
-
-		replay_add(&r, &(struct experience){
-		    .obs = (float[]){ f, f + 0.5f },
-		    .next = (float[]){ f + 1, -f }, .reward = 2 * f,
-		    .action.index = (unsigned)i, .go = 3 * f });
-	}
-	got = replay_draw(&r, &rng, DRAWS);
-	for (int i = 0; i < DRAWS; i++) {
-		const float f = got->obs[2 * i];
-
-		drawn[(int)f]++;
-		whole = whole && got->obs[2 * i + 1] == f + 0.5f &&
-		    got->next[2 * i] == f + 1 && got->next[2 * i + 1] == -f &&
-		    got->reward[i] == 2 * f && got->go[i] == 3 * f &&
-		    got->action[i].index == (unsigned)f;
-	}
-	ok(whole, "what belongs together is drawn together");
+	for (int i = 0; i < ADDED; i++)
+		add(&r, i, -1);
+	replay_draw(&r, &rng, DRAWS, 0.5, &b);
+	ok(count(&b, drawn), "what belongs together is drawn together");
 	for (int i = 0; i < ADDED; i++)
 		fair = fair && (i < ADDED - SIZE ? drawn[i] == 0 :
 		    abs(drawn[i] - DRAWS / SIZE) < 400);
 	ok(fair, "the last %d, and each as often as another", SIZE);
+	ok(b.weight[0] == 1 && b.weight[DRAWS - 1] == 1, "of equal weight");
 	replay_close(&r);
+	batch_close(&b);
+}
+
+/* Is each of the last SIZE drawn by its share of 15? */
+static bool
+shares(const int drawn[ADDED], const int share[SIZE])
+{
+	bool good = true;
+
+	for (int i = 0; i < SIZE; i++)
+		good = good && abs(drawn[ADDED - SIZE + i] - DRAWS *
+		    share[i] / 15) < 400;
+	if (!good)
+		note("%d %d %d %d %d", drawn[8], drawn[9], drawn[10],
+		    drawn[11], drawn[12]);
+	return good;
+}
+
+static void
+test_priorities(void)
+{
+	struct replay r = replay_open(SIZE, 2, DRAWS, 1);
+	struct batch b = batch_open(DRAWS, 2);
+	struct rng rng = rng_seed(2);
+	int drawn[ADDED];
+
+	for (int i = 0; i < ADDED; i++)
+		add(&r, i, (float)(i - 7 > 0 ? i - 7 : 9));
+	replay_draw(&r, &rng, DRAWS, 1, &b);
+	ok(count(&b, drawn) && shares(drawn, (int[]){ 1, 2, 3, 4, 5 }),
+	    "drawn by priority, whole");
+	for (int i = 0; i < DRAWS; i++)
+		if (b.rows.obs[2 * i] == 11 && fabsf(b.weight[i] - 0.25f) >
+		    1e-3f)
+			drawn[11] = -1;
+	ok(drawn[11] > 0, "one drawn 4 times as often weighs a quarter");
+	b.id[0] = 12;
+	b.id[1] = 7;		/* is replaced by 12, and must not harm it */
+	b.id[2] = 8;
+	b.priority[0] = 1;
+	b.priority[1] = 99;
+	b.priority[2] = 5;
+	replay_judge(&r, &b, 3);
+	replay_draw(&r, &rng, DRAWS, 1, &b);
+	count(&b, drawn);
+	ok(shares(drawn, (int[]){ 5, 2, 3, 4, 1 }),
+	    "by what is said of it later; nothing is said of what is gone");
+	replay_close(&r);
+	r = replay_open(SIZE, 2, DRAWS, 1);
+	add(&r, 0, -1);
+	add(&r, 1, 4);
+	add(&r, 2, -1);
+	ok(r.per.priority[0] == 1 && r.per.priority[2] == 4,
+	    "of no known priority: the highest yet");
+	replay_close(&r);
+	batch_close(&b);
 }
 
 int
@@ -151,5 +228,6 @@ main(void)
 	test_by_hand();
 	test_brute_force();
 	test_ring();
+	test_priorities();
 	return tap_end();
 }

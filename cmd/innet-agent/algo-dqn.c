@@ -19,6 +19,7 @@ struct dqn {
 	struct net net, still;	/* by l->w and by the target weights */
 	float *q;		/* what each action is worth in one state */
 	size_t *best;		/* by row of a batch, in the next state */
+	float *miss;		/* by row: what a value is short of its goal */
 	float *by_out;		/* by row, for each output */
 };
 
@@ -77,6 +78,7 @@ open_(struct learner *l)
 	d->still = net_open(l->kern, &shape, l->set.batch);
 	d->q = learner_room(l->kind->actions, sizeof(*d->q));
 	d->best = learner_room(l->set.batch, sizeof(*d->best));
+	d->miss = learner_room(l->set.batch, sizeof(*d->miss));
 	d->by_out = learner_room(l->set.batch * shape.out,
 	    sizeof(*d->by_out));
 	l->self = d;
@@ -93,6 +95,7 @@ close_(struct learner *l)
 	net_close(&d->still);
 	free(d->q);
 	free(d->best);
+	free(d->miss);
 	free(d->by_out);
 	free(d);
 }
@@ -138,39 +141,66 @@ play(struct learner *l)
 
 /* Which action to take after each row: by w itself, or by the target. */
 static void
-choose(struct learner *l, const struct rows *rows, const float *after)
+choose(struct learner *l, const struct rows *rows, size_t n,
+    const float *after)
 {
 	struct dqn *d = l->self;
 	const size_t out = d->net.shape.out;
 
 	if (l->set.twin != 0)
-		after = net_forward(&d->net, l->w, rows->next, l->set.batch);
-	for (size_t i = 0; i < l->set.batch; i++)
+		after = net_forward(&d->net, l->w, rows->next, n);
+	for (size_t i = 0; i < n; i++)
 		d->best[i] = best(l, after + i * out);
 }
 
-static enum ascent_result
-learn(struct learner *l)
+/* d->miss of n rows, by those target weights; d->net was last at obs. */
+static void
+misses(struct learner *l, const float *target, const struct rows *rows,
+    size_t n)
 {
 	struct dqn *d = l->self;
-	const struct rows *rows = offp_draw(l);
-	const size_t n = l->set.batch, out = d->net.shape.out;
-	const float *after = net_forward(&d->still, d->offp.target,
-	    rows->next, n);
+	const size_t out = d->net.shape.out;
+	const float *after = net_forward(&d->still, target, rows->next, n);
 	const float *now;
 
-	choose(l, rows, after);
+	choose(l, rows, n, after);
 	now = net_forward(&d->net, l->w, rows->obs, n);
 	for (size_t i = 0; i < n; i++) {
 		const unsigned a = rows->action[i].index;
 		const float next = worth(l, after + i * out,
 		    d->q)[d->best[i]];
 		const float goal = rows->reward[i] + rows->go[i] * next;
-		const float miss = goal - worth(l, now + i * out, d->q)[a];
 
-		pull_on(l, a, miss / (float)n, d->by_out + i * out);
+		d->miss[i] = goal - worth(l, now + i * out, d->q)[a];
 	}
-	net_back(&d->net, l->w, rows->obs, n, d->by_out, l->grad, NULL);
+}
+
+static void
+judge(struct learner *l, const struct rows *rows, size_t n, float *priority)
+{
+	const struct dqn *d = l->self;
+
+	misses(l, l->w, rows, n);
+	for (size_t i = 0; i < n; i++)
+		priority[i] = offp_priority(d->miss[i]);
+}
+
+static enum ascent_result
+learn(struct learner *l)
+{
+	struct dqn *d = l->self;
+	struct batch *b = offp_draw(l);
+	const size_t n = l->set.batch, out = d->net.shape.out;
+
+	if (b == NULL)
+		return ASCENT_END;
+	misses(l, d->offp.target, &b->rows, n);
+	for (size_t i = 0; i < n; i++) {
+		b->priority[i] = offp_priority(d->miss[i]);
+		pull_on(l, b->rows.action[i].index, b->weight[i] *
+		    d->miss[i] / (float)n, d->by_out + i * out);
+	}
+	net_back(&d->net, l->w, b->rows.obs, n, d->by_out, l->grad, NULL);
 	return offp_rise(l);
 }
 
@@ -182,5 +212,6 @@ const struct algo algo_dqn = {
 	.init = init,
 	.play = play,
 	.learn = learn,
+	.judge = judge,
 	.greedy = greedy,
 };

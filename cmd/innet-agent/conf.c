@@ -8,19 +8,10 @@
 #include <string.h>
 
 #include "cmd/innet-agent/conf.h"
-#include "cmd/innet-agent/presets.h"
+#include "cmd/innet-agent/knobs.h"
 #include "common/num.h"
 #include "common/opt.h"
 #include "common/stream.h"
-
-enum {
-	O_ALONE = OPT_LONG, O_ALGO, O_BATCH, O_BUFFER, O_CLIP, O_DOUBLE,
-	O_DUELING, O_ENTROPY, O_ENV, O_ENVS, O_EPISODES, O_EPOCHS, O_EVAL,
-	O_EXPLORE, O_EXPLORE_STEPS, O_GAMMA, O_HIDDEN, O_HORIZON, O_INIT_SEED,
-	O_INTERVAL, O_JSON, O_LAMBDA, O_LOG, O_NORM, O_NSTEP, O_OPTIMIZER,
-	O_RATE, O_REPORT, O_SAVE, O_SCALE, O_SEED, O_SEND, O_SOLVE, O_STEPS,
-	O_TARGET, O_TAU, O_TIMEOUT, O_VECTOR, O_WARMUP
-};
 
 static const struct opt opts[] = {
 	{ O_ENV,      "env",       "NAME", "environment (default cartpole)" },
@@ -57,6 +48,13 @@ static const struct opt opts[] = {
 	{ O_NORM,     "norm",      "X",    "longest gradient (0: any)" },
 	{ O_SCALE,    "reward-scale", "X", "multiply rewards to learn from" },
 	{ O_BUFFER,   "buffer",    "N",    "dqn, ddpg: steps remembered" },
+	{ O_REPLAY,   "replay",    "HOW",  "dqn, ddpg: uniform (default) or "
+	    "per, by priority" },
+	{ O_ALPHA,    "alpha",     "X",    "per: the priority's power" },
+	{ O_BETA,     "beta",      "X",    "per: how much weights make up for "
+	    "it, at first" },
+	{ O_ANNEAL,   "anneal",    "N",    "per: gradients until they do so "
+	    "wholly" },
 	{ O_WARMUP,   "warmup",    "N",    "dqn, ddpg: steps before learning" },
 	{ O_NSTEP,    "n-step",    "N",    "dqn, ddpg: rewards summed" },
 	{ O_TARGET,   "target",    "N",    "dqn, ddpg: gradients between "
@@ -67,6 +65,8 @@ static const struct opt opts[] = {
 	{ O_EXPLORE_STEPS, "explore-steps", "N", "dqn: until that is so" },
 	{ O_DOUBLE,   "double",    "YESNO", "dqn: the net chooses, its copy "
 	    "values" },
+	{ O_LAGGED,   "lagged-critic", "YESNO", "ddpg: the actor follows the "
+	    "critic of one\ngradient before" },
 	{ O_DUELING,  "dueling",   "YESNO", "dqn: value and advantages apart" },
 	{ O_JSON,     "json",      NULL,   "one JSON object a line on stdout" },
 	{ 'q', "quiet",   NULL, "leave out the summary on standard error" },
@@ -82,48 +82,6 @@ static const struct opt_tool tool = {
 	.about = "Train an agent: through the gradient stream on standard "
 	    "input and output, as\ninnet-worker's child, or alone.",
 	.opts = opts,
-};
-
-/* The options that are settings: of which algorithms, and their bounds. */
-static const struct knob {
-	int ch;
-	const char *algos;	/* NULL: of all */
-	const char *name;	/* in messages */
-	size_t at;		/* in struct settings */
-	enum { COUNT, REAL, YESNO } type;
-	double lo, hi;
-} knobs[] = {
-#define AT(m) offsetof(struct settings, m)
-	{ O_ENVS, "a2c ppo", "environments", AT(envs), COUNT, 1, 4096 },
-	{ O_HORIZON, NULL, "horizon", AT(horizon), COUNT, 1, 65536 },
-	{ O_EPOCHS, "ppo", "epochs", AT(epochs), COUNT, 1, 1000 },
-	{ O_BATCH, "ppo dqn ddpg", "batch", AT(batch), COUNT, 1, 1 << 20 },
-	{ O_HIDDEN, NULL, "width", AT(hidden), COUNT, 1, 4096 },
-	{ O_GAMMA, NULL, "gamma", AT(gamma), REAL, 0, 1 },
-	{ O_LAMBDA, "a2c ppo", "lambda", AT(lambda), REAL, 0, 1 },
-	{ O_ENTROPY, "a2c ppo", "entropy", AT(entropy), REAL, 0, 10 },
-	{ O_CLIP, "ppo", "clip", AT(clip), REAL, 0, 1 },
-	{ O_NORM, NULL, "norm", AT(norm), REAL, 0, 1e9 },
-	{ O_RATE, NULL, "learning rate", AT(rate), REAL, 0, 10 },
-	{ O_SCALE, NULL, "reward scale", AT(scale), REAL, 0, 1e9 },
-	{ O_BUFFER, "dqn ddpg", "buffer", AT(buffer), COUNT, 1, 1 << 28 },
-	{ O_WARMUP, "dqn ddpg", "warmup", AT(warmup), COUNT, 1, 1 << 28 },
-	{ O_NSTEP, "dqn ddpg", "n-step", AT(nstep), COUNT, 1, 1000 },
-	{ O_TARGET, "dqn ddpg", "target", AT(target), COUNT, 1, 1 << 28 },
-	{ O_TAU, "dqn ddpg", "tau", AT(tau), REAL, 0, 1 },
-	{ O_EXPLORE, "dqn ddpg", "exploration", AT(explore), REAL, 0, 1 },
-	{ O_EXPLORE_STEPS, "dqn", "exploration", AT(explore_steps), COUNT, 0,
-	    1e12 },
-	{ O_DOUBLE, "dqn", "double", AT(twin), YESNO, 0, 0 },
-	{ O_DUELING, "dqn", "dueling", AT(dueling), YESNO, 0, 0 },
-#undef AT
-};
-
-enum { KNOBS = sizeof(knobs) / sizeof(*knobs) };
-
-struct given {
-	struct settings set;
-	const char *as[KNOBS];	/* the option's name, NULL if not given */
 };
 
 /* A count from lo on. */
@@ -165,60 +123,6 @@ name_of(int ch)
 	return o->name;
 }
 
-/* One of the settings of learning; false if ch is none. */
-static bool
-setting(int ch, struct given *g)
-{
-	static const char *const yesno[] = { "no", "yes", NULL };
-	size_t i = 0;
-
-	while (i < KNOBS && knobs[i].ch != ch)
-		i++;
-	if (i == KNOBS)
-		return false;
-	const struct knob *k = &knobs[i];
-	void *at = (char *)&g->set + k->at;
-
-	g->as[i] = name_of(ch);
-	if (k->type == REAL)
-		opt_check(k->name, optarg, num_real(optarg, k->lo, k->hi, at));
-	else if (k->type == COUNT)
-		*(uint64_t *)at = count(k->name, (uint64_t)k->lo,
-		    (uint64_t)k->hi);
-	else
-		*(uint64_t *)at = (uint64_t)opt_word(k->name, optarg, yesno);
-	return true;
-}
-
-static bool
-was_given(const struct given *g, int ch)
-{
-	size_t i = 0;
-
-	while (knobs[i].ch != ch)
-		i++;
-	return g->as[i] != NULL;
-}
-
-/* The preset, but for what was given. */
-static void
-overlay(struct conf *cf, const struct given *g)
-{
-	cf->set = *presets_find(cf->algo->name, cf->env->name);
-	for (size_t i = 0; i < KNOBS; i++) {
-		const struct knob *k = &knobs[i];
-
-		if (g->as[i] == NULL)
-			continue;
-		if (k->algos != NULL && strstr(k->algos, cf->algo->name) ==
-		    NULL)
-			errx(2, "--%s is not for %s", g->as[i],
-			    cf->algo->name);
-		memcpy((char *)&cf->set + k->at, (const char *)&g->set + k->at,
-		    8);
-	}
-}
-
 /* See that it adds up. */
 static void
 settle(struct conf *cf, const struct given *g)
@@ -228,8 +132,15 @@ settle(struct conf *cf, const struct given *g)
 	if (why != NULL && cf->eval == NULL)
 		errx(2, "%s cannot learn %s: %s", cf->algo->name,
 		    cf->env->name, why);
-	overlay(cf, g);
-	if (was_given(g, O_TARGET) && cf->set.tau != 0)
+	knobs_overlay(g, cf->algo, cf->env, &cf->set);
+	if (cf->set.by_priority == 0 && (knobs_given(g, O_ALPHA) ||
+	    knobs_given(g, O_BETA) || knobs_given(g, O_ANNEAL)))
+		errx(2, "--alpha, --beta and --anneal are for --replay per");
+	if (strcmp(cf->algo->name, "ddpg") == 0 && cf->set.lagged == 0 &&
+	    ((!cf->alone && !cf->deltas) || cf->set.norm != 0))
+		errx(2, "--lagged-critic no needs --norm 0 and the agent's own "
+		    "optimizer: --alone or --send deltas");
+	if (knobs_given(g, O_TARGET) && cf->set.tau != 0)
 		errx(2, "--target needs --tau 0: with %g the target net moves "
 		    "at every gradient", cf->set.tau);
 	if (cf->algo->check != NULL)
@@ -309,7 +220,7 @@ conf_parse(int argc, char *argv[])
 	int ch;
 
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
-		if (!setting(ch, &g))
+		if (!knobs_take(&g, ch, name_of(ch)))
 			take(ch, &cf);
 	}
 	opt_done(&tool, argc, argv);

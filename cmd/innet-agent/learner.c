@@ -68,6 +68,7 @@ void
 learner_send_deltas(struct learner *l, struct optim *local)
 {
 	l->local = local;
+	l->own = local;
 	l->base = learner_room(l->params, sizeof(*l->base));
 	l->delta = learner_room(l->params, sizeof(*l->delta));
 	memcpy(l->base, l->w, l->params * sizeof(*l->w));
@@ -182,7 +183,8 @@ learner_rise(struct learner *l)
 	if (*l->tally->stop != 0)	/* a lesson may have many */
 		return ASCENT_END;
 	cut(l);
-	l->tally->gradients++;
+	if (l->tally->gradients++ == 0)
+		l->tally->first_ns = tally_now_ns();
 	if (l->base == NULL)
 		return up(l, l->grad);
 	optim_step(l->local, l->w, l->grad);

@@ -12,6 +12,7 @@
 #include "cmd/innet-agent/env.h"
 #include "cmd/innet-agent/kern.h"
 #include "cmd/innet-agent/optim.h"
+#include "cmd/innet-agent/rows.h"
 #include "cmd/innet-agent/settings.h"
 #include "cmd/innet-agent/tally.h"
 
@@ -25,6 +26,8 @@ struct learner {
 	size_t params;		/* floats in the vector, by its open */
 	float *w, *grad;	/* params floats each */
 	struct ascent up;
+	const struct optim *own;	/* takes the gradients at once; NULL:
+				   what becomes of them is elsewhere */
 	struct tally *tally;	/* borrowed */
 	uint64_t interval_ns;	/* least time between what goes up */
 	uint64_t due_ns;	/* when the next may leave */
@@ -52,6 +55,13 @@ struct algo {
 
 	/* Learn from it: gradients, in l->grad, go up by learner_rise(). */
 	enum ascent_result (*learn)(struct learner *l);
+
+	/*
+	 * NULL, or: the priorities that n <= set.batch experiences have by
+	 * l->w alone.
+	 */
+	void (*judge)(struct learner *l, const struct rows *rows, size_t n,
+	    float *priority);
 
 	/* What the policy w does without trying anything. */
 	void (*greedy)(struct learner *l, const float *w, const float *obs,

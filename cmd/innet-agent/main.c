@@ -38,6 +38,7 @@ climb(const struct conf *cf, struct learner *l, struct report *rep)
 	enum ascent_result rc = ASCENT_ON;
 
 	l->up = optim_ascent(&optim);
+	l->own = cf->alone ? &optim : NULL;
 	if (cf->deltas)
 		learner_send_deltas(l, &optim);
 	if (!cf->alone) {

@@ -33,6 +33,13 @@ void optim_close(struct optim *o);
 /* One step up: w changes in place. */
 void optim_step(struct optim *o, float *w, const float *grad);
 
+/*
+ * Where n weights from `from` on will be after the next step, by their part of
+ * the gradient: at to.  The step is not taken.  room is for 2 n floats.
+ */
+void optim_peek(const struct optim *o, const float *w, const float *grad,
+    size_t from, size_t n, float *to, float *room);
+
 /* The way up of an agent that trains alone. */
 struct ascent optim_ascent(struct optim *o);
 

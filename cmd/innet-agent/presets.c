@@ -13,6 +13,9 @@
 
 #include "cmd/innet-agent/presets.h"
 
+/* With --replay per, where nothing else was found. */
+#define BY_PRIORITY .alpha = 0.4, .beta = 0.4, .anneal = 10000
+
 static const struct row {
 	const char *algo, *env;
 	struct settings set;
@@ -47,36 +50,41 @@ static const struct row {
 	    .scale = 1 } },
 	{ "dqn", "cartpole", { .horizon = 16, .batch = 128, .hidden = 64,
 	    .gamma = 0.99, .rate = 2e-3, .scale = 0.1, .buffer = 50000,
-	    .warmup = 1000, .nstep = 20, .target = 100, .tau = 0.03,
-	    .explore = 0.01, .explore_steps = 10000, .twin = 1 } },
+	    BY_PRIORITY, .warmup = 1000, .nstep = 20, .target = 100,
+	    .tau = 0.03, .explore = 0.01, .explore_steps = 10000,
+	    .twin = 1 } },
 	{ "dqn", "acrobot", { .horizon = 8, .batch = 128, .hidden = 64,
 	    .gamma = 0.99, .rate = 2e-3, .scale = 0.1, .buffer = 50000,
-	    .warmup = 1000, .nstep = 20, .target = 100, .tau = 0.03,
-	    .explore = 0.01, .explore_steps = 10000, .twin = 1 } },
+	    BY_PRIORITY, .warmup = 1000, .nstep = 20, .target = 100,
+	    .tau = 0.03, .explore = 0.01, .explore_steps = 10000,
+	    .twin = 1 } },
 	{ "dqn", "mountaincar", { .horizon = 8, .batch = 128, .hidden = 64,
 	    .gamma = 0.99, .rate = 1e-3, .scale = 0.1, .buffer = 50000,
-	    .warmup = 1000, .nstep = 20, .target = 100, .tau = 0.03,
-	    .explore = 0.01, .explore_steps = 50000, .twin = 1 } },
+	    BY_PRIORITY, .warmup = 1000, .nstep = 20, .target = 100,
+	    .tau = 0.03, .explore = 0.01, .explore_steps = 50000,
+	    .twin = 1 } },
 	{ "dqn", "lunarlander", { .horizon = 8, .batch = 128, .hidden = 64,
 	    .gamma = 0.99, .rate = 1e-3, .scale = 0.1, .buffer = 100000,
-	    .warmup = 2000, .nstep = 5, .target = 100, .tau = 0.02,
-	    .explore = 0.02, .explore_steps = 30000, .twin = 1 } },
+	    BY_PRIORITY, .warmup = 2000, .nstep = 5, .target = 100,
+	    .tau = 0.02, .explore = 0.02, .explore_steps = 30000,
+	    .twin = 1 } },
 	{ "dqn", "breakout", { .horizon = 4, .batch = 64, .hidden = 64,
 	    .gamma = 0.99, .rate = 5e-4, .scale = 1, .buffer = 100000,
-	    .warmup = 5000, .nstep = 5, .target = 100, .tau = 0.005,
-	    .explore = 0.02, .explore_steps = 50000, .twin = 1 } },
+	    BY_PRIORITY, .warmup = 5000, .nstep = 5, .target = 100,
+	    .tau = 0.005, .explore = 0.02, .explore_steps = 50000,
+	    .twin = 1 } },
 	{ "ddpg", "pendulum", { .horizon = 8, .batch = 128, .hidden = 64,
 	    .gamma = 0.98, .rate = 3e-3, .scale = 1, .buffer = 100000,
-	    .warmup = 1000, .nstep = 1, .target = 100, .tau = 0.04,
-	    .explore = 0.05 } },
+	    BY_PRIORITY, .warmup = 1000, .nstep = 1, .target = 100,
+	    .tau = 0.04, .explore = 0.05, .lagged = 1 } },
 	{ "ddpg", "mountaincar-continuous", { .horizon = 8, .batch = 128,
 	    .hidden = 64, .gamma = 0.99, .rate = 1e-3, .scale = 0.1,
-	    .buffer = 100000, .warmup = 10000, .nstep = 10, .target = 100,
-	    .tau = 0.02, .explore = 0.5 } },
+	    .buffer = 100000, BY_PRIORITY, .warmup = 10000, .nstep = 10,
+	    .target = 100, .tau = 0.02, .explore = 0.5, .lagged = 1 } },
 	{ "ddpg", "lunarlander-continuous", { .horizon = 4, .batch = 128,
 	    .hidden = 64, .gamma = 0.99, .rate = 1e-3, .scale = 0.1,
-	    .buffer = 100000, .warmup = 5000, .nstep = 3, .target = 100,
-	    .tau = 0.01, .explore = 0.1 } },
+	    .buffer = 100000, BY_PRIORITY, .warmup = 5000, .nstep = 3,
+	    .target = 100, .tau = 0.01, .explore = 0.1, .lagged = 1 } },
 };
 
 /* True if name is that environment, on whatever physics engine. */

@@ -70,13 +70,19 @@ report_progress(void *arg)
 }
 
 void
+report_clear(const struct report *r)
+{
+	if (r->shown_ns != 0)
+		fputs("\r\033[K", stderr);
+}
+
+void
 report_end(struct report *r)
 {
 	const struct tally *t = r->tally;
 	const struct child *c = r->child;
 
-	if (r->shown_ns != 0)
-		fputs("\r\033[K", stderr);
+	report_clear(r);
 	if (r->quiet)
 		return;
 	if (c == NULL)
@@ -110,16 +116,22 @@ report_write(const struct report *r, const char *path,
 		    ",\"sent\":%" PRIu64 ",\"results\":%" PRIu64
 		    ",\"mean100_reward\":%.9g,\"solved\":%s"
 		    ",\"elapsed_s\":%.6f,\"play_s\":%.6f,\"learn_s\":%.6f"
-		    ",\"exchange_s\":%.6f,\"update_s\":%.6f}\n",
+		    ",\"exchange_s\":%.6f,\"update_s\":%.6f"
+		    ",\"replay_s\":%.6f,\"gradients_per_s\":%.9g",
 		    l->kind->name, l->algo->name, l->params,
 		    4 * (c == NULL ? l->params : c->elements), t->steps,
 		    t->episodes, t->gradients, c == NULL ? 0 : c->sent,
 		    c == NULL ? 0 : c->results, tally_mean(t, TALLY_LAST),
 		    tally_is_solved(t) ? "true" : "false", tally_seconds(t),
 		    (double)t->play_ns * 1e-9,
-		    (double)t->lesson_ns * 1e-9 - rise -
+		    (double)(t->lesson_ns - t->replay_ns) * 1e-9 - rise -
 		    (l->local != NULL ? update : 0),
-		    c == NULL ? 0 : inside ? rise - update : rise, update);
+		    c == NULL ? 0 : inside ? rise - update : rise, update,
+		    (double)t->replay_ns * 1e-9, tally_rate(t));
+		if (n >= 0 && r->more != NULL)
+			n = r->more(to.fd, r->more_arg);
+		if (n >= 0)
+			n = dprintf(to.fd, "}\n");
 		if (whole_close(&to, n >= 0) == 0 && n >= 0)
 			return 0;
 	}

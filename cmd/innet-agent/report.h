@@ -12,12 +12,18 @@ struct report {
 	const struct tally *tally;
 	const struct child *child;	/* NULL when alone */
 	bool json, quiet;
+	/* NULL, or: more members of the report, as dprintf() answers. */
+	int (*more)(int fd, void *arg);
+	void *more_arg;
 	bool bad;		/* standard output cannot be written */
 	uint64_t shown_ns;	/* when progress was last drawn */
 };
 
 /* After a lesson; arg is a struct report.  False once stdout is bad. */
 bool report_progress(void *arg);
+
+/* Take progress off the terminal, before a message. */
+void report_clear(const struct report *r);
 
 /* The summary. */
 void report_end(struct report *r);

@@ -23,6 +23,10 @@ struct settings {
 	double scale;		/* of rewards, for learning only */
 	/* with a replay buffer, dqn and ddpg: */
 	uint64_t buffer;	/* transitions kept */
+	uint64_t by_priority;	/* 1: drawn by priority, not fairly */
+	double alpha;		/* the priority's power */
+	double beta;		/* the importance weights' power at first */
+	uint64_t anneal;	/* gradients until it is 1 */
 	uint64_t warmup;	/* environment steps before the first lesson */
 	uint64_t nstep;		/* rewards summed before bootstrapping */
 	uint64_t target;	/* gradients between copies to the target net */
@@ -31,6 +35,8 @@ struct settings {
 				   noise, as a share of an action's range */
 	uint64_t explore_steps;	/* dqn: over which the chance falls from 1 */
 	uint64_t twin;		/* dqn: 1: double (van Hasselt, 2016) */
+	uint64_t lagged;	/* ddpg: 1: the actor follows the critic of one
+				   gradient before */
 	uint64_t dueling;	/* dqn: 1: value and advantages (Wang, 2016) */
 };
 

@@ -89,6 +89,15 @@ tally_is_solved(const struct tally *t)
 	    tally_mean(t, TALLY_LAST) >= t->solved;
 }
 
+double
+tally_rate(const struct tally *t)
+{
+	if (t->gradients < 2)
+		return 0;
+	return (double)(t->gradients - 1) * 1e9 /
+	    (double)(tally_now_ns() - t->first_ns);
+}
+
 bool
 tally_over(const struct tally *t)
 {

@@ -24,6 +24,8 @@ struct tally {
 	uint64_t play_ns;	/* spent playing */
 	uint64_t lesson_ns;	/* spent learning, what follows included: */
 	uint64_t rise_ns;	/* until what went up had been answered */
+	uint64_t replay_ns;	/* waiting for the memory of experiences */
+	uint64_t first_ns;	/* when the first gradient was there */
 	uint64_t update_ns;	/* in the optimizer */
 	FILE *log;		/* NULL: none; owned */
 	const char *log_path;
@@ -51,6 +53,9 @@ double tally_mean(const struct tally *t, uint64_t n);
 
 /* A hundred episodes in a row were good enough on average. */
 bool tally_is_solved(const struct tally *t);
+
+/* Gradients in a second, since the first; 0 of fewer than two. */
+double tally_rate(const struct tally *t);
 
 /* It is time to end. */
 bool tally_over(const struct tally *t);

@@ -1,0 +1,47 @@
+/*
+ * knobs.h - the options of innet-agent that are settings of learning
+ *
+ * A row of the table in knobs.c is one; conf.c has their help.
+ */
+#ifndef INNET_AGENT_KNOBS_H
+#define INNET_AGENT_KNOBS_H
+
+#include <stdbool.h>
+
+#include "cmd/innet-agent/learner.h"
+#include "common/opt.h"
+
+/* All long options. */
+enum {
+	O_ALGO = OPT_LONG, O_ALONE, O_ALPHA, O_ANNEAL, O_BATCH, O_BETA,
+	O_BUFFER, O_CLIP, O_DOUBLE, O_DUELING, O_ENTROPY, O_ENV, O_ENVS,
+	O_EPISODES, O_EPOCHS, O_EVAL, O_EXPLORE, O_EXPLORE_STEPS, O_GAMMA,
+	O_HIDDEN, O_HORIZON, O_INIT_SEED, O_INTERVAL, O_JSON, O_LAGGED,
+	O_LAMBDA, O_LOG, O_NORM, O_NSTEP, O_OPTIMIZER, O_RATE, O_REPLAY,
+	O_REPORT, O_SAVE, O_SCALE, O_SEED, O_SEND, O_SOLVE, O_STEPS,
+	O_TARGET, O_TAU, O_TIMEOUT, O_VECTOR, O_WARMUP
+};
+
+enum { KNOBS = 26 };
+
+struct given {
+	struct settings set;
+	const char *as[KNOBS];	/* the option's name, NULL if not given */
+};
+
+/*
+ * Take option ch, called name, with its argument in optarg; false if it is no
+ * setting.  Exits 2 with a message where the argument is wrong.
+ */
+bool knobs_take(struct given *g, int ch, const char *name);
+
+bool knobs_given(const struct given *g, int ch);
+
+/*
+ * *set is the preset, but for what was given; exits 2 with a message if that
+ * is not for this algorithm.
+ */
+void knobs_overlay(const struct given *g, const struct algo *algo,
+    const struct env_kind *kind, struct settings *set);
+
+#endif
