@@ -68,6 +68,26 @@ static const struct opt opts[] = {
 	{ O_LAGGED,   "lagged-critic", "YESNO", "ddpg: the actor follows the "
 	    "critic of one\ngradient before" },
 	{ O_DUELING,  "dueling",   "YESNO", "dqn: value and advantages apart" },
+	{ O_ROLE,     "role",      "WHICH", "worker (default), or a part of "
+	    "Ape-X: actor or\nlearner" },
+	{ O_MEMORY,   "replay-memory", "ADDR", "innet-memory, where "
+	    "experiences are: HOST:PORT\nor a path" },
+	{ O_REDIS,    "redis",     "ADDR", "or a plain Redis, where they are "
+	    "a list" },
+	{ O_ACTOR,    "actor",     "I/N",  "actor: which of how many (default "
+	    "0/1)" },
+	{ O_PUSH,     "push",      "N",    "actor: experiences pushed at once "
+	    "(50)" },
+	{ O_PULL,     "pull",      "N",    "actor: steps between looks for "
+	    "parameters (50)" },
+	{ O_PUBLISH,  "publish",   "N",    "learner: gradients between "
+	    "parameters (10)" },
+	{ O_GRADIENTS, "gradients", "N",   "learner: end after N gradients" },
+	{ O_RATIO,    "ratio",     "LO:HI", "learner: bounds of draws per "
+	    "experience" },
+	{ O_NO_PREFETCH, "no-prefetch", NULL, "learner: draw only when the "
+	    "last batch is done" },
+	{ O_EXPERIENCE, "experience", "SIZE", "fill experiences up to SIZE" },
 	{ O_JSON,     "json",      NULL,   "one JSON object a line on stdout" },
 	{ 'q', "quiet",   NULL, "leave out the summary on standard error" },
 	{ 'v', "verbose", NULL, "say more on standard error" },
@@ -123,6 +143,33 @@ name_of(int ch)
 	return o->name;
 }
 
+/* The parts of Ape-X. */
+static void
+settle_remote(struct conf *cf)
+{
+	const struct remote *rm = &cf->remote;
+
+	if (rm->role == ROLE_WORKER && rm->at != NULL)
+		errx(2, "--replay-memory and --redis need --role actor or "
+		    "--role learner");
+	if (rm->role == ROLE_WORKER)
+		return;
+	if (rm->at == NULL)
+		errx(2, "--role needs --replay-memory or --redis, where "
+		    "experiences are");
+	if (cf->algo->judge == NULL)
+		errx(2, "--role is for dqn and ddpg, not for %s",
+		    cf->algo->name);
+	if (cf->alone || cf->eval != NULL || cf->deltas ||
+	    cf->interval_ns != 0)
+		errx(2, "--role does not go with --alone, --eval, --send or "
+		    "--interval");
+	if (rm->role == ROLE_ACTOR && (cf->solve || cf->save != NULL))
+		errx(2, "--solve and --save are for the learner");
+	if (rm->redis && (rm->lo > 0 || rm->hi > 0))
+		errx(2, "--ratio needs --replay-memory: a list has no limits");
+}
+
 /* See that it adds up. */
 static void
 settle(struct conf *cf, const struct given *g)
@@ -137,9 +184,10 @@ settle(struct conf *cf, const struct given *g)
 	    knobs_given(g, O_BETA) || knobs_given(g, O_ANNEAL)))
 		errx(2, "--alpha, --beta and --anneal are for --replay per");
 	if (strcmp(cf->algo->name, "ddpg") == 0 && cf->set.lagged == 0 &&
-	    ((!cf->alone && !cf->deltas) || cf->set.norm != 0))
+	    ((!cf->alone && !cf->deltas && cf->remote.role == ROLE_WORKER) ||
+	    cf->set.norm != 0))
 		errx(2, "--lagged-critic no needs --norm 0 and the agent's own "
-		    "optimizer: --alone or --send deltas");
+		    "optimizer: --alone, --send deltas or --role learner");
 	if (knobs_given(g, O_TARGET) && cf->set.tau != 0)
 		errx(2, "--target needs --tau 0: with %g the target net moves "
 		    "at every gradient", cf->set.tau);
@@ -153,9 +201,11 @@ settle(struct conf *cf, const struct given *g)
 	if (cf->alone && (cf->deltas || cf->vector_bytes != 0))
 		errx(2, "--send and --vector are for a gradient stream, not "
 		    "for --alone");
-	if (!cf->alone && cf->eval == NULL && cf->json)
+	if (!cf->alone && cf->eval == NULL && cf->json &&
+	    cf->remote.role != ROLE_LEARNER)
 		errx(2, "--json needs --alone or --eval: standard output is "
 		    "the gradient stream");
+	settle_remote(cf);
 	if (cf->alone && !cf->solve && cf->steps == 0 && cf->episodes == 0) {
 		cf->solve = true;
 		cf->steps = 1000000;
@@ -163,6 +213,79 @@ settle(struct conf *cf, const struct given *g)
 	if (cf->solve && cf->env->solved == INFINITY)
 		errx(2, "nobody has said when %s is solved; give --steps or "
 		    "--episodes", cf->env->name);
+}
+
+/* "3/8": the actor, from 0, and how many there are. */
+static void
+which(struct remote *rm)
+{
+	char *slash = strchr(optarg, '/');
+	const char *why = "not I/N, as 0/8";
+
+	if (slash != NULL) {
+		*slash = '\0';
+		why = num_u64(slash + 1, 1, 4096, &rm->actors);
+		if (why == NULL)
+			why = num_u64(optarg, 0, rm->actors - 1, &rm->index);
+		*slash = '/';
+	}
+	opt_check("actor", optarg, why);
+}
+
+/* "4:8", or one number for both. */
+static void
+ratio(struct remote *rm)
+{
+	char *colon = strchr(optarg, ':');
+	const char *why;
+
+	if (colon != NULL)
+		*colon = '\0';
+	why = num_real(optarg, 0, 1e6, &rm->lo);
+	rm->hi = rm->lo;
+	if (colon != NULL) {
+		*colon = ':';
+		if (why == NULL)
+			why = num_real(colon + 1, 0, 1e6, &rm->hi);
+	}
+	if (why == NULL && rm->hi != 0 && rm->hi < rm->lo)
+		why = "the second is below the first";
+	opt_check("ratio", optarg, why);
+}
+
+/* One of what makes a part of Ape-X; false if it is none. */
+static bool
+take_remote(int ch, struct remote *rm)
+{
+	static const char *const roles[] = { "worker", "actor", "learner",
+	    NULL };
+
+	switch (ch) {
+	case O_ROLE:
+		rm->role = (enum role)opt_word("role", optarg, roles);
+		return true;
+	case O_MEMORY:
+	case O_REDIS:
+		if (rm->at != NULL)
+			errx(2, "--replay-memory or --redis, and once");
+		rm->at = optarg;
+		rm->redis = ch == O_REDIS;
+		return true;
+	case O_ACTOR: which(rm); return true;
+	case O_PUSH: rm->push = count("push", 1, 65536); return true;
+	case O_PULL: rm->pull = count("pull", 1, UINT64_MAX); return true;
+	case O_PUBLISH:
+		rm->publish = count("gradients", 1, UINT64_MAX);
+		return true;
+	case O_GRADIENTS:
+		rm->gradients = count("gradients", 1, UINT64_MAX);
+		return true;
+	case O_RATIO: ratio(rm); return true;
+	case O_NO_PREFETCH: rm->prefetch = false; return true;
+	case O_EXPERIENCE: rm->experience_bytes = size("experience");
+		return true;
+	}
+	return false;
 }
 
 /* One of what is no setting. */
@@ -215,12 +338,15 @@ conf_parse(int argc, char *argv[])
 	struct conf cf = {
 		.env = env_kinds[0], .algo = algo_all[0], .seed = 1,
 		.timeout_ns = 60000000000,
+		.remote = { .actors = 1, .push = 50, .pull = 50,
+		    .publish = 10, .prefetch = true },
 	};
 	struct given g = { 0 };
 	int ch;
 
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
-		if (!knobs_take(&g, ch, name_of(ch)))
+		if (!knobs_take(&g, ch, name_of(ch)) &&
+		    !take_remote(ch, &cf.remote))
 			take(ch, &cf);
 	}
 	opt_done(&tool, argc, argv);

@@ -10,6 +10,23 @@
 #include "cmd/innet-agent/learner.h"
 #include "cmd/innet-agent/optim.h"
 
+/* What the agent is: it does all by itself, or is one part of Ape-X. */
+enum role { ROLE_WORKER, ROLE_ACTOR, ROLE_LEARNER };
+
+struct remote {
+	enum role role;
+	const char *at;		/* the server: HOST:PORT, or a path */
+	bool redis;		/* a plain one: experiences are a list */
+	uint64_t index, actors;	/* actor: which, of how many */
+	uint64_t push, pull;	/* actor: experiences at once; steps between */
+	uint64_t publish;	/* learner: gradients between parameters */
+	uint64_t gradients;	/* learner: the end, 0: not by them */
+	bool prefetch;		/* learner: draw while it learns */
+	double lo, hi;		/* learner: bounds of samples per insert, 0:
+				   none */
+	uint64_t experience_bytes;	/* least length of one */
+};
+
 struct conf {
 	const struct env_kind *env;
 	const struct algo *algo;
@@ -17,6 +34,7 @@ struct conf {
 	enum optim_rule rule;
 	uint64_t seed, init_seed, steps, episodes, interval_ns, timeout_ns;
 	uint64_t vector_bytes;	/* least length of what goes up; 0: any */
+	struct remote remote;
 	const char *log, *save, *eval, *report;
 	bool alone, solve, json, quiet, verbose, init, deltas;
 };

@@ -13,6 +13,7 @@
 #include "cmd/innet-agent/conf.h"
 #include "cmd/innet-agent/learner.h"
 #include "cmd/innet-agent/play.h"
+#include "cmd/innet-agent/remote.h"
 #include "cmd/innet-agent/report.h"
 #include "cmd/innet-agent/saved.h"
 
@@ -110,6 +111,10 @@ main(int argc, char *argv[])
 	if (cf.eval != NULL)
 		return play(cf.eval, cf.episodes == 0 ? 100 : cf.episodes,
 		    cf.seed, cf.json, &got);
+	if (cf.remote.role == ROLE_ACTOR)
+		return actor_run(&cf, &got);
+	if (cf.remote.role == ROLE_LEARNER)
+		return apex_run(&cf, &got);
 	if (!cf.alone && isatty(STDOUT_FILENO))
 		errx(2, "standard output is a terminal; give --alone, or run "
 		    "under innet-worker");

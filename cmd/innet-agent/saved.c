@@ -30,6 +30,20 @@ saved_hello(char buf[SAVED_HELLO_MAX], const struct learner *l,
 	    l->set.dueling);
 }
 
+size_t
+saved_head(uint8_t to[SAVED_HEAD_MAX], const struct learner *l,
+    size_t elements)
+{
+	char *text = (char *)to + STREAM_HEADER_BYTES;
+	const size_t len = saved_hello(text, l, elements);
+
+	stream_put(to, &(struct stream_head){ .kind = STREAM_HELLO,
+	    .elements = (uint32_t)len });
+	stream_put((uint8_t *)text + len, &(struct stream_head){
+	    .kind = STREAM_WEIGHTS, .elements = (uint32_t)elements });
+	return len + 2 * STREAM_HEADER_BYTES;
+}
+
 int
 saved_check(const char *path)
 {
@@ -46,8 +60,8 @@ saved_check(const char *path)
 int
 saved_write(const char *path, const struct learner *l)
 {
-	char text[SAVED_HELLO_MAX];
-	const size_t len = saved_hello(text, l, l->params);
+	uint8_t head[SAVED_HEAD_MAX];
+	const size_t len = saved_head(head, l, l->params);
 	struct whole to;
 	bool good;
 
@@ -55,10 +69,8 @@ saved_write(const char *path, const struct learner *l)
 		warn("%s", path);
 		return -1;
 	}
-	good = stream_write_all(to.fd, &(struct stream_head){
-	    .kind = STREAM_HELLO, .elements = (uint32_t)len }, text) == 0 &&
-	    stream_write_all(to.fd, &(struct stream_head){
-	    .kind = STREAM_WEIGHTS, .elements = (uint32_t)l->params }, l->w) == 0;
+	good = whole_write(&to, head, len) &&
+	    whole_write(&to, l->w, l->params * sizeof(*l->w));
 	if (whole_close(&to, good) == 0)
 		return 0;
 	warn("%s", path);

@@ -12,10 +12,17 @@
 
 #include "cmd/innet-agent/learner.h"
 
-enum { SAVED_HELLO_MAX = 320 };
+enum { SAVED_HELLO_MAX = 320, SAVED_HEAD_MAX = SAVED_HELLO_MAX + 64 };
 
 /* The agent's hello, for vectors of that many elements: its length in bytes. */
 size_t saved_hello(char buf[SAVED_HELLO_MAX], const struct learner *l,
+    size_t elements);
+
+/*
+ * What stands before the weights of l's policy, if these fill a vector of
+ * that many elements: its length in bytes.
+ */
+size_t saved_head(uint8_t to[SAVED_HEAD_MAX], const struct learner *l,
     size_t elements);
 
 /* 0 if a file could be put at path, -1 with a message if not. */

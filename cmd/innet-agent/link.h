@@ -1,0 +1,28 @@
+/*
+ * link.h - a connection that is made again when it is lost
+ */
+#ifndef INNET_AGENT_LINK_H
+#define INNET_AGENT_LINK_H
+
+#include "common/respcall.h"
+
+struct link {
+	struct respcall call;	/* name, timeout_ns and stop are the caller's */
+	uint64_t opened;	/* connections made */
+	uint64_t again;		/* of them after the first */
+	bool begun;
+};
+
+/*
+ * Do it until it is done: it uses k->call and says false when that failed.
+ * Where the connection did, it is made again, up to timeout_ns after the first
+ * failure; false then, or where the server's answer was wrong or did not come
+ * in time, or *stop says so: the reason is in k->call.why.
+ */
+bool link_do(struct link *k, bool (*it)(struct link *k, void *arg),
+    void *arg);
+
+/* Sleep that long, 0 or more ns; false if *stop says so. */
+bool link_sleep(const struct link *k, uint64_t ns);
+
+#endif

@@ -1,0 +1,258 @@
+#!/usr/bin/env bash
+# apex.sh - Ape-X: actors, a replay memory and a learner, as in two papers
+#
+#	share/examples/apex.sh -o DIR [--quick] [--seed N] [--seconds T]
+#		[--actors LIST] [--only NAME[,NAME...]]
+#
+# Actors play and push experiences into a memory, a learner draws from it, and
+# sets parameters that the actors pull.  The memory is innet-memory, or a plain
+# redis-server that keeps a list, the sum tree being the learner's; REPLAY=memory
+# or REPLAY=redis in the environment leaves the other one out.  Measured are
+#
+# learn: how soon eight actors and a learner solve CartPole;
+# latency: how long a push, a pull, a set and a draw take with 1 to 8 actors
+#     (--actors 1,2,3,4,5,6,7,8), each for --seconds T (5): Breakout by MinAtar's
+#     rules, 200 experiences a push, parameters pulled every 200 steps, draws of
+#     512 (Furukawa and Matsutani, Figures 10 and 11); with a plain Redis draws
+#     are the learner's own, and what they are made from it fetches;
+# paper: the same with experiences filled up to 213.5 kB and parameters to 13 MB,
+#     the paper's sizes, in a memory of 2048;
+# rate: gradients in a second with and without hidden draws, batches of 64, 256
+#     and 1024, once the actors are done (Meng et al., Figures 9 and 10).
+#
+# DIR gets learn.csv, latency.csv, paper.csv and rate.csv, which are also printed,
+# and bars of each drawn by innet-plot.  --only leaves out all but those named;
+# --quick is a short form for tests.  Needs jq.  Exits 1 if a run failed.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+say() { printf 'apex: %s\n' "$*" >&2; }
+misuse() { say "$*"; exit 2; }
+out='' seed=1 seconds='' actors='' only=learn,latency,paper,rate quick=''
+while [ $# -gt 0 ]; do
+	case $1 in
+	--quick) quick=1; shift; continue ;;
+	-h|--help) sed -n '2,/^set /{/^set /!p}' "$0" | sed 's/^# \?//'; exit 0 ;;
+	esac
+	[ $# -ge 2 ] || misuse "$1 needs a value, or is unknown"
+	case $1 in
+	-o) out=$2 ;;
+	--seed) seed=$2 ;;
+	--seconds) seconds=$2 ;;
+	--actors) actors=$2 ;;
+	--only) only=$2 ;;
+	*) misuse "unknown option '$1'" ;;
+	esac
+	shift 2
+done
+[ -n "$out" ] || misuse '-o DIR is needed, where results go'
+: "${seconds:=${quick:+1}}" "${seconds:=5}"
+: "${actors:=${quick:+1,2}}" "${actors:=1,2,3,4,5,6,7,8}"
+[[ $seed =~ ^(0|[1-9][0-9]{0,5})$ ]] || misuse "--seed '$seed' is not a number up to 999999"
+[[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] || misuse "--seconds '$seconds' is not a number of seconds"
+[[ $actors =~ ^[1-9][0-9]?(,[1-9][0-9]?)*$ ]] || misuse "--actors '$actors' is not a list such as 1,4,8"
+for name in ${only//,/ }; do
+	[[ " learn latency paper rate " == *" $name "* ]] ||
+		misuse "--only: '$name' is none of learn, latency, paper and rate"
+done
+[ -x "$top/build/innet-agent" ] && PATH=$top/build:$PATH
+for tool in innet-agent innet-memory jq; do
+	command -v $tool >/dev/null || { say "$tool is missing"; exit 1; }
+done
+memories='redis memory'
+case ${REPLAY-} in
+'') command -v redis-server >/dev/null ||
+	{ say 'no redis-server here: innet-memory alone'; memories=memory; } ;;
+redis|memory) memories=$REPLAY ;;
+*) misuse "REPLAY=$REPLAY: redis or memory" ;;
+esac
+
+# However it ends, nothing is left running; what runs write is in $work.
+running='' server=''
+work=$(mktemp -d) || exit 1
+end() {
+	# shellcheck disable=SC2086	# words
+	kill $running $server 2>/dev/null
+	wait
+	rm -rf "$work"
+}
+trap end EXIT
+trap 'exit 1' INT TERM
+mkdir -p "$out" && cd "$out" || exit 1
+
+# serve MEMORY: start it; what agents need to find it in $at
+serve() {
+	rm -f "$work/socket"
+	if [ "$1" = redis ]; then
+		redis-server --port 0 --unixsocket "$work/socket" --save '' --dir "$work" \
+			>"$work/server.err" 2>&1 &
+		at="--redis $work/socket"
+	else
+		innet-memory -q --listen 127.0.0.1:0 --unix "$work/socket" --memory 8G \
+			2>"$work/server.err" &
+		at="--replay-memory $work/socket"
+	fi
+	server=$!
+	for _ in {1..500}; do
+		[ ! -S "$work/socket" ] || return 0
+		kill -0 $server 2>/dev/null || break
+		sleep 0.02
+	done
+	return 1
+}
+
+unserve() {
+	kill "$server"
+	wait "$server" 2>/dev/null
+	server=''
+}
+
+# play N OPTION...: start N actors, reports in $work/aI.json
+play() {
+	local n=$1 i
+	shift
+	rm -f "$work"/a*.json "$work"/l.json
+	for ((i = 0; i < n; i++)); do
+		# shellcheck disable=SC2086	# words
+		innet-agent -q --role actor $at --actor $i/$n --seed "$seed" \
+			--report "$work/a$i.json" "$@" 2>"$work/a$i.err" &
+		running="$running $!"
+	done
+}
+
+# learn SECONDS OPTION...: a learner, ended after so long; 1 if it or an actor failed
+learn() {
+	local span=$1 rc=0 p
+	shift
+	# shellcheck disable=SC2086	# words
+	timeout -s INT "$span" innet-agent -q --role learner $at --seed "$seed" \
+		--report "$work/l.json" "$@" 2>"$work/l.err"
+	[ -s "$work/l.json" ] && [ ! -s "$work/l.err" ] || rc=1
+	for p in $running; do wait "$p" || rc=1; done
+	running=''
+	[ $rc -eq 0 ] || tail -qn 2 "$work"/*.err | cut -c 1-300 >&2
+	return $rc
+}
+
+failed=''
+# attempt WORDS: a run in words; its server ends in any case
+attempt() {
+	say "$*"
+	if ! serve "$memory" || ! run; then
+		say "$* failed"
+		failed=1
+	fi
+	unserve
+}
+
+learn_run() {
+	play 8 --algo dqn
+	learn 120 --algo dqn --replay per --solve --gradients 100000 || return
+	jq -r --arg m "$memory" '[$m, 8, .elapsed_s, .gradients, .steps, .mean100_reward, .solved] | @csv' \
+		"$work/l.json" | tr -d '"' >>learn.csv
+}
+
+# What latencies are of.  Draws are timed with nothing hidden.
+columns='push pull set sample fetch'
+latency_run() {
+	# shellcheck disable=SC2086	# words
+	play "$n" --env breakout --algo dqn --push 200 --pull 200 --n-step 3 $sizes
+	# shellcheck disable=SC2086	# words
+	learn "$seconds" --env breakout --algo dqn --dueling no --n-step 3 --batch 512 --warmup 1000 \
+		--replay per --publish 25 --no-prefetch $sizes || return
+	jq -rs --arg m "$memory" --arg n "$n" --slurpfile l "$work/l.json" '
+		def ms: 1e6 * . + 0.5 | floor / 1000;
+		def all(f): [.[] | f | select(.count > 0)] | if length == 0 then {} else
+			{ mean_s: ((map(.mean_s * .count) | add) / (map(.count) | add)),
+			  p50_s: (map(.p50_s) | add / length), p99_s: (map(.p99_s) | max) } end;
+		[$m, ($n | tonumber)] +
+		([all(.push), all(.pull), $l[0].set, $l[0].sample, $l[0].fetch] | map([.mean_s, .p50_s, .p99_s] |
+			map(if . == null then "" else ms end)) | add) +
+		[$l[0].gradients_per_s, (map(.pushed) | add) / $l[0].elapsed_s] | map(
+			if type == "number" then (10000 * . + 0.5 | floor / 10000) else . end) | @csv' \
+		"$work"/a*.json | tr -d '"' >>"$csv"
+}
+
+rate_run() {
+	local hide=''
+	[ "$hidden" = yes ] || hide=--no-prefetch
+	# shellcheck disable=SC2086	# words
+	play 2 --algo "$algo" --env "$env" --steps 15000
+	# shellcheck disable=SC2086	# words
+	learn "$seconds" --algo "$algo" --env "$env" --batch "$batch" --replay per --publish 100 $hide || return
+	jq -r --arg s "$memory" --arg h "$hidden" --arg b "$batch" --arg a "$algo" '
+		[$a, ($b | tonumber), $s, $h, .gradients_per_s, 1e6 * (.learn_s + .update_s) / .gradients,
+			1e6 * .sample.p50_s, 100 * .replay_s / .elapsed_s] |
+		map(if type == "number" then (100 * . + 0.5 | floor / 100) else . end) | @csv' \
+		"$work/l.json" | tr -d '"' >>rate.csv
+}
+
+# bars NAME LABEL: draw NAME.csv
+bars() {
+	! command -v gnuplot >/dev/null || innet-plot bars --label "$2" -o "$1.svg" "$1.csv"
+}
+
+# beside FILE COLUMN NAME: that column of FILE by actors, a memory beside the other
+beside() {
+	awk -F, -v c="$2" 'NR == 1 { next }
+		{ v[$1 "," $2] = $c; if (!($2 in seen)) { seen[$2] = 1; order[++k] = $2 } if (!($1 in kind)) { kind[$1] = ++m; kinds[m] = $1 } }
+		END { printf "actors"; for (i = 1; i <= m; i++) printf ",%s", kinds[i] == "redis" ? "Redis" : "innet-memory"; print ""
+		for (j = 1; j <= k; j++) { printf "%s", order[j]; for (i = 1; i <= m; i++) printf ",%s", v[kinds[i] "," order[j]]; print "" } }' \
+		"$1" >"$3.csv"
+}
+
+latencies() {
+	csv=$1.csv
+	echo memory,actors,push_ms,push_p50_ms,push_p99_ms,pull_ms,pull_p50_ms,pull_p99_ms,set_ms,set_p50_ms,set_p99_ms,sample_ms,sample_p50_ms,sample_p99_ms,fetch_ms,fetch_p50_ms,fetch_p99_ms,gradients_per_s,experiences_per_s >"$csv"
+	run() { latency_run; }
+	for memory in $memories; do for n in ${actors//,/ }; do
+		attempt "$1: $memory, $n actors"
+	done; done
+	local c=4 name
+	for name in $columns; do
+		beside "$csv" $c "$1-$name"
+		[ "$name" = fetch ] || bars "$1-$name" "$name, median, ms"
+		c=$((c + 3))
+	done
+}
+
+wants() { [[ ,$only, == *,$1,* ]]; }
+
+if wants learn; then
+	echo memory,actors,seconds,gradients,steps,reward,solved >learn.csv
+	run() { learn_run; }
+	for memory in $memories; do attempt "learn: $memory, 8 actors"; done
+	grep -vq ',true$' <(tail -n +2 learn.csv) && { say 'CartPole was not solved'; failed=1; }
+fi
+if wants latency; then
+	sizes=''
+	latencies latency
+fi
+if wants paper; then
+	sizes='--experience 213500 --vector 13MB --buffer 2048 --warmup 512'
+	latencies paper
+fi
+if wants rate; then
+	echo algorithm,batch,memory,hidden,gradients_per_s,learn_us,sample_p50_us,waiting_percent >rate.csv
+	run() { rate_run; }
+	for algo in dqn ddpg; do
+		env=cartpole
+		[ $algo = dqn ] || env=pendulum
+		for batch in $([ -n "$quick" ] && echo 64 || echo 64 256 1024); do
+			for memory in $memories; do for hidden in no yes; do
+				attempt "rate: $algo, batch $batch, $memory, hidden $hidden"
+			done; done
+		done
+	done
+	awk -F, 'NR > 1 { k = $1 " " $2; if (!(k in seen)) { seen[k] = 1; order[++n] = k }
+		c = ($3 == "redis" ? "Redis" : "innet-memory") ($4 == "yes" ? " hidden" : ""); if (!(c in kind)) { kind[c] = ++m; kinds[m] = c }
+		v[k "," c] = $5 }
+		END { printf "batch"; for (i = 1; i <= m; i++) printf ",%s", kinds[i]; print ""
+		for (j = 1; j <= n; j++) { printf "%s", order[j]; for (i = 1; i <= m; i++) printf ",%s", v[order[j] "," kinds[i]]; print "" } }' \
+		rate.csv >rate-bars.csv
+	bars rate-bars 'gradients in a second'
+fi
+for name in learn latency paper rate; do
+	! wants $name || { echo "# $name"; column -s, -t "$name.csv"; echo; }
+done
+[ -z "$failed" ]
