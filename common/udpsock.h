@@ -223,22 +223,54 @@ udpio_open(struct udpio *u, const union addr *a, uint8_t tos, bool offload)
 }
 
 /*
- * A socket of our own to talk to another, at the address from which the kernel
- * would reach it; *mtu, unless NULL, is the path's.  0, or -1 with errno.
+ * A socket that only sends, from a: what comes is never received, and room for
+ * it is receive_bytes.  0, or -1 with errno, and then nothing is held.
  */
 static inline int
-udpio_open_towards(struct udpio *u, const union addr *to, uint8_t tos,
-    bool offload, uint64_t *mtu)
+udpio_open_sender(struct udpio *u, const union addr *a, int receive_bytes,
+    bool offload)
+{
+	const bool v6 = a->sa.sa_family == AF_INET6;
+	socklen_t len = sizeof(u->local);
+	int saved;
+
+	*u = (struct udpio){ .local = *a };
+	u->fd = socket(a->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0);
+	if (u->fd == -1)
+		return -1;
+	udpio_on(u->fd, SOL_SOCKET, SO_RCVBUF, receive_bytes);
+	udpio_on(u->fd, SOL_SOCKET, SO_SNDBUF, UDPIO_BUFFER_BYTES);
+	udpio_on(u->fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
+	    v6 ? IPV6_RECVERR : IP_RECVERR, 1);
+	if (offload)
+		udpio_offload(u);
+	if (bind(u->fd, &a->sa, addr_len(a)) == -1 ||
+	    getsockname(u->fd, &u->local.sa, &len) == -1) {
+		saved = errno;
+		udpio_close(u);
+		errno = saved;
+		return -1;
+	}
+	u->sndbuf_bytes = udpio_size(u->fd, SO_SNDBUF);
+	return 0;
+}
+
+/*
+ * The address from which the kernel would reach `to`, port 0; *mtu, unless
+ * NULL, is the path's.  0, or -1 with errno.
+ */
+static inline int
+udpio_towards(const union addr *to, union addr *mine, uint64_t *mtu)
 {
 	const bool v6 = to->sa.sa_family == AF_INET6;
-	union addr mine = *to;
-	socklen_t len = sizeof(mine), size = sizeof(int);
+	socklen_t len = sizeof(*mine), size = sizeof(int);
 	int fd = socket(to->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), got;
 
 	if (fd == -1)
 		return -1;
 	if (connect(fd, &to->sa, addr_len(to)) == -1 ||
-	    getsockname(fd, &mine.sa, &len) == -1) {
+	    getsockname(fd, &mine->sa, &len) == -1) {
 		got = errno;
 		close(fd);
 		errno = got;
@@ -249,9 +281,21 @@ udpio_open_towards(struct udpio *u, const union addr *to, uint8_t tos,
 		*mtu = (uint64_t)got;
 	close(fd);
 	if (v6)
-		mine.in6.sin6_port = 0;
+		mine->in6.sin6_port = 0;
 	else
-		mine.in.sin_port = 0;
+		mine->in.sin_port = 0;
+	return 0;
+}
+
+/* A socket of our own to talk to `to`, at that address; likewise. */
+static inline int
+udpio_open_towards(struct udpio *u, const union addr *to, uint8_t tos,
+    bool offload, uint64_t *mtu)
+{
+	union addr mine;
+
+	if (udpio_towards(to, &mine, mtu) == -1)
+		return -1;
 	return udpio_open(u, &mine, tos, offload);
 }
 

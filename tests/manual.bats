@@ -54,6 +54,7 @@ page() {
 }
 @test "innet-plot(1): the examples run" { page innet-plot.1; }
 @test "innet-ps(1): the examples run" { page innet-ps.1; }
+@test "innet-replay(1): the examples run" { page innet-replay.1; }
 @test "innet-switch(1): the examples run" { page innet-switch.1; }
 @test "innet-worker(1): the examples run" { page innet-worker.1; }
 @test "innet-stream(5): the examples run" { page innet-stream.5; }

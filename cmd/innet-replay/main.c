@@ -1,0 +1,224 @@
+/* innet-replay - replay a captured trace */
+#include "config.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/innet-replay/replay.h"
+#include "common/num.h"
+#include "common/opt.h"
+#include "common/timer.h"
+
+enum {
+	O_TO = OPT_LONG, O_SPEED, O_PPS, O_TOPSPEED, O_LOOP, O_PROGRAM,
+	O_FILTER, O_STAMP, O_DURATION, O_NO_OFFLOAD, O_JSON
+};
+
+static const struct opt opts[] = {
+	{ 'r', "read", "FILE", "read from FILE (default standard input)" },
+	{ O_TO, "to", "ADDR", "send to ADDR" },
+	{ 'w', "write", "FILE", "write with new stamps to FILE instead" },
+	{ O_SPEED, "speed", "X", "so many times as fast (default 1)" },
+	{ O_PPS, "pps", "N", "N packets a second, evenly" },
+	{ O_TOPSPEED, "topspeed", NULL, "as fast as it goes" },
+	{ O_LOOP, "loop", "N", "go through FILE N times (default 1)" },
+	{ 'c', "count", "N", "end after N packets" },
+	{ O_DURATION, "duration", "T", "end after T" },
+	{ O_PROGRAM, "program", "NAME", "olaf (default), iswitch, dlp or all" },
+	{ O_FILTER, "filter", "EXPR", "of these what EXPR matches" },
+	{ O_STAMP, "stamp", NULL, "write the time of sending into updates" },
+	{ O_NO_OFFLOAD, "no-offload", NULL, "without UDP_SEGMENT" },
+	{ O_JSON, "json", NULL, "summary as JSON on standard output" },
+	{ 'q', "quiet", NULL, "no summary, no progress" },
+	{ 'v', "verbose", NULL, "tell what was left out, by reason" },
+	OPT_HELP_VERSION,
+	{ 0 }
+};
+
+static const struct opt_tool tool = {
+	.name = "innet-replay", .version = PACKAGE_VERSION,
+	.usage = "--to=ADDR [-r FILE] [--OPTION[=VALUE]]...\n"
+	    "       innet-replay -w FILE [-r FILE] [--OPTION[=VALUE]]...",
+	.about = "Send the datagrams of a capture again, each five-tuple from "
+	    "a socket of its\nown, when they were captured or at another pace.",
+	.opts = opts
+};
+
+volatile sig_atomic_t stopped;
+
+static void
+parse_pace(int ch, struct conf *cf)
+{
+	switch (ch) {
+	case O_SPEED:
+		opt_check("speed", optarg, num_real(optarg, 1e-6, 1e6,
+		    &cf->speed));
+		break;
+	case O_PPS:
+		opt_check("rate", optarg, num_u64(optarg, 1, 1000000000,
+		    &cf->pps));
+		break;
+	case O_TOPSPEED: cf->topspeed = true; break;
+	case O_LOOP:
+		opt_check("count", optarg, num_u64(optarg, 1, UINT32_MAX,
+		    &cf->loops));
+		break;
+	case O_DURATION:
+		opt_check("duration", optarg, num_time(optarg, 1, INT64_MAX,
+		    &cf->duration_ns));
+		break;
+	default: break;
+	}
+}
+
+static void
+parse_one(int ch, struct conf *cf)
+{
+	static const char *const programs[] = { "olaf", "iswitch", "dlp",
+	    "all", NULL };
+
+	switch (ch) {
+	case 'r': cf->in = optarg; break;
+	case 'w': cf->out = optarg; break;
+	case O_TO:
+		opt_check("address", optarg, addr_parse(optarg, "46638",
+		    &cf->to));
+		break;
+	case 'c':
+		opt_check("count", optarg, num_u64(optarg, 1, UINT64_MAX,
+		    &cf->count));
+		break;
+	case O_PROGRAM:
+		cf->want.program = (enum trace_program)opt_word("program",
+		    optarg, programs);
+		break;
+	case O_FILTER: cf->want.filter = optarg; break;
+	case O_STAMP: cf->stamp = true; break;
+	case O_NO_OFFLOAD: cf->offload = false; break;
+	case O_JSON: cf->json = true; break;
+	case 'q': cf->quiet = true; break;
+	case 'v': cf->verbose = true; break;
+	default: parse_pace(ch, cf); break;
+	}
+}
+
+static struct conf
+parse(int argc, char *argv[])
+{
+	struct conf cf = { .in = "-", .speed = 1, .loops = 1,
+	    .duration_ns = TIMER_NEVER, .offload = true };
+	bool to = false, speed = false;
+	int ch;
+
+	while ((ch = opt_next(&tool, argc, argv)) != -1) {
+		to |= ch == O_TO;
+		speed |= ch == O_SPEED;
+		parse_one(ch, &cf);
+	}
+	opt_done(&tool, argc, argv);
+	if (to == (cf.out != NULL))
+		errx(2, to ? "--to and --write exclude each other" :
+		    "--to ADDR or --write FILE is needed");
+	if (speed + (cf.pps > 0) + cf.topspeed > 1)
+		errx(2, "--speed, --pps and --topspeed exclude each other");
+	if (cf.out != NULL && cf.topspeed)
+		errx(2, "--topspeed leaves no stamps to write: say --pps");
+	cf.progress = !cf.quiet && cf.out == NULL && isatty(STDERR_FILENO);
+	return cf;
+}
+
+static void
+print_skipped(const struct trace *t)
+{
+	for (unsigned i = 0; i < TRACE_REASONS; i++) {
+		if (t->skipped[i] > 0)
+			warnx("%" PRIu64 " left out: %s", t->skipped[i],
+			    trace_reason(i));
+	}
+}
+
+static void
+print_json(const struct trace *t, const struct tally *n)
+{
+	const char *comma = "";
+
+	printf("{\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"flows\":%"
+	    PRIu64 ",\"elapsed_ns\":%" PRIu64 ",\"late_p50_ns\":%" PRIu64
+	    ",\"late_p99_ns\":%" PRIu64 ",\"late_max_ns\":%" PRIu64
+	    ",\"failed\":%" PRIu64 ",\"unreachable\":%" PRIu64
+	    ",\"time_backwards\":%" PRIu64 ",\"skipped\":{", n->packets,
+	    n->bytes, n->flows, n->elapsed_ns, latency_ns(&n->late, 0.5),
+	    latency_ns(&n->late, 0.99), n->late.most_ns, n->failed,
+	    n->unreachable, t->time_backwards);
+	for (unsigned i = 0; i < TRACE_REASONS; i++) {
+		if (t->skipped[i] == 0)
+			continue;
+		printf("%s\"%s\":%" PRIu64, comma, trace_reason(i),
+		    t->skipped[i]);
+		comma = ",";
+	}
+	puts("}}");
+}
+
+static void
+print_summary(const struct conf *cf, const struct trace *t,
+    const struct tally *n)
+{
+	const double s = (double)n->elapsed_ns / 1e9;
+	uint64_t skipped = 0;
+	char late[96] = "", wrong[96] = "";
+
+	for (unsigned i = 0; i < TRACE_REASONS; i++)
+		skipped += t->skipped[i];
+	if (n->late.count > 0)
+		snprintf(late, sizeof(late), "; late by %.1f us (median), "
+		    "%.1f us (99 %%)", (double)latency_ns(&n->late, 0.5) / 1e3,
+		    (double)latency_ns(&n->late, 0.99) / 1e3);
+	if (n->failed + n->unreachable > 0)
+		snprintf(wrong, sizeof(wrong), "; %" PRIu64 " failed, %" PRIu64
+		    " unreachable", n->failed, n->unreachable);
+	if (cf->out != NULL)
+		fprintf(stderr, "innet-replay: %" PRIu64 " packets written, %"
+		    PRIu64 " left out\n", n->packets, skipped);
+	else
+		fprintf(stderr, "innet-replay: %" PRIu64 " packets of %" PRIu64
+		    " five-tuples in %.3f s, %.6g a second%s%s; %" PRIu64
+		    " left out\n", n->packets, n->flows, s,
+		    (double)n->packets / (s > 0 ? s : 1), late, wrong, skipped);
+}
+
+static int
+run(const struct conf *cf)
+{
+	struct tally n = { 0 };
+	struct trace t;
+	int rc;
+
+	trace_open(&t, cf->in, &cf->want, cf->loops);
+	rc = cf->out != NULL ? retime_trace(cf, &t, &n) :
+	    send_trace(cf, &t, &n);
+	if (cf->verbose)
+		print_skipped(&t);
+	if (!cf->quiet)
+		print_summary(cf, &t, &n);
+	if (cf->json)
+		print_json(&t, &n);
+	trace_close(&t);
+	if (cf->json && fflush(stdout) == EOF) {
+		warn("standard output");
+		rc = 1;
+	}
+	return rc | (n.failed > 0);
+}
+
+int
+main(int argc, char *argv[])
+{
+	const struct conf cf = parse(argc, argv);
+
+	return run(&cf);
+}

@@ -1,0 +1,53 @@
+/* retime - a trace with new stamps, as a capture */
+#include "config.h"
+
+#include <string.h>
+
+#include "cmd/innet-replay/replay.h"
+#include "common/timer.h"
+#include "common/wire.h"
+
+/* Write a packet as it would stand in a capture of ours, stamped at_ns. */
+static void
+put(const struct conf *cf, struct pcapio_out *out,
+    const struct trace_packet *p, uint64_t at_ns)
+{
+	uint8_t *q = pcapio_room(out);
+	struct frame f;
+	const size_t head = frame_put(q, &p->f.flow, p->f.tos,
+	    p->f.payload_bytes, &f);
+	const uint32_t len = (uint32_t)(head + p->f.payload_bytes);
+
+	memcpy(q + head, p->payload, p->f.payload_bytes);
+	if (cf->stamp && p->update)
+		wire_put(q + head + UPDATE_GENERATED_AT, at_ns, 8);
+	frame_seal(q, &f);
+	pcapio_commit(out, at_ns, len, len);
+}
+
+int
+retime_trace(const struct conf *cf, struct trace *t, struct tally *n)
+{
+	const uint64_t began = timer_mono_ns();
+	struct pcapio_out out;
+	struct trace_packet p;
+	uint64_t at;
+	int got = 0, rc;
+
+	pcapio_create_or_exit(&out, cf->out);
+	while (stopped == 0 && out.failed == 0 &&
+	    (cf->count == 0 || n->packets < cf->count)) {
+		got = trace_next(t, &p);
+		if (got != 1)
+			break;
+		at = replay_due_ns(cf, p.due_ns, n->packets);
+		if (at >= cf->duration_ns)
+			break;
+		put(cf, &out, &p, t->first_ns + at);
+		n->packets++;
+		n->bytes += p.f.payload_bytes;
+	}
+	n->elapsed_ns = timer_mono_ns() - began;
+	rc = pcapio_close_or_warn(&out);
+	return rc != 0 || got == -1;
+}

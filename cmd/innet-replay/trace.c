@@ -1,0 +1,223 @@
+/* trace - the packets of a capture that are to be replayed */
+#include "config.h"
+
+#include <err.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/innet-replay/trace.h"
+#include "common/control.h"
+#include "common/dlp.h"
+#include "common/seg.h"
+
+const char *
+trace_reason(unsigned why)
+{
+	static const char *const name[TRACE_REASONS - JUDGE_VERDICTS] = {
+		"other", "down", "filtered"
+	};
+
+	return why < JUDGE_VERDICTS ? judge_name(why) :
+	    name[why - JUDGE_VERDICTS];
+}
+
+static void
+open_file(struct trace *t)
+{
+	pcapio_open_or_exit(&t->in, t->path);
+	pcapio_ahead(&t->in);
+	t->any = false;
+}
+
+static void
+compile_filter(struct trace *t)
+{
+	pcap_t *dead = pcap_open_dead(t->in.link, PCAPIO_FRAME_MAX_BYTES);
+
+	if (dead == NULL)
+		errx(1, "out of memory");
+	if (pcap_compile(dead, &t->filter, t->want.filter, 1,
+	    PCAP_NETMASK_UNKNOWN) == -1)
+		errx(2, "invalid filter '%s': %s", t->want.filter,
+		    pcap_geterr(dead));
+	pcap_close(dead);
+}
+
+void
+trace_open(struct trace *t, const char *path, const struct trace_want *want,
+    uint64_t loops)
+{
+	struct stat st;
+
+	*t = (struct trace){ .path = path, .want = *want,
+	    .loops_left = loops - 1 };
+	if (loops > 1 && (strcmp(path, "-") == 0 || (stat(path, &st) == 0 &&
+	    !S_ISREG(st.st_mode))))
+		errx(2, "--loop needs a file, which can be read again");
+	open_file(t);
+	if (want->filter != NULL)
+		compile_filter(t);
+}
+
+void
+trace_close(struct trace *t)
+{
+	pcapio_close_in(&t->in);
+	pcap_freecode(&t->filter);
+	keymap_free(&t->switches);
+}
+
+static uint64_t
+hash_end(const uint8_t addr[16], uint16_t port, bool v6)
+{
+	uint64_t h = port ^ (v6 ? 0xf00d : 0);
+
+	for (size_t i = 0; i < (v6 ? 16u : 4u); i++)
+		h = (h ^ addr[i]) * 0x100000001b3;
+	return h;
+}
+
+/* An iSwitch packet: is it on its way to the switch? */
+static bool
+goes_up(struct trace *t, const struct frame *f, const uint8_t *payload)
+{
+	const struct frame_flow *w = &f->flow;
+	struct control c;
+
+	if (frame_dscp_tos(f) == CONTROL_TOS &&
+	    control_parse(payload, f->payload_bytes, &c) &&
+	    c.action == CONTROL_JOIN && !keymap_put(&t->switches,
+	    hash_end(w->dst, w->dport, w->v6), 1))
+		errx(1, "out of memory");
+	return keymap_get(&t->switches, hash_end(w->src, w->sport,
+	    w->v6)) == NULL;
+}
+
+/* UPDATE_OK for a packet that is to be replayed, or why it is not. */
+static unsigned
+judge(struct trace *t, const struct pcapio_packet *p, struct frame *f,
+    bool *update)
+{
+	const enum frame_is is = frame_parse(t->in.link, p->data, p->caplen,
+	    p->len, f);
+	const uint8_t *payload = p->data + f->payload_at;
+	const uint8_t tos = frame_dscp_tos(f);
+	unsigned why;
+
+	*update = false;
+	if (is == FRAME_OTHER)
+		return TRACE_OTHER;
+	if ((t->want.program == TRACE_OLAF && tos != UPDATE_TOS) ||
+	    (t->want.program == TRACE_ISWITCH && tos != SEG_TOS &&
+	    tos != CONTROL_TOS) || (t->want.program == TRACE_DLP &&
+	    f->flow.sport != DLP_SWITCH_PORT &&
+	    f->flow.sport != DLP_SERVER_PORT &&
+	    f->flow.dport != DLP_SWITCH_PORT &&
+	    f->flow.dport != DLP_SERVER_PORT))
+		return TRACE_OTHER;
+	why = judge_datagram(is, p->data, f);
+	if (why != UPDATE_OK)
+		return why;
+	if (tos == UPDATE_TOS && f->payload_bytes >= UPDATE_HEADER_BYTES &&
+	    payload[0] == UPDATE_VERSION)
+		*update = payload[1] == UPDATE_UPDATE;
+	if (t->want.program == TRACE_OLAF && f->payload_bytes > 1 &&
+	    payload[1] == UPDATE_MODEL)
+		return TRACE_DOWN;
+	if (t->want.program == TRACE_ISWITCH && !goes_up(t, f, payload))
+		return TRACE_DOWN;
+	if (t->want.program == TRACE_DLP && f->flow.dport != DLP_SWITCH_PORT &&
+	    f->flow.dport != DLP_SERVER_PORT)
+		return TRACE_DOWN;
+	return UPDATE_OK;
+}
+
+static bool
+passes(const struct trace *t, const struct pcapio_packet *p)
+{
+	const struct pcap_pkthdr h = { .caplen = p->caplen, .len = p->len };
+
+	return t->want.filter == NULL || pcap_offline_filter(&t->filter, &h,
+	    p->data) != 0;
+}
+
+/* When a packet with that stamp is due. */
+static uint64_t
+due(struct trace *t, uint64_t stamp_ns)
+{
+	uint64_t at = t->due_ns;
+
+	if (t->taken == 0)
+		t->first_ns = stamp_ns;
+	if (!t->any) {		/* begins here, this time */
+		t->base_ns = t->taken == 0 ? 0 : t->due_ns + t->gap_ns;
+		t->any = true;
+		return t->base_ns;
+	}
+	if (stamp_ns < t->first_ns ||
+	    t->base_ns + (stamp_ns - t->first_ns) < at) {
+		if (t->time_backwards++ == 0)
+			warnx("%s: packet %" PRIu64 " is stamped before its "
+			    "predecessor: due with it", t->path,
+			    t->in.packets);
+		return at;
+	}
+	return t->base_ns + (stamp_ns - t->first_ns);
+}
+
+/* At the end of the file: from its beginning again, if that is wanted. */
+static bool
+again(struct trace *t)
+{
+	if (t->loops_left == 0 || !t->any)
+		return false;
+	t->loops_left--;
+	pcapio_close_in(&t->in);
+	open_file(t);
+	return true;
+}
+
+int
+trace_next(struct trace *t, struct trace_packet *out)
+{
+	struct pcapio_packet p = { 0 };
+	uint64_t at;
+	unsigned why;
+	int got;
+
+	for (;;) {
+		got = pcapio_next(&t->in, &p);
+		if (got == 0 && again(t))
+			continue;
+		if (got == -1)
+			pcapio_warn_damage(&t->in);
+		if (got != 1)
+			return got;
+		why = judge(t, &p, &out->f, &out->update);
+		if (why == UPDATE_OK && !passes(t, &p))
+			why = TRACE_FILTERED;
+		if (why == UPDATE_OK)
+			break;
+		t->skipped[why]++;
+	}
+	at = due(t, p.stamp_ns);
+	t->gap_ns = t->taken == 0 ? 0 : at - t->due_ns;
+	t->due_ns = at;
+	t->taken++;
+	out->due_ns = at;
+	out->stamp_ns = p.stamp_ns;
+	out->payload = p.data + out->f.payload_at;
+	return 1;
+}
+
+double
+trace_progress(const struct trace *t)
+{
+	const off_t at = lseek(t->in.fd, 0, SEEK_CUR);
+	struct stat st;
+
+	if (at == -1 || fstat(t->in.fd, &st) == -1 || st.st_size == 0)
+		return -1;
+	return (double)at / (double)st.st_size;
+}
