@@ -3,8 +3,8 @@
  *
  * Keys in order of their last sight, in a list through one array: each sight
  * and each forgetting costs the same however many there are.  This is N, the
- * active clusters, of Olaf section 5.  Keys below ACTIVE_PLAIN are places in
- * the array themselves; those above are given one by a map.  Times must not
+ * active clusters, of Olaf section 5.  Keys below `plain` are places in the
+ * array themselves; those above are given one by a map.  Times must not
  * go back.
  */
 #ifndef INNET_ACTIVE_H
@@ -17,7 +17,7 @@
 
 #include "common/keymap.h"
 
-enum { ACTIVE_PLAIN = 65536 };
+enum { ACTIVE_PLAIN = 65536 };	/* unless told */
 #define ACTIVE_NONE UINT32_MAX
 
 struct active_node {
@@ -29,17 +29,21 @@ struct active {
 	struct keymap index;	/* keys from ACTIVE_PLAIN on -> place */
 	struct active_node *node;	/* owned */
 	uint8_t *listed;	/* owned: is the node in the list? */
+	uint32_t plain;
 	uint32_t room, used;	/* places: allocated, given out */
 	uint32_t oldest, newest, count;
 	uint64_t window_ns;
 };
 
-/* False without memory; active_free() in either case. */
+/*
+ * Keys below plain, at least 1, are the usual ones.  False without memory;
+ * active_free() in either case.
+ */
 static inline bool
-active_init(struct active *a, uint64_t window_ns)
+active_init(struct active *a, uint64_t window_ns, uint32_t plain)
 {
-	*a = (struct active){ .window_ns = window_ns, .room = ACTIVE_PLAIN,
-	    .used = ACTIVE_PLAIN, .oldest = ACTIVE_NONE,
+	*a = (struct active){ .window_ns = window_ns, .plain = plain,
+	    .room = plain, .used = plain, .oldest = ACTIVE_NONE,
 	    .newest = ACTIVE_NONE };
 	a->node = calloc(a->room, sizeof(*a->node));
 	a->listed = calloc(a->room, 1);
@@ -97,7 +101,7 @@ active_place(struct active *a, uint32_t key)
 {
 	uint32_t *at;
 
-	if (key < ACTIVE_PLAIN)
+	if (key < a->plain)
 		return key;
 	if (a->used == a->room && !active_grow(a))
 		return ACTIVE_NONE;

@@ -378,16 +378,14 @@ aom_cdf(const struct aom *const set[], size_t sets, struct aom_point *to)
 }
 
 /*
- * The figures of n machines that have ended, together.  Where no time passed,
- * every age is the largest.  0, or -1 without memory.
+ * The figures of n machines that have ended, together, but for percentiles.
+ * Where no time passed, every age is the largest.
  */
-static inline int
-aom_figures(const struct aom *const set[], size_t n, struct aom_figures *f)
+static inline void
+aom_sums(const struct aom *const set[], size_t n, struct aom_figures *f)
 {
-	static const unsigned percent[] = { 50, 95, 99 };
 	struct aom_sum area2 = { 0 };
 	aom_u128 peaks = 0;
-	uint64_t found[3];
 
 	*f = (struct aom_figures){ 0 };
 	for (size_t k = 0; k < n; k++) {
@@ -413,6 +411,16 @@ aom_figures(const struct aom *const set[], size_t n, struct aom_figures *f)
 	if (f->peaks > 0)
 		f->mean_peak_ns = (uint64_t)((2 * peaks + f->peaks) /
 		    (2 * (aom_u128)f->peaks));
+}
+
+/* The same with percentiles.  0, or -1 without memory. */
+static inline int
+aom_figures(const struct aom *const set[], size_t n, struct aom_figures *f)
+{
+	static const unsigned percent[] = { 50, 95, 99 };
+	uint64_t found[3];
+
+	aom_sums(set, n, f);
 	if (aom_percentiles(set, n, percent, 3, found) == -1)
 		return -1;
 	f->p50_ns = found[0];

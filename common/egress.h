@@ -42,6 +42,7 @@ struct egress_conf {
 	enum olafq_combine combine;
 	double threshold;		/* of rewards; NAN: off */
 	uint64_t active_window_ns;
+	uint32_t clusters;		/* ids are below; 0: any, 65,536 */
 };
 
 /*
@@ -62,7 +63,7 @@ struct egress {
 	struct link link;
 	struct active active;
 	struct tally tally;
-	struct egress_shape *shape;	/* 65,536 clusters' */
+	struct egress_shape *shape;	/* the clusters' */
 	uint64_t due_ns;		/* of the head; EGRESS_NEVER: empty */
 	uint64_t regular;		/* regular frames queued and sent */
 	uint64_t regular_dropped;
@@ -82,6 +83,7 @@ egress_free(struct egress *e)
 static inline bool
 egress_init(struct egress *e, const struct egress_conf *cf)
 {
+	const uint32_t clusters = cf->clusters == 0 ? 65536 : cf->clusters;
 	bool have;
 
 	*e = (struct egress){
@@ -89,12 +91,14 @@ egress_init(struct egress *e, const struct egress_conf *cf)
 		.link = { .rate_bps = cf->rate_bps,
 		    .extra_bytes = cf->extra_bytes },
 		.due_ns = EGRESS_NEVER,
-		.shape = calloc(65536, sizeof(*e->shape)),
+		.shape = calloc(clusters, sizeof(*e->shape)),
 	};
 	have = slots_init(&e->slots, cf->slots);
-	have = active_init(&e->active, cf->active_window_ns) && have;
+	have = active_init(&e->active, cf->active_window_ns, clusters) &&
+	    have;
 	e->olaf = olafq_over(&e->slots, cf->combine, cf->threshold);
-	return tally_init(&e->tally) && have && e->shape != NULL;
+	return tally_init(&e->tally, clusters, cf->clusters == 0 ?
+	    UINT16_MAX : 16) && have && e->shape != NULL;
 }
 
 /* When the frame in transmission will have left; EGRESS_NEVER without one. */
@@ -131,9 +135,7 @@ egress_pop(struct egress *e)
 	const struct slot *head = slots_head(&e->slots);
 
 	if (head->is_update) {
-		tally_add(&e->tally, TALLY_DELIVERED, head->up.cluster,
-		    head->up.merged);
-		e->tally.merged[head->up.merged]++;
+		tally_deliver(&e->tally, head->up.cluster, head->up.merged);
 	} else {
 		e->regular++;
 	}
@@ -263,6 +265,19 @@ egress_count_queued(struct egress *e)
 			tally_add(&e->tally, TALLY_QUEUED, s->up.cluster,
 			    s->up.merged);
 	}
+}
+
+/*
+ * Forget the frame at the head, which there is, though it has not left: the
+ * port itself has gone down.  It is the caller's to count.
+ */
+static inline void
+egress_lose_head(struct egress *e, uint64_t now_ns)
+{
+	olafq_lock(&e->olaf, egress_head(e));
+	slots_pop(&e->slots);
+	e->due_ns = EGRESS_NEVER;
+	e->link.free_ns = now_ns;
 }
 
 #endif

@@ -119,6 +119,22 @@ opt_next(const struct opt_tool *tool, int argc, char *argv[])
 	return ch;
 }
 
+/*
+ * opt_next() for a tool that is given one word, before, between or behind its
+ * options: the first goes to *word, which was NULL.
+ */
+static inline int
+opt_next_word(const struct opt_tool *tool, int argc, char *argv[],
+    const char **word)
+{
+	const int ch = opt_next(tool, argc, argv);
+
+	if (ch != -1 || optind == argc || *word != NULL)
+		return ch;
+	*word = argv[optind++];
+	return opt_next(tool, argc, argv);
+}
+
 /* No word may be left over: say which one is and exit 2. */
 static inline void
 opt_done(const struct opt_tool *tool, int argc, char *argv[])

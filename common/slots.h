@@ -115,11 +115,11 @@ slots_append(struct slots *s, const struct arrival *a, uint64_t now_ns)
 	return at;
 }
 
-/* The head has left. */
+/* The head has left.  An empty ring begins anew, where it is still cached. */
 static inline void
 slots_pop(struct slots *s)
 {
-	if (++s->head == s->size)
+	if (++s->head == s->size || s->count == 1)
 		s->head = 0;
 	s->count--;
 }

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/judge.h"
 
@@ -36,8 +37,9 @@ struct tally_cluster {
 struct tally {
 	struct tally_cluster all;
 	void *block;			/* of what follows, not aligned */
-	struct tally_cluster *cluster;	/* 65,536 of them */
+	struct tally_cluster *cluster;	/* all that there can be */
 	uint64_t *merged;		/* delivered packets by constituents */
+	uint32_t merged_room;
 	uint64_t ignored[JUDGE_VERDICTS];	/* packets, by verdict */
 };
 
@@ -53,13 +55,17 @@ tally_name(enum tally_what what)
 	return name[what];
 }
 
-/* False without memory. */
+/*
+ * For clusters 0 to clusters - 1, and packets of up to merged constituents,
+ * where the table grows.  False without memory.
+ */
 static inline bool
-tally_init(struct tally *t)
+tally_init(struct tally *t, uint32_t clusters, uint32_t merged)
 {
 	*t = (struct tally){
-		.block = calloc(65537, sizeof(*t->cluster)),
-		.merged = calloc(65536, sizeof(*t->merged)),
+		.block = calloc((size_t)clusters + 1, sizeof(*t->cluster)),
+		.merged = calloc((size_t)merged + 1, sizeof(*t->merged)),
+		.merged_room = merged + 1,
 	};
 	if (t->block != NULL)
 		t->cluster = (struct tally_cluster *)(((uintptr_t)t->block +
@@ -85,6 +91,24 @@ tally_add(struct tally *t, enum tally_what what, uint16_t cluster,
 	c->constituents += constituents;
 	t->all.of[what].packets++;
 	t->all.of[what].constituents += constituents;
+}
+
+/* A packet with so many constituents was delivered. */
+static inline void
+tally_deliver(struct tally *t, uint16_t cluster, uint16_t constituents)
+{
+	tally_add(t, TALLY_DELIVERED, cluster, constituents);
+	if (constituents >= t->merged_room) {	/* now for any */
+		uint64_t *p = realloc(t->merged, 65536 * sizeof(*p));
+
+		if (p == NULL)
+			return;
+		memset(p + t->merged_room, 0, (65536 - t->merged_room) *
+		    sizeof(*p));
+		t->merged = p;
+		t->merged_room = 65536;
+	}
+	t->merged[constituents]++;
 }
 
 /* Does the law hold for these counters? */

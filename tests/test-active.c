@@ -19,7 +19,7 @@ agrees(uint64_t seed, uint64_t window)
 	uint64_t seen[KEYS] = { 0 }, now = 1;
 	struct rng r = rng_seed(seed);
 	struct active a;
-	bool same = active_init(&a, window);
+	bool same = active_init(&a, window, ACTIVE_PLAIN);
 
 	for (int i = 0; i < 2000 && same; i++) {
 		uint32_t k = (uint32_t)rng_below(&r, KEYS), want = 0;
@@ -42,7 +42,7 @@ window(void)
 {
 	struct active a;
 
-	ok(active_init(&a, 100) && active_count(&a, 0) == 0,
+	ok(active_init(&a, 100, ACTIVE_PLAIN) && active_count(&a, 0) == 0,
 	    "nothing seen: none is active");
 	active_see(&a, 7, 1000);
 	ok(active_count(&a, 1000) == 1, "a key counts at the instant it is "
@@ -59,7 +59,7 @@ window(void)
 	ok(active_count(&a, 1491) == 1, "seen again, it is the last to go");
 	ok(active_count(&a, 1492) == 0, "and all can go");
 	active_free(&a);
-	ok(active_init(&a, 0) && active_see(&a, 1, 5) &&
+	ok(active_init(&a, 0, 2) && active_see(&a, 1, 5) &&
 	    active_see(&a, 2, 5) && active_count(&a, 5) == 2 &&
 	    active_count(&a, 6) == 0,
 	    "a window of 0 holds what is seen this very instant");
@@ -71,7 +71,7 @@ many(void)
 {
 	const uint32_t n = 2 * ACTIVE_PLAIN + 1;
 	struct active a;
-	bool seen = active_init(&a, 10);
+	bool seen = active_init(&a, 10, ACTIVE_PLAIN);
 
 	for (uint32_t k = 0; k < n; k++)
 		seen = seen && active_see(&a, k << 1 | (k & 1) << 31, 0);

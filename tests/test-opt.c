@@ -102,6 +102,26 @@ parses(void)
 }
 
 static void
+takes_a_word(void)
+{
+	char a[][8] = { "tool", "-q", "file", "-c5", "more" };
+	char *v[] = { a[0], a[1], a[2], a[3], a[4], NULL };
+	const char *word = NULL;
+
+	optind = 0;
+	ok(opt_next_word(&tool, 5, v, &word) == 'q' && word == NULL &&
+	    opt_next_word(&tool, 5, v, &word) == 'c' &&
+	    strcmp(optarg, "5") == 0 && strcmp(word, "file") == 0,
+	    "options may stand behind a tool's one word");
+	ok(opt_next_word(&tool, 5, v, &word) == -1 && optind == 4 &&
+	    strcmp(word, "file") == 0, "a second word ends them");
+	optind = 0;
+	word = NULL;
+	ok(opt_next_word(&tool, 1, v, &word) == -1 && word == NULL,
+	    "and the word may be missing");
+}
+
+static void
 exits(void)
 {
 	char t[] = "dir/tool", help[] = "--help", version[] = "-V";
@@ -155,6 +175,7 @@ int
 main(void)
 {
 	parses();
+	takes_a_word();
 	exits();
 	words_of();
 	return tap_end();

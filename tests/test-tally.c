@@ -40,7 +40,7 @@ main(void)
 	struct tally t;
 
 	names();
-	if (!ok(tally_init(&t), "there is room for an account"))
+	if (!ok(tally_init(&t, 65536, 3), "there is room for an account"))
 		return tap_end();
 	ok(tally_conserved(&t.all) && tally_conserved(&t.cluster[65535]),
 	    "an empty account is in balance");
@@ -66,7 +66,7 @@ main(void)
 	ok(law && moves_law(TALLY_ARRIVED), "every way in or out counts");
 	ok(side, "merging and replacing move nothing in or out");
 
-	law = tally_init(&t);
+	law = tally_init(&t, 65536, 3);
 	for (int i = 0; i < 10000; i++) {
 		uint16_t c = (uint16_t)rng_below(&r, 3);
 		uint16_t n = (uint16_t)(1 + rng_below(&r, 65535));
@@ -86,6 +86,16 @@ main(void)
 	    "10,000 that came and went somewhere are in balance");
 	ok(memcmp(&sum, &t.all, sizeof(sum)) == 0,
 	    "all is the sum of the clusters");
+	tally_free(&t);
+
+	law = tally_init(&t, 2, 3);
+	for (uint16_t n = 1; n <= 6; n++)
+		tally_deliver(&t, 1, n);
+	tally_deliver(&t, 1, 65535);
+	ok(law && t.merged[3] == 1 && t.merged[4] == 1 && t.merged[7] == 0 &&
+	    t.merged[65535] == 1 &&
+	    t.cluster[1].of[TALLY_DELIVERED].packets == 7,
+	    "a short table of merged ones grows, and keeps what it has");
 	tally_free(&t);
 	return tap_end();
 }
