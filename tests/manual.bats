@@ -55,8 +55,15 @@ page() {
 @test "innet-plot(1): the examples run" { page innet-plot.1; }
 @test "innet-ps(1): the examples run" { page innet-ps.1; }
 @test "innet-replay(1): the examples run" { page innet-replay.1; }
+@test "innet-sim(1): the examples run" { page innet-sim.1; }
 @test "innet-switch(1): the examples run" { page innet-switch.1; }
 @test "innet-worker(1): the examples run" { page innet-worker.1; }
+@test "innet-scenario(5): the examples run" {
+	awk '/^\.Ed/ { on = 0 } /^{ "duration/ { on = 1; text = "" }
+	    on { text = text $0 "\n" } /^\.Pa .*\.json/ { print text >$2 }' \
+	    "$srcdir/man/innet-scenario.5"
+	page innet-scenario.5
+}
 @test "innet-stream(5): the examples run" { page innet-stream.5; }
 @test "innet-wire(5): the examples run" { page innet-wire.5; }
 @test "innet-testbed(7): the examples run" {

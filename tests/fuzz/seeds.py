@@ -663,6 +663,54 @@ def checkpoints():
         put("checkpoint", name, data)
 
 
+def scenario(**more):
+    s = {"switches": [{"name": "sw", "slots": 4}],
+         "servers": [{"name": "ps"}],
+         "links": [{"from": "sw", "to": "ps", "rate": "1M"}],
+         "workers": [{"at": "sw", "clusters": 2, "workers": 3,
+                      "interval": "20us"}]}
+    for path, v in more.items():
+        if isinstance(s.get(path), list):
+            s[path][0].update(v)
+        else:
+            s[path] = v
+    return json.dumps(s).encode()
+
+
+def scenarios():
+    put("scenario", "plain", scenario())
+    put("scenario", "every-section", scenario(
+        name="x", seed=7, runs=2, duration="1ms", drain=True, start="1s",
+        ages_from="first", wire_overhead=True,
+        faults=[{"link": "sw", "from": "10us", "to": "20us"},
+                {"switch": "sw", "index": 0, "from": "15us", "to": "1s"}],
+        sweep={"links[0].rate": ["1M", 2000000],
+               "switches[*].program": ["olaf", "fifo", "regular"],
+               "workers[0].at": ["sw"]}))
+    put("scenario", "access", scenario(
+        workers={"access_rate": "10M", "access_propagation": "1us",
+                 "access_loss": "10%", "access_queue": 1, "shared": True,
+                 "control": "urgent", "threshold": "0"}))
+    put("scenario", "vectors-of-packets", scenario(
+        workers={"elements": 200, "frame": "100B", "count": 3,
+                 "phase": "order", "window": "5us", "arrivals": "bursts"}))
+    put("scenario", "tree", json.dumps({
+        "switches": [{"name": "tor", "count": 4}, {"name": "core"}],
+        "servers": [{"name": "ps", "reply": "worker", "delay": "1us"}],
+        "links": [{"from": "tor", "to": "core", "propagation": "1us"},
+                  {"from": "core", "to": "ps", "loss": 0.5}],
+        "workers": [{"at": "tor", "clusters": "3-6", "workers": 2,
+                     "interval": "10us", "arrivals": "poisson"}]}).encode())
+    put("scenario", "circle", scenario(links={"to": "sw"}))
+    put("scenario", "unknown-key", scenario(links={"rat": 1}))
+    put("scenario", "no-unit", scenario(duration="10"))
+    put("scenario", "given-twice",
+        scenario().replace(b'"slots": 4', b'"slots": 4, "slots": 5'))
+    put("scenario", "huge", scenario(workers={"workers": 1e300}))
+    put("scenario", "sweep-of-nothing", scenario(sweep={"links[0].rate": []}))
+    put("scenario", "path-astray", scenario(sweep={"links[9].rate": [1]}))
+
+
 frames()
 updates()
 segments()
@@ -773,3 +821,4 @@ def resp_requests():
 
 checkpoints()
 resp_requests()
+scenarios()

@@ -1,0 +1,125 @@
+/* What arrives and leaves, as captures: capture.h. */
+#include "config.h"
+
+#include <err.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/innet-sim/capture.h"
+#include "common/frame.h"
+
+enum { NODES_MAX = 256 };	/* two files each stay open */
+
+static struct pcapio_out *
+open_one(const char *dir, const char *name, const char *way)
+{
+	struct pcapio_out *out = malloc(sizeof(*out));
+	char *path;
+
+	if (out == NULL || asprintf(&path, "%s/%s.%s.pcap", dir, name,
+	    way) == -1)
+		err(1, "captures");
+	pcapio_create_or_exit(out, path);
+	return out;
+}
+
+void
+capture_open(struct sim *s, const char *dir)
+{
+	if (mkdir(dir, 0777) == -1 && errno != EEXIST)
+		err(1, "%s", dir);
+	for (uint32_t i = 0; i < s->nodes; i++) {
+		struct sim_node *n = &s->node[i];
+
+		if (n->kind == &sim_workers)
+			continue;
+		if (i >= NODES_MAX)
+			errx(1, "-w: more than %d switches and servers",
+			    NODES_MAX);
+		n->in = open_one(dir, n->name, "in");
+		if (n->up != NULL)
+			n->out = open_one(dir, n->name, "out");
+	}
+}
+
+/* Floats in a packet of which so many follow, of updates of c. */
+static uint32_t
+floats(const struct sim_cluster *c, uint32_t following)
+{
+	const uint32_t frame = following == 0 ? c->last_frame : c->frame;
+
+	return (frame - FRAME_V4_BYTES - UPDATE_HEADER_BYTES) / 4;
+}
+
+/* The frame of so many bytes at `to` is whole, but for a trailer. */
+static void
+commit(const struct sim *s, struct pcapio_out *out, uint8_t *to,
+    uint32_t whole, uint32_t wire_bytes, uint64_t stamp_ns)
+{
+	if (whole < wire_bytes)
+		memset(to + whole, 0, wire_bytes - whole);
+	if (whole < wire_bytes)
+		whole = wire_bytes;
+	pcapio_commit(out, stamp_ns + s->sc->start_ns, whole, whole);
+}
+
+void
+capture_put(const struct sim *s, struct pcapio_out *out,
+    const struct sim_packet *p, uint64_t stamp_ns)
+{
+	const struct sim_cluster *c = sim_cluster(s, p->up.cluster);
+	const bool back = p->up.kind == UPDATE_MODEL;
+	const uint32_t head = (uint32_t)update_head_bytes(p->up.kind);
+	uint32_t n = floats(c, p->up.following);
+	struct frame_flow flow = { .sport = UPDATE_PORT,
+	    .dport = UPDATE_PORT };
+	struct update u = p->up;
+	uint8_t *to = pcapio_room(out), *at;
+	struct frame fr;
+
+	if (FRAME_V4_BYTES + head + 4 * n > p->wire_bytes)
+		n = p->wire_bytes < FRAME_V4_BYTES + head ? 0 :
+		    (p->wire_bytes - FRAME_V4_BYTES - head) / 4;
+	u.elements = (c->packets - 1) * floats(c, 1) + floats(c, 0);
+	u.generated_ns += s->sc->start_ns;
+	frame_worker_addr(back ? flow.dst : flow.src, u.cluster,
+	    u.worker % FRAME_WORKERS_MAX);
+	memcpy(back ? flow.src : flow.dst, frame_server_addr, 4);
+	at = to + frame_put(to, &flow, UPDATE_TOS, head + 4 * n, &fr);
+	at = update_put(at, &u);
+	memset(at, 0, 4 * (size_t)n);
+	frame_seal(to, &fr);
+	commit(s, out, to, FRAME_V4_BYTES + head + 4 * n, p->wire_bytes,
+	    stamp_ns);
+}
+
+static bool
+close_one(struct pcapio_out *out)
+{
+	char *path;
+	bool whole;
+
+	if (out == NULL)
+		return true;
+	path = (char *)(uintptr_t)out->path;
+	whole = pcapio_close_or_warn(out) == 0;
+	free(path);
+	free(out);
+	return whole;
+}
+
+bool
+capture_close(struct sim *s)
+{
+	bool whole = true;
+
+	for (uint32_t i = 0; i < s->nodes; i++) {
+		whole = close_one(s->node[i].in) && whole;
+		whole = close_one(s->node[i].out) && whole;
+		s->node[i].in = s->node[i].out = NULL;
+	}
+	return whole;
+}

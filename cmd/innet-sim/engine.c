@@ -1,0 +1,374 @@
+/* The queue of events, and pipes: sim.h. */
+#include "config.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-sim/capture.h"
+#include "cmd/innet-sim/sim.h"
+
+void
+sim_at(struct sim *s, enum sim_class class, uint32_t id, uint64_t at_ns)
+{
+	if (!calendar_push(&s->events, due_make(at_ns, (uint32_t)class <<
+	    SIM_ID_BITS | id)))
+		err(1, "events");
+}
+
+/* A place at the ring's end. */
+static struct sim_flying *
+ring_push(struct sim_pipe *pipe)
+{
+	struct sim_ring *r = &pipe->ring;
+
+	if (r->count == r->room) {
+		uint32_t room = 2 * r->room;
+		struct sim_flying *p = malloc(room * sizeof(*p));
+
+		if (p == NULL)
+			err(1, "%u packets on a link", room);
+		for (uint32_t i = 0; i < r->count; i++)
+			p[i] = r->item[(r->head + i) & (r->room - 1)];
+		if (r->item != &pipe->one)
+			free(r->item);
+		*r = (struct sim_ring){ p, 0, r->count, room };
+	}
+	return &r->item[(r->head + r->count++) & (r->room - 1)];
+}
+
+static struct sim_flying *
+ring_head(const struct sim_ring *r)
+{
+	return &r->item[r->head];
+}
+
+/* The head of the pipe will arrive. */
+static void
+expect(struct sim *s, struct sim_pipe *p)
+{
+	p->due_ns = ring_head(&p->ring)->at_ns;
+	sim_at(s, p->class, p->index, p->due_ns);
+}
+
+/* A packet whose last bit leaves then is on its way. */
+static void
+fly(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
+    uint64_t left_ns)
+{
+	struct sim_flying *f = ring_push(pipe);
+
+	f->left_ns = left_ns;
+	f->at_ns = left_ns + pipe->propagation_ns;
+	f->p = *p;
+	if (pipe->ring.count == 1)
+		expect(s, pipe);
+}
+
+void
+sim_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why)
+{
+	if (p->up.kind == UPDATE_UPDATE)
+		sim_cluster(s, p->up.cluster)->lost[why] += p->up.merged;
+	else
+		s->models_lost[why]++;
+}
+
+/* Does a frame that is ready now find no room before the pipe? */
+static bool
+crowded(struct sim_pipe *pipe, uint64_t now_ns)
+{
+	const struct sim_ring *r = &pipe->ring;
+
+	if (pipe->queue == 0)
+		return false;
+	while (pipe->left < r->count && r->item[(r->head + pipe->left) &
+	    (r->room - 1)].left_ns <= now_ns)
+		pipe->left++;
+	return r->count - pipe->left >= pipe->queue;
+}
+
+void
+sim_send(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
+    uint64_t ready_ns)
+{
+	if (pipe->down)
+		sim_lose(s, p, SIM_LOST_DOWN);
+	else if (crowded(pipe, ready_ns))
+		sim_lose(s, p, SIM_LOST_QUEUE);
+	else
+		fly(s, pipe, p, link_start(&pipe->link, ready_ns,
+		    p->wire_bytes));
+}
+
+/* The end of what the egress sends is an event, if it is not one yet. */
+static void
+await_leave(struct sim *s, struct sim_pipe *pipe)
+{
+	uint64_t due = egress_due(pipe->egress);
+
+	if (due == pipe->leave_ns)
+		return;
+	pipe->leave_ns = due;
+	if (due != EGRESS_NEVER)
+		sim_at(s, SIM_LEAVE, pipe->index, due);
+}
+
+void
+sim_offer(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p)
+{
+	/* a byte, for a vector of no elements to stand behind */
+	static const uint8_t nothing[64];
+	const struct sim_node *n = pipe->from;
+	struct arrival a = { .bytes = nothing, .have = 1,
+	    .wire_bytes = p->wire_bytes, .is_update = true, .up = p->up };
+
+	if (pipe->down) {
+		sim_lose(s, p, SIM_LOST_DOWN);
+		return;
+	}
+	a.up.vec = nothing + 1;
+	if (n->id != NULL)	/* tables as short as can be */
+		a.up.cluster = s->route[*keymap_get(&n->cluster,
+		    p->up.cluster)].local;
+	egress_offer(pipe->egress, &a, s->now_ns);
+	await_leave(s, pipe);
+}
+
+/* The frame at the head of n's port, under its cluster's own name. */
+static struct sim_packet
+head_of(const struct sim_node *n, const struct slot *head)
+{
+	struct sim_packet p = { .wire_bytes = head->wire_bytes,
+	    .up = head->up };
+
+	p.up.vec = NULL;
+	if (n->id != NULL)
+		p.up.cluster = n->id[p.up.cluster];
+	return p;
+}
+
+/* The frame that the egress sends has left. */
+static void
+leave(struct sim *s, struct sim_pipe *pipe)
+{
+	struct egress *e = pipe->egress;
+	struct sim_port *port = (struct sim_port *)e;
+	struct sim_packet p;
+	const struct slot *head;
+	uint64_t time;
+
+	if (pipe->leave_ns != s->now_ns)
+		return;		/* it was lost before */
+	head = egress_head(e);
+	p = head_of(pipe->from, head);
+	time = link_time_ns(&e->link, head->wire_bytes);
+	port->wait_ns += s->now_ns - time - head->opened_ns;
+	port->busy_ns += time;
+	port->served++;
+	if (pipe->from->out != NULL)
+		capture_put(s, pipe->from->out, &p, s->now_ns);
+	egress_pop(e);
+	pipe->leave_ns = EGRESS_NEVER;
+	await_leave(s, pipe);
+	fly(s, pipe, &p, s->now_ns);
+}
+
+void
+sim_arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+    const struct sim_packet *p)
+{
+	if (n->down) {
+		sim_lose(s, p, SIM_LOST_DOWN);
+		return;
+	}
+	if (n->in != NULL)
+		capture_put(s, n->in, p, s->now_ns);
+	n->kind->arrive(s, n, by, p);
+}
+
+/* The first packet in the pipe is there. */
+static void
+deliver(struct sim *s, struct sim_pipe *pipe)
+{
+	struct sim_ring *r = &pipe->ring;
+	struct sim_packet p;
+
+	if (r->count == 0 || pipe->due_ns != s->now_ns)
+		return;		/* it was lost before */
+	p = ring_head(r)->p;
+	r->head = (r->head + 1) & (r->room - 1);
+	r->count--;
+	pipe->left -= pipe->left > 0;
+	pipe->due_ns = SIM_NEVER;
+	if (r->count > 0)
+		expect(s, pipe);
+	if (pipe->loss > 0 && rng_double(&s->chance) < pipe->loss) {
+		sim_lose(s, &p, SIM_LOST_LINK);
+		return;
+	}
+	sim_arrive(s, pipe->to, pipe, &p);
+}
+
+/* The egress forgets what is in its queue. */
+static void
+clear_queue(struct sim *s, struct sim_pipe *pipe)
+{
+	struct egress *e = pipe->egress;
+	const struct slot *head;
+
+	egress_count_queued(e);
+	while ((head = egress_head(e)) != NULL) {
+		struct sim_packet p = head_of(pipe->from, head);
+
+		sim_lose(s, &p, SIM_LOST_DOWN);
+		sim_cluster(s, p.up.cluster)->cleared += p.up.merged;
+		egress_lose_head(e, s->now_ns);
+	}
+	pipe->leave_ns = EGRESS_NEVER;
+}
+
+void
+sim_clear(struct sim *s, struct sim_pipe *pipe, bool all)
+{
+	struct sim_ring *r = &pipe->ring;
+
+	if (pipe->egress != NULL)
+		clear_queue(s, pipe);
+	for (; r->count > 0; r->count--) {
+		const struct sim_flying *tail = &r->item[(r->head + r->count -
+		    1) & (r->room - 1)];
+
+		if (!all && tail->left_ns <= s->now_ns)
+			break;
+		sim_lose(s, &tail->p, SIM_LOST_DOWN);
+	}
+	if (pipe->left > r->count)
+		pipe->left = r->count;
+	if (r->count == 0)
+		pipe->due_ns = SIM_NEVER;
+	pipe->link.free_ns = s->now_ns;
+}
+
+/* One worker, or a whole cluster, at one end of a route. */
+static void
+pass_to_crowd(struct sim *s, const struct sim_route *r, bool all,
+    const struct sim_packet *p, uint64_t ready_ns)
+{
+	const uint32_t base = r->base + (all ? 0 : p->up.worker - r->first);
+	const uint32_t n = all ? r->n : 1;
+
+	if (s->worker[base].down == SIM_NONE) {
+		sim_crowd_model(s, r->crowd, base, n, p);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		sim_send(s, &s->pipe[s->worker[base + i].down], p, ready_ns);
+}
+
+void
+sim_pass_down(struct sim *s, struct sim_node *n, const struct sim_packet *p,
+    uint64_t ready_ns)
+{
+	const bool all = p->up.worker == UPDATE_ALL_WORKERS;
+	const uint32_t *at = keymap_get(&n->cluster, p->up.cluster);
+	uint32_t next;
+
+	for (uint32_t i = at == NULL ? SIM_NONE : *at; i != SIM_NONE;
+	    i = next) {
+		const struct sim_route *r = &s->route[i];
+
+		next = r->next;
+		if (all ? r->again : p->up.worker - r->first >= r->n)
+			continue;
+		if (r->down != NULL)
+			sim_send(s, r->down, p, ready_ns);
+		else
+			pass_to_crowd(s, r, all, p, ready_ns);
+	}
+}
+
+/* Those of faults[i] go down, or come back. */
+static void
+fail(struct sim *s, uint32_t i)
+{
+	const struct scenario_fault *f = &scenario_faults(s->sc)[i / 2];
+	const bool down = i % 2 == 0, link = f->link[0] != '\0';
+	const char *name = link ? f->link : f->node;
+	const int64_t first = scenario_switch(s->sc, name);
+	uint32_t at = 0;
+
+	for (int64_t k = 0; k < first; k++)
+		at += (uint32_t)scenario_switches(s->sc)[k].count;
+	for (uint32_t k = 0; k < scenario_switches(s->sc)[first].count; k++) {
+		struct sim_node *n = &s->node[at + k];
+		struct sim_pipe *up = n->up;
+
+		if (f->index != SCENARIO_WORD1 && f->index != k)
+			continue;
+		if (!link) {
+			n->down += down ? 1u : -1u;
+			if (n->down == down)	/* the first, or the last */
+				n->kind->fail(s, n, down);
+			continue;
+		}
+		up->down = up[1].down += down ? 1u : -1u;
+		if (down) {
+			sim_clear(s, up, true);
+			sim_clear(s, up + 1, true);
+		}
+	}
+}
+
+/* An event happens. */
+static void
+handle(struct sim *s, struct due x)
+{
+	const uint32_t id = due_id(&x) & ((1u << SIM_ID_BITS) - 1);
+
+	switch ((enum sim_class)(due_id(&x) >> SIM_ID_BITS)) {
+	case SIM_FAULT:
+		fail(s, id);
+		break;
+	case SIM_LEAVE:
+		leave(s, &s->pipe[id]);
+		break;
+	case SIM_DELIVERY:
+	case SIM_ACK:
+	case SIM_ARRIVAL:
+		deliver(s, &s->pipe[id]);
+		break;
+	case SIM_WAKE:
+		s->node[id].kind->wake(s, &s->node[id]);
+		break;
+	case SIM_GENERATE:
+		sim_generate(s, id);
+		break;
+	}
+}
+
+void
+sim_run(struct sim *s)
+{
+	const uint64_t until = s->sc->drain || s->sc->duration_ns >
+	    LINK_END_NS ? LINK_END_NS - 1 : s->sc->duration_ns;
+	struct due x;
+	int have = 1;
+
+	while ((s->stopped == NULL || *s->stopped == 0) &&
+	    (have = calendar_pop(&s->events, &x)) == 1 &&
+	    due_ns(&x) <= until) {
+		s->now_ns = due_ns(&x);
+		handle(s, x);
+		s->handled++;
+	}
+	if (have == -1)
+		err(1, "events");
+	s->end_ns = s->sc->duration_ns == SCENARIO_WORD1 || s->now_ns >
+	    s->sc->duration_ns ? s->now_ns : s->sc->duration_ns;
+	for (uint32_t i = 0; i < s->pipes; i++) {
+		if (s->pipe[i].egress != NULL)
+			egress_count_queued(s->pipe[i].egress);
+	}
+}

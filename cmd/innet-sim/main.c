@@ -1,0 +1,335 @@
+/* innet-sim - simulate a whole topology in virtual time */
+#include "config.h"
+
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/innet-sim/output.h"
+#include "cmd/innet-sim/runner.h"
+#include "cmd/innet-sim/sweep.h"
+#include "common/num.h"
+#include "common/opt.h"
+
+enum { SETS_MAX = 256 };
+
+enum {
+	O_SEED = OPT_LONG, O_RUNS, O_JSON, O_CSV, O_BY, O_SET, O_UNTIL,
+	O_JOBS, O_LIST_KEYS
+};
+
+static const struct opt opts[] = {
+	{ 'w', "write", "DIR", "captures of every switch and server in DIR" },
+	{ O_SEED, "seed", "N", "seed of all chance in the first run" },
+	{ O_RUNS, "runs", "N", "runs with the seeds from there on" },
+	{ O_UNTIL, "until", "T", "duration of model time" },
+	{ O_SET, "set", "PATH=VALUE", "another value in the scenario" },
+	{ O_BY, "by", "WHAT", "rows by group (default), cluster, switch" },
+	{ O_JOBS, "jobs", "N", "runs at a time (default: all cores)" },
+	{ O_JSON, "json", NULL, "results as JSON, an object a row" },
+	{ O_CSV, "csv", NULL, "results as CSV" },
+	{ O_LIST_KEYS, "list-keys", NULL, "what a scenario may say, and exit" },
+	{ 'q', "quiet", NULL, "no summary, no progress" },
+	{ 'v', "verbose", NULL, "say first what will be simulated" },
+	OPT_HELP_VERSION,
+	{ 0 }
+};
+
+static const struct opt_tool tool = {
+	.name = "innet-sim", .version = PACKAGE_VERSION,
+	.usage = "[-qv] [-w DIR] [--OPTION=VALUE]... SCENARIO.json",
+	.about = "Simulate workers, switches and servers in virtual time.",
+	.opts = opts
+};
+
+struct conf {
+	const char *path, *dir;
+	const char *seed, *runs, *until;	/* NULL: as the scenario says */
+	char *set[SETS_MAX];		/* "path=value" */
+	size_t sets;
+	uint64_t jobs;
+	enum result_by by;
+	bool json, csv, quiet, verbose;
+};
+
+static volatile sig_atomic_t got;	/* the signal that asked us to stop */
+
+static void
+on_signal(int sig)
+{
+	got = sig;
+}
+
+static void
+parse_set(struct conf *cf, char *arg)
+{
+	if (strchr(arg, '=') == NULL)
+		errx(2, "invalid setting '%s': lacks a '='", arg);
+	if (cf->sets == SETS_MAX)
+		errx(2, "more than %d settings", SETS_MAX);
+	cf->set[cf->sets++] = arg;
+}
+
+static struct conf
+parse(int argc, char *argv[])
+{
+	static const char *const by[] = { "group", "cluster", "switch", NULL };
+	struct conf cf = { .jobs = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) };
+	uint64_t n;
+	int ch;
+
+	while ((ch = opt_next_word(&tool, argc, argv, &cf.path)) != -1) {
+		switch (ch) {
+		case 'w': cf.dir = optarg; break;
+		case O_SEED:
+			opt_check("seed", optarg, num_u64(optarg, 0,
+			    (uint64_t)1 << 53, &n));
+			cf.seed = optarg;
+			break;
+		case O_RUNS:
+			opt_check("number of runs", optarg, num_u64(optarg, 1,
+			    1 << 20, &n));
+			cf.runs = optarg;
+			break;
+		case O_UNTIL:
+			opt_check("duration", optarg, num_time(optarg, 1,
+			    INT64_MAX, &n));
+			cf.until = optarg;
+			break;
+		case O_SET: parse_set(&cf, optarg); break;
+		case O_BY:
+			cf.by = (enum result_by)opt_word("rows", optarg, by);
+			break;
+		case O_JOBS:
+			opt_check("number of jobs", optarg, num_u64(optarg, 1,
+			    1024, &cf.jobs));
+			break;
+		case O_JSON: cf.json = true; break;
+		case O_CSV: cf.csv = true; break;
+		case O_LIST_KEYS:
+			reader_list_keys(stdout, &scenario_keys, "");
+			if (fflush(stdout) == EOF)
+				err(1, "standard output");
+			exit(0);
+		case 'q': cf.quiet = true; break;
+		case 'v': cf.verbose = true; break;
+		default: break;
+		}
+	}
+	opt_done(&tool, argc, argv);
+	if (cf.path == NULL) {
+		warnx("no scenario");
+		opt_misuse(&tool);
+	}
+	if (cf.json && cf.csv)
+		errx(2, "--json and --csv exclude each other");
+	return cf;
+}
+
+static const char *
+name_of(const struct conf *cf)
+{
+	return strcmp(cf->path, "-") == 0 ? "standard input" : cf->path;
+}
+
+static cJSON *
+read_json(const struct conf *cf)
+{
+	struct reader r;
+	cJSON *root = reader_load(&r, cf->path);
+
+	if (root == NULL)
+		errx(1, "%s", r.why);
+	return root;
+}
+
+/* One --set: its value is JSON, or else a string. */
+static void
+apply_set(cJSON *root, char *set)
+{
+	char *value = strchr(set, '=') + 1;
+	cJSON *v = cJSON_ParseWithOpts(value, NULL, true);
+	const char *why;
+
+	value[-1] = '\0';
+	if (v == NULL)
+		v = cJSON_CreateString(value);
+	why = sweep_set(root, set, v);
+	if (why != NULL)
+		errx(2, "invalid path '%s': %s", set, why);
+	value[-1] = '=';
+	cJSON_Delete(v);
+}
+
+/* Schedules stand beside the scenario, unless their path says otherwise. */
+static void
+find_schedules(const struct conf *cf, struct scenario *sc)
+{
+	const char *slash = strrchr(cf->path, '/');
+	char path[READER_FILE_BYTES];
+
+	for (size_t i = 0; i < sc->workers.n && slash != NULL; i++) {
+		struct scenario_workers *g = (struct scenario_workers *)
+		    sc->workers.item + i;
+		int n = snprintf(path, sizeof(path), "%.*s/%s",
+		    (int)(slash - cf->path), cf->path, g->schedule);
+
+		if (g->schedule[0] == '\0' || g->schedule[0] == '/')
+			continue;
+		if (n >= (int)sizeof(path))
+			errx(1, "%s: workers[%zu].schedule: too long",
+			    cf->path, i);
+		memcpy(g->schedule, path, (size_t)n + 1);
+	}
+}
+
+/* The points of the scenario, each read and checked, or exit 1. */
+static void
+read_points(const struct conf *cf, const cJSON *root, struct runner *r)
+{
+	const char *why = NULL;
+	struct reader rd;
+
+	if (!cJSON_IsObject(root))
+		errx(1, "%s: is not an object: { ... }", name_of(cf));
+	r->points = sweep_points(root, &why);
+	if (r->points == 0)
+		errx(1, "%s: %s", name_of(cf), why);
+	r->point = calloc(r->points, sizeof(*r->point));
+	if (r->point == NULL)
+		err(1, "%zu points", r->points);
+	for (size_t i = 0; i < r->points; i++) {
+		cJSON *point = sweep_point(root, i, &r->point[i].values,
+		    &why);
+
+		if (why != NULL)
+			errx(1, "%s: sweep: a path %s", name_of(cf), why);
+		if (!scenario_read(&r->point[i].sc, point, &rd))
+			errx(1, "%s: %s", name_of(cf), rd.why);
+		find_schedules(cf, &r->point[i].sc);
+		cJSON_Delete(point);
+	}
+}
+
+/* What will be simulated, of the first point. */
+static void
+describe(const struct runner *r)
+{
+	const struct scenario *sc = &r->point[0].sc;
+	uint64_t switches = 0, workers = 0;
+
+	for (size_t i = 0; i < sc->switches.n; i++)
+		switches += scenario_switches(sc)[i].count;
+	for (size_t i = 0; i < sc->workers.n; i++)
+		workers += (scenario_workers(sc)[i].clusters.to -
+		    scenario_workers(sc)[i].clusters.from + 1) *
+		    scenario_workers(sc)[i].workers;
+	fprintf(stderr, "%s%s%" PRIu64 " workers, %" PRIu64 " switches, %zu "
+	    "servers; %zu points of %zu runs, seeds from %" PRIu64 " on, %zu "
+	    "at a time\n", sc->name, sc->name[0] == '\0' ? "" : ": ",
+	    workers, switches, sc->servers.n, r->points, r->runs, r->seed,
+	    r->jobs);
+}
+
+static void
+summary(const struct runner *r, const struct timespec *began)
+{
+	struct timespec now;
+	double s;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	s = (double)(now.tv_sec - began->tv_sec) +
+	    1e-9 * (double)(now.tv_nsec - began->tv_nsec);
+	fprintf(stderr, "%zu runs, %" PRIu64 " events in %.2f s (%.2f M/s)\n",
+	    r->points * r->runs, r->events, s, s > 0 ? (double)r->events /
+	    s * 1e-6 : 0);
+}
+
+/* All runs, and what came out of them. */
+static int
+simulate(const struct conf *cf, struct runner *r)
+{
+	struct timespec began;
+	int rc;
+
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	if (cf->verbose)
+		describe(r);
+	rc = runner_run(r);
+	if (rc != 0 || got != 0)
+		return rc;
+	if (cf->json)
+		output_json(stdout, r);
+	else if (cf->csv)
+		output_csv(stdout, r);
+	else
+		output_table(stdout, r);
+	if (fflush(stdout) == EOF || ferror(stdout)) {
+		warn("standard output");
+		return 1;
+	}
+	if (!cf->quiet)
+		summary(r, &began);
+	return 0;
+}
+
+static int
+run(struct conf *cf)
+{
+	cJSON *root = read_json(cf);
+	struct runner r = { .by = cf->by, .jobs = cf->jobs, .dir = cf->dir,
+	    .progress = !cf->quiet && isatty(STDERR_FILENO),
+	    .stopped = &got };
+	uint64_t n = 0;
+	int rc;
+
+	for (size_t i = 0; i < cf->sets; i++)
+		apply_set(root, cf->set[i]);
+	if (cf->until != NULL && num_time(cf->until, 1, INT64_MAX, &n) ==
+	    NULL) {
+		char set[40];
+
+		snprintf(set, sizeof(set), "duration=%" PRIu64 "ns", n);
+		apply_set(root, set);
+	}
+	read_points(cf, root, &r);
+	cJSON_Delete(root);
+	r.seed = r.point[0].sc.seed;
+	r.runs = r.point[0].sc.runs;
+	if (cf->seed != NULL && num_u64(cf->seed, 0, UINT64_MAX, &n) == NULL)
+		r.seed = n;
+	if (cf->runs != NULL && num_u64(cf->runs, 1, UINT64_MAX, &n) == NULL)
+		r.runs = n;
+	if (cf->dir != NULL && r.points * r.runs > 1)
+		errx(2, "-w needs one run, but these are %zu",
+		    r.points * r.runs);
+	rc = simulate(cf, &r);
+	runner_free(&r);
+	return rc;
+}
+
+int
+main(int argc, char *argv[])
+{
+	struct conf cf = parse(argc, argv);
+	struct sigaction sa = { .sa_handler = on_signal };
+	int rc;
+
+	/* pages of big tables that nobody touches cost nothing */
+	mallopt(M_MMAP_THRESHOLD, 1 << 16);
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	rc = run(&cf);
+	if (got != 0) {
+		signal(got, SIG_DFL);
+		raise(got);
+	}
+	return rc;
+}

@@ -1,0 +1,44 @@
+/*
+ * A parameter server: it notes how old updates are, and answers each with a
+ * model: sim.h.
+ */
+#include "config.h"
+
+#include <err.h>
+
+#include "cmd/innet-sim/sim.h"
+
+static void
+arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+    const struct sim_packet *p)
+{
+	const struct scenario_server *cf = n->own;
+	struct sim_cluster *c = sim_cluster(s, p->up.cluster);
+	struct sim_packet model = {
+		.wire_bytes = cf->frame_bytes == SCENARIO_WORD1 ?
+		    p->wire_bytes + UPDATE_STATUS_BYTES :
+		    (uint32_t)cf->frame_bytes,
+		.up = { .kind = UPDATE_MODEL, .cluster = p->up.cluster,
+		    .worker = cf->reply == SCENARIO_CLUSTER ?
+		    UPDATE_ALL_WORKERS : p->up.worker, .merged = 1,
+		    .following = p->up.following,
+		    .generated_ns = p->up.generated_ns,
+		    .reward = p->up.reward },
+	};
+
+	(void)by;
+	c->count[SIM_RECEIVED]++;
+	c->count[SIM_MERGED] += p->up.merged;
+	if (c->goal_ns == 0 && c->goal > 0 &&
+	    c->count[SIM_MERGED] >= c->goal)
+		c->goal_ns = s->now_ns;
+	c->delay_ns += s->now_ns - p->up.generated_ns;
+	if (aom_deliver(&c->age[p->up.following], s->now_ns,
+	    p->up.generated_ns) == AOM_NOMEM)
+		err(1, "ages");
+	model.up.sequence = ++c->version;
+	if (cf->reply != SCENARIO_NOBODY)
+		sim_pass_down(s, n, &model, s->now_ns + cf->delay_ns);
+}
+
+const struct sim_kind sim_server = { .name = "server", .arrive = arrive };

@@ -1,0 +1,105 @@
+/* A switch: updates go up through its port, models down: sim.h. */
+#include "config.h"
+
+#include <err.h>
+#include <stdlib.h>
+
+#include "cmd/innet-sim/sim.h"
+
+enum { SHORT = 256 };	/* clusters that a port names anew, at most */
+
+/* Name the clusters that n has routes to 0, 1, ...  False without memory. */
+static bool
+name_clusters(struct sim *s, struct sim_node *n)
+{
+	uint16_t at = 0;
+
+	n->id = calloc(n->cluster.count + 1, sizeof(*n->id));
+	if (n->id == NULL)
+		return false;
+	for (size_t i = 0; n->cluster.cell != NULL && i <= n->cluster.mask;
+	    i++) {
+		const struct keymap_cell *cell = &n->cluster.cell[i];
+
+		if (!cell->used)
+			continue;
+		n->id[at] = (uint16_t)cell->key;
+		s->route[cell->value].local = at++;
+	}
+	return true;
+}
+
+bool
+sim_switch_open(struct sim *s, struct sim_node *n,
+    const struct scenario_switch *cf)
+{
+	const size_t clusters = n->cluster.count;
+	const struct egress_conf ec = {
+		.program = cf->program == SCENARIO_OLAF ? EGRESS_OLAF :
+		    EGRESS_FIFO,
+		.slots = (uint32_t)cf->slots,
+		.rate_bps = n->up->link.rate_bps,
+		.extra_bytes = n->up->link.extra_bytes,
+		.combine = (enum olafq_combine)cf->combine,
+		.threshold = cf->reward_threshold < 0 ? NAN :
+		    cf->reward_threshold,
+		.active_window_ns = cf->active_window_ns,
+		.clusters = clusters > SHORT ? 0 : (uint32_t)clusters + 1,
+	};
+	struct sim_port *port = n->own;
+
+	n->up->egress = &port->egress;
+	port->cf = cf;
+	return egress_init(&port->egress, &ec) && (clusters > SHORT ||
+	    name_clusters(s, n));
+}
+
+static void
+arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+    const struct sim_packet *p)
+{
+	struct sim_port *port = n->own;
+	struct update_status own;
+	struct sim_packet model;
+
+	(void)by;
+	if (p->up.kind == UPDATE_UPDATE) {
+		sim_offer(s, n->up, p);
+		return;
+	}
+	model = *p;
+	if (port->cf->program != SCENARIO_REGULAR) {
+		own = egress_status(&port->egress, s->now_ns);
+		txctl_stamp(&model.up.status, &own);
+	}
+	sim_pass_down(s, n, &model, s->now_ns);
+}
+
+/* What it holds is lost, and which clusters it has seen. */
+static void
+fail(struct sim *s, struct sim_node *n, bool down)
+{
+	struct sim_port *port = n->own;
+	const uint64_t window = port->egress.active.window_ns;
+	const uint32_t plain = port->egress.active.plain;
+
+	if (!down)
+		return;
+	for (uint32_t i = 0; i < s->pipes; i++) {
+		if (s->pipe[i].from == n)
+			sim_clear(s, &s->pipe[i], false);
+	}
+	active_free(&port->egress.active);
+	if (!active_init(&port->egress.active, window, plain))
+		err(1, "switch %s", n->name);
+}
+
+static void
+end(struct sim_node *n)
+{
+	struct sim_port *port = n->own;
+
+	egress_free(&port->egress);
+}
+
+const struct sim_kind sim_switch = { "switch", arrive, NULL, fail, end };

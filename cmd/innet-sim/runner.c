@@ -1,0 +1,179 @@
+/* Many runs on all cores: runner.h. */
+#include "config.h"
+
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/innet-sim/capture.h"
+#include "cmd/innet-sim/runner.h"
+
+/* What all processes see. */
+struct shared {
+	_Atomic uint64_t next, done, events;
+	_Atomic int failed;
+};
+
+static void *
+share(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED |
+	    MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		err(1, "%zu bytes of results", bytes);
+	return p;
+}
+
+/* The run of that number; false if it failed. */
+static bool
+one(const struct runner *r, struct shared *sh, uint64_t at)
+{
+	struct point *p = &r->point[at / r->runs];
+	const uint64_t run = at % r->runs;
+	struct sim *s = sim_new(&p->sc, r->seed + run);
+	bool whole = true;
+
+	s->stopped = r->stopped;
+	if (r->dir != NULL)
+		capture_open(s, r->dir);
+	sim_run(s);
+	if (r->stopped == NULL || *r->stopped == 0)
+		whole = result_of(s, r->by, p->row + run * p->rows);
+	if (r->dir != NULL)
+		whole = capture_close(s) && whole;
+	sh->events += s->handled;
+	sim_free(s);
+	return whole;
+}
+
+/* Take runs as long as there are any. */
+static void
+work(const struct runner *r, struct shared *sh)
+{
+	const uint64_t all = r->points * r->runs;
+	uint64_t at;
+
+	while (*r->stopped == 0 && sh->failed == 0 &&
+	    (at = sh->next++) < all) {
+		if (!one(r, sh, at))
+			sh->failed = 1;
+		sh->done++;
+	}
+}
+
+static double
+seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void
+tell(const struct runner *r, const struct shared *sh, double began)
+{
+	const uint64_t all = r->points * r->runs, done = sh->done;
+	const double s = seconds() - began;
+
+	fprintf(stderr, "\r%" PRIu64 "/%" PRIu64 " runs", done, all);
+	if (done > 0)
+		fprintf(stderr, ", %.0f s left", s / (double)done *
+		    (double)(all - done));
+	fputs("\033[K", stderr);
+}
+
+/* Wait for the children, n of them, and show how far they are. */
+static void
+await(const struct runner *r, struct shared *sh, size_t n)
+{
+	const struct timespec nap = { 0, 200000000 };
+	const double began = seconds();
+	int status;
+	pid_t pid;
+
+	while (n > 0) {
+		pid = waitpid(-1, &status, r->progress ? WNOHANG : 0);
+		if (pid > 0) {
+			n--;
+			if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+				sh->failed = 1;
+		} else if (pid == 0) {
+			tell(r, sh, began);
+			nanosleep(&nap, NULL);
+		} else if (errno != EINTR) {
+			err(1, "waiting");
+		}
+	}
+	if (r->progress)
+		fputs("\r\033[K", stderr);
+}
+
+static void
+fan_out(const struct runner *r, struct shared *sh)
+{
+	size_t n = 0;
+
+	fflush(stdout);
+	for (; n < r->jobs; n++) {
+		pid_t pid = fork();
+
+		if (pid == -1)
+			err(1, "fork");
+		if (pid == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGTERM);
+			work(r, sh);
+			_exit(0);
+		}
+	}
+	await(r, sh, n);
+}
+
+int
+runner_run(struct runner *r)
+{
+	const uint64_t all = r->points * r->runs;
+	struct shared *sh = share(sizeof(*sh));
+	int failed;
+
+	for (size_t i = 0; i < r->points; i++) {
+		struct point *p = &r->point[i];
+
+		p->rows = result_rows(&p->sc, r->by);
+		p->row = share(r->runs * p->rows * sizeof(*p->row));
+	}
+	if (r->jobs > all)
+		r->jobs = all;
+	if (r->jobs <= 1)
+		work(r, sh);
+	else
+		fan_out(r, sh);
+	failed = sh->failed;
+	r->events = sh->events;
+	munmap(sh, sizeof(*sh));
+	return failed != 0;
+}
+
+void
+runner_free(struct runner *r)
+{
+	for (size_t i = 0; i < r->points; i++) {
+		struct point *p = &r->point[i];
+
+		if (p->row != NULL)
+			munmap(p->row, r->runs * p->rows * sizeof(*p->row));
+		cJSON_Delete(p->values);
+		scenario_free(&p->sc);
+	}
+	free(r->point);
+}

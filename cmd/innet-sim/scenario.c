@@ -1,0 +1,482 @@
+/* What is to be simulated: scenario.h. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cmd/innet-sim/scenario.h"
+#include "common/frame.h"
+#include "common/update.h"
+
+#define AT(s, f) offsetof(struct scenario_##s, f)
+#define TOP(f) offsetof(struct scenario, f)
+#define SECOND_NS 1000000000u
+#define FRAME_MAX (FRAME_V4_BYTES + 65507)
+
+static const char *const programs[] = { "olaf", "fifo", "regular", NULL };
+static const char *const combines[] = { "mean", "sum", NULL };
+static const char *const replies[] = { "cluster", "worker", "none", NULL };
+static const char *const arrivals[] = { "periodic", "poisson", "onoff",
+	"lognormal", "bursts", NULL };
+static const char *const phases[] = { "random", "aligned", "cluster",
+	"window", "order", NULL };
+static const char *const controls[] = { "none", "urgent", "fair", NULL };
+static const char *const rewards[] = { "flat", "rising", "noisy", NULL };
+static const char *const none[] = { "none", NULL };
+static const char *const same[] = { "same", NULL };
+static const char *const derived[] = { "auto", NULL };
+static const char *const ages[] = { "sent", "first", NULL };
+
+static const struct reader_key switch_keys[] = {
+	{ "name", READER_NAME, AT(switch, name), .needed = true,
+	    .help = "what links and workers call it" },
+	{ "count", READER_COUNT, AT(switch, count), "1", 1,
+	    SCENARIO_NODES_MAX, .help = "how many such switches" },
+	{ "program", READER_WORD, AT(switch, program), "olaf",
+	    .words = programs, .help = "what its queue does" },
+	{ "slots", READER_COUNT, AT(switch, slots), "8", 1, 1 << 24,
+	    .help = "frames in the queue, the one being sent too" },
+	{ "combine", READER_WORD, AT(switch, combine), "mean",
+	    .words = combines, .help = "how gradients are merged" },
+	{ "reward_threshold", READER_REAL, AT(switch, reward_threshold), "-1",
+	    .help = "replace or drop by reward; below 0: off" },
+	{ "active_window", READER_TIME, AT(switch, active_window_ns), "1s", 1,
+	    .help = "how long a cluster counts as active" },
+	{ 0 }
+};
+
+static const struct reader_key link_keys[] = {
+	{ "from", READER_NAME, AT(link, from), .needed = true,
+	    .help = "a switch; the queue is there" },
+	{ "to", READER_NAME, AT(link, to), .needed = true,
+	    .help = "a switch or a server" },
+	{ "rate", READER_RATE, AT(link, rate_bps), "0",
+	    .help = "bits a second; 0: no limit" },
+	{ "back_rate", READER_RATE, AT(link, back_bps), "same", .words = same,
+	    .help = "of models, the other way; 0: no limit" },
+	{ "propagation", READER_TIME, AT(link, propagation_ns), "0",
+	    .help = "each way" },
+	{ "loss", READER_SHARE, AT(link, loss), "0",
+	    .help = "share of frames lost, each way" },
+	{ "queue", READER_COUNT, AT(link, queue), "none", 1, 1 << 24,
+	    .words = none, .help = "models that wait for the way back" },
+	{ 0 }
+};
+
+static const struct reader_key server_keys[] = {
+	{ "name", READER_NAME, AT(server, name), .needed = true,
+	    .help = "what links call it" },
+	{ "reply", READER_WORD, AT(server, reply), "cluster",
+	    .words = replies, .help = "who gets the model of an update" },
+	{ "delay", READER_TIME, AT(server, delay_ns), "0",
+	    .help = "from an update to its model" },
+	{ "frame", READER_BYTES, AT(server, frame_bytes), "auto", 42,
+	    FRAME_MAX, .words = derived,
+	    .help = "of a model; auto: 8 bytes more than the update" },
+	{ 0 }
+};
+
+static const struct reader_key worker_keys[] = {
+	{ "name", READER_NAME, AT(workers, name),
+	    .help = "of the group, in results" },
+	{ "at", READER_NAME, AT(workers, at), .needed = true,
+	    .help = "the switch they are connected to" },
+	{ "clusters", READER_RANGE, AT(workers, clusters), "1", 1,
+	    SCENARIO_CLUSTER_MAX, .help = "9 is 1-9; or a range 6-10" },
+	{ "workers", READER_COUNT, AT(workers, workers), "1", 1,
+	    SCENARIO_WORKERS_MAX, .help = "in each cluster" },
+	{ "first_worker", READER_COUNT, AT(workers, first), "0", 0,
+	    SCENARIO_WORKERS_MAX, .help = "id of the first of a cluster" },
+	{ "count", READER_COUNT, AT(workers, count), "none", 1, UINT32_MAX,
+	    .words = none, .help = "updates a worker" },
+	{ "goal", READER_COUNT, AT(workers, goal), "0", 0, UINT32_MAX,
+	    .help = "goal_ns is when so many a worker had come" },
+	{ "arrivals", READER_WORD, AT(workers, arrivals), "periodic",
+	    .words = arrivals, .help = "when a worker has its next update" },
+	{ "interval", READER_TIME, AT(workers, interval_ns), "100ms", 1,
+	    (uint64_t)1 << 53, .help = "between a worker's updates" },
+	{ "rate", READER_RATE, AT(workers, rate_bps), "0",
+	    .help = "bits a second of the group's frames; 0: by interval" },
+	{ "burst", READER_COUNT, AT(workers, burst), "8", 1, UINT32_MAX,
+	    .help = "updates of a worker in a burst or train" },
+	{ "jitter", READER_TIME, AT(workers, jitter_ns), "0",
+	    .help = "each update is late by less than that" },
+	{ "walk", READER_SHARE, AT(workers, walk), "0",
+	    .help = "an interval varies by that share, and adds up" },
+	{ "speeds", READER_SHARE, AT(workers, speeds), "0",
+	    .help = "workers' speeds spread by that share" },
+	{ "phase", READER_WORD, AT(workers, phase), "random",
+	    .words = phases, .help = "when the first update is ready" },
+	{ "window", READER_TIME, AT(workers, window_ns), "0",
+	    .help = "of phase window and order" },
+	{ "start", READER_TIME, AT(workers, start_ns), "0",
+	    .help = "nothing before" },
+	{ "stop", READER_TIME, AT(workers, stop_ns), "none", .words = none,
+	    .help = "nothing from then on" },
+	{ "control", READER_WORD, AT(workers, control), "none",
+	    .words = controls, .help = "transmission control" },
+	{ "threshold", READER_TIME, AT(workers, threshold_ns), "400ms",
+	    .help = "of transmission control" },
+	{ "rewards", READER_WORD, AT(workers, rewards), "flat",
+	    .words = rewards, .help = "what rewards updates carry" },
+	{ "payload", READER_BYTES, AT(workers, payload_bytes), "256B", 36,
+	    65500, .help = "UDP payload of an update's packets" },
+	{ "elements", READER_COUNT, AT(workers, elements), "auto", 1,
+	    UINT32_MAX, .words = derived,
+	    .help = "floats in a vector; auto: one packet of them" },
+	{ "frame", READER_BYTES, AT(workers, frame_bytes), "auto", 78,
+	    FRAME_MAX, .words = derived,
+	    .help = "length of a frame; auto: 42 bytes and the payload" },
+	{ "schedule", READER_FILE, AT(workers, schedule),
+	    .help = "CSV of cluster,worker,time_ns,reward to play" },
+	{ "access_rate", READER_RATE, AT(workers, access_bps), "0",
+	    .help = "of each worker's link to the switch; 0: no limit" },
+	{ "access_propagation", READER_TIME,
+	    AT(workers, access_propagation_ns), "0", .help = "of it" },
+	{ "access_loss", READER_SHARE, AT(workers, access_loss), "0",
+	    .help = "share of frames lost on it, each way" },
+	{ "access_queue", READER_COUNT, AT(workers, access_queue), "none", 1,
+	    1 << 24, .words = none, .help = "frames that wait for it" },
+	{ "shared", READER_BOOL, AT(workers, shared),
+	    .help = "one access link for the whole group" },
+	{ 0 }
+};
+
+static const struct reader_key fault_keys[] = {
+	{ "link", READER_NAME, AT(fault, link),
+	    .help = "the link from this switch is down" },
+	{ "switch", READER_NAME, AT(fault, node),
+	    .help = "this switch is down" },
+	{ "index", READER_COUNT, AT(fault, index), "all", 0,
+	    SCENARIO_NODES_MAX, .words = (const char *const[]){ "all", NULL },
+	    .help = "which of those of that name" },
+	{ "from", READER_TIME, AT(fault, from_ns), .needed = true,
+	    .help = "from then on" },
+	{ "to", READER_TIME, AT(fault, to_ns), .needed = true,
+	    .help = "until then" },
+	{ 0 }
+};
+
+static const struct reader_section switch_section = { switch_keys,
+	sizeof(struct scenario_switch) };
+static const struct reader_section link_section = { link_keys,
+	sizeof(struct scenario_link) };
+static const struct reader_section server_section = { server_keys,
+	sizeof(struct scenario_server) };
+static const struct reader_section worker_section = { worker_keys,
+	sizeof(struct scenario_workers) };
+static const struct reader_section fault_section = { fault_keys,
+	sizeof(struct scenario_fault) };
+
+static const struct reader_key top_keys[] = {
+	{ "name", READER_FILE, TOP(name), .help = "what it is" },
+	{ "seed", READER_COUNT, TOP(seed), "1", 0, (uint64_t)1 << 53,
+	    .help = "of all chance in the first run" },
+	{ "runs", READER_COUNT, TOP(runs), "1", 1, 1 << 20,
+	    .help = "with the seeds that follow" },
+	{ "duration", READER_TIME, TOP(duration_ns), "10s", 1,
+	    .words = none, .help = "of model time; none: till all is done" },
+	{ "drain", READER_BOOL, TOP(drain),
+	    .help = "at the end, let in what is on its way" },
+	{ "start", READER_TIME, TOP(start_ns), "0", 0,
+	    (uint64_t)UINT32_MAX * SECOND_NS,
+	    .help = "instant 0 in captures, since the epoch" },
+	{ "ages_from", READER_TIME, TOP(ages_from), "sent", .words = ages,
+	    .help = "ages count from the first sent, received, or a time" },
+	{ "wire_overhead", READER_BOOL, TOP(wire_overhead),
+	    .help = "24 bytes more of each frame on links" },
+	{ "switches", READER_LIST, TOP(switches), .list = &switch_section,
+	    .help = "the switches" },
+	{ "links", READER_LIST, TOP(links), .list = &link_section,
+	    .help = "one from each switch" },
+	{ "servers", READER_LIST, TOP(servers), .list = &server_section,
+	    .help = "the parameter servers" },
+	{ "workers", READER_LIST, TOP(workers), .list = &worker_section,
+	    .help = "groups of workers" },
+	{ "faults", READER_LIST, TOP(faults), .list = &fault_section,
+	    .help = "what fails, and when" },
+	{ "sweep", READER_ANY, 0,
+	    .help = "paths, each with a list of values to try" },
+	{ 0 }
+};
+
+const struct reader_section scenario_keys = { top_keys,
+	sizeof(struct scenario) };
+
+/* The place in the list of what begins with that name, or -1. */
+static int64_t
+named(const struct reader_list *l, size_t bytes, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		if (strcmp((const char *)l->item + i * bytes, name) == 0)
+			return (int64_t)i;
+	}
+	return -1;
+}
+
+_Static_assert(AT(switch, name) == 0 && AT(server, name) == 0 &&
+    AT(link, from) == 0, "for named()");
+
+int64_t
+scenario_switch(const struct scenario *s, const char *name)
+{
+	return named(&s->switches, sizeof(struct scenario_switch), name);
+}
+
+int64_t
+scenario_server(const struct scenario *s, const char *name)
+{
+	return named(&s->servers, sizeof(struct scenario_server), name);
+}
+
+const struct scenario_link *
+scenario_uplink(const struct scenario *s, const char *name)
+{
+	const int64_t i = named(&s->links, sizeof(struct scenario_link), name);
+
+	return i == -1 ? NULL : &scenario_links(s)[i];
+}
+
+static bool
+check_nodes(const struct scenario *s, struct reader *r)
+{
+	uint64_t nodes = s->servers.n;
+
+	if (s->servers.n == 0 || s->switches.n == 0 || s->workers.n == 0)
+		return reader_fail(r, "needs a switch, a server and workers");
+	for (size_t i = 0; i < s->switches.n; i++) {
+		const struct scenario_switch *w = &scenario_switches(s)[i];
+
+		if (scenario_switch(s, w->name) != (int64_t)i ||
+		    scenario_server(s, w->name) != -1)
+			return reader_fail_at(r, "switches", i, "name",
+			    "'%s' is there twice", w->name);
+		if (scenario_uplink(s, w->name) == NULL)
+			return reader_fail_at(r, "switches", i, NULL,
+			    "no link from '%s'", w->name);
+		nodes += w->count;
+	}
+	for (size_t i = 0; i < s->servers.n; i++) {
+		if (scenario_server(s, scenario_servers(s)[i].name) !=
+		    (int64_t)i)
+			return reader_fail_at(r, "servers", i, "name",
+			    "'%s' is there twice", scenario_servers(s)[i].name);
+	}
+	if (nodes > SCENARIO_NODES_MAX)
+		return reader_fail(r, "more than %d switches and servers",
+		    SCENARIO_NODES_MAX);
+	return true;
+}
+
+/* Does the way from the i-th link end at a server? */
+static bool
+leads(const struct scenario *s, size_t i)
+{
+	const struct scenario_link *l = &scenario_links(s)[i];
+
+	for (size_t steps = 0; steps <= s->links.n; steps++) {
+		if (scenario_server(s, l->to) != -1)
+			return true;
+		l = scenario_uplink(s, l->to);
+		if (l == NULL)
+			return false;
+	}
+	return false;
+}
+
+static bool
+check_link(const struct scenario *s, size_t i, struct reader *r)
+{
+	const struct scenario_link *l = &scenario_links(s)[i];
+	int64_t from = scenario_switch(s, l->from);
+	int64_t to = scenario_switch(s, l->to);
+	uint64_t n, m;
+
+	if (from == -1)
+		return reader_fail_at(r, "links", i, "from",
+		    "no switch is called '%s'", l->from);
+	if (to == -1 && scenario_server(s, l->to) == -1)
+		return reader_fail_at(r, "links", i, "to",
+		    "no switch or server is called '%s'", l->to);
+	if (scenario_uplink(s, l->from) != l)
+		return reader_fail_at(r, "links", i, "from",
+		    "a second link from '%s'", l->from);
+	n = scenario_switches(s)[from].count;
+	m = to == -1 ? 1 : scenario_switches(s)[to].count;
+	if (n % m != 0)
+		return reader_fail_at(r, "links", i, NULL, "%" PRIu64
+		    " of '%s' cannot share %" PRIu64 " of '%s' evenly", n,
+		    l->from, m, l->to);
+	if (!leads(s, i))
+		return reader_fail_at(r, "links", i, "to",
+		    "leads in a circle, not to a server");
+	return true;
+}
+
+static bool
+share_cluster(const struct scenario_workers *a,
+    const struct scenario_workers *b)
+{
+	return a->clusters.from <= b->clusters.to &&
+	    b->clusters.from <= a->clusters.to;
+}
+
+/* Do two groups have a worker of the same cluster and id? */
+static bool
+overlap(const struct scenario_workers *a, const struct scenario_workers *b)
+{
+	return share_cluster(a, b) && a->first < b->first + b->workers &&
+	    b->first < a->first + a->workers;
+}
+
+/* Do two groups that share a cluster send vectors of one length? */
+static bool
+alike(const struct scenario_workers *a, const struct scenario_workers *b)
+{
+	return !share_cluster(a, b) ||
+	    (a->payload_bytes == b->payload_bytes &&
+	    a->elements == b->elements && a->frame_bytes == b->frame_bytes);
+}
+
+/* The server at the end of the way from a switch. */
+static int64_t
+server_of(const struct scenario *s, const char *name)
+{
+	while (scenario_server(s, name) == -1)
+		name = scenario_uplink(s, name)->to;
+	return scenario_server(s, name);
+}
+
+static bool
+check_sizes(const struct scenario_workers *g, size_t i, struct reader *r)
+{
+	const uint64_t floats = (g->payload_bytes - UPDATE_HEADER_BYTES) / 4;
+
+	if (g->payload_bytes % 4 != 0)
+		return reader_fail_at(r, "workers", i, "payload",
+		    "not 32 bytes and whole floats of 4");
+	if (g->elements != SCENARIO_WORD1 &&
+	    (g->elements - 1) / floats + 1 > UINT16_MAX)
+		return reader_fail_at(r, "workers", i, "elements",
+		    "more than %d packets of %" PRIu64 " floats", UINT16_MAX,
+		    floats);
+	if (g->rate_bps != 0 && g->schedule[0] != '\0')
+		return reader_fail_at(r, "workers", i, "rate",
+		    "a schedule has its own");
+	if ((g->phase == SCENARIO_WINDOW || g->phase == SCENARIO_ORDER) &&
+	    g->window_ns == 0)
+		return reader_fail_at(r, "workers", i, "window",
+		    "is 0, but the phases are to lie in it");
+	return true;
+}
+
+static bool
+check_workers(const struct scenario *s, size_t i, uint64_t *workers,
+    struct reader *r)
+{
+	const struct scenario_workers *g = &scenario_workers(s)[i];
+	const int64_t at = scenario_switch(s, g->at);
+	const uint64_t clusters = g->clusters.to - g->clusters.from + 1;
+
+	if (at == -1)
+		return reader_fail_at(r, "workers", i, "at",
+		    "no switch is called '%s'", g->at);
+	if (clusters % scenario_switches(s)[at].count != 0)
+		return reader_fail_at(r, "workers", i, "clusters", "%" PRIu64
+		    " clusters cannot share %" PRIu64 " of '%s' evenly",
+		    clusters, scenario_switches(s)[at].count, g->at);
+	for (size_t k = 0; k < i; k++) {
+		const struct scenario_workers *o = &scenario_workers(s)[k];
+
+		if (overlap(g, o))
+			return reader_fail_at(r, "workers", i, NULL, "has "
+			    "workers that workers[%zu] has, of the same cluster",
+			    k);
+		if (!alike(g, o))
+			return reader_fail_at(r, "workers", i, NULL, "has a "
+			    "cluster of workers[%zu], but vectors of another "
+			    "length", k);
+		if (share_cluster(g, o) && server_of(s, g->at) !=
+		    server_of(s, o->at))
+			return reader_fail_at(r, "workers", i, NULL, "has a "
+			    "cluster of workers[%zu], but another server", k);
+	}
+	*workers += clusters * g->workers;
+	if (*workers > SCENARIO_WORKERS_MAX)
+		return reader_fail_at(r, "workers", i, NULL,
+		    "more than %d workers in all", SCENARIO_WORKERS_MAX);
+	if (s->duration_ns == SCENARIO_WORD1 && g->count == SCENARIO_WORD1 &&
+	    g->stop_ns == SCENARIO_WORD1 && g->schedule[0] == '\0')
+		return reader_fail_at(r, "workers", i, "count",
+		    "is none, and so is duration: it would never end");
+	return check_sizes(g, i, r);
+}
+
+static bool
+check_fault(const struct scenario *s, size_t i, struct reader *r)
+{
+	const struct scenario_fault *f = &scenario_faults(s)[i];
+	const char *key = f->link[0] != '\0' ? "link" : "switch";
+	const char *name = f->link[0] != '\0' ? f->link : f->node;
+	int64_t at = scenario_switch(s, name);
+
+	if ((f->link[0] != '\0') == (f->node[0] != '\0'))
+		return reader_fail_at(r, "faults", i, NULL,
+		    "needs a link or a switch");
+	if (at == -1)
+		return reader_fail_at(r, "faults", i, key,
+		    "no switch is called '%s'", name);
+	if (f->index != SCENARIO_WORD1 &&
+	    f->index >= scenario_switches(s)[at].count)
+		return reader_fail_at(r, "faults", i, "index",
+		    "there are %" PRIu64 " of '%s', from 0 on",
+		    scenario_switches(s)[at].count, name);
+	if (f->from_ns >= f->to_ns)
+		return reader_fail_at(r, "faults", i, "to",
+		    "is not after from");
+	return true;
+}
+
+/* Only what fails may be left out. */
+static bool
+check_lists(const cJSON *root, struct reader *r)
+{
+	static const char *const list[] = { "switches", "links", "servers",
+		"workers" };
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
+		if (cJSON_GetObjectItemCaseSensitive(root, list[i]) == NULL)
+			return reader_fail(r, "%s: is not given", list[i]);
+	}
+	return true;
+}
+
+bool
+scenario_read(struct scenario *s, const cJSON *root, struct reader *r)
+{
+	uint64_t workers = 0;
+
+	*r = (struct reader){ 0 };
+	if (!reader_object(r, root, &scenario_keys, s) ||
+	    !check_lists(root, r) || !check_nodes(s, r))
+		return false;
+	for (size_t i = 0; i < s->links.n; i++) {
+		if (!check_link(s, i, r))
+			return false;
+	}
+	for (size_t i = 0; i < s->workers.n; i++) {
+		if (!check_workers(s, i, &workers, r))
+			return false;
+	}
+	for (size_t i = 0; i < s->faults.n; i++) {
+		if (!check_fault(s, i, r))
+			return false;
+	}
+	return true;
+}
+
+void
+scenario_free(struct scenario *s)
+{
+	reader_free(&scenario_keys, s);
+}

@@ -1,0 +1,148 @@
+/*
+ * scenario.h - what is to be simulated, as read from JSON: innet-scenario(5)
+ *
+ * One struct a section, in the units of reader.h.  scenario_read() fills all
+ * of it, with defaults, and checks that it describes a network: names are
+ * there, every switch leads to a server, no worker is there twice.  It trusts
+ * nothing in the JSON and exits nowhere.
+ */
+#ifndef INNET_SIM_SCENARIO_H
+#define INNET_SIM_SCENARIO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/reader.h"
+
+/* A number for which a word was given, the first or the second of its key. */
+#define SCENARIO_WORD1 UINT64_MAX
+#define SCENARIO_WORD2 (UINT64_MAX - 1)
+
+enum {
+	SCENARIO_NODES_MAX = 1 << 20,
+	SCENARIO_WORKERS_MAX = 1 << 24,
+	SCENARIO_CLUSTER_MAX = 65535
+};
+
+enum scenario_program { SCENARIO_OLAF, SCENARIO_FIFO, SCENARIO_REGULAR };
+enum scenario_reply { SCENARIO_CLUSTER, SCENARIO_WORKER, SCENARIO_NOBODY };
+enum scenario_phase {
+	SCENARIO_RANDOM, SCENARIO_ALIGNED, SCENARIO_BY_CLUSTER,
+	SCENARIO_WINDOW, SCENARIO_ORDER
+};
+enum scenario_rewards { SCENARIO_FLAT, SCENARIO_RISING, SCENARIO_NOISY };
+
+struct scenario_switch {
+	char name[READER_NAME_BYTES];
+	uint64_t count;
+	uint64_t program;		/* enum scenario_program */
+	uint64_t slots;
+	uint64_t combine;		/* enum olafq_combine */
+	double reward_threshold;	/* below 0: off */
+	uint64_t active_window_ns;
+};
+
+struct scenario_link {
+	char from[READER_NAME_BYTES], to[READER_NAME_BYTES];
+	uint64_t rate_bps;		/* 0: no limit */
+	uint64_t back_bps;		/* WORD1: as rate */
+	uint64_t propagation_ns;
+	double loss;			/* of frames, each way */
+	uint64_t queue;			/* frames, on the way back; WORD1: any */
+};
+
+struct scenario_server {
+	char name[READER_NAME_BYTES];
+	uint64_t reply;			/* enum scenario_reply */
+	uint64_t delay_ns;
+	uint64_t frame_bytes;		/* of a model; WORD1: the update's + 8 */
+};
+
+struct scenario_workers {
+	char name[READER_NAME_BYTES];	/* empty: as its clusters */
+	char at[READER_NAME_BYTES];
+	struct reader_range clusters;
+	uint64_t workers, first;	/* of each cluster; id of the first */
+	uint64_t count;			/* updates each; WORD1: no limit */
+	uint64_t goal;			/* received of each; 0: none */
+	uint64_t arrivals;		/* enum arrivals_kind */
+	uint64_t interval_ns;
+	uint64_t rate_bps;		/* of all in the group; 0: interval */
+	uint64_t burst, jitter_ns;
+	double walk, speeds;
+	uint64_t phase, window_ns;	/* enum scenario_phase */
+	uint64_t start_ns, stop_ns;	/* WORD1: never */
+	uint64_t control;		/* enum txctl_kind */
+	uint64_t threshold_ns;
+	uint64_t rewards;		/* enum scenario_rewards */
+	uint64_t payload_bytes;
+	uint64_t elements;		/* WORD1: what the payload holds */
+	uint64_t frame_bytes;		/* WORD1: payload and headers */
+	char schedule[READER_FILE_BYTES];
+	uint64_t access_bps, access_propagation_ns, access_queue;
+	double access_loss;
+	bool shared;			/* one access link for all */
+};
+
+struct scenario_fault {
+	char link[READER_NAME_BYTES], node[READER_NAME_BYTES];
+	uint64_t index;			/* WORD1: all of that name */
+	uint64_t from_ns, to_ns;
+};
+
+struct scenario {
+	char name[READER_FILE_BYTES];
+	uint64_t seed, runs;
+	uint64_t duration_ns;		/* WORD1: until all is done */
+	bool drain;			/* what is on its way comes in */
+	uint64_t start_ns;		/* of captures, since the epoch */
+	uint64_t ages_from;		/* WORD1: sent, WORD2: first, or ns */
+	bool wire_overhead;
+	struct reader_list switches, links, servers, workers, faults;
+};
+
+extern const struct reader_section scenario_keys;
+
+/* Of the switch, or server, of that name: its index in the list, or -1. */
+int64_t scenario_switch(const struct scenario *s, const char *name);
+int64_t scenario_server(const struct scenario *s, const char *name);
+
+/* The link that leads from the switch of that name, or NULL. */
+const struct scenario_link *scenario_uplink(const struct scenario *s,
+    const char *name);
+
+static inline const struct scenario_switch *
+scenario_switches(const struct scenario *s)
+{
+	return s->switches.item;
+}
+
+static inline const struct scenario_link *
+scenario_links(const struct scenario *s)
+{
+	return s->links.item;
+}
+
+static inline const struct scenario_server *
+scenario_servers(const struct scenario *s)
+{
+	return s->servers.item;
+}
+
+static inline const struct scenario_workers *
+scenario_workers(const struct scenario *s)
+{
+	return s->workers.item;
+}
+
+static inline const struct scenario_fault *
+scenario_faults(const struct scenario *s)
+{
+	return s->faults.item;
+}
+
+/* False: r->why says what is wrong.  scenario_free() in either case. */
+bool scenario_read(struct scenario *s, const cJSON *root, struct reader *r);
+void scenario_free(struct scenario *s);
+
+#endif

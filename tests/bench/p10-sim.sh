@@ -1,0 +1,64 @@
+#!/bin/bash
+# P10: the simulator, 1,000 s of Olaf's Figure 9 with drop-tail queues, against
+# ns-3 with the same topology (tests/bench/ns3-figure9, where libns3-dev is);
+# both must lose the same share within a point.  And what an event costs with
+# 100,000 workers against 10, and the memory that takes.
+# Run from the build folder, or say where it is in BUILD.
+set -eu
+build=${BUILD:-.} rounds=${ROUNDS:-5} seconds=${SECONDS_MODEL:-1000}
+here=$(cd "$(dirname "$0")" && pwd)
+export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C TIMEFORMAT=%U
+dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
+
+timed() { { time timeout -k 5 300 "$@" >"$dir/out" 2>"$dir/err"; } 2>&1; }
+median() { sort -g "$dir/$1" | sed -n "$((rounds / 2 + 1))p"; }
+key() { sed -n 's/.*"'"$1"'":\([0-9.]*\).*/\1/p' "$dir/out" | tail -n 1; }
+# ns NAME OPTION...: the cost of an event, to a file
+ns() {
+	local name=$1 t
+	shift
+	t=$(timed innet-sim --jobs=1 "$@" "$here/p10-datacenter.json")
+	awk -v t="$t" -v n="$(grep -oE '[0-9]+ events' "$dir/err")" \
+		'BEGIN { print t / n * 1e9 }' >>"$dir/$name"
+}
+tree="--set=switches[0].count=10"
+
+for ((i = 0; i < rounds; i++)); do
+	timed innet-sim -q --json --jobs=1 --until="${seconds}s" \
+		"$here/p10-figure9.json" >>"$dir/sim"
+	loss=$(key loss_percent)
+	ns ten "$tree" --set=workers[0].clusters=10 --set=workers[0].workers=1 --until=20000s
+	ns thousand "$tree" --set=workers[0].clusters=100 --until=200s
+	ns all
+done
+if command -v ns3-figure9 >/dev/null; then
+	for ((i = 0; i < (rounds + 1) / 2; i++)); do
+		timed ns3-figure9 "$seconds" >>"$dir/ns3"
+	done
+	theirs=$(key loss_percent)
+	awk -v a="$(median sim)" -v b="$(sort -g "$dir/ns3" | sed -n "$(((rounds + 3) / 4))p")" \
+	    -v x="$loss" -v y="$theirs" 'BEGIN {
+		r = a / b
+		printf "P10 figure-9 innet %.2f s peer %.2f s ratio %.4f bar 0.0500 %s\n",
+		    a, b, r, r <= 0.05 ? "ok" : "short"
+		d = x > y ? x - y : y - x
+		printf "P10 loss innet %.2f %% peer %.2f %% ratio %.2f bar 1.00 %s\n",
+		    x, y, d, d <= 1 ? "ok" : "short"
+	}'
+else
+	echo '# P10: no ns3-figure9; on Debian: apt-get install g++ libns3-dev'
+fi
+awk -v a="$(median all)" -v b="$(median ten)" -v c="$(median thousand)" 'BEGIN {
+	r = a / b
+	printf "P10 event-100000-workers innet %.0f ns peer %.0f ns ratio %.2f bar 2.00 %s\n",
+	    a, b, r, r <= 2 ? "ok" : "short"
+	printf "# P10 the peer has 10 workers; with 1,000 an event takes %.0f ns\n", c
+}'
+kib=$(timeout 100 bash -c 'innet-sim -q --jobs=1 "$0" >/dev/null &
+	pid=$!; most=0
+	while read -r _ kib _ < <(grep VmHWM /proc/$pid/status 2>/dev/null); do
+		most=$kib; sleep 0.05; done
+	echo "$most"' "$here/p10-datacenter.json")
+awk -v m="$((kib / 1024))" 'BEGIN {
+	printf "P10 memory-100000-workers innet %d MB peer 1000 MB ratio %.2f bar 1.00 %s\n",
+	    m, m / 1000, m <= 1000 ? "ok" : "short" }'

@@ -1,0 +1,254 @@
+# innet-sim: the simulator against closed forms, the filter, the generator and
+# a second program; and what it says of bad scenarios.  SIM_RUNS=1000 for more
+# random networks, SIM_FIRST=N to begin at seed N.
+bats_require_minimum_version 1.5.0
+load common
+
+# One switch before one server, for 2 s: scenario RATE SLOTS WORKERS
+scenario() {
+	cat <<-END
+	{ "duration": "2s",
+	  "switches": [ { "name": "sw", "slots": $2 } ],
+	  "servers": [ { "name": "ps" } ],
+	  "links": [ { "from": "sw", "to": "ps", "rate": "$1" } ],
+	  "workers": [ { "at": "sw", $3 } ] }
+	END
+}
+
+# sim OPTION...: the results of s.json as JSON
+sim() { innet-sim -q --json "$@" s.json; }
+
+# says WHAT: status 1, nothing on stdout, and that of s.json on stderr
+says() {
+	run -1 --separate-stderr innet-sim s.json
+	[ -z "$output" ]
+	[ "$stderr" = "innet-sim: s.json: $1" ]
+}
+
+@test "one periodic worker: every age is exact" {
+	scenario 1M 8 '"frame": "125B", "interval": "10ms", "phase": "aligned"' >s.json
+	sim --until 1s --set 'links[0].propagation=2ms' >out
+	jq -se '.[-1] | .sent == 100 and .received == 100 and .mean_age_ns == 7970000 and
+	    .max_age_ns == 13000000 and .mean_peak_age_ns == 13000000 and
+	    .mean_delay_ns == 3000000 and .queued == 0' out
+}
+
+@test "M/D/1: the mean wait is Pollaczek's and Khinchine's, within its interval" {
+	scenario 1M 100000 '"frame": "125B", "interval": "1250us", "arrivals": "poisson"' >s.json
+	sim --until 50s --runs 20 --by switch --set 'switches[0].program=fifo' \
+	    --set 'servers[0].reply=none' >out
+	jq -e '.mean_wait_ns_ci95 < 1e5 and .mean_wait_ns_ci95 > 1e3 and
+	    (.mean_wait_ns - 2e6 | fabs) < .mean_wait_ns_ci95 and
+	    (.busy_percent - 80 | fabs) < .busy_percent_ci95' out
+}
+
+@test "the filter decides as the simulator did, to the nanosecond" {
+	scenario 2M 4 '"clusters": 9, "workers": 3, "arrivals": "poisson", "rewards": "noisy"' >s.json
+	for p in olaf fifo; do
+		sim --by switch --set "switches[0].program=$p" \
+			--set 'switches[0].reward_threshold=0.1' \
+			--set 'servers[0].reply=none' -w $p >$p.json
+		innet-switch -q -p $p --slots 4 --rate 2M --until 2s -r $p/sw.in.pcap \
+			--reward-threshold 0.1 -w want.pcap --report report
+		cmp want.pcap $p/sw.out.pcap
+		jq -s '.[0] as $s | .[1].totals | [.arrived, .delivered, .aggregated, .superseded,
+		    .dropped_full, .dropped_reward | .constituents] == [$s.arrived, $s.delivered,
+		    $s.aggregated, $s.superseded, $s.dropped_full, $s.dropped_reward]' \
+			$p.json report | grep -x true
+	done
+}
+
+@test "vectors of several packets go through the filter alike" {
+	scenario 2M 9 '"clusters": 3, "workers": 3, "elements": 150, "control": "urgent"' >s.json
+	sim -w out
+	innet-switch -q --slots 9 --rate 2M --until 2s -r out/sw.in.pcap -w want.pcap
+	cmp <(dumpolaf want.pcap | awk '$2 == 1') <(dumpolaf out/sw.out.pcap)
+	innet-aom -q --json --until 2s -r out/ps.in.pcap --from first >aom
+	sim --set ages_from=first >s.out
+	[ "$(tail -1 aom | jq .mean_age_ns)" = "$(tail -1 s.out | jq .mean_age_ns)" ]
+}
+
+@test "workers have their updates when innet-gen's have" {
+	for how in periodic poisson onoff lognormal; do
+		scenario 1G 8 "\"clusters\": 4, \"workers\": 3, \"count\": 20, \"arrivals\": \"$how\",
+		    \"jitter\": \"3ms\", \"speeds\": 0.5" >s.json
+		sim --seed 7 --until 1h --set duration=none -w $how >/dev/null
+		innet-gen -q --seed 7 --clusters 4 --workers 3 -c 20 --arrivals $how --jitter 3ms \
+			--speeds 0.5 -w gen.pcap
+		cmp <(dumpolaf gen.pcap | cut -d' ' -f1-8) \
+			<(dumpolaf $how/sw.in.pcap | awk '$2 == 1' | cut -d' ' -f1-8)
+	done
+}
+
+@test "ages are those that innet-aom finds in its captures" {
+	scenario 0.5M 3 '"clusters": 5, "workers": 4, "control": "fair"' >s.json
+	sim --by cluster -w out >sim.out
+	innet-aom -q --json --until 2s --sent out/sw.in.pcap -r out/ps.in.pcap >aom.out
+	keys='[.mean_age_ns, .p50_age_ns, .p95_age_ns, .p99_age_ns, .max_age_ns, .mean_peak_age_ns, .max_peak_age_ns, .received, .merged]'
+	cmp <(jq -c "$keys" sim.out) <(jq -c "$keys" aom.out)
+}
+
+@test "a second program agrees: counters to the unit, ages to the nanosecond" {
+	command -v python3 >/dev/null || skip "no python3"
+	timeout 400 python3 -B "$BATS_TEST_DIRNAME/sim_runs.py" "${SIM_RUNS:-40}" "${SIM_FIRST:-1}"
+}
+
+@test "control: Qmax / N of the updates are sent before the threshold" {
+	scenario 10M 8 '"clusters": 16, "workers": 10, "control": "urgent", "threshold": "100s"' >s.json
+	sim --until 20s >out
+	jq -se '.[-1] | (.suppressed / .generated - 0.5 | fabs) < 0.01' out
+	sim --until 20s --set 'switches[0].slots=16' | jq -se '.[-1].suppressed == 0'
+	sim --until 20s --set 'switches[0].program=regular' | jq -se '.[-1].suppressed == 0'
+}
+
+@test "what comes to a link that is down is lost, from its first instant to its last" {
+	scenario 0 8 '"interval": "10ms", "phase": "aligned"' >s.json
+	sim --set 'faults=[{"link":"sw","from":"500ms","to":"1s"}]' |
+		jq -se '.[-1] | .lost_down == 50 and .received == 150'
+	sim --set 'faults=[{"switch":"sw","from":"500ms","to":"1s"},{"switch":"sw","from":"600ms","to":"1010ms"}]' |
+		jq -se '.[-1] | .lost_down == 51 and .received == 149 and .dropped == 51'
+}
+
+@test "what waits, is being sent or is on its way when a link fails is lost" {
+	scenario 0.1M 8 '"frame": "125B", "workers": 5, "count": 1, "phase": "aligned"' >s.json
+	sim --set 'links[0].propagation=15ms' --set 'switches[0].program=fifo' \
+		--set 'faults=[{"link":"sw","from":"20ms","to":"30ms"}]' |
+		jq -se '.[-1] | .lost_down == 5 and .received == 0'
+	sim --set 'links[0].propagation=15ms' --set 'switches[0].program=fifo' \
+		--set 'faults=[{"switch":"sw","from":"20500us","to":"30ms"}]' |
+		jq -se '.[-1] | .lost_down == 3 and .received == 2'
+}
+
+@test "a link's own losses come to its share" {
+	scenario 0 8 '"interval": "1ms"' >s.json
+	sim --until 100s --set 'links[0].loss=5%' |
+		jq -se '.[-1] | (.loss_percent - 5 | fabs) < 0.3 and .lost_link == .dropped'
+}
+
+@test "a schedule is played, and one of others' workers is refused" {
+	scenario 0 8 '"clusters": "2-3", "workers": 2, "schedule": "a.csv"' >s.json
+	printf '%s\n' cluster,worker,time_ns,reward 2,0,5ms,1 3,1,5ms,1 2,1,7000,0.5 >a.csv
+	sim -w out | jq -se '.[-1] | .sent == 3 and .received == 3'
+	[ "$(dumpolaf out/sw.in.pcap | awk '$2 == 1 { print $1, $3, $4 }' | paste -sd,)" = \
+	    "7000 2 1,5000000 2 0,5000000 3 1" ]
+	mkdir sub && mv a.csv s.json sub && innet-sim -q sub/s.json && cd sub
+	echo 4,0,5ms,1 >>a.csv
+	run -1 --separate-stderr innet-sim s.json
+	[ "$stderr" = "innet-sim: a.csv:5: worker 0 of cluster 4 is not in the group" ]
+}
+
+@test "a sweep has a point for each combination, the last path fastest" {
+	scenario 1M 8 '"clusters": 2' >s.json
+	sed -i 's/^{/{ "sweep": { "links[sw].rate": [ "1M", 2000000 ], "switches[*].slots": [ 1, 2, 3 ] },/' s.json
+	innet-sim -q --csv s.json >out
+	[ "$(head -1 out | cut -d, -f1-4)" = "links[sw].rate,switches[*].slots,group,runs" ]
+	[ "$(grep ,all, out | cut -d, -f1,2 | paste -sd' ')" = \
+	    "1M,1 1M,2 1M,3 2000000,1 2000000,2 2000000,3" ]
+	sim | jq -se 'length == 12 and .[0].point["links[sw].rate"] == "1M"'
+}
+
+@test "the same on any number of cores; other seeds differ" {
+	scenario 0.3M 4 '"clusters": 5, "workers": 4, "arrivals": "lognormal"' >s.json
+	sim --runs 9 --jobs 1 >one
+	sim --runs 9 --jobs 4 >four
+	cmp one four
+	run ! cmp <(sim --seed 1) <(sim --seed 2)
+	[ "$(sim --seed 1 --runs 2 | jq -s .[-1].mean_age_ns)" = "$( (sim --seed 1; sim --seed 2) |
+	    jq -s '(.[1].mean_age_ns + .[3].mean_age_ns) / 2')" ]
+}
+
+@test "a tree of switches: every cluster's updates reach the server" {
+	scenario 0 8 '"clusters": "1-6", "workers": 2, "interval": "10ms"' |
+		sed 's/"name": "sw"/"count": 6, &/
+		    s/\[ { "from": "sw", "to": "ps"/[ { "from": "sw", "to": "up" }, { "from": "up", "to": "ps"/
+		    s/"switches": \[/& { "name": "up", "count": 1 },/' >s.json
+	sim --by cluster | jq -se 'length == 7 and all(.[:6][]; .received == 400 and .models == 800)'
+	sim --by switch | jq -se 'length == 7 and .[6].switch == "sw.5" and .[0].arrived == 2400'
+}
+
+@test "100,000 workers under three levels of switches run in less than 1 GB" {
+	cat >s.json <<-END
+	{ "duration": "20ms",
+	  "switches": [ { "name": "tor", "count": 1000 }, { "name": "agg", "count": 50 }, { "name": "core", "slots": 1024 } ],
+	  "servers": [ { "name": "ps" } ],
+	  "links": [ { "from": "tor", "to": "agg", "rate": "10G" }, { "from": "agg", "to": "core", "rate": "25G" },
+	    { "from": "core", "to": "ps", "rate": "100G" } ],
+	  "workers": [ { "at": "tor", "clusters": 1000, "workers": 100, "access_rate": "10G", "access_propagation": "1us" } ] }
+	END
+	[ -z "$(nm "$(command -v innet-sim)" | grep -m1 __asan)" ] || skip "a sanitizer takes more"
+	(ulimit -v 1000000 && sim >out)
+	jq -se '.[-1] | .sent > 19000 and .received > 19000' out
+}
+
+@test "a key that is not known is named, with the nearest" {
+	scenario 1M 8 '"clusters": 2' | sed 's/"rate"/"rat"/' >s.json
+	says "links[0].rat: unknown key; the nearest is 'rate'"
+}
+
+@test "values that are not as they should be are named by their path" {
+	bad() {
+		scenario 1M 8 '"clusters": 2' >good.json
+		innet-sim -q good.json >/dev/null
+		jq "$1" good.json >s.json
+		says "$2"
+	}
+	bad '.duration = 10' "duration: '10': lacks a unit (ns, us, ms, s, min, h)"
+	bad '.links[0].propagation = "1m"' "links[0].propagation: '1m': unknown unit"
+	bad '.links[0].loss = 2' "links[0].loss: '2': too large"
+	bad '.links[0] = 7' 'links[0]: is not an object: { ... }'
+	bad '.switches[0].slots = 0' "switches[0].slots: '0': too small"
+	bad '.switches[0].program = "red"' "switches[0].program: 'red': not one of olaf, fifo, regular"
+	bad '.switches[0].name = "a/b"' "switches[0].name: 'a/b': has more than letters, digits, '-' and '_'"
+	bad 'del(.switches[0].name)' 'switches[0].name: is not given'
+	bad '.links[0].to = "nobody"' "links[0].to: no switch or server is called 'nobody'"
+	bad '.links[0].to = "sw"' 'links[0].to: leads in a circle, not to a server'
+	bad '.links += .links' "links[1].from: a second link from 'sw'"
+	bad '.servers += .servers' "servers[1].name: 'ps' is there twice"
+	bad '.workers += .workers' 'workers[1]: has workers that workers[0] has, of the same cluster'
+	bad '.workers[0].at = "ps"' "workers[0].at: no switch is called 'ps'"
+	bad '.workers += .workers | .workers[1] += {first_worker: 1, payload: 40}' \
+	    'workers[1]: has a cluster of workers[0], but vectors of another length'
+	bad '.duration = "105000h"' "duration: '105000h': too large"
+	bad '.workers[0].payload = 37' 'workers[0].payload: not 32 bytes and whole floats of 4'
+	bad '.workers[0].clusters = "5-2"' "workers[0].clusters: '5-2': begins after its end"
+	bad '.duration = "none"' 'workers[0].count: is none, and so is duration: it would never end'
+	bad '.faults = [{"from": "1s", "to": "2s"}]' 'faults[0]: needs a link or a switch'
+	bad '.sweep = {"links[1].rate": [1]}' 'sweep: a path names nothing there'
+}
+
+@test "what is no JSON is named by line and column" {
+	printf '{ "duration":\n  "1s", ' >s.json
+	run -1 --separate-stderr innet-sim s.json
+	[[ $stderr == "innet-sim: s.json:2:"*": not JSON from here on" ]]
+	run -1 --separate-stderr innet-sim no-such.json
+	[ "$stderr" = "innet-sim: no-such.json: No such file or directory" ]
+	run -2 --separate-stderr innet-sim
+	[ "${stderr_lines[0]}" = "innet-sim: no scenario" ]
+}
+
+@test "a full disk is noticed" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	scenario 1M 8 '"clusters": 2' >s.json
+	run -1 sh -c 'innet-sim -q --json s.json >/dev/full'
+	ln -s /dev/full sw.in.pcap
+	run -1 innet-sim -q -w . s.json
+}
+
+@test "every key of --list-keys is in the manual" {
+	innet-sim --list-keys | while IFS='	' read -r path type preset help; do
+		[ -n "$help" ]
+		sed -n 's/^\.It//p' "$srcdir/man/innet-scenario.5" | grep -qw -- "${path##*.}"
+	done
+}
+
+@test "SIGINT ends it, and its children" {
+	scenario 1M 8 '"interval": "1us", "clusters": 50, "workers": 20' >s.json
+	innet-sim -q --runs 8 --jobs 2 --until 10h s.json >out 3>&- &
+	pid=$!
+	until [ "$(pgrep -cP $pid)" -eq 2 ]; do sleep 0.02; done
+	kill -INT $pid $(pgrep -P $pid)
+	rc=0
+	wait $pid || rc=$?
+	[ $rc -eq 130 ]
+	[ ! -s out ]
+}

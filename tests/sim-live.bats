@@ -1,0 +1,77 @@
+# The simulator against the live switch, in namespaces of their own.
+load common
+
+PATH=$testbed:$PATH
+
+teardown() { end_all; end_testbed; }
+
+# on HOST NAME TOOL...: a live tool on a host, its address in $NAME
+on() {
+	local host=$1 name=$2 addr
+	shift 2
+	addr=$(testbed.sh addr "$host")
+	testbed.sh exec "$host" "$@" --listen "$addr:0" --port-file "$name.port" \
+		2>"$name.err" 3>&- &
+	pids="$pids $!"
+	printf -v "${name}_pid" %s "$!"
+	await "$name.port"
+	printf -v "$name" %s "$addr:$(cat "$name.port")"
+}
+
+# End it; its captures are whole then.
+finish() {
+	kill -TERM "$1"
+	wait "$1"
+}
+
+# live PROGRAM: nine workers through a link half as wide as they need, for 3 s;
+# the ages into live.json and what came to the switch into in.pcap
+live() {
+	privileged
+	export INNET_TESTBED=$(testbed.sh up rack -n 1 --owner $$)
+	innet-gen -q --clusters 3 --workers 3 -c 120 --interval 25ms \
+		--arrivals poisson -w trace.pcap
+	on server ps innet-ps -q -w got.pcap
+	on switch sw innet-switch -q -p "$1" --rate 430kbit --slots 6 \
+		--upstream "$ps" -w in.pcap
+	testbed.sh exec w0 innet-replay -q -r trace.pcap --to "$sw" --stamp
+	finish "$sw_pid"
+	finish "$ps_pid"
+	innet-aom -q -r got.pcap --sent in.pcap --json | jq -s last >live.json
+}
+
+# simulated PROGRAM: the same arrivals, the same queue and link
+simulated() {
+	{
+		echo cluster,worker,time_ns,reward
+		dumpolaf in.pcap | awk '$2 == 1 { if (!n++) first = $1
+			printf "%d,%d,%.0f,%s\n", $3, $4, substr($1, 6) - substr(first, 6), $9 }'
+	} >arrivals.csv
+	cat >s.json <<-EOF
+	{ "duration": "none", "switches": [ { "name": "sw", "program": "$1", "slots": 6 } ],
+	  "servers": [ { "name": "ps", "reply": "none" } ],
+	  "links": [ { "from": "sw", "to": "ps", "rate": "430kbit" } ],
+	  "workers": [ { "at": "sw", "clusters": 3, "workers": 3, "schedule": "arrivals.csv" } ] }
+	EOF
+	innet-sim -q --json s.json | jq -s last >sim.json
+}
+
+# Ages within 5 %, and updates received within 2 %.
+close_enough() {
+	jq -s 'map([.mean_age_ns, .received])' live.json sim.json
+	jq -es 'def off($k): (.[0][$k] - .[1][$k] | fabs) / .[0][$k];
+		off("mean_age_ns") < 0.05 and off("received") < 0.02' live.json sim.json
+	[ "$(wc -l <arrivals.csv)" -gt 1000 ]
+}
+
+@test "Olaf: ages of the live switch and of the simulator differ by less than 5 %" {
+	live olaf
+	simulated olaf
+	close_enough
+}
+
+@test "drop-tail: likewise" {
+	live fifo
+	simulated fifo
+	close_enough
+}
