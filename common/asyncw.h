@@ -42,6 +42,8 @@ enum {
 	ASYNCW_CRCS = 4096,		/* rounds whose CRC is kept */
 	ASYNCW_HELPS = 64,		/* unanswered at a time */
 	ASYNCW_EARLY_BYTES = 16 << 20,	/* of results kept */
+	ASYNCW_UNSENT_BYTES = 80000,	/* before LGC may commit again: a run,
+					 * and what the kernel adds */
 	ASYNCW_QUIET_NS = 20000000,	/* first silence, then doubled */
 	ASYNCW_QUIET_MAX_NS = 1000000000
 };
@@ -214,6 +216,13 @@ asyncw_crc(const struct asyncw *a, int64_t round, uint32_t *crc)
 		return false;
 	*crc = a->crcs[round % ASYNCW_CRCS];
 	return true;
+}
+
+/* How stale a gradient of weights as of round t_w is at round t_s. */
+static inline uint64_t
+asyncw_stale(int64_t t_s, int64_t t_w)
+{
+	return t_s > t_w ? (uint64_t)(t_s - t_w) : 0;
 }
 
 /* Something is expected of the network from now on. */

@@ -79,3 +79,25 @@ demo() {
 	[ "$(wc -l <out)" -eq 4 ]
 	run -2 "$examples/dlp-iris.sh" --split x
 }
+
+# off TABLE COLUMN PERCENT: rows of the report there, less than that far off
+off() {
+	sed -n "/^## $1/,/^## /p" report | awk -F'|' -v c="$2" -v p="$3" '
+		$c ~ /[0-9] %/ { n++; if ($c + 0 > p || $c + 0 < -p) bad++ }
+		END { print n, bad + 0 }'
+}
+
+@test "iSwitch simulated: in step within a fifth of the paper, and of innet live" {
+	once
+	"$examples/reproduce-iswitch.sh" -w kept >report
+	[ "$(off 'Figure 12' 6 20)" = "12 0" ]
+	[ "$(off 'Figure 12' 6 5 | cut -d' ' -f1)" -eq 12 ]
+	[ "$(off 'Table 4' 7 20)" = "12 0" ]
+	[ "$(off 'Table 3' 6 14 | cut -d' ' -f2)" -eq 3 ]	# and not out of step
+	[ "$(off 'The same against innet, live' 6 17)" = "12 0" ]
+	# who is best, and who scales: the order of Figure 15
+	jq -e -s '[ .[] | select(.point[] == 12) | { (.training): .vectors_per_s } ] | add |
+		."ppo-isw" > ."ppo-ps" and ."ppo-ps" > ."ppo-ar" and
+		."ddpg-isw" > ."ddpg-ps" and ."ddpg-ps" > ."ddpg-ar"' kept/iswitch-fig15.json
+	run -2 "$examples/reproduce-iswitch.sh" --speed 3
+}

@@ -414,5 +414,7 @@ main(void)
 	wraps();
 	rejoins();
 	late();
+	ok(asyncw_stale(7, 4) == 3 && asyncw_stale(4, 4) == 0 &&
+	    asyncw_stale(4, 5) == 0, "staleness is what has been since");
 	return tap_end();
 }

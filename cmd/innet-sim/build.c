@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cmd/innet-sim/sim.h"
+#include "cmd/innet-sim/train.h"
 #include "common/frame.h"
 
 void *
@@ -357,6 +357,10 @@ sim_new(const struct scenario *sc, uint64_t seed)
 	s->bursts = rng_seed(seed + 0x627572737473);
 	s->control = rng_seed(seed ^ 0x636f6e74726f6c);
 	s->chance = rng_seed(seed ^ 0x6368616e6365);
+	if (sc->trainings.n > 0) {
+		train_build(s);
+		return s;
+	}
 	for (size_t i = 0; i < sc->workers.n; i++) {
 		const struct scenario_workers *g = &scenario_workers(sc)[i];
 
@@ -384,6 +388,7 @@ sim_new(const struct scenario *sc, uint64_t seed)
 void
 sim_free(struct sim *s)
 {
+	train_free(s);
 	for (uint32_t i = 0; i < s->nodes; i++) {
 		if (s->node[i].kind->free != NULL)
 			s->node[i].kind->free(&s->node[i]);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "cmd/innet-sim/capture.h"
+#include "cmd/innet-sim/train.h"
 #include "common/frame.h"
 
 enum { NODES_MAX = 256 };	/* two files each stay open */
@@ -34,13 +35,14 @@ capture_open(struct sim *s, const char *dir)
 	for (uint32_t i = 0; i < s->nodes; i++) {
 		struct sim_node *n = &s->node[i];
 
-		if (n->kind == &sim_workers)
+		if (n->kind == &sim_workers || (s->trainings > 0 &&
+		    !train_captured(n)))
 			continue;
 		if (i >= NODES_MAX)
 			errx(1, "-w: more than %d switches and servers",
 			    NODES_MAX);
 		n->in = open_one(dir, n->name, "in");
-		if (n->up != NULL)
+		if (n->up != NULL || s->trainings > 0)
 			n->out = open_one(dir, n->name, "out");
 	}
 }
@@ -66,8 +68,8 @@ commit(const struct sim *s, struct pcapio_out *out, uint8_t *to,
 	pcapio_commit(out, stamp_ns + s->sc->start_ns, whole, whole);
 }
 
-void
-capture_put(const struct sim *s, struct pcapio_out *out,
+static void
+put_update(const struct sim *s, struct pcapio_out *out,
     const struct sim_packet *p, uint64_t stamp_ns)
 {
 	const struct sim_cluster *c = sim_cluster(s, p->up.cluster);
@@ -94,6 +96,38 @@ capture_put(const struct sim *s, struct pcapio_out *out,
 	frame_seal(to, &fr);
 	commit(s, out, to, FRAME_V4_BYTES + head + 4 * n, p->wire_bytes,
 	    stamp_ns);
+}
+
+/* Of a training: its own bytes, between the addresses of its nodes. */
+static void
+put_datagram(const struct sim *s, struct pcapio_out *out,
+    const struct sim_packet *p, uint64_t stamp_ns)
+{
+	const struct sim_datagram *d = &p->dg;
+	const struct training *t = train_of(s, d->from);
+	const union addr from = train_addr(t, d->from);
+	const union addr dst = train_addr(t, d->to);
+	struct frame_flow flow = { .sport = d->sport, .dport = d->dport };
+	uint8_t *to = pcapio_room(out);
+	struct frame fr;
+	size_t head;
+
+	memcpy(flow.src, &from.in.sin_addr, 4);
+	memcpy(flow.dst, &dst.in.sin_addr, 4);
+	head = frame_put(to, &flow, d->tos, d->len, &fr);
+	memcpy(to + head, d->p, d->len);
+	frame_seal(to, &fr);
+	commit(s, out, to, (uint32_t)head + d->len, p->wire_bytes, stamp_ns);
+}
+
+void
+capture_put(const struct sim *s, struct pcapio_out *out,
+    const struct sim_packet *p, uint64_t stamp_ns)
+{
+	if (s->trainings > 0)
+		put_datagram(s, out, p, stamp_ns);
+	else
+		put_update(s, out, p, stamp_ns);
 }
 
 static bool

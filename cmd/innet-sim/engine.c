@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/capture.h"
-#include "cmd/innet-sim/sim.h"
+#include "cmd/innet-sim/train.h"
 
 void
 sim_at(struct sim *s, enum sim_class class, uint32_t id, uint64_t at_ns)
@@ -69,7 +69,9 @@ fly(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
 void
 sim_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why)
 {
-	if (p->up.kind == UPDATE_UPDATE)
+	if (s->trainings > 0)
+		train_lose(s, p, why);
+	else if (p->up.kind == UPDATE_UPDATE)
 		sim_cluster(s, p->up.cluster)->lost[why] += p->up.merged;
 	else
 		s->models_lost[why]++;

@@ -231,6 +231,8 @@ describe(const struct runner *r)
 		workers += (scenario_workers(sc)[i].clusters.to -
 		    scenario_workers(sc)[i].clusters.from + 1) *
 		    scenario_workers(sc)[i].workers;
+	for (size_t i = 0; i < sc->trainings.n; i++)
+		workers += scenario_trainings(sc)[i].workers;
 	fprintf(stderr, "%s%s%" PRIu64 " workers, %" PRIu64 " switches, %zu "
 	    "servers; %zu points of %zu runs, seeds from %" PRIu64 " on, %zu "
 	    "at a time\n", sc->name, sc->name[0] == '\0' ? "" : ": ",
@@ -301,6 +303,11 @@ run(struct conf *cf)
 	}
 	read_points(cf, root, &r);
 	cJSON_Delete(root);
+	if (r.point[0].sc.trainings.n > 0) {
+		if (cf->by != RESULT_GROUP)
+			errx(2, "--by: a training has one row");
+		r.by = RESULT_TRAINING;
+	}
 	r.seed = r.point[0].sc.seed;
 	r.runs = r.point[0].sc.runs;
 	if (cf->seed != NULL && num_u64(cf->seed, 0, UINT64_MAX, &n) == NULL)

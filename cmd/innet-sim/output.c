@@ -10,7 +10,8 @@
 #include "cmd/innet-sim/output.h"
 #include "common/stats.h"
 
-static const char *const by_name[] = { "group", "cluster", "switch" };
+static const char *const by_name[] = { "group", "cluster", "switch",
+	"training" };
 
 /* A figure of a row over all runs: its mean and half its interval. */
 struct mean {

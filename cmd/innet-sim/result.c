@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/result.h"
+#include "cmd/innet-sim/train.h"
 #include "common/stats.h"
 
 enum {
@@ -83,7 +84,8 @@ struct fate {
 const struct result_figure *
 result_figures(enum result_by by)
 {
-	return by == RESULT_SWITCH ? switch_figures : figures;
+	return by == RESULT_TRAINING ? train_figures :
+	    by == RESULT_SWITCH ? switch_figures : figures;
 }
 
 /* Clusters in the order of their first group, as the engine has them. */
@@ -125,7 +127,8 @@ switches_of(const struct scenario *sc)
 size_t
 result_rows(const struct scenario *sc, enum result_by by)
 {
-	return by == RESULT_SWITCH ? switches_of(sc) :
+	return by == RESULT_TRAINING ? sc->trainings.n :
+	    by == RESULT_SWITCH ? switches_of(sc) :
 	    1 + (by == RESULT_GROUP ? sc->workers.n : clusters_of(sc, NULL));
 }
 
@@ -153,7 +156,10 @@ result_name(const struct scenario *sc, enum result_by by, size_t row,
 	const struct scenario_workers *g = &scenario_workers(sc)[row];
 	uint16_t *id;
 
-	if (by == RESULT_SWITCH) {
+	if (by == RESULT_TRAINING) {
+		snprintf(to, bytes, "%s", training_name(
+		    &scenario_trainings(sc)[row]));
+	} else if (by == RESULT_SWITCH) {
 		name_switch(sc, row, to, bytes);
 	} else if (row + 1 == result_rows(sc, by)) {
 		snprintf(to, bytes, "all");
@@ -422,6 +428,8 @@ result_of(struct sim *s, enum result_by by, struct result_row *row)
 	struct fate *fate;
 	bool whole;
 
+	if (by == RESULT_TRAINING)
+		return train_result(s, row);
 	fate = calloc(s->clusters + 1, sizeof(*fate));
 	if (fate == NULL)
 		err(1, "clusters");

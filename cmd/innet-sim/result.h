@@ -2,7 +2,7 @@
  * result.h - what came out of a run: rows of figures
  *
  * A row for each group of workers, or each cluster, or each switch, and a last
- * one for all.  Figures are doubles, exact as long as they are whole numbers
+ * one for all; or a row for each training.  Figures are doubles, exact as long as they are whole numbers
  * below 2^53: counts, and ages of less than 104 days.
  */
 #ifndef INNET_SIM_RESULT_H
@@ -12,7 +12,9 @@
 
 #include "cmd/innet-sim/sim.h"
 
-enum result_by { RESULT_GROUP, RESULT_CLUSTER, RESULT_SWITCH };
+enum result_by {
+	RESULT_GROUP, RESULT_CLUSTER, RESULT_SWITCH, RESULT_TRAINING
+};
 enum result_unit { RESULT_COUNT, RESULT_NS, RESULT_PERCENT, RESULT_INDEX };
 
 enum { RESULT_FIGURES = 32 };

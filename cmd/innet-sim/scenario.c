@@ -195,6 +195,9 @@ static const struct reader_key top_keys[] = {
 	    .help = "groups of workers" },
 	{ "faults", READER_LIST, TOP(faults), .list = &fault_section,
 	    .help = "what fails, and when" },
+	{ "trainings", READER_LIST, TOP(trainings),
+	    .list = &training_section,
+	    .help = "or these, in place of all the lists before" },
 	{ "sweep", READER_ANY, 0,
 	    .help = "paths, each with a list of values to try" },
 	{ 0 }
@@ -437,16 +440,41 @@ check_fault(const struct scenario *s, size_t i, struct reader *r)
 	return true;
 }
 
-/* Only what fails may be left out. */
+/* A network, or trainings, which have networks of their own. */
 static bool
-check_lists(const cJSON *root, struct reader *r)
+check_lists(const struct scenario *s, const cJSON *root, struct reader *r)
 {
 	static const char *const list[] = { "switches", "links", "servers",
-		"workers" };
+		"workers", "faults" };
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
-		if (cJSON_GetObjectItemCaseSensitive(root, list[i]) == NULL)
+		const bool given = cJSON_GetObjectItemCaseSensitive(root,
+		    list[i]) != NULL;
+
+		if (given && s->trainings.n > 0)
+			return reader_fail(r, "%s: goes not with trainings",
+			    list[i]);
+		if (!given && s->trainings.n == 0 && i < 4)
 			return reader_fail(r, "%s: is not given", list[i]);
+	}
+	return true;
+}
+
+static bool
+check_trainings(const struct scenario *s, struct reader *r)
+{
+	if (s->trainings.n > TRAININGS_MAX)
+		return reader_fail(r, "trainings: more than %d",
+		    TRAININGS_MAX);
+	for (size_t i = 0; i < s->trainings.n; i++) {
+		const struct scenario_training *t = &scenario_trainings(s)[i];
+
+		if (!training_check(t, i, r))
+			return false;
+		if (s->duration_ns == SCENARIO_WORD1 && t->iterations ==
+		    SCENARIO_WORD1)
+			return reader_fail_at(r, "trainings", i, "iterations",
+			    "is none, and so is duration: it would never end");
 	}
 	return true;
 }
@@ -458,7 +486,11 @@ scenario_read(struct scenario *s, const cJSON *root, struct reader *r)
 
 	*r = (struct reader){ 0 };
 	if (!reader_object(r, root, &scenario_keys, s) ||
-	    !check_lists(root, r) || !check_nodes(s, r))
+	    !check_lists(s, root, r))
+		return false;
+	if (s->trainings.n > 0)
+		return check_trainings(s, r);
+	if (!check_nodes(s, r))
 		return false;
 	for (size_t i = 0; i < s->links.n; i++) {
 		if (!check_link(s, i, r))

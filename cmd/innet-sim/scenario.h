@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmd/innet-sim/training.h"
 #include "common/reader.h"
 
 /* A number for which a word was given, the first or the second of its key. */
@@ -99,6 +100,7 @@ struct scenario {
 	uint64_t ages_from;		/* WORD1: sent, WORD2: first, or ns */
 	bool wire_overhead;
 	struct reader_list switches, links, servers, workers, faults;
+	struct reader_list trainings;	/* or these, alone */
 };
 
 extern const struct reader_section scenario_keys;
@@ -133,6 +135,12 @@ static inline const struct scenario_workers *
 scenario_workers(const struct scenario *s)
 {
 	return s->workers.item;
+}
+
+static inline const struct scenario_training *
+scenario_trainings(const struct scenario *s)
+{
+	return s->trainings.item;
 }
 
 static inline const struct scenario_fault *

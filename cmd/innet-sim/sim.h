@@ -72,10 +72,24 @@ enum sim_loss {
 	SIM_LOSSES
 };
 
+/* Of a training: a datagram between nodes, by its bytes. */
+struct sim_datagram {
+	struct sim_node *from, *to;
+	uint16_t sport, dport;
+	uint8_t tos, len;
+	uint8_t p[40];		/* a segment of one float, or a message */
+};
+
 struct sim_packet {
 	uint32_t wire_bytes;	/* of the frame */
-	struct update up;	/* no vector in it */
+	union {
+		struct update up;	/* no vector in it */
+		struct sim_datagram dg;	/* of a training: train.h */
+	};
 };
+
+_Static_assert(sizeof(struct sim_datagram) <= sizeof(struct update),
+    "a datagram makes no packet longer");
 
 struct sim_flying {
 	uint64_t left_ns, at_ns;	/* last bit leaves; arrives */
@@ -207,6 +221,8 @@ struct sim {
 	uint64_t handled;	/* events so far */
 	uint64_t models_lost[SIM_LOSSES];
 	const volatile int *stopped;	/* a signal came, or NULL */
+	struct training *training;	/* then there is nothing else */
+	uint32_t trainings;
 };
 
 /* engine.c */

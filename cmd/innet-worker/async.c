@@ -84,7 +84,7 @@ settle(struct async *w)
 	t_s = w->l.a.t_s;
 	if (w->cf->synthetic == 0)
 		w->t_w = (int64_t)w->head.iteration;
-	stale = t_s > w->t_w ? (uint64_t)(t_s - w->t_w) : 0;
+	stale = asyncw_stale(t_s, w->t_w);
 	if (ready && stale <= w->cf->staleness)
 		lwu_commit(&w->l, w->body);
 	if (ready)

@@ -19,7 +19,6 @@
 enum {
 	BATCHES = 16,			/* received between looks at all else */
 	ROOM_NS = 1000000,		/* for a full link to drain */
-	UNSENT_BYTES = 80000,		/* a run, and what the kernel adds */
 	AGAIN_NS = 1000000000,		/* a server has none of a push */
 	BURST_NS = 1000000		/* of a paced vector in one go */
 };
@@ -552,7 +551,7 @@ lwu_ready(const struct lwu *l)
 {
 	return !l->busy && joiner_works(&l->j) && !l->a.proving &&
 	    l->a.t_s >= l->need && !asyncw_amid(&l->a, timer_mono_ns()) &&
-	    udpio_unsent(l->u) <= UNSENT_BYTES;
+	    udpio_unsent(l->u) <= ASYNCW_UNSENT_BYTES;
 }
 
 void

@@ -7,6 +7,7 @@
 
 #include "cmd/innet-sim/result.h"
 #include "cmd/innet-sim/sweep.h"
+#include "common/seg.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MOMENT_NS 100000u
@@ -16,6 +17,16 @@ static bool
 small(struct scenario *sc)
 {
 	uint64_t nodes = 0, workers = 0;
+
+	for (size_t i = 0; i < sc->trainings.n; i++) {
+		struct scenario_training *t = (struct scenario_training *)
+		    sc->trainings.item + i;
+
+		workers += t->workers;
+		if (seg_count(training_elements(t), training_floats(t)) > 50)
+			return false;
+		t->iterations = t->iterations > 3 ? 3 : t->iterations;
+	}
 
 	for (size_t i = 0; i < sc->switches.n; i++) {
 		nodes += scenario_switches(sc)[i].count;
@@ -34,14 +45,18 @@ small(struct scenario *sc)
 			return false;
 	}
 	sc->drain = false;
-	sc->duration_ns = MOMENT_NS;
+	sc->duration_ns = sc->trainings.n > 0 ? 2000 * MOMENT_NS : MOMENT_NS;
 	return nodes <= 20 && workers <= 50;
 }
 
 static void
 run(const struct scenario *sc)
 {
-	for (int by = RESULT_GROUP; by <= RESULT_SWITCH; by++) {
+	const bool trains = sc->trainings.n > 0;
+	const int first = trains ? RESULT_TRAINING : RESULT_GROUP;
+	const int last = trains ? RESULT_TRAINING : RESULT_SWITCH;
+
+	for (int by = first; by <= last; by++) {
 		const size_t rows = result_rows(sc, (enum result_by)by);
 		struct result_row *row = calloc(rows, sizeof(*row));
 		struct sim *s = sim_new(sc, sc->seed);

@@ -701,6 +701,16 @@ def scenarios():
                   {"from": "core", "to": "ps", "loss": 0.5}],
         "workers": [{"at": "tor", "clusters": "3-6", "workers": 2,
                      "interval": "10us", "arrivals": "poisson"}]}).encode())
+    put("scenario", "trainings", json.dumps({"trainings": [
+        {"approach": a, "mode": m, "vector": "4kB", "payload": "1000B",
+         "iterations": 2, "compute": "100us", "compute_shape": "lognormal",
+         "rack": 2, "workers": 5, "loss": loss, "packet": "1us",
+         "message": "2us", "copy_rate": "1G"}
+        for a, m, loss in (("switch", "sync", 0.1), ("switch", "async", 0.1),
+                           ("ps", "sync", 0.1), ("ps", "async", 0),
+                           ("ring", "sync", 0))],
+        "sweep": {"trainings[*].speeds": ["0", "90%"]}}).encode())
+    put("scenario", "training-and-network", scenario(trainings=[{}]))
     put("scenario", "circle", scenario(links={"to": "sw"}))
     put("scenario", "unknown-key", scenario(links={"rat": 1}))
     put("scenario", "no-unit", scenario(duration="10"))

@@ -1,0 +1,67 @@
+/* What all nodes of a training share: packets, waking, costs: train.h. */
+#include "config.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "cmd/innet-sim/train.h"
+#include "common/frame.h"
+
+void
+train_wake(struct sim *s, const struct sim_node *n, uint64_t *wake_ns,
+    uint64_t at_ns)
+{
+	if (at_ns >= *wake_ns)
+		return;		/* it will look then, and sleep on */
+	*wake_ns = at_ns > s->now_ns ? at_ns : s->now_ns;
+	sim_wake(s, n, *wake_ns);
+}
+
+struct sim_packet
+train_packet(const struct training *t, uint8_t tos, const uint8_t *p,
+    uint32_t len)
+{
+	struct sim_packet q = { .wire_bytes = FRAME_V4_BYTES + len,
+	    .dg = { .tos = tos, .len = (uint8_t)len } };
+
+	assert(len <= sizeof(q.dg.p));
+	memcpy(q.dg.p, p, len);
+	if (tos == SEG_TOS)
+		q.wire_bytes = FRAME_V4_BYTES + SEG_HEADER_BYTES + 4 *
+		    seg_floats_at(t->elements, t->floats, seg_split(
+		    wire_get(p, 8)).index);
+	return q;
+}
+
+void
+train_put(struct sim *s, struct training *t, struct sim_pipe *pipe,
+    const struct sim_packet *p, uint64_t ready_ns)
+{
+	t->n[TRAIN_PUT]++;
+	sim_send(s, pipe, p, ready_ns);
+}
+
+struct training *
+train_of(const struct sim *s, const struct sim_node *n)
+{
+	uint32_t k = 0;
+
+	while (k + 1 < s->trainings && n >= s->training[k + 1].sw)
+		k++;
+	return &s->training[k];
+}
+
+void
+train_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why)
+{
+	train_of(s, p->dg.from)->lost[why]++;
+}
+
+uint64_t
+train_cost_ns(const struct training *t, uint64_t bytes)
+{
+	struct link copy = { .rate_bps = t->cf->copy_bps };
+
+	return t->cf->messages * t->cf->message_ns +
+	    link_time_ns(&copy, (uint32_t)bytes);
+}

@@ -1,0 +1,206 @@
+/*
+ * A training's switches and server: those that sum are iswitch.h, the others
+ * pass on what is for others: train.h.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-sim/capture.h"
+#include "cmd/innet-sim/train.h"
+
+/* The pipe from a switch toward node n. */
+static struct sim_pipe *
+way_to(const struct train_switch *w, const struct sim_node *n)
+{
+	const struct training *t = w->t;
+	uint32_t i;
+
+	if (n == t->server)
+		return w->server != NULL ? w->server : w->up;
+	if (n < t->host)	/* a switch: the core, or one of the racks */
+		return n == t->sw ? w->up : w->down[n - t->sw - 1];
+	i = (uint32_t)(n - t->host);
+	if (w->node == t->sw && t->racks > 0)
+		return w->down[i / t->cf->rack];
+	return i - w->first < w->n ? w->down[i - w->first] : w->up;
+}
+
+/* A server's process begins to send an answer: what that takes. */
+static void
+answer(struct train_switch *w, const struct seg *g)
+{
+	const struct scenario_training *cf = w->t->cf;
+	const bool every = cf->mode == TRAINING_ASYNC;
+
+	if (w->busy_ns < w->sim->now_ns)
+		w->busy_ns = w->sim->now_ns;
+	if (every || !w->has_updated || w->updated != g->iteration)
+		w->busy_ns += cf->update_ns;
+	w->has_updated = true;
+	w->updated = g->iteration;
+	w->busy_ns += train_cost_ns(w->t, 4 * (uint64_t)w->t->elements);
+}
+
+/* One datagram of ours, from its port, to that address. */
+static void
+emit(struct train_switch *w, uint16_t port, const union addr *to, uint8_t tos,
+    const uint8_t *p, uint32_t len)
+{
+	struct training *t = w->t;
+	struct sim_packet q = train_packet(t, tos, p, len);
+	uint64_t ready_ns = w->sim->now_ns;
+	struct seg g;
+
+	q.dg.from = w->node;
+	q.dg.to = train_at(t, to);
+	q.dg.sport = port;
+	q.dg.dport = addr_port(to);
+	if (w->node->out != NULL)
+		capture_put(w->sim, w->node->out, &q, ready_ns);
+	if (w->node != t->server) {
+		train_put(w->sim, t, way_to(w, q.dg.to), &q, ready_ns +
+		    t->cf->switch_ns);
+		return;
+	}
+	if (tos == SEG_TOS) {
+		g = seg_split(wire_get(p, 8));
+		t->n[TRAIN_PACKETS]++;
+		if (g.index == 0)
+			answer(w, &g);
+	}
+	ready_ns = w->busy_ns > ready_ns ? w->busy_ns : ready_ns;
+	w->tx_ns = (w->tx_ns > ready_ns ? w->tx_ns : ready_ns) +
+	    t->cf->packet_ns;
+	train_put(w->sim, t, w->up, &q, w->tx_ns);
+}
+
+void
+train_deliver(void *ctx, const struct post *p)
+{
+	struct train_switch *w = ctx;
+	const struct job *j = &w->isw->job[p->job]->j;
+	const struct member *m;
+
+	for (uint32_t k = 0; k < p->count; k++) {
+		const uint8_t *q = p->p + (size_t)k * p->bytes;
+		const uint32_t len = k + 1 < p->count ? p->bytes :
+		    p->last_bytes;
+		uint32_t next = 0;
+
+		if (p->to == POST_ONE)
+			emit(w, UPDATE_PORT, &p->at, p->tos, q, len);
+		else if (p->to == POST_PARENT)
+			emit(w, (uint16_t)(UPDATE_PORT + 1 + j->id),
+			    &w->parent, p->tos, q, len);
+		while (p->to == POST_MEMBERS &&
+		    (m = members_next(&j->members, &next)) != NULL)
+			emit(w, UPDATE_PORT, &m->at, p->tos, q, len);
+	}
+}
+
+/* All that the machine has to say now; and when it has more. */
+static void
+settle(struct sim *s, struct train_switch *w)
+{
+	outbox_flush(&w->isw->out);
+	while (iswitch_owes(w->isw) && iswitch_give(w->isw))
+		outbox_flush(&w->isw->out);
+	if (!train_over(w->t))
+		train_wake(s, w->node, &w->wake_ns, iswitch_due(w->isw));
+}
+
+static void
+take(struct sim *s, struct train_switch *w, const struct sim_datagram *d)
+{
+	union addr from = train_addr(w->t, d->from);
+
+	from.in.sin_port = htons(d->sport);
+	if (d->dport != UPDATE_PORT)
+		iswitch_take_parent(w->isw, (uint16_t)(d->dport -
+		    UPDATE_PORT - 1), d->tos, d->p, d->len, s->now_ns);
+	else
+		iswitch_take(w->isw, &from, d->tos, d->p, d->len, s->now_ns);
+	settle(s, w);
+}
+
+static void
+arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+    const struct sim_packet *p)
+{
+	struct train_switch *w = n->own;
+
+	(void)by;
+	w->t->n[TRAIN_CAME]++;
+	if (w->isw != NULL && p->dg.to == n)
+		take(s, w, &p->dg);
+	else
+		train_put(s, w->t, way_to(w, p->dg.to), p, s->now_ns +
+		    w->t->cf->switch_ns);
+}
+
+/*
+ * To a server: its process takes packets one after the other, and after the
+ * last of a vector it has to be read.
+ */
+static void
+arrive_server(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+    const struct sim_packet *p)
+{
+	struct train_switch *w = n->own;
+	struct training *t = w->t;
+	const struct sim_datagram *d = &p->dg;
+
+	t->n[TRAIN_CAME]++;
+	if (by->port == TRAIN_INSIDE) {
+		take(s, w, d);
+		return;
+	}
+	if (w->busy_ns < s->now_ns)
+		w->busy_ns = s->now_ns;
+	w->busy_ns += t->cf->packet_ns;
+	if (d->tos == SEG_TOS && seg_split(wire_get(d->p, 8)).index ==
+	    t->segs - 1)
+		w->busy_ns += train_cost_ns(t, 4 * (uint64_t)t->elements);
+	train_put(s, t, w->rx, p, w->busy_ns);
+}
+
+bool
+train_captured(const struct sim_node *n)
+{
+	const struct train_switch *w = n->own;
+
+	return n->kind == &train_switch_kind && w->isw != NULL;
+}
+
+static void
+wake(struct sim *s, struct sim_node *n)
+{
+	struct train_switch *w = n->own;
+
+	if (w->wake_ns != s->now_ns)
+		return;		/* it slept on, or has been awake */
+	w->wake_ns = SIM_NEVER;
+	if (train_over(w->t))
+		return;
+	iswitch_fire(w->isw, s->now_ns);
+	settle(s, w);
+}
+
+static void
+end(struct sim_node *n)
+{
+	struct train_switch *w = n->own;
+
+	if (w->isw != NULL)
+		iswitch_free(w->isw);
+	free(w->isw);
+	free(w->down);
+	free(w);
+}
+
+const struct sim_kind train_switch_kind = { "switch", arrive, wake, NULL,
+	end };
+const struct sim_kind train_server_kind = { "server", arrive_server, wake,
+	NULL, end };

@@ -1,0 +1,345 @@
+/* A training's workers, and those in step: train.h. */
+#include "config.h"
+
+#include <err.h>
+#include <stdlib.h>
+
+#include "cmd/innet-sim/train.h"
+#include "common/draw.h"
+
+uint64_t
+train_compute_ns(struct train_worker *w)
+{
+	const struct scenario_training *cf = w->t->cf;
+	double x = 1;
+
+	switch ((enum training_shape)cf->shape) {
+	case TRAINING_CONSTANT: break;
+	case TRAINING_UNIFORM:
+		x = rng_uniform(&w->chance, 1 - cf->spread, 1 + cf->spread);
+		break;
+	case TRAINING_LOGNORMAL:
+		x = draw_lognormal(&w->chance, cf->spread);
+		break;
+	case TRAINING_EXPONENTIAL: x = draw_exponential(&w->chance); break;
+	}
+	return arrivals_whole_ns((double)cf->compute_ns * x / w->speed);
+}
+
+void
+train_send(struct sim *s, struct train_worker *w, const struct sim_node *n,
+    uint8_t tos, const uint8_t *p, uint32_t len)
+{
+	struct training *t = w->t;
+	struct sim_packet q = train_packet(t, tos, p, len);
+
+	q.dg.from = w->node;
+	q.dg.to = (struct sim_node *)(uintptr_t)n;
+	q.dg.sport = TRAIN_PORT;
+	q.dg.dport = UPDATE_PORT;
+	t->n[TRAIN_PACKETS] += tos == SEG_TOS;
+	t->n[TRAIN_HELPS] += tos == CONTROL_TOS && p[0] == CONTROL_HELP;
+	w->tx_ns = (w->tx_ns > s->now_ns ? w->tx_ns : s->now_ns) +
+	    t->cf->packet_ns;
+	train_put(s, t, w->up, &q, w->tx_ns);
+}
+
+/* Who sums for worker w. */
+static const struct sim_node *
+peer_of(const struct train_worker *w)
+{
+	return w->t->server != NULL ? w->t->server : w->up->to;
+}
+
+void
+train_send_run(struct sim *s, struct train_worker *w, uint32_t iteration,
+    uint32_t first, uint32_t count)
+{
+	uint8_t p[SEG_HEADER_BYTES + 4];
+
+	for (uint32_t k = 0; k < count; k++) {
+		vec_set(seg_put(p, iteration, 1, first + k), 0, 1);
+		train_send(s, w, peer_of(w), SEG_TOS, p, sizeof(p));
+	}
+}
+
+void
+train_begin(struct sim *s, struct training *t)
+{
+	t->began_ns = s->now_ns;
+	for (uint32_t i = 0; i < t->cf->workers; i++) {
+		struct train_worker *w = &t->w[i];
+
+		if (t->cf->mode == TRAINING_ASYNC) {
+			train_async_begin(s, w);
+		} else {
+			w->phase = TRAIN_UPDATES;
+			w->phase_ns = s->now_ns;
+			w->began_ns = SIM_NEVER;
+		}
+		w->wake_ns = SIM_NEVER;
+		train_wake(s, w->node, &w->wake_ns, s->now_ns);
+	}
+}
+
+void
+train_finish(struct sim *s, struct train_worker *w)
+{
+	if (w->phase == TRAIN_DONE)
+		return;
+	w->phase = TRAIN_DONE;
+	w->phase_ns = SIM_NEVER;
+	w->t->busy--;
+	w->t->end_ns = s->now_ns;
+}
+
+void
+train_aggregated(struct training *t, uint64_t ns)
+{
+	spans_add(&t->aggregation, ns);
+	t->most_ns = ns > t->most_ns ? ns : t->most_ns;
+}
+
+static bool
+is_ring(const struct train_worker *w)
+{
+	return w->t->cf->approach == TRAINING_RING;
+}
+
+/* What a message of this iteration, or of this step of it, costs. */
+static uint64_t
+cost(const struct train_worker *w)
+{
+	return train_cost_ns(w->t, is_ring(w) ? train_ring_bytes(w) :
+	    4 * (uint64_t)w->t->elements);
+}
+
+/* The next phase lasts so long; its process may have to end another first. */
+static void
+enter(struct sim *s, struct train_worker *w, enum train_phase phase,
+    uint64_t span_ns)
+{
+	w->phase = phase;
+	w->phase_ns = s->now_ns + span_ns;
+}
+
+/* It goes on with a result. */
+static void
+use_result(struct sim *s, struct train_worker *w)
+{
+	train_aggregated(w->t, s->now_ns - w->ready_ns);
+	enter(s, w, TRAIN_UPDATES, w->t->server != NULL ? 0 :
+	    w->t->cf->update_ns);
+}
+
+/* The result of an iteration is there, read and all. */
+static void
+have_result(struct sim *s, struct train_worker *w)
+{
+	struct training *t = w->t;
+	struct train_round *r = &t->round[w->iterations & 1];
+	const bool last = ++r->done == t->cf->workers;
+
+	if (last) {
+		spans_add(&t->latency, s->now_ns - r->ready_ns);
+		*r = (struct train_round){ 0 };
+	}
+	if (!t->cf->barrier) {
+		use_result(s, w);
+		return;
+	}
+	w->phase = TRAIN_MEETS;
+	w->phase_ns = SIM_NEVER;
+	for (uint32_t i = 0; last && i < t->cf->workers; i++) {
+		use_result(s, &t->w[i]);
+		train_wake(s, t->w[i].node, &t->w[i].wake_ns,
+		    t->w[i].phase_ns);
+	}
+}
+
+/* An iteration is over (or none has been): on to the next. */
+static void
+next_iteration(struct sim *s, struct train_worker *w)
+{
+	struct training *t = w->t;
+	uint64_t ns;
+
+	if (w->began_ns != SIM_NEVER) {
+		spans_add(&t->iteration, s->now_ns - w->began_ns);
+		t->updates += ++w->iterations > t->updates;
+	}
+	if (w->iterations == t->cf->iterations) {
+		train_finish(s, w);
+		return;
+	}
+	w->began_ns = s->now_ns;
+	ns = train_compute_ns(w);
+	spans_add(&t->compute, ns);
+	enter(s, w, TRAIN_COMPUTES, ns);
+}
+
+/* The gradient is there. */
+static void
+have_gradient(struct sim *s, struct train_worker *w)
+{
+	struct train_round *r = &w->t->round[w->iterations & 1];
+
+	w->ready_ns = r->ready_ns = s->now_ns;
+	w->t->n[TRAIN_GRADIENTS]++;
+	enter(s, w, TRAIN_SENDS, cost(w));
+}
+
+/* The gradient, or a part of it, is ready to leave. */
+static void
+commit(struct sim *s, struct train_worker *w)
+{
+	w->sent_ns = s->now_ns;
+	if (is_ring(w))
+		train_ring_send(s, w);
+	else
+		lockstep_gradient(&w->l, s->now_ns);
+	w->phase = TRAIN_WAITS;
+	w->phase_ns = SIM_NEVER;
+}
+
+/* What was waited for has come. */
+static void
+take_away(struct sim *s, struct train_worker *w)
+{
+	spans_add(&w->t->network, s->now_ns - w->sent_ns);
+	if (!is_ring(w))
+		lockstep_advance(&w->l, s->now_ns);
+	enter(s, w, TRAIN_RECEIVES, cost(w));
+}
+
+/* A phase has ended. */
+static void
+go_on(struct sim *s, struct train_worker *w)
+{
+	switch (w->phase) {
+	case TRAIN_COMPUTES: have_gradient(s, w); break;
+	case TRAIN_SENDS: commit(s, w); break;
+	case TRAIN_RECEIVES:
+		if (is_ring(w) && train_ring_on(w))
+			enter(s, w, TRAIN_SENDS, cost(w));
+		else
+			have_result(s, w);
+		break;
+	case TRAIN_UPDATES: next_iteration(s, w); break;
+	case TRAIN_JOINS:
+	case TRAIN_WAITS:
+	case TRAIN_MEETS:
+	case TRAIN_DONE: break;
+	}
+}
+
+/* What the machine in step wants sent. */
+static uint64_t
+pump(struct sim *s, struct train_worker *w)
+{
+	char why[LOCKSTEP_WHY_BYTES];
+	struct lockstep_out o;
+
+	if (is_ring(w))
+		return SIM_NEVER;
+	while (lockstep_next(&w->l, s->now_ns, &o)) {
+		if (o.count == 0)
+			train_send(s, w, peer_of(w), CONTROL_TOS, o.message,
+			    (uint32_t)o.len);
+		else
+			train_send_run(s, w, o.iteration, o.first, o.count);
+	}
+	if (w->l.end != LOCKSTEP_GOING)
+		errx(1, "%s: %s", w->node->name, lockstep_why(&w->l, why));
+	if (!w->in && w->l.joined) {
+		w->in = true;
+		w->t->joined++;
+	}
+	return lockstep_due(&w->l);
+}
+
+/* All that can happen now to a worker in step; when more can. */
+static uint64_t
+step(struct sim *s, struct train_worker *w)
+{
+	uint64_t due;
+
+	do {
+		while (w->phase_ns <= s->now_ns)
+			go_on(s, w);
+		due = pump(s, w);
+		if (w->phase == TRAIN_WAITS && (is_ring(w) ?
+		    train_ring_has(w) : lockstep_whole(&w->l)))
+			take_away(s, w);
+	} while (w->phase_ns <= s->now_ns);
+	return w->phase_ns < due ? w->phase_ns : due;
+}
+
+static void
+look(struct sim *s, struct train_worker *w)
+{
+	struct training *t = w->t;
+	uint64_t due;
+
+	if (w->phase == TRAIN_DONE)
+		return;
+	due = t->cf->mode == TRAINING_ASYNC ? train_async_step(s, w) :
+	    step(s, w);
+	if (w->phase == TRAIN_JOINS && t->joined == t->cf->workers) {
+		train_begin(s, t);
+		return;
+	}
+	if (w->phase != TRAIN_DONE)
+		train_wake(s, w->node, &w->wake_ns, due);
+}
+
+static void
+take(struct sim *s, struct train_worker *w, const struct sim_datagram *d)
+{
+	struct control c;
+	struct seg g;
+
+	if (d->tos == SEG_TOS && seg_parse(d->p, d->len, &g)) {
+		if (lockstep_result(&w->l, &g, s->now_ns) == LOCKSTEP_TAKE)
+			w->t->n[TRAIN_WRONG] += !train_right(&g);
+	} else if (control_parse(d->p, d->len, &c)) {
+		lockstep_control(&w->l, &c, s->now_ns);
+	}
+}
+
+static void
+arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+    const struct sim_packet *p)
+{
+	struct train_worker *w = n->own;
+	struct training *t = w->t;
+
+	t->n[TRAIN_CAME]++;
+	if (by->port != TRAIN_INSIDE && t->cf->packet_ns > 0) {
+		w->rx_ns = (w->rx_ns > s->now_ns ? w->rx_ns : s->now_ns) +
+		    t->cf->packet_ns;
+		train_put(s, t, w->rx, p, w->rx_ns);
+		return;
+	}
+	if (is_ring(w))
+		train_ring_arrive(w, p);
+	else if (t->cf->mode == TRAINING_ASYNC)
+		train_async_arrive(s, w, p);
+	else
+		take(s, w, &p->dg);
+	look(s, w);
+}
+
+static void
+wake(struct sim *s, struct sim_node *n)
+{
+	struct train_worker *w = n->own;
+
+	if (w->wake_ns != s->now_ns)
+		return;
+	w->wake_ns = SIM_NEVER;
+	look(s, w);
+}
+
+const struct sim_kind train_worker_kind = { "worker", arrive, wake, NULL,
+	NULL };

@@ -1,0 +1,235 @@
+/*
+ * train.h - trainings while they run
+ *
+ * The switch is iswitch.h, the workers are lockstep.h or joiner.h and
+ * asyncw.h, the servers iswitch.h with jobs of whole vectors (job.h) or of
+ * answers (jobps.h): the very machines that run live, fed with the datagrams
+ * that they exchange.  A segment has one float here, 1 from every worker, and
+ * the length of its frame is what it would be with all of them: so every sum
+ * shows how many gradients are in it, and must agree with what its Seg says.
+ * The ring has no machine elsewhere: train-ring.c has its rules.
+ *
+ * Two kinds of time pass at a host.  A message (a vector, or in a ring a part
+ * of one) costs messages x message + bytes / copy_rate before its first packet
+ * leaves and after its last has come; hosts do that one at a time.  A packet
+ * costs `packet` each way, one at a time, beside that.
+ */
+#ifndef INNET_SIM_TRAIN_H
+#define INNET_SIM_TRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/innet-sim/result.h"
+#include "cmd/innet-sim/sim.h"
+#include "cmd/innet-sim/training.h"
+#include "common/asyncw.h"
+#include "common/iswctl.h"
+#include "common/joiner.h"
+#include "common/lockctl.h"
+#include "common/spans.h"
+
+enum {
+	TRAIN_PORT = 5000,		/* of workers */
+	TRAIN_INSIDE = 0,		/* pipe->port: within a host */
+	TRAIN_STALE = 8			/* staleness counted apart below it */
+};
+
+enum train_count {
+	TRAIN_PUT, TRAIN_CAME,		/* packets, over any pipe */
+	TRAIN_PACKETS,			/* of gradients, from hosts */
+	TRAIN_HELPS,			/* Help from workers */
+	TRAIN_WRONG,			/* sums that their Seg belies */
+	TRAIN_GRADIENTS, TRAIN_DISCARDED,
+	TRAIN_COUNTS
+};
+
+struct train_worker;
+
+/* The two iterations of which some worker may be in, of a training in step. */
+struct train_round {
+	uint64_t ready_ns;		/* the last gradient of it */
+	uint32_t done;			/* workers that have its result */
+};
+
+struct training {
+	const struct scenario_training *cf;
+	struct sim_node *sw;		/* the core or only switch is first */
+	uint32_t switches, racks;	/* racks 0: one switch */
+	struct sim_node *server;	/* or NULL */
+	struct sim_node *host;		/* workers */
+	struct train_worker *w;
+	uint32_t floats, elements, segs;
+	uint32_t number;		/* in the scenario */
+	uint32_t joined;		/* workers; all: it begins */
+	uint32_t busy;			/* workers that are not done */
+	uint64_t began_ns, end_ns;
+	uint64_t updates;		/* of weights */
+	struct train_round round[2];
+	uint64_t n[TRAIN_COUNTS], lost[SIM_LOSSES];
+	uint64_t stale[TRAIN_STALE + 1], stale_sum, stale_count;
+	struct spans iteration, compute, network, aggregation, latency;
+	uint64_t most_ns;		/* of an aggregation */
+};
+
+/* A switch or server. */
+struct train_switch {
+	struct training *t;
+	struct sim *sim;
+	struct sim_node *node;
+	struct sim_pipe *up;		/* to the core, or of a server */
+	struct sim_pipe **down;		/* to workers, or to racks */
+	uint32_t first, n;		/* workers, or racks, behind them */
+	struct sim_pipe *server;	/* to it, or NULL */
+	struct iswitch *isw;		/* NULL: it only forwards */
+	union addr self, parent;
+	uint64_t wake_ns;
+	/* of a server: */
+	struct sim_pipe *rx;		/* from its link to its process */
+	uint64_t busy_ns, tx_ns;	/* free from then on */
+	uint32_t updated;		/* iteration, in step */
+	bool has_updated;
+};
+
+enum train_phase {
+	TRAIN_JOINS, TRAIN_COMPUTES, TRAIN_SENDS, TRAIN_WAITS,
+	TRAIN_RECEIVES, TRAIN_MEETS, TRAIN_UPDATES, TRAIN_DONE
+};
+
+struct train_ring {
+	uint32_t step;
+	uint32_t *got[2];		/* packets, by step, of t & 1; owned */
+};
+
+struct train_async {
+	struct joiner j;
+	struct asyncw a;
+	bool sending;			/* a gradient, from send_ns on */
+	uint64_t send_ns;
+	bool learning;			/* a round shows at learn_ns */
+	uint64_t learn_ns;
+	int64_t shown;			/* rounds that are in the weights */
+	int64_t t_w;			/* Algorithm 1 */
+	int64_t need;			/* t_s that a server's answer makes */
+	uint32_t pushes;
+	uint64_t committed_ns;		/* since the last round; 0: none */
+	uint64_t learnt_ns;		/* last update */
+};
+
+struct train_worker {
+	struct training *t;
+	struct sim_node *node;
+	struct sim_pipe *up, *rx;
+	uint32_t id;
+	uint64_t tx_ns, rx_ns, busy_ns;	/* free from then on */
+	uint64_t wake_ns;
+	struct rng chance;
+	double speed;
+	enum train_phase phase;
+	uint64_t phase_ns;		/* when it ends; SIM_NEVER */
+	uint64_t began_ns, ready_ns, sent_ns;	/* of the iteration */
+	uint64_t iterations;
+	bool in;			/* a member */
+	struct lockstep l;
+	struct train_ring ring;
+	struct train_async a;
+};
+
+extern const struct sim_kind train_switch_kind, train_server_kind,
+    train_worker_kind;
+
+/* train-switch.c: what a machine posts goes on its way. */
+void train_deliver(void *ctx, const struct post *p);
+
+/* Is there a capture of node n?  Of the switches that sum. */
+bool train_captured(const struct sim_node *n);
+
+/* train-build.c */
+
+void train_build(struct sim *s);
+void train_free(struct sim *s);
+
+/* All have joined, or all are done: begin, or end. */
+void train_begin(struct sim *s, struct training *t);
+static inline bool
+train_over(const struct training *t)
+{
+	return t->busy == 0;
+}
+
+/* Addresses that stand for nodes, and back. */
+union addr train_addr(const struct training *t, const struct sim_node *n);
+struct sim_node *train_at(const struct training *t, const union addr *a);
+
+/* train-net.c */
+
+/* Let the node wake at at_ns; *wake_ns is when it will so far. */
+void train_wake(struct sim *s, const struct sim_node *n, uint64_t *wake_ns,
+    uint64_t at_ns);
+
+/* A packet with len bytes at p; its frame has the length of a segment's. */
+struct sim_packet train_packet(const struct training *t, uint8_t tos,
+    const uint8_t *p, uint32_t len);
+
+/* The training that a node is of. */
+struct training *train_of(const struct sim *s, const struct sim_node *n);
+
+/* Over a pipe of the training's, ready then. */
+void train_put(struct sim *s, struct training *t, struct sim_pipe *pipe,
+    const struct sim_packet *p, uint64_t ready_ns);
+
+/* It is lost: sim_lose(). */
+void train_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why);
+
+/* What a message of so many bytes costs a host. */
+uint64_t train_cost_ns(const struct training *t, uint64_t bytes);
+
+/* Does a sum have as many gradients in it as its Seg says? */
+static inline bool
+train_right(const struct seg *g)
+{
+	return g->n == 1 && !(vec_get(g->vec, 0) < g->contributions) &&
+	    !(vec_get(g->vec, 0) > g->contributions);
+}
+
+/* train-worker.c */
+
+/* A gradient takes so long to compute. */
+uint64_t train_compute_ns(struct train_worker *w);
+
+/* To the switch or server, or to n: len bytes at p. */
+void train_send(struct sim *s, struct train_worker *w,
+    const struct sim_node *n, uint8_t tos, const uint8_t *p, uint32_t len);
+
+/* Segments of a gradient. */
+void train_send_run(struct sim *s, struct train_worker *w, uint32_t iteration,
+    uint32_t first, uint32_t count);
+
+/* Worker w is done. */
+void train_finish(struct sim *s, struct train_worker *w);
+
+/* A span of an aggregation. */
+void train_aggregated(struct training *t, uint64_t ns);
+
+/* train-async.c */
+
+void train_async_open(struct train_worker *w);
+void train_async_begin(struct sim *s, struct train_worker *w);
+void train_async_arrive(struct sim *s, struct train_worker *w,
+    const struct sim_packet *p);
+uint64_t train_async_step(struct sim *s, struct train_worker *w);
+
+/* train-ring.c */
+
+void train_ring_open(struct train_worker *w);
+uint64_t train_ring_bytes(const struct train_worker *w);	/* of a step */
+void train_ring_send(struct sim *s, struct train_worker *w);
+void train_ring_arrive(struct train_worker *w, const struct sim_packet *p);
+bool train_ring_has(const struct train_worker *w);	/* this step's part */
+bool train_ring_on(struct train_worker *w);	/* false: that was the last */
+
+/* train-result.c: result.h, for trainings. */
+extern const struct result_figure train_figures[];
+bool train_result(struct sim *s, struct result_row *row);
+
+#endif

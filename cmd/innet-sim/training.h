@@ -1,0 +1,78 @@
+/*
+ * training.h - synchronous and asynchronous training as iSwitch compares it:
+ * the settings of one entry of a scenario's trainings
+ *
+ * A training is a network of its own: workers at a switch, or in racks under
+ * a core switch, and what sums their gradients: the switches themselves, a
+ * parameter server, or the workers in a ring.
+ */
+#ifndef INNET_SIM_TRAINING_H
+#define INNET_SIM_TRAINING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/reader.h"
+
+enum {
+	TRAININGS_MAX = 100,
+	TRAINING_WORKERS_MAX = 4096,	/* members of a job */
+	TRAINING_RACKS_MAX = 4000
+};
+
+enum training_approach { TRAINING_SWITCH, TRAINING_PS, TRAINING_RING };
+enum training_mode { TRAINING_SYNC, TRAINING_ASYNC };
+enum training_shape {
+	TRAINING_CONSTANT, TRAINING_UNIFORM, TRAINING_LOGNORMAL,
+	TRAINING_EXPONENTIAL
+};
+
+struct scenario_training {
+	char name[READER_NAME_BYTES];	/* empty: its approach and mode */
+	uint64_t approach;		/* enum training_approach */
+	uint64_t mode;			/* enum training_mode */
+	uint64_t workers;
+	uint64_t rack;			/* workers in one; 0: no racks */
+	uint64_t vector_bytes, payload_bytes;
+	uint64_t iterations;		/* UINT64_MAX: no limit */
+	uint64_t staleness;
+	bool barrier;			/* all begin an iteration at once */
+	uint64_t rate_bps;		/* of hosts' links; 0: no limit */
+	uint64_t server_bps;		/* UINT64_MAX: as rate */
+	uint64_t core_bps;		/* UINT64_MAX: as rate */
+	uint64_t propagation_ns;
+	double loss;
+	uint64_t switch_ns;		/* in a switch, each packet */
+	uint64_t compute_ns;
+	uint64_t shape;			/* enum training_shape */
+	double spread;			/* of compute times */
+	double speeds;			/* of workers */
+	uint64_t update_ns;
+	uint64_t message_ns, messages;	/* a host's time for one; a vector */
+	uint64_t copy_bps;		/* 0: copies take no time */
+	uint64_t packet_ns;		/* a host's, each packet */
+};
+
+extern const struct reader_section training_section;
+
+/* Is the i-th possible?  Else r->why says what is not. */
+bool training_check(const struct scenario_training *t, size_t i,
+    struct reader *r);
+
+/* What a table calls it; at most READER_NAME_BYTES. */
+const char *training_name(const struct scenario_training *t);
+
+/* Floats in a segment, but for the last, and in the vector. */
+static inline uint32_t
+training_floats(const struct scenario_training *t)
+{
+	return (uint32_t)(t->payload_bytes - 8) / 4;
+}
+
+static inline uint32_t
+training_elements(const struct scenario_training *t)
+{
+	return (uint32_t)((t->vector_bytes + 3) / 4);
+}
+
+#endif

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# reproduce-iswitch.sh - iSwitch's Tables 3 to 5 and Figures 12 and 15, simulated
+#
+#	share/examples/reproduce-iswitch.sh [-w DIR]
+#
+# Runs share/scenarios/iswitch-*.json by innet-sim and prints Markdown: what the
+# paper has, what the simulation gives, how far apart they are, and why.  Where
+# the settings come from is in share/scenarios/README-iswitch.md.  With -w the
+# results of innet-sim are kept as DIR/iswitch-*.json, an object a line.
+# Needs jq; takes some 15 s.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+say() { printf 'reproduce-iswitch: %s\n' "$*" >&2; }
+dir=''
+while [ $# -gt 0 ]; do
+	case $1 in
+	-h|--help) sed -n '2,/^set /{/^set /!p}' "$0" | sed 's/^# \?//'; exit 0 ;;
+	-w) [ $# -ge 2 ] || { say '-w needs a folder'; exit 2; }
+		dir=$2; shift 2 ;;
+	*) say "unknown option '$1'"; exit 2 ;;
+	esac
+done
+[ -x "$here/../../build/innet-sim" ] && PATH=$here/../../build:$PATH
+for tool in innet-sim jq; do
+	command -v $tool >/dev/null || { say "$tool is missing"; exit 1; }
+done
+scratch=''
+[ -n "$dir" ] || { dir=$(mktemp -d); scratch=1; }
+trap '[ -z "$scratch" ] || rm -rf "$dir"' EXIT
+mkdir -p "$dir"
+for s in fig12 table5 fig15 testbed; do
+	innet-sim -q --json "$here/../scenarios/iswitch-$s.json" >"$dir/iswitch-$s.json"
+done
+
+# Tables 3, 4 and 5 of the paper: iterations and hours of ps, ar and isw in
+# step; iterations, ms an iteration and hours of ps and isw out of step; and
+# speedups of ar, isw, and isw out of step.
+paper='{
+"dqn":  { "n": 1.4e6, "h": [ 31.72, 16.08, 8.66 ], "x": [ 1.97, 3.66, 3.71 ],
+          "ps": [ 6.3e6, 24.88, 43.54 ], "isw": [ 3.5e6, 12.07, 11.74 ] },
+"a2c":  { "n": 2.0e5, "h": [ 2.87, 1.78, 1.12 ], "x": [ 1.62, 2.55, 3.14 ],
+          "ps": [ 1.2e6, 13.13, 4.38 ], "isw": [ 4.0e5, 12.53, 1.39 ] },
+"ppo":  { "n": 8.0e4, "h": [ 0.39, 0.42, 0.22 ], "x": [ 0.91, 1.72, 1.92 ],
+          "ps": [ 5.4e5, 3.40, 0.51 ], "isw": [ 1.2e5, 7.99, 0.27 ] },
+"ddpg": { "n": 7.5e5, "h": [ 8.07, 9.01, 4.40 ], "x": [ 0.90, 1.83, 1.56 ],
+          "ps": [ 3.0e6, 11.58, 9.65 ], "isw": [ 1.5e6, 14.89, 6.20 ] } }'
+
+# What innet's own runs measured, if it is here.
+measured=$here/../results/iswitch/measured.csv
+[ -e "$measured" ] || measured=/dev/null
+jq -L "$here" -rn --argjson paper "$paper" --slurpfile step "$dir/iswitch-fig12.json" \
+	--slurpfile out "$dir/iswitch-table5.json" \
+	--slurpfile racks "$dir/iswitch-fig15.json" \
+	--slurpfile live "$dir/iswitch-testbed.json" \
+	--rawfile measured "$measured" -f "$here/reproduce-iswitch.jq"

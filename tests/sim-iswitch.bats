@@ -1,0 +1,258 @@
+# innet-sim's trainings: iSwitch's approaches against closed forms and the
+# filter.  At 8 Gbit/s a byte takes 1 ns; a full frame L has 1514 of them, and
+# a vector of 14640 bytes is ten.
+bats_require_minimum_version 1.5.0
+load common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+# training KEYS [OPTION...]: of 4 workers and ten frames, its figures in f
+training() {
+	jq -n "{ duration: \"none\", trainings: [ { name: \"x\",
+		vector: \"14640B\", iterations: 1, rate: \"8G\",
+		compute: \"1ms\" } + { ${1-} } ] }" >s.json
+	timeout 60 innet-sim -q --json "${@:2}" s.json >f
+}
+
+# is KEY VALUE: the figure of the training is that
+is() {
+	local got
+	got=$(jq ".$1" f)
+	[ "$got" = "$2" ] || { echo "$1 is $got, not $2"; return 1; }
+}
+
+# near KEY VALUE SHARE
+near() {
+	jq -e "(.$1 - $2) / $2 | fabs < $3" f
+}
+
+@test "a switch sums on the fly: one vector's time and a frame's, whatever N" {
+	for n in 1 4 100; do
+		training "\"workers\": $n"
+		is aggregation_ns $((11 * 1514 + 2 * 1000 + 1000))
+	done
+	training '"switch_delay": "3us", "propagation": "7us"'
+	is aggregation_ns $((11 * 1514 + 2 * 7000 + 3000))
+	is iteration_ns $((1000000 + 11 * 1514 + 2 * 7000 + 3000))
+}
+
+@test "racks cost two frames more, and their own propagation and delays" {
+	for n in 4 6 9 12; do
+		training "\"rack\": 3, \"workers\": $n"
+		is aggregation_ns $((13 * 1514 + 4 * 1000 + 3 * 1000))
+	done
+	training '"rack": 2, "core_rate": "4G"'		# its frames take 2 L
+	is aggregation_ns $(((2 * 10 + 1 + 2 + 1) * 1514 + 4 * 1000 + 3 * 1000))
+	training '"rack": 9'				# all in one: no core
+	is aggregation_ns $((11 * 1514 + 2 * 1000 + 1000))
+}
+
+@test "a server's link carries N vectors in and N out" {
+	for n in 1 4 9; do
+		training "\"approach\": \"ps\", \"workers\": $n"
+		is latency_ns $((2 * (10 * n + 1) * 1514 + 4 * 1000 + 2 * 1000))
+		# the first has its answer N - 1 vectors sooner
+		is aggregation_ns $(((15 * n + 7) * 1514 + 6000))
+	done
+	# 151 ns a frame: the workers' links are what is narrow then
+	training '"approach": "ps", "server_rate": "80G"'
+	is latency_ns $((20 * 1514 + (4 + 31) * 151 + 4 * 1000 + 2 * 1000))
+}
+
+@test "a ring takes 2 (N - 1) steps of an Nth" {
+	for n in 2 5 10; do
+		training "\"approach\": \"ring\", \"workers\": $n"
+		is aggregation_ns $((2 * (n - 1) * ((10 / n + 1) * 1514 + 3000)))
+		is packets $((2 * (n - 1) * 10))
+	done
+	# without what a step costs it is 2 (N - 1) / N of a vector's bytes
+	training '"approach": "ring", "vector": "14640kB", "workers": 10'
+	near aggregation_ns $((2 * 9 * 10000 * 1514 / 10)) 0.003
+}
+
+# What a message costs below: 10 us, and 14640 bytes at 8 Gbit/s.
+cost='"message": "10us", "copy_rate": "8G"'
+r=$((10000 + 14640))
+
+@test "what a message costs its hosts comes before and after the network" {
+	training "$cost"
+	is aggregation_ns $((2 * r + 11 * 1514 + 3000))
+	is network_ns $((11 * 1514 + 3000))
+	training "$cost, \"messages\": 3, \"update\": \"1us\""
+	is aggregation_ns $((2 * (r + 20000) + 11 * 1514 + 3000))
+	is iteration_ns $((1001000 + 2 * (r + 20000) + 11 * 1514 + 3000))
+	# a ring's parts are half as long with two
+	training "$cost, \"approach\": \"ring\", \"workers\": 2"
+	is aggregation_ns $((2 * (2 * (10000 + 14640 / 2) + 6 * 1514 + 3000)))
+}
+
+@test "a server reads N vectors one after the other, and writes N answers" {
+	training "$cost, \"approach\": \"ps\", \"update\": \"5us\""
+	# the first is all there after 38 frames of the four; an answer takes
+	# longer to write than to send
+	is latency_ns $((r + 1514 + 37 * 1514 + 3000 + 4 * r + 5000 +
+		4 * r + 11 * 1514 + 3000 + r))
+}
+
+@test "with a barrier all have the last one's result" {
+	training '"approach": "ps", "iterations": 10'	# the first goes on
+	jq -e ".aggregation_ns < 60 * 1514" f
+	training '"approach": "ps", "iterations": 10, "barrier": true'
+	is aggregation_ns $((82 * 1514 + 6000))
+	is iteration_ns $((1000000 + 82 * 1514 + 6000))
+	is max_aggregation_ns $((82 * 1514 + 6000))
+}
+
+@test "a host's packets take their time one by one, beside the link" {
+	training '"packet": "100ns"'		# shorter than a frame: once
+	is aggregation_ns $((11 * 1514 + 3000 + 2 * 100))
+	training '"packet": "2us"'		# longer: it is what is narrow
+	is aggregation_ns $((10 * 2000 + 2 * 1514 + 3000 + 2000))
+}
+
+@test "in step all wait for the slowest: exponential times make C H_N" {
+	training '"iterations": 400, "compute": "10ms",
+		"compute_shape": "exponential"' --runs 10
+	jq -e '(.iteration_ns - 10e6 * 25 / 12 - 19654 | fabs) <
+		2 * .iteration_ns_ci95' f
+	near compute_ns 10e6 0.02
+	near latency_ns 19654 0.001		# Help for the slow is on links too
+}
+
+@test "approaches of one seed compute for the same times" {
+	for shape in uniform lognormal exponential; do
+		jq -n "{ duration: \"none\", trainings: [ \"switch\", \"ps\", \"ring\" |
+			{ approach: ., iterations: 30, compute_shape: \"$shape\",
+			  speeds: \"20%\" } ] }" >s.json
+		innet-sim -q --json s.json >f
+		[ "$(jq .compute_ns f | sort -u | wc -l)" -eq 1 ]
+		innet-sim -q --json --seed 2 s.json | jq .compute_ns >g
+		[ "$(cat g <(jq .compute_ns f) | sort -u | wc -l)" -eq 2 ]
+	done
+}
+
+@test "out of step, computing hides the switch: an update a gradient's time" {
+	training '"mode": "async", "iterations": 100, "compute": "1ms"'
+	is duration_ns $((100 * 1000000 + 19654))
+	is aggregation_ns 19654
+	is staleness_0 4		# the first of each,
+	is staleness_1 396		# computed while their sum came
+	# or a link is what is narrow, and sums follow one another on it
+	training '"mode": "async", "iterations": 1000, "compute": "1us"'
+	near iteration_ns 15140 0.001
+}
+
+@test "gradients that are too stale are not sent" {
+	training '"mode": "async", "iterations": 300, "compute": "1ms",
+		"compute_shape": "exponential", "staleness": 0'
+	jq -e '.discarded > 100 and .staleness_1 == 0 and .staleness_0 > 100' f
+	training '"mode": "async", "iterations": 300, "compute": "1ms",
+		"compute_shape": "exponential", "staleness": 2'
+	jq -e '.staleness_2 > 0 and .staleness_3 == 0 and
+		.staleness_0 + .staleness_1 + .staleness_2 <=
+		.gradients - .discarded' f
+}
+
+@test "a server out of step: N updates a worker's round, N - 1 stale" {
+	training '"approach": "ps", "mode": "async", "iterations": 4000,
+		"compute": "100ms"'
+	# they come apart in the first round, and then hinder nobody
+	near iteration_ns $(((100000000 + 22 * 1514 + 6000) / 4)) 0.0001
+	near mean_staleness 3 0.01
+}
+
+@test "the filter decides as the simulator's switches did, to the nanosecond" {
+	for mode in sync async; do
+		training "\"mode\": \"$mode\", \"rack\": 2, \"iterations\": 20,
+			\"compute_shape\": \"exponential\", \"loss\": \"1%\"" -w $mode
+		[ "$(jq .lost f)" -gt 0 ]
+		async=''
+		[ $mode = sync ] || async=--async
+		# a rate at which no frame takes a nanosecond
+		set -- -q --program iswitch -H 2 --rate 1000T $async
+		innet-switch "$@" -r $mode/x.switch.in.pcap -w core.pcap
+		innet-switch "$@" --listen 10.255.255.3 --parent 10.255.255.1 --number 2 \
+			-r $mode/x.rack1.in.pcap -w rack.pcap
+		diff <(dumpiswitch core.pcap) <(dumpiswitch $mode/x.switch.out.pcap)
+		diff <(dumpiswitch rack.pcap) <(dumpiswitch $mode/x.rack1.out.pcap)
+		[ "$(dumpiswitch rack.pcap | grep -c ' seg ')" -gt 400 ]
+	done
+}
+
+@test "what is lost is asked for, and every sum is of what it says" {
+	for keys in '' '"rack": 3, "workers": 7' '"mode": "async"' \
+		'"approach": "ps"' '"approach": "ps", "mode": "async"'; do
+		training "\"iterations\": 20, \"loss\": \"2%\" ${keys:+, $keys}"
+		jq -e '.iterations >= 20 and .lost > 10 and .helps + .lost > 20' f
+	done
+}
+
+@test "every segment is sent once when nothing is lost" {
+	training '"iterations": 30, "workers": 7, "rack": 3,
+		"compute_shape": "lognormal"'
+	is packets $((30 * 7 * 10))
+	is iterations 30
+	training '"iterations": 30, "approach": "ps"'
+	is packets $((30 * 2 * 4 * 10))		# gradients, and answers
+}
+
+@test "duration ends what iterations do not" {
+	training '"iterations": "none"' --until 10ms
+	# 1 ms and 19.654 us each, after Joins
+	is iterations 9
+}
+
+@test "for a seed it does the same again, on however many cores" {
+	training '"compute_shape": "exponential", "loss": "1%", "iterations": 50' --runs 4 --jobs 1
+	mv f one
+	training '"compute_shape": "exponential", "loss": "1%", "iterations": 50' --runs 4 --jobs 4
+	cmp one f
+	training '"compute_shape": "exponential", "loss": "1%", "iterations": 50' --runs 4 --seed 2
+	run ! cmp -s one f
+}
+
+@test "trainings are swept as anything else, and are rows of CSV" {
+	training ''
+	jq '.sweep = { "trainings[x].workers": [ 2, 3 ], "trainings[0].approach": [ "switch", "ring" ] }' s.json >w.json
+	innet-sim -q --csv w.json >out.csv
+	[ "$(cut -d, -f1-3 out.csv | tr '\n' ' ')" = \
+		"trainings[x].workers,trainings[0].approach,training 2,switch,x 2,ring,x 3,switch,x 3,ring,x " ]
+}
+
+# refused KEYS WHY...: the training is, and the message says so
+refused() {
+	jq -n "{ duration: \"none\", trainings: [ { iterations: 1 } + { $1 } ] }" >s.json
+	run -1 --separate-stderr timeout 60 innet-sim s.json
+	[ "$stderr" = "innet-sim: s.json: trainings[0]$2" ] || { echo "$stderr"; return 1; }
+}
+
+@test "bad trainings are refused with the path of what is wrong" {
+	refused '"vectr": "1kB"' ".vectr: unknown key; the nearest is 'vector'"
+	refused '"compute": 10' ".compute: '10': lacks a unit (ns, us, ms, s, min, h)"
+	refused '"approach": "tree"' ".approach: 'tree': not one of switch, ps, ring"
+	refused '"approach": "ring", "mode": "async"' ".mode: a ring keeps all in step"
+	refused '"mode": "async", "barrier": true' ".barrier: is for workers in step"
+	refused '"approach": "ring", "workers": 1' ".workers: a ring has two at least"
+	refused '"approach": "ring", "loss": "1%"' ".loss: a ring sends nothing again"
+	refused '"loss": "60%"' ".loss: more than half: nothing would end"
+	refused '"mode": "async", "compute": 0' ".compute: is 0: nothing would end"
+	refused '"iterations": "none", "compute": 0' ".compute: is 0: nothing would end"
+	refused '"workers": 5000' ".workers: '5000': too large"
+	refused '"vector": "12B"' ".vector: has fewer floats than there are workers"
+	refused '"payload": "1470B"' ".payload: not 8 bytes and whole floats of 4"
+	refused '"iterations": "none"' ".iterations: is none, and so is duration: it would never end"
+}
+
+@test "trainings stand alone, and one of both is needed" {
+	training '"iterations": 1'
+	jq '.switches = [ { "name": "sw" } ]' s.json >b.json
+	run -1 --separate-stderr innet-sim b.json
+	[ "$stderr" = "innet-sim: b.json: switches: goes not with trainings" ]
+	echo '{ "trainings": [ ] }' >b.json
+	run -1 --separate-stderr innet-sim b.json
+	[ "$stderr" = "innet-sim: b.json: switches: is not given" ]
+	run -2 --separate-stderr innet-sim --by switch s.json
+	[[ $stderr == *"--by: a training has one row" ]]
+}
