@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# reproduce.sh - the papers' tables and figures, simulated
+#
+#	share/examples/reproduce.sh [--quick] [--runs N] [--jobs N] [--only NAME] [-o DIR]
+#
+# Runs share/scenarios by innet-sim and writes DIR/report.md (reproduced/): what
+# the paper has, what comes out, what an independent simulation of the same
+# settings had, how far apart they are, and why.  Plots, and the figures as CSV,
+# stand beside it.  30 runs of each point, 3 of Figure 7; --quick has few where
+# many take long.  NAME is table1, figure6, figure7, figure9 (and Tables 2 and
+# 3), figure10, datacenter or iswitch.  A plot needs gnuplot, all of it jq.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+scenarios=$here/../scenarios
+parts='table1 figure6 figure7 figure9 figure10 datacenter iswitch'
+quick='' runs=30 jobs='' only='' dir=reproduced
+said="share/examples/reproduce.sh${*:+ $*}"
+say() { printf 'reproduce: %s\n' "$*" >&2; }
+while [ $# -gt 0 ]; do
+	case $1 in
+	-h|--help) sed -n '2,/^set /{/^set /!p}' "$0" | sed 's/^# \?//'; exit 0 ;;
+	--quick) quick=1; shift; continue ;;
+	--runs|--jobs|--only|-o)
+		[ $# -ge 2 ] || { say "$1 needs a value"; exit 2; } ;;
+	*) say "unknown option '$1'"; exit 2 ;;
+	esac
+	case $1 in
+	--runs) runs=$2 ;;
+	--jobs) jobs=$2 ;;
+	--only) only=$2 ;;
+	-o) dir=$2 ;;
+	esac
+	shift 2
+done
+case " $parts " in
+*" ${only:-table1} "*) ;;
+*) say "no part '$only'; there are: $parts"; exit 2 ;;
+esac
+if [ -x "$here/../../build/innet-sim" ]; then PATH=$(cd "$here/../../build" && pwd):$PATH; fi
+for tool in innet-sim innet-switch innet-plot jq; do
+	command -v $tool >/dev/null || { say "$tool is missing"; exit 1; }
+done
+plots=$(command -v gnuplot) || say 'no plots: gnuplot is missing (gnuplot-nox)'
+mkdir -p "$dir"
+raw=$(mktemp -d) && trap 'rm -rf "$raw"' EXIT
+
+# sim NAME RUNS FILE [OPTION...]: the rows of a scenario into $raw/NAME.json
+sim() {
+	local name=$1 n=$2 file=$scenarios/$3
+	shift 3
+	[ ! -t 2 ] || say "$name"
+	innet-sim -q --json ${jobs:+--jobs="$jobs"} --runs="$n" "$@" "$file" >"$raw/$name.json"
+}
+
+# write PART: Markdown, or CSV, of what is in $raw
+write() {
+	(cd "$raw" && jq -n 'reduce inputs as $row ({};
+		.[input_filename | rtrimstr(".json")] += [$row])' *.json) |
+		jq -L "$here" -r --arg part "$1" --slurpfile known "$here/reproduce.json" -f "$here/reproduce.jq"
+}
+
+# why PART: the notes on it
+why() { awk -v p="@$1" '/^@/ { on = $0 == p; next } on' "$here/reproduce.notes"; }
+
+# part NAME TITLE: its section of the report, its result being there
+part() { printf '\n## %s\n\n' "$2"; write "$1"; printf '\n'; why "$1"; }
+
+# bars NAME LABEL: from $dir/NAME.csv, with a link to it
+bars() {
+	write "$1.csv" >"$dir/$1.csv"
+	[ -z "$plots" ] || { innet-plot bars --label "$2" -o "$dir/$1.svg" "$dir/$1.csv" &&
+		printf '\n![%s](%s.svg)\n' "$2" "$1"; }
+}
+
+table1() {
+	sim table1 "$runs" olaf-table1.json
+	part table1 "Olaf, Table 1: what comes through a queue of eight"
+	bars table1 'packets received'
+}
+
+figure6() {
+	local seed rate
+	sim figure6 "$runs" olaf-figure6.json --by=switch
+	for seed in $(seq "$runs"); do
+		jq 'del(.sweep)' "$scenarios/olaf-figure6.json" |
+			innet-sim -q --seed="$seed" -w "$raw/capture" - >/dev/null
+		for rate in 40G 20G 5G; do
+			innet-switch -q -r "$raw/capture/sw.in.pcap" -w /dev/null --slots=8 \
+				--rate=$rate --report="$raw/report-$rate-$seed"
+		done
+	done
+	for rate in 40G 20G 5G; do
+		jq -s '{merged_histogram: (map(.merged_histogram | to_entries) | add | group_by(.key) |
+			map({key: .[0].key, value: (map(.value) | add)}) | from_entries)}' \
+			"$raw/report-$rate"-* >"$raw/cdf$rate.json"
+		cp "$raw/cdf$rate.json" "$raw/$rate"
+	done
+	part figure6 'Olaf, Figure 6: merges in a packet'
+	for rate in 40G 20G 5G; do mv "$raw/$rate" "$dir/figure6-$rate.json"; done
+	[ -z "$plots" ] || { (cd "$dir" && innet-plot cdf -o figure6.svg figure6-{40G,20G,5G}.json) &&
+		printf '\n![merges in a packet](figure6.svg)\n'; }
+}
+
+figure7() {
+	local n=${quick:+1}
+	n=${n:-3}
+	sim figure7-bursts "$n" olaf-figure7.json --by=cluster
+	sim figure7-poisson "$n" olaf-figure7.json --by=cluster \
+		--set 'workers[0].arrivals=poisson' --set 'workers[0].access_rate=0'
+	sim figure7-periodic "$n" olaf-figure7.json --by=cluster \
+		--set 'workers[0].burst=8' --set 'workers[0].walk=0'
+	part figure7 'Olaf, Figure 7: speedup until 200 updates of each worker have come'
+	bars figure7 'FIFO takes so many times as long'
+}
+
+figure9() {
+	local s
+	sim figure9-natural "$runs" olaf-figure9.json --by=cluster
+	for s in a b c d; do sim figure9-$s "$runs" olaf-figure9-$s.json --by=cluster; done
+	part figure9 'Olaf, Figure 9: two switches before a third'
+	bars figure9-olaf 'mean age behind Olaf, ms'
+	bars figure9-fifo 'mean age behind FIFO, ms'
+}
+
+figure10() {
+	sim figure10 $((quick ? 2 : runs)) olaf-figure10.json --by=cluster
+	part figure10 'Olaf, Figure 10: mean age by alpha, ms'
+	bars figure10 'mean age, ms'
+}
+
+datacenter() {
+	local of=() kb
+	[ ! -x /usr/bin/time ] || of=(/usr/bin/time -f %M -o "$raw/kb")
+	"${of[@]}" innet-sim --json --jobs=1 --runs=1 ${quick:+--until=100ms} \
+		"$scenarios/datacenter.json" >"$raw/datacenter.json" 2>"$raw/summary"
+	part datacenter 'A datacenter: 100,000 workers in 1,000 clusters'
+	kb=$(tail -n 1 "$raw/kb" 2>/dev/null) || kb=''
+	printf -- '- %s; one core%s.\n' "$(tail -n 1 "$raw/summary")" "${kb:+, $((kb / 1000)) MB of memory}"
+}
+
+iswitch() {
+	[ -e "$here/reproduce-iswitch.sh" ] || return 0
+	printf '\n'
+	"$here/reproduce-iswitch.sh" | sed 's/^#/##/'
+}
+
+{
+	printf '# The papers, simulated\n\n`%s`, %s.\n\n' "$said" "$(date -u +%F)"
+	why intro
+	for p in ${only:-$parts}; do
+		"$p"
+	done
+} >"$dir/report.part"
+mv "$dir/report.part" "$dir/report.md"
+[ "$only" = iswitch ] || write simulation.csv >"$dir/simulation.csv"
+echo "$dir/report.md"
