@@ -57,6 +57,7 @@ page() {
 @test "innet-replay(1): the examples run" { page innet-replay.1; }
 @test "innet-sim(1): the examples run" { page innet-sim.1; }
 @test "innet-switch(1): the examples run" { page innet-switch.1; }
+@test "innet-verify(1): the examples run" { page innet-verify.1; }
 @test "innet-worker(1): the examples run" { page innet-worker.1; }
 @test "innet-scenario(5): the examples run" {
 	awk '/^\.Ed/ { on = 0 } /^{ "duration/ { on = 1; text = "" }

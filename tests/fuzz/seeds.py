@@ -663,6 +663,39 @@ def checkpoints():
         put("checkpoint", name, data)
 
 
+def specs():
+    cluster = {"id": 1, "period": "100ms", "offset": ["0", "100ms"]}
+    good = {"service_time": "2ms", "slots": 1, "horizon": "1s",
+            "clusters": [cluster]}
+    control = {"v": "fair", "threshold": "400ms"}
+    full = dict(cluster, jitter="5ms", control=control)
+
+    def spec(name, **kw):
+        put("spec", name, json.dumps(dict(good, **kw)).encode())
+
+    def one(name, **kw):
+        spec(name, clusters=[dict(full, **kw)])
+
+    spec("good")
+    spec("full", ack_delay="10ms", clusters=[full, dict(cluster, id=0)])
+    spec("unknown-key", slot=1)
+    spec("no-clusters", clusters=[])
+    spec("twins", clusters=[cluster, cluster])
+    spec("many", clusters=[dict(cluster, id=i) for i in range(65)])
+    spec("too-many-updates", horizon="24h")
+    spec("no-update", clusters=[dict(cluster, offset="1s")])
+    spec("overflow", horizon="18446744073709551616s")
+    one("backwards", offset=["2s", "1s"])
+    one("negative", offset="-1s")
+    one("three-offsets", offset=["1s", "1s", "1s"])
+    one("jitter", jitter="100ms")
+    one("no-threshold", control={"v": "urgent"})
+    one("types", id="x", period=[], control=1)
+    put("spec", "cut", json.dumps(good).encode()[:-9])
+    put("spec", "deep", b"[" * 2000)
+    put("spec", "nul", b"{}\0{}")
+
+
 def scenario(**more):
     s = {"switches": [{"name": "sw", "slots": 4}],
          "servers": [{"name": "ps"}],
@@ -831,4 +864,5 @@ def resp_requests():
 
 checkpoints()
 resp_requests()
+specs()
 scenarios()

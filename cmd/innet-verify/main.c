@@ -1,0 +1,125 @@
+/* innet-verify - prove or refute an age objective */
+#include "config.h"
+
+#include <err.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/innet-verify/print.h"
+#include "cmd/innet-verify/solve.h"
+#include "cmd/innet-verify/spec.h"
+#include "common/num.h"
+#include "common/opt.h"
+
+enum { O_OBJECTIVE = OPT_LONG, O_BOUND, O_HORIZON, O_EMIT, O_JSON };
+
+static const struct opt opts[] = {
+	{ O_OBJECTIVE, "objective", "WHAT",
+	    "fair<=SHARE, fair<=TIME, peak<=TIME or no-loss" },
+	{ O_HORIZON, "horizon", "TIME", "instead of the specification's" },
+	{ O_BOUND, "bound", "TIME", "give up after it (default 60s)" },
+	{ 'w', "write", "FILE",
+	    "schedule that misses it (default standard output)" },
+	{ O_EMIT, "emit-smt2", NULL, "print the question in SMT-LIB 2" },
+	{ O_JSON, "json", NULL, "print one JSON object" },
+	{ 'q', "quiet", NULL, "leave out the verdict on standard error" },
+	{ 'v', "verbose", NULL, "say what was asked, and show the schedule" },
+	OPT_HELP_VERSION,
+	{ 0 }
+};
+
+static const struct opt_tool tool = {
+	"innet-verify", PACKAGE_VERSION,
+	"[-qv] --objective WHAT [OPTION]... SPEC",
+	"Prove, or refute with a schedule, that an objective on ages or "
+	"losses holds\nin every run of an Olaf switch that a specification "
+	"admits.", opts
+};
+
+struct conf {
+	const char *path;		/* of the specification */
+	struct objective objective;
+	uint64_t horizon_ns;		/* 0: the specification's */
+	uint64_t bound_ns;
+	bool emit;
+	struct how how;
+};
+
+static void
+parse_objective(struct conf *cf, const char *arg)
+{
+	opt_check("objective", arg, objective_read(arg, &cf->objective));
+}
+
+static struct conf
+parse(int argc, char *argv[])
+{
+	struct conf cf = { .bound_ns = 60000000000u };
+	int ch;
+
+	while ((ch = opt_next_word(&tool, argc, argv, &cf.path)) != -1) {
+		switch (ch) {
+		case O_OBJECTIVE: parse_objective(&cf, optarg); break;
+		case O_HORIZON:
+			opt_check("horizon", optarg, num_time(optarg, 1,
+			    SPEC_TIME_MAX, &cf.horizon_ns));
+			break;
+		case O_BOUND:
+			opt_check("bound", optarg, num_time(optarg, 1,
+			    SPEC_TIME_MAX, &cf.bound_ns));
+			break;
+		case 'w': cf.how.write = optarg; break;
+		case O_EMIT: cf.emit = true; break;
+		case O_JSON: cf.how.json = true; break;
+		case 'q': cf.how.quiet = true; break;
+		case 'v': cf.how.verbose = true; break;
+		}
+	}
+	if (cf.objective.text == NULL)
+		errx(2, "--objective is missing");
+	if (cf.emit && (cf.how.json || cf.how.write != NULL))
+		errx(2, "--emit-smt2 decides nothing: no --json, no --write");
+	opt_done(&tool, argc, argv);
+	if (cf.path == NULL)
+		errx(2, "no specification is given");
+	return cf;
+}
+
+/* The specification in the file at path, or exit 1. */
+static void
+read_file(const struct conf *cf, struct spec *s)
+{
+	struct reader r;
+	cJSON *root = reader_load(&r, cf->path);
+
+	if (root == NULL)
+		errx(1, "%s", r.why);
+	if (!spec_read(&r, root, cf->horizon_ns, s))
+		errx(1, "%s: %s", strcmp(cf->path, "-") == 0 ?
+		    "standard input" : cf->path, r.why);
+	cJSON_Delete(root);
+}
+
+int
+main(int argc, char *argv[])
+{
+	const struct conf cf = parse(argc, argv);
+	static const int status[] = {
+		[HOLDS] = 0, [FAILS] = 3, [UNKNOWN] = 4
+	};
+	struct answer a = { 0 };
+	struct spec s;
+
+	read_file(&cf, &s);
+	if (cf.emit) {
+		solve_emit(&s, &cf.objective);
+	} else {
+		solve(&s, &cf.objective, cf.bound_ns, &a);
+		print(&s, &cf.objective, &cf.how, &a);
+		free(a.schedule.row);
+	}
+	if (fflush(stdout) == EOF || ferror(stdout))
+		err(1, "standard output");
+	return cf.emit ? 0 : status[a.verdict];
+}

@@ -1,0 +1,290 @@
+/* A verdict for people, and as a schedule: print.h. */
+#include "config.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/innet-verify/json.h"
+#include "cmd/innet-verify/print.h"
+#include "common/whole.h"
+
+enum { TIME_TEXT = 32 };
+
+/* A time as num.h reads it, to the last ns: 2s, 1.5ms. */
+static const char *
+time_text(uint64_t ns, char text[TIME_TEXT])
+{
+	static const struct { const char *name; uint64_t ns; } unit[] = {
+		{ "s", 1000000000 }, { "ms", 1000000 }, { "us", 1000 },
+		{ "ns", 1 },
+	};
+	size_t i = 0;
+
+	if (ns == 0)
+		return "0";
+	while (ns < unit[i].ns && i < 3)
+		i++;
+	if (ns % unit[i].ns != 0 && (i == 3 || ns % (unit[i].ns / 1000) != 0))
+		i += i < 3;
+	if (ns % unit[i].ns == 0)
+		snprintf(text, TIME_TEXT, "%" PRIu64 "%s", ns / unit[i].ns,
+		    unit[i].name);
+	else
+		snprintf(text, TIME_TEXT, "%.9g%s", (double)ns /
+		    (double)unit[i].ns, unit[i].name);
+	return text;
+}
+
+/* In ms, for figures that a run measured. */
+static double
+ms(uint64_t ns)
+{
+	return (double)ns * 1e-6;
+}
+
+static double
+mean_ms(const struct replay_cluster *c)
+{
+	return c->peaks == 0 ? 0 : (double)c->peak_sum_ns * 1e-6 /
+	    (double)c->peaks;
+}
+
+/* In a few words, what the run did that it should not. */
+static void
+say_run(const struct spec *s, const struct objective *o,
+    const struct replay *r)
+{
+	size_t worst = 0, best = s->n;
+
+	for (size_t c = 0; c < s->n; c++) {
+		const struct replay_cluster *of = &r->of[c];
+
+		if (o->kind == OBJECTIVE_NO_LOSS ?
+		    of->dropped > r->of[worst].dropped :
+		    o->kind == OBJECTIVE_PEAK ?
+		    of->max_age_ns > r->of[worst].max_age_ns :
+		    mean_ms(of) > mean_ms(&r->of[worst]))
+			worst = c;
+		if (of->peaks > 0 && (best == s->n ||
+		    mean_ms(of) < mean_ms(&r->of[best])))
+			best = c;
+	}
+	if (o->kind == OBJECTIVE_NO_LOSS)
+		fprintf(stderr, "%" PRIu64 " of %" PRIu64 " updates of cluster"
+		    " %" PRIu64 " find no slot", r->of[worst].dropped,
+		    r->of[worst].sent, s->cluster[worst].id);
+	else if (o->kind == OBJECTIVE_PEAK)
+		fprintf(stderr, "cluster %" PRIu64 " comes to an age of %.6g "
+		    "ms", s->cluster[worst].id, ms(r->of[worst].max_age_ns));
+	else
+		fprintf(stderr, "average peak ages are %.6g ms of cluster %"
+		    PRIu64 " and %.6g ms of cluster %" PRIu64,
+		    mean_ms(&r->of[worst]), s->cluster[worst].id,
+		    mean_ms(&r->of[best]), s->cluster[best].id);
+}
+
+static void
+say_verdict(const struct spec *s, const struct objective *o,
+    const struct answer *a)
+{
+	const struct step *last = &a->step[a->steps - 1];
+	char t[TIME_TEXT];
+
+	fprintf(stderr, "innet-verify: %s ", o->text);
+	switch (a->verdict) {
+	case HOLDS:
+		fprintf(stderr, "holds up to %s", time_text(a->horizon_ns,
+		    t));
+		break;
+	case FAILS:
+		fprintf(stderr, "fails: up to %s ", time_text(a->horizon_ns,
+		    t));
+		say_run(s, o, &a->run);
+		break;
+	case UNKNOWN:
+		fprintf(stderr, "is unknown: up to %s not decided",
+		    time_text(last->horizon_ns, t));
+		if (a->steps > 1)
+			fprintf(stderr, ", up to %s it %s",
+			    time_text(last[-1].horizon_ns, t),
+			    last[-1].verdict == HOLDS ? "holds" : "fails");
+		break;
+	}
+	fprintf(stderr, " (%zu updates, %.2f s)\n", a->updates, a->seconds);
+}
+
+static bool
+alike(const struct spec_cluster *x, const struct spec_cluster *y)
+{
+	return x->offset_lo_ns == y->offset_lo_ns &&
+	    x->offset_hi_ns == y->offset_hi_ns &&
+	    x->jitter_ns == y->jitter_ns && x->period_ns == y->period_ns &&
+	    x->control.kind == y->control.kind &&
+	    x->control.threshold_ns == y->control.threshold_ns;
+}
+
+/* "cluster 3" or "clusters 3 to 7": those like i, from i on; past the last. */
+static size_t
+say_clusters(const struct spec *s, size_t i)
+{
+	size_t end = i + 1;
+
+	while (end < s->n && alike(&s->cluster[i], &s->cluster[end]) &&
+	    s->cluster[end].id == s->cluster[i].id + (end - i))
+		end++;
+	fprintf(stderr, "cluster%s %" PRIu64, end > i + 1 ? "s" : "",
+	    s->cluster[i].id);
+	if (end > i + 1)
+		fprintf(stderr, " to %" PRIu64, s->cluster[end - 1].id);
+	return end;
+}
+
+static void
+say_free(const struct spec *s)
+{
+	char a[TIME_TEXT], b[TIME_TEXT];
+
+	fputs("innet-verify: free: ", stderr);
+	for (size_t i = 0, end; i < s->n; i = end) {
+		const struct spec_cluster *c = &s->cluster[i];
+		const bool offset = c->offset_lo_ns < c->offset_hi_ns;
+		const bool choice = c->control.kind != TXCTL_NONE &&
+		    s->slots < s->n;
+
+		fputs(i > 0 ? "; " : "", stderr);
+		end = say_clusters(s, i);
+		fputs(":", stderr);
+		if (offset)
+			fprintf(stderr, " offset %s to %s",
+			    time_text(c->offset_lo_ns, a),
+			    time_text(c->offset_hi_ns, b));
+		if (c->jitter_ns > 0)
+			fprintf(stderr, "%s jitter 0 to %s of each update",
+			    offset ? "," : "", time_text(c->jitter_ns, a));
+		if (choice)
+			fprintf(stderr, "%s every choice of transmission "
+			    "control", offset || c->jitter_ns > 0 ? "," : "");
+		if (!offset && c->jitter_ns == 0 && !choice)
+			fputs(" nothing", stderr);
+	}
+	fputs("\n", stderr);
+}
+
+static void
+say_fixed(const struct spec *s)
+{
+	static const char *const v[] = {
+		[TXCTL_URGENT] = "urgent", [TXCTL_FAIR] = "fair"
+	};
+	char a[TIME_TEXT], b[TIME_TEXT];
+
+	fprintf(stderr, "innet-verify: fixed: service time %s, %" PRIu64
+	    " slot%s, ACK delay %s", time_text(s->service_ns, a), s->slots,
+	    s->slots > 1 ? "s" : "", time_text(s->ack_ns, b));
+	for (size_t i = 0, end; i < s->n; i = end) {
+		const struct spec_cluster *c = &s->cluster[i];
+
+		fputs("; ", stderr);
+		end = say_clusters(s, i);
+		fprintf(stderr, ": period %s", time_text(c->period_ns, a));
+		if (c->offset_lo_ns == c->offset_hi_ns)
+			fprintf(stderr, ", offset %s",
+			    time_text(c->offset_lo_ns, a));
+		if (c->control.kind != TXCTL_NONE)
+			fprintf(stderr, ", control %s, threshold %s",
+			    v[c->control.kind],
+			    time_text(c->control.threshold_ns, a));
+	}
+	fputs("\n", stderr);
+}
+
+/* How the schedule is run again by the other tools. */
+static void
+say_repeat(const struct spec *s)
+{
+	uint64_t payload, rate;
+
+	if (replay_repeat(s->service_ns, &payload, &rate))
+		fprintf(stderr, "innet-verify: again: innet-gen --schedule "
+		    "FILE --payload %" PRIu64 " | innet-switch --slots %"
+		    PRIu64 " --rate %" PRIu64 " | innet-aom\n", payload,
+		    s->slots, rate);
+}
+
+/* Each question asked, and the run update by update. */
+static void
+say_more(const struct spec *s, const struct answer *a)
+{
+	static const char *const word[] = { "holds", "fails", "unknown" };
+	char t[TIME_TEXT];
+
+	for (size_t i = 0; i < a->steps; i++)
+		fprintf(stderr, "innet-verify: up to %s: %s (%zu updates, "
+		    "%.2f s)\n", time_text(a->step[i].horizon_ns, t),
+		    word[a->step[i].verdict], a->step[i].updates,
+		    a->step[i].seconds);
+	if (a->verdict != FAILS)
+		return;
+	fprintf(stderr, "%16s %7s %6s %7s %16s %12s\n", "time_ns", "cluster",
+	    "update", "fate", "departs_ns", "peak_ns");
+	for (size_t i = 0; i < a->schedule.n; i++) {
+		const struct planned *x = &a->schedule.row[i];
+
+		fprintf(stderr, "%16" PRIu64 " %7" PRIu64 " %6" PRIu64 " %7s",
+		    x->at_ns, s->cluster[x->c].id, x->k, fate_name(x->fate));
+		if (x->fate == FATE_OPENED)
+			fprintf(stderr, " %16" PRIu64, x->leaves_ns);
+		if (x->fate == FATE_OPENED && x->peak_ns > 0)
+			fprintf(stderr, " %12" PRIu64, x->peak_ns);
+		fputs("\n", stderr);
+	}
+}
+
+/* What was sent, as innet-gen --schedule takes it. */
+static void
+write_schedule(const char *path, const struct spec *s,
+    const struct schedule *plan)
+{
+	struct whole w;
+	FILE *f;
+	bool good;
+
+	if (whole_open(&w, path) == -1)
+		err(1, "%s", path);
+	f = fdopen(dup(w.fd), "w");
+	if (f == NULL)
+		err(1, "%s", path);
+	fputs("cluster,worker,time_ns,reward\n", f);
+	for (size_t i = 0; i < plan->n; i++) {
+		if (plan->row[i].sent)
+			fprintf(f, "%" PRIu64 ",0,%" PRIu64 ",0\n",
+			    s->cluster[plan->row[i].c].id, plan->row[i].at_ns);
+	}
+	good = !ferror(f);
+	good = fclose(f) == 0 && good;
+	if (whole_close(&w, good) == -1)
+		err(1, "%s", strcmp(path, "-") == 0 ? "standard output" :
+		    path);
+}
+
+void
+print(const struct spec *s, const struct objective *o, const struct how *how,
+    const struct answer *a)
+{
+	if (!how->quiet) {
+		say_verdict(s, o, a);
+		say_free(s);
+		say_fixed(s);
+		if (a->verdict == FAILS)
+			say_repeat(s);
+	}
+	if (how->verbose)
+		say_more(s, a);
+	if (how->json)
+		json_print(s, o, a);
+	if (a->verdict == FAILS && (how->write != NULL || !how->json))
+		write_schedule(how->write == NULL ? "-" : how->write, s,
+		    &a->schedule);
+}

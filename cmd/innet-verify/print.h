@@ -1,0 +1,18 @@
+/* print.h - a verdict for people, for programs, and as a run to repeat */
+#ifndef INNET_VERIFY_PRINT_H
+#define INNET_VERIFY_PRINT_H
+
+#include <stdbool.h>
+
+#include "cmd/innet-verify/solve.h"
+
+struct how {
+	const char *write;	/* the schedule's file; NULL: not given */
+	bool json, quiet, verbose;
+};
+
+/* What can be seen of a: exits if it cannot be written. */
+void print(const struct spec *s, const struct objective *o,
+    const struct how *how, const struct answer *a);
+
+#endif

@@ -1,0 +1,278 @@
+/* One schedule through the suite's own queue: replay.h. */
+#include "config.h"
+
+#include <err.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "cmd/innet-verify/replay.h"
+#include "common/aom.h"
+#include "common/egress.h"
+#include "common/txctl.h"
+
+/* At this rate a frame of so many bytes takes as many ns. */
+enum { WORKER = 0 };
+#define BYTE_A_NS 8000000000u
+
+/* How far below one a probability may be by rounding alone. */
+#define ROUNDING 1e-9
+
+struct player {
+	const struct spec *spec;
+	struct schedule *s;
+	struct replay *r;
+	struct egress port;
+	struct aom age[SPEC_CLUSTERS_MAX];	/* from the first sent */
+	struct aom peak[SPEC_CLUSTERS_MAX];	/* from the first received */
+	struct txctl control[SPEC_CLUSTERS_MAX];
+	size_t told[SPEC_CLUSTERS_MAX];	/* row behind which acks are open */
+	struct planned **open;	/* who opened each slot, in order; owned */
+	size_t opened, left;
+	uint8_t vec[4];
+};
+
+const char *
+fate_name(enum fate f)
+{
+	static const char *const name[] = {
+		"held", "opened", "merged", "dropped"
+	};
+
+	return name[f];
+}
+
+/* The slot in transmission has left. */
+static void
+leave(struct player *p)
+{
+	const uint64_t now = egress_due(&p->port);
+	const uint64_t made = egress_head(&p->port)->up.generated_ns;
+	struct planned *x = p->open[p->left++];
+	struct replay_cluster *c = &p->r->of[x->c];
+	struct aom *peak = &p->peak[x->c];
+	const uint64_t age = now - p->age[x->c].made_ns;
+
+	x->leaves_ns = now;
+	if (age > c->max_age_ns)
+		c->max_age_ns = age;
+	if (peak->started)
+		x->peak_ns = now - peak->made_ns;
+	if (aom_deliver(&p->age[x->c], now, made) == AOM_NOMEM ||
+	    aom_deliver(peak, now, made) == AOM_NOMEM)
+		err(1, "the ages of cluster %llu",
+		    (unsigned long long)p->spec->cluster[x->c].id);
+	c->delivered++;
+	egress_pop(&p->port);
+}
+
+/* The cluster of x has had the statuses of what left R before it or more. */
+static void
+hear(struct player *p, const struct planned *x)
+{
+	const struct update_status status = { .filled = true,
+	    .capacity = (uint16_t)p->spec->slots,
+	    .active = (uint16_t)p->spec->n };
+
+	for (size_t i = p->told[x->c]; i < p->left; i++) {
+		const uint64_t came = p->open[i]->leaves_ns +
+		    p->spec->ack_ns;
+
+		if (came > x->at_ns)
+			break;
+		if (p->open[i]->c == x->c)
+			txctl_status(&p->control[x->c], &status, came);
+		p->told[x->c] = i + 1;
+	}
+}
+
+/* x arrives: what becomes of it? */
+static void
+arrive(struct player *p, struct planned *x)
+{
+	const uint64_t dropped = p->port.tally.all.of[TALLY_DROPPED_FULL].
+	    packets;
+	const uint32_t taken = p->port.slots.count;
+	const struct arrival a = { .bytes = p->vec, .have = sizeof(p->vec),
+	    .wire_bytes = (uint32_t)p->spec->service_ns, .is_update = true,
+	    .up = { .kind = UPDATE_UPDATE, .worker = WORKER, .merged = 1,
+		.cluster = (uint16_t)p->spec->cluster[x->c].id,
+		.sequence = (uint32_t)x->k + 1, .generated_ns = x->at_ns,
+		.elements = 1, .n = 1, .vec = p->vec } };
+	struct replay_cluster *c = &p->r->of[x->c];
+
+	egress_offer(&p->port, &a, x->at_ns);
+	c->sent++;
+	if (p->port.tally.all.of[TALLY_DROPPED_FULL].packets > dropped) {
+		x->fate = FATE_DROPPED;
+		c->dropped++;
+	} else if (p->port.slots.count > taken) {
+		x->fate = FATE_OPENED;
+		p->open[p->opened++] = x;
+	} else {
+		x->fate = FATE_MERGED;
+		c->merged++;
+	}
+}
+
+/* Is x where its cluster's offset and jitter can put it? */
+static bool
+on_time(const struct player *p, const struct planned *x)
+{
+	const struct spec_cluster *c = &p->spec->cluster[x->c];
+
+	return x->at_ns >= spec_arrival(c, x->k, c->offset_lo_ns, 0) &&
+	    x->at_ns <= spec_arrival(c, x->k, c->offset_hi_ns, c->jitter_ns);
+}
+
+/* The next row, up to its arrival.  False: not as the specification allows. */
+static bool
+step(struct player *p, struct planned *x)
+{
+	if (!on_time(p, x)) {
+		p->r->why = "an update out of its time";
+		return false;
+	}
+	while (egress_due(&p->port) <= x->at_ns)
+		leave(p);
+	hear(p, x);
+	x->begins_ns = p->port.slots.count == 0 ? x->at_ns :
+	    egress_due(&p->port) + (p->port.slots.count - 1) *
+	    p->spec->service_ns;
+	if (!p->age[x->c].started)
+		aom_start(&p->age[x->c], x->at_ns, x->at_ns);
+	if (x->sent) {
+		arrive(p, x);
+		return true;
+	}
+	p->r->of[x->c].held++;
+	if (txctl_probability(&p->control[x->c], x->at_ns) < 1 - ROUNDING)
+		return true;
+	p->r->why = "an update held back that must be sent";
+	return false;
+}
+
+/* Are the arrivals of each cluster those of one offset and its jitters? */
+static bool
+one_offset(const struct spec *spec, const struct schedule *s)
+{
+	uint64_t lo[SPEC_CLUSTERS_MAX], hi[SPEC_CLUSTERS_MAX];
+
+	for (size_t c = 0; c < spec->n; c++) {
+		lo[c] = spec->cluster[c].offset_lo_ns;
+		hi[c] = spec->cluster[c].offset_hi_ns;
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		const struct planned *x = &s->row[i];
+		const struct spec_cluster *c = &spec->cluster[x->c];
+		const uint64_t most = x->at_ns - x->k * c->period_ns;
+		const uint64_t least = most < c->jitter_ns ? 0 :
+		    most - c->jitter_ns;
+
+		lo[x->c] = least > lo[x->c] ? least : lo[x->c];
+		hi[x->c] = most < hi[x->c] ? most : hi[x->c];
+		if (lo[x->c] > hi[x->c])
+			return false;
+	}
+	return true;
+}
+
+static void
+sum_up(struct player *p, uint64_t horizon_ns)
+{
+	for (size_t c = 0; c < p->spec->n; c++) {
+		struct replay_cluster *of = &p->r->of[c];
+
+		if (aom_end(&p->age[c], horizon_ns) == -1)
+			err(1, "the ages");
+		if (p->age[c].max_ns > of->max_age_ns)
+			of->max_age_ns = p->age[c].max_ns;
+		of->peaks = p->peak[c].peaks;
+		of->peak_sum_ns = (uint64_t)p->peak[c].peak_sum_ns;
+		aom_free(&p->age[c]);
+		aom_free(&p->peak[c]);
+	}
+}
+
+bool
+replay_run(const struct spec *spec, uint64_t horizon_ns, struct schedule *s,
+    struct replay *r)
+{
+	const struct egress_conf cf = { .program = EGRESS_OLAF,
+	    .slots = (uint32_t)spec->slots, .rate_bps = BYTE_A_NS,
+	    .threshold = NAN, .active_window_ns = SPEC_BILLION };
+	struct player p = { .spec = spec, .s = s, .r = r,
+	    .open = calloc(s->n + 1, sizeof(*p.open)) };
+
+	*r = (struct replay){ 0 };
+	if (!egress_init(&p.port, &cf) || p.open == NULL)
+		err(1, "a replay of %zu updates", s->n);
+	for (size_t c = 0; c < spec->n; c++)
+		p.control[c] = spec->cluster[c].control;
+	if (!one_offset(spec, s))
+		r->why = "updates of no one offset";
+	for (size_t i = 0; r->why == NULL && i < s->n; i++) {
+		if (!step(&p, &s->row[i]))
+			break;
+	}
+	while (egress_due(&p.port) != EGRESS_NEVER)
+		leave(&p);
+	sum_up(&p, horizon_ns);
+	egress_free(&p.port);
+	free(p.open);
+	return r->why == NULL;
+}
+
+/* Is the average of u further above that of v than the bound? */
+static bool
+apart(const struct objective *o, const struct replay_cluster *u,
+    const struct replay_cluster *v)
+{
+	/* su / nu - sv / nv > bound, times nu nv: at most 2^111 */
+	const __int128 su = (__int128)u->peak_sum_ns * v->peaks;
+	const __int128 sv = (__int128)v->peak_sum_ns * u->peaks;
+
+	if (u->peaks == 0 || v->peaks == 0)
+		return false;
+	if (o->relative)
+		return (su - sv) * SPEC_BILLION > su * (__int128)o->bound;
+	return su - sv > (__int128)o->bound * u->peaks * v->peaks;
+}
+
+bool
+replay_misses(const struct spec *spec, const struct objective *o,
+    const struct replay *r)
+{
+	for (size_t u = 0; u < spec->n; u++) {
+		if (o->kind == OBJECTIVE_NO_LOSS && r->of[u].dropped > 0)
+			return true;
+		if (o->kind == OBJECTIVE_PEAK &&
+		    r->of[u].max_age_ns > o->bound)
+			return true;
+		for (size_t v = 0; o->kind == OBJECTIVE_FAIR && v < spec->n;
+		    v++) {
+			if (apart(o, &r->of[u], &r->of[v]))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool
+replay_repeat(uint64_t service_ns, uint64_t *payload_bytes,
+    uint64_t *rate_bps)
+{
+	enum { HEADERS = 42, LEAST = 256, MOST = 1456 };
+
+	for (uint32_t n = LEAST; n <= MOST; n += 4) {
+		const uint64_t bits_e9 = (n + HEADERS) * (uint64_t)BYTE_A_NS;
+		struct link l = { .rate_bps = (bits_e9 + service_ns / 2) /
+		    service_ns };
+
+		*payload_bytes = n;
+		*rate_bps = l.rate_bps;
+		if (l.rate_bps > 0 && link_time_ns(&l, n + HEADERS) ==
+		    service_ns)
+			return true;
+	}
+	return false;
+}

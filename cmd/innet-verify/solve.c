@@ -1,0 +1,308 @@
+/* The questions put to Z3: solve.h. */
+#include "config.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cmd/innet-verify/model.h"
+#include "cmd/innet-verify/solve.h"
+#include "cmd/innet-verify/terms.h"
+
+enum { PAIRS_MAX = 200000 };
+
+static uint64_t
+clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* A solver that gives up at the deadline. */
+static Z3_solver
+solver(const struct model *m, uint64_t deadline)
+{
+	const uint64_t now = clock_ns();
+	const uint64_t left_ms = deadline > now ? (deadline - now) / 1000000 +
+	    1 : 1;
+	Z3_solver z = m->whole ? Z3_mk_solver(m->z3) :
+	    Z3_mk_solver_for_logic(m->z3, Z3_mk_string_symbol(m->z3,
+	    "QF_LRA"));
+	Z3_params p;
+
+	Z3_solver_inc_ref(m->z3, z);
+	p = Z3_mk_params(m->z3);
+	Z3_params_inc_ref(m->z3, p);
+	Z3_params_set_uint(m->z3, p, Z3_mk_string_symbol(m->z3, "timeout"),
+	    left_ms < UINT32_MAX ? (unsigned)left_ms : UINT32_MAX - 1);
+	Z3_params_set_bool(m->z3, p, Z3_mk_string_symbol(m->z3, "ctrl_c"),
+	    false);
+	Z3_solver_set_params(m->z3, z, p);
+	Z3_params_dec_ref(m->z3, p);
+	return z;
+}
+
+static void
+assert_facts(const struct model *m, Z3_solver z)
+{
+	for (unsigned i = 0; i < Z3_ast_vector_size(m->z3, m->facts); i++)
+		Z3_solver_assert(m->z3, z, Z3_ast_vector_get(m->z3, m->facts,
+		    i));
+}
+
+/* The value of a time, rounded down to ns: all of them are, in one order. */
+static uint64_t
+value_ns(const struct model *m, Z3_model is, Z3_ast t)
+{
+	uint64_t ns;
+	Z3_ast v;
+
+	t = terms_times(m, t, terms_ratio(m, m->unit_ns, 1));
+	if (!Z3_model_eval(m->z3, is, Z3_mk_real2int(m->z3, t), true, &v) ||
+	    !Z3_get_numeral_uint64(m->z3, v, &ns))
+		errx(1, "Z3 gives no value to an arrival: please report this");
+	return ns;
+}
+
+static bool
+value_true(const struct model *m, Z3_model is, Z3_ast t)
+{
+	Z3_ast v;
+
+	return Z3_model_eval(m->z3, is, t, true, &v) &&
+	    Z3_get_bool_value(m->z3, v) == Z3_L_TRUE;
+}
+
+static int
+by_arrival(const void *a, const void *b)
+{
+	const struct planned *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->c < y->c ? -1 : x->c > y->c;
+}
+
+/* The run that Z3 found. */
+static struct schedule
+schedule_of(const struct model *m, Z3_model is)
+{
+	struct schedule s = { .row = calloc(m->n + 1, sizeof(*s.row)) };
+
+	if (s.row == NULL)
+		err(1, "a schedule of %zu updates", m->n);
+	for (size_t i = 0; i < m->n; i++) {
+		const struct model_update *x = &m->update[i];
+
+		if (value_true(m, is, x->present))
+			s.row[s.n++] = (struct planned){ .c = x->c, .k = x->k,
+			    .at_ns = value_ns(m, is, x->at),
+			    .sent = value_true(m, is, x->sent) };
+	}
+	qsort(s.row, s.n, sizeof(*s.row), by_arrival);
+	return s;
+}
+
+/* The run in which all is as early as can be, and sent; it is played. */
+static struct schedule
+earliest(const struct model *m)
+{
+	struct schedule s = { .row = calloc(m->n + 1, sizeof(*s.row)) };
+	struct replay run;
+
+	if (s.row == NULL)
+		err(1, "a schedule of %zu updates", m->n);
+	for (size_t i = 0; i < m->n; i++)
+		s.row[s.n++] = (struct planned){ .c = m->update[i].c,
+		    .k = m->update[i].k, .at_ns = m->update[i].lo_ns,
+		    .sent = true };
+	qsort(s.row, s.n, sizeof(*s.row), by_arrival);
+	replay_run(m->spec, m->horizon_ns, &s, &run);
+	return s;
+}
+
+/* What is free and what follows from it has these values in that run. */
+static void
+values_of(const struct model *m, const struct schedule *s,
+    struct terms *from, struct terms *to)
+{
+	for (size_t c = 0; c < m->spec->n; c++) {
+		terms_add(from, m->offset[c]);
+		terms_add(to, terms_ns(m, m->spec->cluster[c].offset_lo_ns));
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		const struct planned *x = &s->row[i];
+		const struct model_update *u = &m->update[m->first[x->c] +
+		    x->k];
+
+		terms_add(from, u->jitter);
+		terms_add(to, terms_ns(m, 0));
+		terms_add(from, u->begins);
+		terms_add(to, terms_ns(m, x->begins_ns));
+		terms_add(from, u->head);
+		terms_add(to, x->fate == FATE_OPENED ? m->yes : m->no);
+		if (u->sent != u->present) {
+			terms_add(from, u->sent);
+			terms_add(to, m->yes);
+		}
+	}
+}
+
+/*
+ * Facts that no run fulfils would prove everything.  See that one does, in
+ * which the replay has begins and heads.
+ */
+static void
+see_some_run(const struct model *m, uint64_t deadline, struct step *st)
+{
+	struct schedule s = earliest(m);
+	struct terms from = { 0 }, to = { 0 };
+	Z3_solver z = solver(m, deadline);
+	Z3_lbool said;
+
+	values_of(m, &s, &from, &to);
+	for (unsigned i = 0; i < Z3_ast_vector_size(m->z3, m->facts); i++)
+		Z3_solver_assert(m->z3, z, Z3_substitute(m->z3,
+		    Z3_ast_vector_get(m->z3, m->facts, i), from.n, from.term,
+		    to.term));
+	said = Z3_solver_check(m->z3, z);
+	Z3_solver_dec_ref(m->z3, z);
+	free(from.term);
+	free(to.term);
+	free(s.row);
+	if (said == Z3_L_FALSE)
+		errx(1, "no schedule is admissible, not even the earliest: "
+		    "the formulas have a bug, please report it");
+	if (said == Z3_L_UNDEF)
+		st->verdict = UNKNOWN;
+}
+
+/*
+ * Put the question about m.  FAILS only with a run, in a, that misses the
+ * objective when it is replayed.  False: it must be put again in whole ns.
+ */
+static bool
+ask(struct model *m, const struct objective *o, uint64_t deadline,
+    struct step *st, struct answer *a)
+{
+	const Z3_ast deny = model_deny(m, o);
+	Z3_solver z = solver(m, deadline);
+	Z3_lbool said;
+	Z3_model is;
+
+	assert_facts(m, z);
+	Z3_solver_assert(m->z3, z, deny);
+	said = deny == m->no ? Z3_L_FALSE : Z3_solver_check(m->z3, z);
+	st->verdict = said == Z3_L_FALSE ? HOLDS : said == Z3_L_TRUE ? FAILS :
+	    UNKNOWN;
+	if (st->verdict == HOLDS)
+		see_some_run(m, deadline, st);
+	if (st->verdict != FAILS) {
+		Z3_solver_dec_ref(m->z3, z);
+		return true;
+	}
+	is = Z3_solver_get_model(m->z3, z);
+	Z3_model_inc_ref(m->z3, is);
+	free(a->schedule.row);
+	a->schedule = schedule_of(m, is);
+	Z3_model_dec_ref(m->z3, is);
+	Z3_solver_dec_ref(m->z3, z);
+	return replay_run(m->spec, m->horizon_ns, &a->schedule, &a->run) &&
+	    replay_misses(m->spec, o, &a->run);
+}
+
+/* One horizon: in rational numbers, and in whole ns if those do not do. */
+static void
+decide(const struct spec *s, const struct objective *o, uint64_t deadline,
+    struct step *st, struct answer *a)
+{
+	const uint64_t begin = clock_ns();
+	struct model m;
+	bool settled;
+
+	model_open(&m, s, st->horizon_ns, o, false);
+	st->updates = m.n;
+	settled = ask(&m, o, deadline, st, a);
+	model_close(&m);
+	if (!settled) {
+		model_open(&m, s, st->horizon_ns, o, true);
+		settled = ask(&m, o, deadline, st, a);
+		model_close(&m);
+	}
+	if (!settled)
+		errx(1, "a schedule that Z3 says misses %s does not when it "
+		    "is replayed%s%s: a bug, please report it", o->text,
+		    a->run.why == NULL ? "" : ", for it has ",
+		    a->run.why == NULL ? "" : a->run.why);
+	st->seconds = (double)(clock_ns() - begin) * 1e-9;
+}
+
+/* Once missed, is it missed up to any later horizon? */
+static bool
+stays_missed(const struct objective *o)
+{
+	return o->kind != OBJECTIVE_FAIR;
+}
+
+/* Refuse what would take more memory than it is worth. */
+static void
+see_size(const struct spec *s)
+{
+	if (model_pairs(s) > PAIRS_MAX)
+		errx(1, "%" PRIu64 " pairs of updates can meet in the queue, "
+		    "more than the %d that can be decided about; lower the "
+		    "horizon", model_pairs(s), PAIRS_MAX);
+}
+
+void
+solve(const struct spec *s, const struct objective *o, uint64_t bound_ns,
+    struct answer *a)
+{
+	static const unsigned eighths[STEPS_MAX] = { 1, 2, 4, 6, 8 };
+	const uint64_t begin = clock_ns(), deadline = begin + bound_ns;
+
+	*a = (struct answer){ .verdict = UNKNOWN };
+	see_size(s);
+	for (size_t i = 0; i < STEPS_MAX; i++) {
+		struct step *st = &a->step[a->steps];
+
+		st->horizon_ns = s->horizon_ns / 8 * eighths[i] +
+		    s->horizon_ns % 8 * eighths[i] / 8;
+		if (spec_updates_all(s, st->horizon_ns) == 0)
+			continue;
+		a->steps++;
+		decide(s, o, deadline, st, a);
+		a->horizon_ns = st->horizon_ns;
+		a->updates = st->updates;
+		if (st->verdict == UNKNOWN || (st->verdict == FAILS &&
+		    (stays_missed(o) || i + 1 == STEPS_MAX)))
+			break;
+	}
+	a->verdict = a->step[a->steps - 1].verdict;
+	a->seconds = (double)(clock_ns() - begin) * 1e-9;
+}
+
+void
+solve_emit(const struct spec *s, const struct objective *o)
+{
+	struct model m;
+	Z3_solver z;
+	Z3_ast deny;
+
+	see_size(s);
+	model_open(&m, s, s->horizon_ns, o, false);
+	deny = model_deny(&m, o);
+	z = solver(&m, 0);
+	assert_facts(&m, z);
+	Z3_solver_assert(m.z3, z, deny);
+	printf("; %s up to %" PRIu64 " ns: unsat if it holds\n"
+	    "; times are in units of %" PRIu64 " ns\n"
+	    "(set-logic QF_LRA)\n%s(check-sat)\n(exit)\n", o->text,
+	    s->horizon_ns, m.unit_ns, Z3_solver_to_string(m.z3, z));
+	Z3_solver_dec_ref(m.z3, z);
+	model_close(&m);
+}

@@ -1,0 +1,78 @@
+/*
+ * spec.h - what is to be verified: a switch, its clusters, an objective
+ *
+ * Times are ns.  Clusters are in order of their id, which settles ties.
+ */
+#ifndef INNET_VERIFY_SPEC_H
+#define INNET_VERIFY_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/reader.h"
+#include "common/txctl.h"
+
+enum {
+	SPEC_CLUSTERS_MAX = 64,
+	SPEC_UPDATES_MAX = 10000,	/* of all clusters up to the horizon */
+	SPEC_BILLION = 1000000000	/* shares are counted in billionths */
+};
+#define SPEC_SERVICE_MAX 4000000000u	/* 4 s */
+#define SPEC_TIME_MAX 86400000000000u	/* a day */
+
+struct spec_cluster {
+	uint64_t id;
+	uint64_t period_ns;
+	uint64_t offset_lo_ns, offset_hi_ns;	/* of update 0 */
+	uint64_t jitter_ns;	/* an update is 0 to this late, each its own */
+	struct txctl control;	/* as it is before any status has come */
+};
+
+struct spec {
+	uint64_t service_ns;	/* p/C */
+	uint64_t slots;		/* Qmax, the one in transmission too */
+	uint64_t ack_ns;	/* R: from a departure to the status it brings */
+	uint64_t horizon_ns;	/* updates that arrive before it */
+	size_t n;
+	struct spec_cluster cluster[SPEC_CLUSTERS_MAX];
+};
+
+enum objective_kind { OBJECTIVE_FAIR, OBJECTIVE_PEAK, OBJECTIVE_NO_LOSS };
+
+struct objective {
+	enum objective_kind kind;
+	bool relative;		/* fair: a share of the larger average */
+	uint64_t bound;		/* ns, or billionths when relative */
+	const char *text;	/* as given, borrowed */
+};
+
+/*
+ * Read a specification; horizon_ns, unless it is 0, takes the place of the one
+ * that stands there.  False: r->why says what is wrong and where.  r is as
+ * reader_parse() or reader_load() left it.
+ */
+bool spec_read(struct reader *r, const cJSON *root, uint64_t horizon_ns,
+    struct spec *s);
+
+/*
+ * How many updates of c can come before a horizon, or more than
+ * SPEC_UPDATES_MAX.
+ */
+uint64_t spec_updates(const struct spec_cluster *c, uint64_t horizon_ns);
+
+/* Those of all clusters. */
+uint64_t spec_updates_all(const struct spec *s, uint64_t horizon_ns);
+
+/* The arrival of update k of c with that offset and that jitter. */
+static inline uint64_t
+spec_arrival(const struct spec_cluster *c, uint64_t k, uint64_t offset_ns,
+    uint64_t jitter_ns)
+{
+	return offset_ns + k * c->period_ns + jitter_ns;
+}
+
+/* Read "fair<=0.1", "peak<=710ms" or "no-loss": NULL, or what is wrong. */
+const char *objective_read(const char *text, struct objective *o);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * terms.h - Z3's terms in a few words, and no longer than needed
+ *
+ * What is known to be true or false is left out as the terms are made, so a
+ * formula says no more than what is open.  Lists grow as needed and belong to
+ * whoever made them; terms belong to the model's context.
+ */
+#ifndef INNET_VERIFY_TERMS_H
+#define INNET_VERIFY_TERMS_H
+
+#include <err.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/innet-verify/model.h"
+
+struct terms {
+	Z3_ast *term;
+	unsigned n, room;
+};
+
+static inline void
+terms_add(struct terms *l, Z3_ast t)
+{
+	if (l->n == l->room) {
+		l->room = 2 * l->room + 8;
+		l->term = reallocarray(l->term, l->room, sizeof(*l->term));
+		if (l->term == NULL)
+			err(1, "a list of %u terms", l->room);
+	}
+	l->term[l->n++] = t;
+}
+
+/* The digits of v, for numerals past 64 bits. */
+static inline const char *
+terms_digits(unsigned __int128 v, char digits[48])
+{
+	char *p = digits + 47;
+
+	*p = '\0';
+	do
+		*--p = (char)('0' + (int)(v % 10));
+	while ((v /= 10) != 0);
+	return p;
+}
+
+/* num / den, a real number; den > 0. */
+static inline Z3_ast
+terms_ratio(const struct model *m, unsigned __int128 num,
+    unsigned __int128 den)
+{
+	char a[48], b[48], text[100];
+
+	snprintf(text, sizeof(text), "%s/%s", terms_digits(num, a),
+	    terms_digits(den, b));
+	return Z3_mk_numeral(m->z3, text, Z3_mk_real_sort(m->z3));
+}
+
+/* A time in units. */
+static inline Z3_ast
+terms_ns(const struct model *m, uint64_t ns)
+{
+	return terms_ratio(m, ns, m->unit_ns);
+}
+
+/* A variable, named NAME_ID or NAME_ID_K. */
+static inline Z3_ast
+terms_var(const struct model *m, Z3_sort sort, const char *name, uint64_t id,
+    int64_t k)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), k < 0 ? "%s_%llu" : "%s_%llu_%lld",
+	    name, (unsigned long long)id, (long long)k);
+	return Z3_mk_const(m->z3, Z3_mk_string_symbol(m->z3, text), sort);
+}
+
+static inline Z3_ast
+terms_not(const struct model *m, Z3_ast a)
+{
+	return a == m->yes ? m->no : a == m->no ? m->yes :
+	    Z3_mk_not(m->z3, a);
+}
+
+static inline Z3_ast
+terms_and(const struct model *m, Z3_ast a, Z3_ast b)
+{
+	Z3_ast both[2] = { a, b };
+
+	if (a == m->no || b == m->no)
+		return m->no;
+	return a == m->yes ? b : b == m->yes ? a : Z3_mk_and(m->z3, 2, both);
+}
+
+static inline Z3_ast
+terms_or(const struct model *m, Z3_ast a, Z3_ast b)
+{
+	Z3_ast both[2] = { a, b };
+
+	if (a == m->yes || b == m->yes)
+		return m->yes;
+	return a == m->no ? b : b == m->no ? a : Z3_mk_or(m->z3, 2, both);
+}
+
+/* One of them at least. */
+static inline Z3_ast
+terms_any(const struct model *m, const struct terms *l)
+{
+	return l->n == 0 ? m->no : l->n == 1 ? l->term[0] :
+	    Z3_mk_or(m->z3, l->n, l->term);
+}
+
+static inline Z3_ast
+terms_if(const struct model *m, Z3_ast cond, Z3_ast a, Z3_ast b)
+{
+	return cond == m->yes || a == b ? a : cond == m->no ? b :
+	    Z3_mk_ite(m->z3, cond, a, b);
+}
+
+static inline Z3_ast
+terms_plus(const struct model *m, Z3_ast a, Z3_ast b)
+{
+	Z3_ast both[2] = { a, b };
+
+	return Z3_mk_add(m->z3, 2, both);
+}
+
+static inline Z3_ast
+terms_minus(const struct model *m, Z3_ast a, Z3_ast b)
+{
+	Z3_ast both[2] = { a, b };
+
+	return Z3_mk_sub(m->z3, 2, both);
+}
+
+static inline Z3_ast
+terms_times(const struct model *m, Z3_ast a, Z3_ast b)
+{
+	Z3_ast both[2] = { a, b };
+
+	return Z3_mk_mul(m->z3, 2, both);
+}
+
+static inline void
+terms_fact(const struct model *m, Z3_ast t)
+{
+	if (t != m->yes)
+		Z3_ast_vector_push(m->z3, m->facts, t);
+}
+
+/* A name for a formula, so that it is stated once however often it is used. */
+static inline Z3_ast
+terms_named(const struct model *m, Z3_sort sort, const char *name,
+    uint64_t id, int64_t k, Z3_ast t)
+{
+	Z3_ast var;
+
+	if (t == m->yes || t == m->no)
+		return t;
+	var = terms_var(m, sort, name, id, k);
+	terms_fact(m, Z3_mk_eq(m->z3, var, t));
+	return var;
+}
+
+#endif
