@@ -1,0 +1,81 @@
+# innet.bash - completion of innet's command lines in bash
+#
+#	. innet.bash
+#
+# What a tool takes is what its --help says, asked once in a session: options,
+# the words among which one chooses, files where a file is meant, verbs.
+
+declare -gA _innet_help
+
+# Options of the help text on standard input, one a line.
+_innet_options() {
+	sed -nE 's/^  (-[^ ,]+)(, (--[a-z0-9-]+))?.*/\1\n\3/p
+		s/^      (--[a-z0-9-]+).*/\1/p' | grep -v '^$'
+}
+
+# _innet_row OPTION: the option's line in the help text on standard input
+_innet_row() {
+	grep -m 1 -E "^ +(-., )?$1([ =]|\$)|^  $1[, ]"
+}
+
+# Of such a line, the words to choose from: "olaf (default), fifo or dlp".
+_innet_words() {
+	sed -E 's/^ +[^ ].*[a-z=][A-Za-z0-9:=-]+  +//; s/^[a-z ()]+: //
+		s/ *\([^)]*\)//g; s/,? or |, /\n/g' |
+		sed -nE 's/^(.* )?([a-z][a-z0-9-]*)(:[A-Z]+)?$/\2/p' |
+		awk '{ all = all $0 "\n" } END { if (NR > 1) printf "%s", all }'
+}
+
+# The first words a tool may be given, by its usage: a|b|c, or VERB is a, b.
+_innet_verbs() {
+	sed -nE '/^usage:/,/^$/s/.* ([a-z]+(\|[a-z]+)+)( .*|$)/\1/p
+		/^VERB is/,/;/s/(VERB is|;.*)//gp' |
+		sed -E 's/ (N|SEG|or)\>//g; s/[|,]/\n/g' | grep -oE '[a-z][a-z-]+' |
+		sort -u
+}
+
+# _innet_value TEXT OPTION: what may stand behind an option
+_innet_value() {
+	local row
+	row=$(_innet_row "$2" <<<"$1") || return
+	case $row in
+	*=FILE*|*=PATH*) compgen -f -- "$cur" ;;
+	*=DIR*) compgen -d -- "$cur" ;;
+	*) compgen -W "$(_innet_words <<<"$row")" -- "$cur" ;;
+	esac
+}
+
+_innet() {
+	local tool=${COMP_WORDS[0]} cur=${COMP_WORDS[COMP_CWORD]} text
+	local before=${COMP_WORDS[COMP_CWORD - 1]} words w
+
+	if [ -z "${_innet_help[$tool]-}" ]; then
+		_innet_help[$tool]=$("$tool" --help 2>/dev/null) || return
+	fi
+	text=${_innet_help[$tool]}
+	for w in "${COMP_WORDS[@]:1:COMP_CWORD - 1}"; do
+		if [ "$w" = -- ]; then	# a command of one's own
+			mapfile -t COMPREPLY < <(compgen -cf -- "$cur")
+			return
+		fi
+	done
+	if [ "$cur" = = ]; then
+		cur='' words=$(_innet_value "$text" "$before")
+	elif [ "$before" = = ]; then
+		words=$(_innet_value "$text" "${COMP_WORDS[COMP_CWORD - 2]}")
+	elif [[ $cur == -* ]]; then
+		words=$(compgen -W "$(_innet_options <<<"$text")" -- "$cur")
+	elif [[ $before == -* ]] &&
+	    _innet_row "$before" <<<"$text" | grep -q '^ .*=[A-Z]'; then
+		words=$(_innet_value "$text" "$before")
+	else
+		words=$(compgen -W "$(_innet_verbs <<<"$text")" -- "$cur"
+			compgen -f -- "$cur")
+	fi
+	COMPREPLY=()
+	[ -z "$words" ] || mapfile -t COMPREPLY <<<"$words"
+}
+
+complete -o filenames -F _innet innet-agent innet-aom innet-ctl innet-gen \
+	innet-memory innet-mpi innet-plot innet-ps innet-replay innet-sim \
+	innet-switch innet-verify innet-worker

@@ -1,0 +1,526 @@
+-- innet.lua - Wireshark and tshark read what innet's tools send
+--
+--	tshark -X lua_script:innet.lua -r trace.pcap
+--
+-- or, for good, copy it to the folder of plug-ins (Wireshark: Help, About,
+-- Folders, "Personal Lua Plugins").  The layouts are those of innet-wire(5):
+-- updates and models, gradient segments and control messages are known by
+-- their DSCP, on any port; DLP by its ports, a preference.
+
+local update = Proto("innet.update", "innet update (Olaf)")
+local segment = Proto("innet.segment", "innet gradient segment (iSwitch)")
+local control = Proto("innet.control", "innet control message (iSwitch)")
+local dlp = Proto("innet.dlp", "Distributed Learning Protocol")
+
+local UPDATE_BYTES, STATUS_BYTES = 32, 8
+local SEGMENT_BYTES = 8
+local CONTROL_BYTES, MAC_BYTES = 8, 16
+local DLP_BYTES = 30
+local ALL_WORKERS = 0xffffffff
+
+local kinds = { [1] = "update", [2] = "model", [3] = "weights" }
+local actions = {
+	[1] = "Join", [2] = "Leave", [3] = "Reset", [4] = "SetH",
+	[5] = "FBcast", [6] = "Help", [7] = "Halt", [8] = "Ack",
+	[16] = "Resume", [17] = "Members", [18] = "Stats",
+}
+local statuses = {
+	[0] = "done", "no such job", "no room", "not a member", "refused",
+	"bad value", "not ready", "bad MAC", "gone",
+}
+local types = { [1] = "worker", [2] = "switch", [3] = "server" }
+local modes = { [0] = "synchronous", [1] = "asynchronous" }
+local states = {
+	[0] = "WAITING", "SETUP", "LEARNING", "ERROR", "WRONG_STEP", "RESET",
+	"CONFIGURE", [10] = "poll",
+}
+
+-- A protocol's fields, from rows of name, kind of field, text, and what else
+-- its ProtoField takes.
+local function fields(proto, rows)
+	local f = {}
+	for _, row in ipairs(rows) do
+		local name, kind, text = row[1], row[2], row[3]
+		f[name] = ProtoField[kind](proto.name:lower() .. "." .. name,
+		    text, table.unpack(row, 4))
+	end
+	proto.fields = f
+	return f
+end
+
+-- A protocol's expert notes, from names and texts; all are warnings.
+local function notes(proto, rows)
+	local e = {}
+	for name, text in pairs(rows) do
+		e[name] = ProtoExpert.new(proto.name:lower() .. "." .. name,
+		    text, expert.group.MALFORMED, expert.severity.WARN)
+	end
+	proto.experts = e
+	return e
+end
+
+local uf = fields(update, {
+	{ "version", "uint8", "Version" },
+	{ "kind", "uint8", "Kind", base.DEC, kinds },
+	{ "cluster", "uint16", "Cluster" },
+	{ "worker", "uint32", "Worker" },
+	{ "sequence", "uint32", "Sequence" },
+	{ "merged", "uint16", "Merged" },
+	{ "following", "uint16", "Following packets" },
+	{ "generated", "uint64", "Generated, ns since the epoch" },
+	{ "reward", "float", "Reward" },
+	{ "elements", "uint32", "Elements of the whole vector" },
+	{ "occupancy", "uint24", "Occupancy" },
+	{ "filled", "bool", "A switch has filled this in", 8, nil, 1 },
+	{ "full", "bool", "The queue is full", 8, nil, 2 },
+	{ "active", "uint16", "Active clusters" },
+	{ "capacity", "uint16", "Capacity, slots" },
+	{ "floats", "uint32", "Elements in this packet" },
+	{ "first", "uint32", "First element in this packet" },
+	{ "vector", "bytes", "Vector" },
+})
+local ue = notes(update, {
+	short = "Ends within its header or status",
+	bad_version = "Version is not 1",
+	bad_kind = "No such kind",
+	bad_length = "Vector does not fit elements and following",
+	bad_merged = "An update of no constituents",
+	nonfinite = "Reward or an element is infinite or not a number",
+	snaplen = "Cut by the capture",
+})
+
+local sf = fields(segment, {
+	{ "iteration", "uint24", "Iteration" },
+	{ "contributions", "uint16", "Contributions" },
+	{ "index", "uint24", "Index" },
+	{ "floats", "uint32", "Elements in this packet" },
+	{ "vector", "bytes", "Vector" },
+})
+local se = notes(segment, {
+	bad_length = "Not 8 bytes and 4 for each of at least one element",
+	nonfinite = "An element is infinite or not a number",
+	snaplen = "Cut by the capture",
+})
+
+local cf = fields(control, {
+	{ "action", "uint8", "Action", base.DEC, actions },
+	{ "flags", "uint8", "Flags", base.HEX },
+	{ "signed", "bool", "The last 16 bytes are a MAC", 8, nil, 1 },
+	{ "job", "uint16", "Job" },
+	{ "xid", "uint32", "Transaction" },
+	{ "type", "uint8", "Type", base.DEC, types },
+	{ "mode", "uint8", "Mode", base.DEC, modes },
+	{ "cluster", "uint16", "Cluster" },
+	{ "worker", "uint32", "Worker" },
+	{ "elements", "uint32", "Elements of the vector" },
+	{ "floats", "uint16", "F, elements in a segment" },
+	{ "next", "uint32", "Next iteration" },
+	{ "crc", "uint32", "CRC-32C of the weights", base.HEX },
+	{ "again", "bool", "Can give the last iteration again", 8, nil, 1 },
+	{ "h", "uint16", "H" },
+	{ "iteration", "uint24", "Seg: iteration" },
+	{ "contributions", "uint16", "Contributions" },
+	{ "index", "uint24", "Seg: index" },
+	{ "page", "uint16", "Page" },
+	{ "pages", "uint16", "Pages" },
+	{ "text", "string", "Text" },
+	{ "acked", "uint8", "Answers", base.DEC, actions },
+	{ "status", "uint8", "Status", base.DEC, statuses },
+	{ "member", "uint16", "Member id" },
+	{ "members", "uint16", "Members" },
+	{ "timeout", "uint16", "Put out after, s of silence" },
+	{ "server", "bool", "A server, which answers whole vectors", 8, nil, 1 },
+	{ "awaited", "bool", "Others are still to join", 8, nil, 2 },
+	{ "mac", "bytes", "MAC" },
+	{ "rest", "bytes", "Ignored" },
+})
+local ce = notes(control, {
+	bad_length = "Shorter than its header, body and MAC",
+	bad_action = "No such action",
+	bad_type = "A Join of no known type or mode",
+	bad_status = "No such status",
+	snaplen = "Cut by the capture",
+})
+
+local df = fields(dlp, {
+	{ "state", "uint8", "State", base.DEC, states },
+	{ "node_count", "uint8", "Node count" },
+	{ "step", "int32", "Step" },
+	{ "param", "int32", "Parameter" },
+})
+local de = notes(dlp, {
+	bad_length = "Not 30 bytes",
+	bad_state = "No such state: taken as a poll",
+	snaplen = "Cut by the capture",
+})
+
+-- One line on top of a packet's tree and in the list of packets.
+local function headline(tree, pinfo, name, text)
+	pinfo.cols.protocol = name
+	pinfo.cols.info = text
+	tree:append_text(": " .. text)
+end
+
+-- Note that a packet does not fit, unless it is the capture that cut it.
+local function note_length(tree, tvb, experts, name)
+	tree:add_proto_expert_info(tvb:reported_len() > tvb:len() and
+	    experts.snaplen or experts[name])
+end
+
+-- Is any of a vector's binary32 infinite or not a number?
+local function nonfinite(range)
+	local raw = range:raw()
+	for i = 4, #raw, 4 do
+		local low, high = raw:byte(i - 1, i)
+		if high % 128 == 127 and low >= 128 then
+			return true
+		end
+	end
+	return false
+end
+
+local function finite(x)
+	return x == x and math.abs(x) ~= math.huge
+end
+
+-- What is left from `at` on, as a vector of `n` elements whose first few are
+-- read out.
+local function add_vector(tree, field, tvb, at, n)
+	local range = tvb(at, 4 * n)
+	local item = tree:add(field, range)
+	local some = {}
+	for i = 0, math.min(n, 4) - 1 do
+		some[#some + 1] = ("%g"):format(range(4 * i, 4):le_float())
+	end
+	item:set_text(("Vector: %s%s"):format(table.concat(some, " "),
+	    n > 4 and " ..." or ""))
+	return range
+end
+
+-- The first element in a packet of n out of `elements`; nil if it cannot be.
+local function first_element(elements, n, following)
+	if n == 0 or n > elements then
+		return nil
+	end
+	if following == 0 then
+		return elements - n
+	end
+	local packets = math.ceil(elements / n)
+	if following >= packets then
+		return nil
+	end
+	return (packets - 1 - following) * n
+end
+
+local function dissect_status(tvb, tree)
+	tree:add(uf.occupancy, tvb(32, 3))
+	tree:add(uf.filled, tvb(35, 1))
+	tree:add(uf.full, tvb(35, 1))
+	tree:add(uf.active, tvb(36, 2))
+	tree:add(uf.capacity, tvb(38, 2))
+end
+
+-- The vector behind the `head` bytes of a header that says so much.
+local function dissect_range(tvb, tree, head, elements, following)
+	local bytes = tvb:len() - head
+	local n = math.floor(bytes / 4)
+	local first = bytes % 4 == 0 and tvb:len() == tvb:reported_len() and
+	    first_element(elements, n, following)
+	if not first then
+		note_length(tree, tvb, ue, "bad_length")
+		return
+	end
+	tree:add(uf.floats, tvb(head), n):set_generated()
+	tree:add(uf.first, tvb(head), first):set_generated()
+	if nonfinite(add_vector(tree, uf.vector, tvb, head, n)) then
+		tree:add_proto_expert_info(ue.nonfinite)
+	end
+end
+
+local function dissect_update(tvb, pinfo, root)
+	local tree = root:add(update, tvb())
+	if tvb:len() < UPDATE_BYTES then
+		headline(tree, pinfo, "INNET", "update, cut short")
+		note_length(tree, tvb, ue, "short")
+		return
+	end
+	local kind, cluster = tvb(1, 1):uint(), tvb(2, 2):uint()
+	local worker, sequence = tvb(4, 4):uint(), tvb(8, 4):uint()
+	local merged, following = tvb(12, 2):uint(), tvb(14, 2):uint()
+	local reward = tvb(24, 4):float()
+	headline(tree, pinfo, "INNET",
+	    ("%s, cluster %d, %s, sequence %.0f%s, reward %g"):format(
+	    kinds[kind] or "kind " .. kind, cluster, worker == ALL_WORKERS and
+	    "all workers" or ("worker %.0f"):format(worker), sequence,
+	    merged ~= 1 and (", %d merged"):format(merged) or "", reward))
+	tree:add(uf.version, tvb(0, 1))
+	tree:add(uf.kind, tvb(1, 1))
+	tree:add(uf.cluster, tvb(2, 2))
+	tree:add(uf.worker, tvb(4, 4))
+	tree:add(uf.sequence, tvb(8, 4))
+	tree:add(uf.merged, tvb(12, 2))
+	tree:add(uf.following, tvb(14, 2))
+	tree:add(uf.generated, tvb(16, 8))
+	tree:add(uf.reward, tvb(24, 4))
+	tree:add(uf.elements, tvb(28, 4))
+	if tvb(0, 1):uint() ~= 1 then
+		tree:add_proto_expert_info(ue.bad_version)
+		return
+	elseif not kinds[kind] then
+		tree:add_proto_expert_info(ue.bad_kind)
+		return
+	elseif kind == 1 and merged == 0 then
+		tree:add_proto_expert_info(ue.bad_merged)
+	end
+	if not finite(reward) then
+		tree:add_proto_expert_info(ue.nonfinite)
+	end
+	local head = UPDATE_BYTES
+	if kind == 2 then
+		head = head + STATUS_BYTES
+		if tvb:len() < head then
+			note_length(tree, tvb, ue, "short")
+			return
+		end
+		dissect_status(tvb, tree)
+	end
+	dissect_range(tvb, tree, head, tvb(28, 4):uint(), following)
+end
+
+local function dissect_segment(tvb, pinfo, root)
+	local tree = root:add(segment, tvb())
+	local bytes = tvb:len() - SEGMENT_BYTES
+	if bytes < 0 then
+		headline(tree, pinfo, "INNET", "segment, cut short")
+		note_length(tree, tvb, se, "bad_length")
+		return
+	end
+	headline(tree, pinfo, "INNET",
+	    ("segment %d of iteration %d, %d contributions"):format(
+	    tvb(5, 3):uint(), tvb(0, 3):uint(), tvb(3, 2):uint()))
+	tree:add(sf.iteration, tvb(0, 3))
+	tree:add(sf.contributions, tvb(3, 2))
+	tree:add(sf.index, tvb(5, 3))
+	if bytes == 0 or bytes % 4 ~= 0 or tvb:len() < tvb:reported_len() then
+		note_length(tree, tvb, se, "bad_length")
+		return
+	end
+	local n = bytes / 4
+	tree:add(sf.floats, tvb(SEGMENT_BYTES), n):set_generated()
+	if nonfinite(add_vector(tree, sf.vector, tvb, SEGMENT_BYTES, n)) then
+		tree:add_proto_expert_info(se.nonfinite)
+	end
+end
+
+-- The body of a control message, field by field; `wide` is whether all fitted.
+local function reader(tree, body)
+	local r = { at = 0, wide = true }
+	local bytes = body and body:len() or 0
+	function r.add(field, n)
+		if not r.wide or r.at + n > bytes then
+			r.wide = false
+			return nil
+		end
+		local range = body(r.at, n)
+		r.at = r.at + n
+		tree:add(field, range)
+		return range
+	end
+	function r.left()
+		return r.wide and bytes - r.at or 0
+	end
+	function r.rest(field)
+		if r.left() > 0 then
+			tree:add(field, body(r.at))
+			r.at = bytes
+		end
+	end
+	return r
+end
+
+local function read_seg(r)
+	r.add(cf.iteration, 3)
+	r.add(cf.contributions, 2)
+	r.add(cf.index, 3)
+end
+
+local function read_join(r, tree)
+	local kind, mode = r.add(cf.type, 1), r.add(cf.mode, 1)
+	if mode and (not types[kind:uint()] or not modes[mode:uint()]) then
+		tree:add_proto_expert_info(ce.bad_type)
+	end
+	r.add(cf.cluster, 2)
+	r.add(cf.worker, 4)
+	r.add(cf.elements, 4)
+	r.add(cf.floats, 2)
+	r.add(cf.next, 4)
+	r.add(cf.crc, 4)
+	if r.left() > 0 then
+		r.add(cf.again, 1)
+	end
+end
+
+local function read_page(r)
+	r.add(cf.page, 2)
+end
+
+local bodies = {
+	[1] = read_join,
+	[4] = function(r) r.add(cf.h, 2) end,
+	[5] = read_seg,
+	[6] = read_seg,
+	[17] = read_page,
+	[18] = read_page,
+}
+
+local function read_text(r)
+	r.add(cf.page, 2)
+	r.add(cf.pages, 2)
+	r.rest(cf.text)
+end
+
+-- What stands behind action and status in an Ack.
+local answers = {
+	[1] = function(r)
+		r.add(cf.member, 2)
+		r.add(cf.h, 2)
+		r.add(cf.members, 2)
+		r.add(cf.next, 4)
+		r.add(cf.floats, 2)
+		r.add(cf.elements, 4)
+		r.add(cf.timeout, 2)
+		if r.left() > 0 then
+			local at = r.at
+			r.add(cf.server, 1)
+			r.at = at
+			r.add(cf.awaited, 1)
+		end
+	end,
+	[4] = function(r) r.add(cf.h, 2) end,
+	[5] = function(r) r.add(cf.contributions, 2) end,
+	[6] = function(r, status)
+		if status ~= 0 then
+			read_seg(r)
+		end
+	end,
+	[17] = read_text,
+	[18] = read_text,
+}
+
+-- The text of an Ack for the list of packets, or nil where it ends too soon.
+bodies[8] = function(r, tree)
+	local acked, status = r.add(cf.acked, 1), r.add(cf.status, 1)
+	if not status then
+		return nil
+	end
+	acked, status = acked:uint(), status:uint()
+	if not actions[acked] then
+		tree:add_proto_expert_info(ce.bad_action)
+	elseif answers[acked] then
+		answers[acked](r, status)
+	end
+	if not statuses[status] then
+		tree:add_proto_expert_info(ce.bad_status)
+	end
+	return (" of %s: %s"):format(actions[acked] or "action " .. acked,
+	    statuses[status] or "status " .. status)
+end
+
+local function dissect_control(tvb, pinfo, root)
+	local tree = root:add(control, tvb())
+	if tvb:len() < CONTROL_BYTES then
+		headline(tree, pinfo, "INNET", "control, cut short")
+		note_length(tree, tvb, ce, "bad_length")
+		return
+	end
+	local action, job = tvb(0, 1):uint(), tvb(2, 2):uint()
+	local signed = tvb(1, 1):uint() % 2 == 1
+	local bytes = tvb:len() - (signed and MAC_BYTES or 0)
+	tree:add(cf.action, tvb(0, 1))
+	tree:add(cf.flags, tvb(1, 1))
+	tree:add(cf.signed, tvb(1, 1))
+	tree:add(cf.job, tvb(2, 2))
+	tree:add(cf.xid, tvb(4, 4))
+	local more
+	if bytes < CONTROL_BYTES then
+		note_length(tree, tvb, ce, "bad_length")
+	elseif not actions[action] then
+		tree:add_proto_expert_info(ce.bad_action)
+	else
+		local body = bytes > CONTROL_BYTES and
+		    tvb(CONTROL_BYTES, bytes - CONTROL_BYTES):tvb()
+		local r = reader(tree, body)
+		if bodies[action] then
+			more = bodies[action](r, tree)
+		end
+		if not r.wide then
+			note_length(tree, tvb, ce, "bad_length")
+		end
+		r.rest(cf.rest)
+	end
+	if signed and bytes >= CONTROL_BYTES then
+		tree:add(cf.mac, tvb(bytes))
+	end
+	headline(tree, pinfo, "INNET", ("%s%s, job %d"):format(
+	    actions[action] or "action " .. action, more or "", job))
+end
+
+function dlp.dissector(tvb, pinfo, root)
+	local tree = root:add(dlp, tvb())
+	if tvb:len() ~= DLP_BYTES then
+		headline(tree, pinfo, "DLP", ("%d bytes"):format(tvb:len()))
+		note_length(tree, tvb, de, "bad_length")
+		return tvb:len()
+	end
+	local state = tvb(0, 1):uint()
+	headline(tree, pinfo, "DLP", ("%s, step %d, %d workers"):format(
+	    states[state] or "state " .. state, tvb(2, 4):int(),
+	    tvb(1, 1):uint()))
+	tree:add(df.state, tvb(0, 1))
+	tree:add(df.node_count, tvb(1, 1))
+	tree:add(df.step, tvb(2, 4))
+	for i = 0, 5 do
+		tree:add(df.param, tvb(6 + 4 * i, 4))
+	end
+	if not states[state] then
+		tree:add_proto_expert_info(de.bad_state)
+	end
+	return tvb:len()
+end
+
+local by_dscp = {
+	[3] = dissect_control,
+	[7] = dissect_segment,
+	[11] = dissect_update,
+}
+local dscp4 = Field.new("ip.dsfield.dscp")
+local dscp6 = Field.new("ipv6.tclass.dscp")
+
+-- The DSCP of the innermost IP header before this datagram.
+local function dscp()
+	local all = { dscp4() }
+	if #all == 0 then
+		all = { dscp6() }
+	end
+	return #all > 0 and all[#all].value or nil
+end
+
+update:register_heuristic("udp", function(tvb, pinfo, root)
+	local dissect = by_dscp[dscp()]
+	if not dissect then
+		return false
+	end
+	dissect(tvb, pinfo, root)
+	return true
+end)
+
+local ports = DissectorTable.get("udp.port")
+dlp.prefs.ports = Pref.range("UDP ports", "1234,12344",
+    "Ports of a switch and of a server that speak DLP", 65535)
+ports:add(dlp.prefs.ports, dlp)
+local listed = dlp.prefs.ports
+function dlp.prefs_changed()
+	ports:remove(listed, dlp)
+	listed = dlp.prefs.ports
+	ports:add(listed, dlp)
+end
