@@ -35,15 +35,20 @@ struct arrivals_conf {
 struct arrivals {
 	unsigned __int128 step;	/* between updates, on average, 2^-32 ns */
 	unsigned __int128 nominal;	/* of periodic ones, before jitter */
-	double mean_ns;		/* step, for the others */
 };
+
+/* The step of one, ns. */
+static inline double
+arrivals_mean_ns(const struct arrivals *a)
+{
+	return (double)a->step * 0x1p-32;
+}
 
 /* One every step (2^-32 ns) on average. */
 static inline struct arrivals
 arrivals_every(unsigned __int128 step)
 {
-	return (struct arrivals){ .step = step,
-	    .mean_ns = (double)step * 0x1p-32 };
+	return (struct arrivals){ .step = step };
 }
 
 /* How long after now one of random arrivals has its next update, ns. */
@@ -51,7 +56,7 @@ static inline double
 arrivals_gap(const struct arrivals_conf *cf, const struct arrivals *a,
     struct rng *r)
 {
-	double mean = a->mean_ns;
+	double mean = arrivals_mean_ns(a);
 
 	switch (cf->kind) {
 	case ARRIVALS_POISSON:

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "cmd/innet-sim/train.h"
 #include "common/frame.h"
+#include "common/pages.h"
 
 void *
 sim_have(size_t n, size_t bytes, const char *what)
@@ -20,22 +20,15 @@ sim_have(size_t n, size_t bytes, const char *what)
 	return p;
 }
 
-/*
- * The same of what there is much of and is walked over at random: in whole
- * lines of the cache, and large pages where the machine has them.
- */
+/* The same of what there is much of and is walked over at random. */
 static void *
 have_large(size_t n, size_t bytes, const char *what)
 {
-	const size_t page = n * bytes > 1 << 21 ? 1 << 21 : 64;
-	const size_t all = (n * bytes + page) / page * page;
-	void *p = aligned_alloc(page, all);
+	void *p = pages_new(n * bytes);
 
 	if (p == NULL)
 		err(1, "%zu %s", n, what);
-	if (page > 64)
-		madvise(p, all, MADV_HUGEPAGE);
-	return memset(p, 0, all);
+	return p;
 }
 
 /* The first node of the switches, or the server, of that name. */
@@ -249,6 +242,22 @@ add_access(struct sim *s, struct sim_node *node, struct sim_node *at,
 	return p;
 }
 
+/* What the workers of a crowd are told of the queue; NULL: they do not ask. */
+static struct txctl *
+controls(const struct sim_crowd *crowd)
+{
+	const struct txctl each = { .kind = (enum txctl_kind)crowd->cf->control,
+	    .threshold_ns = crowd->cf->threshold_ns };
+	struct txctl *all;
+
+	if (each.kind == TXCTL_NONE)
+		return NULL;
+	all = sim_have(crowd->n, sizeof(*all), "workers");
+	for (uint32_t i = 0; i < crowd->n; i++)
+		all[i] = each;
+	return all;
+}
+
 /* The k-th cluster of a group, at a switch; its workers are the next. */
 static void
 add_cluster_workers(struct sim *s, struct sim_node *node, uint32_t group,
@@ -268,8 +277,6 @@ add_cluster_workers(struct sim *s, struct sim_node *node, uint32_t group,
 		    .at = at->index,
 		    .cluster = (uint32_t)(c - s->cluster),
 		    .id = (uint32_t)g->first + i,
-		    .control = { .kind = (enum txctl_kind)g->control,
-		    .threshold_ns = g->threshold_ns },
 		    .up = SIM_NONE, .down = SIM_NONE };
 		if (shared != NULL)
 			w->up = shared->index;
@@ -302,6 +309,7 @@ add_workers(struct sim *s, uint32_t group)
 	    .aligned = g->phase == SCENARIO_ALIGNED },
 	    .stop_ns = g->stop_ns < s->sc->duration_ns ? g->stop_ns :
 	    s->sc->duration_ns };
+	crowd->control = controls(crowd);
 	node->own = crowd;
 	for (uint64_t k = 0; k < clusters; k++) {
 		struct sim_node *to = &at[k * n / clusters];

@@ -350,9 +350,62 @@ handle(struct sim *s, struct due x)
 	}
 }
 
+static inline void
+fetch(const void *p, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += 64)
+		__builtin_prefetch((const char *)p + i);
+}
+
+/*
+ * A day of the calendar begins: fetch what its events will read, and who those
+ * of the day after it are for, while there is other work.
+ */
+static void
+look_ahead(const struct sim *s)
+{
+	const struct calendar *c = &s->events;
+	const struct calendar_list *next = calendar_tomorrow(c);
+
+	for (size_t i = 0; i < next->n; i++) {
+		const uint32_t id = due_id(&next->item[i]);
+
+		if (id >> SIM_ID_BITS == SIM_GENERATE)
+			fetch(&s->worker[id & ((1u << SIM_ID_BITS) - 1)],
+			    sizeof(*s->worker));
+	}
+	for (size_t i = c->at; i < c->today.n; i++) {
+		const uint32_t id = due_id(&c->today.item[i]) &
+		    ((1u << SIM_ID_BITS) - 1);
+		const struct sim_pipe *p;
+		const struct sim_worker *w;
+
+		switch ((enum sim_class)(due_id(&c->today.item[i]) >>
+		    SIM_ID_BITS)) {
+		case SIM_GENERATE:
+			w = &s->worker[id];
+			fetch(&s->cluster[w->cluster], sizeof(*s->cluster));
+			break;
+		case SIM_LEAVE:
+			p = &s->pipe[id];
+			fetch(slots_head(&p->egress->slots), 104);
+			break;
+		case SIM_DELIVERY:
+		case SIM_ACK:
+		case SIM_ARRIVAL:
+			p = &s->pipe[id];
+			fetch(&p->ring.item[p->ring.head], 88);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
 void
 sim_run(struct sim *s)
 {
+	uint64_t day = UINT64_MAX;
 	const uint64_t until = s->sc->drain || s->sc->duration_ns >
 	    LINK_END_NS ? LINK_END_NS - 1 : s->sc->duration_ns;
 	struct due x;
@@ -362,6 +415,10 @@ sim_run(struct sim *s)
 	    (have = calendar_pop(&s->events, &x)) == 1 &&
 	    due_ns(&x) <= until) {
 		s->now_ns = due_ns(&x);
+		if (day != s->events.now) {
+			day = s->events.now;
+			look_ahead(s);
+		}
 		handle(s, x);
 		s->handled++;
 	}

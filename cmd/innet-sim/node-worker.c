@@ -33,14 +33,15 @@ send_update(struct sim *s, const struct sim_worker *w, float reward)
 
 /* One update of w is ready: its own next. */
 static void
-have_update(struct sim *s, struct sim_worker *w, float reward)
+have_update(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w,
+    float reward)
 {
 	struct sim_cluster *c = &s->cluster[w->cluster];
 
 	w->put++;
 	c->count[SIM_GENERATED]++;
-	if (w->control.kind != TXCTL_NONE && !txctl_send(&w->control,
-	    s->now_ns, rng_double(&s->control)))
+	if (crowd->control != NULL && !txctl_send(&crowd->control[w -
+	    s->worker - crowd->base], s->now_ns, rng_double(&s->control)))
 		c->count[SIM_SUPPRESSED]++;
 	else
 		send_update(s, w, reward);
@@ -67,7 +68,7 @@ put_one(void *to, uint32_t k, uint32_t sequence)
 	struct burst *b = to;
 
 	(void)sequence;
-	have_update(b->s, b->w + k, reward_of(b->s, b->crowd, b->w + k));
+	have_update(b->s, b->crowd, b->w + k, reward_of(b->s, b->crowd, b->w + k));
 	return true;
 }
 
@@ -101,7 +102,7 @@ play_row(struct sim *s, struct sim_crowd *crowd)
 {
 	const struct schedule_row *r = &crowd->schedule.row[crowd->played++];
 
-	have_update(s, &s->worker[crowd->base + (r->cluster -
+	have_update(s, crowd, &s->worker[crowd->base + (r->cluster -
 	    (uint32_t)crowd->cf->clusters.from) * crowd->cf->workers +
 	    r->worker - crowd->cf->first], r->reward);
 	expect_row(s, crowd);
@@ -122,7 +123,7 @@ sim_generate(struct sim *s, uint32_t at)
 	if (bursts)
 		burst(s, crowd, w);
 	else
-		have_update(s, w, reward_of(s, crowd, w));
+		have_update(s, crowd, w, reward_of(s, crowd, w));
 	if (w->put >= crowd->cf->count)
 		return;
 	next = arrivals_again(&crowd->arrivals, &w->arrivals, bursts ?
@@ -151,7 +152,7 @@ first(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w,
 	case SCENARIO_BY_CLUSTER:
 		if (i % cf->workers == 0)
 			*phase = rng_double(r);
-		t = (uint64_t)(*phase * a->mean_ns);
+		t = (uint64_t)(*phase * arrivals_mean_ns(a));
 		break;
 	case SCENARIO_WINDOW:
 		t = rng_below(r, cf->window_ns);
@@ -246,11 +247,11 @@ sim_crowd_model(struct sim *s, const struct sim_node *node, uint32_t base,
 	const struct sim_crowd *crowd = node->own;
 
 	sim_cluster(s, p->up.cluster)->count[SIM_MODELS] += n;
-	if (crowd->cf->control == TXCTL_NONE)
+	if (crowd->control == NULL)
 		return;
 	for (uint32_t i = 0; i < n; i++)
-		txctl_status(&s->worker[base + i].control, &p->up.status,
-		    s->now_ns);
+		txctl_status(&crowd->control[base - crowd->base + i],
+		    &p->up.status, s->now_ns);
 }
 
 /* A model came over an access link. */
@@ -270,6 +271,7 @@ end(struct sim_node *n)
 	struct sim_crowd *crowd = n->own;
 
 	schedule_free(&crowd->schedule);
+	free(crowd->control);
 	free(crowd);
 }
 

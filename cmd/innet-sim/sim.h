@@ -171,7 +171,6 @@ struct sim_route {
 
 struct sim_worker {
 	struct arrivals arrivals;
-	struct txctl control;
 	uint32_t crowd, at;	/* its group, and its switch: nodes */
 	uint32_t cluster;	/* in sim->cluster */
 	uint32_t id;		/* in its cluster */
@@ -296,6 +295,7 @@ struct sim_crowd {
 	struct schedule schedule;	/* empty: by arrivals */
 	size_t played;		/* rows of it */
 	uint64_t stop_ns;	/* nothing from then on */
+	struct txctl *control;	/* of its workers; NULL: none has any */
 };
 
 /* The first event of each of its workers. */
