@@ -18,20 +18,18 @@
 #include "common/keymap.h"
 
 enum { ACTIVE_PLAIN = 65536 };	/* unless told */
-#define ACTIVE_NONE UINT32_MAX
 
 struct active_node {
-	uint64_t seen_ns;
-	uint32_t older, newer;	/* places in node[], or ACTIVE_NONE */
+	uint64_t seen;		/* when, and 1 ns; 0: not in the list */
+	uint32_t older, newer;	/* places; 0 at the ends */
 };
 
 struct active {
-	struct keymap index;	/* keys from ACTIVE_PLAIN on -> place */
-	struct active_node *node;	/* owned */
-	uint8_t *listed;	/* owned: is the node in the list? */
+	struct keymap index;	/* keys from plain on -> place */
+	struct active_node *node;	/* owned; [0] is both ends of the list */
 	uint32_t plain;
 	uint32_t room, used;	/* places: allocated, given out */
-	uint32_t oldest, newest, count;
+	uint32_t count;
 	uint64_t window_ns;
 };
 
@@ -43,11 +41,9 @@ static inline bool
 active_init(struct active *a, uint64_t window_ns, uint32_t plain)
 {
 	*a = (struct active){ .window_ns = window_ns, .plain = plain,
-	    .room = plain, .used = plain, .oldest = ACTIVE_NONE,
-	    .newest = ACTIVE_NONE };
+	    .room = plain + 1, .used = plain + 1 };
 	a->node = calloc(a->room, sizeof(*a->node));
-	a->listed = calloc(a->room, 1);
-	return a->node != NULL && a->listed != NULL;
+	return a->node != NULL;
 }
 
 static inline void
@@ -55,23 +51,14 @@ active_free(struct active *a)
 {
 	keymap_free(&a->index);
 	free(a->node);
-	free(a->listed);
 }
 
 static inline void
-active_unlink(struct active *a, uint32_t at)
+active_unlink(struct active *a, struct active_node *n)
 {
-	const struct active_node *n = &a->node[at];
-
-	if (n->older != ACTIVE_NONE)
-		a->node[n->older].newer = n->newer;
-	else
-		a->oldest = n->newer;
-	if (n->newer != ACTIVE_NONE)
-		a->node[n->newer].older = n->older;
-	else
-		a->newest = n->older;
-	a->listed[at] = 0;
+	a->node[n->older].newer = n->newer;
+	a->node[n->newer].older = n->older;
+	n->seen = 0;
 	a->count--;
 }
 
@@ -81,33 +68,28 @@ active_grow(struct active *a)
 {
 	struct active_node *n = realloc(a->node, 2 * (size_t)a->room *
 	    sizeof(*n));
-	uint8_t *l;
 
 	if (n == NULL)
 		return false;
+	memset(n + a->room, 0, a->room * sizeof(*n));
 	a->node = n;
-	l = realloc(a->listed, 2 * (size_t)a->room);
-	if (l == NULL)
-		return false;
-	memset(l + a->room, 0, a->room);
-	a->listed = l;
 	a->room *= 2;
 	return true;
 }
 
-/* The place of a key; ACTIVE_NONE without memory. */
+/* The place of a key; 0 without memory. */
 static inline uint32_t
 active_place(struct active *a, uint32_t key)
 {
 	uint32_t *at;
 
 	if (key < a->plain)
-		return key;
+		return key + 1;
 	if (a->used == a->room && !active_grow(a))
-		return ACTIVE_NONE;
+		return 0;
 	at = keymap_put(&a->index, key, a->used);
 	if (at == NULL)
-		return ACTIVE_NONE;
+		return 0;
 	a->used += *at == a->used;
 	return *at;
 }
@@ -116,9 +98,11 @@ active_place(struct active *a, uint32_t key)
 static inline uint32_t
 active_count(struct active *a, uint64_t now_ns)
 {
-	while (a->oldest != ACTIVE_NONE &&
-	    a->node[a->oldest].seen_ns + a->window_ns < now_ns)
-		active_unlink(a, a->oldest);
+	struct active_node *oldest;
+
+	while (a->count > 0 && (oldest = &a->node[a->node[0].newer])->seen +
+	    a->window_ns <= now_ns)
+		active_unlink(a, oldest);
 	return a->count;
 }
 
@@ -126,23 +110,20 @@ active_count(struct active *a, uint64_t now_ns)
 static inline bool
 active_see(struct active *a, uint32_t key, uint64_t now_ns)
 {
-	uint32_t at = active_place(a, key);
+	const uint32_t at = active_place(a, key);
+	struct active_node *n = &a->node[at], *end = &a->node[0];
 
-	if (at == ACTIVE_NONE)
+	if (at == 0)
 		return false;
-	if (at == a->newest) {
-		a->node[at].seen_ns = now_ns;
+	if (end->older == at) {
+		n->seen = now_ns + 1;
 		return true;
 	}
-	if (a->listed[at])
-		active_unlink(a, at);
-	a->node[at] = (struct active_node){ now_ns, a->newest, ACTIVE_NONE };
-	if (a->newest != ACTIVE_NONE)
-		a->node[a->newest].newer = at;
-	else
-		a->oldest = at;
-	a->newest = at;
-	a->listed[at] = 1;
+	if (n->seen != 0)
+		active_unlink(a, n);
+	*n = (struct active_node){ now_ns + 1, end->older, 0 };
+	a->node[end->older].newer = at;
+	end->older = at;
 	a->count++;
 	return true;
 }

@@ -108,6 +108,22 @@ egress_due(const struct egress *e)
 	return e->due_ns;
 }
 
+/* Fetch into the cache what an update of this cluster will need soon. */
+static inline void
+egress_fetch(const struct egress *e, uint16_t cluster)
+{
+	const uint32_t *at;
+
+	__builtin_prefetch(&e->shape[cluster]);
+	__builtin_prefetch(&e->tally.cluster[cluster]);
+	__builtin_prefetch(&e->active.node[cluster + 1]);
+	at = keymap_get(&e->olaf.waiting, cluster);
+	if (at != NULL)
+		slots_fetch(&e->slots, *at);
+	else
+		slots_fetch(&e->slots, e->slots.head + e->slots.count);
+}
+
 /* The frame in transmission, or NULL. */
 static inline struct slot *
 egress_head(const struct egress *e)

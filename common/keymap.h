@@ -32,6 +32,14 @@ keymap_home(const struct keymap *m, uint64_t key)
 	return (size_t)(key >> 32 ^ key >> 12) & m->mask;
 }
 
+/* Fetch into the cache where key is, or will be. */
+static inline void
+keymap_fetch(const struct keymap *m, uint64_t key)
+{
+	if (m->count > 0)
+		__builtin_prefetch(&m->cell[keymap_home(m, key)]);
+}
+
 /* The value of key, or NULL; good until the next put or remove. */
 static inline uint32_t *
 keymap_get(const struct keymap *m, uint64_t key)

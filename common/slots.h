@@ -62,6 +62,17 @@ slots_free(struct slots *s)
 	*s = (struct slots){ 0 };
 }
 
+/* Fetch a slot, or the one where it goes around, into the cache. */
+static inline void
+slots_fetch(const struct slots *s, uint32_t at)
+{
+	const char *p = (const char *)&s->ring[at < s->size ? at :
+	    at - s->size];
+
+	__builtin_prefetch(p);
+	__builtin_prefetch(p + 64);
+}
+
 /* Make the slot hold a's bytes and what they say.  False without memory. */
 static inline bool
 slots_fill(struct slot *s, const struct arrival *a)

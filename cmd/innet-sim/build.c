@@ -335,7 +335,7 @@ open_switches(struct sim *s)
 
 		for (uint64_t k = 0; k < w->count; k++, n++) {
 			n->own = &s->port[n->index];
-			if (!sim_switch_open(s, n, w))
+			if (!sim_switch_open(n, w))
 				err(1, "switch %s", n->name);
 		}
 	}
@@ -357,7 +357,7 @@ struct sim *
 sim_new(const struct scenario *sc, uint64_t seed)
 {
 	struct sim *s = sim_have(1, sizeof(*s), "simulations");
-	uint64_t workers = 0;
+	uint64_t workers = 0, clusters = 0;
 
 	s->sc = sc;
 	s->seed = seed;
@@ -372,12 +372,15 @@ sim_new(const struct scenario *sc, uint64_t seed)
 	for (size_t i = 0; i < sc->workers.n; i++) {
 		const struct scenario_workers *g = &scenario_workers(sc)[i];
 
-		workers += (g->clusters.to - g->clusters.from + 1) *
-		    g->workers;
+		const uint64_t n = g->clusters.to - g->clusters.from + 1;
+
+		workers += n * g->workers;
+		clusters += n;
 	}
+	if (clusters > 65536)	/* groups may share them */
+		clusters = 65536;
 	s->worker = have_large(workers, sizeof(*s->worker), "workers");
-	s->cluster = sim_have(SCENARIO_CLUSTER_MAX, sizeof(*s->cluster),
-	    "clusters");
+	s->cluster = have_large(clusters, sizeof(*s->cluster), "clusters");
 	s->cluster_of = malloc(65536 * sizeof(*s->cluster_of));
 	if (s->cluster_of == NULL)
 		err(1, "clusters");
@@ -401,7 +404,6 @@ sim_free(struct sim *s)
 		if (s->node[i].kind->free != NULL)
 			s->node[i].kind->free(&s->node[i]);
 		keymap_free(&s->node[i].cluster);
-		free(s->node[i].id);
 	}
 	for (uint32_t i = 0; i < s->pipes; i++) {
 		if (s->pipe[i].ring.item != &s->pipe[i].one)

@@ -131,9 +131,7 @@ sim_offer(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p)
 		return;
 	}
 	a.up.vec = nothing + 1;
-	if (n->id != NULL)	/* tables as short as can be */
-		a.up.cluster = s->route[*keymap_get(&n->cluster,
-		    p->up.cluster)].local;
+	a.up.cluster -= n->first;	/* tables as short as can be */
 	egress_offer(pipe->egress, &a, s->now_ns);
 	await_leave(s, pipe);
 }
@@ -146,8 +144,7 @@ head_of(const struct sim_node *n, const struct slot *head)
 	    .up = head->up };
 
 	p.up.vec = NULL;
-	if (n->id != NULL)
-		p.up.cluster = n->id[p.up.cluster];
+	p.up.cluster += n->first;
 	return p;
 }
 
@@ -357,6 +354,49 @@ fetch(const void *p, size_t bytes)
 		__builtin_prefetch((const char *)p + i);
 }
 
+static void
+look_at_update(const struct sim *s, const struct sim_node *n, uint16_t cluster)
+{
+	if (n->kind == &sim_switch)
+		egress_fetch(n->up->egress, cluster - n->first);
+	else
+		fetch(sim_cluster(s, cluster), sizeof(struct sim_cluster));
+}
+
+/* An event comes soon, and what is first read by it has been fetched. */
+static void
+look_at(const struct sim *s, uint32_t due)
+{
+	const uint32_t id = due & ((1u << SIM_ID_BITS) - 1);
+	const struct sim_worker *w;
+	const struct sim_pipe *p;
+	const struct slot *head;
+
+	switch ((enum sim_class)(due >> SIM_ID_BITS)) {
+	case SIM_GENERATE:
+		w = &s->worker[id];
+		fetch(&s->cluster[w->cluster], sizeof(*s->cluster));
+		if (w->up == SIM_NONE)
+			look_at_update(s, &s->node[w->at],
+			    s->cluster[w->cluster].id);
+		break;
+	case SIM_LEAVE:
+		head = slots_head(&s->pipe[id].egress->slots);
+		if (head != NULL)
+			egress_fetch(s->pipe[id].egress, head->up.cluster);
+		break;
+	case SIM_DELIVERY:
+	case SIM_ARRIVAL:
+		p = &s->pipe[id];
+		if (p->ring.count > 0)
+			look_at_update(s, p->to,
+			    ring_head(&p->ring)->p.up.cluster);
+		break;
+	default:
+		break;
+	}
+}
+
 /*
  * A day of the calendar begins: fetch what its events will read, and who those
  * of the day after it are for, while there is other work.
@@ -370,36 +410,27 @@ look_ahead(const struct sim *s)
 	for (size_t i = 0; i < next->n; i++) {
 		const uint32_t id = due_id(&next->item[i]);
 
-		if (id >> SIM_ID_BITS == SIM_GENERATE)
-			fetch(&s->worker[id & ((1u << SIM_ID_BITS) - 1)],
-			    sizeof(*s->worker));
-	}
-	for (size_t i = c->at; i < c->today.n; i++) {
-		const uint32_t id = due_id(&c->today.item[i]) &
-		    ((1u << SIM_ID_BITS) - 1);
-		const struct sim_pipe *p;
-		const struct sim_worker *w;
+		const uint32_t at = id & ((1u << SIM_ID_BITS) - 1);
 
-		switch ((enum sim_class)(due_id(&c->today.item[i]) >>
-		    SIM_ID_BITS)) {
+		switch ((enum sim_class)(id >> SIM_ID_BITS)) {
 		case SIM_GENERATE:
-			w = &s->worker[id];
-			fetch(&s->cluster[w->cluster], sizeof(*s->cluster));
+			fetch(&s->worker[at], sizeof(*s->worker));
 			break;
 		case SIM_LEAVE:
-			p = &s->pipe[id];
-			fetch(slots_head(&p->egress->slots), 104);
+			fetch(slots_head(&s->pipe[at].egress->slots),
+			    sizeof(struct slot));
 			break;
 		case SIM_DELIVERY:
-		case SIM_ACK:
 		case SIM_ARRIVAL:
-			p = &s->pipe[id];
-			fetch(&p->ring.item[p->ring.head], 88);
+			fetch(ring_head(&s->pipe[at].ring),
+			    sizeof(struct sim_flying));
 			break;
 		default:
 			break;
 		}
 	}
+	for (size_t i = c->at; i < c->today.n; i++)
+		look_at(s, due_id(&c->today.item[i]));
 }
 
 void
@@ -415,7 +446,7 @@ sim_run(struct sim *s)
 	    (have = calendar_pop(&s->events, &x)) == 1 &&
 	    due_ns(&x) <= until) {
 		s->now_ns = due_ns(&x);
-		if (day != s->events.now) {
+		if (day != s->events.now && s->workers > 1000) {
 			day = s->events.now;
 			look_ahead(s);
 		}

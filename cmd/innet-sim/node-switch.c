@@ -6,34 +6,28 @@
 
 #include "cmd/innet-sim/sim.h"
 
-enum { SHORT = 256 };	/* clusters that a port names anew, at most */
-
-/* Name the clusters that n has routes to 0, 1, ...  False without memory. */
-static bool
-name_clusters(struct sim *s, struct sim_node *n)
+/* The clusters that n has routes to, from n->first on: how many there may be. */
+static uint32_t
+clusters_of(struct sim_node *n)
 {
-	uint16_t at = 0;
+	uint32_t last = 0;
 
-	n->id = calloc(n->cluster.count + 1, sizeof(*n->id));
-	if (n->id == NULL)
-		return false;
+	n->first = n->cluster.count == 0 ? 0 : UINT16_MAX;
 	for (size_t i = 0; n->cluster.cell != NULL && i <= n->cluster.mask;
 	    i++) {
 		const struct keymap_cell *cell = &n->cluster.cell[i];
 
-		if (!cell->used)
-			continue;
-		n->id[at] = (uint16_t)cell->key;
-		s->route[cell->value].local = at++;
+		if (cell->used && cell->key < n->first)
+			n->first = (uint16_t)cell->key;
+		if (cell->used && cell->key > last)
+			last = (uint32_t)cell->key;
 	}
-	return true;
+	return last - n->first + 1;
 }
 
 bool
-sim_switch_open(struct sim *s, struct sim_node *n,
-    const struct scenario_switch *cf)
+sim_switch_open(struct sim_node *n, const struct scenario_switch *cf)
 {
-	const size_t clusters = n->cluster.count;
 	const struct egress_conf ec = {
 		.program = cf->program == SCENARIO_OLAF ? EGRESS_OLAF :
 		    EGRESS_FIFO,
@@ -44,14 +38,13 @@ sim_switch_open(struct sim *s, struct sim_node *n,
 		.threshold = cf->reward_threshold < 0 ? NAN :
 		    cf->reward_threshold,
 		.active_window_ns = cf->active_window_ns,
-		.clusters = clusters > SHORT ? 0 : (uint32_t)clusters + 1,
+		.clusters = clusters_of(n),
 	};
 	struct sim_port *port = n->own;
 
 	n->up->egress = &port->egress;
 	port->cf = cf;
-	return egress_init(&port->egress, &ec) && (clusters > SHORT ||
-	    name_clusters(s, n));
+	return egress_init(&port->egress, &ec);
 }
 
 static void

@@ -199,8 +199,7 @@ add_tallies(const struct sim *s, struct fate *fate)
 
 			if (c->used)
 				add_tally(&fate[s->cluster_of[c->key]],
-				    &port->egress.tally, n->id == NULL ?
-				    c->key : s->route[c->value].local);
+				    &port->egress.tally, (uint16_t)(c->key - n->first));
 		}
 	}
 }

@@ -149,7 +149,7 @@ struct sim_node {
 	struct sim_pipe *up;	/* toward the server, or NULL; the pipe
 				 * behind it in sim->pipe is the way back */
 	struct keymap cluster;	/* -> its first route */
-	uint16_t *id;		/* of its port's clusters; NULL: as they are */
+	uint16_t first;		/* its least cluster, which its port calls 0 */
 	void *own;		/* the kind's */
 	struct pcapio_out *in, *out;	/* captures, or NULL */
 	uint32_t down;		/* as of a pipe */
@@ -165,7 +165,6 @@ struct sim_route {
 	struct sim_node *crowd;	/* NULL: another switch is between */
 	uint32_t base;		/* of them in sim->worker */
 	uint32_t next;		/* route of the same cluster, or SIM_NONE */
-	uint16_t local;		/* of a first route: the port's name for it */
 	bool again;		/* an earlier route has the same pipe */
 };
 
@@ -183,14 +182,14 @@ enum sim_count {
 	SIM_MODELS, SIM_COUNTS
 };
 
-struct sim_cluster {
-	uint16_t id;
-	uint32_t group;		/* in the scenario */
+struct sim_cluster {	/* what moves most is in the first line of the cache */
+	_Alignas(64) uint16_t id;
+	bool sent;		/* something was */
 	uint32_t packets;	/* a vector */
 	uint32_t frame, last_frame;	/* bytes: of all but the last; of it */
-	uint32_t version;	/* of its model, at the server */
-	bool sent;		/* something was */
 	uint64_t count[SIM_COUNTS];
+	uint32_t group;		/* in the scenario */
+	uint32_t version;	/* of its model, at the server */
 	uint64_t lost[SIM_LOSSES];	/* constituents */
 	uint64_t cleared;	/* of those, in a queue that was cleared */
 	unsigned __int128 delay_ns;	/* sum over packets received */
@@ -315,7 +314,6 @@ extern const struct sim_kind sim_switch, sim_server;
  * Give n, a switch whose routes are known, its port to n->up, whose link it
  * takes over.  False without memory.
  */
-bool sim_switch_open(struct sim *s, struct sim_node *n,
-    const struct scenario_switch *cf);
+bool sim_switch_open(struct sim_node *n, const struct scenario_switch *cf);
 
 #endif
