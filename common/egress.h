@@ -59,12 +59,12 @@ struct egress_shape {
 struct egress {
 	enum egress_program program;
 	struct slots slots;
+	struct egress_shape *shape;	/* the clusters' */
+	uint64_t due_ns;		/* of the head; EGRESS_NEVER: empty */
 	struct olafq olaf;
 	struct link link;
 	struct active active;
 	struct tally tally;
-	struct egress_shape *shape;	/* the clusters' */
-	uint64_t due_ns;		/* of the head; EGRESS_NEVER: empty */
 	uint64_t regular;		/* regular frames queued and sent */
 	uint64_t regular_dropped;
 };

@@ -20,9 +20,8 @@ sim_have(size_t n, size_t bytes, const char *what)
 	return p;
 }
 
-/* The same of what there is much of and is walked over at random. */
-static void *
-have_large(size_t n, size_t bytes, const char *what)
+void *
+sim_have_large(size_t n, size_t bytes, const char *what)
 {
 	void *p = pages_new(n * bytes);
 
@@ -70,7 +69,7 @@ add_nodes(struct sim *s)
 	for (size_t i = 0; i < sc->switches.n; i++)
 		s->nodes += (uint32_t)scenario_switches(sc)[i].count;
 	s->nodes += (uint32_t)(sc->servers.n + sc->workers.n);
-	s->node = sim_have(s->nodes, sizeof(*s->node), "nodes");
+	s->node = sim_have_large(s->nodes, sizeof(*s->node), "nodes");
 	for (size_t i = 0; i < sc->switches.n; i++) {
 		const struct scenario_switch *w = &scenario_switches(sc)[i];
 
@@ -138,7 +137,7 @@ add_links(struct sim *s)
 		pipes += 2 * (uint32_t)scenario_switches(sc)[i].count;
 	for (size_t i = 0; i < sc->workers.n; i++)
 		pipes += access_pipes(sc, &scenario_workers(sc)[i]);
-	s->pipe = have_large(pipes, sizeof(*s->pipe), "pipes");
+	s->pipe = sim_have_large(pipes, sizeof(*s->pipe), "pipes");
 	for (size_t i = 0; i < sc->links.n; i++) {
 		const struct scenario_link *l = &scenario_links(sc)[i];
 		uint64_t n, m;
@@ -329,7 +328,7 @@ open_switches(struct sim *s)
 
 	for (size_t i = 0; i < s->sc->switches.n; i++)
 		ports += scenario_switches(s->sc)[i].count;
-	s->port = have_large(ports, sizeof(*s->port), "switches");
+	s->port = sim_have_large(ports, sizeof(*s->port), "switches");
 	for (size_t i = 0; i < s->sc->switches.n; i++) {
 		const struct scenario_switch *w = &scenario_switches(s->sc)[i];
 
@@ -379,8 +378,8 @@ sim_new(const struct scenario *sc, uint64_t seed)
 	}
 	if (clusters > 65536)	/* groups may share them */
 		clusters = 65536;
-	s->worker = have_large(workers, sizeof(*s->worker), "workers");
-	s->cluster = have_large(clusters, sizeof(*s->cluster), "clusters");
+	s->worker = sim_have_large(workers, sizeof(*s->worker), "workers");
+	s->cluster = sim_have_large(clusters, sizeof(*s->cluster), "clusters");
 	s->cluster_of = malloc(65536 * sizeof(*s->cluster_of));
 	if (s->cluster_of == NULL)
 		err(1, "clusters");

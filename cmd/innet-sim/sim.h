@@ -142,17 +142,17 @@ struct sim_kind {
 	void (*free)(struct sim_node *);
 };
 
-struct sim_node {
-	const struct sim_kind *kind;
-	char name[READER_NAME_BYTES + 16];
-	uint32_t index;		/* in sim->node */
+struct sim_node {	/* what moves most is in the first line of the cache */
+	_Alignas(64) const struct sim_kind *kind;
+	void *own;		/* the kind's */
 	struct sim_pipe *up;	/* toward the server, or NULL; the pipe
 				 * behind it in sim->pipe is the way back */
-	struct keymap cluster;	/* -> its first route */
-	uint16_t first;		/* its least cluster, which its port calls 0 */
-	void *own;		/* the kind's */
 	struct pcapio_out *in, *out;	/* captures, or NULL */
 	uint32_t down;		/* as of a pipe */
+	uint16_t first;		/* its least cluster, which its port calls 0 */
+	uint32_t index;		/* in sim->node */
+	struct keymap cluster;	/* -> its first route */
+	char name[READER_NAME_BYTES + 16];
 };
 
 /*
@@ -278,6 +278,9 @@ void sim_free(struct sim *s);
 
 /* n of so many bytes, zeroed, or exit. */
 void *sim_have(size_t n, size_t bytes, const char *what);
+
+/* The same, in whole lines of the cache and large pages. */
+void *sim_have_large(size_t n, size_t bytes, const char *what);
 
 /* The next two pipes are a link; the one up. */
 struct sim_pipe *sim_add_link(struct sim *s, struct sim_node *from,

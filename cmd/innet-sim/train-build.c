@@ -287,7 +287,7 @@ train_build(struct sim *s)
 		s->nodes += 1 + racks + server + (uint32_t)cf->workers;
 		pipes += 2 * racks + 4 * (server + (uint32_t)cf->workers);
 	}
-	s->node = sim_have(s->nodes, sizeof(*s->node), "nodes");
+	s->node = sim_have_large(s->nodes, sizeof(*s->node), "nodes");
 	s->pipe = sim_have(pipes, sizeof(*s->pipe), "pipes");
 	for (uint32_t i = 0; i < s->nodes; i++)
 		s->node[i].index = i;
