@@ -9,6 +9,8 @@
 #include "cmd/innet-sim/capture.h"
 #include "cmd/innet-sim/train.h"
 
+enum { LOOK_AHEAD = 1000 };	/* workers; fewer are in the cache anyway */
+
 void
 sim_at(struct sim *s, enum sim_class class, uint32_t id, uint64_t at_ns)
 {
@@ -399,7 +401,8 @@ look_at(const struct sim *s, uint32_t due)
 
 /*
  * A day of the calendar begins: fetch what its events will read, and who those
- * of the day after it are for, while there is other work.
+ * of the day after it are for, while there is other work.  Few workers are in
+ * the cache anyway, and trainings have none.
  */
 static void
 look_ahead(const struct sim *s)
@@ -446,7 +449,7 @@ sim_run(struct sim *s)
 	    (have = calendar_pop(&s->events, &x)) == 1 &&
 	    due_ns(&x) <= until) {
 		s->now_ns = due_ns(&x);
-		if (day != s->events.now && s->workers > 1000) {
+		if (day != s->events.now && s->workers > LOOK_AHEAD) {
 			day = s->events.now;
 			look_ahead(s);
 		}
