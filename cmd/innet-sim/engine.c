@@ -9,8 +9,6 @@
 #include "cmd/innet-sim/capture.h"
 #include "cmd/innet-sim/train.h"
 
-enum { LOOK_AHEAD = 1000 };	/* workers; fewer are in the cache anyway */
-
 void
 sim_at(struct sim *s, enum sim_class class, uint32_t id, uint64_t at_ns)
 {
@@ -326,9 +324,9 @@ fail(struct sim *s, uint32_t i)
 static void
 handle(struct sim *s, struct due x)
 {
-	const uint32_t id = due_id(&x) & ((1u << SIM_ID_BITS) - 1);
+	const uint32_t id = sim_id_of(x);
 
-	switch ((enum sim_class)(due_id(&x) >> SIM_ID_BITS)) {
+	switch (sim_class_of(x)) {
 	case SIM_FAULT:
 		fail(s, id);
 		break;
@@ -349,93 +347,6 @@ handle(struct sim *s, struct due x)
 	}
 }
 
-static inline void
-fetch(const void *p, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += 64)
-		__builtin_prefetch((const char *)p + i);
-}
-
-static void
-look_at_update(const struct sim *s, const struct sim_node *n, uint16_t cluster)
-{
-	if (n->kind == &sim_switch)
-		egress_fetch(n->up->egress, cluster - n->first);
-	else
-		fetch(sim_cluster(s, cluster), sizeof(struct sim_cluster));
-}
-
-/* An event comes soon, and what is first read by it has been fetched. */
-static void
-look_at(const struct sim *s, uint32_t due)
-{
-	const uint32_t id = due & ((1u << SIM_ID_BITS) - 1);
-	const struct sim_worker *w;
-	const struct sim_pipe *p;
-	const struct slot *head;
-
-	switch ((enum sim_class)(due >> SIM_ID_BITS)) {
-	case SIM_GENERATE:
-		w = &s->worker[id];
-		fetch(&s->cluster[w->cluster], sizeof(*s->cluster));
-		if (w->up == SIM_NONE)
-			look_at_update(s, &s->node[w->at],
-			    s->cluster[w->cluster].id);
-		break;
-	case SIM_LEAVE:
-		head = slots_head(&s->pipe[id].egress->slots);
-		if (head != NULL)
-			egress_fetch(s->pipe[id].egress, head->up.cluster);
-		break;
-	case SIM_DELIVERY:
-	case SIM_ARRIVAL:
-		p = &s->pipe[id];
-		if (p->ring.count > 0)
-			look_at_update(s, p->to,
-			    ring_head(&p->ring)->p.up.cluster);
-		break;
-	default:
-		break;
-	}
-}
-
-/*
- * A day of the calendar begins: fetch what its events will read, and who those
- * of the day after it are for, while there is other work.  Few workers are in
- * the cache anyway, and trainings have none.
- */
-static void
-look_ahead(const struct sim *s)
-{
-	const struct calendar *c = &s->events;
-	const struct calendar_list *next = calendar_tomorrow(c);
-
-	for (size_t i = 0; i < next->n; i++) {
-		const uint32_t id = due_id(&next->item[i]);
-
-		const uint32_t at = id & ((1u << SIM_ID_BITS) - 1);
-
-		switch ((enum sim_class)(id >> SIM_ID_BITS)) {
-		case SIM_GENERATE:
-			fetch(&s->worker[at], sizeof(*s->worker));
-			break;
-		case SIM_LEAVE:
-			fetch(slots_head(&s->pipe[at].egress->slots),
-			    sizeof(struct slot));
-			break;
-		case SIM_DELIVERY:
-		case SIM_ARRIVAL:
-			fetch(ring_head(&s->pipe[at].ring),
-			    sizeof(struct sim_flying));
-			break;
-		default:
-			break;
-		}
-	}
-	for (size_t i = c->at; i < c->today.n; i++)
-		look_at(s, due_id(&c->today.item[i]));
-}
-
 void
 sim_run(struct sim *s)
 {
@@ -449,10 +360,9 @@ sim_run(struct sim *s)
 	    (have = calendar_pop(&s->events, &x)) == 1 &&
 	    due_ns(&x) <= until) {
 		s->now_ns = due_ns(&x);
-		if (day != s->events.now && s->workers > LOOK_AHEAD) {
-			day = s->events.now;
-			look_ahead(s);
-		}
+		if (day != s->events.now)
+			sim_look_ahead(s);
+		day = s->events.now;
 		handle(s, x);
 		s->handled++;
 	}

@@ -225,6 +225,18 @@ struct sim {
 
 /* engine.c */
 
+static inline enum sim_class
+sim_class_of(struct due x)
+{
+	return (enum sim_class)(due_id(&x) >> SIM_ID_BITS);
+}
+
+static inline uint32_t
+sim_id_of(struct due x)
+{
+	return due_id(&x) & ((1u << SIM_ID_BITS) - 1);
+}
+
 /* Let an event of this class and index happen at at_ns, now or later. */
 void sim_at(struct sim *s, enum sim_class class, uint32_t id, uint64_t at_ns);
 
@@ -265,6 +277,12 @@ void sim_pass_down(struct sim *s, struct sim_node *n,
 
 /* Handle events until there are none, or the scenario's end. */
 void sim_run(struct sim *s);
+
+/*
+ * ahead.c: a day of the calendar begins.  Fetch what its events will read, and
+ * who those of the day after it are about, while there is other work.
+ */
+void sim_look_ahead(const struct sim *s);
 
 static inline struct sim_cluster *
 sim_cluster(const struct sim *s, uint16_t id)
