@@ -88,6 +88,42 @@ says() {
 	cmp <(jq -c "$keys" sim.out) <(jq -c "$keys" aom.out)
 }
 
+@test "a captured link shows both ends: the last one's are the server's, a propagation apart" {
+	scenario 1M 4 '"clusters": 3, "workers": 3, "control": "urgent"' >s.json
+	sim --set 'links[0].propagation=3ms' --set 'links[0].capture=true' -w out >/dev/null
+	cmp out/sw.up.in.pcap out/ps.in.pcap
+	cmp out/sw.up.out.pcap out/sw.out.pcap
+	cmp <(dumpolaf out/sw.up.in.pcap) <(dumpolaf out/sw.up.out.pcap |
+		awk '$1 + 3000000 <= 2000000000 { $1 += 3000000; print }')
+	cmp <(dumpolaf out/sw.down.in.pcap) <(dumpolaf out/sw.in.pcap | awk '$2 == 2')
+	[ "$(tcpdump -nr out/sw.down.out.pcap 2>/dev/null | grep -c 'UDP, length 264')" -ge 100 ]
+	[ "$(tshark -r out/sw.down.out.pcap -o udp.check_checksum:TRUE -T fields \
+		-e udp.checksum.status 2>/dev/null | sort -u)" = 1 ]
+}
+
+@test "what a link loses is in the capture before it only; what a fault does, when it had left" {
+	scenario 0 8 '"interval": "1ms", "access_rate": "10M", "access_loss": 0.1, "access_capture": true' >s.json
+	sim -w out >s.out
+	jq -se '.[0].lost_link > 100' s.out
+	[ "$(dumpolaf out/worker.1.0.up.out.pcap | wc -l)" -eq "$(jq -s '.[0].sent' s.out)" ]
+	[ "$(dumpolaf out/worker.1.0.up.in.pcap | wc -l)" -eq "$(jq -s '.[0].received' s.out)" ]
+	innet-aom -q --json --sent out/worker.1.0.up.out.pcap -r out/worker.1.0.up.in.pcap |
+		jq -se --slurpfile s s.out '.[-1].lost == $s[0].lost_link'
+	scenario 0.1M 8 '"frame": "125B", "workers": 5, "count": 1, "phase": "aligned"' >s.json
+	sim --set 'links[0].propagation=15ms' --set 'links[0].capture=true' -w fault \
+		--set 'faults=[{"link":"sw","from":"25ms","to":"30ms"}]' >/dev/null
+	[ "$(dumpolaf fault/sw.up.out.pcap | cut -d' ' -f1 | paste -sd,)" = 10000000,20000000 ]
+	[ "$(dumpolaf fault/sw.up.in.pcap | cut -d' ' -f1)" = "" ]
+}
+
+@test "every worker's own link has a capture, and more than a hundred are refused" {
+	scenario 1M 8 '"clusters": 2, "workers": 50, "access_rate": "10M", "access_capture": true' >s.json
+	sim -w out >/dev/null
+	[ "$(ls out | grep -c '^worker\.[12]\.[0-9]*\.\(up\|down\)\.\(in\|out\)\.pcap$')" -eq 400 ]
+	run -1 --separate-stderr innet-sim -w out --set 'links[0].capture=true' s.json
+	[ "$stderr" = "innet-sim: -w: more than 100 links" ]
+}
+
 @test "a second program agrees: counters to the unit, ages to the nanosecond" {
 	command -v python3 >/dev/null || skip "no python3"
 	timeout 400 python3 -B "$BATS_TEST_DIRNAME/sim_runs.py" "${SIM_RUNS:-40}" "${SIM_FIRST:-1}"
@@ -211,6 +247,8 @@ says() {
 	bad '.duration = "105000h"' "duration: '105000h': too large"
 	bad '.workers[0].payload = 37' 'workers[0].payload: not 32 bytes and whole floats of 4'
 	bad '.workers[0].clusters = "5-2"' "workers[0].clusters: '5-2': begins after its end"
+	bad '.workers[0].access_capture = true' \
+	    'workers[0].access_capture: there is no such link, without a rate, propagation or loss'
 	bad '.duration = "none"' 'workers[0].count: is none, and so is duration: it would never end'
 	bad '.faults = [{"from": "1s", "to": "2s"}]' 'faults[0]: needs a link or a switch'
 	bad '.sweep = {"links[1].rate": [1]}' 'sweep: a path names nothing there'

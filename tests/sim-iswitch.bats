@@ -189,6 +189,14 @@ r=$((10000 + 14640))
 	done
 }
 
+@test "captures before and after each link differ by what was lost" {
+	training '"iterations": 9, "loss": "2%", "rack": 2, "capture": true' -w out
+	packets() { for f; do tcpdump -nr "$f" 2>/dev/null; done | wc -l; }
+	[ "$(ls out/*.out.pcap | grep -c 'x\.\([0-3]\|rack[01]\)\.\(up\|down\)')" -eq 12 ]
+	is lost $(($(packets out/*.up.out.pcap out/*.down.out.pcap) -
+		$(packets out/*.up.in.pcap out/*.down.in.pcap)))
+}
+
 @test "every segment is sent once when nothing is lost" {
 	training '"iterations": 30, "workers": 7, "rack": 3,
 		"compute_shape": "lognormal"'

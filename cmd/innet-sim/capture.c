@@ -12,7 +12,10 @@
 #include "cmd/innet-sim/train.h"
 #include "common/frame.h"
 
-enum { NODES_MAX = 256 };	/* two files each stay open */
+enum {
+	NODES_MAX = 256,	/* two files each stay open */
+	LINKS_MAX = 100		/* and four of a link */
+};
 
 static struct pcapio_out *
 open_one(const char *dir, const char *name, const char *way)
@@ -27,11 +30,69 @@ open_one(const char *dir, const char *name, const char *way)
 	return out;
 }
 
+/* The link that is this pipe and the next: name.up.out.pcap and so on. */
+static void
+open_link(struct sim *s, const char *dir, uint32_t pipe, const char *name)
+{
+	uint32_t links = 0;
+
+	if (s->tap == NULL)
+		s->tap = sim_have(s->pipes, sizeof(*s->tap), "captures");
+	for (uint32_t i = 0; i < s->pipes; i += 2)
+		links += s->tap[i].left != NULL;
+	if (links == LINKS_MAX)
+		errx(1, "-w: more than %d links", LINKS_MAX);
+	s->tap[pipe] = (struct sim_tap){ open_one(dir, name, "up.out"),
+	    open_one(dir, name, "up.in") };
+	s->tap[pipe + 1] = (struct sim_tap){ open_one(dir, name, "down.out"),
+	    open_one(dir, name, "down.in") };
+}
+
+/* The links between workers of a group and their switches. */
+static void
+open_access(struct sim *s, const char *dir, const struct sim_crowd *crowd)
+{
+	char name[64];
+
+	for (uint32_t i = crowd->base; i < crowd->base + crowd->n; i++) {
+		const struct sim_worker *w = &s->worker[i];
+
+		if (i > crowd->base && w->up == w[-1].up)
+			continue;	/* a shared one */
+		snprintf(name, sizeof(name), "worker.%u.%u",
+		    s->cluster[w->cluster].id, w->id);
+		open_link(s, dir, w->up, name);
+	}
+}
+
+static void
+open_links(struct sim *s, const char *dir)
+{
+	for (uint32_t i = 0; i < s->nodes && s->trainings == 0; i++) {
+		const struct sim_node *n = &s->node[i];
+		const struct sim_port *port = n->own;
+		const struct sim_crowd *crowd = n->own;
+
+		if (n->kind == &sim_switch && scenario_uplink(s->sc,
+		    port->cf->name)->capture)
+			open_link(s, dir, n->up->index, n->name);
+		if (n->kind == &sim_workers && crowd->cf->access_capture)
+			open_access(s, dir, crowd);
+	}
+	for (uint32_t i = 0; i < s->pipes && s->trainings > 0; i += 2) {
+		const struct sim_node *n = s->pipe[i].from;
+
+		if (n != s->pipe[i].to && train_of(s, n)->cf->capture)
+			open_link(s, dir, i, n->name);
+	}
+}
+
 void
 capture_open(struct sim *s, const char *dir)
 {
 	if (mkdir(dir, 0777) == -1 && errno != EEXIST)
 		err(1, "%s", dir);
+	open_links(s, dir);
 	for (uint32_t i = 0; i < s->nodes; i++) {
 		struct sim_node *n = &s->node[i];
 
@@ -130,6 +191,31 @@ capture_put(const struct sim *s, struct pcapio_out *out,
 		put_update(s, out, p, stamp_ns);
 }
 
+void
+capture_left(const struct sim *s, const struct sim_pipe *pipe,
+    const struct sim_flying *f)
+{
+	struct pcapio_out *out = s->tap[pipe->index].left;
+
+	if (out != NULL)
+		capture_put(s, out, &f->p, f->left_ns);
+}
+
+void
+capture_all_left(const struct sim *s, const struct sim_pipe *pipe,
+    uint64_t by_ns)
+{
+	const struct sim_ring *r = &pipe->ring;
+
+	for (uint32_t i = 0; i < r->count; i++) {
+		const struct sim_flying *f = &r->item[(r->head + i) &
+		    (r->room - 1)];
+
+		if (f->left_ns <= by_ns)
+			capture_left(s, pipe, f);
+	}
+}
+
 static bool
 close_one(struct pcapio_out *out)
 {
@@ -150,6 +236,13 @@ capture_close(struct sim *s)
 {
 	bool whole = true;
 
+	for (uint32_t i = 0; i < s->pipes && s->tap != NULL; i++) {
+		capture_all_left(s, &s->pipe[i], s->end_ns);
+		whole = close_one(s->tap[i].left) && whole;
+		whole = close_one(s->tap[i].came) && whole;
+	}
+	free(s->tap);
+	s->tap = NULL;
 	for (uint32_t i = 0; i < s->nodes; i++) {
 		whole = close_one(s->node[i].in) && whole;
 		whole = close_one(s->node[i].out) && whole;

@@ -184,6 +184,8 @@ sim_arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	}
 	if (n->in != NULL)
 		capture_put(s, n->in, p, s->now_ns);
+	if (s->tap != NULL && by != NULL && s->tap[by->index].came != NULL)
+		capture_put(s, s->tap[by->index].came, p, s->now_ns);
 	n->kind->arrive(s, n, by, p);
 }
 
@@ -196,6 +198,8 @@ deliver(struct sim *s, struct sim_pipe *pipe)
 
 	if (r->count == 0 || pipe->due_ns != s->now_ns)
 		return;		/* it was lost before */
+	if (s->tap != NULL)
+		capture_left(s, pipe, ring_head(r));
 	p = ring_head(r)->p;
 	r->head = (r->head + 1) & (r->room - 1);
 	r->count--;
@@ -235,6 +239,8 @@ sim_clear(struct sim *s, struct sim_pipe *pipe, bool all)
 
 	if (pipe->egress != NULL)
 		clear_queue(s, pipe);
+	if (s->tap != NULL && all)
+		capture_all_left(s, pipe, s->now_ns);
 	for (; r->count > 0; r->count--) {
 		const struct sim_flying *tail = &r->item[(r->head + r->count -
 		    1) & (r->room - 1)];

@@ -60,6 +60,8 @@ static const struct reader_key link_keys[] = {
 	    .help = "share of frames lost, each way" },
 	{ "queue", READER_COUNT, AT(link, queue), "none", 1, 1 << 24,
 	    .words = none, .help = "models that wait for the way back" },
+	{ "capture", READER_BOOL, AT(link, capture),
+	    .help = "with -w, what passes its ends" },
 	{ 0 }
 };
 
@@ -139,6 +141,8 @@ static const struct reader_key worker_keys[] = {
 	    1 << 24, .words = none, .help = "frames that wait for it" },
 	{ "shared", READER_BOOL, AT(workers, shared),
 	    .help = "one access link for the whole group" },
+	{ "access_capture", READER_BOOL, AT(workers, access_capture),
+	    .help = "with -w, what passes the access links' ends" },
 	{ 0 }
 };
 
@@ -363,6 +367,11 @@ check_sizes(const struct scenario_workers *g, size_t i, struct reader *r)
 		return reader_fail_at(r, "workers", i, "elements",
 		    "more than %d packets of %" PRIu64 " floats", UINT16_MAX,
 		    floats);
+	if (g->access_capture && g->access_bps == 0 &&
+	    g->access_propagation_ns == 0 && !(g->access_loss > 0))
+		return reader_fail_at(r, "workers", i, "access_capture",
+		    "there is no such link, without a rate, propagation or "
+		    "loss");
 	if (g->rate_bps != 0 && g->schedule[0] != '\0')
 		return reader_fail_at(r, "workers", i, "rate",
 		    "a schedule has its own");

@@ -50,6 +50,7 @@ struct scenario_link {
 	uint64_t propagation_ns;
 	double loss;			/* of frames, each way */
 	uint64_t queue;			/* frames, on the way back; WORD1: any */
+	bool capture;			/* with -w */
 };
 
 struct scenario_server {
@@ -83,6 +84,7 @@ struct scenario_workers {
 	uint64_t access_bps, access_propagation_ns, access_queue;
 	double access_loss;
 	bool shared;			/* one access link for all */
+	bool access_capture;		/* with -w */
 };
 
 struct scenario_fault {

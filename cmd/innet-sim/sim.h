@@ -131,6 +131,11 @@ struct sim_port {
 	uint64_t served, busy_ns;
 };
 
+/* Captures at a pipe's two ends, or NULL. */
+struct sim_tap {
+	struct pcapio_out *left, *came;
+};
+
 struct sim;
 
 struct sim_kind {
@@ -221,6 +226,7 @@ struct sim {
 	const volatile int *stopped;	/* a signal came, or NULL */
 	struct training *training;	/* then there is nothing else */
 	uint32_t trainings;
+	struct sim_tap *tap;	/* of each pipe; NULL: no link is captured */
 };
 
 /* engine.c */

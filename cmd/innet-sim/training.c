@@ -72,6 +72,8 @@ static const struct reader_key keys[] = {
 	    "0: no time" },
 	{ "packet", READER_TIME, AT(packet_ns), "0", 0, HOUR_NS,
 	    .help = "a host's time for a packet, each way" },
+	{ "capture", READER_BOOL, AT(capture),
+	    .help = "with -w, what passes the ends of its links" },
 	{ 0 }
 };
 

@@ -51,6 +51,7 @@ struct scenario_training {
 	uint64_t message_ns, messages;	/* a host's time for one; a vector */
 	uint64_t copy_bps;		/* 0: copies take no time */
 	uint64_t packet_ns;		/* a host's, each packet */
+	bool capture;			/* its links, with -w */
 };
 
 extern const struct reader_section training_section;

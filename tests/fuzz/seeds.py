@@ -723,6 +723,7 @@ def scenarios():
     put("scenario", "access", scenario(
         workers={"access_rate": "10M", "access_propagation": "1us",
                  "access_loss": "10%", "access_queue": 1, "shared": True,
+                 "access_capture": True,
                  "control": "urgent", "threshold": "0"}))
     put("scenario", "vectors-of-packets", scenario(
         workers={"elements": 200, "frame": "100B", "count": 3,
