@@ -137,6 +137,19 @@ says() {
 	sim --until 20s --set 'switches[0].program=regular' | jq -se '.[-1].suppressed == 0'
 }
 
+@test "workers that wait for a model: an update each interval and round trip, or time-out" {
+	scenario 0 8 '"interval": "10ms", "phase": "aligned", "wait": "250ms"' >s.json
+	loop() { sim --set 'links[0].propagation=3ms' --set 'servers[0].delay=1ms' "$@" | jq -s .[-1]; }
+	loop | jq -e '.generated == 118 and .models == 118 and .timed_out == 0'	# every 17 ms
+	loop --set 'workers[0].wait=7ms' | jq -e '.generated == 118 and .timed_out == 0'
+	loop --set 'workers[0].wait=6999999ns' | jq -e '.generated == 118 and .timed_out == 118'
+	loop --set 'servers[0].reply=none' | jq -e '.generated == 8 and .timed_out == 7'
+	# the waits that were no more needed do not make the run longer: it ends at 41 ms
+	loop --set duration=none --set 'workers[0].count=3' | jq -e '.mean_age_ns == 10134146'
+	loop --set 'workers[0].stop=40ms' | jq -e '.generated == 3'
+	loop --set 'workers[0].wait=0' | jq -e '.generated == 200 and (has("timed_out") | not)'
+}
+
 @test "what comes to a link that is down is lost, from its first instant to its last" {
 	scenario 0 8 '"interval": "10ms", "phase": "aligned"' >s.json
 	sim --set 'faults=[{"link":"sw","from":"500ms","to":"1s"}]' |
@@ -247,6 +260,9 @@ says() {
 	bad '.duration = "105000h"' "duration: '105000h': too large"
 	bad '.workers[0].payload = 37' 'workers[0].payload: not 32 bytes and whole floats of 4'
 	bad '.workers[0].clusters = "5-2"' "workers[0].clusters: '5-2': begins after its end"
+	bad '.workers[0] += {wait: "1s", arrivals: "bursts"}' \
+	    'workers[0].wait: those of a schedule or of bursts wait for nothing'
+	bad '.workers[0].wai = "1s"' "workers[0].wai: unknown key; the nearest is 'wait'"
 	bad '.workers[0].access_capture = true' \
 	    'workers[0].access_capture: there is no such link, without a rate, propagation or loss'
 	bad '.duration = "none"' 'workers[0].count: is none, and so is duration: it would never end'

@@ -80,8 +80,9 @@ class Packet:
 
 
 class Model:
-    def __init__(self, cluster, worker):
+    def __init__(self, cluster, worker, last=True):
         self.cluster, self.worker = cluster, worker  # None: all
+        self.last = last  # of its vector's packets
         self.status = None  # (Qmax, N)
 
 
@@ -172,7 +173,7 @@ class SwitchNode:
             if was is None:
                 self.expect()
             return None
-        m = Model(p.model.cluster, p.model.worker)
+        m = Model(p.model.cluster, p.model.worker, p.model.last)
         m.status = p.model.status
         if self.program != "regular":
             n = sum(t + self.window >= self.net.now
@@ -206,7 +207,8 @@ class Server:
         c.received.append((net.now, u))
         reply = self.cf.get("reply", "cluster")
         length = self.cf.get("frame", p.length + 8)
-        m = Model(u.cluster, None if reply == "cluster" else u.worker)
+        m = Model(u.cluster, None if reply == "cluster" else u.worker,
+                  u.following == 0)
         if reply != "none":
             net.pass_down(self, Packet(None, length, m),
                           net.now + time(self.cf.get("delay", 0)))
@@ -216,6 +218,7 @@ class Worker:
     def __init__(self, group, cluster, number):
         self.group, self.cluster, self.id = group, cluster, number
         self.put, self.status, self.came = 0, None, None
+        self.number, self.due, self.waits = 0, None, False
         self.up = self.back = None
 
     def probability(self, now):
@@ -271,10 +274,41 @@ class Group:
             self.net.clusters[w.cluster].models += 1
             if p.model.status is not None:
                 w.status, w.came = p.model.status, self.net.now
+            if w.waits and p.model.last:
+                self.compute(w)
+
+    def expect(self, w, waits, t):
+        """What w does at t: wait no longer, or have an update."""
+        w.waits, w.due = waits, t
+        self.net.at(t, GENERATE, w.number, lambda: self.due(w))
+
+    def compute(self, w):
+        w.waits, w.due = False, None
+        t = self.net.now + time(self.cf["interval"])
+        if t < self.stop:
+            self.expect(w, False, t)
+
+    def due(self, w):
+        net = self.net
+        if w.due != net.now:
+            net.now = net.was
+        elif w.waits:
+            net.clusters[w.cluster].timed_out += 1
+            self.compute(w)
+        else:
+            w.due = None
+            sent = self.generate(w, 1.0)
+            if w.put == self.cf.get("count"):
+                return
+            if sent:
+                self.expect(w, True, net.now + time(self.cf["wait"]))
+            else:
+                self.compute(w)
 
     def start(self):
         cf, net = self.cf, self.net
         stop = time(cf["stop"]) if "stop" in cf else 1 << 62
+        self.stop = min(stop, net.duration)
         begin = time(cf.get("start", 0))
         base = net.numbers
         net.numbers += len(self.workers)
@@ -291,6 +325,11 @@ class Group:
         window, interval = time(cf["window"]), time(cf["interval"])
         for i, w in enumerate(self.workers):
             t = window * i // len(self.workers) + begin
+            w.number = base + i
+            if "wait" in cf:
+                if t < self.stop:
+                    self.expect(w, False, t)
+                continue
             for _ in range(cf.get("count", 10**9)):
                 if t >= min(stop, net.duration):
                     break
@@ -309,7 +348,7 @@ class Group:
         if self.cf.get("control", "none") != "none" and \
                 not net.control.random() < w.probability(net.now):
             c.suppressed += 1
-            return
+            return False
         if c.first is None:
             c.first = net.now
         for k in reversed(range(len(c.frames))):
@@ -321,12 +360,14 @@ class Group:
                 net.hand(self.node, None, p)
             else:
                 w.up.send(p, net.now)
+        return True
 
 
 class Cluster:
     def __init__(self, number, cf):
         self.id, self.first, self.received = number, None, []
         self.sent = self.generated = self.suppressed = self.models = 0
+        self.timed_out = 0
         self.lost = {"lost_link": 0, "lost_down": 0, "lost_queue": 0}
         floats = (cf.get("payload", 256) - 32) // 4
         elements = cf.get("elements", floats)
@@ -431,7 +472,7 @@ class Net:
         drain = self.sc.get("drain", False)
         while self.events and (drain or self.events[0][0] <= self.duration):
             t, _, _, _, what = heapq.heappop(self.events)
-            self.now = t
+            self.was, self.now = self.now, t
             what()
         self.end = max(self.now, self.duration)
 
@@ -446,6 +487,8 @@ class Net:
         row = {"generated": c.generated, "suppressed": c.suppressed,
                "sent": c.sent, "received": len(c.received),
                "merged": merged, "models": c.models, **gone, **c.lost}
+        if any("wait" in g.cf for g in self.groups):
+            row["timed_out"] = c.timed_out
         row["queued"] = c.sent - merged - sum(c.lost.values()) - \
             sum(gone[n] for n in gone if n[0] == "d" or n[0] == "s")
         if c.received:

@@ -62,6 +62,10 @@ def group(r, i, first, switches, ns):
     else:
         g.update(phase="order", window="%dns" % r.choice((1, 10**6, 10**7)),
                  interval="%dns" % r.randint(10**6, 4 * 10**7))
+        if r.random() < 0.4:
+            g["wait"] = r.choice(("1ns", "5ms", "30ms", "1s"))
+        if r.random() < 0.3:
+            g["count"] = r.randint(1, 20)
     if r.random() < 0.3:
         g["elements"] = r.randint(1, 600)
     if r.random() < 0.2:

@@ -365,6 +365,7 @@ sim_run(struct sim *s)
 	while ((s->stopped == NULL || *s->stopped == 0) &&
 	    (have = calendar_pop(&s->events, &x)) == 1 &&
 	    due_ns(&x) <= until) {
+		s->was_ns = s->now_ns;
 		s->now_ns = due_ns(&x);
 		if (day != s->events.now)
 			sim_look_ahead(s);

@@ -31,8 +31,8 @@ send_update(struct sim *s, const struct sim_worker *w, float reward)
 	}
 }
 
-/* One update of w is ready: its own next. */
-static void
+/* One update of w is ready: its own next.  True: it was sent. */
+static bool
 have_update(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w,
     float reward)
 {
@@ -41,10 +41,12 @@ have_update(struct sim *s, const struct sim_crowd *crowd, struct sim_worker *w,
 	w->put++;
 	c->count[SIM_GENERATED]++;
 	if (crowd->control != NULL && !txctl_send(&crowd->control[w -
-	    s->worker - crowd->base], s->now_ns, rng_double(&s->control)))
+	    s->worker - crowd->base], s->now_ns, rng_double(&s->control))) {
 		c->count[SIM_SUPPRESSED]++;
-	else
-		send_update(s, w, reward);
+		return false;
+	}
+	send_update(s, w, reward);
+	return true;
 }
 
 /* The reward of w's next update. */
@@ -108,6 +110,56 @@ play_row(struct sim *s, struct sim_crowd *crowd)
 	expect_row(s, crowd);
 }
 
+/* What is next for a worker that waits for models: a time-out, or an update. */
+static void
+expect_wait(struct sim *s, const struct sim_crowd *crowd, uint32_t at,
+    bool waits, uint64_t due_ns)
+{
+	crowd->wait[at - crowd->base] = (struct sim_wait){ due_ns, waits };
+	sim_at(s, SIM_GENERATE, at, due_ns);
+}
+
+/* It computes from now on. */
+static void
+compute(struct sim *s, const struct sim_crowd *crowd, uint32_t at)
+{
+	struct arrivals *a = &s->worker[at].arrivals;
+	uint64_t next;
+
+	crowd->wait[at - crowd->base] = (struct sim_wait){ SIM_NEVER, false };
+	a->nominal = (unsigned __int128)s->now_ns << 32;
+	next = arrivals_again(&crowd->arrivals, a, &s->arrivals, s->now_ns);
+	if (next < crowd->stop_ns)
+		expect_wait(s, crowd, at, false, next);
+}
+
+/* A time-out, or an update, of a worker that waits for models. */
+static void
+wait_is_over(struct sim *s, const struct sim_crowd *crowd, uint32_t at)
+{
+	struct sim_wait *l = &crowd->wait[at - crowd->base];
+	struct sim_worker *w = &s->worker[at];
+
+	if (l->due_ns != s->now_ns) {
+		s->now_ns = s->was_ns;	/* a model came: nothing happened */
+	} else if (l->waits) {
+		s->cluster[w->cluster].count[SIM_TIMED_OUT]++;
+		compute(s, crowd, at);
+	} else {
+		bool sent = have_update(s, crowd, w, reward_of(s, crowd,
+		    w));
+
+		l->due_ns = SIM_NEVER;
+		if (w->put >= crowd->cf->count)
+			return;
+		if (sent)
+			expect_wait(s, crowd, at, true, s->now_ns +
+			    crowd->cf->wait_ns);
+		else
+			compute(s, crowd, at);
+	}
+}
+
 void
 sim_generate(struct sim *s, uint32_t at)
 {
@@ -118,6 +170,10 @@ sim_generate(struct sim *s, uint32_t at)
 
 	if (crowd->schedule.n > 0) {
 		play_row(s, crowd);
+		return;
+	}
+	if (crowd->wait != NULL) {
+		wait_is_over(s, crowd, at);
 		return;
 	}
 	if (bursts)
@@ -231,11 +287,18 @@ sim_workers_start(struct sim *s, struct sim_node *node)
 		return;
 	}
 	pace(s, crowd);
+	if (crowd->cf->wait_ns > 0)
+		crowd->wait = sim_have(crowd->n, sizeof(*crowd->wait),
+		    "workers");
 	for (uint32_t i = 0; i < crowd->n; i += each) {
 		struct sim_worker *w = &s->worker[crowd->base + i];
 		uint64_t t = first(s, crowd, w, i, &phase);
 
-		if (t < crowd->stop_ns)
+		if (t >= crowd->stop_ns)
+			continue;
+		if (crowd->wait != NULL)
+			expect_wait(s, crowd, crowd->base + i, false, t);
+		else
 			sim_at(s, SIM_GENERATE, crowd->base + i, t);
 	}
 }
@@ -247,6 +310,11 @@ sim_crowd_model(struct sim *s, const struct sim_node *node, uint32_t base,
 	const struct sim_crowd *crowd = node->own;
 
 	sim_cluster(s, p->up.cluster)->count[SIM_MODELS] += n;
+	for (uint32_t i = base; crowd->wait != NULL && i < base + n; i++) {
+		if (crowd->wait[i - crowd->base].waits &&
+		    p->up.following == 0)
+			compute(s, crowd, i);
+	}
 	if (crowd->control == NULL)
 		return;
 	for (uint32_t i = 0; i < n; i++)
@@ -272,6 +340,7 @@ end(struct sim_node *n)
 
 	schedule_free(&crowd->schedule);
 	free(crowd->control);
+	free(crowd->wait);
 	free(crowd);
 }
 

@@ -13,6 +13,17 @@
 static const char *const by_name[] = { "group", "cluster", "switch",
 	"training" };
 
+/* Is that figure of any of the points? */
+static bool
+shows(const struct runner *r, int fig)
+{
+	for (size_t i = 0; i < r->points; i++) {
+		if (result_has(&r->point[i].sc, r->by, fig))
+			return true;
+	}
+	return false;
+}
+
 /* A figure of a row over all runs: its mean and half its interval. */
 struct mean {
 	double mean, ci;
@@ -131,8 +142,11 @@ json_row(FILE *f, const struct runner *r, const struct point *p, size_t row)
 	fprintf(f, "\"%s\":\"%s\",\"runs\":%zu", by_name[r->by], name,
 	    r->runs);
 	for (int i = 0; fig[i].key != NULL; i++) {
-		struct mean m = mean_of(r, p, row, i);
+		struct mean m;
 
+		if (!shows(r, i))
+			continue;
+		m = mean_of(r, p, row, i);
 		digits(v, sizeof(v), m.mean);
 		fprintf(f, ",\"%s\":%s", fig[i].key, isnan(m.mean) ? "null" :
 		    v);
@@ -179,6 +193,8 @@ csv_heading(FILE *f, const struct runner *r)
 	field(f, first, by_name[r->by]);
 	field(f, false, "runs");
 	for (int i = 0; fig[i].key != NULL; i++) {
+		if (!shows(r, i))
+			continue;
 		field(f, false, fig[i].key);
 		if (r->runs > 1)
 			fprintf(f, ",%s_ci95", fig[i].key);
@@ -207,8 +223,11 @@ csv_row(FILE *f, const struct runner *r, const struct point *p, size_t row)
 	snprintf(v, sizeof(v), "%zu", r->runs);
 	field(f, false, v);
 	for (int i = 0; fig[i].key != NULL; i++) {
-		struct mean m = mean_of(r, p, row, i);
+		struct mean m;
 
+		if (!shows(r, i))
+			continue;
+		m = mean_of(r, p, row, i);
 		digits(v, sizeof(v), m.mean);
 		field(f, false, isnan(m.mean) ? "" : v);
 		if (r->runs < 2)

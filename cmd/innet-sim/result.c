@@ -15,7 +15,7 @@ enum {
 	GENERATED, SUPPRESSED, SENT, RECEIVED, MERGED, AGGREGATED, REPLACED,
 	SUPERSEDED, DROPPED_FULL, DROPPED_REWARD, DROPPED_LIMIT, LOST_LINK,
 	LOST_DOWN, LOST_QUEUE, QUEUED, DROPPED, LOSS, MODELS, MEAN, P50, P95,
-	P99, MAX, MEAN_PEAK, MAX_PEAK, DELAY, JAIN, GOAL
+	P99, MAX, MEAN_PEAK, MAX_PEAK, DELAY, JAIN, GOAL, TIMED_OUT
 };
 
 static const struct result_figure figures[] = {
@@ -47,6 +47,7 @@ static const struct result_figure figures[] = {
 	[DELAY] = { "mean_delay_ns", "delay", RESULT_NS },
 	[JAIN] = { "jain", "jain", RESULT_INDEX },
 	[GOAL] = { "goal_ns", NULL, RESULT_NS },
+	[TIMED_OUT] = { "timed_out", NULL, RESULT_COUNT },
 	{ 0 }
 };
 
@@ -86,6 +87,17 @@ result_figures(enum result_by by)
 {
 	return by == RESULT_TRAINING ? train_figures :
 	    by == RESULT_SWITCH ? switch_figures : figures;
+}
+
+bool
+result_has(const struct scenario *sc, enum result_by by, int figure)
+{
+	const bool workers = by == RESULT_GROUP || by == RESULT_CLUSTER;
+	bool waits = false;
+
+	for (size_t i = 0; i < sc->workers.n; i++)
+		waits |= scenario_workers(sc)[i].wait_ns > 0;
+	return !workers || figure != TIMED_OUT || waits;
 }
 
 /* Clusters in the order of their first group, as the engine has them. */
@@ -278,6 +290,7 @@ set_counts(struct result_row *row, const struct fate *f)
 		{ GENERATED, SIM_GENERATED }, { SUPPRESSED, SIM_SUPPRESSED },
 		{ SENT, SIM_SENT }, { RECEIVED, SIM_RECEIVED },
 		{ MERGED, SIM_MERGED }, { MODELS, SIM_MODELS },
+		{ TIMED_OUT, SIM_TIMED_OUT },
 	};
 	double *v = row->v;
 

@@ -32,6 +32,9 @@ struct result_row {
 /* The figures of a row, by what it is of. */
 const struct result_figure *result_figures(enum result_by by);
 
+/* Is that figure one of this scenario's?  Some are of a key that is seldom. */
+bool result_has(const struct scenario *sc, enum result_by by, int figure);
+
 /* How many rows a run of this scenario has, and how they are called. */
 size_t result_rows(const struct scenario *sc, enum result_by by);
 void result_name(const struct scenario *sc, enum result_by by, size_t row,

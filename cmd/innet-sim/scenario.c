@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/scenario.h"
+#include "common/arrivals.h"
 #include "common/frame.h"
 #include "common/update.h"
 
@@ -115,6 +116,8 @@ static const struct reader_key worker_keys[] = {
 	    .help = "nothing before" },
 	{ "stop", READER_TIME, AT(workers, stop_ns), "none", .words = none,
 	    .help = "nothing from then on" },
+	{ "wait", READER_TIME, AT(workers, wait_ns), "0",
+	    .help = "for a model after an update, at most; 0: not at all" },
 	{ "control", READER_WORD, AT(workers, control), "none",
 	    .words = controls, .help = "transmission control" },
 	{ "threshold", READER_TIME, AT(workers, threshold_ns), "400ms",
@@ -372,6 +375,10 @@ check_sizes(const struct scenario_workers *g, size_t i, struct reader *r)
 		return reader_fail_at(r, "workers", i, "access_capture",
 		    "there is no such link, without a rate, propagation or "
 		    "loss");
+	if (g->wait_ns > 0 && (g->schedule[0] != '\0' ||
+	    g->arrivals == ARRIVALS_BURSTS))
+		return reader_fail_at(r, "workers", i, "wait",
+		    "those of a schedule or of bursts wait for nothing");
 	if (g->rate_bps != 0 && g->schedule[0] != '\0')
 		return reader_fail_at(r, "workers", i, "rate",
 		    "a schedule has its own");

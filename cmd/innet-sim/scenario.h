@@ -85,6 +85,7 @@ struct scenario_workers {
 	double access_loss;
 	bool shared;			/* one access link for all */
 	bool access_capture;		/* with -w */
+	uint64_t wait_ns;		/* for a model; 0: they do not */
 };
 
 struct scenario_fault {

@@ -184,7 +184,7 @@ struct sim_worker {
 
 enum sim_count {
 	SIM_GENERATED, SIM_SUPPRESSED, SIM_SENT, SIM_RECEIVED, SIM_MERGED,
-	SIM_MODELS, SIM_COUNTS
+	SIM_MODELS, SIM_TIMED_OUT, SIM_COUNTS
 };
 
 struct sim_cluster {	/* what moves most is in the first line of the cache */
@@ -227,6 +227,7 @@ struct sim {
 	struct training *training;	/* then there is nothing else */
 	uint32_t trainings;
 	struct sim_tap *tap;	/* of each pipe; NULL: no link is captured */
+	uint64_t was_ns;	/* now_ns before this event */
 };
 
 /* engine.c */
@@ -314,6 +315,12 @@ struct sim_pipe *sim_add_link(struct sim *s, struct sim_node *from,
 /* node-worker.c: a group of workers, which is one node, a crowd. */
 extern const struct sim_kind sim_workers;
 
+/* A worker that waits for models before it computes. */
+struct sim_wait {
+	uint64_t due_ns;	/* the SIM_GENERATE that is meant */
+	bool waits;		/* it is a time-out */
+};
+
 struct sim_crowd {
 	const struct scenario_workers *cf;
 	struct arrivals_conf arrivals;
@@ -322,12 +329,13 @@ struct sim_crowd {
 	size_t played;		/* rows of it */
 	uint64_t stop_ns;	/* nothing from then on */
 	struct txctl *control;	/* of its workers; NULL: none has any */
+	struct sim_wait *wait;	/* of each; NULL: they do not; owned */
 };
 
 /* The first event of each of its workers. */
 void sim_workers_start(struct sim *s, struct sim_node *crowd);
 
-/* A worker (of bursts: a cluster) has an update. */
+/* A worker (of bursts: a cluster) has an update, or waits no longer. */
 void sim_generate(struct sim *s, uint32_t worker);
 
 /* A model has come to n workers from base on. */

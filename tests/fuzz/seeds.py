@@ -728,6 +728,9 @@ def scenarios():
     put("scenario", "vectors-of-packets", scenario(
         workers={"elements": 200, "frame": "100B", "count": 3,
                  "phase": "order", "window": "5us", "arrivals": "bursts"}))
+    put("scenario", "waits", scenario(
+        servers={"delay": "1us"},
+        workers={"wait": "30us", "control": "fair", "count": 4}))
     put("scenario", "tree", json.dumps({
         "switches": [{"name": "tor", "count": 4}, {"name": "core"}],
         "servers": [{"name": "ps", "reply": "worker", "delay": "1us"}],
