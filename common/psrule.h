@@ -176,6 +176,20 @@ psrule_step(const struct psrule_conf *cf, const struct psrule *p, size_t i,
 	    (sqrt((double)*v / correct[1]) + 1e-8));
 }
 
+/*
+ * What the gate said of reward r is done but for the vectors: r_g and the
+ * version move on.  With psrule_pass() it is all that a clock without vectors,
+ * innet-sim, needs of the rule.
+ */
+static inline enum psrule_verdict
+psrule_settle(const struct psrule_conf *cf, struct psrule_range *at, double r,
+    bool pass)
+{
+	psrule_reward(cf, at, r);
+	at->version += pass;
+	return pass ? PSRULE_APPLIED : PSRULE_GATED;
+}
+
 /* Gradient to average to weights, of one range; false if not finite. */
 static inline bool
 psrule_learn(const struct psrule_conf *cf, struct psrule *p,
@@ -229,9 +243,18 @@ psrule_update(const struct psrule_conf *cf, struct psrule *p,
 	pass = psrule_pass(cf, &p->range[r], (double)u->reward);
 	if (pass && !psrule_learn(cf, p, u, r))
 		return PSRULE_NONFINITE;
-	psrule_reward(cf, &p->range[r], (double)u->reward);
-	p->range[r].version += pass;
-	return pass ? PSRULE_APPLIED : PSRULE_GATED;
+	return psrule_settle(cf, &p->range[r], (double)u->reward, pass);
+}
+
+/* The header of the model packet that answers u, of a range that is so. */
+static inline struct update
+psrule_head(const struct psrule_range *at, const struct update *u, uint32_t to)
+{
+	return (struct update){ .kind = UPDATE_MODEL, .cluster = u->cluster,
+	    .worker = to, .sequence = at->version, .merged = 1,
+	    .following = u->following, .generated_ns = u->generated_ns,
+	    .reward = (float)at->reward, .elements = u->elements, .n = u->n,
+	    .first = u->first };
 }
 
 /*
@@ -242,13 +265,7 @@ static inline void
 psrule_answer(const struct psrule *p, const struct update *u, uint32_t to,
     struct update *model)
 {
-	uint32_t r = psrule_range(p, u);
-
-	*model = (struct update){ .kind = UPDATE_MODEL,
-	    .cluster = u->cluster, .worker = to, .sequence = p->range[r].version,
-	    .merged = 1, .following = u->following,
-	    .generated_ns = u->generated_ns, .reward = (float)p->range[r].reward,
-	    .elements = p->elements, .n = u->n, .first = u->first };
+	*model = psrule_head(&p->range[psrule_range(p, u)], u, to);
 }
 
 #endif

@@ -129,6 +129,28 @@ says() {
 	timeout 400 python3 -B "$BATS_TEST_DIRNAME/sim_runs.py" "${SIM_RUNS:-40}" "${SIM_FIRST:-1}"
 }
 
+@test "innet-ps gates as many of the same updates as the simulator's server did" {
+	scenario 2M 4 '"clusters": 3, "interval": "20ms", "rewards": "noisy"' >s.json
+	for c in 1 2 3; do echo "0 $c 0 0 1 0 0 56 kind=3"; done | mkolaf >weights
+	for gate in ema:0.1 last best; do
+		rm -rf out
+		sim --set "servers[0].gate=${gate%:*}" --set 'links[0].capture=true' -w out >s.out
+		serve ps innet-ps --json --gate $gate
+		for f in weights out/ps.in.pcap; do innet-replay -q --pps 1000 -r $f --to "$ps"; done
+		for _ in $(seq 500); do		# all that was sent is there
+			kill -USR1 "$ps_pid"
+			grep -q "\"updates\":$(jq -s '.[-1].received' s.out)," ps.err && break
+			sleep 0.02
+		done
+		kill -TERM "$ps_pid"
+		wait "$ps_pid"
+		grep '^{' ps.err | tail -1 | jq -e --slurpfile s s.out '.gated == $s[-1].gated and .gated > 20'
+		# and each that it did not gate is a version
+		[ "$(dumpolaf out/sw.down.out.pcap | awk '{ v[$3] = $5 } END { print v[1] + v[2] + v[3] - 3 }')" = \
+			"$(jq -s '.[-1].received - .[-1].gated' s.out)" ]
+	done
+}
+
 @test "control: Qmax / N of the updates are sent before the threshold" {
 	scenario 10M 8 '"clusters": 16, "workers": 10, "control": "urgent", "threshold": "100s"' >s.json
 	sim --until 20s >out
@@ -249,6 +271,7 @@ says() {
 	bad '.switches[0].program = "red"' "switches[0].program: 'red': not one of olaf, fifo, regular"
 	bad '.switches[0].name = "a/b"' "switches[0].name: 'a/b': has more than letters, digits, '-' and '_'"
 	bad 'del(.switches[0].name)' 'switches[0].name: is not given'
+	bad '.servers[0].gate = "red"' "servers[0].gate: 'red': not one of none, ema, last, best"
 	bad '.links[0].to = "nobody"' "links[0].to: no switch or server is called 'nobody'"
 	bad '.links[0].to = "sw"' 'links[0].to: leads in a circle, not to a server'
 	bad '.links += .links' "links[1].from: a second link from 'sw'"

@@ -205,6 +205,7 @@ class Server:
         u, net = p.update, self.net
         c = net.clusters[u.cluster]
         c.received.append((net.now, u))
+        self.judge(c, u.following, u.reward)
         reply = self.cf.get("reply", "cluster")
         length = self.cf.get("frame", p.length + 8)
         m = Model(u.cluster, None if reply == "cluster" else u.worker,
@@ -212,6 +213,20 @@ class Server:
         if reply != "none":
             net.pass_down(self, Packet(None, length, m),
                           net.now + time(self.cf.get("delay", 0)))
+
+
+    def judge(self, c, packet, r):
+        """innet(7): only if r > r_g."""
+        gate, best = self.cf.get("gate", "none"), c.r_g.get(packet)
+        if gate != "none" and best is not None and not r > best:
+            c.gated += 1
+        if best is None or gate == "last":
+            best = r
+        elif gate == "best":
+            best = max(best, r)
+        else:
+            best += self.cf.get("gate_ema", 0.1) * (r - best)
+        c.r_g[packet] = best
 
 
 class Worker:
@@ -367,7 +382,7 @@ class Cluster:
     def __init__(self, number, cf):
         self.id, self.first, self.received = number, None, []
         self.sent = self.generated = self.suppressed = self.models = 0
-        self.timed_out = 0
+        self.timed_out, self.gated, self.r_g = 0, 0, {}
         self.lost = {"lost_link": 0, "lost_down": 0, "lost_queue": 0}
         floats = (cf.get("payload", 256) - 32) // 4
         elements = cf.get("elements", floats)
@@ -489,6 +504,8 @@ class Net:
                "merged": merged, "models": c.models, **gone, **c.lost}
         if any("wait" in g.cf for g in self.groups):
             row["timed_out"] = c.timed_out
+        if any("gate" in cf for cf in self.sc["servers"]):
+            row["gated"] = c.gated
         row["queued"] = c.sent - merged - sum(c.lost.values()) - \
             sum(gone[n] for n in gone if n[0] == "d" or n[0] == "s")
         if c.received:

@@ -94,6 +94,9 @@ def scenario(seed):
               ("cluster", "cluster", "worker", "none")),
               "delay": r.choice(("0", "1ms"))}],
           "workers": []}
+    if r.random() < 0.4:
+        sc["servers"][0].update(gate=r.choice(("ema", "last", "best")),
+                                gate_ema=r.choice((0.1, 0.5)))
     first = 1
     for i in range(r.randint(1, 4)):
         g, first = group(r, i, first, switches, ns)

@@ -179,6 +179,9 @@ add_cluster(struct sim *s, uint16_t id, uint32_t group)
 	if (g->frame_bytes != SCENARIO_WORD1)
 		c->frame = c->last_frame = (uint32_t)g->frame_bytes;
 	c->age = sim_have(c->packets, sizeof(*c->age), "ages");
+	c->range = sim_have(c->packets, sizeof(*c->range), "models");
+	for (uint32_t i = 0; i < c->packets; i++)
+		c->range[i].version = 1;	/* a worker's own weights */
 	if (s->sc->ages_from < SCENARIO_WORD2) {
 		for (uint32_t i = 0; i < c->packets; i++)
 			aom_start(&c->age[i], s->sc->ages_from,
@@ -412,6 +415,7 @@ sim_free(struct sim *s)
 		for (uint32_t k = 0; k < s->cluster[i].packets; k++)
 			aom_free(&s->cluster[i].age[k]);
 		free(s->cluster[i].age);
+		free(s->cluster[i].range);
 	}
 	calendar_free(&s->events);
 	free(s->port);

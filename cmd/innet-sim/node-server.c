@@ -1,6 +1,7 @@
 /*
  * A parameter server: it notes how old updates are, and answers each with a
- * model: sim.h.
+ * model: sim.h.  Gate and versions are psrule.h's; the rest of that rule is
+ * arithmetic of vectors, which decides nothing.
  */
 #include "config.h"
 
@@ -13,18 +14,16 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p)
 {
 	const struct scenario_server *cf = n->own;
+	const struct psrule_conf rule = {
+		.gate = (enum psrule_gate)cf->gate,
+		.gate_ema = cf->gate_ema };
 	struct sim_cluster *c = sim_cluster(s, p->up.cluster);
+	struct psrule_range *at = &c->range[p->up.following];
+	const double r = (double)p->up.reward;
 	struct sim_packet model = {
 		.wire_bytes = cf->frame_bytes == SCENARIO_WORD1 ?
 		    p->wire_bytes + UPDATE_STATUS_BYTES :
-		    (uint32_t)cf->frame_bytes,
-		.up = { .kind = UPDATE_MODEL, .cluster = p->up.cluster,
-		    .worker = cf->reply == SCENARIO_CLUSTER ?
-		    UPDATE_ALL_WORKERS : p->up.worker, .merged = 1,
-		    .following = p->up.following,
-		    .generated_ns = p->up.generated_ns,
-		    .reward = p->up.reward },
-	};
+		    (uint32_t)cf->frame_bytes };
 
 	(void)by;
 	c->count[SIM_RECEIVED]++;
@@ -36,7 +35,10 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	if (aom_deliver(&c->age[p->up.following], s->now_ns,
 	    p->up.generated_ns) == AOM_NOMEM)
 		err(1, "ages");
-	model.up.sequence = ++c->version;
+	c->count[SIM_GATED] += psrule_settle(&rule, at, r, psrule_pass(&rule,
+	    at, r)) == PSRULE_GATED;
+	model.up = psrule_head(at, &p->up, cf->reply == SCENARIO_CLUSTER ?
+	    UPDATE_ALL_WORKERS : p->up.worker);
 	if (cf->reply != SCENARIO_NOBODY)
 		sim_pass_down(s, n, &model, s->now_ns + cf->delay_ns);
 }

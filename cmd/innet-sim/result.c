@@ -15,7 +15,8 @@ enum {
 	GENERATED, SUPPRESSED, SENT, RECEIVED, MERGED, AGGREGATED, REPLACED,
 	SUPERSEDED, DROPPED_FULL, DROPPED_REWARD, DROPPED_LIMIT, LOST_LINK,
 	LOST_DOWN, LOST_QUEUE, QUEUED, DROPPED, LOSS, MODELS, MEAN, P50, P95,
-	P99, MAX, MEAN_PEAK, MAX_PEAK, DELAY, JAIN, GOAL, TIMED_OUT
+	P99, MAX, MEAN_PEAK, MAX_PEAK, DELAY, JAIN, GOAL, TIMED_OUT,
+	GATED
 };
 
 static const struct result_figure figures[] = {
@@ -48,6 +49,7 @@ static const struct result_figure figures[] = {
 	[JAIN] = { "jain", "jain", RESULT_INDEX },
 	[GOAL] = { "goal_ns", NULL, RESULT_NS },
 	[TIMED_OUT] = { "timed_out", NULL, RESULT_COUNT },
+	[GATED] = { "gated", NULL, RESULT_COUNT },
 	{ 0 }
 };
 
@@ -93,11 +95,16 @@ bool
 result_has(const struct scenario *sc, enum result_by by, int figure)
 {
 	const bool workers = by == RESULT_GROUP || by == RESULT_CLUSTER;
-	bool waits = false;
+	bool has = false;
 
+	if (!workers || (figure != TIMED_OUT && figure != GATED))
+		return true;
 	for (size_t i = 0; i < sc->workers.n; i++)
-		waits |= scenario_workers(sc)[i].wait_ns > 0;
-	return !workers || figure != TIMED_OUT || waits;
+		has |= figure == TIMED_OUT && scenario_workers(sc)[i].wait_ns;
+	for (size_t i = 0; i < sc->servers.n; i++)
+		has |= figure == GATED && scenario_servers(sc)[i].gate !=
+		    PSRULE_NONE;
+	return has;
 }
 
 /* Clusters in the order of their first group, as the engine has them. */
@@ -290,7 +297,7 @@ set_counts(struct result_row *row, const struct fate *f)
 		{ GENERATED, SIM_GENERATED }, { SUPPRESSED, SIM_SUPPRESSED },
 		{ SENT, SIM_SENT }, { RECEIVED, SIM_RECEIVED },
 		{ MERGED, SIM_MERGED }, { MODELS, SIM_MODELS },
-		{ TIMED_OUT, SIM_TIMED_OUT },
+		{ TIMED_OUT, SIM_TIMED_OUT }, { GATED, SIM_GATED },
 	};
 	double *v = row->v;
 

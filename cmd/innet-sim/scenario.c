@@ -17,6 +17,7 @@
 static const char *const programs[] = { "olaf", "fifo", "regular", NULL };
 static const char *const combines[] = { "mean", "sum", NULL };
 static const char *const replies[] = { "cluster", "worker", "none", NULL };
+static const char *const gates[] = { "none", "ema", "last", "best", NULL };
 static const char *const arrivals[] = { "periodic", "poisson", "onoff",
 	"lognormal", "bursts", NULL };
 static const char *const phases[] = { "random", "aligned", "cluster",
@@ -76,6 +77,10 @@ static const struct reader_key server_keys[] = {
 	{ "frame", READER_BYTES, AT(server, frame_bytes), "auto", 42,
 	    FRAME_MAX, .words = derived,
 	    .help = "of a model; auto: 8 bytes more than the update" },
+	{ "gate", READER_WORD, AT(server, gate), "none", .words = gates,
+	    .help = "which updates the model takes, by reward" },
+	{ "gate_ema", READER_SHARE, AT(server, gate_ema), "0.1",
+	    .help = "weight of the newest reward in gate ema" },
 	{ 0 }
 };
 

@@ -58,6 +58,8 @@ struct scenario_server {
 	uint64_t reply;			/* enum scenario_reply */
 	uint64_t delay_ns;
 	uint64_t frame_bytes;		/* of a model; WORD1: the update's + 8 */
+	uint64_t gate;			/* enum psrule_gate */
+	double gate_ema;
 };
 
 struct scenario_workers {

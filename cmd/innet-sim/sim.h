@@ -49,6 +49,7 @@
 #include "common/keymap.h"
 #include "common/link.h"
 #include "common/pcapio.h"
+#include "common/psrule.h"
 #include "common/rng.h"
 #include "common/schedule.h"
 #include "common/txctl.h"
@@ -184,7 +185,7 @@ struct sim_worker {
 
 enum sim_count {
 	SIM_GENERATED, SIM_SUPPRESSED, SIM_SENT, SIM_RECEIVED, SIM_MERGED,
-	SIM_MODELS, SIM_TIMED_OUT, SIM_COUNTS
+	SIM_MODELS, SIM_TIMED_OUT, SIM_GATED, SIM_COUNTS
 };
 
 struct sim_cluster {	/* what moves most is in the first line of the cache */
@@ -194,13 +195,13 @@ struct sim_cluster {	/* what moves most is in the first line of the cache */
 	uint32_t frame, last_frame;	/* bytes: of all but the last; of it */
 	uint64_t count[SIM_COUNTS];
 	uint32_t group;		/* in the scenario */
-	uint32_t version;	/* of its model, at the server */
 	uint64_t lost[SIM_LOSSES];	/* constituents */
 	uint64_t cleared;	/* of those, in a queue that was cleared */
 	unsigned __int128 delay_ns;	/* sum over packets received */
 	uint64_t goal;		/* constituents; 0: none */
 	uint64_t goal_ns;	/* when so many had come; 0: not yet */
 	struct aom *age;	/* one a packet of the vector; owned */
+	struct psrule_range *range;	/* of its model, likewise */
 };
 
 struct sim {

@@ -729,7 +729,7 @@ def scenarios():
         workers={"elements": 200, "frame": "100B", "count": 3,
                  "phase": "order", "window": "5us", "arrivals": "bursts"}))
     put("scenario", "waits", scenario(
-        servers={"delay": "1us"},
+        servers={"delay": "1us", "gate": "ema", "gate_ema": 0.5},
         workers={"wait": "30us", "control": "fair", "count": 4}))
     put("scenario", "tree", json.dumps({
         "switches": [{"name": "tor", "count": 4}, {"name": "core"}],
