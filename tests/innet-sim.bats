@@ -58,6 +58,34 @@ says() {
 	done
 }
 
+@test "frames of other programs queue as with --regular queued of the filter" {
+	scenario 2M 4 '"clusters": 9, "workers": 3, "arrivals": "poisson"' >s.json
+	for p in olaf fifo; do
+		other=(--set "switches[0].program=$p" --set 'servers[0].reply=none' --set 'traffic=[
+		    {"at": "sw", "rate": "1M"}, {"at": "sw", "rate": "0.3M", "frame": "42B", "arrivals": "onoff"}]')
+		sim "${other[@]}" -w $p >$p.json
+		innet-switch -q -p $p --slots 4 --rate 2M --until 2s --regular queued -r $p/sw.in.pcap -w want.pcap
+		cmp want.pcap $p/sw.out.pcap
+		sim "${other[@]}" --by traffic >traffic.json
+		[ "$(tcpdump -nr $p/ps.in.pcap port 9 2>/dev/null | wc -l)" -eq "$(jq -s .[-1].received traffic.json)" ]
+		jq -se 'length == 3 and .[2].traffic == "all" and .[0].sent + .[1].sent == .[2].sent and
+		    all(.[]; .sent == .received + .dropped_full + .queued and .dropped_full > 10)' traffic.json
+	done
+	run -2 --separate-stderr sim --by traffic
+	[ "${stderr_lines[0]}" = "innet-sim: --by: there is no traffic" ]
+}
+
+@test "updates wait behind frames of other programs, on their whole way, and faults end both" {
+	scenario 1M 8 '"frame": "125B", "interval": "10ms", "phase": "aligned", "start": "5ms", "count": 1' >s.json
+	other=(--set 'traffic=[{"at": "sw", "rate": "0.8M", "arrivals": "periodic", "stop": "10ms"}]')
+	sim "${other[@]}" --seed 5 -w out >/dev/null
+	# each of 8 ms, one every 10 ms: the update waits for the one being sent
+	came=$(tcpdump --nano -ttnr out/sw.in.pcap port 9 2>/dev/null | cut -d' ' -f1 | cut -c3-)
+	sim "${other[@]}" --seed 5 | jq -se --argjson t "$((10#$came))" '.[-1].mean_delay_ns == $t + 8e6 - 5e6 + 1e6'
+	sim "${other[@]}" --seed 5 --by traffic --set 'faults=[{"link":"sw","from":"6ms","to":"1s"}]' |
+		jq -se '.[-1] | .lost_down == 1 and .sent == 1'
+}
+
 @test "vectors of several packets go through the filter alike" {
 	scenario 2M 9 '"clusters": 3, "workers": 3, "elements": 150, "control": "urgent"' >s.json
 	sim -w out
@@ -289,6 +317,12 @@ says() {
 	bad '.workers[0].access_capture = true' \
 	    'workers[0].access_capture: there is no such link, without a rate, propagation or loss'
 	bad '.duration = "none"' 'workers[0].count: is none, and so is duration: it would never end'
+	bad '.traffic = [{"at": "ps", "rate": 1}]' "traffic[0].at: no switch is called 'ps'"
+	bad '.traffic = [{"at": "sw"}]' 'traffic[0].rate: is not given'
+	bad '.traffic = [{"at": "sw", "rate": 0}]' 'traffic[0].rate: is 0: there would be none'
+	bad '.traffic = [{"at": "sw", "rat": 1}]' "traffic[0].rat: unknown key; the nearest is 'at'"
+	bad '.traffic = [{"at": "sw", "rate": 1}] | .duration = "none" | .workers[0].count = 1' \
+	    'traffic[0].stop: is none, and so is duration: it would never end'
 	bad '.faults = [{"from": "1s", "to": "2s"}]' 'faults[0]: needs a link or a switch'
 	bad '.sweep = {"links[1].rate": [1]}' 'sweep: a path names nothing there'
 }

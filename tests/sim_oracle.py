@@ -13,7 +13,7 @@ import math
 import oracle
 
 UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 6 * 10**10}
-FAULT, LEAVE, DELIVERY, ACK, ARRIVAL, GENERATE = range(6)
+FAULT, LEAVE, DELIVERY, ACK, ARRIVAL, WAKE, GENERATE = range(7)
 MASK = (1 << 128) - 1
 
 
@@ -167,9 +167,12 @@ class SwitchNode:
         if p.model is None:
             if self.up.down:
                 return self.net.lose(p, "lost_down")
-            self.seen[p.update.key] = self.net.now
-            was = self.port.departs
-            self.port.arrive(self.net.now, p.update)
+            u, was = p.update, self.port.departs
+            if u.frame is None:
+                self.seen[u.key] = self.net.now
+            elif len(self.port.queue) == self.port.slots:
+                u.frame.dropped += 1
+            self.port.arrive(self.net.now, u)
             if was is None:
                 self.expect()
             return None
@@ -203,6 +206,9 @@ class Server:
 
     def take(self, by, p):
         u, net = p.update, self.net
+        if u.frame is not None:
+            u.frame.delays.append(net.now - u.generated)
+            return
         c = net.clusters[u.cluster]
         c.received.append((net.now, u))
         self.judge(c, u.following, u.reward)
@@ -378,6 +384,48 @@ class Group:
         return True
 
 
+class Source:
+    """Frames of other programs; an update's .frame says whose it is."""
+
+    def __init__(self, net, cf, number, place):
+        self.net, self.cf, self.number = net, cf, number
+        self.sent = self.dropped = 0
+        self.delays = []
+        self.lost = {"lost_link": 0, "lost_down": 0}
+        self.length = cf.get("frame", 1000)
+        self.step = (8 * self.length * 10**9 << 32) // cf["rate"]
+        seed = (net.sc.get("seed", 1) ^ 0x7265677561726c) + \
+            0x9e3779b97f4a7c15 * place
+        begin = time(cf.get("start", 0)) << 32
+        chance = Pcg64(seed & (1 << 64) - 1)
+        self.nominal = int(chance.random() * float(self.step)) + begin
+        self.stop = min(net.duration, time(cf.get("stop", net.duration)))
+        self.expect()
+
+    def expect(self):
+        if self.nominal >> 32 < self.stop:
+            self.net.at(self.nominal >> 32, WAKE, self.number, self.send)
+
+    def send(self):
+        u = oracle.Update(0, 0, 0, generated=self.net.now,
+                          length=self.length)
+        u.frame = self
+        self.sent += 1
+        self.net.hand(self.net.nodes[self.cf["at"]], None,
+                      Packet(u, u.length))
+        self.nominal += self.step
+        self.expect()
+
+    def row(self):
+        row = {"sent": self.sent, "received": len(self.delays),
+               "dropped_full": self.dropped, **self.lost}
+        row["queued"] = self.sent - len(self.delays) - self.dropped - \
+            sum(self.lost.values())
+        if self.delays:
+            row["mean_delay_ns"] = sum(self.delays) // len(self.delays)
+        return row
+
+
 class Cluster:
     def __init__(self, number, cf):
         self.id, self.first, self.received = number, None, []
@@ -418,6 +466,8 @@ class Net:
                     lambda f=f: self.fail(f, -1))
         for g in self.groups:
             g.start()
+        self.sources = [Source(self, cf, i, i) for i, cf in
+                        enumerate(sc.get("traffic", []))]
 
     def link(self, l):
         a, b = self.nodes[l["from"]], self.nodes[l["to"]]
@@ -450,7 +500,9 @@ class Net:
             a.fail()
 
     def lose(self, p, why):
-        if p.model is None:
+        if p.model is None and p.update.frame is not None:
+            p.update.frame.lost[why] += 1
+        elif p.model is None:
             self.clusters[p.update.cluster].lost[why] += p.update.merged
 
     def hand(self, to, by, p):
@@ -523,4 +575,5 @@ def rows(path):
     with open(path, encoding="utf-8") as f:
         net = Net(json.load(f))
     net.run()
-    return {str(c.id): net.row(c) for c in net.clusters.values()}
+    return ({str(c.id): net.row(c) for c in net.clusters.values()},
+            [s.row() for s in net.sources])

@@ -101,6 +101,15 @@ def scenario(seed):
     for i in range(r.randint(1, 4)):
         g, first = group(r, i, first, switches, ns)
         sc["workers"].append(g)
+    if r.random() < 0.4:
+        sc["traffic"] = [{
+            "at": r.choice(switches)["name"], "arrivals": "periodic",
+            "rate": r.choice((100000, 10**6, 3333333)),
+            "frame": r.choice((42, 1000, 1514)),
+            "start": r.choice(("0", "20ms"))}
+            for _ in range(r.randint(1, 3))]
+        if r.random() < 0.3:
+            sc["traffic"][0]["stop"] = "150ms"
     if r.random() < 0.3:
         sc["faults"] = []
         for _ in range(r.randint(1, 3)):
@@ -112,25 +121,41 @@ def scenario(seed):
     return sc
 
 
-def differs(seed):
-    with open("s.json", "w", encoding="ascii") as f:
-        json.dump(scenario(seed), f)
-    out = subprocess.run(["innet-sim", "-q", "--json", "--by", "cluster",
+def simulated(by):
+    """The rows of s.json, or what was wrong with it."""
+    out = subprocess.run(["innet-sim", "-q", "--json", "--by", by,
                           "s.json"], capture_output=True, check=False)
     if out.returncode != 0:
-        return [out.stderr.decode()]
-    got = {}
-    for line in out.stdout.decode().splitlines():
-        row = json.loads(line)
-        got[row["cluster"]] = row
+        return None, [out.stderr.decode()]
+    return [json.loads(x) for x in out.stdout.decode().splitlines()], []
+
+
+def compare(what, want, got):
     bad = []
-    for c, want in sim_oracle.rows("s.json").items():
-        for k, v in want.items():
-            if v:
-                seen[k] = seen.get(k, 0) + 1
-            if got[c][k] != v:
-                bad.append("cluster %s: %s is %s, not %s" %
-                           (c, k, got[c][k], v))
+    for k, v in want.items():
+        if v:
+            seen[what + "." + k] = seen.get(what + "." + k, 0) + 1
+        if got[k] != v:
+            bad.append("%s: %s is %s, not %s" % (what, k, got[k], v))
+    return bad
+
+
+def differs(seed):
+    sc = scenario(seed)
+    with open("s.json", "w", encoding="ascii") as f:
+        json.dump(sc, f)
+    rows, bad = simulated("cluster")
+    if bad:
+        return bad
+    clusters, sources = sim_oracle.rows("s.json")
+    got = {row["cluster"]: row for row in rows}
+    for c, want in clusters.items():
+        bad += compare("cluster", want, got[c])
+    if sources:
+        rows, wrong = simulated("traffic")
+        bad += wrong
+        for want, row in zip(sources, rows or []):
+            bad += compare("traffic", want, row)
     return bad
 
 

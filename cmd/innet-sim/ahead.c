@@ -65,12 +65,13 @@ fetch_rest(const struct sim *s, struct due x)
 		break;
 	case SIM_LEAVE:
 		head = slots_head(&p->egress->slots);
-		if (head != NULL)
+		if (head != NULL && head->is_update)
 			egress_fetch(p->egress, head->up.cluster);
 		break;
 	case SIM_DELIVERY:
 	case SIM_ARRIVAL:
-		if (r->count > 0)
+		if (r->count > 0 && r->item[r->head].p.up.kind ==
+		    UPDATE_UPDATE)
 			fetch_cluster(s, p->to, r->item[r->head].p.up.cluster);
 		break;
 	default:

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-sim/traffic.h"
 #include "cmd/innet-sim/train.h"
 #include "common/frame.h"
 #include "common/pages.h"
@@ -60,6 +61,25 @@ name_it(struct sim_node *n, const char *name, uint64_t i, uint64_t count)
 		    (unsigned)i);
 }
 
+/* How many nodes send regular traffic. */
+static uint32_t
+sources(const struct scenario *sc)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < sc->traffic.n; i++)
+		n += (uint32_t)scenario_switches(sc)[scenario_switch(sc,
+		    scenario_traffic(sc)[i].at)].count;
+	return n;
+}
+
+/* The node of a group of workers. */
+static struct sim_node *
+crowd_of(const struct sim *s, uint32_t group)
+{
+	return &s->node[s->nodes - sources(s->sc) - s->sc->workers.n + group];
+}
+
 static void
 add_nodes(struct sim *s)
 {
@@ -68,7 +88,7 @@ add_nodes(struct sim *s)
 
 	for (size_t i = 0; i < sc->switches.n; i++)
 		s->nodes += (uint32_t)scenario_switches(sc)[i].count;
-	s->nodes += (uint32_t)(sc->servers.n + sc->workers.n);
+	s->nodes += (uint32_t)(sc->servers.n + sc->workers.n) + sources(sc);
 	s->node = sim_have_large(s->nodes, sizeof(*s->node), "nodes");
 	for (size_t i = 0; i < sc->switches.n; i++) {
 		const struct scenario_switch *w = &scenario_switches(sc)[i];
@@ -87,6 +107,8 @@ add_nodes(struct sim *s)
 		name_it(&s->node[at], scenario_workers(sc)[i].name, 0, 1);
 		s->node[at++].kind = &sim_workers;
 	}
+	for (; at < s->nodes; at++)
+		s->node[at].kind = &sim_traffic;
 	for (uint32_t i = 0; i < s->nodes; i++)
 		s->node[i].index = i;
 }
@@ -298,7 +320,7 @@ add_workers(struct sim *s, uint32_t group)
 {
 	const struct scenario_workers *g = &scenario_workers(s->sc)[group];
 	const uint64_t clusters = g->clusters.to - g->clusters.from + 1;
-	struct sim_node *node = &s->node[s->nodes - s->sc->workers.n + group];
+	struct sim_node *node = crowd_of(s, group);
 	struct sim_crowd *crowd = sim_have(1, sizeof(*crowd), "groups");
 	uint64_t n;
 	struct sim_node *at = find(s, g->at, &n), *was = NULL;
@@ -355,6 +377,24 @@ add_faults(struct sim *s)
 	}
 }
 
+/* A source at each switch of an entry's name. */
+static void
+add_traffic(struct sim *s)
+{
+	const struct scenario *sc = s->sc;
+	struct sim_node *n = crowd_of(s, (uint32_t)sc->workers.n);
+
+	s->source = sim_have(sources(sc), sizeof(*s->source), "sources");
+	for (size_t i = 0; i < sc->traffic.n; i++) {
+		uint64_t count;
+		struct sim_node *at = find(s, scenario_traffic(sc)[i].at,
+		    &count);
+
+		for (uint64_t k = 0; k < count; k++)
+			traffic_add(s, n++, &at[k], &scenario_traffic(sc)[i]);
+	}
+}
+
 struct sim *
 sim_new(const struct scenario *sc, uint64_t seed)
 {
@@ -394,7 +434,8 @@ sim_new(const struct scenario *sc, uint64_t seed)
 	open_switches(s);
 	add_faults(s);
 	for (uint32_t i = 0; i < sc->workers.n; i++)
-		sim_workers_start(s, &s->node[s->nodes - sc->workers.n + i]);
+		sim_workers_start(s, crowd_of(s, i));
+	add_traffic(s);
 	return s;
 }
 
@@ -425,5 +466,6 @@ sim_free(struct sim *s)
 	free(s->cluster);
 	free(s->cluster_of);
 	free(s->route);
+	free(s->source);
 	free(s);
 }

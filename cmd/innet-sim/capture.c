@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "cmd/innet-sim/capture.h"
+#include "cmd/innet-sim/traffic.h"
 #include "cmd/innet-sim/train.h"
 #include "common/frame.h"
 
@@ -96,7 +97,8 @@ capture_open(struct sim *s, const char *dir)
 	for (uint32_t i = 0; i < s->nodes; i++) {
 		struct sim_node *n = &s->node[i];
 
-		if (n->kind == &sim_workers || (s->trainings > 0 &&
+		if (n->kind == &sim_workers || n->kind == &sim_traffic ||
+		    (s->trainings > 0 &&
 		    !train_captured(n)))
 			continue;
 		if (i >= NODES_MAX)
@@ -159,6 +161,25 @@ put_update(const struct sim *s, struct pcapio_out *out,
 	    stamp_ns);
 }
 
+/* A frame of another program: as innet-gen's, a source a network. */
+static void
+put_regular(const struct sim *s, struct pcapio_out *out,
+    const struct sim_packet *p, uint64_t stamp_ns)
+{
+	const uint32_t source = p->up.worker;
+	const struct frame_flow flow = { .src = { 10, 254,
+	    (uint8_t)(source >> 8), (uint8_t)source }, .dst = { 10, 255, 254,
+	    2 }, .sport = 40000, .dport = 9 };
+	const uint32_t bytes = p->wire_bytes - FRAME_V4_BYTES;
+	uint8_t *to = pcapio_room(out);
+	struct frame fr;
+
+	memset(to, 0, p->wire_bytes);
+	frame_put(to, &flow, 0, bytes, &fr);
+	frame_seal(to, &fr);
+	commit(s, out, to, p->wire_bytes, p->wire_bytes, stamp_ns);
+}
+
 /* Of a training: its own bytes, between the addresses of its nodes. */
 static void
 put_datagram(const struct sim *s, struct pcapio_out *out,
@@ -187,6 +208,8 @@ capture_put(const struct sim *s, struct pcapio_out *out,
 {
 	if (s->trainings > 0)
 		put_datagram(s, out, p, stamp_ns);
+	else if (p->up.kind == SIM_REGULAR)
+		put_regular(s, out, p, stamp_ns);
 	else
 		put_update(s, out, p, stamp_ns);
 }

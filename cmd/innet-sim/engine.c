@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/capture.h"
+#include "cmd/innet-sim/traffic.h"
 #include "cmd/innet-sim/train.h"
 
 void
@@ -73,8 +74,10 @@ sim_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why)
 		train_lose(s, p, why);
 	else if (p->up.kind == UPDATE_UPDATE)
 		sim_cluster(s, p->up.cluster)->lost[why] += p->up.merged;
-	else
+	else if (p->up.kind == UPDATE_MODEL)
 		s->models_lost[why]++;
+	else
+		traffic_of(s, p)->lost[why]++;
 }
 
 /* Does a frame that is ready now find no room before the pipe? */
@@ -117,6 +120,19 @@ await_leave(struct sim *s, struct sim_pipe *pipe)
 		sim_at(s, SIM_LEAVE, pipe->index, due);
 }
 
+/* A frame of another program takes a slot, or is dropped. */
+static void
+offer_regular(struct sim *s, struct sim_pipe *pipe, struct arrival *a)
+{
+	struct egress *e = pipe->egress;
+	const uint64_t dropped = e->regular_dropped;
+
+	a->is_update = false;
+	egress_offer_regular(e, a, s->now_ns);
+	s->source[a->up.worker].dropped += e->regular_dropped - dropped;
+	await_leave(s, pipe);
+}
+
 void
 sim_offer(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p)
 {
@@ -131,6 +147,10 @@ sim_offer(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p)
 		return;
 	}
 	a.up.vec = nothing + 1;
+	if (p->up.kind != UPDATE_UPDATE) {
+		offer_regular(s, pipe, &a);
+		return;
+	}
 	a.up.cluster -= n->first;	/* tables as short as can be */
 	egress_offer(pipe->egress, &a, s->now_ns);
 	await_leave(s, pipe);
@@ -144,7 +164,8 @@ head_of(const struct sim_node *n, const struct slot *head)
 	    .up = head->up };
 
 	p.up.vec = NULL;
-	p.up.cluster += n->first;
+	if (head->is_update)
+		p.up.cluster += n->first;
 	return p;
 }
 
@@ -226,7 +247,8 @@ clear_queue(struct sim *s, struct sim_pipe *pipe)
 		struct sim_packet p = head_of(pipe->from, head);
 
 		sim_lose(s, &p, SIM_LOST_DOWN);
-		sim_cluster(s, p.up.cluster)->cleared += p.up.merged;
+		if (p.up.kind == UPDATE_UPDATE)
+			sim_cluster(s, p.up.cluster)->cleared += p.up.merged;
 		egress_lose_head(e, s->now_ns);
 	}
 	pipe->leave_ns = EGRESS_NEVER;

@@ -31,7 +31,8 @@ static const struct opt opts[] = {
 	{ O_RUNS, "runs", "N", "runs with the seeds from there on" },
 	{ O_UNTIL, "until", "T", "duration of model time" },
 	{ O_SET, "set", "PATH=VALUE", "another value in the scenario" },
-	{ O_BY, "by", "WHAT", "rows by group (default), cluster, switch" },
+	{ O_BY, "by", "WHAT", "rows by group (default), cluster, switch, "
+	    "traffic" },
 	{ O_JOBS, "jobs", "N", "runs at a time (default: all cores)" },
 	{ O_JSON, "json", NULL, "results as JSON, an object a row" },
 	{ O_CSV, "csv", NULL, "results as CSV" },
@@ -80,7 +81,8 @@ parse_set(struct conf *cf, char *arg)
 static struct conf
 parse(int argc, char *argv[])
 {
-	static const char *const by[] = { "group", "cluster", "switch", NULL };
+	static const char *const by[] = { "group", "cluster", "switch",
+		"traffic", NULL };
 	struct conf cf = { .jobs = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) };
 	uint64_t n;
 	int ch;
@@ -308,6 +310,8 @@ run(struct conf *cf)
 			errx(2, "--by: a training has one row");
 		r.by = RESULT_TRAINING;
 	}
+	if (r.by == RESULT_TRAFFIC && r.point[0].sc.traffic.n == 0)
+		errx(2, "--by: there is no traffic");
 	r.seed = r.point[0].sc.seed;
 	r.runs = r.point[0].sc.runs;
 	if (cf->seed != NULL && num_u64(cf->seed, 0, UINT64_MAX, &n) == NULL)

@@ -7,11 +7,11 @@
 
 #include <err.h>
 
-#include "cmd/innet-sim/sim.h"
+#include "cmd/innet-sim/traffic.h"
 
+/* An update, and its answer. */
 static void
-arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
-    const struct sim_packet *p)
+take(struct sim *s, struct sim_node *n, const struct sim_packet *p)
 {
 	const struct scenario_server *cf = n->own;
 	const struct psrule_conf rule = {
@@ -25,7 +25,6 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 		    p->wire_bytes + UPDATE_STATUS_BYTES :
 		    (uint32_t)cf->frame_bytes };
 
-	(void)by;
 	c->count[SIM_RECEIVED]++;
 	c->count[SIM_MERGED] += p->up.merged;
 	if (c->goal_ns == 0 && c->goal > 0 &&
@@ -41,6 +40,17 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	    UPDATE_ALL_WORKERS : p->up.worker);
 	if (cf->reply != SCENARIO_NOBODY)
 		sim_pass_down(s, n, &model, s->now_ns + cf->delay_ns);
+}
+
+static void
+arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
+    const struct sim_packet *p)
+{
+	(void)by;
+	if (p->up.kind == UPDATE_UPDATE)
+		take(s, n, p);
+	else
+		traffic_receive(s, p);
 }
 
 const struct sim_kind sim_server = { .name = "server", .arrive = arrive };

@@ -56,7 +56,7 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	struct sim_packet model;
 
 	(void)by;
-	if (p->up.kind == UPDATE_UPDATE) {
+	if (p->up.kind != UPDATE_MODEL) {
 		sim_offer(s, n->up, p);
 		return;
 	}

@@ -11,7 +11,7 @@
 #include "common/stats.h"
 
 static const char *const by_name[] = { "group", "cluster", "switch",
-	"training" };
+	"traffic", "training" };
 
 /* Is that figure of any of the points? */
 static bool

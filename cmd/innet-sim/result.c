@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/result.h"
+#include "cmd/innet-sim/traffic.h"
 #include "cmd/innet-sim/train.h"
 #include "common/stats.h"
 
@@ -88,6 +89,7 @@ const struct result_figure *
 result_figures(enum result_by by)
 {
 	return by == RESULT_TRAINING ? train_figures :
+	    by == RESULT_TRAFFIC ? traffic_figures :
 	    by == RESULT_SWITCH ? switch_figures : figures;
 }
 
@@ -148,6 +150,7 @@ result_rows(const struct scenario *sc, enum result_by by)
 {
 	return by == RESULT_TRAINING ? sc->trainings.n :
 	    by == RESULT_SWITCH ? switches_of(sc) :
+	    by == RESULT_TRAFFIC ? 1 + sc->traffic.n :
 	    1 + (by == RESULT_GROUP ? sc->workers.n : clusters_of(sc, NULL));
 }
 
@@ -182,6 +185,11 @@ result_name(const struct scenario *sc, enum result_by by, size_t row,
 		name_switch(sc, row, to, bytes);
 	} else if (row + 1 == result_rows(sc, by)) {
 		snprintf(to, bytes, "all");
+	} else if (by == RESULT_TRAFFIC) {
+		const struct scenario_traffic *t = &scenario_traffic(sc)[row];
+
+		snprintf(to, bytes, "%s", t->name[0] != '\0' ? t->name :
+		    t->at);
 	} else if (by == RESULT_CLUSTER) {
 		id = calloc(65536, sizeof(*id));
 		if (id == NULL)
@@ -467,11 +475,12 @@ result_of(struct sim *s, enum result_by by, struct result_row *row)
 	add_tallies(s, fate);
 	add_flying(s, fate);
 	whole = conserved(s, fate);
+	whole = traffic_result(s, by == RESULT_TRAFFIC ? row : NULL) && whole;
 	for (uint32_t i = 0, k = 0; by == RESULT_SWITCH && i < s->nodes; i++) {
 		if (s->node[i].kind == &sim_switch)
 			set_switch(s, &s->node[i], &row[k++]);
 	}
-	if (by != RESULT_SWITCH)
+	if (by == RESULT_GROUP || by == RESULT_CLUSTER)
 		set_rows(s, by, fate, row);
 	free(fate);
 	return whole;

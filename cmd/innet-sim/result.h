@@ -1,9 +1,10 @@
 /*
  * result.h - what came out of a run: rows of figures
  *
- * A row for each group of workers, or each cluster, or each switch, and a last
- * one for all; or a row for each training.  Figures are doubles, exact as long as they are whole numbers
- * below 2^53: counts, and ages of less than 104 days.
+ * A row for each group of workers, each cluster, or each entry of traffic, and
+ * a last one for all; or for each switch, or training.  Figures are doubles,
+ * exact as long as they are whole numbers below 2^53: counts, and ages of less
+ * than 104 days.
  */
 #ifndef INNET_SIM_RESULT_H
 #define INNET_SIM_RESULT_H
@@ -13,7 +14,8 @@
 #include "cmd/innet-sim/sim.h"
 
 enum result_by {
-	RESULT_GROUP, RESULT_CLUSTER, RESULT_SWITCH, RESULT_TRAINING
+	RESULT_GROUP, RESULT_CLUSTER, RESULT_SWITCH, RESULT_TRAFFIC,
+	RESULT_TRAINING
 };
 enum result_unit { RESULT_COUNT, RESULT_NS, RESULT_PERCENT, RESULT_INDEX };
 

@@ -20,6 +20,8 @@ static const char *const replies[] = { "cluster", "worker", "none", NULL };
 static const char *const gates[] = { "none", "ema", "last", "best", NULL };
 static const char *const arrivals[] = { "periodic", "poisson", "onoff",
 	"lognormal", "bursts", NULL };
+static const char *const gaps[] = { "periodic", "poisson", "onoff",
+	"lognormal", NULL };
 static const char *const phases[] = { "random", "aligned", "cluster",
 	"window", "order", NULL };
 static const char *const controls[] = { "none", "urgent", "fair", NULL };
@@ -154,6 +156,25 @@ static const struct reader_key worker_keys[] = {
 	{ 0 }
 };
 
+static const struct reader_key traffic_keys[] = {
+	{ "name", READER_NAME, AT(traffic, name), .help = "in results" },
+	{ "at", READER_NAME, AT(traffic, at), .needed = true,
+	    .help = "the switch from which it goes to the server" },
+	{ "rate", READER_RATE, AT(traffic, rate_bps), .needed = true,
+	    .help = "bits a second of frames, from each switch of the name" },
+	{ "frame", READER_BYTES, AT(traffic, frame_bytes), "1000B", 42,
+	    FRAME_MAX, .help = "length of each" },
+	{ "arrivals", READER_WORD, AT(traffic, arrivals), "poisson",
+	    .words = gaps, .help = "when the next one comes" },
+	{ "burst", READER_COUNT, AT(traffic, burst), "8", 1, UINT32_MAX,
+	    .help = "frames in a train of onoff, on average" },
+	{ "start", READER_TIME, AT(traffic, start_ns), "0",
+	    .help = "nothing before" },
+	{ "stop", READER_TIME, AT(traffic, stop_ns), "none", .words = none,
+	    .help = "nothing from then on" },
+	{ 0 }
+};
+
 static const struct reader_key fault_keys[] = {
 	{ "link", READER_NAME, AT(fault, link),
 	    .help = "the link from this switch is down" },
@@ -177,6 +198,8 @@ static const struct reader_section server_section = { server_keys,
 	sizeof(struct scenario_server) };
 static const struct reader_section worker_section = { worker_keys,
 	sizeof(struct scenario_workers) };
+static const struct reader_section traffic_section = { traffic_keys,
+	sizeof(struct scenario_traffic) };
 static const struct reader_section fault_section = { fault_keys,
 	sizeof(struct scenario_fault) };
 
@@ -205,6 +228,8 @@ static const struct reader_key top_keys[] = {
 	    .help = "the parameter servers" },
 	{ "workers", READER_LIST, TOP(workers), .list = &worker_section,
 	    .help = "groups of workers" },
+	{ "traffic", READER_LIST, TOP(traffic), .list = &traffic_section,
+	    .help = "frames of other programs" },
 	{ "faults", READER_LIST, TOP(faults), .list = &fault_section,
 	    .help = "what fails, and when" },
 	{ "trainings", READER_LIST, TOP(trainings),
@@ -437,6 +462,23 @@ check_workers(const struct scenario *s, size_t i, uint64_t *workers,
 }
 
 static bool
+check_traffic(const struct scenario *s, size_t i, struct reader *r)
+{
+	const struct scenario_traffic *t = &scenario_traffic(s)[i];
+
+	if (scenario_switch(s, t->at) == -1)
+		return reader_fail_at(r, "traffic", i, "at",
+		    "no switch is called '%s'", t->at);
+	if (t->rate_bps == 0)
+		return reader_fail_at(r, "traffic", i, "rate",
+		    "is 0: there would be none");
+	if (s->duration_ns == SCENARIO_WORD1 && t->stop_ns == SCENARIO_WORD1)
+		return reader_fail_at(r, "traffic", i, "stop",
+		    "is none, and so is duration: it would never end");
+	return true;
+}
+
+static bool
 check_fault(const struct scenario *s, size_t i, struct reader *r)
 {
 	const struct scenario_fault *f = &scenario_faults(s)[i];
@@ -466,7 +508,7 @@ static bool
 check_lists(const struct scenario *s, const cJSON *root, struct reader *r)
 {
 	static const char *const list[] = { "switches", "links", "servers",
-		"workers", "faults" };
+		"workers", "faults", "traffic" };
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
 		const bool given = cJSON_GetObjectItemCaseSensitive(root,
@@ -519,6 +561,10 @@ scenario_read(struct scenario *s, const cJSON *root, struct reader *r)
 	}
 	for (size_t i = 0; i < s->workers.n; i++) {
 		if (!check_workers(s, i, &workers, r))
+			return false;
+	}
+	for (size_t i = 0; i < s->traffic.n; i++) {
+		if (!check_traffic(s, i, r))
 			return false;
 	}
 	for (size_t i = 0; i < s->faults.n; i++) {

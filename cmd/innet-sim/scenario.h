@@ -96,6 +96,15 @@ struct scenario_fault {
 	uint64_t from_ns, to_ns;
 };
 
+struct scenario_traffic {
+	char name[READER_NAME_BYTES];	/* empty: as the switch */
+	char at[READER_NAME_BYTES];
+	uint64_t rate_bps, frame_bytes;	/* of each switch of the name */
+	uint64_t arrivals;		/* enum arrivals_kind, no bursts */
+	uint64_t burst;
+	uint64_t start_ns, stop_ns;	/* WORD1: never */
+};
+
 struct scenario {
 	char name[READER_FILE_BYTES];
 	uint64_t seed, runs;
@@ -105,6 +114,7 @@ struct scenario {
 	uint64_t ages_from;		/* WORD1: sent, WORD2: first, or ns */
 	bool wire_overhead;
 	struct reader_list switches, links, servers, workers, faults;
+	struct reader_list traffic;
 	struct reader_list trainings;	/* or these, alone */
 };
 
@@ -140,6 +150,12 @@ static inline const struct scenario_workers *
 scenario_workers(const struct scenario *s)
 {
 	return s->workers.item;
+}
+
+static inline const struct scenario_traffic *
+scenario_traffic(const struct scenario *s)
+{
+	return s->traffic.item;
 }
 
 static inline const struct scenario_training *

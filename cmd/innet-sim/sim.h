@@ -29,7 +29,8 @@
  *
  * Packets carry no vectors: up.n and up.elements are 0, and wire_bytes is the
  * length of the frame as it would be (captures are given zeros).  A packet is
- * copied by value: nothing is allocated for one.
+ * copied by value: nothing is allocated for one.  Where kinds differ, what is
+ * neither update nor model is a frame of another program: traffic.h.
  *
  * Every constituent that was sent is counted once as delivered or under the
  * reason why it was not: sim_lose() for what a node or pipe loses, the tally
@@ -61,6 +62,9 @@ enum sim_class {
 };
 
 enum { SIM_ID_BITS = 29 };
+
+/* A packet's up.kind: a frame of another program (traffic.h). */
+enum { SIM_REGULAR = 0 };
 
 #define SIM_NEVER UINT64_MAX
 #define SIM_NONE UINT32_MAX
@@ -229,6 +233,8 @@ struct sim {
 	uint32_t trainings;
 	struct sim_tap *tap;	/* of each pipe; NULL: no link is captured */
 	uint64_t was_ns;	/* now_ns before this event */
+	struct sim_source *source;	/* of regular traffic: traffic.h */
+	uint32_t sources;
 };
 
 /* engine.c */
@@ -262,7 +268,7 @@ sim_wake(struct sim *s, const struct sim_node *n, uint64_t at_ns)
 void sim_send(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
     uint64_t ready_ns);
 
-/* Offer an update to the pipe's egress. */
+/* Offer an update, or a frame of another program, to the pipe's egress. */
 void sim_offer(struct sim *s, struct sim_pipe *pipe,
     const struct sim_packet *p);
 

@@ -44,6 +44,13 @@ small(struct scenario *sc)
 		    (g->elements != SCENARIO_WORD1 && g->elements > 1000))
 			return false;
 	}
+	for (size_t i = 0; i < sc->traffic.n; i++) {
+		const struct scenario_traffic *t = &scenario_traffic(sc)[i];
+
+		if (t->rate_bps > 8 * t->frame_bytes * 1000000)
+			return false;	/* more than one a microsecond */
+	}
+	nodes += sc->traffic.n;
 	sc->drain = false;
 	sc->duration_ns = sc->trainings.n > 0 ? 2000 * MOMENT_NS : MOMENT_NS;
 	return nodes <= 20 && workers <= 50;
@@ -54,7 +61,7 @@ run(const struct scenario *sc)
 {
 	const bool trains = sc->trainings.n > 0;
 	const int first = trains ? RESULT_TRAINING : RESULT_GROUP;
-	const int last = trains ? RESULT_TRAINING : RESULT_SWITCH;
+	const int last = trains ? RESULT_TRAINING : RESULT_TRAFFIC;
 
 	for (int by = first; by <= last; by++) {
 		const size_t rows = result_rows(sc, (enum result_by)by);

@@ -731,6 +731,11 @@ def scenarios():
     put("scenario", "waits", scenario(
         servers={"delay": "1us", "gate": "ema", "gate_ema": 0.5},
         workers={"wait": "30us", "control": "fair", "count": 4}))
+    put("scenario", "traffic", scenario(
+        traffic=[{"at": "sw", "rate": "100M", "frame": "100B"},
+                 {"name": "x", "at": "sw", "rate": "1G", "frame": "42B",
+                  "arrivals": "onoff", "start": "5us", "stop": "50us"}],
+        faults=[{"link": "sw", "from": "20us", "to": "30us"}]))
     put("scenario", "tree", json.dumps({
         "switches": [{"name": "tor", "count": 4}, {"name": "core"}],
         "servers": [{"name": "ps", "reply": "worker", "delay": "1us"}],
