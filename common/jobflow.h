@@ -19,9 +19,6 @@
 
 enum {
 	JOBFLOW_RUN_BYTES = 60000,	/* to one member in a turn */
-	JOBFLOW_QUIET_NS = 20000000,	/* first silence, then doubled */
-	JOBFLOW_QUIET_MAX_NS = 1000000000,
-	JOBFLOW_GAP_MAX_NS = 250000000,
 	JOBFLOW_ASKS = 16,		/* of one member at a time, at first */
 	JOBFLOW_ASKS_LEAST = 4,
 	JOBFLOW_ASKS_MOST = 128,
@@ -194,7 +191,7 @@ job_ask_on(struct job *j, uint32_t id, job_ask *ask, void *ctx)
 static inline void
 job_watch(struct job *j, struct member_flow *f, uint64_t now_ns)
 {
-	f->due_ns = now_ns + f->wait_ns + 2 * f->gap_ns;
+	f->due_ns = now_ns + pause_ns(&f->pause, f->vain);
 	if (f->due_ns < j->quiet_ns)
 		j->quiet_ns = f->due_ns;
 }
@@ -208,24 +205,19 @@ job_heard(struct job *j, uint32_t id, int64_t t, bool new, uint64_t now_ns)
 {
 	struct member_flow *f = &j->members.m[id].flow;
 	const uint32_t most = JOBFLOW_ASKS_ALL / j->members.present;
-	const uint64_t gap = now_ns - f->heard_ns;
 
 	if (!f->sends || f->send != t) {
 		f->sends = true;
 		f->send = t;
 		f->asked = UINT32_MAX;	/* nothing, for now */
-		f->wait_ns = JOBFLOW_QUIET_NS;
-		f->out = 0;
+		f->out = f->vain = 0;
 		f->due_ns = UINT64_MAX;
+		pause_since(&f->pause, now_ns);
 	} else if (new) {
-		f->gap_ns -= f->gap_ns / 256;
-		if (gap > f->gap_ns)
-			f->gap_ns = gap < JOBFLOW_GAP_MAX_NS ? gap :
-			    JOBFLOW_GAP_MAX_NS;
+		pause_took(&f->pause, now_ns);
 	}
 	if (new) {
-		f->heard_ns = now_ns;
-		f->wait_ns = JOBFLOW_QUIET_NS;
+		f->vain = 0;
 		f->out -= f->out > 0;
 		if (f->asked != UINT32_MAX && f->credit < JOBFLOW_ASKS_MOST &&
 		    f->credit < most)
@@ -260,8 +252,8 @@ job_quiet(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
 		f->due_ns = UINT64_MAX;
 		if (!job_ask_on(j, id, ask, ctx) && j->open)
 			continue;
-		if (j->open && f->wait_ns < JOBFLOW_QUIET_MAX_NS)
-			f->wait_ns *= 2;
+		f->vain += j->open;
+		pause_ask(&f->pause, now_ns);
 		job_watch(j, f, now_ns);
 	}
 }

@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "common/control.h"
+#include "common/pause.h"
 #include "common/rto.h"
 #include "common/seg.h"
 
@@ -36,7 +37,6 @@ enum {
 	LOCKSTEP_WINDOW_MAX = 1024,	/* unless one is asked for */
 	LOCKSTEP_HELPS = 16,		/* asked for at a time-out, at most */
 	LOCKSTEP_ASKS = 256,		/* waiting to be asked for */
-	LOCKSTEP_QUIET_NS = 20000000,	/* before a whole vector has a hole */
 	LOCKSTEP_ANSWERS = 256,		/* of Help, waiting to be sent */
 	LOCKSTEP_LEAVES = 5,		/* tries to leave with an Ack */
 	LOCKSTEP_JOIN_NS = 50000000,	/* first wait for an Ack(Join) */
@@ -151,7 +151,7 @@ struct lockstep {
 	uint32_t asks, asked;
 	bool mends;			/* asks on as what it asked for comes */
 	uint32_t mend;			/* from this index */
-	uint64_t gap_ns;		/* most between results, of late */
+	struct pause pause;		/* of a vector that comes whole */
 };
 
 static inline void
@@ -250,10 +250,8 @@ lockstep_arm(struct lockstep *l, uint64_t now_ns)
 {
 	uint64_t ns = rto_ns(&l->rto);
 
-	if (l->whole && l->got[l->t & 1] > 0) {	/* it comes in one go */
-		ns = (LOCKSTEP_QUIET_NS + 2 * l->gap_ns) << l->rto.doubled;
-		ns = ns < RTO_CEILING_NS ? ns : RTO_CEILING_NS;
-	}
+	if (l->whole && l->got[l->t & 1] > 0)	/* it comes in one go */
+		ns = pause_ns(&l->pause, l->rto.doubled);
 	if (l->n[LOCKSTEP_ITERATIONS] == 0 && ns > LOCKSTEP_OPEN_NS)
 		ns = LOCKSTEP_OPEN_NS;	/* the job may not be open yet */
 	l->timer_ns = lockstep_waits(l) ? now_ns + ns : LOCKSTEP_NEVER;
@@ -319,18 +317,6 @@ lockstep_mend(struct lockstep *l, uint32_t most)
 	l->mend = i;
 }
 
-/* How long a vector pauses while it comes: the most, of late. */
-static inline void
-lockstep_gap(struct lockstep *l, uint64_t now_ns)
-{
-	const uint64_t gap = now_ns - l->progress_ns;
-
-	l->gap_ns -= l->gap_ns / 256;
-	if (l->got[l->t & 1] > 1 && gap > l->gap_ns)
-		l->gap_ns = gap < LOCKSTEP_SECOND_NS / 4 ? gap :
-		    LOCKSTEP_SECOND_NS / 4;
-}
-
 /* A first result of a segment: the window, the clock, a sample. */
 static inline void
 lockstep_count_result(struct lockstep *l, uint32_t index, uint64_t now_ns)
@@ -385,8 +371,10 @@ lockstep_judge(struct lockstep *l, const struct seg *s, uint64_t now_ns)
 		l->least[way] = s->contributions;
 	if (seg_before(l->seen, s->iteration))
 		l->seen = s->iteration;
-	if (l->whole && now)
-		lockstep_gap(l, now_ns);
+	if (now && l->got[way] > 1)
+		pause_took(&l->pause, now_ns);
+	else if (now)
+		pause_since(&l->pause, now_ns);
 	if (now)
 		lockstep_count_result(l, s->index, now_ns);
 	lockstep_heard(l, now_ns);
@@ -473,6 +461,7 @@ lockstep_expire(struct lockstep *l, uint64_t now_ns)
 	l->asks = l->asked = l->mend = 0;
 	l->mends = l->whole && l->got[l->t & 1] > 0;
 	lockstep_mend(l, most);
+	pause_ask(&l->pause, now_ns);
 	lockstep_arm(l, now_ns);
 }
 

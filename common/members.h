@@ -18,6 +18,7 @@
 
 #include "common/addr.h"
 #include "common/control.h"
+#include "common/pause.h"
 
 enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
 
@@ -28,7 +29,8 @@ struct member_flow {
 	uint32_t given;		/* segments of `give` */
 	uint32_t asked;		/* for segments of `send` before this */
 	uint32_t out, credit;	/* asked for and not come, and the most */
-	uint64_t heard_ns, gap_ns, wait_ns;
+	struct pause pause;	/* within `send` */
+	unsigned vain;		/* askings that nothing came of */
 	uint64_t due_ns;	/* to ask; UINT64_MAX */
 };
 

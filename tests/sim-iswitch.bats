@@ -204,6 +204,14 @@ r=$((10000 + 14640))
 	is iterations 30
 	training '"iterations": 30, "approach": "ps"'
 	is packets $((30 * 2 * 4 * 10))		# gradients, and answers
+	training '"iterations": 30, "approach": "ps", "rate": "100M"'
+	is packets $((30 * 2 * 4 * 10))
+}
+
+@test "what a server waits for does not grow with what is lost" {
+	training '"iterations": 100, "approach": "ps", "loss": "1%"'
+	# both ways some of 80 segments are, and then some of those again
+	jq -e '.iteration_ns < 30e6 and .lost > 200' f
 }
 
 @test "duration ends what iterations do not" {

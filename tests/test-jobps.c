@@ -113,24 +113,71 @@ helps(void)
 	rig_join(1, 6, 0);
 	vector(0, 0, 1);
 	rig_segment(1, 0, 0, 4, 1);
-	wait(JOBFLOW_QUIET_NS / 2);
+	wait(PAUSE_QUIET_NS / 2);
 	ok(rig_n == 0, "amid a vector there may be a little silence");
-	wait(JOBFLOW_QUIET_NS);
+	wait(PAUSE_QUIET_NS);
 	ok(rig_n == 1 && asked(0, 1001, 0, 1),
 	    "then who lacks 1 is asked for it, and nobody else");
-	wait(JOBFLOW_QUIET_NS);
+	wait(PAUSE_QUIET_NS);
 	ok(rig_n == 0, "and again after twice as long");
-	wait(2 * JOBFLOW_QUIET_NS);
+	wait(2 * PAUSE_QUIET_NS);
 	ok(rig_n == 1 && asked(0, 1001, 0, 1), "if it has not come");
 	rig_segment(1, 0, 1, 2, 1);
 	ok(rig_n == 4, "it comes: both get both");
-	wait(JOBFLOW_QUIET_MAX_NS);
+	wait(PAUSE_CEILING_NS);
 	ok(rig_n == 0, "who has begun nothing new is not asked");
 	ok(rig_say(1000, CONTROL_HELP, seg_word(1, 0, 0), 8, &a) ==
 	    CONTROL_DONE && rig_n == 1, "a Help before anything of 1");
-	wait(JOBFLOW_QUIET_NS);
+	wait(PAUSE_QUIET_NS);
 	ok(rig_n == 2 && asked(0, 1000, 1, 0) && asked(1, 1000, 1, 1),
 	    "shows that all of it was lost: it is asked for all");
+	iswitch_free(&rig);
+}
+
+/* After how long worker 1 is asked for segment 1 of t, in ms; 0: never. */
+static uint32_t
+patience(uint32_t t)
+{
+	for (uint32_t ms = 1; ms <= 1000; ms++) {
+		wait(1000000);
+		if (rig_n == 1 && asked(0, 1001, t, 1))
+			return ms;
+	}
+	return 0;
+}
+
+/*
+ * Worker 1's segment 1 of t does not come, but so many ms after it is asked
+ * for; was that after wait_ms?
+ */
+static bool
+patient(uint32_t t, uint32_t wait_ms, uint32_t more_ms)
+{
+	bool good;
+
+	vector(0, t, 1);
+	rig_segment(1, t, 0, 4, 1);
+	good = patience(t) == wait_ms;
+	rig_now += more_ms * UINT64_C(1000000);
+	rig_segment(1, t, 1, 2, 1);
+	return good;
+}
+
+static void
+waits(void)
+{
+	struct job_conf cf = rig_conf(2);
+	bool same = true;
+
+	cf.whole = true;
+	rig_open(&cf, 0);
+	rig_join(0, 6, 0);
+	rig_join(1, 6, 0);
+	for (uint32_t t = 0; t < 8; t++)
+		same = patient(t, 20, 0) && same;
+	ok(same, "the eighth loss is found as soon as the first");
+	ok(patient(8, 20, 15) && patient(9, 20 + 2 * 15, 0),
+	    "what is late all the same may be so again");
 	iswitch_free(&rig);
 }
 
@@ -147,7 +194,7 @@ holes(void)
 	rig_join(0, 4 * SEGS, 0);
 	for (uint32_t k = 0; k < SEGS; k += 2)
 		rig_segment(0, 0, k, 4, 1);
-	wait(JOBFLOW_QUIET_NS);
+	wait(PAUSE_QUIET_NS);
 	ok(rig_n == JOBFLOW_ASKS && asked(0, 1000, 0, 1) &&
 	    asked(JOBFLOW_ASKS - 1, 1000, 0, 2 * JOBFLOW_ASKS - 1),
 	    "of 50 holes the first %d are asked for", JOBFLOW_ASKS);
@@ -340,6 +387,7 @@ main(void)
 	ok(in_order(false) == 0x1p24f && in_order(true) == 0x1p24f + 2,
 	    "rows kept are added by number, or as they came");
 	helps();
+	waits();
 	holes();
 	turns();
 	answers();

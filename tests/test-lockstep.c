@@ -502,6 +502,82 @@ test_window(struct world *w)
 	end(w);
 }
 
+/* What it wants sent now; is the last of it a Help for segment i of t? */
+static bool
+asks(struct lockstep *l, uint32_t i, uint64_t now_ns)
+{
+	struct lockstep_out o = { 0 };
+
+	while (lockstep_next(l, now_ns, &o))
+		;
+	return o.len > 0 && o.count == 0 && o.message[0] == CONTROL_HELP &&
+	    wire_get(o.message + 8, 8) == seg_word(l->t, 0, i);
+}
+
+/* Segments first to last of an answer come, step_ns apart. */
+static void
+answers(struct lockstep *l, uint32_t t, uint32_t first, uint32_t last,
+    uint64_t step_ns, uint64_t *now_ns)
+{
+	static const uint8_t vec[4 * F];
+	const struct seg s = { .contributions = 1, .n = F, .vec = vec,
+	    .iteration = t };
+
+	for (uint32_t i = first; i <= last; i++) {
+		struct seg g = s;
+
+		*now_ns += step_ns;
+		g.index = i;
+		lockstep_result(l, &g, *now_ns);
+	}
+}
+
+/* The last of an answer comes so long after it is asked for; when it was. */
+static uint64_t
+silence(struct lockstep *l, uint64_t more_ns, uint64_t *now_ns)
+{
+	const uint32_t t = l->t;
+	uint64_t since;
+
+	lockstep_gradient(l, *now_ns);
+	asks(l, 0, *now_ns);
+	answers(l, t, 0, SEGS - 2, 0, now_ns);
+	since = *now_ns;
+	while (!asks(l, SEGS - 1, *now_ns))
+		*now_ns += MS / 2;
+	since = *now_ns - since;
+	answers(l, t, SEGS - 1, SEGS - 1, more_ns, now_ns);
+	lockstep_advance(l, *now_ns);
+	return since;
+}
+
+/* A server answers whole vectors. */
+static void
+test_whole(struct world *w)
+{
+	const struct control_ack a = { .elements = ELEMENTS, .floats = F,
+	    .h = 1, .members = 1, .timeout_s = 10000, .whole = true };
+	struct lockstep *l = &w->doer[0].l;
+	uint64_t now_ns = 0, ns;
+	bool same = true;
+
+	begin(w, 1, ELEMENTS, 1, 0, 1);
+	lockstep_enter(l, &a, now_ns);
+	l->join_ns = LOCKSTEP_NEVER;
+	l->n[LOCKSTEP_ITERATIONS] = 1;		/* it is open */
+	for (int k = 0; k < 8; k++) {
+		ns = silence(l, 0, &now_ns);
+		same = same && ns == 20 * MS;
+	}
+	ok(same, "a server's answers: the eighth loss is found as soon as "
+	    "the first");
+	silence(l, 15 * MS, &now_ns);
+	ns = silence(l, 0, &now_ns);
+	ok(ns > 47 * MS && ns <= 50 * MS,
+	    "what is late all the same may be so again");
+	end(w);
+}
+
 int
 main(void)
 {
@@ -520,6 +596,7 @@ main(void)
 	test_life(w);
 	test_nonsense(w);
 	test_window(w);
+	test_whole(w);
 	free(w->fly);
 	free(w);
 	test_join_again();
