@@ -327,7 +327,9 @@ lockstep_count_result(struct lockstep *l, uint32_t index, uint64_t now_ns)
 	lockstep_widen(l);
 	if (l->mends && l->sent_ns[index] == 0)
 		lockstep_mend(l, 2);	/* what was asked for comes: ask on */
-	if (l->sent_ns[index] != 0 && l->sampled_ns != now_ns) {
+	/* a whole answer is one sample: many would outvote the others */
+	if (l->sent_ns[index] != 0 && l->sampled_ns != now_ns &&
+	    (!l->whole || l->sampled_ns == 0)) {
 		rto_sample(&l->rto, now_ns - l->sent_ns[index]);
 		l->sampled_ns = now_ns;
 	}
@@ -419,7 +421,7 @@ lockstep_begin(struct lockstep *l)
 	l->sent = l->skipped = l->flight = l->oldest = l->spare = 0;
 	l->asks = l->asked = l->mend = 0;
 	l->mends = false;
-	l->first_ns = 0;
+	l->first_ns = l->sampled_ns = 0;
 }
 
 /* The result of t has been taken away: on to the next. */

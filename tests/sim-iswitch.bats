@@ -208,6 +208,13 @@ r=$((10000 + 14640))
 	is packets $((30 * 2 * 4 * 10))
 }
 
+@test "who waits for slower workers seldom asks a server in vain" {
+	training '"iterations": 300, "approach": "ps", "compute": "20ms",
+		"compute_shape": "lognormal"'
+	# a time-out that an answer of ten segments had set would, 7,500 times
+	jq -e '.helps < 1500 and .packets < 24060' f
+}
+
 @test "what a server waits for does not grow with what is lost" {
 	training '"iterations": 100, "approach": "ps", "loss": "1%"'
 	# both ways some of 80 segments are, and then some of those again
