@@ -66,11 +66,16 @@ rto_expired(struct rto *r)
 		r->doubled++;
 }
 
-/* Something came: what is lost from now on is news. */
+/*
+ * Something came: what is lost from now on is news.  But before any sample it
+ * has only shown that the first time-out may be too short (Karn): without its
+ * doubling all would be sent twice, and never be a sample.
+ */
 static inline void
 rto_heard(struct rto *r)
 {
-	r->doubled = 0;
+	if (r->base_ns != 0)
+		r->doubled = 0;
 }
 
 #endif

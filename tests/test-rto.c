@@ -41,8 +41,9 @@ main(void)
 		rto_expired(&r);
 	ok(rto_ns(&r) == RTO_CEILING_NS, "doubling ends at the ceiling");
 	rto_heard(&r);
-	ok(rto_ns(&r) == RTO_FIRST_NS, "what comes ends the doubling");
+	ok(rto_ns(&r) == RTO_CEILING_NS, "and stays until there is a sample");
 	rto_sample(&r, 10000000);
+	rto_heard(&r);
 	ok(r.srtt_ns == 10000000 && rto_ns(&r) == 30000000,
 	    "the first sample: 10 ms gives 10 + 4 * 5");
 	for (int i = 0; i < 1000; i++)
