@@ -16,7 +16,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "common/iswctl.h"
 #include "common/outlet.h"
@@ -383,11 +382,9 @@ aggport_captures_failed(const struct aggport_conf *cf)
 static inline void
 aggport_open_or_exit(struct aggport *a, const struct aggport_conf *cf)
 {
-	uint32_t xid;
+	const uint32_t xid = control_first_xid(timer_wall_ns());
 
 	*a = (struct aggport){ .cf = cf };
-	if (getrandom(&xid, sizeof(xid), 0) != sizeof(xid))
-		xid = (uint32_t)timer_wall_ns();
 	iswitch_init(&a->s, &cf->iswitch, xid, aggport_deliver, a);
 	a->up = calloc(ISWITCH_JOBS_MAX, sizeof(*a->up));
 	a->poll = calloc(ISWITCH_JOBS_MAX + 1, sizeof(*a->poll));

@@ -118,6 +118,16 @@ control_newer(uint32_t a, uint32_t b)
 	return a != b && a - b < 0x80000000u;
 }
 
+/*
+ * The xid to begin with at wall_ns since the epoch: newer than what came before
+ * from the same address, which may have been another process's.
+ */
+static inline uint32_t
+control_first_xid(uint64_t wall_ns)
+{
+	return (uint32_t)(wall_ns / 1000000);
+}
+
 /* Read the len bytes at p; false if they are no control message. */
 static inline bool
 control_parse(const uint8_t *p, size_t len, struct control *c)

@@ -103,7 +103,7 @@ struct iswitch {
 	struct outbox out;
 };
 
-/* xid: where numbers of our own messages begin (at random). */
+/* xid: where numbers of our own messages begin: control_first_xid(). */
 static inline void
 iswitch_init(struct iswitch *s, const struct iswitch_conf *cf, uint32_t xid,
     outbox_deliver *deliver, void *ctx)

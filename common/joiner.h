@@ -39,7 +39,7 @@ struct joiner_conf {
 	uint16_t floats;		/* of a segment; 0: as the job has */
 	uint16_t floats_max;		/* what we can take */
 	uint64_t give_up_ns;		/* without an answer */
-	uint32_t xid;			/* of the first request, at random */
+	uint32_t xid;			/* of the first request */
 };
 
 /* Why it has ended; joiner_why() has the words. */

@@ -311,3 +311,23 @@ refuses() {
 	[[ $stderr == *": reset: refused: bad MAC" ]]
 	ctl stats --prometheus | grep -q '^innet_switch_leaves_total{job="1",program="iswitch"} 1$'
 }
+
+@test "at the port of an earlier one innet-ctl is heard, and so are workers" {
+	why=$(unshare -n ip link set lo up 2>&1) || skip "no namespace of our own: $why"
+	cat >script <<-'END'
+	ip link set lo up
+	innet-switch -q -p iswitch $how -H 1 --listen :0 --port-file port &
+	trap "kill $!" EXIT
+	until [ -s port ]; do sleep 0.02; done
+	at=:$(cat port)
+	echo 40000 40003 >/proc/sys/net/ipv4/ip_local_port_range
+	for i in 1 2 3 4 5 6; do
+		innet-worker -q --mode $mode --switch $at --synthetic 40B --interval 1ms -c 1
+		innet-ctl $at members >members
+	done
+	innet-ctl $at stats --json | jq -e '.counters.switch_old_xid == 0'
+	END
+	mode=sync how='' timeout 60 unshare -n bash -e script 3>&-
+	rm port
+	mode=async how=--async timeout 60 unshare -n bash -e script 3>&-
+}

@@ -102,7 +102,7 @@ page() {
 }
 
 @test "innet-wire(5): the client in Python gets its sum, alone and with another" {
-	sed -n '/^import random/,/^\.Ed/{/^\.Ed/!p}' "$srcdir/man/innet-wire.5" |
+	sed -n '/^import socket, struct/,/^\.Ed/{/^\.Ed/!p}' "$srcdir/man/innet-wire.5" |
 		sed 's/\\e/\\/g' >client.py
 	cat >script <<-'END'
 	innet-switch -q -p iswitch -H 2 --listen :0 --port-file port &

@@ -87,6 +87,9 @@ actions(void)
 	    control_newer(0x7fffffff, 0) && control_newer(0x80000001, 2) &&
 	    !control_newer(0x80000001, 1) && !control_newer(1, 0x80000001),
 	    "also across the wrap; neither, half way round");
+	ok(control_newer(control_first_xid(4294967296001000000),
+	    control_first_xid(4294967295999000000)),
+	    "who begins 2 ms later is newer, across the wrap too");
 }
 
 static void

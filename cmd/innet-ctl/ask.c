@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "common/timer.h"
 
@@ -37,11 +36,7 @@ ask_open(struct ask *a, const struct ask_conf *cf)
 	if (rc == -1)
 		err(1, "%s", cf->bound ? addr_print(&cf->from, name) :
 		    a->peer);
-	/* who asks again from one place must be newer than before */
-	if (cf->bound)
-		a->xid = (uint32_t)(timer_wall_ns() / 1000000);
-	else if (getrandom(&a->xid, sizeof(a->xid), 0) != sizeof(a->xid))
-		err(1, "getrandom");
+	a->xid = control_first_xid(timer_wall_ns());
 }
 
 void

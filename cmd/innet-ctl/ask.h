@@ -50,7 +50,7 @@ struct ask_answer {
 	struct seg seg;		/* of ASK_SEGMENT; likewise */
 };
 
-/* A socket and a random xid; exits 1 if there is none.  ask_close(). */
+/* A socket; exits 1 if there is none.  ask_close(). */
 void ask_open(struct ask *, const struct ask_conf *);
 void ask_close(struct ask *);
 

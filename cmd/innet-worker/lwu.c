@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "common/mac.h"
@@ -488,6 +487,7 @@ lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
 	struct joiner_conf j = { .job = cf->job, .cluster = cf->cluster,
 	    .worker = cf->worker, .elements = elements, .async = true,
 	    .floats = (uint16_t)(cf->floats < most ? cf->floats : most),
+	    .xid = control_first_xid(timer_wall_ns()),
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns };
 
 	if (cf->floats == 0 && mtu < 1500)
@@ -499,8 +499,6 @@ lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
 	    .push = malloc(4 * (size_t)elements) };
 	if (l->wake == -1 || l->back == -1)
 		err(1, "eventfd");
-	if (getrandom(&j.xid, sizeof(j.xid), 0) != sizeof(j.xid))
-		err(1, "random numbers");
 	if (l->push == NULL || !spans_init(&l->rounds) ||
 	    !asyncw_init(&l->a, elements, w, cf->ascend ? -(float)cf->gamma :
 	    (float)cf->gamma, (int64_t)first))

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "common/crc32c.h"
 #include "common/lockctl.h"
@@ -85,6 +84,7 @@ begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 	    .worker = cf->worker, .elements = w->c.elements,
 	    .floats = (uint16_t)cf->floats, .floats_max = (uint16_t)most,
 	    .next = (uint32_t)(next % SEG_ITERATIONS), .crc = crc,
+	    .xid = control_first_xid(timer_wall_ns()),
 	    .window = cf->window, .give_up_ns = cf->give_up_ns,
 	    .run_bytes = v6 ? UDPIO_RUN_BYTES_V6 : UDPIO_RUN_BYTES,
 	    .buffer_bytes = w->c.u.rcvbuf_bytes };
@@ -93,8 +93,6 @@ begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 		l.floats = (uint16_t)fit;	/* less than others take */
 	if (cf->floats == WORKER_FLOATS_MAX)
 		l.floats = (uint16_t)most;
-	if (getrandom(&l.xid, sizeof(l.xid), 0) != sizeof(l.xid))
-		err(1, "random numbers");
 	for (int i = 0; i < 2; i++) {
 		w->grad[i] = vector(w->c.elements);
 		w->result[i] = vector(w->c.elements);
