@@ -12,10 +12,10 @@ stop_it() {
 	wait "$m_pid"
 }
 
-cli() {
-	command -v redis-cli >/dev/null || skip "no redis-cli"
-	redis-cli -p "$port" "$@"
-}
+# not in cli(), which stands in $(...)
+need_cli() { command -v redis-cli >/dev/null || skip "no redis-cli"; }
+
+cli() { redis-cli -p "$port" "$@"; }
 
 # ask REQUEST: an inline request, by bash alone; the first line of the reply
 ask() {
@@ -65,6 +65,7 @@ script() {
 }
 
 @test "the same requests get what redis-server answers, word for word" {
+	need_cli
 	command -v redis-server >/dev/null || skip "no redis-server"
 	start
 	# redis-server cannot choose a port: one the kernel has just given
@@ -80,6 +81,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
 @test "redis-cli: strings, lists, a transaction, INFO, help" {
+	need_cli
 	start
 	[ "$(cli set a 1)" = OK ]
 	[ "$(cli rpush l 1 2 3)" = 3 ]
@@ -104,6 +106,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
 @test "python3-redis: an Ape-X exchange of experiences and parameters" {
+	need_cli
 	python redis
 	start
 	"$py" - "$port" <<-'END'
@@ -137,6 +140,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
 @test "versions grow, also of a key that was deleted and across a restart" {
+	need_cli
 	start
 	cli set a 1
 	v=$(cli getv a 0 | head -n 1)
@@ -152,6 +156,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
 @test "what does not expire says so instead of forgetting" {
+	need_cli
 	start
 	[[ $(cli set a 1 ex 10) == "ERR keys do not expire here, so SET takes no ex"* ]]
 	[ "$(cli exists a)" = 0 ]
@@ -159,6 +164,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
 @test "--password-file: nothing is answered before AUTH" {
+	need_cli
 	echo secret >password
 	start --password-file password
 	[[ $(ask 'GET a') == "-NOAUTH Authentication required." ]]
@@ -173,6 +179,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
 @test "--memory: past it -OOM, at once, and nothing that is stored is lost" {
+	need_cli
 	start --memory 4MB
 	script <<-'END'
 	import sys
@@ -212,6 +219,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
 @test "--memory: clients that let replies or lines pile up do not pass it" {
+	need_cli
 	start --memory 20MB
 	script <<-'END'
 	import sys
@@ -245,6 +253,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
 @test "CONFIG SET maxmemory counts from then on" {
+	need_cli
 	start --memory 4MB
 	[ "$(cli config set maxmemory 1mb)" = OK ]
 	[ "$(cli config get maxmemory | tail -n 1)" = 1048576 ]
@@ -397,6 +406,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
 @test "every way to be disconnected by us is counted under its reason" {
+	need_cli
 	start
 	[ "$(ask '*x')" = "-ERR Protocol error: invalid multibulk length" ]
 	[ "$(ask QUIT)" = +OK ]
@@ -407,8 +417,8 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
 @test "--unix: served there; a stale socket is replaced, one that answers is not" {
+	need_cli
 	start --unix sock
-	command -v redis-cli >/dev/null || skip "no redis-cli"
 	[ "$(redis-cli -s sock set a 1)" = OK ]
 	[ "$(cli get a)" = 1 ]
 	run -1 timeout 10 innet-memory --listen none --unix sock
