@@ -30,7 +30,7 @@ agree() {
 	cat w?.json | jq -se --argjson n "$1" 'map(select(.round)) | group_by(.round) |
 		(map(select(map(.crc) | unique | length > 1)) | length) as $differ |
 		(map(select(length >= $n)) | length) as $shared |
-		$differ == 0 and $shared >= 10'
+		{ $differ, $shared }, ($differ == 0 and $shared >= 10)'
 }
 
 sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
@@ -38,7 +38,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 @test "async: workers hold the same weights at each round, though 1 % is lost" {
 	serve at innet-switch -q -p iswitch --async -H 4 --impair loss=1%,dup=1%,reorder=1%
 	for n in 0 1 2 3; do
-		worker $n --synthetic 40kB --interval 4ms -c 300 --impair loss=1%,dup=1%,reorder=1%
+		worker $n --synthetic 40kB --interval 4ms -c 300 --every 1 --impair loss=1%,dup=1%,reorder=1%
 	done
 	workers_end
 	finish at
@@ -134,6 +134,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 }
 
 @test "async: four agents learn CartPole with S = 3, and agree to the end" {
+	once training
 	serve at innet-switch -q -p iswitch --async -H 4
 	for n in 0 1 2 3; do
 		worker $n --learning-rate 0.1 --ascend -- innet-agent -q --seed $((n + 1)) --init-seed 1 \
