@@ -31,15 +31,20 @@ same() {
 	alone --algo ddpg --env pendulum --solve --steps 30k --seed 3
 }
 
-@test "a policy of either plays greedily as well as it was trained" {
+@test "DDPG's policy plays greedily as well as it was trained" {
+	once training
 	alone --algo ddpg --env pendulum --steps 20k --save p
 	innet-agent --eval p --episodes 50 --json | jq -e '.mean_reward > -250'
+}
+
+@test "a policy of two heads plays too" {
 	alone --algo dqn --dueling yes --hidden 32 --steps 3k --save q
 	run -0 innet-agent --eval q --episodes 3
 	[[ $output == "cartpole: mean reward "* ]]
 }
 
 @test "the same seed gives the same log" {
+	once training
 	same --algo dqn --steps 8k --dueling yes --double no --tau 0
 	same --algo dqn --steps 5k --replay per --alpha 0.6
 	same --algo ddpg --env pendulum --steps 4k
@@ -55,13 +60,18 @@ same() {
 	jq -e '.gradients == 95' r
 }
 
-@test "a server moves the weights, in any way it likes, and DQN learns on" {
-	stream-echo -s innet-agent -q --algo dqn --steps 10k --log child.csv
-	alone --algo dqn --steps 10k --log alone.csv
+@test "a server moves the weights, and DQN learns on as if alone" {
+	n=$(few 10000)
+	stream-echo -s innet-agent -q --algo dqn --steps $n --log child.csv
+	alone --algo dqn --steps $n --log alone.csv
 	cmp <(cut -d, -f1-3 child.csv) <(cut -d, -f1-3 alone.csv)
-	stream-echo -s innet-agent -q --algo dqn --replay per --steps 8k --log child.csv
-	alone --algo dqn --replay per --steps 8k --log alone.csv
+	stream-echo -s innet-agent -q --algo dqn --replay per --steps $n --log child.csv
+	alone --algo dqn --replay per --steps $n --log alone.csv
 	cmp <(cut -d, -f1-3 child.csv) <(cut -d, -f1-3 alone.csv)
+}
+
+@test "a server that steps by itself: DQN solves CartPole all the same" {
+	once training
 	run -0 stream-echo -a 2e-3 innet-agent --algo dqn --solve --steps 80k
 	[[ $output == *"mean reward 47"* ]]
 }

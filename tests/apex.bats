@@ -210,15 +210,16 @@ ended() {
 }
 
 @test "a server that comes again is found again" {
+	n=$(few 4000)
 	list
 	actors 2 --algo dqn
-	innet-agent --role learner $at --algo dqn --gradients 4000 --report l.json 2>l.err 3>&- &
+	innet-agent --role learner $at --algo dqn --gradients $n --report l.json 2>l.err 3>&- &
 	works="$works $!" pids="$pids $!"
 	begun
 	cli CLIENT KILL TYPE normal SKIPME yes
 	ended
 	jq -es 'map(.reconnected) | add >= 1' a?.json l.json
-	jq -e '.gradients == 4000' l.json
+	jq -e ".gradients == $n" l.json
 }
 
 @test "what is no experience is left out and counted" {

@@ -73,6 +73,9 @@ privileged() {
 		skip "no namespaces with shaped links: ${why//$'\n'/; }"
 }
 
+# few N: N, or a fifth of it in the builds of CI after the first
+few() { echo $(($1 / (${INNET_TESTS_ONCE:+4 +} 1))); }
+
 # once [training]: skip what need not run in every build of CI, which says in
 # INNET_TESTS_ONCE whether that is all of it or only the training for minutes.
 once() {

@@ -10,9 +10,10 @@ setup() {
 }
 
 # Olaf, section 6, with two clusters and p/C = 2 ms: what is asked, of which
-# setting, up to when, and the status: 0 it holds, 3 it fails.
+# setting, up to when, and the status: 0 it holds, 3 it fails.  Builds of CI
+# after the first ask a few.
 table() {
-	cat <<-END
+	sed -n "${INNET_TESTS_ONCE:+2~4}p" <<-END
 	fair<=0.1 equal 1s 0
 	fair<=0.1 equal 2s 0
 	fair<=0.1 equal 4s 0
@@ -91,6 +92,7 @@ table() {
 }
 
 @test "another solver that is given the question says the same" {
+	once
 	command -v z3 >/dev/null || skip "no z3"
 	while read -r what spec horizon status; do
 		innet-verify --emit-smt2 --objective "$what" --horizon \

@@ -12,6 +12,7 @@ cartpole() {
 counted() { tail -n 1 "out/1-$1.err" | jq ".jobs[\"1\"].counters.$2"; }
 
 @test "four workers in step reach 475, and a second run has the same bits" {
+	once training
 	cartpole --seed 3 --twice
 	grep -qx 'second run  *bit-identical' said
 	[ "$(ls out/2-w?.policy | wc -l)" -eq 4 ]
@@ -21,6 +22,7 @@ counted() { tail -n 1 "out/1-$1.err" | jq ".jobs[\"1\"].counters.$2"; }
 }
 
 @test "four workers that do not wait reach 475, none more than 3 rounds behind" {
+	once training
 	cartpole --mode async --seed 2
 	[ "$(grep -c '^gradients, staleness [0-3] ' said)" -eq 4 ]
 	# the last one may have been on its way out when the end came
@@ -28,6 +30,7 @@ counted() { tail -n 1 "out/1-$1.err" | jq ".jobs[\"1\"].counters.$2"; }
 }
 
 @test "12 workers in two racks under a core reach 475" {
+	once training
 	privileged
 	"$example" --out "$PWD/out" --hierarchy --seed 4 >said 3>&- &
 	wait $!
@@ -41,6 +44,7 @@ counted() { tail -n 1 "out/1-$1.err" | jq ".jobs[\"1\"].counters.$2"; }
 }
 
 @test "12 workers in two racks that do not wait reach 475, and nothing is early" {
+	once training
 	privileged
 	cartpole --mode async --hierarchy --seed 4
 	for s in core switch1 switch2; do

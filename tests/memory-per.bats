@@ -35,7 +35,7 @@ per() {
 }
 
 @test "random requests against a plain model: ids, priorities, counters, draws, weights" {
-	per model "${MEMORY_RUNS:-50}" "${MEMORY_FIRST:-1}"
+	per model "${MEMORY_RUNS:-$(few 50)}" "${MEMORY_FIRST:-1}"
 }
 
 @test "packed and as text, the same draw" {
@@ -59,5 +59,5 @@ per() {
 }
 
 @test "any words in any order: an answer, and it lives" {
-	per nonsense $((60 * ${MEMORY_RUNS:-50})) "${MEMORY_FIRST:-1}"
+	per nonsense $((60 * ${MEMORY_RUNS:-$(few 50)})) "${MEMORY_FIRST:-1}"
 }

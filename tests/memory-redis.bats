@@ -5,7 +5,7 @@ load common
 load memory
 
 setup_file() {
-	export MEMORY_RUNS="${MEMORY_RUNS:-100}" MEMORY_FIRST="${MEMORY_FIRST:-1}"
+	export MEMORY_RUNS="${MEMORY_RUNS:-$(few 100)}" MEMORY_FIRST="${MEMORY_FIRST:-1}"
 }
 
 # Both servers, and a Python to ask them.
@@ -16,6 +16,7 @@ both() {
 }
 
 @test "the comparison is sound: two redis-servers agree in all of it" {
+	once
 	python redis
 	redis one
 	redis other

@@ -1,12 +1,12 @@
 # The queue, the link and the age against a second program made from the text
 # of the design alone.  ORACLE_RUNS=1000 for more scenarios, ORACLE_FIRST=N to
 # begin at seed N.
-bats_require_minimum_version 1.5.0
+load common
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	tests=$(cd "$BATS_TEST_DIRNAME" && pwd)
-	runs=${ORACLE_RUNS:-200}
+	runs=${ORACLE_RUNS:-$(few 200)}
 	command -v python3 >/dev/null || skip "no python3"
 }
 

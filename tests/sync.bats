@@ -77,8 +77,9 @@ explained() {
 	for loss in 0.1%-10000 1%-10000 5%-2000; do
 		bad=loss=${loss%-*},dup=1%,reorder=1%
 		job 4 --impair $bad
-		together 4 --synthetic 4kB --check 4 -c ${loss#*-} --impair $bad
-		[ "$(sum iterations)" -eq $((4 * ${loss#*-})) ]
+		n=$(few ${loss#*-})
+		together 4 --synthetic 4kB --check 4 -c $n --impair $bad
+		[ "$(sum iterations)" -eq $((4 * n)) ]
 		[ "$(sum missed)" -eq 0 ]
 		[ "$(sum helps_sent)" -gt 0 ]
 		finish switch

