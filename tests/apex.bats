@@ -7,10 +7,10 @@ table() {
 	at="--replay-memory $memory"
 }
 
-# list: a redis-server, on a path
+# list [OPTION...]: a redis-server, on a path
 list() {
 	command -v redis-server >/dev/null || skip 'no redis-server'
-	redis-server --port 0 --unixsocket "$PWD/redis" --save '' >redis.log 2>&1 3>&- &
+	redis-server --port 0 --unixsocket "$PWD/redis" --save '' "$@" >redis.log 2>&1 3>&- &
 	pids="$pids $!"
 	for _ in $(seq 500); do
 		[ ! -S redis ] || break
@@ -206,7 +206,38 @@ ended() {
 	kill -STOP "$memory_pid"
 	run -1 innet-agent -q --role actor $at --algo dqn --timeout 200ms
 	kill -9 "$memory_pid"
-	[ "$output" = "innet-agent: $memory: waiting for innet:params: nothing for 0.2 s" ]
+	[ "$output" = "innet-agent: $memory: waiting for PING: nothing for 0.2 s" ]
+}
+
+# locked: with the right password all goes well; else a line says why
+locked() {
+	local name=${at#* }
+	actors 1 --algo dqn --password-file right
+	learner --algo dqn --gradients 20 --password-file right
+	ended
+	echo wrong >wrong
+	for role in actor learner; do
+		run -1 innet-agent -q --role $role $at --algo dqn --password-file wrong
+		[ "$output" = "innet-agent: $name: AUTH: WRONGPASS invalid username-password pair or user is disabled." ]
+		run -1 innet-agent -q --role $role $at --algo dqn
+		[ "$output" = "innet-agent: $name: PING: NOAUTH Authentication required." ]
+	done
+}
+
+@test "--password-file: innet-memory's password, and what is said without it" {
+	printf 'se cret\r\nmore\n' >right
+	table --password-file right
+	locked
+	run -1 innet-agent -q --role actor $at --algo dqn --password-file none
+	[ "$output" = "innet-agent: none: No such file or directory" ]
+	run -2 innet-agent --alone --algo dqn --password-file right
+	[ "$output" = "innet-agent: --password-file needs --role actor or --role learner" ]
+}
+
+@test "--password-file: a plain Redis's" {
+	echo 'se cret' >right
+	list --requirepass 'se cret'
+	locked
 }
 
 @test "a server that comes again is found again" {

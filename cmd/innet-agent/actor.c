@@ -402,9 +402,7 @@ open_(struct actor *a)
 	a->head_bytes = saved_head(a->head, &a->l, elements);
 	a->policy_bytes = a->head_bytes + elements * sizeof(float);
 	a->policy = learner_room(1, a->policy_bytes);
-	a->link.call.name = cf->remote.at;
-	a->link.call.timeout_ns = cf->timeout_ns;
-	a->link.call.stop = a->tally.stop;
+	link_to(&a->link, cf, a->tally.stop);
 }
 
 static void

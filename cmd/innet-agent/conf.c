@@ -11,6 +11,7 @@
 #include "cmd/innet-agent/knobs.h"
 #include "common/num.h"
 #include "common/opt.h"
+#include "common/password.h"
 #include "common/stream.h"
 
 static const struct opt opts[] = {
@@ -74,6 +75,8 @@ static const struct opt opts[] = {
 	    "experiences are: HOST:PORT\nor a path" },
 	{ O_REDIS,    "redis",     "ADDR", "or a plain Redis, where they are "
 	    "a list" },
+	{ O_PASSWORD, "password-file", "FILE", "its first line is that "
+	    "server's password" },
 	{ O_ACTOR,    "actor",     "I/N",  "actor: which of how many (default "
 	    "0/1)" },
 	{ O_PUSH,     "push",      "N",    "actor: experiences pushed at once "
@@ -149,6 +152,8 @@ settle_remote(struct conf *cf)
 {
 	const struct remote *rm = &cf->remote;
 
+	if (rm->role == ROLE_WORKER && rm->password != NULL)
+		errx(2, "--password-file needs --role actor or --role learner");
 	if (rm->role == ROLE_WORKER && rm->at != NULL)
 		errx(2, "--replay-memory and --redis need --role actor or "
 		    "--role learner");
@@ -270,6 +275,10 @@ take_remote(int ch, struct remote *rm)
 			errx(2, "--replay-memory or --redis, and once");
 		rm->at = optarg;
 		rm->redis = ch == O_REDIS;
+		return true;
+	case O_PASSWORD:
+		free(rm->password);
+		rm->password = password_read(optarg);
 		return true;
 	case O_ACTOR: which(rm); return true;
 	case O_PUSH: rm->push = count("push", 1, 65536); return true;

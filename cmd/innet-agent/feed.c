@@ -215,12 +215,10 @@ feed_open(struct feed *f)
 		f->replay = replay_open(set->buffer, wide, set->batch,
 		    set->by_priority ? set->alpha : -1);
 	}
-	f->link.call.name = f->cf->remote.at;
-	f->link.call.timeout_ns = f->cf->timeout_ns;
+	link_to(&f->link, f->cf, f->got);	/* a thread has another */
 	f->how = !f->cf->remote.prefetch ? FEED_WAIT :
 	    f->cf->remote.redis || set->batch * f->bytes > ASK_BYTES ?
 	    FEED_THREAD : FEED_ASK;
-	f->link.call.stop = f->got;	/* the thread has another */
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

@@ -12,6 +12,31 @@ link_sleep(const struct link *k, uint64_t ns)
 	    k->call.stop) == WAIT_DUE;
 }
 
+void
+link_to(struct link *k, const struct conf *cf,
+    const volatile sig_atomic_t *stop)
+{
+	k->call.name = cf->remote.at;
+	k->call.timeout_ns = cf->timeout_ns;
+	k->call.stop = stop;
+	k->password = cf->remote.password;
+}
+
+/*
+ * The first words on a connection.  Without a password a server that wants one
+ * says so here, and not to something so long that it hangs up.
+ */
+static bool
+greet(struct link *k)
+{
+	const char *const what = k->password != NULL ? "AUTH" : "PING";
+	struct respreply r = { 0 };
+
+	respcall_words(&k->call, (const char *[]){ what, k->password, NULL });
+	return respcall_send(&k->call, what) &&
+	    respcall_want(&k->call, RESPREPLY_STATUS, &r, what);
+}
+
 /* The connection could not be made again in time. */
 static bool
 gone(struct respcall *c)
@@ -41,7 +66,7 @@ link_do(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 			due_ns = timer_after(timer_mono_ns(), c->timeout_ns);
 		else if (timer_mono_ns() >= due_ns)
 			return gone(c);
-		if (respcall_open(c))
+		if (respcall_open(c) && greet(k))
 			k->again += k->opened++ > 0;
 		else if (c->refused || !link_sleep(k, RETRY_NS))
 			return false;

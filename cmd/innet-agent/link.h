@@ -4,14 +4,20 @@
 #ifndef INNET_AGENT_LINK_H
 #define INNET_AGENT_LINK_H
 
+#include "cmd/innet-agent/conf.h"
 #include "common/respcall.h"
 
 struct link {
-	struct respcall call;	/* name, timeout_ns and stop are the caller's */
+	struct respcall call;
+	const char *password;	/* borrowed; NULL: none */
 	uint64_t opened;	/* connections made */
 	uint64_t again;		/* of them after the first */
 	bool begun;
 };
+
+/* The caller's part of it: where the server is, and how to get in there. */
+void link_to(struct link *k, const struct conf *cf,
+    const volatile sig_atomic_t *stop);
 
 /*
  * Do it until it is done: it uses k->call and says false when that failed.

@@ -104,6 +104,7 @@ main(int argc, char *argv[])
 {
 	const struct conf cf = conf_parse(argc, argv);
 	const struct sigaction sa = { .sa_handler = on_signal };
+	int rc;
 
 	signal(SIGPIPE, SIG_IGN);
 	sigaction(SIGINT, &sa, NULL);
@@ -111,10 +112,12 @@ main(int argc, char *argv[])
 	if (cf.eval != NULL)
 		return play(cf.eval, cf.episodes == 0 ? 100 : cf.episodes,
 		    cf.seed, cf.json, &got);
-	if (cf.remote.role == ROLE_ACTOR)
-		return actor_run(&cf, &got);
-	if (cf.remote.role == ROLE_LEARNER)
-		return apex_run(&cf, &got);
+	if (cf.remote.role != ROLE_WORKER) {
+		rc = (cf.remote.role == ROLE_ACTOR ? actor_run : apex_run)
+		    (&cf, &got);
+		free(cf.remote.password);
+		return rc;
+	}
 	if (!cf.alone && isatty(STDOUT_FILENO))
 		errx(2, "standard output is a terminal; give --alone, or run "
 		    "under innet-worker");

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/account.h"
+#include "common/password.h"
 #include "common/timer.h"
 
 #include "cmd/innet-memory/parts.h"
@@ -91,28 +92,6 @@ server_make_room(struct server *srv)
 	    (unsigned long long)r.rlim_cur);
 }
 
-/* The first line of the file. */
-static char *
-read_password(const char *path)
-{
-	FILE *f = fopen(path, "re");
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t n;
-
-	if (f == NULL)
-		err(1, "%s", path);
-	n = getline(&line, &room, f);
-	if (n == -1 && ferror(f))
-		err(1, "%s", path);
-	fclose(f);
-	while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))
-		line[--n] = '\0';
-	if (n <= 0)
-		errx(1, "%s: its first line, the password, is empty", path);
-	return line;
-}
-
 bool
 server_open(struct server *srv, const struct conf *cf)
 {
@@ -131,7 +110,7 @@ server_open(struct server *srv, const struct conf *cf)
 	srv->version = timer_wall_ns() / 1000;
 	srv->now_ns = srv->start_ns = timer_mono_ns();
 	if (cf->password_file != NULL)
-		srv->password = read_password(cf->password_file);
+		srv->password = password_read(cf->password_file);
 	srv->in = malloc(SERVER_IN_BYTES);
 	if (srv->in == NULL || !verbs_open(&srv->verbs))
 		return false;
