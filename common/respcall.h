@@ -9,10 +9,11 @@
  *
  * What fails, fails with a line in c->why that names the server and what was
  * waited for; after that the connection is closed and everything fails until
- * it is opened again.  All that was sent at once is to be answered within
- * timeout_ns; no call waits for longer.  An error that the server answers is a
- * reply and closes nothing.  A struct respcall is for one thread, but for
- * respcall_abort().
+ * it is opened again.  All that is sent at once is to go within timeout_ns, and
+ * its answers are to be whole within timeout_ns from when the first of them is
+ * waited for, even where something comes all the time; no reply may have more
+ * than most_bytes.  An error that the server answers is a reply and closes
+ * nothing.  A struct respcall is for one thread, but for respcall_abort().
  */
 #ifndef INNET_RESPCALL_H
 #define INNET_RESPCALL_H
@@ -40,6 +41,7 @@ enum {
 	RESPCALL_SMALL = 128,	/* bytes up to which an argument is copied */
 	RESPCALL_IOV = 256	/* pieces handed to the kernel at once */
 };
+#define RESPCALL_MOST ((uint64_t)1 << 30)	/* bytes of a reply */
 
 /* A run of what is to be sent. */
 struct respcall_piece {
@@ -52,10 +54,12 @@ struct respcall {
 	/* the caller's, before respcall_open(): */
 	const char *name;	/* HOST:PORT, or a path with a / in it */
 	uint64_t timeout_ns;
+	uint64_t most_bytes;	/* of a reply; 0: RESPCALL_MOST */
 	const volatile sig_atomic_t *stop;	/* NULL, or ends all waiting */
 
 	int fd;			/* -1: closed */
-	uint64_t due_ns;	/* when the replies must be there */
+	uint64_t due_ns;	/* when it must be done; 0: not yet begun, */
+	bool moved;		/* and some of it is */
 	struct respreply_in in;
 	uint8_t *buffer;	/* RESPCALL_BUFFER bytes, owned */
 	struct respcall_piece *piece;	/* owned */
@@ -87,6 +91,28 @@ respcall_fail(struct respcall *c, const char *fmt, ...)
 	return false;
 }
 
+/* From now on it is to be done within timeout_ns. */
+static inline void
+respcall_clock(struct respcall *c)
+{
+	c->due_ns = timer_after(timer_mono_ns(), c->timeout_ns);
+	c->moved = false;
+}
+
+/* May it still go on?  What comes after a wait, if one is over, in rc. */
+static inline bool
+respcall_on(struct respcall *c, enum wait_result rc, const char *doing,
+    const char *what)
+{
+	if (rc == WAIT_READY)
+		return true;
+	c->refused = true;
+	if (rc == WAIT_STOP)
+		return respcall_fail(c, "stopped while %s %s", doing, what);
+	return respcall_fail(c, "%s %s: %s %g s", doing, what, c->moved ?
+	    "not all of it in" : "nothing for", (double)c->timeout_ns * 1e-9);
+}
+
 /* Until the socket is ready for that; false if it is not in time. */
 static inline bool
 respcall_wait(struct respcall *c, short events, const char *doing,
@@ -94,18 +120,8 @@ respcall_wait(struct respcall *c, short events, const char *doing,
 {
 	struct pollfd p = { .fd = c->fd, .events = events };
 
-	switch (wait_until(&p, 1, c->due_ns, c->stop)) {
-	case WAIT_READY:
-		return true;
-	case WAIT_STOP:
-		c->refused = true;
-		return respcall_fail(c, "stopped while %s %s", doing, what);
-	case WAIT_DUE:
-		c->refused = true;
-		break;
-	}
-	return respcall_fail(c, "%s %s: nothing for %g s", doing, what,
-	    (double)c->timeout_ns * 1e-9);
+	return respcall_on(c, wait_until(&p, 1, c->due_ns, c->stop), doing,
+	    what);
 }
 
 /* The address that name is: its length, or 0 with the reason in *why. */
@@ -178,16 +194,20 @@ respcall_open(struct respcall *c)
 	if (c->buffer == NULL)
 		return respcall_fail(c, "out of memory");
 	respreply_open(&c->in, c->buffer, RESPCALL_BUFFER);
+	c->in.most = c->most_bytes != 0 ? c->most_bytes : RESPCALL_MOST;
 	len = respcall_address(c->name, &to, &why);
 	c->refused = len == 0;
 	if (c->refused)
 		return respcall_fail(c, "%s", why);
-	c->due_ns = timer_after(timer_mono_ns(), c->timeout_ns);
+	respcall_clock(c);
 	c->fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0);
 	if (c->fd == -1)
 		return respcall_fail(c, "socket: %s", strerror(errno));
-	return respcall_connect(c, &to, len);
+	if (!respcall_connect(c, &to, len))
+		return false;
+	c->due_ns = 0;
+	return true;
 }
 
 /* Close and give back memory. */
@@ -370,7 +390,7 @@ respcall_send(struct respcall *c, const char *what)
 		return false;
 	if (c->starved)
 		return respcall_fail(c, "out of memory for %s", what);
-	c->due_ns = timer_after(timer_mono_ns(), c->timeout_ns);
+	respcall_clock(c);
 	while (at < c->pieces) {
 		const struct msghdr m = { .msg_iov = iov,
 		    .msg_iovlen = respcall_pieces(c, at, gone, iov) };
@@ -383,12 +403,29 @@ respcall_send(struct respcall *c, const char *what)
 			return respcall_fail(c, "sending %s: %s", what,
 			    strerror(errno));
 		}
+		c->moved |= n > 0;
 		for (gone += n > 0 ? (size_t)n : 0; at < c->pieces &&
 		    gone >= c->piece[at].len; at++)
 			gone -= c->piece[at].len;
 	}
 	c->pieces = c->used = 0;
+	c->due_ns = 0;
 	return true;
+}
+
+/* Before each read: is there still time, or does the wait begin here? */
+static inline bool
+respcall_in_time(struct respcall *c, const char *what)
+{
+	enum wait_result rc = WAIT_READY;
+
+	if (c->due_ns == 0)
+		respcall_clock(c);
+	else if (c->stop != NULL && *c->stop != 0)
+		rc = WAIT_STOP;
+	else if (timer_mono_ns() >= c->due_ns)
+		rc = WAIT_DUE;
+	return respcall_on(c, rc, "waiting for", what);
 }
 
 /*
@@ -405,7 +442,7 @@ respcall_read(struct respcall *c, void *to, size_t len, size_t *into,
 	ssize_t n;
 
 	*into = 0;
-	if (c->fd == -1)
+	if (c->fd == -1 || !respcall_in_time(c, what))
 		return false;
 	n = len > 0 ? readv(c->fd, iov, 2) : read(c->fd, p, room);
 	if (n == 0)
@@ -418,6 +455,7 @@ respcall_read(struct respcall *c, void *to, size_t len, size_t *into,
 		    strerror(errno));
 	if (n <= 0)
 		return true;
+	c->moved = true;
 	*into = (size_t)n < len ? (size_t)n : len;
 	if (*into > 0)
 		respreply_past(&c->in, *into);
@@ -440,6 +478,10 @@ respcall_next(struct respcall *c, struct respreply *r, const char *what)
 			return false;
 	}
 	c->refused = got != 1;
+	if (c->in.bytes > c->in.most)
+		return respcall_fail(c, "waiting for %s: a reply of %" PRIu64
+		    " bytes at least; it may have %" PRIu64, what,
+		    c->in.bytes, c->in.most);
 	return got == 1 || respcall_fail(c, "waiting for %s: %s", what, why);
 }
 

@@ -23,6 +23,7 @@
 enum {
 	RESPREPLY_LINE_MAX = 16384,	/* bytes of a line, its end included */
 	RESPREPLY_BULK_MAX = 512 << 20,	/* of a bulk, as Redis has it */
+	RESPREPLY_LEAST = 3		/* of an element: "+\r\n" */
 };
 
 enum respreply_kind {
@@ -44,6 +45,8 @@ struct respreply_in {
 	size_t body;		/* bytes of a bulk's body that are to come */
 	unsigned tail;		/* and of the end of line behind it */
 	uint64_t due;		/* elements of this reply that are to come */
+	uint64_t bytes;		/* it has at least: what came, and promised */
+	uint64_t most;		/* ... and may have; any, unless it is set */
 };
 
 /* A reader with that buffer, larger than a line may be. */
@@ -51,7 +54,8 @@ static inline void
 respreply_open(struct respreply_in *in, void *buf, size_t size)
 {
 	assert(size > RESPREPLY_LINE_MAX);
-	*in = (struct respreply_in){ .buf = buf, .size = size };
+	*in = (struct respreply_in){ .buf = buf, .size = size,
+	    .most = UINT64_MAX };
 }
 
 /* Where the next *n > 0 bytes may be put; say how many with in->have += . */
@@ -148,6 +152,26 @@ respreply_skip(struct respreply_in *in, const char **why)
 	return in->body == 0 && in->tail == 0;
 }
 
+/* A line of so many bytes, which is *r, counts; false if that is too much. */
+static inline bool
+respreply_count(struct respreply_in *in, const struct respreply *r, size_t len)
+{
+	if (in->due == 0) {
+		in->due = 1;
+		in->bytes = RESPREPLY_LEAST;
+	}
+	in->due--;
+	in->bytes += len - RESPREPLY_LEAST;
+	in->body = r->kind == RESPREPLY_BULK ? (size_t)r->n : 0;
+	in->tail = r->kind == RESPREPLY_BULK ? 2 : 0;
+	in->bytes += in->body + in->tail;
+	if (r->kind == RESPREPLY_ARRAY) {
+		in->due += (uint64_t)r->n;
+		in->bytes += (uint64_t)r->n * RESPREPLY_LEAST;
+	}
+	return in->bytes <= in->most;
+}
+
 /*
  * 1: the next element is in *r; 0: it has not yet come whole; -1: what came is
  * no reply, and *why says so.  in->due is how many are left of the same reply.
@@ -176,14 +200,9 @@ respreply_next(struct respreply_in *in, struct respreply *r, const char **why)
 	in->from += (size_t)(end - line) + 1;
 	end[-1] = '\0';
 	*why = respreply_line(line, r);
-	if (*why != NULL)
-		return -1;
-	in->due += in->due == 0;
-	in->due += r->kind == RESPREPLY_ARRAY ? (uint64_t)r->n : 0;
-	in->due--;
-	in->body = r->kind == RESPREPLY_BULK ? (size_t)r->n : 0;
-	in->tail = r->kind == RESPREPLY_BULK ? 2 : 0;
-	return 1;
+	if (*why == NULL && !respreply_count(in, r, (size_t)(end - line) + 1))
+		*why = "a reply too long";
+	return *why == NULL ? 1 : -1;
 }
 
 #endif

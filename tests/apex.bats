@@ -209,6 +209,52 @@ ended() {
 	[ "$output" = "innet-agent: $memory: waiting for PING: nothing for 0.2 s" ]
 }
 
+# hostile BEGIN MORE: a server, at $at, that answers PING, and whatever comes then
+# with BEGIN and MORE without end (printf's way)
+hostile() {
+	python socket
+	rm -f hostile.port
+	"$py" - "$@" 3>&- <<-'END' &
+	import os, socket, sys, time
+	begin, more = (s.encode().decode("unicode_escape").encode() for s in sys.argv[1:])
+	door = socket.create_server(("127.0.0.1", 0))
+	with open("port", "w") as f:
+	    f.write(str(door.getsockname()[1]))
+	os.rename("port", "hostile.port")
+	try:
+	    c, _ = door.accept()
+	    c.recv(65536)
+	    c.sendall(b"+PONG\r\n")
+	    c.recv(65536)
+	    c.sendall(begin)
+	    while True:
+	        c.sendall(more * (1 << 16) if len(more) > 1 else more)
+	        time.sleep(0 if len(more) > 1 else .01)
+	except OSError:
+	    pass
+	END
+	pids="$pids $!"
+	await hostile.port
+	at="--replay-memory 127.0.0.1:$(cat hostile.port)"
+}
+
+@test "a server that answers without end, fast or slowly: a line says to what" {
+	local who begin more why size
+	innet-agent -q --alone --algo dqn --steps 10 --save p
+	size=$(stat -c %s p)
+	while read -r who begin more why; do
+		hostile "$begin" "$more"
+		run -1 timeout 20 innet-agent -q --role $who $at --algo dqn --timeout 100ms
+		[ "$output" = "innet-agent: ${at#* }: waiting for $why" ]
+	done <<-END
+	actor *2\r\n:7\r\n\$$size\r\n x innet:params: not all of it in 0.1 s
+	actor *2\r\n:7\r\n\$536870912\r\n xx innet:params: a reply of 536870934 bytes at least; it may have $((size + 67108864))
+	learner + 1 SET: not all of it in 0.1 s
+	learner *2147483647\r\n :1\r\n SET: a reply of 6442450954 bytes at least; it may have 67108864
+	learner +OK\r\n:0\r\n*20000000\r\n :1\r\n PER.DROP: not all of it in 0.1 s
+	END
+}
+
 # locked: with the right password all goes well; else a line says why
 locked() {
 	local name=${at#* }

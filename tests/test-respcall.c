@@ -138,7 +138,7 @@ test_failures(void)
 	respcall_begin(&c, 1);
 	respcall_arg(&c, flood, sizeof(flood));
 	ok(!respcall_send(&c, "SET") &&
-	    because(&c, ": sending SET: nothing for 0.02 s"),
+	    because(&c, ": sending SET: not all of it in 0.02 s"),
 	    "so does a server that does not read");
 	respcall_close(&c);
 	close(far);
@@ -167,6 +167,105 @@ test_failures(void)
 	c = meet(&far, 10000000000);
 	respcall_abort(&c);
 	ok(!respcall_next(&c, &r, "GET"), "and so does another thread");
+	respcall_close(&c);
+	close(far);
+}
+
+/* A process that writes the same bytes to c, with pauses, while it is there. */
+static pid_t
+pour(const struct respcall *c, int far, const char *bytes, size_t len,
+    useconds_t pause)
+{
+	const pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	close(c->fd);
+	alarm(20);
+	while (write(far, bytes, len) > 0)
+		usleep(pause);
+	_exit(0);
+}
+
+/* Read replies until that fails, and no faster than they come. */
+static void
+drain(struct respcall *c)
+{
+	static char some[1 << 16];
+	struct respreply r;
+
+	for (int n = 1; respcall_next(c, &r, "GET"); n++) {
+		while (c->in.body > 0 && respcall_body(c, some, c->in.body <
+		    sizeof(some) ? c->in.body : sizeof(some), "GET"))
+			usleep(1000);
+		if (n % 4096 == 0)
+			usleep(1000);
+	}
+}
+
+/* A reply that begins so and goes on without end. */
+static bool
+floods(const char *begin, const char *bytes, useconds_t pause, const char *why)
+{
+	static char much[1 << 16];
+	struct respcall c;
+	size_t n = 0;
+	bool good;
+	pid_t pid;
+	int far;
+
+	c = meet(&far, 20000000);
+	answer(far, begin);
+	if (pause > 0) {
+		n = strlen(bytes);
+		memcpy(much, bytes, n);
+	}
+	while (pause == 0 && n + strlen(bytes) <= sizeof(much)) {
+		memcpy(much + n, bytes, strlen(bytes));
+		n += strlen(bytes);
+	}
+	pid = pour(&c, far, much, n, pause);
+	close(far);
+	drain(&c);
+	good = because(&c, why);
+	respcall_close(&c);
+	waitpid(pid, NULL, 0);
+	return good;
+}
+
+static void
+test_floods(void)
+{
+	ok(floods("*300000000\r\n", ":1\r\n", 0,
+	    ": waiting for GET: not all of it in 0.02 s"),
+	    "an array that comes and comes is not waited for");
+	ok(floods("$500000000\r\n", "x", 0,
+	    ": waiting for GET: not all of it in 0.02 s"), "nor a bulk");
+	ok(floods("$500000000\r\n", "x", 1000,
+	    ": waiting for GET: not all of it in 0.02 s"), "nor a trickle");
+	ok(floods("*2147483647\r\n", ":1\r\n", 0, ": waiting for GET: a "
+	    "reply of 6442450954 bytes at least; it may have 1073741824"),
+	    "one that says it will be too long is not even begun");
+	ok(floods("", "*2\r\n:1\r\n", 0,
+	    ": waiting for GET: not all of it in 0.02 s"),
+	    "arrays in arrays without end");
+}
+
+/* Time counts from when an answer is waited for. */
+static void
+test_late(void)
+{
+	struct respcall c;
+	struct respreply r;
+	int far;
+
+	c = meet(&far, 20000000);
+	respcall_words(&c, (const char *[]){ "PING", NULL });
+	ok(respcall_send(&c, "PING"), "sent");
+	answer(far, "+PONG\r\n");
+	usleep(40000);
+	ok(respcall_want(&c, RESPREPLY_STATUS, &r, "PING"),
+	    "who comes late to an answer that is there gets it");
 	respcall_close(&c);
 	close(far);
 }
@@ -201,6 +300,8 @@ main(void)
 	test_request();
 	test_long();
 	test_failures();
+	test_floods();
+	test_late();
 	test_nobody();
 	unlink(path);
 	return tap_end();

@@ -147,10 +147,44 @@ test_skip(void)
 	    strcmp(r.text, "A") == 0, "nor of one that was read elsewhere");
 }
 
+/* The elements in the bytes before one is refused for being too long. */
+static int
+within(const char *bytes, uint64_t most)
+{
+	struct respreply_in in;
+	struct respreply r;
+	const char *why;
+	int n = 0, rc;
+
+	respreply_open(&in, room, sizeof(room));
+	in.most = most;
+	memcpy(in.buf, bytes, strlen(bytes));
+	in.have = strlen(bytes);
+	while ((rc = respreply_next(&in, &r, &why)) == 1)
+		n++;
+	return rc == 0 || strcmp(why, "a reply too long") == 0 ? n : -1;
+}
+
+static void
+test_most(void)
+{
+	static const char two[] = "*3\r\n+\r\n$2\r\nab\r\n:1\r\n+PONG\r\n";
+
+	ok(within(two, 19) == 5 && within(two, 18) == 3,
+	    "a reply as long as it may be, and a byte too long");
+	ok(within("+PONG\r\n+PONG\r\n", 7) == 2, "each by itself");
+	ok(within("$1000\r\n", 1009) == 1 && within("$1000\r\n", 1008) == 0 &&
+	    within("*1000\r\n", 3007) == 1 && within("*1000\r\n", 3006) == 0,
+	    "what it says will come counts at once");
+	ok(within("*2147483647\r\n*2147483647\r\n", UINT64_MAX) == 2,
+	    "any length, where nothing is said");
+}
+
 int
 main(void)
 {
 	test_cuts();
+	test_most();
 	test_long();
 	test_skip();
 	refused("?\r\n", "a reply of no known kind");

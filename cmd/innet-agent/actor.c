@@ -402,7 +402,7 @@ open_(struct actor *a)
 	a->head_bytes = saved_head(a->head, &a->l, elements);
 	a->policy_bytes = a->head_bytes + elements * sizeof(float);
 	a->policy = learner_room(1, a->policy_bytes);
-	link_to(&a->link, cf, a->tally.stop);
+	link_to(&a->link, cf, a->policy_bytes, a->tally.stop);
 }
 
 static void

@@ -206,7 +206,7 @@ open_(struct apex *a)
 	a->policy_bytes = a->head_bytes + elements * sizeof(float);
 	a->policy = learner_room(1, a->policy_bytes);
 	memcpy(a->policy, head, a->head_bytes);
-	link_to(&a->link, cf, a->tally.stop);
+	link_to(&a->link, cf, 0, a->tally.stop);
 	a->feed.cf = cf;
 	a->feed.got = a->tally.stop;
 }

@@ -10,7 +10,7 @@
 #include "cmd/innet-agent/feed.h"
 #include "common/vec.h"
 
-enum { FETCH_MOST = 4096, FETCH_NS = 5000000 };
+enum { FETCH_NS = 5000000 };
 
 /* One item of the list, its body still to be read: into our memory. */
 static bool
@@ -51,11 +51,11 @@ fetch(struct feed *f)
 	respcall_word(c, "LRANGE");
 	respcall_word(c, REMOTE_LIST);
 	respcall_count(c, 0);
-	respcall_count(c, FETCH_MOST - 1);
+	respcall_count(c, FEED_FETCH_MOST - 1);
 	respcall_begin(c, 4);
 	respcall_word(c, "LTRIM");
 	respcall_word(c, REMOTE_LIST);
-	respcall_count(c, FETCH_MOST);
+	respcall_count(c, FEED_FETCH_MOST);
 	respcall_word(c, "-1");
 	respcall_words(c, (const char *[]){ "EXEC", NULL });
 	if (!respcall_send(c, "LRANGE") ||

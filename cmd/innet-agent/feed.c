@@ -215,7 +215,9 @@ feed_open(struct feed *f)
 		f->replay = replay_open(set->buffer, wide, set->batch,
 		    set->by_priority ? set->alpha : -1);
 	}
-	link_to(&f->link, f->cf, f->got);	/* a thread has another */
+	/* a thread has another `stop` */
+	link_to(&f->link, f->cf, f->bytes * (f->cf->remote.redis ?
+	    FEED_FETCH_MOST : set->batch), f->got);
 	f->how = !f->cf->remote.prefetch ? FEED_WAIT :
 	    f->cf->remote.redis || set->batch * f->bytes > ASK_BYTES ?
 	    FEED_THREAD : FEED_ASK;

@@ -20,6 +20,7 @@
 #include "cmd/innet-agent/remote.h"
 #include "common/latency.h"
 
+enum { FEED_FETCH_MOST = 4096 };	/* experiences of a list at once */
 enum feed_how { FEED_WAIT, FEED_ASK, FEED_THREAD };
 enum feed_state { FEED_EMPTY, FEED_READY, FEED_TAKEN, FEED_JUDGED };
 

@@ -13,11 +13,12 @@ link_sleep(const struct link *k, uint64_t ns)
 }
 
 void
-link_to(struct link *k, const struct conf *cf,
+link_to(struct link *k, const struct conf *cf, uint64_t bytes,
     const volatile sig_atomic_t *stop)
 {
 	k->call.name = cf->remote.at;
 	k->call.timeout_ns = cf->timeout_ns;
+	k->call.most_bytes = bytes + LINK_MORE_BYTES;
 	k->call.stop = stop;
 	k->password = cf->remote.password;
 }

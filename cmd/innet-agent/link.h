@@ -15,8 +15,13 @@ struct link {
 	bool begun;
 };
 
-/* The caller's part of it: where the server is, and how to get in there. */
-void link_to(struct link *k, const struct conf *cf,
+/*
+ * The caller's part of it: where the server is, and how to get in there.  Its
+ * replies should have so many bytes; they may have LINK_MORE_BYTES more, for
+ * rewards, and for experiences that are none.
+ */
+#define LINK_MORE_BYTES ((uint64_t)64 << 20)
+void link_to(struct link *k, const struct conf *cf, uint64_t bytes,
     const volatile sig_atomic_t *stop);
 
 /*
