@@ -59,7 +59,7 @@ learner() { innet-agent --role learner $at --report l.json "$@"; }
 # The actors end, in good order, as their learner has.
 ended() {
 	local p
-	for p in $works; do wait "$p"; done
+	for p in $works; do wait "$p" || { cat a?.err >&2; return 1; }; done
 }
 
 @test "Ape-X: eight actors and a learner solve CartPole, by priority" {
@@ -209,6 +209,68 @@ ended() {
 	[ "$output" = "innet-agent: $memory: waiting for PING: nothing for 0.2 s" ]
 }
 
+# said N WHAT: wait, 10 s at most, until l.err has so many lines with WHAT
+said() {
+	for _ in $(seq 500); do
+		[ "$(grep -c "$2" l.err)" -lt "$1" ] || return 0
+		sleep 0.02
+	done
+	cat l.err >&2
+	return 1
+}
+
+# learns: wait, 10 s at most, until a learner has set its parameters five times
+learns() {
+	local n
+	command -v redis-cli >/dev/null || skip 'no redis-cli'
+	for _ in $(seq 500); do
+		n=$(cli INFO commandstats | sed -n 's/^cmdstat_set:calls=\([0-9]*\).*/\1/p')
+		[ "${n:-0}" -lt 5 ] || return 0
+		sleep 0.02
+	done
+	return 1
+}
+
+@test "no room for parameters: a learner goes on, tries again, and says so once a second" {
+	local since lrn
+	for where in table list; do
+		$where
+		actors 1 --algo dqn
+		innet-agent -q --role learner $at --algo dqn --report l.json 2>l.err 3>&- &
+		lrn=$! pids="$pids $!"
+		learns
+		since=$SECONDS
+		cli CONFIG SET maxmemory 1mb
+		said 2 "^innet-agent: ${at#* }: innet:params not taken, to be tried again: OOM "
+		[ "$(wc -l <l.err)" -le $((SECONDS - since + 2)) ]
+		cli CONFIG SET maxmemory 1gb
+		kill -TERM $lrn
+		wait $lrn
+		ended
+		[ "$(cli EXISTS innet:end)" = 1 ]
+		jq -e '.gradients > 20 * .set.count' l.json
+	done
+}
+
+@test "no room for parameters at the start, and none in time" {
+	table --memory 1MiB
+	head -c 1040000 /dev/zero >filler
+	cli -x SET filler <filler
+	innet-agent -q --role learner $at --algo dqn --buffer 2000 --warmup 20 --gradients 20 2>l.err 3>&- &
+	lrn=$! pids="$pids $!"
+	said 1 "innet:params not taken, to be tried again: OOM"
+	cli DEL filler
+	actors 1 --algo dqn
+	wait $lrn
+	ended
+	cli FLUSHALL
+	cli PER.DROP innet:replay
+	cli -x SET filler <filler
+	run -1 innet-agent -q --role learner $at --algo dqn --timeout 300ms
+	[ "${#lines[@]}" -eq 2 ]
+	[[ ${lines[1]} == "innet-agent: $memory: innet:params not taken within 0.3 s: OOM command not allowed "* ]]
+}
+
 # hostile BEGIN MORE: a server, at $at, that answers PING, and whatever comes then
 # with BEGIN and MORE without end (printf's way)
 hostile() {
@@ -249,9 +311,9 @@ hostile() {
 	done <<-END
 	actor *2\r\n:7\r\n\$$size\r\n x innet:params: not all of it in 0.1 s
 	actor *2\r\n:7\r\n\$536870912\r\n xx innet:params: a reply of 536870934 bytes at least; it may have $((size + 67108864))
-	learner + 1 SET: not all of it in 0.1 s
-	learner *2147483647\r\n :1\r\n SET: a reply of 6442450954 bytes at least; it may have 67108864
-	learner +OK\r\n:0\r\n*20000000\r\n :1\r\n PER.DROP: not all of it in 0.1 s
+	learner : 1 DEL: not all of it in 0.1 s
+	learner *2147483647\r\n :1\r\n DEL: a reply of 6442450954 bytes at least; it may have 67108864
+	learner :0\r\n*20000000\r\n :1\r\n PER.DROP: not all of it in 0.1 s
 	END
 }
 

@@ -290,8 +290,12 @@ push(struct link *k, void *arg)
 		latency_add(&a->push, timer_mono_ns() - begun);
 	if (a->rewards == 0)
 		return true;
+	if (!respcall_next(c, &r, REMOTE_REWARDS))
+		return false;
+	if (r.kind == RESPREPLY_ERROR && says_wait(r.text))
+		return true;	/* they go with the next */
 	a->rewards = 0;
-	return respcall_want(c, RESPREPLY_INT, &r, REMOTE_REWARDS);
+	return r.kind == RESPREPLY_INT || link_refuse(k, REMOTE_REWARDS, &r);
 }
 
 /* Push all there is; wait, within limits, for a memory that is full. */

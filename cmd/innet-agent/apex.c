@@ -17,6 +17,7 @@
 enum { LOOK_NS = 50000000, ACTORS_MAX = 4096, LINE_BYTES = 128 };
 
 #define END_NS 5000000000	/* longest for the last words */
+#define REWARDS_MOST "65536"	/* taken at once */
 
 struct apex {
 	const struct conf *cf;
@@ -31,36 +32,99 @@ struct apex {
 	uint64_t steps[ACTORS_MAX];	/* of each actor, as it last said */
 	uint64_t looked_ns;	/* when rewards were last asked for */
 	struct latency set;
+	bool owed;		/* parameters were not taken, */
+	char waiting[256];	/* for want of room, as the server says, */
+	uint64_t full_ns;	/* since then; 0: there was room */
+	uint64_t tried_ns, warned_ns;	/* when last */
+};
+
+/* To be set on the server. */
+struct value {
+	struct apex *a;
+	const char *key;
+	const void *bytes;
+	size_t len;
+	bool taken;	/* false: the memory has no room, a->waiting says why */
 };
 
 static bool
-set_params(struct link *k, void *arg)
+set(struct link *k, void *arg)
 {
-	struct apex *a = arg;
+	struct value *v = arg;
+	struct apex *a = v->a;
 	struct respcall *c = &k->call;
 	const uint64_t begun = timer_mono_ns();
 	struct respreply r;
 
 	respcall_begin(c, 3);
 	respcall_word(c, "SET");
-	respcall_word(c, REMOTE_PARAMS);
-	respcall_arg(c, a->policy, a->policy_bytes);
-	if (!respcall_send(c, "SET") ||
-	    !respcall_want(c, RESPREPLY_STATUS, &r, "SET"))
+	respcall_word(c, v->key);
+	respcall_arg(c, v->bytes, v->len);
+	if (!respcall_send(c, "SET") || !respcall_next(c, &r, "SET"))
 		return false;
-	latency_add(&a->set, timer_mono_ns() - begun);
+	v->taken = r.kind == RESPREPLY_STATUS;
+	if (v->taken) {
+		latency_add(&a->set, timer_mono_ns() - begun);
+		return true;
+	}
+	if (r.kind != RESPREPLY_ERROR || strncmp(r.text, "OOM", 3) != 0)
+		return link_refuse(k, "SET", &r);
+	snprintf(a->waiting, sizeof(a->waiting), "%s", r.text);
+	return true;
+}
+
+/*
+ * Try to set it.  Where the memory has no room that is said, once a second at
+ * most, and not taken for a failure until it has been so for timeout_ns.
+ */
+static bool
+try_set(struct apex *a, struct value *v)
+{
+	const uint64_t now = timer_mono_ns(), span_ns = a->link.call.timeout_ns;
+
+	a->tried_ns = now;
+	if (!link_do(&a->link, set, v))
+		return false;
+	if (v->taken) {
+		a->full_ns = 0;
+		return true;
+	}
+	if (a->full_ns == 0)
+		a->full_ns = now;
+	if (now - a->full_ns >= span_ns)
+		return respcall_fail(&a->link.call, "%s not taken within %g s:"
+		    " %s", v->key, (double)span_ns * 1e-9, a->waiting);
+	if (a->warned_ns == 0 || now - a->warned_ns >= TIMER_SECOND_NS) {
+		report_clear(&a->rep);
+		warnx("%s: %s not taken, to be tried again: %s",
+		    a->cf->remote.at, v->key, a->waiting);
+		a->warned_ns = now;
+	}
 	return true;
 }
 
 static bool
-publish(struct apex *a)
+set_now(struct apex *a, struct value v)
+{
+	while (try_set(a, &v)) {
+		if (v.taken)
+			return true;
+		if (!link_sleep(&a->link, LOOK_NS))
+			break;	/* a signal */
+	}
+	return false;
+}
+
+static struct value
+params(struct apex *a)
 {
 	memcpy(a->policy + a->head_bytes, a->l.w,
 	    a->l.params * sizeof(*a->l.w));
-	return link_do(&a->link, set_params, a);
+	return (struct value){ a, REMOTE_PARAMS, a->policy, a->policy_bytes,
+	    false };
 }
 
-/* What an earlier training left goes. */
+/* What an earlier training left goes, but for its end. */
 static bool
 clear(struct link *k, void *arg)
 {
@@ -69,7 +133,7 @@ clear(struct link *k, void *arg)
 	struct respreply r;
 
 	respcall_words(c, (const char *[]){ "DEL", REMOTE_REWARDS,
-	    REMOTE_LIST, REMOTE_END, NULL });
+	    REMOTE_LIST, NULL });
 	if (!a->cf->remote.redis)
 		respcall_words(c, (const char *[]){ "PER.DROP", REMOTE_TABLE,
 		    NULL });
@@ -81,16 +145,16 @@ clear(struct link *k, void *arg)
 	    respcall_rest(c, "PER.DROP"));
 }
 
+/* Now that there are parameters of ours, actors may begin. */
 static bool
-say_end(struct link *k, void *arg)
+begin(struct link *k, void *arg)
 {
 	struct respreply r;
 
 	(void)arg;
-	respcall_words(&k->call, (const char *[]){ "SET", REMOTE_END, "1",
-	    NULL });
-	return respcall_send(&k->call, "SET") &&
-	    respcall_want(&k->call, RESPREPLY_STATUS, &r, "SET");
+	respcall_words(&k->call, (const char *[]){ "DEL", REMOTE_END, NULL });
+	return respcall_send(&k->call, "DEL") &&
+	    respcall_want(&k->call, RESPREPLY_INT, &r, "DEL");
 }
 
 /*
@@ -122,30 +186,27 @@ rewards(struct link *k, void *arg)
 	struct respreply r;
 	char line[LINE_BYTES];
 
-	respcall_words(c, (const char *[]){ "MULTI", NULL });
-	respcall_words(c, (const char *[]){ "LRANGE", REMOTE_REWARDS, "0",
-	    "-1", NULL });
-	respcall_words(c, (const char *[]){ "DEL", REMOTE_REWARDS, NULL });
-	respcall_words(c, (const char *[]){ "EXEC", NULL });
-	if (!respcall_send(c, "rewards") ||
-	    !respcall_want(c, RESPREPLY_STATUS, &r, "MULTI") ||
-	    !respcall_want(c, RESPREPLY_STATUS, &r, "LRANGE") ||
-	    !respcall_want(c, RESPREPLY_STATUS, &r, "DEL") ||
-	    !respcall_want(c, RESPREPLY_ARRAY, &r, "EXEC") ||
-	    !respcall_want(c, RESPREPLY_ARRAY, &r, "LRANGE"))
+	/* as feed-list.c takes experiences */
+	respcall_words(c, (const char *[]){ "LPOP", REMOTE_REWARDS,
+	    REWARDS_MOST, NULL });
+	if (!respcall_send(c, "LPOP") || !respcall_next(c, &r, "LPOP"))
 		return false;
+	if (r.kind == RESPREPLY_NIL)
+		return true;
+	if (r.kind != RESPREPLY_ARRAY)
+		return link_refuse(k, "LPOP", &r);
 	for (int64_t i = 0, n = r.n; i < n; i++) {
 		size_t len;
 
-		if (!respcall_want(c, RESPREPLY_BULK, &r, "LRANGE"))
+		if (!respcall_want(c, RESPREPLY_BULK, &r, "LPOP"))
 			return false;
 		len = r.n < LINE_BYTES ? (size_t)r.n : LINE_BYTES - 1;
-		if (!respcall_body(c, line, len, "LRANGE"))
+		if (!respcall_body(c, line, len, "LPOP"))
 			return false;
 		line[len] = '\0';
 		reward(a, line);
 	}
-	return respcall_rest(c, "DEL");
+	return true;
 }
 
 static bool
@@ -155,14 +216,24 @@ enough(const struct apex *a)
 	    a->tally.gradients >= a->cf->remote.gradients);
 }
 
-/* What follows a gradient; false if the connection failed. */
+/*
+ * What follows a gradient; false if the connection failed.  While there is no
+ * room for parameters it learns on, which makes room where experiences are a
+ * list.
+ */
 static bool
 follow(struct apex *a)
 {
 	const uint64_t now = timer_mono_ns();
 
-	if (a->tally.gradients % a->cf->remote.publish == 0 && !publish(a))
-		return false;
+	a->owed |= a->tally.gradients % a->cf->remote.publish == 0;
+	if (a->owed && (a->full_ns == 0 || now - a->tried_ns >= LOOK_NS)) {
+		struct value v = params(a);
+
+		if (!try_set(a, &v))
+			return false;
+		a->owed = !v.taken;
+	}
 	if (now - a->looked_ns < LOOK_NS)
 		return true;
 	a->looked_ns = now;
@@ -231,6 +302,23 @@ more(int fd, void *arg)
 	return n < 0 || !rm->redis ? n : latency_print(fd, "fetch", &f->fetch);
 }
 
+/* The last words, where the connection is good. */
+static bool
+end(struct apex *a)
+{
+	const struct value over = { a, REMOTE_END, "1", 1, false };
+	bool good;
+
+	/* also where a signal came: actors are to end with their learner */
+	a->link.call.stop = NULL;
+	if (a->link.call.timeout_ns > END_NS)
+		a->link.call.timeout_ns = END_NS;
+	a->full_ns = 0;
+	good = set_now(a, params(a));
+	/* it is short: there may be room for this */
+	return (good || a->full_ns != 0) && set_now(a, over) && good;
+}
+
 /* From an open learner to one that is done: 0, or 1 with a message. */
 static int
 train(struct apex *a)
@@ -238,7 +326,10 @@ train(struct apex *a)
 	const struct memory m = feed_memory(&a->feed);
 	const struct link *bad;
 
-	if (!publish(a) || !link_do(&a->link, clear, a)) {
+	if (!link_do(&a->link, clear, a) || !set_now(a, params(a)) ||
+	    !link_do(&a->link, begin, NULL)) {
+		if (*a->tally.stop != 0)
+			return 0;
 		warnx("%s", a->link.call.why);
 		return 1;
 	}
@@ -249,12 +340,7 @@ train(struct apex *a)
 	report_clear(&a->rep);
 	if (bad != NULL)
 		warnx("%s", bad->call.why);
-	/* also where a signal came: actors are to end with their learner */
-	a->link.call.stop = NULL;
-	if (a->link.call.timeout_ns > END_NS)
-		a->link.call.timeout_ns = END_NS;
-	if (bad != &a->link && (!publish(a) ||
-	    !link_do(&a->link, say_end, a)) && bad == NULL) {
+	if (bad != &a->link && !end(a) && bad == NULL) {
 		bad = &a->link;
 		warnx("%s", bad->call.why);
 	}

@@ -23,7 +23,7 @@ take(struct feed *f, const struct respreply *r)
 	float priority;
 
 	if (len <= most && !respcall_body(&f->link.call, f->blob, len,
-	    "LRANGE"))
+	    "LPOP"))
 		return false;
 	why = feed_row(f, sizeof(float), len, &f->one, 0);
 	priority = why == NULL ? vec_get(f->blob, 0) : 0;
@@ -39,37 +39,31 @@ take(struct feed *f, const struct respreply *r)
 	return true;
 }
 
-/* Take at most so many from the list, at once. */
+/*
+ * Take at most so many from the list, at once.  (Where there is no memory left
+ * nothing may be queued in MULTI, not even what would make room.)
+ */
 static bool
 fetch(struct feed *f)
 {
 	struct respcall *c = &f->link.call;
 	struct respreply r;
 
-	respcall_words(c, (const char *[]){ "MULTI", NULL });
-	respcall_begin(c, 4);
-	respcall_word(c, "LRANGE");
-	respcall_word(c, REMOTE_LIST);
-	respcall_count(c, 0);
-	respcall_count(c, FEED_FETCH_MOST - 1);
-	respcall_begin(c, 4);
-	respcall_word(c, "LTRIM");
+	respcall_begin(c, 3);
+	respcall_word(c, "LPOP");
 	respcall_word(c, REMOTE_LIST);
 	respcall_count(c, FEED_FETCH_MOST);
-	respcall_word(c, "-1");
-	respcall_words(c, (const char *[]){ "EXEC", NULL });
-	if (!respcall_send(c, "LRANGE") ||
-	    !respcall_want(c, RESPREPLY_STATUS, &r, "MULTI") ||
-	    !respcall_want(c, RESPREPLY_STATUS, &r, "LRANGE") ||
-	    !respcall_want(c, RESPREPLY_STATUS, &r, "LTRIM") ||
-	    !respcall_want(c, RESPREPLY_ARRAY, &r, "EXEC") ||
-	    !respcall_want(c, RESPREPLY_ARRAY, &r, "LRANGE"))
+	if (!respcall_send(c, "LPOP") || !respcall_next(c, &r, "LPOP"))
 		return false;
+	if (r.kind == RESPREPLY_NIL)
+		return true;
+	if (r.kind != RESPREPLY_ARRAY)
+		return link_refuse(&f->link, "LPOP", &r);
 	for (int64_t i = 0, n = r.n; i < n; i++) {
-		if (!respcall_next(c, &r, "LRANGE") || !take(f, &r))
+		if (!respcall_next(c, &r, "LPOP") || !take(f, &r))
 			return false;
 	}
-	return respcall_rest(c, "LTRIM");
+	return respcall_rest(c, "LPOP");
 }
 
 enum feed_result

@@ -38,6 +38,14 @@ greet(struct link *k)
 	    respcall_want(&k->call, RESPREPLY_STATUS, &r, what);
 }
 
+bool
+link_refuse(struct link *k, const char *what, const struct respreply *r)
+{
+	k->call.refused = true;
+	return respcall_fail(&k->call, "%s: %s", what, r->kind ==
+	    RESPREPLY_ERROR ? r->text : "an answer of another kind");
+}
+
 /* The connection could not be made again in time. */
 static bool
 gone(struct respcall *c)

@@ -33,6 +33,9 @@ void link_to(struct link *k, const struct conf *cf, uint64_t bytes,
 bool link_do(struct link *k, bool (*it)(struct link *k, void *arg),
     void *arg);
 
+/* The answer to what is an error, or no answer to it: fail with that; false. */
+bool link_refuse(struct link *k, const char *what, const struct respreply *r);
+
 /* Sleep that long, 0 or more ns; false if *stop says so. */
 bool link_sleep(const struct link *k, uint64_t ns);
 
