@@ -67,6 +67,14 @@ saves() {
 	saves orphan
 }
 
+@test "a second server on the same file is refused, until the first is gone, however" {
+	saves second
+}
+
+@test "the child that saves has the lock, too, and a lock about to be given back is waited for" {
+	saves heirs
+}
+
 @test "SIGTERM, SIGINT and SHUTDOWN leave all there was in the file" {
 	saves ends
 }

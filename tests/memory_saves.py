@@ -4,6 +4,7 @@
 kill -9 at any moment, disks that are full, files that are damaged; as
 memory_faults.py otherwise.
 """
+import fcntl
 import os
 import random
 import select
@@ -12,6 +13,7 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 
 from memory_client import Error, request
 from memory_server import Server, main, until
@@ -90,13 +92,18 @@ def dump(c, table, page=700):
     return out
 
 
+def half_written():
+    """Is there more than the file and its lock?"""
+    return bool([f for f in os.listdir(".") if f.startswith(SAVE) and f not in (SAVE, SAVE + ".lock")])
+
+
 def whole(h, *options):
     """A server on the file, which holds what it must."""
     server = Server("--save", SAVE, "--capacity", 1 << 20, *options)
     try:
         with server.client() as c:
             h.check(c)
-        assert not [f for f in os.listdir(".") if f.startswith(SAVE) and f != SAVE], os.listdir(".")
+        assert not half_written(), os.listdir(".")
     except BaseException:
         server.kill()
         raise
@@ -128,7 +135,7 @@ def kill9(runs=20, first=1):
                 saver.send(request("per.save"))
                 for _ in range(r.randrange(60)):
                     h.one(c, r)
-            halves += os.listdir(".").count(SAVE) < len([f for f in os.listdir(".") if f.startswith(SAVE)])
+            halves += half_written()
             server.kill()
     with whole(h):
         return "%d killed, %d of them with a file half written; %s held" % (runs, halves, h.mark())
@@ -146,7 +153,7 @@ def orphan(runs=5, first=1):
         with whole(h) as server, server.client() as c:
             h.one(c, r)
             c.send(request("per.save"))
-            while not [f for f in os.listdir(".") if f.startswith(SAVE) and f != SAVE]:
+            while not half_written():
                 if select.select([c.sock], [], [], 0)[0]:
                     break
             server.kill()
@@ -158,6 +165,56 @@ def orphan(runs=5, first=1):
             until(lambda pid=server.pid: not children_of(pid), "the end of what its server left")
     with whole(h):
         return "%s held" % (h.mark(),)
+
+
+def second():
+    """A file that a server has is no other's, until it is gone, however; with its lock, if it ended well."""
+    def is_refused(name):
+        with Server("--save", name, wait=False) as other:
+            assert other.ends() == 1, other.said()
+            assert other.said() == ("innet-memory: %s: another innet-memory saves there, and has locked "
+                                    "%s.lock\n" % (name, name)), other.said()
+    h, r = History(), random.Random(1)
+    with whole(h) as server, server.client() as c:
+        is_refused(SAVE)                        # before there is a file
+        with Server("--save", "other.save"):
+            pass
+        for _ in range(50):
+            h.one(c, r)
+        assert c.call("per.save") == b"OK"      # which makes it another file
+        h.saved(h.mark())
+        c.send(request("per.save"))             # and a second one, perhaps, under way:
+        is_refused(os.path.abspath(SAVE))       # whose beginning stays
+        assert c.reply() == b"OK"
+        server.kill()
+        assert os.path.exists(SAVE + ".lock")
+    with whole(h) as server, server.client() as c:
+        is_refused(SAVE)
+        server.process.terminate()
+        assert server.ends() == 0, server.said()
+        assert not os.path.exists(SAVE + ".lock")
+    with open(SAVE, "r+b") as f:
+        f.truncate(20)
+    with Server("--save", SAVE, wait=False) as server:
+        assert server.ends() == 1 and "locked" not in server.said(), server.said()
+        assert not os.path.exists(SAVE + ".lock")
+
+
+def heirs():
+    """The child that saves has the lock as well; and one that is about to be given back is waited for."""
+    with Server("--save", SAVE) as server, server.client() as c:
+        os.mkfifo(SAVE + ".tmp")                # whoever opens it to write waits for a reader
+        c.send(request("per.save"))
+        until(lambda: children_of(server.pid), "the child")
+        held = "/proc/%d/fd" % children_of(server.pid)[0]
+        assert os.path.abspath(SAVE) + ".lock" in [os.readlink(os.path.join(held, f)) for f in os.listdir(held)]
+        server.kill()
+    with open(SAVE + ".lock") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        threading.Timer(.3, fcntl.flock, (f, fcntl.LOCK_UN)).start()
+        with Server("--save", SAVE) as server:
+            assert not half_written()
+            server.kill()
 
 
 def children_of(pid):
@@ -367,4 +424,4 @@ def at_once():
 
 
 if __name__ == "__main__":
-    sys.exit(main((kill9, orphan, ends, every, disk, quota, damaged, loads, at_once), sys.argv))
+    sys.exit(main((kill9, orphan, second, heirs, ends, every, disk, quota, damaged, loads, at_once), sys.argv))

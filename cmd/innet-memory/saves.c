@@ -23,6 +23,7 @@
 #include "common/timer.h"
 #include "common/whole.h"
 
+#include "cmd/innet-memory/lock.h"
 #include "cmd/innet-memory/parts.h"
 #include "cmd/innet-memory/restore.h"
 #include "cmd/innet-memory/server.h"
@@ -39,6 +40,7 @@ struct save {
 	uint64_t every_ns;	/* when the next by --save-every is due */
 	uint64_t from_ns, took_ns;
 	uint64_t done, failed;
+	int lock;		/* of the file; -1: none */
 };
 
 static void begin(struct server *srv);
@@ -80,6 +82,7 @@ writable(const struct server *srv)
 {
 	struct whole w;
 
+	clean(srv);
 	if (whole_open_tmp(&w, srv->conf.save) == -1)
 		return false;
 	whole_close(&w, false);
@@ -108,7 +111,10 @@ on_end(struct server *srv, struct watch *w)
 	ended(srv, why);
 }
 
-/* Of the child: keep no connection open, and die with the server. */
+/*
+ * Of the child: keep no connection open, and die with the server.  The lock it
+ * keeps, for until it is dead it may write.
+ */
 static void
 part(struct server *srv, pid_t parent)
 {
@@ -266,29 +272,44 @@ begin_from(struct server *srv)
 		warnx("%s: not a regular file", path);
 		return false;
 	}
-	clean(srv);
-	if (!writable(srv)) {
+	srv->save->lock = lock_take(path);
+	if (srv->save->lock == -1 && errno == EWOULDBLOCK) {
+		warnx("%s: another innet-memory saves there, and has locked "
+		    "%s.lock", path, path);
+		return false;
+	}
+	if (srv->save->lock == -1 || !writable(srv)) {
 		warn("%s", path);
 		return false;
 	}
-	if (!there || restore_from(srv, path, why, sizeof(why)))
+	if (stat(path, &st) == -1 || restore_from(srv, path, why, sizeof(why)))
 		return true;
 	warnx("%s: %s", path, why);
 	return false;
 }
 
+static void
+unlock(struct server *srv)
+{
+	if (srv->save->lock != -1)
+		lock_give(srv->save->lock, srv->conf.save);
+	srv->save->lock = -1;
+}
+
 static bool
 open_saves(struct server *srv)
 {
-
 	srv->save = calloc(1, sizeof(*srv->save));
 	if (srv->save == NULL)
 		return false;
-	srv->save->end.fd = -1;
+	srv->save->end.fd = srv->save->lock = -1;
 	signal(SIGXFSZ, SIG_IGN);	/* a file too large is an error */
 	srv->save->every_ns = timer_after(srv->start_ns,
 	    srv->conf.save_every_ns);
-	return srv->conf.save == NULL || begin_from(srv);
+	if (srv->conf.save == NULL || begin_from(srv))
+		return true;
+	unlock(srv);
+	return false;
 }
 
 static uint64_t
@@ -331,6 +352,7 @@ static void
 close_saves(struct server *srv)
 {
 	end_child(srv);
+	unlock(srv);
 	free(srv->save);
 }
 
