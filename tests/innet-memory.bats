@@ -29,10 +29,28 @@ ask() {
 # A number of INFO.
 info() { cli info everything | tr -d '\r' | sed -n "s/^$1://p"; }
 
-# script: Python from standard input, with the port and tests/ to import from
+# script: Python from standard input, which has
+#	req(WORD...)	the bytes of a request
+#	connect()	a connection to the server
+#	asker()		one, too: what is read from it, and a function that asks
+#			and returns the first line of the reply
 script() {
 	command -v python3 >/dev/null || skip "no python3"
-	PYTHONPATH=$BATS_TEST_DIRNAME timeout 60 python3 - "$port" "$@"
+	cat >script.py <<-END
+	import time
+	from resp_twin import *
+	def connect():
+	    return socket.create_connection(("127.0.0.1", $port), timeout=20)
+	def asker():
+	    s = connect()
+	    f = s.makefile("rb")
+	    def ask_for(*words):
+	        s.sendall(req(*words))
+	        return f.readline()
+	    return f, ask_for
+	END
+	cat >>script.py
+	PYTHONPATH=$BATS_TEST_DIRNAME timeout 60 python3 script.py
 }
 
 @test "the address is the first line, SIGTERM ends it with status 0 and a summary" {
@@ -182,13 +200,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	need_cli
 	start --memory 4MB
 	script <<-'END'
-	import sys
-	from resp_twin import *
-	s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=20)
-	f = s.makefile("rb")
-	def ask_for(*words):
-	    s.sendall(req(*words))
-	    return f.readline()
+	f, ask_for = asker()
 	n = 0
 	while ask_for("RPUSH", "l", bytes([n]) * 100000)[:1] == b":":
 	    n += 1
@@ -222,19 +234,12 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	need_cli
 	start --memory 20MB
 	script <<-'END'
-	import sys
-	from resp_twin import *
-	where = ("127.0.0.1", int(sys.argv[1]))
-	good = socket.create_connection(where, timeout=20)
-	f = good.makefile("rb")
-	def ask_for(*words):
-	    good.sendall(req(*words))
-	    return f.readline()
+	f, ask_for = asker()
 	for _ in range(10):
 	    ask_for("RPUSH", "l", *[b"x" * 100] * 2000)
 	bad = []
 	for i in range(60):
-	    s = socket.create_connection(where)
+	    s = connect()
 	    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
 	    try:
 	        s.sendall(req("LRANGE", "l", 0, -1) * 10 if i % 2 else b"x" * 60000)
@@ -272,13 +277,11 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 @test "--max-clients: one more is told so, and those who were there stay" {
 	start --max-clients 2
 	script <<-'END'
-	import sys
-	from resp_twin import *
-	two = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in "ab"]
+	two = [connect() for _ in "ab"]
 	for s in two:
 	    s.sendall(req("PING"))
 	    assert s.recv(100) == b"+PONG\r\n"
-	s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+	s = connect()
 	assert s.makefile("rb").read() == b"-ERR max number of clients reached\r\n"
 	two[0].sendall(req("INFO", "stats"))
 	assert b"\nrejected_connections:1\r\n" in two[0].recv(10000)
@@ -288,19 +291,12 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 @test "100 slow, stuck and vanishing clients do not stop the others" {
 	start --memory 100MB --output-limit 1MB --stuck-timeout 200ms
 	script <<-'END'
-	import sys, threading, time
-	from resp_twin import *
-	where = ("127.0.0.1", int(sys.argv[1]))
-	good = socket.create_connection(where, timeout=20)
-	f = good.makefile("rb")
-	def ask_for(*words):
-	    good.sendall(req(*words))
-	    return f.readline()
+	f, ask_for = asker()
 	big = b"x" * 500000
 	assert ask_for("SET", "big", big) == b"+OK\r\n"
 	bad = []
 	for i in range(100):
-	    s = socket.create_connection(where)
+	    s = connect()
 	    if i % 4 == 0:	# asks, and does not read
 	        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
 	        s.sendall(req("GET", "big") * 40)
@@ -334,14 +330,13 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 @test "who reads slowly but reads gets all of it, however long" {
 	start --output-limit 100kB --stuck-timeout 5s
 	script <<-'END'
-	import hashlib, os, sys
-	from resp_twin import *
-	s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=20)
+	import os
+	s = connect()
 	one = os.urandom(300000)
 	s.sendall(req("SET", "a", one) + req("GET", "a") * 100)
 	f, want = s.makefile("rb"), b"$300000\r\n" + one + b"\r\n"
 	assert f.readline() == b"+OK\r\n"
-	other = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=20)
+	other = connect()
 	other.sendall(req("CLIENT", "LIST"))
 	owed = [int(w[5:]) for w in other.recv(9999).split() if w[:5] == b"omem="]
 	assert max(owed) < 100000 + 300020, owed
@@ -355,9 +350,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 @test "who reads a little at a time is not stuck" {
 	start --output-limit 100kB --stuck-timeout 200ms
 	script <<-'END'
-	import sys, time
-	from resp_twin import *
-	s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=20)
+	s = connect()
 	want = b"+OK\r\n" + (b"$300000\r\n" + b"x" * 300000 + b"\r\n") * 60
 	s.sendall(req("SET", "a", b"x" * 300000) + req("GET", "a") * 60)
 	got, end = b"", time.time() + 1.5
@@ -373,9 +366,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 @test "who has said all it will is still answered" {
 	start --output-limit 100kB
 	script <<-'END'
-	import sys
-	from resp_twin import *
-	s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=20)
+	s = connect()
 	s.sendall(req("SET", "a", b"x" * 500000) + req("GET", "a") * 20)
 	s.shutdown(socket.SHUT_WR)
 	assert len(s.makefile("rb").read()) == 5 + 20 * 500011
@@ -385,10 +376,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 @test "--timeout: a client that says nothing is gone, one that talks is not" {
 	start --timeout 100ms
 	script <<-'END'
-	import sys, time
-	from resp_twin import *
-	silent, talks = (socket.create_connection(("127.0.0.1", int(sys.argv[1])),
-	    timeout=20) for _ in "ab")
+	silent, talks = (connect() for _ in "ab")
 	silent.setblocking(False)
 	for _ in range(2000):
 	    talks.sendall(req("PING"))
