@@ -97,16 +97,14 @@ per_power(double alpha, const float *p, size_t n, double *q)
 	}
 }
 
-/* Leaves of n <= PER_GROUP priorities; false if one would be too large. */
+/* Leaves of n <= PER_GROUP powers; false if one would be too large. */
 static inline bool
-per_leaves(const struct per *r, const float *p, size_t n, uint32_t *leaf)
+per_round(const struct per *r, const double *q, size_t n, uint32_t *leaf)
 {
 	const double scale = logexp_pow2(r->shift);
 	const double end = SUMTREE_WEIGHT_MAX + 1.0;
-	double q[PER_GROUP];
 	bool fit = true;
 
-	per_power(r->alpha, p, n, q);
 	for (size_t i = 0; i < n; i++) {
 		const double w = q[i] * scale + 0.5;
 
@@ -117,11 +115,22 @@ per_leaves(const struct per *r, const float *p, size_t n, uint32_t *leaf)
 	return fit;
 }
 
-/* The sum of all p^alpha, and the greatest. */
+/* The same of n <= PER_GROUP priorities. */
+static inline bool
+per_leaves(const struct per *r, const float *p, size_t n, uint32_t *leaf)
+{
+	double q[PER_GROUP];
+
+	per_power(r->alpha, p, n, q);
+	return per_round(r, q, n, leaf);
+}
+
+/* The sum of all p^alpha, and the greatest; with make, all leaves anew. */
 static inline double
-per_sum(const struct per *r, double *most)
+per_pass(struct per *r, bool make, double *most)
 {
 	double q[PER_GROUP], sum = 0;
+	uint32_t leaf[PER_GROUP];
 	size_t m;
 
 	*most = 0;
@@ -132,22 +141,39 @@ per_sum(const struct per *r, double *most)
 			sum += q[j];
 			*most = q[j] > *most ? q[j] : *most;
 		}
+		if (make) {
+			per_round(r, q, m, leaf);
+			sumtree_insert(&r->tree, i, leaf, m);
+		}
 	}
 	return sum;
 }
 
-/* Make all leaves anew. */
-static inline void
-per_remake(struct per *r)
+/* The shift for that mean of p^alpha and the greatest. */
+static inline int
+per_shift(double mean, double most, bool *pinned)
 {
-	uint32_t leaf[PER_GROUP];
-	size_t m;
+	const int shift = ilogb(PER_MEAN) - ilogb(mean);
+	const int fits = ilogb(SUMTREE_WEIGHT_MAX / most);
 
-	for (size_t i = 0; i < r->used; i += m) {
-		m = r->used - i < PER_GROUP ? r->used - i : PER_GROUP;
-		per_leaves(r, r->priority + i, m, leaf);
-		sumtree_insert(&r->tree, i, leaf, m);
-	}
+	*pinned = fits < shift;
+	return *pinned ? fits : shift;
+}
+
+/*
+ * What that will be, by the tree and the highest priority ever, so that one
+ * pass over all priorities does for most changes, not two: others wait.
+ */
+static inline int
+per_guess(const struct per *r)
+{
+	double most, mean;
+	bool pinned;
+
+	per_power(r->alpha, &r->highest, 1, &most);
+	mean = r->tree.total == 0 ? most : (double)r->tree.total /
+	    (double)r->live * logexp_pow2(-r->shift);
+	return per_shift(mean, most, &pinned);
 }
 
 /*
@@ -157,17 +183,17 @@ per_remake(struct per *r)
 static inline void
 per_rescale(struct per *r, bool made)
 {
-	double most, mean = per_sum(r, &most) / (double)r->live;
-	int shift, fits;
+	const int was = r->shift;
+	double most, mean;
+	int shift;
 
 	assert(r->live > 0);
-	shift = ilogb(PER_MEAN) - ilogb(mean);
-	fits = ilogb(SUMTREE_WEIGHT_MAX / most);
-	r->pinned = fits < shift;
-	shift = r->pinned ? fits : shift;
-	if (!made || shift != r->shift) {
+	r->shift = per_guess(r);
+	mean = per_pass(r, !made || r->shift != was, &most) / (double)r->live;
+	shift = per_shift(mean, most, &r->pinned);
+	if (shift != r->shift) {
 		r->shift = shift;
-		per_remake(r);
+		per_pass(r, true, &most);
 	}
 	mean *= logexp_pow2(shift);
 	r->low = (mean < PER_MEAN ? mean : PER_MEAN) / PER_RANGE;
@@ -179,10 +205,11 @@ static inline void
 per_follow(struct per *r, size_t n, bool made)
 {
 	const double mean = (double)r->tree.total / (double)r->live;
+	double most;
 
 	r->since += n;
 	if (r->live == 0 && !made)
-		per_remake(r);		/* one too large, and then 0 */
+		per_pass(r, true, &most);	/* one too large, and then 0 */
 	else if (r->live > 0 && (!made || mean < r->low ||
 	    mean > PER_MEAN * 2 * PER_RANGE ||
 	    (r->pinned && r->since > r->used)))

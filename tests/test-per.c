@@ -161,6 +161,57 @@ test_outlier(float p17)
 	per_close(&r);
 }
 
+/* The shift that a rescale is to choose, by the rule as per.h's top has it. */
+static int
+rule(const struct per *r)
+{
+	double q, sum = 0, most = 0;
+	int shift, fits;
+
+	for (size_t i = 0; i < r->used; i++) {
+		per_power(r->alpha, &r->priority[i], 1, &q);
+		sum += q;
+		most = q > most ? q : most;
+	}
+	shift = ilogb(PER_MEAN) - ilogb(sum / (double)r->live);
+	fits = ilogb(SUMTREE_WEIGHT_MAX / most);
+	return fits < shift ? fits : shift;
+}
+
+/* Whatever was guessed before: priorities that wander, and outliers. */
+static void
+test_rescales(double alpha)
+{
+	struct rng rng = rng_seed(11);
+	int bad = 0, rescales = 0;
+	double level = 0;
+	struct per r;
+
+	open_per(&r, SLOTS, alpha);
+	for (int i = 0; i < 4000; i++) {
+		const int n = 1 + (int)rng_below(&rng, PER_GROUP);
+		uint32_t at[PER_GROUP];
+		float p[PER_GROUP];
+
+		level += rng_below(&rng, 2) == 0 ? 0.5 : -0.5;
+		for (int j = 0; j < n; j++) {
+			at[j] = (uint32_t)rng_below(&rng, SLOTS);
+			p[j] = (float)(exp2(fmod(level, 20)) *
+			    (1 + (double)rng_below(&rng, 1000)));
+			if (rng_below(&rng, 5000) == 0)
+				p[j] *= 1e9f;
+		}
+		per_set(&r, at, p, (size_t)n);
+		if (r.live == 0 || r.since != 0)
+			continue;
+		rescales++;
+		bad += r.shift != rule(&r) || !right(&r);
+	}
+	ok(bad == 0 && rescales > 50, "alpha %g: each of %d rescales is by the "
+	    "rule", alpha, rescales);
+	per_close(&r);
+}
+
 static void
 test_extremes(void)
 {
@@ -302,6 +353,8 @@ main(void)
 	test_follows(1);
 	test_outlier(1e30f);
 	test_outlier(3000);
+	test_rescales(0.6);
+	test_rescales(2);
 	test_extremes();
 	for (int i = 0; i < 6; i++)
 		test_draws(alpha[i], alpha[6 - i], i % 2);
