@@ -266,9 +266,9 @@ learns() {
 	cli FLUSHALL
 	cli PER.DROP innet:replay
 	cli -x SET filler <filler
-	run -1 innet-agent -q --role learner $at --algo dqn --timeout 300ms
+	run -1 innet-agent -q --role learner $at --algo dqn --timeout 900ms
 	[ "${#lines[@]}" -eq 2 ]
-	[[ ${lines[1]} == "innet-agent: $memory: innet:params not taken within 0.3 s: OOM command not allowed "* ]]
+	[[ ${lines[1]} == "innet-agent: $memory: innet:params not taken within 0.9 s: OOM command not allowed "* ]]
 }
 
 # hostile BEGIN MORE: a server, at $at, that answers PING, and whatever comes then
@@ -306,14 +306,14 @@ hostile() {
 	size=$(stat -c %s p)
 	while read -r who begin more why; do
 		hostile "$begin" "$more"
-		run -1 timeout 20 innet-agent -q --role $who $at --algo dqn --timeout 100ms
+		run -1 timeout 60 innet-agent -q --role $who $at --algo dqn --timeout 1s
 		[ "$output" = "innet-agent: ${at#* }: waiting for $why" ]
 	done <<-END
-	actor *2\r\n:7\r\n\$$size\r\n x innet:params: not all of it in 0.1 s
+	actor *2\r\n:7\r\n\$$size\r\n x innet:params: not all of it in 1 s
 	actor *2\r\n:7\r\n\$536870912\r\n xx innet:params: a reply of 536870934 bytes at least; it may have $((size + 67108864))
-	learner : 1 DEL: not all of it in 0.1 s
+	learner : 1 DEL: not all of it in 1 s
 	learner *2147483647\r\n :1\r\n DEL: a reply of 6442450954 bytes at least; it may have 67108864
-	learner :0\r\n*20000000\r\n :1\r\n PER.DROP: not all of it in 0.1 s
+	learner :0\r\n*20000000\r\n: 1 PER.DROP: not all of it in 1 s
 	END
 }
 

@@ -209,6 +209,11 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	    b"allowed when used memory > 'maxmemory'."), "a long one is refused"
 	assert ask_for("RPUSH", "l", *[b"x" * 4000] * 2000).startswith(b"-OOM"), "in all"
 	assert ask_for("RPUSH", "l", *["x"] * 200000).startswith(b"-OOM"), "many small"
+	for long in ["SET", "k", b"x" * 5000000], ["RPUSH", "l"] + ["x"] * 200000:
+	    assert ask_for("MULTI") == b"+OK\r\n"
+	    assert ask_for(*long).startswith(b"-OOM"), "in MULTI"
+	    assert ask_for("LTRIM", "l", 1, 0) == b"+QUEUED\r\n"
+	    assert ask_for("EXEC").startswith(b"-EXECABORT "), "all or nothing"
 	assert ask_for("LLEN", "l") == b":%d\r\n" % n
 	for i in range(n):
 	    assert ask_for("LINDEX", "l", i) == b"$100000\r\n"
@@ -225,7 +230,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	END
 	[ "$(info used_memory)" -lt 4000000 ]
 	[ "$(info used_memory_peak)" -lt 4300000 ]
-	[ "$(info oom_replies)" = 5 ]
+	[ "$(info oom_replies)" = 7 ]
 	[ "$(cli flushall)" = OK ]
 	[ "$(info used_memory)" -lt 10000 ]
 }
@@ -348,12 +353,12 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 }
 
 @test "who reads a little at a time is not stuck" {
-	start --output-limit 100kB --stuck-timeout 200ms
+	start --output-limit 100kB --stuck-timeout 1s
 	script <<-'END'
 	s = connect()
 	want = b"+OK\r\n" + (b"$300000\r\n" + b"x" * 300000 + b"\r\n") * 60
 	s.sendall(req("SET", "a", b"x" * 300000) + req("GET", "a") * 60)
-	got, end = b"", time.time() + 1.5
+	got, end = b"", time.time() + 3
 	while time.time() < end:	# less than fills what the kernel keeps
 	    got += s.recv(20000)
 	    time.sleep(0.02)
@@ -443,6 +448,14 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$output" = "innet-memory: --listen none needs --unix" ]
 	run -2 innet-memory --alpha 4.1
 	run -2 innet-memory --capacity 2147483649
+}
+
+@test "--capacity and --alpha: a table that is there from the start" {
+	start --capacity 12 --alpha 1
+	cli per.info replay >info
+	[ "$(sed -n '/^capacity$/{n;p}; /^alpha$/{n;p}; /^slack$/{n;p}' info | sort -n | xargs)" = '1 12 12' ]
+	cli per.add replay 1 a 3 b >/dev/null
+	[[ $(cli per.sample replay 2 | sed -n 3p) == 0.[27]5 ]]
 }
 
 @test "SHUTDOWN ends it with status 0" {

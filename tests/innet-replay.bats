@@ -95,6 +95,29 @@ told() { jq ".$1" out.json; }
 	[ "$(told packets) $(told skipped.filtered)" = '2 3' ]
 }
 
+@test "live, too: --stamp writes the time of sending, -c and --duration end it" {
+	local before
+	printf '%s\n' '5000 1 1 1 1 900 0 4' '6000 1 1 2 1 900 0 4' '7000 1 1 3 1 900 0 4' \
+		'90000007000 1 1 4 1 900 0 4' | mkolaf >in.pcap
+	sink
+	before=$(date +%s%N)
+	timeout 20 innet-replay -q -r in.pcap --to "$sink" --stamp -c 2 --json >out.json
+	[ "$(told packets)" -eq 2 ]
+	timeout 20 innet-replay -q -r in.pcap --to "$sink" --duration 50ms --json >out.json
+	[ "$(told packets)" -eq 3 ]
+	finish
+	# of the first two: not before, and not after they came
+	dumpolaf got.pcap | awk -v before="$before" 'NR <= 2 && !($8 >= before && $8 <= $1) { exit 1 }
+		NR > 2 && $8 != 900 { exit 1 } END { exit NR != 5 }'
+}
+
+@test "what a switch or server answers is left out of dlp" {
+	innet-replay -q -r "$BATS_TEST_DIRNAME/data/dlp-avg_agg_udp_bcast-5w.pcapng" \
+		-w out.pcap --program dlp --json >out.json 2>err
+	[ "$(dlpplay out.pcap | cut -d' ' -f2 | sort | uniq -c | xargs)" = '519 12344' ]
+	[ "$(told packets) $(jq -cS .skipped out.json)" = '519 {"down":514}' ]
+}
+
 @test "top speed: all arrives, in order within each worker, in runs" {
 	innet-gen -q --clusters 3 --workers 3 -c 100 -w in.pcap
 	sink

@@ -38,6 +38,10 @@ per() {
 	per model "${MEMORY_RUNS:-$(few 50)}" "${MEMORY_FIRST:-1}"
 }
 
+@test "stratified: one from each of so many equal parts" {
+	per strata
+}
+
 @test "packed and as text, the same draw" {
 	per binary
 }

@@ -303,6 +303,25 @@ def model_draw(r, c, m, alpha, pick):
         assert ids == order[:n], "%s gives others" % pick
 
 
+def strata():
+    """stratified: one from each of as many equal parts as are drawn, in order; else not."""
+    with Server("--seed", 3) as server, server.client() as c:
+        for pick in ("per", "uniform"):
+            c.call("per.create", pick, "capacity", 1000, "selector", pick)
+            ids = c.call("per.add", pick, *[1, "x"] * 1000)
+            slot = {id_: n for n, id_ in enumerate(ids)}
+            for n in (1000, 10, 8):
+                drawn = [slot[i] for i in c.call("per.sample", pick, n, "stratified")[0]]
+                assert [s * n // 1000 for s in drawn] == list(range(n)), (pick, n, drawn)
+            drawn = [slot[i] for i in c.call("per.sample", pick, 1000)[0]]
+            assert 550 < len(set(drawn)) < 720, "%d of 1000, not 632 or so" % len(set(drawn))
+        c.call("per.create", "one", "capacity", 1000, "alpha", 1)
+        ids = c.call("per.add", "one", *(w for i in range(1000) for w in (999 if i == 500 else 1, "x")))
+        # which has half of all priorities
+        drawn = c.call("per.sample", "one", 100, "stratified")[0]
+        assert 49 <= drawn.count(ids[500]) <= 51, drawn.count(ids[500])
+
+
 def binary():
     """Packed and as text, the same draw."""
     with Server("--seed", 7) as one, Server("--seed", 7) as other, one.client() as a, other.client() as b:
@@ -474,4 +493,4 @@ def room():
 
 
 if __name__ == "__main__":
-    sys.exit(main((limits, freed, inserts, turns, updates, pages, model, binary, times, frames, shared, room, nonsense), sys.argv))
+    sys.exit(main((limits, freed, inserts, turns, updates, pages, model, strata, binary, times, frames, shared, room, nonsense), sys.argv))
