@@ -142,6 +142,10 @@ says() {
 		--set 'faults=[{"link":"sw","from":"25ms","to":"30ms"}]' >/dev/null
 	[ "$(dumpolaf fault/sw.up.out.pcap | cut -d' ' -f1 | paste -sd,)" = 10000000,20000000 ]
 	[ "$(dumpolaf fault/sw.up.in.pcap | cut -d' ' -f1)" = "" ]
+	# what waits before a link at the end has not left
+	sim --until 35ms --set 'workers[0].shared=true' --set 'workers[0].access_rate=0.1M' \
+		--set 'workers[0].access_capture=true' -w end >/dev/null
+	[ "$(dumpolaf end/worker.1.0.up.out.pcap | cut -d' ' -f1 | paste -sd,)" = 10000000,20000000,30000000 ]
 }
 
 @test "every worker's own link has a capture, and more than a hundred are refused" {
@@ -317,6 +321,8 @@ says() {
 	bad '.workers[0].access_capture = true' \
 	    'workers[0].access_capture: there is no such link, without a rate, propagation or loss'
 	bad '.duration = "none"' 'workers[0].count: is none, and so is duration: it would never end'
+	bad '.faults = [{"switch": "sw", "training": "x", "from": "1s", "to": "2s"}]' \
+	    'faults[0].training: there are no trainings'
 	bad '.traffic = [{"at": "ps", "rate": 1}]' "traffic[0].at: no switch is called 'ps'"
 	bad '.traffic = [{"at": "sw"}]' 'traffic[0].rate: is not given'
 	bad '.traffic = [{"at": "sw", "rate": 0}]' 'traffic[0].rate: is 0: there would be none'

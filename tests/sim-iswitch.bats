@@ -197,6 +197,58 @@ r=$((10000 + 14640))
 		$(packets out/*.up.in.pcap out/*.down.in.pcap)))
 }
 
+# failing KEYS FAULTS: like training, for 30 iterations, with those faults
+failing() {
+	jq -n "{ duration: \"none\", trainings: [ { name: \"x\", vector: \"14640B\", iterations: 30,
+		rate: \"8G\", compute: \"1ms\" } + { $1 } ], faults: [ $2 ] }" >s.json
+	timeout 60 innet-sim -q --json s.json >f 2>err
+}
+
+@test "what a fault takes is asked for, and training goes on to its end" {
+	for k in '' '"rack": 2' '"mode": "async"' '"mode": "async", "rack": 2' '"approach": "ps"'; do
+		failing "$k" '{ link: "worker", index: 1, from: "10ms", to: "12500us" }'
+		jq -e '.iterations == 30 and .lost > 10 and .helps > 10 and .duration_ns > 31e6' f
+	done
+	failing '"rack": 2' '{ link: "rack", from: "10ms", to: "20ms" }'
+	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 10e6' f
+	failing '"approach": "ps"' '{ link: "server", from: "10ms", to: "20ms" }'
+	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 10e6' f
+}
+
+@test "a switch that comes back knows nothing, and all join it again" {
+	failing '' '{ switch: "switch", from: "10010us", to: "30ms" }'
+	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 20e6' f
+	failing '"rack": 2' '{ switch: "rack", index: 1, from: "10ms", to: "20ms" }'
+	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 10e6' f
+	failing '"rack": 2, "mode": "async"' '{ switch: "rack", index: 1, from: "10ms", to: "20ms" }' || rc=$?
+	[ "$rc" -eq 1 ]
+	[[ $(cat err) == "innet-sim: x."*": job 1: refused: "* ]]
+}
+
+@test "a fault while nothing is on its way changes nothing, in its training only" {
+	training '"iterations": 30' && cp f want
+	failing '' '{ link: "worker", from: "5100us", to: "5900us" }, { switch: "switch", from: "9s", to: "10s" },
+		{ training: "y", link: "worker", from: "10ms", to: "15ms" }' || true
+	[ "$(cat err)" = "innet-sim: s.json: faults[2].link: no training called y has a link called 'worker'" ]
+	failing '' '{ link: "worker", from: "5100us", to: "5900us" }, { switch: "switch", from: "9s", to: "10s" }'
+	cmp want f
+}
+
+@test "a training that cannot go on says which worker waits for what" {
+	ends() {
+		local rc=0
+		failing "$1" "$2" || rc=$?
+		[ $rc -eq 1 ] && [ ! -s f ] && [ "$(cat err)" = "innet-sim: $3" ] || { cat err; false; }
+	}
+	ends '' '{ link: "worker", index: 0, from: "10ms", to: "200s" }' \
+		'x.0: job 1: no result for segment 0 of iteration 10 in 30.0 s'
+	ends '"mode": "async", "give_up": "5s"' '{ link: "worker", from: "10ms", to: "9s" }' 'x.0: no round 9 after 5.0 s'
+	ends '"approach": "ring"' '{ switch: "switch", from: "10010us", to: "30ms" }' \
+		'x.0: waits for step 1 of iteration 10, which was lost: a ring sends nothing again'
+	failing '"give_up": "none"' '{ link: "worker", index: 0, from: "10ms", to: "200s" }'
+	jq -e '.iterations == 30 and .duration_ns > 200e9' f
+}
+
 @test "every segment is sent once when nothing is lost" {
 	training '"iterations": 30, "workers": 7, "rack": 3,
 		"compute_shape": "lognormal"'

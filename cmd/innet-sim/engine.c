@@ -316,7 +316,25 @@ sim_pass_down(struct sim *s, struct sim_node *n, const struct sim_packet *p,
 	}
 }
 
-/* Those of faults[i] go down, or come back. */
+void
+sim_fail_node(struct sim *s, struct sim_node *n, bool down)
+{
+	n->down += down ? 1u : -1u;
+	if (n->down == down)	/* the first, or the last */
+		n->kind->fail(s, n, down);
+}
+
+void
+sim_fail_link(struct sim *s, struct sim_pipe *up, bool down)
+{
+	up->down = up[1].down += down ? 1u : -1u;
+	if (down) {
+		sim_clear(s, up, true);
+		sim_clear(s, up + 1, true);
+	}
+}
+
+/* Those of faults[i / 2] go down, or come back. */
 static void
 fail(struct sim *s, uint32_t i)
 {
@@ -330,21 +348,13 @@ fail(struct sim *s, uint32_t i)
 		at += (uint32_t)scenario_switches(s->sc)[k].count;
 	for (uint32_t k = 0; k < scenario_switches(s->sc)[first].count; k++) {
 		struct sim_node *n = &s->node[at + k];
-		struct sim_pipe *up = n->up;
 
 		if (f->index != SCENARIO_WORD1 && f->index != k)
 			continue;
-		if (!link) {
-			n->down += down ? 1u : -1u;
-			if (n->down == down)	/* the first, or the last */
-				n->kind->fail(s, n, down);
-			continue;
-		}
-		up->down = up[1].down += down ? 1u : -1u;
-		if (down) {
-			sim_clear(s, up, true);
-			sim_clear(s, up + 1, true);
-		}
+		if (link)
+			sim_fail_link(s, n->up, down);
+		else
+			sim_fail_node(s, n, down);
 	}
 }
 
@@ -356,7 +366,10 @@ handle(struct sim *s, struct due x)
 
 	switch (sim_class_of(x)) {
 	case SIM_FAULT:
-		fail(s, id);
+		if (s->trainings > 0)
+			train_fail(s, id);
+		else
+			fail(s, id);
 		break;
 	case SIM_LEAVE:
 		leave(s, &s->pipe[id]);

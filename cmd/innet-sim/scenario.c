@@ -176,10 +176,12 @@ static const struct reader_key traffic_keys[] = {
 };
 
 static const struct reader_key fault_keys[] = {
-	{ "link", READER_NAME, AT(fault, link),
-	    .help = "the link from this switch is down" },
-	{ "switch", READER_NAME, AT(fault, node),
-	    .help = "this switch is down" },
+	{ "link", READER_NAME, AT(fault, link), .help = "the link from this "
+	    "switch is down; of trainings: worker, rack or server" },
+	{ "switch", READER_NAME, AT(fault, node), .help = "this switch is "
+	    "down; of trainings: switch or rack" },
+	{ "training", READER_NAME, AT(fault, training),
+	    .help = "of this training; without it, of all" },
 	{ "index", READER_COUNT, AT(fault, index), "all", 0,
 	    SCENARIO_NODES_MAX, .words = (const char *const[]){ "all", NULL },
 	    .help = "which of those of that name" },
@@ -478,28 +480,63 @@ check_traffic(const struct scenario *s, size_t i, struct reader *r)
 	return true;
 }
 
+/* How many of that name there are, in the training that has the most. */
+static uint64_t
+parts(const struct scenario *s, const struct scenario_fault *f, bool link,
+    const char *name)
+{
+	const int64_t at = scenario_switch(s, name);
+	uint64_t n = at == -1 ? 0 : scenario_switches(s)[at].count;
+
+	for (size_t k = 0; k < s->trainings.n; k++) {
+		const struct scenario_training *t = &scenario_trainings(s)[k];
+		const uint64_t has = training_parts(t, link, name);
+
+		if ((f->training[0] == '\0' || strcmp(f->training,
+		    training_name(t)) == 0) && has > n)
+			n = has;
+	}
+	return n;
+}
+
 static bool
 check_fault(const struct scenario *s, size_t i, struct reader *r)
 {
 	const struct scenario_fault *f = &scenario_faults(s)[i];
-	const char *key = f->link[0] != '\0' ? "link" : "switch";
-	const char *name = f->link[0] != '\0' ? f->link : f->node;
-	int64_t at = scenario_switch(s, name);
+	const bool link = f->link[0] != '\0';
+	const char *name = link ? f->link : f->node;
+	const uint64_t n = parts(s, f, link, name);
 
-	if ((f->link[0] != '\0') == (f->node[0] != '\0'))
+	if (link == (f->node[0] != '\0'))
 		return reader_fail_at(r, "faults", i, NULL,
 		    "needs a link or a switch");
-	if (at == -1)
-		return reader_fail_at(r, "faults", i, key,
-		    "no switch is called '%s'", name);
-	if (f->index != SCENARIO_WORD1 &&
-	    f->index >= scenario_switches(s)[at].count)
+	if (n == 0 && s->trainings.n > 0)
+		return reader_fail_at(r, "faults", i, link ? "link" :
+		    "switch", "no training%s%s has a %s called '%s'",
+		    f->training[0] == '\0' ? "" : " called ", f->training,
+		    link ? "link" : "switch", name);
+	if (n == 0)
+		return reader_fail_at(r, "faults", i, link ? "link" :
+		    "switch", "no switch is called '%s'", name);
+	if (f->training[0] != '\0' && s->trainings.n == 0)
+		return reader_fail_at(r, "faults", i, "training",
+		    "there are no trainings");
+	if (f->index != SCENARIO_WORD1 && f->index >= n)
 		return reader_fail_at(r, "faults", i, "index",
-		    "there are %" PRIu64 " of '%s', from 0 on",
-		    scenario_switches(s)[at].count, name);
+		    "there are %" PRIu64 " of '%s', from 0 on", n, name);
 	if (f->from_ns >= f->to_ns)
 		return reader_fail_at(r, "faults", i, "to",
 		    "is not after from");
+	return true;
+}
+
+static bool
+check_faults(const struct scenario *s, struct reader *r)
+{
+	for (size_t i = 0; i < s->faults.n; i++) {
+		if (!check_fault(s, i, r))
+			return false;
+	}
 	return true;
 }
 
@@ -508,7 +545,7 @@ static bool
 check_lists(const struct scenario *s, const cJSON *root, struct reader *r)
 {
 	static const char *const list[] = { "switches", "links", "servers",
-		"workers", "faults", "traffic" };
+		"workers", "traffic" };
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
 		const bool given = cJSON_GetObjectItemCaseSensitive(root,
@@ -539,7 +576,7 @@ check_trainings(const struct scenario *s, struct reader *r)
 			return reader_fail_at(r, "trainings", i, "iterations",
 			    "is none, and so is duration: it would never end");
 	}
-	return true;
+	return check_faults(s, r);
 }
 
 bool
@@ -567,11 +604,7 @@ scenario_read(struct scenario *s, const cJSON *root, struct reader *r)
 		if (!check_traffic(s, i, r))
 			return false;
 	}
-	for (size_t i = 0; i < s->faults.n; i++) {
-		if (!check_fault(s, i, r))
-			return false;
-	}
-	return true;
+	return check_faults(s, r);
 }
 
 void

@@ -94,6 +94,7 @@ struct scenario_fault {
 	char link[READER_NAME_BYTES], node[READER_NAME_BYTES];
 	uint64_t index;			/* WORD1: all of that name */
 	uint64_t from_ns, to_ns;
+	char training[READER_NAME_BYTES];	/* empty: all */
 };
 
 struct scenario_traffic {

@@ -278,6 +278,10 @@ void sim_offer(struct sim *s, struct sim_pipe *pipe,
  */
 void sim_clear(struct sim *s, struct sim_pipe *pipe, bool all);
 
+/* A node, or a link by its way up, goes down, or comes back. */
+void sim_fail_node(struct sim *s, struct sim_node *n, bool down);
+void sim_fail_link(struct sim *s, struct sim_pipe *up, bool down);
+
 /* A packet is lost, and why. */
 void sim_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why);
 

@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include <err.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ train_async_open(struct train_worker *w)
 	struct train_async *a = &w->a;
 	const struct joiner_conf cf = { .job = 1, .cluster = 1,
 	    .worker = w->id, .elements = w->t->segs, .async = true,
-	    .floats = 1, .floats_max = 1, .give_up_ns = JOINER_NEVER,
+	    .floats = 1, .floats_max = 1, .give_up_ns = w->t->give_up_ns,
 	    .xid = 1 };
 	uint8_t *zeros = sim_have(w->t->segs, 4, "weights");
 
@@ -226,6 +227,32 @@ happens(struct sim *s, struct train_worker *w)
 	return w->phase != TRAIN_DONE;
 }
 
+static void
+check_end(const struct train_worker *w)
+{
+	const struct joiner *j = &w->a.j;
+	char why[JOINER_WHY_BYTES];
+
+	if (j->end != JOINER_GOING)
+		errx(1, "%s: %s", w->node->name, joiner_why(j,
+		    asyncw_wire(w->a.a.t_s), why));
+}
+
+/* Whoever waits for too long names it and ends, as innet-worker does. */
+static uint64_t
+check_stuck(const struct sim *s, const struct train_worker *w)
+{
+	const struct asyncw *a = &w->a.a;
+	const uint64_t limit = w->t->give_up_ns;
+
+	if (limit == SIM_NEVER || !joiner_works(&w->a.j) || !a->waits)
+		return SIM_NEVER;
+	if (s->now_ns - a->waits_ns >= limit)
+		errx(1, "%s: no round %" PRId64 " after %.1f s",
+		    w->node->name, a->t_s, (double)limit / 1e9);
+	return a->waits_ns + limit;
+}
+
 uint64_t
 train_async_step(struct sim *s, struct train_worker *w)
 {
@@ -239,6 +266,7 @@ train_async_step(struct sim *s, struct train_worker *w)
 	if (w->phase == TRAIN_DONE)
 		return SIM_NEVER;
 	say(s, w);
+	check_end(w);
 	if (!w->in && a->j.joined && !a->j.closed) {
 		w->in = true;
 		w->t->joined++;
@@ -246,6 +274,8 @@ train_async_step(struct sim *s, struct train_worker *w)
 	due = joiner_due(&a->j);
 	if (joiner_works(&a->j)) {
 		at = asyncw_due(&a->a);
+		due = at < due ? at : due;
+		at = check_stuck(s, w);
 		due = at < due ? at : due;
 	}
 	due = w->phase_ns < due ? w->phase_ns : due;
@@ -260,7 +290,6 @@ take_news(struct sim *s, struct train_worker *w, enum joiner_news news)
 {
 	struct train_async *a = &w->a;
 	const struct seg *g = &a->j.seg;
-	char why[JOINER_WHY_BYTES];
 
 	if (news == JOINER_IN && !asyncw_joined(&a->a, a->j.job_next,
 	    s->now_ns))
@@ -272,9 +301,7 @@ take_news(struct sim *s, struct train_worker *w, enum joiner_news news)
 	if (news == JOINER_LOST && asyncw_lost(&a->a, g))
 		errx(1, "%s: round %u of segment %u is not kept any more",
 		    w->node->name, g->iteration, g->index);
-	if (a->j.end != JOINER_GOING)
-		errx(1, "%s: %s", w->node->name, joiner_why(&a->j,
-		    asyncw_wire(a->a.t_s), why));
+	check_end(w);
 }
 
 void

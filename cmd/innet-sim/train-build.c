@@ -9,6 +9,8 @@
 #include "cmd/innet-sim/train.h"
 #include "common/frame.h"
 
+#define GIVE_UP_NS 30000000000u	/* innet-worker's */
+
 enum { BUFFER_BYTES = 8 << 20, RUN_SEGMENTS = 44, SUBNET = 250 };
 
 static const struct scenario_training *
@@ -82,15 +84,14 @@ or_same(const struct training *t, uint64_t rate_bps)
 	return rate_bps == SCENARIO_WORD1 ? t->cf->rate_bps : rate_bps;
 }
 
-/* The machine of an aggregating node, as the tools have it by default. */
-static void
-open_machine(struct train_switch *w, uint32_t members, uint32_t number)
+void
+train_open_machine(struct train_switch *w)
 {
 	const struct training *t = w->t;
 	const bool async = t->cf->mode == TRAINING_ASYNC;
 	const uint64_t packet = SEG_HEADER_BYTES + 4 * (uint64_t)t->floats;
 	struct iswitch_conf cf = { .floats = 1, .floats_max = 1,
-	    .number = number, .job = { .h = (uint16_t)members,
+	    .number = w->number, .job = { .h = (uint16_t)w->members,
 	    .async = async, .keep = 16, .reduce = { .kind = REDUCE_SUM,
 	    .fixed_bits = 24 }, .member_timeout_ns = 10000000000,
 	    /* 64 MB, as they would be with all the floats */
@@ -176,7 +177,7 @@ open_worker(struct sim *s, struct train_worker *w)
 	    .floats_max = 1, .next = 1, .xid = 1,
 	    .run_bytes = RUN_SEGMENTS * (SEG_HEADER_BYTES + 4),
 	    .buffer_bytes = BUFFER_BYTES / packet * (SEG_HEADER_BYTES + 4),
-	    .give_up_ns = LOCKSTEP_NEVER };
+	    .give_up_ns = t->give_up_ns };
 
 	if (t->cf->approach == TRAINING_RING) {
 		train_ring_open(w);
@@ -212,6 +213,14 @@ set_speeds(const struct sim *s, struct training *t)
 	for (size_t i = 0; i < n && t->cf->speeds > 0; i++)
 		t->w[i].speed = speed[i];
 	free(speed);
+}
+
+static void
+open_machine(struct train_switch *w, uint32_t members, uint32_t number)
+{
+	w->members = members;
+	w->number = number;
+	train_open_machine(w);
 }
 
 /* The machines that sum. */
@@ -254,6 +263,11 @@ add_training(struct sim *s, uint32_t k, struct sim_node *node)
 	    .racks = racks_of(cf), .elements = training_elements(cf),
 	    .floats = training_floats(cf), .busy = (uint32_t)cf->workers };
 	t->segs = seg_count(t->elements, t->floats);
+	t->give_up_ns = cf->give_up_ns;
+	if (cf->give_up_ns == SCENARIO_WORD2)
+		t->give_up_ns = SIM_NEVER;
+	else if (cf->give_up_ns == SCENARIO_WORD1)
+		t->give_up_ns = s->sc->faults.n == 0 ? SIM_NEVER : GIVE_UP_NS;
 	t->switches = 1 + t->racks;
 	t->server = cf->approach == TRAINING_PS ? node + t->switches : NULL;
 	t->host = node + t->switches + (t->server != NULL);

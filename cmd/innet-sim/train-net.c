@@ -57,6 +57,55 @@ train_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why)
 	train_of(s, p->dg.from)->lost[why]++;
 }
 
+/* The links or switches of training t that the fault names. */
+static void
+fail_of(struct sim *s, struct training *t, const struct scenario_fault *f,
+    bool down)
+{
+	const bool link = f->link[0] != '\0';
+	const char *what = link ? f->link : f->node;
+	const uint32_t n = training_parts(t->cf, link, what);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct train_switch *w;
+
+		if (f->index != SCENARIO_WORD1 && f->index != i)
+			continue;
+		if (strcmp(what, "worker") == 0) {
+			sim_fail_link(s, t->w[i].up, down);
+			continue;
+		}
+		w = strcmp(what, "server") == 0 ? t->server->own :
+		    t->sw[strcmp(what, "rack") == 0 ? i + 1 : 0].own;
+		if (link)
+			sim_fail_link(s, w->up, down);
+		else
+			sim_fail_node(s, w->node, down);
+	}
+}
+
+void
+train_add_faults(struct sim *s, const struct training *t)
+{
+	for (uint32_t i = 0; i < s->sc->faults.n; i++) {
+		const struct scenario_fault *f = &scenario_faults(s->sc)[i];
+		const uint32_t id = 2 * (i * s->trainings + t->number);
+
+		if (f->training[0] != '\0' && strcmp(f->training,
+		    training_name(t->cf)) != 0)
+			continue;
+		sim_at(s, SIM_FAULT, id, s->now_ns + f->from_ns);
+		sim_at(s, SIM_FAULT, id + 1, s->now_ns + f->to_ns);
+	}
+}
+
+void
+train_fail(struct sim *s, uint32_t id)
+{
+	fail_of(s, &s->training[id / 2 % s->trainings],
+	    &scenario_faults(s->sc)[id / 2 / s->trainings], id % 2 == 0);
+}
+
 uint64_t
 train_cost_ns(const struct training *t, uint64_t bytes)
 {

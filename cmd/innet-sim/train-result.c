@@ -66,6 +66,27 @@ losses(const struct training *t)
 	return n;
 }
 
+/* Nothing more happens, but a worker is not done: what it waits for. */
+static bool
+ended(const struct sim *s, const struct training *t)
+{
+	const struct train_worker *w = t->w;
+
+	if (s->sc->duration_ns != SCENARIO_WORD1 || train_over(t))
+		return true;
+	while (w->phase == TRAIN_DONE)
+		w++;
+	if (t->cf->approach == TRAINING_RING)
+		warnx("%s: waits for step %" PRIu32 " of iteration %" PRIu64
+		    ", which was lost: a ring sends nothing again",
+		    w->node->name, w->ring.step + 1, w->iterations + 1);
+	else
+		warnx("%s: waits for the result of iteration %" PRIu64
+		    ", and nothing more comes", w->node->name,
+		    w->iterations + 1);
+	return false;
+}
+
 /* Packets of the training that are on their way. */
 static uint64_t
 flying(const struct sim *s, const struct training *t)
@@ -127,7 +148,7 @@ is_whole(const struct sim *s, const struct training *t)
 		whole = bug(t, "sums are not of what they say");
 	for (const struct sim_node *n = t->sw; n < t->host; n++)
 		whole = sorted_out(t, n) && whole;
-	return agree(t) && whole;
+	return agree(t) && ended(s, t) && whole;
 }
 
 static double

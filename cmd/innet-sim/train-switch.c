@@ -49,10 +49,13 @@ emit(struct train_switch *w, uint16_t port, const union addr *to, uint8_t tos,
     const uint8_t *p, uint32_t len)
 {
 	struct training *t = w->t;
-	struct sim_packet q = train_packet(t, tos, p, len);
 	uint64_t ready_ns = w->sim->now_ns;
+	struct sim_packet q;
 	struct seg g;
 
+	if (len > sizeof(q.dg.p))
+		return;		/* a list of members, for who gives up */
+	q = train_packet(t, tos, p, len);
 	q.dg.from = w->node;
 	q.dg.to = train_at(t, to);
 	q.dg.sport = port;
@@ -80,7 +83,9 @@ void
 train_deliver(void *ctx, const struct post *p)
 {
 	struct train_switch *w = ctx;
-	const struct job *j = &w->isw->job[p->job]->j;
+	/* NULL: one that began anew answers who is of a job it had */
+	const struct job *j = p->job < w->isw->jobs ?
+	    &w->isw->job[p->job]->j : NULL;
 	const struct member *m;
 
 	for (uint32_t k = 0; k < p->count; k++) {
@@ -182,10 +187,27 @@ wake(struct sim *s, struct sim_node *n)
 	if (w->wake_ns != s->now_ns)
 		return;		/* it slept on, or has been awake */
 	w->wake_ns = SIM_NEVER;
-	if (train_over(w->t))
+	if (train_over(w->t) || n->down > 0)
 		return;
 	iswitch_fire(w->isw, s->now_ns);
 	settle(s, w);
+}
+
+/* What it holds is lost, and the machine begins anew, as a tool restarted. */
+static void
+fail(struct sim *s, struct sim_node *n, bool down)
+{
+	struct train_switch *w = n->own;
+
+	for (uint32_t i = 0; down && i < s->pipes; i++) {
+		if (s->pipe[i].from == n)
+			sim_clear(s, &s->pipe[i], false);
+	}
+	if (!down || w->isw == NULL)
+		return;
+	iswitch_free(w->isw);
+	free(w->isw);
+	train_open_machine(w);
 }
 
 static void
@@ -200,7 +222,7 @@ end(struct sim_node *n)
 	free(w);
 }
 
-const struct sim_kind train_switch_kind = { "switch", arrive, wake, NULL,
+const struct sim_kind train_switch_kind = { "switch", arrive, wake, fail,
 	end };
 const struct sim_kind train_server_kind = { "server", arrive_server, wake,
 	NULL, end };

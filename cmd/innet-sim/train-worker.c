@@ -67,6 +67,7 @@ void
 train_begin(struct sim *s, struct training *t)
 {
 	t->began_ns = s->now_ns;
+	train_add_faults(s, t);
 	for (uint32_t i = 0; i < t->cf->workers; i++) {
 		struct train_worker *w = &t->w[i];
 

@@ -70,6 +70,7 @@ struct training {
 	uint64_t stale[TRAIN_STALE + 1], stale_sum, stale_count;
 	struct spans iteration, compute, network, aggregation, latency;
 	uint64_t most_ns;		/* of an aggregation */
+	uint64_t give_up_ns;		/* SIM_NEVER, or as in the tools */
 };
 
 /* A switch or server. */
@@ -80,6 +81,7 @@ struct train_switch {
 	struct sim_pipe *up;		/* to the core, or of a server */
 	struct sim_pipe **down;		/* to workers, or to racks */
 	uint32_t first, n;		/* workers, or racks, behind them */
+	uint32_t members, number;	/* of the machine */
 	struct sim_pipe *server;	/* to it, or NULL */
 	struct iswitch *isw;		/* NULL: it only forwards */
 	union addr self, parent;
@@ -147,6 +149,14 @@ bool train_captured(const struct sim_node *n);
 /* train-build.c */
 
 void train_build(struct sim *s);
+
+/* The machine of an aggregating node, as the tools have it by default. */
+void train_open_machine(struct train_switch *w);
+
+/* The faults of t, which begins now; one of them begins or ends. */
+void train_add_faults(struct sim *s, const struct training *t);
+void train_fail(struct sim *s, uint32_t id);
+
 void train_free(struct sim *s);
 
 /* All have joined, or all are done: begin, or end. */

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "cmd/innet-sim/training.h"
 #include "common/seg.h"
@@ -19,6 +20,7 @@ static const char *const shapes[] = { "constant", "uniform", "lognormal",
 	"exponential", NULL };
 static const char *const none[] = { "none", NULL };
 static const char *const same[] = { "same", NULL };
+static const char *const patience[] = { "auto", "none", NULL };
 
 static const struct reader_key keys[] = {
 	{ "name", READER_NAME, AT(name), .help = "in results" },
@@ -72,6 +74,8 @@ static const struct reader_key keys[] = {
 	    "0: no time" },
 	{ "packet", READER_TIME, AT(packet_ns), "0", 0, HOUR_NS,
 	    .help = "a host's time for a packet, each way" },
+	{ "give_up", READER_TIME, AT(give_up_ns), "auto", 1, .words = patience,
+	    .help = "a worker's, without progress; auto: 30s with faults" },
 	{ "capture", READER_BOOL, AT(capture),
 	    .help = "with -w, what passes the ends of its links" },
 	{ 0 }
@@ -90,6 +94,22 @@ training_name(const struct scenario_training *t)
 	};
 
 	return t->name[0] != '\0' ? t->name : name[t->approach][t->mode];
+}
+
+uint32_t
+training_parts(const struct scenario_training *t, bool link, const char *name)
+{
+	const uint64_t racks = t->rack == 0 ? 1 :
+	    (t->workers + t->rack - 1) / t->rack;
+
+	if (strcmp(name, "rack") == 0)
+		return racks == 1 ? 0 : (uint32_t)racks;
+	if (link && strcmp(name, "worker") == 0)
+		return (uint32_t)t->workers;
+	if (link)
+		return strcmp(name, "server") == 0 && t->approach ==
+		    TRAINING_PS;
+	return strcmp(name, "switch") == 0;
 }
 
 bool

@@ -52,6 +52,7 @@ struct scenario_training {
 	uint64_t copy_bps;		/* 0: copies take no time */
 	uint64_t packet_ns;		/* a host's, each packet */
 	bool capture;			/* its links, with -w */
+	uint64_t give_up_ns;		/* words: auto, none */
 };
 
 extern const struct reader_section training_section;
@@ -59,6 +60,13 @@ extern const struct reader_section training_section;
 /* Is the i-th possible?  Else r->why says what is not. */
 bool training_check(const struct scenario_training *t, size_t i,
     struct reader *r);
+
+/*
+ * How many links of that name (worker, rack, server), or switches (switch,
+ * rack), it has.
+ */
+uint32_t training_parts(const struct scenario_training *t, bool link,
+    const char *name);
 
 /* What a table calls it; at most READER_NAME_BYTES. */
 const char *training_name(const struct scenario_training *t);

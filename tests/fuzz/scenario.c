@@ -44,6 +44,8 @@ small(struct scenario *sc)
 		    (g->elements != SCENARIO_WORD1 && g->elements > 1000))
 			return false;
 	}
+	if (sc->trainings.n > 0 && sc->faults.n > 0)
+		return false;	/* workers that give up end the program */
 	for (size_t i = 0; i < sc->traffic.n; i++) {
 		const struct scenario_traffic *t = &scenario_traffic(sc)[i];
 

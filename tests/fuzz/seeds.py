@@ -752,6 +752,18 @@ def scenarios():
                            ("ps", "sync", 0.1), ("ps", "async", 0),
                            ("ring", "sync", 0))],
         "sweep": {"trainings[*].speeds": ["0", "90%"]}}).encode())
+    put("scenario", "training-faults", json.dumps({"trainings": [
+        {"approach": a, "mode": m, "vector": "4kB", "payload": "1000B",
+         "iterations": 3, "compute": "100us", "rack": 2, "workers": 4,
+         "name": a + m, "give_up": "none"}
+        for a, m in (("switch", "sync"), ("ps", "sync"), ("ps", "async"))],
+        "faults": [
+            {"link": "worker", "from": "50us", "to": "150us"},
+            {"link": "server", "training": "pssync", "from": "0",
+             "to": "300us"},
+            {"switch": "switch", "from": "120us", "to": "130us"},
+            {"switch": "rack", "index": 1, "from": "125us",
+             "to": "1ms"}]}).encode())
     put("scenario", "training-and-network", scenario(trainings=[{}]))
     put("scenario", "circle", scenario(links={"to": "sw"}))
     put("scenario", "unknown-key", scenario(links={"rat": 1}))
