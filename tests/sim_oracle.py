@@ -120,8 +120,8 @@ class Pipe:
     def send(self, p, ready):
         if self.down:
             return self.net.lose(p, "lost_down")
-        waiting = sum(left > ready for left, _, _ in self.flying)
-        if self.limit is not None and waiting >= self.limit:
+        if self.limit is not None and self.limit <= sum(
+                left > ready for left, _, _ in self.flying):
             return self.net.lose(p, "lost_queue")
         bits = 8 * 10**9 * (p.length + self.net.overhead)
         self.free = max(self.free, ready) + \
