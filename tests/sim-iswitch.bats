@@ -197,6 +197,16 @@ r=$((10000 + 14640))
 		$(packets out/*.up.in.pcap out/*.down.in.pcap)))
 }
 
+@test "two trainings of one name have no captures: the files would be the same" {
+	jq -n '[{ vector: "14640B", iterations: 2, rate: "8G", compute: "1ms" }] |
+		{ duration: "none", trainings: (. + .) }' >s.json
+	run -1 innet-sim -q -w out s.json
+	[[ $output == "innet-sim: -w: two trainings have a 'switch."*"', and so the same files: name them" ]]
+	[ ! -e out ]
+	jq '.trainings[0].name = "other"' s.json | innet-sim -q -w out - >f
+	[ -e out/other.switch.in.pcap ] && [ -e out/switch.switch.in.pcap ]
+}
+
 # failing KEYS FAULTS: like training, for 30 iterations, with those faults
 failing() {
 	jq -n "{ duration: \"none\", trainings: [ { name: \"x\", vector: \"14640B\", iterations: 30,

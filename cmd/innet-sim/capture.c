@@ -88,9 +88,23 @@ open_links(struct sim *s, const char *dir)
 	}
 }
 
+/* Two trainings may have one name: their files would be the same. */
+static void
+refuse_twins(const struct sim *s)
+{
+	for (uint32_t i = 1; i < s->nodes && i < NODES_MAX; i++) {
+		for (uint32_t k = 0; k < i && s->trainings > 0; k++) {
+			if (strcmp(s->node[i].name, s->node[k].name) == 0)
+				errx(1, "-w: two trainings have a '%s', and so "
+				    "the same files: name them", s->node[i].name);
+		}
+	}
+}
+
 void
 capture_open(struct sim *s, const char *dir)
 {
+	refuse_twins(s);
 	if (mkdir(dir, 0777) == -1 && errno != EEXIST)
 		err(1, "%s", dir);
 	open_links(s, dir);
