@@ -175,4 +175,8 @@ scenario_faults(const struct scenario *s)
 bool scenario_read(struct scenario *s, const cJSON *root, struct reader *r);
 void scenario_free(struct scenario *s);
 
+/* check.c: does all of it, read from root, go together?  False: likewise. */
+bool scenario_check(const struct scenario *s, const cJSON *root,
+    struct reader *r);
+
 #endif
