@@ -45,7 +45,8 @@ enum {
 	ASYNCW_UNSENT_BYTES = 80000,	/* before LGC may commit again: a run,
 					 * and what the kernel adds */
 	ASYNCW_QUIET_NS = 20000000,	/* first silence, then doubled */
-	ASYNCW_QUIET_MAX_NS = 1000000000
+	ASYNCW_QUIET_MAX_NS = 1000000000,
+	ASYNCW_AGAIN_NS = 1000000000	/* a server has none of a push */
 };
 
 /* What became of a result. */
@@ -232,6 +233,17 @@ asyncw_wait(struct asyncw *a, uint64_t now_ns)
 	if (!a->waits)
 		a->waits_ns = now_ns;
 	a->waits = true;
+}
+
+/*
+ * When a push that a server is to answer is sent again, all of it: the server
+ * neither asks nor answers, and so may have nothing of it.  at_ns: when it was
+ * sent, or last asked for.
+ */
+static inline uint64_t
+asyncw_again_ns(const struct asyncw *a, uint64_t at_ns)
+{
+	return (at_ns > a->heard_ns ? at_ns : a->heard_ns) + ASYNCW_AGAIN_NS;
 }
 
 /* Ask for segment i, if it has not been asked for. */

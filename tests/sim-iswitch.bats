@@ -189,6 +189,11 @@ r=$((10000 + 14640))
 	done
 }
 
+@test "a push of which a server has nothing is sent again" {
+	training '"iterations": 200, "vector": "1kB", "loss": "2%", "approach": "ps", "mode": "async"'
+	jq -e '.iterations >= 200 and .lost > 10 and .max_aggregation_ns > 1e9' f
+}
+
 @test "captures before and after each link differ by what was lost" {
 	training '"iterations": 9, "loss": "2%", "rack": 2, "capture": true' -w out
 	packets() { for f; do tcpdump -nr "$f" 2>/dev/null; done | wc -l; }

@@ -141,11 +141,28 @@ push(struct sim *s, struct train_worker *w)
 
 	a->sending = false;
 	a->send_ns = SIM_NEVER;
-	w->sent_ns = s->now_ns;
+	w->sent_ns = a->pushed_ns = s->now_ns;
 	train_send_run(s, w, a->pushes++ & (SEG_ITERATIONS - 1), 0,
 	    w->t->segs);
 	joiner_said(&a->j, s->now_ns);
 	asyncw_wait(&a->a, s->now_ns);
+}
+
+/* A server may have nothing of the push: again, and when to look next. */
+static uint64_t
+push_again(struct sim *s, struct train_worker *w)
+{
+	struct train_async *a = &w->a;
+
+	if (a->sending || a->a.t_s >= a->need)
+		return SIM_NEVER;
+	if (asyncw_again_ns(&a->a, a->pushed_ns) <= s->now_ns) {
+		a->pushed_ns = s->now_ns;
+		train_send_run(s, w, (a->pushes - 1) & (SEG_ITERATIONS - 1), 0,
+		    w->t->segs);
+		joiner_said(&a->j, s->now_ns);
+	}
+	return asyncw_again_ns(&a->a, a->pushed_ns);
 }
 
 /* A round is in the weights. */
@@ -277,6 +294,8 @@ train_async_step(struct sim *s, struct train_worker *w)
 		due = at < due ? at : due;
 		at = check_stuck(s, w);
 		due = at < due ? at : due;
+		at = push_again(s, w);
+		due = at < due ? at : due;
 	}
 	due = w->phase_ns < due ? w->phase_ns : due;
 	due = a->send_ns < due ? a->send_ns : due;
@@ -296,8 +315,10 @@ take_news(struct sim *s, struct train_worker *w, enum joiner_news news)
 		errx(1, "%s: it came back to another job", w->node->name);
 	if (news == JOINER_ASKED && a->pushes > 0 && g->index <
 	    w->t->segs && g->iteration == ((a->pushes - 1) &
-	    (SEG_ITERATIONS - 1)))
-		train_send_run(s, w, a->pushes - 1, g->index, 1);
+	    (SEG_ITERATIONS - 1))) {
+		a->pushed_ns = s->now_ns;
+		train_send_run(s, w, g->iteration, g->index, 1);
+	}
 	if (news == JOINER_LOST && asyncw_lost(&a->a, g))
 		errx(1, "%s: round %u of segment %u is not kept any more",
 		    w->node->name, g->iteration, g->index);

@@ -114,6 +114,7 @@ struct train_async {
 	int64_t t_w;			/* Algorithm 1 */
 	int64_t need;			/* t_s that a server's answer makes */
 	uint32_t pushes;
+	uint64_t pushed_ns;		/* the last was sent, or asked for */
 	uint64_t committed_ns;		/* since the last round; 0: none */
 	uint64_t learnt_ns;		/* last update */
 };

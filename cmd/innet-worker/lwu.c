@@ -18,7 +18,6 @@
 enum {
 	BATCHES = 16,			/* received between looks at all else */
 	ROOM_NS = 1000000,		/* for a full link to drain */
-	AGAIN_NS = 1000000000,		/* a server has none of a push */
 	BURST_NS = 1000000		/* of a paced vector in one go */
 };
 
@@ -324,13 +323,12 @@ send_push(struct lwu *l, uint64_t now_ns)
 static uint64_t
 check_lost(struct lwu *l, uint64_t now_ns)
 {
-	const uint64_t last_ns = l->heard_ns > l->a.heard_ns ? l->heard_ns :
-	    l->a.heard_ns;
+	const uint64_t due = asyncw_again_ns(&l->a, l->heard_ns);
 
 	if (l->busy || l->a.t_s >= l->need)
 		return TIMER_NEVER;
-	if (now_ns - last_ns < AGAIN_NS)
-		return last_ns + AGAIN_NS;
+	if (now_ns < due)
+		return due;
 	l->busy = l->again = true;
 	l->sent = 0;
 	return now_ns;
