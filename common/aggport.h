@@ -59,6 +59,7 @@ struct aggport {
 	struct outlet out;
 	struct impair in;		/* the same chances, on the way in */
 	struct iswitch s;
+	struct outbox box;
 	struct aggport_up **up;		/* by job index, NULL: none yet */
 	uint32_t ups;			/* places in up */
 	struct pollfd *poll;
@@ -184,13 +185,13 @@ aggport_deliver(void *ctx, const struct post *p)
 
 	switch (p->to) {
 	case POST_ONE: aggport_send(a, &a->out, &p->at, p); break;
-	case POST_MEMBERS:
-		while ((m = members_next(&a->s.job[p->job]->j.members,
+	case POST_GROUP:
+		while ((m = members_next(&a->s.job[p->group]->j.members,
 		    &next)) != NULL)
 			aggport_send(a, &a->out, &m->at, p);
 		break;
-	case POST_PARENT:
-		up = aggport_up(a, p->job);
+	case POST_UP:
+		up = aggport_up(a, p->group);
 		if (up != NULL)
 			aggport_send(a, &up->out, &a->cf->parent, p);
 		break;
@@ -246,7 +247,7 @@ aggport_receive(struct aggport *a, struct udpio *u,
 			for (size_t at = 0; udpio_next(&u->got[i], &at, &p);)
 				aggport_take(a, u, &p, up);
 		}
-		outbox_flush(&a->s.out);
+		outbox_flush(a->s.out);
 	}
 }
 
@@ -261,7 +262,7 @@ aggport_give(struct aggport *a)
 
 	for (int k = 0; k < AGGPORT_BATCHES && poll(&p, 1, 0) == 1 &&
 	    (p.revents & POLLOUT) != 0 && iswitch_give(&a->s); k++)
-		outbox_flush(&a->s.out);
+		outbox_flush(a->s.out);
 }
 
 /* When the next thing is due, on the machine's clock. */
@@ -385,7 +386,8 @@ aggport_open_or_exit(struct aggport *a, const struct aggport_conf *cf)
 	const uint32_t xid = control_first_xid(timer_wall_ns());
 
 	*a = (struct aggport){ .cf = cf };
-	iswitch_init(&a->s, &cf->iswitch, xid, aggport_deliver, a);
+	outbox_init(&a->box, aggport_deliver, a);
+	iswitch_init(&a->s, &cf->iswitch, xid, &a->box);
 	a->up = calloc(ISWITCH_JOBS_MAX, sizeof(*a->up));
 	a->poll = calloc(ISWITCH_JOBS_MAX + 1, sizeof(*a->poll));
 	if (a->up == NULL || a->poll == NULL)
@@ -418,7 +420,7 @@ aggport_serve(struct aggport *a, void (*tell)(struct aggport *))
 		}
 		a->now_ns = aggport_now(a);
 		iswitch_fire(&a->s, a->now_ns);
-		outbox_flush(&a->s.out);
+		outbox_flush(a->s.out);
 		aggport_give(a);
 		outlet_flush(&a->out, a->now_ns);
 		for (uint32_t k = 0; k < a->ups; k++) {

@@ -84,22 +84,22 @@ clusters_key(const uint8_t prefix[16], unsigned bits, bool v6)
 	    kind, 2);
 }
 
-/* The cluster of a flow's source, by the longest prefix that holds it. */
+/* The cluster of an address, by the longest prefix that holds it. */
 static inline bool
-clusters_find(const struct clusters *c, const struct frame_flow *f,
+clusters_find(const struct clusters *c, const uint8_t *addr, bool v6,
     uint16_t *cluster)
 {
 	uint8_t p[16];
 
-	for (int bits = f->v6 ? 128 : 32; bits >= 0; bits--) {
+	for (int bits = v6 ? 128 : 32; bits >= 0; bits--) {
 		uint32_t *at;
 
-		if (!c->used[f->v6][bits])
+		if (!c->used[v6][bits])
 			continue;
-		clusters_mask(p, f->src, (unsigned)bits);
+		clusters_mask(p, addr, (unsigned)bits);
 		at = keymap_get(&c->index, clusters_key(p, (unsigned)bits,
-		    f->v6));
-		if (at != NULL && c->row[*at].v6 == f->v6 &&
+		    v6));
+		if (at != NULL && c->row[*at].v6 == v6 &&
 		    c->row[*at].bits == bits &&
 		    memcmp(c->row[*at].prefix, p, 16) == 0) {
 			*cluster = c->row[*at].cluster;

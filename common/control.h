@@ -28,13 +28,18 @@ enum {
 enum control_action {
 	CONTROL_JOIN = 1, CONTROL_LEAVE, CONTROL_RESET, CONTROL_SETH,
 	CONTROL_FBCAST, CONTROL_HELP, CONTROL_HALT, CONTROL_ACK,
-	CONTROL_RESUME = 16, CONTROL_MEMBERS, CONTROL_STATS
+	CONTROL_RESUME = 16, CONTROL_MEMBERS, CONTROL_STATS,
+	CONTROL_JOBS = 20, CONTROL_REGROUP
 };
+
+/* Whose counters Stats asks for. */
+enum control_scope { CONTROL_SCOPE_JOB, CONTROL_SCOPE_SWITCH };
 
 enum control_status {
 	CONTROL_DONE, CONTROL_NO_JOB, CONTROL_NO_ROOM, CONTROL_NOT_MEMBER,
 	CONTROL_REFUSED, CONTROL_BAD_VALUE, CONTROL_NOT_READY,
-	CONTROL_BAD_MAC, CONTROL_GONE, CONTROL_STATUSES
+	CONTROL_BAD_MAC, CONTROL_GONE, CONTROL_PROVE, CONTROL_UNKNOWN,
+	CONTROL_STATUSES
 };
 
 enum control_type { CONTROL_WORKER = 1, CONTROL_SWITCH, CONTROL_SERVER };
@@ -61,6 +66,13 @@ struct control_join {
 	bool again;			/* can give next - 1 once more */
 };
 
+/* The body of Regroup: a worker of cluster `job`, and what it is to be. */
+struct control_regroup {
+	uint32_t worker;
+	uint16_t cluster;
+	uint32_t as;			/* its number there */
+};
+
 /* The body of an Ack: status, and what the action asks for. */
 struct control_ack {
 	uint8_t action, status;
@@ -76,7 +88,7 @@ struct control_ack {
 	uint16_t contributions;
 	/* of Help that fails: */
 	uint64_t seg;
-	/* of Members and Stats: */
+	/* of Members, Stats and Jobs: */
 	uint16_t page, pages;
 	const uint8_t *text;		/* borrowed, not terminated */
 	size_t text_bytes;
@@ -92,7 +104,8 @@ control_action_name(unsigned action)
 		[CONTROL_FBCAST] = "fbcast", [CONTROL_HELP] = "help",
 		[CONTROL_HALT] = "halt", [CONTROL_ACK] = "ack",
 		[CONTROL_RESUME] = "resume", [CONTROL_MEMBERS] = "members",
-		[CONTROL_STATS] = "stats"
+		[CONTROL_STATS] = "stats", [CONTROL_JOBS] = "jobs",
+		[CONTROL_REGROUP] = "regroup"
 	};
 
 	return action < sizeof(name) / sizeof(*name) ? name[action] : NULL;
@@ -105,7 +118,8 @@ control_status_text(unsigned status)
 	static const char *const text[CONTROL_STATUSES] = {
 		"done", "no such job", "no room", "not a member", "refused",
 		"bad value", "not ready, or halted", "bad MAC",
-		"gone: older than what is kept"
+		"gone: older than what is kept", "prove yourself",
+		"not a request that the program knows"
 	};
 
 	return status < CONTROL_STATUSES ? text[status] : "unknown status";
@@ -208,6 +222,33 @@ control_get_number(const struct control *c, size_t bytes, uint64_t *v)
 	return wire_ok(&w);
 }
 
+static inline bool
+control_get_regroup(const struct control *c, struct control_regroup *r)
+{
+	struct wire w = wire_over(c->body, c->body_bytes);
+
+	r->worker = wire_u32(&w);
+	r->cluster = wire_u16(&w);
+	r->as = wire_u32(&w);
+	return wire_ok(&w);
+}
+
+/* Write it at p; the place behind. */
+static inline uint8_t *
+control_put_regroup(uint8_t *p, const struct control_regroup *r)
+{
+	p = wire_put(p, r->worker, 4);
+	p = wire_put(p, r->cluster, 2);
+	return wire_put(p, r->as, 4);
+}
+
+/* Whose counters, in the body of Stats, behind the page. */
+static inline void
+control_get_scope(const struct control *c, uint64_t *scope)
+{
+	*scope = c->body_bytes > 2 ? c->body[2] : CONTROL_SCOPE_JOB;
+}
+
 /* The body of an Ack; false if it is too short for what it answers. */
 static inline bool
 control_get_ack(const struct control *c, struct control_ack *a)
@@ -236,6 +277,7 @@ control_get_ack(const struct control *c, struct control_ack *a)
 		break;
 	case CONTROL_MEMBERS:
 	case CONTROL_STATS:
+	case CONTROL_JOBS:
 		a->page = wire_u16(&w);
 		a->pages = wire_u16(&w);
 		a->text = w.p;
@@ -271,6 +313,7 @@ control_put_ack(uint8_t *p, const struct control_ack *a)
 		    wire_put(p, a->seg, 8);
 	case CONTROL_MEMBERS:
 	case CONTROL_STATS:
+	case CONTROL_JOBS:
 		p = wire_put(p, a->page, 2);
 		p = wire_put(p, a->pages, 2);
 		if (a->text_bytes > 0)

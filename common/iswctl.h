@@ -1,10 +1,10 @@
 /*
  * iswctl.h - the control messages of an aggregation switch, and its clock
  *
- * Join, Leave, Reset, SetH, FBcast, Help, Halt, Resume, Members and Stats
- * (iSwitch section 3.4, Table 2); what comes from the parent; and what is due.
- * With iswitch_take(), iswitch_take_parent(), iswitch_fire() the whole of
- * iswitch.h for a driver.
+ * Join, Leave, Reset, SetH, FBcast, Help, Halt and Resume (iSwitch section
+ * 3.4, Table 2); what comes from the parent; and what is due.  With
+ * iswitch_take_segment(), iswitch_request(), iswitch_take_parent() and
+ * iswitch_fire() the whole of iswitch.h for a driver.
  */
 #ifndef INNET_ISWCTL_H
 #define INNET_ISWCTL_H
@@ -65,7 +65,7 @@ iswitch_help(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 		break;
 	case JOB_HELP_PARENT:
 		j->j.n[JOB_HELP_UP]++;
-		iswitch_say(s, POST_PARENT, &j->j, NULL, CONTROL_HELP,
+		iswitch_say(s, POST_UP, &j->j, NULL, CONTROL_HELP,
 		    &a->seg);
 		break;
 	case JOB_HELPED:
@@ -79,8 +79,8 @@ iswitch_pass(struct iswitch *s, struct iswitch_job *j,
     enum control_action action)
 {
 	if (j->j.members.present > 0)
-		iswitch_say(s, POST_MEMBERS, &j->j, NULL, action, NULL);
-	outbox_flush(&s->out);
+		iswitch_say(s, POST_GROUP, &j->j, NULL, action, NULL);
+	outbox_flush(s->out);
 }
 
 /* Empty the slots, put every member out. */
@@ -104,38 +104,10 @@ iswitch_leave(struct iswitch *s, struct iswitch_job *j, uint32_t id)
 	job_test_all(&j->j);
 }
 
-/* A page of a text that is frozen when page 0 is asked. */
-static inline void
-iswitch_page(struct iswitch *s, struct job *j, struct reply *r,
-    const struct control *c, struct control_ack *a, uint64_t now_ns)
-{
-	uint64_t page;
-	size_t at;
-
-	if (r == NULL || !control_get_number(c, 2, &page)) {
-		a->status = r == NULL ? CONTROL_NO_ROOM : CONTROL_BAD_VALUE;
-		return;
-	}
-	if (page == 0) {
-		replies_text(&s->replies, r, c->action == CONTROL_MEMBERS ?
-		    iswtext_members(j, now_ns) : iswtext_stats(s, j));
-	}
-	at = (size_t)page * CONTROL_PAGE_BYTES;
-	if (r->text == NULL || at >= r->text_bytes) {
-		a->status = CONTROL_BAD_VALUE;
-		return;
-	}
-	a->page = (uint16_t)page;
-	a->pages = (uint16_t)((r->text_bytes - 1) / CONTROL_PAGE_BYTES + 1);
-	a->text = (const uint8_t *)r->text + at;
-	a->text_bytes = r->text_bytes - at < CONTROL_PAGE_BYTES ?
-	    r->text_bytes - at : CONTROL_PAGE_BYTES;
-}
-
 /* Do what c asks for; false if it is not to be answered yet. */
 static inline bool
-iswitch_do(struct iswitch *s, const union addr *from, const struct control *c,
-    struct reply *r, struct control_ack *a, uint64_t now_ns)
+iswitch_do(struct iswitch *s, const union addr *from,
+    const struct control *c, struct control_ack *a, uint64_t now_ns)
 {
 	struct iswitch_job *j = iswitch_job(s, c->job);
 	const struct iswitch_ref *who = iswitch_who(s, from);
@@ -175,85 +147,33 @@ iswitch_do(struct iswitch *s, const union addr *from, const struct control *c,
 		j->j.halted = false;
 		iswitch_pass(s, j, CONTROL_RESUME);
 		break;
-	default: iswitch_page(s, &j->j, r, c, a, now_ns); break;
+	default: a->status = CONTROL_UNKNOWN; break;
 	}
 	return true;
 }
 
-/* Send the Ack of c, and remember it. */
-static inline void
-iswitch_answer(struct iswitch *s, const union addr *from,
-    const struct control *c, struct reply *r, const struct control_ack *a)
+/* A request, which is not a repeated one; false: it has to be asked again. */
+static inline bool
+iswitch_request(struct iswitch *s, const union addr *from,
+    const struct control *c, struct control_ack *a, uint64_t now_ns)
 {
-	uint8_t msg[CONTROL_MAX_BYTES + CONTROL_MAC_BYTES];
-	size_t len = (size_t)(control_put_ack(control_put(msg, CONTROL_ACK,
-	    c->job, c->xid), a) - msg);
+	const bool done = iswitch_do(s, from, c, a, now_ns);
+	struct iswitch_job *j = iswitch_job(s, c->job);
 
-	if (s->cf.key != NULL)
-		len = mac_sign(s->cf.key, msg, len);
-	if (r != NULL && a->status != CONTROL_BAD_MAC)
-		replies_keep(r, c->xid, msg, (uint32_t)len);
-	outbox_copy(&s->out, POST_ONE, 0, from, CONTROL_TOS, msg,
-	    (uint32_t)len);
+	if (j != NULL)
+		iswitch_touch(s, j);
+	return done;
 }
 
-/* A control message, not from the parent. */
+/* A segment from a member, or from somebody who is none. */
 static inline void
-iswitch_control(struct iswitch *s, const union addr *from, const uint8_t *p,
-    size_t len, uint64_t now_ns)
-{
-	const struct iswitch_ref *who = iswitch_who(s, from);
-	struct control_ack a = { 0 };
-	struct control c;
-	struct reply *r;
-
-	if (!control_parse(p, len, &c)) {
-		s->n[ISWITCH_BAD_CONTROL]++;
-		return;
-	}
-	a.action = c.action;
-	if (s->cf.key != NULL && !mac_good(s->cf.key, p, len, &c)) {
-		s->n[ISWITCH_BAD_MAC]++;
-		a.status = CONTROL_BAD_MAC;
-		if (c.action != CONTROL_ACK)
-			iswitch_answer(s, from, &c, NULL, &a);
-		return;
-	}
-	s->n[ISWITCH_CONTROL]++;
-	if (who != NULL)
-		s->job[who->job]->j.members.m[who->member].heard_ns = now_ns;
-	if (c.action == CONTROL_ACK) {
-		s->n[ISWITCH_ACKS]++;
-		return;
-	}
-	r = replies_of(&s->replies, from, c.job);
-	if (r != NULL && r->asked && c.xid == r->xid) {
-		s->n[ISWITCH_REPEATED]++;
-		outbox_copy(&s->out, POST_ONE, 0, from, CONTROL_TOS, r->ack,
-		    r->ack_bytes);
-		return;
-	}
-	if (r != NULL && r->asked && !control_newer(c.xid, r->xid)) {
-		s->n[ISWITCH_OLD_XID]++;
-		return;
-	}
-	if (!iswitch_do(s, from, &c, r, &a, now_ns))
-		return;
-	s->n[ISWITCH_REFUSED] += a.status != CONTROL_DONE;
-	iswitch_answer(s, from, &c, r, &a);
-}
-
-/* A datagram to the switch's own port at now_ns; len bytes at p. */
-static inline void
-iswitch_take(struct iswitch *s, const union addr *from, uint8_t tos,
+iswitch_take_segment(struct iswitch *s, const union addr *from,
     const uint8_t *p, size_t len, uint64_t now_ns)
 {
-	if ((tos & 0xfc) == SEG_TOS)
-		iswitch_segment(s, from, p, len, now_ns);
-	else if ((tos & 0xfc) == CONTROL_TOS)
-		iswitch_control(s, from, p, len, now_ns);
-	else
-		s->n[ISWITCH_REGULAR]++;
+	struct iswitch_job *j = iswitch_segment(s, from, p, len, now_ns);
+
+	if (j != NULL)
+		iswitch_touch(s, j);
 }
 
 /* The parent halts the job, or lets it go on. */
@@ -275,7 +195,8 @@ iswitch_parent_ack(struct iswitch *s, struct iswitch_job *j,
 		s->n[ISWITCH_BAD_CONTROL]++;
 		return;
 	}
-	if (a.action == CONTROL_JOIN && c->xid == j->up.xid) {
+	if (a.action == CONTROL_JOIN && (s->cf.any_xid ||
+	    c->xid == j->up.xid)) {
 		j->up.tries = 0;
 		if (a.status == CONTROL_DONE) {
 			j->up.joined = true;
@@ -304,7 +225,7 @@ iswitch_parent_ack(struct iswitch *s, struct iswitch_job *j,
 		uint8_t *p = control_put_ack(control_put(msg, CONTROL_ACK,
 		    j->j.id, s->xid++), &a);
 
-		iswitch_post(s, POST_MEMBERS, j->j.self, NULL, msg,
+		iswitch_post(s, POST_GROUP, j->j.self, NULL, msg,
 		    (size_t)(p - msg));
 	}
 }
@@ -354,17 +275,16 @@ iswitch_take_parent(struct iswitch *s, uint16_t job, uint8_t tos,
 	struct iswitch_job *j = iswitch_job(s, job);
 	struct seg g;
 
-	if (j == NULL || !job_has_memory(&j->j)) {
+	if (j == NULL || !job_has_memory(&j->j))
 		s->n[ISWITCH_FOREIGN]++;
-	} else if ((tos & 0xfc) == CONTROL_TOS) {
+	else if ((tos & 0xfc) == CONTROL_TOS)
 		iswitch_parent_control(s, j, p, len, now_ns);
-	} else if ((tos & 0xfc) != SEG_TOS) {
-		s->n[ISWITCH_REGULAR]++;
-	} else if (!seg_parse(p, len, &g)) {
+	else if (!seg_parse(p, len, &g))
 		s->n[ISWITCH_BAD_SEGMENT]++;
-	} else {
+	else
 		job_result(&j->j, &g, now_ns);
-	}
+	if (j != NULL)
+		iswitch_touch(s, j);
 }
 
 /*
@@ -418,6 +338,7 @@ iswitch_fire(struct iswitch *s, uint64_t now_ns)
 	for (uint64_t due; (due = iswitch_due(s)) <= now_ns;) {
 		for (uint32_t k = 0; k < s->jobs; k++)
 			iswitch_fire_job(s, s->job[k], due);
+		s->due_ns = iswitch_earliest(s);
 	}
 }
 

@@ -34,9 +34,10 @@ enum {
 /* Datagrams that no job counts. */
 enum iswitch_count {
 	ISWITCH_FOREIGN,	/* segments from non-members */
-	ISWITCH_BAD_SEGMENT, ISWITCH_BAD_CONTROL, ISWITCH_BAD_MAC,
-	ISWITCH_OLD_XID, ISWITCH_REPEATED, ISWITCH_ACKS, ISWITCH_REGULAR,
-	ISWITCH_CONTROL, ISWITCH_REFUSED, ISWITCH_PARENT_LOST,
+	ISWITCH_BAD_SEGMENT,
+	ISWITCH_CONTROL,	/* messages from the parent, and those: */
+	ISWITCH_BAD_CONTROL, ISWITCH_BAD_MAC,
+	ISWITCH_PARENT_LOST,	/* it had forgotten this switch */
 	ISWITCH_COUNTS
 };
 
@@ -44,9 +45,8 @@ static inline const char *
 iswitch_count_name(unsigned what)
 {
 	static const char *const name[ISWITCH_COUNTS] = {
-		"foreign", "bad_segment", "bad_control", "bad_mac", "old_xid",
-		"repeated", "acks", "regular", "control", "refused",
-		"parent_lost"
+		"foreign", "bad_segment", "parent_control",
+		"parent_bad_control", "parent_bad_mac", "parent_lost"
 	};
 
 	return name[what];
@@ -61,6 +61,8 @@ struct iswitch_conf {
 	uint32_t job_limit;		/* job ids are below it; 0: none */
 	uint32_t number;		/* this switch's, to its parent */
 	const struct mac_key *key;	/* NULL: none */
+	bool any_xid;			/* a parent's answers are to another
+					 * run's requests */
 };
 
 /* A job's standing with the parent. */
@@ -99,19 +101,19 @@ struct iswitch {
 	struct replies replies;
 	struct job_budget budget;
 	uint32_t xid;			/* of what we send of our own */
+	uint64_t due_ns;		/* nothing is due before */
 	uint64_t n[ISWITCH_COUNTS];
-	struct outbox out;
+	struct outbox *out;		/* borrowed */
 };
 
 /* xid: where numbers of our own messages begin: control_first_xid(). */
 static inline void
 iswitch_init(struct iswitch *s, const struct iswitch_conf *cf, uint32_t xid,
-    outbox_deliver *deliver, void *ctx)
+    struct outbox *out)
 {
-	*s = (struct iswitch){ .cf = *cf, .xid = xid,
+	*s = (struct iswitch){ .cf = *cf, .xid = xid, .out = out,
 	    .ref_free = MEMBERS_NONE,
-	    .budget.limit_bytes = cf->memory_bytes };
-	outbox_init(&s->out, deliver, ctx);
+	    .due_ns = UINT64_MAX, .budget.limit_bytes = cf->memory_bytes };
 }
 
 static inline void
@@ -178,13 +180,13 @@ iswitch_make_job(struct iswitch *s, uint16_t id)
 		return NULL;
 	}
 	if (k < s->jobs) {
-		outbox_flush(&s->out);
+		outbox_flush(s->out);
 		keymap_remove(&s->by_id, p[k]->j.id);
 		job_free(&p[k]->j);
 		free(p[k]);
 	}
 	have->j.cf = &s->cf.job;
-	have->j.out = &s->out;
+	have->j.out = s->out;
 	have->j.budget = &s->budget;
 	have->j.self = k;
 	have->j.id = id;
@@ -263,7 +265,7 @@ iswitch_post(struct iswitch *s, enum post_to to, uint32_t job,
 {
 	if (s->cf.key != NULL)
 		len = mac_sign(s->cf.key, p, len);
-	outbox_copy(&s->out, to, job, at, CONTROL_TOS, p, (uint32_t)len);
+	outbox_copy(s->out, to, job, at, CONTROL_TOS, p, (uint32_t)len);
 }
 
 /* Tell `at` of trouble with the segment `word`: Ack(Help) with a status. */
@@ -312,8 +314,8 @@ iswitch_rest(struct iswitch *s, struct iswitch_job *j)
 {
 	job_rest(&j->j);
 	if (j->up.wanted && j->up.refused == 0) {
-		iswitch_say(s, POST_PARENT, &j->j, NULL, CONTROL_LEAVE, NULL);
-		outbox_flush(&s->out);
+		iswitch_say(s, POST_UP, &j->j, NULL, CONTROL_LEAVE, NULL);
+		outbox_flush(s->out);
 	}
 	if (j->up.halted)
 		j->j.halted = false;	/* it will say so again */
@@ -324,7 +326,7 @@ iswitch_rest(struct iswitch *s, struct iswitch_job *j)
 static inline void
 iswitch_remove(struct iswitch *s, struct iswitch_job *j, uint32_t id)
 {
-	outbox_flush(&s->out);
+	outbox_flush(s->out);
 	iswitch_unbind(s, &j->j.members.m[id].at);
 	members_leave(&j->j.members, id);
 	aggr_recount(&j->j.a, id, j->j.members.m[id].from, -1);
@@ -429,8 +431,8 @@ iswitch_imply(struct iswitch *s, const union addr *from, const struct seg *g)
 	return iswitch_who(s, from);
 }
 
-/* A segment from a member, or from somebody who is none. */
-static inline void
+/* A segment from a member, or from somebody who is none: its job, or NULL. */
+static inline struct iswitch_job *
 iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
     size_t len, uint64_t now_ns)
 {
@@ -443,7 +445,7 @@ iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
 
 	if (!seg_parse(p, len, &g)) {
 		s->n[ISWITCH_BAD_SEGMENT]++;
-		return;
+		return NULL;
 	}
 	if (who == NULL && s->cf.implicit > 0)
 		who = iswitch_imply(s, from, &g);
@@ -452,12 +454,12 @@ iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
 		r = replies_of(&s->replies, from, 0);
 		if (r != NULL && r->told_ns != 0 &&
 		    now_ns - r->told_ns < ISWITCH_TELL_NS)
-			return;
+			return NULL;
 		if (r != NULL)
 			r->told_ns = now_ns;
 		iswitch_tell(s, from, 0, CONTROL_NOT_MEMBER,
 		    wire_get(p, 8));
-		return;
+		return NULL;
 	}
 	j = &s->job[who->job]->j;
 	j->members.m[who->member].heard_ns = now_ns;
@@ -465,7 +467,7 @@ iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
 		j->n[JOB_SEGMENTS]++;
 		j->n[JOB_HALTED]++;
 		iswitch_say(s, POST_ONE, j, from, CONTROL_HALT, NULL);
-		return;
+		return NULL;
 	}
 	if (job_segment(j, who->member, &g, now_ns, &gone) == JOB_ADDED &&
 	    job_flows(j)) {
@@ -476,6 +478,7 @@ iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
 		j->n[JOB_GONE]++;
 		iswitch_tell(s, from, j->id, CONTROL_GONE, wire_get(p, 8));
 	}
+	return s->job[who->job];
 }
 
 /* When j is to Join upward, again or as a sign of life, or UINT64_MAX. */
@@ -503,23 +506,44 @@ iswitch_idle_due(const struct iswitch *s, const struct iswitch_job *j)
 	    last_ns + s->cf.job.member_timeout_ns : UINT64_MAX;
 }
 
-/* When something is due, or UINT64_MAX. */
+/* When something of job j is due, or UINT64_MAX. */
 static inline uint64_t
-iswitch_due(const struct iswitch *s)
+iswitch_job_due(const struct iswitch *s, const struct iswitch_job *j)
+{
+	const uint64_t up = iswitch_up_due(j), idle = iswitch_idle_due(s, j);
+	uint64_t due = job_due(&j->j);
+
+	due = up < due ? up : due;
+	return idle < due ? idle : due;
+}
+
+/* When something of any is. */
+static inline uint64_t
+iswitch_earliest(const struct iswitch *s)
 {
 	uint64_t due = UINT64_MAX, at;
 
 	for (uint32_t k = 0; k < s->jobs; k++) {
-		const struct iswitch_job *j = s->job[k];
-
-		at = job_due(&j->j);
-		due = at < due ? at : due;
-		at = iswitch_up_due(j);
-		due = at < due ? at : due;
-		at = iswitch_idle_due(s, j);
+		at = iswitch_job_due(s, s->job[k]);
 		due = at < due ? at : due;
 	}
 	return due;
+}
+
+/* Something has happened to job j: it may be due earlier. */
+static inline void
+iswitch_touch(struct iswitch *s, const struct iswitch_job *j)
+{
+	const uint64_t at = iswitch_job_due(s, j);
+
+	s->due_ns = at < s->due_ns ? at : s->due_ns;
+}
+
+/* When something is due, or a little before, or UINT64_MAX. */
+static inline uint64_t
+iswitch_due(const struct iswitch *s)
+{
+	return s->due_ns;
 }
 
 #endif

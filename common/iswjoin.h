@@ -167,7 +167,7 @@ iswitch_join_up(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 	j->up.asked_ns = now_ns;
 	p = control_put_join(control_put(msg, CONTROL_JOIN, j->j.id,
 	    j->up.xid), &up);
-	iswitch_post(s, POST_PARENT, j->j.self, NULL, msg,
+	iswitch_post(s, POST_UP, j->j.self, NULL, msg,
 	    (size_t)(p - msg));
 }
 
@@ -238,7 +238,7 @@ iswitch_join_new(struct iswitch *s, struct iswitch_job *j,
 	*id = members_place(&o->members, join->type, join->worker);
 	if (*id == MEMBERS_NONE)
 		return CONTROL_NO_ROOM;
-	outbox_flush(&s->out);	/* what was posted was for those before */
+	outbox_flush(s->out);	/* what was posted was for those before */
 	status = iswitch_enter(s, j, *id, from, join, now_ns);
 	if (status != CONTROL_DONE)
 		return status;

@@ -1,55 +1,13 @@
 /*
- * iswtext.h - the members and counters of a job as JSON text
- *
- * What innet-ctl members and stats show (iswitch.h answers them page by page).
- * The text is malloc'd and the caller's; NULL without memory.
+ * iswtext.h - the members and counters of a job, as innet-ctl shows them
  */
 #ifndef INNET_ISWTEXT_H
 #define INNET_ISWTEXT_H
 
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
+#include "common/base/counters.h"
 #include "common/iswitch.h"
-
-struct iswtext {
-	char *p;
-	size_t n, room;
-	bool failed;
-};
-
-__attribute__((format(printf, 2, 3))) static inline void
-iswtext_add(struct iswtext *t, const char *format, ...)
-{
-	va_list ap;
-	int n;
-
-	if (t->room - t->n < 512 && !t->failed) {
-		char *p = realloc(t->p, t->room * 2 + 1024);
-
-		t->failed = p == NULL;
-		if (p != NULL) {
-			t->p = p;
-			t->room = t->room * 2 + 1024;
-		}
-	}
-	if (t->failed)
-		return;
-	va_start(ap, format);
-	n = vsnprintf(t->p + t->n, t->room - t->n, format, ap);
-	va_end(ap);
-	t->n += n > 0 ? (size_t)n : 0;	/* no item is 512 bytes long */
-}
-
-static inline char *
-iswtext_done(struct iswtext *t)
-{
-	if (!t->failed)
-		return t->p;
-	free(t->p);
-	return NULL;
-}
 
 /* Filling slots that member id is yet to add to. */
 static inline uint32_t
@@ -66,76 +24,83 @@ iswtext_missing(const struct job *j, uint32_t id)
 	return n;
 }
 
+/* Put an address, and its port apart. */
 static inline void
-iswtext_member(struct iswtext *t, const struct job *j, uint32_t id,
-    uint64_t now_ns)
+iswtext_address(struct counters *c, const union addr *a)
+{
+	char name[ADDR_NAME_BYTES];
+
+	addr_print(a, name);
+	*strrchr(name, ':') = '\0';
+	counters_word(c, "address", name);
+	counters_put(c, "port", addr_port(a));
+}
+
+static inline void
+iswtext_member(const struct job *j, uint32_t id, const union addr *own,
+    struct counters *c, uint64_t now_ns)
 {
 	static const char *const type[] = { "?", "worker", "switch",
 	    "server" };
 	const struct member *m = &j->members.m[id];
 	char name[ADDR_NAME_BYTES];
-	char *colon;
 
-	addr_print(&m->at, name);
-	colon = strrchr(name, ':');
-	*colon = '\0';
-	iswtext_add(t, "{\"id\":%" PRIu32 ",\"worker\":%" PRIu32
-	    ",\"cluster\":%u,\"address\":\"%s\",\"port\":%u,"
-	    "\"type\":\"%s\",\"parent\":\"\",\"last_heard_ms\":%" PRIu64
-	    ",\"added\":%" PRIu64 ",\"missing\":%" PRIu32 "}", id, m->worker,
-	    m->cluster, name, addr_port(&m->at), type[m->type],
-	    now_ns > m->heard_ns ? (now_ns - m->heard_ns) / 1000000 : 0,
-	    m->added, iswtext_missing(j, id));
+	counters_in(c, NULL);
+	counters_put(c, "id", id);
+	counters_put(c, "worker", m->worker);
+	counters_put(c, "cluster", m->cluster);
+	iswtext_address(c, &m->at);
+	counters_word(c, "type", type[m->type]);
+	counters_word(c, "parent", addr_print(own, name));
+	counters_put(c, "last_heard_ms", now_ns > m->heard_ns ?
+	    (now_ns - m->heard_ns) / 1000000 : 0);
+	counters_put(c, "added", m->added);
+	counters_put(c, "missing", iswtext_missing(j, id));
+	counters_out(c);
 }
 
-/* {"job":1,"h":4,...,"members":[{...},...]} */
-static inline char *
-iswtext_members(const struct job *j, uint64_t now_ns)
+/* How the job stands. */
+static inline void
+iswtext_job(const struct job *j, struct counters *c)
 {
-	struct iswtext t = { 0 };
-	bool first = true;
+	counters_put(c, "h", job_h(j, j->newest + 1));
+	counters_flag(c, "follows", j->h == 0);
+	counters_flag(c, "open", j->open);
+	counters_flag(c, "halted", j->halted);
+	counters_put(c, "elements", j->a.s.elements);
+	counters_put(c, "floats", j->a.s.floats);
+	counters_int(c, "iteration", job_has_memory(j) ?
+	    (j->newest < j->start ? j->start : j->newest) - AGGR_EPOCH : 0);
+}
 
-	iswtext_add(&t, "{\"job\":%u,\"h\":%" PRIu32 ",\"follows\":%s,"
-	    "\"open\":%s,\"halted\":%s,\"elements\":%" PRIu32
-	    ",\"floats\":%" PRIu32 ",\"iteration\":%" PRId64
-	    ",\"members\":[", j->id, job_h(j, j->newest + 1),
-	    j->h == 0 ? "true" : "false", j->open ? "true" : "false",
-	    j->halted ? "true" : "false", j->a.s.elements, j->a.s.floats,
-	    job_has_memory(j) ? (j->newest < j->start ? j->start :
-	    j->newest) - AGGR_EPOCH : 0);
+/* Its members, whose parent is the switch at `own`. */
+static inline void
+iswtext_members(const struct job *j, const union addr *own,
+    struct counters *c, uint64_t now_ns)
+{
+	counters_list(c, "members");
 	for (uint32_t i = 0; i < j->members.count; i++) {
-		if (!j->members.m[i].present)
-			continue;
-		if (!first)
-			iswtext_add(&t, ",");
-		first = false;
-		iswtext_member(&t, j, i, now_ns);
+		if (j->members.m[i].present)
+			iswtext_member(j, i, own, c, now_ns);
 	}
-	iswtext_add(&t, "]}");
-	return iswtext_done(&t);
+	counters_list_end(c);
 }
 
-/* {"job":1,"program":"iswitch","counters":{...},"gauges":{...}} */
-static inline char *
-iswtext_stats(const struct iswitch *s, const struct job *j)
+/* Its counters, or what it has just now. */
+static inline void
+iswtext_stats(const struct job *j, bool gauges, struct counters *c)
 {
-	struct iswtext t = { 0 };
-
-	iswtext_add(&t, "{\"job\":%u,\"program\":\"iswitch\",\"counters\":{",
-	    j->id);
-	for (unsigned k = 0; k < JOB_COUNTS; k++)
-		iswtext_add(&t, "\"%s\":%" PRIu64 ",", job_count_name(k),
-		    j->n[k]);
-	for (unsigned k = 0; k < ISWITCH_COUNTS; k++)
-		iswtext_add(&t, "\"switch_%s\":%" PRIu64 ",",
-		    iswitch_count_name(k), s->n[k]);
-	iswtext_add(&t, "\"saturated\":%" PRIu64 "},\"gauges\":{"
-	    "\"members\":%" PRIu32 ",\"h\":%" PRIu32 ",\"open\":%d,"
-	    "\"halted\":%d,\"filling\":%" PRIu32 ",\"jobs\":%" PRIu32
-	    ",\"memory_bytes\":%" PRIu64 "}}", j->a.count.saturated,
-	    j->members.present, job_h(j, j->newest + 1), j->open, j->halted,
-	    j->a.filling, s->jobs, s->budget.used_bytes);
-	return iswtext_done(&t);
+	if (!gauges) {
+		for (unsigned k = 0; k < JOB_COUNTS; k++)
+			counters_put(c, job_count_name(k), j->n[k]);
+		counters_put(c, "saturated", j->a.count.saturated);
+		return;
+	}
+	counters_put(c, "members", j->members.present);
+	counters_put(c, "h", job_h(j, j->newest + 1));
+	counters_put(c, "open", j->open);
+	counters_put(c, "halted", j->halted);
+	counters_put(c, "filling", j->a.filling);
 }
 
 #endif

@@ -17,7 +17,7 @@
 #include "common/control.h"
 #include "common/jobps.h"
 #include "common/members.h"
-#include "common/outbox.h"
+#include "common/program/outbox.h"
 
 /* What became of a packet, and other things worth counting. */
 enum job_count {
@@ -263,7 +263,7 @@ static inline void
 job_spread(struct job *j, int64_t t, uint32_t i, uint32_t n)
 {
 	struct aggr *a = &j->a;
-	uint64_t round = j->giving ? 0 : outbox_add(j->out, POST_MEMBERS,
+	uint64_t round = j->giving ? 0 : outbox_add(j->out, POST_GROUP,
 	    j->self, NULL, SEG_TOS, aggr_place(a, t, i), SEG_HEADER_BYTES +
 	    4 * n);
 
@@ -301,7 +301,7 @@ job_post_up(struct job *j, uint32_t at)
 {
 	struct aggr_slot *s = &j->a.slot[at];
 
-	s->posted = outbox_add(j->out, POST_PARENT, j->self, NULL, SEG_TOS,
+	s->posted = outbox_add(j->out, POST_UP, j->self, NULL, SEG_TOS,
 	    aggr_packet(&j->a, at), SEG_HEADER_BYTES + 4 * s->n);
 	j->n[JOB_SENT_UP]++;
 }

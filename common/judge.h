@@ -21,7 +21,8 @@
 /* The verdicts of update_bad (UPDATE_OK among them), and these. */
 enum judge {
 	JUDGE_REGULAR = UPDATE_REASONS, JUDGE_FRAGMENT, JUDGE_CHECKSUM,
-	JUDGE_SNAPLEN, JUDGE_MISMATCHED, JUDGE_FOREIGN, JUDGE_VERDICTS
+	JUDGE_SNAPLEN, JUDGE_MISMATCHED, JUDGE_FOREIGN, JUDGE_NO_ROOM,
+	JUDGE_VERDICTS
 };
 
 /* The name of a verdict in reports. */
@@ -30,7 +31,7 @@ judge_name(unsigned verdict)
 {
 	static const char *const name[JUDGE_VERDICTS - UPDATE_REASONS] = {
 		"regular", "fragment", "checksum", "snaplen", "mismatched",
-		"foreign"
+		"foreign", "no_room"
 	};
 
 	return verdict < UPDATE_REASONS ?
@@ -40,17 +41,18 @@ judge_name(unsigned verdict)
 
 /*
  * The paper's own packet (Olaf section 4): a big-endian reward, a gradient,
- * and all else from elsewhere: generated when it was captured, sequence 0.
+ * and all else from elsewhere: cluster and worker from its addresses, generated
+ * when it came, sequence 0.
  */
 static inline enum update_bad
-judge_bare(const uint8_t *p, const struct frame *f, uint16_t cluster,
+judge_bare(const uint8_t *p, size_t bytes, uint16_t cluster, uint32_t worker,
     uint64_t stamp_ns, struct update *u)
 {
-	struct wire w = wire_over(p, f->payload_bytes);
+	struct wire w = wire_over(p, bytes);
 
 	*u = (struct update){ .kind = UPDATE_UPDATE, .cluster = cluster,
-	    .worker = clusters_worker(&f->flow), .merged = 1,
-	    .generated_ns = stamp_ns, .reward = wire_f32(&w) };
+	    .worker = worker, .merged = 1, .generated_ns = stamp_ns,
+	    .reward = wire_f32(&w) };
 	u->vec = w.p;
 	u->n = u->elements = (uint32_t)(w.left / 4);
 	if (!wire_ok(&w) || u->n == 0)
@@ -95,14 +97,16 @@ judge_frame(const struct clusters *bare, int link, const uint8_t *p,
 
 	if (is == FRAME_OTHER)
 		return JUDGE_REGULAR;
-	if (bare != NULL ? !clusters_find(bare, &f->flow, &cluster) :
+	if (bare != NULL ? !clusters_find(bare, f->flow.src,
+	    f->flow.v6, &cluster) :
 	    frame_dscp_tos(f) != UPDATE_TOS)
 		return JUDGE_REGULAR;
 	verdict = judge_datagram(is, p, f);
 	if (verdict != UPDATE_OK)
 		return verdict;
 	if (bare != NULL)
-		return judge_bare(p + f->payload_at, f, cluster, stamp_ns, u);
+		return judge_bare(p + f->payload_at, f->payload_bytes,
+		    cluster, clusters_worker(&f->flow), stamp_ns, u);
 	return update_parse(p + f->payload_at, f->payload_bytes, u);
 }
 

@@ -67,22 +67,22 @@ olafq_free(struct olafq *q)
 static inline bool
 olafq_merge(struct olafq *q, struct slot *e, const struct arrival *a)
 {
-	const uint32_t me = e->up.merged, ma = a->up.merged;
+	const uint32_t me = e->up.merged, ma = a->up->merged;
 	const double all = (double)(me + ma);
 	const double reward = ((double)e->up.reward * me +
-	    (double)a->up.reward * ma) / all;
-	const uint64_t generated = e->up.generated_ns > a->up.generated_ns ?
-	    e->up.generated_ns : a->up.generated_ns;
-	const size_t vec_at = (size_t)(a->up.vec - a->bytes);
+	    (double)a->up->reward * ma) / all;
+	const uint64_t generated = e->up.generated_ns > a->up->generated_ns ?
+	    e->up.generated_ns : a->up->generated_ns;
+	const size_t vec_at = (size_t)(a->up->vec - a->bytes);
 	uint8_t *vec = e->bytes + (e->up.vec - e->bytes);
 
 	if (q->combine == OLAFQ_SUM)
-		vec_add(vec, a->up.vec, a->up.n);
+		vec_add(vec, a->up->vec, a->up->n);
 	else
-		vec_mean(vec, vec, a->up.vec, a->up.n, me / all, ma / all);
+		vec_mean(vec, vec, a->up->vec, a->up->n, me / all, ma / all);
 	/* the arrival's headers, in front of the merged vector */
 	if (vec_at != (size_t)(vec - e->bytes)) {
-		uint32_t need = (uint32_t)vec_at + 4 * a->up.n;
+		uint32_t need = (uint32_t)vec_at + 4 * a->up->n;
 
 		if (e->room < need) {
 			uint8_t *p = realloc(e->bytes, need);
@@ -93,14 +93,17 @@ olafq_merge(struct olafq *q, struct slot *e, const struct arrival *a)
 			e->bytes = p;
 			e->room = need;
 		}
-		memmove(e->bytes + vec_at, vec, 4 * (size_t)a->up.n);
+		memmove(e->bytes + vec_at, vec, 4 * (size_t)a->up->n);
 	}
 	memcpy(e->bytes, a->bytes, vec_at);
-	e->have = (uint32_t)vec_at + 4 * a->up.n;
+	e->have = (uint32_t)vec_at + 4 * a->up->n;
 	e->wire_bytes = a->wire_bytes;
 	e->payload_at = a->payload_at;
+	e->len = e->have;
+	if (a->to != NULL)
+		e->to = *a->to;
 	e->changed = true;
-	e->up = a->up;
+	e->up = *a->up;
 	e->up.vec = e->bytes + vec_at;
 	e->up.merged = (uint16_t)(me + ma);
 	e->up.reward = (float)reward;
@@ -112,15 +115,15 @@ olafq_merge(struct olafq *q, struct slot *e, const struct arrival *a)
 static inline enum olafq_verdict
 olafq_meet(struct olafq *q, struct slot *e, const struct arrival *a)
 {
-	const double r = (double)a->up.reward, re = (double)e->up.reward;
+	const double r = (double)a->up->reward, re = (double)e->up.reward;
 
 	/* another job has taken the cluster (egress.h): nothing to merge */
-	if (a->up.n != e->up.n || a->up.elements != e->up.elements)
+	if (a->up->n != e->up.n || a->up->elements != e->up.elements)
 		return slots_fill(e, a) ? OLAFQ_REPLACED : OLAFQ_DROPPED_FULL;
-	if (a->up.worker == e->up.worker &&
-	    (int32_t)(a->up.sequence - e->up.sequence) <= 0)
+	if (a->up->worker == e->up.worker &&
+	    (int32_t)(a->up->sequence - e->up.sequence) <= 0)
 		return OLAFQ_SUPERSEDED;
-	if (a->up.worker == e->up.worker && a->up.merged == 1 &&
+	if (a->up->worker == e->up.worker && a->up->merged == 1 &&
 	    e->up.merged == 1)
 		return slots_fill(e, a) ? OLAFQ_REPLACED : OLAFQ_DROPPED_FULL;
 	if (!isnan(q->threshold) && r > re + q->threshold)
@@ -128,7 +131,7 @@ olafq_meet(struct olafq *q, struct slot *e, const struct arrival *a)
 		    OLAFQ_DROPPED_FULL;
 	if (!isnan(q->threshold) && r < re - q->threshold)
 		return OLAFQ_DROPPED_REWARD;
-	if ((uint32_t)e->up.merged + a->up.merged > UINT16_MAX)
+	if ((uint32_t)e->up.merged + a->up->merged > UINT16_MAX)
 		return OLAFQ_DROPPED_LIMIT;
 	return olafq_merge(q, e, a) ? OLAFQ_AGGREGATED : OLAFQ_DROPPED_FULL;
 }
@@ -141,7 +144,7 @@ static inline enum olafq_verdict
 olafq_offer(struct olafq *q, const struct arrival *a, uint64_t now_ns,
     uint16_t *lost)
 {
-	const uint32_t key = olafq_key(&a->up);
+	const uint32_t key = olafq_key(a->up);
 	uint32_t *at = keymap_get(&q->waiting, key);
 	enum olafq_verdict v;
 	int64_t slot;

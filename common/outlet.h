@@ -43,6 +43,7 @@ struct outlet {
 	struct udpio *u;		/* borrowed */
 	struct pcapio_out *capture;	/* borrowed; NULL: none */
 	struct impair impair;
+	uint64_t propagation_ns;	/* everything leaves so much later */
 	struct evq held;		/* struct outlet_packet, owned */
 };
 
@@ -112,13 +113,21 @@ outlet_capture(struct outlet *o, const union addr *to, uint8_t tos,
 		    now_ns);
 }
 
+/* Does everything leave at once, as it is? */
+static inline bool
+outlet_plain(const struct outlet *o)
+{
+	return !impair_any(&o->impair) && o->propagation_ns == 0;
+}
+
 /* Through the bad network; false, and counted, if the kernel refused it. */
 static inline bool
 outlet_impaired(struct outlet *o, const union addr *to, uint8_t tos,
     const void *p, size_t len, uint64_t now_ns)
 {
 	uint64_t at[2];
-	const int copies = impair_plan(&o->impair, now_ns, at);
+	const int copies = impair_plan(&o->impair, now_ns +
+	    o->propagation_ns, at);
 	bool sent = true;
 
 	for (int i = 0; i < copies; i++) {
@@ -139,7 +148,7 @@ outlet_send(struct outlet *o, const union addr *to, uint8_t tos,
     const void *p, size_t len, uint64_t now_ns)
 {
 	outlet_capture(o, to, tos, p, len, now_ns);
-	if (impair_any(&o->impair))
+	if (!outlet_plain(o))
 		return outlet_impaired(o, to, tos, p, len, now_ns);
 	return udpio_send(o->u, to, tos, p, len);
 }
@@ -150,7 +159,7 @@ outlet_one(struct outlet *o, const union addr *to, uint8_t tos,
     const void *p, size_t len, uint64_t now_ns)
 {
 	outlet_capture(o, to, tos, p, len, now_ns);
-	if (impair_any(&o->impair))
+	if (!outlet_plain(o))
 		outlet_impaired(o, to, tos, p, len, now_ns);
 }
 
@@ -165,7 +174,7 @@ outlet_send_gather(struct outlet *o, const union addr *to, uint8_t tos,
     const struct iovec *iov, int per, int count, size_t seg_bytes,
     uint64_t now_ns)
 {
-	const bool bad = impair_any(&o->impair);
+	const bool bad = !outlet_plain(o);
 	uint8_t whole[UDPIO_PACKET_BYTES];
 	int sent = count, saved;
 
@@ -213,7 +222,7 @@ outlet_send_run(struct outlet *o, const union addr *to, uint8_t tos,
     const void *base, size_t seg_bytes, int count, size_t last_bytes,
     uint64_t now_ns)
 {
-	const bool bad = impair_any(&o->impair);
+	const bool bad = !outlet_plain(o);
 	const uint8_t *p = base;
 	int sent = count, saved;
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "common/addr.h"
+#include "common/base/counters.h"
 #include "common/keymap.h"
 
 #define ROUTES_KEEP_NS 60000000000u	/* a minute */
@@ -115,9 +116,9 @@ routes_see(struct routes *r, uint16_t cluster, uint32_t worker,
 	r->route[at].heard_ns = now_ns;
 }
 
-/* Where this worker is, or NULL. */
-static inline const union addr *
-routes_worker(const struct routes *r, uint16_t cluster, uint32_t worker,
+/* This worker, or NULL if it was not heard of late. */
+static inline const struct route *
+routes_find(const struct routes *r, uint16_t cluster, uint32_t worker,
     uint64_t now_ns)
 {
 	const uint32_t *at = keymap_get(&r->index,
@@ -125,7 +126,23 @@ routes_worker(const struct routes *r, uint16_t cluster, uint32_t worker,
 
 	if (at == NULL || r->route[*at].heard_ns + ROUTES_KEEP_NS < now_ns)
 		return NULL;
-	return &r->route[*at].to;
+	return &r->route[*at];
+}
+
+/* The next worker of a cluster likewise; *next starts at 0 and runs along. */
+static inline const struct route *
+routes_next(const struct routes *r, uint16_t cluster, uint64_t now_ns,
+    uint32_t *next)
+{
+	const struct routes_cluster *c = &r->cluster[cluster];
+
+	while (*next < c->count) {
+		const struct route *it = &r->route[c->at[(*next)++]];
+
+		if (it->heard_ns + ROUTES_KEEP_NS >= now_ns)
+			return it;
+	}
+	return NULL;
 }
 
 /*
@@ -137,14 +154,13 @@ routes_each(const struct routes *r, uint16_t cluster, uint64_t now_ns,
     uint32_t *next)
 {
 	const struct routes_cluster *c = &r->cluster[cluster];
+	const struct route *it, *o;
 
-	while (*next < c->count) {
-		const struct route *it = &r->route[c->at[(*next)++]];
-		bool skip = it->heard_ns + ROUTES_KEEP_NS < now_ns;
+	while ((it = routes_next(r, cluster, now_ns, next)) != NULL) {
+		bool skip = false;
 
 		for (uint32_t k = 0; k + 1 < *next && !skip; k++) {
-			const struct route *o = &r->route[c->at[k]];
-
+			o = &r->route[c->at[k]];
 			skip = o->heard_ns + ROUTES_KEEP_NS >= now_ns &&
 			    addr_same(&o->to, &it->to);
 		}
@@ -152,6 +168,23 @@ routes_each(const struct routes *r, uint16_t cluster, uint64_t now_ns,
 			return &it->to;
 	}
 	return NULL;
+}
+
+/* A member of a list: where it is, below the switch at `own` (NULL: any). */
+static inline void
+routes_tell(const struct route *r, struct counters *c, const union addr *own,
+    uint64_t now_ns)
+{
+	char name[ADDR_NAME_BYTES];
+
+	addr_print(&r->to, name);
+	*strrchr(name, ':') = '\0';
+	counters_word(c, "address", name);
+	counters_put(c, "port", addr_port(&r->to));
+	counters_word(c, "type", "worker");
+	counters_word(c, "parent", own == NULL ? "" : addr_print(own, name));
+	counters_put(c, "last_heard_ms", now_ns > r->heard_ns ?
+	    (now_ns - r->heard_ns) / 1000000 : 0);
 }
 
 #endif

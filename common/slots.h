@@ -1,11 +1,11 @@
 /*
  * slots.h - the frames that wait for a link, in order
  *
- * A ring of so many slots.  The frame at the head is in transmission: it
- * occupies its slot until it has left and is locked, nobody may change it.
- * A slot's bytes are a frame or a bare UDP payload, as the driver likes: the
- * update begins at payload_at.  Slots own their bytes; room grows on demand
- * and is kept.
+ * A ring of slots, of a size or (0) without a limit.  The frame at the head is
+ * in transmission: it occupies its slot until it has left and is locked, nobody
+ * may change it.  A slot's bytes are a frame or the payload of a datagram, as
+ * the driver likes: the update begins at payload_at.  Slots own their bytes;
+ * room grows on demand and is kept.
  */
 #ifndef INNET_SLOTS_H
 #define INNET_SLOTS_H
@@ -16,22 +16,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/addr.h"
 #include "common/update.h"
+
+enum { SLOTS_FIRST = 64 };	/* room of a ring without a limit, at first */
+
+/* Where a datagram goes; a whole frame needs none of it. */
+struct slot_to {
+	union addr to;
+	union addr from;	/* family 0: the way's own address */
+	uint32_t way;		/* of the switch: packet.h */
+	uint8_t tos;
+};
 
 struct slot {
 	uint8_t *bytes;		/* owned */
 	uint32_t have, room;	/* bytes: filled, allocated */
 	uint32_t wire_bytes;	/* length of the frame on the link */
 	uint32_t payload_at;	/* where the update begins in bytes */
+	uint32_t len;		/* of a frame before it was cut */
+	bool framed;		/* bytes are a frame; else a payload */
+	bool bare;		/* the update is the paper's own packet */
 	bool changed;		/* not as it came: checksum is to be made */
 	bool is_update;		/* false: regular traffic that queues */
 	struct update up;	/* its vec points into bytes */
 	uint64_t opened_ns;	/* when the slot was taken */
+	struct slot_to to;	/* of what is not framed */
 };
 
 struct slots {
 	struct slot *ring;
-	uint32_t size, head, count;	/* size: Qmax */
+	uint32_t size, head, count;	/* size: Qmax, or room so far */
+	bool endless;		/* the ring grows */
 };
 
 /* What arrives: bytes borrowed from the driver, and what they say. */
@@ -40,17 +56,38 @@ struct arrival {
 	uint32_t have;
 	uint32_t wire_bytes;
 	uint32_t payload_at;
+	uint32_t len;		/* of a frame before it was cut */
+	bool framed, bare;
 	bool is_update;
-	struct update up;	/* its vec points into bytes */
+	const struct update *up;	/* its vec points into bytes; or NULL */
+	const struct slot_to *to;	/* of what is not framed; or NULL */
 };
 
-/* size slots, at least 1.  False without memory. */
+/* size slots; 0: as many as it takes.  False without memory. */
 static inline bool
 slots_init(struct slots *s, uint32_t size)
 {
-	*s = (struct slots){ .size = size };
-	s->ring = calloc(size, sizeof(*s->ring));
+	*s = (struct slots){ .size = size > 0 ? size : SLOTS_FIRST,
+	    .endless = size == 0 };
+	s->ring = calloc(s->size, sizeof(*s->ring));
 	return s->ring != NULL;
+}
+
+/* Twice the slots, of an endless ring; false without memory. */
+static inline bool
+slots_grow(struct slots *s)
+{
+	struct slot *p = calloc((size_t)s->size * 2, sizeof(*p));
+
+	if (p == NULL)
+		return false;
+	for (uint32_t i = 0; i < s->size; i++)
+		p[i] = s->ring[(s->head + i) % s->size];
+	free(s->ring);
+	s->ring = p;
+	s->head = 0;
+	s->size *= 2;
+	return true;
 }
 
 static inline void
@@ -90,11 +127,17 @@ slots_fill(struct slot *s, const struct arrival *a)
 	s->have = a->have;
 	s->wire_bytes = a->wire_bytes;
 	s->payload_at = a->payload_at;
+	s->len = a->len;
+	s->framed = a->framed;
+	s->bare = a->bare;
 	s->is_update = a->is_update;
 	s->changed = false;
-	s->up = a->up;
+	if (a->up != NULL)
+		s->up = *a->up;
 	if (a->is_update)
-		s->up.vec = s->bytes + (a->up.vec - a->bytes);
+		s->up.vec = s->bytes + (a->up->vec - a->bytes);
+	if (a->to != NULL)
+		s->to = *a->to;
 	return true;
 }
 
@@ -114,7 +157,7 @@ slots_append(struct slots *s, const struct arrival *a, uint64_t now_ns)
 {
 	uint32_t at;
 
-	if (s->count == s->size)
+	if (s->count == s->size && !(s->endless && slots_grow(s)))
 		return -1;
 	at = s->head + s->count;
 	if (at >= s->size)

@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/judge.h"
-
 enum tally_what {
 	TALLY_ARRIVED, TALLY_DELIVERED, TALLY_AGGREGATED, TALLY_REPLACED,
 	TALLY_REPLACED_REWARD, TALLY_SUPERSEDED, TALLY_DROPPED_FULL,
@@ -40,7 +38,6 @@ struct tally {
 	struct tally_cluster *cluster;	/* all that there can be */
 	uint64_t *merged;		/* delivered packets by constituents */
 	uint32_t merged_room;
-	uint64_t ignored[JUDGE_VERDICTS];	/* packets, by verdict */
 };
 
 static inline const char *
@@ -109,6 +106,16 @@ tally_deliver(struct tally *t, uint16_t cluster, uint16_t constituents)
 		t->merged_room = 65536;
 	}
 	t->merged[constituents]++;
+}
+
+/* Add the counters of one to those of another. */
+static inline void
+tally_sum(struct tally_cluster *to, const struct tally_cluster *c)
+{
+	for (int w = 0; w < TALLY_WHATS; w++) {
+		to->of[w].packets += c->of[w].packets;
+		to->of[w].constituents += c->of[w].constituents;
+	}
 }
 
 /* Does the law hold for these counters? */

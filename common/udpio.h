@@ -20,6 +20,7 @@
 #include "common/udpsend.h"
 #include "common/udpsock.h"
 #include "common/whole.h"
+#include "common/wire/flow.h"
 
 /*
  * How this socket sends and receives, for -v: into text, which is returned.
@@ -49,37 +50,13 @@ udpio_describe(const struct udpio *u, char text[UDPIO_TEXT_BYTES])
 	return text;
 }
 
-/* The flow of a packet from one address to another. */
-static inline struct frame_flow
-udpio_flow(const union addr *from, const union addr *to)
-{
-	struct frame_flow f = { .sport = addr_port(from),
-	    .dport = addr_port(to), .v6 = from->sa.sa_family == AF_INET6 };
-
-	if (f.v6) {
-		memcpy(f.src, &from->in6.sin6_addr, 16);
-		memcpy(f.dst, &to->in6.sin6_addr, 16);
-	} else {
-		memcpy(f.src, &from->in.sin_addr, 4);
-		memcpy(f.dst, &to->in.sin_addr, 4);
-	}
-	return f;
-}
-
-/* Bytes of Ethernet, IP and UDP headers in front of a payload to a. */
-static inline size_t
-udpio_head_bytes(const union addr *a)
-{
-	return a->sa.sa_family == AF_INET6 ? FRAME_V6_BYTES : FRAME_V4_BYTES;
-}
-
 /* Write a packet that passed, with headers as they were on the wire. */
 static inline void
 udpio_capture(struct pcapio_out *out, const union addr *from,
     const union addr *to, uint8_t tos, const void *p, size_t len,
     uint64_t stamp_ns)
 {
-	const struct frame_flow flow = udpio_flow(from, to);
+	const struct frame_flow flow = flow_between(from, to);
 	uint8_t *q = pcapio_room(out);
 	struct frame f;
 	size_t head = frame_put(q, &flow, tos, len, &f);

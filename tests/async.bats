@@ -77,7 +77,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	agree 3
 	[ "$(tail -n 1 w3.json | jq .helps_sent)" -gt 100 ]
 	[ "$(head -n 1 w3.json | jq .round)" -eq 0 ]
-	[ "$(tail -n 1 at.err | jq '.jobs["1"].counters.evicted')" -eq 1 ]
+	[ "$(tail -n 1 at.out | jq '.jobs["1"].counters.evicted')" -eq 1 ]
 	[ "$(tail -n 1 w0.json | jq .rounds)" -gt 400 ]
 }
 
@@ -149,18 +149,18 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 }
 
 @test "ps --rule async: each is answered alone, and told what the others did" {
-	serve at innet-ps --json --rule async -H 3
+	serve at innet-ps --json -p iswitch --async -H 3
 	for n in 0 1 2; do
 		worker $n --synthetic 40kB --interval 4ms -c 100
 	done
 	workers_end
 	finish at
-	tail -n 1 at.err | jq -e '.results > 200 * 28 and .results % 28 == 0'
+	tail -n 1 at.out | jq -e '.jobs["1"].counters.results | . > 200 * 28 and . % 28 == 0'
 	tail -qn 1 w?.json | jq -es 'all(.rounds > 50)'
 }
 
 @test "ps --rule async: Help finds an answer that was lost" {
-	serve at innet-ps -q --rule async -H 1 --json
+	serve at innet-ps -q -p iswitch --async -H 1 --json
 	worker 0 --synthetic 4kB --interval 3ms -c 500
 	workers_end
 	finish at
@@ -168,7 +168,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 }
 
 @test "ps --rule sync: the sums of whole vectors are right, though 1 % is lost" {
-	serve at innet-ps --json --rule sync -H 3
+	serve at innet-ps --json -p iswitch -H 3
 	workers=''
 	for n in 0 1 2; do
 		innet-worker -q --mode sync --check 3 --switch "$at" --worker $n --synthetic 40kB \
@@ -177,7 +177,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	done
 	workers_end
 	finish at
-	tail -n 1 at.err | jq -e '.results == 40 * 28 and .help_asked > 0'
-	run -2 innet-ps --rule sync --gate none
-	run -2 innet-ps --rule olaf -H 3
+	tail -n 1 at.out | jq -e '.jobs["1"].counters | .results == 40 * 28 and .help_asked > 0'
+	run -2 innet-ps -p iswitch --gate none
+	run -2 innet-ps -H 3
 }

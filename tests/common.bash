@@ -47,7 +47,7 @@ serve() {
 	local name=$1
 	shift
 	rm -f "$name.port"
-	"$@" --listen 127.0.0.1:0 --port-file "$name.port" 2>"$name.err" 3>&- &
+	"$@" --listen 127.0.0.1:0 --port-file "$name.port" >"$name.out" 2>"$name.err" 3>&- &
 	pids="$pids $!"
 	printf -v "${name}_pid" %s "$!"
 	await "$name.port"

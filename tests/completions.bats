@@ -24,7 +24,7 @@ complete_() {
 
 @test "the words an option chooses among" {
 	run -0 complete_ innet-switch --program ''
-	[ "${lines[*]}" = 'olaf fifo iswitch dlp' ]
+	[ "${lines[*]}" = 'olaf iswitch dlp' ]
 	run -0 complete_ innet-switch --program = i
 	[ "${lines[*]}" = iswitch ]
 	run -0 complete_ innet-switch --combine =

@@ -12,7 +12,7 @@ answers() { dlpplay "$1" | grep '^12344 ' | sort -s -k2,2; }
 as_captured() {
 	local file=$1
 	shift
-	innet-switch -q --program dlp --as server --port 12344 "$@" -r "$file" \
+	innet-switch -q --program dlp --as server --udp-port 12344 "$@" -r "$file" \
 		-w out.pcap --report r.json 2>/dev/null
 	diff <(answers "$file") <(answers out.pcap)
 }
@@ -32,7 +32,7 @@ as_captured() {
 }
 
 @test "what the published workers sent, live, gets what they got: server and switch" {
-	serve ps innet-ps -q --rule dlp
+	serve ps innet-ps -q -p dlp
 	dlpplay "$mean" 12344 "$ps" >out
 	[ "$(cat out)" = "519 sent, 514 answers as captured" ]
 	serve switch innet-switch -q -p dlp --as server --reduce median --late
@@ -78,16 +78,16 @@ as_captured() {
 
 @test "misuse: options of another program, words and ports that do not exist" {
 	run -2 --separate-stderr innet-switch -p dlp --slots 8
-	[[ ${stderr_lines[0]} == "innet-switch: --slots does not go with --program dlp" ]]
+	[[ ${stderr_lines[0]} == "innet-switch: --slots goes with --rate: without one nothing waits" ]]
 	run -2 --separate-stderr innet-switch --late
 	[[ ${stderr_lines[0]} == "innet-switch: --late does not go with --program olaf" ]]
 	run -2 innet-switch -p dlp --upstream :1
 	run -2 innet-switch -p dlp --reduce sum
 	run -2 innet-switch -p dlp --as router
-	run -2 innet-switch -p dlp --port 0
+	run -2 innet-switch -p dlp --udp-port 0
 	run -2 innet-switch -p dlp --session nodes=33
 	run -2 innet-ps --late
-	run -2 innet-ps --rule dlp --learning-rate 1
+	run -2 innet-ps -p dlp --learning-rate 1
 }
 
 # crew N [OPTION...]: N synthetic workers at $to, the first leads; wK.json each
@@ -115,17 +115,17 @@ finish() {
 filter_agrees() {
 	local name=$1
 	shift
-	innet-switch -q -p dlp --port "$(cat "$name.port")" "$@" -r in.pcap -w again.pcap
+	innet-switch -q -p dlp --udp-port "$(cat "$name.port")" "$@" -r in.pcap -w again.pcap
 	diff <(dlpplay out.pcap) <(dlpplay again.pcap)
 }
 
 @test "innet's workers with innet's switch: mean and median, broadcast and late" {
 	lead='--session nodes=4,iterations=50,scale=10000'
 	for reduce in mean median; do for late in '' --late; do
-		serve to innet-switch --json -p dlp --reduce $reduce $late -w in.pcap --write-out out.pcap
+		serve to innet-switch --json -p dlp --reduce $reduce $late --write-in in.pcap -w out.pcap
 		crew 4 --reduce $reduce
 		finish to
-		tail -n 1 to.err | jq -e '.steps == 50 and .sessions == 1 and .gradients == 200 and
+		tail -n 1 to.out | jq -e '.steps == 50 and .sessions == 1 and .gradients == 200 and
 			.foreign == 0 and .configured >= 1'
 		jq -se 'length == 4 and all(.results == 50 and .sessions == 1 and .saturated == 0)' w?.json
 		filter_agrees to --reduce $reduce $late
@@ -135,11 +135,11 @@ filter_agrees() {
 @test "innet's workers with innet's server: mean and median, broadcast and late" {
 	lead=''
 	for reduce in mean median; do for late in '' --late; do
-		serve to innet-ps --json --rule dlp --reduce $reduce $late -w in.pcap \
+		serve to innet-ps --json -p dlp --reduce $reduce $late -w in.pcap \
 			--session nodes=4,iterations=50,scale=10000
 		crew 4 --reduce $reduce
 		finish to
-		tail -n 1 to.err | jq -e '.steps == 50 and .sessions == 1 and .gradients == 200'
+		tail -n 1 to.out | jq -e '.steps == 50 and .sessions == 1 and .gradients == 200'
 		jq -se 'all(.results == 50)' w?.json
 	done; done
 }
@@ -147,11 +147,11 @@ filter_agrees() {
 @test "with losses, repeats and reordering every step completes all the same" {
 	lead='--session nodes=4,iterations=50'
 	for late in '' --late; do
-		serve to innet-switch --json -p dlp $late -w in.pcap --write-out out.pcap \
+		serve to innet-switch --json -p dlp $late --write-in in.pcap -w out.pcap \
 			--impair loss=10%,dup=5%,reorder=2%,delay=100us
 		crew 4
 		finish to
-		tail -n 1 to.err | jq -e '.steps == 50 and .gradients == 200 and .impaired_lost > 5 and
+		tail -n 1 to.out | jq -e '.steps == 50 and .gradients == 200 and .impaired_lost > 5 and
 			.repeated + .finished > 5'
 		jq -se 'all(.results == 50) and (map(.repeated) | add > 5)' w?.json
 		filter_agrees to $late
@@ -163,7 +163,7 @@ filter_agrees() {
 	serve to innet-switch --json -p dlp
 	crew 32 -c 20
 	finish to
-	tail -n 1 to.err | jq -e '.steps == 20 and .sessions == 2 and .gradients == 640'
+	tail -n 1 to.out | jq -e '.steps == 20 and .sessions == 2 and .gradients == 640'
 }
 
 # A child that sends its argument i times three and prints what comes back.
@@ -276,7 +276,7 @@ family() {
 }
 
 @test "a worker that is a bad network itself gets there; its capture shows all it asked" {
-	serve to innet-switch -q -p dlp -w in.pcap
+	serve to innet-switch -q -p dlp --write-in in.pcap
 	lead='--session nodes=2,iterations=50'
 	crew 2 -v --no-offload --impair loss=10%,dup=5%,delay=100us -w w.pcap
 	finish to
@@ -319,7 +319,7 @@ family() {
 	serve to innet-switch --json -p dlp --report r.json
 	kill -USR1 $to_pid
 	for _ in $(seq 200); do grep -q WAITING to.err && break; sleep 0.02; done
-	sed -n 2p to.err | jq -e '.state == "WAITING" and .packets == 0'
+	sed -n 1p to.out | jq -e '.state == "WAITING" and .packets == 0'
 	finish to
 	jq -e '.answers == 0' r.json
 }

@@ -16,6 +16,7 @@ import time
 
 JOIN, LEAVE, RESET, SETH, FBCAST, HELP, HALT, ACK = range(1, 9)
 RESUME, MEMBERS, STATS = 16, 17, 18
+JOBS, REGROUP = 20, 21
 CONTROL_TOS, SEG_TOS = 0x0c, 0x1c
 
 args = argparse.ArgumentParser()
@@ -29,6 +30,7 @@ args.add_argument("--noise", action="store_true",
 args.add_argument("--status", type=int, default=0)
 args.add_argument("--members", help="file with the text instead of ours")
 args.add_argument("--stats", help="likewise")
+args.add_argument("--jobs", help="likewise")
 args.add_argument("--page-bytes", type=int, default=1400)
 args.add_argument("--changing", type=int, default=0,
                   help="other pages each time, the first N times")
@@ -76,26 +78,38 @@ def members(job):
                        "halted": False, "iteration": 12, "members": rows})
 
 
-def stats(job, n):
-    return json.dumps({"job": job, "program": "iswitch", "counters":
-                       {"added": 100 + 10 * n, "duplicate": 0,
-                        "not-a-name": 9007199254740991},
-                       "gauges": {"members": 4, "filling": -2}})
+def jobs():
+    return json.dumps({"program": "iswitch", "jobs": [
+        {"job": j, "kind": "job", "h": 4, "open": j == 1, "present": j}
+        for j in (1, 7)]})
+
+
+def stats(job, n, scope):
+    whole = {"job": job, "program": "iswitch", "counters":
+             {"added": 100 + 10 * n, "duplicate": 0,
+              "not-a-name": 9007199254740991},
+             "gauges": {"members": 4, "filling": -2}}
+    if scope == 1:
+        del whole["job"]
+        whole["counters"] = {"packets": 1000 * n, "added": 3}
+    return json.dumps(whole)
 
 
 text, looks = {}, 0
 
 
-def page_of(action, job, asked):
+def page_of(action, job, asked, scope):
     global looks
     if asked == 0:
         looks += 1
-        given = args.members if action == MEMBERS else args.stats
+        given = {MEMBERS: args.members, STATS: args.stats,
+                 JOBS: args.jobs}[action]
         if given:
             text[action] = open(given, "rb").read()
         else:
-            text[action] = (members(job) if action == MEMBERS
-                            else stats(job, looks)).encode()
+            text[action] = (members(job) if action == MEMBERS else
+                            jobs() if action == JOBS else
+                            stats(job, looks, scope)).encode()
     whole, n = text[action], args.page_bytes
     pages = max(1, -(-len(whole) // n))
     if looks <= args.changing:
@@ -116,8 +130,9 @@ def body_of(action, job, body):
         return struct.pack(">H", was)
     if action == FBCAST:
         return struct.pack(">H", 2)
-    if action in (MEMBERS, STATS):
-        return page_of(action, job, struct.unpack(">H", body[:2])[0])
+    if action in (MEMBERS, STATS, JOBS):
+        return page_of(action, job, struct.unpack(">H", body[:2])[0],
+                       body[2] if action == STATS and len(body) > 2 else 0)
     return b""
 
 

@@ -68,5 +68,5 @@ load common
 	innet-worker -q --mode sync --switch "$switch" --job 9 --synthetic 4kB -c 10 --interval 0 --check 1
 	kill -TERM "$switch_pid"
 	wait "$switch_pid"
-	tail -n 1 switch.err | jq -e '.switch.bad_control > 0 and .switch.bad_segment > 0 and .switch.regular > 0'
+	tail -n 1 switch.out | jq -e '.switch.bad_control > 0 and .switch.bad_segment > 0 and .regular > 0'
 }

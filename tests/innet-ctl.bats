@@ -30,7 +30,7 @@ refuses() {
 
 @test "each verb sends the bytes of innet-wire(5), and says what was answered" {
 	fake
-	run -0 innet-ctl $at join --job 7 --type switch --mode async --cluster 2 --worker 3 --elements 10000 --floats 366 --next 12
+	run -0 innet-ctl $at join --job 7 --type switch --async --cluster 2 --worker 3 --elements 10000 --floats 366 --next 12
 	[ "$output" = "member 3 of 4, h 4, next iteration 12, 10000 elements, 366 floats a segment, out after 10 s of silence" ]
 	[ -z "$(innet-ctl $at leave)$(innet-ctl $at reset)$(innet-ctl $at halt)$(innet-ctl $at resume)" ]
 	[ "$(innet-ctl $at set-h 3)" = "h was 4" ]
@@ -39,6 +39,9 @@ refuses() {
 	[ "$(innet-ctl $at help 12:1)" = "12:1: not complete, and asked of those who owe it" ]
 	innet-ctl $at members >members
 	innet-ctl $at stats >stats
+	innet-ctl $at stats --job 7 >stats
+	innet-ctl $at jobs >jobs
+	[ -z "$(innet-ctl $at regroup 3/7=9)$(innet-ctl $at regroup 3/7=9/258)" ]
 	sed 's/^\(........\)......../\1/' log >got	# without the xid
 	cat >want <<-END
 	01000007020100020000000300002710016e0000000c00000000
@@ -51,7 +54,11 @@ refuses() {
 	0600000100000c0001000000
 	0600000100000c0000000001
 	110000010000
-	120000010000
+	12000001000001
+	12000007000000
+	140000010000
+	1500000300000007000900000007
+	1500000300000007000900000102
 	END
 	diff want got
 }
@@ -60,7 +67,7 @@ refuses() {
 	fake
 	innet-ctl $at members >got
 	cat >want <<-END
-	job 1, h 4 (follows the members), iteration 12, open
+	job 1, h 4, follows, open, iteration 12
 	id  worker  address     port  type    parent  heard ms  missing
 	 0       1  127.0.0.1  40001  worker  -              0        0
 	 1       2  127.0.0.1  40002  worker  -             12        1
@@ -70,7 +77,7 @@ refuses() {
 	diff want got
 	echo '{"members":[]}' >empty
 	fake --members empty
-	[ "$(innet-ctl $at members | head -n 1)" = "job -, h -, iteration -, not open yet" ]
+	[ "$(innet-ctl $at members | head -n 1)" = "-" ]
 }
 
 @test "answers that are lost: asked again with the same xid" {
@@ -93,7 +100,7 @@ refuses() {
 @test "wrong xids, jobs, senders, actions and stray packets are passed over" {
 	fake --noise --key key
 	[ "$(innet-ctl --key key $at set-h 3)" = "h was 4" ]
-	[ "$(innet-ctl --key key $at stats --json | jq .counters.added)" -eq 110 ]
+	[ "$(innet-ctl --key key $at stats --job 1 --json | jq .counters.added)" -eq 110 ]
 	[ "$(innet-ctl --key key $at help 5:0)" = "5:0: sent, 4 contributions, 3 floats" ]
 }
 
@@ -194,11 +201,11 @@ refuses() {
 	 "counters":{"\u001b[2J":1,"big":1e300,"text":"x","a b":3,"a-b":4,"null":null}}
 	END
 	fake --members text --stats text
-	for v in members stats "stats --prometheus"; do
+	for v in members stats "stats --job 7 --prometheus"; do
 		innet-ctl $at $v >out
 		[ -z "$(tr -d ' -~\n' <out)" ]
 	done
-	[ "$(grep -c '^innet_switch_a_b_total' out)" -eq 1 ]
+	[ "$(grep -c '^innet_job_a_b_total' out)" -eq 1 ]
 	[ "$(innet-ctl $at members | tail -n 1 | tr -s ' ')" = " - - ?[2J?? - - - - -1.5" ]
 }
 
@@ -206,22 +213,42 @@ refuses() {
 	fake
 	innet-ctl $at stats --prometheus --job 7 >out
 	run ! grep -vE '^(# TYPE [a-z_]+ (counter|gauge)|[a-z_]+\{job="7",program="iswitch"\} -?[0-9]+)$' out
-	grep -q '^innet_switch_added_total{job="7",program="iswitch"} 110$' out
-	grep -q '^innet_switch_not_a_name_total{.*} 9007199254740991$' out
-	grep -q '^innet_switch_filling{.*} -2$' out
+	grep -q '^innet_job_added_total{job="7",program="iswitch"} 110$' out
+	grep -q '^innet_job_not_a_name_total{.*} 9007199254740991$' out
+	grep -q '^innet_job_filling{.*} -2$' out
+}
+
+@test "--prometheus without --job: the switch and each job, by name" {
+	fake
+	innet-ctl $at stats --prometheus >out
+	grep -q '^innet_switch_packets_total{program="iswitch"} 1000$' out
+	[ "$(grep -c '^innet_job_added_total{' out)" -eq 2 ]
+	[ -z "$(grep '^# TYPE' out | sort | uniq -d)" ]
+	# samples of a name stand together, below its type
+	awk '/^# TYPE/ { name = $3; next } { sub(/\{.*/, ""); if ($0 != name) exit 1 }' out
+}
+
+@test "jobs is a table, of whatever a program tells" {
+	fake
+	innet-ctl $at jobs >out
+	[ "$(head -n 1 out)" = "iswitch, 2 jobs" ]
+	[ "$(sed -n 2p out | xargs)" = "job kind h open present" ]
+	[ "$(sed -n 4p out | xargs)" = "7 job 4 no 7" ]
 }
 
 @test "watch: a block a time, with rates from the second on" {
 	fake
 	start=$(date +%s%N)
-	innet-ctl $at watch -c 3 --interval 100ms >out
+	innet-ctl $at watch --job 1 -c 3 --interval 100ms >out
 	took=$(($(date +%s%N) - start))
 	[ "$(grep -c '^job 1, ' out)" -eq 3 ]
 	[ "$(grep -c 'per s' out)" -eq 2 ]
 	# 20 are added from one to the next: by its rate each took so many seconds
 	awk -v most=$took '$1 == "added" && NF == 3 { s += 20 / $3 }
 		END { exit !(s > 0.099 && s < 1.01 * most / 1e9) }' out
-	innet-ctl $at watch --json -c 2 --interval 1ms | jq -s -e 'map(.stats.counters.added) | length == 2 and .[0] < .[1]'
+	innet-ctl $at watch --json --job 1 -c 2 --interval 1ms | jq -s -e 'map(.stats.counters.added) | length == 2 and .[0] < .[1] '
+	innet-ctl $at watch --json -c 2 --interval 1ms | jq -s -e 'map(.stats.counters.packets) | length == 2 and .[0] < .[1]'
+	innet-ctl $at watch -c 1 | grep -q '^iswitch, 2 jobs$'
 }
 
 @test "watch: on a terminal it redraws; an interrupt is its normal end" {
@@ -262,7 +289,7 @@ refuses() {
 	-|invalid address '-'
 	:9|what to do with :9 is missing
 	:0 halt|:0: port 0 is nobody's
-	:9 dance|invalid verb 'dance': not one of join, leave
+	:9 dance|invalid verb 'dance': not one of jobs, members
 	:9 ack|invalid verb 'ack'
 	:9 set-h|set-h needs N
 	:9 set-h 65536|invalid threshold '65536': too large
@@ -276,6 +303,9 @@ refuses() {
 	:9 join|join needs --elements
 	:9 join --elements 9 --type queen|invalid type 'queen': not one of worker
 	:9 halt --worker 1|--worker is for join
+	:9 jobs --job 3|--job is not for jobs
+	:9 regroup 1|invalid worker '1': not CLUSTER/WORKER=CLUSTER
+	:9 regroup 1/2=65536|invalid worker '1/2=65536': too large
 	:9 members --prometheus|--prometheus is for stats
 	:9 stats -c 1|--count is for watch
 	:9 stats --json --prometheus|--json and --prometheus
@@ -313,7 +343,7 @@ refuses() {
 	ctl members --json | jq -e '.members | length == 1 and .[0].worker == 1'
 	run -1 --separate-stderr innet-ctl "$switch" reset
 	[[ $stderr == *": reset: refused: bad MAC" ]]
-	ctl stats --prometheus | grep -q '^innet_switch_leaves_total{job="1",program="iswitch"} 1$'
+	ctl stats --prometheus | grep -q '^innet_job_leaves_total{job="1",program="iswitch"} 1$'
 }
 
 @test "at the port of an earlier one innet-ctl is heard, and so are workers" {
@@ -329,7 +359,7 @@ refuses() {
 		innet-worker -q --mode $mode --switch $at --synthetic 40B --interval 1ms -c 1
 		innet-ctl $at members >members
 	done
-	innet-ctl $at stats --json | jq -e '.counters.switch_old_xid == 0'
+	innet-ctl $at stats --json | jq -e '.counters.old_xid == 0'
 	END
 	mode=sync how='' timeout 60 unshare -n bash -e script 3>&-
 	rm port

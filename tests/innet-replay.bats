@@ -3,7 +3,7 @@ load common
 
 # listen: a socket that receives into got.pcap until it is ended, at $sink
 sink() {
-	serve ps innet-ps -q -w got.pcap
+	serve ps innet-ps -q --write-in got.pcap
 	sink=$ps
 }
 
@@ -135,8 +135,8 @@ told() { jq ".$1" out.json; }
 	innet-gen -q --clusters 3 --workers 3 -c 40 --interval 25ms --arrivals poisson -w in.pcap
 	# ages FILE...: through a switch whose link is narrow, into all.json
 	ages() {
-		serve ps innet-ps -q -w got.pcap
-		serve switch innet-switch -q --upstream "$ps" --rate 1Mbit --slots 6 -w "$2"
+		serve ps innet-ps -q --write-in got.pcap
+		serve switch innet-switch -q --upstream "$ps" --rate 1Mbit --slots 6 --write-in "$2"
 		innet-replay -q -r "$1" --to "$switch" --stamp --json >"$3.out"
 		kill -TERM "$switch_pid"
 		wait "$switch_pid"

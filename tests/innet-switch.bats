@@ -42,7 +42,7 @@ load common
 	{ for c in 1 2 3 2; do at $c $c $c 1; done; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w /dev/null --rate $SLOW --slots 2 --report r.json
 	[ "$(count r.json dropped_full)" -eq 1 ]
-	innet-switch -q -p fifo -r in.pcap -w /dev/null --rate $SLOW --slots 2 --report r.json
+	innet-switch -q --queue fifo -r in.pcap -w /dev/null --rate $SLOW --slots 2 --report r.json
 	[ "$(count r.json dropped_full)" -eq 2 ]
 	[ "$(count r.json aggregated)" -eq 0 ]
 }
@@ -75,7 +75,7 @@ load common
 @test "regular traffic takes slots when asked to" {
 	{ at 1 1 0 1 tos=0; at 2 2 0 1; at 3 1 0 2 tos=0; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --regular queued --slots 2 --report r.json
-	[ "$(jq -c '[.regular, .regular_dropped]' r.json)" = '[1,1]' ]
+	[ "$(jq -c '[.regular, .regular_dropped]' r.json)" = '[2,1]' ]
 	[ "$(dumpolaf out.pcap | cut -d' ' -f1)" = 21000000 ]
 }
 
@@ -205,5 +205,6 @@ load common
 	run -1 --separate-stderr innet-switch --slots 100000 --memory 4GB
 	[[ $stderr == "innet-switch: --slots 100000 needs "*" MB, 4000.0 MB allowed; lower it or raise --memory" ]]
 	run -0 innet-switch --dry-run
-	[[ $output == *" bytes: 8 slots of "* ]]
+	[[ ${lines[1]} == *" bytes in 8 port slots" ]]
+	innet-switch --dry-run --json | jq -e '.bytes > .parts["port slots"].bytes and .parts["port slots"].number == 8'
 }

@@ -16,21 +16,28 @@ misuse() {
 frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 
 @test "an option that the program does not have is misuse" {
-	for o in --slots=8 --combine=sum --regular=queued --upstream=:9 --active-window=1s; do
+	for o in --upstream=:9 --format=innet --active-window=1s; do
 		misuse -p iswitch $o
-		[ "$stderr" = "innet-switch: ${o%=*} does not go with --program iswitch" ]
+		[[ "$stderr" == "innet-switch: ${o%=*} does not go with --program iswitch"* ]]
 	done
+	for o in --slots=8 --queue=fifo --wire-overhead --regular=queued; do
+		misuse -p iswitch $o
+		[[ "$stderr" == "innet-switch: ${o%=*}"*" goes with --rate: without one nothing waits" ]]
+	done
+	misuse -p iswitch --rate 1M --combine sum
+	[ "$stderr" = "innet-switch: --combine goes with --queue olaf" ]
+	misuse -p iswitch --seed 3
 	for o in -H2 --async --reduce=sum --straggler=1s --parent=:9 --members=2 --keep=9; do
 		misuse $o
 		[[ "$stderr" == *" does not go with --program olaf" ]]
 	done
-	misuse -H 2 -p fifo
-	[ "$stderr" = "innet-switch: --threshold does not go with --program fifo" ]
+	misuse -H 2 --queue fifo
+	[ "$stderr" = "innet-switch: --threshold does not go with --program olaf" ]
 }
 
 @test "options that contradict each other are misuse" {
 	misuse -p iswitch --reduce median --parent :9
-	[ "$stderr" = "innet-switch: --reduce median does not go with --parent: a median of medians is none" ]
+	[ "$stderr" = "innet-switch: --reduce median and trimmed do not go with --parent: a median of medians is none" ]
 	misuse -p iswitch --reduce trimmed:1 --parent :9
 	misuse -p iswitch --fixed-bits 3
 	misuse -p iswitch --async --straggler 1s
@@ -39,7 +46,7 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	misuse -p iswitch --listen 10.0.0.1:0 -r in.pcap
 	misuse -p iswitch --floats 8
 	misuse -p iswitch --dry-run
-	misuse -p iswitch --write-out x.pcap
+	misuse -p iswitch --write-in x.pcap
 	misuse -p iswitch --listen :0 --members 2
 }
 
@@ -64,10 +71,10 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 @test "the report names jobs, the summary says the same in a line" {
 	capture two-iterations
 	run -0 --separate-stderr innet-switch -p iswitch -r in.pcap -w out.pcap --report r.json
-	[ "$stderr" = "innet-switch: 12 segments in, 12 added, 4 results (0 partial), 0 unfinished; 3 requests, 0 refused; 0 foreign; 15 frames out; 0 own, 1 regular, 0 passed, 0 ignored" ]
+	[ "$stderr" = "innet-switch: 12 segments in, 12 added, 4 results, 0 partial, 0 unfinished, 0 resent, 0 timed out, 0 foreign; 1 regular, 0 ignored, 15 out, 3 requests" ]
 	jq -e '.jobs["1"] | .unfinished == 0 and .members == 3 and .counters.results == 4' r.json
 	run -0 --separate-stderr innet-switch -p iswitch -r in.pcap -w out.pcap --json
-	[ "$stderr" = "$(jq -c . r.json)" ]
+	[ "$output" = "$(jq -c . r.json)" ]
 }
 
 @test "what is not for the switch passes, what it sent is skipped" {
@@ -131,11 +138,15 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 @test "--dry-run says what one job takes, and of what that is made" {
 	run -0 --separate-stderr innet-switch -p iswitch --dry-run --elements 1000 --floats 100 -H 4
 	[ -z "$stderr" ]
-	[[ ${lines[0]} =~ ^([0-9]+)\ bytes:\ 2\ vectors\ of\ 4080,\ 20\ slots\ with\ ([0-9]+)\ in\ all ]]
-	[ "${BASH_REMATCH[1]}" -eq $((2 * 4080 + ${BASH_REMATCH[2]})) ]
-	[[ ${lines[1]} == *" bytes once 16 results of each segment are kept: "* ]]
+	[ "${lines[1]}" = "8160 bytes in 2 vectors" ]
+	[[ ${lines[2]} =~ ^([0-9]+)\ bytes\ in\ 20\ segment\ slots$ ]]
+	need=$((8160 + BASH_REMATCH[1]))
+	[[ ${lines[3]} =~ ^([0-9]+)\ bytes\ in\ 16\ kept\ results,\ later$ ]]
+	[ "${lines[0]}" = "$need bytes, $((need + BASH_REMATCH[1])) later" ]
+	run -0 innet-switch -p iswitch --dry-run --elements 1000 --floats 100 -H 4 --json
+	[ "$(jq -c '[.bytes, .parts.vectors.bytes]' <<<"$output")" = "[$need,8160]" ]
 	run -0 innet-switch -p iswitch --dry-run --elements 1000 --async --keep 1MB -H 4
-	[ "${#lines[@]}" -eq 1 ]
+	[[ $output == *" bytes in 4 members' pushes" ]]
 }
 
 @test "a child speaks from a port for each job, and hears the parent there" {

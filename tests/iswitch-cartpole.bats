@@ -9,7 +9,7 @@ cartpole() {
 }
 
 # counted SWITCH KEY: a counter of the first run
-counted() { tail -n 1 "out/1-$1.err" | jq ".jobs[\"1\"].counters.$2"; }
+counted() { tail -n 1 "out/1-$1.out" | jq ".jobs[\"1\"].counters.$2"; }
 
 @test "four workers in step reach 475, and a second run has the same bits" {
 	once training

@@ -18,9 +18,9 @@ finish() {
 
 # load4 PROGRAM: nine workers, four times what the link carries
 load4() {
-	serve ps innet-ps -q -w ps.pcap
-	serve switch innet-switch -q -p "$1" --upstream "$ps" --rate 5Mbit --slots 6 \
-		-w in.pcap --write-out out.pcap --report live.json
+	serve ps innet-ps -q --write-in ps.pcap
+	serve switch innet-switch -q --queue "$1" --upstream "$ps" --rate 5Mbit --slots 6 \
+		--write-in in.pcap -w out.pcap --report live.json
 	synths=''
 	for c in 1 2 3; do for w in 0 1 2; do
 		synth $c $w --synthetic 1kB --interval 4ms -c 1112
@@ -56,9 +56,9 @@ close_counters() {
 
 @test "FIFO: likewise, and it drops about three quarters" {
 	load4 fifo
-	innet-switch -q -p fifo -r in.pcap -w a.pcap --rate 5Mbit --slots 6 --departures out.pcap --report a.json
+	innet-switch -q --queue fifo -r in.pcap -w a.pcap --rate 5Mbit --slots 6 --departures out.pcap --report a.json
 	same_counters live.json a.json
-	innet-switch -q -p fifo -r in.pcap -w b.pcap --rate 5Mbit --slots 6 --report b.json
+	innet-switch -q --queue fifo -r in.pcap -w b.pcap --rate 5Mbit --slots 6 --report b.json
 	close_counters live.json b.json
 	jq -e '.totals | .dropped_full.constituents / .arrived.constituents | . > 0.6 and . < 0.85' live.json
 }
@@ -66,7 +66,7 @@ close_counters() {
 @test "what comes and leaves in runs is, update by update, what the filter repeats" {
 	serve ps innet-ps -q
 	serve switch innet-switch -q --upstream "$ps" --rate 1G --slots 64 \
-		-w in.pcap --write-out out.pcap --report live.json
+		--write-in in.pcap -w out.pcap --report live.json
 	synths=''
 	for w in 0 1 2; do
 		synth 1 $w --synthetic 80kB --mtu 1500 --interval 2ms -c 300
@@ -83,8 +83,8 @@ close_counters() {
 }
 
 @test "what leaves the live switch carries right checksums and the switch's address" {
-	serve ps innet-ps -q -w ps.pcap
-	serve switch innet-switch -q --upstream "$ps" -w in.pcap --write-out out.pcap
+	serve ps innet-ps -q --write-in ps.pcap
+	serve switch innet-switch -q --upstream "$ps" --write-in in.pcap -w out.pcap
 	innet-worker -q --switch "$switch" --synthetic 40kB --interval 5ms -c 20
 	finish switch
 	finish ps
@@ -94,7 +94,7 @@ close_counters() {
 }
 
 @test "a vector larger than a packet travels in ranges and comes back whole" {
-	serve ps innet-ps -q -w ps.pcap
+	serve ps innet-ps -q --write-in ps.pcap
 	serve switch innet-switch -q --upstream "$ps" --slots 64
 	innet-worker --json --switch "$switch" --synthetic 200kB --interval 10ms -c 60 2>w.json
 	finish switch
@@ -137,10 +137,10 @@ close_counters() {
 
 @test "IPv6 works as well" {
 	ip -6 addr show dev lo 2>/dev/null | grep -q '::1' || skip "no ::1 on this machine"
-	innet-ps -q --listen '[::1]:0' --port-file ps.port -w ps.pcap 2>ps.err 3>&- &
+	innet-ps -q --listen '[::1]:0' --port-file ps.port --write-in ps.pcap 2>ps.err 3>&- &
 	pids=$!
 	await ps.port
-	innet-worker -q --switch "[::1]:$(cat ps.port)" --synthetic 1kB --interval 5ms -c 10
+	innet-worker -q --switch "[::1]:$(cat ps.port)" --synthetic 1kB --interval 5ms -c 40
 	kill $pids
 	wait $pids
 	pids=''
@@ -286,17 +286,17 @@ close_counters() {
 	finish switch
 	[ "$(grep -c 'unreachable, ' switch.err)" -ge 1 ]
 	[ "$(grep -c 'unreachable, ' switch.err)" -le 3 ]
-	tail -n 1 switch.err | jq -e '.weights >= 2'
+	tail -n 1 switch.out | jq -e '.weights >= 2'
 }
 
 @test "--impair loses, repeats and delays what it says" {
 	serve ps innet-ps -q
-	serve switch innet-switch --upstream "$ps" --impair loss=50%,dup=10%,delay=1ms
+	serve switch innet-switch --upstream "$ps" --impair loss=20%,dup=10%,delay=1ms
 	innet-worker -q --switch "$switch" --synthetic 64B --interval 2ms -c 500
 	finish switch
 	finish ps
-	lost=$(sed -n 's/.*impaired: \([0-9]*\) lost.*/\1/p' switch.err)
-	[ "$lost" -gt 150 ]
+	lost=$(sed -n 's/.* \([0-9]*\) lost by --impair.*/\1/p' switch.err)
+	[ "$lost" -gt 100 ]
 	[ "$(sed -n 's/.* \([0-9]*\) duplicated.*/\1/p' switch.err)" -gt 10 ]
 }
 
@@ -333,13 +333,13 @@ close_counters() {
 	sleep 0.5
 	kill -KILL $ps_pid
 	wait $ps_pid || true
-	innet-ps --json --listen "$ps" 2>again.err 3>&- &
+	innet-ps --json --listen "$ps" >again.out 2>again.err 3>&- &
 	again=$!
 	pids="$pids $again"
 	wait $worker
 	kill $again
 	wait $again
-	tail -n 1 again.err | jq -e '.weights >= 1 and .applied > 50'
+	tail -n 1 again.out | jq -e '.weights >= 1 and .applied > 50'
 }
 
 @test "an update that would break the model is refused and its sender named" {
@@ -370,7 +370,7 @@ close_counters() {
 }
 
 @test "--worker auto takes the launcher's rank, or says what it looked for" {
-	serve ps innet-ps -q -w ps.pcap
+	serve ps innet-ps -q --write-in ps.pcap
 	SLURM_PROCID=0 OMPI_COMM_WORLD_RANK=5 innet-worker -q --switch "$ps" --worker auto --synthetic 8B --interval 1ms -c 100
 	finish ps
 	[ "$(dumpolaf ps.pcap | cut -d' ' -f4 | sort -u)" = 5 ]

@@ -143,13 +143,14 @@ class Scenario:
         return (s, *oracle.simulate(self.trace, s, self.regular, self.until))
 
     def options(self):
-        o = ["--program", self.set["program"],
+        o = ["--queue", self.set["program"],
              "--slots", str(self.set["slots"]),
-             "--rate", str(self.set["rate"]),
-             "--combine", self.set["combine"], "--regular", self.regular,
+             "--rate", str(self.set["rate"]), "--regular", self.regular,
              "--propagation", "%dns" % self.set["propagation"]]
-        if self.set["threshold"] is not None:
-            o += ["--reward-threshold", "%g" % self.set["threshold"]]
+        if self.set["program"] == "olaf":
+            o += ["--combine", self.set["combine"]]
+            if self.set["threshold"] is not None:
+                o += ["--reward-threshold", "%g" % self.set["threshold"]]
         if self.set["overhead"]:
             o += ["--wire-overhead"]
         if self.until is not None:

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/iswctl.h"
+#include "tests/rigged.h"
 
 enum { RIG_SENT = 4096, RIG_BYTES = 1500 };
 
@@ -17,7 +17,8 @@ struct rig_sent {
 	uint8_t bytes[RIG_BYTES];
 };
 
-static struct iswitch rig;
+static struct rigged rig_plane;
+#define rig (*rigged_switch(&rig_plane))
 static struct rig_sent rig_out[RIG_SENT];
 static uint32_t rig_n;		/* datagrams since rig_clear() */
 static uint64_t rig_now = 1000;
@@ -45,7 +46,7 @@ rig_open(const struct job_conf *j, uint64_t memory)
 	const struct iswitch_conf cf = { .job = *j, .floats = 4,
 	    .floats_max = 366, .memory_bytes = memory };
 
-	iswitch_init(&rig, &cf, 1, rig_deliver, NULL);
+	rigged_open(&rig_plane, &cf, 1, rig_deliver, NULL);
 	rig_n = 0;
 }
 
@@ -70,7 +71,7 @@ static void
 rig_flush(void)
 {
 	do
-		outbox_flush(&rig.out);
+		outbox_flush(rig.out);
 	while (iswitch_give(&rig));
 }
 
@@ -87,7 +88,7 @@ rig_control(uint16_t port, uint8_t action, uint16_t job, const uint8_t *body,
 	if (len > 0)
 		memcpy(p, body, len);
 	rig_n = 0;
-	iswitch_take(&rig, &from, CONTROL_TOS, m, (size_t)(p - m) + len,
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m) + len,
 	    rig_now);
 	rig_flush();
 	for (uint32_t i = 0; i < rig_n; i++) {
@@ -141,7 +142,7 @@ rig_segment(uint32_t w, uint32_t t, uint32_t i, uint32_t n, float v)
 	for (uint32_t k = 0; k < n; k++)
 		vec_set(p, k, v);
 	rig_n = 0;
-	iswitch_take(&rig, &from, SEG_TOS, m, SEG_HEADER_BYTES + 4 * n,
+	rigged_take(&rig_plane, &from, SEG_TOS, m, SEG_HEADER_BYTES + 4 * n,
 	    rig_now);
 	rig_flush();
 }

@@ -170,8 +170,7 @@ r=$((10000 + 14640))
 		[ "$(jq .lost f)" -gt 0 ]
 		async=''
 		[ $mode = sync ] || async=--async
-		# a rate at which no frame takes a nanosecond
-		set -- -q --program iswitch -H 2 --rate 1000T $async
+		set -- -q --program iswitch -H 2 $async
 		innet-switch "$@" -r $mode/x.switch.in.pcap -w core.pcap
 		innet-switch "$@" --listen 10.255.255.3 --parent 10.255.255.1 --number 2 \
 			-r $mode/x.rack1.in.pcap -w rack.pcap

@@ -31,9 +31,9 @@ live() {
 	export INNET_TESTBED=$(testbed.sh up rack -n 1 --owner $$)
 	innet-gen -q --clusters 3 --workers 3 -c 120 --interval 25ms \
 		--arrivals poisson -w trace.pcap
-	on server ps innet-ps -q -w got.pcap
-	on switch sw innet-switch -q -p "$1" --rate 430kbit --slots 6 \
-		--upstream "$ps" -w in.pcap
+	on server ps innet-ps -q --write-in got.pcap
+	on switch sw innet-switch -q --queue "$1" --rate 430kbit --slots 6 \
+		--upstream "$ps" --write-in in.pcap
 	testbed.sh exec w0 innet-replay -q -r trace.pcap --to "$sw" --stamp
 	finish "$sw_pid"
 	finish "$ps_pid"

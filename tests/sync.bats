@@ -69,7 +69,7 @@ sum() { tail -qn 1 w[0-9] | jq -s "map(.$1) | add"; }
 
 # explained: the switch's last summary counts every segment under one reason
 explained() {
-	tail -n 1 switch.err | jq -e '.jobs["1"].counters | .segments == .added + .duplicate + .late + .early +
+	tail -n 1 switch.out | jq -e '.jobs["1"].counters | .segments == .added + .duplicate + .late + .early +
 		.resent + .stale + .mismatched + .halted + .no_memory and .segments > 0'
 }
 
@@ -177,7 +177,7 @@ explained() {
 	kill -TERM $works
 	wait $works
 	finish switch
-	[ "$(tail -1 switch.err | jq '.jobs["1"].counters.leaves')" -eq 1 ]
+	[ "$(tail -1 switch.out | jq '.jobs["1"].counters.leaves')" -eq 1 ]
 }
 
 @test "what passed is in the capture: Join, segments, results, Leave" {

@@ -26,7 +26,7 @@ cluster(const struct clusters *c, const char *addr)
 	const struct frame_flow f = from(addr);
 	uint16_t id;
 
-	return clusters_find(c, &f, &id) ? id : -1;
+	return clusters_find(c, f.src, f.v6, &id) ? id : -1;
 }
 
 static void

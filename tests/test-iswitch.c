@@ -17,7 +17,7 @@ sums(void)
 	ok(rig_n == 0, "one of two: nothing is sent");
 	rig_segment(1, 5, 1, 2, 2);
 	ok(rig_result(&g) == 3 && g.contributions == 2 && g.iteration == 5 &&
-	    g.index == 1 && g.n == 2 && rig_out[0].to == POST_MEMBERS,
+	    g.index == 1 && g.n == 2 && rig_out[0].to == POST_GROUP,
 	    "two of two: the sum goes to all");
 	rig_segment(0, 5, 1, 2, 1);
 	ok(rig_result(&g) == 3 && rig_out[0].to == POST_ONE &&
@@ -36,7 +36,7 @@ sums(void)
 		uint8_t m[24] = { 0 };
 
 		seg_put(m, 6, 0, 0);
-		iswitch_take(&rig, &from, SEG_TOS, m, 24, rig_now);
+		rigged_take(&rig_plane, &from, SEG_TOS, m, 24, rig_now);
 		ok(rig_count(JOB_MISMATCHED) == 3,
 		    "nor is one without a contribution: who would divide?");
 	}
@@ -45,7 +45,7 @@ sums(void)
 	    1009, "a stranger is told once");
 	rig_segment(9, 6, 0, 4, 4);
 	ok(rig.n[ISWITCH_FOREIGN] == 2 && rig_n == 0, "and not at once again");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* A restarted switch: some have the last result, some have not. */
@@ -89,7 +89,7 @@ admission(void)
 	j.elements = 5;
 	ok(rig_join_as(1003, j, &a) == CONTROL_BAD_VALUE && a.elements == 4,
 	    "another length is refused, and the job's told");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 static void
@@ -103,18 +103,18 @@ repeated(void)
 	    &j);
 
 	rig_open(&cf, 0);
-	iswitch_take(&rig, &from, CONTROL_TOS, m, (size_t)(p - m), rig_now);
-	outbox_flush(&rig.out);
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m), rig_now);
+	outbox_flush(rig.out);
 	memcpy(first, rig_out[0].bytes, RIG_BYTES);
-	iswitch_take(&rig, &from, CONTROL_TOS, m, (size_t)(p - m), rig_now);
-	outbox_flush(&rig.out);
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m), rig_now);
+	outbox_flush(rig.out);
 	ok(rig_n == 2 && memcmp(first, rig_out[1].bytes, rig_out[1].len) == 0
 	    && rig_count(JOB_JOINS) == 1, "an equal xid: the same Ack");
 	wire_put(m + 4, 99, 4);
-	iswitch_take(&rig, &from, CONTROL_TOS, m, (size_t)(p - m), rig_now);
-	outbox_flush(&rig.out);
-	ok(rig_n == 2 && rig.n[ISWITCH_OLD_XID] == 1, "an older one: nothing");
-	iswitch_free(&rig);
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m), rig_now);
+	outbox_flush(rig.out);
+	ok(rig_n == 2 && rig_plane.pl.controls[CONTROLS_OLD_XID] == 1, "an older one: nothing");
+	rigged_close(&rig_plane);
 }
 
 /* H follows the members; they come, go, and fall silent. */
@@ -152,7 +152,7 @@ following(void)
 	rig_now += cf.member_timeout_ns / 2 + 1;
 	rig_n = 0;
 	iswitch_fire(&rig, rig_now);
-	outbox_flush(&rig.out);
+	outbox_flush(rig.out);
 	ok(rig_result(&g) == 1 && g.contributions == 1 &&
 	    rig_count(JOB_EVICTED) == 1,
 	    "a silent member is out, and its slots go on");
@@ -161,7 +161,7 @@ following(void)
 	ok(rig.job[0]->j.members.present == 0 && rig.budget.used_bytes == 0 &&
 	    iswitch_due(&rig) == UINT64_MAX,
 	    "without members a job holds no memory");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* All who had begun leave: a latecomer does not wait for them for ever. */
@@ -186,7 +186,7 @@ inherited(void)
 	    "a latecomer adds to what those who left had begun");
 	rig_segment(2, 0, 1, 4, 2);
 	ok(rig_result(&g) == 2 && g.index == 1, "and begins the rest of it");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 static void
@@ -237,7 +237,7 @@ helped(void)
 	ok(rig_result(&g) == 1 && g.iteration == 4 && g.contributions == 1 &&
 	    rig_out[0].port == 1002,
 	    "who lags gets a result that was kept");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 static void
@@ -251,16 +251,16 @@ limits(void)
 	rig_open(&cf, 0);
 	rig_join(0, 1000, 0);
 	need = rig.budget.used_bytes;
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 	rig_open(&cf, need);
 	ok(rig_join(0, 1000, 0) == CONTROL_DONE, "as much as allowed");
 	ok(rig_control(2, CONTROL_STATS, 1, (uint8_t[2]){ 0 }, 2, &a) == 0,
 	    "and it answers");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 	rig_open(&cf, need - 1);
 	ok(rig_join(0, 1000, 0) == CONTROL_NO_ROOM &&
 	    rig.budget.used_bytes == 0, "a byte less: no room");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 	rig_open(&cf, 0);
 	for (uint32_t w = 0; w < 10000; w++) {
 		int status = rig_join(w, 4, 0);
@@ -273,7 +273,7 @@ limits(void)
 	rig_now += 2 * cf.member_timeout_ns;
 	iswitch_fire(&rig, rig_now);
 	ok(rig.job[0]->j.members.present == 0, "and all are gone again");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* A switch below another. */
@@ -290,7 +290,7 @@ child(void)
 	rig_open(&cf, 0);
 	rig_now = 1000;
 	ok(rig_join(0, 4, 0) == -1 && rig_n == 1 && rig_out[0].to ==
-	    POST_PARENT, "the first Join goes up before it is answered");
+	    POST_UP, "the first Join goes up before it is answered");
 	control_parse(rig_out[0].bytes, rig_out[0].len, &c);
 	p = control_put_ack(control_put(m, CONTROL_ACK, 1, c.xid), &up);
 	iswitch_take_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
@@ -299,7 +299,7 @@ child(void)
 	    CONTROL_DONE, "then all are answered");
 	rig_segment(0, 0, 0, 4, 1);
 	rig_segment(1, 0, 0, 4, 2);
-	ok(rig_n == 1 && rig_out[0].to == POST_PARENT &&
+	ok(rig_n == 1 && rig_out[0].to == POST_UP &&
 	    rig_result(&g) == 3 && g.contributions == 2,
 	    "the sum of this rack goes up");
 	p = seg_put(m, 0, 5, 0);
@@ -307,8 +307,8 @@ child(void)
 		vec_set(p, k, 30);
 	rig_n = 0;
 	iswitch_take_parent(&rig, 1, SEG_TOS, m, 24, rig_now);
-	outbox_flush(&rig.out);
-	ok(rig_n == 1 && rig_out[0].to == POST_MEMBERS &&
+	outbox_flush(rig.out);
+	ok(rig_n == 1 && rig_out[0].to == POST_GROUP &&
 	    rig_result(&g) == 30 && g.contributions == 5,
 	    "and what comes down goes to all");
 	iswitch_take_parent(&rig, 1, SEG_TOS, m, 24, rig_now);
@@ -316,10 +316,10 @@ child(void)
 	rig_now += (uint64_t)4000000000;
 	rig_n = 0;
 	iswitch_fire(&rig, rig_now);
-	outbox_flush(&rig.out);
-	ok(rig_n == 1 && rig_out[0].to == POST_PARENT,
+	outbox_flush(rig.out);
+	ok(rig_n == 1 && rig_out[0].to == POST_UP,
 	    "a sign of life goes up in time");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* Who comes, goes, comes back later and goes again counts for H once. */
@@ -345,7 +345,7 @@ to_and_fro(void)
 	rig_segment(2, 1, 0, 4, 4);
 	ok(rig_result(&g) == 7 && g.contributions == 3,
 	    "those who are left make the result");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* A child whose worker asks once and never again. */
@@ -368,14 +368,14 @@ forgotten(bool answered)
 	rig_now += 10000000000;
 	rig_n = 0;
 	iswitch_fire(&rig, rig_now);
-	outbox_flush(&rig.out);
+	outbox_flush(rig.out);
 	ok(iswitch_due(&rig) == UINT64_MAX && rig.budget.used_bytes == 0,
 	    "a job that nobody asks for again is given up%s",
 	    answered ? ", joined upward or not" : "");
 	control_parse(rig_out[rig_n - 1].bytes, rig_out[rig_n - 1].len, &c);
-	ok(rig_out[rig_n - 1].to == POST_PARENT && c.action == CONTROL_LEAVE,
+	ok(rig_out[rig_n - 1].to == POST_UP && c.action == CONTROL_LEAVE,
 	    "and the parent told: it may have us, though we have no word");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* Without Joins the vector is found out as it comes. */
@@ -401,7 +401,7 @@ implied(void)
 	rig_segment(0, 1, 1, 2, 2);
 	ok(rig_result(&g) == 3 && g.n == 2 && rig_out[0].to == POST_ONE,
 	    "when it is sent again too");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* The same of pushes. */
@@ -426,7 +426,7 @@ implied_async(void)
 	    "a push shorter than the others of its round is not added");
 	rig_segment(1, 1, 9, 4, 2);
 	ok(rig_result(&g) == 3 && g.n == 4, "a whole one is");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 static void
@@ -442,7 +442,7 @@ implied_and_joined(void)
 	rig_say(1001, CONTROL_LEAVE, 0, 0, &(struct control_ack){ 0 });
 	ok(rig.job[0]->j.members.present == 1 && rig_count(JOB_LEAVES) == 1,
 	    "and they are two, whatever their numbers");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* What began at one time is due in order of the index. */
@@ -462,13 +462,13 @@ stragglers(void)
 	rig_n = 0;
 	ok(iswitch_due(&rig) == rig_now + 100, "stragglers are due");
 	iswitch_fire(&rig, rig_now + 100);
-	outbox_flush(&rig.out);
+	outbox_flush(rig.out);
 	ok(rig_n == 3 && seg_parse(rig_out[0].bytes, 24, &g) &&
 	    g.index == 0 && seg_parse(rig_out[1].bytes, 24, &g) &&
 	    g.index == 1 && seg_parse(rig_out[2].bytes, 24, &g) &&
 	    g.index == 2 && rig_count(JOB_PARTIAL) == 3,
 	    "by index, if they began at one time");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* What a leaver gave counts for H no more, however often it comes and goes. */
@@ -493,7 +493,7 @@ comes_and_goes(void)
 	ok(rig_count(JOB_RESULTS) == 1 && rig_count(JOB_PARTIAL) == 0 &&
 	    rig.job[0]->j.a.slot[1].contributions == 2,
 	    "and the slot waits for who is there");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* The parent answers the last message that went up. */
@@ -508,7 +508,7 @@ parent_says_it(struct control_ack up)
 	rig_n = 0;
 	iswitch_take_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
 	    rig_now);
-	outbox_flush(&rig.out);
+	outbox_flush(rig.out);
 }
 
 static void
@@ -545,17 +545,17 @@ gate(void)
 	rig_now += ISWITCH_OPEN_NS;
 	rig_n = 0;
 	iswitch_fire(&rig, rig_now);
-	outbox_flush(&rig.out);
-	ok(rig_n == 1 && rig_out[0].to == POST_PARENT, "it is asked soon");
+	outbox_flush(rig.out);
+	ok(rig_n == 1 && rig_out[0].to == POST_UP, "it is asked soon");
 	up.closed = false;
 	parent_says_it(up);
 	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && !a.closed,
 	    "when it is open, so is the rack");
 	rig_segment(0, 1, 0, 4, 1);
 	rig_segment(1, 1, 0, 4, 2);
-	ok(rig_n == 1 && rig_out[0].to == POST_PARENT,
+	ok(rig_n == 1 && rig_out[0].to == POST_UP,
 	    "and its sums go up");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* What the parent said last holds, and what was lost is heard later. */
@@ -580,19 +580,19 @@ parent_says(void)
 	rig_now += 1000000000;
 	rig_n = 0;
 	iswitch_fire(&rig, rig_now);
-	outbox_flush(&rig.out);
-	ok(rig_n == 1 && rig_out[0].to == POST_PARENT,
+	outbox_flush(rig.out);
+	ok(rig_n == 1 && rig_out[0].to == POST_UP,
 	    "which asks every second whether it may go on");
 	parent_acks(CONTROL_JOIN, CONTROL_DONE);
 	ok(!rig.job[0]->j.halted && rig_n == 1 && rig_out[0].to ==
-	    POST_MEMBERS && rig_out[0].bytes[0] == CONTROL_RESUME,
+	    POST_GROUP && rig_out[0].bytes[0] == CONTROL_RESUME,
 	    "and does, though the Resume was lost");
 	rig_segment(0, 7, 0, 4, 1);
 	parent_acks(CONTROL_HELP, CONTROL_NOT_MEMBER);
 	ok(rig_n == 1 && control_parse(rig_out[0].bytes, rig_out[0].len, &c) &&
 	    control_get_join(&c, &up) && up.next == 7 && up.crc == 0,
 	    "a parent that has forgotten is not told of old weights");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* Who asked a child for a job, and then went, leaves no ghost behind. */
@@ -608,12 +608,12 @@ ghost(void)
 	rig_now += cf.member_timeout_ns;
 	rig_n = 0;
 	iswitch_fire(&rig, rig_now);
-	ok(rig_n > 0 && rig_out[rig_n - 1].to == POST_PARENT &&
+	ok(rig_n > 0 && rig_out[rig_n - 1].to == POST_UP &&
 	    rig_out[rig_n - 1].bytes[0] == CONTROL_LEAVE,
 	    "nobody came back for the parent's yes: Leave");
 	ok(!job_has_memory(&rig.job[0]->j) && rig.budget.used_bytes == 0 &&
 	    iswitch_due(&rig) == UINT64_MAX, "and nothing is held, or due");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 static int
@@ -649,7 +649,7 @@ many_jobs(void)
 	ok(join_job(999, 5000) == CONTROL_DONE && iswitch_job(&rig, 3) ==
 	    NULL && iswitch_job(&rig, 7) != NULL && iswitch_job(&rig, 5000) ==
 	    rig.job[3], "but who has no members any more gives its place");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* A result that is sent again is not overwritten before it has left. */
@@ -672,19 +672,19 @@ resent_in_time(void)
 		if (k == 0) {	/* Help of round 0, and then on at once */
 			p = control_put(m, CONTROL_HELP, 1, rig_xid++);
 			p = wire_put(p, seg_word(0, 0, 0), 8);
-			iswitch_take(&rig, &from, CONTROL_TOS, m,
+			rigged_take(&rig_plane, &from, CONTROL_TOS, m,
 			    (size_t)(p - m), rig_now);
 			continue;
 		}
 		for (uint32_t i = 0; i < 4; i++)
 			vec_set(p, i, 50);
-		iswitch_take(&rig, &from, SEG_TOS, m, sizeof(m), rig_now);
+		rigged_take(&rig_plane, &from, SEG_TOS, m, sizeof(m), rig_now);
 	}
-	outbox_flush(&rig.out);
+	outbox_flush(rig.out);
 	ok(rig_out[0].tos == SEG_TOS && rig_out[0].to == POST_ONE &&
 	    seg_parse(rig_out[0].bytes, 24, &g) && g.iteration == 0 &&
 	    vec_get(g.vec, 0) == 1, "sent again is what it was");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 int

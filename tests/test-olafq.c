@@ -1,13 +1,13 @@
 /*
  * The hand-checked vectors of tests/data/olaf-vectors.txt, line by line,
- * through egress.h: what became of each arrival, the queue after it, and when
+ * through port.h: what became of each arrival, the queue after it, and when
  * each frame left.  The two marked "not the default" are left out.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/egress.h"
+#include "common/plane/port.h"
 #include "tests/tap.h"
 
 #define MS 1000000u
@@ -16,7 +16,7 @@ enum { FRAME = 78 };		/* bytes of a frame with one element */
 
 struct sw {
 	char name[4];
-	struct egress e;
+	struct port e;
 };
 
 struct flight {
@@ -35,14 +35,14 @@ static int reward_at;
 
 static void
 new_switch(const char *name, uint32_t slots, uint64_t ms, double threshold,
-    enum egress_program program)
+    enum port_queue program)
 {
-	struct egress_conf cf = { .program = program, .slots = slots,
+	struct port_conf cf = { .queue = program, .slots = slots,
 	    .rate_bps = FRAME * 8000u / ms, .threshold = threshold,
 	    .active_window_ns = 1000 * (uint64_t)MS };
 
 	snprintf(sw[sws].name, sizeof(sw[sws].name), "%s", name);
-	if (!egress_init(&sw[sws++].e, &cf))
+	if (!port_init(&sw[sws].e, &cf) || !port_open_updates(&sw[sws++].e))
 		abort();
 }
 
@@ -58,7 +58,7 @@ find(const char *name)
 
 /* "['*1.0', '2+1']", as the vectors print a queue. */
 static void
-print_queue(const struct egress *e, char *to, size_t room)
+print_queue(const struct port *e, char *to, size_t room)
 {
 	size_t n = (size_t)snprintf(to, room, "[");
 
@@ -117,18 +117,18 @@ arrive(struct sw *s, uint64_t t, unsigned cluster, unsigned worker,
     const char *want, const char *queue)
 {
 	uint8_t bytes[64];
-	struct arrival a = { .bytes = bytes, .have = 36,
-	    .wire_bytes = FRAME, .is_update = true,
-	    .up = arriving(s->name, t, cluster, worker) };
-	struct tally_cluster was = s->e.tally.all;
+	struct update u = arriving(s->name, t, cluster, worker);
+	const struct arrival a = { .bytes = bytes, .have = 36,
+	    .wire_bytes = FRAME, .is_update = true, .up = &u };
+	struct tally_cluster was = s->e.updates->tally.all;
 	const char *what;
 	char now[256];
 
-	update_put(bytes, &a.up);
+	update_put(bytes, &u);
 	vec_set(bytes, 8, 1);
-	a.up.vec = bytes + 32;
-	egress_offer(&s->e, &a, t);
-	what = verdict(&was, &s->e.tally.all);
+	u.vec = bytes + 32;
+	port_offer(&s->e, &a, t);
+	what = verdict(&was, &s->e.updates->tally.all);
 	print_queue(&s->e, now, sizeof(now));
 	if (!ok(strcmp(what, want) == 0 && strcmp(now, queue) == 0,
 	    "%llu ms %s: %u.%u %s, then %s", (unsigned long long)t / MS,
@@ -140,8 +140,8 @@ static void
 leave(struct sw *s, uint64_t t, unsigned cluster, unsigned merged,
     const char *queue)
 {
-	uint64_t due = egress_due(&s->e);
-	const struct slot *head = egress_head(&s->e);
+	uint64_t due = port_due(&s->e);
+	const struct slot *head = port_head(&s->e);
 	bool same = head != NULL && due == t && head->up.cluster == cluster &&
 	    head->up.merged == merged;
 	char now[256];
@@ -149,7 +149,7 @@ leave(struct sw *s, uint64_t t, unsigned cluster, unsigned merged,
 	if (head != NULL) {
 		flight[flights % 64] = (struct flight){ t + MS, head->up };
 		flights++;
-		egress_pop(&s->e);
+		port_pop(&s->e);
 	}
 	print_queue(&s->e, now, sizeof(now));
 	if (!ok(same && strcmp(now, queue) == 0,
@@ -166,7 +166,7 @@ begin(const char *name)
 	bool reward = strncmp(name, "V3 ", 3) == 0;
 
 	while (sws > 0)
-		egress_free(&sw[--sws].e);
+		port_free(&sw[--sws].e);
 	flights = reward_at = 0;
 	clock_ns = 0;
 	memset(rewards, 0, sizeof(rewards));
@@ -176,15 +176,15 @@ begin(const char *name)
 	if (reward)
 		memcpy(rewards, v3, sizeof(v3));
 	if (strncmp(name, "V7", 2) == 0) {
-		new_switch("SW1", 5, 4, NAN, EGRESS_OLAF);
-		new_switch("SW2", 5, 4, NAN, EGRESS_OLAF);
-		new_switch("SW3", 8, 20, NAN, EGRESS_OLAF);
+		new_switch("SW1", 5, 4, NAN, PORT_OLAF);
+		new_switch("SW2", 5, 4, NAN, PORT_OLAF);
+		new_switch("SW3", 8, 20, NAN, PORT_OLAF);
 	} else {
 		new_switch("S", strncmp(name, "V2", 2) == 0 ? 2 :
 		    strncmp(name, "V5", 2) == 0 ? 1 : 4,
 		    strncmp(name, "V6", 2) == 0 ? 2 : 10,
 		    reward ? 0.25 : NAN, strcmp(name, "V2 FIFO") == 0 ?
-		    EGRESS_FIFO : EGRESS_OLAF);
+		    PORT_FIFO : PORT_OLAF);
 	}
 	return true;
 }
@@ -210,12 +210,12 @@ total(const char *line)
 		if (p != NULL)
 			want = strtoull(p + strlen(key), NULL, 10);
 		for (int k = 0; k < sws; k++)
-			is += sw[k].e.tally.all.of[t[i].what].constituents;
+			is += sw[k].e.updates->tally.all.of[t[i].what].constituents;
 		ok(is == want, "%s in all: %llu", t[i].key,
 		    (unsigned long long)want);
 	}
 	for (int k = 0; k < sws; k++)
-		ok(tally_conserved(&sw[k].e.tally.all),
+		ok(tally_conserved(&sw[k].e.updates->tally.all),
 		    "%s: constituents are conserved", sw[k].name);
 }
 
@@ -257,6 +257,6 @@ main(void)
 	}
 	fclose(f);
 	while (sws > 0)
-		egress_free(&sw[--sws].e);
+		port_free(&sw[--sws].e);
 	return tap_end();
 }

@@ -1,7 +1,7 @@
 /* The outbox: order, runs, copies, and what must be sent before it changes. */
 #include <string.h>
 
-#include "common/outbox.h"
+#include "common/program/outbox.h"
 #include "tests/tap.h"
 
 static struct outbox o;
@@ -26,9 +26,9 @@ main(void)
 
 	outbox_init(&o, deliver, NULL);
 	for (unsigned i = 0; i < 3; i++)
-		outbox_add(&o, POST_MEMBERS, 0, NULL, 1, bytes + 100 * i,
+		outbox_add(&o, POST_GROUP, 0, NULL, 1, bytes + 100 * i,
 		    i < 2 ? 100 : 40);
-	outbox_add(&o, POST_MEMBERS, 0, NULL, 1, bytes + 240, 100);
+	outbox_add(&o, POST_GROUP, 0, NULL, 1, bytes + 240, 100);
 	outbox_flush(&o);
 	ok(n == 2 && got[0].count == 3 && got[0].bytes == 100 &&
 	    got[0].last_bytes == 40, "neighbours are a run, up to a short one");
@@ -46,7 +46,7 @@ main(void)
 	outbox_copy(&o, POST_ONE, 0, &a, 1, word, 8);
 	ok(o.n == 2 && o.post[0].p[0] == 1 && o.post[1].p[0] == 2,
 	    "copies are copies, and no run");
-	round = outbox_add(&o, POST_MEMBERS, 0, NULL, 1, bytes, 100);
+	round = outbox_add(&o, POST_GROUP, 0, NULL, 1, bytes, 100);
 	outbox_settle(&o, 0);
 	outbox_settle(&o, round - 1);
 	ok(n == 0, "what was posted in other rounds does not hurry it");

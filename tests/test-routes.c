@@ -18,9 +18,9 @@ is_at(const struct routes *r, uint16_t cluster, uint32_t worker,
     uint64_t now_ns, uint16_t port)
 {
 	const union addr want = at(port);
-	const union addr *a = routes_worker(r, cluster, worker, now_ns);
+	const struct route *a = routes_find(r, cluster, worker, now_ns);
 
-	return a == NULL ? port == 0 : addr_same(a, &want);
+	return a == NULL ? port == 0 : addr_same(&a->to, &want);
 }
 
 /* Addresses of a cluster, their ports in ports[]. */

@@ -10,14 +10,16 @@ enum { HEAD = 42, N = 3, BYTES = HEAD + UPDATE_HEADER_BYTES + 4 * N };
 static struct arrival
 frame(uint8_t bytes[BYTES], uint8_t fill)
 {
-	struct arrival a = { .bytes = bytes, .have = BYTES,
-	    .wire_bytes = BYTES + 6, .payload_at = HEAD, .is_update = true,
-	    .up = { .kind = UPDATE_UPDATE, .cluster = fill, .merged = 1,
-	    .elements = N, .n = N } };
+	static struct update up[256];
+	struct update *u = &up[fill];
 
+	*u = (struct update){ .kind = UPDATE_UPDATE, .cluster = fill,
+	    .merged = 1, .elements = N, .n = N };
 	memset(bytes, fill, BYTES);
-	a.up.vec = update_put(bytes + HEAD, &a.up);
-	return a;
+	u->vec = update_put(bytes + HEAD, u);
+	return (struct arrival){ .bytes = bytes, .have = BYTES,
+	    .wire_bytes = BYTES + 6, .payload_at = HEAD, .is_update = true,
+	    .up = u };
 }
 
 static void

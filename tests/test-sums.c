@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "common/crc32c.h"
-#include "common/iswctl.h"
 #include "common/rng.h"
+#include "tests/rigged.h"
 #include "tests/tap.h"
 
 enum { F = SEG_FLOATS_V4, WORKERS = 32 };
 
-static struct iswitch sw;
+static struct rigged plane;
+#define sw (*rigged_switch(&plane))
 static uint32_t workers;
 static double worst;		/* error, in units of its bound */
 static uint64_t results;
@@ -124,7 +125,7 @@ join(uint32_t w, uint32_t elements)
 	uint8_t *end = control_put_join(control_put(m, CONTROL_JOIN, 1, 7),
 	    &j);
 
-	iswitch_take(&sw, &from, CONTROL_TOS, m, (size_t)(end - m), 1);
+	rigged_take(&plane, &from, CONTROL_TOS, m, (size_t)(end - m), 1);
 }
 
 static void
@@ -137,7 +138,7 @@ segment(uint32_t w, uint32_t elements, uint32_t i)
 
 	for (uint32_t k = 0; k < n; k++)
 		vec_set(p, k, value(w, i * F + k));
-	iswitch_take(&sw, &from, SEG_TOS, m, SEG_HEADER_BYTES + 4 * n, 2);
+	rigged_take(&plane, &from, SEG_TOS, m, SEG_HEADER_BYTES + 4 * n, 2);
 }
 
 /* One iteration of n workers; who comes first changes with the segment. */
@@ -154,7 +155,7 @@ iteration(struct reduce r, uint32_t n, uint32_t elements, struct rng *rng)
 	worst = 0;
 	results = 0;
 	crc = 0;
-	iswitch_init(&sw, &cf, 1, judge, NULL);
+	rigged_open(&plane, &cf, 1, judge, NULL);
 	for (uint32_t w = 0; w < n; w++) {
 		order[w] = w;
 		join(n - 1 - w, elements);
@@ -170,8 +171,8 @@ iteration(struct reduce r, uint32_t n, uint32_t elements, struct rng *rng)
 		for (uint32_t k = 0; k < n; k++)
 			segment(order[k], elements, i);
 	}
-	outbox_flush(&sw.out);
-	iswitch_free(&sw);
+	outbox_flush(sw.out);
+	rigged_close(&plane);
 	return results == segs && worst <= 1;
 }
 

@@ -1,13 +1,13 @@
 /*
  * A twin of the queue without cleverness - an array that is searched, frames
- * that are copied - and 1,000 random scenarios in which it and egress.h must
+ * that are copied - and 1,000 random scenarios in which it and port.h must
  * agree on every departure and every counter, and conserve constituents.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/egress.h"
+#include "common/plane/port.h"
 #include "common/rng.h"
 #include "tests/tap.h"
 
@@ -20,7 +20,7 @@ struct item {
 };
 
 struct twin {
-	struct egress_conf cf;
+	struct port_conf cf;
 	struct item q[16];
 	uint32_t count;
 	uint64_t due, link_free;
@@ -96,7 +96,7 @@ static void
 twin_offer(struct twin *t, const struct item *a)
 {
 	t->n[TALLY_ARRIVED] += a->up.merged;
-	for (uint32_t i = 1; t->cf.program == EGRESS_OLAF && i < t->count;
+	for (uint32_t i = 1; t->cf.queue == PORT_OLAF && i < t->count;
 	    i++) {
 		if (t->q[i].up.cluster == a->up.cluster &&
 		    t->q[i].up.following == a->up.following) {
@@ -137,29 +137,29 @@ random_item(struct rng *r, uint64_t now, uint32_t clusters, bool ranges)
 }
 
 static void
-offer(struct egress *e, const struct item *i, uint64_t now)
+offer(struct port *e, const struct item *i, uint64_t now)
 {
 	uint8_t bytes[BYTES];
-	struct arrival a = { .bytes = bytes, .have = BYTES,
-	    .wire_bytes = (uint32_t)i->bytes, .is_update = true,
-	    .up = i->up };
+	struct update u = i->up;
+	const struct arrival a = { .bytes = bytes, .have = BYTES,
+	    .wire_bytes = (uint32_t)i->bytes, .is_update = true, .up = &u };
 
-	a.up.vec = update_put(bytes, &i->up);
+	u.vec = update_put(bytes, &i->up);
 	memcpy(bytes + 32, i->v, sizeof(i->v));
-	egress_offer(e, &a, now);
+	port_offer(e, &a, now);
 }
 
 /* Do the two agree on what leaves next, and when? */
 static bool
-same_head(const struct egress *e, const struct twin *t)
+same_head(const struct port *e, const struct twin *t)
 {
-	const struct slot *s = egress_head(e);
+	const struct slot *s = port_head(e);
 	const struct item *i = &t->q[0];
 
 	if (t->count == 0 || s == NULL)
 		return t->count == 0 && s == NULL &&
-		    egress_due(e) == EGRESS_NEVER;
-	return egress_due(e) == t->due && s->up.cluster == i->up.cluster &&
+		    port_due(e) == PORT_NEVER;
+	return port_due(e) == t->due && s->up.cluster == i->up.cluster &&
 	    s->up.worker == i->up.worker &&
 	    s->up.sequence == i->up.sequence &&
 	    s->up.merged == i->up.merged && s->up.reward == i->up.reward &&
@@ -168,14 +168,14 @@ same_head(const struct egress *e, const struct twin *t)
 }
 
 static bool
-same_account(const struct egress *e, const struct twin *t)
+same_account(const struct port *e, const struct twin *t)
 {
-	bool same = tally_conserved(&e->tally.all);
+	bool same = tally_conserved(&e->updates->tally.all);
 
 	for (int w = 0; w < TALLY_WHATS; w++)
-		same = same && e->tally.all.of[w].constituents == t->n[w];
+		same = same && e->updates->tally.all.of[w].constituents == t->n[w];
 	for (unsigned c = 0; c < 16; c++)
-		same = same && tally_conserved(&e->tally.cluster[c]);
+		same = same && tally_conserved(&e->updates->tally.cluster[c]);
 	return same;
 }
 
@@ -184,7 +184,7 @@ scenario(uint64_t seed)
 {
 	struct rng r = rng_seed(seed);
 	struct twin t = { .cf = { .slots = 1 + (uint32_t)rng_below(&r, 12),
-	    .program = rng_below(&r, 4) == 0 ? EGRESS_FIFO : EGRESS_OLAF,
+	    .queue = rng_below(&r, 4) == 0 ? PORT_FIFO : PORT_OLAF,
 	    .rate_bps = 1000000000 * (1 + rng_below(&r, 40)),
 	    .combine = rng_below(&r, 2) ? OLAFQ_SUM : OLAFQ_MEAN,
 	    .threshold = rng_below(&r, 2) ? NAN : (double)rng_below(&r, 3),
@@ -192,15 +192,15 @@ scenario(uint64_t seed)
 	const uint32_t clusters = 1 + (uint32_t)rng_below(&r, 12);
 	const bool ranges = rng_below(&r, 3) == 0;
 	uint64_t now = 1000;
-	struct egress e;
-	bool same = egress_init(&e, &t.cf);
+	struct port e;
+	bool same = port_init(&e, &t.cf);
 
 	for (int i = 0; i < 400 && same; i++) {
 		struct item a = random_item(&r, now, clusters, ranges);
 
 		while (t.count > 0 && t.due <= now && same) {
 			same = same_head(&e, &t);
-			egress_pop(&e);
+			port_pop(&e);
 			twin_pop(&t);
 		}
 		offer(&e, &a, now);
@@ -210,14 +210,14 @@ scenario(uint64_t seed)
 	}
 	while (t.count > 0 && same && rng_below(&r, 20) != 0) {
 		same = same_head(&e, &t);
-		egress_pop(&e);
+		port_pop(&e);
 		twin_pop(&t);
 	}
-	egress_count_queued(&e);
+	port_count_queued(&e);
 	for (uint32_t i = 0; i < t.count; i++)
 		t.n[TALLY_QUEUED] += t.q[i].up.merged;
 	same = same && same_account(&e, &t);
-	egress_free(&e);
+	port_free(&e);
 	return same;
 }
 

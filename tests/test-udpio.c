@@ -395,7 +395,7 @@ captured(const char *from, const char *to, uint8_t tos, size_t len)
 	udpio_capture(&out, &a, &b, tos, payload, len, stamp);
 	same = pcapio_close(&out) == 0 && pcapio_open(&in, path) == 0 && same &&
 	    pcapio_next(&in, &p) == 1 && p.stamp_ns == stamp &&
-	    p.caplen == udpio_head_bytes(&a) + len && p.len == p.caplen &&
+	    p.caplen == flow_head_bytes(&a) + len && p.len == p.caplen &&
 	    frame_parse(in.link, p.data, p.caplen, p.len, &f) == FRAME_UDP &&
 	    f.tos == tos && f.payload_bytes == len &&
 	    memcmp(p.data + f.payload_at, payload, len) == 0 &&

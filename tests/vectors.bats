@@ -30,7 +30,7 @@ check() {
 
 @test "V2: a full queue, and the same in drop-tail" {
 	check 'V2 full' --rate $SLOW --slots 2
-	check 'V2 FIFO' -p fifo --rate $SLOW --slots 2
+	check 'V2 FIFO' --queue fifo --rate $SLOW --slots 2
 }
 
 @test "V3: rewards" {

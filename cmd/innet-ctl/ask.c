@@ -30,6 +30,7 @@ ask_open(struct ask *a, const struct ask_conf *cf)
 	int rc;
 
 	a->cf = cf;
+	a->job = cf->job;
 	addr_print(&cf->to, a->peer);
 	rc = cf->bound ? udpio_open(&a->u, &cf->from, CONTROL_TOS, false) :
 	    udpio_open_towards(&a->u, &cf->to, CONTROL_TOS, false, NULL);
@@ -90,7 +91,7 @@ take_control(const struct ask *a, struct question *q,
 	struct control c;
 	uint64_t word;
 
-	if (!control_parse(p->data, p->len, &c) || c.job != a->cf->job)
+	if (!control_parse(p->data, p->len, &c) || c.job != a->job)
 		return false;
 	if (!mac_good(&a->cf->key, p->data, p->len, &c)) {
 		q->unsigned_answers++;
@@ -201,7 +202,7 @@ ask(struct ask *a, uint8_t action, const uint8_t *body, size_t n,
     struct ask_answer *w)
 {
 	struct question q = { .action = action };
-	uint8_t *p = control_put(q.msg, action, a->cf->job, ++a->xid);
+	uint8_t *p = control_put(q.msg, action, a->job, ++a->xid);
 
 	assert(n <= CONTROL_JOIN_BYTES);
 	if (n > 0)

@@ -36,6 +36,7 @@ struct ask {
 	struct udpio u;
 	char peer[ADDR_NAME_BYTES];
 	uint32_t xid;			/* of the last request */
+	uint16_t job;			/* that requests are about */
 };
 
 enum ask_kind {

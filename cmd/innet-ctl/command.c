@@ -13,6 +13,8 @@ put_body(const struct ctl_conf *cf, uint8_t *p)
 	case CONTROL_SETH: return (size_t)(wire_put(p, cf->h, 2) - p);
 	case CONTROL_FBCAST:
 	case CONTROL_HELP: return (size_t)(wire_put(p, cf->seg, 8) - p);
+	case CONTROL_REGROUP:
+		return (size_t)(control_put_regroup(p, &cf->regroup) - p);
 	default: return 0;
 	}
 }
@@ -67,7 +69,7 @@ print_json(const struct ask *a, const struct ctl_conf *cf,
 	const struct seg *s = &w->seg;
 
 	printf("{\"peer\":\"%s\",\"job\":%u,\"verb\":\"%s\"", a->peer,
-	    cf->ask.job, control_action_name(cf->action));
+	    a->job, control_action_name(cf->action));
 	if (w->kind == ASK_ACK)
 		print_json_ack(&w->ack);
 	else
@@ -87,6 +89,8 @@ command_run(const struct ctl_conf *cf, struct ask *a)
 	struct ask_answer w;
 	bool refused;
 
+	if (cf->action == CONTROL_REGROUP)
+		a->job = cf->regrouped;
 	if (!ask(a, cf->action, body, put_body(cf, body), &w))
 		return 1;
 	refused = w.kind == ASK_ACK && w.ack.status != CONTROL_DONE;

@@ -10,6 +10,9 @@ struct ctl_conf {
 	uint16_t h;			/* of SetH */
 	uint64_t seg;			/* of FBcast and Help */
 	struct control_join join;
+	struct control_regroup regroup;	/* of the worker... */
+	uint16_t regrouped;		/* ... in this cluster */
+	bool has_job;			/* --job was given */
 	bool json, prometheus;
 	uint64_t count;			/* of watch: blocks, 0 for ever */
 	uint64_t interval_ns;
@@ -17,7 +20,8 @@ struct ctl_conf {
 
 /* Each: 0, or 1 after a line that says why.  Standard output is not flushed. */
 int command_run(const struct ctl_conf *, struct ask *);	/* one Ack */
-int report_run(const struct ctl_conf *, struct ask *);	/* members, stats */
+/* jobs, members, stats */
+int report_run(const struct ctl_conf *, struct ask *);
 int watch_run(const struct ctl_conf *, struct ask *);
 
 #endif

@@ -11,16 +11,17 @@
 #include "common/num.h"
 #include "common/opt.h"
 #include "common/timer.h"
+#include "common/update.h"
 
 #include "cmd/innet-ctl/ctl.h"
 
 enum {
 	JOB = OPT_LONG, KEY, TIMEOUT, TRIES, BIND, JSON, PROMETHEUS, INTERVAL,
-	TYPE, MODE, CLUSTER, WORKER, ELEMENTS, FLOATS, NEXT, OPTIONS_END
+	TYPE, ASYNC, CLUSTER, WORKER, ELEMENTS, FLOATS, NEXT, OPTIONS_END
 };
 
 static const struct opt opts[] = {
-	{ JOB, "job", "N", "the job (default 1)" },
+	{ JOB, "job", "N", "the job or cluster (default 1)" },
 	{ KEY, "key", "FILE", "sign with the key in FILE" },
 	{ TIMEOUT, "timeout", "TIME", "to wait in each try (default 1s)" },
 	{ TRIES, "tries", "N", "how often to ask (default 5)" },
@@ -30,7 +31,7 @@ static const struct opt opts[] = {
 	{ 'c', "count", "N", "watch: end after N times" },
 	{ INTERVAL, "interval", "TIME", "watch: between two (default 1s)" },
 	{ TYPE, "type", "NAME", "join: worker (default), switch or server" },
-	{ MODE, "mode", "NAME", "join: sync (default) or async" },
+	{ ASYNC, "async", NULL, "join: a worker out of step" },
 	{ CLUSTER, "cluster", "N", "join: cluster (default 1)" },
 	{ WORKER, "worker", "N", "join: number of the worker (default 0)" },
 	{ ELEMENTS, "elements", "N", "join: length of the vector (needed)" },
@@ -44,18 +45,22 @@ static const struct opt_tool tool = {
 	"innet-ctl", PACKAGE_VERSION,
 	"[OPTION...] HOST:PORT VERB [ARG]",
 	"Ask a running switch for something, and print what it answers.\n"
-	"VERB is join, leave, reset, set-h N, fbcast SEG, help SEG, halt,\n"
-	"resume, members, stats or watch; SEG is ITERATION:INDEX or 0x and\n"
-	"16 digits.",
+	"VERB is jobs, members, stats, watch, join, leave, reset, set-h N,\n"
+	"fbcast SEG, help SEG, halt, resume or regroup C/W=C[/W]; SEG is\n"
+	"ITERATION:INDEX or 0x and 16 digits, C/W cluster and worker.",
 	opts
 };
 
-/* The verbs in the order of the manual; watch asks for members and stats. */
+/* The verbs in the order of the manual; watch asks for others. */
 static const struct verb {
 	const char *name, *arg;
 	uint8_t action;
 	int (*run)(const struct ctl_conf *, struct ask *);
 } verbs[] = {
+	{ "jobs", NULL, CONTROL_JOBS, report_run },
+	{ "members", NULL, CONTROL_MEMBERS, report_run },
+	{ "stats", NULL, CONTROL_STATS, report_run },
+	{ "watch", NULL, 0, watch_run },
 	{ "join", NULL, CONTROL_JOIN, command_run },
 	{ "leave", NULL, CONTROL_LEAVE, command_run },
 	{ "reset", NULL, CONTROL_RESET, command_run },
@@ -64,9 +69,7 @@ static const struct verb {
 	{ "help", "SEG", CONTROL_HELP, command_run },
 	{ "halt", NULL, CONTROL_HALT, command_run },
 	{ "resume", NULL, CONTROL_RESUME, command_run },
-	{ "members", NULL, CONTROL_MEMBERS, report_run },
-	{ "stats", NULL, CONTROL_STATS, report_run },
-	{ "watch", NULL, 0, watch_run }
+	{ "regroup", "C/W=C[/W]", CONTROL_REGROUP, command_run }
 };
 
 enum { VERBS = sizeof(verbs) / sizeof(*verbs) };
@@ -126,16 +129,13 @@ parse_join(int ch, struct control_join *j)
 {
 	static const char *const types[] = { "worker", "switch", "server",
 	    NULL };
-	static const char *const modes[] = { "sync", "async", NULL };
 
 	switch (ch) {
 	case TYPE:
 		j->type = (uint8_t)(CONTROL_WORKER + opt_word("type", optarg,
 		    types));
 		return true;
-	case MODE:
-		j->async = opt_word("mode", optarg, modes) == 1;
-		return true;
+	case ASYNC: j->async = true; return true;
 	case CLUSTER:
 		j->cluster = (uint16_t)number("cluster", optarg, UINT16_MAX);
 		return true;
@@ -201,6 +201,49 @@ parse_seg(const char *s, uint64_t *seg)
 	return why;
 }
 
+/* "3/7": a cluster and, if it has one, a worker. */
+static const char *
+parse_worker(const char *s, uint16_t *cluster, uint32_t *worker)
+{
+	char left[16];
+	const size_t len = strcspn(s, "/");
+	uint64_t c, w = *worker;
+	const char *why;
+
+	if (len >= sizeof(left))
+		return "cluster too long";
+	memcpy(left, s, len);
+	left[len] = '\0';
+	why = num_u64(left, 0, UINT16_MAX, &c);
+	if (why == NULL && s[len] == '/')
+		why = num_u64(s + len + 1, 0, UPDATE_ALL_WORKERS - 1u, &w);
+	if (why == NULL) {
+		*cluster = (uint16_t)c;
+		*worker = (uint32_t)w;
+	}
+	return why;
+}
+
+/* "1/2=7/0": who is whom from now on; without the last number, of the same. */
+static const char *
+parse_regroup(const char *s, struct ctl_conf *cf)
+{
+	const size_t len = strcspn(s, "=");
+	struct control_regroup *r = &cf->regroup;
+	char left[32];
+	const char *why;
+
+	if (s[len] == '\0' || len >= sizeof(left) || memchr(s, '/', len) ==
+	    NULL)
+		return "not CLUSTER/WORKER=CLUSTER[/WORKER]";
+	memcpy(left, s, len);
+	left[len] = '\0';
+	why = parse_worker(left, &cf->regrouped, &r->worker);
+	r->as = r->worker;
+	return why != NULL ? why : parse_worker(s + len + 1, &r->cluster,
+	    &r->as);
+}
+
 /* Misuse that --help may mend: a line, where help is to be had, status 2. */
 __attribute__((format(printf, 1, 2), noreturn)) static void
 misuse(const char *fmt, ...)
@@ -238,6 +281,8 @@ parse_words(struct ctl_conf *cf, char *word[], int words)
 		misuse("unexpected argument '%s'", word[2 + (v->arg != NULL)]);
 	if (v->action == CONTROL_SETH)
 		cf->h = (uint16_t)number("threshold", word[2], UINT16_MAX);
+	else if (v->action == CONTROL_REGROUP)
+		opt_check("worker", word[2], parse_regroup(word[2], cf));
 	else if (v->arg != NULL)
 		opt_check("segment", word[2], parse_seg(word[2], &cf->seg));
 	cf->action = v->action;
@@ -257,6 +302,9 @@ check_use(const struct ctl_conf *cf, const struct verb *v, uint64_t used)
 		    strcmp(only, v->name) != 0)
 			misuse("--%s is for %s", o->name, only);
 	}
+	if (cf->has_job && (v->action == CONTROL_JOBS || v->action ==
+	    CONTROL_REGROUP))
+		misuse("--job is not for %s", v->name);
 	if (cf->json && cf->prometheus)
 		misuse("--json and --prometheus are two formats");
 	if (cf->action == CONTROL_JOIN && cf->join.elements == 0)
@@ -276,6 +324,7 @@ parse(int argc, char *argv[], struct ctl_conf *cf)
 
 	do {	/* options may stand before, between and behind the words */
 		while ((ch = opt_next(&tool, argc, argv)) != -1) {
+			cf->has_job |= ch == JOB;
 			for (int i = 0; opts[i].name != NULL; i++)
 				if (opts[i].ch == ch)
 					used |= (uint64_t)1 << i;

@@ -13,13 +13,14 @@ enum round { WHOLE, CHANGED, FAILED };
 
 /* Ask for one page: its Ack. */
 static enum round
-ask_page(struct ask *a, uint8_t action, uint16_t page, struct control_ack *k)
+ask_page(struct ask *a, uint8_t action, enum control_scope scope,
+    uint16_t page, struct control_ack *k)
 {
 	struct ask_answer w;
-	uint8_t body[2];
+	uint8_t body[3];
 
-	wire_put(body, page, 2);
-	if (!ask(a, action, body, sizeof(body), &w))
+	wire_put(wire_put(body, page, 2), scope, 1);
+	if (!ask(a, action, body, action == CONTROL_STATS ? 3 : 2, &w))
 		return FAILED;
 	*k = w.ack;
 	if (k->status != CONTROL_DONE) {
@@ -43,7 +44,8 @@ ask_page(struct ask *a, uint8_t action, uint16_t page, struct control_ack *k)
 
 /* All pages, one behind the other, at *text, which is the caller's. */
 static enum round
-gather(struct ask *a, uint8_t action, char **text, size_t *len)
+gather(struct ask *a, uint8_t action, enum control_scope scope, char **text,
+    size_t *len)
 {
 	struct control_ack k = { 0 };
 	uint16_t pages = 1;
@@ -51,7 +53,7 @@ gather(struct ask *a, uint8_t action, char **text, size_t *len)
 
 	*len = 0;
 	for (uint16_t page = 0; page < pages; page++) {
-		r = ask_page(a, action, page, &k);
+		r = ask_page(a, action, scope, page, &k);
 		if (r != WHOLE)
 			return r;
 		if (page == 0) {
@@ -110,14 +112,15 @@ paged_parse(struct paged *p, size_t len)
 }
 
 bool
-paged_get(struct paged *p, struct ask *a, uint8_t action)
+paged_get(struct paged *p, struct ask *a, uint8_t action,
+    enum control_scope scope)
 {
 	enum round r = WHOLE;
 	size_t len = 0;
 
 	*p = (struct paged){ 0 };
 	for (int i = 0; i < ROUNDS; i++) {
-		r = gather(a, action, &p->text, &len);
+		r = gather(a, action, scope, &p->text, &len);
 		if (r == FAILED)
 			break;
 		if (r == WHOLE && paged_parse(p, len))

@@ -20,8 +20,12 @@ struct paged {
 	cJSON *root;		/* an object */
 };
 
-/* Ask for all of it.  False if it cannot be had, which has been said. */
-bool paged_get(struct paged *, struct ask *, uint8_t action);
+/*
+ * Ask for all of it; of Stats those of the scope.  False if it cannot be had,
+ * which has been said.
+ */
+bool paged_get(struct paged *, struct ask *, uint8_t action,
+    enum control_scope scope);
 
 /*
  * Make the tree of the len bytes of p->text and a zero byte: an object, and

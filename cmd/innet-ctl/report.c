@@ -1,8 +1,9 @@
-/* report.c - members and counters, once or again and again */
+/* report.c - jobs, members and counters, once or again and again */
 #include <err.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -12,19 +13,21 @@
 #include "cmd/innet-ctl/paged.h"
 #include "cmd/innet-ctl/show.h"
 
-/* One look at all there is; free_look(). */
+enum { PROMETHEUS_JOBS_MAX = 1024 };
+
+/* One look: counters, and jobs or the members of one; free_look(). */
 struct look {
-	struct paged stats, members;
+	struct paged stats, list;
 	uint64_t at_ns;			/* monotonic, of the counters */
 };
 
 /* Get it, and be sure that it can be shown. */
 static bool
-get(struct paged *p, struct ask *a, uint8_t action)
+get(struct paged *p, struct ask *a, uint8_t action, enum control_scope scope)
 {
 	const char *why;
 
-	if (!paged_get(p, a, action))
+	if (!paged_get(p, a, action, scope))
 		return false;
 	why = show_lacks(action, p->root);
 	if (why == NULL)
@@ -34,17 +37,81 @@ get(struct paged *p, struct ask *a, uint8_t action)
 	return false;
 }
 
+/* Whose counters are asked for: the job's, if one was named. */
+static enum control_scope
+scope_of(const struct ctl_conf *cf)
+{
+	return cf->has_job ? CONTROL_SCOPE_JOB : CONTROL_SCOPE_SWITCH;
+}
+
+/* The numbers of the jobs that the peer has, at most PROMETHEUS_JOBS_MAX. */
+static size_t
+job_numbers(struct ask *a, const cJSON *jobs, uint16_t *job)
+{
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(jobs, "jobs");
+	const cJSON *j, *number;
+	size_t n = 0;
+
+	cJSON_ArrayForEach(j, list) {
+		number = cJSON_GetObjectItemCaseSensitive(j, "job");
+		if (!cJSON_IsNumber(number) || number->valuedouble < 0 ||
+		    number->valuedouble > UINT16_MAX)
+			continue;
+		if (n == PROMETHEUS_JOBS_MAX) {
+			ask_warn(a, CONTROL_JOBS, "only the first %zu of %d "
+			    "are shown", n, cJSON_GetArraySize(list));
+			break;
+		}
+		job[n++] = (uint16_t)number->valuedouble;
+	}
+	return n;
+}
+
+/* The switch's own counters and those of its jobs, in one scrape. */
+static int
+scrape(const struct ctl_conf *cf, struct ask *a)
+{
+	static uint16_t number[PROMETHEUS_JOBS_MAX];
+	static struct paged job[PROMETHEUS_JOBS_MAX];
+	static cJSON *root[PROMETHEUS_JOBS_MAX];
+	struct paged own = { 0 }, jobs = { 0 };
+	size_t n = 0, got = 0;
+	bool whole = true;
+
+	if (cf->has_job) {
+		number[n++] = a->job;
+	} else {
+		whole = get(&own, a, CONTROL_STATS, CONTROL_SCOPE_SWITCH) &&
+		    get(&jobs, a, CONTROL_JOBS, CONTROL_SCOPE_SWITCH);
+		n = whole ? job_numbers(a, jobs.root, number) : 0;
+	}
+	for (; whole && got < n; got += whole) {
+		a->job = number[got];
+		whole = get(&job[got], a, CONTROL_STATS, CONTROL_SCOPE_JOB);
+		root[got] = job[got].root;
+	}
+	if (whole)
+		show_prometheus(stdout, own.root, root, n);
+	while (got > 0)
+		paged_free(&job[--got]);
+	paged_free(&jobs);
+	paged_free(&own);
+	return !whole;
+}
+
 int
 report_run(const struct ctl_conf *cf, struct ask *a)
 {
 	struct paged p;
 
-	if (!get(&p, a, cf->action))
+	if (cf->prometheus)
+		return scrape(cf, a);
+	if (!get(&p, a, cf->action, scope_of(cf)))
 		return 1;
 	if (cf->json)
 		puts(p.text);
-	else if (cf->prometheus)
-		show_prometheus(stdout, p.root);
+	else if (cf->action == CONTROL_JOBS)
+		show_jobs(stdout, p.root);
 	else if (cf->action == CONTROL_MEMBERS)
 		show_members(stdout, p.root);
 	else
@@ -57,16 +124,18 @@ static void
 free_look(struct look *l)
 {
 	paged_free(&l->stats);
-	paged_free(&l->members);
+	paged_free(&l->list);
 }
 
+/* With --job the job and its members, else the switch and its jobs. */
 static bool
-get_look(struct look *l, struct ask *a)
+get_look(struct look *l, const struct ctl_conf *cf, struct ask *a)
 {
 	*l = (struct look){ 0 };
-	if (get(&l->stats, a, CONTROL_STATS)) {
+	if (get(&l->stats, a, CONTROL_STATS, scope_of(cf))) {
 		l->at_ns = timer_mono_ns();
-		if (get(&l->members, a, CONTROL_MEMBERS))
+		if (get(&l->list, a, cf->has_job ? CONTROL_MEMBERS :
+		    CONTROL_JOBS, scope_of(cf)))
 			return true;
 	}
 	free_look(l);
@@ -81,15 +150,19 @@ show_look(const struct ctl_conf *cf, const struct look *l,
 	const double seconds = (double)(l->at_ns - before->at_ns) / 1e9;
 
 	if (cf->json) {
-		printf("{\"time_ns\":%" PRIu64 ",\"stats\":%s,\"members\":%s}"
-		    "\n", timer_wall_ns(), l->stats.text, l->members.text);
+		printf("{\"time_ns\":%" PRIu64 ",\"stats\":%s,\"%s\":%s}\n",
+		    timer_wall_ns(), l->stats.text, cf->has_job ? "members" :
+		    "jobs", l->list.text);
 		return;
 	}
 	if (terminal)
 		fputs("\033[H\033[2J", stdout);	/* home; clear */
 	else if (before->stats.root != NULL)
 		putchar('\n');
-	show_members(stdout, l->members.root);
+	if (cf->has_job)
+		show_members(stdout, l->list.root);
+	else
+		show_jobs(stdout, l->list.root);
 	putchar('\n');
 	show_stats(stdout, l->stats.root, before->stats.root, seconds);
 }
@@ -122,7 +195,7 @@ watch_run(const struct ctl_conf *cf, struct ask *a)
 		next = timer_after(timer_mono_ns(), cf->interval_ns);
 		if (*cf->ask.stop)
 			break;
-		failed = !get_look(&now, a);
+		failed = !get_look(&now, cf, a);
 		if (failed)
 			break;
 		show_look(cf, &now, &before, terminal);

@@ -1,4 +1,4 @@
-/* show.c - members and counters as tables, counters for Prometheus */
+/* show.c - jobs, members and counters as tables */
 #include <err.h>
 #include <math.h>
 #include <stdbool.h>
@@ -10,39 +10,18 @@
 
 #include "cmd/innet-ctl/columns.h"
 #include "cmd/innet-ctl/show.h"
+#include "cmd/innet-ctl/values.h"
 
 enum {
-	NUMBER_BYTES = 32,
-	METRICS_MAX = 4096,		/* counters, and gauges */
-	NAME_BYTES = 128		/* of a metric, after its prefix */
+	METRICS_MAX = 4096		/* counters, and gauges, of one */
 };
 
-/* Get a member of an object, whatever o is. */
-static const cJSON *
-get(const cJSON *o, const char *key)
+/* A word as a terminal may have it. */
+static void
+show_word(FILE *f, const char *s)
 {
-	return cJSON_GetObjectItemCaseSensitive(o, key);
-}
-
-/* A finite number with all its digits, in text, which is returned; or "-". */
-static const char *
-number(const cJSON *n, char text[NUMBER_BYTES])
-{
-	const double v = cJSON_IsNumber(n) ? n->valuedouble : NAN;
-
-	if (!isfinite(v))
-		return "-";
-	snprintf(text, NUMBER_BYTES, fabs(v) <= 0x1p53 && v == floor(v) ?
-	    "%.0f" : "%.17g", v);
-	return text;
-}
-
-/* A string, or "-" for none. */
-static const char *
-string(const cJSON *s)
-{
-	return cJSON_IsString(s) && *s->valuestring != '\0' ?
-	    s->valuestring : "-";
+	for (; *s != '\0'; s++)
+		putc(*s < 0x20 || *s > 0x7e ? '?' : *s, f);
 }
 
 /* An object of so few entries that all can be shown; or nothing, if it may. */
@@ -56,25 +35,76 @@ is_few(const cJSON *o, bool needed)
 const char *
 show_lacks(uint8_t action, const cJSON *o)
 {
+	if (action == CONTROL_JOBS)
+		return cJSON_IsArray(values_get(o, "jobs")) ? NULL : "no jobs";
 	if (action == CONTROL_MEMBERS)
-		return cJSON_IsArray(get(o, "members")) ? NULL : "no members";
-	return is_few(get(o, "counters"), true) &&
-	    is_few(get(o, "gauges"), false) ? NULL :
+		return cJSON_IsArray(values_get(o, "members")) ? NULL : "no members";
+	return is_few(values_get(o, "counters"), true) &&
+	    is_few(values_get(o, "gauges"), false) ? NULL :
 	    "no counters, or too many";
 }
 
-/* One line of the job as a whole. */
+/* A value as a word of a table. */
+static void
+add_value(struct columns *t, const cJSON *v)
+{
+	char text[VALUES_NUMBER_BYTES];
+
+	if (cJSON_IsBool(v))
+		columns_add(t, "%s", cJSON_IsTrue(v) ? "yes" : "no");
+	else if (cJSON_IsString(v))
+		columns_add(t, "%s", values_string(v));
+	else
+		columns_add(t, "%s", values_number(v, text));
+}
+
+/* All of a kind say the same: the first one's names are the heads. */
+void
+show_jobs(FILE *f, const cJSON *j)
+{
+	const cJSON *list = values_get(j, "jobs"), *job, *c;
+	struct columns t = { .n = 0 };
+	const char *head[COLUMNS_MAX];
+
+	cJSON_ArrayForEach(c, cJSON_GetArrayItem(list, 0)) {
+		if (t.n < COLUMNS_MAX)
+			head[t.n++] = c->string;
+	}
+	for (size_t i = 0; i < t.n; i++)
+		columns_add(&t, "%s", head[i]);
+	cJSON_ArrayForEach(job, list) {
+		for (size_t i = 0; i < t.n; i++)
+			add_value(&t, values_get(job, head[i]));
+	}
+	fprintf(f, "%s, %d jobs\n", values_string(values_get(j, "program")),
+	    cJSON_GetArraySize(list));
+	if (t.n > 0)
+		columns_print(&t, f);
+	columns_free(&t);
+}
+
+/* One line of the job as a whole: what its program tells of it. */
 static void
 show_job(FILE *f, const cJSON *j)
 {
-	char a[NUMBER_BYTES];
+	char text[VALUES_NUMBER_BYTES];
+	const cJSON *c;
+	bool begun = false;
 
-	fprintf(f, "job %s", number(get(j, "job"), a));
-	fprintf(f, ", h %s%s", number(get(j, "h"), a),
-	    cJSON_IsTrue(get(j, "follows")) ? " (follows the members)" : "");
-	fprintf(f, ", iteration %s, %s%s\n", number(get(j, "iteration"), a),
-	    cJSON_IsTrue(get(j, "open")) ? "open" : "not open yet",
-	    cJSON_IsTrue(get(j, "halted")) ? ", halted" : "");
+	cJSON_ArrayForEach(c, j) {
+		if (!cJSON_IsNumber(c) && !cJSON_IsString(c) &&
+		    !cJSON_IsTrue(c))
+			continue;
+		fprintf(f, "%s", begun ? ", " : "");
+		show_word(f, c->string);
+		if (!cJSON_IsBool(c)) {
+			putc(' ', f);
+			show_word(f, cJSON_IsString(c) ? values_string(c) :
+			    values_number(c, text));
+		}
+		begun = true;
+	}
+	fputs(begun ? "\n" : "-\n", f);
 }
 
 void
@@ -83,21 +113,21 @@ show_members(FILE *f, const cJSON *j)
 	static const char *const heads[] = { "id", "worker", "address",
 	    "port", "type", "parent", "heard ms", "missing" };
 	struct columns t = { .n = 8, .left = 1 << 2 | 1 << 4 | 1 << 5 };
-	char text[NUMBER_BYTES];
+	char text[VALUES_NUMBER_BYTES];
 	const cJSON *m;
 
 	show_job(f, j);
 	for (size_t i = 0; i < t.n; i++)
 		columns_add(&t, "%s", heads[i]);
-	cJSON_ArrayForEach(m, get(j, "members")) {
-		columns_add(&t, "%s", number(get(m, "id"), text));
-		columns_add(&t, "%s", number(get(m, "worker"), text));
-		columns_add(&t, "%s", string(get(m, "address")));
-		columns_add(&t, "%s", number(get(m, "port"), text));
-		columns_add(&t, "%s", string(get(m, "type")));
-		columns_add(&t, "%s", string(get(m, "parent")));
-		columns_add(&t, "%s", number(get(m, "last_heard_ms"), text));
-		columns_add(&t, "%s", number(get(m, "missing"), text));
+	cJSON_ArrayForEach(m, values_get(j, "members")) {
+		columns_add(&t, "%s", values_number(values_get(m, "id"), text));
+		columns_add(&t, "%s", values_number(values_get(m, "worker"), text));
+		columns_add(&t, "%s", values_string(values_get(m, "address")));
+		columns_add(&t, "%s", values_number(values_get(m, "port"), text));
+		columns_add(&t, "%s", values_string(values_get(m, "type")));
+		columns_add(&t, "%s", values_string(values_get(m, "parent")));
+		columns_add(&t, "%s", values_number(values_get(m, "last_heard_ms"), text));
+		columns_add(&t, "%s", values_number(values_get(m, "missing"), text));
 	}
 	columns_print(&t, f);
 	columns_free(&t);
@@ -122,7 +152,7 @@ show_counters(FILE *f, const cJSON *counters, const cJSON *before,
     double seconds)
 {
 	struct columns t = { .n = before == NULL ? 2 : 3, .left = 1 };
-	char text[NUMBER_BYTES];
+	char text[VALUES_NUMBER_BYTES];
 	const cJSON *c;
 
 	columns_add(&t, "counter");
@@ -131,9 +161,9 @@ show_counters(FILE *f, const cJSON *counters, const cJSON *before,
 		columns_add(&t, "per s");
 	cJSON_ArrayForEach(c, counters) {
 		columns_add(&t, "%s", c->string);
-		columns_add(&t, "%s", number(c, text));
+		columns_add(&t, "%s", values_number(c, text));
 		if (before != NULL)
-			add_rate(&t, c, get(before, c->string), seconds);
+			add_rate(&t, c, values_get(before, c->string), seconds);
 	}
 	columns_print(&t, f);
 	columns_free(&t);
@@ -143,90 +173,20 @@ void
 show_stats(FILE *f, const cJSON *j, const cJSON *before, double seconds)
 {
 	struct columns t = { .n = 2, .left = 1 };
-	char text[NUMBER_BYTES];
+	char text[VALUES_NUMBER_BYTES];
 	const cJSON *c;
 
-	show_counters(f, get(j, "counters"), before == NULL ? NULL :
-	    get(before, "counters"), seconds);
+	show_counters(f, values_get(j, "counters"), before == NULL ? NULL :
+	    values_get(before, "counters"), seconds);
 	columns_add(&t, "gauge");
 	columns_add(&t, "value");
-	cJSON_ArrayForEach(c, get(j, "gauges")) {
+	cJSON_ArrayForEach(c, values_get(j, "gauges")) {
 		columns_add(&t, "%s", c->string);
-		columns_add(&t, "%s", number(c, text));
+		columns_add(&t, "%s", values_number(c, text));
 	}
 	if (t.words > t.n) {
 		putc('\n', f);
 		columns_print(&t, f);
 	}
 	columns_free(&t);
-}
-
-/* A name of o as Prometheus takes it; false if it is too long. */
-static bool
-metric_name(const cJSON *o, const char *s, char name[NAME_BYTES])
-{
-	size_t i;
-
-	if (strncmp(s, "switch_", 7) == 0 && get(o, s + 7) == NULL)
-		s += 7;		/* that is said already */
-	for (i = 0; s[i] != '\0' && i < NAME_BYTES - 1; i++)
-		name[i] = strchr("abcdefghijklmnopqrstuvwxyz"
-		    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", s[i]) != NULL ?
-		    s[i] : '_';
-	name[i] = '\0';
-	return s[i] == '\0';
-}
-
-/* The value of a label, quoted. */
-static void
-print_label(FILE *f, const char *s)
-{
-	putc('"', f);
-	for (; *s != '\0'; s++) {
-		if (*s == '\n')
-			fputs("\\n", f);
-		else if (*s == '"' || *s == '\\')
-			fprintf(f, "\\%c", *s);
-		else
-			putc(*s, f);
-	}
-	putc('"', f);
-}
-
-/* All finite numbers of o as metrics of one type; a name only once. */
-static void
-print_metrics(FILE *f, const cJSON *j, const cJSON *o, const char *type,
-    const char *tail)
-{
-	char (*names)[NAME_BYTES] = calloc(METRICS_MAX + 1, sizeof(*names));
-	char value[NUMBER_BYTES], job[NUMBER_BYTES];
-	size_t n = 0, i;
-	const cJSON *c;
-
-	if (names == NULL)
-		err(1, "%d metrics", METRICS_MAX);
-	cJSON_ArrayForEach(c, o) {
-		if (!metric_name(o, c->string, names[n]) ||
-		    strcmp(number(c, value), "-") == 0)
-			continue;
-		for (i = 0; strcmp(names[i], names[n]) != 0; i++)
-			;
-		if (i < n)
-			continue;
-		fprintf(f, "# TYPE innet_switch_%s%s %s\n", names[n], tail,
-		    type);
-		fprintf(f, "innet_switch_%s%s{job=\"%s\",program=", names[n],
-		    tail, number(get(j, "job"), job));
-		print_label(f, string(get(j, "program")));
-		fprintf(f, "} %s\n", value);
-		n++;
-	}
-	free(names);
-}
-
-void
-show_prometheus(FILE *f, const cJSON *j)
-{
-	print_metrics(f, j, get(j, "counters"), "counter", "_total");
-	print_metrics(f, j, get(j, "gauges"), "gauge", "");
 }

@@ -13,11 +13,12 @@
 #include <cjson/cJSON.h>
 
 /*
- * What is not there, of that which the answer to Members or to Stats is to
- * have; NULL if it can be shown.  Ask this first.
+ * What is not there, of that which the answer to Jobs, to Members or to Stats
+ * is to have; NULL if it can be shown.  Ask this first.
  */
 const char *show_lacks(uint8_t action, const cJSON *);
 
+void show_jobs(FILE *, const cJSON *jobs);
 void show_members(FILE *, const cJSON *members);
 
 /*
@@ -27,7 +28,10 @@ void show_members(FILE *, const cJSON *members);
 void show_stats(FILE *, const cJSON *stats, const cJSON *before,
     double seconds);
 
-/* The same in Prometheus' text format. */
-void show_prometheus(FILE *, const cJSON *stats);
+/*
+ * The same of a switch and of its n jobs, each of which may be none, in
+ * Prometheus' text format.
+ */
+void show_prometheus(FILE *, const cJSON *own, cJSON *const *job, size_t n);
 
 #endif

@@ -41,7 +41,7 @@ static void
 fetch_cluster(const struct sim *s, const struct sim_node *n, uint16_t cluster)
 {
 	if (n->kind == &sim_switch)
-		egress_fetch(n->up->egress, cluster - n->first);
+		port_fetch(n->up->egress, cluster - n->first);
 	else
 		fetch(sim_cluster(s, cluster), sizeof(struct sim_cluster));
 }
@@ -66,7 +66,7 @@ fetch_rest(const struct sim *s, struct due x)
 	case SIM_LEAVE:
 		head = slots_head(&p->egress->slots);
 		if (head != NULL && head->is_update)
-			egress_fetch(p->egress, head->up.cluster);
+			port_fetch(p->egress, head->up.cluster);
 		break;
 	case SIM_DELIVERY:
 	case SIM_ARRIVAL:

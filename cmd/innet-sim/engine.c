@@ -111,12 +111,12 @@ sim_send(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
 static void
 await_leave(struct sim *s, struct sim_pipe *pipe)
 {
-	uint64_t due = egress_due(pipe->egress);
+	uint64_t due = port_due(pipe->egress);
 
 	if (due == pipe->leave_ns)
 		return;
 	pipe->leave_ns = due;
-	if (due != EGRESS_NEVER)
+	if (due != PORT_NEVER)
 		sim_at(s, SIM_LEAVE, pipe->index, due);
 }
 
@@ -124,12 +124,13 @@ await_leave(struct sim *s, struct sim_pipe *pipe)
 static void
 offer_regular(struct sim *s, struct sim_pipe *pipe, struct arrival *a)
 {
-	struct egress *e = pipe->egress;
-	const uint64_t dropped = e->regular_dropped;
+	struct port *e = pipe->egress;
+	const uint64_t dropped = e->n[PORT_REGULAR].dropped;
 
 	a->is_update = false;
-	egress_offer_regular(e, a, s->now_ns);
-	s->source[a->up.worker].dropped += e->regular_dropped - dropped;
+	a->framed = true;
+	port_offer_plain(e, a, s->now_ns);
+	s->source[a->up->worker].dropped += e->n[PORT_REGULAR].dropped - dropped;
 	await_leave(s, pipe);
 }
 
@@ -139,20 +140,21 @@ sim_offer(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p)
 	/* a byte, for a vector of no elements to stand behind */
 	static const uint8_t nothing[64];
 	const struct sim_node *n = pipe->from;
+	struct update u = p->up;
 	struct arrival a = { .bytes = nothing, .have = 1,
-	    .wire_bytes = p->wire_bytes, .is_update = true, .up = p->up };
+	    .wire_bytes = p->wire_bytes, .is_update = true, .up = &u };
 
 	if (pipe->down) {
 		sim_lose(s, p, SIM_LOST_DOWN);
 		return;
 	}
-	a.up.vec = nothing + 1;
+	u.vec = nothing + 1;
 	if (p->up.kind != UPDATE_UPDATE) {
 		offer_regular(s, pipe, &a);
 		return;
 	}
-	a.up.cluster -= n->first;	/* tables as short as can be */
-	egress_offer(pipe->egress, &a, s->now_ns);
+	u.cluster -= n->first;	/* tables as short as can be */
+	port_offer(pipe->egress, &a, s->now_ns);
 	await_leave(s, pipe);
 }
 
@@ -173,7 +175,7 @@ head_of(const struct sim_node *n, const struct slot *head)
 static void
 leave(struct sim *s, struct sim_pipe *pipe)
 {
-	struct egress *e = pipe->egress;
+	struct port *e = pipe->egress;
 	struct sim_port *port = (struct sim_port *)e;
 	struct sim_packet p;
 	const struct slot *head;
@@ -181,7 +183,7 @@ leave(struct sim *s, struct sim_pipe *pipe)
 
 	if (pipe->leave_ns != s->now_ns)
 		return;		/* it was lost before */
-	head = egress_head(e);
+	head = port_head(e);
 	p = head_of(pipe->from, head);
 	time = link_time_ns(&e->link, head->wire_bytes);
 	port->wait_ns += s->now_ns - time - head->opened_ns;
@@ -189,8 +191,8 @@ leave(struct sim *s, struct sim_pipe *pipe)
 	port->served++;
 	if (pipe->from->out != NULL)
 		capture_put(s, pipe->from->out, &p, s->now_ns);
-	egress_pop(e);
-	pipe->leave_ns = EGRESS_NEVER;
+	port_pop(e);
+	pipe->leave_ns = PORT_NEVER;
 	await_leave(s, pipe);
 	fly(s, pipe, &p, s->now_ns);
 }
@@ -239,19 +241,19 @@ deliver(struct sim *s, struct sim_pipe *pipe)
 static void
 clear_queue(struct sim *s, struct sim_pipe *pipe)
 {
-	struct egress *e = pipe->egress;
+	struct port *e = pipe->egress;
 	const struct slot *head;
 
-	egress_count_queued(e);
-	while ((head = egress_head(e)) != NULL) {
+	port_count_queued(e);
+	while ((head = port_head(e)) != NULL) {
 		struct sim_packet p = head_of(pipe->from, head);
 
 		sim_lose(s, &p, SIM_LOST_DOWN);
 		if (p.up.kind == UPDATE_UPDATE)
 			sim_cluster(s, p.up.cluster)->cleared += p.up.merged;
-		egress_lose_head(e, s->now_ns);
+		port_lose_head(e, s->now_ns);
 	}
-	pipe->leave_ns = EGRESS_NEVER;
+	pipe->leave_ns = PORT_NEVER;
 }
 
 void
@@ -414,6 +416,6 @@ sim_run(struct sim *s)
 	    s->sc->duration_ns ? s->now_ns : s->sc->duration_ns;
 	for (uint32_t i = 0; i < s->pipes; i++) {
 		if (s->pipe[i].egress != NULL)
-			egress_count_queued(s->pipe[i].egress);
+			port_count_queued(s->pipe[i].egress);
 	}
 }

@@ -28,9 +28,9 @@ clusters_of(struct sim_node *n)
 bool
 sim_switch_open(struct sim_node *n, const struct scenario_switch *cf)
 {
-	const struct egress_conf ec = {
-		.program = cf->program == SCENARIO_OLAF ? EGRESS_OLAF :
-		    EGRESS_FIFO,
+	const struct port_conf ec = {
+		.queue = cf->program == SCENARIO_OLAF ? PORT_OLAF :
+		    PORT_FIFO,
 		.slots = (uint32_t)cf->slots,
 		.rate_bps = n->up->link.rate_bps,
 		.extra_bytes = n->up->link.extra_bytes,
@@ -44,7 +44,8 @@ sim_switch_open(struct sim_node *n, const struct scenario_switch *cf)
 
 	n->up->egress = &port->egress;
 	port->cf = cf;
-	return egress_init(&port->egress, &ec);
+	return port_init(&port->egress, &ec) &&
+	    port_open_updates(&port->egress);
 }
 
 static void
@@ -62,7 +63,7 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	}
 	model = *p;
 	if (port->cf->program != SCENARIO_REGULAR) {
-		own = egress_status(&port->egress, s->now_ns);
+		own = port_status(&port->egress, s->now_ns);
 		txctl_stamp(&model.up.status, &own);
 	}
 	sim_pass_down(s, n, &model, s->now_ns);
@@ -73,8 +74,8 @@ static void
 fail(struct sim *s, struct sim_node *n, bool down)
 {
 	struct sim_port *port = n->own;
-	const uint64_t window = port->egress.active.window_ns;
-	const uint32_t plain = port->egress.active.plain;
+	const uint64_t window = port->egress.updates->active.window_ns;
+	const uint32_t plain = port->egress.updates->active.plain;
 
 	if (!down)
 		return;
@@ -82,8 +83,8 @@ fail(struct sim *s, struct sim_node *n, bool down)
 		if (s->pipe[i].from == n)
 			sim_clear(s, &s->pipe[i], false);
 	}
-	active_free(&port->egress.active);
-	if (!active_init(&port->egress.active, window, plain))
+	active_free(&port->egress.updates->active);
+	if (!active_init(&port->egress.updates->active, window, plain))
 		err(1, "switch %s", n->name);
 }
 
@@ -92,7 +93,7 @@ end(struct sim_node *n)
 {
 	struct sim_port *port = n->own;
 
-	egress_free(&port->egress);
+	port_free(&port->egress);
 }
 
 const struct sim_kind sim_switch = { "switch", arrive, NULL, fail, end };

@@ -80,7 +80,7 @@ count_waiting(const struct sim *s, uint64_t *waiting)
 {
 	for (uint32_t i = 0; i < s->pipes; i++) {
 		const struct sim_ring *r = &s->pipe[i].ring;
-		const struct egress *e = s->pipe[i].egress;
+		const struct port *e = s->pipe[i].egress;
 
 		for (uint32_t k = 0; k < r->count; k++) {
 			const struct update *u = &r->item[(r->head + k) &

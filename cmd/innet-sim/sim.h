@@ -46,7 +46,7 @@
 #include "common/aom.h"
 #include "common/arrivals.h"
 #include "common/calendar.h"
-#include "common/egress.h"
+#include "common/plane/port.h"
 #include "common/keymap.h"
 #include "common/link.h"
 #include "common/pcapio.h"
@@ -123,14 +123,14 @@ struct sim_pipe {
 	uint32_t queue;		/* frames that may wait or be sent; 0: any */
 	uint32_t down;		/* how often it has failed, and not come back */
 	struct sim_flying one;	/* the ring, as long as it needs no more */
-	struct egress *egress;	/* the sender's port; NULL: a plain queue */
+	struct port *egress;	/* the sender's port; NULL: a plain queue */
 	uint64_t leave_ns;	/* the SIM_LEAVE that is meant */
 	struct sim_node *from;
 };
 
 /* A switch's port upward, and what it did beside the tally. */
 struct sim_port {
-	struct egress egress;	/* first: a pipe points to it */
+	struct port egress;	/* first: a pipe points to it */
 	const struct scenario_switch *cf;
 	unsigned __int128 wait_ns;	/* in the queue, before service */
 	uint64_t served, busy_ns;

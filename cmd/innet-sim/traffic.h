@@ -3,7 +3,7 @@
  *
  * A source is a node: an entry of the scenario's traffic at one switch.  Its
  * frames are packets of kind SIM_REGULAR, which no queue merges: they take
- * slots of the ports on their way as egress.h has it, and every one that was
+ * slots of the ports on their way as port.h has it, and every one that was
  * sent is counted once: received, dropped by a full queue, lost, or on its way.
  */
 #ifndef INNET_SIM_TRAFFIC_H

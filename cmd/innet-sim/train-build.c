@@ -90,18 +90,26 @@ train_open_machine(struct train_switch *w)
 	const struct training *t = w->t;
 	const bool async = t->cf->mode == TRAINING_ASYNC;
 	const uint64_t packet = SEG_HEADER_BYTES + 4 * (uint64_t)t->floats;
-	struct iswitch_conf cf = { .floats = 1, .floats_max = 1,
-	    .number = w->number, .job = { .h = (uint16_t)w->members,
-	    .async = async, .keep = 16, .reduce = { .kind = REDUCE_SUM,
-	    .fixed_bits = 24 }, .member_timeout_ns = 10000000000,
-	    /* 64 MB, as they would be with all the floats */
-	    .keep_bytes = 64000000 / packet * (SEG_HEADER_BYTES + 4),
-	    .whole = t->server != NULL && !async,
-	    .server = t->server != NULL && async,
-	    .child = w->up != NULL && t->server == NULL } };
+	struct iswitch_settings *set = &w->settings;
+	struct job_conf *job = &set->iswitch.job;
 
-	w->isw = sim_have(1, sizeof(*w->isw), "switches");
-	iswitch_init(w->isw, &cf, 1, train_deliver, w);
+	iswitch_defaults(set);
+	set->parent = w->parent;
+	set->iswitch.floats = set->iswitch.floats_max = 1;
+	set->iswitch.number = w->number;
+	job->h = (uint16_t)w->members;
+	job->async = async;
+	/* 64 MB, as they would be with all the floats */
+	job->keep_bytes = 64000000 / packet * (SEG_HEADER_BYTES + 4);
+	job->whole = t->server != NULL && !async;
+	job->server = t->server != NULL && async;
+	job->child = w->up != NULL && t->server == NULL;
+	w->conf = (struct plane_conf){ .program = &iswitch_program,
+	    .settings = set, .place = { .address = w->self, .live = true,
+	    .xid = 1 } };
+	w->plane = sim_have(1, sizeof(*w->plane), "switches");
+	if (!plane_init(w->plane, &w->conf, &train_driver, w))
+		err(1, "switches");
 }
 
 static void

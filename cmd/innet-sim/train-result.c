@@ -107,13 +107,9 @@ static bool
 sorted_out(const struct training *t, const struct sim_node *n)
 {
 	const struct train_switch *w = n->own;
-	uint64_t sum = 0;
 
-	if (w->isw == NULL || w->isw->jobs == 0)
-		return true;
-	for (int k = JOB_ADDED; k <= JOB_NO_MEMORY; k++)
-		sum += w->isw->job[0]->j.n[k];
-	return sum == w->isw->job[0]->j.n[JOB_SEGMENTS] ||
+	return w->plane == NULL ||
+	    w->plane->program->adds_up(w->plane->state) ||
 	    bug(t, "segments are not accounted for");
 }
 

@@ -1,6 +1,6 @@
 /*
- * A training's switches and server: those that sum are iswitch.h, the others
- * pass on what is for others: train.h.
+ * A training's switches and server: those that sum are planes, the others pass
+ * on what is for others: train.h.
  */
 #include "config.h"
 
@@ -43,9 +43,9 @@ answer(struct train_switch *w, const struct seg *g)
 	w->busy_ns += train_cost_ns(w->t, 4 * (uint64_t)w->t->elements);
 }
 
-/* One datagram of ours, from its port, to that address. */
+/* One datagram of ours, by its way, to that address. */
 static void
-emit(struct train_switch *w, uint16_t port, const union addr *to, uint8_t tos,
+emit(struct train_switch *w, uint32_t way, const union addr *to, uint8_t tos,
     const uint8_t *p, uint32_t len)
 {
 	struct training *t = w->t;
@@ -58,7 +58,7 @@ emit(struct train_switch *w, uint16_t port, const union addr *to, uint8_t tos,
 	q = train_packet(t, tos, p, len);
 	q.dg.from = w->node;
 	q.dg.to = train_at(t, to);
-	q.dg.sport = port;
+	q.dg.sport = (uint16_t)(UPDATE_PORT + way);
 	q.dg.dport = addr_port(to);
 	if (w->node->out != NULL)
 		capture_put(w->sim, w->node->out, &q, ready_ns);
@@ -79,54 +79,48 @@ emit(struct train_switch *w, uint16_t port, const union addr *to, uint8_t tos,
 	train_put(w->sim, t, w->up, &q, w->tx_ns);
 }
 
-void
-train_deliver(void *ctx, const struct post *p)
+/* plane_driver.send */
+static void
+send_run(void *ctx, uint32_t way, const union addr *from,
+    const union addr *to, const struct post *p, uint64_t now_ns)
 {
 	struct train_switch *w = ctx;
-	/* NULL: one that began anew answers who is of a job it had */
-	const struct job *j = p->job < w->isw->jobs ?
-	    &w->isw->job[p->job]->j : NULL;
-	const struct member *m;
 
-	for (uint32_t k = 0; k < p->count; k++) {
-		const uint8_t *q = p->p + (size_t)k * p->bytes;
-		const uint32_t len = k + 1 < p->count ? p->bytes :
-		    p->last_bytes;
-		uint32_t next = 0;
-
-		if (p->to == POST_ONE)
-			emit(w, UPDATE_PORT, &p->at, p->tos, q, len);
-		else if (p->to == POST_PARENT)
-			emit(w, (uint16_t)(UPDATE_PORT + 1 + j->id),
-			    &w->parent, p->tos, q, len);
-		while (p->to == POST_MEMBERS &&
-		    (m = members_next(&j->members, &next)) != NULL)
-			emit(w, UPDATE_PORT, &m->at, p->tos, q, len);
-	}
+	(void)from;
+	(void)now_ns;
+	for (uint32_t k = 0; k < p->count; k++)
+		emit(w, way, to, p->tos, p->p + (size_t)k * p->bytes, k + 1 <
+		    p->count ? p->bytes : p->last_bytes);
 }
 
-/* All that the machine has to say now; and when it has more. */
+const struct plane_driver train_driver = { .send = send_run };
+
+/* All that the program has to say now; and when it has more. */
 static void
 settle(struct sim *s, struct train_switch *w)
 {
-	outbox_flush(&w->isw->out);
-	while (iswitch_owes(w->isw) && iswitch_give(w->isw))
-		outbox_flush(&w->isw->out);
+	struct plane *pl = w->plane;
+
+	plane_flush(pl);
+	while (pl->program->owes(pl->state) && pl->program->give(pl->state))
+		plane_flush(pl);
 	if (!train_over(w->t))
-		train_wake(s, w->node, &w->wake_ns, iswitch_due(w->isw));
+		train_wake(s, w->node, &w->wake_ns, plane_due(pl));
 }
 
 static void
 take(struct sim *s, struct train_switch *w, const struct sim_datagram *d)
 {
+	uint8_t copy[sizeof(d->p)];
 	union addr from = train_addr(w->t, d->from);
+	struct packet p = { .from = &from, .to = &w->self, .tos = d->tos,
+	    .way = (uint32_t)(d->dport - UPDATE_PORT), .payload = copy,
+	    .bytes = d->len };
 
+	memcpy(copy, d->p, d->len);
 	from.in.sin_port = htons(d->sport);
-	if (d->dport != UPDATE_PORT)
-		iswitch_take_parent(w->isw, (uint16_t)(d->dport -
-		    UPDATE_PORT - 1), d->tos, d->p, d->len, s->now_ns);
-	else
-		iswitch_take(w->isw, &from, d->tos, d->p, d->len, s->now_ns);
+	plane_advance(w->plane, s->now_ns);
+	plane_take(w->plane, &p);
 	settle(s, w);
 }
 
@@ -138,7 +132,7 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 
 	(void)by;
 	w->t->n[TRAIN_CAME]++;
-	if (w->isw != NULL && p->dg.to == n)
+	if (w->plane != NULL && p->dg.to == n)
 		take(s, w, &p->dg);
 	else
 		train_put(s, w->t, way_to(w, p->dg.to), p, s->now_ns +
@@ -176,7 +170,7 @@ train_captured(const struct sim_node *n)
 {
 	const struct train_switch *w = n->own;
 
-	return n->kind == &train_switch_kind && w->isw != NULL;
+	return n->kind == &train_switch_kind && w->plane != NULL;
 }
 
 static void
@@ -189,7 +183,7 @@ wake(struct sim *s, struct sim_node *n)
 	w->wake_ns = SIM_NEVER;
 	if (train_over(w->t) || n->down > 0)
 		return;
-	iswitch_fire(w->isw, s->now_ns);
+	plane_advance(w->plane, s->now_ns);
 	settle(s, w);
 }
 
@@ -203,10 +197,10 @@ fail(struct sim *s, struct sim_node *n, bool down)
 		if (s->pipe[i].from == n)
 			sim_clear(s, &s->pipe[i], false);
 	}
-	if (!down || w->isw == NULL)
+	if (!down || w->plane == NULL)
 		return;
-	iswitch_free(w->isw);
-	free(w->isw);
+	plane_free(w->plane);
+	free(w->plane);
 	train_open_machine(w);
 }
 
@@ -215,9 +209,9 @@ end(struct sim_node *n)
 {
 	struct train_switch *w = n->own;
 
-	if (w->isw != NULL)
-		iswitch_free(w->isw);
-	free(w->isw);
+	if (w->plane != NULL)
+		plane_free(w->plane);
+	free(w->plane);
 	free(w->down);
 	free(w);
 }

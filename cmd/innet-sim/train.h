@@ -24,9 +24,10 @@
 #include "cmd/innet-sim/sim.h"
 #include "cmd/innet-sim/training.h"
 #include "common/asyncw.h"
-#include "common/iswctl.h"
+#include "common/iswitch/program.h"
 #include "common/joiner.h"
 #include "common/lockctl.h"
+#include "common/plane/classifier.h"
 #include "common/spans.h"
 
 enum {
@@ -83,7 +84,9 @@ struct train_switch {
 	uint32_t first, n;		/* workers, or racks, behind them */
 	uint32_t members, number;	/* of the machine */
 	struct sim_pipe *server;	/* to it, or NULL */
-	struct iswitch *isw;		/* NULL: it only forwards */
+	struct plane *plane;		/* NULL: it only forwards; owned */
+	struct plane_conf conf;
+	struct iswitch_settings settings;
 	union addr self, parent;
 	uint64_t wake_ns;
 	/* of a server: */
@@ -141,8 +144,8 @@ struct train_worker {
 extern const struct sim_kind train_switch_kind, train_server_kind,
     train_worker_kind;
 
-/* train-switch.c: what a machine posts goes on its way. */
-void train_deliver(void *ctx, const struct post *p);
+/* train-switch.c: what a plane sends goes on its way. */
+extern const struct plane_driver train_driver;
 
 /* Is there a capture of node n?  Of the switches that sum. */
 bool train_captured(const struct sim_node *n);

@@ -7,7 +7,7 @@
 
 #include "cmd/innet-verify/replay.h"
 #include "common/aom.h"
-#include "common/egress.h"
+#include "common/plane/port.h"
 #include "common/txctl.h"
 
 /* At this rate a frame of so many bytes takes as many ns. */
@@ -21,7 +21,7 @@ struct player {
 	const struct spec *spec;
 	struct schedule *s;
 	struct replay *r;
-	struct egress port;
+	struct port port;
 	struct aom age[SPEC_CLUSTERS_MAX];	/* from the first sent */
 	struct aom peak[SPEC_CLUSTERS_MAX];	/* from the first received */
 	struct txctl control[SPEC_CLUSTERS_MAX];
@@ -45,8 +45,8 @@ fate_name(enum fate f)
 static void
 leave(struct player *p)
 {
-	const uint64_t now = egress_due(&p->port);
-	const uint64_t made = egress_head(&p->port)->up.generated_ns;
+	const uint64_t now = port_due(&p->port);
+	const uint64_t made = port_head(&p->port)->up.generated_ns;
 	struct planned *x = p->open[p->left++];
 	struct replay_cluster *c = &p->r->of[x->c];
 	struct aom *peak = &p->peak[x->c];
@@ -62,7 +62,7 @@ leave(struct player *p)
 		err(1, "the ages of cluster %llu",
 		    (unsigned long long)p->spec->cluster[x->c].id);
 	c->delivered++;
-	egress_pop(&p->port);
+	port_pop(&p->port);
 }
 
 /* The cluster of x has had the statuses of what left R before it or more. */
@@ -89,20 +89,22 @@ hear(struct player *p, const struct planned *x)
 static void
 arrive(struct player *p, struct planned *x)
 {
-	const uint64_t dropped = p->port.tally.all.of[TALLY_DROPPED_FULL].
-	    packets;
+	const struct tally_count *full =
+	    &p->port.updates->tally.all.of[TALLY_DROPPED_FULL];
+	const uint64_t dropped = full->packets;
 	const uint32_t taken = p->port.slots.count;
+	const struct update u = { .kind = UPDATE_UPDATE, .worker = WORKER,
+	    .merged = 1, .cluster = (uint16_t)p->spec->cluster[x->c].id,
+	    .sequence = (uint32_t)x->k + 1, .generated_ns = x->at_ns,
+	    .elements = 1, .n = 1, .vec = p->vec };
 	const struct arrival a = { .bytes = p->vec, .have = sizeof(p->vec),
 	    .wire_bytes = (uint32_t)p->spec->service_ns, .is_update = true,
-	    .up = { .kind = UPDATE_UPDATE, .worker = WORKER, .merged = 1,
-		.cluster = (uint16_t)p->spec->cluster[x->c].id,
-		.sequence = (uint32_t)x->k + 1, .generated_ns = x->at_ns,
-		.elements = 1, .n = 1, .vec = p->vec } };
+	    .up = &u };
 	struct replay_cluster *c = &p->r->of[x->c];
 
-	egress_offer(&p->port, &a, x->at_ns);
+	port_offer(&p->port, &a, x->at_ns);
 	c->sent++;
-	if (p->port.tally.all.of[TALLY_DROPPED_FULL].packets > dropped) {
+	if (full->packets > dropped) {
 		x->fate = FATE_DROPPED;
 		c->dropped++;
 	} else if (p->port.slots.count > taken) {
@@ -132,11 +134,11 @@ step(struct player *p, struct planned *x)
 		p->r->why = "an update out of its time";
 		return false;
 	}
-	while (egress_due(&p->port) <= x->at_ns)
+	while (port_due(&p->port) <= x->at_ns)
 		leave(p);
 	hear(p, x);
 	x->begins_ns = p->port.slots.count == 0 ? x->at_ns :
-	    egress_due(&p->port) + (p->port.slots.count - 1) *
+	    port_due(&p->port) + (p->port.slots.count - 1) *
 	    p->spec->service_ns;
 	if (!p->age[x->c].started)
 		aom_start(&p->age[x->c], x->at_ns, x->at_ns);
@@ -197,14 +199,14 @@ bool
 replay_run(const struct spec *spec, uint64_t horizon_ns, struct schedule *s,
     struct replay *r)
 {
-	const struct egress_conf cf = { .program = EGRESS_OLAF,
+	const struct port_conf cf = { .queue = PORT_OLAF,
 	    .slots = (uint32_t)spec->slots, .rate_bps = BYTE_A_NS,
 	    .threshold = NAN, .active_window_ns = SPEC_BILLION };
 	struct player p = { .spec = spec, .s = s, .r = r,
 	    .open = calloc(s->n + 1, sizeof(*p.open)) };
 
 	*r = (struct replay){ 0 };
-	if (!egress_init(&p.port, &cf) || p.open == NULL)
+	if (!port_init(&p.port, &cf) || !port_open_updates(&p.port) || p.open == NULL)
 		err(1, "a replay of %zu updates", s->n);
 	for (size_t c = 0; c < spec->n; c++)
 		p.control[c] = spec->cluster[c].control;
@@ -214,10 +216,10 @@ replay_run(const struct spec *spec, uint64_t horizon_ns, struct schedule *s,
 		if (!step(&p, &s->row[i]))
 			break;
 	}
-	while (egress_due(&p.port) != EGRESS_NEVER)
+	while (port_due(&p.port) != PORT_NEVER)
 		leave(&p);
 	sum_up(&p, horizon_ns);
-	egress_free(&p.port);
+	port_free(&p.port);
 	free(p.open);
 	return r->why == NULL;
 }

@@ -55,12 +55,12 @@ arm() {
 	local p=$1 ps sw pids='' rc=0
 	rm -f "$p"-* "$p".*
 	innet-ps --listen 127.0.0.1:0 --port-file "$p-ps.port" --optimizer adam \
-		--average none --learning-rate 0.005 --reply cluster -w "$p.pcap" 2>"$p-ps.err" &
+		--average none --learning-rate 0.005 --reply cluster --write-in "$p.pcap" 2>"$p-ps.err" &
 	ps=$! running=$!
 	await "$p-ps.port" 'the server' $ps || return 1
-	innet-switch --listen 127.0.0.1:0 --port-file "$p-switch.port" -p "$p" --slots $slots \
+	innet-switch --listen 127.0.0.1:0 --port-file "$p-switch.port" --queue "$p" --slots $slots \
 		--rate $rate --upstream "127.0.0.1:$(cat "$p-ps.port")" ${impair:+--impair "$impair"} \
-		-w "$p-sent.pcap" --report "$p.json" 2>"$p-switch.err" &
+		--write-in "$p-sent.pcap" --report "$p.json" 2>"$p-switch.err" &
 	sw=$! running="$running $!"
 	await "$p-switch.port" 'the switch' $sw || return 1
 	for c in $clusters; do

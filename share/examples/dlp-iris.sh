@@ -33,7 +33,7 @@ one() {
 	local workers='' lead w
 	rm -f port
 	if [ "$as" = server ]; then
-		innet-ps -q --rule dlp --reduce "$2" --session $session \
+		innet-ps -q -p dlp --reduce "$2" --session $session \
 			--listen :0 --port-file port 2>/dev/null &
 	else
 		innet-switch -q -p dlp --reduce "$2" --listen :0 --port-file port 2>/dev/null &

@@ -68,12 +68,13 @@ fi
 mkdir -p "$out" && cd "$out" || exit 1
 rm -f [12]-*
 
-# start HOST NAME COMMAND...: in the background, what it says in NAME.err
+# start HOST NAME COMMAND...: in the background, what it prints in NAME.out, and
+# what it says in NAME.err
 start() {
 	local host=$1 name=$2
 	shift 2
 	[ -z "$hierarchy" ] || set -- testbed.sh exec "$host" "$@"
-	"$@" 2>"$name.err" &
+	"$@" >"$name.out" 2>"$name.err" &
 	running="$running $!"
 }
 

@@ -135,8 +135,8 @@ agent() {
 server() {
 	local host how
 	case $carrier-$mode in
-	ps-sync) host=server how='innet-ps --rule sync --reduce ordered' ;;
-	ps-async) host=server how='innet-ps --rule async' ;;
+	ps-sync) host=server how='innet-ps -p iswitch --reduce ordered' ;;
+	ps-async) host=server how='innet-ps -p iswitch --async' ;;
 	switch-sync) host=switch how='innet-switch -p iswitch --reduce ordered' ;;
 	switch-async) host=switch how='innet-switch -p iswitch --async' ;;
 	esac

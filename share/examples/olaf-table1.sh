@@ -30,7 +30,7 @@ for seed in $(seq "$seeds"); do
 		--arrivals bursts --burst 8 --port-rate 128G --seed "$seed" -w "$dir/in"
 	for p in fifo olaf; do
 		for rate in 40 20; do
-			innet-switch -q -p $p -r "$dir/in" -w /dev/null --slots 8 --rate ${rate}G \
+			innet-switch -q --queue $p -r "$dir/in" -w /dev/null --slots 8 --rate ${rate}G \
 				--report "$dir/$p-$rate-$seed.json"
 		done
 	done

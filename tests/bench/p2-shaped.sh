@@ -34,7 +34,7 @@ turn() {
 	through switch "$switch" "$n" "${bytes[$s]}" "${rounds[$s]}" 366 \
 		innet-switch --program iswitch --reduce sum >>"$dir/innet.$n.$s"
 	through server "$server" "$n" "${bytes[$s]}" "${ps_rounds[$s]}" 366 \
-		innet-ps --rule sync >>"$dir/ps.$n.$s"
+		innet-ps -p iswitch >>"$dir/ps.$n.$s"
 	# the ring, and no handshakes, which at this rate cost it 8 %
 	allreduce mpi.sh --mca coll_tuned_use_dynamic_rules 1 \
 		--mca coll_tuned_allreduce_algorithm 4 \

@@ -18,7 +18,7 @@ trap 'exit 1' INT TERM
 # Updates of 960 B, 1,002-byte frames, as a drop-tail queue passed them on.
 trace() {
 	innet-gen -q --arrivals poisson --rate 30G --payload 960B --clusters 9 --workers 3 \
-		-c $((($1 + 26) / 27)) | innet-switch -q -p fifo --slots 1000 -w -
+		-c $((($1 + 26) / 27)) | innet-switch -q --queue fifo --slots 1000 -w -
 }
 
 # Seconds that a command takes, to the microsecond.

@@ -36,7 +36,7 @@ packets() { sed -n "/\"$1\"/{n;s/[^0-9]//gp;q}" "$dir/r"; }
 run() {
 	local name=$dir/$1-$2 switch
 	rm -f "$dir/port" "$dir/r"
-	{ time on 0 innet-switch -q -p "$1" --listen 127.0.0.1:0 --upstream "127.0.0.1:$server" \
+	{ time on 0 innet-switch -q --queue "$1" --listen 127.0.0.1:0 --upstream "127.0.0.1:$server" \
 		--slots "$3" --rate "$4" --port-file "$dir/port" --report "$dir/r" \
 		--duration $((seconds + 1))s 2>"$dir/err"; } 2>"$dir/cpu" &
 	switch=$!

@@ -27,6 +27,8 @@ show(uint8_t action, const cJSON *root)
 		abort();
 	if (action == CONTROL_MEMBERS) {
 		show_members(f, root);
+	} else if (action == CONTROL_JOBS) {
+		show_jobs(f, root);
 	} else {
 		show_stats(f, root, NULL, 0);
 		show_stats(f, root, root, 0.5);
@@ -34,7 +36,7 @@ show(uint8_t action, const cJSON *root)
 	fflush(f);
 	tables = len;
 	if (action == CONTROL_STATS)
-		show_prometheus(f, root);
+		show_prometheus(f, root, &root, 1);
 	fclose(f);
 	check(text, tables, false);
 	check(text, len, true);
@@ -44,8 +46,9 @@ show(uint8_t action, const cJSON *root)
 int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {
-	const uint8_t action = len > 0 && p[0] % 2 == 0 ? CONTROL_MEMBERS :
-	    CONTROL_STATS;
+	static const uint8_t actions[] = { CONTROL_MEMBERS, CONTROL_STATS,
+	    CONTROL_JOBS };
+	const uint8_t action = actions[len > 0 ? p[0] % 3 : 0];
 	struct paged g = { 0 }, again = { 0 };
 
 	if (len < 1)

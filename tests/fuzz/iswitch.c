@@ -5,7 +5,7 @@
  * whether it is the parent's (bit 7), and its bytes.  After each datagram
  * every table agrees with every other.
  */
-#include "common/iswctl.h"
+#include "tests/rigged.h"
 #include "tests/fuzz/fuzz.h"
 
 static uint64_t posted;		/* of all bytes, so that they are read */
@@ -13,13 +13,13 @@ static uint64_t posted;		/* of all bytes, so that they are read */
 static void
 deliver(void *ctx, const struct post *p)
 {
-	const struct iswitch *s = ctx;
+	const struct iswitch *s = rigged_switch(ctx);
 	struct control c;
 	struct seg g;
 
 	must(p->count > 0 && p->last_bytes <= p->bytes, "a run is a run");
-	must(p->to == POST_ONE || p->job < s->jobs, "a post is of a job");
-	must(p->to != POST_PARENT || s->cf.job.child,
+	must(p->to == POST_ONE || p->group < s->jobs, "a post is of a job");
+	must(p->to != POST_UP || s->cf.job.child,
 	    "only a child has a parent");
 	for (uint32_t k = 0; k < p->count; k++) {
 		const uint32_t len = k + 1 < p->count ? p->bytes :
@@ -184,14 +184,16 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	static const uint64_t step[] = { 0, 1, 1000, 10000000, 50000000,
 	    300000000, 1100000000, 11000000000 };
 	static const uint8_t tos[] = { SEG_TOS, CONTROL_TOS, SEG_TOS + 1, 0 };
-	static struct iswitch s;
+	static struct rigged r;
+	struct iswitch *s;
 	uint64_t now_ns = 1000;
 	struct iswitch_conf cf;
 
 	if (len < 3)
 		return 0;
 	cf = settings(p);
-	iswitch_init(&s, &cf, 7, deliver, &s);
+	rigged_open(&r, &cf, 7, deliver, &r);
+	s = rigged_switch(&r);
 	for (p += 3, len -= 3; len >= 2;) {
 		const unsigned what = p[0];
 		const bool parent = cf.job.child && (p[1] & 128) != 0;
@@ -207,19 +209,19 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		p += n;
 		len -= n;
 		now_ns += step[what >> 3 & 7];
-		iswitch_fire(&s, now_ns);
-		must(iswitch_due(&s) > now_ns, "what is due has been done");
-		check(&s);
+		iswitch_fire(s, now_ns);
+		must(iswitch_due(s) > now_ns, "what is due has been done");
+		check(s);
 		if (parent)
-			iswitch_take_parent(&s, job, tos[what >> 6], copy, n,
+			iswitch_take_parent(s, job, tos[what >> 6], copy, n,
 			    now_ns);
 		else
-			iswitch_take(&s, &from, tos[what >> 6], copy, n,
+			rigged_take(&r, &from, tos[what >> 6], copy, n,
 			    now_ns);
 		free(copy);
-		outbox_flush(&s.out);
-		check(&s);
+		outbox_flush(s->out);
+		check(s);
 	}
-	iswitch_free(&s);
+	rigged_close(&r);
 	return 0;
 }

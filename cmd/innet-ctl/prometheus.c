@@ -1,0 +1,134 @@
+/* prometheus.c - counters and gauges in Prometheus' text format */
+#include <err.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-ctl/show.h"
+#include "cmd/innet-ctl/values.h"
+
+enum { NAME_BYTES = 128 };	/* of a metric, after its prefix */
+
+/* One sample: where its name and value are from. */
+struct sample {
+	char name[NAME_BYTES];
+	const cJSON *of, *value;	/* of: a switch's stats, or a job's */
+	size_t at;			/* in the order in which they came */
+};
+
+struct samples {
+	struct sample *v;
+	size_t n, room;
+};
+
+/* A name as Prometheus takes it; false if it is too long. */
+static bool
+metric_name(const char *s, char name[NAME_BYTES])
+{
+	size_t i;
+
+	for (i = 0; s[i] != '\0' && i < NAME_BYTES - 1; i++)
+		name[i] = strchr("abcdefghijklmnopqrstuvwxyz"
+		    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", s[i]) != NULL ?
+		    s[i] : '_';
+	name[i] = '\0';
+	return s[i] == '\0';
+}
+
+/* Add all finite numbers of the group of a switch's or job's stats. */
+static void
+add_samples(struct samples *s, const cJSON *of, const char *group)
+{
+	char text[VALUES_NUMBER_BYTES];
+	const cJSON *c;
+
+	cJSON_ArrayForEach(c, values_get(of, group)) {
+		struct sample *p;
+
+		if (s->n == s->room) {
+			s->room = s->room == 0 ? 64 : s->room * 2;
+			p = realloc(s->v, s->room * sizeof(*p));
+			if (p == NULL)
+				err(1, "%zu metrics", s->room);
+			s->v = p;
+		}
+		p = &s->v[s->n];
+		*p = (struct sample){ .of = of, .value = c, .at = s->n };
+		if (metric_name(c->string, p->name) &&
+		    strcmp(values_number(c, text), "-") != 0)
+			s->n++;
+	}
+}
+
+static int
+compare_samples(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+	const int by = strcmp(x->name, y->name);
+
+	return by != 0 ? by : x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* The value of a label, quoted. */
+static void
+print_label(FILE *f, const char *s)
+{
+	putc('"', f);
+	for (; *s != '\0'; s++) {
+		if (*s == '\n')
+			fputs("\\n", f);
+		else if (*s == '"' || *s == '\\')
+			fprintf(f, "\\%c", *s);
+		else
+			putc(*s, f);
+	}
+	putc('"', f);
+}
+
+/* All samples: those of one name together, of one owner only the first. */
+static void
+print_samples(FILE *f, struct samples *s, const char *prefix,
+    const char *type, const char *tail)
+{
+	char value[VALUES_NUMBER_BYTES], job[VALUES_NUMBER_BYTES];
+
+	if (s->n > 0)
+		qsort(s->v, s->n, sizeof(*s->v), compare_samples);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct sample *p = &s->v[i], *was = p - 1;
+		const bool again = i > 0 && strcmp(p->name, was->name) == 0;
+
+		if (again && p->of == was->of)
+			continue;
+		if (!again)
+			fprintf(f, "# TYPE %s%s%s %s\n", prefix, p->name,
+			    tail, type);
+		fprintf(f, "%s%s%s{", prefix, p->name, tail);
+		if (cJSON_IsNumber(values_get(p->of, "job")))
+			fprintf(f, "job=\"%s\",", values_number(values_get(p->of, "job"),
+			    job));
+		fputs("program=", f);
+		print_label(f, values_string(values_get(p->of, "program")));
+		fprintf(f, "} %s\n", values_number(p->value, value));
+	}
+	free(s->v);
+	*s = (struct samples){ 0 };
+}
+
+void
+show_prometheus(FILE *f, const cJSON *own, cJSON *const *job, size_t n)
+{
+	static const char *const group[] = { "counters", "gauges" };
+	static const char *const type[] = { "counter", "gauge" };
+	static const char *const tail[] = { "_total", "" };
+	struct samples s = { 0 };
+
+	for (int k = 0; k < 2; k++) {
+		add_samples(&s, own, group[k]);
+		print_samples(f, &s, "innet_switch_", type[k], tail[k]);
+		for (size_t i = 0; i < n; i++)
+			add_samples(&s, job[i], group[k]);
+		print_samples(f, &s, "innet_job_", type[k], tail[k]);
+	}
+}

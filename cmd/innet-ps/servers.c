@@ -1,0 +1,88 @@
+/*
+ * servers.c - the programs of innet-ps
+ *
+ * The servers of sums are iSwitch's baselines: an aggregation switch whose jobs
+ * wait for whole vectors (in step), or answer each vector alone (out of step).
+ */
+#include "common/dlp/program.h"
+#include "common/iswitch/program.h"
+#include "common/olaf/server.h"
+
+#include "cmd/innet-ps/servers.h"
+
+static const struct opt sums_opts[] = {
+	{ 'H', "threshold", "N", "iswitch: workers of a job, or auto (all)" },
+	{ ISWITCH_ASYNC, "async", NULL, "iswitch: answer each vector alone" },
+	{ ISWITCH_REDUCE, "reduce", "HOW",
+	    "iswitch: sum, ordered, ...; dlp: mean, median" },
+	{ ISWITCH_TIMEOUT, "member-timeout", "TIME",
+	    "iswitch: silent is gone (10s)" },
+	{ 0 }
+};
+
+static const struct opt session_opts[] = {
+	{ DLP_REDUCE, "reduce", "HOW", "dlp: mean (default) or median" },
+	{ DLP_LATE, "late", NULL, "dlp: answer at once, from the step before" },
+	{ DLP_SESSION, "session", "LIST", "dlp: nodes=,iterations=,scale=,..." },
+	{ 0 }
+};
+
+static void
+sums_defaults(void *conf)
+{
+	struct iswitch_settings *cf = conf;
+
+	iswitch_defaults(cf);
+	cf->iswitch.job.keep_bytes = 1;
+}
+
+static const char *
+sums_settle(void *conf, struct program_place *place)
+{
+	struct iswitch_settings *cf = conf;
+	struct job_conf *job = &cf->iswitch.job;
+	const char *why;
+
+	if (job->async && cf->reduce != NULL)
+		return "--reduce does not go with --async, where each vector "
+		    "is answered alone";
+	job->whole = !job->async;
+	job->server = job->async;
+	if (job->whole && job->reduce.kind == REDUCE_SUM) {
+		job->reduce.kind = REDUCE_ORDERED;	/* when all are there */
+		job->as_came = true;
+	}
+	place->plans = cf->elements > 0;	/* there is nothing to plan */
+	why = iswitch_settle(cf, place);
+	return why;
+}
+
+static void
+session_defaults(void *conf)
+{
+	struct dlp_settings *cf = conf;
+
+	dlp_defaults(cf);
+	cf->job.as = DLPJOB_SERVER;
+}
+
+const struct program *const *
+servers(void)
+{
+	static struct program sums, session;
+	static const struct program *list[4];
+
+	sums = iswitch_program;
+	sums.about = "sum whole vectors, or answer each";
+	sums.opts = sums_opts;
+	sums.defaults = sums_defaults;
+	sums.settle = sums_settle;
+	sums.memory = NULL;
+	session = dlp_program;
+	session.opts = session_opts;
+	session.defaults = session_defaults;
+	list[0] = &server_program;
+	list[1] = &sums;
+	list[2] = &session;
+	return list;
+}

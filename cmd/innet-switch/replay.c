@@ -1,0 +1,108 @@
+/* replay.c - the switch in a trace: captures in, a capture out */
+#include <err.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/live/service.h"
+
+#include "cmd/innet-switch/replay.h"
+
+/* Refuse to write over a capture that is still to be read. */
+static void
+check_not_same(const struct pcapio_in *in, const char *out)
+{
+	struct stat a, b;
+
+	if (out != NULL && strcmp(out, "-") != 0 && stat(out, &b) == 0 &&
+	    S_ISREG(b.st_mode) && fstat(in->fd, &a) == 0 &&
+	    a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+		errx(2, "-w %s would destroy what -r reads", out);
+}
+
+/* The captures to read and the one to write; how many are read. */
+static size_t
+open_captures(const struct conf *cf, struct pcapio_in in[CONF_READ_MAX],
+    struct pcapio_out *out)
+{
+	const size_t n = cf->ins == 0 ? 1 : cf->ins;
+	const char *to = cf->o.out;
+
+	for (size_t i = 0; i < n; i++) {
+		pcapio_open_or_exit(&in[i], cf->ins == 0 ? "-" : cf->in[i]);
+		check_not_same(&in[i], to);
+	}
+	pcapio_create_or_exit(out, to == NULL ? "-" : to);
+	return n;
+}
+
+/* Everything that was counted, in a form. */
+static struct counters
+account(const struct plane *pl, const struct trace *t,
+    enum counters_form form)
+{
+	struct counters c = counters_begin(form, "innet-switch");
+
+	if (form == COUNTERS_LINE) {
+		plane_summary(pl, &c);
+		return c;
+	}
+	plane_account(pl, &c);
+	counters_put(&c, "time_backwards", t->feed.time_backwards);
+	counters_put(&c, "departures_differ", t->departures_differ);
+	counters_put(&c, "impaired_lost", t->impair.lost);
+	counters_put(&c, "impaired_dup", t->impair.duplicated);
+	counters_put(&c, "impaired_reordered", t->impair.reordered);
+	return c;
+}
+
+/* The summary: JSON is data, and goes where the capture does not. */
+static void
+show(const struct conf *cf, const struct plane *pl, const struct trace *t)
+{
+	const bool json = cf->o.json;
+	const bool taken = cf->o.out == NULL || strcmp(cf->o.out, "-") == 0;
+	struct counters c = account(pl, t, json ? COUNTERS_JSON :
+	    COUNTERS_LINE);
+
+	if (counters_text(&c) != NULL)
+		fputs(c.text, json && !taken ? stdout : stderr);
+	counters_free(&c);
+}
+
+int
+replay_run(struct conf *cf)
+{
+	static struct plane pl;
+	static struct trace t;
+	struct pcapio_in in[CONF_READ_MAX], departures;
+	struct pcapio_out out;
+	struct counters c;
+	size_t n;
+	int rc;
+
+	if (cf->departures != NULL) {
+		pcapio_open_or_exit(&departures, cf->departures);
+		check_not_same(&departures, cf->o.out);
+		cf->trace.departures = &departures;
+		cf->o.plane.recorded = true;
+	}
+	n = open_captures(cf, in, &out);
+	if (!plane_init(&pl, &cf->o.plane, &trace_driver, &t))
+		err(1, "%s", cf->o.plane.program->name);
+	rc = trace_run(&t, &cf->trace, &pl, in, n, &out);
+	rc |= pcapio_close_or_warn(&out);
+	for (size_t i = 0; i < n; i++)
+		pcapio_close_in(&in[i]);
+	if (cf->departures != NULL)
+		pcapio_close_in(&departures);
+	if (!cf->o.quiet)
+		show(cf, &pl, &t);
+	if (cf->o.report != NULL) {
+		c = account(&pl, &t, COUNTERS_PAGE);
+		rc |= service_write(cf->o.report, counters_text(&c));
+		counters_free(&c);
+	}
+	plane_free(&pl);
+	return rc;
+}

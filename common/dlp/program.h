@@ -1,0 +1,256 @@
+/*
+ * program.h - program dlp: the aggregator of a session of the Distributed
+ * Learning Protocol
+ *
+ * dlpjob.h decides; this is how it meets the data plane.  In a trace DLP is
+ * known by its UDP port alone, whatever the address: packets to it are input,
+ * those from it are another aggregator's.  An answer leaves from the address
+ * that its question was sent to.
+ */
+#ifndef INNET_DLP_PROGRAM_H
+#define INNET_DLP_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/dlpjob.h"
+#include "common/program/program.h"
+
+struct dlp_settings {
+	struct dlpjob_conf job;
+	uint16_t port;			/* 0: the usual one */
+};
+
+struct dlp_aggregator {
+	struct dlpjob job;
+	const struct dlp_settings *cf;
+	const struct program_env *env;
+};
+
+enum dlp_option { DLP_REDUCE = 1, DLP_LATE, DLP_AS, DLP_PORT, DLP_SESSION };
+
+static const struct opt dlp_opts[] = {
+	{ DLP_REDUCE, "reduce", "HOW", "dlp: mean (default) or median" },
+	{ DLP_LATE, "late", NULL, "dlp: answer at once, from the step before" },
+	{ DLP_AS, "as", "WHAT", "dlp: the thesis's switch (default) or server" },
+	{ DLP_PORT, "udp-port", "N", "dlp: its UDP port (1234; as server 12344)" },
+	{ DLP_SESSION, "session", "LIST", "dlp: nodes=,iterations=,scale=,..." },
+	{ 0 }
+};
+
+static inline void
+dlp_defaults(void *conf)
+{
+	*(struct dlp_settings *)conf = (struct dlp_settings){ 0 };
+}
+
+static inline const char *
+dlp_set(void *conf, int option, const char *arg)
+{
+	struct dlp_settings *cf = conf;
+	uint64_t port = 0;
+	const char *why;
+
+	switch (option) {
+	case DLP_REDUCE:
+		cf->job.median = strcmp(arg, "median") == 0;
+		return cf->job.median || strcmp(arg, "mean") == 0 ? NULL :
+		    "not one of mean, median";
+	case DLP_LATE: cf->job.late = true; return NULL;
+	case DLP_AS:
+		cf->job.as = strcmp(arg, "server") == 0 ? DLPJOB_SERVER :
+		    DLPJOB_SWITCH;
+		return cf->job.as == DLPJOB_SERVER || strcmp(arg, "switch") ==
+		    0 ? NULL : "not one of switch, server";
+	case DLP_PORT:
+		why = num_u64(arg, 1, 65535, &port);
+		cf->port = (uint16_t)port;
+		return why;
+	default: return dlp_session_parse(arg, &cf->job.session);
+	}
+}
+
+static inline uint16_t
+dlp_port(const void *conf)
+{
+	const struct dlp_settings *cf = conf;
+
+	return cf->port != 0 ? cf->port : cf->job.as == DLPJOB_SERVER ?
+	    DLP_SERVER_PORT : DLP_SWITCH_PORT;
+}
+
+static inline const char *
+dlp_settle(void *conf, struct program_place *place)
+{
+	(void)conf;
+	(void)place;
+	return NULL;
+}
+
+static inline bool
+dlp_init(void *state, const void *conf, const struct program_env *env)
+{
+	struct dlp_aggregator *d = state;
+
+	d->cf = conf;
+	d->env = env;
+	dlpjob_init(&d->job, &d->cf->job);
+	return true;
+}
+
+static inline void
+dlp_free(void *state)
+{
+	(void)state;
+}
+
+static inline enum program_claim
+dlp_claim(void *state, struct packet *p)
+{
+	const struct dlp_aggregator *d = state;
+	const uint16_t port = dlp_port(d->cf);
+
+	if (p->frame == NULL)
+		return PROGRAM_TAKES;
+	if (p->is == FRAME_OTHER || p->is == FRAME_FRAGMENT)
+		return PROGRAM_REGULAR;
+	if (addr_port(p->to) == port)
+		return PROGRAM_TAKES;
+	return addr_port(p->from) == port ? PROGRAM_OWN : PROGRAM_REGULAR;
+}
+
+static inline void
+dlp_take(void *state, struct packet *p, uint64_t now_ns)
+{
+	struct dlp_aggregator *d = state;
+	const struct dlpjob_peer peer = { *p->from, *p->to };
+	uint8_t bytes[DLP_BYTES];
+	struct dlpjob_out o;
+
+	(void)now_ns;
+	if (dlpjob_take(&d->job, p->payload, p->bytes, &peer, &o) == 0)
+		return;
+	dlp_put(bytes, &o.d);
+	for (unsigned i = 0; i < o.n; i++)
+		outbox_copy_from(d->env->out, &o.to[i]->to, &o.to[i]->at, 0,
+		    bytes, DLP_BYTES);
+}
+
+/* The session: there is one at most, number 1. */
+static inline void
+dlp_jobs(const void *state, struct counters *c, uint64_t now_ns)
+{
+	const struct dlpjob *j = &((const struct dlp_aggregator *)state)->job;
+
+	(void)now_ns;
+	counters_in(c, NULL);
+	counters_put(c, "job", 1);
+	counters_word(c, "kind", "session");
+	counters_word(c, "state", dlp_state_name(j->state));
+	counters_put(c, "step", j->step);
+	counters_put(c, "nodes", j->session.nodes);
+	counters_put(c, "members", j->now.n);
+	counters_out(c);
+}
+
+static inline bool
+dlp_members(const void *state, uint16_t job, struct counters *c,
+    uint64_t now_ns)
+{
+	const struct dlpjob *j = &((const struct dlp_aggregator *)state)->job;
+	char name[ADDR_NAME_BYTES];
+
+	(void)now_ns;
+	if (job != 1)
+		return false;
+	counters_put(c, "job", job);
+	counters_word(c, "state", dlp_state_name(j->state));
+	counters_put(c, "step", j->step);
+	counters_list(c, "members");
+	for (unsigned i = 0; i < j->now.n; i++) {
+		const struct dlpjob_peer *p = &j->now.member[i].peer;
+
+		counters_in(c, NULL);
+		counters_put(c, "id", i);
+		counters_put(c, "worker", i);
+		addr_print(&p->at, name);
+		*strrchr(name, ':') = '\0';
+		counters_word(c, "address", name);
+		counters_put(c, "port", addr_port(&p->at));
+		counters_word(c, "type", "worker");
+		counters_word(c, "parent", addr_print(&p->to, name));
+		counters_put(c, "missing", j->state == DLP_LEARNING &&
+		    j->now.member[i].order == 0);
+		counters_out(c);
+	}
+	counters_list_end(c);
+	return true;
+}
+
+static inline bool
+dlp_stats(const void *state, int32_t job, bool gauges, struct counters *c,
+    uint64_t now_ns)
+{
+	const struct dlpjob *j = &((const struct dlp_aggregator *)state)->job;
+
+	(void)now_ns;
+	if (job >= 0 && job != 1)
+		return false;
+	if (gauges) {
+		counters_put(c, "state", j->state);
+		counters_put(c, "step", j->step);
+		counters_put(c, "members", j->now.n);
+		return true;
+	}
+	for (int i = 0; i < DLPJOB_COUNTS && job >= 0; i++)
+		counters_put(c, dlpjob_count_name[i], j->n[i]);
+	return true;
+}
+
+static inline void
+dlp_account(const void *state, struct counters *c)
+{
+	const struct dlpjob *j = &((const struct dlp_aggregator *)state)->job;
+
+	dlp_stats(state, 1, false, c, 0);
+	counters_word(c, "state", dlp_state_name(j->state));
+	counters_put(c, "step", j->step);
+}
+
+/* What is not zero. */
+static inline void
+dlp_summary(const void *state, struct counters *c)
+{
+	const struct dlpjob *j = &((const struct dlp_aggregator *)state)->job;
+
+	for (int i = 0; i < DLPJOB_COUNTS; i++) {
+		if (j->n[i] > 0 || i == DLPJOB_STEPS)
+			counters_put(c, dlpjob_count_name[i], j->n[i]);
+	}
+	counters_word(c, "state", dlp_state_name(j->state));
+	counters_put(c, "step", j->step);
+}
+
+static inline void
+dlp_progress(const void *state, struct counters *c)
+{
+	const struct dlpjob *j = &((const struct dlp_aggregator *)state)->job;
+
+	counters_word(c, dlp_state_name(j->state), "session");
+	counters_put(c, "step", j->step);
+	counters_put(c, "workers", j->now.n);
+}
+
+static const struct program dlp_program = {
+	.name = "dlp", .about = "aggregate a session of DLP",
+	.port = dlp_port, .conf_bytes = sizeof(struct dlp_settings),
+	.opts = dlp_opts, .defaults = dlp_defaults, .set = dlp_set,
+	.settle = dlp_settle, .state_bytes = sizeof(struct dlp_aggregator),
+	.init = dlp_init, .free = dlp_free, .claim = dlp_claim,
+	.take = dlp_take, .jobs = dlp_jobs, .members = dlp_members,
+	.stats = dlp_stats, .account = dlp_account, .summary = dlp_summary,
+	.progress = dlp_progress,
+};
+
+#endif

@@ -1,0 +1,478 @@
+/*
+ * program.h - program iswitch: sum the gradients of jobs, segment by segment
+ * (iSwitch section 3)
+ *
+ * iswitch.h and its parts decide; this is how they meet the data plane.  The
+ * switch has an address: segments and control messages to it are input, those
+ * from it another run's.  Towards its parent a child speaks of job J by way
+ * J + 1, an address of that job's own.  In a trace that is the port so far
+ * behind the switch's own, or the one to which the parent was seen to answer.
+ */
+#ifndef INNET_ISWITCH_PROGRAM_H
+#define INNET_ISWITCH_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/iswctl.h"
+#include "common/iswitch/settings.h"
+#include "common/program/program.h"
+
+struct iswitch_state {
+	struct iswitch s;
+	const struct iswitch_settings *cf;
+	const struct program_env *env;
+	uint16_t *port_of;		/* job -> the port it has in a trace */
+	struct keymap job_of;		/* that port -> job */
+	uint32_t told_tries;		/* of Joins upward */
+};
+
+static inline bool
+iswitch_program_init(void *state, const void *conf,
+    const struct program_env *env)
+{
+	struct iswitch_state *t = state;
+	const struct program_place *place = env->place;
+	struct iswitch_conf cf;
+
+	t->cf = conf;
+	t->env = env;
+	cf = t->cf->iswitch;
+	cf.memory_bytes = place->memory_bytes;
+	cf.key = place->key;
+	cf.any_xid = !place->live;
+	if (cf.job.child && !place->live)
+		cf.job_limit = 65535u - addr_port(&place->address);
+	iswitch_init(&t->s, &cf, place->xid, env->out);
+	if (cf.job.child && !place->live)
+		t->port_of = calloc(65536, sizeof(*t->port_of));
+	return !cf.job.child || place->live || t->port_of != NULL;
+}
+
+static inline void
+iswitch_program_free(void *state)
+{
+	struct iswitch_state *t = state;
+
+	iswitch_free(&t->s);
+	free(t->port_of);
+	keymap_free(&t->job_of);
+}
+
+/* The port of job's way in a trace. */
+static inline uint16_t
+iswitch_port(const struct iswitch_state *t, uint16_t job)
+{
+	return t->port_of[job] != 0 ? t->port_of[job] :
+	    (uint16_t)(addr_port(&t->env->place->address) + 1 + job);
+}
+
+/* The address of a way, where it is not the driver's to choose. */
+static inline void
+iswitch_address(const void *state, uint32_t way, union addr *a)
+{
+	const struct iswitch_state *t = state;
+	const uint16_t port = iswitch_port(t, (uint16_t)(way - 1));
+
+	*a = t->env->place->address;
+	if (a->sa.sa_family == AF_INET6)
+		a->in6.sin6_port = htons(port);
+	else
+		a->in.sin_port = htons(port);
+}
+
+/* The parent speaks of a job at this port: so it did in the captured run. */
+static inline void
+iswitch_learn(struct iswitch_state *t, const struct packet *p)
+{
+	const uint16_t port = addr_port(p->to);
+	struct control c;
+	uint32_t *at;
+
+	if ((p->tos & 0xfc) != CONTROL_TOS ||
+	    !control_parse(p->payload, p->bytes, &c) ||
+	    t->port_of[c.job] == port)
+		return;
+	keymap_remove(&t->job_of, t->port_of[c.job]);
+	at = keymap_put(&t->job_of, port, c.job);
+	if (at == NULL)
+		return;
+	*at = c.job;
+	t->port_of[c.job] = port;
+}
+
+/* The job of a packet from the parent to port in a trace, or -1. */
+static inline int32_t
+iswitch_job_at(const struct iswitch_state *t, uint16_t port)
+{
+	const uint32_t *at = keymap_get(&t->job_of, port);
+	const int32_t behind = port - addr_port(&t->env->place->address) - 1;
+
+	if (at != NULL)
+		return (int32_t)*at;
+	return behind >= 0 && t->port_of[behind] == 0 ? behind : -1;
+}
+
+/* Have two addresses the same host? */
+static inline bool
+iswitch_same_host(const union addr *a, const union addr *b)
+{
+	union addr c = *a;
+
+	if (a->sa.sa_family == AF_INET6)
+		c.in6.sin6_port = b->in6.sin6_port;
+	else
+		c.in.sin_port = b->in.sin_port;
+	return addr_same(&c, b);
+}
+
+/* In a trace: is it between the parent and a way of ours? */
+static inline enum program_claim
+iswitch_claim_way(struct iswitch_state *t, struct packet *p)
+{
+	const union addr *own = &t->env->place->address;
+	int32_t job;
+
+	if (addr_same(p->to, &t->cf->parent) &&
+	    iswitch_same_host(p->from, own))
+		return PROGRAM_OWN;
+	if (!addr_same(p->from, &t->cf->parent) ||
+	    !iswitch_same_host(p->to, own))
+		return PROGRAM_OTHERS;
+	if (p->is == FRAME_UDP)
+		iswitch_learn(t, p);
+	job = iswitch_job_at(t, addr_port(p->to));
+	if (job < 0)
+		return PROGRAM_OTHERS;
+	p->way = (uint32_t)job + 1;
+	return PROGRAM_TAKES;
+}
+
+static inline enum program_claim
+iswitch_claim(void *state, struct packet *p)
+{
+	struct iswitch_state *t = state;
+	const uint8_t tos = p->tos & 0xfc;
+	const struct program_place *place = t->env->place;
+
+	if ((p->frame != NULL && p->is == FRAME_OTHER) ||
+	    (tos != SEG_TOS && tos != CONTROL_TOS))
+		return PROGRAM_REGULAR;
+	if (addr_same(p->to, &place->address) || place->live)
+		return PROGRAM_TAKES;
+	if (addr_same(p->from, &place->address))
+		return PROGRAM_OWN;
+	return t->s.cf.job.child ? iswitch_claim_way(t, p) : PROGRAM_OTHERS;
+}
+
+static inline void
+iswitch_program_take(void *state, struct packet *p, uint64_t now_ns)
+{
+	struct iswitch_state *t = state;
+
+	if (p->way == PACKET_WAY_OWN)
+		iswitch_take_segment(&t->s, p->from, p->payload, p->bytes,
+		    now_ns);
+	else if (addr_same(p->from, &t->cf->parent))
+		iswitch_take_parent(&t->s, (uint16_t)(p->way - 1), p->tos,
+		    p->payload, p->bytes, now_ns);
+	else
+		t->s.n[ISWITCH_FOREIGN]++;
+}
+
+static inline uint64_t
+iswitch_program_due(const void *state)
+{
+	const struct iswitch_state *t = state;
+
+	return iswitch_due(&t->s);
+}
+
+static inline void
+iswitch_program_fire(void *state, uint64_t now_ns)
+{
+	struct iswitch_state *t = state;
+
+	iswitch_fire(&t->s, now_ns);
+}
+
+static inline const union addr *
+iswitch_each(const void *state, uint32_t group, uint32_t *next,
+    uint64_t now_ns)
+{
+	const struct iswitch_state *t = state;
+	const struct member *m = members_next(&t->s.job[group]->j.members,
+	    next);
+
+	(void)now_ns;
+	return m == NULL ? NULL : &m->at;
+}
+
+static inline const union addr *
+iswitch_up(const void *state, uint32_t group, uint32_t *way)
+{
+	const struct iswitch_state *t = state;
+
+	*way = 1u + t->s.job[group]->j.id;
+	return &t->cf->parent;
+}
+
+static inline bool
+iswitch_program_owes(const void *state)
+{
+	const struct iswitch_state *t = state;
+
+	return iswitch_owes(&t->s);
+}
+
+static inline bool
+iswitch_program_give(void *state)
+{
+	struct iswitch_state *t = state;
+
+	return iswitch_give(&t->s);
+}
+
+static inline bool
+iswitch_needs(const void *state, uint32_t way)
+{
+	const struct iswitch_state *t = state;
+	const struct iswitch_job *j = iswitch_job(&t->s, (uint16_t)(way - 1));
+
+	return j != NULL && j->up.wanted;
+}
+
+static inline void
+iswitch_heard(void *state, const union addr *from, uint64_t now_ns)
+{
+	struct iswitch_state *t = state;
+	const struct iswitch_ref *who = iswitch_who(&t->s, from);
+
+	if (who != NULL)
+		t->s.job[who->job]->j.members.m[who->member].heard_ns =
+		    now_ns;
+}
+
+static inline enum program_reply
+iswitch_control_of(void *state, const union addr *from,
+    const struct control *c, struct control_ack *a, uint64_t now_ns)
+{
+	struct iswitch_state *t = state;
+
+	if (c->action > CONTROL_RESUME)
+		return PROGRAM_UNKNOWN;
+	return iswitch_request(&t->s, from, c, a, now_ns) ?
+	    PROGRAM_ANSWERS : PROGRAM_LATER;
+}
+
+static inline void
+iswitch_jobs(const void *state, struct counters *c, uint64_t now_ns)
+{
+	const struct iswitch_state *t = state;
+
+	(void)now_ns;
+	for (uint32_t k = 0; k < t->s.jobs; k++) {
+		const struct job *j = &t->s.job[k]->j;
+
+		counters_in(c, NULL);
+		counters_put(c, "job", j->id);
+		counters_word(c, "kind", "job");
+		iswtext_job(j, c);
+		counters_put(c, "present", j->members.present);
+		counters_out(c);
+	}
+}
+
+static inline bool
+iswitch_members(const void *state, uint16_t job, struct counters *c,
+    uint64_t now_ns)
+{
+	const struct iswitch_state *t = state;
+	const struct iswitch_job *j = iswitch_job(&t->s, job);
+	char name[ADDR_NAME_BYTES];
+
+	if (j == NULL)
+		return false;
+	counters_put(c, "job", job);
+	iswtext_job(&j->j, c);
+	counters_word(c, "parent", t->s.cf.job.child ?
+	    addr_print(&t->cf->parent, name) : "");
+	iswtext_members(&j->j, &t->env->place->address, c, now_ns);
+	return true;
+}
+
+/* A count, over all jobs. */
+static inline uint64_t
+iswitch_all(const struct iswitch *s, enum job_count what)
+{
+	uint64_t n = 0;
+
+	for (uint32_t k = 0; k < s->jobs; k++)
+		n += s->job[k]->j.n[what];
+	return n;
+}
+
+/* What belongs to no job. */
+static inline void
+iswitch_own_stats(const struct iswitch *s, bool gauges, struct counters *c)
+{
+	uint64_t members = 0;
+
+	for (uint32_t k = 0; k < s->jobs; k++)
+		members += s->job[k]->j.members.present;
+	if (gauges) {
+		counters_put(c, "jobs", s->jobs);
+		counters_put(c, "members", members);
+		counters_put(c, "memory_bytes", s->budget.used_bytes);
+		return;
+	}
+	for (unsigned k = 0; k < ISWITCH_COUNTS; k++)
+		counters_put(c, iswitch_count_name(k), s->n[k]);
+}
+
+static inline bool
+iswitch_stats(const void *state, int32_t job, bool gauges,
+    struct counters *c, uint64_t now_ns)
+{
+	const struct iswitch_state *t = state;
+	const struct iswitch_job *j;
+
+	(void)now_ns;
+	if (job < 0) {
+		iswitch_own_stats(&t->s, gauges, c);
+		return true;
+	}
+	j = iswitch_job(&t->s, (uint16_t)job);
+	if (j != NULL)
+		iswtext_stats(&j->j, gauges, c);
+	return j != NULL;
+}
+
+static inline void
+iswitch_account(const void *state, struct counters *c)
+{
+	const struct iswitch_state *t = state;
+	char key[8];
+
+	counters_in(c, "jobs");
+	for (uint32_t k = 0; k < t->s.jobs; k++) {
+		const struct job *j = &t->s.job[k]->j;
+
+		snprintf(key, sizeof(key), "%u", j->id);
+		counters_in(c, key);
+		counters_in(c, "counters");
+		iswtext_stats(j, false, c);
+		counters_out(c);
+		counters_put(c, "unfinished", job_unfinished(j));
+		counters_put(c, "members", j->members.present);
+		counters_out(c);
+	}
+	counters_out(c);
+}
+
+static inline void
+iswitch_summary(const void *state, struct counters *c)
+{
+	const struct iswitch_state *t = state;
+	const struct iswitch *s = &t->s;
+	uint64_t unfinished = 0;
+
+	for (uint32_t k = 0; k < s->jobs; k++)
+		unfinished += job_unfinished(&s->job[k]->j);
+	counters_put(c, "segments in", iswitch_all(s, JOB_SEGMENTS));
+	counters_put(c, "added", iswitch_all(s, JOB_ADDED));
+	counters_put(c, "results", iswitch_all(s, JOB_RESULTS));
+	counters_put(c, "partial", iswitch_all(s, JOB_PARTIAL));
+	counters_put(c, "unfinished", unfinished);
+	counters_put(c, "resent", iswitch_all(s, JOB_RESENT) +
+	    iswitch_all(s, JOB_HELP_RESENT));
+	counters_put(c, "timed out", iswitch_all(s, JOB_EVICTED));
+	counters_put(c, "foreign", s->n[ISWITCH_FOREIGN]);
+}
+
+static inline void
+iswitch_progress(const void *state, struct counters *c)
+{
+	const struct iswitch_state *t = state;
+	uint64_t members = 0;
+
+	for (uint32_t k = 0; k < t->s.jobs; k++)
+		members += t->s.job[k]->j.members.present;
+	counters_put(c, "jobs", t->s.jobs);
+	counters_put(c, "members", members);
+	counters_put(c, "segments", iswitch_all(&t->s, JOB_SEGMENTS));
+	counters_put(c, "results", iswitch_all(&t->s, JOB_RESULTS));
+}
+
+/* Is every segment counted under one reason? */
+static inline bool
+iswitch_adds_up(const void *state)
+{
+	const struct iswitch_state *t = state;
+	bool good = true;
+
+	for (uint32_t k = 0; k < t->s.jobs; k++) {
+		const uint64_t *n = t->s.job[k]->j.n;
+		uint64_t sum = 0;
+
+		for (int i = JOB_ADDED; i <= JOB_NO_MEMORY; i++)
+			sum += n[i];
+		good = good && sum == n[JOB_SEGMENTS];
+	}
+	return good;
+}
+
+/* A parent does not answer. */
+static inline const char *
+iswitch_trouble(void *state, char *text, size_t room)
+{
+	struct iswitch_state *t = state;
+	char name[ADDR_NAME_BYTES];
+
+	for (uint32_t k = 0; k < t->s.jobs; k++) {
+		const struct iswitch_up *up = &t->s.job[k]->up;
+
+		if (!up->wanted || up->joined || up->tries < 10 ||
+		    (up->tries > t->told_tries &&
+		    up->tries - t->told_tries < 10))
+			continue;
+		t->told_tries = up->tries;
+		snprintf(text, room, "%s: no answer to %" PRIu32 " Joins of "
+		    "job %u", addr_print(&t->cf->parent, name), up->tries,
+		    t->s.job[k]->j.id);
+		return text;
+	}
+	return NULL;
+}
+
+static inline uint16_t
+iswitch_default_port(const void *conf)
+{
+	(void)conf;
+	return UPDATE_PORT;
+}
+
+static const struct program iswitch_program = {
+	.name = "iswitch", .about = "sum gradients for the workers of jobs",
+	.port = iswitch_default_port, .tos = SEG_TOS,
+	.trace_address = "10.255.255.1",
+	.conf_bytes = sizeof(struct iswitch_settings), .opts = iswitch_opts,
+	.defaults = iswitch_defaults, .set = iswitch_set,
+	.settle = iswitch_settle, .memory = iswitch_memory,
+	.state_bytes = sizeof(struct iswitch_state),
+	.init = iswitch_program_init, .free = iswitch_program_free,
+	.claim = iswitch_claim, .take = iswitch_program_take,
+	.due = iswitch_program_due, .fire = iswitch_program_fire,
+	.each = iswitch_each, .up = iswitch_up, .address = iswitch_address,
+	.owes = iswitch_program_owes, .give = iswitch_program_give,
+	.needs = iswitch_needs, .heard = iswitch_heard,
+	.control = iswitch_control_of, .jobs = iswitch_jobs,
+	.members = iswitch_members, .stats = iswitch_stats,
+	.account = iswitch_account, .summary = iswitch_summary,
+	.progress = iswitch_progress, .trouble = iswitch_trouble,
+	.adds_up = iswitch_adds_up,
+};
+
+#endif

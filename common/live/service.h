@@ -1,0 +1,146 @@
+/*
+ * service.h - what a tool that serves does around the serve loop
+ *
+ * Captures are opened and closed, the plane is made, run and freed; the summary
+ * and the report are written, the summary also when a signal asks.
+ */
+#ifndef INNET_SERVICE_H
+#define INNET_SERVICE_H
+
+#include <err.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/live/serve.h"
+#include "common/plane/memory.h"
+#include "common/whole.h"
+
+struct service {
+	const char *tool;
+	struct plane_options *o;
+	struct serve_conf conf;
+	struct serve serve;
+	struct plane plane;
+	struct pcapio_out in, out;
+};
+
+/* Write text to path, whole or not at all ("-": standard output). */
+static inline int
+service_write(const char *path, const char *text)
+{
+	struct whole w;
+
+	if (text == NULL || whole_open(&w, path) == -1) {
+		warn("%s", path);
+		return 1;
+	}
+	if (whole_close(&w, whole_write(&w, text, strlen(text))) == 0)
+		return 0;
+	warn("%s: report not written", strcmp(path, "-") == 0 ?
+	    "standard output" : path);
+	return 1;
+}
+
+/* Everything that was counted, in a form. */
+static inline struct counters
+service_account(const struct service *v, enum counters_form form)
+{
+	struct counters c = counters_begin(form, v->tool);
+
+	if (form == COUNTERS_LINE) {
+		plane_summary(&v->plane, &c);
+		counters_part(&c);
+		serve_put_summary(&v->serve, &c);
+	} else {
+		plane_account(&v->plane, &c);
+		serve_put_account(&v->serve, &c);
+	}
+	return c;
+}
+
+/* The summary: a line for people, or JSON on standard output. */
+static inline void
+service_show(void *ctx)
+{
+	struct service *v = ctx;
+	struct counters c = service_account(v, v->o->json ? COUNTERS_JSON :
+	    COUNTERS_LINE);
+
+	if (counters_text(&c) != NULL)
+		fputs(c.text, v->o->json ? stdout : stderr);
+	fflush(stdout);
+	counters_free(&c);
+}
+
+static inline void
+service_open(struct service *v)
+{
+	const struct plane_options *o = v->o;
+
+	if (o->write_in != NULL) {
+		pcapio_create_or_exit(&v->in, o->write_in);
+		v->conf.ingress = &v->in;
+	}
+	if (o->out != NULL) {
+		pcapio_create_or_exit(&v->out, o->out);
+		v->conf.egress = &v->out;
+	}
+}
+
+static inline int
+service_close(struct service *v)
+{
+	int rc = 0;
+
+	if (v->conf.ingress != NULL)
+		rc |= pcapio_close_or_warn(&v->in);
+	if (v->conf.egress != NULL)
+		rc |= pcapio_close_or_warn(&v->out);
+	return rc;
+}
+
+/*
+ * Serve until the end, as conf and o say; what conf has of files and lengths
+ * of time is filled in from o.  The exit status.
+ */
+static inline int
+service_run(struct service *v, struct plane_options *o,
+    const struct serve_conf *conf)
+{
+	struct counters c;
+	int rc;
+
+	*v = (struct service){ .tool = conf->tool, .o = o, .conf = *conf };
+	v->conf.listen = o->listen_at;
+	v->conf.duration_ns = o->duration_ns;
+	v->conf.propagation_ns = o->propagation_ns;
+	v->conf.impair = o->impair;
+	v->conf.port_file = o->port_file;
+	v->conf.no_offload = o->no_offload;
+	v->conf.verbose = o->verbose;
+	v->conf.progress = !o->quiet && isatty(STDERR_FILENO) == 1;
+	v->conf.show = service_show;
+	v->conf.show_ctx = v;
+	service_open(v);
+	o->plane.place.xid = control_first_xid(timer_wall_ns());
+	serve_open(&v->serve, &v->conf, o->plane.program,
+	    &o->plane.place.address);
+	if (!plane_init(&v->plane, &o->plane, &serve_driver, &v->serve))
+		err(1, "%s", o->plane.program->name);
+	rc = serve_run(&v->serve, &v->plane);
+	rc |= service_close(v);
+	if (!o->quiet)
+		service_show(v);
+	if (o->report != NULL) {
+		c = service_account(v, COUNTERS_PAGE);
+		rc |= service_write(o->report, counters_text(&c));
+		counters_free(&c);
+	}
+	plane_free(&v->plane);
+	serve_close(&v->serve);
+	return rc;
+}
+
+#endif

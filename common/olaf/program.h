@@ -1,0 +1,540 @@
+/*
+ * program.h - program olaf: updates go up, models come down
+ *
+ * Updates wait before the queue of the port towards the server, where Olaf's
+ * queue merges them; models that come back are told the status of that queue;
+ * models and initial weights pass beside it (Olaf sections 3 to 5, 7).
+ *
+ * In the path each packet goes where it is addressed.  With an address of its
+ * own the switch sends updates on to its upstream, and models from there to
+ * the addresses that their workers were last heard from.
+ *
+ * Bare packets (Olaf section 4: a reward and the gradient) have a cluster by
+ * their source's prefix, a worker by their five-tuple, and were generated when
+ * they came.
+ */
+#ifndef INNET_OLAF_PROGRAM_H
+#define INNET_OLAF_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/judge.h"
+#include "common/olaf/groups.h"
+#include "common/program/program.h"
+#include "common/routes.h"
+#include "common/txctl.h"
+#include "common/wire/flow.h"
+
+struct olaf_conf {
+	union addr upstream;		/* family 0: none was given */
+	bool bare;
+	const char *table_path;		/* of bare packets */
+	struct clusters table;
+};
+
+enum olaf_count { OLAF_MODELS, OLAF_WEIGHTS, OLAF_NO_ROUTE, OLAF_COUNTS };
+
+struct olaf {
+	const struct olaf_conf *cf;
+	const struct program_env *env;
+	bool addressed;			/* not in the path */
+	struct routes routes;		/* where workers were heard from */
+	struct groups groups;		/* workers that were moved */
+	uint32_t bare_seen;		/* stands in for a sequence */
+	uint64_t n[OLAF_COUNTS];
+};
+
+enum olaf_option { OLAF_UPSTREAM = 1, OLAF_FORMAT, OLAF_TABLE };
+
+static const struct opt olaf_opts[] = {
+	{ OLAF_UPSTREAM, "upstream", "ADDR", "olaf: send updates on to HOST:PORT" },
+	{ OLAF_FORMAT, "format", "NAME", "olaf: innet (default) or bare" },
+	{ OLAF_TABLE, "cluster-table", "FILE", "olaf: prefix,cluster for bare" },
+	{ 0 }
+};
+
+static inline void
+olaf_defaults(void *conf)
+{
+	*(struct olaf_conf *)conf = (struct olaf_conf){ 0 };
+}
+
+static inline const char *
+olaf_set(void *conf, int option, const char *arg)
+{
+	struct olaf_conf *cf = conf;
+	const char *why;
+
+	switch (option) {
+	case OLAF_UPSTREAM:
+		why = addr_parse(arg, "46638", &cf->upstream);
+		return why != NULL ? why : addr_port(&cf->upstream) == 0 ?
+		    "port 0 is nobody's" : NULL;
+	case OLAF_FORMAT:
+		cf->bare = strcmp(arg, "bare") == 0;
+		return cf->bare || strcmp(arg, "innet") == 0 ? NULL :
+		    "not one of innet, bare";
+	default:
+		cf->table_path = arg;
+		return NULL;
+	}
+}
+
+static inline const char *
+olaf_settle(void *conf, struct program_place *place)
+{
+	struct olaf_conf *cf = conf;
+	const bool addressed = place->address.sa.sa_family != 0;
+
+	if (cf->bare != (cf->table_path != NULL))
+		return "--format bare and --cluster-table go together";
+	if (cf->bare)
+		cf->table = clusters_load_or_exit(cf->table_path);
+	if (addressed && cf->upstream.sa.sa_family == 0)
+		return "--listen needs --upstream, where updates go on to";
+	if (!addressed && cf->upstream.sa.sa_family != 0)
+		return "--upstream needs --listen, the switch's own address";
+	if (addressed && place->address.sa.sa_family !=
+	    cf->upstream.sa.sa_family)
+		return "--listen and --upstream must both be IPv4 or IPv6";
+	return NULL;
+}
+
+static inline bool
+olaf_init(void *state, const void *conf, const struct program_env *env)
+{
+	struct olaf *o = state;
+
+	o->cf = conf;
+	o->env = env;
+	o->addressed = env->place->address.sa.sa_family != 0;
+	return routes_init(&o->routes);
+}
+
+static inline void
+olaf_free(void *state)
+{
+	struct olaf *o = state;
+
+	routes_free(&o->routes);
+	groups_free(&o->groups);
+}
+
+/* The cluster of a bare packet's source. */
+static inline bool
+olaf_cluster(const struct olaf *o, const union addr *from, uint16_t *cluster)
+{
+	const bool v6 = from->sa.sa_family == AF_INET6;
+
+	return clusters_find(&o->cf->table, v6 ?
+	    from->in6.sin6_addr.s6_addr : (const uint8_t *)&from->in.sin_addr,
+	    v6, cluster);
+}
+
+/* Is it Olaf's?  By its codepoint; bare packets by their source. */
+static inline enum program_claim
+olaf_claim(void *state, struct packet *p)
+{
+	struct olaf *o = state;
+	uint16_t cluster;
+
+	if (p->frame != NULL && p->is == FRAME_OTHER)
+		return PROGRAM_REGULAR;
+	if (o->addressed && !addr_same(p->to, &o->env->place->address))
+		return addr_same(p->from, &o->env->place->address) ?
+		    PROGRAM_OWN : (p->tos & 0xfc) == UPDATE_TOS ?
+		    PROGRAM_OTHERS : PROGRAM_REGULAR;
+	if (!o->cf->bare)
+		return (p->tos & 0xfc) == UPDATE_TOS ? PROGRAM_TAKES :
+		    PROGRAM_REGULAR;
+	if (o->addressed && addr_same(p->from, &o->cf->upstream))
+		return PROGRAM_TAKES;
+	return olaf_cluster(o, p->from, &cluster) ? PROGRAM_TAKES :
+	    PROGRAM_REGULAR;
+}
+
+/* Read p into *u, under the names that its worker has above the switch. */
+static inline unsigned
+olaf_read(struct olaf *o, struct packet *p, struct update *u,
+    uint64_t now_ns)
+{
+	struct groups_name own, given;
+	struct frame_flow flow;
+	uint16_t cluster = 0;
+	unsigned bad;
+
+	if (p->update != NULL) {
+		*u = *p->update;
+		return UPDATE_OK;
+	}
+	if (o->cf->bare) {
+		flow = flow_between(p->from, p->to);
+		olaf_cluster(o, p->from, &cluster);
+		bad = judge_bare(p->payload, p->bytes, cluster,
+		    clusters_worker(&flow), now_ns, u);
+		p->bare = true;
+		if (bad == UPDATE_OK)
+			u->sequence = ++o->bare_seen;
+	} else {
+		bad = update_parse(p->payload, p->bytes, u);
+	}
+	if (bad != UPDATE_OK || o->groups.count == 0 ||
+	    u->kind == UPDATE_MODEL)
+		return bad;
+	own = (struct groups_name){ u->cluster, u->worker };
+	given = groups_up(&o->groups, own);
+	if (groups_key(own) == groups_key(given))
+		return bad;
+	u->cluster = given.cluster;
+	u->worker = given.worker;
+	if (!o->cf->bare) {
+		const ptrdiff_t at = u->vec - p->payload;
+
+		o->env->edit(o->env->plane, p);
+		update_put(p->payload, u);
+		u->vec = p->payload + at;
+	}
+	return bad;
+}
+
+/* An update or weights from a worker, or from a switch below. */
+static inline void
+olaf_up(struct olaf *o, struct packet *p, const struct update *u,
+    uint64_t now_ns)
+{
+	const struct program_env *env = o->env;
+	const union addr *to = o->addressed ? &o->cf->upstream : p->to;
+
+	if (p->from != NULL && (o->addressed || o->env->place->live))
+		routes_see(&o->routes, u->cluster, u->worker, p->from, now_ns);
+	if (u->kind == UPDATE_UPDATE) {
+		env->offer(env->plane, o->cf->bare && o->addressed ?
+		    1u + u->cluster : PACKET_WAY_OWN, to, p, u, now_ns);
+		return;
+	}
+	o->n[OLAF_WEIGHTS]++;
+	if (o->addressed)
+		outbox_add(env->out, POST_ONE, 0, to, UPDATE_TOS, p->payload,
+		    p->bytes);
+	else
+		env->pass(env->plane, p, now_ns);
+}
+
+/* A copy of a model under the names of the worker that it is for. */
+static inline void
+olaf_rename(struct olaf *o, const struct packet *p, const struct update *u,
+    const struct route *r, struct groups_name own)
+{
+	struct update v = *u;
+	uint8_t *q = outbox_room(o->env->out, p->bytes);
+
+	v.cluster = own.cluster;
+	if (v.worker != UPDATE_ALL_WORKERS)
+		v.worker = own.worker;
+	memcpy(q, p->payload, p->bytes);
+	update_put(q, &v);
+	outbox_add(o->env->out, POST_ONE, 0, &r->to, UPDATE_TOS, q,
+	    p->bytes);
+}
+
+/* A model for one worker, or for a cluster no worker of which was moved. */
+static inline void
+olaf_hand_out(struct olaf *o, const struct packet *p, const struct update *u,
+    uint64_t now_ns)
+{
+	const bool all = u->worker == UPDATE_ALL_WORKERS;
+	const struct route *r = all ? NULL : routes_find(&o->routes,
+	    u->cluster, u->worker, now_ns);
+	uint32_t next = 0;
+
+	if (all ? routes_each(&o->routes, u->cluster, now_ns, &next) ==
+	    NULL : r == NULL)
+		o->n[OLAF_NO_ROUTE]++;
+	else if (all)
+		outbox_add(o->env->out, POST_GROUP, u->cluster, NULL,
+		    UPDATE_TOS, p->payload, p->bytes);
+	else
+		outbox_add(o->env->out, POST_ONE, 0, &r->to, UPDATE_TOS,
+		    p->payload, p->bytes);
+}
+
+/* The same where some were: each of these gets its own copy. */
+static inline void
+olaf_hand_out_renamed(struct olaf *o, const struct packet *p,
+    const struct update *u, uint64_t now_ns)
+{
+	const struct route *r;
+	uint32_t next = 0, sent = 0;
+
+	while ((r = routes_next(&o->routes, u->cluster, now_ns, &next)) !=
+	    NULL) {
+		const struct groups_name given = { r->cluster, r->worker };
+
+		if (u->worker != UPDATE_ALL_WORKERS && u->worker != r->worker)
+			continue;
+		sent++;
+		olaf_rename(o, p, u, r, groups_down(&o->groups, given));
+	}
+	o->n[OLAF_NO_ROUTE] += sent == 0;
+}
+
+/* A model in the path: the worker that it is addressed to may have moved. */
+static inline void
+olaf_pass_model(struct olaf *o, struct packet *p, struct update *u,
+    uint64_t now_ns)
+{
+	const struct route *r;
+	uint32_t next = 0;
+
+	while (o->groups.count > 0 && p->to != NULL &&
+	    (r = routes_next(&o->routes, u->cluster, now_ns, &next)) != NULL) {
+		const struct groups_name given = { r->cluster, r->worker };
+		const struct groups_name own = groups_down(&o->groups, given);
+
+		if (!addr_same(&r->to, p->to) || groups_key(own) ==
+		    groups_key(given))
+			continue;
+		u->cluster = own.cluster;
+		if (u->worker != UPDATE_ALL_WORKERS)
+			u->worker = own.worker;
+		o->env->edit(o->env->plane, p);
+		update_put(p->payload, u);
+		break;
+	}
+	o->env->pass(o->env->plane, p, now_ns);
+}
+
+/* A model comes back: it is told how the queue is, and goes to its workers. */
+static inline void
+olaf_down(struct olaf *o, struct packet *p, struct update *u, uint64_t now_ns)
+{
+	const struct program_env *env = o->env;
+	struct update_status own;
+
+	o->n[OLAF_MODELS]++;
+	if (env->status(env->plane, o->addressed ? &o->cf->upstream : p->from,
+	    &own, now_ns) && txctl_stamp(&u->status, &own)) {
+		env->edit(env->plane, p);
+		update_put_status(p->payload + UPDATE_HEADER_BYTES,
+		    &u->status);
+	}
+	if (!o->addressed)
+		olaf_pass_model(o, p, u, now_ns);
+	else if (o->groups.count > 0)
+		olaf_hand_out_renamed(o, p, u, now_ns);
+	else
+		olaf_hand_out(o, p, u, now_ns);
+}
+
+/* A bare answer from the upstream, to the way of a cluster. */
+static inline void
+olaf_bare_down(struct olaf *o, const struct packet *p, uint64_t now_ns)
+{
+	const uint16_t cluster = (uint16_t)(p->way - 1);
+	uint32_t next = 0;
+
+	o->n[OLAF_MODELS]++;
+	if (p->way == PACKET_WAY_OWN || routes_each(&o->routes, cluster,
+	    now_ns, &next) == NULL)
+		o->n[OLAF_NO_ROUTE]++;
+	else
+		outbox_add(o->env->out, POST_GROUP, cluster, NULL, p->tos,
+		    p->payload, p->bytes);
+}
+
+static inline void
+olaf_take(void *state, struct packet *p, uint64_t now_ns)
+{
+	struct olaf *o = state;
+	const bool down = o->addressed && addr_same(p->from,
+	    &o->cf->upstream);
+	struct update u;
+	unsigned bad;
+
+	if (o->cf->bare && down) {
+		olaf_bare_down(o, p, now_ns);
+		return;
+	}
+	bad = olaf_read(o, p, &u, now_ns);
+	if (bad == UPDATE_OK && o->addressed && down != (u.kind ==
+	    UPDATE_MODEL))
+		bad = JUDGE_FOREIGN;
+	if (bad != UPDATE_OK)
+		o->env->ignore(o->env->plane, bad);
+	else if (u.kind == UPDATE_MODEL)
+		olaf_down(o, p, &u, now_ns);
+	else
+		olaf_up(o, p, &u, now_ns);
+}
+
+static inline const union addr *
+olaf_each(const void *state, uint32_t group, uint32_t *next, uint64_t now_ns)
+{
+	const struct olaf *o = state;
+
+	return routes_each(&o->routes, (uint16_t)group, now_ns, next);
+}
+
+/* A worker is to belong to another cluster from now on. */
+static inline void
+olaf_regroup(struct olaf *o, const struct control *c, struct control_ack *a,
+    uint64_t now_ns)
+{
+	struct groups_name own, given;
+	struct control_regroup r;
+
+	if (!control_get_regroup(c, &r)) {
+		a->status = CONTROL_BAD_VALUE;
+		return;
+	}
+	own = (struct groups_name){ c->job, r.worker };
+	given = (struct groups_name){ r.cluster, r.as };
+	if (groups_key(own) != groups_key(given) && routes_find(&o->routes,
+	    given.cluster, given.worker, now_ns) != NULL &&
+	    groups_key(groups_down(&o->groups, given)) == groups_key(given)) {
+		a->status = CONTROL_REFUSED;	/* a worker has that number */
+		return;
+	}
+	if (!groups_move(&o->groups, own, given))
+		a->status = CONTROL_REFUSED;
+}
+
+static inline enum program_reply
+olaf_control(void *state, const union addr *from, const struct control *c,
+    struct control_ack *a, uint64_t now_ns)
+{
+	(void)from;
+	if (c->action != CONTROL_REGROUP)
+		return PROGRAM_UNKNOWN;
+	olaf_regroup(state, c, a, now_ns);
+	return PROGRAM_ANSWERS;
+}
+
+/* Workers of a cluster that were heard of late. */
+static inline uint32_t
+olaf_workers(const struct olaf *o, uint16_t cluster, uint64_t now_ns)
+{
+	uint32_t next = 0, n = 0;
+
+	while (routes_next(&o->routes, cluster, now_ns, &next) != NULL)
+		n++;
+	return n;
+}
+
+/* Clusters that have workers. */
+static inline void
+olaf_jobs(const void *state, struct counters *c, uint64_t now_ns)
+{
+	const struct olaf *o = state;
+
+	for (uint32_t k = 0; k < 65536; k++) {
+		const uint32_t n = o->routes.cluster[k].count == 0 ? 0 :
+		    olaf_workers(o, (uint16_t)k, now_ns);
+
+		if (n == 0)
+			continue;
+		counters_in(c, NULL);
+		counters_put(c, "job", k);
+		counters_word(c, "kind", "cluster");
+		counters_put(c, "members", n);
+		counters_out(c);
+	}
+}
+
+static inline bool
+olaf_members(const void *state, uint16_t job, struct counters *c,
+    uint64_t now_ns)
+{
+	const struct olaf *o = state;
+	const struct route *r;
+	uint32_t next = 0, id = 0;
+
+	counters_put(c, "job", job);
+	counters_list(c, "members");
+	while ((r = routes_next(&o->routes, job, now_ns, &next)) != NULL) {
+		const struct groups_name given = { r->cluster, r->worker };
+		const struct groups_name own = groups_down(&o->groups, given);
+
+		counters_in(c, NULL);
+		counters_put(c, "id", id++);
+		counters_put(c, "worker", r->worker);
+		counters_put(c, "cluster", own.cluster);
+		routes_tell(r, c, o->addressed ? &o->env->place->address :
+		    NULL, now_ns);
+		counters_out(c);
+	}
+	counters_list_end(c);
+	return id > 0;
+}
+
+static inline bool
+olaf_stats(const void *state, int32_t job, bool gauges, struct counters *c,
+    uint64_t now_ns)
+{
+	static const char *const name[] = { "models", "weights", "no_route" };
+	const struct olaf *o = state;
+
+	if (job >= 0) {
+		const uint32_t n = olaf_workers(o, (uint16_t)job, now_ns);
+
+		if (gauges)
+			counters_put(c, "members", n);
+		else
+			o->env->tally(o->env->plane, (uint16_t)job, c);
+		return n > 0;
+	}
+	for (int i = 0; i < OLAF_COUNTS && !gauges; i++)
+		counters_put(c, name[i], o->n[i]);
+	return true;
+}
+
+static inline void
+olaf_account(const void *state, struct counters *c)
+{
+	olaf_stats(state, -1, false, c, 0);
+}
+
+static inline void
+olaf_summary(const void *state, struct counters *c)
+{
+	const struct olaf *o = state;
+
+	counters_put(c, "models", o->n[OLAF_MODELS]);
+	counters_put(c, "weights", o->n[OLAF_WEIGHTS]);
+	if (o->addressed)
+		counters_put(c, "models without a route",
+		    o->n[OLAF_NO_ROUTE]);
+}
+
+static inline uint16_t
+olaf_port(const void *conf)
+{
+	(void)conf;
+	return UPDATE_PORT;
+}
+
+static inline bool
+olaf_relies(const void *state, const union addr *at)
+{
+	const struct olaf *o = state;
+
+	return o->addressed && addr_same(at, &o->cf->upstream);
+}
+
+static const struct program olaf_program = {
+	.name = "olaf", .about = "merge updates that wait for a server",
+	.port = olaf_port, .tos = UPDATE_TOS,
+	.rate_bps = 40000000000, .slots = 8, .merges = true, .beside = true,
+	.conf_bytes = sizeof(struct olaf_conf), .opts = olaf_opts,
+	.defaults = olaf_defaults, .set = olaf_set, .settle = olaf_settle,
+	.state_bytes = sizeof(struct olaf), .init = olaf_init,
+	.free = olaf_free, .claim = olaf_claim, .take = olaf_take,
+	.each = olaf_each, .control = olaf_control, .jobs = olaf_jobs,
+	.members = olaf_members, .stats = olaf_stats,
+	.account = olaf_account, .summary = olaf_summary,
+	.relies = olaf_relies,
+};
+
+#endif

@@ -1,0 +1,461 @@
+/*
+ * server.h - program olaf of innet-ps: the parameter server (Olaf section 2.1)
+ *
+ * Keeps the weights of each cluster, which the first worker that sends its own
+ * has brought, changes them by the updates that come (psrule.h), and answers
+ * each with the model of its range: to the worker, or to all of the cluster.
+ */
+#ifndef INNET_OLAF_SERVER_H
+#define INNET_OLAF_SERVER_H
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/judge.h"
+#include "common/num.h"
+#include "common/program/program.h"
+#include "common/psrule.h"
+#include "common/routes.h"
+
+enum { SERVER_CLUSTERS = 65536, SERVER_ELEMENT_BYTES = 20 };
+
+struct server_conf {
+	struct psrule_conf rule;
+	bool reply_worker;		/* to the sender alone */
+	struct psrule *loaded;		/* all clusters, of a file; or NULL */
+};
+
+enum server_count {
+	SERVER_UPDATES, SERVER_CONSTITUENTS, SERVER_APPLIED, SERVER_GATED,
+	SERVER_NONFINITE, SERVER_MISMATCHED, SERVER_NO_MODEL, SERVER_WEIGHTS,
+	SERVER_DISCARDED, SERVER_MODELS, SERVER_COUNTS
+};
+
+static const char *const server_count_name[SERVER_COUNTS] = {
+	"updates", "constituents", "applied", "gated", "refused_nonfinite",
+	"mismatched", "no_model", "weights", "weights_discarded",
+	"models_sent"
+};
+
+struct server {
+	const struct server_conf *cf;
+	const struct program_env *env;
+	struct psrule *cluster;		/* by id */
+	struct routes routes;
+	uint64_t memory_bytes;		/* taken by vectors */
+	uint64_t n[SERVER_COUNTS];
+	char trouble[160];		/* to be told; empty: none */
+	bool told_memory;
+};
+
+enum server_option {
+	SERVER_RATE = 1, SERVER_GATE, SERVER_AVERAGE, SERVER_OPTIMIZER,
+	SERVER_REPLY, SERVER_DESCEND
+};
+
+static const struct opt server_opts[] = {
+	{ SERVER_RATE, "learning-rate", "X",
+	    "olaf: step size (default 0.001)" },
+	{ SERVER_GATE, "gate", "NAME",
+	    "olaf: none (default), ema[:A], last or best" },
+	{ SERVER_AVERAGE, "average", "NAME",
+	    "olaf: ema[:A] (default ema:0.5) or none" },
+	{ SERVER_OPTIMIZER, "optimizer", "NAME",
+	    "olaf: sgd (default) or adam" },
+	{ SERVER_REPLY, "reply", "WHOM",
+	    "olaf: model to the cluster (default) or worker" },
+	{ SERVER_DESCEND, "descend", NULL,
+	    "olaf: gradients point down: subtract them" },
+	{ 0 }
+};
+
+static inline void
+server_defaults(void *conf)
+{
+	*(struct server_conf *)conf = (struct server_conf){ .rule = {
+	    .rate = 0.001, .gate_ema = 0.1, .average_ema = 0.5 } };
+}
+
+/* "ema:0.1" or "ema": the share in *a; *is: it is that word at all. */
+static inline const char *
+server_ema(const char *s, double *a, bool *is)
+{
+	*is = strncmp(s, "ema", 3) == 0 && (s[3] == '\0' || s[3] == ':');
+	return *is && s[3] == ':' ? num_real(s + 4, 1e-9, 1, a) : NULL;
+}
+
+/* The place of s among words, or -1. */
+static inline int
+server_word(const char *s, const char *const words[])
+{
+	for (int i = 0; words[i] != NULL; i++) {
+		if (strcmp(s, words[i]) == 0)
+			return i;
+	}
+	return -1;
+}
+
+static inline const char *
+server_set_gate(struct psrule_conf *rule, const char *arg)
+{
+	static const char *const gates[] = { "none", "ema", "last", "best",
+	    NULL };
+	bool is;
+	const char *why = server_ema(arg, &rule->gate_ema, &is);
+	const int gate = is ? PSRULE_EMA : server_word(arg, gates);
+
+	if (gate < 0)
+		return "not one of none, ema, last, best";
+	rule->gate = (enum psrule_gate)gate;
+	return why;
+}
+
+static inline const char *
+server_set_average(struct psrule_conf *rule, const char *arg)
+{
+	bool is;
+	const char *why;
+
+	rule->average_ema = 0.5;
+	why = server_ema(arg, &rule->average_ema, &is);
+	if (!is && strcmp(arg, "none") != 0)
+		return "not one of none, ema";
+	if (!is)
+		rule->average_ema = 1;
+	return why;
+}
+
+static inline const char *
+server_set(void *conf, int option, const char *arg)
+{
+	static const char *const optimizers[] = { "sgd", "adam", NULL };
+	static const char *const replies[] = { "cluster", "worker", NULL };
+	struct server_conf *cf = conf;
+	int word;
+
+	switch (option) {
+	case SERVER_RATE: return num_real(arg, 0, 1e9, &cf->rule.rate);
+	case SERVER_GATE: return server_set_gate(&cf->rule, arg);
+	case SERVER_AVERAGE: return server_set_average(&cf->rule, arg);
+	case SERVER_OPTIMIZER:
+		word = server_word(arg, optimizers);
+		cf->rule.optimizer = word == 1 ? PSRULE_ADAM : PSRULE_SGD;
+		return word < 0 ? "not one of sgd, adam" : NULL;
+	case SERVER_REPLY:
+		word = server_word(arg, replies);
+		cf->reply_worker = word == 1;
+		return word < 0 ? "not one of cluster, worker" : NULL;
+	default: cf->rule.descend = true; return NULL;
+	}
+}
+
+static inline const char *
+server_settle(void *conf, struct program_place *place)
+{
+	(void)conf;
+	(void)place;
+	return NULL;
+}
+
+static inline bool
+server_init(void *state, const void *conf, const struct program_env *env)
+{
+	struct server *s = state;
+
+	s->cf = conf;
+	s->env = env;
+	s->cluster = s->cf->loaded;
+	if (s->cluster == NULL)
+		s->cluster = calloc(SERVER_CLUSTERS, sizeof(*s->cluster));
+	for (unsigned c = 0; s->cluster != NULL && c < SERVER_CLUSTERS; c++)
+		s->memory_bytes += (uint64_t)s->cluster[c].elements *
+		    SERVER_ELEMENT_BYTES;
+	return routes_init(&s->routes) && s->cluster != NULL;
+}
+
+static inline void
+server_free(void *state)
+{
+	struct server *s = state;
+
+	for (unsigned c = 0; s->cluster != NULL && c < SERVER_CLUSTERS; c++)
+		psrule_free(&s->cluster[c]);
+	free(s->cluster);
+	routes_free(&s->routes);
+}
+
+static inline enum program_claim
+server_claim(void *state, struct packet *p)
+{
+	(void)state;
+	return (p->tos & 0xfc) == UPDATE_TOS ? PROGRAM_TAKES :
+	    PROGRAM_REGULAR;
+}
+
+/* Answer u with the model of its range: to its worker, or to the cluster. */
+static inline void
+server_answer(struct server *s, const struct update *u,
+    const union addr *from, bool to_all, uint64_t now_ns)
+{
+	const struct psrule *c = &s->cluster[u->cluster];
+	struct outbox *out = s->env->out;
+	struct update model;
+	uint32_t next = 0, bytes;
+	uint8_t *p, *vec;
+
+	psrule_answer(c, u, to_all ? UPDATE_ALL_WORKERS : u->worker, &model);
+	bytes = UPDATE_MODEL_BYTES + 4 * model.n;
+	p = outbox_room(out, bytes);
+	vec = update_put(p, &model);
+	for (uint32_t i = 0; i < model.n; i++)
+		vec_set(vec, i, c->w[model.first + i]);
+	if (to_all) {
+		while (routes_each(&s->routes, u->cluster, now_ns, &next) !=
+		    NULL)
+			s->n[SERVER_MODELS]++;
+		outbox_add(out, POST_GROUP, u->cluster, NULL, UPDATE_TOS, p,
+		    bytes);
+	} else {
+		s->n[SERVER_MODELS]++;
+		outbox_add(out, POST_ONE, 0, from, UPDATE_TOS, p, bytes);
+	}
+}
+
+/* A gradient would break the model: its sender is to be named. */
+static inline void
+server_nonfinite(struct server *s, const struct update *u,
+    const union addr *from)
+{
+	char name[ADDR_NAME_BYTES];
+
+	snprintf(s->trouble, sizeof(s->trouble), "%s: cluster %u: worker %"
+	    PRIu32 ": update %" PRIu32 " would make a weight non-finite; "
+	    "refused", addr_print(from, name), u->cluster, u->worker,
+	    u->sequence);
+}
+
+static inline void
+server_update(struct server *s, const struct update *u,
+    const union addr *from, uint64_t now_ns)
+{
+	static const enum server_count what[] = {
+		[PSRULE_APPLIED] = SERVER_APPLIED,
+		[PSRULE_GATED] = SERVER_GATED,
+		[PSRULE_NONFINITE] = SERVER_NONFINITE,
+		[PSRULE_MISMATCHED] = SERVER_MISMATCHED,
+		[PSRULE_NO_MODEL] = SERVER_NO_MODEL
+	};
+	const enum psrule_verdict v = psrule_update(&s->cf->rule,
+	    &s->cluster[u->cluster], u);
+
+	s->n[SERVER_UPDATES]++;
+	s->n[SERVER_CONSTITUENTS] += u->merged;
+	s->n[what[v]]++;
+	if (v == PSRULE_NONFINITE)
+		server_nonfinite(s, u, from);
+	if (v != PSRULE_MISMATCHED && v != PSRULE_NO_MODEL)
+		server_answer(s, u, from, !s->cf->reply_worker, now_ns);
+}
+
+/* Is there memory for the vectors of a cluster that is new? */
+static inline bool
+server_has_room(struct server *s, const struct update *u, uint64_t need)
+{
+	const uint64_t limit = s->env->place->memory_bytes;
+
+	if (limit == 0 || s->memory_bytes + need <= limit)
+		return true;
+	if (!s->told_memory)
+		snprintf(s->trouble, sizeof(s->trouble), "cluster %u: %"
+		    PRIu32 " elements need %.1f MB more; raise --memory",
+		    u->cluster, u->elements, (double)need / 1e6);
+	s->told_memory = true;
+	return false;
+}
+
+/* Initial weights: the first worker's count, all are answered. */
+static inline void
+server_weights(struct server *s, const struct update *u,
+    const union addr *from, uint64_t now_ns)
+{
+	struct psrule *c = &s->cluster[u->cluster];
+	const uint64_t need = (uint64_t)u->elements * SERVER_ELEMENT_BYTES;
+	const bool fresh = c->w == NULL;
+	uint32_t r;
+
+	s->n[SERVER_WEIGHTS]++;
+	if (fresh && !server_has_room(s, u, need)) {
+		s->env->ignore(s->env->plane, JUDGE_NO_ROOM);
+		return;
+	}
+	if (!psrule_weights(c, u))
+		s->n[SERVER_DISCARDED]++;
+	if (fresh && c->w != NULL)
+		s->memory_bytes += need;
+	r = psrule_range(c, u);
+	if (r != UINT32_MAX && c->range[r].version != 0)
+		server_answer(s, u, from, false, now_ns);
+	else if (r == UINT32_MAX && c->w != NULL)
+		s->n[SERVER_MISMATCHED]++;
+}
+
+static inline void
+server_take(void *state, struct packet *p, uint64_t now_ns)
+{
+	struct server *s = state;
+	struct update u;
+	unsigned bad = update_parse(p->payload, p->bytes, &u);
+
+	if (bad == UPDATE_OK && u.kind == UPDATE_MODEL)
+		bad = JUDGE_FOREIGN;
+	if (bad != UPDATE_OK) {
+		s->env->ignore(s->env->plane, bad);
+		return;
+	}
+	routes_see(&s->routes, u.cluster, u.worker, p->from, now_ns);
+	if (u.kind == UPDATE_UPDATE)
+		server_update(s, &u, p->from, now_ns);
+	else
+		server_weights(s, &u, p->from, now_ns);
+}
+
+static inline const union addr *
+server_each(const void *state, uint32_t group, uint32_t *next,
+    uint64_t now_ns)
+{
+	const struct server *s = state;
+
+	return routes_each(&s->routes, (uint16_t)group, now_ns, next);
+}
+
+/* Workers of a cluster that were heard of late. */
+static inline uint32_t
+server_workers(const struct server *s, uint16_t cluster, uint64_t now_ns)
+{
+	uint32_t next = 0, n = 0;
+
+	while (routes_next(&s->routes, cluster, now_ns, &next) != NULL)
+		n++;
+	return n;
+}
+
+static inline void
+server_jobs(const void *state, struct counters *c, uint64_t now_ns)
+{
+	const struct server *s = state;
+
+	for (uint32_t k = 0; k < SERVER_CLUSTERS; k++) {
+		const struct psrule *r = &s->cluster[k];
+
+		if (r->w == NULL)
+			continue;
+		counters_in(c, NULL);
+		counters_put(c, "job", k);
+		counters_word(c, "kind", "cluster");
+		counters_put(c, "elements", r->elements);
+		counters_put(c, "version", r->range[0].version);
+		counters_put(c, "members", server_workers(s, (uint16_t)k,
+		    now_ns));
+		counters_out(c);
+	}
+}
+
+static inline bool
+server_members(const void *state, uint16_t job, struct counters *c,
+    uint64_t now_ns)
+{
+	const struct server *s = state;
+	const struct route *r;
+	uint32_t next = 0, id = 0;
+
+	counters_put(c, "job", job);
+	counters_list(c, "members");
+	while ((r = routes_next(&s->routes, job, now_ns, &next)) != NULL) {
+		counters_in(c, NULL);
+		counters_put(c, "id", id++);
+		counters_put(c, "worker", r->worker);
+		counters_put(c, "cluster", r->cluster);
+		routes_tell(r, c, &s->env->place->address, now_ns);
+		counters_out(c);
+	}
+	counters_list_end(c);
+	return s->cluster[job].w != NULL;
+}
+
+static inline bool
+server_stats(const void *state, int32_t job, bool gauges, struct counters *c,
+    uint64_t now_ns)
+{
+	const struct server *s = state;
+
+	if (job >= 0) {
+		const struct psrule *r = &s->cluster[job];
+
+		if (gauges && r->w != NULL) {
+			counters_put(c, "members", server_workers(s,
+			    (uint16_t)job, now_ns));
+			counters_put(c, "elements", r->elements);
+			counters_put(c, "version", r->range[0].version);
+		}
+		return r->w != NULL;
+	}
+	if (gauges)
+		counters_put(c, "memory_bytes", s->memory_bytes);
+	for (int i = 0; i < SERVER_COUNTS && !gauges; i++)
+		counters_put(c, server_count_name[i], s->n[i]);
+	return true;
+}
+
+static inline void
+server_account(const void *state, struct counters *c)
+{
+	server_stats(state, -1, false, c, 0);
+}
+
+static inline void
+server_progress(const void *state, struct counters *c)
+{
+	const struct server *s = state;
+
+	counters_put(c, "updates", s->n[SERVER_UPDATES]);
+	counters_put(c, "applied", s->n[SERVER_APPLIED]);
+}
+
+static inline const char *
+server_trouble(void *state, char *text, size_t room)
+{
+	struct server *s = state;
+
+	if (s->trouble[0] == '\0')
+		return NULL;
+	snprintf(text, room, "%s", s->trouble);
+	s->trouble[0] = '\0';
+	return text;
+}
+
+static inline uint16_t
+server_port(const void *conf)
+{
+	(void)conf;
+	return UPDATE_PORT;
+}
+
+static const struct program server_program = {
+	.name = "olaf", .about = "keep the weights of clusters",
+	.port = server_port, .tos = UPDATE_TOS,
+	.conf_bytes = sizeof(struct server_conf), .opts = server_opts,
+	.defaults = server_defaults, .set = server_set,
+	.settle = server_settle, .state_bytes = sizeof(struct server),
+	.init = server_init, .free = server_free, .claim = server_claim,
+	.take = server_take, .each = server_each, .jobs = server_jobs,
+	.members = server_members, .stats = server_stats,
+	.account = server_account, .summary = server_account,
+	.progress = server_progress, .trouble = server_trouble,
+};
+
+#endif

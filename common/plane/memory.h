@@ -1,0 +1,135 @@
+/*
+ * memory.h - what a switch may come to hold, before it begins
+ *
+ * Full slots of the largest frame, the tables of updates, and what the program
+ * plans with.  Memory that it makes later, of jobs that join, is bounded by
+ * what is then left of the limit.
+ */
+#ifndef INNET_PLANE_MEMORY_H
+#define INNET_PLANE_MEMORY_H
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/plane/options.h"
+
+enum { PLANE_FRAME_BYTES = 65536 };	/* of the largest datagram */
+
+/* Add the slots of ports with these settings to *slots. */
+static inline void
+plane_port_memory(const struct port_conf *cf, struct memory_part *slots)
+{
+	slots->number += cf->slots;
+	slots->bytes += cf->slots * (sizeof(struct slot) + PLANE_FRAME_BYTES);
+}
+
+/* All of it: into parts, which has room for MEMORY_PARTS; how many there are. */
+static inline size_t
+plane_memory(const struct plane_options *o, struct memory_part *part)
+{
+	const struct program *pr = o->plane.program;
+	const struct ports_conf *ports = &o->plane.ports;
+	struct memory_part slots = { .what = "port slots" };
+	size_t n = 0;
+
+	if (ports_shaped(ports))
+		plane_port_memory(&ports->all, &slots);
+	for (uint32_t i = 0; i < ports->rules; i++)
+		plane_port_memory(&ports->rule[i].conf, &slots);
+	if (slots.number > 0)
+		part[n++] = slots;
+	if (pr->merges)
+		part[n++] = (struct memory_part){ .what = "clusters",
+		    .number = 65536, .bytes = 65536 *
+		    (sizeof(struct tally_cluster) + sizeof(struct port_shape) +
+		    sizeof(struct active_node) + sizeof(uint64_t)) };
+	return n + (pr->memory == NULL ? 0 : pr->memory(o->settings,
+	    part + n));
+}
+
+/* How many bytes from the beginning, and how many later. */
+static inline uint64_t
+plane_memory_sum(const struct memory_part *part, size_t n, bool later)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (later || !part[i].grows)
+			bytes += part[i].bytes;
+	}
+	return bytes;
+}
+
+/* --dry-run: what memory is needed, and for what. */
+static inline void
+plane_say_memory(const struct memory_part *part, size_t n, bool json)
+{
+	const uint64_t now = plane_memory_sum(part, n, false), later =
+	    plane_memory_sum(part, n, true);
+	struct counters c = counters_begin(COUNTERS_JSON, NULL);
+
+	counters_put(&c, "bytes", now);
+	counters_put(&c, "later", later);
+	counters_in(&c, "parts");
+	for (size_t i = 0; i < n; i++) {
+		counters_in(&c, part[i].what);
+		counters_put(&c, "number", part[i].number);
+		counters_put(&c, "bytes", part[i].bytes);
+		counters_out(&c);
+	}
+	counters_out(&c);
+	if (counters_text(&c) == NULL)
+		err(1, "memory");
+	if (json)
+		fputs(c.text, stdout);
+	else
+		printf("%" PRIu64 " bytes, %" PRIu64 " later\n", now, later);
+	for (size_t i = 0; i < n && !json; i++)
+		printf("%" PRIu64 " bytes in %" PRIu64 " %s%s\n",
+		    part[i].bytes, part[i].number, part[i].what,
+		    part[i].grows ? ", later" : "");
+	counters_free(&c);
+	if (fflush(stdout) == EOF)
+		err(1, "standard output");
+}
+
+/* Half of the machine's memory: what jobs may ask for, unless it is said. */
+static inline uint64_t
+plane_half_memory(void)
+{
+	const long pages = sysconf(_SC_PHYS_PAGES), page =
+	    sysconf(_SC_PAGESIZE);
+
+	return pages <= 0 || page <= 0 ? 0 : (uint64_t)pages / 2 *
+	    (uint64_t)page;
+}
+
+/* For tools: say what is needed and exit, or refuse, or go on. */
+static inline void
+plane_check_memory(struct plane_options *o)
+{
+	struct memory_part part[MEMORY_PARTS];
+	struct program_place *place = &o->plane.place;
+	const size_t n = plane_memory(o, part);
+	const uint64_t need = plane_memory_sum(part, n, false);
+
+	if (o->dry_run) {
+		plane_say_memory(part, n, o->json);
+		exit(0);
+	}
+	if (o->memory_bytes > 0 && need > o->memory_bytes)
+		errx(1, "--slots %" PRIu32 " needs %.1f MB, %.1f MB allowed; "
+		    "lower it or raise --memory", o->plane.ports.all.slots,
+		    (double)need / 1e6, (double)o->memory_bytes / 1e6);
+	if (o->memory_bytes > 0)
+		place->memory_bytes = o->memory_bytes > need ?
+		    o->memory_bytes - need : 1;
+	else
+		place->memory_bytes = place->live ? plane_half_memory() : 0;
+}
+
+#endif

@@ -1,0 +1,522 @@
+/*
+ * plane.h - the data plane of a switch: one program, ports, and time
+ *
+ *	port in -> classifier -> program -> forwarding -> queue -> link -> out
+ *
+ * What is true of any switch stands here and in the other headers of this
+ * folder, once: forwarding of what a program sends, egress queues and their
+ * departures, time-outs in order of time, impairment, control messages,
+ * accounts.  No clock is read and nothing is sent: a driver (traces, sockets,
+ * the simulator) brings packets and times and carries what leaves.
+ *
+ *	plane_advance(pl, now)		what is due by now happens, in order
+ *	plane_take(pl, &packet)		classifier.h
+ *	plane_flush(pl)			what was decided is forwarded
+ *
+ * Times must not go back.  Departures come before time-outs, and both before
+ * arrivals of the same instant.  A plane owns its program's state and its
+ * ports: plane_free().  It stays where it is in memory.
+ */
+#ifndef INNET_PLANE_H
+#define INNET_PLANE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "common/due.h"
+#include "common/impair.h"
+#include "common/plane/ports.h"
+#include "common/program/program.h"
+#include "common/replies.h"
+
+#define PLANE_NEVER UINT64_MAX
+
+#define PLANE_ALL UINT32_MAX		/* clusters */
+
+enum { PLANE_V4_MAX = 65507 };	/* payload of a datagram over IPv4 */
+
+struct plane_conf {
+	const struct program *program;
+	const void *settings;		/* of the program */
+	struct program_place place;
+	struct ports_conf ports;
+	bool regular_queued;		/* regular traffic waits for ports */
+	bool recorded;			/* departures are another run's */
+	struct impair impair;		/* of what comes */
+};
+
+struct plane;
+
+/* What carries packets to the plane and from it. */
+struct plane_driver {
+	/*
+	 * A run of datagrams leaves now: from address `from` (or NULL, then
+	 * by `way`) to `to`.
+	 */
+	void (*send)(void *ctx, uint32_t way, const union addr *from,
+	    const union addr *to, const struct post *p, uint64_t now_ns);
+	/* What is at the head of a port's queue leaves, at when_ns. */
+	void (*leave)(void *ctx, struct port *port, struct slot *s,
+	    uint64_t when_ns);
+	/* What has left is sent: its slots are about to be used again; NULL:
+	 * leave() does so. */
+	void (*settle)(void *ctx);
+	/* A packet passes beside the queues.  NULL: nothing does. */
+	void (*pass)(void *ctx, struct packet *p, uint64_t now_ns);
+	/* Have its payload where it can be changed; NULL: it can. */
+	void (*edit)(void *ctx, struct packet *p);
+	/* What really is the time of a departure; NULL: when it is due. */
+	uint64_t (*clock)(void *ctx);
+	/* A port begins to have something; NULL: the plane sees to it. */
+	void (*busy)(void *ctx, struct port *port);
+	/* The port towards an address; NULL: by host. */
+	struct port *(*towards)(void *ctx, const union addr *to);
+};
+
+enum plane_count {
+	PLANE_PACKETS,		/* came; each is one of: */
+	PLANE_TAKEN,		/* by the program or an Olaf queue */
+	PLANE_OWN, PLANE_REGULAR, PLANE_PASSED, PLANE_IGNORED,
+	PLANE_OUT,		/* the program's, which did not have to wait */
+	PLANE_TOO_LONG,		/* of those, for a datagram: not sent */
+	PLANE_IN_LOST, PLANE_IN_DUPLICATED,	/* by impairment */
+	PLANE_COUNTS
+};
+
+/* Control messages, whatever the program. */
+enum plane_control_count {
+	CONTROLS_TAKEN, CONTROLS_BAD, CONTROLS_BAD_MAC, CONTROLS_OLD_XID,
+	CONTROLS_REPEATED, CONTROLS_ACKS, CONTROLS_REFUSED, CONTROLS_COUNTS
+};
+
+struct plane {
+	const struct plane_conf *cf;
+	const struct program *program;
+	void *state;			/* the program's; owned */
+	struct program_env env;
+	const struct plane_driver *driver;
+	void *ctx;			/* the driver's */
+	struct ports ports;
+	struct ports_conf ports_cf;
+	bool shaped;			/* something may wait at a port */
+	bool merges;			/* at one of Olaf's queues even */
+	bool unsettled;			/* something has left since settle() */
+	struct due *due;		/* ports that have something */
+	size_t dues, dues_room;
+	uint64_t port_due_ns;		/* of the first of them */
+	bool timed;			/* the program may be due */
+	struct impair in;
+	struct replies replies;
+	uint64_t now_ns;		/* of the last thing that happened */
+	uint64_t late_max_ns;		/* a departure behind its time */
+	uint64_t n[PLANE_COUNTS];
+	uint64_t controls[CONTROLS_COUNTS];
+	uint64_t ignored[JUDGE_VERDICTS];
+	struct outbox out;
+};
+
+/* The port towards an address; NULL without memory. */
+static inline struct port *
+plane_towards(struct plane *pl, const union addr *to)
+{
+	if (pl->driver->towards != NULL)
+		return pl->driver->towards(pl->ctx, to);
+	return ports_towards(&pl->ports, to);
+}
+
+/* A port that was idle has something in transmission. */
+static inline void
+plane_busy(struct plane *pl, struct port *p)
+{
+	if (pl->cf->recorded)
+		return;
+	if (pl->driver->busy != NULL) {
+		pl->driver->busy(pl->ctx, p);
+		return;
+	}
+	if (pl->dues == pl->dues_room) {
+		const size_t room = pl->dues_room == 0 ? 64 :
+		    pl->dues_room * 2;
+		struct due *h = due_new(room);
+
+		if (h == NULL)
+			err(1, "ports");
+		for (size_t i = 0; i < pl->dues; i++)
+			h[i] = pl->due[i];
+		due_free(pl->due);
+		pl->due = h;
+		pl->dues_room = room;
+	}
+	pl->dues = due_push(pl->due, pl->dues, due_make(port_due(p),
+	    p->index));
+	pl->port_due_ns = due_ns(&pl->due[0]);
+}
+
+/* Slots are about to be used: what has left them is to be sent. */
+static inline void
+plane_settle(struct plane *pl)
+{
+	if (!pl->unsettled)
+		return;
+	pl->unsettled = false;
+	pl->driver->settle(pl->ctx);
+}
+
+/* Something that is no update is put before a port's queue. */
+static inline void
+plane_queue(struct plane *pl, struct port *p, const struct arrival *a)
+{
+	const bool idle = p->slots.count == 0;
+
+	plane_settle(pl);
+	if (port_offer_plain(p, a, pl->now_ns) && idle)
+		plane_busy(pl, p);
+}
+
+/* program_env.offer */
+static inline void
+plane_offer(void *plane, uint32_t way, const union addr *to,
+    const struct packet *p, const struct update *u, uint64_t now_ns)
+{
+	struct plane *pl = plane;
+	struct port *port = plane_towards(pl, to);
+	struct slot_to datagram;
+	struct arrival a = { .bytes = p->payload, .have = p->bytes,
+	    .wire_bytes = p->wire_bytes, .is_update = true, .up = u,
+	    .bare = p->bare };
+	bool idle;
+
+	if (port == NULL)
+		err(1, "ports");
+	if (p->data != NULL) {
+		a.bytes = p->data;
+		a.have = p->have;
+		a.len = p->len;
+		a.framed = true;
+		a.payload_at = (uint32_t)(p->payload - p->data);
+	} else {
+		datagram = (struct slot_to){ .to = *to, .way = way,
+		    .tos = p->tos };
+		a.to = &datagram;
+	}
+	plane_settle(pl);
+	idle = port->slots.count == 0;
+	switch (port_offer(port, &a, now_ns)) {
+	case PORT_TAKEN: break;
+	case PORT_MISMATCHED: pl->env.ignore(pl, JUDGE_MISMATCHED); break;
+	case PORT_NO_MEMORY: err(1, "updates of a port");
+	}
+	if (idle && port->slots.count > 0)
+		plane_busy(pl, port);
+}
+
+/* program_env.pass */
+static inline void
+plane_pass(void *plane, struct packet *p, uint64_t now_ns)
+{
+	struct plane *pl = plane;
+
+	if (pl->driver->pass != NULL)
+		pl->driver->pass(pl->ctx, p, now_ns);
+}
+
+/* program_env.edit */
+static inline void
+plane_edit(void *plane, struct packet *p)
+{
+	struct plane *pl = plane;
+
+	if (pl->driver->edit != NULL)
+		pl->driver->edit(pl->ctx, p);
+	p->changed = true;
+}
+
+/* The one port that has updates; NULL if there is none, or more. */
+static inline struct port *
+plane_updated(const struct plane *pl)
+{
+	struct port *only = NULL;
+
+	for (uint32_t i = 0; i < pl->ports.n; i++) {
+		if (pl->ports.port[i]->updates == NULL)
+			continue;
+		if (only != NULL)
+			return NULL;
+		only = pl->ports.port[i];
+	}
+	return only;
+}
+
+/*
+ * program_env.status: of the queue towards `to`, or, where no update ever went
+ * there, of the one that updates do go to.
+ */
+static inline bool
+plane_status(void *plane, const union addr *to, struct update_status *s,
+    uint64_t now_ns)
+{
+	struct port *p = plane_towards(plane, to), *only;
+
+	if (p != NULL && p->updates == NULL) {
+		only = plane_updated(plane);
+		p = only != NULL ? only : p;
+	}
+
+	if (p != NULL)
+		*s = port_status(p, now_ns);
+	return p != NULL;
+}
+
+/* program_env.ignore: what was counted as taken is not. */
+static inline void
+plane_ignore(void *plane, unsigned verdict)
+{
+	struct plane *pl = plane;
+
+	pl->n[PLANE_TAKEN]--;
+	pl->n[PLANE_IGNORED]++;
+	pl->ignored[verdict]++;
+}
+
+/* What became of the updates of a cluster, at all ports together. */
+static inline struct tally_cluster
+plane_cluster(const struct plane *pl, uint32_t cluster)
+{
+	struct tally_cluster t = { 0 };
+
+	for (uint32_t i = 0; i < pl->ports.n; i++) {
+		const struct port_updates *u = pl->ports.port[i]->updates;
+
+		if (u != NULL)
+			tally_sum(&t, cluster == PLANE_ALL ? &u->tally.all :
+			    &u->tally.cluster[cluster]);
+	}
+	return t;
+}
+
+/* program_env.tally: constituents, by what became of them. */
+static inline void
+plane_tell_cluster(void *plane, uint16_t cluster, struct counters *c)
+{
+	const struct tally_cluster t = plane_cluster(plane, cluster);
+
+	for (int w = 0; w < TALLY_WHATS; w++)
+		counters_put(c, tally_name((enum tally_what)w),
+		    t.of[w].constituents);
+}
+
+/* A post waits for the link, a datagram at a time. */
+static inline void
+plane_wait(struct plane *pl, struct port *port, const struct slot_to *to,
+    const struct post *p)
+{
+	const uint32_t head = to->to.sa.sa_family == AF_INET6 ?
+	    FRAME_V6_BYTES : FRAME_V4_BYTES;
+
+	for (uint32_t k = 0; k < p->count; k++) {
+		const uint32_t bytes = k + 1 < p->count ? p->bytes :
+		    p->last_bytes;
+		const struct arrival a = { .bytes = p->p + (size_t)k *
+		    p->bytes, .have = bytes, .wire_bytes = bytes + head,
+		    .to = to };
+
+		plane_queue(pl, port, &a);
+	}
+}
+
+/* A post goes to one address: straight on, or before the port's queue. */
+static inline void
+plane_forward(struct plane *pl, uint32_t way, const union addr *at,
+    const struct post *p)
+{
+	const bool given = p->from.sa.sa_family != 0;
+	struct slot_to to;
+	struct port *port;
+
+	if (at->sa.sa_family != AF_INET6 && p->bytes > PLANE_V4_MAX) {
+		pl->n[PLANE_TOO_LONG] += p->count;
+		return;
+	}
+	port = pl->shaped && !pl->program->beside ? plane_towards(pl, at) :
+	    NULL;
+	if (port == NULL || port->link.rate_bps == 0) {
+		pl->n[PLANE_OUT] += p->count;
+		pl->driver->send(pl->ctx, way, given ? &p->from : NULL, at, p,
+		    pl->now_ns);
+		return;
+	}
+	to = (struct slot_to){ .to = *at, .from = p->from, .way = way,
+	    .tos = p->tos };
+	plane_wait(pl, port, &to, p);
+}
+
+/* outbox_deliver: to one, to each of a group, or up. */
+static inline void
+plane_deliver(void *plane, const struct post *p)
+{
+	struct plane *pl = plane;
+	const union addr *at;
+	uint32_t next = 0, way = PACKET_WAY_OWN;
+
+	switch (p->to) {
+	case POST_ONE:
+		plane_forward(pl, way, &p->at, p);
+		break;
+	case POST_GROUP:
+		while ((at = pl->program->each(pl->state, p->group, &next,
+		    pl->now_ns)) != NULL)
+			plane_forward(pl, way, at, p);
+		break;
+	case POST_UP:
+		at = pl->program->up(pl->state, p->group, &way);
+		if (at != NULL)
+			plane_forward(pl, way, at, p);
+		break;
+	}
+}
+
+/* What was decided leaves, or is put before its queue. */
+static inline void
+plane_flush(struct plane *pl)
+{
+	if (pl->out.n > 0)
+		outbox_flush(&pl->out);
+}
+
+/* The port that is due first; NULL: none is. */
+static inline struct port *
+plane_first(const struct plane *pl)
+{
+	return pl->dues == 0 ? NULL : pl->ports.port[due_id(&pl->due[0])];
+}
+
+/* When a queue or the program is due; PLANE_NEVER. */
+static inline uint64_t
+plane_due_port(const struct plane *pl)
+{
+	return pl->port_due_ns;
+}
+
+static inline uint64_t
+plane_due_program(const struct plane *pl)
+{
+	return pl->timed ? pl->program->due(pl->state) : PLANE_NEVER;
+}
+
+static inline uint64_t
+plane_due(const struct plane *pl)
+{
+	const uint64_t port = plane_due_port(pl), own = plane_due_program(pl);
+
+	return port < own ? port : own;
+}
+
+/* The head of a port leaves, not before its time. */
+static inline void
+plane_depart(struct plane *pl, struct port *port, uint64_t when_ns)
+{
+	if (when_ns > pl->now_ns)
+		pl->now_ns = when_ns;
+	pl->driver->leave(pl->ctx, port, port_head(port), pl->now_ns);
+	pl->unsettled = pl->driver->settle != NULL;
+	port_pop(port);
+}
+
+/* The port that is due first sends what it has to. */
+static inline void
+plane_depart_first(struct plane *pl)
+{
+	struct port *port = plane_first(pl);
+	const uint64_t due = port_due(port);
+	const uint64_t when = pl->driver->clock == NULL ? due :
+	    pl->driver->clock(pl->ctx);
+
+	if (when > due && when - due > pl->late_max_ns)
+		pl->late_max_ns = when - due;
+	plane_depart(pl, port, when);
+	if (port_due(port) == PORT_NEVER)
+		pl->dues = due_drop(pl->due, pl->dues);
+	else
+		due_again(pl->due, pl->dues, port_due(port));
+	pl->port_due_ns = pl->dues == 0 ? PLANE_NEVER : due_ns(&pl->due[0]);
+}
+
+/* Time-outs and departures that are due by now happen, in order. */
+static inline void
+plane_catch_up(struct plane *pl, uint64_t now_ns)
+{
+	uint64_t port, own;
+
+	for (;;) {
+		port = plane_due_port(pl);
+		own = plane_due_program(pl);
+		if (port <= own && port <= now_ns && port != PLANE_NEVER) {
+			plane_depart_first(pl);
+		} else if (own <= now_ns && own != PLANE_NEVER) {
+			pl->now_ns = own > pl->now_ns ? own : pl->now_ns;
+			pl->program->fire(pl->state, pl->now_ns);
+			plane_flush(pl);
+		} else {
+			return;
+		}
+	}
+}
+
+/* It is now_ns: all that is due by then happens. */
+static inline void
+plane_advance(struct plane *pl, uint64_t now_ns)
+{
+	if (plane_due_port(pl) <= now_ns || plane_due_program(pl) <= now_ns)
+		plane_catch_up(pl, now_ns);
+	if (now_ns > pl->now_ns)
+		pl->now_ns = now_ns;
+}
+
+/*
+ * Begin; cf, driver and ctx are borrowed and stay.  False without memory;
+ * plane_free() in either case.
+ */
+static inline bool
+plane_init(struct plane *pl, const struct plane_conf *cf,
+    const struct plane_driver *driver, void *ctx)
+{
+	const struct program *pr = cf->program;
+
+	*pl = (struct plane){ .cf = cf, .program = pr, .driver = driver,
+	    .ctx = ctx, .ports_cf = cf->ports, .in = cf->impair,
+	    .port_due_ns = PLANE_NEVER, .timed = pr->due != NULL,
+	    .state = calloc(1, pr->state_bytes) };
+	ports_settle(&pl->ports_cf);
+	pl->ports = ports_over(&pl->ports_cf);
+	pl->shaped = ports_shaped(&pl->ports_cf);
+	pl->merges = pl->shaped && ports_merge(&pl->ports_cf);
+	outbox_init(&pl->out, plane_deliver, pl);
+	pl->env = (struct program_env){ .plane = pl, .place = &cf->place,
+	    .out = &pl->out, .offer = plane_offer, .pass = plane_pass,
+	    .edit = plane_edit, .status = plane_status,
+	    .ignore = plane_ignore, .tally = plane_tell_cluster };
+	return pl->state != NULL && pr->init(pl->state, cf->settings,
+	    &pl->env);
+}
+
+/* At the end: what is still in queues is counted. */
+static inline void
+plane_end(struct plane *pl)
+{
+	for (uint32_t i = 0; i < pl->ports.n; i++)
+		port_count_queued(pl->ports.port[i]);
+}
+
+static inline void
+plane_free(struct plane *pl)
+{
+	if (pl->state != NULL)
+		pl->program->free(pl->state);
+	free(pl->state);
+	ports_free(&pl->ports);
+	due_free(pl->due);
+	replies_free(&pl->replies);
+}
+
+#endif

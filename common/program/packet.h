@@ -1,0 +1,42 @@
+/*
+ * packet.h - a packet on its way through a switch
+ *
+ * What a driver hands to the data plane, and the plane to a program.  All of
+ * it is borrowed for the call, the bytes until the plane is flushed.
+ *
+ * Over sockets there is the payload of a datagram alone.  In traces and on
+ * interfaces there is a frame around it, which a queue keeps whole.  In the
+ * simulator an update is known without any bytes.
+ */
+#ifndef INNET_PACKET_H
+#define INNET_PACKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/addr.h"
+#include "common/frame.h"
+#include "common/update.h"
+
+enum { PACKET_WAY_OWN = 0 };	/* the switch's own address */
+
+struct packet {
+	const union addr *from, *to;	/* port 0 where there is none */
+	uint32_t way;			/* at which of the switch's addresses
+					 * it came: plane.h */
+	uint8_t tos;
+	uint8_t *payload;		/* of the datagram */
+	uint32_t bytes;
+	uint32_t wire_bytes;		/* of its frame, on a link */
+	const struct update *update;	/* already parsed; or NULL */
+
+	/* the frame: */
+	const struct frame *frame;	/* where all is in it; NULL: no frame */
+	enum frame_is is;
+	uint8_t *data;			/* Ethernet, as it came */
+	uint32_t have, len;		/* bytes there; before it was cut */
+	bool changed;			/* the payload is: it is to be sealed */
+	bool bare;			/* an update as the paper has it */
+};
+
+#endif
