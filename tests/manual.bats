@@ -73,6 +73,10 @@ page() {
 	page innet-testbed.7
 }
 @test "innet(7): the examples run" { page innet.7; }
+@test "innet-dlp(7): the examples run" { page innet-dlp.7; }
+@test "innet-iswitch(7): the examples run" { page innet-iswitch.7; }
+@test "innet-learning(7): the examples run" { page innet-learning.7; }
+@test "innet-olaf(7): the examples run" { page innet-olaf.7; }
 
 @test "innet_stream(3): the examples run" {
 	python numpy
