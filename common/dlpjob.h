@@ -2,8 +2,8 @@
  * dlpjob.h - the aggregator of a DLP session: packets in, answers out
  *
  * The state machine of the thesis's switch and of its parameter server, exactly
- * as their published workers expect them (innet(7)).  It holds one session at
- * a time, of up to 32 workers, which it knows by the address they send from.
+ * as their published workers expect them (innet-dlp(7)).  It holds one session
+ * at a time, of up to 32 workers, which it knows by the address they send from.
  * Nothing is allocated and no clock is read; a whole session is decided by the
  * order of its packets.
  *

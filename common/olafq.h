@@ -4,8 +4,8 @@
  *
  * Slots as in slots.h, and an index of the update that waits, unlocked, for
  * each key (cluster, following).  An arrival that finds one is merged with
- * it, replaces it, or is dropped; innet(7) has the rules and what was chosen
- * where the paper leaves a choice.  Pure: time is an argument.
+ * it, replaces it, or is dropped; innet-olaf(7) has the rules and what was
+ * chosen where the paper leaves a choice.  Pure: time is an argument.
  */
 #ifndef INNET_OLAFQ_H
 #define INNET_OLAFQ_H

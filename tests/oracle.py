@@ -2,8 +2,9 @@
 """oracle.py - one switch and the age of what leaves it, written a second time
 
 An independent check on the queue, the link and the age: made from the text
-of the design (the Olaf queue, the drop-tail FIFO and Age-of-Model of innet(7))
-and from nothing in common/ or cmd/.  Times are integers, means are fractions.
+of the design (the Olaf queue, the drop-tail FIFO and Age-of-Model of
+innet-olaf(7)) and from nothing in common/ or cmd/.  Times are integers, means
+are fractions.
 It reads a classic pcap of Ethernet, IPv4 and UDP and prints JSON:
 
     {"report": {...}, "deliveries": [...], "ages": {"1": {...}, "jain": x}}

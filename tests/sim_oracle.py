@@ -2,8 +2,8 @@
 """sim_oracle.py - a whole network in virtual time, written a second time
 
 An independent check on innet-sim: made from innet-scenario(5), innet-sim(1)
-and innet(7), and from nothing in common/ or cmd/.  Queue, link and age are
-those of oracle.py.  Scenarios may have one switch a name, and workers that
+and innet-olaf(7), and from nothing in common/ or cmd/.  Queue, link and age
+are those of oracle.py.  Scenarios may have one switch a name, and workers that
 play schedules or are periodic in phase order.  Slow and plain on purpose.
 """
 import heapq
@@ -222,7 +222,7 @@ class Server:
 
 
     def judge(self, c, packet, r):
-        """innet(7): only if r > r_g."""
+        """innet-olaf(7): only if r > r_g."""
         gate, best = self.cf.get("gate", "none"), c.r_g.get(packet)
         if gate != "none" and best is not None and not r > best:
             c.gated += 1

@@ -1,4 +1,4 @@
-/* The aggregator of a DLP session: every rule of innet(7), packet by packet. */
+/* A DLP session's aggregator: every rule of innet-dlp(7), packet by packet. */
 #include <stdlib.h>
 
 #include "common/dlpjob.h"

@@ -10,7 +10,7 @@ The objective's bound is put at the worst that any run does (so it must hold),
 just below it (so it must fail), or near it.  Verdicts must agree, and what
 innet-verify shows must be one of the runs and miss the objective.
 
-Written from innet(7), apart from the C: no formulas here, one event after
+Written from innet-olaf(7), apart from the C: no formulas here, one event after
 another, and fractions where the C has 64 bits.
 """
 import itertools

@@ -3,8 +3,8 @@
  *
  * An update that may come is a struct model_update; its formulas are in units
  * of unit_ns, the greatest time that divides all times given, so numbers stay
- * small and exact.  innet(7) has the formulas in words.  Facts hold in every
- * run; the question put is facts and model_deny().
+ * small and exact.  innet-olaf(7) has the formulas in words.  Facts hold in
+ * every run; the question put is facts and model_deny().
  *
  * With `whole`, offsets and jitters are whole ns, as time is everywhere else
  * in the suite; without, they are rational numbers, which is faster and
