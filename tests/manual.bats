@@ -132,3 +132,15 @@ page() {
 	done < <(grep '^\$ ' shown) >printed
 	diff shown printed
 }
+
+@test "the README's agents in step end with the reward that stands there" {
+	once
+	sed -n 's/^    \(innet-.*:4000.*\)$/\1/p' "$srcdir/README.md" >shown
+	[ "$(wc -l <shown)" -eq 3 ]
+	sed -e 's/--listen :4000/--listen :0 --port-file at/' \
+	    -e 's/:4000/:$(cat at)/' \
+	    -e '1s/$/\nuntil [ -s at ]; do sleep 0.05; done/' shown >script
+	run_script script 2>printed
+	reward=$(grep -o 'mean reward of [0-9.]*[0-9]' "$srcdir/README.md")
+	grep -F "mean reward ${reward##* }" printed
+}
