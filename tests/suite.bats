@@ -60,3 +60,11 @@ bats_require_minimum_version 1.5.0
 		run -0 "$MANDOC" -Tlint -Wwarning "$m"
 	done
 }
+
+@test "manuals are whole in groff, too" {
+	command -v groff >/dev/null || skip "no groff"
+	for m in "$srcdir"/man/*.[1-9]; do
+		run -0 --separate-stderr groff -mdoc -Tascii "$m"
+		[ -z "$stderr" ]
+	done
+}
