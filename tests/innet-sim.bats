@@ -252,6 +252,30 @@ says() {
 	sim | jq -se 'length == 12 and .[0].point["links[sw].rate"] == "1M"'
 }
 
+@test "--set takes a path that is swept out of the sweep, however it is spelled" {
+	scenario 1M 8 '"clusters": 2' >base.json
+	jq '.sweep = { "links[0].rate": [ "1M", 2000000 ], "switches[*].slots": [ 1, 2, 3 ] }' base.json >s.json
+	sim --set 'links[sw].rate=0.5M' | jq -se 'length == 6 and all(.point | has("links[0].rate") | not)'
+	sim --set 'switches[0].slots=4' --set 'links[*].rate=0.5M' >out
+	cmp out <(innet-sim -q --json <(jq '.switches[0].slots = 4 | .links[0].rate = "0.5M"' base.json))
+	cmp <(sim --until 1s) <(innet-sim -q --json <(jq '.sweep.duration = ["3s", "4s"]' s.json) --until 1s)
+	run -1 --separate-stderr innet-sim --set 'links[0].rate=red' s.json
+	[ "$stderr" = "innet-sim: s.json: links[0].rate: 'red': not a number" ]
+}
+
+@test "--set of a part of what is swept is refused: the sweep would undo it" {
+	scenario 1M 8 '"clusters": 2' |
+		jq '.switches += [{ name: "s2" }] | .links += [{ from: "s2", to: "ps" }] |
+		.sweep = { "switches[*].slots": [ 1, 2 ], workers: [ .workers ] }' >s.json
+	refused() {
+		run -2 --separate-stderr innet-sim --set "$1=3" s.json
+		[ "$output$stderr" = "innet-sim: invalid path '$1': the sweep of '$2' sets it too" ]
+	}
+	refused 'switches[s2].slots' 'switches[*].slots'
+	refused 'workers[0].clusters' workers
+	sim --set 'switches=[{ "name": "sw" }, { "name": "s2" }]' | jq -se 'length == 4'
+}
+
 @test "the same on any number of cores; other seeds differ" {
 	scenario 0.3M 4 '"clusters": 5, "workers": 4, "arrivals": "lognormal"' >s.json
 	sim --runs 9 --jobs 1 >one

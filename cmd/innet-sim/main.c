@@ -158,11 +158,15 @@ apply_set(cJSON *root, char *set)
 {
 	char *value = strchr(set, '=') + 1;
 	cJSON *v = cJSON_ParseWithOpts(value, NULL, true);
-	const char *why;
+	const char *swept, *why;
 
 	value[-1] = '\0';
 	if (v == NULL)
 		v = cJSON_CreateString(value);
+	swept = sweep_leave(root, set);
+	if (swept != NULL)
+		errx(2, "invalid path '%s': the sweep of '%s' sets it too",
+		    set, swept);
 	why = sweep_set(root, set, v);
 	if (why != NULL)
 		errx(2, "invalid path '%s': %s", set, why);

@@ -109,6 +109,58 @@ sweep_set(cJSON *root, const char *path, const cJSON *value)
 	return set_key(root, path, value);
 }
 
+/* How many marks there are below at. */
+static size_t
+marks(const cJSON *at)
+{
+	const cJSON *e;
+	size_t n = cJSON_IsRaw(at);
+
+	cJSON_ArrayForEach(e, at)
+		n += marks(e);
+	return n;
+}
+
+enum part { NONE, SOME, ALL };
+
+/* What part of the places of first is set anew when then is, or is below. */
+static enum part
+undone(const cJSON *root, const char *first, const char *then)
+{
+	cJSON *copy = cJSON_Duplicate(root, true);
+	cJSON *mark = cJSON_CreateRaw(""), *other = cJSON_CreateNull();
+	size_t had = 0, left = 0;
+
+	if (sweep_set(copy, first, mark) == NULL) {
+		had = marks(copy);
+		left = sweep_set(copy, then, other) == NULL ? marks(copy) :
+		    had;
+	}
+	cJSON_Delete(copy);
+	cJSON_Delete(mark);
+	cJSON_Delete(other);
+	return left == had ? NONE : left > 0 ? SOME : ALL;
+}
+
+const char *
+sweep_leave(cJSON *root, const char *path)
+{
+	cJSON *sweep = cJSON_GetObjectItemCaseSensitive(root, "sweep");
+	cJSON *e = cJSON_IsObject(sweep) ? sweep->child : NULL, *next;
+
+	for (; e != NULL; e = next) {
+		next = e->next;
+		if (undone(root, path, e->string) == NONE)
+			continue;
+		if (undone(root, e->string, path) != ALL)
+			return e->string;
+		cJSON_Delete(cJSON_DetachItemViaPointer(sweep, e));
+	}
+	if (cJSON_IsObject(sweep) && sweep->child == NULL)
+		cJSON_DeleteItemFromObjectCaseSensitive(root, "sweep");
+	return NULL;
+}
+
 size_t
 sweep_points(const cJSON *root, const char **why)
 {

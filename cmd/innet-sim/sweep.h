@@ -22,6 +22,13 @@ enum { SWEEP_POINTS_MAX = 100000 };
  */
 const char *sweep_set(cJSON *root, const char *path, const cJSON *value);
 
+/*
+ * For who sets path to one value at all points: swept paths that name nothing
+ * else are taken out of the sweep.  NULL, or the swept path, borrowed, that
+ * would undo a part of what is set and has more to it.
+ */
+const char *sweep_leave(cJSON *root, const char *path);
+
 /* How many points root's sweep makes: 1 without one.  0: *why says why not. */
 size_t sweep_points(const cJSON *root, const char **why);
 
