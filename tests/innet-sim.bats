@@ -357,6 +357,8 @@ says() {
 	    'traffic[0].stop: is none, and so is duration: it would never end'
 	bad '.faults = [{"from": "1s", "to": "2s"}]' 'faults[0]: needs a link or a switch'
 	bad '.sweep = {"links[1].rate": [1]}' 'sweep: a path names nothing there'
+	bad '.sweep = {"seed": [1, 2]}' 'sweep: all points have the same seed and runs'
+	bad '.sweep = {"runs": [1, 2]}' 'sweep: all points have the same seed and runs'
 }
 
 @test "what is no JSON is named by line and column" {

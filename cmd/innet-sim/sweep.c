@@ -174,6 +174,11 @@ sweep_points(const cJSON *root, const char **why)
 		*why = "sweep: is not an object of paths with lists";
 		return 0;
 	}
+	if (cJSON_GetObjectItemCaseSensitive(sweep, "seed") != NULL ||
+	    cJSON_GetObjectItemCaseSensitive(sweep, "runs") != NULL) {
+		*why = "sweep: all points have the same seed and runs";
+		return 0;
+	}
 	cJSON_ArrayForEach(e, sweep) {
 		size_t values = (size_t)cJSON_GetArraySize(e);
 
