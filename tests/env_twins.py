@@ -200,7 +200,8 @@ class Breakout(Env):
 
     def generator(self, seed):
         self.sticky = 0
-        return np.random.RandomState(seed)
+        high, low = divmod(seed, 1 << 32)
+        return np.random.RandomState([low, high] if high else low)
 
     def start(self):
         if self.random.randint(2) == 0:

@@ -23,8 +23,8 @@ parity() {
 
 @test "twins made from the rules alone do the same to the last bit" {
 	python_with numpy
-	run -0 parity --against env_twins --steps 5000 --seeds 0,1,4294967295
-	[ "$(grep -c '^ok' <<<"$output")" -eq 18 ]
+	run -0 parity --against env_twins --steps 5000 --seeds 0,1,4294967295,4294967296
+	[ "$(grep -c '^ok' <<<"$output")" -eq 24 ]
 	[[ $output != *SKIP* ]]
 }
 
@@ -97,8 +97,17 @@ parity() {
 	    def state(self):
 	        return numpy.array(self.twin.seen()).reshape(10, 10, 4) > 0
 	END
-	PYTHONPATH=.:$tests run -0 parity --env MinAtar/Breakout-v1 --seeds 0,1 --steps 1000
+	PYTHONPATH=.:$tests run -0 parity --env MinAtar/Breakout-v1 --seeds 0,1,$((7 << 32)) --steps 1000
 	[[ $output != *SKIP* ]]
+}
+
+@test "seeds are of 64 bits; what is none is named, with status 2" {
+	python_with numpy
+	run -0 parity --against env_twins --steps 100 --seeds 18446744073709551615
+	for bad in -1 18446744073709551616 one 1,; do
+		run -2 parity --against env_twins --steps 100 --seeds="$bad"
+		[[ ${lines[-1]} == "gymnasium-parity.py: error: argument --seeds: not of 64 bits: '${bad#1,}'" ]]
+	done
 }
 
 @test "what is not installed is skipped, and why is said" {

@@ -51,6 +51,13 @@ def libm_only():
         os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", " ".join(off))
 
 
+def random_state(seed):
+    """numpy's, which takes 32 bits or a list of such."""
+    import numpy
+    return numpy.random.RandomState(
+        seed if seed < 1 << 32 else [seed % (1 << 32), seed >> 32])
+
+
 class MinAtar:
     """MinAtar's Breakout with the face of a Gymnasium environment."""
 
@@ -69,8 +76,7 @@ class MinAtar:
 
     def reset(self, seed=None):
         if seed is not None:
-            import numpy
-            self.game.random = numpy.random.RandomState(seed)
+            self.game.random = random_state(seed)
             self.game.env.random = self.game.random
             self.game.last_action = 0
         self.game.reset()
@@ -158,6 +164,14 @@ def traced(program, name, seed, actions):
                       late == "1", obs)
 
 
+def seed_list(text):
+    """Seeds that envtrace takes, of 64 bits, from N,N,..."""
+    for s in text.split(","):
+        if not (s.isascii() and s.isdigit() and int(s) < 1 << 64):
+            raise argparse.ArgumentTypeError("not of 64 bits: '%s'" % s)
+    return [int(s) for s in text.split(",")]
+
+
 PARTS = "step", "action", "reward", "terminated", "truncated", "observation"
 
 
@@ -193,7 +207,7 @@ def lacks(module, name):
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--steps", type=int, default=20000)
-    p.add_argument("--seeds", default="0,1,2,7")
+    p.add_argument("--seeds", type=seed_list, default="0,1,2,7")
     p.add_argument("--env", action="append",
                    choices=CLASSIC + [BREAKOUT])
     p.add_argument("--against", default="gymnasium")
@@ -202,12 +216,11 @@ def main():
     o = p.parse_args()
     libm_only()
     names = o.env or CLASSIC + [BREAKOUT]
-    seeds = [int(s) for s in o.seeds.split(",")]
-    print("1..%d" % (len(names) * len(seeds)), flush=True)
+    print("1..%d" % (len(names) * len(o.seeds)), flush=True)
     n = failed = 0
     for name in names:
         why = lacks(o.against, name)
-        for seed in seeds:
+        for seed in o.seeds:
             n += 1
             what = "%d - %s seed %d, %d steps" % (n, name, seed, o.steps)
             if why:
