@@ -196,6 +196,18 @@ aom() {
 	[ "$(cut -d, -f1 s.csv | sort -u | xargs)" = "1 1/1 cluster" ]
 }
 
+@test "standard output takes one of the table and --series, standard input one capture" {
+	only() {
+		run -2 --separate-stderr innet-aom "${@:2}" <got.pcap
+		[ "$output$stderr" = "innet-aom: $1" ]
+	}
+	only "the table and --series both write standard output" -r got.pcap --series -
+	only "-r and --sent both read standard input" --sent -
+	only "--sent and --compare both read standard input" -r got.pcap --sent - --compare got.pcap
+	mkfifo pipe
+	only "--sent and --compare both read pipe" -r got.pcap --sent pipe --compare got.pcap
+}
+
 @test "--series: the sawtooth, a point before and after each fall" {
 	aom -r got.pcap --from 0 --series s.csv
 	[ "$(grep '^2,' s.csv | xargs)" = \

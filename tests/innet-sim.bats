@@ -276,6 +276,22 @@ says() {
 	sim --set 'switches=[{ "name": "sw" }, { "name": "s2" }]' | jq -se 'length == 4'
 }
 
+@test "captures of -w destroy neither each other nor what is read" {
+	scenario 1M 8 '"clusters": 2' >s.json
+	sim -w out >/dev/null
+	mv s.json out/sw.in.pcap
+	run -2 --separate-stderr innet-sim -w out out/sw.in.pcap
+	[ "$output$stderr" = "innet-sim: -w out/sw.in.pcap would destroy its own input" ]
+	ln -s "$PWD/s.json" out/ps.in.pcap -f && mv out/sw.in.pcap s.json
+	run -2 --separate-stderr innet-sim -w out s.json
+	[ "$stderr" = "innet-sim: -w out/ps.in.pcap would destroy its own input" ]
+	ln -s sw.in.pcap out/ps.in.pcap -f
+	run -2 --separate-stderr innet-sim -w out s.json
+	[ "$stderr" = "innet-sim: -w and -w both write out/sw.in.pcap" ]
+	run -2 bash -c 'innet-sim -w out s.json 2>err >out/sw.out.pcap'
+	[ "$(cat err)" = "innet-sim: the results and -w both write out/sw.out.pcap" ]
+}
+
 @test "the same on any number of cores; other seeds differ" {
 	scenario 0.3M 4 '"clusters": 5, "workers": 4, "arrivals": "lognormal"' >s.json
 	sim --runs 9 --jobs 1 >one

@@ -68,3 +68,63 @@ bats_require_minimum_version 1.5.0
 		[ -z "$stderr" ]
 	done
 }
+
+# Options that name files and can be together: TOOL [WORD...]|WRITTEN|READ, a
+# word in capitals an argument.  innet-switch and innet-ps come later.
+files='innet-agent --alone|--log --save --report|
+innet-agent --role learner --algo dqn --redis :9|--log --save --report|--password-file
+innet-agent||--eval
+innet-aom|--series|-r --sent --report --compare
+innet-aom --compare y|--series|--compare-sent --compare-report
+innet-aom --format bare|--series|--cluster-table
+innet-ctl||--key
+innet-gen|-w|--schedule
+innet-gen --format bare|-w --cluster-table|
+innet-memory --touch 1MB --listen :0|--save --port-file --unix|--password-file
+innet-mpi||
+innet-plot cdf|-o|FILE
+innet-replay|-w|-r
+innet-sim||
+innet-verify --objective no-loss|-w|SPEC
+innet-worker --mode sync --switch :9 --synthetic 4B|-w|--key'
+
+# refused TEXT WORD...: status 2 and that of the tool, and x.svg as it was
+refused() {
+	local text=$1
+	shift
+	run -2 --separate-stderr timeout 10 "$@"
+	[ "$output$stderr" = "$1: $text" ] || { echo "$*: $output$stderr"; return 1; }
+	cmp -s x.svg was || { echo "$*: x.svg is another"; return 1; }
+}
+
+@test "two files to write that are one are refused, and one that is to be read" {
+	cd "$BATS_TEST_TMPDIR"
+	echo 'a long word that only we know' | tee x.svg >was
+	chmod 600 x.svg
+	while IFS='|' read -r tool written reads; do
+		[[ " $TOOLS " == *" ${tool%% *} "* ]] || continue
+		for a in $written; do
+			for b in ${written#*"$a"}; do
+				refused "$a and $b both write x.svg" $tool $a x.svg $b ./x.svg
+				refused "$a and $b both write new.svg" $tool $a new.svg $b new.svg
+				refused "$a and $b both write standard output" $tool $a - $b -
+			done
+			for b in $reads; do
+				case $b in
+				[A-Z]*) refused "$a x.svg would destroy its own input" $tool x.svg $a x.svg ;;
+				*) refused "$a x.svg would destroy what $b reads" $tool $b x.svg $a x.svg ;;
+				esac
+			done
+		done
+	done <<<"$files"
+}
+
+@test "every option that names a file is held to that" {
+	for t in $TOOLS; do
+		case $t in innet-switch|innet-ps) continue ;; esac
+		for o in $("$t" --help | sed -n 's/^  \(-.\), --[a-z-]*=FILE .*/\1/p
+			s/^      \(--[a-z-]*\)=FILE .*/\1/p'); do
+			grep "^$t[ |]" <<<"$files" | tr '| ' '\n\n' | grep -qxe "$o" || { echo "$t $o"; return 1; }
+		done
+	done
+}

@@ -9,6 +9,7 @@
 
 #include "cmd/innet-agent/conf.h"
 #include "cmd/innet-agent/knobs.h"
+#include "common/files.h"
 #include "common/num.h"
 #include "common/opt.h"
 #include "common/password.h"
@@ -220,6 +221,24 @@ settle(struct conf *cf, const struct given *g)
 		    "--episodes", cf->env->name);
 }
 
+/* What is read and written, and that none of it is lost. */
+static void
+settle_files(const struct conf *cf)
+{
+	struct files f = { 0 };
+
+	if (!cf->alone && cf->eval == NULL && cf->remote.role == ROLE_WORKER)
+		files_out(&f, "the gradient stream", "-");
+	files_in(&f, "--eval", cf->eval);
+	files_in(&f, "--password-file", cf->remote.password_file);
+	files_out(&f, "--log", cf->log);
+	files_out(&f, "--save", cf->save);
+	files_out(&f, "--report", cf->report);
+	if (cf->json)
+		files_out(&f, "--json", "-");
+	files_done(&f);
+}
+
 /* "3/8": the actor, from 0, and how many there are. */
 static void
 which(struct remote *rm)
@@ -278,6 +297,7 @@ take_remote(int ch, struct remote *rm)
 		return true;
 	case O_PASSWORD:
 		free(rm->password);
+		rm->password_file = optarg;
 		rm->password = password_read(optarg);
 		return true;
 	case O_ACTOR: which(rm); return true;
@@ -360,5 +380,6 @@ conf_parse(int argc, char *argv[])
 	}
 	opt_done(&tool, argc, argv);
 	settle(&cf, &g);
+	settle_files(&cf);
 	return cf;
 }

@@ -17,6 +17,7 @@ struct remote {
 	enum role role;
 	const char *at;		/* the server: HOST:PORT, or a path */
 	bool redis;		/* a plain one: experiences are a list */
+	const char *password_file;
 	char *password;		/* the server's, owned; NULL: none */
 	uint64_t index, actors;	/* actor: which, of how many */
 	uint64_t push, pull;	/* actor: experiences at once; steps between */

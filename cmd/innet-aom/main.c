@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cmd/innet-aom/rows.h"
+#include "common/files.h"
 #include "common/num.h"
 #include "common/opt.h"
 
@@ -51,7 +52,7 @@ static const struct opt_tool tool = {
 enum print { TABLE, JSON, CSV };
 
 struct conf {
-	struct files run, other;	/* other.received NULL: no other */
+	struct inputs run, other;	/* other.received NULL: no other */
 	struct how how;
 	enum print print;
 	const char *series, *table;
@@ -80,12 +81,6 @@ parse_from(struct how *how, const char *arg)
 	}
 }
 
-static bool
-is_stdin(const char *path)
-{
-	return path != NULL && strcmp(path, "-") == 0;
-}
-
 /* Refuse what cannot be together; settle what depends on the rest. */
 static void
 check(struct conf *cf)
@@ -110,16 +105,29 @@ check(struct conf *cf)
 	if (cf->other.received != NULL && cf->run.sent != NULL &&
 	    cf->other.sent == NULL)	/* the same trace, treated otherwise */
 		cf->other.sent = cf->run.sent;
-	if (is_stdin(cf->run.received) + is_stdin(cf->run.sent) +
-	    is_stdin(cf->other.received) + (is_stdin(cf->other.sent) &&
-	    cf->other.sent != cf->run.sent) > 1)
-		errx(2, "only one capture can come from standard input");
-	if (is_stdin(cf->other.sent) && cf->other.sent == cf->run.sent)
-		errx(2, "--compare reads --sent twice; it cannot be '-'");
 	if (how->from == FROM_TIME && how->until.set &&
 	    how->from_at.relative == how->until.relative &&
 	    how->until.ns < how->from_at.ns)
 		errx(2, "--until is before --from");
+}
+
+/* What is read and written, and that none of it is lost. */
+static void
+check_files(const struct conf *cf)
+{
+	const bool again = cf->other.sent == cf->run.sent;
+	struct files f = { 0 };
+
+	files_in(&f, "-r", cf->run.received);
+	files_in(&f, "--sent", cf->run.sent);
+	files_in(&f, "--report", cf->run.report);
+	files_in(&f, "--compare", cf->other.received);
+	files_in(&f, again ? "--compare" : "--compare-sent", cf->other.sent);
+	files_in(&f, "--compare-report", cf->other.report);
+	files_in(&f, "--cluster-table", cf->table);
+	files_out(&f, "the table", "-");
+	files_out(&f, "--series", cf->series);
+	files_done(&f);
 }
 
 static struct conf
@@ -159,6 +167,7 @@ parse(int argc, char *argv[])
 	}
 	opt_done(&tool, argc, argv);
 	check(&cf);
+	check_files(&cf);
 	return cf;
 }
 
@@ -245,7 +254,7 @@ write_series(const struct run *r, const char *path)
 
 /* Read one run and tell what it was; the rows are the caller's. */
 static int
-take(const struct conf *cf, const struct files *files, const char *series,
+take(const struct conf *cf, const struct inputs *files, const char *series,
     struct rows *rows)
 {
 	struct run r;

@@ -177,7 +177,7 @@ by_key(const void *a, const void *b)
 }
 
 void
-run_read(struct run *r, const struct how *how, const struct files *f)
+run_read(struct run *r, const struct how *how, const struct inputs *f)
 {
 	*r = (struct run){ .how = how, .until_ns = UINT64_MAX,
 	    .has_sent = f->sent != NULL, .has_report = f->report != NULL };

@@ -33,7 +33,7 @@ struct how {
 };
 
 /* The files of one run; NULL where there is none. */
-struct files {
+struct inputs {
 	const char *received, *sent, *report;
 };
 
@@ -74,7 +74,7 @@ struct run {
 };
 
 /* Read the files of a run; it may exit.  flows are sorted afterwards. */
-void run_read(struct run *r, const struct how *how, const struct files *f);
+void run_read(struct run *r, const struct how *how, const struct inputs *f);
 
 void run_free(struct run *r);
 

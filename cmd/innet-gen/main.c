@@ -14,6 +14,7 @@
 #include "cmd/innet-gen/sources.h"
 #include "cmd/innet-gen/writer.h"
 #include "common/dlp.h"
+#include "common/files.h"
 #include "common/num.h"
 #include "common/opt.h"
 #include "common/seg.h"
@@ -379,6 +380,18 @@ cut(struct conf *cf)
 		    head + 4 * most);
 }
 
+/* What is read and written, and that none of it is lost. */
+static void
+check_files(const struct conf *cf)
+{
+	struct files f = { 0 };
+
+	files_in(&f, "--schedule", cf->schedule);
+	files_out(&f, "-w", cf->out);
+	files_out(&f, "--cluster-table", cf->table);
+	files_done(&f);
+}
+
 static struct conf
 parse(int argc, char *argv[])
 {
@@ -396,6 +409,7 @@ parse(int argc, char *argv[])
 	}
 	opt_done(&tool, argc, argv);
 	refuse(given, &cf);
+	check_files(&cf);
 	if (cf.iswitch)
 		refuse_of_segments(given);
 	cut(&cf);

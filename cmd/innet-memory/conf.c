@@ -4,6 +4,7 @@
 #include <err.h>
 #include <string.h>
 
+#include "common/files.h"
 #include "common/num.h"
 #include "common/opt.h"
 #include "common/timer.h"
@@ -103,6 +104,19 @@ parse_one(int ch, struct conf *cf)
 	}
 }
 
+/* What is read and written, and that none of it is lost. */
+static void
+check_files(const struct conf *cf)
+{
+	struct files f = { 0 };
+
+	files_in(&f, "--password-file", cf->password_file);
+	files_out(&f, "--save", cf->save);	/* read first, on purpose */
+	files_out(&f, "--port-file", cf->port_file);
+	files_out(&f, "--unix", cf->unix_path);
+	files_done(&f);
+}
+
 struct conf
 conf_parse(int argc, char *argv[])
 {
@@ -124,5 +138,6 @@ conf_parse(int argc, char *argv[])
 		errx(2, "--listen none needs --unix");
 	if (cf.no_tcp && cf.port_file != NULL)
 		errx(2, "--listen none has no port for --port-file");
+	check_files(&cf);
 	return cf;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/innet-plot/plot.h"
+#include "common/files.h"
 #include "common/num.h"
 #include "common/opt.h"
 
@@ -127,6 +128,18 @@ check_words(const struct conf *cf)
 	}
 }
 
+/* What is read and written, and that none of it is lost. */
+static void
+check_files(const struct conf *cf)
+{
+	struct files f = { 0 };
+
+	files_out(&f, "-o", cf->as == SCRIPT ? "-" : cf->out);
+	for (int i = 0; i < cf->n; i++)
+		files_in(&f, NULL, cf->files[i]);
+	files_done(&f);
+}
+
 /* Options may stand before, between and behind the words. */
 static struct conf
 parse(int argc, char *argv[])
@@ -161,6 +174,7 @@ parse(int argc, char *argv[])
 	cf.fig.by_run = run == -1 ? cf.n > 1 : run == 1;
 	if (cf.as != SCRIPT)
 		cf.as = terminal_of(cf.out);
+	check_files(&cf);
 	return cf;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/innet-replay/replay.h"
+#include "common/files.h"
 #include "common/num.h"
 #include "common/opt.h"
 #include "common/timer.h"
@@ -111,6 +112,7 @@ parse(int argc, char *argv[])
 {
 	struct conf cf = { .in = "-", .speed = 1, .loops = 1,
 	    .duration_ns = TIMER_NEVER, .offload = true };
+	struct files files = { 0 };
 	bool to = false, speed = false;
 	int ch;
 
@@ -127,6 +129,9 @@ parse(int argc, char *argv[])
 		errx(2, "--speed, --pps and --topspeed exclude each other");
 	if (cf.out != NULL && cf.topspeed)
 		errx(2, "--topspeed leaves no stamps to write: say --pps");
+	files_in(&files, "-r", cf.in);
+	files_out(&files, "-w", cf.out);
+	files_done(&files);
 	cf.progress = !cf.quiet && cf.out == NULL && isatty(STDERR_FILENO);
 	return cf;
 }

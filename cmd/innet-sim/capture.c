@@ -11,6 +11,7 @@
 #include "cmd/innet-sim/capture.h"
 #include "cmd/innet-sim/traffic.h"
 #include "cmd/innet-sim/train.h"
+#include "common/files.h"
 #include "common/frame.h"
 
 enum {
@@ -18,22 +19,29 @@ enum {
 	LINKS_MAX = 100		/* and four of a link */
 };
 
+/* Where captures go, and what else is read or written there. */
+struct folder {
+	const char *path;
+	struct files files;
+};
+
 static struct pcapio_out *
-open_one(const char *dir, const char *name, const char *way)
+open_one(struct folder *dir, const char *name, const char *way)
 {
 	struct pcapio_out *out = malloc(sizeof(*out));
 	char *path;
 
-	if (out == NULL || asprintf(&path, "%s/%s.%s.pcap", dir, name,
+	if (out == NULL || asprintf(&path, "%s/%s.%s.pcap", dir->path, name,
 	    way) == -1)
 		err(1, "captures");
+	files_out(&dir->files, "-w", path);
 	pcapio_create_or_exit(out, path);
 	return out;
 }
 
 /* The link that is this pipe and the next: name.up.out.pcap and so on. */
 static void
-open_link(struct sim *s, const char *dir, uint32_t pipe, const char *name)
+open_link(struct sim *s, struct folder *dir, uint32_t pipe, const char *name)
 {
 	uint32_t links = 0;
 
@@ -51,7 +59,7 @@ open_link(struct sim *s, const char *dir, uint32_t pipe, const char *name)
 
 /* The links between workers of a group and their switches. */
 static void
-open_access(struct sim *s, const char *dir, const struct sim_crowd *crowd)
+open_access(struct sim *s, struct folder *dir, const struct sim_crowd *crowd)
 {
 	char name[64];
 
@@ -67,7 +75,7 @@ open_access(struct sim *s, const char *dir, const struct sim_crowd *crowd)
 }
 
 static void
-open_links(struct sim *s, const char *dir)
+open_links(struct sim *s, struct folder *dir)
 {
 	for (uint32_t i = 0; i < s->nodes && s->trainings == 0; i++) {
 		const struct sim_node *n = &s->node[i];
@@ -102,12 +110,18 @@ refuse_twins(const struct sim *s)
 }
 
 void
-capture_open(struct sim *s, const char *dir)
+capture_open(struct sim *s, const char *path, const char *scenario)
 {
+	struct folder dir = { .path = path };
+
+	files_out(&dir.files, "the results", "-");
+	files_in(&dir.files, NULL, scenario);
+	for (size_t i = 0; i < s->sc->workers.n; i++)
+		files_in(&dir.files, NULL, scenario_workers(s->sc)[i].schedule);
 	refuse_twins(s);
-	if (mkdir(dir, 0777) == -1 && errno != EEXIST)
-		err(1, "%s", dir);
-	open_links(s, dir);
+	if (mkdir(path, 0777) == -1 && errno != EEXIST)
+		err(1, "%s", path);
+	open_links(s, &dir);
 	for (uint32_t i = 0; i < s->nodes; i++) {
 		struct sim_node *n = &s->node[i];
 
@@ -118,10 +132,11 @@ capture_open(struct sim *s, const char *dir)
 		if (i >= NODES_MAX)
 			errx(1, "-w: more than %d switches and servers",
 			    NODES_MAX);
-		n->in = open_one(dir, n->name, "in");
+		n->in = open_one(&dir, n->name, "in");
 		if (n->up != NULL || s->trainings > 0)
-			n->out = open_one(dir, n->name, "out");
+			n->out = open_one(&dir, n->name, "out");
 	}
+	files_done(&dir.files);
 }
 
 /* Floats in a packet of which so many follow, of updates of c. */

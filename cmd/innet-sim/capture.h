@@ -15,8 +15,11 @@
 
 #include "cmd/innet-sim/sim.h"
 
-/* Open captures in dir: of all switches and servers, of links; or exit 1. */
-void capture_open(struct sim *s, const char *dir);
+/*
+ * Open captures in dir: of all switches and servers, of links; or exit 1, and
+ * 2 where one would destroy another, the scenario or what it reads.
+ */
+void capture_open(struct sim *s, const char *dir, const char *scenario);
 
 /* Put p, stamped stamp_ns, into out. */
 void capture_put(const struct sim *s, struct pcapio_out *out,

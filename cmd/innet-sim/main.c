@@ -293,6 +293,7 @@ run(struct conf *cf)
 {
 	cJSON *root = read_json(cf);
 	struct runner r = { .by = cf->by, .jobs = cf->jobs, .dir = cf->dir,
+	    .scenario = cf->path,
 	    .progress = !cf->quiet && isatty(STDERR_FILENO),
 	    .stopped = &got };
 	uint64_t n = 0;

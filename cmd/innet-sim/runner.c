@@ -45,7 +45,7 @@ one(const struct runner *r, struct shared *sh, uint64_t at)
 
 	s->stopped = r->stopped;
 	if (r->dir != NULL)
-		capture_open(s, r->dir);
+		capture_open(s, r->dir, r->scenario);
 	sim_run(s);
 	if (r->stopped == NULL || *r->stopped == 0)
 		whole = result_of(s, r->by, p->row + run * p->rows);

@@ -24,6 +24,7 @@ struct runner {
 	enum result_by by;
 	size_t jobs;		/* processes */
 	const char *dir;	/* captures of the only run, or NULL */
+	const char *scenario;	/* the file */
 	bool progress;
 	const volatile int *stopped;
 	uint64_t events;	/* of all runs, when they are done */

@@ -9,6 +9,7 @@
 #include "cmd/innet-verify/print.h"
 #include "cmd/innet-verify/solve.h"
 #include "cmd/innet-verify/spec.h"
+#include "common/files.h"
 #include "common/num.h"
 #include "common/opt.h"
 
@@ -56,6 +57,7 @@ static struct conf
 parse(int argc, char *argv[])
 {
 	struct conf cf = { .bound_ns = 60000000000u };
+	struct files files = { 0 };
 	int ch;
 
 	while ((ch = opt_next_word(&tool, argc, argv, &cf.path)) != -1) {
@@ -83,6 +85,9 @@ parse(int argc, char *argv[])
 	opt_done(&tool, argc, argv);
 	if (cf.path == NULL)
 		errx(2, "no specification is given");
+	files_in(&files, NULL, cf.path);
+	files_out(&files, "-w", cf.how.write);
+	files_done(&files);
 	return cf;
 }
 

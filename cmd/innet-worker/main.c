@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/files.h"
 #include "common/launcher.h"
 #include "common/num.h"
 #include "common/opt.h"
@@ -94,7 +95,7 @@ static const struct opt_tool tool = {
 struct conf {
 	struct worker_conf worker;
 	struct mac_key key;
-	const char *capture;
+	const char *key_file, *capture;	/* NULL: none */
 	uint64_t seen;			/* options given, from OPT_LONG on */
 	bool seeded;
 };
@@ -189,6 +190,7 @@ parse_sync(int ch, struct conf *cf)
 		w->window = (uint32_t)v;
 		return true;
 	case KEY:
+		cf->key_file = optarg;
 		mac_load_or_exit(&cf->key, optarg);
 		return true;
 	case CHECK:
@@ -342,6 +344,7 @@ parse(int argc, char *argv[])
 		.give_up_ns = 30 * (uint64_t)TIMER_SECOND_NS,
 		.silence_ns = 600 * (uint64_t)TIMER_SECOND_NS,
 		.duration_ns = TIMER_NEVER, .stop = &got, .tell = &tell } };
+	struct files files = { 0 };
 	int ch;
 
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
@@ -353,6 +356,9 @@ parse(int argc, char *argv[])
 			parse_other(ch, &cf);
 	}
 	settle(&cf);
+	files_in(&files, "--key", cf.key_file);
+	files_out(&files, "-w", cf.capture);
+	files_done(&files);
 	if (cf.worker.synthetic > 0)
 		opt_done(&tool, argc, argv);
 	else if (optind == argc)
