@@ -14,6 +14,9 @@
  * name.  Two outputs may be one device, as /dev/null, but not one file or
  * pipe; an output may be an input only where that is no regular file.
  *
+ * What --json prints is data: it goes to standard output, unless that has
+ * other data, as a capture.
+ *
  * A file that is read first and written later on purpose is named once, as an
  * output.  Options and paths are borrowed; files_done() gives back the rest.
  * Nothing is opened here, and what others do to the folders meanwhile is not
@@ -189,6 +192,31 @@ static inline void
 files_out(struct files *s, const char *option, const char *path)
 {
 	files_add(s, option, path, true);
+}
+
+/*
+ * Where goes what --json prints, one more output: to standard output or, where
+ * that is an output already, to standard error.  After files_out() of all.
+ */
+static inline FILE *
+files_json(struct files *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->one[i].out && files_is_stream(&s->one[i]))
+			return stderr;
+	}
+	files_out(s, "--json", "-");
+	return stdout;
+}
+
+/* For tools: has all that was printed there gone?  0, or a line and 1. */
+static inline int
+files_flush(FILE *json)
+{
+	if (fflush(json) != EOF && !ferror(json))
+		return 0;
+	warn("standard %s", json == stderr ? "error" : "output");
+	return 1;
 }
 
 static inline void

@@ -12,7 +12,8 @@ finish() {
 worker() {
 	local n=$1
 	shift
-	innet-worker --json --mode async --switch "$at" --worker "$n" --every 10 "$@" 2>w$n.json 3>&- &
+	innet-worker --json --mode async --switch "$at" --worker "$n" --every 10 "$@" \
+		>w$n.json 2>w$n.err 3>&- &
 	pids="$pids $!" workers="$workers $!"
 	printf -v "w${n}_pid" %s "$!"
 }
@@ -104,7 +105,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	[ $rc -eq 1 ]
 	kill $again
 	wait $again
-	grep -q "^innet-worker: $at: job 1: round [0-9]* of segment 0 is .*; restore weights that all workers share$" w0.json
+	grep -q "^innet-worker: $at: job 1: round [0-9]* of segment 0 is .*; restore weights that all workers share$" w0.err
 }
 
 @test "async: who begins from other weights is refused, who has another key is" {

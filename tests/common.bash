@@ -42,7 +42,8 @@ await() {
 	return 1
 }
 
-# serve NAME COMMAND...: start a live tool, its port in $NAME (file NAME.port)
+# serve NAME COMMAND...: start a live tool, its port in $NAME (file NAME.port),
+# what it prints in NAME.out, what it says in NAME.err
 serve() {
 	local name=$1
 	shift

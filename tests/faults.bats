@@ -5,7 +5,7 @@ load common
 	serve switch innet-switch -q -p iswitch -H 2 --duration 2min
 	for w in 0 1; do
 		innet-worker --mode sync --switch "$switch" --job 2 --worker $w --synthetic 4kB --check 2 -c 3000 \
-			--interval 0 --json 2>w$w 3>&- &
+			--interval 0 --json >w$w 3>&- &
 		pids="$pids $!" works="$works $!"
 	done
 	python3 - "${switch#*:}" <<-'E'
@@ -42,7 +42,7 @@ load common
 	serve switch innet-switch -q -p iswitch --member-timeout 1s --duration 2min
 	for w in 0 1 2; do
 		innet-worker --mode sync --switch "$switch" --worker $w --synthetic 40kB --interval 1ms -c 4000 --json \
-			2>w$w 3>&- &
+			>w$w 3>&- &
 		pids="$pids $!"
 		[ $w -gt 0 ] && works="$works $!" || dies=$!
 	done

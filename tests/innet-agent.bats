@@ -204,7 +204,6 @@ alone() {
 	[ "$output" = "innet-agent: --epochs is not for a2c" ]
 	run -2 innet-agent --alone --send deltas
 	run -2 innet-agent --alone --vector 1MB
-	run -2 innet-agent --json
 	for option in "--save q" "--log q" "--steps 5" --solve; do
 		run -2 innet-agent --eval p $option
 	done

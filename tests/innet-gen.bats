@@ -286,7 +286,7 @@ moments() {
 		"--groups 1-5" "--groups 5-1:1ms" "--groups 1-20:1ms" "--speeds 1" \
 		"--scale-clusters 5" "--format bare --model ppo" "--format bare --payload 7" \
 		"--program iswitch --rate 1G" "--program dlp --model ppo" "--rate 200G --port-rate 128G" \
-		"--burst 4" "--arrivals bursts --speeds 0.1" "--json" "-c 0" \
+		"--burst 4" "--arrivals bursts --speeds 0.1" "-c 0" \
 		"--schedule x.csv --clusters 3" "--start 5000000000s"; do
 		run -2 --separate-stderr innet-gen $o -w -
 		[ "${#stderr_lines[@]}" -eq 1 ]

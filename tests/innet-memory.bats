@@ -61,14 +61,16 @@ script() {
 	[[ $(tail -n 1 m.err) == "innet-memory: 1 clients, 1 commands, 6 bytes in, 7 bytes out"* ]]
 }
 
-@test "--json: the summary is one object; SIGINT ends it, too; -q is silent" {
-	start --json
+@test "--json: the summary is one object, also with -q, which is silent; SIGINT ends it, too" {
+	start -q --json
 	[ "$(ask 'SET a b')" = +OK ]
 	stop_it -INT
-	[ "$(tail -n 1 m.err | jq -r '"\(.commands) \(.keys) \(.left.gone)"')" = "1 1 1" ]
+	[ "$(jq -r '"\(.commands) \(.keys) \(.left.gone)"' m.out)" = "1 1 1" ]
+	[ "$(wc -l <m.err)" -eq 1 ]
 	start -q
 	stop_it
 	[ "$(wc -l <m.err)" -eq 1 ]
+	[ ! -s m.out ]
 }
 
 @test "SIGUSR1 prints the counters, --duration ends it" {
@@ -79,6 +81,10 @@ script() {
 		sleep 0.02
 	done
 	[[ $(sed -n 2p m.err) == "innet-memory: 0 clients, 0 commands"* ]]
+	serve j innet-memory --touch 1MB --duration 60s --json
+	kill -USR1 "$j_pid"
+	await j.out
+	jq -e '.clients == 0 and .commands == 0' j.out
 	run -0 timeout 30 innet-memory -q --touch 1MB --listen :0 --duration 10ms
 }
 

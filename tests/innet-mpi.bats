@@ -19,7 +19,7 @@ ring='--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_allreduce_algorithm 
 @test "sums are right, of 2 to 4 ranks and 1 to 40,000 elements" {
 	for n in 2 3 4; do
 		for size in 4B 1468B 160kB; do
-			ranks $ring -n $n innet-mpi --synthetic $size --check -c 20 --json 2>out
+			ranks $ring -n $n innet-mpi --synthetic $size --check -c 20 --json >out
 			[ "$(grep -o '"iterations":20,' out | wc -l)" -eq $n ]
 		done
 	done

@@ -26,7 +26,7 @@ counted() { tail -n 1 "out/1-$1.out" | jq ".jobs[\"1\"].counters.$2"; }
 	cartpole --mode async --seed 2
 	[ "$(grep -c '^gradients, staleness [0-3] ' said)" -eq 4 ]
 	# the last one may have been on its way out when the end came
-	tail -qn 1 out/1-w?.err | jq -es 'all(.staleness_0 + .staleness_1 + .staleness_2 + .staleness_3 - .sent | . == 0 or . == 1)'
+	tail -qn 1 out/1-w?.out | jq -es 'all(.staleness_0 + .staleness_1 + .staleness_2 + .staleness_3 - .sent | . == 0 or . == 1)'
 }
 
 @test "12 workers in two racks under a core reach 475" {

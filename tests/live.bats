@@ -96,7 +96,7 @@ close_counters() {
 @test "a vector larger than a packet travels in ranges and comes back whole" {
 	serve ps innet-ps -q --write-in ps.pcap
 	serve switch innet-switch -q --upstream "$ps" --slots 64
-	innet-worker --json --switch "$switch" --synthetic 200kB --interval 10ms -c 60 2>w.json
+	innet-worker --json --switch "$switch" --synthetic 200kB --interval 10ms -c 60 >w.json
 	finish switch
 	finish ps
 	[ "$(jq .without_model w.json)" -lt 60 ]
@@ -123,7 +123,7 @@ close_counters() {
 	synths=''
 	for c in 1 2 3 4 5 6 7 8 9 10 11 12; do
 		nice -n 19 innet-worker --json --switch "$switch" --cluster $c \
-			--synthetic 1kB --interval 1ns --duration 2s 2>w$c.json 3>&- &
+			--synthetic 1kB --interval 1ns --duration 2s >w$c.json 3>&- &
 		pids="$pids $!" synths="$synths $!"
 	done
 	wait $synths
@@ -153,7 +153,7 @@ close_counters() {
 		synths=''
 		switch=$ps
 		innet-worker --json --switch "$ps" --worker 7 --synthetic 64B --interval 1h \
-			--duration 1s 2>idle.json 3>&- &
+			--duration 1s >idle.json 3>&- &
 		pids="$pids $!" synths=$!
 		synth 1 8 --synthetic 64B --interval 10ms -c 50
 		wait $synths
@@ -237,7 +237,7 @@ close_counters() {
 		    say(2, 1, struct.pack('<f', 1))
 	E
 	python3 burst.py >burst
-	innet-worker --json --switch "$ps" -- cat burst 2>w.json
+	innet-worker --json --switch "$ps" -- cat burst >w.json
 	[ "$(jq .generated w.json)" -eq 1000 ]
 	finish ps
 }
@@ -303,7 +303,7 @@ close_counters() {
 @test "--impair of a worker loses, repeats and delays what it sends; -w shows it all" {
 	serve ps innet-ps -q
 	innet-worker --json --switch "$ps" --seed 5 --synthetic 64B --interval 1ms -c 1500 \
-		--impair loss=30%,dup=10%,reorder=10%,delay=1ms -w w.pcap 2>w.json
+		--impair loss=30%,dup=10%,reorder=10%,delay=1ms -w w.pcap >w.json
 	finish ps
 	jq -e '.impaired_lost > 100 and .impaired_dup > 10 and .impaired_reordered > 10' w.json
 	[ "$(dumpolaf w.pcap | awk '$2 == 1' | wc -l)" -eq "$(jq .sent w.json)" ]
@@ -328,7 +328,7 @@ close_counters() {
 
 @test "a server that forgot its weights gets them again from its workers" {
 	serve ps innet-ps -q
-	innet-worker --json --switch "$ps" --synthetic 64B --interval 5ms --duration 4s 2>w.json 3>&- &
+	innet-worker --json --switch "$ps" --synthetic 64B --interval 5ms --duration 4s >w.json 3>&- &
 	pids="$pids $!" worker=$!
 	sleep 0.5
 	kill -KILL $ps_pid

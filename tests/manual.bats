@@ -99,7 +99,7 @@ page() {
 	cat >script <<-'END'
 	innet-ps -q --listen :0 --port-file port &
 	until [ -s port ]; do sleep 0.05; done
-	innet-worker --switch :$(cat port) --json -- python3 child.py 2>summary
+	innet-worker --switch :$(cat port) --json -- python3 child.py >summary
 	grep -q '"generated":50,' summary
 	END
 	run_script script

@@ -25,7 +25,7 @@ workers() {
 	local w all=''
 	for w in 0 1 2; do
 		testbed.sh exec w$w innet-worker --json --mode "$1" --switch "$at" \
-			--worker $w --synthetic 600kB --interval 0 -c "$2" 2>w$w.json 3>&- &
+			--worker $w --synthetic 600kB --interval 0 -c "$2" >w$w.json 3>&- &
 		all="$all $!"
 	done
 	pids="$pids $all"

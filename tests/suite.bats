@@ -1,5 +1,6 @@
 # What every tool in the suite promises, whatever it does.
 bats_require_minimum_version 1.5.0
+load common
 
 @test "--help: status 0, text on stdout, nothing on stderr" {
 	for t in $TOOLS; do
@@ -98,7 +99,6 @@ refused() {
 }
 
 @test "two files to write that are one are refused, and one that is to be read" {
-	cd "$BATS_TEST_TMPDIR"
 	echo 'a long word that only we know' | tee x.svg >was
 	chmod 600 x.svg
 	while IFS='|' read -r tool written reads; do
@@ -126,5 +126,83 @@ refused() {
 			s/^      \(--[a-z-]*\)=FILE .*/\1/p'); do
 			grep "^$t[ |]" <<<"$files" | tr '| ' '\n\n' | grep -qxe "$o" || { echo "$t $o"; return 1; }
 		done
+	done
+}
+
+# What prints with --json, each in a folder with what it needs.
+json='innet-agent --alone --steps 200
+innet-agent --eval policy --episodes 2
+innet-aom -r in.pcap
+innet-ctl $switch join --job 2 --elements 1
+innet-gen -c 5 -w out.pcap
+innet-gen --program iswitch -c 5 -w out.pcap
+innet-gen --program dlp -c 5 -w out.pcap
+innet-memory --listen :0 --touch 1MB --duration 10ms
+innet-mpi --synthetic 4B -c 3
+innet-replay -r in.pcap -w out.pcap
+innet-sim s.json
+innet-verify --objective no-loss -w out.pcap spec.json
+innet-worker --switch $ps --synthetic 4B --interval 1ms -c 3 -w out.pcap
+innet-worker --mode sync --switch $switch --synthetic 4B --interval 1ms -c 3
+innet-worker --mode async --switch $async --synthetic 4B --interval 1ms -c 30 --every 1'
+
+# All that those need, and $run: those of tools that are here.
+with_json() {
+	local t q one=$srcdir/share/scenarios
+	export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0	# MPI's
+	innet-gen -q -c 5 -w in.pcap
+	innet-agent -q --alone --steps 200 --save policy
+	jq '.workers[0].count = 5 | del(.sweep)' "$one/olaf-table1.json" >s.json
+	cp "$one/verify/one-slot.json" spec.json
+	serve ps innet-ps -q
+	serve switch innet-switch -q -p iswitch -H 1
+	serve async innet-switch -q -p iswitch -H 1 --async
+	export ps switch async
+	run=()
+	while read -r t; do
+		[[ " $TOOLS " == *" ${t%% *} "* ]] || continue
+		q=$("${t%% *}" --help | sed -n 's/^  \(-q\), .*/\1/p')
+		run+=("$t $q --json")
+	done <<<"$json"
+}
+
+# objects FILE: each line is one, and there are some
+objects() {
+	[ "$(jq -c 'objects' "$1" | wc -l)" -eq "$(wc -l <"$1")" ] && [ -s "$1" ]
+}
+
+@test "--json: an object a line on standard output, also with -q, and none beside it" {
+	with_json
+	for t in "${run[@]}"; do
+		echo "$t"
+		bash -c "$t" >out 2>err || [ $? -eq 3 ]
+		objects out
+		run ! grep '^{' err
+		[ ! -w /dev/full ] || run -1 --separate-stderr bash -c "$t >/dev/full"
+		[ ! -w /dev/full ] || [[ ${stderr_lines[-1]} == "${t%% *}: standard output: "* ]]
+	done
+}
+
+@test "--json: on standard error where standard output is a capture or a stream" {
+	with_json
+	for t in "${run[@]}"; do
+		[[ $t == *" -w "* ]] || continue
+		echo "$t"
+		bash -c "$t" >said || [ $? -eq 3 ]
+		bash -c "${t/out.pcap/-}" >out 2>err || [ $? -eq 3 ]
+		objects err
+		cmp <(head -c 24 out) <(head -c 24 out.pcap)
+		rm out.pcap
+	done
+	innet-worker -q --switch "$ps" --cluster 2 -- innet-agent -q --json --steps 200 2>err >out
+	[ ! -s out ]
+	objects err
+}
+
+@test "every tool with --json is held to that" {
+	for t in $TOOLS; do
+		# these two follow: take them out of here then
+		case $t in innet-switch|innet-ps) continue ;; esac
+		! "$t" --help | grep -q -e --json || grep -q "^$t " <<<"$json"
 	done
 }

@@ -13,7 +13,7 @@ work() {
 	local w=$1
 	shift
 	innet-worker --mode sync --switch "$switch" --worker "$w" --interval 0 --duration 2min --json "$@" \
-		2>"w$w" 3>&- &
+		>"w$w" 3>&- &
 	pids="$pids $!" works="$works $!"
 }
 
@@ -247,7 +247,7 @@ child() {
 @test "a child too slow gets every result, partial ones so marked, and its gradients are missed" {
 	job 2 -q --straggler 5ms
 	child
-	innet-worker --json --mode sync --switch "$switch" --worker 1 -- python3 child.py 1 10 4 0.2 2>w1 3>&- &
+	innet-worker --json --mode sync --switch "$switch" --worker 1 -- python3 child.py 1 10 4 0.2 >w1 3>&- &
 	pids="$pids $!" slow=$!
 	await got1
 	innet-worker -q --mode sync --switch "$switch" --worker 0 -- python3 child.py 0 10 100 0.005 2>w0 3>&- &

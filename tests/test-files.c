@@ -185,6 +185,30 @@ of_streams(void)
 	    "/dev/stdout is what it leads to");
 }
 
+static void
+of_json(void)
+{
+	struct files f = { 0 };
+	FILE *full = fopen("/dev/full", "w"), *null = fopen("/dev/null", "w");
+
+	files_out(&f, "-w", "y");
+	ok(files_json(&f) == stdout, "JSON goes to standard output");
+	ok(f.n == 2 && files_is_stream(&f.one[1]) &&
+	    strcmp(f.one[1].option, "--json") == 0, "and is an output there");
+	files_done(&f);
+	files_in(&f, "-r", "-");
+	ok(files_json(&f) == stdout, "also where standard input is read");
+	files_done(&f);
+	files_out(&f, "-w", "-");
+	ok(files_json(&f) == stderr && f.n == 1,
+	    "where there is a capture it goes to standard error");
+	files_done(&f);
+	if (full != NULL)
+		fputs("{}", full);
+	ok(full == NULL || files_flush(full) == 1, "what is lost is said");
+	ok(null != NULL && files_flush(null) == 0, "what is not is not");
+}
+
 int
 main(void)
 {
@@ -192,6 +216,7 @@ main(void)
 	of_names();
 	of_inputs();
 	of_streams();
+	of_json();
 	clear();
 	return tap_end();
 }

@@ -349,7 +349,7 @@ act(struct actor *a, struct report *rep)
 
 	if (!await_learner(a))
 		return false;
-	while (!a->ended && a->l.algo->play(&a->l)) {
+	while (!a->ended && !rep->bad && a->l.algo->play(&a->l)) {
 		if (a->tally.episodes != episodes) {
 			episodes = a->tally.episodes;
 			note(a);
@@ -426,8 +426,8 @@ actor_run(const struct conf *cf, const volatile sig_atomic_t *got)
 {
 	struct actor *a = learner_room(1, sizeof(*a));
 	struct report rep = {
-		.tally = &a->tally, .quiet = cf->quiet, .more = more,
-		.more_arg = a,
+		.tally = &a->tally, .json = cf->json, .quiet = cf->quiet,
+		.more = more, .more_arg = a,
 	};
 	int rc = 0;
 
@@ -445,7 +445,7 @@ actor_run(const struct conf *cf, const volatile sig_atomic_t *got)
 	a->tally.play_ns = (uint64_t)(1e9 * tally_seconds(&a->tally)) -
 	    a->push.sum_ns - a->pull.sum_ns;
 	report_end(&rep);
-	if (tally_close(&a->tally) == -1 || (cf->report != NULL &&
+	if (rep.bad || tally_close(&a->tally) == -1 || (cf->report != NULL &&
 	    report_write(&rep, cf->report, &a->l) == -1))
 		rc = 1;
 	close_(a);

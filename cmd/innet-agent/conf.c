@@ -92,7 +92,7 @@ static const struct opt opts[] = {
 	{ O_NO_PREFETCH, "no-prefetch", NULL, "learner: draw only when the "
 	    "last batch is done" },
 	{ O_EXPERIENCE, "experience", "SIZE", "fill experiences up to SIZE" },
-	{ O_JSON,     "json",      NULL,   "one JSON object a line on stdout" },
+	{ O_JSON,     "json",      NULL,   "one JSON object a line" },
 	{ 'q', "quiet",   NULL, "leave out the summary on standard error" },
 	{ 'v', "verbose", NULL, "say more on standard error" },
 	OPT_HELP_VERSION,
@@ -207,10 +207,6 @@ settle(struct conf *cf, const struct given *g)
 	if (cf->alone && (cf->deltas || cf->vector_bytes != 0))
 		errx(2, "--send and --vector are for a gradient stream, not "
 		    "for --alone");
-	if (!cf->alone && cf->eval == NULL && cf->json &&
-	    cf->remote.role != ROLE_LEARNER)
-		errx(2, "--json needs --alone or --eval: standard output is "
-		    "the gradient stream");
 	settle_remote(cf);
 	if (cf->alone && !cf->solve && cf->steps == 0 && cf->episodes == 0) {
 		cf->solve = true;
@@ -223,7 +219,7 @@ settle(struct conf *cf, const struct given *g)
 
 /* What is read and written, and that none of it is lost. */
 static void
-settle_files(const struct conf *cf)
+settle_files(struct conf *cf, bool json)
 {
 	struct files f = { 0 };
 
@@ -234,8 +230,8 @@ settle_files(const struct conf *cf)
 	files_out(&f, "--log", cf->log);
 	files_out(&f, "--save", cf->save);
 	files_out(&f, "--report", cf->report);
-	if (cf->json)
-		files_out(&f, "--json", "-");
+	if (json)
+		cf->json = files_json(&f);
 	files_done(&f);
 }
 
@@ -355,7 +351,6 @@ take(int ch, struct conf *cf)
 	case O_SAVE: cf->save = optarg; break;
 	case O_REPORT: cf->report = optarg; break;
 	case O_SOLVE: cf->solve = true; break;
-	case O_JSON: cf->json = true; break;
 	case 'q': cf->quiet = true; break;
 	case 'v': cf->verbose = true; break;
 	}
@@ -371,15 +366,17 @@ conf_parse(int argc, char *argv[])
 		    .publish = 10, .prefetch = true },
 	};
 	struct given g = { 0 };
+	bool json = false;
 	int ch;
 
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
+		json |= ch == O_JSON;
 		if (!knobs_take(&g, ch, name_of(ch)) &&
 		    !take_remote(ch, &cf.remote))
 			take(ch, &cf);
 	}
 	opt_done(&tool, argc, argv);
 	settle(&cf, &g);
-	settle_files(&cf);
+	settle_files(&cf, json);
 	return cf;
 }

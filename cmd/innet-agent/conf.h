@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "cmd/innet-agent/env.h"
 #include "cmd/innet-agent/learner.h"
@@ -38,7 +39,8 @@ struct conf {
 	uint64_t vector_bytes;	/* least length of what goes up; 0: any */
 	struct remote remote;
 	const char *log, *save, *eval, *report;
-	bool alone, solve, json, quiet, verbose, init, deltas;
+	FILE *json;		/* where it goes; NULL: nowhere */
+	bool alone, solve, quiet, verbose, init, deltas;
 };
 
 /* Exits 2 with a message where it is wrong. */

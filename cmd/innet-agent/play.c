@@ -12,6 +12,7 @@
 #include "cmd/innet-agent/play.h"
 #include "cmd/innet-agent/policy.h"
 #include "cmd/innet-agent/saved.h"
+#include "common/files.h"
 
 /* One episode: the sum of its rewards. */
 static double
@@ -33,10 +34,10 @@ episode(struct env *env, struct learner *l, float *obs)
 
 static void
 show(const char *name, uint64_t n, double sum, double lo, double hi,
-    bool json)
+    FILE *json)
 {
-	if (json)
-		printf("{\"env\":\"%s\",\"episodes\":%" PRIu64
+	if (json != NULL)
+		fprintf(json, "{\"env\":\"%s\",\"episodes\":%" PRIu64
 		    ",\"mean_reward\":%.9g,\"min_reward\":%.9g"
 		    ",\"max_reward\":%.9g}\n", name, n, sum / (double)n, lo,
 		    hi);
@@ -47,7 +48,7 @@ show(const char *name, uint64_t n, double sum, double lo, double hi,
 }
 
 int
-play(const char *path, uint64_t episodes, uint64_t seed, bool json,
+play(const char *path, uint64_t episodes, uint64_t seed, FILE *json,
     const volatile sig_atomic_t *stop)
 {
 	struct tally tally = { .stop = stop };
@@ -73,9 +74,5 @@ play(const char *path, uint64_t episodes, uint64_t seed, bool json,
 	env_close(&env);
 	learner_close(&l);
 	free(obs);
-	if (fflush(stdout) == EOF) {
-		warn("standard output");
-		return 1;
-	}
-	return 0;
+	return files_flush(json != NULL ? json : stdout);
 }

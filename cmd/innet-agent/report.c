@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/innet-agent/report.h"
+#include "common/files.h"
 #include "common/whole.h"
 
 /* How much of the way is done, 0 if no end is known. */
@@ -43,14 +44,11 @@ object(struct report *r)
 {
 	const struct tally *t = r->tally;
 
-	printf("{\"steps\":%" PRIu64 ",\"episodes\":%" PRIu64
+	fprintf(r->json, "{\"steps\":%" PRIu64 ",\"episodes\":%" PRIu64
 	    ",\"gradients\":%" PRIu64 ",\"mean100_reward\":%.9g"
 	    ",\"elapsed_s\":%.3f}\n", t->steps, t->episodes, t->gradients,
 	    tally_mean(t, TALLY_LAST), tally_seconds(t));
-	if (fflush(stdout) == EOF && !r->bad) {
-		warn("standard output");
-		r->bad = true;
-	}
+	r->bad |= !r->bad && files_flush(r->json) != 0;
 }
 
 bool
@@ -59,7 +57,7 @@ report_progress(void *arg)
 	struct report *r = arg;
 	const uint64_t now = tally_now_ns();
 
-	if (r->json)
+	if (r->json != NULL)
 		object(r);
 	if (r->quiet || !isatty(STDERR_FILENO) ||
 	    now < r->shown_ns + 250000000)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "cmd/innet-agent/child.h"
 #include "cmd/innet-agent/tally.h"
@@ -11,15 +12,16 @@
 struct report {
 	const struct tally *tally;
 	const struct child *child;	/* NULL when alone */
-	bool json, quiet;
+	FILE *json;			/* NULL: none */
+	bool quiet;
 	/* NULL, or: more members of the report, as dprintf() answers. */
 	int (*more)(int fd, void *arg);
 	void *more_arg;
-	bool bad;		/* standard output cannot be written */
+	bool bad;		/* json cannot be written */
 	uint64_t shown_ns;	/* when progress was last drawn */
 };
 
-/* After a lesson; arg is a struct report.  False once stdout is bad. */
+/* After a lesson; arg is a struct report.  False once json is bad. */
 bool report_progress(void *arg);
 
 /* Take progress off the terminal, before a message. */

@@ -12,6 +12,7 @@
 
 #include "cmd/innet-gen/dlp.h"
 #include "common/dlp.h"
+#include "common/files.h"
 #include "common/frame.h"
 #include "common/pcapio.h"
 #include "common/rng.h"
@@ -121,16 +122,14 @@ dlp_session(const struct conf *cf)
 		take_step(cf, &out, &rng, (uint32_t)step, at);
 	}
 	rc |= pcapio_close_or_warn(&out);
-	if (cf->json)
-		printf("{\"packets\":%" PRIu64 ",\"workers\":%" PRIu64
-		    ",\"steps\":%" PRIu64 "}\n", out.packets, cf->workers,
-		    step);
+	if (cf->json != NULL)
+		fprintf(cf->json, "{\"packets\":%" PRIu64 ",\"workers\":%"
+		    PRIu64 ",\"steps\":%" PRIu64 "}\n", out.packets,
+		    cf->workers, step);
 	else if (!cf->quiet)
 		warnx("%" PRIu64 " packets of %" PRIu64 " workers, %" PRIu64
 		    " steps", out.packets, cf->workers, step);
-	if (cf->json && fflush(stdout) == EOF) {
-		warn("standard output");
-		rc = 1;
-	}
+	if (cf->json != NULL)
+		rc |= files_flush(cf->json);
 	return rc;
 }

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/arrivals.h"
 
@@ -44,7 +45,8 @@ struct conf {
 	enum arrivals_kind arrivals;
 	enum arrivals_rewards rewards;
 	bool iswitch, dlp;		/* not updates */
-	bool aligned, bare, json, quiet, verbose;
+	bool aligned, bare, quiet, verbose;
+	FILE *json;			/* where it goes; NULL: nowhere */
 	const char *schedule;		/* NULL: none */
 	const char *table;		/* cluster table to write, or NULL */
 	struct group group[GROUPS_MAX];

@@ -58,7 +58,7 @@ static const struct opt opts[] = {
 	{ O_START, "start", "T", "the first instant (default 0: 1970)" },
 	{ O_SEED, "seed", "N", "seed of all chance (default 1)" },
 	{ 'w', "write", "FILE", "write to FILE (default standard output)" },
-	{ O_JSON, "json", NULL, "summary as JSON on standard output" },
+	{ O_JSON, "json", NULL, "summary as a JSON object, one line" },
 	{ 'q', "quiet", NULL, "no summary, no progress" },
 	{ 'v', "verbose", NULL, "say first what will be generated" },
 	OPT_HELP_VERSION,
@@ -255,7 +255,6 @@ parse_one(int ch, struct conf *cf)
 		    &cf->seed));
 		break;
 	case 'w': cf->out = optarg; break;
-	case O_JSON: cf->json = true; break;
 	case 'q': cf->quiet = true; break;
 	case 'v': cf->verbose = true; break;
 	}
@@ -308,8 +307,6 @@ refuse(const bool *given, const struct conf *cf)
 	}
 	if (cf->scale != 0 && cf->schedule == NULL)
 		errx(2, "--scale-clusters needs --schedule FILE");
-	if (cf->json && strcmp(cf->out, "-") == 0)
-		errx(2, "--json writes to standard output; use -w FILE too");
 	if (cf->speeds > 0 && cf->arrivals == ARRIVALS_BURSTS)
 		errx(2, "--speeds has no meaning in bursts, whose workers "
 		    "keep step");
@@ -382,13 +379,15 @@ cut(struct conf *cf)
 
 /* What is read and written, and that none of it is lost. */
 static void
-check_files(const struct conf *cf)
+check_files(struct conf *cf, bool json)
 {
 	struct files f = { 0 };
 
 	files_in(&f, "--schedule", cf->schedule);
 	files_out(&f, "-w", cf->out);
 	files_out(&f, "--cluster-table", cf->table);
+	if (json)
+		cf->json = files_json(&f);
 	files_done(&f);
 }
 
@@ -409,7 +408,7 @@ parse(int argc, char *argv[])
 	}
 	opt_done(&tool, argc, argv);
 	refuse(given, &cf);
-	check_files(&cf);
+	check_files(&cf, given[O_JSON - OPT_LONG]);
 	if (cf.iswitch)
 		refuse_of_segments(given);
 	cut(&cf);

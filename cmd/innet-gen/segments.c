@@ -10,6 +10,7 @@
 #include "cmd/innet-gen/segments.h"
 #include "common/control.h"
 #include "common/evq.h"
+#include "common/files.h"
 #include "common/frame.h"
 #include "common/link.h"
 #include "common/pcapio.h"
@@ -165,8 +166,8 @@ tell(const struct segments *g)
 {
 	const struct conf *cf = g->cf;
 
-	if (cf->json)
-		printf("{\"jobs\":%" PRIu64 ",\"workers\":%" PRIu64
+	if (cf->json != NULL)
+		fprintf(cf->json, "{\"jobs\":%" PRIu64 ",\"workers\":%" PRIu64
 		    ",\"segments\":%" PRIu64 ",\"packets\":%" PRIu64 "}\n",
 		    cf->clusters, cf->clusters * cf->workers, g->n,
 		    g->out.packets);
@@ -197,9 +198,7 @@ segments_write(const struct conf *cf)
 	evq_free(&g.next);
 	free(v);
 	tell(&g);
-	if (cf->json && fflush(stdout) == EOF) {
-		warn("standard output");
-		rc = 1;
-	}
+	if (cf->json != NULL)
+		rc |= files_flush(cf->json);
 	return rc;
 }

@@ -11,6 +11,7 @@
 
 #include "cmd/innet-gen/writer.h"
 #include "common/draw.h"
+#include "common/files.h"
 #include "common/inetsum.h"
 #include "common/vec.h"
 
@@ -273,9 +274,9 @@ tell(const struct writer *w)
 	double rate = span == 0 ? 0 : (double)w->frame_bits * 1e9 /
 	    (double)span;
 
-	if (w->cf->json)
-		printf("{\"updates\":%" PRIu64 ",\"packets\":%" PRIu64
-		    ",\"regular_packets\":%" PRIu64 ",\"update_bits\":%"
+	if (w->cf->json != NULL)
+		fprintf(w->cf->json, "{\"updates\":%" PRIu64 ",\"packets\":%"
+		    PRIu64 ",\"regular_packets\":%" PRIu64 ",\"update_bits\":%"
 		    PRIu64 ",\"first_ns\":%" PRIu64 ",\"last_ns\":%" PRIu64
 		    ",\"span_ns\":%" PRIu64 ",\"rate_bit_per_s\":%.0f}\n",
 		    w->updates, w->out.packets, w->regulars, w->frame_bits,
@@ -301,9 +302,7 @@ writer_close(struct writer *w)
 	free(w->pool);
 	free(w->pool_sum);
 	tell(w);
-	if (w->cf->json && fflush(stdout) == EOF) {
-		warn("standard output");
-		rc = 1;
-	}
+	if (w->cf->json != NULL)
+		rc |= files_flush(w->cf->json);
 	return rc;
 }

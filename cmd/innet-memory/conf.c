@@ -98,7 +98,6 @@ parse_one(int ch, struct conf *cf)
 		cf->seeded = true;
 		break;
 	case SAVE: cf->save = optarg; break;
-	case JSON: cf->json = true; break;
 	case 'v': cf->verbose = true; break;
 	case 'q': cf->quiet = true; break;
 	}
@@ -106,7 +105,7 @@ parse_one(int ch, struct conf *cf)
 
 /* What is read and written, and that none of it is lost. */
 static void
-check_files(const struct conf *cf)
+check_files(struct conf *cf, bool json)
 {
 	struct files f = { 0 };
 
@@ -114,6 +113,8 @@ check_files(const struct conf *cf)
 	files_out(&f, "--save", cf->save);	/* read first, on purpose */
 	files_out(&f, "--port-file", cf->port_file);
 	files_out(&f, "--unix", cf->unix_path);
+	if (json)
+		cf->json = files_json(&f);
 	files_done(&f);
 }
 
@@ -127,17 +128,20 @@ conf_parse(int argc, char *argv[])
 		.idle_ns = TIMER_NEVER, .save_every_ns = TIMER_NEVER,
 		.duration_ns = TIMER_NEVER
 	};
+	bool json = false;
 	int ch;
 
 	opt_check("address", "127.0.0.1", addr_parse("127.0.0.1", "6399",
 	    &cf.listen));
-	while ((ch = opt_next(&tool, argc, argv)) != -1)
+	while ((ch = opt_next(&tool, argc, argv)) != -1) {
+		json |= ch == JSON;
 		parse_one(ch, &cf);
+	}
 	opt_done(&tool, argc, argv);
 	if (cf.no_tcp && cf.unix_path == NULL)
 		errx(2, "--listen none needs --unix");
 	if (cf.no_tcp && cf.port_file != NULL)
 		errx(2, "--listen none has no port for --port-file");
-	check_files(&cf);
+	check_files(&cf, json);
 	return cf;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/addr.h"
 
@@ -26,7 +27,8 @@ struct conf {
 	double alpha;			/* ... its exponent */
 	uint64_t seed;
 	bool seeded;			/* else seed is from the kernel */
-	bool json, verbose, quiet;
+	FILE *json;			/* where it goes; NULL: nowhere */
+	bool verbose, quiet;
 };
 
 /* Read the command line, or exit. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/account.h"
+#include "common/files.h"
 #include "common/password.h"
 #include "common/timer.h"
 
@@ -182,37 +183,37 @@ server_unwatch(struct server *srv, struct watch *w)
 static void
 account_of(const struct server *srv, struct account *a)
 {
-	account_begin(a, srv->conf.json, "innet-memory");
+	const bool json = srv->conf.json != NULL;
+
+	account_begin(a, json, "innet-memory");
 	account_put(a, "clients", srv->accepted);
 	account_put(a, "commands", srv->commands);
-	account_put(a, srv->conf.json ? "in_bytes" : "bytes in",
-	    srv->in_bytes);
-	account_put(a, srv->conf.json ? "out_bytes" : "bytes out",
-	    srv->out_bytes);
+	account_put(a, json ? "in_bytes" : "bytes in", srv->in_bytes);
+	account_put(a, json ? "out_bytes" : "bytes out", srv->out_bytes);
 	account_put(a, "keys", srv->keys.n);
-	account_put(a, srv->conf.json ? "used_bytes" : "bytes used",
-	    srv->blobs.used);
-	account_put(a, srv->conf.json ? "most_bytes" : "at most",
-	    srv->blobs.most);
+	account_put(a, json ? "used_bytes" : "bytes used", srv->blobs.used);
+	account_put(a, json ? "most_bytes" : "at most", srv->blobs.most);
 	account_put(a, "errors", srv->errors);
-	account_put(a, srv->conf.json ? "refused" : "clients refused",
-	    srv->refused);
+	account_put(a, json ? "refused" : "clients refused", srv->refused);
 	account_in(a, "left");
 	for (int i = LEAVING_NOT + 1; i < LEAVING_KINDS; i++) {
-		if (srv->conf.json || srv->left[i] > 0)
+		if (json || srv->left[i] > 0)
 			account_put(a, leaving_names[i], srv->left[i]);
 	}
 	account_out(a);
 	account_end(a);
 }
 
-static void
+/* 0, or 1 and why they could not be said. */
+static int
 say_counters(const struct server *srv)
 {
+	FILE *f = srv->conf.json != NULL ? srv->conf.json : stderr;
 	struct account a;
 
 	account_of(srv, &a);
-	fputs(a.text, stderr);
+	fputs(a.text, f);
+	return files_flush(f);
 }
 
 static void
@@ -437,8 +438,8 @@ server_run(const struct conf *cf)
 		rc = server_save(&srv);
 	for (size_t i = 0; i < srv.clients; i++)
 		srv.left[LEAVING_SHUTDOWN]++;
-	if (!cf->quiet)
-		say_counters(&srv);
+	if (!cf->quiet || cf->json != NULL)
+		rc |= say_counters(&srv);
 	server_unwatch(&srv, &srv.signal);
 	close(srv.epoll);
 	server_close(&srv);

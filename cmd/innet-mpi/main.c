@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/files.h"
 #include "common/num.h"
 #include "common/opt.h"
 #include "common/stream.h"
@@ -63,6 +64,7 @@ parse(int argc, char *argv[])
 	struct rank_conf cf = {
 		.give_up_ns = 30 * (uint64_t)TIMER_SECOND_NS,
 		.silence_ns = 600 * (uint64_t)TIMER_SECOND_NS, .stop = &got };
+	struct files files = { 0 };
 	int ch;
 
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
@@ -81,7 +83,7 @@ parse(int argc, char *argv[])
 			opt_check("time", optarg, num_time(optarg, 1,
 			    INT64_MAX, &cf.silence_ns));
 			break;
-		case JSON: cf.json = true; break;
+		case JSON: cf.json = files_json(&files); break;
 		case 'q': cf.quiet = true; break;
 		}
 	}
@@ -91,6 +93,7 @@ parse(int argc, char *argv[])
 		errx(2, "a command is needed, or --synthetic");
 	if (cf.check && cf.synthetic == 0)
 		errx(2, "--check needs --synthetic");
+	files_done(&files);
 	cf.argv = argv + optind;
 	return cf;
 }

@@ -17,6 +17,7 @@
 
 #include "common/child.h"
 #include "common/crc32c.h"
+#include "common/files.h"
 #include "common/madeup.h"
 #include "common/spans.h"
 #include "common/timer.h"
@@ -370,10 +371,10 @@ summary(const struct rank *r)
 	    p90 = spans_percentile(&r->rounds, 0.9),
 	    mean = spans_mean(&r->rounds);
 
-	if (r->cf->json)
-		fprintf(stderr, "{\"worker\":%d,\"ranks\":%d,\"elements\":%"
-		    PRIu32 ",\"iterations\":%" PRIu64 ",\"round_p10_ns\":%"
-		    PRIu64 ",\"round_p50_ns\":%" PRIu64 ",\"round_p90_ns\":%"
+	if (r->cf->json != NULL)
+		fprintf(r->cf->json, "{\"worker\":%d,\"ranks\":%d,"
+		    "\"elements\":%" PRIu32 ",\"iterations\":%" PRIu64
+		    ",\"round_p10_ns\":%" PRIu64 ",\"round_p50_ns\":%" PRIu64 ",\"round_p90_ns\":%"
 		    PRIu64 ",\"round_mean_ns\":%" PRIu64 "}\n", r->me,
 		    r->ranks, r->elements, r->given, p10, p50, p90, mean);
 	else
@@ -421,8 +422,9 @@ rank_run(const struct rank_conf *cf)
 	enter(&r, "other ranks have not ended");
 	MPI_Finalize();
 	leave();
-	if (!cf->quiet)
+	if (!cf->quiet || cf->json != NULL)
 		summary(&r);
+	r.failed |= cf->json != NULL && files_flush(cf->json) != 0;
 	spans_free(&r.rounds);
 	free(r.mine);
 	free(r.sum);

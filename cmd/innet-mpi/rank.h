@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct rank_conf {
 	char **argv;			/* the command, NULL-terminated */
@@ -20,7 +21,8 @@ struct rank_conf {
 	uint64_t silence_ns;		/* of the command, at most */
 	volatile sig_atomic_t *stop;	/* the signal that asked us to */
 	const sigset_t *wait_mask;	/* signals let in while waiting */
-	bool check, json, quiet, progress;
+	FILE *json;			/* where it goes; NULL: nowhere */
+	bool check, quiet, progress;
 };
 
 /* Work until the end, MPI and all.  The exit status. */

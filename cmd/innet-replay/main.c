@@ -33,7 +33,7 @@ static const struct opt opts[] = {
 	{ O_FILTER, "filter", "EXPR", "of these what EXPR matches" },
 	{ O_STAMP, "stamp", NULL, "write the time of sending into updates" },
 	{ O_NO_OFFLOAD, "no-offload", NULL, "without UDP_SEGMENT" },
-	{ O_JSON, "json", NULL, "summary as JSON on standard output" },
+	{ O_JSON, "json", NULL, "summary as a JSON object, one line" },
 	{ 'q', "quiet", NULL, "no summary, no progress" },
 	{ 'v', "verbose", NULL, "tell what was left out, by reason" },
 	OPT_HELP_VERSION,
@@ -100,7 +100,6 @@ parse_one(int ch, struct conf *cf)
 	case O_FILTER: cf->want.filter = optarg; break;
 	case O_STAMP: cf->stamp = true; break;
 	case O_NO_OFFLOAD: cf->offload = false; break;
-	case O_JSON: cf->json = true; break;
 	case 'q': cf->quiet = true; break;
 	case 'v': cf->verbose = true; break;
 	default: parse_pace(ch, cf); break;
@@ -113,12 +112,13 @@ parse(int argc, char *argv[])
 	struct conf cf = { .in = "-", .speed = 1, .loops = 1,
 	    .duration_ns = TIMER_NEVER, .offload = true };
 	struct files files = { 0 };
-	bool to = false, speed = false;
+	bool to = false, speed = false, json = false;
 	int ch;
 
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
 		to |= ch == O_TO;
 		speed |= ch == O_SPEED;
+		json |= ch == O_JSON;
 		parse_one(ch, &cf);
 	}
 	opt_done(&tool, argc, argv);
@@ -131,6 +131,8 @@ parse(int argc, char *argv[])
 		errx(2, "--topspeed leaves no stamps to write: say --pps");
 	files_in(&files, "-r", cf.in);
 	files_out(&files, "-w", cf.out);
+	if (json)
+		cf.json = files_json(&files);
 	files_done(&files);
 	cf.progress = !cf.quiet && cf.out == NULL && isatty(STDERR_FILENO);
 	return cf;
@@ -147,11 +149,11 @@ print_skipped(const struct trace *t)
 }
 
 static void
-print_json(const struct trace *t, const struct tally *n)
+print_json(FILE *f, const struct trace *t, const struct tally *n)
 {
 	const char *comma = "";
 
-	printf("{\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"flows\":%"
+	fprintf(f, "{\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"flows\":%"
 	    PRIu64 ",\"elapsed_ns\":%" PRIu64 ",\"late_p50_ns\":%" PRIu64
 	    ",\"late_p99_ns\":%" PRIu64 ",\"late_max_ns\":%" PRIu64
 	    ",\"failed\":%" PRIu64 ",\"unreachable\":%" PRIu64
@@ -162,11 +164,11 @@ print_json(const struct trace *t, const struct tally *n)
 	for (unsigned i = 0; i < TRACE_REASONS; i++) {
 		if (t->skipped[i] == 0)
 			continue;
-		printf("%s\"%s\":%" PRIu64, comma, trace_reason(i),
+		fprintf(f, "%s\"%s\":%" PRIu64, comma, trace_reason(i),
 		    t->skipped[i]);
 		comma = ",";
 	}
-	puts("}}");
+	fputs("}}\n", f);
 }
 
 static void
@@ -210,13 +212,11 @@ run(const struct conf *cf)
 		print_skipped(&t);
 	if (!cf->quiet)
 		print_summary(cf, &t, &n);
-	if (cf->json)
-		print_json(&t, &n);
-	trace_close(&t);
-	if (cf->json && fflush(stdout) == EOF) {
-		warn("standard output");
-		rc = 1;
+	if (cf->json != NULL) {
+		print_json(cf->json, &t, &n);
+		rc |= files_flush(cf->json);
 	}
+	trace_close(&t);
 	return rc | (n.failed > 0);
 }
 

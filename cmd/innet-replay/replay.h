@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "cmd/innet-replay/trace.h"
 #include "common/addr.h"
@@ -18,7 +19,8 @@ struct conf {
 	uint64_t pps;			/* packets a second; 0: as captured */
 	uint64_t loops, count;		/* count 0: all */
 	uint64_t duration_ns;		/* TIMER_NEVER: no end */
-	bool topspeed, stamp, offload, json, quiet, verbose, progress;
+	bool topspeed, stamp, offload, quiet, verbose, progress;
+	FILE *json;			/* where it goes; NULL: nowhere */
 };
 
 struct tally {

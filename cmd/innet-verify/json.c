@@ -9,20 +9,20 @@
 static const char *const verdict_word[] = { "holds", "fails", "unknown" };
 
 static void
-put_clusters(const struct spec *s)
+put_clusters(FILE *f, const struct spec *s)
 {
 	static const char *const control[] = {
 		[TXCTL_NONE] = "none", [TXCTL_URGENT] = "urgent",
 		[TXCTL_FAIR] = "fair"
 	};
 
-	fputs(",\"clusters\":[", stdout);
+	fputs(",\"clusters\":[", f);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct spec_cluster *c = &s->cluster[i];
 
-		printf("%s{\"cluster\":%" PRIu64 ",\"free\":{\"offset_lo_ns\":"
-		    "%" PRIu64 ",\"offset_hi_ns\":%" PRIu64 ",\"jitter_ns\":%"
-		    PRIu64 ",\"choices\":%s},\"fixed\":{\"period_ns\":%" PRIu64
+		fprintf(f, "%s{\"cluster\":%" PRIu64 ",\"free\":{"
+		    "\"offset_lo_ns\":%" PRIu64 ",\"offset_hi_ns\":%"
+		    PRIu64 ",\"jitter_ns\":%" PRIu64 ",\"choices\":%s},\"fixed\":{\"period_ns\":%" PRIu64
 		    ",\"control\":\"%s\",\"threshold_ns\":%" PRIu64 "}}",
 		    i == 0 ? "" : ",", c->id, c->offset_lo_ns,
 		    c->offset_hi_ns, c->jitter_ns, c->control.kind !=
@@ -30,34 +30,34 @@ put_clusters(const struct spec *s)
 		    c->period_ns, control[c->control.kind],
 		    c->control.threshold_ns);
 	}
-	fputs("]", stdout);
+	fputs("]", f);
 }
 
 static void
-put_steps(const struct answer *a)
+put_steps(FILE *f, const struct answer *a)
 {
-	fputs(",\"steps\":[", stdout);
+	fputs(",\"steps\":[", f);
 	for (size_t i = 0; i < a->steps; i++)
-		printf("%s{\"horizon_ns\":%" PRIu64 ",\"updates\":%zu,"
+		fprintf(f, "%s{\"horizon_ns\":%" PRIu64 ",\"updates\":%zu,"
 		    "\"verdict\":\"%s\",\"seconds\":%.6f}", i == 0 ? "" : ",",
 		    a->step[i].horizon_ns, a->step[i].updates,
 		    verdict_word[a->step[i].verdict], a->step[i].seconds);
-	fputs("]", stdout);
+	fputs("]", f);
 }
 
 static void
-put_run(const struct spec *s, const struct answer *a)
+put_run(FILE *f, const struct spec *s, const struct answer *a)
 {
 	uint64_t payload, rate;
 
 	if (replay_repeat(s->service_ns, &payload, &rate))
-		printf(",\"payload_bytes\":%" PRIu64 ",\"rate_bps\":%"
+		fprintf(f, ",\"payload_bytes\":%" PRIu64 ",\"rate_bps\":%"
 		    PRIu64, payload, rate);
-	fputs(",\"run\":[", stdout);
+	fputs(",\"run\":[", f);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct replay_cluster *c = &a->run.of[i];
 
-		printf("%s{\"cluster\":%" PRIu64 ",\"sent\":%" PRIu64
+		fprintf(f, "%s{\"cluster\":%" PRIu64 ",\"sent\":%" PRIu64
 		    ",\"held\":%" PRIu64 ",\"merged\":%" PRIu64
 		    ",\"dropped\":%" PRIu64 ",\"delivered\":%" PRIu64
 		    ",\"peaks\":%" PRIu64 ",\"peak_sum_ns\":%" PRIu64
@@ -65,34 +65,34 @@ put_run(const struct spec *s, const struct answer *a)
 		    s->cluster[i].id, c->sent, c->held, c->merged, c->dropped,
 		    c->delivered, c->peaks, c->peak_sum_ns, c->max_age_ns);
 	}
-	fputs("],\"schedule\":[", stdout);
+	fputs("],\"schedule\":[", f);
 	for (size_t i = 0; i < a->schedule.n; i++) {
 		const struct planned *x = &a->schedule.row[i];
 
-		printf("%s{\"cluster\":%" PRIu64 ",\"update\":%" PRIu64
+		fprintf(f, "%s{\"cluster\":%" PRIu64 ",\"update\":%" PRIu64
 		    ",\"time_ns\":%" PRIu64 ",\"fate\":\"%s\"",
 		    i == 0 ? "" : ",", s->cluster[x->c].id, x->k, x->at_ns,
 		    fate_name(x->fate));
 		if (x->fate == FATE_OPENED)
-			printf(",\"departs_ns\":%" PRIu64 ",\"peak_ns\":%"
+			fprintf(f, ",\"departs_ns\":%" PRIu64 ",\"peak_ns\":%"
 			    PRIu64, x->leaves_ns, x->peak_ns);
-		fputs("}", stdout);
+		fputs("}", f);
 	}
-	fputs("]", stdout);
+	fputs("]", f);
 }
 
 void
-json_print(const struct spec *s, const struct objective *o,
+json_print(FILE *f, const struct spec *s, const struct objective *o,
     const struct answer *a)
 {
-	printf("{\"objective\":\"%s\",\"verdict\":\"%s\",\"horizon_ns\":%"
+	fprintf(f, "{\"objective\":\"%s\",\"verdict\":\"%s\",\"horizon_ns\":%"
 	    PRIu64 ",\"updates\":%zu,\"seconds\":%.6f,\"service_ns\":%" PRIu64
 	    ",\"slots\":%" PRIu64 ",\"ack_ns\":%" PRIu64, o->text,
 	    verdict_word[a->verdict], a->horizon_ns, a->updates, a->seconds,
 	    s->service_ns, s->slots, s->ack_ns);
-	put_clusters(s);
-	put_steps(a);
+	put_clusters(f, s);
+	put_steps(f, a);
 	if (a->verdict == FAILS)
-		put_run(s, a);
-	fputs("}\n", stdout);
+		put_run(f, s, a);
+	fputs("}\n", f);
 }

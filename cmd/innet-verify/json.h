@@ -1,10 +1,10 @@
-/* json.h - a verdict for programs: one object on the standard output */
+/* json.h - a verdict for programs: one object, on a line */
 #ifndef INNET_VERIFY_JSON_H
 #define INNET_VERIFY_JSON_H
 
 #include "cmd/innet-verify/solve.h"
 
-void json_print(const struct spec *s, const struct objective *o,
+void json_print(FILE *f, const struct spec *s, const struct objective *o,
     const struct answer *a);
 
 #endif

@@ -23,7 +23,7 @@ static const struct opt opts[] = {
 	{ 'w', "write", "FILE",
 	    "schedule that misses it (default standard output)" },
 	{ O_EMIT, "emit-smt2", NULL, "print the question in SMT-LIB 2" },
-	{ O_JSON, "json", NULL, "print one JSON object" },
+	{ O_JSON, "json", NULL, "the verdict as a JSON object, one line" },
 	{ 'q', "quiet", NULL, "leave out the verdict on standard error" },
 	{ 'v', "verbose", NULL, "say what was asked, and show the schedule" },
 	OPT_HELP_VERSION,
@@ -58,6 +58,7 @@ parse(int argc, char *argv[])
 {
 	struct conf cf = { .bound_ns = 60000000000u };
 	struct files files = { 0 };
+	bool json = false;
 	int ch;
 
 	while ((ch = opt_next_word(&tool, argc, argv, &cf.path)) != -1) {
@@ -73,20 +74,22 @@ parse(int argc, char *argv[])
 			break;
 		case 'w': cf.how.write = optarg; break;
 		case O_EMIT: cf.emit = true; break;
-		case O_JSON: cf.how.json = true; break;
+		case O_JSON: json = true; break;
 		case 'q': cf.how.quiet = true; break;
 		case 'v': cf.how.verbose = true; break;
 		}
 	}
 	if (cf.objective.text == NULL)
 		errx(2, "--objective is missing");
-	if (cf.emit && (cf.how.json || cf.how.write != NULL))
+	if (cf.emit && (json || cf.how.write != NULL))
 		errx(2, "--emit-smt2 decides nothing: no --json, no --write");
 	opt_done(&tool, argc, argv);
 	if (cf.path == NULL)
 		errx(2, "no specification is given");
 	files_in(&files, NULL, cf.path);
 	files_out(&files, "-w", cf.how.write);
+	if (json)
+		cf.how.json = files_json(&files);
 	files_done(&files);
 	return cf;
 }

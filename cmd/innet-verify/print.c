@@ -8,6 +8,7 @@
 
 #include "cmd/innet-verify/json.h"
 #include "cmd/innet-verify/print.h"
+#include "common/files.h"
 #include "common/whole.h"
 
 enum { TIME_TEXT = 32 };
@@ -282,9 +283,12 @@ print(const struct spec *s, const struct objective *o, const struct how *how,
 	}
 	if (how->verbose)
 		say_more(s, a);
-	if (how->json)
-		json_print(s, o, a);
-	if (a->verdict == FAILS && (how->write != NULL || !how->json))
+	if (how->json != NULL) {
+		json_print(how->json, s, o, a);
+		if (files_flush(how->json) != 0)
+			exit(1);
+	}
+	if (a->verdict == FAILS && (how->write != NULL || how->json == NULL))
 		write_schedule(how->write == NULL ? "-" : how->write, s,
 		    &a->schedule);
 }

@@ -3,12 +3,14 @@
 #define INNET_VERIFY_PRINT_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "cmd/innet-verify/solve.h"
 
 struct how {
 	const char *write;	/* the schedule's file; NULL: not given */
-	bool json, quiet, verbose;
+	FILE *json;		/* where it goes; NULL: nowhere */
+	bool quiet, verbose;
 };
 
 /* What can be seen of a: exits if it cannot be written. */

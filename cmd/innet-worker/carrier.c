@@ -335,7 +335,7 @@ summary_impaired(const struct carrier *c)
 {
 	const struct impair *im = &c->out.impair;
 
-	if (impair_any(im) && !c->cf->json)
+	if (impair_any(im) && c->cf->json == NULL)
 		warnx("impaired: %" PRIu64 " lost, %" PRIu64 " duplicated, %"
 		    PRIu64 " reordered", im->lost, im->duplicated,
 		    im->reordered);
@@ -345,30 +345,32 @@ void
 carrier_summary(const struct carrier *c, const char *const *name,
     const uint64_t *n, size_t counts)
 {
-	const bool json = c->cf->json;
+	const bool json = c->cf->json != NULL;
+	FILE *f = json ? c->cf->json : stderr;
 
-	fputs(json ? "{" : "innet-worker: ", stderr);
+	fputs(json ? "{" : "innet-worker: ", f);
 	if (!c->cf->mode->no_cluster)
-		fprintf(stderr, json ? "\"cluster\":%u," : "cluster %u ",
+		fprintf(f, json ? "\"cluster\":%u," : "cluster %u ",
 		    c->cf->cluster);
-	fprintf(stderr, json ? "\"worker\":%" PRIu32 : "worker %" PRIu32 ":",
+	fprintf(f, json ? "\"worker\":%" PRIu32 : "worker %" PRIu32 ":",
 	    c->worker);
 	for (size_t i = 0; i < counts; i++) {
 		if (json)
-			fprintf(stderr, ",\"%s\":%" PRIu64, name[i], n[i]);
+			fprintf(f, ",\"%s\":%" PRIu64, name[i], n[i]);
 		else
-			fprintf(stderr, "%s %" PRIu64 " %s", i == 0 ? "" : ",",
+			fprintf(f, "%s %" PRIu64 " %s", i == 0 ? "" : ",",
 			    n[i], name[i]);
 	}
 	if (json)
-		fprintf(stderr, ",\"kernel\":%" PRIu64
+		fprintf(f, ",\"kernel\":%" PRIu64
 		    ",\"unreachable\":%" PRIu64 ",\"impaired_lost\":%" PRIu64
 		    ",\"impaired_dup\":%" PRIu64
 		    ",\"impaired_reordered\":%" PRIu64 "}\n",
 		    c->u.kernel_drops, c->u.unreachable, c->out.impair.lost,
 		    c->out.impair.duplicated, c->out.impair.reordered);
 	else
-		fprintf(stderr, "; %" PRIu64 " dropped by the kernel, %" PRIu64
+		fprintf(f, "; %" PRIu64 " dropped by the kernel, %" PRIu64
 		    " unreachable\n", c->u.kernel_drops, c->u.unreachable);
+	fflush(f);	/* while it runs, a reader waits for it */
 	summary_impaired(c);
 }

@@ -3,7 +3,7 @@
  *
  * Where gradients come from: a child process whose messages are judged here,
  * or made up in time.  Beside it the socket, the nap until something can be
- * done, the capture, and the lines on stderr.  A mode asks carrier_next() for
+ * done, the capture, and the lines it says.  A mode asks carrier_next() for
  * what is new, gives results with child_send(), and is done when it sets
  * `done`; a mode that fails says why and calls carrier_fail().
  */

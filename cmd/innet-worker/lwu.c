@@ -354,7 +354,7 @@ tell_rounds(struct lwu *l, bool last)
 	const int64_t every = (int64_t)l->cf->every, t_s = l->a.t_s;
 	uint32_t crc;
 
-	if (!l->cf->json || every == 0)
+	if (l->cf->json == NULL || every == 0)
 		return;
 	while (l->told < t_s) {
 		int64_t r = (l->told + every - 1) / every * every;
@@ -363,9 +363,10 @@ tell_rounds(struct lwu *l, bool last)
 			break;
 		r = r < t_s ? r : t_s - 1;
 		if (asyncw_crc(&l->a, r, &crc))
-			fprintf(stderr, "{\"round\":%" PRId64 ",\"crc\":\"%08"
-			    PRIx32 "\"}\n", r, crc);
+			fprintf(l->cf->json, "{\"round\":%" PRId64
+			    ",\"crc\":\"%08" PRIx32 "\"}\n", r, crc);
 		l->told = r + 1;
+		fflush(l->cf->json);
 	}
 }
 

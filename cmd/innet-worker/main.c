@@ -294,7 +294,6 @@ parse_other(int ch, struct conf *cf)
 		cf->seeded = true;
 		break;
 	case 'w': cf->capture = optarg; break;
-	case JSON: w->json = true; break;
 	case IMPAIR:
 		opt_check("impairment", optarg, impair_parse(optarg,
 		    &w->impair));
@@ -358,6 +357,8 @@ parse(int argc, char *argv[])
 	settle(&cf);
 	files_in(&files, "--key", cf.key_file);
 	files_out(&files, "-w", cf.capture);
+	if ((cf.seen >> (JSON - OPT_LONG) & 1) != 0)
+		cf.worker.json = files_json(&files);
 	files_done(&files);
 	if (cf.worker.synthetic > 0)
 		opt_done(&tool, argc, argv);
@@ -384,11 +385,14 @@ main(int argc, char *argv[])
 	timer_signals(on_signal, &wait_mask);
 	cf.worker.wait_mask = &wait_mask;
 	cf.worker.progress = !cf.worker.quiet && isatty(STDERR_FILENO) == 1;
+	cf.worker.quiet &= cf.worker.json == NULL;	/* that is data */
 	if (cf.capture != NULL) {
 		pcapio_create_or_exit(&capture, cf.capture);
 		cf.worker.capture = &capture;
 	}
 	rc = cf.worker.mode->run(&cf.worker);
+	if (cf.worker.json != NULL)
+		rc |= files_flush(cf.worker.json);
 	if (cf.capture != NULL)
 		rc |= pcapio_close_or_warn(&capture);
 	return rc;

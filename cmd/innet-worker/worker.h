@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/dlp.h"
 #include "common/impair.h"
@@ -65,7 +66,8 @@ struct worker_conf {
 	volatile sig_atomic_t *stop, *tell;
 	const sigset_t *wait_mask;
 	bool no_offload;		/* without UDP_SEGMENT and UDP_GRO */
-	bool quiet, verbose, json, progress;
+	FILE *json;			/* where it goes; NULL: nowhere */
+	bool quiet, verbose, progress;
 };
 
 struct worker_mode {

@@ -140,7 +140,7 @@ train() {
 }
 
 # value NAME KEY: of a worker's summary
-value() { sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p" "$1.err"; }
+value() { sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p" "$1.out"; }
 reward() { tail -n +2 "$1.csv" | tail -n 100 | awk -F, '{ s += $3 } END { printf "%.1f", NR ? s / NR : 0 }'; }
 row() { printf '%-32s %12s\n' "$@"; }
 
@@ -149,14 +149,14 @@ train 1
 seconds=$(tail -n 1 "$first.csv" | cut -d, -f4)
 key=iterations
 [ "$mode" = sync ] || key=rounds
-iterations=$(tail -n 1 "$first.err" | sed -n "s/.*\"$key\":\([0-9]*\).*/\1/p")
+iterations=$(tail -n 1 "$first.out" | sed -n "s/.*\"$key\":\([0-9]*\).*/\1/p")
 row iterations "$iterations" seconds "$seconds" \
 	'ms per iteration' "$(awk -v s="$seconds" -v n="$iterations" 'BEGIN { printf "%.2f", 1000 * s / n }')" \
 	'mean reward, last 100 episodes' "$(reward "$first")" \
 	'CRC of the weights' "$(printf %08x "$(cksum <"$first.policy" | cut -d' ' -f1)")"
 if [ "$mode" = async ]; then
 	for k in staleness_{0..3} discarded; do
-		row "gradients, ${k/_/ }" "$(tail -qn 1 1-w*.err | sed -n "s/.*\"$k\":\([0-9]*\).*/\1/p" |
+		row "gradients, ${k/_/ }" "$(tail -qn 1 1-w*.out | sed -n "s/.*\"$k\":\([0-9]*\).*/\1/p" |
 			awk '{ s += $1 } END { print s }')"
 	done
 else

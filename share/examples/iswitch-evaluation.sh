@@ -110,11 +110,12 @@ echo "$settings" >settings
 columns=kind,algorithm,env,bytes,mode,carrier,iterations,seconds,iteration_ms,compute_ms,aggregation_ms,update_ms,reward,solved
 [ -s measured.csv ] || echo $columns >measured.csv
 
-# start HOST NAME COMMAND...: in the background, what it says in NAME.err
+# start HOST NAME COMMAND...: in the background, what it prints in NAME.out, and
+# what it says in NAME.err
 start() {
 	local host=$1 name=$2
 	shift 2
-	testbed.sh exec "$host" "$@" 2>"$name.err" </dev/null &
+	testbed.sh exec "$host" "$@" >"$name.out" 2>"$name.err" </dev/null &
 	running="$running $!"
 }
 
@@ -227,7 +228,7 @@ finish() {
 }
 
 # told: what the workers told at the end, an object a line
-told() { sed -n 's/\r//;/^{"\(cluster\|worker\)":.*}$/p' "$run".w?.err; }
+told() { sed -n 's/\r//;/^{"\(cluster\|worker\)":.*}$/p' "$run".w?.out; }
 
 # iterations: of the job: gradients in step, or what changed the weights
 iterations() {

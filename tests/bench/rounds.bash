@@ -24,7 +24,7 @@ await() {
 through() {
 	local host=$1 addr=$2 workers=$3 size=$4 rounds=$5 floats=$6 server pids='' i rc=0
 	shift 6
-	rm -f "$dir"/port "$dir"/err.*
+	rm -f "$dir"/port "$dir"/err.* "$dir"/out.*
 	on "$host" "$@" -q --listen "$addr:0" -H "$workers" --duration 120s \
 		--port-file "$dir/port" 2>"$dir/err.server" &
 	server=$!
@@ -33,7 +33,7 @@ through() {
 		on w$i timeout 100 innet-worker --switch "$addr:$(cat "$dir/port")" \
 			--mode sync --job 1 --worker $i --synthetic "${size}B" \
 			--interval 0 -c "$rounds" --floats "$floats" --json \
-			2>"$dir/err.w$i" &
+			>"$dir/out.w$i" 2>"$dir/err.w$i" &
 		pids="$pids $!"
 	done
 	for i in $pids; do
@@ -46,9 +46,9 @@ through() {
 		return 1
 	fi
 	sed -n "/\"iterations\":${rounds}[,}]/s/.*\"round_p50_ns\":\([0-9]*\).*/\1/p" \
-		"$dir"/err.w* >"$dir/p50"
+		"$dir"/out.w* >"$dir/p50"
 	if [ "$(wc -l <"$dir/p50")" -ne "$workers" ]; then
-		tail -n 1 "$dir"/err.w* >&2
+		tail -n 1 "$dir"/out.w* "$dir"/err.w* >&2
 		return 1
 	fi
 	awk -v ns="$(median "$dir/p50")" 'BEGIN { print ns / 1e6 }'
