@@ -1,0 +1,51 @@
+# What is there to build with: found by the next make when it came later.
+load common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	unset MAKEFLAGS MFLAGS MAKELEVEL MANDOC
+	pkg-config --exists hiredis 2>/dev/null || skip 'no hiredis'
+	command -v mandoc >/dev/null || skip 'no mandoc'
+	[ "$(command -v pkg-config)" = /usr/bin/pkg-config ] || skip 'no system whose programs are in /usr/bin'
+}
+
+# All programs but bats, mandoc and a pkg-config that knows hiredis, Open MPI
+# and Z3, until there is a file `came`.
+hide() {
+	mkdir bin
+	ln -s /usr/bin/* bin/
+	rm -f bin/bats bin/mandoc bin/pkg-config
+	cat >bin/pkg-config <<-'END'
+		#!/bin/sh
+		[ -e came ] || [ -e ../came ] || case "$*" in *hiredis*|*ompi*|*z3*) exit 1 ;; esac
+		exec /usr/bin/pkg-config "$@"
+	END
+	chmod +x bin/pkg-config
+	PATH=$PWD/bin
+}
+
+# configured since the file `mark`?
+again() { [ build/config.status -nt mark ]; }
+
+@test "what came after configure is found and used by the next make, and once only" {
+	once
+	hide
+	mkdir build
+	(cd build && "$srcdir/configure" -q)
+	make -s -C build tests/bench/replay-load
+	run -1 build/tests/bench/replay-load hiredis no:0 get
+	[[ $output == *': built without hiredis' ]]
+	touch mark
+	make -s -C build Makefile
+	run ! again
+	touch came
+	ln -s /usr/bin/mandoc bin/
+	make -s -C build tests/bench/replay-load
+	again
+	run -1 build/tests/bench/replay-load hiredis no:0 get
+	[[ $output != *'built without'* ]]
+	grep -q "^MANDOC = $PWD/bin/mandoc" build/Makefile
+	touch mark
+	make -s -C build tests/bench/replay-load
+	run ! again
+}
