@@ -12,8 +12,9 @@ export PATH="$build/tests:$PATH" LC_ALL=C PYTHONPATH=$here/../../share/python
 for py in python3 /usr/bin/python3 ''; do
 	! "${py:-true}" -c 'import numpy' 2>/dev/null || break
 done
-[ -n "$py" ] || { echo "B1 bridge skipped: no python3 with numpy" >&2; exit 0; }
-command -v stream-echo >/dev/null || { echo "B1 bridge skipped: no stream-echo" >&2; exit 0; }
+. "$here/need.bash"
+[ -n "$py" ] || skip 'B1 bridge' 'no python3 with numpy' python3-numpy
+need 'B1 bridge' stream-echo
 dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
 . "$here/rounds.bash"
 

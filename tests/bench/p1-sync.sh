@@ -8,9 +8,8 @@
 set -eu -o pipefail
 build=${BUILD:-.} runs=${ROUNDS:-5}
 export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C
-for tool in innet-switch innet-worker mpirun mpi-allreduce; do
-	command -v $tool >/dev/null || { echo "P1 sync skipped: no $tool" >&2; exit 0; }
-done
+. "$(dirname "$0")/need.bash"
+need 'P1 sync' innet-switch innet-worker mpirun mpi-allreduce
 dir=$(mktemp -d -p /dev/shm)
 trap 'running=$(jobs -p); [ -z "$running" ] || kill $running 2>/dev/null || :; rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM

@@ -4,10 +4,13 @@
 # both must lose the same share within a point.  And what an event costs with
 # 100,000 workers against 10, and the memory that takes.
 # Run from the build folder, or say where it is in BUILD.
+#
+# shellcheck disable=SC1091
 set -eu
 build=${BUILD:-.} rounds=${ROUNDS:-5} seconds=${SECONDS_MODEL:-1000}
 here=$(cd "$(dirname "$0")" && pwd)
 export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C TIMEFORMAT=%U
+. "$here/need.bash"
 dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
 
 timed() { { time timeout -k 5 300 "$@" >"$dir/out" 2>"$dir/err"; } 2>&1; }
@@ -47,7 +50,7 @@ if command -v ns3-figure9 >/dev/null; then
 		    x, y, d, d <= 1 ? "ok" : "short"
 	}'
 else
-	echo '# P10: no ns3-figure9; on Debian: apt-get install g++ libns3-dev'
+	(need 'P10 figure-9' ns3-figure9)
 fi
 awk -v a="$(median all)" -v b="$(median ten)" -v c="$(median thousand)" \
     -v d="$(median many)" 'BEGIN {

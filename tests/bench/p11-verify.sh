@@ -5,10 +5,13 @@
 # every 100 and 300 ms.  The settings are share/scenarios/verify; medians of
 # ROUNDS (3).  Comments tell the time of the other settings; an independent
 # model took 4 s, 132 s and more than 240 s for those with jitter.
+#
+# shellcheck disable=SC1091
 set -eu
 rounds=${ROUNDS:-3}
 export PATH="${BUILD:-.}:$PATH" LC_ALL=C
-command -v innet-verify >/dev/null || { echo "P11 verify skipped: no innet-verify" >&2; exit 0; }
+. "$(dirname "$0")/need.bash"
+need 'P11 verify' innet-verify
 specs=$(cd "$(dirname "$0")/../../share/scenarios/verify" && pwd)
 
 # ask WHAT SPEC HORIZON: seconds, verdict, updates

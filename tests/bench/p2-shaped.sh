@@ -11,12 +11,10 @@ set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${BUILD:-.}" && pwd) runs=${ROUNDS:-3} mbit=${RATE:-100}
 export PATH="$here/../../share/testbed:$build:$build/tests/bench:$PATH" LC_ALL=C
-for tool in innet-switch innet-worker innet-ps mpirun mpi-allreduce; do
-	command -v $tool >/dev/null || { echo "P2 shaped skipped: no $tool" >&2; exit 0; }
-done
+. "$here/need.bash"
+need 'P2 shaped' innet-switch innet-worker innet-ps mpirun mpi-allreduce
 if [ "${1-}" != inside ]; then
-	why=$(testbed.sh list 2>&1 >/dev/null) ||
-		{ echo "P2 shaped skipped: $why" >&2; exit 0; }
+	why=$(testbed.sh list 2>&1 >/dev/null) || skip 'P2 shaped' "$why"
 	BUILD=$build exec testbed.sh rack -n 12 --rate "${mbit}mbit" -- \
 		bash "$here/p2-shaped.sh" inside
 fi

@@ -3,9 +3,13 @@
 # 8 slots, capture to capture in tmpfs, against tcpdump copying the same file;
 # and the cost of an update at 60,000 clusters against that at 9.
 # Run from the build folder, or say where it is in BUILD.
+#
+# shellcheck disable=SC1091
 set -eu
 build=${BUILD:-.} updates=${UPDATES:-1080000} rounds=${ROUNDS:-7}
 export PATH="$build:$PATH" LC_ALL=C TIMEFORMAT=%R
+. "$(dirname "$0")/need.bash"
+need 'P3 olaf' tcpdump
 dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
 
 # A frame is 298 bytes: 60 Gbit/s offered to a link of 40 is load 1.5.

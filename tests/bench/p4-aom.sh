@@ -5,12 +5,13 @@
 # where it is in BUILD.
 # innet and tcpdump take turns, medians of ROUNDS (7); tshark, which takes
 # minutes, reads the first twentieth once, and its time is taken times 20.
+#
+# shellcheck disable=SC1091
 set -eu
 frames=${FRAMES:-2000000} rounds=${ROUNDS:-7}
 export PATH="${BUILD:-.}:$PATH" LC_ALL=C
-for tool in innet-aom innet-gen innet-switch tcpdump tshark; do
-	command -v "$tool" >/dev/null || { echo "P4 aom skipped: no $tool" >&2; exit 0; }
-done
+. "$(dirname "$0")/need.bash"
+need 'P4 aom' innet-aom innet-gen innet-switch tcpdump tshark
 dir=$(mktemp -d "${BENCH_DIR:-/dev/shm}/p4.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM

@@ -4,14 +4,18 @@
 # the 10 us they should have at 100,000 a second, by the kernel's stamps at the
 # receiver, and how many leave a second at top speed, by what each says itself.
 # Run from the build folder, or say where it is in BUILD.
+#
+# shellcheck disable=SC1091
 set -eu
 build=${BUILD:-.} rounds=${ROUNDS:-7} packets=${PACKETS:-20000} loops=20
 export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C
+. "$(dirname "$0")/need.bash"
+need 'P7 replay' ip tcpreplay
+why=$(unshare -n true 2>&1) || skip 'P7 replay' "$why"
 dir=$(mktemp -d -p /dev/shm)
 a=replay-a-$$ b=replay-b-$$ ps=''
 trap '[ -z "$ps" ] || kill -KILL $ps || :; ip netns del $a; ip netns del $b; rm -rf "$dir"' EXIT
 
-command -v tcpreplay >/dev/null || { echo '# P7: no tcpreplay'; exit 1; }
 ip netns add $a
 ip netns add $b
 ip -n $a link add out type veth peer name in netns $b

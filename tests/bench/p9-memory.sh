@@ -15,11 +15,10 @@
 set -eu -o pipefail
 build=${BUILD:-.} rounds=${ROUNDS:-5}
 export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C
-for tool in innet-memory replay-load redis-server redis-cli; do
-	command -v $tool >/dev/null || { echo "P9 memory skipped: no $tool" >&2; exit 0; }
-done
-! replay-load hiredis no:0 get 2>&1 | grep -q 'built without' ||
-	{ echo "P9 memory skipped: built without hiredis" >&2; exit 0; }
+. "$(dirname "$0")/need.bash"
+need 'P9 memory' innet-memory replay-load redis-server redis-cli
+[[ $(replay-load hiredis no:0 get 2>&1) != *'built without'* ]] ||
+	skip 'P9 memory' 'no hiredis' libhiredis-dev
 dir=$(mktemp -d -p /dev/shm)
 trap 'running=$(jobs -p); [ -z "$running" ] || kill $running 2>/dev/null || :; rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM

@@ -4,22 +4,20 @@
 # processor time, for which the machine need not be idle.  Then PPO as a whole.
 # Run from the build folder, or say where it is in BUILD.
 #
-# shellcheck disable=SC2086
+# shellcheck disable=SC1091,SC2086
 set -eu -o pipefail
 build=${BUILD:-.} rounds=${ROUNDS:-5} here=$(cd "$(dirname "$0")" && pwd)
 export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C TIMEFORMAT='%U %S'
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
-skip() { echo "T1 nets skipped: $*" >&2; exit 0; }
-for tool in innet-agent nets; do
-	command -v $tool >/dev/null || skip "no $tool"
-done
+. "$here/need.bash"
+need 'T1 nets' innet-agent nets
 py=
 for p in python3 /usr/bin/python3; do
 	! "$p" -c 'import torch' 2>/dev/null || { py=$p; break; }
 done
-[ -n "$py" ] || skip 'no python3 with torch; on Debian: apt-get install python3-torch'
+[ -n "$py" ] || skip 'T1 nets' 'no python3 with torch' python3-torch
 ! "$py" -c 'import torch; print(open("/proc/self/maps").read())' | grep -q /blas/libblas ||
-	skip 'torch has the slow reference BLAS; on Debian: apt-get install libopenblas0-serial'
+	skip 'T1 nets' 'torch has the slow reference BLAS' libopenblas0-serial
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
