@@ -1,7 +1,37 @@
-# make bench: what rows say where something is missing.
+# make bench: which rows run, and what they say where something is missing.
 load common
 
 bench=$BATS_TEST_DIRNAME/bench
+
+# rows NAME...: benches of these names beside run.sh, each of which prints it
+rows() {
+	cp "$bench/run.sh" .
+	for b; do echo "echo ${b%%-*} ran" >"$b.sh"; done
+}
+
+@test "BENCH names rows, one or several; without it all run" {
+	rows p1-sync p10-sim p3-olaf t1-nets
+	[ "$(BENCH=P1 bash run.sh)" = 'p1 ran' ]
+	[ "$(BENCH='P3 p1' bash run.sh)" = $'p3 ran\np1 ran' ]
+	[ "$(BENCH='P10  T1 ' bash run.sh)" = $'p10 ran\nt1 ran' ]
+	[ "$(bash run.sh | sort | paste -sd' ')" = 'p1 ran p10 ran p3 ran t1 ran' ]
+}
+
+@test "a row that is none is named, and none runs" {
+	rows p1-sync p3-olaf
+	run -2 --separate-stderr env BENCH='P1 P4' bash run.sh
+	[ -z "$output" ]
+	[ "$stderr" = "run.sh: no bench P4" ]
+}
+
+@test "one row that is short, or fails, is the status of all" {
+	rows p1-sync p3-olaf
+	echo 'echo P1 sync ratio 2 bar 1 short' >p1-sync.sh
+	run -1 env BENCH='P1 P3' bash run.sh
+	[ "${lines[1]}" = 'p3 ran' ]
+	echo 'exit 1' >p1-sync.sh
+	run -1 env BENCH='P1 P3' bash run.sh
+}
 
 # Benches, the tools that are here, what is missing, and the row.
 @test "a row whose peer is missing says so, and what to install" {
