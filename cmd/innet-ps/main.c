@@ -96,6 +96,10 @@ parse(struct conf *cf, int argc, char *argv[])
 		    o->plane.program->name);
 	if (every && cf->save == NULL)
 		errx(2, "--save-every goes with --save");
+	files_out(&o->files, "--save", cf->save);
+	if (cf->save == NULL || cf->load == NULL || strcmp(cf->save,
+	    cf->load) != 0)
+		files_in(&o->files, "--load", cf->load);
 	plane_options_settle(o, true);
 }
 

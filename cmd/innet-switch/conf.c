@@ -77,10 +77,6 @@ check(const struct conf *cf)
 {
 	const struct plane_options *o = &cf->o;
 
-	if (!cf->live && o->report != NULL && strcmp(o->report, "-") == 0 &&
-	    (o->out == NULL || strcmp(o->out, "-") == 0))
-		errx(2, "--report - and the capture both go to the standard "
-		    "output; use -w FILE");
 	if (cf->departures != NULL && o->plane.regular_queued)
 		errx(2, "--departures goes with innet's own packets alone in "
 		    "the queue");
@@ -103,7 +99,12 @@ conf_parse(struct conf *cf, int argc, char *argv[])
 			plane_options_take(&cf->o, ch, optarg);
 	}
 	opt_done(&tool, argc, argv);
+	for (size_t i = 0; i < cf->ins; i++)
+		files_in(&cf->o.files, "-r", cf->in[i]);
+	files_in(&cf->o.files, "--departures", cf->departures);
 	cf->live = cf->o.listen != NULL && cf->trace_option == NULL;
+	if (!cf->live && cf->ins == 0)
+		files_in(&cf->o.files, "-r", "-");
 	plane_options_settle(&cf->o, cf->live);
 	cf->trace.propagation_ns = cf->o.propagation_ns;
 	cf->trace.impair = cf->o.impair;

@@ -8,18 +8,6 @@
 
 #include "cmd/innet-switch/replay.h"
 
-/* Refuse to write over a capture that is still to be read. */
-static void
-check_not_same(const struct pcapio_in *in, const char *out)
-{
-	struct stat a, b;
-
-	if (out != NULL && strcmp(out, "-") != 0 && stat(out, &b) == 0 &&
-	    S_ISREG(b.st_mode) && fstat(in->fd, &a) == 0 &&
-	    a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-		errx(2, "-w %s would destroy what -r reads", out);
-}
-
 /* The captures to read and the one to write; how many are read. */
 static size_t
 open_captures(const struct conf *cf, struct pcapio_in in[CONF_READ_MAX],
@@ -28,10 +16,8 @@ open_captures(const struct conf *cf, struct pcapio_in in[CONF_READ_MAX],
 	const size_t n = cf->ins == 0 ? 1 : cf->ins;
 	const char *to = cf->o.out;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		pcapio_open_or_exit(&in[i], cf->ins == 0 ? "-" : cf->in[i]);
-		check_not_same(&in[i], to);
-	}
 	pcapio_create_or_exit(out, to == NULL ? "-" : to);
 	return n;
 }
@@ -56,17 +42,15 @@ account(const struct plane *pl, const struct trace *t,
 	return c;
 }
 
-/* The summary: JSON is data, and goes where the capture does not. */
+/* The summary. */
 static void
 show(const struct conf *cf, const struct plane *pl, const struct trace *t)
 {
-	const bool json = cf->o.json;
-	const bool taken = cf->o.out == NULL || strcmp(cf->o.out, "-") == 0;
-	struct counters c = account(pl, t, json ? COUNTERS_JSON :
+	struct counters c = account(pl, t, cf->o.json ? COUNTERS_JSON :
 	    COUNTERS_LINE);
 
 	if (counters_text(&c) != NULL)
-		fputs(c.text, json && !taken ? stdout : stderr);
+		fputs(c.text, cf->o.json ? cf->o.json_to : stderr);
 	counters_free(&c);
 }
 
@@ -83,7 +67,6 @@ replay_run(struct conf *cf)
 
 	if (cf->departures != NULL) {
 		pcapio_open_or_exit(&departures, cf->departures);
-		check_not_same(&departures, cf->o.out);
 		cf->trace.departures = &departures;
 		cf->o.plane.recorded = true;
 	}
@@ -96,8 +79,10 @@ replay_run(struct conf *cf)
 		pcapio_close_in(&in[i]);
 	if (cf->departures != NULL)
 		pcapio_close_in(&departures);
-	if (!cf->o.quiet)
+	if (!cf->o.quiet || cf->o.json)
 		show(cf, &pl, &t);
+	if (cf->o.json)
+		rc |= files_flush(cf->o.json_to);
 	if (cf->o.report != NULL) {
 		c = account(&pl, &t, COUNTERS_PAGE);
 		rc |= service_write(cf->o.report, counters_text(&c));

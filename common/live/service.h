@@ -65,12 +65,13 @@ static inline void
 service_show(void *ctx)
 {
 	struct service *v = ctx;
+	FILE *f = v->o->json ? v->o->json_to : stderr;
 	struct counters c = service_account(v, v->o->json ? COUNTERS_JSON :
 	    COUNTERS_LINE);
 
 	if (counters_text(&c) != NULL)
-		fputs(c.text, v->o->json ? stdout : stderr);
-	fflush(stdout);
+		fputs(c.text, f);
+	fflush(f);
 	counters_free(&c);
 }
 
@@ -131,8 +132,10 @@ service_run(struct service *v, struct plane_options *o,
 		err(1, "%s", o->plane.program->name);
 	rc = serve_run(&v->serve, &v->plane);
 	rc |= service_close(v);
-	if (!o->quiet)
+	if (!o->quiet || o->json)
 		service_show(v);
+	if (o->json)
+		rc |= files_flush(o->json_to);
 	if (o->report != NULL) {
 		c = service_account(v, COUNTERS_PAGE);
 		rc |= service_write(o->report, counters_text(&c));

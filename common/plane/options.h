@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/files.h"
 #include "common/launcher.h"
 #include "common/mac.h"
 #include "common/num.h"
@@ -85,6 +86,9 @@ struct plane_options {
 	union addr listen_at;		/* as it means */
 	const char *out, *write_in, *report, *port_file;
 	bool json, quiet, verbose, dry_run, no_offload;
+	const char *key_path;
+	struct files files;		/* all of the tool's */
+	FILE *json_to;			/* where --json goes; NULL without */
 };
 
 /*
@@ -195,7 +199,10 @@ plane_options_other(struct plane_options *o, int ch, const char *arg)
 		opt_check("seed", arg, num_u64(arg, 0, UINT64_MAX, &v));
 		o->impair.rng = rng_seed(v);
 		break;
-	case PLANE_KEY: mac_load_or_exit(&o->key, arg); break;
+	case PLANE_KEY:
+		mac_load_or_exit(&o->key, arg);
+		o->key_path = arg;
+		break;
 	case PLANE_MEMORY:
 		opt_check("memory", arg, num_bytes(arg, 1, INT64_MAX,
 		    &o->memory_bytes));
@@ -330,8 +337,28 @@ plane_options_live(const struct plane_options *o)
 	    o->verbose ? "-v" : NULL;
 }
 
+/* No file destroys another; in a trace what leaves has standard output. */
+static inline void
+plane_options_settle_files(struct plane_options *o, bool live)
+{
+	struct files *f = &o->files;
+
+	files_in(f, "--key", o->key_path);
+	for (size_t i = 0; i < o->givens; i++) {
+		if (strcmp(o->given[i].name, "cluster-table") == 0)
+			files_in(f, "--cluster-table", o->given[i].arg);
+	}
+	files_out(f, "-w", o->out == NULL && !live ? "-" : o->out);
+	files_out(f, "--write-in", o->write_in);
+	files_out(f, "--report", o->report);
+	files_out(f, "--port-file", o->port_file);
+	o->json_to = o->json ? files_json(f) : NULL;
+	files_done(f);
+}
+
 /*
- * After the last option.  live: it serves on sockets, else it reads traces.
+ * After the last option, and after the tool's own files were added to
+ * o->files.  live: it serves on sockets, else it reads traces.
  * What does not go together is misuse.
  */
 static inline void
@@ -344,6 +371,7 @@ plane_options_settle(struct plane_options *o, bool live)
 
 	plane_options_give(o);
 	plane_options_settle_ports(o);
+	plane_options_settle_files(o, live);
 	snprintf(port, sizeof(port), "%u", pr->port(o->settings));
 	if (listen == NULL && !live)
 		listen = pr->trace_address;
