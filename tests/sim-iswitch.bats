@@ -348,3 +348,59 @@ refused() {
 	run -2 --separate-stderr innet-sim --by switch s.json
 	[[ $stderr == *"--by: a training has one row" ]]
 }
+
+@test "planes: a capture through any program is what the filter makes of it" {
+	innet-gen -q --program iswitch --clusters 1 --workers 4 --model ppo -c 3 -w seg.pcap
+	innet-gen -q --program dlp -c 20 -w dlp.pcap
+	innet-gen -q --rate 60G -c 50 -w olaf.pcap
+	while IFS='|' read -r input options; do
+		jq -n --arg o "$options" --arg r $input '{planes: [{name: "sw", options: $o, read: $r}]}' >s.json
+		innet-sim -q --json -w out s.json >sim.json
+		innet-switch $options -r $input -w want.pcap --json >filter.json
+		cmp want.pcap out/sw.out.pcap
+		diff <(jq -S 'del(.plane)' sim.json) <(jq -S 'del(.time_backwards, .departures_differ)' filter.json)
+	done <<-'END'
+	seg.pcap|-p iswitch --members 4 --rate 1G --propagation 1us
+	seg.pcap|-p iswitch --async -H 2 --members 4
+	dlp.pcap|-p dlp --late --impair loss=10% --seed 3
+	olaf.pcap|--rate 20G --slots 4
+	olaf.pcap|--queue fifo --rate 20G --port 10.0.0.0/8:rate=1G
+	END
+}
+
+@test "planes: a rack under a core, each result once up and down its link" {
+	innet-gen -q --program iswitch --clusters 1 --workers 4 --model ppo -c 3 -w seg.pcap
+	cat >s.json <<-'END'
+	{ "planes": [
+	  { "name": "core", "options": "-p iswitch --listen 10.9.9.9 -H 1 --rate 10G --propagation 1us" },
+	  { "name": "rack", "options": "-p iswitch --parent 10.9.9.9 --members 4 --rate 10G --propagation 1us",
+	    "read": "seg.pcap" } ] }
+	END
+	innet-sim --json -w out s.json >sim.json
+	jq -se 'all(.[]; .jobs["1"].counters.results == 84) and .[0].taken == 85 and
+		.[1].jobs["1"].counters.sent_up == 84 and .[1].jobs["1"].counters.from_parent == 84' sim.json
+	# with the sums of a switch that is alone
+	innet-switch -q -p iswitch --members 4 -r seg.pcap -w flat.pcap
+	diff <(dumpiswitch flat.pcap | grep ' seg ' | cut -d' ' -f3- | sort) \
+		<(dumpiswitch out/rack.out.pcap | grep ' seg ' | grep -v 10.9.9.9 | cut -d' ' -f3- | sort)
+}
+
+@test "planes: what is wrong is said, with the switch that it is of" {
+	bad() {
+		jq -n "$1" >s.json
+		run -"$2" --separate-stderr innet-sim s.json
+		[ "${stderr_lines[0]}" = "innet-sim: $3" ]
+	}
+	bad '{planes: [{name: "a", options: "-p iswitch --slots 3"}]}' 2 \
+		'planes[0].options: --slots goes with --rate: without one nothing waits'
+	bad '{planes: [{name: "a", options: "-p dlp"}, {name: "b", options: "-p iswitch -w x"}]}' 2 \
+		"planes[1].options: invalid option -- 'w'"
+	bad '{planes: [{name: "a", options: "-p iswitch"}, {name: "b", options: "-p iswitch"}]}' 2 \
+		'planes[1].options: another switch has its address: give it --listen'
+	bad '{planes: [{name: "a", options: "-p olaf", read: "none.pcap"}]}' 1 'none.pcap: No such file or directory'
+	bad '{planes: [], workers: []}' 1 's.json: switches: is not given'
+	bad '{planes: [{name: "a", options: ""}], workers: []}' 1 's.json: planes[0].options: '"'': empty"
+	bad '{planes: [{name: "a", options: "-p dlp"}], workers: []}' 1 's.json: workers: goes not with planes'
+	bad '{planes: [{name: "a", options: "-p dlp"}, {name: "a", options: "-p dlp"}]}' 1 \
+		"s.json: planes[1].name: 'a' is there twice"
+}

@@ -269,6 +269,32 @@ check_faults(const struct scenario *s, struct reader *r)
 	return true;
 }
 
+/* Switches of any program have nothing beside them. */
+static bool
+check_planes(const struct scenario *s, const cJSON *root, struct reader *r)
+{
+	const cJSON *o;
+
+	cJSON_ArrayForEach(o, root) {
+		if (strcmp(o->string, "name") != 0 && strcmp(o->string,
+		    "planes") != 0)
+			return reader_fail(r, "%.64s: goes not with planes",
+			    o->string);
+	}
+	if (s->planes.n > PLANES_MAX)
+		return reader_fail(r, "planes: more than %d", PLANES_MAX);
+	for (size_t i = 0; i < s->planes.n; i++) {
+		for (size_t k = 0; k < i; k++) {
+			if (strcmp(scenario_planes(s)[k].name,
+			    scenario_planes(s)[i].name) == 0)
+				return reader_fail_at(r, "planes", i, "name",
+				    "'%s' is there twice",
+				    scenario_planes(s)[i].name);
+		}
+	}
+	return true;
+}
+
 /* A network, or trainings, which have networks of their own. */
 static bool
 check_lists(const struct scenario *s, const cJSON *root, struct reader *r)
@@ -313,6 +339,8 @@ scenario_check(const struct scenario *s, const cJSON *root, struct reader *r)
 {
 	uint64_t workers = 0;
 
+	if (s->planes.n > 0)
+		return check_planes(s, root, r);
 	if (!check_lists(s, root, r))
 		return false;
 	if (s->trainings.n > 0)

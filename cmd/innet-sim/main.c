@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cmd/innet-sim/output.h"
+#include "cmd/innet-sim/planes.h"
 #include "cmd/innet-sim/runner.h"
 #include "cmd/innet-sim/sweep.h"
 #include "common/num.h"
@@ -174,26 +175,34 @@ apply_set(cJSON *root, char *set)
 	cJSON_Delete(v);
 }
 
-/* Schedules stand beside the scenario, unless their path says otherwise. */
+/* What a scenario reads stands beside it, unless its path says otherwise. */
 static void
-find_schedules(const struct conf *cf, struct scenario *sc)
+find_file(const struct conf *cf, char file[READER_FILE_BYTES],
+    const char *list, size_t i, const char *key)
 {
 	const char *slash = strrchr(cf->path, '/');
 	char path[READER_FILE_BYTES];
+	int n;
 
-	for (size_t i = 0; i < sc->workers.n && slash != NULL; i++) {
-		struct scenario_workers *g = (struct scenario_workers *)
-		    sc->workers.item + i;
-		int n = snprintf(path, sizeof(path), "%.*s/%s",
-		    (int)(slash - cf->path), cf->path, g->schedule);
+	if (slash == NULL || file[0] == '\0' || file[0] == '/')
+		return;
+	n = snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - cf->path),
+	    cf->path, file);
+	if (n >= (int)sizeof(path))
+		errx(1, "%s: %s[%zu].%s: too long", cf->path, list, i, key);
+	memcpy(file, path, (size_t)n + 1);
+}
 
-		if (g->schedule[0] == '\0' || g->schedule[0] == '/')
-			continue;
-		if (n >= (int)sizeof(path))
-			errx(1, "%s: workers[%zu].schedule: too long",
-			    cf->path, i);
-		memcpy(g->schedule, path, (size_t)n + 1);
-	}
+static void
+find_files(const struct conf *cf, struct scenario *sc)
+{
+	struct scenario_workers *g = sc->workers.item;
+	struct scenario_plane *p = sc->planes.item;
+
+	for (size_t i = 0; i < sc->workers.n; i++)
+		find_file(cf, g[i].schedule, "workers", i, "schedule");
+	for (size_t i = 0; i < sc->planes.n; i++)
+		find_file(cf, p[i].read, "planes", i, "read");
 }
 
 /* The points of the scenario, each read and checked, or exit 1. */
@@ -219,7 +228,7 @@ read_points(const struct conf *cf, const cJSON *root, struct runner *r)
 			errx(1, "%s: sweep: a path %s", name_of(cf), why);
 		if (!scenario_read(&r->point[i].sc, point, &rd))
 			errx(1, "%s: %s", name_of(cf), rd.why);
-		find_schedules(cf, &r->point[i].sc);
+		find_files(cf, &r->point[i].sc);
 		cJSON_Delete(point);
 	}
 }
@@ -288,6 +297,27 @@ simulate(const struct conf *cf, struct runner *r)
 	return 0;
 }
 
+/* Switches of any program: their accounts. */
+static int
+run_planes(const struct conf *cf, struct runner *r)
+{
+	const struct planes_conf pc = { .sc = &r->point[0].sc,
+	    .path = cf->path, .dir = cf->dir,
+	    .json = cf->json, .stopped = &got };
+	int rc;
+
+	if (cf->csv || cf->by != RESULT_GROUP || cf->seed != NULL ||
+	    cf->runs != NULL || r->points > 1)
+		errx(2, "planes have no seed, runs, sweep, rows or CSV");
+	rc = planes_run(&pc, stdout);
+	if (fflush(stdout) == EOF || ferror(stdout)) {
+		warn("standard output");
+		rc = 1;
+	}
+	runner_free(r);
+	return rc;
+}
+
 static int
 run(struct conf *cf)
 {
@@ -310,6 +340,8 @@ run(struct conf *cf)
 	}
 	read_points(cf, root, &r);
 	cJSON_Delete(root);
+	if (r.point[0].sc.planes.n > 0)
+		return run_planes(cf, &r);
 	if (r.point[0].sc.trainings.n > 0) {
 		if (cf->by != RESULT_GROUP)
 			errx(2, "--by: a training has one row");

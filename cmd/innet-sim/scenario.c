@@ -191,6 +191,18 @@ static const struct reader_key fault_keys[] = {
 	{ 0 }
 };
 
+static const struct reader_key plane_keys[] = {
+	{ "name", READER_NAME, AT(plane, name), .needed = true,
+	    .help = "in results and captures" },
+	{ "options", READER_FILE, AT(plane, options), .needed = true,
+	    .help = "of innet-switch, but for files and live ones" },
+	{ "read", READER_FILE, AT(plane, read),
+	    .help = "a capture of what hosts send to it" },
+	{ 0 }
+};
+
+static const struct reader_section plane_section = { plane_keys,
+	sizeof(struct scenario_plane) };
 static const struct reader_section switch_section = { switch_keys,
 	sizeof(struct scenario_switch) };
 static const struct reader_section link_section = { link_keys,
@@ -236,6 +248,8 @@ static const struct reader_key top_keys[] = {
 	{ "trainings", READER_LIST, TOP(trainings),
 	    .list = &training_section,
 	    .help = "or these, in place of all the lists before" },
+	{ "planes", READER_LIST, TOP(planes), .list = &plane_section,
+	    .help = "or these: switches of any program, fed by captures" },
 	{ "sweep", READER_ANY, 0,
 	    .help = "paths, each with a list of values to try" },
 	{ 0 }

@@ -22,7 +22,8 @@
 enum {
 	SCENARIO_NODES_MAX = 1 << 20,
 	SCENARIO_WORKERS_MAX = 1 << 24,
-	SCENARIO_CLUSTER_MAX = 65535
+	SCENARIO_CLUSTER_MAX = 65535,
+	PLANES_MAX = 100
 };
 
 enum scenario_program { SCENARIO_OLAF, SCENARIO_FIFO, SCENARIO_REGULAR };
@@ -106,6 +107,13 @@ struct scenario_traffic {
 	uint64_t start_ns, stop_ns;	/* WORD1: never */
 };
 
+/* A switch of any program, fed by a capture: planes.h. */
+struct scenario_plane {
+	char name[READER_NAME_BYTES];
+	char options[READER_FILE_BYTES];	/* innet-switch's, in a line */
+	char read[READER_FILE_BYTES];	/* empty: nothing */
+};
+
 struct scenario {
 	char name[READER_FILE_BYTES];
 	uint64_t seed, runs;
@@ -117,6 +125,7 @@ struct scenario {
 	struct reader_list switches, links, servers, workers, faults;
 	struct reader_list traffic;
 	struct reader_list trainings;	/* or these, alone */
+	struct reader_list planes;	/* or these */
 };
 
 extern const struct reader_section scenario_keys;
@@ -163,6 +172,12 @@ static inline const struct scenario_training *
 scenario_trainings(const struct scenario *s)
 {
 	return s->trainings.item;
+}
+
+static inline const struct scenario_plane *
+scenario_planes(const struct scenario *s)
+{
+	return s->planes.item;
 }
 
 static inline const struct scenario_fault *

@@ -387,6 +387,7 @@ plane_options_settle(struct plane_options *o, bool live)
 		errx(2, "--seed goes with --impair");
 	place->address = o->listen_at;
 	place->live = live;
+	place->replayed = !live;
 	place->key = o->key.set ? &o->key : NULL;
 	place->memory_bytes = o->memory_bytes;
 	place->plans = o->dry_run;

@@ -26,6 +26,7 @@
 
 #include "common/due.h"
 #include "common/impair.h"
+#include "common/judge.h"
 #include "common/plane/ports.h"
 #include "common/program/program.h"
 #include "common/replies.h"

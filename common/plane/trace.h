@@ -1,6 +1,10 @@
 /*
  * trace.h - the driver of traces: captures in, a capture out
  *
+ * trace_run() does it all; several planes that feed each other in one time
+ * (innet-sim) are run step by step: trace_open(), trace_next_ns(),
+ * trace_advance(), trace_feed() or trace_frame(), trace_close().
+ *
  * The stamps of the captures are the clock, whatever the program.  What leaves
  * a port is stamped with the time at which its last bit has left the link, and
  * the propagation after that; what passes beside the queues keeps its stamp.
@@ -22,11 +26,17 @@
 #include "common/plane/classifier.h"
 #include "common/wire/flow.h"
 
+enum { TRACE_FRAME_BYTES = FRAME_ETH_BYTES + PCAPIO_FRAME_MAX_BYTES };
+
 struct trace_conf {
 	struct merged_conf feed;
 	uint64_t propagation_ns;	/* of every port's link */
 	struct impair impair;		/* likewise */
 	struct pcapio_in *departures;	/* NULL: links decide */
+	/* Told of what arrives behind the links, beside the capture; or NULL. */
+	void (*carry)(void *ctx, uint64_t at_ns, const uint8_t *p,
+	    uint32_t have, uint32_t len);
+	void *carry_ctx;
 };
 
 /* A frame that has left and is still under way. */
@@ -52,7 +62,8 @@ struct trace {
 	struct impair impair;
 	struct evq flights;
 	struct trace_departure next;
-	uint8_t *edit;			/* a frame that is changed */
+	uint8_t *edit;			/* a frame that is changed; and one of
+					 * our own */
 	uint64_t departures_differ;
 	uint64_t stamp_ns;		/* of the packet that is being taken */
 	int status;
@@ -62,6 +73,8 @@ static inline void
 trace_write(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
     uint32_t len)
 {
+	if (t->cf->carry != NULL)
+		t->cf->carry(t->cf->carry_ctx, at_ns, p, have, len);
 	if (t->out != NULL)
 		pcapio_write(t->out, at_ns, p, have, len);
 }
@@ -123,13 +136,15 @@ trace_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
 	uint32_t head;
 	uint8_t *q;
 
-	if (t->out == NULL)
+	if (t->out == NULL && t->cf->carry == NULL)
 		return;
-	q = pcapio_room(t->out);	/* given up if it is not written now */
+	q = t->out == NULL ? t->edit + TRACE_FRAME_BYTES :
+	    pcapio_room(t->out);	/* given up if it is not written now */
 	head = (uint32_t)frame_put(q, &flow, tos, bytes, &fr);
 	memcpy(q + head, p, bytes);
 	frame_seal(q, &fr);
-	if (t->cf->propagation_ns > 0 || impair_any(&t->impair))
+	if (t->cf->propagation_ns > 0 || impair_any(&t->impair) ||
+	    t->cf->carry != NULL)
 		trace_put(t, left_ns, q, head + bytes, head + bytes);
 	else
 		pcapio_commit(t->out, left_ns, head + bytes, head + bytes);
@@ -287,7 +302,7 @@ trace_read_departure(struct trace *t, struct trace_in *to)
 	if (got != 1)
 		return false;
 	if (i.in->link != FRAME_ETHERNET) {
-		one.frame = malloc(FRAME_ETH_BYTES + PCAPIO_FRAME_MAX_BYTES);
+		one.frame = malloc(TRACE_FRAME_BYTES);
 		if (one.frame == NULL)
 			err(1, "captures");
 	}
@@ -372,9 +387,9 @@ trace_drain(struct trace *t)
 		plane_depart_first(t->pl);
 }
 
-/* One packet, at i->now_ns. */
+/* One packet, at i->now_ns, which is now. */
 static inline void
-trace_take(struct trace *t, const struct merged_input *i)
+trace_feed(struct trace *t, const struct merged_input *i)
 {
 	struct trace_in in;
 
@@ -382,6 +397,59 @@ trace_take(struct trace *t, const struct merged_input *i)
 	t->stamp_ns = i->p.stamp_ns;
 	plane_take_impaired(t->pl, &in.p);
 	plane_flush(t->pl);
+}
+
+/* The same of len bytes of an Ethernet frame, of which have are there. */
+static inline void
+trace_frame(struct trace *t, uint64_t now_ns, uint8_t *p, uint32_t have,
+    uint32_t len)
+{
+	struct pcapio_in ethernet = { .link = FRAME_ETHERNET };
+	const struct merged_input i = { .in = &ethernet, .now_ns = now_ns,
+	    .p = { .stamp_ns = now_ns, .data = p, .caplen = have,
+	    .len = len } };
+
+	trace_feed(t, &i);
+}
+
+/* When something leaves, arrives behind a link, or the program is due. */
+static inline uint64_t
+trace_due(const struct trace *t)
+{
+	const uint64_t port = plane_due_port(t->pl), flight =
+	    t->flights.count == 0 ? PLANE_NEVER : evq_due(&t->flights);
+
+	return port < flight ? port : flight;
+}
+
+/*
+ * Begin with a plane, which was made with trace_driver and this struct, and n
+ * open captures; what leaves goes into out, or nowhere if it is NULL.
+ */
+static inline void
+trace_open(struct trace *t, const struct trace_conf *cf, struct plane *pl,
+    struct pcapio_in *in, size_t n, struct pcapio_out *out)
+{
+	*t = (struct trace){ .cf = cf, .pl = pl, .out = out,
+	    .impair = cf->impair, .next.at_ns = PLANE_NEVER,
+	    .edit = malloc(2 * TRACE_FRAME_BYTES) };
+	if (t->edit == NULL)
+		err(1, "frames");
+	merged_open(&t->feed, &cf->feed, in, n);
+	if (cf->departures != NULL)
+		trace_next_departure(t);
+}
+
+/* The end.  0, or 1 if a capture was damaged, which has been said. */
+static inline int
+trace_close(struct trace *t)
+{
+	trace_release(t, EVQ_NEVER - 1);
+	plane_end(t->pl);
+	evq_free(&t->flights);
+	free(t->edit);
+	merged_close(&t->feed);
+	return t->status | t->feed.status;
 }
 
 /*
@@ -395,30 +463,18 @@ trace_run(struct trace *t, const struct trace_conf *cf, struct plane *pl,
 {
 	const struct merged_input *i;
 
-	*t = (struct trace){ .cf = cf, .pl = pl, .out = out,
-	    .impair = cf->impair, .next.at_ns = PLANE_NEVER,
-	    .edit = malloc(FRAME_ETH_BYTES + PCAPIO_FRAME_MAX_BYTES) };
-	if (t->edit == NULL)
-		err(1, "frames");
-	merged_open(&t->feed, &cf->feed, in, n);
-	if (cf->departures != NULL)
-		trace_next_departure(t);
+	trace_open(t, cf, pl, in, n, out);
 	while ((i = merged_next(&t->feed)) != NULL) {
 		if (out != NULL && out->failed != 0)
 			break;
 		trace_advance(t, i->now_ns);
-		trace_take(t, i);
+		trace_feed(t, i);
 	}
 	if (!t->feed.stopped && t->feed.until_ns != UINT64_MAX)
 		trace_advance(t, t->feed.until_ns);
 	else if (!t->feed.stopped)
 		trace_drain(t);
-	trace_release(t, EVQ_NEVER - 1);
-	plane_end(pl);
-	evq_free(&t->flights);
-	free(t->edit);
-	merged_close(&t->feed);
-	return t->status | t->feed.status;
+	return trace_close(t);
 }
 
 #endif

@@ -42,8 +42,9 @@ enum program_claim {
 /* How a switch stands among the others: settings that programs share. */
 struct program_place {
 	union addr address;	/* its own; family 0: it is in the path */
-	bool live;		/* requests and answers are of this run; in a
-				 * trace they are another's */
+	bool live;		/* ways are sockets, which the driver knows
+				 * apart; in a trace they are ports */
+	bool replayed;		/* whoever answers it answered another run */
 	uint32_t xid;		/* of its first request */
 	const struct mac_key *key;	/* of control messages; NULL: none */
 	uint64_t memory_bytes;	/* for what it makes later; 0: no limit */

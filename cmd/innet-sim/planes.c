@@ -1,0 +1,349 @@
+/* Switches of any program, with links between them: planes.h. */
+#include "config.h"
+
+#include <err.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/innet-sim/planes.h"
+#include "common/plane/memory.h"
+#include "common/plane/options.h"
+#include "common/plane/programs.h"
+#include "common/plane/trace.h"
+
+enum { REGULAR = OPT_LONG, WORDS_MAX = 64 };
+
+/* A switch of the network. */
+struct one {
+	const struct scenario_plane *sc;
+	struct network *net;
+	char text[READER_FILE_BYTES];	/* its options, cut into words */
+	struct opt table[OPT_MAX];
+	struct plane_options o;
+	struct trace_conf cf;
+	struct plane pl;
+	struct trace trace;
+	struct pcapio_in read;
+	struct pcapio_out *in, *out;
+	const struct merged_input *next;	/* NULL: it has read all */
+};
+
+/* A frame that has come to a switch. */
+struct arrived {
+	struct one *at;
+	uint32_t have, len;
+	uint8_t bytes[];
+};
+
+struct network {
+	struct one *one;
+	size_t n;
+	struct files files;	/* all that are read and written */
+	struct evq arrivals;
+};
+
+static const struct opt options[] = {
+	{ 'p', "program", "NAME", "of the switch" },
+	PLANE_OPTIONS_PORTS,
+	{ REGULAR, "regular", "HOW", "bypass or queued" },
+	{ PLANE_LISTEN, "listen", "ADDR", "its address" },
+	{ PLANE_KEY, "key", "FILE", "control messages need this key" },
+	{ PLANE_MEMORY, "memory", "SIZE", "take no more than that" },
+};
+
+/* Read the options of a switch as innet-switch does; exits 2. */
+static void
+parse(struct one *w)
+{
+	static const char *const regulars[] = { "bypass", "queued", NULL };
+	const struct opt_tool tool = { .name = "innet-sim", .usage = "",
+	    .version = PACKAGE_VERSION, .about = "", .opts = w->table };
+	char *word[WORDS_MAX] = { w->text };
+	int n = 0, ch;
+
+	memcpy(w->text, w->sc->options, sizeof(w->text));
+	memcpy(w->table, options, sizeof(options));
+	plane_options_init(&w->o, programs, w->table);
+	word[n++] = program_invocation_short_name;
+	for (char *s = strtok(w->text, " \t"); s != NULL;
+	    s = strtok(NULL, " \t")) {
+		if (n == WORDS_MAX - 1)
+			errx(2, "more than %d words", WORDS_MAX - 2);
+		word[n++] = s;
+	}
+	optind = 0;
+	while ((ch = opt_next(&tool, n, word)) != -1) {
+		if (ch == 'p')
+			plane_options_program(&w->o, optarg);
+		else if (ch == REGULAR)
+			w->o.plane.regular_queued = opt_word("regular",
+			    optarg, regulars) == 1;
+		else
+			plane_options_take(&w->o, ch, optarg);
+	}
+	opt_done(&tool, n, word);
+	plane_options_settle(&w->o, false);
+	plane_check_memory(&w->o);
+}
+
+/* The switch that has the address, on any of its ports; or NULL. */
+static struct one *
+switch_at(const struct network *net, const union addr *at)
+{
+	for (size_t i = 0; i < net->n; i++) {
+		const union addr *own = &net->one[i].o.listen_at;
+
+		if (own->sa.sa_family == at->sa.sa_family &&
+		    (at->sa.sa_family == AF_INET6 ?
+		    memcmp(&own->in6.sin6_addr, &at->in6.sin6_addr, 16) == 0 :
+		    own->in.sin_addr.s_addr == at->in.sin_addr.s_addr))
+			return &net->one[i];
+	}
+	return NULL;
+}
+
+/* trace_conf.carry: what is for another switch arrives there. */
+static void
+carry(void *ctx, uint64_t at_ns, const uint8_t *p, uint32_t have,
+    uint32_t len)
+{
+	struct one *from = ctx, *to;
+	struct arrived *a;
+	struct frame fr = { 0 };
+	union addr at;
+
+	if (frame_parse(FRAME_ETHERNET, p, have, len, &fr) != FRAME_UDP)
+		return;
+	flow_addr(&at, fr.flow.dst, fr.flow.dport, fr.flow.v6);
+	to = switch_at(from->net, &at);
+	if (to == NULL || to == from)
+		return;
+	a = malloc(sizeof(*a) + have);
+	if (a == NULL)
+		err(1, "frames");
+	*a = (struct arrived){ to, have, len };
+	memcpy(a->bytes, p, have);
+	if (!evq_push(&from->net->arrivals, at_ns, a))
+		err(1, "frames");
+}
+
+/* A capture of a switch in the folder. */
+static struct pcapio_out *
+create(struct network *net, const char *dir, const char *name,
+    const char *way)
+{
+	struct pcapio_out *out = malloc(sizeof(*out));
+	char *path;
+
+	if (out == NULL || asprintf(&path, "%s/%s.%s.pcap", dir, name, way) ==
+	    -1)
+		err(1, "captures");
+	files_out(&net->files, "-w", path);
+	pcapio_create_or_exit(out, path);
+	return out;
+}
+
+static void
+open_one(struct network *net, struct one *w, const struct planes_conf *cf)
+{
+	static const volatile sig_atomic_t never;
+	const bool reads = w->sc->read[0] != '\0';
+
+	w->net = net;
+	w->cf = (struct trace_conf){ .impair = w->o.impair,
+	    .propagation_ns = w->o.propagation_ns, .carry = carry,
+	    .carry_ctx = w, .feed = { .until_ns = UINT64_MAX,
+	    .stop = &never } };
+	w->o.plane.place.replayed = net->n == 1;
+	if (reads)
+		pcapio_open_or_exit(&w->read, w->sc->read);
+	if (cf->dir != NULL) {
+		w->in = create(net, cf->dir, w->sc->name, "in");
+		w->out = create(net, cf->dir, w->sc->name, "out");
+	}
+	if (!plane_init(&w->pl, &w->o.plane, &trace_driver, &w->trace))
+		err(1, "%s", w->sc->name);
+	trace_open(&w->trace, &w->cf, &w->pl, &w->read, reads, w->out);
+	w->next = reads ? merged_next(&w->trace.feed) : NULL;
+}
+
+/* When something happens next that is no time-out; PLANE_NEVER. */
+static uint64_t
+next_ns(const struct network *net)
+{
+	uint64_t at = net->arrivals.count == 0 ? PLANE_NEVER :
+	    evq_due(&net->arrivals);
+
+	for (size_t i = 0; i < net->n; i++) {
+		const struct one *w = &net->one[i];
+		const uint64_t due = trace_due(&w->trace);
+
+		if (w->next != NULL && w->next->now_ns < at)
+			at = w->next->now_ns;
+		if (due < at)
+			at = due;
+	}
+	return at;
+}
+
+/* When a program is due; PLANE_NEVER. */
+static uint64_t
+time_out_ns(const struct network *net)
+{
+	uint64_t at = PLANE_NEVER;
+
+	for (size_t i = 0; i < net->n; i++) {
+		const uint64_t due = plane_due_program(&net->one[i].pl);
+
+		if (due < at)
+			at = due;
+	}
+	return at;
+}
+
+/* What comes to w now. */
+static void
+come(struct one *w, uint64_t now_ns, uint8_t *p, uint32_t have, uint32_t len)
+{
+	if (w->in != NULL)
+		pcapio_write(w->in, now_ns, p, have, len);
+	trace_frame(&w->trace, now_ns, p, have, len);
+}
+
+/* Time begins with the first packet. */
+static void
+begin(struct network *net)
+{
+	const uint64_t first = next_ns(net);
+
+	for (size_t i = 0; i < net->n && first != PLANE_NEVER; i++)
+		net->one[i].pl.now_ns = first;
+}
+
+/* All that happens at one instant: departures, time-outs, then arrivals. */
+static void
+happen(struct network *net, uint64_t now_ns)
+{
+	for (size_t i = 0; i < net->n; i++)
+		trace_advance(&net->one[i].trace, now_ns);
+	while (net->arrivals.count > 0 && evq_due(&net->arrivals) <= now_ns) {
+		struct arrived *a = evq_pop(&net->arrivals);
+
+		come(a->at, now_ns, a->bytes, a->have, a->len);
+		free(a);
+	}
+	for (size_t i = 0; i < net->n; i++) {
+		struct one *w = &net->one[i];
+
+		for (; w->next != NULL && w->next->now_ns <= now_ns;
+		    w->next = merged_next(&w->trace.feed)) {
+			if (w->in != NULL)
+				pcapio_write(w->in, now_ns, w->next->p.data,
+				    w->next->p.caplen, w->next->p.len);
+			trace_feed(&w->trace, w->next);
+		}
+	}
+}
+
+/* The account of a switch, as an object or a line. */
+static void
+print(const struct one *w, bool json, FILE *f)
+{
+	struct counters c = counters_begin(json ? COUNTERS_JSON :
+	    COUNTERS_LINE, w->sc->name);
+
+	if (json) {
+		counters_word(&c, "plane", w->sc->name);
+		plane_account(&w->pl, &c);
+		counters_put(&c, "impaired_lost", w->trace.impair.lost);
+		counters_put(&c, "impaired_dup", w->trace.impair.duplicated);
+		counters_put(&c, "impaired_reordered",
+		    w->trace.impair.reordered);
+	} else {
+		plane_summary(&w->pl, &c);
+	}
+	if (counters_text(&c) != NULL)
+		fputs(c.text, f);
+	counters_free(&c);
+}
+
+static int
+close_one(struct one *w)
+{
+	int rc = trace_close(&w->trace);
+
+	if (w->sc->read[0] != '\0')
+		pcapio_close_in(&w->read);
+	if (w->in != NULL)
+		rc |= pcapio_close_or_warn(w->in);
+	if (w->out != NULL)
+		rc |= pcapio_close_or_warn(w->out);
+	free(w->in);
+	free(w->out);
+	return rc;
+}
+
+/* Two switches must not have one address. */
+static void
+check(const struct network *net, size_t i)
+{
+	const struct one *w = &net->one[i];
+
+	if (w->o.listen_at.sa.sa_family != 0 &&
+	    switch_at(net, &w->o.listen_at) != w)
+		errx(2, "another switch has its address: give it --listen");
+}
+
+int
+planes_run(const struct planes_conf *cf, FILE *f)
+{
+	char *const tool = program_invocation_short_name;
+	struct network net = { .n = cf->sc->planes.n };
+	uint64_t now, due;
+	int rc = 0;
+
+	net.one = calloc(net.n, sizeof(*net.one));
+	if (net.one == NULL)
+		err(1, "%zu switches", net.n);
+	for (size_t i = 0; i < net.n; i++) {
+		char where[64];
+
+		net.one[i].sc = &scenario_planes(cf->sc)[i];
+		snprintf(where, sizeof(where), "%s: planes[%zu].options", tool,
+		    i);
+		program_invocation_short_name = where;
+		parse(&net.one[i]);
+		check(&net, i);
+		program_invocation_short_name = tool;
+	}
+	files_out(&net.files, "the results", "-");
+	files_in(&net.files, NULL, cf->path);
+	for (size_t i = 0; i < net.n; i++) {
+		files_in(&net.files, NULL, net.one[i].o.key_path);
+		if (net.one[i].sc->read[0] != '\0')
+			files_in(&net.files, NULL, net.one[i].sc->read);
+	}
+	if (cf->dir != NULL && mkdir(cf->dir, 0777) == -1 && errno != EEXIST)
+		err(1, "%s", cf->dir);
+	for (size_t i = 0; i < net.n; i++)
+		open_one(&net, &net.one[i], cf);
+	files_done(&net.files);
+	begin(&net);
+	while ((now = next_ns(&net)) != PLANE_NEVER && *cf->stopped == 0) {
+		due = time_out_ns(&net);
+		happen(&net, due < now ? due : now);
+	}
+	for (size_t i = 0; i < net.n; i++)
+		rc |= close_one(&net.one[i]);
+	for (size_t i = 0; i < net.n; i++) {
+		print(&net.one[i], cf->json, f);
+		plane_free(&net.one[i].pl);
+		free(net.one[i].o.settings);
+	}
+	evq_free(&net.arrivals);
+	free(net.one);
+	return rc;
+}
