@@ -35,7 +35,7 @@ says() {
 
 @test "M/D/1: the mean wait is Pollaczek's and Khinchine's, within its interval" {
 	scenario 1M 100000 '"frame": "125B", "interval": "1250us", "arrivals": "poisson"' >s.json
-	sim --until 50s --runs 20 --by switch --set 'switches[0].program=fifo' \
+	sim --until 50s --runs 20 --by switch --set 'switches[0].queue=fifo' \
 	    --set 'servers[0].reply=none' >out
 	jq -e '.mean_wait_ns_ci95 < 1e5 and .mean_wait_ns_ci95 > 1e3 and
 	    (.mean_wait_ns - 2e6 | fabs) < .mean_wait_ns_ci95 and
@@ -45,7 +45,7 @@ says() {
 @test "the filter decides as the simulator did, to the nanosecond" {
 	scenario 2M 4 '"clusters": 9, "workers": 3, "arrivals": "poisson", "rewards": "noisy"' >s.json
 	for p in olaf fifo; do
-		sim --by switch --set "switches[0].program=$p" \
+		sim --by switch --set "switches[0].queue=$p" \
 			--set 'switches[0].reward_threshold=0.1' \
 			--set 'servers[0].reply=none' -w $p >$p.json
 		over="--reward-threshold 0.1"
@@ -63,7 +63,7 @@ says() {
 @test "frames of other programs queue as with --regular queued of the filter" {
 	scenario 2M 4 '"clusters": 9, "workers": 3, "arrivals": "poisson"' >s.json
 	for p in olaf fifo; do
-		other=(--set "switches[0].program=$p" --set 'servers[0].reply=none' --set 'traffic=[
+		other=(--set "switches[0].queue=$p" --set 'servers[0].reply=none' --set 'traffic=[
 		    {"at": "sw", "rate": "1M"}, {"at": "sw", "rate": "0.3M", "frame": "42B", "arrivals": "onoff"}]')
 		sim "${other[@]}" -w $p >$p.json
 		innet-switch -q --queue $p --slots 4 --rate 2M --port 0.0.0.0/0:rate=2M --until 2s --regular queued -r $p/sw.in.pcap -w want.pcap
@@ -190,7 +190,7 @@ says() {
 	sim --until 20s >out
 	jq -se '.[-1] | (.suppressed / .generated - 0.5 | fabs) < 0.01' out
 	sim --until 20s --set 'switches[0].slots=16' | jq -se '.[-1].suppressed == 0'
-	sim --until 20s --set 'switches[0].program=regular' | jq -se '.[-1].suppressed == 0'
+	sim --until 20s --set 'switches[0].queue=regular' | jq -se '.[-1].suppressed == 0'
 }
 
 @test "workers that wait for a model: an update each interval and round trip, or time-out" {
@@ -216,10 +216,10 @@ says() {
 
 @test "what waits, is being sent or is on its way when a link fails is lost" {
 	scenario 0.1M 8 '"frame": "125B", "workers": 5, "count": 1, "phase": "aligned"' >s.json
-	sim --set 'links[0].propagation=15ms' --set 'switches[0].program=fifo' \
+	sim --set 'links[0].propagation=15ms' --set 'switches[0].queue=fifo' \
 		--set 'faults=[{"link":"sw","from":"20ms","to":"30ms"}]' |
 		jq -se '.[-1] | .lost_down == 5 and .received == 0'
-	sim --set 'links[0].propagation=15ms' --set 'switches[0].program=fifo' \
+	sim --set 'links[0].propagation=15ms' --set 'switches[0].queue=fifo' \
 		--set 'faults=[{"switch":"sw","from":"20500us","to":"30ms"}]' |
 		jq -se '.[-1] | .lost_down == 3 and .received == 2'
 }
@@ -342,7 +342,7 @@ says() {
 	bad '.links[0].loss = 2' "links[0].loss: '2': too large"
 	bad '.links[0] = 7' 'links[0]: is not an object: { ... }'
 	bad '.switches[0].slots = 0' "switches[0].slots: '0': too small"
-	bad '.switches[0].program = "red"' "switches[0].program: 'red': not one of olaf, fifo, regular"
+	bad '.switches[0].queue = "red"' "switches[0].queue: 'red': not one of olaf, fifo, regular"
 	bad '.switches[0].name = "a/b"' "switches[0].name: 'a/b': has more than letters, digits, '-' and '_'"
 	bad 'del(.switches[0].name)' 'switches[0].name: is not given'
 	bad '.servers[0].gate = "red"' "servers[0].gate: 'red': not one of none, ema, last, best"

@@ -139,7 +139,7 @@ class SwitchNode:
     def __init__(self, net, cf):
         self.net, self.cf, self.down, self.seen = net, cf, 0, {}
         self.window = time(cf.get("active_window", "1s"))
-        self.program = cf.get("program", "olaf")
+        self.program = cf.get("queue", "olaf")
         self.children = []
 
     def connect(self, up, rate):

@@ -30,7 +30,7 @@ def tree(r):
     for i in range(n):
         switches.append({
             "name": "s%d" % i, "slots": r.randint(1, 8),
-            "program": r.choice(("olaf", "olaf", "olaf", "fifo", "regular")),
+            "queue": r.choice(("olaf", "olaf", "olaf", "fifo", "regular")),
             "reward_threshold": r.choice((-1, -1, 0.5, 1)),
             "active_window": r.choice(("1s", "20ms"))})
         link = {"from": "s%d" % i, "to": "ps" if i == n - 1 else

@@ -29,7 +29,7 @@ bool
 sim_switch_open(struct sim_node *n, const struct scenario_switch *cf)
 {
 	const struct port_conf ec = {
-		.queue = cf->program == SCENARIO_OLAF ? PORT_OLAF :
+		.queue = cf->queue == SCENARIO_OLAF ? PORT_OLAF :
 		    PORT_FIFO,
 		.slots = (uint32_t)cf->slots,
 		.rate_bps = n->up->link.rate_bps,
@@ -62,7 +62,7 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 		return;
 	}
 	model = *p;
-	if (port->cf->program != SCENARIO_REGULAR) {
+	if (port->cf->queue != SCENARIO_PLAIN) {
 		own = port_status(&port->egress, s->now_ns);
 		txctl_stamp(&model.up.status, &own);
 	}

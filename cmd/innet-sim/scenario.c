@@ -13,7 +13,7 @@
 #define SECOND_NS 1000000000u
 #define FRAME_MAX (FRAME_V4_BYTES + 65507)
 
-static const char *const programs[] = { "olaf", "fifo", "regular", NULL };
+static const char *const queues[] = { "olaf", "fifo", "regular", NULL };
 static const char *const combines[] = { "mean", "sum", NULL };
 static const char *const replies[] = { "cluster", "worker", "none", NULL };
 static const char *const gates[] = { "none", "ema", "last", "best", NULL };
@@ -35,8 +35,8 @@ static const struct reader_key switch_keys[] = {
 	    .help = "what links and workers call it" },
 	{ "count", READER_COUNT, AT(switch, count), "1", 1,
 	    SCENARIO_NODES_MAX, .help = "how many such switches" },
-	{ "program", READER_WORD, AT(switch, program), "olaf",
-	    .words = programs, .help = "what its queue does" },
+	{ "queue", READER_WORD, AT(switch, queue), "olaf",
+	    .words = queues, .help = "of its port" },
 	{ "slots", READER_COUNT, AT(switch, slots), "8", 1, 1 << 24,
 	    .help = "frames in the queue, the one being sent too" },
 	{ "combine", READER_WORD, AT(switch, combine), "mean",

@@ -26,7 +26,7 @@ enum {
 	PLANES_MAX = 100
 };
 
-enum scenario_program { SCENARIO_OLAF, SCENARIO_FIFO, SCENARIO_REGULAR };
+enum scenario_queue { SCENARIO_OLAF, SCENARIO_FIFO, SCENARIO_PLAIN };
 enum scenario_reply { SCENARIO_CLUSTER, SCENARIO_WORKER, SCENARIO_NOBODY };
 enum scenario_phase {
 	SCENARIO_RANDOM, SCENARIO_ALIGNED, SCENARIO_BY_CLUSTER,
@@ -37,7 +37,7 @@ enum scenario_rewards { SCENARIO_FLAT, SCENARIO_RISING, SCENARIO_NOISY };
 struct scenario_switch {
 	char name[READER_NAME_BYTES];
 	uint64_t count;
-	uint64_t program;		/* enum scenario_program */
+	uint64_t queue;		/* enum scenario_queue */
 	uint64_t slots;
 	uint64_t combine;		/* enum olafq_combine */
 	double reward_threshold;	/* below 0: off */

@@ -26,11 +26,11 @@ def mean: add / length;
 def median: sort | .[length / 2 | floor];
 def jain: (add * add) / (length * (map(. * .) | add));
 
-def program: .point | .["switches[*].program"] // .["switches[sw].program"];
+def queue: .point | .["switches[*].queue"] // .["switches[sw].queue"];
 def rate: .point["links[sw].rate"];
 
 # Table 1.  Lost is what neither came nor is inside what came.
-def table1_of($q; $r): .table1[] | select(.group == "all" and program == $q
+def table1_of($q; $r): .table1[] | select(.group == "all" and queue == $q
 	and rate == $r) | . + { lost: ((.sent - .merged) / .sent * 100) };
 def table1_figures: . as $all | known.table1[] | . as $k |
 	($all | table1_of($k.queue; $k.rate)) as $h |
@@ -77,9 +77,9 @@ def figure6:
 # Figure 7: how many times as long drop-tail took, by the median and last cluster.
 def traffics: [ "bursts", "poisson", "periodic" ];
 def times($t; $r; $q): [ .["figure7-\($t)"][] | select(.cluster != "all" and
-	rate == $r and program == $q).goal_ns ];
+	rate == $r and queue == $q).goal_ns ];
 def last($t; $r; $q): .["figure7-\($t)"][] | select(.cluster == "all" and
-	rate == $r and program == $q).goal_ns;
+	rate == $r and queue == $q).goal_ns;
 # One that never came is last.
 def middle($t; $r; $q): [ times($t; $r; $q)[] // infinite ] | median |
 	if isinfinite then null else . end;
@@ -99,10 +99,10 @@ def figure7_csv: [ "out" ] + traffics,
 		[ $r ] + [ traffics[] as $t | $all | speedup($t; $r) ]) | @csv;
 
 # Tables 2 and 3, Figure 10: rows of ten clusters and one for all.
-def mode: if program == "fifo" then "fifo" elif
+def mode: if queue == "fifo" then "fifo" elif
 	.point["workers[*].control"] == "none" then "olaf" else "olaf_tc" end;
 # Transmission control without Olaf is not asked for.
-def asked: map(select(program == "olaf" or
+def asked: map(select(queue == "olaf" or
 	.point["workers[*].control"] == "none"));
 def groups: group_by(.point) | map(
 	(map(select(.cluster != "all")) | sort_by(.cluster | tonumber) |
@@ -168,7 +168,7 @@ def figure10_csv: [ "alpha", "FIFO S1", "FIFO S2", "Olaf S1", "Olaf S2" ],
 def datacenter:
 	([ "queues", "sent", "packets to the server", "updates in them", "lost, %", "mean age, ms",
 		"95th percentile", "Jain" ] | head),
-	(.datacenter[] | select(.group == "all") | [ program, "\(.sent)", "\(.received)",
+	(.datacenter[] | select(.group == "all") | [ queue, "\(.sent)", "\(.received)",
 		"\(.merged)", (.loss_percent | fixed(1)), (.mean_age_ns, .p95_age_ns | . / 1e6 | fixed(1)),
 		(.jain | fixed(3)) ] | row);
 

@@ -721,7 +721,7 @@ def scenarios():
         faults=[{"link": "sw", "from": "10us", "to": "20us"},
                 {"switch": "sw", "index": 0, "from": "15us", "to": "1s"}],
         sweep={"links[0].rate": ["1M", 2000000],
-               "switches[*].program": ["olaf", "fifo", "regular"],
+               "switches[*].queue": ["olaf", "fifo", "regular"],
                "workers[0].at": ["sw"]}))
     put("scenario", "access", scenario(
         workers={"access_rate": "10M", "access_propagation": "1us",
