@@ -32,11 +32,13 @@ plane_text(struct plane *pl, const struct control *c, bool *known,
 	case CONTROL_JOBS:
 		counters_word(&t, "program", pr->name);
 		counters_list(&t, "jobs");
-		pr->jobs(pl->state, &t, now_ns);
+		if (pr->jobs != NULL)
+			pr->jobs(pl->state, &t, now_ns);
 		counters_list_end(&t);
 		break;
 	case CONTROL_MEMBERS:
-		*known = pr->members(pl->state, c->job, &t, now_ns);
+		*known = pr->members != NULL &&
+		    pr->members(pl->state, c->job, &t, now_ns);
 		break;
 	default:
 		*known = plane_stats(pl, scope == CONTROL_SCOPE_SWITCH ? -1 :

@@ -111,8 +111,8 @@ plane_options_init(struct plane_options *o, const struct program *const *all,
 		n++;
 	o->rows = n;
 	for (size_t i = 0; all[i] != NULL; i++) {
-		for (const struct opt *r = all[i]->opts; r->name != NULL;
-		    r++) {
+		for (const struct opt *r = all[i]->opts; r != NULL &&
+		    r->name != NULL; r++) {
 			for (k = 0; k < n && strcmp(table[k].name, r->name) !=
 			    0; k++)
 				;
@@ -264,18 +264,19 @@ plane_options_give(struct plane_options *o)
 	const struct program *pr = o->plane.program;
 	char size[16];
 
-	o->settings = calloc(1, pr->conf_bytes);
+	o->settings = calloc(1, pr->conf_bytes + 1);
 	if (o->settings == NULL)
 		err(1, "settings");
-	pr->defaults(o->settings);
+	if (pr->defaults != NULL)
+		pr->defaults(o->settings);
 	for (size_t i = 0; i < o->givens; i++) {
 		const struct opt *r = pr->opts;
 		const char *arg = o->given[i].arg;
 
-		while (r->name != NULL && strcmp(r->name, o->given[i].name) !=
-		    0)
+		while (r != NULL && r->name != NULL && strcmp(r->name,
+		    o->given[i].name) != 0)
 			r++;
-		if (r->name == NULL)
+		if (r == NULL || r->name == NULL)
 			errx(2, "--%s does not go with --program %s",
 			    o->given[i].name, pr->name);
 		if (strcmp(r->name, "threshold") == 0 && arg != NULL &&
@@ -392,7 +393,7 @@ plane_options_settle(struct plane_options *o, bool live)
 	place->memory_bytes = o->memory_bytes;
 	place->plans = o->dry_run;
 	place->xid = 1;
-	why = pr->settle(o->settings, place);
+	why = pr->settle == NULL ? NULL : pr->settle(o->settings, place);
 	if (why != NULL)
 		errx(2, "%s", why);
 	o->plane.impair = o->impair;

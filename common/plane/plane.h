@@ -512,7 +512,7 @@ plane_end(struct plane *pl)
 static inline void
 plane_free(struct plane *pl)
 {
-	if (pl->state != NULL)
+	if (pl->state != NULL && pl->program->free != NULL)
 		pl->program->free(pl->state);
 	free(pl->state);
 	ports_free(&pl->ports);

@@ -197,7 +197,8 @@ plane_account(const struct plane *pl, struct counters *c)
 	counters_out(c);
 	if (plane_has_updates(pl))
 		plane_put_updates(pl, c);
-	pl->program->account(pl->state, c);
+	if (pl->program->account != NULL)
+		pl->program->account(pl->state, c);
 }
 
 /* The line for people, but for what a driver adds. */
@@ -225,7 +226,10 @@ plane_summary(const struct plane *pl, struct counters *c)
 		counters_put(c, "queued", t.of[TALLY_QUEUED].constituents);
 		counters_part(c);
 	}
-	pl->program->summary(pl->state, c);
+	if (pl->program->summary != NULL)
+		pl->program->summary(pl->state, c);
+	else
+		pl->program->stats(pl->state, -1, false, c, pl->now_ns);
 	counters_part(c);
 	plane_summary_counts(pl, c);
 }

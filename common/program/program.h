@@ -88,6 +88,10 @@ enum program_reply {
 	PROGRAM_UNKNOWN		/* the program has no such request */
 };
 
+/*
+ * What a program is.  It needs a name, port, init, claim, take and stats, a
+ * state, and each for what its posts go to; all else may be NULL or 0.
+ */
 struct program {
 	const char *name;
 	const char *about;	/* a few words, for --help */
@@ -110,7 +114,7 @@ struct program {
 	/* All are set.  NULL, or what does not go together. */
 	const char *(*settle)(void *conf, struct program_place *place);
 	/* What it plans to hold, into parts, which has room for
-	 * MEMORY_PARTS; how many of them are used.  NULL: nothing. */
+	 * MEMORY_PARTS; how many of them are used. */
 	size_t (*memory)(const void *conf, struct memory_part *parts);
 
 	/* state: a block of so many bytes; false without memory */
@@ -122,7 +126,7 @@ struct program {
 	/* the data plane */
 	enum program_claim (*claim)(void *state, struct packet *p);
 	void (*take)(void *state, struct packet *p, uint64_t now_ns);
-	uint64_t (*due)(const void *state);		/* or NULL: never */
+	uint64_t (*due)(const void *state);
 	void (*fire)(void *state, uint64_t now_ns);
 	/* Addresses of a group of an outbox's post, one a call, or NULL. */
 	const union addr *(*each)(const void *state, uint32_t group,
@@ -130,11 +134,11 @@ struct program {
 	/* Where a group's post goes up to, and by which way; or NULL. */
 	const union addr *(*up)(const void *state, uint32_t group,
 	    uint32_t *way);
-	/* What it owes, for a driver with room: posts some; or NULL. */
+	/* What it owes, for a driver with room: posts some. */
 	bool (*owes)(const void *state);
 	bool (*give)(void *state);
 	/* Of a way that is not PACKET_WAY_OWN: is it still needed, and which
-	 * address is it where the driver does not choose?  Or NULL. */
+	 * address is it where the driver does not choose? */
 	bool (*needs)(const void *state, uint32_t way);
 	void (*address)(const void *state, uint32_t way, union addr *a);
 
