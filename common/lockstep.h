@@ -24,13 +24,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/control.h"
+#include "common/membership.h"
 #include "common/pause.h"
 #include "common/rto.h"
 #include "common/seg.h"
 
-#define LOCKSTEP_NEVER UINT64_MAX
-#define LOCKSTEP_SECOND_NS 1000000000u
+#define LOCKSTEP_NEVER MEMBERSHIP_NEVER
 
 enum {
 	LOCKSTEP_WINDOW = 64,		/* to begin with, or two runs */
@@ -38,36 +37,24 @@ enum {
 	LOCKSTEP_HELPS = 16,		/* asked for at a time-out, at most */
 	LOCKSTEP_ASKS = 256,		/* waiting to be asked for */
 	LOCKSTEP_ANSWERS = 256,		/* of Help, waiting to be sent */
-	LOCKSTEP_LEAVES = 5,		/* tries to leave with an Ack */
-	LOCKSTEP_JOIN_NS = 50000000,	/* first wait for an Ack(Join) */
 	LOCKSTEP_OPEN_NS = 100000000,	/* most patience before any result */
+	LOCKSTEP_AGAIN_NS = 1000000000,	/* between Joins that ask for H */
 	LOCKSTEP_ASK_NS = 1000000000,	/* for the list of members */
 	LOCKSTEP_TEXT_MAX = 1 << 20	/* bytes of it */
 };
 
 struct lockstep_conf {
-	uint16_t job, cluster;
-	uint32_t worker;
-	uint32_t elements;
-	uint16_t floats;		/* of a segment; 0: as the job has */
-	uint16_t floats_max;		/* what we can take */
 	uint32_t next;			/* first iteration not applied */
 	uint32_t crc;			/* of the weights then; 0 unknown */
 	uint32_t window;		/* segments; 0: as it turns out */
 	uint32_t run_bytes;		/* what one send can carry */
 	uint64_t buffer_bytes;		/* receive buffer that was granted */
-	uint64_t give_up_ns;
-	uint32_t xid;			/* of the first request */
 };
 
-/* Why it has ended; lockstep_why() has the words. */
+/* Why it has ended, if not as a member; lockstep_why() has the words. */
 enum lockstep_end {
 	LOCKSTEP_GOING,
-	LOCKSTEP_LEFT,			/* as was asked */
-	LOCKSTEP_RESET,
-	LOCKSTEP_REFUSED,		/* a Join, with `status` */
-	LOCKSTEP_UNANSWERED,		/* a Join */
-	LOCKSTEP_STUCK,			/* on segment `stuck` of t */
+	LOCKSTEP_STUCK,			/* on segment `oldest` of t */
 	LOCKSTEP_LOST,			/* t is kept nowhere any more */
 	LOCKSTEP_NO_MEMORY
 };
@@ -84,7 +71,7 @@ enum lockstep_count {
 	LOCKSTEP_ITERATIONS, LOCKSTEP_MISSED, LOCKSTEP_PARTIAL,
 	LOCKSTEP_SEGMENTS, LOCKSTEP_RETRANSMITTED, LOCKSTEP_TIMEOUTS,
 	LOCKSTEP_HELPS_SENT, LOCKSTEP_HELPS_ANSWERED, LOCKSTEP_HELPS_IGNORED,
-	LOCKSTEP_JOINS, LOCKSTEP_CONTROL_IGNORED, LOCKSTEP_COUNTS
+	LOCKSTEP_COUNTS
 };
 
 /* To be sent: a run of segments of a gradient, or a control message. */
@@ -92,37 +79,25 @@ struct lockstep_out {
 	uint32_t iteration, first, count;	/* count 0: a message */
 	bool again;			/* for a Help */
 	size_t len;
-	uint8_t message[CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
-	    CONTROL_MAC_BYTES];
+	uint8_t message[MEMBERSHIP_MESSAGE_BYTES];
 };
 
 struct lockstep {
 	struct lockstep_conf cf;
+	struct membership in;		/* of the job */
 	struct rto rto;
 	enum lockstep_end end;
-	uint8_t status;			/* of what refused us */
-	uint32_t xid;			/* of the next request */
 	uint64_t n[LOCKSTEP_COUNTS], verdicts[LOCKSTEP_VERDICTS];
 
-	/* the job, as the last Ack has it */
-	bool joined, halted;
-	bool whole;			/* a server: answers whole vectors */
-	uint16_t members;
+	/* the job, as it let us in */
 	uint16_t h;			/* or the most contributions since */
-	uint32_t floats, segs;		/* 0 before the first */
-	uint32_t job_next, job_elements;	/* of a refusal */
-	uint64_t life_ns;		/* between signs of life */
+	uint32_t floats, segs;		/* 0 before the first time */
 	uint32_t from;			/* first iteration we may add to */
 
-	/* requests under way */
-	uint32_t join_xid, leave_xid, ask_xid;
-	bool join_open;			/* no Ack yet; likewise: */
-	bool leaving, asking;
-	unsigned leaves;
-	uint64_t join_ns, join_wait_ns;	/* next Join; NEVER */
-	uint64_t join_since_ns;		/* first that was not answered */
-	uint64_t joined_ns;		/* last Join sent */
-	uint64_t leave_ns, ask_ns;
+	/* who is missing: asked of the switch */
+	bool asking;			/* no Ack yet */
+	uint32_t ask_xid;
+	uint64_t ask_ns;
 	uint16_t page;
 	char *text;			/* what Members said so far; owned */
 	size_t text_bytes;
@@ -142,7 +117,7 @@ struct lockstep {
 	uint32_t flight;		/* sent, and no result yet */
 	uint32_t spare;			/* window for a stall, this iteration */
 	uint32_t window, slow, grown;
-	uint64_t timer_ns, progress_ns, said_ns, sampled_ns;
+	uint64_t timer_ns, progress_ns, sampled_ns;
 	uint64_t first_ns;		/* when t's first was sent, or 0 */
 
 	uint64_t answer[LOCKSTEP_ANSWERS];	/* Seg words, a queue */
@@ -155,15 +130,14 @@ struct lockstep {
 };
 
 static inline void
-lockstep_init(struct lockstep *l, const struct lockstep_conf *cf,
-    uint64_t now_ns)
+lockstep_init(struct lockstep *l, const struct membership_conf *in,
+    const struct lockstep_conf *cf, uint64_t now_ns)
 {
-	*l = (struct lockstep){ .cf = *cf, .xid = cf->xid,
-	    .t = cf->next & (SEG_ITERATIONS - 1), .join_ns = now_ns,
-	    .join_wait_ns = LOCKSTEP_JOIN_NS, .join_since_ns = now_ns,
-	    .timer_ns = LOCKSTEP_NEVER, .progress_ns = now_ns,
-	    .said_ns = now_ns };
+	*l = (struct lockstep){ .cf = *cf,
+	    .t = cf->next & (SEG_ITERATIONS - 1), .timer_ns = LOCKSTEP_NEVER,
+	    .progress_ns = now_ns };
 	l->seen = seg_step(l->t, -1);
+	membership_init(&l->in, in, now_ns);
 }
 
 static inline void
@@ -176,6 +150,13 @@ lockstep_free(struct lockstep *l)
 	l->given[0] = l->given[1] = NULL;
 	l->sent_ns = NULL;
 	l->text = NULL;
+}
+
+/* Has it not ended yet? */
+static inline bool
+lockstep_going(const struct lockstep *l)
+{
+	return l->end == LOCKSTEP_GOING && l->in.end == MEMBERSHIP_GOING;
 }
 
 /* Is the result of t all here? */
@@ -196,7 +177,7 @@ lockstep_fetches(const struct lockstep *l)
 static inline bool
 lockstep_waits(const struct lockstep *l)
 {
-	return l->joined && !l->halted && !lockstep_whole(l) &&
+	return l->in.joined && !l->in.halted && !lockstep_whole(l) &&
 	    (l->flight > 0 || l->have[l->t & 1] || l->got[0] > 0 ||
 	    l->got[1] > 0 || lockstep_fetches(l) ||
 	    seg_before(l->t, l->seen));
@@ -213,7 +194,7 @@ static inline uint32_t
 lockstep_window_max(const struct lockstep *l)
 {
 	const uint64_t fit = l->cf.buffer_bytes / 2 /
-	    (l->members > l->h ? l->members : l->h > 0 ? l->h : 1) /
+	    (l->in.members > l->h ? l->in.members : l->h > 0 ? l->h : 1) /
 	    lockstep_segment_bytes(l);
 	uint64_t w = l->cf.window > 0 ? l->cf.window : LOCKSTEP_WINDOW_MAX;
 
@@ -250,7 +231,7 @@ lockstep_arm(struct lockstep *l, uint64_t now_ns)
 {
 	uint64_t ns = rto_ns(&l->rto);
 
-	if (l->whole && l->got[l->t & 1] > 0)	/* it comes in one go */
+	if (l->in.whole && l->got[l->t & 1] > 0)	/* it comes in one go */
 		ns = pause_ns(&l->pause, l->rto.doubled);
 	if (l->n[LOCKSTEP_ITERATIONS] == 0 && ns > LOCKSTEP_OPEN_NS)
 		ns = LOCKSTEP_OPEN_NS;	/* the job may not be open yet */
@@ -274,16 +255,6 @@ lockstep_gradient(struct lockstep *l, uint64_t now_ns)
 	if (!lockstep_waits(l))
 		l->progress_ns = now_ns;
 	l->have[l->t & 1] = true;
-}
-
-/* Ask to be let in (again), now. */
-static inline void
-lockstep_join(struct lockstep *l, uint64_t now_ns)
-{
-	if (l->join_ns != LOCKSTEP_NEVER || l->join_open)
-		return;
-	l->join_ns = now_ns;
-	l->join_wait_ns = LOCKSTEP_JOIN_NS;
 }
 
 /* The index of the first segment from i on without a result, or segs. */
@@ -329,7 +300,7 @@ lockstep_count_result(struct lockstep *l, uint32_t index, uint64_t now_ns)
 		lockstep_mend(l, 2);	/* what was asked for comes: ask on */
 	/* a whole answer is one sample: many would outvote the others */
 	if (l->sent_ns[index] != 0 && l->sampled_ns != now_ns &&
-	    (!l->whole || l->sampled_ns == 0)) {
+	    (!l->in.whole || l->sampled_ns == 0)) {
 		rto_sample(&l->rto, now_ns - l->sent_ns[index]);
 		l->sampled_ns = now_ns;
 	}
@@ -356,7 +327,7 @@ lockstep_judge(struct lockstep *l, const struct seg *s, uint64_t now_ns)
 
 	if (l->segs == 0 || s->index >= l->segs || s->contributions == 0)
 		return LOCKSTEP_BAD_INDEX;
-	if (s->n != seg_floats_at(l->cf.elements, l->floats, s->index))
+	if (s->n != seg_floats_at(l->in.cf.elements, l->floats, s->index))
 		return LOCKSTEP_BAD_LENGTH;
 	if (!now && s->iteration != seg_step(l->t, 1))
 		return lockstep_astray(l, s->iteration);
@@ -435,8 +406,8 @@ lockstep_advance(struct lockstep *l, uint64_t now_ns)
 	    !l->have[way];
 	if (lockstep_partial(l)) {
 		l->n[LOCKSTEP_PARTIAL]++;
-		if (now_ns - l->joined_ns >= LOCKSTEP_SECOND_NS)
-			lockstep_join(l, now_ns);	/* is H still H? */
+		if (now_ns - l->in.asked_ns >= LOCKSTEP_AGAIN_NS)
+			membership_join(&l->in, now_ns); /* is H still H? */
 	}
 	lockstep_begin(l);
 	l->t = seg_step(l->t, 1);
@@ -461,7 +432,7 @@ lockstep_expire(struct lockstep *l, uint64_t now_ns)
 		l->slow = l->window = l->window / 2 < 2 ? 2 : l->window / 2;
 	rto_expired(&l->rto);
 	l->asks = l->asked = l->mend = 0;
-	l->mends = l->whole && l->got[l->t & 1] > 0;
+	l->mends = l->in.whole && l->got[l->t & 1] > 0;
 	lockstep_mend(l, most);
 	pause_ask(&l->pause, now_ns);
 	lockstep_arm(l, now_ns);
@@ -482,40 +453,24 @@ lockstep_ask(struct lockstep *l, uint64_t now_ns)
 static inline uint64_t
 lockstep_ask_due(const struct lockstep *l)
 {
-	const uint64_t before = l->cf.give_up_ns / 4 < LOCKSTEP_ASK_NS ?
-	    l->cf.give_up_ns / 4 : LOCKSTEP_ASK_NS;
+	const uint64_t give_up = l->in.cf.give_up_ns;
+	const uint64_t before = give_up / 4 < LOCKSTEP_ASK_NS ? give_up / 4 :
+	    LOCKSTEP_ASK_NS;
 
-	return l->cf.give_up_ns > LOCKSTEP_NEVER - l->progress_ns ?
-	    LOCKSTEP_NEVER : l->progress_ns + l->cf.give_up_ns - before;
-}
-
-static inline uint64_t
-lockstep_after(uint64_t at_ns, uint64_t span_ns)
-{
-	return span_ns > LOCKSTEP_NEVER - at_ns ? LOCKSTEP_NEVER :
-	    at_ns + span_ns;
+	return membership_after(l->progress_ns, give_up - before);
 }
 
 /* What is due by now_ns. */
 static inline void
 lockstep_fire(struct lockstep *l, uint64_t now_ns)
 {
-	const uint64_t give_up = l->cf.give_up_ns;
-
-	if (l->join_open &&
-	    now_ns >= lockstep_after(l->join_since_ns, give_up))
-		l->end = LOCKSTEP_UNANSWERED;
-	if (!l->joined || l->leaving)
-		return;
-	if (now_ns >= l->said_ns + l->life_ns)
-		lockstep_join(l, now_ns);
-	if (!lockstep_waits(l))
+	if (l->in.leaving || !lockstep_waits(l))
 		return;
 	if (now_ns >= l->timer_ns)
 		lockstep_expire(l, now_ns);
 	if (now_ns >= lockstep_ask_due(l))
 		lockstep_ask(l, now_ns);
-	if (now_ns >= lockstep_after(l->progress_ns, give_up))
+	if (now_ns >= membership_after(l->progress_ns, l->in.cf.give_up_ns))
 		l->end = LOCKSTEP_STUCK;
 }
 
@@ -523,24 +478,14 @@ lockstep_fire(struct lockstep *l, uint64_t now_ns)
 static inline uint64_t
 lockstep_due(const struct lockstep *l)
 {
-	uint64_t due = l->join_ns, at;
+	uint64_t due = membership_due(&l->in), at;
 
-	if (l->join_open) {
-		at = lockstep_after(l->join_since_ns, l->cf.give_up_ns);
-		due = at < due ? at : due;
-	}
-	if (l->leaving)
-		return l->leave_ns < due ? l->leave_ns : due;
-	if (!l->joined)
-		return due;
-	if (!l->join_open && l->said_ns + l->life_ns < due)
-		due = l->said_ns + l->life_ns;
-	if (!lockstep_waits(l))
+	if (l->in.leaving || !lockstep_waits(l))
 		return due;
 	due = l->timer_ns < due ? l->timer_ns : due;
 	at = l->asking ? l->ask_ns : lockstep_ask_due(l);
 	due = at < due ? at : due;
-	at = lockstep_after(l->progress_ns, l->cf.give_up_ns);
+	at = membership_after(l->progress_ns, l->in.cf.give_up_ns);
 	return at < due ? at : due;
 }
 

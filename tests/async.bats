@@ -113,7 +113,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	worker 0 --synthetic 36620B --interval 10ms
 	for _ in $(seq 300); do innet-ctl "$at" members 2>&1 | grep -q worker && break; sleep 0.02; done
 	run -1 --separate-stderr innet-worker -q --mode async --switch "$at" --worker 1 -- innet-agent -q
-	[[ $stderr == "innet-worker: $at: job 1: refused: other workers began from other weights, or "* ]]
+	[[ $stderr == "innet-worker: $at: job 1: refused: it does not go on from iteration 0 with these weights; "* ]]
 	kill "$w0_pid"
 	workers_end
 	finish at

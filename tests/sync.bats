@@ -144,7 +144,7 @@ explained() {
 
 @test "no switch: named, with what was asked of it" {
 	run -1 --separate-stderr innet-worker -q --mode sync --switch 127.0.0.1:9 --job 5 --synthetic 64B --give-up 300ms
-	[[ $stderr == *"innet-worker: 127.0.0.1:9: job 5: no answer to Join in 0.3 s; is a switch there?" ]]
+	[[ $stderr == *"innet-worker: 127.0.0.1:9: job 5: no answer to a Join after 0.3 s; is a switch there?" ]]
 }
 
 @test "a key: with it all is well, without it or with another nothing is" {
@@ -155,7 +155,7 @@ explained() {
 	run -1 --separate-stderr innet-worker -q --mode sync --switch "$switch" --synthetic 4kB
 	[ "$stderr" = "innet-worker: $switch: job 1: refused: bad MAC" ]
 	run -1 --separate-stderr innet-worker -q --mode sync --switch "$switch" --synthetic 4kB --key wrong --give-up 300ms
-	[[ $stderr == *"no answer to Join in 0.3 s; is a switch there?; "*" messages had a wrong MAC" ]]
+	[[ $stderr == *"no answer to a Join after 0.3 s; is a switch there?; "*" messages had a wrong MAC" ]]
 	finish switch
 }
 

@@ -102,7 +102,7 @@ step(struct world *w)
 	for (int k = 0; k < w->workers; k++) {
 		struct doer *d = &w->doer[k];
 
-		if (d->dead || d->l.end != LOCKSTEP_GOING)
+		if (d->dead || !lockstep_going(&d->l))
 			continue;
 		going = true;
 		if (worker_due(d) < next)
@@ -123,7 +123,7 @@ step(struct world *w)
 			hub_control(w, d.from, d.bytes, d.len);
 	}
 	for (int k = 0; k < w->workers; k++) {
-		if (!w->doer[k].dead && w->doer[k].l.end == LOCKSTEP_GOING)
+		if (!w->doer[k].dead && lockstep_going(&w->doer[k].l))
 			worker_live(w, k);
 	}
 	return true;
@@ -140,15 +140,17 @@ begin(struct world *w, int workers, uint32_t elements, uint32_t goal,
 	w->hub.h = (unsigned)workers;
 	w->hub.elements = elements;
 	for (int k = 0; k < workers; k++) {
-		const struct lockstep_conf cf = { .job = 7, .cluster = 1,
-		    .worker = (uint32_t)k, .elements = elements,
-		    .floats_max = 366, .next = next, .window = 8,
-		    .run_bytes = 4 * (SEG_HEADER_BYTES + 4 * F),
-		    .buffer_bytes = 65536, .give_up_ns = 30000 * MS,
+		const struct membership_conf in = { .type = CONTROL_WORKER,
+		    .job = 7, .cluster = 1, .number = (uint32_t)k,
+		    .elements = elements, .floats_max = 366,
+		    .give_up_ns = 30000 * MS,
 		    .xid = (uint32_t)rng_u64(&w->rng) };
+		const struct lockstep_conf cf = { .next = next, .window = 8,
+		    .run_bytes = 4 * (SEG_HEADER_BYTES + 4 * F),
+		    .buffer_bytes = 65536 };
 
 		w->doer[k].busy = true;
-		lockstep_init(&w->doer[k].l, &cf, 0);
+		lockstep_init(&w->doer[k].l, &in, &cf, 0);
 	}
 }
 
@@ -164,14 +166,24 @@ all_well(struct world *w)
 		const struct doer *d = &w->doer[k];
 		char why[LOCKSTEP_WHY_BYTES];
 
-		well = well && d->l.end == LOCKSTEP_LEFT && !d->wrong &&
+		well = well && d->l.in.end == MEMBERSHIP_LEFT && !d->wrong &&
 		    d->done == w->goal;
 		if (!well)
 			note("worker %d: %u of %u, end %d, t %u%s: %s", k,
-			    d->done, w->goal, d->l.end, d->l.t, d->wrong ?
+			    d->done, w->goal, d->l.in.end, d->l.t, d->wrong ?
 			    ", wrong" : "", lockstep_why(&d->l, why));
 	}
 	return well;
+}
+
+static uint64_t
+joins(const struct world *w)
+{
+	uint64_t n = 0;
+
+	for (int k = 0; k < w->workers; k++)
+		n += w->doer[k].l.in.joins;
+	return n;
 }
 
 static uint64_t
@@ -297,15 +309,14 @@ test_early(struct world *w)
 
 /* How one ends: within patience, with words that name what it waited for. */
 static void
-ends(struct world *w, int k, enum lockstep_end how, const char *words,
-    const char *what)
+ends(struct world *w, int k, const char *words, const char *what)
 {
 	char why[LOCKSTEP_WHY_BYTES];
 
 	while (step(w))
 		;
 	lockstep_why(&w->doer[k].l, why);
-	ok(w->doer[k].l.end == how && strstr(why, words) != NULL &&
+	ok(!lockstep_going(&w->doer[k].l) && strstr(why, words) != NULL &&
 	    w->now_ns < 40000 * MS, "%s: %s", what, why);
 	end(w);
 }
@@ -319,58 +330,36 @@ test_ends(struct world *w)
 		;
 	ok(w->doer[0].l.text != NULL && strstr(w->doer[0].l.text,
 	    "members") != NULL, "who is stuck asks who the members are");
-	ends(w, 0, LOCKSTEP_STUCK, "segment 0 of iteration 0 in 30.0 s",
+	ends(w, 0, "segment 0 of iteration 0 in 30.0 s",
 	    "one that never joins");
 	begin(w, 4, ELEMENTS, 10, 0, 1);
 	w->hub.dead = true;
-	ends(w, 1, LOCKSTEP_UNANSWERED, "no answer to Join in 30.0 s",
+	ends(w, 1, "no answer to a Join after 30.0 s",
 	    "no switch");
 	begin(w, 2, ELEMENTS, 100000, 0, 1);
 	while (step(w) && w->doer[1].done < 5)
 		;
 	w->doer[1].dead = true;
-	ends(w, 0, LOCKSTEP_STUCK, "no result for segment",
+	ends(w, 0, "no result for segment",
 	    "one that dies mid-vector");
 	begin(w, 2, ELEMENTS, 100000, 0, 1);
 	while (step(w) && w->doer[1].done < 5)
 		;
 	w->hub.dead = true;
-	ends(w, 0, LOCKSTEP_STUCK, "no result for segment",
+	ends(w, 0, "no result for segment",
 	    "a switch that dies");
 	begin(w, 1, ELEMENTS, 10, 3, 1);
 	w->hub.fails = CONTROL_REFUSED;
-	ends(w, 0, LOCKSTEP_REFUSED, "restore those of iteration 12",
+	ends(w, 0, "restore those of iteration 12",
 	    "other weights");
 	begin(w, 1, ELEMENTS, 10, 3, 1);
 	w->hub.fails = CONTROL_BAD_VALUE;
 	w->hub.elements = 77;
-	ends(w, 0, LOCKSTEP_REFUSED, "it has 77 elements, 8 a segment; this "
+	ends(w, 0, "it has 77 elements, 8 a segment; this "
 	    "is a vector of 128", "another length");
 	begin(w, 1, ELEMENTS, 10, 3, 1);
 	w->hub.fails = CONTROL_NO_ROOM;
-	ends(w, 0, LOCKSTEP_REFUSED, "no room", "a full switch");
-}
-
-/* A switch drops an xid older than the last it heard of. */
-static void
-test_join_again(void)
-{
-	const struct lockstep_conf cf = { .job = 1, .elements = 8, .xid = 5,
-	    .give_up_ns = 30000 * MS };
-	struct lockstep_out o;
-	struct lockstep l;
-	uint64_t first;
-
-	lockstep_init(&l, &cf, 1);
-	lockstep_say_join(&l, &o, 1);
-	first = wire_get(o.message + 4, 4);
-	lockstep_say_join(&l, &o, 2);
-	ok(wire_get(o.message + 4, 4) == first,
-	    "a Join that is repeated has its xid");
-	l.xid++;		/* a Help, say */
-	lockstep_say_join(&l, &o, 3);
-	ok(wire_get(o.message + 4, 4) == first + 2,
-	    "but a new one when another request went between");
+	ends(w, 0, "no room", "a full switch");
 }
 
 /* A message from the switch to worker k. */
@@ -398,11 +387,11 @@ test_halt(struct world *w)
 	until = w->now_ns + 300000 * MS;
 	while (step(w) && w->now_ns < until)
 		;
-	well = w->doer[0].l.end == LOCKSTEP_GOING && w->doer[0].l.halted &&
+	well = w->doer[0].l.end == LOCKSTEP_GOING && w->doer[0].l.in.halted &&
 	    w->doer[0].done < 510;
-	ok(well && total(w, LOCKSTEP_JOINS) < 2 * 310, "halted, the clocks "
+	ok(well && joins(w) < 2 * 310, "halted, the clocks "
 	    "stop, and it asks once a second: %llu Joins",
-	    (unsigned long long)total(w, LOCKSTEP_JOINS));
+	    (unsigned long long)joins(w));
 	w->hub.halted = false;
 	tell(w, 0, CONTROL_RESUME);
 	ok(all_well(w), "and goes on when it may, told or not");
@@ -412,20 +401,20 @@ test_halt(struct world *w)
 	while (step(w) && w->doer[0].done < 5)
 		;
 	tell(w, 0, CONTROL_RESET);
-	ends(w, 0, LOCKSTEP_RESET, "was reset", "Reset is the end");
+	ends(w, 0, "was reset", "Reset is the end");
 }
 
 static void
 test_life(struct world *w)
 {
-	uint64_t joins;
+	uint64_t said;
 	bool well;
 
 	begin(w, 2, ELEMENTS, 3, 0, 1);
 	w->doer[0].think_ns = w->doer[1].think_ns = 20000 * MS;
 	well = all_well(w);
-	joins = total(w, LOCKSTEP_JOINS);
-	ok(well && joins >= 2 * 11 && joins <= 2 * 14, "a long thinker shows "
+	said = joins(w);
+	ok(well && said >= 2 * 11 && said <= 2 * 14, "a long thinker shows "
 	    "a sign of life each third of the time-out: %llu Joins",
 	    (unsigned long long)joins);
 	end(w);
@@ -484,7 +473,7 @@ test_window(struct world *w)
 	ok(lockstep_window_first(l) == 88 && lockstep_window_max(l) == 1024,
 	    "two full runs of 44 to begin with");
 	l->floats = 16374;
-	l->members = 4;
+	l->in.members = 4;
 	ok(lockstep_window_first(l) == 32, "a half of the buffer for all");
 	l->cf.buffer_bytes = 212992;
 	ok(lockstep_window_first(l) == 2, "but two at least");
@@ -555,15 +544,20 @@ silence(struct lockstep *l, uint64_t more_ns, uint64_t *now_ns)
 static void
 test_whole(struct world *w)
 {
-	const struct control_ack a = { .elements = ELEMENTS, .floats = F,
-	    .h = 1, .members = 1, .timeout_s = 10000, .whole = true };
+	const struct control_ack a = { .action = CONTROL_JOIN,
+	    .elements = ELEMENTS, .floats = F, .h = 1, .members = 1,
+	    .timeout_s = 10000, .whole = true };
 	struct lockstep *l = &w->doer[0].l;
 	uint64_t now_ns = 0, ns;
+	uint8_t msg[CONTROL_MAX_BYTES];
 	bool same = true;
+	struct control c;
 
 	begin(w, 1, ELEMENTS, 1, 0, 1);
-	lockstep_enter(l, &a, now_ns);
-	l->join_ns = LOCKSTEP_NEVER;
+	asks(l, 0, now_ns);
+	assert(control_parse(msg, (size_t)(control_put_ack(control_put(msg,
+	    CONTROL_ACK, 7, l->in.join_xid), &a) - msg), &c));
+	lockstep_control(l, &c, now_ns);
 	l->n[LOCKSTEP_ITERATIONS] = 1;		/* it is open */
 	for (int k = 0; k < 8; k++) {
 		ns = silence(l, 0, &now_ns);
@@ -606,6 +600,5 @@ main(void)
 	test_whole(w);
 	free(w->fly);
 	free(w);
-	test_join_again();
 	return tap_end();
 }

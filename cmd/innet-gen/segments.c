@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "cmd/innet-gen/segments.h"
-#include "common/control.h"
 #include "common/evq.h"
 #include "common/files.h"
 #include "common/frame.h"
 #include "common/link.h"
+#include "common/membership.h"
 #include "common/pcapio.h"
 #include "common/rng.h"
 #include "common/seg.h"
@@ -71,15 +71,18 @@ put(struct segments *g, const struct worker *w, uint8_t tos,
 static void
 put_join(struct segments *g, const struct worker *w, uint64_t at_ns)
 {
-	const struct control_join join = { .type = CONTROL_WORKER,
-	    .cluster = (uint16_t)w->cluster, .worker = w->number, .next = 1,
-	    .elements = (uint32_t)g->cf->elements,
-	    .floats = (uint16_t)g->cf->floats };
-	uint8_t msg[CONTROL_MAX_BYTES];
-	uint8_t *p = control_put_join(control_put(msg, CONTROL_JOIN,
-	    (uint16_t)w->cluster, 1), &join);
+	const struct membership_conf cf = { .type = CONTROL_WORKER,
+	    .job = (uint16_t)w->cluster, .cluster = (uint16_t)w->cluster,
+	    .number = w->number, .elements = (uint32_t)g->cf->elements,
+	    .floats = (uint16_t)g->cf->floats, .xid = 1,
+	    .give_up_ns = MEMBERSHIP_NEVER };
+	const struct membership_place at = { .next = 1 };
+	uint8_t msg[MEMBERSHIP_MESSAGE_BYTES];
+	struct membership m;
 
-	put(g, w, CONTROL_TOS, msg, (size_t)(p - msg), at_ns);
+	membership_init(&m, &cf, at_ns);
+	put(g, w, CONTROL_TOS, msg, membership_next(&m, at_ns, &at, msg),
+	    at_ns);
 }
 
 /* When w begins its next iteration, which it has ready at ready_ns. */

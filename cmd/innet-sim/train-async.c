@@ -16,13 +16,9 @@
 #include "cmd/innet-sim/train.h"
 
 void
-train_async_open(struct train_worker *w)
+train_async_open(struct train_worker *w, const struct membership_conf *in)
 {
 	struct train_async *a = &w->a;
-	const struct joiner_conf cf = { .job = 1, .cluster = 1,
-	    .worker = w->id, .elements = w->t->segs, .async = true,
-	    .floats = 1, .floats_max = 1, .give_up_ns = w->t->give_up_ns,
-	    .xid = 1 };
 	uint8_t *zeros = sim_have(w->t->segs, 4, "weights");
 
 	*a = (struct train_async){ .send_ns = SIM_NEVER,
@@ -31,7 +27,7 @@ train_async_open(struct train_worker *w)
 	    !asyncw_size(&a->a, 1))
 		err(1, "weights");
 	free(zeros);
-	joiner_init(&a->j, &cf, 0);
+	membership_init(&a->in, in, 0);
 }
 
 /* LGC takes the weights as they are, and computes. */
@@ -69,7 +65,7 @@ is_ready(const struct sim *s, const struct train_worker *w)
 {
 	const struct train_async *a = &w->a;
 
-	return !a->sending && joiner_works(&a->j) && !a->a.proving &&
+	return !a->sending && membership_works(&a->in) && !a->a.proving &&
 	    a->a.t_s >= a->need && !asyncw_amid(&a->a, s->now_ns) &&
 	    has_room_ns(w) <= s->now_ns;
 }
@@ -144,7 +140,7 @@ push(struct sim *s, struct train_worker *w)
 	w->sent_ns = a->pushed_ns = s->now_ns;
 	train_send_run(s, w, a->pushes++ & (SEG_ITERATIONS - 1), 0,
 	    w->t->segs);
-	joiner_said(&a->j, s->now_ns);
+	membership_said(&a->in, s->now_ns);
 	asyncw_wait(&a->a, s->now_ns);
 }
 
@@ -160,7 +156,7 @@ push_again(struct sim *s, struct train_worker *w)
 		a->pushed_ns = s->now_ns;
 		train_send_run(s, w, (a->pushes - 1) & (SEG_ITERATIONS - 1), 0,
 		    w->t->segs);
-		joiner_said(&a->j, s->now_ns);
+		membership_said(&a->in, s->now_ns);
 	}
 	return asyncw_again_ns(&a->a, a->pushed_ns);
 }
@@ -197,19 +193,21 @@ static void
 say(struct sim *s, struct train_worker *w)
 {
 	struct train_async *a = &w->a;
-	uint8_t msg[JOINER_MESSAGE_BYTES];
+	struct membership_place at;
+	uint8_t msg[MEMBERSHIP_MESSAGE_BYTES];
 	uint64_t word;
 	size_t len;
 
 	for (;;) {
-		len = joiner_next(&a->j, s->now_ns, asyncw_wire(a->a.t_s), 0,
-		    msg);
-		if (len == 0 && joiner_works(&a->j) && asyncw_help(&a->a,
+		at = (struct membership_place){
+		    .next = asyncw_wire(a->a.t_s) };
+		len = membership_next(&a->in, s->now_ns, &at, msg);
+		if (len == 0 && membership_works(&a->in) && asyncw_help(&a->a,
 		    s->now_ns, &word)) {
 			len = (size_t)(wire_put(control_put(msg,
-			    CONTROL_HELP, 1, joiner_xid(&a->j)), word, 8) -
+			    CONTROL_HELP, 1, membership_xid(&a->in)), word, 8) -
 			    msg);
-			joiner_said(&a->j, s->now_ns);
+			membership_said(&a->in, s->now_ns);
 		}
 		if (len == 0)
 			return;
@@ -247,12 +245,11 @@ happens(struct sim *s, struct train_worker *w)
 static void
 check_end(const struct train_worker *w)
 {
-	const struct joiner *j = &w->a.j;
-	char why[JOINER_WHY_BYTES];
+	char why[MEMBERSHIP_WHY_BYTES];
 
-	if (j->end != JOINER_GOING)
-		errx(1, "%s: %s", w->node->name, joiner_why(j,
-		    asyncw_wire(w->a.a.t_s), why));
+	if (w->a.in.end != MEMBERSHIP_GOING)
+		errx(1, "%s: %s", w->node->name, membership_why(&w->a.in,
+		    why));
 }
 
 /* Whoever waits for too long names it and ends, as innet-worker does. */
@@ -262,7 +259,7 @@ check_stuck(const struct sim *s, const struct train_worker *w)
 	const struct asyncw *a = &w->a.a;
 	const uint64_t limit = w->t->give_up_ns;
 
-	if (limit == SIM_NEVER || !joiner_works(&w->a.j) || !a->waits)
+	if (limit == SIM_NEVER || !membership_works(&w->a.in) || !a->waits)
 		return SIM_NEVER;
 	if (s->now_ns - a->waits_ns >= limit)
 		errx(1, "%s: no round %" PRId64 " after %.1f s",
@@ -284,12 +281,12 @@ train_async_step(struct sim *s, struct train_worker *w)
 		return SIM_NEVER;
 	say(s, w);
 	check_end(w);
-	if (!w->in && a->j.joined && !a->j.closed) {
+	if (!w->in && a->in.joined && !a->in.closed) {
 		w->in = true;
 		w->t->joined++;
 	}
-	due = joiner_due(&a->j);
-	if (joiner_works(&a->j)) {
+	due = membership_due(&a->in);
+	if (membership_works(&a->in)) {
 		at = asyncw_due(&a->a);
 		due = at < due ? at : due;
 		at = check_stuck(s, w);
@@ -305,21 +302,21 @@ train_async_step(struct sim *s, struct train_worker *w)
 }
 
 static void
-take_news(struct sim *s, struct train_worker *w, enum joiner_news news)
+take_news(struct sim *s, struct train_worker *w, enum membership_news news)
 {
 	struct train_async *a = &w->a;
-	const struct seg *g = &a->j.seg;
+	const struct seg *g = &a->in.seg;
 
-	if (news == JOINER_IN && !asyncw_joined(&a->a, a->j.job_next,
+	if (news == MEMBERSHIP_IN && !asyncw_joined(&a->a, a->in.job_next,
 	    s->now_ns))
 		errx(1, "%s: it came back to another job", w->node->name);
-	if (news == JOINER_ASKED && a->pushes > 0 && g->index <
+	if (news == MEMBERSHIP_ASKED && a->pushes > 0 && g->index <
 	    w->t->segs && g->iteration == ((a->pushes - 1) &
 	    (SEG_ITERATIONS - 1))) {
 		a->pushed_ns = s->now_ns;
 		train_send_run(s, w, g->iteration, g->index, 1);
 	}
-	if (news == JOINER_LOST && asyncw_lost(&a->a, g))
+	if (news == MEMBERSHIP_LOST && asyncw_lost(&a->a, g))
 		errx(1, "%s: round %u of segment %u is not kept any more",
 		    w->node->name, g->iteration, g->index);
 	check_end(w);
@@ -350,6 +347,6 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 		else if (g.index == 0)	/* what others did meanwhile */
 			count_stale(t, (uint64_t)vec_get(g.vec, 0) - 1);
 	} else if (control_parse(d->p, d->len, &c)) {
-		take_news(s, w, joiner_control(&a->j, &c, s->now_ns));
+		take_news(s, w, membership_control(&a->in, &c, s->now_ns));
 	}
 }

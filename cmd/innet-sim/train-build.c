@@ -180,21 +180,23 @@ open_worker(struct sim *s, struct train_worker *w)
 {
 	struct training *t = w->t;
 	const uint64_t packet = SEG_HEADER_BYTES + 4 * (uint64_t)t->floats;
-	const struct lockstep_conf cf = { .job = 1, .cluster = 1,
-	    .worker = w->id, .elements = t->segs, .floats = 1,
-	    .floats_max = 1, .next = 1, .xid = 1,
+	const struct membership_conf in = { .type = CONTROL_WORKER, .job = 1,
+	    .async = t->cf->mode == TRAINING_ASYNC, .cluster = 1,
+	    .number = w->id, .elements = t->segs, .floats = 1,
+	    .floats_max = 1, .give_up_ns = t->give_up_ns, .xid = 1 };
+	const struct lockstep_conf cf = { .next = 1,
 	    .run_bytes = RUN_SEGMENTS * (SEG_HEADER_BYTES + 4),
-	    .buffer_bytes = BUFFER_BYTES / packet * (SEG_HEADER_BYTES + 4),
-	    .give_up_ns = t->give_up_ns };
+	    .buffer_bytes = BUFFER_BYTES / packet *
+	    (SEG_HEADER_BYTES + 4) };
 
 	if (t->cf->approach == TRAINING_RING) {
 		train_ring_open(w);
 		w->in = true;
 		t->joined++;
 	} else if (t->cf->mode == TRAINING_SYNC) {
-		lockstep_init(&w->l, &cf, 0);
+		lockstep_init(&w->l, &in, &cf, 0);
 	} else {
-		train_async_open(w);
+		train_async_open(w, &in);
 	}
 	if (t->cf->approach != TRAINING_RING)
 		train_wake(s, w->node, &w->wake_ns, 0);

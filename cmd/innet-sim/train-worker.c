@@ -250,9 +250,9 @@ pump(struct sim *s, struct train_worker *w)
 		else
 			train_send_run(s, w, o.iteration, o.first, o.count);
 	}
-	if (w->l.end != LOCKSTEP_GOING)
+	if (!lockstep_going(&w->l))
 		errx(1, "%s: %s", w->node->name, lockstep_why(&w->l, why));
-	if (!w->in && w->l.joined) {
+	if (!w->in && w->l.in.joined) {
 		w->in = true;
 		w->t->joined++;
 	}

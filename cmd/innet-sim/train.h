@@ -1,7 +1,7 @@
 /*
  * train.h - trainings while they run
  *
- * The switch is iswitch.h, the workers are lockstep.h or joiner.h and
+ * The switch is iswitch.h, the workers are lockstep.h or membership.h and
  * asyncw.h, the servers iswitch.h with jobs of whole vectors (job.h) or of
  * answers (jobps.h): the very machines that run live, fed with the datagrams
  * that they exchange.  A segment has one float here, 1 from every worker, and
@@ -25,8 +25,8 @@
 #include "cmd/innet-sim/training.h"
 #include "common/asyncw.h"
 #include "common/iswitch/program.h"
-#include "common/joiner.h"
 #include "common/lockctl.h"
+#include "common/membership.h"
 #include "common/plane/classifier.h"
 #include "common/spans.h"
 
@@ -107,7 +107,7 @@ struct train_ring {
 };
 
 struct train_async {
-	struct joiner j;
+	struct membership in;
 	struct asyncw a;
 	bool sending;			/* a gradient, from send_ns on */
 	uint64_t send_ns;
@@ -227,7 +227,8 @@ void train_aggregated(struct training *t, uint64_t ns);
 
 /* train-async.c */
 
-void train_async_open(struct train_worker *w);
+void train_async_open(struct train_worker *w,
+    const struct membership_conf *in);
 void train_async_begin(struct sim *s, struct train_worker *w);
 void train_async_arrive(struct sim *s, struct train_worker *w,
     const struct sim_packet *p);

@@ -133,9 +133,9 @@ watch(struct async *w)
 	lwu_hush(&w->l);
 	lwu_enter(&w->l);
 	over = w->l.over;
-	joined = w->l.j.segs > 0;
+	joined = w->l.in.segs > 0;
 	busy = w->l.busy;
-	members = w->l.j.h > w->l.j.members ? w->l.j.h : w->l.j.members;
+	members = w->l.in.h > w->l.in.members ? w->l.in.h : w->l.in.members;
 	w->round = w->l.a.t_s;
 	lwu_exit(&w->l);
 	if (joined && !w->greeted)
@@ -181,9 +181,9 @@ summary(struct async *w)
 	name[k] = "nonfinite";
 	n[k++] = a->nonfinite;
 	name[k] = "joins";
-	n[k++] = w->l.j.joins;
+	n[k++] = w->l.in.joins;
 	name[k] = "control_ignored";
-	n[k++] = w->l.j.ignored;
+	n[k++] = w->l.in.ignored;
 	for (uint64_t s = 0; s <= w->cf->staleness; s++, k++) {
 		snprintf(bin[s], sizeof(bin[s]), "staleness_%" PRIu64, s);
 		name[k] = bin[s];

@@ -60,10 +60,10 @@ fail_lost(struct lwu *l, int64_t r, uint32_t i, const char *why)
 static void
 take_in(struct lwu *l, uint64_t now_ns)
 {
-	if (l->a.segs == 0 && !asyncw_size(&l->a, l->j.floats)) {
-		warnx("%" PRIu32 " segments: no memory", l->j.segs);
+	if (l->a.segs == 0 && !asyncw_size(&l->a, l->in.floats)) {
+		warnx("%" PRIu32 " segments: no memory", l->in.segs);
 		fail(l);
-	} else if (!asyncw_joined(&l->a, l->j.job_next, now_ns)) {
+	} else if (!asyncw_joined(&l->a, l->in.job_next, now_ns)) {
 		fail_lost(l, l->a.most, 0, "is news to the switch, which has "
 		    "been restarted");
 	}
@@ -83,27 +83,26 @@ take_asked(struct lwu *l, const struct seg *s, uint64_t now_ns)
 }
 
 static void
-take_news(struct lwu *l, enum joiner_news news, uint64_t now_ns)
+take_news(struct lwu *l, enum membership_news news, uint64_t now_ns)
 {
-	char why[JOINER_WHY_BYTES];
+	char why[MEMBERSHIP_WHY_BYTES];
 
 	if (l->over)
 		return;
-	if (news == JOINER_IN) {
+	if (news == MEMBERSHIP_IN) {
 		take_in(l, now_ns);
-	} else if (news == JOINER_RESUMED) {
+	} else if (news == MEMBERSHIP_RESUMED) {
 		l->a.waits = false;
 		ring(l->back);
-	} else if (news == JOINER_ASKED) {
-		take_asked(l, &l->j.seg, now_ns);
-	} else if (news == JOINER_LOST && asyncw_lost(&l->a, &l->j.seg)) {
-		fail_lost(l, l->a.seg[l->j.seg.index].next - l->a.proving,
-		    l->j.seg.index, "is not kept any more");
-	} else if (l->j.end == JOINER_LEFT) {
+	} else if (news == MEMBERSHIP_ASKED) {
+		take_asked(l, &l->in.seg, now_ns);
+	} else if (news == MEMBERSHIP_LOST && asyncw_lost(&l->a, &l->in.seg)) {
+		fail_lost(l, l->a.seg[l->in.seg.index].next - l->a.proving,
+		    l->in.seg.index, "is not kept any more");
+	} else if (l->in.end == MEMBERSHIP_LEFT) {
 		l->over = true;
-	} else if (l->j.end != JOINER_GOING) {
-		warnx("%s: %s", l->cf->to_name, joiner_why(&l->j,
-		    asyncw_wire(l->a.t_s), why));
+	} else if (l->in.end != MEMBERSHIP_GOING) {
+		warnx("%s: %s", l->cf->to_name, membership_why(&l->in, why));
 		fail(l);
 	}
 }
@@ -144,7 +143,7 @@ take_packet(struct lwu *l, const struct udpio_packet *p, uint64_t now_ns)
 	    &c)) {
 		l->n[LWU_BAD_MAC]++;
 	} else {
-		take_news(l, joiner_control(&l->j, &c, now_ns), now_ns);
+		take_news(l, membership_control(&l->in, &c, now_ns), now_ns);
 	}
 }
 
@@ -179,7 +178,7 @@ check_stuck(struct lwu *l, uint64_t now_ns)
 	const struct asyncw *a = &l->a;
 	uint32_t i = 0;
 
-	if (!joiner_works(&l->j) || !a->waits ||
+	if (!membership_works(&l->in) || !a->waits ||
 	    now_ns - a->waits_ns < l->cf->give_up_ns)
 		return;
 	if (a->proving) {
@@ -192,7 +191,7 @@ check_stuck(struct lwu *l, uint64_t now_ns)
 	warnx("%s: job %u: no round %" PRId64 " of segment %" PRIu32
 	    " after %.1f s; %u members had joined, %u contributions are "
 	    "needed", l->cf->to_name, l->cf->job, a->seg[i].next, i,
-	    (double)l->cf->give_up_ns / 1e9, l->j.members, l->j.h);
+	    (double)l->cf->give_up_ns / 1e9, l->in.members, l->in.h);
 	fail(l);
 }
 
@@ -200,18 +199,18 @@ check_stuck(struct lwu *l, uint64_t now_ns)
 static size_t
 compose(struct lwu *l, uint64_t now_ns, uint8_t *msg)
 {
-	const uint32_t crc = l->j.join_ns <= now_ns ?
-	    asyncw_weights_crc(&l->a) : 0;
-	size_t len = l->over ? 0 : joiner_next(&l->j, now_ns,
-	    asyncw_wire(l->a.t_s), crc, msg);
+	const struct membership_place at = { asyncw_wire(l->a.t_s),
+	    membership_joins(&l->in, now_ns) ? asyncw_weights_crc(&l->a) : 0,
+	    false };
+	size_t len = l->over ? 0 : membership_next(&l->in, now_ns, &at, msg);
 	uint64_t word;
 
-	take_news(l, JOINER_NOTHING, now_ns);
-	if (len == 0 && !l->over && joiner_works(&l->j) &&
+	take_news(l, MEMBERSHIP_NOTHING, now_ns);
+	if (len == 0 && !l->over && membership_works(&l->in) &&
 	    asyncw_help(&l->a, now_ns, &word)) {
 		len = (size_t)(wire_put(control_put(msg, CONTROL_HELP,
-		    l->cf->job, joiner_xid(&l->j)), word, 8) - msg);
-		joiner_said(&l->j, now_ns);
+		    l->cf->job, membership_xid(&l->in)), word, 8) - msg);
+		membership_said(&l->in, now_ns);
 	}
 	check_stuck(l, now_ns);
 	return len > 0 ? mac_sign(l->cf->key, msg, len) : 0;
@@ -291,7 +290,7 @@ sent_all(struct lwu *l, uint64_t now_ns)
 {
 	l->n[LWU_SENT] += !l->again;
 	l->n[l->again ? LWU_RESENT : LWU_SEGMENTS] += l->a.segs;
-	joiner_said(&l->j, now_ns);
+	membership_said(&l->in, now_ns);
 	asyncw_wait(&l->a, now_ns);
 	l->heard_ns = now_ns;
 	l->busy = l->again = false;
@@ -375,7 +374,7 @@ static uint64_t
 work(struct lwu *l)
 {
 	const uint64_t now = timer_mono_ns();
-	uint8_t msg[JOINER_MESSAGE_BYTES];
+	uint8_t msg[MEMBERSHIP_MESSAGE_BYTES];
 	uint64_t due;
 	size_t len;
 
@@ -384,14 +383,14 @@ work(struct lwu *l)
 		    timer_wall_ns()))
 			l->n[LWU_SEND_FAILED]++;
 	}
-	due = joiner_due(&l->j);
-	if (!joiner_works(&l->j))
+	due = membership_due(&l->in);
+	if (!membership_works(&l->in))
 		return due;
 	due = timer_first(due, asyncw_due(&l->a));
 	if (l->a.waits)
 		due = timer_first(due, timer_after(l->a.waits_ns,
 		    l->cf->give_up_ns));
-	if (l->j.closed)
+	if (l->in.closed)
 		return due;
 	due = timer_first(due, check_lost(l, now));
 	due = timer_first(due, send_push(l, now));
@@ -402,10 +401,10 @@ static bool
 is_over(struct lwu *l)
 {
 	if (l->leave)
-		joiner_leave(&l->j, timer_mono_ns());
+		membership_leave(&l->in, timer_mono_ns());
 	if (l->cf->capture != NULL && l->cf->capture->failed != 0)
 		fail(l);		/* who closes it says why */
-	l->over |= l->j.end == JOINER_LEFT;
+	l->over |= l->in.end == MEMBERSHIP_LEFT;
 	return l->over;
 }
 
@@ -483,14 +482,15 @@ lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
 {
 	const bool v6 = cf->to.sa.sa_family == AF_INET6;
 	const uint32_t most = v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4;
-	struct joiner_conf j = { .job = cf->job, .cluster = cf->cluster,
-	    .worker = cf->worker, .elements = elements, .async = true,
+	struct membership_conf in = { .type = CONTROL_WORKER, .async = true,
+	    .job = cf->job, .cluster = cf->cluster,
+	    .number = cf->worker, .elements = elements,
 	    .floats = (uint16_t)(cf->floats < most ? cf->floats : most),
 	    .xid = control_first_xid(timer_wall_ns()),
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns };
 
 	if (cf->floats == 0 && mtu < 1500)
-		j.floats = (uint16_t)seg_floats(mtu, v6); /* less than usual */
+		in.floats = (uint16_t)seg_floats(mtu, v6); /* less than usual */
 	*l = (struct lwu){ .cf = cf, .u = u, .out = out,
 	    .elements = elements, .told = (int64_t)first,
 	    .wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
@@ -502,7 +502,7 @@ lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
 	    !asyncw_init(&l->a, elements, w, cf->ascend ? -(float)cf->gamma :
 	    (float)cf->gamma, (int64_t)first))
 		err(1, "a vector of %" PRIu32 " elements", elements);
-	joiner_init(&l->j, &j, timer_mono_ns());
+	membership_init(&l->in, &in, timer_mono_ns());
 	pthread_mutex_init(&l->lock, NULL);
 	errno = pthread_create(&l->thread, NULL, run, l);
 	if (errno != 0)
@@ -546,7 +546,7 @@ lwu_hush(struct lwu *l)
 bool
 lwu_ready(const struct lwu *l)
 {
-	return !l->busy && joiner_works(&l->j) && !l->a.proving &&
+	return !l->busy && membership_works(&l->in) && !l->a.proving &&
 	    l->a.t_s >= l->need && !asyncw_amid(&l->a, timer_mono_ns()) &&
 	    udpio_unsent(l->u) <= ASYNCW_UNSENT_BYTES;
 }
@@ -560,7 +560,7 @@ lwu_commit(struct lwu *l, const uint8_t *vec)
 		l->committed_ns = timer_mono_ns();
 	l->pushes++;
 	l->sent = l->answers = l->answered = 0;
-	l->need = l->j.whole ? l->a.t_s + 1 : 0;
+	l->need = l->in.whole ? l->a.t_s + 1 : 0;
 	asyncw_wait(&l->a, timer_mono_ns());
 	ring(l->wake);
 }

@@ -17,7 +17,7 @@
 #include <sys/uio.h>
 
 #include "common/asyncw.h"
-#include "common/joiner.h"
+#include "common/membership.h"
 #include "common/outlet.h"
 #include "common/spans.h"
 
@@ -41,7 +41,7 @@ struct lwu {
 	struct udpio *u;
 	struct outlet *out;
 	struct asyncw a;
-	struct joiner j;
+	struct membership in;
 	bool leave, over, failed;
 	bool busy;			/* push is being sent */
 	bool again;			/* ... once more, for all was lost */

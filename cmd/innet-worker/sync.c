@@ -23,13 +23,14 @@
 #include "cmd/innet-worker/missing.h"
 
 enum count {
-	ROUND_P10, ROUND_P50, ROUND_P90, ROUND_MEAN, RESULTS, FOREIGN,
-	MALFORMED, BAD_MAC, SEND_FAILED, COUNTS
+	JOINS, CONTROL_IGNORED, ROUND_P10, ROUND_P50, ROUND_P90, ROUND_MEAN,
+	RESULTS, FOREIGN, MALFORMED, BAD_MAC, SEND_FAILED, COUNTS
 };
 
 static const char *const count_name[COUNTS] = {
-	"round_p10_ns", "round_p50_ns", "round_p90_ns", "round_mean_ns",
-	"results", "foreign", "malformed", "bad_mac", "send_failed"
+	"joins", "control_ignored", "round_p10_ns", "round_p50_ns",
+	"round_p90_ns", "round_mean_ns", "results", "foreign", "malformed",
+	"bad_mac", "send_failed"
 };
 
 static const char *const verdict_name[LOCKSTEP_VERDICTS] = {
@@ -38,8 +39,7 @@ static const char *const verdict_name[LOCKSTEP_VERDICTS] = {
 
 static const char *const step_name[LOCKSTEP_COUNTS] = {
 	"iterations", "missed", "partial", "segments_sent", "retransmitted",
-	"timeouts", "helps_sent", "helps_answered", "helps_ignored", "joins",
-	"control_ignored"
+	"timeouts", "helps_sent", "helps_answered", "helps_ignored"
 };
 
 struct sync {
@@ -80,19 +80,20 @@ begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 	const bool v6 = cf->to.sa.sa_family == AF_INET6;
 	const uint32_t fit = seg_floats(w->mtu, v6);
 	const uint32_t most = v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4;
-	struct lockstep_conf l = { .job = cf->job, .cluster = cf->cluster,
-	    .worker = cf->worker, .elements = w->c.elements,
-	    .floats = (uint16_t)cf->floats, .floats_max = (uint16_t)most,
-	    .next = (uint32_t)(next % SEG_ITERATIONS), .crc = crc,
-	    .xid = control_first_xid(timer_wall_ns()),
-	    .window = cf->window, .give_up_ns = cf->give_up_ns,
+	struct membership_conf in = { .type = CONTROL_WORKER, .job = cf->job,
+	    .cluster = cf->cluster, .number = cf->worker,
+	    .elements = w->c.elements, .floats = (uint16_t)cf->floats,
+	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
+	    .xid = control_first_xid(timer_wall_ns()) };
+	const struct lockstep_conf l = { .crc = crc, .window = cf->window,
+	    .next = (uint32_t)(next % SEG_ITERATIONS),
 	    .run_bytes = v6 ? UDPIO_RUN_BYTES_V6 : UDPIO_RUN_BYTES,
 	    .buffer_bytes = w->c.u.rcvbuf_bytes };
 
 	if (cf->floats == 0 && w->mtu < 1500)
-		l.floats = (uint16_t)fit;	/* less than others take */
+		in.floats = (uint16_t)fit;	/* less than others take */
 	if (cf->floats == WORKER_FLOATS_MAX)
-		l.floats = (uint16_t)most;
+		in.floats = (uint16_t)most;
 	for (int i = 0; i < 2; i++) {
 		w->grad[i] = vector(w->c.elements);
 		w->result[i] = vector(w->c.elements);
@@ -100,7 +101,7 @@ begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 	held_init(&w->held, w->c.elements);
 	w->given = next;
 	w->begun = true;
-	lockstep_init(&w->l, &l, now_ns);
+	lockstep_init(&w->l, &in, &l, now_ns);
 }
 
 /*
@@ -315,9 +316,9 @@ read_carrier(struct sync *w, uint64_t now_ns)
 static void
 settle(struct sync *w, uint64_t now_ns)
 {
-	if (w->begun && w->l.joined && !w->greeted) {
-		carrier_greet(&w->c, w->l.h > w->l.members ? w->l.h :
-		    w->l.members);
+	if (w->begun && w->l.in.joined && !w->greeted) {
+		carrier_greet(&w->c, w->l.h > w->l.in.members ? w->l.h :
+		    w->l.in.members);
 		w->greeted = true;
 	}
 	while (w->begun && lockstep_whole(&w->l) && !held_full(&w->held))
@@ -333,7 +334,7 @@ explain(struct sync *w)
 
 	if (w->l.end == LOCKSTEP_STUCK)
 		missing_say(&w->l, who);
-	else if (w->l.end == LOCKSTEP_UNANSWERED && w->n[BAD_MAC] > 0)
+	else if (w->l.in.end == MEMBERSHIP_UNANSWERED && w->n[BAD_MAC] > 0)
 		snprintf(who, sizeof(who), "; %" PRIu64 " messages had a "
 		    "wrong MAC", w->n[BAD_MAC]);
 	warnx("%s: %s%s", w->cf->to_name, lockstep_why(&w->l, why), who);
@@ -350,6 +351,8 @@ summary(struct sync *w)
 	uint64_t n[ALL];
 	size_t k = 0;
 
+	w->n[JOINS] = w->l.in.joins;
+	w->n[CONTROL_IGNORED] = w->l.in.ignored;
 	for (int i = 0; i < 3; i++)
 		w->n[ROUND_P10 + i] = spans_percentile(&w->rounds, at[i]);
 	w->n[ROUND_MEAN] = spans_mean(&w->rounds);
@@ -396,7 +399,7 @@ loop(struct sync *w)
 	uint64_t now = timer_mono_ns();
 	struct udpio_packet p;
 
-	while (!carrier_over(&w->c, now) && w->l.end == LOCKSTEP_GOING) {
+	while (!carrier_over(&w->c, now) && lockstep_going(&w->l)) {
 		carrier_nap(&w->c, now, span(w, now));
 		now = timer_mono_ns();
 		while (carrier_packet(&w->c, &p))
@@ -409,7 +412,7 @@ loop(struct sync *w)
 			carrier_waits(&w->c, now);
 		tick(w, now);
 	}
-	if (w->l.end != LOCKSTEP_GOING)
+	if (!lockstep_going(&w->l))
 		explain(w);
 }
 
@@ -425,7 +428,7 @@ leave(struct sync *w)
 	lockstep_leave(&w->l, now);
 	for (;;) {
 		send_all(w, now);
-		if (w->l.end != LOCKSTEP_GOING)
+		if (!lockstep_going(&w->l))
 			return;
 		w->c.full = true;
 		w->c.end_ns = TIMER_NEVER;
