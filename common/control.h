@@ -84,6 +84,7 @@ struct control_ack {
 	uint16_t timeout_s;		/* of a silent member */
 	bool whole;			/* a server: answers whole vectors */
 	bool closed;			/* others are still to join */
+	bool async;			/* the job is asynchronous */
 	/* of SetH h is the former one; of FBcast: */
 	uint16_t contributions;
 	/* of Help that fails: */
@@ -268,6 +269,7 @@ control_get_ack(const struct control *c, struct control_ack *a)
 		a->timeout_s = wire_u16(&w);
 		a->whole = w.left > 0 && (*w.p & 1) != 0;
 		a->closed = w.left > 0 && (*w.p & 2) != 0;
+		a->async = w.left > 0 && (*w.p & 8) != 0;
 		break;
 	case CONTROL_SETH: a->h = wire_u16(&w); break;
 	case CONTROL_FBCAST: a->contributions = wire_u16(&w); break;
@@ -303,8 +305,9 @@ control_put_ack(uint8_t *p, const struct control_ack *a)
 		p = wire_put(p, a->floats, 2);
 		p = wire_put(p, a->elements, 4);
 		p = wire_put(p, a->timeout_s, 2);
-		if (a->whole || a->closed)
-			*p++ = (uint8_t)(a->whole | a->closed << 1);
+		if (a->whole || a->closed || a->async)
+			*p++ = (uint8_t)(a->whole | a->closed << 1 |
+			    a->async << 3);
 		return p;
 	case CONTROL_SETH: return wire_put(p, a->h, 2);
 	case CONTROL_FBCAST: return wire_put(p, a->contributions, 2);

@@ -137,6 +137,7 @@ iswitch_values(const struct iswitch *s, const struct job *j, uint32_t id,
 	a->elements = j->a.s.elements;
 	a->whole = j->cf->whole || j->cf->server;
 	a->closed = j->cf->async && !j->open;
+	a->async = j->cf->async;
 	a->timeout_s = (uint16_t)((s->cf.job.member_timeout_ns +
 	    999999999) / 1000000000);
 	if (id != MEMBERS_NONE) {

@@ -213,6 +213,7 @@ membership_answered(struct membership *m, const struct control_ack *a,
 	m->members = a->members;
 	m->closed = a->closed;
 	m->whole = a->whole;
+	m->job_async = a->async;
 	m->job_next = a->next;
 	m->job_elements = a->elements;
 	m->job_floats = a->floats;
@@ -445,6 +446,24 @@ membership_due(const struct membership *m)
 	return join < patience ? join : patience;
 }
 
+/* The switch sums in the other mode. */
+static inline void
+membership_why_mode(const struct membership *m, char *p, size_t room)
+{
+	static const char *const start[][2] = {
+		[CONTROL_WORKER] = { "worker with --mode sync",
+		    "worker with --mode async" },
+		[CONTROL_SWITCH] = { "switch without --async",
+		    "switch with --async" },
+		[CONTROL_SERVER] = { "ps with --rule sync",
+		    "ps with --rule async" }
+	};
+
+	snprintf(p, room, "the %s sums %ssynchronously; start innet-%s",
+	    m->whole ? "server" : "switch", m->job_async ? "a" : "",
+	    start[m->cf.type][m->job_async]);
+}
+
 /* What the job has that we have not: the end of "refused: ". */
 static inline void
 membership_why_value(const struct membership *m, char *p, size_t room)
@@ -452,9 +471,12 @@ membership_why_value(const struct membership *m, char *p, size_t room)
 	const uint32_t floats = m->segs > 0 ? m->floats :
 	    m->cf.floats > 0 ? m->cf.floats : m->cf.floats_max;
 
-	if (m->job_elements == 0)
-		snprintf(p, room, "it takes no %s job, or no such vector",
-		    m->cf.async ? "asynchronous" : "synchronous");
+	if (m->job_async != m->cf.async)
+		membership_why_mode(m, p, room);
+	else if (m->job_elements == 0)
+		snprintf(p, room, "it takes no vector of %" PRIu32
+		    " elements, %" PRIu32 " a segment", m->cf.elements,
+		    floats);
 	else if (m->job_elements != m->cf.elements)
 		snprintf(p, room, "it has %" PRIu32 " elements, %" PRIu32
 		    " a segment; this is a vector of %" PRIu32,

@@ -135,7 +135,8 @@ refuses() {
 	fake --status 4
 	refuses "fbcast: refused" innet-ctl $at fbcast 1:2
 	fake --status 5
-	refuses "join: refused: bad value: the job has 10000 elements, 366 floats a segment" innet-ctl $at join --elements 9
+	refuses "join: refused: bad value: the job sums synchronously, 10000 elements, 366 floats a segment" \
+		innet-ctl $at join --elements 9
 	fake --status 200
 	refuses "reset: refused: unknown status 200" innet-ctl $at reset
 	refuses "help: refused: gone: older than what is kept" innet-ctl $at help 1:2

@@ -169,6 +169,22 @@ explained() {
 	finish switch
 }
 
+@test "a switch of the other mode is named, with the option that suits it" {
+	wrong_mode() {
+		run -1 --separate-stderr innet-worker -q --mode "$1" --switch "$switch" --synthetic 4kB
+		[ "$stderr" = "innet-worker: $switch: job 1: refused: the $2; start innet-worker with --mode $3" ]
+	}
+	job 2 -q --async
+	wrong_mode sync "switch sums asynchronously" async
+	finish switch
+	job 2 -q
+	wrong_mode async "switch sums synchronously" sync
+	finish switch
+	serve switch innet-ps -q --rule async -H 2
+	wrong_mode sync "server sums asynchronously" async
+	finish switch
+}
+
 @test "a signal is the end: the switch is told, status 0" {
 	job 1
 	works=''

@@ -177,6 +177,8 @@ ack(const struct control_ack *a, const void *want, size_t len,
 	ok(good, "Ack(%s): none of less than %zu", what, least);
 	ok(parse(buf, 8 + len, &c) && control_get_ack(&c, &b) &&
 	    b.action == a->action && b.status == a->status &&
+	    b.whole == a->whole && b.closed == a->closed &&
+	    b.async == a->async &&
 	    b.member == a->member && b.h == a->h && b.members == a->members &&
 	    b.next == a->next && b.floats == a->floats &&
 	    b.elements == a->elements && b.timeout_s == a->timeout_s &&
@@ -200,6 +202,12 @@ acks(void)
 	    .elements = 0x0d0e0f10, .timeout_s = 0x1112 },
 	    "\1\5\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22", 20, 20,
 	    "Join");
+	ack(&(struct control_ack){ .action = CONTROL_JOIN, .whole = true },
+	    "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 21, 20,
+	    "Join, a server");
+	ack(&(struct control_ack){ .action = CONTROL_JOIN, .closed = true,
+	    .async = true }, "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+	    "\12", 21, 20, "Join, asynchronous");
 	ack(&(struct control_ack){ .action = CONTROL_LEAVE }, "\2\0", 2, 2,
 	    "Leave");
 	ack(&(struct control_ack){ .action = CONTROL_RESET, .status = 7 },

@@ -69,7 +69,8 @@ told(struct membership *m, enum control_action action, uint64_t now_ns)
 }
 
 static const struct control_ack in = { .action = CONTROL_JOIN, .floats = 30,
-	.elements = 100, .next = 12, .h = 4, .members = 2, .timeout_s = 9 };
+	.elements = 100, .next = 12, .h = 4, .members = 2, .timeout_s = 9,
+	.async = true };
 
 /* One that has been let in at 2 ns. */
 static struct membership
@@ -144,15 +145,18 @@ refusals(void)
 	refused((struct control_ack){ .status = CONTROL_NO_ROOM },
 	    "job 3: refused: no room");
 	refused((struct control_ack){ .status = CONTROL_BAD_VALUE,
-	    .elements = 50, .floats = 7 }, "job 3: refused: it has 50 "
-	    "elements, 7 a segment; this is a vector of 100");
-	refused((struct control_ack){ .status = CONTROL_BAD_VALUE },
-	    "job 3: refused: it takes no asynchronous job, or no such "
-	    "vector");
+	    .elements = 50, .floats = 7, .async = true }, "job 3: refused: it "
+	    "has 50 elements, 7 a segment; this is a vector of 100");
+	refused((struct control_ack){ .status = CONTROL_BAD_VALUE,
+	    .async = true }, "job 3: refused: it takes no vector of 100 "
+	    "elements, 366 a segment");
+	refused((struct control_ack){ .status = CONTROL_BAD_VALUE,
+	    .elements = 50, .floats = 7 }, "job 3: refused: the switch sums "
+	    "synchronously; start innet-worker with --mode sync");
 	odd.floats = 367;
 	refused(odd, "job 3: refused: it has 367 floats a segment, not 366");
 	odd = (struct control_ack){ .status = CONTROL_BAD_VALUE,
-	    .elements = 100, .floats = 366 };
+	    .elements = 100, .floats = 366, .async = true };
 	refused(odd, "job 3: refused: bad value");
 }
 
@@ -252,7 +256,9 @@ child(void)
 	const struct membership_conf cf = { .type = CONTROL_SWITCH, .job = 3,
 	    .number = 2, .elements = 100, .floats = 30, .floats_max = 30,
 	    .xid = 77, .give_up_ns = MEMBERSHIP_NEVER };
-	struct membership m = fresh(&cf);
+	struct control_ack no = { .action = CONTROL_JOIN,
+	    .status = CONTROL_BAD_VALUE };
+	struct membership m = fresh(&cf), gone;
 	uint64_t now = 1;
 
 	while (now < 1000 * SECOND) {
@@ -262,6 +268,12 @@ child(void)
 	ok(m.end == MEMBERSHIP_GOING && sent.xid == 77 &&
 	    join.type == CONTROL_SWITCH && join.worker == 2 && !join.async &&
 	    join.floats == 30, "a switch asks its parent until it answers");
+	no.async = true;
+	gone = m;
+	hears(&gone, 3, 77, no, now);
+	ok(strcmp(membership_why(&gone, why), "job 3: refused: the switch "
+	    "sums asynchronously; start innet-switch with --async") == 0, "%s",
+	    why);
 	ok(hears(&m, 3, 77, in, now) == MEMBERSHIP_IN &&
 	    told(&m, CONTROL_HALT, now) == MEMBERSHIP_HALTED &&
 	    told(&m, CONTROL_RESUME, now) == MEMBERSHIP_RESUMED,

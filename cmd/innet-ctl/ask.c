@@ -67,9 +67,11 @@ ask_refused(const struct ask *a, const struct control_ack *k)
 		ask_warn(a, k->action, "refused: unknown status %u",
 		    k->status);
 	else if (k->action == CONTROL_JOIN && k->status == CONTROL_BAD_VALUE)
-		ask_warn(a, k->action, "refused: %s: the job has %" PRIu32
-		    " elements, %u floats a segment",
-		    control_status_text(k->status), k->elements, k->floats);
+		ask_warn(a, k->action, "refused: %s: the job sums %s, %"
+		    PRIu32 " elements, %u floats a segment",
+		    control_status_text(k->status), k->async ?
+		    "asynchronously" : "synchronously", k->elements,
+		    k->floats);
 	else
 		ask_warn(a, k->action, "refused: %s",
 		    control_status_text(k->status));

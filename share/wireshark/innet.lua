@@ -131,6 +131,7 @@ local cf = fields(control, {
 	{ "timeout", "uint16", "Put out after, s of silence" },
 	{ "server", "bool", "A server, which answers whole vectors", 8, nil, 1 },
 	{ "awaited", "bool", "Others are still to join", 8, nil, 2 },
+	{ "async", "bool", "The job is asynchronous", 8, nil, 8 },
 	{ "mac", "bytes", "MAC" },
 	{ "rest", "bytes", "Ignored" },
 })
@@ -394,6 +395,8 @@ local answers = {
 			r.add(cf.server, 1)
 			r.at = at
 			r.add(cf.awaited, 1)
+			r.at = at
+			r.add(cf.async, 1)
 		end
 	end,
 	[4] = function(r) r.add(cf.h, 2) end,
