@@ -411,6 +411,8 @@ lockstep_advance(struct lockstep *l, uint64_t now_ns)
 	}
 	lockstep_begin(l);
 	l->t = seg_step(l->t, 1);
+	if (!lockstep_fetches(l))
+		l->from = l->t;		/* lest it come round again */
 	l->have[l->t & 1] = false;	/* that of t - 1 stays */
 	lockstep_heard(l, now_ns);
 }

@@ -491,6 +491,28 @@ test_window(struct world *w)
 	end(w);
 }
 
+/* A member of the job from iteration 0 on, and past half of all numbers. */
+static void
+test_long(struct world *w)
+{
+	static const uint8_t vec[4 * F];
+	struct seg s = { .contributions = 1, .n = F, .vec = vec };
+	struct lockstep *l = &w->doer[0].l;
+
+	begin(w, 1, F, 1, 0, 1);
+	while (!l->in.joined && step(w))
+		;
+	for (uint32_t k = 0; k < SEG_ITERATIONS / 2 + 2; k++) {
+		s.iteration = l->t;
+		lockstep_gradient(l, w->now_ns);
+		lockstep_result(l, &s, w->now_ns);
+		lockstep_advance(l, w->now_ns);
+	}
+	ok(l->t == SEG_ITERATIONS / 2 + 2 && !lockstep_fetches(l),
+	    "8 million iterations later it still adds its own");
+	end(w);
+}
+
 /* What it wants sent now; is the last of it a Help for segment i of t? */
 static bool
 asks(struct lockstep *l, uint32_t i, uint64_t now_ns)
@@ -597,6 +619,7 @@ main(void)
 	test_life(w);
 	test_nonsense(w);
 	test_window(w);
+	test_long(w);
 	test_whole(w);
 	free(w->fly);
 	free(w);
