@@ -42,11 +42,8 @@ enum {
 	ASYNCW_CRCS = 4096,		/* rounds whose CRC is kept */
 	ASYNCW_HELPS = 64,		/* unanswered at a time */
 	ASYNCW_EARLY_BYTES = 16 << 20,	/* of results kept */
-	ASYNCW_UNSENT_BYTES = 80000,	/* before LGC may commit again: a run,
-					 * and what the kernel adds */
 	ASYNCW_QUIET_NS = 20000000,	/* first silence, then doubled */
-	ASYNCW_QUIET_MAX_NS = 1000000000,
-	ASYNCW_AGAIN_NS = 1000000000	/* a server has none of a push */
+	ASYNCW_QUIET_MAX_NS = 1000000000
 };
 
 /* What became of a result. */
@@ -193,13 +190,6 @@ asyncw_uniform(const struct asyncw *a)
 	return a->most == a->t_s;
 }
 
-/* Is a round on its way, some of its segments here and some to come? */
-static inline bool
-asyncw_amid(const struct asyncw *a, uint64_t now_ns)
-{
-	return !asyncw_uniform(a) && now_ns - a->heard_ns < ASYNCW_QUIET_NS;
-}
-
 /* The weights' CRC-32C for a Join; 0, unknown, between two rounds. */
 static inline uint32_t
 asyncw_weights_crc(const struct asyncw *a)
@@ -233,17 +223,6 @@ asyncw_wait(struct asyncw *a, uint64_t now_ns)
 	if (!a->waits)
 		a->waits_ns = now_ns;
 	a->waits = true;
-}
-
-/*
- * When a push that a server is to answer is sent again, all of it: the server
- * neither asks nor answers, and so may have nothing of it.  at_ns: when it was
- * sent, or last asked for.
- */
-static inline uint64_t
-asyncw_again_ns(const struct asyncw *a, uint64_t at_ns)
-{
-	return (at_ns > a->heard_ns ? at_ns : a->heard_ns) + ASYNCW_AGAIN_NS;
 }
 
 /* Ask for segment i, if it has not been asked for. */

@@ -256,7 +256,8 @@ failing() {
 	}
 	ends '' '{ link: "worker", index: 0, from: "10ms", to: "200s" }' \
 		'x.0: job 1: no result for segment 0 of iteration 10 in 30.0 s'
-	ends '"mode": "async", "give_up": "5s"' '{ link: "worker", from: "10ms", to: "9s" }' 'x.0: no round 9 after 5.0 s'
+	ends '"mode": "async", "give_up": "5s"' '{ link: "worker", from: "10ms", to: "9s" }' \
+		'x.0: job 1: no round 9 of segment 0 after 5.0 s; 4 members had joined, 4 contributions are needed'
 	ends '"approach": "ring"' '{ switch: "switch", from: "10010us", to: "30ms" }' \
 		'x.0: waits for step 1 of iteration 10, which was lost: a ring sends nothing again'
 	failing '"give_up": "none"' '{ link: "worker", index: 0, from: "10ms", to: "200s" }'

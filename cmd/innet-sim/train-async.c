@@ -2,14 +2,14 @@
  * Workers out of step: iSwitch's Algorithm 1, and those of a parameter server
  * (its Figure 3): train.h.
  *
- * LGC computes, and commits what is not too stale; LWU sends it, takes rounds
- * and updates weights beside that, one thing at a time.  With a server, LGC
- * waits for the answer to its last gradient before it computes the next.
+ * LGC computes, and commits what is not too stale; LWU (async-worker.h) sends
+ * it, takes rounds and updates weights beside that, one thing at a time: here
+ * is what that costs.  With a server, LGC waits for the answer to its last
+ * gradient before it computes the next.
  */
 #include "config.h"
 
 #include <err.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,16 +18,16 @@
 void
 train_async_open(struct train_worker *w, const struct membership_conf *in)
 {
-	struct train_async *a = &w->a;
-	uint8_t *zeros = sim_have(w->t->segs, 4, "weights");
+	const struct training *t = w->t;
+	const struct async_worker_conf cf = { .gamma = 1,
+	    .staleness = t->server != NULL ? UINT64_MAX : t->cf->staleness,
+	    .run_segments = t->segs };
+	uint8_t *zeros = sim_have(t->segs, 4, "weights");
 
-	*a = (struct train_async){ .send_ns = SIM_NEVER,
-	    .learn_ns = SIM_NEVER };
-	if (!asyncw_init(&a->a, w->t->segs, zeros, 1, 0) ||
-	    !asyncw_size(&a->a, 1))
+	w->a = (struct train_async){ .learn_ns = SIM_NEVER };
+	if (!async_worker_init(&w->a.m, in, &cf, zeros, 0))
 		err(1, "weights");
 	free(zeros);
-	membership_init(&a->in, in, 0);
 }
 
 /* LGC takes the weights as they are, and computes. */
@@ -54,31 +54,26 @@ static uint64_t
 has_room_ns(const struct train_worker *w)
 {
 	struct link l = { .rate_bps = w->up->link.rate_bps };
-	const uint64_t ns = link_time_ns(&l, ASYNCW_UNSENT_BYTES);
+	const uint64_t ns = link_time_ns(&l, ASYNC_WORKER_UNSENT_BYTES);
 
 	return w->up->link.free_ns > ns ? w->up->link.free_ns - ns : 0;
 }
 
-/* May a gradient be committed?  As lwu_ready() of innet-worker has it. */
 static bool
 is_ready(const struct sim *s, const struct train_worker *w)
 {
-	const struct train_async *a = &w->a;
-
-	return !a->sending && membership_works(&a->in) && !a->a.proving &&
-	    a->a.t_s >= a->need && !asyncw_amid(&a->a, s->now_ns) &&
-	    has_room_ns(w) <= s->now_ns;
+	return async_worker_ready(&w->a.m, has_room_ns(w) <= s->now_ns,
+	    s->now_ns);
 }
 
 /* When to ask that again, if nothing comes; SIM_NEVER: then is soon enough. */
 static uint64_t
-again_ns(const struct sim *s, const struct train_worker *w)
+ready_ns(const struct train_worker *w)
 {
-	const uint64_t room = has_room_ns(w);
+	const uint64_t room = has_room_ns(w),
+	    at = async_worker_ready_ns(&w->a.m);
 
-	if (asyncw_amid(&w->a.a, s->now_ns))
-		return w->a.a.heard_ns + ASYNCW_QUIET_NS;
-	return room > s->now_ns ? room : SIM_NEVER;
+	return at > room ? at : room;
 }
 
 /* A process that may have something else to end first takes so long. */
@@ -113,52 +108,18 @@ commit(struct sim *s, struct train_worker *w)
 
 	w->phase_ns = SIM_NEVER;
 	w->phase = TRAIN_WAITS;
-	if (t->server == NULL && stale > t->cf->staleness) {
+	if (!async_worker_fits(&a->m, stale)) {
 		t->n[TRAIN_DISCARDED]++;
 		compute(s, w);
 		return;
 	}
-	if (t->server == NULL)
-		count_stale(t, stale);
 	if (a->committed_ns == 0)
 		a->committed_ns = w->ready_ns;
-	a->sending = true;
-	a->send_ns = occupy(s, w, message_ns(w));
-	a->need = t->server != NULL ? a->a.t_s + 1 : 0;
-	if (t->server == NULL)
-		compute(s, w);
-}
-
-/* LWU hands the vector to the network. */
-static void
-push(struct sim *s, struct train_worker *w)
-{
-	struct train_async *a = &w->a;
-
-	a->sending = false;
-	a->send_ns = SIM_NEVER;
-	w->sent_ns = a->pushed_ns = s->now_ns;
-	train_send_run(s, w, a->pushes++ & (SEG_ITERATIONS - 1), 0,
-	    w->t->segs);
-	membership_said(&a->in, s->now_ns);
-	asyncw_wait(&a->a, s->now_ns);
-}
-
-/* A server may have nothing of the push: again, and when to look next. */
-static uint64_t
-push_again(struct sim *s, struct train_worker *w)
-{
-	struct train_async *a = &w->a;
-
-	if (a->sending || a->a.t_s >= a->need)
-		return SIM_NEVER;
-	if (asyncw_again_ns(&a->a, a->pushed_ns) <= s->now_ns) {
-		a->pushed_ns = s->now_ns;
-		train_send_run(s, w, (a->pushes - 1) & (SEG_ITERATIONS - 1), 0,
-		    w->t->segs);
-		membership_said(&a->in, s->now_ns);
-	}
-	return asyncw_again_ns(&a->a, a->pushed_ns);
+	async_worker_commit(&a->m, occupy(s, w, message_ns(w)));
+	if (t->server != NULL)
+		return;
+	count_stale(t, stale);
+	compute(s, w);
 }
 
 /* A round is in the weights. */
@@ -188,32 +149,26 @@ learn(struct sim *s, struct train_worker *w)
 		compute(s, w);
 }
 
-/* Control messages that are due. */
-static void
+/* What the machine wants sent; is there any? */
+static bool
 say(struct sim *s, struct train_worker *w)
 {
-	struct train_async *a = &w->a;
-	struct membership_place at;
-	uint8_t msg[MEMBERSHIP_MESSAGE_BYTES];
-	uint64_t word;
-	size_t len;
+	struct async_worker *m = &w->a.m;
+	struct async_worker_out o;
+	bool any = false;
 
-	for (;;) {
-		at = (struct membership_place){
-		    .next = asyncw_wire(a->a.t_s) };
-		len = membership_next(&a->in, s->now_ns, &at, msg);
-		if (len == 0 && membership_works(&a->in) && asyncw_help(&a->a,
-		    s->now_ns, &word)) {
-			len = (size_t)(wire_put(control_put(msg,
-			    CONTROL_HELP, 1, membership_xid(&a->in)), word, 8) -
-			    msg);
-			membership_said(&a->in, s->now_ns);
+	for (; async_worker_next(m, s->now_ns, &o); any = true) {
+		if (o.count == 0) {
+			train_send(s, w, train_peer(w), CONTROL_TOS,
+			    o.message, (uint32_t)o.len);
+			continue;
 		}
-		if (len == 0)
-			return;
-		train_send(s, w, w->t->server != NULL ? w->t->server :
-		    w->up->to, CONTROL_TOS, msg, (uint32_t)len);
+		if (!o.again && !m->again)
+			w->sent_ns = s->now_ns;
+		train_send_run(s, w, o.iteration, o.first, o.count);
+		async_worker_sent(m, &o, o.count, s->now_ns);
 	}
+	return any;
 }
 
 static bool
@@ -221,11 +176,11 @@ happens(struct sim *s, struct train_worker *w)
 {
 	struct train_async *a = &w->a;
 
-	if (a->send_ns <= s->now_ns) {
-		push(s, w);
-	} else if (a->learn_ns <= s->now_ns) {
+	if (w->phase == TRAIN_JOINS)
+		return false;
+	if (a->learn_ns <= s->now_ns) {
 		learn(s, w);
-	} else if (!a->learning && a->a.t_s > a->shown) {
+	} else if (!a->learning && a->m.weights.t_s > a->shown) {
 		a->learning = true;
 		a->learn_ns = occupy(s, w, message_ns(w) +
 		    (w->t->server == NULL ? w->t->cf->update_ns : 0));
@@ -242,84 +197,31 @@ happens(struct sim *s, struct train_worker *w)
 	return w->phase != TRAIN_DONE;
 }
 
-static void
-check_end(const struct train_worker *w)
-{
-	char why[MEMBERSHIP_WHY_BYTES];
-
-	if (w->a.in.end != MEMBERSHIP_GOING)
-		errx(1, "%s: %s", w->node->name, membership_why(&w->a.in,
-		    why));
-}
-
-/* Whoever waits for too long names it and ends, as innet-worker does. */
-static uint64_t
-check_stuck(const struct sim *s, const struct train_worker *w)
-{
-	const struct asyncw *a = &w->a.a;
-	const uint64_t limit = w->t->give_up_ns;
-
-	if (limit == SIM_NEVER || !membership_works(&w->a.in) || !a->waits)
-		return SIM_NEVER;
-	if (s->now_ns - a->waits_ns >= limit)
-		errx(1, "%s: no round %" PRId64 " after %.1f s",
-		    w->node->name, a->t_s, (double)limit / 1e9);
-	return a->waits_ns + limit;
-}
-
 uint64_t
 train_async_step(struct sim *s, struct train_worker *w)
 {
 	struct train_async *a = &w->a;
+	char why[ASYNC_WORKER_WHY_BYTES];
 	uint64_t due, at;
 
-	if (w->phase != TRAIN_JOINS) {
+	do {
 		while (happens(s, w))
 			;
-	}
-	if (w->phase == TRAIN_DONE)
-		return SIM_NEVER;
-	say(s, w);
-	check_end(w);
-	if (!w->in && a->in.joined && !a->in.closed) {
+		if (w->phase == TRAIN_DONE)
+			return SIM_NEVER;
+	} while (say(s, w));
+	if (!async_worker_going(&a->m))
+		errx(1, "%s: %s", w->node->name, async_worker_why(&a->m,
+		    why));
+	if (!w->in && a->m.in.joined && !a->m.in.closed) {
 		w->in = true;
 		w->t->joined++;
 	}
-	due = membership_due(&a->in);
-	if (membership_works(&a->in)) {
-		at = asyncw_due(&a->a);
-		due = at < due ? at : due;
-		at = check_stuck(s, w);
-		due = at < due ? at : due;
-		at = push_again(s, w);
-		due = at < due ? at : due;
-	}
+	due = async_worker_due(&a->m);
 	due = w->phase_ns < due ? w->phase_ns : due;
-	due = a->send_ns < due ? a->send_ns : due;
 	due = a->learn_ns < due ? a->learn_ns : due;
-	at = w->phase == TRAIN_SENDS ? again_ns(s, w) : SIM_NEVER;
+	at = w->phase == TRAIN_SENDS ? ready_ns(w) : SIM_NEVER;
 	return at < due ? at : due;
-}
-
-static void
-take_news(struct sim *s, struct train_worker *w, enum membership_news news)
-{
-	struct train_async *a = &w->a;
-	const struct seg *g = &a->in.seg;
-
-	if (news == MEMBERSHIP_IN && !asyncw_joined(&a->a, a->in.job_next,
-	    s->now_ns))
-		errx(1, "%s: it came back to another job", w->node->name);
-	if (news == MEMBERSHIP_ASKED && a->pushes > 0 && g->index <
-	    w->t->segs && g->iteration == ((a->pushes - 1) &
-	    (SEG_ITERATIONS - 1))) {
-		a->pushed_ns = s->now_ns;
-		train_send_run(s, w, g->iteration, g->index, 1);
-	}
-	if (news == MEMBERSHIP_LOST && asyncw_lost(&a->a, g))
-		errx(1, "%s: round %u of segment %u is not kept any more",
-		    w->node->name, g->iteration, g->index);
-	check_end(w);
 }
 
 void
@@ -335,9 +237,10 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 	if (w->phase == TRAIN_DONE)
 		return;
 	if (d->tos == SEG_TOS && seg_parse(d->p, d->len, &g)) {
-		if (asyncw_result(&a->a, &g, s->now_ns) != ASYNCW_APPLIED)
+		if (async_worker_result(&a->m, &g, s->now_ns) !=
+		    ASYNCW_APPLIED)
 			return;
-		if (a->a.t_s > a->shown + (a->learning ? 1 : 0) &&
+		if (a->m.weights.t_s > a->shown + (a->learning ? 1 : 0) &&
 		    w->sent_ns != 0) {
 			spans_add(&t->network, s->now_ns - w->sent_ns);
 			w->sent_ns = 0;
@@ -347,6 +250,6 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 		else if (g.index == 0)	/* what others did meanwhile */
 			count_stale(t, (uint64_t)vec_get(g.vec, 0) - 1);
 	} else if (control_parse(d->p, d->len, &c)) {
-		take_news(s, w, membership_control(&a->in, &c, s->now_ns));
+		async_worker_control(&a->m, &c, s->now_ns);
 	}
 }

@@ -335,7 +335,7 @@ train_free(struct sim *s)
 
 		for (uint32_t i = 0; i < t->cf->workers; i++) {
 			lockstep_free(&t->w[i].l);
-			asyncw_free(&t->w[i].a.a);
+			async_worker_free(&t->w[i].a.m);
 			free(t->w[i].ring.got[0]);
 			free(t->w[i].ring.got[1]);
 		}

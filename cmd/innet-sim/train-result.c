@@ -113,6 +113,12 @@ sorted_out(const struct training *t, const struct sim_node *n)
 	    bug(t, "segments are not accounted for");
 }
 
+static const struct asyncw *
+weights(const struct training *t, uint32_t i)
+{
+	return &t->w[i].a.m.weights;
+}
+
 /* Do all have the same weights after the last round that all have? */
 static bool
 agree(const struct training *t)
@@ -123,11 +129,12 @@ agree(const struct training *t)
 	if (t->cf->mode != TRAINING_ASYNC || t->server != NULL)
 		return true;
 	for (uint32_t i = 0; i < t->cf->workers; i++)
-		round = t->w[i].a.a.t_s < round ? t->w[i].a.a.t_s : round;
-	if (round-- == 0 || !asyncw_crc(&t->w[0].a.a, round, &crc))
+		round = weights(t, i)->t_s < round ? weights(t, i)->t_s :
+		    round;
+	if (round-- == 0 || !asyncw_crc(weights(t, 0), round, &crc))
 		return true;
 	for (uint32_t i = 1; i < t->cf->workers; i++) {
-		if (asyncw_crc(&t->w[i].a.a, round, &other) && other != crc)
+		if (asyncw_crc(weights(t, i), round, &other) && other != crc)
 			return bug(t, "workers have different weights");
 	}
 	return true;

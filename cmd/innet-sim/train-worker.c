@@ -44,9 +44,8 @@ train_send(struct sim *s, struct train_worker *w, const struct sim_node *n,
 	train_put(s, t, w->up, &q, w->tx_ns);
 }
 
-/* Who sums for worker w. */
-static const struct sim_node *
-peer_of(const struct train_worker *w)
+const struct sim_node *
+train_peer(const struct train_worker *w)
 {
 	return w->t->server != NULL ? w->t->server : w->up->to;
 }
@@ -59,7 +58,7 @@ train_send_run(struct sim *s, struct train_worker *w, uint32_t iteration,
 
 	for (uint32_t k = 0; k < count; k++) {
 		vec_set(seg_put(p, iteration, 1, first + k), 0, 1);
-		train_send(s, w, peer_of(w), SEG_TOS, p, sizeof(p));
+		train_send(s, w, train_peer(w), SEG_TOS, p, sizeof(p));
 	}
 }
 
@@ -245,7 +244,7 @@ pump(struct sim *s, struct train_worker *w)
 		return SIM_NEVER;
 	while (lockstep_next(&w->l, s->now_ns, &o)) {
 		if (o.count == 0)
-			train_send(s, w, peer_of(w), CONTROL_TOS, o.message,
+			train_send(s, w, train_peer(w), CONTROL_TOS, o.message,
 			    (uint32_t)o.len);
 		else
 			train_send_run(s, w, o.iteration, o.first, o.count);

@@ -1,10 +1,10 @@
 /*
  * train.h - trainings while they run
  *
- * The switch is iswitch.h, the workers are lockstep.h or membership.h and
- * asyncw.h, the servers iswitch.h with jobs of whole vectors (job.h) or of
- * answers (jobps.h): the very machines that run live, fed with the datagrams
- * that they exchange.  A segment has one float here, 1 from every worker, and
+ * The switch is iswitch.h, the workers are lockstep.h or async-worker.h,
+ * the servers iswitch.h with jobs of whole vectors (job.h) or of answers
+ * (jobps.h): the very machines that run live, fed with the datagrams that
+ * they exchange.  A segment has one float here, 1 from every worker, and
  * the length of its frame is what it would be with all of them: so every sum
  * shows how many gradients are in it, and must agree with what its Seg says.
  * The ring has no machine elsewhere: train-ring.c has its rules.
@@ -23,10 +23,9 @@
 #include "cmd/innet-sim/result.h"
 #include "cmd/innet-sim/sim.h"
 #include "cmd/innet-sim/training.h"
-#include "common/asyncw.h"
+#include "common/async-worker.h"
 #include "common/iswitch/program.h"
 #include "common/lockctl.h"
-#include "common/membership.h"
 #include "common/plane/classifier.h"
 #include "common/spans.h"
 
@@ -107,17 +106,11 @@ struct train_ring {
 };
 
 struct train_async {
-	struct membership in;
-	struct asyncw a;
-	bool sending;			/* a gradient, from send_ns on */
-	uint64_t send_ns;
+	struct async_worker m;
 	bool learning;			/* a round shows at learn_ns */
 	uint64_t learn_ns;
 	int64_t shown;			/* rounds that are in the weights */
 	int64_t t_w;			/* Algorithm 1 */
-	int64_t need;			/* t_s that a server's answer makes */
-	uint32_t pushes;
-	uint64_t pushed_ns;		/* the last was sent, or asked for */
 	uint64_t committed_ns;		/* since the last round; 0: none */
 	uint64_t learnt_ns;		/* last update */
 };
@@ -210,6 +203,9 @@ train_right(const struct seg *g)
 
 /* A gradient takes so long to compute. */
 uint64_t train_compute_ns(struct train_worker *w);
+
+/* Who sums for worker w. */
+const struct sim_node *train_peer(const struct train_worker *w);
 
 /* To the switch or server, or to n: len bytes at p. */
 void train_send(struct sim *s, struct train_worker *w,

@@ -16,9 +16,12 @@
 #include "cmd/innet-worker/carrier.h"
 #include "cmd/innet-worker/lwu.h"
 
+static const char *const worker_name[ASYNC_WORKER_COUNTS] = {
+	"sent", "segments_sent", "resent"
+};
+
 static const char *const lwu_name[LWU_COUNTS] = {
-	"sent", "segments_sent", "resent", "send_failed", "foreign", "malformed",
-	"bad_mac"
+	"send_failed", "foreign", "malformed", "bad_mac"
 };
 
 struct async {
@@ -75,24 +78,25 @@ give(struct async *w, bool news, int64_t t_s)
 static void
 settle(struct async *w)
 {
-	bool ready, news = false;
+	bool ready, fits, news = false;
 	uint64_t stale;
 	int64_t t_s;
 
 	lwu_enter(&w->l);
 	ready = lwu_ready(&w->l);
-	t_s = w->l.a.t_s;
+	t_s = w->l.w.weights.t_s;
 	if (w->cf->synthetic == 0)
 		w->t_w = (int64_t)w->head.iteration;
 	stale = asyncw_stale(t_s, w->t_w);
-	if (ready && stale <= w->cf->staleness)
+	fits = async_worker_fits(&w->l.w, stale);
+	if (ready && fits)
 		lwu_commit(&w->l, w->body);
 	if (ready)
 		news = lwu_weights(&w->l, w->w, &w->seen);
 	lwu_exit(&w->l);
 	if (!ready)
 		return;
-	if (stale <= w->cf->staleness)
+	if (fits)
 		w->stale[stale]++;
 	else
 		w->discarded++;
@@ -127,16 +131,17 @@ read_carrier(struct async *w, uint64_t now_ns)
 static void
 watch(struct async *w)
 {
+	const struct membership *in = &w->l.w.in;
 	bool over, joined, busy;
 	unsigned members;
 
 	lwu_hush(&w->l);
 	lwu_enter(&w->l);
 	over = w->l.over;
-	joined = w->l.in.segs > 0;
-	busy = w->l.busy;
-	members = w->l.in.h > w->l.in.members ? w->l.in.h : w->l.in.members;
-	w->round = w->l.a.t_s;
+	joined = in->segs > 0;
+	busy = w->l.w.busy;
+	members = in->h > in->members ? in->h : in->members;
+	w->round = w->l.w.weights.t_s;
 	lwu_exit(&w->l);
 	if (joined && !w->greeted)
 		carrier_greet(&w->c, members);
@@ -148,10 +153,11 @@ watch(struct async *w)
 static void
 summary(struct async *w)
 {
-	enum { MOST = 16 + (int)LWU_COUNTS + (int)ASYNCW_VERDICTS +
-	    WORKER_STALENESS_MAX + 1 };
+	enum { MOST = 16 + (int)ASYNC_WORKER_COUNTS + (int)LWU_COUNTS +
+	    (int)ASYNCW_VERDICTS + WORKER_STALENESS_MAX + 1 };
 	static char bin[WORKER_STALENESS_MAX + 1][24];
-	const struct asyncw *a = &w->l.a;
+	const struct async_worker *m = &w->l.w;
+	const struct asyncw *a = &m->weights;
 	const char *name[MOST];
 	uint64_t n[MOST];
 	size_t k = 0;
@@ -164,6 +170,10 @@ summary(struct async *w)
 	n[k++] = w->stale_max;
 	name[k] = "rounds";
 	n[k++] = (uint64_t)(a->t_s - a->first);
+	for (int i = 0; i < ASYNC_WORKER_COUNTS; i++, k++) {
+		name[k] = worker_name[i];
+		n[k] = m->n[i];
+	}
 	for (int i = 0; i < LWU_COUNTS; i++, k++) {
 		name[k] = lwu_name[i];
 		n[k] = w->l.n[i];
@@ -181,9 +191,9 @@ summary(struct async *w)
 	name[k] = "nonfinite";
 	n[k++] = a->nonfinite;
 	name[k] = "joins";
-	n[k++] = w->l.in.joins;
+	n[k++] = m->in.joins;
 	name[k] = "control_ignored";
-	n[k++] = w->l.in.ignored;
+	n[k++] = m->in.ignored;
 	for (uint64_t s = 0; s <= w->cf->staleness; s++, k++) {
 		snprintf(bin[s], sizeof(bin[s]), "staleness_%" PRIu64, s);
 		name[k] = bin[s];
@@ -245,7 +255,7 @@ async_run(const struct worker_conf *cf)
 	if (!cf->quiet)
 		summary(w);
 	if (w->begun) {
-		asyncw_free(&w->l.a);
+		async_worker_free(&w->l.w);
 		spans_free(&w->l.rounds);
 	}
 	free(w->w);

@@ -17,9 +17,11 @@
 
 enum {
 	BATCHES = 16,			/* received between looks at all else */
-	ROOM_NS = 1000000,		/* for a full link to drain */
-	BURST_NS = 1000000		/* of a paced vector in one go */
+	ROOM_NS = 1000000		/* for a full link to drain */
 };
+
+/* What LGC might do. */
+enum { GREET = 1, END = 2, COMMIT = 4 };
 
 static void
 ring(int fd)
@@ -39,89 +41,16 @@ hush(int fd)
 		warn("eventfd");
 }
 
-/* It is over, and why has been said. */
-static void
-fail(struct lwu *l)
-{
-	l->failed = l->over = true;
-}
-
-/* The job is not ours any more, or the round r of segment i is gone. */
-static void
-fail_lost(struct lwu *l, int64_t r, uint32_t i, const char *why)
-{
-	warnx("%s: job %u: round %" PRId64 " of segment %" PRIu32 " %s; "
-	    "restore weights that all workers share", l->cf->to_name,
-	    l->cf->job, r, i, why);
-	fail(l);
-}
-
-/* We are in; the first time, F is known. */
-static void
-take_in(struct lwu *l, uint64_t now_ns)
-{
-	if (l->a.segs == 0 && !asyncw_size(&l->a, l->in.floats)) {
-		warnx("%" PRIu32 " segments: no memory", l->in.segs);
-		fail(l);
-	} else if (!asyncw_joined(&l->a, l->in.job_next, now_ns)) {
-		fail_lost(l, l->a.most, 0, "is news to the switch, which has "
-		    "been restarted");
-	}
-	ring(l->back);
-}
-
-/* A server lacks a segment of the last push, which is ours still. */
-static void
-take_asked(struct lwu *l, const struct seg *s, uint64_t now_ns)
-{
-	if (l->pushes == 0 || s->iteration != ((l->pushes - 1) &
-	    (SEG_ITERATIONS - 1)) || s->index >= (l->busy && !l->again ?
-	    l->sent : l->a.segs) || l->answers - l->answered == LWU_ANSWERS)
-		return;
-	l->answer[l->answers++ % LWU_ANSWERS] = s->index;
-	l->heard_ns = now_ns;
-}
-
-static void
-take_news(struct lwu *l, enum membership_news news, uint64_t now_ns)
-{
-	char why[MEMBERSHIP_WHY_BYTES];
-
-	if (l->over)
-		return;
-	if (news == MEMBERSHIP_IN) {
-		take_in(l, now_ns);
-	} else if (news == MEMBERSHIP_RESUMED) {
-		l->a.waits = false;
-		ring(l->back);
-	} else if (news == MEMBERSHIP_ASKED) {
-		take_asked(l, &l->in.seg, now_ns);
-	} else if (news == MEMBERSHIP_LOST && asyncw_lost(&l->a, &l->in.seg)) {
-		fail_lost(l, l->a.seg[l->in.seg.index].next - l->a.proving,
-		    l->in.seg.index, "is not kept any more");
-	} else if (l->in.end == MEMBERSHIP_LEFT) {
-		l->over = true;
-	} else if (l->in.end != MEMBERSHIP_GOING) {
-		warnx("%s: %s", l->cf->to_name, membership_why(&l->in, why));
-		fail(l);
-	}
-}
-
 static void
 take_result(struct lwu *l, const struct seg *s, uint64_t now_ns)
 {
-	const int64_t had = l->a.t_s;
-	const enum asyncw_verdict v = asyncw_result(&l->a, s, now_ns);
+	const int64_t had = l->w.weights.t_s;
 
-	if (l->a.t_s > had && l->committed_ns != 0) {
+	async_worker_result(&l->w, s, now_ns);
+	if (l->w.weights.t_s > had && l->committed_ns != 0) {
 		spans_add(&l->rounds, now_ns - l->committed_ns);
 		l->committed_ns = 0;
 	}
-	if (v == ASYNCW_OTHER)
-		fail_lost(l, l->a.seg[0].next - 1, 0, "is another at the "
-		    "switch, which has been restarted");
-	else if (v == ASYNCW_PROVEN)
-		ring(l->back);
 }
 
 /* A datagram from the switch. */
@@ -143,7 +72,7 @@ take_packet(struct lwu *l, const struct udpio_packet *p, uint64_t now_ns)
 	    &c)) {
 		l->n[LWU_BAD_MAC]++;
 	} else {
-		take_news(l, membership_control(&l->in, &c, now_ns), now_ns);
+		async_worker_control(&l->w, &c, now_ns);
 	}
 }
 
@@ -158,7 +87,7 @@ receive(struct lwu *l)
 		const int n = udpio_recv(l->u);
 		const uint64_t now = timer_mono_ns();
 
-		for (int i = 0; i < n && !l->over; i++) {
+		for (int i = 0; i < n; i++) {
 			for (size_t at = 0; udpio_next(&l->u->got[i], &at,
 			    &p);) {
 				if (l->cf->capture != NULL)
@@ -171,186 +100,84 @@ receive(struct lwu *l)
 	}
 }
 
-/* No round for too long: who was it that did not come? */
+/* Send a control message. */
 static void
-check_stuck(struct lwu *l, uint64_t now_ns)
+send_message(struct lwu *l, struct async_worker_out *o)
 {
-	const struct asyncw *a = &l->a;
-	uint32_t i = 0;
+	const size_t len = mac_sign(l->cf->key, o->message, o->len);
 
-	if (!membership_works(&l->in) || !a->waits ||
-	    now_ns - a->waits_ns < l->cf->give_up_ns)
-		return;
-	if (a->proving) {
-		fail_lost(l, a->seg[0].next - 1, 0, "is not shown by the "
-		    "switch, which may have been restarted");
-		return;
-	}
-	while (i + 1 < a->segs && a->seg[i].next > a->t_s)
-		i++;
-	warnx("%s: job %u: no round %" PRId64 " of segment %" PRIu32
-	    " after %.1f s; %u members had joined, %u contributions are "
-	    "needed", l->cf->to_name, l->cf->job, a->seg[i].next, i,
-	    (double)l->cf->give_up_ns / 1e9, l->in.members, l->in.h);
-	fail(l);
+	if (!outlet_send(l->out, &l->cf->to, CONTROL_TOS, o->message, len,
+	    timer_wall_ns()))
+		l->n[LWU_SEND_FAILED]++;
 }
 
-/* The next control message that is due, at msg; its length, or 0. */
-static size_t
-compose(struct lwu *l, uint64_t now_ns, uint8_t *msg)
+/* Send a run of segments of the gradient, as far as there is room. */
+static void
+send_run(struct lwu *l, const struct async_worker_out *o, uint64_t now_ns)
 {
-	const struct membership_place at = { asyncw_wire(l->a.t_s),
-	    membership_joins(&l->in, now_ns) ? asyncw_weights_crc(&l->a) : 0,
-	    false };
-	size_t len = l->over ? 0 : membership_next(&l->in, now_ns, &at, msg);
-	uint64_t word;
+	const uint32_t floats = l->w.in.floats, all = l->w.in.cf.elements;
+	const int n = (int)o->count;
+	bool blocked;
+	int sent;
 
-	take_news(l, MEMBERSHIP_NOTHING, now_ns);
-	if (len == 0 && !l->over && membership_works(&l->in) &&
-	    asyncw_help(&l->a, now_ns, &word)) {
-		len = (size_t)(wire_put(control_put(msg, CONTROL_HELP,
-		    l->cf->job, membership_xid(&l->in)), word, 8) - msg);
-		membership_said(&l->in, now_ns);
-	}
-	check_stuck(l, now_ns);
-	return len > 0 ? mac_sign(l->cf->key, msg, len) : 0;
-}
-
-/* The segments of a run from `first` on, made ready; how many. */
-static int
-gather(struct lwu *l, uint32_t first, uint32_t left)
-{
-	const uint32_t floats = l->a.floats;
-	const uint64_t bytes = SEG_HEADER_BYTES + 4 * (uint64_t)floats;
-	uint64_t n = UDPIO_RUN_MAX;
-
-	if (l->cf->pace_bps > 0)
-		n = l->cf->pace_bps / (8 * bytes) * BURST_NS / TIMER_SECOND_NS;
-	n = n == 0 ? 1 : n > UDPIO_RUN_MAX ? UDPIO_RUN_MAX : n;
-	n = n < left ? n : left;
-	for (uint32_t k = 0; k < n; k++) {
-		const uint32_t i = first + k;
+	for (uint32_t k = 0; k < o->count; k++) {
+		const uint32_t i = o->first + k;
 		struct iovec *v = &l->piece[2 * k];
 
-		seg_put(l->head[k], l->pushes - 1, 1, i);
+		seg_put(l->head[k], o->iteration, 1, i);
 		v[0] = (struct iovec){ l->head[k], SEG_HEADER_BYTES };
 		v[1] = (struct iovec){ l->push + 4 * (size_t)i * floats,
-		    4 * (size_t)seg_floats_at(l->elements, floats, i) };
+		    4 * (size_t)seg_floats_at(all, floats, i) };
 	}
-	return (int)n;
+	sent = outlet_send_room(l->out, &l->cf->to, SEG_TOS, l->piece, 2, n,
+	    l->piece[0].iov_len + l->piece[1].iov_len, timer_wall_ns(),
+	    &blocked);
+	/* what failed though there was room the socket has counted */
+	async_worker_sent(&l->w, o, (uint32_t)(blocked ? sent : n), now_ns);
 }
 
-/* When the next run may leave, after one of n segments at now_ns. */
-static void
-pace(struct lwu *l, int n, uint64_t now_ns)
-{
-	const double bits = 8.0 * n * (SEG_HEADER_BYTES + 4.0 * l->a.floats);
-
-	if (l->cf->pace_bps == 0)
-		return;
-	if (l->send_ns < now_ns)
-		l->send_ns = now_ns;
-	l->send_ns += (uint64_t)(bits / (double)l->cf->pace_bps * 1e9);
-}
-
-/* Send so many segments from `first` on, at most; how many are done with. */
-static uint32_t
-send_some(struct lwu *l, uint32_t first, uint32_t left, uint64_t now_ns)
-{
-	const int n = gather(l, first, left);
-	const int sent = outlet_send_room(l->out, &l->cf->to, SEG_TOS,
-	    l->piece, 2, n, l->piece[0].iov_len + l->piece[1].iov_len,
-	    timer_wall_ns(), &l->blocked);
-
-	pace(l, sent, now_ns);
-	return (uint32_t)(l->blocked ? sent : n);	/* else counted */
-}
-
-/* Send again what a server lacks, as many in a run as follow each other. */
-static void
-send_answers(struct lwu *l, uint64_t now_ns)
-{
-	while (l->answered != l->answers && !l->blocked &&
-	    now_ns >= l->send_ns) {
-		const uint32_t first = l->answer[l->answered % LWU_ANSWERS];
-		uint32_t n = 1;
-
-		while (l->answered + n != l->answers && l->answer[
-		    (l->answered + n) % LWU_ANSWERS] == first + n)
-			n++;
-		n = send_some(l, first, n, now_ns);
-		l->answered += n;
-		l->n[LWU_RESENT] += n;
-	}
-}
-
-/* All of a push has been handed to the kernel. */
-static void
-sent_all(struct lwu *l, uint64_t now_ns)
-{
-	l->n[LWU_SENT] += !l->again;
-	l->n[l->again ? LWU_RESENT : LWU_SEGMENTS] += l->a.segs;
-	membership_said(&l->in, now_ns);
-	asyncw_wait(&l->a, now_ns);
-	l->heard_ns = now_ns;
-	l->busy = l->again = false;
-	ring(l->back);
-}
-
-/*
- * Send on the vector that was committed, in order of index, after what is
- * wanted again of it: the time to come back for the rest, NEVER if there is
- * none.
- */
+/* Ring if LGC may do what it could not; when to look at that again. */
 static uint64_t
-send_push(struct lwu *l, uint64_t now_ns)
-{
-	l->blocked = false;
-	send_answers(l, now_ns);
-	while (l->busy && !l->blocked && now_ns >= l->send_ns) {
-		l->sent += send_some(l, l->sent, l->a.segs - l->sent, now_ns);
-		if (l->sent == l->a.segs)
-			sent_all(l, now_ns);
-	}
-	if (l->blocked)
-		return l->u->link_full ? now_ns + ROOM_NS : TIMER_NEVER;
-	return l->busy || l->answered != l->answers ? l->send_ns :
-	    TIMER_NEVER;
-}
-
-/* A server that neither asks nor answers may have nothing of the last push. */
-static uint64_t
-check_lost(struct lwu *l, uint64_t now_ns)
-{
-	const uint64_t due = asyncw_again_ns(&l->a, l->heard_ns);
-
-	if (l->busy || l->a.t_s >= l->need)
-		return TIMER_NEVER;
-	if (now_ns < due)
-		return due;
-	l->busy = l->again = true;
-	l->sent = 0;
-	return now_ns;
-}
-
-/* Tell LGC when it may commit. */
-static uint64_t
-look_ready(struct lwu *l, uint64_t now_ns)
+look(struct lwu *l, uint64_t now_ns)
 {
 	const bool ready = lwu_ready(l);
+	const uint64_t at = async_worker_ready_ns(&l->w);
+	const unsigned may = (l->w.in.segs > 0 ? GREET : 0) |
+	    (l->w.busy ? 0 : END) | (ready ? COMMIT : 0);
 
-	if (ready && !l->ready)
+	if ((may & ~l->may) != 0)
 		ring(l->back);
-	l->ready = ready;
-	return ready || l->busy || l->a.t_s < l->need ? TIMER_NEVER :
-	    now_ns + ROOM_NS;
+	l->may = may;
+	return ready || at == ASYNC_WORKER_NEVER ? TIMER_NEVER :
+	    at > now_ns ? at : now_ns + ROOM_NS;
+}
+
+/* Send what is to be sent now; when to look again. */
+static uint64_t
+work(struct lwu *l)
+{
+	const uint64_t now = timer_mono_ns();
+	struct async_worker_out o;
+	uint64_t due;
+
+	async_worker_room(&l->w);
+	while (async_worker_next(&l->w, now, &o)) {
+		if (o.count > 0)
+			send_run(l, &o, now);
+		else
+			send_message(l, &o);
+	}
+	due = timer_first(async_worker_due(&l->w), look(l, now));
+	return l->w.blocked && l->u->link_full ?
+	    timer_first(due, now + ROOM_NS) : due;
 }
 
 /* Of each so many rounds, and of the last, a line with its CRC. */
 static void
 tell_rounds(struct lwu *l, bool last)
 {
-	const int64_t every = (int64_t)l->cf->every, t_s = l->a.t_s;
+	const int64_t every = (int64_t)l->cf->every;
+	const int64_t t_s = l->w.weights.t_s;
 	uint32_t crc;
 
 	if (l->cf->json == NULL || every == 0)
@@ -361,7 +188,7 @@ tell_rounds(struct lwu *l, bool last)
 		if (r >= t_s && (!last || l->told == t_s))
 			break;
 		r = r < t_s ? r : t_s - 1;
-		if (asyncw_crc(&l->a, r, &crc))
+		if (asyncw_crc(&l->w.weights, r, &crc))
 			fprintf(l->cf->json, "{\"round\":%" PRId64
 			    ",\"crc\":\"%08" PRIx32 "\"}\n", r, crc);
 		l->told = r + 1;
@@ -369,42 +196,23 @@ tell_rounds(struct lwu *l, bool last)
 	}
 }
 
-/* What is to be sent now; when to look again. */
-static uint64_t
-work(struct lwu *l)
-{
-	const uint64_t now = timer_mono_ns();
-	uint8_t msg[MEMBERSHIP_MESSAGE_BYTES];
-	uint64_t due;
-	size_t len;
-
-	while ((len = compose(l, now, msg)) > 0) {
-		if (!outlet_send(l->out, &l->cf->to, CONTROL_TOS, msg, len,
-		    timer_wall_ns()))
-			l->n[LWU_SEND_FAILED]++;
-	}
-	due = membership_due(&l->in);
-	if (!membership_works(&l->in))
-		return due;
-	due = timer_first(due, asyncw_due(&l->a));
-	if (l->a.waits)
-		due = timer_first(due, timer_after(l->a.waits_ns,
-		    l->cf->give_up_ns));
-	if (l->in.closed)
-		return due;
-	due = timer_first(due, check_lost(l, now));
-	due = timer_first(due, send_push(l, now));
-	return timer_first(due, look_ready(l, now));
-}
-
+/* Is it over?  If not because that was asked for, say why. */
 static bool
 is_over(struct lwu *l)
 {
+	char why[ASYNC_WORKER_WHY_BYTES];
+
 	if (l->leave)
-		membership_leave(&l->in, timer_mono_ns());
-	if (l->cf->capture != NULL && l->cf->capture->failed != 0)
-		fail(l);		/* who closes it says why */
-	l->over |= l->in.end == MEMBERSHIP_LEFT;
+		async_worker_leave(&l->w, timer_mono_ns());
+	if (l->cf->capture != NULL && l->cf->capture->failed != 0) {
+		l->failed = true;	/* who closes it says why */
+	} else if (!async_worker_going(&l->w) &&
+	    l->w.in.end != MEMBERSHIP_LEFT) {
+		warnx("%s: %s", l->cf->to_name,
+		    async_worker_why(&l->w, why));
+		l->failed = true;
+	}
+	l->over = l->failed || !async_worker_going(&l->w);
 	return l->over;
 }
 
@@ -413,7 +221,7 @@ static void
 nap(struct lwu *l, uint64_t due_ns)
 {
 	struct pollfd p[2] = { { .fd = l->u->fd, .events = (short)(POLLIN |
-	    (l->blocked && !l->u->link_full ? POLLOUT : 0)) },
+	    (l->w.blocked && !l->u->link_full ? POLLOUT : 0)) },
 	    { .fd = l->wake, .events = POLLIN } };
 	const uint64_t now = timer_mono_ns(), held = outlet_due(l->out);
 	uint64_t ns = due_ns > now ? due_ns - now : 0, wall;
@@ -483,26 +291,28 @@ lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
 	const bool v6 = cf->to.sa.sa_family == AF_INET6;
 	const uint32_t most = v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4;
 	struct membership_conf in = { .type = CONTROL_WORKER, .async = true,
-	    .job = cf->job, .cluster = cf->cluster,
-	    .number = cf->worker, .elements = elements,
+	    .job = cf->job, .cluster = cf->cluster, .number = cf->worker,
+	    .elements = elements,
 	    .floats = (uint16_t)(cf->floats < most ? cf->floats : most),
-	    .xid = control_first_xid(timer_wall_ns()),
-	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns };
+	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
+	    .xid = control_first_xid(timer_wall_ns()) };
+	const struct async_worker_conf aw = { .first = (int64_t)first,
+	    .gamma = cf->ascend ? -(float)cf->gamma : (float)cf->gamma,
+	    .staleness = cf->staleness, .pace_bps = cf->pace_bps,
+	    .run_segments = UDPIO_RUN_MAX };
 
 	if (cf->floats == 0 && mtu < 1500)
 		in.floats = (uint16_t)seg_floats(mtu, v6); /* less than usual */
 	*l = (struct lwu){ .cf = cf, .u = u, .out = out,
-	    .elements = elements, .told = (int64_t)first,
+	    .told = (int64_t)first, .may = END,
 	    .wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
 	    .back = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
 	    .push = malloc(4 * (size_t)elements) };
 	if (l->wake == -1 || l->back == -1)
 		err(1, "eventfd");
 	if (l->push == NULL || !spans_init(&l->rounds) ||
-	    !asyncw_init(&l->a, elements, w, cf->ascend ? -(float)cf->gamma :
-	    (float)cf->gamma, (int64_t)first))
+	    !async_worker_init(&l->w, &in, &aw, w, timer_mono_ns()))
 		err(1, "a vector of %" PRIu32 " elements", elements);
-	membership_init(&l->in, &in, timer_mono_ns());
 	pthread_mutex_init(&l->lock, NULL);
 	errno = pthread_create(&l->thread, NULL, run, l);
 	if (errno != 0)
@@ -546,31 +356,31 @@ lwu_hush(struct lwu *l)
 bool
 lwu_ready(const struct lwu *l)
 {
-	return !l->busy && membership_works(&l->in) && !l->a.proving &&
-	    l->a.t_s >= l->need && !asyncw_amid(&l->a, timer_mono_ns()) &&
-	    udpio_unsent(l->u) <= ASYNCW_UNSENT_BYTES;
+	return async_worker_ready(&l->w, true, timer_mono_ns()) &&
+	    udpio_unsent(l->u) <= ASYNC_WORKER_UNSENT_BYTES;
 }
 
 void
 lwu_commit(struct lwu *l, const uint8_t *vec)
 {
-	memcpy(l->push, vec, 4 * (size_t)l->elements);
-	l->busy = true;
+	const uint64_t now = timer_mono_ns();
+
+	memcpy(l->push, vec, 4 * (size_t)l->w.in.cf.elements);
 	if (l->committed_ns == 0)
-		l->committed_ns = timer_mono_ns();
-	l->pushes++;
-	l->sent = l->answers = l->answered = 0;
-	l->need = l->in.whole ? l->a.t_s + 1 : 0;
-	asyncw_wait(&l->a, timer_mono_ns());
+		l->committed_ns = now;
+	async_worker_commit(&l->w, now);
+	l->may &= ~(unsigned)(END | COMMIT);
 	ring(l->wake);
 }
 
 bool
 lwu_weights(const struct lwu *l, uint8_t *w, uint64_t *seen)
 {
-	if (l->a.applied == *seen)
+	const struct asyncw *a = &l->w.weights;
+
+	if (a->applied == *seen)
 		return false;
-	*seen = l->a.applied;
-	memcpy(w, l->a.w, 4 * (size_t)l->elements);
+	*seen = a->applied;
+	memcpy(w, a->w, 4 * (size_t)a->elements);
 	return true;
 }

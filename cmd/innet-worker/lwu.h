@@ -1,11 +1,11 @@
 /*
  * lwu.h - the thread that keeps the weights: LWU of iSwitch's Algorithm 1
  *
- * It joins the job, sends the gradients that the other thread (LGC) commits,
- * takes results and applies them (asyncw.h).  It holds the lock of all that
- * both see, the socket too, except while it sleeps; the other thread reads and
- * commits between lwu_enter() and lwu_exit(), for a copy of the weights at the
- * longest.  Each wakes the other through an eventfd.
+ * async-worker.h decides; this is its clock, its socket and its lock.  The
+ * thread holds the lock of all that both see, the socket too, except while it
+ * sleeps; the other thread (LGC) reads and commits between lwu_enter() and
+ * lwu_exit(), for a copy of the weights at the longest.  Each wakes the other
+ * through an eventfd.
  */
 #ifndef INNET_WORKER_LWU_H
 #define INNET_WORKER_LWU_H
@@ -16,23 +16,18 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "common/asyncw.h"
-#include "common/membership.h"
+#include "common/async-worker.h"
 #include "common/outlet.h"
 #include "common/spans.h"
 
 #include "cmd/innet-worker/worker.h"
 
 enum lwu_count {
-	LWU_SENT, LWU_SEGMENTS, LWU_RESENT, LWU_SEND_FAILED, LWU_FOREIGN, LWU_MALFORMED,
-	LWU_BAD_MAC, LWU_COUNTS
+	LWU_SEND_FAILED, LWU_FOREIGN, LWU_MALFORMED, LWU_BAD_MAC, LWU_COUNTS
 };
-
-enum { LWU_ANSWERS = 256 };
 
 struct lwu {
 	const struct worker_conf *cf;
-	uint32_t elements;
 	pthread_t thread;
 	int wake, back;			/* eventfds: of the thread, of LGC */
 	atomic_uint want;		/* LGC waits for the lock */
@@ -40,20 +35,10 @@ struct lwu {
 	pthread_mutex_t lock;		/* of all from here on: */
 	struct udpio *u;
 	struct outlet *out;
-	struct asyncw a;
-	struct membership in;
+	struct async_worker w;
+	uint8_t *push;			/* the gradient that was committed */
 	bool leave, over, failed;
-	bool busy;			/* push is being sent */
-	bool again;			/* ... once more, for all was lost */
-	bool ready;			/* when last looked at */
-	bool blocked;			/* there was no room to send */
-	uint8_t *push;
-	uint32_t pushes, sent;		/* vectors, segments of this one */
-	int64_t need;			/* t_s that a server's answer makes */
-	uint64_t heard_ns;		/* push was asked for, or sent */
-	uint32_t answer[LWU_ANSWERS];	/* segments asked for, a queue */
-	uint32_t answers, answered;
-	uint64_t send_ns;		/* the next run, paced */
+	unsigned may;			/* what LGC might do at the last look */
 	int64_t told;			/* rounds whose CRC was told */
 	uint64_t n[LWU_COUNTS];
 	struct spans rounds;		/* a commit to the round after it */
@@ -76,11 +61,7 @@ void lwu_exit(struct lwu *l);
 /* What it rang for will be looked at now. */
 void lwu_hush(struct lwu *l);
 
-/*
- * Within the lock: may a gradient be committed?  Not while the last is on its
- * way out, nor amid a round that is on its way in: who pushes faster than
- * rounds come only fills queues.  To a server not before its answer, either.
- */
+/* Within the lock: may a gradient be committed? */
 bool lwu_ready(const struct lwu *l);
 
 /* Within: commit one, which is copied, and sent in the background. */
