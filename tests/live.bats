@@ -140,7 +140,7 @@ close_counters() {
 	innet-ps -q --listen '[::1]:0' --port-file ps.port --write-in ps.pcap 2>ps.err 3>&- &
 	pids=$!
 	await ps.port
-	innet-worker -q --switch "[::1]:$(cat ps.port)" --synthetic 1kB --interval 5ms -c 40
+	innet-worker -q --switch "[::1]:$(cat ps.port)" --synthetic 1kB --interval 5ms -c 100
 	kill $pids
 	wait $pids
 	pids=''
