@@ -75,7 +75,7 @@ files_follow(char path[PATH_MAX])
 static inline void
 files_find(struct files_one *f)
 {
-	char path[PATH_MAX], *slash;
+	char path[PATH_MAX], *slash, *last;
 	int links = 0;
 
 	if (strcmp(f->path, "-") == 0) {
@@ -90,12 +90,12 @@ files_find(struct files_one *f)
 	while (links < FILES_LINKS_MAX && files_follow(path))
 		links++;
 	slash = strrchr(path, '/');
-	snprintf(f->name, sizeof(f->name), "%s", slash == NULL ? path :
-	    slash + 1);
-	if (slash != NULL)
-		slash[1] = '\0';
-	f->known = f->name[0] != '\0' &&
-	    stat(slash == NULL ? "." : path, &f->st) == 0;
+	last = slash == NULL ? path : slash + 1;
+	if (*last == '\0' || strlen(last) >= sizeof(f->name))
+		return;		/* nothing can be made there */
+	memcpy(f->name, last, strlen(last) + 1);
+	*last = '\0';
+	f->known = stat(slash == NULL ? "." : path, &f->st) == 0;
 }
 
 static inline bool

@@ -130,6 +130,23 @@ of_names(void)
 	good(NULL, true, NULL, true, "an option that is not given is no file");
 }
 
+/* Names longer than a folder takes, which differ at their ends. */
+static void
+of_long_names(void)
+{
+	char a[NAME_MAX + 3], b[NAME_MAX + 3];
+
+	memset(a, 'n', sizeof(a));
+	a[NAME_MAX + 2] = '\0';
+	memcpy(b, a, sizeof(a));
+	b[NAME_MAX + 1] = 'm';
+	good(a, true, b, true, "what no folder takes is not cut to be one");
+	b[NAME_MAX] = a[NAME_MAX] = '\0';
+	b[NAME_MAX - 1] = 'm';
+	good(a, true, b, true, "the longest names are two");
+	ok(together(a, true, a, true)[0] != '\0', "and one is one");
+}
+
 static void
 of_inputs(void)
 {
@@ -214,6 +231,7 @@ main(void)
 {
 	folder();
 	of_names();
+	of_long_names();
 	of_inputs();
 	of_streams();
 	of_json();
