@@ -85,7 +85,7 @@ close_counters() {
 @test "what leaves the live switch carries right checksums and the switch's address" {
 	serve ps innet-ps -q --write-in ps.pcap
 	serve switch innet-switch -q --upstream "$ps" --write-in in.pcap -w out.pcap
-	innet-worker -q --switch "$switch" --synthetic 40kB --interval 5ms -c 20
+	innet-worker -q --switch "$switch" --synthetic 40kB --interval 5ms -c 100
 	finish switch
 	finish ps
 	[ "$(tshark -r out.pcap -o udp.check_checksum:TRUE -T fields -e udp.checksum.status 2>/dev/null | sort -u)" = 1 ]

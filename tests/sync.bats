@@ -180,7 +180,7 @@ explained() {
 	job 2 -q
 	wrong_mode async "switch sums synchronously" sync
 	finish switch
-	serve switch innet-ps -q --rule async -H 2
+	serve switch innet-ps -q -p iswitch --async -H 2
 	wrong_mode sync "server sums asynchronously" async
 	finish switch
 }
