@@ -21,7 +21,7 @@
 
 struct trainee {
 	uint32_t most;			/* elements that are carried */
-	const char *carrier;		/* by whom: "--mode sync" */
+	const char *carrier;		/* by whom: "--program iswitch" */
 	uint32_t elements;		/* of all vectors; 0 not known yet */
 	bool hello, weights;		/* have come */
 	char why[128];

@@ -12,7 +12,7 @@ finish() {
 worker() {
 	local n=$1
 	shift
-	innet-worker --json --mode async --switch "$at" --worker "$n" --every 10 "$@" \
+	innet-worker --json -p iswitch --async --switch "$at" --worker "$n" --every 10 "$@" \
 		>w$n.json 2>w$n.err 3>&- &
 	pids="$pids $!" workers="$workers $!"
 	printf -v "w${n}_pid" %s "$!"
@@ -60,7 +60,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	agree 2
 	tail -qn 1 w?.json | jq -es 'all(.sent == .staleness_0 and .gradients == .sent + .discarded) and
 		(map(.discarded) | add) > 50 and all(has("staleness_1") | not)'
-	run -2 innet-worker --mode async --switch :1 --synthetic 4B --staleness 256
+	run -2 innet-worker -p iswitch --async --switch :1 --synthetic 4B --staleness 256
 }
 
 @test "async: one that is killed leaves the others going, one that comes late catches up" {
@@ -112,24 +112,24 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	serve at innet-switch -q -p iswitch --async -H 2
 	worker 0 --synthetic 36620B --interval 10ms
 	for _ in $(seq 300); do innet-ctl "$at" members 2>&1 | grep -q worker && break; sleep 0.02; done
-	run -1 --separate-stderr innet-worker -q --mode async --switch "$at" --worker 1 -- innet-agent -q
+	run -1 --separate-stderr innet-worker -q -p iswitch --async --switch "$at" --worker 1 -- innet-agent -q
 	[[ $stderr == "innet-worker: $at: job 1: refused: it does not go on from iteration 0 with these weights; "* ]]
 	kill "$w0_pid"
 	workers_end
 	finish at
 	echo secret >key
 	serve at innet-switch -q -p iswitch --async --key key
-	run -1 --separate-stderr innet-worker -q --mode async --switch "$at" --synthetic 4B
+	run -1 --separate-stderr innet-worker -q -p iswitch --async --switch "$at" --synthetic 4B
 	[[ $stderr == *"job 1: refused: bad MAC" ]]
-	innet-worker -q --mode async --switch "$at" --key key --synthetic 4B --interval 1ms -c 10
+	innet-worker -q -p iswitch --async --switch "$at" --key key --synthetic 4B --interval 1ms -c 10
 	finish at
 }
 
 @test "async: nobody there, nobody else there: it says so in time" {
-	run -1 --separate-stderr innet-worker -q --mode async --switch 127.0.0.1:9 --synthetic 4B --give-up 500ms
+	run -1 --separate-stderr innet-worker -q -p iswitch --async --switch 127.0.0.1:9 --synthetic 4B --give-up 500ms
 	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: job 1: no answer to a Join after 0.5 s; is a switch there?" ]]
 	serve at innet-switch -q -p iswitch --async -H 2
-	run -1 --separate-stderr innet-worker -q --mode async --switch "$at" --synthetic 4B --interval 10ms --give-up 500ms
+	run -1 --separate-stderr innet-worker -q -p iswitch --async --switch "$at" --synthetic 4B --interval 10ms --give-up 500ms
 	[[ ${stderr_lines[-1]} == "innet-worker: $at: job 1: no round 0 of segment 0 after 0.5 s; 1 members had joined, 2 contributions are needed" ]]
 	finish at
 }
@@ -172,7 +172,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	serve at innet-ps --json -p iswitch -H 3
 	workers=''
 	for n in 0 1 2; do
-		innet-worker -q --mode sync --check 3 --switch "$at" --worker $n --synthetic 40kB \
+		innet-worker -q -p iswitch --check 3 --switch "$at" --worker $n --synthetic 40kB \
 			--interval 0 -c 40 --impair loss=1% 2>s$n.err 3>&- &
 		pids="$pids $!" workers="$workers $!"
 	done

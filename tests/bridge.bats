@@ -10,7 +10,7 @@ lockstep() {
 	shift
 	serve switch innet-switch -q -p iswitch -H "$n" --reduce ordered
 	for ((k = 0; k < n; k++)); do
-		timeout -k 5 200 innet-worker -q --mode sync --switch "$switch" \
+		timeout -k 5 200 innet-worker -q -p iswitch --switch "$switch" \
 			--worker "$k" --give-up 2min -- "$@" >w$k.out 2>w$k 3>&- &
 		pids="$pids $!" works="$works $!"
 	done

@@ -96,7 +96,7 @@ crew() {
 	shift
 	crew=''
 	for w in $(seq "$n"); do
-		innet-worker --json --mode dlp --switch "$to" --synthetic 24B --interval 1ns \
+		innet-worker --json -p dlp --switch "$to" --synthetic 24B --interval 1ns \
 			--seed "$w" $([ "$w" -gt 1 ] || echo "$lead") "$@" >"w$w.json" 2>"w$w.err" 3>&- &
 		crew="$crew $!"
 	done
@@ -196,7 +196,7 @@ family() {
 	crew=''
 	lead='--session nodes=3,iterations=3,eta-scale=7,scale=1000'
 	for x in 0.125 0.25 8; do
-		innet-worker -q --mode dlp --reduce "$1" --switch "$to" $lead -- python3 child.py $x 2>child-$x 3>&- &
+		innet-worker -q -p dlp --reduce "$1" --switch "$to" $lead -- python3 child.py $x 2>child-$x 3>&- &
 		crew="$crew $!" lead=''
 	done
 	pids="$pids $crew"
@@ -221,7 +221,7 @@ family() {
 @test "values that 32 bits do not hold are saturated and counted" {
 	child
 	serve to innet-switch -q -p dlp --json
-	innet-worker --json --mode dlp --switch "$to" --session nodes=1,iterations=3,scale=2000000000 -- \
+	innet-worker --json -p dlp --switch "$to" --session nodes=1,iterations=3,scale=2000000000 -- \
 		python3 child.py 2 >w.json 2>w.err
 	grep -q 'step 0: 1 of 1.07374 -1.07374' w.err
 	[ "$(jq .saturated w.json)" -eq 6 ]
@@ -229,25 +229,25 @@ family() {
 }
 
 @test "the worker gives up and says what it waited for, and what it heard" {
-	run -1 --separate-stderr innet-worker -q --mode dlp --switch 127.0.0.1:9 --synthetic 4B --give-up 300ms
+	run -1 --separate-stderr innet-worker -q -p dlp --switch 127.0.0.1:9 --synthetic 4B --give-up 300ms
 	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: no session to take part in after 0.3 s; nothing was heard" ]]
 	serve to innet-switch -q -p dlp
-	run -1 --separate-stderr innet-worker -q --mode dlp --switch "$to" --synthetic 4B --give-up 300ms
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 300ms
 	[[ $stderr == *": no session to take part in after 0.3 s; last heard: state 0 (WAITING), step 0" ]]
-	run -1 --separate-stderr innet-worker -q --mode dlp --switch "$to" --synthetic 4B --give-up 300ms --session nodes=2
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 300ms --session nodes=2
 	[[ $stderr == *": no session "*" after 0.3 s; last heard: state 1 (SETUP), step "* ]]
 	finish to
 }
 
 @test "one who leaves is missed by name of the step; RESET ends what he left" {
 	serve to innet-switch -q -p dlp
-	innet-worker -q --mode dlp --switch "$to" --synthetic 4B --interval 1ns -c 1 --session nodes=2 3>&- &
+	innet-worker -q -p dlp --switch "$to" --synthetic 4B --interval 1ns -c 1 --session nodes=2 3>&- &
 	pids="$pids $!"
-	run -1 --separate-stderr innet-worker -q --mode dlp --switch "$to" --synthetic 4B --interval 1ns --give-up 500ms
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --interval 1ns --give-up 500ms
 	[[ $stderr == *": no result of step 1 after 0.5 s; "* ]]
-	run -1 --separate-stderr innet-worker -q --mode dlp --switch "$to" --synthetic 4B --give-up 300ms --session nodes=1
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 300ms --session nodes=1
 	[[ $stderr == *": no session that can be configured after 0.3 s; last heard: state 2 (LEARNING), step 1" ]]
-	innet-worker --json --mode dlp --switch "$to" --synthetic 4B --interval 1ns --reset --session nodes=1,iterations=5 >w.json
+	innet-worker --json -p dlp --switch "$to" --synthetic 4B --interval 1ns --reset --session nodes=1,iterations=5 >w.json
 	[ "$(jq .results w.json)" -eq 5 ]
 	finish to
 }
@@ -256,22 +256,22 @@ family() {
 	serve to innet-switch -q -p dlp
 	say() { printf "import struct,sys\nsys.stdout.buffer.write(struct.pack('<4sHHIfQII',b'INET',$1,0,$3,0,0,1,0)+b'$2')\nsys.stdout.flush()\nsys.stdin.read()\n" >c.py; }
 	say 1 '{"elements":7}' 14
-	run -1 --separate-stderr innet-worker -q --mode dlp --switch "$to" -- python3 c.py
-	[ "$stderr" = "innet-worker: python3: offset 0: hello of more than the 6 elements that --mode dlp carries" ]
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" -- python3 c.py
+	[ "$stderr" = "innet-worker: python3: offset 0: hello of more than the 6 elements that --program dlp carries" ]
 	say 1 '{"elements":0}' 14
-	run -1 --separate-stderr innet-worker -q --mode dlp --switch "$to" -- python3 c.py
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" -- python3 c.py
 	[[ $stderr == *"hello without a number of elements it can have" ]]
 	say 2 '' 0
-	run -1 --separate-stderr innet-worker -q --mode dlp --switch "$to" -- python3 c.py
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" -- python3 c.py
 	[[ $stderr == *"offset 0: no hello came first" ]]
-	run -1 --separate-stderr innet-worker -q --mode dlp --switch "$to" --give-up 300ms -- cat
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --give-up 300ms -- cat
 	[ "$stderr" = "innet-worker: cat: no hello after 0.3 s" ]
-	run -2 --separate-stderr innet-worker --mode dlp --switch "$to" --synthetic 28B
-	[[ $stderr == *"--synthetic of more than the 6 elements that --mode dlp carries" ]]
-	run -2 innet-worker --mode dlp --switch "$to" --control fair -- true
+	run -2 --separate-stderr innet-worker -p dlp --switch "$to" --synthetic 28B
+	[[ $stderr == *"--synthetic of more than the 6 elements that --program dlp carries" ]]
+	run -2 innet-worker -p dlp --switch "$to" --control fair -- true
 	run -2 innet-worker --switch "$to" --reset -- true
-	run -2 --separate-stderr innet-worker --mode sync --switch "$to" --reduce mean -- true
-	[ "${stderr_lines[0]}" = "innet-worker: --reduce does not go with --mode sync" ]
+	run -2 --separate-stderr innet-worker -p iswitch --switch "$to" --reduce mean -- true
+	[ "${stderr_lines[0]}" = "innet-worker: --reduce does not go with --program iswitch" ]
 	finish to
 }
 
@@ -288,10 +288,10 @@ family() {
 
 @test "a worker's -w holds what it sent and what came, SIGUSR1 its counters so far" {
 	serve to innet-switch -q -p dlp
-	innet-worker --json --mode dlp --switch "$to" --session nodes=1,iterations=9 --synthetic 8B \
+	innet-worker --json -p dlp --switch "$to" --session nodes=1,iterations=9 --synthetic 8B \
 		--interval 1ns -w w.pcap >w.json
 	[ "$(dlpplay w.pcap | wc -l)" -eq $(($(jq .sent w.json) * 2)) ]
-	innet-worker -v --json --mode dlp --switch "$to" --synthetic 4B >w.json 2>w.err 3>&- &
+	innet-worker -v --json -p dlp --switch "$to" --synthetic 4B >w.json 2>w.err 3>&- &
 	pids="$pids $!"
 	await w.err
 	kill -USR1 $!
@@ -304,12 +304,12 @@ family() {
 	child
 	sed -i 's/^for i/sys.stdin.read()\nsys.exit()\n&/' child.py
 	serve to innet-switch -q -p dlp
-	innet-worker -q --mode dlp --switch "$to" --silence 2s -- python3 child.py 2>w.err 3>&- &
+	innet-worker -q -p dlp --switch "$to" --silence 2s -- python3 child.py 2>w.err 3>&- &
 	silent=$!
 	pids="$pids $silent"
 	sleep 2.5
 	kill -0 $silent
-	innet-worker -q --mode dlp --switch "$to" --session nodes=2 --synthetic 4B 3>&- &
+	innet-worker -q -p dlp --switch "$to" --session nodes=2 --synthetic 4B 3>&- &
 	pids="$pids $!"
 	wait $silent && false
 	[ "$(tail -n 1 w.err)" = "innet-worker: python3: no gradient for 2.0 s" ]

@@ -23,7 +23,7 @@ counted() { tail -n 1 "out/1-$1.out" | jq ".jobs[\"1\"].counters.$2"; }
 
 @test "four workers that do not wait reach 475, none more than 3 rounds behind" {
 	once training
-	cartpole --mode async --seed 2
+	cartpole --async --seed 2
 	[ "$(grep -c '^gradients, staleness [0-3] ' said)" -eq 4 ]
 	# the last one may have been on its way out when the end came
 	tail -qn 1 out/1-w?.out | jq -es 'all(.staleness_0 + .staleness_1 + .staleness_2 + .staleness_3 - .sent | . == 0 or . == 1)'
@@ -46,7 +46,7 @@ counted() { tail -n 1 "out/1-$1.out" | jq ".jobs[\"1\"].counters.$2"; }
 @test "12 workers in two racks that do not wait reach 475, and nothing is early" {
 	once training
 	privileged
-	cartpole --mode async --hierarchy --seed 4
+	cartpole --async --hierarchy --seed 4
 	for s in core switch1 switch2; do
 		[ "$(counted $s early)" -eq 0 ]
 	done
@@ -68,7 +68,7 @@ counted() { tail -n 1 "out/1-$1.out" | jq ".jobs[\"1\"].counters.$2"; }
 }
 
 @test "misuse: status 2" {
-	for words in '--mode both' '--mode async --twice' '--seed x' --seed '--speed 3' '--workers 0' '--hierarchy --workers 4'; do
+	for words in '--mode both' '--async --twice' '--seed x' --seed '--speed 3' '--workers 0' '--hierarchy --workers 4'; do
 		run -2 --separate-stderr cartpole $words
 		[[ $stderr == 'iswitch-cartpole: '* ]]
 	done

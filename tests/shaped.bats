@@ -24,7 +24,7 @@ rack() {
 workers() {
 	local w all=''
 	for w in 0 1 2; do
-		testbed.sh exec w$w innet-worker --json --mode "$1" --switch "$at" \
+		testbed.sh exec w$w innet-worker --json -p iswitch $1 --switch "$at" \
 			--worker $w --synthetic 600kB --interval 0 -c "$2" >w$w.json 3>&- &
 		all="$all $!"
 	done
@@ -42,7 +42,7 @@ each() { tail -qn 1 w?.json | jq -es "all($1)"; }
 
 @test "a server of sums: what its queue lost comes in runs, not one a time-out" {
 	rack server innet-ps -p iswitch
-	workers sync 4
+	workers '' 4
 	# three vectors at once are 1.8 MB, at the start: a third or more is lost
 	each '.iterations == 4 and .missed == 0 and .timeouts <= 60'
 	[ "$(tail -n 1 tool.out | jq ".jobs[\"1\"].counters.help_asked")" -gt 150 ]
@@ -51,20 +51,20 @@ each() { tail -qn 1 w?.json | jq -es "all($1)"; }
 
 @test "a server that answers each: every vector comes whole, every answer" {
 	rack server innet-ps -p iswitch --async
-	workers async 4
+	workers --async 4
 	each '.sent == 4 and .rounds >= 3'
 	[ "$(tail -n 1 tool.out | jq ".jobs[\"1\"].counters.incomplete")" -eq 0 ]
 }
 
 @test "a switch: rounds come, in step" {
 	rack switch innet-switch -p iswitch
-	workers sync 4
+	workers '' 4
 	each '.iterations == 4 and .missed == 0 and .send_failed == 0'
 }
 
 @test "a switch that waits for nobody: none pushes much faster than rounds come" {
 	rack switch innet-switch -p iswitch --async
-	workers async 12
+	workers --async 12
 	each '.sent + .discarded == 12 and .rounds >= 3'
 	[ "$(tail -n 1 tool.out | jq '.jobs["1"].counters.early')" -eq 0 ]
 }

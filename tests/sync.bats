@@ -12,7 +12,7 @@ job() {
 work() {
 	local w=$1
 	shift
-	innet-worker --mode sync --switch "$switch" --worker "$w" --interval 0 --duration 2min --json "$@" \
+	innet-worker -p iswitch --switch "$switch" --worker "$w" --interval 0 --duration 2min --json "$@" \
 		>"w$w" 3>&- &
 	pids="$pids $!" works="$works $!"
 }
@@ -98,7 +98,7 @@ explained() {
 	job 3 -q
 	works=''
 	work 0 --synthetic 4kB -c 10 --give-up 500ms
-	run -1 --separate-stderr innet-worker -q --mode sync --switch "$switch" --worker 1 --synthetic 4kB \
+	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --worker 1 --synthetic 4kB \
 		--give-up 500ms
 	[ "$stderr" = "innet-worker: $switch: job 1: no result for segment 0 of iteration 0 in 0.5 s; the job is not open: 2 of 3 have joined" ]
 	fails $works
@@ -110,7 +110,7 @@ explained() {
 	works=''
 	work 7 --synthetic 1MB
 	killed=$works
-	innet-worker -q --mode sync --switch "$switch" --worker 1 --synthetic 1MB --interval 0 --give-up 700ms \
+	innet-worker -q -p iswitch --switch "$switch" --worker 1 --synthetic 1MB --interval 0 --give-up 700ms \
 		--duration 1min 2>w1.err 3>&- &
 	pids="$pids $!" works=$!
 	for _ in $(seq 300); do innet-ctl "$switch" stats --json 2>&1 | jq -e '.counters.results > 1000' && break; done
@@ -143,7 +143,7 @@ explained() {
 }
 
 @test "no switch: named, with what was asked of it" {
-	run -1 --separate-stderr innet-worker -q --mode sync --switch 127.0.0.1:9 --job 5 --synthetic 64B --give-up 300ms
+	run -1 --separate-stderr innet-worker -q -p iswitch --switch 127.0.0.1:9 --job 5 --synthetic 64B --give-up 300ms
 	[[ $stderr == *"innet-worker: 127.0.0.1:9: job 5: no answer to a Join after 0.3 s; is a switch there?" ]]
 }
 
@@ -152,9 +152,9 @@ explained() {
 	echo other >wrong
 	job 2 -q --key key
 	together 2 --synthetic 4kB --check 2 -c 50 --key key
-	run -1 --separate-stderr innet-worker -q --mode sync --switch "$switch" --synthetic 4kB
+	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --synthetic 4kB
 	[ "$stderr" = "innet-worker: $switch: job 1: refused: bad MAC" ]
-	run -1 --separate-stderr innet-worker -q --mode sync --switch "$switch" --synthetic 4kB --key wrong --give-up 300ms
+	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --synthetic 4kB --key wrong --give-up 300ms
 	[[ $stderr == *"no answer to a Join after 0.3 s; is a switch there?; "*" messages had a wrong MAC" ]]
 	finish switch
 }
@@ -164,24 +164,24 @@ explained() {
 	works=''
 	work 0 --synthetic 4kB -w w0.pcap
 	await w0.pcap
-	run -1 --separate-stderr innet-worker -q --mode sync --switch "$switch" --worker 1 --synthetic 8kB
+	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --worker 1 --synthetic 8kB
 	[ "$stderr" = "innet-worker: $switch: job 1: refused: it has 1000 elements, 366 a segment; this is a vector of 2000" ]
 	finish switch
 }
 
 @test "a switch of the other mode is named, with the option that suits it" {
 	wrong_mode() {
-		run -1 --separate-stderr innet-worker -q --mode "$1" --switch "$switch" --synthetic 4kB
-		[ "$stderr" = "innet-worker: $switch: job 1: refused: the $2; start innet-worker with --mode $3" ]
+		run -1 --separate-stderr innet-worker -q -p iswitch $1 --switch "$switch" --synthetic 4kB
+		[ "$stderr" = "innet-worker: $switch: job 1: refused: the $2; start innet-worker with${1:+out} --async" ]
 	}
 	job 2 -q --async
-	wrong_mode sync "switch sums asynchronously" async
+	wrong_mode '' "switch sums asynchronously"
 	finish switch
 	job 2 -q
-	wrong_mode async "switch sums synchronously" sync
+	wrong_mode --async "switch sums synchronously"
 	finish switch
 	serve switch innet-ps -q -p iswitch --async -H 2
-	wrong_mode sync "server sums asynchronously" async
+	wrong_mode '' "server sums asynchronously"
 	finish switch
 }
 
@@ -247,7 +247,7 @@ child() {
 	child
 	works=''
 	for w in 0 1; do
-		innet-worker -q --mode sync --switch "$switch" --worker $w -- python3 child.py $w 1000 5 0 2>w$w 3>&- &
+		innet-worker -q -p iswitch --switch "$switch" --worker $w -- python3 child.py $w 1000 5 0 2>w$w 3>&- &
 		works="$works $!" pids="$pids $!"
 	done
 	for w in $works; do wait "$w"; done
@@ -263,10 +263,10 @@ child() {
 @test "a child too slow gets every result, partial ones so marked, and its gradients are missed" {
 	job 2 -q --straggler 5ms
 	child
-	innet-worker --json --mode sync --switch "$switch" --worker 1 -- python3 child.py 1 10 4 0.2 >w1 3>&- &
+	innet-worker --json -p iswitch --switch "$switch" --worker 1 -- python3 child.py 1 10 4 0.2 >w1 3>&- &
 	pids="$pids $!" slow=$!
 	await got1
-	innet-worker -q --mode sync --switch "$switch" --worker 0 -- python3 child.py 0 10 100 0.005 2>w0 3>&- &
+	innet-worker -q -p iswitch --switch "$switch" --worker 0 -- python3 child.py 0 10 100 0.005 2>w0 3>&- &
 	pids="$pids $!"
 	wait $slow
 	# each iteration once and in order, and some with more to follow
@@ -281,7 +281,7 @@ child() {
 	job 3 -q --reduce ordered
 	works=''
 	for w in 0 1 2; do
-		innet-worker -q --mode sync --switch "$switch" --worker $w -- innet-agent -q --seed $w --init-seed 9 \
+		innet-worker -q -p iswitch --switch "$switch" --worker $w -- innet-agent -q --seed $w --init-seed 9 \
 			--steps 6400 --save p$w 2>w$w 3>&- &
 		works="$works $!" pids="$pids $!"
 	done
@@ -296,7 +296,7 @@ child() {
 		job 2 -q --reduce ordered
 		works=''
 		for w in 0 1; do
-			innet-worker -q --mode sync --switch "$switch" --worker $w -- innet-agent -q --seed $w \
+			innet-worker -q -p iswitch --switch "$switch" --worker $w -- innet-agent -q --seed $w \
 				--init-seed 9 --steps 6400 --log $again$w --save $again 2>w$w 3>&- &
 			works="$works $!" pids="$pids $!"
 		done
@@ -311,10 +311,10 @@ child() {
 @test "workers of unlike weights are refused: the job's are others" {
 	job 2 -q
 	works=''
-	innet-worker -q --mode sync --switch "$switch" --worker 0 -w w0.pcap -- innet-agent -q --init-seed 1 2>w0 3>&- &
+	innet-worker -q -p iswitch --switch "$switch" --worker 0 -w w0.pcap -- innet-agent -q --init-seed 1 2>w0 3>&- &
 	pids="$pids $!"
 	await w0.pcap
-	run -1 --separate-stderr innet-worker -q --mode sync --switch "$switch" --worker 1 -- innet-agent -q --init-seed 2
+	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --worker 1 -- innet-agent -q --init-seed 2
 	[[ $stderr == "innet-worker: $switch: job 1: refused: it does not go on from iteration 0 with these weights"* ]]
 	finish switch
 }
@@ -330,7 +330,7 @@ child() {
 		sleep 0.02
 	done
 	kill -KILL $lost
-	run -1 --separate-stderr innet-worker -q --mode sync --switch "$switch" --synthetic 4kB
+	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --synthetic 4kB
 	[[ $stderr == "innet-worker: $switch: job 1: refused: it does not go on from iteration 0 with these weights; restore those of iteration "[1-9]* ]]
 	finish switch
 }

@@ -152,7 +152,7 @@ refusals(void)
 	    "elements, 366 a segment");
 	refused((struct control_ack){ .status = CONTROL_BAD_VALUE,
 	    .elements = 50, .floats = 7 }, "job 3: refused: the switch sums "
-	    "synchronously; start innet-worker with --mode sync");
+	    "synchronously; start innet-worker without --async");
 	odd.floats = 367;
 	refused(odd, "job 3: refused: it has 367 floats a segment, not 366");
 	odd = (struct control_ack){ .status = CONTROL_BAD_VALUE,

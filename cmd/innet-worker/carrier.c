@@ -32,9 +32,8 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 	c->out = outlet_over(&c->u, &cf->impair, cf->capture);
 	if (cf->mtu != 0)
 		*mtu = cf->mtu;
-	snprintf(c->by, sizeof(c->by), "--mode %s", cf->mode->name);
 	c->trainee = (struct trainee){ .most = worker_elements_max(cf->mode),
-	    .carrier = c->by };
+	    .carrier = cf->mode->options };
 	if (cf->synthetic == 0) {
 		child_start(&c->child, cf->argv, cf->wait_mask);
 		return;

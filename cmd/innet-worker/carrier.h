@@ -41,7 +41,6 @@ struct carrier {
 	unsigned batches;		/* since the last nap */
 	struct child child;
 	struct trainee trainee;		/* what it has said */
-	char by[24];			/* "--mode NAME" */
 	struct rng rng;
 	uint32_t worker;		/* for hello and summary: as told, or
 					 * as a mode has learnt */

@@ -19,17 +19,19 @@
 #include "cmd/innet-worker/worker.h"
 
 enum {
-	SWITCH = OPT_LONG, MODE, CLUSTER, WORKER, CONTROL, THRESHOLD,
+	SWITCH = OPT_LONG, NOWAIT, CLUSTER, WORKER, CONTROL, THRESHOLD,
 	SYNTHETIC, INTERVAL, JITTER, MTU, GIVE_UP, SILENCE, DURATION, SEED,
 	JSON, NO_OFFLOAD, IMPAIR, JOB, FLOATS, WINDOW, KEY, CHECK, STALENESS,
 	RATE, ASCEND, PACE, EVERY, REDUCE, SESSION, RESET
 };
 
 static const struct worker_mode modes[] = {
-	{ .name = "olaf", .run = olaf_run },
-	{ .name = "sync", .run = sync_run },
-	{ .name = "async", .run = async_run },
-	{ .name = "dlp", .run = dlp_run, .port = "1234",
+	{ .name = "olaf", .options = "--program olaf", .run = olaf_run },
+	{ .name = "sync", .options = "--program iswitch", .run = sync_run },
+	{ .name = "async", .options = "--program iswitch --async",
+	    .run = async_run },
+	{ .name = "dlp", .options = "--program dlp", .run = dlp_run,
+	    .port = "1234",
 	    .elements_max = DLP_PARAMS, .no_cluster = true },
 };
 
@@ -42,23 +44,24 @@ static const struct { int ch; unsigned modes; } only[] = {
 	{ FLOATS, SYNC | ASYNC }, { WINDOW, SYNC }, { KEY, SYNC | ASYNC },
 	{ CHECK, SYNC }, { STALENESS, ASYNC }, { RATE, ASYNC },
 	{ ASCEND, ASYNC }, { PACE, ASYNC }, { EVERY, ASYNC },
-	{ REDUCE, DLP }, { SESSION, DLP }, { RESET, DLP },
+	{ NOWAIT, ASYNC }, { REDUCE, DLP }, { SESSION, DLP }, { RESET, DLP },
 };
 
 static const struct opt opts[] = {
 	{ SWITCH, "switch", "ADDR", "the switch, or server (needed)" },
-	{ MODE, "mode", "NAME", "olaf (default), sync, async or dlp" },
-	{ JOB, "job", "N", "(a)sync: the job, 0 to 65535 (default 1)" },
+	{ 'p', "program", "NAME", "olaf (default), iswitch or dlp" },
+	{ NOWAIT, "async", NULL, "iswitch: wait for nobody's gradients" },
+	{ JOB, "job", "N", "iswitch: the job, 0 to 65535 (default 1)" },
 	{ CLUSTER, "cluster", "N", "cluster, 0 to 65534 (default 1)" },
 	{ WORKER, "worker", "N", "number in it, or auto (default 0)" },
-	{ FLOATS, "floats", "N", "(a)sync: of a segment, or max (as the job)" },
-	{ WINDOW, "window", "N", "sync: segments in flight (as it fits)" },
-	{ KEY, "key", "FILE", "(a)sync: sign control messages with it" },
-	{ RATE, "learning-rate", "X", "async: gamma (default 0.001)" },
-	{ ASCEND, "ascend", NULL, "async: gradients point up: add them" },
-	{ STALENESS, "staleness", "N", "async: send none staler (default 3)" },
-	{ PACE, "pace", "RATE", "async: send no faster (default: no limit)" },
-	{ EVERY, "every", "N", "async: --json tells each N-th round (100)" },
+	{ FLOATS, "floats", "N", "iswitch: of a segment, or max (as the job)" },
+	{ WINDOW, "window", "N", "iswitch: segments in flight (as it fits)" },
+	{ KEY, "key", "FILE", "iswitch: sign control messages with it" },
+	{ RATE, "learning-rate", "X", "--async: gamma (default 0.001)" },
+	{ ASCEND, "ascend", NULL, "--async: gradients point up: add them" },
+	{ STALENESS, "staleness", "N", "--async: send none staler (default 3)" },
+	{ PACE, "pace", "RATE", "--async: send no faster (default: no limit)" },
+	{ EVERY, "every", "N", "--async: --json tells each N-th round (100)" },
 	{ CONTROL, "control", "NAME", "olaf: none (default), urgent or fair" },
 	{ THRESHOLD, "threshold", "TIME", "of --control (default 400ms)" },
 	{ REDUCE, "reduce", "HOW", "dlp: what comes back: mean (default), median" },
@@ -66,7 +69,7 @@ static const struct opt opts[] = {
 	{ RESET, "reset", NULL, "dlp: end another session before it" },
 	{ SYNTHETIC, "synthetic", "SIZE", "make up gradients of SIZE bytes" },
 	{ INTERVAL, "interval", "TIME", "between those (default 100ms)" },
-	{ CHECK, "check", "N", "sync: sums must be those of workers 0 to N-1" },
+	{ CHECK, "check", "N", "iswitch: sums must be those of workers 0 to N-1" },
 	{ JITTER, "jitter", "TIME", "add up to TIME to each interval" },
 	{ 'c', "count", "N", "end after N gradients" },
 	{ DURATION, "duration", "TIME", "end after TIME" },
@@ -112,15 +115,14 @@ on_signal(int sig)
 		got = sig;
 }
 
+/* The mode of a program; --async is settled later. */
 static const struct worker_mode *
-parse_mode(const char *name)
+parse_program(const char *name)
 {
-	enum { N = sizeof(modes) / sizeof(*modes) };
-	const char *names[N + 1] = { NULL };
+	static const char *const names[] = { "olaf", "iswitch", "dlp", NULL };
+	static const uint8_t mode[] = { 0, 1, 3 };
 
-	for (size_t i = 0; i < N; i++)
-		names[i] = modes[i].name;
-	return &modes[opt_word("mode", name, names)];
+	return &modes[mode[opt_word("program", name, names)]];
 }
 
 /* Who this worker is, and how it sends. */
@@ -133,9 +135,8 @@ parse_worker(int ch, struct worker_conf *w)
 
 	switch (ch) {
 	case SWITCH: w->to_name = optarg; return true;
-	case MODE:
-		w->mode = parse_mode(optarg);
-		return true;
+	case 'p': w->mode = parse_program(optarg); return true;
+	case NOWAIT: return true;
 	case CLUSTER:
 		opt_check("cluster", optarg, num_u64(optarg, 0, 65534, &v));
 		w->cluster = (uint16_t)v;
@@ -309,8 +310,11 @@ static void
 settle(struct conf *cf)
 {
 	struct worker_conf *w = &cf->worker;
-	const struct worker_mode *mode = w->mode;
+	const struct worker_mode *mode;
 
+	if ((cf->seen >> (NOWAIT - OPT_LONG) & 1) != 0 && w->mode == modes + 1)
+		w->mode++;
+	mode = w->mode;
 	for (size_t i = 0; i < sizeof(only) / sizeof(*only); i++) {
 		const struct opt *o = opts;
 
@@ -319,8 +323,7 @@ settle(struct conf *cf)
 			continue;
 		while (o->ch != only[i].ch)
 			o++;
-		errx(2, "--%s does not go with --mode %s", o->name,
-		    mode->name);
+		errx(2, "--%s does not go with %s", o->name, mode->options);
 	}
 	if (w->to_name == NULL)
 		errx(2, "--switch is needed: where gradients go");
@@ -330,8 +333,8 @@ settle(struct conf *cf)
 		errx(2, "--switch %s: port 0 is nobody's", w->to_name);
 	if (w->synthetic > worker_elements_max(mode))
 		errx(2, "--synthetic of more than the %" PRIu32
-		    " elements that --mode %s carries",
-		    worker_elements_max(mode), mode->name);
+		    " elements that %s carries",
+		    worker_elements_max(mode), mode->options);
 }
 
 static struct conf

@@ -71,7 +71,8 @@ struct worker_conf {
 };
 
 struct worker_mode {
-	const char *name;		/* for --mode and the hello */
+	const char *name;		/* for the hello */
+	const char *options;		/* that choose it */
 	int (*run)(const struct worker_conf *cf);
 	const char *port;		/* of --switch; NULL: 46638 */
 	uint32_t elements_max;		/* of a vector; 0: the stream's */

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Tell two irises apart, as one of several workers of a DLP session:
 
-    innet-worker --mode dlp --switch HOST:PORT -- \\
+    innet-worker -p dlp --switch HOST:PORT -- \\
         ./iris-worker.py ../data/iris.csv WORKER WORKERS SPLIT [byzantine]
 
 Logistic regression of versicolor against virginica, 5 parameters, by gradient

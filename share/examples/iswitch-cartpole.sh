@@ -2,7 +2,7 @@
 # iswitch-cartpole.sh - agents train CartPole through a switch that sums
 # their gradients, in step or not
 #
-#	share/examples/iswitch-cartpole.sh [--mode sync|async] [--workers N]
+#	share/examples/iswitch-cartpole.sh [--async] [--workers N]
 #		[--seed N] [--twice] [--hierarchy] [--steps N] [--out DIR]
 #
 # Four agents start from the same weights, play games of their own, and each
@@ -10,8 +10,8 @@
 # in the order of the workers.  It is over when the last 100 episodes of one of
 # them have a mean of 475, or when each has played --steps (500000).
 #
-# With --mode async nobody waits: a gradient leaves unless its weights are more
-# than 3 rounds old, and the workers add 0.02 times the mean of any four.
+# With --async nobody waits: a gradient leaves unless its weights are more than
+# 3 rounds old, and the workers add 0.02 times the mean of any four.
 #
 # --twice does it again and compares the weights bit by bit.  --hierarchy is 12
 # agents in two racks, each with a switch, and a third switch over these, in
@@ -25,12 +25,12 @@ say() { printf 'iswitch-cartpole: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
 while [ $# -gt 0 ]; do
 	case $1 in
+	--async) mode=async; shift; continue ;;
 	--twice) twice=1; shift; continue ;;
 	--hierarchy) hierarchy=1; shift; continue ;;
 	esac
 	[ $# -ge 2 ] || die "$1 needs a value, or is unknown"
 	case $1 in
-	--mode) mode=$2 ;;
 	--workers) workers=$2 ;;
 	--seed) seed=$2 ;;
 	--steps) steps=$2 ;;
@@ -44,10 +44,9 @@ for n in "${workers:-1}" "$steps" "1$seed"; do
 done
 case $mode in
 sync) sum='--reduce ordered' work='' ;;
-async) sum=--async work='--learning-rate 0.02 --ascend --staleness 3' ;;
-*) die "--mode is sync or async" ;;
+async) sum=--async work='--async --learning-rate 0.02 --ascend --staleness 3' ;;
 esac
-[ "$mode" = sync ] || [ -z "$twice" ] || die '--twice needs --mode sync'
+[ "$mode" = sync ] || [ -z "$twice" ] || die '--twice does not go with --async'
 [ -z "$hierarchy" ] || [ "${workers:=12}" -eq 12 ] || die '--hierarchy has 12 workers'
 workers=${workers:-4}
 [ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
@@ -99,7 +98,7 @@ switch() {
 # worker K RUN: on its host, of the switch at $at
 worker() {
 	# shellcheck disable=SC2086	# words
-	start "w$1" "$2-w$1" innet-worker --json --mode $mode --switch "$at" --worker "$1" $work -- \
+	start "w$1" "$2-w$1" innet-worker --json -p iswitch --switch "$at" --worker "$1" $work -- \
 		innet-agent -q --algo a2c --init-seed "$seed" --seed $((seed * 1000 + $1)) \
 		--solve --steps "$steps" --log "$2-w$1.csv" --save "$2-w$1.policy"
 	agents="$agents $!"

@@ -155,7 +155,8 @@ server() {
 
 # launch: workers and agents; $count gradients of each if not 0
 launch() {
-	local k how="--json --mode $mode" limits=''
+	local k how="--json -p iswitch" limits=''
+	[ "$mode" = sync ] || how="$how --async"
 	works=''
 	[ "$count" -eq 0 ] || limits="-c $count"
 	if [ "$carrier" = ring ]; then

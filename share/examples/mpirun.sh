@@ -28,6 +28,6 @@ until [ -s "$dir/port" ]; do
 	sleep 0.1
 done
 # shellcheck disable=SC2086	# words
-${MPIRUN:-mpirun} -x PATH -x PYTHONPATH -n "$n" innet-worker -q --mode sync \
+${MPIRUN:-mpirun} -x PATH -x PYTHONPATH -n "$n" innet-worker -q -p iswitch \
 	--worker auto --switch "${HOST:-127.0.0.1}:$(cat "$dir/port")" \
 	--give-up 2min -- "$@"

@@ -176,8 +176,8 @@ train() {
 	local workers_pids='' sw ps='' c w us mode=olaf cmd any=''
 	case $queue in
 	sync | aggregated)
-		mode=sync
-		[ "$queue" = sync ] || { mode='async --ascend --learning-rate 0.4'; any=--async; }
+		mode=iswitch
+		[ "$queue" = sync ] || { mode='iswitch --async --ascend --learning-rate 0.4'; any=--async; }
 		launch sw.port innet-switch --listen 127.0.0.1:0 --port-file sw.port -p iswitch \
 			-H "$workers" $any || return 1 ;;
 	*)
@@ -193,7 +193,7 @@ train() {
 		cmd="--synthetic 1024 --interval ${us}us"
 		[ "$part" = fairness ] || cmd="-- innet-agent -q $agent --interval ${us}us
 			--init-seed $((seed * 10 + c)) --seed $((seed * 1000 + c * 100 + w)) --log $c-$w.csv --report $c-$w.json"
-		launch "$c-$w" innet-worker -q --switch "127.0.0.1:$port" --mode $mode \
+		launch "$c-$w" innet-worker -q --switch "127.0.0.1:$port" -p $mode \
 			--cluster "$c" --worker "$w" $control $cmd
 		workers_pids="$workers_pids $pid"
 	done < <(roster)

@@ -31,7 +31,7 @@ through() {
 	await "$dir/port" || rc=1
 	for ((i = 0; i < workers && rc == 0; i++)); do
 		on w$i timeout 100 innet-worker --switch "$addr:$(cat "$dir/port")" \
-			--mode sync --job 1 --worker $i --synthetic "${size}B" \
+			-p iswitch --job 1 --worker $i --synthetic "${size}B" \
 			--interval 0 -c "$rounds" --floats "$floats" --json \
 			>"$dir/out.w$i" 2>"$dir/err.w$i" &
 		pids="$pids $!"
