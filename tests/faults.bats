@@ -46,7 +46,7 @@ load common
 		pids="$pids $!"
 		[ $w -gt 0 ] && works="$works $!" || dies=$!
 	done
-	until innet-ctl "$switch" stats --json 2>/dev/null | jq -e '.counters.results > 1000' >/dev/null; do :; done
+	until innet-ctl "$switch" --job 1 stats --json 2>/dev/null | jq -e '.counters.results > 1000' >/dev/null; do :; done
 	kill -KILL $dies
 	for w in $works; do wait "$w"; done
 	[ "$(jq -s 'map(.iterations) | add' w1 w2)" -eq 8000 ]

@@ -113,7 +113,7 @@ explained() {
 	innet-worker -q -p iswitch --switch "$switch" --worker 1 --synthetic 1MB --interval 0 --give-up 700ms \
 		--duration 1min 2>w1.err 3>&- &
 	pids="$pids $!" works=$!
-	for _ in $(seq 300); do innet-ctl "$switch" stats --json 2>&1 | jq -e '.counters.results > 1000' && break; done
+	for _ in $(seq 300); do innet-ctl "$switch" --job 1 stats --json 2>&1 | jq -e '.counters.results > 1000' && break; done
 	kill -KILL $killed
 	fails $works
 	[[ $(cat w1.err) == "innet-worker: $switch: job 1: no result for segment "*" in 0.7 s; missing: worker 7 (127.0.0.1:"*")" ]]
