@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/dlp.h"
-#include "common/udpio.h"
+#include "common/live/udpio.h"
+#include "common/wire/dlp.h"
 
 enum { WORKERS_MAX = 64, PATIENCE_MS = 10000, LINGER_MS = 200 };
 

@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "common/pcapio.h"
-#include "common/vec.h"
+#include "common/base/vec.h"
+#include "common/capture/pcapio.h"
 #include "tests/iswitch.h"
 
 static void

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "common/intake.h"
+#include "common/capture/updates.h"
 
 int
 main(int argc, char *argv[])

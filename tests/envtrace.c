@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/num.h"
+#include "common/base/num.h"
 #include "tests/envkind.h"
 
 /* The next action; false at the end of the input. */

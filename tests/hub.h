@@ -10,8 +10,8 @@
 
 #include <assert.h>
 
-#include "common/lockctl.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/iswitch/sync-worker-control.h"
 
 #define MS ((uint64_t)1000000)
 

@@ -21,10 +21,10 @@
 #ifndef INNET_TEST_ISWITCH_H
 #define INNET_TEST_ISWITCH_H
 
-#include "common/addr.h"
-#include "common/control.h"
-#include "common/frame.h"
-#include "common/seg.h"
+#include "common/wire/addr.h"
+#include "common/wire/control.h"
+#include "common/wire/frame.h"
+#include "common/wire/seg.h"
 
 #define ISWITCH_PORT "46638"
 

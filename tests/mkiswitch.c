@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/pcapio.h"
-#include "common/vec.h"
+#include "common/base/vec.h"
+#include "common/capture/pcapio.h"
 #include "tests/iswitch.h"
 
 enum { PAYLOAD_MAX = 65507 };

@@ -30,10 +30,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/frame.h"
-#include "common/pcapio.h"
-#include "common/update.h"
-#include "common/vec.h"
+#include "common/base/vec.h"
+#include "common/capture/pcapio.h"
+#include "common/wire/frame.h"
+#include "common/wire/update.h"
 
 struct line {
 	uint64_t time_ns;

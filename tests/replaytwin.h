@@ -1,5 +1,5 @@
 /*
- * replaytwin.h - what replaybuf.h promises, done the slow and plain way
+ * replaytwin.h - what replay/table.h promises, done the slow and plain way
  *
  * A list of cells, oldest first, moved about by hand; every question is
  * answered by going through it.
@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/replaybuf.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/replay/table.h"
 
 enum { TWIN_CELLS = 400, TWIN_LOG = 1 << 16 };
 

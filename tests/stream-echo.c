@@ -20,8 +20,8 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-#include "common/num.h"
-#include "common/stream.h"
+#include "common/base/num.h"
+#include "common/wire/stream.h"
 
 struct echo {
 	uint64_t limit, more;	/* gradients to answer; results for each */

@@ -1,7 +1,7 @@
 /* Counters as JSON and as a line. */
 #include <string.h>
 
-#include "common/account.h"
+#include "common/base/account.h"
 #include "tests/tap.h"
 
 static void

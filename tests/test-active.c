@@ -1,6 +1,6 @@
 /* N, against an array of last sights that is counted through each time. */
-#include "common/active.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/olaf/active-clusters.h"
 #include "tests/tap.h"
 
 enum { KEYS = 40 };

@@ -1,5 +1,5 @@
 /* Addresses: what is read is what is printed, and what is refused. */
-#include "common/addr.h"
+#include "common/wire/addr.h"
 #include "tests/tap.h"
 
 static void

@@ -1,8 +1,8 @@
 /* The aggregator's memory: slots, places, and laying it out anew. */
 #include <math.h>
 
-#include "common/aggr.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/iswitch/sums.h"
 #include "tests/tap.h"
 
 enum { ELEMENTS = 10, FLOATS = 4 };

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/inetsum.h"
-#include "common/pcapio.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/capture/pcapio.h"
+#include "common/wire/inetsum.h"
 #include "tests/tap.h"
 
 static char path[] = "/tmp/test-ahead.XXXXXX";

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/aom.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/olaf/age.h"
 #include "tests/tap.h"
 
 struct delivery {

@@ -1,7 +1,7 @@
 /* Arrival processes: their means, their order, and what bursts are made of. */
 #include <math.h>
 
-#include "common/arrivals.h"
+#include "common/traffic/arrivals.h"
 #include "tests/tap.h"
 
 #define MS 1000000u

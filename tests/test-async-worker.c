@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/async-worker.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/iswitch/async-worker.h"
 #include "tests/tap.h"
 
 #define MS ((uint64_t)1000000)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/asyncw.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/iswitch/async-weights.h"
 #include "tests/tap.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* blob.h: holders, the account and its limit */
-#include "common/blob.h"
+#include "common/base/blob.h"
 #include "tests/tap.h"
 
 int

@@ -1,6 +1,6 @@
 /* A calendar gives the order of a heap, whatever the gaps between events. */
-#include "common/calendar.h"
-#include "common/rng.h"
+#include "common/base/calendar.h"
+#include "common/base/rng.h"
 #include "tests/tap.h"
 
 enum { MOST = 20000 };

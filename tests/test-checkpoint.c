@@ -8,7 +8,7 @@
 #include "cmd/innet-memory/load.h"
 #include "cmd/innet-memory/save.h"
 #include "cmd/innet-memory/table.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
 #include "tests/tap.h"
 
 enum { FRAME = 24, STACK = 2, STEPS = 50, CAPACITY = 32, BIG = 70000 };

@@ -3,8 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/clusters.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/capture/clusters.h"
 #include "tests/tap.h"
 
 enum { ROWS = 200 };

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cmd/innet-agent/codec.h"
-#include "common/rng.h"
-#include "common/vec.h"
+#include "common/base/rng.h"
+#include "common/base/vec.h"
 #include "tests/chance.h"
 #include "tests/tap.h"
 

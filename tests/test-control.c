@@ -1,7 +1,7 @@
 /* Control messages: every layout by its bytes, truncations, limits. */
 #include <stdlib.h>
 
-#include "common/control.h"
+#include "common/wire/control.h"
 #include "tests/tap.h"
 
 static uint8_t buf[CONTROL_MAX_BYTES];	/* put here */

@@ -1,8 +1,8 @@
 /* CRC-32C: the figures of RFC 3720 B.4, and a division bit by bit. */
 #include <string.h>
 
-#include "common/crc32c.h"
-#include "common/rng.h"
+#include "common/base/crc32c.h"
+#include "common/base/rng.h"
 #include "tests/tap.h"
 
 /*

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/dlp-worker.h"
+#include "common/dlp/worker.h"
 #include "tests/tap.h"
 
 #define MS ((uint64_t)1000000)

@@ -1,5 +1,5 @@
 /* The bytes of the DLP packet, quantising, and the settings of a session. */
-#include "common/dlp.h"
+#include "common/wire/dlp.h"
 #include "tests/tap.h"
 
 static void

@@ -1,8 +1,8 @@
 /* A DLP session's aggregator: every rule of innet-dlp(7), packet by packet. */
 #include <stdlib.h>
 
-#include "common/dlpjob.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/dlp/aggregator.h"
 #include "tests/tap.h"
 
 static struct dlpjob job;

@@ -1,6 +1,6 @@
 /* Who is due next, against a search of the whole list. */
-#include "common/due.h"
-#include "common/rng.h"
+#include "common/base/heap.h"
+#include "common/base/rng.h"
 #include "tests/tap.h"
 
 enum { MOST = 300 };

@@ -1,6 +1,6 @@
 /* Events come out by time, and at one time in the order they went in. */
-#include "common/evq.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/base/timed-queue.h"
 #include "tests/tap.h"
 
 enum { MANY = 1000 };

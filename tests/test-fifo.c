@@ -1,8 +1,8 @@
 /* Drop-tail, against a list that is shifted. */
 #include <string.h>
 
-#include "common/fifo.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/plane/fifo.h"
 #include "tests/tap.h"
 
 static struct arrival

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "common/files.h"
+#include "common/base/files.h"
 #include "tests/tap.h"
 
 /*

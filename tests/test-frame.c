@@ -1,8 +1,8 @@
 /* Frames: what is put is found, under every link layer, and lies are seen. */
 #include <stdlib.h>
 
-#include "common/frame.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/wire/frame.h"
 #include "tests/tap.h"
 
 enum { ROOM = 70000 };

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cmd/innet-memory/frames.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
 #include "tests/tap.h"
 
 enum { BYTES = 5, STACK = 3, PER = 2 * STACK, TAIL = 4 };

@@ -1,7 +1,7 @@
 /* A bad network: how it is read, and what it does to packets. */
 #include <math.h>
 
-#include "common/impair.h"
+#include "common/traffic/impair.h"
 #include "tests/tap.h"
 
 enum { PACKETS = 200000 };

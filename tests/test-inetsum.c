@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/inetsum.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/wire/inetsum.h"
 #include "tests/tap.h"
 
 /* RFC 1071 as it reads: big-endian words, carries put back at once. */

@@ -2,7 +2,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/intake.h"
+#include "common/capture/updates.h"
 #include "tests/tap.h"
 
 static char path[64];		/* of a file in memory */

@@ -1,7 +1,7 @@
 /* Servers on a switch's bytes: whole vectors, and one vector at a time. */
 #include <math.h>
 
-#include "common/rng.h"
+#include "common/base/rng.h"
 #include "tests/rig.h"
 #include "tests/tap.h"
 

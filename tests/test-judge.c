@@ -1,7 +1,7 @@
 /* Each way in which a captured packet can be other than it should. */
 #include <string.h>
 
-#include "common/judge.h"
+#include "common/capture/soundness.h"
 #include "tests/tap.h"
 
 enum { N = 2, STAMP = 12345 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/innet-agent/kern.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
 #include "tests/tap.h"
 
 enum { ROOM = 260 * 135, GUARD = 64 };

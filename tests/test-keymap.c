@@ -1,8 +1,8 @@
 /* The table against an array that is searched, over random puts, removals. */
 #include <string.h>
 
-#include "common/keymap.h"
-#include "common/rng.h"
+#include "common/base/keymap.h"
+#include "common/base/rng.h"
 #include "tests/tap.h"
 
 enum { KEYS_MAX = 512 };

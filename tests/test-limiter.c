@@ -1,8 +1,8 @@
-/* Unit tests of limiter.h: at its limits, and that it cannot lock up. */
+/* Unit tests of replay/ratio.h: at its limits, and that it cannot lock up. */
 #include <string.h>
 
-#include "common/limiter.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/replay/ratio.h"
 
 #include "tests/tap.h"
 

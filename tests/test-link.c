@@ -1,6 +1,6 @@
 /* Departure times, against the formula in 128-bit integers. */
-#include "common/link.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/plane/link.h"
 #include "tests/tap.h"
 
 enum { FRAME_MOST = 262144 };

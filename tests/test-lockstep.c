@@ -1,4 +1,4 @@
-/* Unit tests of lockstep.h and lockctl.h: workers in the world of hub.h. */
+/* Unit tests of iswitch/sync-worker.h and iswitch/sync-worker-control.h: workers in the world of hub.h. */
 #include "tests/hub.h"
 #include "tests/tap.h"
 

@@ -3,10 +3,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/draw.h"
-#include "common/logexp.h"
-#include "common/powers.h"
-#include "common/stats.h"
+#include "common/base/draw.h"
+#include "common/base/logexp.h"
+#include "common/base/powers.h"
+#include "common/base/stats.h"
 #include "tests/tap.h"
 
 enum { DRAWS = 200000 };

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "common/mac.h"
+#include "common/wire/mac.h"
 #include "tests/tap.h"
 
 /* HMAC-SHA-256 of RFC 4231, section 4: its first 16 bytes. */

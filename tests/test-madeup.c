@@ -1,5 +1,5 @@
 /* Made-up gradients against sums made one by one. */
-#include "common/madeup.h"
+#include "common/traffic/madeup.h"
 #include "tests/tap.h"
 
 enum { N = 4096 };

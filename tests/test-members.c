@@ -1,5 +1,5 @@
 /* Members: ids, ranks, who counts at which iteration. */
-#include "common/members.h"
+#include "common/iswitch/members.h"
 #include "tests/tap.h"
 
 int

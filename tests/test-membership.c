@@ -1,7 +1,7 @@
 /* Standing with a switch: Join, signs of life, Leave. */
 #include <string.h>
 
-#include "common/membership.h"
+#include "common/iswitch/membership.h"
 #include "tests/tap.h"
 
 #define MS ((uint64_t)1000000)

@@ -1,7 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/num.h"
+#include "common/base/num.h"
 #include "tests/tap.h"
 
 typedef const char *reader(const char *, uint64_t, uint64_t, uint64_t *);

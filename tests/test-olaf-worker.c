@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "common/olaf-worker.h"
+#include "common/olaf/worker.h"
 #include "tests/tap.h"
 
 #define MS ((uint64_t)1000000)

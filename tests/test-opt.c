@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/opt.h"
+#include "common/base/opt.h"
 #include "tests/tap.h"
 
 enum { LONG_ONLY = OPT_LONG };

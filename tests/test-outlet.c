@@ -2,8 +2,8 @@
 #include <poll.h>
 #include <sys/mman.h>
 
-#include "common/outlet.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/live/outlet.h"
 #include "tests/tap.h"
 
 enum { TOS = 0x2c };

@@ -1,5 +1,5 @@
 /* Sleep short of the mark, and poll near it. */
-#include "common/pace.h"
+#include "common/live/pace.h"
 #include "tests/tap.h"
 
 int

@@ -1,7 +1,7 @@
-/* Unit tests of pause.h. */
+/* Unit tests of iswitch/loss-timer.h. */
 #include <stdbool.h>
 
-#include "common/pause.h"
+#include "common/iswitch/loss-timer.h"
 
 #include "tests/tap.h"
 

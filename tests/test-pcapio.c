@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 
-#include "common/pcapio.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/capture/pcapio.h"
 #include "tests/tap.h"
 
 enum { LINK_DBUS = 231 };

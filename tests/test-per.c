@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/per.h"
+#include "common/replay/priorities.h"
 #include "tests/tap.h"
 
 enum { SLOTS = 1000, DRAWS = 4096 };

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/rng.h"
 #include "common/plane/port.h"
-#include "common/rng.h"
 #include "tests/tap.h"
 
 enum { FRAME = 100, TIME = 100, MOST = 12 };	/* bytes, ns a frame */

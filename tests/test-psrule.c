@@ -1,8 +1,8 @@
 /* The server's rule: closed forms, a twin in doubles, and what is refused. */
 #include <float.h>
 
-#include "common/psrule.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/olaf/server-rule.h"
 #include "tests/tap.h"
 
 enum { E = 7, N = 3 };		/* ranges of 3, 3 and 1 */

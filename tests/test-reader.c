@@ -1,7 +1,7 @@
 /* JSON that people wrote: each way to be wrong, and where it says so. */
 #include <unistd.h>
 
-#include "common/reader.h"
+#include "common/base/json-reader.h"
 #include "tests/tap.h"
 
 struct link {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/reduce.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/iswitch/reduce.h"
 #include "tests/tap.h"
 
 enum { MOST = 75, MEMBERS = 9 };

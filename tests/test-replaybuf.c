@@ -1,11 +1,11 @@
-/* Unit tests of replaybuf.h and replaydump.h, beside a plain twin. */
+/* Unit tests of replay/table.h and replay/dump.h, beside a plain twin. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/replaybuf.h"
-#include "common/replaydump.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/replay/dump.h"
+#include "common/replay/table.h"
 
 #include "tests/replaytwin.h"
 #include "tests/tap.h"

@@ -1,5 +1,5 @@
 /* Replies: one of each source and job, and an end to memory. */
-#include "common/replies.h"
+#include "common/program/answered.h"
 #include "tests/tap.h"
 
 static union addr

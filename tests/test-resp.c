@@ -1,7 +1,7 @@
 /* resp.h: requests in any cuts, their limits, and Redis's own errors */
 #include <stdarg.h>
 
-#include "common/resp.h"
+#include "common/wire/resp.h"
 #include "tests/tap.h"
 
 struct got {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "common/respcall.h"
+#include "common/live/respcall.h"
 #include "tests/tap.h"
 
 static char path[64];		/* where a server listens */

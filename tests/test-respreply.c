@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/respreply.h"
+#include "common/wire/respreply.h"
 #include "tests/tap.h"
 
 static uint8_t room[RESPREPLY_LINE_MAX + 1];

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/rng.h"
-#include "common/robust.h"
+#include "common/base/rng.h"
+#include "common/iswitch/robust.h"
 #include "tests/tap.h"
 
 static const uint32_t odd[] = {

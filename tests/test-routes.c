@@ -1,6 +1,6 @@
 /* Where workers are: the newest address, for a minute, each once. */
-#include "common/rng.h"
-#include "common/routes.h"
+#include "common/base/rng.h"
+#include "common/olaf/routes.h"
 #include "tests/tap.h"
 
 static union addr

@@ -1,8 +1,8 @@
 /* Unit tests of rto.h against RFC 6298. */
 #include <math.h>
 
-#include "common/rng.h"
-#include "common/rto.h"
+#include "common/base/rng.h"
+#include "common/iswitch/rto.h"
 
 #include "tests/tap.h"
 

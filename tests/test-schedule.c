@@ -2,7 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/schedule.h"
+#include "common/traffic/schedule.h"
 #include "tests/tap.h"
 
 static char path[] = "/tmp/innet-schedule-XXXXXX";

@@ -1,8 +1,8 @@
 /* Segments: their bytes, iterations across the wrap, cuts of a vector. */
 #include <stdlib.h>
 
-#include "common/rng.h"
-#include "common/seg.h"
+#include "common/base/rng.h"
+#include "common/wire/seg.h"
 #include "tests/tap.h"
 
 /* Parse a copy just as long as it says, so that ASan watches. */

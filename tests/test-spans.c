@@ -1,5 +1,5 @@
 /* Spans against what they were made of. */
-#include "common/spans.h"
+#include "common/base/spans.h"
 #include "tests/tap.h"
 
 int

@@ -1,8 +1,8 @@
 /* Small statistics against closed forms and integers. */
 #include <stdint.h>
 
-#include "common/rng.h"
-#include "common/stats.h"
+#include "common/base/rng.h"
+#include "common/base/stats.h"
 #include "tests/tap.h"
 
 /* Is the p-th percentile (in hundredths) of 1 ... n the one counted? */

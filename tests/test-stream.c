@@ -1,7 +1,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "common/stream.h"
+#include "common/wire/stream.h"
 #include "tests/tap.h"
 
 /* Push all of p into in, in pieces of step bytes; how many messages came. */

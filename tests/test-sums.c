@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/crc32c.h"
-#include "common/rng.h"
+#include "common/base/crc32c.h"
+#include "common/base/rng.h"
 #include "tests/rigged.h"
 #include "tests/tap.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/sumtree.h"
+#include "common/replay/sumtree.h"
 #include "tests/plainsum.h"
 #include "tests/tap.h"
 

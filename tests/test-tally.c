@@ -1,6 +1,6 @@
 /* The account: what is added is there, and the law is noticed when broken. */
-#include "common/rng.h"
-#include "common/tally.h"
+#include "common/base/rng.h"
+#include "common/plane/tally.h"
 #include "tests/tap.h"
 
 static const enum tally_what out[] = { TALLY_DELIVERED, TALLY_SUPERSEDED,

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/trainee.h"
+#include "common/wire/stream-order.h"
 #include "tests/tap.h"
 
 static const float vec[4] = { 1, 2, 3, INFINITY };

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/rng.h"
 #include "common/plane/port.h"
-#include "common/rng.h"
 #include "tests/tap.h"
 
 enum { ELEMENTS = 5, RANGES = 3, BYTES = 32 + 4 * ELEMENTS };

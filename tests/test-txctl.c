@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/rng.h"
-#include "common/txctl.h"
+#include "common/base/rng.h"
+#include "common/olaf/txctl.h"
 #include "tests/tap.h"
 
 #define MS 1000000u

@@ -2,8 +2,8 @@
 #include <poll.h>
 #include <sys/mman.h>
 
-#include "common/timer.h"
-#include "common/udpio.h"
+#include "common/live/timer.h"
+#include "common/live/udpio.h"
 #include "tests/tap.h"
 
 enum { TOS = 0x2c, MOST = 65507 };

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/rng.h"
-#include "common/update.h"
+#include "common/base/rng.h"
+#include "common/wire/update.h"
 #include "tests/tap.h"
 
 /* An update of n floats, 1 to n, at p; its length. */

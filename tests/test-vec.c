@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/rng.h"
-#include "common/vec.h"
+#include "common/base/rng.h"
+#include "common/base/vec.h"
 #include "tests/tap.h"
 
 static const uint32_t odd[] = {

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/rng.h"
-#include "common/wire.h"
+#include "common/base/bytes.h"
+#include "common/base/rng.h"
 #include "tests/tap.h"
 
 static const uint8_t bytes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,

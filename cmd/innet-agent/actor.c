@@ -14,8 +14,8 @@
 #include "cmd/innet-agent/remote.h"
 #include "cmd/innet-agent/report.h"
 #include "cmd/innet-agent/saved.h"
-#include "common/latency.h"
-#include "common/vec.h"
+#include "common/base/latency.h"
+#include "common/base/vec.h"
 
 enum { PAUSE_NS = 5000000, REWARDS = 64, REWARD_TEXT = 80 };
 

@@ -13,7 +13,7 @@
 #include "cmd/innet-agent/net.h"
 #include "cmd/innet-agent/offp.h"
 #include "cmd/innet-agent/policy.h"
-#include "common/draw.h"
+#include "common/base/draw.h"
 
 struct ddpg {
 	struct offp offp;

@@ -14,7 +14,7 @@
 #include "cmd/innet-agent/child.h"
 #include "cmd/innet-agent/saved.h"
 #include "cmd/innet-agent/tally.h"
-#include "common/wait.h"
+#include "common/live/wait.h"
 
 /*
  * Wait for fd until due_ns.  ASCENT_FAILED with a message naming what was

@@ -15,7 +15,7 @@
 #include "cmd/innet-agent/ascent.h"
 #include "cmd/innet-agent/learner.h"
 #include "cmd/innet-agent/optim.h"
-#include "common/stream.h"
+#include "common/wire/stream.h"
 
 struct child {
 	int in, out;

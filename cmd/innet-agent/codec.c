@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmd/innet-agent/codec.h"
-#include "common/vec.h"
+#include "common/base/vec.h"
 
 /* Numbers that say what was done. */
 static size_t

@@ -9,11 +9,11 @@
 
 #include "cmd/innet-agent/conf.h"
 #include "cmd/innet-agent/knobs.h"
-#include "common/files.h"
-#include "common/num.h"
-#include "common/opt.h"
-#include "common/password.h"
-#include "common/stream.h"
+#include "common/base/files.h"
+#include "common/base/num.h"
+#include "common/base/opt.h"
+#include "common/live/password.h"
+#include "common/wire/stream.h"
 
 static const struct opt opts[] = {
 	{ O_ENV,      "env",       "NAME", "environment (default cartpole)" },

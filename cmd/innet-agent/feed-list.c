@@ -8,7 +8,7 @@
 #include "config.h"
 
 #include "cmd/innet-agent/feed.h"
-#include "common/vec.h"
+#include "common/base/vec.h"
 
 enum { FETCH_NS = 5000000 };
 

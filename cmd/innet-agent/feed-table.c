@@ -3,8 +3,8 @@
 
 
 #include "cmd/innet-agent/feed.h"
-#include "common/stream.h"
-#include "common/vec.h"
+#include "common/base/vec.h"
+#include "common/wire/stream.h"
 
 /* The table is to be there: made, unless it was. */
 static bool

@@ -18,7 +18,7 @@
 #include "cmd/innet-agent/link.h"
 #include "cmd/innet-agent/offp.h"
 #include "cmd/innet-agent/remote.h"
-#include "common/latency.h"
+#include "common/base/latency.h"
 
 enum { FEED_FETCH_MOST = 4096 };	/* experiences of a list at once */
 enum feed_how { FEED_WAIT, FEED_ASK, FEED_THREAD };

@@ -7,7 +7,7 @@
 
 #include "cmd/innet-agent/knobs.h"
 #include "cmd/innet-agent/presets.h"
-#include "common/num.h"
+#include "common/base/num.h"
 
 static const char *const yesno[] = { "no", "yes", NULL };
 static const char *const draws[] = { "uniform", "per", NULL };

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "cmd/innet-agent/learner.h"
-#include "common/opt.h"
+#include "common/base/opt.h"
 
 /* All long options. */
 enum {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmd/innet-agent/learner.h"
-#include "common/wait.h"
+#include "common/live/wait.h"
 
 const struct algo *const algo_all[] = {
 	&algo_a2c,

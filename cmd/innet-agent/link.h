@@ -5,7 +5,7 @@
 #define INNET_AGENT_LINK_H
 
 #include "cmd/innet-agent/conf.h"
-#include "common/respcall.h"
+#include "common/live/respcall.h"
 
 struct link {
 	struct respcall call;

@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "cmd/innet-agent/kern.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
 
 enum net_bend { NET_TANH, NET_RELU };	/* behind the hidden layers */
 

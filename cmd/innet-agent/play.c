@@ -12,7 +12,7 @@
 #include "cmd/innet-agent/play.h"
 #include "cmd/innet-agent/policy.h"
 #include "cmd/innet-agent/saved.h"
-#include "common/files.h"
+#include "common/base/files.h"
 
 /* One episode: the sum of its rewards. */
 static double

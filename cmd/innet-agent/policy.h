@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "cmd/innet-agent/env.h"
-#include "common/draw.h"
+#include "common/base/draw.h"
 
 enum { POLICY_ACTIONS_MAX = 32 };
 

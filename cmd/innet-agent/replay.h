@@ -11,8 +11,8 @@
 #include <stdbool.h>
 
 #include "cmd/innet-agent/rows.h"
-#include "common/per.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
+#include "common/replay/priorities.h"
 
 struct replay {
 	size_t size, wide;

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "cmd/innet-agent/report.h"
-#include "common/files.h"
-#include "common/whole.h"
+#include "common/base/atomic-file.h"
+#include "common/base/files.h"
 
 /* How much of the way is done, 0 if no end is known. */
 static double

@@ -15,9 +15,9 @@
 
 #include "cmd/innet-agent/presets.h"
 #include "cmd/innet-agent/saved.h"
-#include "common/stream.h"
-#include "common/vec.h"
-#include "common/whole.h"
+#include "common/base/atomic-file.h"
+#include "common/base/vec.h"
+#include "common/wire/stream.h"
 
 size_t
 saved_hello(char buf[SAVED_HELLO_MAX], const struct learner *l,

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "cmd/innet-aom/rows.h"
-#include "common/files.h"
-#include "common/num.h"
-#include "common/opt.h"
+#include "common/base/files.h"
+#include "common/base/num.h"
+#include "common/base/opt.h"
 
 enum {
 	O_SENT = OPT_LONG, O_BY, O_CONSTITUENTS, O_REPORT, O_FROM, O_UNTIL,

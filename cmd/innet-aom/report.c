@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/num.h"
+#include "common/base/num.h"
 
 /* All of the file at path, with a NUL behind; to be freed. */
 static char *

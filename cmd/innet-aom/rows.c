@@ -4,7 +4,7 @@
 #include <err.h>
 #include <stdlib.h>
 
-#include "common/stats.h"
+#include "common/base/stats.h"
 
 const struct figure_name figure_name[FIGURES] = {
 	[RECEIVED] = { "received", "received", COUNT },

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/aom.h"
-#include "common/intake.h"
+#include "common/capture/updates.h"
+#include "common/olaf/age.h"
 
 enum by { BY_CLUSTER, BY_WORKER };
 enum from { FROM_FIRST, FROM_SENT, FROM_TIME, FROM_UNSET };

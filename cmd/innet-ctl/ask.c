@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/timer.h"
+#include "common/live/timer.h"
 
 #include "cmd/innet-ctl/ask.h"
 

@@ -14,11 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/addr.h"
-#include "common/control.h"
-#include "common/mac.h"
-#include "common/seg.h"
-#include "common/udpio.h"
+#include "common/live/udpio.h"
+#include "common/wire/addr.h"
+#include "common/wire/control.h"
+#include "common/wire/mac.h"
+#include "common/wire/seg.h"
 
 struct ask_conf {
 	union addr to, from;

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/num.h"
-#include "common/opt.h"
-#include "common/timer.h"
-#include "common/update.h"
+#include "common/base/num.h"
+#include "common/base/opt.h"
+#include "common/live/timer.h"
+#include "common/wire/update.h"
 
 #include "cmd/innet-ctl/ctl.h"
 

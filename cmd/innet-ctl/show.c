@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/control.h"
+#include "common/wire/control.h"
 
 #include "cmd/innet-ctl/columns.h"
 #include "cmd/innet-ctl/show.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "cmd/innet-gen/sources.h"
-#include "common/arrivals.h"
-#include "common/due.h"
+#include "common/base/heap.h"
+#include "common/traffic/arrivals.h"
 
 struct cluster {
 	struct arrivals arrivals;	/* of bursts */

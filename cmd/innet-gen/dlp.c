@@ -11,11 +11,11 @@
 #include <stdlib.h>
 
 #include "cmd/innet-gen/dlp.h"
-#include "common/dlp.h"
-#include "common/files.h"
-#include "common/frame.h"
-#include "common/pcapio.h"
-#include "common/rng.h"
+#include "common/base/files.h"
+#include "common/base/rng.h"
+#include "common/capture/pcapio.h"
+#include "common/wire/dlp.h"
+#include "common/wire/frame.h"
 
 enum { SCALE = 1000, SETUP_GAP_NS = 1000, SOURCE_PORT = 46638 };
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/arrivals.h"
+#include "common/traffic/arrivals.h"
 
 
 enum { GROUPS_MAX = 256 };

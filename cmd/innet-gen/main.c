@@ -13,11 +13,11 @@
 #include "cmd/innet-gen/segments.h"
 #include "cmd/innet-gen/sources.h"
 #include "cmd/innet-gen/writer.h"
-#include "common/dlp.h"
-#include "common/files.h"
-#include "common/num.h"
-#include "common/opt.h"
-#include "common/seg.h"
+#include "common/base/files.h"
+#include "common/base/num.h"
+#include "common/base/opt.h"
+#include "common/wire/dlp.h"
+#include "common/wire/seg.h"
 
 /* The longest interval: 104 days; with spread and burst it stays in range. */
 #define STEP_MAX_NS ((uint64_t)1 << 53)

@@ -8,16 +8,16 @@
 #include <string.h>
 
 #include "cmd/innet-gen/segments.h"
-#include "common/evq.h"
-#include "common/files.h"
-#include "common/frame.h"
-#include "common/link.h"
-#include "common/membership.h"
-#include "common/pcapio.h"
-#include "common/rng.h"
-#include "common/seg.h"
-#include "common/update.h"
-#include "common/vec.h"
+#include "common/base/files.h"
+#include "common/base/rng.h"
+#include "common/base/timed-queue.h"
+#include "common/base/vec.h"
+#include "common/capture/pcapio.h"
+#include "common/iswitch/membership.h"
+#include "common/plane/link.h"
+#include "common/wire/frame.h"
+#include "common/wire/seg.h"
+#include "common/wire/update.h"
 
 enum {
 	JOIN_GAP_NS = 1000,

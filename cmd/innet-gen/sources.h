@@ -10,7 +10,7 @@
 
 #include "cmd/innet-gen/gen.h"
 #include "cmd/innet-gen/writer.h"
-#include "common/schedule.h"
+#include "common/traffic/schedule.h"
 
 /* Time between a worker's updates in cluster, in 2^-32 ns, before --speeds. */
 unsigned __int128 source_step(const struct conf *cf, uint32_t cluster);

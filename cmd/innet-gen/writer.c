@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "cmd/innet-gen/writer.h"
-#include "common/draw.h"
-#include "common/files.h"
-#include "common/inetsum.h"
-#include "common/vec.h"
+#include "common/base/draw.h"
+#include "common/base/files.h"
+#include "common/base/vec.h"
+#include "common/wire/inetsum.h"
 
 #define STAMP_MAX_NS (((uint64_t)1 << 32) * 1000000000 - 1)
 

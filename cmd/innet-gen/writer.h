@@ -15,10 +15,10 @@
 #include <time.h>
 
 #include "cmd/innet-gen/gen.h"
-#include "common/frame.h"
-#include "common/pcapio.h"
-#include "common/rng.h"
-#include "common/update.h"
+#include "common/base/rng.h"
+#include "common/capture/pcapio.h"
+#include "common/wire/frame.h"
+#include "common/wire/update.h"
 
 enum {
 	WRITER_OFFSETS = 8192,		/* places where a gradient may begin */

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/num.h"
-#include "common/timer.h"
+#include "common/base/num.h"
+#include "common/live/timer.h"
 
 #include "cmd/innet-memory/parts.h"
 #include "cmd/innet-memory/server.h"

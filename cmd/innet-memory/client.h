@@ -20,8 +20,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/blob.h"
-#include "common/resp.h"
+#include "common/base/blob.h"
+#include "common/wire/resp.h"
 
 #include "cmd/innet-memory/out.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/timer.h"
+#include "common/live/timer.h"
 
 #include "cmd/innet-memory/command.h"
 #include "cmd/innet-memory/server.h"

@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/resp.h"
+#include "common/wire/resp.h"
 
-#include "common/latency.h"
+#include "common/base/latency.h"
 
 struct client;
 struct server;

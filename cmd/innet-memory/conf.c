@@ -4,10 +4,10 @@
 #include <err.h>
 #include <string.h>
 
-#include "common/files.h"
-#include "common/num.h"
-#include "common/opt.h"
-#include "common/timer.h"
+#include "common/base/files.h"
+#include "common/base/num.h"
+#include "common/base/opt.h"
+#include "common/live/timer.h"
 
 #include "cmd/innet-memory/conf.h"
 #include "cmd/innet-memory/table.h"

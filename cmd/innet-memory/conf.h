@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/addr.h"
+#include "common/wire/addr.h"
 
 struct conf {
 	union addr listen;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/timer.h"
+#include "common/live/timer.h"
 
 #include "cmd/innet-memory/parts.h"
 #include "cmd/innet-memory/server.h"

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/blob.h"
+#include "common/base/blob.h"
 
 enum { FRAMES_STACK_MAX = 32 };
 

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/blob.h"
-#include "common/keymap.h"
+#include "common/base/blob.h"
+#include "common/base/keymap.h"
 
 enum key_type { KEY_STRING, KEY_LIST };
 

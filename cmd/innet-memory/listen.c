@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "common/whole.h"
+#include "common/base/atomic-file.h"
 
 #include "cmd/innet-memory/server.h"
 

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/crc32c.h"
-#include "common/stream.h"
+#include "common/base/crc32c.h"
+#include "common/wire/stream.h"
 
 #include "cmd/innet-memory/load.h"
 #include "cmd/innet-memory/save.h"

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/blob.h"
+#include "common/base/blob.h"
 
 struct load {
 	uint8_t *buf;

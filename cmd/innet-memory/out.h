@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/blob.h"
+#include "common/base/blob.h"
 
 struct out_part {
 	struct blob *blob;	/* NULL: it is of the text */

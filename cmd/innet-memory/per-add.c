@@ -1,7 +1,7 @@
 /* per-add.c - PER.ADD: experiences in, by value or by reference to frames */
 #include <stdlib.h>
 
-#include "common/stream.h"
+#include "common/wire/stream.h"
 
 #include "cmd/innet-memory/per.h"
 #include "cmd/innet-memory/server.h"

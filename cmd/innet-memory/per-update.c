@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/stream.h"
+#include "common/wire/stream.h"
 
 #include "cmd/innet-memory/per.h"
 #include "cmd/innet-memory/server.h"

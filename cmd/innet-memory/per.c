@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "common/timer.h"
+#include "common/live/timer.h"
 
 #include "cmd/innet-memory/per.h"
 #include "cmd/innet-memory/server.h"

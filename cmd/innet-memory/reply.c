@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/num.h"
+#include "common/base/num.h"
 
 #include "cmd/innet-memory/client.h"
 #include "cmd/innet-memory/server.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/crc32c.h"
-#include "common/stream.h"
-#include "common/whole.h"
+#include "common/base/atomic-file.h"
+#include "common/base/crc32c.h"
+#include "common/wire/stream.h"
 
 #include "cmd/innet-memory/save.h"
 

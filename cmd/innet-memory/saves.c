@@ -20,8 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/timer.h"
-#include "common/whole.h"
+#include "common/base/atomic-file.h"
+#include "common/live/timer.h"
 
 #include "cmd/innet-memory/lock.h"
 #include "cmd/innet-memory/parts.h"

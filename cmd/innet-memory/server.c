@@ -14,10 +14,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "common/account.h"
-#include "common/files.h"
-#include "common/password.h"
-#include "common/timer.h"
+#include "common/base/account.h"
+#include "common/base/files.h"
+#include "common/live/password.h"
+#include "common/live/timer.h"
 
 #include "cmd/innet-memory/parts.h"
 #include "cmd/innet-memory/server.h"

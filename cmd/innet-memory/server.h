@@ -15,8 +15,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/blob.h"
-#include "common/rng.h"
+#include "common/base/blob.h"
+#include "common/base/rng.h"
 
 #include "cmd/innet-memory/client.h"
 #include "cmd/innet-memory/command.h"

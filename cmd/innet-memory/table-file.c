@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "common/keymap.h"
+#include "common/base/keymap.h"
 
 #include "cmd/innet-memory/table.h"
 

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/replaydump.h"
-#include "common/resp.h"
+#include "common/replay/dump.h"
+#include "common/wire/resp.h"
 
 #include "cmd/innet-memory/frames.h"
 #include "cmd/innet-memory/load.h"

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/resp.h"
+#include "common/wire/resp.h"
 
 struct client;
 struct verb;

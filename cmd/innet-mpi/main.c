@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/files.h"
-#include "common/num.h"
-#include "common/opt.h"
-#include "common/stream.h"
-#include "common/timer.h"
+#include "common/base/files.h"
+#include "common/base/num.h"
+#include "common/base/opt.h"
+#include "common/live/timer.h"
+#include "common/wire/stream.h"
 
 #include "cmd/innet-mpi/rank.h"
 

@@ -15,13 +15,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "common/child.h"
-#include "common/crc32c.h"
-#include "common/files.h"
-#include "common/madeup.h"
-#include "common/spans.h"
-#include "common/timer.h"
-#include "common/trainee.h"
+#include "common/base/crc32c.h"
+#include "common/base/files.h"
+#include "common/base/spans.h"
+#include "common/live/child.h"
+#include "common/live/timer.h"
+#include "common/traffic/madeup.h"
+#include "common/wire/stream-order.h"
 
 #include "cmd/innet-mpi/rank.h"
 

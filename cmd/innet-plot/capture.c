@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "cmd/innet-plot/plot.h"
-#include "common/aom.h"
-#include "common/intake.h"
+#include "common/capture/updates.h"
+#include "common/olaf/age.h"
 
 enum { CLUSTERS = 65536 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/innet-plot/plot.h"
-#include "common/aom.h"
+#include "common/olaf/age.h"
 
 enum { THIN_BINS = 2000 };	/* twice what a screen shows in a row */
 

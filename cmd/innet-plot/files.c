@@ -6,8 +6,8 @@
 
 #include "cmd/innet-plot/plot.h"
 #include "cmd/innet-plot/table.h"
-#include "common/aom.h"
-#include "common/num.h"
+#include "common/base/num.h"
+#include "common/olaf/age.h"
 
 /* The clusters of a series, one behind the other as innet-aom writes them. */
 struct series {

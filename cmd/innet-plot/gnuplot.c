@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "cmd/innet-plot/plot.h"
-#include "common/whole.h"
+#include "common/base/atomic-file.h"
 
 enum { LEGEND_MAX = 24 };	/* more would hide the curves */
 

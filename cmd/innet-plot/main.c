@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "cmd/innet-plot/plot.h"
-#include "common/files.h"
-#include "common/num.h"
-#include "common/opt.h"
+#include "common/base/files.h"
+#include "common/base/num.h"
+#include "common/base/opt.h"
 
 enum {
 	O_BY = OPT_LONG, O_CLUSTER, O_GROUP, O_LABEL, O_SMOOTH, O_SPREAD, O_X,

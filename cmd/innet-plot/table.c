@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/num.h"
-#include "common/pcapio.h"
+#include "common/base/num.h"
+#include "common/capture/pcapio.h"
 
 /* "reward", or "column 3". */
 static const char *

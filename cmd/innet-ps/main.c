@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/num.h"
+#include "common/base/opt.h"
 #include "common/live/service.h"
-#include "common/num.h"
+#include "common/live/timer.h"
 #include "common/olaf/server.h"
-#include "common/opt.h"
-#include "common/timer.h"
 
 #include "cmd/innet-ps/servers.h"
 #include "cmd/innet-ps/store.h"

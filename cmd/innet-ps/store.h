@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/psrule.h"
+#include "common/olaf/server-rule.h"
 
 /*
  * Read len bytes into clusters, an array of 65,536 that holds none.  NULL, or

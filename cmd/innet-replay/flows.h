@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/addr.h"
-#include "common/frame.h"
-#include "common/keymap.h"
-#include "common/udpsend.h"
+#include "common/base/keymap.h"
+#include "common/live/udpsend.h"
+#include "common/wire/addr.h"
+#include "common/wire/frame.h"
 
 struct flow {
 	struct frame_flow id;

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "cmd/innet-replay/replay.h"
-#include "common/files.h"
-#include "common/num.h"
-#include "common/opt.h"
-#include "common/timer.h"
+#include "common/base/files.h"
+#include "common/base/num.h"
+#include "common/base/opt.h"
+#include "common/live/timer.h"
 
 enum {
 	O_TO = OPT_LONG, O_SPEED, O_PPS, O_TOPSPEED, O_LOOP, O_PROGRAM,

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "cmd/innet-replay/trace.h"
-#include "common/addr.h"
-#include "common/latency.h"
+#include "common/base/latency.h"
+#include "common/wire/addr.h"
 
 struct conf {
 	const char *in, *out;		/* out: re-time into it; NULL: send */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cmd/innet-replay/replay.h"
-#include "common/timer.h"
-#include "common/wire.h"
+#include "common/base/bytes.h"
+#include "common/live/timer.h"
 
 /* Write a packet as it would stand in a capture of ours, stamped at_ns. */
 static void

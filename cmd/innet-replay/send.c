@@ -19,8 +19,8 @@
 
 #include "cmd/innet-replay/flows.h"
 #include "cmd/innet-replay/replay.h"
-#include "common/pace.h"
-#include "common/timer.h"
+#include "common/live/pace.h"
+#include "common/live/timer.h"
 
 enum {
 	WINDOW_PACKETS = 2048,

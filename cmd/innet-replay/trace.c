@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "cmd/innet-replay/trace.h"
-#include "common/control.h"
-#include "common/dlp.h"
-#include "common/seg.h"
+#include "common/wire/control.h"
+#include "common/wire/dlp.h"
+#include "common/wire/seg.h"
 
 const char *
 trace_reason(unsigned why)

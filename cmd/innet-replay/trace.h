@@ -12,15 +12,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/addr.h"
-#include "common/frame.h"
-#include "common/judge.h"
-#include "common/keymap.h"
-#include "common/pcapio.h"
+#include "common/base/keymap.h"
+#include "common/capture/pcapio.h"
+#include "common/capture/soundness.h"
+#include "common/wire/addr.h"
+#include "common/wire/frame.h"
 
 enum trace_program { TRACE_OLAF, TRACE_ISWITCH, TRACE_DLP, TRACE_ALL };
 
-/* Why a packet was left out: a verdict of judge.h, or one of these. */
+/* Why a packet was left out: a verdict of capture/soundness.h, or one of these. */
 enum trace_reason {
 	TRACE_OTHER = JUDGE_VERDICTS,	/* not of the program */
 	TRACE_DOWN,			/* from switch or server to worker */

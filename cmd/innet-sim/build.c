@@ -8,8 +8,8 @@
 
 #include "cmd/innet-sim/traffic.h"
 #include "cmd/innet-sim/train.h"
-#include "common/frame.h"
-#include "common/pages.h"
+#include "common/base/pages.h"
+#include "common/wire/frame.h"
 
 void *
 sim_have(size_t n, size_t bytes, const char *what)

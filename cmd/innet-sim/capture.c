@@ -11,8 +11,8 @@
 #include "cmd/innet-sim/capture.h"
 #include "cmd/innet-sim/traffic.h"
 #include "cmd/innet-sim/train.h"
-#include "common/files.h"
-#include "common/frame.h"
+#include "common/base/files.h"
+#include "common/wire/frame.h"
 
 enum {
 	NODES_MAX = 256,	/* two files each stay open */

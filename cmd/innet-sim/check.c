@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "cmd/innet-sim/scenario.h"
-#include "common/arrivals.h"
-#include "common/update.h"
+#include "common/traffic/arrivals.h"
+#include "common/wire/update.h"
 
 static bool
 check_nodes(const struct scenario *s, struct reader *r)

@@ -16,8 +16,8 @@
 #include "cmd/innet-sim/planes.h"
 #include "cmd/innet-sim/runner.h"
 #include "cmd/innet-sim/sweep.h"
-#include "common/num.h"
-#include "common/opt.h"
+#include "common/base/num.h"
+#include "common/base/opt.h"
 
 enum { SETS_MAX = 256 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/output.h"
-#include "common/stats.h"
+#include "common/base/stats.h"
 
 static const char *const by_name[] = { "group", "cluster", "switch",
 	"traffic", "training" };

@@ -10,7 +10,7 @@
 #include "cmd/innet-sim/result.h"
 #include "cmd/innet-sim/traffic.h"
 #include "cmd/innet-sim/train.h"
-#include "common/stats.h"
+#include "common/base/stats.h"
 
 enum {
 	GENERATED, SUPPRESSED, SENT, RECEIVED, MERGED, AGGREGATED, REPLACED,

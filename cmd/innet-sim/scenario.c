@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cmd/innet-sim/scenario.h"
-#include "common/arrivals.h"
-#include "common/frame.h"
-#include "common/update.h"
+#include "common/traffic/arrivals.h"
+#include "common/wire/frame.h"
+#include "common/wire/update.h"
 
 #define AT(s, f) offsetof(struct scenario_##s, f)
 #define TOP(f) offsetof(struct scenario, f)

@@ -1,7 +1,7 @@
 /*
  * scenario.h - what is to be simulated, as read from JSON: innet-scenario(5)
  *
- * One struct a section, in the units of reader.h.  scenario_read() fills all
+ * One struct a section, in the units of base/json-reader.h.  scenario_read() fills all
  * of it, with defaults, and checks that it describes a network: names are
  * there, every switch leads to a server, no worker is there twice.  It trusts
  * nothing in the JSON and exits nowhere.
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "cmd/innet-sim/training.h"
-#include "common/reader.h"
+#include "common/base/json-reader.h"
 
 /* A number for which a word was given, the first or the second of its key. */
 #define SCENARIO_WORD1 UINT64_MAX

@@ -43,18 +43,18 @@
 #include <stdint.h>
 
 #include "cmd/innet-sim/scenario.h"
-#include "common/aom.h"
-#include "common/arrivals.h"
-#include "common/calendar.h"
+#include "common/base/calendar.h"
+#include "common/base/keymap.h"
+#include "common/base/rng.h"
+#include "common/capture/pcapio.h"
+#include "common/olaf/age.h"
+#include "common/olaf/server-rule.h"
+#include "common/olaf/txctl.h"
+#include "common/plane/link.h"
 #include "common/plane/port.h"
-#include "common/keymap.h"
-#include "common/link.h"
-#include "common/pcapio.h"
-#include "common/psrule.h"
-#include "common/rng.h"
-#include "common/schedule.h"
-#include "common/txctl.h"
-#include "common/update.h"
+#include "common/traffic/arrivals.h"
+#include "common/traffic/schedule.h"
+#include "common/wire/update.h"
 
 enum sim_class {
 	SIM_FAULT, SIM_LEAVE, SIM_DELIVERY, SIM_ACK, SIM_ARRIVAL, SIM_WAKE,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/sweep.h"
-#include "common/num.h"
+#include "common/base/num.h"
 
 enum { WORD_BYTES = 64 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/train.h"
-#include "common/frame.h"
+#include "common/wire/frame.h"
 
 #define GIVE_UP_NS 30000000000u	/* innet-worker's */
 

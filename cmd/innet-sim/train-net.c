@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/train.h"
-#include "common/frame.h"
+#include "common/wire/frame.h"
 
 void
 train_wake(struct sim *s, const struct sim_node *n, uint64_t *wake_ns,

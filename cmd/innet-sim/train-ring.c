@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/train.h"
-#include "common/frame.h"
+#include "common/wire/frame.h"
 
 /* What stands in a packet, beside its length. */
 struct part {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "cmd/innet-sim/train.h"
-#include "common/draw.h"
+#include "common/base/draw.h"
 
 uint64_t
 train_compute_ns(struct train_worker *w)

@@ -1,9 +1,9 @@
 /*
  * train.h - trainings while they run
  *
- * The switch is iswitch.h, the workers are lockstep.h or async-worker.h,
+ * The switch is iswitch.h, the workers are iswitch/sync-worker.h or async-worker.h,
  * the servers iswitch.h with jobs of whole vectors (job.h) or of answers
- * (jobps.h): the very machines that run live, fed with the datagrams that
+ * (iswitch/job-async-server.h): the very machines that run live, fed with the datagrams that
  * they exchange.  A segment has one float here, 1 from every worker, and
  * the length of its frame is what it would be with all of them: so every sum
  * shows how many gradients are in it, and must agree with what its Seg says.
@@ -23,11 +23,11 @@
 #include "cmd/innet-sim/result.h"
 #include "cmd/innet-sim/sim.h"
 #include "cmd/innet-sim/training.h"
-#include "common/async-worker.h"
+#include "common/base/spans.h"
+#include "common/iswitch/async-worker.h"
 #include "common/iswitch/program.h"
-#include "common/lockctl.h"
+#include "common/iswitch/sync-worker-control.h"
 #include "common/plane/classifier.h"
-#include "common/spans.h"
 
 enum {
 	TRAIN_PORT = 5000,		/* of workers */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/training.h"
-#include "common/seg.h"
+#include "common/wire/seg.h"
 
 #define AT(f) offsetof(struct scenario_training, f)
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/reader.h"
+#include "common/base/json-reader.h"
 
 enum {
 	TRAININGS_MAX = 100,

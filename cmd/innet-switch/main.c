@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/clusters.h"
+#include "common/capture/clusters.h"
 #include "common/live/service.h"
+#include "common/live/timer.h"
 #include "common/plane/programs.h"
-#include "common/timer.h"
 
 #include "cmd/innet-switch/conf.h"
 #include "cmd/innet-switch/replay.h"

@@ -9,9 +9,9 @@
 #include "cmd/innet-verify/print.h"
 #include "cmd/innet-verify/solve.h"
 #include "cmd/innet-verify/spec.h"
-#include "common/files.h"
-#include "common/num.h"
-#include "common/opt.h"
+#include "common/base/files.h"
+#include "common/base/num.h"
+#include "common/base/opt.h"
 
 enum { O_OBJECTIVE = OPT_LONG, O_BOUND, O_HORIZON, O_EMIT, O_JSON };
 

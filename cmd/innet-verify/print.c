@@ -8,8 +8,8 @@
 
 #include "cmd/innet-verify/json.h"
 #include "cmd/innet-verify/print.h"
-#include "common/files.h"
-#include "common/whole.h"
+#include "common/base/atomic-file.h"
+#include "common/base/files.h"
 
 enum { TIME_TEXT = 32 };
 

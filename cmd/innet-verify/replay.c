@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "cmd/innet-verify/replay.h"
-#include "common/aom.h"
+#include "common/olaf/age.h"
+#include "common/olaf/txctl.h"
 #include "common/plane/port.h"
-#include "common/txctl.h"
 
 /* At this rate a frame of so many bytes takes as many ns. */
 enum { WORKER = 0 };

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "cmd/innet-verify/spec.h"
-#include "common/frame.h"
-#include "common/num.h"
-#include "common/reader.h"
+#include "common/base/json-reader.h"
+#include "common/base/num.h"
+#include "common/wire/frame.h"
 
 #define AT(field) offsetof(struct spec, field)
 static const struct reader_key spec_keys[] = {

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/reader.h"
-#include "common/txctl.h"
+#include "common/base/json-reader.h"
+#include "common/olaf/txctl.h"
 
 enum {
 	SPEC_CLUSTERS_MAX = 64,

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/timer.h"
+#include "common/live/timer.h"
 
 #include "cmd/innet-worker/carrier.h"
 #include "cmd/innet-worker/lwu.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/pace.h"
-#include "common/timer.h"
+#include "common/live/pace.h"
+#include "common/live/timer.h"
 
 #include "cmd/innet-worker/carrier.h"
 

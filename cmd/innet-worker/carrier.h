@@ -14,12 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/child.h"
-#include "common/outlet.h"
-#include "common/rng.h"
-#include "common/stream.h"
-#include "common/trainee.h"
-#include "common/udpio.h"
+#include "common/base/rng.h"
+#include "common/live/child.h"
+#include "common/live/outlet.h"
+#include "common/live/udpio.h"
+#include "common/wire/stream-order.h"
+#include "common/wire/stream.h"
 
 #include "cmd/innet-worker/worker.h"
 

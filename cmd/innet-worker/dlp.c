@@ -1,7 +1,7 @@
 /*
  * dlp.c - one worker of a DLP session
  *
- * dlp-worker.h decides; this is its clock, its socket and its child.
+ * dlp/worker.h decides; this is its clock, its socket and its child.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/dlp-worker.h"
-#include "common/timer.h"
+#include "common/dlp/worker.h"
+#include "common/live/timer.h"
 
 #include "cmd/innet-worker/carrier.h"
 

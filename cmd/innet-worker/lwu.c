@@ -10,8 +10,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "common/mac.h"
-#include "common/timer.h"
+#include "common/live/timer.h"
+#include "common/wire/mac.h"
 
 #include "cmd/innet-worker/lwu.h"
 

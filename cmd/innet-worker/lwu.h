@@ -16,9 +16,9 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "common/async-worker.h"
-#include "common/outlet.h"
-#include "common/spans.h"
+#include "common/base/spans.h"
+#include "common/iswitch/async-worker.h"
+#include "common/live/outlet.h"
 
 #include "cmd/innet-worker/worker.h"
 

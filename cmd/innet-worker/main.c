@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/files.h"
-#include "common/launcher.h"
-#include "common/num.h"
-#include "common/opt.h"
-#include "common/seg.h"
-#include "common/timer.h"
-#include "common/update.h"
+#include "common/base/files.h"
+#include "common/base/launcher.h"
+#include "common/base/num.h"
+#include "common/base/opt.h"
+#include "common/live/timer.h"
+#include "common/wire/seg.h"
+#include "common/wire/update.h"
 
 #include "cmd/innet-worker/worker.h"
 

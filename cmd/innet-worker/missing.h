@@ -6,7 +6,7 @@
 #ifndef INNET_WORKER_MISSING_H
 #define INNET_WORKER_MISSING_H
 
-#include "common/lockstep.h"
+#include "common/iswitch/sync-worker.h"
 
 enum { MISSING_BYTES = 256 };
 

@@ -1,7 +1,7 @@
 /*
  * olaf.c - one worker of an Olaf cluster
  *
- * olaf-worker.h decides; this is its clock, its socket and its child, whose
+ * olaf/worker.h decides; this is its clock, its socket and its child, whose
  * gradients are each answered at once with the newest model.
  */
 #include <err.h>
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/olaf-worker.h"
-#include "common/timer.h"
+#include "common/live/timer.h"
+#include "common/olaf/worker.h"
 
 #include "cmd/innet-worker/carrier.h"
 

@@ -1,7 +1,7 @@
 /*
  * sync.c - one worker of a synchronous job: iSwitch, sections 3.3 and 3.4
  *
- * lockstep.h decides; this is its clock, its socket and its vectors.  Results
+ * iswitch/sync-worker.h decides; this is its clock, its socket and its vectors.  Results
  * go from the packets straight into the vector that the child gets, and
  * gradients leave from the vector that came from it, a run of segments a call.
  */
@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/crc32c.h"
-#include "common/lockctl.h"
-#include "common/madeup.h"
-#include "common/spans.h"
-#include "common/timer.h"
+#include "common/base/crc32c.h"
+#include "common/base/spans.h"
+#include "common/iswitch/sync-worker-control.h"
+#include "common/live/timer.h"
+#include "common/traffic/madeup.h"
 
 #include "cmd/innet-worker/carrier.h"
 #include "cmd/innet-worker/held.h"

@@ -12,14 +12,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/dlp.h"
-#include "common/impair.h"
-#include "common/mac.h"
-#include "common/pcapio.h"
-#include "common/rng.h"
-#include "common/stream.h"
-#include "common/txctl.h"
-#include "common/udpio.h"
+#include "common/base/rng.h"
+#include "common/capture/pcapio.h"
+#include "common/live/udpio.h"
+#include "common/olaf/txctl.h"
+#include "common/traffic/impair.h"
+#include "common/wire/dlp.h"
+#include "common/wire/mac.h"
+#include "common/wire/stream.h"
 
 enum {
 	WORKER_FLOATS_MAX = UINT16_MAX,	/* --floats max */

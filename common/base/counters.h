@@ -10,8 +10,8 @@
  * counters_text() gives NULL.  Names are plain words and are not escaped;
  * words may be anything.
  */
-#ifndef INNET_COUNTERS_H
-#define INNET_COUNTERS_H
+#ifndef INNET_BASE_COUNTERS_H
+#define INNET_BASE_COUNTERS_H
 
 #include <inttypes.h>
 #include <stdarg.h>

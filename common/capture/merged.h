@@ -6,8 +6,8 @@
  * damage, which ends that capture alone.  Borrows the captures and owns the
  * rest: merged_close().  For tools: exits 1 without memory.
  */
-#ifndef INNET_MERGED_H
-#define INNET_MERGED_H
+#ifndef INNET_CAPTURE_MERGED_H
+#define INNET_CAPTURE_MERGED_H
 
 #include <err.h>
 #include <inttypes.h>
@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/frame.h"
-#include "common/pcapio.h"
+#include "common/capture/pcapio.h"
+#include "common/wire/frame.h"
 
 struct merged_conf {
 	uint64_t until_ns;		/* UINT64_MAX: to the end */

@@ -2,7 +2,7 @@
  * program.h - program dlp: the aggregator of a session of the Distributed
  * Learning Protocol
  *
- * dlpjob.h decides; this is how it meets the data plane.  In a trace DLP is
+ * dlp/aggregator.h decides; this is how it meets the data plane.  In a trace DLP is
  * known by its UDP port alone, whatever the address: packets to it are input,
  * those from it are another aggregator's.  An answer leaves from the address
  * that its question was sent to.
@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/dlpjob.h"
+#include "common/dlp/aggregator.h"
 #include "common/program/program.h"
 
 struct dlp_settings {

@@ -16,8 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/iswctl.h"
 #include "common/iswitch/settings.h"
+#include "common/iswitch/switch-control.h"
 #include "common/program/program.h"
 
 struct iswitch_state {

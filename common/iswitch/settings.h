@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/iswitch.h"
-#include "common/num.h"
+#include "common/base/num.h"
+#include "common/iswitch/switch.h"
 #include "common/program/program.h"
 
 enum { ISWITCH_KEEP_MAX = 65536 };

@@ -7,12 +7,12 @@
  * long as nobody sets the wall's in between, and the result is bounded by what
  * happened before and by now in any case.
  */
-#ifndef INNET_CLOCK_H
-#define INNET_CLOCK_H
+#ifndef INNET_LIVE_CLOCK_H
+#define INNET_LIVE_CLOCK_H
 
 #include <stdint.h>
 
-#include "common/timer.h"
+#include "common/live/timer.h"
 
 struct clock {
 	uint64_t base_ns;	/* wall - monotonic, at the start */

@@ -10,8 +10,8 @@
  *
  * For tools: says what is wrong, and exits 1 while it opens.
  */
-#ifndef INNET_SERVE_H
-#define INNET_SERVE_H
+#ifndef INNET_LIVE_SERVE_H
+#define INNET_LIVE_SERVE_H
 
 #include <err.h>
 #include <inttypes.h>
@@ -23,10 +23,10 @@
 #include <stdlib.h>
 
 #include "common/live/clock.h"
-#include "common/outlet.h"
-#include "common/pace.h"
+#include "common/live/outlet.h"
+#include "common/live/pace.h"
+#include "common/live/udpio.h"
 #include "common/plane/classifier.h"
-#include "common/udpio.h"
 
 enum {
 	SERVE_BATCHES = 16,		/* received between looks at all else */

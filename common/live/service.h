@@ -4,8 +4,8 @@
  * Captures are opened and closed, the plane is made, run and freed; the summary
  * and the report are written, the summary also when a signal asks.
  */
-#ifndef INNET_SERVICE_H
-#define INNET_SERVICE_H
+#ifndef INNET_LIVE_SERVICE_H
+#define INNET_LIVE_SERVICE_H
 
 #include <err.h>
 #include <signal.h>
@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/base/atomic-file.h"
 #include "common/live/serve.h"
 #include "common/plane/memory.h"
-#include "common/whole.h"
 
 struct service {
 	const char *tool;

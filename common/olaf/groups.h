@@ -7,14 +7,14 @@
  * is what comes back for it.  A row for each worker that was moved; owns its
  * memory, groups_free().  A zeroed struct is an empty table.
  */
-#ifndef INNET_GROUPS_H
-#define INNET_GROUPS_H
+#ifndef INNET_OLAF_GROUPS_H
+#define INNET_OLAF_GROUPS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "common/keymap.h"
+#include "common/base/keymap.h"
 
 enum { GROUPS_NONE = UINT32_MAX };
 

@@ -20,11 +20,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/judge.h"
+#include "common/capture/soundness.h"
 #include "common/olaf/groups.h"
+#include "common/olaf/routes.h"
+#include "common/olaf/txctl.h"
 #include "common/program/program.h"
-#include "common/routes.h"
-#include "common/txctl.h"
 #include "common/wire/flow.h"
 
 struct olaf_conf {

@@ -2,7 +2,7 @@
  * server.h - program olaf of innet-ps: the parameter server (Olaf section 2.1)
  *
  * Keeps the weights of each cluster, which the first worker that sends its own
- * has brought, changes them by the updates that come (psrule.h), and answers
+ * has brought, changes them by the updates that come (olaf/server-rule.h), and answers
  * each with the model of its range: to the worker, or to all of the cluster.
  */
 #ifndef INNET_OLAF_SERVER_H
@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/judge.h"
-#include "common/num.h"
+#include "common/base/num.h"
+#include "common/capture/soundness.h"
+#include "common/olaf/routes.h"
+#include "common/olaf/server-rule.h"
 #include "common/program/program.h"
-#include "common/psrule.h"
-#include "common/routes.h"
 
 enum { SERVER_CLUSTERS = 65536, SERVER_ELEMENT_BYTES = 20 };
 

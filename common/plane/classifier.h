@@ -5,8 +5,8 @@
  * or regular traffic; it is counted as one of them.  What is for the program
  * must be sound.
  */
-#ifndef INNET_CLASSIFIER_H
-#define INNET_CLASSIFIER_H
+#ifndef INNET_PLANE_CLASSIFIER_H
+#define INNET_PLANE_CLASSIFIER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/mac.h"
 #include "common/plane/report.h"
+#include "common/wire/mac.h"
 
 /* The text that a request asks for; the caller's, NULL without memory. */
 static inline char *

@@ -15,12 +15,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/files.h"
-#include "common/launcher.h"
-#include "common/mac.h"
-#include "common/num.h"
-#include "common/opt.h"
+#include "common/base/files.h"
+#include "common/base/launcher.h"
+#include "common/base/num.h"
+#include "common/base/opt.h"
 #include "common/plane/plane.h"
+#include "common/wire/mac.h"
 
 enum plane_option {
 	PLANE_SLOTS = OPT_LONG + 200, PLANE_RATE, PLANE_QUEUE, PLANE_PORT,

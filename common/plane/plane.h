@@ -17,19 +17,19 @@
  * arrivals of the same instant.  A plane owns its program's state and its
  * ports: plane_free().  It stays where it is in memory.
  */
-#ifndef INNET_PLANE_H
-#define INNET_PLANE_H
+#ifndef INNET_PLANE_PLANE_H
+#define INNET_PLANE_PLANE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "common/due.h"
-#include "common/impair.h"
-#include "common/judge.h"
+#include "common/base/heap.h"
+#include "common/capture/soundness.h"
 #include "common/plane/ports.h"
+#include "common/program/answered.h"
 #include "common/program/program.h"
-#include "common/replies.h"
+#include "common/traffic/impair.h"
 
 #define PLANE_NEVER UINT64_MAX
 

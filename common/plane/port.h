@@ -16,20 +16,20 @@
  * on.  A port that was initialised must not be moved: its queue points into
  * it.
  */
-#ifndef INNET_PORT_H
-#define INNET_PORT_H
+#ifndef INNET_PLANE_PORT_H
+#define INNET_PLANE_PORT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "common/active.h"
-#include "common/fifo.h"
-#include "common/link.h"
-#include "common/olafq.h"
-#include "common/slots.h"
-#include "common/tally.h"
-#include "common/txctl.h"
+#include "common/olaf/active-clusters.h"
+#include "common/olaf/queue.h"
+#include "common/olaf/slots.h"
+#include "common/olaf/txctl.h"
+#include "common/plane/fifo.h"
+#include "common/plane/link.h"
+#include "common/plane/tally.h"
 
 enum port_queue { PORT_FIFO, PORT_OLAF };
 

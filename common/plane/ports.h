@@ -11,8 +11,8 @@
  * Of rules that fit the longest prefix wins.  Ports are made when they are
  * first asked for.  Owns them: ports_free().
  */
-#ifndef INNET_PORTS_H
-#define INNET_PORTS_H
+#ifndef INNET_PLANE_PORTS_H
+#define INNET_PLANE_PORTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,10 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/addr.h"
-#include "common/keymap.h"
-#include "common/num.h"
+#include "common/base/keymap.h"
+#include "common/base/num.h"
 #include "common/plane/port.h"
+#include "common/wire/addr.h"
 
 enum { PORTS_RULES_MAX = 64, PORTS_NONE = UINT32_MAX };
 

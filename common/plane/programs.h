@@ -1,8 +1,8 @@
 /*
  * programs.h - the programs of a switch, one row each
  */
-#ifndef INNET_PROGRAMS_H
-#define INNET_PROGRAMS_H
+#ifndef INNET_PLANE_PROGRAMS_H
+#define INNET_PLANE_PROGRAMS_H
 
 #include <stddef.h>
 #include <string.h>

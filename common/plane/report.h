@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/judge.h"
+#include "common/capture/soundness.h"
 #include "common/plane/plane.h"
 
 static inline const char *

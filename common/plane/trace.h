@@ -11,8 +11,8 @@
  * With the departures of another run each frame leaves when it did there.
  * For tools: warns, and exits 1 without memory.
  */
-#ifndef INNET_TRACE_H
-#define INNET_TRACE_H
+#ifndef INNET_PLANE_TRACE_H
+#define INNET_PLANE_TRACE_H
 
 #include <err.h>
 #include <stdbool.h>
@@ -20,10 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/timed-queue.h"
 #include "common/capture/merged.h"
-#include "common/evq.h"
-#include "common/impair.h"
 #include "common/plane/classifier.h"
+#include "common/traffic/impair.h"
 #include "common/wire/flow.h"
 
 enum { TRACE_FRAME_BYTES = FRAME_ETH_BYTES + PCAPIO_FRAME_MAX_BYTES };

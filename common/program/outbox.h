@@ -9,8 +9,8 @@
  * Posted bytes are borrowed until the flush; outbox_copy() keeps its own.
  * Who overwrites what may have been posted flushes first: outbox_settle().
  */
-#ifndef INNET_OUTBOX_H
-#define INNET_OUTBOX_H
+#ifndef INNET_PROGRAM_OUTBOX_H
+#define INNET_PROGRAM_OUTBOX_H
 
 #include <assert.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/addr.h"
+#include "common/wire/addr.h"
 
 enum { OUTBOX_POSTS = 128, OUTBOX_ARENA_BYTES = 65536 };
 

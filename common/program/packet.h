@@ -8,15 +8,15 @@
  * interfaces there is a frame around it, which a queue keeps whole.  In the
  * simulator an update is known without any bytes.
  */
-#ifndef INNET_PACKET_H
-#define INNET_PACKET_H
+#ifndef INNET_PROGRAM_PACKET_H
+#define INNET_PROGRAM_PACKET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/addr.h"
-#include "common/frame.h"
-#include "common/update.h"
+#include "common/wire/addr.h"
+#include "common/wire/frame.h"
+#include "common/wire/update.h"
 
 enum { PACKET_WAY_OWN = 0 };	/* the switch's own address */
 

@@ -16,18 +16,18 @@
  * which an address is, env->pass() sends a packet on as it came, beside the
  * queue.
  */
-#ifndef INNET_PROGRAM_H
-#define INNET_PROGRAM_H
+#ifndef INNET_PROGRAM_PROGRAM_H
+#define INNET_PROGRAM_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/base/counters.h"
-#include "common/control.h"
-#include "common/opt.h"
+#include "common/base/opt.h"
 #include "common/program/outbox.h"
 #include "common/program/packet.h"
+#include "common/wire/control.h"
 
 #define PROGRAM_NEVER UINT64_MAX
 

@@ -1,15 +1,15 @@
 /*
  * flow.h - addresses of sockets, and the same in the headers of a frame
  */
-#ifndef INNET_FLOW_H
-#define INNET_FLOW_H
+#ifndef INNET_WIRE_FLOW_H
+#define INNET_WIRE_FLOW_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "common/addr.h"
-#include "common/frame.h"
+#include "common/wire/addr.h"
+#include "common/wire/frame.h"
 
 /* The flow of a packet from one address to another. */
 static inline struct frame_flow

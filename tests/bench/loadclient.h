@@ -14,7 +14,7 @@
 #include <hiredis.h>
 #endif
 
-#include "common/respcall.h"
+#include "common/live/respcall.h"
 
 enum { LOAD_ITEMS = 8192 };
 

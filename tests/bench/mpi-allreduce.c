@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/num.h"
-#include "common/stats.h"
+#include "common/base/num.h"
+#include "common/base/stats.h"
 
 enum { WARM_ROUNDS = 2 };
 

@@ -15,7 +15,7 @@
 
 #include "cmd/innet-agent/net.h"
 #include "cmd/innet-agent/optim.h"
-#include "common/num.h"
+#include "common/base/num.h"
 
 enum { WARM = 200 };
 

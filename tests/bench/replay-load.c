@@ -10,10 +10,10 @@
  */
 #include <stdio.h>
 
-#include "common/num.h"
-#include "common/rng.h"
-#include "common/stats.h"
-#include "common/timer.h"
+#include "common/base/num.h"
+#include "common/base/rng.h"
+#include "common/base/stats.h"
+#include "common/live/timer.h"
 #include "tests/bench/loadclient.h"
 
 enum {

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/num.h"
-#include "common/stats.h"
-#include "common/sumtree.h"
+#include "common/base/num.h"
+#include "common/base/stats.h"
+#include "common/replay/sumtree.h"
 
 enum { WORK = 1 << 16, FLUSH = 64 << 20, ROUNDS_MAX = 1001 };
 

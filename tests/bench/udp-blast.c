@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/num.h"
-#include "common/timer.h"
-#include "common/udpio.h"
-#include "common/update.h"
+#include "common/base/num.h"
+#include "common/live/timer.h"
+#include "common/live/udpio.h"
+#include "common/wire/update.h"
 
 static uint64_t
 number(const char *s, uint64_t most)

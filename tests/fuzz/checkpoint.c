@@ -7,8 +7,8 @@
 #include "cmd/innet-memory/load.h"
 #include "cmd/innet-memory/save.h"
 #include "cmd/innet-memory/table.h"
-#include "common/crc32c.h"
-#include "common/stream.h"
+#include "common/base/crc32c.h"
+#include "common/wire/stream.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { LIMIT_BYTES = 4 << 20 };

@@ -1,5 +1,5 @@
 /* UDP payloads as control messages, their bodies, and their MAC. */
-#include "common/mac.h"
+#include "common/wire/mac.h"
 #include "tests/fuzz/fuzz.h"
 
 /* The body of c, read and put again at put: how much of it was known. */

@@ -1,5 +1,5 @@
 /* What innet-ctl shows of JSON from the network: byte 0 says as what. */
-#include "common/control.h"
+#include "common/wire/control.h"
 #include "tests/fuzz/fuzz.h"
 
 #include "cmd/innet-ctl/paged.h"
@@ -36,7 +36,7 @@ show(uint8_t action, const cJSON *root)
 	fflush(f);
 	tables = len;
 	if (action == CONTROL_STATS)
-		show_prometheus(f, root, &root, 1);
+		show_prometheus(f, root, (cJSON *const *)&root, 1);
 	fclose(f);
 	check(text, tables, false);
 	check(text, len, true);

@@ -4,8 +4,8 @@
  * as it is, of a length that follows, or state, node count, step and the first
  * parameter in short.  What is answered goes to a worker's side as well.
  */
-#include "common/dlpask.h"
-#include "common/dlpjob.h"
+#include "common/dlp/aggregator.h"
+#include "common/dlp/ask.h"
 #include "tests/fuzz/fuzz.h"
 
 static uint64_t

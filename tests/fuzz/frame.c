@@ -2,7 +2,7 @@
  * Frames of any link type.  Byte 0 picks the link type, byte 1 is how much
  * longer the frame was before it was cut; the rest is the frame.
  */
-#include "common/frame.h"
+#include "common/wire/frame.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Put what was parsed again: it parses as the same and its sum is right. */

@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "common/num.h"
+#include "common/base/num.h"
 #include "tests/fuzz/fuzz.h"
 
 typedef const char *reader(const char *, uint64_t, uint64_t, uint64_t *);

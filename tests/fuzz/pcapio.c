@@ -1,5 +1,5 @@
 /* The bytes as a capture file: classic, or whatever libpcap makes of them. */
-#include "common/pcapio.h"
+#include "common/capture/pcapio.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { KEPT = 64 };	/* packets written again */

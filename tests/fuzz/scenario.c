@@ -7,7 +7,7 @@
 
 #include "cmd/innet-sim/result.h"
 #include "cmd/innet-sim/sweep.h"
-#include "common/seg.h"
+#include "common/wire/seg.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MOMENT_NS 100000u

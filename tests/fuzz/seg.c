@@ -1,5 +1,5 @@
 /* UDP payloads as gradient segments, and cuts of a vector that they name. */
-#include "common/seg.h"
+#include "common/wire/seg.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A vector of so many elements, cut. */

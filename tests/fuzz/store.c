@@ -3,8 +3,8 @@
  * that the fuzzer gets past it.  What is read can be answered from.
  */
 #include "cmd/innet-ps/store.h"
-#include "common/crc32c.h"
-#include "common/stream.h"
+#include "common/base/crc32c.h"
+#include "common/wire/stream.h"
 #include "tests/fuzz/fuzz.h"
 
 int

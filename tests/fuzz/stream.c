@@ -2,7 +2,7 @@
  * The gradient stream.  Byte 0 is the size of the pieces in which the rest
  * comes; whatever it is, the same messages are found.
  */
-#include "common/stream.h"
+#include "common/wire/stream.h"
 #include "tests/fuzz/fuzz.h"
 
 struct found {

@@ -5,8 +5,8 @@
  */
 #include <math.h>
 
-#include "common/per.h"
-#include "common/wire.h"
+#include "common/base/bytes.h"
+#include "common/replay/priorities.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/plainsum.h"
 

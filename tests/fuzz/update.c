@@ -1,5 +1,5 @@
 /* UDP payloads as updates, models and weights, and the kernels on vectors. */
-#include "common/update.h"
+#include "common/wire/update.h"
 #include "tests/fuzz/fuzz.h"
 
 #ifdef VEC_AVX2

@@ -1,0 +1,132 @@
+/*
+ * base/atomic-file.h - a file that is there whole or not at all
+ *
+ * What is written goes beside the file and takes its place at the end, so a
+ * reader sees the old one or the new one, and a full disk or a crash leaves
+ * the old.  "-" is the standard output; a device or a pipe is written itself.
+ * A struct whole owns its descriptor until whole_close().
+ */
+#ifndef INNET_BASE_ATOMIC_FILE_H
+#define INNET_BASE_ATOMIC_FILE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct whole {
+	const char *path;	/* borrowed */
+	char *beside;		/* NULL: path itself is written */
+	int fd;			/* write here */
+};
+
+/* Begin to write path, by way of path + tail.  0, or -1 with errno. */
+static inline int
+whole_begin(struct whole *w, const char *path, const char *tail, bool chosen)
+{
+	struct stat st;
+
+	*w = (struct whole){ .path = path };
+	if (strcmp(path, "-") == 0) {
+		w->fd = dup(STDOUT_FILENO);
+	} else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		w->fd = open(path, O_WRONLY | O_CLOEXEC);
+	} else {
+		if (asprintf(&w->beside, "%s%s", path, tail) == -1)
+			return -1;
+		w->fd = chosen ? mkostemp(w->beside, O_CLOEXEC) :
+		    open(w->beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		    0600);
+	}
+	if (w->fd == -1)
+		free(w->beside);
+	return w->fd == -1 ? -1 : 0;
+}
+
+/* Begin to write path.  0, or -1 with errno, and then nothing is held. */
+static inline int
+whole_open(struct whole *w, const char *path)
+{
+	return whole_begin(w, path, ".XXXXXX", true);
+}
+
+/*
+ * The same for one writer at a time, in path + ".tmp": what a crash left
+ * there goes.
+ */
+static inline int
+whole_open_tmp(struct whole *w, const char *path)
+{
+	return whole_begin(w, path, ".tmp", false);
+}
+
+/* Make path's entry in its folder last.  0, or -1 with errno. */
+static inline int
+whole_sync_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash == NULL ? strdup(".") :
+	    strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	int fd, rc, why;
+
+	if (folder == NULL)
+		return -1;
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(folder);
+	if (fd == -1)
+		return -1;
+	rc = fsync(fd);
+	why = errno;
+	close(fd);
+	errno = why;
+	return rc;
+}
+
+/*
+ * The end: put it in its place if good, else leave things as they were.  0,
+ * or -1 with errno if it is not in its place (good was false: errno is kept).
+ */
+static inline int
+whole_close(struct whole *w, bool good)
+{
+	const mode_t mask = umask(0);
+	int why = good ? 0 : errno;
+
+	umask(mask);
+	if (why == 0 && good && w->beside != NULL &&
+	    (fchmod(w->fd, 0666 & ~mask) == -1 || fsync(w->fd) == -1))
+		why = errno;
+	if (close(w->fd) == -1 && why == 0)
+		why = errno;
+	if (w->beside != NULL && why == 0 && good &&
+	    rename(w->beside, w->path) == -1)
+		why = errno;
+	if (w->beside != NULL && (why != 0 || !good))
+		unlink(w->beside);
+	free(w->beside);
+	errno = why;
+	return good && why == 0 ? 0 : -1;
+}
+
+/* All of len bytes; false with errno if they do not go. */
+static inline bool
+whole_write(const struct whole *w, const void *p, size_t len)
+{
+	const char *b = p;
+	ssize_t n;
+
+	for (size_t done = 0; done < len; done += (size_t)n) {
+		n = write(w->fd, b + done, len - done);
+		if (n == -1 && errno == EINTR)
+			n = 0;
+		else if (n == -1)
+			return false;
+	}
+	return true;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * draw.h - draws from distributions that need a logarithm
+ *
+ * The same bits from every compiler: rng.h and logexp.h, and sqrt(), which
+ * IEEE 754 rounds correctly.
+ */
+#ifndef INNET_BASE_DRAW_H
+#define INNET_BASE_DRAW_H
+
+#include <math.h>
+
+#include "common/base/logexp.h"
+#include "common/base/rng.h"
+
+/* Exponential with mean 1. */
+static inline double
+draw_exponential(struct rng *r)
+{
+	return -logexp_log(1 - rng_double(r));
+}
+
+/* Normal with mean 0 and standard deviation 1 (Marsaglia's polar method). */
+static inline double
+draw_normal(struct rng *r)
+{
+	double u, v, s;
+
+	do {
+		u = 2 * rng_double(r) - 1;
+		v = 2 * rng_double(r) - 1;
+		s = u * u + v * v;
+	} while (s >= 1 || s < 0x1p-1000);
+	return u * sqrt(-2 * logexp_log(s) / s);
+}
+
+/* Lognormal with mean 1 and standard deviation sigma of the logarithm. */
+static inline double
+draw_lognormal(struct rng *r, double sigma)
+{
+	return logexp_exp(sigma * draw_normal(r) - sigma * sigma / 2);
+}
+
+#endif

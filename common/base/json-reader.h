@@ -1,0 +1,562 @@
+/*
+ * base/json-reader.h - JSON objects into structs, by tables of keys
+ *
+ * A section is a struct and the table of keys that fill it: each key has a
+ * type, limits, a default in the words a user would write, and what it means.
+ * The same table makes --list-keys, so the list cannot lie.  A value that does
+ * not fit, a key that is not in the table (with the nearest one that is) or
+ * one given twice is refused: reader_object() returns false and r->why says
+ * where and what: "links[2].rat: unknown key; the nearest is 'rate'".
+ *
+ * Times, rates and sizes are strings with units as in num.h; a time must have
+ * one.  Counts may be JSON numbers.  Lists are arrays of structs, owned by who
+ * asked: reader_free().  Control characters are shown as '?': why is one line.
+ */
+#ifndef INNET_BASE_JSON_READER_H
+#define INNET_BASE_JSON_READER_H
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "common/base/num.h"
+
+enum { READER_NAME_BYTES = 32, READER_FILE_BYTES = 256 };
+#define READER_TEXT_MAX 268435456	/* bytes of a document */
+
+/* Times are no longer, unless their key says so: 104 days. */
+#define READER_TIME_MAX ((uint64_t)1 << 53)
+
+enum reader_type {
+	READER_COUNT,		/* uint64_t */
+	READER_TIME,		/* uint64_t, ns */
+	READER_RATE,		/* uint64_t, bits/s */
+	READER_BYTES,		/* uint64_t */
+	READER_SHARE,		/* double, 0 to 1 */
+	READER_REAL,		/* double */
+	READER_BOOL,		/* bool */
+	READER_WORD,		/* uint64_t: its place in words */
+	READER_NAME,		/* char[READER_NAME_BYTES] */
+	READER_FILE,		/* char[READER_FILE_BYTES] */
+	READER_RANGE,		/* struct reader_range: 5 is 1-5, "6-10" */
+	READER_LIST,		/* struct reader_list of a section */
+	READER_ANY		/* read by others */
+};
+
+struct reader_range {
+	uint64_t from, to;
+};
+
+struct reader_list {
+	void *item;		/* owned */
+	size_t n;
+};
+
+struct reader_key {
+	const char *name;
+	enum reader_type type;
+	size_t at;		/* of the field, bytes */
+	const char *preset;	/* default; NULL: zero */
+	uint64_t lo, hi;	/* of whole numbers; both 0: any */
+	const char *const *words;	/* NULL at the end: of READER_WORD; or
+					 * words for a number: UINT64_MAX, the
+					 * next UINT64_MAX - 1 */
+	const struct reader_section *list;	/* of READER_LIST */
+	bool needed;		/* must be given */
+	const char *help;	/* lower case, no full stop */
+};
+
+struct reader_section {
+	const struct reader_key *key;	/* the last has a NULL name */
+	size_t bytes;		/* of the struct */
+};
+
+struct reader {
+	char path[256];		/* of what is being read: "links[2].rate" */
+	size_t at;		/* its length */
+	char why[512];		/* what is wrong, once something is */
+};
+
+/* No more than one line of it. */
+static inline void
+reader_clean(char *s)
+{
+	for (; *s != '\0'; s++) {
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			*s = '?';
+	}
+}
+
+/* "path: " and what is wrong, into r->why; false, for the caller to return. */
+__attribute__((format(printf, 2, 3))) static inline bool
+reader_fail(struct reader *r, const char *fmt, ...)
+{
+	va_list ap;
+	int n = snprintf(r->why, sizeof(r->why), "%s%s", r->path,
+	    r->at == 0 ? "" : ": ");
+
+	va_start(ap, fmt);
+	vsnprintf(r->why + n, sizeof(r->why) - (size_t)n, fmt, ap);
+	va_end(ap);
+	reader_clean(r->why);
+	return false;
+}
+
+/* The same of another place than the one being read. */
+__attribute__((format(printf, 5, 6))) static inline bool
+reader_fail_at(struct reader *r, const char *list, size_t i, const char *key,
+    const char *fmt, ...)
+{
+	va_list ap;
+	int n = snprintf(r->why, sizeof(r->why), "%s[%zu]%s%s: ", list, i,
+	    key == NULL ? "" : ".", key == NULL ? "" : key);
+
+	va_start(ap, fmt);
+	vsnprintf(r->why + n, sizeof(r->why) - (size_t)n, fmt, ap);
+	va_end(ap);
+	reader_clean(r->why);
+	return false;
+}
+
+/* Go down to a key, or with NULL to the i-th of a list; where we were. */
+static inline size_t
+reader_down(struct reader *r, const char *key, size_t i)
+{
+	size_t at = r->at, room = sizeof(r->path) - at;
+	int n;
+
+	if (key == NULL)
+		n = snprintf(r->path + at, room, "[%zu]", i);
+	else
+		n = snprintf(r->path + at, room, "%s%.64s", at == 0 ? "" : ".",
+		    key);
+	r->at = at + ((size_t)n < room ? (size_t)n : room - 1);
+	reader_clean(r->path + at);
+	return at;
+}
+
+static inline void
+reader_up(struct reader *r, size_t at)
+{
+	r->at = at;
+	r->path[at] = '\0';
+}
+
+/* Levenshtein's distance of two short words. */
+static inline size_t
+reader_distance(const char *a, const char *b)
+{
+	size_t row[65], na = strnlen(a, 64), nb = strnlen(b, 64);
+
+	for (size_t j = 0; j <= nb; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= na; i++) {
+		size_t corner = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= nb; j++) {
+			size_t best = corner + (a[i - 1] != b[j - 1]);
+
+			corner = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[nb];
+}
+
+static inline bool
+reader_fail_unknown(struct reader *r, const struct reader_section *s,
+    const char *name)
+{
+	const struct reader_key *near = s->key;
+
+	for (const struct reader_key *k = s->key; k->name != NULL; k++) {
+		if (reader_distance(name, k->name) < reader_distance(name, near->name))
+			near = k;
+	}
+	return reader_fail(r, "unknown key; the nearest is '%s'", near->name);
+}
+
+/* The value in words, as on a command line; NULL: it has another type. */
+static inline const char *
+reader_words_of(const cJSON *v, char *room, size_t bytes)
+{
+	if (cJSON_IsString(v))
+		return v->valuestring;
+	if (!cJSON_IsNumber(v))
+		return NULL;
+	if (v->valuedouble == floor(v->valuedouble) &&
+	    fabs(v->valuedouble) < 1e15)
+		snprintf(room, bytes, "%.0f", v->valuedouble);
+	else
+		snprintf(room, bytes, "%.17g", v->valuedouble);
+	return room;
+}
+
+/* A whole number: 8, "10k", "1.5k". */
+static inline const char *
+reader_count(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
+{
+	if (strchr(s, '.') != NULL && strspn(s, "0123456789.") == strlen(s))
+		return "not a whole number";
+	return num_u64(s, lo, hi, to);
+}
+
+/* A time: a string with a unit, or 0. */
+static inline const char *
+reader_time(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
+{
+	size_t len = strlen(s);
+	const char *why = num_time(s, lo, hi, to);
+
+	if (why == NULL && *to != 0 && s[len - 1] != 's' &&
+	    s[len - 1] != 'h' && s[len - 1] != 'n')
+		return "lacks a unit (ns, us, ms, s, min, h)";
+	return why;
+}
+
+static inline const char *
+reader_range_of(const char *s, uint64_t lo, uint64_t hi,
+    struct reader_range *to)
+{
+	const char *dash = strchr(s, '-'), *why;
+	char first[24];
+	uint64_t a, b;
+
+	if (dash == NULL) {
+		why = num_u64(s, lo, hi, &b);
+		if (why == NULL)
+			*to = (struct reader_range){ 1, b };
+		return why;
+	}
+	if ((size_t)(dash - s) >= sizeof(first))
+		return "not a range such as 6-10";
+	memcpy(first, s, (size_t)(dash - s));
+	first[dash - s] = '\0';
+	why = num_u64(first, lo, hi, &a);
+	if (why == NULL)
+		why = num_u64(dash + 1, lo, hi, &b);
+	if (why != NULL)
+		return why;
+	if (a > b)
+		return "begins after its end";
+	*to = (struct reader_range){ a, b };
+	return NULL;
+}
+
+static inline const char *
+reader_text(const char *s, char *to, size_t bytes, bool name)
+{
+	if (s[0] == '\0')
+		return "empty";
+	if (strlen(s) >= bytes)
+		return "too long";
+	if (name && strspn(s, "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != strlen(s))
+		return "has more than letters, digits, '-' and '_'";
+	memcpy(to, s, strlen(s) + 1);
+	return NULL;
+}
+
+static inline const char *
+reader_word(const char *s, const char *const *words, uint64_t *to, char *room,
+    size_t bytes)
+{
+	int n = snprintf(room, bytes, "not one of");
+
+	for (uint64_t i = 0; words[i] != NULL; i++) {
+		if (strcmp(s, words[i]) == 0) {
+			*to = i;
+			return NULL;
+		}
+		if ((size_t)n < bytes)
+			n += snprintf(room + n, bytes - (size_t)n, "%s %s",
+			    i == 0 ? "" : ",", words[i]);
+	}
+	return room;
+}
+
+/* The value of k in words, into the field at p.  NULL, or why not. */
+static inline const char *
+reader_words(const struct reader_key *k, const char *s, void *p, char *room,
+    size_t bytes)
+{
+	const uint64_t hi = k->hi != 0 ? k->hi : k->type == READER_TIME ?
+	    READER_TIME_MAX : INT64_MAX;
+
+	for (uint64_t i = 0; k->type != READER_WORD && k->words != NULL &&
+	    k->words[i] != NULL; i++) {
+		if (strcmp(s, k->words[i]) == 0) {
+			*(uint64_t *)p = UINT64_MAX - i;
+			return NULL;
+		}
+	}
+	switch (k->type) {
+	case READER_COUNT: return reader_count(s, k->lo, hi, p);
+	case READER_TIME: return reader_time(s, k->lo, hi, p);
+	case READER_RATE: return num_rate(s, k->lo, hi, p);
+	case READER_BYTES: return num_bytes(s, k->lo, hi, p);
+	case READER_SHARE: return num_share(s, p);
+	case READER_REAL: return num_real(s, -1e300, 1e300, p);
+	case READER_WORD: return reader_word(s, k->words, p, room, bytes);
+	case READER_NAME: return reader_text(s, p, READER_NAME_BYTES, true);
+	case READER_FILE: return reader_text(s, p, READER_FILE_BYTES, false);
+	case READER_RANGE: return reader_range_of(s, k->lo, hi, p);
+	case READER_BOOL:
+		*(bool *)p = strcmp(s, "true") == 0;
+		return NULL;
+	case READER_LIST:
+	case READER_ANY:
+		break;
+	}
+	return NULL;
+}
+
+static inline bool reader_object(struct reader *r, const cJSON *o,
+    const struct reader_section *s, void *to);
+
+static inline bool
+reader_list_of(struct reader *r, const struct reader_key *k, const cJSON *v,
+    struct reader_list *to)
+{
+	size_t n = (size_t)cJSON_GetArraySize(v), at, i = 0;
+	const cJSON *e;
+
+	if (!cJSON_IsArray(v))
+		return reader_fail(r, "is not a list: [ { ... }, ... ]");
+	to->item = calloc(n == 0 ? 1 : n, k->list->bytes);
+	if (to->item == NULL)
+		return reader_fail(r, "no memory for %zu", n);
+	to->n = n;
+	cJSON_ArrayForEach(e, v) {
+		at = reader_down(r, NULL, i);
+		if (!reader_object(r, e, k->list, (char *)to->item +
+		    i * k->list->bytes))
+			return false;
+		reader_up(r, at);
+		i++;
+	}
+	return true;
+}
+
+static inline bool
+reader_value(struct reader *r, const struct reader_key *k, const cJSON *v,
+    void *p)
+{
+	char number[40], room[256];
+	const char *s, *why;
+
+	if (k->type == READER_ANY)
+		return true;
+	if (k->type == READER_LIST)
+		return reader_list_of(r, k, v, p);
+	if (k->type == READER_BOOL) {
+		if (!cJSON_IsBool(v))
+			return reader_fail(r, "is not true or false");
+		*(bool *)p = cJSON_IsTrue(v);
+		return true;
+	}
+	s = reader_words_of(v, number, sizeof(number));
+	if (s == NULL)
+		return reader_fail(r, "is not a string or a number");
+	why = reader_words(k, s, p, room, sizeof(room));
+	return why == NULL || reader_fail(r, "'%.64s': %s", s, why);
+}
+
+/* The defaults of a section; they are ours, and right. */
+static inline void
+reader_preset(const struct reader_section *s, void *to)
+{
+	char room[256];
+
+	memset(to, 0, s->bytes);
+	for (const struct reader_key *k = s->key; k->name != NULL; k++) {
+		if (k->preset != NULL)
+			reader_words(k, k->preset, (char *)to + k->at, room,
+			    sizeof(room));
+	}
+}
+
+/*
+ * The value that len bytes of JSON hold, the caller's to delete, or NULL and
+ * where they stop being JSON, by line and column, in r->why.
+ */
+static inline cJSON *
+reader_parse(struct reader *r, const char *text, size_t len)
+{
+	const char *end = text;
+	size_t line = 1, column = 1;
+	cJSON *root = cJSON_ParseWithLengthOpts(text, len, &end, 0);
+
+	*r = (struct reader){ 0 };
+	while (root != NULL && end < text + len &&
+	    memchr(" \t\r\n", *end, 4) != NULL)
+		end++;
+	if (root != NULL && end == text + len)
+		return root;
+	cJSON_Delete(root);
+	for (const char *p = text; p < end && p < text + len; p++) {
+		column = *p == '\n' ? 1 : column + 1;
+		line += *p == '\n';
+	}
+	snprintf(r->why, sizeof(r->why), "%zu:%zu: not JSON from here on",
+	    line, column);
+	return NULL;
+}
+
+/* All of f and a 0 behind it, the caller's to free.  NULL: errno says why. */
+static inline char *
+reader_slurp(FILE *f, size_t *len)
+{
+	char *text = NULL, *more;
+	size_t room = 0, n = 1;
+
+	for (*len = 0; n > 0; *len += n) {
+		if (*len + 65536 > room) {
+			room = 2 * room + 65537;
+			more = *len > READER_TEXT_MAX ? NULL :
+			    realloc(text, room);
+			if (more == NULL) {
+				free(text);
+				errno = EFBIG;
+				return NULL;
+			}
+			text = more;
+		}
+		n = fread(text + *len, 1, 65536, f);
+	}
+	if (ferror(f)) {
+		free(text);
+		return NULL;
+	}
+	text[*len] = '\0';
+	return text;
+}
+
+/* The same of a file, "-" the standard input; r->why then names it. */
+static inline cJSON *
+reader_load(struct reader *r, const char *path)
+{
+	const bool std = strcmp(path, "-") == 0;
+	FILE *f = std ? stdin : fopen(path, "re");
+	const char *name = std ? "standard input" : path;
+	cJSON *root = NULL;
+	char why[sizeof(r->why)];
+	size_t len;
+	char *text = f == NULL ? NULL : reader_slurp(f, &len);
+
+	*r = (struct reader){ 0 };
+	if (text == NULL) {
+		snprintf(r->why, sizeof(r->why), "%.256s: %s", name,
+		    strerror(errno));
+	} else {
+		root = reader_parse(r, text, len);
+		snprintf(why, sizeof(why), "%.256s:%.128s", name, r->why);
+		memcpy(r->why, why, sizeof(why));
+	}
+	if (f != NULL && !std)
+		fclose(f);
+	free(text);
+	return root;
+}
+
+/* Fill the struct at `to` from the object o. */
+static inline bool
+reader_object(struct reader *r, const cJSON *o,
+    const struct reader_section *s, void *to)
+{
+	const struct reader_key *k;
+	const cJSON *v, *w;
+	size_t at;
+
+	reader_preset(s, to);
+	if (!cJSON_IsObject(o))
+		return reader_fail(r, "is not an object: { ... }");
+	cJSON_ArrayForEach(v, o) {
+		at = reader_down(r, v->string, 0);
+		for (k = s->key; k->name != NULL &&
+		    strcmp(k->name, v->string) != 0; k++)
+			;
+		if (k->name == NULL)
+			return reader_fail_unknown(r, s, v->string);
+		for (w = v->next; w != NULL; w = w->next) {
+			if (strcmp(w->string, v->string) == 0)
+				return reader_fail(r, "given twice");
+		}
+		if (!reader_value(r, k, v, (char *)to + k->at))
+			return false;
+		reader_up(r, at);
+	}
+	for (k = s->key; k->name != NULL; k++) {
+		if (k->needed && cJSON_GetObjectItemCaseSensitive(o,
+		    k->name) == NULL) {
+			reader_down(r, k->name, 0);
+			return reader_fail(r, "is not given");
+		}
+	}
+	return true;
+}
+
+/* Free the lists inside the struct at `of`. */
+static inline void
+reader_free(const struct reader_section *s, void *of)
+{
+	for (const struct reader_key *k = s->key; k->name != NULL; k++) {
+		struct reader_list *l = (void *)((char *)of + k->at);
+
+		if (k->type != READER_LIST)
+			continue;
+		for (size_t i = 0; i < l->n; i++)
+			reader_free(k->list, (char *)l->item +
+			    i * k->list->bytes);
+		free(l->item);
+		*l = (struct reader_list){ 0 };
+	}
+}
+
+/* A line a key: path, type or words, default, meaning. */
+static inline void
+reader_list_keys(FILE *f, const struct reader_section *s, const char *prefix)
+{
+	static const char *const type[] = {
+		[READER_COUNT] = "count", [READER_TIME] = "time",
+		[READER_RATE] = "rate", [READER_BYTES] = "size",
+		[READER_SHARE] = "share", [READER_REAL] = "number",
+		[READER_BOOL] = "true or false", [READER_NAME] = "name",
+		[READER_FILE] = "file", [READER_RANGE] = "range",
+		[READER_LIST] = "list", [READER_ANY] = "object",
+	};
+
+	for (const struct reader_key *k = s->key; k->name != NULL; k++) {
+		char path[256];
+
+		fprintf(f, "%s%s\t", prefix, k->name);
+		if (k->type != READER_WORD)
+			fputs(type[k->type], f);
+		for (size_t i = 0; k->words != NULL && k->words[i] != NULL; i++)
+			fprintf(f, "%s%s", i == 0 && k->type == READER_WORD ?
+			    "" : "|", k->words[i]);
+		fprintf(f, "\t%s\t%s\n", k->needed ? "needed" :
+		    k->preset == NULL ? "-" : k->preset, k->help);
+		if (k->type == READER_LIST) {
+			snprintf(path, sizeof(path), "%.160s%.64s[].", prefix,
+			    k->name);
+			reader_list_keys(f, k->list, path);
+		}
+	}
+}
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * launcher.h - what a job launcher tells its processes: rank, how many ranks
+ *
+ * mpirun and srun say so in the environment.  The innermost launcher counts:
+ * in a batch job of Slurm's everything has a SLURM_PROCID, also what mpirun
+ * started there.  Only for tools: without a launcher the program ends.
+ */
+#ifndef INNET_BASE_LAUNCHER_H
+#define INNET_BASE_LAUNCHER_H
+
+#include <err.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/num.h"
+#include "common/base/opt.h"
+
+/* The number in the first of n variables that is set, or exit 2. */
+static inline uint64_t
+launcher_number(const char *option, const char *const names[], size_t n,
+    uint64_t min, uint64_t max)
+{
+	char list[128];
+	size_t len = 0;
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < n && len < sizeof(list); i++) {
+		const char *s = getenv(names[i]);
+
+		if (s != NULL) {
+			opt_check(names[i], s, num_u64(s, min, max, &v));
+			return v;
+		}
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
+		    i == 0 ? "" : i + 1 < n ? ", " : " and ", names[i]);
+	}
+	errx(2, "%s auto: none of %s is set", option, list);
+}
+
+/* This process's rank, at most max. */
+static inline uint64_t
+launcher_rank(const char *option, uint64_t max)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_RANK",
+	    "PMIX_RANK", "PMI_RANK", "SLURM_PROCID" };
+
+	return launcher_number(option, names, sizeof(names) / sizeof(*names),
+	    0, max);
+}
+
+/* How many ranks there are, 1 to max. */
+static inline uint64_t
+launcher_size(const char *option, uint64_t max)
+{
+	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE",
+	    "PMI_SIZE", "SLURM_NTASKS" };
+
+	return launcher_number(option, names, sizeof(names) / sizeof(*names),
+	    1, max);
+}
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * num.h - numbers with units, from the command line and from text files
+ *
+ * Every reader takes the whole string or nothing: it returns NULL and stores
+ * the value, or returns a phrase that says what is wrong, fit to follow
+ * "invalid rate '10x': ".  *out is untouched on failure.  Decimal fractions
+ * are exact up to the last unit and round half up: "1.5us" is 1500 ns.
+ */
+#ifndef INNET_BASE_NUM_H
+#define INNET_BASE_NUM_H
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct num_unit {
+	const char *name;
+	uint64_t times;		/* how many of the result's unit one of it is */
+};
+
+/* Counts: k, M, G are 1000s; Ki, Mi, Gi are 1024s. */
+static const struct num_unit num_counts[] = {
+	{ "", 1 }, { "k", 1000 }, { "M", 1000000 }, { "G", 1000000000 },
+	{ "T", 1000000000000 }, { "Ki", 1024 }, { "Mi", 1048576 },
+	{ "Gi", 1073741824 }, { NULL, 0 }
+};
+
+/* The digits of s, a fraction, a unit of the table: units of the result. */
+static inline const char *
+num_scaled(const char *s, const struct num_unit *units, const char *tail,
+    uint64_t lo, uint64_t hi, uint64_t *out)
+{
+	unsigned __int128 v = 0, part = 0, base = 1;
+	const char *p = s;
+	size_t len;
+
+	if (*p < '0' || *p > '9')
+		return "not a number";
+	for (; *p >= '0' && *p <= '9'; p++) {
+		v = v * 10 + (unsigned)(*p - '0');
+		if (v > UINT64_MAX)
+			return "too large";
+	}
+	if (*p == '.') {
+		p++;
+		if (*p < '0' || *p > '9')
+			return "not a number";
+		for (; *p >= '0' && *p <= '9'; p++) {
+			if (base < 1000000000000000000u) {
+				part = part * 10 + (unsigned)(*p - '0');
+				base *= 10;
+			}
+		}
+	}
+	for (; units->name != NULL; units++) {
+		len = strlen(units->name);
+		if (strncmp(p, units->name, len) == 0 && (p[len] == '\0' ||
+		    (tail != NULL && strcmp(p + len, tail) == 0)))
+			break;
+	}
+	if (units->name == NULL)
+		return *p == '\0' ? "lacks a unit" : "unknown unit";
+	v = v * units->times + (part * units->times + base / 2) / base;
+	if (v > hi)
+		return "too large";
+	if (v < lo)
+		return "too small";
+	*out = (uint64_t)v;
+	return NULL;
+}
+
+/* A count in [lo, hi]: 500, 10k, 1Mi. */
+static inline const char *
+num_u64(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
+{
+	return num_scaled(s, num_counts, NULL, lo, hi, out);
+}
+
+/* Bytes in [lo, hi]: 256, 256B, 1kB, 64MB, 4KiB. */
+static inline const char *
+num_bytes(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
+{
+	return num_scaled(s, num_counts, "B", lo, hi, out);
+}
+
+/* Bits per second in [lo, hi]: 40G, 20Mbit. */
+static inline const char *
+num_rate(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
+{
+	return num_scaled(s, num_counts, "bit", lo, hi, out);
+}
+
+/* Nanoseconds in [lo, hi]: 4us, 100ms, 1.5s, 2min, 1h, 12 (ns). */
+static inline const char *
+num_time(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
+{
+	static const struct num_unit units[] = {
+		{ "", 1 }, { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 },
+		{ "s", 1000000000 }, { "min", 60000000000 },
+		{ "h", 3600000000000 }, { NULL, 0 }
+	};
+
+	return num_scaled(s, units, NULL, lo, hi, out);
+}
+
+/*
+ * An instant: nanoseconds since the epoch, with a unit if wished, or "+2s",
+ * which is so long after the first packet: *relative says which.
+ */
+static inline const char *
+num_instant(const char *s, uint64_t *out, bool *relative)
+{
+	const char *why = num_time(s + (*s == '+'), 0, INT64_MAX, out);
+
+	if (why == NULL)
+		*relative = *s == '+';
+	return why;
+}
+
+/* A real number in [lo, hi], never NaN. */
+static inline const char *
+num_real(const char *s, double lo, double hi, double *out)
+{
+	char *end;
+	double v;
+
+	if (strspn(s, "+-.0123456789eE") != strlen(s))
+		return "not a number";	/* strtod would take "nan", "0x1" */
+	errno = 0;
+	v = strtod(s, &end);
+	if (end == s || *end != '\0')
+		return "not a number";
+	if (!isfinite(v) || v > hi)
+		return "too large";
+	if (v < lo)
+		return "too small";
+	*out = v;
+	return NULL;
+}
+
+/* A share in [0, 1]: 10%, 0.1. */
+static inline const char *
+num_share(const char *s, double *out)
+{
+	char copy[32];
+	size_t len = strlen(s);
+	const char *why;
+	double v;
+
+	if (len == 0 || s[len - 1] != '%')
+		return num_real(s, 0, 1, out);
+	if (len >= sizeof(copy))
+		return "not a number";
+	memcpy(copy, s, len - 1);
+	copy[len - 1] = '\0';
+	why = num_real(copy, 0, 100, &v);
+	if (why == NULL)
+		*out = v / 100;
+	return why;
+}
+
+#endif

@@ -1,0 +1,177 @@
+/*
+ * opt.h - one table per tool, from which parsing and help text are both made
+ *
+ * opt_next() answers --help and --version itself, and ends the program with
+ * status 2 on an option that is not in the table, so a tool's parse() holds
+ * its own options only.  Only for tools: several functions here may exit.
+ */
+#ifndef INNET_BASE_OPT_H
+#define INNET_BASE_OPT_H
+
+#include <assert.h>
+#include <err.h>
+#include <getopt.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPT_LONG = 256, OPT_MAX = 64 };	/* long-only codes start at OPT_LONG */
+
+struct opt {
+	int ch;			/* short letter, or OPT_LONG + n */
+	const char *name;	/* long name */
+	const char *arg;	/* metavariable, NULL for a flag */
+	const char *help;	/* lower case, no full stop */
+};
+
+struct opt_tool {
+	const char *name;	/* innet-NAME */
+	const char *version;	/* PACKAGE_VERSION */
+	const char *usage;	/* synopsis after the name */
+	const char *about;	/* one sentence or a few */
+	const struct opt *opts;	/* last row has a NULL name */
+};
+
+/* The two rows that end every table but for its null row. */
+#define OPT_HELP_VERSION \
+	{ 'h', "help",    NULL, "show this help and exit" }, \
+	{ 'V', "version", NULL, "show the version and exit" }
+
+/* Print one aligned line for each row of tab. */
+static inline void
+opt_rows(FILE *f, const struct opt *tab)
+{
+	char left[48];
+
+	for (; tab->name != NULL; tab++) {
+		if (tab->arg != NULL)
+			snprintf(left, sizeof(left), "--%s=%s", tab->name,
+			    tab->arg);
+		else
+			snprintf(left, sizeof(left), "--%s", tab->name);
+		if (tab->ch < OPT_LONG)
+			fprintf(f, "  -%c, %-24s %s\n", tab->ch, left,
+			    tab->help);
+		else
+			fprintf(f, "      %-24s %s\n", left, tab->help);
+	}
+}
+
+/* Help or version on standard output, then exit: 0, or 1 if it cannot. */
+static inline void
+opt_tell(const struct opt_tool *tool, int ch)
+{
+	if (ch == 'h') {
+		printf("usage: %s %s\n\n%s\n\n", tool->name, tool->usage,
+		    tool->about);
+		opt_rows(stdout, tool->opts);
+	} else {
+		printf("%s %s\n", tool->name, tool->version);
+	}
+	if (fflush(stdout) == EOF)
+		err(1, "standard output");
+	exit(0);
+}
+
+/* Status 2 and where help is to be had, after the line that says why. */
+static inline void
+opt_misuse(const struct opt_tool *tool)
+{
+	fprintf(stderr, "Try '%s --help'.\n", tool->name);
+	exit(2);
+}
+
+/*
+ * The next option's code, its argument in optarg, or -1 at the first word
+ * that is not an option: a command to run keeps its own options.
+ */
+static inline int
+opt_next(const struct opt_tool *tool, int argc, char *argv[])
+{
+	struct option lo[OPT_MAX];
+	char so[2 * OPT_MAX + 2], *p = so, *slash = strrchr(argv[0], '/');
+	size_t n;
+	int ch;
+
+	if (slash != NULL)	/* getopt_long() prints argv[0] as it is */
+		argv[0] = slash + 1;
+	*p++ = '+';
+	for (n = 0; tool->opts[n].name != NULL; n++) {
+		const struct opt *o = &tool->opts[n];
+
+		assert(n < OPT_MAX - 1);
+		lo[n] = (struct option){ o->name, o->arg != NULL ?
+		    required_argument : no_argument, NULL, o->ch };
+		if (o->ch < OPT_LONG) {
+			*p++ = (char)o->ch;
+			if (o->arg != NULL)
+				*p++ = ':';
+		}
+	}
+	lo[n] = (struct option){ 0 };
+	*p = '\0';
+	ch = getopt_long(argc, argv, so, lo, NULL);
+	if (ch == 'h' || ch == 'V')
+		opt_tell(tool, ch);
+	if (ch == '?')
+		opt_misuse(tool);
+	return ch;
+}
+
+/*
+ * opt_next() for a tool that is given one word, before, between or behind its
+ * options: the first goes to *word, which was NULL.
+ */
+static inline int
+opt_next_word(const struct opt_tool *tool, int argc, char *argv[],
+    const char **word)
+{
+	const int ch = opt_next(tool, argc, argv);
+
+	if (ch != -1 || optind == argc || *word != NULL)
+		return ch;
+	*word = argv[optind++];
+	return opt_next(tool, argc, argv);
+}
+
+/* No word may be left over: say which one is and exit 2. */
+static inline void
+opt_done(const struct opt_tool *tool, int argc, char *argv[])
+{
+	if (optind == argc)
+		return;
+	warnx("unexpected argument '%s'", argv[optind]);
+	opt_misuse(tool);
+}
+
+/* End with "invalid rate '10x': not a number" and status 2 unless why is NULL. */
+static inline void
+opt_check(const char *what, const char *arg, const char *why)
+{
+	if (why != NULL)
+		errx(2, "invalid %s '%s': %s", what, arg, why);
+}
+
+/*
+ * The place of arg among the words of list, a NULL-terminated array; a word
+ * that is not there ends the program with status 2 and the list of those that
+ * are.
+ */
+static inline int
+opt_word(const char *what, const char *arg, const char *const list[])
+{
+	size_t n, room = 0;
+	char all[256] = "";
+
+	for (n = 0; list[n] != NULL; n++) {
+		if (strcmp(arg, list[n]) == 0)
+			return (int)n;
+		room += (size_t)snprintf(all + room, sizeof(all) - room,
+		    "%s%s", n == 0 ? "" : ", ", list[n]);
+		assert(room < sizeof(all));
+	}
+	errx(2, "invalid %s '%s': not one of %s", what, arg, all);
+}
+
+#endif

@@ -1,0 +1,378 @@
+/*
+ * vec.h - kernels on float32 vectors as they lie in packets
+ *
+ * Vectors are little-endian binary32 at any address (a payload begins where
+ * the headers end).  Every kernel is there twice, in plain C, the reference,
+ * and for AVX2, chosen at run time; the two agree to the last bit.  (Of two
+ * NaNs the sum or mean is a NaN; whose payload it has is the compiler's
+ * choice, as C leaves it.)
+ */
+#ifndef INNET_BASE_VEC_H
+#define INNET_BASE_VEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#define VEC_AVX2 1
+#include <immintrin.h>
+#endif
+
+/* Does this processor have AVX2? */
+static inline bool
+vec_avx2(void)
+{
+#ifdef VEC_AVX2
+	return __builtin_cpu_supports("avx2");
+#else
+	return false;
+#endif
+}
+
+/* The i-th element of the vector at p, in host order, as its bits. */
+static inline uint32_t
+vec_bits(const uint8_t *p, size_t i)
+{
+	uint32_t u;
+
+	memcpy(&u, p + 4 * i, sizeof(u));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	u = __builtin_bswap32(u);
+#endif
+	return u;
+}
+
+static inline float
+vec_get(const uint8_t *p, size_t i)
+{
+	uint32_t u = vec_bits(p, i);
+	float f;
+
+	memcpy(&f, &u, sizeof(f));
+	return f;
+}
+
+static inline void
+vec_set(uint8_t *p, size_t i, float f)
+{
+	uint32_t u;
+
+	memcpy(&u, &f, sizeof(u));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	u = __builtin_bswap32(u);
+#endif
+	memcpy(p + 4 * i, &u, sizeof(u));
+}
+
+/* Elements from to n - 1 of vec_finite(), plain. */
+static inline bool
+vec_finite_from(const uint8_t *p, size_t from, size_t n)
+{
+	bool bad = false;
+
+	for (size_t i = from; i < n; i++)
+		bad |= (vec_bits(p, i) & 0x7f800000) == 0x7f800000;
+	return !bad;
+}
+
+static inline void
+vec_add_from(uint8_t *a, const uint8_t *b, size_t from, size_t n)
+{
+	for (size_t i = from; i < n; i++)
+		vec_set(a, i, vec_get(a, i) + vec_get(b, i));
+}
+
+/* The elements of vec_add_check(), then of vec_copy_check(), plain. */
+static inline bool
+vec_add_check_from(uint8_t *a, const uint8_t *b, size_t from, size_t n)
+{
+	const bool finite = vec_finite_from(b, from, n);
+
+	vec_add_from(a, b, from, n);
+	return finite;
+}
+
+static inline bool
+vec_copy_check_from(uint8_t *out, const uint8_t *x, size_t from, size_t n)
+{
+	if (n > from)
+		memcpy(out + 4 * from, x + 4 * from, 4 * (n - from));
+	return vec_finite_from(x, from, n);
+}
+
+static inline void
+vec_descend_from(uint8_t *w, const uint8_t *g, size_t from, size_t n, float q)
+{
+	for (size_t i = from; i < n; i++) {
+		const float step = q * vec_get(g, i);
+
+		vec_set(w, i, vec_get(w, i) - step);
+	}
+}
+
+static inline void
+vec_mean_from(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t from,
+    size_t n, double wa, double wb)
+{
+	for (size_t i = from; i < n; i++)
+		vec_set(out, i, (float)((double)vec_get(a, i) * wa +
+		    (double)vec_get(b, i) * wb));
+}
+
+#ifdef VEC_AVX2
+__attribute__((target("avx2"))) static inline bool
+vec_finite_avx2(const uint8_t *p, size_t n)
+{
+	const __m256i exp = _mm256_set1_epi32(0x7f800000);
+	__m256i bad = _mm256_setzero_si256();
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8) {
+		__m256i v = _mm256_loadu_si256((const void *)(p + 4 * i));
+
+		bad = _mm256_or_si256(bad, _mm256_cmpeq_epi32(
+		    _mm256_and_si256(v, exp), exp));
+	}
+	return _mm256_testz_si256(bad, bad) && vec_finite_from(p, i, n);
+}
+
+__attribute__((target("avx2"))) static inline void
+vec_add_avx2(uint8_t *a, const uint8_t *b, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8)
+		_mm256_storeu_ps((void *)(a + 4 * i), _mm256_add_ps(
+		    _mm256_loadu_ps((const void *)(a + 4 * i)),
+		    _mm256_loadu_ps((const void *)(b + 4 * i))));
+	vec_add_from(a, b, i, n);
+}
+
+/* The greater magnitudes, as bits, of m and the eight elements v. */
+__attribute__((target("avx2"))) static inline __m256i
+vec_most(__m256i m, __m256 v)
+{
+	return _mm256_max_epi32(m, _mm256_and_si256(_mm256_castps_si256(v),
+	    _mm256_set1_epi32(0x7fffffff)));
+}
+
+/* Is none of the four times eight magnitudes infinite or NaN? */
+__attribute__((target("avx2"))) static inline bool
+vec_calm(const __m256i m[4])
+{
+	const __m256i bad = _mm256_cmpgt_epi32(_mm256_max_epi32(
+	    _mm256_max_epi32(m[0], m[1]), _mm256_max_epi32(m[2], m[3])),
+	    _mm256_set1_epi32(0x7f7fffff));
+
+	return _mm256_testz_si256(bad, bad);
+}
+
+__attribute__((target("avx2"))) static inline __m256
+vec_add8(uint8_t *a, const uint8_t *b)
+{
+	const __m256 v = _mm256_loadu_ps((const void *)b);
+
+	_mm256_storeu_ps((void *)a, _mm256_add_ps(
+	    _mm256_loadu_ps((const void *)a), v));
+	return v;
+}
+
+__attribute__((target("avx2"))) static inline __m256
+vec_copy8(uint8_t *out, const uint8_t *x)
+{
+	const __m256 v = _mm256_loadu_ps((const void *)x);
+
+	_mm256_storeu_ps((void *)out, v);
+	return v;
+}
+
+__attribute__((target("avx2"))) static inline bool
+vec_add_check_avx2(uint8_t *a, const uint8_t *b, size_t n)
+{
+	__m256i m[4] = { _mm256_setzero_si256() };
+	size_t i = 0;
+
+	m[1] = m[2] = m[3] = m[0];
+	for (; i + 32 <= n; i += 32) {
+		uint8_t *to = a + 4 * i;
+		const uint8_t *p = b + 4 * i;
+
+		m[0] = vec_most(m[0], vec_add8(to, p));
+		m[1] = vec_most(m[1], vec_add8(to + 32, p + 32));
+		m[2] = vec_most(m[2], vec_add8(to + 64, p + 64));
+		m[3] = vec_most(m[3], vec_add8(to + 96, p + 96));
+	}
+	for (; i + 8 <= n; i += 8)
+		m[0] = vec_most(m[0], vec_add8(a + 4 * i, b + 4 * i));
+	return vec_add_check_from(a, b, i, n) && vec_calm(m);
+}
+
+__attribute__((target("avx2"))) static inline bool
+vec_copy_check_avx2(uint8_t *out, const uint8_t *x, size_t n)
+{
+	__m256i m[4] = { _mm256_setzero_si256() };
+	size_t i = 0;
+
+	m[1] = m[2] = m[3] = m[0];
+	for (; i + 32 <= n; i += 32) {
+		uint8_t *to = out + 4 * i;
+		const uint8_t *p = x + 4 * i;
+
+		m[0] = vec_most(m[0], vec_copy8(to, p));
+		m[1] = vec_most(m[1], vec_copy8(to + 32, p + 32));
+		m[2] = vec_most(m[2], vec_copy8(to + 64, p + 64));
+		m[3] = vec_most(m[3], vec_copy8(to + 96, p + 96));
+	}
+	for (; i + 8 <= n; i += 8)
+		m[0] = vec_most(m[0], vec_copy8(out + 4 * i, x + 4 * i));
+	return vec_copy_check_from(out, x, i, n) && vec_calm(m);
+}
+
+__attribute__((target("avx2"))) static inline void
+vec_descend_avx2(uint8_t *w, const uint8_t *g, size_t n, float q)
+{
+	const __m256 by = _mm256_set1_ps(q);
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8)
+		_mm256_storeu_ps((void *)(w + 4 * i), _mm256_sub_ps(
+		    _mm256_loadu_ps((const void *)(w + 4 * i)),
+		    _mm256_mul_ps(by,
+		    _mm256_loadu_ps((const void *)(g + 4 * i)))));
+	vec_descend_from(w, g, i, n, q);
+}
+
+__attribute__((target("avx2"))) static inline void
+vec_mean_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n,
+    double wa, double wb)
+{
+	const __m256d va = _mm256_set1_pd(wa), vb = _mm256_set1_pd(wb);
+	size_t i;
+
+	for (i = 0; i + 4 <= n; i += 4) {
+		__m256d x = _mm256_cvtps_pd(
+		    _mm_loadu_ps((const void *)(a + 4 * i)));
+		__m256d y = _mm256_cvtps_pd(
+		    _mm_loadu_ps((const void *)(b + 4 * i)));
+
+		_mm_storeu_ps((void *)(out + 4 * i), _mm256_cvtpd_ps(
+		    _mm256_add_pd(_mm256_mul_pd(x, va),
+		    _mm256_mul_pd(y, vb))));
+	}
+	vec_mean_from(out, a, b, i, n, wa, wb);
+}
+
+/*
+ * The mean of two, (a + b) / 2, in binary32: the same bits as by way of
+ * binary64, for a sum that is rounded to 53 bits first and halving are both
+ * harmless.  Only where a sum is too large is the other way taken.
+ */
+__attribute__((target("avx2"))) static inline void
+vec_mean2_avx2(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n)
+{
+	const __m256 half = _mm256_set1_ps(0.5f);
+	const __m256i exp = _mm256_set1_epi32(0x7f800000);
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8) {
+		__m256 sum = _mm256_add_ps(
+		    _mm256_loadu_ps((const void *)(a + 4 * i)),
+		    _mm256_loadu_ps((const void *)(b + 4 * i)));
+		__m256i s = _mm256_and_si256(_mm256_castps_si256(sum), exp);
+
+		if (_mm256_movemask_epi8(_mm256_cmpeq_epi32(s, exp)) != 0)
+			vec_mean_avx2(out + 4 * i, a + 4 * i, b + 4 * i, 8,
+			    0.5, 0.5);
+		else
+			_mm256_storeu_ps((void *)(out + 4 * i),
+			    _mm256_mul_ps(sum, half));
+	}
+	vec_mean_from(out, a, b, i, n, 0.5, 0.5);
+}
+#endif
+
+/* Are all n elements finite? */
+static inline bool
+vec_finite(const uint8_t *p, size_t n)
+{
+#ifdef VEC_AVX2
+	if (vec_avx2())
+		return vec_finite_avx2(p, n);
+#endif
+	return vec_finite_from(p, 0, n);
+}
+
+/* a[i] += b[i], rounded to binary32. */
+static inline void
+vec_add(uint8_t *a, const uint8_t *b, size_t n)
+{
+#ifdef VEC_AVX2
+	if (vec_avx2()) {
+		vec_add_avx2(a, b, n);
+		return;
+	}
+#endif
+	vec_add_from(a, b, 0, n);
+}
+
+/* The same, in one pass: were all n elements of b finite? */
+static inline bool
+vec_add_check(uint8_t *a, const uint8_t *b, size_t n)
+{
+#ifdef VEC_AVX2
+	if (vec_avx2())
+		return vec_add_check_avx2(a, b, n);
+#endif
+	return vec_add_check_from(a, b, 0, n);
+}
+
+/* out[i] = x[i], which do not overlap; were all n elements finite? */
+static inline bool
+vec_copy_check(uint8_t *out, const uint8_t *x, size_t n)
+{
+#ifdef VEC_AVX2
+	if (vec_avx2())
+		return vec_copy_check_avx2(out, x, n);
+#endif
+	return vec_copy_check_from(out, x, 0, n);
+}
+
+/*
+ * w[i] -= q g[i], product and difference each rounded to binary32: the same
+ * bits on every machine.
+ */
+static inline void
+vec_descend(uint8_t *w, const uint8_t *g, size_t n, float q)
+{
+#ifdef VEC_AVX2
+	if (vec_avx2()) {
+		vec_descend_avx2(w, g, n, q);
+		return;
+	}
+#endif
+	vec_descend_from(w, g, 0, n, q);
+}
+
+/*
+ * out[i] = a[i] wa + b[i] wb in binary64, rounded once to binary32, so that
+ * means of finite elements (wa + wb = 1) are finite.  out may be a or b.
+ */
+static inline void
+vec_mean(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n,
+    double wa, double wb)
+{
+#ifdef VEC_AVX2
+	if (vec_avx2()) {
+		if (wa == 0.5 && wb == 0.5)
+			vec_mean2_avx2(out, a, b, n);
+		else
+			vec_mean_avx2(out, a, b, n, wa, wb);
+		return;
+	}
+#endif
+	vec_mean_from(out, a, b, 0, n, wa, wb);
+}
+
+#endif

@@ -1,0 +1,239 @@
+/*
+ * clusters.h - which cluster an address belongs to: the table of bare packets
+ *
+ * The paper's packets (Olaf section 4) carry no ids: the cluster is known by
+ * the source address and the worker by the five-tuple.  The table is CSV,
+ * prefix,cluster (10.0.1.0/24,1), a heading allowed; the longest prefix wins.
+ * A look-up costs a probe per prefix length in use, however long the table.
+ * Owns its memory; clusters_free().
+ */
+#ifndef INNET_CAPTURE_CLUSTERS_H
+#define INNET_CAPTURE_CLUSTERS_H
+
+#include <arpa/inet.h>
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <csv.h>
+
+#include "common/base/keymap.h"
+#include "common/base/num.h"
+#include "common/wire/frame.h"
+
+struct clusters_row {
+	uint8_t prefix[16];	/* masked; IPv4 in the first four */
+	uint8_t bits;
+	bool v6;
+	uint16_t cluster;
+};
+
+struct clusters {
+	struct clusters_row *row;
+	size_t rows, room;
+	struct keymap index;		/* hash of a prefix -> its row */
+	bool used[2][129];		/* prefix lengths, of IPv4 and IPv6 */
+};
+
+/* FNV-1a, continued from h. */
+static inline uint64_t
+clusters_hash(uint64_t h, const void *p, size_t n)
+{
+	const uint8_t *b = p;
+
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ b[i]) * 0x100000001b3;
+	return h;
+}
+
+#define CLUSTERS_HASH_START 0xcbf29ce484222325
+
+/* The worker id of a bare packet: a hash of its five-tuple (all are UDP). */
+static inline uint32_t
+clusters_worker(const struct frame_flow *f)
+{
+	const size_t n = f->v6 ? 16 : 4;
+	uint64_t h = clusters_hash(CLUSTERS_HASH_START, f->src, n);
+
+	h = clusters_hash(h, f->dst, n);
+	h = clusters_hash(h, &f->sport, 2);
+	h = clusters_hash(h, &f->dport, 2);
+	return (uint32_t)(h ^ h >> 32);
+}
+
+static inline void
+clusters_mask(uint8_t *p, const uint8_t *addr, unsigned bits)
+{
+	memset(p, 0, 16);
+	memcpy(p, addr, (bits + 7) / 8);
+	if (bits % 8 != 0)
+		p[bits / 8] &= (uint8_t)(0xff00 >> bits % 8);
+}
+
+static inline uint64_t
+clusters_key(const uint8_t prefix[16], unsigned bits, bool v6)
+{
+	const uint8_t kind[2] = { (uint8_t)bits, v6 };
+
+	return clusters_hash(clusters_hash(CLUSTERS_HASH_START, prefix, 16),
+	    kind, 2);
+}
+
+/* The cluster of an address, by the longest prefix that holds it. */
+static inline bool
+clusters_find(const struct clusters *c, const uint8_t *addr, bool v6,
+    uint16_t *cluster)
+{
+	uint8_t p[16];
+
+	for (int bits = v6 ? 128 : 32; bits >= 0; bits--) {
+		uint32_t *at;
+
+		if (!c->used[v6][bits])
+			continue;
+		clusters_mask(p, addr, (unsigned)bits);
+		at = keymap_get(&c->index, clusters_key(p, (unsigned)bits,
+		    v6));
+		if (at != NULL && c->row[*at].v6 == v6 &&
+		    c->row[*at].bits == bits &&
+		    memcmp(c->row[*at].prefix, p, 16) == 0) {
+			*cluster = c->row[*at].cluster;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Add "10.0.1.0/24", "1".  NULL, or what is wrong. */
+static inline const char *
+clusters_add(struct clusters *c, const char *prefix, const char *cluster)
+{
+	struct clusters_row r = { 0 };
+	char addr[INET6_ADDRSTRLEN];
+	const char *slash = strchr(prefix, '/');
+	size_t len = slash == NULL ? strlen(prefix) : (size_t)(slash - prefix);
+	uint8_t a[16] = { 0 };
+	uint64_t bits, id;
+	uint32_t *at;
+
+	if (len >= sizeof(addr))
+		return "not an address";
+	memcpy(addr, prefix, len);
+	addr[len] = '\0';
+	r.v6 = strchr(addr, ':') != NULL;
+	if (inet_pton(r.v6 ? AF_INET6 : AF_INET, addr, a) != 1)
+		return "not an address";
+	bits = r.v6 ? 128 : 32;
+	if (slash != NULL && num_u64(slash + 1, 0, bits, &bits) != NULL)
+		return "not a prefix length";
+	if (num_u64(cluster, 0, UINT16_MAX, &id) != NULL)
+		return "not a cluster (0 to 65535)";
+	r.bits = (uint8_t)bits;
+	r.cluster = (uint16_t)id;
+	clusters_mask(r.prefix, a, (unsigned)bits);
+	if (c->rows == c->room) {
+		size_t room = c->room == 0 ? 64 : 2 * c->room;
+		struct clusters_row *p = realloc(c->row, room * sizeof(*p));
+
+		if (p == NULL)
+			return "out of memory";
+		c->row = p;
+		c->room = room;
+	}
+	at = keymap_put(&c->index, clusters_key(r.prefix, r.bits, r.v6),
+	    (uint32_t)c->rows);
+	if (at == NULL)
+		return "out of memory";
+	if (*at != c->rows)
+		return "prefix given twice";
+	c->row[c->rows++] = r;
+	c->used[r.v6][bits] = true;
+	return NULL;
+}
+
+static inline void
+clusters_free(struct clusters *c)
+{
+	free(c->row);
+	keymap_free(&c->index);
+}
+
+/* What libcsv's callbacks gather. */
+struct clusters_reading {
+	struct clusters *to;
+	const char *path;
+	uint64_t line;
+	size_t fields;
+	char field[2][64];
+};
+
+static inline void
+clusters_on_field(void *s, size_t len, void *data)
+{
+	struct clusters_reading *r = data;
+
+	if (r->fields < 2) {
+		if (len >= sizeof(r->field[0]))
+			len = sizeof(r->field[0]) - 1;
+		memcpy(r->field[r->fields], s, len);
+		r->field[r->fields][len] = '\0';
+	}
+	r->fields++;
+}
+
+static inline void
+clusters_on_row(int end, void *data)
+{
+	struct clusters_reading *r = data;
+	const char *why = NULL;
+
+	if (r->fields != 2 && r->fields != 0)
+		errx(1, "%s:%" PRIu64 ": %zu fields, not prefix,cluster",
+		    r->path, r->line, r->fields);
+	if (r->fields != 0 && !(r->to->rows == 0 &&
+	    strcmp(r->field[0], "prefix") == 0))
+		why = clusters_add(r->to, r->field[0], r->field[1]);
+	if (why != NULL)
+		errx(1, "%s:%" PRIu64 ": '%s,%s': %s", r->path, r->line,
+		    r->field[0], r->field[1], why);
+	r->fields = 0;
+	if (end == '\n')
+		r->line++;
+}
+
+/* For tools: read the table at path, or say what is wrong and exit 1. */
+static inline struct clusters
+clusters_load_or_exit(const char *path)
+{
+	struct clusters c = { 0 };
+	struct clusters_reading r = { .to = &c, .path = path, .line = 1 };
+	struct csv_parser csv;
+	char buf[4096];
+	size_t n;
+	FILE *f = fopen(path, "re");
+
+	if (f == NULL || csv_init(&csv, CSV_APPEND_NULL |
+	    CSV_REPALL_NL) != 0)
+		err(1, "%s", path);
+	while ((n = fread(buf, 1, sizeof(buf), f)) > 0) {
+		if (csv_parse(&csv, buf, n, clusters_on_field,
+		    clusters_on_row, &r) != n)
+			errx(1, "%s:%" PRIu64 ": %s", path, r.line,
+			    csv_strerror(csv_error(&csv)));
+	}
+	if (ferror(f))
+		err(1, "%s", path);
+	csv_fini(&csv, clusters_on_field, clusters_on_row, &r);
+	csv_free(&csv);
+	fclose(f);
+	if (c.rows == 0)
+		errx(1, "%s: no prefix in it", path);
+	return c;
+}
+
+#endif

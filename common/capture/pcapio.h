@@ -1,0 +1,513 @@
+/*
+ * pcapio.h - capture files in and out, always at nanosecond precision
+ *
+ * Classic pcap files, of either byte order and precision, are read by the few
+ * lines here, in blocks that stay in the cache; whatever else libpcap reads
+ * (pcapng and others) is read by libpcap.  "-" is a standard stream.
+ * Files are written classic, nanosecond, Ethernet, in the host's byte order.
+ *
+ * A reader or writer owns its buffer and file until it is closed, and stays
+ * where it is in memory meanwhile.  Failures are returned, with a phrase in
+ * `why`; only pcapio_open_or_exit() and pcapio_create_or_exit(), for tools,
+ * end the program.
+ */
+#ifndef INNET_CAPTURE_PCAPIO_H
+#define INNET_CAPTURE_PCAPIO_H
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <pcap/pcap.h>
+
+#include "common/capture/read-ahead.h"
+
+enum {
+	PCAPIO_BLOCK_BYTES = 256 * 1024,
+	PCAPIO_FRAME_MAX_BYTES = 262144,	/* libpcap's own limit */
+	PCAPIO_HEADER_BYTES = 24, PCAPIO_RECORD_BYTES = 16
+};
+
+struct pcapio_packet {
+	uint64_t stamp_ns;	/* since the epoch */
+	uint32_t caplen;	/* bytes at data */
+	uint32_t len;		/* bytes on the wire */
+	const uint8_t *data;	/* borrowed until the next read */
+};
+
+struct pcapio_in {
+	const char *path;	/* borrowed, for messages */
+	int fd;
+	int link;		/* link type, as in the file */
+	bool swapped, nano;	/* of a classic file */
+	bool interrupted;	/* a signal came while a read waited */
+	uint8_t *buf;		/* owned, but for blocks of ahead */
+	size_t used, have;
+	struct ahead *ahead;	/* NULL unless pcapio_ahead() was called */
+	bool ended;		/* of ahead: no block is left */
+	pcap_t *pcap;		/* NULL while the classic reader serves */
+	uint64_t packets;	/* read so far */
+	char why[PCAP_ERRBUF_SIZE + 64];
+};
+
+struct pcapio_out {
+	const char *path;	/* borrowed, for messages */
+	int fd;
+	int failed;		/* errno of the write that failed, or 0 */
+	uint8_t *buf;
+	size_t have;
+	uint64_t packets;	/* put so far */
+};
+
+static inline const char *
+pcapio_name(const char *path, bool writes)
+{
+	if (strcmp(path, "-") != 0)
+		return path;
+	return writes ? "standard output" : "standard input";
+}
+
+__attribute__((format(printf, 2, 3))) static inline int
+pcapio_fail(struct pcapio_in *in, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(in->why, sizeof(in->why), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+static inline uint32_t
+pcapio_u32(const struct pcapio_in *in, const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return in->swapped ? __builtin_bswap32(v) : v;
+}
+
+/* pcapio_more() from the blocks that a thread reads. */
+static inline int
+pcapio_more_ahead(struct pcapio_in *in, size_t need)
+{
+	uint8_t *at;
+	ssize_t n;
+
+	while (in->have - in->used < need && !in->ended) {
+		n = ahead_next(in->ahead, in->buf + in->used,
+		    in->have - in->used, &at);
+		if (n == -1) {
+			in->ended = true;
+			return pcapio_fail(in, "%s", strerror(errno));
+		}
+		in->ended = (size_t)n == in->have - in->used;
+		in->buf = at;
+		in->used = 0;
+		in->have = (size_t)n;
+	}
+	return in->have - in->used >= need;
+}
+
+/*
+ * Have at least need bytes in the buffer, if the file has them.  1 yes, 0 it
+ * ended first, -1 it could not be read.  A signal that interrupts ends it too.
+ */
+static inline int
+pcapio_more(struct pcapio_in *in, size_t need)
+{
+	size_t left = in->have - in->used;
+	ssize_t n;
+
+	if (left >= need)
+		return 1;
+	if (in->ahead != NULL)
+		return pcapio_more_ahead(in, need);
+	memmove(in->buf, in->buf + in->used, left);
+	in->used = 0;
+	in->have = left;
+	while (in->have < need) {
+		n = read(in->fd, in->buf + in->have, PCAPIO_BLOCK_BYTES);
+		if (n == -1 && errno != EINTR)
+			return pcapio_fail(in, "%s", strerror(errno));
+		if (n == -1)
+			in->interrupted = true;
+		if (n <= 0)
+			return 0;
+		in->have += (size_t)n;
+	}
+	return 1;
+}
+
+/* fopencookie's read: what the classic reader took first, then the file. */
+static inline ssize_t
+pcapio_cookie_read(void *cookie, char *to, size_t n)
+{
+	struct pcapio_in *in = cookie;
+	size_t left = in->have - in->used;
+	ssize_t got;
+
+	if (left == 0) {
+		got = read(in->fd, to, n);
+		in->interrupted |= got == -1 && errno == EINTR;
+		return got;
+	}
+	if (n > left)
+		n = left;
+	memcpy(to, in->buf + in->used, n);
+	in->used += n;
+	return (ssize_t)n;
+}
+
+/* Not a classic file: let libpcap try.  0, or -1 and why. */
+static inline int
+pcapio_open_other(struct pcapio_in *in)
+{
+	const cookie_io_functions_t io = { .read = pcapio_cookie_read };
+	char text[PCAP_ERRBUF_SIZE] = "";
+	FILE *f = fopencookie(in, "r", io);
+
+	if (f == NULL)
+		return pcapio_fail(in, "%s", strerror(errno));
+	in->pcap = pcap_fopen_offline_with_tstamp_precision(f,
+	    PCAP_TSTAMP_PRECISION_NANO, text);
+	if (in->pcap == NULL) {
+		fclose(f);
+		return pcapio_fail(in, "%s", text);
+	}
+	in->link = pcap_datalink(in->pcap);
+	return 0;
+}
+
+/* Give back what in holds; the standard input stays open. */
+static inline void
+pcapio_close_in(struct pcapio_in *in)
+{
+	if (in->pcap != NULL)
+		pcap_close(in->pcap);
+	if (in->ahead != NULL) {
+		ahead_stop(in->ahead);
+		in->buf = NULL;
+	}
+	if (in->fd > STDIN_FILENO)
+		close(in->fd);
+	free(in->buf);
+	in->pcap = NULL;
+	in->ahead = NULL;
+	in->buf = NULL;
+	in->fd = -1;
+}
+
+/* Begin to read the open descriptor fd, which in owns from now on. */
+static inline int
+pcapio_open_fd(struct pcapio_in *in, int fd, const char *path)
+{
+	int got;
+
+	*in = (struct pcapio_in){ .path = path, .fd = fd };
+	in->buf = malloc(2 * PCAPIO_BLOCK_BYTES + PCAPIO_FRAME_MAX_BYTES);
+	if (in->buf == NULL)
+		return pcapio_fail(in, "%s", strerror(errno));
+	got = pcapio_more(in, PCAPIO_HEADER_BYTES);
+	if (got == -1)
+		return -1;
+	if (got == 0 && in->interrupted)
+		return pcapio_fail(in, "%s", strerror(EINTR));
+	if (in->have == 0)
+		return pcapio_fail(in, "empty file, not even a header");
+	if (got == 0)
+		return pcapio_fail(in, "truncated dump file; tried to read %d "
+		    "file header bytes, only got %zu", PCAPIO_HEADER_BYTES,
+		    in->have);
+	switch (pcapio_u32(in, in->buf)) {
+	case 0xd4c3b2a1:
+		in->swapped = true;
+		break;
+	case 0x4d3cb2a1:
+		in->swapped = true;
+		/* fall through */
+	case 0xa1b23c4d:
+		in->nano = true;
+		break;
+	case 0xa1b2c3d4:
+		break;
+	default:
+		return pcapio_open_other(in);
+	}
+	in->link = (int)(pcapio_u32(in, in->buf + 20) & 0xffff);
+	in->used = PCAPIO_HEADER_BYTES;
+	return 0;
+}
+
+/* Begin to read path.  0, or -1 and in->why; then nothing is held. */
+static inline int
+pcapio_open(struct pcapio_in *in, const char *path)
+{
+	int fd = STDIN_FILENO;
+
+	if (strcmp(path, "-") != 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd == -1) {
+		*in = (struct pcapio_in){ .path = path, .fd = -1 };
+		return pcapio_fail(in, "%s", strerror(errno));
+	}
+	if (pcapio_open_fd(in, fd, path) == 0)
+		return 0;
+	pcapio_close_in(in);
+	return -1;
+}
+
+/*
+ * Read the rest in a thread, ahead of pcapio_next(), where that pays: of a
+ * regular file in the classic format that is larger than the blocks, on more
+ * than one processor.  Before the first pcapio_next() only.
+ */
+static inline void
+pcapio_ahead(struct pcapio_in *in)
+{
+	struct ahead *a;
+	struct stat st;
+	uint8_t *at;
+	ssize_t n;
+
+	if (in->pcap != NULL || fstat(in->fd, &st) == -1 ||
+	    !S_ISREG(st.st_mode) ||
+	    st.st_size < AHEAD_BLOCKS * AHEAD_BLOCK_BYTES ||
+	    sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		return;
+	a = ahead_start(in->fd);
+	if (a == NULL)
+		return;
+	n = ahead_next(a, in->buf + in->used, in->have - in->used, &at);
+	if (n == -1) {		/* a plain read will say why */
+		ahead_stop(a);
+		return;
+	}
+	in->ended = (size_t)n == in->have - in->used;
+	free(in->buf);
+	in->ahead = a;
+	in->buf = at;
+	in->used = 0;
+	in->have = (size_t)n;
+}
+
+static inline int
+pcapio_too_long(struct pcapio_in *in, uint32_t caplen)
+{
+	return pcapio_fail(in, "invalid packet capture length %u, "
+	    "bigger than maximum of %u", caplen, PCAPIO_FRAME_MAX_BYTES);
+}
+
+static inline int
+pcapio_next_other(struct pcapio_in *in, struct pcapio_packet *p)
+{
+	struct pcap_pkthdr *h;
+	const u_char *data;
+	int got = pcap_next_ex(in->pcap, &h, &data);
+
+	if (got == PCAP_ERROR && !in->interrupted)
+		return pcapio_fail(in, "%s", pcap_geterr(in->pcap));
+	if (got != 1)
+		return 0;
+	if (h->caplen > PCAPIO_FRAME_MAX_BYTES)	/* D-Bus, USB: to 128 MB */
+		return pcapio_too_long(in, h->caplen);
+	in->packets++;
+	*p = (struct pcapio_packet){ (uint64_t)h->ts.tv_sec * 1000000000u +
+	    (uint64_t)h->ts.tv_usec, h->caplen,
+	    h->len < h->caplen ? h->caplen : h->len, data };
+	return 1;
+}
+
+/*
+ * The next packet: 1, 0 at the end (or when a signal came), -1 if the file is
+ * damaged: in->why says how, and it is packet in->packets + 1.
+ */
+static inline int
+pcapio_next(struct pcapio_in *in, struct pcapio_packet *p)
+{
+	const uint8_t *h;
+	uint32_t frac, caplen;
+	int got;
+
+	if (in->pcap != NULL)
+		return pcapio_next_other(in, p);
+	got = pcapio_more(in, PCAPIO_RECORD_BYTES);
+	if (got == -1)
+		return -1;
+	if (got == 0 && (in->have == in->used || in->interrupted))
+		return 0;
+	if (got == 0)
+		return pcapio_fail(in, "truncated dump file; tried to read %d "
+		    "header bytes, only got %zu", PCAPIO_RECORD_BYTES,
+		    in->have - in->used);
+	caplen = pcapio_u32(in, in->buf + in->used + 8);
+	if (caplen > PCAPIO_FRAME_MAX_BYTES)
+		return pcapio_too_long(in, caplen);
+	got = pcapio_more(in, PCAPIO_RECORD_BYTES + caplen);
+	if (got == -1)
+		return -1;
+	if (got == 0 && in->interrupted)
+		return 0;
+	if (got == 0)
+		return pcapio_fail(in, "truncated dump file; tried to read %u "
+		    "captured bytes, only got %zu", caplen,
+		    in->have - in->used - PCAPIO_RECORD_BYTES);
+	h = in->buf + in->used;
+	frac = pcapio_u32(in, h + 4);
+	p->stamp_ns = (uint64_t)pcapio_u32(in, h) * 1000000000u +
+	    (in->nano ? frac : (uint64_t)frac * 1000u);
+	p->caplen = caplen;
+	p->len = pcapio_u32(in, h + 12);
+	if (p->len < caplen)
+		p->len = caplen;
+	p->data = h + PCAPIO_RECORD_BYTES;
+	in->used += PCAPIO_RECORD_BYTES + caplen;
+	in->packets++;
+	return 1;
+}
+
+/* Write what the buffer holds.  0, or -1 (and out->failed) for good. */
+static inline int
+pcapio_flush(struct pcapio_out *out)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < out->have && out->failed == 0) {
+		n = write(out->fd, out->buf + done, out->have - done);
+		if (n >= 0)
+			done += (size_t)n;
+		else if (errno != EINTR)
+			out->failed = errno;
+	}
+	out->have = 0;
+	return out->failed == 0 ? 0 : -1;
+}
+
+/* Begin to write to path.  0, or -1 with errno. */
+static inline int
+pcapio_create(struct pcapio_out *out, const char *path)
+{
+	const uint32_t head[6] = { 0xa1b23c4d, 2 | 4 << 16, 0, 0,
+	    PCAPIO_FRAME_MAX_BYTES, 1 };
+	const uint16_t version[2] = { 2, 4 };
+
+	*out = (struct pcapio_out){ .path = path, .fd = STDOUT_FILENO };
+	if (strcmp(path, "-") != 0)
+		out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		    0666);
+	if (out->fd == -1)
+		return -1;
+	out->buf = malloc(PCAPIO_BLOCK_BYTES + PCAPIO_RECORD_BYTES +
+	    PCAPIO_FRAME_MAX_BYTES);
+	if (out->buf == NULL)
+		return -1;
+	memcpy(out->buf, head, sizeof(head));
+	memcpy(out->buf + 4, version, sizeof(version));
+	out->have = sizeof(head);
+	return 0;
+}
+
+/*
+ * Room for a frame of up to PCAPIO_FRAME_MAX_BYTES, to be filled in place and
+ * then put with pcapio_commit(); or given up by asking again.
+ */
+static inline uint8_t *
+pcapio_room(struct pcapio_out *out)
+{
+	if (out->have >= PCAPIO_BLOCK_BYTES)
+		pcapio_flush(out);
+	return out->buf + out->have + PCAPIO_RECORD_BYTES;
+}
+
+/* Put the caplen bytes that stand at pcapio_room(), len long on the wire. */
+static inline void
+pcapio_commit(struct pcapio_out *out, uint64_t stamp_ns, uint32_t caplen,
+    uint32_t len)
+{
+	const uint32_t h[4] = { (uint32_t)(stamp_ns / 1000000000u),
+	    (uint32_t)(stamp_ns % 1000000000u), caplen, len };
+
+	memcpy(out->buf + out->have, h, sizeof(h));
+	out->have += sizeof(h) + caplen;
+	out->packets++;
+}
+
+/* Put a copy of the frame at data, cut at PCAPIO_FRAME_MAX_BYTES.  Failures are kept for pcapio_close(). */
+static inline void
+pcapio_write(struct pcapio_out *out, uint64_t stamp_ns, const void *data,
+    uint32_t caplen, uint32_t len)
+{
+	uint8_t *to = pcapio_room(out);
+
+	if (caplen > PCAPIO_FRAME_MAX_BYTES)
+		caplen = PCAPIO_FRAME_MAX_BYTES;
+	if (caplen > 0)		/* data may be no place then */
+		memcpy(to, data, caplen);
+	pcapio_commit(out, stamp_ns, caplen, len);
+}
+
+/* Write the rest and close.  0, or -1 if any packet may be missing: errno. */
+static inline int
+pcapio_close(struct pcapio_out *out)
+{
+	pcapio_flush(out);
+	/* some disks tell only now; the standard output stays open */
+	if (out->failed == 0 && close(out->fd == STDOUT_FILENO ?
+	    dup(out->fd) : out->fd) == -1)
+		out->failed = errno;
+	free(out->buf);
+	out->buf = NULL;
+	out->fd = -1;
+	errno = out->failed;
+	return out->failed == 0 ? 0 : -1;
+}
+
+/* For tools: pcapio_open(), or say why not and exit 1 (2 for a terminal). */
+static inline void
+pcapio_open_or_exit(struct pcapio_in *in, const char *path)
+{
+	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
+		errx(2, "standard input is a terminal; use -r FILE");
+	if (pcapio_open(in, path) == -1)
+		errx(1, "%s: %s", pcapio_name(path, false), in->why);
+}
+
+/* For tools: pcapio_create(), or say why not and exit 1 (2 for a terminal). */
+static inline void
+pcapio_create_or_exit(struct pcapio_out *out, const char *path)
+{
+	if (strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
+		errx(2, "standard output is a terminal; use -w FILE");
+	if (pcapio_create(out, path) == -1)
+		err(1, "%s", pcapio_name(path, true));
+}
+
+/* For tools: after pcapio_next() gave -1, one line; the status it is worth. */
+static inline int
+pcapio_warn_damage(const struct pcapio_in *in)
+{
+	warnx("%s: packet %llu: %s", pcapio_name(in->path, false),
+	    (unsigned long long)in->packets + 1, in->why);
+	return 1;
+}
+
+/* For tools: pcapio_close(), one line if it fails; the exit status. */
+static inline int
+pcapio_close_or_warn(struct pcapio_out *out)
+{
+	if (pcapio_close(out) == 0)
+		return 0;
+	warn("%s: output is incomplete", pcapio_name(out->path, true));
+	return 1;
+}
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * capture/updates.h - the updates of a capture, one by one, and what was left out
+ *
+ * Hands on the packets that capture/soundness.h finds sound: updates, models, weights.
+ * What is not is counted by reason.  Stamps never go back: one that does counts as its predecessor.
+ * An intake owns its file until intake_close(); updates borrow from it until
+ * the next call.  Failures are those of pcapio.h, in intake.in.why.
+ */
+#ifndef INNET_CAPTURE_UPDATES_H
+#define INNET_CAPTURE_UPDATES_H
+
+#include <err.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/capture/pcapio.h"
+#include "common/capture/soundness.h"
+
+struct intake {
+	struct pcapio_in in;
+	uint64_t until_ns;	/* packets stamped later are the end */
+	uint64_t first_ns;	/* stamps of any packet, once in.packets > 0 */
+	uint64_t last_ns;
+	uint64_t backwards;	/* stamps before their predecessor's */
+	uint64_t backwards_at;	/* number of the first such packet */
+	uint64_t regular;	/* packets that are not Olaf's */
+	uint64_t ignored[JUDGE_VERDICTS];	/* by verdict */
+	const struct clusters *bare;	/* of bare packets, or NULL */
+};
+
+/* Begin to read path.  0, or -1 and it->in.why. */
+static inline int
+intake_open(struct intake *it, const char *path)
+{
+	*it = (struct intake){ .until_ns = UINT64_MAX };
+	return pcapio_open(&it->in, path);
+}
+
+static inline void
+intake_close(struct intake *it)
+{
+	pcapio_close_in(&it->in);
+}
+
+/* The stamp of p, made to stand in order and below 2^63. */
+static inline uint64_t
+intake_stamp(struct intake *it, const struct pcapio_packet *p)
+{
+	uint64_t t = p->stamp_ns > INT64_MAX ? INT64_MAX : p->stamp_ns;
+
+	if (it->in.packets == 1) {
+		it->first_ns = t;
+	} else if (t < it->last_ns) {
+		if (it->backwards++ == 0)
+			it->backwards_at = it->in.packets;
+		t = it->last_ns;
+	}
+	return t;
+}
+
+/*
+ * The next sound update, model or weights in *u, with its stamp: 1, 0 at the
+ * end, -1 if the file is damaged (see pcapio_next).
+ */
+static inline int
+intake_next(struct intake *it, uint64_t *stamp_ns, struct update *u)
+{
+	struct pcapio_packet p = { 0 };
+	struct frame f;
+	unsigned verdict;
+	uint64_t t;
+	int got;
+
+	while ((got = pcapio_next(&it->in, &p)) == 1) {
+		t = intake_stamp(it, &p);
+		if (t > it->until_ns)
+			return 0;
+		it->last_ns = t;
+		*stamp_ns = t;
+		verdict = judge_frame(it->bare, it->in.link, p.data, p.caplen,
+		    p.len, t, &f, u);
+		if (verdict == UPDATE_OK)
+			return 1;
+		if (verdict == JUDGE_REGULAR)
+			it->regular++;
+		else
+			it->ignored[verdict]++;
+	}
+	return got;
+}
+
+/* For tools: a line about stamps that went back, if any did. */
+static inline void
+intake_warn_backwards(const struct intake *it)
+{
+	if (it->backwards > 0)
+		warnx("%s: packet %llu: time goes backwards (%llu such); taken "
+		    "for the time before it", pcapio_name(it->in.path, false),
+		    (unsigned long long)it->backwards_at,
+		    (unsigned long long)it->backwards);
+}
+
+/* Packets left out, of all reasons. */
+static inline uint64_t
+intake_ignored(const struct intake *it)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < JUDGE_VERDICTS; i++)
+		sum += it->ignored[i];
+	return sum;
+}
+
+#endif

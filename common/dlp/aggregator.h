@@ -1,0 +1,409 @@
+/*
+ * dlp/aggregator.h - the aggregator of a DLP session: packets in, answers out
+ *
+ * The state machine of the thesis's switch and of its parameter server, exactly
+ * as their published workers expect them (innet-dlp(7)).  It holds one session
+ * at a time, of up to 32 workers, which it knows by the address they send from.
+ * Nothing is allocated and no clock is read; a whole session is decided by the
+ * order of its packets.
+ *
+ * Sums are taken in 64 bits and saturated to 32, which is counted.
+ */
+#ifndef INNET_DLP_AGGREGATOR_H
+#define INNET_DLP_AGGREGATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/wire/addr.h"
+#include "common/wire/dlp.h"
+
+enum dlpjob_as { DLPJOB_SWITCH, DLPJOB_SERVER };
+
+struct dlpjob_conf {
+	enum dlpjob_as as;	/* whose behaviour */
+	bool median;		/* or the mean */
+	bool late;		/* answer at once, with the step before */
+	struct dlp_session session;	/* what is 0 has its default */
+};
+
+/* What is counted: of packets what they did, then what came of them. */
+enum dlpjob_count {
+	DLPJOB_RESET, DLPJOB_CONFIGURED, DLPJOB_REFUSED, DLPJOB_SETUP,
+	DLPJOB_SETUP_AGAIN, DLPJOB_GRADIENTS, DLPJOB_REPEATED,
+	DLPJOB_FINISHED, DLPJOB_WRONG_STEP, DLPJOB_POLLED, DLPJOB_FOREIGN,
+	DLPJOB_NOT_OPEN, DLPJOB_SHORT, DLPJOB_LONG,
+	DLPJOB_ANSWERS, DLPJOB_STEPS, DLPJOB_SESSIONS, DLPJOB_SATURATED,
+	DLPJOB_COUNTS
+};
+
+static const char *const dlpjob_count_name[DLPJOB_COUNTS] = {
+	"reset", "configured", "refused", "setup", "setup_again", "gradients",
+	"repeated", "finished", "wrong_step", "polled", "foreign", "not_open",
+	"short", "long", "answers", "steps", "sessions", "saturated"
+};
+
+/* Where a packet came from, and where it went: an answer goes the other way. */
+struct dlpjob_peer {
+	union addr at, to;
+};
+
+struct dlpjob_member {
+	struct dlpjob_peer peer;
+	uint8_t order;		/* in this step, from 1; 0: not yet counted */
+	uint8_t done_order;	/* in the step just finished */
+};
+
+struct dlpjob_table {
+	unsigned n;
+	struct dlpjob_member member[DLP_NODES_MAX];
+};
+
+struct dlpjob {
+	struct dlpjob_conf cf;
+	struct dlp_session session;	/* in force */
+	uint8_t state;			/* WAITING, SETUP or LEARNING */
+	uint32_t step;
+	struct dlpjob_table now;	/* this session's, by index */
+	struct dlpjob_table before;	/* the last one's, in SETUP */
+	unsigned counted;		/* members counted in this step */
+	uint8_t arrived[DLP_NODES_MAX];	/* their indices, in order */
+	int32_t value[DLP_PARAMS][DLP_NODES_MAX];	/* in that order too */
+	bool done;			/* there is a step just finished */
+	uint32_t done_step;
+	int32_t aggregate[2][DLP_PARAMS];	/* of it, and the one before */
+	uint64_t n[DLPJOB_COUNTS];
+};
+
+/* One packet to some workers; peers are borrowed until the next packet. */
+struct dlpjob_out {
+	struct dlp d;
+	unsigned n;
+	const struct dlpjob_peer *to[DLP_NODES_MAX];
+};
+
+/* Twice the median of the n values at v, which are sorted. */
+static inline int64_t
+dlpjob_median2(int32_t *v, unsigned n)
+{
+	for (unsigned i = 1; i < n; i++) {
+		const int32_t x = v[i];
+		unsigned k = i;
+
+		for (; k > 0 && v[k - 1] > x; k--)
+			v[k] = v[k - 1];
+		v[k] = x;
+	}
+	return (int64_t)v[(n - 1) / 2] + v[n / 2];
+}
+
+static inline int64_t
+dlpjob_sum(const int32_t *v, unsigned n)
+{
+	int64_t sum = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += v[i];
+	return sum;
+}
+
+/* Every setting that is 0 gets its default. */
+static inline void
+dlpjob_defaults(struct dlp_session *s, const struct dlpjob_conf *cf)
+{
+	static const int32_t usual[DLP_PARAMS] = { 100, 1000, 200, 1, 1,
+	    1000 };
+
+	if (s->nodes == 0)
+		s->nodes = cf->session.nodes > 0 ? cf->session.nodes : 5;
+	for (int i = 0; i < DLP_PARAMS; i++) {
+		if (s->param[i] == 0)
+			s->param[i] = cf->session.param[i];
+		if (s->param[i] == 0)
+			s->param[i] = i == DLP_ETA_SCALE &&
+			    cf->as == DLPJOB_SERVER ? 1 : usual[i];
+	}
+}
+
+/* Forget every worker; what was finished can still be asked for. */
+static inline void
+dlpjob_open(struct dlpjob *j, uint8_t state)
+{
+	if (j->done && j->state != DLP_SETUP)
+		j->before = j->now;
+	j->now.n = j->counted = 0;
+	j->step = 0;
+	j->state = state;
+}
+
+static inline void
+dlpjob_init(struct dlpjob *j, const struct dlpjob_conf *cf)
+{
+	memset(j, 0, sizeof(*j));
+	j->cf = *cf;
+	dlpjob_defaults(&j->session, cf);
+	dlpjob_open(j, cf->as == DLPJOB_SERVER ? DLP_SETUP : DLP_WAITING);
+}
+
+static inline struct dlpjob_member *
+dlpjob_find(struct dlpjob_table *t, const union addr *at)
+{
+	for (unsigned i = 0; i < t->n; i++) {
+		if (addr_same(&t->member[i].peer.at, at))
+			return &t->member[i];
+	}
+	return NULL;
+}
+
+static inline void
+dlpjob_answer(struct dlpjob *j, struct dlpjob_out *out, const struct dlp *d,
+    const struct dlpjob_peer *to)
+{
+	out->d = *d;
+	out->to[out->n++] = to;
+	j->n[DLPJOB_ANSWERS]++;
+}
+
+/* The packet back, with the state and step that are current. */
+static inline void
+dlpjob_echo(struct dlpjob *j, struct dlpjob_out *out, const struct dlp *d,
+    uint8_t state, const struct dlpjob_peer *to)
+{
+	struct dlp a = *d;
+
+	a.state = state;
+	a.step = j->step;
+	if (j->cf.as == DLPJOB_SERVER)
+		a.node_count = (uint8_t)(j->state == DLP_SETUP ? j->now.n :
+		    j->counted);
+	dlpjob_answer(j, out, &a, to);
+}
+
+/* What a worker that was order-th in a step gets, with these values. */
+static inline void
+dlpjob_result(struct dlpjob *j, struct dlpjob_out *out, uint32_t step,
+    unsigned order, const int32_t value[DLP_PARAMS],
+    const struct dlpjob_peer *to)
+{
+	struct dlp a = { .state = DLP_LEARNING, .step = step,
+	    .node_count = j->session.nodes };
+
+	if (j->cf.late && j->cf.as == DLPJOB_SERVER)
+		a.node_count = (uint8_t)order;
+	memcpy(a.param, value, sizeof(a.param));
+	dlpjob_answer(j, out, &a, to);
+}
+
+static inline void
+dlpjob_reset(struct dlpjob *j, struct dlpjob_out *out, const struct dlp *d,
+    const struct dlpjob_peer *from)
+{
+	j->n[DLPJOB_RESET]++;
+	j->session = (struct dlp_session){ 0 };
+	dlpjob_defaults(&j->session, &j->cf);
+	j->done = false;
+	dlpjob_open(j, j->cf.as == DLPJOB_SERVER ? DLP_SETUP : DLP_WAITING);
+	dlpjob_echo(j, out, d, j->state, from);
+}
+
+/*
+ * A session is to begin with these settings; said again before it has begun,
+ * they change nothing.
+ */
+static inline void
+dlpjob_configure(struct dlpjob *j, struct dlpjob_out *out,
+    const struct dlp *d, const struct dlpjob_peer *from)
+{
+	struct dlp_session s = { .nodes = d->node_count };
+	bool bad = d->node_count > DLP_NODES_MAX;
+
+	for (int i = 0; i < DLP_PARAMS; i++) {
+		s.param[i] = d->param[i];
+		bad |= d->param[i] < 0;
+	}
+	if (bad) {
+		j->n[DLPJOB_REFUSED]++;
+		dlpjob_echo(j, out, d, DLP_ERROR, from);
+		return;
+	}
+	j->n[DLPJOB_CONFIGURED]++;
+	dlpjob_defaults(&s, &j->cf);
+	if (j->state != DLP_SETUP || s.nodes != j->session.nodes ||
+	    memcmp(s.param, j->session.param, sizeof(s.param)) != 0) {
+		j->session = s;
+		dlpjob_open(j, DLP_SETUP);
+	}
+	dlpjob_echo(j, out, d, j->state, from);
+}
+
+/* A worker asks for its index and the settings; the last one opens step 0. */
+static inline void
+dlpjob_setup(struct dlpjob *j, struct dlpjob_out *out,
+    const struct dlpjob_peer *from)
+{
+	struct dlpjob_member *m = dlpjob_find(&j->now, &from->at);
+	struct dlp a = { .state = DLP_SETUP, .node_count = j->session.nodes };
+
+	j->n[m == NULL ? DLPJOB_SETUP : DLPJOB_SETUP_AGAIN]++;
+	if (m == NULL) {
+		m = &j->now.member[j->now.n++];
+		*m = (struct dlpjob_member){ .peer = *from };
+	}
+	a.step = (uint32_t)(m - j->now.member);
+	memcpy(a.param, j->session.param, sizeof(a.param));
+	dlpjob_answer(j, out, &a, from);
+	if (j->state == DLP_SETUP && j->now.n == j->session.nodes) {
+		j->state = DLP_LEARNING;
+		j->done = false;
+		memset(j->aggregate, 0, sizeof(j->aggregate));
+	}
+}
+
+/* All have been counted: the aggregate, to all unless they have an answer. */
+static inline void
+dlpjob_complete(struct dlpjob *j, struct dlpjob_out *out)
+{
+	const unsigned n = j->counted;
+
+	memcpy(j->aggregate[1], j->aggregate[0], sizeof(j->aggregate[0]));
+	for (int i = 0; i < DLP_PARAMS; i++)
+		j->aggregate[0][i] = dlp_saturate(j->cf.median ?
+		    dlpjob_median2(j->value[i], n) :
+		    dlpjob_sum(j->value[i], n), &j->n[DLPJOB_SATURATED]);
+	for (unsigned i = 0; i < n; i++) {
+		struct dlpjob_member *m = &j->now.member[j->arrived[i]];
+
+		if (!j->cf.late)
+			dlpjob_result(j, out, j->step, m->order,
+			    j->aggregate[0], &m->peer);
+		m->done_order = m->order;
+		m->order = 0;
+	}
+	j->n[DLPJOB_STEPS]++;
+	j->counted = 0;
+	j->done = true;
+	j->done_step = j->step++;
+	if (j->step == (uint32_t)j->session.param[DLP_ITERATIONS]) {
+		j->n[DLPJOB_SESSIONS]++;
+		j->state = DLP_WAITING;
+		j->step = 0;
+	}
+}
+
+static inline void
+dlpjob_wrong_step(struct dlpjob *j, struct dlpjob_out *out,
+    const struct dlp *d, const struct dlpjob_peer *from)
+{
+	const struct dlp a = { .state = DLP_WRONG_STEP };
+
+	j->n[DLPJOB_WRONG_STEP]++;
+	if (j->cf.as == DLPJOB_SERVER)
+		dlpjob_answer(j, out, &a, from);
+	else
+		dlpjob_echo(j, out, d, DLP_WRONG_STEP, from);
+}
+
+/* A gradient, in LEARNING. */
+static inline void
+dlpjob_learn(struct dlpjob *j, struct dlpjob_out *out, const struct dlp *d,
+    const struct dlpjob_peer *from)
+{
+	struct dlpjob_member *m = dlpjob_find(&j->now, &from->at);
+
+	if (m == NULL) {
+		j->n[DLPJOB_FOREIGN]++;
+		return;
+	}
+	if (d->step != j->step) {
+		dlpjob_wrong_step(j, out, d, from);
+		return;
+	}
+	m->peer = *from;
+	if (m->order == 0) {
+		j->n[DLPJOB_GRADIENTS]++;
+		for (int i = 0; i < DLP_PARAMS; i++)
+			j->value[i][j->counted] = d->param[i];
+		j->arrived[j->counted++] = (uint8_t)(m - j->now.member);
+		m->order = (uint8_t)j->counted;
+	} else {
+		j->n[DLPJOB_REPEATED]++;
+	}
+	if (j->cf.late)
+		dlpjob_result(j, out, j->step, m->order, j->aggregate[0],
+		    &m->peer);
+	if (j->counted == j->session.nodes)
+		dlpjob_complete(j, out);
+}
+
+/* Its answer was lost, it seems: the same again. */
+static inline bool
+dlpjob_finished(struct dlpjob *j, struct dlpjob_out *out, const struct dlp *d,
+    const struct dlpjob_peer *from)
+{
+	const struct dlpjob_member *m;
+
+	if (!j->done || d->state != DLP_LEARNING || d->step != j->done_step)
+		return false;
+	m = dlpjob_find(j->state == DLP_SETUP ? &j->before : &j->now,
+	    &from->at);
+	if (m == NULL)
+		return false;
+	j->n[DLPJOB_FINISHED]++;
+	dlpjob_result(j, out, d->step, m->done_order,
+	    j->aggregate[j->cf.late], from);
+	return true;
+}
+
+/* Asked again because the answer was lost, after the last one's setup. */
+static inline bool
+dlpjob_setup_lost(struct dlpjob *j, const struct dlpjob_peer *from)
+{
+	const struct dlpjob_member *m;
+
+	if (j->state != DLP_LEARNING || j->step != 0)
+		return false;
+	m = dlpjob_find(&j->now, &from->at);
+	return m != NULL && m->order == 0;
+}
+
+/*
+ * A payload of len bytes at p came from a worker: what is answered, and to
+ * whom, is in *out.  The number of answers, often 0.
+ */
+static inline unsigned
+dlpjob_take(struct dlpjob *j, const uint8_t *p, size_t len,
+    const struct dlpjob_peer *from, struct dlpjob_out *out)
+{
+	struct dlp d;
+	const enum dlp_bad bad = dlp_parse(p, len, &d);
+
+	out->n = 0;
+	out->d = (struct dlp){ 0 };
+	if (bad != DLP_OK) {
+		j->n[bad == DLP_SHORT ? DLPJOB_SHORT : DLPJOB_LONG]++;
+		return 0;
+	}
+	if (dlpjob_finished(j, out, &d, from))
+		return out->n;
+	if (d.state == DLP_RESET) {
+		dlpjob_reset(j, out, &d, from);
+	} else if (d.state == DLP_CONFIGURE && j->state != DLP_LEARNING) {
+		dlpjob_configure(j, out, &d, from);
+	} else if (d.state == DLP_SETUP && (j->state == DLP_SETUP ||
+	    dlpjob_setup_lost(j, from))) {
+		dlpjob_setup(j, out, from);
+	} else if (d.state == DLP_SETUP && j->state == DLP_WAITING &&
+	    j->cf.as == DLPJOB_SERVER) {
+		j->n[DLPJOB_NOT_OPEN]++;	/* so the published one */
+	} else if (d.state == DLP_LEARNING && j->state == DLP_LEARNING) {
+		dlpjob_learn(j, out, &d, from);
+	} else {
+		j->n[DLPJOB_POLLED]++;
+		dlpjob_echo(j, out, &d, j->state, from);
+	}
+	return out->n;
+}
+
+#endif

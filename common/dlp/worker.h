@@ -1,0 +1,203 @@
+/*
+ * dlp/worker.h - a worker of DLP sessions: what it takes, gives and waits for
+ *
+ * One gradient at a time is taken.  It leaves as integers, once a session is
+ * open, and the next is taken when the aggregate of its step has come, which
+ * is given as a sum of contributions.  What is asked for and when, dlp/ask.h
+ * decides; what is waited for too long ends it.  Pure: time is an argument
+ * (ns, monotonic), no socket is touched, nothing is owned.
+ */
+#ifndef INNET_DLP_WORKER_H
+#define INNET_DLP_WORKER_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/base/vec.h"
+#include "common/dlp/ask.h"
+
+enum { DLP_WORKER_WHY_BYTES = 160 };
+
+struct dlp_worker_conf {
+	bool leads, resets;		/* CONFIGURE, and RESET before it */
+	struct dlp_session wish;	/* to lead with */
+	bool median;			/* what the aggregator sends twice */
+	uint64_t give_up_ns;		/* without a step forward */
+};
+
+/* Why it has ended; dlp_worker_why() has the words. */
+enum dlp_worker_end { DLP_WORKER_GOING, DLP_WORKER_REFUSED, DLP_WORKER_STUCK };
+
+enum dlp_worker_count {
+	DLP_WORKER_GRADIENTS, DLP_WORKER_RESULTS, DLP_WORKER_SESSIONS,
+	DLP_WORKER_SATURATED, DLP_WORKER_IGNORED, DLP_WORKER_COUNTS
+};
+
+struct dlp_worker {
+	struct dlp_worker_conf cf;
+	struct dlpask ask;
+	enum dlp_worker_end end;
+	uint32_t elements;		/* DLP_PARAMS at most */
+	float vec[DLP_PARAMS];		/* waits for the session to open */
+	bool have;			/* vec does */
+	uint32_t step;			/* of the last result: */
+	uint8_t sum[4 * DLP_PARAMS];	/* float32, as in packets */
+	uint64_t n[DLP_WORKER_COUNTS];
+};
+
+static inline void
+dlp_worker_init(struct dlp_worker *w, const struct dlp_worker_conf *cf)
+{
+	*w = (struct dlp_worker){ .cf = *cf, .ask = { .wish = cf->wish,
+	    .configures = cf->leads, .resets = cf->resets } };
+}
+
+/* Vectors have so many elements: take part in a session. */
+static inline void
+dlp_worker_begin(struct dlp_worker *w, uint32_t elements, uint64_t now_ns)
+{
+	w->elements = elements;
+	dlpask_begin(&w->ask, now_ns);
+}
+
+/* Is a gradient on its way, or waiting?  Then none is taken. */
+static inline bool
+dlp_worker_busy(const struct dlp_worker *w)
+{
+	return w->have || w->ask.phase == DLPASK_STEP;
+}
+
+/* Is it the network that is waited for? */
+static inline bool
+dlp_worker_waits(const struct dlp_worker *w)
+{
+	return dlpask_next_ns(&w->ask) != DLPASK_NEVER;
+}
+
+/* The gradient that waits leaves as integers, once the session is open. */
+static inline void
+dlp_worker_offer(struct dlp_worker *w, uint64_t now_ns)
+{
+	const int32_t scale = w->ask.session.param[DLP_SCALE];
+	int32_t param[DLP_PARAMS] = { 0 };
+
+	if (!w->have || w->ask.phase != DLPASK_READY)
+		return;
+	for (uint32_t i = 0; i < w->elements; i++)
+		param[i] = dlp_quantise(w->vec[i], scale,
+		    &w->n[DLP_WORKER_SATURATED]);
+	dlpask_gradient(&w->ask, param, now_ns);
+	w->have = false;
+}
+
+/* A gradient is at vec: for the next step, or for the next session. */
+static inline void
+dlp_worker_gradient(struct dlp_worker *w, uint64_t now_ns)
+{
+	w->have = true;
+	w->n[DLP_WORKER_GRADIENTS]++;
+	if (w->ask.phase == DLPASK_OVER)
+		dlpask_begin(&w->ask, now_ns);
+	dlp_worker_offer(w, now_ns);
+}
+
+/*
+ * The aggregate, as a sum of contributions: that of the step, or N times the
+ * median.
+ */
+static inline void
+dlp_worker_result(struct dlp_worker *w, const struct dlp *d)
+{
+	const double unit = (w->cf.median ? w->ask.session.nodes / 2.0 : 1) /
+	    w->ask.session.param[DLP_SCALE];
+
+	w->n[DLP_WORKER_RESULTS]++;
+	w->n[DLP_WORKER_SESSIONS] += w->ask.phase == DLPASK_OVER;
+	w->step = d->step;
+	for (uint32_t i = 0; i < w->elements; i++)
+		vec_set(w->sum, i, (float)(d->param[i] * unit));
+}
+
+/* The aggregator says d.  After a result, its step and sum are there. */
+static inline enum dlpask_news
+dlp_worker_take(struct dlp_worker *w, const struct dlp *d, uint64_t now_ns)
+{
+	const enum dlpask_news news = dlpask_take(&w->ask, d, now_ns);
+
+	switch (news) {
+	case DLPASK_OPEN: dlp_worker_offer(w, now_ns); break;
+	case DLPASK_RESULT: dlp_worker_result(w, d); break;
+	case DLPASK_REFUSED: w->end = DLP_WORKER_REFUSED; break;
+	case DLPASK_IGNORED: w->n[DLP_WORKER_IGNORED]++; break;
+	case DLPASK_NOTHING: break;
+	}
+	return news;
+}
+
+/* Is there a packet to send at now_ns?  It is in ask.out. */
+static inline bool
+dlp_worker_next(struct dlp_worker *w, uint64_t now_ns)
+{
+	if (w->end != DLP_WORKER_GOING)
+		return false;
+	if (dlp_worker_waits(w) &&
+	    now_ns - w->ask.since_ns >= w->cf.give_up_ns)
+		w->end = DLP_WORKER_STUCK;
+	return w->end == DLP_WORKER_GOING && dlpask_due(&w->ask, now_ns);
+}
+
+/* When dlp_worker_next() is due, even if nothing comes. */
+static inline uint64_t
+dlp_worker_due(const struct dlp_worker *w)
+{
+	const uint64_t due = dlpask_next_ns(&w->ask),
+	    left = DLPASK_NEVER - w->ask.since_ns;
+	const uint64_t end = w->cf.give_up_ns > left ? DLPASK_NEVER :
+	    w->ask.since_ns + w->cf.give_up_ns;
+
+	if (w->end != DLP_WORKER_GOING || due == DLPASK_NEVER)
+		return DLPASK_NEVER;
+	return due < end ? due : end;
+}
+
+/* What it waits for, as the end of "no ...". */
+static inline void
+dlp_worker_wait(const struct dlp_worker *w, char *to, size_t room)
+{
+	static const char *const name[] = { [DLPASK_RESET] = "answer to RESET",
+	    [DLPASK_CONFIGURE] = "session that can be configured",
+	    [DLPASK_SETUP] = "session to take part in",
+	    [DLPASK_POLL] = "session with all its workers" };
+
+	if (w->ask.phase == DLPASK_STEP)
+		snprintf(to, room, "result of step %" PRIu32, w->ask.step);
+	else
+		snprintf(to, room, "%s", name[w->ask.phase]);
+}
+
+/* What ended it, in words to follow the aggregator's name; text, or "". */
+static inline const char *
+dlp_worker_why(const struct dlp_worker *w, char text[DLP_WORKER_WHY_BYTES])
+{
+	const struct dlpask *a = &w->ask;
+	char what[48], heard[64] = "nothing was heard";
+
+	text[0] = '\0';
+	if (w->end == DLP_WORKER_REFUSED)
+		snprintf(text, DLP_WORKER_WHY_BYTES,
+		    "the session's settings are refused");
+	if (w->end != DLP_WORKER_STUCK)
+		return text;
+	dlp_worker_wait(w, what, sizeof(what));
+	if (a->heard)
+		snprintf(heard, sizeof(heard), "last heard: state %u (%s), "
+		    "step %" PRIu32, a->heard_state,
+		    dlp_state_name(a->heard_state), a->heard_step);
+	snprintf(text, DLP_WORKER_WHY_BYTES, "no %s after %.1f s; %s", what,
+	    (double)w->cf.give_up_ns / 1e9, heard);
+	return text;
+}
+
+#endif

@@ -1,0 +1,521 @@
+/*
+ * async-worker.h - an asynchronous worker: what it sends and takes, and when
+ *
+ * LWU of iSwitch's Algorithm 1: it is a member of a job (membership.h), keeps
+ * the weights by the results that come (iswitch/async-weights.h), and sends the gradients
+ * that LGC commits, one at a time, whole and in order of index.  A server
+ * answers each before the next: what it lacks of a gradient is sent again when
+ * it asks, and all of it after a second in which it neither asks nor answers.
+ * Pure: time is an argument (ns, monotonic), no socket is touched.
+ *
+ * The caller commits a gradient when async_worker_ready(), and keeps it until
+ * the next; it gives what came from the switch (async_worker_result, _control)
+ * and sends what async_worker_next() wants sent, until it wants nothing more
+ * before async_worker_due().  Of each run it says how much has left
+ * (async_worker_sent); without room for the rest it calls async_worker_room()
+ * when there may be some.  It signs messages and judges MACs (mac.h).
+ *
+ * Owns its memory: async_worker_free().  No locking: that is for who has two
+ * threads.
+ */
+#ifndef INNET_ISWITCH_ASYNC_WORKER_H
+#define INNET_ISWITCH_ASYNC_WORKER_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/iswitch/async-weights.h"
+#include "common/iswitch/membership.h"
+
+#define ASYNC_WORKER_NEVER MEMBERSHIP_NEVER
+
+enum {
+	ASYNC_WORKER_ASKS = 256,	/* of the server, waiting */
+	ASYNC_WORKER_BURST_NS = 1000000,	/* of a paced vector */
+	ASYNC_WORKER_AGAIN_NS = 1000000000,	/* then a server has none */
+	ASYNC_WORKER_UNSENT_BYTES = 80000,	/* before another is committed:
+						 * a run, and what the kernel
+						 * adds */
+	ASYNC_WORKER_WHY_BYTES = MEMBERSHIP_WHY_BYTES
+};
+
+struct async_worker_conf {
+	float gamma;			/* negative: gradients point up */
+	int64_t first;			/* round that the weights precede */
+	uint64_t staleness;		/* rounds; staler is discarded */
+	uint64_t pace_bps;		/* bits/s of vectors; 0: no limit */
+	uint32_t run_segments;		/* what one send can carry */
+};
+
+/* Why it has ended, if not as a member; async_worker_why() has the words. */
+enum async_worker_end {
+	ASYNC_WORKER_GOING,
+	ASYNC_WORKER_NO_MEMORY,
+	ASYNC_WORKER_STUCK,		/* `round` of `index` does not come */
+	/* or `round` of `index` shows that the job is not ours any more: */
+	ASYNC_WORKER_AHEAD,		/* it has not come there */
+	ASYNC_WORKER_OTHER,		/* it has another */
+	ASYNC_WORKER_SILENT,		/* it does not show its own */
+	ASYNC_WORKER_GONE		/* it keeps it no more */
+};
+
+enum async_worker_count {
+	ASYNC_WORKER_SENT,		/* gradients, all of each */
+	ASYNC_WORKER_SEGMENTS,
+	ASYNC_WORKER_RESENT,		/* segments */
+	ASYNC_WORKER_COUNTS
+};
+
+/* To be sent: a run of segments of the gradient, or a control message. */
+struct async_worker_out {
+	uint32_t iteration, first, count;	/* count 0: a message */
+	bool again;			/* the server lacks them */
+	size_t len;
+	uint8_t message[MEMBERSHIP_MESSAGE_BYTES];
+};
+
+struct async_worker {
+	struct async_worker_conf cf;
+	struct membership in;		/* of the job */
+	struct asyncw weights;
+	enum async_worker_end end;
+	int64_t round;			/* of what ended it */
+	uint32_t index;
+	uint64_t n[ASYNC_WORKER_COUNTS];
+
+	/* the gradient that was committed last */
+	uint32_t pushes;		/* and those before it */
+	uint32_t sent;			/* segments of it */
+	bool busy;			/* it is being sent */
+	bool again;			/* ... once more, for all was lost */
+	bool blocked;			/* there was no room */
+	int64_t need;			/* t_s that a server's answer makes */
+	uint64_t send_ns;		/* from then on: the next run */
+	uint64_t told_ns;		/* it was sent, or asked for, last */
+	uint32_t ask[ASYNC_WORKER_ASKS];	/* indices, a queue */
+	uint32_t asks, asked;
+};
+
+/* Weights of so many elements as in->elements says; false without memory. */
+static inline bool
+async_worker_init(struct async_worker *w, const struct membership_conf *in,
+    const struct async_worker_conf *cf, const uint8_t *weights,
+    uint64_t now_ns)
+{
+	*w = (struct async_worker){ .cf = *cf };
+	membership_init(&w->in, in, now_ns);
+	return asyncw_init(&w->weights, in->elements, weights, cf->gamma,
+	    cf->first);
+}
+
+static inline void
+async_worker_free(struct async_worker *w)
+{
+	asyncw_free(&w->weights);
+}
+
+/* Has it not ended yet? */
+static inline bool
+async_worker_going(const struct async_worker *w)
+{
+	return w->end == ASYNC_WORKER_GOING && w->in.end == MEMBERSHIP_GOING;
+}
+
+/* It cannot go on, by what that round of that segment shows. */
+static inline void
+async_worker_fail(struct async_worker *w, enum async_worker_end end,
+    int64_t round, uint32_t index)
+{
+	w->end = end;
+	w->round = round;
+	w->index = index;
+}
+
+/* The round of segment i that we need, or show that it is ours. */
+static inline int64_t
+async_worker_needs(const struct async_worker *w, uint32_t i)
+{
+	return w->weights.seg[i].next - w->weights.proving;
+}
+
+/*
+ * May a gradient be sent that so many rounds have overtaken?  If not, it is
+ * to be discarded.
+ */
+static inline bool
+async_worker_fits(const struct async_worker *w, uint64_t stale)
+{
+	return stale <= w->cf.staleness;
+}
+
+/*
+ * From when on one may be committed, if nothing else comes until then; NEVER:
+ * that takes something to come, or to leave.  Not while the last is on its way
+ * out, nor amid a round that is on its way in: who pushes faster than rounds
+ * come only fills queues.  To a server not before its answer, either.
+ */
+static inline uint64_t
+async_worker_ready_ns(const struct async_worker *w)
+{
+	const struct asyncw *a = &w->weights;
+
+	if (w->busy || w->end != ASYNC_WORKER_GOING || a->proving ||
+	    !membership_works(&w->in) || a->t_s < w->need)
+		return ASYNC_WORKER_NEVER;
+	return asyncw_uniform(a) ? 0 : a->heard_ns + ASYNCW_QUIET_NS;
+}
+
+/*
+ * May a gradient be committed?  room: at most ASYNC_WORKER_UNSENT_BYTES wait
+ * for the link.
+ */
+static inline bool
+async_worker_ready(const struct async_worker *w, bool room, uint64_t now_ns)
+{
+	return room && now_ns >= async_worker_ready_ns(w);
+}
+
+/* Commit one, whose segments may leave from at_ns on. */
+static inline void
+async_worker_commit(struct async_worker *w, uint64_t at_ns)
+{
+	w->busy = true;
+	w->pushes++;
+	w->sent = w->asks = w->asked = 0;
+	w->need = w->in.whole ? w->weights.t_s + 1 : 0;
+	if (w->send_ns < at_ns)
+		w->send_ns = at_ns;
+	asyncw_wait(&w->weights, at_ns);
+}
+
+/* We are in; the first time, F is known. */
+static inline void
+async_worker_enter(struct async_worker *w, uint64_t now_ns)
+{
+	struct asyncw *a = &w->weights;
+
+	if (a->segs == 0 && !asyncw_size(a, w->in.floats))
+		w->end = ASYNC_WORKER_NO_MEMORY;
+	else if (!asyncw_joined(a, w->in.job_next, now_ns))
+		async_worker_fail(w, ASYNC_WORKER_AHEAD, a->most, 0);
+}
+
+/* A server lacks a segment of the last gradient, which the caller still has. */
+static inline void
+async_worker_asked(struct async_worker *w, const struct seg *s,
+    uint64_t now_ns)
+{
+	const uint32_t last = (w->pushes - 1) & (SEG_ITERATIONS - 1);
+
+	if (w->pushes == 0 || s->iteration != last || s->index >= (w->busy &&
+	    !w->again ? w->sent : w->weights.segs) ||
+	    w->asks - w->asked == ASYNC_WORKER_ASKS)
+		return;
+	w->ask[w->asks++ % ASYNC_WORKER_ASKS] = s->index;
+	w->told_ns = now_ns;
+}
+
+/* A control message from the switch, its MAC judged good. */
+static inline void
+async_worker_control(struct async_worker *w, const struct control *c,
+    uint64_t now_ns)
+{
+	const struct seg *s = &w->in.seg;
+
+	if (w->end != ASYNC_WORKER_GOING)
+		return;
+	switch (membership_control(&w->in, c, now_ns)) {
+	case MEMBERSHIP_IN: async_worker_enter(w, now_ns); break;
+	case MEMBERSHIP_RESUMED: w->weights.waits = false; break;
+	case MEMBERSHIP_ASKED: async_worker_asked(w, s, now_ns); break;
+	case MEMBERSHIP_LOST:
+		if (asyncw_lost(&w->weights, s))
+			async_worker_fail(w, ASYNC_WORKER_GONE,
+			    async_worker_needs(w, s->index), s->index);
+		break;
+	case MEMBERSHIP_NOTHING:
+	case MEMBERSHIP_IGNORED:
+	case MEMBERSHIP_STAYS:
+	case MEMBERSHIP_OUT:
+	case MEMBERSHIP_HALTED:
+	case MEMBERSHIP_ENDED: break;
+	}
+}
+
+/* A segment from the switch. */
+static inline enum asyncw_verdict
+async_worker_result(struct async_worker *w, const struct seg *s,
+    uint64_t now_ns)
+{
+	enum asyncw_verdict v = ASYNCW_OTHER;
+
+	if (w->end != ASYNC_WORKER_GOING)
+		return v;
+	v = asyncw_result(&w->weights, s, now_ns);
+	if (v == ASYNCW_OTHER)
+		async_worker_fail(w, ASYNC_WORKER_OTHER,
+		    async_worker_needs(w, 0), 0);
+	return v;
+}
+
+/* When a round that does not come is given up; NEVER. */
+static inline uint64_t
+async_worker_patience_ns(const struct async_worker *w)
+{
+	return w->weights.waits ? membership_after(w->weights.waits_ns,
+	    w->in.cf.give_up_ns) : ASYNC_WORKER_NEVER;
+}
+
+/* No round for too long: which is it, and of which segment? */
+static inline void
+async_worker_stick(struct async_worker *w)
+{
+	const struct asyncw *a = &w->weights;
+	uint32_t i = 0;
+
+	while (!a->proving && i + 1 < a->segs && a->seg[i].next > a->t_s)
+		i++;
+	async_worker_fail(w, a->proving ? ASYNC_WORKER_SILENT :
+	    ASYNC_WORKER_STUCK, async_worker_needs(w, i), i);
+}
+
+/* When all of the gradient is sent again, for a server may have none; NEVER. */
+static inline uint64_t
+async_worker_again_ns(const struct async_worker *w)
+{
+	const uint64_t heard = w->weights.heard_ns;
+
+	return w->busy || w->weights.t_s >= w->need ? ASYNC_WORKER_NEVER :
+	    (w->told_ns > heard ? w->told_ns : heard) + ASYNC_WORKER_AGAIN_NS;
+}
+
+/* What is due by now_ns. */
+static inline void
+async_worker_fire(struct async_worker *w, uint64_t now_ns)
+{
+	if (!membership_works(&w->in))
+		return;
+	if (now_ns >= async_worker_patience_ns(w)) {
+		async_worker_stick(w);
+	} else if (!w->in.closed && now_ns >= async_worker_again_ns(w)) {
+		w->busy = w->again = true;
+		w->sent = 0;
+	}
+}
+
+/* A Join or a Leave, if one is due. */
+static inline bool
+async_worker_say_member(struct async_worker *w, struct async_worker_out *o,
+    uint64_t now_ns)
+{
+	const struct membership_place at = {
+	    .next = asyncw_wire(w->weights.t_s),
+	    .crc = membership_joins(&w->in, now_ns) ?
+	    asyncw_weights_crc(&w->weights) : 0 };
+
+	o->count = 0;
+	o->len = membership_next(&w->in, now_ns, &at, o->message);
+	return o->len > 0;
+}
+
+/* A Help, if one is due. */
+static inline bool
+async_worker_say_help(struct async_worker *w, struct async_worker_out *o,
+    uint64_t now_ns)
+{
+	uint64_t word;
+
+	if (!asyncw_help(&w->weights, now_ns, &word))
+		return false;
+	o->count = 0;
+	o->len = (size_t)(wire_put(control_put(o->message, CONTROL_HELP,
+	    w->in.cf.job, membership_xid(&w->in)), word, 8) - o->message);
+	membership_said(&w->in, now_ns);
+	return true;
+}
+
+/* The most segments that leave at once. */
+static inline uint32_t
+async_worker_burst(const struct async_worker *w)
+{
+	const uint64_t bits = 8 * (SEG_HEADER_BYTES +
+	    4 * (uint64_t)w->weights.floats);
+	uint64_t n = w->cf.run_segments;
+
+	if (w->cf.pace_bps > 0)
+		n = w->cf.pace_bps / bits * ASYNC_WORKER_BURST_NS / 1000000000;
+	n = n == 0 ? 1 : n;
+	return n < w->cf.run_segments ? (uint32_t)n : w->cf.run_segments;
+}
+
+/* The next of what the server asked for, as many as follow each other. */
+static inline uint32_t
+async_worker_answer(const struct async_worker *w, uint32_t most,
+    uint32_t *first)
+{
+	uint32_t n = 0;
+
+	*first = w->ask[w->asked % ASYNC_WORKER_ASKS];
+	while (n < most && w->asked + n != w->asks &&
+	    w->ask[(w->asked + n) % ASYNC_WORKER_ASKS] == *first + n)
+		n++;
+	return n;
+}
+
+/* The next run of the gradient: what is asked for of it comes first. */
+static inline bool
+async_worker_run(const struct async_worker *w, struct async_worker_out *o)
+{
+	const uint32_t most = async_worker_burst(w);
+
+	o->again = w->asked != w->asks;
+	o->iteration = (w->pushes - 1) & (SEG_ITERATIONS - 1);
+	if (o->again) {
+		o->count = async_worker_answer(w, most, &o->first);
+	} else if (w->busy) {
+		o->first = w->sent;
+		o->count = w->weights.segs - w->sent < most ?
+		    w->weights.segs - w->sent : most;
+	}
+	return o->again || w->busy;
+}
+
+/*
+ * What is to be sent next; false if nothing is for now, or it is the end.  How
+ * much of a run has left is said before the next call.
+ */
+static inline bool
+async_worker_next(struct async_worker *w, uint64_t now_ns,
+    struct async_worker_out *o)
+{
+	async_worker_fire(w, now_ns);
+	if (w->end != ASYNC_WORKER_GOING)
+		return false;
+	if (async_worker_say_member(w, o, now_ns))
+		return true;
+	if (!membership_works(&w->in))
+		return false;
+	if (!w->in.closed && !w->blocked && now_ns >= w->send_ns &&
+	    async_worker_run(w, o))
+		return true;
+	/* behind what may complete the round that it asks for */
+	return async_worker_say_help(w, o, now_ns);
+}
+
+/* So many segments have left: when the next may. */
+static inline void
+async_worker_pace(struct async_worker *w, uint32_t n, uint64_t now_ns)
+{
+	const double bits = 8.0 * n * (SEG_HEADER_BYTES +
+	    4.0 * w->weights.floats);
+
+	if (w->cf.pace_bps == 0)
+		return;
+	if (w->send_ns < now_ns)
+		w->send_ns = now_ns;
+	w->send_ns += (uint64_t)(bits / (double)w->cf.pace_bps * 1e9);
+}
+
+/* The first n segments of a run have left; for the others there is no room. */
+static inline void
+async_worker_sent(struct async_worker *w, const struct async_worker_out *o,
+    uint32_t n, uint64_t now_ns)
+{
+	w->blocked = n < o->count;
+	w->n[o->again || w->again ? ASYNC_WORKER_RESENT :
+	    ASYNC_WORKER_SEGMENTS] += n;
+	async_worker_pace(w, n, now_ns);
+	if (n > 0)
+		membership_said(&w->in, now_ns);
+	if (o->again) {
+		w->asked += n;
+		return;
+	}
+	w->sent += n;
+	if (w->sent < w->weights.segs)
+		return;
+	w->n[ASYNC_WORKER_SENT] += !w->again;
+	w->busy = w->again = false;
+	w->told_ns = now_ns;
+	asyncw_wait(&w->weights, now_ns);
+}
+
+/* There may be room again. */
+static inline void
+async_worker_room(struct async_worker *w)
+{
+	w->blocked = false;
+}
+
+/* It is over: say so to the switch, and be let go. */
+static inline void
+async_worker_leave(struct async_worker *w, uint64_t now_ns)
+{
+	if (w->end == ASYNC_WORKER_GOING)
+		membership_leave(&w->in, now_ns);
+}
+
+/* When there is something to do, even if nothing comes and no room. */
+static inline uint64_t
+async_worker_due(const struct async_worker *w)
+{
+	uint64_t due = membership_due(&w->in), at;
+
+	if (w->end != ASYNC_WORKER_GOING)
+		return ASYNC_WORKER_NEVER;
+	if (!membership_works(&w->in))
+		return due;
+	at = asyncw_due(&w->weights);
+	due = at < due ? at : due;
+	at = async_worker_patience_ns(w);
+	due = at < due ? at : due;
+	if (w->in.closed)
+		return due;
+	at = async_worker_again_ns(w);
+	due = at < due ? at : due;
+	if (!w->blocked && (w->busy || w->asked != w->asks))
+		due = w->send_ns < due ? w->send_ns : due;
+	return due;
+}
+
+/* What ended it, in words to follow the switch's name; text, or "". */
+static inline const char *
+async_worker_why(const struct async_worker *w,
+    char text[ASYNC_WORKER_WHY_BYTES])
+{
+	static const char *const what[] = {
+		[ASYNC_WORKER_AHEAD] = "is news to the switch, which has been "
+		    "restarted",
+		[ASYNC_WORKER_OTHER] = "is another at the switch, which has "
+		    "been restarted",
+		[ASYNC_WORKER_SILENT] = "is not shown by the switch, which "
+		    "may have been restarted",
+		[ASYNC_WORKER_GONE] = "is not kept any more"
+	};
+	const uint16_t job = w->in.cf.job;
+
+	switch (w->end) {
+	case ASYNC_WORKER_GOING: return membership_why(&w->in, text);
+	case ASYNC_WORKER_NO_MEMORY:
+		snprintf(text, ASYNC_WORKER_WHY_BYTES, "job %u: no memory for "
+		    "%" PRIu32 " elements", job, w->in.cf.elements);
+		break;
+	case ASYNC_WORKER_STUCK:
+		snprintf(text, ASYNC_WORKER_WHY_BYTES, "job %u: no round %"
+		    PRId64 " of segment %" PRIu32 " after %.1f s; %u members "
+		    "had joined, %u contributions are needed", job, w->round,
+		    w->index, (double)w->in.cf.give_up_ns / 1e9,
+		    w->in.members, w->in.h);
+		break;
+	default:
+		snprintf(text, ASYNC_WORKER_WHY_BYTES, "job %u: round %" PRId64
+		    " of segment %" PRIu32 " %s; restore weights that all "
+		    "workers share", job, w->round, w->index, what[w->end]);
+		break;
+	}
+	return text;
+}
+
+#endif

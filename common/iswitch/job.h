@@ -1,0 +1,414 @@
+/*
+ * job.h - one training job in an aggregation switch: its state
+ *
+ * iSwitch sections 3.2 to 3.4: the settings, counters and memory of a job, when
+ * it opens, what H is, and when a slot is complete.  What becomes of a segment
+ * is in iswitch/job-segments.h, the control messages and addresses are iswitch.h's.  Pure:
+ * time is an argument, what is to be sent goes to an outbox.
+ */
+#ifndef INNET_ISWITCH_JOB_H
+#define INNET_ISWITCH_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/iswitch/job-async-server.h"
+#include "common/iswitch/members.h"
+#include "common/iswitch/sums.h"
+#include "common/program/outbox.h"
+#include "common/wire/control.h"
+
+/* What became of a packet, and other things worth counting. */
+enum job_count {
+	JOB_SEGMENTS,		/* came from members; each is one of: */
+	JOB_ADDED, JOB_DUPLICATE, JOB_LATE, JOB_EARLY, JOB_RESENT, JOB_STALE,
+	JOB_MISMATCHED, JOB_HALTED, JOB_NO_MEMORY,
+	JOB_NONFINITE,		/* of those added: with NaN or infinity */
+	JOB_RESULTS,		/* slots completed */
+	JOB_PARTIAL,		/* of those, before H was reached */
+	JOB_SENT_UP, JOB_FROM_PARENT, JOB_PARENT_OLD,
+	JOB_HELP, JOB_HELP_RESENT, JOB_HELP_ASKED, JOB_HELP_UP, JOB_GONE,
+	JOB_JOINS, JOB_LEAVES, JOB_EVICTED,
+	JOB_INCOMPLETE,		/* server: vectors with a segment lost */
+	JOB_COUNTS
+};
+
+static inline const char *
+job_count_name(unsigned what)
+{
+	static const char *const name[JOB_COUNTS] = {
+		"segments", "added", "duplicate", "late", "early", "resent",
+		"stale", "mismatched", "halted", "no_memory", "nonfinite",
+		"results", "partial", "sent_up", "from_parent", "parent_old",
+		"help", "help_resent", "help_asked", "help_up", "gone", "joins", "leaves",
+		"evicted", "incomplete"
+	};
+
+	return name[what];
+}
+
+struct job_conf {
+	struct reduce reduce;
+	uint16_t h;			/* 0: the members decide */
+	bool async;
+	bool whole;			/* sum when all of a vector is here */
+	bool as_came;			/* ordered: as rows came, not by member */
+	bool server;			/* async: iswitch/job-async-server.h answers each vector */
+	bool child;			/* has a parent */
+	uint32_t keep;			/* results kept, synchronous */
+	uint64_t keep_bytes;		/* likewise, asynchronous */
+	uint64_t straggler_ns;		/* 0: none */
+	uint64_t member_timeout_ns;
+};
+
+/* Memory that all jobs of a switch share. */
+struct job_budget {
+	uint64_t used_bytes;
+	uint64_t limit_bytes;		/* 0: none */
+};
+
+struct job {
+	const struct job_conf *cf;
+	struct outbox *out;
+	struct job_budget *budget;
+	uint64_t used_bytes;		/* of the budget */
+	uint32_t self;			/* its index, for posts */
+	uint16_t id;
+	uint16_t h;			/* set; 0: follows the membership */
+	bool open, halted;
+	bool held;			/* a child's: its parent is not open */
+	bool grows;			/* elements are found out: --members */
+	bool ahead;			/* a member has the first result already */
+	int64_t start;			/* first iteration */
+	int64_t newest;			/* latest that any slot has begun */
+	uint32_t crc[2];		/* of weights at start, start + 1 */
+	uint64_t last_join_ns;
+	uint64_t check_ns;		/* no member times out before */
+	struct members members;
+	struct aggr a;			/* no memory while there are none */
+	struct jobps ps;		/* of a server */
+	bool giving;			/* answers, perhaps: iswitch/job-whole-vectors.h */
+	uint32_t turn;			/* member last given to */
+	uint64_t quiet_ns;		/* nobody is to be asked before */
+	uint32_t *order;		/* rows of one slot; room for a.s.rows */
+	uint64_t n[JOB_COUNTS];
+};
+
+enum { JOB_OPEN_NS = 1000000000 };	/* without a Join, H unknown */
+
+/* The shape of a vector of so many elements under cf. */
+static inline struct aggr_shape
+job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
+{
+	struct aggr_shape s = { .elements = elements, .floats = floats,
+	    .segs = seg_count(elements, floats), .words = 1,
+	    .ways = cf->async ? 1 : 2, .depth = 2,
+	    .apart = cf->async && cf->child, .rows = 1 };
+	const uint64_t vector = (uint64_t)s.segs * (SEG_HEADER_BYTES + 4 *
+	    (uint64_t)floats);
+
+	if (cf->server) {	/* results are kept by member */
+		s.words = 0;
+		s.depth = 1;
+	} else if (cf->async) {
+		s.words = 0;
+		s.depth = (uint32_t)(cf->keep_bytes / vector > 4096 ? 4096 :
+		    cf->keep_bytes / vector);
+		if (s.depth < 17)
+			s.depth = 17;
+	} else if (cf->straggler_ns > 0) {
+		s.depth = 2 + cf->keep;
+	}
+	s.rows = cf->h > 4 ? cf->h : 4;
+	return s;
+}
+
+/* Take so many bytes in all from the budget; false if there are fewer. */
+static inline bool
+job_afford(struct job *j, uint64_t bytes)
+{
+	const uint64_t others = j->budget->used_bytes - j->used_bytes;
+
+	if (j->budget->limit_bytes > 0 && bytes > j->used_bytes &&
+	    others + bytes > j->budget->limit_bytes)
+		return false;
+	j->budget->used_bytes = others + bytes;
+	j->used_bytes = bytes;
+	return true;
+}
+
+/* Bytes of what members have pushed, asynchronous. */
+static inline uint64_t
+job_pushed_bytes(const struct job *j, uint32_t members, uint32_t segs)
+{
+	return j->cf->server ?
+	    jobps_bytes(j->a.s.elements, j->a.s.floats, members) :
+	    j->cf->async ? (uint64_t)members * segs * sizeof(uint32_t) : 0;
+}
+
+static inline void
+job_free(struct job *j)
+{
+	members_free(&j->members);
+	aggr_free(&j->a);
+	jobps_free(&j->ps);
+	free(j->order);
+	j->order = NULL;
+	job_afford(j, 0);
+}
+
+/* Give back what no longer has anybody to serve. */
+static inline void
+job_rest(struct job *j)
+{
+	outbox_flush(j->out);
+	job_free(j);
+	j->open = false;
+}
+
+/* Memory, and a table, for shape s; false if there is none, or none left. */
+static inline bool
+job_room(struct job *j, const struct aggr_shape *s)
+{
+	const uint64_t had = j->used_bytes;
+	uint32_t *order;
+
+	if (!job_afford(j, aggr_bytes(&j->cf->reduce, s) + job_pushed_bytes(j,
+	    j->members.count, s->segs)))
+		return false;
+	order = realloc(j->order, s->rows * sizeof(*order));
+	if (order != NULL)
+		j->order = order;
+	else
+		job_afford(j, had);
+	return order != NULL;
+}
+
+/* Lay memory out anew, larger; false without. */
+static inline bool
+job_reshape(struct job *j, const struct aggr_shape *s)
+{
+	const uint64_t had = j->used_bytes;
+
+	outbox_flush(j->out);
+	if (!job_room(j, s))
+		return false;
+	if (aggr_reshape(&j->a, s))
+		return true;
+	job_afford(j, had);
+	return false;
+}
+
+/* Begin with iteration `next` of the wire.  False without memory. */
+static inline bool
+job_begin(struct job *j, const struct aggr_shape *s, uint32_t next)
+{
+	job_rest(j);
+	if (!job_room(j, s) || !aggr_init(&j->a, &j->cf->reduce, s) ||
+	    (j->cf->server && !jobps_init(&j->ps, s->elements, s->floats))) {
+		job_free(j);
+		return false;
+	}
+	j->start = AGGR_EPOCH + (next & (SEG_ITERATIONS - 1));
+	j->newest = j->start - 1;
+	j->crc[0] = j->crc[1] = 0;
+	j->ahead = j->giving = false;
+	j->quiet_ns = UINT64_MAX;
+	j->h = j->h != 0 ? j->h : j->cf->h;
+	return true;
+}
+
+static inline bool
+job_has_memory(const struct job *j)
+{
+	return j->a.slot != NULL;
+}
+
+/* H, for a slot of iteration t. */
+static inline uint32_t
+job_h(const struct job *j, int64_t t)
+{
+	if (j->h != 0)
+		return j->h;
+	return j->cf->async ? j->members.present :
+	    members_at(&j->members, t);
+}
+
+/* May a result come that not all members are in? */
+static inline bool
+job_may_miss(const struct job *j)
+{
+	return j->cf->straggler_ns > 0 ||
+	    (j->h != 0 && j->h < j->members.present);
+}
+
+/* Keep results from now on; without memory the job goes on as it was. */
+static inline void
+job_keep(struct job *j)
+{
+	struct aggr_shape s = j->a.s;
+
+	if (j->cf->async || !job_has_memory(j) || s.depth >= 2 + j->cf->keep)
+		return;
+	s.depth = 2 + j->cf->keep;
+	job_reshape(j, &s);
+}
+
+/*
+ * The result of segment i at t, of n floats, goes to every member; with those
+ * of a whole vector later, in turn.
+ */
+static inline void
+job_spread(struct job *j, int64_t t, uint32_t i, uint32_t n)
+{
+	struct aggr *a = &j->a;
+	uint64_t round = j->giving ? 0 : outbox_add(j->out, POST_GROUP,
+	    j->self, NULL, SEG_TOS, aggr_place(a, t, i), SEG_HEADER_BYTES +
+	    4 * n);
+
+	aggr_keep(a, t, i, n, round);
+	j->n[JOB_RESULTS]++;
+}
+
+/* Slot `at` begins at t; what is still to be sent from there goes first. */
+static inline void
+job_restart(struct job *j, uint32_t at, int64_t t, uint32_t n,
+    uint64_t now_ns)
+{
+	outbox_settle(j->out, j->a.slot[at].posted);
+	if (!j->a.s.apart)
+		outbox_settle(j->out, aggr_kept(&j->a, t,
+		    aggr_index(&j->a, at))->posted);
+	aggr_restart(&j->a, at, t, n, now_ns);
+	if (t > j->newest && !j->a.s.apart)
+		j->newest = t;
+}
+
+static inline void
+job_finish(struct job *j, uint32_t at)
+{
+	for (uint32_t k = 0; j->cf->as_came && k < j->a.slot[at].rows; k++)
+		j->order[k] = k;
+	if (aggr_keeps_rows(&j->a.reduce) && !j->cf->as_came)
+		aggr_order(&j->a, at, j->members.rank, j->order);
+	aggr_finish(&j->a, at, j->order);
+}
+
+/* Send up what slot `at` holds. */
+static inline void
+job_post_up(struct job *j, uint32_t at)
+{
+	struct aggr_slot *s = &j->a.slot[at];
+
+	s->posted = outbox_add(j->out, POST_UP, j->self, NULL, SEG_TOS,
+	    aggr_packet(&j->a, at), SEG_HEADER_BYTES + 4 * s->n);
+	j->n[JOB_SENT_UP]++;
+}
+
+/* The slot is full, or is to do with what it has: out it goes. */
+static inline void
+job_complete(struct job *j, uint32_t at)
+{
+	struct aggr *a = &j->a;
+	struct aggr_slot *s = &a->slot[at];
+	const int64_t t = s->iteration;
+
+	if (s->accepted < job_h(j, t))
+		j->n[JOB_PARTIAL]++;
+	job_finish(j, at);
+	if (j->cf->child) {
+		job_post_up(j, at);
+		aggr_turn(a, at, AGGR_SENT_UP);
+	} else {
+		aggr_turn(a, at, AGGR_COMPLETE);
+		job_spread(j, t, aggr_index(a, at), s->n);
+	}
+}
+
+/*
+ * The vector of iteration t is all here: sum it, whole, and give it to all, a
+ * run in turn (job_give).
+ */
+static inline void
+job_complete_whole(struct job *j, uint32_t way)
+{
+	const int64_t t = j->a.slot[way * j->a.s.segs].iteration;
+
+	if (j->a.ready[way] < j->a.s.segs)
+		return;
+	j->giving = true;
+	for (uint32_t i = 0; i < j->a.s.segs; i++)
+		job_complete(j, way * j->a.s.segs + i);
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		struct member_flow *f = &j->members.m[i].flow;
+
+		f->gives = true;
+		f->give = t;
+		f->given = 0;
+	}
+}
+
+/* Has slot `at` all that it waits for? */
+static inline void
+job_test(struct job *j, uint32_t at)
+{
+	struct aggr_slot *s = &j->a.slot[at];
+	const uint32_t h = job_h(j, s->iteration);
+
+	if (s->state != AGGR_FILLING || !j->open || h == 0 ||
+	    s->accepted < h)
+		return;
+	if (!j->cf->whole) {
+		job_complete(j, at);
+		return;
+	}
+	aggr_turn(&j->a, at, AGGR_READY);
+	job_complete_whole(j, at / j->a.s.segs);
+}
+
+/* H has changed: look at each filling slot. */
+static inline void
+job_test_all(struct job *j)
+{
+	uint32_t at, after;
+
+	if (!job_has_memory(j))
+		return;
+	for (at = j->a.oldest; at != AGGR_NONE; at = after) {
+		after = j->a.slot[at].after;
+		job_test(j, at);
+	}
+}
+
+/*
+ * All who may add at the newest iteration have left: those who came later
+ * take their place, or it would never be done.
+ */
+static inline void
+job_inherit(struct job *j)
+{
+	if (j->h != 0 || j->cf->async || !j->open || j->newest < j->start ||
+	    members_at(&j->members, j->newest) > 0)
+		return;
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		if (!j->members.m[i].present ||
+		    j->members.m[i].from <= j->newest)
+			continue;
+		j->members.m[i].from = j->newest;
+		aggr_recount(&j->a, i, j->newest, 1);	/* it was here before */
+	}
+	members_from_max(&j->members);
+}
+
+/* Is the job open?  It opens when H have joined, or when none comes more. */
+static inline void
+job_try_open(struct job *j, uint64_t now_ns)
+{
+	if (!j->open && !j->held && j->members.present > 0 && (j->h != 0 ?
+	    j->members.present >= j->h :
+	    now_ns >= j->last_join_ns + JOB_OPEN_NS))
+		j->open = true;
+}
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * members.h - who belongs to a job
+ *
+ * The membership table of iSwitch, section 3.4.  A member is known by its
+ * number (and type), and found by its address through the driver of the whole
+ * (iswitch.h).  Who has left keeps its id for a while, so that one who comes
+ * back is the same member, and its contributions to slots that are still
+ * filling are not given twice.
+ * Owns its memory: members_free().
+ */
+#ifndef INNET_ISWITCH_MEMBERS_H
+#define INNET_ISWITCH_MEMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/iswitch/loss-timer.h"
+#include "common/wire/addr.h"
+#include "common/wire/control.h"
+
+enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
+
+/* Of a server's job: what it is given and what it sends, iswitch/job-whole-vectors.h. */
+struct member_flow {
+	bool gives, sends;
+	int64_t give, send;	/* iterations */
+	uint32_t given;		/* segments of `give` */
+	uint32_t asked;		/* for segments of `send` before this */
+	uint32_t out, credit;	/* asked for and not come, and the most */
+	struct pause pause;	/* within `send` */
+	unsigned vain;		/* askings that nothing came of */
+	uint64_t due_ns;	/* to ask; UINT64_MAX */
+};
+
+struct member {
+	union addr at;
+	uint32_t worker;	/* its number */
+	uint16_t cluster;
+	uint8_t type;		/* enum control_type */
+	bool present;
+	bool again;		/* can give the iteration before `from` */
+	uint64_t heard_ns;	/* last packet of any kind */
+	int64_t from;		/* first iteration it may add to */
+	uint32_t *pushed;	/* of each segment: last iteration + 1 */
+	uint64_t added;		/* contributions */
+	struct member_flow flow;
+};
+
+struct members {
+	struct member *m;	/* by id */
+	uint32_t *rank;		/* of each id, by number: order of addition */
+	uint32_t count;		/* ids given out */
+	uint32_t room;
+	uint32_t present;
+	int64_t from_max;	/* the latest `from` of those present */
+};
+
+static inline void
+members_free(struct members *s)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		free(s->m[i].pushed);
+	free(s->m);
+	free(s->rank);
+	*s = (struct members){ 0 };
+}
+
+/* The id of worker number `worker` of that type, gone or not; or NONE. */
+static inline uint32_t
+members_find(const struct members *s, uint8_t type, uint32_t worker)
+{
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (s->m[i].worker == worker && s->m[i].type == type)
+			return i;
+	}
+	return MEMBERS_NONE;
+}
+
+static inline int
+members_compare(const struct member *a, const struct member *b)
+{
+	if (a->worker != b->worker)
+		return a->worker < b->worker ? -1 : 1;
+	return a->type < b->type ? -1 : a->type > b->type;
+}
+
+/* Rank id anew among the others, which are ranked already. */
+static inline void
+members_rank(struct members *s, uint32_t id)
+{
+	uint32_t below = 0;
+
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (i == id)
+			continue;
+		if (members_compare(&s->m[i], &s->m[id]) < 0)
+			below++;
+		else
+			s->rank[i]++;
+	}
+	s->rank[id] = below;
+}
+
+/* Room for one id more.  False without memory, or past MEMBERS_MAX. */
+static inline bool
+members_room(struct members *s)
+{
+	uint32_t room = s->room == 0 ? 16 : s->room * 2;
+	struct member *m;
+	uint32_t *rank;
+
+	if (s->count < s->room)
+		return true;
+	if (s->count >= MEMBERS_MAX)
+		return false;
+	m = realloc(s->m, room * sizeof(*m));
+	if (m == NULL)
+		return false;
+	s->m = m;
+	rank = realloc(s->rank, room * sizeof(*rank));
+	if (rank == NULL)
+		return false;
+	s->rank = rank;
+	s->room = room;
+	return true;
+}
+
+/*
+ * The id for a new member: its own, if it was here before, or a fresh one.
+ * NONE without room.  It is not present yet: members_enter().
+ */
+static inline uint32_t
+members_place(struct members *s, uint8_t type, uint32_t worker)
+{
+	uint32_t id = members_find(s, type, worker);
+
+	if (id != MEMBERS_NONE)
+		return id;
+	if (!members_room(s))
+		return MEMBERS_NONE;
+	id = s->count++;
+	s->m[id] = (struct member){ .type = type, .worker = worker };
+	members_rank(s, id);
+	return id;
+}
+
+static inline void
+members_from_max(struct members *s)
+{
+	s->from_max = INT64_MIN;
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (s->m[i].present && s->m[i].from > s->from_max)
+			s->from_max = s->m[i].from;
+	}
+}
+
+/* Member id is present from now on, and adds from iteration `from` on. */
+static inline void
+members_enter(struct members *s, uint32_t id, int64_t from)
+{
+	if (!s->m[id].present)
+		s->present++;
+	s->m[id].present = true;
+	s->m[id].from = from;
+	members_from_max(s);
+}
+
+static inline void
+members_leave(struct members *s, uint32_t id)
+{
+	s->m[id].present = false;
+	s->present--;
+	members_from_max(s);
+}
+
+/* How many of those present may add at iteration t. */
+static inline uint32_t
+members_at(const struct members *s, int64_t t)
+{
+	uint32_t n = 0;
+
+	if (t >= s->from_max)
+		return s->present;
+	for (uint32_t i = 0; i < s->count; i++)
+		n += s->m[i].present && s->m[i].from <= t;
+	return n;
+}
+
+/* The next present member from id *next on, or NULL; *next moves on. */
+static inline struct member *
+members_next(const struct members *s, uint32_t *next)
+{
+	while (*next < s->count) {
+		struct member *m = &s->m[(*next)++];
+
+		if (m->present)
+			return m;
+	}
+	return NULL;
+}
+
+#endif

@@ -1,0 +1,516 @@
+/*
+ * membership.h - standing with a switch: Join, signs of life, Leave
+ *
+ * What belonging to a job takes whatever the job does (iSwitch section 3.4):
+ * asking to be let in until there is an answer, saying so again before the
+ * switch forgets, being halted and resumed, put out and let in again, and
+ * leaving in good order.  A worker in step, one out of step and a switch below
+ * another are members alike, by `type` and `async`.
+ *
+ * Pure: time is an argument (ns, monotonic), messages go out by
+ * membership_next().  The caller signs what leaves and judges the MAC of what
+ * comes (mac.h), takes the xid of requests of its own from membership_xid(),
+ * and calls membership_said() when it sends anything else.
+ */
+#ifndef INNET_ISWITCH_MEMBERSHIP_H
+#define INNET_ISWITCH_MEMBERSHIP_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/wire/control.h"
+#include "common/wire/seg.h"
+
+#define MEMBERSHIP_NEVER UINT64_MAX
+
+enum {
+	MEMBERSHIP_FIRST_NS = 20000000,	/* first wait for an Ack, doubled */
+	MEMBERSHIP_SECOND_NS = 1000000000,	/* up to this */
+	MEMBERSHIP_OPEN_NS = 50000000,	/* until asked again: is it open? */
+	MEMBERSHIP_LEAVE_NS = 20000000,	/* first wait for its Ack, doubled */
+	MEMBERSHIP_LEAVES = 5,		/* then the switch will notice */
+	MEMBERSHIP_WHY_BYTES = 200,
+	MEMBERSHIP_MESSAGE_BYTES = CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
+	    1 + CONTROL_MAC_BYTES
+};
+
+struct membership_conf {
+	enum control_type type;
+	bool async;
+	uint16_t job, cluster;
+	uint32_t number;		/* of the worker, or of the switch */
+	uint32_t elements;
+	uint16_t floats;		/* of a segment; 0: as the job has */
+	uint16_t floats_max;		/* what we can take */
+	uint64_t give_up_ns;		/* without an answer; NEVER */
+	uint32_t xid;			/* of the first request */
+};
+
+/* Where a member stands, for its Join. */
+struct membership_place {
+	uint32_t next;			/* first iteration not applied */
+	uint32_t crc;			/* of the weights then; 0 unknown */
+	bool again;			/* can give next - 1 once more */
+};
+
+/* Why it has ended; membership_why() has the words. */
+enum membership_end {
+	MEMBERSHIP_GOING,
+	MEMBERSHIP_LEFT,		/* as was asked */
+	MEMBERSHIP_RESET,
+	MEMBERSHIP_REFUSED,		/* with `status` */
+	MEMBERSHIP_UNANSWERED
+};
+
+/* What a control message came to. */
+enum membership_news {
+	MEMBERSHIP_NOTHING,		/* nothing for the caller */
+	MEMBERSHIP_IGNORED,		/* not for us, or too late */
+	MEMBERSHIP_IN,			/* we are a member, or are again */
+	MEMBERSHIP_STAYS,		/* we still are: its values are fresh */
+	MEMBERSHIP_OUT,			/* we are none; a Join is on its way */
+	MEMBERSHIP_HALTED,
+	MEMBERSHIP_RESUMED,
+	MEMBERSHIP_ASKED,		/* for a segment of ours: `seg` */
+	MEMBERSHIP_LOST,		/* nobody has `seg` any more */
+	MEMBERSHIP_ENDED		/* see `end` */
+};
+
+struct membership {
+	struct membership_conf cf;
+	enum membership_end end;
+	uint8_t status;			/* of what refused us */
+	bool joined, halted;
+	uint32_t xid;			/* of the next request */
+	uint64_t joins, ignored;	/* Joins sent, messages ignored */
+	struct seg seg;			/* of the last ASKED or LOST, no vec */
+
+	/* the job, as the last Ack of a Join has it */
+	bool closed;			/* others are still to join */
+	bool whole;			/* a server: answers whole vectors */
+	bool job_async;
+	uint16_t h, members;
+	uint32_t job_next, job_elements, job_floats;
+	uint32_t floats, segs;		/* as agreed; 0 before */
+	uint64_t life_ns;		/* between signs of life */
+
+	/* requests under way */
+	bool join_open, leaving;	/* not answered yet */
+	uint32_t first_xid, join_xid;	/* of this Join: first, last sent */
+	uint32_t join_next;		/* and where it said that we stand */
+	uint32_t leave_xid;
+	unsigned leaves;
+	uint64_t join_ns;		/* when to send one; NEVER */
+	uint64_t join_wait_ns;		/* until the next after that */
+	uint64_t join_since_ns;		/* first that was not answered */
+	uint64_t asked_ns;		/* the last was sent */
+	uint64_t leave_ns, said_ns;
+};
+
+static inline void
+membership_init(struct membership *m, const struct membership_conf *cf,
+    uint64_t now_ns)
+{
+	*m = (struct membership){ .cf = *cf, .xid = cf->xid,
+	    .join_ns = now_ns, .join_wait_ns = MEMBERSHIP_FIRST_NS,
+	    .said_ns = now_ns, .life_ns = MEMBERSHIP_SECOND_NS };
+}
+
+/* at_ns and span_ns; NEVER if that is, or would be past it. */
+static inline uint64_t
+membership_after(uint64_t at_ns, uint64_t span_ns)
+{
+	return span_ns > MEMBERSHIP_NEVER - at_ns ? MEMBERSHIP_NEVER :
+	    at_ns + span_ns;
+}
+
+/* May segments leave? */
+static inline bool
+membership_works(const struct membership *m)
+{
+	return m->end == MEMBERSHIP_GOING && m->joined && !m->halted &&
+	    !m->leaving;
+}
+
+/* Something of ours has just been sent: a sign of life. */
+static inline void
+membership_said(struct membership *m, uint64_t now_ns)
+{
+	m->said_ns = now_ns;
+}
+
+/* The xid of a request of the caller's own. */
+static inline uint32_t
+membership_xid(struct membership *m)
+{
+	return m->xid++;
+}
+
+/* Ask to be let in (again), now. */
+static inline void
+membership_join(struct membership *m, uint64_t now_ns)
+{
+	if (m->join_open || m->join_ns != MEMBERSHIP_NEVER)
+		return;
+	m->join_ns = now_ns;
+	m->join_wait_ns = MEMBERSHIP_FIRST_NS;
+}
+
+static inline enum membership_news
+membership_over(struct membership *m, enum membership_end end)
+{
+	m->end = end;
+	return MEMBERSHIP_ENDED;
+}
+
+/* The switch has halted the job: Join once a second until it goes on. */
+static inline enum membership_news
+membership_halt(struct membership *m, uint64_t now_ns)
+{
+	const bool was = m->halted;
+
+	m->halted = true;
+	if (!m->join_open) {
+		m->join_ns = now_ns + MEMBERSHIP_SECOND_NS;
+		m->join_wait_ns = MEMBERSHIP_SECOND_NS;
+	}
+	return was ? MEMBERSHIP_NOTHING : MEMBERSHIP_HALTED;
+}
+
+/* The switch has us. */
+static inline enum membership_news
+membership_enter(struct membership *m, const struct control_ack *a)
+{
+	const bool was = m->joined, resumed = m->halted;
+
+	if (a->elements != m->cf.elements || a->floats == 0 ||
+	    a->floats > m->cf.floats_max ||
+	    (m->segs > 0 && a->floats != m->floats) ||
+	    seg_count(a->elements, a->floats) > SEG_INDEX_MAX) {
+		m->status = CONTROL_BAD_VALUE;
+		return membership_over(m, MEMBERSHIP_REFUSED);
+	}
+	m->floats = a->floats;
+	m->segs = seg_count(a->elements, a->floats);
+	m->life_ns = a->timeout_s == 0 ? MEMBERSHIP_SECOND_NS :
+	    (uint64_t)a->timeout_s * MEMBERSHIP_SECOND_NS / 3;
+	m->joined = true;
+	m->halted = false;
+	return !was ? MEMBERSHIP_IN : resumed ? MEMBERSHIP_RESUMED :
+	    MEMBERSHIP_STAYS;
+}
+
+/* The answer to our Join. */
+static inline enum membership_news
+membership_answered(struct membership *m, const struct control_ack *a,
+    uint64_t now_ns)
+{
+	m->join_open = false;
+	m->join_ns = MEMBERSHIP_NEVER;
+	m->h = a->h;
+	m->members = a->members;
+	m->closed = a->closed;
+	m->whole = a->whole;
+	m->job_async = a->async;
+	m->job_next = a->next;
+	m->job_elements = a->elements;
+	m->job_floats = a->floats;
+	if (a->status == CONTROL_DONE && a->closed) {
+		m->join_ns = now_ns + MEMBERSHIP_OPEN_NS;
+		m->join_wait_ns = MEMBERSHIP_FIRST_NS;
+	}
+	if (a->status == CONTROL_DONE)
+		return membership_enter(m, a);
+	if (a->status == CONTROL_NOT_READY)
+		return membership_halt(m, now_ns);
+	m->status = a->status;
+	return membership_over(m, MEMBERSHIP_REFUSED);
+}
+
+/* A Help or a segment of ours came to nothing. */
+static inline enum membership_news
+membership_helpless(struct membership *m, const struct control_ack *a,
+    uint64_t now_ns)
+{
+	m->seg = seg_split(a->seg);
+	switch (a->status) {
+	case CONTROL_GONE:
+		return m->joined ? MEMBERSHIP_LOST : MEMBERSHIP_IGNORED;
+	case CONTROL_NOT_READY:
+		return membership_halt(m, now_ns);
+	case CONTROL_NOT_MEMBER:
+	case CONTROL_NO_JOB:
+		if (!m->joined)
+			return MEMBERSHIP_IGNORED;
+		m->joined = m->halted = false;
+		membership_join(m, now_ns);
+		return MEMBERSHIP_OUT;
+	default:
+		return MEMBERSHIP_NOTHING;
+	}
+}
+
+static inline enum membership_news
+membership_ack(struct membership *m, const struct control *c,
+    uint64_t now_ns)
+{
+	struct control_ack a;
+
+	/* who is no member is told so under job 0 */
+	if (!control_get_ack(c, &a) || (c->job != m->cf.job &&
+	    (c->job != 0 || a.status != CONTROL_NOT_MEMBER)))
+		return MEMBERSHIP_IGNORED;
+	switch (a.action) {
+	case CONTROL_JOIN:
+		return m->join_open && c->xid - m->first_xid <=
+		    m->join_xid - m->first_xid ?
+		    membership_answered(m, &a, now_ns) : MEMBERSHIP_IGNORED;
+	case CONTROL_HELP:
+		return membership_helpless(m, &a, now_ns);
+	case CONTROL_LEAVE:
+		return m->leaving && m->leaves > 0 &&
+		    c->xid == m->leave_xid ?
+		    membership_over(m, MEMBERSHIP_LEFT) : MEMBERSHIP_IGNORED;
+	default:
+		return MEMBERSHIP_IGNORED;
+	}
+}
+
+/* Go on after a Halt. */
+static inline enum membership_news
+membership_resume(struct membership *m)
+{
+	if (!m->halted)
+		return MEMBERSHIP_NOTHING;
+	m->halted = false;
+	if (m->joined && !m->join_open && !m->closed)
+		m->join_ns = MEMBERSHIP_NEVER;
+	return MEMBERSHIP_RESUMED;
+}
+
+/* A control message from the switch, its MAC judged good. */
+static inline enum membership_news
+membership_control(struct membership *m, const struct control *c,
+    uint64_t now_ns)
+{
+	enum membership_news news = MEMBERSHIP_IGNORED;
+	uint64_t word;
+
+	if (m->end != MEMBERSHIP_GOING)
+		return MEMBERSHIP_NOTHING;
+	if (c->action == CONTROL_ACK) {
+		news = membership_ack(m, c, now_ns);
+	} else if (c->job == m->cf.job) {
+		switch (c->action) {
+		case CONTROL_HALT: news = membership_halt(m, now_ns); break;
+		case CONTROL_RESUME: news = membership_resume(m); break;
+		case CONTROL_RESET:
+			news = membership_over(m, MEMBERSHIP_RESET);
+			break;
+		case CONTROL_HELP:
+			if (!control_get_number(c, 8, &word))
+				break;
+			m->seg = seg_split(word);
+			news = MEMBERSHIP_ASKED;
+			break;
+		default: break;
+		}
+	}
+	m->ignored += news == MEMBERSHIP_IGNORED;
+	return news;
+}
+
+/* It is over: say so to the switch, and be let go. */
+static inline void
+membership_leave(struct membership *m, uint64_t now_ns)
+{
+	if (m->end != MEMBERSHIP_GOING || m->leaving)
+		return;
+	if (!m->joined)
+		m->end = MEMBERSHIP_LEFT;
+	m->leaving = true;
+	m->join_open = false;
+	m->join_ns = MEMBERSHIP_NEVER;
+	m->leave_ns = now_ns;
+}
+
+static inline size_t
+membership_say_leave(struct membership *m, uint64_t now_ns, uint8_t *msg)
+{
+	if (now_ns < m->leave_ns)
+		return 0;
+	if (m->leaves == MEMBERSHIP_LEAVES) {
+		m->end = MEMBERSHIP_LEFT;	/* it will notice in time */
+		return 0;
+	}
+	if (m->leaves == 0)
+		m->leave_xid = m->xid++;
+	m->leave_ns = now_ns + ((uint64_t)MEMBERSHIP_LEAVE_NS << m->leaves++);
+	return (size_t)(control_put(msg, CONTROL_LEAVE, m->cf.job,
+	    m->leave_xid) - msg);
+}
+
+static inline size_t
+membership_say_join(struct membership *m, uint64_t now_ns,
+    const struct membership_place *at, uint8_t *msg)
+{
+	const struct control_join join = { .type = (uint8_t)m->cf.type,
+	    .async = m->cf.async, .cluster = m->cf.cluster,
+	    .worker = m->cf.number, .elements = m->cf.elements,
+	    .floats = m->segs > 0 ? (uint16_t)m->floats : m->cf.floats,
+	    .next = at->next, .crc = at->crc, .again = at->again };
+
+	if (!m->join_open) {
+		m->first_xid = m->xid;
+		m->join_since_ns = now_ns;
+	}
+	if (!m->join_open || m->xid != m->join_xid + 1)
+		m->join_xid = m->xid++;	/* older than a Help: not heard */
+	m->join_open = true;
+	m->join_next = at->next;
+	m->joins++;
+	m->asked_ns = now_ns;
+	m->join_ns = now_ns + m->join_wait_ns;
+	m->join_wait_ns = m->join_wait_ns * 2 > MEMBERSHIP_SECOND_NS ?
+	    MEMBERSHIP_SECOND_NS : m->join_wait_ns * 2;
+	return (size_t)(control_put_join(control_put(msg, CONTROL_JOIN,
+	    m->cf.job, m->join_xid), &join) - msg);
+}
+
+/* When a Join is due, as a sign of life too; NEVER. */
+static inline uint64_t
+membership_join_due(const struct membership *m)
+{
+	const uint64_t life = m->joined && !m->join_open ?
+	    m->said_ns + m->life_ns : MEMBERSHIP_NEVER;
+
+	return life < m->join_ns ? life : m->join_ns;
+}
+
+/* When an unanswered Join is given up; NEVER. */
+static inline uint64_t
+membership_patience_ns(const struct membership *m)
+{
+	return m->join_open ? membership_after(m->join_since_ns,
+	    m->cf.give_up_ns) : MEMBERSHIP_NEVER;
+}
+
+/* Is a Join what membership_next() has next?  For who computes a place. */
+static inline bool
+membership_joins(const struct membership *m, uint64_t now_ns)
+{
+	return m->end == MEMBERSHIP_GOING && !m->leaving &&
+	    now_ns < membership_patience_ns(m) &&
+	    now_ns >= membership_join_due(m);
+}
+
+/*
+ * What is to be sent now, written at msg, which has room for
+ * MEMBERSHIP_MESSAGE_BYTES: its length, 0 if nothing is.  at: where we stand,
+ * looked at only if membership_joins().
+ */
+static inline size_t
+membership_next(struct membership *m, uint64_t now_ns,
+    const struct membership_place *at, uint8_t *msg)
+{
+	size_t len = 0;
+
+	if (m->end != MEMBERSHIP_GOING)
+		return 0;
+	if (m->leaving) {
+		len = membership_say_leave(m, now_ns, msg);
+	} else if (now_ns >= membership_patience_ns(m)) {
+		m->end = MEMBERSHIP_UNANSWERED;
+	} else if (now_ns >= membership_join_due(m)) {
+		membership_join(m, now_ns);
+		len = membership_say_join(m, now_ns, at, msg);
+	}
+	if (len > 0)
+		m->said_ns = now_ns;
+	return len;
+}
+
+/* When membership_next() is due, even if nothing comes. */
+static inline uint64_t
+membership_due(const struct membership *m)
+{
+	const uint64_t join = membership_join_due(m),
+	    patience = membership_patience_ns(m);
+
+	if (m->end != MEMBERSHIP_GOING)
+		return MEMBERSHIP_NEVER;
+	if (m->leaving)
+		return m->leave_ns;
+	return join < patience ? join : patience;
+}
+
+/* The switch sums in the other mode. */
+static inline void
+membership_why_mode(const struct membership *m, char *p, size_t room)
+{
+	static const char *const start[][2] = {
+		[CONTROL_WORKER] = { "worker without --async", "worker with --async" },
+		[CONTROL_SWITCH] = { "switch without --async",
+		    "switch with --async" },
+		[CONTROL_SERVER] = { "ps without --async", "ps with --async" }
+	};
+
+	snprintf(p, room, "the %s sums %ssynchronously; start innet-%s",
+	    m->whole ? "server" : "switch", m->job_async ? "a" : "",
+	    start[m->cf.type][m->job_async]);
+}
+
+/* What the job has that we have not: the end of "refused: ". */
+static inline void
+membership_why_value(const struct membership *m, char *p, size_t room)
+{
+	const uint32_t floats = m->segs > 0 ? m->floats :
+	    m->cf.floats > 0 ? m->cf.floats : m->cf.floats_max;
+
+	if (m->job_async != m->cf.async)
+		membership_why_mode(m, p, room);
+	else if (m->job_elements == 0)
+		snprintf(p, room, "it takes no vector of %" PRIu32
+		    " elements, %" PRIu32 " a segment", m->cf.elements,
+		    floats);
+	else if (m->job_elements != m->cf.elements)
+		snprintf(p, room, "it has %" PRIu32 " elements, %" PRIu32
+		    " a segment; this is a vector of %" PRIu32,
+		    m->job_elements, m->job_floats, m->cf.elements);
+	else if (m->job_floats != floats)
+		snprintf(p, room, "it has %" PRIu32 " floats a segment, not "
+		    "%" PRIu32, m->job_floats, floats);
+	else
+		snprintf(p, room, "%s", control_status_text(m->status));
+}
+
+/* What ended it, in words to follow the switch's name; why. */
+static inline const char *
+membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
+{
+	int n = snprintf(why, MEMBERSHIP_WHY_BYTES, "job %u: %s", m->cf.job,
+	    m->end == MEMBERSHIP_REFUSED ? "refused: " : "");
+	const size_t room = MEMBERSHIP_WHY_BYTES - (size_t)n;
+	char *p = why + n;
+
+	if (m->end == MEMBERSHIP_RESET)
+		snprintf(p, room, "was reset: begin again");
+	else if (m->end == MEMBERSHIP_UNANSWERED)
+		snprintf(p, room, "no answer to a Join after %.1f s; is a "
+		    "switch there?", (double)m->cf.give_up_ns / 1e9);
+	else if (m->end != MEMBERSHIP_REFUSED)
+		why[0] = '\0';
+	else if (m->status == CONTROL_BAD_VALUE)
+		membership_why_value(m, p, room);
+	else if (m->status == CONTROL_REFUSED || m->status == CONTROL_GONE)
+		snprintf(p, room, "it does not go on from iteration %" PRIu32
+		    " with these weights; restore those of iteration %" PRIu32,
+		    m->join_next, m->job_next);
+	else
+		snprintf(p, room, "%s", control_status_text(m->status));
+	return why;
+}
+
+#endif

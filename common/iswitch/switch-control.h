@@ -1,0 +1,345 @@
+/*
+ * iswitch/switch-control.h - the control messages of an aggregation switch, and its clock
+ *
+ * Join, Leave, Reset, SetH, FBcast, Help, Halt and Resume (iSwitch section
+ * 3.4, Table 2); what comes from the parent; and what is due.  With
+ * iswitch_take_segment(), iswitch_request(), iswitch_take_parent() and
+ * iswitch_fire() the whole of iswitch.h for a driver.
+ */
+#ifndef INNET_ISWITCH_SWITCH_CONTROL_H
+#define INNET_ISWITCH_SWITCH_CONTROL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/iswitch/switch-join.h"
+#include "common/iswitch/switch-text.h"
+
+static inline void
+iswitch_set_h(struct job *j, const struct control *c, struct control_ack *a,
+    uint64_t now_ns)
+{
+	uint64_t h;
+
+	a->h = j->h;
+	if (!control_get_number(c, 2, &h)) {
+		a->status = CONTROL_BAD_VALUE;
+		return;
+	}
+	j->h = (uint16_t)h;
+	job_try_open(j, now_ns);
+	if (job_may_miss(j))
+		job_keep(j);
+	job_test_all(j);
+}
+
+static inline void
+iswitch_fbcast(struct job *j, const struct control *c, struct control_ack *a)
+{
+	uint64_t word;
+	struct seg g;
+	bool done;
+
+	if (!control_get_number(c, 8, &word)) {
+		a->status = CONTROL_BAD_VALUE;
+		return;
+	}
+	g = seg_split(word);
+	a->contributions = job_fbcast(j, &g, &done);
+	if (!done)
+		a->status = CONTROL_NOT_READY;
+}
+
+static inline void
+iswitch_help(struct iswitch *s, struct iswitch_job *j, uint32_t id,
+    struct control_ack *a, uint64_t now_ns)
+{
+	struct iswitch_asking asking = { s, &j->j };
+	struct seg g;
+
+	g = seg_split(a->seg);
+	switch (job_help(&j->j, id, &g, now_ns, iswitch_ask, &asking)) {
+	case JOB_HELP_LOST:
+		j->j.n[JOB_GONE]++;
+		a->status = CONTROL_GONE;
+		break;
+	case JOB_HELP_PARENT:
+		j->j.n[JOB_HELP_UP]++;
+		iswitch_say(s, POST_UP, &j->j, NULL, CONTROL_HELP,
+		    &a->seg);
+		break;
+	case JOB_HELPED:
+		break;
+	}
+}
+
+/* Pass an action on to every member. */
+static inline void
+iswitch_pass(struct iswitch *s, struct iswitch_job *j,
+    enum control_action action)
+{
+	if (j->j.members.present > 0)
+		iswitch_say(s, POST_GROUP, &j->j, NULL, action, NULL);
+	outbox_flush(s->out);
+}
+
+/* Empty the slots, put every member out. */
+static inline void
+iswitch_reset(struct iswitch *s, struct iswitch_job *j)
+{
+	iswitch_pass(s, j, CONTROL_RESET);
+	j->j.halted = false;
+	for (uint32_t i = 0; j->j.members.present > 0 &&
+	    i < j->j.members.count; i++) {
+		if (j->j.members.m[i].present)
+			iswitch_remove(s, j, i);
+	}
+}
+
+static inline void
+iswitch_leave(struct iswitch *s, struct iswitch_job *j, uint32_t id)
+{
+	j->j.n[JOB_LEAVES]++;
+	iswitch_remove(s, j, id);
+	job_test_all(&j->j);
+}
+
+/* Do what c asks for; false if it is not to be answered yet. */
+static inline bool
+iswitch_do(struct iswitch *s, const union addr *from,
+    const struct control *c, struct control_ack *a, uint64_t now_ns)
+{
+	struct iswitch_job *j = iswitch_job(s, c->job);
+	const struct iswitch_ref *who = iswitch_who(s, from);
+	const bool member = who != NULL && j == s->job[who->job];
+
+	if (c->action == CONTROL_JOIN)
+		return iswitch_join(s, from, c, a, now_ns);
+	if (c->action == CONTROL_HELP &&
+	    !control_get_number(c, 8, &a->seg)) {
+		a->status = CONTROL_BAD_VALUE;
+		return true;
+	}
+	if (j == NULL) {
+		a->status = CONTROL_NO_JOB;
+		return true;
+	}
+	if (!member && (c->action == CONTROL_HELP ||
+	    c->action == CONTROL_LEAVE)) {
+		a->status = CONTROL_NOT_MEMBER;
+		return true;
+	}
+	if (j->j.halted && c->action == CONTROL_HELP) {
+		iswitch_say(s, POST_ONE, &j->j, from, CONTROL_HALT, NULL);
+		return false;
+	}
+	switch (c->action) {
+	case CONTROL_LEAVE: iswitch_leave(s, j, who->member); break;
+	case CONTROL_RESET: iswitch_reset(s, j); break;
+	case CONTROL_SETH: iswitch_set_h(&j->j, c, a, now_ns); break;
+	case CONTROL_FBCAST: iswitch_fbcast(&j->j, c, a); break;
+	case CONTROL_HELP: iswitch_help(s, j, who->member, a, now_ns); break;
+	case CONTROL_HALT:
+		j->j.halted = true;
+		iswitch_pass(s, j, CONTROL_HALT);
+		break;
+	case CONTROL_RESUME:
+		j->j.halted = false;
+		iswitch_pass(s, j, CONTROL_RESUME);
+		break;
+	default: a->status = CONTROL_UNKNOWN; break;
+	}
+	return true;
+}
+
+/* A request, which is not a repeated one; false: it has to be asked again. */
+static inline bool
+iswitch_request(struct iswitch *s, const union addr *from,
+    const struct control *c, struct control_ack *a, uint64_t now_ns)
+{
+	const bool done = iswitch_do(s, from, c, a, now_ns);
+	struct iswitch_job *j = iswitch_job(s, c->job);
+
+	if (j != NULL)
+		iswitch_touch(s, j);
+	return done;
+}
+
+/* A segment from a member, or from somebody who is none. */
+static inline void
+iswitch_take_segment(struct iswitch *s, const union addr *from,
+    const uint8_t *p, size_t len, uint64_t now_ns)
+{
+	struct iswitch_job *j = iswitch_segment(s, from, p, len, now_ns);
+
+	if (j != NULL)
+		iswitch_touch(s, j);
+}
+
+/* The parent halts the job, or lets it go on. */
+static inline void
+iswitch_parent_halts(struct iswitch *s, struct iswitch_job *j, bool halted)
+{
+	j->j.halted = j->up.halted = halted;
+	iswitch_pass(s, j, halted ? CONTROL_HALT : CONTROL_RESUME);
+}
+
+/* The parent answers. */
+static inline void
+iswitch_parent_ack(struct iswitch *s, struct iswitch_job *j,
+    const struct control *c, uint64_t now_ns)
+{
+	struct control_ack a;
+
+	if (!control_get_ack(c, &a)) {
+		s->n[ISWITCH_BAD_CONTROL]++;
+		return;
+	}
+	if (a.action == CONTROL_JOIN && (s->cf.any_xid ||
+	    c->xid == j->up.xid)) {
+		j->up.tries = 0;
+		if (a.status == CONTROL_DONE) {
+			j->up.joined = true;
+			j->up.refused = 0;
+			j->up.life_ns = (uint64_t)a.timeout_s * 1000000000 /
+			    3;
+			if (j->up.life_ns == 0)
+				j->up.life_ns = 1000000000;
+			j->j.held = a.closed;
+			job_try_open(&j->j, now_ns);
+			if (j->up.halted)	/* its Resume was lost */
+				iswitch_parent_halts(s, j, false);
+		} else if (a.status != CONTROL_NOT_READY) {
+			j->up.refused = a.status;
+		}
+	} else if (a.action == CONTROL_HELP &&
+	    a.status == CONTROL_NOT_MEMBER) {
+		if (j->up.joined) {	/* it has forgotten us */
+			s->n[ISWITCH_PARENT_LOST]++;
+			j->up.joined = false;
+			j->up.tries = 0;
+			iswitch_join_up(s, j, now_ns);
+		}
+	} else if (a.action == CONTROL_HELP && a.status == CONTROL_GONE) {
+		uint8_t msg[CONTROL_MAX_BYTES];
+		uint8_t *p = control_put_ack(control_put(msg, CONTROL_ACK,
+		    j->j.id, s->xid++), &a);
+
+		iswitch_post(s, POST_GROUP, j->j.self, NULL, msg,
+		    (size_t)(p - msg));
+	}
+}
+
+static inline void
+iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
+    const uint8_t *p, size_t len, uint64_t now_ns)
+{
+	struct iswitch_asking asking = { s, &j->j };
+	struct control c;
+	uint64_t word;
+	struct seg g;
+
+	if (!control_parse(p, len, &c)) {
+		s->n[ISWITCH_BAD_CONTROL]++;
+		return;
+	}
+	if (s->cf.key != NULL && !mac_good(s->cf.key, p, len, &c)) {
+		s->n[ISWITCH_BAD_MAC]++;
+		return;
+	}
+	s->n[ISWITCH_CONTROL]++;
+	switch (c.action) {
+	case CONTROL_ACK: iswitch_parent_ack(s, j, &c, now_ns); break;
+	case CONTROL_HELP:
+		if (!control_get_number(&c, 8, &word)) {
+			s->n[ISWITCH_BAD_CONTROL]++;
+			break;
+		}
+		g = seg_split(word);
+		job_help_parent(&j->j, &g, iswitch_ask, &asking);
+		break;
+	case CONTROL_HALT:
+	case CONTROL_RESUME:
+		iswitch_parent_halts(s, j, c.action == CONTROL_HALT);
+		break;
+	case CONTROL_RESET: iswitch_reset(s, j); break;
+	default: s->n[ISWITCH_BAD_CONTROL]++; break;
+	}
+}
+
+/* A datagram from the parent to job's own port. */
+static inline void
+iswitch_take_parent(struct iswitch *s, uint16_t job, uint8_t tos,
+    const uint8_t *p, size_t len, uint64_t now_ns)
+{
+	struct iswitch_job *j = iswitch_job(s, job);
+	struct seg g;
+
+	if (j == NULL || !job_has_memory(&j->j))
+		s->n[ISWITCH_FOREIGN]++;
+	else if ((tos & 0xfc) == CONTROL_TOS)
+		iswitch_parent_control(s, j, p, len, now_ns);
+	else if (!seg_parse(p, len, &g))
+		s->n[ISWITCH_BAD_SEGMENT]++;
+	else
+		job_result(&j->j, &g, now_ns);
+	if (j != NULL)
+		iswitch_touch(s, j);
+}
+
+/*
+ * Post a run of answers that servers owe to their members, in turn; false if
+ * none is owed.  For a driver that has room for it: iswitch_owes().
+ */
+static inline bool
+iswitch_give(struct iswitch *s)
+{
+	for (uint32_t k = 0; k < s->jobs; k++) {
+		s->turn = (s->turn + 1) % s->jobs;
+		if (job_give(&s->job[s->turn]->j))
+			return true;
+	}
+	return false;
+}
+
+/* May there be any? */
+static inline bool
+iswitch_owes(const struct iswitch *s)
+{
+	for (uint32_t k = 0; k < s->jobs; k++) {
+		if (s->job[k]->j.giving)
+			return true;
+	}
+	return false;
+}
+
+/* What job j has to do at now_ns, which is when it was due or later. */
+static inline void
+iswitch_fire_job(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
+{
+	struct iswitch_asking asking = { s, &j->j };
+
+	if (!job_has_memory(&j->j))
+		return;
+	job_try_open(&j->j, now_ns);
+	job_stragglers(&j->j, now_ns);
+	job_quiet(&j->j, now_ns, iswitch_ask, &asking);
+	iswitch_evict(s, j, now_ns);
+	if (now_ns >= iswitch_idle_due(s, j))
+		iswitch_drop(s, j);
+	if (now_ns >= iswitch_up_due(j))
+		iswitch_join_up(s, j, now_ns);
+}
+
+/* All that is due by now_ns, in order of its time, then of the jobs. */
+static inline void
+iswitch_fire(struct iswitch *s, uint64_t now_ns)
+{
+	for (uint64_t due; (due = iswitch_due(s)) <= now_ns;) {
+		for (uint32_t k = 0; k < s->jobs; k++)
+			iswitch_fire_job(s, s->job[k], due);
+		s->due_ns = iswitch_earliest(s);
+	}
+}
+
+#endif

@@ -1,0 +1,365 @@
+/*
+ * iswitch/switch-join.h - who may join a job, and what a Join leads to
+ *
+ * iSwitch section 3.4: the first Join makes a job's memory and says where it
+ * begins, a child's goes up to the parent before it is answered, and others
+ * must be able to go on from where the job is.
+ */
+#ifndef INNET_ISWITCH_SWITCH_JOIN_H
+#define INNET_ISWITCH_SWITCH_JOIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/iswitch/switch.h"
+
+/* The first iteration that is not wholly done. */
+static inline int64_t
+iswitch_next(const struct job *j)
+{
+	if (j->newest < j->start)
+		return j->start;
+	for (uint32_t i = 0; i < j->a.s.segs; i++) {
+		if (aggr_result(&j->a, j->newest, i) == NULL)
+			return j->newest;
+	}
+	return j->newest + 1;
+}
+
+/* Asynchronous: the first round of segment i whose result is not there. */
+static inline int64_t
+iswitch_undone(const struct job *j, uint32_t i)
+{
+	const struct aggr_slot *s = &j->a.slot[i];
+
+	if (j->a.s.apart) {	/* what came down; the next may be amid */
+		int64_t t = j->newest;
+
+		while (t >= j->start && j->newest - t < (int64_t)j->a.s.depth &&
+		    aggr_result(&j->a, t, i) == NULL)
+			t--;
+		return t + 1;
+	}
+	return s->state == AGGR_EMPTY ? j->start :
+	    s->iteration + (s->state == AGGR_COMPLETE);
+}
+
+/* Is every result from n on, as far as it is done, still kept? */
+static inline bool
+iswitch_keeps(const struct job *j, int64_t n)
+{
+	const int64_t next = j->cf->async ? 0 : iswitch_next(j);
+
+	if (n > j->newest + 1 || j->newest - n > (int64_t)j->a.s.depth)
+		return false;
+	for (uint32_t i = 0; i < j->a.s.segs; i++) {
+		const int64_t undone = j->cf->async ? iswitch_undone(j, i) :
+		    next;
+
+		for (int64_t t = n; t < undone; t++) {
+			if (aggr_result(&j->a, t, i) == NULL)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Are two checksums of weights the same, as far as they are known? */
+static inline bool
+iswitch_crc(uint32_t *have, uint32_t crc)
+{
+	if (*have == 0)
+		*have = crc;
+	return crc == 0 || *have == crc;
+}
+
+/* Can all members give the iteration before the first once more? */
+static inline bool
+iswitch_gives_again(const struct job *j)
+{
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		if (j->members.m[i].present && !j->members.m[i].again)
+			return false;
+	}
+	return !j->ahead;
+}
+
+/* The job begins one iteration earlier than its members thought. */
+static inline void
+iswitch_step_back(struct job *j, uint32_t crc)
+{
+	j->start--;
+	j->newest--;
+	j->ahead = true;
+	j->crc[1] = j->crc[0];
+	j->crc[0] = crc;
+	for (uint32_t i = 0; i < j->members.count; i++)
+		j->members.m[i].from = j->start;
+	members_from_max(&j->members);
+}
+
+/*
+ * May a worker go on from iteration `next`?  When a switch has been restarted,
+ * some workers have the last result and some have not: the job then begins
+ * with those who have not, and the others give that iteration again, if they
+ * have said that they can.
+ */
+static inline bool
+iswitch_admits(struct job *j, const struct control_join *join)
+{
+	const int64_t n = aggr_unwrap(join->next, j->newest);
+
+	if (j->cf->server)
+		return job_serves(j, members_find(&j->members, join->type,
+		    join->worker), n, join->crc);
+	if (j->newest >= j->start)
+		return iswitch_keeps(j, n);
+	if (n == j->start - 1 && !j->cf->async && iswitch_gives_again(j)) {
+		iswitch_step_back(j, join->crc);
+		return true;
+	}
+	if (n == j->start + 1 && join->again && !j->cf->async &&
+	    iswitch_crc(&j->crc[1], join->crc)) {
+		j->ahead = true;
+		return true;
+	}
+	return n == j->start && iswitch_crc(&j->crc[0], join->crc);
+}
+
+/* The Ack's fields that tell the job's values. */
+static inline void
+iswitch_values(const struct iswitch *s, const struct job *j, uint32_t id,
+    struct control_ack *a)
+{
+	a->h = (uint16_t)(j->h != 0 ? j->h : j->members.present);
+	a->members = (uint16_t)j->members.present;
+	a->floats = (uint16_t)j->a.s.floats;
+	a->elements = j->a.s.elements;
+	a->whole = j->cf->whole || j->cf->server;
+	a->closed = j->cf->async && !j->open;
+	a->async = j->cf->async;
+	a->timeout_s = (uint16_t)((s->cf.job.member_timeout_ns +
+	    999999999) / 1000000000);
+	if (id != MEMBERS_NONE) {
+		a->member = (uint16_t)id;
+		a->next = (uint32_t)((j->cf->server ?
+		    jobps_member(&j->ps, id)->round + 1 :
+		    j->cf->async ? j->newest + 1 :
+		    j->members.m[id].from) & (SEG_ITERATIONS - 1));
+	} else if (job_has_memory(j)) {	/* refused: where the job is */
+		a->next = (uint32_t)(iswitch_next(j) & (SEG_ITERATIONS - 1));
+	}
+}
+
+/* Ask the parent to have us, and say so no more than needed. */
+static inline void
+iswitch_join_up(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
+{
+	uint8_t msg[CONTROL_MAX_BYTES], *p;
+	const struct control_join up = { .type = CONTROL_SWITCH,
+	    .async = s->cf.job.async, .worker = s->cf.number,
+	    .elements = j->j.a.s.elements,
+	    .floats = (uint16_t)j->j.a.s.floats,
+	    .crc = j->j.newest < j->j.start ? j->j.crc[0] : 0,
+	    .next = (uint32_t)(iswitch_next(&j->j) & (SEG_ITERATIONS - 1)) };
+
+	if (j->up.tries++ == 0 || j->up.joined)
+		j->up.xid = s->xid++;
+	j->up.asked_ns = now_ns;
+	p = control_put_join(control_put(msg, CONTROL_JOIN, j->j.id,
+	    j->up.xid), &up);
+	iswitch_post(s, POST_UP, j->j.self, NULL, msg,
+	    (size_t)(p - msg));
+}
+
+/* Does what the Join says fit the job?  F comes out in *floats. */
+static inline bool
+iswitch_join_fits(const struct iswitch *s, const struct iswitch_job *j,
+    const struct control_join *join, uint32_t *floats)
+{
+	const bool has = job_has_memory(&j->j);
+
+	*floats = join->floats != 0 ? join->floats :
+	    has ? j->j.a.s.floats : s->cf.floats;
+	return join->elements > 0 && join->async == s->cf.job.async &&
+	    *floats <= s->cf.floats_max && (!has ||
+	    (join->elements == j->j.a.s.elements &&
+	    *floats == j->j.a.s.floats));
+}
+
+/* Member id takes its place at `from`, perhaps in place of another. */
+static inline enum control_status
+iswitch_enter(struct iswitch *s, struct iswitch_job *j, uint32_t id,
+    const union addr *from, const struct control_join *join, uint64_t now_ns)
+{
+	struct job *o = &j->j;
+	struct member *m = &o->members.m[id];
+	const bool was = m->present;
+	int64_t first = o->start;
+
+	if (was)
+		iswitch_unbind(s, &m->at);
+	if (!iswitch_seat(j, id) || !iswitch_bind(s, from, o->self, id)) {
+		if (was)
+			iswitch_remove(s, j, id);
+		return CONTROL_NO_ROOM;
+	}
+	m = &o->members.m[id];
+	m->at = *from;
+	m->cluster = join->cluster;
+	m->again = join->again;
+	m->heard_ns = now_ns;
+	if (was)
+		return CONTROL_DONE;
+	m->flow = (struct member_flow){ .due_ns = UINT64_MAX };
+	if (o->h == 0 && o->open && o->newest >= o->start)
+		first = o->newest + 1;
+	else
+		aggr_recount(&o->a, id, first, 1);
+	members_enter(&o->members, id, first);
+	if (now_ns + s->cf.job.member_timeout_ns < o->check_ns ||
+	    o->members.present == 1)
+		o->check_ns = now_ns + s->cf.job.member_timeout_ns;
+	return CONTROL_DONE;
+}
+
+/*
+ * Somebody who is no member at this address joins job j, which has memory.
+ */
+static inline enum control_status
+iswitch_join_new(struct iswitch *s, struct iswitch_job *j,
+    const union addr *from, const struct control_join *join, uint32_t *id,
+    uint64_t now_ns)
+{
+	struct job *o = &j->j;
+	enum control_status status;
+
+	if (!iswitch_admits(o, join))
+		return CONTROL_REFUSED;
+	*id = members_place(&o->members, join->type, join->worker);
+	if (*id == MEMBERS_NONE)
+		return CONTROL_NO_ROOM;
+	outbox_flush(s->out);	/* what was posted was for those before */
+	status = iswitch_enter(s, j, *id, from, join, now_ns);
+	if (status != CONTROL_DONE)
+		return status;
+	o->n[JOB_JOINS]++;
+	o->last_join_ns = now_ns;
+	job_try_open(o, now_ns);
+	if (o->h != 0 && o->h < o->members.present)
+		job_keep(o);
+	job_test_all(o);
+	return CONTROL_DONE;
+}
+
+/* A job begins with its first Join; false and a status if it cannot. */
+static inline enum control_status
+iswitch_join_first(struct iswitch *s, struct iswitch_job *j,
+    const struct control_join *join, uint32_t floats, uint64_t now_ns)
+{
+	enum control_status status = iswitch_found(s, j, join->elements,
+	    floats, join->next);
+
+	if (status != CONTROL_DONE)
+		return status;
+	j->j.crc[0] = join->crc;
+	j->j.last_join_ns = now_ns;
+	return CONTROL_DONE;
+}
+
+/* A job without members gives its memory back, and leaves its parent. */
+static inline void
+iswitch_drop(struct iswitch *s, struct iswitch_job *j)
+{
+	if (job_has_memory(&j->j) && j->j.members.present == 0)
+		iswitch_rest(s, j);
+}
+
+/* Wait for the parent's word?  *status is its refusal, if it refused. */
+static inline bool
+iswitch_await_parent(struct iswitch *s, struct iswitch_job *j,
+    enum control_status *status, uint64_t now_ns)
+{
+	if (!s->cf.job.child || j->up.joined)
+		return false;
+	if (j->up.refused != 0) {
+		*status = (enum control_status)j->up.refused;
+		iswitch_drop(s, j);
+		return true;
+	}
+	j->up.wanted_ns = now_ns;
+	if (!j->up.wanted) {
+		j->up.wanted = true;
+		iswitch_join_up(s, j, now_ns);
+	}
+	*status = CONTROL_DONE;
+	return true;
+}
+
+/*
+ * A Join.  True if *a is to be sent, false if the answer has to wait for the
+ * parent's: who asked asks again.
+ */
+static inline bool
+iswitch_join(struct iswitch *s, const union addr *from,
+    const struct control *c, struct control_ack *a, uint64_t now_ns)
+{
+	struct iswitch_job *j;
+	enum control_status status = CONTROL_DONE;
+	struct iswitch_ref *who = iswitch_who(s, from);
+	struct control_join join;
+	uint32_t floats, id = MEMBERS_NONE;
+
+	if (!control_get_join(c, &join)) {
+		a->status = CONTROL_BAD_VALUE;
+		return true;
+	}
+	j = iswitch_make_job(s, c->job);
+	if (j == NULL) {
+		a->status = CONTROL_NO_ROOM;
+		return true;
+	}
+	if (who != NULL && (s->job[who->job] != j || j->j.members.m[
+	    who->member].worker != join.worker ||
+	    j->j.members.m[who->member].type != join.type)) {
+		struct iswitch_job *old = s->job[who->job];
+
+		iswitch_remove(s, old, who->member);	/* another, here */
+		job_test_all(&old->j);
+		who = NULL;
+	}
+	if (!iswitch_join_fits(s, j, &join, &floats)) {
+		a->status = CONTROL_BAD_VALUE;
+		iswitch_values(s, &j->j, MEMBERS_NONE, a);
+		return true;
+	}
+	if (!job_has_memory(&j->j))
+		status = iswitch_join_first(s, j, &join, floats, now_ns);
+	j->j.last_join_ns = j->j.members.present == 0 ? now_ns :
+	    j->j.last_join_ns;
+	if (status == CONTROL_DONE &&
+	    iswitch_await_parent(s, j, &status, now_ns)) {
+		if (status == CONTROL_DONE)
+			return false;
+	} else if (status != CONTROL_DONE) {
+		;
+	} else if (join.type == CONTROL_SWITCH &&
+	    aggr_keeps_rows(&s->cf.job.reduce) &&
+	    s->cf.job.reduce.kind != REDUCE_ORDERED) {
+		status = CONTROL_REFUSED;	/* no median of medians */
+	} else if (who != NULL) {
+		id = who->member;
+	} else {
+		status = iswitch_join_new(s, j, from, &join, &id, now_ns);
+	}
+	if (status == CONTROL_DONE && j->j.halted)
+		status = CONTROL_NOT_READY;
+	a->status = (uint8_t)status;
+	iswitch_values(s, &j->j, status == CONTROL_DONE ? id : MEMBERS_NONE,
+	    a);
+	if (status != CONTROL_DONE)
+		iswitch_drop(s, j);
+	return true;
+}
+
+#endif

@@ -1,0 +1,549 @@
+/*
+ * switch.h - an aggregation switch: many jobs behind one address
+ *
+ * The data plane of --program iswitch, and of the servers that stand in for it
+ * (innet-ps --rule sync): datagrams and a time go in, posts go to the outbox
+ * (iSwitch section 3; the rules of a job are in job.h).  Pure: no clock and no
+ * socket.  The driver gives each datagram to iswitch_take() or, if it came
+ * from the parent, to iswitch_take_parent(), calls iswitch_fire() when
+ * iswitch_due() has come, and flushes the outbox when it pleases.
+ *
+ * Job and member are known by source address alone.  Control messages are
+ * iswitch/switch-control.h's.
+ */
+#ifndef INNET_ISWITCH_SWITCH_H
+#define INNET_ISWITCH_SWITCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/keymap.h"
+#include "common/iswitch/job-segments.h"
+#include "common/program/answered.h"
+#include "common/wire/mac.h"
+
+enum {
+	ISWITCH_JOBS_MAX = 1024,
+	ISWITCH_TELL_NS = 1000000000,	/* between words to a non-member */
+	ISWITCH_UP_NS = 200000000,	/* before a Join upward is sent again */
+	ISWITCH_OPEN_NS = 50000000	/* ... to a parent that is not open */
+};
+
+/* Datagrams that no job counts. */
+enum iswitch_count {
+	ISWITCH_FOREIGN,	/* segments from non-members */
+	ISWITCH_BAD_SEGMENT,
+	ISWITCH_CONTROL,	/* messages from the parent, and those: */
+	ISWITCH_BAD_CONTROL, ISWITCH_BAD_MAC,
+	ISWITCH_PARENT_LOST,	/* it had forgotten this switch */
+	ISWITCH_COUNTS
+};
+
+static inline const char *
+iswitch_count_name(unsigned what)
+{
+	static const char *const name[ISWITCH_COUNTS] = {
+		"foreign", "bad_segment", "parent_control",
+		"parent_bad_control", "parent_bad_mac", "parent_lost"
+	};
+
+	return name[what];
+}
+
+struct iswitch_conf {
+	struct job_conf job;
+	uint64_t memory_bytes;		/* for all jobs; 0: no limit */
+	uint32_t floats;		/* F where a job's first Join says 0 */
+	uint32_t floats_max;
+	uint32_t implicit;		/* the first so many sources are job 1 */
+	uint32_t job_limit;		/* job ids are below it; 0: none */
+	uint32_t number;		/* this switch's, to its parent */
+	const struct mac_key *key;	/* NULL: none */
+	bool any_xid;			/* a parent's answers are to another
+					 * run's requests */
+};
+
+/* A job's standing with the parent. */
+struct iswitch_up {
+	bool wanted, joined;
+	uint8_t refused;		/* status of a Join refused, or 0 */
+	uint32_t xid;
+	uint64_t asked_ns;		/* last Join upward */
+	uint64_t wanted_ns;		/* last Join that waited for it */
+	uint64_t life_ns;		/* between signs of life */
+	uint32_t tries;			/* Joins without an answer */
+	bool halted;			/* it has halted us */
+};
+
+struct iswitch_job {
+	struct job j;
+	struct iswitch_up up;
+};
+
+/* Whose address is whose. */
+struct iswitch_ref {
+	union addr at;
+	uint32_t job, member;
+	uint32_t next;			/* of the same key, or free */
+};
+
+struct iswitch {
+	struct iswitch_conf cf;
+	struct iswitch_job **job;	/* by index */
+	uint32_t jobs;
+	uint32_t turn;			/* of the job last given to */
+	struct keymap by_id;		/* job id -> index */
+	struct keymap by_addr;		/* addr_key() -> ref */
+	struct iswitch_ref *ref;
+	uint32_t refs, refs_room, ref_free;
+	struct replies replies;
+	struct job_budget budget;
+	uint32_t xid;			/* of what we send of our own */
+	uint64_t due_ns;		/* nothing is due before */
+	uint64_t n[ISWITCH_COUNTS];
+	struct outbox *out;		/* borrowed */
+};
+
+/* xid: where numbers of our own messages begin: control_first_xid(). */
+static inline void
+iswitch_init(struct iswitch *s, const struct iswitch_conf *cf, uint32_t xid,
+    struct outbox *out)
+{
+	*s = (struct iswitch){ .cf = *cf, .xid = xid, .out = out,
+	    .ref_free = MEMBERS_NONE,
+	    .due_ns = UINT64_MAX, .budget.limit_bytes = cf->memory_bytes };
+}
+
+static inline void
+iswitch_free(struct iswitch *s)
+{
+	for (uint32_t k = 0; k < s->jobs; k++) {
+		job_free(&s->job[k]->j);
+		free(s->job[k]);
+	}
+	free(s->job);
+	free(s->ref);
+	keymap_free(&s->by_id);
+	keymap_free(&s->by_addr);
+	replies_free(&s->replies);
+}
+
+/* The job with that id, or NULL. */
+static inline struct iswitch_job *
+iswitch_job(const struct iswitch *s, uint16_t id)
+{
+	const uint32_t *k = keymap_get(&s->by_id, id);
+
+	return k == NULL ? NULL : s->job[*k];
+}
+
+/* Index of the job at rest whose last Join is the oldest; jobs if none is. */
+static inline uint32_t
+iswitch_resting(const struct iswitch *s)
+{
+	uint32_t best = s->jobs;
+
+	for (uint32_t k = 0; k < s->jobs; k++) {
+		if (!job_has_memory(&s->job[k]->j) && (best == s->jobs ||
+		    s->job[k]->j.last_join_ns < s->job[best]->j.last_join_ns))
+			best = k;
+	}
+	return best;
+}
+
+/*
+ * The same, made if it is new; NULL without room.  When there is no more, a
+ * job at rest gives its place, and is forgotten.
+ */
+static inline struct iswitch_job *
+iswitch_make_job(struct iswitch *s, uint16_t id)
+{
+	struct iswitch_job *have = iswitch_job(s, id), **p;
+	uint32_t k = s->jobs;
+
+	if (have != NULL)
+		return have;
+	if (k == ISWITCH_JOBS_MAX)
+		k = iswitch_resting(s);
+	if (k == ISWITCH_JOBS_MAX ||
+	    (s->cf.job_limit > 0 && id >= s->cf.job_limit))
+		return NULL;
+	if (s->job == NULL)
+		s->job = calloc(ISWITCH_JOBS_MAX, sizeof(*s->job));
+	have = calloc(1, sizeof(*have));
+	p = s->job;
+	if (p == NULL || have == NULL ||
+	    keymap_put(&s->by_id, id, k) == NULL) {
+		free(have);
+		return NULL;
+	}
+	if (k < s->jobs) {
+		outbox_flush(s->out);
+		keymap_remove(&s->by_id, p[k]->j.id);
+		job_free(&p[k]->j);
+		free(p[k]);
+	}
+	have->j.cf = &s->cf.job;
+	have->j.out = s->out;
+	have->j.budget = &s->budget;
+	have->j.self = k;
+	have->j.id = id;
+	p[k] = have;
+	s->jobs += k == s->jobs;
+	return have;
+}
+
+/* Whose address `at` is, or NULL.  Good until the next bind. */
+static inline struct iswitch_ref *
+iswitch_who(const struct iswitch *s, const union addr *at)
+{
+	const uint32_t *head = keymap_get(&s->by_addr, addr_key(at));
+
+	for (uint32_t r = head == NULL ? MEMBERS_NONE : *head;
+	    r != MEMBERS_NONE; r = s->ref[r].next) {
+		if (addr_same(&s->ref[r].at, at))
+			return &s->ref[r];
+	}
+	return NULL;
+}
+
+/* Address `at` is that member's from now on.  False without memory. */
+static inline bool
+iswitch_bind(struct iswitch *s, const union addr *at, uint32_t job,
+    uint32_t member)
+{
+	uint32_t *head, r = s->ref_free;
+
+	if (r == MEMBERS_NONE && s->refs == s->refs_room) {
+		uint32_t room = s->refs_room == 0 ? 64 : s->refs_room * 2;
+		struct iswitch_ref *p = realloc(s->ref, room * sizeof(*p));
+
+		if (p == NULL)
+			return false;
+		s->ref = p;
+		s->refs_room = room;
+	}
+	head = keymap_put(&s->by_addr, addr_key(at), MEMBERS_NONE);
+	if (head == NULL)
+		return false;
+	if (r == MEMBERS_NONE)
+		r = s->refs++;
+	else
+		s->ref_free = s->ref[r].next;
+	s->ref[r] = (struct iswitch_ref){ .at = *at, .job = job,
+	    .member = member, .next = *head };
+	*head = r;
+	return true;
+}
+
+/* Address `at` is nobody's any more. */
+static inline void
+iswitch_unbind(struct iswitch *s, const union addr *at)
+{
+	const uint64_t key = addr_key(at);
+	uint32_t *head = keymap_get(&s->by_addr, key), *where = head, r;
+
+	while (where != NULL && *where != MEMBERS_NONE &&
+	    !addr_same(&s->ref[*where].at, at))
+		where = &s->ref[*where].next;
+	if (where == NULL || *where == MEMBERS_NONE)
+		return;
+	r = *where;
+	*where = s->ref[r].next;
+	if (*head == MEMBERS_NONE)
+		keymap_remove(&s->by_addr, key);
+	s->ref[r].next = s->ref_free;
+	s->ref_free = r;
+}
+
+/* Post a control message of len bytes at p, which has room for a MAC. */
+static inline void
+iswitch_post(struct iswitch *s, enum post_to to, uint32_t job,
+    const union addr *at, uint8_t *p, size_t len)
+{
+	if (s->cf.key != NULL)
+		len = mac_sign(s->cf.key, p, len);
+	outbox_copy(s->out, to, job, at, CONTROL_TOS, p, (uint32_t)len);
+}
+
+/* Tell `at` of trouble with the segment `word`: Ack(Help) with a status. */
+static inline void
+iswitch_tell(struct iswitch *s, const union addr *at, uint16_t job,
+    enum control_status status, uint64_t word)
+{
+	const struct control_ack a = { .action = CONTROL_HELP,
+	    .status = (uint8_t)status, .seg = word };
+	uint8_t p[CONTROL_MAX_BYTES];
+
+	iswitch_post(s, POST_ONE, 0, at, p, (size_t)(control_put_ack(
+	    control_put(p, CONTROL_ACK, job, s->xid++), &a) - p));
+}
+
+/* A message of an action and a Seg to one, to all, or up. */
+static inline void
+iswitch_say(struct iswitch *s, enum post_to to, const struct job *j,
+    const union addr *at, enum control_action action, const uint64_t *word)
+{
+	uint8_t msg[CONTROL_MAX_BYTES];
+	uint8_t *p = control_put(msg, (uint8_t)action, j->id, s->xid++);
+
+	if (word != NULL)
+		p = wire_put(p, *word, 8);
+	iswitch_post(s, to, j->self, at, msg, (size_t)(p - msg));
+}
+
+/* job_ask: Help to one member. */
+struct iswitch_asking {
+	struct iswitch *s;
+	struct job *j;
+};
+
+static inline void
+iswitch_ask(void *ctx, const struct member *m, uint64_t word)
+{
+	const struct iswitch_asking *a = ctx;
+
+	iswitch_say(a->s, POST_ONE, a->j, &m->at, CONTROL_HELP, &word);
+}
+
+/* Job j has no members: its memory is free, and the parent rid of it. */
+static inline void
+iswitch_rest(struct iswitch *s, struct iswitch_job *j)
+{
+	job_rest(&j->j);
+	if (j->up.wanted && j->up.refused == 0) {
+		iswitch_say(s, POST_UP, &j->j, NULL, CONTROL_LEAVE, NULL);
+		outbox_flush(s->out);
+	}
+	if (j->up.halted)
+		j->j.halted = false;	/* it will say so again */
+	j->up = (struct iswitch_up){ 0 };
+}
+
+/* Member id of j is gone, and its address free. */
+static inline void
+iswitch_remove(struct iswitch *s, struct iswitch_job *j, uint32_t id)
+{
+	outbox_flush(s->out);
+	iswitch_unbind(s, &j->j.members.m[id].at);
+	members_leave(&j->j.members, id);
+	aggr_recount(&j->j.a, id, j->j.members.m[id].from, -1);
+	if (j->j.members.present > 0)
+		job_inherit(&j->j);
+	else
+		iswitch_rest(s, j);
+}
+
+/* Those silent for longer than the member time-out are out. */
+static inline void
+iswitch_evict(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
+{
+	struct job *o = &j->j;
+	const uint64_t limit = s->cf.job.member_timeout_ns;
+	uint64_t check = UINT64_MAX;
+
+	if (o->members.present == 0 || now_ns < o->check_ns)
+		return;
+	for (uint32_t i = 0; i < o->members.count; i++) {
+		const struct member *m = &o->members.m[i];
+
+		if (!m->present)
+			continue;
+		if (m->heard_ns + limit > now_ns) {
+			if (m->heard_ns + limit < check)
+				check = m->heard_ns + limit;
+			continue;
+		}
+		o->n[JOB_EVICTED]++;
+		iswitch_remove(s, j, i);
+		if (o->members.present == 0)
+			return;
+	}
+	o->check_ns = check;
+	job_test_all(o);
+}
+
+/* Room for member id in bitmaps, or of its pushes.  False without. */
+static inline bool
+iswitch_seat(struct iswitch_job *j, uint32_t id)
+{
+	struct job *o = &j->j;
+	struct member *m = &o->members.m[id];
+	struct aggr_shape shape = o->a.s;
+
+	if (o->cf->server)
+		return job_room(o, &shape) && job_served(o, id);
+	if (o->cf->async) {
+		free(m->pushed);
+		m->pushed = NULL;
+		if (job_room(o, &shape))
+			m->pushed = calloc(shape.segs, sizeof(*m->pushed));
+		return m->pushed != NULL;
+	}
+	while (id / 64 >= shape.words)
+		shape.words *= 2;
+	return shape.words == o->a.s.words || job_reshape(o, &shape);
+}
+
+/* Memory for a job's vector, as the first who joins says; a status. */
+static inline enum control_status
+iswitch_found(struct iswitch *s, struct iswitch_job *j, uint32_t elements,
+    uint32_t floats, uint32_t next)
+{
+	const struct aggr_shape shape = job_shape(&s->cf.job, elements,
+	    floats);
+
+	if (shape.segs > SEG_INDEX_MAX)
+		return CONTROL_BAD_VALUE;
+	return job_begin(&j->j, &shape, next) ? CONTROL_DONE :
+	    CONTROL_NO_ROOM;
+}
+
+/* Without Joins (--members): a new source is a member of job 1. */
+static inline struct iswitch_ref *
+iswitch_imply(struct iswitch *s, const union addr *from, const struct seg *g)
+{
+	struct iswitch_job *j = iswitch_make_job(s, 1);
+	uint32_t id, number = 0;
+
+	if (j == NULL || j->j.members.count >= s->cf.implicit)
+		return NULL;
+	if (!job_has_memory(&j->j)) {
+		if (iswitch_found(s, j, g->n, g->n, g->iteration) !=
+		    CONTROL_DONE)
+			return NULL;
+		j->j.h = s->cf.job.h != 0 ? s->cf.job.h :
+		    (uint16_t)s->cf.implicit;
+		j->j.grows = j->j.open = true;
+		j->j.check_ns = UINT64_MAX;	/* nobody times out */
+	}
+	while (members_find(&j->j.members, CONTROL_WORKER, number) !=
+	    MEMBERS_NONE)
+		number++;	/* not one that has joined */
+	id = members_place(&j->j.members, CONTROL_WORKER, number);
+	if (id == MEMBERS_NONE || !iswitch_seat(j, id) ||
+	    !iswitch_bind(s, from, j->j.self, id))
+		return NULL;
+	j->j.members.m[id].at = *from;
+	members_enter(&j->j.members, id, j->j.start);
+	return iswitch_who(s, from);
+}
+
+/* A segment from a member, or from somebody who is none: its job, or NULL. */
+static inline struct iswitch_job *
+iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
+    size_t len, uint64_t now_ns)
+{
+	const struct iswitch_ref *who = iswitch_who(s, from);
+	struct iswitch_asking asking;
+	struct reply *r;
+	struct seg g;
+	bool gone;
+	struct job *j;
+
+	if (!seg_parse(p, len, &g)) {
+		s->n[ISWITCH_BAD_SEGMENT]++;
+		return NULL;
+	}
+	if (who == NULL && s->cf.implicit > 0)
+		who = iswitch_imply(s, from, &g);
+	if (who == NULL) {
+		s->n[ISWITCH_FOREIGN]++;
+		r = replies_of(&s->replies, from, 0);
+		if (r != NULL && r->told_ns != 0 &&
+		    now_ns - r->told_ns < ISWITCH_TELL_NS)
+			return NULL;
+		if (r != NULL)
+			r->told_ns = now_ns;
+		iswitch_tell(s, from, 0, CONTROL_NOT_MEMBER,
+		    wire_get(p, 8));
+		return NULL;
+	}
+	j = &s->job[who->job]->j;
+	j->members.m[who->member].heard_ns = now_ns;
+	if (j->halted) {
+		j->n[JOB_SEGMENTS]++;
+		j->n[JOB_HALTED]++;
+		iswitch_say(s, POST_ONE, j, from, CONTROL_HALT, NULL);
+		return NULL;
+	}
+	if (job_segment(j, who->member, &g, now_ns, &gone) == JOB_ADDED &&
+	    job_flows(j)) {
+		asking = (struct iswitch_asking){ s, j };
+		job_ask_on(j, who->member, iswitch_ask, &asking);
+	}
+	if (gone) {
+		j->n[JOB_GONE]++;
+		iswitch_tell(s, from, j->id, CONTROL_GONE, wire_get(p, 8));
+	}
+	return s->job[who->job];
+}
+
+/* When j is to Join upward, again or as a sign of life, or UINT64_MAX. */
+static inline uint64_t
+iswitch_up_due(const struct iswitch_job *j)
+{
+	if (j->up.joined && j->up.halted)
+		return j->up.asked_ns + 1000000000;	/* as workers do */
+	if (j->up.joined && j->j.held)
+		return j->up.asked_ns + ISWITCH_OPEN_NS;
+	if (j->up.joined)
+		return j->up.asked_ns + j->up.life_ns;
+	return j->up.wanted && j->up.refused == 0 ?
+	    j->up.asked_ns + ISWITCH_UP_NS : UINT64_MAX;
+}
+
+/* When nobody waits any more for a job without members, or UINT64_MAX. */
+static inline uint64_t
+iswitch_idle_due(const struct iswitch *s, const struct iswitch_job *j)
+{
+	const uint64_t last_ns = j->up.wanted_ns > j->j.last_join_ns ?
+	    j->up.wanted_ns : j->j.last_join_ns;
+
+	return job_has_memory(&j->j) && j->j.members.present == 0 ?
+	    last_ns + s->cf.job.member_timeout_ns : UINT64_MAX;
+}
+
+/* When something of job j is due, or UINT64_MAX. */
+static inline uint64_t
+iswitch_job_due(const struct iswitch *s, const struct iswitch_job *j)
+{
+	const uint64_t up = iswitch_up_due(j), idle = iswitch_idle_due(s, j);
+	uint64_t due = job_due(&j->j);
+
+	due = up < due ? up : due;
+	return idle < due ? idle : due;
+}
+
+/* When something of any is. */
+static inline uint64_t
+iswitch_earliest(const struct iswitch *s)
+{
+	uint64_t due = UINT64_MAX, at;
+
+	for (uint32_t k = 0; k < s->jobs; k++) {
+		at = iswitch_job_due(s, s->job[k]);
+		due = at < due ? at : due;
+	}
+	return due;
+}
+
+/* Something has happened to job j: it may be due earlier. */
+static inline void
+iswitch_touch(struct iswitch *s, const struct iswitch_job *j)
+{
+	const uint64_t at = iswitch_job_due(s, j);
+
+	s->due_ns = at < s->due_ns ? at : s->due_ns;
+}
+
+/* When something is due, or a little before, or UINT64_MAX. */
+static inline uint64_t
+iswitch_due(const struct iswitch *s)
+{
+	return s->due_ns;
+}
+
+#endif

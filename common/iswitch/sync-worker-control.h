@@ -1,0 +1,360 @@
+/*
+ * iswitch/sync-worker-control.h - a synchronous worker's control messages, and its sending
+ *
+ * With lockstep_control(), lockstep_next(), lockstep_leave() and
+ * lockstep_why() the whole of iswitch/sync-worker.h for a caller, who signs messages
+ * before they leave and judges MACs before they come in (mac.h).
+ */
+#ifndef INNET_ISWITCH_SYNC_WORKER_CONTROL_H
+#define INNET_ISWITCH_SYNC_WORKER_CONTROL_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/iswitch/sync-worker.h"
+
+enum { LOCKSTEP_WHY_BYTES = MEMBERSHIP_WHY_BYTES };
+
+/* Memory for the segments that were agreed upon; without it, the end. */
+static inline bool
+lockstep_size(struct lockstep *l)
+{
+	const uint32_t n = l->in.segs;
+
+	l->given[0] = calloc(n, sizeof(**l->given));
+	l->given[1] = calloc(n, sizeof(**l->given));
+	l->sent_ns = calloc(n, sizeof(*l->sent_ns));
+	if (l->given[0] == NULL || l->given[1] == NULL || l->sent_ns == NULL) {
+		l->end = LOCKSTEP_NO_MEMORY;
+		return false;
+	}
+	l->floats = l->in.floats;
+	l->segs = n;
+	return true;
+}
+
+/* The switch has let us in; it may have lost what it had of t: all again. */
+static inline void
+lockstep_enter(struct lockstep *l)
+{
+	if (l->segs == 0 && !lockstep_size(l))
+		return;
+	lockstep_begin(l);
+	memset(l->given[~l->t & 1], 0, l->segs * sizeof(**l->given));
+	l->got[~l->t & 1] = 0;
+	l->from = l->in.job_next & (SEG_ITERATIONS - 1);
+}
+
+/* The job's values are news. */
+static inline void
+lockstep_values(struct lockstep *l)
+{
+	l->h = l->in.h;
+	if (seg_before(l->in.job_next, l->from))	/* may do so now */
+		l->from = l->in.job_next & (SEG_ITERATIONS - 1);
+}
+
+/* Let in, or on after a Halt. */
+static inline void
+lockstep_resume(struct lockstep *l, uint64_t now_ns)
+{
+	l->window = lockstep_window_first(l);
+	l->slow = lockstep_window_max(l);
+	lockstep_heard(l, now_ns);
+}
+
+/* A page of the list of members. */
+static inline void
+lockstep_page(struct lockstep *l, const struct control_ack *a)
+{
+	char *p;
+
+	if (!l->asking || a->page != l->page || a->status != CONTROL_DONE ||
+	    l->text_bytes + a->text_bytes >= LOCKSTEP_TEXT_MAX)
+		return;
+	p = realloc(l->text, l->text_bytes + a->text_bytes + 1);
+	if (p == NULL)
+		return;
+	l->text = p;
+	memcpy(p + l->text_bytes, a->text, a->text_bytes);
+	l->text_bytes += a->text_bytes;
+	p[l->text_bytes] = '\0';
+	l->page++;
+	l->ask_ns = l->page < a->pages ? 0 : LOCKSTEP_NEVER;
+}
+
+/* Do we have a gradient of iteration t to answer from? */
+static inline bool
+lockstep_holds(const struct lockstep *l, uint32_t t)
+{
+	return (t == l->t || t == seg_step(l->t, -1)) && l->have[t & 1];
+}
+
+/* The switch, or another through it, lacks a segment of ours. */
+static inline void
+lockstep_asked(struct lockstep *l, const struct seg *s)
+{
+	const uint64_t word = seg_word(s->iteration, 1, s->index);
+	const bool now = s->iteration == l->t;
+	bool good = s->index < (now ? l->sent : l->segs) &&
+	    lockstep_holds(l, s->iteration) && !lockstep_fetches(l);
+
+	for (uint32_t i = l->answered; i < l->answers && good; i++)
+		good = l->answer[i % LOCKSTEP_ANSWERS] != word;
+	if (!good || l->answers - l->answered == LOCKSTEP_ANSWERS) {
+		l->n[LOCKSTEP_HELPS_IGNORED]++;
+		return;
+	}
+	l->answer[l->answers++ % LOCKSTEP_ANSWERS] = word;
+	if (now)
+		l->sent_ns[s->index] = 0;
+}
+
+/* What our standing with the switch has come to. */
+static inline void
+lockstep_news(struct lockstep *l, enum membership_news news, uint64_t now_ns)
+{
+	switch (news) {
+	case MEMBERSHIP_IN:
+		lockstep_enter(l);
+		if (l->end != LOCKSTEP_GOING)
+			break;
+		lockstep_values(l);
+		lockstep_resume(l, now_ns);
+		break;
+	case MEMBERSHIP_STAYS: lockstep_values(l); break;
+	case MEMBERSHIP_RESUMED:
+		lockstep_values(l);
+		lockstep_resume(l, now_ns);
+		break;
+	case MEMBERSHIP_ASKED: lockstep_asked(l, &l->in.seg); break;
+	case MEMBERSHIP_LOST:
+		if (l->in.seg.iteration == l->t)
+			l->end = LOCKSTEP_LOST;
+		break;
+	case MEMBERSHIP_OUT:
+	case MEMBERSHIP_HALTED: l->timer_ns = LOCKSTEP_NEVER; break;
+	case MEMBERSHIP_NOTHING:
+	case MEMBERSHIP_IGNORED:
+	case MEMBERSHIP_ENDED: break;
+	}
+}
+
+/* A control message from the switch, its MAC judged good. */
+static inline void
+lockstep_control(struct lockstep *l, const struct control *c, uint64_t now_ns)
+{
+	struct control_ack a;
+
+	if (l->asking && c->action == CONTROL_ACK && c->job == l->in.cf.job &&
+	    c->xid == l->ask_xid && control_get_ack(c, &a) &&
+	    a.action == CONTROL_MEMBERS)
+		lockstep_page(l, &a);
+	else
+		lockstep_news(l, membership_control(&l->in, c, now_ns),
+		    now_ns);
+}
+
+/* It is over: say so to the switch, and be let go. */
+static inline void
+lockstep_leave(struct lockstep *l, uint64_t now_ns)
+{
+	if (l->end == LOCKSTEP_GOING)
+		membership_leave(&l->in, now_ns);
+}
+
+/* A message of one number: it is the next thing to be sent. */
+static inline bool
+lockstep_say(struct lockstep *l, struct lockstep_out *o,
+    enum control_action action, uint32_t xid, uint64_t number, size_t bytes,
+    uint64_t now_ns)
+{
+	uint8_t *p = control_put(o->message, (uint8_t)action, l->in.cf.job,
+	    xid);
+
+	o->count = 0;
+	o->len = (size_t)(wire_put(p, number, bytes) - o->message);
+	membership_said(&l->in, now_ns);
+	return true;
+}
+
+/* A Join or a Leave, if one is due. */
+static inline bool
+lockstep_say_member(struct lockstep *l, struct lockstep_out *o,
+    uint64_t now_ns)
+{
+	const bool first = l->t == (l->cf.next & (SEG_ITERATIONS - 1));
+	const struct membership_place at = { .next = l->t,
+	    .crc = first ? l->cf.crc : 0, .again = l->have[(l->t + 1) & 1] };
+	const size_t len = membership_next(&l->in, now_ns, &at, o->message);
+
+	if (len == 0)
+		return false;
+	o->count = 0;
+	o->len = len;
+	return true;
+}
+
+static inline bool
+lockstep_say_help(struct lockstep *l, struct lockstep_out *o, uint32_t index,
+    uint64_t now_ns)
+{
+	l->sent_ns[index] = 0;
+	l->n[LOCKSTEP_HELPS_SENT]++;
+	return lockstep_say(l, o, CONTROL_HELP, membership_xid(&l->in),
+	    seg_word(l->t, 0, index), 8, now_ns);
+}
+
+/* Segments that were asked for, as many in a run as follow each other. */
+static inline bool
+lockstep_answer(struct lockstep *l, struct lockstep_out *o, uint64_t now_ns)
+{
+	uint64_t word = 0;
+
+	o->count = 0;
+	o->again = true;
+	while (l->answered < l->answers && (o->count == 0 ||
+	    l->answer[l->answered % LOCKSTEP_ANSWERS] == word)) {
+		word = l->answer[l->answered++ % LOCKSTEP_ANSWERS];
+		if (!lockstep_holds(l, seg_split(word).iteration))
+			continue;	/* not any more */
+		if (o->count++ == 0) {
+			o->iteration = seg_split(word).iteration;
+			o->first = seg_split(word).index;
+		}
+		word++;
+	}
+	l->n[LOCKSTEP_HELPS_ANSWERED] += o->count;
+	l->n[LOCKSTEP_RETRANSMITTED] += o->count;
+	if (o->count > 0)
+		membership_said(&l->in, now_ns);
+	return o->count > 0;
+}
+
+/* The next of the vector, as far as the window lets them. */
+static inline bool
+lockstep_run(struct lockstep *l, struct lockstep_out *o, uint64_t now_ns)
+{
+	const uint16_t *given = l->given[l->t & 1];
+	const uint32_t most = l->cf.run_bytes /
+	    (uint32_t)lockstep_segment_bytes(l);
+
+	for (; l->sent < l->segs && given[l->sent] != 0; l->sent++)
+		l->skipped++;
+	o->iteration = l->t;
+	o->first = l->sent;
+	o->count = 0;
+	o->again = false;
+	while (l->sent < l->segs && given[l->sent] == 0 &&
+	    (l->in.whole || l->flight < l->window + l->spare) &&
+	    (o->count == 0 || o->count < most)) {
+		l->sent_ns[l->sent++] = now_ns;
+		l->flight++;
+		o->count++;
+	}
+	if (o->count == 0)
+		return false;
+	if (o->first == l->skipped)
+		l->first_ns = now_ns;
+	l->n[LOCKSTEP_SEGMENTS] += o->count;
+	membership_said(&l->in, now_ns);
+	if (l->timer_ns == LOCKSTEP_NEVER)
+		lockstep_arm(l, now_ns);
+	return true;
+}
+
+/* There was no room for the last n of a run: they are to be sent still. */
+static inline void
+lockstep_unsent(struct lockstep *l, const struct lockstep_out *o, uint32_t n)
+{
+	if (!o->again) {
+		l->sent -= n;
+		l->flight -= n;
+		l->n[LOCKSTEP_SEGMENTS] -= n;
+		return;
+	}
+	l->n[LOCKSTEP_HELPS_ANSWERED] -= n;
+	l->n[LOCKSTEP_RETRANSMITTED] -= n;
+	for (uint32_t k = 1; k <= n; k++)
+		l->answer[--l->answered % LOCKSTEP_ANSWERS] = seg_word(
+		    o->iteration, 1, o->first + o->count - k);
+}
+
+/* The next Help for a vector that we may not add to. */
+static inline bool
+lockstep_fetch(struct lockstep *l, struct lockstep_out *o, uint64_t now_ns)
+{
+	l->sent = lockstep_missing(l, l->sent);
+	if (l->sent >= l->segs || l->flight >= l->window + l->spare)
+		return false;
+	l->flight++;
+	l->sent++;
+	lockstep_say_help(l, o, l->sent - 1, now_ns);
+	if (l->timer_ns == LOCKSTEP_NEVER)
+		lockstep_arm(l, now_ns);
+	return true;
+}
+
+/* What is to be sent next; false if nothing is for now, or it is the end. */
+static inline bool
+lockstep_next(struct lockstep *l, uint64_t now_ns, struct lockstep_out *o)
+{
+	lockstep_fire(l, now_ns);
+	if (l->end != LOCKSTEP_GOING)
+		return false;
+	if (lockstep_say_member(l, o, now_ns))
+		return true;
+	if (!membership_works(&l->in))
+		return false;
+	if (lockstep_answer(l, o, now_ns))
+		return true;
+	while (l->asked < l->asks) {
+		const uint32_t i = l->ask[l->asked++ % LOCKSTEP_ASKS];
+
+		if (l->given[l->t & 1][i] == 0)
+			return lockstep_say_help(l, o, i, now_ns);
+	}
+	if (l->asking && now_ns >= l->ask_ns) {
+		l->ask_ns = now_ns + LOCKSTEP_ASK_NS / 8;
+		l->ask_xid = membership_xid(&l->in);
+		return lockstep_say(l, o, CONTROL_MEMBERS, l->ask_xid,
+		    l->page, 2, now_ns);
+	}
+	if (lockstep_fetches(l))
+		return lockstep_fetch(l, o, now_ns);
+	return l->have[l->t & 1] && lockstep_run(l, o, now_ns);
+}
+
+/* What ended it, in words to follow the switch's name; text, or "". */
+static inline const char *
+lockstep_why(const struct lockstep *l, char text[LOCKSTEP_WHY_BYTES])
+{
+	const uint16_t job = l->in.cf.job;
+
+	switch (l->end) {
+	case LOCKSTEP_GOING: membership_why(&l->in, text); break;
+	case LOCKSTEP_STUCK:
+		snprintf(text, LOCKSTEP_WHY_BYTES, "job %u: no result for "
+		    "segment %" PRIu32 " of iteration %" PRIu32 " in %.1f s",
+		    job, l->oldest, l->t, (double)l->in.cf.give_up_ns / 1e9);
+		break;
+	case LOCKSTEP_LOST:
+		snprintf(text, LOCKSTEP_WHY_BYTES, "job %u: the result of "
+		    "iteration %" PRIu32 " is kept no more; restore the "
+		    "weights of iteration %" PRIu32, job, l->t,
+		    seg_before(l->t, l->seen) ? seg_step(l->seen, 1) :
+		    seg_step(l->t, 1));
+		break;
+	case LOCKSTEP_NO_MEMORY:
+		snprintf(text, LOCKSTEP_WHY_BYTES, "job %u: no memory for %"
+		    PRIu32 " elements", job, l->in.cf.elements);
+		break;
+	}
+	return text;
+}
+
+#endif

@@ -1,0 +1,270 @@
+/*
+ * child.h - the training process that a tool carries
+ *
+ * Its standard input and output are pipes with the gradient stream, as
+ * tcpclient gives a program its connection.  Nothing here blocks: what is to
+ * be written waits in a buffer, what was read is handed out message by
+ * message.  For tools: says what is wrong, and may exit.
+ */
+#ifndef INNET_LIVE_CHILD_H
+#define INNET_LIVE_CHILD_H
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/live/timer.h"
+#include "common/wire/stream.h"
+
+enum { CHILD_BEHIND_MAX_BYTES = 64 << 20 };	/* results it has not read */
+
+struct child {
+	const char *name;		/* argv[0], for messages */
+	pid_t pid;			/* 0: none is running */
+	int to, from;			/* our ends of the pipes, or -1 */
+	struct stream_in in;
+	uint8_t *out;			/* what is still to be written */
+	size_t out_at, out_have, out_room;
+	int status;			/* of wait(2), once pid is 0 */
+};
+
+/* A pipe whose our end does not block, as large as the system lets it be. */
+static inline void
+child_pipe(int fd[2], int ours)
+{
+	if (pipe2(fd, O_CLOEXEC) == -1)
+		err(1, "pipe");
+	(void)fcntl(fd[ours], F_SETPIPE_SZ, STREAM_PIPE_BYTES);
+	if (fcntl(fd[ours], F_SETFL, O_NONBLOCK) == -1)
+		err(1, "pipe");
+}
+
+/* Start argv or exit 1; wait_mask is the signal mask the child gets. */
+static inline void
+child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
+{
+	int to[2], from[2], report[2], why = 0;
+
+	*c = (struct child){ .name = argv[0] };
+	child_pipe(to, 1);
+	child_pipe(from, 0);
+	if (pipe2(report, O_CLOEXEC) == -1)
+		err(1, "pipe");
+	c->pid = fork();
+	if (c->pid == -1)
+		err(1, "%s", argv[0]);
+	if (c->pid == 0) {
+		if (dup2(to[0], STDIN_FILENO) == -1 ||
+		    dup2(from[1], STDOUT_FILENO) == -1)
+			_exit(126);
+		signal(SIGPIPE, SIG_DFL);
+		sigprocmask(SIG_SETMASK, wait_mask, NULL);
+		execvp(argv[0], argv);
+		why = errno;
+		if (write(report[1], &why, sizeof(why)) == -1)
+			_exit(126);
+		_exit(127);
+	}
+	close(to[0]);
+	close(from[1]);
+	close(report[1]);
+	c->to = to[1];
+	c->from = from[0];
+	if (read(report[0], &why, sizeof(why)) == sizeof(why)) {
+		errno = why;
+		err(1, "%s", argv[0]);
+	}
+	close(report[0]);
+}
+
+/* The pipe has room: write on.  The child's end of file closes it. */
+static inline void
+child_write(struct child *c)
+{
+	while (c->to != -1 && c->out_at < c->out_have) {
+		ssize_t n = write(c->to, c->out + c->out_at,
+		    c->out_have - c->out_at);
+
+		if (n >= 0) {
+			c->out_at += (size_t)n;
+		} else if (errno == EPIPE) {
+			close(c->to);	/* it listens no more */
+			c->to = -1;
+		} else if (errno != EINTR) {
+			return;		/* full */
+		}
+	}
+	c->out_at = c->out_have = 0;
+}
+
+/* Queue a message for the child and write what goes without waiting. */
+static inline void
+child_send(struct child *c, const struct stream_head *h, const void *body)
+{
+	size_t len = stream_body_bytes(h);
+	size_t need = STREAM_HEADER_BYTES + len;
+
+	if (c->to == -1)
+		return;
+	if (c->out_have + need > c->out_room) {
+		size_t room = c->out_have + 2 * need;
+		uint8_t *p = realloc(c->out, room);
+
+		if (p == NULL)
+			err(1, "%s: a result of %zu bytes", c->name, need);
+		c->out = p;
+		c->out_room = room;
+	}
+	stream_put(c->out + c->out_have, h);
+	if (len > 0)
+		memcpy(c->out + c->out_have + STREAM_HEADER_BYTES, body, len);
+	c->out_have += need;
+	child_write(c);
+}
+
+/*
+ * The next message: 1; 0 none yet; -1 the child has ended its output; -2 it
+ * is no gradient stream, which has been said.
+ */
+static inline int
+child_next(struct child *c, struct stream_head *h, const uint8_t **body)
+{
+	const char *why;
+	size_t missing;
+	ssize_t n;
+
+	for (;;) {
+		switch (stream_in_next(&c->in, h, body, &missing, &why)) {
+		case 1:
+			return 1;
+		case -1:
+			warnx("%s: offset %" PRIu64 ": %s", c->name,
+			    c->in.offset, why);
+			return -2;
+		}
+		if (c->from == -1)
+			return -1;
+		n = stream_in_fill(&c->in, c->from, missing);
+		if (n > 0)
+			continue;
+		if (n == -1 && (errno == EAGAIN || errno == EINTR))
+			return 0;
+		if (n == -1)
+			err(1, "%s", c->name);
+		if (c->in.have > c->in.used)
+			warnx("%s: offset %" PRIu64 ": ends within a message",
+			    c->name, c->in.offset);
+		close(c->from);
+		c->from = -1;
+	}
+}
+
+/* Name the place in its stream of the message that came last: it is wrong. */
+static inline void
+child_wrong(const struct child *c, const struct stream_head *h,
+    const char *why)
+{
+	warnx("%s: offset %" PRIu64 ": %s", c->name, c->in.offset -
+	    STREAM_HEADER_BYTES - stream_body_bytes(h), why);
+}
+
+/* Has it ended, whoever may still hold its pipe? */
+static inline bool
+child_gone(struct child *c)
+{
+	if (c->pid != 0 && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
+		c->pid = 0;
+	return c->pid == 0;
+}
+
+/* Bytes of results that it has not read yet. */
+static inline size_t
+child_behind(const struct child *c)
+{
+	return c->out_have - c->out_at;
+}
+
+/* Does it read so little that it is not to be listened to? */
+static inline bool
+child_deaf(const struct child *c)
+{
+	return child_behind(c) >= CHILD_BEHIND_MAX_BYTES;
+}
+
+/* Wait for the child until the deadline.  True once it has gone. */
+static inline bool
+child_gone_by(struct child *c, uint64_t deadline_ns)
+{
+	const struct timespec nap = { 0, 2000000 };
+	char rest[4096];
+
+	for (;;) {
+		/* what it still says is not wanted, but must not break it */
+		for (int k = 0; k < 64 && c->from != -1 &&
+		    read(c->from, rest, sizeof(rest)) > 0; k++)
+			;
+		if (child_gone(c))
+			return true;
+		if (timer_mono_ns() >= deadline_ns)
+			return false;
+		nanosleep(&nap, NULL);
+	}
+}
+
+/*
+ * End it: close its input and read on, wait up to patience_ns, then SIGTERM,
+ * then as long again, then SIGKILL.  0, or 1 after a line if it failed; how it
+ * exits does not count as a failure if the end was asked for.
+ */
+static inline int
+child_end(struct child *c, uint64_t patience_ns, bool asked)
+{
+	bool killed = false;
+
+	if (c->to != -1)
+		close(c->to);
+	c->to = -1;
+	if (!child_gone_by(c, timer_mono_ns() + patience_ns)) {
+		killed = true;
+		kill(c->pid, SIGTERM);
+		if (!child_gone_by(c, timer_mono_ns() + patience_ns)) {
+			kill(c->pid, SIGKILL);
+			child_gone_by(c, TIMER_NEVER);
+		}
+	}
+	if (c->from != -1)
+		close(c->from);
+	stream_in_free(&c->in);
+	free(c->out);
+	if (killed) {
+		warnx("%s: still running %.1f s after the end of its input; "
+		    "killed", c->name, (double)patience_ns / 1e9);
+		return 1;
+	}
+	if (asked)
+		return 0;
+	if (WIFSIGNALED(c->status) && WTERMSIG(c->status) != SIGPIPE) {
+		warnx("%s: ended by signal %d (%s)", c->name,
+		    WTERMSIG(c->status), strsignal(WTERMSIG(c->status)));
+		return 1;
+	}
+	if (WIFEXITED(c->status) && WEXITSTATUS(c->status) != 0) {
+		warnx("%s: exited with status %d", c->name,
+		    WEXITSTATUS(c->status));
+		return 1;
+	}
+	return 0;
+}
+
+#endif

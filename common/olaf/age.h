@@ -1,0 +1,432 @@
+/*
+ * olaf/age.h - the Age-of-Model at a receiver, to the nanosecond
+ *
+ * Olaf, sections 2.2 and 6: the age at t is t minus the time at which the
+ * newest update received by then was generated, a sawtooth that climbs with
+ * slope one and falls when something fresher comes.  A machine follows one
+ * sequence of deliveries; the figures of several (a cluster's ranges, all
+ * clusters) are those of their time taken together.
+ *
+ * Times are nanoseconds on one clock, at most AOM_MAX_NS, and arguments in
+ * order of time.  Sums are exact integers of ns^2; means round half up to a
+ * nanosecond; a percentile is the least whole nanosecond a for which
+ * time(age <= a) >= percent / 100 * time.
+ *
+ * Memory: two words a delivery that makes the age fall (doubled as they
+ * grow), owned by the machine until aom_free(); stale deliveries cost none.
+ * The figures need 128 KiB more while they are made.  What allocates says so
+ * and returns -1 when it cannot.
+ */
+#ifndef INNET_OLAF_AGE_H
+#define INNET_OLAF_AGE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define AOM_MAX_NS ((uint64_t)INT64_MAX)
+
+enum { AOM_GRID_BITS = 12 };	/* buckets of a grid, at most */
+
+typedef unsigned __int128 aom_u128;
+typedef __int128 aom_i128;
+
+/* One climb of the sawtooth: every age from lo to hi, for hi - lo. */
+struct aom_tooth {
+	uint64_t lo_ns, hi_ns;
+};
+
+struct aom {
+	uint64_t from_ns;	/* the age counts from here */
+	uint64_t fell_ns;	/* the last fall, or from_ns */
+	uint64_t made_ns;	/* generation of the newest received */
+	uint64_t end_ns;	/* set by aom_end() */
+	uint64_t max_ns, max_peak_ns;
+	uint64_t peaks;
+	uint64_t ahead;		/* generated after they came */
+	aom_u128 area2;		/* twice the integral of the teeth, ns^2 */
+	aom_u128 peak_sum_ns;
+	struct aom_tooth *tooth;
+	size_t teeth, room;
+	bool started;
+};
+
+enum aom_fate { AOM_NOMEM = -1, AOM_STALE, AOM_FRESH };
+
+struct aom_figures {
+	bool known;		/* some machine has started */
+	aom_u128 time_ns;	/* of all machines together */
+	uint64_t mean_ns, p50_ns, p95_ns, p99_ns, max_ns;
+	uint64_t peaks, mean_peak_ns, max_peak_ns;	/* 0 without peaks */
+};
+
+/* Let the age count from t on, with what was generated at made (<= t). */
+static inline void
+aom_start(struct aom *a, uint64_t t, uint64_t made)
+{
+	assert(made <= t && t <= AOM_MAX_NS);
+	a->from_ns = a->fell_ns = t;
+	a->made_ns = made;
+	a->max_ns = t - made;
+	a->started = true;
+}
+
+static inline void
+aom_free(struct aom *a)
+{
+	free(a->tooth);
+	*a = (struct aom){ 0 };
+}
+
+/* Close the climb that ends at t.  May allocate. */
+static inline int
+aom_close(struct aom *a, uint64_t t)
+{
+	const uint64_t lo = a->fell_ns - a->made_ns, hi = t - a->made_ns;
+	struct aom_tooth *more;
+
+	if (hi > a->max_ns)
+		a->max_ns = hi;
+	if (hi == lo)
+		return 0;
+	if (a->teeth == a->room) {
+		more = realloc(a->tooth, sizeof(*more) * (a->room * 2 + 2));
+		if (more == NULL)
+			return -1;
+		a->tooth = more;
+		a->room = a->room * 2 + 2;
+	}
+	a->tooth[a->teeth++] = (struct aom_tooth){ lo, hi };
+	a->area2 += (aom_u128)(hi - lo) * ((aom_u128)lo + hi);
+	return 0;
+}
+
+/*
+ * What was generated at made comes at t: AOM_FRESH if the age falls, or
+ * starts; AOM_STALE if not; AOM_NOMEM.  made > t is counted and taken for t.
+ * What comes before the age counts from is stale.
+ */
+static inline enum aom_fate
+aom_deliver(struct aom *a, uint64_t t, uint64_t made)
+{
+	if (made > t) {
+		a->ahead++;
+		made = t;
+	}
+	if (!a->started) {
+		aom_start(a, t, made);
+		return AOM_FRESH;
+	}
+	if (made <= a->made_ns || t < a->fell_ns)
+		return AOM_STALE;
+	if (aom_close(a, t) == -1)
+		return AOM_NOMEM;
+	a->peaks++;
+	a->peak_sum_ns += t - a->made_ns;
+	if (t - a->made_ns > a->max_peak_ns)
+		a->max_peak_ns = t - a->made_ns;
+	a->fell_ns = t;
+	a->made_ns = made;
+	return AOM_FRESH;
+}
+
+/* The age counts no further than t.  0, or -1 without memory. */
+static inline int
+aom_end(struct aom *a, uint64_t t)
+{
+	if (!a->started)
+		return 0;
+	a->end_ns = t < a->fell_ns ? a->fell_ns : t;
+	return aom_close(a, a->end_ns);
+}
+
+/* A sum beyond 128 bits: many machines, each up to 2^127. */
+struct aom_sum {
+	aom_u128 low;
+	uint64_t high;
+};
+
+static inline void
+aom_sum_add(struct aom_sum *s, aom_u128 v)
+{
+	s->low += v;
+	s->high += s->low < v;
+}
+
+/* s / by, rounded down; by < 2^127 and the result fits. */
+static inline uint64_t
+aom_sum_div(struct aom_sum s, aom_u128 by)
+{
+	aom_u128 rest = s.high, q = 0;
+
+	for (int i = 127; i >= 0; i--) {
+		rest = rest << 1 | (s.low >> i & 1);
+		q <<= 1;
+		if (rest >= by) {
+			rest -= by;
+			q |= 1;
+		}
+	}
+	return (uint64_t)q;
+}
+
+/*
+ * A grid over ages: bucket i begins at base + i << shift.  rise counts climbs
+ * that begin in it less those that end; sum adds their distances from its
+ * begin with the same signs.  So time(age <= x) is a walk along the grid.
+ */
+struct aom_grid {
+	uint64_t base_ns;
+	unsigned bits, shift;	/* 1 << bits buckets of 1 << shift ns */
+	struct aom_cell { int64_t rise; aom_i128 sum; } *cell;
+};
+
+static inline void
+aom_grid_add(struct aom_grid *g, uint64_t x, int sign)
+{
+	const uint64_t at = x - g->base_ns, i = at >> g->shift;
+	struct aom_cell *c;
+
+	if (x < g->base_ns || i >> g->bits != 0)
+		return;
+	c = &g->cell[i];
+	c->rise += sign;
+	c->sum += (int64_t)(at - (i << g->shift)) * sign;
+}
+
+/* Lay the teeth of n machines over the empty grid g. */
+static inline void
+aom_grid_fill(struct aom_grid *g, const struct aom *const set[], size_t n)
+{
+	for (size_t i = 0; i < (size_t)1 << g->bits; i++)
+		g->cell[i] = (struct aom_cell){ 0 };
+	for (size_t k = 0; k < n; k++) {
+		const struct aom_tooth *t = set[k]->tooth;
+
+		for (size_t i = 0; i < set[k]->teeth; i++) {
+			aom_grid_add(g, t[i].lo_ns, 1);
+			aom_grid_add(g, t[i].hi_ns, -1);
+		}
+	}
+}
+
+/* Where a walk stands: at the begin of a bucket. */
+struct aom_walk {
+	uint64_t at_ns;
+	aom_i128 rise;		/* climbs that cross at_ns */
+	aom_i128 time_ns;	/* time(age <= at_ns) */
+};
+
+/* Go over bucket i of the grid. */
+static inline struct aom_walk
+aom_grid_step(const struct aom_grid *g, size_t i, struct aom_walk w)
+{
+	const struct aom_cell *c = &g->cell[i];
+	const uint64_t wide = (uint64_t)1 << g->shift;
+
+	w.time_ns += (w.rise + c->rise) * (aom_i128)wide - c->sum;
+	w.rise += c->rise;
+	w.at_ns += wide;
+	return w;
+}
+
+/* The bits that hold v. */
+static inline unsigned
+aom_bits(uint64_t v)
+{
+	return v == 0 ? 0 : 64 - (unsigned)__builtin_clzll(v);
+}
+
+/*
+ * The n sought times, rising and above 0, lie within 1 << bits ns behind w:
+ * the least ages that reach them.  A grid, then a finer one in each bucket
+ * that holds an answer.
+ */
+static inline void
+aom_seek(struct aom_grid *g, const struct aom *const set[], size_t sets,
+    struct aom_walk w, unsigned bits, unsigned grid_bits,
+    const aom_u128 sought[], size_t n, uint64_t found[])
+{
+	struct aom_walk next, begin[8];
+	size_t k = 0;
+
+	assert(n <= 8);
+	g->base_ns = w.at_ns;
+	g->bits = bits < grid_bits ? bits : grid_bits;
+	g->shift = bits - g->bits;
+	aom_grid_fill(g, set, sets);
+	for (size_t i = 0; k < n && i < (size_t)1 << g->bits; i++, w = next) {
+		next = aom_grid_step(g, i, w);
+		while (k < n && (aom_u128)next.time_ns >= sought[k]) {
+			begin[k] = w;
+			found[k++] = next.at_ns;
+		}
+	}
+	assert(k == n);
+	bits = g->shift;
+	for (size_t i = 0; bits > 0 && i < n; i = k) {
+		for (k = i; k < n && begin[k].at_ns == begin[i].at_ns; k++)
+			;
+		aom_seek(g, set, sets, begin[i], bits, grid_bits, sought + i,
+		    k - i, found + i);
+	}
+}
+
+/* What a set's teeth span, and the time they take. */
+struct aom_extent {
+	uint64_t min_ns, max_ns;	/* max also of machines without teeth */
+	size_t teeth;
+	aom_u128 time_ns;
+};
+
+static inline struct aom_extent
+aom_extent(const struct aom *const set[], size_t sets)
+{
+	struct aom_extent e = { .min_ns = UINT64_MAX };
+
+	for (size_t k = 0; k < sets; k++) {
+		const struct aom *a = set[k];
+
+		e.teeth += a->teeth;
+		if (a->started && a->max_ns > e.max_ns)
+			e.max_ns = a->max_ns;
+		for (size_t i = 0; i < a->teeth; i++) {
+			e.time_ns += a->tooth[i].hi_ns - a->tooth[i].lo_ns;
+			if (a->tooth[i].lo_ns < e.min_ns)
+				e.min_ns = a->tooth[i].lo_ns;
+		}
+	}
+	return e;
+}
+
+/*
+ * The ages in found[] at the n (up to 8) rising percents of the time of a
+ * set.  0, or -1 without memory for the grid.
+ */
+static inline int
+aom_percentiles(const struct aom *const set[], size_t sets,
+    const unsigned percent[], size_t n, uint64_t found[])
+{
+	const struct aom_extent e = aom_extent(set, sets);
+	const struct aom_walk w = { .at_ns = e.min_ns };
+	struct aom_grid g = { 0 };
+	aom_u128 sought[8];
+	unsigned grid_bits = aom_bits(e.teeth);
+
+	assert(n <= 8);
+	for (size_t i = 0; i < n; i++) {
+		found[i] = e.max_ns;
+		sought[i] = (e.time_ns * percent[i] + 99) / 100;
+		if (sought[i] == 0)
+			sought[i] = 1;
+	}
+	for (size_t i = 0; e.teeth == 1 && i < n; i++)
+		found[i] = e.min_ns + (uint64_t)sought[i];
+	if (e.teeth <= 1)	/* the age of many a worker in a short trace */
+		return 0;
+	if (grid_bits > AOM_GRID_BITS)
+		grid_bits = AOM_GRID_BITS;
+	g.cell = malloc(sizeof(*g.cell) << grid_bits);
+	if (g.cell == NULL)
+		return -1;
+	aom_seek(&g, set, sets, w, aom_bits(e.max_ns - e.min_ns), grid_bits,
+	    sought, n, found);
+	free(g.cell);
+	return 0;
+}
+
+struct aom_point {
+	uint64_t age_ns;
+	double share;		/* of the time for which age <= age_ns */
+};
+
+enum { AOM_CDF_BITS = 10, AOM_CDF_POINTS = (1 << AOM_CDF_BITS) + 1 };
+
+/*
+ * The distribution of a set's ages, at evenly spaced points of to[], which
+ * has room for AOM_CDF_POINTS: how many, 0 if no time passed, or -1 without
+ * memory for the grid.
+ */
+static inline int
+aom_cdf(const struct aom *const set[], size_t sets, struct aom_point *to)
+{
+	const struct aom_extent e = aom_extent(set, sets);
+	struct aom_walk w = { .at_ns = e.min_ns };
+	struct aom_grid g = { .base_ns = e.min_ns };
+	unsigned bits;
+	int n = 0;
+
+	if (e.time_ns == 0)
+		return 0;
+	bits = aom_bits(e.max_ns - e.min_ns);
+	g.bits = bits < AOM_CDF_BITS ? bits : AOM_CDF_BITS;
+	g.shift = bits - g.bits;
+	g.cell = malloc(sizeof(*g.cell) << g.bits);
+	if (g.cell == NULL)
+		return -1;
+	aom_grid_fill(&g, set, sets);
+	to[n++] = (struct aom_point){ .age_ns = w.at_ns };
+	for (size_t i = 0; (aom_u128)w.time_ns < e.time_ns; i++) {
+		w = aom_grid_step(&g, i, w);
+		to[n++] = (struct aom_point){ w.at_ns < e.max_ns ? w.at_ns :
+		    e.max_ns, (double)w.time_ns / (double)e.time_ns };
+	}
+	free(g.cell);
+	return n;
+}
+
+/*
+ * The figures of n machines that have ended, together, but for percentiles.
+ * Where no time passed, every age is the largest.
+ */
+static inline void
+aom_sums(const struct aom *const set[], size_t n, struct aom_figures *f)
+{
+	struct aom_sum area2 = { 0 };
+	aom_u128 peaks = 0;
+
+	*f = (struct aom_figures){ 0 };
+	for (size_t k = 0; k < n; k++) {
+		const struct aom *a = set[k];
+
+		if (!a->started)
+			continue;
+		f->known = true;
+		f->time_ns += a->end_ns - a->from_ns;
+		f->peaks += a->peaks;
+		peaks += a->peak_sum_ns;
+		aom_sum_add(&area2, a->area2);
+		if (a->max_ns > f->max_ns)
+			f->max_ns = a->max_ns;
+		if (a->max_peak_ns > f->max_peak_ns)
+			f->max_peak_ns = a->max_peak_ns;
+	}
+	f->mean_ns = f->max_ns;
+	if (f->time_ns > 0) {
+		aom_sum_add(&area2, f->time_ns);
+		f->mean_ns = aom_sum_div(area2, 2 * f->time_ns);
+	}
+	if (f->peaks > 0)
+		f->mean_peak_ns = (uint64_t)((2 * peaks + f->peaks) /
+		    (2 * (aom_u128)f->peaks));
+}
+
+/* The same with percentiles.  0, or -1 without memory. */
+static inline int
+aom_figures(const struct aom *const set[], size_t n, struct aom_figures *f)
+{
+	static const unsigned percent[] = { 50, 95, 99 };
+	uint64_t found[3];
+
+	aom_sums(set, n, f);
+	if (aom_percentiles(set, n, percent, 3, found) == -1)
+		return -1;
+	f->p50_ns = found[0];
+	f->p95_ns = found[1];
+	f->p99_ns = found[2];
+	return 0;
+}
+
+#endif

@@ -1,0 +1,179 @@
+/*
+ * olaf/queue.h - the Olaf queue: waiting updates of a cluster merge
+ * (Olaf section 3, section 4 Algorithm 1, section 12.1)
+ *
+ * Slots as in slots.h, and an index of the update that waits, unlocked, for
+ * each key (cluster, following).  An arrival that finds one is merged with
+ * it, replaces it, or is dropped; innet-olaf(7) has the rules and what was
+ * chosen where the paper leaves a choice.  Pure: time is an argument.
+ */
+#ifndef INNET_OLAF_QUEUE_H
+#define INNET_OLAF_QUEUE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/base/bytes.h"
+#include "common/base/keymap.h"
+#include "common/base/vec.h"
+#include "common/olaf/slots.h"
+#include "common/wire/update.h"
+
+enum olafq_combine { OLAFQ_MEAN, OLAFQ_SUM };
+
+enum olafq_verdict {
+	OLAFQ_APPENDED,		/* took a free slot */
+	OLAFQ_AGGREGATED,	/* merged into the one that waits */
+	OLAFQ_REPLACED,		/* took the place of an older, same worker */
+	OLAFQ_REPLACED_REWARD,	/* ... of one with a lower reward */
+	OLAFQ_SUPERSEDED,	/* dropped: not newer, same worker */
+	OLAFQ_DROPPED_REWARD,	/* dropped: reward too low */
+	OLAFQ_DROPPED_LIMIT,	/* dropped: merged would pass 65,535 */
+	OLAFQ_DROPPED_FULL	/* dropped: no slot is free */
+};
+
+struct olafq {
+	struct slots *slots;	/* borrowed */
+	struct keymap waiting;	/* key -> index in the ring */
+	enum olafq_combine combine;
+	double threshold;	/* of rewards; NAN: the test is off */
+};
+
+/*
+ * What a queue holds at most one waiting update of.  The keys of vectors that
+ * travel in one packet are the clusters themselves, 0 to 65,535.
+ */
+static inline uint32_t
+olafq_key(const struct update *u)
+{
+	return (uint32_t)u->following << 16 | u->cluster;
+}
+
+static inline struct olafq
+olafq_over(struct slots *slots, enum olafq_combine combine, double threshold)
+{
+	return (struct olafq){ .slots = slots, .combine = combine,
+	    .threshold = threshold };
+}
+
+static inline void
+olafq_free(struct olafq *q)
+{
+	keymap_free(&q->waiting);
+}
+
+/* Mean, or sum, of what waits and what arrives, into the arrival's frame. */
+static inline bool
+olafq_merge(struct olafq *q, struct slot *e, const struct arrival *a)
+{
+	const uint32_t me = e->up.merged, ma = a->up->merged;
+	const double all = (double)(me + ma);
+	const double reward = ((double)e->up.reward * me +
+	    (double)a->up->reward * ma) / all;
+	const uint64_t generated = e->up.generated_ns > a->up->generated_ns ?
+	    e->up.generated_ns : a->up->generated_ns;
+	const size_t vec_at = (size_t)(a->up->vec - a->bytes);
+	uint8_t *vec = e->bytes + (e->up.vec - e->bytes);
+
+	if (q->combine == OLAFQ_SUM)
+		vec_add(vec, a->up->vec, a->up->n);
+	else
+		vec_mean(vec, vec, a->up->vec, a->up->n, me / all, ma / all);
+	/* the arrival's headers, in front of the merged vector */
+	if (vec_at != (size_t)(vec - e->bytes)) {
+		uint32_t need = (uint32_t)vec_at + 4 * a->up->n;
+
+		if (e->room < need) {
+			uint8_t *p = realloc(e->bytes, need);
+
+			if (p == NULL)
+				return false;
+			vec = p + (vec - e->bytes);
+			e->bytes = p;
+			e->room = need;
+		}
+		memmove(e->bytes + vec_at, vec, 4 * (size_t)a->up->n);
+	}
+	memcpy(e->bytes, a->bytes, vec_at);
+	e->have = (uint32_t)vec_at + 4 * a->up->n;
+	e->wire_bytes = a->wire_bytes;
+	e->payload_at = a->payload_at;
+	e->len = e->have;
+	if (a->to != NULL)
+		e->to = *a->to;
+	e->changed = true;
+	e->up = *a->up;
+	e->up.vec = e->bytes + vec_at;
+	e->up.merged = (uint16_t)(me + ma);
+	e->up.reward = (float)reward;
+	e->up.generated_ns = generated;
+	return true;
+}
+
+/* Decide about the arrival a of an update whose waiting elder is e. */
+static inline enum olafq_verdict
+olafq_meet(struct olafq *q, struct slot *e, const struct arrival *a)
+{
+	const double r = (double)a->up->reward, re = (double)e->up.reward;
+
+	/* another job has taken the cluster (egress.h): nothing to merge */
+	if (a->up->n != e->up.n || a->up->elements != e->up.elements)
+		return slots_fill(e, a) ? OLAFQ_REPLACED : OLAFQ_DROPPED_FULL;
+	if (a->up->worker == e->up.worker &&
+	    (int32_t)(a->up->sequence - e->up.sequence) <= 0)
+		return OLAFQ_SUPERSEDED;
+	if (a->up->worker == e->up.worker && a->up->merged == 1 &&
+	    e->up.merged == 1)
+		return slots_fill(e, a) ? OLAFQ_REPLACED : OLAFQ_DROPPED_FULL;
+	if (!isnan(q->threshold) && r > re + q->threshold)
+		return slots_fill(e, a) ? OLAFQ_REPLACED_REWARD :
+		    OLAFQ_DROPPED_FULL;
+	if (!isnan(q->threshold) && r < re - q->threshold)
+		return OLAFQ_DROPPED_REWARD;
+	if ((uint32_t)e->up.merged + a->up->merged > UINT16_MAX)
+		return OLAFQ_DROPPED_LIMIT;
+	return olafq_merge(q, e, a) ? OLAFQ_AGGREGATED : OLAFQ_DROPPED_FULL;
+}
+
+/*
+ * An update arrives at now_ns.  *lost gets the constituents that a
+ * replacement put out of the queue, otherwise 0.
+ */
+static inline enum olafq_verdict
+olafq_offer(struct olafq *q, const struct arrival *a, uint64_t now_ns,
+    uint16_t *lost)
+{
+	const uint32_t key = olafq_key(a->up);
+	uint32_t *at = keymap_get(&q->waiting, key);
+	enum olafq_verdict v;
+	int64_t slot;
+
+	*lost = 0;
+	if (at != NULL) {
+		struct slot *e = &q->slots->ring[*at];
+		uint16_t had = e->up.merged;
+
+		v = olafq_meet(q, e, a);
+		if (v == OLAFQ_REPLACED || v == OLAFQ_REPLACED_REWARD)
+			*lost = had;
+		return v;
+	}
+	slot = slots_append(q->slots, a, now_ns);
+	if (slot < 0)
+		return OLAFQ_DROPPED_FULL;
+	/* the first of all is in transmission at once: it never waits */
+	if (q->slots->count > 1)
+		keymap_put(&q->waiting, key, (uint32_t)slot);
+	return OLAFQ_APPENDED;
+}
+
+/* A new head goes into transmission: it is locked from now on. */
+static inline void
+olafq_lock(struct olafq *q, const struct slot *head)
+{
+	if (head->is_update)
+		keymap_remove(&q->waiting, olafq_key(&head->up));
+}
+
+#endif

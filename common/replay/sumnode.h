@@ -1,0 +1,254 @@
+/*
+ * sumnode.h - the nodes of a sum tree: sixteen prefix sums side by side
+ *
+ * A leaf node holds the sums of its first 1, 2, ... 16 weights; a node above
+ * it, the sums of its first 0, 1, ... 15 children.  To find is then to count
+ * the sums that are not above what is looked for, and to change a child is to
+ * add to the sums behind it: neither waits for one sum to know the next.
+ * Nodes of 32 bits fill a cache line; no sum in them reaches 2^31.
+ *
+ * A function works on a batch at one level.  Node numbers and leaf numbers are
+ * 32 bits; x is what is left of the sum to find, below that of its node.  This
+ * is the reference, in plain C; sumnode-avx2.h has the same for AVX2.
+ */
+#ifndef INNET_REPLAY_SUMNODE_H
+#define INNET_REPLAY_SUMNODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	SUMNODE_K = 16,
+	SUMNODE_LOG = 4,
+	SUMNODE_LINE = 64,	/* bytes of a node of 32 bits */
+	SUMNODE_AHEAD = 40,	/* changes for which nodes are on their way */
+};
+
+/* The nodes of the level below, to be fetched while this one is worked on. */
+struct sumnode_next {
+	const void *nodes;
+	size_t bytes;		/* of each */
+};
+
+__attribute__((always_inline)) static inline void
+sumnode_fetch(struct sumnode_next next, uint32_t node)
+{
+	const char *p = (const char *)next.nodes + next.bytes * node;
+
+	__builtin_prefetch(p);
+	if (next.bytes > SUMNODE_LINE)
+		__builtin_prefetch(p + SUMNODE_LINE);
+}
+
+/*
+ * Fetch the nodes of a leaf and above it.  (Not inlined, gcc takes it for a
+ * function of no effect and leaves it out.)
+ */
+__attribute__((always_inline)) static inline void
+sumnode_fetch_leaf(const uint32_t *leaves, const uint32_t *mid, uint32_t at)
+{
+	__builtin_prefetch(leaves + at, 1);
+	__builtin_prefetch(mid + (at >> SUMNODE_LOG), 1);
+}
+
+/*
+ * The top of a tree: what is before each of 256 nodes, and before nothing; and
+ * for each 2^shift of the total the node where it begins, so that one is found
+ * within a step or two.
+ */
+enum { SUMNODE_TOPS = SUMNODE_K * SUMNODE_K, SUMNODE_GUIDES = 512 };
+struct sumnode_top {
+	uint64_t before[SUMNODE_TOPS + 4];	/* no x is at the last four */
+	uint8_t guide[SUMNODE_GUIDES + SUMNODE_LINE];
+	unsigned shift;
+};
+
+/* The greatest of guide[0] ... guide[i] for each i. */
+static inline void
+sumnode_spread(uint8_t *guide)
+{
+	uint8_t most = 0;
+
+	for (size_t i = 0; i < SUMNODE_GUIDES; i++)
+		guide[i] = most = guide[i] > most ? guide[i] : most;
+}
+
+/* Into the top: node is that where x lies, left what x is above its begin. */
+static inline void
+sumnode_enter(const struct sumnode_top *top, const uint64_t *x,
+    uint32_t *node, uint64_t *left, size_t n, struct sumnode_next next)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t b = top->guide[x[i] >> top->shift];
+
+		while (top->before[b + 1] <= x[i])
+			b++;
+		node[i] = b;
+		left[i] = x[i] - top->before[b];
+		sumnode_fetch(next, b);
+	}
+}
+
+/* One level down: node becomes its child where x lies, x what is left there. */
+static inline void
+sumnode_down64(const uint64_t *sums, uint32_t *node, uint64_t *x, size_t n,
+    struct sumnode_next next)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t *p = sums + (size_t)node[i] * SUMNODE_K;
+		uint32_t k = 0;
+
+		for (uint32_t j = 1; j < SUMNODE_K; j++)
+			k += p[j] <= x[i];
+		x[i] -= p[k];
+		node[i] = node[i] * SUMNODE_K + k;
+		sumnode_fetch(next, node[i]);
+	}
+}
+
+static inline void
+sumnode_down32(const uint32_t *sums, uint32_t *node, uint64_t *x, size_t n,
+    struct sumnode_next next)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t *p = sums + (size_t)node[i] * SUMNODE_K;
+		const uint32_t y = (uint32_t)x[i];
+		uint32_t k = 0;
+
+		for (uint32_t j = 1; j < SUMNODE_K; j++)
+			k += p[j] <= y;
+		x[i] = y - p[k];
+		node[i] = node[i] * SUMNODE_K + k;
+		sumnode_fetch(next, node[i]);
+	}
+}
+
+/* The weight of a leaf. */
+static inline uint32_t
+sumnode_weight(const uint32_t *leaves, size_t at)
+{
+	return leaves[at] - (at % SUMNODE_K == 0 ? 0 : leaves[at - 1]);
+}
+
+/* The leaves where x lies. */
+static inline void
+sumnode_leaf(const uint32_t *leaves, const uint32_t *node, const uint64_t *x,
+    size_t n, uint32_t *at)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t *p = leaves + (size_t)node[i] * SUMNODE_K;
+		uint32_t k = 0;
+
+		for (uint32_t j = 0; j < SUMNODE_K; j++)
+			k += p[j] <= (uint32_t)x[i];
+		at[i] = node[i] * SUMNODE_K + k;
+	}
+}
+
+/*
+ * Set weights of leaves, one after the other; delta is what each grew by.
+ * Behind the n there are more, whose nodes, here and above, are fetched.
+ */
+static inline void
+sumnode_set(uint32_t *leaves, const uint32_t *at, const uint32_t *weight,
+    size_t n, int32_t *delta, size_t more, const uint32_t *mid)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (i + SUMNODE_AHEAD < n + more)
+			sumnode_fetch_leaf(leaves, mid, at[i + SUMNODE_AHEAD]);
+		const uint32_t d = weight[i] - sumnode_weight(leaves, at[i]);
+		const uint32_t k = at[i] % SUMNODE_K;
+		uint32_t *p = leaves + (at[i] - k);
+
+		for (uint32_t j = 0; j < SUMNODE_K; j++)
+			p[j] += j >= k ? d : 0;
+		delta[i] = (int32_t)d;
+	}
+}
+
+/* Set the weights of n whole nodes from one on; delta is for each node. */
+static inline void
+sumnode_fill(uint32_t *leaves, const uint32_t *weight, size_t n,
+    int32_t *delta)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t *p = leaves + i * SUMNODE_K, sum = 0;
+
+		delta[i] = (int32_t)-p[SUMNODE_K - 1];
+		for (size_t j = 0; j < SUMNODE_K; j++)
+			p[j] = sum += weight[i * SUMNODE_K + j];
+		delta[i] += (int32_t)sum;
+	}
+}
+
+/* Leaf at, below child at >> shift of this level, has grown by delta. */
+static inline void
+sumnode_add64(uint64_t *sums, const uint32_t *at, unsigned shift,
+    const int32_t *delta, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t child = at[i] >> shift, k = child % SUMNODE_K;
+		const uint64_t d = (uint64_t)(int64_t)delta[i];
+		uint64_t *p = sums + (child - k);
+
+		for (uint32_t j = 0; j < SUMNODE_K; j++)
+			p[j] += j > k ? d : 0;
+	}
+}
+
+static inline void
+sumnode_add32(uint32_t *sums, const uint32_t *at, unsigned shift,
+    const int32_t *delta, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t child = at[i] >> shift, k = child % SUMNODE_K;
+		const uint32_t d = (uint32_t)delta[i];
+		uint32_t *p = sums + (child - k);
+
+		for (uint32_t j = 0; j < SUMNODE_K; j++)
+			p[j] += j > k ? d : 0;
+	}
+}
+
+/* What can be done, in one form. */
+struct sumnode_form {
+	void (*spread)(uint8_t *guide);
+	void (*enter)(const struct sumnode_top *top, const uint64_t *x,
+	    uint32_t *node, uint64_t *left, size_t n,
+	    struct sumnode_next next);
+	void (*down64)(const uint64_t *sums, uint32_t *node, uint64_t *x,
+	    size_t n, struct sumnode_next next);
+	void (*down32)(const uint32_t *sums, uint32_t *node, uint64_t *x,
+	    size_t n, struct sumnode_next next);
+	void (*leaf)(const uint32_t *leaves, const uint32_t *node,
+	    const uint64_t *x, size_t n, uint32_t *at);
+	void (*set)(uint32_t *leaves, const uint32_t *at,
+	    const uint32_t *weight, size_t n, int32_t *delta, size_t more,
+	    const uint32_t *mid);
+	void (*fill)(uint32_t *leaves, const uint32_t *weight, size_t n,
+	    int32_t *delta);
+	void (*add64)(uint64_t *sums, const uint32_t *at, unsigned shift,
+	    const int32_t *delta, size_t n);
+	void (*add32)(uint32_t *sums, const uint32_t *at, unsigned shift,
+	    const int32_t *delta, size_t n);
+};
+
+static inline const struct sumnode_form *
+sumnode_plain(void)
+{
+	static const struct sumnode_form plain = {
+		.spread = sumnode_spread,
+		.enter = sumnode_enter,
+		.down64 = sumnode_down64,
+		.down32 = sumnode_down32,
+		.leaf = sumnode_leaf,
+		.set = sumnode_set,
+		.fill = sumnode_fill,
+		.add64 = sumnode_add64,
+		.add32 = sumnode_add32,
+	};
+
+	return &plain;
+}
+
+#endif

@@ -1,0 +1,320 @@
+/*
+ * sumtree.h - a sum tree of integer weights, to draw by weight
+ *
+ * Leaf i has the weight w(i); find(x) is the least i with w(0) + ... + w(i) >
+ * x, so that a uniform x below the total finds each leaf as often as its
+ * weight says, and never one of weight 0.  All sums are exact, however long
+ * the tree is changed.
+ *
+ * From below: leaf nodes, nodes of 32 bits above them, as many levels of 64
+ * bits as leave no more than 256 of their nodes (none up to 64 Ki leaves, one
+ * up to 1 Mi, two up to 16 Mi), and a top with a sum for each of these.  The
+ * top's prefix sums are made when one is first looked for after a change.
+ * Work is done in batches, level by level, the next level's nodes being fetched
+ * meanwhile.
+ */
+#ifndef INNET_REPLAY_SUMTREE_H
+#define INNET_REPLAY_SUMTREE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/pages.h"
+#include "common/base/rng.h"
+#include "common/replay/sumnode-avx2.h"
+#include "common/replay/sumnode.h"
+
+/* 256 of them are below 2^31. */
+#define SUMTREE_WEIGHT_MAX ((1u << 23) - 1)
+
+enum {
+	SUMTREE_WIDE = 4,	/* levels of 64 bits: for 2^32 leaves */
+	SUMTREE_GROUP = 64,	/* of a batch that go together */
+};
+
+struct sumtree {
+	size_t n;		/* leaves */
+	uint64_t total;		/* of all weights */
+	uint32_t *leaf;		/* the block of memory; NULL when closed */
+	uint32_t *mid;
+	uint64_t *wide[SUMTREE_WIDE];	/* from below */
+	unsigned wides;
+	uint64_t sum[SUMNODE_TOPS];	/* of each node below the top */
+	struct sumnode_top top;	/* from sum, */
+	bool stale;		/* but not from the newest */
+	const struct sumnode_form *form;	/* any: they are equal */
+};
+
+/* How many nodes it takes for so many children. */
+static inline size_t
+sumtree_nodes(size_t children)
+{
+	return (children + SUMNODE_K - 1) / SUMNODE_K;
+}
+
+/*
+ * A tree of n leaves of weight 0, 1 <= n < 2^32; false without memory.  Close
+ * it in the end.
+ */
+static inline bool
+sumtree_open(struct sumtree *t, size_t n)
+{
+	const size_t leaves = sumtree_nodes(n), mids = sumtree_nodes(leaves);
+	size_t wide = 0, nodes;
+	uint64_t *p;
+
+	assert(n >= 1 && n <= UINT32_MAX);
+	*t = (struct sumtree){ .n = n, .stale = true };
+	t->form = sumnode_avx2();
+	if (t->form == NULL)
+		t->form = sumnode_plain();
+	for (nodes = mids; nodes > SUMNODE_TOPS; wide += nodes)
+		nodes = sumtree_nodes(nodes);
+	t->leaf = pages_new((leaves + mids + 2 * wide) * SUMNODE_LINE);
+	if (t->leaf == NULL)
+		return false;
+	t->mid = t->leaf + leaves * SUMNODE_K;
+	p = (void *)(t->mid + mids * SUMNODE_K);
+	for (nodes = mids; nodes > SUMNODE_TOPS; p += nodes * SUMNODE_K) {
+		nodes = sumtree_nodes(nodes);
+		t->wide[t->wides++] = p;
+	}
+	return true;
+}
+
+static inline void
+sumtree_close(struct sumtree *t)
+{
+	free(t->leaf);
+	t->leaf = NULL;
+}
+
+static inline uint32_t
+sumtree_weight(const struct sumtree *t, size_t i)
+{
+	assert(i < t->n);
+	return sumnode_weight(t->leaf, i);
+}
+
+/* The level below level l of 64 bits. */
+static inline struct sumnode_next
+sumtree_level(const struct sumtree *t, unsigned l)
+{
+	return l == 0 ? (struct sumnode_next){ t->mid, SUMNODE_LINE } :
+	    (struct sumnode_next){ t->wide[l - 1], 2 * SUMNODE_LINE };
+}
+
+/* Take n <= SUMTREE_GROUP leaves' deltas to all that is above leaf nodes. */
+static inline void
+sumtree_climb(struct sumtree *t, const uint32_t *at, const int32_t *delta,
+    size_t n)
+{
+	unsigned shift = SUMNODE_LOG;
+
+	t->form->add32(t->mid, at, shift, delta, n);
+	for (unsigned l = 0; l < t->wides; l++)
+		t->form->add64(t->wide[l], at, shift += SUMNODE_LOG, delta, n);
+	shift += SUMNODE_LOG;
+	for (size_t i = 0; i < n; i++) {
+		t->sum[at[i] >> shift] += (uint64_t)(int64_t)delta[i];
+		t->total += (uint64_t)(int64_t)delta[i];
+	}
+	t->stale = true;
+}
+
+/* Set weights, in order: of duplicates the last one stays. */
+static inline void
+sumtree_update(struct sumtree *t, const uint32_t *at, const uint32_t *weight,
+    size_t n)
+{
+	int32_t delta[SUMTREE_GROUP];
+	size_t m;
+
+	for (size_t i = 0; i < n && i < SUMNODE_AHEAD; i++)
+		sumnode_fetch_leaf(t->leaf, t->mid, at[i]);
+	for (size_t i = 0; i < n; i += m) {
+		m = n - i < SUMTREE_GROUP ? n - i : SUMTREE_GROUP;
+		for (size_t j = i; j < i + m; j++) {
+			assert(at[j] < t->n);
+			assert(weight[j] <= SUMTREE_WEIGHT_MAX);
+		}
+		t->form->set(t->leaf, at + i, weight + i, m, delta, n - i - m,
+		    t->mid);
+		sumtree_climb(t, at + i, delta, m);
+	}
+}
+
+/* Consecutive weights in whole nodes from leaf from on. */
+static inline void
+sumtree_fill(struct sumtree *t, size_t from, const uint32_t *weight,
+    size_t nodes)
+{
+	int32_t delta[SUMTREE_GROUP];
+	uint32_t at[SUMTREE_GROUP];
+	size_t m;
+
+	for (size_t i = 0; i < nodes; i += m) {
+		m = nodes - i < SUMTREE_GROUP ? nodes - i : SUMTREE_GROUP;
+		for (size_t j = 0; j < m; j++)
+			at[j] = (uint32_t)(from + (i + j) * SUMNODE_K);
+		t->form->fill(t->leaf + at[0], weight + i * SUMNODE_K, m,
+		    delta);
+		sumtree_climb(t, at, delta, m);
+	}
+}
+
+/* Set the weights of n <= t->n leaves in a row; leaf 0 is behind the last. */
+static inline void
+sumtree_insert(struct sumtree *t, size_t from, const uint32_t *weight,
+    size_t n)
+{
+	uint32_t at[SUMNODE_K];
+	size_t m;
+
+	assert(from < t->n && n <= t->n);
+	for (; n > 0; n -= m, weight += m, from += m) {
+		from = from == t->n ? 0 : from;
+		m = n < t->n - from ? n : t->n - from;
+		if (from % SUMNODE_K == 0 && m >= SUMNODE_K) {
+			m -= m % SUMNODE_K;
+			sumtree_fill(t, from, weight, m / SUMNODE_K);
+			continue;
+		}
+		if (m > SUMNODE_K - from % SUMNODE_K)
+			m = SUMNODE_K - from % SUMNODE_K;
+		for (size_t j = 0; j < m; j++)
+			at[j] = (uint32_t)(from + j);
+		sumtree_update(t, at, weight, m);
+	}
+}
+
+/* Make the top from its sums: guide by guide, where the next node begins. */
+static inline void
+sumtree_freshen(struct sumtree *t)
+{
+	struct sumnode_top *top = &t->top;
+	const uint64_t part = t->total / SUMNODE_GUIDES;
+	uint64_t sum = 0, up;
+
+	if (!t->stale)
+		return;
+	top->shift = part == 0 ? 0 : 64 - (unsigned)__builtin_clzll(part);
+	up = ((uint64_t)1 << top->shift) - 1;
+	memset(top->guide, 0, SUMNODE_GUIDES);
+	for (size_t i = 0; i < SUMNODE_TOPS; i++) {
+		top->before[i] = sum;
+		top->guide[(sum + up) >> top->shift] = (uint8_t)i;
+		sum += t->sum[i];
+	}
+	for (size_t i = 0; i < 4; i++)
+		top->before[SUMNODE_TOPS + i] = INT64_MAX;
+	t->form->spread(top->guide);
+	assert(sum == t->total);
+	t->stale = false;
+}
+
+/* n <= SUMTREE_GROUP of sumtree_find(). */
+static inline void
+sumtree_find_group(const struct sumtree *t, const uint64_t *x, size_t n,
+    uint32_t *at)
+{
+	uint32_t node[SUMTREE_GROUP];
+	uint64_t left[SUMTREE_GROUP];
+
+	for (size_t i = 0; i < n; i++)
+		assert(x[i] < t->total);
+	t->form->enter(&t->top, x, node, left, n,
+	    sumtree_level(t, t->wides));
+	for (unsigned l = t->wides; l-- > 0;)
+		t->form->down64(t->wide[l], node, left, n,
+		    sumtree_level(t, l));
+	t->form->down32(t->mid, node, left, n,
+	    (struct sumnode_next){ t->leaf, SUMNODE_LINE });
+	t->form->leaf(t->leaf, node, left, n, at);
+}
+
+/*
+ * The leaves at which n sums x, each below the total, lie, and unless weight
+ * is NULL their weights.
+ */
+static inline void
+sumtree_find(struct sumtree *t, const uint64_t *x, size_t n, uint32_t *at,
+    uint32_t *weight)
+{
+	size_t m;
+
+	sumtree_freshen(t);
+	for (size_t i = 0; i < n; i += m) {
+		m = n - i < SUMTREE_GROUP ? n - i : SUMTREE_GROUP;
+		sumtree_find_group(t, x + i, m, at + i);
+		for (size_t j = i; weight != NULL && j < i + m; j++)
+			weight[j] = sumnode_weight(t->leaf, at[j]);
+	}
+}
+
+/*
+ * Draw n leaves by weight; the total is not 0.  With strata one each from n
+ * equal parts of the total (to the unit; parts of less than a unit share one).
+ */
+static inline void
+sumtree_draw(struct sumtree *t, struct rng *rng, bool strata, size_t n,
+    uint32_t *at, uint32_t *weight)
+{
+	const uint64_t part = n == 0 ? 0 : t->total / n;
+	const uint64_t rest = n == 0 ? 0 : t->total % n;
+	uint64_t x[SUMTREE_GROUP], from = 0, over = 0, room;
+	size_t m;
+
+	assert(t->total > 0);
+	for (size_t i = 0; i < n; i += m) {
+		m = n - i < SUMTREE_GROUP ? n - i : SUMTREE_GROUP;
+		for (size_t j = 0; j < m && !strata; j++)
+			x[j] = rng_below(rng, t->total);
+		for (size_t j = 0; j < m && strata; j++) {
+			over += rest;
+			room = part + (over >= n);
+			over -= over >= n ? n : 0;
+			x[j] = from + (room > 1 ? rng_below(rng, room) : 0);
+			from += room;
+		}
+		sumtree_find(t, x, m, at + i,
+		    weight == NULL ? NULL : weight + i);
+	}
+}
+
+/* The weight times 2^shift, rounded up, at most SUMTREE_WEIGHT_MAX. */
+static inline uint32_t
+sumtree_scaled(uint32_t weight, int shift)
+{
+	uint64_t w = weight;
+
+	if (shift >= 0)
+		w <<= shift < 23 ? shift : 23;
+	else
+		w = (w + ((uint64_t)1 << (shift > -23 ? -shift : 23)) - 1) >>
+		    (shift > -23 ? -shift : 23);
+	return w < SUMTREE_WEIGHT_MAX ? (uint32_t)w : SUMTREE_WEIGHT_MAX;
+}
+
+/* Scale every weight. */
+static inline void
+sumtree_scale(struct sumtree *t, int shift)
+{
+	uint32_t w[SUMNODE_K * SUMTREE_GROUP];
+	size_t m;
+
+	for (size_t i = 0; i < t->n; i += m) {
+		m = t->n - i < sizeof(w) / sizeof(*w) ? t->n - i :
+		    sizeof(w) / sizeof(*w);
+		for (size_t j = 0; j < m; j++)
+			w[j] = sumtree_scaled(sumnode_weight(t->leaf, i + j),
+			    shift);
+		sumtree_insert(t, i, w, m);
+	}
+}
+
+#endif

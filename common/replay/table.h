@@ -1,0 +1,546 @@
+/*
+ * replay/table.h - a table of experiences: kept in a ring, drawn by a selector
+ *
+ * An item goes into the slot behind the last one's, and whatever is still in
+ * that slot, the oldest of all, is evicted: no item outlives the capacity's
+ * number of items after it.  Items that are removed or worn out leave holes,
+ * which the ring comes to in its turn; only where the selector is lifo is a
+ * hole behind the newest item taken back at once, so that a stack is full when
+ * it holds its capacity.
+ *
+ * An id is a slot and how often that had been filled: an id of what is gone
+ * finds nothing, until the slot was filled 2^31 times more.
+ *
+ * Selectors:
+ *	per	by priority (per.h); what has priority 0 is never drawn
+ *	uniform	each with the same chance 1 / have
+ *	fifo	the oldest, the next oldest, and so on, from the oldest again
+ *		in each sample and when it has come to the newest
+ *	lifo	the same from the newest
+ * uniform, fifo and lifo look for the k-th item in a sum tree of ones: holes
+ * cost them nothing.  Weights are per.h's for per, else 1; chances for fifo
+ * and lifo are 1.
+ *
+ * per and uniform draw with replacement: an item can come more than once in a
+ * sample, and counts as sampled each time.  With a greatest number of times
+ * an item leaves the table in the midst of the sample that reaches it,
+ * and the draws after that are from those that are left, as if they had been
+ * single samples; a sample is short only when nothing is left to be drawn.
+ *
+ * Items are opaque and the table's own, given back by drop() unless that is
+ * NULL; drop() must not touch the table.  What a sample returned is valid until
+ * the next add, remove or sample; call retire() when done with it.  Inserted =
+ * have + evicted + removed + worn, always.
+ */
+#ifndef INNET_REPLAY_TABLE_H
+#define INNET_REPLAY_TABLE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/logexp.h"
+#include "common/base/pages.h"
+#include "common/base/rng.h"
+#include "common/replay/priorities.h"
+#include "common/replay/ratio.h"
+#include "common/replay/sumtree.h"
+
+enum replaybuf_pick {
+	REPLAYBUF_PER, REPLAYBUF_UNIFORM, REPLAYBUF_FIFO, REPLAYBUF_LIFO
+};
+
+enum {
+	REPLAYBUF_GROUP = 256,	/* go into the tree at once */
+	REPLAYBUF_AHEAD = 16	/* slots fetched: 10 ns a draw, not 23 */
+};
+
+#define REPLAYBUF_LIVE (1u << 31)
+
+struct replaybuf_conf {
+	size_t capacity;	/* 1 to UINT32_MAX */
+	double alpha;		/* per's */
+	enum replaybuf_pick pick;
+	uint32_t times;		/* an item may be sampled; 0: any number */
+	struct limiter limit;
+};
+
+struct replaybuf_slot {
+	void *item;
+	uint32_t generation;	/* with REPLAYBUF_LIVE, or a hole */
+	uint32_t times;		/* sampled */
+};
+
+struct replaybuf_draw {
+	uint64_t id;
+	double prob;
+	float weight;
+	void *item;
+};
+
+struct replaybuf {
+	uint64_t inserted, sampled;
+	uint64_t updated;	/* priorities set by an update */
+	uint64_t stale;		/* not set, for their items are gone */
+	uint64_t evicted, removed, worn;
+	size_t have;		/* items in the table */
+	float highest;		/* priority that ever was, 0 before any */
+	struct replaybuf_conf conf;	/* conf.limit may be changed */
+
+	struct replaybuf_slot *slot;
+	float *priority;	/* by slot; per's if that is the selector */
+	struct per per;
+	struct sumtree ones;	/* 1 for each item; other selectors' */
+	size_t head;		/* the slot to fill next */
+	size_t low;		/* items in slots below head: the newest */
+	size_t used;		/* slots from here on never had an item */
+	uint32_t newest;	/* generation of all slots */
+
+	void **done;		/* worn out by the last sample */
+	size_t dones;
+	size_t room;		/* for draws, in one block of memory */
+	double *prob;
+	float *weight;
+	uint32_t *drawn;	/* slots */
+
+	void (*drop)(void *arg, void *item);
+	void *arg;
+};
+
+/* Give back all items and the memory. */
+static inline void
+replaybuf_close(struct replaybuf *b)
+{
+	for (size_t i = 0; i < b->dones && b->drop != NULL; i++)
+		b->drop(b->arg, b->done[i]);
+	for (size_t i = 0; i < b->used && b->drop != NULL; i++) {
+		if (b->slot[i].generation & REPLAYBUF_LIVE)
+			b->drop(b->arg, b->slot[i].item);
+	}
+	if (b->conf.pick == REPLAYBUF_PER) {
+		per_close(&b->per);
+	} else {
+		sumtree_close(&b->ones);
+		free(b->priority);
+	}
+	free(b->slot);
+	free(b->done);
+	free(b->prob);
+	*b = (struct replaybuf){ 0 };
+}
+
+/* An empty table; false without memory.  Close it in the end. */
+static inline bool
+replaybuf_open(struct replaybuf *b, const struct replaybuf_conf *conf,
+    void (*drop)(void *arg, void *item), void *arg)
+{
+	const size_t n = conf->capacity;
+	bool fits;
+
+	assert(n >= 1 && n <= UINT32_MAX);
+	assert(limiter_wrong(&conf->limit) == NULL);
+	*b = (struct replaybuf){ .conf = *conf, .drop = drop, .arg = arg };
+	b->slot = pages_new(n * sizeof(*b->slot));
+	if (conf->times > 0)
+		b->done = malloc(n * sizeof(*b->done));
+	if (conf->pick == REPLAYBUF_PER) {
+		fits = per_open(&b->per, n, conf->alpha);
+		b->priority = b->per.priority;
+	} else {
+		fits = sumtree_open(&b->ones, n);
+		b->priority = pages_new(n * sizeof(*b->priority));
+	}
+	fits = fits && b->slot != NULL && b->priority != NULL &&
+	    (b->done != NULL || conf->times == 0);
+	if (!fits)
+		replaybuf_close(b);
+	return fits;
+}
+
+/* The slot of an id: the place of the item in rows of the caller's own. */
+static inline uint32_t
+replaybuf_row(uint64_t id)
+{
+	return (uint32_t)id;
+}
+
+static inline uint64_t
+replaybuf_id(const struct replaybuf *b, size_t slot)
+{
+	return (uint64_t)(b->slot[slot].generation & ~REPLAYBUF_LIVE) << 32 |
+	    slot;
+}
+
+/* The slot in which an id's item still is, or NULL. */
+static inline struct replaybuf_slot *
+replaybuf_find(const struct replaybuf *b, uint64_t id)
+{
+	const uint32_t row = replaybuf_row(id);
+
+	if (row >= b->conf.capacity || id >> 63 != 0 ||
+	    b->slot[row].generation != (id >> 32 | REPLAYBUF_LIVE))
+		return NULL;
+	return &b->slot[row];
+}
+
+/* The item, or NULL if it is gone. */
+static inline void *
+replaybuf_get(const struct replaybuf *b, uint64_t id)
+{
+	const struct replaybuf_slot *s = replaybuf_find(b, id);
+
+	return s == NULL ? NULL : s->item;
+}
+
+/* Can slots be drawn?  Tell the selector. */
+static inline void
+replaybuf_shown(struct replaybuf *b, const uint32_t *slot, bool yes, size_t n)
+{
+	uint32_t w[REPLAYBUF_GROUP];
+	size_t m;
+
+	for (size_t i = 0; i < n && i < REPLAYBUF_GROUP; i++)
+		w[i] = yes;
+	for (size_t i = 0; i < n; i += m) {
+		m = n - i < REPLAYBUF_GROUP ? n - i : REPLAYBUF_GROUP;
+		sumtree_update(&b->ones, slot + i, w, m);
+	}
+}
+
+/* Priorities of n slots in which there are items. */
+static inline void
+replaybuf_set(struct replaybuf *b, const uint32_t *slot, const float *p,
+    size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		b->highest = p[i] > b->highest ? p[i] : b->highest;
+	if (b->conf.pick == REPLAYBUF_PER) {
+		per_set(&b->per, slot, p, n);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		b->priority[slot[i]] = p[i];
+}
+
+/* Those of n <= REPLAYBUF_GROUP new items from a slot on. */
+static inline void
+replaybuf_put(struct replaybuf *b, size_t from, const float *p, size_t n)
+{
+	uint32_t one[REPLAYBUF_GROUP];
+
+	if (b->conf.pick == REPLAYBUF_PER) {
+		per_insert(&b->per, from, p, n);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		one[i] = 1;
+	memcpy(b->priority + from, p, n * sizeof(*p));
+	sumtree_insert(&b->ones, from, one, n);
+}
+
+/* A new item in a slot; what is still there is evicted. */
+static inline void
+replaybuf_fill(struct replaybuf *b, struct replaybuf_slot *s, void *item)
+{
+	const uint32_t mask = REPLAYBUF_LIVE - 1;
+
+	if (s->generation & REPLAYBUF_LIVE) {
+		b->evicted++;
+		b->have--;
+		if (b->drop != NULL)
+			b->drop(b->arg, s->item);
+	}
+	s->item = item;
+	s->times = 0;
+	s->generation = (s->generation + 1) & mask;
+	if (((s->generation - b->newest) & mask) < mask / 2)
+		b->newest = s->generation;
+	s->generation |= REPLAYBUF_LIVE;
+	b->inserted++;
+	b->have++;
+}
+
+/*
+ * Insert n items, and give their ids unless id is NULL.  A priority below 0
+ * stands for the highest that ever was, or 1 if that is 0; others must be
+ * per_valid().  Item may be NULL: then none has any.
+ */
+static inline void
+replaybuf_add_batch(struct replaybuf *b, const float *p, void *const *item,
+    size_t n, uint64_t *id)
+{
+	float q[REPLAYBUF_GROUP];
+	size_t m;
+
+	for (size_t i = 0; i < n; i += m) {
+		m = n - i < REPLAYBUF_GROUP ? n - i : REPLAYBUF_GROUP;
+		if (m > b->conf.capacity - b->head)
+			m = b->conf.capacity - b->head;
+		for (size_t j = 0; j < m; j++) {
+			q[j] = p[i + j] >= 0 ? p[i + j] :
+			    b->highest > 0 ? b->highest : 1;
+			b->highest = q[j] > b->highest ? q[j] : b->highest;
+			replaybuf_fill(b, &b->slot[b->head + j],
+			    item == NULL ? NULL : item[i + j]);
+			if (id != NULL)
+				id[i + j] = replaybuf_id(b, b->head + j);
+		}
+		replaybuf_put(b, b->head, q, m);
+		b->head += m;
+		b->low += m;
+		b->used = b->head > b->used ? b->head : b->used;
+		if (b->head == b->conf.capacity)
+			b->head = b->low = 0;
+	}
+}
+
+/* Insert one; its id. */
+static inline uint64_t
+replaybuf_add(struct replaybuf *b, float p, void *item)
+{
+	uint64_t id;
+
+	replaybuf_add_batch(b, &p, &item, 1, &id);
+	return id;
+}
+
+/* Items leave n slots. */
+static inline void
+replaybuf_leave(struct replaybuf *b, const uint32_t *slot, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		assert(b->slot[slot[i]].generation & REPLAYBUF_LIVE);
+		b->slot[slot[i]].generation &= ~REPLAYBUF_LIVE;
+		b->low -= slot[i] < b->head;
+	}
+	b->have -= n;
+	if (b->conf.pick == REPLAYBUF_PER)
+		per_clear(&b->per, slot, n);
+	else
+		replaybuf_shown(b, slot, false, n);
+}
+
+/* A stack: go on behind the newest item. */
+static inline void
+replaybuf_rewind(struct replaybuf *b)
+{
+	const size_t last = (b->head > 0 ? b->head : b->conf.capacity) - 1;
+	uint64_t rank;
+	uint32_t at;
+
+	if (b->conf.pick != REPLAYBUF_LIFO || b->have == 0 ||
+	    b->slot[last].generation & REPLAYBUF_LIVE)
+		return;
+	rank = (b->low + b->have - 1) % b->have;
+	sumtree_find(&b->ones, &rank, 1, &at, NULL);
+	b->low = b->low > 0 ? b->low : b->have;
+	b->head = at + 1;
+	if (b->head == b->conf.capacity)
+		b->head = b->low = 0;
+}
+
+/* Take an item out; false if it is gone. */
+static inline bool
+replaybuf_remove(struct replaybuf *b, uint64_t id)
+{
+	const struct replaybuf_slot *s = replaybuf_find(b, id);
+	const uint32_t row = replaybuf_row(id);
+
+	if (s == NULL)
+		return false;
+	replaybuf_leave(b, &row, 1);
+	b->removed++;
+	if (b->drop != NULL)
+		b->drop(b->arg, s->item);
+	replaybuf_rewind(b);
+	return true;
+}
+
+/*
+ * Set priorities, each per_valid(), in order: of duplicates the last one
+ * stays.  How many were of items that are still there.
+ */
+static inline size_t
+replaybuf_update(struct replaybuf *b, const uint64_t *id, const float *p,
+    size_t n)
+{
+	uint32_t at[REPLAYBUF_GROUP];
+	float q[REPLAYBUF_GROUP];
+	size_t k, m, applied = 0;
+
+	for (size_t i = 0; i < n; i += m) {
+		m = n - i < REPLAYBUF_GROUP ? n - i : REPLAYBUF_GROUP;
+		k = 0;
+		for (size_t j = i; j < i + m; j++) {
+			at[k] = replaybuf_row(id[j]);
+			q[k] = p[j];
+			k += replaybuf_find(b, id[j]) != NULL;
+		}
+		replaybuf_set(b, at, q, k);
+		applied += k;
+	}
+	b->updated += applied;
+	b->stale += n - applied;
+	return applied;
+}
+
+/* Give back what the last sample wore out. */
+static inline void
+replaybuf_retire(struct replaybuf *b)
+{
+	for (size_t i = 0; i < b->dones && b->drop != NULL; i++)
+		b->drop(b->arg, b->done[i]);
+	b->dones = 0;
+}
+
+/* Room for n draws. */
+static inline bool
+replaybuf_room(struct replaybuf *b, size_t n)
+{
+	if (n <= b->room)
+		return true;
+	free(b->prob);
+	b->prob = calloc(n, sizeof(*b->prob) + sizeof(*b->weight) +
+	    sizeof(*b->drawn));
+	b->room = b->prob == NULL ? 0 : n;
+	b->weight = b->prob == NULL ? NULL : (float *)(b->prob + n);
+	b->drawn = b->prob == NULL ? NULL : (uint32_t *)(b->weight + n);
+	return b->prob != NULL;
+}
+
+/* The slots of the n <= have oldest items, or newest, from there on. */
+static inline void
+replaybuf_in_order(struct replaybuf *b, size_t n, bool oldest)
+{
+	uint64_t rank[REPLAYBUF_GROUP];
+	size_t m;
+
+	for (size_t i = 0; i < n; i += m) {
+		m = n - i < REPLAYBUF_GROUP ? n - i : REPLAYBUF_GROUP;
+		for (size_t j = 0; j < m; j++)
+			rank[j] = (b->low + (oldest ? i + j :
+			    b->have - 1 - i - j)) % b->have;
+		sumtree_find(&b->ones, rank, m, b->drawn + i, NULL);
+	}
+}
+
+/* Draw n slots, or, in a row, no more than there are items; how many. */
+static inline size_t
+replaybuf_pass(struct replaybuf *b, struct rng *rng, size_t n, double beta,
+    bool strata)
+{
+	const bool uniform = b->conf.pick == REPLAYBUF_UNIFORM;
+
+	if (b->conf.pick == REPLAYBUF_PER)
+		return per_draw(&b->per, rng, beta, strata, n, b->drawn,
+		    b->prob, b->weight) ? n : 0;
+	if (b->have == 0)
+		return 0;
+	if (uniform) {
+		sumtree_draw(&b->ones, rng, strata, n, b->drawn, NULL);
+	} else {
+		n = n < b->have ? n : b->have;
+		replaybuf_in_order(b, n, b->conf.pick == REPLAYBUF_FIFO);
+	}
+	for (size_t i = 0; i < n; i++) {
+		b->prob[i] = uniform ? 1 / (double)b->have : 1;
+		b->weight[i] = 1;
+	}
+	return n;
+}
+
+/* Of n drawn take those not yet worn out, and let go what now is; how many. */
+static inline size_t
+replaybuf_take(struct replaybuf *b, size_t n, struct replaybuf_draw *out)
+{
+	size_t got = 0, gone = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t at = b->drawn[i];
+		struct replaybuf_slot *s = &b->slot[at];
+
+		if (i + REPLAYBUF_AHEAD < n)
+			__builtin_prefetch(
+			    &b->slot[b->drawn[i + REPLAYBUF_AHEAD]], 1);
+		if (b->conf.times > 0 && s->times == b->conf.times)
+			continue;
+		s->times += s->times < UINT32_MAX;
+		out[got++] = (struct replaybuf_draw){
+			.id = replaybuf_id(b, at), .item = s->item,
+			.prob = b->prob[i],
+			.weight = b->weight[i],
+		};
+		if (b->conf.times > 0 && s->times == b->conf.times) {
+			b->done[b->dones++] = s->item;
+			b->drawn[gone++] = at;	/* behind us */
+		}
+	}
+	b->worn += gone;
+	replaybuf_leave(b, b->drawn, gone);
+	return got;
+}
+
+static inline double
+replaybuf_least(const struct replaybuf_draw *d, size_t n)
+{
+	double least = 1;
+
+	for (size_t i = 0; i < n; i++)
+		least = d[i].prob < least ? d[i].prob : least;
+	return least;
+}
+
+/*
+ * Bring the weights of n draws and the m behind them, each over the greatest
+ * of its own, to the greatest of both.
+ */
+static inline void
+replaybuf_level(struct replaybuf_draw *d, size_t n, size_t m, double beta)
+{
+	const double first = replaybuf_least(d, n);
+	const double second = replaybuf_least(d + n, m);
+	const double by = first < second ? first / second : second / first;
+	const float scale = (float)logexp_pow(by, beta);
+
+	for (size_t i = first < second ? n : 0;
+	    i < (first < second ? n + m : n); i++)
+		d[i].weight *= scale;
+}
+
+/*
+ * Draw n items; with strata, of per and uniform, one each from n equal parts.
+ * How many were drawn: fewer than n only if no more can be drawn, or, then 0,
+ * without memory.
+ */
+static inline size_t
+replaybuf_sample(struct replaybuf *b, struct rng *rng, size_t n, double beta,
+    bool strata, struct replaybuf_draw *out)
+{
+	size_t got = 0, m;
+
+	replaybuf_retire(b);
+	if (!replaybuf_room(b, n))
+		return 0;
+	while (got < n &&
+	    (m = replaybuf_pass(b, rng, n - got, beta, strata)) > 0) {
+		m = replaybuf_take(b, m, out + got);
+		if (got > 0 && b->conf.pick == REPLAYBUF_PER)
+			replaybuf_level(out, got, m, beta);
+		got += m;
+	}
+	replaybuf_rewind(b);
+	b->sampled += got;
+	return got;
+}
+
+/* Do the counters add up?  They must, when all items are restored. */
+static inline bool
+replaybuf_whole(const struct replaybuf *b)
+{
+	return b->inserted == b->have + b->evicted + b->removed + b->worn;
+}
+
+#endif

@@ -1,0 +1,196 @@
+/*
+ * schedule.h - who has an update when: a recorded run, as CSV
+ *
+ * Rows of cluster,worker,time_ns,reward, a heading allowed; times may have a
+ * unit.  In the order of time, then cluster, then worker, then line.  For
+ * tools: what is wrong is said with its line, and the program exits with
+ * status 1.  Owns its rows; schedule_free().
+ */
+#ifndef INNET_TRAFFIC_SCHEDULE_H
+#define INNET_TRAFFIC_SCHEDULE_H
+
+#include <err.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <csv.h>
+
+#include "common/base/num.h"
+
+enum { SCHEDULE_COLUMNS = 4, SCHEDULE_FIELD_BYTES = 64 };
+
+struct schedule_row {
+	uint64_t at_ns;
+	uint32_t cluster, worker;
+	float reward;
+	uint32_t line;
+};
+
+struct schedule {
+	struct schedule_row *row;
+	size_t n, room;
+};
+
+struct schedule_reader {
+	const char *path;
+	struct schedule *s;
+	uint32_t clusters, workers;	/* ids are below */
+	uint32_t line;			/* being read, from 1 */
+	size_t columns;			/* of this row, so far */
+	char field[SCHEDULE_COLUMNS][SCHEDULE_FIELD_BYTES];
+};
+
+static inline void
+schedule_append(struct schedule *s, const struct schedule_row *r)
+{
+	if (s->n == s->room) {
+		s->room = s->room == 0 ? 1024 : 2 * s->room;
+		s->row = reallocarray(s->row, s->room, sizeof(*s->row));
+		if (s->row == NULL)
+			err(1, "a schedule of %zu updates", s->room);
+	}
+	s->row[s->n++] = *r;
+}
+
+/* libcsv's call at the end of a field. */
+static inline void
+schedule_on_field(void *p, size_t len, void *arg)
+{
+	struct schedule_reader *r = arg;
+
+	if (r->columns < SCHEDULE_COLUMNS) {
+		if (len >= SCHEDULE_FIELD_BYTES)
+			errx(1, "%s:%u: field of %zu bytes is too long",
+			    r->path, r->line, len);
+		if (len > 0)
+			memcpy(r->field[r->columns], p, len);
+		r->field[r->columns][len] = '\0';
+	}
+	r->columns++;
+}
+
+/* End unless why is NULL: "jobs.csv:12: cluster 'x': not a number". */
+static inline void
+schedule_check(const struct schedule_reader *r, const char *what,
+    const char *field, const char *why)
+{
+	if (why != NULL)
+		errx(1, "%s:%u: %s '%s': %s", r->path, r->line, what, field,
+		    why);
+}
+
+static inline void
+schedule_on_values(struct schedule_reader *r)
+{
+	struct schedule_row w = { .line = r->line };
+	uint64_t cluster = 0, worker = 0;
+	double reward = 0;
+
+	if (r->columns != SCHEDULE_COLUMNS)
+		errx(1, "%s:%u: %zu fields, not the %d of "
+		    "cluster,worker,time_ns,reward", r->path, r->line,
+		    r->columns, SCHEDULE_COLUMNS);
+	schedule_check(r, "cluster", r->field[0], num_u64(r->field[0], 0,
+	    r->clusters - 1, &cluster));
+	schedule_check(r, "worker", r->field[1], num_u64(r->field[1], 0,
+	    r->workers - 1, &worker));
+	schedule_check(r, "time", r->field[2], num_time(r->field[2], 0,
+	    INT64_MAX, &w.at_ns));
+	schedule_check(r, "reward", r->field[3], num_real(r->field[3], -3e38,
+	    3e38, &reward));
+	w.cluster = (uint32_t)cluster;
+	w.worker = (uint32_t)worker;
+	w.reward = (float)reward;
+	schedule_append(r->s, &w);
+}
+
+/* libcsv's call at each line's end, of which CR LF has two. */
+static inline void
+schedule_on_row(int end, void *arg)
+{
+	struct schedule_reader *r = arg;
+
+	if (r->columns > 0 && !(r->s->n == 0 &&
+	    strcmp(r->field[0], "cluster") == 0))
+		schedule_on_values(r);
+	r->columns = 0;
+	if (end == '\n')
+		r->line++;
+}
+
+static inline int
+schedule_by_time(const void *a, const void *b)
+{
+	const struct schedule_row *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	if (x->cluster != y->cluster)
+		return x->cluster < y->cluster ? -1 : 1;
+	if (x->worker != y->worker)
+		return x->worker < y->worker ? -1 : 1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static inline void
+schedule_parse_all(struct schedule_reader *r, FILE *f)
+{
+	struct csv_parser csv;
+	char buf[65536];
+	size_t len;
+
+	if (csv_init(&csv, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) != 0)
+		errx(1, "libcsv: cannot begin");
+	while ((len = fread(buf, 1, sizeof(buf), f)) > 0) {
+		if (csv_parse(&csv, buf, len, schedule_on_field, schedule_on_row, r) != len)
+			errx(1, "%s:%u: %s", r->path, r->line,
+			    csv_strerror(csv_error(&csv)));
+	}
+	if (ferror(f))
+		err(1, "%s", r->path);
+	if (csv_fini(&csv, schedule_on_field, schedule_on_row, r) != 0)
+		errx(1, "%s:%u: %s", r->path, r->line,
+		    csv_strerror(csv_error(&csv)));
+	csv_free(&csv);
+}
+
+static inline void
+schedule_free(struct schedule *s)
+{
+	free(s->row);
+	*s = (struct schedule){ 0 };
+}
+
+static inline void
+schedule_sort(struct schedule *s)
+{
+	qsort(s->row, s->n, sizeof(*s->row), schedule_by_time);
+}
+
+/* Read path ("-": standard input), of ids below clusters and workers. */
+static inline struct schedule
+schedule_read_or_exit(const char *path, uint32_t clusters, uint32_t workers)
+{
+	struct schedule s = { 0 };
+	struct schedule_reader r = { .s = &s, .line = 1, .clusters = clusters,
+	    .workers = workers };
+	bool std = strcmp(path, "-") == 0;
+	FILE *f = std ? stdin : fopen(path, "re");
+
+	r.path = std ? "standard input" : path;
+	if (f == NULL)
+		err(1, "%s", r.path);
+	schedule_parse_all(&r, f);
+	if (!std)
+		fclose(f);
+	if (s.n == 0)
+		errx(1, "%s: no update in it", r.path);
+	schedule_sort(&s);
+	return s;
+}
+
+#endif

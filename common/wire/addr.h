@@ -1,0 +1,146 @@
+/*
+ * addr.h - UDP addresses: read, print, compare
+ */
+#ifndef INNET_WIRE_ADDR_H
+#define INNET_WIRE_ADDR_H
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { ADDR_NAME_BYTES = INET6_ADDRSTRLEN + 10 };
+
+union addr {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+};
+
+static inline socklen_t
+addr_len(const union addr *a)
+{
+	return a->sa.sa_family == AF_INET6 ? sizeof(a->in6) : sizeof(a->in);
+}
+
+static inline uint16_t
+addr_port(const union addr *a)
+{
+	return ntohs(a->sa.sa_family == AF_INET6 ? a->in6.sin6_port :
+	    a->in.sin_port);
+}
+
+static inline bool
+addr_same(const union addr *a, const union addr *b)
+{
+	if (a->sa.sa_family != b->sa.sa_family || addr_port(a) !=
+	    addr_port(b))
+		return false;
+	if (a->sa.sa_family == AF_INET6)
+		return memcmp(&a->in6.sin6_addr, &b->in6.sin6_addr, 16) == 0;
+	return a->in.sin_addr.s_addr == b->in.sin_addr.s_addr;
+}
+
+/* IPv4 before IPv6, then by address as it is written, then by port. */
+static inline int
+addr_compare(const union addr *a, const union addr *b)
+{
+	const bool v6 = a->sa.sa_family == AF_INET6;
+	int c;
+
+	if (v6 != (b->sa.sa_family == AF_INET6))
+		return v6 ? 1 : -1;
+	if (v6)
+		c = memcmp(&a->in6.sin6_addr, &b->in6.sin6_addr, 16);
+	else
+		c = memcmp(&a->in.sin_addr, &b->in.sin_addr, 4);
+	return c != 0 ? c : (int)addr_port(a) - (int)addr_port(b);
+}
+
+/* Is it within this machine? */
+static inline bool
+addr_is_loopback(const union addr *a)
+{
+	if (a->sa.sa_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(&a->in6.sin6_addr);
+	return ntohl(a->in.sin_addr.s_addr) >> 24 == 127;
+}
+
+/* A number that addresses which are the same share, and few others do. */
+static inline uint64_t
+addr_key(const union addr *a)
+{
+	uint64_t half[2];
+
+	if (a->sa.sa_family != AF_INET6)
+		return (uint64_t)ntohl(a->in.sin_addr.s_addr) << 16 |
+		    addr_port(a);
+	memcpy(half, &a->in6.sin6_addr, sizeof(half));
+	return (half[0] * 0x9e3779b97f4a7c15 ^ half[1]) * 0xd6e8feb86659fd93 +
+	    addr_port(a);
+}
+
+/* "127.0.0.1:46638" or "[::1]:46638", in name, which is returned. */
+static inline const char *
+addr_print(const union addr *a, char name[ADDR_NAME_BYTES])
+{
+	char host[INET6_ADDRSTRLEN] = "?";
+	bool v6 = a->sa.sa_family == AF_INET6;
+
+	inet_ntop(a->sa.sa_family, v6 ? (const void *)&a->in6.sin6_addr :
+	    (const void *)&a->in.sin_addr, host, sizeof(host));
+	snprintf(name, ADDR_NAME_BYTES, v6 ? "[%s]:%u" : "%s:%u", host,
+	    addr_port(a));
+	return name;
+}
+
+/*
+ * Read HOST:PORT, [V6]:PORT, HOST or :PORT (127.0.0.1).  NULL, or what is
+ * wrong.
+ */
+static inline const char *
+addr_parse(const char *s, const char *default_port, union addr *a)
+{
+	char host[256] = "127.0.0.1";
+	const struct addrinfo want = { .ai_socktype = SOCK_DGRAM };
+	const char *colon = strrchr(s, ':'), *port = default_port;
+	struct addrinfo *got;
+	size_t len = strlen(s);
+	int bad;
+
+	if (*s == '[') {
+		const char *end = strchr(s, ']');
+
+		if (end == NULL || (end[1] != '\0' && end[1] != ':'))
+			return "not [ADDRESS]:PORT";
+		colon = end[1] == ':' ? end + 1 : NULL;
+		len = (size_t)(end - ++s);
+	} else if (colon != NULL) {
+		len = (size_t)(colon - s);
+	}
+	if (colon != NULL)
+		port = colon + 1;
+	if (*port < '0' || *port > '9' || strlen(port) > 5 ||
+	    strtoul(port, NULL, 10) > 65535)
+		return "not HOST:PORT";
+	if (len >= sizeof(host))
+		return "host name too long";
+	if (len > 0) {
+		memcpy(host, s, len);
+		host[len] = '\0';
+	}
+	bad = getaddrinfo(host, port, &want, &got);
+	if (bad != 0)
+		return gai_strerror(bad);
+	memcpy(a, got->ai_addr, got->ai_addrlen);
+	freeaddrinfo(got);
+	return NULL;
+}
+
+#endif

@@ -1,0 +1,329 @@
+/*
+ * control.h - control messages on the wire: innet-wire(5)
+ *
+ * Action, flags, job, xid and a body by action (iSwitch, Figure 5a and Table
+ * 2; codes and layouts are innet's own).  Parsing borrows the bytes and
+ * trusts nothing in them; a body longer than known is fine.  The MAC is not
+ * judged here: control_parse() only tells where it is (mac.h).
+ */
+#ifndef INNET_WIRE_CONTROL_H
+#define INNET_WIRE_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/base/bytes.h"
+
+enum {
+	CONTROL_TOS = 0x0c,		/* DSCP 3 */
+	CONTROL_HEADER_BYTES = 8,
+	CONTROL_MAC_BYTES = 16,
+	CONTROL_JOIN_BYTES = 22,	/* and one, if `again` */
+	CONTROL_PAGE_BYTES = 1400,	/* of JSON text in an Ack */
+	CONTROL_MAX_BYTES = 1440	/* of any message of ours */
+};
+
+enum control_action {
+	CONTROL_JOIN = 1, CONTROL_LEAVE, CONTROL_RESET, CONTROL_SETH,
+	CONTROL_FBCAST, CONTROL_HELP, CONTROL_HALT, CONTROL_ACK,
+	CONTROL_RESUME = 16, CONTROL_MEMBERS, CONTROL_STATS,
+	CONTROL_JOBS = 20, CONTROL_REGROUP
+};
+
+/* Whose counters Stats asks for. */
+enum control_scope { CONTROL_SCOPE_JOB, CONTROL_SCOPE_SWITCH };
+
+enum control_status {
+	CONTROL_DONE, CONTROL_NO_JOB, CONTROL_NO_ROOM, CONTROL_NOT_MEMBER,
+	CONTROL_REFUSED, CONTROL_BAD_VALUE, CONTROL_NOT_READY,
+	CONTROL_BAD_MAC, CONTROL_GONE, CONTROL_PROVE, CONTROL_UNKNOWN,
+	CONTROL_STATUSES
+};
+
+enum control_type { CONTROL_WORKER = 1, CONTROL_SWITCH, CONTROL_SERVER };
+
+struct control {
+	uint8_t action;			/* enum control_action */
+	bool has_mac;
+	uint16_t job;
+	uint32_t xid;
+	const uint8_t *body;		/* borrowed */
+	size_t body_bytes;		/* without the MAC */
+};
+
+/* The body of a Join. */
+struct control_join {
+	uint8_t type;			/* enum control_type */
+	bool async;
+	uint16_t cluster;
+	uint32_t worker;
+	uint32_t elements;
+	uint16_t floats;		/* F; 0: whatever the job has */
+	uint32_t next;			/* first iteration not applied */
+	uint32_t crc;			/* CRC-32C of weights, 0 unknown */
+	bool again;			/* can give next - 1 once more */
+};
+
+/* The body of Regroup: a worker of cluster `job`, and what it is to be. */
+struct control_regroup {
+	uint32_t worker;
+	uint16_t cluster;
+	uint32_t as;			/* its number there */
+};
+
+/* The body of an Ack: status, and what the action asks for. */
+struct control_ack {
+	uint8_t action, status;
+	/* of a Join: */
+	uint16_t member, h, members;
+	uint32_t next;
+	uint16_t floats;
+	uint32_t elements;
+	uint16_t timeout_s;		/* of a silent member */
+	bool whole;			/* a server: answers whole vectors */
+	bool closed;			/* others are still to join */
+	bool async;			/* the job is asynchronous */
+	/* of SetH h is the former one; of FBcast: */
+	uint16_t contributions;
+	/* of Help that fails: */
+	uint64_t seg;
+	/* of Members, Stats and Jobs: */
+	uint16_t page, pages;
+	const uint8_t *text;		/* borrowed, not terminated */
+	size_t text_bytes;
+};
+
+/* The name of an action, NULL if it has none. */
+static inline const char *
+control_action_name(unsigned action)
+{
+	static const char *const name[] = {
+		[CONTROL_JOIN] = "join", [CONTROL_LEAVE] = "leave",
+		[CONTROL_RESET] = "reset", [CONTROL_SETH] = "set-h",
+		[CONTROL_FBCAST] = "fbcast", [CONTROL_HELP] = "help",
+		[CONTROL_HALT] = "halt", [CONTROL_ACK] = "ack",
+		[CONTROL_RESUME] = "resume", [CONTROL_MEMBERS] = "members",
+		[CONTROL_STATS] = "stats", [CONTROL_JOBS] = "jobs",
+		[CONTROL_REGROUP] = "regroup"
+	};
+
+	return action < sizeof(name) / sizeof(*name) ? name[action] : NULL;
+}
+
+/* What a status says, to follow "refused: ". */
+static inline const char *
+control_status_text(unsigned status)
+{
+	static const char *const text[CONTROL_STATUSES] = {
+		"done", "no such job", "no room", "not a member", "refused",
+		"bad value", "not ready, or halted", "bad MAC",
+		"gone: older than what is kept", "prove yourself",
+		"not a request that the program knows"
+	};
+
+	return status < CONTROL_STATUSES ? text[status] : "unknown status";
+}
+
+/* Is xid a newer than b, as a serial number? */
+static inline bool
+control_newer(uint32_t a, uint32_t b)
+{
+	return a != b && a - b < 0x80000000u;
+}
+
+/*
+ * The xid to begin with at wall_ns since the epoch: newer than what came before
+ * from the same address, which may have been another process's.
+ */
+static inline uint32_t
+control_first_xid(uint64_t wall_ns)
+{
+	return (uint32_t)(wall_ns / 1000000);
+}
+
+/* Read the len bytes at p; false if they are no control message. */
+static inline bool
+control_parse(const uint8_t *p, size_t len, struct control *c)
+{
+	struct wire w = wire_over(p, len);
+
+	c->action = wire_u8(&w);
+	c->has_mac = (wire_u8(&w) & 1) != 0;
+	c->job = wire_u16(&w);
+	c->xid = wire_u32(&w);
+	c->body = w.p;
+	c->body_bytes = w.left;
+	if (!wire_ok(&w) || control_action_name(c->action) == NULL)
+		return false;
+	if (!c->has_mac)
+		return true;
+	if (c->body_bytes < CONTROL_MAC_BYTES)
+		return false;
+	c->body_bytes -= CONTROL_MAC_BYTES;
+	return true;
+}
+
+/* Write a header at p; the place of the body. */
+static inline uint8_t *
+control_put(uint8_t *p, uint8_t action, uint16_t job, uint32_t xid)
+{
+	*p++ = action;
+	*p++ = 0;
+	p = wire_put(p, job, 2);
+	return wire_put(p, xid, 4);
+}
+
+/* The body of a Join; false if it is too short or has a value that is none. */
+static inline bool
+control_get_join(const struct control *c, struct control_join *j)
+{
+	struct wire w = wire_over(c->body, c->body_bytes);
+	uint8_t mode;
+
+	j->type = wire_u8(&w);
+	mode = wire_u8(&w);
+	j->async = mode == 1;
+	j->cluster = wire_u16(&w);
+	j->worker = wire_u32(&w);
+	j->elements = wire_u32(&w);
+	j->floats = wire_u16(&w);
+	j->next = wire_u32(&w);
+	j->crc = wire_u32(&w);
+	j->again = w.left > 0 && (*w.p & 1) != 0;
+	return wire_ok(&w) && mode <= 1 && j->type >= CONTROL_WORKER &&
+	    j->type <= CONTROL_SERVER;
+}
+
+/* Write it at p; the place behind. */
+static inline uint8_t *
+control_put_join(uint8_t *p, const struct control_join *j)
+{
+	*p++ = j->type;
+	*p++ = j->async;
+	p = wire_put(p, j->cluster, 2);
+	p = wire_put(p, j->worker, 4);
+	p = wire_put(p, j->elements, 4);
+	p = wire_put(p, j->floats, 2);
+	p = wire_put(p, j->next, 4);
+	p = wire_put(p, j->crc, 4);
+	if (j->again)
+		*p++ = 1;
+	return p;
+}
+
+/* The one number in the body of SetH (2 bytes), FBcast and Help (8), pages. */
+static inline bool
+control_get_number(const struct control *c, size_t bytes, uint64_t *v)
+{
+	struct wire w = wire_over(c->body, c->body_bytes);
+
+	*v = wire_uint(&w, bytes);
+	return wire_ok(&w);
+}
+
+static inline bool
+control_get_regroup(const struct control *c, struct control_regroup *r)
+{
+	struct wire w = wire_over(c->body, c->body_bytes);
+
+	r->worker = wire_u32(&w);
+	r->cluster = wire_u16(&w);
+	r->as = wire_u32(&w);
+	return wire_ok(&w);
+}
+
+/* Write it at p; the place behind. */
+static inline uint8_t *
+control_put_regroup(uint8_t *p, const struct control_regroup *r)
+{
+	p = wire_put(p, r->worker, 4);
+	p = wire_put(p, r->cluster, 2);
+	return wire_put(p, r->as, 4);
+}
+
+/* Whose counters, in the body of Stats, behind the page. */
+static inline void
+control_get_scope(const struct control *c, uint64_t *scope)
+{
+	*scope = c->body_bytes > 2 ? c->body[2] : CONTROL_SCOPE_JOB;
+}
+
+/* The body of an Ack; false if it is too short for what it answers. */
+static inline bool
+control_get_ack(const struct control *c, struct control_ack *a)
+{
+	struct wire w = wire_over(c->body, c->body_bytes);
+
+	*a = (struct control_ack){ .action = wire_u8(&w) };
+	a->status = wire_u8(&w);
+	switch (a->action) {
+	case CONTROL_JOIN:
+		a->member = wire_u16(&w);
+		a->h = wire_u16(&w);
+		a->members = wire_u16(&w);
+		a->next = wire_u32(&w);
+		a->floats = wire_u16(&w);
+		a->elements = wire_u32(&w);
+		a->timeout_s = wire_u16(&w);
+		a->whole = w.left > 0 && (*w.p & 1) != 0;
+		a->closed = w.left > 0 && (*w.p & 2) != 0;
+		a->async = w.left > 0 && (*w.p & 8) != 0;
+		break;
+	case CONTROL_SETH: a->h = wire_u16(&w); break;
+	case CONTROL_FBCAST: a->contributions = wire_u16(&w); break;
+	case CONTROL_HELP:
+		if (a->status != CONTROL_DONE)
+			a->seg = wire_u64(&w);
+		break;
+	case CONTROL_MEMBERS:
+	case CONTROL_STATS:
+	case CONTROL_JOBS:
+		a->page = wire_u16(&w);
+		a->pages = wire_u16(&w);
+		a->text = w.p;
+		a->text_bytes = w.left;
+		break;
+	default: break;
+	}
+	return wire_ok(&w);
+}
+
+/* Write it at p, which has room for CONTROL_MAX_BYTES - 32; the end. */
+static inline uint8_t *
+control_put_ack(uint8_t *p, const struct control_ack *a)
+{
+	*p++ = a->action;
+	*p++ = a->status;
+	switch (a->action) {
+	case CONTROL_JOIN:
+		p = wire_put(p, a->member, 2);
+		p = wire_put(p, a->h, 2);
+		p = wire_put(p, a->members, 2);
+		p = wire_put(p, a->next, 4);
+		p = wire_put(p, a->floats, 2);
+		p = wire_put(p, a->elements, 4);
+		p = wire_put(p, a->timeout_s, 2);
+		if (a->whole || a->closed || a->async)
+			*p++ = (uint8_t)(a->whole | a->closed << 1 |
+			    a->async << 3);
+		return p;
+	case CONTROL_SETH: return wire_put(p, a->h, 2);
+	case CONTROL_FBCAST: return wire_put(p, a->contributions, 2);
+	case CONTROL_HELP:
+		return a->status == CONTROL_DONE ? p :
+		    wire_put(p, a->seg, 8);
+	case CONTROL_MEMBERS:
+	case CONTROL_STATS:
+	case CONTROL_JOBS:
+		p = wire_put(p, a->page, 2);
+		p = wire_put(p, a->pages, 2);
+		if (a->text_bytes > 0)
+			memcpy(p, a->text, a->text_bytes);
+		return p + a->text_bytes;
+	default: return p;
+	}
+}
+
+#endif

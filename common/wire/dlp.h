@@ -1,0 +1,158 @@
+/*
+ * dlp.h - the packet of the Distributed Learning Protocol, in and out
+ *
+ * 30 bytes of UDP payload, all big-endian, signed parameters: innet-wire(5).
+ * What each state does is in dlp/aggregator.h.  Gradients travel as integers,
+ * trunc(x * scale).
+ */
+#ifndef INNET_WIRE_DLP_H
+#define INNET_WIRE_DLP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/base/bytes.h"
+#include "common/base/num.h"
+
+enum {
+	DLP_BYTES = 30, DLP_PARAMS = 6, DLP_NODES_MAX = 32,
+	DLP_SWITCH_PORT = 1234, DLP_SERVER_PORT = 12344
+};
+
+enum dlp_state {
+	DLP_WAITING, DLP_SETUP, DLP_LEARNING, DLP_ERROR, DLP_WRONG_STEP,
+	DLP_RESET, DLP_CONFIGURE, DLP_STATES,
+	DLP_POLL = 10		/* what published workers ask with */
+};
+
+/* Why a payload is no packet. */
+enum dlp_bad { DLP_OK, DLP_SHORT, DLP_LONG, DLP_REASONS };
+
+struct dlp {
+	uint8_t state;		/* enum dlp_state, or any other value */
+	uint8_t node_count;
+	uint32_t step;
+	int32_t param[DLP_PARAMS];
+};
+
+/* What param[] holds in SETUP and CONFIGURE. */
+enum dlp_setting {
+	DLP_ITERATIONS, DLP_ETA_SCALE, DLP_INPUTS, DLP_FEATURES, DLP_CLASSES,
+	DLP_SCALE
+};
+
+/* The settings of a session; in CONFIGURE, 0 is the default. */
+struct dlp_session {
+	uint8_t nodes;
+	int32_t param[DLP_PARAMS];
+};
+
+static inline const char *
+dlp_state_name(uint8_t state)
+{
+	static const char *const name[DLP_STATES] = { "WAITING", "SETUP",
+	    "LEARNING", "ERROR", "WRONG_STEP", "RESET", "CONFIGURE" };
+
+	return state < DLP_STATES ? name[state] : "unknown";
+}
+
+static inline const char *
+dlp_reason(enum dlp_bad why)
+{
+	static const char *const name[DLP_REASONS] = { "sound", "short",
+	    "long" };
+
+	return name[why];
+}
+
+/* Read the len bytes at p into *d. */
+static inline enum dlp_bad
+dlp_parse(const uint8_t *p, size_t len, struct dlp *d)
+{
+	struct wire w = wire_over(p, len);
+
+	if (len != DLP_BYTES)
+		return len < DLP_BYTES ? DLP_SHORT : DLP_LONG;
+	d->state = wire_u8(&w);
+	d->node_count = wire_u8(&w);
+	d->step = wire_u32(&w);
+	for (int i = 0; i < DLP_PARAMS; i++)
+		d->param[i] = (int32_t)wire_u32(&w);
+	return DLP_OK;
+}
+
+static inline void
+dlp_put(uint8_t p[DLP_BYTES], const struct dlp *d)
+{
+	p = wire_put(p, d->state, 1);
+	p = wire_put(p, d->node_count, 1);
+	p = wire_put(p, d->step, 4);
+	for (int i = 0; i < DLP_PARAMS; i++)
+		p = wire_put(p, (uint32_t)d->param[i], 4);
+}
+
+/* v as a parameter: the nearest there is, and counted if that is not v. */
+static inline int32_t
+dlp_saturate(int64_t v, uint64_t *saturated)
+{
+	if (v >= INT32_MIN && v <= INT32_MAX)
+		return (int32_t)v;
+	++*saturated;
+	return v < 0 ? INT32_MIN : INT32_MAX;
+}
+
+/* trunc(x * scale) as a parameter; x is a number. */
+static inline int32_t
+dlp_quantise(float x, int32_t scale, uint64_t *saturated)
+{
+	const double v = (double)x * scale;
+
+	if (v > -2147483649.0 && v < 2147483648.0)
+		return (int32_t)v;
+	++*saturated;
+	return v < 0 ? INT32_MIN : INT32_MAX;
+}
+
+/*
+ * Read "nodes=5,iterations=100,eta-scale=1000,inputs=200,features=1,
+ * classes=1,scale=1000", any of them, into *s.  NULL, or what is wrong.
+ */
+static inline const char *
+dlp_session_parse(const char *s, struct dlp_session *to)
+{
+	static const char *const name[DLP_PARAMS + 1] = { "iterations",
+	    "eta-scale", "inputs", "features", "classes", "scale", "nodes" };
+	char value[32];
+	const char *why;
+	uint64_t v = 0;
+
+	while (*s != '\0') {
+		const size_t len = strcspn(s, "=,"), n = strcspn(s, ",");
+		int k = 0;
+
+		while (k <= DLP_PARAMS && (strlen(name[k]) != len ||
+		    memcmp(s, name[k], len) != 0))
+			k++;
+		if (k > DLP_PARAMS || s[len] != '=')
+			return "not nodes=, iterations=, eta-scale=, inputs=, "
+			    "features=, classes= or scale=";
+		if (n - len - 1 >= sizeof(value))
+			return "number too long";
+		memcpy(value, s + len + 1, n - len - 1);
+		value[n - len - 1] = '\0';
+		why = num_u64(value, 1, k == DLP_PARAMS ? DLP_NODES_MAX :
+		    INT32_MAX, &v);
+		if (why != NULL)
+			return why;
+		if (k == DLP_PARAMS)
+			to->nodes = (uint8_t)v;
+		else
+			to->param[k] = (int32_t)v;
+		s += n + (s[n] == ',');
+	}
+	return NULL;
+}
+
+#endif

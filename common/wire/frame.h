@@ -1,0 +1,342 @@
+/*
+ * frame.h - Ethernet, VLAN, SLL, raw and loopback frames: UDP in and out
+ *
+ * frame_parse() finds the UDP payload in a captured frame, whatever its link
+ * layer, and says why there is none.  It borrows the bytes and trusts nothing
+ * in them.  Checksums are judged apart, by frame_checksums_ok(), so that
+ * traffic that is not ours need not pay for them.
+ * Link types are those of pcap files (LINKTYPE_*).
+ */
+#ifndef INNET_WIRE_FRAME_H
+#define INNET_WIRE_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/base/bytes.h"
+#include "common/wire/inetsum.h"
+
+enum frame_link {
+	FRAME_NULL = 0, FRAME_ETHERNET = 1, FRAME_DLT_RAW = 12,
+	FRAME_DLT_RAW_BSD = 14, FRAME_RAW = 101, FRAME_LOOP = 108,
+	FRAME_SLL = 113, FRAME_IPV4 = 228, FRAME_IPV6 = 229, FRAME_SLL2 = 276
+};
+
+enum {
+	FRAME_ETH_BYTES = 14, FRAME_UDP_BYTES = 8,
+	FRAME_V4_BYTES = FRAME_ETH_BYTES + 20 + FRAME_UDP_BYTES,
+	FRAME_V6_BYTES = FRAME_ETH_BYTES + 40 + FRAME_UDP_BYTES,
+	FRAME_MAX_BYTES = 262144,	/* libpcap's own limit */
+	FRAME_WIRE_EXTRA_BYTES = 24	/* preamble, FCS and gap */
+};
+
+enum frame_is {
+	FRAME_UDP,		/* a whole UDP payload */
+	FRAME_OTHER,		/* not IP, or not UDP */
+	FRAME_FRAGMENT,		/* UDP, but a fragment */
+	FRAME_CUT,		/* UDP, cut by the snapshot length */
+	FRAME_LENGTH		/* UDP, but its lengths lie */
+};
+
+/* Who sends to whom; IPv4 addresses are in the first four bytes. */
+struct frame_flow {
+	uint8_t src[16], dst[16];
+	uint16_t sport, dport;
+	bool v6;
+};
+
+struct frame {
+	struct frame_flow flow;
+	uint8_t tos;		/* ToS or traffic class, ECN bits and all */
+	uint16_t ethertype;	/* of what is behind the link header */
+	uint32_t ip_at;		/* bytes from the frame's start */
+	uint32_t udp_at;
+	uint32_t payload_at;
+	uint32_t payload_bytes;
+};
+
+/* The codepoint, without the two ECN bits, as it lies in the ToS byte. */
+static inline uint8_t
+frame_dscp_tos(const struct frame *f)
+{
+	return f->tos & 0xfc;
+}
+
+/*
+ * Skip the link header: the offset of what is behind it and its ethertype (0
+ * unknown), or false if the bytes end before.
+ */
+static inline bool
+frame_skip_link(int link, const uint8_t *p, size_t len, uint32_t *at,
+    uint16_t *type)
+{
+	struct wire w = wire_over(p, len);
+	uint16_t t = 0;
+
+	switch (link) {
+	case FRAME_ETHERNET:
+		wire_take(&w, 12);
+		t = wire_u16(&w);
+		while (t == 0x8100 || t == 0x88a8 || t == 0x9100) {
+			wire_take(&w, 2);
+			t = wire_u16(&w);
+		}
+		break;
+	case FRAME_SLL:
+		wire_take(&w, 14);
+		t = wire_u16(&w);
+		break;
+	case FRAME_SLL2:
+		t = wire_u16(&w);
+		wire_take(&w, 18);
+		break;
+	case FRAME_NULL:
+	case FRAME_LOOP:
+		wire_take(&w, 4);
+		/* fall through */
+	case FRAME_DLT_RAW:
+	case FRAME_DLT_RAW_BSD:
+	case FRAME_RAW:
+	case FRAME_IPV4:
+	case FRAME_IPV6:
+		if (wire_ok(&w) && w.left > 0)
+			t = *w.p >> 4 == 4 ? 0x0800 : *w.p >> 4 == 6 ?
+			    0x86dd : 0;
+		break;
+	default:
+		return false;
+	}
+	*at = (uint32_t)(len - w.left);
+	*type = t;
+	return wire_ok(&w);
+}
+
+/* Walk IPv6 extension headers; the last next-header value. */
+static inline uint8_t
+frame_v6_next(struct wire *w, uint8_t next, bool *fragment)
+{
+	const uint8_t *h;
+
+	while (next == 0 || next == 43 || next == 60 || next == 44) {
+		h = wire_take(w, 8);
+		if (h == NULL)
+			return 59;
+		if (next == 44) {	/* a lone, whole "fragment" is fine */
+			if ((wire_get(h + 2, 2) & 0xfff9) != 0)
+				*fragment = true;
+		} else {
+			wire_take(w, (size_t)h[1] * 8);
+		}
+		next = h[0];
+	}
+	return next;
+}
+
+/*
+ * Read the frame of caplen bytes at p, len bytes long before it was cut.
+ * *f holds ethertype and ip_at whenever the link layer was read, tos and flow
+ * unless FRAME_OTHER (ports that are not there are 0), the payload's place
+ * only with FRAME_UDP.
+ */
+static inline enum frame_is
+frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
+    struct frame *f)
+{
+	struct wire w;
+	uint32_t ip_len, ip_head, udp_len;
+	uint8_t next;
+	bool fragment = false;
+
+	f->ethertype = 0;
+	f->ip_at = 0;
+	if (!frame_skip_link(link, p, caplen, &f->ip_at, &f->ethertype))
+		return FRAME_OTHER;
+	w = wire_over(p + f->ip_at, caplen - f->ip_at);
+	if (f->ethertype == 0x0800) {
+		const uint8_t *h = wire_take(&w, 20);
+
+		if (h == NULL || h[0] >> 4 != 4 || (h[0] & 15) < 5)
+			return FRAME_OTHER;
+		ip_head = (uint32_t)(h[0] & 15) * 4;
+		f->tos = h[1];
+		ip_len = (uint32_t)wire_get(h + 2, 2);
+		fragment = (wire_get(h + 6, 2) & 0x3fff) != 0;
+		next = h[9];
+		f->flow.v6 = false;
+		memcpy(f->flow.src, h + 12, 4);
+		memcpy(f->flow.dst, h + 16, 4);
+		wire_take(&w, ip_head - 20);
+	} else if (f->ethertype == 0x86dd) {
+		const uint8_t *h = wire_take(&w, 40);
+
+		if (h == NULL || h[0] >> 4 != 6)
+			return FRAME_OTHER;
+		f->tos = (uint8_t)(h[0] << 4 | h[1] >> 4);
+		ip_len = 40 + (uint32_t)wire_get(h + 4, 2);
+		f->flow.v6 = true;
+		memcpy(f->flow.src, h + 8, 16);
+		memcpy(f->flow.dst, h + 24, 16);
+		next = frame_v6_next(&w, h[6], &fragment);
+		ip_head = (uint32_t)(w.p - h);
+	} else {
+		return FRAME_OTHER;
+	}
+	if (next != 17)
+		return FRAME_OTHER;
+	f->udp_at = (uint32_t)(w.p - p);
+	if (fragment) {		/* all but the first have no ports */
+		f->flow.sport = f->flow.dport = 0;
+		return FRAME_FRAGMENT;
+	}
+	f->flow.sport = wire_u16(&w);
+	f->flow.dport = wire_u16(&w);
+	udp_len = wire_u16(&w);
+	wire_take(&w, 2);
+	if (!wire_ok(&w))
+		return len > caplen ? FRAME_CUT : FRAME_LENGTH;
+	if (udp_len < FRAME_UDP_BYTES || ip_len < ip_head ||
+	    udp_len > ip_len - ip_head || ip_len > len - f->ip_at)
+		return FRAME_LENGTH;
+	f->payload_at = f->udp_at + FRAME_UDP_BYTES;
+	f->payload_bytes = udp_len - FRAME_UDP_BYTES;
+	if (f->payload_bytes > w.left)
+		return FRAME_CUT;
+	return FRAME_UDP;
+}
+
+/* The sum of the pseudo header of f's UDP datagram in the frame at p. */
+static inline uint64_t
+frame_pseudo_sum(const uint8_t *p, const struct frame *f)
+{
+	uint8_t tail[4] = { 0, 17 };
+	uint64_t sum;
+
+	wire_put(tail + 2, f->payload_bytes + FRAME_UDP_BYTES, 2);
+	sum = inetsum_add(0, tail, sizeof(tail));
+	if (f->flow.v6)
+		return inetsum_add(sum, p + f->ip_at + 8, 32);
+	return inetsum_add(sum, p + f->ip_at + 12, 8);
+}
+
+/*
+ * Are the IP header's and the UDP checksum right?  A UDP checksum of 0 (none)
+ * passes, and so does the pseudo header's sum alone, which is what a capture
+ * shows of a packet whose sum was left to the network card.
+ */
+static inline bool
+frame_checksums_ok(const uint8_t *p, const struct frame *f)
+{
+	const uint8_t *ip = p + f->ip_at, *udp = p + f->udp_at;
+	uint64_t pseudo;
+	uint16_t sent;
+
+	if (!f->flow.v6 &&
+	    inetsum_fold(inetsum_add(0, ip, (ip[0] & 15u) * 4)) != 0xffff)
+		return false;
+	memcpy(&sent, udp + 6, 2);
+	if (sent == 0)
+		return true;
+	pseudo = frame_pseudo_sum(p, f);
+	if (sent == inetsum_fold(pseudo))
+		return true;
+	return inetsum_fold(inetsum_add(pseudo, udp,
+	    f->payload_bytes + FRAME_UDP_BYTES)) == 0xffff;
+}
+
+/* Write the right UDP checksum into the frame at p, after a change in it. */
+static inline void
+frame_seal(uint8_t *p, const struct frame *f)
+{
+	uint8_t *udp = p + f->udp_at;
+	uint16_t sum;
+
+	memset(udp + 6, 0, 2);
+	sum = (uint16_t)~inetsum_fold(inetsum_add(frame_pseudo_sum(p, f), udp,
+	    f->payload_bytes + FRAME_UDP_BYTES));
+	if (sum == 0)
+		sum = 0xffff;
+	memcpy(udp + 6, &sum, 2);
+}
+
+/* An address that innet-gen and the simulator invent for IPv4 address a. */
+static inline void
+frame_put_mac(uint8_t mac[6], const uint8_t a[4])
+{
+	mac[0] = 2;
+	mac[1] = 0;
+	memcpy(mac + 2, a, 4);
+}
+
+/*
+ * Write Ethernet, IP and UDP headers for payload_bytes of payload at p, which
+ * has room for FRAME_V6_BYTES, and describe them in *f (if not NULL).  The
+ * number of bytes before the payload.  The UDP checksum is left 0: write the
+ * payload, then frame_seal().  payload_bytes is at most 65,507 (65,527).
+ */
+static inline size_t
+frame_put(uint8_t *p, const struct frame_flow *flow, uint8_t tos,
+    size_t payload_bytes, struct frame *f)
+{
+	const size_t addr = flow->v6 ? 16 : 4, tail = addr - 4;
+	uint8_t *ip = p + FRAME_ETH_BYTES, *udp;
+	uint16_t sum;
+
+	frame_put_mac(p, flow->dst + tail);
+	frame_put_mac(p + 6, flow->src + tail);
+	wire_put(p + 12, flow->v6 ? 0x86dd : 0x0800, 2);
+	if (flow->v6) {
+		wire_put(ip, (uint64_t)6 << 28 | (uint64_t)tos << 20, 4);
+		wire_put(ip + 4, payload_bytes + FRAME_UDP_BYTES, 2);
+		ip[6] = 17;
+		ip[7] = 64;
+		memcpy(ip + 8, flow->src, 16);
+		memcpy(ip + 24, flow->dst, 16);
+		udp = ip + 40;
+	} else {
+		ip[0] = 0x45;
+		ip[1] = tos;
+		wire_put(ip + 2, 20 + payload_bytes + FRAME_UDP_BYTES, 2);
+		wire_put(ip + 4, 0x4000, 4);	/* id 0, do not fragment */
+		ip[8] = 64;
+		ip[9] = 17;
+		memset(ip + 10, 0, 2);
+		memcpy(ip + 12, flow->src, 4);
+		memcpy(ip + 16, flow->dst, 4);
+		sum = (uint16_t)~inetsum_fold(inetsum_add(0, ip, 20));
+		memcpy(ip + 10, &sum, 2);
+		udp = ip + 20;
+	}
+	wire_put(udp, flow->sport, 2);
+	wire_put(udp + 2, flow->dport, 2);
+	wire_put(udp + 4, payload_bytes + FRAME_UDP_BYTES, 2);
+	memset(udp + 6, 0, 2);
+	if (f != NULL) {
+		*f = (struct frame){ .flow = *flow, .tos = tos,
+		    .ethertype = flow->v6 ? 0x86dd : 0x0800,
+		    .ip_at = FRAME_ETH_BYTES,
+		    .udp_at = (uint32_t)(udp - p),
+		    .payload_at = (uint32_t)(udp - p) + FRAME_UDP_BYTES,
+		    .payload_bytes = (uint32_t)payload_bytes };
+	}
+	return (size_t)(udp - p) + FRAME_UDP_BYTES;
+}
+
+/* The address of worker w of cluster c in invented traffic (wire.md). */
+static inline void
+frame_worker_addr(uint8_t a[4], uint16_t cluster, uint32_t worker)
+{
+	a[0] = 10;
+	a[1] = (uint8_t)(cluster >> 8);
+	a[2] = (uint8_t)cluster;
+	a[3] = (uint8_t)(worker + 1);
+}
+
+/* Limits of that invention: worker < 254, and cluster below 10.255/16. */
+enum { FRAME_WORKERS_MAX = 254, FRAME_CLUSTERS_MAX = 65280 };
+
+static const uint8_t frame_switch_addr[4] = { 10, 255, 255, 1 };
+static const uint8_t frame_server_addr[4] = { 10, 255, 255, 254 };
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * inetsum.h - the Internet checksum (RFC 1071)
+ *
+ * Partial sums are kept in 64 bits in memory order and folded at the end.
+ * Plain C is the reference; the AVX2 form agrees with it.
+ */
+#ifndef INNET_WIRE_INETSUM_H
+#define INNET_WIRE_INETSUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+/* Bytes from to len - 1 added to sum as 16-bit words; from is even. */
+static inline uint64_t
+inetsum_plain(uint64_t sum, const uint8_t *p, size_t from, size_t len)
+{
+	uint32_t w;
+	uint16_t h = 0;
+	size_t i;
+
+	for (i = from; i + 4 <= len; i += 4) {
+		memcpy(&w, p + i, 4);
+		sum += w;
+	}
+	if (i + 2 <= len) {
+		memcpy(&h, p + i, 2);
+		sum += h;
+		i += 2;
+	}
+	if (i < len) {
+		h = 0;
+		memcpy(&h, p + i, 1);
+		sum += h;
+	}
+	return sum;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static inline uint64_t
+inetsum_avx2(uint64_t sum, const uint8_t *p, size_t len)
+{
+	const __m256i low = _mm256_set1_epi64x(0xffffffff);
+	__m256i a = _mm256_setzero_si256(), b = a;
+	uint64_t lane[4];
+	size_t i;
+
+	for (i = 0; i + 32 <= len; i += 32) {
+		__m256i v = _mm256_loadu_si256((const void *)(p + i));
+
+		a = _mm256_add_epi64(a, _mm256_and_si256(v, low));
+		b = _mm256_add_epi64(b, _mm256_srli_epi64(v, 32));
+	}
+	_mm256_storeu_si256((void *)lane, _mm256_add_epi64(a, b));
+	sum += lane[0] + lane[1] + lane[2] + lane[3];
+	return inetsum_plain(sum, p, i, len);
+}
+#endif
+
+/* Add len bytes to a partial sum (0 to begin); only the last may be odd. */
+static inline uint64_t
+inetsum_add(uint64_t sum, const void *p, size_t len)
+{
+#if defined(__x86_64__)
+	if (len >= 64 && __builtin_cpu_supports("avx2"))
+		return inetsum_avx2(sum, p, len);
+#endif
+	return inetsum_plain(sum, p, 0, len);
+}
+
+/* The 16-bit sum, not complemented, as it stands in memory. */
+static inline uint16_t
+inetsum_fold(uint64_t sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)sum;
+}
+
+#endif

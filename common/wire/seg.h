@@ -1,0 +1,126 @@
+/*
+ * seg.h - gradient segments on the wire: innet-wire(5)
+ *
+ * An 8-byte Seg, then little-endian float32 (iSwitch, Figure 5b; how the Seg
+ * is split is innet's own).  Segment i of a vector holds its elements from
+ * i * F on, F of them but for the last segment.  Parsing borrows the payload
+ * and trusts nothing in it.
+ *
+ * Iterations count modulo 2^24 and are compared as serial numbers: of two
+ * that are less than 2^23 apart, one is older.
+ */
+#ifndef INNET_WIRE_SEG_H
+#define INNET_WIRE_SEG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/bytes.h"
+
+enum {
+	SEG_HEADER_BYTES = 8,
+	SEG_TOS = 0x1c,			/* DSCP 7 */
+	SEG_FLOATS_V4 = 366,		/* in 1,500 bytes */
+	SEG_FLOATS_V6 = 361,
+	SEG_FLOATS_MAX_V4 = 16374,	/* where only loopback is crossed */
+	SEG_FLOATS_MAX_V6 = 16370,
+	SEG_ITERATIONS = 1 << 24,	/* and then from 0 again */
+	SEG_INDEX_MAX = (1 << 24) - 1
+};
+
+struct seg {
+	uint32_t iteration;	/* below SEG_ITERATIONS */
+	uint32_t index;		/* of the segment */
+	uint16_t contributions;	/* worker vectors summed; 1 from a worker */
+	const uint8_t *vec;	/* n float32, borrowed, at any address */
+	uint32_t n;
+};
+
+/* Is iteration a older than b?  Neither is, of two that are equal. */
+static inline bool
+seg_before(uint32_t a, uint32_t b)
+{
+	uint32_t d = (b - a) & (SEG_ITERATIONS - 1);
+
+	return d != 0 && d < SEG_ITERATIONS / 2;
+}
+
+/* Iteration t and so many more (or fewer). */
+static inline uint32_t
+seg_step(uint32_t t, int32_t by)
+{
+	return (t + (uint32_t)by) & (SEG_ITERATIONS - 1);
+}
+
+/* The 64 bits of a Seg, as Help and FBcast carry them too. */
+static inline uint64_t
+seg_word(uint32_t iteration, uint16_t contributions, uint32_t index)
+{
+	return (uint64_t)(iteration & (SEG_ITERATIONS - 1)) << 40 |
+	    (uint64_t)contributions << 24 | (index & SEG_INDEX_MAX);
+}
+
+/* Take a Seg apart; no vector. */
+static inline struct seg
+seg_split(uint64_t word)
+{
+	return (struct seg){ .iteration = (uint32_t)(word >> 40),
+	    .contributions = (uint16_t)(word >> 24),
+	    .index = (uint32_t)word & SEG_INDEX_MAX };
+}
+
+/* Write a segment's 8 bytes at p; the place of its vector. */
+static inline uint8_t *
+seg_put(uint8_t *p, uint32_t iteration, uint16_t contributions,
+    uint32_t index)
+{
+	return wire_put(p, seg_word(iteration, contributions, index), 8);
+}
+
+/*
+ * Read the len bytes of UDP payload at p.  False if they are too few or no
+ * whole number of floats: a segment has at least one.
+ */
+static inline bool
+seg_parse(const uint8_t *p, size_t len, struct seg *s)
+{
+	if (len < SEG_HEADER_BYTES + 4 || len % 4 != 0)
+		return false;
+	*s = seg_split(wire_get(p, 8));
+	s->vec = p + SEG_HEADER_BYTES;
+	s->n = (uint32_t)(len - SEG_HEADER_BYTES) / 4;
+	return true;
+}
+
+/* Segments of a vector of so many elements, floats a segment. */
+static inline uint32_t
+seg_count(uint32_t elements, uint32_t floats)
+{
+	return elements == 0 ? 0 : (elements - 1) / floats + 1;
+}
+
+/* Elements of segment i of that vector; i < seg_count(). */
+static inline uint32_t
+seg_floats_at(uint32_t elements, uint32_t floats, uint32_t i)
+{
+	uint32_t first = i * floats;
+
+	return elements - first < floats ? elements - first : floats;
+}
+
+/*
+ * Floats a segment holds under an MTU of so many bytes: 0 if it cannot hold
+ * one, the most there are (SEG_FLOATS_MAX_V4, _V6) at the loopback's 65536.
+ */
+static inline uint32_t
+seg_floats(size_t mtu, bool v6)
+{
+	size_t most = v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4;
+	size_t head = (v6 ? 40 : 20) + 8 + SEG_HEADER_BYTES;
+	size_t n = mtu < head ? 0 : (mtu - head) / 4;
+
+	return (uint32_t)(n < most ? n : most);
+}
+
+#endif

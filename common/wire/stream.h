@@ -1,0 +1,245 @@
+/*
+ * stream.h - the gradient stream between innet-worker and the process it runs
+ *
+ * A 32-byte little-endian header, then `elements` float32 (or, in a hello, as
+ * many bytes of JSON): innet-stream(5).  The same bytes go both ways.
+ *
+ * struct stream_in gathers bytes as they come, in pieces of any size, and
+ * hands out whole messages; the body it returns is borrowed until the next
+ * call.  It owns its buffer: stream_in_free() gives it back.  Nothing here
+ * reads a file descriptor but stream_in_fill() and stream_write_all().
+ */
+#ifndef INNET_WIRE_STREAM_H
+#define INNET_WIRE_STREAM_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+	STREAM_HEADER_BYTES = 32,
+	STREAM_HELLO_MAX_BYTES = 65536,
+	STREAM_PIPE_BYTES = 1 << 20	/* what F_SETPIPE_SZ gives unasked */
+};
+
+/* Largest vector taken: 1 Gi elements would be 4 GiB. */
+#define STREAM_ELEMENTS_MAX ((uint32_t)1 << 28)
+
+enum stream_kind {
+	STREAM_HELLO = 1, STREAM_GRADIENT, STREAM_RESULT, STREAM_WEIGHTS,
+	STREAM_BYE
+};
+
+enum stream_flag {
+	STREAM_MODEL = 1,	/* the vector is a model, not a sum */
+	STREAM_PARTIAL = 2,	/* fewer contributions than H */
+	STREAM_MORE = 4		/* more results follow at once */
+};
+
+struct stream_head {
+	uint16_t kind;		/* enum stream_kind */
+	uint16_t flags;		/* enum stream_flag, ored */
+	uint32_t elements;	/* float32 that follow; bytes in a hello */
+	float reward;
+	uint64_t iteration;
+	uint32_t contributions;
+	uint32_t staleness;	/* iterations */
+};
+
+struct stream_in {
+	uint8_t *buf;
+	size_t have, used, cap;	/* bytes: read, handed out, allocated */
+	uint64_t offset;	/* bytes handed out in all, for messages */
+};
+
+static inline void
+stream_put_le(uint8_t *p, uint64_t v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p[i] = (uint8_t)(v >> 8 * i);
+}
+
+static inline uint64_t
+stream_get_le(const uint8_t *p, size_t n)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < n; i++)
+		v |= (uint64_t)p[i] << 8 * i;
+	return v;
+}
+
+/* Write h's 32 bytes at p. */
+static inline void
+stream_put(uint8_t p[STREAM_HEADER_BYTES], const struct stream_head *h)
+{
+	uint32_t reward;
+
+	memcpy(&reward, &h->reward, sizeof(reward));
+	memcpy(p, "INET", 4);
+	stream_put_le(p + 4, h->kind, 2);
+	stream_put_le(p + 6, h->flags, 2);
+	stream_put_le(p + 8, h->elements, 4);
+	stream_put_le(p + 12, reward, 4);
+	stream_put_le(p + 16, h->iteration, 8);
+	stream_put_le(p + 24, h->contributions, 4);
+	stream_put_le(p + 28, h->staleness, 4);
+}
+
+/* Read the 32 bytes at p into h.  NULL, or what is wrong with them. */
+static inline const char *
+stream_get(const uint8_t p[STREAM_HEADER_BYTES], struct stream_head *h)
+{
+	uint32_t reward = (uint32_t)stream_get_le(p + 12, 4);
+
+	if (memcmp(p, "INET", 4) != 0)
+		return "does not begin with INET";
+	*h = (struct stream_head){
+		.kind = (uint16_t)stream_get_le(p + 4, 2),
+		.flags = (uint16_t)stream_get_le(p + 6, 2),
+		.elements = (uint32_t)stream_get_le(p + 8, 4),
+		.iteration = stream_get_le(p + 16, 8),
+		.contributions = (uint32_t)stream_get_le(p + 24, 4),
+		.staleness = (uint32_t)stream_get_le(p + 28, 4),
+	};
+	memcpy(&h->reward, &reward, sizeof(reward));
+	if (h->kind < STREAM_HELLO || h->kind > STREAM_BYE)
+		return "unknown kind";
+	if (h->kind == STREAM_HELLO && h->elements > STREAM_HELLO_MAX_BYTES)
+		return "hello longer than 64 KiB";
+	if (h->elements > STREAM_ELEMENTS_MAX)
+		return "vector longer than 268435456 elements";
+	return NULL;
+}
+
+/* Bytes of body that follow the header h. */
+static inline size_t
+stream_body_bytes(const struct stream_head *h)
+{
+	if (h->kind == STREAM_HELLO)
+		return h->elements;
+	return (size_t)h->elements * sizeof(float);
+}
+
+static inline void
+stream_in_free(struct stream_in *in)
+{
+	free(in->buf);
+	*in = (struct stream_in){ 0 };
+}
+
+/*
+ * Make room for n more bytes behind what is there and return the place, or
+ * NULL without memory.  Moves the bytes, so a borrowed body ends here.
+ */
+static inline uint8_t *
+stream_in_room(struct stream_in *in, size_t n)
+{
+	uint8_t *p;
+
+	if (in->used > 0) {
+		memmove(in->buf, in->buf + in->used, in->have - in->used);
+		in->have -= in->used;
+		in->used = 0;
+	}
+	if (in->cap - in->have < n) {
+		size_t cap = in->have + n;
+
+		cap = cap < 65536 ? 65536 : cap + cap / 2;
+		p = realloc(in->buf, cap);
+		if (p == NULL)
+			return NULL;
+		in->buf = p;
+		in->cap = cap;
+	}
+	return in->buf + in->have;
+}
+
+/*
+ * The next whole message: 1 and its header and body (borrowed; aligned for
+ * float), 0 if more bytes are needed, *missing of them at least, -1 if the
+ * bytes are no message: *why says so and in->offset where.
+ */
+static inline int
+stream_in_next(struct stream_in *in, struct stream_head *h,
+    const uint8_t **body, size_t *missing, const char **why)
+{
+	size_t left = in->have - in->used, need = STREAM_HEADER_BYTES;
+
+	if (left >= need) {
+		*why = stream_get(in->buf + in->used, h);
+		if (*why != NULL)
+			return -1;
+		need += stream_body_bytes(h);
+	}
+	if (left < need) {
+		*missing = need - left;
+		return 0;
+	}
+	*body = in->buf + in->used + STREAM_HEADER_BYTES;
+	if ((uintptr_t)*body % sizeof(float) != 0) {
+		/* an odd hello came before: one move, once in a session */
+		memmove(in->buf, in->buf + in->used, left);
+		in->have = left;
+		in->used = 0;
+		*body = in->buf + STREAM_HEADER_BYTES;
+	}
+	in->used += need;
+	in->offset += need;
+	return 1;
+}
+
+/*
+ * Read once from fd, missing bytes or more: the count, 0 at end of file, -1
+ * with errno (EAGAIN, EINTR, ENOMEM among them).
+ */
+static inline ssize_t
+stream_in_fill(struct stream_in *in, int fd, size_t missing)
+{
+	uint8_t *p = stream_in_room(in, missing < 65536 ? 65536 : missing);
+	ssize_t n;
+
+	if (p == NULL) {
+		errno = ENOMEM;
+		return -1;
+	}
+	n = read(fd, p, in->cap - in->have);
+	if (n > 0)
+		in->have += (size_t)n;
+	return n;
+}
+
+/* Write a header and its body to a blocking fd; -1 with errno if it cannot. */
+static inline int
+stream_write_all(int fd, const struct stream_head *h, const void *body)
+{
+	uint8_t head[STREAM_HEADER_BYTES];
+	size_t len = stream_body_bytes(h), done = 0;
+	const uint8_t *p = body;
+
+	stream_put(head, h);
+	while (done < sizeof(head) + len) {
+		size_t off = done < sizeof(head) ? 0 : done - sizeof(head);
+		struct iovec v[2] = {
+			{ head + done, sizeof(head) - done },
+			{ (void *)(uintptr_t)(p == NULL ? p : p + off),
+			    len - off },
+		};
+		bool body_only = done >= sizeof(head);
+		ssize_t n = body_only ? writev(fd, v + 1, 1) : writev(fd, v, 2);
+
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1)
+			return -1;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,215 @@
+/*
+ * update.h - updates, models and weights on the wire: innet-wire(5)
+ *
+ * The 32-byte header of an Olaf packet (a model has 8 bytes of queue status
+ * behind it), then little-endian float32.  Parsing borrows the payload and
+ * trusts nothing in it: what does not fit is refused with a reason, and
+ * update_reason() names it for a report.  Olaf section 4 fixes reward and
+ * gradient only; the other fields are innet's own.
+ */
+#ifndef INNET_WIRE_UPDATE_H
+#define INNET_WIRE_UPDATE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/bytes.h"
+#include "common/base/vec.h"
+
+enum {
+	UPDATE_VERSION = 1,
+	UPDATE_HEADER_BYTES = 32,
+	UPDATE_STATUS_BYTES = 8,
+	UPDATE_MODEL_BYTES = UPDATE_HEADER_BYTES + UPDATE_STATUS_BYTES,
+	UPDATE_TOS = 0x2c,		/* DSCP 11 */
+	UPDATE_PORT = 46638,
+	UPDATE_MTU_LOOPBACK = 65536,
+	UPDATE_MERGED_AT = 12,		/* offsets of what a queue rewrites */
+	UPDATE_GENERATED_AT = 16,
+	UPDATE_REWARD_AT = 24
+};
+
+#define UPDATE_ALL_WORKERS 0xffffffffu
+
+enum update_kind { UPDATE_UPDATE = 1, UPDATE_MODEL, UPDATE_WEIGHTS };
+
+enum update_bad {
+	UPDATE_OK, UPDATE_SHORT, UPDATE_BAD_VERSION, UPDATE_BAD_KIND,
+	UPDATE_BAD_LENGTH, UPDATE_BAD_MERGED, UPDATE_NONFINITE, UPDATE_REASONS
+};
+
+/* Queue status on a model (Olaf section 5). */
+struct update_status {
+	uint32_t occupancy;	/* Qn, the locked frame counted; 24 bits */
+	bool filled;		/* a switch has written it */
+	bool full;
+	uint16_t active;	/* N, clusters seen lately */
+	uint16_t capacity;	/* Qmax, slots */
+};
+
+struct update {
+	uint8_t kind;		/* enum update_kind */
+	uint16_t cluster;
+	uint32_t worker;	/* UPDATE_ALL_WORKERS: all of the cluster */
+	uint32_t sequence;	/* of updates; a model's version */
+	uint16_t merged;	/* worker updates inside, at least 1 */
+	uint16_t following;	/* packets of the vector after this one */
+	uint64_t generated_ns;	/* since the epoch, of the newest inside */
+	float reward;
+	uint32_t elements;	/* of the whole vector */
+	struct update_status status;	/* models only */
+	const uint8_t *vec;	/* n float32, borrowed, at any address */
+	uint32_t n;		/* elements in this packet */
+	uint32_t first;		/* index of the first of them */
+};
+
+/* The name of a reason in reports. */
+static inline const char *
+update_reason(enum update_bad why)
+{
+	static const char *const name[UPDATE_REASONS] = {
+		"ok", "short", "version", "kind", "length", "merged",
+		"nonfinite"
+	};
+
+	return name[why];
+}
+
+static inline struct update_status
+update_get_status(const uint8_t *p)
+{
+	return (struct update_status){
+		.occupancy = (uint32_t)wire_get(p, 3),
+		.filled = (p[3] & 1) != 0,
+		.full = (p[3] & 2) != 0,
+		.active = (uint16_t)wire_get(p + 4, 2),
+		.capacity = (uint16_t)wire_get(p + 6, 2),
+	};
+}
+
+/* Write the 8 bytes of s at p; an occupancy over 24 bits saturates. */
+static inline void
+update_put_status(uint8_t *p, const struct update_status *s)
+{
+	p = wire_put(p, s->occupancy > 0xffffff ? 0xffffff : s->occupancy, 3);
+	*p++ = (uint8_t)(s->filled | s->full << 1);
+	p = wire_put(p, s->active, 2);
+	wire_put(p, s->capacity, 2);
+}
+
+/* Do length, elements and following agree?  Sets u->first. */
+static inline bool
+update_fits(struct update *u)
+{
+	uint32_t packets;
+
+	if (u->n == 0 || u->n > u->elements)
+		return false;
+	if (u->following == 0) {
+		u->first = u->elements - u->n;
+		return true;
+	}
+	packets = (u->elements - 1) / u->n + 1;
+	if (u->following >= packets)
+		return false;
+	u->first = (packets - 1 - u->following) * u->n;
+	return true;
+}
+
+/*
+ * Read the len bytes of UDP payload at p.  UPDATE_OK and *u filled in, its
+ * vec pointing into p; otherwise the reason, *u filled in as far as it went.
+ */
+static inline enum update_bad
+update_parse(const uint8_t *p, size_t len, struct update *u)
+{
+	struct wire w = wire_over(p, len);
+	uint8_t version = wire_u8(&w);
+
+	*u = (struct update){ .kind = wire_u8(&w) };
+	u->cluster = wire_u16(&w);
+	u->worker = wire_u32(&w);
+	u->sequence = wire_u32(&w);
+	u->merged = wire_u16(&w);
+	u->following = wire_u16(&w);
+	u->generated_ns = wire_u64(&w);
+	u->reward = wire_f32(&w);
+	u->elements = wire_u32(&w);
+	if (!wire_ok(&w))
+		return UPDATE_SHORT;
+	if (version != UPDATE_VERSION)
+		return UPDATE_BAD_VERSION;
+	if (u->kind < UPDATE_UPDATE || u->kind > UPDATE_WEIGHTS)
+		return UPDATE_BAD_KIND;
+	if (u->kind == UPDATE_MODEL) {
+		const uint8_t *s = wire_take(&w, UPDATE_STATUS_BYTES);
+
+		if (s == NULL)
+			return UPDATE_SHORT;
+		u->status = update_get_status(s);
+	}
+	u->vec = w.p;
+	u->n = (uint32_t)(w.left / 4);
+	if (w.left % 4 != 0 || !update_fits(u))
+		return UPDATE_BAD_LENGTH;
+	if (u->kind == UPDATE_UPDATE && u->merged == 0)
+		return UPDATE_BAD_MERGED;
+	if (!isfinite(u->reward) || !vec_finite(u->vec, u->n))
+		return UPDATE_NONFINITE;
+	return UPDATE_OK;
+}
+
+/* Bytes before the vector in a packet of this kind. */
+static inline size_t
+update_head_bytes(uint8_t kind)
+{
+	return kind == UPDATE_MODEL ? UPDATE_MODEL_BYTES : UPDATE_HEADER_BYTES;
+}
+
+/*
+ * Write u's header (and status, of a model) at p, which has room for
+ * update_head_bytes(); the place where the vector goes.
+ */
+static inline uint8_t *
+update_put(uint8_t *p, const struct update *u)
+{
+	*p++ = UPDATE_VERSION;
+	*p++ = u->kind;
+	p = wire_put(p, u->cluster, 2);
+	p = wire_put(p, u->worker, 4);
+	p = wire_put(p, u->sequence, 4);
+	p = wire_put(p, u->merged, 2);
+	p = wire_put(p, u->following, 2);
+	p = wire_put(p, u->generated_ns, 8);
+	p = wire_put_f32(p, u->reward);
+	p = wire_put(p, u->elements, 4);
+	if (u->kind != UPDATE_MODEL)
+		return p;
+	update_put_status(p, &u->status);
+	return p + UPDATE_STATUS_BYTES;
+}
+
+/*
+ * Floats a packet carries under an MTU of so many bytes, so that a range and
+ * its model are cut alike: what fits behind IP, UDP and a model's header.
+ * Loopback's 65,536 gives the most that UDP over IPv4 can hold.
+ */
+static inline uint32_t
+update_floats(size_t mtu, bool v6)
+{
+	size_t room = mtu > 65535 ? 65535 : mtu;
+	size_t head = (v6 ? 40 : 20) + 8 + UPDATE_MODEL_BYTES;
+
+	return room < head + 4 ? 0 : (uint32_t)((room - head) / 4);
+}
+
+/* How many packets a vector of so many elements takes at n a packet. */
+static inline uint32_t
+update_packets(uint32_t elements, uint32_t n)
+{
+	return (elements - 1) / n + 1;
+}
+
+#endif
