@@ -24,7 +24,7 @@ finish() {
 	wait "$1"
 }
 
-# live PROGRAM: nine workers through a link half as wide as they need, for 3 s;
+# live QUEUE: nine workers through a link half as wide as they need, for 3 s;
 # the ages into live.json and what came to the switch into in.pcap
 live() {
 	privileged
@@ -40,7 +40,7 @@ live() {
 	innet-aom -q -r got.pcap --sent in.pcap --json | jq -s last >live.json
 }
 
-# simulated PROGRAM: the same arrivals, the same queue and link
+# simulated QUEUE: the same arrivals, the same queue and link
 simulated() {
 	{
 		echo cluster,worker,time_ns,reward
@@ -48,7 +48,7 @@ simulated() {
 			printf "%d,%d,%.0f,%s\n", $3, $4, substr($1, 6) - substr(first, 6), $9 }'
 	} >arrivals.csv
 	cat >s.json <<-EOF
-	{ "duration": "none", "switches": [ { "name": "sw", "program": "$1", "slots": 6 } ],
+	{ "duration": "none", "switches": [ { "name": "sw", "queue": "$1", "slots": 6 } ],
 	  "servers": [ { "name": "ps", "reply": "none" } ],
 	  "links": [ { "from": "sw", "to": "ps", "rate": "430kbit" } ],
 	  "workers": [ { "at": "sw", "clusters": 3, "workers": 3, "schedule": "arrivals.csv" } ] }
@@ -63,7 +63,7 @@ close_enough() {
 		off("mean_age_ns") < 0.05 and off("received") < 0.02' live.json sim.json
 }
 
-# agree PROGRAM: they do in one of three runs; a busy machine delays what is live
+# agree QUEUE: they do in one of three runs; a busy machine delays what is live
 agree() {
 	for _ in 1 2 3; do
 		live "$1"

@@ -59,13 +59,14 @@ actions(void)
 {
 	static const char *const names[] = { NULL, "join", "leave", "reset",
 	    "set-h", "fbcast", "help", "halt", "ack", NULL, NULL, NULL, NULL,
-	    NULL, NULL, NULL, "resume", "members", "stats" };
+	    NULL, NULL, NULL, "resume", "members", "stats",
+	    NULL, "jobs", "regroup" };
 	uint8_t p[8] = { 0 };
 	struct control c;
 	bool good = true;
 
 	for (unsigned a = 0; a < 256; a++) {
-		const char *want = a < 19 ? names[a] : NULL;
+		const char *want = a < 22 ? names[a] : NULL;
 		const char *got = control_action_name(a);
 
 		p[0] = (uint8_t)a;
@@ -73,13 +74,13 @@ actions(void)
 		    (want == NULL ? got == NULL :
 		    got != NULL && strcmp(got, want) == 0);
 	}
-	ok(good, "of 256 actions 11 have a name, and they alone are taken");
+	ok(good, "of 256 actions 13 have a name, and they alone are taken");
 	for (unsigned i = 0; i < 256; i++)
 		for (unsigned j = 0; j < i && j < CONTROL_STATUSES; j++)
 			good = good && strcmp(control_status_text(i),
 			    control_status_text(j)) != 0;
 	ok(good && strcmp(control_status_text(CONTROL_DONE), "done") == 0 &&
-	    strcmp(control_status_text(CONTROL_GONE + 1),
+	    strcmp(control_status_text(CONTROL_STATUSES),
 	    control_status_text(255)) == 0, "every status says what it is");
 	ok(control_newer(1, 0) && !control_newer(0, 1) && !control_newer(5, 5),
 	    "of two xids one is newer");
