@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "tests/tap.h"
+#include "tests/unit/tap.h"
 
 /* Do not list . and .. and their like. */
 static int

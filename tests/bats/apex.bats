@@ -1,0 +1,414 @@
+# Actors, a learner and the memory between them: innet-memory, or a plain Redis.
+load common
+
+# table [OPTION...]: an innet-memory; agents find it by $at
+table() {
+	serve memory innet-memory "$@"
+	at="--replay-memory $memory"
+}
+
+# list [OPTION...]: a redis-server, on a path
+list() {
+	command -v redis-server >/dev/null || skip 'no redis-server'
+	redis-server --port 0 --unixsocket "$PWD/redis" --save '' "$@" >redis.log 2>&1 3>&- &
+	pids="$pids $!"
+	for _ in $(seq 500); do
+		[ ! -S redis ] || break
+		sleep 0.02
+	done
+	at='--redis ./redis'
+}
+
+# actors N OPTION...: in the background, each with a report aI.json
+actors() {
+	local n=$1 i
+	shift
+	works=''
+	for ((i = 0; i < n; i++)); do
+		innet-agent --role actor $at --actor $i/$n --report a$i.json "$@" 2>a$i.err 3>&- &
+		works="$works $!"
+		pids="$pids $!"
+	done
+}
+
+# begun [COMMAND...]: wait, 10 s at most, until the learner has set parameters,
+# or the command (redis-cli behind it) says something that is not 0
+begun() {
+	local said
+	command -v redis-cli >/dev/null || skip 'no redis-cli'
+	[ $# -gt 0 ] || set -- EXISTS innet:params
+	for _ in $(seq 500); do
+		said=$(cli "$@" | tail -n 1)
+		[ "${said:-0}" = 0 ] || return 0
+		sleep 0.02
+	done
+	echo "no answer to $* but $said after 10 s" >&2
+	return 1
+}
+
+# cli WORD...: redis-cli on the server
+cli() {
+	case $at in
+	--redis\ ./redis) redis-cli -s redis "$@" ;;
+	*) redis-cli -p "${memory#*:}" "$@" ;;
+	esac
+}
+
+learner() { innet-agent --role learner $at --report l.json "$@"; }
+
+# The actors end, in good order, as their learner has.
+ended() {
+	local p
+	for p in $works; do wait "$p" || { cat a?.err >&2; return 1; }; done
+}
+
+@test "Ape-X: eight actors and a learner solve CartPole, by priority" {
+	once training
+	table
+	actors 8 --algo dqn
+	learner --algo dqn --replay per --seed 1 --solve --gradients 20000
+	ended
+	jq -e '.solved and .mean100_reward >= 475 and .sample.count >= .gradients' l.json
+	jq -es 'length == 8 and all(.pushed > 100 and .pulled > 5 and .push.count > 1)' a?.json
+}
+
+@test "the same agents learn over a plain Redis" {
+	list
+	actors 3 --algo dqn
+	learner --algo dqn --replay per --gradients 400 --log l.csv
+	ended
+	jq -e '.gradients == 400 and .memory == "list" and .fetch.count > 1 and .set.count >= 40' l.json
+	[ "$(wc -l <l.csv)" -gt 2 ]
+}
+
+@test "and over innet-memory as a plain Redis" {
+	table
+	at="--redis $memory"
+	actors 2 --algo dqn
+	learner --algo dqn --gradients 300
+	ended
+	jq -e '.memory == "list" and .replay == "uniform"' l.json
+}
+
+@test "DDPG's parts: 2 actors and a learner" {
+	table --unix "$PWD/memory"
+	at="--replay-memory $PWD/memory"
+	actors 2 --algo ddpg --env pendulum --push 20
+	learner --algo ddpg --env pendulum --replay per --gradients 500 --no-prefetch
+	ended
+	jq -e '.gradients == 500 and .prefetch == false and .left_out == 0' l.json
+}
+
+@test "Breakout: double, dueling, sums of 3" {
+	table
+	actors 2 --algo dqn --env breakout --dueling yes --n-step 3 --push 100
+	learner --algo dqn --env breakout --dueling yes --replay per --warmup 500 --gradients 40
+	ended
+	jq -e '.gradients == 40 and .experience_bytes == 3212 and .left_out == 0' l.json
+}
+
+@test "experiences and parameters of the paper's sizes" {
+	table
+	actors 1 --algo dqn --experience 213500 --vector 13MB --push 20
+	learner --algo dqn --experience 213500 --vector 13MB --warmup 100 --batch 64 --gradients 10
+	ended
+	jq -e '.experience_bytes == 213500 and .params_bytes > 13000000 and .prefetch' l.json
+}
+
+@test "the first actor tries most, with Ape-X's chances" {
+	table
+	actors 3 --algo dqn --steps 2000
+	learner --algo dqn --gradients 100
+	ended
+	jq -es '[.[].explore] | (.[0] - 0.4 | fabs) < 1e-8 and (.[2] - 0.00065536 | fabs) < 1e-8' a?.json
+}
+
+@test "--ratio: actors wait while the learner is behind" {
+	table
+	actors 4 --algo dqn --push 30
+	learner --algo dqn --ratio 8:64 --gradients 600
+	ended
+	jq -es 'map(.limits) | add > 0' a?.json
+	begun
+	cli PER.INFO innet:replay >info
+	awk '/^inserted/ { getline; i = $1 } /^sampled/ { getline; s = $1 } END { exit !(i <= 2000 + s / 8) }' info
+}
+
+@test "what the learner set can be evaluated" {
+	table
+	actors 1 --algo dqn
+	learner --algo dqn --gradients 50 --save p
+	ended
+	begun
+	cli --raw GET innet:params | head -c -1 >q
+	cmp p q
+	innet-agent --eval q --episodes 2
+}
+
+@test "a signal is a normal end, of the learner and its actors" {
+	table
+	actors 2 --algo dqn
+	innet-agent -q --role learner $at --algo dqn --report l.json 2>l.err 3>&- &
+	lrn=$! pids="$pids $!"
+	begun LLEN innet:rewards
+	kill -TERM $lrn
+	wait $lrn
+	ended
+	[ ! -s l.err ]
+	jq -e '.role == "learner"' l.json
+}
+
+@test "an actor without a learner says so, and ends" {
+	table
+	run -1 innet-agent -q --role actor $at --algo dqn --timeout 200ms
+	[ "$output" = "innet-agent: $memory: no learner has begun within 0.2 s" ]
+}
+
+@test "an actor whose learner was killed ends as well" {
+	table
+	actors 1 -q --algo dqn --timeout 500ms
+	innet-agent -q --role learner $at --algo dqn 3>&- &
+	lrn=$! pids="$pids $!"
+	begun LLEN innet:rewards
+	kill -9 $lrn
+	rc=0
+	wait $works || rc=$?
+	[ $rc -eq 1 ]
+	[ "$(cat a0.err)" = "innet-agent: $memory: no new parameters for 0.5 s: the learner is gone" ]
+}
+
+@test "without actors a learner says what it waits for" {
+	table
+	run -1 learner -q --algo dqn --timeout 200ms
+	[ "$output" = "innet-agent: $memory: nothing to learn from for 0.2 s: 0 experiences of 1000" ]
+}
+
+@test "nobody there, and a server that goes: both end, and name it" {
+	run -1 innet-agent -q --role actor --redis 127.0.0.1:1 --algo dqn --timeout 200ms
+	[ "$output" = "innet-agent: 127.0.0.1:1: no connection for 0.2 s: Connection refused" ]
+	table
+	actors 2 -q --algo dqn --timeout 500ms
+	innet-agent -q --role learner $at --algo dqn --timeout 500ms 2>l.err 3>&- &
+	pids="$pids $!" works="$works $!"
+	begun
+	kill -9 "$memory_pid"
+	for p in $works; do
+		rc=0
+		wait "$p" || rc=$?
+		[ $rc -eq 1 ]
+	done
+	grep -q "^innet-agent: $memory: no connection for 0.5 s: Connection refused" l.err
+	grep -q "^innet-agent: $memory: no connection for 0.5 s: Connection refused" a0.err
+}
+
+@test "a server that answers no more" {
+	table
+	kill -STOP "$memory_pid"
+	run -1 innet-agent -q --role actor $at --algo dqn --timeout 200ms
+	kill -9 "$memory_pid"
+	[ "$output" = "innet-agent: $memory: waiting for PING: nothing for 0.2 s" ]
+}
+
+# said N WHAT: wait, 10 s at most, until l.err has so many lines with WHAT
+said() {
+	for _ in $(seq 500); do
+		[ "$(grep -c "$2" l.err)" -lt "$1" ] || return 0
+		sleep 0.02
+	done
+	cat l.err >&2
+	return 1
+}
+
+# learns: wait, 10 s at most, until a learner has set its parameters five times
+learns() {
+	local n
+	command -v redis-cli >/dev/null || skip 'no redis-cli'
+	for _ in $(seq 500); do
+		n=$(cli INFO commandstats | sed -n 's/^cmdstat_set:calls=\([0-9]*\).*/\1/p')
+		[ "${n:-0}" -lt 5 ] || return 0
+		sleep 0.02
+	done
+	return 1
+}
+
+@test "no room for parameters: a learner goes on, tries again, and says so once a second" {
+	local since lrn
+	for where in table list; do
+		$where
+		actors 1 --algo dqn
+		innet-agent -q --role learner $at --algo dqn --report l.json 2>l.err 3>&- &
+		lrn=$! pids="$pids $!"
+		learns
+		since=$SECONDS
+		cli CONFIG SET maxmemory 1mb
+		said 2 "^innet-agent: ${at#* }: innet:params not taken, to be tried again: OOM "
+		[ "$(wc -l <l.err)" -le $((SECONDS - since + 2)) ]
+		cli CONFIG SET maxmemory 1gb
+		kill -TERM $lrn
+		wait $lrn
+		ended
+		[ "$(cli EXISTS innet:end)" = 1 ]
+		jq -e '.gradients > 20 * .set.count' l.json
+	done
+}
+
+@test "no room for parameters at the start, and none in time" {
+	table --memory 1MiB
+	head -c 1040000 /dev/zero >filler
+	cli -x SET filler <filler
+	innet-agent -q --role learner $at --algo dqn --buffer 2000 --warmup 20 --gradients 20 2>l.err 3>&- &
+	lrn=$! pids="$pids $!"
+	said 1 "innet:params not taken, to be tried again: OOM"
+	cli DEL filler
+	actors 1 --algo dqn
+	wait $lrn
+	ended
+	cli FLUSHALL
+	cli PER.DROP innet:replay
+	cli -x SET filler <filler
+	run -1 innet-agent -q --role learner $at --algo dqn --timeout 900ms
+	[ "${#lines[@]}" -eq 2 ]
+	[[ ${lines[1]} == "innet-agent: $memory: innet:params not taken within 0.9 s: OOM command not allowed "* ]]
+}
+
+# hostile BEGIN MORE: a server, at $at, that answers PING, and whatever comes then
+# with BEGIN and MORE without end (printf's way)
+hostile() {
+	python socket
+	rm -f hostile.port
+	"$py" - "$@" 3>&- <<-'END' &
+	import os, socket, sys, time
+	begin, more = (s.encode().decode("unicode_escape").encode() for s in sys.argv[1:])
+	door = socket.create_server(("127.0.0.1", 0))
+	with open("port", "w") as f:
+	    f.write(str(door.getsockname()[1]))
+	os.rename("port", "hostile.port")
+	try:
+	    c, _ = door.accept()
+	    c.recv(65536)
+	    c.sendall(b"+PONG\r\n")
+	    c.recv(65536)
+	    c.sendall(begin)
+	    while True:
+	        c.sendall(more * (1 << 16) if len(more) > 1 else more)
+	        time.sleep(0 if len(more) > 1 else .01)
+	except OSError:
+	    pass
+	END
+	pids="$pids $!"
+	await hostile.port
+	at="--replay-memory 127.0.0.1:$(cat hostile.port)"
+}
+
+@test "a server that answers without end, fast or slowly: a line says to what" {
+	local who begin more why size
+	innet-agent -q --alone --algo dqn --steps 10 --save p
+	size=$(stat -c %s p)
+	while read -r who begin more why; do
+		hostile "$begin" "$more"
+		run -1 timeout 60 innet-agent -q --role $who $at --algo dqn --timeout 1s
+		[ "$output" = "innet-agent: ${at#* }: waiting for $why" ]
+	done <<-END
+	actor *2\r\n:7\r\n\$$size\r\n x innet:params: not all of it in 1 s
+	actor *2\r\n:7\r\n\$536870912\r\n xx innet:params: a reply of 536870934 bytes at least; it may have $((size + 67108864))
+	learner : 1 DEL: not all of it in 1 s
+	learner *2147483647\r\n :1\r\n DEL: a reply of 6442450954 bytes at least; it may have 67108864
+	learner :0\r\n*20000000\r\n: 1 PER.DROP: not all of it in 1 s
+	END
+}
+
+# locked: with the right password all goes well; else a line says why
+locked() {
+	local name=${at#* }
+	actors 1 --algo dqn --password-file right
+	learner --algo dqn --gradients 20 --password-file right
+	ended
+	echo wrong >wrong
+	for role in actor learner; do
+		run -1 innet-agent -q --role $role $at --algo dqn --password-file wrong
+		[ "$output" = "innet-agent: $name: AUTH: WRONGPASS invalid username-password pair or user is disabled." ]
+		run -1 innet-agent -q --role $role $at --algo dqn
+		[ "$output" = "innet-agent: $name: PING: NOAUTH Authentication required." ]
+	done
+}
+
+@test "--password-file: innet-memory's password, and what is said without it" {
+	printf 'se cret\r\nmore\n' >right
+	table --password-file right
+	locked
+	run -1 innet-agent -q --role actor $at --algo dqn --password-file none
+	[ "$output" = "innet-agent: none: No such file or directory" ]
+	run -2 innet-agent --alone --algo dqn --password-file right
+	[ "$output" = "innet-agent: --password-file needs --role actor or --role learner" ]
+}
+
+@test "--password-file: a plain Redis's" {
+	echo 'se cret' >right
+	list --requirepass 'se cret'
+	locked
+}
+
+@test "a server that comes again is found again" {
+	n=$(few 4000)
+	list
+	actors 2 --algo dqn
+	innet-agent --role learner $at --algo dqn --gradients $n --report l.json 2>l.err 3>&- &
+	works="$works $!" pids="$pids $!"
+	begun
+	cli CLIENT KILL TYPE normal SKIPME yes
+	ended
+	jq -es 'map(.reconnected) | add >= 1' a?.json l.json
+	jq -e ".gradients == $n" l.json
+}
+
+@test "what is no experience is left out and counted" {
+	list
+	learner -q --algo dqn --warmup 200 --batch 8 --gradients 20 2>l.err 3>&- &
+	lrn=$! pids="$pids $!"
+	begun
+	cli RPUSH innet:list junk '' "$(printf '%48s' x)" >/dev/null
+	head -c 48 /dev/zero | cli -x RPUSH innet:list >/dev/null	# priority 0
+	actors 1 --algo dqn
+	wait $lrn
+	jq -e '.left_out == 4 and .gradients == 20' l.json
+	grep -q '4 left out: a' l.err
+	ended
+}
+
+@test "parameters of another agent are refused" {
+	table
+	innet-agent -q --role learner $at --algo dqn --timeout 3s 2>l.err 3>&- &
+	pids="$pids $!"
+	run -1 innet-agent -q --role actor $at --algo dqn --hidden 32 --timeout 3s
+	[ "$output" = "innet-agent: $memory: innet:params: of another length than this agent's" ]
+	run -1 innet-agent -q --role actor $at --algo dqn --env mountaincar --timeout 3s
+	[[ $output == *"innet:params: of another "* ]]
+}
+
+@test "apex.sh: every table, of short runs" {
+	once
+	"$BATS_TEST_DIRNAME/../../share/examples/apex.sh" -o out --quick --only latency,rate 2>err 3>&- ||
+		{ cat err; false; }
+	[ "$(wc -l <out/latency.csv)" -ge 3 ]
+	awk -F, 'NR > 1 && !($3 > 0 && $6 > 0 && $9 > 0 && $12 > 0 && $18 > 0) { exit 1 }' out/latency.csv
+	awk -F, 'NR > 1 && !($5 > 0) { exit 1 }' out/rate.csv
+	run -2 "$BATS_TEST_DIRNAME/../../share/examples/apex.sh" -o out --only x
+}
+
+@test "roles: what does not go together is misuse" {
+	run -2 innet-agent --role actor --algo dqn
+	[ "$output" = "innet-agent: --role needs --replay-memory or --redis, where experiences are" ]
+	run -2 innet-agent --role learner --redis x --algo ppo
+	[[ $output == *"--role is for dqn and ddpg, not for ppo"* ]]
+	run -2 innet-agent --role learner --redis x --replay-memory y --algo dqn
+	run -2 innet-agent --alone --redis x --algo dqn
+	run -2 innet-agent --role actor --redis x --algo dqn --actor 8/8
+	[[ $output == *"invalid actor '8/8'"* ]]
+	run -2 innet-agent --role learner --redis x --algo dqn --ratio 8:4
+	run -2 innet-agent --role learner --redis x --algo dqn --ratio 4
+	[[ $output == *"--ratio needs --replay-memory"* ]]
+	run -2 innet-agent --alone --algo dqn --alpha 0.5
+	[[ $output == *"are for --replay per"* ]]
+	run -1 innet-agent --role actor --redis nonsense:x --algo dqn
+	[[ $output == *"nonsense:x: not HOST:PORT"* ]]
+}

@@ -1,0 +1,261 @@
+# The gradient stream from Python: share/python and the examples that use it.
+load common
+
+examples=$BATS_TEST_DIRNAME/../../share/examples
+
+# lockstep N COMMAND...: N workers in step across a switch, each with its own
+# copy of the command; what worker K says in wK
+lockstep() {
+	local n=$1 k works=''
+	shift
+	serve switch innet-switch -q -p iswitch -H "$n" --reduce ordered
+	for ((k = 0; k < n; k++)); do
+		timeout -k 5 200 innet-worker -q -p iswitch --switch "$switch" \
+			--worker "$k" --give-up 2min -- "$@" >w$k.out 2>w$k 3>&- &
+		pids="$pids $!" works="$works $!"
+	done
+	for k in $works; do wait "$k" || { tail w? switch.err; return 1; }; done
+	run ! grep . w*.out
+}
+
+# child OPTION...: stream-echo with what Python standard input has
+child() {
+	python numpy
+	export PYTHONPATH=$BATS_TEST_DIRNAME/../../share/python
+	{ printf 'import sys, numpy as np, innet_stream as i\n'; cat; } >child.py
+	timeout -k 5 60 stream-echo "$@" "$py" child.py
+}
+
+@test "PyTorch's plain loop: the reward rises, the workers' weights are equal" {
+	once training
+	python torch
+	lockstep 2 "$py" "$examples/torch-cartpole.py" 80
+	[ "$(sed 's/.* weights //' w0 w1 | sort -u | wc -l)" -eq 1 ]
+	awk '$1 == "reward" && $2 >= 40 { n++ } END { exit n != 2 }' w0 w1
+}
+
+@test "PyTorch's plain loop learns from a server's models" {
+	once training
+	python torch
+	run -0 --separate-stderr stream-echo -a 1e-2 "$py" "$examples/torch-cartpole.py" 40
+	[[ $output == *"40 gradients, 0 stale, reward "* ]]
+	reward=${output##*reward }
+	[ "${reward%.*}" -ge 100 ]
+}
+
+@test "DistributedDataParallel: the loss falls, the workers' weights are equal" {
+	once training
+	python torch
+	lockstep 3 "$py" "$examples/torch-ddp.py" 150
+	[ "$(sed 's/.* weights //' w0 w1 w2 | sort -u | wc -l)" -eq 1 ]
+	awk '/^loss/ && $4 < 0.01 && $2 > 0.5 { n++ } END { exit n != 3 }' w0 w1 w2
+}
+
+@test "a stream that the network ends, ends both examples with status 0" {
+	once training
+	python torch
+	for e in torch-cartpole torch-ddp; do
+		run -0 --separate-stderr timeout -k 5 60 stream-echo -s -n 3 "$py" "$examples/$e.py" 50
+		[[ $output == *"3 gradients, 0 stale"* ]]
+		[[ $stderr != *Traceback* ]]
+	done
+}
+
+@test "innet_stream: sums, models and several results are what was sent" {
+	child -s -n 3 >out <<-'END'
+	w = np.arange(300000, dtype='f4')
+	with i.Stream(w, name='x') as s:
+	    assert (s.worker, s.members, s.mode) == (0, 1, 'async'), s.hello
+	    assert (s.mean(w) == w).all() and s.iteration == 1
+	    r = s.exchange(w + 1, reward=7, out=w)
+	    assert r.vector is w and w[5] == 6 and r.contributions == 1
+	    assert not r.model and not r.partial and r.iteration == 2
+	END
+	grep -q 'hello {.*"elements": 300000, "name": "x"}' out
+	grep -x 'bye' out
+	grep -x '2 gradients, 0 stale, reward 7.0' out
+	child -m 3 <<-'END'
+	s = i.Stream(np.zeros(5, 'f4'))
+	assert [r.model for r in s.results(np.ones(5, 'f4'))] == [True] * 3
+	assert 0 < s.exchange(np.ones(5)).vector[4] < 1
+	END
+}
+
+@test "innet_stream: what a script prints, or its children, goes to standard error" {
+	child -s -n 2 >out 2>err <<-'END'
+	import os, subprocess
+	print('before', flush=True)
+	s = i.Stream(np.zeros(5, 'f4'))
+	print('between'); os.write(1, b'raw\n'); subprocess.run(['echo', 'child'])
+	assert sys.stdin.read() == ''
+	s.exchange(np.ones(5, 'f4'))
+	END
+	[ "$(cat err)" = "$(printf '%s\n' before between raw child)" ]
+	grep -q '^1 gradients, 0 stale' out
+}
+
+# says TEXT FAULT...: the child fails, and this is its last line
+says() {
+	local text=$1
+	shift
+	run -1 --separate-stderr child "$@" <<-'END'
+	s = i.Stream(np.zeros(5, 'f4'), timeout=0.2)
+	for _ in range(3):
+	    s.mean(np.zeros(5, 'f4'))
+	END
+	[ "${stderr_lines[-1]}" = "innet_stream.Error: $text" ]
+}
+
+@test "innet_stream: what is wrong with the other side is said in one line" {
+	says "no result came within 0.2 s, after 1 gradients" -s -x silent
+	says "what came for a result does not begin with INET, but b'XNET'" -s -x magic
+	says "result of 4 elements for gradient 1 of 5" -s -x length
+	says "the stream ends in the middle of a message, after 1 gradients" -s -n 1 -x cut
+	says "3 sums for gradient 1: rounds went on without this worker; take them one by one" -s -m 3
+	says "the result of gradient 1 is a model, no sum: in async mode use exchange()" -n 1
+}
+
+@test "innet_stream: misuse is said in one line" {
+	child -s <<-'END'
+	def fails(text, call, *a, **k):
+	    try:
+	        call(*a, **k)
+	    except i.Error as e:
+	        assert str(e) == text, e
+	    else:
+	        sys.exit('no error')
+	s = i.Stream(np.zeros(5, 'f4'))
+	fails('a gradient of 4 elements, but there are 5 weights', s.exchange, np.zeros(4))
+	fails('out is not 5 float32 in a row', s.exchange, np.zeros(5), out=np.zeros(5))
+	it = s.results(np.zeros(5))
+	fails('results of gradient 1 were not all taken', s.exchange, np.zeros(5))
+	list(it)
+	s.close(), s.close()
+	fails('this process has opened its stream before', i.Stream, np.zeros(5))
+	fails('the stream is closed', s.exchange, np.zeros(5))
+	END
+}
+
+@test "innet_stream: a vector of 16 MB passes small pipes both ways" {
+	child -s -n 2 >out <<-'END'
+	import fcntl
+	w = np.arange(4 << 20, dtype='f4')
+	s = i.Stream(w)
+	assert fcntl.fcntl(s._out, 1032) >= 1 << 20
+	fcntl.fcntl(s._out, 1031, 4096), fcntl.fcntl(s._in, 1031, 4096)
+	assert (s.exchange(w).vector == w).all()
+	END
+	grep -q '^1 gradients' out
+}
+
+# CRCs of the weights that workers said at the end, each once: of N workers
+agreed() {
+	# mpirun may join the lines of two ranks
+	grep -oE 'weights [0-9a-f]{8}' "$2" >crcs
+	[ "$(wc -l <crcs)" -eq "$1" ]
+	[ "$(sort -u crcs | wc -l)" -eq 1 ]
+}
+
+@test "a script that was not written for innet needs ten changed lines at most" {
+	once training
+	python torch
+	cp "$examples/reinforce.py" .
+	run ! grep -i innet_ reinforce.py
+	patch -s reinforce.py "$examples/reinforce-innet.diff"
+	[ "$(diff "$examples/reinforce.py" reinforce.py | grep -c '^[<>]')" -le 10 ]
+	export PYTHONPATH=$examples/../python
+	lockstep 3 sh -c '"$0" reinforce.py --episodes 60 --save "$$.pt"' "$py"
+	awk '/^episode 60 / && $NF >= 50 { n++ } END { exit n != 3 }' w0 w1 w2
+	[ "$(tail -qn 1 w0 w1 w2 | sort -u | wc -l)" -eq 3 ]
+	[ "$(ls ./*.pt | wc -l)" -eq 3 ]
+	"$py" - ./*.pt <<-'END'
+	import sys, torch
+	a, *others = [torch.load(f) for f in sys.argv[1:]]
+	assert all((a[k] == b[k]).all() for b in others for k in a)
+	END
+}
+
+@test "wrap() takes the models of a parameter server, and steps no further itself" {
+	once training
+	python torch
+	patch -s -o reinforce.py "$examples/reinforce.py" "$examples/reinforce-innet.diff"
+	export PYTHONPATH=$examples/../python
+	serve ps innet-ps -q --descend --optimizer adam --learning-rate 1e-2
+	for _ in 1 2 3; do	# on a busy machine models come late: then it learns on
+		timeout -k 5 200 innet-worker -q --switch "$ps" --give-up 2min -- \
+			"$py" reinforce.py --episodes 100 --save ps.pt 2>w0 3>&-
+		! awk '/^episode 100 / && $NF >= 35 { n++ } END { exit n != 1 }' w0 || return 0
+	done
+	cat w0
+	return 1
+}
+
+@test "mpirun.sh: workers get their numbers from mpirun, and agree" {
+	once training
+	python torch
+	command -v mpirun >/dev/null || skip "no mpirun"
+	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+	export MPIRUN="timeout -k 5 200 mpirun --oversubscribe"
+	"$examples/mpirun.sh" 3 "$py" "$examples/torch-ddp.py" 20 >out 2>&1 3>&- || { cat out; false; }
+	agreed 3 out
+	run -2 "$examples/mpirun.sh" 3
+}
+
+# cluster NAME: Slurm on this machine alone, its files here; or skip
+cluster() {
+	local tool host
+	for tool in munged slurmctld slurmd sbatch srun sinfo; do
+		command -v $tool >/dev/null || skip "no $tool"
+	done
+	[ "$(id -u)" -eq 0 ] || skip "Slurm's daemons need root"
+	host=$(hostname -s)
+	mkdir -m 755 spool state run
+	head -c 1024 /dev/urandom >key && chmod 400 key
+	set -- $("$py" -c 'import socket as s
+a = [s.create_server(("127.0.0.1", 0)) for _ in range(2)]
+print(*(x.getsockname()[1] for x in a))')
+	echo CgroupPlugin=cgroup/v1 >cgroup.conf
+	cat >slurm.conf <<-END
+	ClusterName=innet
+	SlurmctldHost=$host(127.0.0.1)
+	SlurmUser=root
+	AuthInfo=socket=$PWD/run/munge
+	SlurmctldPort=$1
+	SlurmdPort=$2
+	SlurmctldPidFile=$PWD/run/ctld.pid
+	SlurmdPidFile=$PWD/run/d.pid
+	SlurmdSpoolDir=$PWD/spool
+	StateSaveLocation=$PWD/state
+	ProctrackType=proctrack/pgid
+	TaskPlugin=task/none
+	JobAcctGatherType=jobacct_gather/none
+	SwitchType=switch/none
+	MpiDefault=none
+	SlurmdParameters=config_overrides
+	NodeName=$host NodeAddr=127.0.0.1 CPUs=8
+	PartitionName=main Nodes=ALL Default=YES
+	END
+	export SLURM_CONF=$PWD/slurm.conf
+	munged --foreground --force --key-file="$PWD/key" --socket="$PWD/run/munge" \
+		--pid-file="$PWD/run/m.pid" --seed-file="$PWD/seed" --log-file="$PWD/m.log" >m.out 2>&1 3>&- &
+	pids="$pids $!"
+	for tool in $(seq 100); do [ ! -e run/munge ] || break; sleep 0.05; done
+	slurmctld -D >ctld.out 2>&1 3>&- &
+	pids="$pids $!"
+	slurmd -D -N "$host" >d.out 2>&1 3>&- &
+	pids="$pids $!"
+	for tool in $(seq 300); do
+		! timeout 5 sinfo -h -o %t 2>/dev/null | grep -qx idle || return 0
+		kill -0 $! || break
+		sleep 0.1
+	done
+	skip "no Slurm here: $(tail -n 1 m.out); $(tail -n 1 ctld.out); $(tail -n 1 d.out)"
+}
+
+@test "slurm.sbatch: the switch takes H, workers their numbers, from Slurm" {
+	once training
+	python torch
+	cluster
+	timeout -k 5 200 sbatch --wait -n 3 -o out "$examples/slurm.sbatch" "$py" "$examples/torch-ddp.py" 20 3>&-
+	agreed 3 out
+}

@@ -1,0 +1,54 @@
+# Completion in bash: what it offers is what --help says.
+load common
+
+# complete WORD...: what is offered for the last of these words
+complete_() {
+	(
+		complete() { :; }
+		. "$BATS_TEST_DIRNAME/../../share/completions/innet.bash"
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+		_innet || true
+		printf '%s\n' "${COMPREPLY[@]-}"
+	)
+}
+
+@test "every option of every tool, and no other" {
+	for tool in $TOOLS; do
+		complete_ "$tool" - | sort -u >got
+		"$tool" --help | grep -oE '^ +-[^ ]+(, --[^ ]+)?' | tr -s ', ' '\n' |
+			sed -E 's/=.*//; /^$/d' | sort -u >want
+		[ -s want ]
+		diff want got
+	done
+}
+
+@test "the words an option chooses among" {
+	run -0 complete_ innet-switch --program ''
+	[ "${lines[*]}" = 'olaf iswitch dlp' ]
+	run -0 complete_ innet-switch --program = i
+	[ "${lines[*]}" = iswitch ]
+	run -0 complete_ innet-switch --combine =
+	[ "${lines[*]}" = 'mean sum' ]
+	run -0 complete_ innet-switch --slots ''
+	[ -z "$output" ]
+}
+
+@test "verbs, and files where files are meant" {
+	run -0 complete_ innet-ctl 127.0.0.1:1 h
+	[ "$(sort <<<"$output" | tr '\n' ' ')" = 'halt help ' ]
+	touch trace.pcap trace.csv
+	run -0 complete_ innet-aom --read trace.p
+	[ "$output" = trace.pcap ]
+	run -0 complete_ innet-plot age trace.c
+	[ "$output" = trace.csv ]
+}
+
+@test "behind --, a command of one's own" {
+	run -0 complete_ innet-worker --switch x -- innet-age
+	grep -qx innet-agent <<<"$output"
+}
+
+@test "a tool that is not there: nothing, and no noise" {
+	run -0 complete_ innet-none --x
+	[ -z "$output" ]
+}

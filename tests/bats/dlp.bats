@@ -1,0 +1,340 @@
+# DLP: the published workers' traffic, and innet's own workers.
+load common
+
+data=$BATS_TEST_DIRNAME/../data
+mean=$data/dlp-avg_agg_udp_bcast-5w.pcapng
+median=$data/dlp-med_agg_udp_tmout-5w.pcapng
+
+# answers FILE: what went to each worker, worker by worker, in order
+answers() { dlpplay "$1" | grep '^12344 ' | sort -s -k2,2; }
+
+# as_captured FILE [OPTION...]: through the filter, each answer as captured
+as_captured() {
+	local file=$1
+	shift
+	innet-switch -q --program dlp --as server --udp-port 12344 "$@" -r "$file" \
+		-w out.pcap --report r.json 2>/dev/null
+	diff <(answers "$file") <(answers out.pcap)
+}
+
+@test "the captured session of mean and broadcast: every answer, byte for byte" {
+	as_captured "$mean"
+	[ "$(answers out.pcap | wc -l)" -eq 514 ]
+	jq -e '.gradients == 500 and .steps == 100 and .answers == 514 and .own == 514 and
+		.polled == 9 and .setup == 5 and .not_open == 5 and .time_backwards == 3' r.json
+}
+
+@test "the captured session of median and late answers: likewise" {
+	as_captured "$median" --reduce median --late
+	[ "$(answers out.pcap | wc -l)" -eq 921 ]
+	jq -e '.gradients == 500 and .wrong_step == 403 and .time_backwards == 1' r.json
+	diff <(dlpplay "$median" | grep '^12344 ') <(dlpplay out.pcap)
+}
+
+@test "what the published workers sent, live, gets what they got: server and switch" {
+	serve ps innet-ps -q -p dlp
+	dlpplay "$mean" 12344 "$ps" >out
+	[ "$(cat out)" = "519 sent, 514 answers as captured" ]
+	serve switch innet-switch -q -p dlp --as server --reduce median --late
+	dlpplay "$median" 12344 "$switch" >out
+	[ "$(cat out)" = "926 sent, 921 answers as captured" ]
+}
+
+@test "the answer has the addresses of the question, swapped, its stamp, and right checksums" {
+	innet-switch -q -p dlp --as server -r "$mean" -w out.pcap 2>/dev/null
+	dlp_fields='-T fields -e frame.time_epoch -e ip.src -e udp.srcport -e ip.dst -e udp.dstport'
+	tshark -r "$mean" -c 2 $dlp_fields 2>/dev/null >in
+	tshark -r out.pcap -c 1 $dlp_fields 2>/dev/null >out
+	[ "$(awk 'NR == 1 { print $1, $4, $5, $2, $3 }' in)" = "$(tr '\t' ' ' <out)" ]
+	[ "$(tshark -r out.pcap -o udp.check_checksum:TRUE -T fields -e udp.checksum.status 2>/dev/null | sort -u)" = 1 ]
+}
+
+@test "at another port it is regular traffic, and passes untouched" {
+	innet-switch -q -p dlp -r "$mean" -w out.pcap --report r.json 2>/dev/null
+	jq -e '.regular == 1033 and .answers == 0' r.json
+	diff <(dlpplay "$mean") <(dlpplay out.pcap)
+}
+
+@test "packets that are not sound are ignored under their reasons" {
+	innet-switch -q -p dlp --as server -r "$mean" -w sound.pcap -c 40 2>/dev/null
+	editcap -F pcap -s 60 "$mean" cut.pcap
+	innet-switch -q -p dlp --as server -r cut.pcap -w out.pcap --report r.json 2>/dev/null
+	jq -e '.ignored == {"snaplen": 519} and .answers == 0' r.json
+	at 1 1 0 1 dport=1234 | mkolaf >long.pcap
+	at 1 1 0 1 dport=1234 short=29 | mkolaf >short.pcap
+	at 1 1 0 1 dport=1234 sum=bad | mkolaf >bad.pcap
+	at 1 1 0 1 dport=1234 lie | mkolaf >lie.pcap
+	innet-switch -q -p dlp -r long.pcap -r short.pcap -r bad.pcap -r lie.pcap -w out.pcap --report r.json
+	jq -e '.long == 1 and .short == 1 and .ignored == {"checksum": 1, "length": 1}' r.json
+}
+
+@test "a damaged capture: what was whole is answered, status 1" {
+	head -c 20000 "$mean" >cut.pcapng
+	run -1 --separate-stderr innet-switch -q -p dlp --as server -r cut.pcapng -w out.pcap
+	[[ $stderr == *"cut.pcapng: packet "* ]]
+	[ "$(dlpplay out.pcap | wc -l)" -gt 50 ]
+	run -1 innet-switch -p dlp -r "$mean" -w /dev/full
+}
+
+@test "misuse: options of another program, words and ports that do not exist" {
+	run -2 --separate-stderr innet-switch -p dlp --slots 8
+	[[ ${stderr_lines[0]} == "innet-switch: --slots goes with --rate: without one nothing waits" ]]
+	run -2 --separate-stderr innet-switch --late
+	[[ ${stderr_lines[0]} == "innet-switch: --late does not go with --program olaf" ]]
+	run -2 innet-switch -p dlp --upstream :1
+	run -2 innet-switch -p dlp --reduce sum
+	run -2 innet-switch -p dlp --as router
+	run -2 innet-switch -p dlp --udp-port 0
+	run -2 innet-switch -p dlp --session nodes=33
+	run -2 innet-ps --late
+	run -2 innet-ps -p dlp --learning-rate 1
+}
+
+# crew N [OPTION...]: N synthetic workers at $to, the first leads; wK.json each
+crew() {
+	local n=$1 w
+	shift
+	crew=''
+	for w in $(seq "$n"); do
+		innet-worker --json -p dlp --switch "$to" --synthetic 24B --interval 1ns \
+			--seed "$w" $([ "$w" -gt 1 ] || echo "$lead") "$@" >"w$w.json" 2>"w$w.err" 3>&- &
+		crew="$crew $!"
+	done
+	pids="$pids $crew"
+	for w in $crew; do wait "$w"; done
+}
+
+# End a live tool as a user would: NAME
+finish() {
+	local pid=${1}_pid
+	kill -TERM "${!pid}"
+	wait "${!pid}"
+}
+
+# What a live run decided, the filter decides again: NAME OPTION...
+filter_agrees() {
+	local name=$1
+	shift
+	innet-switch -q -p dlp --udp-port "$(cat "$name.port")" "$@" -r in.pcap -w again.pcap
+	diff <(dlpplay out.pcap) <(dlpplay again.pcap)
+}
+
+@test "innet's workers with innet's switch: mean and median, broadcast and late" {
+	lead='--session nodes=4,iterations=50,scale=10000'
+	for reduce in mean median; do for late in '' --late; do
+		serve to innet-switch --json -p dlp --reduce $reduce $late --write-in in.pcap -w out.pcap
+		crew 4 --reduce $reduce
+		finish to
+		tail -n 1 to.out | jq -e '.steps == 50 and .sessions == 1 and .gradients == 200 and
+			.foreign == 0 and .configured >= 1'
+		jq -se 'length == 4 and all(.results == 50 and .sessions == 1 and .saturated == 0)' w?.json
+		filter_agrees to --reduce $reduce $late
+	done; done
+}
+
+@test "innet's workers with innet's server: mean and median, broadcast and late" {
+	lead=''
+	for reduce in mean median; do for late in '' --late; do
+		serve to innet-ps --json -p dlp --reduce $reduce $late -w in.pcap \
+			--session nodes=4,iterations=50,scale=10000
+		crew 4 --reduce $reduce
+		finish to
+		tail -n 1 to.out | jq -e '.steps == 50 and .sessions == 1 and .gradients == 200'
+		jq -se 'all(.results == 50)' w?.json
+	done; done
+}
+
+@test "with losses, repeats and reordering every step completes all the same" {
+	lead='--session nodes=4,iterations=50'
+	for late in '' --late; do
+		serve to innet-switch --json -p dlp $late --write-in in.pcap -w out.pcap \
+			--impair loss=10%,dup=5%,reorder=2%,delay=100us
+		crew 4
+		finish to
+		tail -n 1 to.out | jq -e '.steps == 50 and .gradients == 200 and .impaired_lost > 5 and
+			.repeated + .finished > 5'
+		jq -se 'all(.results == 50) and (map(.repeated) | add > 5)' w?.json
+		filter_agrees to $late
+	done
+}
+
+@test "32 workers, and session after session" {
+	lead='--session nodes=32,iterations=10'
+	serve to innet-switch --json -p dlp
+	crew 32 -c 20
+	finish to
+	tail -n 1 to.out | jq -e '.steps == 20 and .sessions == 2 and .gradients == 640'
+}
+
+# A child that sends its argument i times three and prints what comes back.
+child() {
+	cat >child.py <<-'E'
+		import struct, sys
+		head = struct.Struct('<4sHHIfQII')
+		def say(kind, body, n):
+		    sys.stdout.buffer.write(head.pack(b'INET', kind, 0, n, 0, 0, 1, 0) + body)
+		    sys.stdout.buffer.flush()
+		def hear():
+		    h = head.unpack(sys.stdin.buffer.read(32))
+		    return h, sys.stdin.buffer.read(h[3] if h[1] == 1 else 4 * h[3])
+		say(1, b'{"elements":2}', 14)
+		say(4, bytes(8), 2)
+		print(hear()[1].decode(), file=sys.stderr)
+		for i in range(3):
+		    x = float(sys.argv[1]) * (i + 1)
+		    say(2, struct.pack('<2f', x, -x), 2)
+		    h, body = hear()
+		    a, b = struct.unpack('<2f', body)
+		    print('step %d: %d of %g %g' % (h[5], h[6], a, b), file=sys.stderr)
+	E
+}
+
+# family REDUCTION OPTION...: children with 0.125, 0.25 and 8
+family() {
+	local x
+	serve to innet-switch -q -p dlp --reduce "$@"
+	crew=''
+	lead='--session nodes=3,iterations=3,eta-scale=7,scale=1000'
+	for x in 0.125 0.25 8; do
+		innet-worker -q -p dlp --reduce "$1" --switch "$to" $lead -- python3 child.py $x 2>child-$x 3>&- &
+		crew="$crew $!" lead=''
+	done
+	pids="$pids $crew"
+	for x in $crew; do wait "$x"; done
+	finish to
+}
+
+@test "what the child gets back, divided by contributions, is the mean or the median" {
+	child
+	family mean
+	for x in 0.125 0.25 8; do
+		[ "$(grep step child-$x)" = $'step 0: 3 of 8.375 -8.375\nstep 1: 3 of 16.75 -16.75\nstep 2: 3 of 25.125 -25.125' ]
+		jq -e '.mode == "dlp" and .members == 3 and .iterations == 3 and .eta_scale == 7 and
+			.scale == 1000 and .worker < 3' <(head -n 1 child-$x)
+	done
+	family median
+	[ "$(grep step child-8)" = $'step 0: 3 of 0.75 -0.75\nstep 1: 3 of 1.5 -1.5\nstep 2: 3 of 2.25 -2.25' ]
+	family mean --late
+	[ "$(grep step child-8)" = $'step 0: 3 of 0 0\nstep 1: 3 of 8.375 -8.375\nstep 2: 3 of 16.75 -16.75' ]
+}
+
+@test "values that 32 bits do not hold are saturated and counted" {
+	child
+	serve to innet-switch -q -p dlp --json
+	innet-worker --json -p dlp --switch "$to" --session nodes=1,iterations=3,scale=2000000000 -- \
+		python3 child.py 2 >w.json 2>w.err
+	grep -q 'step 0: 1 of 1.07374 -1.07374' w.err
+	[ "$(jq .saturated w.json)" -eq 6 ]
+	finish to
+}
+
+@test "the worker gives up and says what it waited for, and what it heard" {
+	run -1 --separate-stderr innet-worker -q -p dlp --switch 127.0.0.1:9 --synthetic 4B --give-up 300ms
+	[[ ${stderr_lines[-1]} == "innet-worker: 127.0.0.1:9: no session to take part in after 0.3 s; nothing was heard" ]]
+	serve to innet-switch -q -p dlp
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 300ms
+	[[ $stderr == *": no session to take part in after 0.3 s; last heard: state 0 (WAITING), step 0" ]]
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 300ms --session nodes=2
+	[[ $stderr == *": no session "*" after 0.3 s; last heard: state 1 (SETUP), step "* ]]
+	finish to
+}
+
+@test "one who leaves is missed by name of the step; RESET ends what he left" {
+	serve to innet-switch -q -p dlp
+	innet-worker -q -p dlp --switch "$to" --synthetic 4B --interval 1ns -c 1 --session nodes=2 3>&- &
+	pids="$pids $!"
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --interval 1ns --give-up 500ms
+	[[ $stderr == *": no result of step 1 after 0.5 s; "* ]]
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 300ms --session nodes=1
+	[[ $stderr == *": no session that can be configured after 0.3 s; last heard: state 2 (LEARNING), step 1" ]]
+	innet-worker --json -p dlp --switch "$to" --synthetic 4B --interval 1ns --reset --session nodes=1,iterations=5 >w.json
+	[ "$(jq .results w.json)" -eq 5 ]
+	finish to
+}
+
+@test "a child with more than six elements, or none, is refused by name" {
+	serve to innet-switch -q -p dlp
+	say() { printf "import struct,sys\nsys.stdout.buffer.write(struct.pack('<4sHHIfQII',b'INET',$1,0,$3,0,0,1,0)+b'$2')\nsys.stdout.flush()\nsys.stdin.read()\n" >c.py; }
+	say 1 '{"elements":7}' 14
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" -- python3 c.py
+	[ "$stderr" = "innet-worker: python3: offset 0: hello of more than the 6 elements that --program dlp carries" ]
+	say 1 '{"elements":0}' 14
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" -- python3 c.py
+	[[ $stderr == *"hello without a number of elements it can have" ]]
+	say 2 '' 0
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" -- python3 c.py
+	[[ $stderr == *"offset 0: no hello came first" ]]
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --give-up 300ms -- cat
+	[ "$stderr" = "innet-worker: cat: no hello after 0.3 s" ]
+	run -2 --separate-stderr innet-worker -p dlp --switch "$to" --synthetic 28B
+	[[ $stderr == *"--synthetic of more than the 6 elements that --program dlp carries" ]]
+	run -2 innet-worker -p dlp --switch "$to" --control fair -- true
+	run -2 innet-worker --switch "$to" --reset -- true
+	run -2 --separate-stderr innet-worker -p iswitch --switch "$to" --reduce mean -- true
+	[ "${stderr_lines[0]}" = "innet-worker: --reduce does not go with --program iswitch" ]
+	finish to
+}
+
+@test "a worker that is a bad network itself gets there; its capture shows all it asked" {
+	serve to innet-switch -q -p dlp --write-in in.pcap
+	lead='--session nodes=2,iterations=50'
+	crew 2 -v --no-offload --impair loss=10%,dup=5%,delay=100us -w w.pcap
+	finish to
+	grep -q 'sends by sendmmsg; receives by recvmmsg' w1.err
+	jq -se 'all(.results == 50 and .repeated > 1) and (map(.worker) | sort == [0, 1]) and
+		all(has("cluster") | not)' w?.json
+	jq -e '.impaired_lost > 1' w2.json
+}
+
+@test "a worker's -w holds what it sent and what came, SIGUSR1 its counters so far" {
+	serve to innet-switch -q -p dlp
+	innet-worker --json -p dlp --switch "$to" --session nodes=1,iterations=9 --synthetic 8B \
+		--interval 1ns -w w.pcap >w.json
+	[ "$(dlpplay w.pcap | wc -l)" -eq $(($(jq .sent w.json) * 2)) ]
+	innet-worker -v --json -p dlp --switch "$to" --synthetic 4B >w.json 2>w.err 3>&- &
+	pids="$pids $!"
+	await w.err
+	kill -USR1 $!
+	await w.json
+	jq -e '.results == 0 and .sessions == 0' w.json
+	finish to
+}
+
+@test "a child that waits for its session may be silent; afterwards it may not" {
+	child
+	sed -i 's/^for i/sys.stdin.read()\nsys.exit()\n&/' child.py
+	serve to innet-switch -q -p dlp
+	innet-worker -q -p dlp --switch "$to" --silence 2s -- python3 child.py 2>w.err 3>&- &
+	silent=$!
+	pids="$pids $silent"
+	sleep 2.5
+	kill -0 $silent
+	innet-worker -q -p dlp --switch "$to" --session nodes=2 --synthetic 4B 3>&- &
+	pids="$pids $!"
+	wait $silent && false
+	[ "$(tail -n 1 w.err)" = "innet-worker: python3: no gradient for 2.0 s" ]
+}
+
+@test "SIGUSR1 prints the counters of a live session, and the report is whole" {
+	serve to innet-switch --json -p dlp --report r.json
+	kill -USR1 $to_pid
+	for _ in $(seq 200); do grep -q WAITING to.err && break; sleep 0.02; done
+	sed -n 1p to.out | jq -e '.state == "WAITING" and .packets == 0'
+	finish to
+	jq -e '.answers == 0' r.json
+}
+
+@test "innet-gen makes a session that the filter leads to its end" {
+	innet-gen -q --program dlp --workers 32 -c 50 --jitter 99ms --seed 7 -w s.pcap
+	innet-switch -q -p dlp --reduce median -r s.pcap -w a.pcap --report r.json
+	jq -e '.configured == 1 and .setup == 32 and .steps == 50 and .sessions == 1 and
+		.gradients == 1600 and .answers == 1665 and .time_backwards == 0' r.json
+	innet-gen -q --program dlp --workers 32 -c 50 --jitter 99ms --seed 7 | cmp - s.pcap
+	[ "$(innet-gen --program dlp --workers 1 -c 1 --json -w /dev/null)" = '{"packets":4,"workers":1,"steps":1}' ]
+	run -2 innet-gen --program dlp --workers 33
+	run -2 innet-gen --program dlp --jitter 100ms
+	run -2 --separate-stderr innet-gen --program dlp --model ppo
+	[ "$stderr" = "innet-gen: --model does not go with --program dlp" ]
+	run -1 innet-gen --program dlp --interval 2000h -c 1000000 -w /dev/null
+	run -1 innet-gen --program dlp -w /dev/full
+}

@@ -1,0 +1,103 @@
+# The scripts under share/examples, against what they are meant to show.
+load common
+
+examples=$BATS_TEST_DIRNAME/../../share/examples
+
+# within FILE JQ-FILTER WANT PERCENT
+within() {
+	jq -e --argjson want "$3" --argjson p "$4" \
+		"$2 | (. - \$want) / \$want | fabs * 100 <= \$p" "$1" >/dev/null ||
+		{ echo "$2 is $(jq "$2" "$1"), not $3" >&2; return 1; }
+}
+
+@test "Olaf's Table 1: each mean over 30 seeds within 3 %, loss within a point" {
+	once
+	"$examples/olaf-table1.sh" --json >all
+	for q in fifo olaf; do for r in 40 20; do
+		jq "select(.queue == \"$q\" and .gbps == $r)" all >$q-$r
+	done; done
+	within fifo-40 .received 5875 3
+	within fifo-20 .received 3485 3
+	within olaf-40 .received 4589 3
+	within olaf-40 .aggregated 7492 3
+	within olaf-40 .replaced 1420 3
+	within olaf-20 .received 2473 3
+	within olaf-20 .aggregated 9505 3
+	within olaf-20 .replaced 1522 3
+	jq -e '.lost_percent - 56.5 | fabs < 1' fifo-40
+	jq -e '.lost_percent - 74.2 | fabs < 1' fifo-20
+	jq -e '.lost_percent - 10.5 | fabs < 1' olaf-40
+	jq -e '.lost_percent - 11.3 | fabs < 1' olaf-20
+}
+
+@test "Olaf's Figure 6: the distribution within 0.03 at every k listed, and a plot" {
+	once
+	"$examples/olaf-figure6.sh" -o f.svg >out
+	grep '^[0-9]*G' out | cut -f2- >ours
+	grep 'sim\.' out | cut -f2- >theirs
+	paste ours theirs | awk '{ for (i = 1; i <= 6; i++) { d = $i - $(i + 6)
+		if (d > 0.03 || d < -0.03) { print NR, i, d; exit 1 } } }'
+	[ "$(wc -l <ours)" -eq 3 ]
+	if command -v gnuplot >/dev/null; then grep -q '</svg>' f.svg; fi
+}
+
+# demo SECONDS [OPTION...]: the demonstration, cut short
+demo() {
+	local s=$1
+	shift
+	"$examples/demo.sh" --seconds "$s" --out "$PWD/demo" "$@" 3>&-
+}
+
+@test "the demo: both arms run, and Olaf is the fresher and loses less" {
+	once
+	demo 4 >out 2>err || [ $? -eq 1 ]
+	[ "$(grep -c 'demo: Olaf is not the fresher one' err)" -eq 0 ]
+	awk '/^dropped/ { exit !($3 < 10 && $4 > 50) }' out
+	[ "$(ls demo/olaf-?-?.csv demo/fifo-?-?.csv | wc -l)" -eq 18 ]
+	if command -v gnuplot >/dev/null; then grep -q '</svg>' demo/rewards.svg; fi
+}
+
+@test "what the demo's agents learn comes over the network" {
+	once
+	run demo 4 --impair loss=100%
+	[ "$status" -eq 1 ]
+	for f in demo/olaf-?-?.csv demo/fifo-?-?.csv; do
+		tail -n +2 "$f" | tail -n 100 | awk -F, '{ s += $3 } END { exit !(NR > 5 && s / NR < 100) }'
+	done
+}
+
+@test "what the demo cannot do it says: bad words, no build" {
+	run -2 "$examples/demo.sh" --seed x
+	run -2 "$examples/demo.sh" --speed 3
+	run -2 "$examples/olaf-table1.sh" --speed 3
+}
+
+@test "Fisher's irises: 5 of 32 Byzantine workers ruin the mean, not the median" {
+	once
+	"$examples/dlp-iris.sh" --splits 2 >out 3>&-
+	awk '/^all/ { exit !($2 < 0.60 && $3 >= 0.90) }' out
+	[ "$(wc -l <out)" -eq 4 ]
+	run -2 "$examples/dlp-iris.sh" --split x
+}
+
+# off TABLE COLUMN PERCENT: rows of the report there, less than that far off
+off() {
+	sed -n "/^## $1/,/^## /p" report | awk -F'|' -v c="$2" -v p="$3" '
+		$c ~ /[0-9] %/ { n++; if ($c + 0 > p || $c + 0 < -p) bad++ }
+		END { print n, bad + 0 }'
+}
+
+@test "iSwitch simulated: in step within a fifth of the paper, and of innet live" {
+	once
+	"$examples/reproduce-iswitch.sh" -w kept >report
+	[ "$(off 'Figure 12' 6 20)" = "12 0" ]
+	[ "$(off 'Figure 12' 6 5 | cut -d' ' -f1)" -eq 12 ]
+	[ "$(off 'Table 4' 7 20)" = "12 0" ]
+	[ "$(off 'Table 3' 6 14 | cut -d' ' -f2)" -eq 3 ]	# and not out of step
+	[ "$(off 'The same against innet, live' 6 17)" = "12 0" ]
+	# who is best, and who scales: the order of Figure 15
+	jq -e -s '[ .[] | select(.point[] == 12) | { (.training): .vectors_per_s } ] | add |
+		."ppo-isw" > ."ppo-ps" and ."ppo-ps" > ."ppo-ar" and
+		."ddpg-isw" > ."ddpg-ps" and ."ddpg-ps" > ."ddpg-ar"' kept/iswitch-fig15.json
+	run -2 "$examples/reproduce-iswitch.sh" --speed 3
+}

@@ -1,0 +1,368 @@
+# Control: against tests/bats/fake-switch.py, which loses, lies and shouts, and
+# against a live switch.
+load common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	pids='' tests=$(cd "$BATS_TEST_DIRNAME" && pwd)
+	command -v python3 >/dev/null || skip "no python3"
+	printf 'a key\n' >key
+}
+
+# fake [OPTION...]: a switch that is none, at $at
+fake() {
+	rm -f fake.port
+	python3 -B "$tests/bats/fake-switch.py" --port-file fake.port --log log "$@" 3>&- &
+	pids="$pids $!"
+	await fake.port
+	at=127.0.0.1:$(cat fake.port)
+}
+
+# refuses REGEX COMMAND...: status 1, nothing on stdout, one line that matches
+refuses() {
+	local want="^innet-ctl: 127.0.0.1:[0-9]+: $1\$"
+	shift
+	run -1 --separate-stderr "$@"
+	[ -z "$output" ]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	grep -qE "$want" <<<"$stderr" || { echo "$stderr"; return 1; }
+}
+
+@test "each verb sends the bytes of innet-wire(5), and says what was answered" {
+	fake
+	run -0 innet-ctl $at join --job 7 --type switch --async --cluster 2 --worker 3 --elements 10000 --floats 366 --next 12
+	[ "$output" = "member 3 of 4, h 4, next iteration 12, 10000 elements, 366 floats a segment, out after 10 s of silence" ]
+	[ -z "$(innet-ctl $at leave)$(innet-ctl $at reset)$(innet-ctl $at halt)$(innet-ctl $at resume)" ]
+	[ "$(innet-ctl $at set-h 3)" = "h was 4" ]
+	[ "$(innet-ctl $at fbcast 12:3)" = "2 contributions" ]
+	[ "$(innet-ctl $at help 0x00000c0001000000)" = "12:0: sent, 4 contributions, 3 floats" ]
+	[ "$(innet-ctl $at help 12:1)" = "12:1: not complete, and asked of those who owe it" ]
+	innet-ctl $at members >members
+	innet-ctl $at stats >stats
+	innet-ctl $at stats --job 7 >stats
+	innet-ctl $at jobs >jobs
+	[ -z "$(innet-ctl $at regroup 3/7=9)$(innet-ctl $at regroup 3/7=9/258)" ]
+	sed 's/^\(........\)......../\1/' log >got	# without the xid
+	cat >want <<-END
+	01000007020100020000000300002710016e0000000c00000000
+	02000001
+	03000001
+	07000001
+	10000001
+	040000010003
+	0500000100000c0000000003
+	0600000100000c0001000000
+	0600000100000c0000000001
+	110000010000
+	12000001000001
+	12000007000000
+	140000010000
+	1500000300000007000900000007
+	1500000300000007000900000102
+	END
+	diff want got
+}
+
+@test "members is a table, also of a job without any" {
+	fake
+	innet-ctl $at members >got
+	cat >want <<-END
+	job 1, h 4, follows, open, iteration 12
+	id  worker  address     port  type    parent  heard ms  missing
+	 0       1  127.0.0.1  40001  worker  -              0        0
+	 1       2  127.0.0.1  40002  worker  -             12        1
+	 2       3  127.0.0.1  40003  worker  -             24        2
+	 3       4  127.0.0.1  40004  worker  -             36        3
+	END
+	diff want got
+	echo '{"members":[]}' >empty
+	fake --members empty
+	[ "$(innet-ctl $at members | head -n 1)" = "-" ]
+}
+
+@test "answers that are lost: asked again with the same xid" {
+	fake --lose 2
+	[ "$(innet-ctl --timeout 50ms $at set-h 3)" = "h was 4" ]
+	[ "$(wc -l <log)" -eq 3 ]
+	[ "$(sort -u log | wc -l)" -eq 1 ]
+}
+
+@test "no answer: status 1, and who, what, how often and how long" {
+	fake --lose 1000
+	refuses "halt: no answer after 3 tries of 20 ms" innet-ctl --tries 3 --timeout 20ms $at halt
+	[ "$(wc -l <log)" -eq 3 ]
+	refuses "members: no answer after 1 try of 20 ms" innet-ctl --tries 1 --timeout 20ms $at members
+	kill $pids; wait $pids || true
+	refuses "leave: no answer after 2 tries of 20 ms; nobody listens there" \
+		innet-ctl --tries 2 --timeout 20ms $at leave
+}
+
+@test "wrong xids, jobs, senders, actions and stray packets are passed over" {
+	fake --noise --key key
+	[ "$(innet-ctl --key key $at set-h 3)" = "h was 4" ]
+	[ "$(innet-ctl --key key $at stats --job 1 --json | jq .counters.added)" -eq 110 ]
+	[ "$(innet-ctl --key key $at help 5:0)" = "5:0: sent, 4 contributions, 3 floats" ]
+}
+
+@test "a key signs; without it, or with another, nothing is done and it shows" {
+	fake --key key
+	printf 'a key' >other
+	[ "$(innet-ctl --key key $at set-h 3)" = "h was 4" ]
+	refuses "set-h: refused: bad MAC" innet-ctl $at set-h 5
+	refuses "set-h: no answer after 2 tries of 50 ms; 2 came without the MAC of our key" \
+		innet-ctl --tries 2 --timeout 50ms --key other $at set-h 5
+	[ "$(innet-ctl --key key $at set-h 3)" = "h was 3" ]
+	fake
+	refuses "set-h: no answer .*; 1 came without the MAC of our key" \
+		innet-ctl --tries 1 --timeout 50ms --key key $at set-h 5
+}
+
+@test "a key file that is none is named" {
+	: >empty
+	head -c 4097 /dev/zero >long
+	for f in none empty long; do
+		run -1 --separate-stderr innet-ctl --key $f :9 halt
+		[[ $stderr == "innet-ctl: $f: "* ]]
+	done
+}
+
+@test "a refusal: status 1, and why; with --json also as an object" {
+	fake --status 6
+	refuses "halt: refused: not ready, or halted" innet-ctl $at halt
+	refuses "members: refused: not ready, or halted" innet-ctl $at members
+	run -1 --separate-stderr innet-ctl --json $at set-h 3
+	[ "$(jq -c '[.job, .verb, .status, .reason]' <<<"$output")" = '[1,"set-h",6,"not ready, or halted"]' ]
+	fake --status 4
+	refuses "fbcast: refused" innet-ctl $at fbcast 1:2
+	fake --status 5
+	refuses "join: refused: bad value: the job sums synchronously, 10000 elements, 366 floats a segment" \
+		innet-ctl $at join --elements 9
+	fake --status 200
+	refuses "reset: refused: unknown status 200" innet-ctl $at reset
+	refuses "help: refused: gone: older than what is kept" innet-ctl $at help 1:2
+}
+
+@test "--json is one object a line, whatever the answer" {
+	fake
+	for v in "join --elements 9" leave "set-h 3" "fbcast 1:2" "help 1:0" "help 1:1" members stats; do
+		innet-ctl --json $at $v >out
+		[ "$(wc -l <out)" -eq 1 ]
+		jq -e 'type == "object"' out
+	done
+}
+
+@test "text in many pages is put together, also when it changed meanwhile" {
+	fake --page-bytes 7
+	innet-ctl --json $at members | jq -e '.members | length == 4'
+	fake --page-bytes 400 --changing 2
+	innet-ctl --json $at members | jq -e '.members | length == 4'
+	fake --page-bytes 400 --changing 1000
+	refuses "stats: the pages changed while they were read, 5 times" innet-ctl $at stats
+	fake --page-off 1
+	refuses "stats: asked for page 0, got page 1 of 1" innet-ctl $at stats
+	fake --page-bytes 9000
+	python3 -c 'print("{\"counters\":{}%s}" % (" " * 2000))' >long
+	fake --page-bytes 9000 --stats long
+	refuses "stats: page 0 has 20.. bytes, more than 1400" innet-ctl $at stats
+}
+
+@test "70,000 members come through" {
+	python3 -c 'import json; print(json.dumps({"members": [{"id": i} for i in range(70000)]}))' >many
+	fake --members many
+	[ "$(innet-ctl $at members | tail -n 1 | awk '{ print $1 }')" -eq 69999 ]
+}
+
+@test "what is no JSON object of ours is refused, and never a crash" {
+	while IFS= read -r text; do
+		printf '%b' "$text" >text
+		fake --members text --stats text
+		refuses "members: .*" innet-ctl $at members
+		refuses "stats: .*" innet-ctl $at stats
+	done <<-'END'
+	{"counters":{"a":NaN},"members":[NaN]}
+	{"counters":{},"members":[]} more
+	{"counters":{},"members":[]}\x00
+	{"counters":{"a\nb":1},"members":["a\nb"]}
+	{"counters":[],"members":{}}
+	{"gauges":[1],"counters":{}}
+	[]
+	7
+	\x00
+	
+	END
+	python3 -c 'print("[" * 10000 + "]" * 10000)' >deep
+	fake --members deep --stats deep
+	refuses "members: 20001 bytes that are no JSON object" innet-ctl $at members
+	refuses "stats: 20001 bytes that are no JSON object" innet-ctl $at stats
+}
+
+@test "values that make no sense are a dash, and nothing upsets a terminal" {
+	cat >text <<-'END'
+	{"job":{}, "members":[7, [], {"id":"0","port":1e999,"address":"\u001b[2J\u00e9","missing":-1.5}],
+	 "counters":{"\u001b[2J":1,"big":1e300,"text":"x","a b":3,"a-b":4,"null":null}}
+	END
+	fake --members text --stats text
+	for v in members stats "stats --job 7 --prometheus"; do
+		innet-ctl $at $v >out
+		[ -z "$(tr -d ' -~\n' <out)" ]
+	done
+	[ "$(grep -c '^innet_job_a_b_total' out)" -eq 1 ]
+	[ "$(innet-ctl $at members | tail -n 1 | tr -s ' ')" = " - - ?[2J?? - - - - -1.5" ]
+}
+
+@test "--prometheus: every line is a type or a sample, digits are all there" {
+	fake
+	innet-ctl $at stats --prometheus --job 7 >out
+	run ! grep -vE '^(# TYPE [a-z_]+ (counter|gauge)|[a-z_]+\{job="7",program="iswitch"\} -?[0-9]+)$' out
+	grep -q '^innet_job_added_total{job="7",program="iswitch"} 110$' out
+	grep -q '^innet_job_not_a_name_total{.*} 9007199254740991$' out
+	grep -q '^innet_job_filling{.*} -2$' out
+}
+
+@test "--prometheus without --job: the switch and each job, by name" {
+	fake
+	innet-ctl $at stats --prometheus >out
+	grep -q '^innet_switch_packets_total{program="iswitch"} 1000$' out
+	[ "$(grep -c '^innet_job_added_total{' out)" -eq 2 ]
+	[ -z "$(grep '^# TYPE' out | sort | uniq -d)" ]
+	# samples of a name stand together, below its type
+	awk '/^# TYPE/ { name = $3; next } { sub(/\{.*/, ""); if ($0 != name) exit 1 }' out
+}
+
+@test "jobs is a table, of whatever a program tells" {
+	fake
+	innet-ctl $at jobs >out
+	[ "$(head -n 1 out)" = "iswitch, 2 jobs" ]
+	[ "$(sed -n 2p out | xargs)" = "job kind h open present" ]
+	[ "$(sed -n 4p out | xargs)" = "7 job 4 no 7" ]
+}
+
+@test "watch: a block a time, with rates from the second on" {
+	fake
+	start=$(date +%s%N)
+	innet-ctl $at watch --job 1 -c 3 --interval 100ms >out
+	took=$(($(date +%s%N) - start))
+	[ "$(grep -c '^job 1, ' out)" -eq 3 ]
+	[ "$(grep -c 'per s' out)" -eq 2 ]
+	# 20 are added from one to the next: by its rate each took so many seconds
+	awk -v most=$took '$1 == "added" && NF == 3 { s += 20 / $3 }
+		END { exit !(s > 0.099 && s < 1.01 * most / 1e9) }' out
+	innet-ctl $at watch --json --job 1 -c 2 --interval 1ms | jq -s -e 'map(.stats.counters.added) | length == 2 and .[0] < .[1] '
+	innet-ctl $at watch --json -c 2 --interval 1ms | jq -s -e 'map(.stats.counters.packets) | length == 2 and .[0] < .[1]'
+	innet-ctl $at watch -c 1 | grep -q '^iswitch, 2 jobs$'
+}
+
+@test "watch: on a terminal it redraws; an interrupt is its normal end" {
+	fake
+	script -qc "innet-ctl $at watch -c 2 --interval 10ms" /dev/null >out </dev/null
+	[ "$(grep -c $'\033\[H' out)" -eq 2 ]
+	innet-ctl $at watch --interval 1h >out 3>&- &
+	pids="$pids $!"
+	await out
+	kill -INT $!
+	wait $!
+}
+
+@test "a switch that dies under watch: status 1; an interrupted request dies of it" {
+	fake
+	innet-ctl --tries 1 --timeout 20ms $at watch --interval 1ms >out 2>err 3>&- &
+	watch=$!
+	await out
+	kill $pids
+	rc=0; wait $watch || rc=$?
+	[ $rc -eq 1 ]
+	grep -q 'no answer after 1 try of 20 ms' err
+	fake --lose 1000
+	innet-ctl $at halt 3>&- &
+	await log
+	kill -TERM $!
+	rc=0; wait $! || rc=$?
+	[ $rc -eq 143 ]
+}
+
+@test "misuse: status 2 and what is wrong" {
+	while IFS='|' read -r words why; do
+		run -2 --separate-stderr innet-ctl $words
+		[ -z "$output" ]
+		[[ ${stderr_lines[0]} == "innet-ctl: $why"* ]]
+	done <<-'END'
+	|HOST:PORT is missing
+	-|invalid address '-'
+	:9|what to do with :9 is missing
+	:0 halt|:0: port 0 is nobody's
+	:9 dance|invalid verb 'dance': not one of jobs, members
+	:9 ack|invalid verb 'ack'
+	:9 set-h|set-h needs N
+	:9 set-h 65536|invalid threshold '65536': too large
+	:9 halt now|unexpected argument 'now'
+	:9 set-h 3 4 5 6|unexpected argument '4'
+	:9 help 12|invalid segment '12': not ITERATION:INDEX
+	:9 help 16777216:0|invalid segment '16777216:0': too large
+	:9 help 0:16777216|invalid segment '0:16777216': too large
+	:9 help 0x12|invalid segment '0x12': not 0x and 16
+	:9 fbcast :|invalid segment ':': not a number
+	:9 join|join needs --elements
+	:9 join --elements 9 --type queen|invalid type 'queen': not one of worker
+	:9 halt --worker 1|--worker is for join
+	:9 jobs --job 3|--job is not for jobs
+	:9 regroup 1|invalid worker '1': not CLUSTER/WORKER=CLUSTER
+	:9 regroup 1/2=65536|invalid worker '1/2=65536': too large
+	:9 members --prometheus|--prometheus is for stats
+	:9 stats -c 1|--count is for watch
+	:9 stats --json --prometheus|--json and --prometheus
+	:9 halt --job 65536|invalid job '65536'
+	:9 halt --tries 0|invalid tries '0'
+	:9 halt --timeout 0|invalid time '0'
+	:9 halt --bind [::1]:0|--bind: not of the family
+	END
+}
+
+@test "over IPv6" {
+	fake --v6
+	[ "$(innet-ctl "[::1]:${at#*:}" set-h 3)" = "h was 4" ]
+}
+
+@test "a full disk is noticed" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	fake
+	for v in members stats "watch -c 1" "set-h 3"; do
+		run -1 sh -c "innet-ctl $at $v >/dev/full"
+		[[ $output == "innet-ctl: standard output: "* ]]
+	done
+}
+
+@test "a live switch: join, look, count on fewer, and leave" {
+	serve switch innet-switch -q -p iswitch -H 2 --key key
+	ctl() { innet-ctl --key key "$switch" "$@"; }
+	free=$(python3 -c 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	[[ $(ctl join --elements 1000 --bind :$free) == "member 0 of 1, h 2, next iteration 0, 1000 elements, "* ]]
+	[[ $(ctl join --elements 1000 --worker 1) == "member 1 of 2, "* ]]
+	ctl members --json | jq -e ".open and (.members | length == 2) and .members[0].port == $free"
+	[ "$(ctl set-h 1)" = "h was 2" ]
+	[ "$(ctl help 0:2 --bind :$free)" = "0:2: not complete, and asked of those who owe it" ]
+	ctl leave --bind :$free
+	ctl members --json | jq -e '.members | length == 1 and .[0].worker == 1'
+	run -1 --separate-stderr innet-ctl "$switch" reset
+	[[ $stderr == *": reset: refused: bad MAC" ]]
+	ctl stats --prometheus | grep -q '^innet_job_leaves_total{job="1",program="iswitch"} 1$'
+}
+
+@test "at the port of an earlier one innet-ctl is heard, and so are workers" {
+	why=$(unshare -n ip link set lo up 2>&1) || skip "no namespace of our own: $why"
+	cat >script <<-'END'
+	ip link set lo up
+	innet-switch -q -p iswitch $how -H 1 --listen :0 --port-file port &
+	trap "kill $!" EXIT
+	until [ -s port ]; do sleep 0.02; done
+	at=:$(cat port)
+	echo 40000 40003 >/proc/sys/net/ipv4/ip_local_port_range
+	for i in 1 2 3 4 5 6; do
+		innet-worker -q -p iswitch $how --switch $at --synthetic 40B --interval 1ms -c 1
+		innet-ctl $at members >members
+	done
+	innet-ctl $at stats --json | jq -e '.counters.old_xid == 0'
+	END
+	how='' timeout 60 unshare -n bash -e script 3>&-
+	rm port
+	how=--async timeout 60 unshare -n bash -e script 3>&-
+}

@@ -1,0 +1,204 @@
+# innet-replay: what leaves, when, from whom; and a capture with new stamps.
+load common
+
+# listen: a socket that receives into got.pcap until it is ended, at $sink
+sink() {
+	serve ps innet-ps -q --write-in got.pcap
+	sink=$ps
+}
+
+# End the sink; what it received is whole then.
+finish() {
+	kill -TERM "$ps_pid"
+	wait "$ps_pid"
+}
+
+# told KEY: of the summary in out.json
+told() { jq ".$1" out.json; }
+
+@test "each packet arrives as it was, each worker from a port of its own" {
+	innet-gen -q --clusters 3 --workers 4 -c 20 --interval 1ms -w in.pcap
+	sink
+	innet-replay -q -r in.pcap --to "$sink" --json >out.json
+	finish
+	[ "$(told packets) $(told flows)" = '240 12' ]
+	# cluster, worker, sequence, and all that is behind
+	diff <(dumpolaf in.pcap | cut -d' ' -f3- | sort) \
+		<(dumpolaf got.pcap | cut -d' ' -f3- | sort)
+	tcpdump -nr got.pcap "dst port ${sink#*:}" 2>/dev/null |
+		awk '{ print $3 }' | sort -u >ports
+	[ "$(wc -l <ports)" -eq 12 ]
+}
+
+@test "packets are never early, and what is said of their being late is so" {
+	innet-gen -q --clusters 2 --workers 1 -c 25 --interval 4ms -w in.pcap
+	sink
+	innet-replay -q -r in.pcap --to "$sink" --json >out.json
+	finish
+	# since the first: behind its time by no more than the worst, and no
+	# earlier than the first was late; and a millisecond for the receiver
+	paste -d' ' <(dumpolaf in.pcap | cut -d' ' -f1) <(dumpolaf got.pcap | cut -d' ' -f1) |
+	awk -v worst="$(told late_max_ns)" '
+		{ t = $1; g = substr($2, 5) + 0 }
+		NR == 1 { a = t; b = g }
+		{ d = (g - b) - (t - a); if (d > worst + 1e6 || d < -worst - 1e6) exit 1 }'
+	[ "$(told elapsed_ns)" -ge 90000000 ]
+}
+
+@test "faster, slower, at a rate: into a capture, to the nanosecond" {
+	printf '%s\n' '5000 1 1 1 1 900 0 4' '8000 1 1 2 1 900 0 4' '9001 1 2 1 1 900 0 4' |
+		mkolaf >in.pcap
+	stamps() {
+		innet-replay -q -r in.pcap -w out.pcap "$@"
+		dumpolaf out.pcap | cut -d' ' -f1 | tr '\n' ' '
+	}
+	[ "$(stamps)" = '5000 8000 9001 ' ]
+	[ "$(stamps --speed 2)" = '5000 6500 7000 ' ]
+	[ "$(stamps --speed 0.5)" = '5000 11000 13002 ' ]
+	[ "$(stamps --pps 1M)" = '5000 6000 7000 ' ]
+	[ "$(stamps --loop 2)" = '5000 8000 9001 10002 13002 14003 ' ]
+	[ "$(stamps --loop 3 -c 4)" = '5000 8000 9001 10002 ' ]
+	[ "$(stamps --duration 3us)" = '5000 ' ]
+}
+
+@test "without an option a re-timed capture is the same to every tool" {
+	innet-gen -q --clusters 3 --workers 2 -c 50 -w in.pcap
+	innet-replay -q -r in.pcap -w out.pcap
+	cmp in.pcap out.pcap
+}
+
+@test "--stamp: updates are generated when they leave, others are untouched" {
+	printf '%s\n' '5000 1 1 1 1 900 0 4' '6000 1 1 0 1 900 0 4 kind=3' |
+		mkolaf >in.pcap
+	innet-replay -q -r in.pcap -w out.pcap --stamp
+	[ "$(dumpolaf out.pcap | cut -d' ' -f8 | tr '\n' ' ')" = '5000 900 ' ]
+	tcpdump -vvnr out.pcap 2>/dev/null | grep -c 'udp sum ok' | grep -qx 2
+}
+
+@test "models are left out of olaf; results and Acks, of iswitch; regular traffic, of both" {
+	printf '%s\n' '1 1 1 1 1 9 0 4' '2 1 1 1 1 9 0 4 kind=2' '3 1 1 1 1 9 0 4 tos=0' \
+		'4 1 1 1 1 9 0 4 sum=bad' '5 1 1 1 1 9 0 4 cut=60' | mkolaf >in.pcap
+	innet-replay -q -r in.pcap -w out.pcap --json >out.json
+	[ "$(jq -cS .skipped out.json)" = '{"checksum":1,"down":1,"other":1,"snaplen":1}' ]
+	mkiswitch >in.pcap <<-'EOF'
+	1 10.0.1.1 10.255.255.1 join 1 5 type=worker mode=sync worker=1 elements=2
+	2 10.255.255.1 10.0.1.1 ack 1 5 join done member=1
+	3 10.0.1.1 10.255.255.1 seg 0 1 0 1 2
+	4 10.255.255.1 10.0.1.1 seg 0 1 0 1 2
+	5 10.0.1.1 10.255.255.1 udp 00
+	EOF
+	innet-replay -q -r in.pcap -w out.pcap --program iswitch --json >out.json
+	[ "$(told packets) $(jq -cS .skipped out.json)" = '2 {"down":2,"other":1}' ]
+	innet-replay -q -r in.pcap -w out.pcap --program all --json >out.json
+	[ "$(told packets)" -eq 5 ]
+	innet-replay -q -r in.pcap -w out.pcap --program all --filter 'src host 10.255.255.1' --json >out.json
+	[ "$(told packets) $(told skipped.filtered)" = '2 3' ]
+}
+
+@test "live, too: --stamp writes the time of sending, -c and --duration end it" {
+	local before
+	printf '%s\n' '5000 1 1 1 1 900 0 4' '6000 1 1 2 1 900 0 4' '7000 1 1 3 1 900 0 4' \
+		'90000007000 1 1 4 1 900 0 4' | mkolaf >in.pcap
+	sink
+	before=$(date +%s%N)
+	timeout 20 innet-replay -q -r in.pcap --to "$sink" --stamp -c 2 --json >out.json
+	[ "$(told packets)" -eq 2 ]
+	timeout 20 innet-replay -q -r in.pcap --to "$sink" --duration 50ms --json >out.json
+	[ "$(told packets)" -eq 3 ]
+	finish
+	# of the first two: not before, and not after they came
+	dumpolaf got.pcap | awk -v before="$before" 'NR <= 2 && !($8 >= before && $8 <= $1) { exit 1 }
+		NR > 2 && $8 != 900 { exit 1 } END { exit NR != 5 }'
+}
+
+@test "what a switch or server answers is left out of dlp" {
+	innet-replay -q -r "$BATS_TEST_DIRNAME/../data/dlp-avg_agg_udp_bcast-5w.pcapng" \
+		-w out.pcap --program dlp --json >out.json 2>err
+	[ "$(dlpplay out.pcap | cut -d' ' -f2 | sort | uniq -c | xargs)" = '519 12344' ]
+	[ "$(told packets) $(jq -cS .skipped out.json)" = '519 {"down":514}' ]
+}
+
+@test "top speed: all arrives, in order within each worker, in runs" {
+	innet-gen -q --clusters 3 --workers 3 -c 100 -w in.pcap
+	sink
+	for how in '' --no-offload; do
+		innet-replay -q -r in.pcap --to "$sink" --topspeed $how --json >out.json
+		[ "$(told packets)" -eq 900 ]
+	done
+	finish
+	dumpolaf got.pcap | awk '{ k = $3 " " $4 }
+		$5 != last[k] % 100 + 1 { exit 1 } { last[k] = $5; n++ }
+		END { exit n != 1800 }'
+}
+
+@test "a live run, captured and replayed through a live switch, has the same ages" {
+	innet-gen -q --clusters 3 --workers 3 -c 40 --interval 25ms --arrivals poisson -w in.pcap
+	# ages FILE...: through a switch whose link is narrow, into all.json
+	ages() {
+		serve ps innet-ps -q --write-in got.pcap
+		serve switch innet-switch -q --upstream "$ps" --rate 1Mbit --slots 6 --write-in "$2"
+		innet-replay -q -r "$1" --to "$switch" --stamp --json >"$3.out"
+		kill -TERM "$switch_pid"
+		wait "$switch_pid"
+		finish
+		innet-aom -q -r got.pcap --sent "$2" --json | jq -s 'last' >"$3"
+	}
+	ages in.pcap first.pcap first
+	ages first.pcap again.pcap again
+	# the mean ages differ by no more than both runs say they were late
+	jq -es '(.[0].mean_age_ns - .[1].mean_age_ns | fabs) <= .[2].late_max_ns + .[3].late_max_ns' \
+		first again first.out again.out
+	[ "$(jq .received first)" -gt 100 ]
+}
+
+@test "stamps that go back: due with their predecessor, said once" {
+	printf '%s\n' '9000 1 1 1 1 9 0 4' '5000 1 1 2 1 9 0 4' '9500 1 1 3 1 9 0 4' |
+		mkolaf >in.pcap
+	run -0 --separate-stderr innet-replay -q -r in.pcap -w out.pcap --json
+	[ "$(jq .time_backwards <<<"$output")" -eq 1 ]
+	[[ $stderr == *"in.pcap: packet 2 is stamped before its predecessor"* ]]
+	[ "$(dumpolaf out.pcap | cut -d' ' -f1 | tr '\n' ' ')" = '9000 9000 9500 ' ]
+}
+
+@test "a truncated capture: what was whole leaves, status 1" {
+	innet-gen -q --clusters 1 --workers 1 -c 3 -w in.pcap
+	head -c 700 in.pcap >cut.pcap
+	run -1 --separate-stderr innet-replay -q -r cut.pcap -w out.pcap --json
+	[ "$(jq .packets <<<"$output")" -eq 2 ]
+	[[ $stderr == *"cut.pcap: packet 3: "* ]]
+}
+
+@test "options that cannot go together, a bad filter, a pipe that repeats: status 2" {
+	touch in.pcap
+	for bad in '' '--to 127.0.0.1:1 -w x' '--to 127.0.0.1:1 --pps 5 --topspeed' '-w x --topspeed' \
+	    '--to 127.0.0.1:1 --loop 2' '-w x --speed 0' '-w x --program none'; do
+		run -2 innet-replay $bad
+		[ "${#lines[@]}" -ge 1 ]
+	done
+	innet-gen -q -c 1 -w in.pcap
+	run -2 innet-replay -r in.pcap -w x --filter 'no such'
+	[[ $output == *"invalid filter 'no such': "* ]]
+}
+
+@test "a signal ends it, and what was sent is said" {
+	innet-gen -q --clusters 1 --workers 1 -c 2 --interval 100s -w in.pcap
+	sink
+	innet-replay -r in.pcap --to "$sink" 2>err 3>&- &
+	pids="$pids $!" pid=$!
+	await got.pcap
+	for _ in $(seq 500); do
+		kill -USR1 "$ps_pid"
+		[ "$(stat -c %s got.pcap)" -lt 100 ] || break
+		sleep 0.02
+	done
+	kill -TERM $pid
+	wait $pid
+	grep -q '1 packets of 1 five-tuples' err
+}
+
+@test "a port where nobody listens: counted, and no end before the trace's" {
+	innet-gen -q --clusters 1 --workers 1 -c 20 --interval 1ms -w in.pcap
+	run -0 --separate-stderr innet-replay -q -r in.pcap --to 127.0.0.1:9 --json
+	[ "$(jq .packets <<<"$output")" -eq 20 ]
+	[ "$(jq .unreachable <<<"$output")" -ge 1 ]
+}

@@ -1,0 +1,415 @@
+# innet-sim: the simulator against closed forms, the filter, the generator and
+# a second program; and what it says of bad scenarios.  SIM_RUNS=1000 for more
+# random networks, SIM_FIRST=N to begin at seed N.
+bats_require_minimum_version 1.5.0
+load common
+
+# One switch before one server, for 2 s: scenario RATE SLOTS WORKERS
+scenario() {
+	cat <<-END
+	{ "duration": "2s",
+	  "switches": [ { "name": "sw", "slots": $2 } ],
+	  "servers": [ { "name": "ps" } ],
+	  "links": [ { "from": "sw", "to": "ps", "rate": "$1" } ],
+	  "workers": [ { "at": "sw", $3 } ] }
+	END
+}
+
+# sim OPTION...: the results of s.json as JSON
+sim() { innet-sim -q --json "$@" s.json; }
+
+# says WHAT: status 1, nothing on stdout, and that of s.json on stderr
+says() {
+	run -1 --separate-stderr innet-sim s.json
+	[ -z "$output" ]
+	[ "$stderr" = "innet-sim: s.json: $1" ]
+}
+
+@test "one periodic worker: every age is exact" {
+	scenario 1M 8 '"frame": "125B", "interval": "10ms", "phase": "aligned"' >s.json
+	sim --until 1s --set 'links[0].propagation=2ms' >out
+	jq -se '.[-1] | .sent == 100 and .received == 100 and .mean_age_ns == 7970000 and
+	    .max_age_ns == 13000000 and .mean_peak_age_ns == 13000000 and
+	    .mean_delay_ns == 3000000 and .queued == 0' out
+}
+
+@test "M/D/1: the mean wait is Pollaczek's and Khinchine's, within its interval" {
+	scenario 1M 100000 '"frame": "125B", "interval": "1250us", "arrivals": "poisson"' >s.json
+	sim --until 50s --runs 20 --by switch --set 'switches[0].queue=fifo' \
+	    --set 'servers[0].reply=none' >out
+	jq -e '.mean_wait_ns_ci95 < 1e5 and .mean_wait_ns_ci95 > 1e3 and
+	    (.mean_wait_ns - 2e6 | fabs) < .mean_wait_ns_ci95 and
+	    (.busy_percent - 80 | fabs) < .busy_percent_ci95' out
+}
+
+@test "the filter decides as the simulator did, to the nanosecond" {
+	scenario 2M 4 '"clusters": 9, "workers": 3, "arrivals": "poisson", "rewards": "noisy"' >s.json
+	for p in olaf fifo; do
+		sim --by switch --set "switches[0].queue=$p" \
+			--set 'switches[0].reward_threshold=0.1' \
+			--set 'servers[0].reply=none' -w $p >$p.json
+		over="--reward-threshold 0.1"
+		[ $p = olaf ] || over=
+		innet-switch -q --queue $p --slots 4 --rate 2M --until 2s -r $p/sw.in.pcap \
+			$over -w want.pcap --report report
+		cmp want.pcap $p/sw.out.pcap
+		jq -s '.[0] as $s | .[1].totals | [.arrived, .delivered, .aggregated, .superseded,
+		    .dropped_full, .dropped_reward | .constituents] == [$s.arrived, $s.delivered,
+		    $s.aggregated, $s.superseded, $s.dropped_full, $s.dropped_reward]' \
+			$p.json report | grep -x true
+	done
+}
+
+@test "frames of other programs queue as with --regular queued of the filter" {
+	scenario 2M 4 '"clusters": 9, "workers": 3, "arrivals": "poisson"' >s.json
+	for p in olaf fifo; do
+		other=(--set "switches[0].queue=$p" --set 'servers[0].reply=none' --set 'traffic=[
+		    {"at": "sw", "rate": "1M"}, {"at": "sw", "rate": "0.3M", "frame": "42B", "arrivals": "onoff"}]')
+		sim "${other[@]}" -w $p >$p.json
+		innet-switch -q --queue $p --slots 4 --rate 2M --port 0.0.0.0/0:rate=2M --until 2s --regular queued -r $p/sw.in.pcap -w want.pcap
+		cmp want.pcap $p/sw.out.pcap
+		sim "${other[@]}" --by traffic >traffic.json
+		[ "$(tcpdump -nr $p/ps.in.pcap port 9 2>/dev/null | wc -l)" -eq "$(jq -s .[-1].received traffic.json)" ]
+		jq -se 'length == 3 and .[2].traffic == "all" and .[0].sent + .[1].sent == .[2].sent and
+		    all(.[]; .sent == .received + .dropped_full + .queued and .dropped_full > 10)' traffic.json
+	done
+	run -2 --separate-stderr sim --by traffic
+	[ "${stderr_lines[0]}" = "innet-sim: --by: there is no traffic" ]
+}
+
+@test "updates wait behind frames of other programs, on their whole way, and faults end both" {
+	scenario 1M 8 '"frame": "125B", "interval": "10ms", "phase": "aligned", "start": "5ms", "count": 1' >s.json
+	other=(--set 'traffic=[{"at": "sw", "rate": "0.8M", "arrivals": "periodic", "stop": "10ms"}]')
+	sim "${other[@]}" --seed 5 -w out >/dev/null
+	# each of 8 ms, one every 10 ms: the update waits for the one being sent
+	came=$(tcpdump --nano -ttnr out/sw.in.pcap port 9 2>/dev/null | cut -d' ' -f1 | cut -c3-)
+	sim "${other[@]}" --seed 5 | jq -se --argjson t "$((10#$came))" '.[-1].mean_delay_ns == $t + 8e6 - 5e6 + 1e6'
+	sim "${other[@]}" --seed 5 --by traffic --set 'faults=[{"link":"sw","from":"6ms","to":"1s"}]' |
+		jq -se '.[-1] | .lost_down == 1 and .sent == 1'
+}
+
+@test "vectors of several packets go through the filter alike" {
+	scenario 2M 9 '"clusters": 3, "workers": 3, "elements": 150, "control": "urgent"' >s.json
+	sim -w out
+	innet-switch -q --slots 9 --rate 2M --until 2s -r out/sw.in.pcap -w want.pcap
+	cmp <(dumpolaf want.pcap | awk '$2 == 1') <(dumpolaf out/sw.out.pcap)
+	innet-aom -q --json --until 2s -r out/ps.in.pcap --from first >aom
+	sim --set ages_from=first >s.out
+	[ "$(tail -1 aom | jq .mean_age_ns)" = "$(tail -1 s.out | jq .mean_age_ns)" ]
+}
+
+@test "workers have their updates when innet-gen's have" {
+	for how in periodic poisson onoff lognormal; do
+		scenario 1G 8 "\"clusters\": 4, \"workers\": 3, \"count\": 20, \"arrivals\": \"$how\",
+		    \"jitter\": \"3ms\", \"speeds\": 0.5" >s.json
+		sim --seed 7 --until 1h --set duration=none -w $how >/dev/null
+		innet-gen -q --seed 7 --clusters 4 --workers 3 -c 20 --arrivals $how --jitter 3ms \
+			--speeds 0.5 -w gen.pcap
+		cmp <(dumpolaf gen.pcap | cut -d' ' -f1-8) \
+			<(dumpolaf $how/sw.in.pcap | awk '$2 == 1' | cut -d' ' -f1-8)
+	done
+}
+
+@test "ages are those that innet-aom finds in its captures" {
+	scenario 0.5M 3 '"clusters": 5, "workers": 4, "control": "fair"' >s.json
+	sim --by cluster -w out >sim.out
+	innet-aom -q --json --until 2s --sent out/sw.in.pcap -r out/ps.in.pcap >aom.out
+	keys='[.mean_age_ns, .p50_age_ns, .p95_age_ns, .p99_age_ns, .max_age_ns, .mean_peak_age_ns, .max_peak_age_ns, .received, .merged]'
+	cmp <(jq -c "$keys" sim.out) <(jq -c "$keys" aom.out)
+}
+
+@test "a captured link shows both ends: the last one's are the server's, a propagation apart" {
+	scenario 1M 4 '"clusters": 3, "workers": 3, "control": "urgent"' >s.json
+	sim --set 'links[0].propagation=3ms' --set 'links[0].capture=true' -w out >/dev/null
+	cmp out/sw.up.in.pcap out/ps.in.pcap
+	cmp out/sw.up.out.pcap out/sw.out.pcap
+	cmp <(dumpolaf out/sw.up.in.pcap) <(dumpolaf out/sw.up.out.pcap |
+		awk '$1 + 3000000 <= 2000000000 { $1 += 3000000; print }')
+	cmp <(dumpolaf out/sw.down.in.pcap) <(dumpolaf out/sw.in.pcap | awk '$2 == 2')
+	[ "$(tcpdump -nr out/sw.down.out.pcap 2>/dev/null | grep -c 'UDP, length 264')" -ge 100 ]
+	[ "$(tshark -r out/sw.down.out.pcap -o udp.check_checksum:TRUE -T fields \
+		-e udp.checksum.status 2>/dev/null | sort -u)" = 1 ]
+}
+
+@test "what a link loses is in the capture before it only; what a fault does, when it had left" {
+	scenario 0 8 '"interval": "1ms", "access_rate": "10M", "access_loss": 0.1, "access_capture": true' >s.json
+	sim -w out >s.out
+	jq -se '.[0].lost_link > 100' s.out
+	[ "$(dumpolaf out/worker.1.0.up.out.pcap | wc -l)" -eq "$(jq -s '.[0].sent' s.out)" ]
+	[ "$(dumpolaf out/worker.1.0.up.in.pcap | wc -l)" -eq "$(jq -s '.[0].received' s.out)" ]
+	innet-aom -q --json --sent out/worker.1.0.up.out.pcap -r out/worker.1.0.up.in.pcap |
+		jq -se --slurpfile s s.out '.[-1].lost == $s[0].lost_link'
+	scenario 0.1M 8 '"frame": "125B", "workers": 5, "count": 1, "phase": "aligned"' >s.json
+	sim --set 'links[0].propagation=15ms' --set 'links[0].capture=true' -w fault \
+		--set 'faults=[{"link":"sw","from":"25ms","to":"30ms"}]' >/dev/null
+	[ "$(dumpolaf fault/sw.up.out.pcap | cut -d' ' -f1 | paste -sd,)" = 10000000,20000000 ]
+	[ "$(dumpolaf fault/sw.up.in.pcap | cut -d' ' -f1)" = "" ]
+	# what waits before a link at the end has not left
+	sim --until 35ms --set 'workers[0].shared=true' --set 'workers[0].access_rate=0.1M' \
+		--set 'workers[0].access_capture=true' -w end >/dev/null
+	[ "$(dumpolaf end/worker.1.0.up.out.pcap | cut -d' ' -f1 | paste -sd,)" = 10000000,20000000,30000000 ]
+}
+
+@test "every worker's own link has a capture, and more than a hundred are refused" {
+	scenario 1M 8 '"clusters": 2, "workers": 50, "access_rate": "10M", "access_capture": true' >s.json
+	sim -w out >/dev/null
+	[ "$(ls out | grep -c '^worker\.[12]\.[0-9]*\.\(up\|down\)\.\(in\|out\)\.pcap$')" -eq 400 ]
+	run -1 --separate-stderr innet-sim -w out --set 'links[0].capture=true' s.json
+	[ "$stderr" = "innet-sim: -w: more than 100 links" ]
+}
+
+@test "a second program agrees: counters to the unit, ages to the nanosecond" {
+	command -v python3 >/dev/null || skip "no python3"
+	timeout 400 python3 -B "$BATS_TEST_DIRNAME/../twins/sim_runs.py" "${SIM_RUNS:-$(few 40)}" "${SIM_FIRST:-1}"
+}
+
+@test "innet-ps gates as many of the same updates as the simulator's server did" {
+	scenario 2M 4 '"clusters": 3, "interval": "20ms", "rewards": "noisy"' >s.json
+	for c in 1 2 3; do echo "0 $c 0 0 1 0 0 56 kind=3"; done | mkolaf >weights
+	for gate in ema:0.1 last best; do
+		rm -rf out
+		sim --set "servers[0].gate=${gate%:*}" --set 'links[0].capture=true' -w out >s.out
+		serve ps innet-ps --json --gate $gate
+		for f in weights out/ps.in.pcap; do innet-replay -q --pps 1000 -r $f --to "$ps"; done
+		for _ in $(seq 500); do		# all that was sent is there
+			kill -USR1 "$ps_pid"
+			grep -q "\"updates\":$(jq -s '.[-1].received' s.out)," ps.out && break
+			sleep 0.02
+		done
+		kill -TERM "$ps_pid"
+		wait "$ps_pid"
+		grep '^{' ps.out | tail -1 | jq -e --slurpfile s s.out '.gated == $s[-1].gated and .gated > 20'
+		# and each that it did not gate is a version
+		[ "$(dumpolaf out/sw.down.out.pcap | awk '{ v[$3] = $5 } END { print v[1] + v[2] + v[3] - 3 }')" = \
+			"$(jq -s '.[-1].received - .[-1].gated' s.out)" ]
+	done
+}
+
+@test "control: Qmax / N of the updates are sent before the threshold" {
+	scenario 10M 8 '"clusters": 16, "workers": 10, "control": "urgent", "threshold": "100s"' >s.json
+	sim --until 20s >out
+	jq -se '.[-1] | (.suppressed / .generated - 0.5 | fabs) < 0.01' out
+	sim --until 20s --set 'switches[0].slots=16' | jq -se '.[-1].suppressed == 0'
+	sim --until 20s --set 'switches[0].queue=regular' | jq -se '.[-1].suppressed == 0'
+}
+
+@test "workers that wait for a model: an update each interval and round trip, or time-out" {
+	scenario 0 8 '"interval": "10ms", "phase": "aligned", "wait": "250ms"' >s.json
+	loop() { sim --set 'links[0].propagation=3ms' --set 'servers[0].delay=1ms' "$@" | jq -s .[-1]; }
+	loop | jq -e '.generated == 118 and .models == 118 and .timed_out == 0'	# every 17 ms
+	loop --set 'workers[0].wait=7ms' | jq -e '.generated == 118 and .timed_out == 0'
+	loop --set 'workers[0].wait=6999999ns' | jq -e '.generated == 118 and .timed_out == 118'
+	loop --set 'servers[0].reply=none' | jq -e '.generated == 8 and .timed_out == 7'
+	# the waits that were no more needed do not make the run longer: it ends at 41 ms
+	loop --set duration=none --set 'workers[0].count=3' | jq -e '.mean_age_ns == 10134146'
+	loop --set 'workers[0].stop=40ms' | jq -e '.generated == 3'
+	loop --set 'workers[0].wait=0' | jq -e '.generated == 200 and (has("timed_out") | not)'
+}
+
+@test "what comes to a link that is down is lost, from its first instant to its last" {
+	scenario 0 8 '"interval": "10ms", "phase": "aligned"' >s.json
+	sim --set 'faults=[{"link":"sw","from":"500ms","to":"1s"}]' |
+		jq -se '.[-1] | .lost_down == 50 and .received == 150'
+	sim --set 'faults=[{"switch":"sw","from":"500ms","to":"1s"},{"switch":"sw","from":"600ms","to":"1010ms"}]' |
+		jq -se '.[-1] | .lost_down == 51 and .received == 149 and .dropped == 51'
+}
+
+@test "what waits, is being sent or is on its way when a link fails is lost" {
+	scenario 0.1M 8 '"frame": "125B", "workers": 5, "count": 1, "phase": "aligned"' >s.json
+	sim --set 'links[0].propagation=15ms' --set 'switches[0].queue=fifo' \
+		--set 'faults=[{"link":"sw","from":"20ms","to":"30ms"}]' |
+		jq -se '.[-1] | .lost_down == 5 and .received == 0'
+	sim --set 'links[0].propagation=15ms' --set 'switches[0].queue=fifo' \
+		--set 'faults=[{"switch":"sw","from":"20500us","to":"30ms"}]' |
+		jq -se '.[-1] | .lost_down == 3 and .received == 2'
+}
+
+@test "a link's own losses come to its share" {
+	scenario 0 8 '"interval": "1ms"' >s.json
+	sim --until 100s --set 'links[0].loss=5%' |
+		jq -se '.[-1] | (.loss_percent - 5 | fabs) < 0.3 and .lost_link == .dropped'
+}
+
+@test "a schedule is played, and one of others' workers is refused" {
+	scenario 0 8 '"clusters": "2-3", "workers": 2, "schedule": "a.csv"' >s.json
+	printf '%s\n' cluster,worker,time_ns,reward 2,0,5ms,1 3,1,5ms,1 2,1,7000,0.5 >a.csv
+	sim -w out | jq -se '.[-1] | .sent == 3 and .received == 3'
+	[ "$(dumpolaf out/sw.in.pcap | awk '$2 == 1 { print $1, $3, $4 }' | paste -sd,)" = \
+	    "7000 2 1,5000000 2 0,5000000 3 1" ]
+	mkdir sub && mv a.csv s.json sub && innet-sim -q sub/s.json && cd sub
+	echo 4,0,5ms,1 >>a.csv
+	run -1 --separate-stderr innet-sim s.json
+	[ "$stderr" = "innet-sim: a.csv:5: worker 0 of cluster 4 is not in the group" ]
+}
+
+@test "a sweep has a point for each combination, the last path fastest" {
+	scenario 1M 8 '"clusters": 2' >s.json
+	sed -i 's/^{/{ "sweep": { "links[sw].rate": [ "1M", 2000000 ], "switches[*].slots": [ 1, 2, 3 ] },/' s.json
+	innet-sim -q --csv s.json >out
+	[ "$(head -1 out | cut -d, -f1-4)" = "links[sw].rate,switches[*].slots,group,runs" ]
+	[ "$(grep ,all, out | cut -d, -f1,2 | paste -sd' ')" = \
+	    "1M,1 1M,2 1M,3 2000000,1 2000000,2 2000000,3" ]
+	sim | jq -se 'length == 12 and .[0].point["links[sw].rate"] == "1M"'
+}
+
+@test "--set takes a path that is swept out of the sweep, however it is spelled" {
+	scenario 1M 8 '"clusters": 2' >base.json
+	jq '.sweep = { "links[0].rate": [ "1M", 2000000 ], "switches[*].slots": [ 1, 2, 3 ] }' base.json >s.json
+	sim --set 'links[sw].rate=0.5M' | jq -se 'length == 6 and all(.point | has("links[0].rate") | not)'
+	sim --set 'switches[0].slots=4' --set 'links[*].rate=0.5M' >out
+	cmp out <(innet-sim -q --json <(jq '.switches[0].slots = 4 | .links[0].rate = "0.5M"' base.json))
+	cmp <(sim --until 1s) <(innet-sim -q --json <(jq '.sweep.duration = ["3s", "4s"]' s.json) --until 1s)
+	run -1 --separate-stderr innet-sim --set 'links[0].rate=red' s.json
+	[ "$stderr" = "innet-sim: s.json: links[0].rate: 'red': not a number" ]
+}
+
+@test "--set of a part of what is swept is refused: the sweep would undo it" {
+	scenario 1M 8 '"clusters": 2' |
+		jq '.switches += [{ name: "s2" }] | .links += [{ from: "s2", to: "ps" }] |
+		.sweep = { "switches[*].slots": [ 1, 2 ], workers: [ .workers ] }' >s.json
+	refused() {
+		run -2 --separate-stderr innet-sim --set "$1=3" s.json
+		[ "$output$stderr" = "innet-sim: invalid path '$1': the sweep of '$2' sets it too" ]
+	}
+	refused 'switches[s2].slots' 'switches[*].slots'
+	refused 'workers[0].clusters' workers
+	sim --set 'switches=[{ "name": "sw" }, { "name": "s2" }]' | jq -se 'length == 4'
+}
+
+@test "captures of -w destroy neither each other nor what is read" {
+	scenario 1M 8 '"clusters": 2' >s.json
+	sim -w out >/dev/null
+	mv s.json out/sw.in.pcap
+	run -2 --separate-stderr innet-sim -w out out/sw.in.pcap
+	[ "$output$stderr" = "innet-sim: -w out/sw.in.pcap would destroy its own input" ]
+	ln -s "$PWD/s.json" out/ps.in.pcap -f && mv out/sw.in.pcap s.json
+	run -2 --separate-stderr innet-sim -w out s.json
+	[ "$stderr" = "innet-sim: -w out/ps.in.pcap would destroy its own input" ]
+	ln -s sw.in.pcap out/ps.in.pcap -f
+	run -2 --separate-stderr innet-sim -w out s.json
+	[ "$stderr" = "innet-sim: -w and -w both write out/sw.in.pcap" ]
+	run -2 bash -c 'innet-sim -w out s.json 2>err >out/sw.out.pcap'
+	[ "$(cat err)" = "innet-sim: the results and -w both write out/sw.out.pcap" ]
+}
+
+@test "the same on any number of cores; other seeds differ" {
+	scenario 0.3M 4 '"clusters": 5, "workers": 4, "arrivals": "lognormal"' >s.json
+	sim --runs 9 --jobs 1 >one
+	sim --runs 9 --jobs 4 >four
+	cmp one four
+	run ! cmp <(sim --seed 1) <(sim --seed 2)
+	[ "$(sim --seed 1 --runs 2 | jq -s .[-1].mean_age_ns)" = "$( (sim --seed 1; sim --seed 2) |
+	    jq -s '(.[1].mean_age_ns + .[3].mean_age_ns) / 2')" ]
+}
+
+@test "a tree of switches: every cluster's updates reach the server" {
+	scenario 0 8 '"clusters": "1-6", "workers": 2, "interval": "10ms"' |
+		sed 's/"name": "sw"/"count": 6, &/
+		    s/\[ { "from": "sw", "to": "ps"/[ { "from": "sw", "to": "up" }, { "from": "up", "to": "ps"/
+		    s/"switches": \[/& { "name": "up", "count": 1 },/' >s.json
+	sim --by cluster | jq -se 'length == 7 and all(.[:6][]; .received == 400 and .models == 800)'
+	sim --by switch | jq -se 'length == 7 and .[6].switch == "sw.5" and .[0].arrived == 2400'
+}
+
+@test "100,000 workers under three levels of switches run in less than 1 GB" {
+	cat >s.json <<-END
+	{ "duration": "20ms",
+	  "switches": [ { "name": "tor", "count": 1000 }, { "name": "agg", "count": 50 }, { "name": "core", "slots": 1024 } ],
+	  "servers": [ { "name": "ps" } ],
+	  "links": [ { "from": "tor", "to": "agg", "rate": "10G" }, { "from": "agg", "to": "core", "rate": "25G" },
+	    { "from": "core", "to": "ps", "rate": "100G" } ],
+	  "workers": [ { "at": "tor", "clusters": 1000, "workers": 100, "access_rate": "10G", "access_propagation": "1us" } ] }
+	END
+	[ -z "$(nm "$(command -v innet-sim)" | grep -m1 __asan)" ] || skip "a sanitizer takes more"
+	(ulimit -v 1000000 && sim >out)
+	jq -se '.[-1] | .sent > 19000 and .received > 19000' out
+}
+
+@test "a key that is not known is named, with the nearest" {
+	scenario 1M 8 '"clusters": 2' | sed 's/"rate"/"rat"/' >s.json
+	says "links[0].rat: unknown key; the nearest is 'rate'"
+}
+
+@test "values that are not as they should be are named by their path" {
+	bad() {
+		scenario 1M 8 '"clusters": 2' >good.json
+		innet-sim -q good.json >/dev/null
+		jq "$1" good.json >s.json
+		says "$2"
+	}
+	bad '.duration = 10' "duration: '10': lacks a unit (ns, us, ms, s, min, h)"
+	bad '.links[0].propagation = "1m"' "links[0].propagation: '1m': unknown unit"
+	bad '.links[0].loss = 2' "links[0].loss: '2': too large"
+	bad '.links[0] = 7' 'links[0]: is not an object: { ... }'
+	bad '.switches[0].slots = 0' "switches[0].slots: '0': too small"
+	bad '.switches[0].queue = "red"' "switches[0].queue: 'red': not one of olaf, fifo, regular"
+	bad '.switches[0].name = "a/b"' "switches[0].name: 'a/b': has more than letters, digits, '-' and '_'"
+	bad 'del(.switches[0].name)' 'switches[0].name: is not given'
+	bad '.servers[0].gate = "red"' "servers[0].gate: 'red': not one of none, ema, last, best"
+	bad '.links[0].to = "nobody"' "links[0].to: no switch or server is called 'nobody'"
+	bad '.links[0].to = "sw"' 'links[0].to: leads in a circle, not to a server'
+	bad '.links += .links' "links[1].from: a second link from 'sw'"
+	bad '.servers += .servers' "servers[1].name: 'ps' is there twice"
+	bad '.workers += .workers' 'workers[1]: has workers that workers[0] has, of the same cluster'
+	bad '.workers[0].at = "ps"' "workers[0].at: no switch is called 'ps'"
+	bad '.workers += .workers | .workers[1] += {first_worker: 1, payload: 40}' \
+	    'workers[1]: has a cluster of workers[0], but vectors of another length'
+	bad '.duration = "105000h"' "duration: '105000h': too large"
+	bad '.workers[0].payload = 37' 'workers[0].payload: not 32 bytes and whole floats of 4'
+	bad '.workers[0].clusters = "5-2"' "workers[0].clusters: '5-2': begins after its end"
+	bad '.workers[0] += {wait: "1s", arrivals: "bursts"}' \
+	    'workers[0].wait: those of a schedule or of bursts wait for nothing'
+	bad '.workers[0].wai = "1s"' "workers[0].wai: unknown key; the nearest is 'wait'"
+	bad '.workers[0].access_capture = true' \
+	    'workers[0].access_capture: there is no such link, without a rate, propagation or loss'
+	bad '.duration = "none"' 'workers[0].count: is none, and so is duration: it would never end'
+	bad '.faults = [{"switch": "sw", "training": "x", "from": "1s", "to": "2s"}]' \
+	    'faults[0].training: there are no trainings'
+	bad '.traffic = [{"at": "ps", "rate": 1}]' "traffic[0].at: no switch is called 'ps'"
+	bad '.traffic = [{"at": "sw"}]' 'traffic[0].rate: is not given'
+	bad '.traffic = [{"at": "sw", "rate": 0}]' 'traffic[0].rate: is 0: there would be none'
+	bad '.traffic = [{"at": "sw", "rat": 1}]' "traffic[0].rat: unknown key; the nearest is 'at'"
+	bad '.traffic = [{"at": "sw", "rate": 1}] | .duration = "none" | .workers[0].count = 1' \
+	    'traffic[0].stop: is none, and so is duration: it would never end'
+	bad '.faults = [{"from": "1s", "to": "2s"}]' 'faults[0]: needs a link or a switch'
+	bad '.sweep = {"links[1].rate": [1]}' 'sweep: a path names nothing there'
+	bad '.sweep = {"seed": [1, 2]}' 'sweep: all points have the same seed and runs'
+	bad '.sweep = {"runs": [1, 2]}' 'sweep: all points have the same seed and runs'
+}
+
+@test "what is no JSON is named by line and column" {
+	printf '{ "duration":\n  "1s", ' >s.json
+	run -1 --separate-stderr innet-sim s.json
+	[[ $stderr == "innet-sim: s.json:2:"*": not JSON from here on" ]]
+	run -1 --separate-stderr innet-sim no-such.json
+	[ "$stderr" = "innet-sim: no-such.json: No such file or directory" ]
+	run -2 --separate-stderr innet-sim
+	[ "${stderr_lines[0]}" = "innet-sim: no scenario" ]
+}
+
+@test "a full disk is noticed" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	scenario 1M 8 '"clusters": 2' >s.json
+	run -1 sh -c 'innet-sim -q --json s.json >/dev/full'
+	ln -s /dev/full sw.in.pcap
+	run -1 innet-sim -q -w . s.json
+}
+
+@test "every key of --list-keys is in the manual" {
+	innet-sim --list-keys | while IFS='	' read -r path type preset help; do
+		[ -n "$help" ]
+		sed -n 's/^\.It//p' "$srcdir/man/innet-scenario.5" | grep -qw -- "${path##*.}"
+	done
+}
+
+@test "SIGINT ends it, and its children" {
+	scenario 1M 8 '"interval": "1us", "clusters": 50, "workers": 20' >s.json
+	innet-sim -q --runs 8 --jobs 2 --until 10h s.json >out 3>&- &
+	pid=$!
+	until [ "$(pgrep -cP $pid)" -eq 2 ]; do sleep 0.02; done
+	kill -INT $pid $(pgrep -P $pid)
+	rc=0
+	wait $pid || rc=$?
+	[ $rc -eq 130 ]
+	[ ! -s out ]
+}

@@ -1,0 +1,75 @@
+# share/examples/iswitch-cartpole.sh: that what is summed by switches learns.
+load common
+
+example=$BATS_TEST_DIRNAME/../../share/examples/iswitch-cartpole.sh
+
+# cartpole OPTION...: the example, its files in out/, what it prints in said
+cartpole() {
+	"$example" --out "$PWD/out" "$@" >said 3>&-
+}
+
+# counted SWITCH KEY: a counter of the first run
+counted() { tail -n 1 "out/1-$1.out" | jq ".jobs[\"1\"].counters.$2"; }
+
+@test "four workers in step reach 475, and a second run has the same bits" {
+	once training
+	cartpole --seed 3 --twice
+	grep -qx 'second run  *bit-identical' said
+	[ "$(ls out/2-w?.policy | wc -l)" -eq 4 ]
+	# four contributions to each of 26 segments, and no more than one result
+	[ "$(counted switch added)" -ge $((4 * $(counted switch results))) ]
+	[ "$(counted switch results)" -eq $((26 * $(awk '/^iterations/ { print $2 }' said))) ]
+}
+
+@test "four workers that do not wait reach 475, none more than 3 rounds behind" {
+	once training
+	cartpole --async --seed 2
+	[ "$(grep -c '^gradients, staleness [0-3] ' said)" -eq 4 ]
+	# the last one may have been on its way out when the end came
+	tail -qn 1 out/1-w?.out | jq -es 'all(.staleness_0 + .staleness_1 + .staleness_2 + .staleness_3 - .sent | . == 0 or . == 1)'
+}
+
+@test "12 workers in two racks under a core reach 475" {
+	once training
+	privileged
+	"$example" --out "$PWD/out" --hierarchy --seed 4 >said 3>&- &
+	wait $!
+	run ! grep -q "innet-$!-" <(ip netns list)
+	# a packet of each rack in each sum, of six workers in each of these
+	results=$(counted core results)
+	[ "$results" -eq $((26 * $(awk '/^iterations/ { print $2 }' said))) ]
+	[ "$(counted core added)" -ge $((2 * results)) ]
+	[ "$(counted switch1 sent_up)" -ge "$results" ]
+	[ "$(counted switch2 added)" -ge $((6 * results)) ]
+}
+
+@test "12 workers in two racks that do not wait reach 475, and nothing is early" {
+	once training
+	privileged
+	cartpole --async --hierarchy --seed 4
+	for s in core switch1 switch2; do
+		[ "$(counted $s early)" -eq 0 ]
+	done
+	[ "$(counted core added)" -ge $((2 * $(counted core results))) ]
+}
+
+@test "475 is not reached: it says so, status 1" {
+	run -1 --separate-stderr cartpole --steps 5000
+	[[ $stderr == *"iswitch-cartpole: reached "*", not 475" ]]
+}
+
+@test "the hierarchy without privilege: one line, status 1" {
+	drop=''
+	[ "$(id -u)" -ne 0 ] || drop='setpriv --reuid=65534 --regid=65534 --clear-groups'
+	run -1 --separate-stderr $drop "$example" --hierarchy
+	[ -z "$output" ]
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr == *'network namespaces need root '* ]]
+}
+
+@test "misuse: status 2" {
+	for words in '--mode both' '--async --twice' '--seed x' --seed '--speed 3' '--workers 0' '--hierarchy --workers 4'; do
+		run -2 --separate-stderr cartpole $words
+		[[ $stderr == 'iswitch-cartpole: '* ]]
+	done
+}

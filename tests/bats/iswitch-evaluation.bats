@@ -1,0 +1,86 @@
+# share/examples/iswitch-evaluation.sh in its short form: what it measures, and
+# what becomes of it when something is missing or fails.
+load common
+
+example=$BATS_TEST_DIRNAME/../../share/examples/iswitch-evaluation.sh
+
+# evaluate OPTION...: its results in out/; MPI's library has leaks
+evaluate() { ASAN_OPTIONS=detect_leaks=0 timeout 400 "$example" -o out --quick "$@" 3>&-; }
+
+# rows PATTERN: how many rows match
+rows() { grep -cE "$1" out/measured.csv; }
+
+# field KIND,ALGORITHM MODE,CARRIER N: of the row of a run
+field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f"$3"; }
+
+@test "the short form: each run has its row, the tables what the paper's have" {
+	once training
+	privileged
+	command -v innet-mpi && command -v mpirun || skip 'no Open MPI'
+	evaluate
+	[ "$(rows '^carry,(dqn|a2c|ppo|ddpg),.*,sync,(ps|ring|switch),')" -eq 12 ]
+	[ "$(rows '^carry,(a2c|ppo),.*,async,(ps|switch),')" -eq 4 ]
+	[ "$(rows '^train,a2c,')" -eq 5 ]
+	# nothing is faster than its bytes: once each way, or four times to a server
+	awk -v s="$(field carry,dqn sync,switch 11)" -v r="$(field carry,dqn sync,ring 11)" \
+		-v p="$(field carry,dqn sync,ps 11)" 'BEGIN { exit !(s > 510 && r > 1.4 * 510 && p > 4 * 510 && s < p) }'
+	# in step a server and a switch sum the same, so they learn the same
+	for c in ps switch; do head -n 51 out/runs/train-a2c-sync-$c.w0.csv | cut -d, -f1-3 >games-$c; done
+	[ "$(wc -l <games-ps)" -eq 51 ]
+	cmp games-ps games-switch
+	for title in 'Table 3' 'Table 4' 'Table 5' 'Figure 12' 'expected to differ'; do
+		grep "^## .*$title" out/results.md
+	done
+	grep -q '^| DQN | 6.41 MB | switch | ' out/results.md
+	grep -q '^- A2C sync, end to end at the paper' out/results.md
+	if command -v gnuplot; then
+		for plot in figure12 table3 a2c; do grep -q '</svg>' out/$plot.svg; done
+	fi
+	# all is there: another time nothing is run
+	run -0 --separate-stderr evaluate
+	[[ $stderr != *' of 21: '* ]]
+}
+
+@test "a run that fails is named, the others are measured; the next time it alone is run" {
+	once training
+	privileged
+	mkdir -p out/runs/carry-ppo-sync-ps.port	# where a file is to be
+	run -1 --separate-stderr evaluate --only ppo
+	[[ $stderr == *'carry-ppo-sync-ps failed; see '* ]]
+	[ "$(rows '^carry,ppo,')" -ge 3 ] && [ "$(rows ',sync,ps')" -eq 0 ]
+	grep -q '^| PPO | 40.02 kB | switch | ' out/results.md
+	rmdir out/runs/carry-ppo-sync-ps.port
+	run -0 --separate-stderr evaluate --only ppo
+	[ "$(grep -c ' of [0-9]*: ' <<<"$stderr")" -eq 1 ]
+	[ "$(rows '^carry,ppo,.*,sync,ps,')" -eq 1 ]
+	run -2 --separate-stderr "$example" -o out --seed 2
+	[[ $stderr == *' holds results of other settings: quick=1 seed=1 limit=20'* ]]
+}
+
+@test "without Open MPI the ring is left out, and that is said" {
+	once training
+	privileged
+	mkdir bin
+	ln -s /usr/bin/* /usr/sbin/* bin/ 2>/dev/null || true
+	rm -f bin/mpirun
+	PATH=$PWD/bin:$(dirname "$(command -v innet-switch)") run -0 --separate-stderr evaluate --only ppo
+	[[ $stderr == *'the ring is left out'* ]]
+	[ "$(rows '^carry,ppo,')" -eq 4 ]
+	run ! grep -q ring out/measured.csv
+}
+
+@test "without privilege: one line, status 1" {
+	drop=''
+	[ "$(id -u)" -ne 0 ] || drop='setpriv --reuid=65534 --regid=65534 --clear-groups'
+	run -1 --separate-stderr $drop "$example" -o /tmp/nobody/out
+	[ -z "$output" ]
+	[[ $stderr == *'network namespaces need root '* ]]
+}
+
+@test "misuse: status 2" {
+	for words in '' '-o' '--quick' '-o out --seed x' '-o out --limit 0' '-o out --only sarsa' '-o out --fast 3'; do
+		run -2 --separate-stderr "$example" $words
+		[[ $stderr == 'iswitch-evaluation: '* ]]
+	done
+	[ ! -e out ]
+}

@@ -1,0 +1,31 @@
+# The aggregation switch against a second program made from the text of the
+# design alone.  ORACLE_RUNS=1000 for more scenarios, ORACLE_FIRST=N to begin
+# at seed N.
+load common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	tests=$(cd "$BATS_TEST_DIRNAME" && pwd)
+	runs=${ORACLE_RUNS:-$(few 200)}
+	command -v python3 >/dev/null || skip "no python3"
+}
+
+scenarios() {
+	python3 -B "$tests/twins/iswitch_runs.py" "$1" "$runs" "${ORACLE_FIRST:-1}"
+}
+
+@test "random scenarios move every counter" {
+	scenarios self
+}
+
+@test "the synchronous switch sends what the oracle sends, to the bit" {
+	scenarios sync
+}
+
+@test "the asynchronous switch sends what the oracle sends, to the bit" {
+	scenarios async
+}
+
+@test "a switch with a parent sends what the oracle sends, up and down" {
+	scenarios child
+}

@@ -1,0 +1,106 @@
+# What goes wrong with innet-memory: it says so, loses nothing and goes on.
+# Each test is a check of memory_faults.py, which starts servers of its own.
+load common
+load memory
+
+# faults CHECK [RUNS [FIRST]]: as memory_faults.py has it
+faults() {
+	python socket
+	"$py" -B "$tests/twins/memory_faults.py" "$@"
+}
+
+@test "100 slow, stuck and vanishing clients do not stop the others, and leave nothing behind" {
+	faults clients 100
+}
+
+@test "50 replies of 100 MB that nobody reads take no memory, and come whole at last" {
+	faults unread
+}
+
+@test "replies that were read are given back, though their readers ask no more" {
+	faults spent
+}
+
+@test "clients that ask without end and read nothing: others are served, memory is bound" {
+	faults greedy
+}
+
+@test "one client that asks without end and reads nothing leaves room to store" {
+	faults hoarder
+}
+
+@test "at --memory: -OOM for values, lists and small keys, and all that was stored is there" {
+	faults limit
+}
+
+@test "at --memory: what waits in MULTI and half bulks count, too" {
+	faults queued
+}
+
+@test "one client more than --max-clients hears Redis's words, and the others stay" {
+	faults crowd
+}
+
+@test "who leaves more unread than --output-limit is shown out after --stuck-timeout" {
+	faults left
+}
+
+@test "who stops within a request or reads nothing keeps no memory from the others" {
+	faults halted
+}
+
+@test "SET and GET with a version: the old value or the new, never half of each" {
+	faults halves
+}
+
+# saves CHECK [RUNS [FIRST]]: as memory_saves.py has it
+saves() {
+	python socket
+	"$py" -B "$tests/twins/memory_saves.py" "$@"
+}
+
+@test "kill -9 during load and during PER.SAVE: the file is whole, and what was saved is there" {
+	saves kill9 "${MEMORY_KILLS:-20}" "${MEMORY_FIRST:-1}"
+}
+
+@test "a save whose server was killed does not write over a later one" {
+	saves orphan
+}
+
+@test "a second server on the same file is refused, until the first is gone, however" {
+	saves second
+}
+
+@test "the child that saves has the lock, too, and a lock about to be given back is waited for" {
+	saves heirs
+}
+
+@test "SIGTERM, SIGINT and SHUTDOWN leave all there was in the file" {
+	saves ends
+}
+
+@test "--save-every saves by itself" {
+	saves every
+}
+
+@test "a full disk: PER.SAVE says so, the old file stays, and it saves when there is room" {
+	why=$(unshare -m true 2>&1 && unshare -m mount -t tmpfs none "$PWD" 2>&1) || skip "no tmpfs of our own: $why"
+	python socket
+	unshare -m "$py" -B "$tests/twins/memory_saves.py" disk
+}
+
+@test "files may not grow: the same, and the server outlives it" {
+	saves quota
+}
+
+@test "damaged files are refused with a reason, and never a crash" {
+	saves damaged
+}
+
+@test "PER.LOAD brings back what was saved, and of a damaged file nothing" {
+	saves loads
+}
+
+@test "PER.SAVE of many at once: each is answered, the file is whole, the rest goes on" {
+	saves at_once
+}

@@ -1,0 +1,67 @@
+# The tables of innet-memory, from outside: each test is a check of
+# memory_per.py.  MEMORY_RUNS=1000 for more random ones, MEMORY_FIRST=N to
+# begin at seed N.
+load common
+load memory
+
+# per CHECK [RUNS [FIRST]]: as memory_per.py has it
+per() {
+	python socket
+	"$py" -B "$tests/twins/memory_per.py" "$@"
+}
+
+@test "a rate limit answers with the reason and the counts, at its bounds and one past" {
+	per limits
+}
+
+@test "clients parked at a limit are answered when another lifts it, under load" {
+	per freed
+}
+
+@test "actors parked at a limit are let go, one for each sample" {
+	per inserts
+}
+
+@test "actors parked at a limit are let go in the order in which they came" {
+	per turns
+}
+
+@test "PER.UPDATE: the last of duplicates, stale and removed ids, priorities that are none" {
+	per updates
+}
+
+@test "PER.DUMP by pages while others add: none twice, none left out" {
+	per pages
+}
+
+@test "random requests against a plain model: ids, priorities, counters, draws, weights" {
+	per model "${MEMORY_RUNS:-$(few 50)}" "${MEMORY_FIRST:-1}"
+}
+
+@test "stratified: one from each of so many equal parts" {
+	per strata
+}
+
+@test "packed and as text, the same draw" {
+	per binary
+}
+
+@test "an experience is drawn as often as it may be, and then it is gone" {
+	per times
+}
+
+@test "frames by value and by reference are the same bytes, and what is no frame is refused" {
+	per frames
+}
+
+@test "a film by reference takes a fifth of the memory at most, and gives it back" {
+	per shared
+}
+
+@test "a table at --memory: -OOM, and what was in it is there" {
+	per room
+}
+
+@test "any words in any order: an answer, and it lives" {
+	per nonsense $((60 * ${MEMORY_RUNS:-$(few 50)})) "${MEMORY_FIRST:-1}"
+}

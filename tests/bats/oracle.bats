@@ -1,0 +1,43 @@
+# The queue, the link and the age against a second program made from the text
+# of the design alone.  ORACLE_RUNS=1000 for more scenarios, ORACLE_FIRST=N to
+# begin at seed N.
+load common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	tests=$(cd "$BATS_TEST_DIRNAME" && pwd)
+	runs=${ORACLE_RUNS:-$(few 200)}
+	command -v python3 >/dev/null || skip "no python3"
+}
+
+scenarios() {
+	python3 -B "$tests/twins/oracle_runs.py" "$1" "$runs" "${ORACLE_FIRST:-1}"
+}
+
+@test "the oracle agrees with the hand-checked vectors, line by line" {
+	python3 -B "$tests/twins/oracle_vectors.py" "$tests/data/olaf-vectors.txt"
+}
+
+@test "the oracle keeps its own books on random scenarios" {
+	scenarios self
+}
+
+@test "the oracle's report is JSON, from a capture" {
+	python3 -B -c "
+import sys; sys.path.insert(0, '$tests/../twins')
+import oracle_runs as r
+r.write_pcap('in.pcap', r.Scenario(7).trace)"
+	python3 -B "$tests/twins/oracle.py" in.pcap --slots 2 --rate 1000000 >out.json
+	python3 -c "import json; j = json.load(open('out.json'))
+assert j['report']['totals']['delivered']['packets'] == len(j['deliveries']) > 0"
+}
+
+@test "innet-switch departs to the nanosecond and counts to the unit" {
+	command -v innet-switch >/dev/null || skip "innet-switch is not built"
+	scenarios switch
+}
+
+@test "innet-aom finds the same ages, losses and fairness" {
+	command -v innet-aom >/dev/null || skip "innet-aom is not built"
+	scenarios aom
+}

@@ -1,0 +1,129 @@
+# share/examples/reproduce.sh --quick: where the papers' figures, or those of
+# another simulation, are robust, innet-sim comes to them.
+load common
+
+reproduce=$BATS_TEST_DIRNAME/../../share/examples/reproduce.sh
+report=$BATS_FILE_TMPDIR/report
+
+setup() { once; }
+
+# no skip here: common.bash
+setup_file() {
+	[ "${INNET_TESTS_ONCE-}" != all ] || return 0
+	"$reproduce" --quick -o "$BATS_FILE_TMPDIR/report" >"$BATS_FILE_TMPDIR/out" 2>&1 || {
+		cat "$BATS_FILE_TMPDIR/out" >&2
+		return 1
+	}
+}
+
+# of SCENARIO POINT ROW COLUMN: one figure of simulation.csv
+of() {
+	awk -F, -v s="\"$1\"" -v p="\"$2\"" -v r="\"$3\"" -v c="\"$4\"" '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == c) at = i; next }
+		$1 == s && $2 == p && $3 == r { print $at; n++ }
+		END { exit n != 1 || !at }' "$report/simulation.csv" ||
+		{ echo "not one figure: $*" >&2; return 1; }
+}
+
+# holds EXPRESSION NAME=VALUE...: what awk thinks of it
+holds() {
+	local words=() what=$1
+	shift
+	for word; do
+		[[ $word =~ ^[a-z]+=[0-9] ]] || { echo "$word" >&2; return 1; }
+		words+=(-v "$word")
+	done
+	awk "${words[@]}" "BEGIN { exit !($what) }" || { echo "not so: $what; $*" >&2; return 1; }
+}
+
+# near VALUE WANT PERCENT
+near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p=$3"; }
+
+@test "Table 1: counts within 3 % of the other simulation's, loss within a point" {
+	near "$(of table1 '40G fifo' all received)" 5875 3
+	near "$(of table1 '20G fifo' all received)" 3485 3
+	near "$(of table1 '40G olaf' all received)" 4589 3
+	near "$(of table1 '40G olaf' all aggregated)" 7492 3
+	near "$(of table1 '20G olaf' all received)" 2473 3
+	near "$(of table1 '20G olaf' all aggregated)" 9505 3
+	holds 'd > 55.5 && d < 57.5' "d=$(of table1 '40G fifo' all loss_percent)"
+	holds 'd > 73.2 && d < 75.2' "d=$(of table1 '20G fifo' all loss_percent)"
+	holds 's / 135 > 9.5 && s / 135 < 11.5' "s=$(of table1 '40G olaf' all superseded)"
+	holds 's / 135 > 10.3 && s / 135 < 12.3' "s=$(of table1 '20G olaf' all superseded)"
+	for r in 40G 20G; do
+		holds 'd == 0' "d=$(of table1 "$r olaf" all dropped)"
+		holds 'o < f' "o=$(of table1 "$r olaf" all mean_age_ns)" \
+			"f=$(of table1 "$r fifo" all mean_age_ns)"
+	done
+}
+
+@test "Figure 6: merges a packet within 3 %, and the filter's as the simulator's" {
+	for want in 40G:1.63 20G:3.84 5G:13.98; do
+		row=$(grep "^| ${want%:*} .* | [0-9.]* |\$" "$report/report.md" | head -n 1)
+		mean=$(cut -d'|' -f4 <<<"$row")
+		near "${mean// /}" "${want#*:}" 3
+		[ "$mean" = "$(cut -d'|' -f8 <<<"$row")" ]
+	done
+}
+
+@test "Figure 7: Olaf is faster with any traffic, and more so on narrow links" {
+	tail -n +2 "$report/figure7.csv" | awk -F, '
+		{ for (i = 2; i <= 4; i++) { if ($i + 0 <= 1 || NR > 1 && $i > was[i]) bad = 1; was[i] = $i } }
+		END { exit bad || NR != 4 }'
+	near "$(awk -F, '$1 == "\"5G\"" { print $3 }' "$report/figure7.csv")" 1.62 5
+	near "$(awk -F, '$1 == "\"40G\"" { print $3 }' "$report/figure7.csv")" 1.06 5
+}
+
+@test "Table 2: 88 % lost behind FIFO, none behind Olaf, which is fresher and fairer" {
+	for t in 100ms 300ms; do
+		f="$t fifo none" o="$t olaf none"
+		near "$(of figure9-natural "$f" all loss_percent)" 88 0.1
+		holds 'd == 0' "d=$(of figure9-natural "$o" all dropped)"
+		for s in natural a b c d; do
+			holds 'o < f' "o=$(of figure9-$s "$o" all mean_age_ns)" \
+				"f=$(of figure9-$s "$f" all mean_age_ns)"
+			holds 'o < f' "o=$(of figure9-$s "$o" all loss_percent)" \
+				"f=$(of figure9-$s "$f" all loss_percent)"
+			holds 'o > f' "o=$(of figure9-$s "$o" all jain)" \
+				"f=$(of figure9-$s "$f" all jain)"
+		done
+	done
+	near "$(of figure9-d '100ms fifo none' all mean_age_ns)" 1709e6 0.2
+	near "$(of figure9-a '100ms olaf none' all mean_age_ns)" 231.5e6 2
+}
+
+@test "Figure 10: S1's age falls with alpha, S2's is flat, Olaf's are the lower" {
+	tail -n +2 "$report/figure10.csv" | awk -F, '
+		NR > 1 && $4 > olaf || $4 >= $2 || $5 >= $3 { bad = 1 }
+		{ olaf = $4; s1[NR] = $2; s2[NR] = $3 }
+		END { exit bad || NR != 10 || s1[1] < 1.5 * s1[2] || s1[2] < 1.5 * s1[4] ||
+			s1[4] < 1.5 * s1[10] || s2[10] > 1.1 * s2[1] || s2[10] < 0.9 * s2[1] }'
+	near "$(awk -F, '$1 == 0.1 { print $4 }' "$report/figure10.csv")" 610 3
+}
+
+@test "the datacenter: Olaf's queues lose nothing where FIFO's lose most" {
+	holds 'd == 0 && s > 99999' "d=$(of datacenter olaf all dropped)" "s=$(of datacenter olaf all sent)"
+	holds 'l > 80' "l=$(of datacenter fifo all loss_percent)"
+	grep -q '^- 2 runs, .* events in ' "$report/report.md"
+}
+
+@test "the report has a section a part, plots where there is gnuplot, iSwitch's" {
+	for t in 'Table 1' 'Figure 6' 'Figure 7' 'Figure 9' 'Figure 10'; do
+		grep -q "^## Olaf, $t: " "$report/report.md"
+	done
+	grep -q '^## iSwitch' "$report/report.md"
+	if command -v gnuplot >/dev/null; then
+		for f in $(sed -n 's/^!\[.*](\(.*\))$/\1/p' "$report/report.md"); do
+			grep -q '</svg>' "$report/$f"
+		done
+		[ "$(ls "$report"/*.svg | wc -l)" -eq 6 ]
+	fi
+}
+
+@test "what reproduce.sh cannot do it says" {
+	run -2 --separate-stderr "$reproduce" --only figure8 -o out
+	[[ $stderr == *"no part 'figure8'; there are: table1 "* ]]
+	run -2 "$reproduce" --seeds 3
+	run -2 "$reproduce" --only
+	[ ! -e out ]
+}

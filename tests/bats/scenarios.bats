@@ -1,0 +1,43 @@
+# share/scenarios: every file is read, runs, and loses count of nothing.
+load common
+
+scenarios=$BATS_TEST_DIRNAME/../../share/scenarios
+
+@test "each scenario runs for 20 ms, and all that was sent is accounted for" {
+	for f in "$scenarios"/olaf-*.json "$scenarios"/datacenter.json; do
+		innet-sim -q --runs 1 --until=20ms --json "$f" >rows
+		jq -es 'all(.merged + .superseded + .dropped + .queued == .sent) and
+			any(.sent > 0)' rows ||
+			{ echo "$f" >&2; return 1; }
+	done
+}
+
+@test "each scenario of trainings runs for 100 ms" {
+	for f in $(compgen -G "$scenarios/iswitch-*.json"); do
+		innet-sim -q --runs 1 --until=100ms --json "$f" >rows
+		jq -es 'length > 1' rows || { echo "$f" >&2; return 1; }
+	done
+}
+
+@test "a scenario says in its name what it is, and the README has it" {
+	for f in "$scenarios"/*.json; do
+		jq -e '.name | length > 10' "$f"
+	done
+	for f in table1 figure6 figure7 figure9 figure10; do
+		grep -q "^olaf-$f.json" "$scenarios/README"
+	done
+	grep -q '^datacenter.json' "$scenarios/README"
+}
+
+@test "a cluster's goal is met when so many of its updates have come" {
+	cat >s.json <<-'END'
+	{ "duration": "1s",
+	  "switches": [ { "name": "sw" } ], "servers": [ { "name": "ps" } ],
+	  "links": [ { "from": "sw", "to": "ps", "propagation": "3ms" } ],
+	  "workers": [ { "at": "sw", "clusters": 2, "workers": 2,
+	    "phase": "aligned", "interval": "100ms", "goal": 5 } ] }
+	END
+	innet-sim -q --json s.json | jq -es 'all(.goal_ns == 403000000)'
+	innet-sim -q --json --set 'workers[0].goal=50' s.json | jq -es 'all(.goal_ns == null)'
+	innet-sim -q --json --set 'workers[0].goal=0' s.json | jq -es 'all(.goal_ns == null)'
+}

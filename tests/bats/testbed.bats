@@ -1,0 +1,209 @@
+# Network namespaces that come, carry what their links allow, and go.
+load common
+
+PATH=$testbed:$PATH
+
+setup() {
+	once
+	cd "$BATS_TEST_TMPDIR" || return
+	pids=''
+}
+
+teardown() { [ -z "${INNET_TESTBED-}" ] || testbed.sh down; }
+
+# Wait until a command is true, 10 s at most.
+until_true() {
+	for _ in $(seq 500); do
+		"$@" && return 0
+		sleep 0.02
+	done
+	echo "not within 10 s: $*" >&2
+	return 1
+}
+
+present() { testbed.sh list >list && grep -q "^$1 $2 " list; }
+absent() { ! present "$@"; }
+gone() { ! ls /run/netns | grep -E "^innet-$1[-.]"; }
+running() { grep -q '^State:.[^XZ]' "/proc/$1/status"; }
+
+# rate FROM TO BYTES: Mbit/s of frames
+rate() {
+	rm -f rate
+	testbed.sh exec "$2" python3 "$srcdir/tests/bats/udpload.py" recv 9000 "$3" >rate 3>&- &
+	await rate
+	testbed.sh exec "$1" python3 "$srcdir/tests/bats/udpload.py" \
+		send "$(testbed.sh addr "$2")" 9000 "$3"
+	wait $!
+	tail -n 1 rate
+}
+
+# between A B X: no slower than A, no faster than B
+between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) }'; }
+
+@test "without privilege: one clear line and status 1" {
+	drop=''
+	[ "$(id -u)" -ne 0 ] || drop='setpriv --reuid=65534 --regid=65534 --clear-groups'
+	for words in 'rack -- true' 'up two-racks --owner 1' list down 'exec w0 true'; do
+		run -1 --separate-stderr $drop bash -s -- $words <"$testbed/testbed.sh"
+		[ -z "$output" ]
+		[ "${#stderr_lines[@]}" -eq 1 ]
+		[[ $stderr == 'testbed: network namespaces need root '* ]]
+	done
+}
+
+@test "misuse: status 2 and a line that quotes it" {
+	for words in '' frob 'up ring' 'up rack' 'rack -n' 'rack -n 0 -- true' rack \
+	    'rack --rate fast -- true' 'rack --colour 3 -- true' 'exec w0'; do
+		run -2 --separate-stderr testbed.sh $words
+		[[ -z $output && $stderr == "testbed: "* ]]
+	done
+	[[ $stderr == *"exec needs a HOST"* ]]
+}
+
+@test "a rack has a switch, a server and its workers, and goes with its command" {
+	privileged
+	testbed.sh rack -n 3 -- sh -c 'echo $INNET_TESTBED; testbed.sh list' >out
+	id=$(head -n 1 out)
+	[ "$(grep -c "^$id " out)" -eq 5 ]
+	grep -qx "$id switch 10.77.0.1 alive" out
+	grep -qx "$id w2 10.77.0.12 alive" out
+	gone "$id"
+}
+
+@test "the command's status is the testbed's; its input is the caller's" {
+	privileged
+	run -3 testbed.sh rack -n 1 -- sh -c 'exit 3'
+	[ "$(echo hello | testbed.sh rack -n 1 -- testbed.sh exec w0 cat)" = hello ]
+}
+
+@test "a link of 50 Mbit/s carries that much, up, down and across" {
+	privileged
+	export INNET_TESTBED=$(testbed.sh up rack -n 2 --rate 50mbit --owner $$)
+	for ends in 'w0 switch' 'switch w0' 'w0 w1' 'w1 server'; do
+		got=$(rate $ends 1300000)
+		echo "$ends: $got Mbit/s"
+		between 35 65 "$got"
+	done
+	testbed.sh down "$INNET_TESTBED"
+}
+
+@test "two racks: links of 50 Mbit/s, a core of 20" {
+	privileged
+	export INNET_TESTBED=$(testbed.sh up two-racks -n 5 --rate 50mbit \
+		--core-rate 20mbit --owner $$)
+	testbed.sh list >list
+	[ "$(grep -c "^$INNET_TESTBED " list)" -eq 9 ]
+	for ends in 'w0 w4 14 28' 'w0 w2 35 65' 'switch2 core 14 28'; do
+		read -r a b low high <<<"$ends"
+		got=$(rate $a $b 800000)
+		echo "$a $b: $got Mbit/s"
+		between $low $high "$got"
+	done
+	testbed.sh down "$INNET_TESTBED"
+}
+
+@test "several at once do not meet" {
+	privileged
+	a=$(testbed.sh up rack -n 1 --owner $$)
+	b=$(testbed.sh up rack -n 1 --owner $$)
+	[ "$a" != "$b" ]
+	INNET_TESTBED=$a testbed.sh exec w0 ip link set eth0 down
+	INNET_TESTBED=$b testbed.sh exec w0 ip -o link show up dev eth0 | grep eth0
+	testbed.sh down "$a"
+	present "$b" w0
+	testbed.sh down "$b"
+	gone $$
+}
+
+@test "INT and TERM take the testbed along, and what runs in it" {
+	privileged
+	for signal in INT TERM; do
+		env --default-signal=INT testbed.sh rack -n 1 -- \
+			testbed.sh exec w0 sh -c 'echo $$ >inside; exec sleep 1000' 3>&- &
+		await inside
+		kill -s $signal $!
+		run wait $!
+		until_true absent $! w0
+		run ! running "$(cat inside)"
+		rm inside
+	done
+}
+
+# In a /run/netns of its own: whoever builds another testbed sweeps ours.
+killed() {
+	mount -t tmpfs none /run/netns
+	testbed.sh rack -n 1 -- \
+		testbed.sh exec w0 sh -c 'echo $$ >inside; exec sleep 1000' &
+	dead=$!
+	await inside
+	kill -9 $dead
+	wait $dead || true
+	present $dead w0
+	running "$(cat inside)"
+	testbed.sh down
+	absent $dead w0
+	! running "$(cat inside)"
+}
+
+@test "what a killed run left goes with the next down" {
+	privileged
+	mkdir -p /run/netns
+	export -f await present absent running killed
+	unshare -m bash -euc killed 3>&-
+}
+
+@test "two that build for one owner at once get a testbed each" {
+	privileged
+	for i in 1 2 3; do
+		testbed.sh up rack -n 1 --owner $$ >id$i 3>&- &
+		pids="$pids $!"
+	done
+	wait $pids
+	[ "$(sort -u id1 id2 id3 | wc -l)" -eq 3 ]
+	for i in 1 2 3; do
+		INNET_TESTBED=$(cat id$i) testbed.sh exec w0 ip link show dev eth0
+		testbed.sh down "$(cat id$i)"
+	done
+	gone $$
+}
+
+@test "ip's own words on others that come and go are not ours" {
+	privileged
+	mkdir bin
+	printf '#!/bin/sh\necho noise >&2\ncase $1 in netns) exit 1;; esac\n' >bin/ip
+	chmod +x bin/ip
+	run -0 --separate-stderr env PATH="$PWD/bin:$PATH" testbed.sh list
+	[ -z "$stderr" ]
+	run -1 --separate-stderr env PATH="$PWD/bin:$PATH" testbed.sh down 1.999
+	[ "$stderr" = 'testbed: no testbed 1.999' ]
+}
+
+@test "what stops it halfway leaves nothing" {
+	privileged
+	mkdir bin
+	printf '#!/bin/sh\nexit 1\n' >bin/tc
+	chmod +x bin/tc
+	run ! env PATH="$PWD/bin:$PATH" testbed.sh up rack --owner $$
+	gone $$
+}
+
+@test "a host or testbed that is not there is named" {
+	privileged
+	export INNET_TESTBED=$(testbed.sh up rack -n 1 --owner $$)
+	run -1 --separate-stderr testbed.sh exec w7 true
+	[ "$stderr" = "testbed: no host 'w7' in testbed $$; there are: server switch w0" ]
+	testbed.sh down "$INNET_TESTBED"
+	run -1 --separate-stderr testbed.sh addr w0
+	[ "$stderr" = "testbed: no testbed $$" ]
+}
+
+@test "MPI ranks stand on the workers and sum over the links" {
+	privileged
+	program=$(dirname "$(command -v mkolaf)")/bench/mpi-allreduce
+	[ -x "$program" ] && command -v mpirun || skip 'no Open MPI'
+	export INNET_TESTBED=$(testbed.sh up rack -n 2 --rate 20mbit --owner $$)
+	export ASAN_OPTIONS=detect_leaks=0	# those of the library
+	timeout 60 mpi.sh -n 2 "$program" 100000 5 >out 2>err || { cat err; false; }
+	cat out
+	jq -e '.ranks == 2 and .median_ms >= 38' out
+}

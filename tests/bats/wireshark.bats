@@ -1,0 +1,91 @@
+# The dissector: what tshark reads in captures made from lines, against what
+# was read by hand and kept.
+load common
+
+data=$BATS_TEST_DIRNAME/../data
+lua=$BATS_TEST_DIRNAME/../../share/wireshark/innet.lua
+
+# shark FILE OPTION...: tshark with the dissector, without root's warning
+shark() {
+	command -v tshark >/dev/null || skip 'no tshark'
+	timeout 120 tshark -n -X "lua_script:$lua" -r "$@" 2>err
+}
+
+# tree FILE: our part of each packet's tree
+tree() {
+	shark "$1" -O innet.update,innet.segment,innet.control,innet.dlp |
+		grep -vE '^(Frame|Ethernet|Internet|User)' | sed 's/^$/--/'
+}
+
+# infos FILE [FIELD]: a line a packet
+infos() {
+	shark "$1" -T fields -e _ws.col.Protocol -e "${2-_ws.col.Info}"
+}
+
+@test "updates, models and weights, field by field; one note for each fault" {
+	mkolaf <"$data/wireshark/olaf.lines" >in.pcap
+	tree in.pcap >got
+	diff "$data/wireshark/olaf.want" got
+}
+
+@test "segments and control messages, field by field; one note for each fault" {
+	mkiswitch <"$data/wireshark/iswitch.lines" >in.pcap
+	tree in.pcap >got
+	diff "$data/wireshark/iswitch.want" got
+}
+
+@test "captures of the published DLP programs" {
+	infos "$data/dlp-avg_agg_udp_bcast-5w.pcapng" >got
+	[ "$(grep -c '^DLP' got)" -eq "$(wc -l <got)" ]
+	grep -q 'SETUP, step 0' got
+	grep -q 'LEARNING, step 99' got
+	run -0 shark "$data/dlp-avg_agg_udp_bcast-5w.pcapng" -Y _ws.expert
+	[ -z "$output" ]
+}
+
+@test "a vector in several packets: where each begins" {
+	innet-gen -q --clusters 1 --workers 1 -c 1 --model ppo -w in.pcap
+	shark in.pcap -T fields -e innet.update.first -e innet.update.floats >got
+	[ "$(wc -l <got)" -gt 1 ]
+	awk '$1 != at { exit 1 } { at += $2 } END { exit at != 10005 }' got
+}
+
+@test "DLP on ports of one's own, and not on others" {
+	mkiswitch >in.pcap <<-'EOF'
+	1000 10.0.1.1:4000 10.0.1.2:7000 udp 010100000005000000010000000200000003000000040000000500000006
+	2000 10.0.1.1:4000 10.0.1.2:7001 udp 010100000005000000010000000200000003000000040000000500000006
+	EOF
+	run -0 shark in.pcap -o innet.dlp.ports:7000 -T fields -e innet.dlp.param
+	[ "${lines[0]}" = 1,2,3,4,5,6 ]
+	[ "${lines[1]-}" = '' ]
+}
+
+@test "whatever the bytes, the dissector itself does not fail" {
+	python numpy
+	mkolaf <"$data/wireshark/olaf.lines" >olaf.pcap
+	mkiswitch <"$data/wireshark/iswitch.lines" >iswitch.pcap
+	"$py" - <<-'EOF'
+	import random, struct
+	rng = random.Random(1)
+	out = open('in.pcap', 'wb')
+	for name in ('olaf.pcap', 'iswitch.pcap'):
+	    data = open(name, 'rb').read()
+	    if out.tell() == 0:
+	        out.write(data[:24])
+	    at = 24
+	    while at < len(data):
+	        head = data[at:at + 16]
+	        n = struct.unpack('<I', head[8:12])[0]
+	        frame = data[at + 16:at + 16 + n]
+	        for _ in range(60):
+	            f = bytearray(frame)
+	            for _ in range(rng.randrange(1, 6)):
+	                if len(f) > 42:
+	                    f[rng.randrange(42, len(f))] = rng.randrange(256)
+	            out.write(head + f)
+	        at += 16 + n
+	EOF
+	run -0 shark in.pcap -Y _ws.lua.error
+	[ -z "$output" ] || { head -n 5 <<<"$output"; false; }
+	[ "$(shark in.pcap -Y _ws.expert | wc -l)" -gt 100 ]
+}

@@ -1,0 +1,87 @@
+# The environments give Gymnasium's figures with every compiler at hand, at
+# every -O, for the plain processor and for one with fused multiply-add; and the
+# lander, whose bodies are our own, the same ones each time.  This takes the
+# flags that the build gives them: all that are needed are there.
+t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
+: >"$t/config.h"
+n=0
+digest=				# of the lander, whatever compiled it first
+agent=$srcdir/cmd/innet-agent
+say() {				# ok or not, by the last status
+	[ $? -eq 0 ] && how=ok || how="not ok"
+	n=$((n + 1))
+	echo "$how $n - $*"
+}
+
+takes() {			# true if $1, compiler and flags, can be had
+	$1 -x c -c -o "$t/o" "$t/config.h" 2>"$t/err"
+}
+
+needed="-ffp-contract=off -fno-tree-slp-vectorize -fno-builtin-pow"
+for f in $needed; do
+	if ! takes "$COMPILE -Werror $f"; then
+		say "$f # SKIP this compiler has it not"
+		continue
+	fi
+	case " $ENV_FLAGS " in *" $f "*) ;; *) false ;; esac
+	say "the build has $f for environments"
+done
+flags=
+for f in $ENV_FLAGS; do
+	case " $needed " in *" $f "*) flags="$flags $f" ;; esac
+done
+
+lacks() {			# true if this processor is too old for $1
+	case $1 in *v3*) ! grep -qw avx2 /proc/cpuinfo ;; *) false ;; esac
+}
+objects() {			# from $2..., with compiler and flags $1
+	(cd "$t" && cc=$1 && shift && $cc -std=gnu11 -I. -I"$srcdir" -c "$@")
+}
+built() {			# with compiler and flags $1, and the tests
+	(objects "$1" "$agent"/env*.c "$agent/lander-planar.c" \
+		"$agent/planar.c" "$srcdir/tests/unit/test-envtraps.c" && cd "$t" &&
+	for test in envs envrules envtraps lander; do
+		$1 -o $test test-$test.o env*.o lander-*.o planar.o -lm || exit
+	done) 2>"$t/err" || { sed 's/^/# /' "$t/err"; return 1; }
+}
+holds() {			# what was built does as it should
+	for test in envs envrules envtraps; do
+		"$t/$test" >"$t/out" || { sed 's/^/# /' "$t/out"; return 1; }
+	done
+	now=$("$t/lander" 1) || return
+	[ "$now" = "${digest:=$now}" ] && return
+	echo "# the lander's digest is $now, was $digest"
+	return 1
+}
+for cc in gcc clang; do
+	command -v $cc >/dev/null || { echo "# no $cc here"; continue; }
+	objects $cc "$srcdir/tests/unit/test-envs.c" "$srcdir/tests/unit/test-envrules.c" \
+		"$srcdir/tests/unit/test-lander.c"
+	for o in 0 1 2 3; do
+		for more in "" " -march=x86-64-v3"; do
+			what="$cc -O$o$more$flags"
+			if ! takes "$what"; then
+				echo "# $(head -n 1 "$t/err")"
+				say "$what # SKIP no such flags"
+			elif lacks "$more"; then
+				say "$what # SKIP no such processor"
+			else
+				built "$what" && holds
+				say "$what"
+			fi
+		done
+	done
+done
+
+# Which flags are needed today, for the record: none of these is a failure.
+for cc in gcc clang; do
+	for f in $flags; do
+		without=$(echo "$flags" | sed "s/ $f//")
+		$cc -std=gnu11 -O3 -march=x86-64-v3 $without -I"$srcdir" \
+			-o "$t/traps" "$srcdir/tests/unit/test-envtraps.c" -lm \
+			2>/dev/null || continue
+		lacks v3 || "$t/traps" >"$t/out" ||
+			echo "# $cc -O3 is wrong without $f"
+	done
+done
+echo "1..$n"

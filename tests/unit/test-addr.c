@@ -1,0 +1,90 @@
+/* Addresses: what is read is what is printed, and what is refused. */
+#include "common/wire/addr.h"
+#include "tests/unit/tap.h"
+
+static void
+reads(const char *s, const char *want)
+{
+	char name[ADDR_NAME_BYTES];
+	union addr a;
+	const char *why = addr_parse(s, "46638", &a);
+
+	if (!ok(why == NULL && strcmp(addr_print(&a, name), want) == 0,
+	    "'%s' is %s", s, want))
+		note("%s", why == NULL ? name : why);
+}
+
+static void
+refuses(const char *s, const char *want)
+{
+	union addr a;
+	const char *why = addr_parse(s, "46638", &a);
+
+	if (!ok(why != NULL && strcmp(why, want) == 0, "'%.40s' is refused: "
+	    "%s", s, want))
+		note("%s", why == NULL ? "read" : why);
+}
+
+static bool
+same(const char *s, const char *t)
+{
+	union addr a, b;
+
+	/* what a comparison must not look at differs */
+	memset(&a, 0x55, sizeof(a));
+	memset(&b, 0xaa, sizeof(b));
+	return addr_parse(s, "1", &a) == NULL &&
+	    addr_parse(t, "1", &b) == NULL && addr_same(&a, &b) &&
+	    addr_same(&b, &a);
+}
+
+int
+main(void)
+{
+	char longest[300], name[ADDR_NAME_BYTES];
+	union addr a = { 0 };
+
+	reads("127.0.0.1:9000", "127.0.0.1:9000");
+	reads("127.0.0.1", "127.0.0.1:46638");
+	reads(":9000", "127.0.0.1:9000");
+	reads("", "127.0.0.1:46638");
+	reads("255.255.255.255:0", "255.255.255.255:0");
+	reads("0.0.0.0:65535", "0.0.0.0:65535");
+	reads("[::1]:9000", "[::1]:9000");
+	reads("[::1]", "[::1]:46638");
+	reads("[2001:db8::ffff]:1", "[2001:db8::ffff]:1");
+	refuses("127.0.0.1:65536", "not HOST:PORT");
+	refuses("127.0.0.1:000080", "not HOST:PORT");
+	refuses("127.0.0.1:", "not HOST:PORT");
+	refuses("127.0.0.1:-1", "not HOST:PORT");
+	refuses("127.0.0.1:http", "not HOST:PORT");
+	refuses("[::1", "not [ADDRESS]:PORT");
+	refuses("[::1]9000", "not [ADDRESS]:PORT");
+	refuses("[::1]:", "not HOST:PORT");
+	memset(longest, '1', sizeof(longest));
+	longest[256] = '\0';
+	refuses(longest, "host name too long");
+	ok(addr_parse("127.0.0.1:80x", "1", &a) != NULL,
+	    "a port with a letter behind it is refused");
+
+	ok(same("127.0.0.1:5", ":5"), "two readings of one are the same");
+	ok(!same("127.0.0.1:5", "127.0.0.1:6"), "another port is another");
+	ok(!same("127.0.0.1:5", "127.0.0.2:5"), "another host is another");
+	ok(same("[::1]:5", "[0:0::1]:5"), "IPv6 too, however it is written");
+	ok(!same("[::1]:5", "[::2]:5"), "and differs in its last byte");
+	ok(!same("[::]:5", "0.0.0.0:5"), "families are never the same");
+
+	a.in6 = (struct sockaddr_in6){ .sin6_family = AF_INET6,
+	    .sin6_port = htons(65535) };
+	memset(&a.in6.sin6_addr, 0xff, 16);
+	ok(strcmp(addr_print(&a, name),
+	    "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535") == 0,
+	    "the longest address has room in a name");
+	ok(addr_len(&a) == sizeof(a.in6) && addr_port(&a) == 65535,
+	    "IPv6 has its own length, and its port is in host order");
+	a.in = (struct sockaddr_in){ .sin_family = AF_INET,
+	    .sin_port = htons(1) };
+	ok(addr_len(&a) == sizeof(a.in) && addr_port(&a) == 1,
+	    "so has IPv4");
+	return tap_end();
+}

@@ -1,0 +1,420 @@
+/*
+ * An asynchronous worker against a toy switch: loss, copies, late packets;
+ * and against the plain sums, bit for bit.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/rng.h"
+#include "common/iswitch/async-weights.h"
+#include "tests/unit/tap.h"
+
+enum {
+	ELEMENTS = 103, FLOATS = 10, SEGS = 11, WORKERS = 4, ROUNDS = 4000,
+	FLIGHTS = 20000
+};
+
+/* A toy: H contributions make a round, all rounds are kept. */
+struct toy {
+	uint8_t *sum;			/* ROUNDS x ELEMENTS float32 */
+	uint32_t round[SEGS], have[SEGS];
+	uint32_t h, keep;
+};
+
+struct flight {
+	uint64_t at_ns;
+	uint32_t to, round, index;
+};
+
+struct net {
+	struct toy toy;
+	struct asyncw w[WORKERS];
+	struct flight f[FLIGHTS];
+	uint32_t flights;
+	struct rng rng;
+	double loss, dup, late;
+	uint64_t now_ns;
+	uint32_t gone;
+};
+
+static uint8_t *
+sum_at(struct toy *t, uint32_t round, uint32_t i)
+{
+	return t->sum + 4 * ((size_t)round * ELEMENTS + (size_t)i * FLOATS);
+}
+
+/* A result of the toy's leaves for a worker, or is lost. */
+static void
+leave(struct net *n, uint32_t to, uint32_t round, uint32_t i)
+{
+	int copies = rng_double(&n->rng) < n->loss ? 0 : 1;
+
+	copies += copies > 0 && rng_double(&n->rng) < n->dup;
+	while (copies-- > 0 && n->flights < FLIGHTS) {
+		uint64_t wait = 50000 + rng_below(&n->rng, 20000);
+
+		if (rng_double(&n->rng) < n->late)
+			wait += rng_below(&n->rng, 3000000);
+		n->f[n->flights++] = (struct flight){ n->now_ns + wait, to,
+		    round, i };
+	}
+}
+
+/* A contribution to segment i comes to the toy. */
+static void
+contribute(struct net *n, uint32_t i)
+{
+	struct toy *t = &n->toy;
+	uint8_t *p = sum_at(t, t->round[i], i);
+
+	if (t->round[i] == ROUNDS)
+		return;
+	for (uint32_t k = 0; k < seg_floats_at(ELEMENTS, FLOATS, i); k++)
+		vec_set(p, k, vec_get(p, k) +
+		    (float)rng_uniform(&n->rng, -1, 1));
+	if (++t->have[i] < t->h)
+		return;
+	t->have[i] = 0;
+	for (uint32_t w = 0; w < WORKERS; w++)
+		leave(n, w, t->round[i], i);
+	t->round[i]++;
+}
+
+static struct seg
+result(struct net *n, uint32_t round, uint32_t i)
+{
+	return (struct seg){ .iteration = asyncw_wire(round), .index = i,
+	    .contributions = (uint16_t)n->toy.h,
+	    .vec = sum_at(&n->toy, round, i),
+	    .n = seg_floats_at(ELEMENTS, FLOATS, i) };
+}
+
+/* What has arrived by now goes to its worker. */
+static void
+arrive(struct net *n)
+{
+	for (uint32_t k = 0; k < n->flights;) {
+		struct flight f = n->f[k];
+		struct seg g;
+
+		if (f.at_ns > n->now_ns) {
+			k++;
+			continue;
+		}
+		n->f[k] = n->f[--n->flights];
+		g = result(n, f.round, f.index);
+		asyncw_result(&n->w[f.to], &g, n->now_ns);
+	}
+}
+
+/* Every worker asks for what it lacks; the toy answers, or has it no more. */
+static void
+help(struct net *n)
+{
+	uint64_t word;
+
+	for (uint32_t w = 0; w < WORKERS; w++) {
+		while (asyncw_help(&n->w[w], n->now_ns, &word)) {
+			struct seg g = seg_split(word);
+
+			if (g.iteration + n->toy.keep <
+			    n->toy.round[g.index])
+				n->gone += asyncw_lost(&n->w[w], &g);
+			else if (g.iteration < n->toy.round[g.index])
+				leave(n, w, g.iteration, g.index);
+		}
+	}
+}
+
+static void
+net_open(struct net *n, uint64_t seed, uint32_t h)
+{
+	uint8_t w[4 * ELEMENTS];
+
+	memset(n, 0, sizeof(*n));
+	n->rng = rng_seed(seed);
+	n->now_ns = 1;
+	n->toy = (struct toy){ .h = h, .keep = ROUNDS,
+	    .sum = calloc(ROUNDS, 4 * ELEMENTS) };
+	for (uint32_t i = 0; i < ELEMENTS; i++)
+		vec_set(w, i, (float)rng_uniform(&n->rng, -1, 1));
+	for (uint32_t k = 0; k < WORKERS; k++) {
+		asyncw_init(&n->w[k], ELEMENTS, w, 0.01f, 0);
+		asyncw_size(&n->w[k], FLOATS);
+		asyncw_joined(&n->w[k], 0, n->now_ns);
+	}
+}
+
+static void
+net_close(struct net *n)
+{
+	for (uint32_t k = 0; k < WORKERS; k++)
+		asyncw_free(&n->w[k]);
+	free(n->toy.sum);
+}
+
+/* Push until all rounds are done, then wait until all have all. */
+static bool
+net_run(struct net *n, uint64_t limit_ns)
+{
+	bool done = false;
+
+	while (!done && n->now_ns < limit_ns) {
+		n->now_ns += 20000;
+		if (n->now_ns % 60000 < 20000) {
+			for (uint32_t i = 0; i < SEGS; i++) {
+				if (rng_double(&n->rng) >= n->loss)
+					contribute(n, i);
+			}
+		}
+		arrive(n);
+		help(n);
+		done = true;
+		for (uint32_t k = 0; k < WORKERS; k++)
+			done = done && n->w[k].t_s == ROUNDS;
+	}
+	return done;
+}
+
+/* The same rounds applied in order, element by element; CRCs on the way. */
+static bool
+as_plain(struct net *n, const struct asyncw *a, uint8_t *w)
+{
+	const float q = 0.01f / (float)n->toy.h;
+	uint32_t crc = 0, all;
+
+	for (uint32_t r = 0; r < ROUNDS; r++) {
+		all = 0;
+		for (uint32_t i = 0; i < SEGS; i++) {
+			const uint32_t m = seg_floats_at(ELEMENTS, FLOATS, i);
+			const uint8_t index[4] = { 0, 0, 0, (uint8_t)i };
+			uint8_t *p = w + 4 * i * FLOATS;
+
+			for (uint32_t k = 0; k < m; k++) {
+				volatile float step = q *
+				    vec_get(sum_at(&n->toy, r, i), k);
+
+				vec_set(p, k, vec_get(p, k) - step);
+			}
+			all ^= crc32c_bitwise(crc32c_bitwise(0, index, 4), p,
+			    4 * m);
+		}
+		if (asyncw_crc(a, r, &crc) && crc != all)
+			return false;
+	}
+	return asyncw_crc(a, ROUNDS - 1, &crc) && crc == all &&
+	    memcmp(a->w, w, 4 * ELEMENTS) == 0;
+}
+
+static void
+one_run(uint64_t seed, double loss, double dup, double late)
+{
+	struct net *n = calloc(1, sizeof(*n));
+	uint8_t w[4 * ELEMENTS];
+	bool same = true, done, crcs = true;
+	uint32_t a, b;
+
+	net_open(n, seed, 1 + (uint32_t)(seed % 4));
+	memcpy(w, n->w[0].w, sizeof(w));
+	n->loss = loss;
+	n->dup = dup;
+	n->late = late;
+	done = net_run(n, (uint64_t)60 * 1000000000);
+	ok(done && as_plain(n, &n->w[0], w), "seed %d, H %u: loss %g, copies "
+	    "%g, late %g: as the plain sums", (int)seed, n->toy.h, loss, dup,
+	    late);
+	for (uint32_t k = 1; k < WORKERS; k++) {
+		same = same && memcmp(n->w[k].w, n->w[0].w, sizeof(w)) == 0;
+		for (int64_t r = 0; r < ROUNDS; r++)
+			crcs = crcs && asyncw_crc(&n->w[k], r, &a) &&
+			    asyncw_crc(&n->w[0], r, &b) && a == b;
+	}
+	ok(done && same && crcs, "all workers equal, at each round");
+	ok(n->w[0].early_bytes == 0 && n->w[0].helping == 0 &&
+	    (loss > 0) == (n->w[0].helps > 0),
+	    "nothing is left over; Help when something is lost: %d",
+	    (int)n->w[0].helps);
+	net_close(n);
+	free(n);
+}
+
+/* A worker alone, results by hand: one element a segment, two segments. */
+struct hand {
+	struct asyncw a;
+	uint8_t v[4];
+	uint64_t now_ns;
+};
+
+static void
+hand_open(struct hand *h, int64_t first)
+{
+	uint8_t w[8];
+
+	vec_set(w, 0, 8);
+	vec_set(w, 1, 8);
+	vec_set(h->v, 0, 2);
+	h->now_ns = 1000;
+	asyncw_init(&h->a, 2, w, 0.5f, first);
+	asyncw_size(&h->a, 1);
+	asyncw_joined(&h->a, asyncw_wire(first), h->now_ns);
+}
+
+static enum asyncw_verdict
+give(struct hand *h, int64_t round, uint32_t i)
+{
+	const struct seg g = { .iteration = asyncw_wire(round), .index = i,
+	    .contributions = 2, .vec = h->v, .n = 1 };
+
+	return asyncw_result(&h->a, &g, h->now_ns);
+}
+
+static bool
+asks(struct hand *h, int64_t round, uint32_t i)
+{
+	uint64_t word;
+	struct seg g;
+
+	if (!asyncw_help(&h->a, h->now_ns, &word))
+		return false;
+	g = seg_split(word);
+	return g.iteration == asyncw_wire(round) && g.index == i;
+}
+
+static void
+by_hand(void)
+{
+	struct hand h;
+	uint64_t word;
+	uint32_t crc;
+
+	hand_open(&h, 0);
+	ok(give(&h, 0, 0) == ASYNCW_APPLIED && vec_get(h.a.w, 0) == 7.5f &&
+	    h.a.t_s == 0 && h.a.most == 1 && asyncw_weights_crc(&h.a) == 0,
+	    "w <- w - gamma / contributions sum, one segment alone");
+	ok(give(&h, 0, 0) == ASYNCW_DUPLICATE && vec_get(h.a.w, 0) == 7.5f,
+	    "a copy changes nothing");
+	ok(!asyncw_help(&h.a, h.now_ns, &word), "nothing is asked for yet");
+	ok(give(&h, 2, 1) == ASYNCW_EARLY && asks(&h, 0, 1) &&
+	    !asyncw_help(&h.a, h.now_ns, &word),
+	    "round 2 came before 0: Help for 0 at once, once");
+	ok(give(&h, 2, 1) == ASYNCW_DUPLICATE, "the copy of an early one");
+	ok(give(&h, 0, 1) == ASYNCW_APPLIED && h.a.t_s == 1 &&
+	    asks(&h, 1, 1), "0 comes: now for 1");
+	ok(asyncw_crc(&h.a, 0, &crc) && !asyncw_crc(&h.a, 1, &crc),
+	    "round 0 has a CRC, 1 none yet");
+	h.now_ns = asyncw_due(&h.a);
+	ok(asks(&h, 1, 1), "no answer: Help again");
+	ok(give(&h, 1, 1) == ASYNCW_APPLIED && h.a.seg[1].next == 3 &&
+	    h.a.early_bytes == 0, "1 comes, and 2, which was kept, after it");
+	ok(give(&h, 400, 1) == ASYNCW_AHEAD, "400 is too far ahead");
+	ok(give(&h, 0, 5) == ASYNCW_BAD_INDEX, "no such segment");
+	asyncw_free(&h.a);
+
+	hand_open(&h, 0);
+	give(&h, 0, 0);
+	h.now_ns += ASYNCW_QUIET_NS;
+	ok(asks(&h, 0, 1), "silence: Help for the segment that lags");
+	give(&h, 0, 1);
+	h.now_ns = asyncw_due(&h.a);
+	while (!asyncw_help(&h.a, h.now_ns, &word))
+		h.now_ns = asyncw_due(&h.a);
+	ok(word == seg_word(1, 0, 0) && h.now_ns >= ASYNCW_QUIET_MAX_NS,
+	    "a second of silence: Help for the next round of the first");
+	vec_set(h.v, 0, 1.0f / 0.0f);
+	ok(give(&h, 1, 0) == ASYNCW_APPLIED && vec_get(h.a.w, 0) == 7.5f &&
+	    h.a.nonfinite == 1, "a sum that is not finite changes nothing");
+	asyncw_free(&h.a);
+}
+
+static void
+wraps(void)
+{
+	const int64_t first = SEG_ITERATIONS - 3;
+	struct hand h;
+	bool good = true;
+
+	hand_open(&h, first);
+	for (int64_t r = first; r < first + 10; r += 2) {
+		good = good && give(&h, r + 1, 1) == ASYNCW_EARLY &&
+		    give(&h, r, 0) == ASYNCW_APPLIED &&
+		    give(&h, r, 1) == ASYNCW_APPLIED &&
+		    give(&h, r + 1, 0) == ASYNCW_APPLIED;
+	}
+	ok(good && h.a.t_s == first + 10, "rounds pass 2^24 and go on");
+	ok(give(&h, first, 0) == ASYNCW_DUPLICATE, "old ones are old still");
+	asyncw_free(&h.a);
+}
+
+static void
+rejoins(void)
+{
+	const struct seg gone = { .iteration = 1, .index = 0 };
+	struct hand h;
+
+	hand_open(&h, 0);
+	for (int64_t r = 0; r < 2; r++) {
+		give(&h, r, 0);
+		give(&h, r, 1);
+	}
+	ok(!asyncw_joined(&h.a, 1, h.now_ns),
+	    "a switch that is behind us is another");
+	ok(asyncw_joined(&h.a, 4, h.now_ns) && h.a.proving &&
+	    give(&h, 2, 0) == ASYNCW_UNPROVEN && asks(&h, 1, 0),
+	    "let in again: show me my last result");
+	ok(asyncw_lost(&h.a, &gone), "it is not there: lost");
+	ok(give(&h, 1, 0) == ASYNCW_PROVEN && asks(&h, 2, 0) &&
+	    asks(&h, 2, 1), "shown: now for what I missed");
+	ok(give(&h, 2, 0) == ASYNCW_APPLIED, "and on");
+	asyncw_joined(&h.a, 3, h.now_ns);
+	vec_set(h.v, 0, 3);
+	ok(give(&h, 2, 0) == ASYNCW_OTHER, "another sum: another job");
+	asyncw_free(&h.a);
+}
+
+/* One who comes late catches up, unless it is too late. */
+static void
+late(void)
+{
+	struct net *n = calloc(1, sizeof(*n));
+	uint8_t w[4 * ELEMENTS];
+	bool done;
+
+	net_open(n, 5, 2);
+	memcpy(w, n->w[3].w, sizeof(w));
+	asyncw_free(&n->w[3]);
+	asyncw_init(&n->w[3], ELEMENTS, w, 0.01f, 0);
+	n->loss = 0.02;
+	net_run(n, 120000000);
+	note("the others are at round %d", (int)n->w[0].t_s);
+	asyncw_size(&n->w[3], FLOATS);
+	asyncw_joined(&n->w[3], n->toy.round[0] + 1, n->now_ns);
+	done = net_run(n, (uint64_t)60 * 1000000000);
+	ok(done && memcmp(n->w[3].w, n->w[0].w, sizeof(w)) == 0,
+	    "one who comes late has the same weights in the end");
+	net_close(n);
+	net_open(n, 5, 2);
+	n->toy.keep = 16;
+	n->toy.round[0] = 100;
+	asyncw_joined(&n->w[2], 100, n->now_ns);
+	help(n);
+	ok(n->gone == 1, "one who comes too late learns that it is lost");
+	net_close(n);
+	free(n);
+}
+
+int
+main(void)
+{
+	for (uint64_t seed = 0; seed < 4; seed++) {
+		one_run(seed, 0, 0, 0);
+		one_run(seed, 0.01, 0.01, 0.01);
+		one_run(seed, 0.2, 0.1, 0.2);
+	}
+	by_hand();
+	wraps();
+	rejoins();
+	late();
+	ok(asyncw_stale(7, 4) == 3 && asyncw_stale(4, 4) == 0 &&
+	    asyncw_stale(4, 5) == 0, "staleness is what has been since");
+	return tap_end();
+}

@@ -1,0 +1,464 @@
+/* An asynchronous worker: what it sends, when, and what ends it. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/rng.h"
+#include "common/iswitch/async-worker.h"
+#include "tests/unit/tap.h"
+
+#define MS ((uint64_t)1000000)
+#define SECOND ((uint64_t)1000000000)
+
+enum { ELEMENTS = 95, F = 10, SEGS = 10, RUN = 4 };
+
+static struct async_worker w;
+static struct async_worker_out o;
+static uint64_t now;
+static uint8_t vec[4 * F];
+
+/* What a switch says in its Ack, of which each test takes what it needs. */
+static const struct control_ack ack = { .action = CONTROL_JOIN, .floats = F,
+	.elements = ELEMENTS, .h = 2, .members = 1, .timeout_s = 9,
+	.async = true };
+
+static void
+fresh(const struct async_worker_conf *more)
+{
+	static const uint8_t zeros[4 * ELEMENTS];
+	const struct membership_conf in = { .type = CONTROL_WORKER, .job = 3,
+	    .number = 5, .elements = ELEMENTS, .async = true,
+	    .floats_max = 366, .xid = 77, .give_up_ns = 5 * SECOND };
+	struct async_worker_conf cf = *more;
+
+	async_worker_free(&w);
+	cf.gamma = 1;
+	cf.staleness = 3;
+	cf.run_segments = RUN;
+	now = SECOND;
+	assert(async_worker_init(&w, &in, &cf, zeros, now));
+}
+
+/* Does it say this, and is it about this Seg if it is a Help? */
+static bool
+says(enum control_action action, uint64_t word)
+{
+	if (!async_worker_next(&w, now, &o) || o.count > 0 ||
+	    o.message[0] != action)
+		return false;
+	return action != CONTROL_HELP ||
+	    wire_get(o.message + CONTROL_HEADER_BYTES, 8) == word;
+}
+
+/* Does it send these? */
+static bool
+sends(uint32_t push, uint32_t first, uint32_t count)
+{
+	return async_worker_next(&w, now, &o) && o.count == count &&
+	    o.first == first && o.iteration == push;
+}
+
+static bool
+silent(void)
+{
+	return !async_worker_next(&w, now, &o);
+}
+
+/* n of the run have left. */
+static void
+left(uint32_t n)
+{
+	async_worker_sent(&w, &o, n, now);
+}
+
+/* All of push k leaves. */
+static bool
+pushes(uint32_t k)
+{
+	bool good = true;
+
+	for (uint32_t i = 0; i < SEGS; i += RUN) {
+		good = sends(k, i, SEGS - i < RUN ? SEGS - i : RUN) && good;
+		left(o.count);
+	}
+	return good;
+}
+
+static void
+hears(struct control_ack a, uint32_t xid)
+{
+	uint8_t p[CONTROL_MAX_BYTES];
+	struct control c;
+
+	assert(control_parse(p, (size_t)(control_put_ack(control_put(p,
+	    CONTROL_ACK, 3, xid), &a) - p), &c));
+	async_worker_control(&w, &c, now);
+}
+
+/* The server asks for a segment of that push. */
+static void
+asked(uint32_t push, uint32_t index)
+{
+	uint8_t p[CONTROL_HEADER_BYTES + 8];
+	struct control c;
+
+	wire_put(control_put(p, CONTROL_HELP, 3, 1), seg_word(push, 0, index),
+	    8);
+	assert(control_parse(p, sizeof(p), &c));
+	async_worker_control(&w, &c, now);
+}
+
+/* Segments first to last of a round come. */
+static void
+comes(uint32_t round, uint32_t first, uint32_t last)
+{
+	for (uint32_t i = first; i <= last; i++) {
+		const struct seg s = { .iteration = round, .index = i,
+		    .contributions = 2, .vec = vec,
+		    .n = seg_floats_at(ELEMENTS, F, i) };
+
+		async_worker_result(&w, &s, now);
+	}
+}
+
+/* A member of a job whose next round is the first. */
+static void
+member(const struct control_ack *a, const struct async_worker_conf *more)
+{
+	fresh(more);
+	says(CONTROL_JOIN, 0);
+	hears(*a, 77);
+}
+
+static void
+test_joins(void)
+{
+	struct async_worker_conf cf = { .first = 7 };
+	struct control_ack closed = ack;
+	struct control_join join;
+	struct control c;
+
+	fresh(&cf);
+	ok(async_worker_due(&w) == now && !async_worker_ready(&w, true, now) &&
+	    says(CONTROL_JOIN, 0) && control_parse(o.message, o.len, &c) &&
+	    control_get_join(&c, &join) && join.async && join.next == 7 &&
+	    join.crc == asyncw_weights_crc(&w.weights) && !join.again &&
+	    silent(), "it joins with its round and the weights' checksum");
+	closed.next = 7;
+	closed.closed = true;
+	hears(closed, 77);
+	ok(async_worker_ready(&w, true, now) && !async_worker_ready(&w, false,
+	    now), "let in it takes a gradient, if there is room");
+	async_worker_commit(&w, now);
+	ok(silent() && async_worker_due(&w) == now + 50 * MS,
+	    "and keeps it while others are still to join");
+	now += 50 * MS;
+	says(CONTROL_JOIN, 0);
+	closed.closed = false;
+	hears(closed, 78);
+	ok(async_worker_due(&w) <= now && pushes(0) && silent() &&
+	    w.n[ASYNC_WORKER_SENT] == 1 && w.n[ASYNC_WORKER_SEGMENTS] == SEGS,
+	    "then it leaves, in runs");
+}
+
+static void
+test_room(void)
+{
+	struct async_worker_conf paced = { .pace_bps =
+	    8 * (SEG_HEADER_BYTES + 4 * F) * 2000 };
+
+	member(&ack, &(struct async_worker_conf){ 0 });
+	async_worker_commit(&w, now + MS);
+	ok(silent() && async_worker_due(&w) == now + MS,
+	    "what may leave in a while waits that long");
+	now += MS;
+	sends(0, 0, RUN);
+	left(1);
+	ok(silent() && async_worker_due(&w) > now,
+	    "without room it sends nothing, and does not ask to");
+	async_worker_room(&w);
+	ok(sends(0, 1, RUN) && !async_worker_ready(&w, true, now),
+	    "with room it goes on from there");
+	left(RUN);
+	sends(0, 1 + RUN, RUN);
+	left(RUN);
+	sends(0, 1 + 2 * RUN, 1);
+	left(1);
+	ok(silent() && async_worker_ready(&w, true, now),
+	    "all of it has left: the next may come");
+
+	member(&ack, &paced);
+	async_worker_commit(&w, now);
+	ok(sends(0, 0, 2), "2,000 segments a second are 2 a millisecond");
+	left(2);
+	ok(silent() && async_worker_due(&w) == now + MS,
+	    "and then it is not due before that has passed");
+	now += 5 * MS;
+	sends(0, 2, 2);
+	left(2);
+	ok(async_worker_due(&w) == now + MS, "nor does it catch up");
+}
+
+static void
+test_rounds(void)
+{
+	member(&ack, &(struct async_worker_conf){ 0 });
+	async_worker_commit(&w, now);
+	pushes(0);
+	comes(0, 0, 4);
+	ok(!async_worker_ready(&w, true, now) &&
+	    async_worker_ready_ns(&w) == now + 20 * MS,
+	    "amid a round nothing is committed, for 20 ms");
+	comes(0, 5, SEGS - 1);
+	ok(async_worker_ready(&w, true, now) && w.weights.t_s == 1,
+	    "behind it, at once");
+	now += MS;
+	comes(2, 3, 3);
+	ok(says(CONTROL_HELP, seg_word(1, 0, 3)) && silent(),
+	    "what comes early shows what is to be asked for");
+	async_worker_commit(&w, now);
+	now = w.weights.retry_ns;
+	pushes(1);
+	ok(says(CONTROL_HELP, seg_word(1, 0, 3)),
+	    "a Help goes behind the segments that can leave");
+	ok(async_worker_fits(&w, 3) && !async_worker_fits(&w, 4),
+	    "a gradient more than S rounds old is not sent");
+}
+
+static void
+test_server(void)
+{
+	struct control_ack server = ack;
+	bool good = true;
+
+	server.whole = true;
+	member(&server, &(struct async_worker_conf){ 0 });
+	asked(0, 0);
+	ok(silent(), "before anything was sent nothing can be asked for");
+	async_worker_commit(&w, now);
+	sends(0, 0, RUN);
+	left(RUN);
+	asked(0, RUN - 1);
+	asked(0, RUN);
+	asked(1, 0);
+	ok(sends(0, RUN - 1, 1) && o.again,
+	    "a segment that was sent is sent again");
+	left(1);
+	ok(sends(0, RUN, RUN) && !o.again,
+	    "one yet to be sent, or of another gradient, is not");
+	left(RUN);
+	sends(0, 2 * RUN, 2);
+	left(2);
+	ok(!async_worker_ready(&w, true, now) &&
+	    async_worker_ready_ns(&w) == ASYNC_WORKER_NEVER,
+	    "the next has to wait for the answer");
+	for (uint32_t i = 2; i < SEGS; i++)
+		asked(0, i);
+	for (uint32_t i = 2; i < SEGS; i += RUN) {
+		good = good && sends(0, i, RUN) && o.again;
+		left(o.count);
+	}
+	ok(good && silent(), "what follows each other is sent in runs");
+	now += SECOND - 1;
+	while (async_worker_next(&w, now, &o) && o.count == 0)
+		;
+	ok(o.count == 0 && async_worker_due(&w) <= now + 1, "silence");
+	now++;
+	ok(pushes(0) && w.n[ASYNC_WORKER_SENT] == 1 &&
+	    w.n[ASYNC_WORKER_SEGMENTS] == SEGS &&
+	    w.n[ASYNC_WORKER_RESENT] == 1 + 8 + SEGS,
+	    "of a second, and all of it is sent again");
+	comes(0, 0, SEGS - 1);
+	ok(async_worker_ready(&w, true, now), "until there is an answer");
+}
+
+/* It is over, and says so. */
+static void
+over(enum async_worker_end end, const char *words)
+{
+	char why[ASYNC_WORKER_WHY_BYTES];
+
+	ok(!async_worker_going(&w) && w.end == end && silent() &&
+	    async_worker_due(&w) == ASYNC_WORKER_NEVER &&
+	    strcmp(async_worker_why(&w, why), words) == 0, "%s", why);
+}
+
+/* Put out after so many rounds, and let in again by a job that has `next`. */
+static void
+again(uint32_t rounds, uint32_t next)
+{
+	struct control_ack a = ack, out = { .action = CONTROL_HELP,
+	    .status = CONTROL_NOT_MEMBER };
+
+	member(&ack, &(struct async_worker_conf){ 0 });
+	for (uint32_t r = 0; r < rounds; r++)
+		comes(r, 0, SEGS - 1);
+	hears(out, 1);
+	says(CONTROL_JOIN, 0);
+	a.next = next;
+	hears(a, w.in.join_xid);
+}
+
+/* Whatever it wants sent is lost, until it ends. */
+static void
+wait(void)
+{
+	for (int i = 0; async_worker_going(&w) && i < 10000; i++) {
+		while (async_worker_next(&w, now, &o)) {
+			if (o.count > 0)
+				left(o.count);
+			else if (o.message[0] == CONTROL_JOIN)
+				hears(ack, w.in.join_xid);
+		}
+		if (async_worker_going(&w))
+			now = async_worker_due(&w);
+	}
+}
+
+static void
+test_ends(void)
+{
+	struct control_ack no = ack, gone = { .action = CONTROL_HELP,
+	    .status = CONTROL_GONE, .seg = seg_word(0, 0, 1) };
+	uint64_t since;
+
+	fresh(&(struct async_worker_conf){ 0 });
+	says(CONTROL_JOIN, 0);
+	no.status = CONTROL_NO_ROOM;
+	hears(no, 77);
+	over(ASYNC_WORKER_GOING, "job 3: refused: no room");
+	member(&ack, &(struct async_worker_conf){ 0 });
+	async_worker_commit(&w, now);
+	comes(0, 0, 2);
+	since = now;
+	wait();
+	over(ASYNC_WORKER_STUCK, "job 3: no round 0 of segment 3 after 5.0 s; "
+	    "1 members had joined, 2 contributions are needed");
+	ok(now >= since + 5 * SECOND && now < since + 6 * SECOND, "in time");
+	member(&ack, &(struct async_worker_conf){ 0 });
+	hears(gone, 1);
+	over(ASYNC_WORKER_GONE, "job 3: round 0 of segment 1 is not kept any "
+	    "more; restore weights that all workers share");
+	again(3, 2);
+	over(ASYNC_WORKER_AHEAD, "job 3: round 3 of segment 0 is news to the "
+	    "switch, which has been restarted; restore weights that all "
+	    "workers share");
+	again(3, 5);
+	ok(async_worker_going(&w) && !async_worker_ready(&w, true, now) &&
+	    says(CONTROL_HELP, seg_word(2, 0, 0)),
+	    "let in again it asks to be shown its last result");
+	vec[0]++;
+	comes(2, 0, 0);
+	over(ASYNC_WORKER_OTHER, "job 3: round 2 of segment 0 is another at "
+	    "the switch, which has been restarted; restore weights that all "
+	    "workers share");
+	again(3, 5);
+	wait();
+	over(ASYNC_WORKER_SILENT, "job 3: round 2 of segment 0 is not shown "
+	    "by the switch, which may have been restarted; restore weights "
+	    "that all workers share");
+	again(3, 5);
+	comes(2, 0, 0);
+	ok(async_worker_ready(&w, true, now), "with its own it goes on");
+	async_worker_leave(&w, now);
+	ok(!async_worker_ready(&w, true, now) && says(CONTROL_LEAVE, 0),
+	    "and leaves when it is asked to");
+}
+
+/* A server on a bad network: what it has of the push, what it has answered. */
+struct server {
+	struct rng rng;
+	double loss;
+	bool has[SEGS];
+	uint32_t push, have;
+	uint64_t quiet_ns;
+};
+
+static bool
+lost(struct server *s)
+{
+	return rng_double(&s->rng) < s->loss;
+}
+
+/* A segment comes to it. */
+static void
+server_takes(struct server *s, uint32_t push, uint32_t i)
+{
+	if (push != s->push || s->has[i])
+		return;
+	s->has[i] = true;
+	s->quiet_ns = now + 20 * MS;
+	if (++s->have < SEGS)
+		return;
+	memset(s->has, 0, sizeof(s->has));
+	s->push++;
+	s->have = 0;
+	for (uint32_t k = 0; k < SEGS; k++) {
+		if (!lost(s))
+			comes(push, k, k);
+	}
+}
+
+/* What it sends comes to the server, or not; so do the answers. */
+static void
+exchange(struct server *s)
+{
+	while (async_worker_next(&w, now, &o)) {
+		const struct seg g = seg_split(wire_get(o.message +
+		    CONTROL_HEADER_BYTES, 8));
+		const uint32_t n = o.count > 2 ? o.count - 1 : o.count;
+
+		if (o.count == 0 && o.message[0] == CONTROL_HELP &&
+		    g.iteration < s->push && !lost(s) && !lost(s))
+			comes(g.iteration, g.index, g.index);
+		if (o.count == 0)
+			continue;
+		async_worker_sent(&w, &o, n, now);
+		async_worker_room(&w);
+		for (uint32_t i = 0; i < n; i++) {
+			if (!lost(s))
+				server_takes(s, o.iteration, o.first + i);
+		}
+	}
+	for (uint32_t i = 0; i < SEGS && s->have > 0 && now >= s->quiet_ns;
+	    i++) {
+		if (!s->has[i] && !lost(s))
+			asked(s->push, i);
+	}
+}
+
+static void
+test_loss(void)
+{
+	struct server s = { .rng = rng_seed(1), .loss = 0.2 };
+	struct control_ack a = ack;
+	uint32_t done = 0;
+
+	a.whole = true;
+	a.timeout_s = 10000;
+	member(&a, &(struct async_worker_conf){ 0 });
+	for (int i = 0; i < 1000000 && done < 500; i++) {
+		now += MS;
+		exchange(&s);
+		if (async_worker_ready(&w, true, now)) {
+			async_worker_commit(&w, now);
+			done++;
+		}
+	}
+	ok(done == 500 && async_worker_going(&w) && s.push >= 499 &&
+	    w.n[ASYNC_WORKER_RESENT] > 0, "a server answers all of 500 "
+	    "gradients though 20 %% is lost both ways");
+}
+
+int
+main(void)
+{
+	test_joins();
+	test_room();
+	test_rounds();
+	test_server();
+	test_ends();
+	test_loss();
+	async_worker_free(&w);
+	return tap_end();
+}

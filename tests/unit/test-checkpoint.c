@@ -1,0 +1,329 @@
+/* test-checkpoint.c - what is saved is what is loaded, or nothing is */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cmd/innet-memory/load.h"
+#include "cmd/innet-memory/save.h"
+#include "cmd/innet-memory/table.h"
+#include "common/base/rng.h"
+#include "tests/unit/tap.h"
+
+enum { FRAME = 24, STACK = 2, STEPS = 50, CAPACITY = 32, BIG = 70000 };
+
+static struct blobs account = { .limit = SIZE_MAX };
+
+/* A table of an episode longer than itself, drawn from and updated. */
+static struct table *
+filled(bool frames, enum replaybuf_pick pick)
+{
+	const struct replaybuf_conf conf = { .capacity = CAPACITY,
+		.alpha = 0.7, .pick = pick, .times = 30,
+		.limit = { 0.5, 40, 1000 } };
+	struct table *t = table_open(&account, "t\0x", 3, &conf);
+	struct replaybuf_draw d[20];
+	struct experience *x;
+	void *item;
+	float priority;
+	struct rng rng = rng_seed(1);
+	uint8_t p[2 * STACK * FRAME + STEPS];
+	uint64_t id[STEPS];
+
+	t->frames.bytes = frames ? FRAME : 0;
+	t->frames.stack = frames ? STACK : 0;
+	for (unsigned i = 0; i < STEPS; i++) {
+		const size_t len = frames_per(&t->frames) * FRAME + i % 3;
+
+		memset(p, 0, sizeof(p));
+		for (unsigned k = 0; frames && k < 2 * STACK; k++)
+			p[k * FRAME] = (uint8_t)(i + k % STACK + k / STACK);
+		p[len - (len > 0)] = (uint8_t)i;
+		x = frames ? frames_split(&t->frames, t->frames.last, p, len) :
+		    frames_plain(&t->frames, len == 0 ? NULL :
+		    blob_copy(&account, p, len));
+		t->frames.last = x;
+		item = x;
+		priority = i % 5 == 0 ? -1 : (float)i / 7;
+		replaybuf_add_batch(&t->buf, &priority, &item, 1, &id[i]);
+	}
+	for (unsigned i = 0; i < STEPS; i += 3)
+		replaybuf_update(&t->buf, &id[i], &(float){ 0.25 }, 1);
+	replaybuf_remove(&t->buf, id[STEPS - 4]);
+	for (unsigned i = 0; i < 9; i++)
+		replaybuf_sample(&t->buf, &rng, 20, 0.4, true, d);
+	replaybuf_retire(&t->buf);
+	return t;
+}
+
+/* All that is saved: two strings, a list, tables. */
+static void
+fill(struct saver *s, void *arg)
+{
+	static char big[BIG];
+	struct table **t = arg;
+
+	save_clock(s, 77);
+	save_string(s, "", 0, 1, "v", 1);
+	save_string(s, "params", 6, UINT64_MAX, big, sizeof(big));
+	save_list(s, "l", 1, 5, 2);
+	save_counted(s, "", 0);
+	save_counted(s, "two", 3);
+	for (; *t != NULL; t++)
+		table_save(s, *t);
+}
+
+struct got {
+	struct table *table[8];
+	unsigned tables;
+	char said[200];
+};
+
+static const char *
+got_clock(void *arg, uint64_t version)
+{
+	struct got *g = arg;
+
+	snprintf(g->said, sizeof(g->said), "clock %ju", (uintmax_t)version);
+	return NULL;
+}
+
+static void
+say(struct got *g, const char *what, const struct blob *b, uint64_t n)
+{
+	const size_t at = strlen(g->said);
+
+	snprintf(g->said + at, sizeof(g->said) - at, " %s '%.*s' %ju", what,
+	    (int)b->len, (const char *)b->bytes, (uintmax_t)n);
+}
+
+static const char *
+got_string(void *arg, const struct blob *key, uint64_t version,
+    struct blob *value)
+{
+	say(arg, "key", key, version);
+	say(arg, "of", key, value->len);
+	blob_drop(&account, value);
+	return NULL;
+}
+
+static const char *
+got_list(void *arg, const struct blob *key, uint64_t version, uint64_t n)
+{
+	say(arg, "version", key, version);
+	say(arg, "list", key, n);
+	return NULL;
+}
+
+static const char *
+got_element(void *arg, struct blob *b)
+{
+	say(arg, "with", b, b->len);
+	blob_drop(&account, b);
+	return NULL;
+}
+
+static const char *
+got_table(void *arg, struct table *t)
+{
+	struct got *g = arg;
+
+	if (g->tables == 8)
+		return "a table more than there is room for";
+	g->table[g->tables++] = t;
+	return NULL;
+}
+
+static bool
+load(int fd, struct got *g, struct load *l)
+{
+	const struct load_into into = { g, got_clock, got_string, got_list,
+		got_element, got_table };
+
+	*g = (struct got){ 0 };
+	lseek(fd, 0, SEEK_SET);
+	return load_from(l, fd, &account, &into);
+}
+
+static void
+forget(struct got *g)
+{
+	while (g->tables > 0)
+		table_close(g->table[--g->tables]);
+}
+
+static bool
+same_experience(const struct frames *f, const struct experience *x,
+    const struct frames *g, const struct experience *y)
+{
+	bool same = frames_len(f, x) == frames_len(g, y) &&
+	    (frames_tail_len(x) == 0 || memcmp(frames_tail(x), frames_tail(y),
+	    frames_tail_len(x)) == 0);
+
+	for (unsigned i = 0; i < frames_per(f) && same; i++)
+		same = memcmp(x->frame[i]->blob->bytes,
+		    y->frame[i]->blob->bytes, f->bytes) == 0;
+	return same;
+}
+
+static bool
+same_items(const struct table *a, const struct table *b)
+{
+	struct replaydump_entry x, y;
+	size_t i = 0, j = 0;
+
+	while (replaydump_next(&a->buf, &i, &x)) {
+		if (!replaydump_next(&b->buf, &j, &y) || x.id != y.id ||
+		    x.priority != y.priority || x.times != y.times ||
+		    !same_experience(&a->frames, x.item, &b->frames, y.item))
+			return false;
+	}
+	return !replaydump_next(&b->buf, &j, &y);
+}
+
+static bool
+same_table(const struct table *a, const struct table *b)
+{
+	const struct replaydump_state x = replaydump_state(&a->buf);
+	const struct replaydump_state y = replaydump_state(&b->buf);
+
+	return a->name_len == b->name_len &&
+	    memcmp(a->name, b->name, a->name_len) == 0 &&
+	    a->frames.count == b->frames.count &&
+	    a->frames.tail_bytes == b->frames.tail_bytes &&
+	    a->buf.conf.capacity == b->buf.conf.capacity &&
+	    a->buf.conf.alpha == b->buf.conf.alpha &&
+	    a->buf.conf.pick == b->buf.conf.pick &&
+	    a->buf.conf.times == b->buf.conf.times &&
+	    a->buf.conf.limit.lo == b->buf.conf.limit.lo &&
+	    a->buf.conf.limit.hi == b->buf.conf.limit.hi &&
+	    a->buf.conf.limit.slack == b->buf.conf.limit.slack &&
+	    x.inserted == y.inserted && x.sampled == y.sampled &&
+	    x.updated == y.updated && x.stale == y.stale &&
+	    x.evicted == y.evicted && x.removed == y.removed &&
+	    x.worn == y.worn && x.head == y.head && x.newest == y.newest &&
+	    x.highest == y.highest && same_items(a, b);
+}
+
+static void
+test_round(int fd, struct table **t, unsigned n)
+{
+	struct got g;
+	struct load l;
+	bool same = true;
+
+	ok(save_to(fd, fill, t) == 0, "a checkpoint of %u tables", n);
+	if (!ok(load(fd, &g, &l), "is loaded%s", l.why))
+		return;
+	ok(strcmp(g.said, "clock 77 key '' 1 of '' 1 key 'params' "
+	    "18446744073709551615 of 'params' 70000 version 'l' 5 "
+	    "list 'l' 2 with '' 0 "
+	    "with 'two' 3") == 0, "with its strings and lists: %s", g.said);
+	for (unsigned i = 0; i < n; i++)
+		same = same && same_table(t[i], g.table[i]);
+	ok(g.tables == n && same, "and its tables, ids and counters");
+	forget(&g);
+}
+
+/* Any byte of it other than it was: refused, and nothing is kept. */
+static void
+test_damage(int fd)
+{
+	const off_t size = lseek(fd, 0, SEEK_END);
+	unsigned missed = 0, unnamed = 0;
+	const size_t used = account.used;
+	struct got g;
+	struct load l;
+	uint8_t b, bad;
+
+	for (off_t i = 0; i < size; i += i > 300 && i < BIG ? 997 : 7) {
+		pread(fd, &b, 1, i);
+		bad = (uint8_t)(b ^ (1 << i % 8));
+		pwrite(fd, &bad, 1, i);
+		missed += load(fd, &g, &l);
+		unnamed += strncmp(l.why, "byte ", 5) != 0;
+		forget(&g);
+		pwrite(fd, &b, 1, i);
+	}
+	ok(missed == 0, "a bit turned anywhere is seen");
+	ok(unnamed == 0, "and said where");
+	missed = 0;
+	for (off_t i = size - 1; i >= 0; i -= i > size - 2000 ? 1 : 911) {
+		ftruncate(fd, i);
+		missed += load(fd, &g, &l);
+		forget(&g);
+	}
+	ok(missed == 0, "cut short anywhere it is refused");
+	ok(account.used == used, "and nothing of it is kept");
+}
+
+/* No limit of memory leaves half of it. */
+static void
+test_limit(int fd)
+{
+	const size_t used = account.used;
+	unsigned failed = 0, left = 0, silent = 0;
+	struct got g;
+	struct load l;
+	bool good = false;
+
+	for (size_t more = 0; !good; more += 997) {
+		account.limit = used + more;
+		good = load(fd, &g, &l);
+		forget(&g);
+		failed += !good;
+		left += account.used != used;
+		silent += !good && strstr(l.why, "no memory") == NULL;
+	}
+	ok(failed > 50 && left == 0, "without room nothing is loaded");
+	ok(silent == 0, "and that is said");
+	account.limit = SIZE_MAX;
+}
+
+static void
+test_file(struct table **t)
+{
+	char path[] = "/tmp/test-checkpoint.XXXXXX", tmp[64];
+	struct got g;
+	struct load l;
+	int fd;
+
+	close(mkstemp(path));
+	snprintf(tmp, sizeof(tmp), "%s.tmp", path);
+	ok(save_file(path, fill, t) == 0 && access(tmp, F_OK) == -1,
+	    "a file, and nothing beside it");
+	fd = open(path, O_RDONLY);
+	ok(load(fd, &g, &l), "is loaded");
+	forget(&g);
+	close(fd);
+	unlink(path);
+	ok(save_file("/dev/full", fill, t) == ENOSPC, "a full disk is named");
+	ok(save_file("/no/such", fill, t) == ENOENT, "and a missing folder");
+	fd = open("/dev/null", O_RDONLY);
+	ok(!load(fd, &g, &l) && strstr(l.why, "too short") != NULL,
+	    "an empty file is none");
+	close(fd);
+}
+
+int
+main(void)
+{
+	struct table *t[] = { filled(true, REPLAYBUF_PER),
+		filled(false, REPLAYBUF_PER), filled(true, REPLAYBUF_LIFO),
+		filled(false, REPLAYBUF_FIFO), NULL };
+	struct table *none[] = { NULL };
+	int fd = memfd_create("checkpoint", MFD_CLOEXEC);
+
+	test_round(fd, none, 0);
+	ftruncate(fd, lseek(fd, 0, SEEK_SET));
+	test_round(fd, t, 4);
+	test_limit(fd);
+	test_damage(fd);
+	test_file(t);
+	for (unsigned i = 0; t[i] != NULL; i++)
+		table_close(t[i]);
+	ok(account.used == 0, "the account is even");
+	close(fd);
+	return tap_end();
+}

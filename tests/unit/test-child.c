@@ -1,0 +1,65 @@
+/* A child that gives back what it gets: cat(1). */
+#include <poll.h>
+
+#include "common/live/child.h"
+#include "tests/unit/tap.h"
+
+enum { N = 3000000 };			/* more than pipes hold */
+
+/* The next message, whatever has to be written for it. */
+static int
+hear(struct child *c, struct stream_head *h, const uint8_t **body)
+{
+	int got;
+
+	while ((got = child_next(c, h, body)) == 0) {
+		struct pollfd p[2] = { { c->from, POLLIN, 0 },
+		    { c->out_have == 0 ? -1 : c->to, POLLOUT, 0 } };
+
+		if (poll(p, 2, 10000) <= 0)
+			return 0;
+		child_write(c);
+	}
+	return got;
+}
+
+int
+main(void)
+{
+	char *cat[] = { "cat", NULL };
+	char *odd[] = { "sh", "-c", "echo a line that is longer than "
+	    "the header of a stream; exit 3", NULL };
+	const struct stream_head head = { .kind = STREAM_RESULT,
+	    .elements = N, .iteration = 5 };
+	float *vec = calloc(N, sizeof(*vec));
+	struct stream_head h = { 0 };
+	const uint8_t *body = NULL;
+	struct child c;
+	sigset_t mask;
+
+	if (vec == NULL)
+		return 1;
+	vec[N - 1] = 42;
+	signal(SIGPIPE, SIG_IGN);
+	sigemptyset(&mask);
+	child_start(&c, cat, &mask);
+	ok(!child_gone(&c) && !child_deaf(&c), "it runs");
+	child_send(&c, &head, vec);
+	ok(child_behind(&c) > 0, "a long message waits in part");
+	ok(hear(&c, &h, &body) == 1 && h.iteration == 5 &&
+	    memcmp(body, vec, N * sizeof(*vec)) == 0, "and comes back whole");
+	for (int i = 0; i < 8; i++)
+		child_send(&c, &head, vec);
+	ok(child_deaf(&c), "one that reads nothing is deaf");
+	for (int i = 0; i < 8; i++)
+		hear(&c, &h, &body);
+	ok(!child_deaf(&c) && child_behind(&c) == 0, "until it has read");
+	ok(child_end(&c, 10 * (uint64_t)TIMER_SECOND_NS, true) == 0 &&
+	    c.pid == 0, "it ends with its input");
+	child_start(&c, odd, &mask);
+	ok(hear(&c, &h, &body) == -2, "what is no stream is found");
+	ok(child_end(&c, 10 * (uint64_t)TIMER_SECOND_NS, false) == 1,
+	    "and how it exits");
+	free(vec);
+	return tap_end();
+}

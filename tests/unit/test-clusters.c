@@ -1,0 +1,229 @@
+/* The table of bare packets: the longest prefix, against a search of all. */
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/rng.h"
+#include "common/capture/clusters.h"
+#include "tests/unit/tap.h"
+
+enum { ROWS = 200 };
+
+static struct frame_flow
+from(const char *addr)
+{
+	struct frame_flow f = { .v6 = strchr(addr, ':') != NULL };
+
+	if (inet_pton(f.v6 ? AF_INET6 : AF_INET, addr, f.src) != 1)
+		abort();
+	return f;
+}
+
+/* The cluster of this source, or -1. */
+static int
+cluster(const struct clusters *c, const char *addr)
+{
+	const struct frame_flow f = from(addr);
+	uint16_t id;
+
+	return clusters_find(c, f.src, f.v6, &id) ? id : -1;
+}
+
+static void
+longest(void)
+{
+	struct clusters c = { 0 };
+
+	ok(cluster(&c, "10.0.0.1") == -1 && cluster(&c, "::1") == -1,
+	    "in an empty table is nobody");
+	clusters_add(&c, "10.0.1.5/24", "1");
+	ok(cluster(&c, "10.0.1.0") == 1 && cluster(&c, "10.0.1.255") == 1,
+	    "a prefix holds its first and last address, whatever host it was "
+	    "given with");
+	ok(cluster(&c, "10.0.0.255") == -1 && cluster(&c, "10.0.2.0") == -1,
+	    "and not those beside them");
+	clusters_add(&c, "10.0.1.5", "2");
+	clusters_add(&c, "10.0.1.4/31", "3");
+	ok(cluster(&c, "10.0.1.5") == 2 && cluster(&c, "10.0.1.4") == 3 &&
+	    cluster(&c, "10.0.1.6") == 1, "the longest prefix wins");
+	clusters_add(&c, "0.0.0.0/0", "65535");
+	ok(cluster(&c, "192.0.2.1") == 65535, "/0 holds all that is left");
+	ok(cluster(&c, "c000:201::") == -1, "of its family");
+	clusters_add(&c, "2001:db8::/33", "0");
+	clusters_add(&c, "2001:db8::1/128", "7");
+	ok(cluster(&c, "2001:db8:7fff::") == 0 &&
+	    cluster(&c, "2001:db8:8000::") == -1 &&
+	    cluster(&c, "2001:db8::1") == 7, "IPv6, between bytes too");
+	clusters_free(&c);
+}
+
+static void
+refuses(struct clusters *c, const char *prefix, const char *id,
+    const char *want)
+{
+	const size_t rows = c->rows;
+	const char *why = clusters_add(c, prefix, id);
+
+	if (!ok(why != NULL && strcmp(why, want) == 0 && c->rows == rows,
+	    "'%.24s,%s' is refused: %s", prefix, id, want))
+		note("%s", why == NULL ? "taken" : why);
+}
+
+static void
+refusals(void)
+{
+	struct clusters c = { 0 };
+
+	refuses(&c, "", "1", "not an address");
+	refuses(&c, "10.0.0", "1", "not an address");
+	refuses(&c, "10.0.0.256", "1", "not an address");
+	refuses(&c, "0000:0000:0000:0000:0000:0000:0000:0000:0000:0000", "1",
+	    "not an address");
+	refuses(&c, "10.0.0.0/33", "1", "not a prefix length");
+	refuses(&c, "10.0.0.0/", "1", "not a prefix length");
+	refuses(&c, "::/129", "1", "not a prefix length");
+	refuses(&c, "10.0.0.0/8", "65536", "not a cluster (0 to 65535)");
+	refuses(&c, "10.0.0.0/8", "", "not a cluster (0 to 65535)");
+	ok(clusters_add(&c, "10.0.0.0/8", "1") == NULL, "a good one is taken");
+	refuses(&c, "10.1.0.0/8", "2", "prefix given twice");
+	ok(cluster(&c, "10.1.0.0") == 1, "and the first of the two stands");
+	clusters_free(&c);
+}
+
+/* Random prefixes in a small corner, each address looked up both ways. */
+static void
+agrees(void)
+{
+	struct { uint8_t p[2]; unsigned bits; uint16_t id; } row[ROWS];
+	struct rng r = rng_seed(4);
+	struct clusters c = { 0 };
+	bool same = true;
+	int n = 0;
+
+	for (int i = 0; i < ROWS; i++) {
+		char prefix[32], id[8];
+
+		row[n].p[0] = (uint8_t)rng_below(&r, 4);
+		row[n].p[1] = (uint8_t)rng_u64(&r);
+		row[n].bits = 16 + (unsigned)rng_below(&r, 17);
+		row[n].id = (uint16_t)i;
+		snprintf(prefix, sizeof(prefix), "10.0.%u.%u/%u", row[n].p[0],
+		    row[n].p[1], row[n].bits);
+		snprintf(id, sizeof(id), "%d", i);
+		n += clusters_add(&c, prefix, id) == NULL;
+	}
+	for (unsigned a = 0; a < 4 * 256; a++) {
+		char addr[32];
+		int want = -1, bits = -1;
+
+		for (int i = 0; i < n; i++) {
+			unsigned p = row[i].p[0] * 256u + row[i].p[1];
+
+			if ((p ^ a) >> (32 - row[i].bits) == 0 &&
+			    (int)row[i].bits > bits) {
+				bits = (int)row[i].bits;
+				want = row[i].id;
+			}
+		}
+		snprintf(addr, sizeof(addr), "10.0.%u.%u", a / 256, a % 256);
+		same = same && cluster(&c, addr) == want;
+	}
+	ok(same && c.rows == (size_t)n && n > 100,
+	    "1,024 addresses and %d prefixes agree with a search", n);
+	clusters_free(&c);
+}
+
+static void
+workers(void)
+{
+	struct frame_flow f = from("10.0.0.1"), g;
+	const uint32_t id = clusters_worker(&f);
+	bool differ = true;
+
+	g = f;
+	g.src[15] = 1;
+	ok(clusters_worker(&g) == id, "a worker's id is of its five-tuple");
+	for (int i = 0; i < 4; i++) {
+		g = f;
+		if (i < 2)
+			(i == 0 ? g.src : g.dst)[3] ^= 1;
+		else
+			*(i == 2 ? &g.sport : &g.dport) ^= 1;
+		differ = differ && clusters_worker(&g) != id;
+	}
+	g = f;
+	g.v6 = true;
+	ok(differ && clusters_worker(&g) != id, "any part of it makes another");
+}
+
+/* A child loads this text: its status; what it said is in said[]. */
+static int
+load(const char *text, char said[256])
+{
+	int in = memfd_create("table", 0), out = memfd_create("said", 0);
+	int status;
+	char path[64];
+	ssize_t n;
+	pid_t pid;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", in);
+	if (write(in, text, strlen(text)) != (ssize_t)strlen(text))
+		err(1, "memfd");
+	pid = fork();
+	if (pid == 0) {
+		struct clusters c;
+
+		dup2(out, STDERR_FILENO);
+		c = clusters_load_or_exit(path);
+		status = (int)c.rows;
+		clusters_free(&c);
+		_exit(100 + status);
+	}
+	waitpid(pid, &status, 0);
+	n = pread(out, said, 255, 0);
+	said[n < 0 ? 0 : n] = '\0';
+	close(in);
+	close(out);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void
+files(void)
+{
+	char said[256];
+
+	ok(load("prefix,cluster\r\n10.0.0.0/8,1\r\n\"::/0\",2", said) == 102,
+	    "a file with a heading, CRLF, quotes and no newline at its end");
+	ok(load("10.0.0.0/8, 1\n", said) == 101, "without a heading, with a "
+	    "space");
+	ok(load("", said) == 1 && strstr(said, ": no prefix in it") != NULL,
+	    "an empty file ends the program");
+	ok(load("prefix,cluster\n", said) == 1 &&
+	    strstr(said, ": no prefix in it") != NULL, "so does a heading "
+	    "alone");
+	ok(load("10.0.0.0/8,1\n10.0.0.0/8,2\n", said) == 1 &&
+	    strstr(said, ":2: '10.0.0.0/8,2': prefix given twice") != NULL,
+	    "and a bad row, by its line");
+	ok(load("10.0.0.0/8\n", said) == 1 &&
+	    strstr(said, ":1: 1 fields, not prefix,cluster") != NULL &&
+	    load("10.0.0.0/8,1,2\n", said) == 1 &&
+	    strstr(said, ":1: 3 fields, not prefix,cluster") != NULL,
+	    "and one with a field too few or too many");
+	ok(load("prefix,cluster\n\n10.0.0.0/8,1\n\n\nx,2\n", said) == 1 &&
+	    strstr(said, ":6: 'x,2': not an address") != NULL,
+	    "empty lines are passed over, but are lines");
+	ok(load("prefix,cluster\r\n\r\n10.0.0.0/8,1\r\nx,2", said) == 1 &&
+	    strstr(said, ":4: 'x,2': not an address") != NULL,
+	    "and one that ends in CRLF is one line");
+}
+
+int
+main(void)
+{
+	longest();
+	refusals();
+	agrees();
+	workers();
+	files();
+	return tap_end();
+}

@@ -1,0 +1,141 @@
+/* Experiences to bytes and back; and bytes that are none. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-agent/codec.h"
+#include "common/base/rng.h"
+#include "common/base/vec.h"
+#include "tests/unit/chance.h"
+#include "tests/unit/tap.h"
+
+enum { ROWS = 50 };
+
+static bool
+same(const struct env_kind *kind, const struct experience *a,
+    const struct experience *b)
+{
+	const size_t bytes = kind->obs * sizeof(float);
+
+	return memcmp(a->obs, b->obs, bytes) == 0 &&
+	    memcmp(a->next, b->next, bytes) == 0 && a->reward == b->reward &&
+	    a->go == b->go && (kind->actions != 0 ?
+	    a->action.index == b->action.index :
+	    memcmp(a->action.x, b->action.x, kind->dims * sizeof(float)) ==
+	    0);
+}
+
+/* Random experiences of that kind, filled up to at least so many bytes. */
+static void
+test_round(const struct env_kind *kind, size_t least)
+{
+	const size_t bytes = codec_bytes(kind, least);
+	struct rows rows = rows_open(ROWS, kind->obs);
+	struct rng rng = rng_seed(3);
+	uint8_t *p = malloc(bytes);
+	float *seen = calloc(2 * kind->obs, sizeof(*seen));
+	bool good = bytes >= least && bytes >= 4 * (2 * kind->obs + 3);
+
+	for (size_t i = 0; i < ROWS; i++) {
+		struct experience e = { .obs = seen, .next = seen + kind->obs,
+		    .reward = (float)rng_uniform(&rng, -9, 9),
+		    .go = (float)rng_double(&rng) }, got;
+
+		for (size_t k = 0; k < 2 * kind->obs; k++)
+			seen[k] = (float)rng_uniform(&rng, -1e9, 1e9);
+		for (size_t k = 0; k < kind->dims; k++)
+			e.action.x[k] = (float)rng_uniform(&rng, -1, 3);
+		if (kind->actions != 0)
+			e.action.index = (unsigned)rng_below(&rng,
+			    kind->actions);
+		memset(p, 0xff, bytes);
+		codec_put(kind, &e, p, bytes);
+		good = good && codec_get(kind, p, bytes, bytes, &rows, i) ==
+		    NULL;
+		got = rows_get(&rows, i, kind->obs);
+		good = good && same(kind, &e, &got);
+	}
+	ok(good, "%s in %zu bytes: what comes out is what went in",
+	    kind->name, bytes);
+	rows_close(&rows);
+	free(p);
+	free(seen);
+}
+
+/* A layout that others can read: MinAtar's 400 numbers are 3212 bytes. */
+static void
+test_layout(void)
+{
+	const struct experience e = { .obs = (float[]){ 1, 2, 3 },
+	    .next = (float[]){ 4, 5, 6 }, .action.index = 2, .reward = 8,
+	    .go = 0.5f };
+	const float want[] = { 1, 2, 3, 4, 5, 6, 2, 8, 0.5f, 0 };
+	uint8_t p[40];
+	bool good = codec_bytes(&choices, 0) == 36 &&
+	    codec_bytes(&choices, 40) == 40 &&
+	    codec_bytes(&numbers, 0) == 40 &&
+	    codec_bytes(&env_breakout, 0) == 3212;
+
+	codec_put(&choices, &e, p, sizeof(p));
+	for (size_t i = 0; i < 10; i++)
+		good = good && vec_get(p, i) == want[i];
+	ok(good, "seen, seen after, done, reward, to go; then zeros");
+}
+
+static void
+refused(const char *why, size_t at, float x, size_t len)
+{
+	const size_t bytes = codec_bytes(&choices, 0);
+	const float seen[CHANCE_OBS] = { 0 };
+	struct rows rows = rows_open(1, CHANCE_OBS);
+	uint8_t *p = malloc(len < bytes ? bytes : len);
+	const char *got;
+
+	codec_put(&choices, &(struct experience){ .obs = seen, .next = seen,
+	    .go = 1 }, p, bytes);
+	vec_set(p, at, x);
+	p = realloc(p, len == 0 ? 1 : len);	/* so that ASan sees beyond */
+	got = codec_get(&choices, p, len, bytes, &rows, 0);
+	ok(got != NULL && strcmp(got, why) == 0, "refused: %s (%g at %zu, "
+	    "%zu bytes)", why, x, at, len);
+	rows_close(&rows);
+	free(p);
+}
+
+static void
+test_hostile(void)
+{
+	static const char other[] = "an experience of another length";
+	static const char none[] = "an experience of no known action";
+	static const char future[] = "an experience whose future counts more "
+	    "than 1 or less than 0";
+
+	for (size_t len = 0; len < 36; len += 35)
+		refused(other, 0, 0, len);
+	refused(other, 0, 0, 37);
+	for (size_t at = 0; at < 9; at++)
+		refused("an experience that is not finite", at,
+		    at % 2 == 0 ? NAN : -INFINITY, 36);
+	for (size_t at = 0; at < 9; at++)
+		refused("an experience of numbers beyond 1e9", at,
+		    at % 2 == 0 ? 3e38f : -1.1e9f, 36);
+	refused(none, 6, 3, 36);
+	refused(none, 6, -1, 36);
+	refused(none, 6, 0.5f, 36);
+	refused(none, 6, 16777216.0f, 36);
+	refused(future, 8, 1.5f, 36);
+	refused(future, 8, -0.5f, 36);
+}
+
+int
+main(void)
+{
+	test_round(&choices, 0);
+	test_round(&numbers, 0);
+	test_round(&env_cartpole, 100);
+	test_round(&env_pendulum, 0);
+	test_round(&env_breakout, 213 * 1000);
+	test_layout();
+	test_hostile();
+	return tap_end();
+}

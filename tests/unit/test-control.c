@@ -1,0 +1,250 @@
+/* Control messages: every layout by its bytes, truncations, limits. */
+#include <stdlib.h>
+
+#include "common/wire/control.h"
+#include "tests/unit/tap.h"
+
+static uint8_t buf[CONTROL_MAX_BYTES];	/* put here */
+static uint8_t *copy;			/* parsed here, in a block of its size */
+
+/* Parse a copy just as long as it says, so that ASan watches. */
+static bool
+parse(const void *p, size_t len, struct control *c)
+{
+	free(copy);
+	copy = malloc(len + (len == 0));
+	memcpy(copy, p, len);
+	return control_parse(copy, len, c);
+}
+
+/* Are the bytes from buf to end these? */
+static bool
+bytes(const uint8_t *end, const void *want, size_t len)
+{
+	return (size_t)(end - buf) == len && memcmp(buf, want, len) == 0;
+}
+
+static void
+headers(void)
+{
+	static const uint8_t want[] = { 2, 0, 0x12, 0x34, 0x56, 0x78, 0x9a,
+	    0xbc };
+	uint8_t p[40] = { 2, 0, 0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc };
+	struct control c;
+	bool good = true;
+
+	ok(bytes(control_put(buf, CONTROL_LEAVE, 0x1234, 0x56789abc), want,
+	    sizeof(want)), "a header's bytes");
+	ok(parse(want, 8, &c) && c.action == CONTROL_LEAVE && c.job == 0x1234 &&
+	    c.xid == 0x56789abc && !c.has_mac && c.body_bytes == 0 &&
+	    c.body == copy + 8, "read back");
+	for (size_t n = 0; n < 8; n++)
+		good = good && !parse(p, n, &c);
+	ok(good, "0 to 7 bytes are no message");
+	ok(parse(p, 40, &c) && c.body_bytes == 32, "any body is taken");
+	p[1] = 0xfe;
+	ok(parse(p, 40, &c) && !c.has_mac && c.body_bytes == 32,
+	    "flags that nobody has defined mean nothing");
+	p[1] = 1;
+	for (size_t n = 8; n < 24; n++)
+		good = good && !parse(p, n, &c);
+	ok(good, "a MAC that is cut off is no message");
+	ok(parse(p, 24, &c) && c.has_mac && c.body_bytes == 0,
+	    "a MAC is no body");
+	ok(parse(p, 40, &c) && c.body_bytes == 16, "nor a part of it");
+}
+
+static void
+actions(void)
+{
+	static const char *const names[] = { NULL, "join", "leave", "reset",
+	    "set-h", "fbcast", "help", "halt", "ack", NULL, NULL, NULL, NULL,
+	    NULL, NULL, NULL, "resume", "members", "stats",
+	    NULL, "jobs", "regroup" };
+	uint8_t p[8] = { 0 };
+	struct control c;
+	bool good = true;
+
+	for (unsigned a = 0; a < 256; a++) {
+		const char *want = a < 22 ? names[a] : NULL;
+		const char *got = control_action_name(a);
+
+		p[0] = (uint8_t)a;
+		good = good && parse(p, 8, &c) == (want != NULL) &&
+		    (want == NULL ? got == NULL :
+		    got != NULL && strcmp(got, want) == 0);
+	}
+	ok(good, "of 256 actions 13 have a name, and they alone are taken");
+	for (unsigned i = 0; i < 256; i++)
+		for (unsigned j = 0; j < i && j < CONTROL_STATUSES; j++)
+			good = good && strcmp(control_status_text(i),
+			    control_status_text(j)) != 0;
+	ok(good && strcmp(control_status_text(CONTROL_DONE), "done") == 0 &&
+	    strcmp(control_status_text(CONTROL_STATUSES),
+	    control_status_text(255)) == 0, "every status says what it is");
+	ok(control_newer(1, 0) && !control_newer(0, 1) && !control_newer(5, 5),
+	    "of two xids one is newer");
+	ok(control_newer(0, UINT32_MAX) && !control_newer(UINT32_MAX, 0) &&
+	    control_newer(0x7fffffff, 0) && control_newer(0x80000001, 2) &&
+	    !control_newer(0x80000001, 1) && !control_newer(1, 0x80000001),
+	    "also across the wrap; neither, half way round");
+	ok(control_newer(control_first_xid(4294967296001000000),
+	    control_first_xid(4294967295999000000)),
+	    "who begins 2 ms later is newer, across the wrap too");
+}
+
+static void
+joins(void)
+{
+	static const uint8_t want[] = { 1, 0, 0, 9, 0, 0, 0, 3,
+	    2, 1, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a,
+	    0x0b, 0x0c, 0x00, 0x0e, 0x0f, 0x10, 0xde, 0xad, 0xbe, 0xef };
+	const struct control_join j = { .type = CONTROL_SWITCH, .async = true,
+	    .cluster = 0x0102, .worker = 0x03040506, .elements = 0x0708090a,
+	    .floats = 0x0b0c, .next = 0x000e0f10, .crc = 0xdeadbeef };
+	struct control_join b;
+	struct control c;
+	uint8_t p[64] = { 0 };
+	bool good = true;
+
+	ok(bytes(control_put_join(control_put(buf, CONTROL_JOIN, 9, 3), &j),
+	    want, sizeof(want)) && sizeof(want) == 8 + CONTROL_JOIN_BYTES,
+	    "a Join's bytes");
+	memcpy(p, want, sizeof(want));
+	ok(parse(want, sizeof(want), &c) && control_get_join(&c, &b) &&
+	    b.type == 2 && b.async && b.cluster == 0x0102 &&
+	    b.worker == 0x03040506 && b.elements == 0x0708090a &&
+	    b.floats == 0x0b0c && b.next == 0x000e0f10 &&
+	    b.crc == 0xdeadbeef, "read back");
+	for (size_t n = 8; n < sizeof(p); n++)
+		good = good && parse(p, n, &c) && control_get_join(&c, &b) ==
+		    (n >= sizeof(want));
+	ok(good, "one that is cut off is refused, a longer one is not");
+	p[1] = 1;
+	for (size_t n = 24; n < sizeof(p); n++)
+		good = good && parse(p, n, &c) && control_get_join(&c, &b) ==
+		    (n >= sizeof(want) + 16);
+	ok(good, "a MAC does not stand in for what is missing");
+	p[1] = 0;
+	for (int v = 0; v < 256; v++) {
+		p[8] = (uint8_t)v;
+		good = good && parse(p, 30, &c) && control_get_join(&c, &b) ==
+		    (v >= 1 && v <= 3);
+	}
+	ok(good, "types other than 1, 2, 3 are refused");
+	p[8] = 1;
+	for (int v = 0; v < 256; v++) {
+		p[9] = (uint8_t)v;
+		good = good && parse(p, 30, &c) && control_get_join(&c, &b) ==
+		    (v <= 1) && (v > 1 || b.async == v);
+	}
+	ok(good, "modes other than 0 and 1 are refused");
+}
+
+static void
+numbers(void)
+{
+	static const uint8_t p[] = { 5, 0, 0, 1, 0, 0, 0, 0,
+	    1, 2, 3, 4, 5, 6, 7, 8, 9 };
+	struct control c;
+	uint64_t v;
+	bool good = true;
+
+	for (size_t n = 0; n <= 9; n++) {
+		good = good && parse(p, 8 + n, &c) &&
+		    control_get_number(&c, 2, &v) == (n >= 2) &&
+		    v == (n >= 2 ? 0x0102 : 0) &&
+		    control_get_number(&c, 8, &v) == (n >= 8) &&
+		    v == (n >= 8 ? 0x0102030405060708 : 0);
+	}
+	ok(good, "an H, a page, a Seg: whole or refused");
+}
+
+/* An Ack's bytes from its struct, and that none of its beginnings is read. */
+static void
+ack(const struct control_ack *a, const void *want, size_t len,
+    size_t least, const char *what)
+{
+	uint8_t *end = control_put_ack(control_put(buf, CONTROL_ACK, 1, 2), a);
+	struct control_ack b = { 0 };
+	struct control c;
+	bool good = true;
+
+	ok((size_t)(end - buf) == 8 + len && buf[0] == 8 &&
+	    memcmp(buf + 8, want, len) == 0, "Ack(%s): its bytes", what);
+	for (size_t n = 0; n < least; n++)
+		good = good && parse(buf, 8 + n, &c) &&
+		    !control_get_ack(&c, &b);
+	ok(good, "Ack(%s): none of less than %zu", what, least);
+	ok(parse(buf, 8 + len, &c) && control_get_ack(&c, &b) &&
+	    b.action == a->action && b.status == a->status &&
+	    b.whole == a->whole && b.closed == a->closed &&
+	    b.async == a->async &&
+	    b.member == a->member && b.h == a->h && b.members == a->members &&
+	    b.next == a->next && b.floats == a->floats &&
+	    b.elements == a->elements && b.timeout_s == a->timeout_s &&
+	    b.contributions == a->contributions && b.seg == a->seg &&
+	    b.page == a->page && b.pages == a->pages &&
+	    b.text_bytes == a->text_bytes && (b.text_bytes == 0 ||
+	    memcmp(b.text, a->text, b.text_bytes) == 0),
+	    "Ack(%s): read back", what);
+}
+
+static void
+acks(void)
+{
+	static const uint8_t text[CONTROL_PAGE_BYTES] = "{\"job\":1}";
+	uint8_t page[6 + sizeof(text)] = { 18, 0, 0, 2, 0, 3 };
+
+	memcpy(page + 6, text, sizeof(text));
+	ack(&(struct control_ack){ .action = CONTROL_JOIN,
+	    .status = CONTROL_BAD_VALUE, .member = 0x0102, .h = 0x0304,
+	    .members = 0x0506, .next = 0x0708090a, .floats = 0x0b0c,
+	    .elements = 0x0d0e0f10, .timeout_s = 0x1112 },
+	    "\1\5\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20\21\22", 20, 20,
+	    "Join");
+	ack(&(struct control_ack){ .action = CONTROL_JOIN, .whole = true },
+	    "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 21, 20,
+	    "Join, a server");
+	ack(&(struct control_ack){ .action = CONTROL_JOIN, .closed = true,
+	    .async = true }, "\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+	    "\12", 21, 20, "Join, asynchronous");
+	ack(&(struct control_ack){ .action = CONTROL_LEAVE }, "\2\0", 2, 2,
+	    "Leave");
+	ack(&(struct control_ack){ .action = CONTROL_RESET, .status = 7 },
+	    "\3\7", 2, 2, "Reset");
+	ack(&(struct control_ack){ .action = CONTROL_SETH, .h = 0x0104 },
+	    "\4\0\1\4", 4, 4, "SetH");
+	ack(&(struct control_ack){ .action = CONTROL_FBCAST,
+	    .contributions = 0xfffe }, "\5\0\377\376", 4, 4, "FBcast");
+	ack(&(struct control_ack){ .action = CONTROL_HELP }, "\6\0", 2, 2,
+	    "Help, done");
+	ack(&(struct control_ack){ .action = CONTROL_HELP,
+	    .status = CONTROL_GONE, .seg = 0x0102030405060708 },
+	    "\6\10\1\2\3\4\5\6\7\10", 10, 10, "Help, gone");
+	ack(&(struct control_ack){ .action = CONTROL_HALT }, "\7\0", 2, 2,
+	    "Halt");
+	ack(&(struct control_ack){ .action = CONTROL_RESUME }, "\20\0", 2, 2,
+	    "Resume");
+	ack(&(struct control_ack){ .action = CONTROL_MEMBERS, .status = 1,
+	    .page = 1 }, "\21\1\0\1\0\0", 6, 6, "Members, no job");
+	ack(&(struct control_ack){ .action = CONTROL_STATS, .page = 2,
+	    .pages = 3, .text = text, .text_bytes = sizeof(text) }, page,
+	    sizeof(page), 6, "Stats, a full page");
+	ok(8 + sizeof(page) + CONTROL_MAC_BYTES <= CONTROL_MAX_BYTES,
+	    "the largest of all, signed, fits");
+	ack(&(struct control_ack){ .action = 99, .status = 4 }, "\143\4", 2,
+	    2, "of what is not known");
+}
+
+int
+main(void)
+{
+	headers();
+	actions();
+	joins();
+	numbers();
+	acks();
+	free(copy);
+	return tap_end();
+}

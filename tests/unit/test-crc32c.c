@@ -1,0 +1,90 @@
+/* CRC-32C: the figures of RFC 3720 B.4, and a division bit by bit. */
+#include <string.h>
+
+#include "common/base/crc32c.h"
+#include "common/base/rng.h"
+#include "tests/unit/tap.h"
+
+/*
+ * The remainder of the message's polynomial by 0x11edc6f41, computed the other
+ * way round: most significant bit first, bytes mirrored.
+ */
+static uint32_t
+divided(const uint8_t *p, size_t len)
+{
+	uint32_t rem = 0xffffffff, out = 0;
+
+	for (size_t i = 0; i < 8 * len; i++) {
+		uint32_t bit = p[i / 8] >> i % 8 & 1u;
+
+		bit ^= rem >> 31;
+		rem = rem << 1 ^ (bit != 0 ? 0x1edc6f41 : 0);
+	}
+	for (int i = 0; i < 32; i++)
+		out |= (rem >> i & 1) << (31 - i);
+	return ~out;
+}
+
+typedef uint32_t crc32c_kind(uint32_t crc, const void *p, size_t len);
+
+/* All lengths and places in 8 bytes, continued or not: as bit by bit? */
+static bool
+as_reference(crc32c_kind *fast, const uint8_t *p, size_t most)
+{
+	bool same = true;
+
+	for (size_t at = 0; at < 8; at++) {
+		for (size_t n = 0; n + at <= most; n++)
+			same = same && fast(0, p + at, n) ==
+			    crc32c_bitwise(0, p + at, n) &&
+			    fast(0x12345678, p + at, n) ==
+			    crc32c_bitwise(0x12345678, p + at, n);
+	}
+	return same;
+}
+
+int
+main(void)
+{
+	uint8_t p[257] = { 0 };
+	struct rng r = rng_seed(1);
+	bool same = true, whole = true, flips = true;
+	uint32_t all;
+
+	ok(crc32c(0, "123456789", 9) == 0xe3069283, "123456789 has the "
+	    "catalogue's check value");
+	ok(crc32c(0, p, 0) == 0, "of nothing it is 0");
+	memset(p, 0, 32);
+	ok(crc32c(0, p, 32) == 0x8a9136aa, "32 zeros");
+	memset(p, 0xff, 32);
+	ok(crc32c(0, p, 32) == 0x62a8ab43, "32 ones");
+	for (uint8_t i = 0; i < 32; i++)
+		p[i] = i;
+	ok(crc32c(0, p, 32) == 0x46dd794e, "32 bytes that rise");
+	for (uint8_t i = 0; i < 32; i++)
+		p[i] = (uint8_t)(31 - i);
+	ok(crc32c(0, p, 32) == 0x113fdb5c, "32 bytes that fall");
+
+	for (size_t i = 0; i < sizeof(p); i++)
+		p[i] = (uint8_t)rng_u64(&r);
+	for (size_t n = 0; n <= sizeof(p); n++)
+		same = same && crc32c(0, p, n) == divided(p, n);
+	ok(same, "0 to %zu random bytes agree with a long division",
+	    sizeof(p));
+	ok(as_reference(crc32c_table, p, sizeof(p)),
+	    "by a table and bit by bit are the same");
+	ok(as_reference(crc32c, p, sizeof(p)),
+	    "what is chosen at run time and bit by bit are the same");
+	all = crc32c(0, p, sizeof(p));
+	for (size_t n = 0; n <= sizeof(p); n++)
+		whole = whole && all == crc32c(crc32c(0, p, n), p + n,
+		    sizeof(p) - n);
+	ok(whole, "in two parts, cut anywhere, it is the same");
+	for (size_t i = 0; i < 8 * sizeof(p); i++) {
+		p[i / 8] ^= (uint8_t)(1 << i % 8);
+		flips = flips && crc32c(0, p, sizeof(p)) != all;
+		p[i / 8] ^= (uint8_t)(1 << i % 8);
+	}
+	ok(flips, "any one bit that flips shows");
+	return tap_end();
+}

@@ -1,0 +1,66 @@
+/* What an agent that sends deltas makes of results: innet-agent's child.c. */
+#include <unistd.h>
+
+#include "cmd/innet-agent/child.h"
+#include "tests/unit/tap.h"
+
+enum { N = 2 };
+
+struct answer {
+	uint16_t flags;
+	uint32_t elements, contributions;
+	float v[N];
+};
+
+static const volatile sig_atomic_t never;
+
+/*
+ * From the weights 10 and 20, which lessons have made of 9 and 18, the agent
+ * gets those answers, and must go on with that.
+ */
+static void
+gets(const struct answer *a, size_t n, float w0, float w1, const char *name)
+{
+	float base[N] = { 9, 18 }, w[N] = { 10, 20 }, delta[N] = { 1, 2 };
+	struct learner l = { .kind = env_kinds[0], .algo = algo_all[0],
+	    .params = N, .w = w };
+	struct child c = { .timeout_ns = 5000000000, .stop = &never,
+	    .params = N, .base = base };
+	int to[2], from[2];
+
+	if (pipe(to) == -1 || pipe(from) == -1)
+		exit(1);
+	c.in = to[0];
+	c.out = from[1];
+	for (size_t i = 0; i < n; i++)
+		stream_write_all(to[1], &(struct stream_head){
+		    .kind = STREAM_RESULT, .elements = a[i].elements,
+		    .contributions = a[i].contributions, .flags = (uint16_t)
+		    (a[i].flags | (i + 1 < n ? STREAM_MORE : 0)) }, a[i].v);
+	ok(child_open(&c, &l) == ASCENT_ON &&
+	    child_ascent(&c).rise(&c, w, delta, 0) == ASCENT_ON, "%s: taken",
+	    name);
+	ok(w[0] == w0 && w[1] == w1, "%s: %g and %g", name, (double)w[0],
+	    (double)w[1]);
+	child_close(&c, false);
+	for (int i = 0; i < 2; i++) {
+		close(to[i]);
+		close(from[i]);
+	}
+}
+
+int
+main(void)
+{
+	const struct answer none = { 0 }, sum = { 0, N, 2, { 6, 8 } };
+	const struct answer model = { STREAM_MODEL, N, 0, { 100, 200 } };
+
+	gets((struct answer[]){ none }, 1, 10, 20, "nothing new");
+	gets((struct answer[]){ sum }, 1, 12, 22, "a sum");
+	gets((struct answer[]){ model }, 1, 100, 200, "a model");
+	gets((struct answer[]){ sum, none }, 2, 12, 22, "a sum, nothing");
+	gets((struct answer[]){ sum, sum }, 2, 15, 26, "two sums");
+	gets((struct answer[]){ model, sum }, 2, 103, 204, "a model, a sum");
+	gets((struct answer[]){ sum, model }, 2, 100, 200, "a sum, a model");
+	return tap_end();
+}

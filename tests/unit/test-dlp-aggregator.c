@@ -1,0 +1,382 @@
+/* A DLP session's aggregator: every rule of innet-dlp(7), packet by packet. */
+#include <stdlib.h>
+
+#include "common/base/rng.h"
+#include "common/dlp/aggregator.h"
+#include "tests/unit/tap.h"
+
+static struct dlpjob job;
+static struct dlpjob_out out;
+
+/* Worker w, at a port of its own. */
+static struct dlpjob_peer
+worker(unsigned w)
+{
+	struct dlpjob_peer p;
+
+	memset(&p, 0, sizeof(p));
+	p.at.in.sin_family = p.to.in.sin_family = AF_INET;
+	p.at.in.sin_port = htons((uint16_t)(5000 + w));
+	p.at.in.sin_addr.s_addr = p.to.in.sin_addr.s_addr = htonl(0x7f000001);
+	p.to.in.sin_port = htons(DLP_SWITCH_PORT);
+	return p;
+}
+
+/* Worker w sends; what comes back is in out. */
+static void
+say(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
+{
+	static struct dlpjob_peer from[64];
+	const struct dlp d = { .state = state, .node_count = nodes,
+	    .step = step, .param = { v, -v, 2 * v, 0, v == 0 ? 0 : 7, v } };
+	uint8_t bytes[DLP_BYTES];
+
+	from[w] = worker(w);
+	dlp_put(bytes, &d);
+	dlpjob_take(&job, bytes, DLP_BYTES, &from[w], &out);
+}
+
+/* Is it one answer, to worker w, with this head and first parameter? */
+static bool
+heard(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
+{
+	const struct dlpjob_peer p = worker(w);
+
+	return out.n == 1 && addr_same(&out.to[0]->at, &p.at) &&
+	    addr_same(&out.to[0]->to, &p.to) && out.d.state == state &&
+	    out.d.node_count == nodes && out.d.step == step &&
+	    out.d.param[0] == v;
+}
+
+static void
+begin(enum dlpjob_as as, bool median, bool late, uint8_t nodes,
+    int32_t iterations)
+{
+	const struct dlpjob_conf cf = { .as = as, .median = median,
+	    .late = late, .session = { .nodes = nodes,
+	    .param = { iterations } } };
+
+	dlpjob_init(&job, &cf);
+	if (as == DLPJOB_SWITCH)
+		say(0, DLP_CONFIGURE, 0, 0, 0);
+}
+
+/* A session in LEARNING with n workers. */
+static void
+learn(enum dlpjob_as as, bool median, bool late, uint8_t n, int32_t iterations)
+{
+	begin(as, median, late, n, iterations);
+	for (unsigned w = 0; w < n; w++)
+		say(w, DLP_SETUP, 1, 0, 0);
+}
+
+static void
+test_defaults(void)
+{
+	static const int32_t usual[] = { 100, 1000, 200, 1, 1, 1000 };
+
+	begin(DLPJOB_SWITCH, false, false, 0, 0);
+	ok(job.state == DLP_SETUP && job.session.nodes == 5 &&
+	    memcmp(job.session.param, usual, sizeof(usual)) == 0,
+	    "CONFIGURE with zeros: the defaults, five workers");
+	begin(DLPJOB_SERVER, false, false, 0, 0);
+	ok(job.state == DLP_SETUP && job.session.nodes == 5 &&
+	    job.session.param[DLP_ETA_SCALE] == 1 &&
+	    job.session.param[DLP_SCALE] == 1000,
+	    "a server begins in SETUP; its eta*scale is 1");
+	begin(DLPJOB_SWITCH, false, false, 32, 7);
+	ok(job.session.nodes == 32 && job.session.param[0] == 7,
+	    "defaults of one's own");
+}
+
+static void
+test_states(void)
+{
+	const struct dlpjob_conf cf = { 0 };
+
+	dlpjob_init(&job, &cf);
+	for (unsigned s = 0; s < 256; s++) {
+		if (s == DLP_RESET || s == DLP_CONFIGURE)
+			continue;
+		say(3, (uint8_t)s, 9, 77, 5);
+		if (!heard(3, DLP_WAITING, 9, 0, 5) ||
+		    out.d.param[1] != -5 || out.d.param[4] != 7)
+			ok(false, "state %u is echoed in WAITING", s);
+	}
+	ok(job.n[DLPJOB_POLLED] == 254, "any other state is answered with the "
+	    "packet, its state and step the current ones");
+	say(3, DLP_CONFIGURE, 2, 0, 0);
+	ok(heard(3, DLP_SETUP, 2, 0, 0), "CONFIGURE: state SETUP");
+	say(3, DLP_LEARNING, 1, 4, 8);
+	ok(heard(3, DLP_SETUP, 1, 0, 8), "a gradient in SETUP: likewise");
+	say(1, DLP_SETUP, 1, 0, 0);
+	say(2, DLP_SETUP, 1, 0, 0);
+	say(1, DLP_LEARNING, 1, 0, 1);
+	say(2, DLP_LEARNING, 1, 0, 1);
+	say(9, DLP_POLL, 1, 0, 3);
+	ok(heard(9, DLP_LEARNING, 1, 1, 3), "a poll with 10 in LEARNING: the "
+	    "state and the step");
+	say(9, DLP_SETUP, 1, 0, 0);
+	ok(heard(9, DLP_LEARNING, 1, 1, 0), "SETUP of a stranger too");
+	say(9, DLP_CONFIGURE, 3, 0, 0);
+	ok(heard(9, DLP_LEARNING, 3, 1, 0) && job.session.nodes == 2,
+	    "CONFIGURE does not break a session that learns");
+	say(9, DLP_RESET, 1, 8, 6);
+	ok(heard(9, DLP_WAITING, 1, 0, 6) && job.now.n == 0,
+	    "RESET does: step 0, state WAITING");
+	say(1, DLP_LEARNING, 1, 0, 1);
+	ok(heard(1, DLP_WAITING, 1, 0, 1), "and what was finished is gone");
+}
+
+static void
+test_configure(void)
+{
+	const struct dlpjob_conf cf = { 0 };
+
+	dlpjob_init(&job, &cf);
+	say(1, DLP_CONFIGURE, 33, 0, 0);
+	ok(heard(1, DLP_ERROR, 33, 0, 0) && job.state == DLP_WAITING,
+	    "33 workers are refused with ERROR");
+	say(1, DLP_CONFIGURE, 2, 0, 1);
+	ok(heard(1, DLP_ERROR, 2, 0, 1) && job.n[DLPJOB_REFUSED] == 2,
+	    "so is a negative setting");
+	say(1, DLP_CONFIGURE, 3, 0, 0);
+	say(1, DLP_SETUP, 1, 0, 0);
+	say(1, DLP_CONFIGURE, 3, 0, 0);
+	ok(job.now.n == 1, "the same again changes nothing");
+	say(1, DLP_CONFIGURE, 4, 0, 0);
+	ok(job.now.n == 0 && job.session.nodes == 4,
+	    "other settings begin anew");
+}
+
+static void
+test_setup(void)
+{
+	begin(DLPJOB_SWITCH, false, false, 3, 0);
+	say(7, DLP_SETUP, 1, 9, 5);
+	ok(heard(7, DLP_SETUP, 3, 0, 100) && out.d.param[1] == 1000 &&
+	    out.d.param[2] == 200 && out.d.param[3] == 1 &&
+	    out.d.param[4] == 1 && out.d.param[5] == 1000,
+	    "SETUP: node count, index 0, the six settings");
+	say(4, DLP_SETUP, 1, 0, 0);
+	ok(heard(4, DLP_SETUP, 3, 1, 100), "the next one has index 1");
+	say(7, DLP_SETUP, 1, 0, 0);
+	ok(heard(7, DLP_SETUP, 3, 0, 100) && job.now.n == 2 &&
+	    job.n[DLPJOB_SETUP_AGAIN] == 1, "a repeat gets its own again");
+	say(5, DLP_SETUP, 1, 0, 0);
+	ok(heard(5, DLP_SETUP, 3, 2, 100) && job.state == DLP_LEARNING &&
+	    job.step == 0, "after the Nth: LEARNING at step 0");
+	say(5, DLP_SETUP, 1, 0, 0);
+	ok(heard(5, DLP_SETUP, 3, 2, 100), "whose answer was lost, too");
+	say(5, DLP_LEARNING, 1, 0, 1);
+	say(5, DLP_SETUP, 1, 0, 0);
+	ok(heard(5, DLP_LEARNING, 1, 0, 0), "but not once it has learned");
+}
+
+static void
+test_steps(void)
+{
+	learn(DLPJOB_SWITCH, false, false, 3, 2);
+	say(1, DLP_LEARNING, 1, 0, 10);
+	ok(out.n == 0, "a gradient waits for the others");
+	say(1, DLP_LEARNING, 1, 0, 99);
+	ok(out.n == 0 && job.n[DLPJOB_REPEATED] == 1,
+	    "a repeat within a step is ignored and counted");
+	say(1, DLP_LEARNING, 1, 1, 10);
+	ok(heard(1, DLP_WRONG_STEP, 1, 0, 10),
+	    "another step is answered WRONG_STEP with the current step");
+	say(8, DLP_LEARNING, 1, 0, 10);
+	ok(out.n == 0 && job.n[DLPJOB_FOREIGN] == 1,
+	    "who was not set up is not counted");
+	say(2, DLP_LEARNING, 1, 0, -3);
+	say(0, DLP_LEARNING, 1, 0, 4);
+	ok(out.n == 3 && out.d.state == DLP_LEARNING && out.d.step == 0 &&
+	    out.d.node_count == 3 && out.d.param[0] == 11 &&
+	    out.d.param[1] == -11 && out.d.param[2] == 22 &&
+	    out.d.param[4] == 21, "the Nth: the sum, to all N, with the step "
+	    "finished and node count N");
+	ok(addr_port(&out.to[0]->at) == 5001 && addr_port(&out.to[1]->at) ==
+	    5002 && addr_port(&out.to[2]->at) == 5000, "in order of arrival");
+	say(2, DLP_LEARNING, 1, 0, -3);
+	ok(heard(2, DLP_LEARNING, 3, 0, 11) && job.n[DLPJOB_FINISHED] == 1,
+	    "a packet for the step just finished gets its aggregate again");
+	say(8, DLP_LEARNING, 1, 0, -3);
+	ok(out.n == 0, "but not a stranger's");
+	say(2, DLP_LEARNING, 1, 1, 1);
+	say(2, DLP_LEARNING, 1, 0, -3);
+	ok(heard(2, DLP_LEARNING, 3, 0, 11), "also when it has sent the next");
+	say(1, DLP_LEARNING, 1, 1, 1);
+	say(0, DLP_LEARNING, 1, 1, 1);
+	ok(out.n == 3 && out.d.step == 1 && out.d.param[0] == 3 &&
+	    job.state == DLP_WAITING && job.step == 0,
+	    "after the last step: WAITING");
+	say(0, DLP_LEARNING, 1, 1, 1);
+	ok(heard(0, DLP_LEARNING, 3, 1, 3), "whose result can be asked for");
+	say(0, DLP_LEARNING, 1, 0, 1);
+	ok(heard(0, DLP_WAITING, 1, 0, 1), "and no other");
+	say(0, DLP_CONFIGURE, 3, 0, 0);
+	say(1, DLP_SETUP, 3, 0, 0);
+	say(0, DLP_LEARNING, 1, 1, 1);
+	ok(heard(0, DLP_LEARNING, 3, 1, 3), "until the next session learns");
+	say(0, DLP_SETUP, 3, 0, 0);
+	say(2, DLP_SETUP, 3, 0, 0);
+	say(0, DLP_LEARNING, 1, 1, 1);
+	ok(heard(0, DLP_WRONG_STEP, 1, 0, 1) && job.n[DLPJOB_SESSIONS] == 1 &&
+	    job.n[DLPJOB_STEPS] == 2, "a session more can begin");
+}
+
+static void
+test_late(enum dlpjob_as as)
+{
+	const bool server = as == DLPJOB_SERVER;
+	const char *who = server ? "server" : "switch";
+
+	learn(as, false, true, 2, 3);
+	say(1, DLP_LEARNING, 1, 0, 10);
+	ok(heard(1, DLP_LEARNING, server ? 1 : 2, 0, 0),
+	    "%s, late: the first of step 0 gets zeros at once", who);
+	say(1, DLP_LEARNING, 1, 0, 10);
+	ok(heard(1, DLP_LEARNING, server ? 1 : 2, 0, 0) &&
+	    job.n[DLPJOB_REPEATED] == 1, "%s, late: again if repeated", who);
+	say(1, DLP_LEARNING, 1, 1, 10);
+	ok(heard(1, DLP_WRONG_STEP, server ? 0 : 1, 0, server ? 0 : 10),
+	    "%s, late: too early for the next", who);
+	say(0, DLP_LEARNING, 1, 0, 5);
+	ok(heard(0, DLP_LEARNING, 2, 0, 0), "%s, late: so the last", who);
+	say(0, DLP_LEARNING, 1, 1, 1);
+	ok(heard(0, DLP_LEARNING, server ? 1 : 2, 1, 15),
+	    "%s, late: at step 1 the aggregate of step 0", who);
+	say(1, DLP_LEARNING, 1, 0, 10);
+	ok(heard(1, DLP_LEARNING, server ? 1 : 2, 0, 0),
+	    "%s, late: the step before has its own answer again", who);
+	say(1, DLP_LEARNING, 1, 1, 2);
+	ok(heard(1, DLP_LEARNING, 2, 1, 15), "%s, late: both the same", who);
+	say(0, DLP_LEARNING, 1, 1, 1);
+	ok(heard(0, DLP_LEARNING, server ? 1 : 2, 1, 15),
+	    "%s, late: with the place it had", who);
+	say(0, DLP_LEARNING, 1, 2, 1);
+	say(1, DLP_LEARNING, 1, 2, 1);
+	ok(heard(1, DLP_LEARNING, 2, 2, 3) && job.state == DLP_WAITING,
+	    "%s, late: the last answer is of the last step but one", who);
+	say(1, DLP_LEARNING, 1, 2, 1);
+	ok(heard(1, DLP_LEARNING, 2, 2, 3), "%s, late: again", who);
+}
+
+static void
+test_server(void)
+{
+	begin(DLPJOB_SERVER, false, false, 2, 1);
+	say(0, DLP_POLL, 1, 7, 0);
+	ok(heard(0, DLP_SETUP, 0, 0, 0), "server: a poll in SETUP, none yet");
+	say(0, DLP_SETUP, 1, 0, 0);
+	say(0, DLP_POLL, 1, 7, 0);
+	ok(heard(0, DLP_SETUP, 1, 0, 0), "server: one so far");
+	say(1, DLP_SETUP, 1, 0, 0);
+	say(1, DLP_POLL, 1, 7, 0);
+	ok(heard(1, DLP_LEARNING, 0, 0, 0), "server: LEARNING, none yet");
+	say(0, DLP_LEARNING, 1, 0, 3);
+	say(1, DLP_POLL, 1, 7, 0);
+	ok(heard(1, DLP_LEARNING, 1, 0, 0), "server: one in this step");
+	say(1, DLP_LEARNING, 1, 1, 3);
+	ok(heard(1, DLP_WRONG_STEP, 0, 0, 0) && out.d.param[1] == 0 &&
+	    out.d.param[4] == 0 && out.d.param[5] == 0,
+	    "server: WRONG_STEP and 29 zero bytes");
+	say(1, DLP_LEARNING, 1, 0, 4);
+	ok(out.n == 2 && out.d.param[0] == 7, "server: the sum to both");
+	say(1, DLP_SETUP, 1, 0, 0);
+	ok(out.n == 0 && job.n[DLPJOB_NOT_OPEN] == 1,
+	    "server: SETUP after the last step is not answered");
+	say(1, DLP_POLL, 1, 0, 0);
+	ok(heard(1, DLP_WAITING, 0, 0, 0), "server: a poll is");
+	say(1, DLP_RESET, 1, 0, 0);
+	ok(heard(1, DLP_SETUP, 0, 0, 0), "server: RESET begins anew in SETUP");
+	say(1, DLP_CONFIGURE, 9, 0, 0);
+	ok(heard(1, DLP_SETUP, 0, 0, 0) && job.session.nodes == 9,
+	    "server: and CONFIGURE is taken as well");
+}
+
+static int
+by_value(const void *a, const void *b)
+{
+	const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* N values through the job, against sorting them. */
+static bool
+median_is_sorting(uint8_t n, struct rng *rng, int32_t range)
+{
+	int32_t v[DLP_NODES_MAX];
+
+	learn(DLPJOB_SWITCH, true, false, n, 1);
+	for (unsigned w = 0; w < n; w++) {
+		v[w] = (int32_t)rng_below(rng, 2 * (uint64_t)range + 1) -
+		    range;
+		say(w, DLP_LEARNING, 1, 0, v[w]);
+	}
+	qsort(v, n, sizeof(*v), by_value);
+	return out.n == n && out.d.param[0] == (n % 2 == 1 ? 2 * v[n / 2] :
+	    v[n / 2 - 1] + v[n / 2]);
+}
+
+static void
+test_median(void)
+{
+	struct rng rng = rng_seed(1);
+
+	for (uint8_t n = 1; n <= DLP_NODES_MAX; n++) {
+		bool good = true;
+
+		for (int k = 0; k < 50; k++)
+			good = good && median_is_sorting(n, &rng, k % 2 == 0 ?
+			    3 : 1000000);
+		ok(good, "twice the median of %u values is sorting's", n);
+	}
+}
+
+static void
+test_saturation(void)
+{
+	learn(DLPJOB_SWITCH, false, false, 2, 2);
+	say(0, DLP_LEARNING, 1, 0, 1073741823);
+	say(1, DLP_LEARNING, 1, 0, 1073741823);
+	ok(out.d.param[0] == INT32_MAX - 1 && out.d.param[2] == INT32_MAX &&
+	    job.n[DLPJOB_SATURATED] == 1, "a sum past the end is the end, "
+	    "and is counted; one that is not is exact");
+	learn(DLPJOB_SWITCH, true, false, 1, 2);
+	say(0, DLP_LEARNING, 1, 0, -1073741823);
+	ok(out.d.param[0] == INT32_MIN + 2 && out.d.param[2] == INT32_MIN &&
+	    job.n[DLPJOB_SATURATED] == 1, "twice a median likewise");
+}
+
+static void
+test_lengths(void)
+{
+	const struct dlpjob_peer p = worker(0);
+	const uint8_t bytes[DLP_BYTES + 1] = { DLP_POLL };
+
+	begin(DLPJOB_SWITCH, false, false, 1, 1);
+	ok(dlpjob_take(&job, bytes, 29, &p, &out) == 0 &&
+	    dlpjob_take(&job, bytes, 31, &p, &out) == 0 &&
+	    dlpjob_take(&job, bytes, 0, &p, &out) == 0 && out.n == 0 &&
+	    job.n[DLPJOB_SHORT] == 2 && job.n[DLPJOB_LONG] == 1,
+	    "what is not 30 bytes is counted and not answered");
+}
+
+int
+main(void)
+{
+	test_defaults();
+	test_states();
+	test_configure();
+	test_setup();
+	test_steps();
+	test_late(DLPJOB_SWITCH);
+	test_late(DLPJOB_SERVER);
+	test_server();
+	test_median();
+	test_saturation();
+	test_lengths();
+	return tap_end();
+}

@@ -1,0 +1,99 @@
+/* The bytes of the DLP packet, quantising, and the settings of a session. */
+#include "common/wire/dlp.h"
+#include "tests/unit/tap.h"
+
+static void
+test_bytes(void)
+{
+	static const uint8_t want[DLP_BYTES] = {
+		2, 5, 0, 0, 0, 0x63, 0, 0, 0x4f, 0x72, 0xff, 0xff, 0xfe, 0x1b,
+		0x80, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 1
+	};
+	uint8_t got[DLP_BYTES + 1] = { 0 };
+	struct dlp d;
+
+	ok(dlp_parse(want, DLP_BYTES, &d) == DLP_OK, "30 bytes are a packet");
+	ok(d.state == DLP_LEARNING && d.node_count == 5 && d.step == 99,
+	    "state, node count, step");
+	ok(d.param[0] == 0x4f72 && d.param[1] == -485 &&
+	    d.param[2] == INT32_MIN && d.param[3] == INT32_MAX &&
+	    d.param[4] == 0 && d.param[5] == 1, "parameters are signed");
+	dlp_put(got, &d);
+	ok(memcmp(got, want, DLP_BYTES) == 0, "put is what was parsed");
+	ok(got[DLP_BYTES] == 0, "and 30 bytes long");
+	ok(dlp_parse(want, 29, &d) == DLP_SHORT, "29 are short");
+	ok(dlp_parse(want, 0, &d) == DLP_SHORT, "none are short");
+	ok(dlp_parse(got, 31, &d) == DLP_LONG, "31 are long");
+	for (unsigned i = 0; i < 256; i++)
+		if (dlp_state_name((uint8_t)i) == NULL)
+			ok(false, "state %u has a name", i);
+	ok(strcmp(dlp_state_name(DLP_WRONG_STEP), "WRONG_STEP") == 0 &&
+	    strcmp(dlp_state_name(DLP_POLL), "unknown") == 0,
+	    "states have names");
+	ok(strcmp(dlp_reason(DLP_SHORT), "short") == 0 &&
+	    strcmp(dlp_reason(DLP_LONG), "long") == 0, "reasons have names");
+}
+
+static void
+test_quantise(void)
+{
+	static const struct { float x; int32_t scale, want; bool cut; } row[] = {
+		{ 0, 1000, 0, false }, { -0.0f, 1000, 0, false },
+		{ 0.9999f, 1, 0, false }, { -0.9999f, 1, 0, false },
+		{ 1.9999f, 1, 1, false }, { -1.9999f, 1, -1, false },
+		{ 0.25f, 10000, 2500, false }, { -0.25f, 10000, -2500, false },
+		{ 1e-9f, 10000, 0, false },
+		{ 2147483520.0f, 1, 2147483520, false },
+		{ 2147483648.0f, 1, INT32_MAX, true },
+		{ -2147483648.0f, 1, INT32_MIN, false },
+		{ 3e38f, INT32_MAX, INT32_MAX, true },
+		{ -3e38f, INT32_MAX, INT32_MIN, true },
+		{ 1, INT32_MAX, INT32_MAX, false }
+	};
+	uint64_t cut, all = 0;
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		cut = 0;
+		ok(dlp_quantise(row[i].x, row[i].scale, &cut) == row[i].want &&
+		    cut == row[i].cut, "%g * %d is %d%s", (double)row[i].x,
+		    row[i].scale, row[i].want, row[i].cut ? ", counted" : "");
+	}
+	ok(dlp_saturate(INT32_MAX, &all) == INT32_MAX &&
+	    dlp_saturate(INT32_MIN, &all) == INT32_MIN && all == 0,
+	    "the limits are not past them");
+	ok(dlp_saturate(INT32_MAX + INT64_C(1), &all) == INT32_MAX &&
+	    dlp_saturate(INT32_MIN - INT64_C(1), &all) == INT32_MIN &&
+	    all == 2, "one past them is, and is counted");
+}
+
+static void
+test_session(void)
+{
+	static const char *const bad[] = { "nodes", "nodes=", "nodes=0",
+	    "nodes=33", "node=1", "=1", "scale=-1", "scale=2147483648",
+	    "iterations=1,x=2", "nodes=1;scale=2", ",", "nodes5",
+	    "scale=11111111111111111111111111111111111111111" };
+	struct dlp_session s = { 0 };
+
+	ok(dlp_session_parse("nodes=32,iterations=200,eta-scale=5000,"
+	    "inputs=150,features=4,classes=2,scale=10000", &s) == NULL &&
+	    s.nodes == 32 && s.param[DLP_ITERATIONS] == 200 &&
+	    s.param[DLP_ETA_SCALE] == 5000 && s.param[DLP_INPUTS] == 150 &&
+	    s.param[DLP_FEATURES] == 4 && s.param[DLP_CLASSES] == 2 &&
+	    s.param[DLP_SCALE] == 10000, "all settings");
+	ok(dlp_session_parse("scale=1k", &s) == NULL &&
+	    s.param[DLP_SCALE] == 1000 && s.nodes == 32,
+	    "one of them, the others stay");
+	ok(dlp_session_parse("", &s) == NULL, "none of them");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		ok(dlp_session_parse(bad[i], &s) != NULL, "not '%s'", bad[i]);
+}
+
+int
+main(void)
+{
+	test_bytes();
+	test_quantise();
+	test_session();
+	return tap_end();
+}

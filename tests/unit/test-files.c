@@ -1,0 +1,240 @@
+/* Files that cannot be together: each pair in a child, in a folder of its own. */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "common/base/files.h"
+#include "tests/unit/tap.h"
+
+/*
+ * In the folder: x a file, hard another name of it, link leads to x, way to
+ * y, which is not there, far to link and away to way, round to itself; d is a
+ * folder, dl leads there; p is a pipe.
+ */
+static void
+folder(void)
+{
+	char name[] = "/tmp/test-files.XXXXXX";
+
+	if (mkdtemp(name) == NULL || chdir(name) == -1 ||
+	    close(open("x", O_CREAT | O_WRONLY, 0666)) == -1 ||
+	    link("x", "hard") == -1 || symlink("x", "link") == -1 ||
+	    symlink("y", "way") == -1 || symlink("link", "far") == -1 ||
+	    symlink("way", "away") == -1 || symlink("round", "round") == -1 ||
+	    mkdir("d", 0777) == -1 || symlink("d", "dl") == -1 ||
+	    symlink("../y", "d/up") == -1 || mkfifo("p", 0666) == -1)
+		err(1, "%s", name);
+}
+
+static void
+clear(void)
+{
+	static const char *const name[] = { "x", "hard", "link", "way", "far",
+		"away", "round", "d/up", "dl", "p" };
+	char *path = getcwd(NULL, 0);
+
+	for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++)
+		unlink(name[i]);
+	rmdir("d");
+	rmdir(path);
+	free(path);
+}
+
+/* What is said of the two, behind the tool's name; "" if they are fine. */
+static const char *
+said_of(const char *option, const char *a, bool a_out, const char *b,
+    bool b_out)
+{
+	static char said[256];
+	int e = memfd_create("said", 0), status;
+	const pid_t pid = fork();
+	struct files f = { 0 };
+	char *colon;
+	ssize_t n;
+
+	if (pid == 0) {
+		dup2(e, STDERR_FILENO);
+		files_add(&f, "-w", "other", true);
+		files_add(&f, option, a, a_out);
+		files_add(&f, "-b", b, b_out);
+		files_done(&f);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	n = pread(e, said, sizeof(said) - 1, 0);
+	close(e);
+	said[n < 0 ? 0 : n] = '\0';
+	colon = strstr(said, ": ");
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != (colon != NULL ? 2 : 0))
+		return "another status";
+	return colon != NULL ? colon + 2 : "";
+}
+
+static const char *
+together(const char *a, bool a_out, const char *b, bool b_out)
+{
+	return said_of("-a", a, a_out, b, b_out);
+}
+
+static void
+two_out(const char *a, const char *b, const char *where)
+{
+	char want[128];
+
+	snprintf(want, sizeof(want), "-a and -b both write %s\n", where);
+	ok(strcmp(together(a, true, b, true), want) == 0 &&
+	    together(b, true, a, true)[0] != '\0',
+	    "%s and %s, both written, are one", a, b);
+}
+
+static void
+good(const char *a, bool a_out, const char *b, bool b_out, const char *why)
+{
+	ok(together(a, a_out, b, b_out)[0] == '\0' &&
+	    together(b, b_out, a, a_out)[0] == '\0', "%s", why);
+}
+
+static void
+destroys(const char *in, const char *out)
+{
+	char want[128];
+
+	snprintf(want, sizeof(want), "-b %s would destroy what -a reads\n",
+	    out);
+	ok(strcmp(together(in, false, out, true), want) == 0 &&
+	    together(out, true, in, false)[0] != '\0',
+	    "what %s has is not written over by %s", in, out);
+}
+
+static void
+of_names(void)
+{
+	two_out("x", "./x", "x");
+	two_out("x", "d/../x", "x");
+	two_out("x", "hard", "x");
+	two_out("far", "x", "far");
+	two_out("y", "y", "y");
+	two_out("./y", "y", "./y");
+	two_out("away", "y", "away");
+	two_out("d/up", "dl/../way", "d/up");
+	two_out("d/z", "dl/z", "d/z");
+	two_out("round", "round", "round");
+	two_out("p", "./p", "p");
+	good("x", true, "y", true, "two files are two");
+	good("y", true, "z", true, "so are two to be");
+	good("d/y", true, "y", true, "in two folders too");
+	good("d", true, "d/x", true, "a folder is not what is in it");
+	good("/dev/null", true, "/dev/null", true, "a device takes both");
+	good("no/y", true, "no/y", true,
+	    "in a folder that is not there neither can be made");
+	good(NULL, true, NULL, true, "an option that is not given is no file");
+}
+
+/* Names longer than a folder takes, which differ at their ends. */
+static void
+of_long_names(void)
+{
+	char a[NAME_MAX + 3], b[NAME_MAX + 3];
+
+	memset(a, 'n', sizeof(a));
+	a[NAME_MAX + 2] = '\0';
+	memcpy(b, a, sizeof(a));
+	b[NAME_MAX + 1] = 'm';
+	good(a, true, b, true, "what no folder takes is not cut to be one");
+	b[NAME_MAX] = a[NAME_MAX] = '\0';
+	b[NAME_MAX - 1] = 'm';
+	good(a, true, b, true, "the longest names are two");
+	ok(together(a, true, a, true)[0] != '\0', "and one is one");
+}
+
+static void
+of_inputs(void)
+{
+	destroys("x", "far");
+	destroys("hard", "x");
+	good("x", false, "link", false, "a file may be read twice");
+	good("y", false, "y", true, "what is not there cannot be destroyed");
+	good("p", false, "p", true, "nor what is in a pipe");
+	good("/dev/null", false, "/dev/null", true, "nor a device");
+	ok(strcmp(together("p", false, "./p", false),
+	    "-a and -b both read p\n") == 0, "a pipe can be read once");
+	ok(strcmp(said_of(NULL, "x", false, "link", true),
+	    "-b link would destroy its own input\n") == 0 &&
+	    strcmp(said_of(NULL, "p", false, "p", false),
+	    "p would be read twice\n") == 0,
+	    "an argument of no option is not named");
+}
+
+/* The same where the standard stream fd leads to path. */
+static const char *
+redirected(int fd, const char *path, const char *a, bool a_out,
+    const char *b, bool b_out)
+{
+	const int to = open(path, a_out ? O_WRONLY : O_RDONLY), was = dup(fd);
+	const char *said;
+
+	dup2(to, fd);
+	said = together(a, a_out, b, b_out);
+	dup2(was, fd);
+	close(was);
+	close(to);
+	return said;
+}
+
+static void
+of_streams(void)
+{
+	ok(strcmp(redirected(0, "/dev/null", "-", false, "-", false),
+	    "-a and -b both read standard input\n") == 0,
+	    "standard input is one");
+	ok(strcmp(redirected(1, "/dev/null", "-", true, "-", true),
+	    "-a and -b both write standard output\n") == 0,
+	    "standard output is one, wherever it goes");
+	ok(strcmp(redirected(0, "x", "-", false, "hard", true),
+	    "-b hard would destroy what -a reads\n") == 0,
+	    "where it comes from a file, it is that file");
+	ok(strcmp(redirected(1, "x", "-", true, "hard", true),
+	    "-a and -b both write hard\n") == 0,
+	    "so it is where it goes into one");
+	ok(strcmp(redirected(1, "/dev/null", "-", true, "/dev/stdout", true),
+	    "") == 0 && strcmp(redirected(1, "x", "-", true, "/dev/stdout",
+	    true), "-a and -b both write /dev/stdout\n") == 0,
+	    "/dev/stdout is what it leads to");
+}
+
+static void
+of_json(void)
+{
+	struct files f = { 0 };
+	FILE *full = fopen("/dev/full", "w"), *null = fopen("/dev/null", "w");
+
+	files_out(&f, "-w", "y");
+	ok(files_json(&f) == stdout, "JSON goes to standard output");
+	ok(f.n == 2 && files_is_stream(&f.one[1]) &&
+	    strcmp(f.one[1].option, "--json") == 0, "and is an output there");
+	files_done(&f);
+	files_in(&f, "-r", "-");
+	ok(files_json(&f) == stdout, "also where standard input is read");
+	files_done(&f);
+	files_out(&f, "-w", "-");
+	ok(files_json(&f) == stderr && f.n == 1,
+	    "where there is a capture it goes to standard error");
+	files_done(&f);
+	if (full != NULL)
+		fputs("{}", full);
+	ok(full == NULL || files_flush(full) == 1, "what is lost is said");
+	ok(null != NULL && files_flush(null) == 0, "what is not is not");
+}
+
+int
+main(void)
+{
+	folder();
+	of_names();
+	of_long_names();
+	of_inputs();
+	of_streams();
+	of_json();
+	clear();
+	return tap_end();
+}

@@ -1,0 +1,336 @@
+/* Frames: what is put is found, under every link layer, and lies are seen. */
+#include <stdlib.h>
+
+#include "common/base/rng.h"
+#include "common/wire/frame.h"
+#include "tests/unit/tap.h"
+
+enum { ROOM = 70000 };
+static const struct frame_flow v4 = { { 10, 0, 1, 1 }, { 10, 255, 255, 1 },
+    4000, 46638, false };
+static const struct frame_flow v6 = { { 0xfd, 0, 1 }, { 0xfd, 0, 2, [15] = 9 },
+    4001, 46638, true };
+
+/* A sealed frame with n bytes of payload at p; its length. */
+static size_t
+make(uint8_t *p, const struct frame_flow *flow, size_t n)
+{
+	struct frame f;
+	size_t head = frame_put(p, flow, 0x2d, n, &f);
+
+	for (size_t i = 0; i < n; i++)
+		p[head + i] = (uint8_t)(i * 7);
+	frame_seal(p, &f);
+	return head + n;
+}
+
+/* frame_parse() of an exact copy, so that ASan sees a read past the end. */
+static enum frame_is
+parse(int link, const uint8_t *p, size_t caplen, size_t len, struct frame *f)
+{
+	uint8_t *copy = malloc(caplen + (caplen == 0));
+	enum frame_is is;
+
+	memcpy(copy, p, caplen);
+	is = frame_parse(link, copy, caplen, len, f);
+	if (is == FRAME_UDP)
+		frame_checksums_ok(copy, f);
+	free(copy);
+	return is;
+}
+
+static bool
+same_flow(const struct frame_flow *a, const struct frame_flow *b)
+{
+	const size_t n = a->v6 ? 16 : 4;
+
+	return a->v6 == b->v6 && memcmp(a->src, b->src, n) == 0 &&
+	    memcmp(a->dst, b->dst, n) == 0 && a->sport == b->sport &&
+	    a->dport == b->dport;
+}
+
+static void
+round_trip(uint8_t *p, const struct frame_flow *flow, const char *name)
+{
+	static const size_t sizes[] = { 0, 1, 2, 31, 256, 1472, 65507 };
+	const size_t head = flow->v6 ? FRAME_V6_BYTES : FRAME_V4_BYTES;
+	struct frame f;
+	bool good = true, sums = true, cut = true;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		size_t len = make(p, flow, sizes[i]);
+
+		good = good && len == head + sizes[i] &&
+		    parse(FRAME_ETHERNET, p, len, len, &f) == FRAME_UDP &&
+		    same_flow(&f.flow, flow) && f.tos == 0x2d &&
+		    f.payload_at == head && f.payload_bytes == sizes[i];
+		sums = sums && frame_checksums_ok(p, &f);
+	}
+	ok(good, "%s: what was put is found, 0 to 65,507 bytes", name);
+	ok(frame_dscp_tos(&f) == 0x2c, "%s: the ECN bits do not count", name);
+	ok(sums, "%s: checksums are right", name);
+
+	make(p, flow, 20);
+	for (size_t n = 0; n < head + 20; n++) {
+		enum frame_is is = parse(FRAME_ETHERNET, p, n, head + 20, &f);
+
+		cut = cut && is == (n < head - 8 ? FRAME_OTHER : FRAME_CUT);
+		is = parse(FRAME_ETHERNET, p, n, n, &f);
+		cut = cut && is == (n < head - 8 ? FRAME_OTHER : FRAME_LENGTH);
+	}
+	ok(cut, "%s: cut at every byte, by the snapshot length or for good",
+	    name);
+}
+
+/* IP and what follows, behind n bytes of another link header. */
+static bool
+under(int link, const void *head, size_t n, const struct frame_flow *flow)
+{
+	uint8_t p[512], q[512];
+	size_t len = make(p, flow, 40) - FRAME_ETH_BYTES;
+	struct frame f;
+
+	memcpy(q, head, n);
+	memcpy(q + n, p + FRAME_ETH_BYTES, len);
+	for (size_t cut = 0; cut < n + len; cut++)
+		if (parse(link, q, cut, n + len, &f) == FRAME_UDP)
+			return false;
+	return parse(link, q, n + len, n + len, &f) == FRAME_UDP &&
+	    f.ip_at == n && same_flow(&f.flow, flow) &&
+	    f.payload_bytes == 40 && frame_checksums_ok(q, &f);
+}
+
+#define MACS "\2\0\12\0\0\1\2\0\12\0\0\2"
+
+static void
+links(void)
+{
+	static const int raw[] = { FRAME_DLT_RAW, FRAME_DLT_RAW_BSD,
+	    FRAME_RAW, FRAME_IPV4, FRAME_IPV6 };
+	struct frame f;
+	uint8_t p[512];
+	bool good = true;
+
+	ok(under(FRAME_ETHERNET, MACS "\x81\0\0\7\x08\0", 18, &v4) &&
+	    under(FRAME_ETHERNET, MACS "\x81\0\0\7\x86\xdd", 18, &v6), "VLAN");
+	ok(under(FRAME_ETHERNET, MACS "\x88\xa8\0\7\x81\0\0\7\x08\0", 22, &v4) &&
+	    under(FRAME_ETHERNET, MACS "\x91\0\0\7\x81\0\0\7\x86\xdd", 22, &v6),
+	    "QinQ");
+	ok(under(FRAME_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x08\0", 16, &v4) &&
+	    under(FRAME_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x86\xdd", 16, &v6),
+	    "SLL");
+	ok(under(FRAME_SLL2, "\x08\0\0\0\0\0\0\1\0\1\0\6\2\0\0\0\0\1\0\0", 20,
+	    &v4) && under(FRAME_SLL2, "\x86\xdd\0\0\0\0\0\1\0\1\0\6\2\0\0\0\0"
+	    "\1\0\0", 20, &v6), "SLL2");
+	ok(under(FRAME_NULL, "\2\0\0\0", 4, &v4) &&
+	    under(FRAME_NULL, "\36\0\0\0", 4, &v6) &&
+	    under(FRAME_LOOP, "\0\0\0\2", 4, &v4), "null and loop");
+	for (size_t i = 0; i < sizeof(raw) / sizeof(*raw); i++)
+		good = good && under(raw[i], "", 0, i == 4 ? &v6 : &v4);
+	ok(good, "raw IP");
+	for (size_t i = 0; i + 1 < sizeof(p); i += 2)
+		wire_put(p + i, 0x8100, 2);
+	ok(parse(FRAME_ETHERNET, p, sizeof(p), sizeof(p), &f) == FRAME_OTHER,
+	    "tags without end");
+	ok(parse(147, p, sizeof(p), sizeof(p), &f) == FRAME_OTHER,
+	    "a link type that is not known");
+	wire_put(p + 12, 0x0806, 2);
+	ok(parse(FRAME_ETHERNET, p, 60, 60, &f) == FRAME_OTHER &&
+	    f.ethertype == 0x0806, "ARP is other traffic");
+}
+
+/* Set n bytes at p + at to v; what is the frame then? */
+static enum frame_is
+with(const struct frame_flow *flow, size_t at, uint64_t v, size_t n)
+{
+	uint8_t p[512];
+	struct frame f;
+	size_t len = make(p, flow, 40);
+	enum frame_is is;
+
+	memset(&f, 0xee, sizeof(f));
+	wire_put(p + at, v, n);
+	is = parse(FRAME_ETHERNET, p, len, len, &f);
+	if (is == FRAME_FRAGMENT && (f.flow.sport != 0 || f.flow.dport != 0))
+		return FRAME_UDP;	/* ports out of nowhere */
+	return is;
+}
+
+static void
+lies(void)
+{
+	enum { IP = FRAME_ETH_BYTES, UDP4 = IP + 20, UDP6 = IP + 40 };
+	struct frame f;
+	uint8_t p[512];
+	size_t len;
+
+	ok(with(&v4, IP + 6, 0x2000, 2) == FRAME_FRAGMENT &&
+	    with(&v4, IP + 6, 1, 2) == FRAME_FRAGMENT &&
+	    with(&v4, IP + 6, 0x1fff, 2) == FRAME_FRAGMENT,
+	    "more fragments, an offset: fragments");
+	ok(with(&v4, IP + 6, 0, 2) == FRAME_UDP &&
+	    with(&v4, IP + 6, 0x8000, 2) == FRAME_UDP,
+	    "neither: whole, whatever the other flags");
+	ok(with(&v4, UDP4 + 4, 7, 2) == FRAME_LENGTH &&
+	    with(&v4, UDP4 + 4, 0, 2) == FRAME_LENGTH &&
+	    with(&v4, UDP4 + 4, 49, 2) == FRAME_LENGTH &&
+	    with(&v4, UDP4 + 4, 0xffff, 2) == FRAME_LENGTH,
+	    "UDP lengths 0, 7, one too many, 65,535");
+	ok(with(&v4, UDP4 + 4, 8, 2) == FRAME_UDP &&
+	    with(&v4, UDP4 + 4, 47, 2) == FRAME_UDP,
+	    "UDP may be shorter than IP, down to 8");
+	ok(with(&v4, IP + 2, 19, 2) == FRAME_LENGTH &&
+	    with(&v4, IP + 2, 67, 2) == FRAME_LENGTH &&
+	    with(&v4, IP + 2, 69, 2) == FRAME_LENGTH &&
+	    with(&v4, IP + 2, 0, 2) == FRAME_LENGTH, "IPv4 lengths that lie");
+	ok(with(&v4, IP, 0x44, 1) == FRAME_OTHER &&
+	    with(&v4, IP, 0x65, 1) == FRAME_OTHER &&
+	    with(&v4, IP, 0x4f, 1) != FRAME_UDP, "IPv4 headers that lie");
+	ok(with(&v4, IP + 9, 6, 1) == FRAME_OTHER, "TCP is other traffic");
+	ok(with(&v6, IP + 4, 47, 2) == FRAME_LENGTH &&
+	    with(&v6, IP + 4, 49, 2) == FRAME_LENGTH &&
+	    with(&v6, IP + 4, 0, 2) == FRAME_LENGTH &&
+	    with(&v6, UDP6 + 4, 49, 2) == FRAME_LENGTH &&
+	    with(&v6, UDP6 + 4, 48, 2) == FRAME_UDP, "IPv6 lengths that lie");
+	len = make(p, &v4, 2);
+	memset(p + len, 0xee, 16);
+	ok(parse(FRAME_ETHERNET, p, len + 16, len + 16, &f) == FRAME_UDP &&
+	    f.payload_bytes == 2 && frame_checksums_ok(p, &f),
+	    "padding behind a short frame is no payload");
+}
+
+/* v6 with headers in front of UDP: next is the first one's number. */
+static enum frame_is
+extended(uint8_t next, const void *ext, size_t n, struct frame *f)
+{
+	uint8_t p[512], q[512];
+	size_t len = make(p, &v6, 40), at = FRAME_ETH_BYTES + 40;
+
+	memcpy(q, p, at);
+	memcpy(q + at, ext, n);
+	memcpy(q + at + n, p + at, len - at);
+	q[FRAME_ETH_BYTES + 6] = next;
+	wire_put(q + FRAME_ETH_BYTES + 4, len - at + n, 2);
+	for (size_t cut = 0; cut < len + n; cut++)
+		parse(FRAME_ETHERNET, q, cut, len + n, f);
+	return parse(FRAME_ETHERNET, q, len + n, len + n, f);
+}
+
+static void
+extensions(void)
+{
+	static const uint8_t two[] = { 43, 1, [16] = 17, [17] = 0, [23] = 0 };
+	static const uint8_t lone[] = { 17, 0, 0, 0, 1, 2, 3, 4 };
+	static const uint8_t more[] = { 17, 0, 0, 1, 1, 2, 3, 4 };
+	static const uint8_t late[] = { 17, 0, 0, 8, 1, 2, 3, 4 };
+	static const uint8_t liar[] = { 17, 255, 0, 0, 0, 0, 0, 0 };
+	static const uint8_t none[] = { 59, 0, 0, 0, 0, 0, 0, 0 };
+	struct frame f;
+
+	ok(extended(0, two, sizeof(two), &f) == FRAME_UDP &&
+	    f.udp_at == FRAME_ETH_BYTES + 40 + 24 && f.payload_bytes == 40,
+	    "IPv6: hop-by-hop and routing headers are passed over");
+	ok(extended(44, lone, 8, &f) == FRAME_UDP, "a fragment that is whole");
+	ok(extended(44, more, 8, &f) == FRAME_FRAGMENT &&
+	    extended(44, late, 8, &f) == FRAME_FRAGMENT, "fragments");
+	ok(extended(60, liar, 8, &f) != FRAME_UDP, "a length that lies");
+	ok(extended(60, none, 8, &f) == FRAME_OTHER, "nothing follows");
+	ok(extended(51, none, 8, &f) == FRAME_OTHER, "what is not known");
+}
+
+static void
+checksums(const struct frame_flow *flow, const char *name)
+{
+	uint8_t p[512];
+	struct frame f;
+	size_t len = make(p, flow, 41);
+	bool good = true;
+	uint16_t sum;
+
+	parse(FRAME_ETHERNET, p, len, len, &f);
+	for (size_t i = flow->v6 ? 8 : 0; i < len - FRAME_ETH_BYTES; i++) {
+		p[FRAME_ETH_BYTES + i] ^= 0x10;
+		/* the traffic class of IPv6 is in no sum; skipped above */
+		good = good && !frame_checksums_ok(p, &f);
+		p[FRAME_ETH_BYTES + i] ^= 0x10;
+	}
+	ok(good, "%s: a changed bit anywhere is seen", name);
+	wire_put(p + f.udp_at + 6, 0, 2);
+	ok(frame_checksums_ok(p, &f), "%s: no checksum passes", name);
+	sum = inetsum_fold(frame_pseudo_sum(p, &f));
+	memcpy(p + f.udp_at + 6, &sum, 2);
+	ok(frame_checksums_ok(p, &f), "%s: one left to the card passes", name);
+	p[f.udp_at + 6] ^= 1;
+	ok(!frame_checksums_ok(p, &f), "%s: one bit off, it does not", name);
+	good = true;
+	for (unsigned v = 0; v <= 0xffff; v++) {	/* one of them sums to 0 */
+		wire_put(p + f.payload_at, v, 2);
+		frame_seal(p, &f);
+		good = good && wire_get(p + f.udp_at + 6, 2) != 0 &&
+		    frame_checksums_ok(p, &f);
+	}
+	ok(good, "%s: a seal is right and never 0", name);
+}
+
+static void
+invented(void)
+{
+	uint8_t a[4], mac[6];
+
+	frame_worker_addr(a, 0x1234, 7);
+	ok(memcmp(a, "\12\x12\x34\10", 4) == 0, "worker 7 of cluster 0x1234");
+	frame_worker_addr(a, FRAME_CLUSTERS_MAX - 1, FRAME_WORKERS_MAX - 1);
+	ok(memcmp(a, "\12\376\377\376", 4) == 0,
+	    "the last is below 10.255.0.0/16");
+	frame_put_mac(mac, a);
+	ok(memcmp(mac, "\2\0\12\376\377\376", 6) == 0, "02:00 and the address");
+}
+
+static void
+noise(uint8_t *p)
+{
+	static const int link[] = { 0, 1, 12, 101, 108, 113, 228, 229, 276 };
+	struct rng r = rng_seed(6);
+	struct frame f;
+	size_t udp = 0, wrong = 0;
+
+	for (int run = 0; run < 200000; run++) {
+		size_t len = rng_below(&r, 120);
+		int l = link[run % 9];
+		uint32_t at = 0;
+		uint16_t type = 0;
+
+		for (size_t i = 0; i < 120; i += 8)
+			wire_put(p + i, rng_u64(&r), 8);
+		if (run % 2 != 0)
+			make(p, run % 4 == 1 ? &v4 : &v6, 40);
+		if (run % 2 != 0)
+			p[rng_below(&r, 70)] = (uint8_t)rng_u64(&r);
+		if (parse(l, p, len, len + rng_below(&r, 9), &f) != FRAME_UDP)
+			continue;
+		udp++;
+		frame_skip_link(l, p, len, &at, &type);
+		wrong += f.payload_at + f.payload_bytes > len ||
+		    f.ip_at != at || f.udp_at < at + 20;
+	}
+	note("%zu of 200,000 are UDP", udp);
+	ok(udp > 1000 && wrong == 0, "random bytes: payloads lie in the frame");
+}
+
+int
+main(void)
+{
+	uint8_t *p = malloc(ROOM);
+
+	round_trip(p, &v4, "IPv4");
+	round_trip(p, &v6, "IPv6");
+	links();
+	lies();
+	extensions();
+	checksums(&v4, "IPv4");
+	checksums(&v6, "IPv6");
+	invented();
+	noise(p);
+	free(p);
+	return tap_end();
+}

@@ -1,0 +1,185 @@
+/* test-frames.c - frames are stored once, and experiences come back whole */
+#include <string.h>
+
+#include "cmd/innet-memory/frames.h"
+#include "common/base/rng.h"
+#include "tests/unit/tap.h"
+
+enum { BYTES = 5, STACK = 3, PER = 2 * STACK, TAIL = 4 };
+
+static struct blobs account;
+
+static struct frames
+opened(void)
+{
+	account = (struct blobs){ .limit = SIZE_MAX };
+	return (struct frames){ .blobs = &account, .bytes = BYTES,
+		.stack = STACK };
+}
+
+/* Step t of an episode whose frame i is all bytes i; its tail says t. */
+static size_t
+step(uint8_t *p, unsigned t)
+{
+	for (unsigned i = 0; i < PER; i++)
+		memset(p + i * BYTES, (int)(t + i % STACK + i / STACK), BYTES);
+	memset(p + PER * BYTES, (int)t, TAIL);
+	return PER * BYTES + TAIL;
+}
+
+/* Is x, by value, these bytes? */
+static bool
+equals(const struct frames *f, const struct experience *x, const uint8_t *p,
+    size_t len)
+{
+	bool good = frames_len(f, x) == len;
+
+	for (unsigned i = 0; i < PER && good; i++)
+		good = memcmp(x->frame[i]->blob->bytes, p + i * BYTES,
+		    BYTES) == 0;
+	return good && (frames_tail_len(x) == 0 || memcmp(frames_tail(x),
+	    p + PER * BYTES, frames_tail_len(x)) == 0);
+}
+
+static void
+test_episode(void)
+{
+	enum { STEPS = 40 };
+	struct frames f = opened();
+	struct experience *x[STEPS], *last = NULL;
+	uint8_t p[PER * BYTES + TAIL];
+	bool whole = true;
+
+	for (unsigned t = 0; t < STEPS; t++) {
+		size_t len = step(p, t);
+
+		x[t] = last = frames_split(&f, last, p, len);
+	}
+	ok(f.count == STEPS + STACK, "%zu frames of %d steps: %zu", f.count,
+	    STEPS, (size_t)STEPS + STACK);
+	ok(f.tail_bytes == STEPS * TAIL, "and the bytes of their tails");
+	for (unsigned t = 0; t < STEPS; t++)
+		whole = whole && equals(&f, x[t], p, step(p, t));
+	ok(whole, "every experience comes back as it was");
+	for (unsigned t = 0; t < STEPS; t += 2)
+		frames_drop(&f, x[t]);
+	whole = true;
+	for (unsigned t = 1; t < STEPS; t += 2)
+		whole = whole && equals(&f, x[t], p, step(p, t));
+	ok(whole, "and after every second one has gone");
+	for (unsigned t = 1; t < STEPS; t += 2)
+		frames_drop(&f, x[t]);
+	ok(f.count == 0 && account.used == 0 && f.tail_bytes == 0,
+	    "nothing is left on the account when all have gone");
+}
+
+/* Random frames of few kinds: against a count of the different neighbours. */
+static void
+test_random(void)
+{
+	struct frames f = opened();
+	struct rng rng = rng_seed(5);
+	struct experience *prev = NULL, *x;
+	uint8_t p[2][PER * BYTES];
+	bool whole = true, once = true;
+
+	for (unsigned t = 0; t < 300; t++) {
+		size_t before = f.count, fresh = 0;
+		uint8_t *now = p[t % 2];
+
+		for (unsigned i = 0; i < PER; i++) {
+			bool had = false;
+
+			memset(now + i * BYTES, 0, BYTES);
+			now[i * BYTES + BYTES - 1] = rng_u64(&rng) % 7;
+			for (unsigned k = 0; k < i; k++)
+				had |= memcmp(now + k * BYTES, now + i * BYTES,
+				    BYTES) == 0;
+			for (unsigned k = 0; k < PER && t > 0; k++)
+				had |= memcmp(p[1 - t % 2] + k * BYTES,
+				    now + i * BYTES, BYTES) == 0;
+			fresh += !had;
+		}
+		x = frames_split(&f, prev, now, PER * BYTES);
+		once = once && f.count == before + fresh;
+		whole = whole && x->tail == NULL &&
+		    equals(&f, x, now, PER * BYTES);
+		if (prev != NULL)
+			frames_drop(&f, prev);
+		prev = x;
+	}
+	frames_drop(&f, prev);
+	ok(once, "no frame is stored that a neighbour has, and every other is");
+	ok(whole, "an experience may have no tail");
+	ok(account.used == 0, "and all goes back");
+}
+
+/* At every limit either all is stored or nothing has changed. */
+static void
+test_limit(void)
+{
+	struct frames f = opened();
+	uint8_t p[PER * BYTES + TAIL];
+	struct experience *first = frames_split(&f, NULL, p, step(p, 0)), *x;
+	size_t used = account.used, tried = 0;
+	bool kept = true;
+
+	for (account.limit = used;; account.limit++, tried++) {
+		x = frames_split(&f, first, p, step(p, 2));
+		if (x != NULL)
+			break;
+		kept = kept && account.used == used && f.count == STACK + 1;
+	}
+	ok(tried > 0 && kept, "without room nothing changes");
+	ok(account.used == account.limit && f.count == STACK + 3,
+	    "with just enough of it all is stored");
+	frames_drop(&f, x);
+	frames_drop(&f, first);
+	ok(account.used == 0, "and all goes back");
+}
+
+static void
+test_refer(void)
+{
+	struct frames f = opened();
+	struct blob *b = blob_new(&account, BYTES), *tail;
+	struct frame *one, *all[PER];
+	struct experience *x;
+	bool fresh;
+	uint32_t n = 0;
+
+	memset(b->bytes, 9, BYTES);
+	one = frames_new(&f, b);
+	for (unsigned i = 0; i < PER; i++)
+		all[i] = one;
+	tail = blob_new(&account, 12);
+	memcpy(tail->bytes, "headbodybody", 12);
+	x = frames_refer(&f, all, tail, 4);
+	ok(one->uses == PER && b->refs == 2, "a blob is held, not copied");
+	ok(frames_tail_len(x) == 8 && memcmp(frames_tail(x), "bodybody", 8) ==
+	    0, "the tail begins behind what is skipped");
+	ok(frames_same(&f, x, b) == one && frames_same(&f, NULL, b) == NULL,
+	    "an equal frame is found in the last experience");
+	frames_round(&f);
+	ok(frames_list(&f, one, &n, &fresh) == 0 && fresh && n == 1 &&
+	    frames_list(&f, one, &n, &fresh) == 0 && !fresh && n == 1,
+	    "a listing has it once");
+	f.last = x;
+	frames_drop(&f, x);
+	ok(f.last == NULL, "the last is forgotten when it goes");
+	ok(b->refs == 1 && f.count == 0, "and its frames with it");
+	one = frames_new(&f, b);
+	frames_unused(&f, one);
+	blob_drop(&account, b);
+	ok(account.used == 0, "a frame nobody used leaves nothing");
+}
+
+int
+main(void)
+{
+	test_episode();
+	test_random();
+	test_limit();
+	test_refer();
+	return tap_end();
+}

@@ -1,0 +1,98 @@
+/* The Internet checksum against a sum of 16-bit words, one by one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/rng.h"
+#include "common/wire/inetsum.h"
+#include "tests/unit/tap.h"
+
+/* RFC 1071 as it reads: big-endian words, carries put back at once. */
+static uint16_t
+slow(const uint8_t *p, size_t len)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < len; i += 2) {
+		sum += (uint32_t)p[i] << 8 | (i + 1 < len ? p[i + 1] : 0);
+		sum = (sum & 0xffff) + (sum >> 16);
+	}
+	return (uint16_t)sum;
+}
+
+/* The same from inetsum_fold(), which leaves it as it stands in memory. */
+static uint16_t
+host(uint64_t sum)
+{
+	uint8_t b[2];
+	uint16_t v = inetsum_fold(sum);
+
+	memcpy(b, &v, 2);
+	return (uint16_t)(b[0] << 8 | b[1]);
+}
+
+/* Do all forms agree on the len bytes at p? */
+static bool
+agree(const uint8_t *p, size_t len)
+{
+	const uint16_t want = slow(p, len);
+	bool good = host(inetsum_plain(0, p, 0, len)) == want &&
+	    host(inetsum_add(0, p, len)) == want;
+
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx2"))
+		good = good && inetsum_fold(inetsum_avx2(0, p, len)) ==
+		    inetsum_fold(inetsum_plain(0, p, 0, len));
+#endif
+	return good;
+}
+
+int
+main(void)
+{
+	static const uint8_t rfc[] = { 0, 1, 0xf2, 3, 0xf4, 0xf5, 0xf6, 0xf7 };
+	struct rng r = rng_seed(1);
+	bool good = true;
+	uint8_t *p;
+
+	ok(host(inetsum_add(0, rfc, sizeof(rfc))) == 0xddf2,
+	    "the example of RFC 1071 sums to ddf2");
+	ok(inetsum_fold(0) == 0 && inetsum_fold(0xffff) == 0xffff &&
+	    inetsum_fold(0x10000) == 1, "carries are put back");
+	ok(inetsum_fold(UINT64_MAX) == 0xffff, "from all 64 bits");
+
+	for (size_t len = 0; len <= 200; len++) {
+		for (size_t off = 0; off < 4; off++) {
+			/* exact size, so ASan sees a step too far */
+			p = malloc(off + len + (off + len == 0));
+			for (size_t i = 0; i < len; i++)
+				p[off + i] = (uint8_t)rng_u64(&r);
+			good = good && agree(p + off, len);
+			free(p);
+		}
+	}
+	ok(good, "plain, AVX2 and slow agree on 0 to 200 bytes, unaligned");
+
+	good = true;
+	for (int run = 0; run < 300; run++) {
+		size_t len = rng_below(&r, 65536);
+
+		p = malloc(len + 1);
+		memset(p, 0xff, len + 1);
+		for (size_t i = 0; run % 3 != 0 && i < len; i++)
+			p[i] = (uint8_t)rng_u64(&r);
+		good = good && agree(p, len);
+		free(p);
+	}
+	ok(good, "and on random lengths to 64 KiB, all ones among them");
+
+	p = malloc(400);
+	for (size_t i = 0; i < 400; i++)
+		p[i] = (uint8_t)rng_u64(&r);
+	good = true;
+	for (size_t cut = 0; cut <= 400; cut += 2)
+		good = good && host(inetsum_add(inetsum_add(0, p, cut),
+		    p + cut, 400 - cut)) == slow(p, 400);
+	ok(good, "a sum in two parts is the sum of the whole");
+	free(p);
+	return tap_end();
+}

@@ -1,0 +1,167 @@
+/* The aggregator's memory: slots, places, and laying it out anew. */
+#include <math.h>
+
+#include "common/base/rng.h"
+#include "common/iswitch/sums.h"
+#include "tests/unit/tap.h"
+
+enum { ELEMENTS = 10, FLOATS = 4 };
+
+/*
+ * Where it is gcc is not to know: it would build kernels for this array alone,
+ * and warn of their loops over more than FLOATS, which here are never entered.
+ */
+static uint8_t floats[4 * FLOATS], *volatile vec = floats;
+
+static const uint8_t *
+fill(float v)
+{
+	for (size_t i = 0; i < FLOATS; i++)
+		vec_set(vec, i, v);
+	return vec;
+}
+
+static struct aggr_shape
+shape(void)
+{
+	return (struct aggr_shape){ .elements = ELEMENTS, .floats = FLOATS,
+	    .segs = seg_count(ELEMENTS, FLOATS), .ways = 2, .depth = 2,
+	    .words = 1, .rows = 2 };
+}
+
+static void
+iterations(void)
+{
+	const int64_t near = AGGR_EPOCH + SEG_ITERATIONS - 1;
+
+	ok(aggr_unwrap(SEG_ITERATIONS - 1, near) == near &&
+	    aggr_unwrap(0, near) == near + 1 &&
+	    aggr_unwrap(5, near) == near + 6 &&
+	    aggr_unwrap(SEG_ITERATIONS - 9, near) == near - 8,
+	    "an iteration of the wire is the nearest, over the wrap");
+}
+
+static void
+slots(void)
+{
+	const struct reduce r = { .kind = REDUCE_SUM };
+	const struct aggr_shape s = shape();
+	const int64_t t = AGGR_EPOCH;
+	struct aggr a;
+	uint32_t at;
+	struct seg g;
+
+	ok(aggr_init(&a, &r, &s) && a.s.segs == 3, "three segments");
+	at = aggr_at(&a, t, 1);
+	aggr_restart(&a, at, t, FLOATS, 50);
+	aggr_add(&a, at, 3, fill(1), 2);
+	aggr_add(&a, at, 5, fill(2), 1);
+	ok(aggr_has(&a, at, 3) && aggr_has(&a, at, 5) &&
+	    !aggr_has(&a, at, 4) && !aggr_has(&a, at, 64) &&
+	    a.filling == 1 && a.oldest == at, "who has added is known");
+	aggr_recount(&a, 5, t + 1, -1);
+	ok(a.slot[at].accepted == 2, "slots before `from` are left alone");
+	aggr_recount(&a, 3, t, -1);
+	ok(a.slot[at].accepted == 1 && a.slot[at].contributions == 3,
+	    "who has left counts for contributions alone");
+	ok(aggr_result(&a, t, 1) == NULL, "no result yet");
+	aggr_finish(&a, at, NULL);
+	aggr_turn(&a, at, AGGR_COMPLETE);
+	aggr_keep(&a, t, 1, FLOATS, 0);
+	ok(seg_parse(aggr_result(&a, t, 1), aggr_result_bytes(&a,
+	    aggr_result(&a, t, 1)), &g) && g.n == FLOATS &&
+	    vec_get(g.vec, 3) == 3 && g.contributions == 3 && g.index == 1 &&
+	    a.filling == 0, "the result is a packet");
+	ok(aggr_place(&a, t, 2) - aggr_place(&a, t, 1) == a.stride,
+	    "and the next one stands behind it");
+	aggr_restart(&a, aggr_at(&a, t + 2, 1), t + 2, FLOATS, 60);
+	ok(aggr_result(&a, t, 1) == NULL, "until the place is needed");
+	aggr_free(&a);
+}
+
+/* Grown in the middle, it ends as one that was large from the start. */
+static bool
+grows_alike(struct reduce r, struct rng *rng)
+{
+	struct aggr_shape small = shape(), large = small;
+	const uint32_t rank[3] = { 2, 0, 1 };
+	uint32_t order[8];
+	struct aggr a, b;
+	bool same = true;
+
+	large.depth = 18;
+	large.rows = 8;
+	large.words = 2;
+	if (!aggr_init(&a, &r, &small) || !aggr_init(&b, &r, &large))
+		return false;
+	for (int64_t t = AGGR_EPOCH; t < AGGR_EPOCH + 2; t++) {
+		for (uint32_t i = 0; i < 3; i++) {
+			uint32_t n = seg_floats_at(ELEMENTS, FLOATS, i);
+
+			aggr_restart(&a, aggr_at(&a, t, i), t, n, 1);
+			aggr_restart(&b, aggr_at(&b, t, i), t, n, 1);
+			for (uint32_t m = 0; m < 2; m++) {
+				fill((float)rng_uniform(rng, -1, 1));
+				aggr_add(&a, aggr_at(&a, t, i), m, vec, 1);
+				aggr_add(&b, aggr_at(&b, t, i), m, vec, 1);
+			}
+		}
+	}
+	if (!aggr_reshape(&a, &large))
+		return false;
+	same = a.filling == 6 && a.oldest == b.oldest && a.newest == b.newest;
+	for (uint32_t at = 0; at < 6; at++) {
+		fill((float)rng_uniform(rng, -1, 1));
+		aggr_add(&a, at, 2, vec, 1);
+		aggr_add(&b, at, 2, vec, 1);
+		for (int k = 0; k < 2 && aggr_keeps_rows(&r); k++)
+			aggr_order(k == 0 ? &a : &b, at, rank, order);
+		aggr_finish(&a, at, order);
+		aggr_finish(&b, at, order);
+		same = same && memcmp(aggr_packet(&a, at),
+		    aggr_packet(&b, at), 8 + 4 * a.slot[at].n) == 0 &&
+		    aggr_has(&a, at, 0) && aggr_has(&a, at, 2);
+	}
+	aggr_free(&a);
+	aggr_free(&b);
+	return same;
+}
+
+static void
+ordered(void)
+{
+	const struct reduce r = { .kind = REDUCE_ORDERED };
+	struct aggr_shape s = shape();
+	const uint32_t rank[4] = { 3, 1, 0, 2 };
+	uint32_t order[4];
+	struct aggr a;
+
+	s.rows = 4;
+	aggr_init(&a, &r, &s);
+	aggr_restart(&a, 0, AGGR_EPOCH, FLOATS, 1);
+	for (uint32_t m = 0; m < 4; m++)
+		aggr_add(&a, 0, m, fill((float)m), 1);
+	aggr_order(&a, 0, rank, order);
+	ok(order[0] == 2 && order[1] == 1 && order[2] == 3 && order[3] == 0,
+	    "rows are put in the order of ranks");
+	ok(!aggr_has_room(&a, 0), "as many rows as there is room for");
+	aggr_free(&a);
+}
+
+int
+main(void)
+{
+	struct rng rng = rng_seed(1);
+	const struct reduce kinds[] = { { .kind = REDUCE_SUM },
+	    { .kind = REDUCE_ORDERED }, { .kind = REDUCE_FIXED,
+	    .fixed_bits = 24 }, { .kind = REDUCE_MEDIAN },
+	    { .kind = REDUCE_TRIMMED, .trim = 1 } };
+
+	iterations();
+	slots();
+	ordered();
+	for (int k = 0; k < 5; k++)
+		ok(grows_alike(kinds[k], &rng), "grown in the middle, kind %d",
+		    k);
+	return tap_end();
+}

@@ -1,0 +1,715 @@
+/* The aggregation switch: who is in, what is summed, what is due. */
+#include <math.h>
+
+#include "tests/unit/rig.h"
+#include "tests/unit/tap.h"
+
+static void
+sums(void)
+{
+	struct job_conf cf = rig_conf(2);
+	struct seg g;
+
+	rig_open(&cf, 0);
+	ok(rig_join(0, 6, 5) == CONTROL_DONE && rig_join(1, 6, 5) ==
+	    CONTROL_DONE, "two join");
+	rig_segment(0, 5, 1, 2, 1);
+	ok(rig_n == 0, "one of two: nothing is sent");
+	rig_segment(1, 5, 1, 2, 2);
+	ok(rig_result(&g) == 3 && g.contributions == 2 && g.iteration == 5 &&
+	    g.index == 1 && g.n == 2 && rig_out[0].to == POST_GROUP,
+	    "two of two: the sum goes to all");
+	rig_segment(0, 5, 1, 2, 1);
+	ok(rig_result(&g) == 3 && rig_out[0].to == POST_ONE &&
+	    rig_out[0].port == 1000, "given again: the result, to one");
+	rig_segment(0, 7, 1, 2, 1);
+	ok(rig_n == 0 && rig_count(JOB_EARLY) == 1,
+	    "two iterations on: early");
+	rig_segment(0, 6, 1, 2, 4);
+	rig_segment(0, 6, 1, 2, 4);
+	ok(rig_count(JOB_DUPLICATE) == 1, "twice in a slot: duplicate");
+	rig_segment(0, 6, 0, 3, 4);
+	rig_segment(0, 6, 2, 3, 4);
+	ok(rig_count(JOB_MISMATCHED) == 2, "wrong lengths are not added");
+	{
+		const union addr from = rig_addr(1000);
+		uint8_t m[24] = { 0 };
+
+		seg_put(m, 6, 0, 0);
+		rigged_take(&rig_plane, &from, SEG_TOS, m, 24, rig_now);
+		ok(rig_count(JOB_MISMATCHED) == 3,
+		    "nor is one without a contribution: who would divide?");
+	}
+	rig_segment(9, 6, 0, 4, 4);
+	ok(rig.n[ISWITCH_FOREIGN] == 1 && rig_n == 1 && rig_out[0].port ==
+	    1009, "a stranger is told once");
+	rig_segment(9, 6, 0, 4, 4);
+	ok(rig.n[ISWITCH_FOREIGN] == 2 && rig_n == 0, "and not at once again");
+	rigged_close(&rig_plane);
+}
+
+/* A restarted switch: some have the last result, some have not. */
+static void
+admission(void)
+{
+	struct job_conf cf = rig_conf(2);
+	struct control_ack a;
+	struct control_join j = { .type = CONTROL_WORKER, .elements = 4,
+	    .next = 7, .crc = 77 };
+	struct seg g;
+
+	rig_open(&cf, 0);
+	ok(rig_join_as(1000, j, &a) == CONTROL_DONE && a.next == 7 &&
+	    a.floats == 4 && a.elements == 4 && a.timeout_s == 10,
+	    "the first Join says where a job begins");
+	j.worker = 1;
+	j.crc = 78;
+	ok(rig_join_as(1001, j, &a) == CONTROL_REFUSED,
+	    "other weights at the same iteration are refused");
+	j.next = 5;
+	ok(rig_join_as(1001, j, &a) == CONTROL_REFUSED,
+	    "two iterations behind is refused");
+	j.next = 6;
+	ok(rig_join_as(1001, j, &a) == CONTROL_REFUSED,
+	    "one behind, too, if not all can give that one again");
+	rig.job[0]->j.members.m[0].again = true;
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 6,
+	    "if they can, the job begins there");
+	rig_segment(0, 6, 0, 4, 1);
+	rig_segment(1, 6, 0, 4, 1);
+	ok(rig_result(&g) == 2 && g.iteration == 6,
+	    "and who is ahead gives that iteration again");
+	j.worker = 2;
+	ok(rig_join_as(1002, j, &a) == CONTROL_DONE,
+	    "an iteration whose result is kept is taken");
+	j.worker = 3;
+	j.next = 4;
+	ok(rig_join_as(1003, j, &a) == CONTROL_REFUSED,
+	    "one that is not kept is refused");
+	j.elements = 5;
+	ok(rig_join_as(1003, j, &a) == CONTROL_BAD_VALUE && a.elements == 4,
+	    "another length is refused, and the job's told");
+	rigged_close(&rig_plane);
+}
+
+static void
+repeated(void)
+{
+	struct job_conf cf = rig_conf(0);
+	const union addr from = rig_addr(5);
+	struct control_join j = { .type = CONTROL_WORKER, .elements = 4 };
+	uint8_t m[64], first[RIG_BYTES];
+	uint8_t *p = control_put_join(control_put(m, CONTROL_JOIN, 1, 100),
+	    &j);
+
+	rig_open(&cf, 0);
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m), rig_now);
+	outbox_flush(rig.out);
+	memcpy(first, rig_out[0].bytes, RIG_BYTES);
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m), rig_now);
+	outbox_flush(rig.out);
+	ok(rig_n == 2 && memcmp(first, rig_out[1].bytes, rig_out[1].len) == 0
+	    && rig_count(JOB_JOINS) == 1, "an equal xid: the same Ack");
+	wire_put(m + 4, 99, 4);
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m), rig_now);
+	outbox_flush(rig.out);
+	ok(rig_n == 2 && rig_plane.pl.controls[CONTROLS_OLD_XID] == 1, "an older one: nothing");
+	rigged_close(&rig_plane);
+}
+
+/* H follows the members; they come, go, and fall silent. */
+static void
+following(void)
+{
+	struct job_conf cf = rig_conf(0);
+	struct control_ack a;
+	struct seg g;
+
+	rig_open(&cf, 0);
+	rig_now = 1000;
+	rig_join(0, 4, 0);
+	rig_join(1, 4, 0);
+	rig_segment(0, 0, 0, 4, 1);
+	ok(rig_count(JOB_EARLY) == 1, "not open yet");
+	rig_now += JOB_OPEN_NS;
+	rig_segment(0, 0, 0, 4, 1);
+	ok(rig_count(JOB_ADDED) == 1, "open after a second without a Join");
+	ok(rig_join(2, 4, 0) == CONTROL_DONE, "a third joins later");
+	rig_segment(2, 0, 0, 4, 10);
+	ok(rig_count(JOB_LATE) == 1, "and may not add to what has begun");
+	rig_segment(1, 0, 0, 4, 2);
+	ok(rig_result(&g) == 3 && g.contributions == 2,
+	    "which does not wait for it");
+	rig_segment(0, 1, 0, 4, 1);
+	rig_segment(2, 1, 0, 4, 4);
+	ok(rig_n == 0, "the next one does");
+	ok(rig_control(1001, CONTROL_LEAVE, 1, NULL, 0, &a) == CONTROL_DONE,
+	    "one leaves");
+	ok(rig_out[0].tos == SEG_TOS && rig_n == 2,
+	    "and the sum goes out without it");
+	rig_now += cf.member_timeout_ns / 2;
+	rig_segment(0, 2, 0, 4, 1);
+	rig_now += cf.member_timeout_ns / 2 + 1;
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	outbox_flush(rig.out);
+	ok(rig_result(&g) == 1 && g.contributions == 1 &&
+	    rig_count(JOB_EVICTED) == 1,
+	    "a silent member is out, and its slots go on");
+	rig_now += cf.member_timeout_ns;
+	iswitch_fire(&rig, rig_now);
+	ok(rig.job[0]->j.members.present == 0 && rig.budget.used_bytes == 0 &&
+	    iswitch_due(&rig) == UINT64_MAX,
+	    "without members a job holds no memory");
+	rigged_close(&rig_plane);
+}
+
+/* All who had begun leave: a latecomer does not wait for them for ever. */
+static void
+inherited(void)
+{
+	struct job_conf cf = rig_conf(0);
+	struct control_ack a;
+	struct seg g;
+
+	rig_open(&cf, 0);
+	rig_now = 1000;
+	rig_join(0, 8, 0);
+	rig_join(1, 8, 0);
+	rig_now += JOB_OPEN_NS;
+	rig_segment(0, 0, 0, 4, 1);
+	rig_join(2, 8, 0);
+	rig_control(1000, CONTROL_LEAVE, 1, NULL, 0, &a);
+	rig_control(1001, CONTROL_LEAVE, 1, NULL, 0, &a);
+	rig_segment(2, 0, 0, 4, 2);
+	ok(rig_result(&g) == 3 && g.contributions == 2,
+	    "a latecomer adds to what those who left had begun");
+	rig_segment(2, 0, 1, 4, 2);
+	ok(rig_result(&g) == 2 && g.index == 1, "and begins the rest of it");
+	rigged_close(&rig_plane);
+}
+
+static void
+helped(void)
+{
+	struct job_conf cf = rig_conf(3);
+	struct control_ack a;
+	struct seg g;
+
+	rig_open(&cf, 0);
+	for (uint32_t w = 0; w < 3; w++)
+		rig_join(w, 4, 0);
+	rig_segment(0, 0, 0, 4, 1);
+	ok(rig_say(1001, CONTROL_HELP, seg_word(0, 0, 0), 8, &a) ==
+	    CONTROL_DONE && rig_n == 3 && rig_out[0].port == 1001 &&
+	    rig_out[1].port == 1002,
+	    "filling: all who lack it are asked, who asks too");
+	rig_segment(1, 0, 0, 4, 1);
+	rig_segment(2, 0, 0, 4, 1);
+	rig_say(1001, CONTROL_HELP, seg_word(0, 0, 0), 8, &a);
+	ok(rig_out[0].tos == SEG_TOS && rig_out[0].port == 1001,
+	    "complete: the result to who asks");
+	ok(rig_say(1001, CONTROL_HELP, seg_word(1, 0, 0), 8, &a) ==
+	    CONTROL_DONE && rig_n == 4, "to come: all are asked");
+	for (uint32_t t = 1; t < 3; t++)
+		for (uint32_t w = 0; w < 3; w++)
+			rig_segment(w, t, 0, 4, 1);
+	ok(rig_say(1001, CONTROL_HELP, seg_word(0, 0, 0), 8, &a) ==
+	    CONTROL_GONE && a.seg == seg_word(0, 0, 0), "long gone: so said");
+	ok(rig_say(1009, CONTROL_HELP, seg_word(0, 0, 0), 8, &a) ==
+	    CONTROL_NOT_MEMBER, "a stranger gets no help");
+	ok(rig_say(1009, CONTROL_SETH, 2, 2, &a) == CONTROL_DONE && a.h == 3,
+	    "SetH tells what was before");
+	rig_segment(0, 3, 0, 4, 1);
+	rig_segment(1, 3, 0, 4, 1);
+	ok(rig_result(&g) == 2, "two are enough now");
+	ok(rig_say(1009, CONTROL_FBCAST, seg_word(4, 0, 0), 8, &a) ==
+	    CONTROL_NOT_READY, "nothing there to broadcast");
+	rig_segment(0, 4, 0, 4, 1);
+	rig_n = 0;
+	ok(rig_say(1009, CONTROL_FBCAST, seg_word(4, 0, 0), 8, &a) ==
+	    CONTROL_DONE && a.contributions == 1, "FBcast: what there is");
+	for (uint32_t t = 5; t < 12; t++) {
+		rig_segment(0, t, 0, 4, 1);
+		rig_segment(1, t, 0, 4, 1);
+	}
+	rig_segment(2, 4, 0, 4, 1);
+	ok(rig_result(&g) == 1 && g.iteration == 4 && g.contributions == 1 &&
+	    rig_out[0].port == 1002,
+	    "who lags gets a result that was kept");
+	rigged_close(&rig_plane);
+}
+
+static void
+limits(void)
+{
+	struct job_conf cf = rig_conf(1);
+	struct control_ack a;
+	uint64_t need;
+	int done = 0, full = 0;
+
+	rig_open(&cf, 0);
+	rig_join(0, 1000, 0);
+	need = rig.budget.used_bytes;
+	rigged_close(&rig_plane);
+	rig_open(&cf, need);
+	ok(rig_join(0, 1000, 0) == CONTROL_DONE, "as much as allowed");
+	ok(rig_control(2, CONTROL_STATS, 1, (uint8_t[2]){ 0 }, 2, &a) == 0,
+	    "and it answers");
+	rigged_close(&rig_plane);
+	rig_open(&cf, need - 1);
+	ok(rig_join(0, 1000, 0) == CONTROL_NO_ROOM &&
+	    rig.budget.used_bytes == 0, "a byte less: no room");
+	rigged_close(&rig_plane);
+	rig_open(&cf, 0);
+	for (uint32_t w = 0; w < 10000; w++) {
+		int status = rig_join(w, 4, 0);
+
+		done += status == CONTROL_DONE;
+		full += status == CONTROL_NO_ROOM;
+	}
+	ok(done == MEMBERS_MAX && full == 10000 - MEMBERS_MAX,
+	    "a storm of Joins: so many as there is room for");
+	rig_now += 2 * cf.member_timeout_ns;
+	iswitch_fire(&rig, rig_now);
+	ok(rig.job[0]->j.members.present == 0, "and all are gone again");
+	rigged_close(&rig_plane);
+}
+
+/* A switch below another. */
+static void
+child(void)
+{
+	struct job_conf cf = rig_conf(2);
+	struct control_ack up = { .action = CONTROL_JOIN, .timeout_s = 10 };
+	struct control c;
+	uint8_t m[256], *p;
+	struct seg g;
+
+	cf.child = true;
+	rig_open(&cf, 0);
+	rig_now = 1000;
+	ok(rig_join(0, 4, 0) == -1 && rig_n == 1 && rig_out[0].to ==
+	    POST_UP, "the first Join goes up before it is answered");
+	control_parse(rig_out[0].bytes, rig_out[0].len, &c);
+	p = control_put_ack(control_put(m, CONTROL_ACK, 1, c.xid), &up);
+	iswitch_take_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
+	    rig_now);
+	ok(rig_join(0, 4, 0) == CONTROL_DONE && rig_join(1, 4, 0) ==
+	    CONTROL_DONE, "then all are answered");
+	rig_segment(0, 0, 0, 4, 1);
+	rig_segment(1, 0, 0, 4, 2);
+	ok(rig_n == 1 && rig_out[0].to == POST_UP &&
+	    rig_result(&g) == 3 && g.contributions == 2,
+	    "the sum of this rack goes up");
+	p = seg_put(m, 0, 5, 0);
+	for (size_t k = 0; k < 4; k++)
+		vec_set(p, k, 30);
+	rig_n = 0;
+	iswitch_take_parent(&rig, 1, SEG_TOS, m, 24, rig_now);
+	outbox_flush(rig.out);
+	ok(rig_n == 1 && rig_out[0].to == POST_GROUP &&
+	    rig_result(&g) == 30 && g.contributions == 5,
+	    "and what comes down goes to all");
+	iswitch_take_parent(&rig, 1, SEG_TOS, m, 24, rig_now);
+	ok(rig_count(JOB_PARENT_OLD) == 1, "once");
+	rig_now += (uint64_t)4000000000;
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	outbox_flush(rig.out);
+	ok(rig_n == 1 && rig_out[0].to == POST_UP,
+	    "a sign of life goes up in time");
+	rigged_close(&rig_plane);
+}
+
+/* Who comes, goes, comes back later and goes again counts for H once. */
+static void
+to_and_fro(void)
+{
+	struct job_conf cf = rig_conf(0);
+	struct control_ack a;
+	struct seg g;
+
+	rig_open(&cf, 0);
+	for (uint32_t w = 0; w < 3; w++)
+		rig_join(w, 4, 1);
+	rig_now += JOB_OPEN_NS;
+	iswitch_fire(&rig, rig_now);
+	rig_segment(0, 1, 0, 4, 1);
+	rig_say(1000, CONTROL_LEAVE, 0, 0, &a);
+	ok(rig_join(0, 4, 2) == CONTROL_DONE, "one who left comes back");
+	rig_say(1000, CONTROL_LEAVE, 0, 0, &a);
+	rig_segment(1, 1, 0, 4, 2);
+	ok(rig_n == 0 && rig_count(JOB_RESULTS) == 0,
+	    "its packet counts for H no more, and not less than that");
+	rig_segment(2, 1, 0, 4, 4);
+	ok(rig_result(&g) == 7 && g.contributions == 3,
+	    "those who are left make the result");
+	rigged_close(&rig_plane);
+}
+
+/* A child whose worker asks once and never again. */
+static void
+forgotten(bool answered)
+{
+	struct job_conf cf = rig_conf(2);
+	struct control_ack up = { .action = CONTROL_JOIN, .timeout_s = 10 };
+	struct control c;
+	uint8_t m[256], *p;
+
+	cf.child = true;
+	rig_open(&cf, 0);
+	rig_join(0, 4, 0);
+	control_parse(rig_out[0].bytes, rig_out[0].len, &c);
+	p = control_put_ack(control_put(m, CONTROL_ACK, 1, c.xid), &up);
+	if (answered)
+		iswitch_take_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
+		    rig_now);
+	rig_now += 10000000000;
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	outbox_flush(rig.out);
+	ok(iswitch_due(&rig) == UINT64_MAX && rig.budget.used_bytes == 0,
+	    "a job that nobody asks for again is given up%s",
+	    answered ? ", joined upward or not" : "");
+	control_parse(rig_out[rig_n - 1].bytes, rig_out[rig_n - 1].len, &c);
+	ok(rig_out[rig_n - 1].to == POST_UP && c.action == CONTROL_LEAVE,
+	    "and the parent told: it may have us, though we have no word");
+	rigged_close(&rig_plane);
+}
+
+/* Without Joins the vector is found out as it comes. */
+static void
+implied(void)
+{
+	struct job_conf cf = rig_conf(0);
+	struct seg g;
+
+	rig_open(&cf, 0);
+	rig.cf.implicit = 2;
+	rig_segment(0, 1, 1, 2, 1);
+	rig_segment(1, 1, 0, 4, 2);
+	ok(rig_count(JOB_ADDED) == 2 && rig.job[0]->j.members.present == 2,
+	    "the first two sources are members");
+	rig_segment(2, 1, 0, 4, 2);
+	ok(rig.n[ISWITCH_FOREIGN] == 1, "the third is none");
+	rig_segment(0, 1, 0, 4, 1);
+	ok(rig_result(&g) == 3 && g.n == 4, "a longer segment is summed");
+	rig_segment(1, 1, 1, 2, 2);
+	ok(rig_result(&g) == 3 && g.n == 2,
+	    "and a result is as long as its segment");
+	rig_segment(0, 1, 1, 2, 2);
+	ok(rig_result(&g) == 3 && g.n == 2 && rig_out[0].to == POST_ONE,
+	    "when it is sent again too");
+	rigged_close(&rig_plane);
+}
+
+/* The same of pushes. */
+static void
+implied_async(void)
+{
+	struct job_conf cf = rig_conf(2);
+	struct seg g;
+
+	cf.async = true;
+	rig_open(&cf, 0);
+	rig.cf.implicit = 3;
+	rig_segment(0, 1, 0, 4, 1);
+	rig_segment(0, 1, 9, 4, 1);
+	rig_segment(0, 1, 8, 4, 1);
+	rig_segment(0, 1, 0, 4, 1);
+	rig_segment(0, 1, 9, 4, 1);
+	ok(rig_count(JOB_ADDED) == 3 && rig_count(JOB_DUPLICATE) == 2,
+	    "a vector that grows: pushes are remembered");
+	rig_segment(1, 1, 9, 3, 1);
+	ok(rig_count(JOB_MISMATCHED) == 1 && rig_count(JOB_ADDED) == 3,
+	    "a push shorter than the others of its round is not added");
+	rig_segment(1, 1, 9, 4, 2);
+	ok(rig_result(&g) == 3 && g.n == 4, "a whole one is");
+	rigged_close(&rig_plane);
+}
+
+static void
+implied_and_joined(void)
+{
+	struct job_conf cf = rig_conf(0);
+
+	rig_open(&cf, 0);
+	rig.cf.implicit = 2;
+	rig_join(1, 4, 1);
+	rig_segment(0, 1, 0, 4, 1);
+	ok(rig.job[0]->j.members.present == 2, "one joined, one is implied");
+	rig_say(1001, CONTROL_LEAVE, 0, 0, &(struct control_ack){ 0 });
+	ok(rig.job[0]->j.members.present == 1 && rig_count(JOB_LEAVES) == 1,
+	    "and they are two, whatever their numbers");
+	rigged_close(&rig_plane);
+}
+
+/* What began at one time is due in order of the index. */
+static void
+stragglers(void)
+{
+	struct job_conf cf = rig_conf(2);
+	struct seg g;
+
+	cf.straggler_ns = 100;
+	rig_open(&cf, 0);
+	rig_join(0, 12, 1);
+	rig_join(1, 12, 1);
+	rig_segment(0, 1, 2, 4, 1);
+	rig_segment(0, 1, 0, 4, 1);
+	rig_segment(0, 1, 1, 4, 1);
+	rig_n = 0;
+	ok(iswitch_due(&rig) == rig_now + 100, "stragglers are due");
+	iswitch_fire(&rig, rig_now + 100);
+	outbox_flush(rig.out);
+	ok(rig_n == 3 && seg_parse(rig_out[0].bytes, 24, &g) &&
+	    g.index == 0 && seg_parse(rig_out[1].bytes, 24, &g) &&
+	    g.index == 1 && seg_parse(rig_out[2].bytes, 24, &g) &&
+	    g.index == 2 && rig_count(JOB_PARTIAL) == 3,
+	    "by index, if they began at one time");
+	rigged_close(&rig_plane);
+}
+
+/* What a leaver gave counts for H no more, however often it comes and goes. */
+static void
+comes_and_goes(void)
+{
+	struct job_conf cf = rig_conf(0);
+	struct control_ack a;
+
+	rig_open(&cf, 0);
+	rig_join(0, 4, 1);
+	rig_join(1, 4, 1);
+	rig_now += JOB_OPEN_NS;
+	rig_segment(0, 1, 0, 4, 1);
+	for (int k = 0; k < 2; k++) {
+		rig_say(1000, CONTROL_LEAVE, 0, 0, &a);
+		rig_join(0, 4, 1);
+	}
+	ok(rig_count(JOB_RESULTS) == 0 && rig.job[0]->j.a.slot[1].accepted ==
+	    0, "who left twice is taken off once");
+	rig_segment(1, 1, 0, 4, 2);
+	ok(rig_count(JOB_RESULTS) == 1 && rig_count(JOB_PARTIAL) == 0 &&
+	    rig.job[0]->j.a.slot[1].contributions == 2,
+	    "and the slot waits for who is there");
+	rigged_close(&rig_plane);
+}
+
+/* The parent answers the last message that went up. */
+static void
+parent_says_it(struct control_ack up)
+{
+	struct control c;
+	uint8_t m[256], *p;
+
+	control_parse(rig_out[rig_n - 1].bytes, rig_out[rig_n - 1].len, &c);
+	p = control_put_ack(control_put(m, CONTROL_ACK, 1, c.xid), &up);
+	rig_n = 0;
+	iswitch_take_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
+	    rig_now);
+	outbox_flush(rig.out);
+}
+
+static void
+parent_acks(enum control_action action, enum control_status status)
+{
+	parent_says_it((struct control_ack){ .action = (uint8_t)action,
+	    .status = (uint8_t)status, .timeout_s = 10 });
+}
+
+/* A rack whose workers are all there waits for the other racks. */
+static void
+gate(void)
+{
+	struct job_conf cf = rig_conf(2);
+	struct control_ack up = { .action = CONTROL_JOIN, .timeout_s = 10,
+	    .closed = true };
+	struct control_join j = { .type = CONTROL_WORKER, .elements = 4,
+	    .async = true };
+	struct control_ack a;
+
+	cf.async = cf.child = true;
+	rig_open(&cf, 0);
+	rig_now = 1000;
+	rig_join_as(1000, j, &a);
+	parent_says_it(up);
+	ok(rig_join_as(1000, j, &a) == CONTROL_DONE && a.closed,
+	    "a worker is told that others are still to come");
+	j.worker = 1;
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.closed,
+	    "and so is the last of a rack: the parent is not open");
+	rig_segment(0, 0, 0, 4, 1);
+	rig_segment(1, 0, 0, 4, 2);
+	ok(rig_n == 0 && rig_count(JOB_EARLY) == 2, "nothing goes up yet");
+	rig_now += ISWITCH_OPEN_NS;
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	outbox_flush(rig.out);
+	ok(rig_n == 1 && rig_out[0].to == POST_UP, "it is asked soon");
+	up.closed = false;
+	parent_says_it(up);
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && !a.closed,
+	    "when it is open, so is the rack");
+	rig_segment(0, 1, 0, 4, 1);
+	rig_segment(1, 1, 0, 4, 2);
+	ok(rig_n == 1 && rig_out[0].to == POST_UP,
+	    "and its sums go up");
+	rigged_close(&rig_plane);
+}
+
+/* What the parent said last holds, and what was lost is heard later. */
+static void
+parent_says(void)
+{
+	struct job_conf cf = rig_conf(0);
+	struct control_join j = { .type = CONTROL_WORKER, .elements = 4,
+	    .next = 7, .crc = 77 }, up;
+	struct control_ack a;
+	struct control c;
+	uint8_t m[8];
+
+	cf.child = true;
+	rig_open(&cf, 0);
+	rig_join_as(1000, j, &a);
+	parent_acks(CONTROL_JOIN, CONTROL_DONE);
+	rig_join_as(1000, j, &a);
+	control_put(m, CONTROL_HALT, 1, 1);
+	iswitch_take_parent(&rig, 1, CONTROL_TOS, m, 8, rig_now);
+	ok(rig.job[0]->j.halted, "the parent halts a child");
+	rig_now += 1000000000;
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	outbox_flush(rig.out);
+	ok(rig_n == 1 && rig_out[0].to == POST_UP,
+	    "which asks every second whether it may go on");
+	parent_acks(CONTROL_JOIN, CONTROL_DONE);
+	ok(!rig.job[0]->j.halted && rig_n == 1 && rig_out[0].to ==
+	    POST_GROUP && rig_out[0].bytes[0] == CONTROL_RESUME,
+	    "and does, though the Resume was lost");
+	rig_segment(0, 7, 0, 4, 1);
+	parent_acks(CONTROL_HELP, CONTROL_NOT_MEMBER);
+	ok(rig_n == 1 && control_parse(rig_out[0].bytes, rig_out[0].len, &c) &&
+	    control_get_join(&c, &up) && up.next == 7 && up.crc == 0,
+	    "a parent that has forgotten is not told of old weights");
+	rigged_close(&rig_plane);
+}
+
+/* Who asked a child for a job, and then went, leaves no ghost behind. */
+static void
+ghost(void)
+{
+	struct job_conf cf = rig_conf(0);
+
+	cf.child = true;
+	rig_open(&cf, 0);
+	rig_join(0, 4, 0);
+	parent_acks(CONTROL_JOIN, CONTROL_DONE);
+	rig_now += cf.member_timeout_ns;
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	ok(rig_n > 0 && rig_out[rig_n - 1].to == POST_UP &&
+	    rig_out[rig_n - 1].bytes[0] == CONTROL_LEAVE,
+	    "nobody came back for the parent's yes: Leave");
+	ok(!job_has_memory(&rig.job[0]->j) && rig.budget.used_bytes == 0 &&
+	    iswitch_due(&rig) == UINT64_MAX, "and nothing is held, or due");
+	rigged_close(&rig_plane);
+}
+
+static int
+join_job(uint16_t port, uint16_t job)
+{
+	const struct control_join j = { .type = CONTROL_WORKER,
+	    .elements = 4 };
+	struct control_ack a;
+	uint8_t body[CONTROL_JOIN_BYTES + 1];
+
+	return rig_control(port, CONTROL_JOIN, job, body,
+	    (size_t)(control_put_join(body, &j) - body), &a);
+}
+
+/* The table of jobs is for those that have members. */
+static void
+many_jobs(void)
+{
+	struct job_conf cf = rig_conf(0);
+	struct control_ack a;
+	bool all = true;
+
+	rig_open(&cf, 0);
+	rig_control(999, CONTROL_JOIN, 9999, NULL, 0, &a);
+	ok(rig.jobs == 0, "a Join that is none makes no job");
+	for (uint16_t k = 0; k < ISWITCH_JOBS_MAX; k++, rig_now++)
+		all = all && join_job((uint16_t)(1000 + k), k) ==
+		    CONTROL_DONE;
+	ok(all && join_job(999, 5000) == CONTROL_NO_ROOM,
+	    "so many jobs, and no more");
+	rig_control(1007, CONTROL_LEAVE, 7, NULL, 0, &a);
+	rig_control(1003, CONTROL_LEAVE, 3, NULL, 0, &a);
+	ok(join_job(999, 5000) == CONTROL_DONE && iswitch_job(&rig, 3) ==
+	    NULL && iswitch_job(&rig, 7) != NULL && iswitch_job(&rig, 5000) ==
+	    rig.job[3], "but who has no members any more gives its place");
+	rigged_close(&rig_plane);
+}
+
+/* A result that is sent again is not overwritten before it has left. */
+static void
+resent_in_time(void)
+{
+	struct job_conf cf = rig_conf(1);
+	const union addr from = rig_addr(1000);
+	uint8_t m[SEG_HEADER_BYTES + 16];
+	struct seg g;
+
+	cf.async = true;	/* and keeps 17 rounds */
+	rig_open(&cf, 0);
+	rig_join(0, 4, 0);
+	rig_segment(0, 0, 0, 4, 1);
+	rig_n = 0;
+	for (uint32_t k = 0; k < 18; k++) {
+		uint8_t *p = seg_put(m, k, 1, 0);
+
+		if (k == 0) {	/* Help of round 0, and then on at once */
+			p = control_put(m, CONTROL_HELP, 1, rig_xid++);
+			p = wire_put(p, seg_word(0, 0, 0), 8);
+			rigged_take(&rig_plane, &from, CONTROL_TOS, m,
+			    (size_t)(p - m), rig_now);
+			continue;
+		}
+		for (uint32_t i = 0; i < 4; i++)
+			vec_set(p, i, 50);
+		rigged_take(&rig_plane, &from, SEG_TOS, m, sizeof(m), rig_now);
+	}
+	outbox_flush(rig.out);
+	ok(rig_out[0].tos == SEG_TOS && rig_out[0].to == POST_ONE &&
+	    seg_parse(rig_out[0].bytes, 24, &g) && g.iteration == 0 &&
+	    vec_get(g.vec, 0) == 1, "sent again is what it was");
+	rigged_close(&rig_plane);
+}
+
+int
+main(void)
+{
+	sums();
+	admission();
+	repeated();
+	following();
+	inherited();
+	helped();
+	limits();
+	child();
+	to_and_fro();
+	forgotten(false);
+	forgotten(true);
+	implied();
+	implied_async();
+	implied_and_joined();
+	stragglers();
+	comes_and_goes();
+	ghost();
+	gate();
+	parent_says();
+	many_jobs();
+	resent_in_time();
+	return tap_end();
+}

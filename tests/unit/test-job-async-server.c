@@ -1,0 +1,398 @@
+/* Servers on a switch's bytes: whole vectors, and one vector at a time. */
+#include <math.h>
+
+#include "common/base/rng.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/tap.h"
+
+/* The crc with which worker w joins again from `port` at `next`. */
+static int
+join_at(uint32_t w, uint16_t port, uint32_t next, uint32_t crc,
+    struct control_ack *a)
+{
+	return rig_join_as(port, (struct control_join){ .next = next,
+	    .type = CONTROL_WORKER, .worker = w, .elements = 6, .crc = crc,
+	    .async = rig.cf.job.async }, a);
+}
+
+/* Two segments, of 4 and 2 floats, from worker w; how many packets came. */
+static uint32_t
+vector(uint32_t w, uint32_t t, float v)
+{
+	rig_segment(w, t, 0, 4, v);
+	if (rig_n != 0)
+		return 99;
+	rig_segment(w, t, 1, 2, v);
+	return rig_n;
+}
+
+static void
+whole(enum reduce_kind kind, bool as_came, const char *name)
+{
+	struct job_conf cf = rig_conf(3);
+	struct seg g;
+	float sum;
+
+	cf.whole = true;
+	cf.as_came = as_came;
+	cf.reduce.kind = kind;
+	rig_open(&cf, 0);
+	for (uint32_t w = 0; w < 3; w++)
+		rig_join(w, 6, 0);
+	rig_segment(2, 0, 0, 4, 1);
+	rig_segment(1, 0, 0, 4, 0x1p24f);
+	rig_segment(0, 0, 0, 4, 1);
+	ok(rig_n == 0 && rig.job[0]->j.a.ready[0] == 1,
+	    "%s: all of segment 0, and it waits for 1", name);
+	vector(2, 0, 5);
+	vector(1, 0, 5);
+	rig_segment(0, 0, 1, 2, 5);
+	ok(rig_n == 6 && rig_result(&g) == 15 && g.index == 1 && g.n == 2,
+	    "%s: the last of the last vector: all of it goes out", name);
+	seg_parse(rig_out[0].bytes, rig_out[0].len, &g);
+	sum = vec_get(g.vec, 0);
+	/* 1 + 2^24 is 2^24 in binary32; 1 + 1 + 2^24 is not */
+	ok(sum == 0x1p24f && g.contributions == 3 && g.index == 0,
+	    "%s: sums are as the switch's, %g", name, (double)sum);
+	iswitch_free(&rig);
+}
+
+/* By number 1 + 2^24 + 1, as they came 1 + 1 + 2^24: which is it? */
+static float
+in_order(bool as_came)
+{
+	struct job_conf cf = rig_conf(3);
+	struct seg g;
+	float sum;
+
+	cf.whole = true;
+	cf.as_came = as_came;
+	cf.reduce.kind = REDUCE_ORDERED;
+	rig_open(&cf, 0);
+	for (uint32_t w = 0; w < 3; w++)
+		rig_join(w, 4, 0);
+	rig_segment(0, 0, 0, 4, 1);
+	rig_segment(2, 0, 0, 4, 1);
+	rig_segment(1, 0, 0, 4, 0x1p24f);
+	sum = rig_result(&g);
+	iswitch_free(&rig);
+	return sum;
+}
+
+/* Is the k-th sent a Help of segment i of iteration t, to that port? */
+static bool
+asked(uint32_t k, uint16_t port, uint32_t t, uint32_t i)
+{
+	struct control c;
+
+	return k < rig_n && rig_out[k].port == port &&
+	    control_parse(rig_out[k].bytes, rig_out[k].len, &c) &&
+	    c.action == CONTROL_HELP && wire_get(c.body, 8) ==
+	    seg_word(t, 0, i);
+}
+
+/* Let so many ns go by. */
+static void
+wait(uint64_t ns)
+{
+	rig_now += ns;
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	rig_flush();
+}
+
+static void
+helps(void)
+{
+	struct job_conf cf = rig_conf(2);
+	struct control_ack a;
+
+	cf.whole = true;
+	rig_open(&cf, 0);
+	rig_join(0, 6, 0);
+	rig_join(1, 6, 0);
+	vector(0, 0, 1);
+	rig_segment(1, 0, 0, 4, 1);
+	wait(PAUSE_QUIET_NS / 2);
+	ok(rig_n == 0, "amid a vector there may be a little silence");
+	wait(PAUSE_QUIET_NS);
+	ok(rig_n == 1 && asked(0, 1001, 0, 1),
+	    "then who lacks 1 is asked for it, and nobody else");
+	wait(PAUSE_QUIET_NS);
+	ok(rig_n == 0, "and again after twice as long");
+	wait(2 * PAUSE_QUIET_NS);
+	ok(rig_n == 1 && asked(0, 1001, 0, 1), "if it has not come");
+	rig_segment(1, 0, 1, 2, 1);
+	ok(rig_n == 4, "it comes: both get both");
+	wait(PAUSE_CEILING_NS);
+	ok(rig_n == 0, "who has begun nothing new is not asked");
+	ok(rig_say(1000, CONTROL_HELP, seg_word(1, 0, 0), 8, &a) ==
+	    CONTROL_DONE && rig_n == 1, "a Help before anything of 1");
+	wait(PAUSE_QUIET_NS);
+	ok(rig_n == 2 && asked(0, 1000, 1, 0) && asked(1, 1000, 1, 1),
+	    "shows that all of it was lost: it is asked for all");
+	iswitch_free(&rig);
+}
+
+/* After how long worker 1 is asked for segment 1 of t, in ms; 0: never. */
+static uint32_t
+patience(uint32_t t)
+{
+	for (uint32_t ms = 1; ms <= 1000; ms++) {
+		wait(1000000);
+		if (rig_n == 1 && asked(0, 1001, t, 1))
+			return ms;
+	}
+	return 0;
+}
+
+/*
+ * Worker 1's segment 1 of t does not come, but so many ms after it is asked
+ * for; was that after wait_ms?
+ */
+static bool
+patient(uint32_t t, uint32_t wait_ms, uint32_t more_ms)
+{
+	bool good;
+
+	vector(0, t, 1);
+	rig_segment(1, t, 0, 4, 1);
+	good = patience(t) == wait_ms;
+	rig_now += more_ms * UINT64_C(1000000);
+	rig_segment(1, t, 1, 2, 1);
+	return good;
+}
+
+static void
+waits(void)
+{
+	struct job_conf cf = rig_conf(2);
+	bool same = true;
+
+	cf.whole = true;
+	rig_open(&cf, 0);
+	rig_join(0, 6, 0);
+	rig_join(1, 6, 0);
+	for (uint32_t t = 0; t < 8; t++)
+		same = patient(t, 20, 0) && same;
+	ok(same, "the eighth loss is found as soon as the first");
+	ok(patient(8, 20, 15) && patient(9, 20 + 2 * 15, 0),
+	    "what is late all the same may be so again");
+	iswitch_free(&rig);
+}
+
+/* A vector of 100 segments of which every other is lost. */
+static void
+holes(void)
+{
+	enum { SEGS = 100 };
+	struct job_conf cf = rig_conf(1);
+	uint32_t asks = 0, i = 0, most = 0;
+
+	cf.whole = true;
+	rig_open(&cf, 0);
+	rig_join(0, 4 * SEGS, 0);
+	for (uint32_t k = 0; k < SEGS; k += 2)
+		rig_segment(0, 0, k, 4, 1);
+	wait(PAUSE_QUIET_NS);
+	ok(rig_n == JOBFLOW_ASKS && asked(0, 1000, 0, 1) &&
+	    asked(JOBFLOW_ASKS - 1, 1000, 0, 2 * JOBFLOW_ASKS - 1),
+	    "of 50 holes the first %d are asked for", JOBFLOW_ASKS);
+	for (asks = rig_n; i + 1 < SEGS / 2; i++) {
+		rig_segment(0, 0, 2 * i + 1, 4, 1);
+		asks += rig_n;
+		most = rig_n > most ? rig_n : most;
+	}
+	ok(asks == SEGS / 2 && most == 2,
+	    "and one or two more for each that comes, without a silence");
+	rig_segment(0, 0, SEGS - 1, 4, 1);
+	ok(rig_n == SEGS, "then there is the answer");
+	iswitch_free(&rig);
+}
+
+/* Answers of 100 segments to three, who get them one after another. */
+static void
+turns(void)
+{
+	enum { SEGS = 100 };
+	struct job_conf cf = rig_conf(3);
+	struct control_ack a;
+	uint32_t n[3] = { 0 };
+	bool good = true;
+
+	cf.whole = true;
+	rig_open(&cf, 0);
+	for (uint32_t w = 0; w < 3; w++)
+		rig_join_as((uint16_t)(1000 + w), (struct control_join){
+		    .type = CONTROL_WORKER, .worker = w, .floats = 366,
+		    .elements = SEGS * 366 }, &a);
+	for (uint32_t w = 0; w < 3; w++) {
+		for (uint32_t i = 0; i < SEGS; i++)
+			rig_segment(w, 0, i, 366, 1);
+	}
+	for (uint32_t k = 0; k < rig_n; k++) {
+		const uint32_t w = rig_out[k].port - 1000u;
+
+		n[w]++;
+		for (uint32_t v = 0; v < 3; v++)
+			good = good && (v == w || n[v] % SEGS == 0);
+	}
+	ok(good && n[0] == SEGS && n[1] == SEGS && n[2] == SEGS,
+	    "answers: each has its own whole before the next one's begins");
+	iswitch_free(&rig);
+}
+
+static struct job_conf
+server(uint16_t h)
+{
+	struct job_conf cf = rig_conf(h);
+
+	cf.async = cf.server = true;
+	return cf;
+}
+
+static void
+answers(void)
+{
+	struct job_conf cf = server(2);
+	struct control_ack a;
+	struct seg g;
+
+	rig_open(&cf, 0);
+	ok(join_at(0, 1000, 0, 7, &a) == CONTROL_DONE && a.next == 1 &&
+	    vector(0, 0, 1) == 0 && rig_count(JOB_EARLY) == 2,
+	    "before H have joined a server takes nothing");
+	ok(join_at(1, 1001, 0, 8, &a) == CONTROL_REFUSED,
+	    "who begins from other weights is refused");
+	ok(join_at(1, 1001, 0, 7, &a) == CONTROL_DONE, "two are in");
+	ok(vector(0, 1, 1) == 2 && rig_result(&g) == 1 && g.iteration == 0 &&
+	    g.contributions == 1 && rig_out[0].port == 1000,
+	    "a vector is answered at once, its sender alone, round 0");
+	ok(vector(1, 0, 2) == 2 && rig_result(&g) == 3 && g.iteration == 0 &&
+	    rig_out[0].port == 1001,
+	    "another's answer is what it has not been told: 1 + 2, round 0");
+	ok(vector(1, 1, 4) == 2 && rig_result(&g) == 4 && g.iteration == 1,
+	    "its next: 4, round 1");
+	ok(vector(0, 2, 1) == 2 && rig_result(&g) == 7 && g.iteration == 1,
+	    "the first one's: 2 + 4 + 1");
+	rig_segment(0, 2, 0, 4, 1);
+	ok(rig_n == 0 && rig_count(JOB_DUPLICATE) == 1,
+	    "a segment again: duplicate");
+	rig_segment(0, 3, 0, 4, 100);
+	ok(vector(0, 4, 2) == 2 && rig_result(&g) == 2 &&
+	    rig_count(JOB_INCOMPLETE) == 1,
+	    "a vector that lost a segment is left out, and counted");
+	ok(vector(0, 5, NAN) == 2 && rig_result(&g) == 0 &&
+	    rig_count(JOB_NONFINITE) == 1,
+	    "one that is not finite is not added, but answered");
+	iswitch_free(&rig);
+}
+
+static void
+keeps(void)
+{
+	struct job_conf cf = server(1);
+	struct control_ack a;
+	struct seg g;
+	bool good = true;
+
+	rig_open(&cf, 0);
+	join_at(0, 1000, 0, 7, &a);
+	for (uint32_t t = 0; t < 20; t++)
+		good = good && vector(0, t, (float)t) == 2 &&
+		    rig_result(&g) == (float)t && g.iteration == t;
+	ok(good, "20 vectors, 20 answers");
+	ok(rig_say(1000, CONTROL_HELP, seg_word(4, 0, 1), 8, &a) ==
+	    CONTROL_DONE && rig_n == 2 && rig_out[0].tos == SEG_TOS &&
+	    seg_parse(rig_out[0].bytes, rig_out[0].len, &g) &&
+	    g.iteration == 4 && g.index == 1 && vec_get(g.vec, 0) == 4,
+	    "Help: the 16th last is kept");
+	ok(rig_say(1000, CONTROL_HELP, seg_word(3, 0, 1), 8, &a) ==
+	    CONTROL_GONE, "the one before is gone");
+	ok(rig_say(1000, CONTROL_HELP, seg_word(20, 0, 1), 8, &a) ==
+	    CONTROL_DONE && rig_n == 1, "the next is yet to come");
+	ok(join_at(1, 1001, 0, 7, &a) == CONTROL_DONE && a.next == 2 &&
+	    rig_say(1001, CONTROL_HELP, seg_word(0, 0, 0), 8, &a) ==
+	    CONTROL_DONE && seg_parse(rig_out[0].bytes, rig_out[0].len, &g) &&
+	    vec_get(g.vec, 0) == 190,
+	    "who comes late finds all of the total in its round 0");
+	ok(vector(1, 0, 10) == 2 && rig_result(&g) == 10 && g.iteration == 1,
+	    "and its own vector after it");
+	ok(join_at(0, 1005, 20, 0, &a) == CONTROL_DONE && a.next == 21,
+	    "one that comes back goes on");
+	rig_segment(5, 0, 0, 4, 1);
+	rig_segment(5, 0, 1, 2, 1);
+	ok(rig_result(&g) == 11 && g.iteration == 20, "with what it missed");
+	ok(join_at(0, 1006, 0, 7, &a) == CONTROL_DONE && a.next == 2 &&
+	    rig_say(1006, CONTROL_HELP, seg_word(0, 0, 0), 8, &a) ==
+	    CONTROL_DONE && seg_parse(rig_out[0].bytes, rig_out[0].len, &g) &&
+	    vec_get(g.vec, 0) == 201, "one that begins anew gets it all");
+	ok(join_at(0, 1007, 9, 0, &a) == CONTROL_REFUSED,
+	    "rounds that never were are refused");
+	iswitch_free(&rig);
+}
+
+/* Answers in binary32 of a total in binary64: nothing is lost on the way. */
+static void
+drifts(void)
+{
+	enum { N = 100000 };
+	double want = 0, got[2] = { 0, 0 };
+	struct rng r = rng_seed(3);
+	struct job_conf cf = server(1);
+	struct control_ack a;
+	struct seg g;
+
+	rig_open(&cf, 0);
+	join_at(0, 1000, 0, 7, &a);
+	join_at(1, 1001, 0, 7, &a);
+	for (uint32_t t = 0; t < N; t++) {
+		const uint32_t w = t % 3 == 0;
+		const float v = (float)rng_uniform(&r, -1, 1.1);
+
+		vector(w, t, v);
+		want += (double)v;
+		got[w] += (double)rig_result(&g);
+	}
+	vector(0, N, 0);
+	got[0] += (double)rig_result(&g);
+	vector(1, N, 0);
+	got[1] += (double)rig_result(&g);
+	ok(fabs(got[0] - want) < 1e-6 && fabs(got[1] - want) < 1e-6,
+	    "after %d vectors no answer has been rounded away", N);
+	iswitch_free(&rig);
+}
+
+static void
+memory(void)
+{
+	struct job_conf cf = server(1);
+	struct control_ack a;
+
+	rig_open(&cf, 4000);
+	ok(join_at(0, 1000, 0, 7, &a) == CONTROL_DONE, "room for one");
+	ok(join_at(1, 1001, 0, 7, &a) == CONTROL_DONE ||
+	    a.status == CONTROL_NO_ROOM, "perhaps for another");
+	for (uint32_t w = 2; w < 8; w++)
+		join_at(w, (uint16_t)(1000 + w), 0, 7, &a);
+	ok(a.status == CONTROL_NO_ROOM, "not for eight");
+	iswitch_free(&rig);
+}
+
+int
+main(void)
+{
+	whole(REDUCE_SUM, false, "sum");
+	whole(REDUCE_ORDERED, true, "ordered, as they came");
+	ok(in_order(false) == 0x1p24f && in_order(true) == 0x1p24f + 2,
+	    "rows kept are added by number, or as they came");
+	helps();
+	waits();
+	holes();
+	turns();
+	answers();
+	keeps();
+	drifts();
+	memory();
+	return tap_end();
+}

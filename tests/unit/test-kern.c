@@ -1,0 +1,171 @@
+/* The vector kernels against the plain ones, to the last bit. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-agent/kern.h"
+#include "common/base/rng.h"
+#include "tests/unit/tap.h"
+
+enum { ROOM = 260 * 135, GUARD = 64 };
+
+static struct rng rng;
+
+/* n numbers in [-5, 5), and the same ones in copy. */
+static void
+fill(float *v, float *copy, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		v[i] = (float)rng_uniform(&rng, -5, 5);
+	if (copy != NULL)
+		memcpy(copy, v, n * sizeof(*v));
+}
+
+/* What a product starts from. */
+enum from { ZERO, OWN, BIAS, FROMS };
+
+/*
+ * One shape, a and b as they are or transposed; what lies past c must stay.
+ */
+static bool
+gemm_agrees(const struct kern *fast, size_t m, size_t n, size_t k,
+    unsigned turn, enum from from)
+{
+	static float a[ROOM], b[ROOM], c[ROOM], d[ROOM], bias[ROOM];
+	const size_t ldc = n + (n > 1 ? 3 : 0), all = m * ldc + GUARD;
+	const struct kern_mat ma = turn & 1 ? (struct kern_mat){ a, 1, m } :
+	    (struct kern_mat){ a, k, 1 };
+	const struct kern_mat mb = turn & 2 ? (struct kern_mat){ b, 1, k } :
+	    (struct kern_mat){ b, n + 1, 1 };
+	const float *own[] = { c, d };
+
+	fill(a, NULL, m * k);
+	fill(b, NULL, k * (n + 1));
+	fill(c, d, all);
+	fill(bias, NULL, n);
+	for (int i = 0; i < 2; i++) {
+		const float *start = from == OWN ? own[i] : bias;
+
+		(i == 0 ? &kern_plain : fast)->gemm(m, n, k, ma, mb,
+		    from == ZERO ? NULL : start, from == OWN ? ldc : 0,
+		    i == 0 ? c : d, ldc);
+	}
+	return memcmp(c, d, all * sizeof(*c)) == 0;
+}
+
+/* That shape in all ways: how many are wrong; counts them. */
+static unsigned
+ways(const struct kern *fast, size_t m, size_t n, size_t k, unsigned *shapes)
+{
+	unsigned wrong = 0;
+
+	for (unsigned i = 0; i < 4 * FROMS; i++) {
+		++*shapes;
+		if (gemm_agrees(fast, m, n, k, i / FROMS, i % FROMS))
+			continue;
+		if (wrong++ == 0)
+			note("%zu x %zu x %zu, way %u", m, n, k, i);
+	}
+	return wrong;
+}
+
+static void
+test_gemm(const struct kern *fast)
+{
+	static const size_t ms[] = { 0, 1, 2, 3, 5, 6, 7, 11, 12, 13, 64, 97 };
+	static const size_t ns[] = { 0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 64, 70,
+		130 };
+	static const size_t ks[] = { 0, 1, 4, 5, 8, 64, 255, 256, 257 };
+	unsigned shapes = 0, wrong = 0;
+
+	for (size_t i = 0; i < sizeof(ms) / sizeof(*ms); i++) {
+		for (size_t j = 0; j < sizeof(ns) / sizeof(*ns); j++) {
+			for (size_t l = 0; l < sizeof(ks) / sizeof(*ks); l++)
+				wrong += ways(fast, ms[i], ns[j], ks[l],
+				    &shapes);
+		}
+	}
+	ok(wrong == 0, "%s: %u products the same to the last bit", fast->name,
+	    shapes);
+}
+
+/* The numbers that comparisons get wrong. */
+static void
+odd(float *v, float *copy)
+{
+	v[0] = copy[0] = INFINITY;
+	v[1] = copy[1] = -INFINITY;
+	v[2] = copy[2] = NAN;
+	v[3] = copy[3] = -0.f;
+}
+
+static void
+test_elements(const struct kern *fast)
+{
+	const struct kern_adam k = { 0.9f, 0.999f, 0.02f, 1000, 1e-8f };
+	static float x[4][128], y[4][128];
+	bool relus = true, tanhs = true, adams = true;
+
+	for (size_t n = 0; n <= 100; n++) {
+		for (int i = 0; i < 4; i++)
+			fill(x[i], y[i], 128);
+		for (size_t i = 0; i < 128; i++)
+			x[2][i] = y[2][i] = fabsf(x[2][i]);
+		kern_plain.adam(x[0], x[1], x[2], x[3], n, &k);
+		fast->adam(y[0], y[1], y[2], y[3], n, &k);
+		adams = adams && memcmp(x, y, sizeof(x)) == 0;
+		odd(x[0], y[0]);
+		kern_plain.tanh(x[0], n);
+		fast->tanh(y[0], n);
+		kern_plain.tanh_back(x[0], x[1], n);
+		fast->tanh_back(y[0], y[1], n);
+		tanhs = tanhs && memcmp(x[0], y[0], sizeof(x[0])) == 0;
+		odd(x[3], y[3]);
+		kern_plain.relu(x[3], n);
+		fast->relu(y[3], n);
+		relus = relus && memcmp(x[3], y[3], sizeof(x[3])) == 0;
+		odd(x[3], y[3]);
+		kern_plain.relu_back(x[3], x[1], n);
+		fast->relu_back(y[3], y[1], n);
+		relus = relus && memcmp(x[3], y[3], sizeof(x[3])) == 0;
+	}
+	ok(relus, "%s: ReLU of 0 to 100 numbers, and back", fast->name);
+	ok(tanhs, "%s: tanh of 0 to 100 numbers, and back", fast->name);
+	ok(adams, "%s: Adam on 0 to 100 weights", fast->name);
+}
+
+/* Against the closed forms. */
+static void
+test_plain(void)
+{
+	const float a[6] = { 1, 2, 3, 4, 5, 6 }, b[6] = { 7, 8, 9, 1, 2, 3 };
+	float c[4] = { 1, 1, 1, 1 }, worst = 0;
+
+	kern_plain.gemm(2, 2, 3, (struct kern_mat){ a, 3, 1 },
+	    (struct kern_mat){ b, 2, 1 }, NULL, 0, c, 2);
+	ok(c[0] == 31 && c[1] == 19 && c[2] == 85 && c[3] == 55,
+	    "2 x 3 times 3 x 2 by hand");
+	for (float x = -10; x <= 10; x += 0.001f) {
+		float y = x;
+
+		kern_plain.tanh(&y, 1);
+		worst = fmaxf(worst, fabsf(y - tanhf(x)));
+	}
+	ok(worst < 1e-4f, "tanh within 1e-4 of libm's (%g)", (double)worst);
+}
+
+int
+main(void)
+{
+	const struct kern *fast = kern_avx2();
+
+	rng = rng_seed(1);
+	test_plain();
+	if (fast == NULL) {
+		ok(kern_best() == &kern_plain, "no AVX2 here: plain C it is");
+		return tap_end();
+	}
+	test_gemm(fast);
+	test_elements(fast);
+	return tap_end();
+}

@@ -1,0 +1,153 @@
+/* The table against an array that is searched, over random puts, removals. */
+#include <string.h>
+
+#include "common/base/keymap.h"
+#include "common/base/rng.h"
+#include "tests/unit/tap.h"
+
+enum { KEYS_MAX = 512 };
+
+struct twin {
+	uint64_t key[KEYS_MAX];
+	uint32_t value[KEYS_MAX];
+	bool have[KEYS_MAX];
+	uint32_t count;
+};
+
+/* Does every key have what it should, in map and twin? */
+static bool
+same(const struct keymap *m, const struct twin *t, uint32_t keys)
+{
+	bool all = m->count == t->count;
+
+	for (uint32_t i = 0; i < keys && all; i++) {
+		const uint32_t *at = keymap_get(m, t->key[i]);
+
+		all = t->have[i] ? at != NULL && *at == t->value[i] :
+		    at == NULL;
+	}
+	return all;
+}
+
+/* Random work on `keys` of the twin's keys, at most `most` at a time. */
+static bool
+agrees(struct keymap *m, struct twin *t, uint32_t keys, uint32_t most,
+    struct rng *r)
+{
+	bool all = true;
+
+	for (uint32_t step = 0; step < 4000 && all; step++) {
+		uint32_t k = (uint32_t)rng_below(r, keys);
+		uint32_t *at;
+
+		if (rng_below(r, 2) == 0 && (t->have[k] || t->count < most)) {
+			at = keymap_put(m, t->key[k], step);
+			all = at != NULL;
+			t->count += !t->have[k];
+			if (!t->have[k])
+				t->value[k] = step;
+			t->have[k] = true;
+			if (all && rng_below(r, 4) == 0)
+				*at = t->value[k] = ~step;
+		} else {
+			keymap_remove(m, t->key[k]);
+			t->count -= t->have[k];
+			t->have[k] = false;
+		}
+		all = all && same(m, t, keys);
+	}
+	return all;
+}
+
+/* Keys whose home in a table of 16 cells is near its end: chains that wrap. */
+static void
+wrapping(void)
+{
+	for (size_t from = 11; from < 16; from++) {
+		const struct keymap sixteen = { .mask = 15 };
+		struct rng r = rng_seed(from);
+		struct twin t = { .count = 0 };
+		struct keymap m = { 0 };
+		uint32_t n = 0;
+
+		for (uint64_t k = 0; n < 24; k++) {
+			if (keymap_home(&sixteen, k) >= from)
+				t.key[n++] = k;
+		}
+		ok(agrees(&m, &t, 24, 8, &r) && m.mask == 15,
+		    "chains from cells %zu to 15 wrap around and agree", from);
+		keymap_free(&m);
+	}
+}
+
+static void
+edges(void)
+{
+	struct keymap m = { 0 };
+	uint32_t *at;
+
+	ok(keymap_get(&m, 0) == NULL, "an empty map has no key");
+	keymap_remove(&m, 0);
+	ok(m.count == 0, "taking out of an empty map does nothing");
+	at = keymap_put(&m, 0, 5);
+	ok(at != NULL && *at == 5 && m.count == 1, "key 0 is a key");
+	at = keymap_put(&m, UINT64_MAX, 6);
+	ok(at != NULL && *at == 6 && m.count == 2, "so is the largest");
+	at = keymap_put(&m, 0, 7);
+	ok(at != NULL && *at == 5 && m.count == 2,
+	    "putting a key that is there keeps its value");
+	keymap_remove(&m, 1);
+	ok(m.count == 2, "taking out a key that is not there does nothing");
+	keymap_remove(&m, 0);
+	keymap_remove(&m, 0);
+	ok(m.count == 1 && keymap_get(&m, 0) == NULL,
+	    "a key leaves once");
+	keymap_free(&m);
+	ok(m.cell == NULL && keymap_get(&m, UINT64_MAX) == NULL,
+	    "a map that was freed is an empty map");
+}
+
+static void
+grows(void)
+{
+	struct keymap m = { 0 };
+	bool all = true, half = true;
+
+	for (uint32_t i = 0; i < 100000; i++) {
+		uint32_t *at = keymap_put(&m, (uint64_t)i << 32, i);
+
+		all = all && at != NULL && *at == i;
+		half = half && 2 * m.count <= m.mask + 1;
+	}
+	for (uint32_t i = 0; i < 100000; i++) {
+		uint32_t *at = keymap_get(&m, (uint64_t)i << 32);
+
+		all = all && at != NULL && *at == i;
+	}
+	ok(all && m.count == 100000, "100,000 keys, each with its value");
+	ok(half, "never more than half of the cells are used");
+	for (uint32_t i = 0; i < 100000; i++)
+		keymap_remove(&m, (uint64_t)i << 32);
+	for (size_t i = 0; i <= m.mask; i++)
+		all = all && !m.cell[i].used;
+	ok(all && m.count == 0, "all taken out: no cell is in use");
+	keymap_free(&m);
+}
+
+int
+main(void)
+{
+	struct twin t = { .count = 0 };
+	struct rng r = rng_seed(7);
+	struct keymap m = { 0 };
+
+	edges();
+	wrapping();
+	for (uint32_t i = 0; i < KEYS_MAX; i++)
+		t.key[i] = i % 2 ? i : rng_u64(&r);
+	ok(agrees(&m, &t, KEYS_MAX, KEYS_MAX, &r),
+	    "4,000 random puts and removals agree with a search");
+	keymap_free(&m);
+	grows();
+	return tap_end();
+}

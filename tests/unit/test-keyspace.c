@@ -1,0 +1,49 @@
+/* keyspace.h: names that were made to collide do not */
+#include "cmd/innet-memory/keyspace.h"
+#include "tests/unit/tap.h"
+
+enum { PAIRS = 12, NAMES = 1 << PAIRS };
+
+/*
+ * Name i of many that a factor which is known, and shifts of 32 bits, would
+ * take to the same hash whatever the seed: in each pair of words bit 63 of one
+ * is undone by bits 63 and 31 of the next.
+ */
+static void
+name(unsigned i, uint64_t w[2 * PAIRS])
+{
+	for (unsigned k = 0; k < PAIRS; k++) {
+		const uint64_t on = i >> k & 1;
+
+		w[2 * k] = on << 63;
+		w[2 * k + 1] = on << 63 | on << 31;
+	}
+}
+
+int
+main(void)
+{
+	struct blobs bs = { .limit = 1 << 24 };
+	struct keyspace ks = { .account = &bs, .seed = 0x243f6a8885a308d3 };
+	uint64_t w[2 * PAIRS];
+	size_t behind = 0, found = 0;
+
+	for (unsigned i = 0; i < NAMES; i++) {
+		name(i, w);
+		keyspace_add(&ks, (const uint8_t *)w, sizeof(w));
+	}
+	for (unsigned i = 0; i < NAMES; i++) {
+		const struct key *k;
+
+		name(i, w);
+		k = keyspace_find(&ks, (const uint8_t *)w, sizeof(w));
+		found += k != NULL && memcmp(k->name, w, sizeof(w)) == 0;
+		behind += k != NULL && k->next != NULL;
+	}
+	ok(ks.n == NAMES && found == NAMES, "all of %d names are found",
+	    NAMES);
+	ok(behind == 0, "none shares its hash with another");
+	keyspace_clear(&ks);
+	ok(bs.used == 0, "all is given back");
+	return tap_end();
+}

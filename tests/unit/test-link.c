@@ -1,0 +1,100 @@
+/* Departure times, against the formula in 128-bit integers. */
+#include "common/base/rng.h"
+#include "common/plane/link.h"
+#include "tests/unit/tap.h"
+
+enum { FRAME_MOST = 262144 };
+
+static uint64_t
+formula(uint64_t rate, uint64_t bytes)
+{
+	return (uint64_t)(((unsigned __int128)8000000000u * bytes + rate / 2) /
+	    rate);
+}
+
+static void
+time_of(uint64_t rate, uint32_t extra, uint32_t bytes, uint64_t want)
+{
+	struct link l = { .rate_bps = rate, .extra_bytes = extra };
+	uint64_t is = link_time_ns(&l, bytes);
+
+	if (!ok(is == want && link_time_ns(&l, bytes) == want,
+	    "%u + %u bytes at %llu bit/s take %llu ns", bytes, extra,
+	    (unsigned long long)rate, (unsigned long long)want))
+		note("%llu", (unsigned long long)is);
+}
+
+static bool
+agrees(uint64_t seed)
+{
+	struct rng r = rng_seed(seed);
+	struct link l = { .rate_bps = 1 + rng_u64(&r) % (1ull <<
+	    rng_below(&r, 42)), .extra_bytes = rng_below(&r, 2) ? 24 : 0 };
+	uint64_t free_ns = 0, now = 0, is;
+	bool same = true;
+
+	for (int i = 0; i < 200 && same; i++) {
+		uint32_t bytes = rng_below(&r, 3) ? 60 + 40 *
+		    (uint32_t)rng_below(&r, 3) :
+		    (uint32_t)rng_below(&r, FRAME_MOST + 1);
+
+		now += rng_below(&r, 2 + 8000000000000 / l.rate_bps);
+		is = link_start(&l, now, bytes);
+		free_ns = (now > free_ns ? now : free_ns) +
+		    formula(l.rate_bps, (uint64_t)bytes + l.extra_bytes);
+		same = is == free_ns;
+	}
+	return same;
+}
+
+int
+main(void)
+{
+	const uint64_t most = UINT64_MAX;
+	struct link l = { .rate_bps = 8000000000u };
+	bool same = true;
+
+	time_of(0, 24, FRAME_MOST, 0);
+	time_of(1, 0, 0, 0);
+	time_of(8000000000u, 0, 1, 1);
+	time_of(16000000000u, 0, 1, 1);	/* one half rounds up */
+	time_of(16000000001u, 0, 1, 0);	/* just below it, down */
+	time_of(40000000000u, 0, 1500, 300);
+	time_of(40000000000u, 24, 1500, 305);
+	time_of(10000000, 24, 60, 67200);
+	time_of(3, 0, 1, 2666666667);
+	time_of(1, 0, FRAME_MOST, 8000000000u * (uint64_t)FRAME_MOST);
+	time_of(1, 24, FRAME_MOST, 8000000000u * (FRAME_MOST + 24ull));
+	time_of(most, 0, FRAME_MOST, 0);
+	time_of(1000000000, 0, UINT32_MAX, 8ull * UINT32_MAX);
+	time_of(4, 0, UINT32_MAX, 2000000000u * (uint64_t)UINT32_MAX);
+	time_of(1, UINT32_MAX, UINT32_MAX, LINK_END_NS);
+
+	ok(link_start(&l, 100, 50) == 150, "an idle link starts on arrival");
+	ok(link_start(&l, 120, 50) == 200,
+	    "a busy one when the frame before has left");
+	ok(link_start(&l, 200, 50) == 250, "at the same instant: at once");
+	ok(link_start(&l, 251, 50) == 301, "one later: one later");
+	l = (struct link){ .rate_bps = 0 };
+	ok(link_start(&l, 5, FRAME_MOST) == 5 && link_start(&l, 4, 60) == 5,
+	    "without a limit frames take no time and keep their order");
+
+	l = (struct link){ .rate_bps = 1000000000 };
+	for (uint32_t b = 0; b <= 3000; b++)
+		same = same && link_time_ns(&l, b) == formula(l.rate_bps, b) &&
+		    link_time_ns(&l, b / 2) == formula(l.rate_bps, b / 2);
+	ok(same, "lengths that alternate are each given their own time");
+	same = true;
+	for (uint64_t seed = 0; seed < 500; seed++)
+		same = same && agrees(seed);
+	ok(same, "500 random links agree with the formula");
+
+	l = (struct link){ .rate_bps = 1 };
+	ok(link_start(&l, LINK_END_NS - 8000000000u, 1) == LINK_END_NS,
+	    "a frame may leave at the end of time");
+	ok(link_start(&l, 0, 1) == LINK_END_NS,
+	    "and none leaves later, nor before the one in front of it");
+	ok(link_start(&l, UINT64_MAX, UINT32_MAX) == UINT64_MAX,
+	    "or before it came");
+	return tap_end();
+}

@@ -1,0 +1,181 @@
+/* log and exp against libm; draws against their moments. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/base/draw.h"
+#include "common/base/logexp.h"
+#include "common/base/powers.h"
+#include "common/base/stats.h"
+#include "tests/unit/tap.h"
+
+enum { DRAWS = 200000 };
+
+static double x[DRAWS];
+
+/* How far a is from b, in units of b's last place. */
+static double
+ulps(double a, double b)
+{
+	if (a == b)
+		return 0;
+	return fabs(a - b) / (nextafter(fabs(b), HUGE_VAL) - fabs(b));
+}
+
+static void
+test_log(void)
+{
+	struct rng r = rng_seed(1);
+	double worst = 0, v, e;
+
+	for (int i = 0; i < 1000000; i++) {
+		v = rng_double(&r) + 0x1p-60;
+		if (i % 3 == 1)
+			v = 1 + (v - 0.5) * 0x1p-20;
+		if (i % 3 == 2)
+			v = ldexp(v + 0.5, (int)rng_below(&r, 2040) - 1020);
+		e = ulps(logexp_log(v), log(v));
+		if (e > worst)
+			worst = e;
+	}
+	ok(worst <= 3, "log is within 3 ulp of libm (%.2f)", worst);
+	ok(logexp_log(1) == 0, "log 1 is 0");
+	ok(ulps(logexp_log(0x1p-53), log(0x1p-53)) <= 3,
+	    "log of the least draw");
+}
+
+static void
+test_exp(void)
+{
+	struct rng r = rng_seed(2);
+	double worst = 0, v, e;
+
+	for (int i = 0; i < 1000000; i++) {
+		v = rng_uniform(&r, i % 2 ? -700 : -1, i % 2 ? 700 : 1);
+		e = ulps(logexp_exp(v), exp(v));
+		if (e > worst)
+			worst = e;
+	}
+	ok(worst <= 3, "exp is within 3 ulp of libm (%.2f)", worst);
+	ok(logexp_exp(0) == 1, "exp 0 is 1");
+	ok(logexp_exp(-746) == 0 && logexp_exp(-744) > 0, "exp underflows");
+	ok(isinf(logexp_exp(710)) && isfinite(logexp_exp(709)),
+	    "exp overflows");
+}
+
+static void
+test_pow(void)
+{
+	struct rng r = rng_seed(5);
+	double worst = 0, v, y, e;
+
+	for (int i = 0; i < 1000000; i++) {
+		v = ldexp(rng_uniform(&r, 0.5, 1), (int)rng_below(&r, 270) -
+		    140);
+		y = i % 4 == 0 ? 0.6 : rng_uniform(&r, -4, 4);
+		e = fabs(logexp_pow(v, y) / pow(v, y) - 1);
+		worst = e > worst ? e : worst;
+	}
+	ok(worst <= 1e-11, "pow is within 1e-11 of libm (%.1e)", worst);
+	ok(logexp_pow(1, 0.6) == 1 && logexp_pow(7, 0) == 1,
+	    "1 to any power and any to 0 are 1");
+}
+
+/* Many at once: the same bits as one by one. */
+static void
+test_powers(void)
+{
+	enum { MANY = 1003 };
+	struct rng r = rng_seed(6);
+	double v[MANY], each[MANY];
+	size_t bad = 0;
+
+	for (int round = 0; round < 1000; round++) {
+		const double y = rng_uniform(&r, -4, 4);
+		const size_t n = rng_below(&r, MANY + 1);
+
+		for (size_t i = 0; i < n; i++) {
+			v[i] = ldexp(rng_uniform(&r, 0.5, 1),
+			    (int)rng_below(&r, 280) - 150);
+			each[i] = logexp_pow(v[i], y);
+		}
+		powers(v, n, y);
+		bad += memcmp(v, each, n * sizeof(*v)) != 0;
+	}
+	ok(bad == 0, "powers of many are those of each, to the bit");
+}
+
+/* The share of the draws at or below at. */
+static double
+below(double at)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < DRAWS; i++)
+		n += x[i] <= at;
+	return (double)n / DRAWS;
+}
+
+static bool
+near(double a, double b, double by)
+{
+	return fabs(a - b) <= by;
+}
+
+static void
+test_draws(void)
+{
+	struct rng r = rng_seed(3);
+
+	for (size_t i = 0; i < DRAWS; i++)
+		x[i] = draw_exponential(&r);
+	ok(near(stats_mean(x, DRAWS), 1, 0.01), "exponential: mean 1");
+	ok(near(stats_sd(x, DRAWS), 1, 0.015), "exponential: deviation 1");
+	ok(near(below(1), 1 - exp(-1), 0.005), "exponential: P(x <= 1)");
+	for (size_t i = 0; i < DRAWS; i++)
+		x[i] = draw_normal(&r);
+	ok(near(stats_mean(x, DRAWS), 0, 0.01), "normal: mean 0");
+	ok(near(stats_sd(x, DRAWS), 1, 0.01), "normal: deviation 1");
+	ok(near(below(-1.959964), 0.025, 0.002), "normal: P(x <= -1.96)");
+	for (size_t i = 0; i < DRAWS; i++)
+		x[i] = draw_lognormal(&r, 1);
+	ok(near(stats_mean(x, DRAWS), 1, 0.03), "lognormal: mean 1");
+	ok(near(below(exp(-0.5)), 0.5, 0.005), "lognormal: median e^-1/2");
+}
+
+/* Draws are the same bits wherever they are made: known ones. */
+static void
+test_bits(void)
+{
+	struct rng r = rng_seed(7);
+	uint64_t sum = 0, pows = 0, bits;
+	double v;
+
+	for (int i = 0; i < 30000; i++) {
+		v = i % 3 == 0 ? draw_exponential(&r) :
+		    i % 3 == 1 ? draw_normal(&r) : draw_lognormal(&r, 0.5);
+		memcpy(&bits, &v, sizeof(bits));
+		sum = (sum << 5 | sum >> 59) ^ bits;
+	}
+	for (int i = 0; i < 10000; i++) {
+		v = logexp_pow(rng_double(&r) + 0x1p-60, 0.6);
+		memcpy(&bits, &v, sizeof(bits));
+		pows = (pows << 5 | pows >> 59) ^ bits;
+	}
+	ok(pows == 0xc10006d6fe5a3dfe, "powers are known to the bit (%#llx)",
+	    (unsigned long long)pows);
+	ok(sum == 0x6723781ba6b95aaf, "draws are known to the bit (%#llx)",
+	    (unsigned long long)sum);
+}
+
+int
+main(void)
+{
+	test_log();
+	test_exp();
+	test_pow();
+	test_powers();
+	test_draws();
+	test_bits();
+	return tap_end();
+}

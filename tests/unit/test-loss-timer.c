@@ -1,0 +1,90 @@
+/* Unit tests of iswitch/loss-timer.h. */
+#include <stdbool.h>
+
+#include "common/iswitch/loss-timer.h"
+
+#include "tests/unit/tap.h"
+
+#define MS UINT64_C(1000000)
+
+static void
+waits(void)
+{
+	struct pause p = { 0 };
+	uint64_t now = 5 * MS;
+
+	ok(pause_ns(&p, 0) == PAUSE_QUIET_NS &&
+	    pause_ns(&p, 2) == 4 * PAUSE_QUIET_NS &&
+	    pause_ns(&p, 1000) == PAUSE_CEILING_NS,
+	    "without pauses 20 ms, twice as long each time, 1 s at most");
+	pause_since(&p, now);
+	pause_took(&p, now += 7 * MS);
+	ok(pause_ns(&p, 0) == PAUSE_QUIET_NS + 14 * MS,
+	    "and twice the longest pause");
+	for (int i = 0; i < 10000; i++)
+		pause_took(&p, now += 1000);
+	ok(pause_ns(&p, 0) < PAUSE_QUIET_NS + MS / 100,
+	    "which is forgotten in time");
+	pause_took(&p, now += PAUSE_LONGEST_NS);
+	ok(pause_ns(&p, 0) == PAUSE_QUIET_NS + 2 * PAUSE_LONGEST_NS,
+	    "as much as 250 ms");
+	pause_took(&p, now + PAUSE_LONGEST_NS + 1);
+	ok(pause_ns(&p, 0) == PAUSE_QUIET_NS + 2 * PAUSE_LONGEST_NS,
+	    "and no more");
+}
+
+/* One segment in 100 is lost, and there again 1 ms after it is asked for. */
+static void
+losses(void)
+{
+	struct pause p = { 0 };
+	uint64_t now = 0, most = 0;
+
+	for (int k = 0; k < 1000; k++) {
+		pause_since(&p, now);
+		for (int i = 0; i < 99; i++)
+			pause_took(&p, now);
+		pause_ask(&p, now += pause_ns(&p, 0));
+		pause_took(&p, now += MS);
+		most = pause_ns(&p, 0) > most ? pause_ns(&p, 0) : most;
+	}
+	ok(most < PAUSE_QUIET_NS + 7 * MS, "a thousand losses make a wait a "
+	    "few round trips longer: %.1f ms", (double)most / 1e6);
+}
+
+/* How often is asked in vain when segments come only every `ns`. */
+static int
+spurious(uint64_t ns)
+{
+	struct pause p = { 0 };
+	int n = 0;
+
+	for (uint64_t now = 0, at; now < 1000 * ns; now += ns) {
+		unsigned times = 0;
+
+		pause_since(&p, at = now);
+		for (; (at += pause_ns(&p, times)) < now + ns; times++, n++)
+			pause_ask(&p, at);
+		pause_took(&p, now + ns);
+	}
+	return n;
+}
+
+static void
+late(void)
+{
+	ok(spurious(20 * MS) == 0 && spurious(21 * MS) == 1 &&
+	    spurious(60 * MS) == 1 && spurious(250 * MS) <= 4,
+	    "pauses are learnt where the wait was too short: 21 ms in %d, 60 "
+	    "in %d, 250 in %d", spurious(21 * MS), spurious(60 * MS),
+	    spurious(250 * MS));
+}
+
+int
+main(void)
+{
+	waits();
+	losses();
+	late();
+	return tap_end();
+}

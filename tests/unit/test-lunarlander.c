@@ -1,0 +1,334 @@
+/*
+ * The rules of the lander above an engine that only takes notes: it is linked
+ * in the place of lander-planar, so that poses are ours to choose.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cmd/innet-agent/env.h"
+#include "cmd/innet-agent/lander.h"
+#include "tests/unit/tap.h"
+
+enum { OBS = 8, HITS = 4 };
+
+/* What the engine was told, and what it shall answer. */
+static struct notes {
+	double ground[LANDER_POSTS], fx, fy;
+	struct {
+		double ix, iy, x, y;
+	} hit[HITS];
+	unsigned starts, steps, hits;
+	struct lander_pose now, next;
+} notes;
+
+static void *
+take(void)
+{
+	return &notes;
+}
+
+static void
+give(void *world)
+{
+	ok(world == &notes, "the world is given back");
+}
+
+static void
+start(void *world, const double ground[LANDER_POSTS], double fx, double fy)
+{
+	struct notes *n = world;
+
+	memcpy(n->ground, ground, sizeof(n->ground));
+	n->fx = fx;
+	n->fy = fy;
+	n->starts++;
+}
+
+static void
+hit(void *world, double ix, double iy, double x, double y)
+{
+	struct notes *n = world;
+
+	if (n->hits < HITS) {
+		n->hit[n->hits].ix = ix;
+		n->hit[n->hits].iy = iy;
+		n->hit[n->hits].x = x;
+		n->hit[n->hits].y = y;
+	}
+	n->hits++;
+}
+
+static void
+step(void *world)
+{
+	struct notes *n = world;
+
+	n->now = n->next;
+	n->steps++;
+}
+
+static struct lander_pose
+pose(const void *world)
+{
+	return ((const struct notes *)world)->now;
+}
+
+const struct lander_physics lander_planar = {
+	.open = take, .close = give, .start = start, .hit = hit,
+	.step = step, .pose = pose,
+};
+
+static bool
+near(double a, double b)
+{
+	return fabs(a - b) <= 1e-9 * fmax(1, fabs(b));
+}
+
+/* The reward of going from pose to pose, with action i or x and y. */
+static double
+reward(struct env *e, struct lander_pose from, struct lander_pose to,
+    unsigned i, float x, float y, bool *ended)
+{
+	union env_action a = { 0 };
+	struct env_result r;
+	float obs[OBS];
+
+	notes.next = from;
+	env_reset(e, obs);
+	notes.next = to;
+	notes.hits = 0;
+	if (e->kind->dims > 0) {
+		a.x[0] = x;
+		a.x[1] = y;
+	} else {
+		a.index = i;
+	}
+	r = env_step(e, &a, obs);
+	*ended = r.terminated;
+	return r.reward;
+}
+
+/* Above the pad, as an observation of zeros has it. */
+static const struct lander_pose zero = {
+	.x = 10, .y = 400 / 30.0 / 4 + 18 / 30.0,
+};
+
+static void
+test_reset(struct env *e, uint64_t seed)
+{
+	struct rng rng = rng_seed(seed);
+	double h[12], fx, fy;
+	float obs[OBS];
+	bool same = true;
+
+	for (int i = 0; i < 12; i++)
+		h[i] = rng_uniform(&rng, 0, 400 / 30.0 / 2);
+	h[3] = h[4] = h[5] = h[6] = h[7] = 400 / 30.0 / 4;
+	fx = rng_uniform(&rng, -1000, 1000);
+	fy = rng_uniform(&rng, -1000, 1000);
+	memset(&notes, 0, sizeof(notes));
+	notes.now = notes.next = zero;
+	env_reset(e, obs);
+	for (int i = 0; i < 11; i++)
+		same &= notes.ground[i] ==
+		    0.33 * (h[(i + 11) % 12] + h[i] + h[i + 1]);
+	ok(same, "the ground is of the first twelve numbers");
+	ok(notes.fx == fx && notes.fy == fy, "the force of the next two");
+	rng_u64(&rng);
+	rng_u64(&rng);
+	ok(notes.starts == 1 && notes.steps == 1 && notes.hits == 0 &&
+	    memcmp(&rng, &e->rng, sizeof(rng)) == 0,
+	    "a first step, engines off, takes two more");
+	for (int i = 0; i < OBS; i++)
+		same &= obs[i] == 0;
+	ok(same, "the origin of observations is on the pad");
+}
+
+static void
+test_observation(struct env *e)
+{
+	float obs[OBS];
+	const float want[OBS] = { 0.3f, -0.2f, 0.8f, -0.4f, 0.7f, -0.6f, 0, 1 };
+	struct lander_pose p = zero;
+
+	p.x += 3;
+	p.y -= 0.2 * 400 / 60;
+	p.vx = 4;
+	p.vy = -3;
+	p.angle = 0.7;
+	p.spin = -1.5;
+	p.leg[1] = true;
+	notes.next = p;
+	env_reset(e, obs);
+	for (int i = 0; i < OBS; i++)
+		ok(fabsf(obs[i] - want[i]) < 1e-6f, "observation %d", i);
+}
+
+static void
+test_reward(struct env *e)
+{
+	struct lander_pose p = zero;
+	bool ended;
+
+	p.x = 16;
+	p.y += 0.8 * 400 / 60;
+	ok(near(reward(e, zero, p, 0, 0, 0, &ended), -100) && !ended,
+	    "100 a unit of distance");
+	p = zero;
+	p.vx = 3;
+	p.vy = 6;
+	ok(near(reward(e, p, zero, 0, 0, 0, &ended), 100), "100 one of speed");
+	p = zero;
+	p.angle = -0.5;
+	ok(near(reward(e, zero, p, 0, 0, 0, &ended), -50), "100 a radian");
+	p = zero;
+	p.spin = 9;
+	ok(near(reward(e, zero, p, 0, 0, 0, &ended), 0), "nothing for spin");
+	p = zero;
+	p.leg[0] = true;
+	ok(near(reward(e, zero, p, 0, 0, 0, &ended), 10) && !ended, "10 a leg");
+	p.leg[1] = true;
+	ok(near(reward(e, p, zero, 0, 0, 0, &ended), -20), "lost with it");
+	ok(near(reward(e, zero, zero, 1, 0, 0, &ended), -0.03) &&
+	    near(reward(e, zero, zero, 2, 0, 0, &ended), -0.3) &&
+	    near(reward(e, zero, zero, 3, 0, 0, &ended), -0.03),
+	    "engines cost");
+}
+
+static void
+test_ends(struct env *e)
+{
+	struct lander_pose p = zero;
+	bool ended;
+
+	p.crashed = true;
+	ok(reward(e, zero, p, 2, 0, 0, &ended) == -100 && ended, "a crash");
+	p.asleep = true;
+	ok(reward(e, zero, p, 2, 0, 0, &ended) == 100 && ended,
+	    "asleep counts for more than a crash");
+	p.crashed = false;
+	ok(reward(e, zero, p, 0, 0, 0, &ended) == 100 && ended, "asleep");
+	p = zero;
+	p.x = 20;
+	ok(reward(e, zero, p, 0, 0, 0, &ended) == -100 && ended,
+	    "off to the right");
+	p.x = nextafter(20, 0);
+	ok(near(reward(e, zero, p, 0, 0, 0, &ended), -100) && !ended,
+	    "just not");
+	p.x = 0;
+	ok(reward(e, zero, p, 0, 0, 0, &ended) == -100 && ended,
+	    "off to the left");
+	ok(e->kind->limit == 1000 && e->kind->solved == 200, "limit, solved");
+}
+
+/* The next step's two random numbers, drawn from a copy. */
+static void
+peek(const struct env *e, double d[2])
+{
+	struct rng rng = e->rng;
+
+	for (int i = 0; i < 2; i++)
+		d[i] = rng_uniform(&rng, -1, 1) / 30;
+}
+
+/* Hit i is (-ox f, -oy f) at (x + ox, y + oy) and more. */
+static bool
+is_hit(unsigned i, struct lander_pose p, double ox, double oy, double f,
+    double mx, double my)
+{
+	return near(notes.hit[i].ix, -ox * f) &&
+	    near(notes.hit[i].iy, -oy * f) &&
+	    near(notes.hit[i].x, p.x + ox + mx) &&
+	    near(notes.hit[i].y, p.y + oy + my);
+}
+
+/*
+ * One step from a slanted pose: with main and side the power and direction
+ * that Gymnasium makes of the action, are the right impulses given?
+ */
+static bool
+fires(struct env *e, union env_action a, double main_m, double side_s)
+{
+	struct lander_pose p = { .x = 7, .y = 9, .angle = 0.4 };
+	const double tip[2] = { sin(p.angle), cos(p.angle) };
+	const double side[2] = { -tip[1], tip[0] };
+	double d[2], ox, oy, q;
+	unsigned n = 0;
+	bool right = true;
+	float obs[OBS];
+
+	notes.next = p;
+	env_reset(e, obs);
+	notes.hits = 0;
+	peek(e, d);
+	env_step(e, &a, obs);
+	if (main_m > 0) {
+		q = 4 / 30.0 + 2 * d[0];
+		ox = tip[0] * q + side[0] * d[1];
+		oy = -tip[1] * q - side[1] * d[1];
+		right &= is_hit(n++, p, ox, oy, 13 * main_m, 0, 0);
+	}
+	if (side_s != 0) {
+		q = 3 * d[1] + (side_s > 0 ? 1 : -1) * 12 / 30.0;
+		ox = tip[0] * d[0] + side[0] * q;
+		oy = -tip[1] * d[0] - side[1] * q;
+		right &= is_hit(n++, p, ox, oy, 0.6 * fabs(side_s),
+		    -tip[0] * 17 / 30, tip[1] * 14 / 30);
+	}
+	return right && notes.hits == n;
+}
+
+static void
+test_engines(struct env *e)
+{
+	ok(fires(e, (union env_action){ .index = 0 }, 0, 0), "0: none");
+	ok(fires(e, (union env_action){ .index = 1 }, 0, -1), "1: left");
+	ok(fires(e, (union env_action){ .index = 2 }, 1, 0), "2: main");
+	ok(fires(e, (union env_action){ .index = 3 }, 0, 1), "3: right");
+}
+
+static void
+test_continuous(struct env *e)
+{
+	static const struct {
+		float x[2];
+		double main, side;
+	} t[] = {
+		{ { 0, 0.5f }, 0, 0 }, { { -1, -0.5f }, 0, 0 },
+		{ { 0.5f, 0 }, 0.75, 0 }, { { 1, 1 }, 1, 1 },
+		{ { 7, -7 }, 1, -1 }, { { -7, 0.625f }, 0, 0.625 },
+		{ { 0.25f, -0.75f }, 0.625, -0.75 },
+	};
+	bool ended;
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(*t); i++) {
+		const union env_action a = { .x = { t[i].x[0], t[i].x[1] } };
+		const double cost = 0.3 * t[i].main + 0.03 * fabs(t[i].side);
+
+		ok(fires(e, a, t[i].main, t[i].side) &&
+		    near(reward(e, zero, zero, 0, a.x[0], a.x[1], &ended),
+		    -cost), "(%g, %g)", a.x[0], a.x[1]);
+	}
+}
+
+int
+main(void)
+{
+	const uint64_t seed = 5;
+	struct env e = env_open(&env_lunarlander, seed);
+
+	test_reset(&e, seed);
+	test_observation(&e);
+	test_reward(&e);
+	test_ends(&e);
+	test_engines(&e);
+	env_close(&e);
+	e = env_open(&env_lunarlander_continuous, seed);
+	test_reset(&e, seed);
+	test_ends(&e);
+	test_continuous(&e);
+	env_close(&e);
+	return tap_end();
+}

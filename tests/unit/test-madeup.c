@@ -1,0 +1,28 @@
+/* Made-up gradients against sums made one by one. */
+#include "common/traffic/madeup.h"
+#include "tests/unit/tap.h"
+
+enum { N = 4096 };
+
+int
+main(void)
+{
+	static float v[N], sum[N];
+	bool whole = true;
+
+	for (uint32_t w = 0; w < 12; w++) {
+		madeup_fill(v, N, w, 5);
+		for (uint32_t i = 0; i < N; i++) {
+			whole &= v[i] >= -512 && v[i] <= 511 &&
+			    v[i] == (float)(int)v[i];
+			sum[i] += v[i];
+		}
+	}
+	ok(whole, "whole numbers from -512 to 511");
+	ok(madeup_wrong(sum, N, 12, 5) == N, "a sum of twelve is right");
+	ok(madeup_wrong(sum, N, 12, 6) < N, "in its iteration alone");
+	ok(madeup_wrong(sum, N, 11, 5) < N, "and of all of them alone");
+	sum[N - 1]++;
+	ok(madeup_wrong(sum, N, 12, 5) == N - 1, "the wrong place is named");
+	return tap_end();
+}

@@ -1,0 +1,37 @@
+/* Members: ids, ranks, who counts at which iteration. */
+#include "common/iswitch/members.h"
+#include "tests/unit/tap.h"
+
+int
+main(void)
+{
+	struct members s = { 0 };
+	uint32_t a = members_place(&s, CONTROL_WORKER, 9);
+	uint32_t b = members_place(&s, CONTROL_WORKER, 3);
+	uint32_t c = members_place(&s, CONTROL_SWITCH, 3), next = 0, id = 0;
+	struct member *m;
+
+	ok(a == 0 && b == 1 && c == 2, "ids are given in order");
+	ok(s.rank[a] == 2 && s.rank[b] == 0 && s.rank[c] == 1,
+	    "ranks go by number, then by type");
+	ok(members_place(&s, CONTROL_WORKER, 3) == b,
+	    "who was here has the same id");
+	members_enter(&s, a, 5);
+	members_enter(&s, b, 7);
+	ok(s.present == 2 && members_at(&s, 4) == 0 && members_at(&s, 5) == 1
+	    && members_at(&s, 7) == 2 && members_at(&s, 100) == 2,
+	    "a member counts from its first iteration on");
+	members_enter(&s, a, 5);
+	ok(s.present == 2, "and once");
+	m = members_next(&s, &next);
+	ok(m == &s.m[a] && members_next(&s, &next) == &s.m[b] &&
+	    members_next(&s, &next) == NULL, "the present are walked");
+	members_leave(&s, b);
+	ok(s.present == 1 && members_at(&s, 5) == 1,
+	    "who has left does not count");
+	for (uint32_t w = 100; id != MEMBERS_NONE; w++)
+		id = members_place(&s, CONTROL_WORKER, w);
+	ok(s.count == MEMBERS_MAX, "there is an end to ids");
+	members_free(&s);
+	return tap_end();
+}

@@ -1,0 +1,294 @@
+/* Standing with a switch: Join, signs of life, Leave. */
+#include <string.h>
+
+#include "common/iswitch/membership.h"
+#include "tests/unit/tap.h"
+
+#define MS ((uint64_t)1000000)
+#define SECOND ((uint64_t)MEMBERSHIP_SECOND_NS)
+
+static uint8_t msg[MEMBERSHIP_MESSAGE_BYTES];
+static struct control sent;
+static struct control_join join;
+static char why[MEMBERSHIP_WHY_BYTES];
+static bool foretold = true;	/* every Join was, by membership_joins() */
+
+static const struct membership_conf worker = { .type = CONTROL_WORKER,
+	.job = 3, .number = 5, .elements = 100, .async = true,
+	.floats_max = 366, .xid = 77, .give_up_ns = 5 * SECOND };
+
+static struct membership
+fresh(const struct membership_conf *cf)
+{
+	struct membership m;
+
+	membership_init(&m, cf, 1);
+	return m;
+}
+
+/* What is sent at now_ns: its action, or 0. */
+static unsigned
+says(struct membership *m, uint64_t now_ns)
+{
+	const struct membership_place at = { 9, 0xabc, true };
+	const bool joins = membership_joins(m, now_ns);
+	const size_t len = membership_next(m, now_ns, &at, msg);
+
+	sent.action = 0;
+	if (len > 0 && (!control_parse(msg, len, &sent) ||
+	    (sent.action == CONTROL_JOIN && !control_get_join(&sent, &join))))
+		return 0;
+	foretold = foretold && joins == (sent.action == CONTROL_JOIN);
+	return sent.action;
+}
+
+/* Hear an Ack of `action` under that xid. */
+static enum membership_news
+hears(struct membership *m, uint16_t job, uint32_t xid, struct control_ack a,
+    uint64_t now_ns)
+{
+	uint8_t p[CONTROL_MAX_BYTES];
+	struct control c;
+	const size_t len = (size_t)(control_put_ack(control_put(p,
+	    CONTROL_ACK, job, xid), &a) - p);
+
+	return control_parse(p, len, &c) ? membership_control(m, &c, now_ns) :
+	    MEMBERSHIP_IGNORED;
+}
+
+static enum membership_news
+told(struct membership *m, enum control_action action, uint64_t now_ns)
+{
+	uint8_t p[CONTROL_MAX_BYTES];
+	struct control c;
+
+	control_put(p, (uint8_t)action, 3, 1);
+	wire_put(p + CONTROL_HEADER_BYTES, seg_word(4, 0, 2), 8);
+	control_parse(p, CONTROL_HEADER_BYTES + 8, &c);
+	return membership_control(m, &c, now_ns);
+}
+
+static const struct control_ack in = { .action = CONTROL_JOIN, .floats = 30,
+	.elements = 100, .next = 12, .h = 4, .members = 2, .timeout_s = 9,
+	.async = true };
+
+/* One that has been let in at 2 ns. */
+static struct membership
+member(void)
+{
+	struct membership m = fresh(&worker);
+
+	says(&m, 1);
+	hears(&m, 3, 77, in, 2);
+	return m;
+}
+
+static void
+joins(void)
+{
+	struct membership m = fresh(&worker);
+
+	ok(says(&m, 1) == CONTROL_JOIN && join.type == CONTROL_WORKER &&
+	    join.worker == 5 && join.async && join.elements == 100 &&
+	    join.next == 9 && join.crc == 0xabc && join.again &&
+	    join.floats == 0 && sent.job == 3 && sent.xid == 77,
+	    "a Join says who it is and where it stands");
+	ok(says(&m, 2) == 0 && membership_due(&m) == 20 * MS + 1,
+	    "and is not repeated at once");
+	ok(says(&m, 20 * MS + 1) == CONTROL_JOIN && sent.xid == 77 &&
+	    membership_due(&m) == 60 * MS + 1,
+	    "without an answer it is, the same, after twice as long");
+	ok(hears(&m, 3, 76, in, 21 * MS) == MEMBERSHIP_IGNORED &&
+	    hears(&m, 4, 77, in, 21 * MS) == MEMBERSHIP_IGNORED &&
+	    m.ignored == 2, "Acks of others mean nothing");
+	ok(hears(&m, 3, 77, in, 21 * MS) == MEMBERSHIP_IN &&
+	    membership_works(&m) && m.floats == 30 && m.segs == 4 &&
+	    m.job_next == 12 && m.h == 4 && m.members == 2,
+	    "its own lets it in");
+	ok(membership_due(&m) == 20 * MS + 1 + 3 * SECOND &&
+	    says(&m, membership_due(&m)) == CONTROL_JOIN && sent.xid == 78 &&
+	    join.floats == 30, "silent for a third of 9 s: a sign of life");
+	ok(hears(&m, 3, 78, in, 3100 * MS) == MEMBERSHIP_STAYS,
+	    "whose answer changes nothing");
+	says(&m, 6100 * MS + 1);
+	membership_xid(&m);
+	ok(says(&m, 6200 * MS) == CONTROL_JOIN && sent.xid == 81 &&
+	    hears(&m, 3, 79, in, 6200 * MS) == MEMBERSHIP_STAYS &&
+	    membership_due(&m) == 9200 * MS,
+	    "a Join after another request is a new one, either Ack will do");
+	membership_said(&m, 7000 * MS);
+	ok(membership_due(&m) == 10000 * MS, "whatever is said is one");
+}
+
+/* Refused with `no`: are these the words? */
+static void
+refused(struct control_ack no, const char *words)
+{
+	struct membership m = fresh(&worker);
+
+	no.action = CONTROL_JOIN;
+	says(&m, 1);
+	ok(hears(&m, 3, 77, no, 2) == MEMBERSHIP_ENDED &&
+	    m.end == MEMBERSHIP_REFUSED && says(&m, 100 * SECOND) == 0 &&
+	    membership_due(&m) == MEMBERSHIP_NEVER && strcmp(
+	    membership_why(&m, why), words) == 0, "%s", why);
+}
+
+static void
+refusals(void)
+{
+	struct control_ack odd = in;
+
+	refused((struct control_ack){ .status = CONTROL_REFUSED, .next = 12 },
+	    "job 3: refused: it does not go on from iteration 9 with these "
+	    "weights; restore those of iteration 12");
+	refused((struct control_ack){ .status = CONTROL_NO_ROOM },
+	    "job 3: refused: no room");
+	refused((struct control_ack){ .status = CONTROL_BAD_VALUE,
+	    .elements = 50, .floats = 7, .async = true }, "job 3: refused: it "
+	    "has 50 elements, 7 a segment; this is a vector of 100");
+	refused((struct control_ack){ .status = CONTROL_BAD_VALUE,
+	    .async = true }, "job 3: refused: it takes no vector of 100 "
+	    "elements, 366 a segment");
+	refused((struct control_ack){ .status = CONTROL_BAD_VALUE,
+	    .elements = 50, .floats = 7 }, "job 3: refused: the switch sums "
+	    "synchronously; start innet-worker without --async");
+	odd.floats = 367;
+	refused(odd, "job 3: refused: it has 367 floats a segment, not 366");
+	odd = (struct control_ack){ .status = CONTROL_BAD_VALUE,
+	    .elements = 100, .floats = 366, .async = true };
+	refused(odd, "job 3: refused: bad value");
+}
+
+static void
+ends(void)
+{
+	struct membership m = fresh(&worker);
+	uint64_t now = 1;
+
+	while (m.end == MEMBERSHIP_GOING && now < 60 * SECOND) {
+		says(&m, now);
+		now = membership_due(&m);
+	}
+	ok(m.end == MEMBERSHIP_UNANSWERED && m.joins == 10 && strcmp(
+	    membership_why(&m, why), "job 3: no answer to a Join after 5.0 s;"
+	    " is a switch there?") == 0, "it gives up in time: %s", why);
+	m = member();
+	ok(told(&m, CONTROL_RESET, 3) == MEMBERSHIP_ENDED &&
+	    m.end == MEMBERSHIP_RESET && says(&m, 1000 * SECOND) == 0,
+	    "a Reset ends it: %s", membership_why(&m, why));
+}
+
+static void
+halts(void)
+{
+	struct control_ack not_yet = { .action = CONTROL_JOIN,
+	    .status = CONTROL_NOT_READY }, closed = in;
+	struct membership m = member();
+
+	ok(told(&m, CONTROL_HALT, SECOND) == MEMBERSHIP_HALTED &&
+	    !membership_works(&m) &&
+	    told(&m, CONTROL_HALT, SECOND) == MEMBERSHIP_NOTHING, "halted");
+	ok(membership_due(&m) == 2 * SECOND &&
+	    says(&m, 2 * SECOND) == CONTROL_JOIN &&
+	    hears(&m, 3, 78, not_yet, 2 * SECOND) == MEMBERSHIP_NOTHING &&
+	    membership_due(&m) == 3 * SECOND, "a Join once a second");
+	says(&m, 3 * SECOND);
+	ok(hears(&m, 3, 79, in, 3 * SECOND) == MEMBERSHIP_RESUMED &&
+	    membership_works(&m), "until it is let in again");
+	told(&m, CONTROL_HALT, 4 * SECOND);
+	ok(told(&m, CONTROL_RESUME, 5 * SECOND) == MEMBERSHIP_RESUMED &&
+	    membership_works(&m) && membership_due(&m) == 6 * SECOND,
+	    "or told to go on");
+	ok(told(&m, CONTROL_HELP, 5 * SECOND) == MEMBERSHIP_ASKED &&
+	    m.seg.iteration == 4 && m.seg.index == 2, "asked for a segment");
+	closed.closed = true;
+	m = fresh(&worker);
+	says(&m, 1);
+	ok(hears(&m, 3, 77, closed, 1) == MEMBERSHIP_IN && m.closed &&
+	    membership_due(&m) == 50 * MS + 1,
+	    "others are still to join: it asks again in 50 ms");
+	told(&m, CONTROL_HALT, 2);
+	told(&m, CONTROL_RESUME, 3);
+	ok(membership_due(&m) <= 2 + SECOND && says(&m, 2 + SECOND) ==
+	    CONTROL_JOIN, "also after a Halt");
+}
+
+static void
+loses(void)
+{
+	const struct control_ack out = { .action = CONTROL_HELP,
+	    .status = CONTROL_NOT_MEMBER, .seg = 1 };
+	const struct control_ack gone = { .action = CONTROL_HELP,
+	    .status = CONTROL_GONE, .seg = seg_word(8, 0, 1) };
+	const struct control_ack left = { .action = CONTROL_LEAVE };
+	struct membership m = member();
+
+	ok(hears(&m, 3, 5, gone, 2) == MEMBERSHIP_LOST &&
+	    m.seg.iteration == 8 && m.seg.index == 1,
+	    "a result that nobody has is told");
+	ok(hears(&m, 0, 5, out, 2) == MEMBERSHIP_OUT &&
+	    !membership_works(&m) && says(&m, 2) == CONTROL_JOIN,
+	    "no member any more, under job 0: it joins again");
+	ok(hears(&m, 3, 78, in, 3) == MEMBERSHIP_IN, "and is in again");
+	membership_leave(&m, 4);
+	ok(says(&m, 4) == CONTROL_LEAVE && says(&m, 5) == 0 &&
+	    says(&m, 20000004) == CONTROL_LEAVE, "Leave is repeated");
+	ok(hears(&m, 3, 79, left, 6) == MEMBERSHIP_ENDED &&
+	    m.end == MEMBERSHIP_LEFT && membership_why(&m, why)[0] == '\0',
+	    "until it is heard");
+	m = fresh(&worker);
+	membership_leave(&m, 4);
+	ok(m.end == MEMBERSHIP_LEFT, "who is not in need not leave");
+	m = member();
+	membership_leave(&m, 4);
+	for (uint64_t now = 4; m.end == MEMBERSHIP_GOING;
+	    now = membership_due(&m))
+		says(&m, now);
+	ok(m.leaves == MEMBERSHIP_LEAVES && m.end == MEMBERSHIP_LEFT,
+	    "or until it has been said often enough");
+}
+
+/* A switch below another never gives up, and goes by its own number. */
+static void
+child(void)
+{
+	const struct membership_conf cf = { .type = CONTROL_SWITCH, .job = 3,
+	    .number = 2, .elements = 100, .floats = 30, .floats_max = 30,
+	    .xid = 77, .give_up_ns = MEMBERSHIP_NEVER };
+	struct control_ack no = { .action = CONTROL_JOIN,
+	    .status = CONTROL_BAD_VALUE };
+	struct membership m = fresh(&cf), gone;
+	uint64_t now = 1;
+
+	while (now < 1000 * SECOND) {
+		says(&m, now);
+		now = membership_due(&m);
+	}
+	ok(m.end == MEMBERSHIP_GOING && sent.xid == 77 &&
+	    join.type == CONTROL_SWITCH && join.worker == 2 && !join.async &&
+	    join.floats == 30, "a switch asks its parent until it answers");
+	no.async = true;
+	gone = m;
+	hears(&gone, 3, 77, no, now);
+	ok(strcmp(membership_why(&gone, why), "job 3: refused: the switch "
+	    "sums asynchronously; start innet-switch with --async") == 0, "%s",
+	    why);
+	ok(hears(&m, 3, 77, in, now) == MEMBERSHIP_IN &&
+	    told(&m, CONTROL_HALT, now) == MEMBERSHIP_HALTED &&
+	    told(&m, CONTROL_RESUME, now) == MEMBERSHIP_RESUMED,
+	    "and hears of what it is to pass on");
+}
+
+int
+main(void)
+{
+	joins();
+	refusals();
+	ends();
+	halts();
+	loses();
+	child();
+	ok(foretold, "a Join is foretold, to who computes where it stands");
+	return tap_end();
+}

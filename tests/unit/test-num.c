@@ -1,0 +1,79 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/base/num.h"
+#include "tests/unit/tap.h"
+
+typedef const char *reader(const char *, uint64_t, uint64_t, uint64_t *);
+
+static void
+takes(reader *f, const char *s, uint64_t want)
+{
+	uint64_t v = 77;
+	const char *why = f(s, 0, UINT64_MAX, &v);
+
+	if (!ok(why == NULL && v == want, "'%s' is %" PRIu64, s, want))
+		note("%s, %" PRIu64, why == NULL ? "taken" : why, v);
+}
+
+static void
+refuses(reader *f, const char *s, uint64_t lo, uint64_t hi, const char *want)
+{
+	uint64_t v = 77;
+	const char *why = f(s, lo, hi, &v);
+
+	if (!ok(why != NULL && strcmp(why, want) == 0 && v == 77,
+	    "'%.30s' is refused: %s", s, want))
+		note("%s", why == NULL ? "taken" : why);
+}
+
+int
+main(void)
+{
+	double x = 77;
+	uint64_t t;
+	bool rel = false;
+
+	takes(num_u64, "0", 0);
+	takes(num_u64, "18446744073709551615", UINT64_MAX);
+	takes(num_u64, "10k", 10000);
+	takes(num_u64, "1Mi", 1048576);
+	takes(num_rate, "40G", 40000000000);
+	takes(num_rate, "20Mbit", 20000000);
+	takes(num_rate, "0.5Mbit", 500000);
+	takes(num_bytes, "1kB", 1000);
+	takes(num_bytes, "9036B", 9036);
+	takes(num_bytes, "40.02kB", 40020);
+	takes(num_bytes, "4KiB", 4096);
+	takes(num_time, "100ms", 100000000);
+	takes(num_time, "4us", 4000);
+	takes(num_time, "1.5us", 1500);
+	takes(num_time, "0.4ns", 0);
+	takes(num_time, "0.5ns", 1);
+	takes(num_time, "12", 12);
+	takes(num_time, "2min", 120000000000);
+	refuses(num_u64, "18446744073709551616", 0, UINT64_MAX, "too large");
+	refuses(num_u64, "99999999999999999999999999999999999999999", 0,
+	    UINT64_MAX, "too large");
+	refuses(num_u64, "-1", 0, 9, "not a number");
+	refuses(num_u64, " 1", 0, 9, "not a number");
+	refuses(num_u64, "", 0, 9, "not a number");
+	refuses(num_u64, "1.", 0, 9, "not a number");
+	refuses(num_u64, "0x10", 0, 99, "unknown unit");
+	refuses(num_u64, "10", 0, 9, "too large");
+	refuses(num_u64, "0", 1, 9, "too small");
+	refuses(num_rate, "10x", 0, 99, "unknown unit");
+	refuses(num_rate, "10GB", 0, UINT64_MAX, "unknown unit");
+	refuses(num_time, "10 ms", 0, UINT64_MAX, "unknown unit");
+	refuses(num_time, "20000000h", 0, UINT64_MAX, "too large");
+	ok(num_share("10%", &x) == NULL && x == 0.1, "10%% is a tenth");
+	ok(num_share("0.25", &x) == NULL && x == 0.25, "0.25 is a quarter");
+	ok(num_share("101%", &x) != NULL && x == 0.25, "101%% is refused");
+	ok(num_real("nan", 0, 1, &x) != NULL, "nan is refused");
+	ok(num_real("-1e-3", -1, 1, &x) == NULL && x == -1e-3, "-1e-3 is taken");
+	ok(num_instant("+2s", &t, &rel) == NULL && rel && t == 2000000000,
+	    "+2s is relative");
+	ok(num_instant("7", &t, &rel) == NULL && !rel && t == 7,
+	    "7 is an instant");
+	return tap_end();
+}

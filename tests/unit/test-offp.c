@@ -1,0 +1,331 @@
+/*
+ * Gradients of dqn and ddpg against slopes of their objectives, which are
+ * computed here once more, in double.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-agent/offp.h"
+#include "tests/unit/chance.h"
+#include "tests/unit/tap.h"
+
+enum { OBS = CHANCE_OBS, HIDDEN = 16, BATCH = 32, WIDE_MAX = 32 };
+
+static const volatile sig_atomic_t never;
+
+/* A net of two hidden ReLU layers, from its flat vector; returns its end. */
+static const double *
+net(const double *w, size_t in, size_t out, const double *x, double *y)
+{
+	const size_t size[4] = { in, HIDDEN, HIDDEN, out };
+	double a[WIDE_MAX], b[WIDE_MAX];
+
+	memcpy(a, x, in * sizeof(*x));
+	for (int k = 0; k < 3; k++) {
+		const double *bias = w + size[k] * size[k + 1];
+
+		for (size_t j = 0; j < size[k + 1]; j++) {
+			b[j] = bias[j];
+			for (size_t i = 0; i < size[k]; i++)
+				b[j] += a[i] * w[i * size[k + 1] + j];
+			if (k < 2 && b[j] < 0)
+				b[j] = 0;
+		}
+		w = bias + size[k + 1];
+		memcpy(a, b, size[k + 1] * sizeof(*a));
+	}
+	memcpy(y, a, out * sizeof(*y));
+	return w;
+}
+
+static void
+widen(double *to, const float *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = from[i];
+}
+
+/* What the gradient is compared with: weights, and what must stand still. */
+struct job {
+	struct learner l;
+	const struct offp *o;
+	double *w, *still, *target;
+};
+
+/* All actions' values in the state obs. */
+static void
+values(const struct job *j, const double *w, const float *obs, double *q)
+{
+	const size_t n = choices.actions;
+	double x[OBS], y[WIDE_MAX], mean = 0;
+
+	widen(x, obs, OBS);
+	net(w, OBS, n + j->l.set.dueling, x, y);
+	for (size_t i = 0; i < n; i++)
+		mean += y[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		q[i] = j->l.set.dueling ? y[n] + y[i] - mean : y[i];
+}
+
+static double
+dqn_objective(const struct job *j)
+{
+	const struct batch *b = j->o->batch;
+	const struct rows *r = &b->rows;
+	double sum = 0;
+
+	for (size_t i = 0; i < BATCH; i++) {
+		double q[WIDE_MAX], next[WIDE_MAX], by[WIDE_MAX];
+		size_t best = 0;
+
+		values(j, j->w, r->obs + i * OBS, q);
+		values(j, j->target, r->next + i * OBS, next);
+		values(j, j->l.set.twin ? j->still : j->target,
+		    r->next + i * OBS, by);
+		for (size_t a = 1; a < choices.actions; a++)
+			best = by[a] > by[best] ? a : best;
+		sum -= b->weight[i] * 0.5 * pow(r->reward[i] + r->go[i] *
+		    next[best] - q[r->action[i].index], 2);
+	}
+	return sum / BATCH;
+}
+
+/* What the critic thinks of x[], -1 to 1, in the state obs. */
+static double
+judged(const double *w, const float *obs, const double *x)
+{
+	double in[OBS + 2], q;
+
+	widen(in, obs, OBS);
+	memcpy(in + OBS, x, 2 * sizeof(*x));
+	net(w, OBS + 2, 1, in, &q);
+	return q;
+}
+
+/* What the actor at w does there, -1 to 1; returns the critic's weights. */
+static const double *
+acted(const double *w, const float *obs, double *x)
+{
+	double in[OBS];
+
+	widen(in, obs, OBS);
+	w = net(w, OBS, 2, in, x);
+	x[0] = tanh(x[0]);
+	x[1] = tanh(x[1]);
+	return w;
+}
+
+static double
+ddpg_objective(const struct job *j)
+{
+	const struct batch *b = j->o->batch;
+	const struct rows *r = &b->rows;
+	double sum = 0;
+
+	for (size_t i = 0; i < BATCH; i++) {
+		const float *obs = r->obs + i * OBS, *next = r->next + i * OBS;
+		const float *did = r->action[i].x;
+		double x[2], goal;
+		const double *critic = acted(j->target, next, x);
+
+		goal = r->reward[i] + r->go[i] * judged(critic, next, x);
+		critic = acted(j->w, obs, x);
+		sum += judged(j->still + (critic - j->w), obs, x);
+		sum -= b->weight[i] * 0.5 * pow(goal - judged(critic, obs,
+		    (double[]){ (did[0] - 1) / 2, (did[1] - 1) / 2 }), 2);
+	}
+	return sum / BATCH;
+}
+
+static enum ascent_result
+nowhere(void *self, float *w, const float *grad, float reward)
+{
+	(void)self;
+	(void)w;
+	(void)grad;
+	(void)reward;
+	return ASCENT_ON;
+}
+
+static void
+test_slopes(const struct algo *algo, const struct env_kind *kind,
+    double (*objective)(const struct job *j), struct settings set,
+    bool ahead, const char *name)
+{
+	struct tally t = { .stop = &never };
+	struct job j = { 0 };
+	struct optim o;
+	struct rng rng = rng_seed(7);
+	double worst = 0, longest = 0;
+
+	learner_open(&j.l, kind, algo, &set, 1, NULL, &t);
+	j.l.up.rise = nowhere;
+	o = optim_open(OPTIM_ADAM, j.l.kern, 0.01, j.l.params);
+	j.l.own = ahead ? &o : NULL;
+	algo->play(&j.l);
+	algo->learn(&j.l);	/* the target is a copy of these weights; */
+	algo->init(&j.l, j.l.w, &rng);	/* and ours are others from now on */
+	algo->play(&j.l);
+	algo->learn(&j.l);
+	j.o = j.l.self;
+	j.w = calloc(j.l.params, sizeof(*j.w));
+	j.still = calloc(j.l.params, sizeof(*j.w));
+	j.target = calloc(j.l.params, sizeof(*j.w));
+	widen(j.w, j.l.w, j.l.params);
+	widen(j.still, j.l.w, j.l.params);
+	if (ahead) {	/* what stands still has taken its step */
+		float *w = calloc(j.l.params, sizeof(*w));
+
+		memcpy(w, j.l.w, j.l.params * sizeof(*w));
+		optim_step(&o, w, j.l.grad);
+		widen(j.still, w, j.l.params);
+		free(w);
+	}
+	widen(j.target, j.o->target, j.l.params);
+	for (size_t i = 0; i < j.l.params; i++) {
+		const double keep = j.w[i], h = 1e-6;
+		double up;
+
+		j.w[i] = keep + h;
+		up = objective(&j);
+		j.w[i] = keep - h;
+		worst = fmax(worst, fabs((up - objective(&j)) / (2 * h) -
+		    j.l.grad[i]));
+		j.w[i] = keep;
+		longest = fmax(longest, fabsf(j.l.grad[i]));
+	}
+	ok(longest > 0.01 && worst < 1e-3 * longest, "%s: all %zu slopes "
+	    "(worst miss %.1e of %.2g)", name, j.l.params, worst, longest);
+	learner_close(&j.l);
+	optim_close(&o);
+	free(j.w);
+	free(j.still);
+	free(j.target);
+}
+
+/* Priorities of a batch: by what its values are short of their goals. */
+static void
+test_priorities(const struct algo *algo, const struct env_kind *kind,
+    struct settings set, const char *name)
+{
+	struct tally t = { .stop = &never };
+	float alone[BATCH];
+	struct learner l;
+	const struct offp *o;
+	bool same = true, weighed = false;
+
+	learner_open(&l, kind, algo, &set, 1, NULL, &t);
+	l.up.rise = nowhere;
+	algo->play(&l);
+	algo->learn(&l);	/* the target is what the weights are */
+	o = l.self;
+	algo->judge(&l, &o->batch->rows, BATCH, alone);
+	for (size_t i = 0; i < BATCH; i++) {
+		const float p = o->batch->priority[i];
+		const uint64_t id = o->batch->id[i];
+		bool last = true;	/* of its duplicates */
+
+		for (size_t k = i + 1; k < BATCH; k++)
+			last = last && o->batch->id[k] != id;
+		same = same && alone[i] == p && p >= OFFP_PRIORITY_LEAST &&
+		    (!last || o->replay.per.priority[id] == p);
+		weighed = weighed || o->batch->weight[i] < 1;
+	}
+	ok(same, "%s: what an actor and the learner say, and the memory knows",
+	    name);
+	algo->learn(&l);
+	for (size_t i = 0; i < BATCH; i++)
+		weighed = weighed || o->batch->weight[i] < 1;
+	ok(weighed, "%s: weights make up for the draw", name);
+	learner_close(&l);
+}
+
+static struct learner *
+opened(struct settings set, struct tally *t)
+{
+	static struct learner l;
+
+	learner_open(&l, &choices, &algo_dqn, &set, 1, NULL, t);
+	l.up.rise = nowhere;
+	algo_dqn.play(&l);
+	algo_dqn.learn(&l);
+	return &l;
+}
+
+/* Somebody else moves the weights: the target follows these. */
+static void
+test_target(struct settings set)
+{
+	struct tally t = { .stop = &never };
+	struct learner *l;
+	const struct offp *o;
+	float was;
+
+	set.target = 3;
+	l = opened(set, &t);
+	o = l->self;
+	was = l->w[0];
+	l->w[0] = was + 1;
+	algo_dqn.learn(l);
+	ok(o->target[0] == was, "a copy stays until it is due");
+	algo_dqn.learn(l);
+	ok(o->target[0] == was + 1, "and then is what the weights are");
+	learner_close(l);
+	set.tau = 0.25;
+	l = opened(set, &t);
+	o = l->self;
+	was = l->w[0];
+	l->w[0] = was + 1;
+	algo_dqn.learn(l);
+	algo_dqn.learn(l);
+	ok(fabsf(o->target[0] - was - 0.4375f) < 1e-6f,
+	    "with tau 1/4 it has gone 1/4 + 3/16 of the way after two");
+	learner_close(l);
+}
+
+int
+main(void)
+{
+	struct settings set = {
+		.horizon = 1, .batch = BATCH, .hidden = HIDDEN, .gamma = 0.9,
+		.scale = 2, .buffer = 500, .warmup = 200, .nstep = 1,
+		.target = 1000000, .explore = 0.3,
+	};
+
+	test_slopes(&algo_ddpg, &numbers, ddpg_objective, set, false,
+	    "ddpg");
+	test_slopes(&algo_dqn, &choices, dqn_objective, set, false,
+	    "dqn");
+	test_slopes(&algo_ddpg, &numbers, ddpg_objective, set, true,
+	    "ddpg, its actor after its critic");
+	set.lagged = 1;
+	test_slopes(&algo_ddpg, &numbers, ddpg_objective, set, false,
+	    "ddpg, its actor by the critic before");
+	set.twin = 1;
+	test_slopes(&algo_dqn, &choices, dqn_objective, set, false,
+	    "double dqn");
+	set.dueling = 1;
+	set.nstep = 3;
+	test_slopes(&algo_dqn, &choices, dqn_objective, set,
+	    false, "double dueling dqn of 3 steps");
+	set.by_priority = 1;
+	set.alpha = 1;
+	set.beta = 0.5;
+	set.anneal = 10;
+	test_slopes(&algo_ddpg, &numbers, ddpg_objective, set,
+	    false, "ddpg by priority");
+	test_slopes(&algo_dqn, &choices, dqn_objective, set,
+	    false, "dqn by priority");
+	test_priorities(&algo_ddpg, &numbers, set, "ddpg");
+	test_priorities(&algo_dqn, &choices, set, "dqn");
+	set.by_priority = 0;
+	test_target(set);
+	ok(offp_beta(&set, 0) == 0.5 && offp_beta(&set, 5) == 0.75 &&
+	    offp_beta(&set, 10) == 1 && offp_beta(&set, 99) == 1,
+	    "beta rises to 1 and stays there");
+	ok(offp_priority(-2) == 2 + OFFP_PRIORITY_LEAST && offp_priority(NAN) ==
+	    OFFP_PRIORITY_MOST + OFFP_PRIORITY_LEAST,
+	    "an error that is no number has a priority still");
+	return tap_end();
+}

@@ -1,0 +1,185 @@
+/* A worker of an Olaf cluster: when it asks, what it sends, what it gives. */
+#include <assert.h>
+#include <string.h>
+
+#include "common/olaf/worker.h"
+#include "tests/unit/tap.h"
+
+#define MS ((uint64_t)1000000)
+#define SECOND ((uint64_t)1000000000)
+
+enum { ELEMENTS = 25, FLOATS = 10, RANGES = 3 };
+
+static struct olaf_worker w;
+static struct olaf_worker_out o;
+static uint64_t now;
+
+static void
+fresh(enum txctl_kind control)
+{
+	const struct olaf_worker_conf cf = { .cluster = 2, .number = 5,
+	    .control = control, .threshold_ns = 400 * MS,
+	    .give_up_ns = 3 * SECOND };
+
+	olaf_worker_free(&w);
+	olaf_worker_init(&w, &cf);
+	assert(olaf_worker_size(&w, ELEMENTS, FLOATS));
+	now = SECOND;
+}
+
+/* A model's packet of range r comes, to that worker of cluster 2. */
+static bool
+comes(uint32_t r, uint32_t version, uint32_t worker)
+{
+	static const uint8_t vec[4 * FLOATS];
+	struct update u = { .kind = UPDATE_MODEL, .cluster = 2, .merged = 1,
+	    .worker = worker, .sequence = version, .elements = ELEMENTS,
+	    .vec = vec, .status = { .filled = true, .active = 16,
+	    .capacity = 4 } };
+
+	u.n = model_range(&w.model, r, &u.first);
+	return olaf_worker_take(&w, &u, now);
+}
+
+/* The ranges that what is sent now has, as bits; 0: nothing is. */
+static unsigned
+asks(void)
+{
+	unsigned ranges = 0;
+	struct update u;
+
+	if (!olaf_worker_next(&w, now, &o) ||
+	    o.head.kind != UPDATE_WEIGHTS)
+		return 0;
+	for (uint32_t r = 0; r < RANGES; r++)
+		ranges |= olaf_worker_packet(&w, &o, r, &u) ? 1u << r : 0;
+	return ranges;
+}
+
+static void
+test_asks(void)
+{
+	fresh(TXCTL_NONE);
+	ok(asks() == 0 && olaf_worker_due(&w) == OLAF_WORKER_NEVER,
+	    "without weights there is nothing to ask with");
+	olaf_worker_begin(&w, now);
+	ok(asks() == 7 && asks() == 0 && olaf_worker_due(&w) == now + 200 * MS,
+	    "with them it asks for a model of all ranges");
+	now += 200 * MS;
+	comes(1, 1, 5);
+	ok(asks() == 5, "after 200 ms for those that have none");
+	comes(0, 1, UPDATE_ALL_WORKERS);
+	comes(2, 1, 5);
+	now += 200 * MS;
+	ok(asks() == 0 && olaf_worker_due(&w) == now + 800 * MS,
+	    "with all it is content");
+	now += 800 * MS - 1;
+	comes(2, 1, 5);
+	ok(olaf_worker_due(&w) == now + SECOND &&
+	    w.n[OLAF_WORKER_STALE] == 1, "while models come, old ones too");
+	now += SECOND;
+	ok(asks() == 7 && olaf_worker_due(&w) == now + SECOND,
+	    "after a second of silence it asks with all");
+}
+
+static void
+test_gives_up(void)
+{
+	char why[OLAF_WORKER_WHY_BYTES];
+
+	fresh(TXCTL_NONE);
+	olaf_worker_begin(&w, now);
+	while (!w.stuck && now < 10 * SECOND) {
+		asks();
+		now = w.stuck ? now : olaf_worker_due(&w);
+	}
+	ok(w.stuck && now == 4 * SECOND && asks() == 0 &&
+	    olaf_worker_due(&w) == OLAF_WORKER_NEVER && strcmp(
+	    olaf_worker_why(&w, why), "no model of cluster 2 after 15 tries in"
+	    " 3.0 s; is a switch or server there?") == 0, "%s", why);
+}
+
+/* Is a gradient sent, with so many before it? */
+static bool
+offers(uint32_t sequence, double draw)
+{
+	struct update u;
+
+	return olaf_worker_offer(&w, 7, now, draw, &o) && o.all &&
+	    o.head.kind == UPDATE_UPDATE && o.head.sequence == sequence &&
+	    o.head.reward > 6 && o.head.cluster == 2 && o.head.worker == 5 &&
+	    olaf_worker_packet(&w, &o, RANGES - 1, &u) && u.first == 20 &&
+	    u.n == 5 && u.following == 0 && u.sequence == sequence;
+}
+
+static void
+test_offers(void)
+{
+	fresh(TXCTL_URGENT);
+	olaf_worker_begin(&w, now);
+	ok(!offers(1, 0) && w.n[OLAF_WORKER_WAITING] == 1,
+	    "before the first model no gradient leaves");
+	for (uint32_t r = 0; r < RANGES; r++)
+		comes(r, 1, 5);
+	ok(offers(2, 0.2) && !offers(3, 0.3) &&
+	    w.n[OLAF_WORKER_SENT] == 1 && w.n[OLAF_WORKER_SUPPRESSED] == 1,
+	    "then by chance: 4 slots for 16 clusters are 1 of 4");
+	now += 600 * MS;
+	ok(offers(4, 0.74) && !offers(5, 0.76),
+	    "and, 200 ms past the threshold of 400 ms, 1 of 2 more");
+}
+
+static void
+test_takes(void)
+{
+	struct update u = { .kind = UPDATE_MODEL, .cluster = 2, .worker = 5,
+	    .elements = ELEMENTS };
+	uint64_t ignored = 0;
+
+	fresh(TXCTL_NONE);
+	olaf_worker_begin(&w, now);
+	ignored += !comes(0, 1, 6);
+	u.cluster = 3;
+	ignored += !olaf_worker_take(&w, &u, now);
+	u.cluster = 2;
+	u.kind = UPDATE_UPDATE;
+	ignored += !olaf_worker_take(&w, &u, now);
+	u.kind = UPDATE_MODEL;
+	u.elements++;
+	ignored += !olaf_worker_take(&w, &u, now);
+	ok(ignored == 4 && w.n[OLAF_WORKER_IGNORED] == 4 &&
+	    w.n[OLAF_WORKER_MODELS] == 0, "what is not for us is ignored: of "
+	    "other workers, clusters, kinds and lengths");
+}
+
+static void
+test_results(void)
+{
+	struct stream_head h;
+
+	fresh(TXCTL_NONE);
+	h = olaf_worker_result(&w, 0);
+	ok(h.kind == STREAM_RESULT && h.flags == STREAM_MODEL &&
+	    h.elements == 0 && h.contributions == 1, "a gradient is answered "
+	    "with nothing before the model is there");
+	for (uint32_t r = 0; r < RANGES; r++)
+		comes(r, 4 + r, 5);
+	h = olaf_worker_result(&w, 1);
+	ok(h.elements == ELEMENTS && h.iteration == 4 && h.staleness == 3,
+	    "then with it, as old as its oldest range");
+	h = olaf_worker_result(&w, 4);
+	ok(h.elements == 0 && h.iteration == 4 && h.staleness == 0,
+	    "but once");
+}
+
+int
+main(void)
+{
+	test_asks();
+	test_gives_up();
+	test_offers();
+	test_takes();
+	test_results();
+	olaf_worker_free(&w);
+	return tap_end();
+}

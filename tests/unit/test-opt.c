@@ -1,0 +1,182 @@
+/* The option table: parsing in this process, what exits in a child. */
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/opt.h"
+#include "tests/unit/tap.h"
+
+enum { LONG_ONLY = OPT_LONG };
+
+static const struct opt table[] = {
+	{ 'c', "count", "N", "how many" },
+	{ 'q', "quiet", NULL, "say less" },
+	{ LONG_ONLY, "seed", "N", "where to begin" },
+	OPT_HELP_VERSION,
+	{ 0 }
+};
+
+static const struct opt_tool tool = { .name = "innet-test",
+	.version = "1.2", .usage = "[-q] [-c N]", .about = "Do nothing.",
+	.opts = table };
+
+static char out[1024], said[1024];
+
+static void
+slurp(int fd, char to[1024])
+{
+	ssize_t n = pread(fd, to, 1023, 0);
+
+	to[n < 0 ? 0 : n] = '\0';
+	close(fd);
+}
+
+/* What a child would do with these words. */
+struct words {
+	char *v[8];
+};
+
+static void
+parse_all(struct words *w)
+{
+	int argc = 0;
+
+	while (w->v[argc] != NULL)
+		argc++;
+	optind = 1;
+	while (opt_next(&tool, argc, w->v) != -1)
+		;
+	opt_done(&tool, argc, w->v);
+}
+
+static void
+count(struct words *w)
+{
+	opt_check("count", w->v[0], w->v[1]);
+}
+
+static void
+word(struct words *w)
+{
+	static const char *const list[] = { "olaf", "fifo", NULL };
+
+	_exit(50 + opt_word("program", w->v[0], list));
+}
+
+/* Its status; its output is in out[] and said[]. */
+static int
+child(void (*what)(struct words *), struct words w)
+{
+	int o = memfd_create("out", 0), e = memfd_create("said", 0), status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		dup2(o, STDOUT_FILENO);
+		dup2(e, STDERR_FILENO);
+		what(&w);
+		_exit(77);
+	}
+	waitpid(pid, &status, 0);
+	slurp(o, out);
+	slurp(e, said);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void
+parses(void)
+{
+	char a[][16] = { "./bin/tool", "-qc5", "--count=6", "--seed", "7", "go",
+	    "-q" };
+	char *v[] = { a[0], a[1], a[2], a[3], a[4], a[5], a[6], NULL };
+
+	ok(opt_next(&tool, 7, v) == 'q' && opt_next(&tool, 7, v) == 'c' &&
+	    strcmp(optarg, "5") == 0, "letters may stand together, the last "
+	    "with its argument");
+	ok(opt_next(&tool, 7, v) == 'c' && strcmp(optarg, "6") == 0,
+	    "a long name is its letter's option");
+	ok(opt_next(&tool, 7, v) == LONG_ONLY && strcmp(optarg, "7") == 0,
+	    "one without a letter has its own code");
+	ok(opt_next(&tool, 7, v) == -1 && optind == 5,
+	    "the first word that is none ends them: a command keeps its own");
+	ok(strcmp(v[0], "tool") == 0, "the program is named without its path");
+}
+
+static void
+takes_a_word(void)
+{
+	char a[][8] = { "tool", "-q", "file", "-c5", "more" };
+	char *v[] = { a[0], a[1], a[2], a[3], a[4], NULL };
+	const char *word = NULL;
+
+	optind = 0;
+	ok(opt_next_word(&tool, 5, v, &word) == 'q' && word == NULL &&
+	    opt_next_word(&tool, 5, v, &word) == 'c' &&
+	    strcmp(optarg, "5") == 0 && strcmp(word, "file") == 0,
+	    "options may stand behind a tool's one word");
+	ok(opt_next_word(&tool, 5, v, &word) == -1 && optind == 4 &&
+	    strcmp(word, "file") == 0, "a second word ends them");
+	optind = 0;
+	word = NULL;
+	ok(opt_next_word(&tool, 1, v, &word) == -1 && word == NULL,
+	    "and the word may be missing");
+}
+
+static void
+exits(void)
+{
+	char t[] = "dir/tool", help[] = "--help", version[] = "-V";
+	char bad[] = "--nope", missing[] = "-c", extra[] = "more";
+
+	ok(child(parse_all, (struct words){ { t, help } }) == 0 &&
+	    said[0] == '\0' && strcmp(out,
+	    "usage: innet-test [-q] [-c N]\n\nDo nothing.\n\n"
+	    "  -c, --count=N                how many\n"
+	    "  -q, --quiet                  say less\n"
+	    "      --seed=N                 where to begin\n"
+	    "  -h, --help                   show this help and exit\n"
+	    "  -V, --version                show the version and exit\n") == 0,
+	    "help is made from the table, on standard output");
+	ok(child(parse_all, (struct words){ { t, version } }) == 0 &&
+	    strcmp(out, "innet-test 1.2\n") == 0, "so is the version");
+	ok(child(parse_all, (struct words){ { t, bad } }) == 2 &&
+	    strcmp(said, "tool: unrecognized option '--nope'\n"
+	    "Try 'innet-test --help'.\n") == 0 && out[0] == '\0',
+	    "an unknown option: status 2, two lines");
+	ok(child(parse_all, (struct words){ { t, missing } }) == 2 &&
+	    strstr(said, "requires an argument") != NULL,
+	    "an argument that is missing: status 2");
+	ok(child(parse_all, (struct words){ { t, extra } }) == 2 &&
+	    strstr(said, ": unexpected argument 'more'\nTry ") != NULL,
+	    "a word too many: status 2, and it is named");
+	ok(child(parse_all, (struct words){ { t } }) == 77,
+	    "no word at all is fine");
+}
+
+static void
+words_of(void)
+{
+	char a[] = "10x", why[] = "not a number", olaf[] = "olaf";
+	char fifo[] = "fifo", ola[] = "ola";
+
+	ok(child(count, (struct words){ { a, why } }) == 2 &&
+	    strstr(said, ": invalid count '10x': not a number\n") != NULL,
+	    "a bad argument is shown with what is wrong, status 2");
+	ok(child(count, (struct words){ { a, NULL } }) == 77 &&
+	    said[0] == '\0', "a good one passes");
+	ok(child(word, (struct words){ { olaf } }) == 50 &&
+	    child(word, (struct words){ { fifo } }) == 51,
+	    "a word of a list is its place");
+	ok(child(word, (struct words){ { ola } }) == 2 && strstr(said,
+	    ": invalid program 'ola': not one of olaf, fifo\n") != NULL,
+	    "part of one is not; all that are stand there");
+}
+
+int
+main(void)
+{
+	parses();
+	takes_a_word();
+	exits();
+	words_of();
+	return tap_end();
+}

@@ -1,0 +1,66 @@
+/* The outbox: order, runs, copies, and what must be sent before it changes. */
+#include <string.h>
+
+#include "common/program/outbox.h"
+#include "tests/unit/tap.h"
+
+static struct outbox o;
+static struct post got[1000];
+static unsigned n;
+
+static void
+deliver(void *ctx, const struct post *p)
+{
+	(void)ctx;
+	got[n++] = *p;
+}
+
+int
+main(void)
+{
+	static const uint8_t bytes[4000];
+	const union addr a = { .in = { .sin_family = AF_INET, .sin_port = 1 } };
+	const union addr b = { .in = { .sin_family = AF_INET, .sin_port = 2 } };
+	uint8_t word[8] = { 1 };
+	uint64_t round;
+
+	outbox_init(&o, deliver, NULL);
+	for (unsigned i = 0; i < 3; i++)
+		outbox_add(&o, POST_GROUP, 0, NULL, 1, bytes + 100 * i,
+		    i < 2 ? 100 : 40);
+	outbox_add(&o, POST_GROUP, 0, NULL, 1, bytes + 240, 100);
+	outbox_flush(&o);
+	ok(n == 2 && got[0].count == 3 && got[0].bytes == 100 &&
+	    got[0].last_bytes == 40, "neighbours are a run, up to a short one");
+	n = 0;
+	outbox_add(&o, POST_ONE, 0, &a, 1, bytes, 100);
+	outbox_add(&o, POST_ONE, 0, &b, 1, bytes + 100, 100);
+	outbox_add(&o, POST_ONE, 0, &b, 2, bytes + 200, 100);
+	outbox_add(&o, POST_ONE, 1, &b, 2, bytes + 300, 100);
+	outbox_add(&o, POST_ONE, 1, &b, 2, bytes + 400, 101);
+	outbox_flush(&o);
+	ok(n == 5, "another address, ToS, job or a longer one: another post");
+	n = 0;
+	outbox_copy(&o, POST_ONE, 0, &a, 1, word, 8);
+	word[0] = 2;
+	outbox_copy(&o, POST_ONE, 0, &a, 1, word, 8);
+	ok(o.n == 2 && o.post[0].p[0] == 1 && o.post[1].p[0] == 2,
+	    "copies are copies, and no run");
+	round = outbox_add(&o, POST_GROUP, 0, NULL, 1, bytes, 100);
+	outbox_settle(&o, 0);
+	outbox_settle(&o, round - 1);
+	ok(n == 0, "what was posted in other rounds does not hurry it");
+	outbox_settle(&o, round);
+	ok(n == 3 && o.n == 0, "what is in this one does");
+	n = 0;
+	for (unsigned i = 0; i < OUTBOX_POSTS + 1; i++)
+		outbox_add(&o, POST_ONE, i, &a, 1, bytes, 100);
+	ok(n == OUTBOX_POSTS && o.n == 1, "full: it goes out");
+	outbox_flush(&o);
+	n = 0;
+	for (unsigned i = 0; i < 60; i++)
+		outbox_copy(&o, POST_ONE, 0, &a, 1, bytes, 1400);
+	outbox_flush(&o);
+	ok(n == 60, "so does a full arena");
+	return tap_end();
+}

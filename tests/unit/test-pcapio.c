@@ -1,0 +1,371 @@
+/* Captures: what is written is read, in every dialect, and damage is named. */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+
+#include "common/base/rng.h"
+#include "common/capture/pcapio.h"
+#include "tests/unit/tap.h"
+
+enum { LINK_DBUS = 231 };
+
+/* A file in memory with these bytes, open at its start. */
+static int
+mem(const void *p, size_t n)
+{
+	int fd = memfd_create("capture", 0);
+
+	if (fd == -1 || write(fd, p, n) != (ssize_t)n ||
+	    lseek(fd, 0, SEEK_SET) != 0)
+		err(1, "memfd");
+	return fd;
+}
+
+/* Read fd to its end: packets, or less than 0 and why. */
+static int
+drain(int fd, char why[400], struct pcapio_packet *last)
+{
+	struct pcapio_packet p;
+	struct pcapio_in in;
+	int got = pcapio_open_fd(&in, fd, "mem"), n = 0;
+
+	while (got != -1 && (got = pcapio_next(&in, &p)) == 1) {
+		n++;
+		if (last != NULL)
+			*last = p;
+	}
+	snprintf(why, 400, "%s", got == -1 ? in.why : "");
+	pcapio_close_in(&in);
+	return got == -1 ? -1 - n : n;
+}
+
+static uint8_t *
+put32(uint8_t *p, uint32_t v, bool swap)
+{
+	if (swap)
+		v = __builtin_bswap32(v);
+	memcpy(p, &v, 4);
+	return p + 4;
+}
+
+/* A classic file of packets of 5, 0 and 60 bytes, at s, s + 1, s + 2. */
+static size_t
+classic(uint8_t *p, uint32_t magic, bool swap, uint32_t frac)
+{
+	static const uint32_t caplen[] = { 5, 0, 60 };
+	uint8_t *start = p;
+	uint32_t head[] = { magic, 2 | 4 << 16, 0, 0, 65535, 1 };
+
+	if (swap)
+		head[1] = 2 << 16 | 4;
+	for (int i = 0; i < 6; i++)
+		p = put32(p, head[i], swap);
+	for (uint32_t i = 0; i < 3; i++) {
+		p = put32(p, 1700000000 + i, swap);
+		p = put32(p, frac, swap);
+		p = put32(p, caplen[i], swap);
+		p = put32(p, caplen[i] + 10, swap);
+		memset(p, (int)i + 1, caplen[i]);
+		p += caplen[i];
+	}
+	return (size_t)(p - start);
+}
+
+static void
+dialects(void)
+{
+	static const struct {
+		uint32_t magic, frac;
+		bool swap;
+		uint64_t ns;
+		const char *name;
+	} d[] = {
+		{ 0xa1b23c4d, 999999999, false, 999999999, "nanoseconds" },
+		{ 0xa1b23c4d, 999999999, true, 999999999, "ns, swapped" },
+		{ 0xa1b2c3d4, 999999, false, 999999000, "microseconds" },
+		{ 0xa1b2c3d4, 999999, true, 999999000, "us, swapped" },
+	};
+	struct pcapio_packet p = { 0 };
+	uint8_t f[256];
+	char why[400];
+
+	for (size_t i = 0; i < sizeof(d) / sizeof(*d); i++) {
+		size_t n = classic(f, d[i].magic, d[i].swap, d[i].frac);
+		int got = drain(mem(f, n), why, &p);
+
+		ok(got == 3 && p.stamp_ns == 1700000002000000000 + d[i].ns &&
+		    p.caplen == 60 && p.len == 70, "%s", d[i].name);
+	}
+}
+
+static void
+cuts(void)
+{
+	static const size_t ends[] = { 24, 24 + 21, 24 + 21 + 16, 137 };
+	uint8_t f[256];
+	char why[400];
+	size_t n = classic(f, 0xa1b23c4d, false, 7);
+	bool good = true;
+
+	for (size_t cut = 24; cut <= n; cut++) {
+		int whole = 0, got = drain(mem(f, cut), why, NULL);
+		bool clean = cut == 24;
+
+		for (int i = 1; i < 4; i++) {
+			whole += cut >= ends[i];
+			clean |= cut == ends[i];
+		}
+		good = good && got == (clean ? whole : -1 - whole);
+		good = good && clean == (strstr(why, "truncated dump") == NULL);
+	}
+	ok(n == 137 && good, "cut at every byte: what is whole is read");
+	good = true;
+	for (size_t cut = 1; cut < 24; cut++)
+		good = good && drain(mem(f, cut), why, NULL) == -1 &&
+		    strstr(why, "file header") != NULL;
+	ok(good, "cut in the file's header: no packet, and said");
+	ok(drain(mem(f, 0), why, NULL) == -1 && strstr(why, "empty") != NULL,
+	    "an empty file is no capture");
+	ok(drain(mem(f, 24), why, NULL) == 0, "a header alone is one");
+	ok(drain(mem("not a capture, but long enough for one", 38), why,
+	    NULL) == -1 && why[0] != '\0', "text is none");
+}
+
+static void
+bogus(void)
+{
+	static const uint32_t caplen[] = { 262145, 0x7fffffff, 0xffffffff,
+	    0xfffffff0 };
+	uint8_t *f = calloc(1, 300000);
+	struct pcapio_packet p;
+	char why[400];
+	bool good = true;
+
+	for (size_t i = 0; i < 4; i++) {
+		classic(f, 0xa1b23c4d, false, 7);
+		put32(f + 24 + 21 + 8, caplen[i], false);
+		good = good && drain(mem(f, 300000), why, NULL) == -2 &&
+		    strstr(why, "bigger than maximum of 262144") != NULL;
+	}
+	ok(good, "captured lengths past the limit are refused");
+	classic(f, 0xa1b23c4d, false, 7);
+	put32(f + 24 + 21 + 8, 262144, false);
+	ok(drain(mem(f, 61 + 262144), why, &p) == 2 && p.caplen == 262144,
+	    "262,144 bytes are taken");
+	ok(p.len == 262144, "a length below the captured one is raised to it");
+	free(f);
+}
+
+static uint8_t *
+block(uint8_t *p, uint32_t type, const void *body, size_t n)
+{
+	const uint32_t len = (uint32_t)(12 + ((n + 3) & ~(size_t)3));
+
+	put32(p, type, false);
+	put32(p + 4, len, false);
+	memset(p + 8, 0, len - 8);
+	memcpy(p + 8, body, n);
+	put32(p + len - 4, len, false);
+	return p + len;
+}
+
+/* pcapng: nanoseconds, one packet of caplen bytes, len long. */
+static size_t
+pcapng(uint8_t *p, uint16_t link, uint32_t caplen, uint32_t len)
+{
+	const uint32_t section[] = { 0x1a2b3c4d, 1, 0xffffffff, 0xffffffff };
+	const uint8_t face[] = { (uint8_t)link, (uint8_t)(link >> 8), 0, 0,
+	    0, 0, 0, 0, 9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0 };
+	const uint64_t ns = 1700000000123456789;
+	const uint32_t head[] = { 0, (uint32_t)(ns >> 32), (uint32_t)ns,
+	    caplen, len };
+	uint8_t *start = p, *body = calloc(1, 20 + (size_t)caplen);
+
+	memcpy(body, head, 20);
+	p = block(p, 0x0a0d0d0a, section, sizeof(section));
+	p = block(p, 1, face, sizeof(face));
+	p = block(p, 6, body, 20 + (size_t)caplen);
+	free(body);
+	return (size_t)(p - start);
+}
+
+static void
+others(void)
+{
+	uint8_t *f = malloc(400000);
+	struct pcapio_packet p = { 0 };
+	size_t n = pcapng(f, 1, 60, 1500);
+	char why[400];
+	int fd[2];
+
+	ok(drain(mem(f, n), why, &p) == 1 && p.len == 1500 &&
+	    p.stamp_ns == 1700000000123456789, "pcapng, to the nanosecond");
+	if (pipe(fd) == -1 || write(fd[1], f, n) != (ssize_t)n)
+		err(1, "pipe");
+	close(fd[1]);
+	ok(drain(fd[0], why, &p) == 1 && p.caplen == 60, "from a pipe");
+	for (size_t cut = 24; cut < n; cut++)
+		drain(mem(f, cut), why, NULL);	/* ASan looks on */
+	ok(drain(mem(f, n - 1), why, NULL) == -1 && why[0] != '\0',
+	    "cut: the last packet is missed, and said");
+	n = pcapng(f, 1, 60, 20);
+	ok(drain(mem(f, n), why, &p) == 1 && p.len == 60,
+	    "a length below the captured one is raised to it");
+	n = pcapng(f, LINK_DBUS, 262144, 262144);
+	ok(drain(mem(f, n), why, NULL) == 1, "262,144 bytes of D-Bus");
+	n = pcapng(f, LINK_DBUS, 262145, 262145);
+	ok(drain(mem(f, n), why, NULL) == -1 &&
+	    strstr(why, "bigger than maximum of 262144") != NULL,
+	    "one more, which libpcap takes, is refused");
+	free(f);
+}
+
+static void
+samples(void)
+{
+	static const struct {
+		const char *name;
+		int packets;
+	} s[] = {
+		{ "dlp-avg_agg_udp_bcast-5w.pcapng", 1033 },
+		{ "dlp-med_agg_udp_tmout-5w.pcapng", 1847 },
+	};
+	const char *dir = getenv("srcdir");
+	char path[4096];
+
+	for (size_t i = 0; i < 2; i++) {
+		struct pcapio_packet p;
+		struct pcapio_in in;
+		int n = 0;
+
+		snprintf(path, sizeof(path), "%s/tests/data/%s",
+		    dir == NULL ? "." : dir, s[i].name);
+		if (pcapio_open(&in, path) == 0) {
+			while (pcapio_next(&in, &p) == 1)
+				n++;
+			pcapio_close_in(&in);
+		}
+		ok(n == s[i].packets, "%s: %d packets", s[i].name, n);
+	}
+}
+
+/* Random packets, some as large as can be, through a file and back. */
+static void
+round_trip(void)
+{
+	char path[] = "/tmp/test-pcapio.XXXXXX";
+	uint8_t *frame = malloc(PCAPIO_FRAME_MAX_BYTES);
+	struct rng r = rng_seed(7), again = r;
+	struct pcapio_packet p;
+	struct pcapio_out out;
+	struct pcapio_in in;
+	bool good = true;
+
+	close(mkstemp(path));
+	pcapio_create_or_exit(&out, path);
+	for (int i = 0; i < 300; i++) {
+		uint32_t n = (uint32_t)rng_below(&r, i % 9 ? 2000 : 262145);
+
+		uint64_t stamp_ns = rng_u64(&r) >> 3;	/* before 2106 */
+
+		memset(frame, i, n);
+		if (i % 2) {
+			pcapio_write(&out, stamp_ns, frame, n, n + 1);
+			continue;
+		}
+		memset(pcapio_room(&out), i, n);
+		pcapio_commit(&out, stamp_ns, n, n + 1);
+	}
+	ok(out.packets == 300 && pcapio_close_or_warn(&out) == 0,
+	    "300 packets are written");
+	pcapio_open_or_exit(&in, path);
+	for (int i = 0; i < 300; i++) {
+		uint32_t n = (uint32_t)rng_below(&again,
+		    i % 9 ? 2000 : 262145);
+
+		good = good && pcapio_next(&in, &p) == 1 && p.caplen == n &&
+		    p.len == n + 1 && p.stamp_ns == rng_u64(&again) >> 3;
+		memset(frame, i, n);
+		good = good && memcmp(p.data, frame, n) == 0;
+	}
+	ok(good && pcapio_next(&in, &p) == 0, "and read, byte for byte");
+	ok(in.link == 1 && in.nano && !in.swapped && in.packets == 300,
+	    "Ethernet, nanoseconds, this host's order");
+	pcapio_close_in(&in);
+	unlink(path);
+	free(frame);
+}
+
+static void
+full(void)
+{
+	struct pcapio_out out;
+	struct pcapio_in in;
+
+	if (access("/dev/full", W_OK) == -1) {
+		ok(true, "a full disk # SKIP no /dev/full");
+		return;
+	}
+	pcapio_create_or_exit(&out, "/dev/full");
+	ok(pcapio_close(&out) == -1 && errno == ENOSPC, "a full disk is told");
+	pcapio_create_or_exit(&out, "/dev/full");
+	for (int i = 0; i < 2000; i++)
+		pcapio_write(&out, 0, &out, sizeof(out), sizeof(out));
+	for (int i = 0; i < 100; i++)
+		pcapio_write(&out, 0, out.buf, 1000, 1000);
+	ok(pcapio_close(&out) == -1 && errno == ENOSPC,
+	    "also when it was full long ago");
+	ok(pcapio_create(&out, "/no/such/place") == -1 && errno == ENOENT,
+	    "a file that cannot be made");
+	ok(pcapio_open(&in, "/no/such/file") == -1 && strcmp(in.why,
+	    "No such file or directory") == 0, "one that cannot be read");
+	ok(pcapio_open(&in, "/") == -1 && strcmp(in.why, "Is a directory") == 0,
+	    "a directory");
+}
+
+static void
+on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* A signal in the middle of a record, of either reader, is not damage. */
+static void
+signals(void)
+{
+	const struct itimerval often = { { 0, 20000 }, { 0, 20000 } };
+	const struct itimerval never = { { 0, 0 }, { 0, 0 } };
+	struct sigaction sa = { .sa_handler = on_alarm };
+	uint8_t f[512];
+	char why[400];
+
+	sigaction(SIGALRM, &sa, NULL);
+	for (int i = 0; i < 2; i++) {
+		size_t n = i == 0 ? classic(f, 0xa1b23c4d, false, 7) :
+		    pcapng(f, 1, 60, 60);
+		int fd[2], got;
+
+		if (pipe(fd) == -1 || write(fd[1], f, n - 9) != (ssize_t)n - 9)
+			err(1, "pipe");
+		setitimer(ITIMER_REAL, &often, NULL);
+		got = drain(fd[0], why, NULL);
+		setitimer(ITIMER_REAL, &never, NULL);
+		ok(got == (i == 0 ? 2 : 0), "%s: a signal is an end",
+		    i == 0 ? "classic" : "pcapng");
+		close(fd[1]);
+	}
+}
+
+int
+main(void)
+{
+	dialects();
+	cuts();
+	bogus();
+	others();
+	samples();
+	round_trip();
+	full();
+	signals();
+	return tap_end();
+}

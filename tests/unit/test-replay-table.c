@@ -1,0 +1,543 @@
+/* Unit tests of replay/table.h and replay/dump.h, beside a plain twin. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/rng.h"
+#include "common/replay/dump.h"
+#include "common/replay/table.h"
+
+#include "tests/unit/replaytwin.h"
+#include "tests/unit/tap.h"
+
+enum { IDS = 1 << 15, BATCH = 1000 };
+
+/* A table, its twin, and all that was ever in them. */
+struct pair {
+	struct replaybuf b;
+	struct twin *t;
+	struct rng rng;
+	uint64_t *id;		/* every one given */
+	size_t ids;
+	uintptr_t *log;		/* as the twin's */
+	size_t logged;
+	uintptr_t items;
+	size_t draws, unlike;	/* samples foretold; not, for a rescale */
+	const char *wrong;	/* the first thing that was */
+};
+
+static void
+wrong(struct pair *a, bool is, const char *what)
+{
+	if (is && a->wrong == NULL)
+		a->wrong = what;
+}
+
+static void
+dropped(void *arg, void *item)
+{
+	struct pair *a = arg;
+
+	a->log[a->logged++] = (uintptr_t)item;
+}
+
+static float
+priority(struct pair *a)
+{
+	switch (rng_below(&a->rng, 8)) {
+	case 0: return 0;
+	case 1: return (float)ldexp(1, (int)rng_below(&a->rng, 40) - 20);
+	default: return (float)rng_double(&a->rng);
+	}
+}
+
+/* Any id, mostly of late, and perhaps one that never was. */
+static uint64_t
+some_id(struct pair *a)
+{
+	const size_t late = 3 * a->b.conf.capacity;
+
+	if (a->ids == 0 || rng_below(&a->rng, 20) == 0)
+		return rng_u64(&a->rng) >> rng_below(&a->rng, 64);
+	return a->id[a->ids - 1 - rng_below(&a->rng, a->ids < late ||
+	    rng_below(&a->rng, 10) == 0 ? a->ids : late)];
+}
+
+static void
+op_add(struct pair *a)
+{
+	const size_t n = rng_below(&a->rng, rng_below(&a->rng, 4) == 0 ?
+	    2 * a->b.conf.capacity + 2 : 4);
+	float p[BATCH] = { 0 };
+	void *item[BATCH] = { NULL };
+	uint64_t id[BATCH];
+
+	for (size_t i = 0; i < n; i++) {
+		item[i] = (void *)++a->items;
+		p[i] = rng_below(&a->rng, 4) == 0 ? -1 : priority(a);
+	}
+	replaybuf_add_batch(&a->b, p, item, n, id);
+	for (size_t i = 0; i < n; i++) {
+		wrong(a, a->b.conf.pick != REPLAYBUF_LIFO && id[i] %
+		    ((uint64_t)1 << 32) != a->t->inserted %
+		    a->b.conf.capacity, "the slot of a new item");
+		twin_add(a->t, p[i], item[i], id[i]);
+		a->id[a->ids++] = id[i];
+	}
+}
+
+static void
+op_update(struct pair *a)
+{
+	const size_t n = rng_below(&a->rng, 300);
+	uint64_t id[300];
+	float p[300];
+	size_t want = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		id[i] = some_id(a);
+		p[i] = priority(a);
+		want += twin_update(a->t, id[i], p[i]);
+	}
+	wrong(a, replaybuf_update(&a->b, id, p, n) != want,
+	    "the number of an update");
+}
+
+static void
+op_remove(struct pair *a)
+{
+	const uint64_t id = some_id(a);
+
+	wrong(a, replaybuf_remove(&a->b, id) != twin_remove(a->t, id),
+	    "a removal");
+	wrong(a, replaybuf_get(&a->b, id) != NULL, "the removed is there");
+}
+
+/* Weights as the chances ask for, the greatest 1. */
+static void
+check_weights(struct pair *a, const struct replaybuf_draw *d, size_t n,
+    double beta)
+{
+	const bool per = a->b.conf.pick == REPLAYBUF_PER;
+	double least = 1, want;
+
+	for (size_t i = 0; i < n; i++)
+		least = d[i].prob < least ? d[i].prob : least;
+	for (size_t i = 0; i < n; i++) {
+		want = per ? pow(d[i].prob / least, -beta) : 1;
+		wrong(a, fabs((double)d[i].weight - want) > 1e-6 * want,
+		    "a weight");
+	}
+}
+
+/* The weights by slot; their sum. */
+static uint64_t
+leaves(const struct replaybuf *b, uint32_t *leaf)
+{
+	const struct sumtree *t = b->conf.pick == REPLAYBUF_PER ?
+	    &b->per.tree : &b->ones;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < b->conf.capacity; i++)
+		sum += leaf[i] = sumtree_weight(t, i);
+	return sum;
+}
+
+static void
+op_sample(struct pair *a)
+{
+	const size_t n = rng_below(&a->rng, rng_below(&a->rng, 8) == 0 ?
+	    BATCH : 10);
+	const double beta = (double)rng_below(&a->rng, 5) / 4;
+	struct replaybuf_draw d[BATCH];
+	uint32_t leaf[TWIN_CELLS], then[TWIN_CELLS];
+	const uint64_t total = leaves(&a->b, leaf);
+	const int shift = a->b.per.shift;
+	const size_t logged = a->logged;
+	struct rng rng = a->rng;
+	uint64_t id[BATCH];
+	struct cell *c;
+	size_t got;
+
+	memcpy(then, leaf, sizeof(then));
+	got = replaybuf_sample(&a->b, &a->rng, n, beta, false, d);
+	check_weights(a, d, got, beta);
+	for (size_t i = 0; i < got; i++) {
+		c = twin_find(a->t, d[i].id);
+		wrong(a, c == NULL || c->item != d[i].item, "a drawn item");
+		wrong(a, a->b.conf.times == 0 && a->b.conf.pick <=
+		    REPLAYBUF_UNIFORM && d[i].prob != (double)
+		    then[replaybuf_row(d[i].id)] / (double)total, "a chance");
+	}
+	wrong(a, a->logged != logged, "dropped before retire");
+	replaybuf_retire(&a->b);
+	if (a->b.per.shift != shift) {
+		a->unlike++;	/* between passes: foretell no more */
+		a->wrong = a->wrong == NULL ? "" : a->wrong;
+		return;
+	}
+	wrong(a, twin_sample(a->t, rng, leaf, n, id) != got,
+	    "the number of draws");
+	for (size_t i = 0; i < got; i++)
+		wrong(a, d[i].id != id[i], "a draw");
+	a->draws += got > 0;
+}
+
+/* Dump, restore into another table, and go on with that. */
+static void
+op_restore(struct pair *a)
+{
+	const struct replaydump_state s = replaydump_state(&a->b);
+	struct replaydump_entry e[TWIN_CELLS];
+	struct replaybuf b;
+	size_t n = 0, at = 0;
+
+	while (replaydump_next(&a->b, &at, &e[n]))
+		n++;
+	if (!replaybuf_open(&b, &a->b.conf, dropped, a) ||
+	    !replaydump_resume(&b, &s) ||
+	    replaydump_restore(&b, e, n) != n) {
+		wrong(a, true, "a restore");
+		return;
+	}
+	a->b.drop = NULL;
+	replaybuf_close(&a->b);
+	a->b = b;
+}
+
+/* The same items in the same order, and the tree's leaves as they say. */
+static void
+check_items(struct pair *a)
+{
+	struct twin *t = a->t;
+	struct replaydump_entry e = { 0 };
+	uint32_t leaf[TWIN_CELLS];
+	const uint64_t total = leaves(&a->b, leaf);
+	size_t at = 0, from;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < t->cells; i++) {
+		const struct cell *c = &t->cell[i];
+		double want = 1, l;
+
+		if (!c->live)
+			continue;
+		from = replaydump_seek(&a->b, c->id);
+		wrong(a, !replaydump_next(&a->b, &from, &e) || e.id != c->id,
+		    "where an id is");
+		wrong(a, !replaydump_next(&a->b, &at, &e) || e.id != c->id ||
+		    e.priority != c->p || e.times != c->times ||
+		    e.item != c->item || replaybuf_get(&a->b, e.id) != c->item,
+		    "an entry");
+		l = leaf[replaybuf_row(c->id)];
+		sum += leaf[replaybuf_row(c->id)];
+		if (a->b.conf.pick == REPLAYBUF_PER) {
+			want = ldexp(pow((double)c->p, a->b.conf.alpha),
+			    a->b.per.shift);
+			want = c->p > 0 ? fmax(want, 1) : 0;
+		}
+		wrong(a, fabs(l - want) > 0.5000001, "a leaf");
+	}
+	wrong(a, replaydump_next(&a->b, &at, &e), "an entry too many");
+	wrong(a, sum != total, "a leaf of a hole");
+}
+
+static void
+check(struct pair *a)
+{
+	const struct replaybuf *b = &a->b;
+	const struct twin *t = a->t;
+
+	wrong(a, !replaybuf_whole(b), "what is conserved");
+	wrong(a, b->have != twin_have(t) || b->inserted != t->inserted ||
+	    b->sampled != t->sampled || b->updated != t->updated ||
+	    b->stale != t->stale || b->evicted != t->evicted ||
+	    b->removed != t->removed || b->worn != t->worn, "a counter");
+	wrong(a, b->highest != t->highest, "the highest priority");
+	wrong(a, a->logged != t->logged || memcmp(a->log, t->log,
+	    a->logged * sizeof(*a->log)) != 0, "what was dropped when");
+	check_items(a);
+}
+
+static int
+by_number(const void *p, const void *q)
+{
+	const uint64_t x = *(const uint64_t *)p, y = *(const uint64_t *)q;
+
+	return (x > y) - (x < y);
+}
+
+/* The end: all is dropped, and no id was given twice. */
+static void
+finish(struct pair *a)
+{
+	replaybuf_close(&a->b);
+	wrong(a, a->logged != a->items, "items not dropped in the end");
+	qsort(a->id, a->ids, sizeof(*a->id), by_number);
+	for (size_t i = 1; i < a->ids; i++)
+		wrong(a, a->id[i] == a->id[i - 1], "an id given twice");
+}
+
+/* A random session; what was wrong, or NULL. */
+static const char *
+session(const struct replaybuf_conf *conf, uint64_t seed, size_t *foretold)
+{
+	static struct pair a;
+	static uint64_t id[IDS];
+	static uintptr_t logged[TWIN_LOG];
+	static struct twin t;
+	const unsigned mix = (unsigned)(seed % 4);
+
+	t = (struct twin){ .conf = *conf };
+	a = (struct pair){ .t = &t, .rng = rng_seed(seed), .id = id,
+	    .log = logged };
+	if (!replaybuf_open(&a.b, conf, dropped, &a))
+		return "no memory";
+	for (int i = 0; i < 400 && a.wrong == NULL &&
+	    a.ids < IDS - BATCH; i++) {
+		switch (rng_below(&a.rng, 10 + 4 * mix)) {
+		case 0: case 1: case 2: op_add(&a); break;
+		case 3: case 4: op_sample(&a); break;
+		case 5: op_update(&a); break;
+		case 6:
+			if (rng_below(&a.rng, 8) == 0)
+				op_restore(&a);
+			break;
+		case 7: case 8: case 9: op_remove(&a); break;
+		default:
+			if (mix == 1)
+				op_remove(&a);
+			else if (mix == 2)
+				op_sample(&a);
+			else
+				op_add(&a);
+		}
+		if (a.wrong == NULL)
+			check(&a);
+	}
+	finish(&a);
+	*foretold += a.draws;
+	return a.wrong == NULL || *a.wrong == '\0' ? NULL : a.wrong;
+}
+
+/* Sessions of many capacities and numbers of times. */
+static void
+sessions(enum replaybuf_pick pick, const char *name)
+{
+	static const size_t capacity[] = { 1, 2, 3, 7, 16, 17, 64, 100, 300 };
+	static const double alpha[] = { 1, 0.6, 0.5, 0 };
+	const char *why = NULL;
+	size_t foretold = 0;
+
+	for (unsigned i = 0; i < 9 * 4 * 4 && why == NULL; i++) {
+		const struct replaybuf_conf conf = {
+			.capacity = capacity[i / 16], .pick = pick,
+			.alpha = alpha[i * 7 % 4], .times = i / 4 % 4,
+		};
+
+		why = session(&conf, i, &foretold);
+		if (why != NULL)
+			note("seed %u, capacity %zu, times %u: %s", i,
+			    conf.capacity, conf.times, why);
+	}
+	ok(why == NULL, "%s as its twin, in random sessions", name);
+	ok(foretold > 3000, "%s: %zu samples foretold", name, foretold);
+}
+
+/*
+ * Each item once: the orders come as often as draws without replacement give
+ * them (Plackett and Luce).
+ */
+static bool
+orders(void)
+{
+	const struct replaybuf_conf conf = { .capacity = 3, .alpha = 1,
+	    .times = 1 };
+	const float p[3] = { 1, 2, 5 };
+	struct rng rng = rng_seed(5);
+	struct replaybuf_draw d[3];
+	double seen[9] = { 0 }, chi = 0, want;
+	const int n = 60000;
+	struct replaybuf b;
+
+	if (!replaybuf_open(&b, &conf, NULL, NULL))
+		return false;
+	for (int i = 0; i < n; i++) {
+		replaybuf_add_batch(&b, p, NULL, 3, NULL);
+		if (replaybuf_sample(&b, &rng, 3, 0.5, false, d) != 3)
+			return false;
+		seen[3 * replaybuf_row(d[0].id) + replaybuf_row(d[1].id)]++;
+	}
+	replaybuf_close(&b);
+	for (int i = 0; i < 9; i++) {
+		if (i / 3 == i % 3)
+			continue;
+		want = n * (double)p[i / 3] / 8 * (double)p[i % 3] /
+		    (8 - (double)p[i / 3]);
+		chi += (seen[i] - want) * (seen[i] - want) / want;
+	}
+	note("chi-squared %.2f of 5 degrees", chi);
+	return chi < 20.5;	/* 1 in 1000 */
+}
+
+/* With strata each part of the ring gives its share. */
+static bool
+strata(enum replaybuf_pick pick, uint32_t times)
+{
+	const struct replaybuf_conf conf = { .capacity = 64, .alpha = 1,
+	    .pick = pick, .times = times };
+	struct replaybuf_draw d[32];
+	struct rng rng = rng_seed(6);
+	struct replaybuf b;
+	bool good = true;
+
+	if (!replaybuf_open(&b, &conf, NULL, NULL))
+		return false;
+	for (int i = 0; i < 64; i++)
+		replaybuf_add(&b, 1, NULL);
+	good = replaybuf_sample(&b, &rng, 32, 1, true, d) == 32;
+	for (unsigned i = 0; i < 32; i++)
+		good = good && replaybuf_row(d[i].id) / 2 == i;
+	replaybuf_close(&b);
+	return good;
+}
+
+/* A caller with rows of its own, by slot, and nothing to be dropped. */
+static bool
+rows(void)
+{
+	const struct replaybuf_conf conf = { .capacity = 10,
+	    .pick = REPLAYBUF_UNIFORM };
+	struct replaybuf_draw d[100];
+	struct rng rng = rng_seed(7);
+	struct replaybuf b;
+	uint64_t row[10], id;
+	bool good = true;
+
+	if (!replaybuf_open(&b, &conf, NULL, NULL))
+		return false;
+	for (int i = 0; i < 1000; i++) {
+		id = replaybuf_add(&b, -1, NULL);
+		row[replaybuf_row(id)] = id;
+		good = good && replaybuf_sample(&b, &rng, 100, 1, false,
+		    d) == 100;
+		for (int j = 0; j < 100; j++)
+			good = good && row[replaybuf_row(d[j].id)] == d[j].id;
+	}
+	replaybuf_close(&b);
+	return good;
+}
+
+/* A slot filled 2^31 times and more: generations go round. */
+static void
+generations(void)
+{
+	const struct replaybuf_conf conf = { .capacity = 2 };
+	const struct replaydump_state s = { .newest = (1u << 31) - 2,
+	    .inserted = 7, .evicted = 7 };
+	struct replaybuf b;
+	uint64_t id[6];
+	bool good = true;
+
+	if (!replaybuf_open(&b, &conf, NULL, NULL))
+		return;
+	ok(replaydump_resume(&b, &s), "resume an empty table");
+	for (int i = 0; i < 6; i++)
+		id[i] = replaybuf_add(&b, 1, NULL);
+	for (int i = 0; i < 6; i++)
+		good = good && id[i] >> 63 == 0 &&
+		    (replaybuf_find(&b, id[i]) != NULL) == (i >= 4);
+	ok(replaybuf_find(&b, id[5] | (uint64_t)1 << 63) == NULL,
+	    "no id has more than 63 bits");
+	ok(good && id[0] >> 32 == (1u << 31) - 1 && id[2] >> 32 == 0 &&
+	    b.newest == 1, "generations go round within 31 bits");
+	replaybuf_close(&b);
+}
+
+/* Ids of a table that is not a stack grow, also where it was restored. */
+static void
+order(void)
+{
+	const struct replaybuf_conf conf = { .capacity = 8 };
+	struct replaydump_state s;
+	struct replaydump_entry e;
+	struct replaybuf b, c;
+	uint64_t last = 0, id = 0;
+	bool good = true;
+	size_t at = 0;
+
+	if (!replaybuf_open(&b, &conf, NULL, NULL) ||
+	    !replaybuf_open(&c, &conf, NULL, NULL))
+		return;
+	for (int i = 0; i < 11; i++)
+		last = replaybuf_add(&b, 1, NULL);
+	replaybuf_remove(&b, last - 1);
+	replaybuf_remove(&b, (uint64_t)1 << 32 | 5);
+	s = replaydump_state(&b);
+	good = replaydump_resume(&c, &s);
+	while (replaydump_next(&b, &at, &e))
+		good = good && replaydump_restore(&c, &e, 1) == 1;
+	for (int i = 0; i < 30; i++, last = id) {
+		id = replaybuf_add(&c, 1, NULL);
+		good = good && id > last && id == replaybuf_add(&b, 1, NULL);
+	}
+	ok(good && replaybuf_whole(&c), "ids go on growing when restored");
+	replaybuf_close(&b);
+	replaybuf_close(&c);
+}
+
+/* What no table can have had is not restored. */
+static void
+unsound(void)
+{
+	const struct replaybuf_conf conf = { .capacity = 4, .times = 3 };
+	struct replaydump_state s = { .newest = 5, .inserted = 9,
+	    .evicted = 7, .highest = 2 };
+	const struct replaydump_entry good = { .id = 5ull << 32 | 1,
+	    .priority = 2, .times = 2 };
+	struct replaydump_entry e[] = { good, good, good, good, good, good };
+	struct replaybuf b;
+
+	if (!replaybuf_open(&b, &conf, NULL, NULL))
+		return;
+	s.head = 4;
+	ok(!replaydump_resume(&b, &s), "no head beyond the ring");
+	s.head = 2;
+	ok(replaydump_resume(&b, &s), "a sound state");
+	e[0].id++;
+	e[2].id = 5ull << 32 | 4;
+	e[3].times = 3;
+	e[4].priority = NAN;
+	e[5].priority = 2.5f;
+	ok(replaydump_restore(&b, e, 2) == 2, "two sound entries");
+	ok(replaydump_restore(&b, e + 1, 1) == 0, "not the same one twice");
+	for (int i = 2; i < 6; i++) {
+		if (i > 2)
+			e[i].id = 5ull << 32 | 3;
+		ok(replaydump_restore(&b, e + i, 1) == 0, "not a %s",
+		    i == 2 ? "slot beyond the ring" : i == 3 ?
+		    "worn-out item" : i == 4 ? "priority that is none" :
+		    "priority above the highest");
+	}
+	ok(replaybuf_whole(&b) && b.have == 2, "all that was said is there");
+	replaybuf_close(&b);
+}
+
+int
+main(void)
+{
+	sessions(REPLAYBUF_PER, "per");
+	sessions(REPLAYBUF_UNIFORM, "uniform");
+	sessions(REPLAYBUF_FIFO, "fifo");
+	sessions(REPLAYBUF_LIFO, "lifo");
+	ok(orders(), "items that wear out: draws without replacement");
+	ok(strata(REPLAYBUF_PER, 0) && strata(REPLAYBUF_UNIFORM, 0),
+	    "strata of per and uniform");
+	ok(strata(REPLAYBUF_PER, 1) && strata(REPLAYBUF_UNIFORM, 1),
+	    "also where items wear out");
+	ok(rows(), "rows of the caller's own");
+	generations();
+	order();
+	unsound();
+	return tap_end();
+}

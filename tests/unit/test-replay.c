@@ -1,0 +1,233 @@
+/* n-step sums by hand and by brute force; the ring and its draws. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cmd/innet-agent/replay.h"
+#include "tests/unit/tap.h"
+
+enum { STEPS = 2000, N_MAX = 7 };
+
+static const struct env_result
+	on = { 0 }, dead = { .terminated = true }, cut = { .truncated = true };
+
+/* One step: what is seen and done there is t, and t + 1 is seen after it. */
+static void
+push(struct nstep *s, int t, double reward)
+{
+	nstep_push(s, &(float){ (float)t },
+	    &(union env_action){ .index = (unsigned)t }, reward);
+}
+
+static bool
+pulls(struct nstep *s, struct env_result end, int after, int from,
+    float reward, float go)
+{
+	const float next = (float)after;
+	struct experience e;
+
+	return nstep_pull(s, end, &next, &e) && *e.obs == (float)from &&
+	    e.action.index == (unsigned)from && *e.next == next &&
+	    e.reward == reward && e.go == go;
+}
+
+/* Three rewards, gamma 1/2: every sum is exact. */
+static void
+test_by_hand(void)
+{
+	struct nstep s = nstep_open(3, 1, 0.5);
+	struct experience e;
+	const float seen = 0;
+
+	push(&s, 0, 1);
+	ok(!nstep_pull(&s, on, &seen, &e), "one reward is not yet a sum");
+	push(&s, 1, 2);
+	ok(!nstep_pull(&s, on, &seen, &e), "nor are two");
+	push(&s, 2, 4);
+	ok(pulls(&s, on, 3, 0, 3, 0.125f), "1 + 2/2 + 4/4, and 1/8 to go");
+	ok(!nstep_pull(&s, on, &seen, &e), "which were all");
+	push(&s, 3, 8);
+	ok(pulls(&s, cut, 4, 1, 6, 0.125f) && pulls(&s, cut, 4, 2, 8, 0.25f) &&
+	    pulls(&s, cut, 4, 3, 8, 0.5f) && !nstep_pull(&s, cut, &seen, &e),
+	    "a time limit cuts sums short; what comes after still counts");
+	push(&s, 5, 1);
+	push(&s, 6, 1);
+	ok(pulls(&s, dead, 7, 5, 1.5f, 0) && pulls(&s, dead, 7, 6, 1, 0) &&
+	    !nstep_pull(&s, dead, &seen, &e),
+	    "nothing comes after an end, and nothing before a beginning");
+	nstep_close(&s);
+}
+
+/* A history of many episodes, summed again from what was written down. */
+static bool
+as_brute_force(size_t n, double gamma, uint64_t seed)
+{
+	struct nstep s = nstep_open(n, 1, gamma);
+	struct rng rng = rng_seed(seed);
+	static double reward[STEPS];
+	static struct env_result end[STEPS];
+	int due = 0;		/* the step whose experience comes next */
+	bool good = true;
+
+	for (int t = 0; t < STEPS; t++) {
+		const uint64_t fate = rng_below(&rng, 12);
+		const float next = (float)(t + 1);
+		struct experience e;
+
+		reward[t] = rng_uniform(&rng, -1, 1);
+		end[t] = fate == 0 ? dead : fate == 1 ? cut : on;
+		push(&s, t, reward[t]);
+		for (; nstep_pull(&s, end[t], &next, &e); due++) {
+			double sum = 0, go = 1;
+			int k = due;
+
+			for (bool last = false; !last; k++) {
+				sum += go * reward[k];
+				go *= gamma;
+				last = end[k].terminated || end[k].truncated ||
+				    k + 1 == due + (int)n;
+			}
+			if (end[k - 1].terminated)
+				go = 0;
+			good = good && *e.obs == (float)due &&
+			    *e.next == (float)k &&
+			    fabs(e.reward - sum) < 1e-6 &&
+			    fabs(e.go - go) < 1e-6;
+		}
+	}
+	nstep_close(&s);
+	return good && due > STEPS - (int)n - 1;
+}
+
+static void
+test_brute_force(void)
+{
+	bool good = true;
+
+	for (size_t n = 1; n <= N_MAX; n++)
+		good = good && as_brute_force(n, 0.9, n);
+	ok(good, "sums of 1 to %d rewards are those of brute force, one a step",
+	    N_MAX);
+}
+
+/* What is seen there is i, twice; i is done. */
+static void
+add(struct replay *r, int i, float priority)
+{
+	const float f = (float)i;
+
+	replay_add(r, &(struct experience){
+	    .obs = (float[]){ f, f + 0.5f }, .next = (float[]){ f + 1, -f },
+	    .reward = 2 * f, .action.index = (unsigned)i, .go = 3 * f },
+	    priority);
+}
+
+enum { SIZE = 5, ADDED = 13, DRAWS = 50000 };
+
+/* How often each was drawn; false if one was not drawn whole. */
+static bool
+count(const struct batch *b, int drawn[ADDED])
+{
+	bool whole = true;
+
+	for (int i = 0; i < ADDED; i++)
+		drawn[i] = 0;
+	for (int i = 0; i < DRAWS; i++) {
+		const struct rows *r = &b->rows;
+		const float f = r->obs[2 * i];
+
+		drawn[(int)f]++;
+		whole = whole && r->obs[2 * i + 1] == f + 0.5f &&
+		    r->next[2 * i] == f + 1 && r->next[2 * i + 1] == -f &&
+		    r->reward[i] == 2 * f && r->go[i] == 3 * f &&
+		    r->action[i].index == (unsigned)f &&
+		    b->id[i] == (uint64_t)f;
+	}
+	return whole;
+}
+
+static void
+test_ring(void)
+{
+	struct replay r = replay_open(SIZE, 2, DRAWS, -1);
+	struct batch b = batch_open(DRAWS, 2);
+	struct rng rng = rng_seed(1);
+	int drawn[ADDED];
+	bool fair = true;
+
+	for (int i = 0; i < ADDED; i++)
+		add(&r, i, -1);
+	replay_draw(&r, &rng, DRAWS, 0.5, &b);
+	ok(count(&b, drawn), "what belongs together is drawn together");
+	for (int i = 0; i < ADDED; i++)
+		fair = fair && (i < ADDED - SIZE ? drawn[i] == 0 :
+		    abs(drawn[i] - DRAWS / SIZE) < 400);
+	ok(fair, "the last %d, and each as often as another", SIZE);
+	ok(b.weight[0] == 1 && b.weight[DRAWS - 1] == 1, "of equal weight");
+	replay_close(&r);
+	batch_close(&b);
+}
+
+/* Is each of the last SIZE drawn by its share of 15? */
+static bool
+shares(const int drawn[ADDED], const int share[SIZE])
+{
+	bool good = true;
+
+	for (int i = 0; i < SIZE; i++)
+		good = good && abs(drawn[ADDED - SIZE + i] - DRAWS *
+		    share[i] / 15) < 400;
+	if (!good)
+		note("%d %d %d %d %d", drawn[8], drawn[9], drawn[10],
+		    drawn[11], drawn[12]);
+	return good;
+}
+
+static void
+test_priorities(void)
+{
+	struct replay r = replay_open(SIZE, 2, DRAWS, 1);
+	struct batch b = batch_open(DRAWS, 2);
+	struct rng rng = rng_seed(2);
+	int drawn[ADDED];
+
+	for (int i = 0; i < ADDED; i++)
+		add(&r, i, (float)(i - 7 > 0 ? i - 7 : 9));
+	replay_draw(&r, &rng, DRAWS, 1, &b);
+	ok(count(&b, drawn) && shares(drawn, (int[]){ 1, 2, 3, 4, 5 }),
+	    "drawn by priority, whole");
+	for (int i = 0; i < DRAWS; i++)
+		if (b.rows.obs[2 * i] == 11 && fabsf(b.weight[i] - 0.25f) >
+		    1e-3f)
+			drawn[11] = -1;
+	ok(drawn[11] > 0, "one drawn 4 times as often weighs a quarter");
+	b.id[0] = 12;
+	b.id[1] = 7;		/* is replaced by 12, and must not harm it */
+	b.id[2] = 8;
+	b.priority[0] = 1;
+	b.priority[1] = 99;
+	b.priority[2] = 5;
+	replay_judge(&r, &b, 3);
+	replay_draw(&r, &rng, DRAWS, 1, &b);
+	count(&b, drawn);
+	ok(shares(drawn, (int[]){ 5, 2, 3, 4, 1 }),
+	    "by what is said of it later; nothing is said of what is gone");
+	replay_close(&r);
+	r = replay_open(SIZE, 2, DRAWS, 1);
+	add(&r, 0, -1);
+	add(&r, 1, 4);
+	add(&r, 2, -1);
+	ok(r.per.priority[0] == 1 && r.per.priority[2] == 4,
+	    "of no known priority: the highest yet");
+	replay_close(&r);
+	batch_close(&b);
+}
+
+int
+main(void)
+{
+	test_by_hand();
+	test_brute_force();
+	test_ring();
+	test_priorities();
+	return tap_end();
+}

@@ -1,0 +1,113 @@
+/* Schedules that innet-verify plays: what is admitted, what misses what. */
+#include "cmd/innet-verify/replay.h"
+#include "tests/unit/tap.h"
+
+/* Two clusters every 100 ns, the second offset by 0 to 50, service 10. */
+static const struct spec two = {
+	.service_ns = 10, .slots = 1, .ack_ns = 5, .horizon_ns = 400, .n = 2,
+	.cluster = {
+		{ .id = 1, .period_ns = 100, .jitter_ns = 3, .control = {
+			.kind = TXCTL_URGENT, .threshold_ns = 100 } },
+		{ .id = 2, .period_ns = 100, .offset_hi_ns = 50 },
+	}
+};
+
+/* Is it admitted?  If not, because of this. */
+static void
+admitted(struct planned *row, size_t n, const char *why, const char *name)
+{
+	struct schedule s = { row, n };
+	struct replay r;
+	const bool is = replay_run(&two, 400, &s, &r);
+
+	if (!ok(is == (why == NULL) && (is || strcmp(r.why, why) == 0), "%s",
+	    name))
+		note("%s", r.why == NULL ? "admitted" : r.why);
+}
+
+static void
+admission(void)
+{
+	struct planned row[] = {
+		{ .c = 0, .k = 0, .at_ns = 0, .sent = true },
+		{ .c = 1, .k = 0, .at_ns = 50, .sent = true },
+		{ .c = 0, .k = 1, .at_ns = 103, .sent = false },
+		{ .c = 0, .k = 2, .at_ns = 202, .sent = true },
+	};
+
+	admitted(row, 4, NULL, "what the offsets, jitters and control allow");
+	row[3].sent = false;	/* 202 - 15 is past 1.5 thresholds */
+	admitted(row, 4, "an update held back that must be sent",
+	    "held back too long");
+	row[3].sent = true;
+	row[0].sent = false;
+	admitted(row, 4, "an update held back that must be sent",
+	    "held back without a status");
+	row[0].sent = true;
+	row[2].at_ns = 104;
+	admitted(row, 4, "updates of no one offset", "later than the jitter");
+	row[2].at_ns = 103;
+	row[1].at_ns = 51;
+	admitted(row, 4, "updates of no one offset", "beyond the offset");
+}
+
+/* Both at once, four times: the second is never served. */
+static void
+objectives(void)
+{
+	static const struct { const char *text; bool missed; } is[] = {
+		{ "no-loss", true }, { "peak<=400ns", false },
+		{ "peak<=399ns", true }, { "fair<=0", false },
+	};
+	struct planned row[8];
+	struct schedule s = { row, 8 };
+	struct objective o;
+	struct replay r;
+
+	for (size_t i = 0; i < 8; i++)
+		row[i] = (struct planned){ .c = i % 2, .k = i / 2,
+		    .at_ns = i / 2 * 100, .sent = true };
+	ok(replay_run(&two, 400, &s, &r) && r.of[0].delivered == 4 &&
+	    r.of[0].peaks == 3 && r.of[0].peak_sum_ns == 330 &&
+	    r.of[0].max_age_ns == 110, "the ages of a cluster that is served");
+	ok(r.of[1].dropped == 4 && r.of[1].delivered == 0 &&
+	    r.of[1].max_age_ns == 400, "and of one that is not");
+	for (size_t i = 0; i < sizeof(is) / sizeof(is[0]); i++)
+		ok(objective_read(is[i].text, &o) == NULL &&
+		    replay_misses(&two, &o, &r) == is[i].missed, "%s is %s",
+		    is[i].text, is[i].missed ? "missed" : "met");
+}
+
+/* The averages of two clusters are 110 and 100, a difference of 1/11. */
+static void
+fairness(void)
+{
+	static const struct { const char *text; bool missed; } is[] = {
+		{ "fair<=10ns", false }, { "fair<=9ns", true },
+		{ "fair<=0.090909091", false }, { "fair<=0.090909090", true },
+		{ "fair<=9.0909091%", false }, { "fair<=9%", true },
+	};
+	struct replay r = { .of = { { .peaks = 3, .peak_sum_ns = 330 },
+	    { .peaks = 7, .peak_sum_ns = 700 } } };
+	struct objective o;
+
+	for (size_t i = 0; i < sizeof(is) / sizeof(is[0]); i++)
+		ok(objective_read(is[i].text, &o) == NULL &&
+		    replay_misses(&two, &o, &r) == is[i].missed, "%s is %s",
+		    is[i].text, is[i].missed ? "missed" : "met");
+}
+
+int
+main(void)
+{
+	uint64_t payload, rate;
+
+	admission();
+	objectives();
+	fairness();
+	ok(replay_repeat(2000000, &payload, &rate) && payload == 256 &&
+	    rate == 1192000, "298 bytes at 1192 kbit/s take 2 ms");
+	ok(!replay_repeat(3999999999u, &payload, &rate),
+	    "no rate makes a frame take 3.999999999 s");
+	return tap_end();
+}

@@ -1,0 +1,308 @@
+/* A client against servers that answer, are silent, vanish or are not there. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "common/live/respcall.h"
+#include "tests/unit/tap.h"
+
+static char path[64];		/* where a server listens */
+static int door;
+
+/* A client connected to the other end, *far. */
+static struct respcall
+meet(int *far, uint64_t timeout_ns)
+{
+	struct respcall c = { .name = path, .timeout_ns = timeout_ns };
+
+	if (!respcall_open(&c) || (*far = accept(door, NULL, NULL)) == -1)
+		abort();
+	return c;
+}
+
+static void
+answer(int far, const char *bytes)
+{
+	if (write(far, bytes, strlen(bytes)) != (ssize_t)strlen(bytes))
+		abort();
+}
+
+static void
+test_request(void)
+{
+	static char big[5000];
+	static char got[2 * sizeof(big)], want[2 * sizeof(big)];
+	struct respcall c;
+	struct respreply r;
+	size_t n = 0;
+	int far;
+
+	memset(big, 'x', sizeof(big));
+	c = meet(&far, 1000000000);
+	respcall_begin(&c, 4);
+	respcall_word(&c, "ADD");
+	respcall_real(&c, 0.25);
+	respcall_arg(&c, big, sizeof(big));
+	respcall_count(&c, 18446744073709551615u);
+	respcall_words(&c, (const char *[]){ "PING", "", NULL });
+	big[0] = 'y';		/* borrowed, so this is sent */
+	ok(respcall_send(&c, "ADD"), "two requests are sent");
+	n = (size_t)sprintf(want, "*4\r\n$3\r\nADD\r\n$4\r\n0.25\r\n$5000\r\n");
+	memcpy(want + n, big, sizeof(big));
+	n += sizeof(big);
+	n += (size_t)sprintf(want + n, "\r\n$20\r\n18446744073709551615\r\n"
+	    "*2\r\n$4\r\nPING\r\n$0\r\n\r\n");
+	ok(recv(far, got, n, MSG_WAITALL) == (ssize_t)n &&
+	    memcmp(got, want, n) == 0, "as RESP has it");
+	answer(far, "-LIMIT so it is\r\n*2\r\n$3\r\nabc\r\n:7\r\n+PONG\r\n");
+	ok(respcall_next(&c, &r, "ADD") && r.kind == RESPREPLY_ERROR &&
+	    strcmp(r.text, "LIMIT so it is") == 0, "an error is a reply");
+	ok(respcall_next(&c, &r, "x") && r.n == 2 && respcall_rest(&c, "x") &&
+	    respcall_want(&c, RESPREPLY_STATUS, &r, "PING") &&
+	    strcmp(r.text, "PONG") == 0, "what is left of one is passed over");
+	answer(far, ":7\r\n-ERR gone\r\n");
+	ok(!respcall_want(&c, RESPREPLY_STATUS, &r, "SET") &&
+	    strstr(c.why, "SET: an answer of another kind") != NULL,
+	    "another kind than the one wanted fails");
+	respcall_close(&c);
+	close(far);
+}
+
+/* A mebibyte, written by another process, straight into memory. */
+static void
+test_long(void)
+{
+	enum { LONG = 1 << 20 };
+	static uint8_t sent[LONG], got[LONG];
+	struct respcall c;
+	struct respreply r;
+	int far, status;
+	pid_t pid;
+
+	for (size_t i = 0; i < LONG; i++)
+		sent[i] = (uint8_t)(i * i >> 8);
+	c = meet(&far, 10000000000);
+	pid = fork();
+	if (pid == 0) {
+		dprintf(far, "*2\r\n$%d\r\n", LONG);
+		for (size_t i = 0; i < LONG; i += 65536)
+			if (write(far, sent + i, 65536) != 65536)
+				_exit(1);
+		dprintf(far, "\r\n$3\r\nend\r\n");
+		_exit(0);
+	}
+	ok(respcall_want(&c, RESPREPLY_ARRAY, &r, "GET") &&
+	    respcall_next(&c, &r, "GET") && r.n == LONG &&
+	    respcall_body(&c, got, LONG, "GET") &&
+	    memcmp(got, sent, LONG) == 0, "a long bulk comes whole");
+	ok(respcall_next(&c, &r, "GET") && r.n == 3 &&
+	    respcall_body(&c, got, 3, "GET") && memcmp(got, "end", 3) == 0,
+	    "and so does what is behind it");
+	waitpid(pid, &status, 0);
+	respcall_close(&c);
+	close(far);
+}
+
+/* The start of the line that c->why must be, behind the server's name. */
+static bool
+because(const struct respcall *c, const char *why)
+{
+	const size_t n = strlen(path);
+	const bool good = c->fd == -1 && strncmp(c->why, path, n) == 0 &&
+	    strncmp(c->why + n, why, strlen(why)) == 0;
+
+	if (!good)
+		note("%s", c->why);
+	return good;
+}
+
+static void
+test_failures(void)
+{
+	volatile sig_atomic_t stop = 1;
+	static char flood[1 << 22];
+	struct respcall c;
+	struct respreply r;
+	int far;
+
+	c = meet(&far, 20000000);
+	respcall_words(&c, (const char *[]){ "PING", NULL });
+	ok(respcall_send(&c, "PING") && !respcall_next(&c, &r, "PING") &&
+	    because(&c, ": waiting for PING: nothing for 0.02 s"),
+	    "silence ends, and the line says what was waited for");
+	ok(!respcall_next(&c, &r, "PING"), "and nothing more comes of it");
+	respcall_close(&c);
+	close(far);
+
+	c = meet(&far, 20000000);
+	respcall_begin(&c, 1);
+	respcall_arg(&c, flood, sizeof(flood));
+	ok(!respcall_send(&c, "SET") &&
+	    because(&c, ": sending SET: not all of it in 0.02 s"),
+	    "so does a server that does not read");
+	respcall_close(&c);
+	close(far);
+
+	c = meet(&far, 10000000000);
+	answer(far, "$10\r\nhalf");
+	close(far);
+	ok(respcall_next(&c, &r, "GET") && !respcall_body(&c, flood, 10,
+	    "GET") && because(&c, ": waiting for GET: the connection was "
+	    "closed"), "one that vanishes");
+	ok(respcall_open(&c), "who may be found again");
+	far = accept(door, NULL, NULL);
+	answer(far, "HTTP/1.1 400\r\n");
+	ok(!respcall_next(&c, &r, "GET") && because(&c, ": waiting for GET: "
+	    "a reply of no known kind"), "one that speaks otherwise");
+	respcall_close(&c);
+	close(far);
+
+	c = meet(&far, 10000000000);
+	c.stop = &stop;
+	ok(!respcall_next(&c, &r, "GET") && because(&c, ": stopped while "
+	    "waiting for GET"), "a signal ends the wait");
+	respcall_close(&c);
+	close(far);
+
+	c = meet(&far, 10000000000);
+	respcall_abort(&c);
+	ok(!respcall_next(&c, &r, "GET"), "and so does another thread");
+	respcall_close(&c);
+	close(far);
+}
+
+/* A process that writes the same bytes to c, with pauses, while it is there. */
+static pid_t
+pour(const struct respcall *c, int far, const char *bytes, size_t len,
+    useconds_t pause)
+{
+	const pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	close(c->fd);
+	alarm(20);
+	while (write(far, bytes, len) > 0)
+		usleep(pause);
+	_exit(0);
+}
+
+/* Read replies until that fails, and no faster than they come. */
+static void
+drain(struct respcall *c)
+{
+	static char some[1 << 16];
+	struct respreply r;
+
+	for (int n = 1; respcall_next(c, &r, "GET"); n++) {
+		while (c->in.body > 0 && respcall_body(c, some, c->in.body <
+		    sizeof(some) ? c->in.body : sizeof(some), "GET"))
+			usleep(1000);
+		if (n % 4096 == 0)
+			usleep(1000);
+	}
+}
+
+/* A reply that begins so and goes on without end. */
+static bool
+floods(const char *begin, const char *bytes, useconds_t pause, const char *why)
+{
+	static char much[1 << 16];
+	struct respcall c;
+	size_t n = 0;
+	bool good;
+	pid_t pid;
+	int far;
+
+	c = meet(&far, 20000000);
+	answer(far, begin);
+	if (pause > 0) {
+		n = strlen(bytes);
+		memcpy(much, bytes, n);
+	}
+	while (pause == 0 && n + strlen(bytes) <= sizeof(much)) {
+		memcpy(much + n, bytes, strlen(bytes));
+		n += strlen(bytes);
+	}
+	pid = pour(&c, far, much, n, pause);
+	close(far);
+	drain(&c);
+	good = because(&c, why);
+	respcall_close(&c);
+	waitpid(pid, NULL, 0);
+	return good;
+}
+
+static void
+test_floods(void)
+{
+	ok(floods("*300000000\r\n", ":1\r\n", 0,
+	    ": waiting for GET: not all of it in 0.02 s"),
+	    "an array that comes and comes is not waited for");
+	ok(floods("$500000000\r\n", "x", 0,
+	    ": waiting for GET: not all of it in 0.02 s"), "nor a bulk");
+	ok(floods("$500000000\r\n", "x", 1000,
+	    ": waiting for GET: not all of it in 0.02 s"), "nor a trickle");
+	ok(floods("*2147483647\r\n", ":1\r\n", 0, ": waiting for GET: a "
+	    "reply of 6442450954 bytes at least; it may have 1073741824"),
+	    "one that says it will be too long is not even begun");
+	ok(floods("", "*2\r\n:1\r\n", 0,
+	    ": waiting for GET: not all of it in 0.02 s"),
+	    "arrays in arrays without end");
+}
+
+/* Time counts from when an answer is waited for. */
+static void
+test_late(void)
+{
+	struct respcall c;
+	struct respreply r;
+	int far;
+
+	c = meet(&far, 20000000);
+	respcall_words(&c, (const char *[]){ "PING", NULL });
+	ok(respcall_send(&c, "PING"), "sent");
+	answer(far, "+PONG\r\n");
+	usleep(40000);
+	ok(respcall_want(&c, RESPREPLY_STATUS, &r, "PING"),
+	    "who comes late to an answer that is there gets it");
+	respcall_close(&c);
+	close(far);
+}
+
+static void
+test_nobody(void)
+{
+	struct respcall c = { .name = "127.0.0.1:1", .timeout_ns = 1000000000 };
+
+	ok(!respcall_open(&c) && strcmp(c.why, "127.0.0.1:1: Connection "
+	    "refused") == 0, "nobody there");
+	c.name = "127.0.0.1:x";
+	ok(!respcall_open(&c) && strcmp(c.why, "127.0.0.1:x: not HOST:PORT")
+	    == 0, "no address");
+	c.name = "./no-such";
+	ok(!respcall_open(&c) && strcmp(c.why, "./no-such: No such file or "
+	    "directory") == 0, "no such path");
+	respcall_close(&c);
+}
+
+int
+main(void)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+
+	snprintf(path, sizeof(path), "/tmp/respcall.%d", (int)getpid());
+	memcpy(at.sun_path, path, strlen(path) + 1);
+	door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (bind(door, (struct sockaddr *)&at, sizeof(at)) == -1 ||
+	    listen(door, 8) == -1)
+		abort();
+	test_request();
+	test_long();
+	test_failures();
+	test_floods();
+	test_late();
+	test_nobody();
+	unlink(path);
+	return tap_end();
+}

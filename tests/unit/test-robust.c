@@ -1,0 +1,246 @@
+/* Median and trimmed mean: against qsort(3), and plain against AVX2. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/rng.h"
+#include "common/iswitch/robust.h"
+#include "tests/unit/tap.h"
+
+static const uint32_t odd[] = {
+	0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x00800000,
+	0x3f800000, 0xbf800000, 0x3f800001, 0x33800000, 0x7f7fffff, 0xff7fffff,
+	0x7f800000, 0xff800000, 0x7fc00000, 0xffc00000, 0x7f800001, 0xffc12345,
+};
+enum { ODD = sizeof(odd) / sizeof(*odd), ROWS = 33, ELEMENTS = 41 };
+
+struct rows {
+	uint8_t *at[ROWS];	/* each of its own malloc, off bytes behind */
+	const uint8_t *row[ROWS];
+	size_t k, off;
+};
+
+static void
+put_bits(uint8_t *p, size_t i, uint32_t u)
+{
+	float f;
+
+	memcpy(&f, &u, 4);
+	vec_set(p, i, f);
+}
+
+/* k vectors of n: one in four odd, one in four small and often equal. */
+static struct rows
+rows_new(struct rng *r, size_t k, size_t n)
+{
+	struct rows rows = { .k = k, .off = rng_below(r, 5) };
+
+	for (size_t j = 0; j < k; j++) {
+		rows.at[j] = malloc(4 * n + rows.off + 1);
+		rows.row[j] = rows.at[j] + rows.off;
+		for (size_t i = 0; i < n; i++) {
+			uint8_t *p = rows.at[j] + rows.off;
+			uint32_t u = (uint32_t)rng_u64(r);
+
+			switch (rng_below(r, 4)) {
+			case 0: u = odd[rng_below(r, ODD)]; break;
+			case 1: u = 0x40000000 + (u & 0x00800000); break;
+			}
+			put_bits(p, i, u);
+		}
+	}
+	return rows;
+}
+
+static void
+rows_free(struct rows *rows)
+{
+	for (size_t j = 0; j < rows->k; j++)
+		free(rows->at[j]);
+}
+
+static int
+ascending(const void *a, const void *b)
+{
+	const float x = *(const float *)a, y = *(const float *)b;
+
+	if (isnan(x) || isnan(y))
+		return isnan(x) - isnan(y);
+	return x < y ? -1 : x > y;
+}
+
+/* Equal, both NaN, or zeros. */
+static bool
+alike(float x, float y)
+{
+	return x == y || (isnan(x) && isnan(y));
+}
+
+/* As the contract says it: sort, drop, add, scale. */
+static float
+twin(const struct rows *rows, size_t i, size_t trim, float scale)
+{
+	float v[ROWS];
+	double sum = 0;
+
+	for (size_t j = 0; j < rows->k; j++)
+		v[j] = vec_get(rows->row[j], i);
+	qsort(v, rows->k, sizeof(*v), ascending);
+	if (2 * trim >= rows->k)
+		trim = (rows->k - 1) / 2;
+	for (size_t j = trim; j < rows->k - trim; j++)
+		sum += v[j];
+	return (float)(sum * (scale / (double)(rows->k - 2 * trim)));
+}
+
+static bool
+as_twin(const struct rows *rows, const uint8_t *out, size_t n, size_t trim,
+    float scale)
+{
+	for (size_t i = 0; i < n; i++) {
+		const float want = twin(rows, i, trim, scale);
+
+		if (alike(vec_get(out, i), want))
+			continue;
+		note("k %zu, n %zu, i %zu, trim %zu: %a, not %a", rows->k, n,
+		    i, trim, (double)vec_get(out, i), (double)want);
+		return false;
+	}
+	return true;
+}
+
+/* The plain code's bits. */
+static bool
+as_plain(const struct rows *rows, const uint8_t *out, size_t n, size_t trim,
+    float scale)
+{
+	const struct robust_rows r = { .row = rows->row, .k = rows->k };
+	uint8_t *plain = malloc(4 * n + 1);
+	int32_t key[ROWS];
+	bool same;
+
+	if (2 * trim >= rows->k)
+		trim = (rows->k - 1) / 2;
+	robust_from(plain, &r, 0, n, trim,
+	    scale / (double)(rows->k - 2 * trim), key);
+	same = memcmp(plain, out, 4 * n) == 0;
+	free(plain);
+	return same;
+}
+
+static void
+twins(struct rng *r)
+{
+	bool median = true, trimmed = true, plain = true;
+
+	for (size_t k = 1; k <= ROWS; k++) {
+		for (size_t n = 0; n < ELEMENTS; n++) {
+			struct rows rows = rows_new(r, k, n);
+			const float scale = (float)k * (n % 3 ? 1 : 0.3f);
+			const size_t trim = rng_below(r, k);
+			uint8_t *out = malloc(4 * n + 1);
+
+			robust_median(out, rows.row, k, n, scale);
+			median = median && as_twin(&rows, out, n, k, scale);
+			plain = plain && as_plain(&rows, out, n, k, scale);
+			robust_trimmed(out, rows.row, k, n, trim, scale);
+			trimmed = trimmed &&
+			    as_twin(&rows, out, n, trim, scale);
+			plain = plain && as_plain(&rows, out, n, trim, scale);
+			free(out);
+			rows_free(&rows);
+		}
+	}
+	ok(median, "median: as sorted by qsort, 1 to 33 rows of 0 to 40");
+	ok(trimmed, "trimmed mean: the same, any trim");
+	ok(plain, "both as the plain code, bit for bit");
+}
+
+/* Every trim of 9 and of 32, in three orders of the rows. */
+static void
+shuffles(struct rng *r)
+{
+	bool same = true;
+
+	for (size_t k = 9; k <= 32; k += 23) {
+		struct rows rows = rows_new(r, k, 24);
+		uint8_t first[96], out[96];
+
+		for (size_t trim = 0; trim <= k; trim++) {
+			robust_trimmed(first, rows.row, k, 24, trim, 1);
+			for (size_t j = k - 1; j > 0; j--) {
+				const size_t to = rng_below(r, j + 1);
+				const uint8_t *p = rows.row[j];
+
+				rows.row[j] = rows.row[to];
+				rows.row[to] = p;
+			}
+			robust_trimmed(out, rows.row, k, 24, trim, 1);
+			same = same && memcmp(first, out, 96) == 0;
+		}
+		rows_free(&rows);
+	}
+	ok(same, "the same bits whatever the order of the rows");
+}
+
+static void
+by_hand(void)
+{
+	uint8_t a[4], b[4], c[4], d[4];
+	const uint8_t *const row[] = { a, b, c, d };
+
+	vec_set(a, 0, 8);
+	vec_set(b, 0, -1);
+	vec_set(c, 0, NAN);
+	vec_set(d, 0, 3);
+	robust_median(a, row, 4, 1, 4);
+	ok(vec_get(a, 0) == 22, "of 8, -1, NaN, 3, in place: 4 times 5.5");
+	robust_median(a, row + 1, 3, 1, 3);
+	ok(vec_get(a, 0) == 9, "of -1, NaN, 3: 3 times 3");
+	robust_trimmed(a, row + 1, 3, 1, 2, 1);
+	ok(vec_get(a, 0) == 3, "two trimmed of three leave the median");
+	robust_trimmed(a, row + 1, 3, 1, 0, 1);
+	ok(vec_bits(a, 0) == 0x7fc00000, "none trimmed: NaN, always the same");
+	vec_set(b, 0, -INFINITY);
+	vec_set(d, 0, INFINITY);
+	vec_set(c, 0, -NAN);
+	robust_median(a, row + 1, 3, 1, 1);
+	ok(vec_get(a, 0) == INFINITY, "a negative NaN is last too");
+	vec_set(c, 0, 0x1.fffffep127f);
+	vec_set(d, 0, 0x1.fffffep127f);
+	robust_median(a, row + 2, 2, 1, 1);
+	ok(vec_get(a, 0) == 0x1.fffffep127f, "FLT_MAX twice does not overflow");
+}
+
+/* 65,535 rows in line, of two elements: 0, 1, 2 and so on, shuffled. */
+static void
+many(void)
+{
+	const size_t k = ROBUST_MANY;
+	uint8_t *base = malloc(8 * k), out[8];
+	const struct robust_rows r = { .base = base, .stride = 8, .k = k };
+
+	for (size_t j = 0; j < k; j++) {
+		vec_set(base, 2 * j, (float)(j * 7919 % k));
+		vec_set(base, 2 * j + 1, -(float)(j * 104729 % k));
+	}
+	robust_mean(out, &r, 2, k, 1);
+	ok(vec_get(out, 0) == 32767 && vec_get(out, 1) == -32767,
+	    "65535 rows: the median");
+	robust_mean(out, &r, 2, 100, 1);
+	ok(vec_get(out, 0) == 32767 && vec_get(out, 1) == -32767,
+	    "and the trimmed mean");
+	free(base);
+}
+
+int
+main(void)
+{
+	struct rng r = rng_seed(3);
+
+	by_hand();
+	twins(&r);
+	shuffles(&r);
+	many();
+	return tap_end();
+}

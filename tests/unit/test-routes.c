@@ -1,0 +1,136 @@
+/* Where workers are: the newest address, for a minute, each once. */
+#include "common/base/rng.h"
+#include "common/olaf/routes.h"
+#include "tests/unit/tap.h"
+
+static union addr
+at(uint16_t port)
+{
+	union addr a = { .in = { .sin_family = AF_INET,
+	    .sin_port = htons(port) } };
+
+	a.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return a;
+}
+
+static bool
+is_at(const struct routes *r, uint16_t cluster, uint32_t worker,
+    uint64_t now_ns, uint16_t port)
+{
+	const union addr want = at(port);
+	const struct route *a = routes_find(r, cluster, worker, now_ns);
+
+	return a == NULL ? port == 0 : addr_same(&a->to, &want);
+}
+
+/* Addresses of a cluster, their ports in ports[]. */
+static uint32_t
+each(const struct routes *r, uint16_t cluster, uint64_t now_ns,
+    uint16_t ports[64])
+{
+	const union addr *a;
+	uint32_t next = 0, n = 0;
+
+	while ((a = routes_each(r, cluster, now_ns, &next)) != NULL)
+		ports[n++] = addr_port(a);
+	return n;
+}
+
+static void
+see(struct routes *r, uint16_t cluster, uint32_t worker, uint16_t port,
+    uint64_t now_ns)
+{
+	const union addr a = at(port);
+
+	routes_see(r, cluster, worker, &a, now_ns);
+}
+
+static void
+rules(void)
+{
+	const uint64_t minute = ROUTES_KEEP_NS;
+	uint16_t p[64];
+	struct routes r;
+
+	if (!ok(routes_init(&r), "there is room for routes"))
+		return;
+	ok(is_at(&r, 0, 0, 0, 0) && each(&r, 65535, 0, p) == 0,
+	    "before anything was heard there is no route");
+	see(&r, 1, 5, 1000, 10);
+	ok(is_at(&r, 1, 5, 10, 1000), "a worker is where it was heard from");
+	ok(is_at(&r, 2, 5, 10, 0) && is_at(&r, 1, 6, 10, 0),
+	    "another cluster's or another worker is not");
+	ok(is_at(&r, 1, 5, 10 + minute, 1000), "it is known for a minute");
+	ok(is_at(&r, 1, 5, 11 + minute, 0) && each(&r, 1, 11 + minute, p) == 0,
+	    "and forgotten after it");
+	see(&r, 1, 5, 1001, 20 + minute);
+	ok(is_at(&r, 1, 5, 20 + minute, 1001) && r.count == 1,
+	    "a worker that moved is where it was heard from last");
+	ok(each(&r, 1, 20 + minute, p) == 1 && p[0] == 1001,
+	    "and nothing goes to where it was");
+	see(&r, 1, 6, 1001, 20 + minute);
+	see(&r, 1, 7, 1002, 20 + minute);
+	ok(each(&r, 1, 20 + minute, p) == 2 && p[0] == 1001 && p[1] == 1002,
+	    "two workers behind one address: a model for all goes there once");
+	see(&r, 1, 6, 1001, 30 + minute);
+	ok(each(&r, 1, 25 + 2 * minute, p) == 1 && p[0] == 1001,
+	    "the one that is still heard keeps the address of both");
+	see(&r, 65535, UINT32_MAX, 9, 0);
+	ok(is_at(&r, 65535, UINT32_MAX, 0, 9) && each(&r, 65535, 0, p) == 1,
+	    "the last cluster and worker have a route too");
+	routes_free(&r);
+}
+
+/* Random sights, against an array of the last of each worker. */
+static bool
+agrees(uint64_t seed)
+{
+	enum { CLUSTERS = 3, WORKERS = 12, PORTS = 6 };
+	struct { uint64_t heard; uint16_t port; } last[CLUSTERS][WORKERS] = {
+	    { { 0 } } };
+	struct rng rng = rng_seed(seed);
+	uint64_t now = 1;
+	struct routes r;
+	bool same = routes_init(&r);
+
+	for (int i = 0; i < 300 && same; i++) {
+		uint16_t c = (uint16_t)rng_below(&rng, CLUSTERS), got[64];
+		uint32_t w = (uint32_t)rng_below(&rng, WORKERS), n, want = 0;
+		bool in[PORTS + 1] = { false };
+
+		now += rng_below(&rng, ROUTES_KEEP_NS / 5);
+		last[c][w].heard = now;
+		last[c][w].port = (uint16_t)(1 + rng_below(&rng, PORTS));
+		see(&r, c, w, last[c][w].port, now);
+		c = (uint16_t)rng_below(&rng, CLUSTERS);
+		for (w = 0; w < WORKERS; w++) {
+			bool fresh = last[c][w].port != 0 &&
+			    last[c][w].heard + ROUTES_KEEP_NS >= now;
+
+			same = same && is_at(&r, c, w, now,
+			    fresh ? last[c][w].port : 0);
+			want += fresh && !in[last[c][w].port];
+			in[last[c][w].port] |= fresh;
+		}
+		n = each(&r, c, now, got);
+		same = same && n == want;
+		for (uint32_t k = 0; k < n && same; k++) {
+			same = in[got[k]];
+			in[got[k]] = false;
+		}
+	}
+	routes_free(&r);
+	return same;
+}
+
+int
+main(void)
+{
+	bool same = true;
+
+	rules();
+	for (uint64_t seed = 0; seed < 100; seed++)
+		same = same && agrees(seed);
+	ok(same, "100 random crowds agree with an array of last sights");
+	return tap_end();
+}

@@ -1,0 +1,86 @@
+/*
+ * Whole trainings: with the plain kernels and with the fastest, the same
+ * weights to the last bit, for every algorithm.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-agent/learner.h"
+#include "cmd/innet-agent/presets.h"
+#include "tests/unit/tap.h"
+
+static const struct kern *use;		/* what kern_best() says: */
+const struct kern *__real_kern_best(void);
+const struct kern *__wrap_kern_best(void);
+
+const struct kern *
+__wrap_kern_best(void)
+{
+	return use;
+}
+
+static bool
+nothing(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+/* The weights that so many steps of training lead to: *n, to be freed. */
+static float *
+train(const char *algo, const char *env, uint64_t hidden, uint64_t steps,
+    size_t *n)
+{
+	const volatile sig_atomic_t never = 0;
+	struct tally t = { .steps_end = steps, .stop = &never };
+	struct settings set = *presets_find(algo, env);
+	struct learner l;
+	struct optim o;
+	size_t a = 0, e = 0;
+	float *w;
+
+	while (strcmp(algo_all[a]->name, algo) != 0)
+		a++;
+	while (strcmp(env_kinds[e]->name, env) != 0)
+		e++;
+	set.hidden = hidden;
+	learner_open(&l, env_kinds[e], algo_all[a], &set, 1, NULL, &t);
+	o = optim_open(OPTIM_ADAM, l.kern, set.rate, l.params);
+	l.up = optim_ascent(&o);
+	learner_run(&l, nothing, NULL);
+	ok(t.gradients >= 5, "%s: %zu gradients by %s kernels", algo,
+	    (size_t)t.gradients, l.kern->name);
+	w = l.w;
+	l.w = NULL;
+	*n = l.params;
+	optim_close(&o);
+	learner_close(&l);
+	return w;
+}
+
+static void
+same(const char *algo, const char *env, uint64_t hidden, uint64_t steps)
+{
+	float *plain, *fast;
+	size_t n, m;
+
+	use = &kern_plain;
+	plain = train(algo, env, hidden, steps, &n);
+	use = __real_kern_best();
+	fast = train(algo, env, hidden, steps, &m);
+	ok(n == m && memcmp(plain, fast, n * sizeof(*plain)) == 0,
+	    "%s learns the same on %s, %zu weights", algo, env, n);
+	free(plain);
+	free(fast);
+}
+
+int
+main(void)
+{
+	/* widths that fill no vector, and those of the presets */
+	same("a2c", "cartpole", 13, 3000);
+	same("ppo", "lunarlander-continuous", 27, 17000);
+	same("dqn", "cartpole", 64, 2000);
+	same("ddpg", "pendulum", 35, 2000);
+	return tap_end();
+}

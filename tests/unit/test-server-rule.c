@@ -1,0 +1,283 @@
+/* The server's rule: closed forms, a twin in doubles, and what is refused. */
+#include <float.h>
+
+#include "common/base/rng.h"
+#include "common/olaf/server-rule.h"
+#include "tests/unit/tap.h"
+
+enum { E = 7, N = 3 };		/* ranges of 3, 3 and 1 */
+
+static uint8_t bytes[4 * E];
+
+/* Range r of a vector of `elements`, n a packet, each element x. */
+static struct update
+packet(uint32_t elements, uint32_t n, uint32_t r, float x, float reward)
+{
+	const uint32_t packets = update_packets(elements, n);
+	struct update u = { .kind = UPDATE_UPDATE, .cluster = 4, .worker = 9,
+	    .merged = 1, .generated_ns = 77, .reward = reward,
+	    .elements = elements, .first = r * n, .vec = bytes,
+	    .following = (uint16_t)(packets - 1 - r) };
+
+	u.n = r + 1 < packets ? n : elements - u.first;
+	for (uint32_t i = 0; i < u.n; i++)
+		vec_set(bytes, i, x);
+	return u;
+}
+
+static struct update
+whole(float x, float reward)
+{
+	return packet(2, 2, 0, x, reward);
+}
+
+/* A server of two weights that begin at w. */
+static struct psrule
+begun(float w)
+{
+	const struct update u = whole(w, 0);
+	struct psrule p = { 0 };
+
+	if (!psrule_weights(&p, &u))
+		abort();
+	return p;
+}
+
+static void
+learns(void)
+{
+	struct psrule_conf cf = { .average_ema = 1, .rate = 0.25 };
+	struct psrule p = begun(3);
+	struct update u = whole(2, 0);
+
+	ok(psrule_update(&cf, &p, &u) == PSRULE_APPLIED && p.w[0] == 3.5f &&
+	    p.w[1] == 3.5f, "sgd: w + rate g");
+	cf.descend = true;
+	psrule_update(&cf, &p, &u);
+	ok(p.w[0] == 3, "descending, w - rate g");
+	psrule_free(&p);
+
+	cf = (struct psrule_conf){ .average_ema = 0.5, .rate = 1 };
+	p = begun(0);
+	u = whole(1, 0);
+	for (int k = 1; k <= 20; k++)
+		psrule_update(&cf, &p, &u);
+	ok(p.g[0] == 1 - 0x1p-20f, "ema of a steady gradient: (1 - 2^-k) g");
+	ok(p.w[1] == 20 - 1 + 0x1p-20f,
+	    "weights have its sum: k - 1 + 2^-k times g");
+	psrule_free(&p);
+
+	cf.average_ema = 0.25;
+	p = begun(0);
+	u = whole(16, 0);
+	psrule_update(&cf, &p, &u);
+	u = whole(0, 0);
+	psrule_update(&cf, &p, &u);
+	ok(p.g[0] == 3 && p.w[0] == 7,
+	    "a is the share of the newest: a g, then (1 - a) a g");
+	psrule_free(&p);
+}
+
+/* Adam as Kingma and Ba wrote it, all in doubles. */
+static void
+adam(bool descend, double average)
+{
+	const struct psrule_conf cf = { .average_ema = average, .rate = 0.01,
+	    .optimizer = PSRULE_ADAM, .descend = descend };
+	double w = 0.5, g = 0, m = 0, v = 0, worst = 0;
+	struct psrule p = begun(0.5f);
+	struct rng r = rng_seed(8);
+
+	for (int t = 1; t <= 2000; t++) {
+		float x = (float)rng_uniform(&r, -1, 2);
+		struct update u = whole(x, 0);
+
+		psrule_update(&cf, &p, &u);
+		g += average * ((descend ? -(double)x : (double)x) - g);
+		m = 0.9 * m + 0.1 * g;
+		v = 0.999 * v + 0.001 * g * g;
+		w += 0.01 * (m / (1 - pow(0.9, t))) /
+		    (sqrt(v / (1 - pow(0.999, t))) + 1e-8);
+		worst = fmax(worst, fabs(w - (double)p.w[0]));
+	}
+	if (!ok(worst < 1e-4 && p.w[0] == p.w[1] && fabs(w) > 1,
+	    "adam, average %g%s: 2,000 steps agree with one in doubles",
+	    average, descend ? ", descending" : ""))
+		note("%g at %g", worst, w);
+	psrule_free(&p);
+}
+
+/* Rewards in a row, and for each whether it passes, as a string of y and n. */
+static void
+gate(const char *name, enum psrule_gate kind, const char *want, float end)
+{
+	static const float reward[] = { 1, 1, 2, 0.5f, 1.5f, 2.5f, -4, -3 };
+	const struct psrule_conf cf = { .gate = kind, .gate_ema = 0.5,
+	    .average_ema = 1, .rate = 1 };
+	struct psrule p = begun(0);
+	bool same = true;
+	int passed = 0;
+
+	for (int i = 0; want[i] != '\0'; i++) {
+		struct update u = whole(1, reward[i]);
+		enum psrule_verdict v = psrule_update(&cf, &p, &u);
+
+		passed += want[i] == 'y';
+		same = same && v == (want[i] == 'y' ? PSRULE_APPLIED :
+		    PSRULE_GATED) && p.w[0] == (float)passed &&
+		    p.range[0].version == 1 + (uint32_t)passed;
+	}
+	ok(same, "gate %s lets in %s, and what it keeps out changes no weight",
+	    name, want);
+	if (!ok(p.range[0].reward == (double)end, "and r_g ends at %g", (double)end))
+		note("%g", p.range[0].reward);
+	psrule_free(&p);
+}
+
+static void
+founder(void)
+{
+	const struct psrule_conf cf = { .average_ema = 1, .rate = 1 };
+	struct psrule p = { 0 };
+	struct update u = packet(E, N, 2, 30, 0);
+
+	ok(!psrule_ready(&p) && psrule_update(&cf, &p, &u) == PSRULE_NO_MODEL,
+	    "before any weights no update is taken");
+	ok(!psrule_weights(&p, &u) && !p.founded,
+	    "the last packet of a vector does not tell its cut: not taken");
+	u = packet(E, N, 1, 20, 0);
+	ok(psrule_weights(&p, &u) && p.founder == 9 && p.w[3] == 20 &&
+	    p.w[5] == 20 && p.w[2] == 0 && !psrule_ready(&p),
+	    "any other founds the cluster and sets its range");
+	u = packet(E, N, 0, 11, 0);
+	u.worker = 8;
+	ok(!psrule_weights(&p, &u) && p.w[0] == 0,
+	    "another worker's weights are not taken, though the range is free");
+	u.worker = 9;
+	ok(psrule_weights(&p, &u) && p.w[0] == 11 && p.w[2] == 11,
+	    "the founder's are");
+	u = packet(E, N, 0, 99, 0);
+	ok(!psrule_weights(&p, &u) && p.w[0] == 11, "each range once");
+	u = packet(E, N, 0, 1, 0);
+	ok(psrule_update(&cf, &p, &u) == PSRULE_NO_MODEL && p.w[0] == 11,
+	    "no update is taken while a range is missing");
+	u = packet(E, N, 2, 30, 0);
+	ok(psrule_weights(&p, &u) && psrule_ready(&p) && p.w[6] == 30,
+	    "with the last range the model is whole");
+	ok(!psrule_weights(&p, &u), "and then no weights are taken at all");
+	psrule_free(&p);
+	ok(p.w == NULL && !psrule_ready(&p), "freed, it is as it began");
+	u = packet(1, 1, 0, 5, 0);
+	ok(psrule_weights(&p, &u) && psrule_ready(&p) && p.w[0] == 5,
+	    "a vector of one element in one packet is a whole model");
+	psrule_free(&p);
+}
+
+static struct psrule
+three_ranges(void)
+{
+	struct psrule p = { 0 };
+
+	for (uint32_t r = 0; r < 3; r++) {
+		const struct update u = packet(E, N, r, 0, 0);
+
+		if (!psrule_weights(&p, &u))
+			abort();
+	}
+	return p;
+}
+
+static void
+ranges(void)
+{
+	const struct psrule_conf cf = { .average_ema = 1, .rate = 1 };
+	struct psrule p = three_ranges();
+	struct update u = packet(E, N, 1, 2, 6), model;
+
+	psrule_update(&cf, &p, &u);
+	psrule_update(&cf, &p, &u);
+	ok(p.w[2] == 0 && p.w[3] == 4 && p.w[5] == 4 && p.w[6] == 0,
+	    "an update of a range moves that range alone");
+	ok(p.range[0].version == 1 && p.range[1].version == 3 && p.range[2].version == 1 &&
+	    p.range[0].step == 0 && p.range[1].step == 2,
+	    "and counts in its version and step alone");
+	psrule_answer(&p, &u, UPDATE_ALL_WORKERS, &model);
+	ok(model.kind == UPDATE_MODEL && model.cluster == 4 &&
+	    model.worker == UPDATE_ALL_WORKERS && model.sequence == 3 &&
+	    model.following == 1 && model.elements == E && model.n == N &&
+	    model.first == N && model.reward == 6,
+	    "the answer is that range's, with its version and r_g");
+
+	u.elements = E + 1;
+	ok(psrule_update(&cf, &p, &u) == PSRULE_MISMATCHED,
+	    "another length is mismatched");
+	u = packet(E, N, 1, 2, 0);
+	u.n = 2;
+	ok(psrule_update(&cf, &p, &u) == PSRULE_MISMATCHED,
+	    "and so is another cut");
+	u = packet(E, 4, 1, 2, 0);
+	ok(psrule_update(&cf, &p, &u) == PSRULE_MISMATCHED,
+	    "even if its packet ends where the vector does");
+	ok(p.w[3] == 4 && p.w[4] == 4 && p.range[1].version == 3,
+	    "and they change nothing");
+	psrule_free(&p);
+}
+
+/* After the refusal of u, is all as it was? */
+static bool
+no_trace(const struct psrule_conf *cf, struct psrule *p,
+    const struct update *u)
+{
+	const size_t block = 4 * (size_t)p->elements * sizeof(float);
+	const struct psrule_range was = p->range[0];
+	const uint32_t version = p->range[0].version, step = p->range[0].step;
+	float *copy = malloc(block);
+	bool same;
+
+	memcpy(copy, p->w, block);
+	same = psrule_update(cf, p, u) == PSRULE_NONFINITE &&
+	    memcmp(copy, p->w, block) == 0 && p->range[0].version == version &&
+	    p->range[0].step == step && p->range[0].rewarded == was.rewarded &&
+	    p->range[0].reward == was.reward;
+	free(copy);
+	return same;
+}
+
+static void
+refusal(const char *name, enum psrule_optimizer optimizer, float much)
+{
+	const struct psrule_conf cf = { .average_ema = 0.5, .rate = 2,
+	    .optimizer = optimizer, .gate_ema = 0.5 };
+	struct psrule p = begun(FLT_MAX / 2);
+	struct update u = whole(1, 5);
+
+	vec_set(bytes, 1, much);	/* the last element alone is bad */
+	ok(no_trace(&cf, &p, &u), "%s: a first update that is refused leaves "
+	    "no trace, in r_g neither", name);
+	u = whole(1, 3);
+	ok(psrule_update(&cf, &p, &u) == PSRULE_APPLIED && p.range[0].reward == 3,
+	    "%s: the next one is the first", name);
+	u = whole(1, 1000);
+	vec_set(bytes, 1, much);
+	ok(no_trace(&cf, &p, &u), "%s: one that is refused later does not "
+	    "either", name);
+	psrule_free(&p);
+}
+
+int
+main(void)
+{
+	learns();
+	adam(false, 1);
+	adam(true, 1);
+	adam(false, 0.5);
+	gate("none", PSRULE_NONE, "yyyyyyyy", -2.03125f);
+	gate("ema", PSRULE_EMA, "ynynyynn", -2.03125f);
+	gate("last", PSRULE_LAST, "ynynyyny", -3);
+	gate("best", PSRULE_BEST, "ynynnynn", 2.5f);
+	founder();
+	ranges();
+	refusal("sgd", PSRULE_SGD, FLT_MAX);
+	refusal("adam", PSRULE_ADAM, 1e30f);
+	return tap_end();
+}

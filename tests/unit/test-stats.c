@@ -1,0 +1,69 @@
+/* Small statistics against closed forms and integers. */
+#include <stdint.h>
+
+#include "common/base/rng.h"
+#include "common/base/stats.h"
+#include "tests/unit/tap.h"
+
+/* Is the p-th percentile (in hundredths) of 1 ... n the one counted? */
+static bool
+counted(double *x, size_t n, unsigned p)
+{
+	size_t k = 1;
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = (double)(n - i);
+	while (k * 100 < p * n)
+		k++;
+	return stats_percentile(x, n, p / 100.0) == (double)k;
+}
+
+int
+main(void)
+{
+	double x[1000] = { 4, 1, 3, 2 };
+	struct rng r = rng_seed(3);
+	bool good = true;
+
+	ok(stats_mean(x, 0) == 0 && stats_sd(x, 0) == 0 &&
+	    stats_percentile(x, 0, 0.5) == 0, "nothing of none");
+	ok(stats_mean(x, 4) == 2.5, "the mean of 1 to 4 is 2.5");
+	ok(stats_sd(x, 1) == 0, "one value has no spread");
+	ok(fabs(stats_sd(x, 4) - sqrt(5 / 3.)) < 1e-15,
+	    "the spread of 1 to 4 is the root of 5/3");
+	ok(stats_percentile(x, 4, 0) == 1 && x[3] == 4,
+	    "percentile 0 is the least, and sorts");
+	ok(stats_percentile(x, 4, 0.5) == 2 && stats_percentile(x, 4, 0.51) == 3,
+	    "half of four is two, a little more is three");
+	ok(stats_percentile(x, 4, 1) == 4, "percentile 1 is the most");
+	for (size_t n = 1; n <= 1000; n++)
+		good = good && counted(x, n, 50) && counted(x, n, 95) &&
+		    counted(x, n, 99) && counted(x, n, 100);
+	ok(good, "p50, p95, p99 are as counted, for 1 to 1000 values");
+
+	ok(stats_jain(x, 0) == 1, "Jain's index of none is 1");
+	for (size_t i = 0; i < 8; i++)
+		x[i] = 3;
+	ok(stats_jain(x, 8) == 1, "of equals 1");
+	for (size_t i = 1; i < 8; i++)
+		x[i] = 0;
+	ok(stats_jain(x, 8) == 0.125, "of one that has all 1/n");
+	ok(stats_jain(x + 1, 7) == 1, "of zeros 1");
+	x[0] = x[1] = 1;
+	x[2] = 4;
+	ok(stats_jain(x, 3) == 36 / 54., "of 1, 1, 4 two thirds");
+	good = true;
+	for (int run = 0; run < 100; run++) {
+		double index, twin;
+
+		for (size_t i = 0; i < 9; i++)
+			x[i] = rng_uniform(&r, 0, 1e9);
+		index = stats_jain(x, 9);
+		for (size_t i = 0; i < 9; i++)
+			x[i] *= 1024;
+		twin = stats_jain(x, 9);
+		good = good && index == twin && index >= 1 / 9. && index <= 1;
+	}
+	ok(good, "it lies in 1/n to 1 and has no unit");
+	return tap_end();
+}

@@ -1,0 +1,322 @@
+/*
+ * The sum tree, in plain C and in this processor's form, against prefix sums in
+ * an array, index for index.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "common/replay/sumtree.h"
+#include "tests/unit/plainsum.h"
+#include "tests/unit/tap.h"
+
+enum kind { UNIFORM, HEAVY, SPARSE, ONE, FULL, KINDS };
+static const char *const kinds[] = { "uniform", "heavy-tailed", "sparse",
+	"one huge", "all the greatest" };
+enum { BATCH = 1000, MOST = 65536, FORMS = 2 };
+
+static size_t sampled;		/* in all, by each form */
+
+/* Trees of n leaves, of which the second one is plain. */
+static void
+open_both(struct sumtree t[FORMS], size_t n)
+{
+	for (int f = 0; f < FORMS; f++) {
+		if (!sumtree_open(&t[f], n))
+			abort();
+	}
+	t[1].form = sumnode_plain();
+}
+
+static void
+close_both(struct sumtree t[FORMS])
+{
+	for (int f = 0; f < FORMS; f++)
+		sumtree_close(&t[f]);
+}
+
+/* A weight for leaf i of n. */
+static uint32_t
+draw(struct rng *r, enum kind kind, size_t i, size_t n)
+{
+	const double u = rng_double(r);
+
+	switch (kind) {
+	case UNIFORM:
+		return (uint32_t)rng_below(r, SUMTREE_WEIGHT_MAX) + 1;
+	case HEAVY:
+		return (uint32_t)(u * u * u * u * u * u * SUMTREE_WEIGHT_MAX);
+	case SPARSE:
+		return u < 0.001 ? SUMTREE_WEIGHT_MAX : 0;
+	case ONE:
+		return i == n / 3 ? SUMTREE_WEIGHT_MAX : u < 0.5;
+	default:
+		return SUMTREE_WEIGHT_MAX;
+	}
+}
+
+/* Sums to look for: at random, and on both sides of where leaves begin. */
+static void
+targets(struct rng *r, const struct plainsum *s, uint64_t total, uint64_t *x,
+    size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		x[i] = rng_below(r, total);
+		if (i % 4 == 3)
+			x[i] = s->upto[rng_below(r, s->n)] - i / 4 % 2;
+		if (x[i] >= total)
+			x[i] = i % 8 == 3 ? 0 : total - 1;
+	}
+}
+
+/* Do the trees find what the array does?  n draws, in batches. */
+static bool
+same_found(struct rng *r, struct sumtree t[FORMS], struct plainsum *s, size_t n)
+{
+	static uint64_t x[BATCH];
+	static uint32_t at[FORMS][BATCH], w[FORMS][BATCH];
+	const uint64_t total = plainsum_add(s);
+	size_t bad = t[0].total != total || t[1].total != total, m, i;
+
+	for (; n > 0 && total > 0; n -= m, sampled += m) {
+		m = rng_below(r, n < BATCH ? n : BATCH) + 1;
+		targets(r, s, total, x, m);
+		for (int f = 0; f < FORMS; f++)
+			sumtree_find(&t[f], x, m, at[f], w[f]);
+		for (i = 0; i < m; i++)
+			bad += at[0][i] != plainsum_find(s, x[i]) ||
+			    w[0][i] != s->w[at[0][i]] || w[0][i] == 0;
+		bad += memcmp(at[0], at[1], m * sizeof(**at)) != 0 ||
+		    memcmp(w[0], w[1], m * sizeof(**w)) != 0;
+	}
+	return bad == 0;
+}
+
+/* Do the trees hold just what the array does? */
+static bool
+same_weights(const struct sumtree t[FORMS], const struct plainsum *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		if (sumtree_weight(&t[0], i) != s->w[i] ||
+		    sumtree_weight(&t[1], i) != s->w[i])
+			return false;
+	}
+	return true;
+}
+
+/* Updates, with duplicates, and an insert that may wrap, to all. */
+static void
+change(struct rng *r, struct sumtree t[FORMS], struct plainsum *s,
+    enum kind kind)
+{
+	static uint32_t at[BATCH], w[BATCH], run[MOST];
+	const size_t n = rng_below(r, BATCH), from = rng_below(r, s->n);
+	const size_t len = rng_below(r, (s->n < MOST ? s->n : MOST) + 1);
+
+	for (size_t i = 0; i < n; i++) {
+		at[i] = (uint32_t)rng_below(r, i % 3 ? s->n : s->n / 8 + 1);
+		s->w[at[i]] = w[i] = draw(r, kind, at[i], s->n);
+	}
+	for (size_t i = 0; i < len; i++)
+		s->w[(from + i) % s->n] = run[i] =
+		    draw(r, kind, (from + i) % s->n, s->n);
+	for (int f = 0; f < FORMS; f++) {
+		sumtree_update(&t[f], at, w, n);
+		sumtree_insert(&t[f], from, run, len);
+	}
+}
+
+static void
+scale(struct sumtree t[FORMS], struct plainsum *s, int shift)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->w[i] = (uint32_t)fmin(SUMTREE_WEIGHT_MAX,
+		    ceil(ldexp(s->w[i], shift)));
+	for (int f = 0; f < FORMS; f++)
+		sumtree_scale(&t[f], shift);
+}
+
+/* Rounds of changes and of draws, with every kind of weights. */
+static void
+run(size_t n, size_t draws)
+{
+	enum { ROUNDS = 4 };
+	struct plainsum s = plainsum_new(n);
+	struct rng r = rng_seed(n);
+	struct sumtree t[FORMS];
+	bool good;
+
+	open_both(t, n);
+	for (int kind = 0; kind < KINDS; kind++) {
+		good = true;
+		for (int round = 0; round < ROUNDS; round++) {
+			change(&r, t, &s, (enum kind)kind);
+			if (round == ROUNDS - 1)
+				scale(t, &s, (int)rng_below(&r, 60) - 30);
+			good = good && same_found(&r, t, &s,
+			    draws / (KINDS * ROUNDS)) && same_weights(t, &s);
+		}
+		ok(good, "%zu leaves, %s: the same leaves are found", n,
+		    kinds[kind]);
+	}
+	close_both(t);
+	plainsum_free(&s);
+}
+
+static void
+test_sizes(void)
+{
+	static const struct {
+		size_t n, draws;
+	} size[] = {
+		{ 1, 2000 }, { 2, 2000 }, { 15, 20000 }, { 16, 20000 },
+		{ 17, 20000 }, { 255, 20000 }, { 256, 20000 },
+		{ 257, 20000 }, { 1000, 4300000 }, { 4095, 200000 },
+		{ 65536, 3800000 }, { 65537, 1000000 },
+		{ ((size_t)1 << 20) + 3, 1000000 },
+	};
+
+	for (size_t i = 0; i < sizeof(size) / sizeof(*size); i++)
+		run(size[i].n, size[i].draws);
+	ok(sampled >= 10000000, "%zu draws in all", sampled);
+}
+
+/* Few weights in a tree of all levels but one: each is found at its ends. */
+static void
+test_large(void)
+{
+	enum { FEW = 100 };
+	const size_t n = ((size_t)1 << 24) + 5;
+	struct rng r = rng_seed(1);
+	uint32_t where[FEW], w[FEW], at[2];
+	struct sumtree t[FORMS];
+	uint64_t upto = 0;
+	size_t bad = 0;
+
+	open_both(t, n);
+	for (uint32_t i = 0; i < FEW; i++) {
+		where[i] = (uint32_t)(n / FEW * i + rng_below(&r, n / FEW));
+		w[i] = (uint32_t)rng_below(&r, SUMTREE_WEIGHT_MAX) + 1;
+	}
+	where[FEW - 1] = (uint32_t)n - 1;
+	for (int f = 0; f < FORMS; f++)
+		sumtree_update(&t[f], where, w, FEW);
+	for (int i = 0; i < FEW; i++, upto += w[i - 1]) {
+		for (int f = 0; f < FORMS; f++) {
+			sumtree_find(&t[f], (uint64_t[]){ upto,
+			    upto + w[i] - 1 }, 2, at, NULL);
+			bad += at[0] != where[i] || at[1] != where[i];
+		}
+	}
+	ok(bad == 0 && upto == t[0].total && upto == t[1].total,
+	    "%zu leaves: the few that have weight are found", n);
+	close_both(t);
+}
+
+/* Both forms draw the same from the same dice; with strata, one from each. */
+static void
+test_strata(uint32_t most, size_t n)
+{
+	struct plainsum s = plainsum_new(n);
+	struct rng r = rng_seed(n), twin;
+	uint32_t at[FORMS][BATCH], w[BATCH];
+	struct sumtree t[FORMS];
+	size_t bad = 0;
+	uint64_t total;
+
+	open_both(t, n);
+	for (size_t i = 0; i < n; i++)
+		s.w[i] = (uint32_t)rng_below(&r, most + 1);
+	s.w[n - 1] = most;
+	for (int f = 0; f < FORMS; f++)
+		sumtree_insert(&t[f], 0, s.w, n);
+	total = plainsum_add(&s);
+	for (int round = 0; round < 100; round++) {
+		const size_t m = rng_below(&r, BATCH) + 1;
+
+		twin = r;
+		sumtree_draw(&t[0], &r, true, m, at[0], w);
+		sumtree_draw(&t[1], &twin, true, m, at[1], NULL);
+		bad += memcmp(at[0], at[1], m * sizeof(**at)) != 0;
+		for (size_t i = 0; i < m; i++) {
+			const uint64_t from = i * total / m;
+			const uint64_t end = (i + 1) * total / m;
+
+			bad += at[0][i] < plainsum_find(&s, from) ||
+			    at[0][i] > plainsum_find(&s, end > from ?
+			    end - 1 : from) || w[i] != s.w[at[0][i]];
+		}
+	}
+	ok(bad == 0, "%zu leaves of 0 to %u: each part of the total is drawn "
+	    "from once", n, most);
+	close_both(t);
+	plainsum_free(&s);
+}
+
+/*
+ * Pearson's statistic of n draws against weights w, less its mean, in its
+ * standard deviations; far above 5 where they are not those drawn by.
+ */
+static double
+far_off(const uint32_t *count, const uint32_t *w, size_t leaves, uint64_t total,
+    double n)
+{
+	double sum = 0, freedom = -1, expect, d;
+
+	for (size_t i = 0; i < leaves; i++) {
+		if (w[i] == 0) {
+			sum += count[i] == 0 ? 0 : HUGE_VAL;
+			continue;
+		}
+		expect = n * w[i] / (double)total;
+		d = count[i] - expect;
+		sum += d * d / expect;
+		freedom++;
+	}
+	return (sum - freedom) / sqrt(2 * freedom);
+}
+
+static void
+test_chances(bool strata)
+{
+	enum { LEAVES = 1000, DRAWS = 2000000 };
+	static uint32_t count[LEAVES], w[LEAVES], at[BATCH];
+	struct rng r = rng_seed(5);
+	struct sumtree t;
+	double off, other;
+
+	memset(count, 0, sizeof(count));
+	sumtree_open(&t, LEAVES);
+	for (size_t i = 0; i < LEAVES; i++)
+		w[i] = i % 5 == 0 ? 0 : (uint32_t)rng_below(&r, 1000) + 20;
+	sumtree_insert(&t, 0, w, LEAVES);
+	for (int i = 0; i < DRAWS; i += BATCH) {
+		sumtree_draw(&t, &r, strata, BATCH, at, NULL);
+		for (int j = 0; j < BATCH; j++)
+			count[at[j]]++;
+	}
+	off = far_off(count, w, LEAVES, t.total, DRAWS);
+	ok(off < 4 && (strata || off > -4),
+	    "leaves are drawn by weight%s: chi-squared %+.1f deviations",
+	    strata ? " from strata" : "", off);
+	for (size_t i = 1; i < LEAVES; i += 10)
+		w[i] += w[i] / 20;
+	other = far_off(count, w, LEAVES, t.total, DRAWS);
+	ok(other > off + 8, "and not as if a tenth of them had 5 %% more: "
+	    "%+.1f", other);
+	sumtree_close(&t);
+}
+
+int
+main(void)
+{
+	if (sumnode_avx2() == NULL)
+		note("no AVX2: plain C against itself");
+	test_sizes();
+	test_large();
+	test_strata(SUMTREE_WEIGHT_MAX, 1000);
+	test_strata(1, 1000);
+	test_strata(SUMTREE_WEIGHT_MAX, 1);
+	test_chances(false);
+	test_chances(true);
+	return tap_end();
+}

@@ -1,0 +1,101 @@
+/* The account: what is added is there, and the law is noticed when broken. */
+#include "common/base/rng.h"
+#include "common/plane/tally.h"
+#include "tests/unit/tap.h"
+
+static const enum tally_what out[] = { TALLY_DELIVERED, TALLY_SUPERSEDED,
+    TALLY_DROPPED_FULL, TALLY_DROPPED_REWARD, TALLY_DROPPED_LIMIT,
+    TALLY_QUEUED };
+
+enum { OUTS = sizeof(out) / sizeof(*out) };
+
+static bool
+moves_law(enum tally_what what)
+{
+	struct tally_cluster c = { 0 };
+
+	c.of[what].constituents = 1;
+	return !tally_conserved(&c);
+}
+
+static void
+names(void)
+{
+	static const char *const want[TALLY_WHATS] = { "arrived", "delivered",
+	    "aggregated", "replaced", "replaced_reward", "superseded",
+	    "dropped_full", "dropped_reward", "dropped_limit", "queued" };
+	bool same = true;
+
+	for (unsigned w = 0; w < TALLY_WHATS; w++)
+		same = same && strcmp(tally_name(w), want[w]) == 0;
+	ok(same, "counters have the report's names");
+}
+
+int
+main(void)
+{
+	struct rng r = rng_seed(5);
+	struct tally_cluster sum = { 0 };
+	bool law = true, side = true;
+	struct tally t;
+
+	names();
+	if (!ok(tally_init(&t, 65536, 3), "there is room for an account"))
+		return tap_end();
+	ok(tally_conserved(&t.all) && tally_conserved(&t.cluster[65535]),
+	    "an empty account is in balance");
+	tally_add(&t, TALLY_ARRIVED, 65535, 65535);
+	ok(t.cluster[65535].of[TALLY_ARRIVED].packets == 1 &&
+	    t.cluster[65535].of[TALLY_ARRIVED].constituents == 65535 &&
+	    t.all.of[TALLY_ARRIVED].constituents == 65535,
+	    "the last cluster and the most constituents are counted");
+	ok(!tally_conserved(&t.all), "what came and went nowhere is noticed");
+	tally_add(&t, TALLY_DELIVERED, 65535, 65534);
+	ok(!tally_conserved(&t.all), "one that is missing too");
+	tally_add(&t, TALLY_QUEUED, 0, 1);
+	ok(tally_conserved(&t.all) && !tally_conserved(&t.cluster[65535]) &&
+	    !tally_conserved(&t.cluster[0]),
+	    "a balance of all is not one of each cluster");
+	tally_free(&t);
+
+	for (size_t i = 0; i < OUTS; i++)
+		law = law && moves_law(out[i]);
+	for (enum tally_what w = TALLY_AGGREGATED;
+	    w <= TALLY_REPLACED_REWARD; w++)
+		side = side && !moves_law(w);
+	ok(law && moves_law(TALLY_ARRIVED), "every way in or out counts");
+	ok(side, "merging and replacing move nothing in or out");
+
+	law = tally_init(&t, 65536, 3);
+	for (int i = 0; i < 10000; i++) {
+		uint16_t c = (uint16_t)rng_below(&r, 3);
+		uint16_t n = (uint16_t)(1 + rng_below(&r, 65535));
+
+		tally_add(&t, TALLY_ARRIVED, c, n);
+		tally_add(&t, out[rng_below(&r, OUTS)], c, n);
+	}
+	for (int c = 0; c < 3; c++) {
+		law = law && tally_conserved(&t.cluster[c]);
+		for (int w = 0; w < TALLY_WHATS; w++) {
+			sum.of[w].packets += t.cluster[c].of[w].packets;
+			sum.of[w].constituents +=
+			    t.cluster[c].of[w].constituents;
+		}
+	}
+	ok(law && tally_conserved(&t.all),
+	    "10,000 that came and went somewhere are in balance");
+	ok(memcmp(&sum, &t.all, sizeof(sum)) == 0,
+	    "all is the sum of the clusters");
+	tally_free(&t);
+
+	law = tally_init(&t, 2, 3);
+	for (uint16_t n = 1; n <= 6; n++)
+		tally_deliver(&t, 1, n);
+	tally_deliver(&t, 1, 65535);
+	ok(law && t.merged[3] == 1 && t.merged[4] == 1 && t.merged[7] == 0 &&
+	    t.merged[65535] == 1 &&
+	    t.cluster[1].of[TALLY_DELIVERED].packets == 7,
+	    "a short table of merged ones grows, and keeps what it has");
+	tally_free(&t);
+	return tap_end();
+}

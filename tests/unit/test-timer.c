@@ -1,0 +1,100 @@
+/* Deadlines at their limits, and signals that wait for a wait. */
+#include <unistd.h>
+
+#include "common/live/timer.h"
+#include "tests/unit/tap.h"
+
+static volatile sig_atomic_t got;
+
+static void
+on_signal(int sig)
+{
+	got = sig;
+}
+
+static void
+deadlines(void)
+{
+	const uint64_t never = TIMER_NEVER;
+
+	ok(timer_first(1, 2) == 1 && timer_first(2, 1) == 1 &&
+	    timer_first(never, 5) == 5 && timer_first(never, never) == never,
+	    "of two deadlines the earlier, and never is the last of all");
+	ok(timer_after(0, 0) == 0 && timer_after(5, 7) == 12,
+	    "a span after now");
+	ok(timer_after(5, never) == never, "after never is never");
+	ok(timer_after(never - 7, 6) == never - 1,
+	    "the last instant can be reached");
+	ok(timer_after(never - 7, 7) == never &&
+	    timer_after(never - 7, 8) == never &&
+	    timer_after(never, 1) == never, "past it is never");
+}
+
+static bool
+there_and_back(uint64_t ns)
+{
+	const struct timespec ts = timer_spec(ns);
+
+	return ts.tv_nsec >= 0 && ts.tv_nsec < 1000000000 &&
+	    timer_ns(&ts) == ns;
+}
+
+static void
+clocks(void)
+{
+	uint64_t a = timer_mono_ns(), b = timer_mono_ns();
+	struct timespec ts;
+	uint64_t wall;
+
+	ok(there_and_back(0) && there_and_back(1) &&
+	    there_and_back(999999999) && there_and_back(1000000000) &&
+	    there_and_back(1000000001) && there_and_back(INT64_MAX),
+	    "ns to timespec and back, around a second and at the end");
+	ok(b >= a, "monotonic time does not go back");
+	clock_gettime(CLOCK_REALTIME, &ts);
+	wall = timer_wall_ns();
+	ok(wall / TIMER_SECOND_NS - (uint64_t)ts.tv_sec <= 60,
+	    "wall time is the system's");
+}
+
+static void
+signals(void)
+{
+	static const int sigs[] = { SIGINT, SIGTERM, SIGUSR1, SIGALRM,
+	    SIGCHLD };
+	bool held = true, given = true;
+	sigset_t wait;
+
+	sigfillset(&wait);	/* as a parent may leave them to us */
+	sigprocmask(SIG_BLOCK, &wait, NULL);
+	timer_signals(on_signal, &wait);
+	for (size_t i = 0; i < sizeof(sigs) / sizeof(*sigs); i++) {
+		got = 0;
+		kill(getpid(), sigs[i]);
+		held = held && got == 0;
+		sigsuspend(&wait);
+		given = given && got == sigs[i];
+	}
+	ok(held, "a signal outside of a wait is held back");
+	ok(given, "and comes as soon as we wait, even if it was blocked at the "
+	    "start");
+	got = 0;
+	raise(SIGTERM);
+	timer_let_signals(&wait);
+	ok(got == SIGTERM, "or as soon as it is let in");
+	got = 0;
+	raise(SIGTERM);
+	ok(got == 0, "and is held back again then");
+	timer_let_signals(&wait);
+	raise(SIGPIPE);
+	ok(true, "a closed pipe does not kill");
+}
+
+int
+main(void)
+{
+	deadlines();
+	clocks();
+	signals();
+	return tap_end();
+}

@@ -1,0 +1,213 @@
+/*
+ * Transmission control: the probabilities at the end of
+ * tests/data/olaf-vectors.txt, and which switch's status a model brings home.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/rng.h"
+#include "common/olaf/txctl.h"
+#include "tests/unit/tap.h"
+
+#define MS 1000000u
+
+/* A worker with T = 400 ms that had a status of N active clusters at 1 s. */
+static struct txctl
+told(enum txctl_kind kind, uint16_t active)
+{
+	const struct update_status s = { .filled = true, .active = active,
+	    .capacity = 8 };
+	struct txctl t = { .kind = kind, .threshold_ns = 400 * MS };
+
+	txctl_status(&t, &s, 1000 * MS);
+	return t;
+}
+
+static enum txctl_kind
+kind_of(const char *name)
+{
+	return strcmp(name, "1/T") == 0 ? TXCTL_URGENT : TXCTL_FAIR;
+}
+
+static void
+expect(const char *name, uint16_t active, unsigned ms, double want)
+{
+	const struct txctl t = told(kind_of(name), active);
+	double is = txctl_probability(&t, (1000 + (uint64_t)ms) * MS);
+
+	if (!ok(fabs(is - want) < 1e-9, "v = %s, N = %u: %g after %u ms", name,
+	    active, want, ms))
+		note("%.17g", is);
+}
+
+/* "1/T [(0, 0.8), (400, 0.8)]" or "N=20 [('1/T', 400, 0.4)]": how many. */
+static int
+vectors(const char *line)
+{
+	char name[8];
+	unsigned ms, active;
+	double want;
+	int n = 0;
+
+	if (sscanf(line, "N=%u [", &active) == 1) {
+		for (const char *p = line; (p = strchr(p, '(')) != NULL; p++)
+			if (sscanf(p, "('%7[^']', %u, %lf)", name, &ms,
+			    &want) == 3) {
+				expect(name, (uint16_t)active, ms, want);
+				n++;
+			}
+	} else if (sscanf(line, "%7s [", name) == 1 &&
+	    (strcmp(name, "T") == 0 || strcmp(name, "1/T") == 0)) {
+		for (const char *p = line; (p = strchr(p, '(')) != NULL; p++)
+			if (sscanf(p, "(%u, %lf)", &ms, &want) == 2) {
+				expect(name, 10, ms, want);
+				n++;
+			}
+	}
+	return n;
+}
+
+static void
+from_file(void)
+{
+	const char *dir = getenv("srcdir");
+	char path[4096], line[512];
+	bool eight = false, none = false;
+	int n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/tests/data/olaf-vectors.txt",
+	    dir == NULL ? "." : dir);
+	f = fopen(path, "r");
+	if (!ok(f != NULL, "the vectors are there"))
+		return;
+	while (fgets(line, sizeof(line), f) != NULL) {
+		n += vectors(line);
+		eight = eight || strcmp(line, "N=8 1.0\n") == 0;
+		none = none || strcmp(line, "none 1.0\n") == 0;
+	}
+	fclose(f);
+	ok(n == 24 && eight && none, "all of them were read");
+}
+
+/* Is it 1 whatever the time? */
+static bool
+sure(const struct txctl *t)
+{
+	return txctl_probability(t, 0) == 1 &&
+	    txctl_probability(t, 1000 * MS) == 1 &&
+	    txctl_probability(t, UINT64_MAX) == 1 &&
+	    txctl_send(t, 1000 * MS, 0x1.fffffffffffffp-1);
+}
+
+static void
+limits(void)
+{
+	struct txctl t = told(TXCTL_URGENT, 8);
+	const struct update_status empty = { .active = 100, .capacity = 1 };
+
+	ok(sure(&t), "N = 8, a slot for each cluster: always send");
+	t = told(TXCTL_FAIR, 0);
+	ok(sure(&t), "N = 0: always send");
+	t = told(TXCTL_NONE, 10);
+	ok(sure(&t), "no control: always send");
+	t = (struct txctl){ .kind = TXCTL_FAIR };
+	ok(sure(&t), "no status yet: always send");
+	txctl_status(&t, &empty, 5);
+	ok(!t.known && sure(&t), "a status no switch filled in is none");
+	t = told(TXCTL_URGENT, 9);
+	ok(txctl_probability(&t, 1000 * MS) == 8 / 9.0,
+	    "N = 9, one cluster too many: 8 of 9");
+	ok(txctl_probability(&t, 0) == 8 / 9.0,
+	    "a clock that stands before the status adds nothing");
+	ok(txctl_probability(&t, 1400 * MS) == 8 / 9.0 &&
+	    txctl_probability(&t, 1400 * MS + 1) > 8 / 9.0,
+	    "it grows from the first nanosecond past T");
+	ok(txctl_probability(&t, UINT64_MAX) == 1, "and never passes 1");
+	t = told(TXCTL_URGENT, 16);
+	ok(txctl_send(&t, 1000 * MS, 0x1.fffffffffffffp-2) &&
+	    !txctl_send(&t, 1000 * MS, 0.5),
+	    "at one half, draws below it send and others do not");
+	t.threshold_ns = 0;
+	ok(txctl_probability(&t, 1000 * MS) == 0.5 &&
+	    txctl_probability(&t, 1000 * MS + 1) == 1,
+	    "urgent with T = 0: 1 as soon as time has passed");
+	t.kind = TXCTL_FAIR;
+	ok(txctl_probability(&t, 9000 * MS) == 0.5,
+	    "fair with T = 0 never grows");
+	t = told(TXCTL_FAIR, 65535);
+	t.last.capacity = 0;
+	ok(txctl_probability(&t, 1000 * MS) == 0, "no slot at all: never");
+}
+
+/* Switches pass a model in turn: the first of the narrowest is reported. */
+static bool
+narrowest(uint64_t seed)
+{
+	struct update_status field = { .active = 1, .capacity = 60000 }, own;
+	const uint64_t most = seed % 2 ? UINT16_MAX : 4;
+	struct rng r = rng_seed(seed);
+	uint32_t best = 0, capacity = 0, active = 0;
+	bool same = true;
+
+	for (uint32_t i = 0; i < 6; i++) {
+		bool narrower;
+
+		own = (struct update_status){ .occupancy = i, .full = i % 2,
+		    .active = (uint16_t)(1 + rng_below(&r, most)),
+		    .capacity = (uint16_t)(1 + rng_below(&r, most)) };
+		narrower = i == 0 || (long double)own.capacity / own.active <
+		    (long double)capacity / active;
+		same = same && txctl_stamp(&field, &own) == narrower;
+		if (narrower) {
+			best = i;
+			capacity = own.capacity;
+			active = own.active;
+		}
+		same = same && field.filled && field.occupancy == best &&
+		    field.full == best % 2 && field.capacity == capacity &&
+		    field.active == active;
+	}
+	return same;
+}
+
+static void
+stamps(void)
+{
+	struct update_status f = { .capacity = 1, .active = 100 };
+	struct update_status own = { .capacity = 50, .active = 1,
+	    .occupancy = 3 };
+	bool same = true;
+
+	ok(txctl_stamp(&f, &own) && f.filled && f.capacity == 50 &&
+	    f.occupancy == 3, "the first switch writes its own, whatever "
+	    "stood there");
+	own = (struct update_status){ .capacity = 100, .active = 2,
+	    .occupancy = 4 };
+	ok(!txctl_stamp(&f, &own) && f.occupancy == 3,
+	    "one that is as narrow leaves it");
+	own.active = 3;
+	ok(txctl_stamp(&f, &own) && f.occupancy == 4 && f.filled,
+	    "a narrower one writes its own");
+	own = (struct update_status){ .capacity = 100, .active = 0 };
+	ok(!txctl_stamp(&f, &own), "one without a cluster is never narrower");
+	f = own;
+	f.filled = true;
+	own.active = 1;
+	ok(txctl_stamp(&f, &own) && f.active == 1,
+	    "and any with one is narrower than it");
+	for (uint64_t seed = 0; seed < 2000; seed++)
+		same = same && narrowest(seed);
+	ok(same, "of six switches on a path the bottleneck wins, 2,000 times");
+}
+
+int
+main(void)
+{
+	from_file();
+	limits();
+	stamps();
+	return tap_end();
+}

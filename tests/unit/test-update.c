@@ -1,0 +1,232 @@
+/* Olaf packets: round trips, every reason, ranges of long vectors. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/base/rng.h"
+#include "common/wire/update.h"
+#include "tests/unit/tap.h"
+
+/* An update of n floats, 1 to n, at p; its length. */
+static size_t
+make(uint8_t *p, struct update *u, uint32_t n)
+{
+	uint8_t *v = update_put(p, u);
+
+	for (uint32_t i = 0; i < n; i++)
+		vec_set(v, i, (float)(i + 1));
+	return (size_t)(v - p) + (size_t)n * 4;
+}
+
+/* The reason, from a copy just as long as it says, so that ASan watches. */
+static enum update_bad
+parse(const uint8_t *p, size_t len, struct update *u)
+{
+	uint8_t *copy = malloc(len + (len == 0));
+	enum update_bad why;
+
+	memcpy(copy, p, len);
+	why = update_parse(copy, len, u);
+	u->vec = why == UPDATE_OK ? p + (u->vec - copy) : NULL;
+	free(copy);
+	return why;
+}
+
+static void
+layout(void)
+{
+	static const uint8_t want[] = { 1, 1, 0x12, 0x34, 1, 2, 3, 4, 5, 6, 7,
+	    8, 0, 3, 0, 0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,
+	    0x3f, 0xc0, 0, 0, 0, 0, 0, 2, 0, 0, 0x80, 0x3f, 0, 0, 0, 0x40 };
+	struct update u = { .kind = UPDATE_UPDATE, .cluster = 0x1234,
+	    .worker = 0x01020304, .sequence = 0x05060708, .merged = 3,
+	    .generated_ns = 0x1122334455667788, .reward = 1.5f,
+	    .elements = 2 };
+	struct update back;
+	uint8_t p[64];
+
+	ok(make(p, &u, 2) == sizeof(want) &&
+	    memcmp(p, want, sizeof(want)) == 0, "an update's bytes");
+	ok(parse(p, sizeof(want), &back) == UPDATE_OK && back.n == 2 &&
+	    back.first == 0 && back.vec == p + 32 &&
+	    back.generated_ns == u.generated_ns && back.reward == 1.5f &&
+	    back.merged == 3 && back.cluster == 0x1234, "read back");
+	u.kind = UPDATE_MODEL;
+	u.status = (struct update_status){ 0x010203, true, true, 9, 8 };
+	ok(make(p, &u, 2) == 48 && memcmp(p + 32, "\1\2\3\3\0\11\0\10", 8) == 0,
+	    "a model's status");
+	ok(parse(p, 48, &back) == UPDATE_OK && back.status.filled &&
+	    back.status.full && back.status.occupancy == 0x010203 &&
+	    back.status.active == 9 && back.status.capacity == 8 &&
+	    back.n == 2 && back.vec == p + 40, "read back");
+	u.status.occupancy = 1 << 24;
+	make(p, &u, 2);
+	ok(parse(p, 48, &back) == UPDATE_OK &&
+	    back.status.occupancy == 0xffffff, "an occupancy saturates");
+}
+
+static void
+reasons(void)
+{
+	struct update u = { .kind = UPDATE_UPDATE, .merged = 1, .elements = 4 };
+	uint8_t p[64];
+	size_t len = make(p, &u, 4);
+	bool good = true;
+
+	for (size_t n = 0; n < 32; n++)
+		good = good && parse(p, n, &u) == UPDATE_SHORT;
+	ok(good, "0 to 31 bytes: short");
+	p[1] = UPDATE_MODEL;
+	for (size_t n = 32; n < 40; n++)
+		good = good && parse(p, n, &u) == UPDATE_SHORT;
+	ok(good, "a model of 32 to 39: short");
+	p[1] = UPDATE_UPDATE;
+	for (size_t n = 32; n < 60; n++)	/* 4, 8, 12: the last of more */
+		good = good && parse(p, n, &u) == (n != 32 && n % 4 == 0 &&
+		    n <= 48 ? UPDATE_OK : UPDATE_BAD_LENGTH);
+	ok(good, "no element, part of one, one too many: length");
+	for (int v = 0; v < 256; v++) {
+		p[0] = (uint8_t)v;
+		good = good && parse(p, len, &u) ==
+		    (v == 1 ? UPDATE_OK : UPDATE_BAD_VERSION);
+	}
+	ok(good, "versions other than 1");
+	p[0] = 1;
+	for (int k = 0; k < 256; k++) {
+		p[1] = (uint8_t)k;
+		good = good && (parse(p, len, &u) == UPDATE_BAD_KIND) ==
+		    (k < 1 || k > 3);
+	}
+	ok(good, "kinds other than 1, 2, 3");
+	p[1] = 1;
+	wire_put(p + UPDATE_MERGED_AT, 0, 2);
+	ok(parse(p, len, &u) == UPDATE_BAD_MERGED, "an update of none");
+	p[1] = UPDATE_WEIGHTS;
+	ok(parse(p, len, &u) == UPDATE_OK, "weights do not count updates");
+	p[1] = 1;
+	wire_put(p + UPDATE_MERGED_AT, 65535, 2);
+	ok(parse(p, len, &u) == UPDATE_OK && u.merged == 65535, "65,535 merged");
+	wire_put_f32(p + UPDATE_REWARD_AT, NAN);
+	ok(parse(p, len, &u) == UPDATE_NONFINITE, "a reward that is no number");
+	wire_put_f32(p + UPDATE_REWARD_AT, -3);
+	vec_set(p + 32, 3, -INFINITY);
+	ok(parse(p, len, &u) == UPDATE_NONFINITE, "an infinite element");
+	for (int i = 0; i < UPDATE_REASONS; i++)
+		for (int j = 0; j < i; j++)
+			good = good && strcmp(update_reason(i),
+			    update_reason(j)) != 0;
+	ok(good, "every reason has a name of its own");
+}
+
+/* All packets of a vector of e elements, n a packet, tile it. */
+static bool
+tiles(uint32_t e, uint32_t n, uint8_t *p)
+{
+	const uint32_t packets = update_packets(e, n);
+	uint32_t next = 0;
+
+	for (uint32_t i = 0; i < packets; i++) {
+		uint32_t here = i + 1 < packets ? n : e - next;
+		struct update u = { .kind = UPDATE_UPDATE, .merged = 1,
+		    .following = (uint16_t)(packets - 1 - i), .elements = e };
+
+		if (parse(p, make(p, &u, here), &u) != UPDATE_OK ||
+		    u.first != next || u.n != here)
+			return false;
+		next += here;
+	}
+	return next == e;
+}
+
+static void
+ranges(void)
+{
+	struct update u = { .kind = UPDATE_UPDATE, .merged = 1 };
+	uint8_t *p = malloc(65536);
+	bool good = true;
+
+	for (uint32_t e = 1; e <= 40; e++)
+		for (uint32_t n = 1; n <= 41; n++)
+			good = good && tiles(e, n, p);
+	ok(good, "ranges tile the vector: 1 to 40 elements, 1 to 41 a packet");
+	ok(tiles(65536, 1, p), "65,536 packets of one element");
+	ok(tiles(1600000, 358, p), "6.4 MB at 358 a packet");
+
+	u.following = 65535;
+	u.elements = 65535;
+	ok(parse(p, make(p, &u, 1), &u) == UPDATE_BAD_LENGTH,
+	    "more packets follow than there are: length");
+	u.elements = UINT32_MAX;
+	ok(parse(p, make(p, &u, 1), &u) == UPDATE_OK &&
+	    u.first == UINT32_MAX - 65536, "2^32 - 1 elements, 65,535 follow");
+	u.following = 1;
+	ok(parse(p, make(p, &u, 16366), &u) == UPDATE_OK &&
+	    (uint64_t)u.first + u.n < UINT32_MAX &&
+	    UINT32_MAX - u.first - u.n <= u.n, "2^32 - 1, one follows");
+	u.following = 0;
+	ok(parse(p, make(p, &u, 1), &u) == UPDATE_OK &&
+	    u.first == UINT32_MAX - 1, "2^32 - 1, the last alone");
+	u.following = 1;
+	u.elements = 4;
+	ok(parse(p, make(p, &u, 4), &u) == UPDATE_BAD_LENGTH,
+	    "whole, but one follows: length");
+	free(p);
+}
+
+static void
+sizes(void)
+{
+	ok(update_floats(1500, false) == 358 && update_floats(1500, true) == 353,
+	    "1,500 bytes hold 358 floats, 353 over IPv6");
+	ok(update_floats(UPDATE_MTU_LOOPBACK, false) == 16366,
+	    "loopback holds 16,366");
+	ok(update_floats(71, false) == 0 && update_floats(72, false) == 1 &&
+	    update_floats(0, true) == 0, "72 bytes hold one, 71 none");
+	ok(update_packets(1, 9) == 1 && update_packets(9, 9) == 1 &&
+	    update_packets(10, 9) == 2, "9 fit, 10 do not");
+}
+
+/* Any bytes: no read past the end (ASan), and what is taken holds. */
+static void
+noise(struct rng *r)
+{
+	uint8_t p[96], again[96];
+	size_t taken = 0, wrong = 0;
+	struct update u;
+
+	for (int run = 0; run < 200000; run++) {
+		size_t len = rng_below(r, sizeof(p) + 1);
+
+		for (size_t i = 0; i < len; i += 8)
+			wire_put(p + i, rng_u64(r), 8);
+		p[0] = run % 8 != 0;		/* mostly likely headers */
+		p[1] = run % 5;
+		if (run % 3 != 0)
+			wire_put(p + 28, rng_below(r, 40), 4);
+		if (run % 4 != 0)
+			wire_put(p + 14, rng_below(r, 4), 2);
+		if (parse(p, len, &u) != UPDATE_OK)
+			continue;
+		taken++;
+		wrong += (size_t)(u.vec - p) + 4 * (size_t)u.n != len ||
+		    (uint64_t)u.first + u.n > u.elements;
+		update_put(again, &u);
+		again[35] = u.kind == UPDATE_MODEL ? p[35] : again[35];
+		wrong += memcmp(p, again, update_head_bytes(u.kind)) != 0;
+	}
+	note("%zu of 200,000 taken", taken);
+	ok(taken > 1000 && wrong == 0, "random bytes: what is parsed and put "
+	    "again is the same, and lies in its vector");
+}
+
+int
+main(void)
+{
+	struct rng r = rng_seed(5);
+
+	layout();
+	reasons();
+	ranges();
+	sizes();
+	noise(&r);
+	return tap_end();
+}

@@ -1,0 +1,161 @@
+/* A capture's updates: which come, when, and what is counted instead. */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/capture/updates.h"
+#include "tests/unit/tap.h"
+
+static char path[64];		/* of a file in memory */
+
+/* A frame of an update of this cluster, or regular traffic of cluster 0. */
+static void
+put(struct pcapio_out *out, uint16_t cluster, uint64_t stamp_ns)
+{
+	const struct frame_flow flow = { .src = { 10, 0, 0, 1 },
+	    .dst = { 10, 0, 0, 2 }, .sport = 1, .dport = 2 };
+	const struct update u = { .kind = UPDATE_UPDATE, .cluster = cluster,
+	    .merged = 1, .elements = 1 };
+	uint8_t *p = pcapio_room(out);
+	struct frame f;
+	size_t at = frame_put(p, &flow, cluster == 0 ? 0 : UPDATE_TOS,
+	    UPDATE_HEADER_BYTES + 4, &f);
+
+	vec_set(update_put(p + at, &u), 0, cluster == 99 ? NAN : 1);
+	frame_seal(p, &f);
+	if (cluster == 98)
+		p[at + 10] ^= 1;
+	at += UPDATE_HEADER_BYTES + 4;
+	pcapio_commit(out, stamp_ns, (uint32_t)at, (uint32_t)at);
+}
+
+/* Write these, cluster and stamp by turns to a stamp of 0, and begin. */
+static struct intake
+over(const uint64_t *what)
+{
+	struct pcapio_out out;
+	struct intake it;
+
+	pcapio_create_or_exit(&out, path);
+	for (; what[1] != 0; what += 2)
+		put(&out, (uint16_t)what[0], what[1]);
+	if (pcapio_close(&out) == -1 || intake_open(&it, path) == -1)
+		err(1, "%s", path);
+	return it;
+}
+
+static bool
+next_is(struct intake *it, uint16_t cluster, uint64_t stamp_ns)
+{
+	uint64_t t;
+	struct update u;
+
+	return intake_next(it, &t, &u) == 1 && t == stamp_ns &&
+	    u.cluster == cluster;
+}
+
+static bool
+ends(struct intake *it)
+{
+	uint64_t t;
+	struct update u;
+
+	return intake_next(it, &t, &u) == 0;
+}
+
+static void
+sorts_out(void)
+{
+	static const uint64_t w[] = { 0, 10, 1, 20, 98, 30, 99, 40, 2, 50,
+	    0, 60, 0, 0 };
+	struct intake it = over(w);
+
+	ok(next_is(&it, 1, 20) && next_is(&it, 2, 50) && ends(&it),
+	    "sound updates come in order, nothing else does");
+	ok(it.regular == 2, "regular traffic is counted");
+	ok(it.ignored[JUDGE_CHECKSUM] == 1 &&
+	    it.ignored[UPDATE_NONFINITE] == 1 && intake_ignored(&it) == 2,
+	    "and each of the others by its reason");
+	ok(it.first_ns == 10 && it.last_ns == 60,
+	    "the first and the last stamp are of any packet");
+	ok(it.backwards == 0, "no stamp went back");
+	intake_close(&it);
+}
+
+static void
+backwards(void)
+{
+	static const uint64_t w[] = { 1, 100, 2, 99, 3, 50, 4, 100, 5, 101,
+	    0, 0 };
+	struct intake it = over(w);
+
+	ok(next_is(&it, 1, 100) && next_is(&it, 2, 100) &&
+	    next_is(&it, 3, 100) && next_is(&it, 4, 100) &&
+	    next_is(&it, 5, 101) && ends(&it),
+	    "a stamp that goes back counts as the one before it");
+	ok(it.backwards == 2 && it.backwards_at == 2,
+	    "such are counted, and the first is named");
+	intake_close(&it);
+}
+
+static void
+until(void)
+{
+	static const uint64_t w[] = { 1, 100, 2, 200, 3, 201, 0, 0 };
+	static const uint64_t none[] = { 0, 0 };
+	struct intake it = over(w);
+
+	it.until_ns = 200;
+	ok(next_is(&it, 1, 100) && next_is(&it, 2, 200) && ends(&it) &&
+	    it.last_ns == 200, "what is stamped after the end is not read");
+	intake_close(&it);
+	it = over(none);
+	ok(ends(&it) && it.in.packets == 0 && intake_ignored(&it) == 0,
+	    "a capture without a packet is at its end");
+	intake_close(&it);
+	ok(intake_open(&it, "/nonexistent/x.pcap") == -1 &&
+	    it.in.why[0] != '\0', "a file that is not there is said to be so");
+}
+
+static void
+cut_file(void)
+{
+	static const uint64_t w[] = { 1, 100, 2, 200, 0, 0 };
+	struct intake it = over(w);
+	struct update u;
+	uint64_t t;
+
+	intake_close(&it);
+	if (truncate(path, 24 + 2 * (16 + FRAME_V4_BYTES + 36) - 1) == -1 ||
+	    intake_open(&it, path) == -1)
+		err(1, "%s", path);
+	ok(next_is(&it, 1, 100) && intake_next(&it, &t, &u) == -1 &&
+	    it.in.packets == 1 && it.in.why[0] != '\0',
+	    "of a file that was cut, what is whole comes, then the reason");
+	intake_close(&it);
+}
+
+static void
+far_stamps(void)
+{
+	struct intake it = { .in.packets = 1 };
+	struct pcapio_packet p = { .stamp_ns = UINT64_MAX };
+
+	ok(intake_stamp(&it, &p) == INT64_MAX && it.first_ns == INT64_MAX,
+	    "a stamp past 2^63 counts as the last before it");
+	p.stamp_ns = INT64_MAX - 1ull;
+	ok(intake_stamp(&it, &p) == INT64_MAX - 1ull, "one before does not");
+}
+
+int
+main(void)
+{
+	int fd = memfd_create("capture", 0);
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	sorts_out();
+	backwards();
+	until();
+	cut_file();
+	far_stamps();
+	return tap_end();
+}
