@@ -39,7 +39,8 @@ struct feed {
 	uint64_t bad;		/* experiences left out: see why_bad */
 	const char *why_bad;
 	char waiting[256];	/* for what there is nothing to draw */
-	struct latency exchange;	/* of both, or without a table: draws, */
+	/* of both, or without a table: draws, */
+	struct latency exchange;
 	struct latency fetch;	/* and fetches of the list */
 
 	/* of a table: */

@@ -29,7 +29,8 @@ on_signal(int sig)
 static enum ascent_result
 climb(const struct conf *cf, struct learner *l, struct report *rep)
 {
-	struct optim optim = optim_open(cf->rule, l->kern, cf->set.rate, l->params);
+	struct optim optim = optim_open(cf->rule, l->kern, cf->set.rate,
+	    l->params);
 	struct child child = {
 		.in = STDIN_FILENO, .out = STDOUT_FILENO, .stop = &got,
 		.timeout_ns = cf->timeout_ns, .verbose = cf->verbose,

@@ -35,7 +35,8 @@ struct planar_body {
 	struct xy corner[PLANAR_CORNERS];	/* counter-clockwise */
 	unsigned corners;
 	double reach;			/* no corner is farther away */
-	double friction;		/* its own, before it meets the ground */
+	/* its own, before it meets the ground */
+	double friction;
 	bool fragile;			/* touches, but is not held up */
 	bool touches;			/* the ground, before the last step */
 	double still_s;			/* how long it has hardly moved */

@@ -106,7 +106,8 @@ print_samples(FILE *f, struct samples *s, const char *prefix,
 			    tail, type);
 		fprintf(f, "%s%s%s{", prefix, p->name, tail);
 		if (cJSON_IsNumber(values_get(p->of, "job")))
-			fprintf(f, "job=\"%s\",", values_number(values_get(p->of, "job"),
+			fprintf(f, "job=\"%s\",",
+			    values_number(values_get(p->of, "job"),
 			    job));
 		fputs("program=", f);
 		print_label(f, values_string(values_get(p->of, "program")));

@@ -38,7 +38,8 @@ show_lacks(uint8_t action, const cJSON *o)
 	if (action == CONTROL_JOBS)
 		return cJSON_IsArray(values_get(o, "jobs")) ? NULL : "no jobs";
 	if (action == CONTROL_MEMBERS)
-		return cJSON_IsArray(values_get(o, "members")) ? NULL : "no members";
+		return cJSON_IsArray(values_get(o, "members")) ? NULL :
+		    "no members";
 	return is_few(values_get(o, "counters"), true) &&
 	    is_few(values_get(o, "gauges"), false) ? NULL :
 	    "no counters, or too many";
@@ -121,13 +122,17 @@ show_members(FILE *f, const cJSON *j)
 		columns_add(&t, "%s", heads[i]);
 	cJSON_ArrayForEach(m, values_get(j, "members")) {
 		columns_add(&t, "%s", values_number(values_get(m, "id"), text));
-		columns_add(&t, "%s", values_number(values_get(m, "worker"), text));
+		columns_add(&t, "%s", values_number(values_get(m, "worker"),
+		    text));
 		columns_add(&t, "%s", values_string(values_get(m, "address")));
-		columns_add(&t, "%s", values_number(values_get(m, "port"), text));
+		columns_add(&t, "%s", values_number(values_get(m, "port"),
+		    text));
 		columns_add(&t, "%s", values_string(values_get(m, "type")));
 		columns_add(&t, "%s", values_string(values_get(m, "parent")));
-		columns_add(&t, "%s", values_number(values_get(m, "last_heard_ms"), text));
-		columns_add(&t, "%s", values_number(values_get(m, "missing"), text));
+		columns_add(&t, "%s", values_number(values_get(m,
+		    "last_heard_ms"), text));
+		columns_add(&t, "%s", values_number(values_get(m, "missing"),
+		    text));
 	}
 	columns_print(&t, f);
 	columns_free(&t);

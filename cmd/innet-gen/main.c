@@ -422,7 +422,8 @@ parse(int argc, char *argv[])
 	if (cf.dlp)
 		refuse_dlp(given, &cf);
 	if (source_step(&cf, 1) * cf.burst >> 32 > STEP_MAX_NS << 8)
-		errx(2, "--rate %" PRIu64 " and --burst %" PRIu64 " leave years "
+		errx(2,
+		    "--rate %" PRIu64 " and --burst %" PRIu64 " leave years "
 		    "between updates", cf.rate, cf.burst);
 	if (cf.iswitch && cf.port_rate == 0)
 		cf.port_rate = 10000000000;

@@ -79,7 +79,8 @@ source_workers(const struct conf *cf, struct writer *w)
 		    .worker = due_id(&h[0]) % workers,
 		    .sequence = ++k->put };
 
-		for (size_t i = 1; i <= 4 && i < n; i++)	/* one is next */
+		/* one is next */
+		for (size_t i = 1; i <= 4 && i < n; i++)
 			__builtin_prefetch(&v[due_id(&h[i])]);
 		u.reward = writer_reward(w, u.sequence);
 		if (!writer_put(w, &u))

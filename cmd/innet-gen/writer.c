@@ -65,7 +65,8 @@ shape(struct writer *w, struct writer_shape *s, uint32_t floats)
 	s->floats = floats;
 	s->frame_bytes = FRAME_V4_BYTES + payload;
 	frame_put(s->head, &flow, UPDATE_TOS, payload, &f);
-	memset(s->head + 8, 0, 4);	/* the source's, which is not known yet */
+	/* the source's, which is not known yet */
+	memset(s->head + 8, 0, 4);
 	s->udp_sum = inetsum_add(frame_pseudo_sum(s->head, &f),
 	    s->head + f.udp_at, FRAME_UDP_BYTES);
 	memset(s->head + f.ip_at + 10, 0, 2);

@@ -33,7 +33,8 @@ enum {
 };
 
 struct command {
-	const char *name;	/* lower case; the last row of a table has NULL */
+	/* lower case; the last row of a table has NULL */
+	const char *name;
 	int arity;		/* words with the name; -n: n or more */
 	unsigned flags;
 	void (*run)(struct client *c, const struct resp_args *a);

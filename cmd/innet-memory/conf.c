@@ -19,17 +19,21 @@ enum {
 };
 
 static const struct opt opts[] = {
-	{ LISTEN, "listen", "ADDR", "serve HOST:PORT (127.0.0.1:6399), or none" },
+	{ LISTEN, "listen", "ADDR",
+	    "serve HOST:PORT (127.0.0.1:6399), or none" },
 	{ UNIX, "unix", "PATH", "serve on this socket, too" },
 	{ PORT_FILE, "port-file", "FILE", "write the port there" },
-	{ PASSWORD, "password-file", "FILE", "clients must AUTH with its line" },
+	{ PASSWORD, "password-file", "FILE",
+	    "clients must AUTH with its line" },
 	{ MEMORY, "memory", "SIZE", "for all that is stored (default 1GB)" },
 	{ TOUCH, "touch", "SIZE", "of it, taken at the start (128MB)" },
 	{ CLIENTS, "max-clients", "N", "at once (default 10000)" },
-	{ TIMEOUT, "timeout", "TIME", "a client that is silent is gone (never)" },
+	{ TIMEOUT, "timeout", "TIME",
+	    "a client that is silent is gone (never)" },
 	{ OUTPUT, "output-limit", "SIZE", "a client may leave unread (256MB)" },
 	{ STUCK, "stuck-timeout", "TIME", "... and then it is gone (10s)" },
-	{ CAPACITY, "capacity", "N", "of a table 'replay', there from the start" },
+	{ CAPACITY, "capacity", "N",
+	    "of a table 'replay', there from the start" },
 	{ ALPHA, "alpha", "X", "... the power of its priorities (0.6)" },
 	{ SAVE, "save", "FILE", "keep what is stored there" },
 	{ SAVE_EVERY, "save-every", "TIME", "how often (default at the end)" },
@@ -44,8 +48,8 @@ static const struct opt opts[] = {
 
 static const struct opt_tool tool = {
 	"innet-memory", PACKAGE_VERSION, "[--listen ADDR] [OPTION...]",
-	"Keep experiences and parameters for actors and learners, and speak the\n"
-	"Redis protocol with them.", opts
+	"Keep experiences and parameters for actors and learners, and speak\n"
+	"the Redis protocol with them.", opts
 };
 
 static void

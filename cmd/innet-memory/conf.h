@@ -20,7 +20,8 @@ struct conf {
 	uint64_t touch_bytes;		/* of it, taken at the start */
 	uint64_t output_bytes;		/* a client may owe us to read */
 	uint64_t stuck_ns;		/* ... so long, if it is more */
-	uint64_t idle_ns;		/* TIMER_NEVER: a client may be silent */
+	/* TIMER_NEVER: a client may be silent */
+	uint64_t idle_ns;
 	uint64_t duration_ns;
 	uint64_t clients;		/* at most */
 	uint64_t capacity;		/* of the table "replay"; 0: none */

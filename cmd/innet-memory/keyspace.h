@@ -19,7 +19,8 @@ enum key_type { KEY_STRING, KEY_LIST };
 /* Blobs in a row, in a ring: both ends and any place cost the same. */
 struct list {
 	struct blob **ring;
-	size_t mask;		/* places - 1, a power of two; ring NULL: none */
+	/* places - 1, a power of two; ring NULL: none */
+	size_t mask;
 	size_t first, n;
 };
 

@@ -256,7 +256,8 @@ load_whole(struct load *l, const struct load_into *into)
 	crc = l->crc;
 	if (load_good(l) && in(l, end, sizeof(end)) &&
 	    stream_get_le(end, sizeof(end)) != crc)
-		load_refuse(l, "damaged: the CRC-32C of all before is not this");
+		load_refuse(l,
+		    "damaged: the CRC-32C of all before is not this");
 }
 
 bool

@@ -33,7 +33,8 @@ struct part {
 	uint64_t (*tick)(struct server *srv, uint64_t now_ns);
 	void (*flush)(struct server *srv);	/* FLUSHALL */
 	void (*info)(struct server *srv, FILE *f);	/* name:value\r\n */
-	int (*stop)(struct server *srv);	/* save; 1: not saved, as said */
+	/* save; 1: not saved, as said */
+	int (*stop)(struct server *srv);
 	void (*close)(struct server *srv);	/* give back the memory */
 };
 
@@ -59,8 +60,10 @@ struct server {
 	struct tables tables;
 	struct save *save;		/* the part's own */
 	uint64_t version;		/* the last given to what changed */
-	uint64_t changes;		/* times parked clients should be tried */
-	uint64_t now_ns;		/* monotonic, of this turn of the loop */
+	/* times parked clients should be tried */
+	uint64_t changes;
+	/* monotonic, of this turn of the loop */
+	uint64_t now_ns;
 	uint64_t start_ns;
 	int epoll, signals;		/* descriptors */
 	int port;

@@ -20,7 +20,8 @@ static const struct opt opts[] = {
 	{ CHECK, "check", NULL, "sums of those must be right" },
 	{ 'c', "count", "N", "end after N gradients" },
 	{ GIVE_UP, "give-up", "TIME", "fail if nothing comes (default 30s)" },
-	{ SILENCE, "silence", "TIME", "of the command, at most (default 10min)" },
+	{ SILENCE, "silence", "TIME",
+	    "of the command, at most (default 10min)" },
 	{ JSON, "json", NULL, "summary as a JSON object, one line" },
 	{ 'q', "quiet", NULL, "leave out the summary" },
 	OPT_HELP_VERSION,
@@ -31,9 +32,9 @@ static const struct opt_tool tool = {
 	"innet-mpi", PACKAGE_VERSION,
 	"[OPTION...] -- COMMAND [ARG...]\n"
 	"       innet-mpi --synthetic SIZE [OPTION...]",
-	"Run COMMAND with the gradient stream on its standard input and output\n"
-	"and answer each gradient with the sum over all ranks, by MPI_Allreduce.\n"
-	"mpirun starts the ranks.", opts
+	"Run COMMAND with the gradient stream on its standard input and\n"
+	"output and answer each gradient with the sum over all ranks, by\n"
+	"MPI_Allreduce.  mpirun starts the ranks.", opts
 };
 
 static volatile sig_atomic_t got;	/* the signal that asked us to stop */

@@ -374,7 +374,8 @@ summary(const struct rank *r)
 	if (r->cf->json != NULL)
 		fprintf(r->cf->json, "{\"worker\":%d,\"ranks\":%d,"
 		    "\"elements\":%" PRIu32 ",\"iterations\":%" PRIu64
-		    ",\"round_p10_ns\":%" PRIu64 ",\"round_p50_ns\":%" PRIu64 ",\"round_p90_ns\":%"
+		    ",\"round_p10_ns\":%" PRIu64 ",\"round_p50_ns\":%" PRIu64
+		    ",\"round_p90_ns\":%"
 		    PRIu64 ",\"round_mean_ns\":%" PRIu64 "}\n", r->me,
 		    r->ranks, r->elements, r->given, p10, p50, p90, mean);
 	else

@@ -141,7 +141,8 @@ put_script(FILE *f, const struct figure *fig, enum terminal as)
 	fputs(as == DUMB ? "\nset title " : "\nset ylabel ", f);
 	put_quoted(f, fig->axes.y);
 	fputs("\nset grid\n", f);
-	fputs(has_bands(fig) ? "set key outside center top\nset autoscale xfix\n" :
+	fputs(has_bands(fig) ?
+	    "set key outside center top\nset autoscale xfix\n" :
 	    "set key outside right top\n", f);
 	fputs(fig->what == CDF ? "set yrange [0:1]\n"
 	    "set offsets graph 0.02, graph 0.02, 0, 0\n" :

@@ -24,7 +24,8 @@ static const struct opt opts[] = {
 	{ O_GROUP, "group", "NAME", "rewards: the files behind it are one "
 	    "curve" },
 	{ O_LABEL, "label", "TEXT", "what the axis of y says" },
-	{ O_SMOOTH, "smooth", "N", "rewards: mean of N episodes (default 100)" },
+	{ O_SMOOTH, "smooth", "N",
+	    "rewards: mean of N episodes (default 100)" },
 	{ O_SPREAD, "spread", "HOW", "of a group: sd (default) or range" },
 	{ O_X, "x", "WHAT", "rewards over step (default), episode, seconds" },
 	{ O_SCRIPT, "script", NULL, "print what gnuplot would be given" },
@@ -146,7 +147,8 @@ parse(int argc, char *argv[])
 {
 	static const char *const what[] = { "age", "cdf", "rewards", "bars",
 	    NULL };
-	struct conf cf = { .out = "-", .fig = { .cluster = -1, .smooth = 100 } };
+	struct conf cf = { .out = "-", .fig =
+	    { .cluster = -1, .smooth = 100 } };
 	int run = -1, ch;
 	bool rest = false;
 

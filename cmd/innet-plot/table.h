@@ -15,7 +15,8 @@ enum { TABLE_COLUMNS = 32, TABLE_FIELD_BYTES = 64 };
 
 struct table {
 	const char *path;
-	const char *const *names;	/* of those wanted; NULL ends; or NULL */
+	/* of those wanted; NULL ends; or NULL */
+	const char *const *names;
 	void (*row)(const struct table *, void *arg);
 	void *arg;
 	unsigned long line;

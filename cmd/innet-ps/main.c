@@ -33,8 +33,8 @@ static struct opt table[OPT_MAX] = {
 static const struct opt_tool tool = {
 	"innet-ps", PACKAGE_VERSION, "[-p PROGRAM] [--listen ADDR] [OPTION...]",
 	"Keep the weights of each cluster, learn from the updates that come,\n"
-	"and answer each with the model; or be a server of sums (iswitch), or of\n"
-	"a DLP session.", table
+	"and answer each with the model; or be a server of sums (iswitch), or\n"
+	"of a DLP session.", table
 };
 
 struct conf {

@@ -2,10 +2,10 @@
  * send - a trace leaves by UDP, at its own pace or as fast as it goes
  *
  * On time: sleep short of each packet's time, spin the rest, send it.  Those of
- * one flow that are late already leave together.  At top speed packets are gathered in
- * a window and leave a five-tuple after the other, in runs of equal length:
- * that is what the kernel takes fastest, and nobody can tell the order of
- * packets that come by different sockets.
+ * one flow that are late already leave together.  At top speed packets are
+ * gathered in a window and leave a five-tuple after the other, in runs of equal
+ * length: that is what the kernel takes fastest, and nobody can tell the order
+ * of packets that come by different sockets.
  */
 #include "config.h"
 

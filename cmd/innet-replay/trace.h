@@ -20,7 +20,7 @@
 
 enum trace_program { TRACE_OLAF, TRACE_ISWITCH, TRACE_DLP, TRACE_ALL };
 
-/* Why a packet was left out: a verdict of capture/soundness.h, or one of these. */
+/* Why a packet was left out: a verdict of soundness.h, or one of these. */
 enum trace_reason {
 	TRACE_OTHER = JUDGE_VERDICTS,	/* not of the program */
 	TRACE_DOWN,			/* from switch or server to worker */

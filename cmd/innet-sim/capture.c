@@ -104,7 +104,8 @@ refuse_twins(const struct sim *s)
 		for (uint32_t k = 0; k < i && s->trainings > 0; k++) {
 			if (strcmp(s->node[i].name, s->node[k].name) == 0)
 				errx(1, "-w: two trainings have a '%s', and so "
-				    "the same files: name them", s->node[i].name);
+				    "the same files: name them",
+				    s->node[i].name);
 		}
 	}
 }

@@ -170,7 +170,8 @@ check_workers(const struct scenario *s, size_t i, uint64_t *workers,
 
 		if (overlap(g, o))
 			return reader_fail_at(r, "workers", i, NULL, "has "
-			    "workers that workers[%zu] has, of the same cluster",
+			    "workers that workers[%zu] has, of the same "
+			    "cluster",
 			    k);
 		if (!alike(g, o))
 			return reader_fail_at(r, "workers", i, NULL, "has a "

@@ -130,7 +130,8 @@ offer_regular(struct sim *s, struct sim_pipe *pipe, struct arrival *a)
 	a->is_update = false;
 	a->framed = true;
 	port_offer_plain(e, a, s->now_ns);
-	s->source[a->up->worker].dropped += e->n[PORT_REGULAR].dropped - dropped;
+	s->source[a->up->worker].dropped += e->n[PORT_REGULAR].dropped -
+	    dropped;
 	await_leave(s, pipe);
 }
 

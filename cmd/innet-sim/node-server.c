@@ -1,7 +1,7 @@
 /*
  * A parameter server: it notes how old updates are, and answers each with a
- * model: sim.h.  Gate and versions are olaf/server-rule.h's; the rest of that rule is
- * arithmetic of vectors, which decides nothing.
+ * model: sim.h.  Gate and versions are olaf/server-rule.h's; the rest of that
+ * rule is arithmetic of vectors, which decides nothing.
  */
 #include "config.h"
 

@@ -6,7 +6,7 @@
 
 #include "cmd/innet-sim/sim.h"
 
-/* The clusters that n has routes to, from n->first on: how many there may be. */
+/* How many clusters n may have routes to, from n->first on. */
 static uint32_t
 clusters_of(struct sim_node *n)
 {

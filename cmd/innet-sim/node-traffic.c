@@ -7,7 +7,8 @@
 
 #include "cmd/innet-sim/traffic.h"
 
-enum { SENT, RECEIVED, DROPPED_FULL, LOST_LINK, LOST_DOWN, QUEUED, LOSS, DELAY };
+enum { SENT, RECEIVED, DROPPED_FULL, LOST_LINK, LOST_DOWN, QUEUED, LOSS,
+    DELAY };
 
 const struct result_figure traffic_figures[] = {
 	[SENT] = { "sent", "sent", RESULT_COUNT },

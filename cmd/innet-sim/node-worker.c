@@ -70,7 +70,8 @@ put_one(void *to, uint32_t k, uint32_t sequence)
 	struct burst *b = to;
 
 	(void)sequence;
-	have_update(b->s, b->crowd, b->w + k, reward_of(b->s, b->crowd, b->w + k));
+	have_update(b->s, b->crowd, b->w + k,
+	    reward_of(b->s, b->crowd, b->w + k));
 	return true;
 }
 

@@ -226,7 +226,8 @@ add_tallies(const struct sim *s, struct fate *fate)
 
 			if (c->used)
 				add_tally(&fate[s->cluster_of[c->key]],
-				    &port->egress.updates->tally, (uint16_t)(c->key - n->first));
+				    &port->egress.updates->tally,
+				    (uint16_t)(c->key - n->first));
 		}
 	}
 }

@@ -1,10 +1,10 @@
 /*
  * scenario.h - what is to be simulated, as read from JSON: innet-scenario(5)
  *
- * One struct a section, in the units of base/json-reader.h.  scenario_read() fills all
- * of it, with defaults, and checks that it describes a network: names are
- * there, every switch leads to a server, no worker is there twice.  It trusts
- * nothing in the JSON and exits nowhere.
+ * One struct a section, in the units of base/json-reader.h.  scenario_read()
+ * fills all of it, with defaults, and checks that it describes a network: names
+ * are there, every switch leads to a server, no worker is there twice.  It
+ * trusts nothing in the JSON and exits nowhere.
  */
 #ifndef INNET_SIM_SCENARIO_H
 #define INNET_SIM_SCENARIO_H
@@ -50,7 +50,8 @@ struct scenario_link {
 	uint64_t back_bps;		/* WORD1: as rate */
 	uint64_t propagation_ns;
 	double loss;			/* of frames, each way */
-	uint64_t queue;			/* frames, on the way back; WORD1: any */
+	/* frames, on the way back; WORD1: any */
+	uint64_t queue;
 	bool capture;			/* with -w */
 };
 
@@ -58,7 +59,8 @@ struct scenario_server {
 	char name[READER_NAME_BYTES];
 	uint64_t reply;			/* enum scenario_reply */
 	uint64_t delay_ns;
-	uint64_t frame_bytes;		/* of a model; WORD1: the update's + 8 */
+	/* of a model; WORD1: the update's + 8 */
+	uint64_t frame_bytes;
 	uint64_t gate;			/* enum psrule_gate */
 	double gate_ema;
 };

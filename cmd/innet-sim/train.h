@@ -1,13 +1,14 @@
 /*
  * train.h - trainings while they run
  *
- * The switch is iswitch.h, the workers are iswitch/sync-worker.h or async-worker.h,
- * the servers iswitch.h with jobs of whole vectors (job.h) or of answers
- * (iswitch/job-async-server.h): the very machines that run live, fed with the datagrams that
- * they exchange.  A segment has one float here, 1 from every worker, and
- * the length of its frame is what it would be with all of them: so every sum
- * shows how many gradients are in it, and must agree with what its Seg says.
- * The ring has no machine elsewhere: train-ring.c has its rules.
+ * The switch is iswitch.h, the workers are iswitch/sync-worker.h or
+ * async-worker.h, the servers iswitch.h with jobs of whole vectors (job.h) or
+ * of answers (iswitch/job-async-server.h): the very machines that run live, fed
+ * with the datagrams that they exchange.  A segment has one float here, 1 from
+ * every worker, and the length of its frame is what it would be with all of
+ * them: so every sum shows how many gradients are in it, and must agree with
+ * what its Seg says. The ring has no machine elsewhere: train-ring.c has its
+ * rules.
  *
  * Two kinds of time pass at a host.  A message (a vector, or in a ring a part
  * of one) costs messages x message + bytes / copy_rate before its first packet

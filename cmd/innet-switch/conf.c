@@ -30,8 +30,8 @@ static const struct opt_tool tool = {
 	"innet-switch", PACKAGE_VERSION,
 	"[-p PROGRAM] [OPTION...] [-r FILE]... [-w FILE]\n"
 	"       innet-switch [-p PROGRAM] --listen ADDR [OPTION...]",
-	"Queue and merge model updates on their way to the parameter server, or\n"
-	"sum gradients for all workers: in a trace, or live on a UDP socket.",
+	"Queue and merge model updates on their way to the parameter server,\n"
+	"or sum gradients for all workers: in a trace, or live over UDP.",
 	table
 };
 

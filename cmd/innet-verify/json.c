@@ -22,7 +22,8 @@ put_clusters(FILE *f, const struct spec *s)
 
 		fprintf(f, "%s{\"cluster\":%" PRIu64 ",\"free\":{"
 		    "\"offset_lo_ns\":%" PRIu64 ",\"offset_hi_ns\":%"
-		    PRIu64 ",\"jitter_ns\":%" PRIu64 ",\"choices\":%s},\"fixed\":{\"period_ns\":%" PRIu64
+		    PRIu64 ",\"jitter_ns\":%" PRIu64
+		    ",\"choices\":%s},\"fixed\":{\"period_ns\":%" PRIu64
 		    ",\"control\":\"%s\",\"threshold_ns\":%" PRIu64 "}}",
 		    i == 0 ? "" : ",", c->id, c->offset_lo_ns,
 		    c->offset_hi_ns, c->jitter_ns, c->control.kind !=

@@ -359,7 +359,8 @@ model_open(struct model *m, const struct spec *s, uint64_t horizon_ns,
 	*m = (struct model){ .spec = s, .horizon_ns = horizon_ns,
 	    .whole = whole };
 	m->unit_ns = unit_of(m, o);
-	m->update = calloc(spec_updates_all(s, horizon_ns) + 1, sizeof(*m->update));
+	m->update = calloc(spec_updates_all(s, horizon_ns) + 1,
+	    sizeof(*m->update));
 	if (m->update == NULL)
 		err(1, "the updates");
 	begin(m);

@@ -206,7 +206,8 @@ replay_run(const struct spec *spec, uint64_t horizon_ns, struct schedule *s,
 	    .open = calloc(s->n + 1, sizeof(*p.open)) };
 
 	*r = (struct replay){ 0 };
-	if (!port_init(&p.port, &cf) || !port_open_updates(&p.port) || p.open == NULL)
+	if (!port_init(&p.port, &cf) || !port_open_updates(&p.port) ||
+	    p.open == NULL)
 		err(1, "a replay of %zu updates", s->n);
 	for (size_t c = 0; c < spec->n; c++)
 		p.control[c] = spec->cluster[c].control;

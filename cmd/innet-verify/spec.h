@@ -32,7 +32,8 @@ struct spec_cluster {
 struct spec {
 	uint64_t service_ns;	/* p/C */
 	uint64_t slots;		/* Qmax, the one in transmission too */
-	uint64_t ack_ns;	/* R: from a departure to the status it brings */
+	/* R: from a departure to the status it brings */
+	uint64_t ack_ns;
 	uint64_t horizon_ns;	/* updates that arrive before it */
 	size_t n;
 	struct spec_cluster cluster[SPEC_CLUSTERS_MAX];

@@ -59,22 +59,27 @@ static const struct opt opts[] = {
 	{ KEY, "key", "FILE", "iswitch: sign control messages with it" },
 	{ RATE, "learning-rate", "X", "--async: gamma (default 0.001)" },
 	{ ASCEND, "ascend", NULL, "--async: gradients point up: add them" },
-	{ STALENESS, "staleness", "N", "--async: send none staler (default 3)" },
+	{ STALENESS, "staleness", "N",
+	    "--async: send none staler (default 3)" },
 	{ PACE, "pace", "RATE", "--async: send no faster (default: no limit)" },
 	{ EVERY, "every", "N", "--async: --json tells each N-th round (100)" },
 	{ CONTROL, "control", "NAME", "olaf: none (default), urgent or fair" },
 	{ THRESHOLD, "threshold", "TIME", "of --control (default 400ms)" },
-	{ REDUCE, "reduce", "HOW", "dlp: what comes back: mean (default), median" },
-	{ SESSION, "session", "LIST", "dlp: lead it, nodes=,iterations=,scale=,..." },
+	{ REDUCE, "reduce", "HOW",
+	    "dlp: what comes back: mean (default), median" },
+	{ SESSION, "session", "LIST",
+	    "dlp: lead it, nodes=,iterations=,scale=,..." },
 	{ RESET, "reset", NULL, "dlp: end another session before it" },
 	{ SYNTHETIC, "synthetic", "SIZE", "make up gradients of SIZE bytes" },
 	{ INTERVAL, "interval", "TIME", "between those (default 100ms)" },
-	{ CHECK, "check", "N", "iswitch: sums must be those of workers 0 to N-1" },
+	{ CHECK, "check", "N",
+	    "iswitch: sums must be those of workers 0 to N-1" },
 	{ JITTER, "jitter", "TIME", "add up to TIME to each interval" },
 	{ 'c', "count", "N", "end after N gradients" },
 	{ DURATION, "duration", "TIME", "end after TIME" },
 	{ GIVE_UP, "give-up", "TIME", "fail if nothing comes (default 30s)" },
-	{ SILENCE, "silence", "TIME", "of the command, at most (default 10min)" },
+	{ SILENCE, "silence", "TIME",
+	    "of the command, at most (default 10min)" },
 	{ MTU, "mtu", "SIZE", "cut vectors for it (default: the path's)" },
 	{ SEED, "seed", "N", "of all that is left to chance" },
 	{ 'w', "write", "FILE", "capture what is sent and comes back" },
@@ -91,8 +96,8 @@ static const struct opt_tool tool = {
 	"innet-worker", PACKAGE_VERSION,
 	"--switch ADDR [OPTION...] -- COMMAND [ARG...]\n"
 	"       innet-worker --switch ADDR --synthetic SIZE [OPTION...]",
-	"Run COMMAND with the gradient stream on its standard input and output\n"
-	"and carry its gradients and models over the network.", opts
+	"Run COMMAND with the gradient stream on its standard input and\n"
+	"output and carry its gradients and models over the network.", opts
 };
 
 struct conf {

@@ -49,7 +49,7 @@ send_ready(struct olaf *w, int n)
 	w->n[SEND_FAILED] += (uint64_t)(n - sent);
 }
 
-/* Send a vector as o says: ranges are as long as each other, but for the last. */
+/* Send a vector as o says, in ranges of one length, but for the last. */
 static void
 send_vector(struct olaf *w, struct olaf_worker_out *o, const uint8_t *vec)
 {

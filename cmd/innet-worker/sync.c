@@ -1,8 +1,8 @@
 /*
  * sync.c - one worker of a synchronous job: iSwitch, sections 3.3 and 3.4
  *
- * iswitch/sync-worker.h decides; this is its clock, its socket and its vectors.  Results
- * go from the packets straight into the vector that the child gets, and
+ * iswitch/sync-worker.h decides; this is its clock, its socket and its vectors.
+ * Results go from the packets straight into the vector that the child gets, and
  * gradients leave from the vector that came from it, a run of segments a call.
  */
 #include <err.h>

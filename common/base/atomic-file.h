@@ -1,5 +1,5 @@
 /*
- * base/atomic-file.h - a file that is there whole or not at all
+ * atomic-file.h - a file that is there whole or not at all
  *
  * What is written goes beside the file and takes its place at the end, so a
  * reader sees the old one or the new one, and a full disk or a crash leaves

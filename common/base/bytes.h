@@ -1,5 +1,5 @@
 /*
- * base/bytes.h - read and write a packet field by field and never run off its end
+ * bytes.h - read and write a packet field by field and never run off its end
  *
  * The cursor borrows the bytes: it does not copy them and does not free them.
  * A read that does not fit returns 0, marks the cursor bad and leaves it bad,

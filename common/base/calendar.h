@@ -1,8 +1,8 @@
 /*
  * calendar.h - who is due next, among many: a calendar of days and months
  *
- * The same order as base/heap.h's heap, time and then id, at a cost that does not
- * grow with how many wait.  Times are cut into days of 1 << shift ns, and
+ * The same order as base/heap.h's heap, time and then id, at a cost that does
+ * not grow with how many wait.  Times are cut into days of 1 << shift ns, and
  * those into months.  What is due in this month and the next waits, unsorted,
  * in one short list a day; what is due in a later one, in a list a month, which
  * is dealt out to its days the month before.  So few places are written to at a

@@ -1,11 +1,12 @@
 /*
- * base/heap.h - who is due next: a heap of (time, id)
+ * heap.h - who is due next: a heap of (time, id)
  *
  * Equal times come in the order of their ids, so the bits of an id above
  * those that name somebody can say what comes first at one instant.  Four
  * children a node: the path is half as deep as with two, and due_new() lays
- * the four into one cache line.  The heap is an array of the caller's, to be read and changed
- * by these functions alone; due_new() and due_free() make it and give it back.
+ * the four into one cache line.  The heap is an array of the caller's, to be
+ * read and changed by these functions alone; due_new() and due_free() make it
+ * and give it back.
  */
 #ifndef INNET_BASE_HEAP_H
 #define INNET_BASE_HEAP_H

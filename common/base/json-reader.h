@@ -1,5 +1,5 @@
 /*
- * base/json-reader.h - JSON objects into structs, by tables of keys
+ * json-reader.h - JSON objects into structs, by tables of keys
  *
  * A section is a struct and the table of keys that fill it: each key has a
  * type, limits, a default in the words a user would write, and what it means.
@@ -184,7 +184,8 @@ reader_fail_unknown(struct reader *r, const struct reader_section *s,
 	const struct reader_key *near = s->key;
 
 	for (const struct reader_key *k = s->key; k->name != NULL; k++) {
-		if (reader_distance(name, k->name) < reader_distance(name, near->name))
+		if (reader_distance(name, k->name) < reader_distance(name,
+		    near->name))
 			near = k;
 	}
 	return reader_fail(r, "unknown key; the nearest is '%s'", near->name);

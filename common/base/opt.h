@@ -145,7 +145,7 @@ opt_done(const struct opt_tool *tool, int argc, char *argv[])
 	opt_misuse(tool);
 }
 
-/* End with "invalid rate '10x': not a number" and status 2 unless why is NULL. */
+/* End with "invalid rate '10x': not a number", status 2, unless why is NULL. */
 static inline void
 opt_check(const char *what, const char *arg, const char *why)
 {

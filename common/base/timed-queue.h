@@ -1,5 +1,5 @@
 /*
- * base/timed-queue.h - an event queue: what is to happen next, and when
+ * timed-queue.h - an event queue: what is to happen next, and when
  *
  * A binary heap of items by time; at one time, in the order they were pushed.
  * Times are ns on the caller's clock and may be before what was popped last.

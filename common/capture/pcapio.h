@@ -441,7 +441,10 @@ pcapio_commit(struct pcapio_out *out, uint64_t stamp_ns, uint32_t caplen,
 	out->packets++;
 }
 
-/* Put a copy of the frame at data, cut at PCAPIO_FRAME_MAX_BYTES.  Failures are kept for pcapio_close(). */
+/*
+ * Put a copy of the frame at data, cut at PCAPIO_FRAME_MAX_BYTES.  Failures are
+ * kept for pcapio_close().
+ */
 static inline void
 pcapio_write(struct pcapio_out *out, uint64_t stamp_ns, const void *data,
     uint32_t caplen, uint32_t len)

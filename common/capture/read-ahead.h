@@ -1,5 +1,5 @@
 /*
- * capture/read-ahead.h - read a file in blocks, a few ahead of whoever looks at them
+ * read-ahead.h - read a file in blocks, a few ahead of whoever looks at them
  *
  * A thread reads while the caller works; and when the caller finds that its
  * block is still being read, it reads the one after itself rather than wait,

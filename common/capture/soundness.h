@@ -1,5 +1,5 @@
 /*
- * capture/soundness.h - is a captured packet ours, and is it sound?
+ * soundness.h - is a captured packet ours, and is it sound?
  *
  * The one place that recognises Olaf packets in frames and says what is wrong
  * with those that are not as they should be: for the filter, for the age

@@ -1,10 +1,11 @@
 /*
- * capture/updates.h - the updates of a capture, one by one, and what was left out
+ * updates.h - the updates of a capture, one by one, and what was left out
  *
- * Hands on the packets that capture/soundness.h finds sound: updates, models, weights.
- * What is not is counted by reason.  Stamps never go back: one that does counts as its predecessor.
- * An intake owns its file until intake_close(); updates borrow from it until
- * the next call.  Failures are those of pcapio.h, in intake.in.why.
+ * Hands on the packets that capture/soundness.h finds sound: updates, models,
+ * weights. What is not is counted by reason.  Stamps never go back: one that
+ * does counts as its predecessor. An intake owns its file until intake_close();
+ * updates borrow from it until the next call.  Failures are those of pcapio.h,
+ * in intake.in.why.
  */
 #ifndef INNET_CAPTURE_UPDATES_H
 #define INNET_CAPTURE_UPDATES_H

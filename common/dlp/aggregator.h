@@ -1,5 +1,5 @@
 /*
- * dlp/aggregator.h - the aggregator of a DLP session: packets in, answers out
+ * aggregator.h - the aggregator of a DLP session: packets in, answers out
  *
  * The state machine of the thesis's switch and of its parameter server, exactly
  * as their published workers expect them (innet-dlp(7)).  It holds one session

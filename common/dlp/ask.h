@@ -1,5 +1,5 @@
 /*
- * dlp/ask.h - a worker's side of a DLP session: ask until it is answered
+ * ask.h - a worker's side of a DLP session: ask until it is answered
  *
  * Stop and wait: one packet is out at a time and is sent again until its
  * answer comes, which the published workers do not do.  Times are an argument;

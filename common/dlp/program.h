@@ -2,10 +2,10 @@
  * program.h - program dlp: the aggregator of a session of the Distributed
  * Learning Protocol
  *
- * dlp/aggregator.h decides; this is how it meets the data plane.  In a trace DLP is
- * known by its UDP port alone, whatever the address: packets to it are input,
- * those from it are another aggregator's.  An answer leaves from the address
- * that its question was sent to.
+ * dlp/aggregator.h decides; this is how it meets the data plane.  In a trace
+ * DLP is known by its UDP port alone, whatever the address: packets to it are
+ * input, those from it are another aggregator's.  An answer leaves from the
+ * address that its question was sent to.
  */
 #ifndef INNET_DLP_PROGRAM_H
 #define INNET_DLP_PROGRAM_H
@@ -33,9 +33,12 @@ enum dlp_option { DLP_REDUCE = 1, DLP_LATE, DLP_AS, DLP_PORT, DLP_SESSION };
 static const struct opt dlp_opts[] = {
 	{ DLP_REDUCE, "reduce", "HOW", "dlp: mean (default) or median" },
 	{ DLP_LATE, "late", NULL, "dlp: answer at once, from the step before" },
-	{ DLP_AS, "as", "WHAT", "dlp: the thesis's switch (default) or server" },
-	{ DLP_PORT, "udp-port", "N", "dlp: its UDP port (1234; as server 12344)" },
-	{ DLP_SESSION, "session", "LIST", "dlp: nodes=,iterations=,scale=,..." },
+	{ DLP_AS, "as", "WHAT",
+	    "dlp: the thesis's switch (default) or server" },
+	{ DLP_PORT, "udp-port", "N",
+	    "dlp: its UDP port (1234; as server 12344)" },
+	{ DLP_SESSION, "session", "LIST",
+	    "dlp: nodes=,iterations=,scale=,..." },
 	{ 0 }
 };
 

@@ -1,5 +1,5 @@
 /*
- * dlp/worker.h - a worker of DLP sessions: what it takes, gives and waits for
+ * worker.h - a worker of DLP sessions: what it takes, gives and waits for
  *
  * One gradient at a time is taken.  It leaves as integers, once a session is
  * open, and the next is taken when the aggregate of its step has come, which

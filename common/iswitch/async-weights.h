@@ -1,5 +1,6 @@
 /*
- * iswitch/async-weights.h - the weights of an asynchronous worker (iSwitch, Algorithm 1, LWU)
+ * async-weights.h - the weights of an asynchronous worker (iSwitch, Algorithm
+ * 1, LWU)
  *
  * Every worker begins with the same weights w and applies the same sums in the
  * same order, so that all hold the same weights without a server:

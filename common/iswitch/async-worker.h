@@ -2,11 +2,11 @@
  * async-worker.h - an asynchronous worker: what it sends and takes, and when
  *
  * LWU of iSwitch's Algorithm 1: it is a member of a job (membership.h), keeps
- * the weights by the results that come (iswitch/async-weights.h), and sends the gradients
- * that LGC commits, one at a time, whole and in order of index.  A server
- * answers each before the next: what it lacks of a gradient is sent again when
- * it asks, and all of it after a second in which it neither asks nor answers.
- * Pure: time is an argument (ns, monotonic), no socket is touched.
+ * the weights by the results that come (iswitch/async-weights.h), and sends the
+ * gradients that LGC commits, one at a time, whole and in order of index.  A
+ * server answers each before the next: what it lacks of a gradient is sent
+ * again when it asks, and all of it after a second in which it neither asks nor
+ * answers. Pure: time is an argument (ns, monotonic), no socket is touched.
  *
  * The caller commits a gradient when async_worker_ready(), and keeps it until
  * the next; it gives what came from the switch (async_worker_result, _control)

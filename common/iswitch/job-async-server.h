@@ -1,5 +1,6 @@
 /*
- * iswitch/job-async-server.h - an asynchronous parameter server's part in a job: the baseline
+ * job-async-server.h - an asynchronous parameter server's part in a job: the
+ * baseline
  *
  * The server of iSwitch's Figure 3, on the bytes of an aggregation switch:
  * whatever vector is complete is added to a total G at once, and answered to

@@ -1,5 +1,5 @@
 /*
- * iswitch/job-segments.h - what a job does with what comes: segments, results, Help
+ * job-segments.h - what a job does with what comes: segments, results, Help
  *
  * iSwitch sections 3.2 to 3.4 and Algorithm 1, switch side.  Every segment
  * ends under one reason of enum job_count.  What is to be sent goes to the

@@ -1,13 +1,14 @@
 /*
- * iswitch/job-whole-vectors.h - a server of whole vectors and the one link that all share
+ * job-whole-vectors.h - a server of whole vectors and the one link that all
+ * share
  *
  * N vectors at once are more than the link to a server, and its queue, can
  * take, and so are N answers.  Answers leave member by member, as fast as the
  * driver finds room (job_give): who has its own sends the next vector while
- * the link's other way carries the answers of those behind.  What was lost of a vector on its way in
- * is asked for when its sender has been silent for a while, so many segments
- * at a time and more as they come (Help): they are clocked by the link.
- * Pure: time is an argument.
+ * the link's other way carries the answers of those behind.  What was lost of a
+ * vector on its way in is asked for when its sender has been silent for a
+ * while, so many segments at a time and more as they come (Help): they are
+ * clocked by the link. Pure: time is an argument.
  */
 #ifndef INNET_ISWITCH_JOB_WHOLE_VECTORS_H
 #define INNET_ISWITCH_JOB_WHOLE_VECTORS_H

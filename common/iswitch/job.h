@@ -3,8 +3,9 @@
  *
  * iSwitch sections 3.2 to 3.4: the settings, counters and memory of a job, when
  * it opens, what H is, and when a slot is complete.  What becomes of a segment
- * is in iswitch/job-segments.h, the control messages and addresses are iswitch.h's.  Pure:
- * time is an argument, what is to be sent goes to an outbox.
+ * is in iswitch/job-segments.h, the control messages and addresses are
+ * iswitch.h's.  Pure: time is an argument, what is to be sent goes to an
+ * outbox.
  */
 #ifndef INNET_ISWITCH_JOB_H
 #define INNET_ISWITCH_JOB_H
@@ -41,7 +42,8 @@ job_count_name(unsigned what)
 		"segments", "added", "duplicate", "late", "early", "resent",
 		"stale", "mismatched", "halted", "no_memory", "nonfinite",
 		"results", "partial", "sent_up", "from_parent", "parent_old",
-		"help", "help_resent", "help_asked", "help_up", "gone", "joins", "leaves",
+		"help", "help_resent", "help_asked", "help_up", "gone", "joins",
+		    "leaves",
 		"evicted", "incomplete"
 	};
 
@@ -53,8 +55,10 @@ struct job_conf {
 	uint16_t h;			/* 0: the members decide */
 	bool async;
 	bool whole;			/* sum when all of a vector is here */
-	bool as_came;			/* ordered: as rows came, not by member */
-	bool server;			/* async: iswitch/job-async-server.h answers each vector */
+	/* ordered: as rows came, not by member */
+	bool as_came;
+	/* async: iswitch/job-async-server.h answers each vector */
+	bool server;
 	bool child;			/* has a parent */
 	uint32_t keep;			/* results kept, synchronous */
 	uint64_t keep_bytes;		/* likewise, asynchronous */
@@ -79,7 +83,8 @@ struct job {
 	bool open, halted;
 	bool held;			/* a child's: its parent is not open */
 	bool grows;			/* elements are found out: --members */
-	bool ahead;			/* a member has the first result already */
+	/* a member has the first result already */
+	bool ahead;
 	int64_t start;			/* first iteration */
 	int64_t newest;			/* latest that any slot has begun */
 	uint32_t crc[2];		/* of weights at start, start + 1 */
@@ -88,10 +93,12 @@ struct job {
 	struct members members;
 	struct aggr a;			/* no memory while there are none */
 	struct jobps ps;		/* of a server */
-	bool giving;			/* answers, perhaps: iswitch/job-whole-vectors.h */
+	/* answers, perhaps: iswitch/job-whole-vectors.h */
+	bool giving;
 	uint32_t turn;			/* member last given to */
 	uint64_t quiet_ns;		/* nobody is to be asked before */
-	uint32_t *order;		/* rows of one slot; room for a.s.rows */
+	/* rows of one slot; room for a.s.rows */
+	uint32_t *order;
 	uint64_t n[JOB_COUNTS];
 };
 

@@ -1,5 +1,6 @@
 /*
- * iswitch/loss-timer.h - how long a vector may pause before what misses of it is asked for
+ * loss-timer.h - how long a vector may pause before what misses of it is asked
+ * for
  *
  * Segments follow one another, but not evenly: hosts have other things to do
  * and links are shared.  A silence shows a loss only when it is longer than

@@ -22,7 +22,7 @@
 
 enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
 
-/* Of a server's job: what it is given and what it sends, iswitch/job-whole-vectors.h. */
+/* Of a server's job: what it takes and what it sends, job-whole-vectors.h. */
 struct member_flow {
 	bool gives, sends;
 	int64_t give, send;	/* iterations */

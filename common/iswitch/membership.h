@@ -451,7 +451,8 @@ static inline void
 membership_why_mode(const struct membership *m, char *p, size_t room)
 {
 	static const char *const start[][2] = {
-		[CONTROL_WORKER] = { "worker without --async", "worker with --async" },
+		[CONTROL_WORKER] = { "worker without --async",
+		    "worker with --async" },
 		[CONTROL_SWITCH] = { "switch without --async",
 		    "switch with --async" },
 		[CONTROL_SERVER] = { "ps without --async", "ps with --async" }

@@ -1,5 +1,5 @@
 /*
- * iswitch/sums.h - the segments of one job, being summed
+ * sums.h - the segments of one job, being summed
  *
  * iSwitch section 3.2 to 3.4.  For each segment there are two slots, chosen by
  * the parity of the iteration (synchronous), or one that restarts at once

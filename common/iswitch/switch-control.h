@@ -1,5 +1,6 @@
 /*
- * iswitch/switch-control.h - the control messages of an aggregation switch, and its clock
+ * switch-control.h - the control messages of an aggregation switch, and its
+ * clock
  *
  * Join, Leave, Reset, SetH, FBcast, Help, Halt and Resume (iSwitch section
  * 3.4, Table 2); what comes from the parent; and what is due.  With

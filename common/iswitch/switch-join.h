@@ -1,5 +1,5 @@
 /*
- * iswitch/switch-join.h - who may join a job, and what a Join leads to
+ * switch-join.h - who may join a job, and what a Join leads to
  *
  * iSwitch section 3.4: the first Join makes a job's memory and says where it
  * begins, a child's goes up to the parent before it is answered, and others

@@ -1,5 +1,5 @@
 /*
- * iswitch/switch-text.h - the members and counters of a job, as innet-ctl shows them
+ * switch-text.h - the members and counters of a job, as innet-ctl shows them
  */
 #ifndef INNET_ISWITCH_SWITCH_TEXT_H
 #define INNET_ISWITCH_SWITCH_TEXT_H

@@ -57,7 +57,8 @@ struct iswitch_conf {
 	uint64_t memory_bytes;		/* for all jobs; 0: no limit */
 	uint32_t floats;		/* F where a job's first Join says 0 */
 	uint32_t floats_max;
-	uint32_t implicit;		/* the first so many sources are job 1 */
+	/* the first so many sources are job 1 */
+	uint32_t implicit;
 	uint32_t job_limit;		/* job ids are below it; 0: none */
 	uint32_t number;		/* this switch's, to its parent */
 	const struct mac_key *key;	/* NULL: none */

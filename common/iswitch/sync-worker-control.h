@@ -1,9 +1,10 @@
 /*
- * iswitch/sync-worker-control.h - a synchronous worker's control messages, and its sending
+ * sync-worker-control.h - a synchronous worker's control messages, and its
+ * sending
  *
  * With lockstep_control(), lockstep_next(), lockstep_leave() and
- * lockstep_why() the whole of iswitch/sync-worker.h for a caller, who signs messages
- * before they leave and judges MACs before they come in (mac.h).
+ * lockstep_why() the whole of iswitch/sync-worker.h for a caller, who signs
+ * messages before they leave and judges MACs before they come in (mac.h).
  */
 #ifndef INNET_ISWITCH_SYNC_WORKER_CONTROL_H
 #define INNET_ISWITCH_SYNC_WORKER_CONTROL_H

@@ -1,5 +1,5 @@
 /*
- * iswitch/sync-worker.h - a synchronous worker: what it sends, asks and takes, and when
+ * sync-worker.h - a synchronous worker: what it sends, asks and takes, and when
  *
  * The worker's side of iSwitch (sections 3.3, 3.4): it joins a job, sends the
  * segments of a gradient in increasing index, at most a window of them without
@@ -8,11 +8,11 @@
  *
  * The caller says when it has the gradient of iteration `t`
  * (lockstep_gradient), gives what came from the switch (lockstep_result, and
- * lockstep_control of iswitch/sync-worker-control.h), and sends what lockstep_next() (there too)
- * wants sent, until it wants nothing more before lockstep_due().  It keeps the
- * gradients of t and t - 1, and the results of t and t + 1 as told to take
- * them; when lockstep_whole(), it takes the result of t away and calls
- * lockstep_advance().
+ * lockstep_control of iswitch/sync-worker-control.h), and sends what
+ * lockstep_next() (there too) wants sent, until it wants nothing more before
+ * lockstep_due().  It keeps the gradients of t and t - 1, and the results of t
+ * and t + 1 as told to take them; when lockstep_whole(), it takes the result of
+ * t away and calls lockstep_advance().
  *
  * Iterations are the wire's: modulo 2^24.  Owns its memory: lockstep_free().
  */

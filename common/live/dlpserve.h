@@ -1,8 +1,8 @@
 /*
  * dlpserve.h - the aggregator of a DLP session on a UDP socket
  *
- * What innet-switch and innet-ps serve DLP by: dlp/aggregator.h decides, this carries.
- * For tools: what cannot go on exits with a line that says why.
+ * What innet-switch and innet-ps serve DLP by: dlp/aggregator.h decides, this
+ * carries. For tools: what cannot go on exits with a line that says why.
  */
 #ifndef INNET_LIVE_DLPSERVE_H
 #define INNET_LIVE_DLPSERVE_H
@@ -187,7 +187,8 @@ dlpserve_run(struct dlpserve *s, const struct dlpserve_conf *cf)
 		now = timer_mono_ns();
 		dlpserve_tick(s, now);
 	}
-	dlpserve_drain(s);	/* what has come counts, though the end has too */
+	/* what has come counts, though the end has too */
+	dlpserve_drain(s);
 	outlet_flush(&s->out, TIMER_NEVER);
 	if (cf->progress)
 		fputs("\r\033[K", stderr);

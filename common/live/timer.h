@@ -63,8 +63,9 @@ timer_after(uint64_t now_ns, uint64_t span_ns)
 }
 
 /*
- * Block SIGINT, SIGTERM, SIGUSR1, SIGALRM and SIGCHLD but inside ppoll(2), so that none
- * is lost between a test and a wait.  The mask to give ppoll is in *wait.
+ * Block SIGINT, SIGTERM, SIGUSR1, SIGALRM and SIGCHLD but inside ppoll(2), so
+ * that none is lost between a test and a wait.  The mask to give ppoll is in
+ * *wait.
  */
 static inline void
 timer_signals(void (*handler)(int), sigset_t *wait)

@@ -1,5 +1,6 @@
 /*
- * olaf/active-clusters.h - how many keys were seen within the last so many nanoseconds
+ * active-clusters.h - how many keys were seen within the last so many
+ * nanoseconds
  *
  * Keys in order of their last sight, in a list through one array: each sight
  * and each forgetting costs the same however many there are.  This is N, the
@@ -26,7 +27,8 @@ struct active_node {
 
 struct active {
 	struct keymap index;	/* keys from plain on -> place */
-	struct active_node *node;	/* owned; [0] is both ends of the list */
+	/* owned; [0] is both ends of the list */
+	struct active_node *node;
 	uint32_t plain;
 	uint32_t room, used;	/* places: allocated, given out */
 	uint32_t count;

@@ -1,5 +1,5 @@
 /*
- * olaf/age.h - the Age-of-Model at a receiver, to the nanosecond
+ * age.h - the Age-of-Model at a receiver, to the nanosecond
  *
  * Olaf, sections 2.2 and 6: the age at t is t minus the time at which the
  * newest update received by then was generated, a sawtooth that climbs with

@@ -49,9 +49,11 @@ struct olaf {
 enum olaf_option { OLAF_UPSTREAM = 1, OLAF_FORMAT, OLAF_TABLE };
 
 static const struct opt olaf_opts[] = {
-	{ OLAF_UPSTREAM, "upstream", "ADDR", "olaf: send updates on to HOST:PORT" },
+	{ OLAF_UPSTREAM, "upstream", "ADDR",
+	    "olaf: send updates on to HOST:PORT" },
 	{ OLAF_FORMAT, "format", "NAME", "olaf: innet (default) or bare" },
-	{ OLAF_TABLE, "cluster-table", "FILE", "olaf: prefix,cluster for bare" },
+	{ OLAF_TABLE, "cluster-table", "FILE",
+	    "olaf: prefix,cluster for bare" },
 	{ 0 }
 };
 

@@ -1,5 +1,5 @@
 /*
- * olaf/queue.h - the Olaf queue: waiting updates of a cluster merge
+ * queue.h - the Olaf queue: waiting updates of a cluster merge
  * (Olaf section 3, section 4 Algorithm 1, section 12.1)
  *
  * Slots as in slots.h, and an index of the update that waits, unlocked, for

@@ -1,5 +1,6 @@
 /*
- * olaf/server-rule.h - what a parameter server does with an update (Olaf section 2.1)
+ * server-rule.h - what a parameter server does with an update (Olaf section
+ * 2.1)
  *
  * For an update with reward r and gradient g, an ascent direction:
  *

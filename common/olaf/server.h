@@ -2,8 +2,9 @@
  * server.h - program olaf of innet-ps: the parameter server (Olaf section 2.1)
  *
  * Keeps the weights of each cluster, which the first worker that sends its own
- * has brought, changes them by the updates that come (olaf/server-rule.h), and answers
- * each with the model of its range: to the worker, or to all of the cluster.
+ * has brought, changes them by the updates that come (olaf/server-rule.h), and
+ * answers each with the model of its range: to the worker, or to all of the
+ * cluster.
  */
 #ifndef INNET_OLAF_SERVER_H
 #define INNET_OLAF_SERVER_H

@@ -1,5 +1,5 @@
 /*
- * olaf/worker.h - a worker of an Olaf cluster: what it sends, and when
+ * worker.h - a worker of an Olaf cluster: what it sends, and when
  *
  * It asks for the model by sending its weights, until it has one of all ranges
  * (model.h), and again after a silence, for an update may be lost and a server
@@ -178,7 +178,7 @@ olaf_worker_packet(const struct olaf_worker *w,
 	return true;
 }
 
-/* A packet that came; is it a model for us?  Its range is kept, if it is new. */
+/* A packet that came: is it a model for us?  A new range of it is kept. */
 static inline bool
 olaf_worker_take(struct olaf_worker *w, const struct update *u,
     uint64_t now_ns)

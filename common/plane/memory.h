@@ -27,7 +27,7 @@ plane_port_memory(const struct port_conf *cf, struct memory_part *slots)
 	slots->bytes += cf->slots * (sizeof(struct slot) + PLANE_FRAME_BYTES);
 }
 
-/* All of it: into parts, which has room for MEMORY_PARTS; how many there are. */
+/* All parts, into parts with room for MEMORY_PARTS; returns how many. */
 static inline size_t
 plane_memory(const struct plane_options *o, struct memory_part *part)
 {

@@ -256,7 +256,8 @@ port_count(struct port *p, enum olafq_verdict v, const struct update *u,
 /* What became of an arrival. */
 enum port_verdict {
 	PORT_TAKEN,		/* the account says how */
-	PORT_MISMATCHED,	/* an update cut unlike its cluster's: ignored */
+	/* an update cut unlike its cluster's: ignored */
+	PORT_MISMATCHED,
 	PORT_NO_MEMORY		/* for what a port has of updates: ignored */
 };
 

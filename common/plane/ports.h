@@ -50,7 +50,8 @@ struct ports_place {
 };
 
 struct ports {
-	struct ports_conf *cf;		/* borrowed; its rules know their port */
+	/* borrowed; its rules know their port */
+	struct ports_conf *cf;
 	struct port **port;
 	uint32_t n, room;
 	struct ports_place *place;

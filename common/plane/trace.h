@@ -33,7 +33,7 @@ struct trace_conf {
 	uint64_t propagation_ns;	/* of every port's link */
 	struct impair impair;		/* likewise */
 	struct pcapio_in *departures;	/* NULL: links decide */
-	/* Told of what arrives behind the links, beside the capture; or NULL. */
+	/* Told of what arrives behind the links; or NULL. */
 	void (*carry)(void *ctx, uint64_t at_ns, const uint8_t *p,
 	    uint32_t have, uint32_t len);
 	void *carry_ctx;

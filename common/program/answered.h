@@ -1,5 +1,5 @@
 /*
- * program/answered.h - what was answered to whom, so that nothing is done twice
+ * answered.h - what was answered to whom, so that nothing is done twice
  *
  * Of each source (address, port, job) the last request's xid and its Ack: an
  * equal xid is answered with the same Ack, an older one is dropped.  Also the

@@ -35,7 +35,8 @@
 enum program_claim {
 	PROGRAM_REGULAR,	/* other traffic: it is forwarded */
 	PROGRAM_TAKES,		/* it is for the program, if it is sound */
-	PROGRAM_OWN,		/* another run of the program sent it: skipped */
+	/* another run of the program sent it: skipped */
+	PROGRAM_OWN,
 	PROGRAM_OTHERS		/* the program's kind, but between others */
 };
 

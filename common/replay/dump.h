@@ -1,5 +1,5 @@
 /*
- * replay/dump.h - a replay table's items in order, and the table made again
+ * dump.h - a replay table's items in order, and the table made again
  *
  * To save a table write its conf, its state and its entries; to restore it open
  * one with the same conf, give it the state, then the entries in any order, and

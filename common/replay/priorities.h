@@ -1,5 +1,6 @@
 /*
- * priorities.h - prioritised sampling: slots drawn by their priorities to a power
+ * priorities.h - prioritised sampling: slots drawn by their priorities to a
+ * power
  *
  * A priority is a float, finite and not negative, kept as it was given.  The
  * leaf of its slot in a sum tree is round(p^alpha 2^shift), at least 1 where

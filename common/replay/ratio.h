@@ -1,5 +1,5 @@
 /*
- * replay/ratio.h - how often experiences may be drawn for each that is inserted
+ * ratio.h - how often experiences may be drawn for each that is inserted
  *
  * With I inserted and S sampled so far, of n more:
  * an insert is refused while S < lo (I + n - slack), never where lo is 0;

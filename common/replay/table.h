@@ -1,5 +1,5 @@
 /*
- * replay/table.h - a table of experiences: kept in a ring, drawn by a selector
+ * table.h - a table of experiences: kept in a ring, drawn by a selector
  *
  * An item goes into the slot behind the last one's, and whatever is still in
  * that slot, the oldest of all, is evicted: no item outlives the capacity's

@@ -146,7 +146,8 @@ schedule_parse_all(struct schedule_reader *r, FILE *f)
 	if (csv_init(&csv, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) != 0)
 		errx(1, "libcsv: cannot begin");
 	while ((len = fread(buf, 1, sizeof(buf), f)) > 0) {
-		if (csv_parse(&csv, buf, len, schedule_on_field, schedule_on_row, r) != len)
+		if (csv_parse(&csv, buf, len, schedule_on_field,
+		    schedule_on_row, r) != len)
 			errx(1, "%s:%u: %s", r->path, r->line,
 			    csv_strerror(csv_error(&csv)));
 	}

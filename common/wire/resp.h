@@ -398,8 +398,8 @@ resp_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
 
 	*took = 0;
 	if (*p != '$') {
-		/* Redis looks at it when the line is there */
-		if (memchr(p, '\r', len) == NULL && len <= RESP_LINE_MAX)
+		/* Redis looks at it when the line is there, and one byte */
+		if (memchr(p, '\r', len - 1) == NULL && len <= RESP_LINE_MAX)
 			return RESP_MORE;
 		snprintf(say, sizeof(say), "expected '$', got '%c'", *p);
 		return resp_fail(r, say);

@@ -1,5 +1,5 @@
 /*
- * wire/stream-order.h - what a training process may say, and when: innet-stream(5)
+ * stream-order.h - what a training process may say, and when: innet-stream(5)
  *
  * Hello, then weights, once each, then gradients, all of the length that the
  * hello said, of finite values; bye at any time.  Pure: messages go in, and

@@ -1,7 +1,7 @@
 /*
  * dlpplay - the DLP packets of a capture, as text or as a client, for tests
  *
- *	dlpplay FILE			source_port destination_port 60 hex digits
+ *	dlpplay FILE		source_port destination_port 60 hex digits
  *	dlpplay FILE PORT HOST:PORT	what went to PORT, each sender from a
  *		socket of its own, goes to HOST:PORT in the order captured;
  *		what came from PORT must come from there, byte for byte, in the

@@ -3,8 +3,9 @@
  *
  *	dumpiswitch FILE
  *
- * One line a packet, in the words of tests/bats/iswitch.h: mkiswitch makes the same
- * capture of them again, but for link layers, checksums and what is no UDP.
+ * One line a packet, in the words of tests/bats/iswitch.h: mkiswitch makes the
+ * same capture of them again, but for link layers, checksums and what is no
+ * UDP.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@ bats_require_minimum_version 1.5.0
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
-	tests=$(cd "$BATS_TEST_DIRNAME" && pwd)
-	export PYTHONPATH=$tests/../twins PYTHONDONTWRITEBYTECODE=1
+	tests=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+	export PYTHONPATH=$tests/twins PYTHONDONTWRITEBYTECODE=1
 }
 
 # A python3 that has module $1, in $py.
@@ -54,7 +54,7 @@ parity() {
 @test "the script finds Gymnasium's recorded steps the same" {
 	py=python3
 	cp "$tests/twins/gym_replay.py" gymnasium.py
-	export PYTHONPATH=. GYM_TRACES=$tests/../data/gym-traces.csv
+	export PYTHONPATH=. GYM_TRACES=$tests/data/gym-traces.csv
 	run -0 parity --random --steps 300 --seeds 0,7 --env CartPole-v1 --env MountainCar-v0 \
 		--env MountainCarContinuous-v0 --env Acrobot-v1 --env Pendulum-v1
 	[ "$(grep -c '^ok' <<<"$output")" -eq 10 ]
@@ -97,7 +97,7 @@ parity() {
 	    def state(self):
 	        return numpy.array(self.twin.seen()).reshape(10, 10, 4) > 0
 	END
-	PYTHONPATH=.:$tests/../twins run -0 parity --env MinAtar/Breakout-v1 --seeds 0,1,$((7 << 32)) --steps 1000
+	PYTHONPATH=.:$tests/twins run -0 parity --env MinAtar/Breakout-v1 --seeds 0,1,$((7 << 32)) --steps 1000
 	[[ $output != *SKIP* ]]
 }
 

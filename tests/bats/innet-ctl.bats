@@ -4,7 +4,7 @@ load common
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
-	pids='' tests=$(cd "$BATS_TEST_DIRNAME" && pwd)
+	pids='' tests=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 	command -v python3 >/dev/null || skip "no python3"
 	printf 'a key\n' >key
 }

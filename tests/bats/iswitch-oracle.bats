@@ -5,7 +5,7 @@ load common
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
-	tests=$(cd "$BATS_TEST_DIRNAME" && pwd)
+	tests=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 	runs=${ORACLE_RUNS:-$(few 200)}
 	command -v python3 >/dev/null || skip "no python3"
 }

@@ -1,7 +1,7 @@
 # A redis-server, an innet-memory, and how to ask them; after `load common`.
 #
 # shellcheck shell=bash disable=SC2034,SC2154
-tests=$BATS_TEST_DIRNAME
+tests=$BATS_TEST_DIRNAME/..
 
 # redis NAME [OPTION...]: the real server on the Unix socket $NAME, or skip
 redis() {

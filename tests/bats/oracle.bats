@@ -5,7 +5,7 @@ load common
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
-	tests=$(cd "$BATS_TEST_DIRNAME" && pwd)
+	tests=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 	runs=${ORACLE_RUNS:-$(few 200)}
 	command -v python3 >/dev/null || skip "no python3"
 }
@@ -24,7 +24,7 @@ scenarios() {
 
 @test "the oracle's report is JSON, from a capture" {
 	python3 -B -c "
-import sys; sys.path.insert(0, '$tests/../twins')
+import sys; sys.path.insert(0, '$tests/twins')
 import oracle_runs as r
 r.write_pcap('in.pcap', r.Scenario(7).trace)"
 	python3 -B "$tests/twins/oracle.py" in.pcap --slots 2 --rate 1000000 >out.json

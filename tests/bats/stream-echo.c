@@ -5,11 +5,11 @@
  *
  * Runs COMMAND with the gradient stream on its standard input and output,
  * keeps the weights it sends, raises them by every gradient with Adam at RATE
- * (default 0.002) and answers with the new ones; ends the stream after N gradients and prints a line of what
- * it saw.  -s answers with the gradient itself, as a sum of one.  -m answers
- * with so many results, all but the last flagged that more follow.  Faults:
- * silent (never answers), deaf (never reads what it answers), magic, length,
- * nan, cut (half a message).
+ * (default 0.002) and answers with the new ones; ends the stream after N
+ * gradients and prints a line of what it saw.  -s answers with the gradient
+ * itself, as a sum of one.  -m answers with so many results, all but the last
+ * flagged that more follow.  Faults: silent (never answers), deaf (never reads
+ * what it answers), magic, length, nan, cut (half a message).
  */
 #include "config.h"
 

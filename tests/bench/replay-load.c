@@ -21,7 +21,8 @@ enum {
 	SAMPLED = 512,
 	PARAMS = 13000000,	/* bytes */
 	FRAME = 7056, STACK = 4,
-	TAIL = 16,		/* of an experience with frames, its number first */
+	/* of an experience with frames, its number first */
+	TAIL = 16,
 	FRAMES = PUSHED + STACK,	/* that a push refers to */
 	BY_REF = 2 * STACK * 2 + TAIL	/* an experience by reference, pushed */
 };

@@ -58,7 +58,8 @@ main(int argc, char *argv[])
 
 		snprintf(path, sizeof(path), "%s/%s", dir, list[i]->d_name);
 		p = slurp(path, &len);
-		note("%s", path);	/* named, should the target not return */
+		/* named, should the target not return */
+		note("%s", path);
 		ok(LLVMFuzzerTestOneInput(p, len) == 0, "%s",
 		    list[i]->d_name);
 		free(p);

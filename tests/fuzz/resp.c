@@ -121,7 +121,8 @@ talk(const uint8_t *p, size_t len, size_t step, size_t memory)
 	server_flush(&srv);
 	for (size_t i = 0; i < srv.tables.n; i++)	/* they stay, empty */
 		slots += srv.tables.v[i]->charged;
-	must(srv.blobs.used == slots, "all memory that was taken is given back");
+	must(srv.blobs.used == slots,
+	    "all memory that was taken is given back");
 	server_close(&srv);
 	must(srv.blobs.used == 0, "all memory that was taken is given back");
 	return all;

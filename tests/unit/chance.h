@@ -35,7 +35,8 @@ static const struct env_kind choices = {
 };
 static const struct env_kind numbers = {
 	.name = "numbers", .obs = CHANCE_OBS, .dims = 2, .low = -1, .high = 3,
-	.state_bytes = 1, .limit = 7, .reset = chance_reset, .step = chance_step,
+	.state_bytes = 1, .limit = 7, .reset = chance_reset,
+	    .step = chance_step,
 };
 
 #endif

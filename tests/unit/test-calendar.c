@@ -73,7 +73,8 @@ main(void)
 	ok(calendar_push(&none, due_make(INT64_MAX, 3)) &&
 	    calendar_push(&none, due_make(5, 3)) &&
 	    calendar_pop(&none, &x) == 1 && due_ns(&x) == 5 &&
-	    calendar_pop(&none, &x) == 1 && due_ns(&x) == INT64_MAX, "from the first day to the last");
+	    calendar_pop(&none, &x) == 1 && due_ns(&x) == INT64_MAX,
+	    "from the first day to the last");
 	calendar_free(&none);
 	return tap_end();
 }

@@ -5,7 +5,8 @@
 #include "tests/unit/tap.h"
 
 static uint8_t buf[CONTROL_MAX_BYTES];	/* put here */
-static uint8_t *copy;			/* parsed here, in a block of its size */
+/* parsed here, in a block of its size */
+static uint8_t *copy;
 
 /* Parse a copy just as long as it says, so that ASan watches. */
 static bool

@@ -1,4 +1,4 @@
-/* A worker of DLP sessions: integers go out, sums come in, waits have an end. */
+/* A worker of DLP sessions: integers out, sums in, and waits that end. */
 #include <math.h>
 #include <string.h>
 

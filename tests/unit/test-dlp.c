@@ -37,7 +37,8 @@ test_bytes(void)
 static void
 test_quantise(void)
 {
-	static const struct { float x; int32_t scale, want; bool cut; } row[] = {
+	static const struct { float x; int32_t scale, want; bool cut; } row[] =
+	    {
 		{ 0, 1000, 0, false }, { -0.0f, 1000, 0, false },
 		{ 0.9999f, 1, 0, false }, { -0.9999f, 1, 0, false },
 		{ 1.9999f, 1, 1, false }, { -1.9999f, 1, -1, false },

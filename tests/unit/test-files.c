@@ -1,4 +1,4 @@
-/* Files that cannot be together: each pair in a child, in a folder of its own. */
+/* Files that cannot be together: each pair in a child, in its own folder. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -65,7 +65,8 @@ said_of(const char *option, const char *a, bool a_out, const char *b,
 	close(e);
 	said[n < 0 ? 0 : n] = '\0';
 	colon = strstr(said, ": ");
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != (colon != NULL ? 2 : 0))
+	if (!WIFEXITED(status) ||
+	    WEXITSTATUS(status) != (colon != NULL ? 2 : 0))
 		return "another status";
 	return colon != NULL ? colon + 2 : "";
 }

@@ -113,7 +113,8 @@ links(void)
 
 	ok(under(FRAME_ETHERNET, MACS "\x81\0\0\7\x08\0", 18, &v4) &&
 	    under(FRAME_ETHERNET, MACS "\x81\0\0\7\x86\xdd", 18, &v6), "VLAN");
-	ok(under(FRAME_ETHERNET, MACS "\x88\xa8\0\7\x81\0\0\7\x08\0", 22, &v4) &&
+	ok(under(FRAME_ETHERNET, MACS "\x88\xa8\0\7\x81\0\0\7\x08\0", 22,
+	    &v4) &&
 	    under(FRAME_ETHERNET, MACS "\x91\0\0\7\x81\0\0\7\x86\xdd", 22, &v6),
 	    "QinQ");
 	ok(under(FRAME_SLL, "\0\0\0\1\0\6\2\0\0\0\0\1\0\0\x08\0", 16, &v4) &&
@@ -263,7 +264,8 @@ checksums(const struct frame_flow *flow, const char *name)
 	p[f.udp_at + 6] ^= 1;
 	ok(!frame_checksums_ok(p, &f), "%s: one bit off, it does not", name);
 	good = true;
-	for (unsigned v = 0; v <= 0xffff; v++) {	/* one of them sums to 0 */
+	/* one of them sums to 0 */
+	for (unsigned v = 0; v <= 0xffff; v++) {
 		wire_put(p + f.payload_at, v, 2);
 		frame_seal(p, &f);
 		good = good && wire_get(p + f.udp_at + 6, 2) != 0 &&

@@ -103,17 +103,21 @@ repeated(void)
 	    &j);
 
 	rig_open(&cf, 0);
-	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m), rig_now);
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m),
+	    rig_now);
 	outbox_flush(rig.out);
 	memcpy(first, rig_out[0].bytes, RIG_BYTES);
-	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m), rig_now);
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m),
+	    rig_now);
 	outbox_flush(rig.out);
 	ok(rig_n == 2 && memcmp(first, rig_out[1].bytes, rig_out[1].len) == 0
 	    && rig_count(JOB_JOINS) == 1, "an equal xid: the same Ack");
 	wire_put(m + 4, 99, 4);
-	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m), rig_now);
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m),
+	    rig_now);
 	outbox_flush(rig.out);
-	ok(rig_n == 2 && rig_plane.pl.controls[CONTROLS_OLD_XID] == 1, "an older one: nothing");
+	ok(rig_n == 2 && rig_plane.pl.controls[CONTROLS_OLD_XID] == 1,
+	    "an older one: nothing");
 	rigged_close(&rig_plane);
 }
 

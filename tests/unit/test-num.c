@@ -70,7 +70,8 @@ main(void)
 	ok(num_share("0.25", &x) == NULL && x == 0.25, "0.25 is a quarter");
 	ok(num_share("101%", &x) != NULL && x == 0.25, "101%% is refused");
 	ok(num_real("nan", 0, 1, &x) != NULL, "nan is refused");
-	ok(num_real("-1e-3", -1, 1, &x) == NULL && x == -1e-3, "-1e-3 is taken");
+	ok(num_real("-1e-3", -1, 1, &x) == NULL && x == -1e-3,
+	    "-1e-3 is taken");
 	ok(num_instant("+2s", &t, &rel) == NULL && rel && t == 2000000000,
 	    "+2s is relative");
 	ok(num_instant("7", &t, &rel) == NULL && !rel && t == 7,

@@ -210,7 +210,8 @@ total(const char *line)
 		if (p != NULL)
 			want = strtoull(p + strlen(key), NULL, 10);
 		for (int k = 0; k < sws; k++)
-			is += sw[k].e.updates->tally.all.of[t[i].what].constituents;
+			is += sw[k].e.updates->tally.all.of[t[i].what]
+			    .constituents;
 		ok(is == want, "%s in all: %llu", t[i].key,
 		    (unsigned long long)want);
 	}

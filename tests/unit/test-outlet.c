@@ -133,7 +133,8 @@ limits(void)
 	outlet_flush(&o, OUTLET_NEVER);
 	while (next(&got, 100))
 		n += got == n;
-	ok(n == 10 && o.held.count == 0, "at the end all that is held can leave");
+	ok(n == 10 && o.held.count == 0,
+	    "at the end all that is held can leave");
 	outlet_free(&o);
 }
 

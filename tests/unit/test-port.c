@@ -131,7 +131,8 @@ regular_frames(void)
 	    "and never changes its place");
 	port_count_queued(&e);
 	ok(e.updates->tally.all.of[TALLY_QUEUED].packets == 0 &&
-	    tally_conserved(&e.updates->tally.all), "regular frames are in no account");
+	    tally_conserved(&e.updates->tally.all),
+	    "regular frames are in no account");
 	port_pop(&e);
 	ok(e.n[PORT_REGULAR].sent == 2 && port_due(&e) == PORT_NEVER,
 	    "but counted apart");

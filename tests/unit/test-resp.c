@@ -137,7 +137,8 @@ test_long(void)
 		char *p = long_set(len, 'q', &total);
 
 		snprintf(want, sizeof(want), "<SET><k><%zuq>;<PING>;", len);
-		gives(p, total, want, NULL, "a bulk about as long as is placed");
+		gives(p, total, want, NULL,
+		    "a bulk about as long as is placed");
 		free(p);
 	}
 }

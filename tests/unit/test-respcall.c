@@ -215,7 +215,6 @@ floods(const char *begin, const char *bytes, useconds_t pause, const char *why)
 	int far;
 
 	c = meet(&far, 20000000);
-	answer(far, begin);
 	if (pause > 0) {
 		n = strlen(bytes);
 		memcpy(much, bytes, n);
@@ -224,6 +223,8 @@ floods(const char *begin, const char *bytes, useconds_t pause, const char *why)
 		memcpy(much + n, bytes, strlen(bytes));
 		n += strlen(bytes);
 	}
+	/* it has begun, however late the other process is */
+	answer(far, *begin != '\0' ? begin : bytes);
 	pid = pour(&c, far, much, n, pause);
 	close(far);
 	drain(&c);

@@ -129,7 +129,8 @@ gate(const char *name, enum psrule_gate kind, const char *want, float end)
 	}
 	ok(same, "gate %s lets in %s, and what it keeps out changes no weight",
 	    name, want);
-	if (!ok(p.range[0].reward == (double)end, "and r_g ends at %g", (double)end))
+	if (!ok(p.range[0].reward == (double)end, "and r_g ends at %g",
+	    (double)end))
 		note("%g", p.range[0].reward);
 	psrule_free(&p);
 }
@@ -198,7 +199,8 @@ ranges(void)
 	psrule_update(&cf, &p, &u);
 	ok(p.w[2] == 0 && p.w[3] == 4 && p.w[5] == 4 && p.w[6] == 0,
 	    "an update of a range moves that range alone");
-	ok(p.range[0].version == 1 && p.range[1].version == 3 && p.range[2].version == 1 &&
+	ok(p.range[0].version == 1 && p.range[1].version == 3 &&
+	    p.range[2].version == 1 &&
 	    p.range[0].step == 0 && p.range[1].step == 2,
 	    "and counts in its version and step alone");
 	psrule_answer(&p, &u, UPDATE_ALL_WORKERS, &model);
@@ -255,7 +257,8 @@ refusal(const char *name, enum psrule_optimizer optimizer, float much)
 	ok(no_trace(&cf, &p, &u), "%s: a first update that is refused leaves "
 	    "no trace, in r_g neither", name);
 	u = whole(1, 3);
-	ok(psrule_update(&cf, &p, &u) == PSRULE_APPLIED && p.range[0].reward == 3,
+	ok(psrule_update(&cf, &p, &u) == PSRULE_APPLIED &&
+	    p.range[0].reward == 3,
 	    "%s: the next one is the first", name);
 	u = whole(1, 1000);
 	vec_set(bytes, 1, much);

@@ -33,7 +33,8 @@ main(void)
 	    "the spread of 1 to 4 is the root of 5/3");
 	ok(stats_percentile(x, 4, 0) == 1 && x[3] == 4,
 	    "percentile 0 is the least, and sorts");
-	ok(stats_percentile(x, 4, 0.5) == 2 && stats_percentile(x, 4, 0.51) == 3,
+	ok(stats_percentile(x, 4, 0.5) == 2 &&
+	    stats_percentile(x, 4, 0.51) == 3,
 	    "half of four is two, a little more is three");
 	ok(stats_percentile(x, 4, 1) == 4, "percentile 1 is the most");
 	for (size_t n = 1; n <= 1000; n++)

@@ -1,4 +1,4 @@
-/* Unit tests of iswitch/sync-worker.h and iswitch/sync-worker-control.h: workers in the world of hub.h. */
+/* Workers in step, their control, in the world of hub.h. */
 #include "tests/unit/hub.h"
 #include "tests/unit/tap.h"
 

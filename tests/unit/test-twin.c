@@ -173,7 +173,8 @@ same_account(const struct port *e, const struct twin *t)
 	bool same = tally_conserved(&e->updates->tally.all);
 
 	for (int w = 0; w < TALLY_WHATS; w++)
-		same = same && e->updates->tally.all.of[w].constituents == t->n[w];
+		same = same &&
+		    e->updates->tally.all.of[w].constituents == t->n[w];
 	for (unsigned c = 0; c < 16; c++)
 		same = same && tally_conserved(&e->updates->tally.cluster[c]);
 	return same;

@@ -117,7 +117,8 @@ errors(void)
 	listen_on(&a, "127.0.0.1");
 	listen_on(&c, "127.0.0.1");
 	ok(udpio_open(&gone, &a.local, TOS, true) == -1 &&
-	    errno == EADDRINUSE && gone.fd == -1, "a port that is taken is refused, and nothing "
+	    errno == EADDRINUSE && gone.fd == -1,
+	    "a port that is taken is refused, and nothing "
 	    "held");
 	listen_on(&gone, "127.0.0.1");
 	there = gone.local;

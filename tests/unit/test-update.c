@@ -104,7 +104,8 @@ reasons(void)
 	ok(parse(p, len, &u) == UPDATE_OK, "weights do not count updates");
 	p[1] = 1;
 	wire_put(p + UPDATE_MERGED_AT, 65535, 2);
-	ok(parse(p, len, &u) == UPDATE_OK && u.merged == 65535, "65,535 merged");
+	ok(parse(p, len, &u) == UPDATE_OK && u.merged == 65535,
+	    "65,535 merged");
 	wire_put_f32(p + UPDATE_REWARD_AT, NAN);
 	ok(parse(p, len, &u) == UPDATE_NONFINITE, "a reward that is no number");
 	wire_put_f32(p + UPDATE_REWARD_AT, -3);
@@ -175,7 +176,8 @@ ranges(void)
 static void
 sizes(void)
 {
-	ok(update_floats(1500, false) == 358 && update_floats(1500, true) == 353,
+	ok(update_floats(1500, false) == 358 &&
+	    update_floats(1500, true) == 353,
 	    "1,500 bytes hold 358 floats, 353 over IPv6");
 	ok(update_floats(UPDATE_MTU_LOOPBACK, false) == 16366,
 	    "loopback holds 16,366");

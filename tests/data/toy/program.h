@@ -7,7 +7,7 @@
 #ifndef INNET_TOY_PROGRAM_H
 #define INNET_TOY_PROGRAM_H
 
-#include "common/num.h"
+#include "common/base/num.h"
 #include "common/program/program.h"
 
 struct toy_conf {
