@@ -7,6 +7,7 @@
 #include "cmd/innet-agent/codec.h"
 #include "cmd/innet-agent/feed.h"
 #include "cmd/innet-agent/learner.h"
+#include "common/live/timer.h"
 
 enum {
 	PAUSE_NS = 5000000, LOOK_NS = 20000000,
@@ -239,10 +240,7 @@ feed_end(struct feed *f)
 		return;
 	do {	/* a signal that comes just before a wait does not end it */
 		pthread_kill(f->thread, SIGUSR1);
-		clock_gettime(CLOCK_REALTIME, &ts);
-		ts.tv_nsec += 10000000;
-		ts.tv_sec += ts.tv_nsec / 1000000000;
-		ts.tv_nsec %= 1000000000;
+		ts = timer_spec(timer_wall_ns() + 10000000);
 	} while (pthread_timedjoin_np(f->thread, NULL, &ts) == ETIMEDOUT);
 }
 

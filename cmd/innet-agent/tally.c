@@ -3,17 +3,14 @@
 
 #include <err.h>
 #include <inttypes.h>
-#include <time.h>
 
 #include "cmd/innet-agent/tally.h"
+#include "common/live/timer.h"
 
 uint64_t
 tally_now_ns(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	return timer_mono_ns();
 }
 
 double

@@ -13,6 +13,7 @@
 #include "common/base/draw.h"
 #include "common/base/files.h"
 #include "common/base/vec.h"
+#include "common/live/timer.h"
 #include "common/wire/inetsum.h"
 
 #define STAMP_MAX_NS (((uint64_t)1 << 32) * 1000000000 - 1)
@@ -110,8 +111,7 @@ writer_open(struct writer *w, const struct conf *cf)
 	fill_pool(w);
 	open_regular(w);
 	pcapio_create_or_exit(&w->out, cf->out);
-	clock_gettime(CLOCK_MONOTONIC, &w->began);
-	w->shown = w->began;
+	w->began_ns = w->shown_ns = timer_mono_ns();
 	w->progress = !cf->quiet && isatty(STDERR_FILENO);
 }
 
@@ -119,17 +119,13 @@ writer_open(struct writer *w, const struct conf *cf)
 static void
 progress(struct writer *w)
 {
-	struct timespec now;
-	double s, rate;
+	const uint64_t now_ns = timer_mono_ns();
+	double rate;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if ((now.tv_sec - w->shown.tv_sec) * 1000000000 + now.tv_nsec -
-	    w->shown.tv_nsec < 500000000)
+	if (now_ns - w->shown_ns < 500000000)
 		return;
-	w->shown = now;
-	s = (double)(now.tv_sec - w->began.tv_sec) +
-	    1e-9 * (double)(now.tv_nsec - w->began.tv_nsec);
-	rate = (double)w->updates / s;
+	w->shown_ns = now_ns;
+	rate = (double)w->updates / (1e-9 * (double)(now_ns - w->began_ns));
 	fprintf(stderr, "\r%" PRIu64, w->updates);
 	if (w->total > 0)
 		fprintf(stderr, "/%" PRIu64, w->total);

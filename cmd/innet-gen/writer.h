@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "cmd/innet-gen/gen.h"
 #include "common/base/rng.h"
@@ -51,7 +50,7 @@ struct writer {
 	uint64_t updates, regulars;
 	uint64_t frame_bits;		/* of update frames put */
 	uint64_t total;			/* updates to expect, 0 unknown */
-	struct timespec began, shown;	/* for progress */
+	uint64_t began_ns, shown_ns;	/* for progress */
 	bool progress, passed;		/* passed: a stamp no pcap can hold */
 };
 

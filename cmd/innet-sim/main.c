@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmd/innet-sim/output.h"
@@ -18,6 +17,7 @@
 #include "cmd/innet-sim/sweep.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
+#include "common/live/timer.h"
 
 enum { SETS_MAX = 256 };
 
@@ -256,14 +256,10 @@ describe(const struct runner *r)
 }
 
 static void
-summary(const struct runner *r, const struct timespec *began)
+summary(const struct runner *r, uint64_t began_ns)
 {
-	struct timespec now;
-	double s;
+	const double s = 1e-9 * (double)(timer_mono_ns() - began_ns);
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	s = (double)(now.tv_sec - began->tv_sec) +
-	    1e-9 * (double)(now.tv_nsec - began->tv_nsec);
 	fprintf(stderr, "%zu runs, %" PRIu64 " events in %.2f s (%.2f M/s)\n",
 	    r->points * r->runs, r->events, s, s > 0 ? (double)r->events /
 	    s * 1e-6 : 0);
@@ -273,10 +269,9 @@ summary(const struct runner *r, const struct timespec *began)
 static int
 simulate(const struct conf *cf, struct runner *r)
 {
-	struct timespec began;
+	const uint64_t began_ns = timer_mono_ns();
 	int rc;
 
-	clock_gettime(CLOCK_MONOTONIC, &began);
 	if (cf->verbose)
 		describe(r);
 	rc = runner_run(r);
@@ -293,7 +288,7 @@ simulate(const struct conf *cf, struct runner *r)
 		return 1;
 	}
 	if (!cf->quiet)
-		summary(r, &began);
+		summary(r, began_ns);
 	return 0;
 }
 

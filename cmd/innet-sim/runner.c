@@ -11,11 +11,11 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cmd/innet-sim/capture.h"
 #include "cmd/innet-sim/runner.h"
+#include "common/live/timer.h"
 
 /* What all processes see. */
 struct shared {
@@ -74,10 +74,7 @@ work(const struct runner *r, struct shared *sh)
 static double
 seconds(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+	return 1e-9 * (double)timer_mono_ns();
 }
 
 static void

@@ -5,28 +5,19 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "cmd/innet-verify/model.h"
 #include "cmd/innet-verify/solve.h"
 #include "cmd/innet-verify/terms.h"
+#include "common/live/timer.h"
 
 enum { PAIRS_MAX = 200000 };
-
-static uint64_t
-clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* A solver that gives up at the deadline. */
 static Z3_solver
 solver(const struct model *m, uint64_t deadline)
 {
-	const uint64_t now = clock_ns();
+	const uint64_t now = timer_mono_ns();
 	const uint64_t left_ms = deadline > now ? (deadline - now) / 1000000 +
 	    1 : 1;
 	Z3_solver z = m->whole ? Z3_mk_solver(m->z3) :
@@ -220,7 +211,7 @@ static void
 decide(const struct spec *s, const struct objective *o, uint64_t deadline,
     struct step *st, struct answer *a)
 {
-	const uint64_t begin = clock_ns();
+	const uint64_t begin = timer_mono_ns();
 	struct model m;
 	bool settled;
 
@@ -238,7 +229,7 @@ decide(const struct spec *s, const struct objective *o, uint64_t deadline,
 		    "is replayed%s%s: a bug, please report it", o->text,
 		    a->run.why == NULL ? "" : ", for it has ",
 		    a->run.why == NULL ? "" : a->run.why);
-	st->seconds = (double)(clock_ns() - begin) * 1e-9;
+	st->seconds = (double)(timer_mono_ns() - begin) * 1e-9;
 }
 
 /* Once missed, is it missed up to any later horizon? */
@@ -263,7 +254,7 @@ solve(const struct spec *s, const struct objective *o, uint64_t bound_ns,
     struct answer *a)
 {
 	static const unsigned eighths[STEPS_MAX] = { 1, 2, 4, 6, 8 };
-	const uint64_t begin = clock_ns(), deadline = begin + bound_ns;
+	const uint64_t begin = timer_mono_ns(), deadline = begin + bound_ns;
 
 	*a = (struct answer){ .verdict = UNKNOWN };
 	see_size(s);
@@ -283,7 +274,7 @@ solve(const struct spec *s, const struct objective *o, uint64_t bound_ns,
 			break;
 	}
 	a->verdict = a->step[a->steps - 1].verdict;
-	a->seconds = (double)(clock_ns() - begin) * 1e-9;
+	a->seconds = (double)(timer_mono_ns() - begin) * 1e-9;
 }
 
 void

@@ -30,6 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/live/timer.h"
 #include "common/wire/addr.h"
 
 enum {
@@ -313,8 +314,7 @@ udpio_read_control(struct udpio *u, struct msghdr *m, struct udpio_message *p)
 			struct timespec ts;
 
 			memcpy(&ts, CMSG_DATA(c), sizeof(ts));
-			p->stamp_ns = (uint64_t)ts.tv_sec * 1000000000u +
-			    (uint64_t)ts.tv_nsec;
+			p->stamp_ns = timer_ns(&ts);
 		} else if (c->cmsg_level == SOL_SOCKET &&
 		    c->cmsg_type == SO_RXQ_OVFL) {
 			uint32_t drops;
@@ -369,7 +369,6 @@ udpio_recv(struct udpio *u)
 	struct iovec v[UDPIO_BATCH];
 	const int ask = u->ask;
 	size_t bytes = 0;
-	struct timespec ts;
 	int n;
 
 	for (int i = 0; i < ask; i++) {
@@ -396,9 +395,7 @@ udpio_recv(struct udpio *u)
 		bytes += m[i].msg_len;
 		udpio_read_control(u, &m[i].msg_hdr, &u->got[i]);
 		if (u->got[i].stamp_ns == 0) {
-			clock_gettime(CLOCK_REALTIME, &ts);
-			u->got[i].stamp_ns = (uint64_t)ts.tv_sec *
-			    1000000000u + (uint64_t)ts.tv_nsec;
+			u->got[i].stamp_ns = timer_wall_ns();
 		}
 	}
 	if (n <= 0)
