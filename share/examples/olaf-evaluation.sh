@@ -182,7 +182,7 @@ train() {
 			-H "$workers" $any || return 1 ;;
 	*)
 		launch ps.port innet-ps --listen 127.0.0.1:0 --port-file ps.port $server \
-			--reply "$reply" -w got.pcap || return 1
+			--reply "$reply" --write-in got.pcap || return 1
 		ps=$pid
 		launch sw.port innet-switch --listen 127.0.0.1:0 --port-file sw.port --queue $program \
 			--slots $slots --rate "$(rate)" --upstream "127.0.0.1:$port" \
