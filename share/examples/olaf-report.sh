@@ -184,7 +184,7 @@ was 200, or all 200; the mean over workers and seeds.
 	learning fig3.svg --smooth 20 -- "${args[@]}"
 	echo '
 Expected to differ: the paper applies gradients under a gate on rewards, which was found not to learn
-(innet-ps(1), --gate); deltas of a whole lesson carry more than a gradient.
+(share/results/tools.md); deltas of a whole lesson carry more than a gradient.
 '
 }
 

@@ -23,11 +23,14 @@ local actions = {
 	[1] = "Join", [2] = "Leave", [3] = "Reset", [4] = "SetH",
 	[5] = "FBcast", [6] = "Help", [7] = "Halt", [8] = "Ack",
 	[16] = "Resume", [17] = "Members", [18] = "Stats",
+	[20] = "Jobs", [21] = "Regroup",
 }
 local statuses = {
 	[0] = "done", "no such job", "no room", "not a member", "refused",
-	"bad value", "not ready", "bad MAC", "gone",
+	"bad value", "not ready", "bad MAC", "gone", "prove yourself",
+	"unknown",
 }
+local scopes = { [0] = "job", [1] = "switch" }
 local types = { [1] = "worker", [2] = "switch", [3] = "server" }
 local modes = { [0] = "synchronous", [1] = "asynchronous" }
 local states = {
@@ -121,7 +124,9 @@ local cf = fields(control, {
 	{ "iteration", "uint24", "Seg: iteration" },
 	{ "contributions", "uint16", "Contributions" },
 	{ "index", "uint24", "Seg: index" },
+	{ "as", "uint32", "Worker there" },
 	{ "page", "uint16", "Page" },
+	{ "scope", "uint8", "Of the", base.DEC, scopes },
 	{ "pages", "uint16", "Pages" },
 	{ "text", "string", "Text" },
 	{ "acked", "uint8", "Answers", base.DEC, actions },
@@ -365,13 +370,28 @@ local function read_page(r)
 	r.add(cf.page, 2)
 end
 
+local function read_stats(r)
+	read_page(r)
+	if r.left() > 0 then
+		r.add(cf.scope, 1)
+	end
+end
+
+local function read_regroup(r)
+	r.add(cf.worker, 4)
+	r.add(cf.cluster, 2)
+	r.add(cf.as, 4)
+end
+
 local bodies = {
 	[1] = read_join,
 	[4] = function(r) r.add(cf.h, 2) end,
 	[5] = read_seg,
 	[6] = read_seg,
 	[17] = read_page,
-	[18] = read_page,
+	[18] = read_stats,
+	[20] = read_page,
+	[21] = read_regroup,
 }
 
 local function read_text(r)
@@ -408,6 +428,7 @@ local answers = {
 	end,
 	[17] = read_text,
 	[18] = read_text,
+	[20] = read_text,
 }
 
 -- The text of an Ack for the list of packets, or nil where it ends too soon.

@@ -30,7 +30,7 @@
 
 static const char *const iswitch_status[CONTROL_STATUSES] = {
 	"done", "no-job", "no-room", "not-member", "refused", "bad-value",
-	"not-ready", "bad-mac", "gone"
+	"not-ready", "bad-mac", "gone", "prove", "unknown"
 };
 static const char *const iswitch_type[] = { "0", "worker", "switch", "server" };
 static const char *const iswitch_mode[] = { "sync", "async" };

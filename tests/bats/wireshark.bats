@@ -34,6 +34,42 @@ infos() {
 	diff "$data/wireshark/iswitch.want" got
 }
 
+@test "jobs, regroup, whose stats, and the last statuses: what innet-ctl asks" {
+	mkiswitch >in.pcap <<-'EOF'
+	1000 10.0.1.1 10.0.1.2 stats 0 1 body=000001
+	2000 10.0.1.1 10.0.1.2 stats 7 2 body=0000
+	3000 10.0.1.1 10.0.1.2 jobs 0 3 body=0002
+	4000 10.0.1.1 10.0.1.2 regroup 3 4 body=00000007000900000102
+	5000 10.0.1.2 10.0.1.1 ack 0 3 jobs done page=2 pages=3 text={"program":"olaf"}
+	6000 10.0.1.2 10.0.1.1 ack 3 4 regroup unknown
+	7000 10.0.1.2 10.0.1.1 ack 3 5 regroup prove
+	8000 10.0.1.1 10.0.1.2 regroup 3 6 body=000000070009
+	EOF
+	diff - <(infos in.pcap | cut -f 2) <<-'EOF'
+	Stats, job 0
+	Stats, job 7
+	Jobs, job 0
+	Regroup, job 3
+	Ack of Jobs: done, job 0
+	Ack of Regroup: unknown, job 3
+	Ack of Regroup: prove yourself, job 3
+	Regroup, job 3
+	EOF
+	shark in.pcap -T fields -E separator=, -e innet.control.page -e innet.control.scope -e innet.control.worker \
+		-e innet.control.cluster -e innet.control.as -e innet.control.text >got
+	diff - got <<-'EOF'
+	0,1,,,,
+	0,,,,,
+	2,,,,,
+	,,7,9,258,
+	2,,,,,{"program":"olaf"}
+	,,,,,
+	,,,,,
+	,,7,9,,
+	EOF
+	[ "$(shark in.pcap -Y _ws.expert -T fields -e frame.number)" = 8 ]
+}
+
 @test "captures of the published DLP programs" {
 	infos "$data/dlp-avg_agg_udp_bcast-5w.pcapng" >got
 	[ "$(grep -c '^DLP' got)" -eq "$(wc -l <got)" ]
