@@ -2,7 +2,7 @@
  * switch.h - an aggregation switch: many jobs behind one address
  *
  * The data plane of --program iswitch, and of the servers that stand in for it
- * (innet-ps --rule sync): datagrams and a time go in, posts go to the outbox
+ * (innet-ps --program sync): datagrams and a time go in, posts go to the outbox
  * (iSwitch section 3; the rules of a job are in job.h).  Pure: no clock and no
  * socket.  The driver gives each datagram to iswitch_take() or, if it came
  * from the parent, to iswitch_take_parent(), calls iswitch_fire() when

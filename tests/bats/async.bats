@@ -149,7 +149,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	done
 }
 
-@test "ps --rule async: each is answered alone, and told what the others did" {
+@test "ps --async: each is answered alone, and told what the others did" {
 	serve at innet-ps --json -p iswitch --async -H 3
 	for n in 0 1 2; do
 		worker $n --synthetic 40kB --interval 4ms -c 100
@@ -160,7 +160,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	tail -qn 1 w?.json | jq -es 'all(.rounds > 50)'
 }
 
-@test "ps --rule async: Help finds an answer that was lost" {
+@test "ps --async: Help finds an answer that was lost" {
 	serve at innet-ps -q -p iswitch --async -H 1 --json
 	worker 0 --synthetic 4kB --interval 3ms -c 500
 	workers_end
@@ -168,7 +168,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	[ "$(tail -n 1 w0.json | jq .rounds)" -ge 490 ]
 }
 
-@test "ps --rule sync: the sums of whole vectors are right, though 1 % is lost" {
+@test "ps -p iswitch: the sums of whole vectors are right, though 1 % is lost" {
 	serve at innet-ps --json -p iswitch -H 3
 	workers=''
 	for n in 0 1 2; do
