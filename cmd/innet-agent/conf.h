@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cmd/innet-agent/env.h"
+#include "cmd/innet-agent/env/env.h"
 #include "cmd/innet-agent/learner.h"
-#include "cmd/innet-agent/optim.h"
+#include "cmd/innet-agent/net/optim.h"
 
 /* What the agent is: it does all by itself, or is one part of Ape-X. */
 enum role { ROLE_WORKER, ROLE_ACTOR, ROLE_LEARNER };

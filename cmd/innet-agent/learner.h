@@ -8,11 +8,11 @@
 #ifndef INNET_AGENT_LEARNER_H
 #define INNET_AGENT_LEARNER_H
 
-#include "cmd/innet-agent/ascent.h"
-#include "cmd/innet-agent/env.h"
-#include "cmd/innet-agent/kern.h"
-#include "cmd/innet-agent/optim.h"
-#include "cmd/innet-agent/rows.h"
+#include "cmd/innet-agent/net/ascent.h"
+#include "cmd/innet-agent/env/env.h"
+#include "cmd/innet-agent/net/kern.h"
+#include "cmd/innet-agent/net/optim.h"
+#include "cmd/innet-agent/algo/batches.h"
 #include "cmd/innet-agent/settings.h"
 #include "cmd/innet-agent/tally.h"
 

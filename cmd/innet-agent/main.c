@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cmd/innet-agent/child.h"
+#include "cmd/innet-agent/stream-child.h"
 #include "cmd/innet-agent/conf.h"
 #include "cmd/innet-agent/learner.h"
 #include "cmd/innet-agent/play.h"
-#include "cmd/innet-agent/remote.h"
+#include "cmd/innet-agent/apex/names.h"
 #include "cmd/innet-agent/report.h"
-#include "cmd/innet-agent/saved.h"
+#include "cmd/innet-agent/policy-file.h"
 
 static volatile sig_atomic_t got;	/* the signal that asked us to stop */
 

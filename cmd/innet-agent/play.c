@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cmd/innet-agent/env.h"
+#include "cmd/innet-agent/env/env.h"
 #include "cmd/innet-agent/learner.h"
 #include "cmd/innet-agent/play.h"
-#include "cmd/innet-agent/policy.h"
-#include "cmd/innet-agent/saved.h"
+#include "cmd/innet-agent/algo/policy.h"
+#include "cmd/innet-agent/policy-file.h"
 #include "common/base/files.h"
 
 /* One episode: the sum of its rewards. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cmd/innet-agent/child.h"
+#include "cmd/innet-agent/stream-child.h"
 #include "cmd/innet-agent/tally.h"
 
 struct report {

@@ -10,7 +10,7 @@
 #include "common/live/timer.h"
 
 #include "cmd/innet-memory/conf.h"
-#include "cmd/innet-memory/table.h"
+#include "cmd/innet-memory/store/table.h"
 
 enum {
 	LISTEN = OPT_LONG, UNIX, PORT_FILE, PASSWORD, MEMORY, TOUCH, CLIENTS,

@@ -1,5 +1,5 @@
 /* innet-memory - keep experiences and parameters for actors and learners */
-#include "cmd/innet-memory/server.h"
+#include "cmd/innet-memory/server/server.h"
 
 int
 main(int argc, char *argv[])

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "cmd/innet-agent/env.h"
+#include "cmd/innet-agent/env/env.h"
 
 /* The kind that Gymnasium calls gym; NULL if there is none. */
 static inline const struct env_kind *

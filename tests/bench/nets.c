@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cmd/innet-agent/net.h"
-#include "cmd/innet-agent/optim.h"
+#include "cmd/innet-agent/net/net.h"
+#include "cmd/innet-agent/net/optim.h"
 #include "common/base/num.h"
 
 enum { WARM = 200 };

@@ -4,9 +4,9 @@
  * written again: the two files must load alike and then be equal, nothing may
  * stay on the account, and no file may cost more than the limit.
  */
-#include "cmd/innet-memory/load.h"
-#include "cmd/innet-memory/save.h"
-#include "cmd/innet-memory/table.h"
+#include "cmd/innet-memory/store/load.h"
+#include "cmd/innet-memory/store/save.h"
+#include "cmd/innet-memory/store/table.h"
 #include "common/base/crc32c.h"
 #include "common/wire/stream.h"
 #include "tests/fuzz/fuzz.h"

@@ -5,8 +5,8 @@
 #include "common/live/timer.h"
 #include "tests/fuzz/fuzz.h"
 
-#include "cmd/innet-memory/server.h"
-#include "cmd/innet-memory/table.h"
+#include "cmd/innet-memory/server/server.h"
+#include "cmd/innet-memory/store/table.h"
 
 struct all {
 	uint8_t *p;

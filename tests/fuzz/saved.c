@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cmd/innet-agent/policy.h"
-#include "cmd/innet-agent/saved.h"
+#include "cmd/innet-agent/algo/policy.h"
+#include "cmd/innet-agent/policy-file.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A few steps of a policy that was loaded. */

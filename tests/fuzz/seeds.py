@@ -605,7 +605,7 @@ def replies():
 
 
 def checkpoints():
-    """The records of cmd/innet-memory/save.h."""
+    """The records of cmd/innet-memory/store/save.h."""
     def counted(b):
         return struct.pack("<Q", len(b)) + b
 

@@ -1,6 +1,6 @@
 """Twins of the environments, from the rules and formulas of the design alone.
 
-Written plainly and apart from cmd/innet-agent/env-*.c, to compare those with
+Written plainly and apart from cmd/innet-agent/env/*.c, to compare those with
 where Gymnasium and MinAtar are not installed: gymnasium-parity.py takes this
 module for either.  Chance is numpy's own.  Doubles are Python's, so sines and
 powers are those of the C library; floats are numpy's.

@@ -7,7 +7,7 @@
 #ifndef TESTS_CHANCE_H
 #define TESTS_CHANCE_H
 
-#include "cmd/innet-agent/env.h"
+#include "cmd/innet-agent/env/env.h"
 
 enum { CHANCE_OBS = 3 };
 

@@ -38,10 +38,10 @@ objects() {			# from $2..., with compiler and flags $1
 	(cd "$t" && cc=$1 && shift && $cc -std=gnu11 -I. -I"$srcdir" -c "$@")
 }
 built() {			# with compiler and flags $1, and the tests
-	(objects "$1" "$agent"/env*.c "$agent/lander-planar.c" \
-		"$agent/planar.c" "$srcdir/tests/unit/test-envtraps.c" && cd "$t" &&
+	(objects "$1" "$agent"/env/*.c \
+		"$srcdir/tests/unit/test-envtraps.c" && cd "$t" &&
 	for test in envs envrules envtraps lander; do
-		$1 -o $test test-$test.o env*.o lander-*.o planar.o -lm || exit
+		$1 -o $test test-$test.o $(ls ./*.o | grep -v /test-) -lm || exit
 	done) 2>"$t/err" || { sed 's/^/# /' "$t/err"; return 1; }
 }
 holds() {			# what was built does as it should

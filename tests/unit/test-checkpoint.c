@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cmd/innet-memory/load.h"
-#include "cmd/innet-memory/save.h"
-#include "cmd/innet-memory/table.h"
+#include "cmd/innet-memory/store/load.h"
+#include "cmd/innet-memory/store/save.h"
+#include "cmd/innet-memory/store/table.h"
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"
 

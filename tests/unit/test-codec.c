@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-agent/codec.h"
+#include "cmd/innet-agent/apex/codec.h"
 #include "common/base/rng.h"
 #include "common/base/vec.h"
 #include "tests/unit/chance.h"

@@ -1,7 +1,7 @@
 /* What an agent that sends deltas makes of results: innet-agent's child.c. */
 #include <unistd.h>
 
-#include "cmd/innet-agent/child.h"
+#include "cmd/innet-agent/stream-child.h"
 #include "tests/unit/tap.h"
 
 enum { N = 2 };

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-agent/env.h"
+#include "cmd/innet-agent/env/env.h"
 #include "tests/unit/tap.h"
 
 enum { STEPS = 20000, OBS_MAX = 400 };

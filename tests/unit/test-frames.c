@@ -1,7 +1,7 @@
 /* test-frames.c - frames are stored once, and experiences come back whole */
 #include <string.h>
 
-#include "cmd/innet-memory/frames.h"
+#include "cmd/innet-memory/store/frames.h"
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"
 

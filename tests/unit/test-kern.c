@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-agent/kern.h"
+#include "cmd/innet-agent/net/kern.h"
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"
 

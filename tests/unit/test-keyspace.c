@@ -1,5 +1,5 @@
 /* keyspace.h: names that were made to collide do not */
-#include "cmd/innet-memory/keyspace.h"
+#include "cmd/innet-memory/store/keyspace.h"
 #include "tests/unit/tap.h"
 
 enum { PAIRS = 12, NAMES = 1 << PAIRS };

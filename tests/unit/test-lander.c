@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-agent/env.h"
-#include "cmd/innet-agent/lander.h"
-#include "cmd/innet-agent/planar.h"
+#include "cmd/innet-agent/env/env.h"
+#include "cmd/innet-agent/env/lander.h"
+#include "cmd/innet-agent/env/planar.h"
 #include "tests/unit/tap.h"
 
 enum { OBS = 8, EPISODES = 400 };

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cmd/innet-agent/env.h"
-#include "cmd/innet-agent/lander.h"
+#include "cmd/innet-agent/env/env.h"
+#include "cmd/innet-agent/env/lander.h"
 #include "tests/unit/tap.h"
 
 enum { OBS = 8, HITS = 4 };

@@ -1,5 +1,5 @@
 /* The generator against what its authors, C++ and numpy say it gives. */
-#include "cmd/innet-agent/mt19937.h"
+#include "cmd/innet-agent/env/mt19937.h"
 #include "tests/unit/tap.h"
 
 int

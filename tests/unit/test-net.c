@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cmd/innet-agent/ac.h"
-#include "cmd/innet-agent/optim.h"
+#include "cmd/innet-agent/algo/actor-critic.h"
+#include "cmd/innet-agent/net/optim.h"
 #include "tests/unit/tap.h"
 
 enum { IN = 3, HIDDEN = 24, OUT = 5, BATCH = 7 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-agent/offp.h"
+#include "cmd/innet-agent/algo/off-policy.h"
 #include "tests/unit/chance.h"
 #include "tests/unit/tap.h"
 

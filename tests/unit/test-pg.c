@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-agent/pg.h"
-#include "cmd/innet-agent/policy.h"
+#include "cmd/innet-agent/algo/policy-gradient.h"
+#include "cmd/innet-agent/algo/policy.h"
 #include "tests/unit/chance.h"
 #include "tests/unit/tap.h"
 

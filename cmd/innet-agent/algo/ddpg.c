@@ -1,0 +1,250 @@
+/*
+ * algo-ddpg - deep deterministic policy gradient (Lillicrap et al., 2016)
+ *
+ * The vector holds the actor's weights, then the critic's.  Inside, actions
+ * run from -1 to 1: the actor's outputs through a hyperbolic tangent, and the
+ * critic's inputs behind what was seen.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-agent/net/net.h"
+#include "cmd/innet-agent/algo/off-policy.h"
+#include "cmd/innet-agent/algo/policy.h"
+#include "common/base/draw.h"
+
+struct ddpg {
+	struct offp offp;
+	struct net actor, critic;
+	/* by row of a batch: */
+	float *act;		/* dims: what the actor does, -1 to 1 */
+	float *in;		/* obs + dims: the critic's inputs */
+	float *miss;		/* what a value is short of its goal */
+	float *by_q, *by_in, *by_act;	/* gradients */
+	float *ahead;		/* the critic after its step; and room for it */
+};
+
+static void
+open_(struct learner *l)
+{
+	const size_t n = l->set.batch, obs = l->kind->obs;
+	const size_t dims = l->kind->dims;
+	struct ddpg *d = learner_room(1, sizeof(*d));
+
+	d->actor = net_open(l->kern, &(struct net_shape){ obs, l->set.hidden,
+	    dims, NET_RELU, 0.1 }, n);
+	d->critic = net_open(l->kern, &(struct net_shape){ obs + dims,
+	    l->set.hidden, 1, NET_RELU, 1 }, n);
+	d->act = learner_room(n * dims, sizeof(float));
+	d->in = learner_room(n * (obs + dims), sizeof(float));
+	d->miss = learner_room(n, sizeof(float));
+	d->by_q = learner_room(n, sizeof(float));
+	d->by_in = learner_room(n * (obs + dims), sizeof(float));
+	d->by_act = learner_room(n * dims, sizeof(float));
+	d->ahead = learner_room(3 * d->critic.params, sizeof(float));
+	l->self = d;
+	l->params = d->actor.params + d->critic.params;
+}
+
+static void
+close_(struct learner *l)
+{
+	struct ddpg *d = l->self;
+
+	offp_close(&d->offp);
+	net_close(&d->actor);
+	net_close(&d->critic);
+	free(d->act);
+	free(d->in);
+	free(d->miss);
+	free(d->by_q);
+	free(d->by_in);
+	free(d->by_act);
+	free(d->ahead);
+	free(d);
+}
+
+static void
+init(struct learner *l, float *w, struct rng *rng)
+{
+	const struct ddpg *d = l->self;
+
+	net_init(&d->actor, w, rng);
+	net_init(&d->critic, w + d->actor.params, rng);
+}
+
+/* What the actor does in n states, -1 to 1: in d->act. */
+static void
+actions(struct learner *l, const float *w, const float *obs, size_t n)
+{
+	struct ddpg *d = l->self;
+	const size_t all = n * l->kind->dims;
+
+	memcpy(d->act, net_forward(&d->actor, w, obs, n),
+	    all * sizeof(*d->act));
+	l->kern->tanh(d->act, all);
+}
+
+static void
+greedy(struct learner *l, const float *w, const float *obs,
+    union env_action *a)
+{
+	const struct ddpg *d = l->self;
+	const float lo = l->kind->low, hi = l->kind->high;
+
+	actions(l, w, obs, 1);
+	for (size_t i = 0; i < l->kind->dims; i++)
+		a->x[i] = (hi + lo) / 2 + (hi - lo) / 2 * d->act[i];
+}
+
+/* Anything until it is warm; then what the actor does, and noise. */
+static void
+act(struct learner *l, const float *obs, union env_action *a)
+{
+	const float lo = l->kind->low, hi = l->kind->high;
+	const double noise = l->set.explore * (hi - lo);
+	const bool cold = l->tally->steps < l->set.warmup;
+
+	if (!cold)
+		greedy(l, l->w, obs, a);
+	for (size_t i = 0; i < l->kind->dims; i++) {
+		if (cold)
+			a->x[i] = (float)rng_uniform(&l->rng, lo, hi);
+		else
+			a->x[i] += (float)(noise * draw_normal(&l->rng));
+	}
+	*a = policy_within(l->kind, *a);
+}
+
+static bool
+play(struct learner *l)
+{
+	return offp_play(l, act);
+}
+
+/* What that critic says of n actions in d->act, in the states obs. */
+static const float *
+value(struct learner *l, const float *critic, const float *obs, size_t n)
+{
+	struct ddpg *d = l->self;
+	const size_t wide = l->kind->obs, dims = l->kind->dims;
+	float *in = d->in;
+
+	for (size_t i = 0; i < n; i++) {
+		memcpy(in, obs + i * wide, wide * sizeof(*in));
+		memcpy(in + wide, d->act + i * dims, dims * sizeof(*in));
+		in += wide + dims;
+	}
+	return net_forward(&d->critic, critic, d->in, n);
+}
+
+/* d->miss of n rows, by those target weights; d->critic was last at obs. */
+static void
+misses(struct learner *l, const float *target, const struct rows *rows,
+    size_t n)
+{
+	struct ddpg *d = l->self;
+	const size_t dims = l->kind->dims;
+	const float lo = l->kind->low, hi = l->kind->high;
+	const float *q;
+
+	actions(l, target, rows->next, n);
+	q = value(l, target + d->actor.params, rows->next, n);
+	for (size_t i = 0; i < n; i++)
+		d->miss[i] = rows->reward[i] + rows->go[i] * q[i];
+	for (size_t i = 0; i < n * dims; i++)
+		d->act[i] = (rows->action[i / dims].x[i % dims] -
+		    (hi + lo) / 2) / ((hi - lo) / 2);
+	q = value(l, l->w + d->actor.params, rows->obs, n);
+	for (size_t i = 0; i < n; i++)
+		d->miss[i] -= q[i];
+}
+
+static void
+judge(struct learner *l, const struct rows *rows, size_t n, float *priority)
+{
+	const struct ddpg *d = l->self;
+
+	misses(l, l->w, rows, n);
+	for (size_t i = 0; i < n; i++)
+		priority[i] = offp_priority(d->miss[i]);
+}
+
+/* The critic comes nearer to the rewards and what the target promises. */
+static void
+learn_critic(struct learner *l, struct batch *b)
+{
+	struct ddpg *d = l->self;
+	const size_t n = l->set.batch;
+
+	misses(l, d->offp.target, &b->rows, n);
+	for (size_t i = 0; i < n; i++) {
+		b->priority[i] = offp_priority(d->miss[i]);
+		d->by_q[i] = b->weight[i] * d->miss[i] / (float)n;
+	}
+	net_back(&d->critic, l->w + d->actor.params, d->in, n, d->by_q,
+	    l->grad + d->actor.params, NULL);
+}
+
+/*
+ * The critic that the actor is to please: as it is (Meng's lagged one), or as
+ * it will be once it has its gradient (Lillicrap's order).
+ */
+static const float *
+pleased(struct learner *l)
+{
+	struct ddpg *d = l->self;
+	const size_t n = d->critic.params;
+
+	if (l->set.lagged != 0 || l->own == NULL)
+		return l->w + d->actor.params;
+	optim_peek(l->own, l->w, l->grad, d->actor.params, n, d->ahead,
+	    d->ahead + n);
+	return d->ahead;
+}
+
+/* The actor does what the critic likes better. */
+static void
+learn_actor(struct learner *l, const struct rows *rows)
+{
+	const float *critic = pleased(l);
+	struct ddpg *d = l->self;
+	const size_t n = l->set.batch, dims = l->kind->dims;
+	const size_t in = l->kind->obs + dims;
+
+	actions(l, l->w, rows->obs, n);
+	value(l, critic, rows->obs, n);
+	for (size_t i = 0; i < n; i++)
+		d->by_q[i] = 1 / (float)n;
+	net_back(&d->critic, critic, d->in, n, d->by_q, NULL, d->by_in);
+	for (size_t i = 0; i < n * dims; i++)
+		d->by_act[i] = (1 - d->act[i] * d->act[i]) *
+		    d->by_in[i / dims * in + l->kind->obs + i % dims];
+	net_back(&d->actor, l->w, rows->obs, n, d->by_act, l->grad, NULL);
+}
+
+static enum ascent_result
+learn(struct learner *l)
+{
+	struct batch *b = offp_draw(l);
+
+	if (b == NULL)
+		return ASCENT_END;
+	learn_critic(l, b);
+	learn_actor(l, &b->rows);
+	return offp_rise(l);
+}
+
+const struct algo algo_ddpg = {
+	.name = "ddpg",
+	.continuous = true,
+	.open = open_,
+	.close = close_,
+	.init = init,
+	.play = play,
+	.learn = learn,
+	.judge = judge,
+	.greedy = greedy,
+};

@@ -1,0 +1,134 @@
+/*
+ * policy.h - from what an actor puts out to actions, and back
+ *
+ * Of a kind with actions the actor puts out a logit an action.  Of a kind with
+ * dims it puts out the mean of a normal distribution a dimension, and the
+ * logarithm of the standard deviation, dims weights of their own, is the same
+ * everywhere.  Probabilities in double: one rounding to float32, at the end.
+ */
+#ifndef INNET_AGENT_ALGO_POLICY_H
+#define INNET_AGENT_ALGO_POLICY_H
+
+#include <math.h>
+#include <stddef.h>
+
+#include "cmd/innet-agent/env/env.h"
+#include "common/base/draw.h"
+
+enum { POLICY_ACTIONS_MAX = 32 };
+
+/* Numbers an actor puts out for that kind. */
+static inline size_t
+policy_outputs(const struct env_kind *kind)
+{
+	return kind->actions != 0 ? kind->actions : kind->dims;
+}
+
+/* logp[i] = the logarithm of the probability of action i < n. */
+static inline void
+policy_log(const float *logit, size_t n, double *logp)
+{
+	double top = logit[0], sum = 0;
+
+	for (size_t i = 1; i < n; i++)
+		top = logit[i] > top ? logit[i] : top;
+	for (size_t i = 0; i < n; i++)
+		sum += exp(logit[i] - top);
+	sum = log(sum);
+	for (size_t i = 0; i < n; i++)
+		logp[i] = logit[i] - top - sum;
+}
+
+/* The logarithm of the action's probability, or of its density. */
+static inline double
+policy_logp(const struct env_kind *kind, const float *out,
+    const float *log_std, const union env_action *a)
+{
+	double logp[POLICY_ACTIONS_MAX], sum = 0;
+
+	if (kind->actions != 0) {
+		policy_log(out, kind->actions, logp);
+		return logp[a->index];
+	}
+	for (size_t i = 0; i < kind->dims; i++) {
+		const double z = (a->x[i] - out[i]) / exp(log_std[i]);
+
+		sum -= 0.5 * z * z + log_std[i] + 0.5 * log(2 * M_PI);
+	}
+	return sum;
+}
+
+/* Draw an action. */
+static inline void
+policy_draw(const struct env_kind *kind, const float *out,
+    const float *log_std, struct rng *rng, union env_action *a)
+{
+	double logp[POLICY_ACTIONS_MAX], left;
+
+	for (size_t i = 0; i < kind->dims; i++)
+		a->x[i] = (float)(out[i] +
+		    exp(log_std[i]) * draw_normal(rng));
+	if (kind->actions == 0)
+		return;
+	policy_log(out, kind->actions, logp);
+	left = rng_double(rng);
+	for (a->index = 0; a->index + 1 < kind->actions; a->index++) {
+		left -= exp(logp[a->index]);
+		if (left < 0)
+			break;
+	}
+}
+
+/* The likeliest action, the first of equals. */
+static inline void
+policy_best(const struct env_kind *kind, const float *out,
+    union env_action *a)
+{
+	for (size_t i = 0; i < kind->dims; i++)
+		a->x[i] = out[i];
+	if (kind->actions != 0)
+		a->index = 0;
+	for (unsigned i = 1; i < kind->actions; i++)
+		a->index = out[i] > out[a->index] ? i : a->index;
+}
+
+/* What the environment is given: an action within its bounds. */
+static inline union env_action
+policy_within(const struct env_kind *kind, union env_action a)
+{
+	for (size_t i = 0; i < kind->dims; i++)
+		a.x[i] = fminf(fmaxf(a.x[i], kind->low), kind->high);
+	return a;
+}
+
+/*
+ * The gradient of pull * log p(action) + entropy * H(p), times `by`: by the
+ * actor's outputs in by_out, and added to by_log_std.
+ */
+static inline void
+policy_pull(const struct env_kind *kind, const float *out,
+    const float *log_std, const union env_action *a, double pull,
+    double entropy, double by, float *by_out, float *by_log_std)
+{
+	double logp[POLICY_ACTIONS_MAX], p[POLICY_ACTIONS_MAX], h = 0;
+
+	for (size_t i = 0; i < kind->dims; i++) {
+		const double std = exp(log_std[i]);
+		const double z = (a->x[i] - out[i]) / std;
+
+		by_out[i] = (float)(by * pull * z / std);
+		by_log_std[i] += (float)(by * (pull * (z * z - 1) + entropy));
+	}
+	if (kind->actions == 0)
+		return;
+	policy_log(out, kind->actions, logp);
+	for (size_t i = 0; i < kind->actions; i++) {
+		p[i] = exp(logp[i]);
+		h -= p[i] * logp[i];
+	}
+	for (size_t i = 0; i < kind->actions; i++)
+		by_out[i] = (float)(by * (pull * ((i == a->index) - p[i]) -
+		    entropy * p[i] * (logp[i] + h)));
+}
+
+#endif

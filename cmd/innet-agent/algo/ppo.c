@@ -1,0 +1,111 @@
+/*
+ * algo-ppo - proximal policy optimisation (Schulman et al., 2017): several
+ * passes over a roll in shuffled minibatches, a gradient each; an action
+ * whose probability has already moved far enough pulls no more
+ */
+#include "config.h"
+
+#include <math.h>
+
+#include "cmd/innet-agent/algo/policy-gradient.h"
+#include "cmd/innet-agent/algo/policy.h"
+
+/* A new random order of the roll's rows. */
+static void
+shuffle(struct learner *l)
+{
+	struct pg *pg = l->self;
+
+	for (size_t i = 0; i < pg->roll.rows; i++)
+		pg->order[i] = i;
+	for (size_t i = pg->roll.rows; i > 1; i--) {
+		const size_t j = rng_below(&l->rng, i);
+		const size_t t = pg->order[i - 1];
+
+		pg->order[i - 1] = pg->order[j];
+		pg->order[j] = t;
+	}
+}
+
+/* Mean and 1 / standard deviation of those rows' advantages. */
+static void
+scale(const float *advantage, const size_t *rows, size_t n, double *mean,
+    double *by)
+{
+	double sum = 0, sq = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += advantage[rows[i]];
+	*mean = sum / (double)n;
+	for (size_t i = 0; i < n; i++) {
+		const double d = advantage[rows[i]] - *mean;
+
+		sq += d * d;
+	}
+	*by = 1 / (sqrt(sq / (double)n) + 1e-8);
+}
+
+/* How the clipped objective, ratio * advantage, changes with log p. */
+static double
+clipped(double ratio, double advantage, double clip)
+{
+	if ((advantage > 0 && ratio > 1 + clip) ||
+	    (advantage < 0 && ratio < 1 - clip))
+		return 0;
+	return ratio * advantage;
+}
+
+/* One gradient, from those rows of the roll. */
+static enum ascent_result
+minibatch(struct learner *l, const size_t *rows)
+{
+	const struct pg *pg = l->self;
+	const struct roll *r = &pg->roll;
+	const size_t n = policy_outputs(l->kind);
+	const float *out, *value, *log_std = l->w + ac_log_std(&pg->ac);
+	double mean, by;
+
+	pg_see(l, rows, &out, &value);
+	scale(r->advantage, rows, pg->batch, &mean, &by);
+	for (size_t i = 0; i < pg->batch; i++) {
+		const size_t row = rows[i];
+		const union env_action *a = &r->action[row];
+		const double ratio = exp(policy_logp(l->kind, out + i * n,
+		    log_std, a) - r->logp[row]);
+
+		pg_row(l, i, a, out + i * n, clipped(ratio,
+		    (r->advantage[row] - mean) * by, l->set.clip),
+		    r->ret[row] - value[i]);
+	}
+	return pg_rise(l);
+}
+
+static enum ascent_result
+learn(struct learner *l)
+{
+	const struct pg *pg = l->self;
+	enum ascent_result rc;
+
+	for (uint64_t epoch = 0; epoch < l->set.epochs; epoch++) {
+		shuffle(l);
+		for (size_t i = 0; i < pg->roll.rows; i += pg->batch) {
+			rc = minibatch(l, pg->order + i);
+			if (rc != ASCENT_ON)
+				return rc;
+		}
+	}
+	return ASCENT_ON;
+}
+
+const struct algo algo_ppo = {
+	.name = "ppo",
+	.discrete = true,
+	.continuous = true,
+	.check = pg_check,
+	.open = pg_open,
+	.close = pg_close,
+	.init = pg_init,
+	.play = pg_play,
+	.learn = learn,
+	.greedy = pg_greedy,
+};

@@ -1,0 +1,94 @@
+/* replay - the last experiences, and draws from them */
+#include "config.h"
+
+#include <assert.h>
+#include <err.h>
+#include <stdlib.h>
+
+#include "cmd/innet-agent/learner.h"
+#include "cmd/innet-agent/algo/replay.h"
+
+struct replay
+replay_open(size_t size, size_t wide, size_t batch_max, double alpha)
+{
+	struct replay r = {
+		.size = size, .wide = wide,
+		.ring = rows_open(size, wide), .by_priority = alpha >= 0,
+	};
+
+	if (!r.by_priority)
+		return r;
+	r.slot = learner_room(batch_max, sizeof(*r.slot));
+	r.prob = learner_room(batch_max, sizeof(*r.prob));
+	if (!per_open(&r.per, size, alpha))
+		err(1, "priorities of %zu experiences", size);
+	return r;
+}
+
+void
+replay_close(struct replay *r)
+{
+	rows_close(&r->ring);
+	if (r->by_priority)
+		per_close(&r->per);
+	free(r->slot);
+	free(r->prob);
+}
+
+void
+replay_add(struct replay *r, const struct experience *e, float priority)
+{
+	const size_t at = (size_t)(r->added % r->size);
+
+	rows_put(&r->ring, at, r->wide, e);
+	r->added++;
+	if (!r->by_priority)
+		return;
+	if (priority < 0)
+		priority = r->per.highest > 0 ? r->per.highest : 1;
+	per_insert(&r->per, at, &priority, 1);
+}
+
+/* Which slots, and what they weigh. */
+static void
+choose(struct replay *r, struct rng *rng, size_t n, double beta, float *weight)
+{
+	const bool drawn = per_draw(&r->per, rng, beta, true, n, r->slot,
+	    r->prob, weight);
+
+	assert(drawn);	/* no priority is 0 */
+	(void)drawn;
+}
+
+void
+replay_draw(struct replay *r, struct rng *rng, size_t n, double beta,
+    struct batch *b)
+{
+	const size_t have = replay_have(r);
+
+	assert(have > 0);
+	if (r->by_priority)
+		choose(r, rng, n, beta, b->weight);
+	for (size_t i = 0; i < n; i++) {
+		const size_t at = r->by_priority ? r->slot[i] :
+		    (size_t)rng_below(rng, have);
+		const uint64_t age = (r->added - 1 - at) % r->size;
+		const struct experience e = rows_get(&r->ring, at, r->wide);
+
+		rows_put(&b->rows, i, r->wide, &e);
+		b->id[i] = r->added - 1 - age;
+		if (!r->by_priority)
+			b->weight[i] = 1;
+	}
+}
+
+void
+replay_judge(struct replay *r, const struct batch *b, size_t n)
+{
+	for (size_t i = 0; i < n && r->by_priority; i++) {
+		const uint32_t at = (uint32_t)(b->id[i] % r->size);
+
+		if (r->added - b->id[i] <= r->size)
+			per_set(&r->per, &at, &b->priority[i], 1);
+	}
+}

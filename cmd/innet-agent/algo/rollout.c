@@ -1,0 +1,141 @@
+/* roll - act, remember, and judge how good each action was */
+#include "config.h"
+
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-agent/algo/policy.h"
+#include "cmd/innet-agent/algo/rollout.h"
+
+static void *
+room(size_t n, size_t each)
+{
+	void *p = calloc(n, each);
+
+	if (p == NULL)
+		err(1, "%zu steps", n);
+	return p;
+}
+
+struct roll
+roll_open(const struct env_kind *kind, const struct settings *set,
+    struct rng *rng)
+{
+	struct roll r = {
+		.kind = kind, .rng = rng, .envs = set->envs,
+		.horizon = set->horizon, .rows = set->envs * set->horizon,
+	};
+
+	r.env = room(r.envs, sizeof(*r.env));
+	r.sum = room(r.envs, sizeof(*r.sum));
+	r.now = room(r.envs * kind->obs, sizeof(*r.now));
+	r.obs = room(r.rows * kind->obs, sizeof(*r.obs));
+	r.action = room(r.rows, sizeof(*r.action));
+	r.logp = room(r.rows, sizeof(*r.logp));
+	r.reward = room(r.rows, sizeof(*r.reward));
+	r.value = room(r.rows, sizeof(*r.value));
+	r.advantage = room(r.rows, sizeof(*r.advantage));
+	r.ret = room(r.rows, sizeof(*r.ret));
+	r.done = room(r.rows, sizeof(*r.done));
+	for (size_t e = 0; e < r.envs; e++) {
+		r.env[e] = env_open(kind, rng_u64(rng));
+		env_reset(&r.env[e], r.now + e * kind->obs);
+	}
+	return r;
+}
+
+void
+roll_close(struct roll *r)
+{
+	for (size_t e = 0; e < r->envs; e++)
+		env_close(&r->env[e]);
+	free(r->env);
+	free(r->sum);
+	free(r->now);
+	free(r->obs);
+	free(r->action);
+	free(r->logp);
+	free(r->reward);
+	free(r->value);
+	free(r->advantage);
+	free(r->ret);
+	free(r->done);
+}
+
+/* Environment e takes the action of that row. */
+static void
+act(struct roll *r, size_t e, size_t row, struct ac *ac, const float *w,
+    const struct settings *set, struct tally *t)
+{
+	const union env_action within = policy_within(r->kind,
+	    r->action[row]);
+	float *now = r->now + e * r->kind->obs;
+	const struct env_result got = env_step(&r->env[e], &within, now);
+	double reward = set->scale * got.reward;
+
+	t->steps++;
+	r->sum[e] += got.reward;
+	r->done[row] = got.terminated || got.truncated;
+	if (got.truncated && !got.terminated)
+		reward += set->gamma * *ac_value(ac, w, now, 1);
+	r->reward[row] = (float)reward;
+	if (!r->done[row])
+		return;
+	tally_episode(t, r->sum[e]);
+	r->sum[e] = 0;
+	env_reset(&r->env[e], now);
+}
+
+/* From the last step back: advantages and returns of every row. */
+static void
+judge(struct roll *r, struct ac *ac, const float *w,
+    const struct settings *set)
+{
+	const float *after = ac_value(ac, w, r->now, r->envs);
+
+	for (size_t e = 0; e < r->envs; e++) {
+		double next = after[e], adv = 0;
+
+		for (size_t t = r->horizon; t-- > 0;) {
+			const size_t row = t * r->envs + e;
+			const double go = r->done[row] ? 0 : set->gamma;
+
+			adv = r->reward[row] + go * next - r->value[row] +
+			    go * set->lambda * adv;
+			next = r->value[row];
+			r->advantage[row] = (float)adv;
+			r->ret[row] = (float)(adv + next);
+		}
+	}
+}
+
+bool
+roll_fill(struct roll *r, struct ac *ac, const float *w,
+    const struct settings *set, struct tally *t)
+{
+	const size_t seen = r->envs * r->kind->obs;
+	const size_t n = policy_outputs(r->kind);
+	const float *log_std = w + ac_log_std(ac);
+
+	for (size_t row = 0; row < r->rows; row += r->envs) {
+		const float *out = ac_act(ac, w, r->now, r->envs);
+
+		memcpy(r->obs + row * r->kind->obs, r->now,
+		    seen * sizeof(*r->now));
+		memcpy(r->value + row, ac_value(ac, w, r->now, r->envs),
+		    r->envs * sizeof(*r->value));
+		for (size_t e = 0; e < r->envs; e++) {
+			union env_action *a = &r->action[row + e];
+
+			policy_draw(r->kind, out + e * n, log_std, r->rng, a);
+			r->logp[row + e] = (float)policy_logp(r->kind,
+			    out + e * n, log_std, a);
+			act(r, e, row + e, ac, w, set, t);
+			if (tally_over(t))
+				return false;
+		}
+	}
+	judge(r, ac, w, set);
+	return true;
+}

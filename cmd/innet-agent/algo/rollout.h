@@ -1,0 +1,51 @@
+/*
+ * rollout.h - play several environments side by side and keep what happened
+ *
+ * Row t * envs + e is step t of environment e.  A full roll is horizon steps
+ * of each, with the advantage of each action and the return after it by
+ * generalised advantage estimation (Schulman et al., 2016).  Where the time
+ * limit cut an episode off, gamma times the value of what was last seen is
+ * part of the reward.
+ */
+#ifndef INNET_AGENT_ALGO_ROLLOUT_H
+#define INNET_AGENT_ALGO_ROLLOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmd/innet-agent/algo/actor-critic.h"
+#include "cmd/innet-agent/env/env.h"
+#include "cmd/innet-agent/settings.h"
+#include "cmd/innet-agent/tally.h"
+
+struct roll {
+	const struct env_kind *kind;
+	size_t envs, horizon, rows;	/* rows = envs * horizon */
+	struct env *env;
+	double *sum;		/* reward of each episode so far */
+	float *now;		/* envs x obs: what each sees */
+	/* by row: */
+	float *obs;		/* rows x kind->obs */
+	union env_action *action;
+	float *logp;		/* of the action, when it was taken */
+	float *reward;		/* scaled */
+	float *value, *advantage, *ret;
+	bool *done;		/* the episode ended with this step */
+	struct rng *rng;	/* draws the actions; borrowed */
+};
+
+/* Open the environments, their seeds drawn from rng; exits without memory. */
+struct roll roll_open(const struct env_kind *kind, const struct settings *set,
+    struct rng *rng);
+
+/* Give back all that roll_open() took. */
+void roll_close(struct roll *r);
+
+/*
+ * Fill the rows by the policy w, counting into t.  False, with the rows in
+ * no useful state, as soon as t says it is over.
+ */
+bool roll_fill(struct roll *r, struct ac *ac, const float *w,
+    const struct settings *set, struct tally *t);
+
+#endif

@@ -1,0 +1,453 @@
+/*
+ * actor - play by the learner's parameters, and push what happens (Ape-X:
+ * Horgan et al., 2018; Furukawa and Matsutani's Algorithm 1)
+ */
+#include "config.h"
+
+#include <err.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "cmd/innet-agent/apex/codec.h"
+#include "cmd/innet-agent/apex/redis-link.h"
+#include "cmd/innet-agent/algo/off-policy.h"
+#include "cmd/innet-agent/apex/names.h"
+#include "cmd/innet-agent/report.h"
+#include "cmd/innet-agent/policy-file.h"
+#include "common/base/latency.h"
+#include "common/base/vec.h"
+
+enum { PAUSE_NS = 5000000, REWARDS = 64, REWARD_TEXT = 80 };
+
+struct actor {
+	const struct conf *cf;
+	struct link link;
+	struct learner l;
+	struct tally tally;
+	struct rows rows;	/* not yet pushed, n of them; */
+	size_t n;
+	float *priority;
+	size_t bytes;		/* of an experience; of one with its priority */
+	size_t stride;
+	uint8_t *blob;		/* each, its priority before it */
+	char reward[REWARDS][REWARD_TEXT];	/* of episodes since a push */
+	size_t rewards;
+	uint8_t *policy;	/* room for the parameters, and what must */
+	size_t policy_bytes;	/* stand before them */
+	uint8_t head[SAVED_HEAD_MAX];
+	size_t head_bytes;
+	uint64_t version;	/* of the parameters held */
+	bool have;		/* there are parameters; */
+	uint64_t fresh_ns;	/* when they last were other ones */
+	bool ended;		/* the learner says so */
+	bool limited;		/* the memory would not take the last push */
+	char waiting[256];	/* for what */
+	uint64_t pushed, pulled, limits;
+	struct latency push, pull;
+};
+
+static bool
+ready(void *self)
+{
+	(void)self;
+	return true;
+}
+
+static void
+keep(void *self, const struct experience *e)
+{
+	struct actor *a = self;
+
+	rows_put(&a->rows, a->n++, a->cf->env->obs, e);
+}
+
+/* The chance of trying anything: Ape-X's, 0.4 for the first to 0.4^8. */
+static double
+exploration(const struct conf *cf)
+{
+	const struct remote *rm = &cf->remote;
+	const double place = rm->actors == 1 ? 0.5 :
+	    (double)rm->index / (double)(rm->actors - 1);
+
+	if (cf->env->actions != 0)
+		return pow(0.4, 1 + 7 * place);
+	return cf->set.explore * pow(2, 1 - 3 * place);	/* noise */
+}
+
+static bool
+refuse(struct actor *a, const char *why)
+{
+	a->link.call.refused = true;
+	return respcall_fail(&a->link.call, "%s: %s", REMOTE_PARAMS, why);
+}
+
+/* The parameters, whose body of n bytes is to come, become ours. */
+static bool
+take(struct actor *a, size_t n)
+{
+	struct respcall *c = &a->link.call;
+	const uint8_t *w = a->policy + a->head_bytes;
+	bool other = !a->have;
+
+	if (n != a->policy_bytes)
+		return refuse(a, "of another length than this agent's");
+	if (!respcall_body(c, a->policy, n, REMOTE_PARAMS))
+		return false;
+	if (memcmp(a->policy, a->head, a->head_bytes) != 0)
+		return refuse(a, "of another environment or algorithm than "
+		    "this agent's");
+	if (!vec_finite(w, a->l.params))
+		return refuse(a, "not finite");
+	for (size_t i = 0; i < a->l.params; i++) {
+		const float x = vec_get(w, i);
+
+		other |= x != a->l.w[i];
+		a->l.w[i] = x;
+	}
+	if (other)
+		a->fresh_ns = timer_mono_ns();
+	a->have = true;
+	a->pulled += other;
+	return true;
+}
+
+static bool
+pull(struct link *k, void *arg)
+{
+	struct actor *a = arg;
+	struct respcall *c = &k->call;
+	const bool redis = a->cf->remote.redis;
+	const uint64_t begun = timer_mono_ns();
+	uint64_t version = a->version;
+	struct respreply r;
+
+	respcall_begin(c, redis ? 2 : 3);
+	respcall_word(c, redis ? "GET" : "GETV");
+	respcall_word(c, REMOTE_PARAMS);
+	if (!redis)
+		respcall_count(c, a->version);
+	respcall_words(c, (const char *[]){ "EXISTS", REMOTE_END, NULL });
+	if (!respcall_send(c, REMOTE_PARAMS) ||
+	    !respcall_next(c, &r, REMOTE_PARAMS))
+		return false;
+	if (r.kind == RESPREPLY_ARRAY && r.n == 2) {
+		if (!respcall_want(c, RESPREPLY_INT, &r, REMOTE_PARAMS))
+			return false;
+		version = (uint64_t)r.n;
+		if (!respcall_next(c, &r, REMOTE_PARAMS))
+			return false;
+	}
+	if (r.kind == RESPREPLY_ERROR)
+		return refuse(a, r.text);
+	if (r.kind != RESPREPLY_BULK && r.kind != RESPREPLY_NIL)
+		return refuse(a, "an answer of another kind");
+	if (r.kind == RESPREPLY_BULK && !take(a, (size_t)r.n))
+		return false;
+	a->version = version;	/* of what has come whole */
+	if (!respcall_want(c, RESPREPLY_INT, &r, REMOTE_END))
+		return false;
+	a->ended = r.n != 0;
+	latency_add(&a->pull, timer_mono_ns() - begun);
+	return true;
+}
+
+/*
+ * Pull; after a new connection, from a server that may have begun anew.  Who
+ * gets nothing new for long has no learner any more.
+ */
+static bool
+pull_now(struct actor *a)
+{
+	const uint64_t again = a->link.again, span_ns = a->cf->timeout_ns;
+	bool good = link_do(&a->link, pull, a);
+
+	if (good && a->link.again != again) {
+		a->version = 0;
+		good = link_do(&a->link, pull, a);
+	}
+	if (good && a->have && timer_mono_ns() - a->fresh_ns > span_ns)
+		return respcall_fail(&a->link.call, "no new parameters for "
+		    "%g s: the learner is gone", (double)span_ns * 1e-9);
+	return good;
+}
+
+/* Until there are parameters of a learner that is at work. */
+static bool
+await_learner(struct actor *a)
+{
+	const uint64_t span_ns = a->cf->timeout_ns;
+	const uint64_t due_ns = timer_after(timer_mono_ns(), span_ns);
+
+	for (;;) {
+		if (!link_do(&a->link, pull, a))
+			return false;
+		if (a->have && !a->ended) {
+			a->fresh_ns = timer_mono_ns();
+			return true;
+		}
+		if (timer_mono_ns() >= due_ns)
+			return respcall_fail(&a->link.call, "no learner has "
+			    "begun within %g s", (double)span_ns * 1e-9);
+		if (!link_sleep(&a->link, PAUSE_NS))
+			return false;
+	}
+}
+
+/* How urgent each is, by the parameters held; and all of them in bytes. */
+static void
+pack(struct actor *a)
+{
+	const size_t most = a->cf->set.batch, wide = a->cf->env->obs;
+	size_t m;
+
+	for (size_t i = 0; i < a->n; i += m) {
+		const struct rows part = {
+			a->rows.obs + i * wide, a->rows.next + i * wide,
+			a->rows.action + i, a->rows.reward + i, a->rows.go + i,
+		};
+
+		m = a->n - i < most ? a->n - i : most;
+		a->l.algo->judge(&a->l, &part, m, a->priority + i);
+	}
+	for (size_t i = 0; i < a->n; i++) {
+		const struct experience e = rows_get(&a->rows, i, wide);
+		uint8_t *to = a->blob + i * a->stride;
+
+		vec_set(to, 0, a->priority[i]);
+		codec_put(a->cf->env, &e, to + sizeof(float), a->bytes);
+	}
+}
+
+static void
+ask(struct actor *a)
+{
+	const bool redis = a->cf->remote.redis;
+	struct respcall *c = &a->link.call;
+
+	respcall_begin(c, redis ? 2 + a->n : 4 + 2 * a->n);
+	respcall_word(c, redis ? "RPUSH" : "PER.ADD");
+	respcall_word(c, redis ? REMOTE_LIST : REMOTE_TABLE);
+	if (!redis) {
+		respcall_word(c, "timeout");
+		respcall_count(c, REMOTE_PATIENCE_MS);
+	}
+	for (size_t i = 0; i < a->n; i++) {
+		const uint8_t *p = a->blob + i * a->stride;
+
+		if (redis) {
+			respcall_arg(c, p, a->stride);
+			continue;
+		}
+		respcall_real(c, a->priority[i]);
+		respcall_arg(c, p + sizeof(float), a->bytes);
+	}
+	if (a->rewards == 0)
+		return;
+	respcall_begin(c, 2 + a->rewards);
+	respcall_word(c, "RPUSH");
+	respcall_word(c, REMOTE_REWARDS);
+	for (size_t i = 0; i < a->rewards; i++)
+		respcall_word(c, a->reward[i]);
+}
+
+/* Does the memory say to wait?  Else the push is refused. */
+static bool
+says_wait(const char *text)
+{
+	return strncmp(text, "LIMIT", 5) == 0 || strncmp(text, "OOM", 3) ==
+	    0 || strncmp(text, "ERR no table", 12) == 0;
+}
+
+/* One push; a->limited: the memory would not have it now. */
+static bool
+push(struct link *k, void *arg)
+{
+	struct actor *a = arg;
+	struct respcall *c = &k->call;
+	const uint64_t begun = timer_mono_ns();
+	struct respreply r;
+
+	ask(a);
+	if (!respcall_send(c, "a push") || !respcall_next(c, &r, "a push"))
+		return false;
+	a->limited = r.kind == RESPREPLY_ERROR;
+	if (a->limited) {
+		snprintf(a->waiting, sizeof(a->waiting), "%s", r.text);
+	} else if (r.kind == RESPREPLY_INT &&
+	    (uint64_t)r.n > a->cf->set.buffer) {	/* it was taken */
+		snprintf(a->waiting, sizeof(a->waiting), "%" PRId64
+		    " experiences in %s", r.n, REMOTE_LIST);
+		a->limits++;
+		link_sleep(k, PAUSE_NS);
+	}
+	if (a->limited && !says_wait(a->waiting)) {
+		c->refused = true;
+		return respcall_fail(c, "a push: %s", a->waiting);
+	}
+	if (!respcall_rest(c, "a push"))
+		return false;
+	if (!a->limited)
+		latency_add(&a->push, timer_mono_ns() - begun);
+	if (a->rewards == 0)
+		return true;
+	if (!respcall_next(c, &r, REMOTE_REWARDS))
+		return false;
+	if (r.kind == RESPREPLY_ERROR && says_wait(r.text))
+		return true;	/* they go with the next */
+	a->rewards = 0;
+	return r.kind == RESPREPLY_INT || link_refuse(k, REMOTE_REWARDS, &r);
+}
+
+/* Push all there is; wait, within limits, for a memory that is full. */
+static bool
+push_now(struct actor *a)
+{
+	const uint64_t span_ns = a->cf->timeout_ns;
+	const uint64_t due_ns = timer_after(timer_mono_ns(), span_ns);
+
+	if (a->n == 0)
+		return true;
+	pack(a);
+	while (!a->ended) {
+		if (!link_do(&a->link, push, a))
+			return false;
+		if (!a->limited) {
+			a->pushed += a->n;
+			a->n = 0;
+			return true;
+		}
+		a->limits++;
+		if (timer_mono_ns() >= due_ns)
+			return respcall_fail(&a->link.call, "a push was not "
+			    "taken within %g s: %s", (double)span_ns * 1e-9,
+			    a->waiting);
+		if (!link_sleep(&a->link, PAUSE_NS) || !pull_now(a))
+			return false;
+	}
+	return true;
+}
+
+/* An episode has ended: a line for the learner. */
+static void
+note(struct actor *a)
+{
+	const struct remote *rm = &a->cf->remote;
+
+	if (a->rewards == REWARDS)
+		return;
+	snprintf(a->reward[a->rewards++], REWARD_TEXT, "%" PRIu64 " %" PRIu64
+	    " %" PRIu64 " %.9g", rm->index, rm->actors, a->tally.steps,
+	    tally_mean(&a->tally, 1));
+}
+
+/* False if something failed; else it is over, in good order. */
+static bool
+act(struct actor *a, struct report *rep)
+{
+	const struct remote *rm = &a->cf->remote;
+	uint64_t episodes = 0, due = rm->pull;
+
+	if (!await_learner(a))
+		return false;
+	while (!a->ended && !rep->bad && a->l.algo->play(&a->l)) {
+		if (a->tally.episodes != episodes) {
+			episodes = a->tally.episodes;
+			note(a);
+			report_progress(rep);
+		}
+		if (a->n >= rm->push && !push_now(a))
+			return false;
+		if (a->tally.steps >= due) {
+			due += rm->pull;
+			if (!pull_now(a))
+				return false;
+		}
+	}
+	return *a->tally.stop != 0 || push_now(a);
+}
+
+static int
+more(int fd, void *arg)
+{
+	struct actor *a = arg;
+	int n = dprintf(fd, ",\"role\":\"actor\",\"actor\":%" PRIu64
+	    ",\"actors\":%" PRIu64 ",\"explore\":%.9g,\"pushed\":%" PRIu64
+	    ",\"pulled\":%" PRIu64 ",\"limits\":%" PRIu64 ",\"reconnected\":%"
+	    PRIu64 ",\"experience_bytes\":%zu,\"params_bytes\":%zu",
+	    a->cf->remote.index, a->cf->remote.actors, a->l.set.explore,
+	    a->pushed, a->pulled, a->limits, a->link.again, a->bytes,
+	    a->policy_bytes);
+
+	n = n < 0 ? n : latency_print(fd, "push", &a->push);
+	return n < 0 ? n : latency_print(fd, "pull", &a->pull);
+}
+
+static void
+open_(struct actor *a)
+{
+	const struct conf *cf = a->cf;
+	struct settings set = cf->set;
+	const size_t room = cf->remote.push + set.nstep + 1;
+	size_t elements = (cf->vector_bytes + 3) / 4;
+
+	set.explore = exploration(cf);
+	set.explore_steps = 0;
+	set.horizon = 1;
+	learner_open(&a->l, cf->env, cf->algo, &set,
+	    cf->seed * 65537 + cf->remote.index, NULL, &a->tally);
+	offp_use(&a->l, &(struct memory){ .ready = ready, .keep = keep,
+	    .self = a });
+	a->rows = rows_open(room, cf->env->obs);
+	a->priority = learner_room(room, sizeof(*a->priority));
+	a->bytes = codec_bytes(cf->env, cf->remote.experience_bytes);
+	a->stride = sizeof(float) + a->bytes;
+	a->blob = learner_room(room, a->stride);
+	elements = elements < a->l.params ? a->l.params : elements;
+	a->head_bytes = saved_head(a->head, &a->l, elements);
+	a->policy_bytes = a->head_bytes + elements * sizeof(float);
+	a->policy = learner_room(1, a->policy_bytes);
+	link_to(&a->link, cf, a->policy_bytes, a->tally.stop);
+}
+
+static void
+close_(struct actor *a)
+{
+	respcall_close(&a->link.call);
+	rows_close(&a->rows);
+	learner_close(&a->l);
+	free(a->priority);
+	free(a->blob);
+	free(a->policy);
+	free(a);
+}
+
+int
+actor_run(const struct conf *cf, const volatile sig_atomic_t *got)
+{
+	struct actor *a = learner_room(1, sizeof(*a));
+	struct report rep = {
+		.tally = &a->tally, .json = cf->json, .quiet = cf->quiet,
+		.more = more, .more_arg = a,
+	};
+	int rc = 0;
+
+	a->cf = cf;
+	a->tally = (struct tally){ .steps_end = cf->steps,
+	    .episodes_end = cf->episodes, .solved = cf->env->solved,
+	    .stop = got };
+	tally_open(&a->tally, cf->log);
+	open_(a);
+	if (!act(a, &rep) && *got == 0) {
+		report_clear(&rep);
+		warnx("%s", a->link.call.why);
+		rc = 1;
+	}
+	a->tally.play_ns = (uint64_t)(1e9 * tally_seconds(&a->tally)) -
+	    a->push.sum_ns - a->pull.sum_ns;
+	report_end(&rep);
+	if (rep.bad || tally_close(&a->tally) == -1 || (cf->report != NULL &&
+	    report_write(&rep, cf->report, &a->l) == -1))
+		rc = 1;
+	close_(a);
+	return rc;
+}

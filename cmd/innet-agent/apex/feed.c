@@ -1,0 +1,262 @@
+/* feed - a learner's batches, from a memory elsewhere */
+#include "config.h"
+
+#include <err.h>
+#include <stdlib.h>
+
+#include "cmd/innet-agent/apex/codec.h"
+#include "cmd/innet-agent/apex/feed.h"
+#include "cmd/innet-agent/learner.h"
+#include "common/live/timer.h"
+
+enum {
+	PAUSE_NS = 5000000, LOOK_NS = 20000000,
+	ASK_BYTES = 192 << 10	/* a batch that waits in a socket */
+};
+
+const char *
+feed_row(struct feed *f, size_t at, size_t len, struct rows *rows, size_t i)
+{
+	return codec_get(f->cf->env, f->blob + at, len < at ? 0 : len - at,
+	    f->bytes, rows, i);
+}
+
+/* The thread's own: it is to end. */
+static _Thread_local volatile sig_atomic_t woken;
+
+static bool
+stopped(const struct feed *f)
+{
+	return *f->link.call.stop != 0;
+}
+
+struct errand {
+	struct feed *f;
+	struct batch *b;
+	bool judged, drawn;
+};
+
+static bool
+run_errand(struct link *k, void *arg)
+{
+	struct errand *e = arg;
+	struct feed *f = e->f;
+	const enum feed_result rc = f->how == FEED_ASK ?
+	    feed_asked(f, e->b) : f->cf->remote.redis ?
+	    feed_list(f, e->b, e->judged) : feed_table(f, e->b, e->judged);
+
+	(void)k;
+	e->drawn = rc == FEED_DRAWN;
+	e->judged = e->judged && rc == FEED_LOST;
+	return rc != FEED_LOST;
+}
+
+/*
+ * Fill the batch, and before that say what priorities it has, if judged.
+ * False when it is over or has failed: the reason is in f->link.call.why.
+ */
+static bool
+fill(struct feed *f, struct batch *b, bool judged)
+{
+	struct errand e = { .f = f, .b = b, .judged = judged };
+	const uint64_t span_ns = f->cf->timeout_ns;
+	const uint64_t due_ns = timer_after(timer_mono_ns(), span_ns);
+
+	while (!stopped(f)) {
+		if (!link_do(&f->link, run_errand, &e))
+			return false;
+		if (e.drawn) {
+			f->draws++;
+			return true;
+		}
+		if (timer_mono_ns() >= due_ns)
+			return respcall_fail(&f->link.call, "nothing to learn "
+			    "from for %g s: %s", (double)span_ns * 1e-9,
+			    f->waiting);
+		link_sleep(&f->link, PAUSE_NS);
+	}
+	return false;
+}
+
+/* Wait a moment for the other one to move; the lock is held. */
+static void
+look(struct feed *f)
+{
+	struct timespec ts = timer_spec(timer_mono_ns() + LOOK_NS);
+
+	pthread_cond_timedwait(&f->moved, &f->lock, &ts);
+}
+
+static void
+moved(struct feed *f, enum feed_state *state, enum feed_state to)
+{
+	pthread_mutex_lock(&f->lock);
+	*state = to;
+	pthread_cond_broadcast(&f->moved);
+	pthread_mutex_unlock(&f->lock);
+}
+
+static void *
+run(void *arg)
+{
+	struct feed *f = arg;
+	bool good = true;
+
+	f->link.call.stop = &woken;
+	for (size_t i = 0; good && !stopped(f); i = 1 - i) {
+		enum feed_state was;
+
+		pthread_mutex_lock(&f->lock);
+		while (!stopped(f) && (f->state[i] == FEED_READY ||
+		    f->state[i] == FEED_TAKEN))
+			look(f);
+		was = f->state[i];
+		pthread_mutex_unlock(&f->lock);
+		good = fill(f, &f->batch[i], was == FEED_JUDGED);
+		if (good)
+			moved(f, &f->state[i], FEED_READY);
+	}
+	pthread_mutex_lock(&f->lock);
+	f->failed = !good;
+	pthread_cond_broadcast(&f->moved);
+	pthread_mutex_unlock(&f->lock);
+	return NULL;
+}
+
+/* The learner's: wait for the batch whose turn it is. */
+static bool
+await(struct feed *f)
+{
+	bool good;
+
+	pthread_mutex_lock(&f->lock);
+	while (f->state[f->turn] != FEED_READY && !f->failed && *f->got == 0)
+		look(f);
+	good = f->state[f->turn] == FEED_READY;
+	if (good)
+		f->state[f->turn] = FEED_TAKEN;
+	pthread_mutex_unlock(&f->lock);
+	return good;
+}
+
+static struct batch *
+draw(void *self)
+{
+	struct feed *f = self;
+	bool good;
+
+	if (f->how == FEED_THREAD) {
+		good = await(f);
+	} else {
+		good = fill(f, &f->batch[f->turn],
+		    f->state[f->turn] == FEED_JUDGED);
+		f->failed = !good;
+	}
+	return good ? &f->batch[f->turn] : NULL;
+}
+
+static void
+judge(void *self, struct batch *b)
+{
+	struct feed *f = self;
+
+	moved(f, &f->state[f->turn], FEED_JUDGED);
+	if (f->how == FEED_ASK)
+		feed_ask(f, b);	/* if it fails, the next draw sees it */
+	if (f->how != FEED_WAIT)
+		f->turn = 1 - f->turn;
+}
+
+struct memory
+feed_memory(struct feed *f)
+{
+	return (struct memory){ .draw = draw, .judge = judge, .self = f };
+}
+
+static void
+wake(int sig)
+{
+	(void)sig;
+	woken = 1;
+}
+
+/* The thread leaves signals to the learner, but for the one that wakes it. */
+static void
+launch(struct feed *f)
+{
+	const struct sigaction sa = { .sa_handler = wake };
+	sigset_t all, before;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	sigfillset(&all);
+	sigdelset(&all, SIGUSR1);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	errno = pthread_create(&f->thread, NULL, run, f);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (errno != 0)
+		err(1, "a thread to draw with");
+}
+
+void
+feed_open(struct feed *f)
+{
+	const struct settings *set = &f->cf->set;
+	const size_t wide = f->cf->env->obs;
+	pthread_condattr_t attr;
+
+	f->bytes = codec_bytes(f->cf->env, f->cf->remote.experience_bytes);
+	f->blob = learner_room(1, f->bytes + sizeof(float));
+	f->ids = learner_room(set->batch, sizeof(*f->ids));
+	f->numbers = learner_room(set->batch, sizeof(*f->numbers));
+	for (int i = 0; i < 2; i++)
+		f->batch[i] = batch_open(set->batch, wide);
+	f->rng = rng_seed(f->cf->seed);
+	if (f->cf->remote.redis) {
+		f->one = rows_open(1, wide);
+		f->replay = replay_open(set->buffer, wide, set->batch,
+		    set->by_priority ? set->alpha : -1);
+	}
+	/* a thread has another `stop` */
+	link_to(&f->link, f->cf, f->bytes * (f->cf->remote.redis ?
+	    FEED_FETCH_MOST : set->batch), f->got);
+	f->how = !f->cf->remote.prefetch ? FEED_WAIT :
+	    f->cf->remote.redis || set->batch * f->bytes > ASK_BYTES ?
+	    FEED_THREAD : FEED_ASK;
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&f->moved, &attr);
+	pthread_condattr_destroy(&attr);
+	if (f->how == FEED_THREAD)
+		launch(f);
+}
+
+void
+feed_end(struct feed *f)
+{
+	struct timespec ts;
+
+	if (f->how != FEED_THREAD)
+		return;
+	do {	/* a signal that comes just before a wait does not end it */
+		pthread_kill(f->thread, SIGUSR1);
+		ts = timer_spec(timer_wall_ns() + 10000000);
+	} while (pthread_timedjoin_np(f->thread, NULL, &ts) == ETIMEDOUT);
+}
+
+void
+feed_close(struct feed *f)
+{
+	respcall_close(&f->link.call);
+	for (int i = 0; i < 2; i++)
+		batch_close(&f->batch[i]);
+	if (f->cf->remote.redis) {
+		rows_close(&f->one);
+		replay_close(&f->replay);
+	}
+	free(f->blob);
+	free(f->ids);
+	free(f->numbers);
+	pthread_mutex_destroy(&f->lock);
+	pthread_cond_destroy(&f->moved);
+}

@@ -1,0 +1,92 @@
+/*
+ * feed.h - a learner's batches, from a memory elsewhere
+ *
+ * The next batch is drawn while the learner learns from this one.  In one
+ * exchange the priorities of a batch that is learned from go to the memory and
+ * another is drawn, so a draw knows all priorities but those of the one batch
+ * that is being learned from meanwhile.  Where the memory is a table and its
+ * answer fits into a socket, the learner asks for a batch and reads it one
+ * lesson later.  Else a thread with the connection does so, for it is work to
+ * receive much, and to draw from a list.  Without prefetching the learner
+ * waits for each exchange.
+ */
+#ifndef INNET_AGENT_APEX_FEED_H
+#define INNET_AGENT_APEX_FEED_H
+
+#include <pthread.h>
+
+#include "cmd/innet-agent/apex/redis-link.h"
+#include "cmd/innet-agent/algo/off-policy.h"
+#include "cmd/innet-agent/apex/names.h"
+#include "common/base/latency.h"
+
+enum { FEED_FETCH_MOST = 4096 };	/* experiences of a list at once */
+enum feed_how { FEED_WAIT, FEED_ASK, FEED_THREAD };
+enum feed_state { FEED_EMPTY, FEED_READY, FEED_TAKEN, FEED_JUDGED };
+
+struct feed {
+	/* the caller's: */
+	const struct conf *cf;
+	const volatile sig_atomic_t *got;	/* a signal came */
+
+	enum feed_how how;
+	struct link link;
+	size_t bytes;		/* of an experience */
+	uint8_t *blob;		/* one, with what may stand before it */
+	struct batch batch[2];
+	uint64_t draws;		/* so far */
+	uint64_t limits;	/* answers that a limit was reached */
+	uint64_t bad;		/* experiences left out: see why_bad */
+	const char *why_bad;
+	char waiting[256];	/* for what there is nothing to draw */
+	/* of both, or without a table: draws, */
+	struct latency exchange;
+	struct latency fetch;	/* and fetches of the list */
+
+	/* of a table: */
+	uint64_t *ids;		/* as they travel, batch of them; */
+	float *numbers;
+	bool made, warm;
+	uint64_t opened;	/* of the connection asked over; */
+	size_t asked;		/* batches that are to come, */
+	bool told[2];		/* and whether priorities went with it */
+
+	/* of a list: */
+	struct rows one;	/* that has just come */
+	struct replay replay;
+	struct rng rng;
+	uint64_t fetched_ns;	/* when last */
+
+	/* what learner and thread share, under the lock: */
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	enum feed_state state[2];
+	bool failed;		/* link.call.why says why */
+	size_t turn;		/* whose batch is the learner's next */
+};
+
+/* One of the two ways to exchange batches, by what is in the memory. */
+enum feed_result { FEED_DRAWN, FEED_NOT_YET, FEED_LOST };
+enum feed_result feed_table(struct feed *f, struct batch *b, bool judged);
+enum feed_result feed_asked(struct feed *f, struct batch *b);
+enum feed_result feed_list(struct feed *f, struct batch *b, bool judged);
+
+/* Ask for a batch, and say what priorities b has, if it is not NULL. */
+bool feed_ask(struct feed *f, const struct batch *b);
+
+/* What is wrong with the experience in f->blob, from `at` on, or row i. */
+const char *feed_row(struct feed *f, size_t at, size_t len, struct rows *rows,
+    size_t i);
+
+/* Begin, with f->cf and f->got set; exits 1 without memory or a thread. */
+void feed_open(struct feed *f);
+
+/* Draw no more: all of *f may be read from here on.  And give back memory. */
+void feed_end(struct feed *f);
+void feed_close(struct feed *f);
+
+/* What a learner is to use. */
+struct memory feed_memory(struct feed *f);
+
+#endif

@@ -1,0 +1,392 @@
+/*
+ * apex - a learner of what actors elsewhere have played (Ape-X: Horgan et al.,
+ * 2018; Furukawa and Matsutani's Algorithm 2)
+ */
+#include "config.h"
+
+#include <err.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "cmd/innet-agent/apex/feed.h"
+#include "cmd/innet-agent/net/optim.h"
+#include "cmd/innet-agent/apex/names.h"
+#include "cmd/innet-agent/report.h"
+#include "cmd/innet-agent/policy-file.h"
+
+enum { LOOK_NS = 50000000, ACTORS_MAX = 4096, LINE_BYTES = 128 };
+
+#define END_NS 5000000000	/* longest for the last words */
+#define REWARDS_MOST "65536"	/* taken at once */
+
+struct apex {
+	const struct conf *cf;
+	struct link link;
+	struct feed feed;
+	struct learner l;
+	struct optim optim;
+	struct tally tally;
+	struct report rep;
+	uint8_t *policy;	/* what actors pull: the policy as saved */
+	size_t head_bytes, policy_bytes;
+	uint64_t steps[ACTORS_MAX];	/* of each actor, as it last said */
+	uint64_t looked_ns;	/* when rewards were last asked for */
+	struct latency set;
+	bool owed;		/* parameters were not taken, */
+	char waiting[256];	/* for want of room, as the server says, */
+	uint64_t full_ns;	/* since then; 0: there was room */
+	uint64_t tried_ns, warned_ns;	/* when last */
+};
+
+/* To be set on the server. */
+struct value {
+	struct apex *a;
+	const char *key;
+	const void *bytes;
+	size_t len;
+	bool taken;	/* false: the memory has no room, a->waiting says why */
+};
+
+static bool
+set(struct link *k, void *arg)
+{
+	struct value *v = arg;
+	struct apex *a = v->a;
+	struct respcall *c = &k->call;
+	const uint64_t begun = timer_mono_ns();
+	struct respreply r;
+
+	respcall_begin(c, 3);
+	respcall_word(c, "SET");
+	respcall_word(c, v->key);
+	respcall_arg(c, v->bytes, v->len);
+	if (!respcall_send(c, "SET") || !respcall_next(c, &r, "SET"))
+		return false;
+	v->taken = r.kind == RESPREPLY_STATUS;
+	if (v->taken) {
+		latency_add(&a->set, timer_mono_ns() - begun);
+		return true;
+	}
+	if (r.kind != RESPREPLY_ERROR || strncmp(r.text, "OOM", 3) != 0)
+		return link_refuse(k, "SET", &r);
+	snprintf(a->waiting, sizeof(a->waiting), "%s", r.text);
+	return true;
+}
+
+/*
+ * Try to set it.  Where the memory has no room that is said, once a second at
+ * most, and not taken for a failure until it has been so for timeout_ns.
+ */
+static bool
+try_set(struct apex *a, struct value *v)
+{
+	const uint64_t now = timer_mono_ns(), span_ns = a->link.call.timeout_ns;
+
+	a->tried_ns = now;
+	if (!link_do(&a->link, set, v))
+		return false;
+	if (v->taken) {
+		a->full_ns = 0;
+		return true;
+	}
+	if (a->full_ns == 0)
+		a->full_ns = now;
+	if (now - a->full_ns >= span_ns)
+		return respcall_fail(&a->link.call, "%s not taken within %g s:"
+		    " %s", v->key, (double)span_ns * 1e-9, a->waiting);
+	if (a->warned_ns == 0 || now - a->warned_ns >= TIMER_SECOND_NS) {
+		report_clear(&a->rep);
+		warnx("%s: %s not taken, to be tried again: %s",
+		    a->cf->remote.at, v->key, a->waiting);
+		a->warned_ns = now;
+	}
+	return true;
+}
+
+static bool
+set_now(struct apex *a, struct value v)
+{
+	while (try_set(a, &v)) {
+		if (v.taken)
+			return true;
+		if (!link_sleep(&a->link, LOOK_NS))
+			break;	/* a signal */
+	}
+	return false;
+}
+
+static struct value
+params(struct apex *a)
+{
+	memcpy(a->policy + a->head_bytes, a->l.w,
+	    a->l.params * sizeof(*a->l.w));
+	return (struct value){ a, REMOTE_PARAMS, a->policy, a->policy_bytes,
+	    false };
+}
+
+/* What an earlier training left goes, but for its end. */
+static bool
+clear(struct link *k, void *arg)
+{
+	struct respcall *c = &k->call;
+	const struct apex *a = arg;
+	struct respreply r;
+
+	respcall_words(c, (const char *[]){ "DEL", REMOTE_REWARDS,
+	    REMOTE_LIST, NULL });
+	if (!a->cf->remote.redis)
+		respcall_words(c, (const char *[]){ "PER.DROP", REMOTE_TABLE,
+		    NULL });
+	if (!respcall_send(c, "DEL") ||
+	    !respcall_want(c, RESPREPLY_INT, &r, "DEL"))
+		return false;
+	/* an error says that it was not there */
+	return a->cf->remote.redis || (respcall_next(c, &r, "PER.DROP") &&
+	    respcall_rest(c, "PER.DROP"));
+}
+
+/* Now that there are parameters of ours, actors may begin. */
+static bool
+begin(struct link *k, void *arg)
+{
+	struct respreply r;
+
+	(void)arg;
+	respcall_words(&k->call, (const char *[]){ "DEL", REMOTE_END, NULL });
+	return respcall_send(&k->call, "DEL") &&
+	    respcall_want(&k->call, RESPREPLY_INT, &r, "DEL");
+}
+
+/*
+ * An actor's line: its steps so far, and the reward of an episode, which
+ * counts if the actor is the one that tries least.
+ */
+static void
+reward(struct apex *a, const char *line)
+{
+	uint64_t index, actors, steps;
+	double r;
+
+	if (sscanf(line, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %lf", &index,
+	    &actors, &steps, &r) != 4 || index >= actors ||
+	    actors > ACTORS_MAX || !isfinite(r))
+		return;
+	a->tally.steps += steps > a->steps[index] ? steps - a->steps[index] :
+	    0;
+	a->steps[index] = steps;
+	if (index == actors - 1)
+		tally_episode(&a->tally, r);
+}
+
+static bool
+rewards(struct link *k, void *arg)
+{
+	struct apex *a = arg;
+	struct respcall *c = &k->call;
+	struct respreply r;
+	char line[LINE_BYTES];
+
+	/* as feed-list.c takes experiences */
+	respcall_words(c, (const char *[]){ "LPOP", REMOTE_REWARDS,
+	    REWARDS_MOST, NULL });
+	if (!respcall_send(c, "LPOP") || !respcall_next(c, &r, "LPOP"))
+		return false;
+	if (r.kind == RESPREPLY_NIL)
+		return true;
+	if (r.kind != RESPREPLY_ARRAY)
+		return link_refuse(k, "LPOP", &r);
+	for (int64_t i = 0, n = r.n; i < n; i++) {
+		size_t len;
+
+		if (!respcall_want(c, RESPREPLY_BULK, &r, "LPOP"))
+			return false;
+		len = r.n < LINE_BYTES ? (size_t)r.n : LINE_BYTES - 1;
+		if (!respcall_body(c, line, len, "LPOP"))
+			return false;
+		line[len] = '\0';
+		reward(a, line);
+	}
+	return true;
+}
+
+static bool
+enough(const struct apex *a)
+{
+	return tally_over(&a->tally) || (a->cf->remote.gradients != 0 &&
+	    a->tally.gradients >= a->cf->remote.gradients);
+}
+
+/*
+ * What follows a gradient; false if the connection failed.  While there is no
+ * room for parameters it learns on, which makes room where experiences are a
+ * list.
+ */
+static bool
+follow(struct apex *a)
+{
+	const uint64_t now = timer_mono_ns();
+
+	a->owed |= a->tally.gradients % a->cf->remote.publish == 0;
+	if (a->owed && (a->full_ns == 0 || now - a->tried_ns >= LOOK_NS)) {
+		struct value v = params(a);
+
+		if (!try_set(a, &v))
+			return false;
+		a->owed = !v.taken;
+	}
+	if (now - a->looked_ns < LOOK_NS)
+		return true;
+	a->looked_ns = now;
+	return link_do(&a->link, rewards, a);
+}
+
+/* Until it is over: NULL, or the connection that failed. */
+static const struct link *
+learn(struct apex *a)
+{
+	struct tally *t = &a->tally;
+	const struct link *bad = NULL;
+
+	while (bad == NULL && !enough(a) && report_progress(&a->rep)) {
+		const uint64_t begun = timer_mono_ns();
+		const enum ascent_result rc = a->l.algo->learn(&a->l);
+
+		t->lesson_ns += timer_mono_ns() - begun;
+		if (rc != ASCENT_ON)
+			bad = &a->feed.link;
+		else if (!follow(a))
+			bad = &a->link;
+	}
+	return *t->stop == 0 ? bad : NULL;
+}
+
+static void
+open_(struct apex *a)
+{
+	const struct conf *cf = a->cf;
+	uint8_t head[SAVED_HEAD_MAX];
+	size_t elements = (cf->vector_bytes + 3) / 4;
+
+	learner_open(&a->l, cf->env, cf->algo, &cf->set, cf->seed,
+	    cf->init ? &cf->init_seed : NULL, &a->tally);
+	a->optim = optim_open(cf->rule, a->l.kern, cf->set.rate, a->l.params);
+	a->l.up = optim_ascent(&a->optim);
+	a->l.own = &a->optim;
+	elements = elements < a->l.params ? a->l.params : elements;
+	a->head_bytes = saved_head(head, &a->l, elements);
+	a->policy_bytes = a->head_bytes + elements * sizeof(float);
+	a->policy = learner_room(1, a->policy_bytes);
+	memcpy(a->policy, head, a->head_bytes);
+	link_to(&a->link, cf, 0, a->tally.stop);
+	a->feed.cf = cf;
+	a->feed.got = a->tally.stop;
+}
+
+static int
+more(int fd, void *arg)
+{
+	struct apex *a = arg;
+	struct feed *f = &a->feed;
+	const struct remote *rm = &a->cf->remote;
+	int n = dprintf(fd, ",\"role\":\"learner\",\"memory\":\"%s\""
+	    ",\"replay\":\"%s\",\"prefetch\":%s,\"limits\":%" PRIu64
+	    ",\"left_out\":%" PRIu64 ",\"reconnected\":%" PRIu64
+	    ",\"experience_bytes\":%zu,\"params_bytes\":%zu",
+	    rm->redis ? "list" : "table",
+	    a->cf->set.by_priority ? "per" : "uniform",
+	    rm->prefetch ? "true" : "false", f->limits, f->bad,
+	    a->link.again + f->link.again, f->bytes, a->policy_bytes);
+
+	n = n < 0 ? n : latency_print(fd, "set", &a->set);
+	n = n < 0 ? n : latency_print(fd, "sample", &f->exchange);
+	return n < 0 || !rm->redis ? n : latency_print(fd, "fetch", &f->fetch);
+}
+
+/* The last words, where the connection is good. */
+static bool
+end(struct apex *a)
+{
+	const struct value over = { a, REMOTE_END, "1", 1, false };
+	bool good;
+
+	/* also where a signal came: actors are to end with their learner */
+	a->link.call.stop = NULL;
+	if (a->link.call.timeout_ns > END_NS)
+		a->link.call.timeout_ns = END_NS;
+	a->full_ns = 0;
+	good = set_now(a, params(a));
+	/* it is short: there may be room for this */
+	return (good || a->full_ns != 0) && set_now(a, over) && good;
+}
+
+/* From an open learner to one that is done: 0, or 1 with a message. */
+static int
+train(struct apex *a)
+{
+	const struct memory m = feed_memory(&a->feed);
+	const struct link *bad;
+
+	if (!link_do(&a->link, clear, a) || !set_now(a, params(a)) ||
+	    !link_do(&a->link, begin, NULL)) {
+		if (*a->tally.stop != 0)
+			return 0;
+		warnx("%s", a->link.call.why);
+		return 1;
+	}
+	feed_open(&a->feed);
+	offp_use(&a->l, &m);
+	bad = learn(a);
+	feed_end(&a->feed);
+	report_clear(&a->rep);
+	if (bad != NULL)
+		warnx("%s", bad->call.why);
+	if (bad != &a->link && !end(a) && bad == NULL) {
+		bad = &a->link;
+		warnx("%s", bad->call.why);
+	}
+	if (a->feed.bad > 0)
+		warnx("%s: %" PRIu64 " left out: %s", a->cf->remote.at,
+		    a->feed.bad, a->feed.why_bad);
+	a->tally.update_ns = a->optim.ns;
+	report_end(&a->rep);
+	if (a->cf->report != NULL && report_write(&a->rep, a->cf->report,
+	    &a->l) == -1)
+		a->rep.bad = true;
+	feed_close(&a->feed);
+	return bad != NULL || a->rep.bad;
+}
+
+int
+apex_run(const struct conf *cf, const volatile sig_atomic_t *got)
+{
+	struct apex *a = learner_room(1, sizeof(*a));
+	int rc;
+
+	if ((cf->save != NULL && saved_check(cf->save) == -1) ||
+	    (cf->report != NULL && saved_check(cf->report) == -1))
+		return 1;
+	a->cf = cf;
+	a->tally = (struct tally){ .steps_end = cf->steps,
+	    .episodes_end = cf->episodes, .solve = cf->solve,
+	    .solved = cf->env->solved, .stop = got };
+	a->rep = (struct report){ .tally = &a->tally, .quiet = cf->quiet,
+	    .json = cf->json, .more = more, .more_arg = a };
+	tally_open(&a->tally, cf->log);
+	open_(a);
+	rc = train(a);
+	if (cf->solve && *got == 0 && rc == 0 && !tally_is_solved(&a->tally)) {
+		warnx("not solved: mean reward of the last %d episodes %.1f, "
+		    "%g wanted", TALLY_LAST, tally_mean(&a->tally,
+		    TALLY_LAST), cf->env->solved);
+		rc = 1;
+	}
+	if (tally_close(&a->tally) == -1 ||
+	    (cf->save != NULL && saved_write(cf->save, &a->l) == -1))
+		rc = 1;
+	respcall_close(&a->link.call);
+	optim_close(&a->optim);
+	learner_close(&a->l);
+	free(a->policy);
+	free(a);
+	return rc;
+}

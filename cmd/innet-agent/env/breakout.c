@@ -1,0 +1,185 @@
+/*
+ * env-breakout - bat a ball at a wall of bricks, by the rules of MinAtar's
+ * Breakout with its three actions that matter
+ *
+ * A board of 10 x 10 with the paddle in the last row and, at first, bricks in
+ * three.  Chance is MinAtar's own: one action in ten is not the one asked for
+ * but that of the step before, and the ball comes from either side; numpy's
+ * RandomState of the seed gives both.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cmd/innet-agent/env/env.h"
+#include "cmd/innet-agent/env/mt19937.h"
+
+enum { SIDE = 10, LAST = SIDE - 1, TOP = 1, ROWS = 3 };	/* bricks: 1 to 3 */
+enum { PADDLE, BALL, TRAIL, BRICK, CHANNELS };
+enum { NONE, LEFT, RIGHT, ACTIONS };
+
+/* Which way the ball flies: clockwise from up and left. */
+static const struct {
+	int x, y;
+} fly[] = { { -1, -1 }, { 1, -1 }, { 1, 1 }, { -1, 1 } };
+
+/* The same when it hits a wall at its side, one above or below, or a corner. */
+static const unsigned
+	off_side[] = { 1, 0, 3, 2 },
+	off_level[] = { 3, 2, 1, 0 },
+	off_corner[] = { 2, 3, 0, 1 };
+
+struct breakout {
+	struct mt mt;
+	unsigned last_action;	/* the one taken; an episode's end keeps it */
+	int x, y;		/* of the ball; columns from the left, rows from
+				   above, from 0 */
+	int last_x, last_y;	/* a step ago */
+	unsigned way;		/* of fly */
+	int paddle;		/* its column */
+	uint32_t bricks[ROWS];	/* a bit a column */
+	bool struck;		/* it broke a brick, and has not been clear of
+				   bricks since */
+};
+
+static void
+begin(void *state, uint64_t seed)
+{
+	struct breakout *b = state;
+
+	mt_seed(&b->mt, seed);
+}
+
+static void
+observe(const struct breakout *b, float *obs)
+{
+	float (*const board)[SIDE][CHANNELS] = (void *)obs;
+
+	memset(obs, 0, sizeof(float[SIDE][SIDE][CHANNELS]));
+	board[LAST][b->paddle][PADDLE] = 1;
+	board[b->y][b->x][BALL] = 1;
+	board[b->last_y][b->last_x][TRAIL] = 1;
+	for (int r = 0; r < ROWS; r++) {
+		for (int x = 0; x < SIDE; x++)
+			board[TOP + r][x][BRICK] = b->bricks[r] >> x & 1;
+	}
+}
+
+static void
+build(struct breakout *b)
+{
+	for (int r = 0; r < ROWS; r++)
+		b->bricks[r] = (1 << SIDE) - 1;
+}
+
+static void
+reset(void *state, struct rng *rng, float *obs)
+{
+	struct breakout *b = state;
+
+	(void)rng;		/* all chance is of b->mt */
+	b->y = b->last_y = 3;
+	if ((mt_u32(&b->mt) & 1) == 0) {
+		b->x = 0;
+		b->way = 2;
+	} else {
+		b->x = LAST;
+		b->way = 3;
+	}
+	b->last_x = b->x;
+	b->paddle = 4;
+	b->struck = false;
+	build(b);
+	observe(b, obs);
+}
+
+/* The ball is in the paddle's row, coming from column b->x: batted, or out. */
+static bool
+bat(struct breakout *b, int x, int *y)
+{
+	if (b->bricks[0] == 0 && b->bricks[1] == 0 && b->bricks[2] == 0)
+		build(b);
+	if (b->x == b->paddle)
+		b->way = off_level[b->way];
+	else if (x == b->paddle)
+		b->way = off_corner[b->way];
+	else
+		return false;
+	*y = b->y;
+	return true;
+}
+
+/* A brick is there. */
+static bool
+brick(const struct breakout *b, int x, int y)
+{
+	return y >= TOP && y < TOP + ROWS && (b->bricks[y - TOP] >> x & 1);
+}
+
+/* Move the ball: the reward. */
+static double
+fly_on(struct breakout *b, bool *out)
+{
+	int x = b->x + fly[b->way].x, y = b->y + fly[b->way].y;
+	bool among = false;
+	double reward = 0;
+
+	if (x < 0 || x > LAST) {
+		x = x < 0 ? 0 : LAST;
+		b->way = off_side[b->way];
+	}
+	if (y < 0) {
+		y = 0;
+		b->way = off_level[b->way];
+	} else if (brick(b, x, y)) {
+		among = true;
+		if (!b->struck) {
+			b->struck = true;
+			b->bricks[y - TOP] &= ~(1u << x);
+			b->way = off_level[b->way];
+			y = b->y;
+			reward = 1;
+		}
+	} else if (y == LAST)
+		*out = !bat(b, x, &y);
+	if (!among)
+		b->struck = false;
+	b->last_x = b->x;
+	b->last_y = b->y;
+	b->x = x;
+	b->y = y;
+	return reward;
+}
+
+static double
+step(void *state, struct rng *rng, const union env_action *action, float *obs,
+    bool *terminated)
+{
+	struct breakout *b = state;
+	double reward;
+
+	(void)rng;
+	if (mt_double(&b->mt) >= 0.1)
+		b->last_action = action->index;
+	if (b->last_action == LEFT && b->paddle > 0)
+		b->paddle--;
+	else if (b->last_action == RIGHT && b->paddle < LAST)
+		b->paddle++;
+	*terminated = false;
+	reward = fly_on(b, terminated);
+	observe(b, obs);
+	return reward;
+}
+
+const struct env_kind env_breakout = {
+	.name = "breakout",
+	.gym = "MinAtar/Breakout-v1",
+	.obs = SIDE * SIDE * CHANNELS,
+	.actions = ACTIONS,
+	.state_bytes = sizeof(struct breakout),
+	.solved = INFINITY,	/* none is agreed on */
+	.begin = begin,
+	.reset = reset,
+	.step = step,
+};

@@ -1,0 +1,215 @@
+/*
+ * env-lunarlander - land on the pad: the rules of Gymnasium's LunarLander-v3
+ *
+ * Ground, engines, observation, reward and the order of random numbers are
+ * Gymnasium's, without wind; bodies fall as the engine behind lander.h has it,
+ * planar.h or, in the kinds named for it, Box2D.  This file wants
+ * -ffp-contract=off.
+ */
+#include "config.h"
+
+#include <err.h>
+#include <math.h>
+#include <stddef.h>
+
+#include "cmd/innet-agent/env/env.h"
+#include "cmd/innet-agent/env/lander.h"
+
+struct lunarlander {
+	const struct lander_physics *physics;
+	void *world;		/* owned */
+	double shaping;		/* what the last pose is worth */
+};
+
+static const double
+	pad_y = LANDER_H / 4,
+	throw_n = 1000,		/* N, the most of each force at the start */
+	main_power = 13, main_below = 4 / LANDER_SCALE, main_cost = 0.30,
+	side_power = 0.6, side_away = 12 / LANDER_SCALE, side_cost = 0.03,
+	side_back = 17 / LANDER_SCALE, side_up = 14 / LANDER_SCALE,
+	leg_down = 18 / LANDER_SCALE;
+
+static void
+begin_with(struct lunarlander *l, const struct lander_physics *physics)
+{
+	l->physics = physics;
+	l->world = physics->open();
+	if (l->world == NULL)
+		err(1, "lunarlander");
+}
+
+static void
+begin(void *state, uint64_t seed)
+{
+	(void)seed;		/* the stream of struct env is all it draws */
+	begin_with(state, &lander_planar);
+}
+
+#ifdef HAVE_BOX2D
+static void
+begin_box2d(void *state, uint64_t seed)
+{
+	(void)seed;
+	begin_with(state, &lander_box2d);
+}
+#endif
+
+static void
+end(void *state)
+{
+	struct lunarlander *l = state;
+
+	l->physics->close(l->world);
+}
+
+/* Twelve random heights, flat around the pad, smoothed to eleven. */
+static void
+draw_ground(struct rng *rng, double y[LANDER_POSTS])
+{
+	double h[LANDER_POSTS + 1];
+
+	for (int i = 0; i < LANDER_POSTS + 1; i++)
+		h[i] = rng_uniform(rng, 0, LANDER_H / 2);
+	for (int i = 3; i <= 7; i++)
+		h[i] = pad_y;
+	for (int i = 0; i < LANDER_POSTS; i++)
+		y[i] = 0.33 *
+		    (h[i > 0 ? i - 1 : LANDER_POSTS] + h[i] + h[i + 1]);
+}
+
+/*
+ * Fire the main engine with power 0 ... 1 and a side engine with side -1 ... 1,
+ * both a little beside their aim.
+ */
+static void
+fire(struct lunarlander *l, struct rng *rng, double power, double side)
+{
+	const struct lander_pose at = l->physics->pose(l->world);
+	const double sx = sin(at.angle), cy = cos(at.angle);
+	const double d0 = rng_uniform(rng, -1, 1) / LANDER_SCALE;
+	const double d1 = rng_uniform(rng, -1, 1) / LANDER_SCALE;
+	double ox, oy, out, f;
+
+	if (power > 0) {
+		out = main_below + 2 * d0;
+		ox = sx * out - cy * d1;
+		oy = -cy * out - sx * d1;
+		f = main_power * power;
+		l->physics->hit(l->world, -ox * f, -oy * f,
+		    at.x + ox, at.y + oy);
+	}
+	if (side != 0) {
+		out = 3 * d1 + copysign(side_away, side);
+		ox = sx * d0 - cy * out;
+		oy = -cy * d0 - sx * out;
+		f = side_power * fabs(side);
+		l->physics->hit(l->world, -ox * f, -oy * f,
+		    at.x + ox - sx * side_back, at.y + oy + cy * side_up);
+	}
+}
+
+/* What pose s, as observed, is worth. */
+static double
+worth(const double s[8])
+{
+	return -100 * sqrt(s[0] * s[0] + s[1] * s[1]) -
+	    100 * sqrt(s[2] * s[2] + s[3] * s[3]) - 100 * fabs(s[4]) +
+	    10 * s[6] + 10 * s[7];
+}
+
+static double
+advance(struct lunarlander *l, struct rng *rng, double power, double side,
+    float *obs, bool *terminated)
+{
+	const double before = l->shaping;
+	struct lander_pose p;
+	double reward;
+
+	fire(l, rng, power, side);
+	l->physics->step(l->world);
+	p = l->physics->pose(l->world);
+
+	const double s[8] = {
+		(p.x - LANDER_W / 2) / (LANDER_W / 2),
+		(p.y - (pad_y + leg_down)) / (LANDER_H / 2),
+		p.vx * (LANDER_W / 2) / LANDER_FPS,
+		p.vy * (LANDER_H / 2) / LANDER_FPS,
+		p.angle, 20 * p.spin / LANDER_FPS, p.leg[0], p.leg[1],
+	};
+
+	for (int i = 0; i < 8; i++)
+		obs[i] = (float)s[i];
+	l->shaping = worth(s);
+	reward = l->shaping - before - main_cost * power -
+	    side_cost * fabs(side);
+	if (p.crashed || fabs(s[0]) >= 1)
+		reward = -100;
+	if (p.asleep)
+		reward = 100;
+	*terminated = p.crashed || fabs(s[0]) >= 1 || p.asleep;
+	return reward;
+}
+
+static void
+reset(void *state, struct rng *rng, float *obs)
+{
+	struct lunarlander *l = state;
+	double ground[LANDER_POSTS], fx, fy;
+	bool terminated;
+
+	draw_ground(rng, ground);
+	fx = rng_uniform(rng, -throw_n, throw_n);
+	fy = rng_uniform(rng, -throw_n, throw_n);
+	l->physics->start(l->world, ground, fx, fy);
+	advance(l, rng, 0, 0, obs, &terminated);
+}
+
+/* 0 nothing, 1 the left engine, 2 the main one, 3 the right one */
+static double
+step(void *state, struct rng *rng, const union env_action *action, float *obs,
+    bool *terminated)
+{
+	static const struct {
+		double power, side;
+	} does[] = { { 0, 0 }, { 0, -1 }, { 1, 0 }, { 0, 1 } };
+
+	return advance(state, rng, does[action->index].power,
+	    does[action->index].side, obs, terminated);
+}
+
+/* Above 0 the main engine runs at half power or more, beside 0.5 the others. */
+static double
+step_continuous(void *state, struct rng *rng, const union env_action *action,
+    float *obs, bool *terminated)
+{
+	const double up = fmax(fmin((double)action->x[0], 1), -1);
+	const double side = fmax(fmin((double)action->x[1], 1), -1);
+
+	return advance(state, rng, up > 0 ? (up + 1) * 0.5 : 0,
+	    fabs(side) > 0.5 ? side : 0, obs, terminated);
+}
+
+/* What all kinds share, and what the discrete and the continuous ones do. */
+#define COMMON .obs = 8, .state_bytes = sizeof(struct lunarlander), \
+	.limit = 1000, .solved = 200, .end = end, .reset = reset
+#define DISCRETE COMMON, .gym = "LunarLander-v3", .actions = 4, .step = step
+#define CONTINUOUS COMMON, .gym = "LunarLanderContinuous-v3", .dims = 2, \
+	.low = -1, .high = 1, .step = step_continuous
+
+const struct env_kind env_lunarlander = {
+	.name = "lunarlander", .begin = begin, DISCRETE
+};
+
+const struct env_kind env_lunarlander_continuous = {
+	.name = "lunarlander-continuous", .begin = begin, CONTINUOUS
+};
+
+#ifdef HAVE_BOX2D
+const struct env_kind env_lunarlander_box2d = {
+	.name = "lunarlander-box2d", .begin = begin_box2d, DISCRETE
+};
+
+const struct env_kind env_lunarlander_continuous_box2d = {
+	.name = "lunarlander-continuous-box2d", .begin = begin_box2d, CONTINUOUS
+};
+#endif

@@ -1,0 +1,535 @@
+/* planar - rigid bodies in a plane by sequential impulses */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cmd/innet-agent/env/planar.h"
+
+enum {
+	PUSHES = 180,			/* iterations over velocities */
+	MOVES = 60,			/* iterations over positions */
+	TOUCHES = PLANAR_BODIES * (PLANAR_CORNERS + PLANAR_POSTS),
+};
+
+static const double
+	margin = 0.02,			/* m, from which on things touch */
+	slop = 0.005,			/* m, overlap that is left alone */
+	slop_angle = 2 * 3.141592653589793 / 180,
+	move_most = 0.2,		/* m, the most undone at once */
+	turn_most = 8 * 3.141592653589793 / 180,
+	undo = 0.2,			/* share of an overlap undone at once */
+	settled = 1e-7,			/* N s, change that is none */
+	still_v = 0.01,			/* m/s: slower is still */
+	still_spin = 2 * 3.141592653589793 / 180,
+	sleep_s = 0.5;
+
+/* A feature of a body that touches the ground in this step. */
+struct contact {
+	struct planar_body *body;
+	struct planar_touch *touch;
+	bool peak;			/* a peak of the ground in a side */
+	unsigned part;			/* the corner, or the side after it */
+	unsigned post;			/* left end of the stretch, or peak */
+	struct xy normal, arm;		/* off the ground; from the centre */
+	double gap;			/* m, less the margin */
+	double mass_normal, mass_across, friction;
+};
+
+/* A pin in this step: its two ends shall move alike, and turn as it lets. */
+struct hinge {
+	struct planar_body *a, *b;
+	struct planar_pin *pin;
+	struct xy arm_a, arm_b;
+	double kxx, kxy, kyy, det;	/* how the ends give way to a push */
+	struct xy lever;		/* how they do to a twist */
+	struct xy hold;			/* push that holds them, a twist */
+	double axial;			/* what a twist weighs, ends held */
+	double low, high;		/* rad/s until the stops are met */
+	double motor_most;		/* N m s */
+};
+
+static struct xy
+add(struct xy p, struct xy q)
+{
+	return (struct xy){ p.x + q.x, p.y + q.y };
+}
+
+static struct xy
+sub(struct xy p, struct xy q)
+{
+	return (struct xy){ p.x - q.x, p.y - q.y };
+}
+
+static double
+dot(struct xy p, struct xy q)
+{
+	return p.x * q.x + p.y * q.y;
+}
+
+static double
+cross(struct xy p, struct xy q)
+{
+	return p.x * q.y - p.y * q.x;
+}
+
+static double
+clamp(double v, double low, double high)
+{
+	return v < low ? low : v > high ? high : v;
+}
+
+static struct xy
+rotate(struct xy p, double angle)
+{
+	const double c = cos(angle), s = sin(angle);
+
+	return (struct xy){ c * p.x - s * p.y, s * p.x + c * p.y };
+}
+
+/* The velocity of b at arm from its centre. */
+static struct xy
+velocity(const struct planar_body *b, struct xy arm)
+{
+	return (struct xy){ b->v.x - b->spin * arm.y,
+	    b->v.y + b->spin * arm.x };
+}
+
+static void
+push(struct planar_body *b, struct xy impulse, struct xy arm)
+{
+	b->v.x += b->inv_mass * impulse.x;
+	b->v.y += b->inv_mass * impulse.y;
+	b->spin += b->inv_inertia * cross(arm, impulse);
+}
+
+/* The same with positions in the place of velocities. */
+static void
+move(struct planar_body *b, struct xy impulse, struct xy arm)
+{
+	b->at.x += b->inv_mass * impulse.x;
+	b->at.y += b->inv_mass * impulse.y;
+	b->angle += b->inv_inertia * cross(arm, impulse);
+}
+
+struct planar_body
+planar_body_of(const struct xy *corner, unsigned n, double density,
+    struct xy at, double angle)
+{
+	struct planar_body b = { .corners = n, .angle = angle };
+	struct xy centre = { 0, 0 };
+	double area = 0, second = 0;
+
+	/* triangles from the origin to each side, those outside negative */
+	for (unsigned i = 0; i < n; i++) {
+		const struct xy p = corner[i], q = corner[(i + 1) % n];
+		const double twice = cross(p, q);
+
+		area += twice / 2;
+		centre.x += twice / 6 * (p.x + q.x);
+		centre.y += twice / 6 * (p.y + q.y);
+		second += twice / 12 * (dot(p, p) + dot(p, q) + dot(q, q));
+	}
+	centre = (struct xy){ centre.x / area, centre.y / area };
+	b.inv_mass = 1 / (density * area);
+	b.inv_inertia =
+	    1 / (density * (second - area * dot(centre, centre)));
+	for (unsigned i = 0; i < n; i++) {
+		b.corner[i] = sub(corner[i], centre);
+		b.reach = fmax(b.reach, sqrt(dot(b.corner[i], b.corner[i])));
+	}
+	b.origin = (struct xy){ -centre.x, -centre.y };
+	b.at = sub(at, rotate(b.origin, angle));
+	return b;
+}
+
+struct xy
+planar_origin(const struct planar_body *b)
+{
+	return add(b->at, rotate(b->origin, b->angle));
+}
+
+void
+planar_hit(struct planar_body *b, struct xy impulse, struct xy point)
+{
+	push(b, impulse, sub(point, b->at));
+}
+
+static struct xy
+post(const struct planar *w, unsigned i)
+{
+	return (struct xy){ i * w->ground_dx, w->ground[i] };
+}
+
+/* The normal, upwards, of the stretch from post i to the next. */
+static struct xy
+uphill(const struct planar *w, unsigned i)
+{
+	const double rise = w->ground[i + 1] - w->ground[i];
+	const double length = sqrt(w->ground_dx * w->ground_dx + rise * rise);
+
+	return (struct xy){ -rise / length, w->ground_dx / length };
+}
+
+/* The post on whose right x is, the outer ones reaching on for ever. */
+static unsigned
+post_before(const struct planar *w, double x)
+{
+	return (unsigned)clamp(floor(x / w->ground_dx), 0, PLANAR_POSTS - 2);
+}
+
+/* The side of b after corner i as a vector of length 1, outwards. */
+static struct xy
+outwards(const struct planar_body *b, unsigned i)
+{
+	const struct xy side =
+	    sub(b->corner[(i + 1) % b->corners], b->corner[i]);
+	const double length = sqrt(dot(side, side));
+
+	return rotate((struct xy){ side.y / length, -side.x / length },
+	    b->angle);
+}
+
+/* Where and how far apart a contact's two features are now. */
+static void
+measure(const struct planar *w, struct contact *c)
+{
+	const struct planar_body *b = c->body;
+	const struct xy part = rotate(b->corner[c->part], b->angle);
+	const struct xy from = sub(add(b->at, part), post(w, c->post));
+
+	if (c->peak) {
+		const struct xy n = outwards(b, c->part);
+
+		c->normal = (struct xy){ -n.x, -n.y };
+		c->arm = sub(post(w, c->post), b->at);
+	} else {
+		c->normal = uphill(w, c->post);
+		c->arm = part;
+	}
+	c->gap = dot(from, c->normal) - margin;
+}
+
+/* The side of c's body nearest to the peak c->post, and how near. */
+static void
+nearest_side(const struct planar *w, struct contact *c)
+{
+	struct contact best = *c;
+
+	best.gap = -INFINITY;
+	for (c->part = 0; c->part < c->body->corners; c->part++) {
+		measure(w, c);
+		if (c->gap > best.gap)
+			best = *c;
+	}
+	*c = best;
+}
+
+/* What a contact weighs, felt along d. */
+static double
+felt(const struct planar_body *b, struct xy arm, struct xy d)
+{
+	const double lever = cross(arm, d);
+
+	return 1 / (b->inv_mass + b->inv_inertia * lever * lever);
+}
+
+/* Keep the contact if it is one, forget its impulses if not. */
+static void
+keep(const struct planar *w, struct contact *all, unsigned *n,
+    struct contact *c)
+{
+	struct planar_body *b = c->body;
+
+	if (c->gap > 0) {
+		*c->touch = (struct planar_touch){ 0, 0 };
+		return;
+	}
+	b->touches = true;
+	if (b->fragile)
+		return;
+	c->mass_normal = felt(b, c->arm, c->normal);
+	c->mass_across = felt(b, c->arm,
+	    (struct xy){ c->normal.y, -c->normal.x });
+	c->friction = sqrt(b->friction * w->ground_friction);
+	all[(*n)++] = *c;
+}
+
+/* Find where the body touches the ground. */
+static void
+touch_ground(struct planar *w, unsigned body, struct contact *all, unsigned *n)
+{
+	struct planar_body *b = &w->body[body];
+	const unsigned left = post_before(w, b->at.x - b->reach - margin);
+	const unsigned right = post_before(w, b->at.x + b->reach + margin);
+	double top = fmax(w->ground[left], w->ground[right + 1]);
+	struct contact c = { .body = b };
+
+	b->touches = false;
+	for (unsigned i = left + 1; i <= right; i++)
+		top = fmax(top, w->ground[i]);
+	if (b->at.y - b->reach > top + margin) {
+		memset(w->touch[body], 0, sizeof(w->touch[body]));
+		return;
+	}
+	for (c.part = 0; c.part < b->corners; c.part++) {
+		c.touch = &w->touch[body][c.part];
+		c.post = post_before(w,
+		    b->at.x + rotate(b->corner[c.part], b->angle).x);
+		measure(w, &c);
+		keep(w, all, n, &c);
+	}
+	c.peak = true;
+	for (c.post = 1; c.post < PLANAR_POSTS - 1; c.post++) {
+		c.touch = &w->touch[body][PLANAR_CORNERS + c.post];
+		c.gap = INFINITY;
+		if (c.post > left && c.post <= right &&
+		    cross(uphill(w, c.post - 1), uphill(w, c.post)) < -1e-9)
+			nearest_side(w, &c);
+		keep(w, all, n, &c);
+	}
+}
+
+/* Press and rub at contact c; how much that changed. */
+static double
+push_contact(struct contact *c)
+{
+	const struct xy across = { c->normal.y, -c->normal.x };
+	struct planar_touch *t = c->touch;
+	const struct planar_touch old = *t;
+	const double most = c->friction * t->normal;
+	double by;
+
+	t->across = clamp(old.across - c->mass_across *
+	    dot(velocity(c->body, c->arm), across), -most, most);
+	by = t->across - old.across;
+	push(c->body, (struct xy){ by * across.x, by * across.y }, c->arm);
+	t->normal = fmax(old.normal - c->mass_normal *
+	    dot(velocity(c->body, c->arm), c->normal), 0);
+	by = t->normal - old.normal;
+	push(c->body, (struct xy){ by * c->normal.x, by * c->normal.y },
+	    c->arm);
+	return fabs(by) + fabs(t->across - old.across);
+}
+
+/* The pin as it stands now: arms, and how its ends give way. */
+static void
+stand(struct hinge *h)
+{
+	const struct planar_body *a = h->a, *b = h->b;
+	const double mass = a->inv_mass + b->inv_mass;
+	const double ia = a->inv_inertia, ib = b->inv_inertia;
+	const struct xy p = rotate(h->pin->on_a, a->angle);
+	const struct xy q = rotate(h->pin->on_b, b->angle);
+
+	h->arm_a = p;
+	h->arm_b = q;
+	h->kxx = mass + ia * p.y * p.y + ib * q.y * q.y;
+	h->kxy = -ia * p.x * p.y - ib * q.x * q.y;
+	h->kyy = mass + ia * p.x * p.x + ib * q.x * q.x;
+	h->det = 1 / (h->kxx * h->kyy - h->kxy * h->kxy);
+}
+
+/* The push on b, and back on a, that makes ends that differ by d meet. */
+static struct xy
+join(const struct hinge *h, struct xy d)
+{
+	return (struct xy){ -h->det * (h->kyy * d.x - h->kxy * d.y),
+	    -h->det * (h->kxx * d.y - h->kxy * d.x) };
+}
+
+static double
+angle_at(const struct hinge *h)
+{
+	return h->b->angle - h->a->angle - h->pin->rest;
+}
+
+static void
+push_ends(struct hinge *h, struct xy impulse, double twist)
+{
+	push(h->a, (struct xy){ -impulse.x, -impulse.y }, h->arm_a);
+	push(h->b, impulse, h->arm_b);
+	h->a->spin -= h->a->inv_inertia * twist;
+	h->b->spin += h->b->inv_inertia * twist;
+}
+
+/* Ready for this step's pushes, with those of the last one given. */
+static void
+begin_pin(struct hinge *h, double dt)
+{
+	const double ia = h->a->inv_inertia, ib = h->b->inv_inertia;
+	const struct planar_pin *p = h->pin;
+
+	stand(h);
+	h->lever = (struct xy){ -ib * h->arm_b.y - ia * h->arm_a.y,
+	    ib * h->arm_b.x + ia * h->arm_a.x };
+	h->hold = join(h, h->lever);
+	h->axial = 1 / (ia + ib + dot(h->lever, h->hold));
+	h->motor_most = p->torque * dt;
+	h->low = -fmax(angle_at(h) - p->low, 0) / dt;
+	h->high = fmax(p->high - angle_at(h), 0) / dt;
+	push_ends(h, p->held, p->twisted);
+}
+
+/*
+ * Hold the ends together and, at once, twist them: as far as the motor can
+ * towards its speed, and with any force within the stops.
+ */
+static double
+push_pin(struct hinge *h)
+{
+	struct planar_pin *p = h->pin;
+	const struct xy meet = join(h,
+	    sub(velocity(h->b, h->arm_b), velocity(h->a, h->arm_a)));
+	const double spin =
+	    h->b->spin - h->a->spin + dot(h->lever, meet);
+	const double stop = p->twisted - h->axial * spin;
+	const double motor = clamp(stop + h->axial * p->speed,
+	    -h->motor_most, h->motor_most);
+	const double twist = clamp(motor, stop + h->axial * h->low,
+	    stop + h->axial * h->high) - p->twisted;
+	const struct xy by = { meet.x + twist * h->hold.x,
+	    meet.y + twist * h->hold.y };
+
+	p->held = add(p->held, by);
+	p->twisted += twist;
+	push_ends(h, by, twist);
+	return fabs(by.x) + fabs(by.y) + fabs(twist);
+}
+
+/* Undo some of a contact's overlap; false if there was much of it. */
+static bool
+move_contact(const struct planar *w, struct contact *c)
+{
+	double by;
+
+	measure(w, c);
+	by = -clamp(undo * (c->gap + slop), -move_most, 0) *
+	    felt(c->body, c->arm, c->normal);
+	move(c->body, (struct xy){ by * c->normal.x, by * c->normal.y },
+	    c->arm);
+	return c->gap >= -3 * slop;
+}
+
+/* Bring the pin's ends together between its stops; false if they were not. */
+static bool
+move_pin(struct hinge *h)
+{
+	const double angle = angle_at(h);
+	double wrong = 0, turn = 0;
+	struct xy apart, by;
+
+	if (angle <= h->pin->low) {
+		wrong = h->pin->low - angle;
+		turn = clamp(wrong - slop_angle, 0, turn_most);
+	} else if (angle >= h->pin->high) {
+		wrong = angle - h->pin->high;
+		turn = -clamp(wrong - slop_angle, 0, turn_most);
+	}
+	turn /= h->a->inv_inertia + h->b->inv_inertia;
+	h->a->angle -= h->a->inv_inertia * turn;
+	h->b->angle += h->b->inv_inertia * turn;
+	stand(h);
+	apart = sub(add(h->b->at, h->arm_b), add(h->a->at, h->arm_a));
+	by = join(h, apart);
+	move(h->a, (struct xy){ -by.x, -by.y }, h->arm_a);
+	move(h->b, by, h->arm_b);
+	return wrong <= slop_angle && sqrt(dot(apart, apart)) <= slop;
+}
+
+/* Iterate over velocities until nothing changes, or often enough. */
+static void
+solve_velocities(struct hinge *hinge, struct contact *contact, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		const struct contact *c = &contact[i];
+		const double x = c->touch->across, y = c->touch->normal;
+
+		push(c->body, (struct xy){
+		    x * c->normal.y + y * c->normal.x,
+		    -x * c->normal.x + y * c->normal.y }, c->arm);
+	}
+	for (int round = 0; round < PUSHES; round++) {
+		double change = 0;
+
+		for (unsigned i = 0; i < PLANAR_PINS; i++)
+			change += push_pin(&hinge[i]);
+		for (unsigned i = 0; i < n; i++)
+			change += push_contact(&contact[i]);
+		if (change < settled)
+			break;
+	}
+}
+
+/* The same over positions; false if it was not enough. */
+static bool
+solve_positions(const struct planar *w, struct hinge *hinge,
+    struct contact *contact, unsigned n)
+{
+	bool good = false;
+
+	for (int round = 0; round < MOVES && !good; round++) {
+		good = true;
+		for (unsigned i = 0; i < n; i++)
+			good &= move_contact(w, &contact[i]);
+		for (unsigned i = 0; i < PLANAR_PINS; i++)
+			good &= move_pin(&hinge[i]);
+	}
+	return good;
+}
+
+/* Fall asleep together, when all have been still for long enough. */
+static void
+doze(struct planar *w, double dt, bool solved)
+{
+	double least = INFINITY;
+
+	for (unsigned i = 0; i < PLANAR_BODIES; i++) {
+		struct planar_body *b = &w->body[i];
+
+		if (dot(b->v, b->v) > still_v * still_v ||
+		    fabs(b->spin) > still_spin)
+			b->still_s = 0;
+		else
+			b->still_s += dt;
+		least = fmin(least, b->still_s);
+	}
+	w->asleep = least >= sleep_s && solved;
+	for (unsigned i = 0; w->asleep && i < PLANAR_BODIES; i++) {
+		w->body[i].v = (struct xy){ 0, 0 };
+		w->body[i].spin = 0;
+	}
+}
+
+void
+planar_step(struct planar *w, double dt)
+{
+	struct contact contact[TOUCHES];
+	struct hinge hinge[PLANAR_PINS];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < PLANAR_BODIES; i++) {
+		struct planar_body *b = &w->body[i];
+
+		touch_ground(w, i, contact, &n);
+		b->v.x += dt * (b->inv_mass * b->force.x);
+		b->v.y += dt * (w->gravity + b->inv_mass * b->force.y);
+		b->force = (struct xy){ 0, 0 };
+	}
+	for (unsigned i = 0; i < PLANAR_PINS; i++) {
+		struct planar_pin *p = &w->pin[i];
+
+		hinge[i] = (struct hinge){ .pin = p,
+		    .a = &w->body[p->a], .b = &w->body[p->b] };
+		begin_pin(&hinge[i], dt);
+	}
+	solve_velocities(hinge, contact, n);
+	for (unsigned i = 0; i < PLANAR_BODIES; i++) {
+		struct planar_body *b = &w->body[i];
+
+		b->at.x += dt * b->v.x;
+		b->at.y += dt * b->v.y;
+		b->angle += dt * b->spin;
+	}
+	doze(w, dt, solve_positions(w, hinge, contact, n));
+}

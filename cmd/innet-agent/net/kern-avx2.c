@@ -1,0 +1,430 @@
+/*
+ * kern-avx2 - the loops of training, eight floats at a time
+ *
+ * Products and sums are rounded apart, as in kern.c: fusing them would make
+ * the plain set, without fma in hardware, slower by far, and Zen adds and
+ * multiplies in pipes of their own, so that little is lost.  A block of C, up
+ * to 6 rows by 16 columns, stays in registers while a column of A and a row of
+ * B pass by: 12 sums, 2 of B, 1 of A and a product are the 16 there are.
+ */
+#include "config.h"
+
+#include "cmd/innet-agent/net/kern.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#include <stdint.h>
+
+#define AVX2 __attribute__((target("avx2")))
+#define INLINE static inline __attribute__((always_inline)) AVX2
+
+/* A mask of the first n lanes of 8. */
+INLINE __m256i
+lanes(size_t n)
+{
+	const __m256i id = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+
+	return _mm256_cmpgt_epi32(_mm256_set1_epi32(n < 8 ? (int)n : 8), id);
+}
+
+INLINE __m256
+take(const float *p, __m256i mask, bool part)
+{
+	return part ? _mm256_maskload_ps(p, mask) : _mm256_loadu_ps(p);
+}
+
+INLINE void
+put(float *p, __m256i mask, bool part, __m256 v)
+{
+	if (part)
+		_mm256_maskstore_ps(p, mask, v);
+	else
+		_mm256_storeu_ps(p, v);
+}
+
+INLINE __m256
+mul_add(__m256 a, __m256 b, __m256 c)
+{
+	return _mm256_add_ps(c, _mm256_mul_ps(a, b));
+}
+
+enum {
+	HIGH = 6, WIDE = 16,	/* a block of C: rows, columns */
+	DEEP = 256,		/* rows of B packed at a time */
+	NARROW = 4,		/* columns of C not worth a vector */
+	TALL = 16 * HIGH,	/* rows of C from which packing B pays */
+	FAR = 128,		/* or floats between its rows */
+};
+
+/* What all blocks of a product, or of a part of it, have in common. */
+struct job {
+	size_t k;		/* products in each sum */
+	struct kern_mat a;
+	const float *b;		/* its columns from `left` on */
+	size_t left, ldb;
+	const float *from;	/* or NULL */
+	size_t ldf;
+	float *c;
+	size_t ldc;
+};
+
+/*
+ * rows x vecs * 8 columns of C, whose first is at row y, column x.  In the
+ * last vector only the lanes of edge are there, if part; rows, vecs and part
+ * are constants wherever this is called.
+ */
+INLINE void
+block(size_t rows, size_t vecs, bool part, __m256i edge, const struct job *j,
+    size_t y, size_t x)
+{
+	const size_t k = j->k, ldb = j->ldb, rs = j->a.row, cs = j->a.col;
+	const float *a = j->a.p + y * rs, *b = j->b + (x - j->left);
+	float *c = j->c + y * j->ldc + x;
+	__m256 s[HIGH][8], u[8];
+
+#pragma GCC unroll 8
+	for (size_t r = 0; r < rows; r++) {
+		const float *f = j->from == NULL ? NULL :
+		    j->from + (y + r) * j->ldf + x;
+
+#pragma GCC unroll 8
+		for (size_t v = 0; v < vecs; v++)
+			s[r][v] = f == NULL ? _mm256_setzero_ps() :
+			    take(f + 8 * v, edge, part && v == vecs - 1);
+	}
+	for (size_t i = 0; i < k; i++, b += ldb, a += cs) {
+#pragma GCC unroll 8
+		for (size_t v = 0; v < vecs; v++)
+			u[v] = take(b + 8 * v, edge, part && v == vecs - 1);
+#pragma GCC unroll 8
+		for (size_t r = 0; r < rows; r++) {
+			const __m256 f = _mm256_broadcast_ss(a + r * rs);
+
+#pragma GCC unroll 8
+			for (size_t v = 0; v < vecs; v++)
+				s[r][v] = mul_add(f, u[v], s[r][v]);
+		}
+	}
+#pragma GCC unroll 8
+	for (size_t r = 0; r < rows; r++) {
+#pragma GCC unroll 8
+		for (size_t v = 0; v < vecs; v++)
+			put(c + r * j->ldc + 8 * v, edge,
+			    part && v == vecs - 1, s[r][v]);
+	}
+}
+
+/* Rows y to y + rows, at most HIGH, of a panel of n <= WIDE columns. */
+INLINE void
+strip(size_t vecs, bool part, __m256i edge, const struct job *j, size_t rows,
+    size_t y, size_t x)
+{
+	switch (rows) {
+	case 6: block(6, vecs, part, edge, j, y, x); break;
+	case 5: block(5, vecs, part, edge, j, y, x); break;
+	case 4: block(4, vecs, part, edge, j, y, x); break;
+	case 3: block(3, vecs, part, edge, j, y, x); break;
+	case 2: block(2, vecs, part, edge, j, y, x); break;
+	default: block(1, vecs, part, edge, j, y, x); break;
+	}
+}
+
+/* All m rows of the n <= WIDE columns from x on, in strips of like height. */
+AVX2 static void
+panel(const struct job *j, size_t m, size_t n, size_t x)
+{
+	const __m256i edge = lanes(n > 8 ? n - 8 : n);
+	size_t left = (m + HIGH - 1) / HIGH, rows;
+
+	for (size_t y = 0; y < m; y += rows, left--) {
+		rows = (m - y + left - 1) / left;
+		if (n == WIDE)
+			strip(2, false, edge, j, rows, y, x);
+		else if (n > 8)
+			strip(2, true, edge, j, rows, y, x);
+		else
+			strip(1, true, edge, j, rows, y, x);
+	}
+}
+
+/* One row of C, 64 columns at a time: sums enough to wait for none. */
+AVX2 static size_t
+row(const struct job *j, size_t n)
+{
+	size_t x = 0;
+
+	for (; x + 64 <= n; x += 64)
+		block(1, 8, false, lanes(0), j, 0, x);
+	return x;
+}
+
+/* to = 8 x 8 floats of p, transposed: rows of p are ldp apart, of to WIDE. */
+INLINE void
+flip8(const float *p, size_t ldp, float *to)
+{
+	__m256 r[8], s[8];
+
+#pragma GCC unroll 8
+	for (size_t i = 0; i < 8; i++)
+		r[i] = _mm256_loadu_ps(p + i * ldp);
+#pragma GCC unroll 8
+	for (size_t i = 0; i < 8; i += 2) {
+		s[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+		s[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+	}
+#pragma GCC unroll 8
+	for (size_t i = 0; i < 8; i += 4) {
+		r[i] = _mm256_shuffle_ps(s[i], s[i + 2], 0x44);
+		r[i + 1] = _mm256_shuffle_ps(s[i], s[i + 2], 0xee);
+		r[i + 2] = _mm256_shuffle_ps(s[i + 1], s[i + 3], 0x44);
+		r[i + 3] = _mm256_shuffle_ps(s[i + 1], s[i + 3], 0xee);
+	}
+#pragma GCC unroll 8
+	for (size_t i = 0; i < 4; i++) {
+		_mm256_storeu_ps(to + i * WIDE,
+		    _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+		_mm256_storeu_ps(to + (i + 4) * WIDE,
+		    _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+	}
+}
+
+/* The same of 8 rows of WIDE columns as they are. */
+INLINE void
+copy8(const float *p, size_t ldp, float *to)
+{
+#pragma GCC unroll 8
+	for (size_t i = 0; i < 8; i++) {
+		const __m256 lo = _mm256_loadu_ps(p + i * ldp);
+
+		_mm256_storeu_ps(to + i * WIDE + 8,
+		    _mm256_loadu_ps(p + i * ldp + 8));
+		_mm256_storeu_ps(to + i * WIDE, lo);
+	}
+}
+
+/* Rows i to i + k of n <= WIDE columns of b from x on, WIDE apart in to. */
+AVX2 static void
+pack(struct kern_mat b, size_t x, size_t n, size_t i, size_t k, float *to)
+{
+	const float *p = b.p + i * b.row + x * b.col;
+	const size_t k8 = k & ~(size_t)7;
+	size_t n8 = 0;		/* columns done in the first k8 rows */
+
+	if (b.col == 1 && n == WIDE) {
+		n8 = WIDE;
+		for (size_t y = 0; y < k8; y += 8)
+			copy8(p + y * b.row, b.row, to + y * WIDE);
+	}
+	for (; b.row == 1 && n8 + 8 <= n; n8 += 8) {
+		for (size_t y = 0; y < k8; y += 8)
+			flip8(p + y + n8 * b.col, b.col, to + y * WIDE + n8);
+	}
+	for (size_t y = 0; y < k; y++) {
+		for (size_t v = y < k8 ? n8 : 0; v < n; v++)
+			to[y * WIDE + v] = p[y * b.row + v * b.col];
+	}
+}
+
+/* Columns x to x + n, at most WIDE, by way of a packed copy of B's. */
+AVX2 static void
+packed(struct job j, struct kern_mat b, size_t m, size_t n, size_t x)
+{
+	float room[DEEP * WIDE] __attribute__((aligned(64)));
+	const size_t k = j.k;
+
+	j.b = room;
+	j.left = x;
+	j.ldb = WIDE;
+	for (size_t i = 0; i == 0 || i < k; i += DEEP) {
+		j.k = k - i < DEEP ? k - i : DEEP;
+		pack(b, x, n, i, j.k, room);
+		panel(&j, m, n, x);
+		j.a.p += DEEP * j.a.col;
+		j.from = j.c;
+		j.ldf = j.ldc;
+	}
+}
+
+/*
+ * A product of n <= NARROW columns, of a that lies transposed: computed as
+ * rows of its transpose, whose lanes are full.
+ */
+AVX2 static void
+narrow(size_t m, size_t n, const struct job *j, struct kern_mat b)
+{
+	float room[NARROW * WIDE];
+	struct job turned = { .k = j->k, .a = { b.p, b.col, b.row },
+	    .ldb = j->a.col, .from = j->from == NULL ? NULL : room,
+	    .ldf = WIDE, .c = room, .ldc = WIDE };
+
+	for (size_t y = 0; y < m; y += WIDE) {
+		const size_t some = m - y < WIDE ? m - y : WIDE;
+
+		for (size_t r = 0; r < some && j->from != NULL; r++) {
+			for (size_t x = 0; x < n; x++)
+				room[x * WIDE + r] =
+				    j->from[(y + r) * j->ldf + x];
+		}
+		turned.b = j->a.p + y;
+		panel(&turned, n, some, 0);
+		for (size_t r = 0; r < some; r++) {
+			for (size_t x = 0; x < n; x++)
+				j->c[(y + r) * j->ldc + x] =
+				    room[x * WIDE + r];
+		}
+	}
+}
+
+AVX2 static void
+avx2_gemm(size_t m, size_t n, size_t k, struct kern_mat a, struct kern_mat b,
+    const float *from, size_t ldf, float *c, size_t ldc)
+{
+	const struct job j = { k, a, b.p, 0, b.row, from, ldf, c, ldc };
+	size_t x = 0;
+
+	if (n == 1 && ldc == 1 && m > 1) {	/* a row is faster */
+		for (size_t y = 0; y < m && from != c; y++)
+			c[y] = from == NULL ? 0 : from[y * ldf];
+		avx2_gemm(1, m, k, (struct kern_mat){ b.p, 0, b.row },
+		    (struct kern_mat){ a.p, a.col, a.row }, c, m, c, m);
+		return;
+	}
+	if (a.row == 1 && m > n && n <= NARROW) {
+		narrow(m, n, &j, b);
+		return;
+	}
+	if (m == 1 && b.col == 1)
+		x = row(&j, n);
+	for (; x < n; x += WIDE) {
+		const size_t some = n - x < WIDE ? n - x : WIDE;
+
+		if (b.col != 1 || m > TALL ||
+		    (b.row > FAR && m > 2 * HIGH))
+			packed(j, b, m, some, x);
+		else
+			panel(&j, m, some, x);
+	}
+}
+
+AVX2 static void
+avx2_relu(float *x, size_t n)
+{
+	const __m256 zero = _mm256_setzero_ps();
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8)
+		_mm256_storeu_ps(x + i,
+		    _mm256_max_ps(_mm256_loadu_ps(x + i), zero));
+	kern_plain.relu(x + i, n - i);
+}
+
+AVX2 static void
+avx2_relu_back(float *x, const float *by, size_t n)
+{
+	const __m256 zero = _mm256_setzero_ps();
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8) {
+		const __m256 on = _mm256_cmp_ps(_mm256_loadu_ps(x + i), zero,
+		    _CMP_GT_OQ);
+
+		_mm256_storeu_ps(x + i,
+		    _mm256_and_ps(_mm256_loadu_ps(by + i), on));
+	}
+	kern_plain.relu_back(x + i, by + i, n - i);
+}
+
+AVX2 static void
+avx2_tanh_back(float *x, const float *by, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8) {
+		__m256 y = _mm256_loadu_ps(x + i);
+
+		y = _mm256_sub_ps(_mm256_set1_ps(1), _mm256_mul_ps(y, y));
+		_mm256_storeu_ps(x + i,
+		    _mm256_mul_ps(_mm256_loadu_ps(by + i), y));
+	}
+	kern_plain.tanh_back(x + i, by + i, n - i);
+}
+
+/* a + y * b */
+INLINE __m256
+poly(float a, __m256 y, __m256 b)
+{
+	return _mm256_add_ps(_mm256_set1_ps(a), _mm256_mul_ps(y, b));
+}
+
+AVX2 static void
+avx2_tanh(float *x, size_t n)
+{
+	const __m256 top = _mm256_set1_ps(4.97f), low = _mm256_set1_ps(-4.97f);
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8) {
+		__m256 t = _mm256_loadu_ps(x + i), y, p, q;
+
+		t = _mm256_max_ps(_mm256_min_ps(t, top), low);
+		y = _mm256_mul_ps(t, t);
+		p = poly(378, y, _mm256_set1_ps(1));
+		p = poly(135135, y, poly(17325, y, p));
+		q = poly(3150, y, _mm256_set1_ps(28));
+		q = poly(135135, y, poly(62370, y, q));
+		_mm256_storeu_ps(x + i, _mm256_div_ps(_mm256_mul_ps(t, p), q));
+	}
+	kern_plain.tanh(x + i, n - i);
+}
+
+AVX2 static void
+avx2_adam(float *w, float *m, float *v, const float *g, size_t n,
+    const struct kern_adam *k)
+{
+	const __m256 b1 = _mm256_set1_ps(k->b1), b2 = _mm256_set1_ps(k->b2);
+	const __m256 c1 = _mm256_set1_ps(1 - k->b1);
+	const __m256 c2 = _mm256_set1_ps(1 - k->b2);
+	const __m256 rate = _mm256_set1_ps(k->rate);
+	const __m256 fix = _mm256_set1_ps(k->fix);
+	const __m256 eps = _mm256_set1_ps(k->eps);
+	size_t i;
+
+	for (i = 0; i + 8 <= n; i += 8) {
+		__m256 f = _mm256_loadu_ps(g + i), s, t, d;
+
+		s = _mm256_mul_ps(b1, _mm256_loadu_ps(m + i));
+		s = _mm256_add_ps(s, _mm256_mul_ps(c1, f));
+		t = _mm256_mul_ps(b2, _mm256_loadu_ps(v + i));
+		t = _mm256_add_ps(t, _mm256_mul_ps(c2, _mm256_mul_ps(f, f)));
+		_mm256_storeu_ps(m + i, s);
+		_mm256_storeu_ps(v + i, t);
+		d = _mm256_sqrt_ps(_mm256_mul_ps(t, fix));
+		d = _mm256_div_ps(_mm256_mul_ps(rate, s),
+		    _mm256_add_ps(d, eps));
+		_mm256_storeu_ps(w + i,
+		    _mm256_add_ps(_mm256_loadu_ps(w + i), d));
+	}
+	kern_plain.adam(w + i, m + i, v + i, g + i, n - i, k);
+}
+
+const struct kern *
+kern_avx2(void)
+{
+	static const struct kern set = {
+		.name = "AVX2",
+		.gemm = avx2_gemm,
+		.relu = avx2_relu,
+		.tanh = avx2_tanh,
+		.relu_back = avx2_relu_back,
+		.tanh_back = avx2_tanh_back,
+		.adam = avx2_adam,
+	};
+
+	return __builtin_cpu_supports("avx2") ? &set : NULL;
+}
+#else
+const struct kern *
+kern_avx2(void)
+{
+	return NULL;
+}
+#endif

@@ -1,0 +1,271 @@
+/* child - gradients out, results in, never waiting for ever */
+#include "config.h"
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/innet-agent/stream-child.h"
+#include "cmd/innet-agent/policy-file.h"
+#include "cmd/innet-agent/tally.h"
+#include "common/live/wait.h"
+
+/*
+ * Wait for fd until due_ns.  ASCENT_FAILED with a message naming what was
+ * waited for when time is up, ASCENT_END if nobody will read us any more.
+ */
+static enum ascent_result
+await(const struct child *c, int fd, short events, uint64_t due_ns,
+    const char *what)
+{
+	struct pollfd p[2] = {
+		{ .fd = fd, .events = events },
+		{ .fd = c->out },	/* to see its reader go away */
+	};
+
+	switch (wait_until(p, 2, due_ns, c->stop)) {
+	case WAIT_READY:
+		return p[0].revents != 0 ? ASCENT_ON : ASCENT_END;
+	case WAIT_STOP:
+		return ASCENT_END;
+	case WAIT_DUE:
+		break;
+	}
+	warnx("standard %s: %s gradient %" PRIu64 " within %g s",
+	    fd == c->in ? "input" : "output", what, c->sent,
+	    (double)c->timeout_ns * 1e-9);
+	return ASCENT_FAILED;
+}
+
+/*
+ * Write n bytes.  Never more than PIPE_BUF at once: for so many there is room
+ * in a pipe that poll() calls writable, so no write blocks.
+ */
+static enum ascent_result
+put(const struct child *c, const void *bytes, size_t n)
+{
+	const uint64_t due_ns = tally_now_ns() + c->timeout_ns;
+	const char *p = bytes;
+	enum ascent_result rc;
+
+	while (n > 0) {
+		ssize_t done;
+
+		rc = await(c, c->out, POLLOUT, due_ns, "nobody took");
+		if (rc != ASCENT_ON)
+			return rc;
+		done = write(c->out, p, n < PIPE_BUF ? n : PIPE_BUF);
+		if (done == -1 && errno == EPIPE)
+			return ASCENT_END;
+		if (done == -1 && errno != EINTR && errno != EAGAIN) {
+			warn("standard output");
+			return ASCENT_FAILED;
+		}
+		if (done > 0) {
+			p += done;
+			n -= (size_t)done;
+		}
+	}
+	return ASCENT_ON;
+}
+
+static enum ascent_result
+send_message(const struct child *c, const struct stream_head *h,
+    const void *body)
+{
+	uint8_t head[STREAM_HEADER_BYTES];
+	enum ascent_result rc;
+
+	stream_put(head, h);
+	rc = put(c, head, sizeof(head));
+	return rc == ASCENT_ON ? put(c, body, stream_body_bytes(h)) : rc;
+}
+
+/* The next message from the other end. */
+static enum ascent_result
+receive(struct child *c, struct stream_head *h, const uint8_t **body)
+{
+	const uint64_t due_ns = tally_now_ns() + c->timeout_ns;
+	const char *why = NULL;
+	enum ascent_result rc;
+	size_t missing;
+	ssize_t n;
+	int got;
+
+	while ((got = stream_in_next(&c->stream, h, body, &missing, &why)) ==
+	    0) {
+		rc = await(c, c->in, POLLIN, due_ns, "no result for");
+		if (rc != ASCENT_ON)
+			return rc;
+		n = stream_in_fill(&c->stream, c->in, missing);
+		if (n == 0 && c->stream.have == c->stream.used)
+			return ASCENT_END;
+		if (n == 0) {
+			warnx("standard input: byte %" PRIu64 ": ends in the "
+			    "middle of a message", c->stream.offset);
+			return ASCENT_FAILED;
+		}
+		if (n == -1 && errno != EINTR && errno != EAGAIN) {
+			warn("standard input");
+			return ASCENT_FAILED;
+		}
+	}
+	if (got == 1)
+		return ASCENT_ON;
+	warnx("standard input: byte %" PRIu64 ": %s", c->stream.offset, why);
+	return ASCENT_FAILED;
+}
+
+/* What is wrong with a result, or NULL. */
+static const char *
+unfit(const struct child *c, const struct stream_head *h, const float *v)
+{
+	if (h->elements != 0 && h->elements != c->elements)
+		return "result of another length than the gradient";
+	if (h->elements != 0 && (h->flags & STREAM_MODEL) == 0 &&
+	    h->contributions == 0)
+		return "sum of no contributions";
+	for (size_t i = 0; i < h->elements; i++) {
+		if (!isfinite(v[i]))
+			return "result is not finite";
+	}
+	return NULL;
+}
+
+/* Let a result change w. */
+static void
+adopt(struct child *c, const struct stream_head *h, const float *v, float *w)
+{
+	c->results++;
+	if (h->elements == 0)
+		return;
+	c->iteration = h->iteration;
+	if (h->flags & STREAM_MODEL) {
+		c->models++;
+		memcpy(w, v, c->params * sizeof(*w));
+		if (c->base != NULL)
+			memcpy(c->base, w, c->params * sizeof(*w));
+		return;
+	}
+	c->sums++;
+	for (size_t i = 0; i < c->params; i++)
+		c->mean[i] = v[i] / (float)h->contributions;
+	if (c->base == NULL)
+		optim_step(c->optim, w, c->mean);
+	for (size_t i = 0; i < c->params && c->base != NULL; i++)
+		w[i] = c->base[i] += c->mean[i];
+}
+
+/* The other end's hello, with no byte that a terminal would obey. */
+static void
+tell_hello(const uint8_t *text, size_t len)
+{
+	char line[512];
+	size_t n = len < sizeof(line) - 1 ? len : sizeof(line) - 1;
+
+	for (size_t i = 0; i < n; i++)
+		line[i] = text[i] >= ' ' && text[i] < 127 ? (char)text[i] : '?';
+	line[n] = '\0';
+	warnx("standard input: hello %s%s", line, n < len ? "..." : "");
+}
+
+/* Read until the last result for what was sent; hellos may come between. */
+static enum ascent_result
+results(struct child *c, float *w)
+{
+	struct stream_head h = { 0 };
+	const uint8_t *body;
+	const char *why;
+	enum ascent_result rc;
+
+	do {
+		const uint64_t offset = c->stream.offset;
+
+		rc = receive(c, &h, &body);
+		if (rc != ASCENT_ON || h.kind == STREAM_BYE)
+			return rc == ASCENT_ON ? ASCENT_END : rc;
+		if (h.kind == STREAM_HELLO) {
+			if (c->verbose)
+				tell_hello(body, h.elements);
+			continue;
+		}
+		why = h.kind != STREAM_RESULT ? "not a result" :
+		    unfit(c, &h, (const float *)(const void *)body);
+		if (why != NULL) {
+			warnx("standard input: byte %" PRIu64 ": %s", offset,
+			    why);
+			return ASCENT_FAILED;
+		}
+		adopt(c, &h, (const float *)(const void *)body, w);
+	} while (h.kind == STREAM_HELLO || h.flags & STREAM_MORE);
+	return ASCENT_ON;
+}
+
+/* A vector of ours, brought to the length of those on the stream. */
+static const float *
+widen(struct child *c, const float *vector)
+{
+	return memcpy(c->wide, vector, c->params * sizeof(*vector));
+}
+
+static enum ascent_result
+rise(void *self, float *w, const float *grad, float reward)
+{
+	struct child *c = self;
+	const struct stream_head h = {
+		.kind = STREAM_GRADIENT, .reward = reward,
+		.elements = (uint32_t)c->elements, .iteration = c->iteration,
+		.contributions = 1,
+	};
+	enum ascent_result rc;
+
+	c->sent++;
+	rc = send_message(c, &h, widen(c, grad));
+	return rc == ASCENT_ON ? results(c, w) : rc;
+}
+
+struct ascent
+child_ascent(struct child *c)
+{
+	return (struct ascent){ .rise = rise, .self = c };
+}
+
+enum ascent_result
+child_open(struct child *c, const struct learner *l)
+{
+	char text[SAVED_HELLO_MAX];
+	size_t len;
+	enum ascent_result rc;
+
+	if (c->elements < c->params)
+		c->elements = c->params;
+	len = saved_hello(text, l, c->elements);
+	c->mean = learner_room(c->params, sizeof(*c->mean));
+	c->wide = learner_room(c->elements, sizeof(*c->wide));
+	/* a pipe that cannot be larger, or is none, will do as it is */
+	fcntl(c->in, F_SETPIPE_SZ, STREAM_PIPE_BYTES);
+	fcntl(c->out, F_SETPIPE_SZ, STREAM_PIPE_BYTES);
+	rc = send_message(c, &(struct stream_head){ .kind = STREAM_HELLO,
+	    .elements = (uint32_t)len }, text);
+	if (rc != ASCENT_ON)
+		return rc;
+	return send_message(c, &(struct stream_head){ .kind = STREAM_WEIGHTS,
+	    .elements = (uint32_t)c->elements }, widen(c, l->w));
+}
+
+void
+child_close(struct child *c, bool bye)
+{
+	if (bye)
+		send_message(c, &(struct stream_head){ .kind = STREAM_BYE },
+		    NULL);
+	stream_in_free(&c->stream);
+	free(c->mean);
+	free(c->wide);
+}

@@ -1,0 +1,433 @@
+/* admin.c - COMMAND, CONFIG, SHUTDOWN */
+#include <ctype.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/num.h"
+#include "common/live/timer.h"
+
+#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/server/server.h"
+
+enum { VALUE_BYTES = 256 };
+
+static void
+upper(char *out, size_t room, const char *s)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < room && s[i] != '\0'; i++)
+		out[i] = (char)toupper((unsigned char)s[i]);
+	out[i] = '\0';
+}
+
+/* X HELP: the words that follow X, and what each is for. */
+void
+command_help(struct client *c, const struct resp_args *a)
+{
+	const struct verbs *vs = &c->srv->verbs;
+	const struct verb *v = verbs_find(vs, a->v[0].p, a->v[0].len);
+	char line[160], word[32];
+	size_t n = 0;
+
+	while (v->cmd->subs[n].name != NULL)
+		n++;
+	upper(word, sizeof(word), v->name);
+	snprintf(line, sizeof(line), "%s <subcommand> [<arg> [value] [opt] "
+	    "...]. Subcommands are:", word);
+	reply_array(c, 1 + 2 * n);
+	reply_status(c, line);
+	for (size_t i = 0; i < n; i++) {
+		upper(word, sizeof(word), v->cmd->subs[i].name);
+		reply_status(c, word);
+		snprintf(line, sizeof(line), "    %s",
+		    v->cmd->subs[i].summary);
+		reply_status(c, line);
+	}
+}
+
+static size_t
+subs_of(const struct verbs *vs, const struct verb *v)
+{
+	const size_t at = (size_t)(v - vs->v) + 1;
+	size_t n = 0;
+
+	while (at + n < vs->n && vs->v[at + n].of == v)
+		n++;
+	return n;
+}
+
+static const struct {
+	unsigned flag;
+	const char *name;
+} flags[] = {
+	{ COMMAND_READ, "readonly" }, { COMMAND_WRITE, "write" },
+	{ COMMAND_MORE, "denyoom" }, { COMMAND_STRANGER, "no_auth" },
+	{ COMMAND_FAST, "fast" }, { COMMAND_ADMIN, "admin" }
+};
+
+enum { FLAGS = sizeof(flags) / sizeof(*flags) };
+
+/* As COMMAND shows it: ten things of each. */
+static void
+show(struct client *c, const struct verb *v)
+{
+	const struct verbs *vs = &c->srv->verbs;
+	const struct command *cmd = v->cmd;
+	const size_t subs = subs_of(vs, v);
+	size_t n = 0;
+
+	reply_array(c, 10);
+	reply_text(c, v->name);
+	reply_int(c, cmd->arity);
+	for (size_t i = 0; i < FLAGS; i++)
+		n += (cmd->flags & flags[i].flag) != 0;
+	reply_array(c, n);
+	for (size_t i = 0; i < FLAGS; i++) {
+		if ((cmd->flags & flags[i].flag) != 0)
+			reply_status(c, flags[i].name);
+	}
+	reply_int(c, cmd->first_key);
+	reply_int(c, cmd->last_key);
+	reply_int(c, cmd->step);
+	reply_array(c, 0);	/* access control, tips, key specifications */
+	reply_array(c, 0);
+	reply_array(c, 0);
+	reply_array(c, subs);
+	for (size_t i = 0; i < subs; i++)
+		show(c, v + 1 + i);
+}
+
+static void
+show_docs(struct client *c, const struct verb *v)
+{
+	reply_text(c, v->name);
+	reply_array(c, 6);
+	reply_text(c, "summary");
+	reply_text(c, v->cmd->summary);
+	reply_text(c, "since");
+	reply_text(c, "1.0.0");
+	reply_text(c, "group");
+	reply_text(c, v->cmd->group);
+}
+
+static size_t
+count_commands(const struct verbs *vs)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < vs->n; i++)
+		n += vs->v[i].of == NULL;
+	return n;
+}
+
+static void
+run_command(struct client *c, const struct resp_args *a)
+{
+	const struct verbs *vs = &c->srv->verbs;
+
+	(void)a;
+	reply_array(c, count_commands(vs));
+	for (size_t i = 0; i < vs->n; i++) {
+		if (vs->v[i].of == NULL)
+			show(c, &vs->v[i]);
+	}
+}
+
+static void
+run_count(struct client *c, const struct resp_args *a)
+{
+	(void)a;
+	reply_int(c, (int64_t)count_commands(&c->srv->verbs));
+}
+
+static void
+run_command_info(struct client *c, const struct resp_args *a)
+{
+	if (a->n == 2) {
+		run_command(c, a);
+		return;
+	}
+	reply_array(c, a->n - 2);
+	for (size_t i = 2; i < a->n; i++) {
+		const struct verb *v = verbs_find(&c->srv->verbs, a->v[i].p,
+		    a->v[i].len);
+
+		if (v == NULL)
+			reply_nil_array(c);
+		else
+			show(c, v);
+	}
+}
+
+/* A map, which is a flat array in RESP2: those there are of those asked. */
+static void
+run_docs(struct client *c, const struct resp_args *a)
+{
+	const struct verbs *vs = &c->srv->verbs;
+	size_t n = 0;
+
+	for (size_t i = 2; i < a->n; i++)
+		n += verbs_find(vs, a->v[i].p, a->v[i].len) != NULL;
+	reply_array(c, 2 * (a->n == 2 ? count_commands(vs) : n));
+	for (size_t i = 2; i < a->n; i++) {
+		const struct verb *v = verbs_find(vs, a->v[i].p, a->v[i].len);
+
+		if (v != NULL)
+			show_docs(c, v);
+	}
+	for (size_t i = 0; a->n == 2 && i < vs->n; i++) {
+		if (vs->v[i].of == NULL)
+			show_docs(c, &vs->v[i]);
+	}
+}
+
+static void
+run_command_list(struct client *c, const struct resp_args *a)
+{
+	const struct verbs *vs = &c->srv->verbs;
+
+	(void)a;
+	reply_array(c, count_commands(vs));
+	for (size_t i = 0; i < vs->n; i++) {
+		if (vs->v[i].of == NULL)
+			reply_text(c, vs->v[i].name);
+	}
+}
+
+/* A setting: fixed, or a number of struct conf in units of so much. */
+struct setting {
+	const char *name;
+	const char *fixed;	/* NULL: */
+	size_t at;		/* ... a uint64_t, in struct conf */
+	uint64_t unit, lo, hi;	/* may be set from lo to hi units; hi 0: not */
+	bool never;		/* 0 stands for TIMER_NEVER */
+};
+
+static const struct setting settings[] = {
+	{ .name = "appendonly", .fixed = "no" },
+	{ .name = "databases", .fixed = "1" },
+	{ .name = "maxclients", .at = offsetof(struct conf, clients),
+	    .unit = 1, .lo = 1, .hi = 1000000 },
+	{ .name = "maxmemory", .at = offsetof(struct conf, memory_bytes),
+	    .unit = 1, .lo = 1 << 20, .hi = INT64_MAX },
+	{ .name = "maxmemory-policy", .fixed = "noeviction" },
+	{ .name = "output-limit", .at = offsetof(struct conf, output_bytes),
+	    .unit = 1, .lo = 1, .hi = INT64_MAX },
+	{ .name = "port", .fixed = "" },
+	{ .name = "proto-max-bulk-len", .fixed = "536870912" },
+	{ .name = "save", .fixed = "" },
+	{ .name = "timeout", .at = offsetof(struct conf, idle_ns),
+	    .unit = TIMER_SECOND_NS, .hi = INT32_MAX, .never = true }
+};
+
+enum { SETTINGS = sizeof(settings) / sizeof(*settings) };
+
+static uint64_t *
+number_of(struct server *srv, const struct setting *s)
+{
+	return (uint64_t *)(void *)((char *)&srv->conf + s->at);
+}
+
+static void
+show_setting(struct client *c, const struct setting *s)
+{
+	char value[32];
+	uint64_t v;
+
+	reply_text(c, s->name);
+	if (strcmp(s->name, "port") == 0) {
+		snprintf(value, sizeof(value), "%d", c->srv->port);
+	} else if (s->fixed != NULL) {
+		reply_text(c, s->fixed);
+		return;
+	} else {
+		v = *number_of(c->srv, s);
+		snprintf(value, sizeof(value), "%" PRIu64, s->never && v ==
+		    TIMER_NEVER ? 0 : v / s->unit);
+	}
+	reply_text(c, value);
+}
+
+/* Argument i as a string, cut to room; false: it has a NUL or is longer. */
+static bool
+string(const struct resp_args *a, size_t i, char *out, size_t room)
+{
+	const size_t len = a->v[i].len < room - 1 ? a->v[i].len : room - 1;
+
+	memcpy(out, a->v[i].p, len);
+	out[len] = '\0';
+	return len == a->v[i].len && strlen(out) == len;
+}
+
+static bool
+asked_for(const struct resp_args *a, const struct setting *s)
+{
+	char pattern[64];
+
+	for (size_t i = 2; i < a->n; i++) {
+		if (string(a, i, pattern, sizeof(pattern)) && fnmatch(pattern,
+		    s->name, FNM_CASEFOLD) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+run_config_get(struct client *c, const struct resp_args *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < SETTINGS; i++)
+		n += asked_for(a, &settings[i]);
+	reply_array(c, 2 * n);
+	for (size_t i = 0; i < SETTINGS; i++) {
+		if (asked_for(a, &settings[i]))
+			show_setting(c, &settings[i]);
+	}
+}
+
+/* Sizes as Redis takes them, in any case: 100mb are MiB, 100m are MB. */
+static const struct num_unit memory_units[] = {
+	{ "", 1 }, { "b", 1 }, { "k", 1000 }, { "kb", 1024 },
+	{ "m", 1000000 }, { "mb", 1048576 }, { "g", 1000000000 },
+	{ "gb", 1073741824 }, { NULL, 0 }
+};
+
+/* The setting argument i names, its new value in *v; NULL: it is said. */
+static const struct setting *
+settle(struct client *c, const struct resp_args *a, size_t i, uint64_t *v)
+{
+	char name[64], value[64];
+	const struct setting *s = NULL;
+	const char *why;
+
+	string(a, i, name, sizeof(name));
+	string(a, i + 1, value, sizeof(value));
+	for (size_t k = 0; k < SETTINGS; k++) {
+		if (args_is(a, i, settings[k].name))
+			s = &settings[k];
+	}
+	if (s == NULL) {
+		reply_error(c, "ERR Unknown option or number of arguments for "
+		    "CONFIG SET - '%s'", name);
+		return NULL;
+	}
+	if (s->hi == 0) {
+		reply_error(c, "ERR CONFIG SET failed (possibly related to "
+		    "argument '%s') - can't set immutable config", name);
+		return NULL;
+	}
+	for (char *p = value; *p != '\0'; p++)
+		*p = (char)tolower((unsigned char)*p);
+	why = num_scaled(value, memory_units, NULL, s->lo, s->hi, v);
+	if (why != NULL) {
+		reply_error(c, "ERR CONFIG SET failed (possibly related to "
+		    "argument '%s') - %s", name, why);
+		return NULL;
+	}
+	return s;
+}
+
+static void
+run_config_set(struct client *c, const struct resp_args *a)
+{
+	struct server *srv = c->srv;
+	const struct setting *s;
+	uint64_t v;
+
+	if (a->n % 2 != 0) {
+		reply_error(c, "ERR wrong number of arguments for "
+		    "'config|set' command");
+		return;
+	}
+	for (size_t i = 2; i < a->n; i += 2) {	/* all or nothing */
+		if (settle(c, a, i, &v) == NULL)
+			return;
+	}
+	for (size_t i = 2; i < a->n; i += 2) {
+		s = settle(c, a, i, &v);
+		*number_of(srv, s) = s->never && v == 0 ? TIMER_NEVER :
+		    v * s->unit;
+	}
+	server_make_room(srv);
+	srv->blobs.limit = srv->conf.memory_bytes;
+	srv->next_tick_ns = srv->now_ns;
+	reply_status(c, "OK");
+}
+
+static void
+run_resetstat(struct client *c, const struct resp_args *a)
+{
+	struct server *srv = c->srv;
+	struct verbs *vs = &srv->verbs;
+
+	(void)a;
+	for (size_t i = 0; i < vs->n; i++) {
+		vs->v[i].latency = (struct latency){ 0 };
+		vs->v[i].failed = vs->v[i].rejected = 0;
+	}
+	srv->accepted = srv->refused = srv->commands = srv->in_bytes = 0;
+	srv->out_bytes = srv->oom = srv->errors = srv->auth_failed = 0;
+	memset(srv->left, 0, sizeof(srv->left));
+	srv->blobs.most = srv->blobs.used;
+	reply_status(c, "OK");
+}
+
+/* Save first, unless told not to; what cannot be saved is not lost. */
+static void
+run_shutdown(struct client *c, const struct resp_args *a)
+{
+	const bool nosave = a->n == 2 && args_is(a, 1, "nosave");
+
+	if (a->n > 2 || (a->n == 2 && !nosave && !args_is(a, 1, "save"))) {
+		reply_error(c, "ERR syntax error");
+		return;
+	}
+	if (!nosave && server_save(c->srv) != 0)
+		reply_error(c, "ERR Errors trying to SHUTDOWN. Check logs.");
+	else
+		c->srv->stop = true;
+}
+
+static const struct command command_subs[] = {
+	{ "count", 2, COMMAND_FAST, run_count, "server",
+	    "Returns a count of commands.", .subs = NULL },
+	{ "docs", -2, 0, run_docs, "server",
+	    "Returns documentary information about commands.", .subs = NULL },
+	{ "help", 2, 0, command_help, "server",
+	    "Lists the words that may follow.", .subs = NULL },
+	{ "info", -2, 0, run_command_info, "server",
+	    "Returns information about commands.", .subs = NULL },
+	{ "list", -2, 0, run_command_list, "server",
+	    "Returns a list of command names.", .subs = NULL },
+	{ 0 }
+};
+
+static const struct command config_subs[] = {
+	{ "get", -3, COMMAND_ADMIN, run_config_get, "server",
+	    "Returns the values of settings.", .subs = NULL },
+	{ "help", 2, 0, command_help, "server",
+	    "Lists the words that may follow.", .subs = NULL },
+	{ "resetstat", 2, COMMAND_ADMIN, run_resetstat, "server",
+	    "Resets the server's statistics.", .subs = NULL },
+	{ "set", -4, COMMAND_ADMIN, run_config_set, "server",
+	    "Changes settings while the server runs.", .subs = NULL },
+	{ 0 }
+};
+
+static const struct command commands[] = {
+	{ "command", -1, 0, run_command, "server",
+	    "Returns information about all commands.",
+	    .subs = command_subs },
+	{ "config", -2, 0, NULL, "server",
+	    "A container for server configuration commands.",
+	    .subs = config_subs },
+	{ "shutdown", -1, COMMAND_ADMIN | COMMAND_NOT_QUEUED, run_shutdown,
+	    "server", "Saves and ends the server.", .subs = NULL },
+	{ 0 }
+};
+
+const struct part admin_part = { .name = "server", .commands = commands };

@@ -1,0 +1,414 @@
+/* connection.c - what a client says of itself, and asks of others */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/live/timer.h"
+
+#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/server/server.h"
+#include "cmd/innet-memory/commands/tx.h"
+
+static void
+run_ping(struct client *c, const struct resp_args *a)
+{
+	if (a->n > 2)
+		reply_error(c, "ERR wrong number of arguments for 'ping' "
+		    "command");
+	else if (a->n == 2)
+		reply_bulk(c, a->v[1].p, a->v[1].len);
+	else
+		reply_status(c, "PONG");
+}
+
+static void
+run_echo(struct client *c, const struct resp_args *a)
+{
+	reply_bulk(c, a->v[1].p, a->v[1].len);
+}
+
+static void
+run_quit(struct client *c, const struct resp_args *a)
+{
+	(void)a;
+	reply_status(c, "OK");
+	client_leave(c, LEAVING_QUIT);
+}
+
+static void
+run_select(struct client *c, const struct resp_args *a)
+{
+	int64_t db;
+
+	if (!args_want_integer(c, a, 1, &db))
+		return;
+	if (db != 0)
+		reply_error(c, "ERR DB index is out of range");
+	else
+		reply_status(c, "OK");
+}
+
+/* In a time that does not tell how much of it is right. */
+static bool
+is_password(const struct server *srv, const struct resp_arg *v)
+{
+	const size_t len = strlen(srv->password);
+	unsigned differ = len != v->len;
+
+	for (size_t i = 0; i < v->len; i++)
+		differ |= v->p[i] ^ (uint8_t)srv->password[i % len];
+	return differ == 0;
+}
+
+/* The last argument at is a password, perhaps after a name; or it is said. */
+static bool
+authenticate(struct client *c, const struct resp_args *a, size_t at,
+    bool named)
+{
+	struct server *srv = c->srv;
+
+	if (srv->password == NULL && !named) {
+		reply_error(c, "ERR AUTH <password> called without any "
+		    "password configured for the default user. Are you sure "
+		    "your configuration is correct?");
+		return false;
+	}
+	if ((named && !args_is(a, at - 1, "default")) ||
+	    (srv->password != NULL && !is_password(srv, &a->v[at]))) {
+		srv->auth_failed++;
+		reply_error(c, "WRONGPASS invalid username-password pair or "
+		    "user is disabled.");
+		return false;
+	}
+	c->known = true;
+	return true;
+}
+
+static void
+run_auth(struct client *c, const struct resp_args *a)
+{
+	if (a->n > 3)
+		reply_error(c, "ERR syntax error");
+	else if (authenticate(c, a, a->n - 1, a->n == 3))
+		reply_status(c, "OK");
+}
+
+static bool
+set_name(struct client *c, const struct resp_arg *v)
+{
+	for (size_t i = 0; i < v->len; i++) {
+		if (v->p[i] < '!' || v->p[i] > '~') {
+			reply_error(c, "ERR Client names cannot contain "
+			    "spaces, newlines or special characters.");
+			return false;
+		}
+	}
+	if (v->len >= sizeof(c->name)) {
+		reply_error(c, "ERR a client's name has at most %zu bytes",
+		    sizeof(c->name) - 1);
+		return false;
+	}
+	memcpy(c->name, v->p, v->len);
+	c->name[v->len] = '\0';
+	return true;
+}
+
+/* The options of HELLO; false: what is wrong has been said. */
+static bool
+hello_options(struct client *c, const struct resp_args *a)
+{
+	size_t auth = 0, name = 0;
+
+	for (size_t i = 2; i < a->n; i++) {
+		if (args_is(a, i, "auth") && i + 2 < a->n) {
+			auth = i += 2;
+		} else if (args_is(a, i, "setname") && i + 1 < a->n) {
+			name = ++i;
+		} else {
+			reply_error(c, "ERR Syntax error in HELLO option "
+			    "'%.*s'", (int)(a->v[i].len < 128 ? a->v[i].len :
+			    128), (const char *)a->v[i].p);
+			return false;
+		}
+	}
+	if (auth > 0 && !authenticate(c, a, auth, true))
+		return false;
+	if (!c->known) {
+		reply_error(c, "NOAUTH HELLO must be called with the client "
+		    "already authenticated, otherwise the HELLO AUTH "
+		    "<user> <pass> option can be used to authenticate the "
+		    "client and select the RESP protocol version at the same "
+		    "time");
+		return false;
+	}
+	return name == 0 || set_name(c, &a->v[name]);
+}
+
+static void
+run_hello(struct client *c, const struct resp_args *a)
+{
+	int64_t version = 2;
+
+	if (a->n > 1 && !args_integer(a, 1, &version)) {
+		reply_error(c, "ERR Protocol version is not an integer or out "
+		    "of range");
+		return;
+	}
+	if (version != 2) {
+		reply_error(c, "NOPROTO unsupported protocol version");
+		return;
+	}
+	if (!hello_options(c, a))
+		return;
+	reply_array(c, 14);
+	reply_text(c, "server");
+	reply_text(c, "redis");
+	reply_text(c, "version");
+	reply_text(c, SERVER_REDIS_VERSION);
+	reply_text(c, "proto");
+	reply_int(c, 2);
+	reply_text(c, "id");
+	reply_int(c, (int64_t)c->id);
+	reply_text(c, "mode");
+	reply_text(c, "standalone");
+	reply_text(c, "role");
+	reply_text(c, "master");
+	reply_text(c, "modules");
+	reply_array(c, 0);
+}
+
+static void
+run_reset(struct client *c, const struct resp_args *a)
+{
+	(void)a;
+	tx_free(c);
+	c->known = c->srv->password == NULL;
+	c->name[0] = '\0';
+	c->no_evict = false;
+	reply_status(c, "RESET");
+}
+
+static void
+run_setname(struct client *c, const struct resp_args *a)
+{
+	if (set_name(c, &a->v[2]))
+		reply_status(c, "OK");
+}
+
+static void
+run_getname(struct client *c, const struct resp_args *a)
+{
+	(void)a;
+	if (c->name[0] == '\0')
+		reply_nil(c);
+	else
+		reply_text(c, c->name);
+}
+
+static void
+run_id(struct client *c, const struct resp_args *a)
+{
+	(void)a;
+	reply_int(c, (int64_t)c->id);
+}
+
+/* Libraries say who they are; nothing here depends on it. */
+static void
+run_setinfo(struct client *c, const struct resp_args *a)
+{
+	if (args_is(a, 2, "lib-name") || args_is(a, 2, "lib-ver"))
+		reply_status(c, "OK");
+	else
+		reply_error(c, "ERR Unrecognized option '%.*s'",
+		    (int)(a->v[2].len < 128 ? a->v[2].len : 128),
+		    (const char *)a->v[2].p);
+}
+
+/* NO-EVICT and NO-TOUCH: nothing is evicted here. */
+static void
+run_no_evict(struct client *c, const struct resp_args *a)
+{
+	if (!args_is(a, 2, "on") && !args_is(a, 2, "off")) {
+		reply_error(c, "ERR syntax error");
+		return;
+	}
+	c->no_evict = args_is(a, 2, "on");
+	reply_status(c, "OK");
+}
+
+static void
+describe(FILE *f, const struct client *c)
+{
+	const uint64_t now = c->srv->now_ns;
+	char flags[8], *p = flags;
+
+	if (tx_queues(c))
+		*p++ = 'x';
+	if (c->retry != NULL)
+		*p++ = 'b';
+	if (c->no_evict)
+		*p++ = 'e';
+	if (p == flags)
+		*p++ = 'N';
+	*p = '\0';
+	fprintf(f, "id=%llu addr=%s laddr= fd=%d name=%s age=%llu idle=%llu "
+	    "flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d qbuf=%zu qbuf-free=0 "
+	    "argv-mem=%zu multi-mem=%zu rbs=%zu rbp=0 obl=0 oll=%zu omem=%zu "
+	    "tot-mem=%zu events=%s cmd=%s user=default redir=-1 resp=2\n",
+	    (unsigned long long)c->id, c->addr, c->fd, c->name,
+	    (unsigned long long)((now - c->since_ns) / TIMER_SECOND_NS),
+	    (unsigned long long)((now - c->heard_ns) / TIMER_SECOND_NS),
+	    flags, tx_count(c), c->rest_len, resp_args_bytes(&c->in.args),
+	    tx_bytes(c), c->out.text_room, c->out.parts - c->out.first,
+	    c->out.pending, c->charged, c->out.pending > 0 ? "w" : "r",
+	    c->last);
+}
+
+/* Those whose id is among the arguments from `from` on; 0: all. */
+static void
+list_clients(struct client *c, const struct resp_args *a, size_t from)
+{
+	struct server *srv = c->srv;
+	struct writing w;
+	int64_t id;
+
+	if (!reply_print(c, &w))
+		return;
+	for (size_t i = 0; i < srv->clients; i++) {
+		bool wanted = from == 0;
+
+		for (size_t at = from; at > 0 && at < a->n; at++)
+			wanted |= args_integer(a, at, &id) &&
+			    (uint64_t)id == srv->client[i]->id;
+		if (wanted && !srv->client[i]->dead)
+			describe(w.f, srv->client[i]);
+	}
+	reply_printed(c, &w);
+}
+
+static void
+run_list(struct client *c, const struct resp_args *a)
+{
+	int64_t id;
+
+	if (a->n == 2 || (a->n == 4 && args_is(a, 2, "type") &&
+	    args_is(a, 3, "normal"))) {
+		list_clients(c, a, 0);
+		return;
+	}
+	if (a->n < 4 || !args_is(a, 2, "id")) {
+		reply_error(c, "ERR syntax error");
+		return;
+	}
+	for (size_t i = 3; i < a->n; i++) {
+		if (!args_integer(a, i, &id) || id < 1) {
+			reply_error(c, "ERR Invalid client ID");
+			return;
+		}
+	}
+	list_clients(c, a, 3);
+}
+
+static void
+run_info(struct client *c, const struct resp_args *a)
+{
+	struct writing w;
+
+	(void)a;
+	if (!reply_print(c, &w))
+		return;
+	describe(w.f, c);
+	reply_printed(c, &w);
+}
+
+/* KILL ADDR, KILL ADDR addr, KILL ID id */
+static void
+run_kill(struct client *c, const struct resp_args *a)
+{
+	const bool old = a->n == 3;
+	struct server *srv = c->srv;
+	const size_t at = a->n - 1;
+	int64_t id = 0, killed = 0;
+
+	if (!old && (a->n != 4 || (!args_is(a, 2, "id") &&
+	    !args_is(a, 2, "addr")))) {
+		reply_error(c, "ERR syntax error");
+		return;
+	}
+	if (!old && args_is(a, 2, "id") && (!args_integer(a, at, &id) ||
+	    id < 1)) {
+		reply_error(c, "ERR client-id should be greater than 0");
+		return;
+	}
+	for (size_t i = 0; i < srv->clients; i++) {
+		struct client *o = srv->client[i];
+
+		if (o->dead || (id > 0 ? o->id != (uint64_t)id :
+		    strlen(o->addr) != a->v[at].len || memcmp(o->addr,
+		    a->v[at].p, a->v[at].len) != 0))
+			continue;
+		killed++;
+		if (o == c)
+			client_leave(c, LEAVING_KILLED);
+		else
+			client_kill(o, LEAVING_KILLED);
+	}
+	if (!old)
+		reply_int(c, killed);
+	else if (killed > 0)
+		reply_status(c, "OK");
+	else
+		reply_error(c, "ERR No such client");
+}
+
+enum { STRANGER = COMMAND_STRANGER | COMMAND_FAST,
+	NOW = COMMAND_STRANGER | COMMAND_FAST | COMMAND_AT_ONCE };
+
+static const struct command subs[] = {
+	{ "getname", 2, 0, run_getname, "connection",
+	    "Returns the name of the connection.", .subs = NULL },
+	{ "help", 2, 0, command_help, "connection",
+	    "Lists the words that may follow.", .subs = NULL },
+	{ "id", 2, 0, run_id, "connection",
+	    "Returns the unique client ID of the connection.", .subs = NULL },
+	{ "info", 2, 0, run_info, "connection",
+	    "Returns information about the connection.", .subs = NULL },
+	{ "kill", -3, COMMAND_ADMIN, run_kill, "connection",
+	    "Terminates open connections.", .subs = NULL },
+	{ "list", -2, COMMAND_ADMIN, run_list, "connection",
+	    "Lists open connections.", .subs = NULL },
+	{ "no-evict", 3, 0, run_no_evict, "connection",
+	    "Accepted; nothing is evicted here.", .subs = NULL },
+	{ "no-touch", 3, 0, run_no_evict, "connection",
+	    "Accepted; nothing is evicted here.", .subs = NULL },
+	{ "setinfo", 4, 0, run_setinfo, "connection",
+	    "Accepted; what library it is does not matter.", .subs = NULL },
+	{ "setname", 3, 0, run_setname, "connection",
+	    "Sets the connection name.", .subs = NULL },
+	{ 0 }
+};
+
+static const struct command commands[] = {
+	{ "auth", -2, STRANGER, run_auth, "connection",
+	    "Authenticates the connection.", .subs = NULL },
+	{ "client", -2, 0, NULL, "connection",
+	    "A container for client connection commands.", .subs = subs },
+	{ "echo", 2, COMMAND_FAST, run_echo, "connection",
+	    "Returns the given string.", .subs = NULL },
+	{ "hello", -1, STRANGER, run_hello, "connection",
+	    "Handshakes with the server.", .subs = NULL },
+	{ "ping", -1, COMMAND_FAST, run_ping, "connection",
+	    "Returns the server's liveliness response.", .subs = NULL },
+	{ "quit", -1, NOW, run_quit, "connection",
+	    "Closes the connection.", .subs = NULL },
+	{ "reset", 1, NOW, run_reset, "connection",
+	    "Resets the connection.", .subs = NULL },
+	{ "select", 2, COMMAND_FAST, run_select, "connection",
+	    "Changes the selected database: to 0.", .subs = NULL },
+	{ 0 }
+};
+
+const struct part connection_part = { .name = "connection",
+	.commands = commands };

@@ -1,0 +1,25 @@
+/*
+ * keys.h - what the commands on keys share
+ */
+#ifndef INNET_MEMORY_COMMANDS_KEYS_H
+#define INNET_MEMORY_COMMANDS_KEYS_H
+
+#include <stdbool.h>
+
+#include "cmd/innet-memory/server/client.h"
+#include "cmd/innet-memory/store/keyspace.h"
+
+/* The key that argument i names, or NULL. */
+struct key *keys_at(struct client *c, const struct resp_args *a, size_t i);
+
+/*
+ * The key that argument i names, NULL if there is none; false: it is of
+ * another type, which has been said.
+ */
+bool keys_find(struct client *c, const struct resp_args *a, size_t i,
+    enum key_type type, struct key **k);
+
+/* What stands at k is new. */
+void keys_changed(struct client *c, struct key *k);
+
+#endif

@@ -1,0 +1,262 @@
+/* lists.c - the commands on lists */
+#include "cmd/innet-memory/commands/keys.h"
+#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/server/server.h"
+
+/* Let go of those added last. */
+static void
+undo(struct client *c, struct list *l, size_t n, bool left)
+{
+	while (n-- > 0)
+		blob_drop(&c->srv->blobs, list_take(l, left));
+}
+
+/* All of the values or none; false: memory is full. */
+static bool
+add_all(struct client *c, struct list *l, const struct resp_args *a,
+    bool left)
+{
+	if (!list_reserve(l, &c->srv->blobs, a->n - 2))
+		return false;
+	for (size_t i = 2; i < a->n; i++) {
+		struct blob *b = args_blob(c, a, i);
+
+		if (b == NULL) {
+			undo(c, l, i - 2, left);
+			return false;
+		}
+		list_add(l, b, left);
+	}
+	return true;
+}
+
+static void
+push(struct client *c, const struct resp_args *a, bool left, bool make)
+{
+	struct keyspace *ks = &c->srv->keys;
+	struct key *k;
+	bool fresh;
+
+	if (!keys_find(c, a, 1, KEY_LIST, &k))
+		return;
+	fresh = k == NULL;
+	if (fresh && !make) {
+		reply_int(c, 0);
+		return;
+	}
+	if (fresh)
+		k = keyspace_add(ks, a->v[1].p, a->v[1].len);
+	if (k == NULL) {
+		reply_oom(c);
+		return;
+	}
+	k->type = KEY_LIST;
+	if (!add_all(c, &k->list, a, left)) {
+		if (fresh)
+			keyspace_remove(ks, k);
+		reply_oom(c);
+		return;
+	}
+	keys_changed(c, k);
+	reply_int(c, (int64_t)k->list.n);
+}
+
+static void
+run_lpush(struct client *c, const struct resp_args *a)
+{
+	push(c, a, true, true);
+}
+
+static void
+run_rpush(struct client *c, const struct resp_args *a)
+{
+	push(c, a, false, true);
+}
+
+static void
+run_lpushx(struct client *c, const struct resp_args *a)
+{
+	push(c, a, true, false);
+}
+
+static void
+run_rpushx(struct client *c, const struct resp_args *a)
+{
+	push(c, a, false, false);
+}
+
+/* It has changed; one that is empty is no more. */
+static void
+settle(struct client *c, struct key *k)
+{
+	keys_changed(c, k);
+	if (k->list.n == 0)
+		keyspace_remove(&c->srv->keys, k);
+}
+
+static void
+pop(struct client *c, const struct resp_args *a, bool left)
+{
+	int64_t n = 1;
+	struct key *k;
+
+	if (a->n > 3) {
+		reply_error(c, "ERR wrong number of arguments for '%s' command",
+		    left ? "lpop" : "rpop");
+		return;
+	}
+	if (a->n == 3 && (!args_integer(a, 2, &n) || n < 0)) {
+		reply_error(c, "ERR value is out of range, must be positive");
+		return;
+	}
+	if (!keys_find(c, a, 1, KEY_LIST, &k))
+		return;
+	if (k == NULL) {
+		if (a->n == 3)
+			reply_nil_array(c);
+		else
+			reply_nil(c);
+		return;
+	}
+	if ((uint64_t)n > k->list.n)
+		n = (int64_t)k->list.n;
+	if (a->n == 3)
+		reply_array(c, (size_t)n);
+	for (int64_t i = 0; i < n; i++) {
+		struct blob *b = list_take(&k->list, left);
+
+		reply_blob(c, b);
+		blob_drop(&c->srv->blobs, b);
+	}
+	if (n > 0)
+		settle(c, k);
+}
+
+static void
+run_lpop(struct client *c, const struct resp_args *a)
+{
+	pop(c, a, true);
+}
+
+static void
+run_rpop(struct client *c, const struct resp_args *a)
+{
+	pop(c, a, false);
+}
+
+static void
+run_llen(struct client *c, const struct resp_args *a)
+{
+	struct key *k;
+
+	if (keys_find(c, a, 1, KEY_LIST, &k))
+		reply_int(c, k == NULL ? 0 : (int64_t)k->list.n);
+}
+
+static void
+run_lindex(struct client *c, const struct resp_args *a)
+{
+	struct key *k;
+	int64_t i;
+
+	if (!keys_find(c, a, 1, KEY_LIST, &k))
+		return;
+	if (k == NULL) {
+		reply_nil(c);
+		return;
+	}
+	if (!args_want_integer(c, a, 2, &i))
+		return;
+	if (i < 0)
+		i += (int64_t)k->list.n;
+	if (i < 0 || (uint64_t)i >= k->list.n)
+		reply_nil(c);
+	else
+		reply_blob(c, list_at(&k->list, (size_t)i));
+}
+
+/* What arguments 2 and 3 name of n: the first, and how many there are. */
+static bool
+range(struct client *c, const struct resp_args *a, size_t n, size_t *first,
+    size_t *count)
+{
+	int64_t from, to, have = (int64_t)n;
+
+	if (!args_want_integer(c, a, 2, &from) || !args_want_integer(c, a, 3,
+	    &to))
+		return false;
+	from = from < 0 ? from + have : from;
+	to = to < 0 ? to + have : to;
+	from = from < 0 ? 0 : from;
+	to = to >= have ? have - 1 : to;
+	*first = from < have ? (size_t)from : n;
+	*count = from > to ? 0 : (size_t)(to - from + 1);
+	return true;
+}
+
+static void
+run_lrange(struct client *c, const struct resp_args *a)
+{
+	size_t from, n;
+	struct key *k;
+
+	k = keys_at(c, a, 1);
+	if (!range(c, a, k == NULL || k->type != KEY_LIST ? 0 : k->list.n,
+	    &from, &n) || !keys_find(c, a, 1, KEY_LIST, &k))
+		return;
+	reply_array(c, n);
+	for (size_t i = 0; i < n; i++)
+		reply_blob(c, list_at(&k->list, from + i));
+}
+
+static void
+run_ltrim(struct client *c, const struct resp_args *a)
+{
+	size_t from, n, after;
+	struct key *k;
+
+	k = keys_at(c, a, 1);
+	if (!range(c, a, k == NULL || k->type != KEY_LIST ? 0 : k->list.n,
+	    &from, &n) || !keys_find(c, a, 1, KEY_LIST, &k))
+		return;
+	if (k != NULL) {
+		if (n == 0)
+			from = k->list.n;
+		after = k->list.n - from - n;
+		undo(c, &k->list, from, true);
+		undo(c, &k->list, after, false);
+		settle(c, k);
+	}
+	reply_status(c, "OK");
+}
+
+enum { READ = COMMAND_READ | COMMAND_FAST,
+	ADD = COMMAND_WRITE | COMMAND_MORE | COMMAND_FAST };
+
+static const struct command commands[] = {
+	{ "lindex", 3, COMMAND_READ, run_lindex, "list",
+	    "Returns an element from a list by its index.", 1, 1, 1, NULL },
+	{ "llen", 2, READ, run_llen, "list",
+	    "Returns the length of a list.", 1, 1, 1, NULL },
+	{ "lpop", -2, COMMAND_WRITE | COMMAND_FAST, run_lpop, "list",
+	    "Returns and removes the first elements of a list.",
+	    1, 1, 1, NULL },
+	{ "lpush", -3, ADD, run_lpush, "list",
+	    "Prepends one or more elements to a list.", 1, 1, 1, NULL },
+	{ "lpushx", -3, ADD, run_lpushx, "list",
+	    "Prepends elements to a list that is there.", 1, 1, 1, NULL },
+	{ "lrange", 4, COMMAND_READ, run_lrange, "list",
+	    "Returns a range of elements from a list.", 1, 1, 1, NULL },
+	{ "ltrim", 4, COMMAND_WRITE, run_ltrim, "list",
+	    "Removes elements from both ends of a list.", 1, 1, 1, NULL },
+	{ "rpop", -2, COMMAND_WRITE | COMMAND_FAST, run_rpop, "list",
+	    "Returns and removes the last elements of a list.",
+	    1, 1, 1, NULL },
+	{ "rpush", -3, ADD, run_rpush, "list",
+	    "Appends one or more elements to a list.", 1, 1, 1, NULL },
+	{ "rpushx", -3, ADD, run_rpushx, "list",
+	    "Appends elements to a list that is there.", 1, 1, 1, NULL },
+	{ 0 }
+};
+
+const struct part lists_part = { .name = "lists", .commands = commands };

@@ -1,0 +1,334 @@
+/* per-add.c - PER.ADD: experiences in, by value or by reference to frames */
+#include <stdlib.h>
+
+#include "common/wire/stream.h"
+
+#include "cmd/innet-memory/commands/per.h"
+#include "cmd/innet-memory/server/server.h"
+
+enum { FRAMES_MOST = 65536, INDEX_BYTES = 2 };	/* of one request */
+
+/* A request, as it was found good. */
+struct add {
+	struct table *t;
+	const struct resp_args *a;
+	uint64_t frames;	/* arguments from first_frame on */
+	size_t first_frame, first;	/* ... and of pairs from first on */
+	size_t n;		/* experiences */
+	float *priority;
+	void **x;		/* made of them: struct experience */
+	uint64_t *id;
+	struct frame **frame;	/* made of the frames, used or not */
+	bool by_reference;
+};
+
+static void
+free_add(struct add *d)
+{
+	free(d->priority);
+	free(d->x);
+	free(d->id);
+	free(d->frame);
+}
+
+static bool
+open_add(struct client *c, struct add *d)
+{
+	d->priority = calloc(d->n, sizeof(*d->priority));
+	d->x = calloc(d->n, sizeof(*d->x));
+	d->id = calloc(d->n, sizeof(*d->id));
+	d->frame = calloc(d->frames + 1, sizeof(*d->frame));
+	if (d->priority != NULL && d->x != NULL && d->id != NULL &&
+	    d->frame != NULL)
+		return true;
+	reply_oom(c);
+	return false;
+}
+
+/* The frames that are given, from argument i on; the one behind them in *i. */
+static bool
+read_frames(struct client *c, struct add *d, size_t *i)
+{
+	const struct frames *f = &d->t->frames;
+
+	if (f->stack == 0) {
+		reply_error(c, "ERR frames: the table has none; PER.FRAMES "
+		    "declares them");
+		return false;
+	}
+	if (!per_whole(c, d->a, *i, "frames", 1, FRAMES_MOST, &d->frames))
+		return false;
+	d->by_reference = true;
+	d->first_frame = *i + 1;
+	*i = d->first_frame + (size_t)d->frames;
+	if (*i > d->a->n) {
+		reply_error(c, "ERR frames: %zu are to follow, but only %zu "
+		    "arguments do", (size_t)d->frames,
+		    d->a->n - d->first_frame);
+		return false;
+	}
+	for (size_t k = d->first_frame; k < *i; k++) {
+		if (d->a->v[k].len == f->bytes)
+			continue;
+		reply_error(c, "ERR frame %zu (argument %zu): %zu bytes, not "
+		    "the %zu of a frame of this table", k - d->first_frame, k,
+		    d->a->v[k].len, f->bytes);
+		return false;
+	}
+	return true;
+}
+
+/* Options, and then pairs to the end. */
+static bool
+read_options(struct client *c, struct add *d, uint64_t *timeout_ms)
+{
+	static const char *const words[] = { "timeout", "frames", NULL };
+	const uint64_t most_ms = INT64_MAX / 1000000;
+	size_t i = 2;
+
+	while (i < d->a->n) {
+		const int word = per_word(d->a, i, words);
+
+		if (word == PER_NO_WORD)
+			break;
+		i++;
+		if (word == 0) {
+			if (!per_whole(c, d->a, i++, "timeout", 0, most_ms,
+			    timeout_ms))
+				return false;
+		} else if (!read_frames(c, d, &i)) {
+			return false;
+		}
+	}
+	d->first = i;
+	d->n = (d->a->n - i) / 2;
+	if (d->n > 0 && (d->a->n - i) % 2 == 0)
+		return true;
+	reply_error(c, "ERR priorities and blobs come in pairs, one at least: "
+	    "%zu arguments are left", d->a->n - i);
+	return false;
+}
+
+static uint64_t
+index_at(const uint8_t *p, unsigned i)
+{
+	return stream_get_le(p + i * INDEX_BYTES, INDEX_BYTES);
+}
+
+/* Has the blob of argument k what an experience of the table must have? */
+static bool
+blob_fits(struct client *c, const struct add *d, size_t k)
+{
+	const struct frames *f = &d->t->frames;
+	const struct resp_arg *v = &d->a->v[k];
+	const size_t least = frames_per(f) * (d->by_reference ? INDEX_BYTES :
+	    f->bytes);
+
+	if (v->len < least) {
+		reply_error(c, "ERR blob (argument %zu): %zu bytes, less than "
+		    "the %zu of %u %s", k, v->len, least, frames_per(f),
+		    d->by_reference ? "indices of frames" : "frames");
+		return false;
+	}
+	for (unsigned i = 0; d->by_reference && i < frames_per(f); i++) {
+		if (index_at(v->p, i) < d->frames)
+			continue;
+		reply_error(c, "ERR blob (argument %zu): it refers to frame "
+		    "%u of %u", k, (unsigned)index_at(v->p, i),
+		    (unsigned)d->frames);
+		return false;
+	}
+	return true;
+}
+
+/* The whole request: is it good? */
+static bool
+read_add(struct client *c, struct add *d, uint64_t *timeout_ms)
+{
+	d->t = per_table(c, d->a);
+	if (d->t == NULL || !read_options(c, d, timeout_ms) ||
+	    !open_add(c, d))
+		return false;
+	for (size_t i = 0; i < d->n; i++) {
+		if (!per_priority(c, d->a, d->first + 2 * i, true,
+		    &d->priority[i]) ||
+		    !blob_fits(c, d, d->first + 2 * i + 1))
+			return false;
+	}
+	return true;
+}
+
+/* Frame k of the request in the table; NULL: memory is full. */
+static struct frame *
+frame_of(struct client *c, struct add *d, const struct experience *prev,
+    size_t k)
+{
+	struct blob *b;
+
+	if (d->frame[k] != NULL)
+		return d->frame[k];
+	b = args_blob(c, d->a, d->first_frame + k);
+	if (b == NULL)
+		return NULL;
+	d->frame[k] = frames_same(&d->t->frames, prev, b);
+	if (d->frame[k] == NULL)
+		d->frame[k] = frames_new(&d->t->frames, b);
+	blob_drop(&c->srv->blobs, b);
+	return d->frame[k];
+}
+
+/*
+ * The tail of argument k behind skip bytes: a large blob is held as it came,
+ * *skip and all.  False: memory is full.
+ */
+static bool
+tail_of(struct client *c, struct add *d, size_t k, size_t *skip,
+    struct blob **tail)
+{
+	const struct resp_arg *v = &d->a->v[k];
+
+	*tail = NULL;
+	if (v->len == *skip)
+		return true;
+	if (v->bulk != NULL) {
+		*tail = args_blob(c, d->a, k);
+	} else {
+		*tail = blob_copy(&c->srv->blobs, v->p + *skip,
+		    v->len - *skip);
+		*skip = 0;
+	}
+	return *tail != NULL;
+}
+
+/*
+ * Experience i of the request, prev the one before it; NULL: memory is full.
+ * Frames of a request are distinct, so only the first of it is compared with
+ * what the last request has left.
+ */
+static struct experience *
+make_one(struct client *c, struct add *d, const struct experience *prev,
+    size_t i)
+{
+	struct frames *f = &d->t->frames;
+	const size_t k = d->first + 2 * i + 1;
+	const struct resp_arg *v = &d->a->v[k];
+	struct frame *own[2 * FRAMES_STACK_MAX];
+	struct experience *x;
+	struct blob *tail;
+	size_t skip = 0;
+
+	if (f->stack > 0 && !d->by_reference)
+		return frames_split(f, prev, v->p, v->len);
+	for (unsigned at = 0; at < frames_per(f); at++) {
+		own[at] = frame_of(c, d, i == 0 ? prev : NULL,
+		    (size_t)index_at(v->p, at));
+		if (own[at] == NULL)
+			return NULL;
+	}
+	skip = frames_per(f) * INDEX_BYTES;
+	if (!tail_of(c, d, k, &skip, &tail))
+		return NULL;
+	x = frames_refer(f, own, tail, skip);
+	if (x == NULL)
+		blob_drop(&c->srv->blobs, tail);
+	return x;
+}
+
+/* All of them, or none; false: memory is full. */
+static bool
+make_all(struct client *c, struct add *d)
+{
+	struct frames *f = &d->t->frames;
+	const struct experience *prev = f->last;
+	size_t n;
+
+	for (n = 0; n < d->n; n++) {
+		d->x[n] = make_one(c, d, prev, n);
+		if (d->x[n] == NULL)
+			break;
+		prev = d->x[n];
+	}
+	if (n == d->n)
+		return true;
+	/* frames of the request that are used are used by these */
+	for (size_t k = 0; k < d->frames; k++) {
+		if (d->frame[k] != NULL)
+			d->frame[k]->uses++;
+	}
+	for (size_t i = 0; i < n; i++)
+		frames_drop(f, d->x[i]);
+	for (size_t k = 0; k < d->frames; k++) {
+		if (d->frame[k] != NULL) {
+			d->frame[k]->uses--;
+			frames_unused(f, d->frame[k]);
+		}
+	}
+	return false;
+}
+
+static bool
+may_insert(const struct table *t, size_t n)
+{
+	return limiter_insert(&t->buf.conf.limit, t->buf.inserted,
+	    t->buf.sampled, n);
+}
+
+static void
+refuse(struct client *c, const struct add *d)
+{
+	const struct replaybuf *b = &d->t->buf;
+	char why[200];
+
+	limiter_why(&b->conf.limit, true, b->inserted, b->sampled, d->n, why,
+	    sizeof(why));
+	reply_error(c, "%s", why);
+}
+
+static void
+store(struct client *c, struct add *d)
+{
+	if (!make_all(c, d)) {
+		reply_oom(c);
+		return;
+	}
+	replaybuf_add_batch(&d->t->buf, d->priority, d->x,
+	    d->n, d->id);
+	d->t->frames.last = d->x[d->n - 1];
+	server_changed(c->srv);
+	reply_array(c, d->n);
+	for (size_t i = 0; i < d->n; i++)
+		reply_int(c, (int64_t)d->id[i]);
+}
+
+static bool
+attempt(struct client *c, const struct resp_args *a, uint64_t *timeout_ms,
+    bool late)
+{
+	struct add d = { .a = a };
+	bool done = true;
+
+	if (read_add(c, &d, timeout_ms)) {
+		if (may_insert(d.t, d.n))
+			store(c, &d);
+		else if (late)
+			refuse(c, &d);
+		else
+			done = false;
+	}
+	free_add(&d);
+	return done;
+}
+
+static bool
+retry(struct client *c, const struct resp_args *a, bool late)
+{
+	uint64_t timeout_ms;
+
+	return attempt(c, a, &timeout_ms, late);
+}
+
+void
+per_add(struct client *c, const struct resp_args *a)
+{
+	per_try(c, a, attempt, retry);
+}

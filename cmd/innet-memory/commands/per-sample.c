@@ -1,0 +1,283 @@
+/* per-sample.c - PER.SAMPLE: experiences drawn, with what they were drawn by */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/wire/stream.h"
+
+#include "cmd/innet-memory/commands/per.h"
+#include "cmd/innet-memory/server/server.h"
+
+enum { NUMBER_BYTES = 32, REF_BYTES = 4 };
+
+struct ask {
+	struct table *t;
+	uint64_t n;
+	double beta;
+	bool strata, refs, binary;
+};
+
+static bool
+read_ask(struct client *c, const struct resp_args *a, struct ask *k,
+    uint64_t *timeout_ms)
+{
+	enum { BETA, STRATIFIED, TIMEOUT, REFS, BINARY };
+	static const char *const words[] = {
+		"beta", "stratified", "timeout", "refs", "binary", NULL
+	};
+	const uint64_t most_ms = INT64_MAX / 1000000;
+	bool good = true;
+
+	*k = (struct ask){ .t = per_table(c, a), .beta = 0.4 };
+	if (k->t == NULL || !per_whole(c, a, 2, "batch", 1,
+	    TABLE_CAPACITY_MAX, &k->n))
+		return false;
+	for (size_t i = 3; i < a->n && good; i++) {
+		switch (per_word(a, i, words)) {
+		case BETA:
+			good = per_real(c, a, ++i, "beta", 0, PER_POWER_MAX,
+			    &k->beta);
+			break;
+		case TIMEOUT:
+			good = per_whole(c, a, ++i, "timeout", 0, most_ms,
+			    timeout_ms);
+			break;
+		case STRATIFIED: k->strata = true; break;
+		case REFS: k->refs = true; break;
+		case BINARY: k->binary = true; break;
+		default:
+			per_no_word(c, a, i);
+			good = false;
+		}
+	}
+	if (good && k->refs && k->t->frames.stack == 0) {
+		reply_error(c, "ERR refs: the table has no frames; "
+		    "PER.FRAMES declares them");
+		good = false;
+	}
+	return good;
+}
+
+/*
+ * NULL, or why there is no such batch now.  Where nothing is worn out one
+ * experience with a priority is enough to draw from, but a table that holds
+ * less than a batch is no replay memory yet; where they do wear out, so many
+ * as are drawn must be there to be drawn.
+ */
+static const char *
+unready(const struct ask *k, char *why, size_t size)
+{
+	const struct replaybuf *b = &k->t->buf;
+	const size_t live = b->conf.pick == REPLAYBUF_PER ? b->per.live :
+	    b->have;
+
+	if (b->have < k->n)
+		snprintf(why, size, "LIMIT the table holds %zu experiences, "
+		    "%" PRIu64 " are asked for", b->have, k->n);
+	else if (live < (b->conf.times > 0 ? k->n : 1))
+		snprintf(why, size, "LIMIT %zu experiences of %zu have a "
+		    "priority above 0, %" PRIu64 " are asked for", live,
+		    b->have, k->n);
+	else if (!limiter_sample(&b->conf.limit, b->inserted, b->sampled,
+	    k->n))
+		limiter_why(&b->conf.limit, false, b->inserted, b->sampled,
+		    k->n, why, size);
+	else
+		return NULL;
+	return why;
+}
+
+static void
+reply_ids(struct client *c, const struct replaybuf_draw *d, size_t n)
+{
+	reply_array(c, n);
+	for (size_t i = 0; i < n; i++)
+		reply_int(c, (int64_t)d[i].id);
+}
+
+static void
+reply_number(struct client *c, double v)
+{
+	char s[NUMBER_BYTES];
+	const int len = snprintf(s, sizeof(s), "%.9g", v);
+
+	reply_bulk(c, s, (size_t)len);
+}
+
+static void
+put_f32(uint8_t *p, float v)
+{
+	uint32_t u;
+
+	memcpy(&u, &v, sizeof(u));
+	stream_put_le(p, u, 4);
+}
+
+/* Ids, probabilities and weights, packed. */
+static void
+reply_packed(struct client *c, const struct replaybuf_draw *d, size_t n)
+{
+	uint8_t p[8];
+
+	reply_begin(c, 8 * n);
+	for (size_t i = 0; i < n; i++) {
+		stream_put_le(p, d[i].id, 8);
+		out_text(&c->out, p, 8);
+	}
+	reply_end(c);
+	reply_begin(c, 4 * n);
+	for (size_t i = 0; i < n; i++) {
+		put_f32(p, (float)d[i].prob);
+		out_text(&c->out, p, 4);
+	}
+	reply_end(c);
+	reply_begin(c, 4 * n);
+	for (size_t i = 0; i < n; i++) {
+		put_f32(p, d[i].weight);
+		out_text(&c->out, p, 4);
+	}
+	reply_end(c);
+}
+
+static void
+reply_draws(struct client *c, const struct replaybuf_draw *d, size_t n)
+{
+	reply_ids(c, d, n);
+	reply_array(c, n);
+	for (size_t i = 0; i < n; i++)
+		reply_number(c, d[i].prob);
+	reply_array(c, n);
+	for (size_t i = 0; i < n; i++)
+		reply_number(c, (double)d[i].weight);
+}
+
+static void
+reply_rest(struct client *c, const struct experience *x)
+{
+	if (x->tail != NULL)
+		reply_piece(c, x->tail, x->skip);
+	reply_end(c);
+}
+
+static void
+reply_by_value(struct client *c, const struct frames *f,
+    const struct experience *x)
+{
+	reply_begin(c, frames_len(f, x));
+	for (unsigned i = 0; i < frames_per(f); i++)
+		reply_piece(c, x->frame[i]->blob, 0);
+	reply_rest(c, x);
+}
+
+/* A blob by reference; frames not listed yet go to fresh[]. */
+static void
+reply_by_reference(struct client *c, const struct frames *f,
+    const struct experience *x, struct frame **fresh, uint32_t *n)
+{
+	uint8_t ref[2 * FRAMES_STACK_MAX * REF_BYTES];
+	const size_t len = frames_per(f) * REF_BYTES;
+	bool first;
+	uint32_t at;
+
+	for (unsigned i = 0; i < frames_per(f); i++) {
+		at = frames_list(f, x->frame[i], n, &first);
+		if (first)
+			fresh[at] = x->frame[i];
+		stream_put_le(ref + i * REF_BYTES, at, REF_BYTES);
+	}
+	reply_begin(c, len + frames_tail_len(x));
+	out_text(&c->out, ref, len);
+	reply_rest(c, x);
+}
+
+static void
+reply_frames(struct client *c, struct frames *f,
+    const struct replaybuf_draw *d, size_t n, struct frame **fresh)
+{
+	uint32_t listed = 0;
+
+	frames_round(f);
+	for (size_t i = 0; i < n; i++)
+		reply_by_reference(c, f, d[i].item, fresh, &listed);
+	reply_array(c, listed);
+	for (uint32_t i = 0; i < listed; i++)
+		reply_blob(c, fresh[i]->blob);
+}
+
+/* n draws are d. */
+static void
+reply_sample(struct client *c, const struct ask *k,
+    const struct replaybuf_draw *d, size_t n, struct frame **fresh)
+{
+	struct frames *f = &k->t->frames;
+
+	reply_array(c, k->refs ? 5 : 4);
+	if (k->binary)
+		reply_packed(c, d, n);
+	else
+		reply_draws(c, d, n);
+	reply_array(c, n);
+	if (k->refs) {
+		reply_frames(c, f, d, n, fresh);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		reply_by_value(c, f, d[i].item);
+}
+
+static void
+sample(struct client *c, const struct ask *k)
+{
+	struct replaybuf *b = &k->t->buf;
+	struct replaybuf_draw *d = malloc(k->n * sizeof(*d));
+	const size_t frames = k->refs ? k->n * frames_per(&k->t->frames) : 0;
+	struct frame **fresh = malloc((frames + 1) * sizeof(struct frame *));
+	size_t n = 0;
+
+	if (d != NULL && fresh != NULL)
+		n = replaybuf_sample(b, &c->srv->rng, k->n, k->beta, k->strata,
+		    d);
+	if (n > 0)
+		reply_sample(c, k, d, n, fresh);
+	else
+		reply_oom(c);
+	replaybuf_retire(b);
+	server_changed(c->srv);
+	free(d);
+	free(fresh);
+}
+
+static bool
+attempt(struct client *c, const struct resp_args *a, uint64_t *timeout_ms,
+    bool late)
+{
+	char say[200];
+	const char *why;
+	struct ask k;
+
+	if (!read_ask(c, a, &k, timeout_ms))
+		return true;
+	why = unready(&k, say, sizeof(say));
+	if (why != NULL && !late)
+		return false;
+	if (why != NULL)
+		reply_error(c, "%s", why);
+	else
+		sample(c, &k);
+	return true;
+}
+
+static bool
+retry(struct client *c, const struct resp_args *a, bool late)
+{
+	uint64_t timeout_ms;
+
+	return attempt(c, a, &timeout_ms, late);
+}
+
+void
+per_sample(struct client *c, const struct resp_args *a)
+{
+	per_try(c, a, attempt, retry);
+}

@@ -1,0 +1,289 @@
+/* per-table.c - PER.CREATE, DROP, FRAMES, LIMIT, INFO and DUMP */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/innet-memory/commands/per.h"
+#include "cmd/innet-memory/server/server.h"
+
+enum { DUMP_DEFAULT = 1000, DUMP_MOST = 100000 };	/* ids on a page */
+
+enum { CAPACITY, ALPHA, SELECTOR, TIMES, RATIO, SLACK };
+static const char *const create_words[] = {
+	"capacity", "alpha", "selector", "times", "ratio", "slack", NULL
+};
+
+/* One option at *i, which is moved behind it. */
+static bool
+read_option(struct client *c, const struct resp_args *a, size_t *i,
+    struct replaybuf_conf *conf, bool *slack)
+{
+	const size_t at = *i;
+	uint64_t v = 0;
+	int pick;
+	bool good;
+
+	*i += 2;
+	switch (per_word(a, at, create_words)) {
+	case CAPACITY:
+		good = per_whole(c, a, at + 1, "capacity", 1,
+		    TABLE_CAPACITY_MAX, &v);
+		conf->capacity = (size_t)v;
+		return good;
+	case ALPHA:
+		return per_real(c, a, at + 1, "alpha", 0, PER_POWER_MAX,
+		    &conf->alpha);
+	case SELECTOR:
+		pick = at + 1 < a->n ? per_word(a, at + 1, table_picks) :
+		    PER_NO_WORD;
+		if (pick == PER_NO_WORD)
+			reply_error(c, "ERR selector (argument %zu): none of "
+			    "per, uniform, fifo and lifo", at + 1);
+		conf->pick = pick == PER_NO_WORD ? REPLAYBUF_PER :
+		    (enum replaybuf_pick)pick;
+		return pick != PER_NO_WORD;
+	case TIMES:
+		good = per_whole(c, a, at + 1, "times", 0, UINT32_MAX, &v);
+		conf->times = (uint32_t)v;
+		return good;
+	case RATIO:
+		(*i)++;
+		return per_ratio(c, a, at + 1, &conf->limit);
+	case SLACK:
+		*slack = true;
+		return per_whole(c, a, at + 1, "slack", 0, INT64_MAX,
+		    &conf->limit.slack);
+	default:
+		per_no_word(c, a, at);
+		return false;
+	}
+}
+
+/* The name of a new table. */
+static bool
+name_fits(struct client *c, const struct resp_args *a)
+{
+	const size_t len = a->v[1].len;
+	char s[PER_SHOWN_BYTES];
+
+	if (len < 1 || len > TABLE_NAME_MAX)
+		reply_error(c, "ERR a table's name is 1 to %d bytes, not %zu",
+		    TABLE_NAME_MAX, len);
+	else if (tables_find(&c->srv->tables, a->v[1].p, len) != NULL)
+		reply_error(c, "ERR there is a table '%s' already",
+		    per_shown(a, 1, s));
+	else
+		return true;
+	return false;
+}
+
+void
+per_create(struct client *c, const struct resp_args *a)
+{
+	struct replaybuf_conf conf = { .alpha = 0.6 };
+	struct table *t;
+	const char *why;
+	bool slack = false;
+
+	for (size_t i = 2; i < a->n;) {
+		if (!read_option(c, a, &i, &conf, &slack))
+			return;
+	}
+	if (conf.capacity == 0) {
+		reply_error(c, "ERR capacity: a table needs one");
+		return;
+	}
+	if (!slack)
+		conf.limit.slack = conf.capacity;
+	if (!name_fits(c, a))
+		return;
+	t = table_open(&c->srv->blobs, a->v[1].p, a->v[1].len, &conf);
+	if (t == NULL) {
+		reply_oom(c);
+		return;
+	}
+	why = tables_add(&c->srv->tables, t);
+	if (why != NULL) {
+		table_close(t);
+		reply_error(c, "ERR %s", why);
+		return;
+	}
+	reply_status(c, "OK");
+}
+
+void
+per_drop(struct client *c, const struct resp_args *a)
+{
+	struct table *t = per_table(c, a);
+
+	if (t == NULL)
+		return;
+	tables_drop(&c->srv->tables, t);
+	server_changed(c->srv);
+	reply_status(c, "OK");
+}
+
+void
+per_frames(struct client *c, const struct resp_args *a)
+{
+	struct table *t = per_table(c, a);
+	uint64_t bytes, stack;
+	const char *why;
+
+	if (t == NULL ||
+	    !per_whole(c, a, 2, "bytes of a frame", 1, RESP_BULK_MAX,
+	    &bytes) ||
+	    !per_whole(c, a, 3, "stack", 1, FRAMES_STACK_MAX, &stack))
+		return;
+	why = table_frames_wrong(bytes, stack);
+	if (why != NULL) {
+		reply_error(c, "ERR bytes (argument 2) and stack (argument "
+		    "3): %s", why);
+	} else if (t->buf.have > 0) {
+		reply_error(c, "ERR frames are declared while a table is "
+		    "empty: it holds %zu experiences", t->buf.have);
+	} else {
+		t->frames.bytes = (size_t)bytes;
+		t->frames.stack = (unsigned)stack;
+		reply_status(c, "OK");
+	}
+}
+
+void
+per_limit(struct client *c, const struct resp_args *a)
+{
+	struct table *t = per_table(c, a);
+	struct limiter limit;
+
+	if (t == NULL)
+		return;
+	limit = t->buf.conf.limit;
+	if (!args_is(a, 2, "ratio")) {
+		per_no_word(c, a, 2);
+		return;
+	}
+	if (!per_ratio(c, a, 3, &limit))
+		return;
+	if (a->n > 5 && !args_is(a, 5, "slack")) {
+		per_no_word(c, a, 5);
+		return;
+	}
+	if (a->n > 5 && !per_whole(c, a, 6, "slack", 0, INT64_MAX,
+	    &limit.slack))
+		return;
+	if (a->n > 7) {
+		per_no_word(c, a, 7);
+		return;
+	}
+	t->buf.conf.limit = limit;
+	server_changed(c->srv);
+	reply_status(c, "OK");
+}
+
+static void
+put_int(struct client *c, const char *name, uint64_t v)
+{
+	reply_text(c, name);
+	reply_int(c, (int64_t)v);
+}
+
+static void
+put_real(struct client *c, const char *name, double v)
+{
+	char s[32];
+
+	snprintf(s, sizeof(s), "%.9g", v);
+	reply_text(c, name);
+	reply_text(c, s);
+}
+
+void
+per_info(struct client *c, const struct resp_args *a)
+{
+	const struct table *t = per_table(c, a);
+	const struct replaybuf *b;
+
+	if (t == NULL)
+		return;
+	b = &t->buf;
+	reply_array(c, 2 * 23);
+	reply_text(c, "selector");
+	reply_text(c, table_picks[b->conf.pick]);
+	put_int(c, "capacity", b->conf.capacity);
+	put_real(c, "alpha", b->conf.alpha);
+	put_int(c, "times", b->conf.times);
+	put_int(c, "have", b->have);
+	put_int(c, "inserted", b->inserted);
+	put_int(c, "sampled", b->sampled);
+	put_int(c, "updated", b->updated);
+	put_int(c, "stale", b->stale);
+	put_int(c, "evicted", b->evicted);
+	put_int(c, "removed", b->removed);
+	put_int(c, "worn", b->worn);
+	put_real(c, "ratio", b->inserted == 0 ? 0 : (double)b->sampled /
+	    (double)b->inserted);
+	put_real(c, "ratio_lo", b->conf.limit.lo);
+	put_real(c, "ratio_hi", b->conf.limit.hi);
+	put_int(c, "slack", b->conf.limit.slack);
+	put_real(c, "highest", (double)b->highest);
+	put_int(c, "shift", (uint64_t)(int64_t)(b->conf.pick == REPLAYBUF_PER ?
+	    b->per.shift : 0));
+	put_int(c, "blobs_bytes", t->frames.tail_bytes);
+	put_int(c, "stack", t->frames.stack);
+	put_int(c, "frames", t->frames.count);
+	put_int(c, "frames_bytes", t->frames.count * t->frames.bytes);
+	put_int(c, "slots_bytes", t->charged);
+}
+
+/* [from id] [count n] */
+static bool
+read_page(struct client *c, const struct resp_args *a, uint64_t *from,
+    uint64_t *count)
+{
+	static const char *const words[] = { "from", "count", NULL };
+
+	for (size_t i = 2; i < a->n; i += 2) {
+		const int word = per_word(a, i, words);
+
+		if (word == PER_NO_WORD) {
+			per_no_word(c, a, i);
+			return false;
+		}
+		if (!per_whole(c, a, i + 1, words[word], word == 0 ? 0 : 1,
+		    word == 0 ? INT64_MAX : DUMP_MOST, word == 0 ? from :
+		    count))
+			return false;
+	}
+	return true;
+}
+
+/* The id to go on from (nil: no more), then id, priority, id, priority... */
+void
+per_dump(struct client *c, const struct resp_args *a)
+{
+	const struct table *t = per_table(c, a);
+	uint64_t from = UINT64_MAX, count = DUMP_DEFAULT;
+	struct replaydump_entry e;
+	size_t start, at, n;
+	char s[32];
+	int len;
+
+	if (t == NULL || !read_page(c, a, &from, &count))
+		return;
+	start = from == UINT64_MAX ? 0 : replaydump_seek(&t->buf, from);
+	at = start;
+	for (n = 0; n < count && replaydump_next(&t->buf, &at, &e); n++)
+		;
+	reply_array(c, 2);
+	if (replaydump_next(&t->buf, &at, &e))
+		reply_int(c, (int64_t)e.id);
+	else
+		reply_nil(c);
+	reply_array(c, 2 * n);
+	at = start;
+	for (size_t i = 0; i < n && replaydump_next(&t->buf, &at, &e); i++) {
+		reply_int(c, (int64_t)e.id);
+		len = snprintf(s, sizeof(s), "%.9g", (double)e.priority);
+		reply_bulk(c, s, (size_t)len);
+	}
+}

@@ -1,0 +1,114 @@
+/* per-update.c - PER.UPDATE and PER.REMOVE */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/wire/stream.h"
+
+#include "cmd/innet-memory/commands/per.h"
+#include "cmd/innet-memory/server/server.h"
+
+struct updates {
+	size_t n;
+	uint64_t *id;
+	float *priority;
+};
+
+static bool
+open_updates(struct client *c, struct updates *u, size_t n)
+{
+	u->n = n;
+	u->id = malloc(n * sizeof(*u->id) + 1);
+	u->priority = malloc(n * sizeof(*u->priority) + 1);
+	if (u->id != NULL && u->priority != NULL)
+		return true;
+	reply_oom(c);
+	return false;
+}
+
+/* id priority ... */
+static bool
+read_text(struct client *c, const struct resp_args *a, struct updates *u)
+{
+	if (a->n % 2 != 0) {
+		reply_error(c, "ERR ids and priorities come in pairs: the "
+		    "last priority is missing");
+		return false;
+	}
+	if (!open_updates(c, u, (a->n - 2) / 2))
+		return false;
+	for (size_t i = 0; i < u->n; i++) {
+		if (!per_whole(c, a, 2 + 2 * i, "id", 0, INT64_MAX,
+		    &u->id[i]) ||
+		    !per_priority(c, a, 3 + 2 * i, false, &u->priority[i]))
+			return false;
+	}
+	return true;
+}
+
+/* u64s, then as many f32s, as binary of PER.SAMPLE has them */
+static bool
+read_packed(struct client *c, const struct resp_args *a, struct updates *u)
+{
+	const size_t ids = a->v[3].len, priorities = a->n > 4 ? a->v[4].len :
+	    0;
+
+	if (a->n != 5 || ids % 8 != 0 || ids / 2 != priorities) {
+		reply_error(c, "ERR binary: wants n ids of 8 bytes and n "
+		    "priorities of 4, not %zu and %zu bytes", ids, priorities);
+		return false;
+	}
+	if (!open_updates(c, u, ids / 8))
+		return false;
+	for (size_t i = 0; i < u->n; i++) {
+		const uint32_t bits = (uint32_t)stream_get_le(a->v[4].p +
+		    4 * i, 4);
+
+		u->id[i] = stream_get_le(a->v[3].p + 8 * i, 8);
+		memcpy(&u->priority[i], &bits, sizeof(bits));
+		if (!per_valid(u->priority[i])) {
+			reply_error(c, "ERR priority %zu of argument 4: not "
+			    "a finite number from 0 on", i);
+			return false;
+		}
+	}
+	return true;
+}
+
+void
+per_update(struct client *c, const struct resp_args *a)
+{
+	struct table *t = per_table(c, a);
+	struct updates u = { 0 };
+
+	if (t == NULL)
+		return;
+	if (args_is(a, 2, "binary") ? read_packed(c, a, &u) :
+	    read_text(c, a, &u)) {
+		reply_int(c, (int64_t)replaybuf_update(&t->buf, u.id,
+		    u.priority, u.n));
+		server_changed(c->srv);
+	}
+	free(u.id);
+	free(u.priority);
+}
+
+void
+per_remove(struct client *c, const struct resp_args *a)
+{
+	struct table *t = per_table(c, a);
+	uint64_t id;
+	int64_t n = 0;
+
+	if (t == NULL)
+		return;
+	for (size_t i = 2; i < a->n; i++) {
+		if (!per_whole(c, a, i, "id", 0, INT64_MAX, &id))
+			return;
+	}
+	for (size_t i = 2; i < a->n; i++) {
+		args_integer(a, i, (int64_t *)&id);
+		n += replaybuf_remove(&t->buf, id);
+	}
+	server_changed(c->srv);
+	reply_int(c, n);
+}

@@ -1,0 +1,140 @@
+/* per.c - what the PER commands share: their arguments, and waiting */
+#include <float.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "common/live/timer.h"
+
+#include "cmd/innet-memory/commands/per.h"
+#include "cmd/innet-memory/server/server.h"
+
+const char *
+per_shown(const struct resp_args *a, size_t i, char buf[PER_SHOWN_BYTES])
+{
+	const struct resp_arg *v = &a->v[i];
+	const size_t room = PER_SHOWN_BYTES - 4;
+	size_t n;
+
+	for (n = 0; n < v->len && n < room; n++)
+		buf[n] = v->p[n] >= ' ' && v->p[n] <= '~' ? (char)v->p[n] :
+		    '?';
+	snprintf(buf + n, 4, "%s", v->len > room ? "..." : "");
+	return buf;
+}
+
+struct table *
+per_table(struct client *c, const struct resp_args *a)
+{
+	struct table *t = tables_find(&c->srv->tables, a->v[1].p, a->v[1].len);
+	char s[PER_SHOWN_BYTES];
+
+	if (t == NULL)
+		reply_error(c, "ERR no table '%s'; PER.CREATE makes one",
+		    per_shown(a, 1, s));
+	return t;
+}
+
+int
+per_word(const struct resp_args *a, size_t i, const char *const *words)
+{
+	for (int k = 0; words[k] != NULL; k++) {
+		if (args_is(a, i, words[k]))
+			return k;
+	}
+	return PER_NO_WORD;
+}
+
+void
+per_no_word(struct client *c, const struct resp_args *a, size_t i)
+{
+	char s[PER_SHOWN_BYTES];
+
+	reply_error(c, "ERR argument %zu: no such option '%s'", i,
+	    per_shown(a, i, s));
+}
+
+/* Is there an argument i? */
+static bool
+there(struct client *c, const struct resp_args *a, size_t i, const char *what)
+{
+	if (i >= a->n)
+		reply_error(c, "ERR %s: its value is missing", what);
+	return i < a->n;
+}
+
+bool
+per_whole(struct client *c, const struct resp_args *a, size_t i,
+    const char *what, uint64_t lo, uint64_t hi, uint64_t *out)
+{
+	char s[PER_SHOWN_BYTES];
+	int64_t v;
+
+	if (!there(c, a, i, what))
+		return false;
+	if (args_integer(a, i, &v) && v >= 0 && (uint64_t)v >= lo &&
+	    (uint64_t)v <= hi) {
+		*out = (uint64_t)v;
+		return true;
+	}
+	reply_error(c, "ERR %s '%s' (argument %zu): not a whole number from %"
+	    PRIu64 " to %" PRIu64, what, per_shown(a, i, s), i, lo, hi);
+	return false;
+}
+
+bool
+per_real(struct client *c, const struct resp_args *a, size_t i,
+    const char *what, double lo, double hi, double *out)
+{
+	char s[PER_SHOWN_BYTES];
+
+	if (!there(c, a, i, what))
+		return false;
+	if (args_real(a, i, out) && *out >= lo && *out <= hi)
+		return true;
+	reply_error(c, "ERR %s '%s' (argument %zu): not a number from %g to "
+	    "%g", what, per_shown(a, i, s), i, lo, hi);
+	return false;
+}
+
+bool
+per_priority(struct client *c, const struct resp_args *a, size_t i, bool max,
+    float *out)
+{
+	double p = -1;
+
+	if (!(max && args_is(a, i, "max")) &&
+	    !per_real(c, a, i, "priority", 0, FLT_MAX, &p))
+		return false;
+	*out = (float)p;
+	return true;
+}
+
+bool
+per_ratio(struct client *c, const struct resp_args *a, size_t i,
+    struct limiter *out)
+{
+	const double most = 1e15;	/* past which counts are not exact */
+	const char *why;
+
+	if (!per_real(c, a, i, "lowest ratio", 0, most, &out->lo) ||
+	    !per_real(c, a, i + 1, "highest ratio", 0, most, &out->hi))
+		return false;
+	why = limiter_wrong(out);
+	if (why != NULL)
+		reply_error(c, "ERR ratio (arguments %zu and %zu): %s", i,
+		    i + 1, why);
+	return why == NULL;
+}
+
+void
+per_try(struct client *c, const struct resp_args *a, per_attempt *attempt,
+    client_retry *retry)
+{
+	uint64_t timeout_ms = 0;
+
+	if (attempt(c, a, &timeout_ms, false))
+		return;
+	if (timeout_ms == 0 || !client_park(c, timer_after(c->srv->now_ns,
+	    timeout_ms * 1000000), retry))
+		attempt(c, a, &timeout_ms, true);
+}

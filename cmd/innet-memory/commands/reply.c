@@ -1,0 +1,223 @@
+/* reply.c - arguments as handlers see them, and the replies they give */
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/num.h"
+
+#include "cmd/innet-memory/server/client.h"
+#include "cmd/innet-memory/server/server.h"
+
+enum { SHORT_BYTES = 1024 };	/* blobs copied rather than held for writev */
+
+bool
+word_is(const char *word, const uint8_t *p, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (word[i] == '\0' || tolower(p[i]) != word[i])
+			return false;
+	}
+	return word[i] == '\0';
+}
+
+bool
+args_is(const struct resp_args *a, size_t i, const char *word)
+{
+	return word_is(word, a->v[i].p, a->v[i].len);
+}
+
+bool
+args_integer(const struct resp_args *a, size_t i, int64_t *out)
+{
+	return resp_integer(a->v[i].p, a->v[i].len, out);
+}
+
+bool
+args_want_integer(struct client *c, const struct resp_args *a, size_t i,
+    int64_t *out)
+{
+	if (args_integer(a, i, out))
+		return true;
+	reply_error(c, "ERR value is not an integer or out of range");
+	return false;
+}
+
+bool
+args_real(const struct resp_args *a, size_t i, double *out)
+{
+	char s[64];
+	const struct resp_arg *v = &a->v[i];
+
+	if (v->len == 0 || v->len >= sizeof(s) ||
+	    memchr(v->p, '\0', v->len) != NULL)
+		return false;
+	memcpy(s, v->p, v->len);
+	s[v->len] = '\0';
+	return num_real(s, -HUGE_VAL, HUGE_VAL, out) == NULL;
+}
+
+struct blob *
+args_blob(struct client *c, const struct resp_args *a, size_t i)
+{
+	const struct resp_arg *v = &a->v[i];
+
+	if (v->bulk != NULL)
+		return blob_hold(v->bulk);
+	return blob_copy(&c->srv->blobs, v->p, v->len);
+}
+
+/* A line: its first character and a number. */
+static void
+number(struct client *c, char kind, int64_t v)
+{
+	char s[24], *p = s + sizeof(s);
+	uint64_t u = v < 0 ? -(uint64_t)v : (uint64_t)v;
+
+	*--p = '\n';
+	*--p = '\r';
+	do {
+		*--p = (char)('0' + u % 10);
+		u /= 10;
+	} while (u > 0);
+	if (v < 0)
+		*--p = '-';
+	*--p = kind;
+	out_text(&c->out, p, (size_t)(s + sizeof(s) - p));
+}
+
+void
+reply_status(struct client *c, const char *word)
+{
+	out_text(&c->out, "+", 1);
+	out_text(&c->out, word, strlen(word));
+	out_text(&c->out, "\r\n", 2);
+}
+
+void
+reply_error(struct client *c, const char *fmt, ...)
+{
+	char s[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(s, sizeof(s), fmt, ap);
+	va_end(ap);
+	for (char *p = s; *p != '\0'; p++) {
+		if (*p == '\r' || *p == '\n')
+			*p = ' ';
+	}
+	c->errors++;
+	c->srv->errors++;
+	out_text(&c->out, "-", 1);
+	out_text(&c->out, s, strlen(s));
+	out_text(&c->out, "\r\n", 2);
+}
+
+void
+reply_int(struct client *c, int64_t v)
+{
+	number(c, ':', v);
+}
+
+void
+reply_bulk(struct client *c, const void *p, size_t len)
+{
+	number(c, '$', (int64_t)len);
+	out_text(&c->out, p, len);
+	out_text(&c->out, "\r\n", 2);
+}
+
+void
+reply_text(struct client *c, const char *s)
+{
+	reply_bulk(c, s, strlen(s));
+}
+
+void
+reply_begin(struct client *c, size_t len)
+{
+	number(c, '$', (int64_t)len);
+}
+
+void
+reply_piece(struct client *c, struct blob *b, size_t from)
+{
+	if (b->len - from < SHORT_BYTES)
+		out_text(&c->out, b->bytes + from, b->len - from);
+	else
+		out_blob(&c->out, &c->srv->blobs, blob_hold(b), from);
+}
+
+void
+reply_end(struct client *c)
+{
+	out_text(&c->out, "\r\n", 2);
+}
+
+void
+reply_blob(struct client *c, struct blob *b)
+{
+	reply_begin(c, b->len);
+	reply_piece(c, b, 0);
+	reply_end(c);
+}
+
+void
+reply_array(struct client *c, size_t n)
+{
+	number(c, '*', (int64_t)n);
+}
+
+void
+reply_nil(struct client *c)
+{
+	out_text(&c->out, "$-1\r\n", 5);
+}
+
+void
+reply_nil_array(struct client *c)
+{
+	out_text(&c->out, "*-1\r\n", 5);
+}
+
+void
+reply_real(struct client *c, double v)
+{
+	char s[40];
+
+	snprintf(s, sizeof(s), "%.17g", v);
+	reply_text(c, s);
+}
+
+void
+reply_oom(struct client *c)
+{
+	c->srv->oom++;
+	reply_error(c, "OOM command not allowed when used memory > "
+	    "'maxmemory'. (%zu bytes used, %zu allowed)",
+	    c->srv->blobs.used, c->srv->blobs.limit);
+}
+
+bool
+reply_print(struct client *c, struct writing *w)
+{
+	*w = (struct writing){ 0 };
+	w->f = open_memstream(&w->text, &w->len);
+	if (w->f == NULL)
+		reply_oom(c);
+	return w->f != NULL;
+}
+
+void
+reply_printed(struct client *c, struct writing *w)
+{
+	if (fclose(w->f) == 0)
+		reply_bulk(c, w->text, w->len);
+	else
+		reply_oom(c);
+	free(w->text);
+}

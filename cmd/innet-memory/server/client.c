@@ -1,0 +1,392 @@
+/* client.c - one who is connected: reads, requests, and its end */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "cmd/innet-memory/server/client.h"
+#include "cmd/innet-memory/server/server.h"
+#include "cmd/innet-memory/commands/tx.h"
+
+enum {
+	TAIL_BYTES = 512,	/* read past a bulk: its end, what follows */
+	TURN_BYTES = 4 << 20,	/* of one client before others have a turn */
+	SMALL_BYTES = 16 << 10,	/* kept of a line, whatever memory is left */
+	LARGE_BYTES = 1 << 20	/* of replies, not kept when there is none */
+};
+
+const char *const leaving_names[LEAVING_KINDS] = {
+	"", "quit", "killed", "protocol", "output", "stuck", "idle", "memory",
+	"http", "shutdown", "error", "gone"
+};
+
+struct client *
+client_new(struct server *srv, int fd, const char *addr)
+{
+	struct client *c = calloc(1, sizeof(*c));
+
+	if (c == NULL)
+		return NULL;
+	c->srv = srv;
+	c->fd = fd;
+	c->id = ++srv->next_id;
+	c->since_ns = c->heard_ns = c->moved_ns = srv->now_ns;
+	c->known = srv->password == NULL;
+	c->last = "NULL";
+	snprintf(c->addr, sizeof(c->addr), "%s", addr);
+	return c;
+}
+
+void
+client_drop_args(struct client *c, struct resp_args *a)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		blob_drop(&c->srv->blobs, a->v[i].bulk);
+		a->v[i].bulk = NULL;
+	}
+	a->n = 0;
+}
+
+/* What its buffers take now stands in the account. */
+static void
+charge(struct client *c)
+{
+	struct blobs *bs = &c->srv->blobs;
+	const size_t now = sizeof(*c) + resp_args_bytes(&c->in.args) +
+	    c->rest_room + out_bytes(&c->out) + tx_bytes(c);
+
+	blobs_give(bs, c->charged);
+	blobs_force(bs, now);
+	c->charged = now;
+}
+
+void
+client_free(struct client *c)
+{
+	client_drop_args(c, &c->in.args);
+	resp_free(&c->in);
+	out_free(&c->out, &c->srv->blobs);
+	tx_free(c);
+	free(c->rest);
+	blobs_give(&c->srv->blobs, c->charged);
+	if (c->fd != -1) {
+		/* epoll would keep it while a child that saves has it open */
+		epoll_ctl(c->srv->epoll, EPOLL_CTL_DEL, c->fd, NULL);
+		close(c->fd);
+	}
+	free(c);
+}
+
+/*
+ * It waits no more.  c->behind is left, for whoever goes along the row and
+ * has just come to c.
+ */
+static void
+unpark(struct client *c)
+{
+	struct server *srv = c->srv;
+
+	*(c->ahead != NULL ? &c->ahead->behind : &srv->parked_first) =
+	    c->behind;
+	*(c->behind != NULL ? &c->behind->ahead : &srv->parked_last) =
+	    c->ahead;
+	srv->parked--;
+	c->retry = NULL;
+}
+
+void
+client_kill(struct client *c, enum leaving why)
+{
+	if (c->dead)
+		return;
+	c->dead = true;
+	c->leaving = why;
+	if (c->retry != NULL)
+		unpark(c);
+}
+
+void
+client_leave(struct client *c, enum leaving why)
+{
+	if (c->leaving == LEAVING_NOT)
+		c->leaving = why;
+}
+
+/* A place for a bulk, or the request is refused. */
+static void
+place(struct client *c)
+{
+	struct blob *b = blob_new(&c->srv->blobs, c->in.bulk_len);
+
+	if (b == NULL) {
+		client_drop_args(c, &c->in.args);
+		resp_refuse(&c->in);
+		return;
+	}
+	server_heap(c->srv);
+	resp_place(&c->in, b, b->bytes);
+}
+
+/* Done with the request that stands. */
+static void
+next(struct client *c)
+{
+	client_drop_args(c, &c->in.args);
+	resp_next(&c->in);
+}
+
+bool
+client_owes(const struct client *c)
+{
+	const struct blobs *bs = &c->srv->blobs;
+
+	return c->out.pending > c->srv->conf.output_bytes ||
+	    (c->out.pending > LARGE_BYTES && bs->used > bs->limit / 4);
+}
+
+/* May requests of it be run now? */
+static bool
+runs(const struct client *c)
+{
+	return !c->dead && c->leaving == LEAVING_NOT && c->retry == NULL &&
+	    !client_owes(c);
+}
+
+/* Keep what cannot be read yet; it may stand in c->rest. */
+static void
+keep(struct client *c, const uint8_t *p, size_t len)
+{
+	uint8_t *room = c->rest;
+
+	if (len > c->rest_room) {
+		room = malloc(len);
+		if (room == NULL) {
+			client_kill(c, LEAVING_MEMORY);
+			return;
+		}
+	}
+	if (len > 0)
+		memmove(room, p, len);
+	if (room != c->rest)
+		free(c->rest);
+	if (room != c->rest)
+		c->rest_room = len;
+	c->rest = room;
+	c->rest_len = len;
+	if (len == 0 && c->rest_room > 0) {
+		free(c->rest);
+		c->rest = NULL;
+		c->rest_room = 0;
+	}
+}
+
+/* Requests that may be kept grow with the memory that is left. */
+static void
+set_limits(struct client *c)
+{
+	const struct blobs *bs = &c->srv->blobs;
+
+	c->in.keep_bytes = bs->used < bs->limit ? bs->limit - bs->used : 0;
+	c->in.stranger = !c->known;
+}
+
+/* What it makes us keep must not be without end. */
+static void
+check_memory(struct client *c)
+{
+	const struct server *srv = c->srv;
+	const bool full = srv->blobs.used > srv->blobs.limit;
+
+	if (c->out.bad || (full && (out_bytes(&c->out) > LARGE_BYTES ||
+	    (!c->stalled && c->rest_room > SMALL_BYTES))))
+		client_kill(c, LEAVING_MEMORY);
+}
+
+void
+client_feed(struct client *c, const uint8_t *p, size_t len)
+{
+	enum resp_end end = RESP_REQUEST;
+	size_t took;
+
+	while (len > 0 && end != RESP_MORE && runs(c)) {
+		set_limits(c);
+		end = resp_read(&c->in, p, len, &took);
+		p += took;
+		len -= took;
+		if (end == RESP_PLACE)
+			place(c);
+		if (end == RESP_REQUEST) {
+			command_run(c, &c->in.args);
+			if (c->retry == NULL)
+				next(c);
+			charge(c);
+			check_memory(c);
+		}
+		if (end == RESP_BAD) {
+			reply_error(c, "%s", c->in.bad);
+			client_leave(c, LEAVING_PROTOCOL);
+		}
+	}
+	if (c->leaving != LEAVING_NOT)
+		len = 0;
+	c->stalled = len > 0 && end != RESP_MORE;
+	keep(c, p, len);
+	charge(c);
+	check_memory(c);
+}
+
+/* Ask epoll for what matters now. */
+static void
+watch(struct client *c)
+{
+	unsigned want = c->out.pending > 0 ? EPOLLOUT : 0;
+	struct epoll_event ev;
+
+	if (c->dead || c->fd == -1)
+		return;
+	if (runs(c) && !c->eof)
+		want |= EPOLLIN;
+	else if (c->retry != NULL)	/* one that has gone need not wait */
+		want |= EPOLLRDHUP;
+	if (want == c->watching)
+		return;
+	ev = (struct epoll_event){ .events = want, .data.ptr = c };
+	if (epoll_ctl(c->srv->epoll, EPOLL_CTL_MOD, c->fd, &ev) == -1)
+		client_kill(c, LEAVING_ERROR);
+	c->watching = want;
+}
+
+/* It has been answered: close, but let it read the answer first. */
+static void
+part_with(struct client *c)
+{
+	struct server *srv = c->srv;
+
+	/* unread input would make the kernel forget what it has yet to send */
+	for (int i = 0; i < 16; i++) {
+		if (recv(c->fd, srv->in, SERVER_IN_BYTES, MSG_DONTWAIT) <= 0)
+			break;
+	}
+	client_kill(c, c->leaving);
+}
+
+/* Send what goes, and run what waited for that. */
+static void
+flush(struct client *c)
+{
+	const uint64_t had = c->out.sent;
+
+	do {
+		if (c->stalled && runs(c))
+			client_feed(c, c->rest, c->rest_len);
+		if (!c->dead && c->out.pending > 0 && !out_flush(&c->out,
+		    &c->srv->blobs, c->fd))
+			client_kill(c, LEAVING_GONE);
+	} while (c->stalled && runs(c));
+	if (c->out.sent != had) {
+		c->srv->out_bytes += c->out.sent - had;
+		c->moved_ns = c->srv->now_ns;
+	}
+	if (!c->dead && c->leaving == LEAVING_NOT && c->eof)
+		client_leave(c, LEAVING_GONE);
+	if (!c->dead && c->leaving != LEAVING_NOT && c->out.pending == 0)
+		part_with(c);
+	charge(c);	/* also of those who have read all and ask no more */
+	if (c->out.bad)
+		client_kill(c, LEAVING_MEMORY);
+	watch(c);
+}
+
+/* Read once, a bulk straight to its place; bytes that came, and asked for. */
+static ssize_t
+receive(struct client *c, size_t *asked)
+{
+	struct server *srv = c->srv;
+	uint8_t *hole;
+	const size_t left = resp_hole(&c->in, &hole);
+	const size_t had = left > 0 ? 0 : c->rest_len;
+	const size_t room = left > 0 ? TAIL_BYTES : SERVER_IN_BYTES - had;
+	struct iovec v[] = { { hole, left }, { srv->in + had, room } };
+	struct msghdr m = { .msg_iov = left > 0 ? v : v + 1,
+	    .msg_iovlen = left > 0 ? 2 : 1 };
+	ssize_t n = recvmsg(c->fd, &m, MSG_DONTWAIT);
+	size_t there;
+
+	*asked = left + room;
+	if (n <= 0)
+		return n;
+	there = (size_t)n < left ? (size_t)n : left;
+	if (there > 0)
+		resp_filled(&c->in, there);
+	if (had > 0)
+		memcpy(srv->in, c->rest, had);
+	client_feed(c, srv->in, had + (size_t)n - there);
+	return n;
+}
+
+void
+client_readable(struct client *c)
+{
+	size_t asked = 0, turn = 0;
+	ssize_t n = 0;
+
+	while (runs(c) && turn < TURN_BYTES) {
+		n = receive(c, &asked);
+		if (n <= 0)
+			break;
+		turn += (size_t)n;
+		if ((size_t)n < asked)
+			break;
+	}
+	if (n == 0 && asked > 0)
+		c->eof = true;
+	if (n == -1 && errno != EAGAIN && errno != EINTR)
+		client_kill(c, LEAVING_GONE);
+	if (turn > 0) {
+		c->in_bytes += turn;
+		c->srv->in_bytes += turn;
+		c->heard_ns = c->srv->now_ns;
+	}
+	flush(c);
+}
+
+void
+client_writable(struct client *c)
+{
+	flush(c);
+}
+
+bool
+client_park(struct client *c, uint64_t deadline_ns, client_retry *retry)
+{
+	struct server *srv = c->srv;
+
+	if (tx_running(c) || c->fd == -1)
+		return false;
+	c->retry = retry;
+	c->deadline_ns = deadline_ns;
+	c->parked_seen = srv->changes;
+	c->behind = NULL;
+	c->ahead = srv->parked_last;
+	*(c->ahead != NULL ? &c->ahead->behind : &srv->parked_first) = c;
+	srv->parked_last = c;
+	srv->parked++;
+	return true;
+}
+
+void
+client_retry_parked(struct client *c, bool late)
+{
+	client_retry *retry = c->retry;
+
+	c->parked_seen = c->srv->changes;
+	if (!retry(c, &c->in.args, late))
+		return;
+	unpark(c);
+	next(c);
+	flush(c);
+}

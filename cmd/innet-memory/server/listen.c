@@ -1,0 +1,218 @@
+/* listen.c - where clients come in */
+#include <err.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/base/atomic-file.h"
+
+#include "cmd/innet-memory/server/server.h"
+
+enum { BACKLOG = 511, ACCEPTS = 64 };
+
+static const char full[] = "-ERR max number of clients reached\r\n";
+
+static void
+on(int fd, int level, int name, int value)
+{
+	/* each is a help only */
+	(void)setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+/*
+ * Send at once, and within this machine as fast as it goes: where the system's
+ * choice is BBR, which paces, 42.7 MB take twice as long.
+ */
+static void
+tune(int fd, const union addr *peer)
+{
+	on(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	on(fd, SOL_SOCKET, SO_KEEPALIVE, 1);	/* of hosts that vanish */
+	on(fd, IPPROTO_TCP, TCP_KEEPIDLE, 300);
+	on(fd, IPPROTO_TCP, TCP_KEEPINTVL, 100);
+	on(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+	if (addr_is_loopback(peer))
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+}
+
+/* A place for one more in srv->client. */
+static bool
+grow(struct server *srv)
+{
+	const size_t room = srv->clients_room == 0 ? 64 :
+	    2 * srv->clients_room;
+	struct client **p;
+
+	if (srv->clients < srv->clients_room)
+		return true;
+	p = realloc(srv->client, room * sizeof(*p));
+	if (p == NULL)
+		return false;
+	srv->client = p;
+	srv->clients_room = room;
+	return true;
+}
+
+/* One has come at fd. */
+static void
+welcome(struct server *srv, int fd, const char *addr)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	struct client *c;
+
+	if (srv->clients >= srv->conf.clients || !grow(srv) ||
+	    (c = client_new(srv, fd, addr)) == NULL) {
+		srv->refused++;
+		(void)send(fd, full, sizeof(full) - 1, MSG_NOSIGNAL |
+		    MSG_DONTWAIT);
+		close(fd);
+		return;
+	}
+	ev.data.ptr = c;
+	if (epoll_ctl(srv->epoll, EPOLL_CTL_ADD, fd, &ev) == -1) {
+		srv->refused++;
+		client_free(c);
+		return;
+	}
+	c->watching = EPOLLIN;
+	c->at = srv->clients;
+	srv->client[srv->clients++] = c;
+	if (srv->clients > srv->clients_most)
+		srv->clients_most = srv->clients;
+	srv->accepted++;
+	if (srv->conf.verbose)
+		fprintf(stderr, "innet-memory: client %llu from %s\n",
+		    (unsigned long long)c->id, addr);
+}
+
+static void
+accept_tcp(struct server *srv, struct watch *w)
+{
+	char name[ADDR_NAME_BYTES];
+
+	for (int i = 0; i < ACCEPTS; i++) {
+		union addr a = { 0 };
+		socklen_t len = sizeof(a);
+		const int fd = accept4(w->fd, &a.sa, &len, SOCK_NONBLOCK |
+		    SOCK_CLOEXEC);
+
+		if (fd == -1)
+			return;
+		tune(fd, &a);
+		welcome(srv, fd, addr_print(&a, name));
+	}
+}
+
+static void
+accept_unix(struct server *srv, struct watch *w)
+{
+	char name[CLIENT_ADDR_BYTES];
+
+	snprintf(name, sizeof(name), "%s:0", srv->conf.unix_path);
+	for (int i = 0; i < ACCEPTS; i++) {
+		const int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK |
+		    SOCK_CLOEXEC);
+
+		if (fd == -1)
+			return;
+		welcome(srv, fd, name);
+	}
+}
+
+/* Does a program answer at this path? */
+static bool
+answered(const struct sockaddr_un *un)
+{
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const bool yes = fd != -1 && (connect(fd, (const void *)un,
+	    sizeof(*un)) == 0 || errno == EAGAIN);
+
+	if (fd != -1)
+		close(fd);
+	return yes;
+}
+
+static void
+open_unix(struct server *srv, struct watch *w)
+{
+	const char *path = srv->conf.unix_path;
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	struct stat st;
+
+	if (strlen(path) >= sizeof(un.sun_path))
+		errx(1, "%s: path too long for a socket, at most %zu bytes",
+		    path, sizeof(un.sun_path) - 1);
+	strcpy(un.sun_path, path);
+	if (lstat(path, &st) == 0) {
+		if (!S_ISSOCK(st.st_mode))
+			errx(1, "%s: there is a file that is no socket", path);
+		if (answered(&un))
+			errx(1, "%s: another program serves there", path);
+		if (unlink(path) == -1)
+			err(1, "%s", path);
+	}
+	w->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	w->ready = accept_unix;
+	if (w->fd == -1 || bind(w->fd, (void *)&un, sizeof(un)) == -1 ||
+	    listen(w->fd, BACKLOG) == -1 || !server_watch(srv, w))
+		err(1, "%s", path);
+}
+
+static void
+open_tcp(struct server *srv, struct watch *w)
+{
+	union addr *a = &srv->conf.listen;
+	char name[ADDR_NAME_BYTES];
+	socklen_t len = sizeof(*a);
+	struct whole file;
+
+	w->fd = socket(a->sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK |
+	    SOCK_CLOEXEC, 0);
+	w->ready = accept_tcp;
+	if (w->fd == -1)
+		err(1, "%s", addr_print(a, name));
+	on(w->fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	if (bind(w->fd, &a->sa, addr_len(a)) == -1 || listen(w->fd,
+	    BACKLOG) == -1 || getsockname(w->fd, &a->sa, &len) == -1 ||
+	    !server_watch(srv, w))
+		err(1, "%s", addr_print(a, name));
+	srv->port = addr_port(a);
+	if (srv->conf.port_file != NULL && (whole_open(&file,
+	    srv->conf.port_file) == -1 || whole_close(&file, dprintf(file.fd,
+	    "%d\n", srv->port) > 0) == -1))
+		err(1, "%s", srv->conf.port_file);
+	fprintf(stderr, "listening on %s\n", addr_print(a, name));
+	if (!addr_is_loopback(a) && srv->password == NULL)
+		warnx("%s: anyone who can reach it may read and write; give "
+		    "--password-file or listen on 127.0.0.1",
+		    addr_print(a, name));
+}
+
+void
+listen_open(struct server *srv)
+{
+	struct watch *w = srv->listener;
+
+	if (srv->conf.unix_path != NULL)
+		open_unix(srv, &w[1]);
+	if (!srv->conf.no_tcp)
+		open_tcp(srv, &w[0]);
+	else
+		fprintf(stderr, "listening on %s\n", srv->conf.unix_path);
+}
+
+void
+listen_close(struct server *srv)
+{
+	for (int i = 0; i < SERVER_LISTENERS; i++)
+		server_unwatch(srv, &srv->listener[i]);
+	if (srv->conf.unix_path != NULL)
+		unlink(srv->conf.unix_path);
+}

@@ -1,0 +1,192 @@
+/* out.c - what a client is still to be sent */
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "cmd/innet-memory/server/out.h"
+
+enum { IOVS = 512, KEEP_BYTES = 64 << 10 };
+
+/* Let go of what has left, rather than grow, if it is half of it or more. */
+static void
+compact(struct out *o)
+{
+	const size_t parts = o->parts - o->first;
+	size_t gone = o->text_len;
+
+	for (size_t i = o->first; i < o->parts; i++) {
+		if (o->part[i].blob == NULL) {
+			gone = o->part[i].at;
+			break;
+		}
+	}
+	if (o->first >= parts) {
+		if (parts > 0)
+			memmove(o->part, o->part + o->first, parts *
+			    sizeof(*o->part));
+		o->first = 0;
+		o->parts = parts;
+	}
+	if (gone == 0 || gone < o->text_len / 2)
+		return;
+	memmove(o->text, o->text + gone, o->text_len - gone);
+	o->text_len -= gone;
+	for (size_t i = o->first; i < o->parts; i++)
+		o->part[i].at -= o->part[i].blob == NULL ? gone : 0;
+}
+
+uint8_t *
+out_room(struct out *o, size_t n)
+{
+	size_t room = o->text_room;
+	uint8_t *p;
+
+	if (o->bad)
+		return NULL;
+	if (o->text_len + n > room)
+		compact(o);
+	if (o->text_len + n <= room)
+		return o->text + o->text_len;
+	room = 2 * room + n + 1024;
+	p = realloc(o->text, room);
+	o->bad = p == NULL;
+	if (p == NULL)
+		return NULL;
+	o->text = p;
+	o->text_room = room;
+	return p + o->text_len;
+}
+
+static struct out_part *
+add_part(struct out *o)
+{
+	size_t room = o->parts_room;
+	struct out_part *p;
+
+	if (o->parts == room)
+		compact(o);
+	if (o->parts < room)
+		return &o->part[o->parts++];
+	room = 2 * room + 16;
+	p = realloc(o->part, room * sizeof(*p));
+	o->bad = p == NULL;
+	if (p == NULL)
+		return NULL;
+	o->part = p;
+	o->parts_room = room;
+	return &p[o->parts++];
+}
+
+void
+out_put(struct out *o, size_t n)
+{
+	struct out_part *p = o->parts > o->first ? &o->part[o->parts - 1] :
+	    NULL;
+
+	if (p == NULL || p->blob != NULL) {
+		p = add_part(o);
+		if (p == NULL)
+			return;
+		*p = (struct out_part){ NULL, o->text_len, 0 };
+	}
+	p->len += n;
+	o->text_len += n;
+	o->pending += n;
+}
+
+void
+out_text(struct out *o, const void *p, size_t len)
+{
+	uint8_t *at = out_room(o, len);
+
+	if (at == NULL || len == 0)
+		return;
+	memcpy(at, p, len);
+	out_put(o, len);
+}
+
+void
+out_blob(struct out *o, struct blobs *bs, struct blob *b, size_t from)
+{
+	struct out_part *p = o->bad || b->len <= from ? NULL : add_part(o);
+
+	if (p == NULL) {
+		blob_drop(bs, b);
+		return;
+	}
+	*p = (struct out_part){ b, from, b->len - from };
+	o->pending += b->len - from;
+}
+
+/* n bytes have left. */
+static void
+sent(struct out *o, struct blobs *bs, size_t n)
+{
+	o->pending -= n;
+	o->sent += n;
+	while (n > 0) {
+		struct out_part *p = &o->part[o->first];
+		const size_t take = n < p->len ? n : p->len;
+
+		p->at += take;
+		p->len -= take;
+		n -= take;
+		if (p->len > 0)
+			break;
+		blob_drop(bs, p->blob);
+		o->first++;
+	}
+	if (o->pending > 0)
+		return;
+	o->first = o->parts = o->text_len = 0;
+	if (out_bytes(o) > KEEP_BYTES)
+		out_free(o, bs);
+}
+
+bool
+out_flush(struct out *o, struct blobs *bs, int fd)
+{
+	struct iovec v[IOVS];
+	ssize_t n;
+
+	while (o->pending > 0) {
+		struct msghdr m = { .msg_iov = v };
+		size_t want = 0;
+
+		for (size_t i = o->first; i < o->parts && m.msg_iovlen < IOVS;
+		    i++) {
+			const struct out_part *p = &o->part[i];
+
+			v[m.msg_iovlen++] = (struct iovec){ (p->blob != NULL ?
+			    p->blob->bytes : o->text) + p->at, p->len };
+			want += p->len;
+		}
+		n = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n == -1 && errno == EINTR)
+			continue;
+		if (n == -1)
+			return errno == EAGAIN || errno == EWOULDBLOCK;
+		sent(o, bs, (size_t)n);
+		if ((size_t)n < want)
+			return true;
+	}
+	return true;
+}
+
+size_t
+out_bytes(const struct out *o)
+{
+	return o->text_room + o->parts_room * sizeof(*o->part);
+}
+
+void
+out_free(struct out *o, struct blobs *bs)
+{
+	const uint64_t had = o->sent;
+
+	for (size_t i = o->first; i < o->parts; i++)
+		blob_drop(bs, o->part[i].blob);
+	free(o->part);
+	free(o->text);
+	*o = (struct out){ .sent = had };
+}

@@ -1,0 +1,156 @@
+/* restore.c - a checkpoint into the server and out of it */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/innet-memory/store/load.h"
+#include "cmd/innet-memory/server/restore.h"
+#include "cmd/innet-memory/store/table.h"
+
+static void
+fill_key(struct saver *s, const struct key *k)
+{
+	const struct blob *b;
+
+	if (k->type == KEY_STRING) {
+		save_string(s, k->name, k->name_len, k->version,
+		    k->string->bytes, k->string->len);
+		return;
+	}
+	save_list(s, k->name, k->name_len, k->version, k->list.n);
+	for (size_t i = 0; i < k->list.n; i++) {
+		b = list_at(&k->list, i);
+		save_counted(s, b->bytes, b->len);
+	}
+}
+
+void
+restore_fill(struct saver *s, void *arg)
+{
+	const struct server *srv = arg;
+
+	save_clock(s, srv->version);
+	for (size_t i = 0; i < srv->keys.n; i++)
+		fill_key(s, srv->keys.key[i]);
+	for (size_t i = 0; i < srv->tables.n; i++)
+		table_save(s, srv->tables.v[i]);
+}
+
+/* What is read, until it is known to be good. */
+struct beside {
+	struct keyspace keys;
+	struct tables tables;
+	uint64_t version;
+	struct list *list;	/* whose elements follow */
+};
+
+static const char *
+take_clock(void *arg, uint64_t version)
+{
+	struct beside *b = arg;
+
+	b->version = version;
+	return NULL;
+}
+
+/* A new key of this name: NULL, or why not. */
+static const char *
+take_key(struct beside *b, const struct blob *name, uint64_t version,
+    enum key_type type, struct key **k)
+{
+	if (keyspace_find(&b->keys, name->bytes, name->len) != NULL)
+		return "a key that is there already";
+	*k = keyspace_add(&b->keys, name->bytes, name->len);
+	if (*k == NULL)
+		return "no memory for another key";
+	(*k)->type = type;
+	(*k)->version = version;
+	return NULL;
+}
+
+static const char *
+take_string(void *arg, const struct blob *key, uint64_t version,
+    struct blob *value)
+{
+	struct key *k;
+	const char *why = take_key(arg, key, version, KEY_STRING, &k);
+
+	if (why == NULL)
+		k->string = value;
+	return why;
+}
+
+static const char *
+take_list(void *arg, const struct blob *key, uint64_t version, uint64_t n)
+{
+	struct beside *b = arg;
+	struct key *k;
+	const char *why;
+
+	if (n == 0)
+		return "a list without elements";
+	why = take_key(b, key, version, KEY_LIST, &k);
+	if (why != NULL)
+		return why;
+	b->list = &k->list;
+	return list_reserve(&k->list, b->keys.account, (size_t)n) ? NULL :
+	    "no memory for another list";
+}
+
+static const char *
+take_element(void *arg, struct blob *e)
+{
+	struct beside *b = arg;
+
+	list_add(b->list, e, false);
+	return NULL;
+}
+
+static const char *
+take_table(void *arg, struct table *t)
+{
+	struct beside *b = arg;
+
+	return tables_add(&b->tables, t);
+}
+
+static void
+clear(struct beside *b)
+{
+	keyspace_clear(&b->keys);
+	tables_clear(&b->tables);
+}
+
+bool
+restore_from(struct server *srv, const char *path, char *why, size_t size)
+{
+	struct beside b = { .keys = { .account = &srv->blobs,
+	    .seed = srv->keys.seed } }, old;
+	const struct load_into into = { &b, take_clock, take_string,
+		take_list, take_element, take_table };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct load l;
+	bool good;
+
+	if (fd == -1) {
+		snprintf(why, size, "%s", strerror(errno));
+		return false;
+	}
+	good = load_from(&l, fd, &srv->blobs, &into);
+	close(fd);
+	if (good) {
+		old = (struct beside){ .keys = srv->keys,
+		    .tables = srv->tables };
+		srv->keys = b.keys;
+		srv->tables = b.tables;
+		if (b.version > srv->version)
+			srv->version = b.version;
+		clear(&old);
+	} else {
+		snprintf(why, size, "%s", l.why);
+		clear(&b);
+	}
+	return good;
+}

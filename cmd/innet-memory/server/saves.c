@@ -1,0 +1,381 @@
+/*
+ * saves.c - when the server saves and loads: PER.SAVE, PER.LOAD, --save-every,
+ * the start and the end
+ *
+ * A child, which has all as it was when it was forked, writes the file; its
+ * status is an errno, and a pipe that it holds tells of its end.  One writes
+ * at a time.  A save that is asked for meanwhile begins when that one ends,
+ * for it must have what was acknowledged before it was asked for.
+ */
+#include <assert.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/atomic-file.h"
+#include "common/live/timer.h"
+
+#include "cmd/innet-memory/store/lock.h"
+#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/server/restore.h"
+#include "cmd/innet-memory/server/server.h"
+
+enum { WHY_BYTES = 160 };
+
+struct save {
+	struct watch end;	/* of the child */
+	pid_t pid;		/* 0: none writes */
+	uint64_t n;		/* saves begun */
+	bool next;		/* another is to follow this one */
+	bool due[2];		/* save n is to come or runs, by n % 2 */
+	char why[2][WHY_BYTES];	/* how it ended: empty if well */
+	uint64_t every_ns;	/* when the next by --save-every is due */
+	uint64_t from_ns, took_ns;
+	uint64_t done, failed;
+	int lock;		/* of the file; -1: none */
+};
+
+static void begin(struct server *srv);
+
+/* Save n has ended. */
+static void
+ended(struct server *srv, const char *why)
+{
+	struct save *s = srv->save;
+	char *kept = s->why[s->n % 2];
+
+	snprintf(kept, WHY_BYTES, "%s", why);
+	s->due[s->n % 2] = false;
+	s->took_ns = timer_mono_ns() - s->from_ns;
+	s->done += *why == '\0';
+	s->failed += *why != '\0';
+	if (*why != '\0')
+		warnx("%s: not saved: %s", srv->conf.save, why);
+	server_changed(srv);
+	if (s->next)
+		begin(srv);
+}
+
+/* What a crash or a kill has left beside the file goes. */
+static void
+clean(const struct server *srv)
+{
+	char *beside;
+
+	if (asprintf(&beside, "%s.tmp", srv->conf.save) == -1)
+		return;
+	unlink(beside);
+	free(beside);
+}
+
+/* Can a file be written there?  False with errno. */
+static bool
+writable(const struct server *srv)
+{
+	struct whole w;
+
+	clean(srv);
+	if (whole_open_tmp(&w, srv->conf.save) == -1)
+		return false;
+	whole_close(&w, false);
+	return true;
+}
+
+static void
+on_end(struct server *srv, struct watch *w)
+{
+	struct save *s = srv->save;
+	char why[WHY_BYTES] = "";
+	int status = 0;
+
+	server_unwatch(srv, w);
+	while (waitpid(s->pid, &status, 0) == -1 && errno == EINTR)
+		;
+	s->pid = 0;
+	if (WIFSIGNALED(status)) {
+		snprintf(why, sizeof(why), "the child that writes was ended "
+		    "by signal %d", WTERMSIG(status));
+		clean(srv);
+	} else if (WEXITSTATUS(status) != 0) {
+		snprintf(why, sizeof(why), "%s",
+		    strerror(WEXITSTATUS(status)));
+	}
+	ended(srv, why);
+}
+
+/*
+ * Of the child: keep no connection open, and die with the server.  The lock it
+ * keeps, for until it is dead it may write.
+ */
+static void
+part(struct server *srv, pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(ECHILD);
+	for (size_t i = 0; i < srv->clients; i++)
+		close(srv->client[i]->fd);
+	for (int i = 0; i < SERVER_LISTENERS; i++)
+		close(srv->listener[i].fd);
+	close(srv->signal.fd);
+	close(srv->epoll);
+}
+
+/* Begin a save. */
+static void
+begin(struct server *srv)
+{
+	struct save *s = srv->save;
+	const pid_t self = getpid();
+	int fd[2], why;
+
+	s->n++;
+	s->next = false;
+	s->due[s->n % 2] = true;
+	s->from_ns = timer_mono_ns();
+	if (pipe2(fd, O_CLOEXEC) == -1) {
+		ended(srv, strerror(errno));
+		return;
+	}
+	s->pid = fork();
+	if (s->pid == 0) {
+		part(srv, self);
+		_exit(save_file(srv->conf.save, restore_fill, srv));
+	}
+	close(fd[1]);
+	s->end = (struct watch){ .fd = fd[0], .ready = on_end };
+	if (s->pid == -1) {
+		why = errno;
+		s->pid = 0;
+		close(fd[0]);
+		ended(srv, strerror(why));
+	} else if (!server_watch(srv, &s->end)) {
+		on_end(srv, &s->end);	/* then wait for it here */
+	}
+}
+
+/* End the child, if there is one, without its work. */
+static void
+end_child(struct server *srv)
+{
+	struct save *s = srv->save;
+
+	if (s->pid == 0)
+		return;
+	kill(s->pid, SIGKILL);
+	while (waitpid(s->pid, NULL, 0) == -1 && errno == EINTR)
+		;
+	s->pid = 0;
+	server_unwatch(srv, &s->end);
+	clean(srv);
+}
+
+/* Answer, when save n (its last bit) has ended. */
+static bool
+answer(struct client *c, unsigned n)
+{
+	const struct save *s = c->srv->save;
+
+	if (s->due[n])
+		return false;
+	if (s->why[n][0] == '\0')
+		reply_status(c, "OK");
+	else
+		reply_error(c, "ERR %s: not saved: %s", c->srv->conf.save,
+		    s->why[n]);
+	return true;
+}
+
+static bool
+retry_even(struct client *c, const struct resp_args *a, bool late)
+{
+	(void)a;
+	(void)late;	/* it has no deadline */
+	return answer(c, 0);
+}
+
+static bool
+retry_odd(struct client *c, const struct resp_args *a, bool late)
+{
+	(void)a;
+	(void)late;
+	return answer(c, 1);
+}
+
+/* Is there a file?  If not, say so. */
+static bool
+has_file(struct client *c)
+{
+	if (c->srv->conf.save == NULL)
+		reply_error(c, "ERR there is no file: the server was started "
+		    "without --save");
+	return c->srv->conf.save != NULL;
+}
+
+static void
+per_save(struct client *c, const struct resp_args *a)
+{
+	struct save *s = c->srv->save;
+	uint64_t n;
+
+	(void)a;
+	if (!has_file(c))
+		return;
+	n = s->n + 1;
+	if (s->pid == 0) {
+		begin(c->srv);
+	} else {
+		s->next = true;
+		s->due[n % 2] = true;
+	}
+	if (!answer(c, n % 2))
+		client_park(c, TIMER_NEVER, n % 2 == 0 ? retry_even :
+		    retry_odd);
+}
+
+static void
+per_load(struct client *c, const struct resp_args *a)
+{
+	char why[WHY_BYTES];
+
+	(void)a;
+	if (!has_file(c))
+		return;
+	if (!restore_from(c->srv, c->srv->conf.save, why, sizeof(why))) {
+		reply_error(c, "ERR %s: %s", c->srv->conf.save, why);
+		return;
+	}
+	server_changed(c->srv);
+	reply_status(c, "OK");
+}
+
+/* Load the file, if there is one: false, and it is said, if it is not good. */
+static bool
+begin_from(struct server *srv)
+{
+	const char *path = srv->conf.save;
+	char why[WHY_BYTES];
+	struct stat st;
+	const bool there = stat(path, &st) == 0;
+
+	if (there && S_ISCHR(st.st_mode))
+		return true;	/* /dev/null, or /dev/full */
+	if (there && !S_ISREG(st.st_mode)) {
+		warnx("%s: not a regular file", path);
+		return false;
+	}
+	srv->save->lock = lock_take(path);
+	if (srv->save->lock == -1 && errno == EWOULDBLOCK) {
+		warnx("%s: another innet-memory saves there, and has locked "
+		    "%s.lock", path, path);
+		return false;
+	}
+	if (srv->save->lock == -1 || !writable(srv)) {
+		warn("%s", path);
+		return false;
+	}
+	if (stat(path, &st) == -1 || restore_from(srv, path, why, sizeof(why)))
+		return true;
+	warnx("%s: %s", path, why);
+	return false;
+}
+
+static void
+unlock(struct server *srv)
+{
+	if (srv->save->lock != -1)
+		lock_give(srv->save->lock, srv->conf.save);
+	srv->save->lock = -1;
+}
+
+static bool
+open_saves(struct server *srv)
+{
+	srv->save = calloc(1, sizeof(*srv->save));
+	if (srv->save == NULL)
+		return false;
+	srv->save->end.fd = srv->save->lock = -1;
+	signal(SIGXFSZ, SIG_IGN);	/* a file too large is an error */
+	srv->save->every_ns = timer_after(srv->start_ns,
+	    srv->conf.save_every_ns);
+	if (srv->conf.save == NULL || begin_from(srv))
+		return true;
+	unlock(srv);
+	return false;
+}
+
+static uint64_t
+tick(struct server *srv, uint64_t now_ns)
+{
+	struct save *s = srv->save;
+
+	if (srv->conf.save == NULL)
+		return TIMER_NEVER;
+	if (now_ns >= s->every_ns) {
+		s->every_ns = timer_after(now_ns, srv->conf.save_every_ns);
+		if (s->pid == 0)
+			begin(srv);
+	}
+	return s->every_ns;
+}
+
+/* Save here and now; what the child was to do is done, or not, by this. */
+static int
+stop(struct server *srv)
+{
+	struct save *s = srv->save;
+	const char *why = "";
+	int error;
+
+	if (srv->conf.save == NULL)
+		return 0;
+	end_child(srv);
+	s->from_ns = timer_mono_ns();
+	error = save_file(srv->conf.save, restore_fill, srv);
+	if (error != 0)
+		why = strerror(error);
+	s->due[(s->n + 1) % 2] = s->next = false;
+	snprintf(s->why[(s->n + 1) % 2], WHY_BYTES, "%s", why);
+	ended(srv, why);
+	return error != 0;
+}
+
+static void
+close_saves(struct server *srv)
+{
+	end_child(srv);
+	unlock(srv);
+	free(srv->save);
+}
+
+static void
+info(struct server *srv, FILE *f)
+{
+	const struct save *s = srv->save;
+
+	fprintf(f, "save_in_progress:%d\r\nsaves:%" PRIu64 "\r\n"
+	    "saves_failed:%" PRIu64 "\r\nlast_save_ms:%" PRIu64 "\r\n"
+	    "last_save_error:%s\r\n", s->pid != 0, s->done, s->failed,
+	    s->took_ns / 1000000, s->why[(s->n - (s->pid != 0)) % 2]);
+}
+
+static const struct command commands[] = {
+	{ "per.load", 1, COMMAND_WRITE | COMMAND_NOT_QUEUED | COMMAND_ADMIN,
+	    per_load, "per", "Loads the checkpoint again.", .subs = NULL },
+	{ "per.save", 1, COMMAND_READ | COMMAND_NOT_QUEUED | COMMAND_ADMIN,
+	    per_save, "per", "Writes a checkpoint.", .subs = NULL },
+	{ 0 }
+};
+
+const struct part saves_part = {
+	.name = "persistence", .commands = commands, .open = open_saves,
+	.tick = tick, .info = info, .stop = stop, .close = close_saves,
+};

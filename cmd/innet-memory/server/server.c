@@ -1,0 +1,447 @@
+/* server.c - the loop that serves all clients */
+#include <err.h>
+#include <errno.h>
+#include <linux/sockios.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "common/base/account.h"
+#include "common/base/files.h"
+#include "common/live/password.h"
+#include "common/live/timer.h"
+
+#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/server/server.h"
+
+enum {
+	EVENTS = 128,
+	PAGE_HUGE = 2 << 20,
+	TOP_BYTES = 64 << 20	/* by which the heap grows */
+};
+
+const struct part *const server_parts[] = {
+	&admin_part, &connection_part, &info_part, &keys_part, &lists_part,
+	&tx_part, &saves_part, &tables_part, NULL
+};
+
+/* Have large pages for what the heap has grown by. */
+void
+server_heap(struct server *srv)
+{
+	uintptr_t from = (uintptr_t)srv->heap_end, to = (uintptr_t)sbrk(0);
+
+	if (to == from)
+		return;
+	srv->heap_end = (void *)to;
+	from = (from + PAGE_HUGE - 1) & ~(uintptr_t)(PAGE_HUGE - 1);
+	to &= ~(uintptr_t)(PAGE_HUGE - 1);
+	if (from < to)	/* a help only */
+		(void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+}
+
+/*
+ * Memory is taken from one heap that grows in large steps and does not
+ * shrink, the first of it touched now: no page faults later.
+ */
+static void
+touch(struct server *srv)
+{
+	size_t n = srv->conf.touch_bytes;
+	volatile char *p;
+
+	if (n > srv->conf.memory_bytes)
+		n = srv->conf.memory_bytes;
+	mallopt(M_MMAP_MAX, 0);
+	mallopt(M_TRIM_THRESHOLD, -1);
+	mallopt(M_TOP_PAD, TOP_BYTES);
+	mallopt(M_ARENA_MAX, 1);
+	srv->heap_end = sbrk(0);
+	p = malloc(n);
+	if (p == NULL)
+		errx(1, "no memory for --touch %zu bytes", n);
+	server_heap(srv);
+	for (size_t i = 0; i < n; i += 4096)
+		p[i] = 0;
+	free((void *)p);
+}
+
+/* Descriptors for all clients there may be, or for fewer clients. */
+void
+server_make_room(struct server *srv)
+{
+	const rlim_t own = 64;		/* of files, loops, libraries */
+	const rlim_t want = srv->conf.clients + own;
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) == -1 || r.rlim_cur >= want)
+		return;
+	r.rlim_cur = want < r.rlim_max ? want : r.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur >= want)
+		return;
+	srv->conf.clients = r.rlim_cur > 2 * own ? r.rlim_cur - own : own;
+	warnx("--max-clients is %llu: %llu files may be open at once",
+	    (unsigned long long)srv->conf.clients,
+	    (unsigned long long)r.rlim_cur);
+}
+
+bool
+server_open(struct server *srv, const struct conf *cf)
+{
+	uint64_t random[2] = { 0 };
+
+	*srv = (struct server){ .conf = *cf, .epoll = -1, .signals = -1,
+	    .blobs.limit = cf->memory_bytes };
+	for (int i = 0; i < SERVER_LISTENERS; i++)
+		srv->listener[i].fd = -1;
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		err(1, "random numbers");
+	srv->keys.account = &srv->blobs;
+	srv->keys.seed = random[0];
+	srv->rng = rng_seed(cf->seeded ? cf->seed : random[1]);
+	/* so that they also grow from one run to the next */
+	srv->version = timer_wall_ns() / 1000;
+	srv->now_ns = srv->start_ns = timer_mono_ns();
+	if (cf->password_file != NULL)
+		srv->password = password_read(cf->password_file);
+	srv->in = malloc(SERVER_IN_BYTES);
+	if (srv->in == NULL || !verbs_open(&srv->verbs))
+		return false;
+	for (size_t i = 0; server_parts[i] != NULL; i++) {
+		if (server_parts[i]->open != NULL &&
+		    !server_parts[i]->open(srv))
+			exit(1);
+	}
+	return true;
+}
+
+void
+server_flush(struct server *srv)
+{
+	for (size_t i = 0; server_parts[i] != NULL; i++) {
+		if (server_parts[i]->flush != NULL)
+			server_parts[i]->flush(srv);
+	}
+	server_changed(srv);
+}
+
+int
+server_save(struct server *srv)
+{
+	int rc = 0;
+
+	for (size_t i = 0; server_parts[i] != NULL; i++) {
+		if (server_parts[i]->stop != NULL)
+			rc |= server_parts[i]->stop(srv);
+	}
+	return rc;
+}
+
+void
+server_close(struct server *srv)
+{
+	for (size_t i = 0; i < srv->clients; i++)
+		client_free(srv->client[i]);
+	for (size_t i = 0; server_parts[i] != NULL; i++) {
+		if (server_parts[i]->close != NULL)
+			server_parts[i]->close(srv);
+	}
+	verbs_close(&srv->verbs);
+	free(srv->client);
+	free(srv->in);
+	free(srv->password);
+}
+
+/* In epoll's data, watches are told from clients by the lowest bit. */
+bool
+server_watch(struct server *srv, struct watch *w)
+{
+	struct epoll_event ev = { .events = EPOLLIN,
+	    .data.u64 = (uintptr_t)w | 1 };
+
+	return epoll_ctl(srv->epoll, EPOLL_CTL_ADD, w->fd, &ev) == 0;
+}
+
+void
+server_unwatch(struct server *srv, struct watch *w)
+{
+	if (w->fd == -1)
+		return;
+	epoll_ctl(srv->epoll, EPOLL_CTL_DEL, w->fd, NULL);
+	close(w->fd);
+	w->fd = -1;
+}
+
+static void
+account_of(const struct server *srv, struct account *a)
+{
+	const bool json = srv->conf.json != NULL;
+
+	account_begin(a, json, "innet-memory");
+	account_put(a, "clients", srv->accepted);
+	account_put(a, "commands", srv->commands);
+	account_put(a, json ? "in_bytes" : "bytes in", srv->in_bytes);
+	account_put(a, json ? "out_bytes" : "bytes out", srv->out_bytes);
+	account_put(a, "keys", srv->keys.n);
+	account_put(a, json ? "used_bytes" : "bytes used", srv->blobs.used);
+	account_put(a, json ? "most_bytes" : "at most", srv->blobs.most);
+	account_put(a, "errors", srv->errors);
+	account_put(a, json ? "refused" : "clients refused", srv->refused);
+	account_in(a, "left");
+	for (int i = LEAVING_NOT + 1; i < LEAVING_KINDS; i++) {
+		if (json || srv->left[i] > 0)
+			account_put(a, leaving_names[i], srv->left[i]);
+	}
+	account_out(a);
+	account_end(a);
+}
+
+/* 0, or 1 and why they could not be said. */
+static int
+say_counters(const struct server *srv)
+{
+	FILE *f = srv->conf.json != NULL ? srv->conf.json : stderr;
+	struct account a;
+
+	account_of(srv, &a);
+	fputs(a.text, f);
+	return files_flush(f);
+}
+
+static void
+on_signals(struct server *srv, struct watch *w)
+{
+	struct signalfd_siginfo si;
+
+	while (read(w->fd, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGUSR1)
+			say_counters(srv);
+		else
+			srv->stop = srv->stop_save = true;
+	}
+}
+
+/* Signals come as events; none is lost. */
+static void
+open_loop(struct server *srv)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	srv->epoll = epoll_create1(EPOLL_CLOEXEC);
+	srv->signal.fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	srv->signal.ready = on_signals;
+	if (srv->epoll == -1 || srv->signal.fd == -1 || !server_watch(srv,
+	    &srv->signal))
+		err(1, "epoll");
+}
+
+/* Those who are gone leave the table. */
+static void
+bury(struct server *srv)
+{
+	for (size_t i = 0; i < srv->clients; ) {
+		struct client *c = srv->client[i];
+
+		if (!c->dead) {
+			i++;
+			continue;
+		}
+		srv->left[c->leaving]++;
+		if (srv->conf.verbose || c->leaving == LEAVING_OUTPUT ||
+		    c->leaving == LEAVING_STUCK || c->leaving ==
+		    LEAVING_MEMORY)
+			warnx("client %llu at %s left: %s (%zu bytes not "
+			    "read)", (unsigned long long)c->id, c->addr,
+			    leaving_names[c->leaving], c->out.pending);
+		srv->client[i] = srv->client[--srv->clients];
+		srv->client[i]->at = i;
+		client_free(c);
+	}
+}
+
+/* Does it hold more than is left for others? */
+static bool
+is_dear(const struct server *srv, const struct client *c)
+{
+	return !blobs_room(&srv->blobs, c->charged < c->out.pending ?
+	    c->out.pending : c->charged);
+}
+
+/* Has it read nothing for so long, though we wait for it? */
+static bool
+does_not_read(struct server *srv, struct client *c)
+{
+	int queued = 0;
+
+	if (c->out.pending == 0 || (c->leaving == LEAVING_NOT &&
+	    !client_owes(c) && !is_dear(srv, c)))
+		return false;
+	/* the kernel takes more only when much of what it has is read */
+	(void)ioctl(c->fd, SIOCOUTQ, &queued);
+	if (queued != c->queued)
+		c->moved_ns = srv->now_ns;
+	c->queued = queued;
+	return srv->now_ns >= timer_after(c->moved_ns, srv->conf.stuck_ns);
+}
+
+/* One who owes us to read, or to go on, and does not. */
+static void
+check_client(struct server *srv, struct client *c)
+{
+	const uint64_t now = srv->now_ns;
+	const struct conf *cf = &srv->conf;
+	const bool busy = c->out.pending > 0 || c->retry != NULL;
+
+	if (does_not_read(srv, c))
+		client_kill(c, c->leaving != LEAVING_NOT ? c->leaving :
+		    LEAVING_OUTPUT);
+	else if (!busy && resp_hoards(&c->in) &&
+	    now >= timer_after(c->heard_ns, cf->stuck_ns))
+		client_kill(c, LEAVING_STUCK);
+	else if (!busy && now >= timer_after(c->heard_ns, cf->idle_ns))
+		client_kill(c, LEAVING_IDLE);
+}
+
+/* What is due at this time; when more will be. */
+static uint64_t
+tick(struct server *srv)
+{
+	const uint64_t idle = srv->conf.idle_ns, stuck = srv->conf.stuck_ns;
+	uint64_t next, step = timer_first(timer_first(idle, stuck) / 4,
+	    TIMER_SECOND_NS);
+
+	for (size_t i = 0; i < srv->clients; i++)
+		check_client(srv, srv->client[i]);
+	next = srv->now_ns + (step < 1000000 ? 1000000 : step);
+	for (size_t i = 0; server_parts[i] != NULL; i++) {
+		if (server_parts[i]->tick != NULL)
+			next = timer_first(next, server_parts[i]->tick(srv,
+			    srv->now_ns));
+	}
+	return next;
+}
+
+/*
+ * Those who wait for something, longest first, so that none waits for ever
+ * while others who ask again and again are served; when to look at them again.
+ */
+static uint64_t
+retry_parked(struct server *srv)
+{
+	const uint64_t changes = srv->changes;
+	uint64_t first = TIMER_NEVER;
+	struct client *c, *behind;
+
+	for (c = srv->parked_first; c != NULL; c = behind) {
+		const bool late = srv->now_ns >= c->deadline_ns;
+
+		behind = c->behind;	/* c may park again, at the end */
+		if (c->retry != NULL && (late || c->parked_seen !=
+		    srv->changes))
+			client_retry_parked(c, late);
+	}
+	for (c = srv->parked_first; c != NULL; c = c->behind)
+		first = timer_first(first, c->deadline_ns);
+	/* what some did meanwhile others may have waited for */
+	return srv->changes != changes ? srv->now_ns : first;
+}
+
+static void
+serve(struct server *srv, const struct epoll_event *ev)
+{
+	struct client *c = ev->data.ptr;
+
+	if ((ev->data.u64 & 1) != 0) {
+		struct watch *w = (struct watch *)(uintptr_t)(ev->data.u64 -
+		    1);
+
+		if (w->fd != -1)	/* not unwatched in this turn */
+			w->ready(srv, w);
+		return;
+	}
+	if (c->dead)
+		return;
+	if ((ev->events & EPOLLERR) != 0 || ((ev->events & (EPOLLHUP |
+	    EPOLLRDHUP)) != 0 && (ev->events & EPOLLIN) == 0))
+		client_kill(c, LEAVING_GONE);
+	else if ((ev->events & EPOLLIN) != 0)
+		client_readable(c);
+	else
+		client_writable(c);
+}
+
+static int
+wait_ms(uint64_t now, uint64_t until)
+{
+	const uint64_t ms = until <= now ? 0 : (until - now + 999999) /
+	    1000000;
+
+	return ms > 60000 ? 60000 : (int)ms;
+}
+
+static void
+loop(struct server *srv)
+{
+	const uint64_t end = timer_after(srv->start_ns,
+	    srv->conf.duration_ns);
+	struct epoll_event ev[EVENTS];
+	uint64_t parked = TIMER_NEVER;
+	int n;
+
+	while (!srv->stop && srv->now_ns < end) {
+		n = epoll_wait(srv->epoll, ev, EVENTS, wait_ms(srv->now_ns,
+		    timer_first(timer_first(end, srv->next_tick_ns),
+		    parked)));
+		srv->now_ns = timer_mono_ns();
+		for (int i = 0; i < n; i++)
+			serve(srv, &ev[i]);
+		if (srv->parked > 0)
+			parked = retry_parked(srv);
+		else
+			parked = TIMER_NEVER;
+		if (srv->now_ns >= srv->next_tick_ns)
+			srv->next_tick_ns = tick(srv);
+		bury(srv);
+	}
+	srv->stop_save |= !srv->stop;	/* the end of --duration */
+}
+
+int
+server_run(const struct conf *cf)
+{
+	static struct server srv;
+	int rc = 0;
+
+	if (!server_open(&srv, cf))
+		errx(1, "not enough memory to start");
+	touch(&srv);
+	server_make_room(&srv);
+	open_loop(&srv);
+	listen_open(&srv);
+	loop(&srv);
+	listen_close(&srv);
+	if (srv.stop_save)
+		rc = server_save(&srv);
+	for (size_t i = 0; i < srv.clients; i++)
+		srv.left[LEAVING_SHUTDOWN]++;
+	if (!cf->quiet || cf->json != NULL)
+		rc |= say_counters(&srv);
+	server_unwatch(&srv, &srv.signal);
+	close(srv.epoll);
+	server_close(&srv);
+	return rc;
+}

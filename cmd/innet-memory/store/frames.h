@@ -1,0 +1,110 @@
+/*
+ * frames.h - experiences, and the frames they are stacks of, stored once
+ *
+ * An experience is what a table holds: bytes as they came (the tail), and
+ * before them, in a table of frames, 2 * stack frames: those of the state,
+ * then those of the next state.  Neighbours share most of theirs, so a frame
+ * is held once and counted.  All memory is charged to the account; whatever
+ * makes something returns NULL, and has changed nothing, when the account or
+ * the machine has no room.
+ */
+#ifndef INNET_MEMORY_STORE_FRAMES_H
+#define INNET_MEMORY_STORE_FRAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/blob.h"
+
+enum { FRAMES_STACK_MAX = 32 };
+
+struct frame {
+	struct blob *blob;
+	uint32_t uses;		/* by experiences of the table */
+	uint32_t index;		/* in the listing of this round */
+	uint64_t round;
+};
+
+struct experience {
+	struct blob *tail;	/* NULL: empty */
+	size_t skip;		/* bytes of it that are not ours */
+	struct frame *frame[];	/* 2 * stack */
+};
+
+struct frames {
+	struct blobs *blobs;	/* the account */
+	size_t bytes;		/* in a frame */
+	unsigned stack;		/* 0: experiences are tails alone */
+	size_t count;		/* different frames held */
+	size_t tail_bytes;	/* in tails, as they came */
+	uint64_t round;		/* of listing: see frames_list() */
+	struct experience *last;	/* made; NULL: none, or gone */
+};
+
+static inline unsigned
+frames_per(const struct frames *f)
+{
+	return 2 * f->stack;
+}
+
+static inline size_t
+frames_tail_len(const struct experience *x)
+{
+	return x->tail == NULL ? 0 : x->tail->len - x->skip;
+}
+
+static inline const uint8_t *
+frames_tail(const struct experience *x)
+{
+	return x->tail == NULL ? NULL : x->tail->bytes + x->skip;
+}
+
+/* The bytes of x by value: its frames and its tail. */
+static inline size_t
+frames_len(const struct frames *f, const struct experience *x)
+{
+	return frames_per(f) * f->bytes + frames_tail_len(x);
+}
+
+/* An experience of a tail alone; takes the tail (NULL: empty), if it can. */
+struct experience *frames_plain(struct frames *f, struct blob *tail);
+
+/*
+ * One by value: len bytes, of at least 2 * stack frames, are split.  A frame
+ * that prev (or NULL) has, or that came before in this one, is not stored
+ * again.
+ */
+struct experience *frames_split(struct frames *f, const struct experience *prev,
+    const uint8_t *p, size_t len);
+
+/* A frame for frames_refer(), not used yet; holds the blob. */
+struct frame *frames_new(struct frames *f, struct blob *b);
+
+/* Give back a frame if no experience uses it. */
+void frames_unused(struct frames *f, struct frame *one);
+
+/*
+ * One by reference: frames (2 * stack) are used once more; takes the tail, of
+ * which the first skip bytes are not part.
+ */
+struct experience *frames_refer(struct frames *f, struct frame *const *frame,
+    struct blob *tail, size_t skip);
+
+/* One of prev's frames equal to b, or NULL. */
+struct frame *frames_same(const struct frames *f,
+    const struct experience *prev, const struct blob *b);
+
+/* Give back an experience and every frame that only it used. */
+void frames_drop(struct frames *f, struct experience *x);
+
+/*
+ * Number frames as they come: after frames_round(), frames_list() is the
+ * index of a frame in this listing, *fresh when it is there for the first
+ * time.  *n counts them.
+ */
+void frames_round(struct frames *f);
+uint32_t frames_list(const struct frames *f, struct frame *one, uint32_t *n,
+    bool *fresh);
+
+#endif

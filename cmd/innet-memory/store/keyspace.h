@@ -1,0 +1,74 @@
+/*
+ * keyspace.h - keys and what stands at them: strings and lists of blobs
+ *
+ * All of it stands in the server's account.  Each change of a key gives it a
+ * version greater than any before, also of keys that were deleted.
+ */
+#ifndef INNET_MEMORY_STORE_KEYSPACE_H
+#define INNET_MEMORY_STORE_KEYSPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/blob.h"
+#include "common/base/keymap.h"
+
+enum key_type { KEY_STRING, KEY_LIST };
+
+/* Blobs in a row, in a ring: both ends and any place cost the same. */
+struct list {
+	struct blob **ring;
+	/* places - 1, a power of two; ring NULL: none */
+	size_t mask;
+	size_t first, n;
+};
+
+struct key {
+	uint64_t hash;
+	uint64_t version;
+	struct key *next;	/* of the same hash */
+	uint32_t place;		/* in keyspace.key */
+	enum key_type type;
+	struct blob *string;
+	struct list list;
+	uint32_t name_len;
+	uint8_t name[];
+};
+
+struct keyspace {
+	struct blobs *account;
+	struct keymap map;	/* hash to place of the first */
+	struct key **key;
+	size_t n, room;
+	uint64_t seed;		/* so that nobody can choose collisions */
+};
+
+/* The key of this name, or NULL. */
+struct key *keyspace_find(const struct keyspace *ks, const uint8_t *name,
+    size_t len);
+
+/* A new key, a string without a blob, where none is; NULL: memory is full. */
+struct key *keyspace_add(struct keyspace *ks, const uint8_t *name, size_t len);
+
+void keyspace_remove(struct keyspace *ks, struct key *k);
+
+/* Remove them all, and give back the memory. */
+void keyspace_clear(struct keyspace *ks);
+
+/* Room for n more; false, with nothing changed: memory is full. */
+bool list_reserve(struct list *l, struct blobs *bs, size_t n);
+
+/* Add a blob, for which there is room, at one end or the other. */
+void list_add(struct list *l, struct blob *b, bool left);
+
+/* Take one away from an end of a list that has some: its holder is you. */
+struct blob *list_take(struct list *l, bool left);
+
+static inline struct blob *
+list_at(const struct list *l, size_t i)
+{
+	return l->ring[(l->first + i) & l->mask];
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* lock.c - one server to a file: who holds FILE.lock may write FILE */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/innet-memory/store/lock.h"
+
+enum { LOOK_MS = 10 };
+
+/* Once; errno is EAGAIN, too, where it was removed as we came. */
+static int
+try(const char *name)
+{
+	const int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+	    0600);
+	struct stat st = { 0 };
+	int why = EAGAIN;
+
+	if (fd == -1)
+		return -1;
+	if (flock(fd, LOCK_EX | LOCK_NB) == -1 || fstat(fd, &st) == -1)
+		why = errno;
+	else if (st.st_nlink > 0)
+		return fd;
+	close(fd);
+	errno = why;
+	return -1;
+}
+
+int
+lock_take(const char *path)
+{
+	char *name;
+	int fd, why;
+
+	if (asprintf(&name, "%s.lock", path) == -1)
+		return -1;
+	for (int ms = 0; (fd = try(name)) == -1 && errno == EAGAIN &&
+	    ms < LOCK_WAIT_MS; ms += LOOK_MS)
+		usleep(LOOK_MS * 1000);
+	why = errno;
+	free(name);
+	errno = why;
+	return fd;
+}
+
+void
+lock_give(int fd, const char *path)
+{
+	char *name;
+
+	if (asprintf(&name, "%s.lock", path) != -1) {
+		unlink(name);	/* while nobody else can have it */
+		free(name);
+	}
+	close(fd);
+}

@@ -1,0 +1,21 @@
+/*
+ * lock.h - one server to a file: who holds FILE.lock may write FILE
+ *
+ * FILE itself is another one after each save, so the lock is beside it.  The
+ * kernel holds it for the server and for the child that saves, and gives it
+ * back when both are gone, however they ended; what is left is a file that
+ * means nothing.  At a normal end that goes, too.
+ */
+#ifndef INNET_MEMORY_STORE_LOCK_H
+#define INNET_MEMORY_STORE_LOCK_H
+
+/*
+ * The lock of path, to be given back; -1 with errno, EWOULDBLOCK if another
+ * holds it.  A child whose server was just killed is waited for, LOCK_WAIT_MS
+ * at most: it may be within the kernel, writing.
+ */
+enum { LOCK_WAIT_MS = 2000 };
+int lock_take(const char *path);
+void lock_give(int fd, const char *path);
+
+#endif

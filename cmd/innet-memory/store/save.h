@@ -1,0 +1,84 @@
+/*
+ * save.h - write a checkpoint: a file that is there whole or not at all
+ *
+ * Numbers are little-endian, floats as IEEE 754 has them, [n] is a count of
+ * bytes, and "bytes" is a u64 count and as many bytes.
+ *
+ *	file	= "INNETMEM" version:u32 (1) record... end
+ *	end	= 'E' crc:u32	CRC-32C of all that stands before it, 'E' too
+ *	record	= clock | string | list | table
+ *	clock	= 'V' u64	the last version given to a change
+ *	string	= 'S' key:bytes version:u64 value:bytes
+ *	list	= 'L' key:bytes version:u64 n:u64 element:bytes[n]
+ *	table	= 'T' name:bytes settings counters frames items
+ *
+ * The parts of a table, in this order:
+ *
+ *	settings	capacity:u64 alpha:f64 selector:u32 (0 per, 1 uniform,
+ *		2 fifo, 3 lifo) times:u32 lo:f64 hi:f64 slack:u64 bytes of a
+ *		frame:u64 stack:u32 (0: no frames)
+ *	counters	inserted, sampled, updated, stale, evicted, removed,
+ *		worn:u64 slot to fill next:u32 newest generation:u32 highest
+ *		priority:f32
+ *	frames	n:u32, then each frame, once; in the order in which the items
+ *		first refer to them
+ *	items	n:u64, oldest first: id:u64 priority:f32 times sampled:u32,
+ *		2 * stack numbers of frames:u32, tail:bytes
+ *
+ * The file is written under its name with .tmp at the end, synced, and renamed;
+ * then its folder is synced.
+ */
+#ifndef INNET_MEMORY_STORE_SAVE_H
+#define INNET_MEMORY_STORE_SAVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SAVE_MAGIC "INNETMEM"
+enum { SAVE_VERSION = 1, SAVE_MAGIC_BYTES = 8, SAVE_HEAD_BYTES = 12 };
+
+struct saver {
+	uint8_t *buf;
+	size_t have;		/* bytes in buf, not yet written */
+	uint32_t crc;		/* of all before buf */
+	int fd;
+	int error;		/* an errno: nothing more is written */
+};
+
+static inline bool
+save_good(const struct saver *s)
+{
+	return s->error == 0;
+}
+
+/* Nothing more is written, for this reason (an errno). */
+static inline void
+save_fail(struct saver *s, int error)
+{
+	if (save_good(s))
+		s->error = error;
+}
+
+void save_bytes(struct saver *s, const void *p, size_t len);
+void save_uint(struct saver *s, uint64_t v, size_t bytes);
+void save_f32(struct saver *s, float f);
+void save_f64(struct saver *s, double d);
+void save_counted(struct saver *s, const void *p, size_t len);
+
+void save_clock(struct saver *s, uint64_t version);
+void save_string(struct saver *s, const void *key, size_t key_len,
+    uint64_t version, const void *value, size_t len);
+/* Then as many elements by save_counted(). */
+void save_list(struct saver *s, const void *key, size_t key_len,
+    uint64_t version, uint64_t n);
+
+/*
+ * Everything between the head and the end is fill's; onto fd, or into the
+ * file at path.  0, or an errno, and then what stood at path still does.
+ */
+int save_to(int fd, void (*fill)(struct saver *s, void *arg), void *arg);
+int save_file(const char *path, void (*fill)(struct saver *s, void *arg),
+    void *arg);
+
+#endif

@@ -1,0 +1,95 @@
+/* table.c - a table of experiences: a name, a replay buffer, frames */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-memory/store/table.h"
+
+const char *const table_picks[] = {
+	[REPLAYBUF_PER] = "per", [REPLAYBUF_UNIFORM] = "uniform",
+	[REPLAYBUF_FIFO] = "fifo", [REPLAYBUF_LIFO] = "lifo", NULL
+};
+
+/* What a file or a client may have put wrong; words are checked before. */
+const char *
+table_wrong(const struct replaybuf_conf *conf)
+{
+	if (conf->capacity < 1 || conf->capacity > TABLE_CAPACITY_MAX)
+		return "a capacity is 1 to 2147483648";
+	if (!(conf->alpha >= 0 && conf->alpha <= PER_POWER_MAX))
+		return "alpha is 0 to 4";
+	if (conf->pick > REPLAYBUF_LIFO)
+		return "no selector has this number";
+	return limiter_wrong(&conf->limit);
+}
+
+const char *
+table_frames_wrong(uint64_t bytes, uint64_t stack)
+{
+	if (stack < 1 || stack > FRAMES_STACK_MAX)
+		return "a stack is 1 to 32 frames";
+	if (bytes < 1 || bytes > (RESP_BULK_MAX / 2) / stack)
+		return "an experience of such frames is more than 512 MB";
+	return NULL;
+}
+
+size_t
+table_bytes(const struct replaybuf_conf *conf)
+{
+	/* the tree: a leaf, and an eighth of one for what is above it */
+	const size_t slot = sizeof(struct replaybuf_slot) + sizeof(float) +
+	    5 + (conf->times > 0 ? sizeof(void *) : 0);
+
+	return sizeof(struct table) + conf->capacity * slot;
+}
+
+static void
+drop(void *arg, void *item)
+{
+	struct table *t = arg;
+
+	frames_drop(&t->frames, item);
+}
+
+struct table *
+table_open(struct blobs *blobs, const void *name, size_t len,
+    const struct replaybuf_conf *conf)
+{
+	const size_t bytes = table_bytes(conf);
+	struct table *t;
+
+	assert(len >= 1 && len <= TABLE_NAME_MAX && table_wrong(conf) == NULL);
+	if (!blobs_charge(blobs, bytes))
+		return NULL;
+	t = calloc(1, sizeof(*t));
+	if (t == NULL || !replaybuf_open(&t->buf, conf, drop, t)) {
+		blobs_give(blobs, bytes);
+		free(t);
+		return NULL;
+	}
+	t->frames.blobs = blobs;
+	t->charged = bytes;
+	t->name_len = len;
+	memcpy(t->name, name, len);
+	return t;
+}
+
+void
+table_close(struct table *t)
+{
+	struct blobs *blobs = t->frames.blobs;
+
+	replaybuf_close(&t->buf);
+	blobs_give(blobs, t->charged);
+	free(t);
+}
+
+void
+table_clear(struct table *t)
+{
+	struct replaydump_entry e;
+	size_t at = 0;
+
+	while (t->buf.have > 0 && replaydump_next(&t->buf, &at, &e))
+		replaybuf_remove(&t->buf, e.id);
+}

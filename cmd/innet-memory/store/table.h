@@ -1,0 +1,58 @@
+/*
+ * table.h - a table of experiences: a name, a replay buffer, frames
+ *
+ * Its items are struct experience.  All of it stands in the server's account:
+ * the slots and the tree from the start, experiences as they come.
+ */
+#ifndef INNET_MEMORY_STORE_TABLE_H
+#define INNET_MEMORY_STORE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/replay/dump.h"
+#include "common/wire/resp.h"
+
+#include "cmd/innet-memory/store/frames.h"
+#include "cmd/innet-memory/store/load.h"
+#include "cmd/innet-memory/store/save.h"
+
+enum { TABLE_NAME_MAX = 255 };		/* bytes */
+#define TABLE_CAPACITY_MAX ((size_t)1 << 31)	/* experiences */
+
+struct table {
+	struct replaybuf buf;
+	struct frames frames;
+	size_t charged;		/* bytes in the account for buf */
+	size_t name_len;
+	char name[TABLE_NAME_MAX + 1];
+};
+
+/* Words for enum replaybuf_pick, with NULL at the end. */
+extern const char *const table_picks[];
+
+/* NULL, or what is wrong with settings or with the size of frames. */
+const char *table_wrong(const struct replaybuf_conf *conf);
+const char *table_frames_wrong(uint64_t bytes, uint64_t stack);
+
+/*
+ * A table with nothing in it; NULL where the account or the machine has no
+ * room.  The settings must be right, and the name of 1 to TABLE_NAME_MAX
+ * bytes.
+ */
+struct table *table_open(struct blobs *blobs, const void *name, size_t len,
+    const struct replaybuf_conf *conf);
+void table_close(struct table *t);
+
+/* Remove all that is in it; ids are not given again. */
+void table_clear(struct table *t);
+
+/* What a table is charged for its slots, bytes. */
+size_t table_bytes(const struct replaybuf_conf *conf);
+
+/* Into a checkpoint and from one: NULL, and l says why, if it is refused. */
+void table_save(struct saver *s, const struct table *t);
+struct table *table_load(struct load *l);
+
+#endif
