@@ -1,9 +1,182 @@
 # The data plane, whatever the program: what is written once is so for all.
 load iswitch
 
+# live PROGRAM [OPTION...]: a live switch, with captures and a report
+live() {
+	local program=$1
+	shift
+	serve switch innet-switch -q -p "$program" --write-in in.pcap -w out.pcap --report live.json "$@"
+}
+
+# End a live tool as a user would: NAME
+finish() {
+	local pid=${1}_pid
+	kill -TERM "${!pid}"
+	wait "${!pid}"
+}
+
+# crew PROGRAM [OPTION...]: two workers at $switch, to their end; the first with
+# $lead
+crew() {
+	local w all='' program=$1
+	shift
+	for w in 1 2; do
+		innet-worker -p "$program" --json --switch "$switch" \
+			$([ "$program" = dlp ] && echo --seed || echo --worker) $w \
+			$([ $w -gt 1 ] || echo "${lead-}") "$@" >"w$w.json" 3>&- &
+		all="$all $!"
+	done
+	pids="$pids $all"
+	for w in $all; do wait "$w"; done
+}
+
+# again PROGRAM [OPTION...]: what was captured, through the filter
+again() {
+	local program=$1
+	shift
+	innet-switch -q -p "$program" -r in.pcap -w again.pcap --report again.json "$@"
+}
+
+# departures FILE: each by its destination and number there: length, stamp
+departures() {
+	tshark -r "$1" -T fields -e udp.dstport -e udp.length -e frame.time_epoch \
+		"udp.srcport == ${switch#*:}" 2>/dev/null |
+		awk '{ print $1 "." ++n[$1], $2, $3 }' | sort
+}
+
+# never_early N: N or more have left the live switch, each of them as it leaves
+# the filter, and none before its time
+never_early() {
+	departures out.pcap >live.out
+	departures again.pcap | command join -a 1 live.out - |
+		awk '$2 != $4 || $3 "" < $5 "" { print; bad = 1 } END { exit bad || NR < '"$1"' }'
+}
+
+# own_counters FILE: but for what the kernel and a bad network did
+own_counters() {
+	jq -S 'with_entries(select(.key | IN("kernel", "unreachable", "send_failed",
+		"latest_departure_ns", "time_backwards", "departures_differ") or
+		startswith("impaired_") | not))' "$1"
+}
+
+@test "--rate and --wire-overhead are true of a live switch, whatever the program" {
+	for more in '' --wire-overhead; do
+		live iswitch --rate 1Mbit $more -H 2
+		lead='' crew iswitch --synthetic 12kB --interval 0 -c 3
+		finish switch
+		again iswitch --rate 1Mbit $more -H 2 --listen "$switch"
+		never_early 54
+		live dlp --rate 100k $more
+		lead='--session nodes=2,iterations=20,scale=1000'
+		crew dlp --synthetic 24B --interval 1ns
+		finish switch
+		again dlp --rate 100k $more --udp-port "${switch#*:}"
+		never_early 40
+		serve ps innet-ps -q
+		live olaf --queue fifo --slots 1000 --rate 2Mbit $more --upstream "$ps"
+		lead='' crew olaf --synthetic 1kB --interval 3ms -c 100
+		finish switch
+		finish ps
+		again olaf --queue fifo --slots 1000 --rate 2Mbit $more --upstream "$ps" --listen "$switch"
+		never_early 40
+	done
+}
+
 @test "a switch of updates with an address sends them on from it, in a trace as well" {
 	at 1 1 0 1 dport=9 | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --listen 10.255.255.254:9 --upstream 10.8.8.8 --report r.json
 	[ "$(tcpdump -nr out.pcap 2>/dev/null | cut -d' ' -f3,5)" = "10.255.255.254.9 10.8.8.8.46638:" ]
 	[ "$(count r.json delivered)" -eq 1 ]
+}
+
+# set_clock SECONDS: from the 40th message on a live tool's wall clock is so far
+# ahead: $set before its name
+set_clock() {
+	[[ $COMPILE != *-fsanitize* ]] || skip "a sanitizer is to be loaded first"
+	[ -e set-clock.so ] || (cd "$builddir" && $COMPILE -shared -fPIC -o "$OLDPWD/set-clock.so" \
+		"$srcdir/tests/set-clock.c" -ldl)
+	set="env LD_PRELOAD=$PWD/set-clock.so SET_CLOCK=40:$1"
+}
+
+# live_set PROGRAM [OPTION...]: as live, but that the clock is set
+live_set() {
+	serve switch $set innet-switch -q -p "$1" --write-in in.pcap -w out.pcap \
+		--report live.json "${@:2}"
+}
+
+# went_on NAME: the clock was set, and the captures know nothing of it
+went_on() {
+	finish switch
+	grep -qx 'the clock is set' switch.err
+	for f in in out; do
+		tshark -r $f.pcap -T fields -e frame.time_epoch 2>/dev/null >$f.stamps
+		sort -c $f.stamps
+		awk 'NR == 1 { t = $1 } END { exit $1 - t > 1800 }' $f.stamps
+	done
+}
+
+@test "the wall clock is set: a live switch goes on, whatever the program" {
+	for by in -3600 -5 3600; do
+		set_clock $by
+		live_set iswitch -H 3 --straggler 20ms
+		innet-ctl "$switch" join --worker 9 --elements 1000 >joined
+		lead='' crew iswitch --synthetic 4kB --interval 0 -c 30
+		went_on
+		[ "$(jq -s 'map(.iterations) | add' w?.json)" -eq 60 ]
+		again iswitch -H 3 --straggler 20ms --listen "$switch"
+		diff <(own_counters live.json) <(own_counters again.json)
+		live_set dlp --rate 1M
+		lead='--session nodes=2,iterations=50,scale=1000'
+		crew dlp --synthetic 24B --interval 1ns
+		went_on
+		[ "$(jq -s 'map(.results) | add' w?.json)" -eq 100 ]
+		serve ps $set innet-ps -q
+		live_set olaf --rate 2Mbit --upstream "$ps"
+		lead='' crew olaf --synthetic 1kB --interval 3ms -c 100
+		went_on
+		finish ps
+		grep -qx 'the clock is set' ps.err
+		[ "$(awk "\$1 > $(sed -n 100p in.stamps)" out.stamps | wc -l)" -gt 5 ]
+	done
+}
+
+# node NAME [OPTION...]: a live switch of a tree
+node() {
+	serve "$1" innet-switch -q -p iswitch --rate 50Mbit --write-in "$1.in.pcap" -w "$1.out.pcap" \
+		--report "$1.json" "${@:2}"
+}
+
+# repeats NAME [OPTION...]: from its captures the filter decides what it did
+repeats() {
+	innet-switch -q -p iswitch --rate 50Mbit --listen "${!1}" -r "$1.in.pcap" -w "$1.again.pcap" \
+		--departures "$1.out.pcap" --report "$1.again.json" "${@:2}"
+	diff <(own_counters "$1.json") <(own_counters "$1.again.json")
+	[ "$(jq .departures_differ "$1.again.json")" -eq 0 ]
+	# and sends the same, byte by byte, wherever it is not a number that it made up
+	diff <(sums "$1.out.pcap") <(sums "$1.again.pcap")
+}
+
+# sums FILE: every segment in it, with its stamp and where it goes
+sums() { dumpiswitch "$1" | grep ' seg ' | sort; }
+
+@test "a tree of three levels: each live switch does what the filter does from its captures" {
+	node root -H 2
+	node mid -H 2 --parent "$root"
+	node a -H 2 --number 1 --parent "$mid" --impair loss=1%
+	node b -H 1 --number 2 --parent "$mid"
+	all=''
+	for w in a1 a2 b3 root4; do
+		innet-worker -p iswitch --json --switch "$(eval "echo \$${w%?}")" --worker "${w#"${w%?}"}" --synthetic 12kB \
+			--interval 0 -c 50 --impair loss=1% >$w.w 3>&- &
+		all="$all $!"
+	done
+	pids="$pids $all"
+	for w in $all; do wait "$w"; done
+	for n in a b mid root; do finish $n; done
+	[ "$(jq -s 'map(.iterations) | add' ./*.w)" -eq 200 ]
+	repeats root -H 2
+	repeats mid -H 2 --parent "$root"
+	repeats a -H 2 --number 1 --parent "$mid"
+	repeats b -H 1 --number 2 --parent "$mid"
+	[ "$(jq '.jobs["1"].counters.added' mid.json)" -ge 900 ]
 }
