@@ -180,3 +180,135 @@ sums() { dumpiswitch "$1" | grep ' seg ' | sort; }
 	repeats b -H 1 --number 2 --parent "$mid"
 	[ "$(jq '.jobs["1"].counters.added' mid.json)" -ge 900 ]
 }
+
+# packets FILE: how many there are
+packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
+
+@test "what a live switch says of its packets and parents is so" {
+	node root -H 1
+	node mid -H 2 --parent "$root"
+	lead='' switch=$mid crew iswitch --synthetic 12kB --interval 0 -c 5
+	for _ in 1 2 3; do echo stray >"/dev/udp/127.0.0.1/${mid#*:}"; done
+	innet-ctl "$mid" join --worker 9 --elements 3000 >joined
+	innet-ctl "$mid" members --json >members.json
+	jq -e --arg root "$root" --arg mid "$mid" '.parent == $root and (.members | length) == 1 and
+		.members[0].parent == $mid' members.json
+	innet-ctl "$root" members --json | jq -e --arg root "$root" '.parent == "" and
+		(.members | map(.type + .parent)) == ["switch" + $root]'
+	innet-ctl "$mid" stats --json >stats.json
+	finish mid
+	finish root
+	# nine segments of each of two workers, five times; regular ones are the three
+	jq -e '.counters | .packets > 180 and .taken == .packets - 3 and .regular == 3 and .out > 90' stats.json
+	for n in mid root; do
+		jq -e --argjson in "$(packets $n.in.pcap)" --argjson out "$(packets $n.out.pcap)" \
+			'.packets == $in and .out + .queued == $out and
+			.packets == .taken + .regular + ([.ignored[]] | add // 0)' $n.json
+	done
+	jq -se '.[0].counters as $s | .[1] | .packets >= $s.packets and .taken >= $s.taken and
+		.out >= $s.out and .regular == $s.regular' stats.json mid.json
+}
+
+# Links.  A vector of a hundred packets, one every $1 us from $begin on.
+
+olaf_vector() {
+	awk -v every="$1" -v at="$begin" 'BEGIN { for (k = 0; k < 100; k++)
+		printf "%.0f 1 1 1 1 1 1 30000 n=300 following=%d\n", at + k * every * 1000, 99 - k }' |
+		mkolaf >vector.pcap
+}
+
+iswitch_vector() {
+	{ joins 2 elements=36600 floats=366
+	  awk -v every="$1" -v at="$begin" -v to="$S" 'BEGIN { for (k = 0; k < 200; k++)
+		printf "%.0f 10.0.1.%d:5000 %s seg 1 1 %d 1*366\n", at + int(k / 2) * every * 1000,
+			k % 2 + 1, to, k / 2 }'; } | mkiswitch >vector.pcap
+}
+
+# to a worker that asks again and again how things are
+dlp_vector() {
+	awk -v every="$1" -v at="$begin" 'BEGIN { for (k = 0; k < 100; k++)
+		printf "%.0f 10.0.1.1:5000 10.255.255.1:1234 udp 0a%058d\n", at + k * every * 1000, 0 }' |
+		mkiswitch >vector.pcap
+}
+
+# beside BYTES US: regular traffic to the same host, for 10 ms, in between
+beside() {
+	local to=10.0.1.1:99
+	[ "$program" != olaf ] || to=10.255.255.254:99
+	awk -v bytes="$1" -v every="$2" -v at="$begin" -v to="$to" 'BEGIN {
+		for (k = 0; k < 10000 / every; k++)
+			printf "%.0f 10.0.7.1:5 %s udp %0*d\n", at + 1000 + k * every * 1000, to,
+				2 * (bytes - 42), 0 }' | mkiswitch >regular.pcap
+}
+
+# frames FILE FILTER: stamp in ns from $begin and length of each
+frames() {
+	tcpdump --nano -ttenr "$1" "$2" 2>/dev/null |
+		sed -E 's/^([0-9]+)\.([0-9]+) .*\), length ([0-9]+): .*/\1\2 \3/' |
+		awk -v begin="$begin" '{ print $1 - begin, $2 }'
+}
+
+# vector PROGRAM US: it is made, and when it begins
+vector() {
+	program=$1 begin=$(ns 1000)
+	[ "$program" != olaf ] || begin=1000000000
+	"$1_vector" "$2"
+	case $program in
+	olaf) own='ip[1] & 0xfc = 0x2c' ;;
+	iswitch) own='src port 46638 and dst host 10.0.1.1 and greater 1000' ;;
+	dlp) own='src port 1234' ;;
+	esac
+}
+
+# last: when the last packet of the vector left, from its beginning
+last() { frames out.pcap "$own" | tail -n 1 | cut -d' ' -f1; }
+
+# about A B: within three in a hundred
+about() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0.97 * b && a < 1.03 * b) }'; }
+
+@test "a vector takes its bytes over the rate, whatever the program and the queue" {
+	for rate in 10 1000; do for what in 'olaf --slots 1000' 'olaf --queue fifo --slots 1000' iswitch dlp \
+		'iswitch --queue olaf --slots 1000'; do
+		vector ${what%% *} 0
+		innet-switch -q -p $what --rate ${rate}M -r vector.pcap -w out.pcap
+		bytes=$(frames out.pcap "$own" | awk '{ n += $2 } END { print n }')
+		[ "$(frames out.pcap "$own" | wc -l)" -eq 100 ]
+		about "$(last)" $((bytes * 8000 / rate))
+		innet-switch -q -p $what --rate ${rate}M -r vector.pcap -w out.pcap --wire-overhead
+		about "$(last)" $(((bytes + 2400) * 8000 / rate))
+	done; done
+}
+
+# Results and updates at half the rate, and 0.8 of it beside them: what the link
+# has sent when the last of them leaves is all that came before that one.
+@test "regular traffic that is queued shares the link with the program's" {
+	for what in 'olaf --slots 1000' 'olaf --queue fifo --slots 1000' iswitch dlp; do
+		vector ${what%% *} 24
+		rate=1000
+		[ "$program" != dlp ] || rate=40
+		[ "$program" = dlp ] && beside 200 50 || beside 1000 10
+		innet-switch -q -p $what --rate ${rate}M --regular queued -r vector.pcap -r regular.pcap \
+			-w out.pcap --report r.json
+		moved=$(last)
+		bytes=$(($(frames out.pcap "$own" | awk '{ n += $2 } END { print n }') +
+			$(frames regular.pcap udp | awk '$1 <= 99 * 24000 { n += $2 } END { print n }')))
+		about "$moved" $((bytes * 8000 / rate))
+		innet-switch -q -p $what --rate ${rate}M -r vector.pcap -r regular.pcap -w out.pcap
+		about "$(last)" $((99 * 24000 + 8000 / rate * $(frames out.pcap "$own" | awk 'END { print $2 }')))
+		[ $((moved * 10)) -gt $(($(last) * 12)) ]
+	done
+}
+
+@test "what was cut keeps its length, in a queue and in propagation" {
+	{ at 1 9 0 1; at 2 1 0 2 tos=0 cut=60; at 3 1 0 3 tos=0 cut=50; } | mkolaf >in.pcap
+	want=$(tshark -r in.pcap -T fields -e frame.len -e frame.cap_len 'frame.len != frame.cap_len' 2>/dev/null)
+	[ "$(wc -l <<<"$want")" -eq 2 ]
+	for o in '--regular queued' '--propagation 1ms' '--regular queued --propagation 1ms'; do
+		innet-switch -q -r in.pcap -w out.pcap --rate $SLOW $o
+		[ "$(tshark -r out.pcap -T fields -e frame.len -e frame.cap_len \
+			'frame.len != frame.cap_len' 2>/dev/null)" = "$want" ]
+	done
+	# and each takes the time of the bytes it had
+	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --regular queued
+	[ "$(tshark -r out.pcap -T fields -e frame.time_epoch 2>/dev/null | tail -n 1)" = 0.031000000 ]
+}
