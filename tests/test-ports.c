@@ -97,7 +97,7 @@ nonsense(void)
 	    "10.0.0.7:slots=0") != NULL && ports_rule_add(
 	    &(struct ports_conf){ 0 }, "10.0.0.7:slots=16777217") != NULL &&
 	    ports_rule_add(&(struct ports_conf){ 0 },
-	    "no.such.host.:rate=1") != NULL, "numbers and hosts out of reach");
+	    "10.0.0.7:99999:rate=1") != NULL, "numbers out of reach");
 }
 
 static uint64_t
