@@ -70,7 +70,8 @@ counters_add(struct counters *c, const char *fmt, ...)
 
 	do {
 		va_start(ap, fmt);
-		n = vsnprintf(c->text + c->len, c->room - c->len, fmt, ap);
+		n = vsnprintf(c->text == NULL ? NULL : c->text + c->len,
+		    c->room - c->len, fmt, ap);
 		va_end(ap);
 		if (n <= 0 || c->failed)
 			return;

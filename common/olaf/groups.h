@@ -93,13 +93,14 @@ groups_room(struct groups *g)
 		if (!g->row[i].used)
 			return i;
 	}
-	if (g->count < g->room)
-		return g->count++;
-	p = realloc(g->row, room * sizeof(*p));
-	if (p == NULL)
-		return GROUPS_NONE;
-	g->row = p;
-	g->room = room;
+	if (g->count == g->room) {
+		p = realloc(g->row, room * sizeof(*p));
+		if (p == NULL)
+			return GROUPS_NONE;
+		g->row = p;
+		g->room = room;
+	}
+	g->row[g->count].used = false;	/* should it not come to be */
 	return g->count++;
 }
 

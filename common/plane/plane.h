@@ -190,7 +190,8 @@ plane_offer(void *plane, uint32_t way, const union addr *to,
 
 	if (port == NULL)
 		err(1, "ports");
-	if (p->data != NULL) {
+	/* a frame stays what it is, but where it is addressed anew */
+	if (p->data != NULL && (p->to == NULL || addr_same(p->to, to))) {
 		a.bytes = p->data;
 		a.have = p->have;
 		a.len = p->len;

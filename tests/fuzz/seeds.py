@@ -561,6 +561,72 @@ def switch_captures():
         eth(ip4(payload=a, tos=SEG)), MACS + b"\x08\6" + bytes(28)]))
 
 
+def ports():
+    """Rules, a line each: see tests/fuzz/ports.c."""
+    for name, rules in {
+            "host": "10.0.0.7:rate=20Mbit,slots=5,queue=olaf",
+            "host-and-port": "127.0.0.1:9:rate=1k\n127.0.0.1:8:slots=3",
+            "prefixes": "10.0.0.0/8:rate=8\n10.1.1.1:rate=32\n"
+                        "10.1.0.0/16:queue=fifo\n0.0.0.0/0:slots=1\n"
+                        "10.1.1.0/25:rate=25",
+            "ipv6": "fd00::1:rate=3\n[fd00::1]:rate=3\n[fd00::1]:7:rate=3"
+                    "\nfd00::/15:slots=2\n::/0:rate=1",
+            "twice": "10.0.0.7:rate=1,rate=2\n10.0.0.7:rate=3",
+            "sixty-five": "\n".join("10.0.0.%d:rate=1" % i
+                                    for i in range(65)),
+            "forms": "\n10.0.0.7\n:rate=1\nrate=1\n10.0.0.7:rate\n"
+                     "10.0.0.7:rate=1,\n10.0.0.7:,rate=1\n=\n:=\n/:=",
+            "lengths": "1" * 200 + ":rate=1\n10.0.0.7:rate=" + "0" * 200 +
+                       "\n10.0.0.0/33:rate=1\nfd00::/129:rate=1\n"
+                       "10.0.0.0/-1:rate=1",
+            "numbers": "10.0.0.7:rate=0\n10.0.0.7:slots=16777217\n"
+                       "10.0.0.7:slots=16777216\n10.0.0.7:rate=1e15\n"
+                       "10.0.0.7:rate=1P\n10.0.0.7:queue=lifo",
+    }.items():
+        put("ports", name, rules.encode())
+
+
+def control_sessions():
+    """Settings and datagrams: see tests/fuzz/controls.c."""
+    def say(who, payload, tos=0, after=0):
+        return bytes([who | tos << 3 | after << 5, len(payload)]) + payload
+
+    def page(action, xid, n=0, job=1):
+        return ask(action, xid, struct.pack(">H", n), job)
+
+    def all_asked(who, job=1):
+        scope = struct.pack(">HB", 0, 1)
+        return b"".join([
+            say(who, page(20, 21, 0, job)), say(who, page(17, 22, 0, job)),
+            say(who, page(18, 23, 0, job)), say(who, page(18, 23, 0, job)),
+            say(who, page(17, 24, 1, job)), say(who, page(18, 22, 0, job)),
+            say(who, ask(18, 25, scope, job)), say(who, ask(18, 26, b"", job)),
+            say(who, page(20, 27, 65535, job))])
+    regroup = struct.pack(">IHI", 1, 2, 3)
+    updates = b"".join(say(w, update(), 1, 3) for w in (1, 2, 1))
+    joins = say(1, join(1)) + say(2, join(2))
+    segs = b"".join(say(w, p, 2, 5 if w == 1 else 0)
+                    for w, _, _, p in vector(1, 1, 2))
+    polls = b"".join(say(w, bytes([s, 2]) + bytes(28), 3)
+                     for w, s in ((1, 6), (1, 1), (2, 1), (1, 10), (1, 2)))
+    for program, life in enumerate((updates, joins + segs, polls)):
+        name = ("olaf", "iswitch", "dlp")[program]
+        for how, kind in (("", 0), ("-key", 64), ("-rate", 128)):
+            start = bytes([kind + (program - kind) % 3])
+            assert start[0] % 3 == program and start[0] & 192 == kind
+            put("controls", name + how, start + life + all_asked(3)
+                + all_asked(1) + all_asked(4, 9))
+        put("controls", name + "-unknown", bytes([program]) + life + b"".join(
+            say(1, ask(a, 50 + a, bytes(16))) for a in range(32)))
+        put("controls", name + "-cut", bytes([program]) + life + b"".join(
+            say(1, join(1)[:n]) for n in range(0, 32, 3)))
+    put("controls", "olaf-regroup", bytes([0]) + updates
+        + say(3, ask(21, 1, regroup)) + updates + say(3, page(17, 2, 0, 2))
+        + say(3, ask(21, 3, regroup[:5])) + say(7, update(kind=2), 1))
+    put("controls", "iswitch-late", bytes([1]) + joins + segs
+        + say(3, page(17, 2), 0, 7) + say(3, page(20, 3), 0, 7))
+
+
 def trees():
     """Leaves, alpha, and operations on them: see tests/fuzz/tree.c."""
     def put_tree(name, leaves, alpha, *ops):
@@ -887,6 +953,8 @@ def resp_requests():
 
 
 checkpoints()
+control_sessions()
+ports()
 resp_requests()
 specs()
 scenarios()

@@ -14,7 +14,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "common/base/account.h"
+#include "common/base/counters.h"
 #include "common/base/files.h"
 #include "common/live/password.h"
 #include "common/live/timer.h"
@@ -180,28 +180,29 @@ server_unwatch(struct server *srv, struct watch *w)
 	w->fd = -1;
 }
 
-static void
-account_of(const struct server *srv, struct account *a)
+static struct counters
+account_of(const struct server *srv)
 {
 	const bool json = srv->conf.json != NULL;
+	struct counters c = counters_begin(json ? COUNTERS_JSON :
+	    COUNTERS_LINE, "innet-memory");
 
-	account_begin(a, json, "innet-memory");
-	account_put(a, "clients", srv->accepted);
-	account_put(a, "commands", srv->commands);
-	account_put(a, json ? "in_bytes" : "bytes in", srv->in_bytes);
-	account_put(a, json ? "out_bytes" : "bytes out", srv->out_bytes);
-	account_put(a, "keys", srv->keys.n);
-	account_put(a, json ? "used_bytes" : "bytes used", srv->blobs.used);
-	account_put(a, json ? "most_bytes" : "at most", srv->blobs.most);
-	account_put(a, "errors", srv->errors);
-	account_put(a, json ? "refused" : "clients refused", srv->refused);
-	account_in(a, "left");
+	counters_put(&c, "clients", srv->accepted);
+	counters_put(&c, "commands", srv->commands);
+	counters_put(&c, json ? "in_bytes" : "bytes in", srv->in_bytes);
+	counters_put(&c, json ? "out_bytes" : "bytes out", srv->out_bytes);
+	counters_put(&c, "keys", srv->keys.n);
+	counters_put(&c, json ? "used_bytes" : "bytes used", srv->blobs.used);
+	counters_put(&c, json ? "most_bytes" : "at most", srv->blobs.most);
+	counters_put(&c, "errors", srv->errors);
+	counters_put(&c, json ? "refused" : "clients refused", srv->refused);
+	counters_in(&c, "left");
 	for (int i = LEAVING_NOT + 1; i < LEAVING_KINDS; i++) {
 		if (json || srv->left[i] > 0)
-			account_put(a, leaving_names[i], srv->left[i]);
+			counters_put(&c, leaving_names[i], srv->left[i]);
 	}
-	account_out(a);
-	account_end(a);
+	counters_out(&c);
+	return c;
 }
 
 /* 0, or 1 and why they could not be said. */
@@ -209,11 +210,15 @@ static int
 say_counters(const struct server *srv)
 {
 	FILE *f = srv->conf.json != NULL ? srv->conf.json : stderr;
-	struct account a;
+	struct counters c = account_of(srv);
+	const char *text = counters_text(&c);
 
-	account_of(srv, &a);
-	fputs(a.text, f);
-	return files_flush(f);
+	if (text == NULL)
+		warn("counters");
+	else
+		fputs(text, f);
+	counters_free(&c);
+	return files_flush(f) | (text == NULL);
 }
 
 static void

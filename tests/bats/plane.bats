@@ -1,0 +1,363 @@
+# The data plane, whatever the program: what is written once is so for all.
+load iswitch
+
+# live PROGRAM [OPTION...]: a live switch, with captures and a report
+live() {
+	local program=$1
+	shift
+	serve switch innet-switch -q -p "$program" --write-in in.pcap -w out.pcap --report live.json "$@"
+}
+
+# End a live tool as a user would: NAME
+finish() {
+	local pid=${1}_pid
+	kill -TERM "${!pid}"
+	wait "${!pid}"
+}
+
+# crew PROGRAM [OPTION...]: two workers at $switch, to their end; the first with
+# $lead
+crew() {
+	local w all='' program=$1
+	shift
+	for w in 1 2; do
+		innet-worker -p "$program" --json --switch "$switch" \
+			$([ "$program" = dlp ] && echo --seed || echo --worker) $w \
+			$([ $w -gt 1 ] || echo "${lead-}") "$@" >"w$w.json" 3>&- &
+		all="$all $!"
+	done
+	pids="$pids $all"
+	for w in $all; do wait "$w"; done
+}
+
+# again PROGRAM [OPTION...]: what was captured, through the filter
+again() {
+	local program=$1
+	shift
+	innet-switch -q -p "$program" -r in.pcap -w again.pcap --report again.json "$@"
+}
+
+# departures FILE: each by its destination and number there: length, stamp
+departures() {
+	tshark -r "$1" -T fields -e udp.dstport -e udp.length -e frame.time_epoch \
+		"udp.srcport == ${switch#*:}" 2>/dev/null |
+		awk '{ print $1 "." ++n[$1], $2, $3 }' | sort
+}
+
+# never_early N: N or more have left the live switch, each of them as it leaves
+# the filter, and none before its time
+never_early() {
+	departures out.pcap >live.out
+	departures again.pcap | command join -a 1 live.out - |
+		awk '$2 != $4 || $3 "" < $5 "" { print; bad = 1 } END { exit bad || NR < '"$1"' }'
+}
+
+# own_counters FILE: but for what the kernel and a bad network did
+own_counters() {
+	jq -S 'with_entries(select(.key | IN("kernel", "unreachable", "send_failed",
+		"latest_departure_ns", "time_backwards", "departures_differ") or
+		startswith("impaired_") | not))' "$1"
+}
+
+@test "--rate and --wire-overhead are true of a live switch, whatever the program" {
+	for more in '' --wire-overhead; do
+		live iswitch --rate 1Mbit $more -H 2
+		lead='' crew iswitch --synthetic 12kB --interval 0 -c 3
+		finish switch
+		again iswitch --rate 1Mbit $more -H 2 --listen "$switch"
+		never_early 54
+		live dlp --rate 100k $more
+		lead='--session nodes=2,iterations=20,scale=1000'
+		crew dlp --synthetic 24B --interval 1ns
+		finish switch
+		again dlp --rate 100k $more --udp-port "${switch#*:}"
+		never_early 40
+		serve ps innet-ps -q
+		live olaf --queue fifo --slots 1000 --rate 2Mbit $more --upstream "$ps"
+		lead='' crew olaf --synthetic 1kB --interval 3ms -c 100
+		finish switch
+		finish ps
+		again olaf --queue fifo --slots 1000 --rate 2Mbit $more --upstream "$ps" --listen "$switch"
+		never_early 40
+	done
+}
+
+@test "a switch of updates with an address sends them on from it, in a trace as well" {
+	at 1 1 0 1 dport=9 | mkolaf >in.pcap
+	innet-switch -q -r in.pcap -w out.pcap --listen 10.255.255.254:9 --upstream 10.8.8.8 --report r.json
+	[ "$(tcpdump -nr out.pcap 2>/dev/null | cut -d' ' -f3,5)" = "10.255.255.254.9 10.8.8.8.46638:" ]
+	[ "$(count r.json delivered)" -eq 1 ]
+}
+
+# set_clock SECONDS: from the 40th message on a live tool's wall clock is so far
+# ahead: $set before its name
+set_clock() {
+	[[ $COMPILE != *-fsanitize* ]] || skip "a sanitizer is to be loaded first"
+	[ -e set-clock.so ] || (cd "$builddir" && $COMPILE -shared -fPIC -o "$OLDPWD/set-clock.so" \
+		"$srcdir/tests/bats/set-clock.c" -ldl)
+	set="env LD_PRELOAD=$PWD/set-clock.so SET_CLOCK=40:$1"
+}
+
+# live_set PROGRAM [OPTION...]: as live, but that the clock is set
+live_set() {
+	serve switch $set innet-switch -q -p "$1" --write-in in.pcap -w out.pcap \
+		--report live.json "${@:2}"
+}
+
+# went_on NAME: the clock was set, and the captures know nothing of it
+went_on() {
+	finish switch
+	grep -qx 'the clock is set' switch.err
+	for f in in out; do
+		tshark -r $f.pcap -T fields -e frame.time_epoch 2>/dev/null >$f.stamps
+		sort -c $f.stamps
+		awk 'NR == 1 { t = $1 } END { exit $1 - t > 1800 }' $f.stamps
+	done
+}
+
+@test "the wall clock is set: a live switch goes on, whatever the program" {
+	for by in -3600 -5 3600; do
+		set_clock $by
+		live_set iswitch -H 3 --straggler 20ms
+		innet-ctl "$switch" join --worker 9 --elements 1000 >joined
+		lead='' crew iswitch --synthetic 4kB --interval 0 -c 30
+		went_on
+		[ "$(jq -s 'map(.iterations) | add' w?.json)" -eq 60 ]
+		again iswitch -H 3 --straggler 20ms --listen "$switch"
+		diff <(own_counters live.json) <(own_counters again.json)
+		live_set dlp --rate 1M
+		lead='--session nodes=2,iterations=50,scale=1000'
+		crew dlp --synthetic 24B --interval 1ns
+		went_on
+		[ "$(jq -s 'map(.results) | add' w?.json)" -eq 100 ]
+		serve ps $set innet-ps -q
+		live_set olaf --rate 2Mbit --upstream "$ps"
+		lead='' crew olaf --synthetic 1kB --interval 3ms -c 100
+		went_on
+		finish ps
+		grep -qx 'the clock is set' ps.err
+		[ "$(awk "\$1 > $(sed -n 100p in.stamps)" out.stamps | wc -l)" -gt 5 ]
+	done
+}
+
+# node NAME [OPTION...]: a live switch of a tree
+node() {
+	serve "$1" innet-switch -q -p iswitch --rate 50Mbit --write-in "$1.in.pcap" -w "$1.out.pcap" \
+		--report "$1.json" "${@:2}"
+}
+
+# repeats NAME [OPTION...]: from its captures the filter decides what it did
+repeats() {
+	innet-switch -q -p iswitch --rate 50Mbit --listen "${!1}" -r "$1.in.pcap" -w "$1.again.pcap" \
+		--departures "$1.out.pcap" --report "$1.again.json" "${@:2}"
+	diff <(own_counters "$1.json") <(own_counters "$1.again.json")
+	[ "$(jq .departures_differ "$1.again.json")" -eq 0 ]
+	# and sends the same, byte by byte, wherever it is not a number that it made up
+	diff <(sums "$1.out.pcap") <(sums "$1.again.pcap")
+}
+
+# sums FILE: every segment in it, with its stamp and where it goes
+sums() { dumpiswitch "$1" | grep ' seg ' | sort; }
+
+@test "a tree of three levels: each live switch does what the filter does from its captures" {
+	node root -H 2
+	node mid -H 2 --parent "$root"
+	node a -H 2 --number 1 --parent "$mid" --impair loss=1%
+	node b -H 1 --number 2 --parent "$mid"
+	all=''
+	for w in a1 a2 b3 root4; do
+		innet-worker -p iswitch --json --switch "$(eval "echo \$${w%?}")" --worker "${w#"${w%?}"}" --synthetic 12kB \
+			--interval 0 -c 50 --impair loss=1% >$w.w 3>&- &
+		all="$all $!"
+	done
+	pids="$pids $all"
+	for w in $all; do wait "$w"; done
+	for n in a b mid root; do finish $n; done
+	[ "$(jq -s 'map(.iterations) | add' ./*.w)" -eq 200 ]
+	repeats root -H 2
+	repeats mid -H 2 --parent "$root"
+	repeats a -H 2 --number 1 --parent "$mid"
+	repeats b -H 1 --number 2 --parent "$mid"
+	[ "$(jq '.jobs["1"].counters.added' mid.json)" -ge 900 ]
+}
+
+# packets FILE: how many there are
+packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
+
+@test "what a live switch says of its packets and parents is so" {
+	node root -H 1
+	node mid -H 2 --parent "$root"
+	lead='' switch=$mid crew iswitch --synthetic 12kB --interval 0 -c 5
+	for _ in 1 2 3; do echo stray >"/dev/udp/127.0.0.1/${mid#*:}"; done
+	innet-ctl "$mid" join --worker 9 --elements 3000 >joined
+	innet-ctl "$mid" members --json >members.json
+	jq -e --arg root "$root" --arg mid "$mid" '.parent == $root and (.members | length) == 1 and
+		.members[0].parent == $mid' members.json
+	innet-ctl "$root" members --json | jq -e --arg root "$root" '.parent == "" and
+		(.members | map(.type + .parent)) == ["switch" + $root]'
+	innet-ctl "$mid" stats --json >stats.json
+	finish mid
+	finish root
+	# nine segments of each of two workers, five times; regular ones are the three
+	jq -e '.counters | .packets > 180 and .taken == .packets - 3 and .regular == 3 and .out > 90' stats.json
+	for n in mid root; do
+		jq -e --argjson in "$(packets $n.in.pcap)" --argjson out "$(packets $n.out.pcap)" \
+			'.packets == $in and .out + .queued == $out and
+			.packets == .taken + .regular + ([.ignored[]] | add // 0)' $n.json
+	done
+	jq -se '.[0].counters as $s | .[1] | .packets >= $s.packets and .taken >= $s.taken and
+		.out >= $s.out and .regular == $s.regular' stats.json mid.json
+}
+
+# Links.  A vector of a hundred packets, one every $1 us from $begin on.
+
+olaf_vector() {
+	awk -v every="$1" -v at="$begin" 'BEGIN { for (k = 0; k < 100; k++)
+		printf "%.0f 1 1 1 1 1 1 30000 n=300 following=%d\n", at + k * every * 1000, 99 - k }' |
+		mkolaf >vector.pcap
+}
+
+iswitch_vector() {
+	{ joins 2 elements=36600 floats=366
+	  awk -v every="$1" -v at="$begin" -v to="$S" 'BEGIN { for (k = 0; k < 200; k++)
+		printf "%.0f 10.0.1.%d:5000 %s seg 1 1 %d 1*366\n", at + int(k / 2) * every * 1000,
+			k % 2 + 1, to, k / 2 }'; } | mkiswitch >vector.pcap
+}
+
+# to a worker that asks again and again how things are
+dlp_vector() {
+	awk -v every="$1" -v at="$begin" 'BEGIN { for (k = 0; k < 100; k++)
+		printf "%.0f 10.0.1.1:5000 10.255.255.1:1234 udp 0a%058d\n", at + k * every * 1000, 0 }' |
+		mkiswitch >vector.pcap
+}
+
+# beside BYTES US: regular traffic to the same host, for 10 ms, in between
+beside() {
+	local to=10.0.1.1:99
+	[ "$program" != olaf ] || to=10.255.255.254:99
+	awk -v bytes="$1" -v every="$2" -v at="$begin" -v to="$to" 'BEGIN {
+		for (k = 0; k < 10000 / every; k++)
+			printf "%.0f 10.0.7.1:5 %s udp %0*d\n", at + 1000 + k * every * 1000, to,
+				2 * (bytes - 42), 0 }' | mkiswitch >regular.pcap
+}
+
+# frames FILE FILTER: stamp in ns from $begin and length of each
+frames() {
+	tcpdump --nano -ttenr "$1" "$2" 2>/dev/null |
+		sed -E 's/^([0-9]+)\.([0-9]+) .*\), length ([0-9]+): .*/\1\2 \3/' |
+		awk -v begin="$begin" '{ printf "%.0f %d\n", $1 - begin, $2 }'
+}
+
+# vector PROGRAM US: it is made, and when it begins
+vector() {
+	program=$1 begin=$(ns 1000)
+	[ "$program" != olaf ] || begin=1000000000
+	"$1_vector" "$2"
+	case $program in
+	olaf) own='ip[1] & 0xfc = 0x2c' ;;
+	iswitch) own='src port 46638 and dst host 10.0.1.1 and greater 1000' ;;
+	dlp) own='src port 1234' ;;
+	esac
+}
+
+# last: when the last packet of the vector left, from its beginning
+last() { frames out.pcap "$own" | tail -n 1 | cut -d' ' -f1; }
+
+# about A B: within three in a hundred
+about() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0.97 * b && a < 1.03 * b) }'; }
+
+@test "a vector takes its bytes over the rate, whatever the program and the queue" {
+	for rate in 10 1000; do for what in 'olaf --slots 1000' 'olaf --queue fifo --slots 1000' iswitch dlp \
+		'iswitch --queue olaf --slots 1000'; do
+		vector ${what%% *} 0
+		innet-switch -q -p $what --rate ${rate}M -r vector.pcap -w out.pcap
+		bytes=$(frames out.pcap "$own" | awk '{ n += $2 } END { print n }')
+		[ "$(frames out.pcap "$own" | wc -l)" -eq 100 ]
+		about "$(last)" $((bytes * 8000 / rate))
+		innet-switch -q -p $what --rate ${rate}M -r vector.pcap -w out.pcap --wire-overhead
+		about "$(last)" $(((bytes + 2400) * 8000 / rate))
+	done; done
+}
+
+# Results and updates at half the rate, and 0.8 of it beside them: what the link
+# has sent when the last of them leaves is all that came before that one.
+@test "regular traffic that is queued shares the link with the program's" {
+	for what in 'olaf --slots 1000' 'olaf --queue fifo --slots 1000' iswitch dlp; do
+		vector ${what%% *} 24
+		rate=1000
+		[ "$program" != dlp ] || rate=40
+		[ "$program" = dlp ] && beside 200 50 || beside 1000 10
+		innet-switch -q -p $what --rate ${rate}M --regular queued -r vector.pcap -r regular.pcap \
+			-w out.pcap --report r.json
+		moved=$(last)
+		bytes=$(($(frames out.pcap "$own" | awk '{ n += $2 } END { print n }') +
+			$(frames regular.pcap udp | awk '$1 <= 99 * 24000 { n += $2 } END { print n }')))
+		about "$moved" $((bytes * 8000 / rate))
+		innet-switch -q -p $what --rate ${rate}M -r vector.pcap -r regular.pcap -w out.pcap
+		about "$(last)" $((99 * 24000 + 8000 / rate * $(frames out.pcap "$own" | awk 'END { print $2 }')))
+		[ $((moved * 10)) -gt $(($(last) * 12)) ]
+	done
+}
+
+@test "what was cut keeps its length, in a queue and in propagation" {
+	{ at 1 9 0 1; at 2 1 0 2 tos=0 cut=60; at 3 1 0 3 tos=0 cut=50; } | mkolaf >in.pcap
+	want=$(tshark -r in.pcap -T fields -e frame.len -e frame.cap_len 'frame.len != frame.cap_len' 2>/dev/null)
+	[ "$(wc -l <<<"$want")" -eq 2 ]
+	for o in '--regular queued' '--propagation 1ms' '--regular queued --propagation 1ms'; do
+		innet-switch -q -r in.pcap -w out.pcap --rate $SLOW $o
+		[ "$(tshark -r out.pcap -T fields -e frame.len -e frame.cap_len \
+			'frame.len != frame.cap_len' 2>/dev/null)" = "$want" ]
+	done
+	# and each takes the time of the bytes it had
+	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --regular queued
+	[ "$(tshark -r out.pcap -T fields -e frame.time_epoch 2>/dev/null | tail -n 1)" = 0.031000000 ]
+}
+
+# sent N: so many datagrams of the live switch have left beside what it answered
+sent() {
+	for _ in $(seq 500); do
+		! innet-ctl "$switch" stats --json | jq -e ".counters | .out + 1 >= $1 + .control" >stats.json || return 0
+		sleep 0.02
+	done
+	return 1
+}
+
+# long FILE: how long the longest datagrams to one address take to leave
+long() {
+	begin=$(tcpdump --nano -ttnr "$1" -c 1 2>/dev/null | cut -d' ' -f1 | tr -d .)
+	frames "$1" 'src port '"${switch#*:}"' and greater 1000 and dst port '"$2" |
+		awk 'NR == 1 { t = $1 } END { printf "%.0f\n", $1 - t }'
+}
+
+# in_time PROGRAM OPTION...: a vector takes a second or more, as in the filter,
+# where that is exact; in one of three runs, for a busy machine is late
+in_time() {
+	local to
+	for _ in 1 2 3; do
+		live "$1" --rate 1Mbit "${@:2}"
+		"send_$1"
+		finish switch
+		again "$1" --rate 1Mbit --listen "$switch" "${@:2}"
+		to=$(tcpdump -nr again.pcap "src port ${switch#*:} and greater 1000" 2>/dev/null |
+			sed -n '1s/.*> [0-9.]*\.\([0-9]*\): .*/\1/p')
+		[ "$(long again.pcap "$to")" -gt 1000000000 ]
+		! about "$(long out.pcap "$to")" "$(long again.pcap "$to")" || return 0
+	done
+	return 1
+}
+
+send_iswitch() {
+	innet-worker -q -p iswitch --switch "$switch" --synthetic 150kB --interval 1ns -c 1 --mtu 1500
+}
+
+send_olaf() {
+	vector olaf 100
+	innet-replay -q -r vector.pcap --to "$switch"
+	sent 100
+}
+
+@test "a vector takes as long through a live switch" {
+	in_time iswitch -H 1
+	serve ps innet-ps -q
+	in_time olaf --queue fifo --slots 1000 --upstream "$ps"
+}

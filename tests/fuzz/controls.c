@@ -1,0 +1,165 @@
+/*
+ * A live plane of each program, and who asks it: a byte of settings, then
+ * datagrams, each a byte that says who sends it (3 bits), as what (2 bits) and
+ * after how long (3 bits), its length, and its bytes.  What is answered is
+ * what was asked, and a text comes whole.
+ */
+#include <math.h>
+
+#include "common/plane/classifier.h"
+#include "common/plane/programs.h"
+#include "tests/fuzz/fuzz.h"
+
+static struct plane pl;
+static uint32_t asked_xid;
+static const union addr *asker;
+
+static union addr
+host(uint32_t n)
+{
+	return (union addr){ .in = { .sin_family = AF_INET,
+	    .sin_port = htons(46638), .sin_addr = { htonl(0x0a000000 +
+	    n) } } };
+}
+
+/* What leaves for an asker: an Ack of what was asked is one. */
+static void
+on_send(void *ctx, uint32_t way, const union addr *from,
+    const union addr *to, const struct post *p, uint64_t now_ns)
+{
+	struct control_ack a;
+	struct control c;
+
+	(void)ctx;
+	(void)way;
+	(void)from;
+	(void)now_ns;
+	must(p->count > 0 && p->last_bytes <= p->bytes, "a run is a run");
+	if (p->tos != CONTROL_TOS || asker == NULL || !addr_same(to, asker))
+		return;
+	must(control_parse(p->p, p->bytes, &c), "what answers is a message");
+	if (c.action != CONTROL_ACK || c.xid != asked_xid)
+		return;
+	must(control_get_ack(&c, &a), "an Ack is whole");
+	must(a.status < CONTROL_STATUSES, "its status is one");
+	if (a.status != CONTROL_DONE || a.text == NULL)
+		return;
+	must(a.text_bytes <= CONTROL_PAGE_BYTES && a.page < a.pages &&
+	    (a.page + 1 == a.pages || a.text_bytes == CONTROL_PAGE_BYTES),
+	    "pages are full");
+	must(a.page > 0 || a.text[0] == '{', "a text is an object");
+}
+
+static void
+on_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
+{
+	(void)ctx;
+	(void)port;
+	(void)when_ns;
+	if (s->changed)
+		port_freshen(s);
+}
+
+static const struct plane_driver driver = { .send = on_send,
+	.leave = on_leave };
+
+static void
+account(void)
+{
+	const uint64_t *n = pl.n;
+	uint64_t ignored = 0;
+
+	for (unsigned w = 0; w < JUDGE_VERDICTS; w++)
+		ignored += pl.ignored[w];
+	must(ignored == n[PLANE_IGNORED], "what is ignored has a reason");
+	must(n[PLANE_PACKETS] == n[PLANE_TAKEN] + n[PLANE_OWN] +
+	    n[PLANE_REGULAR] + n[PLANE_PASSED] + ignored,
+	    "every packet is counted once");
+	must(pl.program->adds_up == NULL || pl.program->adds_up(pl.state),
+	    "the program's counters add up");
+}
+
+/* One datagram at now_ns. */
+static void
+come(const struct plane_conf *cf, uint8_t what, uint8_t *p, uint32_t len,
+    uint64_t now_ns)
+{
+	static const uint8_t tos[] = { CONTROL_TOS, UPDATE_TOS, SEG_TOS, 0 };
+	const union addr from = host(what & 7);
+	struct packet k = { .from = &from, .to = &cf->place.address,
+	    .tos = tos[what >> 3 & 3], .payload = p, .bytes = len,
+	    .wire_bytes = len + FRAME_V4_BYTES };
+	struct control c;
+
+	asker = NULL;
+	if (k.tos == CONTROL_TOS && control_parse(p, len, &c)) {
+		asker = &from;
+		asked_xid = c.xid;
+	}
+	plane_advance(&pl, now_ns);
+	plane_take(&pl, &k);
+	plane_flush(&pl);
+	account();
+}
+
+/* The datagrams of an input. */
+static void
+session(const struct plane_conf *cf, const uint8_t *p, size_t len)
+{
+	static const uint64_t step_ns[] = { 0, 1, 1000, 1000000, 50000000,
+	    300000000, 1100000000, 11000000000 };
+	uint64_t now = 1000000000;
+
+	while (len >= 2 && len - 2 >= p[1]) {
+		const uint32_t n = p[1];
+		uint8_t *q = malloc(n + CONTROL_MAC_BYTES);
+		uint32_t bytes = n;
+
+		if (q == NULL)
+			abort();
+		memcpy(q, p + 2, n);
+		if (cf->place.key != NULL && n >= 8)
+			bytes = (uint32_t)mac_sign(cf->place.key, q, n);
+		now += step_ns[p[0] >> 5];
+		come(cf, p[0], q, bytes, now);
+		free(q);
+		p += 2 + n;
+		len -= 2 + n;
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
+{
+	struct plane_conf cf = { .place = { .live = true, .xid = 1,
+	    .memory_bytes = 1 << 18 } };
+	struct program_place place;
+	struct mac_key key = { 0 };
+	void *settings;
+
+	if (len < 1)
+		return 0;
+	cf.program = programs[p[0] % 3];
+	settings = calloc(1, cf.program->conf_bytes);
+	if (settings == NULL)
+		abort();
+	cf.program->defaults(settings);
+	if (cf.program == &olaf_program)
+		((struct olaf_conf *)settings)->upstream = host(7);
+	cf.place.address = host(255);
+	cf.settings = settings;
+	place = cf.place;
+	must(cf.program->settle(settings, &place) == NULL, "it is settled");
+	mac_key_set(&key, "a key", 5);
+	cf.place.key = p[0] & 64 ? &key : NULL;
+	cf.ports.all = (struct port_conf){ .threshold = NAN,
+	    .slots = 4, .active_window_ns = 1000000000,
+	    .queue = cf.program->merges ? PORT_OLAF : PORT_FIFO,
+	    .rate_bps = p[0] & 128 ? 100000 : 0 };
+	must(plane_init(&pl, &cf, &driver, NULL), "there is memory");
+	session(&cf, p + 1, len - 1);
+	plane_end(&pl);
+	plane_free(&pl);
+	free(settings);
+	return 0;
+}

@@ -1,0 +1,93 @@
+/*
+ * Rules of ports, a line each, and then which of them hosts have.  Names are
+ * not looked up.
+ */
+#include <netdb.h>
+
+#include <math.h>
+
+static int
+numeric(const char *host, const char *port, const struct addrinfo *want,
+    struct addrinfo **got)
+{
+	struct addrinfo w = *want;
+
+	w.ai_flags |= AI_NUMERICHOST;
+	return getaddrinfo(host, port, &w, got);
+}
+
+#define getaddrinfo numeric
+
+#include "common/plane/ports.h"
+#include "tests/fuzz/fuzz.h"
+
+/* One rule: it is added whole, or not at all. */
+static void
+add(struct ports_conf *cf, const char *s)
+{
+	const uint32_t n = cf->rules;
+	const char *why = ports_rule_add(cf, s);
+	const struct ports_rule *r = &cf->rule[n];
+
+	must(cf->rules == n + (why == NULL) && cf->rules <= PORTS_RULES_MAX,
+	    "a rule more, or why not");
+	if (why != NULL)
+		return;
+	must(r->bits <= (r->at.sa.sa_family == AF_INET6 ? 128 : 32),
+	    "a prefix of its family");
+	must(r->has_rate == (r->conf.rate_bps > 0) &&
+	    r->conf.rate_bps <= PORTS_RATE_MAX, "a rate in bounds");
+	must(r->has_slots == (r->conf.slots > 0) &&
+	    r->conf.slots <= 1u << 24, "slots in bounds");
+	must(r->has_rate || r->has_slots || r->has_queue, "it says something");
+}
+
+/* The host of a rule is behind the port of a rule that is no shorter. */
+static void
+ask(struct ports *s, const struct ports_rule *r)
+{
+	const union addr host = ports_host(&r->at);
+	const struct ports_rule *best = ports_rule_for(s, &host);
+	struct port *p;
+
+	if (addr_port(&r->at) == 0 || addr_is_loopback(&r->at))
+		must(best != NULL && best->bits >= r->bits, "a rule fits");
+	if ((best == NULL ? s->cf->all.slots : best->conf.slots) > 64)
+		return;			/* that much memory */
+	p = ports_towards(s, &r->at);
+	must(p != NULL && ports_towards(s, &r->at) == p, "a port, the same");
+	must(best == NULL || (p->link.rate_bps == best->conf.rate_bps &&
+	    p->cf.queue == best->conf.queue), "as the rule says");
+	must(s->port[p->index] == p, "it knows its number");
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
+{
+	static struct ports_conf cf;
+	struct ports s;
+	char *text = malloc(len + 1), *rest = text, *line;
+
+	if (text == NULL)
+		abort();
+	memcpy(text, p, len);
+	text[len] = '\0';
+	cf = (struct ports_conf){ .all = { .rate_bps = 1000, .slots = 2,
+	    .threshold = NAN } };
+	while ((line = strsep(&rest, "\n")) != NULL) {
+		char *copy = strdup(line);	/* just as long as it is */
+
+		if (copy == NULL)
+			abort();
+		add(&cf, copy);
+		free(copy);
+	}
+	free(text);
+	ports_settle(&cf);
+	s = ports_over(&cf);
+	for (uint32_t i = 0; i < cf.rules; i++)
+		ask(&s, &cf.rule[i]);
+	must(ports_shaped(&cf), "there is a rate");
+	ports_free(&s);
+	return 0;
+}

@@ -1,0 +1,64 @@
+/* The clock of a live plane: stamps of the wall, on a clock that is not it. */
+#include "common/live/clock.h"
+#include "tests/unit/tap.h"
+
+/* The last reading: now 1000 s on the plane's clock, the wall at `wall`. */
+static struct clock
+read_at(uint64_t wall_ns)
+{
+	return (struct clock){ .now_ns = 1000000000000u, .wall_ns = wall_ns };
+}
+
+static void
+stamps(void)
+{
+	const uint64_t now = 1000000000000u, wall = 50 * now, hour =
+	    3600 * (uint64_t)TIMER_SECOND_NS;
+	const struct clock c = read_at(wall);
+
+	ok(clock_of(&c, wall, 0) == now, "stamped just now");
+	ok(clock_of(&c, wall - 700, 0) == now - 700, "stamped 700 ns ago");
+	ok(clock_of(&c, wall - 700, now - 700) == now - 700 &&
+	    clock_of(&c, wall - 700, now - 699) == now - 699 &&
+	    clock_of(&c, wall - 700, now - 701) == now - 700,
+	    "not before what happened last");
+	ok(clock_of(&c, wall + 1, 0) == now &&
+	    clock_of(&c, wall + hour, now - 5) == now,
+	    "the wall was set back after the stamp: not after now");
+	ok(clock_of(&c, wall - hour, now - 5) == now - 5 &&
+	    clock_of(&c, 0, now - 5) == now - 5,
+	    "the wall was set ahead after the stamp: not before the last");
+	ok(clock_of(&c, wall - 700, now) == now &&
+	    clock_of(&c, wall, now + 9) == now + 9,
+	    "what happened after the reading stays the last");
+}
+
+/* Each reading is the base and a clock that does not go back. */
+static void
+readings(void)
+{
+	struct clock c = clock_start();
+	const uint64_t base = c.base_ns, wall = timer_wall_ns();
+	uint64_t last = 0;
+	bool good = true;
+
+	for (int i = 0; i < 1000; i++) {
+		const uint64_t now = clock_read(&c);
+
+		good = good && now >= last && c.now_ns == now &&
+		    c.base_ns == base && clock_now(&c) >= now;
+		last = now;
+	}
+	ok(good, "it does not go back");
+	ok(c.now_ns + TIMER_SECOND_NS * (uint64_t)600 > wall && c.now_ns <
+	    wall + TIMER_SECOND_NS * (uint64_t)600,
+	    "and begins at the wall's time");
+}
+
+int
+main(void)
+{
+	stamps();
+	readings();
+	return tap_end();
+}

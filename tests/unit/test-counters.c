@@ -1,0 +1,99 @@
+/* Counters as JSON, as a page and as a line. */
+#include <string.h>
+
+#include "common/base/counters.h"
+#include "tests/unit/tap.h"
+
+static struct counters
+filled(enum counters_form form)
+{
+	struct counters c = counters_begin(form, "innet-x");
+
+	counters_put(&c, "packets", UINT64_MAX);
+	counters_int(&c, "ahead", INT64_MIN);
+	counters_word(&c, "state", "a \"b\"\\\n");
+	counters_flag(&c, "open", true);
+	counters_in(&c, "ignored");
+	counters_put(&c, "short", 1);
+	counters_put(&c, "long", 2);
+	counters_out(&c);
+	counters_in(&c, "lost");
+	counters_out(&c);
+	counters_part(&c);
+	counters_flag(&c, "late", false);
+	return c;
+}
+
+/* Is that its text?  It is freed. */
+static bool
+is(struct counters c, const char *text)
+{
+	const char *got = counters_text(&c);
+	const bool same = got != NULL && strcmp(got, text) == 0;
+
+	if (!same)
+		note("%s", got == NULL ? "nothing" : got);
+	counters_free(&c);
+	return same;
+}
+
+static void
+lists(void)
+{
+	struct counters c = counters_begin(COUNTERS_JSON, NULL);
+
+	counters_list(&c, "jobs");
+	for (uint64_t i = 0; i < 2; i++) {
+		counters_in(&c, NULL);
+		counters_put(&c, "job", i);
+		counters_out(&c);
+	}
+	counters_list_end(&c);
+	counters_list(&c, "none");
+	counters_list_end(&c);
+	ok(is(c, "{\"jobs\":[{\"job\":0},{\"job\":1}],\"none\":[]}\n"),
+	    "lists have groups without names");
+}
+
+/* A text that grows over many rooms. */
+static void
+grown(void)
+{
+	struct counters c = counters_begin(COUNTERS_JSON, NULL);
+	char name[16];
+	size_t want = 1;
+
+	for (int i = 0; i < 100000; i++) {
+		snprintf(name, sizeof(name), "%06d", i);
+		counters_put(&c, name, 7);
+		want += strlen("\"000000\":7,");
+	}
+	ok(counters_text(&c) != NULL && c.len == want - 1 + 2 &&
+	    strlen(c.text) == c.len, "nothing is cut");
+	counters_free(&c);
+}
+
+int
+main(void)
+{
+	ok(is(filled(COUNTERS_JSON), "{\"packets\":18446744073709551615,"
+	    "\"ahead\":-9223372036854775808,"
+	    "\"state\":\"a \\\"b\\\"\\\\\\u000a\",\"open\":true,"
+	    "\"ignored\":{\"short\":1,\"long\":2},\"lost\":{},"
+	    "\"late\":false}\n"), "an object on a line, words escaped");
+	ok(is(filled(COUNTERS_PAGE), "{\n \"packets\":18446744073709551615,"
+	    "\n \"ahead\":-9223372036854775808,"
+	    "\n \"state\":\"a \\\"b\\\"\\\\\\u000a\",\n \"open\":true,"
+	    "\n \"ignored\":{\n  \"short\":1,\n  \"long\":2\n },"
+	    "\n \"lost\":{},\n \"late\":false\n}\n"),
+	    "the same on a page");
+	ok(is(filled(COUNTERS_LINE), "innet-x: 18446744073709551615 packets, "
+	    "-9223372036854775808 ahead, state a \"b\"\\\n, open; ignored: "
+	    "1 short, 2 long; lost: none; not late\n"), "a line for people");
+	ok(is(counters_begin(COUNTERS_JSON, NULL), "{}\n") &&
+	    is(counters_begin(COUNTERS_LINE, "x"), "x: \n") &&
+	    is(counters_begin(COUNTERS_LINE, NULL), "\n"), "nothing counted");
+	lists();
+	grown();
+	return tap_end();
+}

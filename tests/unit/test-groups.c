@@ -1,0 +1,90 @@
+/* Workers under other names, against a table that is searched. */
+#include "common/base/rng.h"
+#include "common/olaf/groups.h"
+#include "tests/unit/tap.h"
+
+static struct groups_name
+name(uint16_t cluster, uint32_t worker)
+{
+	return (struct groups_name){ cluster, worker };
+}
+
+static bool
+same(struct groups_name a, struct groups_name b)
+{
+	return a.cluster == b.cluster && a.worker == b.worker;
+}
+
+static void
+one(void)
+{
+	struct groups g = { 0 };
+
+	ok(same(groups_up(&g, name(1, 2)), name(1, 2)) &&
+	    same(groups_down(&g, name(1, 2)), name(1, 2)),
+	    "who was not moved has its own name");
+	ok(groups_move(&g, name(1, 2), name(65535, UINT32_MAX)) &&
+	    same(groups_up(&g, name(1, 2)), name(65535, UINT32_MAX)) &&
+	    same(groups_down(&g, name(65535, UINT32_MAX)), name(1, 2)),
+	    "who was moved has another above, and its own below");
+	ok(!groups_move(&g, name(1, 3), name(65535, UINT32_MAX)) &&
+	    same(groups_up(&g, name(1, 3)), name(1, 3)),
+	    "a name is one worker's");
+	ok(groups_move(&g, name(1, 2), name(4, 4)) &&
+	    same(groups_down(&g, name(65535, UINT32_MAX)),
+	    name(65535, UINT32_MAX)) && groups_move(&g, name(1, 3),
+	    name(65535, UINT32_MAX)), "who is moved again leaves its name");
+	ok(groups_move(&g, name(1, 2), name(1, 2)) &&
+	    same(groups_up(&g, name(1, 2)), name(1, 2)) &&
+	    same(groups_down(&g, name(4, 4)), name(4, 4)),
+	    "back where it was");
+	groups_free(&g);
+}
+
+enum { NAMES = 12, MOVES = 200000 };
+
+/* Every name both ways, after each of many moves. */
+static void
+twin(void)
+{
+	struct rng r = rng_seed(7);
+	struct groups g = { 0 };
+	uint32_t up[NAMES];	/* above, of each */
+	bool good = true, moved, taken;
+	uint32_t rows = 0;
+
+	for (uint32_t i = 0; i < NAMES; i++)
+		up[i] = i;
+	for (int k = 0; k < MOVES && good; k++) {
+		const uint32_t own = (uint32_t)(rng_u64(&r) % NAMES),
+		    to = (uint32_t)(rng_u64(&r) % NAMES);
+
+		taken = false;
+		for (uint32_t i = 0; i < NAMES; i++)
+			taken = taken || (i != own && up[i] != i &&
+			    up[i] == to);
+		moved = groups_move(&g, name(0, own), name(0, to));
+		good = moved == !taken;
+		if (moved)
+			up[own] = to;
+		for (uint32_t i = 0; i < NAMES; i++) {
+			good = good && groups_up(&g, name(0, i)).worker ==
+			    up[i];
+			if (up[i] != i)
+				good = good && groups_down(&g, name(0,
+				    up[i])).worker == i;
+		}
+		rows = g.count;
+	}
+	ok(good, "as a table has it, over %d moves", MOVES);
+	ok(rows <= NAMES, "rows are used again: %u", rows);
+	groups_free(&g);
+}
+
+int
+main(void)
+{
+	one();
+	twin();
+	return tap_end();
+}

@@ -1,0 +1,478 @@
+/*
+ * The plane with a program that is told what to do, and a driver that writes
+ * down what happens: "time what".
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "common/plane/classifier.h"
+#include "tests/unit/tap.h"
+
+enum { FAKE_TOS = 0x40, BYTES = 100 };
+
+/* The program: what it claims, when it is due, where its posts go. */
+struct fake {
+	const struct program_env *env;
+	enum program_claim claim;
+	uint64_t due[4];		/* in order; 0 ends */
+	unsigned fired;
+	bool bad;			/* a packet is not sound after all */
+	int repeat;			/* datagrams that it sends for one */
+	enum post_to to;
+	unsigned asked;			/* control requests */
+	uint16_t replies;		/* which enum program_reply */
+};
+
+static char happened[4096];
+
+static void __attribute__((format(printf, 1, 2)))
+say(const char *fmt, ...)
+{
+	const size_t at = strlen(happened);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(happened + at, sizeof(happened) - at, fmt, ap);
+	va_end(ap);
+}
+
+/* Was it that, since it was last asked? */
+static bool
+was(const char *what)
+{
+	const bool same = strcmp(happened, what) == 0;
+
+	if (!same)
+		note("'%s', not '%s'", happened, what);
+	happened[0] = '\0';
+	return same;
+}
+
+static bool
+fake_init(void *state, const void *conf, const struct program_env *env)
+{
+	struct fake *f = state;
+
+	(void)conf;
+	*f = (struct fake){ .env = env, .claim = PROGRAM_TAKES };
+	return true;
+}
+
+static enum program_claim
+fake_claim(void *state, struct packet *p)
+{
+	(void)p;
+	return ((struct fake *)state)->claim;
+}
+
+static uint8_t bytes[65536];
+
+static void
+fake_take(void *state, struct packet *p, uint64_t now_ns)
+{
+	struct fake *f = state;
+
+	say("%d take\n", (int)now_ns);
+	if (f->bad)
+		f->env->ignore(f->env->plane, UPDATE_SHORT);
+	for (int i = 0; i < f->repeat; i++)
+		outbox_add(f->env->out, f->to, 3, p->from, FAKE_TOS,
+		    bytes + (size_t)i * p->bytes, p->bytes);
+}
+
+static uint64_t
+fake_due(const void *state)
+{
+	const struct fake *f = state;
+
+	return f->due[f->fired] == 0 ? PROGRAM_NEVER : f->due[f->fired];
+}
+
+static void
+fake_fire(void *state, uint64_t now_ns)
+{
+	struct fake *f = state;
+
+	f->fired++;
+	say("%d fire\n", (int)now_ns);
+}
+
+/* Groups have two members, at ports 1 and 2; up is port 9. */
+static const union addr *
+fake_each(const void *state, uint32_t group, uint32_t *next, uint64_t now_ns)
+{
+	static union addr a;
+
+	(void)state;
+	(void)now_ns;
+	a = (union addr){ .in = { .sin_family = AF_INET,
+	    .sin_addr = { htonl(0x0a000000 + ++*next) } } };
+	return group != 3 || *next > 2 ? NULL : &a;
+}
+
+static const union addr *
+fake_up(const void *state, uint32_t group, uint32_t *way)
+{
+	static const union addr a = { .in = { .sin_family = AF_INET,
+	    .sin_port = 9 } };
+
+	(void)state;
+	*way = group + 1;
+	return &a;
+}
+
+static enum program_reply
+fake_control(void *state, const union addr *from, const struct control *c,
+    struct control_ack *a, uint64_t now_ns)
+{
+	struct fake *f = state;
+
+	(void)from;
+	(void)c;
+	(void)now_ns;
+	f->asked++;
+	a->status = f->asked == 2 ? CONTROL_REFUSED : CONTROL_DONE;
+	return (enum program_reply)f->replies;
+}
+
+static bool
+fake_stats(const void *state, int32_t job, bool gauges, struct counters *c,
+    uint64_t now_ns)
+{
+	(void)now_ns;
+	if (!gauges)
+		counters_put(c, "asked", ((const struct fake *)state)->asked);
+	return job < 0;
+}
+
+static struct program fake = {
+	.name = "fake", .state_bytes = sizeof(struct fake),
+	.init = fake_init, .claim = fake_claim, .take = fake_take,
+	.due = fake_due, .fire = fake_fire, .each = fake_each,
+	.up = fake_up, .control = fake_control, .stats = fake_stats
+};
+
+/* The driver. */
+static void
+on_send(void *ctx, uint32_t way, const union addr *from,
+    const union addr *to, const struct post *p, uint64_t now_ns)
+{
+	(void)ctx;
+	(void)from;
+	say("%d send %u.%u:%u %u*%u\n", (int)now_ns, way,
+	    ntohl(to->in.sin_addr.s_addr) & 255, to->in.sin_port, p->count,
+	    p->bytes);
+}
+
+static void
+on_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
+{
+	(void)ctx;
+	say("%d leave %u %u\n", (int)when_ns, port->index, s->have);
+}
+
+static void
+on_pass(void *ctx, struct packet *p, uint64_t now_ns)
+{
+	(void)ctx;
+	say("%d pass %u\n", (int)now_ns, p->bytes);
+}
+
+static uint64_t late_ns;	/* what a clock adds */
+
+static uint64_t
+on_clock(void *ctx)
+{
+	return ((struct plane *)ctx)->port_due_ns + late_ns;
+}
+
+static const struct plane_driver driver = { .send = on_send,
+	.leave = on_leave, .pass = on_pass };
+static const struct plane_driver late = { .send = on_send,
+	.leave = on_leave, .pass = on_pass, .clock = on_clock };
+
+static struct plane_conf
+conf(uint64_t rate_bps)
+{
+	return (struct plane_conf){ .program = &fake, .place.live = true,
+	    .ports.all = { .rate_bps = rate_bps, .threshold = NAN,
+	    .active_window_ns = 1 } };
+}
+
+static struct plane pl;
+
+static struct fake *
+begin(const struct plane_conf *cf, const struct plane_driver *d)
+{
+	happened[0] = '\0';
+	if (!plane_init(&pl, cf, d, &pl))
+		abort();
+	return pl.state;
+}
+
+/* A packet of so many bytes at now_ns, from the host of that number. */
+static void
+come(uint64_t now_ns, uint32_t n, unsigned host)
+{
+	const union addr from = { .in = { .sin_family = AF_INET,
+	    .sin_addr = { htonl(0x0a000000 + host) } } };
+	const union addr to = { .in = { .sin_family = AF_INET,
+	    .sin_addr = { htonl(0x0a0000ff) } } };
+	struct packet p = { .from = &from, .to = &to, .tos = FAKE_TOS,
+	    .payload = bytes, .bytes = n, .wire_bytes = n + FRAME_V4_BYTES };
+
+	plane_advance(&pl, now_ns);
+	plane_take_impaired(&pl, &p);
+	plane_flush(&pl);
+}
+
+/* Is each packet counted once? */
+static bool
+adds_up(void)
+{
+	const uint64_t *n = pl.n;
+
+	return n[PLANE_PACKETS] == n[PLANE_TAKEN] + n[PLANE_OWN] +
+	    n[PLANE_REGULAR] + n[PLANE_PASSED] + n[PLANE_IGNORED];
+}
+
+static void
+classes(void)
+{
+	const struct plane_conf cf = conf(0);
+	struct fake *f = begin(&cf, &driver);
+
+	come(5, BYTES, 1);
+	f->claim = PROGRAM_OWN;
+	come(6, BYTES, 1);
+	f->claim = PROGRAM_REGULAR;
+	come(7, BYTES, 1);
+	f->claim = PROGRAM_OTHERS;
+	come(8, BYTES, 1);
+	f->claim = PROGRAM_TAKES;
+	f->bad = true;
+	come(9, BYTES, 1);
+	ok(was("5 take\n7 pass 100\n8 pass 100\n9 take\n"),
+	    "the program gets its own, others pass, another run's ends");
+	ok(adds_up() && pl.n[PLANE_PACKETS] == 5 && pl.n[PLANE_TAKEN] == 1 &&
+	    pl.n[PLANE_OWN] == 1 && pl.n[PLANE_REGULAR] == 1 &&
+	    pl.n[PLANE_PASSED] == 1 && pl.n[PLANE_IGNORED] == 1 &&
+	    pl.ignored[UPDATE_SHORT] == 1, "each is counted once");
+	plane_free(&pl);
+}
+
+static void
+forwarding(void)
+{
+	const struct plane_conf cf = conf(0);
+	struct fake *f = begin(&cf, &driver);
+
+	f->repeat = 3;
+	come(1, BYTES, 1);
+	f->to = POST_GROUP;
+	come(2, BYTES, 1);
+	f->to = POST_UP;
+	come(3, BYTES, 1);
+	ok(was("1 take\n1 send 0.1:0 3*100\n2 take\n2 send 0.1:0 3*100\n"
+	    "2 send 0.2:0 3*100\n3 take\n3 send 4.0:9 3*100\n"),
+	    "a run goes to one, to each of a group, or up by its way");
+	f->to = POST_ONE;
+	f->repeat = 1;
+	come(4, PLANE_V4_MAX, 1);
+	come(5, PLANE_V4_MAX + 1, 1);
+	ok(was("4 take\n4 send 0.1:0 1*65507\n5 take\n") &&
+	    pl.n[PLANE_TOO_LONG] == 1 && pl.n[PLANE_OUT] == 13,
+	    "what is too long for a datagram is counted, not sent");
+	plane_free(&pl);
+}
+
+/* 1 Gbit/s: a frame of 100 bytes of payload takes 1136 ns. */
+enum { TIME = (BYTES + FRAME_V4_BYTES) * 8 };
+
+static void
+order(void)
+{
+	const struct plane_conf cf = conf(1000000000);
+	struct fake *f = begin(&cf, &driver);
+
+	f->repeat = 2;
+	f->due[0] = TIME;
+	f->due[1] = f->due[2] = TIME + 1;
+	come(0, BYTES, 1);
+	f->repeat = 0;
+	ok(plane_due(&pl) == TIME && plane_due_port(&pl) == TIME &&
+	    plane_due_program(&pl) == TIME, "when it is due");
+	come(2 * TIME, BYTES, 1);
+	ok(was("0 take\n1136 leave 0 100\n1136 fire\n1137 fire\n1137 fire\n"
+	    "2272 leave 0 100\n2272 take\n"),
+	    "departures, then time-outs, then arrivals of an instant");
+	ok(plane_due(&pl) == PLANE_NEVER && pl.n[PLANE_OUT] == 0 &&
+	    pl.ports.port[0]->n[PORT_PROGRAM].sent == 2, "nothing is left");
+	f->fired = 0;
+	f->due[0] = 5;
+	f->due[1] = 0;
+	plane_advance(&pl, 3 * TIME);
+	ok(was("2272 fire\n"), "a time-out in the past is now");
+	plane_free(&pl);
+}
+
+/* A live driver is late, the link's schedule is not. */
+static void
+lateness(void)
+{
+	const struct plane_conf cf = conf(1000000000);
+	struct fake *f = begin(&cf, &late);
+
+	f->repeat = 3;
+	come(0, BYTES, 1);
+	late_ns = 500;
+	plane_advance(&pl, TIME);
+	late_ns = 7;
+	plane_advance(&pl, 3 * TIME);
+	late_ns = 0;
+	ok(was("0 take\n1636 leave 0 100\n2279 leave 0 100\n"
+	    "3415 leave 0 100\n") && pl.late_max_ns == 500,
+	    "what leaves late does not make the next one late");
+	plane_free(&pl);
+}
+
+static void
+regular(void)
+{
+	struct plane_conf cf = conf(1000000000);
+	struct fake *f;
+
+	for (int queued = 0; queued < 2; queued++) {
+		cf.regular_queued = queued != 0;
+		f = begin(&cf, &driver);
+		f->claim = PROGRAM_REGULAR;
+		come(0, BYTES, 1);
+		plane_advance(&pl, TIME);
+		ok(was(queued ? "1136 leave 0 0\n" : "0 pass 100\n") &&
+		    pl.n[PLANE_REGULAR] == 1, "regular traffic %s",
+		    queued ? "waits" : "passes");
+		plane_free(&pl);
+	}
+}
+
+static void
+slots(void)
+{
+	struct plane_conf cf = conf(1000000000);
+	struct fake *f;
+
+	cf.ports.all.slots = 3;
+	f = begin(&cf, &driver);
+	f->repeat = 5;
+	come(0, BYTES, 1);
+	plane_advance(&pl, TIME);
+	plane_end(&pl);
+	ok(pl.ports.port[0]->n[PORT_PROGRAM].dropped == 2 &&
+	    pl.ports.port[0]->n[PORT_PROGRAM].sent == 1 &&
+	    pl.ports.port[0]->n[PORT_PROGRAM].queued == 2,
+	    "sent, dropped or queued at the end");
+	plane_free(&pl);
+}
+
+static void
+impaired(void)
+{
+	struct plane_conf cf = conf(0);
+
+	impair_parse("loss=1", &cf.impair);
+	cf.impair.rng = rng_seed(1);
+	begin(&cf, &driver);
+	come(0, BYTES, 1);
+	ok(was("") && pl.n[PLANE_PACKETS] == 0 && pl.n[PLANE_IN_LOST] == 1,
+	    "what is lost on the way in has not come");
+	plane_free(&pl);
+	cf.impair = (struct impair){ .rng = rng_seed(1) };
+	impair_parse("dup=1", &cf.impair);
+	begin(&cf, &driver);
+	come(0, BYTES, 1);
+	ok(was("0 take\n0 take\n") && pl.n[PLANE_PACKETS] == 2 &&
+	    pl.n[PLANE_IN_DUPLICATED] == 1, "what is repeated comes twice");
+	plane_free(&pl);
+}
+
+/* A request to the switch's own address. */
+static void
+ask(const struct plane_conf *cf, enum control_action action, uint32_t xid,
+    size_t body, unsigned host)
+{
+	const union addr from = { .in = { .sin_family = AF_INET,
+	    .sin_addr = { htonl(0x0a000000 + host) } } };
+	uint8_t msg[64] = { 0 };
+	struct packet p = { .from = &from, .to = &cf->place.address,
+	    .tos = CONTROL_TOS, .payload = msg };
+
+	p.bytes = (uint32_t)(control_put(msg, action, 1, xid) - msg + body);
+	plane_take(&pl, &p);
+	plane_flush(&pl);
+}
+
+static void
+control(void)
+{
+	struct plane_conf cf = conf(0);
+	struct fake *f;
+
+	cf.place.address = (union addr){ .in = { .sin_family = AF_INET,
+	    .sin_port = htons(9) } };
+	f = begin(&cf, &driver);
+	f->claim = PROGRAM_REGULAR;
+	ask(&cf, CONTROL_HALT, 7, 0, 1);
+	happened[0] = '\0';
+	ask(&cf, CONTROL_HALT, 7, 0, 1);
+	ask(&cf, CONTROL_HALT, 6, 0, 1);
+	ok(f->asked == 1 && strchr(happened, '\n') != NULL &&
+	    strchr(happened, '\n')[1] == '\0' &&
+	    pl.controls[CONTROLS_REPEATED] == 1 &&
+	    pl.controls[CONTROLS_OLD_XID] == 1,
+	    "a request is done once: again is answered, older is dropped");
+	ask(&cf, CONTROL_HALT, 7, 0, 2);
+	ok(f->asked == 2 && pl.controls[CONTROLS_REFUSED] == 1,
+	    "an xid is its sender's; what is refused is counted");
+	happened[0] = '\0';
+	f->replies = PROGRAM_LATER;
+	ask(&cf, CONTROL_JOIN, 8, 0, 1);
+	ok(f->asked == 3 && was(""), "later: no answer");
+	f->replies = PROGRAM_ANSWERS;
+	ask(&cf, CONTROL_JOIN, 8, 0, 1);
+	ok(f->asked == 4 && happened[0] != '\0', "asked again: it is done");
+	f->replies = PROGRAM_UNKNOWN;
+	ask(&cf, CONTROL_REGROUP, 9, 0, 1);
+	ok(pl.controls[CONTROLS_REFUSED] == 2, "what it does not know");
+	ask(&cf, CONTROL_ACK, 10, 0, 1);
+	ok(pl.controls[CONTROLS_ACKS] == 1, "an Ack asks for nothing");
+	happened[0] = '\0';
+	ask(&cf, CONTROL_STATS, 11, 0, 1);
+	ok(pl.controls[CONTROLS_REFUSED] == 3 && happened[0] != '\0',
+	    "Stats without a page has a bad value");
+	happened[0] = '\0';
+	ask(&cf, CONTROL_JOBS, 12, 2, 1);
+	ok(pl.controls[CONTROLS_REFUSED] == 3 && happened[0] != '\0',
+	    "Jobs is answered though the program tells none");
+	ask(&cf, CONTROL_MEMBERS, 13, 2, 1);
+	ask(&cf, CONTROL_JOBS, 14, 1, 1);
+	ok(pl.controls[CONTROLS_REFUSED] == 5,
+	    "Members of none, and half a number, are refused");
+	ok(adds_up() && pl.n[PLANE_TAKEN] == pl.n[PLANE_PACKETS] &&
+	    pl.controls[CONTROLS_TAKEN] == 12, "all of it is counted");
+	plane_free(&pl);
+}
+
+int
+main(void)
+{
+	classes();
+	forwarding();
+	order();
+	lateness();
+	regular();
+	slots();
+	impaired();
+	control();
+	return tap_end();
+}

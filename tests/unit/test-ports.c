@@ -1,0 +1,207 @@
+/* Ports: rules as they are written, which one a host has, and what is made. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/plane/ports.h"
+#include "tests/unit/tap.h"
+
+static union addr
+host(const char *s)
+{
+	union addr a = { 0 };
+
+	if (addr_parse(s, "0", &a) != NULL)
+		abort();
+	return a;
+}
+
+/* Is `s` refused, with these words?  Nothing is added then. */
+static bool
+refused(const char *s, const char *why)
+{
+	static struct ports_conf cf;
+	const char *got = ports_rule_add(&cf, s);
+
+	if (got == NULL || strcmp(got, why) != 0)
+		note("%s: %s", s, got == NULL ? "taken" : got);
+	return got != NULL && strcmp(got, why) == 0 && cf.rules == 0;
+}
+
+static bool
+taken(struct ports_conf *cf, const char *s)
+{
+	const char *got = ports_rule_add(cf, s);
+
+	if (got != NULL)
+		note("%s: %s", s, got);
+	return got == NULL;
+}
+
+static void
+parser(void)
+{
+	static struct ports_conf cf;
+	const struct ports_rule *r = cf.rule;
+
+	ok(taken(&cf, "10.0.0.7:rate=20Mbit,slots=5,queue=olaf") &&
+	    r->bits == 32 && !r->shares && addr_port(&r->at) == 0 &&
+	    r->conf.rate_bps == 20000000 && r->conf.slots == 5 &&
+	    r->conf.queue == PORT_OLAF, "a host, and all that can be said");
+	ok(taken(&cf, "10.0.0.7:9:rate=1") && addr_port(&r[1].at) == 9 &&
+	    r[1].conf.rate_bps == 1 && !r[1].has_slots && !r[1].has_queue,
+	    "a host with a port");
+	ok(taken(&cf, "10.0.1.0/24:rate=1G") && r[2].bits == 24 &&
+	    r[2].shares, "a prefix");
+	ok(taken(&cf, "0.0.0.0/0:slots=1") && r[3].bits == 0,
+	    "a prefix of no bits");
+	ok(taken(&cf, "fd00::1:rate=3") && r[4].bits == 128 &&
+	    r[4].at.sa.sa_family == AF_INET6 &&
+	    taken(&cf, "[fd00::1]:rate=3") && r[5].bits == 128 &&
+	    taken(&cf, "[fd00::1]:7:rate=3") && addr_port(&r[6].at) == 7 &&
+	    taken(&cf, "fd00::/16:rate=3") && r[7].bits == 16 && r[7].shares,
+	    "IPv6, with brackets and without");
+	for (int i = 8; i < PORTS_RULES_MAX; i++)
+		taken(&cf, "10.0.0.7:rate=1");
+	ok(cf.rules == PORTS_RULES_MAX && ports_rule_add(&cf,
+	    "10.0.0.7:rate=1") != NULL && cf.rules == PORTS_RULES_MAX,
+	    "64 rules, and not one more");
+}
+
+static void
+nonsense(void)
+{
+	const char *form = "not HOST:rate=RATE,slots=N,queue=NAME";
+	const char *word = "not rate=, slots= or queue=";
+	char s[400];
+
+	ok(refused("", form) && refused("10.0.0.7", form) &&
+	    refused(":rate=1", form) && refused("rate=1", form) &&
+	    refused("10.0.0.7:rate", form), "what has no form");
+	memset(s, '1', sizeof(s));
+	snprintf(s + 128, sizeof(s) - 128, ":rate=1");
+	ok(refused(s, form), "a host too long");
+	snprintf(s, sizeof(s), "10.0.0.7:rate=%0200d", 1);
+	ok(refused(s, "item too long"), "a value too long");
+	ok(refused("10.0.0.7:rats=1", word) &&
+	    refused("10.0.0.7:rate=1,", word) &&
+	    refused("10.0.0.7:rate=1,,slots=1", word) &&
+	    refused("10.0.0.7:rate=1,olaf", word), "words that are none");
+	ok(refused("10.0.0.7:queue=lifo", "queue is olaf or fifo") &&
+	    refused("10.0.0.0/33:rate=1", "not a prefix length") &&
+	    refused("10.0.0.0/:rate=1", "not a prefix length") &&
+	    refused("fd00::/129:rate=1", "not a prefix length"),
+	    "values that are none");
+	ok(ports_rule_add(&(struct ports_conf){ 0 }, "10.0.0.7:rate=0") !=
+	    NULL && ports_rule_add(&(struct ports_conf){ 0 },
+	    "10.0.0.7:slots=0") != NULL && ports_rule_add(
+	    &(struct ports_conf){ 0 }, "10.0.0.7:slots=16777217") != NULL &&
+	    ports_rule_add(&(struct ports_conf){ 0 },
+	    "10.0.0.7:99999:rate=1") != NULL, "numbers out of reach");
+}
+
+static uint64_t
+rate(struct ports *s, const char *to)
+{
+	const union addr a = host(to);
+	struct port *p = ports_towards(s, &a);
+
+	return p == NULL ? 0 : p->link.rate_bps;
+}
+
+static struct port *
+towards(struct ports *s, const char *to)
+{
+	const union addr a = host(to);
+
+	return ports_towards(s, &a);
+}
+
+/* Of the rules that fit the longest prefix, in whatever order they came. */
+static void
+rules(void)
+{
+	static struct ports_conf cf = { .all = { .rate_bps = 1,
+	    .slots = 3, .threshold = NAN } };
+	struct ports s;
+	const char *const rule[] = { "10.0.0.0/8:rate=8", "10.1.1.1:rate=32",
+	    "10.1.0.0/16:rate=16,queue=olaf", "10.1.1.0/25:rate=25",
+	    "fd00::/15:rate=6", "127.0.0.1:9:rate=9", "10.2.0.1:slots=7" };
+
+	for (size_t i = 0; i < sizeof(rule) / sizeof(*rule); i++)
+		taken(&cf, rule[i]);
+	ports_settle(&cf);
+	s = ports_over(&cf);
+	ok(rate(&s, "11.0.0.1:1") == 1 && rate(&s, "10.9.0.1:1") == 8 &&
+	    rate(&s, "10.1.9.9:1") == 16 && rate(&s, "10.1.1.127:1") == 25 &&
+	    rate(&s, "10.1.1.128:1") == 16 && rate(&s, "10.1.1.1:1") == 32,
+	    "the longest prefix that fits");
+	ok(rate(&s, "[fd01::5]:1") == 6 && rate(&s, "[fe00::5]:1") == 1,
+	    "also of IPv6, at a bit within a byte");
+	ok(rate(&s, "127.0.0.1:9") == 9 && rate(&s, "127.0.0.1:8") == 1,
+	    "on loopback an address and port is a host");
+	ok(towards(&s, "10.1.9.9:1") == towards(&s, "10.1.8.8:2") &&
+	    towards(&s, "10.1.9.9:1") != towards(&s, "10.1.1.1:1") &&
+	    towards(&s, "10.1.1.1:1") == towards(&s, "10.1.1.1:2") &&
+	    towards(&s, "11.0.0.1:1") != towards(&s, "11.0.0.2:1"),
+	    "a prefix has one port, and else each host one");
+	ok(towards(&s, "10.1.9.9:1")->cf.queue == PORT_OLAF &&
+	    towards(&s, "10.1.9.9:1")->cf.slots == 3 &&
+	    towards(&s, "10.2.0.1:1")->cf.slots == 7 &&
+	    towards(&s, "10.2.0.1:1")->link.rate_bps == 1,
+	    "what a rule does not say is as everywhere");
+	ports_free(&s);
+}
+
+/* As many hosts as there are, each found again. */
+static void
+many(void)
+{
+	static struct ports_conf cf = { .all = { .rate_bps = 1,
+	    .threshold = NAN } };
+	struct ports s = ports_over(&cf);
+	struct port *p[500];
+	bool good = true;
+
+	for (uint32_t k = 0; k < 1500; k++) {
+		union addr a = { .in = { .sin_family = AF_INET,
+		    .sin_port = (in_port_t)k, .sin_addr = {
+		    htonl(0x0a000000 + k * 7 % 500) } } };
+		const struct port *q = ports_towards(&s, &a);
+
+		if (k < 500)
+			p[k * 7 % 500] = ports_towards(&s, &a);
+		good = good && q == p[k * 7 % 500];
+	}
+	ok(good && s.n == 500 && s.places == 500, "500 hosts, 500 ports");
+	for (uint32_t k = 0; k < s.n; k++)
+		good = good && s.port[k]->index == k;
+	ok(good, "each knows its number");
+	ports_free(&s);
+}
+
+static void
+shapes(void)
+{
+	struct ports_conf cf = { .all = { .threshold = NAN } };
+
+	ok(!ports_shaped(&cf) && !ports_merge(&cf), "nothing waits");
+	taken(&cf, "10.0.0.1:queue=olaf");
+	ports_settle(&cf);
+	ok(!ports_shaped(&cf) && ports_merge(&cf) &&
+	    cf.rule[0].conf.slots == 8, "an Olaf queue has slots");
+	taken(&cf, "10.0.0.2:rate=1");
+	ports_settle(&cf);
+	ok(ports_shaped(&cf), "one link is enough");
+}
+
+int
+main(void)
+{
+	parser();
+	nonsense();
+	rules();
+	many();
+	shapes();
+	return tap_end();
+}
