@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "common/capture/updates.h"
-#include "common/olaf/age.h"
+#include "common/olaf/aom.h"
 
 enum by { BY_CLUSTER, BY_WORKER };
 enum from { FROM_FIRST, FROM_SENT, FROM_TIME, FROM_UNSET };

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { COLUMNS_MAX = 8, COLUMNS_WORD_MAX = 63 };
+enum { COLUMNS_MAX = 16, COLUMNS_WORD_MAX = 63 };
 
 struct columns {
 	size_t n;		/* columns, at most COLUMNS_MAX */

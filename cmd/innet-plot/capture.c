@@ -4,7 +4,7 @@
 
 #include "cmd/innet-plot/plot.h"
 #include "common/capture/updates.h"
-#include "common/olaf/age.h"
+#include "common/olaf/aom.h"
 
 enum { CLUSTERS = 65536 };
 

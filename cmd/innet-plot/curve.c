@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/innet-plot/plot.h"
-#include "common/olaf/age.h"
+#include "common/olaf/aom.h"
 
 enum { THIN_BINS = 2000 };	/* twice what a screen shows in a row */
 

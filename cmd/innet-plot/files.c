@@ -7,7 +7,7 @@
 #include "cmd/innet-plot/plot.h"
 #include "cmd/innet-plot/table.h"
 #include "common/base/num.h"
-#include "common/olaf/age.h"
+#include "common/olaf/aom.h"
 
 /* The clusters of a series, one behind the other as innet-aom writes them. */
 struct series {

@@ -48,6 +48,7 @@ struct network {
 static const struct opt options[] = {
 	{ 'p', "program", "NAME", "of the switch" },
 	PLANE_OPTIONS_PORTS,
+	PLANE_OPTIONS_MERGE,
 	{ REGULAR, "regular", "HOW", "bypass or queued" },
 	{ PLANE_LISTEN, "listen", "ADDR", "its address" },
 	{ PLANE_KEY, "key", "FILE", "control messages need this key" },

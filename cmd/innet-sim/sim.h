@@ -47,7 +47,7 @@
 #include "common/base/keymap.h"
 #include "common/base/rng.h"
 #include "common/capture/pcapio.h"
-#include "common/olaf/age.h"
+#include "common/olaf/aom.h"
 #include "common/olaf/server-rule.h"
 #include "common/olaf/txctl.h"
 #include "common/plane/link.h"

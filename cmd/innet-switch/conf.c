@@ -14,6 +14,7 @@ enum { REGULAR = OPT_LONG, UNTIL, DEPARTURES };
 static struct opt table[OPT_MAX] = {
 	{ 'p', "program", "NAME", "olaf (default), iswitch or dlp" },
 	PLANE_OPTIONS_PORTS,
+	PLANE_OPTIONS_MERGE,
 	{ 'w', "write-out", "FILE", "what leaves, as a capture" },
 	{ 'r', "read", "FILE", "trace: read a capture (may be repeated)" },
 	{ 'c', "count", "N", "trace: stop after N packets" },
@@ -80,6 +81,12 @@ check(const struct conf *cf)
 	if (cf->departures != NULL && o->plane.regular_queued)
 		errx(2, "--departures goes with innet's own packets alone in "
 		    "the queue");
+	for (size_t i = 0; cf->departures != NULL && i < o->givens; i++) {
+		if (strcmp(o->given[i].name, "format") == 0 &&
+		    strcmp(o->given[i].arg, "bare") == 0)
+			errx(2, "--departures does not go with --format bare: "
+			    "such packets have no number to be found by");
+	}
 	if (o->plane.regular_queued && !ports_shaped(&o->plane.ports))
 		errx(2, "--regular queued goes with --rate: without one "
 		    "nothing waits");

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "cmd/innet-verify/replay.h"
-#include "common/olaf/age.h"
+#include "common/olaf/aom.h"
 #include "common/olaf/txctl.h"
 #include "common/plane/port.h"
 

@@ -418,6 +418,18 @@ server_account(const void *state, struct counters *c)
 	server_stats(state, -1, false, c, 0);
 }
 
+/* For people: what was done, and of trouble what there was. */
+static inline void
+server_summary(const void *state, struct counters *c)
+{
+	const struct server *s = state;
+
+	for (int i = 0; i < SERVER_COUNTS; i++) {
+		if (i <= SERVER_APPLIED || s->n[i] > 0)
+			counters_put(c, server_count_name[i], s->n[i]);
+	}
+}
+
 static inline void
 server_progress(const void *state, struct counters *c)
 {
@@ -455,7 +467,7 @@ static const struct program server_program = {
 	.init = server_init, .free = server_free, .claim = server_claim,
 	.take = server_take, .each = server_each, .jobs = server_jobs,
 	.members = server_members, .stats = server_stats,
-	.account = server_account, .summary = server_account,
+	.account = server_account, .summary = server_summary,
 	.progress = server_progress, .trouble = server_trouble,
 };
 

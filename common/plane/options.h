@@ -39,17 +39,20 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	{ PLANE_SLOTS, "slots", "N", "frames a port's queue holds" }, \
 	{ PLANE_QUEUE, "queue", "NAME", "of every port: olaf or fifo" }, \
 	{ PLANE_PORT, "port", "RULE", "HOST:rate=,slots=,queue= of one" }, \
-	{ PLANE_COMBINE, "combine", "HOW", "olaf: merge by mean or sum" }, \
-	{ PLANE_THRESHOLD, "reward-threshold", "X", \
-	    "olaf: replace or drop by reward" }, \
-	{ PLANE_WINDOW, "active-window", "TIME", \
-	    "olaf: clusters seen so lately count (1s)" }, \
 	{ PLANE_OVERHEAD, "wire-overhead", NULL, \
 	    "count 24 bytes more a frame" }, \
 	{ PLANE_PROPAGATION, "propagation", "TIME", \
 	    "of every port's link" }, \
 	{ PLANE_IMPAIR, "impair", "LIST", "loss=,dup=,reorder=,delay=" }, \
 	{ PLANE_SEED, "seed", "N", "of --impair's chance (default 1)" }
+
+/* Of what sends updates on. */
+#define PLANE_OPTIONS_MERGE \
+	{ PLANE_COMBINE, "combine", "HOW", "olaf: merge by mean or sum" }, \
+	{ PLANE_THRESHOLD, "reward-threshold", "X", \
+	    "olaf: replace or drop by reward" }, \
+	{ PLANE_WINDOW, "active-window", "TIME", \
+	    "olaf: clusters seen so lately count (1s)" }
 
 #define PLANE_OPTIONS_LIVE \
 	{ PLANE_LISTEN, "listen", "ADDR", "serve HOST:PORT" }, \
@@ -315,6 +318,11 @@ plane_options_settle_ports(struct plane_options *o)
 		if (plane_options_has(o, (enum plane_option)ch))
 			errx(2, "--%s goes with --queue olaf", ch ==
 			    PLANE_COMBINE ? "combine" : "reward-threshold");
+	}
+	for (uint32_t i = 0; i < ports->rules; i++) {
+		if (ports->rule[i].conf.rate_bps == 0)
+			errx(2, "--port: rule %u goes with a rate: without one "
+			    "nothing waits", i + 1);
 	}
 	if (ports_shaped(ports))
 		return;

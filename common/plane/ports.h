@@ -156,6 +156,8 @@ ports_prefix(struct ports_rule *r, char *name)
 	}
 	if (why != NULL)
 		return why;
+	if (addr_port(&r->at) != 0 && !addr_is_loopback(&r->at))
+		return "a UDP port is of hosts on loopback alone";
 	bits = r->at.sa.sa_family == AF_INET6 ? 128 : 32;
 	if (slash != NULL && num_u64(slash + 1, 0, bits, &bits) != NULL)
 		return "not a prefix length";

@@ -1,5 +1,5 @@
 /*
- * age.h - the Age-of-Model at a receiver, to the nanosecond
+ * aom.h - the Age-of-Model at a receiver, to the nanosecond
  *
  * Olaf, sections 2.2 and 6: the age at t is t minus the time at which the
  * newest update received by then was generated, a sawtooth that climbs with
@@ -17,8 +17,8 @@
  * The figures need 128 KiB more while they are made.  What allocates says so
  * and returns -1 when it cannot.
  */
-#ifndef INNET_OLAF_AGE_H
-#define INNET_OLAF_AGE_H
+#ifndef INNET_OLAF_AOM_H
+#define INNET_OLAF_AOM_H
 
 #include <assert.h>
 #include <stdbool.h>

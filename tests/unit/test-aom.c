@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/rng.h"
-#include "common/olaf/age.h"
+#include "common/olaf/aom.h"
 #include "tests/unit/tap.h"
 
 struct delivery {
