@@ -361,3 +361,10 @@ send_olaf() {
 	serve ps innet-ps -q
 	in_time olaf --queue fifo --slots 1000 --upstream "$ps"
 }
+
+@test "who asks a switch in a trace is answered from where it asked" {
+	S=10.9.9.9:1234
+	ask 1 1 jobs page=0 | mkiswitch >in.pcap
+	innet-switch -q -p dlp -r in.pcap -w out.pcap
+	[ "$(dumpiswitch out.pcap | cut -d' ' -f2-4)" = "$S 10.0.1.1:5000 ack" ]
+}
