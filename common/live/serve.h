@@ -14,6 +14,7 @@
 #define INNET_LIVE_SERVE_H
 
 #include <err.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
@@ -77,7 +78,7 @@ struct serve {
 	struct pollfd *poll;
 	uint64_t told_ns, warned_ns, unreachable;
 	struct serve_account gone;	/* of sockets closed */
-	bool warned_drops;
+	bool warned_drops, warned_ways;
 	bool hasty;			/* waited enough in this batch */
 	int rc;
 	/* what has left a port and is not sent yet: a run to one address */
@@ -158,7 +159,10 @@ serve_shut(struct serve *s, uint32_t k)
 	s->way[k] = s->way[--s->ways];
 }
 
-/* The socket of a way, opened towards `to` when it is needed; or NULL. */
+/*
+ * The socket of a way, opened towards `to` when it is needed; or NULL: what was
+ * to be sent by it is counted as failed.
+ */
 static inline struct serve_way *
 serve_way(struct serve *s, uint32_t way, const union addr *to)
 {
@@ -171,10 +175,13 @@ serve_way(struct serve *s, uint32_t way, const union addr *to)
 		if (s->way[k]->way == way)
 			return s->way[k];
 	}
+	errno = EMFILE;
 	w = s->ways == SERVE_WAYS_MAX ? NULL : calloc(1, sizeof(*w));
 	if (w == NULL || udpio_open_towards(&w->u, to,
 	    s->pl->program->tos, !s->cf->no_offload, NULL) == -1) {
-		warn("%s: one more socket", addr_print(to, name));
+		if (!s->warned_ways)
+			warn("%s: one more socket", addr_print(to, name));
+		s->warned_ways = true;
 		free(w);
 		return NULL;
 	}
@@ -217,6 +224,8 @@ serve_send(void *ctx, uint32_t way, const union addr *from,
 	int tries = 0, n;
 
 	(void)from;		/* a socket has the one it is bound to */
+	if (w == NULL)
+		s->gone.send_failed += p->count;
 	while (w != NULL && done < p->count) {
 		n = outlet_send_run(&w->out, to, p->tos,
 		    p->p + (size_t)done * p->bytes, p->bytes,
@@ -243,6 +252,8 @@ serve_send_leaving(struct serve *s)
 	struct serve_way *w = s->leavings == 0 ? NULL :
 	    serve_way(s, to->way, &to->to);
 
+	if (w == NULL)
+		s->gone.send_failed += (uint64_t)s->leavings;
 	while (w != NULL && v < end) {
 		int n = 1, sent = 0;
 
@@ -553,7 +564,11 @@ serve_run(struct serve *s, struct plane *pl)
 		serve_tick(s, now);
 	}
 	serve_receive(s, &s->own);	/* what has come counts */
+	for (uint32_t k = 0; k < s->ways; k++)
+		serve_receive(s, s->way[k]);
 	outlet_flush(&s->own.out, OUTLET_NEVER);
+	for (uint32_t k = 0; k < s->ways; k++)
+		outlet_flush(&s->way[k]->out, OUTLET_NEVER);
 	if (s->cf->progress)
 		fputs("\r\033[K", stderr);
 	plane_end(pl);

@@ -85,10 +85,10 @@ plane_page(struct plane *pl, struct reply *r, const struct control *c,
 	    r->text_bytes - at : CONTROL_PAGE_BYTES;
 }
 
-/* Send the Ack of c, and remember it. */
+/* Send the Ack of c, from where that was sent to, and remember it. */
 static inline void
-plane_answer(struct plane *pl, const union addr *to, const struct control *c,
-    struct reply *r, const struct control_ack *a)
+plane_answer(struct plane *pl, const struct packet *p,
+    const struct control *c, struct reply *r, const struct control_ack *a)
 {
 	uint8_t msg[CONTROL_MAX_BYTES + CONTROL_MAC_BYTES];
 	size_t len = (size_t)(control_put_ack(control_put(msg, CONTROL_ACK,
@@ -98,7 +98,7 @@ plane_answer(struct plane *pl, const union addr *to, const struct control *c,
 		len = mac_sign(pl->cf->place.key, msg, len);
 	if (r != NULL && a->status != CONTROL_BAD_MAC)
 		replies_keep(r, c->xid, msg, (uint32_t)len);
-	outbox_copy(&pl->out, POST_ONE, 0, to, CONTROL_TOS, msg,
+	outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS, msg,
 	    (uint32_t)len);
 }
 
@@ -139,7 +139,7 @@ plane_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 		pl->controls[CONTROLS_BAD_MAC]++;
 		a.status = CONTROL_BAD_MAC;
 		if (c.action != CONTROL_ACK)
-			plane_answer(pl, p->from, &c, NULL, &a);
+			plane_answer(pl, p, &c, NULL, &a);
 		return;
 	}
 	pl->controls[CONTROLS_TAKEN]++;
@@ -152,7 +152,7 @@ plane_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 	r = replies_of(&pl->replies, p->from, c.job);
 	if (r != NULL && r->asked && c.xid == r->xid) {
 		pl->controls[CONTROLS_REPEATED]++;
-		outbox_copy(&pl->out, POST_ONE, 0, p->from, CONTROL_TOS,
+		outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS,
 		    r->ack, r->ack_bytes);
 		return;
 	}
@@ -166,7 +166,7 @@ plane_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 	case PROGRAM_ANSWERS: break;
 	}
 	pl->controls[CONTROLS_REFUSED] += a.status != CONTROL_DONE;
-	plane_answer(pl, p->from, &c, r, &a);
+	plane_answer(pl, p, &c, r, &a);
 }
 
 #endif

@@ -326,6 +326,9 @@ plane_options_settle_ports(struct plane_options *o)
 	}
 	if (ports_shaped(ports))
 		return;
+	if (ports->rules > 0)
+		errx(2, "--port goes with --rate, or has a rate= of its own: "
+		    "without one nothing waits");
 	if (plane_options_has(o, PLANE_SLOTS) ||
 	    plane_options_has(o, PLANE_QUEUE) ||
 	    plane_options_has(o, PLANE_OVERHEAD))

@@ -361,3 +361,17 @@ send_olaf() {
 	serve ps innet-ps -q
 	in_time olaf --queue fifo --slots 1000 --upstream "$ps"
 }
+
+@test "who asks a switch in a trace is answered from where it asked" {
+	S=10.9.9.9:1234
+	ask 1 1 jobs page=0 | mkiswitch >in.pcap
+	innet-switch -q -p dlp -r in.pcap -w out.pcap
+	[ "$(dumpiswitch out.pcap | cut -d' ' -f2-4)" = "$S 10.0.1.1:5000 ack" ]
+}
+
+@test "ports of their own where nothing waits are misuse" {
+	run -2 --separate-stderr innet-switch -p iswitch --port 10.0.0.1:slots=4
+	[ "$stderr" = "innet-switch: --port goes with --rate, or has a rate= of its own: without one nothing waits" ]
+	joins 1 | mkiswitch >in.pcap
+	innet-switch -q -p iswitch -r in.pcap -w out.pcap --port 10.0.0.1:rate=1M,slots=4
+}
