@@ -321,14 +321,11 @@ plane_options_settle_ports(struct plane_options *o)
 	}
 	for (uint32_t i = 0; i < ports->rules; i++) {
 		if (ports->rule[i].conf.rate_bps == 0)
-			errx(2, "--port: rule %u goes with a rate: without one "
-			    "nothing waits", i + 1);
+			errx(2, "--port goes with --rate, or has a rate= of "
+			    "its own: without one nothing waits");
 	}
 	if (ports_shaped(ports))
 		return;
-	if (ports->rules > 0)
-		errx(2, "--port goes with --rate, or has a rate= of its own: "
-		    "without one nothing waits");
 	if (plane_options_has(o, PLANE_SLOTS) ||
 	    plane_options_has(o, PLANE_QUEUE) ||
 	    plane_options_has(o, PLANE_OVERHEAD))
