@@ -89,13 +89,13 @@ own_counters() {
 	[ "$(count r.json delivered)" -eq 1 ]
 }
 
-# set_clock SECONDS: from the 40th message on a live tool's wall clock is so far
+# set_clock SECONDS: from the tenth message on a live tool's wall clock is so far
 # ahead: $set before its name
 set_clock() {
 	[[ $COMPILE != *-fsanitize* ]] || skip "a sanitizer is to be loaded first"
 	[ -e set-clock.so ] || (cd "$builddir" && $COMPILE -shared -fPIC -o "$OLDPWD/set-clock.so" \
-		"$srcdir/tests/bats/set-clock.c" -ldl)
-	set="env LD_PRELOAD=$PWD/set-clock.so SET_CLOCK=40:$1"
+		"$BATS_TEST_DIRNAME/set-clock.c" -ldl)
+	set="env LD_PRELOAD=$PWD/set-clock.so SET_CLOCK=10:$1"
 }
 
 # live_set PROGRAM [OPTION...]: as live, but that the clock is set
@@ -118,12 +118,13 @@ went_on() {
 @test "the wall clock is set: a live switch goes on, whatever the program" {
 	for by in -3600 -5 3600; do
 		set_clock $by
-		live_set iswitch -H 3 --straggler 20ms
+		live_set iswitch -H 3 --straggler 50ms
 		innet-ctl "$switch" join --worker 9 --elements 1000 >joined
-		lead='' crew iswitch --synthetic 4kB --interval 0 -c 30
+		lead='' crew iswitch --synthetic 4kB --interval 0 -c 20
 		went_on
-		[ "$(jq -s 'map(.iterations) | add' w?.json)" -eq 60 ]
-		again iswitch -H 3 --straggler 20ms --listen "$switch"
+		# none without a time-out: who has to wait for one may miss some
+		[ "$(jq '.jobs["1"].counters.partial' live.json)" -ge 30 ]
+		again iswitch -H 3 --straggler 50ms --listen "$switch"
 		diff <(own_counters live.json) <(own_counters again.json)
 		live_set dlp --rate 1M
 		lead='--session nodes=2,iterations=50,scale=1000'
@@ -198,8 +199,8 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	innet-ctl "$mid" stats --json >stats.json
 	finish mid
 	finish root
-	# nine segments of each of two workers, five times; regular ones are the three
-	jq -e '.counters | .packets > 180 and .taken == .packets - 3 and .regular == 3 and .out > 90' stats.json
+	# nine segments of two workers and as many sums, five times; the three are regular
+	jq -e '.counters | .packets >= 135 and .taken == .packets - 3 and .regular == 3 and .out >= 135' stats.json
 	for n in mid root; do
 		jq -e --argjson in "$(packets $n.in.pcap)" --argjson out "$(packets $n.out.pcap)" \
 			'.packets == $in and .out + .queued == $out and
