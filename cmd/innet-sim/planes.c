@@ -131,17 +131,19 @@ carry(void *ctx, uint64_t at_ns, const uint8_t *p, uint32_t have,
 		err(1, "frames");
 }
 
-/* A capture of a switch in the folder. */
+/* A capture of a switch in the folder; its path lies behind it. */
 static struct pcapio_out *
 create(struct network *net, const char *dir, const char *name,
     const char *way)
 {
-	struct pcapio_out *out = malloc(sizeof(*out));
-	char *path;
+	const size_t room = strlen(dir) + strlen(name) + strlen(way) +
+	    sizeof("/..pcap");
+	struct pcapio_out *out = malloc(sizeof(*out) + room);
+	char *path = (char *)(out + 1);
 
-	if (out == NULL || asprintf(&path, "%s/%s.%s.pcap", dir, name, way) ==
-	    -1)
+	if (out == NULL)
 		err(1, "captures");
+	snprintf(path, room, "%s/%s.%s.pcap", dir, name, way);
 	files_out(&net->files, "-w", path);
 	pcapio_create_or_exit(out, path);
 	return out;
