@@ -2,7 +2,7 @@
  * learner.h - an agent at work: what it plays, what it knows, how it rises
  *
  * An algorithm plays until there is something to learn from, and turns that
- * lesson into gradients.  To add one, write a file algo-NAME.c with a constant
+ * lesson into gradients.  To add one, write a file algo/NAME.c with a constant
  * struct algo, its row in learner.c and its settings in presets.c.
  */
 #ifndef INNET_AGENT_LEARNER_H

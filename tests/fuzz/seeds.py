@@ -1,210 +1,16 @@
 #!/usr/bin/env python3
 """seeds.py - write the seed corpora of the fuzz targets, in corpus/ here.
 
-Each file is small and named for what it shows.  Run it again after a layout
-changes; what is in corpus/ besides (findings that were fixed) stays.
+Each file is small and named for what it shows.  Run it again (python3 -B)
+after a layout changes; what is in corpus/ besides (findings that were fixed)
+stays.  Packets are in packet_seeds.py; here is what tools read as files,
+settings, requests and replies.
 """
-import os
 import json
 import struct
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
-
-
-def put(target, name, data):
-    os.makedirs(os.path.join(HERE, target), exist_ok=True)
-    with open(os.path.join(HERE, target, name), "wb") as f:
-        f.write(data)
-
-
-def fold(data):
-    if len(data) % 2:
-        data += b"\0"
-    s = sum(struct.unpack(">%dH" % (len(data) // 2), data))
-    while s >> 16:
-        s = (s & 0xffff) + (s >> 16)
-    return s
-
-
-def update(n=4, kind=1, version=1, merged=1, following=0, elements=None,
-           reward=1.5, values=None, status=b""):
-    head = struct.pack(">BBHIIHHQfI", version, kind, 7, 3, 9, merged,
-                       following, 1700000000000000000, reward,
-                       n if elements is None else elements)
-    v = values if values is not None else [i + 1.0 for i in range(n)]
-    return head + status + struct.pack("<%df" % len(v), *v)
-
-
-def udp(src, dst, payload, check=None, length=None, sport=4000):
-    n = 8 + len(payload) if length is None else length
-    h = struct.pack(">HHHH", sport, 46638, n, 0)
-    pseudo = src + dst + struct.pack(">HH", 17, n)
-    c = ~fold(pseudo + h + payload) & 0xffff or 0xffff
-    if check == "partial":
-        c = fold(pseudo)
-    elif check is not None:
-        c = check
-    return h[:6] + struct.pack(">H", c) + payload
-
-
-def ip4(payload=b"hello", frag=0, options=b"", total=None, tos=0x2c,
-        src=bytes([10, 0, 1, 1]), dst=bytes([10, 255, 255, 1]), **kw):
-    body = udp(src, dst, payload, **kw)
-    head = struct.pack(">BBHHHBBH", 0x45 + len(options) // 4, tos,
-                       20 + len(options) + len(body)
-                       if total is None else total,
-                       0, frag, 64, 17, 0) + src + dst + options
-    return (head[:10] + struct.pack(">H", ~fold(head) & 0xffff) + head[12:]
-            + body)
-
-
-def ip6(payload=b"hello", ext=b"", first=17, length=None, **kw):
-    src, dst = b"\xfd" + bytes(14) + b"\1", b"\xfd" + bytes(14) + b"\2"
-    body = ext + udp(src, dst, payload, **kw)
-    n = len(body) if length is None else length
-    return struct.pack(">IHBB", 6 << 28 | 0x2c << 20, n, first, 64) + src \
-        + dst + body
-
-
-MACS = bytes([2, 0, 10, 255, 255, 1, 2, 0, 10, 0, 1, 1])
-LINK = {"ethernet": 0, "null": 1, "raw": 4, "loop": 5, "sll": 6, "ipv4": 7,
-        "ipv6": 8, "sll2": 9, "unknown": 10}
-
-
-def frame(name, link, data, cut=0):
-    put("frame", name, bytes([LINK[link], cut]) + data)
-
-
-def eth(ip, tags=b"", kind=None):
-    kind = kind or (b"\x86\xdd" if ip[0] >> 4 == 6 else b"\x08\0")
-    return MACS + tags + kind + ip
-
-
-def frames():
-    frame("v4", "ethernet", eth(ip4()))
-    frame("v6", "ethernet", eth(ip6()))
-    frame("v4-options", "ethernet", eth(ip4(options=b"\1\1\1\0")))
-    frame("v4-fragment-first", "ethernet", eth(ip4(frag=0x2000)))
-    frame("v4-fragment-later", "ethernet", eth(ip4(frag=0x00b9)))
-    frame("v4-total-lies", "ethernet", eth(ip4(total=1500)))
-    frame("v4-total-zero", "ethernet", eth(ip4(total=0)))
-    frame("v4-padded", "ethernet", eth(ip4()) + bytes(13))
-    frame("udp-length-lies", "ethernet", eth(ip4(length=200)))
-    frame("udp-length-7", "ethernet", eth(ip4(length=7)))
-    frame("udp-no-checksum", "ethernet", eth(ip4(check=0)))
-    frame("udp-offloaded", "ethernet", eth(ip4(check="partial")))
-    frame("udp-bad-checksum", "ethernet", eth(ip4(check=0x1234)))
-    frame("udp-empty", "ethernet", eth(ip4(payload=b"")))
-    frame("cut-in-payload", "ethernet", eth(ip4())[:-2], 2)
-    frame("cut-in-udp", "ethernet", eth(ip4())[:36], 11)
-    frame("v6-hop-by-hop", "ethernet",
-          eth(ip6(ext=bytes([17]) + bytes(7), first=0)))
-    frame("v6-lone-fragment", "ethernet",
-          eth(ip6(ext=bytes([17]) + bytes(7), first=44)))
-    frame("v6-fragment", "ethernet",
-          eth(ip6(ext=bytes([17, 0, 0, 1]) + bytes(4), first=44)))
-    frame("v6-extension-lies", "ethernet",
-          eth(ip6(ext=bytes([17, 255]) + bytes(6), first=60)))
-    frame("vlan", "ethernet", eth(ip4(), b"\x81\0\0\7"))
-    frame("qinq", "ethernet", eth(ip4(), b"\x88\xa8\0\7\x81\0\0\7"))
-    frame("tags-without-end", "ethernet", MACS + b"\x81\0" * 20)
-    frame("arp", "ethernet", MACS + b"\x08\6" + bytes(28))
-    frame("sll", "sll", bytes(14) + b"\x08\0" + ip4())
-    frame("sll2", "sll2", b"\x08\0" + bytes(18) + ip4())
-    frame("null", "null", b"\2\0\0\0" + ip4())
-    frame("loop-v6", "loop", b"\0\0\0\x18" + ip6())
-    frame("raw-v4", "raw", ip4())
-    frame("raw-v6", "ipv6", ip6())
-    frame("unknown-link", "unknown", ip4())
-    frame("update", "ethernet", eth(ip4(payload=update())))
-
-
-def updates():
-    big = 3.4028234663852886e38
-    put("update", "update", update())
-    put("update", "first-of-three", update(2, following=2, elements=5))
-    put("update", "last-of-three", update(1, elements=5))
-    put("update", "weights", update(kind=3, merged=0))
-    put("update", "model", update(kind=2, status=bytes(
-        [0, 0, 5, 3, 0, 9, 0, 8])))
-    put("update", "model-cut-in-status", update(0, kind=2, status=bytes(4)))
-    put("update", "merged", update(merged=27))
-    put("update", "merged-none", update(merged=0))
-    put("update", "merged-most", update(merged=65535))
-    put("update", "following-lies", update(following=9))
-    put("update", "elements-lie", update(elements=3))
-    put("update", "elements-most", update(elements=0xffffffff, following=1))
-    put("update", "empty", update(0))
-    put("update", "half-an-element", update()[:-2])
-    put("update", "short", update()[:31])
-    put("update", "version-2", update(version=2))
-    put("update", "kind-4", update(kind=4))
-    put("update", "reward-nan", update(reward=float("nan")))
-    put("update", "element-infinite", update(values=[1, 2, 3, float("inf")]))
-    put("update", "extremes", update(20, values=[big, -big] * 5
-                                     + [big] * 5 + [1e-45, -0.0, 1e-38, 1, 0]))
-
-
-def segments():
-    def seg(iteration, contributions, index, n=2, cut=0):
-        word = iteration << 40 | contributions << 24 | index
-        data = struct.pack(">Q", word) + struct.pack("<%df" % n, *range(n))
-        return data[:len(data) - cut]
-    put("seg", "contribution", seg(7, 1, 3))
-    put("seg", "result", seg(7, 4, 3))
-    put("seg", "full-1500", seg(1, 1, 0, 366))
-    put("seg", "extremes", seg(0xffffff, 0xffff, 0xffffff))
-    put("seg", "wrap", seg(0xffffff, 1, 0, 0) + seg(0, 1, 0, 1))
-    put("seg", "no-float", seg(7, 1, 3, 0))
-    put("seg", "half-a-float", seg(7, 1, 3, cut=2))
-    put("seg", "short", seg(7, 1, 3, 0)[:7])
-    put("seg", "empty", b"")
-
-
-def controls():
-    def message(action, body=b"", flags=0, mac=b"", job=1, xid=9):
-        return struct.pack(">BBHI", action, flags, job, xid) + body + mac
-
-    def ack(action, status=0, body=b""):
-        return message(8, bytes([action, status]) + body)
-
-    def join(kind=1, mode=0):
-        return message(1, struct.pack(">BBHIIHII", kind, mode, 1, 2, 10000,
-                                      366, 5, 0xe3069283))
-    number = struct.pack(">Q", 7 << 40 | 1 << 24 | 3)
-    page = b"\0\1\0\2" + b'{"job":1,"members":[]}'
-    put("control", "join", join())
-    put("control", "join-async-switch", join(2, 1))
-    put("control", "join-type-0", join(0))
-    put("control", "join-mode-2", join(1, 2))
-    put("control", "join-cut", join()[:-1])
-    put("control", "join-longer", join() + b"later")
-    for code, name, body in (
-            (2, "leave", b""), (3, "reset", b""), (4, "set-h", b"\0\4"),
-            (5, "fbcast", number), (6, "help", number), (7, "halt", b""),
-            (16, "resume", b""), (17, "members", b"\0\0"),
-            (18, "stats", b"\0\1")):
-        put("control", name, message(code, body))
-    put("control", "set-h-cut", message(4, b"\0"))
-    put("control", "help-cut", message(6, number[:-1]))
-    put("control", "ack-join", ack(1, 5, struct.pack(
-        ">HHHIHIH", 3, 4, 4, 5, 366, 10000, 10)))
-    put("control", "ack-join-cut", ack(1, 0, bytes(17)))
-    put("control", "ack-set-h", ack(4, 0, b"\0\3"))
-    put("control", "ack-fbcast", ack(5, 0, b"\0\2"))
-    put("control", "ack-help-done", ack(6))
-    put("control", "ack-help-gone", ack(6, 8, number))
-    put("control", "ack-members", ack(17, 0, page))
-    put("control", "ack-stats-no-text", ack(18, 1, b"\0\0\0\0"))
-    put("control", "ack-unknown", ack(99, 255))
-    put("control", "ack-empty", message(8))
-    put("control", "mac", message(7, flags=1, mac=bytes(16)))
-    put("control", "mac-cut", message(7, flags=1, mac=bytes(15)))
-    put("control", "mac-in-body", message(4, b"", 1, bytes(17)))
-    put("control", "flags-unknown", message(7, flags=0xfe))
-    put("control", "action-0", message(0))
-    put("control", "action-9", message(9))
-    put("control", "short", message(7)[:7])
+from corpus_file import put
+from packet_seeds import packets
 
 
 def answers():
@@ -235,30 +41,6 @@ def answers():
     put("ctl", "empty", b"\0")
 
 
-def message(kind, body=b"", elements=None, flags=0, magic=b"INET"):
-    n = len(body) // 4 if elements is None else elements
-    return struct.pack("<4sHHIfQII", magic, kind, flags, n, 1.5, 7, 3, 0) \
-        + body
-
-
-def streams():
-    hello = b'{"version":1,"elements":2}'
-    v = struct.pack("<2f", 1, 2)
-    session = message(1, hello, len(hello)) + message(4, v) \
-        + message(2, v) + message(3, v, flags=4) + message(3) + message(5)
-    for step in (0, 6, 255):
-        put("stream", "session-by-%d" % (step + 1), bytes([step]) + session)
-    put("stream", "cut-in-body", b"\7" + session[:-40])
-    put("stream", "cut-in-header", b"\7" + session[:-5])
-    put("stream", "no-magic", b"\7" + message(2, v, magic=b"INFO"))
-    put("stream", "kind-0", b"\7" + message(0))
-    put("stream", "kind-6", b"\7" + message(6))
-    put("stream", "hello-too-long", b"\7" + message(1, b"", 65537))
-    put("stream", "vector-most", b"\7" + message(2, v, 1 << 28))
-    put("stream", "vector-too-long", b"\7" + message(2, v, (1 << 28) + 1))
-    put("stream", "bad-after-good", b"\7" + message(2, v) + b"garbage" * 9)
-
-
 def numbers():
     for i, s in enumerate([
             "0", "18446744073709551615", "18446744073709551616", "40G",
@@ -269,128 +51,6 @@ def numbers():
         put("num", "%02d-%s" % (i, "".join(
             c if c.isalnum() or c in ".+-" else "_" for c in s)),
             bytes([i % 7]) + s.encode())
-
-
-def classic(magic="<I", nano=True, packets=(b"abc", b"", bytes(60)), lens=0,
-            version=(2, 4), link=1):
-    e = magic[0]
-    out = struct.pack(e + "IHHiIII", 0xa1b23c4d if nano else 0xa1b2c3d4,
-                      *version, 0, 0, 65535, link)
-    for i, p in enumerate(packets):
-        out += struct.pack(e + "IIII", 1700000000, i, len(p), len(p) + lens)
-        out += p
-    return out
-
-
-def block(kind, body, e="<"):
-    body += bytes(-len(body) % 4)
-    n = 12 + len(body)
-    return struct.pack(e + "II", kind, n) + body + struct.pack(e + "I", n)
-
-
-def pcapng(e="<", caplen=60, link=1, simple=False):
-    out = block(0x0a0d0d0a, struct.pack(e + "IHHq", 0x1a2b3c4d, 1, 0, -1), e)
-    out += block(1, struct.pack(e + "HHIHHB3xHH", link, 0, 0, 9, 1, 9, 0, 0),
-                 e)
-    if simple:
-        return out + block(3, struct.pack(e + "I", caplen) + bytes(caplen), e)
-    ns = 1700000000123456789
-    return out + block(6, struct.pack(e + "IIIII", 0, ns >> 32,
-                                      ns & 0xffffffff, caplen, caplen)
-                       + bytes(caplen), e)
-
-
-def captures():
-    ok = classic()
-    put("pcapio", "ns", ok)
-    put("pcapio", "ns-swapped", classic(">I"))
-    put("pcapio", "us", classic(nano=False))
-    put("pcapio", "us-swapped", classic(">I", nano=False))
-    put("pcapio", "snapped", classic(lens=1000))
-    put("pcapio", "len-below-caplen", classic(lens=-1, packets=(b"abc",)))
-    put("pcapio", "header-only", ok[:24])
-    put("pcapio", "empty", b"")
-    put("pcapio", "cut-in-file-header", ok[:20])
-    put("pcapio", "cut-in-record-header", ok[:24 + 16 + 3 + 9])
-    put("pcapio", "cut-in-data", ok[:-1])
-    for name, n in (("most", 262144), ("past-most", 262145),
-                    ("huge", 0xfffffff0)):
-        put("pcapio", "caplen-" + name,
-            ok[:32] + struct.pack("<I", n) + ok[36:])
-    put("pcapio", "fraction-huge", ok[:28] + b"\xff" * 4 + ok[32:])
-    put("pcapio", "stamp-last", ok[:24] + b"\xff" * 8 + ok[32:])
-    put("pcapio", "pcapng", pcapng())
-    put("pcapio", "pcapng-swapped", pcapng(">"))
-    put("pcapio", "pcapng-simple", pcapng(simple=True))
-    put("pcapio", "pcapng-dbus", pcapng(link=231))
-    put("pcapio", "pcapng-cut", pcapng()[:-7])
-    put("pcapio", "modified", struct.pack("<I", 0xa1b2cd34) + ok[4:])
-    put("pcapio", "text", b"not a capture, but long enough to be one")
-
-
-def filters():
-    """Settings byte, rate byte, capture: see tests/fuzz/filter.c."""
-    def queue(name, settings, packets, rate=6):
-        put("filter", name, bytes([settings, rate]) + classic(
-            packets=[eth(ip4(payload=p)) if isinstance(p, bytes) else p[0]
-                     for p in packets]))
-    a, b = update(), update(values=[9, 8, 7, 6], merged=3)
-    queue("merge-mean", 3, [a, a, b, b])
-    queue("merge-sum", 16 + 3, [a, a, b, b])
-    queue("fifo-full", 8, [a, b, a, b, a])
-    queue("rewards", 32 + 3, [a, a, update(reward=9), update(reward=-9)])
-    queue("limit", 3, [a, update(merged=65000), update(merged=65000)])
-    queue("ranges", 7, [update(2, following=1, elements=4),
-                        update(2, elements=4)] * 3)
-    queue("mismatched", 3, [a, update(5)])
-    queue("models", 2, [a, update(kind=2, status=bytes(8)), update(kind=3)])
-    queue("regular-queued", 64 + 1, [a, (eth(ip4(tos=0)),), b"short", a])
-    queue("propagation", 128 + 3, [a, (eth(ip4(tos=0)),), b, a], rate=20)
-    queue("ignored", 3, [update(version=2), update(kind=9), update()[:20],
-                         (eth(ip4(payload=a, frag=0x2000)),),
-                         (eth(ip4(payload=a, check=1)),)])
-    put("filter", "raw-v6", bytes([3, 6]) + classic(
-        packets=[ip6(payload=a)] * 3, link=101))
-    put("filter", "sll", bytes([3, 6]) + classic(
-        packets=[bytes(14) + b"\x08\0" + ip4(payload=a)] * 3, link=113))
-
-
-def dlps():
-    """Settings, workers and iterations, packets: see tests/fuzz/dlp.c."""
-    def short(w, state, nodes=1, step=0, v=0):
-        return struct.pack(">BBBBi", w, state, nodes, step, v)
-
-    def raw(w, state, nodes=1, step=0, params=(0,) * 6):
-        return bytes([64 | w, 0]) + struct.pack(">BBI6i", state, nodes, step,
-                                                *params)
-
-    def session(n, steps, values=(5, -3, 2147483647, -2147483648)):
-        out = b"".join(short(w, 1) for w in range(n))
-        for s in range(steps):
-            out += short(0, 10, step=s)
-            out += b"".join(short(w | 128, 2, 1, s, values[(w + s) % 4])
-                            for w in range(n))
-            out += short(0, 2, 1, s, 1)
-        return out + short(0, 2, 1, steps - 1) + short(0, 1)
-
-    for name, how in (("mean", 0), ("median", 2), ("mean-late", 4),
-                      ("median-late", 6)):
-        put("dlp", "switch-" + name, bytes([how, 1 << 5 | 3])
-            + raw(0, 6, 3, params=(2, 5, 5, 4, 2, 100)) + session(3, 2) * 2)
-        put("dlp", "server-" + name, bytes([how | 1, 2 << 5 | 4])
-            + session(4, 2))
-    put("dlp", "workers-32", bytes([2, 0]) + raw(0, 6, 32, params=(
-        1, 0, 0, 0, 0, 0)) + session(32, 1))
-    put("dlp", "workers-33", bytes([0, 0]) + raw(0, 6, 33))
-    put("dlp", "setting-negative", bytes([0, 0]) + raw(0, 6, 1, params=(
-        1, 1, 1, 1, 1, -1)))
-    put("dlp", "lengths", bytes([0, 0]) + bytes([192, 29]) + bytes(29)
-        + bytes([192, 31]) + bytes(31) + bytes([192, 0]))
-    put("dlp", "reset-and-strangers", bytes([24, 1 << 5 | 2]) + raw(0, 6, 2)
-        + short(0, 1) + short(1, 1) + short(9, 2) + short(9, 1)
-        + short(0, 2, 1, 7) + raw(9, 6, 3) + short(9, 5) + short(0, 2))
-    put("dlp", "every-state", bytes([0, 0]) + b"".join(
-        short(0, s) for s in range(256)))
 
 
 def stores():
@@ -406,86 +66,6 @@ def stores():
     put("store", "no-elements", struct.pack("<HHII", 1, 0, 0, 0))
     put("store", "huge", struct.pack("<HHII", 1, 0, 1 << 28, 1))
     put("store", "not-finite", cluster(1, 1, 1)[:-4] + b"\0\0\x80\x7f")
-
-
-SEG, CONTROL = 0x1c, 0x0c
-
-
-def seg(t, i, *values):
-    return struct.pack(">Q", t << 40 | 1 << 24 | i) \
-        + struct.pack("<%df" % len(values), *values)
-
-
-def ask(action, xid, body=b"", job=1):
-    return struct.pack(">BBHI", action, 0, job, xid) + body
-
-
-def join(w, xid=1, elements=6, kind=1, mode=0, floats=4, first=1, crc=0,
-         job=1):
-    return ask(1, xid, struct.pack(">BBHIIHII", kind, mode, 0, w, elements,
-                                   floats, first, crc), job)
-
-
-def vector(t, *workers, after=0):
-    return [(w, after, SEG, seg(t, i, *[w + 1.0] * n))
-            for i, n in ((0, 4), (1, 2)) for w in workers]
-
-
-def word(t, i):
-    return struct.pack(">Q", t << 40 | i)
-
-
-def sessions(mode=0):
-    """(who, after which of eight times, ToS, payload) by turns."""
-    def joins(*workers, **kw):
-        return [(w, 0, CONTROL, join(w, mode=mode, **kw)) for w in workers]
-    opened = joins(0, 1, 2)
-    wait = [(7, 6, 0, b"")]
-    two = vector(1, 0, 1, 2) + vector(2, 0, 1, 2)
-    for c in range(16):
-        yield "small-%d" % c, joins(0, 1) + wait + vector(c + 1, 0, 1)
-    yield "two-iterations", opened + wait + two
-    yield "repeated", opened + wait + vector(1, 0, 0, 1) \
-        + vector(1, 0, 1, 2) * 2 + vector(2, 0) + vector(3, 0)
-    yield "help", opened + wait + vector(1, 0) + [
-        (0, 3, CONTROL, ask(6, 2, word(1, 0))),
-        (1, 0, CONTROL, ask(6, 2, word(1, 1)))] + vector(1, 1, 2) + [
-        (2, 0, CONTROL, ask(6, 2, word(1, 0))),
-        (2, 0, CONTROL, ask(6, 3, word(9, 0))),
-        (2, 0, CONTROL, ask(6, 4, word(0, 9)))]
-    yield "commands", opened + wait + vector(1, 0) + [
-        (5, 0, CONTROL, ask(4, 1, b"\0\1")), (5, 0, CONTROL, ask(7, 2)),
-        (0, 0, SEG, seg(1, 0, 1, 2, 3, 4)), (5, 0, CONTROL, ask(16, 3)),
-        (5, 0, CONTROL, ask(5, 4, word(1, 0))),
-        (5, 0, CONTROL, ask(17, 5, b"\0\0")),
-        (5, 0, CONTROL, ask(18, 6, b"\0\0")),
-        (1, 0, CONTROL, ask(2, 2)), (5, 0, CONTROL, ask(3, 7))] \
-        + joins(0, 1, xid=9, first=7) + vector(7, 0, 1)
-    yield "comes-back", opened + wait + vector(1, 0) + [
-        (0, 0, CONTROL, ask(2, 2)), (3, 0, CONTROL, join(0, mode=mode))] \
-        + vector(1, 1, 2) + vector(2, 1, 2, 3)
-    yield "timed-out", opened + wait + vector(1, 0, 1) + wait * 2 \
-        + vector(1, 1, 2) + [(2, 7, SEG, seg(1, 0, 1, 1, 1, 1))] * 2
-    yield "two-jobs", joins(0, 1) + joins(2, 3, job=2, floats=2) + wait \
-        + vector(1, 0, 1) + [(w, 0, SEG, seg(1, 0, 5, 5)) for w in (2, 3)]
-    yield "stragglers", opened + wait + vector(1, 0) + vector(1, 1, after=4) \
-        + vector(2, 0) + vector(2, 2, after=5) + vector(1, 2)
-    yield "no-room", joins(0, 1, elements=100000) + joins(2, 3)
-    yield "wraps", joins(0, 1, first=(1 << 24) - 1) + wait \
-        + vector((1 << 24) - 1, 0, 1) + vector(0, 0, 1) + vector(1, 0, 1)
-    yield "stranger", vector(1, 0, 1, 2) + vector(2, 0, 1, after=6)
-    yield "bad", [(0, 0, SEG, b"abc"), (0, 0, SEG, seg(1, 0)),
-                  (0, 0, CONTROL, b"x"), (0, 0, CONTROL, ask(99, 1)),
-                  (0, 0, CONTROL, join(0)[:20]), (0, 0, 0, b"hello")]
-    acked = [(8, 0, CONTROL, ask(8, 7, struct.pack(
-        ">BBHHHIHIH", 1, 0, 0, 2, 2, 1, 4, 6, 3)))]
-    yield "child", joins(0, 1) + acked + joins(0, 1, xid=2) + wait \
-        + vector(1, 0, 1) + [(8, 0, SEG, seg(1, 0, 9, 9, 9, 9)),
-                             (8, 0, CONTROL, ask(6, 1, word(1, 1))),
-                             (8, 0, SEG, seg(1, 1, 9, 9)),
-                             (8, 0, CONTROL, ask(7, 2)),
-                             (8, 0, CONTROL, ask(16, 3)),
-                             (8, 0, CONTROL, ask(3, 4))]
 
 
 def policies():
@@ -518,49 +98,6 @@ def policies():
     put("saved", "numbers-for-names", policy(11, env=1, algo=[]))
 
 
-def switches():
-    """Settings and datagrams: see tests/fuzz/iswitch.c."""
-    tos = {SEG: 0, CONTROL: 1, 0: 3}
-    kinds = [0, 1, 2, 3, 4, 32, 64, 65]
-    both = list(sessions()) + [("async-" + name, session)
-                               for name, session in sessions(mode=1)]
-    for k, (name, session) in enumerate(both):
-        data = b"".join(bytes([who & 7 | after << 3 | tos[t] << 6,
-                               (len(p) & 63) | (who & 8) << 4]) + p
-                        for who, after, t, p in session)
-        kind = 16 if "child" in name else 64 if name == "stragglers" \
-            else kinds[k % len(kinds)]
-        if name[:5] == "async":
-            kind |= 8
-        put("iswitch", name, bytes([kind, k % 4 if "small" in name else 0,
-                                    8 if "stranger" in name else 0]) + data)
-
-
-def switch_captures():
-    """Settings and a capture: see tests/fuzz/iswfilter.c."""
-    step = [0, 1e-9, 1e-6, 1e-2, 5e-2, .3, 1.1, 11]
-    for name, session in sessions():
-        now, out = 1700000000, classic(packets=())
-        for who, after, t, p in session:
-            now += step[after]
-            src = bytes([10, 255, 255, 2] if who == 8 else [10, 0, 1, who])
-            f = eth(ip4(payload=p, tos=t, src=src))
-            out += struct.pack("<IIII", int(now), int(now % 1 * 1e9), len(f),
-                               len(f)) + f
-        put("iswfilter", name, bytes([64 if name == "stragglers" else 0, 10,
-                                      2 if name == "stranger" else 0]) + out)
-    mine = bytes([10, 255, 255, 1])
-    a = seg(1, 0, 1, 2)
-    put("iswfilter", "others", bytes([0, 10, 1]) + classic(packets=[
-        eth(ip4(payload=a, tos=SEG, src=mine, dst=bytes([10, 0, 1, 1]),
-                sport=46638)),
-        eth(ip4(payload=a, tos=SEG, dst=bytes([10, 9, 9, 9]))),
-        eth(ip4(payload=a, tos=0)), eth(ip4(payload=a, tos=SEG, check=1)),
-        eth(ip4(payload=a, tos=SEG, frag=0x2000)),
-        eth(ip4(payload=a, tos=SEG, length=200)),
-        eth(ip4(payload=a, tos=SEG)), MACS + b"\x08\6" + bytes(28)]))
-
-
 def ports():
     """Rules, a line each: see tests/fuzz/ports.c."""
     for name, rules in {
@@ -584,47 +121,6 @@ def ports():
                        "10.0.0.7:rate=1P\n10.0.0.7:queue=lifo",
     }.items():
         put("ports", name, rules.encode())
-
-
-def control_sessions():
-    """Settings and datagrams: see tests/fuzz/controls.c."""
-    def say(who, payload, tos=0, after=0):
-        return bytes([who | tos << 3 | after << 5, len(payload)]) + payload
-
-    def page(action, xid, n=0, job=1):
-        return ask(action, xid, struct.pack(">H", n), job)
-
-    def all_asked(who, job=1):
-        scope = struct.pack(">HB", 0, 1)
-        return b"".join([
-            say(who, page(20, 21, 0, job)), say(who, page(17, 22, 0, job)),
-            say(who, page(18, 23, 0, job)), say(who, page(18, 23, 0, job)),
-            say(who, page(17, 24, 1, job)), say(who, page(18, 22, 0, job)),
-            say(who, ask(18, 25, scope, job)), say(who, ask(18, 26, b"", job)),
-            say(who, page(20, 27, 65535, job))])
-    regroup = struct.pack(">IHI", 1, 2, 3)
-    updates = b"".join(say(w, update(), 1, 3) for w in (1, 2, 1))
-    joins = say(1, join(1)) + say(2, join(2))
-    segs = b"".join(say(w, p, 2, 5 if w == 1 else 0)
-                    for w, _, _, p in vector(1, 1, 2))
-    polls = b"".join(say(w, bytes([s, 2]) + bytes(28), 3)
-                     for w, s in ((1, 6), (1, 1), (2, 1), (1, 10), (1, 2)))
-    for program, life in enumerate((updates, joins + segs, polls)):
-        name = ("olaf", "iswitch", "dlp")[program]
-        for how, kind in (("", 0), ("-key", 64), ("-rate", 128)):
-            start = bytes([kind + (program - kind) % 3])
-            assert start[0] % 3 == program and start[0] & 192 == kind
-            put("controls", name + how, start + life + all_asked(3)
-                + all_asked(1) + all_asked(4, 9))
-        put("controls", name + "-unknown", bytes([program]) + life + b"".join(
-            say(1, ask(a, 50 + a, bytes(16))) for a in range(32)))
-        put("controls", name + "-cut", bytes([program]) + life + b"".join(
-            say(1, join(1)[:n]) for n in range(0, 32, 3)))
-    put("controls", "olaf-regroup", bytes([0]) + updates
-        + say(3, ask(21, 1, regroup)) + updates + say(3, page(17, 2, 0, 2))
-        + say(3, ask(21, 3, regroup[:5])) + say(7, update(kind=2), 1))
-    put("controls", "iswitch-late", bytes([1]) + joins + segs
-        + say(3, page(17, 2), 0, 7) + say(3, page(20, 3), 0, 7))
 
 
 def trees():
@@ -655,6 +151,8 @@ def trees():
              b"\2\210", check)
     put_tree("follows", 100, 40, row(100, 0, 3, 1), strata,
              row(100, 0, 3, 255 << 8 | 1), check, row(99, 0, 3, one), check)
+
+
 def replies():
     """Pieces of so many bytes, so much of a body, and what a server says."""
     for name, take, said in (
@@ -844,24 +342,6 @@ def scenarios():
     put("scenario", "path-astray", scenario(sweep={"links[9].rate": [1]}))
 
 
-frames()
-updates()
-segments()
-controls()
-answers()
-streams()
-numbers()
-replies()
-captures()
-filters()
-dlps()
-stores()
-policies()
-switches()
-switch_captures()
-trees()
-
-
 def resp_requests():
     def req(*words):
         words = [w if isinstance(w, bytes) else str(w).encode()
@@ -952,9 +432,16 @@ def resp_requests():
         req("GET", "a") * 40)
 
 
-checkpoints()
-control_sessions()
-ports()
-resp_requests()
-specs()
-scenarios()
+if __name__ == "__main__":
+    packets()
+    answers()
+    numbers()
+    stores()
+    policies()
+    ports()
+    trees()
+    replies()
+    checkpoints()
+    specs()
+    scenarios()
+    resp_requests()

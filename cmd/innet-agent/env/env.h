@@ -1,7 +1,7 @@
 /*
  * env.h - environments: what an agent observes, does and is paid for
  *
- * A kind is one file, env-NAME.c: a constant table of sizes and its functions.
+ * A kind is one file, NAME.c: a constant table of sizes and its functions.
  * To add one, write that file and its row in env.c.  Kinds know the dynamics
  * only; the random stream, the time limit and the counting of steps are in
  * struct env, the same for all.

@@ -1,8 +1,8 @@
 /*
  * program.h - program toy: count what comes and echo it, each packet N times
  *
- * It stands in no switch: tests/toy.bats puts it into its row of programs.h
- * and shows that no more is needed.
+ * It stands in no switch: tests/bats/toy.bats puts it into a row of
+ * programs.h and shows that no more is needed.
  */
 #ifndef INNET_TOY_PROGRAM_H
 #define INNET_TOY_PROGRAM_H

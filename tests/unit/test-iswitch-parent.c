@@ -1,0 +1,211 @@
+/* An aggregation switch below another: what goes up, what the parent says. */
+#include "tests/unit/rig.h"
+#include "tests/unit/tap.h"
+
+/* A switch below another. */
+static void
+child(void)
+{
+	struct job_conf cf = rig_conf(2);
+	struct control_ack up = { .action = CONTROL_JOIN, .timeout_s = 10 };
+	struct control c;
+	uint8_t m[256], *p;
+	struct seg g;
+
+	cf.child = true;
+	rig_open(&cf, 0);
+	rig_now = 1000;
+	ok(rig_join(0, 4, 0) == -1 && rig_n == 1 && rig_out[0].to ==
+	    POST_UP, "the first Join goes up before it is answered");
+	control_parse(rig_out[0].bytes, rig_out[0].len, &c);
+	p = control_put_ack(control_put(m, CONTROL_ACK, 1, c.xid), &up);
+	iswitch_take_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
+	    rig_now);
+	ok(rig_join(0, 4, 0) == CONTROL_DONE && rig_join(1, 4, 0) ==
+	    CONTROL_DONE, "then all are answered");
+	rig_segment(0, 0, 0, 4, 1);
+	rig_segment(1, 0, 0, 4, 2);
+	ok(rig_n == 1 && rig_out[0].to == POST_UP &&
+	    rig_result(&g) == 3 && g.contributions == 2,
+	    "the sum of this rack goes up");
+	p = seg_put(m, 0, 5, 0);
+	for (size_t k = 0; k < 4; k++)
+		vec_set(p, k, 30);
+	rig_n = 0;
+	iswitch_take_parent(&rig, 1, SEG_TOS, m, 24, rig_now);
+	outbox_flush(rig.out);
+	ok(rig_n == 1 && rig_out[0].to == POST_GROUP &&
+	    rig_result(&g) == 30 && g.contributions == 5,
+	    "and what comes down goes to all");
+	iswitch_take_parent(&rig, 1, SEG_TOS, m, 24, rig_now);
+	ok(rig_count(JOB_PARENT_OLD) == 1, "once");
+	rig_now += (uint64_t)4000000000;
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	outbox_flush(rig.out);
+	ok(rig_n == 1 && rig_out[0].to == POST_UP,
+	    "a sign of life goes up in time");
+	rigged_close(&rig_plane);
+}
+
+/* A child whose worker asks once and never again. */
+static void
+forgotten(bool answered)
+{
+	struct job_conf cf = rig_conf(2);
+	struct control_ack up = { .action = CONTROL_JOIN, .timeout_s = 10 };
+	struct control c;
+	uint8_t m[256], *p;
+
+	cf.child = true;
+	rig_open(&cf, 0);
+	rig_join(0, 4, 0);
+	control_parse(rig_out[0].bytes, rig_out[0].len, &c);
+	p = control_put_ack(control_put(m, CONTROL_ACK, 1, c.xid), &up);
+	if (answered)
+		iswitch_take_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
+		    rig_now);
+	rig_now += 10000000000;
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	outbox_flush(rig.out);
+	ok(iswitch_due(&rig) == UINT64_MAX && rig.budget.used_bytes == 0,
+	    "a job that nobody asks for again is given up%s",
+	    answered ? ", joined upward or not" : "");
+	control_parse(rig_out[rig_n - 1].bytes, rig_out[rig_n - 1].len, &c);
+	ok(rig_out[rig_n - 1].to == POST_UP && c.action == CONTROL_LEAVE,
+	    "and the parent told: it may have us, though we have no word");
+	rigged_close(&rig_plane);
+}
+
+/* The parent answers the last message that went up. */
+static void
+parent_says_it(struct control_ack up)
+{
+	struct control c;
+	uint8_t m[256], *p;
+
+	control_parse(rig_out[rig_n - 1].bytes, rig_out[rig_n - 1].len, &c);
+	p = control_put_ack(control_put(m, CONTROL_ACK, 1, c.xid), &up);
+	rig_n = 0;
+	iswitch_take_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m),
+	    rig_now);
+	outbox_flush(rig.out);
+}
+
+static void
+parent_acks(enum control_action action, enum control_status status)
+{
+	parent_says_it((struct control_ack){ .action = (uint8_t)action,
+	    .status = (uint8_t)status, .timeout_s = 10 });
+}
+
+/* A rack whose workers are all there waits for the other racks. */
+static void
+gate(void)
+{
+	struct job_conf cf = rig_conf(2);
+	struct control_ack up = { .action = CONTROL_JOIN, .timeout_s = 10,
+	    .closed = true };
+	struct control_join j = { .type = CONTROL_WORKER, .elements = 4,
+	    .async = true };
+	struct control_ack a;
+
+	cf.async = cf.child = true;
+	rig_open(&cf, 0);
+	rig_now = 1000;
+	rig_join_as(1000, j, &a);
+	parent_says_it(up);
+	ok(rig_join_as(1000, j, &a) == CONTROL_DONE && a.closed,
+	    "a worker is told that others are still to come");
+	j.worker = 1;
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.closed,
+	    "and so is the last of a rack: the parent is not open");
+	rig_segment(0, 0, 0, 4, 1);
+	rig_segment(1, 0, 0, 4, 2);
+	ok(rig_n == 0 && rig_count(JOB_EARLY) == 2, "nothing goes up yet");
+	rig_now += ISWITCH_OPEN_NS;
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	outbox_flush(rig.out);
+	ok(rig_n == 1 && rig_out[0].to == POST_UP, "it is asked soon");
+	up.closed = false;
+	parent_says_it(up);
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && !a.closed,
+	    "when it is open, so is the rack");
+	rig_segment(0, 1, 0, 4, 1);
+	rig_segment(1, 1, 0, 4, 2);
+	ok(rig_n == 1 && rig_out[0].to == POST_UP,
+	    "and its sums go up");
+	rigged_close(&rig_plane);
+}
+
+/* What the parent said last holds, and what was lost is heard later. */
+static void
+parent_says(void)
+{
+	struct job_conf cf = rig_conf(0);
+	struct control_join j = { .type = CONTROL_WORKER, .elements = 4,
+	    .next = 7, .crc = 77 }, up;
+	struct control_ack a;
+	struct control c;
+	uint8_t m[8];
+
+	cf.child = true;
+	rig_open(&cf, 0);
+	rig_join_as(1000, j, &a);
+	parent_acks(CONTROL_JOIN, CONTROL_DONE);
+	rig_join_as(1000, j, &a);
+	control_put(m, CONTROL_HALT, 1, 1);
+	iswitch_take_parent(&rig, 1, CONTROL_TOS, m, 8, rig_now);
+	ok(rig.job[0]->j.halted, "the parent halts a child");
+	rig_now += 1000000000;
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	outbox_flush(rig.out);
+	ok(rig_n == 1 && rig_out[0].to == POST_UP,
+	    "which asks every second whether it may go on");
+	parent_acks(CONTROL_JOIN, CONTROL_DONE);
+	ok(!rig.job[0]->j.halted && rig_n == 1 && rig_out[0].to ==
+	    POST_GROUP && rig_out[0].bytes[0] == CONTROL_RESUME,
+	    "and does, though the Resume was lost");
+	rig_segment(0, 7, 0, 4, 1);
+	parent_acks(CONTROL_HELP, CONTROL_NOT_MEMBER);
+	ok(rig_n == 1 && control_parse(rig_out[0].bytes, rig_out[0].len, &c) &&
+	    control_get_join(&c, &up) && up.next == 7 && up.crc == 0,
+	    "a parent that has forgotten is not told of old weights");
+	rigged_close(&rig_plane);
+}
+
+/* Who asked a child for a job, and then went, leaves no ghost behind. */
+static void
+ghost(void)
+{
+	struct job_conf cf = rig_conf(0);
+
+	cf.child = true;
+	rig_open(&cf, 0);
+	rig_join(0, 4, 0);
+	parent_acks(CONTROL_JOIN, CONTROL_DONE);
+	rig_now += cf.member_timeout_ns;
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	ok(rig_n > 0 && rig_out[rig_n - 1].to == POST_UP &&
+	    rig_out[rig_n - 1].bytes[0] == CONTROL_LEAVE,
+	    "nobody came back for the parent's yes: Leave");
+	ok(!job_has_memory(&rig.job[0]->j) && rig.budget.used_bytes == 0 &&
+	    iswitch_due(&rig) == UINT64_MAX, "and nothing is held, or due");
+	rigged_close(&rig_plane);
+}
+
+int
+main(void)
+{
+	child();
+	forgotten(false);
+	forgotten(true);
+	gate();
+	parent_says();
+	ghost();
+	return tap_end();
+}

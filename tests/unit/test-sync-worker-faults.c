@@ -1,0 +1,196 @@
+/* Synchronous workers when packets, switches or others of them are lost. */
+#include "tests/unit/sync-workers.h"
+
+static void
+test_bad_network(struct world *w)
+{
+	static const double loss[] = { 0.001, 0.01, 0.05, 0.3 };
+
+	for (int i = 0; i < 4; i++) {
+		bool well = true;
+		uint64_t took = 0;
+
+		for (uint64_t seed = 0; seed < 4; seed++) {
+			begin(w, 4, 3 * F + 1, 1500, SEG_ITERATIONS - 700,
+			    seed);
+			w->loss = loss[i];
+			w->dup = w->reorder = 0.02;
+			well = all_well(w) && well;
+			took += w->now_ns;
+			end(w);
+		}
+		ok(well, "4 workers, %g %% lost, and doubled, and late: 6,000 "
+		    "iterations right", loss[i] * 100);
+		note("%.2f ms an iteration", (double)took / 6000 / 1e6);
+	}
+}
+
+/* Do some have a result that others lack? */
+static bool
+apart(const struct world *w)
+{
+	for (int k = 1; k < w->workers; k++) {
+		if (w->doer[k].done != w->doer[0].done)
+			return true;
+	}
+	return false;
+}
+
+static void
+test_restarts(struct world *w, bool when_apart)
+{
+	bool well = true;
+	unsigned restarts = 0;
+
+	for (uint64_t seed = 0; seed < 8; seed++) {
+		const unsigned most = restarts + 10;
+
+		begin(w, 4, ELEMENTS, 400, 0, seed);
+		w->loss = seed % 2 == 0 ? 0.001 : 0.01;
+		for (uint64_t at = 50 * MS, together = 0; step(w);) {
+			if (!when_apart || !apart(w))
+				together = w->now_ns;
+			if (w->now_ns < at || restarts == most ||
+			    w->doer[0].done + 20 > w->goal ||
+			    (when_apart && w->now_ns - together < MS / 4))
+				continue;	/* not lost yet */
+			at = w->now_ns + 30 * MS +
+			    rng_below(&w->rng, 100 * MS);
+			hub_restart(w);
+			restarts++;
+		}
+		well = all_well(w) && well;
+		end(w);
+	}
+	ok(well && restarts > 20, "a switch that forgets everything, %u times"
+	    "%s", restarts, when_apart ? ", when some have a result that "
+	    "others lack" : "");
+}
+
+static void
+test_early(struct world *w)
+{
+	begin(w, 4, ELEMENTS, 300, 0, 5);
+	w->hub.straggler_ns = 2 * MS;
+	w->early = true;
+	w->loss = 0.01;
+	w->doer[3].think_ns = 9 * MS;
+	ok(all_well(w) && w->doer[3].partial, "a worker too slow for the "
+	    "others gets every result, in order");
+	ok(w->doer[3].l.n[LOCKSTEP_MISSED] > 100, "and its own gradients are "
+	    "discarded and counted: %llu missed",
+	    (unsigned long long)w->doer[3].l.n[LOCKSTEP_MISSED]);
+	end(w);
+}
+
+/* How one ends: within patience, with words that name what it waited for. */
+static void
+ends(struct world *w, int k, const char *words, const char *what)
+{
+	char why[LOCKSTEP_WHY_BYTES];
+
+	while (step(w))
+		;
+	lockstep_why(&w->doer[k].l, why);
+	ok(!lockstep_going(&w->doer[k].l) && strstr(why, words) != NULL &&
+	    w->now_ns < 40000 * MS, "%s: %s", what, why);
+	end(w);
+}
+
+static void
+test_ends(struct world *w)
+{
+	begin(w, 4, ELEMENTS, 10, 0, 1);
+	w->doer[2].dead = true;
+	while (step(w))
+		;
+	ok(w->doer[0].l.text != NULL && strstr(w->doer[0].l.text,
+	    "members") != NULL, "who is stuck asks who the members are");
+	ends(w, 0, "segment 0 of iteration 0 in 30.0 s",
+	    "one that never joins");
+	begin(w, 4, ELEMENTS, 10, 0, 1);
+	w->hub.dead = true;
+	ends(w, 1, "no answer to a Join after 30.0 s",
+	    "no switch");
+	begin(w, 2, ELEMENTS, 100000, 0, 1);
+	while (step(w) && w->doer[1].done < 5)
+		;
+	w->doer[1].dead = true;
+	ends(w, 0, "no result for segment",
+	    "one that dies mid-vector");
+	begin(w, 2, ELEMENTS, 100000, 0, 1);
+	while (step(w) && w->doer[1].done < 5)
+		;
+	w->hub.dead = true;
+	ends(w, 0, "no result for segment",
+	    "a switch that dies");
+	begin(w, 1, ELEMENTS, 10, 3, 1);
+	w->hub.fails = CONTROL_REFUSED;
+	ends(w, 0, "restore those of iteration 12",
+	    "other weights");
+	begin(w, 1, ELEMENTS, 10, 3, 1);
+	w->hub.fails = CONTROL_BAD_VALUE;
+	w->hub.elements = 77;
+	ends(w, 0, "it has 77 elements, 8 a segment; this "
+	    "is a vector of 128", "another length");
+	begin(w, 1, ELEMENTS, 10, 3, 1);
+	w->hub.fails = CONTROL_NO_ROOM;
+	ends(w, 0, "no room", "a full switch");
+}
+
+/* A message from the switch to worker k. */
+static void
+tell(struct world *w, int k, enum control_action action)
+{
+	uint8_t msg[8];
+	struct control c;
+
+	control_put(msg, (uint8_t)action, 7, 1);
+	assert(control_parse(msg, 8, &c));
+	lockstep_control(&w->doer[k].l, &c, w->now_ns);
+}
+
+static void
+test_halt(struct world *w)
+{
+	uint64_t until;
+	bool well = true;
+
+	begin(w, 2, ELEMENTS, 2000, 0, 1);
+	while (step(w) && w->doer[0].done < 500)
+		;
+	w->hub.halted = true;
+	until = w->now_ns + 300000 * MS;
+	while (step(w) && w->now_ns < until)
+		;
+	well = w->doer[0].l.end == LOCKSTEP_GOING && w->doer[0].l.in.halted &&
+	    w->doer[0].done < 510;
+	ok(well && joins(w) < 2 * 310, "halted, the clocks "
+	    "stop, and it asks once a second: %llu Joins",
+	    (unsigned long long)joins(w));
+	w->hub.halted = false;
+	tell(w, 0, CONTROL_RESUME);
+	ok(all_well(w), "and goes on when it may, told or not");
+	end(w);
+
+	begin(w, 1, ELEMENTS, 2000, 0, 1);
+	while (step(w) && w->doer[0].done < 5)
+		;
+	tell(w, 0, CONTROL_RESET);
+	ends(w, 0, "was reset", "Reset is the end");
+}
+
+int
+main(void)
+{
+	struct world *w = world_open();
+
+	test_bad_network(w);
+	test_restarts(w, false);
+	test_restarts(w, true);
+	test_early(w);
+	test_ends(w);
+	test_halt(w);
+	world_close(w);
+	return tap_end();
+}
