@@ -93,10 +93,10 @@ pace(struct learner *l)
 
 	if (l->interval_ns == 0)
 		return true;
-	if (l->due_ns < now)
-		l->due_ns = now;	/* late, or the first: no catching up */
-	rc = wait_until(NULL, 0, l->due_ns, l->tally->stop);
-	l->due_ns += l->interval_ns;
+	if (l->heap_ns < now)
+		l->heap_ns = now;	/* late, or the first: no catching up */
+	rc = wait_until(NULL, 0, l->heap_ns, l->tally->stop);
+	l->heap_ns += l->interval_ns;
 	return rc == WAIT_DUE;
 }
 

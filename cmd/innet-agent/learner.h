@@ -30,7 +30,7 @@ struct learner {
 				   what becomes of them is elsewhere */
 	struct tally *tally;	/* borrowed */
 	uint64_t interval_ns;	/* least time between what goes up */
-	uint64_t due_ns;	/* when the next may leave */
+	uint64_t heap_ns;	/* when the next may leave */
 	/* What goes up is what a lesson changed (--send deltas), not NULL: */
 	struct optim *local;	/* takes the gradients; borrowed */
 	float *base, *delta;	/* params floats each */

@@ -47,13 +47,13 @@ saved_head(uint8_t to[SAVED_HEAD_MAX], const struct learner *l,
 int
 saved_check(const char *path)
 {
-	struct whole w;
+	struct atomic_file w;
 
-	if (whole_open(&w, path) == -1) {
+	if (atomic_file_open(&w, path) == -1) {
 		warn("%s", path);
 		return -1;
 	}
-	whole_close(&w, false);
+	atomic_file_close(&w, false);
 	return 0;
 }
 
@@ -62,16 +62,16 @@ saved_write(const char *path, const struct learner *l)
 {
 	uint8_t head[SAVED_HEAD_MAX];
 	const size_t len = saved_head(head, l, l->params);
-	struct whole to;
+	struct atomic_file to;
 	bool good;
 
-	if (whole_open(&to, path) == -1) {
+	if (atomic_file_open(&to, path) == -1) {
 		warn("%s", path);
 		return -1;
 	}
-	good = whole_write(&to, head, len) &&
-	    whole_write(&to, l->w, l->params * sizeof(*l->w));
-	if (whole_close(&to, good) == 0)
+	good = atomic_file_write(&to, head, len) &&
+	    atomic_file_write(&to, l->w, l->params * sizeof(*l->w));
+	if (atomic_file_close(&to, good) == 0)
 		return 0;
 	warn("%s", path);
 	return -1;

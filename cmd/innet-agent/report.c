@@ -104,10 +104,10 @@ report_write(const struct report *r, const char *path,
 	const double update = (double)t->update_ns * 1e-9;
 	const double rise = (double)t->rise_ns * 1e-9;
 	const bool inside = c != NULL && l->local == NULL;
-	struct whole to;
+	struct atomic_file to;
 	int n = -1;
 
-	if (whole_open(&to, path) == 0) {
+	if (atomic_file_open(&to, path) == 0) {
 		n = dprintf(to.fd, "{\"env\":\"%s\",\"algo\":\"%s\""
 		    ",\"params\":%zu,\"vector_bytes\":%zu,\"steps\":%" PRIu64
 		    ",\"episodes\":%" PRIu64 ",\"gradients\":%" PRIu64
@@ -130,7 +130,7 @@ report_write(const struct report *r, const char *path,
 			n = r->more(to.fd, r->more_arg);
 		if (n >= 0)
 			n = dprintf(to.fd, "}\n");
-		if (whole_close(&to, n >= 0) == 0 && n >= 0)
+		if (atomic_file_close(&to, n >= 0) == 0 && n >= 0)
 			return 0;
 	}
 	warn("%s", path);

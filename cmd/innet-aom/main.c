@@ -177,12 +177,12 @@ parse(int argc, char *argv[])
 
 /* ", 3 checksum, 1 short" of one capture, or nothing. */
 static void
-tell_ignored(FILE *f, const struct intake *in)
+tell_ignored(FILE *f, const struct updates *in)
 {
-	for (unsigned i = 0; i < JUDGE_VERDICTS; i++)
+	for (unsigned i = 0; i < SOUNDNESS_VERDICTS; i++)
 		if (in->ignored[i] != 0)
 			fprintf(f, ", %" PRIu64 " %s", in->ignored[i],
-			    judge_name(i));
+			    soundness_name(i));
 }
 
 /* The summary line of a run. */
@@ -190,8 +190,8 @@ static void
 summary(const struct run *r, const struct rows *rows, const char *path)
 {
 	const struct value *v = rows->row[rows->n - 1].v;
-	uint64_t ahead = 0, ignored = intake_ignored(&r->in) +
-	    intake_ignored(&r->in_sent);
+	uint64_t ahead = 0, ignored = updates_ignored(&r->in) +
+	    updates_ignored(&r->in_sent);
 	char *line = NULL;
 	size_t room = 0;
 	FILE *f = open_memstream(&line, &room);
@@ -228,14 +228,14 @@ summary(const struct run *r, const struct rows *rows, const char *path)
 
 /* -v: what each capture held. */
 static void
-tell_capture(const struct intake *in)
+tell_capture(const struct updates *in)
 {
 	if (in->in.path == NULL)
 		return;
 	warnx("%s: %" PRIu64 " packets, %" PRIu64 " regular, %" PRIu64
 	    " ignored, %" PRIu64 " with time going backwards",
 	    pcapio_name(in->in.path, false), in->in.packets, in->regular,
-	    intake_ignored(in), in->backwards);
+	    updates_ignored(in), in->backwards);
 }
 
 static int

@@ -78,7 +78,7 @@ resolve(const struct instant *at, uint64_t first_ns)
 
 /* The first packet of the run has come: instants relative to it are known. */
 static void
-begin(struct run *r, struct intake *in)
+begin(struct run *r, struct updates *in)
 {
 	r->first_ns = in->first_ns;
 	r->from_ns = resolve(&r->how->from_at, r->first_ns);
@@ -90,12 +90,12 @@ begin(struct run *r, struct intake *in)
 
 /* The next update of in: 1, 0 at the end, -1 if the file is damaged. */
 static int
-next(struct run *r, struct intake *in, uint64_t *t, struct update *u)
+next(struct run *r, struct updates *in, uint64_t *t, struct update *u)
 {
 	int got;
 
 	do
-		got = intake_next(in, t, u);
+		got = updates_next(in, t, u);
 	while (got == 1 && u->kind != UPDATE_UPDATE);
 	/* a bare packet is known again by what is in it */
 	if (got == 1 && r->how->bare != NULL)
@@ -138,7 +138,7 @@ take_received(struct run *r, uint64_t t, const struct update *u)
 
 /* Give every update of the capture at path to take. */
 static void
-read_capture(struct run *r, struct intake *in, const char *path,
+read_capture(struct run *r, struct updates *in, const char *path,
     void (*take)(struct run *, uint64_t, const struct update *))
 {
 	struct update u;
@@ -147,7 +147,7 @@ read_capture(struct run *r, struct intake *in, const char *path,
 
 	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
 		errx(2, "standard input is a terminal; use -r FILE");
-	if (intake_open(in, path) == -1)
+	if (updates_open(in, path) == -1)
 		errx(1, "%s: %s", pcapio_name(path, false), in->in.why);
 	pcapio_ahead(&in->in);
 	in->bare = r->how->bare;
@@ -160,12 +160,12 @@ read_capture(struct run *r, struct intake *in, const char *path,
 		}
 		take(r, t, &u);
 	}
-	intake_warn_backwards(in);
+	updates_warn_backwards(in);
 	if (got == -1)
 		r->rc = pcapio_warn_damage(&in->in);
 	if (in->in.packets > 0 && in->last_ns > r->end_ns)
 		r->end_ns = in->last_ns;
-	intake_close(in);
+	updates_close(in);
 }
 
 static int

@@ -68,7 +68,7 @@ struct run {
 	uint64_t first_ns, from_ns, until_ns, end_ns;
 	bool begun;		/* first_ns and what hangs on it are set */
 	bool has_sent, has_report;
-	struct intake in, in_sent;	/* closed: what they counted */
+	struct updates in, in_sent;	/* closed: what they counted */
 	uint64_t unmatched;	/* deliveries not found in what was sent */
 	int rc;			/* 1 if a capture was damaged */
 };

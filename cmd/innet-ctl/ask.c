@@ -210,7 +210,7 @@ ask(struct ask *a, uint8_t action, const uint8_t *body, size_t n,
 	if (n > 0)
 		memcpy(p, body, n);
 	if (action == CONTROL_HELP)
-		q.want = seg_split(wire_get(body, 8));
+		q.want = seg_split(bytes_get(body, 8));
 	q.len = mac_sign(&a->cf->key, q.msg, CONTROL_HEADER_BYTES + n);
 	for (uint64_t i = 0; i < a->cf->tries && !*a->cf->stop; i++) {
 		q.send_errno = udpio_send(&a->u, &a->cf->to, CONTROL_TOS,

@@ -10,9 +10,9 @@ put_body(const struct ctl_conf *cf, uint8_t *p)
 {
 	switch (cf->action) {
 	case CONTROL_JOIN: return (size_t)(control_put_join(p, &cf->join) - p);
-	case CONTROL_SETH: return (size_t)(wire_put(p, cf->h, 2) - p);
+	case CONTROL_SETH: return (size_t)(bytes_put(p, cf->h, 2) - p);
 	case CONTROL_FBCAST:
-	case CONTROL_HELP: return (size_t)(wire_put(p, cf->seg, 8) - p);
+	case CONTROL_HELP: return (size_t)(bytes_put(p, cf->seg, 8) - p);
 	case CONTROL_REGROUP:
 		return (size_t)(control_put_regroup(p, &cf->regroup) - p);
 	default: return 0;

@@ -19,7 +19,7 @@ ask_page(struct ask *a, uint8_t action, enum control_scope scope,
 	struct ask_answer w;
 	uint8_t body[3];
 
-	wire_put(wire_put(body, page, 2), scope, 1);
+	bytes_put(bytes_put(body, page, 2), scope, 1);
 	if (!ask(a, action, body, action == CONTROL_STATS ? 3 : 2, &w))
 		return FAILED;
 	*k = w.ack;

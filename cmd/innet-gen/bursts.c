@@ -37,7 +37,7 @@ source_bursts(const struct conf *cf, struct writer *w)
 	const struct arrivals_conf kind = source_arrivals(cf);
 	size_t n = cf->clusters;
 	struct cluster *v = calloc(n, sizeof(*v));
-	struct due *h = due_new(n);
+	struct heap *h = heap_new(n);
 	struct rng r = rng_seed(cf->seed + 0x627572737473);
 
 	if (v == NULL || h == NULL)
@@ -45,14 +45,14 @@ source_bursts(const struct conf *cf, struct writer *w)
 	for (size_t i = 0; i < n; i++) {
 		v[i].arrivals = arrivals_every(source_step(cf,
 		    (uint32_t)i + 1) * cf->burst);
-		h[i] = due_make(arrivals_first(&kind, &v[i].arrivals, &r),
+		h[i] = heap_make(arrivals_first(&kind, &v[i].arrivals, &r),
 		    (uint32_t)i);
 	}
-	due_order(h, n);
-	while (n > 0 && due_ns(&h[0]) < cf->duration_ns) {
-		struct cluster *c = &v[due_id(&h[0])];
-		struct burst b = { w, { .due_ns = due_ns(&h[0]),
-		    .cluster = due_id(&h[0]) + 1 } };
+	heap_order(h, n);
+	while (n > 0 && heap_ns(&h[0]) < cf->duration_ns) {
+		struct cluster *c = &v[heap_id(&h[0])];
+		struct burst b = { w, { .heap_ns = heap_ns(&h[0]),
+		    .cluster = heap_id(&h[0]) + 1 } };
 		uint64_t left = cf->count - c->put, t;
 
 		if (left > cf->burst)
@@ -61,12 +61,12 @@ source_bursts(const struct conf *cf, struct writer *w)
 		    (uint32_t)left, put_one, &b))
 			break;
 		c->put += (uint32_t)left;
-		t = arrivals_again(&kind, &c->arrivals, &r, b.u.due_ns);
+		t = arrivals_again(&kind, &c->arrivals, &r, b.u.heap_ns);
 		if (c->put == cf->count)
-			n = due_drop(h, n);
+			n = heap_drop(h, n);
 		else
-			due_again(h, n, t);
+			heap_again(h, n, t);
 	}
-	due_free(h);
+	heap_free(h);
 	free(v);
 }

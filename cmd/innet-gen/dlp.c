@@ -21,7 +21,7 @@ enum { SCALE = 1000, SETUP_GAP_NS = 1000, SOURCE_PORT = 46638 };
 
 #define LAST_NS ((uint64_t)UINT32_MAX * 1000000000u)	/* of a pcap file */
 
-struct due {
+struct heap {
 	uint64_t at_ns;
 	uint32_t worker;
 };
@@ -69,7 +69,7 @@ set_up(const struct conf *cf, struct pcapio_out *out)
 static int
 by_time(const void *a, const void *b)
 {
-	const struct due *x = a, *y = b;
+	const struct heap *x = a, *y = b;
 
 	if (x->at_ns != y->at_ns)
 		return x->at_ns < y->at_ns ? -1 : 1;
@@ -81,11 +81,11 @@ static void
 take_step(const struct conf *cf, struct pcapio_out *out, struct rng *rng,
     uint32_t step, uint64_t at_ns)
 {
-	struct due due[DLP_NODES_MAX];
+	struct heap due[DLP_NODES_MAX];
 	uint64_t saturated = 0;
 
 	for (uint32_t w = 0; w < cf->workers; w++)
-		due[w] = (struct due){ at_ns + (cf->jitter_ns > 0 ?
+		due[w] = (struct heap){ at_ns + (cf->jitter_ns > 0 ?
 		    rng_below(rng, cf->jitter_ns) : 0), w };
 	qsort(due, cf->workers, sizeof(*due), by_time);
 	for (uint32_t k = 0; k < cf->workers; k++) {

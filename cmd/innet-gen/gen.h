@@ -55,7 +55,7 @@ struct conf {
 
 /* One update that a worker has ready. */
 struct ready {
-	uint64_t due_ns;
+	uint64_t heap_ns;
 	uint32_t cluster, worker;
 	uint32_t sequence;		/* from 1 */
 	float reward;

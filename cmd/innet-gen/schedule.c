@@ -143,7 +143,7 @@ source_schedule(const struct schedule *s, struct writer *w)
 		    ++put[r->cluster * FRAME_WORKERS_MAX + r->worker],
 		    r->reward };
 
-		if (u.due_ns >= w->cf->duration_ns || !writer_put(w, &u))
+		if (u.heap_ns >= w->cf->duration_ns || !writer_put(w, &u))
 			break;
 	}
 	free(put);

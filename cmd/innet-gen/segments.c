@@ -37,7 +37,7 @@ struct segments {
 	const struct conf *cf;
 	struct pcapio_out out;
 	struct rng values, jitter;
-	struct evq next;	/* struct worker, by its next frame */
+	struct timed_queue next;	/* struct worker, by its next frame */
 	uint64_t begin_ns;	/* the first iteration */
 	uint64_t n;		/* segments written */
 	bool passed;		/* a stamp no pcap can hold */
@@ -98,7 +98,7 @@ begins(struct segments *g, const struct worker *w, uint64_t ready_ns)
 
 /*
  * The next segment of w leaves: its frame is there when its last bit is, at
- * now_ns.  When the one after it will be; EVQ_NEVER: there is none.
+ * now_ns.  When the one after it will be; TIMED_QUEUE_NEVER: there is none.
  */
 static uint64_t
 put_segment(struct segments *g, struct worker *w, uint64_t now_ns)
@@ -118,7 +118,7 @@ put_segment(struct segments *g, struct worker *w, uint64_t now_ns)
 	if (++w->index == seg_count(all, floats)) {
 		w->index = 0;
 		if (++w->done == g->cf->count)
-			return EVQ_NEVER;
+			return TIMED_QUEUE_NEVER;
 		next_ns = begins(g, w, now_ns);
 	}
 	n = seg_floats_at(all, floats, w->index);
@@ -131,13 +131,14 @@ loop(struct segments *g)
 {
 	uint64_t at;
 
-	while ((at = evq_due(&g->next)) < g->cf->duration_ns &&
-	    at != EVQ_NEVER && !stopped && !g->passed &&
+	while ((at = timed_queue_due(&g->next)) < g->cf->duration_ns &&
+	    at != TIMED_QUEUE_NEVER && !stopped && !g->passed &&
 	    g->out.failed == 0) {
-		struct worker *w = evq_pop(&g->next);
+		struct worker *w = timed_queue_pop(&g->next);
 		const uint64_t then = put_segment(g, w, at);
 
-		if (then != EVQ_NEVER && !evq_push(&g->next, then, w))
+		if (then != TIMED_QUEUE_NEVER &&
+		    !timed_queue_push(&g->next, then, w))
 			err(1, "workers");
 	}
 }
@@ -158,7 +159,8 @@ begin(struct segments *g, struct worker *v, size_t n)
 		    1), .number = (uint32_t)(k % cf->workers),
 		    .link.rate_bps = cf->port_rate };
 		put_join(g, w, k * JOIN_GAP_NS);
-		if (!evq_push(&g->next, link_start(&w->link, begins(g, w, 0),
+		if (!timed_queue_push(&g->next,
+		    link_start(&w->link, begins(g, w, 0),
 		    FRAME_V4_BYTES + SEG_HEADER_BYTES + 4 * first), w))
 			err(1, "workers");
 	}
@@ -198,7 +200,7 @@ segments_write(const struct conf *cf)
 		warnx("segment %" PRIu64 ": a stamp after 2106 does not fit a "
 		    "pcap file; the output ends before it", g.n);
 	rc = pcapio_close_or_warn(&g.out) != 0 || g.passed;
-	evq_free(&g.next);
+	timed_queue_free(&g.next);
 	free(v);
 	tell(&g);
 	if (cf->json != NULL)

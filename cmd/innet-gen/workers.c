@@ -62,35 +62,35 @@ source_workers(const struct conf *cf, struct writer *w)
 	const struct arrivals_conf kind = source_arrivals(cf);
 	size_t n = cf->clusters * cf->workers;
 	struct worker *v = calloc(n, sizeof(*v));
-	struct due *h = due_new(n);
+	struct heap *h = heap_new(n);
 	struct rng r = rng_seed(cf->seed + 0x776f726b6572);
 
 	if (v == NULL || h == NULL)
 		err(1, "%zu workers", n);
 	pace(cf, v, n, &r);
 	for (size_t i = 0; i < n; i++)
-		h[i] = due_make(arrivals_first(&kind, &v[i].arrivals, &r),
+		h[i] = heap_make(arrivals_first(&kind, &v[i].arrivals, &r),
 		    (uint32_t)i);
-	due_order(h, n);
-	while (n > 0 && due_ns(&h[0]) < cf->duration_ns) {
-		struct worker *k = &v[due_id(&h[0])];
-		struct ready u = { .due_ns = due_ns(&h[0]),
-		    .cluster = due_id(&h[0]) / workers + 1,
-		    .worker = due_id(&h[0]) % workers,
+	heap_order(h, n);
+	while (n > 0 && heap_ns(&h[0]) < cf->duration_ns) {
+		struct worker *k = &v[heap_id(&h[0])];
+		struct ready u = { .heap_ns = heap_ns(&h[0]),
+		    .cluster = heap_id(&h[0]) / workers + 1,
+		    .worker = heap_id(&h[0]) % workers,
 		    .sequence = ++k->put };
 
 		/* one is next */
 		for (size_t i = 1; i <= 4 && i < n; i++)
-			__builtin_prefetch(&v[due_id(&h[i])]);
+			__builtin_prefetch(&v[heap_id(&h[i])]);
 		u.reward = writer_reward(w, u.sequence);
 		if (!writer_put(w, &u))
 			break;
 		if (k->put == cf->count)
-			n = due_drop(h, n);
+			n = heap_drop(h, n);
 		else
-			due_again(h, n, arrivals_again(&kind, &k->arrivals,
-			    &r, due_ns(&h[0])));
+			heap_again(h, n, arrivals_again(&kind, &k->arrivals,
+			    &r, heap_ns(&h[0])));
 	}
-	due_free(h);
+	heap_free(h);
 	free(v);
 }

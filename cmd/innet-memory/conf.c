@@ -93,7 +93,8 @@ parse_one(int ch, struct conf *cf)
 		    TABLE_CAPACITY_MAX, &cf->capacity));
 		break;
 	case ALPHA:
-		opt_check("alpha", optarg, num_real(optarg, 0, PER_POWER_MAX,
+		opt_check("alpha", optarg,
+		    num_real(optarg, 0, PRIORITIES_POWER_MAX,
 		    &cf->alpha));
 		break;
 	case SEED:

@@ -32,7 +32,7 @@ enum { GOING, FAILED, MARKS };	/* ranks that, behind the sum */
 struct rank {
 	const struct rank_conf *cf;
 	struct child child;
-	struct trainee trainee;
+	struct stream_order order;
 	int me, ranks;
 	uint32_t elements;
 	uint32_t crc;			/* of the first weights */
@@ -130,7 +130,7 @@ nap(struct rank *r)
 static bool
 silent(struct rank *r, uint64_t now_ns)
 {
-	const char *owes = trainee_owes(&r->trainee);
+	const char *owes = stream_order_owes(&r->order);
 	const uint64_t since = owes != NULL ? r->start_ns : r->spoke_ns;
 	const uint64_t ns = owes != NULL ? r->cf->give_up_ns :
 	    r->cf->silence_ns;
@@ -147,7 +147,7 @@ silent(struct rank *r, uint64_t now_ns)
 static bool
 judge(struct rank *r, const struct stream_head *h, const uint8_t *body)
 {
-	const char *why = trainee_says(&r->trainee, h, body);
+	const char *why = stream_order_says(&r->order, h, body);
 
 	r->spoke_ns = timer_mono_ns();
 	if (why != NULL) {
@@ -190,11 +190,11 @@ prepare(struct rank *r)
 	r->elements = r->cf->synthetic;
 	if (r->elements > 0)
 		return;
-	while (trainee_owes(&r->trainee) != NULL && hear(r, &h, &body))
+	while (stream_order_owes(&r->order) != NULL && hear(r, &h, &body))
 		;
 	if (r->over)
 		return;
-	r->elements = r->trainee.elements;
+	r->elements = r->order.elements;
 	r->first = h.iteration;
 	r->crc = crc32c(0, body, stream_body_bytes(&h));
 }
@@ -400,7 +400,7 @@ rank_run(const struct rank_conf *cf)
 {
 	const uint64_t now = timer_mono_ns();
 	struct rank r = { .cf = cf, .start_ns = now, .spoke_ns = now,
-	    .trainee = { .most = STREAM_ELEMENTS_MAX,
+	    .order = { .most = STREAM_ELEMENTS_MAX,
 	    .carrier = "innet-mpi" } };
 
 	if (!spans_init(&r.rounds))

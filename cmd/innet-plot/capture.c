@@ -12,14 +12,14 @@ enum { CLUSTERS = 65536 };
 static void
 read_ages(struct figure *fig, const char *path, struct aom *of)
 {
-	struct intake in;
+	struct updates in;
 	struct update u = { 0 };
 	uint64_t t;
 	int got;
 
-	if (intake_open(&in, path) == -1)
+	if (updates_open(&in, path) == -1)
 		errx(1, "%s: %s", pcapio_name(path, false), in.in.why);
-	while ((got = intake_next(&in, &t, &u)) == 1) {
+	while ((got = updates_next(&in, &t, &u)) == 1) {
 		if (u.kind != UPDATE_UPDATE || u.following != 0)
 			continue;
 		if (fig->cluster != -1 && u.cluster != fig->cluster)
@@ -28,13 +28,13 @@ read_ages(struct figure *fig, const char *path, struct aom *of)
 		    AOM_NOMEM)
 			err(1, "ages");
 	}
-	intake_warn_backwards(&in);
+	updates_warn_backwards(&in);
 	if (got == -1)
 		fig->rc = pcapio_warn_damage(&in.in);
 	for (int c = 0; c < CLUSTERS; c++)
 		if (aom_end(&of[c], in.last_ns) == -1)
 			err(1, "ages");
-	intake_close(&in);
+	updates_close(&in);
 }
 
 void

@@ -218,11 +218,11 @@ draw(const struct figure *fig, enum terminal as, int out)
 static int
 draw_file(const struct figure *fig, enum terminal as, const char *path)
 {
-	struct whole w;
+	struct atomic_file w;
 	struct stat st;
 	int rc;
 
-	if (whole_open(&w, path) == -1) {
+	if (atomic_file_open(&w, path) == -1) {
 		warn("%s", path);
 		return 1;
 	}
@@ -232,7 +232,7 @@ draw_file(const struct figure *fig, enum terminal as, const char *path)
 		warnx("%s: gnuplot drew nothing", path);
 		rc = 1;
 	}
-	if (whole_close(&w, rc == 0) == -1 && rc == 0) {
+	if (atomic_file_close(&w, rc == 0) == -1 && rc == 0) {
 		warn("%s", path);
 		rc = 1;
 	}

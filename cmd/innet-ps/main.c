@@ -107,11 +107,11 @@ parse(struct conf *cf, int argc, char *argv[])
 static void
 check_save(const char *path)
 {
-	struct whole w;
+	struct atomic_file w;
 
-	if (whole_open(&w, path) == -1)
+	if (atomic_file_open(&w, path) == -1)
 		err(1, "%s", path);
-	whole_close(&w, false);
+	atomic_file_close(&w, false);
 }
 
 /* Is there a model at all?  An empty file must not replace a good one. */
@@ -119,7 +119,7 @@ static bool
 any(const struct server *s)
 {
 	for (unsigned c = 0; c < SERVER_CLUSTERS; c++) {
-		if (psrule_ready(&s->cluster[c]))
+		if (server_rule_ready(&s->cluster[c]))
 			return true;
 	}
 	return false;

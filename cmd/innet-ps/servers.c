@@ -64,7 +64,7 @@ session_defaults(void *conf)
 	struct dlp_settings *cf = conf;
 
 	dlp_defaults(cf);
-	cf->job.as = DLPJOB_SERVER;
+	cf->job.as = DLP_AGGREGATOR_SERVER;
 }
 
 const struct program *const *

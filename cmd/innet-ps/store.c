@@ -17,10 +17,10 @@ enum { HEAD_BYTES = 12, RANGE_BYTES = 16 };
 
 /* One cluster at p; how many bytes it took, or 0 and *why. */
 static size_t
-parse_cluster(const uint8_t *p, size_t left, struct psrule *clusters,
+parse_cluster(const uint8_t *p, size_t left, struct server_rule *clusters,
     const char **why)
 {
-	struct psrule *c;
+	struct server_rule *c;
 	uint32_t elements, n;
 	size_t need;
 
@@ -41,13 +41,13 @@ parse_cluster(const uint8_t *p, size_t left, struct psrule *clusters,
 	    (size_t)elements * 16;
 	if (left < need)
 		return 0;
-	if (!psrule_init(c, elements, n)) {
+	if (!server_rule_init(c, elements, n)) {
 		*why = "needs more memory than there is";
 		return 0;
 	}
 	p += HEAD_BYTES;
 	for (uint32_t r = 0; r < c->ranges; r++, p += RANGE_BYTES) {
-		struct psrule_range *at = &c->range[r];
+		struct server_rule_range *at = &c->range[r];
 
 		at->version = (uint32_t)stream_get_le(p, 4);
 		at->step = (uint32_t)stream_get_le(p + 4, 4);
@@ -65,7 +65,7 @@ parse_cluster(const uint8_t *p, size_t left, struct psrule *clusters,
 }
 
 const char *
-store_parse(const uint8_t *p, size_t len, struct psrule *clusters)
+store_parse(const uint8_t *p, size_t len, struct server_rule *clusters)
 {
 	const char *why = NULL;
 	size_t at = sizeof(magic), took;
@@ -84,7 +84,7 @@ store_parse(const uint8_t *p, size_t len, struct psrule *clusters)
 }
 
 void
-store_load_or_exit(const char *path, struct psrule *clusters)
+store_load_or_exit(const char *path, struct server_rule *clusters)
 {
 	FILE *f = fopen(path, "re");
 	struct stat st;
@@ -105,7 +105,7 @@ store_load_or_exit(const char *path, struct psrule *clusters)
 }
 
 struct writer {
-	struct whole file;
+	struct atomic_file file;
 	FILE *f;		/* onto file, buffered */
 	uint32_t crc;
 	bool bad;
@@ -119,7 +119,7 @@ put(struct writer *w, const void *p, size_t len)
 }
 
 static void
-put_cluster(struct writer *w, unsigned id, const struct psrule *c)
+put_cluster(struct writer *w, unsigned id, const struct server_rule *c)
 {
 	uint8_t head[HEAD_BYTES] = { 0 }, range[RANGE_BYTES];
 
@@ -128,7 +128,7 @@ put_cluster(struct writer *w, unsigned id, const struct psrule *c)
 	stream_put_le(head + 8, c->n, 4);
 	put(w, head, sizeof(head));
 	for (uint32_t r = 0; r < c->ranges; r++) {
-		const struct psrule_range *at = &c->range[r];
+		const struct server_rule_range *at = &c->range[r];
 		const double reward = at->rewarded ? at->reward : (double)NAN;
 
 		stream_put_le(range, at->version, 4);
@@ -140,25 +140,25 @@ put_cluster(struct writer *w, unsigned id, const struct psrule *c)
 }
 
 int
-store_save(const char *path, const struct psrule *clusters)
+store_save(const char *path, const struct server_rule *clusters)
 {
 	uint8_t crc[4];
 	struct writer w = { 0 };
 
-	if (whole_open(&w.file, path) == -1 ||
+	if (atomic_file_open(&w.file, path) == -1 ||
 	    (w.f = fdopen(dup(w.file.fd), "w")) == NULL) {
 		warn("%s", path);
 		return 1;
 	}
 	put(&w, magic, sizeof(magic));
 	for (unsigned c = 0; c < 65536; c++) {
-		if (psrule_ready(&clusters[c]))
+		if (server_rule_ready(&clusters[c]))
 			put_cluster(&w, c, &clusters[c]);
 	}
 	stream_put_le(crc, w.crc, 4);
 	put(&w, crc, sizeof(crc));
 	w.bad |= fclose(w.f) == EOF;
-	if (whole_close(&w.file, !w.bad) == 0)
+	if (atomic_file_close(&w.file, !w.bad) == 0)
 		return 0;
 	warn("%s: not saved", path);
 	return 1;

@@ -18,12 +18,13 @@
  * Read len bytes into clusters, an array of 65,536 that holds none.  NULL, or
  * what is wrong; clusters read before are kept, for the caller to free.
  */
-const char *store_parse(const uint8_t *p, size_t len, struct psrule *clusters);
+const char *store_parse(const uint8_t *p, size_t len,
+    struct server_rule *clusters);
 
 /* The same from a file, or say what is wrong and exit 1. */
-void store_load_or_exit(const char *path, struct psrule *clusters);
+void store_load_or_exit(const char *path, struct server_rule *clusters);
 
 /* Write path, whole or not at all.  0, or 1 after a line that says why. */
-int store_save(const char *path, const struct psrule *clusters);
+int store_save(const char *path, const struct server_rule *clusters);
 
 #endif

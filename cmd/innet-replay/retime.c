@@ -20,7 +20,7 @@ put(const struct conf *cf, struct pcapio_out *out,
 
 	memcpy(q + head, p->payload, p->f.payload_bytes);
 	if (cf->stamp && p->update)
-		wire_put(q + head + UPDATE_GENERATED_AT, at_ns, 8);
+		bytes_put(q + head + UPDATE_GENERATED_AT, at_ns, 8);
 	frame_seal(q, &f);
 	pcapio_commit(out, at_ns, len, len);
 }
@@ -40,7 +40,7 @@ retime_trace(const struct conf *cf, struct trace *t, struct tally *n)
 		got = trace_next(t, &p);
 		if (got != 1)
 			break;
-		at = replay_due_ns(cf, p.due_ns, n->packets);
+		at = replay_due_ns(cf, p.heap_ns, n->packets);
 		if (at >= cf->duration_ns)
 			break;
 		put(cf, &out, &p, t->first_ns + at);

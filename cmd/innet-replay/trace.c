@@ -14,12 +14,12 @@
 const char *
 trace_reason(unsigned why)
 {
-	static const char *const name[TRACE_REASONS - JUDGE_VERDICTS] = {
+	static const char *const name[TRACE_REASONS - SOUNDNESS_VERDICTS] = {
 		"other", "down", "filtered"
 	};
 
-	return why < JUDGE_VERDICTS ? judge_name(why) :
-	    name[why - JUDGE_VERDICTS];
+	return why < SOUNDNESS_VERDICTS ? soundness_name(why) :
+	    name[why - SOUNDNESS_VERDICTS];
 }
 
 static void
@@ -116,7 +116,7 @@ judge(struct trace *t, const struct pcapio_packet *p, struct frame *f,
 	    f->flow.dport != DLP_SWITCH_PORT &&
 	    f->flow.dport != DLP_SERVER_PORT))
 		return TRACE_OTHER;
-	why = judge_datagram(is, p->data, f);
+	why = soundness_datagram(is, p->data, f);
 	if (why != UPDATE_OK)
 		return why;
 	if (tos == UPDATE_TOS && f->payload_bytes >= UPDATE_HEADER_BYTES &&
@@ -146,12 +146,12 @@ passes(const struct trace *t, const struct pcapio_packet *p)
 static uint64_t
 due(struct trace *t, uint64_t stamp_ns)
 {
-	uint64_t at = t->due_ns;
+	uint64_t at = t->heap_ns;
 
 	if (t->taken == 0)
 		t->first_ns = stamp_ns;
 	if (!t->any) {		/* begins here, this time */
-		t->base_ns = t->taken == 0 ? 0 : t->due_ns + t->gap_ns;
+		t->base_ns = t->taken == 0 ? 0 : t->heap_ns + t->gap_ns;
 		t->any = true;
 		return t->base_ns;
 	}
@@ -202,10 +202,10 @@ trace_next(struct trace *t, struct trace_packet *out)
 		t->skipped[why]++;
 	}
 	at = due(t, p.stamp_ns);
-	t->gap_ns = t->taken == 0 ? 0 : at - t->due_ns;
-	t->due_ns = at;
+	t->gap_ns = t->taken == 0 ? 0 : at - t->heap_ns;
+	t->heap_ns = at;
 	t->taken++;
-	out->due_ns = at;
+	out->heap_ns = at;
 	out->stamp_ns = p.stamp_ns;
 	out->payload = p.data + out->f.payload_at;
 	return 1;

@@ -22,7 +22,7 @@ enum trace_program { TRACE_OLAF, TRACE_ISWITCH, TRACE_DLP, TRACE_ALL };
 
 /* Why a packet was left out: a verdict of soundness.h, or one of these. */
 enum trace_reason {
-	TRACE_OTHER = JUDGE_VERDICTS,	/* not of the program */
+	TRACE_OTHER = SOUNDNESS_VERDICTS,	/* not of the program */
 	TRACE_DOWN,			/* from switch or server to worker */
 	TRACE_FILTERED,			/* not what --filter asks for */
 	TRACE_REASONS
@@ -34,7 +34,7 @@ struct trace_want {
 };
 
 struct trace_packet {
-	uint64_t due_ns;	/* since the trace's first packet */
+	uint64_t heap_ns;	/* since the trace's first packet */
 	uint64_t stamp_ns;	/* in the capture */
 	struct frame f;
 	const uint8_t *payload;	/* f.payload_bytes, until the next */
@@ -50,7 +50,7 @@ struct trace {
 	uint64_t loops_left;
 	uint64_t first_ns;	/* stamp of the first that was taken */
 	uint64_t base_ns;	/* due time of this time's first */
-	uint64_t due_ns, gap_ns;	/* of the last, and to it */
+	uint64_t heap_ns, gap_ns;	/* of the last, and to it */
 	bool any;		/* taken this time */
 	uint64_t taken, skipped[TRACE_REASONS];
 	uint64_t time_backwards;

@@ -14,7 +14,7 @@ fetch(const void *p, size_t bytes)
 
 /* Where the event finds out who it is about. */
 static void
-fetch_first(const struct sim *s, struct due x)
+fetch_first(const struct sim *s, struct heap x)
 {
 	const uint32_t id = sim_id_of(x);
 
@@ -48,7 +48,7 @@ fetch_cluster(const struct sim *s, const struct sim_node *n, uint16_t cluster)
 
 /* What the event is about, when the first has been fetched. */
 static void
-fetch_rest(const struct sim *s, struct due x)
+fetch_rest(const struct sim *s, struct heap x)
 {
 	const uint32_t id = sim_id_of(x);
 	const struct sim_pipe *p = &s->pipe[id];

@@ -13,7 +13,7 @@
 void
 sim_at(struct sim *s, enum sim_class class, uint32_t id, uint64_t at_ns)
 {
-	if (!calendar_push(&s->events, due_make(at_ns, (uint32_t)class <<
+	if (!calendar_push(&s->events, heap_make(at_ns, (uint32_t)class <<
 	    SIM_ID_BITS | id)))
 		err(1, "events");
 }
@@ -49,8 +49,8 @@ ring_head(const struct sim_ring *r)
 static void
 expect(struct sim *s, struct sim_pipe *p)
 {
-	p->due_ns = ring_head(&p->ring)->at_ns;
-	sim_at(s, p->class, p->index, p->due_ns);
+	p->heap_ns = ring_head(&p->ring)->at_ns;
+	sim_at(s, p->class, p->index, p->heap_ns);
 }
 
 /* A packet whose last bit leaves then is on its way. */
@@ -220,7 +220,7 @@ deliver(struct sim *s, struct sim_pipe *pipe)
 	struct sim_ring *r = &pipe->ring;
 	struct sim_packet p;
 
-	if (r->count == 0 || pipe->due_ns != s->now_ns)
+	if (r->count == 0 || pipe->heap_ns != s->now_ns)
 		return;		/* it was lost before */
 	if (s->tap != NULL)
 		capture_left(s, pipe, ring_head(r));
@@ -228,7 +228,7 @@ deliver(struct sim *s, struct sim_pipe *pipe)
 	r->head = (r->head + 1) & (r->room - 1);
 	r->count--;
 	pipe->left -= pipe->left > 0;
-	pipe->due_ns = SIM_NEVER;
+	pipe->heap_ns = SIM_NEVER;
 	if (r->count > 0)
 		expect(s, pipe);
 	if (pipe->loss > 0 && rng_double(&s->chance) < pipe->loss) {
@@ -277,7 +277,7 @@ sim_clear(struct sim *s, struct sim_pipe *pipe, bool all)
 	if (pipe->left > r->count)
 		pipe->left = r->count;
 	if (r->count == 0)
-		pipe->due_ns = SIM_NEVER;
+		pipe->heap_ns = SIM_NEVER;
 	pipe->link.free_ns = s->now_ns;
 }
 
@@ -363,7 +363,7 @@ fail(struct sim *s, uint32_t i)
 
 /* An event happens. */
 static void
-handle(struct sim *s, struct due x)
+handle(struct sim *s, struct heap x)
 {
 	const uint32_t id = sim_id_of(x);
 
@@ -397,14 +397,14 @@ sim_run(struct sim *s)
 	uint64_t day = UINT64_MAX;
 	const uint64_t until = s->sc->drain || s->sc->duration_ns >
 	    LINK_END_NS ? LINK_END_NS - 1 : s->sc->duration_ns;
-	struct due x;
+	struct heap x;
 	int have = 1;
 
 	while ((s->stopped == NULL || *s->stopped == 0) &&
 	    (have = calendar_pop(&s->events, &x)) == 1 &&
-	    due_ns(&x) <= until) {
+	    heap_ns(&x) <= until) {
 		s->was_ns = s->now_ns;
-		s->now_ns = due_ns(&x);
+		s->now_ns = heap_ns(&x);
 		if (day != s->events.now)
 			sim_look_ahead(s);
 		day = s->events.now;

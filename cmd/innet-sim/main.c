@@ -117,7 +117,7 @@ parse(int argc, char *argv[])
 		case O_JSON: cf.json = true; break;
 		case O_CSV: cf.csv = true; break;
 		case O_LIST_KEYS:
-			reader_list_keys(stdout, &scenario_keys, "");
+			json_reader_list_keys(stdout, &scenario_keys, "");
 			if (fflush(stdout) == EOF)
 				err(1, "standard output");
 			exit(0);
@@ -145,8 +145,8 @@ name_of(const struct conf *cf)
 static cJSON *
 read_json(const struct conf *cf)
 {
-	struct reader r;
-	cJSON *root = reader_load(&r, cf->path);
+	struct json_reader r;
+	cJSON *root = json_reader_load(&r, cf->path);
 
 	if (root == NULL)
 		errx(1, "%s", r.why);
@@ -177,11 +177,11 @@ apply_set(cJSON *root, char *set)
 
 /* What a scenario reads stands beside it, unless its path says otherwise. */
 static void
-find_file(const struct conf *cf, char file[READER_FILE_BYTES],
+find_file(const struct conf *cf, char file[JSON_READER_FILE_BYTES],
     const char *list, size_t i, const char *key)
 {
 	const char *slash = strrchr(cf->path, '/');
-	char path[READER_FILE_BYTES];
+	char path[JSON_READER_FILE_BYTES];
 	int n;
 
 	if (slash == NULL || file[0] == '\0' || file[0] == '/')
@@ -210,7 +210,7 @@ static void
 read_points(const struct conf *cf, const cJSON *root, struct runner *r)
 {
 	const char *why = NULL;
-	struct reader rd;
+	struct json_reader rd;
 
 	if (!cJSON_IsObject(root))
 		errx(1, "%s: is not an object: { ... }", name_of(cf));

@@ -14,11 +14,11 @@ static void
 take(struct sim *s, struct sim_node *n, const struct sim_packet *p)
 {
 	const struct scenario_server *cf = n->own;
-	const struct psrule_conf rule = {
-		.gate = (enum psrule_gate)cf->gate,
+	const struct server_rule_conf rule = {
+		.gate = (enum server_rule_gate)cf->gate,
 		.gate_ema = cf->gate_ema };
 	struct sim_cluster *c = sim_cluster(s, p->up.cluster);
-	struct psrule_range *at = &c->range[p->up.following];
+	struct server_rule_range *at = &c->range[p->up.following];
 	const double r = (double)p->up.reward;
 	struct sim_packet model = {
 		.wire_bytes = cf->frame_bytes == SCENARIO_WORD1 ?
@@ -34,9 +34,10 @@ take(struct sim *s, struct sim_node *n, const struct sim_packet *p)
 	if (aom_deliver(&c->age[p->up.following], s->now_ns,
 	    p->up.generated_ns) == AOM_NOMEM)
 		err(1, "ages");
-	c->count[SIM_GATED] += psrule_settle(&rule, at, r, psrule_pass(&rule,
-	    at, r)) == PSRULE_GATED;
-	model.up = psrule_head(at, &p->up, cf->reply == SCENARIO_CLUSTER ?
+	c->count[SIM_GATED] += server_rule_settle(&rule, at, r,
+	    server_rule_pass(&rule,
+	    at, r)) == SERVER_RULE_GATED;
+	model.up = server_rule_head(at, &p->up, cf->reply == SCENARIO_CLUSTER ?
 	    UPDATE_ALL_WORKERS : p->up.worker);
 	if (cf->reply != SCENARIO_NOBODY)
 		sim_pass_down(s, n, &model, s->now_ns + cf->delay_ns);

@@ -34,7 +34,7 @@ sim_switch_open(struct sim_node *n, const struct scenario_switch *cf)
 		.slots = (uint32_t)cf->slots,
 		.rate_bps = n->up->link.rate_bps,
 		.extra_bytes = n->up->link.extra_bytes,
-		.combine = (enum olafq_combine)cf->combine,
+		.combine = (enum olaf_queue_combine)cf->combine,
 		.threshold = cf->reward_threshold < 0 ? NAN :
 		    cf->reward_threshold,
 		.active_window_ns = cf->active_window_ns,
@@ -83,8 +83,8 @@ fail(struct sim *s, struct sim_node *n, bool down)
 		if (s->pipe[i].from == n)
 			sim_clear(s, &s->pipe[i], false);
 	}
-	active_free(&port->egress.updates->active);
-	if (!active_init(&port->egress.updates->active, window, plain))
+	active_clusters_free(&port->egress.updates->active);
+	if (!active_clusters_init(&port->egress.updates->active, window, plain))
 		err(1, "switch %s", n->name);
 }
 

@@ -20,7 +20,8 @@ enum { REGULAR = OPT_LONG, WORDS_MAX = 64 };
 struct one {
 	const struct scenario_plane *sc;
 	struct network *net;
-	char text[READER_FILE_BYTES];	/* its options, cut into words */
+	/* its options, cut into words */
+	char text[JSON_READER_FILE_BYTES];
 	struct opt table[OPT_MAX];
 	struct plane_options o;
 	struct trace_conf cf;
@@ -42,7 +43,7 @@ struct network {
 	struct one *one;
 	size_t n;
 	struct files files;	/* all that are read and written */
-	struct evq arrivals;
+	struct timed_queue arrivals;
 };
 
 static const struct opt options[] = {
@@ -127,7 +128,7 @@ carry(void *ctx, uint64_t at_ns, const uint8_t *p, uint32_t have,
 		err(1, "frames");
 	*a = (struct arrived){ to, have, len };
 	memcpy(a->bytes, p, have);
-	if (!evq_push(&from->net->arrivals, at_ns, a))
+	if (!timed_queue_push(&from->net->arrivals, at_ns, a))
 		err(1, "frames");
 }
 
@@ -178,7 +179,7 @@ static uint64_t
 next_ns(const struct network *net)
 {
 	uint64_t at = net->arrivals.count == 0 ? PLANE_NEVER :
-	    evq_due(&net->arrivals);
+	    timed_queue_due(&net->arrivals);
 
 	for (size_t i = 0; i < net->n; i++) {
 		const struct one *w = &net->one[i];
@@ -232,8 +233,9 @@ happen(struct network *net, uint64_t now_ns)
 {
 	for (size_t i = 0; i < net->n; i++)
 		trace_advance(&net->one[i].trace, now_ns);
-	while (net->arrivals.count > 0 && evq_due(&net->arrivals) <= now_ns) {
-		struct arrived *a = evq_pop(&net->arrivals);
+	while (net->arrivals.count > 0 &&
+	    timed_queue_due(&net->arrivals) <= now_ns) {
+		struct arrived *a = timed_queue_pop(&net->arrivals);
 
 		come(a->at, now_ns, a->bytes, a->have, a->len);
 		free(a);
@@ -346,7 +348,7 @@ planes_run(const struct planes_conf *cf, FILE *f)
 		plane_free(&net.one[i].pl);
 		free(net.one[i].o.settings);
 	}
-	evq_free(&net.arrivals);
+	timed_queue_free(&net.arrivals);
 	free(net.one);
 	return rc;
 }

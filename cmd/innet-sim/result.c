@@ -105,7 +105,7 @@ result_has(const struct scenario *sc, enum result_by by, int figure)
 		has |= figure == TIMED_OUT && scenario_workers(sc)[i].wait_ns;
 	for (size_t i = 0; i < sc->servers.n; i++)
 		has |= figure == GATED && scenario_servers(sc)[i].gate !=
-		    PSRULE_NONE;
+		    SERVER_RULE_NONE;
 	return has;
 }
 
@@ -119,7 +119,7 @@ clusters_of(const struct scenario *sc, uint16_t *id)
 	if (seen == NULL)
 		err(1, "clusters");
 	for (size_t i = 0; i < sc->workers.n; i++) {
-		const struct reader_range *r = &scenario_workers(sc)[i]
+		const struct json_reader_range *r = &scenario_workers(sc)[i]
 		    .clusters;
 
 		for (uint64_t c = r->from; c <= r->to; c++) {

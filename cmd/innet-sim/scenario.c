@@ -30,237 +30,242 @@ static const char *const same[] = { "same", NULL };
 static const char *const derived[] = { "auto", NULL };
 static const char *const ages[] = { "sent", "first", NULL };
 
-static const struct reader_key switch_keys[] = {
-	{ "name", READER_NAME, AT(switch, name), .needed = true,
+static const struct json_reader_key switch_keys[] = {
+	{ "name", JSON_READER_NAME, AT(switch, name), .needed = true,
 	    .help = "what links and workers call it" },
-	{ "count", READER_COUNT, AT(switch, count), "1", 1,
+	{ "count", JSON_READER_COUNT, AT(switch, count), "1", 1,
 	    SCENARIO_NODES_MAX, .help = "how many such switches" },
-	{ "queue", READER_WORD, AT(switch, queue), "olaf",
+	{ "queue", JSON_READER_WORD, AT(switch, queue), "olaf",
 	    .words = queues, .help = "of its port" },
-	{ "slots", READER_COUNT, AT(switch, slots), "8", 1, 1 << 24,
+	{ "slots", JSON_READER_COUNT, AT(switch, slots), "8", 1, 1 << 24,
 	    .help = "frames in the queue, the one being sent too" },
-	{ "combine", READER_WORD, AT(switch, combine), "mean",
+	{ "combine", JSON_READER_WORD, AT(switch, combine), "mean",
 	    .words = combines, .help = "how gradients are merged" },
-	{ "reward_threshold", READER_REAL, AT(switch, reward_threshold), "-1",
+	{ "reward_threshold", JSON_READER_REAL, AT(switch, reward_threshold),
+	    "-1",
 	    .help = "replace or drop by reward; below 0: off" },
-	{ "active_window", READER_TIME, AT(switch, active_window_ns), "1s", 1,
+	{ "active_window", JSON_READER_TIME, AT(switch, active_window_ns), "1s",
+	    1,
 	    .help = "how long a cluster counts as active" },
 	{ 0 }
 };
 
-static const struct reader_key link_keys[] = {
-	{ "from", READER_NAME, AT(link, from), .needed = true,
+static const struct json_reader_key link_keys[] = {
+	{ "from", JSON_READER_NAME, AT(link, from), .needed = true,
 	    .help = "a switch; the queue is there" },
-	{ "to", READER_NAME, AT(link, to), .needed = true,
+	{ "to", JSON_READER_NAME, AT(link, to), .needed = true,
 	    .help = "a switch or a server" },
-	{ "rate", READER_RATE, AT(link, rate_bps), "0",
+	{ "rate", JSON_READER_RATE, AT(link, rate_bps), "0",
 	    .help = "bits a second; 0: no limit" },
-	{ "back_rate", READER_RATE, AT(link, back_bps), "same", .words = same,
+	{ "back_rate", JSON_READER_RATE, AT(link, back_bps), "same",
+	    .words = same,
 	    .help = "of models, the other way; 0: no limit" },
-	{ "propagation", READER_TIME, AT(link, propagation_ns), "0",
+	{ "propagation", JSON_READER_TIME, AT(link, propagation_ns), "0",
 	    .help = "each way" },
-	{ "loss", READER_SHARE, AT(link, loss), "0",
+	{ "loss", JSON_READER_SHARE, AT(link, loss), "0",
 	    .help = "share of frames lost, each way" },
-	{ "queue", READER_COUNT, AT(link, queue), "none", 1, 1 << 24,
+	{ "queue", JSON_READER_COUNT, AT(link, queue), "none", 1, 1 << 24,
 	    .words = none, .help = "models that wait for the way back" },
-	{ "capture", READER_BOOL, AT(link, capture),
+	{ "capture", JSON_READER_BOOL, AT(link, capture),
 	    .help = "with -w, what passes its ends" },
 	{ 0 }
 };
 
-static const struct reader_key server_keys[] = {
-	{ "name", READER_NAME, AT(server, name), .needed = true,
+static const struct json_reader_key server_keys[] = {
+	{ "name", JSON_READER_NAME, AT(server, name), .needed = true,
 	    .help = "what links call it" },
-	{ "reply", READER_WORD, AT(server, reply), "cluster",
+	{ "reply", JSON_READER_WORD, AT(server, reply), "cluster",
 	    .words = replies, .help = "who gets the model of an update" },
-	{ "delay", READER_TIME, AT(server, delay_ns), "0",
+	{ "delay", JSON_READER_TIME, AT(server, delay_ns), "0",
 	    .help = "from an update to its model" },
-	{ "frame", READER_BYTES, AT(server, frame_bytes), "auto", 42,
+	{ "frame", JSON_READER_BYTES, AT(server, frame_bytes), "auto", 42,
 	    FRAME_MAX, .words = derived,
 	    .help = "of a model; auto: 8 bytes more than the update" },
-	{ "gate", READER_WORD, AT(server, gate), "none", .words = gates,
+	{ "gate", JSON_READER_WORD, AT(server, gate), "none", .words = gates,
 	    .help = "which updates the model takes, by reward" },
-	{ "gate_ema", READER_SHARE, AT(server, gate_ema), "0.1",
+	{ "gate_ema", JSON_READER_SHARE, AT(server, gate_ema), "0.1",
 	    .help = "weight of the newest reward in gate ema" },
 	{ 0 }
 };
 
-static const struct reader_key worker_keys[] = {
-	{ "name", READER_NAME, AT(workers, name),
+static const struct json_reader_key worker_keys[] = {
+	{ "name", JSON_READER_NAME, AT(workers, name),
 	    .help = "of the group, in results" },
-	{ "at", READER_NAME, AT(workers, at), .needed = true,
+	{ "at", JSON_READER_NAME, AT(workers, at), .needed = true,
 	    .help = "the switch they are connected to" },
-	{ "clusters", READER_RANGE, AT(workers, clusters), "1", 1,
+	{ "clusters", JSON_READER_RANGE, AT(workers, clusters), "1", 1,
 	    SCENARIO_CLUSTER_MAX, .help = "9 is 1-9; or a range 6-10" },
-	{ "workers", READER_COUNT, AT(workers, workers), "1", 1,
+	{ "workers", JSON_READER_COUNT, AT(workers, workers), "1", 1,
 	    SCENARIO_WORKERS_MAX, .help = "in each cluster" },
-	{ "first_worker", READER_COUNT, AT(workers, first), "0", 0,
+	{ "first_worker", JSON_READER_COUNT, AT(workers, first), "0", 0,
 	    SCENARIO_WORKERS_MAX, .help = "id of the first of a cluster" },
-	{ "count", READER_COUNT, AT(workers, count), "none", 1, UINT32_MAX,
+	{ "count", JSON_READER_COUNT, AT(workers, count), "none", 1, UINT32_MAX,
 	    .words = none, .help = "updates a worker" },
-	{ "goal", READER_COUNT, AT(workers, goal), "0", 0, UINT32_MAX,
+	{ "goal", JSON_READER_COUNT, AT(workers, goal), "0", 0, UINT32_MAX,
 	    .help = "goal_ns is when so many a worker had come" },
-	{ "arrivals", READER_WORD, AT(workers, arrivals), "periodic",
+	{ "arrivals", JSON_READER_WORD, AT(workers, arrivals), "periodic",
 	    .words = arrivals, .help = "when a worker has its next update" },
-	{ "interval", READER_TIME, AT(workers, interval_ns), "100ms", 1,
+	{ "interval", JSON_READER_TIME, AT(workers, interval_ns), "100ms", 1,
 	    (uint64_t)1 << 53, .help = "between a worker's updates" },
-	{ "rate", READER_RATE, AT(workers, rate_bps), "0",
+	{ "rate", JSON_READER_RATE, AT(workers, rate_bps), "0",
 	    .help = "bits a second of the group's frames; 0: by interval" },
-	{ "burst", READER_COUNT, AT(workers, burst), "8", 1, UINT32_MAX,
+	{ "burst", JSON_READER_COUNT, AT(workers, burst), "8", 1, UINT32_MAX,
 	    .help = "updates of a worker in a burst or train" },
-	{ "jitter", READER_TIME, AT(workers, jitter_ns), "0",
+	{ "jitter", JSON_READER_TIME, AT(workers, jitter_ns), "0",
 	    .help = "each update is late by less than that" },
-	{ "walk", READER_SHARE, AT(workers, walk), "0",
+	{ "walk", JSON_READER_SHARE, AT(workers, walk), "0",
 	    .help = "an interval varies by that share, and adds up" },
-	{ "speeds", READER_SHARE, AT(workers, speeds), "0",
+	{ "speeds", JSON_READER_SHARE, AT(workers, speeds), "0",
 	    .help = "workers' speeds spread by that share" },
-	{ "phase", READER_WORD, AT(workers, phase), "random",
+	{ "phase", JSON_READER_WORD, AT(workers, phase), "random",
 	    .words = phases, .help = "when the first update is ready" },
-	{ "window", READER_TIME, AT(workers, window_ns), "0",
+	{ "window", JSON_READER_TIME, AT(workers, window_ns), "0",
 	    .help = "of phase window and order" },
-	{ "start", READER_TIME, AT(workers, start_ns), "0",
+	{ "start", JSON_READER_TIME, AT(workers, start_ns), "0",
 	    .help = "nothing before" },
-	{ "stop", READER_TIME, AT(workers, stop_ns), "none", .words = none,
+	{ "stop", JSON_READER_TIME, AT(workers, stop_ns), "none", .words = none,
 	    .help = "nothing from then on" },
-	{ "wait", READER_TIME, AT(workers, wait_ns), "0",
+	{ "wait", JSON_READER_TIME, AT(workers, wait_ns), "0",
 	    .help = "for a model after an update, at most; 0: not at all" },
-	{ "control", READER_WORD, AT(workers, control), "none",
+	{ "control", JSON_READER_WORD, AT(workers, control), "none",
 	    .words = controls, .help = "transmission control" },
-	{ "threshold", READER_TIME, AT(workers, threshold_ns), "400ms",
+	{ "threshold", JSON_READER_TIME, AT(workers, threshold_ns), "400ms",
 	    .help = "of transmission control" },
-	{ "rewards", READER_WORD, AT(workers, rewards), "flat",
+	{ "rewards", JSON_READER_WORD, AT(workers, rewards), "flat",
 	    .words = rewards, .help = "what rewards updates carry" },
-	{ "payload", READER_BYTES, AT(workers, payload_bytes), "256B", 36,
+	{ "payload", JSON_READER_BYTES, AT(workers, payload_bytes), "256B", 36,
 	    65500, .help = "UDP payload of an update's packets" },
-	{ "elements", READER_COUNT, AT(workers, elements), "auto", 1,
+	{ "elements", JSON_READER_COUNT, AT(workers, elements), "auto", 1,
 	    UINT32_MAX, .words = derived,
 	    .help = "floats in a vector; auto: one packet of them" },
-	{ "frame", READER_BYTES, AT(workers, frame_bytes), "auto", 78,
+	{ "frame", JSON_READER_BYTES, AT(workers, frame_bytes), "auto", 78,
 	    FRAME_MAX, .words = derived,
 	    .help = "length of a frame; auto: 42 bytes and the payload" },
-	{ "schedule", READER_FILE, AT(workers, schedule),
+	{ "schedule", JSON_READER_FILE, AT(workers, schedule),
 	    .help = "CSV of cluster,worker,time_ns,reward to play" },
-	{ "access_rate", READER_RATE, AT(workers, access_bps), "0",
+	{ "access_rate", JSON_READER_RATE, AT(workers, access_bps), "0",
 	    .help = "of each worker's link to the switch; 0: no limit" },
-	{ "access_propagation", READER_TIME,
+	{ "access_propagation", JSON_READER_TIME,
 	    AT(workers, access_propagation_ns), "0", .help = "of it" },
-	{ "access_loss", READER_SHARE, AT(workers, access_loss), "0",
+	{ "access_loss", JSON_READER_SHARE, AT(workers, access_loss), "0",
 	    .help = "share of frames lost on it, each way" },
-	{ "access_queue", READER_COUNT, AT(workers, access_queue), "none", 1,
+	{ "access_queue", JSON_READER_COUNT, AT(workers, access_queue), "none",
+	    1,
 	    1 << 24, .words = none, .help = "frames that wait for it" },
-	{ "shared", READER_BOOL, AT(workers, shared),
+	{ "shared", JSON_READER_BOOL, AT(workers, shared),
 	    .help = "one access link for the whole group" },
-	{ "access_capture", READER_BOOL, AT(workers, access_capture),
+	{ "access_capture", JSON_READER_BOOL, AT(workers, access_capture),
 	    .help = "with -w, what passes the access links' ends" },
 	{ 0 }
 };
 
-static const struct reader_key traffic_keys[] = {
-	{ "name", READER_NAME, AT(traffic, name), .help = "in results" },
-	{ "at", READER_NAME, AT(traffic, at), .needed = true,
+static const struct json_reader_key traffic_keys[] = {
+	{ "name", JSON_READER_NAME, AT(traffic, name), .help = "in results" },
+	{ "at", JSON_READER_NAME, AT(traffic, at), .needed = true,
 	    .help = "the switch from which it goes to the server" },
-	{ "rate", READER_RATE, AT(traffic, rate_bps), .needed = true,
+	{ "rate", JSON_READER_RATE, AT(traffic, rate_bps), .needed = true,
 	    .help = "bits a second of frames, from each switch of the name" },
-	{ "frame", READER_BYTES, AT(traffic, frame_bytes), "1000B", 42,
+	{ "frame", JSON_READER_BYTES, AT(traffic, frame_bytes), "1000B", 42,
 	    FRAME_MAX, .help = "length of each" },
-	{ "arrivals", READER_WORD, AT(traffic, arrivals), "poisson",
+	{ "arrivals", JSON_READER_WORD, AT(traffic, arrivals), "poisson",
 	    .words = gaps, .help = "when the next one comes" },
-	{ "burst", READER_COUNT, AT(traffic, burst), "8", 1, UINT32_MAX,
+	{ "burst", JSON_READER_COUNT, AT(traffic, burst), "8", 1, UINT32_MAX,
 	    .help = "frames in a train of onoff, on average" },
-	{ "start", READER_TIME, AT(traffic, start_ns), "0",
+	{ "start", JSON_READER_TIME, AT(traffic, start_ns), "0",
 	    .help = "nothing before" },
-	{ "stop", READER_TIME, AT(traffic, stop_ns), "none", .words = none,
+	{ "stop", JSON_READER_TIME, AT(traffic, stop_ns), "none", .words = none,
 	    .help = "nothing from then on" },
 	{ 0 }
 };
 
-static const struct reader_key fault_keys[] = {
-	{ "link", READER_NAME, AT(fault, link), .help = "the link from this "
+static const struct json_reader_key fault_keys[] = {
+	{ "link", JSON_READER_NAME, AT(fault, link),
+	    .help = "the link from this "
 	    "switch is down; of trainings: worker, rack or server" },
-	{ "switch", READER_NAME, AT(fault, node), .help = "this switch is "
+	{ "switch", JSON_READER_NAME, AT(fault, node), .help = "this switch is "
 	    "down; of trainings: switch or rack" },
-	{ "training", READER_NAME, AT(fault, training),
+	{ "training", JSON_READER_NAME, AT(fault, training),
 	    .help = "of this training; without it, of all" },
-	{ "index", READER_COUNT, AT(fault, index), "all", 0,
+	{ "index", JSON_READER_COUNT, AT(fault, index), "all", 0,
 	    SCENARIO_NODES_MAX, .words = (const char *const[]){ "all", NULL },
 	    .help = "which of those of that name" },
-	{ "from", READER_TIME, AT(fault, from_ns), .needed = true,
+	{ "from", JSON_READER_TIME, AT(fault, from_ns), .needed = true,
 	    .help = "from then on" },
-	{ "to", READER_TIME, AT(fault, to_ns), .needed = true,
+	{ "to", JSON_READER_TIME, AT(fault, to_ns), .needed = true,
 	    .help = "until then" },
 	{ 0 }
 };
 
-static const struct reader_key plane_keys[] = {
-	{ "name", READER_NAME, AT(plane, name), .needed = true,
+static const struct json_reader_key plane_keys[] = {
+	{ "name", JSON_READER_NAME, AT(plane, name), .needed = true,
 	    .help = "in results and captures" },
-	{ "options", READER_FILE, AT(plane, options), .needed = true,
+	{ "options", JSON_READER_FILE, AT(plane, options), .needed = true,
 	    .help = "of innet-switch, but for files and live ones" },
-	{ "read", READER_FILE, AT(plane, read),
+	{ "read", JSON_READER_FILE, AT(plane, read),
 	    .help = "a capture of what hosts send to it" },
 	{ 0 }
 };
 
-static const struct reader_section plane_section = { plane_keys,
+static const struct json_reader_section plane_section = { plane_keys,
 	sizeof(struct scenario_plane) };
-static const struct reader_section switch_section = { switch_keys,
+static const struct json_reader_section switch_section = { switch_keys,
 	sizeof(struct scenario_switch) };
-static const struct reader_section link_section = { link_keys,
+static const struct json_reader_section link_section = { link_keys,
 	sizeof(struct scenario_link) };
-static const struct reader_section server_section = { server_keys,
+static const struct json_reader_section server_section = { server_keys,
 	sizeof(struct scenario_server) };
-static const struct reader_section worker_section = { worker_keys,
+static const struct json_reader_section worker_section = { worker_keys,
 	sizeof(struct scenario_workers) };
-static const struct reader_section traffic_section = { traffic_keys,
+static const struct json_reader_section traffic_section = { traffic_keys,
 	sizeof(struct scenario_traffic) };
-static const struct reader_section fault_section = { fault_keys,
+static const struct json_reader_section fault_section = { fault_keys,
 	sizeof(struct scenario_fault) };
 
-static const struct reader_key top_keys[] = {
-	{ "name", READER_FILE, TOP(name), .help = "what it is" },
-	{ "seed", READER_COUNT, TOP(seed), "1", 0, (uint64_t)1 << 53,
+static const struct json_reader_key top_keys[] = {
+	{ "name", JSON_READER_FILE, TOP(name), .help = "what it is" },
+	{ "seed", JSON_READER_COUNT, TOP(seed), "1", 0, (uint64_t)1 << 53,
 	    .help = "of all chance in the first run" },
-	{ "runs", READER_COUNT, TOP(runs), "1", 1, 1 << 20,
+	{ "runs", JSON_READER_COUNT, TOP(runs), "1", 1, 1 << 20,
 	    .help = "with the seeds that follow" },
-	{ "duration", READER_TIME, TOP(duration_ns), "10s", 1,
+	{ "duration", JSON_READER_TIME, TOP(duration_ns), "10s", 1,
 	    .words = none, .help = "of model time; none: till all is done" },
-	{ "drain", READER_BOOL, TOP(drain),
+	{ "drain", JSON_READER_BOOL, TOP(drain),
 	    .help = "at the end, let in what is on its way" },
-	{ "start", READER_TIME, TOP(start_ns), "0", 0,
+	{ "start", JSON_READER_TIME, TOP(start_ns), "0", 0,
 	    (uint64_t)UINT32_MAX * SECOND_NS,
 	    .help = "instant 0 in captures, since the epoch" },
-	{ "ages_from", READER_TIME, TOP(ages_from), "sent", .words = ages,
+	{ "ages_from", JSON_READER_TIME, TOP(ages_from), "sent", .words = ages,
 	    .help = "ages count from the first sent, received, or a time" },
-	{ "wire_overhead", READER_BOOL, TOP(wire_overhead),
+	{ "wire_overhead", JSON_READER_BOOL, TOP(wire_overhead),
 	    .help = "24 bytes more of each frame on links" },
-	{ "switches", READER_LIST, TOP(switches), .list = &switch_section,
+	{ "switches", JSON_READER_LIST, TOP(switches), .list = &switch_section,
 	    .help = "the switches" },
-	{ "links", READER_LIST, TOP(links), .list = &link_section,
+	{ "links", JSON_READER_LIST, TOP(links), .list = &link_section,
 	    .help = "one from each switch" },
-	{ "servers", READER_LIST, TOP(servers), .list = &server_section,
+	{ "servers", JSON_READER_LIST, TOP(servers), .list = &server_section,
 	    .help = "the parameter servers" },
-	{ "workers", READER_LIST, TOP(workers), .list = &worker_section,
+	{ "workers", JSON_READER_LIST, TOP(workers), .list = &worker_section,
 	    .help = "groups of workers" },
-	{ "traffic", READER_LIST, TOP(traffic), .list = &traffic_section,
+	{ "traffic", JSON_READER_LIST, TOP(traffic), .list = &traffic_section,
 	    .help = "frames of other programs" },
-	{ "faults", READER_LIST, TOP(faults), .list = &fault_section,
+	{ "faults", JSON_READER_LIST, TOP(faults), .list = &fault_section,
 	    .help = "what fails, and when" },
-	{ "trainings", READER_LIST, TOP(trainings),
+	{ "trainings", JSON_READER_LIST, TOP(trainings),
 	    .list = &training_section,
 	    .help = "or these, in place of all the lists before" },
-	{ "planes", READER_LIST, TOP(planes), .list = &plane_section,
+	{ "planes", JSON_READER_LIST, TOP(planes), .list = &plane_section,
 	    .help = "or these: switches of any program, fed by captures" },
-	{ "sweep", READER_ANY, 0,
+	{ "sweep", JSON_READER_ANY, 0,
 	    .help = "paths, each with a list of values to try" },
 	{ 0 }
 };
 
-const struct reader_section scenario_keys = { top_keys,
+const struct json_reader_section scenario_keys = { top_keys,
 	sizeof(struct scenario) };
 
 /* The place in the list of what begins with that name, or -1. */
 static int64_t
-named(const struct reader_list *l, size_t bytes, const char *name)
+named(const struct json_reader_list *l, size_t bytes, const char *name)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		if (strcmp((const char *)l->item + i * bytes, name) == 0)
@@ -293,15 +298,15 @@ scenario_uplink(const struct scenario *s, const char *name)
 }
 
 bool
-scenario_read(struct scenario *s, const cJSON *root, struct reader *r)
+scenario_read(struct scenario *s, const cJSON *root, struct json_reader *r)
 {
-	*r = (struct reader){ 0 };
-	return reader_object(r, root, &scenario_keys, s) &&
+	*r = (struct json_reader){ 0 };
+	return json_reader_object(r, root, &scenario_keys, s) &&
 	    scenario_check(s, root, r);
 }
 
 void
 scenario_free(struct scenario *s)
 {
-	reader_free(&scenario_keys, s);
+	json_reader_free(&scenario_keys, s);
 }

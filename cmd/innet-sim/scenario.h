@@ -35,17 +35,17 @@ enum scenario_phase {
 enum scenario_rewards { SCENARIO_FLAT, SCENARIO_RISING, SCENARIO_NOISY };
 
 struct scenario_switch {
-	char name[READER_NAME_BYTES];
+	char name[JSON_READER_NAME_BYTES];
 	uint64_t count;
 	uint64_t queue;		/* enum scenario_queue */
 	uint64_t slots;
-	uint64_t combine;		/* enum olafq_combine */
+	uint64_t combine;		/* enum olaf_queue_combine */
 	double reward_threshold;	/* below 0: off */
 	uint64_t active_window_ns;
 };
 
 struct scenario_link {
-	char from[READER_NAME_BYTES], to[READER_NAME_BYTES];
+	char from[JSON_READER_NAME_BYTES], to[JSON_READER_NAME_BYTES];
 	uint64_t rate_bps;		/* 0: no limit */
 	uint64_t back_bps;		/* WORD1: as rate */
 	uint64_t propagation_ns;
@@ -56,19 +56,19 @@ struct scenario_link {
 };
 
 struct scenario_server {
-	char name[READER_NAME_BYTES];
+	char name[JSON_READER_NAME_BYTES];
 	uint64_t reply;			/* enum scenario_reply */
 	uint64_t delay_ns;
 	/* of a model; WORD1: the update's + 8 */
 	uint64_t frame_bytes;
-	uint64_t gate;			/* enum psrule_gate */
+	uint64_t gate;			/* enum server_rule_gate */
 	double gate_ema;
 };
 
 struct scenario_workers {
-	char name[READER_NAME_BYTES];	/* empty: as its clusters */
-	char at[READER_NAME_BYTES];
-	struct reader_range clusters;
+	char name[JSON_READER_NAME_BYTES];	/* empty: as its clusters */
+	char at[JSON_READER_NAME_BYTES];
+	struct json_reader_range clusters;
 	uint64_t workers, first;	/* of each cluster; id of the first */
 	uint64_t count;			/* updates each; WORD1: no limit */
 	uint64_t goal;			/* received of each; 0: none */
@@ -85,7 +85,7 @@ struct scenario_workers {
 	uint64_t payload_bytes;
 	uint64_t elements;		/* WORD1: what the payload holds */
 	uint64_t frame_bytes;		/* WORD1: payload and headers */
-	char schedule[READER_FILE_BYTES];
+	char schedule[JSON_READER_FILE_BYTES];
 	uint64_t access_bps, access_propagation_ns, access_queue;
 	double access_loss;
 	bool shared;			/* one access link for all */
@@ -94,15 +94,15 @@ struct scenario_workers {
 };
 
 struct scenario_fault {
-	char link[READER_NAME_BYTES], node[READER_NAME_BYTES];
+	char link[JSON_READER_NAME_BYTES], node[JSON_READER_NAME_BYTES];
 	uint64_t index;			/* WORD1: all of that name */
 	uint64_t from_ns, to_ns;
-	char training[READER_NAME_BYTES];	/* empty: all */
+	char training[JSON_READER_NAME_BYTES];	/* empty: all */
 };
 
 struct scenario_traffic {
-	char name[READER_NAME_BYTES];	/* empty: as the switch */
-	char at[READER_NAME_BYTES];
+	char name[JSON_READER_NAME_BYTES];	/* empty: as the switch */
+	char at[JSON_READER_NAME_BYTES];
 	uint64_t rate_bps, frame_bytes;	/* of each switch of the name */
 	uint64_t arrivals;		/* enum arrivals_kind, no bursts */
 	uint64_t burst;
@@ -111,26 +111,26 @@ struct scenario_traffic {
 
 /* A switch of any program, fed by a capture: planes.h. */
 struct scenario_plane {
-	char name[READER_NAME_BYTES];
-	char options[READER_FILE_BYTES];	/* innet-switch's, in a line */
-	char read[READER_FILE_BYTES];	/* empty: nothing */
+	char name[JSON_READER_NAME_BYTES];
+	char options[JSON_READER_FILE_BYTES];	/* innet-switch's, in a line */
+	char read[JSON_READER_FILE_BYTES];	/* empty: nothing */
 };
 
 struct scenario {
-	char name[READER_FILE_BYTES];
+	char name[JSON_READER_FILE_BYTES];
 	uint64_t seed, runs;
 	uint64_t duration_ns;		/* WORD1: until all is done */
 	bool drain;			/* what is on its way comes in */
 	uint64_t start_ns;		/* of captures, since the epoch */
 	uint64_t ages_from;		/* WORD1: sent, WORD2: first, or ns */
 	bool wire_overhead;
-	struct reader_list switches, links, servers, workers, faults;
-	struct reader_list traffic;
-	struct reader_list trainings;	/* or these, alone */
-	struct reader_list planes;	/* or these */
+	struct json_reader_list switches, links, servers, workers, faults;
+	struct json_reader_list traffic;
+	struct json_reader_list trainings;	/* or these, alone */
+	struct json_reader_list planes;	/* or these */
 };
 
-extern const struct reader_section scenario_keys;
+extern const struct json_reader_section scenario_keys;
 
 /* Of the switch, or server, of that name: its index in the list, or -1. */
 int64_t scenario_switch(const struct scenario *s, const char *name);
@@ -189,11 +189,12 @@ scenario_faults(const struct scenario *s)
 }
 
 /* False: r->why says what is wrong.  scenario_free() in either case. */
-bool scenario_read(struct scenario *s, const cJSON *root, struct reader *r);
+bool scenario_read(struct scenario *s, const cJSON *root,
+    struct json_reader *r);
 void scenario_free(struct scenario *s);
 
 /* check.c: does all of it, read from root, go together?  False: likewise. */
 bool scenario_check(const struct scenario *s, const cJSON *root,
-    struct reader *r);
+    struct json_reader *r);
 
 #endif

@@ -111,7 +111,7 @@ struct sim_node;
 
 struct sim_pipe {
 	struct sim_ring ring;	/* what is needed first stands first */
-	uint64_t due_ns;	/* the arrival that is meant */
+	uint64_t heap_ns;	/* the arrival that is meant */
 	struct sim_node *to;
 	uint32_t port;		/* the sender's or receiver's own number */
 	uint32_t left;		/* of those in the ring, have left */
@@ -162,7 +162,7 @@ struct sim_node {	/* what moves most is in the first line of the cache */
 	uint16_t first;		/* its least cluster, which its port calls 0 */
 	uint32_t index;		/* in sim->node */
 	struct keymap cluster;	/* -> its first route */
-	char name[READER_NAME_BYTES + 16];
+	char name[JSON_READER_NAME_BYTES + 16];
 };
 
 /*
@@ -205,7 +205,7 @@ struct sim_cluster {	/* what moves most is in the first line of the cache */
 	uint64_t goal;		/* constituents; 0: none */
 	uint64_t goal_ns;	/* when so many had come; 0: not yet */
 	struct aom *age;	/* one a packet of the vector; owned */
-	struct psrule_range *range;	/* of its model, likewise */
+	struct server_rule_range *range;	/* of its model, likewise */
 };
 
 struct sim {
@@ -240,15 +240,15 @@ struct sim {
 /* engine.c */
 
 static inline enum sim_class
-sim_class_of(struct due x)
+sim_class_of(struct heap x)
 {
-	return (enum sim_class)(due_id(&x) >> SIM_ID_BITS);
+	return (enum sim_class)(heap_id(&x) >> SIM_ID_BITS);
 }
 
 static inline uint32_t
-sim_id_of(struct due x)
+sim_id_of(struct heap x)
 {
-	return due_id(&x) & ((1u << SIM_ID_BITS) - 1);
+	return heap_id(&x) & ((1u << SIM_ID_BITS) - 1);
 }
 
 /* Let an event of this class and index happen at at_ns, now or later. */
@@ -328,7 +328,7 @@ extern const struct sim_kind sim_workers;
 
 /* A worker that waits for models before it computes. */
 struct sim_wait {
-	uint64_t due_ns;	/* the SIM_GENERATE that is meant */
+	uint64_t heap_ns;	/* the SIM_GENERATE that is meant */
 	bool waits;		/* it is a time-out */
 };
 

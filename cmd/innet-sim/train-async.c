@@ -104,7 +104,7 @@ commit(struct sim *s, struct train_worker *w)
 {
 	struct train_async *a = &w->a;
 	struct training *t = w->t;
-	const uint64_t stale = asyncw_stale(a->shown, a->t_w);
+	const uint64_t stale = async_weights_stale(a->shown, a->t_w);
 
 	w->phase_ns = SIM_NEVER;
 	w->phase = TRAIN_WAITS;
@@ -238,7 +238,7 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 		return;
 	if (d->tos == SEG_TOS && seg_parse(d->p, d->len, &g)) {
 		if (async_worker_result(&a->m, &g, s->now_ns) !=
-		    ASYNCW_APPLIED)
+		    ASYNC_WEIGHTS_APPLIED)
 			return;
 		if (a->m.weights.t_s > a->shown + (a->learning ? 1 : 0) &&
 		    w->sent_ns != 0) {

@@ -184,7 +184,7 @@ open_worker(struct sim *s, struct train_worker *w)
 	    .async = t->cf->mode == TRAINING_ASYNC, .cluster = 1,
 	    .number = w->id, .elements = t->segs, .floats = 1,
 	    .floats_max = 1, .give_up_ns = t->give_up_ns, .xid = 1 };
-	const struct lockstep_conf cf = { .next = 1,
+	const struct sync_worker_conf cf = { .next = 1,
 	    .run_bytes = RUN_SEGMENTS * (SEG_HEADER_BYTES + 4),
 	    .buffer_bytes = BUFFER_BYTES / packet *
 	    (SEG_HEADER_BYTES + 4) };
@@ -194,7 +194,7 @@ open_worker(struct sim *s, struct train_worker *w)
 		w->in = true;
 		t->joined++;
 	} else if (t->cf->mode == TRAINING_SYNC) {
-		lockstep_init(&w->l, &in, &cf, 0);
+		sync_worker_init(&w->l, &in, &cf, 0);
 	} else {
 		train_async_open(w, &in);
 	}
@@ -334,7 +334,7 @@ train_free(struct sim *s)
 		struct training *t = &s->training[k];
 
 		for (uint32_t i = 0; i < t->cf->workers; i++) {
-			lockstep_free(&t->w[i].l);
+			sync_worker_free(&t->w[i].l);
 			async_worker_free(&t->w[i].a.m);
 			free(t->w[i].ring.got[0]);
 			free(t->w[i].ring.got[1]);

@@ -29,7 +29,7 @@ train_packet(const struct training *t, uint8_t tos, const uint8_t *p,
 	if (tos == SEG_TOS)
 		q.wire_bytes = FRAME_V4_BYTES + SEG_HEADER_BYTES + 4 *
 		    seg_floats_at(t->elements, t->floats, seg_split(
-		    wire_get(p, 8)).index);
+		    bytes_get(p, 8)).index);
 	return q;
 }
 

@@ -113,7 +113,7 @@ sorted_out(const struct training *t, const struct sim_node *n)
 	    bug(t, "segments are not accounted for");
 }
 
-static const struct asyncw *
+static const struct async_weights *
 weights(const struct training *t, uint32_t i)
 {
 	return &t->w[i].a.m.weights;
@@ -131,10 +131,11 @@ agree(const struct training *t)
 	for (uint32_t i = 0; i < t->cf->workers; i++)
 		round = weights(t, i)->t_s < round ? weights(t, i)->t_s :
 		    round;
-	if (round-- == 0 || !asyncw_crc(weights(t, 0), round, &crc))
+	if (round-- == 0 || !async_weights_crc(weights(t, 0), round, &crc))
 		return true;
 	for (uint32_t i = 1; i < t->cf->workers; i++) {
-		if (asyncw_crc(weights(t, i), round, &other) && other != crc)
+		if (async_weights_crc(weights(t, i), round, &other) &&
+		    other != crc)
 			return bug(t, "workers have different weights");
 	}
 	return true;

@@ -68,7 +68,7 @@ emit(struct train_switch *w, uint32_t way, const union addr *to, uint8_t tos,
 		return;
 	}
 	if (tos == SEG_TOS) {
-		g = seg_split(wire_get(p, 8));
+		g = seg_split(bytes_get(p, 8));
 		t->n[TRAIN_PACKETS]++;
 		if (g.index == 0)
 			answer(w, &g);
@@ -159,7 +159,7 @@ arrive_server(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	if (w->busy_ns < s->now_ns)
 		w->busy_ns = s->now_ns;
 	w->busy_ns += t->cf->packet_ns;
-	if (d->tos == SEG_TOS && seg_split(wire_get(d->p, 8)).index ==
+	if (d->tos == SEG_TOS && seg_split(bytes_get(d->p, 8)).index ==
 	    t->segs - 1)
 		w->busy_ns += train_cost_ns(t, 4 * (uint64_t)t->elements);
 	train_put(s, t, w->rx, p, w->busy_ns);

@@ -197,7 +197,7 @@ commit(struct sim *s, struct train_worker *w)
 	if (is_ring(w))
 		train_ring_send(s, w);
 	else
-		lockstep_gradient(&w->l, s->now_ns);
+		sync_worker_gradient(&w->l, s->now_ns);
 	w->phase = TRAIN_WAITS;
 	w->phase_ns = SIM_NEVER;
 }
@@ -208,7 +208,7 @@ take_away(struct sim *s, struct train_worker *w)
 {
 	spans_add(&w->t->network, s->now_ns - w->sent_ns);
 	if (!is_ring(w))
-		lockstep_advance(&w->l, s->now_ns);
+		sync_worker_advance(&w->l, s->now_ns);
 	enter(s, w, TRAIN_RECEIVES, cost(w));
 }
 
@@ -237,25 +237,25 @@ go_on(struct sim *s, struct train_worker *w)
 static uint64_t
 pump(struct sim *s, struct train_worker *w)
 {
-	char why[LOCKSTEP_WHY_BYTES];
-	struct lockstep_out o;
+	char why[SYNC_WORKER_WHY_BYTES];
+	struct sync_worker_out o;
 
 	if (is_ring(w))
 		return SIM_NEVER;
-	while (lockstep_next(&w->l, s->now_ns, &o)) {
+	while (sync_worker_next(&w->l, s->now_ns, &o)) {
 		if (o.count == 0)
 			train_send(s, w, train_peer(w), CONTROL_TOS, o.message,
 			    (uint32_t)o.len);
 		else
 			train_send_run(s, w, o.iteration, o.first, o.count);
 	}
-	if (!lockstep_going(&w->l))
-		errx(1, "%s: %s", w->node->name, lockstep_why(&w->l, why));
+	if (!sync_worker_going(&w->l))
+		errx(1, "%s: %s", w->node->name, sync_worker_why(&w->l, why));
 	if (!w->in && w->l.in.joined) {
 		w->in = true;
 		w->t->joined++;
 	}
-	return lockstep_due(&w->l);
+	return sync_worker_due(&w->l);
 }
 
 /* All that can happen now to a worker in step; when more can. */
@@ -269,7 +269,7 @@ step(struct sim *s, struct train_worker *w)
 			go_on(s, w);
 		due = pump(s, w);
 		if (w->phase == TRAIN_WAITS && (is_ring(w) ?
-		    train_ring_has(w) : lockstep_whole(&w->l)))
+		    train_ring_has(w) : sync_worker_whole(&w->l)))
 			take_away(s, w);
 	} while (w->phase_ns <= s->now_ns);
 	return w->phase_ns < due ? w->phase_ns : due;
@@ -300,10 +300,11 @@ take(struct sim *s, struct train_worker *w, const struct sim_datagram *d)
 	struct seg g;
 
 	if (d->tos == SEG_TOS && seg_parse(d->p, d->len, &g)) {
-		if (lockstep_result(&w->l, &g, s->now_ns) == LOCKSTEP_TAKE)
+		if (sync_worker_result(&w->l, &g,
+		    s->now_ns) == SYNC_WORKER_TAKE)
 			w->t->n[TRAIN_WRONG] += !train_right(&g);
 	} else if (control_parse(d->p, d->len, &c)) {
-		lockstep_control(&w->l, &c, s->now_ns);
+		sync_worker_control(&w->l, &c, s->now_ns);
 	}
 }
 

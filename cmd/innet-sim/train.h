@@ -130,7 +130,7 @@ struct train_worker {
 	uint64_t began_ns, ready_ns, sent_ns;	/* of the iteration */
 	uint64_t iterations;
 	bool in;			/* a member */
-	struct lockstep l;
+	struct sync_worker l;
 	struct train_ring ring;
 	struct train_async a;
 };

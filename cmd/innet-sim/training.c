@@ -22,66 +22,72 @@ static const char *const none[] = { "none", NULL };
 static const char *const same[] = { "same", NULL };
 static const char *const patience[] = { "auto", "none", NULL };
 
-static const struct reader_key keys[] = {
-	{ "name", READER_NAME, AT(name), .help = "in results" },
-	{ "approach", READER_WORD, AT(approach), "switch",
+static const struct json_reader_key keys[] = {
+	{ "name", JSON_READER_NAME, AT(name), .help = "in results" },
+	{ "approach", JSON_READER_WORD, AT(approach), "switch",
 	    .words = approaches, .help = "who sums the gradients" },
-	{ "mode", READER_WORD, AT(mode), "sync", .words = modes,
+	{ "mode", JSON_READER_WORD, AT(mode), "sync", .words = modes,
 	    .help = "do workers wait for each other?" },
-	{ "workers", READER_COUNT, AT(workers), "4", 1, TRAINING_WORKERS_MAX,
+	{ "workers", JSON_READER_COUNT, AT(workers), "4", 1,
+	    TRAINING_WORKERS_MAX,
 	    .help = "how many" },
-	{ "rack", READER_COUNT, AT(rack), "0", 0, TRAINING_WORKERS_MAX,
+	{ "rack", JSON_READER_COUNT, AT(rack), "0", 0, TRAINING_WORKERS_MAX,
 	    .help = "workers at a switch under a core switch; 0: no racks" },
-	{ "vector", READER_BYTES, AT(vector_bytes), "40.02kB", 4, VECTOR_MAX,
+	{ "vector", JSON_READER_BYTES, AT(vector_bytes), "40.02kB", 4,
+	    VECTOR_MAX,
 	    .help = "size of a gradient" },
-	{ "payload", READER_BYTES, AT(payload_bytes), "1472B", 12, 65500,
+	{ "payload", JSON_READER_BYTES, AT(payload_bytes), "1472B", 12, 65500,
 	    .help = "UDP payload of a segment" },
-	{ "iterations", READER_COUNT, AT(iterations), "none", 1, UINT32_MAX,
+	{ "iterations", JSON_READER_COUNT, AT(iterations), "none", 1,
+	    UINT32_MAX,
 	    .words = none, .help = "after which it is over" },
-	{ "staleness", READER_COUNT, AT(staleness), "3", 0, UINT32_MAX,
+	{ "staleness", JSON_READER_COUNT, AT(staleness), "3", 0, UINT32_MAX,
 	    .help = "bound of Algorithm 1" },
-	{ "barrier", READER_BOOL, AT(barrier),
+	{ "barrier", JSON_READER_BOOL, AT(barrier),
 	    .help = "in step, all go on only when all have the result" },
-	{ "rate", READER_RATE, AT(rate_bps), "10G",
+	{ "rate", JSON_READER_RATE, AT(rate_bps), "10G",
 	    .help = "of each host's link, bits a second; 0: no limit" },
-	{ "server_rate", READER_RATE, AT(server_bps), "same", .words = same,
+	{ "server_rate", JSON_READER_RATE, AT(server_bps), "same",
+	    .words = same,
 	    .help = "of the parameter server's link" },
-	{ "core_rate", READER_RATE, AT(core_bps), "same", .words = same,
+	{ "core_rate", JSON_READER_RATE, AT(core_bps), "same", .words = same,
 	    .help = "of the links between racks and core" },
-	{ "propagation", READER_TIME, AT(propagation_ns), "1us", 0, HOUR_NS,
+	{ "propagation", JSON_READER_TIME, AT(propagation_ns), "1us", 0,
+	    HOUR_NS,
 	    .help = "of each link" },
-	{ "loss", READER_SHARE, AT(loss), "0",
+	{ "loss", JSON_READER_SHARE, AT(loss), "0",
 	    .help = "share of packets lost on each link" },
-	{ "switch_delay", READER_TIME, AT(switch_ns), "1us", 0, HOUR_NS,
+	{ "switch_delay", JSON_READER_TIME, AT(switch_ns), "1us", 0, HOUR_NS,
 	    .help = "of a packet in a switch" },
-	{ "compute", READER_TIME, AT(compute_ns), "10ms", 0, HOUR_NS,
+	{ "compute", JSON_READER_TIME, AT(compute_ns), "10ms", 0, HOUR_NS,
 	    .help = "from weights to a gradient, on average" },
-	{ "compute_shape", READER_WORD, AT(shape), "constant",
+	{ "compute_shape", JSON_READER_WORD, AT(shape), "constant",
 	    .words = shapes, .help = "how that is distributed" },
-	{ "compute_spread", READER_SHARE, AT(spread), "10%",
+	{ "compute_spread", JSON_READER_SHARE, AT(spread), "10%",
 	    .help = "uniform: up to that share more or less; "
 	    "lognormal: sigma" },
-	{ "speeds", READER_SHARE, AT(speeds), "0",
+	{ "speeds", JSON_READER_SHARE, AT(speeds), "0",
 	    .help = "workers' speeds spread by that share" },
-	{ "update", READER_TIME, AT(update_ns), "0", 0, HOUR_NS,
+	{ "update", JSON_READER_TIME, AT(update_ns), "0", 0, HOUR_NS,
 	    .help = "of weights: at workers, or of ps at the server" },
-	{ "message", READER_TIME, AT(message_ns), "0", 0, HOUR_NS,
+	{ "message", JSON_READER_TIME, AT(message_ns), "0", 0, HOUR_NS,
 	    .help = "a host's time to send or receive a message" },
-	{ "messages", READER_COUNT, AT(messages), "1", 1, 65535,
+	{ "messages", JSON_READER_COUNT, AT(messages), "1", 1, 65535,
 	    .help = "messages in a vector" },
-	{ "copy_rate", READER_RATE, AT(copy_bps), "0",
+	{ "copy_rate", JSON_READER_RATE, AT(copy_bps), "0",
 	    .help = "of a host's copy of each message, bits a second; "
 	    "0: no time" },
-	{ "packet", READER_TIME, AT(packet_ns), "0", 0, HOUR_NS,
+	{ "packet", JSON_READER_TIME, AT(packet_ns), "0", 0, HOUR_NS,
 	    .help = "a host's time for a packet, each way" },
-	{ "give_up", READER_TIME, AT(give_up_ns), "auto", 1, .words = patience,
+	{ "give_up", JSON_READER_TIME, AT(give_up_ns), "auto", 1,
+	    .words = patience,
 	    .help = "a worker's, without progress; auto: 30s with faults" },
-	{ "capture", READER_BOOL, AT(capture),
+	{ "capture", JSON_READER_BOOL, AT(capture),
 	    .help = "with -w, what passes the ends of its links" },
 	{ 0 }
 };
 
-const struct reader_section training_section = { keys,
+const struct json_reader_section training_section = { keys,
 	sizeof(struct scenario_training) };
 
 const char *
@@ -113,43 +119,44 @@ training_parts(const struct scenario_training *t, bool link, const char *name)
 }
 
 bool
-training_check(const struct scenario_training *t, size_t i, struct reader *r)
+training_check(const struct scenario_training *t, size_t i,
+    struct json_reader *r)
 {
 	static const char list[] = "trainings";
 	const uint64_t racks = t->rack == 0 ? 1 :
 	    (t->workers + t->rack - 1) / t->rack;
 
 	if (t->payload_bytes % 4 != 0)
-		return reader_fail_at(r, list, i, "payload",
+		return json_reader_fail_at(r, list, i, "payload",
 		    "not 8 bytes and whole floats of 4");
 	if (t->approach == TRAINING_RING && t->mode == TRAINING_ASYNC)
-		return reader_fail_at(r, list, i, "mode",
+		return json_reader_fail_at(r, list, i, "mode",
 		    "a ring keeps all in step");
 	if (t->barrier && t->mode == TRAINING_ASYNC)
-		return reader_fail_at(r, list, i, "barrier",
+		return json_reader_fail_at(r, list, i, "barrier",
 		    "is for workers in step");
 	if (t->approach == TRAINING_RING && t->workers < 2)
-		return reader_fail_at(r, list, i, "workers",
+		return json_reader_fail_at(r, list, i, "workers",
 		    "a ring has two at least");
 	if (t->approach == TRAINING_RING && t->loss > 0)
-		return reader_fail_at(r, list, i, "loss",
+		return json_reader_fail_at(r, list, i, "loss",
 		    "a ring sends nothing again");
 	if (t->loss > 0.5)
-		return reader_fail_at(r, list, i, "loss",
+		return json_reader_fail_at(r, list, i, "loss",
 		    "more than half: nothing would end");
 	if (t->compute_ns == 0 && (t->mode == TRAINING_ASYNC ||
 	    t->iterations == UINT64_MAX))
-		return reader_fail_at(r, list, i, "compute",
+		return json_reader_fail_at(r, list, i, "compute",
 		    "is 0: nothing would end");
 	if (training_elements(t) < t->workers)
-		return reader_fail_at(r, list, i, "vector",
+		return json_reader_fail_at(r, list, i, "vector",
 		    "has fewer floats than there are workers");
 	if (seg_count(training_elements(t), training_floats(t)) >
 	    SEG_INDEX_MAX / 2)
-		return reader_fail_at(r, list, i, "payload",
+		return json_reader_fail_at(r, list, i, "payload",
 		    "makes more than %d segments", SEG_INDEX_MAX / 2);
 	if (racks > TRAINING_RACKS_MAX)
-		return reader_fail_at(r, list, i, "rack",
+		return json_reader_fail_at(r, list, i, "rack",
 		    "makes more than %d racks", TRAINING_RACKS_MAX);
 	return true;
 }

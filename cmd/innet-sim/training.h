@@ -28,7 +28,8 @@ enum training_shape {
 };
 
 struct scenario_training {
-	char name[READER_NAME_BYTES];	/* empty: its approach and mode */
+	/* empty: its approach and mode */
+	char name[JSON_READER_NAME_BYTES];
 	uint64_t approach;		/* enum training_approach */
 	uint64_t mode;			/* enum training_mode */
 	uint64_t workers;
@@ -55,11 +56,11 @@ struct scenario_training {
 	uint64_t give_up_ns;		/* words: auto, none */
 };
 
-extern const struct reader_section training_section;
+extern const struct json_reader_section training_section;
 
 /* Is the i-th possible?  Else r->why says what is not. */
 bool training_check(const struct scenario_training *t, size_t i,
-    struct reader *r);
+    struct json_reader *r);
 
 /*
  * How many links of that name (worker, rack, server), or switches (switch,
@@ -68,7 +69,7 @@ bool training_check(const struct scenario_training *t, size_t i,
 uint32_t training_parts(const struct scenario_training *t, bool link,
     const char *name);
 
-/* What a table calls it; at most READER_NAME_BYTES. */
+/* What a table calls it; at most JSON_READER_NAME_BYTES. */
 const char *training_name(const struct scenario_training *t);
 
 /* Floats in a segment, but for the last, and in the vector. */

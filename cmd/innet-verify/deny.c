@@ -9,7 +9,7 @@
 
 /* Somewhere an update finds no slot. */
 static Z3_ast
-deny_no_loss(const struct model *m)
+deny_no_loss(const struct worker_model *m)
 {
 	struct terms any = { 0 };
 	Z3_ast t;
@@ -28,7 +28,7 @@ deny_no_loss(const struct model *m)
  * cluster's age counts from its first update, as if that had been received.
  */
 static Z3_ast
-deny_peak(const struct model *m, const struct objective *o)
+deny_peak(const struct worker_model *m, const struct objective *o)
 {
 	const Z3_ast bound = terms_ns(m, o->bound);
 	struct terms any = { 0 };
@@ -57,7 +57,7 @@ struct average {
 
 /* say[n] is whether n of the terms hold, n from 0 to l->n. */
 static void
-count(const struct model *m, const struct terms *l, Z3_ast *say)
+count(const struct worker_model *m, const struct terms *l, Z3_ast *say)
 {
 	for (unsigned n = 0; n <= l->n; n++)
 		say[n] = n == 0 ? m->yes : m->no;
@@ -70,7 +70,8 @@ count(const struct model *m, const struct terms *l, Z3_ast *say)
 
 /* The average of sum over those of peaks that are. */
 static struct average
-divide(struct model *m, uint64_t id, const struct terms *peaks, Z3_ast sum)
+divide(struct worker_model *m, uint64_t id, const struct terms *peaks,
+    Z3_ast sum)
 {
 	struct average a = { .ns = terms_var(m, Z3_mk_real_sort(m->z3),
 	    "average", id, -1) };
@@ -94,7 +95,7 @@ divide(struct model *m, uint64_t id, const struct terms *peaks, Z3_ast sum)
 }
 
 static struct average
-average(struct model *m, size_t c)
+average(struct worker_model *m, size_t c)
 {
 	const uint64_t id = m->spec->cluster[c].id;
 	const Z3_ast zero = terms_ratio(m, 0, 1);
@@ -119,7 +120,7 @@ average(struct model *m, size_t c)
 
 /* The averages of two clusters are further apart than the bound. */
 static Z3_ast
-deny_fair(struct model *m, const struct objective *o)
+deny_fair(struct worker_model *m, const struct objective *o)
 {
 	struct average avg[SPEC_CLUSTERS_MAX];
 	struct terms any = { 0 };
@@ -147,7 +148,7 @@ deny_fair(struct model *m, const struct objective *o)
 }
 
 Z3_ast
-model_deny(struct model *m, const struct objective *o)
+model_deny(struct worker_model *m, const struct objective *o)
 {
 	switch (o->kind) {
 	case OBJECTIVE_NO_LOSS: return deny_no_loss(m);

@@ -98,8 +98,8 @@ parse(int argc, char *argv[])
 static void
 read_file(const struct conf *cf, struct spec *s)
 {
-	struct reader r;
-	cJSON *root = reader_load(&r, cf->path);
+	struct json_reader r;
+	cJSON *root = json_reader_load(&r, cf->path);
 
 	if (root == NULL)
 		errx(1, "%s", r.why);

@@ -28,7 +28,7 @@ gcd(uint64_t a, uint64_t b)
 }
 
 static uint64_t
-unit_of(const struct model *m, const struct objective *o)
+unit_of(const struct worker_model *m, const struct objective *o)
 {
 	const struct spec *s = m->spec;
 	uint64_t g = gcd(s->service_ns, m->horizon_ns);
@@ -47,7 +47,7 @@ unit_of(const struct model *m, const struct objective *o)
 
 /* A time from lo to hi that is free. */
 static Z3_ast
-free_time(struct model *m, const char *name, uint64_t id, int64_t k,
+free_time(struct worker_model *m, const char *name, uint64_t id, int64_t k,
     uint64_t lo, uint64_t hi)
 {
 	Z3_ast v;
@@ -76,7 +76,7 @@ always_head(const struct spec *s, const struct spec_cluster *c)
 
 /* When update k of cluster c arrives, and variables for what follows. */
 static void
-put_update(struct model *m, size_t c, uint64_t k)
+put_update(struct worker_model *m, size_t c, uint64_t k)
 {
 	const struct spec_cluster *sc = &m->spec->cluster[c];
 	const Z3_sort real = Z3_mk_real_sort(m->z3);
@@ -117,7 +117,7 @@ order(const struct model_update *y, const struct model_update *x)
 }
 
 static Z3_ast
-before(const struct model *m, const struct model_update *y,
+before(const struct worker_model *m, const struct model_update *y,
     const struct model_update *x)
 {
 	switch (order(y, x)) {
@@ -130,7 +130,7 @@ before(const struct model *m, const struct model_update *y,
 
 /* Can y come before x, by less than so many ns? */
 static bool
-can_meet(const struct model *m, const struct model_update *y,
+can_meet(const struct worker_model *m, const struct model_update *y,
     const struct model_update *x, uint64_t within)
 {
 	const struct spec_cluster *c = &m->spec->cluster[x->c];
@@ -143,7 +143,7 @@ can_meet(const struct model *m, const struct model_update *y,
 
 /* Updates of cluster c that can: the first, and past the last. */
 static void
-candidates(const struct model *m, const struct model_update *x, size_t c,
+candidates(const struct worker_model *m, const struct model_update *x, size_t c,
     uint64_t within, size_t *from, size_t *to)
 {
 	const size_t end = m->first[c + 1];
@@ -163,7 +163,7 @@ candidates(const struct model *m, const struct model_update *x, size_t c,
 
 /* At least `least` of the terms from i on hold. */
 static Z3_ast
-at_least(const struct model *m, const struct terms *l, uint64_t least)
+at_least(const struct worker_model *m, const struct terms *l, uint64_t least)
 {
 	Z3_ast *row = calloc(least + 1, sizeof(*row)), all;
 
@@ -186,7 +186,7 @@ at_least(const struct model *m, const struct terms *l, uint64_t least)
  * the latest of its arrival and their departures.  Is there no slot free?
  */
 static Z3_ast
-put_queue(struct model *m, struct model_update *x)
+put_queue(struct worker_model *m, struct model_update *x)
 {
 	struct terms busy = { 0 }, start = { 0 };
 	size_t from, to;
@@ -220,7 +220,7 @@ put_queue(struct model *m, struct model_update *x)
 
 /* Does an update of x's cluster wait, unlocked, when x comes? */
 static Z3_ast
-waiting(const struct model *m, const struct model_update *x)
+waiting(const struct worker_model *m, const struct model_update *x)
 {
 	const uint64_t most = wait_most(m->spec) - m->spec->service_ns;
 	struct terms any = { 0 };
@@ -261,7 +261,7 @@ certain_after(const struct spec *s, const struct txctl *t,
 
 /* May x be held back?  If its cluster has a status that is not too old. */
 static Z3_ast
-may_wait(const struct model *m, const struct model_update *x)
+may_wait(const struct worker_model *m, const struct model_update *x)
 {
 	const struct spec *s = m->spec;
 	const struct txctl *t = &s->cluster[x->c].control;
@@ -293,7 +293,7 @@ may_wait(const struct model *m, const struct model_update *x)
 
 /* What becomes of x; `last` is the one before it of its cluster, or NULL. */
 static void
-put_fate(struct model *m, struct model_update *x,
+put_fate(struct worker_model *m, struct model_update *x,
     const struct model_update *last)
 {
 	const uint64_t id = m->spec->cluster[x->c].id;
@@ -339,7 +339,7 @@ on_error(Z3_context z3, Z3_error_code code)
 }
 
 static void
-begin(struct model *m)
+begin(struct worker_model *m)
 {
 	Z3_config cf = Z3_mk_config();
 
@@ -353,10 +353,10 @@ begin(struct model *m)
 }
 
 void
-model_open(struct model *m, const struct spec *s, uint64_t horizon_ns,
+model_open(struct worker_model *m, const struct spec *s, uint64_t horizon_ns,
     const struct objective *o, bool whole)
 {
-	*m = (struct model){ .spec = s, .horizon_ns = horizon_ns,
+	*m = (struct worker_model){ .spec = s, .horizon_ns = horizon_ns,
 	    .whole = whole };
 	m->unit_ns = unit_of(m, o);
 	m->update = calloc(spec_updates_all(s, horizon_ns) + 1,
@@ -381,7 +381,7 @@ model_open(struct model *m, const struct spec *s, uint64_t horizon_ns,
 }
 
 void
-model_close(struct model *m)
+model_close(struct worker_model *m)
 {
 	Z3_ast_vector_dec_ref(m->z3, m->facts);
 	Z3_del_context(m->z3);

@@ -37,7 +37,7 @@ struct model_update {
 	Z3_ast some;		/* one was accepted by now */
 };
 
-struct model {
+struct worker_model {
 	const struct spec *spec;	/* borrowed */
 	uint64_t horizon_ns;
 	uint64_t unit_ns;
@@ -52,12 +52,13 @@ struct model {
 };
 
 /* All runs up to horizon_ns; o is needed for the unit only. */
-void model_open(struct model *m, const struct spec *s, uint64_t horizon_ns,
+void model_open(struct worker_model *m, const struct spec *s,
+    uint64_t horizon_ns,
     const struct objective *o, bool whole);
-void model_close(struct model *m);
+void model_close(struct worker_model *m);
 
 /* The objective is missed. */
-Z3_ast model_deny(struct model *m, const struct objective *o);
+Z3_ast model_deny(struct worker_model *m, const struct objective *o);
 
 /*
  * How many pairs of updates can meet in the queue, or by a status: a little

@@ -248,11 +248,11 @@ static void
 write_schedule(const char *path, const struct spec *s,
     const struct schedule *plan)
 {
-	struct whole w;
+	struct atomic_file w;
 	FILE *f;
 	bool good;
 
-	if (whole_open(&w, path) == -1)
+	if (atomic_file_open(&w, path) == -1)
 		err(1, "%s", path);
 	f = fdopen(dup(w.fd), "w");
 	if (f == NULL)
@@ -265,7 +265,7 @@ write_schedule(const char *path, const struct spec *s,
 	}
 	good = !ferror(f);
 	good = fclose(f) == 0 && good;
-	if (whole_close(&w, good) == -1)
+	if (atomic_file_close(&w, good) == -1)
 		err(1, "%s", strcmp(path, "-") == 0 ? "standard output" :
 		    path);
 }

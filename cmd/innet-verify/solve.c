@@ -15,7 +15,7 @@ enum { PAIRS_MAX = 200000 };
 
 /* A solver that gives up at the deadline. */
 static Z3_solver
-solver(const struct model *m, uint64_t deadline)
+solver(const struct worker_model *m, uint64_t deadline)
 {
 	const uint64_t now = timer_mono_ns();
 	const uint64_t left_ms = deadline > now ? (deadline - now) / 1000000 +
@@ -38,7 +38,7 @@ solver(const struct model *m, uint64_t deadline)
 }
 
 static void
-assert_facts(const struct model *m, Z3_solver z)
+assert_facts(const struct worker_model *m, Z3_solver z)
 {
 	for (unsigned i = 0; i < Z3_ast_vector_size(m->z3, m->facts); i++)
 		Z3_solver_assert(m->z3, z, Z3_ast_vector_get(m->z3, m->facts,
@@ -47,7 +47,7 @@ assert_facts(const struct model *m, Z3_solver z)
 
 /* The value of a time, rounded down to ns: all of them are, in one order. */
 static uint64_t
-value_ns(const struct model *m, Z3_model is, Z3_ast t)
+value_ns(const struct worker_model *m, Z3_model is, Z3_ast t)
 {
 	uint64_t ns;
 	Z3_ast v;
@@ -60,7 +60,7 @@ value_ns(const struct model *m, Z3_model is, Z3_ast t)
 }
 
 static bool
-value_true(const struct model *m, Z3_model is, Z3_ast t)
+value_true(const struct worker_model *m, Z3_model is, Z3_ast t)
 {
 	Z3_ast v;
 
@@ -80,7 +80,7 @@ by_arrival(const void *a, const void *b)
 
 /* The run that Z3 found. */
 static struct schedule
-schedule_of(const struct model *m, Z3_model is)
+schedule_of(const struct worker_model *m, Z3_model is)
 {
 	struct schedule s = { .row = calloc(m->n + 1, sizeof(*s.row)) };
 
@@ -100,7 +100,7 @@ schedule_of(const struct model *m, Z3_model is)
 
 /* The run in which all is as early as can be, and sent; it is played. */
 static struct schedule
-earliest(const struct model *m)
+earliest(const struct worker_model *m)
 {
 	struct schedule s = { .row = calloc(m->n + 1, sizeof(*s.row)) };
 	struct replay run;
@@ -118,7 +118,7 @@ earliest(const struct model *m)
 
 /* What is free and what follows from it has these values in that run. */
 static void
-values_of(const struct model *m, const struct schedule *s,
+values_of(const struct worker_model *m, const struct schedule *s,
     struct terms *from, struct terms *to)
 {
 	for (size_t c = 0; c < m->spec->n; c++) {
@@ -148,7 +148,7 @@ values_of(const struct model *m, const struct schedule *s,
  * which the replay has begins and heads.
  */
 static void
-see_some_run(const struct model *m, uint64_t deadline, struct step *st)
+see_some_run(const struct worker_model *m, uint64_t deadline, struct step *st)
 {
 	struct schedule s = earliest(m);
 	struct terms from = { 0 }, to = { 0 };
@@ -177,7 +177,7 @@ see_some_run(const struct model *m, uint64_t deadline, struct step *st)
  * objective when it is replayed.  False: it must be put again in whole ns.
  */
 static bool
-ask(struct model *m, const struct objective *o, uint64_t deadline,
+ask(struct worker_model *m, const struct objective *o, uint64_t deadline,
     struct step *st, struct answer *a)
 {
 	const Z3_ast deny = model_deny(m, o);
@@ -212,7 +212,7 @@ decide(const struct spec *s, const struct objective *o, uint64_t deadline,
     struct step *st, struct answer *a)
 {
 	const uint64_t begin = timer_mono_ns();
-	struct model m;
+	struct worker_model m;
 	bool settled;
 
 	model_open(&m, s, st->horizon_ns, o, false);
@@ -280,7 +280,7 @@ solve(const struct spec *s, const struct objective *o, uint64_t bound_ns,
 void
 solve_emit(const struct spec *s, const struct objective *o)
 {
-	struct model m;
+	struct worker_model m;
 	Z3_solver z;
 	Z3_ast deny;
 

@@ -12,30 +12,31 @@
 #include "common/wire/frame.h"
 
 #define AT(field) offsetof(struct spec, field)
-static const struct reader_key spec_keys[] = {
-	{ .name = "service_time", .type = READER_TIME, .at = AT(service_ns),
+static const struct json_reader_key spec_keys[] = {
+	{ .name = "service_time", .type = JSON_READER_TIME,
+	    .at = AT(service_ns),
 	  .lo = 1, .hi = SPEC_SERVICE_MAX, .needed = true },
-	{ .name = "slots", .type = READER_COUNT, .at = AT(slots),
+	{ .name = "slots", .type = JSON_READER_COUNT, .at = AT(slots),
 	  .lo = 1, .hi = UINT16_MAX, .needed = true },
-	{ .name = "ack_delay", .type = READER_TIME, .at = AT(ack_ns),
+	{ .name = "ack_delay", .type = JSON_READER_TIME, .at = AT(ack_ns),
 	  .hi = SPEC_TIME_MAX },
-	{ .name = "horizon", .type = READER_TIME, .at = AT(horizon_ns),
+	{ .name = "horizon", .type = JSON_READER_TIME, .at = AT(horizon_ns),
 	  .lo = 1, .hi = SPEC_TIME_MAX, .needed = true },
-	{ .name = "clusters", .type = READER_ANY, .needed = true },
+	{ .name = "clusters", .type = JSON_READER_ANY, .needed = true },
 	{ 0 }
 };
 #undef AT
 
 #define AT(field) offsetof(struct spec_cluster, field)
-static const struct reader_key cluster_keys[] = {
-	{ .name = "id", .type = READER_COUNT, .at = AT(id),
+static const struct json_reader_key cluster_keys[] = {
+	{ .name = "id", .type = JSON_READER_COUNT, .at = AT(id),
 	  .hi = FRAME_CLUSTERS_MAX - 1, .needed = true },
-	{ .name = "period", .type = READER_TIME, .at = AT(period_ns),
+	{ .name = "period", .type = JSON_READER_TIME, .at = AT(period_ns),
 	  .lo = 1, .hi = SPEC_TIME_MAX, .needed = true },
-	{ .name = "offset", .type = READER_ANY, .needed = true },
-	{ .name = "jitter", .type = READER_TIME, .at = AT(jitter_ns),
+	{ .name = "offset", .type = JSON_READER_ANY, .needed = true },
+	{ .name = "jitter", .type = JSON_READER_TIME, .at = AT(jitter_ns),
 	  .hi = SPEC_TIME_MAX },
-	{ .name = "control", .type = READER_ANY },
+	{ .name = "control", .type = JSON_READER_ANY },
 	{ 0 }
 };
 #undef AT
@@ -45,16 +46,17 @@ struct control {
 };
 
 static const char *const v_words[] = { "urgent", "fair", NULL };
-static const struct reader_key control_keys[] = {
-	{ .name = "v", .type = READER_WORD, .at = offsetof(struct control, v),
+static const struct json_reader_key control_keys[] = {
+	{ .name = "v", .type = JSON_READER_WORD,
+	    .at = offsetof(struct control, v),
 	  .words = v_words, .needed = true },
-	{ .name = "threshold", .type = READER_TIME,
+	{ .name = "threshold", .type = JSON_READER_TIME,
 	  .at = offsetof(struct control, threshold_ns),
 	  .lo = 1, .hi = SPEC_TIME_MAX, .needed = true },
 	{ 0 }
 };
 
-static const struct reader_section spec_section = {
+static const struct json_reader_section spec_section = {
 	spec_keys, sizeof(struct spec)
 }, cluster_section = {
 	cluster_keys, sizeof(struct spec_cluster)
@@ -64,32 +66,32 @@ static const struct reader_section spec_section = {
 
 /* [from, to], or one time that is both. */
 static bool
-read_offset(struct reader *r, const cJSON *v, struct spec_cluster *c)
+read_offset(struct json_reader *r, const cJSON *v, struct spec_cluster *c)
 {
-	static const struct reader_key time = {
-		.type = READER_TIME, .hi = SPEC_TIME_MAX
+	static const struct json_reader_key time = {
+		.type = JSON_READER_TIME, .hi = SPEC_TIME_MAX
 	};
 	const cJSON *to = cJSON_IsArray(v) ? cJSON_GetArrayItem(v, 1) : v;
 	const cJSON *from = cJSON_IsArray(v) ? cJSON_GetArrayItem(v, 0) : v;
 
 	if (to == NULL || (from != to && cJSON_GetArraySize(v) != 2))
-		return reader_fail(r, "is not [FROM, TO]");
-	if (!reader_value(r, &time, from, &c->offset_lo_ns) ||
-	    !reader_value(r, &time, to, &c->offset_hi_ns))
+		return json_reader_fail(r, "is not [FROM, TO]");
+	if (!json_reader_value(r, &time, from, &c->offset_lo_ns) ||
+	    !json_reader_value(r, &time, to, &c->offset_hi_ns))
 		return false;
 	return c->offset_lo_ns <= c->offset_hi_ns ||
-	    reader_fail(r, "begins after its end");
+	    json_reader_fail(r, "begins after its end");
 }
 
 static bool
-read_control(struct reader *r, const cJSON *v, struct txctl *t)
+read_control(struct json_reader *r, const cJSON *v, struct txctl *t)
 {
 	static const enum txctl_kind kinds[] = { TXCTL_URGENT, TXCTL_FAIR };
 	struct control c;
 
 	if (v == NULL)
 		return true;
-	if (!reader_object(r, v, &control_section, &c))
+	if (!json_reader_object(r, v, &control_section, &c))
 		return false;
 	*t = (struct txctl){ .kind = kinds[c.v],
 	    .threshold_ns = c.threshold_ns };
@@ -98,30 +100,30 @@ read_control(struct reader *r, const cJSON *v, struct txctl *t)
 
 /* One more cluster, at r's path. */
 static bool
-read_cluster(struct reader *r, const cJSON *v, struct spec *s)
+read_cluster(struct json_reader *r, const cJSON *v, struct spec *s)
 {
 	struct spec_cluster *c = &s->cluster[s->n];
 	const size_t at = r->at;
 
-	if (!reader_object(r, v, &cluster_section, c))
+	if (!json_reader_object(r, v, &cluster_section, c))
 		return false;
 	for (size_t k = 0; k < s->n; k++) {
 		if (s->cluster[k].id == c->id)
-			return reader_fail(r, "id %" PRIu64 " is that of "
+			return json_reader_fail(r, "id %" PRIu64 " is that of "
 			    "clusters[%zu]", c->id, k);
 	}
 	if (c->jitter_ns >= c->period_ns)
-		return reader_fail(r, "the jitter is not less than the "
+		return json_reader_fail(r, "the jitter is not less than the "
 		    "period: updates would overtake each other");
-	reader_down(r, "offset", 0);
+	json_reader_down(r, "offset", 0);
 	if (!read_offset(r, cJSON_GetObjectItemCaseSensitive(v, "offset"), c))
 		return false;
-	reader_up(r, at);
-	reader_down(r, "control", 0);
+	json_reader_up(r, at);
+	json_reader_down(r, "control", 0);
 	if (!read_control(r, cJSON_GetObjectItemCaseSensitive(v, "control"),
 	    &c->control))
 		return false;
-	reader_up(r, at);
+	json_reader_up(r, at);
 	s->n++;
 	return true;
 }
@@ -135,47 +137,49 @@ by_id(const void *a, const void *b)
 }
 
 static bool
-read_clusters(struct reader *r, const cJSON *list, struct spec *s)
+read_clusters(struct json_reader *r, const cJSON *list, struct spec *s)
 {
-	const size_t at = reader_down(r, "clusters", 0);
+	const size_t at = json_reader_down(r, "clusters", 0);
 	const cJSON *v;
 	size_t here;
 
 	if (!cJSON_IsArray(list))
-		return reader_fail(r, "is not a list: [ { ... }, ... ]");
+		return json_reader_fail(r, "is not a list: [ { ... }, ... ]");
 	if (cJSON_GetArraySize(list) < 1 ||
 	    cJSON_GetArraySize(list) > SPEC_CLUSTERS_MAX)
-		return reader_fail(r, "a list of %d, not of 1 to %d",
+		return json_reader_fail(r, "a list of %d, not of 1 to %d",
 		    cJSON_GetArraySize(list), SPEC_CLUSTERS_MAX);
 	cJSON_ArrayForEach(v, list) {
-		here = reader_down(r, NULL, s->n);
+		here = json_reader_down(r, NULL, s->n);
 		if (!read_cluster(r, v, s))
 			return false;
-		reader_up(r, here);
+		json_reader_up(r, here);
 	}
-	reader_up(r, at);
+	json_reader_up(r, at);
 	qsort(s->cluster, s->n, sizeof(s->cluster[0]), by_id);
 	return true;
 }
 
 bool
-spec_read(struct reader *r, const cJSON *root, uint64_t horizon_ns,
+spec_read(struct json_reader *r, const cJSON *root, uint64_t horizon_ns,
     struct spec *s)
 {
 	uint64_t updates;
 
-	if (!reader_object(r, root, &spec_section, s) ||
+	if (!json_reader_object(r, root, &spec_section, s) ||
 	    !read_clusters(r, cJSON_GetObjectItemCaseSensitive(root,
 	    "clusters"), s))
 		return false;
 	if (horizon_ns != 0)
 		s->horizon_ns = horizon_ns;
 	updates = spec_updates_all(s, s->horizon_ns);
-	reader_down(r, "horizon", 0);
+	json_reader_down(r, "horizon", 0);
 	if (updates > SPEC_UPDATES_MAX)
-		return reader_fail(r, "more than %d updates come before it, "
+		return json_reader_fail(r,
+		    "more than %d updates come before it, "
 		    "too many to decide about", SPEC_UPDATES_MAX);
-	return updates > 0 || reader_fail(r, "no schedule is admissible: no "
+	return updates > 0 || json_reader_fail(r,
+	    "no schedule is admissible: no "
 	    "update can come before it");
 }
 

@@ -51,9 +51,9 @@ struct objective {
 /*
  * Read a specification; horizon_ns, unless it is 0, takes the place of the one
  * that stands there.  False: r->why says what is wrong and where.  r is as
- * reader_parse() or reader_load() left it.
+ * json_reader_parse() or json_reader_load() left it.
  */
-bool spec_read(struct reader *r, const cJSON *root, uint64_t horizon_ns,
+bool spec_read(struct json_reader *r, const cJSON *root, uint64_t horizon_ns,
     struct spec *s);
 
 /*

@@ -49,7 +49,7 @@ terms_digits(unsigned __int128 v, char digits[48])
 
 /* num / den, a real number; den > 0. */
 static inline Z3_ast
-terms_ratio(const struct model *m, unsigned __int128 num,
+terms_ratio(const struct worker_model *m, unsigned __int128 num,
     unsigned __int128 den)
 {
 	char a[48], b[48], text[100];
@@ -61,14 +61,15 @@ terms_ratio(const struct model *m, unsigned __int128 num,
 
 /* A time in units. */
 static inline Z3_ast
-terms_ns(const struct model *m, uint64_t ns)
+terms_ns(const struct worker_model *m, uint64_t ns)
 {
 	return terms_ratio(m, ns, m->unit_ns);
 }
 
 /* A variable, named NAME_ID or NAME_ID_K. */
 static inline Z3_ast
-terms_var(const struct model *m, Z3_sort sort, const char *name, uint64_t id,
+terms_var(const struct worker_model *m, Z3_sort sort, const char *name,
+    uint64_t id,
     int64_t k)
 {
 	char text[64];
@@ -79,14 +80,14 @@ terms_var(const struct model *m, Z3_sort sort, const char *name, uint64_t id,
 }
 
 static inline Z3_ast
-terms_not(const struct model *m, Z3_ast a)
+terms_not(const struct worker_model *m, Z3_ast a)
 {
 	return a == m->yes ? m->no : a == m->no ? m->yes :
 	    Z3_mk_not(m->z3, a);
 }
 
 static inline Z3_ast
-terms_and(const struct model *m, Z3_ast a, Z3_ast b)
+terms_and(const struct worker_model *m, Z3_ast a, Z3_ast b)
 {
 	Z3_ast both[2] = { a, b };
 
@@ -96,7 +97,7 @@ terms_and(const struct model *m, Z3_ast a, Z3_ast b)
 }
 
 static inline Z3_ast
-terms_or(const struct model *m, Z3_ast a, Z3_ast b)
+terms_or(const struct worker_model *m, Z3_ast a, Z3_ast b)
 {
 	Z3_ast both[2] = { a, b };
 
@@ -107,21 +108,21 @@ terms_or(const struct model *m, Z3_ast a, Z3_ast b)
 
 /* One of them at least. */
 static inline Z3_ast
-terms_any(const struct model *m, const struct terms *l)
+terms_any(const struct worker_model *m, const struct terms *l)
 {
 	return l->n == 0 ? m->no : l->n == 1 ? l->term[0] :
 	    Z3_mk_or(m->z3, l->n, l->term);
 }
 
 static inline Z3_ast
-terms_if(const struct model *m, Z3_ast cond, Z3_ast a, Z3_ast b)
+terms_if(const struct worker_model *m, Z3_ast cond, Z3_ast a, Z3_ast b)
 {
 	return cond == m->yes || a == b ? a : cond == m->no ? b :
 	    Z3_mk_ite(m->z3, cond, a, b);
 }
 
 static inline Z3_ast
-terms_plus(const struct model *m, Z3_ast a, Z3_ast b)
+terms_plus(const struct worker_model *m, Z3_ast a, Z3_ast b)
 {
 	Z3_ast both[2] = { a, b };
 
@@ -129,7 +130,7 @@ terms_plus(const struct model *m, Z3_ast a, Z3_ast b)
 }
 
 static inline Z3_ast
-terms_minus(const struct model *m, Z3_ast a, Z3_ast b)
+terms_minus(const struct worker_model *m, Z3_ast a, Z3_ast b)
 {
 	Z3_ast both[2] = { a, b };
 
@@ -137,7 +138,7 @@ terms_minus(const struct model *m, Z3_ast a, Z3_ast b)
 }
 
 static inline Z3_ast
-terms_times(const struct model *m, Z3_ast a, Z3_ast b)
+terms_times(const struct worker_model *m, Z3_ast a, Z3_ast b)
 {
 	Z3_ast both[2] = { a, b };
 
@@ -145,7 +146,7 @@ terms_times(const struct model *m, Z3_ast a, Z3_ast b)
 }
 
 static inline void
-terms_fact(const struct model *m, Z3_ast t)
+terms_fact(const struct worker_model *m, Z3_ast t)
 {
 	if (t != m->yes)
 		Z3_ast_vector_push(m->z3, m->facts, t);
@@ -153,7 +154,7 @@ terms_fact(const struct model *m, Z3_ast t)
 
 /* A name for a formula, so that it is stated once however often it is used. */
 static inline Z3_ast
-terms_named(const struct model *m, Z3_sort sort, const char *name,
+terms_named(const struct worker_model *m, Z3_sort sort, const char *name,
     uint64_t id, int64_t k, Z3_ast t)
 {
 	Z3_ast var;

@@ -87,7 +87,7 @@ settle(struct async *w)
 	t_s = w->l.w.weights.t_s;
 	if (w->cf->synthetic == 0)
 		w->t_w = (int64_t)w->head.iteration;
-	stale = asyncw_stale(t_s, w->t_w);
+	stale = async_weights_stale(t_s, w->t_w);
 	fits = async_worker_fits(&w->l.w, stale);
 	if (ready && fits)
 		lwu_commit(&w->l, w->body);
@@ -154,10 +154,10 @@ static void
 summary(struct async *w)
 {
 	enum { MOST = 16 + (int)ASYNC_WORKER_COUNTS + (int)LWU_COUNTS +
-	    (int)ASYNCW_VERDICTS + WORKER_STALENESS_MAX + 1 };
+	    (int)ASYNC_WEIGHTS_VERDICTS + WORKER_STALENESS_MAX + 1 };
 	static char bin[WORKER_STALENESS_MAX + 1][24];
 	const struct async_worker *m = &w->l.w;
-	const struct asyncw *a = &m->weights;
+	const struct async_weights *a = &m->weights;
 	const char *name[MOST];
 	uint64_t n[MOST];
 	size_t k = 0;
@@ -178,8 +178,8 @@ summary(struct async *w)
 		name[k] = lwu_name[i];
 		n[k] = w->l.n[i];
 	}
-	for (unsigned i = 0; i < ASYNCW_VERDICTS; i++, k++) {
-		name[k] = asyncw_verdict_name(i);
+	for (unsigned i = 0; i < ASYNC_WEIGHTS_VERDICTS; i++, k++) {
+		name[k] = async_weights_verdict_name(i);
 		n[k] = a->n[i];
 	}
 	name[k] = "round_p50_ns";

@@ -32,7 +32,8 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 	c->out = outlet_over(&c->u, &cf->impair, cf->capture);
 	if (cf->mtu != 0)
 		*mtu = cf->mtu;
-	c->trainee = (struct trainee){ .most = worker_elements_max(cf->mode),
+	c->order = (struct stream_order){ .most =
+	    worker_elements_max(cf->mode),
 	    .carrier = cf->mode->options };
 	if (cf->synthetic == 0) {
 		child_start(&c->child, cf->argv, cf->wait_mask);
@@ -188,13 +189,13 @@ static bool
 take_message(struct carrier *c, const struct stream_head *h,
     const uint8_t *body)
 {
-	const char *why = trainee_says(&c->trainee, h, body);
+	const char *why = stream_order_says(&c->order, h, body);
 
 	if (why != NULL)
 		child_wrong(&c->child, h, why);
 	if (h->kind == STREAM_BYE)
 		c->bye = c->child_ended = c->done = true;
-	c->elements = c->trainee.elements;
+	c->elements = c->order.elements;
 	return why == NULL;
 }
 
@@ -264,7 +265,7 @@ bool
 carrier_waits(struct carrier *c, uint64_t now_ns)
 {
 	const char *what = c->cf->synthetic > 0 ? NULL :
-	    trainee_owes(&c->trainee);
+	    stream_order_owes(&c->order);
 
 	if (what == NULL)
 		return false;

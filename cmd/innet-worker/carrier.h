@@ -40,7 +40,7 @@ struct carrier {
 	size_t at;			/* in that one */
 	unsigned batches;		/* since the last nap */
 	struct child child;
-	struct trainee trainee;		/* what it has said */
+	struct stream_order order;		/* what it has said */
 	struct rng rng;
 	uint32_t worker;		/* for hello and summary: as told, or
 					 * as a mode has learnt */

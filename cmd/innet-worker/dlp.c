@@ -94,7 +94,7 @@ give_result(struct dlper *w)
 	const struct stream_head h = { .kind = STREAM_RESULT,
 	    .elements = w->c.elements, .iteration = w->m.step,
 	    .contributions = w->m.ask.session.nodes };
-	const bool over = w->m.ask.phase == DLPASK_OVER;
+	const bool over = w->m.ask.phase == DLP_ASK_OVER;
 
 	if (w->cf->synthetic == 0)
 		child_send(&w->c.child, &h, w->m.sum);
@@ -107,7 +107,7 @@ give_result(struct dlper *w)
 static void
 take_packet(struct dlper *w, const struct udpio_packet *p, uint64_t now_ns)
 {
-	enum dlpask_news news;
+	enum dlp_ask_news news;
 	struct dlp d;
 
 	if (!addr_same(p->from, &w->cf->to) ||
@@ -116,9 +116,9 @@ take_packet(struct dlper *w, const struct udpio_packet *p, uint64_t now_ns)
 		return;
 	}
 	news = dlp_worker_take(&w->m, &d, now_ns);
-	if (news == DLPASK_OPEN)
+	if (news == DLP_ASK_OPEN)
 		greet(w);
-	else if (news == DLPASK_RESULT)
+	else if (news == DLP_ASK_RESULT)
 		give_result(w);
 }
 
@@ -155,7 +155,7 @@ check_waits(struct dlper *w, uint64_t now_ns)
 static void
 summary(const struct dlper *w)
 {
-	const struct dlpask *a = &w->m.ask;
+	const struct dlp_ask *a = &w->m.ask;
 	uint64_t n[ALL], *ours = n + DLP_WORKER_COUNTS;
 
 	memcpy(n, w->m.n, sizeof(w->m.n));

@@ -188,7 +188,7 @@ tell_rounds(struct lwu *l, bool last)
 		if (r >= t_s && (!last || l->told == t_s))
 			break;
 		r = r < t_s ? r : t_s - 1;
-		if (asyncw_crc(&l->w.weights, r, &crc))
+		if (async_weights_crc(&l->w.weights, r, &crc))
 			fprintf(l->cf->json, "{\"round\":%" PRId64
 			    ",\"crc\":\"%08" PRIx32 "\"}\n", r, crc);
 		l->told = r + 1;
@@ -216,15 +216,15 @@ is_over(struct lwu *l)
 	return l->over;
 }
 
-/* Sleep until a packet comes, LGC rings, or due_ns; without the lock. */
+/* Sleep until a packet comes, LGC rings, or heap_ns; without the lock. */
 static void
-nap(struct lwu *l, uint64_t due_ns)
+nap(struct lwu *l, uint64_t heap_ns)
 {
 	struct pollfd p[2] = { { .fd = l->u->fd, .events = (short)(POLLIN |
 	    (l->w.blocked && !l->u->link_full ? POLLOUT : 0)) },
 	    { .fd = l->wake, .events = POLLIN } };
 	const uint64_t now = timer_mono_ns(), held = outlet_due(l->out);
-	uint64_t ns = due_ns > now ? due_ns - now : 0, wall;
+	uint64_t ns = heap_ns > now ? heap_ns - now : 0, wall;
 	struct timespec ts;
 	int n;
 
@@ -376,7 +376,7 @@ lwu_commit(struct lwu *l, const uint8_t *vec)
 bool
 lwu_weights(const struct lwu *l, uint8_t *w, uint64_t *seen)
 {
-	const struct asyncw *a = &l->w.weights;
+	const struct async_weights *a = &l->w.weights;
 
 	if (a->applied == *seen)
 		return false;

@@ -32,7 +32,7 @@ say_member(const cJSON *m, char *text, size_t at)
 }
 
 void
-missing_say(const struct lockstep *l, char text[MISSING_BYTES])
+missing_say(const struct sync_worker *l, char text[MISSING_BYTES])
 {
 	cJSON *json = l->text == NULL || l->text_bytes == 0 ? NULL :
 	    cJSON_ParseWithLength(l->text, l->text_bytes);

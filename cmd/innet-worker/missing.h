@@ -11,6 +11,6 @@
 enum { MISSING_BYTES = 256 };
 
 /* Say it, to follow a sentence; "" if there is nothing to say. */
-void missing_say(const struct lockstep *l, char text[MISSING_BYTES]);
+void missing_say(const struct sync_worker *l, char text[MISSING_BYTES]);
 
 #endif

@@ -33,11 +33,11 @@ static const char *const count_name[COUNTS] = {
 	"bad_mac", "send_failed"
 };
 
-static const char *const verdict_name[LOCKSTEP_VERDICTS] = {
+static const char *const verdict_name[SYNC_WORKER_VERDICTS] = {
 	NULL, "duplicates", "stale", "ahead", "bad_index", "bad_length"
 };
 
-static const char *const step_name[LOCKSTEP_COUNTS] = {
+static const char *const step_name[SYNC_WORKER_COUNTS] = {
 	"iterations", "missed", "partial", "segments_sent", "retransmitted",
 	"timeouts", "helps_sent", "helps_answered", "helps_ignored"
 };
@@ -45,7 +45,7 @@ static const char *const step_name[LOCKSTEP_COUNTS] = {
 struct sync {
 	const struct worker_conf *cf;
 	struct carrier c;
-	struct lockstep l;
+	struct sync_worker l;
 	uint64_t mtu;
 	float *grad[2], *result[2];	/* by iteration & 1 */
 	struct held held;		/* results the child has yet to get */
@@ -85,7 +85,7 @@ begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 	    .elements = w->c.elements, .floats = (uint16_t)cf->floats,
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
 	    .xid = control_first_xid(timer_wall_ns()) };
-	const struct lockstep_conf l = { .crc = crc, .window = cf->window,
+	const struct sync_worker_conf l = { .crc = crc, .window = cf->window,
 	    .next = (uint32_t)(next % SEG_ITERATIONS),
 	    .run_bytes = v6 ? UDPIO_RUN_BYTES_V6 : UDPIO_RUN_BYTES,
 	    .buffer_bytes = w->c.u.rcvbuf_bytes };
@@ -101,7 +101,7 @@ begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 	held_init(&w->held, w->c.elements);
 	w->given = next;
 	w->begun = true;
-	lockstep_init(&w->l, &in, &l, now_ns);
+	sync_worker_init(&w->l, &in, &l, now_ns);
 }
 
 /*
@@ -126,7 +126,7 @@ send_ready(struct sync *w, int n)
 
 /* Send a run of segments out of the gradient; what is left, later. */
 static void
-send_run(struct sync *w, const struct lockstep_out *o)
+send_run(struct sync *w, const struct sync_worker_out *o)
 {
 	float *vec = w->grad[o->iteration & 1];
 	const uint32_t floats = w->l.floats, end = o->first + o->count;
@@ -146,16 +146,16 @@ send_run(struct sync *w, const struct lockstep_out *o)
 		}
 	}
 	if (done < end)
-		lockstep_unsent(&w->l, o, end - done);
+		sync_worker_unsent(&w->l, o, end - done);
 }
 
 /* All that is to be sent by now. */
 static void
 send_all(struct sync *w, uint64_t now_ns)
 {
-	struct lockstep_out o;
+	struct sync_worker_out o;
 
-	while (!w->c.blocked && lockstep_next(&w->l, now_ns, &o)) {
+	while (!w->c.blocked && sync_worker_next(&w->l, now_ns, &o)) {
 		if (o.count > 0) {
 			send_run(w, &o);
 			continue;
@@ -181,7 +181,7 @@ take_packet(struct sync *w, const struct udpio_packet *p, uint64_t now_ns)
 		w->n[FOREIGN]++;
 	} else if (tos == SEG_TOS && seg_parse(p->data, p->len, &s)) {
 		w->n[RESULTS]++;
-		if (lockstep_result(&w->l, &s, now_ns) == LOCKSTEP_TAKE)
+		if (sync_worker_result(&w->l, &s, now_ns) == SYNC_WORKER_TAKE)
 			memcpy(w->result[s.iteration & 1] +
 			    (size_t)s.index * w->l.floats, s.vec,
 			    4 * (size_t)s.n);
@@ -191,7 +191,7 @@ take_packet(struct sync *w, const struct udpio_packet *p, uint64_t now_ns)
 	    &c)) {
 		w->n[BAD_MAC]++;
 	} else {
-		lockstep_control(&w->l, &c, now_ns);
+		sync_worker_control(&w->l, &c, now_ns);
 	}
 }
 
@@ -202,11 +202,11 @@ take_packet(struct sync *w, const struct udpio_packet *p, uint64_t now_ns)
 static void
 level(struct sync *w, float *vec)
 {
-	const struct lockstep *l = &w->l;
+	const struct sync_worker *l = &w->l;
 	const float most = l->most[l->t & 1];
 
 	for (uint32_t i = 0; i < l->segs; i++) {
-		const float by = most / (float)lockstep_given(l, i);
+		const float by = most / (float)sync_worker_given(l, i);
 		const uint32_t n = seg_floats_at(w->c.elements, l->floats, i);
 
 		for (uint32_t k = 0; k < n && by != 1; k++)
@@ -248,10 +248,10 @@ give(struct sync *w, const struct held_result *r, bool more)
 static void
 take_result(struct sync *w, uint64_t now_ns)
 {
-	struct lockstep *l = &w->l;
+	struct sync_worker *l = &w->l;
 	const uint32_t way = l->t & 1;
 	const struct held_result r = { .vec = w->result[way],
-	    .contributions = l->most[way], .partial = lockstep_partial(l) };
+	    .contributions = l->most[way], .partial = sync_worker_partial(l) };
 
 	if (l->most[way] != l->least[way])
 		level(w, w->result[way]);
@@ -259,9 +259,9 @@ take_result(struct sync *w, uint64_t now_ns)
 		check(w, w->result[way]);
 	if (l->first_ns != 0)
 		spans_add(&w->rounds, now_ns - l->first_ns);
-	lockstep_advance(l, now_ns);
+	sync_worker_advance(l, now_ns);
 	if (w->pending || w->cf->synthetic > 0) {
-		w->pending = lockstep_whole(l);
+		w->pending = sync_worker_whole(l);
 		give(w, &r, w->pending);
 	} else {
 		w->result[way] = held_put(&w->held, &r);
@@ -287,7 +287,7 @@ take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 		madeup_fill(w->grad[way], w->c.elements, w->cf->worker,
 		    w->l.t);
 	w->pending = true;
-	lockstep_gradient(&w->l, now_ns);
+	sync_worker_gradient(&w->l, now_ns);
 }
 
 /* What the child says, or what is made up in its place. */
@@ -321,7 +321,7 @@ settle(struct sync *w, uint64_t now_ns)
 		    w->l.in.members);
 		w->greeted = true;
 	}
-	while (w->begun && lockstep_whole(&w->l) && !held_full(&w->held))
+	while (w->begun && sync_worker_whole(&w->l) && !held_full(&w->held))
 		take_result(w, now_ns);
 	read_carrier(w, now_ns);
 }
@@ -330,22 +330,22 @@ settle(struct sync *w, uint64_t now_ns)
 static void
 explain(struct sync *w)
 {
-	char why[LOCKSTEP_WHY_BYTES], who[MISSING_BYTES] = "";
+	char why[SYNC_WORKER_WHY_BYTES], who[MISSING_BYTES] = "";
 
-	if (w->l.end == LOCKSTEP_STUCK)
+	if (w->l.end == SYNC_WORKER_STUCK)
 		missing_say(&w->l, who);
 	else if (w->l.in.end == MEMBERSHIP_UNANSWERED && w->n[BAD_MAC] > 0)
 		snprintf(who, sizeof(who), "; %" PRIu64 " messages had a "
 		    "wrong MAC", w->n[BAD_MAC]);
-	warnx("%s: %s%s", w->cf->to_name, lockstep_why(&w->l, why), who);
+	warnx("%s: %s%s", w->cf->to_name, sync_worker_why(&w->l, why), who);
 	carrier_fail(&w->c);
 }
 
 static void
 summary(struct sync *w)
 {
-	enum { ALL = (int)COUNTS + (int)LOCKSTEP_VERDICTS +
-	    (int)LOCKSTEP_COUNTS };
+	enum { ALL = (int)COUNTS + (int)SYNC_WORKER_VERDICTS +
+	    (int)SYNC_WORKER_COUNTS };
 	static const double at[] = { 0.1, 0.5, 0.9 };
 	const char *name[ALL];
 	uint64_t n[ALL];
@@ -356,11 +356,11 @@ summary(struct sync *w)
 	for (int i = 0; i < 3; i++)
 		w->n[ROUND_P10 + i] = spans_percentile(&w->rounds, at[i]);
 	w->n[ROUND_MEAN] = spans_mean(&w->rounds);
-	for (int i = 0; i < LOCKSTEP_COUNTS; i++, k++) {
+	for (int i = 0; i < SYNC_WORKER_COUNTS; i++, k++) {
 		name[k] = step_name[i];
 		n[k] = w->l.n[i];
 	}
-	for (int i = 1; i < LOCKSTEP_VERDICTS; i++, k++) {
+	for (int i = 1; i < SYNC_WORKER_VERDICTS; i++, k++) {
 		name[k] = verdict_name[i];
 		n[k] = w->l.verdicts[i];
 	}
@@ -379,15 +379,15 @@ tick(struct sync *w, uint64_t now_ns)
 	if (carrier_tick(&w->c, now_ns) && w->cf->progress)
 		fprintf(stderr, "\r%" PRIu64 " iterations, %" PRIu64
 		    " missed, %" PRIu64 " asked for again\033[K",
-		    w->l.n[LOCKSTEP_ITERATIONS], w->l.n[LOCKSTEP_MISSED],
-		    w->l.n[LOCKSTEP_HELPS_SENT]);
+		    w->l.n[SYNC_WORKER_ITERATIONS], w->l.n[SYNC_WORKER_MISSED],
+		    w->l.n[SYNC_WORKER_HELPS_SENT]);
 }
 
 /* How long to nap at most. */
 static uint64_t
 span(const struct sync *w, uint64_t now_ns)
 {
-	uint64_t due = w->begun ? lockstep_due(&w->l) : TIMER_NEVER;
+	uint64_t due = w->begun ? sync_worker_due(&w->l) : TIMER_NEVER;
 
 	due = due <= now_ns ? 0 : due - now_ns;
 	return timer_first(due, TIMER_SECOND_NS / 20);
@@ -399,7 +399,7 @@ loop(struct sync *w)
 	uint64_t now = timer_mono_ns();
 	struct udpio_packet p;
 
-	while (!carrier_over(&w->c, now) && lockstep_going(&w->l)) {
+	while (!carrier_over(&w->c, now) && sync_worker_going(&w->l)) {
 		carrier_nap(&w->c, now, span(w, now));
 		now = timer_mono_ns();
 		while (carrier_packet(&w->c, &p))
@@ -412,7 +412,7 @@ loop(struct sync *w)
 			carrier_waits(&w->c, now);
 		tick(w, now);
 	}
-	if (!lockstep_going(&w->l))
+	if (!sync_worker_going(&w->l))
 		explain(w);
 }
 
@@ -425,10 +425,10 @@ leave(struct sync *w)
 
 	if (!w->begun)
 		return;
-	lockstep_leave(&w->l, now);
+	sync_worker_leave(&w->l, now);
 	for (;;) {
 		send_all(w, now);
-		if (!lockstep_going(&w->l))
+		if (!sync_worker_going(&w->l))
 			return;
 		w->c.full = true;
 		w->c.end_ns = TIMER_NEVER;
@@ -456,7 +456,7 @@ sync_run(const struct worker_conf *cf)
 	rc = carrier_close(&w->c);
 	if (!cf->quiet)
 		summary(w);
-	lockstep_free(&w->l);
+	sync_worker_free(&w->l);
 	held_free(&w->held);
 	for (int i = 0; i < 2; i++) {
 		free(w->grad[i]);

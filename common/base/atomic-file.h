@@ -4,7 +4,7 @@
  * What is written goes beside the file and takes its place at the end, so a
  * reader sees the old one or the new one, and a full disk or a crash leaves
  * the old.  "-" is the standard output; a device or a pipe is written itself.
- * A struct whole owns its descriptor until whole_close().
+ * A struct atomic_file owns its descriptor until atomic_file_close().
  */
 #ifndef INNET_BASE_ATOMIC_FILE_H
 #define INNET_BASE_ATOMIC_FILE_H
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct whole {
+struct atomic_file {
 	const char *path;	/* borrowed */
 	char *beside;		/* NULL: path itself is written */
 	int fd;			/* write here */
@@ -26,11 +26,12 @@ struct whole {
 
 /* Begin to write path, by way of path + tail.  0, or -1 with errno. */
 static inline int
-whole_begin(struct whole *w, const char *path, const char *tail, bool chosen)
+atomic_file_begin(struct atomic_file *w, const char *path, const char *tail,
+    bool chosen)
 {
 	struct stat st;
 
-	*w = (struct whole){ .path = path };
+	*w = (struct atomic_file){ .path = path };
 	if (strcmp(path, "-") == 0) {
 		w->fd = dup(STDOUT_FILENO);
 	} else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
@@ -49,9 +50,9 @@ whole_begin(struct whole *w, const char *path, const char *tail, bool chosen)
 
 /* Begin to write path.  0, or -1 with errno, and then nothing is held. */
 static inline int
-whole_open(struct whole *w, const char *path)
+atomic_file_open(struct atomic_file *w, const char *path)
 {
-	return whole_begin(w, path, ".XXXXXX", true);
+	return atomic_file_begin(w, path, ".XXXXXX", true);
 }
 
 /*
@@ -59,14 +60,14 @@ whole_open(struct whole *w, const char *path)
  * there goes.
  */
 static inline int
-whole_open_tmp(struct whole *w, const char *path)
+atomic_file_open_tmp(struct atomic_file *w, const char *path)
 {
-	return whole_begin(w, path, ".tmp", false);
+	return atomic_file_begin(w, path, ".tmp", false);
 }
 
 /* Make path's entry in its folder last.  0, or -1 with errno. */
 static inline int
-whole_sync_folder(const char *path)
+atomic_file_sync_folder(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char *folder = slash == NULL ? strdup(".") :
@@ -91,7 +92,7 @@ whole_sync_folder(const char *path)
  * or -1 with errno if it is not in its place (good was false: errno is kept).
  */
 static inline int
-whole_close(struct whole *w, bool good)
+atomic_file_close(struct atomic_file *w, bool good)
 {
 	const mode_t mask = umask(0);
 	int why = good ? 0 : errno;
@@ -114,7 +115,7 @@ whole_close(struct whole *w, bool good)
 
 /* All of len bytes; false with errno if they do not go. */
 static inline bool
-whole_write(const struct whole *w, const void *p, size_t len)
+atomic_file_write(const struct atomic_file *w, const void *p, size_t len)
 {
 	const char *b = p;
 	ssize_t n;

@@ -3,9 +3,9 @@
  *
  * The cursor borrows the bytes: it does not copy them and does not free them.
  * A read that does not fit returns 0, marks the cursor bad and leaves it bad,
- * so a parser reads a whole header and then asks wire_ok() once.
+ * so a parser reads a whole header and then asks bytes_ok() once.
  * Fields are in network byte order; results are in host order.
- * The wire_put functions write where the caller has made room.
+ * The bytes_put functions write where the caller has made room.
  */
 #ifndef INNET_BASE_BYTES_H
 #define INNET_BASE_BYTES_H
@@ -16,22 +16,22 @@
 #include <stdint.h>
 #include <string.h>
 
-struct wire {
+struct bytes {
 	const uint8_t *p;	/* next byte */
 	size_t left;		/* bytes from p to the end */
 	bool bad;		/* a read did not fit */
 };
 
 /* A cursor over the len bytes at buf, which must outlive it. */
-static inline struct wire
-wire_over(const void *buf, size_t len)
+static inline struct bytes
+bytes_over(const void *buf, size_t len)
 {
-	return (struct wire){ .p = buf, .left = len };
+	return (struct bytes){ .p = buf, .left = len };
 }
 
 /* The next n bytes, or NULL if there are fewer. */
 static inline const uint8_t *
-wire_take(struct wire *w, size_t n)
+bytes_take(struct bytes *w, size_t n)
 {
 	const uint8_t *q = w->p;
 
@@ -49,7 +49,7 @@ wire_take(struct wire *w, size_t n)
  * most fields are one load each: a header is read in 2 ns, not in 9.
  */
 static inline uint64_t
-wire_get(const uint8_t *p, size_t n)
+bytes_get(const uint8_t *p, size_t n)
 {
 	uint64_t v = 0;
 	uint32_t v4;
@@ -73,48 +73,48 @@ wire_get(const uint8_t *p, size_t n)
 }
 
 static inline uint64_t
-wire_uint(struct wire *w, size_t n)
+bytes_uint(struct bytes *w, size_t n)
 {
-	const uint8_t *q = wire_take(w, n);
+	const uint8_t *q = bytes_take(w, n);
 
-	return q == NULL ? 0 : wire_get(q, n);
+	return q == NULL ? 0 : bytes_get(q, n);
 }
 
 static inline uint8_t
-wire_u8(struct wire *w)
+bytes_u8(struct bytes *w)
 {
-	return (uint8_t)wire_uint(w, 1);
+	return (uint8_t)bytes_uint(w, 1);
 }
 
 static inline uint16_t
-wire_u16(struct wire *w)
+bytes_u16(struct bytes *w)
 {
-	return (uint16_t)wire_uint(w, 2);
+	return (uint16_t)bytes_uint(w, 2);
 }
 
 static inline uint32_t
-wire_u24(struct wire *w)
+bytes_u24(struct bytes *w)
 {
-	return (uint32_t)wire_uint(w, 3);
+	return (uint32_t)bytes_uint(w, 3);
 }
 
 static inline uint32_t
-wire_u32(struct wire *w)
+bytes_u32(struct bytes *w)
 {
-	return (uint32_t)wire_uint(w, 4);
+	return (uint32_t)bytes_uint(w, 4);
 }
 
 static inline uint64_t
-wire_u64(struct wire *w)
+bytes_u64(struct bytes *w)
 {
-	return wire_uint(w, 8);
+	return bytes_uint(w, 8);
 }
 
 /* A big-endian binary32. */
 static inline float
-wire_f32(struct wire *w)
+bytes_f32(struct bytes *w)
 {
-	uint32_t u = wire_u32(w);
+	uint32_t u = bytes_u32(w);
 	float f;
 
 	memcpy(&f, &u, sizeof(f));
@@ -123,14 +123,14 @@ wire_f32(struct wire *w)
 
 /* Has every read so far fitted? */
 static inline bool
-wire_ok(const struct wire *w)
+bytes_ok(const struct bytes *w)
 {
 	return !w->bad;
 }
 
 /* Write the n low bytes of v at p, the highest first; the place behind. */
 static inline uint8_t *
-wire_put(uint8_t *p, uint64_t v, size_t n)
+bytes_put(uint8_t *p, uint64_t v, size_t n)
 {
 	const uint64_t v8 = htobe64(v);
 	const uint32_t v4 = htobe32((uint32_t)v);
@@ -154,12 +154,12 @@ wire_put(uint8_t *p, uint64_t v, size_t n)
 }
 
 static inline uint8_t *
-wire_put_f32(uint8_t *p, float f)
+bytes_put_f32(uint8_t *p, float f)
 {
 	uint32_t u;
 
 	memcpy(&u, &f, sizeof(u));
-	return wire_put(p, u, 4);
+	return bytes_put(p, u, 4);
 }
 
 #endif

@@ -35,7 +35,7 @@ enum {
 };
 
 struct calendar_list {
-	struct due *item;		/* from due_new() */
+	struct heap *item;		/* from heap_new() */
 	size_t n, room;
 };
 
@@ -56,11 +56,11 @@ calendar_free(struct calendar *c)
 {
 	for (size_t i = 0; c->day != NULL && i < CALENDAR_DAYS +
 	    CALENDAR_MONTHS; i++)
-		due_free(c->day[i].item);
+		heap_free(c->day[i].item);
 	free(c->day);
-	due_free(c->today.item);
-	due_free(c->late.item);
-	due_free(c->far.item);
+	heap_free(c->today.item);
+	heap_free(c->late.item);
+	heap_free(c->far.item);
 	*c = (struct calendar){ 0 };
 }
 
@@ -69,27 +69,27 @@ static inline bool
 calendar_room(struct calendar_list *l)
 {
 	size_t room = l->room == 0 ? 16 : 2 * l->room;
-	struct due *p;
+	struct heap *p;
 
 	if (l->n < l->room)
 		return true;
-	p = due_new(room);
+	p = heap_new(room);
 	if (p == NULL)
 		return false;
 	if (l->n > 0)
 		memcpy(p, l->item, l->n * sizeof(*p));
-	due_free(l->item);
+	heap_free(l->item);
 	l->item = p;
 	l->room = room;
 	return true;
 }
 
 static inline bool
-calendar_heap_push(struct calendar_list *l, struct due x)
+calendar_heap_push(struct calendar_list *l, struct heap x)
 {
 	if (!calendar_room(l))
 		return false;
-	l->n = due_push(l->item, l->n, x);
+	l->n = heap_push(l->item, l->n, x);
 	return true;
 }
 
@@ -105,14 +105,14 @@ calendar_lay_out(struct calendar *c, unsigned shift)
 
 /* x is due; not before what was popped last.  False without memory. */
 static inline bool
-calendar_push(struct calendar *c, struct due x)
+calendar_push(struct calendar *c, struct heap x)
 {
 	struct calendar_list *l;
 	uint64_t day, ahead;
 
 	if (c->day == NULL && !calendar_lay_out(c, CALENDAR_SHIFT))
 		return false;
-	day = due_ns(&x) >> c->shift;
+	day = heap_ns(&x) >> c->shift;
 	if (day <= c->now)
 		return calendar_heap_push(&c->late, x);
 	ahead = (day >> CALENDAR_MONTH) - (c->now >> CALENDAR_MONTH);
@@ -131,20 +131,20 @@ calendar_push(struct calendar *c, struct due x)
 static inline int
 calendar_compare(const void *a, const void *b)
 {
-	const struct due *x = a, *y = b;
+	const struct heap *x = a, *y = b;
 
 	return (x->key > y->key) - (x->key < y->key);
 }
 
 static inline void
-calendar_sort(struct due *x, size_t n)
+calendar_sort(struct heap *x, size_t n)
 {
 	if (n > CALENDAR_SORT) {
 		qsort(x, n, sizeof(*x), calendar_compare);
 		return;
 	}
 	for (size_t i = 1; i < n; i++) {
-		struct due it = x[i];
+		struct heap it = x[i];
 		size_t k = i;
 
 		for (; k > 0 && it.key < x[k - 1].key; k--)
@@ -161,7 +161,7 @@ calendar_push_all(struct calendar *c, struct calendar_list *l)
 
 	for (size_t k = 0; k < l->n && have; k++)
 		have = calendar_push(c, l->item[k]);
-	due_free(l->item);
+	heap_free(l->item);
 	*l = (struct calendar_list){ 0 };
 	return have;
 }
@@ -216,11 +216,11 @@ calendar_open_month(struct calendar *c)
 	c->later -= was.n;
 	if (!calendar_push_all(c, &was))
 		return false;
-	while (c->far.n > 0 && (due_ns(&c->far.item[0]) >> c->shift >>
+	while (c->far.n > 0 && (heap_ns(&c->far.item[0]) >> c->shift >>
 	    CALENDAR_MONTH) - month <= CALENDAR_MONTHS) {
-		struct due x = c->far.item[0];
+		struct heap x = c->far.item[0];
 
-		c->far.n = due_drop(c->far.item, c->far.n);
+		c->far.n = heap_drop(c->far.item, c->far.n);
 		if (!calendar_push(c, x))
 			return false;
 	}
@@ -237,7 +237,7 @@ calendar_eve(const struct calendar *c)
 		return c->now;
 	if (c->later > 0)
 		return c->now | month;
-	return (due_ns(&c->far.item[0]) >> c->shift & ~month) - 1;
+	return (heap_ns(&c->far.item[0]) >> c->shift & ~month) - 1;
 }
 
 /* On to the next day with something in it.  False without memory. */
@@ -273,7 +273,7 @@ calendar_turn(struct calendar *c)
 
 /* Take the next out into *x: 1, 0 if there is none, or -1 without memory. */
 static inline int
-calendar_pop(struct calendar *c, struct due *x)
+calendar_pop(struct calendar *c, struct heap *x)
 {
 	if (c->at == c->today.n && c->late.n == 0) {
 		if (c->near + c->later + c->far.n == 0)
@@ -284,7 +284,7 @@ calendar_pop(struct calendar *c, struct due *x)
 	if (c->late.n > 0 && (c->at == c->today.n ||
 	    c->late.item[0].key < c->today.item[c->at].key)) {
 		*x = c->late.item[0];
-		c->late.n = due_drop(c->late.item, c->late.n);
+		c->late.n = heap_drop(c->late.item, c->late.n);
 	} else {
 		*x = c->today.item[c->at++];
 	}

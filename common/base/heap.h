@@ -3,9 +3,9 @@
  *
  * Equal times come in the order of their ids, so the bits of an id above
  * those that name somebody can say what comes first at one instant.  Four
- * children a node: the path is half as deep as with two, and due_new() lays
+ * children a node: the path is half as deep as with two, and heap_new() lays
  * the four into one cache line.  The heap is an array of the caller's, to be
- * read and changed by these functions alone; due_new() and due_free() make it
+ * read and changed by these functions alone; heap_new() and heap_free() make it
  * and give it back.
  */
 #ifndef INNET_BASE_HEAP_H
@@ -15,46 +15,46 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { DUE_LINE = 64, DUE_SKIP = 3 };	/* bytes; entries before the first */
+enum { HEAP_LINE = 64, HEAP_SKIP = 3 };	/* bytes; entries before the first */
 
-struct due {
+struct heap {
 	unsigned __int128 key;	/* time in ns, and the id in the low 32 bits */
 };
 
-static inline struct due
-due_make(uint64_t at_ns, uint32_t id)
+static inline struct heap
+heap_make(uint64_t at_ns, uint32_t id)
 {
-	return (struct due){ (unsigned __int128)at_ns << 32 | id };
+	return (struct heap){ (unsigned __int128)at_ns << 32 | id };
 }
 
 static inline uint64_t
-due_ns(const struct due *d)
+heap_ns(const struct heap *d)
 {
 	return (uint64_t)(d->key >> 32);
 }
 
 static inline uint32_t
-due_id(const struct due *d)
+heap_id(const struct heap *d)
 {
 	return (uint32_t)d->key;
 }
 
 /* Room for n, to be filled and ordered; NULL if there is none. */
-static inline struct due *
-due_new(size_t n)
+static inline struct heap *
+heap_new(size_t n)
 {
-	size_t bytes = (n + DUE_SKIP) * sizeof(struct due);
-	struct due *base = aligned_alloc(DUE_LINE,
-	    (bytes + DUE_LINE - 1) / DUE_LINE * DUE_LINE);
+	size_t bytes = (n + HEAP_SKIP) * sizeof(struct heap);
+	struct heap *base = aligned_alloc(HEAP_LINE,
+	    (bytes + HEAP_LINE - 1) / HEAP_LINE * HEAP_LINE);
 
-	return base == NULL ? NULL : base + DUE_SKIP;
+	return base == NULL ? NULL : base + HEAP_SKIP;
 }
 
 static inline void
-due_free(struct due *h)
+heap_free(struct heap *h)
 {
 	if (h != NULL)
-		free(h - DUE_SKIP);
+		free(h - HEAP_SKIP);
 }
 
 /*
@@ -62,7 +62,7 @@ due_free(struct due *h)
  * whole families are compared without a branch.
  */
 static inline size_t
-due_least(const struct due *h, size_t n, size_t c)
+heap_least(const struct heap *h, size_t n, size_t c)
 {
 	size_t a, b;
 
@@ -80,7 +80,7 @@ due_least(const struct due *h, size_t n, size_t c)
 
 /* Let x sink from place i of the heap of n at h. */
 static inline void
-due_sink(struct due *h, size_t n, size_t i, struct due x)
+heap_sink(struct heap *h, size_t n, size_t i, struct heap x)
 {
 	size_t c, least;
 
@@ -89,7 +89,7 @@ due_sink(struct due *h, size_t n, size_t i, struct due x)
 			for (size_t k = 4 * c + 1; k < 4 * c + 17; k += 4)
 				__builtin_prefetch(&h[k]);
 		}
-		least = due_least(h, n, c);
+		least = heap_least(h, n, c);
 		if (x.key < h[least].key)
 			break;
 		h[i] = h[least];
@@ -100,22 +100,22 @@ due_sink(struct due *h, size_t n, size_t i, struct due x)
 
 /* Make a heap of any n; h[0] is then the first due. */
 static inline void
-due_order(struct due *h, size_t n)
+heap_order(struct heap *h, size_t n)
 {
 	for (size_t i = n; i-- > 0;)
-		due_sink(h, n, i, h[i]);
+		heap_sink(h, n, i, h[i]);
 }
 
 /* The first is due again then. */
 static inline void
-due_again(struct due *h, size_t n, uint64_t at_ns)
+heap_again(struct heap *h, size_t n, uint64_t at_ns)
 {
-	due_sink(h, n, 0, due_make(at_ns, due_id(&h[0])));
+	heap_sink(h, n, 0, heap_make(at_ns, heap_id(&h[0])));
 }
 
 /* One more, in a heap of n with room for it: the heap's new size. */
 static inline size_t
-due_push(struct due *h, size_t n, struct due x)
+heap_push(struct heap *h, size_t n, struct heap x)
 {
 	size_t i = n;
 
@@ -127,10 +127,10 @@ due_push(struct due *h, size_t n, struct due x)
 
 /* The first is not due again: the heap's new size. */
 static inline size_t
-due_drop(struct due *h, size_t n)
+heap_drop(struct heap *h, size_t n)
 {
 	if (--n > 0)
-		due_sink(h, n, 0, h[n]);
+		heap_sink(h, n, 0, h[n]);
 	return n;
 }
 

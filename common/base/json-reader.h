@@ -5,12 +5,13 @@
  * type, limits, a default in the words a user would write, and what it means.
  * The same table makes --list-keys, so the list cannot lie.  A value that does
  * not fit, a key that is not in the table (with the nearest one that is) or
- * one given twice is refused: reader_object() returns false and r->why says
- * where and what: "links[2].rat: unknown key; the nearest is 'rate'".
+ * one given twice is refused: json_reader_object() returns false and r->why
+ * says where and what: "links[2].rat: unknown key; the nearest is 'rate'".
  *
  * Times, rates and sizes are strings with units as in num.h; a time must have
  * one.  Counts may be JSON numbers.  Lists are arrays of structs, owned by who
- * asked: reader_free().  Control characters are shown as '?': why is one line.
+ * asked: json_reader_free().  Control characters are shown as '?': why is one
+ * line.
  */
 #ifndef INNET_BASE_JSON_READER_H
 #define INNET_BASE_JSON_READER_H
@@ -30,57 +31,61 @@
 
 #include "common/base/num.h"
 
-enum { READER_NAME_BYTES = 32, READER_FILE_BYTES = 256 };
-#define READER_TEXT_MAX 268435456	/* bytes of a document */
+enum { JSON_READER_NAME_BYTES = 32, JSON_READER_FILE_BYTES = 256 };
+#define JSON_READER_TEXT_MAX 268435456	/* bytes of a document */
 
 /* Times are no longer, unless their key says so: 104 days. */
-#define READER_TIME_MAX ((uint64_t)1 << 53)
+#define JSON_READER_TIME_MAX ((uint64_t)1 << 53)
 
-enum reader_type {
-	READER_COUNT,		/* uint64_t */
-	READER_TIME,		/* uint64_t, ns */
-	READER_RATE,		/* uint64_t, bits/s */
-	READER_BYTES,		/* uint64_t */
-	READER_SHARE,		/* double, 0 to 1 */
-	READER_REAL,		/* double */
-	READER_BOOL,		/* bool */
-	READER_WORD,		/* uint64_t: its place in words */
-	READER_NAME,		/* char[READER_NAME_BYTES] */
-	READER_FILE,		/* char[READER_FILE_BYTES] */
-	READER_RANGE,		/* struct reader_range: 5 is 1-5, "6-10" */
-	READER_LIST,		/* struct reader_list of a section */
-	READER_ANY		/* read by others */
+enum json_reader_type {
+	JSON_READER_COUNT,		/* uint64_t */
+	JSON_READER_TIME,		/* uint64_t, ns */
+	JSON_READER_RATE,		/* uint64_t, bits/s */
+	JSON_READER_BYTES,		/* uint64_t */
+	JSON_READER_SHARE,		/* double, 0 to 1 */
+	JSON_READER_REAL,		/* double */
+	JSON_READER_BOOL,		/* bool */
+	JSON_READER_WORD,		/* uint64_t: its place in words */
+	JSON_READER_NAME,		/* char[JSON_READER_NAME_BYTES] */
+	JSON_READER_FILE,		/* char[JSON_READER_FILE_BYTES] */
+	/* struct json_reader_range: 5 is 1-5, "6-10" */
+	JSON_READER_RANGE,
+	/* struct json_reader_list of a section */
+	JSON_READER_LIST,
+	JSON_READER_ANY		/* read by others */
 };
 
-struct reader_range {
+struct json_reader_range {
 	uint64_t from, to;
 };
 
-struct reader_list {
+struct json_reader_list {
 	void *item;		/* owned */
 	size_t n;
 };
 
-struct reader_key {
+struct json_reader_key {
 	const char *name;
-	enum reader_type type;
+	enum json_reader_type type;
 	size_t at;		/* of the field, bytes */
 	const char *preset;	/* default; NULL: zero */
 	uint64_t lo, hi;	/* of whole numbers; both 0: any */
-	const char *const *words;	/* NULL at the end: of READER_WORD; or
-					 * words for a number: UINT64_MAX, the
-					 * next UINT64_MAX - 1 */
-	const struct reader_section *list;	/* of READER_LIST */
+	/*
+	 * Of JSON_READER_WORD, NULL at the end; or words for a number:
+	 * UINT64_MAX, the next UINT64_MAX - 1.
+	 */
+	const char *const *words;
+	const struct json_reader_section *list;	/* of JSON_READER_LIST */
 	bool needed;		/* must be given */
 	const char *help;	/* lower case, no full stop */
 };
 
-struct reader_section {
-	const struct reader_key *key;	/* the last has a NULL name */
+struct json_reader_section {
+	const struct json_reader_key *key;	/* the last has a NULL name */
 	size_t bytes;		/* of the struct */
 };
 
-struct reader {
+struct json_reader {
 	char path[256];		/* of what is being read: "links[2].rate" */
 	size_t at;		/* its length */
 	char why[512];		/* what is wrong, once something is */
@@ -88,7 +93,7 @@ struct reader {
 
 /* No more than one line of it. */
 static inline void
-reader_clean(char *s)
+json_reader_clean(char *s)
 {
 	for (; *s != '\0'; s++) {
 		if ((unsigned char)*s < ' ' || *s == 0x7f)
@@ -98,7 +103,7 @@ reader_clean(char *s)
 
 /* "path: " and what is wrong, into r->why; false, for the caller to return. */
 __attribute__((format(printf, 2, 3))) static inline bool
-reader_fail(struct reader *r, const char *fmt, ...)
+json_reader_fail(struct json_reader *r, const char *fmt, ...)
 {
 	va_list ap;
 	int n = snprintf(r->why, sizeof(r->why), "%s%s", r->path,
@@ -107,13 +112,14 @@ reader_fail(struct reader *r, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(r->why + n, sizeof(r->why) - (size_t)n, fmt, ap);
 	va_end(ap);
-	reader_clean(r->why);
+	json_reader_clean(r->why);
 	return false;
 }
 
 /* The same of another place than the one being read. */
 __attribute__((format(printf, 5, 6))) static inline bool
-reader_fail_at(struct reader *r, const char *list, size_t i, const char *key,
+json_reader_fail_at(struct json_reader *r, const char *list, size_t i,
+    const char *key,
     const char *fmt, ...)
 {
 	va_list ap;
@@ -123,13 +129,13 @@ reader_fail_at(struct reader *r, const char *list, size_t i, const char *key,
 	va_start(ap, fmt);
 	vsnprintf(r->why + n, sizeof(r->why) - (size_t)n, fmt, ap);
 	va_end(ap);
-	reader_clean(r->why);
+	json_reader_clean(r->why);
 	return false;
 }
 
 /* Go down to a key, or with NULL to the i-th of a list; where we were. */
 static inline size_t
-reader_down(struct reader *r, const char *key, size_t i)
+json_reader_down(struct json_reader *r, const char *key, size_t i)
 {
 	size_t at = r->at, room = sizeof(r->path) - at;
 	int n;
@@ -140,12 +146,12 @@ reader_down(struct reader *r, const char *key, size_t i)
 		n = snprintf(r->path + at, room, "%s%.64s", at == 0 ? "" : ".",
 		    key);
 	r->at = at + ((size_t)n < room ? (size_t)n : room - 1);
-	reader_clean(r->path + at);
+	json_reader_clean(r->path + at);
 	return at;
 }
 
 static inline void
-reader_up(struct reader *r, size_t at)
+json_reader_up(struct json_reader *r, size_t at)
 {
 	r->at = at;
 	r->path[at] = '\0';
@@ -153,7 +159,7 @@ reader_up(struct reader *r, size_t at)
 
 /* Levenshtein's distance of two short words. */
 static inline size_t
-reader_distance(const char *a, const char *b)
+json_reader_distance(const char *a, const char *b)
 {
 	size_t row[65], na = strnlen(a, 64), nb = strnlen(b, 64);
 
@@ -178,22 +184,25 @@ reader_distance(const char *a, const char *b)
 }
 
 static inline bool
-reader_fail_unknown(struct reader *r, const struct reader_section *s,
+json_reader_fail_unknown(struct json_reader *r,
+    const struct json_reader_section *s,
     const char *name)
 {
-	const struct reader_key *near = s->key;
+	const struct json_reader_key *near = s->key;
 
-	for (const struct reader_key *k = s->key; k->name != NULL; k++) {
-		if (reader_distance(name, k->name) < reader_distance(name,
+	for (const struct json_reader_key *k = s->key; k->name != NULL; k++) {
+		if (json_reader_distance(name,
+		    k->name) < json_reader_distance(name,
 		    near->name))
 			near = k;
 	}
-	return reader_fail(r, "unknown key; the nearest is '%s'", near->name);
+	return json_reader_fail(r, "unknown key; the nearest is '%s'",
+	    near->name);
 }
 
 /* The value in words, as on a command line; NULL: it has another type. */
 static inline const char *
-reader_words_of(const cJSON *v, char *room, size_t bytes)
+json_reader_words_of(const cJSON *v, char *room, size_t bytes)
 {
 	if (cJSON_IsString(v))
 		return v->valuestring;
@@ -209,7 +218,7 @@ reader_words_of(const cJSON *v, char *room, size_t bytes)
 
 /* A whole number: 8, "10k", "1.5k". */
 static inline const char *
-reader_count(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
+json_reader_count(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
 {
 	if (strchr(s, '.') != NULL && strspn(s, "0123456789.") == strlen(s))
 		return "not a whole number";
@@ -218,7 +227,7 @@ reader_count(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
 
 /* A time: a string with a unit, or 0. */
 static inline const char *
-reader_time(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
+json_reader_time(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
 {
 	size_t len = strlen(s);
 	const char *why = num_time(s, lo, hi, to);
@@ -230,8 +239,8 @@ reader_time(const char *s, uint64_t lo, uint64_t hi, uint64_t *to)
 }
 
 static inline const char *
-reader_range_of(const char *s, uint64_t lo, uint64_t hi,
-    struct reader_range *to)
+json_reader_range_of(const char *s, uint64_t lo, uint64_t hi,
+    struct json_reader_range *to)
 {
 	const char *dash = strchr(s, '-'), *why;
 	char first[24];
@@ -240,7 +249,7 @@ reader_range_of(const char *s, uint64_t lo, uint64_t hi,
 	if (dash == NULL) {
 		why = num_u64(s, lo, hi, &b);
 		if (why == NULL)
-			*to = (struct reader_range){ 1, b };
+			*to = (struct json_reader_range){ 1, b };
 		return why;
 	}
 	if ((size_t)(dash - s) >= sizeof(first))
@@ -254,12 +263,12 @@ reader_range_of(const char *s, uint64_t lo, uint64_t hi,
 		return why;
 	if (a > b)
 		return "begins after its end";
-	*to = (struct reader_range){ a, b };
+	*to = (struct json_reader_range){ a, b };
 	return NULL;
 }
 
 static inline const char *
-reader_text(const char *s, char *to, size_t bytes, bool name)
+json_reader_text(const char *s, char *to, size_t bytes, bool name)
 {
 	if (s[0] == '\0')
 		return "empty";
@@ -273,7 +282,8 @@ reader_text(const char *s, char *to, size_t bytes, bool name)
 }
 
 static inline const char *
-reader_word(const char *s, const char *const *words, uint64_t *to, char *room,
+json_reader_word(const char *s, const char *const *words, uint64_t *to,
+    char *room,
     size_t bytes)
 {
 	int n = snprintf(room, bytes, "not one of");
@@ -292,13 +302,14 @@ reader_word(const char *s, const char *const *words, uint64_t *to, char *room,
 
 /* The value of k in words, into the field at p.  NULL, or why not. */
 static inline const char *
-reader_words(const struct reader_key *k, const char *s, void *p, char *room,
+json_reader_words(const struct json_reader_key *k, const char *s, void *p,
+    char *room,
     size_t bytes)
 {
-	const uint64_t hi = k->hi != 0 ? k->hi : k->type == READER_TIME ?
-	    READER_TIME_MAX : INT64_MAX;
+	const uint64_t hi = k->hi != 0 ? k->hi : k->type == JSON_READER_TIME ?
+	    JSON_READER_TIME_MAX : INT64_MAX;
 
-	for (uint64_t i = 0; k->type != READER_WORD && k->words != NULL &&
+	for (uint64_t i = 0; k->type != JSON_READER_WORD && k->words != NULL &&
 	    k->words[i] != NULL; i++) {
 		if (strcmp(s, k->words[i]) == 0) {
 			*(uint64_t *)p = UINT64_MAX - i;
@@ -306,87 +317,93 @@ reader_words(const struct reader_key *k, const char *s, void *p, char *room,
 		}
 	}
 	switch (k->type) {
-	case READER_COUNT: return reader_count(s, k->lo, hi, p);
-	case READER_TIME: return reader_time(s, k->lo, hi, p);
-	case READER_RATE: return num_rate(s, k->lo, hi, p);
-	case READER_BYTES: return num_bytes(s, k->lo, hi, p);
-	case READER_SHARE: return num_share(s, p);
-	case READER_REAL: return num_real(s, -1e300, 1e300, p);
-	case READER_WORD: return reader_word(s, k->words, p, room, bytes);
-	case READER_NAME: return reader_text(s, p, READER_NAME_BYTES, true);
-	case READER_FILE: return reader_text(s, p, READER_FILE_BYTES, false);
-	case READER_RANGE: return reader_range_of(s, k->lo, hi, p);
-	case READER_BOOL:
+	case JSON_READER_COUNT: return json_reader_count(s, k->lo, hi, p);
+	case JSON_READER_TIME: return json_reader_time(s, k->lo, hi, p);
+	case JSON_READER_RATE: return num_rate(s, k->lo, hi, p);
+	case JSON_READER_BYTES: return num_bytes(s, k->lo, hi, p);
+	case JSON_READER_SHARE: return num_share(s, p);
+	case JSON_READER_REAL: return num_real(s, -1e300, 1e300, p);
+	case JSON_READER_WORD: return json_reader_word(s, k->words, p, room,
+	    bytes);
+	case JSON_READER_NAME: return json_reader_text(s, p,
+	    JSON_READER_NAME_BYTES, true);
+	case JSON_READER_FILE: return json_reader_text(s, p,
+	    JSON_READER_FILE_BYTES, false);
+	case JSON_READER_RANGE: return json_reader_range_of(s, k->lo, hi, p);
+	case JSON_READER_BOOL:
 		*(bool *)p = strcmp(s, "true") == 0;
 		return NULL;
-	case READER_LIST:
-	case READER_ANY:
+	case JSON_READER_LIST:
+	case JSON_READER_ANY:
 		break;
 	}
 	return NULL;
 }
 
-static inline bool reader_object(struct reader *r, const cJSON *o,
-    const struct reader_section *s, void *to);
+static inline bool json_reader_object(struct json_reader *r, const cJSON *o,
+    const struct json_reader_section *s, void *to);
 
 static inline bool
-reader_list_of(struct reader *r, const struct reader_key *k, const cJSON *v,
-    struct reader_list *to)
+json_reader_list_of(struct json_reader *r, const struct json_reader_key *k,
+    const cJSON *v,
+    struct json_reader_list *to)
 {
 	size_t n = (size_t)cJSON_GetArraySize(v), at, i = 0;
 	const cJSON *e;
 
 	if (!cJSON_IsArray(v))
-		return reader_fail(r, "is not a list: [ { ... }, ... ]");
+		return json_reader_fail(r, "is not a list: [ { ... }, ... ]");
 	to->item = calloc(n == 0 ? 1 : n, k->list->bytes);
 	if (to->item == NULL)
-		return reader_fail(r, "no memory for %zu", n);
+		return json_reader_fail(r, "no memory for %zu", n);
 	to->n = n;
 	cJSON_ArrayForEach(e, v) {
-		at = reader_down(r, NULL, i);
-		if (!reader_object(r, e, k->list, (char *)to->item +
+		at = json_reader_down(r, NULL, i);
+		if (!json_reader_object(r, e, k->list, (char *)to->item +
 		    i * k->list->bytes))
 			return false;
-		reader_up(r, at);
+		json_reader_up(r, at);
 		i++;
 	}
 	return true;
 }
 
 static inline bool
-reader_value(struct reader *r, const struct reader_key *k, const cJSON *v,
+json_reader_value(struct json_reader *r, const struct json_reader_key *k,
+    const cJSON *v,
     void *p)
 {
 	char number[40], room[256];
 	const char *s, *why;
 
-	if (k->type == READER_ANY)
+	if (k->type == JSON_READER_ANY)
 		return true;
-	if (k->type == READER_LIST)
-		return reader_list_of(r, k, v, p);
-	if (k->type == READER_BOOL) {
+	if (k->type == JSON_READER_LIST)
+		return json_reader_list_of(r, k, v, p);
+	if (k->type == JSON_READER_BOOL) {
 		if (!cJSON_IsBool(v))
-			return reader_fail(r, "is not true or false");
+			return json_reader_fail(r, "is not true or false");
 		*(bool *)p = cJSON_IsTrue(v);
 		return true;
 	}
-	s = reader_words_of(v, number, sizeof(number));
+	s = json_reader_words_of(v, number, sizeof(number));
 	if (s == NULL)
-		return reader_fail(r, "is not a string or a number");
-	why = reader_words(k, s, p, room, sizeof(room));
-	return why == NULL || reader_fail(r, "'%.64s': %s", s, why);
+		return json_reader_fail(r, "is not a string or a number");
+	why = json_reader_words(k, s, p, room, sizeof(room));
+	return why == NULL || json_reader_fail(r, "'%.64s': %s", s, why);
 }
 
 /* The defaults of a section; they are ours, and right. */
 static inline void
-reader_preset(const struct reader_section *s, void *to)
+json_reader_preset(const struct json_reader_section *s, void *to)
 {
 	char room[256];
 
 	memset(to, 0, s->bytes);
-	for (const struct reader_key *k = s->key; k->name != NULL; k++) {
+	for (const struct json_reader_key *k = s->key; k->name != NULL; k++) {
 		if (k->preset != NULL)
-			reader_words(k, k->preset, (char *)to + k->at, room,
+			json_reader_words(k, k->preset, (char *)to + k->at,
+			    room,
 			    sizeof(room));
 	}
 }
@@ -396,13 +413,13 @@ reader_preset(const struct reader_section *s, void *to)
  * where they stop being JSON, by line and column, in r->why.
  */
 static inline cJSON *
-reader_parse(struct reader *r, const char *text, size_t len)
+json_reader_parse(struct json_reader *r, const char *text, size_t len)
 {
 	const char *end = text;
 	size_t line = 1, column = 1;
 	cJSON *root = cJSON_ParseWithLengthOpts(text, len, &end, 0);
 
-	*r = (struct reader){ 0 };
+	*r = (struct json_reader){ 0 };
 	while (root != NULL && end < text + len &&
 	    memchr(" \t\r\n", *end, 4) != NULL)
 		end++;
@@ -420,7 +437,7 @@ reader_parse(struct reader *r, const char *text, size_t len)
 
 /* All of f and a 0 behind it, the caller's to free.  NULL: errno says why. */
 static inline char *
-reader_slurp(FILE *f, size_t *len)
+json_reader_slurp(FILE *f, size_t *len)
 {
 	char *text = NULL, *more;
 	size_t room = 0, n = 1;
@@ -428,7 +445,7 @@ reader_slurp(FILE *f, size_t *len)
 	for (*len = 0; n > 0; *len += n) {
 		if (*len + 65536 > room) {
 			room = 2 * room + 65537;
-			more = *len > READER_TEXT_MAX ? NULL :
+			more = *len > JSON_READER_TEXT_MAX ? NULL :
 			    realloc(text, room);
 			if (more == NULL) {
 				free(text);
@@ -449,7 +466,7 @@ reader_slurp(FILE *f, size_t *len)
 
 /* The same of a file, "-" the standard input; r->why then names it. */
 static inline cJSON *
-reader_load(struct reader *r, const char *path)
+json_reader_load(struct json_reader *r, const char *path)
 {
 	const bool std = strcmp(path, "-") == 0;
 	FILE *f = std ? stdin : fopen(path, "re");
@@ -457,14 +474,14 @@ reader_load(struct reader *r, const char *path)
 	cJSON *root = NULL;
 	char why[sizeof(r->why)];
 	size_t len;
-	char *text = f == NULL ? NULL : reader_slurp(f, &len);
+	char *text = f == NULL ? NULL : json_reader_slurp(f, &len);
 
-	*r = (struct reader){ 0 };
+	*r = (struct json_reader){ 0 };
 	if (text == NULL) {
 		snprintf(r->why, sizeof(r->why), "%.256s: %s", name,
 		    strerror(errno));
 	} else {
-		root = reader_parse(r, text, len);
+		root = json_reader_parse(r, text, len);
 		snprintf(why, sizeof(why), "%.256s:%.128s", name, r->why);
 		memcpy(r->why, why, sizeof(why));
 	}
@@ -476,36 +493,36 @@ reader_load(struct reader *r, const char *path)
 
 /* Fill the struct at `to` from the object o. */
 static inline bool
-reader_object(struct reader *r, const cJSON *o,
-    const struct reader_section *s, void *to)
+json_reader_object(struct json_reader *r, const cJSON *o,
+    const struct json_reader_section *s, void *to)
 {
-	const struct reader_key *k;
+	const struct json_reader_key *k;
 	const cJSON *v, *w;
 	size_t at;
 
-	reader_preset(s, to);
+	json_reader_preset(s, to);
 	if (!cJSON_IsObject(o))
-		return reader_fail(r, "is not an object: { ... }");
+		return json_reader_fail(r, "is not an object: { ... }");
 	cJSON_ArrayForEach(v, o) {
-		at = reader_down(r, v->string, 0);
+		at = json_reader_down(r, v->string, 0);
 		for (k = s->key; k->name != NULL &&
 		    strcmp(k->name, v->string) != 0; k++)
 			;
 		if (k->name == NULL)
-			return reader_fail_unknown(r, s, v->string);
+			return json_reader_fail_unknown(r, s, v->string);
 		for (w = v->next; w != NULL; w = w->next) {
 			if (strcmp(w->string, v->string) == 0)
-				return reader_fail(r, "given twice");
+				return json_reader_fail(r, "given twice");
 		}
-		if (!reader_value(r, k, v, (char *)to + k->at))
+		if (!json_reader_value(r, k, v, (char *)to + k->at))
 			return false;
-		reader_up(r, at);
+		json_reader_up(r, at);
 	}
 	for (k = s->key; k->name != NULL; k++) {
 		if (k->needed && cJSON_GetObjectItemCaseSensitive(o,
 		    k->name) == NULL) {
-			reader_down(r, k->name, 0);
-			return reader_fail(r, "is not given");
+			json_reader_down(r, k->name, 0);
+			return json_reader_fail(r, "is not given");
 		}
 	}
 	return true;
@@ -513,49 +530,52 @@ reader_object(struct reader *r, const cJSON *o,
 
 /* Free the lists inside the struct at `of`. */
 static inline void
-reader_free(const struct reader_section *s, void *of)
+json_reader_free(const struct json_reader_section *s, void *of)
 {
-	for (const struct reader_key *k = s->key; k->name != NULL; k++) {
-		struct reader_list *l = (void *)((char *)of + k->at);
+	for (const struct json_reader_key *k = s->key; k->name != NULL; k++) {
+		struct json_reader_list *l = (void *)((char *)of + k->at);
 
-		if (k->type != READER_LIST)
+		if (k->type != JSON_READER_LIST)
 			continue;
 		for (size_t i = 0; i < l->n; i++)
-			reader_free(k->list, (char *)l->item +
+			json_reader_free(k->list, (char *)l->item +
 			    i * k->list->bytes);
 		free(l->item);
-		*l = (struct reader_list){ 0 };
+		*l = (struct json_reader_list){ 0 };
 	}
 }
 
 /* A line a key: path, type or words, default, meaning. */
 static inline void
-reader_list_keys(FILE *f, const struct reader_section *s, const char *prefix)
+json_reader_list_keys(FILE *f, const struct json_reader_section *s,
+    const char *prefix)
 {
 	static const char *const type[] = {
-		[READER_COUNT] = "count", [READER_TIME] = "time",
-		[READER_RATE] = "rate", [READER_BYTES] = "size",
-		[READER_SHARE] = "share", [READER_REAL] = "number",
-		[READER_BOOL] = "true or false", [READER_NAME] = "name",
-		[READER_FILE] = "file", [READER_RANGE] = "range",
-		[READER_LIST] = "list", [READER_ANY] = "object",
+		[JSON_READER_COUNT] = "count", [JSON_READER_TIME] = "time",
+		[JSON_READER_RATE] = "rate", [JSON_READER_BYTES] = "size",
+		[JSON_READER_SHARE] = "share", [JSON_READER_REAL] = "number",
+		[JSON_READER_BOOL] = "true or false",
+		    [JSON_READER_NAME] = "name",
+		[JSON_READER_FILE] = "file", [JSON_READER_RANGE] = "range",
+		[JSON_READER_LIST] = "list", [JSON_READER_ANY] = "object",
 	};
 
-	for (const struct reader_key *k = s->key; k->name != NULL; k++) {
+	for (const struct json_reader_key *k = s->key; k->name != NULL; k++) {
 		char path[256];
 
 		fprintf(f, "%s%s\t", prefix, k->name);
-		if (k->type != READER_WORD)
+		if (k->type != JSON_READER_WORD)
 			fputs(type[k->type], f);
 		for (size_t i = 0; k->words != NULL && k->words[i] != NULL; i++)
-			fprintf(f, "%s%s", i == 0 && k->type == READER_WORD ?
+			fprintf(f, "%s%s", i == 0 &&
+			    k->type == JSON_READER_WORD ?
 			    "" : "|", k->words[i]);
 		fprintf(f, "\t%s\t%s\n", k->needed ? "needed" :
 		    k->preset == NULL ? "-" : k->preset, k->help);
-		if (k->type == READER_LIST) {
+		if (k->type == JSON_READER_LIST) {
 			snprintf(path, sizeof(path), "%.160s%.64s[].", prefix,
 			    k->name);
-			reader_list_keys(f, k->list, path);
+			json_reader_list_keys(f, k->list, path);
 		}
 	}
 }

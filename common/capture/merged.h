@@ -169,7 +169,7 @@ merged_ethernet(struct merged *f, const struct merged_input *i,
 		frame_put_mac(f->frame, ip + 36);
 		frame_put_mac(f->frame + 6, ip + 20);
 	}
-	wire_put(f->frame + 12, fr->ethertype, 2);
+	bytes_put(f->frame + 12, fr->ethertype, 2);
 	memcpy(f->frame + FRAME_ETH_BYTES, ip, p->caplen - cut);
 	fr->ip_at = FRAME_ETH_BYTES;
 	fr->udp_at += FRAME_ETH_BYTES - cut;

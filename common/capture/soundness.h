@@ -19,17 +19,19 @@
 #include "common/wire/update.h"
 
 /* The verdicts of update_bad (UPDATE_OK among them), and these. */
-enum judge {
-	JUDGE_REGULAR = UPDATE_REASONS, JUDGE_FRAGMENT, JUDGE_CHECKSUM,
-	JUDGE_SNAPLEN, JUDGE_MISMATCHED, JUDGE_FOREIGN, JUDGE_NO_ROOM,
-	JUDGE_VERDICTS
+enum soundness {
+	SOUNDNESS_REGULAR = UPDATE_REASONS, SOUNDNESS_FRAGMENT,
+	    SOUNDNESS_CHECKSUM,
+	SOUNDNESS_SNAPLEN, SOUNDNESS_MISMATCHED, SOUNDNESS_FOREIGN,
+	    SOUNDNESS_NO_ROOM,
+	SOUNDNESS_VERDICTS
 };
 
 /* The name of a verdict in reports. */
 static inline const char *
-judge_name(unsigned verdict)
+soundness_name(unsigned verdict)
 {
-	static const char *const name[JUDGE_VERDICTS - UPDATE_REASONS] = {
+	static const char *const name[SOUNDNESS_VERDICTS - UPDATE_REASONS] = {
 		"regular", "fragment", "checksum", "snaplen", "mismatched",
 		"foreign", "no_room"
 	};
@@ -45,17 +47,18 @@ judge_name(unsigned verdict)
  * when it came, sequence 0.
  */
 static inline enum update_bad
-judge_bare(const uint8_t *p, size_t bytes, uint16_t cluster, uint32_t worker,
+soundness_bare(const uint8_t *p, size_t bytes, uint16_t cluster,
+    uint32_t worker,
     uint64_t stamp_ns, struct update *u)
 {
-	struct wire w = wire_over(p, bytes);
+	struct bytes w = bytes_over(p, bytes);
 
 	*u = (struct update){ .kind = UPDATE_UPDATE, .cluster = cluster,
 	    .worker = worker, .merged = 1, .generated_ns = stamp_ns,
-	    .reward = wire_f32(&w) };
+	    .reward = bytes_f32(&w) };
 	u->vec = w.p;
 	u->n = u->elements = (uint32_t)(w.left / 4);
-	if (!wire_ok(&w) || u->n == 0)
+	if (!bytes_ok(&w) || u->n == 0)
 		return UPDATE_SHORT;
 	if (w.left % 4 != 0)
 		return UPDATE_BAD_LENGTH;
@@ -69,15 +72,15 @@ judge_bare(const uint8_t *p, size_t bytes, uint16_t cluster, uint32_t worker,
  * as it was sent?  UPDATE_OK, or why not.
  */
 static inline unsigned
-judge_datagram(enum frame_is is, const uint8_t *p, const struct frame *f)
+soundness_datagram(enum frame_is is, const uint8_t *p, const struct frame *f)
 {
 	switch (is) {
-	case FRAME_FRAGMENT: return JUDGE_FRAGMENT;
-	case FRAME_CUT: return JUDGE_SNAPLEN;
+	case FRAME_FRAGMENT: return SOUNDNESS_FRAGMENT;
+	case FRAME_CUT: return SOUNDNESS_SNAPLEN;
 	case FRAME_LENGTH: return UPDATE_BAD_LENGTH;
 	default: break;
 	}
-	return frame_checksums_ok(p, f) ? UPDATE_OK : JUDGE_CHECKSUM;
+	return frame_checksums_ok(p, f) ? UPDATE_OK : SOUNDNESS_CHECKSUM;
 }
 
 /*
@@ -87,7 +90,7 @@ judge_datagram(enum frame_is is, const uint8_t *p, const struct frame *f)
  * not.
  */
 static inline unsigned
-judge_frame(const struct clusters *bare, int link, const uint8_t *p,
+soundness_frame(const struct clusters *bare, int link, const uint8_t *p,
     uint32_t caplen, uint32_t len, uint64_t stamp_ns, struct frame *f,
     struct update *u)
 {
@@ -96,16 +99,16 @@ judge_frame(const struct clusters *bare, int link, const uint8_t *p,
 	unsigned verdict;
 
 	if (is == FRAME_OTHER)
-		return JUDGE_REGULAR;
+		return SOUNDNESS_REGULAR;
 	if (bare != NULL ? !clusters_find(bare, f->flow.src,
 	    f->flow.v6, &cluster) :
 	    frame_dscp_tos(f) != UPDATE_TOS)
-		return JUDGE_REGULAR;
-	verdict = judge_datagram(is, p, f);
+		return SOUNDNESS_REGULAR;
+	verdict = soundness_datagram(is, p, f);
 	if (verdict != UPDATE_OK)
 		return verdict;
 	if (bare != NULL)
-		return judge_bare(p + f->payload_at, f->payload_bytes,
+		return soundness_bare(p + f->payload_at, f->payload_bytes,
 		    cluster, clusters_worker(&f->flow), stamp_ns, u);
 	return update_parse(p + f->payload_at, f->payload_bytes, u);
 }

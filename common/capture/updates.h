@@ -2,10 +2,10 @@
  * updates.h - the updates of a capture, one by one, and what was left out
  *
  * Hands on the packets that capture/soundness.h finds sound: updates, models,
- * weights. What is not is counted by reason.  Stamps never go back: one that
- * does counts as its predecessor. An intake owns its file until intake_close();
+ * weights.  What is not is counted by reason.  Stamps never go back: one that
+ * does counts as its predecessor.  It owns its file until updates_close();
  * updates borrow from it until the next call.  Failures are those of pcapio.h,
- * in intake.in.why.
+ * in .in.why.
  */
 #ifndef INNET_CAPTURE_UPDATES_H
 #define INNET_CAPTURE_UPDATES_H
@@ -18,7 +18,7 @@
 #include "common/capture/pcapio.h"
 #include "common/capture/soundness.h"
 
-struct intake {
+struct updates {
 	struct pcapio_in in;
 	uint64_t until_ns;	/* packets stamped later are the end */
 	uint64_t first_ns;	/* stamps of any packet, once in.packets > 0 */
@@ -26,27 +26,27 @@ struct intake {
 	uint64_t backwards;	/* stamps before their predecessor's */
 	uint64_t backwards_at;	/* number of the first such packet */
 	uint64_t regular;	/* packets that are not Olaf's */
-	uint64_t ignored[JUDGE_VERDICTS];	/* by verdict */
+	uint64_t ignored[SOUNDNESS_VERDICTS];	/* by verdict */
 	const struct clusters *bare;	/* of bare packets, or NULL */
 };
 
 /* Begin to read path.  0, or -1 and it->in.why. */
 static inline int
-intake_open(struct intake *it, const char *path)
+updates_open(struct updates *it, const char *path)
 {
-	*it = (struct intake){ .until_ns = UINT64_MAX };
+	*it = (struct updates){ .until_ns = UINT64_MAX };
 	return pcapio_open(&it->in, path);
 }
 
 static inline void
-intake_close(struct intake *it)
+updates_close(struct updates *it)
 {
 	pcapio_close_in(&it->in);
 }
 
 /* The stamp of p, made to stand in order and below 2^63. */
 static inline uint64_t
-intake_stamp(struct intake *it, const struct pcapio_packet *p)
+updates_stamp(struct updates *it, const struct pcapio_packet *p)
 {
 	uint64_t t = p->stamp_ns > INT64_MAX ? INT64_MAX : p->stamp_ns;
 
@@ -65,7 +65,7 @@ intake_stamp(struct intake *it, const struct pcapio_packet *p)
  * end, -1 if the file is damaged (see pcapio_next).
  */
 static inline int
-intake_next(struct intake *it, uint64_t *stamp_ns, struct update *u)
+updates_next(struct updates *it, uint64_t *stamp_ns, struct update *u)
 {
 	struct pcapio_packet p = { 0 };
 	struct frame f;
@@ -74,16 +74,17 @@ intake_next(struct intake *it, uint64_t *stamp_ns, struct update *u)
 	int got;
 
 	while ((got = pcapio_next(&it->in, &p)) == 1) {
-		t = intake_stamp(it, &p);
+		t = updates_stamp(it, &p);
 		if (t > it->until_ns)
 			return 0;
 		it->last_ns = t;
 		*stamp_ns = t;
-		verdict = judge_frame(it->bare, it->in.link, p.data, p.caplen,
+		verdict = soundness_frame(it->bare, it->in.link, p.data,
+		    p.caplen,
 		    p.len, t, &f, u);
 		if (verdict == UPDATE_OK)
 			return 1;
-		if (verdict == JUDGE_REGULAR)
+		if (verdict == SOUNDNESS_REGULAR)
 			it->regular++;
 		else
 			it->ignored[verdict]++;
@@ -93,7 +94,7 @@ intake_next(struct intake *it, uint64_t *stamp_ns, struct update *u)
 
 /* For tools: a line about stamps that went back, if any did. */
 static inline void
-intake_warn_backwards(const struct intake *it)
+updates_warn_backwards(const struct updates *it)
 {
 	if (it->backwards > 0)
 		warnx("%s: packet %llu: time goes backwards (%llu such); taken "
@@ -104,11 +105,11 @@ intake_warn_backwards(const struct intake *it)
 
 /* Packets left out, of all reasons. */
 static inline uint64_t
-intake_ignored(const struct intake *it)
+updates_ignored(const struct updates *it)
 {
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < JUDGE_VERDICTS; i++)
+	for (unsigned i = 0; i < SOUNDNESS_VERDICTS; i++)
 		sum += it->ignored[i];
 	return sum;
 }

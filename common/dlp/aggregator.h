@@ -20,73 +20,77 @@
 #include "common/wire/addr.h"
 #include "common/wire/dlp.h"
 
-enum dlpjob_as { DLPJOB_SWITCH, DLPJOB_SERVER };
+enum dlp_aggregator_as { DLP_AGGREGATOR_SWITCH, DLP_AGGREGATOR_SERVER };
 
-struct dlpjob_conf {
-	enum dlpjob_as as;	/* whose behaviour */
+struct dlp_aggregator_conf {
+	enum dlp_aggregator_as as;	/* whose behaviour */
 	bool median;		/* or the mean */
 	bool late;		/* answer at once, with the step before */
 	struct dlp_session session;	/* what is 0 has its default */
 };
 
 /* What is counted: of packets what they did, then what came of them. */
-enum dlpjob_count {
-	DLPJOB_RESET, DLPJOB_CONFIGURED, DLPJOB_REFUSED, DLPJOB_SETUP,
-	DLPJOB_SETUP_AGAIN, DLPJOB_GRADIENTS, DLPJOB_REPEATED,
-	DLPJOB_FINISHED, DLPJOB_WRONG_STEP, DLPJOB_POLLED, DLPJOB_FOREIGN,
-	DLPJOB_NOT_OPEN, DLPJOB_SHORT, DLPJOB_LONG,
-	DLPJOB_ANSWERS, DLPJOB_STEPS, DLPJOB_SESSIONS, DLPJOB_SATURATED,
-	DLPJOB_COUNTS
+enum dlp_aggregator_count {
+	DLP_AGGREGATOR_RESET, DLP_AGGREGATOR_CONFIGURED, DLP_AGGREGATOR_REFUSED,
+	    DLP_AGGREGATOR_SETUP,
+	DLP_AGGREGATOR_SETUP_AGAIN, DLP_AGGREGATOR_GRADIENTS,
+	    DLP_AGGREGATOR_REPEATED,
+	DLP_AGGREGATOR_FINISHED, DLP_AGGREGATOR_WRONG_STEP,
+	    DLP_AGGREGATOR_POLLED, DLP_AGGREGATOR_FOREIGN,
+	DLP_AGGREGATOR_NOT_OPEN, DLP_AGGREGATOR_SHORT, DLP_AGGREGATOR_LONG,
+	DLP_AGGREGATOR_ANSWERS, DLP_AGGREGATOR_STEPS, DLP_AGGREGATOR_SESSIONS,
+	    DLP_AGGREGATOR_SATURATED,
+	DLP_AGGREGATOR_COUNTS
 };
 
-static const char *const dlpjob_count_name[DLPJOB_COUNTS] = {
+static const char *const dlp_aggregator_count_name[DLP_AGGREGATOR_COUNTS] = {
 	"reset", "configured", "refused", "setup", "setup_again", "gradients",
 	"repeated", "finished", "wrong_step", "polled", "foreign", "not_open",
 	"short", "long", "answers", "steps", "sessions", "saturated"
 };
 
 /* Where a packet came from, and where it went: an answer goes the other way. */
-struct dlpjob_peer {
+struct dlp_aggregator_peer {
 	union addr at, to;
 };
 
-struct dlpjob_member {
-	struct dlpjob_peer peer;
+struct dlp_aggregator_member {
+	struct dlp_aggregator_peer peer;
 	uint8_t order;		/* in this step, from 1; 0: not yet counted */
 	uint8_t done_order;	/* in the step just finished */
 };
 
-struct dlpjob_table {
+struct dlp_aggregator_table {
 	unsigned n;
-	struct dlpjob_member member[DLP_NODES_MAX];
+	struct dlp_aggregator_member member[DLP_NODES_MAX];
 };
 
-struct dlpjob {
-	struct dlpjob_conf cf;
+struct dlp_aggregator {
+	struct dlp_aggregator_conf cf;
 	struct dlp_session session;	/* in force */
 	uint8_t state;			/* WAITING, SETUP or LEARNING */
 	uint32_t step;
-	struct dlpjob_table now;	/* this session's, by index */
-	struct dlpjob_table before;	/* the last one's, in SETUP */
+	struct dlp_aggregator_table now;	/* this session's, by index */
+	struct dlp_aggregator_table before;	/* the last one's, in SETUP */
 	unsigned counted;		/* members counted in this step */
 	uint8_t arrived[DLP_NODES_MAX];	/* their indices, in order */
 	int32_t value[DLP_PARAMS][DLP_NODES_MAX];	/* in that order too */
 	bool done;			/* there is a step just finished */
 	uint32_t done_step;
 	int32_t aggregate[2][DLP_PARAMS];	/* of it, and the one before */
-	uint64_t n[DLPJOB_COUNTS];
+	uint64_t n[DLP_AGGREGATOR_COUNTS];
 };
 
 /* One packet to some workers; peers are borrowed until the next packet. */
-struct dlpjob_out {
+struct dlp_aggregator_out {
 	struct dlp d;
 	unsigned n;
-	const struct dlpjob_peer *to[DLP_NODES_MAX];
+	const struct dlp_aggregator_peer *to[DLP_NODES_MAX];
 };
 
 /* Twice the median of the n values at v, which are sorted. */
 static inline int64_t
-dlpjob_median2(int32_t *v, unsigned n)
+dlp_aggregator_median2(int32_t *v, unsigned n)
 {
 	for (unsigned i = 1; i < n; i++) {
 		const int32_t x = v[i];
@@ -100,7 +104,7 @@ dlpjob_median2(int32_t *v, unsigned n)
 }
 
 static inline int64_t
-dlpjob_sum(const int32_t *v, unsigned n)
+dlp_aggregator_sum(const int32_t *v, unsigned n)
 {
 	int64_t sum = 0;
 
@@ -111,7 +115,8 @@ dlpjob_sum(const int32_t *v, unsigned n)
 
 /* Every setting that is 0 gets its default. */
 static inline void
-dlpjob_defaults(struct dlp_session *s, const struct dlpjob_conf *cf)
+dlp_aggregator_defaults(struct dlp_session *s,
+    const struct dlp_aggregator_conf *cf)
 {
 	static const int32_t usual[DLP_PARAMS] = { 100, 1000, 200, 1, 1,
 	    1000 };
@@ -123,13 +128,13 @@ dlpjob_defaults(struct dlp_session *s, const struct dlpjob_conf *cf)
 			s->param[i] = cf->session.param[i];
 		if (s->param[i] == 0)
 			s->param[i] = i == DLP_ETA_SCALE &&
-			    cf->as == DLPJOB_SERVER ? 1 : usual[i];
+			    cf->as == DLP_AGGREGATOR_SERVER ? 1 : usual[i];
 	}
 }
 
 /* Forget every worker; what was finished can still be asked for. */
 static inline void
-dlpjob_open(struct dlpjob *j, uint8_t state)
+dlp_aggregator_open(struct dlp_aggregator *j, uint8_t state)
 {
 	if (j->done && j->state != DLP_SETUP)
 		j->before = j->now;
@@ -139,16 +144,18 @@ dlpjob_open(struct dlpjob *j, uint8_t state)
 }
 
 static inline void
-dlpjob_init(struct dlpjob *j, const struct dlpjob_conf *cf)
+dlp_aggregator_init(struct dlp_aggregator *j,
+    const struct dlp_aggregator_conf *cf)
 {
 	memset(j, 0, sizeof(*j));
 	j->cf = *cf;
-	dlpjob_defaults(&j->session, cf);
-	dlpjob_open(j, cf->as == DLPJOB_SERVER ? DLP_SETUP : DLP_WAITING);
+	dlp_aggregator_defaults(&j->session, cf);
+	dlp_aggregator_open(j, cf->as == DLP_AGGREGATOR_SERVER ? DLP_SETUP :
+	    DLP_WAITING);
 }
 
-static inline struct dlpjob_member *
-dlpjob_find(struct dlpjob_table *t, const union addr *at)
+static inline struct dlp_aggregator_member *
+dlp_aggregator_find(struct dlp_aggregator_table *t, const union addr *at)
 {
 	for (unsigned i = 0; i < t->n; i++) {
 		if (addr_same(&t->member[i].peer.at, at))
@@ -158,54 +165,59 @@ dlpjob_find(struct dlpjob_table *t, const union addr *at)
 }
 
 static inline void
-dlpjob_answer(struct dlpjob *j, struct dlpjob_out *out, const struct dlp *d,
-    const struct dlpjob_peer *to)
+dlp_aggregator_answer(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
+    const struct dlp *d,
+    const struct dlp_aggregator_peer *to)
 {
 	out->d = *d;
 	out->to[out->n++] = to;
-	j->n[DLPJOB_ANSWERS]++;
+	j->n[DLP_AGGREGATOR_ANSWERS]++;
 }
 
 /* The packet back, with the state and step that are current. */
 static inline void
-dlpjob_echo(struct dlpjob *j, struct dlpjob_out *out, const struct dlp *d,
-    uint8_t state, const struct dlpjob_peer *to)
+dlp_aggregator_echo(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
+    const struct dlp *d,
+    uint8_t state, const struct dlp_aggregator_peer *to)
 {
 	struct dlp a = *d;
 
 	a.state = state;
 	a.step = j->step;
-	if (j->cf.as == DLPJOB_SERVER)
+	if (j->cf.as == DLP_AGGREGATOR_SERVER)
 		a.node_count = (uint8_t)(j->state == DLP_SETUP ? j->now.n :
 		    j->counted);
-	dlpjob_answer(j, out, &a, to);
+	dlp_aggregator_answer(j, out, &a, to);
 }
 
 /* What a worker that was order-th in a step gets, with these values. */
 static inline void
-dlpjob_result(struct dlpjob *j, struct dlpjob_out *out, uint32_t step,
+dlp_aggregator_result(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
+    uint32_t step,
     unsigned order, const int32_t value[DLP_PARAMS],
-    const struct dlpjob_peer *to)
+    const struct dlp_aggregator_peer *to)
 {
 	struct dlp a = { .state = DLP_LEARNING, .step = step,
 	    .node_count = j->session.nodes };
 
-	if (j->cf.late && j->cf.as == DLPJOB_SERVER)
+	if (j->cf.late && j->cf.as == DLP_AGGREGATOR_SERVER)
 		a.node_count = (uint8_t)order;
 	memcpy(a.param, value, sizeof(a.param));
-	dlpjob_answer(j, out, &a, to);
+	dlp_aggregator_answer(j, out, &a, to);
 }
 
 static inline void
-dlpjob_reset(struct dlpjob *j, struct dlpjob_out *out, const struct dlp *d,
-    const struct dlpjob_peer *from)
+dlp_aggregator_reset(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
+    const struct dlp *d,
+    const struct dlp_aggregator_peer *from)
 {
-	j->n[DLPJOB_RESET]++;
+	j->n[DLP_AGGREGATOR_RESET]++;
 	j->session = (struct dlp_session){ 0 };
-	dlpjob_defaults(&j->session, &j->cf);
+	dlp_aggregator_defaults(&j->session, &j->cf);
 	j->done = false;
-	dlpjob_open(j, j->cf.as == DLPJOB_SERVER ? DLP_SETUP : DLP_WAITING);
-	dlpjob_echo(j, out, d, j->state, from);
+	dlp_aggregator_open(j, j->cf.as == DLP_AGGREGATOR_SERVER ? DLP_SETUP :
+	    DLP_WAITING);
+	dlp_aggregator_echo(j, out, d, j->state, from);
 }
 
 /*
@@ -213,8 +225,9 @@ dlpjob_reset(struct dlpjob *j, struct dlpjob_out *out, const struct dlp *d,
  * they change nothing.
  */
 static inline void
-dlpjob_configure(struct dlpjob *j, struct dlpjob_out *out,
-    const struct dlp *d, const struct dlpjob_peer *from)
+dlp_aggregator_configure(struct dlp_aggregator *j,
+    struct dlp_aggregator_out *out,
+    const struct dlp *d, const struct dlp_aggregator_peer *from)
 {
 	struct dlp_session s = { .nodes = d->node_count };
 	bool bad = d->node_count > DLP_NODES_MAX;
@@ -224,36 +237,37 @@ dlpjob_configure(struct dlpjob *j, struct dlpjob_out *out,
 		bad |= d->param[i] < 0;
 	}
 	if (bad) {
-		j->n[DLPJOB_REFUSED]++;
-		dlpjob_echo(j, out, d, DLP_ERROR, from);
+		j->n[DLP_AGGREGATOR_REFUSED]++;
+		dlp_aggregator_echo(j, out, d, DLP_ERROR, from);
 		return;
 	}
-	j->n[DLPJOB_CONFIGURED]++;
-	dlpjob_defaults(&s, &j->cf);
+	j->n[DLP_AGGREGATOR_CONFIGURED]++;
+	dlp_aggregator_defaults(&s, &j->cf);
 	if (j->state != DLP_SETUP || s.nodes != j->session.nodes ||
 	    memcmp(s.param, j->session.param, sizeof(s.param)) != 0) {
 		j->session = s;
-		dlpjob_open(j, DLP_SETUP);
+		dlp_aggregator_open(j, DLP_SETUP);
 	}
-	dlpjob_echo(j, out, d, j->state, from);
+	dlp_aggregator_echo(j, out, d, j->state, from);
 }
 
 /* A worker asks for its index and the settings; the last one opens step 0. */
 static inline void
-dlpjob_setup(struct dlpjob *j, struct dlpjob_out *out,
-    const struct dlpjob_peer *from)
+dlp_aggregator_setup(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
+    const struct dlp_aggregator_peer *from)
 {
-	struct dlpjob_member *m = dlpjob_find(&j->now, &from->at);
+	struct dlp_aggregator_member *m =
+	    dlp_aggregator_find(&j->now, &from->at);
 	struct dlp a = { .state = DLP_SETUP, .node_count = j->session.nodes };
 
-	j->n[m == NULL ? DLPJOB_SETUP : DLPJOB_SETUP_AGAIN]++;
+	j->n[m == NULL ? DLP_AGGREGATOR_SETUP : DLP_AGGREGATOR_SETUP_AGAIN]++;
 	if (m == NULL) {
 		m = &j->now.member[j->now.n++];
-		*m = (struct dlpjob_member){ .peer = *from };
+		*m = (struct dlp_aggregator_member){ .peer = *from };
 	}
 	a.step = (uint32_t)(m - j->now.member);
 	memcpy(a.param, j->session.param, sizeof(a.param));
-	dlpjob_answer(j, out, &a, from);
+	dlp_aggregator_answer(j, out, &a, from);
 	if (j->state == DLP_SETUP && j->now.n == j->session.nodes) {
 		j->state = DLP_LEARNING;
 		j->done = false;
@@ -263,108 +277,116 @@ dlpjob_setup(struct dlpjob *j, struct dlpjob_out *out,
 
 /* All have been counted: the aggregate, to all unless they have an answer. */
 static inline void
-dlpjob_complete(struct dlpjob *j, struct dlpjob_out *out)
+dlp_aggregator_complete(struct dlp_aggregator *j,
+    struct dlp_aggregator_out *out)
 {
 	const unsigned n = j->counted;
 
 	memcpy(j->aggregate[1], j->aggregate[0], sizeof(j->aggregate[0]));
 	for (int i = 0; i < DLP_PARAMS; i++)
 		j->aggregate[0][i] = dlp_saturate(j->cf.median ?
-		    dlpjob_median2(j->value[i], n) :
-		    dlpjob_sum(j->value[i], n), &j->n[DLPJOB_SATURATED]);
+		    dlp_aggregator_median2(j->value[i], n) :
+		    dlp_aggregator_sum(j->value[i], n),
+		    &j->n[DLP_AGGREGATOR_SATURATED]);
 	for (unsigned i = 0; i < n; i++) {
-		struct dlpjob_member *m = &j->now.member[j->arrived[i]];
+		struct dlp_aggregator_member *m = &j->now.member[j->arrived[i]];
 
 		if (!j->cf.late)
-			dlpjob_result(j, out, j->step, m->order,
+			dlp_aggregator_result(j, out, j->step, m->order,
 			    j->aggregate[0], &m->peer);
 		m->done_order = m->order;
 		m->order = 0;
 	}
-	j->n[DLPJOB_STEPS]++;
+	j->n[DLP_AGGREGATOR_STEPS]++;
 	j->counted = 0;
 	j->done = true;
 	j->done_step = j->step++;
 	if (j->step == (uint32_t)j->session.param[DLP_ITERATIONS]) {
-		j->n[DLPJOB_SESSIONS]++;
+		j->n[DLP_AGGREGATOR_SESSIONS]++;
 		j->state = DLP_WAITING;
 		j->step = 0;
 	}
 }
 
 static inline void
-dlpjob_wrong_step(struct dlpjob *j, struct dlpjob_out *out,
-    const struct dlp *d, const struct dlpjob_peer *from)
+dlp_aggregator_wrong_step(struct dlp_aggregator *j,
+    struct dlp_aggregator_out *out,
+    const struct dlp *d, const struct dlp_aggregator_peer *from)
 {
 	const struct dlp a = { .state = DLP_WRONG_STEP };
 
-	j->n[DLPJOB_WRONG_STEP]++;
-	if (j->cf.as == DLPJOB_SERVER)
-		dlpjob_answer(j, out, &a, from);
+	j->n[DLP_AGGREGATOR_WRONG_STEP]++;
+	if (j->cf.as == DLP_AGGREGATOR_SERVER)
+		dlp_aggregator_answer(j, out, &a, from);
 	else
-		dlpjob_echo(j, out, d, DLP_WRONG_STEP, from);
+		dlp_aggregator_echo(j, out, d, DLP_WRONG_STEP, from);
 }
 
 /* A gradient, in LEARNING. */
 static inline void
-dlpjob_learn(struct dlpjob *j, struct dlpjob_out *out, const struct dlp *d,
-    const struct dlpjob_peer *from)
+dlp_aggregator_learn(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
+    const struct dlp *d,
+    const struct dlp_aggregator_peer *from)
 {
-	struct dlpjob_member *m = dlpjob_find(&j->now, &from->at);
+	struct dlp_aggregator_member *m =
+	    dlp_aggregator_find(&j->now, &from->at);
 
 	if (m == NULL) {
-		j->n[DLPJOB_FOREIGN]++;
+		j->n[DLP_AGGREGATOR_FOREIGN]++;
 		return;
 	}
 	if (d->step != j->step) {
-		dlpjob_wrong_step(j, out, d, from);
+		dlp_aggregator_wrong_step(j, out, d, from);
 		return;
 	}
 	m->peer = *from;
 	if (m->order == 0) {
-		j->n[DLPJOB_GRADIENTS]++;
+		j->n[DLP_AGGREGATOR_GRADIENTS]++;
 		for (int i = 0; i < DLP_PARAMS; i++)
 			j->value[i][j->counted] = d->param[i];
 		j->arrived[j->counted++] = (uint8_t)(m - j->now.member);
 		m->order = (uint8_t)j->counted;
 	} else {
-		j->n[DLPJOB_REPEATED]++;
+		j->n[DLP_AGGREGATOR_REPEATED]++;
 	}
 	if (j->cf.late)
-		dlpjob_result(j, out, j->step, m->order, j->aggregate[0],
+		dlp_aggregator_result(j, out, j->step, m->order,
+		    j->aggregate[0],
 		    &m->peer);
 	if (j->counted == j->session.nodes)
-		dlpjob_complete(j, out);
+		dlp_aggregator_complete(j, out);
 }
 
 /* Its answer was lost, it seems: the same again. */
 static inline bool
-dlpjob_finished(struct dlpjob *j, struct dlpjob_out *out, const struct dlp *d,
-    const struct dlpjob_peer *from)
+dlp_aggregator_finished(struct dlp_aggregator *j,
+    struct dlp_aggregator_out *out, const struct dlp *d,
+    const struct dlp_aggregator_peer *from)
 {
-	const struct dlpjob_member *m;
+	const struct dlp_aggregator_member *m;
 
 	if (!j->done || d->state != DLP_LEARNING || d->step != j->done_step)
 		return false;
-	m = dlpjob_find(j->state == DLP_SETUP ? &j->before : &j->now,
+	m = dlp_aggregator_find(j->state == DLP_SETUP ? &j->before : &j->now,
 	    &from->at);
 	if (m == NULL)
 		return false;
-	j->n[DLPJOB_FINISHED]++;
-	dlpjob_result(j, out, d->step, m->done_order,
+	j->n[DLP_AGGREGATOR_FINISHED]++;
+	dlp_aggregator_result(j, out, d->step, m->done_order,
 	    j->aggregate[j->cf.late], from);
 	return true;
 }
 
 /* Asked again because the answer was lost, after the last one's setup. */
 static inline bool
-dlpjob_setup_lost(struct dlpjob *j, const struct dlpjob_peer *from)
+dlp_aggregator_setup_lost(struct dlp_aggregator *j,
+    const struct dlp_aggregator_peer *from)
 {
-	const struct dlpjob_member *m;
+	const struct dlp_aggregator_member *m;
 
 	if (j->state != DLP_LEARNING || j->step != 0)
 		return false;
-	m = dlpjob_find(&j->now, &from->at);
+	m = dlp_aggregator_find(&j->now, &from->at);
 	return m != NULL && m->order == 0;
 }
 
@@ -373,8 +395,8 @@ dlpjob_setup_lost(struct dlpjob *j, const struct dlpjob_peer *from)
  * whom, is in *out.  The number of answers, often 0.
  */
 static inline unsigned
-dlpjob_take(struct dlpjob *j, const uint8_t *p, size_t len,
-    const struct dlpjob_peer *from, struct dlpjob_out *out)
+dlp_aggregator_take(struct dlp_aggregator *j, const uint8_t *p, size_t len,
+    const struct dlp_aggregator_peer *from, struct dlp_aggregator_out *out)
 {
 	struct dlp d;
 	const enum dlp_bad bad = dlp_parse(p, len, &d);
@@ -382,26 +404,28 @@ dlpjob_take(struct dlpjob *j, const uint8_t *p, size_t len,
 	out->n = 0;
 	out->d = (struct dlp){ 0 };
 	if (bad != DLP_OK) {
-		j->n[bad == DLP_SHORT ? DLPJOB_SHORT : DLPJOB_LONG]++;
+		j->n[bad == DLP_SHORT ? DLP_AGGREGATOR_SHORT :
+		    DLP_AGGREGATOR_LONG]++;
 		return 0;
 	}
-	if (dlpjob_finished(j, out, &d, from))
+	if (dlp_aggregator_finished(j, out, &d, from))
 		return out->n;
 	if (d.state == DLP_RESET) {
-		dlpjob_reset(j, out, &d, from);
+		dlp_aggregator_reset(j, out, &d, from);
 	} else if (d.state == DLP_CONFIGURE && j->state != DLP_LEARNING) {
-		dlpjob_configure(j, out, &d, from);
+		dlp_aggregator_configure(j, out, &d, from);
 	} else if (d.state == DLP_SETUP && (j->state == DLP_SETUP ||
-	    dlpjob_setup_lost(j, from))) {
-		dlpjob_setup(j, out, from);
+	    dlp_aggregator_setup_lost(j, from))) {
+		dlp_aggregator_setup(j, out, from);
 	} else if (d.state == DLP_SETUP && j->state == DLP_WAITING &&
-	    j->cf.as == DLPJOB_SERVER) {
-		j->n[DLPJOB_NOT_OPEN]++;	/* so the published one */
+	    j->cf.as == DLP_AGGREGATOR_SERVER) {
+		/* so the published one */
+		j->n[DLP_AGGREGATOR_NOT_OPEN]++;
 	} else if (d.state == DLP_LEARNING && j->state == DLP_LEARNING) {
-		dlpjob_learn(j, out, &d, from);
+		dlp_aggregator_learn(j, out, &d, from);
 	} else {
-		j->n[DLPJOB_POLLED]++;
-		dlpjob_echo(j, out, &d, j->state, from);
+		j->n[DLP_AGGREGATOR_POLLED]++;
+		dlp_aggregator_echo(j, out, &d, j->state, from);
 	}
 	return out->n;
 }

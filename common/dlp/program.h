@@ -18,12 +18,12 @@
 #include "common/program/program.h"
 
 struct dlp_settings {
-	struct dlpjob_conf job;
+	struct dlp_aggregator_conf job;
 	uint16_t port;			/* 0: the usual one */
 };
 
-struct dlp_aggregator {
-	struct dlpjob job;
+struct dlp_switch {
+	struct dlp_aggregator job;
 	const struct dlp_settings *cf;
 	const struct program_env *env;
 };
@@ -62,9 +62,11 @@ dlp_set(void *conf, int option, const char *arg)
 		    "not one of mean, median";
 	case DLP_LATE: cf->job.late = true; return NULL;
 	case DLP_AS:
-		cf->job.as = strcmp(arg, "server") == 0 ? DLPJOB_SERVER :
-		    DLPJOB_SWITCH;
-		return cf->job.as == DLPJOB_SERVER || strcmp(arg, "switch") ==
+		cf->job.as = strcmp(arg, "server") == 0 ?
+		    DLP_AGGREGATOR_SERVER :
+		    DLP_AGGREGATOR_SWITCH;
+		return cf->job.as == DLP_AGGREGATOR_SERVER ||
+		    strcmp(arg, "switch") ==
 		    0 ? NULL : "not one of switch, server";
 	case DLP_PORT:
 		why = num_u64(arg, 1, 65535, &port);
@@ -79,7 +81,7 @@ dlp_port(const void *conf)
 {
 	const struct dlp_settings *cf = conf;
 
-	return cf->port != 0 ? cf->port : cf->job.as == DLPJOB_SERVER ?
+	return cf->port != 0 ? cf->port : cf->job.as == DLP_AGGREGATOR_SERVER ?
 	    DLP_SERVER_PORT : DLP_SWITCH_PORT;
 }
 
@@ -94,11 +96,11 @@ dlp_settle(void *conf, struct program_place *place)
 static inline bool
 dlp_init(void *state, const void *conf, const struct program_env *env)
 {
-	struct dlp_aggregator *d = state;
+	struct dlp_switch *d = state;
 
 	d->cf = conf;
 	d->env = env;
-	dlpjob_init(&d->job, &d->cf->job);
+	dlp_aggregator_init(&d->job, &d->cf->job);
 	return true;
 }
 
@@ -111,7 +113,7 @@ dlp_free(void *state)
 static inline enum program_claim
 dlp_claim(void *state, struct packet *p)
 {
-	const struct dlp_aggregator *d = state;
+	const struct dlp_switch *d = state;
 	const uint16_t port = dlp_port(d->cf);
 
 	if (p->frame == NULL)
@@ -126,13 +128,13 @@ dlp_claim(void *state, struct packet *p)
 static inline void
 dlp_take(void *state, struct packet *p, uint64_t now_ns)
 {
-	struct dlp_aggregator *d = state;
-	const struct dlpjob_peer peer = { *p->from, *p->to };
+	struct dlp_switch *d = state;
+	const struct dlp_aggregator_peer peer = { *p->from, *p->to };
 	uint8_t bytes[DLP_BYTES];
-	struct dlpjob_out o;
+	struct dlp_aggregator_out o;
 
 	(void)now_ns;
-	if (dlpjob_take(&d->job, p->payload, p->bytes, &peer, &o) == 0)
+	if (dlp_aggregator_take(&d->job, p->payload, p->bytes, &peer, &o) == 0)
 		return;
 	dlp_put(bytes, &o.d);
 	for (unsigned i = 0; i < o.n; i++)
@@ -144,7 +146,8 @@ dlp_take(void *state, struct packet *p, uint64_t now_ns)
 static inline void
 dlp_jobs(const void *state, struct counters *c, uint64_t now_ns)
 {
-	const struct dlpjob *j = &((const struct dlp_aggregator *)state)->job;
+	const struct dlp_aggregator *j =
+	    &((const struct dlp_switch *)state)->job;
 
 	(void)now_ns;
 	counters_in(c, NULL);
@@ -161,7 +164,8 @@ static inline bool
 dlp_members(const void *state, uint16_t job, struct counters *c,
     uint64_t now_ns)
 {
-	const struct dlpjob *j = &((const struct dlp_aggregator *)state)->job;
+	const struct dlp_aggregator *j =
+	    &((const struct dlp_switch *)state)->job;
 	char name[ADDR_NAME_BYTES];
 
 	(void)now_ns;
@@ -172,7 +176,7 @@ dlp_members(const void *state, uint16_t job, struct counters *c,
 	counters_put(c, "step", j->step);
 	counters_list(c, "members");
 	for (unsigned i = 0; i < j->now.n; i++) {
-		const struct dlpjob_peer *p = &j->now.member[i].peer;
+		const struct dlp_aggregator_peer *p = &j->now.member[i].peer;
 
 		counters_in(c, NULL);
 		counters_put(c, "id", i);
@@ -195,7 +199,8 @@ static inline bool
 dlp_stats(const void *state, int32_t job, bool gauges, struct counters *c,
     uint64_t now_ns)
 {
-	const struct dlpjob *j = &((const struct dlp_aggregator *)state)->job;
+	const struct dlp_aggregator *j =
+	    &((const struct dlp_switch *)state)->job;
 
 	(void)now_ns;
 	if (job >= 0 && job != 1)
@@ -206,15 +211,16 @@ dlp_stats(const void *state, int32_t job, bool gauges, struct counters *c,
 		counters_put(c, "members", j->now.n);
 		return true;
 	}
-	for (int i = 0; i < DLPJOB_COUNTS && job >= 0; i++)
-		counters_put(c, dlpjob_count_name[i], j->n[i]);
+	for (int i = 0; i < DLP_AGGREGATOR_COUNTS && job >= 0; i++)
+		counters_put(c, dlp_aggregator_count_name[i], j->n[i]);
 	return true;
 }
 
 static inline void
 dlp_account(const void *state, struct counters *c)
 {
-	const struct dlpjob *j = &((const struct dlp_aggregator *)state)->job;
+	const struct dlp_aggregator *j =
+	    &((const struct dlp_switch *)state)->job;
 
 	dlp_stats(state, 1, false, c, 0);
 	counters_word(c, "state", dlp_state_name(j->state));
@@ -225,11 +231,12 @@ dlp_account(const void *state, struct counters *c)
 static inline void
 dlp_summary(const void *state, struct counters *c)
 {
-	const struct dlpjob *j = &((const struct dlp_aggregator *)state)->job;
+	const struct dlp_aggregator *j =
+	    &((const struct dlp_switch *)state)->job;
 
-	for (int i = 0; i < DLPJOB_COUNTS; i++) {
-		if (j->n[i] > 0 || i == DLPJOB_STEPS)
-			counters_put(c, dlpjob_count_name[i], j->n[i]);
+	for (int i = 0; i < DLP_AGGREGATOR_COUNTS; i++) {
+		if (j->n[i] > 0 || i == DLP_AGGREGATOR_STEPS)
+			counters_put(c, dlp_aggregator_count_name[i], j->n[i]);
 	}
 	counters_word(c, "state", dlp_state_name(j->state));
 	counters_put(c, "step", j->step);
@@ -238,7 +245,8 @@ dlp_summary(const void *state, struct counters *c)
 static inline void
 dlp_progress(const void *state, struct counters *c)
 {
-	const struct dlpjob *j = &((const struct dlp_aggregator *)state)->job;
+	const struct dlp_aggregator *j =
+	    &((const struct dlp_switch *)state)->job;
 
 	counters_word(c, dlp_state_name(j->state), "session");
 	counters_put(c, "step", j->step);
@@ -249,7 +257,7 @@ static const struct program dlp_program = {
 	.name = "dlp", .about = "aggregate a session of DLP",
 	.port = dlp_port, .conf_bytes = sizeof(struct dlp_settings),
 	.opts = dlp_opts, .defaults = dlp_defaults, .set = dlp_set,
-	.settle = dlp_settle, .state_bytes = sizeof(struct dlp_aggregator),
+	.settle = dlp_settle, .state_bytes = sizeof(struct dlp_switch),
 	.init = dlp_init, .free = dlp_free, .claim = dlp_claim,
 	.take = dlp_take, .jobs = dlp_jobs, .members = dlp_members,
 	.stats = dlp_stats, .account = dlp_account, .summary = dlp_summary,

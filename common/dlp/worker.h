@@ -37,7 +37,7 @@ enum dlp_worker_count {
 
 struct dlp_worker {
 	struct dlp_worker_conf cf;
-	struct dlpask ask;
+	struct dlp_ask ask;
 	enum dlp_worker_end end;
 	uint32_t elements;		/* DLP_PARAMS at most */
 	float vec[DLP_PARAMS];		/* waits for the session to open */
@@ -59,21 +59,21 @@ static inline void
 dlp_worker_begin(struct dlp_worker *w, uint32_t elements, uint64_t now_ns)
 {
 	w->elements = elements;
-	dlpask_begin(&w->ask, now_ns);
+	dlp_ask_begin(&w->ask, now_ns);
 }
 
 /* Is a gradient on its way, or waiting?  Then none is taken. */
 static inline bool
 dlp_worker_busy(const struct dlp_worker *w)
 {
-	return w->have || w->ask.phase == DLPASK_STEP;
+	return w->have || w->ask.phase == DLP_ASK_STEP;
 }
 
 /* Is it the network that is waited for? */
 static inline bool
 dlp_worker_waits(const struct dlp_worker *w)
 {
-	return dlpask_next_ns(&w->ask) != DLPASK_NEVER;
+	return dlp_ask_next_ns(&w->ask) != DLP_ASK_NEVER;
 }
 
 /* The gradient that waits leaves as integers, once the session is open. */
@@ -83,12 +83,12 @@ dlp_worker_offer(struct dlp_worker *w, uint64_t now_ns)
 	const int32_t scale = w->ask.session.param[DLP_SCALE];
 	int32_t param[DLP_PARAMS] = { 0 };
 
-	if (!w->have || w->ask.phase != DLPASK_READY)
+	if (!w->have || w->ask.phase != DLP_ASK_READY)
 		return;
 	for (uint32_t i = 0; i < w->elements; i++)
 		param[i] = dlp_quantise(w->vec[i], scale,
 		    &w->n[DLP_WORKER_SATURATED]);
-	dlpask_gradient(&w->ask, param, now_ns);
+	dlp_ask_gradient(&w->ask, param, now_ns);
 	w->have = false;
 }
 
@@ -98,8 +98,8 @@ dlp_worker_gradient(struct dlp_worker *w, uint64_t now_ns)
 {
 	w->have = true;
 	w->n[DLP_WORKER_GRADIENTS]++;
-	if (w->ask.phase == DLPASK_OVER)
-		dlpask_begin(&w->ask, now_ns);
+	if (w->ask.phase == DLP_ASK_OVER)
+		dlp_ask_begin(&w->ask, now_ns);
 	dlp_worker_offer(w, now_ns);
 }
 
@@ -114,24 +114,24 @@ dlp_worker_result(struct dlp_worker *w, const struct dlp *d)
 	    w->ask.session.param[DLP_SCALE];
 
 	w->n[DLP_WORKER_RESULTS]++;
-	w->n[DLP_WORKER_SESSIONS] += w->ask.phase == DLPASK_OVER;
+	w->n[DLP_WORKER_SESSIONS] += w->ask.phase == DLP_ASK_OVER;
 	w->step = d->step;
 	for (uint32_t i = 0; i < w->elements; i++)
 		vec_set(w->sum, i, (float)(d->param[i] * unit));
 }
 
 /* The aggregator says d.  After a result, its step and sum are there. */
-static inline enum dlpask_news
+static inline enum dlp_ask_news
 dlp_worker_take(struct dlp_worker *w, const struct dlp *d, uint64_t now_ns)
 {
-	const enum dlpask_news news = dlpask_take(&w->ask, d, now_ns);
+	const enum dlp_ask_news news = dlp_ask_take(&w->ask, d, now_ns);
 
 	switch (news) {
-	case DLPASK_OPEN: dlp_worker_offer(w, now_ns); break;
-	case DLPASK_RESULT: dlp_worker_result(w, d); break;
-	case DLPASK_REFUSED: w->end = DLP_WORKER_REFUSED; break;
-	case DLPASK_IGNORED: w->n[DLP_WORKER_IGNORED]++; break;
-	case DLPASK_NOTHING: break;
+	case DLP_ASK_OPEN: dlp_worker_offer(w, now_ns); break;
+	case DLP_ASK_RESULT: dlp_worker_result(w, d); break;
+	case DLP_ASK_REFUSED: w->end = DLP_WORKER_REFUSED; break;
+	case DLP_ASK_IGNORED: w->n[DLP_WORKER_IGNORED]++; break;
+	case DLP_ASK_NOTHING: break;
 	}
 	return news;
 }
@@ -145,20 +145,20 @@ dlp_worker_next(struct dlp_worker *w, uint64_t now_ns)
 	if (dlp_worker_waits(w) &&
 	    now_ns - w->ask.since_ns >= w->cf.give_up_ns)
 		w->end = DLP_WORKER_STUCK;
-	return w->end == DLP_WORKER_GOING && dlpask_due(&w->ask, now_ns);
+	return w->end == DLP_WORKER_GOING && dlp_ask_due(&w->ask, now_ns);
 }
 
 /* When dlp_worker_next() is due, even if nothing comes. */
 static inline uint64_t
 dlp_worker_due(const struct dlp_worker *w)
 {
-	const uint64_t due = dlpask_next_ns(&w->ask),
-	    left = DLPASK_NEVER - w->ask.since_ns;
-	const uint64_t end = w->cf.give_up_ns > left ? DLPASK_NEVER :
+	const uint64_t due = dlp_ask_next_ns(&w->ask),
+	    left = DLP_ASK_NEVER - w->ask.since_ns;
+	const uint64_t end = w->cf.give_up_ns > left ? DLP_ASK_NEVER :
 	    w->ask.since_ns + w->cf.give_up_ns;
 
-	if (w->end != DLP_WORKER_GOING || due == DLPASK_NEVER)
-		return DLPASK_NEVER;
+	if (w->end != DLP_WORKER_GOING || due == DLP_ASK_NEVER)
+		return DLP_ASK_NEVER;
 	return due < end ? due : end;
 }
 
@@ -166,12 +166,12 @@ dlp_worker_due(const struct dlp_worker *w)
 static inline void
 dlp_worker_wait(const struct dlp_worker *w, char *to, size_t room)
 {
-	static const char *const name[] = { [DLPASK_RESET] = "answer to RESET",
-	    [DLPASK_CONFIGURE] = "session that can be configured",
-	    [DLPASK_SETUP] = "session to take part in",
-	    [DLPASK_POLL] = "session with all its workers" };
+	static const char *const name[] = { [DLP_ASK_RESET] = "answer to RESET",
+	    [DLP_ASK_CONFIGURE] = "session that can be configured",
+	    [DLP_ASK_SETUP] = "session to take part in",
+	    [DLP_ASK_POLL] = "session with all its workers" };
 
-	if (w->ask.phase == DLPASK_STEP)
+	if (w->ask.phase == DLP_ASK_STEP)
 		snprintf(to, room, "result of step %" PRIu32, w->ask.step);
 	else
 		snprintf(to, room, "%s", name[w->ask.phase]);
@@ -181,7 +181,7 @@ dlp_worker_wait(const struct dlp_worker *w, char *to, size_t room)
 static inline const char *
 dlp_worker_why(const struct dlp_worker *w, char text[DLP_WORKER_WHY_BYTES])
 {
-	const struct dlpask *a = &w->ask;
+	const struct dlp_ask *a = &w->ask;
 	char what[48], heard[64] = "nothing was heard";
 
 	text[0] = '\0';

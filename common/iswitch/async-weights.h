@@ -20,7 +20,7 @@
  * silence, what may be lost without anything having shown it.
  *
  * Rounds are counted in 64 bits.  Pure: time is an argument.  Owns its memory:
- * asyncw_free().  No locking: that is for who has two threads.
+ * async_weights_free().  No locking: that is for who has two threads.
  */
 #ifndef INNET_ISWITCH_ASYNC_WEIGHTS_H
 #define INNET_ISWITCH_ASYNC_WEIGHTS_H
@@ -36,34 +36,37 @@
 #include "common/iswitch/rto.h"
 #include "common/wire/seg.h"
 
-#define ASYNCW_NEVER UINT64_MAX
+#define ASYNC_WEIGHTS_NEVER UINT64_MAX
 
 enum {
-	ASYNCW_SPREAD = 256,		/* rounds between two segments */
-	ASYNCW_CRCS = 4096,		/* rounds whose CRC is kept */
-	ASYNCW_HELPS = 64,		/* unanswered at a time */
-	ASYNCW_EARLY_BYTES = 16 << 20,	/* of results kept */
-	ASYNCW_QUIET_NS = 20000000,	/* first silence, then doubled */
-	ASYNCW_QUIET_MAX_NS = 1000000000
+	/* rounds between two segments */
+	ASYNC_WEIGHTS_SPREAD = 256,
+	ASYNC_WEIGHTS_CRCS = 4096,		/* rounds whose CRC is kept */
+	ASYNC_WEIGHTS_HELPS = 64,		/* unanswered at a time */
+	ASYNC_WEIGHTS_EARLY_BYTES = 16 << 20,	/* of results kept */
+	/* first silence, then doubled */
+	ASYNC_WEIGHTS_QUIET_NS = 20000000,
+	ASYNC_WEIGHTS_QUIET_MAX_NS = 1000000000
 };
 
 /* What became of a result. */
-enum asyncw_verdict {
-	ASYNCW_APPLIED,
-	ASYNCW_EARLY,			/* kept */
-	ASYNCW_AHEAD,			/* too early to be kept */
-	ASYNCW_DUPLICATE,
-	ASYNCW_BAD_INDEX, ASYNCW_BAD_LENGTH,
-	ASYNCW_UNPROVEN,		/* see asyncw_joined() */
-	ASYNCW_PROVEN,
-	ASYNCW_OTHER,			/* the job is another: it is over */
-	ASYNCW_VERDICTS
+enum async_weights_verdict {
+	ASYNC_WEIGHTS_APPLIED,
+	ASYNC_WEIGHTS_EARLY,			/* kept */
+	ASYNC_WEIGHTS_AHEAD,			/* too early to be kept */
+	ASYNC_WEIGHTS_DUPLICATE,
+	ASYNC_WEIGHTS_BAD_INDEX, ASYNC_WEIGHTS_BAD_LENGTH,
+	ASYNC_WEIGHTS_UNPROVEN,		/* see async_weights_joined() */
+	ASYNC_WEIGHTS_PROVEN,
+	/* the job is another: it is over */
+	ASYNC_WEIGHTS_OTHER,
+	ASYNC_WEIGHTS_VERDICTS
 };
 
 static inline const char *
-asyncw_verdict_name(unsigned v)
+async_weights_verdict_name(unsigned v)
 {
-	static const char *const name[ASYNCW_VERDICTS] = { "applied",
+	static const char *const name[ASYNC_WEIGHTS_VERDICTS] = { "applied",
 	    "early", "ahead", "duplicate", "bad_index", "bad_length",
 	    "unproven", "proven", "other_job" };
 
@@ -71,34 +74,34 @@ asyncw_verdict_name(unsigned v)
 }
 
 /* A result that came too early: the next of its segment stands behind it. */
-struct asyncw_early {
-	struct asyncw_early *next;
+struct async_weights_early {
+	struct async_weights_early *next;
 	int64_t round;
 	uint16_t contributions;
 	uint8_t vec[];
 };
 
-struct asyncw_seg {
+struct async_weights_seg {
 	int64_t next;			/* first round not applied */
 	int64_t known;			/* rounds before it are complete */
 	int64_t asked;			/* round of the last Help, or -1 */
 	uint64_t asked_ns;
-	struct asyncw_early *early;	/* by round; owned */
+	struct async_weights_early *early;	/* by round; owned */
 	bool again;			/* asked more than once */
 	bool queued;
 };
 
-struct asyncw {
+struct async_weights {
 	uint32_t elements, floats, segs;	/* segs 0: not known yet */
 	float gamma;			/* negative: gradients point up */
 	uint8_t *w;			/* the weights, as in packets */
 	int64_t first;			/* round */
 	int64_t t_s;			/* all rounds before it are whole */
 	int64_t most;			/* greatest next of any segment */
-	struct asyncw_seg *seg;
-	uint32_t got[ASYNCW_SPREAD];	/* segments, by round */
-	uint32_t crc[ASYNCW_SPREAD];
-	uint32_t crcs[ASYNCW_CRCS];	/* of whole rounds */
+	struct async_weights_seg *seg;
+	uint32_t got[ASYNC_WEIGHTS_SPREAD];	/* segments, by round */
+	uint32_t crc[ASYNC_WEIGHTS_SPREAD];
+	uint32_t crcs[ASYNC_WEIGHTS_CRCS];	/* of whole rounds */
 	size_t early_bytes;
 
 	uint32_t *queue;		/* segments to ask for: a ring */
@@ -113,17 +116,17 @@ struct asyncw {
 
 	bool waits;			/* for the network, since: */
 	uint64_t waits_ns;
-	uint64_t n[ASYNCW_VERDICTS];
+	uint64_t n[ASYNC_WEIGHTS_VERDICTS];
 	uint64_t applied;		/* results, those kept before too */
 	uint64_t helps, nonfinite;
 };
 
 static inline void
-asyncw_free(struct asyncw *a)
+async_weights_free(struct async_weights *a)
 {
 	for (uint32_t i = 0; i < a->segs; i++) {
 		while (a->seg[i].early != NULL) {
-			struct asyncw_early *e = a->seg[i].early;
+			struct async_weights_early *e = a->seg[i].early;
 
 			a->seg[i].early = e->next;
 			free(e);
@@ -132,17 +135,17 @@ asyncw_free(struct asyncw *a)
 	free(a->seg);
 	free(a->queue);
 	free(a->w);
-	*a = (struct asyncw){ 0 };
+	*a = (struct async_weights){ 0 };
 }
 
 /* Weights as they stand before round `first`.  False without memory. */
 static inline bool
-asyncw_init(struct asyncw *a, uint32_t elements, const uint8_t *w,
+async_weights_init(struct async_weights *a, uint32_t elements, const uint8_t *w,
     float gamma, int64_t first)
 {
-	*a = (struct asyncw){ .elements = elements, .gamma = gamma,
+	*a = (struct async_weights){ .elements = elements, .gamma = gamma,
 	    .first = first, .t_s = first, .most = first,
-	    .retry_ns = ASYNCW_NEVER, .quiet_ns = ASYNCW_NEVER };
+	    .retry_ns = ASYNC_WEIGHTS_NEVER, .quiet_ns = ASYNC_WEIGHTS_NEVER };
 	a->w = malloc(4 * (size_t)elements);
 	if (a->w == NULL)
 		return false;
@@ -152,7 +155,7 @@ asyncw_init(struct asyncw *a, uint32_t elements, const uint8_t *w,
 
 /* F is known.  False without memory. */
 static inline bool
-asyncw_size(struct asyncw *a, uint32_t floats)
+async_weights_size(struct async_weights *a, uint32_t floats)
 {
 	const uint32_t segs = seg_count(a->elements, floats);
 
@@ -163,14 +166,14 @@ asyncw_size(struct asyncw *a, uint32_t floats)
 	a->floats = floats;
 	a->segs = segs;
 	for (uint32_t i = 0; i < segs; i++)
-		a->seg[i] = (struct asyncw_seg){ .next = a->first,
+		a->seg[i] = (struct async_weights_seg){ .next = a->first,
 		    .known = a->first, .asked = -1 };
 	return true;
 }
 
 /* Round t of the wire, as the one nearest to `near`. */
 static inline int64_t
-asyncw_unwrap(uint32_t t, int64_t near)
+async_weights_unwrap(uint32_t t, int64_t near)
 {
 	const uint32_t d = (t - (uint32_t)near) & (SEG_ITERATIONS - 1);
 
@@ -179,47 +182,48 @@ asyncw_unwrap(uint32_t t, int64_t near)
 }
 
 static inline uint32_t
-asyncw_wire(int64_t round)
+async_weights_wire(int64_t round)
 {
 	return (uint32_t)round & (SEG_ITERATIONS - 1);
 }
 
 /* Have all segments come as far as t_s, and none any further? */
 static inline bool
-asyncw_uniform(const struct asyncw *a)
+async_weights_uniform(const struct async_weights *a)
 {
 	return a->most == a->t_s;
 }
 
 /* The weights' CRC-32C for a Join; 0, unknown, between two rounds. */
 static inline uint32_t
-asyncw_weights_crc(const struct asyncw *a)
+async_weights_weights_crc(const struct async_weights *a)
 {
-	return asyncw_uniform(a) ? crc32c(0, a->w, 4 * (size_t)a->elements) :
+	return async_weights_uniform(a) ?
+	    crc32c(0, a->w, 4 * (size_t)a->elements) :
 	    0;
 }
 
 /* The CRC of a round that is whole; false if it is not, or long ago. */
 static inline bool
-asyncw_crc(const struct asyncw *a, int64_t round, uint32_t *crc)
+async_weights_crc(const struct async_weights *a, int64_t round, uint32_t *crc)
 {
 	if (round < a->first || round >= a->t_s ||
-	    a->t_s - round > ASYNCW_CRCS)
+	    a->t_s - round > ASYNC_WEIGHTS_CRCS)
 		return false;
-	*crc = a->crcs[round % ASYNCW_CRCS];
+	*crc = a->crcs[round % ASYNC_WEIGHTS_CRCS];
 	return true;
 }
 
 /* How stale a gradient of weights as of round t_w is at round t_s. */
 static inline uint64_t
-asyncw_stale(int64_t t_s, int64_t t_w)
+async_weights_stale(int64_t t_s, int64_t t_w)
 {
 	return t_s > t_w ? (uint64_t)(t_s - t_w) : 0;
 }
 
 /* Something is expected of the network from now on. */
 static inline void
-asyncw_wait(struct asyncw *a, uint64_t now_ns)
+async_weights_wait(struct async_weights *a, uint64_t now_ns)
 {
 	if (!a->waits)
 		a->waits_ns = now_ns;
@@ -228,9 +232,9 @@ asyncw_wait(struct asyncw *a, uint64_t now_ns)
 
 /* Ask for segment i, if it has not been asked for. */
 static inline void
-asyncw_want(struct asyncw *a, uint32_t i)
+async_weights_want(struct async_weights *a, uint32_t i)
 {
-	struct asyncw_seg *s = &a->seg[i];
+	struct async_weights_seg *s = &a->seg[i];
 
 	if (s->queued || s->asked == s->next)
 		return;
@@ -240,22 +244,23 @@ asyncw_want(struct asyncw *a, uint32_t i)
 
 /* The silence begins anew. */
 static inline void
-asyncw_heard(struct asyncw *a, uint64_t now_ns)
+async_weights_heard(struct async_weights *a, uint64_t now_ns)
 {
-	a->quiet_wait_ns = ASYNCW_QUIET_NS;
+	a->quiet_wait_ns = ASYNC_WEIGHTS_QUIET_NS;
 	a->heard_ns = now_ns;
-	a->quiet_ns = now_ns + (a->proving || !asyncw_uniform(a) ?
-	    ASYNCW_QUIET_NS : ASYNCW_QUIET_MAX_NS);
+	a->quiet_ns = now_ns + (a->proving || !async_weights_uniform(a) ?
+	    ASYNC_WEIGHTS_QUIET_NS : ASYNC_WEIGHTS_QUIET_MAX_NS);
 }
 
 /* Round t_s is whole, perhaps more. */
 static inline void
-asyncw_advance(struct asyncw *a)
+async_weights_advance(struct async_weights *a)
 {
 	uint32_t k;
 
-	while (a->got[k = (uint32_t)(a->t_s % ASYNCW_SPREAD)] == a->segs) {
-		a->crcs[a->t_s % ASYNCW_CRCS] = a->crc[k];
+	while (a->got[k =
+	    (uint32_t)(a->t_s % ASYNC_WEIGHTS_SPREAD)] == a->segs) {
+		a->crcs[a->t_s % ASYNC_WEIGHTS_CRCS] = a->crc[k];
 		a->got[k] = a->crc[k] = 0;
 		a->t_s++;
 	}
@@ -263,10 +268,11 @@ asyncw_advance(struct asyncw *a)
 
 /* Segment i takes its next round. */
 static inline void
-asyncw_apply(struct asyncw *a, uint32_t i, const uint8_t *vec, uint16_t given)
+async_weights_apply(struct async_weights *a, uint32_t i, const uint8_t *vec,
+    uint16_t given)
 {
-	struct asyncw_seg *s = &a->seg[i];
-	const uint32_t k = (uint32_t)(s->next % ASYNCW_SPREAD);
+	struct async_weights_seg *s = &a->seg[i];
+	const uint32_t k = (uint32_t)(s->next % ASYNC_WEIGHTS_SPREAD);
 	const uint32_t n = seg_floats_at(a->elements, a->floats, i);
 	const uint8_t index[4] = { (uint8_t)(i >> 24), (uint8_t)(i >> 16),
 	    (uint8_t)(i >> 8), (uint8_t)i };
@@ -285,46 +291,47 @@ asyncw_apply(struct asyncw *a, uint32_t i, const uint8_t *vec, uint16_t given)
 		a->most = s->next;
 	if (s->known < s->next)
 		s->known = s->next;
-	asyncw_advance(a);
+	async_weights_advance(a);
 }
 
 /* Keep a result until its turn comes. */
-static inline enum asyncw_verdict
-asyncw_keep(struct asyncw *a, const struct seg *g, int64_t round)
+static inline enum async_weights_verdict
+async_weights_keep(struct async_weights *a, const struct seg *g, int64_t round)
 {
-	const size_t bytes = sizeof(struct asyncw_early) + 4 * (size_t)g->n;
-	struct asyncw_early **at = &a->seg[g->index].early, *e;
+	const size_t bytes = sizeof(struct async_weights_early) + 4 *
+	    (size_t)g->n;
+	struct async_weights_early **at = &a->seg[g->index].early, *e;
 
 	while (*at != NULL && (*at)->round < round)
 		at = &(*at)->next;
 	if (*at != NULL && (*at)->round == round)
-		return ASYNCW_DUPLICATE;
-	if (a->early_bytes + bytes > ASYNCW_EARLY_BYTES ||
-	    round >= a->t_s + ASYNCW_SPREAD)
-		return ASYNCW_AHEAD;
+		return ASYNC_WEIGHTS_DUPLICATE;
+	if (a->early_bytes + bytes > ASYNC_WEIGHTS_EARLY_BYTES ||
+	    round >= a->t_s + ASYNC_WEIGHTS_SPREAD)
+		return ASYNC_WEIGHTS_AHEAD;
 	e = malloc(bytes);
 	if (e == NULL)
-		return ASYNCW_AHEAD;
-	*e = (struct asyncw_early){ .next = *at, .round = round,
+		return ASYNC_WEIGHTS_AHEAD;
+	*e = (struct async_weights_early){ .next = *at, .round = round,
 	    .contributions = g->contributions };
 	memcpy(e->vec, g->vec, 4 * (size_t)g->n);
 	*at = e;
 	a->early_bytes += bytes;
-	return ASYNCW_EARLY;
+	return ASYNC_WEIGHTS_EARLY;
 }
 
 /* Apply what was kept of segment i, as far as its turn has come. */
 static inline void
-asyncw_drain(struct asyncw *a, uint32_t i)
+async_weights_drain(struct async_weights *a, uint32_t i)
 {
 	const uint32_t n = seg_floats_at(a->elements, a->floats, i);
-	struct asyncw_seg *s = &a->seg[i];
-	struct asyncw_early *e;
+	struct async_weights_seg *s = &a->seg[i];
+	struct async_weights_early *e;
 
 	while ((e = s->early) != NULL && e->round <= s->next &&
-	    s->next < a->t_s + ASYNCW_SPREAD) {
+	    s->next < a->t_s + ASYNC_WEIGHTS_SPREAD) {
 		if (e->round == s->next)
-			asyncw_apply(a, i, e->vec, e->contributions);
+			async_weights_apply(a, i, e->vec, e->contributions);
 		s->early = e->next;
 		a->early_bytes -= sizeof(*e) + 4 * (size_t)n;
 		free(e);
@@ -332,25 +339,26 @@ asyncw_drain(struct asyncw *a, uint32_t i)
 }
 
 /* Does the result g of a job that may be another show that it is ours? */
-static inline enum asyncw_verdict
-asyncw_prove(struct asyncw *a, const struct seg *g, uint64_t now_ns)
+static inline enum async_weights_verdict
+async_weights_prove(struct async_weights *a, const struct seg *g,
+    uint64_t now_ns)
 {
 	const int64_t last = a->seg[0].next - 1;
 
-	if (g->index != 0 || asyncw_unwrap(g->iteration, last) != last)
-		return ASYNCW_UNPROVEN;
+	if (g->index != 0 || async_weights_unwrap(g->iteration, last) != last)
+		return ASYNC_WEIGHTS_UNPROVEN;
 	if (crc32c(g->contributions, g->vec, 4 * (size_t)g->n) != a->proof)
-		return ASYNCW_OTHER;
+		return ASYNC_WEIGHTS_OTHER;
 	a->proving = false;
-	asyncw_heard(a, now_ns);
-	return ASYNCW_PROVEN;
+	async_weights_heard(a, now_ns);
+	return ASYNC_WEIGHTS_PROVEN;
 }
 
 /* The round that segment i lacked has come. */
 static inline void
-asyncw_got(struct asyncw *a, uint32_t i, uint64_t now_ns)
+async_weights_got(struct async_weights *a, uint32_t i, uint64_t now_ns)
 {
-	struct asyncw_seg *s = &a->seg[i];
+	struct async_weights_seg *s = &a->seg[i];
 
 	if (s->asked == s->next) {
 		a->helping--;
@@ -360,48 +368,50 @@ asyncw_got(struct asyncw *a, uint32_t i, uint64_t now_ns)
 	}
 }
 
-static inline enum asyncw_verdict
-asyncw_judge(struct asyncw *a, const struct seg *g, uint64_t now_ns)
+static inline enum async_weights_verdict
+async_weights_judge(struct async_weights *a, const struct seg *g,
+    uint64_t now_ns)
 {
-	struct asyncw_seg *s;
-	enum asyncw_verdict v;
+	struct async_weights_seg *s;
+	enum async_weights_verdict v;
 	int64_t round;
 
 	if (g->index >= a->segs || g->contributions == 0)
-		return ASYNCW_BAD_INDEX;
+		return ASYNC_WEIGHTS_BAD_INDEX;
 	if (g->n != seg_floats_at(a->elements, a->floats, g->index))
-		return ASYNCW_BAD_LENGTH;
+		return ASYNC_WEIGHTS_BAD_LENGTH;
 	if (a->proving)
-		return asyncw_prove(a, g, now_ns);
+		return async_weights_prove(a, g, now_ns);
 	s = &a->seg[g->index];
-	round = asyncw_unwrap(g->iteration, s->next);
+	round = async_weights_unwrap(g->iteration, s->next);
 	if (round < s->next)
-		return ASYNCW_DUPLICATE;
+		return ASYNC_WEIGHTS_DUPLICATE;
 	if (s->known <= round)
 		s->known = round + 1;
-	if (round > s->next || round >= a->t_s + ASYNCW_SPREAD) {
-		v = asyncw_keep(a, g, round);
-		asyncw_wait(a, now_ns);
-		asyncw_want(a, g->index);
+	if (round > s->next || round >= a->t_s + ASYNC_WEIGHTS_SPREAD) {
+		v = async_weights_keep(a, g, round);
+		async_weights_wait(a, now_ns);
+		async_weights_want(a, g->index);
 		return v;
 	}
-	asyncw_got(a, g->index, now_ns);
-	asyncw_apply(a, g->index, g->vec, g->contributions);
-	asyncw_drain(a, g->index);
+	async_weights_got(a, g->index, now_ns);
+	async_weights_apply(a, g->index, g->vec, g->contributions);
+	async_weights_drain(a, g->index);
 	a->waits = false;
-	asyncw_heard(a, now_ns);
+	async_weights_heard(a, now_ns);
 	if (s->next < s->known) {
-		asyncw_wait(a, now_ns);
-		asyncw_want(a, g->index);
+		async_weights_wait(a, now_ns);
+		async_weights_want(a, g->index);
 	}
-	return ASYNCW_APPLIED;
+	return ASYNC_WEIGHTS_APPLIED;
 }
 
 /* A segment from the switch. */
-static inline enum asyncw_verdict
-asyncw_result(struct asyncw *a, const struct seg *g, uint64_t now_ns)
+static inline enum async_weights_verdict
+async_weights_result(struct async_weights *a, const struct seg *g,
+    uint64_t now_ns)
 {
-	const enum asyncw_verdict v = asyncw_judge(a, g, now_ns);
+	const enum async_weights_verdict v = async_weights_judge(a, g, now_ns);
 
 	a->n[v]++;
 	return v;
@@ -414,26 +424,26 @@ asyncw_result(struct asyncw *a, const struct seg *g, uint64_t now_ns)
  * result we applied.  False if it cannot have it.
  */
 static inline bool
-asyncw_joined(struct asyncw *a, uint32_t next, uint64_t now_ns)
+async_weights_joined(struct async_weights *a, uint32_t next, uint64_t now_ns)
 {
-	const int64_t job = asyncw_unwrap(next, a->most);
+	const int64_t job = async_weights_unwrap(next, a->most);
 	const bool has_proof = a->seg[0].next > a->first;
 
 	if (job < a->most || (a->most > a->first && !has_proof))
 		return false;
 	a->proving = has_proof;
 	for (uint32_t i = 0; i < a->segs; i++) {
-		struct asyncw_seg *s = &a->seg[i];
+		struct async_weights_seg *s = &a->seg[i];
 
 		if (s->known < job - 1)
 			s->known = job - 1;
 		if (s->next < s->known)
-			asyncw_want(a, i);
+			async_weights_want(a, i);
 	}
 	a->waits = false;
 	if (a->queued > 0 || a->proving)
-		asyncw_wait(a, now_ns);
-	asyncw_heard(a, now_ns);
+		async_weights_wait(a, now_ns);
+	async_weights_heard(a, now_ns);
 	if (a->proving)
 		a->quiet_ns = now_ns;
 	return true;
@@ -441,44 +451,45 @@ asyncw_joined(struct asyncw *a, uint32_t next, uint64_t now_ns)
 
 /* Nobody has the result g any more: is it one that we need? */
 static inline bool
-asyncw_lost(const struct asyncw *a, const struct seg *g)
+async_weights_lost(const struct async_weights *a, const struct seg *g)
 {
 	int64_t need;
 
 	if (g->index >= a->segs)
 		return false;
 	need = a->seg[g->index].next - a->proving;
-	return asyncw_unwrap(g->iteration, need) == need;
+	return async_weights_unwrap(g->iteration, need) == need;
 }
 
 /* Some Helps were not answered: those are sent again. */
 static inline void
-asyncw_expire(struct asyncw *a, uint64_t now_ns)
+async_weights_expire(struct async_weights *a, uint64_t now_ns)
 {
 	const uint64_t patience = rto_ns(&a->rto);
 	const uint32_t had = a->helping;
 
 	for (uint32_t i = 0; i < a->segs; i++) {
-		struct asyncw_seg *s = &a->seg[i];
+		struct async_weights_seg *s = &a->seg[i];
 
 		if (s->asked != s->next || s->asked_ns + patience > now_ns)
 			continue;
 		s->asked = -1;
 		s->again = true;
 		a->helping--;
-		asyncw_want(a, i);
+		async_weights_want(a, i);
 	}
 	if (a->helping < had)
 		rto_expired(&a->rto);
 	a->retry_ns = a->helping > 0 ? now_ns + rto_ns(&a->rto) :
-	    ASYNCW_NEVER;
+	    ASYNC_WEIGHTS_NEVER;
 }
 
 /* The Help for a round; what is known to exist is waited for. */
 static inline uint64_t
-asyncw_ask(struct asyncw *a, uint32_t i, int64_t round, uint64_t now_ns)
+async_weights_ask(struct async_weights *a, uint32_t i, int64_t round,
+    uint64_t now_ns)
 {
-	struct asyncw_seg *s = &a->seg[i];
+	struct async_weights_seg *s = &a->seg[i];
 
 	a->helps++;
 	if (s->asked == round) {
@@ -489,7 +500,7 @@ asyncw_ask(struct asyncw *a, uint32_t i, int64_t round, uint64_t now_ns)
 		if (a->helping++ == 0)
 			a->retry_ns = now_ns + rto_ns(&a->rto);
 	}
-	return seg_word(asyncw_wire(round), 0, i);
+	return seg_word(async_weights_wire(round), 0, i);
 }
 
 /*
@@ -497,43 +508,45 @@ asyncw_ask(struct asyncw *a, uint32_t i, int64_t round, uint64_t now_ns)
  * have not come as far as others, or the first if all have.
  */
 static inline uint64_t
-asyncw_poll(struct asyncw *a, uint64_t now_ns)
+async_weights_poll(struct async_weights *a, uint64_t now_ns)
 {
 	uint32_t i = 0;
 
 	a->quiet_wait_ns *= 2;
-	if (a->quiet_wait_ns > ASYNCW_QUIET_MAX_NS)
-		a->quiet_wait_ns = ASYNCW_QUIET_MAX_NS;
+	if (a->quiet_wait_ns > ASYNC_WEIGHTS_QUIET_MAX_NS)
+		a->quiet_wait_ns = ASYNC_WEIGHTS_QUIET_MAX_NS;
 	a->quiet_ns = now_ns + a->quiet_wait_ns;
 	if (a->proving)
-		return asyncw_ask(a, 0, a->seg[0].next - 1, now_ns);
-	for (uint32_t k = 0; k < a->segs && a->queued < ASYNCW_HELPS; k++) {
-		struct asyncw_seg *s = &a->seg[k];
+		return async_weights_ask(a, 0, a->seg[0].next - 1, now_ns);
+	for (uint32_t k = 0; k < a->segs && a->queued < ASYNC_WEIGHTS_HELPS;
+	    k++) {
+		struct async_weights_seg *s = &a->seg[k];
 
 		if (s->next >= a->most)
 			continue;
 		s->known = s->known > s->next ? s->known : s->next + 1;
-		asyncw_want(a, k);
+		async_weights_want(a, k);
 		i = k;
 	}
-	return asyncw_ask(a, i, a->seg[i].next, now_ns);
+	return async_weights_ask(a, i, a->seg[i].next, now_ns);
 }
 
 /* Is a Help to be sent now?  If so, its word. */
 static inline bool
-asyncw_help(struct asyncw *a, uint64_t now_ns, uint64_t *word)
+async_weights_help(struct async_weights *a, uint64_t now_ns, uint64_t *word)
 {
 	if (a->segs == 0)
 		return false;
 	if (now_ns >= a->retry_ns)
-		asyncw_expire(a, now_ns);
+		async_weights_expire(a, now_ns);
 	if (now_ns >= a->quiet_ns) {
-		*word = asyncw_poll(a, now_ns);
+		*word = async_weights_poll(a, now_ns);
 		return true;
 	}
-	while (a->queued > 0 && a->helping < ASYNCW_HELPS && !a->proving) {
+	while (a->queued > 0 && a->helping < ASYNC_WEIGHTS_HELPS &&
+	    !a->proving) {
 		const uint32_t i = a->queue[a->queue_at];
-		struct asyncw_seg *s = &a->seg[i];
+		struct async_weights_seg *s = &a->seg[i];
 
 		a->queue_at = (a->queue_at + 1) % a->segs;
 		a->queued--;
@@ -541,15 +554,15 @@ asyncw_help(struct asyncw *a, uint64_t now_ns, uint64_t *word)
 		if (s->next >= s->known || s->asked == s->next)
 			continue;
 		s->again = s->again && s->asked == -1;
-		*word = asyncw_ask(a, i, s->next, now_ns);
+		*word = async_weights_ask(a, i, s->next, now_ns);
 		return true;
 	}
 	return false;
 }
 
-/* When asyncw_help() is due, even if nothing comes. */
+/* When async_weights_help() is due, even if nothing comes. */
 static inline uint64_t
-asyncw_due(const struct asyncw *a)
+async_weights_due(const struct async_weights *a)
 {
 	return a->retry_ns < a->quiet_ns ? a->retry_ns : a->quiet_ns;
 }

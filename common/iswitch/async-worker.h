@@ -79,7 +79,7 @@ struct async_worker_out {
 struct async_worker {
 	struct async_worker_conf cf;
 	struct membership in;		/* of the job */
-	struct asyncw weights;
+	struct async_weights weights;
 	enum async_worker_end end;
 	int64_t round;			/* of what ended it */
 	uint32_t index;
@@ -106,14 +106,14 @@ async_worker_init(struct async_worker *w, const struct membership_conf *in,
 {
 	*w = (struct async_worker){ .cf = *cf };
 	membership_init(&w->in, in, now_ns);
-	return asyncw_init(&w->weights, in->elements, weights, cf->gamma,
+	return async_weights_init(&w->weights, in->elements, weights, cf->gamma,
 	    cf->first);
 }
 
 static inline void
 async_worker_free(struct async_worker *w)
 {
-	asyncw_free(&w->weights);
+	async_weights_free(&w->weights);
 }
 
 /* Has it not ended yet? */
@@ -159,12 +159,13 @@ async_worker_fits(const struct async_worker *w, uint64_t stale)
 static inline uint64_t
 async_worker_ready_ns(const struct async_worker *w)
 {
-	const struct asyncw *a = &w->weights;
+	const struct async_weights *a = &w->weights;
 
 	if (w->busy || w->end != ASYNC_WORKER_GOING || a->proving ||
 	    !membership_works(&w->in) || a->t_s < w->need)
 		return ASYNC_WORKER_NEVER;
-	return asyncw_uniform(a) ? 0 : a->heard_ns + ASYNCW_QUIET_NS;
+	return async_weights_uniform(a) ? 0 : a->heard_ns +
+	    ASYNC_WEIGHTS_QUIET_NS;
 }
 
 /*
@@ -187,18 +188,18 @@ async_worker_commit(struct async_worker *w, uint64_t at_ns)
 	w->need = w->in.whole ? w->weights.t_s + 1 : 0;
 	if (w->send_ns < at_ns)
 		w->send_ns = at_ns;
-	asyncw_wait(&w->weights, at_ns);
+	async_weights_wait(&w->weights, at_ns);
 }
 
 /* We are in; the first time, F is known. */
 static inline void
 async_worker_enter(struct async_worker *w, uint64_t now_ns)
 {
-	struct asyncw *a = &w->weights;
+	struct async_weights *a = &w->weights;
 
-	if (a->segs == 0 && !asyncw_size(a, w->in.floats))
+	if (a->segs == 0 && !async_weights_size(a, w->in.floats))
 		w->end = ASYNC_WORKER_NO_MEMORY;
-	else if (!asyncw_joined(a, w->in.job_next, now_ns))
+	else if (!async_weights_joined(a, w->in.job_next, now_ns))
 		async_worker_fail(w, ASYNC_WORKER_AHEAD, a->most, 0);
 }
 
@@ -231,7 +232,7 @@ async_worker_control(struct async_worker *w, const struct control *c,
 	case MEMBERSHIP_RESUMED: w->weights.waits = false; break;
 	case MEMBERSHIP_ASKED: async_worker_asked(w, s, now_ns); break;
 	case MEMBERSHIP_LOST:
-		if (asyncw_lost(&w->weights, s))
+		if (async_weights_lost(&w->weights, s))
 			async_worker_fail(w, ASYNC_WORKER_GONE,
 			    async_worker_needs(w, s->index), s->index);
 		break;
@@ -245,16 +246,16 @@ async_worker_control(struct async_worker *w, const struct control *c,
 }
 
 /* A segment from the switch. */
-static inline enum asyncw_verdict
+static inline enum async_weights_verdict
 async_worker_result(struct async_worker *w, const struct seg *s,
     uint64_t now_ns)
 {
-	enum asyncw_verdict v = ASYNCW_OTHER;
+	enum async_weights_verdict v = ASYNC_WEIGHTS_OTHER;
 
 	if (w->end != ASYNC_WORKER_GOING)
 		return v;
-	v = asyncw_result(&w->weights, s, now_ns);
-	if (v == ASYNCW_OTHER)
+	v = async_weights_result(&w->weights, s, now_ns);
+	if (v == ASYNC_WEIGHTS_OTHER)
 		async_worker_fail(w, ASYNC_WORKER_OTHER,
 		    async_worker_needs(w, 0), 0);
 	return v;
@@ -272,7 +273,7 @@ async_worker_patience_ns(const struct async_worker *w)
 static inline void
 async_worker_stick(struct async_worker *w)
 {
-	const struct asyncw *a = &w->weights;
+	const struct async_weights *a = &w->weights;
 	uint32_t i = 0;
 
 	while (!a->proving && i + 1 < a->segs && a->seg[i].next > a->t_s)
@@ -311,9 +312,9 @@ async_worker_say_member(struct async_worker *w, struct async_worker_out *o,
     uint64_t now_ns)
 {
 	const struct membership_place at = {
-	    .next = asyncw_wire(w->weights.t_s),
+	    .next = async_weights_wire(w->weights.t_s),
 	    .crc = membership_joins(&w->in, now_ns) ?
-	    asyncw_weights_crc(&w->weights) : 0 };
+	    async_weights_weights_crc(&w->weights) : 0 };
 
 	o->count = 0;
 	o->len = membership_next(&w->in, now_ns, &at, o->message);
@@ -327,10 +328,10 @@ async_worker_say_help(struct async_worker *w, struct async_worker_out *o,
 {
 	uint64_t word;
 
-	if (!asyncw_help(&w->weights, now_ns, &word))
+	if (!async_weights_help(&w->weights, now_ns, &word))
 		return false;
 	o->count = 0;
-	o->len = (size_t)(wire_put(control_put(o->message, CONTROL_HELP,
+	o->len = (size_t)(bytes_put(control_put(o->message, CONTROL_HELP,
 	    w->in.cf.job, membership_xid(&w->in)), word, 8) - o->message);
 	membership_said(&w->in, now_ns);
 	return true;
@@ -439,7 +440,7 @@ async_worker_sent(struct async_worker *w, const struct async_worker_out *o,
 	w->n[ASYNC_WORKER_SENT] += !w->again;
 	w->busy = w->again = false;
 	w->told_ns = now_ns;
-	asyncw_wait(&w->weights, now_ns);
+	async_weights_wait(&w->weights, now_ns);
 }
 
 /* There may be room again. */
@@ -467,7 +468,7 @@ async_worker_due(const struct async_worker *w)
 		return ASYNC_WORKER_NEVER;
 	if (!membership_works(&w->in))
 		return due;
-	at = asyncw_due(&w->weights);
+	at = async_weights_due(&w->weights);
 	due = at < due ? at : due;
 	at = async_worker_patience_ns(w);
 	due = at < due ? at : due;

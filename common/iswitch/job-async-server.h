@@ -11,12 +11,12 @@
  * in binary64 but for the answer, so that rounding is made good by the next.
  * Applied as any result of one contribution, w <- w - gamma answer, it gives
  * the worker the server's weights, w0 - gamma G.  Rounds count the answers to
- * each member apart; the last JOBPS_KEPT are kept.  A member that begins anew
- * with w0 is told all of G at once.
+ * each member apart; the last JOB_ASYNC_SERVER_KEPT are kept.  A member that
+ * begins anew with w0 is told all of G at once.
  *
  * Of each member one vector is gathered at a time: a segment of a newer push
  * begins the next, and one that is not complete then is lost, and counted.
- * Owns its memory: jobps_free().
+ * Owns its memory: job_async_server_free().
  */
 #ifndef INNET_ISWITCH_JOB_ASYNC_SERVER_H
 #define INNET_ISWITCH_JOB_ASYNC_SERVER_H
@@ -31,16 +31,17 @@
 #include "common/base/vec.h"
 #include "common/wire/seg.h"
 
-enum { JOBPS_KEPT = 16 };
+enum { JOB_ASYNC_SERVER_KEPT = 16 };
 
 /* What became of a segment. */
-enum jobps_verdict {
-	JOBPS_ADDED,
-	JOBPS_WHOLE,			/* its vector is: jobps_answer() */
-	JOBPS_DUPLICATE
+enum job_async_server_verdict {
+	JOB_ASYNC_SERVER_ADDED,
+	/* its vector is: job_async_server_answer() */
+	JOB_ASYNC_SERVER_WHOLE,
+	JOB_ASYNC_SERVER_DUPLICATE
 };
 
-struct jobps_member {
+struct job_async_server_member {
 	double *told;			/* NULL: nothing is known of it */
 	uint8_t *vec;			/* what it pushes */
 	bool *have;			/* of which segments */
@@ -48,56 +49,60 @@ struct jobps_member {
 	uint32_t push;			/* of vec, as on the wire */
 	bool pushed;			/* has ever pushed since it joined */
 	int64_t round;			/* of the next answer */
-	uint8_t *answer;		/* JOBPS_KEPT vectors of packets */
-	uint64_t posted[JOBPS_KEPT];	/* outbox rounds, for the caller */
+	/* JOB_ASYNC_SERVER_KEPT vectors of packets */
+	uint8_t *answer;
+	/* outbox rounds, for the caller */
+	uint64_t posted[JOB_ASYNC_SERVER_KEPT];
 };
 
-struct jobps {
+struct job_async_server {
 	uint32_t elements, floats, segs;
 	size_t stride;			/* bytes of a packet */
 	double *total;
-	struct jobps_member *m;		/* by member id */
+	struct job_async_server_member *m;		/* by member id */
 	uint32_t room;
 	uint64_t vectors, incomplete, nonfinite;
 };
 
 /* Memory for the vectors of so many members, and the total. */
 static inline uint64_t
-jobps_bytes(uint32_t elements, uint32_t floats, uint32_t members)
+job_async_server_bytes(uint32_t elements, uint32_t floats, uint32_t members)
 {
 	const uint64_t segs = seg_count(elements, floats);
 	const uint64_t packets = segs * (SEG_HEADER_BYTES +
 	    4 * (uint64_t)floats);
 
 	return 8 * (uint64_t)elements + members * (12 * (uint64_t)elements +
-	    segs + JOBPS_KEPT * packets + sizeof(struct jobps_member));
+	    segs + JOB_ASYNC_SERVER_KEPT * packets +
+	    sizeof(struct job_async_server_member));
 }
 
 static inline void
-jobps_free_member(struct jobps_member *m)
+job_async_server_free_member(struct job_async_server_member *m)
 {
 	free(m->told);
 	free(m->vec);
 	free(m->have);
 	free(m->answer);
-	*m = (struct jobps_member){ 0 };
+	*m = (struct job_async_server_member){ 0 };
 }
 
 static inline void
-jobps_free(struct jobps *s)
+job_async_server_free(struct job_async_server *s)
 {
 	for (uint32_t i = 0; i < s->room; i++)
-		jobps_free_member(&s->m[i]);
+		job_async_server_free_member(&s->m[i]);
 	free(s->m);
 	free(s->total);
-	*s = (struct jobps){ 0 };
+	*s = (struct job_async_server){ 0 };
 }
 
 /* Begin, with a total of 0.  False without memory. */
 static inline bool
-jobps_init(struct jobps *s, uint32_t elements, uint32_t floats)
+job_async_server_init(struct job_async_server *s, uint32_t elements,
+    uint32_t floats)
 {
-	*s = (struct jobps){ .elements = elements, .floats = floats,
+	*s = (struct job_async_server){ .elements = elements, .floats = floats,
 	    .segs = seg_count(elements, floats),
 	    .stride = SEG_HEADER_BYTES + 4 * (size_t)floats };
 	s->total = calloc(elements, sizeof(*s->total));
@@ -105,17 +110,17 @@ jobps_init(struct jobps *s, uint32_t elements, uint32_t floats)
 }
 
 /* What is known of member id, or NULL. */
-static inline struct jobps_member *
-jobps_member(const struct jobps *s, uint32_t id)
+static inline struct job_async_server_member *
+job_async_server_member(const struct job_async_server *s, uint32_t id)
 {
 	return id < s->room && s->m[id].told != NULL ? &s->m[id] : NULL;
 }
 
 /* Room for member id, of whom nothing is known.  False without memory. */
 static inline bool
-jobps_place(struct jobps *s, uint32_t id)
+job_async_server_place(struct job_async_server *s, uint32_t id)
 {
-	struct jobps_member *m = s->m;
+	struct job_async_server_member *m = s->m;
 	uint32_t room = s->room;
 
 	while (room <= id)
@@ -131,37 +136,42 @@ jobps_place(struct jobps *s, uint32_t id)
 	m += id;
 	m->vec = malloc(4 * (size_t)s->elements);
 	m->have = calloc(s->segs, sizeof(*m->have));
-	m->answer = malloc(JOBPS_KEPT * s->segs * s->stride);
+	m->answer = malloc(JOB_ASYNC_SERVER_KEPT * s->segs * s->stride);
 	m->told = calloc(s->elements, sizeof(*m->told));
 	if (m->vec != NULL && m->have != NULL && m->answer != NULL &&
 	    m->told != NULL)
 		return true;
-	jobps_free_member(m);
+	job_async_server_free_member(m);
 	return false;
 }
 
 /* The packet of segment i of a round's answer. */
 static inline uint8_t *
-jobps_packet(const struct jobps *s, const struct jobps_member *m,
+job_async_server_packet(const struct job_async_server *s,
+    const struct job_async_server_member *m,
     int64_t round, uint32_t i)
 {
-	return m->answer + ((size_t)(round % JOBPS_KEPT) * s->segs + i) *
+	return m->answer + ((size_t)(round % JOB_ASYNC_SERVER_KEPT) * s->segs +
+	    i) *
 	    s->stride;
 }
 
 /* The same, if it has been answered, and is kept still; else NULL. */
 static inline const uint8_t *
-jobps_kept(const struct jobps *s, const struct jobps_member *m, int64_t first,
+job_async_server_kept(const struct job_async_server *s,
+    const struct job_async_server_member *m, int64_t first,
     int64_t round, uint32_t i)
 {
 	return round >= first && round < m->round &&
-	    m->round - round <= JOBPS_KEPT ? jobps_packet(s, m, round, i) :
+	    m->round - round <= JOB_ASYNC_SERVER_KEPT ?
+	    job_async_server_packet(s, m, round, i) :
 	    NULL;
 }
 
 /* Member m begins anew, at round `first`, with the first weights. */
 static inline void
-jobps_renew(struct jobps *s, struct jobps_member *m, int64_t first)
+job_async_server_renew(struct job_async_server *s,
+    struct job_async_server_member *m, int64_t first)
 {
 	memset(m->told, 0, s->elements * sizeof(*m->told));
 	m->round = first;
@@ -169,7 +179,8 @@ jobps_renew(struct jobps *s, struct jobps_member *m, int64_t first)
 
 /* Member m counts its pushes from any number on. */
 static inline void
-jobps_enter(struct jobps *s, struct jobps_member *m)
+job_async_server_enter(struct job_async_server *s,
+    struct job_async_server_member *m)
 {
 	memset(m->have, 0, s->segs * sizeof(*m->have));
 	m->got = 0;
@@ -177,26 +188,29 @@ jobps_enter(struct jobps *s, struct jobps_member *m)
 }
 
 /* A segment from member m, of the right length. */
-static inline enum jobps_verdict
-jobps_take(struct jobps *s, struct jobps_member *m, const struct seg *g)
+static inline enum job_async_server_verdict
+job_async_server_take(struct job_async_server *s,
+    struct job_async_server_member *m, const struct seg *g)
 {
 	if (!m->pushed || seg_before(m->push, g->iteration)) {
 		s->incomplete += m->got > 0 && m->got < s->segs;
-		jobps_enter(s, m);
+		job_async_server_enter(s, m);
 		m->pushed = true;
 		m->push = g->iteration;
 	}
 	if (g->iteration != m->push || m->have[g->index])
-		return JOBPS_DUPLICATE;
+		return JOB_ASYNC_SERVER_DUPLICATE;
 	memcpy(m->vec + 4 * (size_t)g->index * s->floats, g->vec,
 	    4 * (size_t)g->n);
 	m->have[g->index] = true;
-	return ++m->got == s->segs ? JOBPS_WHOLE : JOBPS_ADDED;
+	return ++m->got == s->segs ? JOB_ASYNC_SERVER_WHOLE :
+	    JOB_ASYNC_SERVER_ADDED;
 }
 
 /* Add member m's vector, which is whole, to the total, if it is finite. */
 static inline void
-jobps_add(struct jobps *s, const struct jobps_member *m)
+job_async_server_add(struct job_async_server *s,
+    const struct job_async_server_member *m)
 {
 	if (!vec_finite(m->vec, s->elements)) {
 		s->nonfinite++;
@@ -209,13 +223,15 @@ jobps_add(struct jobps *s, const struct jobps_member *m)
 
 /* Write the packets of the next answer to member m; its round. */
 static inline int64_t
-jobps_answer(struct jobps *s, struct jobps_member *m)
+job_async_server_answer(struct job_async_server *s,
+    struct job_async_server_member *m)
 {
 	const uint32_t t = (uint32_t)m->round & (SEG_ITERATIONS - 1);
 	uint32_t k = 0;
 
 	for (uint32_t i = 0; i < s->segs; i++) {
-		uint8_t *p = seg_put(jobps_packet(s, m, m->round, i), t, 1, i);
+		uint8_t *p = seg_put(job_async_server_packet(s, m, m->round, i),
+		    t, 1, i);
 		const uint32_t n = seg_floats_at(s->elements, s->floats, i);
 
 		for (uint32_t e = 0; e < n; e++, k++) {

@@ -37,7 +37,7 @@ job_grow_pushed(struct job *j, uint32_t segs)
 static inline bool
 job_make_room(struct job *j, uint32_t at, const struct seg *g)
 {
-	struct aggr_shape s = j->a.s;
+	struct sums_shape s = j->a.s;
 
 	if (j->grows && (g->index >= s.segs || g->n > s.floats)) {
 		if (g->n > s.floats)
@@ -48,7 +48,7 @@ job_make_room(struct job *j, uint32_t at, const struct seg *g)
 		return s.segs <= SEG_INDEX_MAX && job_room(j, &s) &&
 		    job_grow_pushed(j, s.segs) && job_reshape(j, &s);
 	}
-	if (at == AGGR_NONE || aggr_has_room(&j->a, at))
+	if (at == SUMS_NONE || sums_has_room(&j->a, at))
 		return true;
 	s.rows *= 2;
 	return job_reshape(j, &s);
@@ -61,7 +61,7 @@ job_fits(struct job *j, const struct seg *g)
 	if (g->contributions == 0)
 		return false;		/* nobody could divide by it */
 	if (j->grows)
-		return job_make_room(j, AGGR_NONE, g);
+		return job_make_room(j, SUMS_NONE, g);
 	return g->index < j->a.s.segs && g->n == seg_floats_at(
 	    j->a.s.elements, j->a.s.floats, g->index);
 }
@@ -69,8 +69,8 @@ job_fits(struct job *j, const struct seg *g)
 static inline void
 job_resend(struct job *j, const struct member *m, const uint8_t *p)
 {
-	aggr_kept_at(&j->a, p)->posted = outbox_add(j->out, POST_ONE, j->self,
-	    &m->at, SEG_TOS, p, aggr_result_bytes(&j->a, p));
+	sums_kept_at(&j->a, p)->posted = outbox_add(j->out, POST_ONE, j->self,
+	    &m->at, SEG_TOS, p, sums_result_bytes(&j->a, p));
 }
 
 static inline enum job_count
@@ -80,7 +80,7 @@ job_add(struct job *j, uint32_t at, uint32_t id, const struct seg *g)
 
 	if (!job_make_room(j, at, g))
 		return JOB_NO_MEMORY;
-	aggr_add(&j->a, at, id, g->vec, g->contributions);
+	sums_add(&j->a, at, id, g->vec, g->contributions);
 	j->n[JOB_NONFINITE] += j->a.count.nonfinite - bad;
 	j->members.m[id].added++;
 	job_test(j, at);
@@ -91,9 +91,9 @@ job_add(struct job *j, uint32_t at, uint32_t id, const struct seg *g)
 static inline bool
 job_may_begin(const struct job *j, int64_t t, uint32_t i)
 {
-	const struct aggr_slot *before = &j->a.slot[aggr_at(&j->a, t - 1, i)];
+	const struct sums_slot *before = &j->a.slot[sums_at(&j->a, t - 1, i)];
 
-	return t == j->start || (before->state == AGGR_COMPLETE &&
+	return t == j->start || (before->state == SUMS_COMPLETE &&
 	    before->iteration == t - 1);
 }
 
@@ -102,31 +102,31 @@ static inline enum job_count
 job_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 {
 	const struct member *m = &j->members.m[id];
-	const int64_t t = aggr_unwrap(g->iteration, j->newest);
-	const uint32_t at = aggr_at(&j->a, t, g->index);
-	struct aggr_slot *s = &j->a.slot[at];
+	const int64_t t = sums_unwrap(g->iteration, j->newest);
+	const uint32_t at = sums_at(&j->a, t, g->index);
+	struct sums_slot *s = &j->a.slot[at];
 	const uint8_t *kept;
 
-	if (s->state != AGGR_EMPTY && s->iteration > t) {
-		kept = aggr_result(&j->a, t, g->index);
+	if (s->state != SUMS_EMPTY && s->iteration > t) {
+		kept = sums_result(&j->a, t, g->index);
 		if (kept != NULL)
 			job_resend(j, m, kept);
 		return JOB_STALE;	/* else the caller says it is gone */
 	}
-	if (s->state == AGGR_EMPTY || s->iteration < t) {
+	if (s->state == SUMS_EMPTY || s->iteration < t) {
 		if (!job_may_begin(j, t, g->index))
 			return JOB_EARLY;
 		if (m->from > t)
 			return JOB_LATE;
 		job_restart(j, at, t, g->n, now_ns);
-	} else if (s->state == AGGR_COMPLETE) {
+	} else if (s->state == SUMS_COMPLETE) {
 		if (job_coming(j, id, t, g->index))
 			return JOB_DUPLICATE;
-		job_resend(j, m, aggr_place(&j->a, t, g->index));
+		job_resend(j, m, sums_place(&j->a, t, g->index));
 		return JOB_RESENT;
-	} else if (aggr_has(&j->a, at, id)) {
+	} else if (sums_has(&j->a, at, id)) {
 		return JOB_DUPLICATE;
-	} else if (s->state != AGGR_FILLING || m->from > t) {
+	} else if (s->state != SUMS_FILLING || m->from > t) {
 		return JOB_LATE;
 	} else if (s->n != g->n) {
 		return JOB_MISMATCHED;
@@ -140,16 +140,16 @@ job_async(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 {
 	struct member *m = &j->members.m[id];
 	const uint32_t at = g->index;
-	struct aggr_slot *s = &j->a.slot[at];
+	struct sums_slot *s = &j->a.slot[at];
 	uint32_t *last = &m->pushed[g->index];
 
 	if (*last != 0 && !seg_before(*last - 1, g->iteration))
 		return JOB_DUPLICATE;
-	if (s->state == AGGR_FILLING && s->n != g->n)
+	if (s->state == SUMS_FILLING && s->n != g->n)
 		return JOB_MISMATCHED;
-	if (s->state == AGGR_EMPTY)
+	if (s->state == SUMS_EMPTY)
 		job_restart(j, at, j->start, g->n, now_ns);
-	else if (s->state != AGGR_FILLING)
+	else if (s->state != SUMS_FILLING)
 		job_restart(j, at, s->iteration + 1, g->n, now_ns);
 	*last = g->iteration + 1;
 	return job_add(j, at, id, g);
@@ -157,27 +157,28 @@ job_async(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 
 /* Write member m's next answer, where an older one stood. */
 static inline int64_t
-job_answer(struct job *j, struct jobps_member *m)
+job_answer(struct job *j, struct job_async_server_member *m)
 {
-	outbox_settle(j->out, m->posted[m->round % JOBPS_KEPT]);
-	return jobps_answer(&j->ps, m);
+	outbox_settle(j->out, m->posted[m->round % JOB_ASYNC_SERVER_KEPT]);
+	return job_async_server_answer(&j->ps, m);
 }
 
 /* A push of member id to a server: when its vector is whole, an answer. */
 static inline enum job_count
 job_serve(struct job *j, uint32_t id, const struct seg *g)
 {
-	struct jobps_member *m = jobps_member(&j->ps, id);
+	struct job_async_server_member *m = job_async_server_member(&j->ps, id);
 	const uint64_t bad = j->ps.nonfinite;
-	const enum jobps_verdict v = jobps_take(&j->ps, m, g);
+	const enum job_async_server_verdict v =
+	    job_async_server_take(&j->ps, m, g);
 
-	if (v == JOBPS_DUPLICATE)
+	if (v == JOB_ASYNC_SERVER_DUPLICATE)
 		return JOB_DUPLICATE;
 	j->members.m[id].added++;
 	j->n[JOB_INCOMPLETE] = j->ps.incomplete;
-	if (v != JOBPS_WHOLE)
+	if (v != JOB_ASYNC_SERVER_WHOLE)
 		return JOB_ADDED;
-	jobps_add(&j->ps, m);
+	job_async_server_add(&j->ps, m);
 	j->n[JOB_NONFINITE] += j->ps.nonfinite - bad;
 	job_owe(j, id, job_answer(j, m));
 	j->n[JOB_RESULTS] += j->ps.segs;
@@ -192,20 +193,20 @@ job_serve(struct job *j, uint32_t id, const struct seg *g)
 static inline bool
 job_serves(struct job *j, uint32_t id, int64_t n, uint32_t crc)
 {
-	struct jobps_member *m = id == MEMBERS_NONE ? NULL :
-	    jobps_member(&j->ps, id);
+	struct job_async_server_member *m = id == MEMBERS_NONE ? NULL :
+	    job_async_server_member(&j->ps, id);
 
 	if (j->crc[0] == 0)
 		j->crc[0] = crc;
 	if (n == j->start && crc != 0 && crc != j->crc[0])
 		return false;
 	if (m != NULL && n >= j->start && n <= m->round &&
-	    m->round - n <= JOBPS_KEPT)
+	    m->round - n <= JOB_ASYNC_SERVER_KEPT)
 		return true;
 	if (n != j->start)
 		return false;
 	if (m != NULL)
-		jobps_renew(&j->ps, m, j->start);
+		job_async_server_renew(&j->ps, m, j->start);
 	return true;
 }
 
@@ -213,15 +214,15 @@ job_serves(struct job *j, uint32_t id, int64_t n, uint32_t crc)
 static inline bool
 job_served(struct job *j, uint32_t id)
 {
-	struct jobps_member *m = jobps_member(&j->ps, id);
+	struct job_async_server_member *m = job_async_server_member(&j->ps, id);
 
 	if (m == NULL) {
-		if (!jobps_place(&j->ps, id))
+		if (!job_async_server_place(&j->ps, id))
 			return false;
-		m = jobps_member(&j->ps, id);
+		m = job_async_server_member(&j->ps, id);
 		m->round = j->start;
 	}
-	jobps_enter(&j->ps, m);
+	job_async_server_enter(&j->ps, m);
 	if (m->round == j->start && j->ps.vectors > 0)
 		job_answer(j, m);	/* all that it has missed */
 	return true;
@@ -249,12 +250,12 @@ job_segment(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 		what = job_async(j, id, g, now_ns);
 	else
 		what = job_sync(j, id, g, now_ns);
-	*gone = what == JOB_STALE && aggr_result(&j->a, aggr_unwrap(
+	*gone = what == JOB_STALE && sums_result(&j->a, sums_unwrap(
 	    g->iteration, j->newest), g->index) == NULL;
 	j->n[JOB_SEGMENTS]++;
 	j->n[what]++;
 	if (job_flows(j) && (what == JOB_ADDED || what == JOB_EARLY))
-		job_heard(j, id, aggr_unwrap(g->iteration, j->newest),
+		job_heard(j, id, sums_unwrap(g->iteration, j->newest),
 		    what == JOB_ADDED, now_ns);
 	return what;
 }
@@ -266,24 +267,24 @@ job_segment(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 static inline bool
 job_result(struct job *j, const struct seg *g, uint64_t now_ns)
 {
-	struct aggr *a = &j->a;
+	struct sums *a = &j->a;
 	int64_t t;
 	uint32_t at;
-	struct aggr_slot *s;
+	struct sums_slot *s;
 
 	if (!job_has_memory(j) || !job_fits(j, g))
 		return false;
 	j->n[JOB_FROM_PARENT]++;
-	t = aggr_unwrap(g->iteration, j->newest);
-	at = aggr_at(a, t, g->index);
+	t = sums_unwrap(g->iteration, j->newest);
+	at = sums_at(a, t, g->index);
 	s = &a->slot[at];
-	if (t < j->start || aggr_result(a, t, g->index) != NULL ||
-	    (!a->s.apart && s->state != AGGR_EMPTY && s->iteration > t)) {
+	if (t < j->start || sums_result(a, t, g->index) != NULL ||
+	    (!a->s.apart && s->state != SUMS_EMPTY && s->iteration > t)) {
 		j->n[JOB_PARENT_OLD]++;
 		return false;
 	}
 	if (a->s.apart) {	/* asynchronous: the slot is not touched */
-		const struct aggr_kept *old = aggr_kept(a, t, g->index);
+		const struct sums_kept *old = sums_kept(a, t, g->index);
 
 		if (old->iteration > t) {
 			j->n[JOB_PARENT_OLD]++;
@@ -292,19 +293,19 @@ job_result(struct job *j, const struct seg *g, uint64_t now_ns)
 		outbox_settle(j->out, old->posted);
 		j->newest = t > j->newest ? t : j->newest;
 	} else {
-		if (s->state == AGGR_EMPTY || s->iteration < t)
+		if (s->state == SUMS_EMPTY || s->iteration < t)
 			job_restart(j, at, t, g->n, now_ns);
 		outbox_settle(j->out, s->posted);
 		s->contributions = g->contributions;
-		aggr_turn(a, at, AGGR_COMPLETE);
+		sums_turn(a, at, SUMS_COMPLETE);
 	}
-	memcpy(seg_put(aggr_place(a, t, g->index), g->iteration,
+	memcpy(seg_put(sums_place(a, t, g->index), g->iteration,
 	    g->contributions, g->index), g->vec, 4 * (size_t)g->n);
 	job_spread(j, t, g->index, g->n);
 	return true;
 }
 
-/* Ask every member that slot `at` lacks (all, if AGGR_NONE) for `word`. */
+/* Ask every member that slot `at` lacks (all, if SUMS_NONE) for `word`. */
 static inline void
 job_ask_missing(struct job *j, uint32_t at, uint64_t word, job_ask *ask,
     void *ctx)
@@ -312,8 +313,8 @@ job_ask_missing(struct job *j, uint32_t at, uint64_t word, job_ask *ask,
 	for (uint32_t i = 0; i < j->members.count; i++) {
 		const struct member *m = &j->members.m[i];
 
-		if (!m->present || (at != AGGR_NONE &&
-		    aggr_has(&j->a, at, i)))
+		if (!m->present || (at != SUMS_NONE &&
+		    sums_has(&j->a, at, i)))
 			continue;
 		j->n[JOB_HELP_ASKED]++;
 		ask(ctx, m, word);
@@ -327,9 +328,11 @@ enum job_helped { JOB_HELPED, JOB_HELP_LOST, JOB_HELP_PARENT };
 static inline enum job_helped
 job_help_served(struct job *j, uint32_t id, const struct seg *g)
 {
-	const struct jobps_member *m = jobps_member(&j->ps, id);
-	const int64_t t = aggr_unwrap(g->iteration, m->round);
-	const uint8_t *kept = jobps_kept(&j->ps, m, j->start, t, g->index);
+	const struct job_async_server_member *m =
+	    job_async_server_member(&j->ps, id);
+	const int64_t t = sums_unwrap(g->iteration, m->round);
+	const uint8_t *kept = job_async_server_kept(&j->ps, m, j->start, t,
+	    g->index);
 
 	if (kept == NULL)
 		return t < m->round ? JOB_HELP_LOST : JOB_HELPED;
@@ -347,8 +350,8 @@ job_help(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 {
 	const struct member *m = &j->members.m[id];
 	const uint64_t word = seg_word(g->iteration, 0, g->index);
-	const int64_t t = aggr_unwrap(g->iteration, j->newest);
-	const struct aggr_slot *s;
+	const int64_t t = sums_unwrap(g->iteration, j->newest);
+	const struct sums_slot *s;
 	const uint8_t *kept;
 	uint32_t at;
 
@@ -357,7 +360,7 @@ job_help(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 		return JOB_HELP_LOST;
 	if (j->cf->server)
 		return job_help_served(j, id, g);
-	kept = aggr_result(&j->a, t, g->index);
+	kept = sums_result(&j->a, t, g->index);
 	if (kept != NULL) {
 		if (job_coming(j, id, t, g->index))
 			return JOB_HELPED;
@@ -365,23 +368,23 @@ job_help(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 		j->n[JOB_HELP_RESENT]++;
 		return JOB_HELPED;
 	}
-	at = aggr_at(&j->a, t, g->index);
+	at = sums_at(&j->a, t, g->index);
 	s = &j->a.slot[at];
 	if (j->cf->async)	/* a round to come, or one long gone */
 		return j->cf->child ? JOB_HELP_PARENT :
 		    t < j->start ||
-		    (s->state != AGGR_EMPTY && s->iteration > t) ?
+		    (s->state != SUMS_EMPTY && s->iteration > t) ?
 		    JOB_HELP_LOST : JOB_HELPED;
-	if (s->state != AGGR_EMPTY && s->iteration > t)
+	if (s->state != SUMS_EMPTY && s->iteration > t)
 		return JOB_HELP_LOST;
-	if (s->state == AGGR_SENT_UP && s->iteration == t)
+	if (s->state == SUMS_SENT_UP && s->iteration == t)
 		return JOB_HELP_PARENT;
 	if (j->cf->whole) {	/* it has sent its own, if none has come */
 		job_heard(j, id, t, false, now_ns);
 		return JOB_HELPED;
 	}
-	if (s->state == AGGR_EMPTY || s->iteration < t) {
-		job_ask_missing(j, AGGR_NONE, word, ask, ctx);
+	if (s->state == SUMS_EMPTY || s->iteration < t) {
+		job_ask_missing(j, SUMS_NONE, word, ask, ctx);
 		return JOB_HELPED;
 	}
 	job_ask_missing(j, at, word, ask, ctx);
@@ -392,19 +395,19 @@ job_help(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 static inline void
 job_help_parent(struct job *j, const struct seg *g, job_ask *ask, void *ctx)
 {
-	const int64_t t = aggr_unwrap(g->iteration, j->newest);
-	const struct aggr_slot *s;
+	const int64_t t = sums_unwrap(g->iteration, j->newest);
+	const struct sums_slot *s;
 	uint32_t at;
 
 	if (!job_has_memory(j) || j->cf->async || g->index >= j->a.s.segs)
 		return;
-	at = aggr_at(&j->a, t, g->index);
+	at = sums_at(&j->a, t, g->index);
 	s = &j->a.slot[at];
 	if (s->iteration != t)
 		return;
-	if (s->state == AGGR_SENT_UP)
+	if (s->state == SUMS_SENT_UP)
 		job_post_up(j, at);
-	else if (s->state == AGGR_FILLING)
+	else if (s->state == SUMS_FILLING)
 		job_ask_missing(j, at, seg_word(g->iteration, 0, g->index),
 		    ask, ctx);
 }
@@ -413,19 +416,19 @@ job_help_parent(struct job *j, const struct seg *g, job_ask *ask, void *ctx)
 static inline uint16_t
 job_fbcast(struct job *j, const struct seg *g, bool *done)
 {
-	const int64_t t = aggr_unwrap(g->iteration, j->newest);
+	const int64_t t = sums_unwrap(g->iteration, j->newest);
 	uint32_t at;
 
 	*done = false;
 	if (!job_has_memory(j) || g->index >= j->a.s.segs)
 		return 0;
 	job_keep(j);
-	at = aggr_at(&j->a, t, g->index);
-	if (j->a.slot[at].state == AGGR_EMPTY ||
+	at = sums_at(&j->a, t, g->index);
+	if (j->a.slot[at].state == SUMS_EMPTY ||
 	    j->a.slot[at].iteration != t)
 		return 0;
 	*done = true;
-	if (j->a.slot[at].state == AGGR_FILLING)
+	if (j->a.slot[at].state == SUMS_FILLING)
 		job_complete(j, at);
 	return j->a.slot[at].contributions;
 }
@@ -444,7 +447,7 @@ job_due(const struct job *j)
 		due = j->check_ns;
 	if (j->quiet_ns < due)
 		due = j->quiet_ns;
-	if (j->cf->straggler_ns > 0 && j->a.oldest != AGGR_NONE) {
+	if (j->cf->straggler_ns > 0 && j->a.oldest != SUMS_NONE) {
 		at = j->a.slot[j->a.oldest].began_ns + j->cf->straggler_ns;
 		due = at < due ? at : due;
 	}
@@ -455,7 +458,7 @@ job_due(const struct job *j)
 static inline void
 job_stragglers(struct job *j, uint64_t now_ns)
 {
-	while (j->cf->straggler_ns > 0 && j->a.oldest != AGGR_NONE) {
+	while (j->cf->straggler_ns > 0 && j->a.oldest != SUMS_NONE) {
 		const uint32_t at = j->a.oldest;
 
 		if (j->a.slot[at].began_ns + j->cf->straggler_ns > now_ns)
@@ -471,8 +474,8 @@ job_unfinished(const struct job *j)
 	uint32_t n = 0;
 
 	for (uint32_t at = 0; at < j->a.s.ways * j->a.s.segs; at++)
-		n += j->a.slot[at].state != AGGR_EMPTY &&
-		    j->a.slot[at].state != AGGR_COMPLETE;
+		n += j->a.slot[at].state != SUMS_EMPTY &&
+		    j->a.slot[at].state != SUMS_COMPLETE;
 	return n;
 }
 

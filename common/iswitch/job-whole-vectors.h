@@ -74,12 +74,13 @@ static inline const uint8_t *
 job_owed(const struct job *j, uint32_t id)
 {
 	const struct member *m = &j->members.m[id];
-	const struct jobps_member *s = jobps_member(&j->ps, id);
+	const struct job_async_server_member *s =
+	    job_async_server_member(&j->ps, id);
 
 	if (!m->present || !m->flow.gives)
 		return NULL;
-	return !j->cf->server ? aggr_result(&j->a, m->flow.give,
-	    m->flow.given) : s == NULL ? NULL : jobps_kept(&j->ps, s,
+	return !j->cf->server ? sums_result(&j->a, m->flow.give,
+	    m->flow.given) : s == NULL ? NULL : job_async_server_kept(&j->ps, s,
 	    j->start, m->flow.give, m->flow.given);
 }
 
@@ -95,12 +96,13 @@ job_give_one(struct job *j, uint32_t id)
 
 	for (n = 0; n < most && (p = job_owed(j, id)) != NULL; n++) {
 		if (j->cf->server)
-			jobps_member(&j->ps, id)->posted[f->give %
-			    JOBPS_KEPT] = job_post_served(j, id, p, f->given);
+			job_async_server_member(&j->ps, id)->posted[f->give %
+			    JOB_ASYNC_SERVER_KEPT] =
+			    job_post_served(j, id, p, f->given);
 		else
-			aggr_kept_at(&j->a, p)->posted = outbox_add(j->out,
+			sums_kept_at(&j->a, p)->posted = outbox_add(j->out,
 			    POST_ONE, j->self, &j->members.m[id].at, SEG_TOS,
-			    p, aggr_result_bytes(&j->a, p));
+			    p, sums_result_bytes(&j->a, p));
 		if (++f->given < j->a.s.segs)
 			continue;
 		f->given = 0;
@@ -136,7 +138,7 @@ static inline int64_t
 job_gathers(const struct job *j)
 {
 	return j->newest < j->start ? j->start :
-	    aggr_result(&j->a, j->newest, 0) != NULL ? j->newest + 1 :
+	    sums_result(&j->a, j->newest, 0) != NULL ? j->newest + 1 :
 	    j->newest;
 }
 
@@ -144,13 +146,13 @@ job_gathers(const struct job *j)
 static inline bool
 job_lacks(const struct job *j, uint32_t id, int64_t t, uint32_t i)
 {
-	const uint32_t at = aggr_at(&j->a, t, i);
-	const struct aggr_slot *s = &j->a.slot[at];
+	const uint32_t at = sums_at(&j->a, t, i);
+	const struct sums_slot *s = &j->a.slot[at];
 
 	if (j->cf->server)
-		return !jobps_member(&j->ps, id)->have[i];
-	return s->state == AGGR_EMPTY || s->iteration != t ||
-	    (s->state == AGGR_FILLING && !aggr_has(&j->a, at, id));
+		return !job_async_server_member(&j->ps, id)->have[i];
+	return s->state == SUMS_EMPTY || s->iteration != t ||
+	    (s->state == SUMS_FILLING && !sums_has(&j->a, at, id));
 }
 
 /* Has member id begun a vector, of iteration *t, that may lack something? */
@@ -158,7 +160,8 @@ static inline bool
 job_begun(const struct job *j, uint32_t id, int64_t *t)
 {
 	const struct member *m = &j->members.m[id];
-	const struct jobps_member *s = jobps_member(&j->ps, id);
+	const struct job_async_server_member *s =
+	    job_async_server_member(&j->ps, id);
 
 	if (!m->present || !m->flow.sends || !j->open || j->halted)
 		return false;
@@ -192,9 +195,9 @@ job_ask_on(struct job *j, uint32_t id, job_ask *ask, void *ctx)
 static inline void
 job_watch(struct job *j, struct member_flow *f, uint64_t now_ns)
 {
-	f->due_ns = now_ns + pause_ns(&f->pause, f->vain);
-	if (f->due_ns < j->quiet_ns)
-		j->quiet_ns = f->due_ns;
+	f->heap_ns = now_ns + loss_timer_ns(&f->pause, f->vain);
+	if (f->heap_ns < j->quiet_ns)
+		j->quiet_ns = f->heap_ns;
 }
 
 /*
@@ -212,10 +215,10 @@ job_heard(struct job *j, uint32_t id, int64_t t, bool new, uint64_t now_ns)
 		f->send = t;
 		f->asked = UINT32_MAX;	/* nothing, for now */
 		f->out = f->vain = 0;
-		f->due_ns = UINT64_MAX;
-		pause_since(&f->pause, now_ns);
+		f->heap_ns = UINT64_MAX;
+		loss_timer_since(&f->pause, now_ns);
 	} else if (new) {
-		pause_took(&f->pause, now_ns);
+		loss_timer_took(&f->pause, now_ns);
 	}
 	if (new) {
 		f->vain = 0;
@@ -224,7 +227,7 @@ job_heard(struct job *j, uint32_t id, int64_t t, bool new, uint64_t now_ns)
 		    f->credit < most)
 			f->credit++;
 	}
-	if (new || f->due_ns == UINT64_MAX)
+	if (new || f->heap_ns == UINT64_MAX)
 		job_watch(j, f, now_ns);
 }
 
@@ -238,10 +241,10 @@ job_quiet(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
 	for (uint32_t id = 0; id < j->members.count; id++) {
 		struct member_flow *f = &j->members.m[id].flow;
 
-		if (!f->sends || f->due_ns == UINT64_MAX)
+		if (!f->sends || f->heap_ns == UINT64_MAX)
 			continue;
-		if (f->due_ns > now_ns) {
-			j->quiet_ns = f->due_ns < j->quiet_ns ? f->due_ns :
+		if (f->heap_ns > now_ns) {
+			j->quiet_ns = f->heap_ns < j->quiet_ns ? f->heap_ns :
 			    j->quiet_ns;
 			continue;
 		}
@@ -250,11 +253,11 @@ job_quiet(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
 		else if (f->out > 0)	/* what was asked for was lost */
 			f->credit = (f->credit + JOBFLOW_ASKS_LEAST) / 2;
 		f->asked = f->out = 0;
-		f->due_ns = UINT64_MAX;
+		f->heap_ns = UINT64_MAX;
 		if (!job_ask_on(j, id, ask, ctx) && j->open)
 			continue;
 		f->vain += j->open;
-		pause_ask(&f->pause, now_ns);
+		loss_timer_ask(&f->pause, now_ns);
 		job_watch(j, f, now_ns);
 	}
 }

@@ -91,8 +91,8 @@ struct job {
 	uint64_t last_join_ns;
 	uint64_t check_ns;		/* no member times out before */
 	struct members members;
-	struct aggr a;			/* no memory while there are none */
-	struct jobps ps;		/* of a server */
+	struct sums a;			/* no memory while there are none */
+	struct job_async_server ps;		/* of a server */
 	/* answers, perhaps: iswitch/job-whole-vectors.h */
 	bool giving;
 	uint32_t turn;			/* member last given to */
@@ -105,10 +105,10 @@ struct job {
 enum { JOB_OPEN_NS = 1000000000 };	/* without a Join, H unknown */
 
 /* The shape of a vector of so many elements under cf. */
-static inline struct aggr_shape
+static inline struct sums_shape
 job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
 {
-	struct aggr_shape s = { .elements = elements, .floats = floats,
+	struct sums_shape s = { .elements = elements, .floats = floats,
 	    .segs = seg_count(elements, floats), .words = 1,
 	    .ways = cf->async ? 1 : 2, .depth = 2,
 	    .apart = cf->async && cf->child, .rows = 1 };
@@ -150,7 +150,7 @@ static inline uint64_t
 job_pushed_bytes(const struct job *j, uint32_t members, uint32_t segs)
 {
 	return j->cf->server ?
-	    jobps_bytes(j->a.s.elements, j->a.s.floats, members) :
+	    job_async_server_bytes(j->a.s.elements, j->a.s.floats, members) :
 	    j->cf->async ? (uint64_t)members * segs * sizeof(uint32_t) : 0;
 }
 
@@ -158,8 +158,8 @@ static inline void
 job_free(struct job *j)
 {
 	members_free(&j->members);
-	aggr_free(&j->a);
-	jobps_free(&j->ps);
+	sums_free(&j->a);
+	job_async_server_free(&j->ps);
 	free(j->order);
 	j->order = NULL;
 	job_afford(j, 0);
@@ -176,12 +176,12 @@ job_rest(struct job *j)
 
 /* Memory, and a table, for shape s; false if there is none, or none left. */
 static inline bool
-job_room(struct job *j, const struct aggr_shape *s)
+job_room(struct job *j, const struct sums_shape *s)
 {
 	const uint64_t had = j->used_bytes;
 	uint32_t *order;
 
-	if (!job_afford(j, aggr_bytes(&j->cf->reduce, s) + job_pushed_bytes(j,
+	if (!job_afford(j, sums_bytes(&j->cf->reduce, s) + job_pushed_bytes(j,
 	    j->members.count, s->segs)))
 		return false;
 	order = realloc(j->order, s->rows * sizeof(*order));
@@ -194,14 +194,14 @@ job_room(struct job *j, const struct aggr_shape *s)
 
 /* Lay memory out anew, larger; false without. */
 static inline bool
-job_reshape(struct job *j, const struct aggr_shape *s)
+job_reshape(struct job *j, const struct sums_shape *s)
 {
 	const uint64_t had = j->used_bytes;
 
 	outbox_flush(j->out);
 	if (!job_room(j, s))
 		return false;
-	if (aggr_reshape(&j->a, s))
+	if (sums_reshape(&j->a, s))
 		return true;
 	job_afford(j, had);
 	return false;
@@ -209,15 +209,16 @@ job_reshape(struct job *j, const struct aggr_shape *s)
 
 /* Begin with iteration `next` of the wire.  False without memory. */
 static inline bool
-job_begin(struct job *j, const struct aggr_shape *s, uint32_t next)
+job_begin(struct job *j, const struct sums_shape *s, uint32_t next)
 {
 	job_rest(j);
-	if (!job_room(j, s) || !aggr_init(&j->a, &j->cf->reduce, s) ||
-	    (j->cf->server && !jobps_init(&j->ps, s->elements, s->floats))) {
+	if (!job_room(j, s) || !sums_init(&j->a, &j->cf->reduce, s) ||
+	    (j->cf->server && !job_async_server_init(&j->ps, s->elements,
+	    s->floats))) {
 		job_free(j);
 		return false;
 	}
-	j->start = AGGR_EPOCH + (next & (SEG_ITERATIONS - 1));
+	j->start = SUMS_EPOCH + (next & (SEG_ITERATIONS - 1));
 	j->newest = j->start - 1;
 	j->crc[0] = j->crc[1] = 0;
 	j->ahead = j->giving = false;
@@ -254,7 +255,7 @@ job_may_miss(const struct job *j)
 static inline void
 job_keep(struct job *j)
 {
-	struct aggr_shape s = j->a.s;
+	struct sums_shape s = j->a.s;
 
 	if (j->cf->async || !job_has_memory(j) || s.depth >= 2 + j->cf->keep)
 		return;
@@ -269,12 +270,12 @@ job_keep(struct job *j)
 static inline void
 job_spread(struct job *j, int64_t t, uint32_t i, uint32_t n)
 {
-	struct aggr *a = &j->a;
+	struct sums *a = &j->a;
 	uint64_t round = j->giving ? 0 : outbox_add(j->out, POST_GROUP,
-	    j->self, NULL, SEG_TOS, aggr_place(a, t, i), SEG_HEADER_BYTES +
+	    j->self, NULL, SEG_TOS, sums_place(a, t, i), SEG_HEADER_BYTES +
 	    4 * n);
 
-	aggr_keep(a, t, i, n, round);
+	sums_keep(a, t, i, n, round);
 	j->n[JOB_RESULTS]++;
 }
 
@@ -285,9 +286,9 @@ job_restart(struct job *j, uint32_t at, int64_t t, uint32_t n,
 {
 	outbox_settle(j->out, j->a.slot[at].posted);
 	if (!j->a.s.apart)
-		outbox_settle(j->out, aggr_kept(&j->a, t,
-		    aggr_index(&j->a, at))->posted);
-	aggr_restart(&j->a, at, t, n, now_ns);
+		outbox_settle(j->out, sums_kept(&j->a, t,
+		    sums_index(&j->a, at))->posted);
+	sums_restart(&j->a, at, t, n, now_ns);
 	if (t > j->newest && !j->a.s.apart)
 		j->newest = t;
 }
@@ -297,19 +298,19 @@ job_finish(struct job *j, uint32_t at)
 {
 	for (uint32_t k = 0; j->cf->as_came && k < j->a.slot[at].rows; k++)
 		j->order[k] = k;
-	if (aggr_keeps_rows(&j->a.reduce) && !j->cf->as_came)
-		aggr_order(&j->a, at, j->members.rank, j->order);
-	aggr_finish(&j->a, at, j->order);
+	if (sums_keeps_rows(&j->a.reduce) && !j->cf->as_came)
+		sums_order(&j->a, at, j->members.rank, j->order);
+	sums_finish(&j->a, at, j->order);
 }
 
 /* Send up what slot `at` holds. */
 static inline void
 job_post_up(struct job *j, uint32_t at)
 {
-	struct aggr_slot *s = &j->a.slot[at];
+	struct sums_slot *s = &j->a.slot[at];
 
 	s->posted = outbox_add(j->out, POST_UP, j->self, NULL, SEG_TOS,
-	    aggr_packet(&j->a, at), SEG_HEADER_BYTES + 4 * s->n);
+	    sums_packet(&j->a, at), SEG_HEADER_BYTES + 4 * s->n);
 	j->n[JOB_SENT_UP]++;
 }
 
@@ -317,8 +318,8 @@ job_post_up(struct job *j, uint32_t at)
 static inline void
 job_complete(struct job *j, uint32_t at)
 {
-	struct aggr *a = &j->a;
-	struct aggr_slot *s = &a->slot[at];
+	struct sums *a = &j->a;
+	struct sums_slot *s = &a->slot[at];
 	const int64_t t = s->iteration;
 
 	if (s->accepted < job_h(j, t))
@@ -326,10 +327,10 @@ job_complete(struct job *j, uint32_t at)
 	job_finish(j, at);
 	if (j->cf->child) {
 		job_post_up(j, at);
-		aggr_turn(a, at, AGGR_SENT_UP);
+		sums_turn(a, at, SUMS_SENT_UP);
 	} else {
-		aggr_turn(a, at, AGGR_COMPLETE);
-		job_spread(j, t, aggr_index(a, at), s->n);
+		sums_turn(a, at, SUMS_COMPLETE);
+		job_spread(j, t, sums_index(a, at), s->n);
 	}
 }
 
@@ -360,17 +361,17 @@ job_complete_whole(struct job *j, uint32_t way)
 static inline void
 job_test(struct job *j, uint32_t at)
 {
-	struct aggr_slot *s = &j->a.slot[at];
+	struct sums_slot *s = &j->a.slot[at];
 	const uint32_t h = job_h(j, s->iteration);
 
-	if (s->state != AGGR_FILLING || !j->open || h == 0 ||
+	if (s->state != SUMS_FILLING || !j->open || h == 0 ||
 	    s->accepted < h)
 		return;
 	if (!j->cf->whole) {
 		job_complete(j, at);
 		return;
 	}
-	aggr_turn(&j->a, at, AGGR_READY);
+	sums_turn(&j->a, at, SUMS_READY);
 	job_complete_whole(j, at / j->a.s.segs);
 }
 
@@ -382,7 +383,7 @@ job_test_all(struct job *j)
 
 	if (!job_has_memory(j))
 		return;
-	for (at = j->a.oldest; at != AGGR_NONE; at = after) {
+	for (at = j->a.oldest; at != SUMS_NONE; at = after) {
 		after = j->a.slot[at].after;
 		job_test(j, at);
 	}
@@ -403,7 +404,7 @@ job_inherit(struct job *j)
 		    j->members.m[i].from <= j->newest)
 			continue;
 		j->members.m[i].from = j->newest;
-		aggr_recount(&j->a, i, j->newest, 1);	/* it was here before */
+		sums_recount(&j->a, i, j->newest, 1);	/* it was here before */
 	}
 	members_from_max(&j->members);
 }

@@ -21,12 +21,12 @@
 #include <stdint.h>
 
 enum {
-	PAUSE_QUIET_NS = 20000000,	/* beside the pauses */
-	PAUSE_LONGEST_NS = 250000000,	/* longer ones count as this */
-	PAUSE_CEILING_NS = 1000000000	/* of the wait */
+	LOSS_TIMER_QUIET_NS = 20000000,	/* beside the pauses */
+	LOSS_TIMER_LONGEST_NS = 250000000,	/* longer ones count as this */
+	LOSS_TIMER_CEILING_NS = 1000000000	/* of the wait */
 };
 
-struct pause {
+struct loss_timer {
 	uint64_t since_ns;		/* last segment, or asking after it */
 	uint64_t longest_ns;		/* of late */
 	bool asked;			/* since then */
@@ -34,18 +34,18 @@ struct pause {
 
 /* How long to wait when it has been asked in vain so many times. */
 static inline uint64_t
-pause_ns(const struct pause *p, unsigned times)
+loss_timer_ns(const struct loss_timer *p, unsigned times)
 {
-	uint64_t ns = PAUSE_QUIET_NS + 2 * p->longest_ns;
+	uint64_t ns = LOSS_TIMER_QUIET_NS + 2 * p->longest_ns;
 
-	for (; times > 0 && ns < PAUSE_CEILING_NS; times--)
+	for (; times > 0 && ns < LOSS_TIMER_CEILING_NS; times--)
 		ns *= 2;
-	return ns < PAUSE_CEILING_NS ? ns : PAUSE_CEILING_NS;
+	return ns < LOSS_TIMER_CEILING_NS ? ns : LOSS_TIMER_CEILING_NS;
 }
 
 /* A vector begins. */
 static inline void
-pause_since(struct pause *p, uint64_t now_ns)
+loss_timer_since(struct loss_timer *p, uint64_t now_ns)
 {
 	p->since_ns = now_ns;
 	p->asked = false;
@@ -53,7 +53,7 @@ pause_since(struct pause *p, uint64_t now_ns)
 
 /* What misses of it is asked for. */
 static inline void
-pause_ask(struct pause *p, uint64_t now_ns)
+loss_timer_ask(struct loss_timer *p, uint64_t now_ns)
 {
 	p->since_ns = now_ns;
 	p->asked = true;
@@ -61,7 +61,7 @@ pause_ask(struct pause *p, uint64_t now_ns)
 
 /* Another segment of it has come. */
 static inline void
-pause_took(struct pause *p, uint64_t now_ns)
+loss_timer_took(struct loss_timer *p, uint64_t now_ns)
 {
 	uint64_t ns = now_ns - p->since_ns;
 
@@ -70,7 +70,8 @@ pause_took(struct pause *p, uint64_t now_ns)
 		ns += p->longest_ns;
 	p->asked = false;
 	if (ns > p->longest_ns)
-		p->longest_ns = ns < PAUSE_LONGEST_NS ? ns : PAUSE_LONGEST_NS;
+		p->longest_ns = ns < LOSS_TIMER_LONGEST_NS ? ns :
+		    LOSS_TIMER_LONGEST_NS;
 	p->since_ns = now_ns;
 }
 

@@ -29,9 +29,9 @@ struct member_flow {
 	uint32_t given;		/* segments of `give` */
 	uint32_t asked;		/* for segments of `send` before this */
 	uint32_t out, credit;	/* asked for and not come, and the most */
-	struct pause pause;	/* within `send` */
+	struct loss_timer pause;	/* within `send` */
 	unsigned vain;		/* askings that nothing came of */
-	uint64_t due_ns;	/* to ask; UINT64_MAX */
+	uint64_t heap_ns;	/* to ask; UINT64_MAX */
 };
 
 struct member {

@@ -279,7 +279,7 @@ iswitch_jobs(const void *state, struct counters *c, uint64_t now_ns)
 		counters_in(c, NULL);
 		counters_put(c, "job", j->id);
 		counters_word(c, "kind", "job");
-		iswtext_job(j, c);
+		switch_text_job(j, c);
 		counters_put(c, "present", j->members.present);
 		counters_out(c);
 	}
@@ -296,10 +296,10 @@ iswitch_members(const void *state, uint16_t job, struct counters *c,
 	if (j == NULL)
 		return false;
 	counters_put(c, "job", job);
-	iswtext_job(&j->j, c);
+	switch_text_job(&j->j, c);
 	counters_word(c, "parent", t->s.cf.job.child ?
 	    addr_print(&t->cf->parent, name) : "");
-	iswtext_members(&j->j, &t->env->place->address, c, now_ns);
+	switch_text_members(&j->j, &t->env->place->address, c, now_ns);
 	return true;
 }
 
@@ -346,7 +346,7 @@ iswitch_stats(const void *state, int32_t job, bool gauges,
 	}
 	j = iswitch_job(&t->s, (uint16_t)job);
 	if (j != NULL)
-		iswtext_stats(&j->j, gauges, c);
+		switch_text_stats(&j->j, gauges, c);
 	return j != NULL;
 }
 
@@ -363,7 +363,7 @@ iswitch_account(const void *state, struct counters *c)
 		snprintf(key, sizeof(key), "%u", j->id);
 		counters_in(c, key);
 		counters_in(c, "counters");
-		iswtext_stats(j, false, c);
+		switch_text_stats(j, false, c);
 		counters_out(c);
 		counters_put(c, "unfinished", job_unfinished(j));
 		counters_put(c, "members", j->members.present);

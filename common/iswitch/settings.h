@@ -165,7 +165,7 @@ iswitch_settle_job(struct iswitch_settings *cf)
 static inline uint32_t
 iswitch_number_of(const union addr *a)
 {
-	return (uint32_t)wire_get(a->sa.sa_family == AF_INET6 ?
+	return (uint32_t)bytes_get(a->sa.sa_family == AF_INET6 ?
 	    a->in6.sin6_addr.s6_addr + 12 :
 	    (const uint8_t *)&a->in.sin_addr, 4);
 }
@@ -223,10 +223,10 @@ iswitch_settle(void *conf, struct program_place *place)
 }
 
 /* The shape of a job of at least so many members, each of whose bits counts. */
-static inline struct aggr_shape
+static inline struct sums_shape
 iswitch_shape_for(const struct iswitch_settings *cf)
 {
-	struct aggr_shape s = job_shape(&cf->iswitch.job, cf->elements,
+	struct sums_shape s = job_shape(&cf->iswitch.job, cf->elements,
 	    cf->floats != 0 ? cf->floats : cf->iswitch.floats);
 
 	while (s.words > 0 && s.words * 64 < cf->iswitch.job.h)
@@ -240,7 +240,7 @@ iswitch_memory(const void *conf, struct memory_part *part)
 {
 	const struct iswitch_settings *cf = conf;
 	const struct job_conf *j = &cf->iswitch.job;
-	struct aggr_shape s;
+	struct sums_shape s;
 	uint64_t vectors, all;
 	size_t n = 0;
 
@@ -249,7 +249,7 @@ iswitch_memory(const void *conf, struct memory_part *part)
 	s = iswitch_shape_for(cf);
 	vectors = ((uint64_t)s.depth + s.apart) * s.segs *
 	    (SEG_HEADER_BYTES + 4 * (uint64_t)s.floats);
-	all = aggr_bytes(&j->reduce, &s);
+	all = sums_bytes(&j->reduce, &s);
 	part[n++] = (struct memory_part){ .what = "vectors",
 	    .number = s.depth + s.apart, .bytes = vectors };
 	part[n++] = (struct memory_part){ .what = "segment slots",
@@ -261,7 +261,7 @@ iswitch_memory(const void *conf, struct memory_part *part)
 	} else if (s.depth < 2 + j->keep) {
 		s.depth = 2 + j->keep;
 		part[n++] = (struct memory_part){ .what = "kept results",
-		    .number = j->keep, .bytes = aggr_bytes(&j->reduce, &s) -
+		    .number = j->keep, .bytes = sums_bytes(&j->reduce, &s) -
 		    all, .grows = true };
 	}
 	return n;

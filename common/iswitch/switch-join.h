@@ -20,7 +20,7 @@ iswitch_next(const struct job *j)
 	if (j->newest < j->start)
 		return j->start;
 	for (uint32_t i = 0; i < j->a.s.segs; i++) {
-		if (aggr_result(&j->a, j->newest, i) == NULL)
+		if (sums_result(&j->a, j->newest, i) == NULL)
 			return j->newest;
 	}
 	return j->newest + 1;
@@ -30,18 +30,18 @@ iswitch_next(const struct job *j)
 static inline int64_t
 iswitch_undone(const struct job *j, uint32_t i)
 {
-	const struct aggr_slot *s = &j->a.slot[i];
+	const struct sums_slot *s = &j->a.slot[i];
 
 	if (j->a.s.apart) {	/* what came down; the next may be amid */
 		int64_t t = j->newest;
 
 		while (t >= j->start && j->newest - t < (int64_t)j->a.s.depth &&
-		    aggr_result(&j->a, t, i) == NULL)
+		    sums_result(&j->a, t, i) == NULL)
 			t--;
 		return t + 1;
 	}
-	return s->state == AGGR_EMPTY ? j->start :
-	    s->iteration + (s->state == AGGR_COMPLETE);
+	return s->state == SUMS_EMPTY ? j->start :
+	    s->iteration + (s->state == SUMS_COMPLETE);
 }
 
 /* Is every result from n on, as far as it is done, still kept? */
@@ -57,7 +57,7 @@ iswitch_keeps(const struct job *j, int64_t n)
 		    next;
 
 		for (int64_t t = n; t < undone; t++) {
-			if (aggr_result(&j->a, t, i) == NULL)
+			if (sums_result(&j->a, t, i) == NULL)
 				return false;
 		}
 	}
@@ -107,7 +107,7 @@ iswitch_step_back(struct job *j, uint32_t crc)
 static inline bool
 iswitch_admits(struct job *j, const struct control_join *join)
 {
-	const int64_t n = aggr_unwrap(join->next, j->newest);
+	const int64_t n = sums_unwrap(join->next, j->newest);
 
 	if (j->cf->server)
 		return job_serves(j, members_find(&j->members, join->type,
@@ -143,7 +143,7 @@ iswitch_values(const struct iswitch *s, const struct job *j, uint32_t id,
 	if (id != MEMBERS_NONE) {
 		a->member = (uint16_t)id;
 		a->next = (uint32_t)((j->cf->server ?
-		    jobps_member(&j->ps, id)->round + 1 :
+		    job_async_server_member(&j->ps, id)->round + 1 :
 		    j->cf->async ? j->newest + 1 :
 		    j->members.m[id].from) & (SEG_ITERATIONS - 1));
 	} else if (job_has_memory(j)) {	/* refused: where the job is */
@@ -211,11 +211,11 @@ iswitch_enter(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 	m->heard_ns = now_ns;
 	if (was)
 		return CONTROL_DONE;
-	m->flow = (struct member_flow){ .due_ns = UINT64_MAX };
+	m->flow = (struct member_flow){ .heap_ns = UINT64_MAX };
 	if (o->h == 0 && o->open && o->newest >= o->start)
 		first = o->newest + 1;
 	else
-		aggr_recount(&o->a, id, first, 1);
+		sums_recount(&o->a, id, first, 1);
 	members_enter(&o->members, id, first);
 	if (now_ns + s->cf.job.member_timeout_ns < o->check_ns ||
 	    o->members.present == 1)
@@ -344,7 +344,7 @@ iswitch_join(struct iswitch *s, const union addr *from,
 	} else if (status != CONTROL_DONE) {
 		;
 	} else if (join.type == CONTROL_SWITCH &&
-	    aggr_keeps_rows(&s->cf.job.reduce) &&
+	    sums_keeps_rows(&s->cf.job.reduce) &&
 	    s->cf.job.reduce.kind != REDUCE_ORDERED) {
 		status = CONTROL_REFUSED;	/* no median of medians */
 	} else if (who != NULL) {

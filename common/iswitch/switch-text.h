@@ -11,22 +11,22 @@
 
 /* Filling slots that member id is yet to add to. */
 static inline uint32_t
-iswtext_missing(const struct job *j, uint32_t id)
+switch_text_missing(const struct job *j, uint32_t id)
 {
 	uint32_t n = 0;
 
 	if (j->cf->async || !job_has_memory(j))
 		return 0;
-	for (uint32_t at = j->a.oldest; at != AGGR_NONE;
+	for (uint32_t at = j->a.oldest; at != SUMS_NONE;
 	    at = j->a.slot[at].after)
 		n += j->members.m[id].from <= j->a.slot[at].iteration &&
-		    !aggr_has(&j->a, at, id);
+		    !sums_has(&j->a, at, id);
 	return n;
 }
 
 /* Put an address, and its port apart. */
 static inline void
-iswtext_address(struct counters *c, const union addr *a)
+switch_text_address(struct counters *c, const union addr *a)
 {
 	char name[ADDR_NAME_BYTES];
 
@@ -37,7 +37,7 @@ iswtext_address(struct counters *c, const union addr *a)
 }
 
 static inline void
-iswtext_member(const struct job *j, uint32_t id, const union addr *own,
+switch_text_member(const struct job *j, uint32_t id, const union addr *own,
     struct counters *c, uint64_t now_ns)
 {
 	static const char *const type[] = { "?", "worker", "switch",
@@ -49,19 +49,19 @@ iswtext_member(const struct job *j, uint32_t id, const union addr *own,
 	counters_put(c, "id", id);
 	counters_put(c, "worker", m->worker);
 	counters_put(c, "cluster", m->cluster);
-	iswtext_address(c, &m->at);
+	switch_text_address(c, &m->at);
 	counters_word(c, "type", type[m->type]);
 	counters_word(c, "parent", addr_print(own, name));
 	counters_put(c, "last_heard_ms", now_ns > m->heard_ns ?
 	    (now_ns - m->heard_ns) / 1000000 : 0);
 	counters_put(c, "added", m->added);
-	counters_put(c, "missing", iswtext_missing(j, id));
+	counters_put(c, "missing", switch_text_missing(j, id));
 	counters_out(c);
 }
 
 /* How the job stands. */
 static inline void
-iswtext_job(const struct job *j, struct counters *c)
+switch_text_job(const struct job *j, struct counters *c)
 {
 	counters_put(c, "h", job_h(j, j->newest + 1));
 	counters_flag(c, "follows", j->h == 0);
@@ -70,25 +70,25 @@ iswtext_job(const struct job *j, struct counters *c)
 	counters_put(c, "elements", j->a.s.elements);
 	counters_put(c, "floats", j->a.s.floats);
 	counters_int(c, "iteration", job_has_memory(j) ?
-	    (j->newest < j->start ? j->start : j->newest) - AGGR_EPOCH : 0);
+	    (j->newest < j->start ? j->start : j->newest) - SUMS_EPOCH : 0);
 }
 
 /* Its members, whose parent is the switch at `own`. */
 static inline void
-iswtext_members(const struct job *j, const union addr *own,
+switch_text_members(const struct job *j, const union addr *own,
     struct counters *c, uint64_t now_ns)
 {
 	counters_list(c, "members");
 	for (uint32_t i = 0; i < j->members.count; i++) {
 		if (j->members.m[i].present)
-			iswtext_member(j, i, own, c, now_ns);
+			switch_text_member(j, i, own, c, now_ns);
 	}
 	counters_list_end(c);
 }
 
 /* Its counters, or what it has just now. */
 static inline void
-iswtext_stats(const struct job *j, bool gauges, struct counters *c)
+switch_text_stats(const struct job *j, bool gauges, struct counters *c)
 {
 	if (!gauges) {
 		for (unsigned k = 0; k < JOB_COUNTS; k++)

@@ -99,10 +99,10 @@ struct iswitch {
 	struct keymap by_addr;		/* addr_key() -> ref */
 	struct iswitch_ref *ref;
 	uint32_t refs, refs_room, ref_free;
-	struct replies replies;
+	struct answered replies;
 	struct job_budget budget;
 	uint32_t xid;			/* of what we send of our own */
-	uint64_t due_ns;		/* nothing is due before */
+	uint64_t heap_ns;		/* nothing is due before */
 	uint64_t n[ISWITCH_COUNTS];
 	struct outbox *out;		/* borrowed */
 };
@@ -114,7 +114,7 @@ iswitch_init(struct iswitch *s, const struct iswitch_conf *cf, uint32_t xid,
 {
 	*s = (struct iswitch){ .cf = *cf, .xid = xid, .out = out,
 	    .ref_free = MEMBERS_NONE,
-	    .due_ns = UINT64_MAX, .budget.limit_bytes = cf->memory_bytes };
+	    .heap_ns = UINT64_MAX, .budget.limit_bytes = cf->memory_bytes };
 }
 
 static inline void
@@ -128,7 +128,7 @@ iswitch_free(struct iswitch *s)
 	free(s->ref);
 	keymap_free(&s->by_id);
 	keymap_free(&s->by_addr);
-	replies_free(&s->replies);
+	answered_free(&s->replies);
 }
 
 /* The job with that id, or NULL. */
@@ -291,7 +291,7 @@ iswitch_say(struct iswitch *s, enum post_to to, const struct job *j,
 	uint8_t *p = control_put(msg, (uint8_t)action, j->id, s->xid++);
 
 	if (word != NULL)
-		p = wire_put(p, *word, 8);
+		p = bytes_put(p, *word, 8);
 	iswitch_post(s, to, j->self, at, msg, (size_t)(p - msg));
 }
 
@@ -330,7 +330,7 @@ iswitch_remove(struct iswitch *s, struct iswitch_job *j, uint32_t id)
 	outbox_flush(s->out);
 	iswitch_unbind(s, &j->j.members.m[id].at);
 	members_leave(&j->j.members, id);
-	aggr_recount(&j->j.a, id, j->j.members.m[id].from, -1);
+	sums_recount(&j->j.a, id, j->j.members.m[id].from, -1);
 	if (j->j.members.present > 0)
 		job_inherit(&j->j);
 	else
@@ -372,7 +372,7 @@ iswitch_seat(struct iswitch_job *j, uint32_t id)
 {
 	struct job *o = &j->j;
 	struct member *m = &o->members.m[id];
-	struct aggr_shape shape = o->a.s;
+	struct sums_shape shape = o->a.s;
 
 	if (o->cf->server)
 		return job_room(o, &shape) && job_served(o, id);
@@ -393,7 +393,7 @@ static inline enum control_status
 iswitch_found(struct iswitch *s, struct iswitch_job *j, uint32_t elements,
     uint32_t floats, uint32_t next)
 {
-	const struct aggr_shape shape = job_shape(&s->cf.job, elements,
+	const struct sums_shape shape = job_shape(&s->cf.job, elements,
 	    floats);
 
 	if (shape.segs > SEG_INDEX_MAX)
@@ -452,14 +452,14 @@ iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
 		who = iswitch_imply(s, from, &g);
 	if (who == NULL) {
 		s->n[ISWITCH_FOREIGN]++;
-		r = replies_of(&s->replies, from, 0);
+		r = answered_of(&s->replies, from, 0);
 		if (r != NULL && r->told_ns != 0 &&
 		    now_ns - r->told_ns < ISWITCH_TELL_NS)
 			return NULL;
 		if (r != NULL)
 			r->told_ns = now_ns;
 		iswitch_tell(s, from, 0, CONTROL_NOT_MEMBER,
-		    wire_get(p, 8));
+		    bytes_get(p, 8));
 		return NULL;
 	}
 	j = &s->job[who->job]->j;
@@ -477,7 +477,7 @@ iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
 	}
 	if (gone) {
 		j->n[JOB_GONE]++;
-		iswitch_tell(s, from, j->id, CONTROL_GONE, wire_get(p, 8));
+		iswitch_tell(s, from, j->id, CONTROL_GONE, bytes_get(p, 8));
 	}
 	return s->job[who->job];
 }
@@ -537,14 +537,14 @@ iswitch_touch(struct iswitch *s, const struct iswitch_job *j)
 {
 	const uint64_t at = iswitch_job_due(s, j);
 
-	s->due_ns = at < s->due_ns ? at : s->due_ns;
+	s->heap_ns = at < s->heap_ns ? at : s->heap_ns;
 }
 
 /* When something is due, or a little before, or UINT64_MAX. */
 static inline uint64_t
 iswitch_due(const struct iswitch *s)
 {
-	return s->due_ns;
+	return s->heap_ns;
 }
 
 #endif

@@ -2,8 +2,8 @@
  * sync-worker-control.h - a synchronous worker's control messages, and its
  * sending
  *
- * With lockstep_control(), lockstep_next(), lockstep_leave() and
- * lockstep_why() the whole of iswitch/sync-worker.h for a caller, who signs
+ * With sync_worker_control(), sync_worker_next(), sync_worker_leave() and
+ * sync_worker_why() the whole of iswitch/sync-worker.h for a caller, who signs
  * messages before they leave and judges MACs before they come in (mac.h).
  */
 #ifndef INNET_ISWITCH_SYNC_WORKER_CONTROL_H
@@ -18,11 +18,11 @@
 
 #include "common/iswitch/sync-worker.h"
 
-enum { LOCKSTEP_WHY_BYTES = MEMBERSHIP_WHY_BYTES };
+enum { SYNC_WORKER_WHY_BYTES = MEMBERSHIP_WHY_BYTES };
 
 /* Memory for the segments that were agreed upon; without it, the end. */
 static inline bool
-lockstep_size(struct lockstep *l)
+sync_worker_size(struct sync_worker *l)
 {
 	const uint32_t n = l->in.segs;
 
@@ -30,7 +30,7 @@ lockstep_size(struct lockstep *l)
 	l->given[1] = calloc(n, sizeof(**l->given));
 	l->sent_ns = calloc(n, sizeof(*l->sent_ns));
 	if (l->given[0] == NULL || l->given[1] == NULL || l->sent_ns == NULL) {
-		l->end = LOCKSTEP_NO_MEMORY;
+		l->end = SYNC_WORKER_NO_MEMORY;
 		return false;
 	}
 	l->floats = l->in.floats;
@@ -40,11 +40,11 @@ lockstep_size(struct lockstep *l)
 
 /* The switch has let us in; it may have lost what it had of t: all again. */
 static inline void
-lockstep_enter(struct lockstep *l)
+sync_worker_enter(struct sync_worker *l)
 {
-	if (l->segs == 0 && !lockstep_size(l))
+	if (l->segs == 0 && !sync_worker_size(l))
 		return;
-	lockstep_begin(l);
+	sync_worker_begin(l);
 	memset(l->given[~l->t & 1], 0, l->segs * sizeof(**l->given));
 	l->got[~l->t & 1] = 0;
 	l->from = l->in.job_next & (SEG_ITERATIONS - 1);
@@ -52,7 +52,7 @@ lockstep_enter(struct lockstep *l)
 
 /* The job's values are news. */
 static inline void
-lockstep_values(struct lockstep *l)
+sync_worker_values(struct sync_worker *l)
 {
 	l->h = l->in.h;
 	if (seg_before(l->in.job_next, l->from))	/* may do so now */
@@ -61,21 +61,21 @@ lockstep_values(struct lockstep *l)
 
 /* Let in, or on after a Halt. */
 static inline void
-lockstep_resume(struct lockstep *l, uint64_t now_ns)
+sync_worker_resume(struct sync_worker *l, uint64_t now_ns)
 {
-	l->window = lockstep_window_first(l);
-	l->slow = lockstep_window_max(l);
-	lockstep_heard(l, now_ns);
+	l->window = sync_worker_window_first(l);
+	l->slow = sync_worker_window_max(l);
+	sync_worker_heard(l, now_ns);
 }
 
 /* A page of the list of members. */
 static inline void
-lockstep_page(struct lockstep *l, const struct control_ack *a)
+sync_worker_page(struct sync_worker *l, const struct control_ack *a)
 {
 	char *p;
 
 	if (!l->asking || a->page != l->page || a->status != CONTROL_DONE ||
-	    l->text_bytes + a->text_bytes >= LOCKSTEP_TEXT_MAX)
+	    l->text_bytes + a->text_bytes >= SYNC_WORKER_TEXT_MAX)
 		return;
 	p = realloc(l->text, l->text_bytes + a->text_bytes + 1);
 	if (p == NULL)
@@ -85,60 +85,61 @@ lockstep_page(struct lockstep *l, const struct control_ack *a)
 	l->text_bytes += a->text_bytes;
 	p[l->text_bytes] = '\0';
 	l->page++;
-	l->ask_ns = l->page < a->pages ? 0 : LOCKSTEP_NEVER;
+	l->ask_ns = l->page < a->pages ? 0 : SYNC_WORKER_NEVER;
 }
 
 /* Do we have a gradient of iteration t to answer from? */
 static inline bool
-lockstep_holds(const struct lockstep *l, uint32_t t)
+sync_worker_holds(const struct sync_worker *l, uint32_t t)
 {
 	return (t == l->t || t == seg_step(l->t, -1)) && l->have[t & 1];
 }
 
 /* The switch, or another through it, lacks a segment of ours. */
 static inline void
-lockstep_asked(struct lockstep *l, const struct seg *s)
+sync_worker_asked(struct sync_worker *l, const struct seg *s)
 {
 	const uint64_t word = seg_word(s->iteration, 1, s->index);
 	const bool now = s->iteration == l->t;
 	bool good = s->index < (now ? l->sent : l->segs) &&
-	    lockstep_holds(l, s->iteration) && !lockstep_fetches(l);
+	    sync_worker_holds(l, s->iteration) && !sync_worker_fetches(l);
 
 	for (uint32_t i = l->answered; i < l->answers && good; i++)
-		good = l->answer[i % LOCKSTEP_ANSWERS] != word;
-	if (!good || l->answers - l->answered == LOCKSTEP_ANSWERS) {
-		l->n[LOCKSTEP_HELPS_IGNORED]++;
+		good = l->answer[i % SYNC_WORKER_ANSWERS] != word;
+	if (!good || l->answers - l->answered == SYNC_WORKER_ANSWERS) {
+		l->n[SYNC_WORKER_HELPS_IGNORED]++;
 		return;
 	}
-	l->answer[l->answers++ % LOCKSTEP_ANSWERS] = word;
+	l->answer[l->answers++ % SYNC_WORKER_ANSWERS] = word;
 	if (now)
 		l->sent_ns[s->index] = 0;
 }
 
 /* What our standing with the switch has come to. */
 static inline void
-lockstep_news(struct lockstep *l, enum membership_news news, uint64_t now_ns)
+sync_worker_news(struct sync_worker *l, enum membership_news news,
+    uint64_t now_ns)
 {
 	switch (news) {
 	case MEMBERSHIP_IN:
-		lockstep_enter(l);
-		if (l->end != LOCKSTEP_GOING)
+		sync_worker_enter(l);
+		if (l->end != SYNC_WORKER_GOING)
 			break;
-		lockstep_values(l);
-		lockstep_resume(l, now_ns);
+		sync_worker_values(l);
+		sync_worker_resume(l, now_ns);
 		break;
-	case MEMBERSHIP_STAYS: lockstep_values(l); break;
+	case MEMBERSHIP_STAYS: sync_worker_values(l); break;
 	case MEMBERSHIP_RESUMED:
-		lockstep_values(l);
-		lockstep_resume(l, now_ns);
+		sync_worker_values(l);
+		sync_worker_resume(l, now_ns);
 		break;
-	case MEMBERSHIP_ASKED: lockstep_asked(l, &l->in.seg); break;
+	case MEMBERSHIP_ASKED: sync_worker_asked(l, &l->in.seg); break;
 	case MEMBERSHIP_LOST:
 		if (l->in.seg.iteration == l->t)
-			l->end = LOCKSTEP_LOST;
+			l->end = SYNC_WORKER_LOST;
 		break;
 	case MEMBERSHIP_OUT:
-	case MEMBERSHIP_HALTED: l->timer_ns = LOCKSTEP_NEVER; break;
+	case MEMBERSHIP_HALTED: l->timer_ns = SYNC_WORKER_NEVER; break;
 	case MEMBERSHIP_NOTHING:
 	case MEMBERSHIP_IGNORED:
 	case MEMBERSHIP_ENDED: break;
@@ -147,30 +148,31 @@ lockstep_news(struct lockstep *l, enum membership_news news, uint64_t now_ns)
 
 /* A control message from the switch, its MAC judged good. */
 static inline void
-lockstep_control(struct lockstep *l, const struct control *c, uint64_t now_ns)
+sync_worker_control(struct sync_worker *l, const struct control *c,
+    uint64_t now_ns)
 {
 	struct control_ack a;
 
 	if (l->asking && c->action == CONTROL_ACK && c->job == l->in.cf.job &&
 	    c->xid == l->ask_xid && control_get_ack(c, &a) &&
 	    a.action == CONTROL_MEMBERS)
-		lockstep_page(l, &a);
+		sync_worker_page(l, &a);
 	else
-		lockstep_news(l, membership_control(&l->in, c, now_ns),
+		sync_worker_news(l, membership_control(&l->in, c, now_ns),
 		    now_ns);
 }
 
 /* It is over: say so to the switch, and be let go. */
 static inline void
-lockstep_leave(struct lockstep *l, uint64_t now_ns)
+sync_worker_leave(struct sync_worker *l, uint64_t now_ns)
 {
-	if (l->end == LOCKSTEP_GOING)
+	if (l->end == SYNC_WORKER_GOING)
 		membership_leave(&l->in, now_ns);
 }
 
 /* A message of one number: it is the next thing to be sent. */
 static inline bool
-lockstep_say(struct lockstep *l, struct lockstep_out *o,
+sync_worker_say(struct sync_worker *l, struct sync_worker_out *o,
     enum control_action action, uint32_t xid, uint64_t number, size_t bytes,
     uint64_t now_ns)
 {
@@ -178,14 +180,14 @@ lockstep_say(struct lockstep *l, struct lockstep_out *o,
 	    xid);
 
 	o->count = 0;
-	o->len = (size_t)(wire_put(p, number, bytes) - o->message);
+	o->len = (size_t)(bytes_put(p, number, bytes) - o->message);
 	membership_said(&l->in, now_ns);
 	return true;
 }
 
 /* A Join or a Leave, if one is due. */
 static inline bool
-lockstep_say_member(struct lockstep *l, struct lockstep_out *o,
+sync_worker_say_member(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)
 {
 	const bool first = l->t == (l->cf.next & (SEG_ITERATIONS - 1));
@@ -201,27 +203,29 @@ lockstep_say_member(struct lockstep *l, struct lockstep_out *o,
 }
 
 static inline bool
-lockstep_say_help(struct lockstep *l, struct lockstep_out *o, uint32_t index,
+sync_worker_say_help(struct sync_worker *l, struct sync_worker_out *o,
+    uint32_t index,
     uint64_t now_ns)
 {
 	l->sent_ns[index] = 0;
-	l->n[LOCKSTEP_HELPS_SENT]++;
-	return lockstep_say(l, o, CONTROL_HELP, membership_xid(&l->in),
+	l->n[SYNC_WORKER_HELPS_SENT]++;
+	return sync_worker_say(l, o, CONTROL_HELP, membership_xid(&l->in),
 	    seg_word(l->t, 0, index), 8, now_ns);
 }
 
 /* Segments that were asked for, as many in a run as follow each other. */
 static inline bool
-lockstep_answer(struct lockstep *l, struct lockstep_out *o, uint64_t now_ns)
+sync_worker_answer(struct sync_worker *l, struct sync_worker_out *o,
+    uint64_t now_ns)
 {
 	uint64_t word = 0;
 
 	o->count = 0;
 	o->again = true;
 	while (l->answered < l->answers && (o->count == 0 ||
-	    l->answer[l->answered % LOCKSTEP_ANSWERS] == word)) {
-		word = l->answer[l->answered++ % LOCKSTEP_ANSWERS];
-		if (!lockstep_holds(l, seg_split(word).iteration))
+	    l->answer[l->answered % SYNC_WORKER_ANSWERS] == word)) {
+		word = l->answer[l->answered++ % SYNC_WORKER_ANSWERS];
+		if (!sync_worker_holds(l, seg_split(word).iteration))
 			continue;	/* not any more */
 		if (o->count++ == 0) {
 			o->iteration = seg_split(word).iteration;
@@ -229,8 +233,8 @@ lockstep_answer(struct lockstep *l, struct lockstep_out *o, uint64_t now_ns)
 		}
 		word++;
 	}
-	l->n[LOCKSTEP_HELPS_ANSWERED] += o->count;
-	l->n[LOCKSTEP_RETRANSMITTED] += o->count;
+	l->n[SYNC_WORKER_HELPS_ANSWERED] += o->count;
+	l->n[SYNC_WORKER_RETRANSMITTED] += o->count;
 	if (o->count > 0)
 		membership_said(&l->in, now_ns);
 	return o->count > 0;
@@ -238,11 +242,12 @@ lockstep_answer(struct lockstep *l, struct lockstep_out *o, uint64_t now_ns)
 
 /* The next of the vector, as far as the window lets them. */
 static inline bool
-lockstep_run(struct lockstep *l, struct lockstep_out *o, uint64_t now_ns)
+sync_worker_run(struct sync_worker *l, struct sync_worker_out *o,
+    uint64_t now_ns)
 {
 	const uint16_t *given = l->given[l->t & 1];
 	const uint32_t most = l->cf.run_bytes /
-	    (uint32_t)lockstep_segment_bytes(l);
+	    (uint32_t)sync_worker_segment_bytes(l);
 
 	for (; l->sent < l->segs && given[l->sent] != 0; l->sent++)
 		l->skipped++;
@@ -261,97 +266,100 @@ lockstep_run(struct lockstep *l, struct lockstep_out *o, uint64_t now_ns)
 		return false;
 	if (o->first == l->skipped)
 		l->first_ns = now_ns;
-	l->n[LOCKSTEP_SEGMENTS] += o->count;
+	l->n[SYNC_WORKER_SEGMENTS] += o->count;
 	membership_said(&l->in, now_ns);
-	if (l->timer_ns == LOCKSTEP_NEVER)
-		lockstep_arm(l, now_ns);
+	if (l->timer_ns == SYNC_WORKER_NEVER)
+		sync_worker_arm(l, now_ns);
 	return true;
 }
 
 /* There was no room for the last n of a run: they are to be sent still. */
 static inline void
-lockstep_unsent(struct lockstep *l, const struct lockstep_out *o, uint32_t n)
+sync_worker_unsent(struct sync_worker *l, const struct sync_worker_out *o,
+    uint32_t n)
 {
 	if (!o->again) {
 		l->sent -= n;
 		l->flight -= n;
-		l->n[LOCKSTEP_SEGMENTS] -= n;
+		l->n[SYNC_WORKER_SEGMENTS] -= n;
 		return;
 	}
-	l->n[LOCKSTEP_HELPS_ANSWERED] -= n;
-	l->n[LOCKSTEP_RETRANSMITTED] -= n;
+	l->n[SYNC_WORKER_HELPS_ANSWERED] -= n;
+	l->n[SYNC_WORKER_RETRANSMITTED] -= n;
 	for (uint32_t k = 1; k <= n; k++)
-		l->answer[--l->answered % LOCKSTEP_ANSWERS] = seg_word(
+		l->answer[--l->answered % SYNC_WORKER_ANSWERS] = seg_word(
 		    o->iteration, 1, o->first + o->count - k);
 }
 
 /* The next Help for a vector that we may not add to. */
 static inline bool
-lockstep_fetch(struct lockstep *l, struct lockstep_out *o, uint64_t now_ns)
+sync_worker_fetch(struct sync_worker *l, struct sync_worker_out *o,
+    uint64_t now_ns)
 {
-	l->sent = lockstep_missing(l, l->sent);
+	l->sent = sync_worker_missing(l, l->sent);
 	if (l->sent >= l->segs || l->flight >= l->window + l->spare)
 		return false;
 	l->flight++;
 	l->sent++;
-	lockstep_say_help(l, o, l->sent - 1, now_ns);
-	if (l->timer_ns == LOCKSTEP_NEVER)
-		lockstep_arm(l, now_ns);
+	sync_worker_say_help(l, o, l->sent - 1, now_ns);
+	if (l->timer_ns == SYNC_WORKER_NEVER)
+		sync_worker_arm(l, now_ns);
 	return true;
 }
 
 /* What is to be sent next; false if nothing is for now, or it is the end. */
 static inline bool
-lockstep_next(struct lockstep *l, uint64_t now_ns, struct lockstep_out *o)
+sync_worker_next(struct sync_worker *l, uint64_t now_ns,
+    struct sync_worker_out *o)
 {
-	lockstep_fire(l, now_ns);
-	if (l->end != LOCKSTEP_GOING)
+	sync_worker_fire(l, now_ns);
+	if (l->end != SYNC_WORKER_GOING)
 		return false;
-	if (lockstep_say_member(l, o, now_ns))
+	if (sync_worker_say_member(l, o, now_ns))
 		return true;
 	if (!membership_works(&l->in))
 		return false;
-	if (lockstep_answer(l, o, now_ns))
+	if (sync_worker_answer(l, o, now_ns))
 		return true;
 	while (l->asked < l->asks) {
-		const uint32_t i = l->ask[l->asked++ % LOCKSTEP_ASKS];
+		const uint32_t i = l->ask[l->asked++ % SYNC_WORKER_ASKS];
 
 		if (l->given[l->t & 1][i] == 0)
-			return lockstep_say_help(l, o, i, now_ns);
+			return sync_worker_say_help(l, o, i, now_ns);
 	}
 	if (l->asking && now_ns >= l->ask_ns) {
-		l->ask_ns = now_ns + LOCKSTEP_ASK_NS / 8;
+		l->ask_ns = now_ns + SYNC_WORKER_ASK_NS / 8;
 		l->ask_xid = membership_xid(&l->in);
-		return lockstep_say(l, o, CONTROL_MEMBERS, l->ask_xid,
+		return sync_worker_say(l, o, CONTROL_MEMBERS, l->ask_xid,
 		    l->page, 2, now_ns);
 	}
-	if (lockstep_fetches(l))
-		return lockstep_fetch(l, o, now_ns);
-	return l->have[l->t & 1] && lockstep_run(l, o, now_ns);
+	if (sync_worker_fetches(l))
+		return sync_worker_fetch(l, o, now_ns);
+	return l->have[l->t & 1] && sync_worker_run(l, o, now_ns);
 }
 
 /* What ended it, in words to follow the switch's name; text, or "". */
 static inline const char *
-lockstep_why(const struct lockstep *l, char text[LOCKSTEP_WHY_BYTES])
+sync_worker_why(const struct sync_worker *l, char text[SYNC_WORKER_WHY_BYTES])
 {
 	const uint16_t job = l->in.cf.job;
 
 	switch (l->end) {
-	case LOCKSTEP_GOING: membership_why(&l->in, text); break;
-	case LOCKSTEP_STUCK:
-		snprintf(text, LOCKSTEP_WHY_BYTES, "job %u: no result for "
+	case SYNC_WORKER_GOING: membership_why(&l->in, text); break;
+	case SYNC_WORKER_STUCK:
+		snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: no result for "
 		    "segment %" PRIu32 " of iteration %" PRIu32 " in %.1f s",
 		    job, l->oldest, l->t, (double)l->in.cf.give_up_ns / 1e9);
 		break;
-	case LOCKSTEP_LOST:
-		snprintf(text, LOCKSTEP_WHY_BYTES, "job %u: the result of "
+	case SYNC_WORKER_LOST:
+		snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: the result of "
 		    "iteration %" PRIu32 " is kept no more; restore the "
 		    "weights of iteration %" PRIu32, job, l->t,
 		    seg_before(l->t, l->seen) ? seg_step(l->seen, 1) :
 		    seg_step(l->t, 1));
 		break;
-	case LOCKSTEP_NO_MEMORY:
-		snprintf(text, LOCKSTEP_WHY_BYTES, "job %u: no memory for %"
+	case SYNC_WORKER_NO_MEMORY:
+		snprintf(text, SYNC_WORKER_WHY_BYTES, "job %u: no memory for %"
 		    PRIu32 " elements", job, l->in.cf.elements);
 		break;
 	}

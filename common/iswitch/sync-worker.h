@@ -7,14 +7,14 @@
  * argument (ns, monotonic), no socket is touched, vectors are the caller's.
  *
  * The caller says when it has the gradient of iteration `t`
- * (lockstep_gradient), gives what came from the switch (lockstep_result, and
- * lockstep_control of iswitch/sync-worker-control.h), and sends what
- * lockstep_next() (there too) wants sent, until it wants nothing more before
- * lockstep_due().  It keeps the gradients of t and t - 1, and the results of t
- * and t + 1 as told to take them; when lockstep_whole(), it takes the result of
- * t away and calls lockstep_advance().
+ * (sync_worker_gradient), gives what came from the switch (sync_worker_result,
+ * and sync_worker_control of iswitch/sync-worker-control.h), and sends what
+ * sync_worker_next() (there too) wants sent, until it wants nothing more before
+ * sync_worker_due().  It keeps the gradients of t and t - 1, and the results of
+ * t and t + 1 as told to take them; when sync_worker_whole(), it takes the
+ * result of t away and calls sync_worker_advance().
  *
- * Iterations are the wire's: modulo 2^24.  Owns its memory: lockstep_free().
+ * Iterations are the wire's: modulo 2^24.  Owns its memory: sync_worker_free().
  */
 #ifndef INNET_ISWITCH_SYNC_WORKER_H
 #define INNET_ISWITCH_SYNC_WORKER_H
@@ -29,21 +29,24 @@
 #include "common/iswitch/rto.h"
 #include "common/wire/seg.h"
 
-#define LOCKSTEP_NEVER MEMBERSHIP_NEVER
+#define SYNC_WORKER_NEVER MEMBERSHIP_NEVER
 
 enum {
-	LOCKSTEP_WINDOW = 64,		/* to begin with, or two runs */
-	LOCKSTEP_WINDOW_MAX = 1024,	/* unless one is asked for */
-	LOCKSTEP_HELPS = 16,		/* asked for at a time-out, at most */
-	LOCKSTEP_ASKS = 256,		/* waiting to be asked for */
-	LOCKSTEP_ANSWERS = 256,		/* of Help, waiting to be sent */
-	LOCKSTEP_OPEN_NS = 100000000,	/* most patience before any result */
-	LOCKSTEP_AGAIN_NS = 1000000000,	/* between Joins that ask for H */
-	LOCKSTEP_ASK_NS = 1000000000,	/* for the list of members */
-	LOCKSTEP_TEXT_MAX = 1 << 20	/* bytes of it */
+	SYNC_WORKER_WINDOW = 64,		/* to begin with, or two runs */
+	SYNC_WORKER_WINDOW_MAX = 1024,	/* unless one is asked for */
+	SYNC_WORKER_HELPS = 16,		/* asked for at a time-out, at most */
+	SYNC_WORKER_ASKS = 256,		/* waiting to be asked for */
+	/* of Help, waiting to be sent */
+	SYNC_WORKER_ANSWERS = 256,
+	/* most patience before any result */
+	SYNC_WORKER_OPEN_NS = 100000000,
+	/* between Joins that ask for H */
+	SYNC_WORKER_AGAIN_NS = 1000000000,
+	SYNC_WORKER_ASK_NS = 1000000000,	/* for the list of members */
+	SYNC_WORKER_TEXT_MAX = 1 << 20	/* bytes of it */
 };
 
-struct lockstep_conf {
+struct sync_worker_conf {
 	uint32_t next;			/* first iteration not applied */
 	uint32_t crc;			/* of the weights then; 0 unknown */
 	uint32_t window;		/* segments; 0: as it turns out */
@@ -51,43 +54,44 @@ struct lockstep_conf {
 	uint64_t buffer_bytes;		/* receive buffer that was granted */
 };
 
-/* Why it has ended, if not as a member; lockstep_why() has the words. */
-enum lockstep_end {
-	LOCKSTEP_GOING,
-	LOCKSTEP_STUCK,			/* on segment `oldest` of t */
-	LOCKSTEP_LOST,			/* t is kept nowhere any more */
-	LOCKSTEP_NO_MEMORY
+/* Why it has ended, if not as a member; sync_worker_why() has the words. */
+enum sync_worker_end {
+	SYNC_WORKER_GOING,
+	SYNC_WORKER_STUCK,			/* on segment `oldest` of t */
+	SYNC_WORKER_LOST,			/* t is kept nowhere any more */
+	SYNC_WORKER_NO_MEMORY
 };
 
 /* What became of a result. */
-enum lockstep_verdict {
-	LOCKSTEP_TAKE,			/* the caller copies it */
-	LOCKSTEP_DUPLICATE, LOCKSTEP_STALE,
-	LOCKSTEP_AHEAD,			/* past t + 1 */
-	LOCKSTEP_BAD_INDEX, LOCKSTEP_BAD_LENGTH, LOCKSTEP_VERDICTS
+enum sync_worker_verdict {
+	SYNC_WORKER_TAKE,			/* the caller copies it */
+	SYNC_WORKER_DUPLICATE, SYNC_WORKER_STALE,
+	SYNC_WORKER_AHEAD,			/* past t + 1 */
+	SYNC_WORKER_BAD_INDEX, SYNC_WORKER_BAD_LENGTH, SYNC_WORKER_VERDICTS
 };
 
-enum lockstep_count {
-	LOCKSTEP_ITERATIONS, LOCKSTEP_MISSED, LOCKSTEP_PARTIAL,
-	LOCKSTEP_SEGMENTS, LOCKSTEP_RETRANSMITTED, LOCKSTEP_TIMEOUTS,
-	LOCKSTEP_HELPS_SENT, LOCKSTEP_HELPS_ANSWERED, LOCKSTEP_HELPS_IGNORED,
-	LOCKSTEP_COUNTS
+enum sync_worker_count {
+	SYNC_WORKER_ITERATIONS, SYNC_WORKER_MISSED, SYNC_WORKER_PARTIAL,
+	SYNC_WORKER_SEGMENTS, SYNC_WORKER_RETRANSMITTED, SYNC_WORKER_TIMEOUTS,
+	SYNC_WORKER_HELPS_SENT, SYNC_WORKER_HELPS_ANSWERED,
+	    SYNC_WORKER_HELPS_IGNORED,
+	SYNC_WORKER_COUNTS
 };
 
 /* To be sent: a run of segments of a gradient, or a control message. */
-struct lockstep_out {
+struct sync_worker_out {
 	uint32_t iteration, first, count;	/* count 0: a message */
 	bool again;			/* for a Help */
 	size_t len;
 	uint8_t message[MEMBERSHIP_MESSAGE_BYTES];
 };
 
-struct lockstep {
-	struct lockstep_conf cf;
+struct sync_worker {
+	struct sync_worker_conf cf;
 	struct membership in;		/* of the job */
 	struct rto rto;
-	enum lockstep_end end;
-	uint64_t n[LOCKSTEP_COUNTS], verdicts[LOCKSTEP_VERDICTS];
+	enum sync_worker_end end;
+	uint64_t n[SYNC_WORKER_COUNTS], verdicts[SYNC_WORKER_VERDICTS];
 
 	/* the job, as it let us in */
 	uint16_t h;			/* or the most contributions since */
@@ -120,28 +124,29 @@ struct lockstep {
 	uint64_t timer_ns, progress_ns, sampled_ns;
 	uint64_t first_ns;		/* when t's first was sent, or 0 */
 
-	uint64_t answer[LOCKSTEP_ANSWERS];	/* Seg words, a queue */
+	uint64_t answer[SYNC_WORKER_ANSWERS];	/* Seg words, a queue */
 	uint32_t answers, answered;
-	uint32_t ask[LOCKSTEP_ASKS];	/* indices, a queue */
+	uint32_t ask[SYNC_WORKER_ASKS];	/* indices, a queue */
 	uint32_t asks, asked;
 	bool mends;			/* asks on as what it asked for comes */
 	uint32_t mend;			/* from this index */
-	struct pause pause;		/* of a vector that comes whole */
+	/* of a vector that comes whole */
+	struct loss_timer pause;
 };
 
 static inline void
-lockstep_init(struct lockstep *l, const struct membership_conf *in,
-    const struct lockstep_conf *cf, uint64_t now_ns)
+sync_worker_init(struct sync_worker *l, const struct membership_conf *in,
+    const struct sync_worker_conf *cf, uint64_t now_ns)
 {
-	*l = (struct lockstep){ .cf = *cf,
-	    .t = cf->next & (SEG_ITERATIONS - 1), .timer_ns = LOCKSTEP_NEVER,
+	*l = (struct sync_worker){ .cf = *cf,
+	    .t = cf->next & (SEG_ITERATIONS - 1), .timer_ns = SYNC_WORKER_NEVER,
 	    .progress_ns = now_ns };
 	l->seen = seg_step(l->t, -1);
 	membership_init(&l->in, in, now_ns);
 }
 
 static inline void
-lockstep_free(struct lockstep *l)
+sync_worker_free(struct sync_worker *l)
 {
 	free(l->given[0]);
 	free(l->given[1]);
@@ -154,49 +159,49 @@ lockstep_free(struct lockstep *l)
 
 /* Has it not ended yet? */
 static inline bool
-lockstep_going(const struct lockstep *l)
+sync_worker_going(const struct sync_worker *l)
 {
-	return l->end == LOCKSTEP_GOING && l->in.end == MEMBERSHIP_GOING;
+	return l->end == SYNC_WORKER_GOING && l->in.end == MEMBERSHIP_GOING;
 }
 
 /* Is the result of t all here? */
 static inline bool
-lockstep_whole(const struct lockstep *l)
+sync_worker_whole(const struct sync_worker *l)
 {
 	return l->segs > 0 && l->got[l->t & 1] == l->segs;
 }
 
 /* May we not add to t, and only take its results? */
 static inline bool
-lockstep_fetches(const struct lockstep *l)
+sync_worker_fetches(const struct sync_worker *l)
 {
 	return seg_before(l->t, l->from);
 }
 
 /* Is there something that the network owes us? */
 static inline bool
-lockstep_waits(const struct lockstep *l)
+sync_worker_waits(const struct sync_worker *l)
 {
-	return l->in.joined && !l->in.halted && !lockstep_whole(l) &&
+	return l->in.joined && !l->in.halted && !sync_worker_whole(l) &&
 	    (l->flight > 0 || l->have[l->t & 1] || l->got[0] > 0 ||
-	    l->got[1] > 0 || lockstep_fetches(l) ||
+	    l->got[1] > 0 || sync_worker_fetches(l) ||
 	    seg_before(l->t, l->seen));
 }
 
 static inline size_t
-lockstep_segment_bytes(const struct lockstep *l)
+sync_worker_segment_bytes(const struct sync_worker *l)
 {
 	return SEG_HEADER_BYTES + 4 * (size_t)l->floats;
 }
 
 /* The most segments in flight, as settings and buffers allow. */
 static inline uint32_t
-lockstep_window_max(const struct lockstep *l)
+sync_worker_window_max(const struct sync_worker *l)
 {
 	const uint64_t fit = l->cf.buffer_bytes / 2 /
 	    (l->in.members > l->h ? l->in.members : l->h > 0 ? l->h : 1) /
-	    lockstep_segment_bytes(l);
-	uint64_t w = l->cf.window > 0 ? l->cf.window : LOCKSTEP_WINDOW_MAX;
+	    sync_worker_segment_bytes(l);
+	uint64_t w = l->cf.window > 0 ? l->cf.window : SYNC_WORKER_WINDOW_MAX;
 
 	w = w < fit ? w : fit;
 	return w < 2 ? 2 : (uint32_t)w;
@@ -204,20 +209,20 @@ lockstep_window_max(const struct lockstep *l)
 
 /* To begin with: two runs, for one to fill while the other is under way. */
 static inline uint32_t
-lockstep_window_first(const struct lockstep *l)
+sync_worker_window_first(const struct sync_worker *l)
 {
-	const uint32_t max = lockstep_window_max(l);
-	uint64_t w = 2 * (l->cf.run_bytes / lockstep_segment_bytes(l));
+	const uint32_t max = sync_worker_window_max(l);
+	uint64_t w = 2 * (l->cf.run_bytes / sync_worker_segment_bytes(l));
 
-	w = w < LOCKSTEP_WINDOW ? LOCKSTEP_WINDOW : w;
+	w = w < SYNC_WORKER_WINDOW ? SYNC_WORKER_WINDOW : w;
 	return w < max && l->cf.window == 0 ? (uint32_t)w : max;
 }
 
 /* A result has come: as TCP's, the window grows to `slow`, then slowly. */
 static inline void
-lockstep_widen(struct lockstep *l)
+sync_worker_widen(struct sync_worker *l)
 {
-	if (l->window >= lockstep_window_max(l))
+	if (l->window >= sync_worker_window_max(l))
 		return;
 	if (l->window >= l->slow && ++l->grown < l->window)
 		return;
@@ -227,39 +232,40 @@ lockstep_widen(struct lockstep *l)
 
 /* A time-out from now, unless nothing is waited for. */
 static inline void
-lockstep_arm(struct lockstep *l, uint64_t now_ns)
+sync_worker_arm(struct sync_worker *l, uint64_t now_ns)
 {
 	uint64_t ns = rto_ns(&l->rto);
 
 	if (l->in.whole && l->got[l->t & 1] > 0)	/* it comes in one go */
-		ns = pause_ns(&l->pause, l->rto.doubled);
-	if (l->n[LOCKSTEP_ITERATIONS] == 0 && ns > LOCKSTEP_OPEN_NS)
-		ns = LOCKSTEP_OPEN_NS;	/* the job may not be open yet */
-	l->timer_ns = lockstep_waits(l) ? now_ns + ns : LOCKSTEP_NEVER;
+		ns = loss_timer_ns(&l->pause, l->rto.doubled);
+	if (l->n[SYNC_WORKER_ITERATIONS] == 0 && ns > SYNC_WORKER_OPEN_NS)
+		/* the job may not be open yet */
+		ns = SYNC_WORKER_OPEN_NS;
+	l->timer_ns = sync_worker_waits(l) ? now_ns + ns : SYNC_WORKER_NEVER;
 }
 
 /* Something new has come. */
 static inline void
-lockstep_heard(struct lockstep *l, uint64_t now_ns)
+sync_worker_heard(struct sync_worker *l, uint64_t now_ns)
 {
 	l->progress_ns = now_ns;
 	l->asking = false;
 	rto_heard(&l->rto);
-	lockstep_arm(l, now_ns);
+	sync_worker_arm(l, now_ns);
 }
 
 /* The caller has the gradient of t. */
 static inline void
-lockstep_gradient(struct lockstep *l, uint64_t now_ns)
+sync_worker_gradient(struct sync_worker *l, uint64_t now_ns)
 {
-	if (!lockstep_waits(l))
+	if (!sync_worker_waits(l))
 		l->progress_ns = now_ns;
 	l->have[l->t & 1] = true;
 }
 
 /* The index of the first segment from i on without a result, or segs. */
 static inline uint32_t
-lockstep_missing(struct lockstep *l, uint32_t i)
+sync_worker_missing(struct sync_worker *l, uint32_t i)
 {
 	const uint16_t *given = l->given[l->t & 1];
 	const bool oldest = i <= l->oldest;
@@ -275,29 +281,29 @@ lockstep_missing(struct lockstep *l, uint32_t i)
 
 /* Queue what misses of the result of t, from where that was left; so many. */
 static inline void
-lockstep_mend(struct lockstep *l, uint32_t most)
+sync_worker_mend(struct sync_worker *l, uint32_t most)
 {
 	const uint32_t end = l->sent > 0 ? l->sent : l->segs;
-	uint32_t i = lockstep_missing(l, l->mend);
+	uint32_t i = sync_worker_missing(l, l->mend);
 
-	for (; most > 0 && i < end && l->asks - l->asked < LOCKSTEP_ASKS;
+	for (; most > 0 && i < end && l->asks - l->asked < SYNC_WORKER_ASKS;
 	    most--) {
-		l->ask[l->asks++ % LOCKSTEP_ASKS] = i;
-		i = lockstep_missing(l, i + 1);
+		l->ask[l->asks++ % SYNC_WORKER_ASKS] = i;
+		i = sync_worker_missing(l, i + 1);
 	}
 	l->mend = i;
 }
 
 /* A first result of a segment: the window, the clock, a sample. */
 static inline void
-lockstep_count_result(struct lockstep *l, uint32_t index, uint64_t now_ns)
+sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 {
 	if (index >= l->sent)
 		return;
 	l->flight--;
-	lockstep_widen(l);
+	sync_worker_widen(l);
 	if (l->mends && l->sent_ns[index] == 0)
-		lockstep_mend(l, 2);	/* what was asked for comes: ask on */
+		sync_worker_mend(l, 2);	/* what was asked for comes: ask on */
 	/* a whole answer is one sample: many would outvote the others */
 	if (l->sent_ns[index] != 0 && l->sampled_ns != now_ns &&
 	    (!l->in.whole || l->sampled_ns == 0)) {
@@ -307,32 +313,32 @@ lockstep_count_result(struct lockstep *l, uint32_t index, uint64_t now_ns)
 }
 
 /* What a result at odds with the two iterations is. */
-static inline enum lockstep_verdict
-lockstep_astray(struct lockstep *l, uint32_t iteration)
+static inline enum sync_worker_verdict
+sync_worker_astray(struct sync_worker *l, uint32_t iteration)
 {
 	if (seg_before(iteration, l->t))
-		return LOCKSTEP_STALE;
+		return SYNC_WORKER_STALE;
 	if (seg_before(l->seen, iteration))
 		l->seen = iteration;
-	if (l->timer_ns == LOCKSTEP_NEVER && lockstep_waits(l))
+	if (l->timer_ns == SYNC_WORKER_NEVER && sync_worker_waits(l))
 		l->timer_ns = 0;	/* the job goes on without us */
-	return LOCKSTEP_AHEAD;
+	return SYNC_WORKER_AHEAD;
 }
 
-static inline enum lockstep_verdict
-lockstep_judge(struct lockstep *l, const struct seg *s, uint64_t now_ns)
+static inline enum sync_worker_verdict
+sync_worker_judge(struct sync_worker *l, const struct seg *s, uint64_t now_ns)
 {
 	const uint32_t way = s->iteration & 1;
 	const bool now = s->iteration == l->t;
 
 	if (l->segs == 0 || s->index >= l->segs || s->contributions == 0)
-		return LOCKSTEP_BAD_INDEX;
+		return SYNC_WORKER_BAD_INDEX;
 	if (s->n != seg_floats_at(l->in.cf.elements, l->floats, s->index))
-		return LOCKSTEP_BAD_LENGTH;
+		return SYNC_WORKER_BAD_LENGTH;
 	if (!now && s->iteration != seg_step(l->t, 1))
-		return lockstep_astray(l, s->iteration);
+		return sync_worker_astray(l, s->iteration);
 	if (l->given[way][s->index] != 0)
-		return LOCKSTEP_DUPLICATE;
+		return SYNC_WORKER_DUPLICATE;
 	l->given[way][s->index] = s->contributions;
 	if (l->got[way]++ == 0)
 		l->most[way] = l->least[way] = s->contributions;
@@ -345,23 +351,23 @@ lockstep_judge(struct lockstep *l, const struct seg *s, uint64_t now_ns)
 	if (seg_before(l->seen, s->iteration))
 		l->seen = s->iteration;
 	if (now && l->got[way] > 1)
-		pause_took(&l->pause, now_ns);
+		loss_timer_took(&l->pause, now_ns);
 	else if (now)
-		pause_since(&l->pause, now_ns);
+		loss_timer_since(&l->pause, now_ns);
 	if (now)
-		lockstep_count_result(l, s->index, now_ns);
-	lockstep_heard(l, now_ns);
-	return LOCKSTEP_TAKE;
+		sync_worker_count_result(l, s->index, now_ns);
+	sync_worker_heard(l, now_ns);
+	return SYNC_WORKER_TAKE;
 }
 
 /*
  * A segment from the switch.  If it is to be taken, the caller copies its
  * floats to their place in the result of its iteration: t or t + 1.
  */
-static inline enum lockstep_verdict
-lockstep_result(struct lockstep *l, const struct seg *s, uint64_t now_ns)
+static inline enum sync_worker_verdict
+sync_worker_result(struct sync_worker *l, const struct seg *s, uint64_t now_ns)
 {
-	enum lockstep_verdict v = lockstep_judge(l, s, now_ns);
+	enum sync_worker_verdict v = sync_worker_judge(l, s, now_ns);
 
 	l->verdicts[v]++;
 	return v;
@@ -369,21 +375,21 @@ lockstep_result(struct lockstep *l, const struct seg *s, uint64_t now_ns)
 
 /* Fewer contributions than members in the result of t, which is whole? */
 static inline bool
-lockstep_partial(const struct lockstep *l)
+sync_worker_partial(const struct sync_worker *l)
 {
 	return l->least[l->t & 1] < l->h;
 }
 
 /* Contributions of segment i to the result of t. */
 static inline uint16_t
-lockstep_given(const struct lockstep *l, uint32_t i)
+sync_worker_given(const struct sync_worker *l, uint32_t i)
 {
 	return l->given[l->t & 1][i];
 }
 
 /* Forget what was sent and what came of t: all is to be done again. */
 static inline void
-lockstep_begin(struct lockstep *l)
+sync_worker_begin(struct sync_worker *l)
 {
 	const uint32_t way = l->t & 1;
 
@@ -397,24 +403,24 @@ lockstep_begin(struct lockstep *l)
 
 /* The result of t has been taken away: on to the next. */
 static inline void
-lockstep_advance(struct lockstep *l, uint64_t now_ns)
+sync_worker_advance(struct sync_worker *l, uint64_t now_ns)
 {
 	const uint32_t way = l->t & 1;
 
-	l->n[LOCKSTEP_ITERATIONS]++;
-	l->n[LOCKSTEP_MISSED] += l->sent < l->segs || l->skipped > 0 ||
+	l->n[SYNC_WORKER_ITERATIONS]++;
+	l->n[SYNC_WORKER_MISSED] += l->sent < l->segs || l->skipped > 0 ||
 	    !l->have[way];
-	if (lockstep_partial(l)) {
-		l->n[LOCKSTEP_PARTIAL]++;
-		if (now_ns - l->in.asked_ns >= LOCKSTEP_AGAIN_NS)
+	if (sync_worker_partial(l)) {
+		l->n[SYNC_WORKER_PARTIAL]++;
+		if (now_ns - l->in.asked_ns >= SYNC_WORKER_AGAIN_NS)
 			membership_join(&l->in, now_ns); /* is H still H? */
 	}
-	lockstep_begin(l);
+	sync_worker_begin(l);
 	l->t = seg_step(l->t, 1);
-	if (!lockstep_fetches(l))
+	if (!sync_worker_fetches(l))
 		l->from = l->t;		/* lest it come round again */
 	l->have[l->t & 1] = false;	/* that of t - 1 stays */
-	lockstep_heard(l, now_ns);
+	sync_worker_heard(l, now_ns);
 }
 
 /*
@@ -422,11 +428,11 @@ lockstep_advance(struct lockstep *l, uint64_t now_ns)
  * again, for one, for then others are late rather than packets lost.
  */
 static inline void
-lockstep_expire(struct lockstep *l, uint64_t now_ns)
+sync_worker_expire(struct sync_worker *l, uint64_t now_ns)
 {
-	const uint32_t most = l->rto.doubled == 0 ? LOCKSTEP_HELPS : 1;
+	const uint32_t most = l->rto.doubled == 0 ? SYNC_WORKER_HELPS : 1;
 
-	l->n[LOCKSTEP_TIMEOUTS]++;
+	l->n[SYNC_WORKER_TIMEOUTS]++;
 	/* a server answers whole vectors alone: what is held back must go */
 	if (l->sent < l->segs)
 		l->spare = 2 * l->spare + l->window;
@@ -435,14 +441,14 @@ lockstep_expire(struct lockstep *l, uint64_t now_ns)
 	rto_expired(&l->rto);
 	l->asks = l->asked = l->mend = 0;
 	l->mends = l->in.whole && l->got[l->t & 1] > 0;
-	lockstep_mend(l, most);
-	pause_ask(&l->pause, now_ns);
-	lockstep_arm(l, now_ns);
+	sync_worker_mend(l, most);
+	loss_timer_ask(&l->pause, now_ns);
+	sync_worker_arm(l, now_ns);
 }
 
 /* Begin or go on to ask who is missing. */
 static inline void
-lockstep_ask(struct lockstep *l, uint64_t now_ns)
+sync_worker_ask(struct sync_worker *l, uint64_t now_ns)
 {
 	if (l->asking)
 		return;
@@ -453,39 +459,39 @@ lockstep_ask(struct lockstep *l, uint64_t now_ns)
 }
 
 static inline uint64_t
-lockstep_ask_due(const struct lockstep *l)
+sync_worker_ask_due(const struct sync_worker *l)
 {
 	const uint64_t give_up = l->in.cf.give_up_ns;
-	const uint64_t before = give_up / 4 < LOCKSTEP_ASK_NS ? give_up / 4 :
-	    LOCKSTEP_ASK_NS;
+	const uint64_t before = give_up / 4 < SYNC_WORKER_ASK_NS ? give_up / 4 :
+	    SYNC_WORKER_ASK_NS;
 
 	return membership_after(l->progress_ns, give_up - before);
 }
 
 /* What is due by now_ns. */
 static inline void
-lockstep_fire(struct lockstep *l, uint64_t now_ns)
+sync_worker_fire(struct sync_worker *l, uint64_t now_ns)
 {
-	if (l->in.leaving || !lockstep_waits(l))
+	if (l->in.leaving || !sync_worker_waits(l))
 		return;
 	if (now_ns >= l->timer_ns)
-		lockstep_expire(l, now_ns);
-	if (now_ns >= lockstep_ask_due(l))
-		lockstep_ask(l, now_ns);
+		sync_worker_expire(l, now_ns);
+	if (now_ns >= sync_worker_ask_due(l))
+		sync_worker_ask(l, now_ns);
 	if (now_ns >= membership_after(l->progress_ns, l->in.cf.give_up_ns))
-		l->end = LOCKSTEP_STUCK;
+		l->end = SYNC_WORKER_STUCK;
 }
 
 /* When there is something to do, even if nothing comes. */
 static inline uint64_t
-lockstep_due(const struct lockstep *l)
+sync_worker_due(const struct sync_worker *l)
 {
 	uint64_t due = membership_due(&l->in), at;
 
-	if (l->in.leaving || !lockstep_waits(l))
+	if (l->in.leaving || !sync_worker_waits(l))
 		return due;
 	due = l->timer_ns < due ? l->timer_ns : due;
-	at = l->asking ? l->ask_ns : lockstep_ask_due(l);
+	at = l->asking ? l->ask_ns : sync_worker_ask_due(l);
 	due = at < due ? at : due;
 	at = membership_after(l->progress_ns, l->in.cf.give_up_ns);
 	return at < due ? at : due;

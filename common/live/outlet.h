@@ -29,7 +29,7 @@
 
 enum { OUTLET_HELD_MAX = 65536 };
 
-#define OUTLET_NEVER EVQ_NEVER
+#define OUTLET_NEVER TIMED_QUEUE_NEVER
 
 /* A datagram that is late. */
 struct outlet_packet {
@@ -44,7 +44,8 @@ struct outlet {
 	struct pcapio_out *capture;	/* borrowed; NULL: none */
 	struct impair impair;
 	uint64_t propagation_ns;	/* everything leaves so much later */
-	struct evq held;		/* struct outlet_packet, owned */
+	/* struct outlet_packet, owned */
+	struct timed_queue held;
 };
 
 static inline struct outlet
@@ -61,9 +62,9 @@ outlet_free(struct outlet *o)
 {
 	struct outlet_packet *n;
 
-	while ((n = evq_pop(&o->held)) != NULL)
+	while ((n = timed_queue_pop(&o->held)) != NULL)
 		free(n);
-	evq_free(&o->held);
+	timed_queue_free(&o->held);
 }
 
 /* Hold a copy until at_ns; without room it is lost, and counted so. */
@@ -78,7 +79,7 @@ outlet_hold(struct outlet *o, const union addr *to, uint8_t tos,
 		*n = (struct outlet_packet){ .to = *to, .tos = tos,
 		    .len = len };
 		memcpy(n->bytes, p, len);
-		if (evq_push(&o->held, at_ns, n))
+		if (timed_queue_push(&o->held, at_ns, n))
 			return;
 		free(n);
 	}
@@ -89,15 +90,15 @@ outlet_hold(struct outlet *o, const union addr *to, uint8_t tos,
 static inline uint64_t
 outlet_due(const struct outlet *o)
 {
-	return evq_due(&o->held);
+	return timed_queue_due(&o->held);
 }
 
 /* Send what is due by now_ns; with OUTLET_NEVER, all. */
 static inline void
 outlet_flush(struct outlet *o, uint64_t now_ns)
 {
-	while (o->held.count > 0 && evq_due(&o->held) <= now_ns) {
-		struct outlet_packet *n = evq_pop(&o->held);
+	while (o->held.count > 0 && timed_queue_due(&o->held) <= now_ns) {
+		struct outlet_packet *n = timed_queue_pop(&o->held);
 
 		udpio_send(o->u, &n->to, n->tos, n->bytes, n->len);
 		free(n);

@@ -1,7 +1,7 @@
 /*
  * pace.h - be on time: sleep short of the mark, spin the rest
  *
- * A sleeping process wakes 30 to 130 us late.  Who must act at due_ns asks
+ * A sleeping process wakes 30 to 130 us late.  Who must act at heap_ns asks
  * how long to sleep, and is told 0 (poll, do not sleep) near the mark.
  */
 #ifndef INNET_LIVE_PACE_H
@@ -11,13 +11,13 @@
 
 enum { PACE_SPIN_NS = 60000 };
 
-/* How long to sleep at now_ns so as to wake before due_ns, but not by much. */
+/* How long to sleep at now_ns so as to wake before heap_ns, but not by much. */
 static inline uint64_t
-pace_sleep_ns(uint64_t now_ns, uint64_t due_ns)
+pace_sleep_ns(uint64_t now_ns, uint64_t heap_ns)
 {
-	if (due_ns <= now_ns || due_ns - now_ns <= PACE_SPIN_NS)
+	if (heap_ns <= now_ns || heap_ns - now_ns <= PACE_SPIN_NS)
 		return 0;
-	return due_ns - now_ns - PACE_SPIN_NS;
+	return heap_ns - now_ns - PACE_SPIN_NS;
 }
 
 #endif

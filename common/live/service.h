@@ -30,13 +30,14 @@ struct service {
 static inline int
 service_write(const char *path, const char *text)
 {
-	struct whole w;
+	struct atomic_file w;
 
-	if (text == NULL || whole_open(&w, path) == -1) {
+	if (text == NULL || atomic_file_open(&w, path) == -1) {
 		warn("%s", path);
 		return 1;
 	}
-	if (whole_close(&w, whole_write(&w, text, strlen(text))) == 0)
+	if (atomic_file_close(&w, atomic_file_write(&w, text,
+	    strlen(text))) == 0)
 		return 0;
 	warn("%s: report not written", strcmp(path, "-") == 0 ?
 	    "standard output" : path);

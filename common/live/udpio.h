@@ -76,14 +76,15 @@ udpio_listen_or_exit(struct udpio *u, const union addr *a, uint8_t tos,
     bool offload, const char *port_file)
 {
 	char name[ADDR_NAME_BYTES], port[8];
-	struct whole w;
+	struct atomic_file w;
 
 	if (udpio_open(u, a, tos, offload) == -1)
 		err(1, "%s", addr_print(a, name));
 	if (port_file != NULL) {
 		snprintf(port, sizeof(port), "%u\n", addr_port(&u->local));
-		if (whole_open(&w, port_file) == -1 || whole_close(&w,
-		    whole_write(&w, port, strlen(port))) == -1)
+		if (atomic_file_open(&w, port_file) == -1 ||
+		    atomic_file_close(&w,
+		    atomic_file_write(&w, port, strlen(port))) == -1)
 			err(1, "%s", port_file);
 	}
 	fprintf(stderr, "listening on %s\n", addr_print(&u->local, name));

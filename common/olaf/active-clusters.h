@@ -18,17 +18,17 @@
 
 #include "common/base/keymap.h"
 
-enum { ACTIVE_PLAIN = 65536 };	/* unless told */
+enum { ACTIVE_CLUSTERS_PLAIN = 65536 };	/* unless told */
 
-struct active_node {
+struct active_clusters_node {
 	uint64_t seen;		/* when, and 1 ns; 0: not in the list */
 	uint32_t older, newer;	/* places; 0 at the ends */
 };
 
-struct active {
+struct active_clusters {
 	struct keymap index;	/* keys from plain on -> place */
 	/* owned; [0] is both ends of the list */
-	struct active_node *node;
+	struct active_clusters_node *node;
 	uint32_t plain;
 	uint32_t room, used;	/* places: allocated, given out */
 	uint32_t count;
@@ -37,26 +37,28 @@ struct active {
 
 /*
  * Keys below plain, at least 1, are the usual ones.  False without memory;
- * active_free() in either case.
+ * active_clusters_free() in either case.
  */
 static inline bool
-active_init(struct active *a, uint64_t window_ns, uint32_t plain)
+active_clusters_init(struct active_clusters *a, uint64_t window_ns,
+    uint32_t plain)
 {
-	*a = (struct active){ .window_ns = window_ns, .plain = plain,
+	*a = (struct active_clusters){ .window_ns = window_ns, .plain = plain,
 	    .room = plain + 1, .used = plain + 1 };
 	a->node = calloc(a->room, sizeof(*a->node));
 	return a->node != NULL;
 }
 
 static inline void
-active_free(struct active *a)
+active_clusters_free(struct active_clusters *a)
 {
 	keymap_free(&a->index);
 	free(a->node);
 }
 
 static inline void
-active_unlink(struct active *a, struct active_node *n)
+active_clusters_unlink(struct active_clusters *a,
+    struct active_clusters_node *n)
 {
 	a->node[n->older].newer = n->newer;
 	a->node[n->newer].older = n->older;
@@ -66,9 +68,9 @@ active_unlink(struct active *a, struct active_node *n)
 
 /* Twice the places.  False without memory. */
 static inline bool
-active_grow(struct active *a)
+active_clusters_grow(struct active_clusters *a)
 {
-	struct active_node *n = realloc(a->node, 2 * (size_t)a->room *
+	struct active_clusters_node *n = realloc(a->node, 2 * (size_t)a->room *
 	    sizeof(*n));
 
 	if (n == NULL)
@@ -81,13 +83,13 @@ active_grow(struct active *a)
 
 /* The place of a key; 0 without memory. */
 static inline uint32_t
-active_place(struct active *a, uint32_t key)
+active_clusters_place(struct active_clusters *a, uint32_t key)
 {
 	uint32_t *at;
 
 	if (key < a->plain)
 		return key + 1;
-	if (a->used == a->room && !active_grow(a))
+	if (a->used == a->room && !active_clusters_grow(a))
 		return 0;
 	at = keymap_put(&a->index, key, a->used);
 	if (at == NULL)
@@ -98,22 +100,22 @@ active_place(struct active *a, uint32_t key)
 
 /* Forget keys not seen within the window that ends at now_ns; N. */
 static inline uint32_t
-active_count(struct active *a, uint64_t now_ns)
+active_clusters_count(struct active_clusters *a, uint64_t now_ns)
 {
-	struct active_node *oldest;
+	struct active_clusters_node *oldest;
 
 	while (a->count > 0 && (oldest = &a->node[a->node[0].newer])->seen +
 	    a->window_ns <= now_ns)
-		active_unlink(a, oldest);
+		active_clusters_unlink(a, oldest);
 	return a->count;
 }
 
 /* key is seen at now_ns; false without memory (it is not counted then). */
 static inline bool
-active_see(struct active *a, uint32_t key, uint64_t now_ns)
+active_clusters_see(struct active_clusters *a, uint32_t key, uint64_t now_ns)
 {
-	const uint32_t at = active_place(a, key);
-	struct active_node *n = &a->node[at], *end = &a->node[0];
+	const uint32_t at = active_clusters_place(a, key);
+	struct active_clusters_node *n = &a->node[at], *end = &a->node[0];
 
 	if (at == 0)
 		return false;
@@ -122,8 +124,8 @@ active_see(struct active *a, uint32_t key, uint64_t now_ns)
 		return true;
 	}
 	if (n->seen != 0)
-		active_unlink(a, n);
-	*n = (struct active_node){ now_ns + 1, end->older, 0 };
+		active_clusters_unlink(a, n);
+	*n = (struct active_clusters_node){ now_ns + 1, end->older, 0 };
 	a->node[end->older].newer = at;
 	end->older = at;
 	a->count++;

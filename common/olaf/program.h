@@ -174,7 +174,7 @@ olaf_read(struct olaf *o, struct packet *p, struct update *u,
 	if (o->cf->bare) {
 		flow = flow_between(p->from, p->to);
 		olaf_cluster(o, p->from, &cluster);
-		bad = judge_bare(p->payload, p->bytes, cluster,
+		bad = soundness_bare(p->payload, p->bytes, cluster,
 		    clusters_worker(&flow), now_ns, u);
 		p->bare = true;
 		if (bad == UPDATE_OK)
@@ -362,7 +362,7 @@ olaf_take(void *state, struct packet *p, uint64_t now_ns)
 	bad = olaf_read(o, p, &u, now_ns);
 	if (bad == UPDATE_OK && o->addressed && down != (u.kind ==
 	    UPDATE_MODEL))
-		bad = JUDGE_FOREIGN;
+		bad = SOUNDNESS_FOREIGN;
 	if (bad != UPDATE_OK)
 		o->env->ignore(o->env->plane, bad);
 	else if (u.kind == UPDATE_MODEL)

@@ -20,23 +20,24 @@
 #include "common/olaf/slots.h"
 #include "common/wire/update.h"
 
-enum olafq_combine { OLAFQ_MEAN, OLAFQ_SUM };
+enum olaf_queue_combine { OLAF_QUEUE_MEAN, OLAF_QUEUE_SUM };
 
-enum olafq_verdict {
-	OLAFQ_APPENDED,		/* took a free slot */
-	OLAFQ_AGGREGATED,	/* merged into the one that waits */
-	OLAFQ_REPLACED,		/* took the place of an older, same worker */
-	OLAFQ_REPLACED_REWARD,	/* ... of one with a lower reward */
-	OLAFQ_SUPERSEDED,	/* dropped: not newer, same worker */
-	OLAFQ_DROPPED_REWARD,	/* dropped: reward too low */
-	OLAFQ_DROPPED_LIMIT,	/* dropped: merged would pass 65,535 */
-	OLAFQ_DROPPED_FULL	/* dropped: no slot is free */
+enum olaf_queue_verdict {
+	OLAF_QUEUE_APPENDED,		/* took a free slot */
+	OLAF_QUEUE_AGGREGATED,	/* merged into the one that waits */
+	/* took the place of an older, same worker */
+	OLAF_QUEUE_REPLACED,
+	OLAF_QUEUE_REPLACED_REWARD,	/* ... of one with a lower reward */
+	OLAF_QUEUE_SUPERSEDED,	/* dropped: not newer, same worker */
+	OLAF_QUEUE_DROPPED_REWARD,	/* dropped: reward too low */
+	OLAF_QUEUE_DROPPED_LIMIT,	/* dropped: merged would pass 65,535 */
+	OLAF_QUEUE_DROPPED_FULL	/* dropped: no slot is free */
 };
 
-struct olafq {
+struct olaf_queue {
 	struct slots *slots;	/* borrowed */
 	struct keymap waiting;	/* key -> index in the ring */
-	enum olafq_combine combine;
+	enum olaf_queue_combine combine;
 	double threshold;	/* of rewards; NAN: the test is off */
 };
 
@@ -45,27 +46,28 @@ struct olafq {
  * travel in one packet are the clusters themselves, 0 to 65,535.
  */
 static inline uint32_t
-olafq_key(const struct update *u)
+olaf_queue_key(const struct update *u)
 {
 	return (uint32_t)u->following << 16 | u->cluster;
 }
 
-static inline struct olafq
-olafq_over(struct slots *slots, enum olafq_combine combine, double threshold)
+static inline struct olaf_queue
+olaf_queue_over(struct slots *slots, enum olaf_queue_combine combine,
+    double threshold)
 {
-	return (struct olafq){ .slots = slots, .combine = combine,
+	return (struct olaf_queue){ .slots = slots, .combine = combine,
 	    .threshold = threshold };
 }
 
 static inline void
-olafq_free(struct olafq *q)
+olaf_queue_free(struct olaf_queue *q)
 {
 	keymap_free(&q->waiting);
 }
 
 /* Mean, or sum, of what waits and what arrives, into the arrival's frame. */
 static inline bool
-olafq_merge(struct olafq *q, struct slot *e, const struct arrival *a)
+olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 {
 	const uint32_t me = e->up.merged, ma = a->up->merged;
 	const double all = (double)(me + ma);
@@ -76,7 +78,7 @@ olafq_merge(struct olafq *q, struct slot *e, const struct arrival *a)
 	const size_t vec_at = (size_t)(a->up->vec - a->bytes);
 	uint8_t *vec = e->bytes + (e->up.vec - e->bytes);
 
-	if (q->combine == OLAFQ_SUM)
+	if (q->combine == OLAF_QUEUE_SUM)
 		vec_add(vec, a->up->vec, a->up->n);
 	else
 		vec_mean(vec, vec, a->up->vec, a->up->n, me / all, ma / all);
@@ -112,41 +114,44 @@ olafq_merge(struct olafq *q, struct slot *e, const struct arrival *a)
 }
 
 /* Decide about the arrival a of an update whose waiting elder is e. */
-static inline enum olafq_verdict
-olafq_meet(struct olafq *q, struct slot *e, const struct arrival *a)
+static inline enum olaf_queue_verdict
+olaf_queue_meet(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 {
 	const double r = (double)a->up->reward, re = (double)e->up.reward;
 
 	/* another job has taken the cluster (egress.h): nothing to merge */
 	if (a->up->n != e->up.n || a->up->elements != e->up.elements)
-		return slots_fill(e, a) ? OLAFQ_REPLACED : OLAFQ_DROPPED_FULL;
+		return slots_fill(e, a) ? OLAF_QUEUE_REPLACED :
+		    OLAF_QUEUE_DROPPED_FULL;
 	if (a->up->worker == e->up.worker &&
 	    (int32_t)(a->up->sequence - e->up.sequence) <= 0)
-		return OLAFQ_SUPERSEDED;
+		return OLAF_QUEUE_SUPERSEDED;
 	if (a->up->worker == e->up.worker && a->up->merged == 1 &&
 	    e->up.merged == 1)
-		return slots_fill(e, a) ? OLAFQ_REPLACED : OLAFQ_DROPPED_FULL;
+		return slots_fill(e, a) ? OLAF_QUEUE_REPLACED :
+		    OLAF_QUEUE_DROPPED_FULL;
 	if (!isnan(q->threshold) && r > re + q->threshold)
-		return slots_fill(e, a) ? OLAFQ_REPLACED_REWARD :
-		    OLAFQ_DROPPED_FULL;
+		return slots_fill(e, a) ? OLAF_QUEUE_REPLACED_REWARD :
+		    OLAF_QUEUE_DROPPED_FULL;
 	if (!isnan(q->threshold) && r < re - q->threshold)
-		return OLAFQ_DROPPED_REWARD;
+		return OLAF_QUEUE_DROPPED_REWARD;
 	if ((uint32_t)e->up.merged + a->up->merged > UINT16_MAX)
-		return OLAFQ_DROPPED_LIMIT;
-	return olafq_merge(q, e, a) ? OLAFQ_AGGREGATED : OLAFQ_DROPPED_FULL;
+		return OLAF_QUEUE_DROPPED_LIMIT;
+	return olaf_queue_merge(q, e, a) ? OLAF_QUEUE_AGGREGATED :
+	    OLAF_QUEUE_DROPPED_FULL;
 }
 
 /*
  * An update arrives at now_ns.  *lost gets the constituents that a
  * replacement put out of the queue, otherwise 0.
  */
-static inline enum olafq_verdict
-olafq_offer(struct olafq *q, const struct arrival *a, uint64_t now_ns,
+static inline enum olaf_queue_verdict
+olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
     uint16_t *lost)
 {
-	const uint32_t key = olafq_key(a->up);
+	const uint32_t key = olaf_queue_key(a->up);
 	uint32_t *at = keymap_get(&q->waiting, key);
-	enum olafq_verdict v;
+	enum olaf_queue_verdict v;
 	int64_t slot;
 
 	*lost = 0;
@@ -154,26 +159,26 @@ olafq_offer(struct olafq *q, const struct arrival *a, uint64_t now_ns,
 		struct slot *e = &q->slots->ring[*at];
 		uint16_t had = e->up.merged;
 
-		v = olafq_meet(q, e, a);
-		if (v == OLAFQ_REPLACED || v == OLAFQ_REPLACED_REWARD)
+		v = olaf_queue_meet(q, e, a);
+		if (v == OLAF_QUEUE_REPLACED || v == OLAF_QUEUE_REPLACED_REWARD)
 			*lost = had;
 		return v;
 	}
 	slot = slots_append(q->slots, a, now_ns);
 	if (slot < 0)
-		return OLAFQ_DROPPED_FULL;
+		return OLAF_QUEUE_DROPPED_FULL;
 	/* the first of all is in transmission at once: it never waits */
 	if (q->slots->count > 1)
 		keymap_put(&q->waiting, key, (uint32_t)slot);
-	return OLAFQ_APPENDED;
+	return OLAF_QUEUE_APPENDED;
 }
 
 /* A new head goes into transmission: it is locked from now on. */
 static inline void
-olafq_lock(struct olafq *q, const struct slot *head)
+olaf_queue_lock(struct olaf_queue *q, const struct slot *head)
 {
 	if (head->is_update)
-		keymap_remove(&q->waiting, olafq_key(&head->up));
+		keymap_remove(&q->waiting, olaf_queue_key(&head->up));
 }
 
 #endif

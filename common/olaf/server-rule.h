@@ -11,7 +11,7 @@
  * each operation rounded to binary32.  Vectors that span packets are kept and
  * answered range by range, each range with its own version, step count and r_g.
  * An update that would make a weight non-finite changes nothing.  Pure; owns
- * its vectors; psrule_free().
+ * its vectors; server_rule_free().
  */
 #ifndef INNET_OLAF_SERVER_RULE_H
 #define INNET_OLAF_SERVER_RULE_H
@@ -24,60 +24,62 @@
 
 #include "common/wire/update.h"
 
-enum psrule_gate { PSRULE_NONE, PSRULE_EMA, PSRULE_LAST, PSRULE_BEST };
-enum psrule_optimizer { PSRULE_SGD, PSRULE_ADAM };
+enum server_rule_gate { SERVER_RULE_NONE, SERVER_RULE_EMA, SERVER_RULE_LAST,
+    SERVER_RULE_BEST };
+enum server_rule_optimizer { SERVER_RULE_SGD, SERVER_RULE_ADAM };
 
-enum psrule_verdict {
-	PSRULE_APPLIED, PSRULE_GATED, PSRULE_NONFINITE, PSRULE_MISMATCHED,
-	PSRULE_NO_MODEL
+enum server_rule_verdict {
+	SERVER_RULE_APPLIED, SERVER_RULE_GATED, SERVER_RULE_NONFINITE,
+	    SERVER_RULE_MISMATCHED,
+	SERVER_RULE_NO_MODEL
 };
 
-struct psrule_conf {
-	enum psrule_gate gate;
+struct server_rule_conf {
+	enum server_rule_gate gate;
 	double gate_ema;	/* weight of the newest reward in r_g */
 	double average_ema;	/* a; 1: no average */
-	enum psrule_optimizer optimizer;
+	enum server_rule_optimizer optimizer;
 	double rate;		/* learning rate */
 	bool descend;		/* gradients point down: subtract */
 };
 
-struct psrule_range {
+struct server_rule_range {
 	uint32_t version;	/* 0: not set yet */
 	uint32_t step;		/* Adam's */
 	double reward;		/* r_g */
 	bool rewarded;		/* a reward has come */
 };
 
-struct psrule {			/* one cluster's */
+struct server_rule {			/* one cluster's */
 	uint32_t elements, n;	/* n: elements of each packet but the last */
 	uint32_t ranges, whole;	/* packets a vector; how many are set */
 	uint32_t founder;	/* whose weights it started from */
 	bool founded;
 	float *w, *g, *m, *v;	/* weights, g_a, Adam's moments: one block */
 	float *fresh;		/* the weights to be, of one range */
-	struct psrule_range *range;
+	struct server_rule_range *range;
 };
 
 static inline void
-psrule_free(struct psrule *p)
+server_rule_free(struct server_rule *p)
 {
 	free(p->w);
 	free(p->fresh);
 	free(p->range);
-	*p = (struct psrule){ 0 };
+	*p = (struct server_rule){ 0 };
 }
 
 /* Vectors for so many elements, n a packet.  False without memory. */
 static inline bool
-psrule_init(struct psrule *p, uint32_t elements, uint32_t n)
+server_rule_init(struct server_rule *p, uint32_t elements, uint32_t n)
 {
-	*p = (struct psrule){ .elements = elements, .n = n,
+	*p = (struct server_rule){ .elements = elements, .n = n,
 	    .ranges = update_packets(elements, n) };
 	p->w = calloc((size_t)elements * 4, sizeof(*p->w));
 	p->fresh = calloc(n, sizeof(*p->fresh));
 	p->range = calloc(p->ranges, sizeof(*p->range));
 	if (p->w == NULL || p->fresh == NULL || p->range == NULL) {
-		psrule_free(p);
+		server_rule_free(p);
 		return false;
 	}
 	p->g = p->w + elements;
@@ -88,14 +90,14 @@ psrule_init(struct psrule *p, uint32_t elements, uint32_t n)
 
 /* Are all ranges set, so that updates may come? */
 static inline bool
-psrule_ready(const struct psrule *p)
+server_rule_ready(const struct server_rule *p)
 {
 	return p->ranges > 0 && p->whole == p->ranges;
 }
 
 /* The range of packet u, or UINT32_MAX if it is not one of this vector's. */
 static inline uint32_t
-psrule_range(const struct psrule *p, const struct update *u)
+server_rule_range(const struct server_rule *p, const struct update *u)
 {
 	uint32_t r;
 
@@ -113,7 +115,7 @@ psrule_range(const struct psrule *p, const struct update *u)
  * The vector's cut is the first packet's.
  */
 static inline bool
-psrule_weights(struct psrule *p, const struct update *u)
+server_rule_weights(struct server_rule *p, const struct update *u)
 {
 	uint32_t r;
 
@@ -122,12 +124,12 @@ psrule_weights(struct psrule *p, const struct update *u)
 
 		if (u->following == 0 && u->n < u->elements)
 			return false;	/* the last packet tells no cut */
-		if (p->w == NULL && !psrule_init(p, u->elements, n))
+		if (p->w == NULL && !server_rule_init(p, u->elements, n))
 			return false;
 		p->founded = true;
 		p->founder = u->worker;
 	}
-	r = psrule_range(p, u);
+	r = server_rule_range(p, u);
 	if (r == UINT32_MAX || u->worker != p->founder ||
 	    p->range[r].version != 0)
 		return false;
@@ -140,19 +142,21 @@ psrule_weights(struct psrule *p, const struct update *u)
 
 /* Does the gate let reward r in? */
 static inline bool
-psrule_pass(const struct psrule_conf *cf, const struct psrule_range *at,
+server_rule_pass(const struct server_rule_conf *cf,
+    const struct server_rule_range *at,
     double r)
 {
-	return cf->gate == PSRULE_NONE || !at->rewarded || r > at->reward;
+	return cf->gate == SERVER_RULE_NONE || !at->rewarded || r > at->reward;
 }
 
 /* r_g moves on by the reward of an update that was applied or gated. */
 static inline void
-psrule_reward(const struct psrule_conf *cf, struct psrule_range *at, double r)
+server_rule_reward(const struct server_rule_conf *cf,
+    struct server_rule_range *at, double r)
 {
-	if (!at->rewarded || cf->gate == PSRULE_LAST)
+	if (!at->rewarded || cf->gate == SERVER_RULE_LAST)
 		at->reward = r;
-	else if (cf->gate == PSRULE_BEST)
+	else if (cf->gate == SERVER_RULE_BEST)
 		at->reward = r > at->reward ? r : at->reward;
 	else
 		at->reward += cf->gate_ema * (r - at->reward);
@@ -161,12 +165,13 @@ psrule_reward(const struct psrule_conf *cf, struct psrule_range *at, double r)
 
 /* The new weight at i, for gradient average a; moments move with it. */
 static inline float
-psrule_step(const struct psrule_conf *cf, const struct psrule *p, size_t i,
+server_rule_step(const struct server_rule_conf *cf, const struct server_rule *p,
+    size_t i,
     float a, float *m, float *v, const double correct[2])
 {
 	const float rate = (float)cf->rate;
 
-	if (cf->optimizer == PSRULE_SGD) {
+	if (cf->optimizer == SERVER_RULE_SGD) {
 		*m = p->m[i];
 		*v = p->v[i];
 		return p->w[i] + rate * a;
@@ -179,21 +184,22 @@ psrule_step(const struct psrule_conf *cf, const struct psrule *p, size_t i,
 
 /*
  * What the gate said of reward r is done but for the vectors: r_g and the
- * version move on.  With psrule_pass() it is all that a clock without vectors,
- * innet-sim, needs of the rule.
+ * version move on.  With server_rule_pass() it is all that a clock without
+ * vectors, innet-sim, needs of the rule.
  */
-static inline enum psrule_verdict
-psrule_settle(const struct psrule_conf *cf, struct psrule_range *at, double r,
+static inline enum server_rule_verdict
+server_rule_settle(const struct server_rule_conf *cf,
+    struct server_rule_range *at, double r,
     bool pass)
 {
-	psrule_reward(cf, at, r);
+	server_rule_reward(cf, at, r);
 	at->version += pass;
-	return pass ? PSRULE_APPLIED : PSRULE_GATED;
+	return pass ? SERVER_RULE_APPLIED : SERVER_RULE_GATED;
 }
 
 /* Gradient to average to weights, of one range; false if not finite. */
 static inline bool
-psrule_learn(const struct psrule_conf *cf, struct psrule *p,
+server_rule_learn(const struct server_rule_conf *cf, struct server_rule *p,
     const struct update *u, uint32_t r)
 {
 	const float keep = (float)(1 - cf->average_ema);
@@ -209,7 +215,7 @@ psrule_learn(const struct psrule_conf *cf, struct psrule *p,
 		float g = vec_get(u->vec, i);
 
 		a = keep * p->g[at] + take * (cf->descend ? -g : g);
-		p->fresh[i] = psrule_step(cf, p, at, a, &m, &v, correct);
+		p->fresh[i] = server_rule_step(cf, p, at, a, &m, &v, correct);
 		finite = finite && isfinite(p->fresh[i]) && isfinite(v);
 	}
 	if (!finite)
@@ -219,7 +225,7 @@ psrule_learn(const struct psrule_conf *cf, struct psrule *p,
 		float g = vec_get(u->vec, i);
 
 		a = keep * p->g[at] + take * (cf->descend ? -g : g);
-		psrule_step(cf, p, at, a, &m, &v, correct);
+		server_rule_step(cf, p, at, a, &m, &v, correct);
 		p->g[at] = a;
 		p->m[at] = m;
 		p->v[at] = v;
@@ -230,26 +236,27 @@ psrule_learn(const struct psrule_conf *cf, struct psrule *p,
 }
 
 /* An update arrives; what became of it. */
-static inline enum psrule_verdict
-psrule_update(const struct psrule_conf *cf, struct psrule *p,
+static inline enum server_rule_verdict
+server_rule_update(const struct server_rule_conf *cf, struct server_rule *p,
     const struct update *u)
 {
-	uint32_t r = psrule_range(p, u);
+	uint32_t r = server_rule_range(p, u);
 	bool pass;
 
-	if (!psrule_ready(p))
-		return PSRULE_NO_MODEL;
+	if (!server_rule_ready(p))
+		return SERVER_RULE_NO_MODEL;
 	if (r == UINT32_MAX)
-		return PSRULE_MISMATCHED;
-	pass = psrule_pass(cf, &p->range[r], (double)u->reward);
-	if (pass && !psrule_learn(cf, p, u, r))
-		return PSRULE_NONFINITE;
-	return psrule_settle(cf, &p->range[r], (double)u->reward, pass);
+		return SERVER_RULE_MISMATCHED;
+	pass = server_rule_pass(cf, &p->range[r], (double)u->reward);
+	if (pass && !server_rule_learn(cf, p, u, r))
+		return SERVER_RULE_NONFINITE;
+	return server_rule_settle(cf, &p->range[r], (double)u->reward, pass);
 }
 
 /* The header of the model packet that answers u, of a range that is so. */
 static inline struct update
-psrule_head(const struct psrule_range *at, const struct update *u, uint32_t to)
+server_rule_head(const struct server_rule_range *at, const struct update *u,
+    uint32_t to)
 {
 	return (struct update){ .kind = UPDATE_MODEL, .cluster = u->cluster,
 	    .worker = to, .sequence = at->version, .merged = 1,
@@ -263,10 +270,11 @@ psrule_head(const struct psrule_range *at, const struct update *u, uint32_t to)
  * are p->w + model->first.  The range must be set.
  */
 static inline void
-psrule_answer(const struct psrule *p, const struct update *u, uint32_t to,
+server_rule_answer(const struct server_rule *p, const struct update *u,
+    uint32_t to,
     struct update *model)
 {
-	*model = psrule_head(&p->range[psrule_range(p, u)], u, to);
+	*model = server_rule_head(&p->range[server_rule_range(p, u)], u, to);
 }
 
 #endif

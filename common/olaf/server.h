@@ -26,9 +26,10 @@
 enum { SERVER_CLUSTERS = 65536, SERVER_ELEMENT_BYTES = 20 };
 
 struct server_conf {
-	struct psrule_conf rule;
+	struct server_rule_conf rule;
 	bool reply_worker;		/* to the sender alone */
-	struct psrule *loaded;		/* all clusters, of a file; or NULL */
+	/* all clusters, of a file; or NULL */
+	struct server_rule *loaded;
 };
 
 enum server_count {
@@ -46,7 +47,7 @@ static const char *const server_count_name[SERVER_COUNTS] = {
 struct server {
 	const struct server_conf *cf;
 	const struct program_env *env;
-	struct psrule *cluster;		/* by id */
+	struct server_rule *cluster;		/* by id */
 	struct routes routes;
 	uint64_t memory_bytes;		/* taken by vectors */
 	uint64_t n[SERVER_COUNTS];
@@ -102,22 +103,22 @@ server_word(const char *s, const char *const words[])
 }
 
 static inline const char *
-server_set_gate(struct psrule_conf *rule, const char *arg)
+server_set_gate(struct server_rule_conf *rule, const char *arg)
 {
 	static const char *const gates[] = { "none", "ema", "last", "best",
 	    NULL };
 	bool is;
 	const char *why = server_ema(arg, &rule->gate_ema, &is);
-	const int gate = is ? PSRULE_EMA : server_word(arg, gates);
+	const int gate = is ? SERVER_RULE_EMA : server_word(arg, gates);
 
 	if (gate < 0)
 		return "not one of none, ema, last, best";
-	rule->gate = (enum psrule_gate)gate;
+	rule->gate = (enum server_rule_gate)gate;
 	return why;
 }
 
 static inline const char *
-server_set_average(struct psrule_conf *rule, const char *arg)
+server_set_average(struct server_rule_conf *rule, const char *arg)
 {
 	bool is;
 	const char *why;
@@ -145,7 +146,8 @@ server_set(void *conf, int option, const char *arg)
 	case SERVER_AVERAGE: return server_set_average(&cf->rule, arg);
 	case SERVER_OPTIMIZER:
 		word = server_word(arg, optimizers);
-		cf->rule.optimizer = word == 1 ? PSRULE_ADAM : PSRULE_SGD;
+		cf->rule.optimizer = word == 1 ? SERVER_RULE_ADAM :
+		    SERVER_RULE_SGD;
 		return word < 0 ? "not one of sgd, adam" : NULL;
 	case SERVER_REPLY:
 		word = server_word(arg, replies);
@@ -185,7 +187,7 @@ server_free(void *state)
 	struct server *s = state;
 
 	for (unsigned c = 0; s->cluster != NULL && c < SERVER_CLUSTERS; c++)
-		psrule_free(&s->cluster[c]);
+		server_rule_free(&s->cluster[c]);
 	free(s->cluster);
 	routes_free(&s->routes);
 }
@@ -203,13 +205,14 @@ static inline void
 server_answer(struct server *s, const struct update *u,
     const union addr *from, bool to_all, uint64_t now_ns)
 {
-	const struct psrule *c = &s->cluster[u->cluster];
+	const struct server_rule *c = &s->cluster[u->cluster];
 	struct outbox *out = s->env->out;
 	struct update model;
 	uint32_t next = 0, bytes;
 	uint8_t *p, *vec;
 
-	psrule_answer(c, u, to_all ? UPDATE_ALL_WORKERS : u->worker, &model);
+	server_rule_answer(c, u, to_all ? UPDATE_ALL_WORKERS : u->worker,
+	    &model);
 	bytes = UPDATE_MODEL_BYTES + 4 * model.n;
 	p = outbox_room(out, bytes);
 	vec = update_put(p, &model);
@@ -245,21 +248,21 @@ server_update(struct server *s, const struct update *u,
     const union addr *from, uint64_t now_ns)
 {
 	static const enum server_count what[] = {
-		[PSRULE_APPLIED] = SERVER_APPLIED,
-		[PSRULE_GATED] = SERVER_GATED,
-		[PSRULE_NONFINITE] = SERVER_NONFINITE,
-		[PSRULE_MISMATCHED] = SERVER_MISMATCHED,
-		[PSRULE_NO_MODEL] = SERVER_NO_MODEL
+		[SERVER_RULE_APPLIED] = SERVER_APPLIED,
+		[SERVER_RULE_GATED] = SERVER_GATED,
+		[SERVER_RULE_NONFINITE] = SERVER_NONFINITE,
+		[SERVER_RULE_MISMATCHED] = SERVER_MISMATCHED,
+		[SERVER_RULE_NO_MODEL] = SERVER_NO_MODEL
 	};
-	const enum psrule_verdict v = psrule_update(&s->cf->rule,
+	const enum server_rule_verdict v = server_rule_update(&s->cf->rule,
 	    &s->cluster[u->cluster], u);
 
 	s->n[SERVER_UPDATES]++;
 	s->n[SERVER_CONSTITUENTS] += u->merged;
 	s->n[what[v]]++;
-	if (v == PSRULE_NONFINITE)
+	if (v == SERVER_RULE_NONFINITE)
 		server_nonfinite(s, u, from);
-	if (v != PSRULE_MISMATCHED && v != PSRULE_NO_MODEL)
+	if (v != SERVER_RULE_MISMATCHED && v != SERVER_RULE_NO_MODEL)
 		server_answer(s, u, from, !s->cf->reply_worker, now_ns);
 }
 
@@ -284,21 +287,21 @@ static inline void
 server_weights(struct server *s, const struct update *u,
     const union addr *from, uint64_t now_ns)
 {
-	struct psrule *c = &s->cluster[u->cluster];
+	struct server_rule *c = &s->cluster[u->cluster];
 	const uint64_t need = (uint64_t)u->elements * SERVER_ELEMENT_BYTES;
 	const bool fresh = c->w == NULL;
 	uint32_t r;
 
 	s->n[SERVER_WEIGHTS]++;
 	if (fresh && !server_has_room(s, u, need)) {
-		s->env->ignore(s->env->plane, JUDGE_NO_ROOM);
+		s->env->ignore(s->env->plane, SOUNDNESS_NO_ROOM);
 		return;
 	}
-	if (!psrule_weights(c, u))
+	if (!server_rule_weights(c, u))
 		s->n[SERVER_DISCARDED]++;
 	if (fresh && c->w != NULL)
 		s->memory_bytes += need;
-	r = psrule_range(c, u);
+	r = server_rule_range(c, u);
 	if (r != UINT32_MAX && c->range[r].version != 0)
 		server_answer(s, u, from, false, now_ns);
 	else if (r == UINT32_MAX && c->w != NULL)
@@ -313,7 +316,7 @@ server_take(void *state, struct packet *p, uint64_t now_ns)
 	unsigned bad = update_parse(p->payload, p->bytes, &u);
 
 	if (bad == UPDATE_OK && u.kind == UPDATE_MODEL)
-		bad = JUDGE_FOREIGN;
+		bad = SOUNDNESS_FOREIGN;
 	if (bad != UPDATE_OK) {
 		s->env->ignore(s->env->plane, bad);
 		return;
@@ -351,7 +354,7 @@ server_jobs(const void *state, struct counters *c, uint64_t now_ns)
 	const struct server *s = state;
 
 	for (uint32_t k = 0; k < SERVER_CLUSTERS; k++) {
-		const struct psrule *r = &s->cluster[k];
+		const struct server_rule *r = &s->cluster[k];
 
 		if (r->w == NULL)
 			continue;
@@ -395,7 +398,7 @@ server_stats(const void *state, int32_t job, bool gauges, struct counters *c,
 	const struct server *s = state;
 
 	if (job >= 0) {
-		const struct psrule *r = &s->cluster[job];
+		const struct server_rule *r = &s->cluster[job];
 
 		if (gauges && r->w != NULL) {
 			counters_put(c, "members", server_workers(s,

@@ -58,7 +58,7 @@ struct olaf_worker_out {
 struct olaf_worker {
 	struct olaf_worker_conf cf;
 	struct txctl control;
-	struct model model;
+	struct worker_model model;
 	bool begun;
 	bool stuck;			/* no model came in time: the end */
 	uint64_t given;			/* model.taken at the last result */
@@ -78,14 +78,14 @@ olaf_worker_init(struct olaf_worker *w, const struct olaf_worker_conf *cf)
 static inline void
 olaf_worker_free(struct olaf_worker *w)
 {
-	model_free(&w->model);
+	worker_model_free(&w->model);
 }
 
 /* Vectors have so many elements, packets so many floats.  False: no memory. */
 static inline bool
 olaf_worker_size(struct olaf_worker *w, uint32_t elements, uint32_t floats)
 {
-	return model_init(&w->model, elements, floats);
+	return worker_model_init(&w->model, elements, floats);
 }
 
 /* The weights to begin with are at model.w. */
@@ -113,7 +113,7 @@ static inline bool
 olaf_worker_next(struct olaf_worker *w, uint64_t now_ns,
     struct olaf_worker_out *o)
 {
-	const bool whole = model_whole(&w->model);
+	const bool whole = worker_model_whole(&w->model);
 
 	if (!w->begun || w->stuck)
 		return false;
@@ -149,7 +149,7 @@ olaf_worker_offer(struct olaf_worker *w, float reward, uint64_t now_ns,
 {
 	const uint64_t k = ++w->n[OLAF_WORKER_GENERATED];
 
-	if (!model_whole(&w->model)) {
+	if (!worker_model_whole(&w->model)) {
 		w->n[OLAF_WORKER_WAITING]++;
 		return false;
 	}
@@ -173,7 +173,7 @@ olaf_worker_packet(const struct olaf_worker *w,
 	if (!o->all && w->model.range[r].have)
 		return false;
 	*u = o->head;
-	u->n = model_range(&w->model, r, &u->first);
+	u->n = worker_model_range(&w->model, r, &u->first);
 	u->following = (uint16_t)(w->model.ranges - 1 - r);
 	return true;
 }
@@ -193,9 +193,9 @@ olaf_worker_take(struct olaf_worker *w, const struct update *u,
 	w->heard_ns = now_ns;
 	w->asked = 0;
 	txctl_status(&w->control, &u->status, now_ns);
-	if (!model_take(&w->model, u, now_ns))
+	if (!worker_model_take(&w->model, u, now_ns))
 		w->n[OLAF_WORKER_STALE]++;
-	if (model_whole(&w->model))
+	if (worker_model_whole(&w->model))
 		w->ask_ns = now_ns + OLAF_WORKER_SILENCE_NS;
 	return true;
 }
@@ -207,9 +207,9 @@ olaf_worker_take(struct olaf_worker *w, const struct update *u,
 static inline struct stream_head
 olaf_worker_result(struct olaf_worker *w, uint64_t iteration)
 {
-	const bool news = model_whole(&w->model) &&
+	const bool news = worker_model_whole(&w->model) &&
 	    w->model.taken != w->given;
-	const uint64_t version = model_version(&w->model);
+	const uint64_t version = worker_model_version(&w->model);
 
 	w->given = w->model.taken;
 	return (struct stream_head){ .kind = STREAM_RESULT,

@@ -37,7 +37,7 @@ plane_passing_update(struct plane *pl, struct packet *p)
 		return false;
 	port = plane_towards(pl, p->to);
 	if (port == NULL || port->link.rate_bps == 0 ||
-	    port->cf.queue != PORT_OLAF || judge_datagram(p->is, p->data,
+	    port->cf.queue != PORT_OLAF || soundness_datagram(p->is, p->data,
 	    p->frame) != UPDATE_OK || update_parse(p->payload, p->bytes,
 	    &u) != UPDATE_OK || u.kind != UPDATE_UPDATE)
 		return false;
@@ -72,7 +72,7 @@ static inline void
 plane_claimed(struct plane *pl, struct packet *p)
 {
 	const unsigned verdict = p->frame == NULL ? UPDATE_OK :
-	    judge_datagram(p->is, p->data, p->frame);
+	    soundness_datagram(p->is, p->data, p->frame);
 
 	pl->n[PLANE_TAKEN]++;
 	if (verdict != UPDATE_OK) {

@@ -67,7 +67,7 @@ plane_page(struct plane *pl, struct reply *r, const struct control *c,
 		return;
 	}
 	if (page == 0)
-		replies_text(&pl->replies, r, plane_text(pl, c, &known,
+		answered_text(&pl->replies, r, plane_text(pl, c, &known,
 		    now_ns));
 	at = (size_t)page * CONTROL_PAGE_BYTES;
 	if (!known) {
@@ -97,7 +97,7 @@ plane_answer(struct plane *pl, const struct packet *p,
 	if (pl->cf->place.key != NULL)
 		len = mac_sign(pl->cf->place.key, msg, len);
 	if (r != NULL && a->status != CONTROL_BAD_MAC)
-		replies_keep(r, c->xid, msg, (uint32_t)len);
+		answered_keep(r, c->xid, msg, (uint32_t)len);
 	outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS, msg,
 	    (uint32_t)len);
 }
@@ -149,7 +149,7 @@ plane_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 		pl->controls[CONTROLS_ACKS]++;
 		return;
 	}
-	r = replies_of(&pl->replies, p->from, c.job);
+	r = answered_of(&pl->replies, p->from, c.job);
 	if (r != NULL && r->asked && c.xid == r->xid) {
 		pl->controls[CONTROLS_REPEATED]++;
 		outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS,

@@ -168,7 +168,7 @@ plane_options_port(struct plane_options *o, int ch, const char *arg)
 		opt_check("port", arg, ports_rule_add(ports, arg));
 		break;
 	case PLANE_COMBINE:
-		p->combine = (enum olafq_combine)opt_word("combine", arg,
+		p->combine = (enum olaf_queue_combine)opt_word("combine", arg,
 		    combines);
 		break;
 	case PLANE_THRESHOLD:

@@ -103,17 +103,17 @@ struct plane {
 	bool shaped;			/* something may wait at a port */
 	bool merges;			/* at one of Olaf's queues even */
 	bool unsettled;			/* something has left since settle() */
-	struct due *due;		/* ports that have something */
+	struct heap *due;		/* ports that have something */
 	size_t dues, dues_room;
 	uint64_t port_due_ns;		/* of the first of them */
 	bool timed;			/* the program may be due */
 	struct impair in;
-	struct replies replies;
+	struct answered replies;
 	uint64_t now_ns;		/* of the last thing that happened */
 	uint64_t late_max_ns;		/* a departure behind its time */
 	uint64_t n[PLANE_COUNTS];
 	uint64_t controls[CONTROLS_COUNTS];
-	uint64_t ignored[JUDGE_VERDICTS];
+	uint64_t ignored[SOUNDNESS_VERDICTS];
 	struct outbox out;
 };
 
@@ -139,19 +139,19 @@ plane_busy(struct plane *pl, struct port *p)
 	if (pl->dues == pl->dues_room) {
 		const size_t room = pl->dues_room == 0 ? 64 :
 		    pl->dues_room * 2;
-		struct due *h = due_new(room);
+		struct heap *h = heap_new(room);
 
 		if (h == NULL)
 			err(1, "ports");
 		for (size_t i = 0; i < pl->dues; i++)
 			h[i] = pl->due[i];
-		due_free(pl->due);
+		heap_free(pl->due);
 		pl->due = h;
 		pl->dues_room = room;
 	}
-	pl->dues = due_push(pl->due, pl->dues, due_make(port_due(p),
+	pl->dues = heap_push(pl->due, pl->dues, heap_make(port_due(p),
 	    p->index));
-	pl->port_due_ns = due_ns(&pl->due[0]);
+	pl->port_due_ns = heap_ns(&pl->due[0]);
 }
 
 /* Slots are about to be used: what has left them is to be sent. */
@@ -206,7 +206,7 @@ plane_offer(void *plane, uint32_t way, const union addr *to,
 	idle = port->slots.count == 0;
 	switch (port_offer(port, &a, now_ns)) {
 	case PORT_TAKEN: break;
-	case PORT_MISMATCHED: pl->env.ignore(pl, JUDGE_MISMATCHED); break;
+	case PORT_MISMATCHED: pl->env.ignore(pl, SOUNDNESS_MISMATCHED); break;
 	case PORT_NO_MEMORY: err(1, "updates of a port");
 	}
 	if (idle && port->slots.count > 0)
@@ -390,7 +390,7 @@ plane_flush(struct plane *pl)
 static inline struct port *
 plane_first(const struct plane *pl)
 {
-	return pl->dues == 0 ? NULL : pl->ports.port[due_id(&pl->due[0])];
+	return pl->dues == 0 ? NULL : pl->ports.port[heap_id(&pl->due[0])];
 }
 
 /* When a queue or the program is due; PLANE_NEVER. */
@@ -438,10 +438,10 @@ plane_depart_first(struct plane *pl)
 		pl->late_max_ns = when - due;
 	plane_depart(pl, port, when);
 	if (port_due(port) == PORT_NEVER)
-		pl->dues = due_drop(pl->due, pl->dues);
+		pl->dues = heap_drop(pl->due, pl->dues);
 	else
-		due_again(pl->due, pl->dues, port_due(port));
-	pl->port_due_ns = pl->dues == 0 ? PLANE_NEVER : due_ns(&pl->due[0]);
+		heap_again(pl->due, pl->dues, port_due(port));
+	pl->port_due_ns = pl->dues == 0 ? PLANE_NEVER : heap_ns(&pl->due[0]);
 }
 
 /* Time-outs and departures that are due by now happen, in order. */
@@ -517,8 +517,8 @@ plane_free(struct plane *pl)
 		pl->program->free(pl->state);
 	free(pl->state);
 	ports_free(&pl->ports);
-	due_free(pl->due);
-	replies_free(&pl->replies);
+	heap_free(pl->due);
+	answered_free(&pl->replies);
 }
 
 #endif

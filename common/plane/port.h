@@ -41,7 +41,7 @@ struct port_conf {
 	uint32_t slots;		/* Qmax, the one in transmission too; 0: any */
 	uint64_t rate_bps;	/* 0: frames take no time */
 	uint32_t extra_bytes;	/* of each frame on the wire */
-	enum olafq_combine combine;
+	enum olaf_queue_combine combine;
 	double threshold;	/* of rewards; NAN: off */
 	uint64_t active_window_ns;
 	uint32_t clusters;	/* ids are below; 0: any, 65,536 */
@@ -66,14 +66,14 @@ struct port_shape {
 /* What a port has of updates. */
 struct port_updates {
 	struct port_shape *shape;	/* of each cluster */
-	struct olafq olaf;
-	struct active active;
+	struct olaf_queue olaf;
+	struct active_clusters active;
 	struct tally tally;
 };
 
 struct port {
 	struct slots slots;
-	uint64_t due_ns;	/* of the head; PORT_NEVER: empty */
+	uint64_t heap_ns;	/* of the head; PORT_NEVER: empty */
 	struct port_updates *updates;	/* NULL: none has come */
 	struct link link;
 	struct port_conf cf;
@@ -86,8 +86,8 @@ port_updates_free(struct port_updates *u)
 {
 	if (u == NULL)
 		return;
-	olafq_free(&u->olaf);
-	active_free(&u->active);
+	olaf_queue_free(&u->olaf);
+	active_clusters_free(&u->active);
 	tally_free(&u->tally);
 	free(u->shape);
 	free(u);
@@ -105,7 +105,7 @@ port_free(struct port *p)
 static inline bool
 port_init(struct port *p, const struct port_conf *cf)
 {
-	*p = (struct port){ .cf = *cf, .due_ns = PORT_NEVER,
+	*p = (struct port){ .cf = *cf, .heap_ns = PORT_NEVER,
 	    .link = { .rate_bps = cf->rate_bps,
 	    .extra_bytes = cf->extra_bytes } };
 	return slots_init(&p->slots, cf->slots);
@@ -126,8 +126,8 @@ port_open_updates(struct port *p)
 	if (u == NULL)
 		return false;
 	u->shape = calloc(clusters, sizeof(*u->shape));
-	have = active_init(&u->active, cf->active_window_ns, clusters);
-	u->olaf = olafq_over(&p->slots, cf->combine, cf->threshold);
+	have = active_clusters_init(&u->active, cf->active_window_ns, clusters);
+	u->olaf = olaf_queue_over(&p->slots, cf->combine, cf->threshold);
 	have = tally_init(&u->tally, clusters, cf->clusters == 0 ?
 	    UINT16_MAX : 16) && have && u->shape != NULL;
 	if (!have) {
@@ -142,7 +142,7 @@ port_open_updates(struct port *p)
 static inline uint64_t
 port_due(const struct port *p)
 {
-	return p->due_ns;
+	return p->heap_ns;
 }
 
 /* Fetch into the cache what an update of this cluster will need soon. */
@@ -177,12 +177,12 @@ port_start(struct port *p)
 {
 	struct slot *head = slots_head(&p->slots);
 
-	p->due_ns = PORT_NEVER;
+	p->heap_ns = PORT_NEVER;
 	if (head == NULL)
 		return;
 	if (head->is_update)
-		olafq_lock(&p->updates->olaf, head);
-	p->due_ns = link_start(&p->link, head->opened_ns, head->wire_bytes);
+		olaf_queue_lock(&p->updates->olaf, head);
+	p->heap_ns = link_start(&p->link, head->opened_ns, head->wire_bytes);
 }
 
 /* The head has left the link: count it and start the next. */
@@ -233,21 +233,21 @@ port_shape_fits(struct port_shape *s, const struct update *u, uint64_t now_ns)
 
 /* Enter a verdict into the account. */
 static inline void
-port_count(struct port *p, enum olafq_verdict v, const struct update *u,
+port_count(struct port *p, enum olaf_queue_verdict v, const struct update *u,
     uint16_t lost)
 {
 	static const enum tally_what what[] = {
-		[OLAFQ_AGGREGATED] = TALLY_AGGREGATED,
-		[OLAFQ_REPLACED] = TALLY_REPLACED,
-		[OLAFQ_REPLACED_REWARD] = TALLY_REPLACED_REWARD,
-		[OLAFQ_SUPERSEDED] = TALLY_SUPERSEDED,
-		[OLAFQ_DROPPED_REWARD] = TALLY_DROPPED_REWARD,
-		[OLAFQ_DROPPED_LIMIT] = TALLY_DROPPED_LIMIT,
-		[OLAFQ_DROPPED_FULL] = TALLY_DROPPED_FULL,
+		[OLAF_QUEUE_AGGREGATED] = TALLY_AGGREGATED,
+		[OLAF_QUEUE_REPLACED] = TALLY_REPLACED,
+		[OLAF_QUEUE_REPLACED_REWARD] = TALLY_REPLACED_REWARD,
+		[OLAF_QUEUE_SUPERSEDED] = TALLY_SUPERSEDED,
+		[OLAF_QUEUE_DROPPED_REWARD] = TALLY_DROPPED_REWARD,
+		[OLAF_QUEUE_DROPPED_LIMIT] = TALLY_DROPPED_LIMIT,
+		[OLAF_QUEUE_DROPPED_FULL] = TALLY_DROPPED_FULL,
 	};
 	struct tally *t = &p->updates->tally;
 
-	if (v != OLAFQ_APPENDED)
+	if (v != OLAF_QUEUE_APPENDED)
 		tally_add(t, what[v], u->cluster, u->merged);
 	if (lost > 0)
 		tally_add(t, TALLY_SUPERSEDED, u->cluster, lost);
@@ -268,7 +268,7 @@ enum port_verdict {
 static inline enum port_verdict
 port_offer(struct port *p, const struct arrival *a, uint64_t now_ns)
 {
-	enum olafq_verdict v;
+	enum olaf_queue_verdict v;
 	struct port_updates *u;
 	uint16_t lost = 0;
 	bool idle = p->slots.count == 0;
@@ -279,12 +279,12 @@ port_offer(struct port *p, const struct arrival *a, uint64_t now_ns)
 	if (!port_shape_fits(&u->shape[a->up->cluster], a->up, now_ns))
 		return PORT_MISMATCHED;
 	tally_add(&u->tally, TALLY_ARRIVED, a->up->cluster, a->up->merged);
-	active_see(&u->active, olafq_key(a->up), now_ns);
+	active_clusters_see(&u->active, olaf_queue_key(a->up), now_ns);
 	if (p->cf.queue == PORT_OLAF)
-		v = olafq_offer(&u->olaf, a, now_ns, &lost);
+		v = olaf_queue_offer(&u->olaf, a, now_ns, &lost);
 	else
-		v = fifo_offer(&p->slots, a, now_ns) ? OLAFQ_APPENDED :
-		    OLAFQ_DROPPED_FULL;
+		v = fifo_offer(&p->slots, a, now_ns) ? OLAF_QUEUE_APPENDED :
+		    OLAF_QUEUE_DROPPED_FULL;
 	port_count(p, v, a->up, lost);
 	if (idle && p->slots.count > 0)
 		port_start(p);
@@ -316,7 +316,7 @@ port_freshen(struct slot *s)
 	uint8_t *at = s->bytes + s->payload_at;
 
 	if (s->bare)
-		wire_put_f32(at, s->up.reward);
+		bytes_put_f32(at, s->up.reward);
 	else
 		update_put(at, &s->up);
 }
@@ -326,7 +326,7 @@ static inline struct update_status
 port_status(struct port *p, uint64_t now_ns)
 {
 	const uint32_t n = p->updates == NULL ? 0 :
-	    active_count(&p->updates->active, now_ns);
+	    active_clusters_count(&p->updates->active, now_ns);
 
 	return (struct update_status){
 		.occupancy = p->slots.count,
@@ -362,9 +362,9 @@ static inline void
 port_lose_head(struct port *p, uint64_t now_ns)
 {
 	if (port_head(p)->is_update)
-		olafq_lock(&p->updates->olaf, port_head(p));
+		olaf_queue_lock(&p->updates->olaf, port_head(p));
 	slots_pop(&p->slots);
-	p->due_ns = PORT_NEVER;
+	p->heap_ns = PORT_NEVER;
 	p->link.free_ns = now_ns;
 }
 

@@ -150,9 +150,9 @@ static inline void
 plane_put_ignored(const struct plane *pl, struct counters *c)
 {
 	counters_in(c, "ignored");
-	for (unsigned w = UPDATE_SHORT; w < JUDGE_VERDICTS; w++) {
+	for (unsigned w = UPDATE_SHORT; w < SOUNDNESS_VERDICTS; w++) {
 		if (pl->ignored[w] > 0)
-			counters_put(c, judge_name(w), pl->ignored[w]);
+			counters_put(c, soundness_name(w), pl->ignored[w]);
 	}
 	counters_out(c);
 }
@@ -254,9 +254,10 @@ plane_stats(const struct plane *pl, int32_t job, struct counters *c,
 		for (unsigned i = 0; i < CONTROLS_COUNTS; i++)
 			counters_put(c, plane_controls_name(i),
 			    pl->controls[i]);
-		for (unsigned w = UPDATE_SHORT; w < JUDGE_VERDICTS; w++) {
+		for (unsigned w = UPDATE_SHORT; w < SOUNDNESS_VERDICTS; w++) {
 			if (pl->ignored[w] > 0)
-				counters_put(c, judge_name(w), pl->ignored[w]);
+				counters_put(c, soundness_name(w),
+				    pl->ignored[w]);
 		}
 	}
 	counters_out(c);

@@ -60,7 +60,7 @@ struct trace {
 	struct merged feed;
 	struct pcapio_out *out;		/* NULL: nowhere */
 	struct impair impair;
-	struct evq flights;
+	struct timed_queue flights;
 	struct trace_departure next;
 	uint8_t *edit;			/* a frame that is changed; and one of
 					 * our own */
@@ -91,7 +91,7 @@ trace_hold(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
 	*f = (struct trace_flight){ have, len };
 	if (have > 0)
 		memcpy(f->bytes, p, have);
-	if (!evq_push(&t->flights, at_ns, f))
+	if (!timed_queue_push(&t->flights, at_ns, f))
 		err(1, "frames in propagation");
 }
 
@@ -117,9 +117,9 @@ trace_put(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
 static inline void
 trace_release(struct trace *t, uint64_t now_ns)
 {
-	while (t->flights.count > 0 && evq_due(&t->flights) <= now_ns) {
-		const uint64_t at = evq_due(&t->flights);
-		struct trace_flight *f = evq_pop(&t->flights);
+	while (t->flights.count > 0 && timed_queue_due(&t->flights) <= now_ns) {
+		const uint64_t at = timed_queue_due(&t->flights);
+		struct trace_flight *f = timed_queue_pop(&t->flights);
 
 		trace_write(t, at, f->bytes, f->have, f->len);
 		free(f);
@@ -417,7 +417,7 @@ static inline uint64_t
 trace_due(const struct trace *t)
 {
 	const uint64_t port = plane_due_port(t->pl), flight =
-	    t->flights.count == 0 ? PLANE_NEVER : evq_due(&t->flights);
+	    t->flights.count == 0 ? PLANE_NEVER : timed_queue_due(&t->flights);
 
 	return port < flight ? port : flight;
 }
@@ -444,9 +444,9 @@ trace_open(struct trace *t, const struct trace_conf *cf, struct plane *pl,
 static inline int
 trace_close(struct trace *t)
 {
-	trace_release(t, EVQ_NEVER - 1);
+	trace_release(t, TIMED_QUEUE_NEVER - 1);
 	plane_end(t->pl);
-	evq_free(&t->flights);
+	timed_queue_free(&t->flights);
 	free(t->edit);
 	merged_close(&t->feed);
 	return t->status | t->feed.status;

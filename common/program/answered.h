@@ -4,8 +4,8 @@
  * Of each source (address, port, job) the last request's xid and its Ack: an
  * equal xid is answered with the same Ack, an older one is dropped.  Also the
  * text that a source reads page by page, and when it was last told off.
- * Sources are remembered up to REPLIES_MAX; then the oldest is forgotten.
- * Owns its memory: replies_free().
+ * Sources are remembered up to ANSWERED_MAX; then the oldest is forgotten.
+ * Owns its memory: answered_free().
  */
 #ifndef INNET_PROGRAM_ANSWERED_H
 #define INNET_PROGRAM_ANSWERED_H
@@ -20,8 +20,8 @@
 #include "common/wire/control.h"
 
 enum {
-	REPLIES_MAX = 8192, REPLIES_NONE = UINT32_MAX,
-	REPLIES_TEXT_BYTES = 16 << 20	/* of all texts */
+	ANSWERED_MAX = 8192, ANSWERED_NONE = UINT32_MAX,
+	ANSWERED_TEXT_BYTES = 16 << 20	/* of all texts */
 };
 
 struct reply {
@@ -37,15 +37,15 @@ struct reply {
 	uint32_t next;		/* of the same key */
 };
 
-struct replies {
-	struct reply *r;	/* REPLIES_MAX, once there is any */
+struct answered {
+	struct reply *r;	/* ANSWERED_MAX, once there is any */
 	uint32_t n, oldest;
 	struct keymap index;	/* key -> the latest of it */
 	uint64_t text_bytes;
 };
 
 static inline void
-replies_free(struct replies *s)
+answered_free(struct answered *s)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		free(s->r[i].ack);
@@ -53,18 +53,18 @@ replies_free(struct replies *s)
 	}
 	free(s->r);
 	keymap_free(&s->index);
-	*s = (struct replies){ 0 };
+	*s = (struct answered){ 0 };
 }
 
 static inline uint64_t
-replies_key(const union addr *at, uint16_t job)
+answered_key(const union addr *at, uint16_t job)
 {
 	return addr_key(at) * 0x9e3779b97f4a7c15 + job;
 }
 
 /* Source r reads no text any more. */
 static inline void
-replies_no_text(struct replies *s, struct reply *r)
+answered_no_text(struct answered *s, struct reply *r)
 {
 	s->text_bytes -= r->text_bytes;
 	free(r->text);
@@ -77,66 +77,66 @@ replies_no_text(struct replies *s, struct reply *r)
  * When all are too long together others' are gone: they begin anew.
  */
 static inline void
-replies_text(struct replies *s, struct reply *r, char *text)
+answered_text(struct answered *s, struct reply *r, char *text)
 {
-	replies_no_text(s, r);
+	answered_no_text(s, r);
 	r->text = text;
 	r->text_bytes = text == NULL ? 0 : (uint32_t)strlen(text);
 	s->text_bytes += r->text_bytes;
-	for (uint32_t i = 0; s->text_bytes > REPLIES_TEXT_BYTES && i < s->n;
+	for (uint32_t i = 0; s->text_bytes > ANSWERED_TEXT_BYTES && i < s->n;
 	    i++) {
 		if (&s->r[i] != r)
-			replies_no_text(s, &s->r[i]);
+			answered_no_text(s, &s->r[i]);
 	}
 }
 
 /* Forget source i. */
 static inline void
-replies_forget(struct replies *s, uint32_t i)
+answered_forget(struct answered *s, uint32_t i)
 {
-	const uint64_t key = replies_key(&s->r[i].at, s->r[i].job);
+	const uint64_t key = answered_key(&s->r[i].at, s->r[i].job);
 	uint32_t *where = keymap_get(&s->index, key);
 
-	if (where != NULL && *where == i && s->r[i].next == REPLIES_NONE) {
+	if (where != NULL && *where == i && s->r[i].next == ANSWERED_NONE) {
 		keymap_remove(&s->index, key);
 	} else {
 		while (where != NULL && *where != i)
-			where = *where == REPLIES_NONE ? NULL :
+			where = *where == ANSWERED_NONE ? NULL :
 			    &s->r[*where].next;
 		if (where != NULL)	/* it was never found again */
 			*where = s->r[i].next;
 	}
 	free(s->r[i].ack);
-	replies_no_text(s, &s->r[i]);
+	answered_no_text(s, &s->r[i]);
 }
 
 /* What is known of a source, made if it is new; NULL without memory. */
 static inline struct reply *
-replies_of(struct replies *s, const union addr *at, uint16_t job)
+answered_of(struct answered *s, const union addr *at, uint16_t job)
 {
-	const uint64_t key = replies_key(at, job);
+	const uint64_t key = answered_key(at, job);
 	uint32_t *head, i;
 
 	if (s->r == NULL)
-		s->r = calloc(REPLIES_MAX, sizeof(*s->r));
+		s->r = calloc(ANSWERED_MAX, sizeof(*s->r));
 	if (s->r == NULL)
 		return NULL;
 	head = keymap_get(&s->index, key);
-	for (i = head == NULL ? REPLIES_NONE : *head; i != REPLIES_NONE;
+	for (i = head == NULL ? ANSWERED_NONE : *head; i != ANSWERED_NONE;
 	    i = s->r[i].next) {
 		if (s->r[i].job == job && addr_same(&s->r[i].at, at))
 			return &s->r[i];
 	}
 	i = s->n;
-	if (s->n == REPLIES_MAX) {
-		i = s->oldest++ % REPLIES_MAX;
-		replies_forget(s, i);
+	if (s->n == ANSWERED_MAX) {
+		i = s->oldest++ % ANSWERED_MAX;
+		answered_forget(s, i);
 	} else {
 		s->n++;
 	}
 	s->r[i] = (struct reply){ .at = *at, .job = job,
-	    .next = REPLIES_NONE };
-	head = keymap_put(&s->index, key, REPLIES_NONE);
+	    .next = ANSWERED_NONE };
+	head = keymap_put(&s->index, key, ANSWERED_NONE);
 	if (head == NULL) {	/* not found again, but all else works */
 		s->r[i].at = (union addr){ 0 };
 		return NULL;
@@ -148,7 +148,7 @@ replies_of(struct replies *s, const union addr *at, uint16_t job)
 
 /* Remember the Ack of a request; without memory it will be done anew. */
 static inline void
-replies_keep(struct reply *r, uint32_t xid, const uint8_t *ack,
+answered_keep(struct reply *r, uint32_t xid, const uint8_t *ack,
     uint32_t bytes)
 {
 	uint8_t *p = realloc(r->ack, bytes);

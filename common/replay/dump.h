@@ -3,9 +3,10 @@
  *
  * To save a table write its conf, its state and its entries; to restore it open
  * one with the same conf, give it the state, then the entries in any order, and
- * ask replaybuf_whole().  Ids, counters, times and priorities are as they were,
- * and what was gone stays gone: no id is given twice.  Only per.h's quantised
- * chances may differ in their last bits, where its scale had stayed behind.
+ * ask replay_table_whole().  Ids, counters, times and priorities are as they
+ * were, and what was gone stays gone: no id is given twice.  Only per.h's
+ * quantised chances may differ in their last bits, where its scale had stayed
+ * behind.
  */
 #ifndef INNET_REPLAY_DUMP_H
 #define INNET_REPLAY_DUMP_H
@@ -30,7 +31,7 @@ struct replaydump_entry {
  * first, or from replaydump_seek().
  */
 static inline bool
-replaydump_next(const struct replaybuf *b, size_t *at,
+replaydump_next(const struct replay_table *b, size_t *at,
     struct replaydump_entry *e)
 {
 	/* from head on up to the last slot used, and those below head */
@@ -40,10 +41,10 @@ replaydump_next(const struct replaybuf *b, size_t *at,
 	while (*at < above + b->head) {
 		i = *at < above ? b->head + *at : *at - above;
 		(*at)++;
-		if ((b->slot[i].generation & REPLAYBUF_LIVE) == 0)
+		if ((b->slot[i].generation & REPLAY_TABLE_LIVE) == 0)
 			continue;
 		*e = (struct replaydump_entry){
-			.id = replaybuf_id(b, i), .item = b->slot[i].item,
+			.id = replay_table_id(b, i), .item = b->slot[i].item,
 			.priority = b->priority[i], .times = b->slot[i].times,
 		};
 		return true;
@@ -56,12 +57,12 @@ replaydump_next(const struct replaybuf *b, size_t *at,
  * or worn out, the next younger one; the oldest if it was evicted.
  */
 static inline size_t
-replaydump_seek(const struct replaybuf *b, uint64_t id)
+replaydump_seek(const struct replay_table *b, uint64_t id)
 {
 	const size_t above = b->used > b->head ? b->used - b->head : 0;
-	const size_t row = replaybuf_row(id);
+	const size_t row = replay_table_row(id);
 
-	if (row >= b->used || replaybuf_id(b, row) >> 32 != id >> 32)
+	if (row >= b->used || replay_table_id(b, row) >> 32 != id >> 32)
 		return 0;
 	return row < b->head ? above + row : row - b->head;
 }
@@ -74,7 +75,7 @@ struct replaydump_state {
 };
 
 static inline struct replaydump_state
-replaydump_state(const struct replaybuf *b)
+replaydump_state(const struct replay_table *b)
 {
 	return (struct replaydump_state){
 		.inserted = b->inserted, .sampled = b->sampled,
@@ -90,11 +91,11 @@ replaydump_state(const struct replaybuf *b)
  * have been one.  Restore the items next.
  */
 static inline bool
-replaydump_resume(struct replaybuf *b, const struct replaydump_state *s)
+replaydump_resume(struct replay_table *b, const struct replaydump_state *s)
 {
 	assert(b->inserted == 0);
-	if (s->head >= b->conf.capacity || s->newest >= REPLAYBUF_LIVE ||
-	    !per_valid(s->highest))
+	if (s->head >= b->conf.capacity || s->newest >= REPLAY_TABLE_LIVE ||
+	    !priorities_valid(s->highest))
 		return false;
 	b->inserted = s->inserted;
 	b->sampled = s->sampled;
@@ -113,20 +114,20 @@ replaydump_resume(struct replaybuf *b, const struct replaydump_state *s)
 	 */
 	for (size_t i = 0; i < b->conf.capacity; i++)
 		b->slot[i].generation = s->head == 0 || i < s->head ||
-		    b->conf.pick == REPLAYBUF_LIFO ? s->newest :
-		    (s->newest - 1) & (REPLAYBUF_LIVE - 1);
+		    b->conf.pick == REPLAY_TABLE_LIFO ? s->newest :
+		    (s->newest - 1) & (REPLAY_TABLE_LIVE - 1);
 	return true;
 }
 
 /* Can this entry have been there? */
 static inline bool
-replaydump_sound(const struct replaybuf *b, const struct replaydump_entry *e)
+replaydump_sound(const struct replay_table *b, const struct replaydump_entry *e)
 {
-	const uint32_t row = replaybuf_row(e->id);
+	const uint32_t row = replay_table_row(e->id);
 
 	return row < b->conf.capacity && e->id >> 63 == 0 &&
-	    (b->slot[row].generation & REPLAYBUF_LIVE) == 0 &&
-	    per_valid(e->priority) && e->priority <= b->highest &&
+	    (b->slot[row].generation & REPLAY_TABLE_LIVE) == 0 &&
+	    priorities_valid(e->priority) && e->priority <= b->highest &&
 	    (b->conf.times == 0 || e->times < b->conf.times);
 }
 
@@ -135,21 +136,21 @@ replaydump_sound(const struct replaybuf *b, const struct replaydump_entry *e)
  * been there stops it, and is still the caller's, as are those behind it.
  */
 static inline size_t
-replaydump_restore(struct replaybuf *b, const struct replaydump_entry *e,
+replaydump_restore(struct replay_table *b, const struct replaydump_entry *e,
     size_t n)
 {
-	uint32_t at[REPLAYBUF_GROUP];
-	float p[REPLAYBUF_GROUP];
+	uint32_t at[REPLAY_TABLE_GROUP];
+	float p[REPLAY_TABLE_GROUP];
 	size_t k;
 
 	for (size_t i = 0;; i += k) {
-		for (k = 0; k < REPLAYBUF_GROUP && i + k < n &&
+		for (k = 0; k < REPLAY_TABLE_GROUP && i + k < n &&
 		    replaydump_sound(b, &e[i + k]); k++) {
-			at[k] = replaybuf_row(e[i + k].id);
+			at[k] = replay_table_row(e[i + k].id);
 			p[k] = e[i + k].priority;
-			b->slot[at[k]] = (struct replaybuf_slot){
+			b->slot[at[k]] = (struct replay_table_slot){
 				.generation = (uint32_t)(e[i + k].id >> 32) |
-				    REPLAYBUF_LIVE,
+				    REPLAY_TABLE_LIVE,
 				.item = e[i + k].item, .times = e[i + k].times,
 			};
 			b->low += at[k] < b->head;
@@ -158,9 +159,9 @@ replaydump_restore(struct replaybuf *b, const struct replaydump_entry *e,
 		if (k == 0)
 			return i;
 		b->have += k;
-		replaybuf_set(b, at, p, k);
-		if (b->conf.pick != REPLAYBUF_PER)
-			replaybuf_shown(b, at, true, k);
+		replay_table_set(b, at, p, k);
+		if (b->conf.pick != REPLAY_TABLE_PER)
+			replay_table_shown(b, at, true, k);
 	}
 }
 

@@ -8,7 +8,7 @@
  * really drawn.  shift follows the mean: where that of the leaves that are not
  * 0 leaves its range, or a leaf would be above SUMTREE_WEIGHT_MAX, all leaves
  * are made anew from the priorities with a shift that brings the mean to about
- * PER_MEAN, or as near to it as the greatest leaf allows.
+ * PRIORITIES_MEAN, or as near to it as the greatest leaf allows.
  */
 #ifndef INNET_REPLAY_PRIORITIES_H
 #define INNET_REPLAY_PRIORITIES_H
@@ -26,12 +26,12 @@
 #include "common/base/rng.h"
 #include "common/replay/sumtree.h"
 
-#define PER_MEAN 0x1p14		/* where a rescale puts the mean leaf */
-#define PER_RANGE 8		/* and how far from there it may move */
-#define PER_POWER_MAX 4	/* alpha and beta are 0 to this */
-enum { PER_GROUP = 256 };
+#define PRIORITIES_MEAN 0x1p14		/* where a rescale puts the mean leaf */
+#define PRIORITIES_RANGE 8		/* and how far from there it may move */
+#define PRIORITIES_POWER_MAX 4	/* alpha and beta are 0 to this */
+enum { PRIORITIES_GROUP = 256 };
 
-struct per {
+struct priorities {
 	struct sumtree tree;
 	float *priority;	/* by slot; 0 where there is none */
 	double alpha;
@@ -45,14 +45,14 @@ struct per {
 };
 
 /*
- * No priorities in capacity slots, 0 <= alpha <= PER_POWER_MAX; false without
- * memory.  Close it in the end.
+ * No priorities in capacity slots, 0 <= alpha <= PRIORITIES_POWER_MAX; false
+ * without memory.  Close it in the end.
  */
 static inline bool
-per_open(struct per *r, size_t capacity, double alpha)
+priorities_open(struct priorities *r, size_t capacity, double alpha)
 {
-	assert(alpha >= 0 && alpha <= PER_POWER_MAX);
-	*r = (struct per){ .alpha = alpha, .low = HUGE_VAL };
+	assert(alpha >= 0 && alpha <= PRIORITIES_POWER_MAX);
+	*r = (struct priorities){ .alpha = alpha, .low = HUGE_VAL };
 	if (!sumtree_open(&r->tree, capacity))
 		return false;
 	r->priority = pages_new(capacity * sizeof(*r->priority));
@@ -62,7 +62,7 @@ per_open(struct per *r, size_t capacity, double alpha)
 }
 
 static inline void
-per_close(struct per *r)
+priorities_close(struct priorities *r)
 {
 	sumtree_close(&r->tree);
 	free(r->priority);
@@ -71,14 +71,14 @@ per_close(struct per *r)
 
 /* Can this be a priority? */
 static inline bool
-per_valid(float p)
+priorities_valid(float p)
 {
 	return isfinite(p) && p >= 0;
 }
 
 /* q[i] = p[i]^alpha; 0 of 0. */
 static inline void
-per_power(double alpha, const float *p, size_t n, double *q)
+priorities_power(double alpha, const float *p, size_t n, double *q)
 {
 	if (alpha == 1) {
 		for (size_t i = 0; i < n; i++)
@@ -98,9 +98,10 @@ per_power(double alpha, const float *p, size_t n, double *q)
 	}
 }
 
-/* Leaves of n <= PER_GROUP powers; false if one would be too large. */
+/* Leaves of n <= PRIORITIES_GROUP powers; false if one would be too large. */
 static inline bool
-per_round(const struct per *r, const double *q, size_t n, uint32_t *leaf)
+priorities_round(const struct priorities *r, const double *q, size_t n,
+    uint32_t *leaf)
 {
 	const double scale = logexp_pow2(r->shift);
 	const double end = SUMTREE_WEIGHT_MAX + 1.0;
@@ -116,34 +117,36 @@ per_round(const struct per *r, const double *q, size_t n, uint32_t *leaf)
 	return fit;
 }
 
-/* The same of n <= PER_GROUP priorities. */
+/* The same of n <= PRIORITIES_GROUP priorities. */
 static inline bool
-per_leaves(const struct per *r, const float *p, size_t n, uint32_t *leaf)
+priorities_leaves(const struct priorities *r, const float *p, size_t n,
+    uint32_t *leaf)
 {
-	double q[PER_GROUP];
+	double q[PRIORITIES_GROUP];
 
-	per_power(r->alpha, p, n, q);
-	return per_round(r, q, n, leaf);
+	priorities_power(r->alpha, p, n, q);
+	return priorities_round(r, q, n, leaf);
 }
 
 /* The sum of all p^alpha, and the greatest; with make, all leaves anew. */
 static inline double
-per_pass(struct per *r, bool make, double *most)
+priorities_pass(struct priorities *r, bool make, double *most)
 {
-	double q[PER_GROUP], sum = 0;
-	uint32_t leaf[PER_GROUP];
+	double q[PRIORITIES_GROUP], sum = 0;
+	uint32_t leaf[PRIORITIES_GROUP];
 	size_t m;
 
 	*most = 0;
 	for (size_t i = 0; i < r->used; i += m) {
-		m = r->used - i < PER_GROUP ? r->used - i : PER_GROUP;
-		per_power(r->alpha, r->priority + i, m, q);
+		m = r->used - i < PRIORITIES_GROUP ? r->used - i :
+		    PRIORITIES_GROUP;
+		priorities_power(r->alpha, r->priority + i, m, q);
 		for (size_t j = 0; j < m; j++) {
 			sum += q[j];
 			*most = q[j] > *most ? q[j] : *most;
 		}
 		if (make) {
-			per_round(r, q, m, leaf);
+			priorities_round(r, q, m, leaf);
 			sumtree_insert(&r->tree, i, leaf, m);
 		}
 	}
@@ -152,9 +155,9 @@ per_pass(struct per *r, bool make, double *most)
 
 /* The shift for that mean of p^alpha and the greatest. */
 static inline int
-per_shift(double mean, double most, bool *pinned)
+priorities_shift(double mean, double most, bool *pinned)
 {
-	const int shift = ilogb(PER_MEAN) - ilogb(mean);
+	const int shift = ilogb(PRIORITIES_MEAN) - ilogb(mean);
 	const int fits = ilogb(SUMTREE_WEIGHT_MAX / most);
 
 	*pinned = fits < shift;
@@ -166,15 +169,15 @@ per_shift(double mean, double most, bool *pinned)
  * pass over all priorities does for most changes, not two: others wait.
  */
 static inline int
-per_guess(const struct per *r)
+priorities_guess(const struct priorities *r)
 {
 	double most, mean;
 	bool pinned;
 
-	per_power(r->alpha, &r->highest, 1, &most);
+	priorities_power(r->alpha, &r->highest, 1, &most);
 	mean = r->tree.total == 0 ? most : (double)r->tree.total /
 	    (double)r->live * logexp_pow2(-r->shift);
-	return per_shift(mean, most, &pinned);
+	return priorities_shift(mean, most, &pinned);
 }
 
 /*
@@ -182,45 +185,48 @@ per_guess(const struct per *r)
  * if it is another or they are not made yet.
  */
 static inline void
-per_rescale(struct per *r, bool made)
+priorities_rescale(struct priorities *r, bool made)
 {
 	const int was = r->shift;
 	double most, mean;
 	int shift;
 
 	assert(r->live > 0);
-	r->shift = per_guess(r);
-	mean = per_pass(r, !made || r->shift != was, &most) / (double)r->live;
-	shift = per_shift(mean, most, &r->pinned);
+	r->shift = priorities_guess(r);
+	mean = priorities_pass(r, !made || r->shift != was, &most) /
+	    (double)r->live;
+	shift = priorities_shift(mean, most, &r->pinned);
 	if (shift != r->shift) {
 		r->shift = shift;
-		per_pass(r, true, &most);
+		priorities_pass(r, true, &most);
 	}
 	mean *= logexp_pow2(shift);
-	r->low = (mean < PER_MEAN ? mean : PER_MEAN) / PER_RANGE;
+	r->low = (mean < PRIORITIES_MEAN ? mean : PRIORITIES_MEAN) /
+	    PRIORITIES_RANGE;
 	r->since = 0;
 }
 
 /* n leaves were set, or, if not made, could not be: see to the shift. */
 static inline void
-per_follow(struct per *r, size_t n, bool made)
+priorities_follow(struct priorities *r, size_t n, bool made)
 {
 	const double mean = (double)r->tree.total / (double)r->live;
 	double most;
 
 	r->since += n;
 	if (r->live == 0 && !made)
-		per_pass(r, true, &most);	/* one too large, and then 0 */
+		/* one too large, and then 0 */
+		priorities_pass(r, true, &most);
 	else if (r->live > 0 && (!made || mean < r->low ||
-	    mean > PER_MEAN * 2 * PER_RANGE ||
+	    mean > PRIORITIES_MEAN * 2 * PRIORITIES_RANGE ||
 	    (r->pinned && r->since > r->used)))
-		per_rescale(r, made);
+		priorities_rescale(r, made);
 }
 
 static inline void
-per_keep(struct per *r, size_t slot, float p)
+priorities_keep(struct priorities *r, size_t slot, float p)
 {
-	assert(per_valid(p) && slot < r->tree.n);
+	assert(priorities_valid(p) && slot < r->tree.n);
 	r->live += (p > 0) - (size_t)(r->priority[slot] > 0);
 	r->priority[slot] = p;
 	r->highest = p > r->highest ? p : r->highest;
@@ -229,58 +235,59 @@ per_keep(struct per *r, size_t slot, float p)
 
 /* Set priorities, in order: of duplicates the last one stays. */
 static inline void
-per_set(struct per *r, const uint32_t *slot, const float *p, size_t n)
+priorities_set(struct priorities *r, const uint32_t *slot, const float *p,
+    size_t n)
 {
-	uint32_t leaf[PER_GROUP];
+	uint32_t leaf[PRIORITIES_GROUP];
 	bool made;
 	size_t m;
 
 	for (size_t i = 0; i < n; i += m) {
-		m = n - i < PER_GROUP ? n - i : PER_GROUP;
+		m = n - i < PRIORITIES_GROUP ? n - i : PRIORITIES_GROUP;
 		for (size_t j = i; j < i + m; j++) {
 			if (n - j > SUMNODE_AHEAD)
 				__builtin_prefetch(&r->priority[
 				    slot[j + SUMNODE_AHEAD]], 1);
-			per_keep(r, slot[j], p[j]);
+			priorities_keep(r, slot[j], p[j]);
 		}
-		made = per_leaves(r, p + i, m, leaf);
+		made = priorities_leaves(r, p + i, m, leaf);
 		if (made)
 			sumtree_update(&r->tree, slot + i, leaf, m);
-		per_follow(r, m, made);
+		priorities_follow(r, m, made);
 	}
 }
 
 /* Set n <= capacity priorities from a slot on; behind the last is slot 0. */
 static inline void
-per_insert(struct per *r, size_t from, const float *p, size_t n)
+priorities_insert(struct priorities *r, size_t from, const float *p, size_t n)
 {
-	uint32_t leaf[PER_GROUP];
+	uint32_t leaf[PRIORITIES_GROUP];
 	bool made;
 	size_t m;
 
 	assert(from < r->tree.n && n <= r->tree.n);
 	for (size_t i = 0; i < n; i += m) {
-		m = n - i < PER_GROUP ? n - i : PER_GROUP;
+		m = n - i < PRIORITIES_GROUP ? n - i : PRIORITIES_GROUP;
 		for (size_t j = 0; j < m; j++)
-			per_keep(r, (from + j) % r->tree.n, p[i + j]);
-		made = per_leaves(r, p + i, m, leaf);
+			priorities_keep(r, (from + j) % r->tree.n, p[i + j]);
+		made = priorities_leaves(r, p + i, m, leaf);
 		if (made)
 			sumtree_insert(&r->tree, from, leaf, m);
-		per_follow(r, m, made);
+		priorities_follow(r, m, made);
 		from = (from + m) % r->tree.n;
 	}
 }
 
 /* Priority 0: these slots are not drawn. */
 static inline void
-per_clear(struct per *r, const uint32_t *slot, size_t n)
+priorities_clear(struct priorities *r, const uint32_t *slot, size_t n)
 {
-	static const float none[PER_GROUP];
+	static const float none[PRIORITIES_GROUP];
 	size_t m;
 
 	for (size_t i = 0; i < n; i += m) {
-		m = n - i < PER_GROUP ? n - i : PER_GROUP;
-		per_set(r, slot + i, none, m);
+		m = n - i < PRIORITIES_GROUP ? n - i : PRIORITIES_GROUP;
+		priorities_set(r, slot + i, none, m);
 	}
 }
 
@@ -290,15 +297,16 @@ per_clear(struct per *r, const uint32_t *slot, size_t n)
  * batch's least leaf / leaf)^beta.  False where there is nothing to draw.
  */
 static inline bool
-per_draw(struct per *r, struct rng *rng, double beta, bool strata, size_t n,
+priorities_draw(struct priorities *r, struct rng *rng, double beta, bool strata,
+    size_t n,
     uint32_t *slot, double *prob, float *weight)
 {
 	const double total = (double)r->tree.total;
 	uint32_t leaf, least = UINT32_MAX;
-	double q[PER_GROUP];
+	double q[PRIORITIES_GROUP];
 	size_t m;
 
-	assert(beta >= 0 && beta <= PER_POWER_MAX);
+	assert(beta >= 0 && beta <= PRIORITIES_POWER_MAX);
 	if (r->tree.total == 0)
 		return false;
 	sumtree_draw(&r->tree, rng, strata, n, slot, NULL);
@@ -308,7 +316,7 @@ per_draw(struct per *r, struct rng *rng, double beta, bool strata, size_t n,
 		least = leaf < least ? leaf : least;
 	}
 	for (size_t i = 0; i < n; i += m) {
-		m = n - i < PER_GROUP ? n - i : PER_GROUP;
+		m = n - i < PRIORITIES_GROUP ? n - i : PRIORITIES_GROUP;
 		for (size_t j = 0; j < m; j++) {
 			q[j] = least / prob[i + j];
 			prob[i + j] /= total;

@@ -24,14 +24,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct limiter {
+struct ratio {
 	double lo, hi;		/* samples per insert; 0: no limit */
 	uint64_t slack;		/* inserts */
 };
 
 /* NULL, or what is wrong with these limits. */
 static inline const char *
-limiter_wrong(const struct limiter *l)
+ratio_wrong(const struct ratio *l)
 {
 	if (!isfinite(l->lo) || !isfinite(l->hi) || l->lo < 0 || l->hi < 0)
 		return "a limit must be a number from 0 on";
@@ -41,7 +41,7 @@ limiter_wrong(const struct limiter *l)
 }
 
 static inline bool
-limiter_insert(const struct limiter *l, uint64_t inserted, uint64_t sampled,
+ratio_insert(const struct ratio *l, uint64_t inserted, uint64_t sampled,
     uint64_t n)
 {
 	const uint64_t all = inserted + n;
@@ -51,7 +51,7 @@ limiter_insert(const struct limiter *l, uint64_t inserted, uint64_t sampled,
 }
 
 static inline bool
-limiter_sample(const struct limiter *l, uint64_t inserted, uint64_t sampled,
+ratio_sample(const struct ratio *l, uint64_t inserted, uint64_t sampled,
     uint64_t n)
 {
 	return l->hi == 0 ||
@@ -60,7 +60,7 @@ limiter_sample(const struct limiter *l, uint64_t inserted, uint64_t sampled,
 
 /* Why n more were refused: inserts, or samples.  As snprintf. */
 static inline int
-limiter_why(const struct limiter *l, bool insert, uint64_t inserted,
+ratio_why(const struct ratio *l, bool insert, uint64_t inserted,
     uint64_t sampled, uint64_t n, char *buf, size_t size)
 {
 	return snprintf(buf, size, "LIMIT samples per insert at %.2f, at %s "

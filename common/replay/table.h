@@ -49,50 +49,51 @@
 #include "common/replay/ratio.h"
 #include "common/replay/sumtree.h"
 
-enum replaybuf_pick {
-	REPLAYBUF_PER, REPLAYBUF_UNIFORM, REPLAYBUF_FIFO, REPLAYBUF_LIFO
+enum replay_table_pick {
+	REPLAY_TABLE_PER, REPLAY_TABLE_UNIFORM, REPLAY_TABLE_FIFO,
+	    REPLAY_TABLE_LIFO
 };
 
 enum {
-	REPLAYBUF_GROUP = 256,	/* go into the tree at once */
-	REPLAYBUF_AHEAD = 16	/* slots fetched: 10 ns a draw, not 23 */
+	REPLAY_TABLE_GROUP = 256,	/* go into the tree at once */
+	REPLAY_TABLE_AHEAD = 16	/* slots fetched: 10 ns a draw, not 23 */
 };
 
-#define REPLAYBUF_LIVE (1u << 31)
+#define REPLAY_TABLE_LIVE (1u << 31)
 
-struct replaybuf_conf {
+struct replay_table_conf {
 	size_t capacity;	/* 1 to UINT32_MAX */
 	double alpha;		/* per's */
-	enum replaybuf_pick pick;
+	enum replay_table_pick pick;
 	uint32_t times;		/* an item may be sampled; 0: any number */
-	struct limiter limit;
+	struct ratio limit;
 };
 
-struct replaybuf_slot {
+struct replay_table_slot {
 	void *item;
-	uint32_t generation;	/* with REPLAYBUF_LIVE, or a hole */
+	uint32_t generation;	/* with REPLAY_TABLE_LIVE, or a hole */
 	uint32_t times;		/* sampled */
 };
 
-struct replaybuf_draw {
+struct replay_table_draw {
 	uint64_t id;
 	double prob;
 	float weight;
 	void *item;
 };
 
-struct replaybuf {
+struct replay_table {
 	uint64_t inserted, sampled;
 	uint64_t updated;	/* priorities set by an update */
 	uint64_t stale;		/* not set, for their items are gone */
 	uint64_t evicted, removed, worn;
 	size_t have;		/* items in the table */
 	float highest;		/* priority that ever was, 0 before any */
-	struct replaybuf_conf conf;	/* conf.limit may be changed */
+	struct replay_table_conf conf;	/* conf.limit may be changed */
 
-	struct replaybuf_slot *slot;
+	struct replay_table_slot *slot;
 	float *priority;	/* by slot; per's if that is the selector */
-	struct per per;
+	struct priorities per;
 	struct sumtree ones;	/* 1 for each item; other selectors' */
 	size_t head;		/* the slot to fill next */
 	size_t low;		/* items in slots below head: the newest */
@@ -112,16 +113,16 @@ struct replaybuf {
 
 /* Give back all items and the memory. */
 static inline void
-replaybuf_close(struct replaybuf *b)
+replay_table_close(struct replay_table *b)
 {
 	for (size_t i = 0; i < b->dones && b->drop != NULL; i++)
 		b->drop(b->arg, b->done[i]);
 	for (size_t i = 0; i < b->used && b->drop != NULL; i++) {
-		if (b->slot[i].generation & REPLAYBUF_LIVE)
+		if (b->slot[i].generation & REPLAY_TABLE_LIVE)
 			b->drop(b->arg, b->slot[i].item);
 	}
-	if (b->conf.pick == REPLAYBUF_PER) {
-		per_close(&b->per);
+	if (b->conf.pick == REPLAY_TABLE_PER) {
+		priorities_close(&b->per);
 	} else {
 		sumtree_close(&b->ones);
 		free(b->priority);
@@ -129,25 +130,25 @@ replaybuf_close(struct replaybuf *b)
 	free(b->slot);
 	free(b->done);
 	free(b->prob);
-	*b = (struct replaybuf){ 0 };
+	*b = (struct replay_table){ 0 };
 }
 
 /* An empty table; false without memory.  Close it in the end. */
 static inline bool
-replaybuf_open(struct replaybuf *b, const struct replaybuf_conf *conf,
+replay_table_open(struct replay_table *b, const struct replay_table_conf *conf,
     void (*drop)(void *arg, void *item), void *arg)
 {
 	const size_t n = conf->capacity;
 	bool fits;
 
 	assert(n >= 1 && n <= UINT32_MAX);
-	assert(limiter_wrong(&conf->limit) == NULL);
-	*b = (struct replaybuf){ .conf = *conf, .drop = drop, .arg = arg };
+	assert(ratio_wrong(&conf->limit) == NULL);
+	*b = (struct replay_table){ .conf = *conf, .drop = drop, .arg = arg };
 	b->slot = pages_new(n * sizeof(*b->slot));
 	if (conf->times > 0)
 		b->done = malloc(n * sizeof(*b->done));
-	if (conf->pick == REPLAYBUF_PER) {
-		fits = per_open(&b->per, n, conf->alpha);
+	if (conf->pick == REPLAY_TABLE_PER) {
+		fits = priorities_open(&b->per, n, conf->alpha);
 		b->priority = b->per.priority;
 	} else {
 		fits = sumtree_open(&b->ones, n);
@@ -156,83 +157,84 @@ replaybuf_open(struct replaybuf *b, const struct replaybuf_conf *conf,
 	fits = fits && b->slot != NULL && b->priority != NULL &&
 	    (b->done != NULL || conf->times == 0);
 	if (!fits)
-		replaybuf_close(b);
+		replay_table_close(b);
 	return fits;
 }
 
 /* The slot of an id: the place of the item in rows of the caller's own. */
 static inline uint32_t
-replaybuf_row(uint64_t id)
+replay_table_row(uint64_t id)
 {
 	return (uint32_t)id;
 }
 
 static inline uint64_t
-replaybuf_id(const struct replaybuf *b, size_t slot)
+replay_table_id(const struct replay_table *b, size_t slot)
 {
-	return (uint64_t)(b->slot[slot].generation & ~REPLAYBUF_LIVE) << 32 |
+	return (uint64_t)(b->slot[slot].generation & ~REPLAY_TABLE_LIVE) << 32 |
 	    slot;
 }
 
 /* The slot in which an id's item still is, or NULL. */
-static inline struct replaybuf_slot *
-replaybuf_find(const struct replaybuf *b, uint64_t id)
+static inline struct replay_table_slot *
+replay_table_find(const struct replay_table *b, uint64_t id)
 {
-	const uint32_t row = replaybuf_row(id);
+	const uint32_t row = replay_table_row(id);
 
 	if (row >= b->conf.capacity || id >> 63 != 0 ||
-	    b->slot[row].generation != (id >> 32 | REPLAYBUF_LIVE))
+	    b->slot[row].generation != (id >> 32 | REPLAY_TABLE_LIVE))
 		return NULL;
 	return &b->slot[row];
 }
 
 /* The item, or NULL if it is gone. */
 static inline void *
-replaybuf_get(const struct replaybuf *b, uint64_t id)
+replay_table_get(const struct replay_table *b, uint64_t id)
 {
-	const struct replaybuf_slot *s = replaybuf_find(b, id);
+	const struct replay_table_slot *s = replay_table_find(b, id);
 
 	return s == NULL ? NULL : s->item;
 }
 
 /* Can slots be drawn?  Tell the selector. */
 static inline void
-replaybuf_shown(struct replaybuf *b, const uint32_t *slot, bool yes, size_t n)
+replay_table_shown(struct replay_table *b, const uint32_t *slot, bool yes,
+    size_t n)
 {
-	uint32_t w[REPLAYBUF_GROUP];
+	uint32_t w[REPLAY_TABLE_GROUP];
 	size_t m;
 
-	for (size_t i = 0; i < n && i < REPLAYBUF_GROUP; i++)
+	for (size_t i = 0; i < n && i < REPLAY_TABLE_GROUP; i++)
 		w[i] = yes;
 	for (size_t i = 0; i < n; i += m) {
-		m = n - i < REPLAYBUF_GROUP ? n - i : REPLAYBUF_GROUP;
+		m = n - i < REPLAY_TABLE_GROUP ? n - i : REPLAY_TABLE_GROUP;
 		sumtree_update(&b->ones, slot + i, w, m);
 	}
 }
 
 /* Priorities of n slots in which there are items. */
 static inline void
-replaybuf_set(struct replaybuf *b, const uint32_t *slot, const float *p,
+replay_table_set(struct replay_table *b, const uint32_t *slot, const float *p,
     size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		b->highest = p[i] > b->highest ? p[i] : b->highest;
-	if (b->conf.pick == REPLAYBUF_PER) {
-		per_set(&b->per, slot, p, n);
+	if (b->conf.pick == REPLAY_TABLE_PER) {
+		priorities_set(&b->per, slot, p, n);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
 		b->priority[slot[i]] = p[i];
 }
 
-/* Those of n <= REPLAYBUF_GROUP new items from a slot on. */
+/* Those of n <= REPLAY_TABLE_GROUP new items from a slot on. */
 static inline void
-replaybuf_put(struct replaybuf *b, size_t from, const float *p, size_t n)
+replay_table_put(struct replay_table *b, size_t from, const float *p, size_t n)
 {
-	uint32_t one[REPLAYBUF_GROUP];
+	uint32_t one[REPLAY_TABLE_GROUP];
 
-	if (b->conf.pick == REPLAYBUF_PER) {
-		per_insert(&b->per, from, p, n);
+	if (b->conf.pick == REPLAY_TABLE_PER) {
+		priorities_insert(&b->per, from, p, n);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -243,11 +245,12 @@ replaybuf_put(struct replaybuf *b, size_t from, const float *p, size_t n)
 
 /* A new item in a slot; what is still there is evicted. */
 static inline void
-replaybuf_fill(struct replaybuf *b, struct replaybuf_slot *s, void *item)
+replay_table_fill(struct replay_table *b, struct replay_table_slot *s,
+    void *item)
 {
-	const uint32_t mask = REPLAYBUF_LIVE - 1;
+	const uint32_t mask = REPLAY_TABLE_LIVE - 1;
 
-	if (s->generation & REPLAYBUF_LIVE) {
+	if (s->generation & REPLAY_TABLE_LIVE) {
 		b->evicted++;
 		b->have--;
 		if (b->drop != NULL)
@@ -258,7 +261,7 @@ replaybuf_fill(struct replaybuf *b, struct replaybuf_slot *s, void *item)
 	s->generation = (s->generation + 1) & mask;
 	if (((s->generation - b->newest) & mask) < mask / 2)
 		b->newest = s->generation;
-	s->generation |= REPLAYBUF_LIVE;
+	s->generation |= REPLAY_TABLE_LIVE;
 	b->inserted++;
 	b->have++;
 }
@@ -266,29 +269,30 @@ replaybuf_fill(struct replaybuf *b, struct replaybuf_slot *s, void *item)
 /*
  * Insert n items, and give their ids unless id is NULL.  A priority below 0
  * stands for the highest that ever was, or 1 if that is 0; others must be
- * per_valid().  Item may be NULL: then none has any.
+ * priorities_valid().  Item may be NULL: then none has any.
  */
 static inline void
-replaybuf_add_batch(struct replaybuf *b, const float *p, void *const *item,
+replay_table_add_batch(struct replay_table *b, const float *p,
+    void *const *item,
     size_t n, uint64_t *id)
 {
-	float q[REPLAYBUF_GROUP];
+	float q[REPLAY_TABLE_GROUP];
 	size_t m;
 
 	for (size_t i = 0; i < n; i += m) {
-		m = n - i < REPLAYBUF_GROUP ? n - i : REPLAYBUF_GROUP;
+		m = n - i < REPLAY_TABLE_GROUP ? n - i : REPLAY_TABLE_GROUP;
 		if (m > b->conf.capacity - b->head)
 			m = b->conf.capacity - b->head;
 		for (size_t j = 0; j < m; j++) {
 			q[j] = p[i + j] >= 0 ? p[i + j] :
 			    b->highest > 0 ? b->highest : 1;
 			b->highest = q[j] > b->highest ? q[j] : b->highest;
-			replaybuf_fill(b, &b->slot[b->head + j],
+			replay_table_fill(b, &b->slot[b->head + j],
 			    item == NULL ? NULL : item[i + j]);
 			if (id != NULL)
-				id[i + j] = replaybuf_id(b, b->head + j);
+				id[i + j] = replay_table_id(b, b->head + j);
 		}
-		replaybuf_put(b, b->head, q, m);
+		replay_table_put(b, b->head, q, m);
 		b->head += m;
 		b->low += m;
 		b->used = b->head > b->used ? b->head : b->used;
@@ -299,40 +303,40 @@ replaybuf_add_batch(struct replaybuf *b, const float *p, void *const *item,
 
 /* Insert one; its id. */
 static inline uint64_t
-replaybuf_add(struct replaybuf *b, float p, void *item)
+replay_table_add(struct replay_table *b, float p, void *item)
 {
 	uint64_t id;
 
-	replaybuf_add_batch(b, &p, &item, 1, &id);
+	replay_table_add_batch(b, &p, &item, 1, &id);
 	return id;
 }
 
 /* Items leave n slots. */
 static inline void
-replaybuf_leave(struct replaybuf *b, const uint32_t *slot, size_t n)
+replay_table_leave(struct replay_table *b, const uint32_t *slot, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		assert(b->slot[slot[i]].generation & REPLAYBUF_LIVE);
-		b->slot[slot[i]].generation &= ~REPLAYBUF_LIVE;
+		assert(b->slot[slot[i]].generation & REPLAY_TABLE_LIVE);
+		b->slot[slot[i]].generation &= ~REPLAY_TABLE_LIVE;
 		b->low -= slot[i] < b->head;
 	}
 	b->have -= n;
-	if (b->conf.pick == REPLAYBUF_PER)
-		per_clear(&b->per, slot, n);
+	if (b->conf.pick == REPLAY_TABLE_PER)
+		priorities_clear(&b->per, slot, n);
 	else
-		replaybuf_shown(b, slot, false, n);
+		replay_table_shown(b, slot, false, n);
 }
 
 /* A stack: go on behind the newest item. */
 static inline void
-replaybuf_rewind(struct replaybuf *b)
+replay_table_rewind(struct replay_table *b)
 {
 	const size_t last = (b->head > 0 ? b->head : b->conf.capacity) - 1;
 	uint64_t rank;
 	uint32_t at;
 
-	if (b->conf.pick != REPLAYBUF_LIFO || b->have == 0 ||
-	    b->slot[last].generation & REPLAYBUF_LIVE)
+	if (b->conf.pick != REPLAY_TABLE_LIFO || b->have == 0 ||
+	    b->slot[last].generation & REPLAY_TABLE_LIVE)
 		return;
 	rank = (b->low + b->have - 1) % b->have;
 	sumtree_find(&b->ones, &rank, 1, &at, NULL);
@@ -344,42 +348,42 @@ replaybuf_rewind(struct replaybuf *b)
 
 /* Take an item out; false if it is gone. */
 static inline bool
-replaybuf_remove(struct replaybuf *b, uint64_t id)
+replay_table_remove(struct replay_table *b, uint64_t id)
 {
-	const struct replaybuf_slot *s = replaybuf_find(b, id);
-	const uint32_t row = replaybuf_row(id);
+	const struct replay_table_slot *s = replay_table_find(b, id);
+	const uint32_t row = replay_table_row(id);
 
 	if (s == NULL)
 		return false;
-	replaybuf_leave(b, &row, 1);
+	replay_table_leave(b, &row, 1);
 	b->removed++;
 	if (b->drop != NULL)
 		b->drop(b->arg, s->item);
-	replaybuf_rewind(b);
+	replay_table_rewind(b);
 	return true;
 }
 
 /*
- * Set priorities, each per_valid(), in order: of duplicates the last one
+ * Set priorities, each priorities_valid(), in order: of duplicates the last one
  * stays.  How many were of items that are still there.
  */
 static inline size_t
-replaybuf_update(struct replaybuf *b, const uint64_t *id, const float *p,
+replay_table_update(struct replay_table *b, const uint64_t *id, const float *p,
     size_t n)
 {
-	uint32_t at[REPLAYBUF_GROUP];
-	float q[REPLAYBUF_GROUP];
+	uint32_t at[REPLAY_TABLE_GROUP];
+	float q[REPLAY_TABLE_GROUP];
 	size_t k, m, applied = 0;
 
 	for (size_t i = 0; i < n; i += m) {
-		m = n - i < REPLAYBUF_GROUP ? n - i : REPLAYBUF_GROUP;
+		m = n - i < REPLAY_TABLE_GROUP ? n - i : REPLAY_TABLE_GROUP;
 		k = 0;
 		for (size_t j = i; j < i + m; j++) {
-			at[k] = replaybuf_row(id[j]);
+			at[k] = replay_table_row(id[j]);
 			q[k] = p[j];
-			k += replaybuf_find(b, id[j]) != NULL;
+			k += replay_table_find(b, id[j]) != NULL;
 		}
-		replaybuf_set(b, at, q, k);
+		replay_table_set(b, at, q, k);
 		applied += k;
 	}
 	b->updated += applied;
@@ -389,7 +393,7 @@ replaybuf_update(struct replaybuf *b, const uint64_t *id, const float *p,
 
 /* Give back what the last sample wore out. */
 static inline void
-replaybuf_retire(struct replaybuf *b)
+replay_table_retire(struct replay_table *b)
 {
 	for (size_t i = 0; i < b->dones && b->drop != NULL; i++)
 		b->drop(b->arg, b->done[i]);
@@ -398,7 +402,7 @@ replaybuf_retire(struct replaybuf *b)
 
 /* Room for n draws. */
 static inline bool
-replaybuf_room(struct replaybuf *b, size_t n)
+replay_table_room(struct replay_table *b, size_t n)
 {
 	if (n <= b->room)
 		return true;
@@ -413,13 +417,13 @@ replaybuf_room(struct replaybuf *b, size_t n)
 
 /* The slots of the n <= have oldest items, or newest, from there on. */
 static inline void
-replaybuf_in_order(struct replaybuf *b, size_t n, bool oldest)
+replay_table_in_order(struct replay_table *b, size_t n, bool oldest)
 {
-	uint64_t rank[REPLAYBUF_GROUP];
+	uint64_t rank[REPLAY_TABLE_GROUP];
 	size_t m;
 
 	for (size_t i = 0; i < n; i += m) {
-		m = n - i < REPLAYBUF_GROUP ? n - i : REPLAYBUF_GROUP;
+		m = n - i < REPLAY_TABLE_GROUP ? n - i : REPLAY_TABLE_GROUP;
 		for (size_t j = 0; j < m; j++)
 			rank[j] = (b->low + (oldest ? i + j :
 			    b->have - 1 - i - j)) % b->have;
@@ -429,13 +433,14 @@ replaybuf_in_order(struct replaybuf *b, size_t n, bool oldest)
 
 /* Draw n slots, or, in a row, no more than there are items; how many. */
 static inline size_t
-replaybuf_pass(struct replaybuf *b, struct rng *rng, size_t n, double beta,
+replay_table_pass(struct replay_table *b, struct rng *rng, size_t n,
+    double beta,
     bool strata)
 {
-	const bool uniform = b->conf.pick == REPLAYBUF_UNIFORM;
+	const bool uniform = b->conf.pick == REPLAY_TABLE_UNIFORM;
 
-	if (b->conf.pick == REPLAYBUF_PER)
-		return per_draw(&b->per, rng, beta, strata, n, b->drawn,
+	if (b->conf.pick == REPLAY_TABLE_PER)
+		return priorities_draw(&b->per, rng, beta, strata, n, b->drawn,
 		    b->prob, b->weight) ? n : 0;
 	if (b->have == 0)
 		return 0;
@@ -443,7 +448,7 @@ replaybuf_pass(struct replaybuf *b, struct rng *rng, size_t n, double beta,
 		sumtree_draw(&b->ones, rng, strata, n, b->drawn, NULL);
 	} else {
 		n = n < b->have ? n : b->have;
-		replaybuf_in_order(b, n, b->conf.pick == REPLAYBUF_FIFO);
+		replay_table_in_order(b, n, b->conf.pick == REPLAY_TABLE_FIFO);
 	}
 	for (size_t i = 0; i < n; i++) {
 		b->prob[i] = uniform ? 1 / (double)b->have : 1;
@@ -454,22 +459,23 @@ replaybuf_pass(struct replaybuf *b, struct rng *rng, size_t n, double beta,
 
 /* Of n drawn take those not yet worn out, and let go what now is; how many. */
 static inline size_t
-replaybuf_take(struct replaybuf *b, size_t n, struct replaybuf_draw *out)
+replay_table_take(struct replay_table *b, size_t n,
+    struct replay_table_draw *out)
 {
 	size_t got = 0, gone = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t at = b->drawn[i];
-		struct replaybuf_slot *s = &b->slot[at];
+		struct replay_table_slot *s = &b->slot[at];
 
-		if (i + REPLAYBUF_AHEAD < n)
+		if (i + REPLAY_TABLE_AHEAD < n)
 			__builtin_prefetch(
-			    &b->slot[b->drawn[i + REPLAYBUF_AHEAD]], 1);
+			    &b->slot[b->drawn[i + REPLAY_TABLE_AHEAD]], 1);
 		if (b->conf.times > 0 && s->times == b->conf.times)
 			continue;
 		s->times += s->times < UINT32_MAX;
-		out[got++] = (struct replaybuf_draw){
-			.id = replaybuf_id(b, at), .item = s->item,
+		out[got++] = (struct replay_table_draw){
+			.id = replay_table_id(b, at), .item = s->item,
 			.prob = b->prob[i],
 			.weight = b->weight[i],
 		};
@@ -479,12 +485,12 @@ replaybuf_take(struct replaybuf *b, size_t n, struct replaybuf_draw *out)
 		}
 	}
 	b->worn += gone;
-	replaybuf_leave(b, b->drawn, gone);
+	replay_table_leave(b, b->drawn, gone);
 	return got;
 }
 
 static inline double
-replaybuf_least(const struct replaybuf_draw *d, size_t n)
+replay_table_least(const struct replay_table_draw *d, size_t n)
 {
 	double least = 1;
 
@@ -498,10 +504,10 @@ replaybuf_least(const struct replaybuf_draw *d, size_t n)
  * of its own, to the greatest of both.
  */
 static inline void
-replaybuf_level(struct replaybuf_draw *d, size_t n, size_t m, double beta)
+replay_table_level(struct replay_table_draw *d, size_t n, size_t m, double beta)
 {
-	const double first = replaybuf_least(d, n);
-	const double second = replaybuf_least(d + n, m);
+	const double first = replay_table_least(d, n);
+	const double second = replay_table_least(d + n, m);
 	const double by = first < second ? first / second : second / first;
 	const float scale = (float)logexp_pow(by, beta);
 
@@ -516,29 +522,30 @@ replaybuf_level(struct replaybuf_draw *d, size_t n, size_t m, double beta)
  * without memory.
  */
 static inline size_t
-replaybuf_sample(struct replaybuf *b, struct rng *rng, size_t n, double beta,
-    bool strata, struct replaybuf_draw *out)
+replay_table_sample(struct replay_table *b, struct rng *rng, size_t n,
+    double beta,
+    bool strata, struct replay_table_draw *out)
 {
 	size_t got = 0, m;
 
-	replaybuf_retire(b);
-	if (!replaybuf_room(b, n))
+	replay_table_retire(b);
+	if (!replay_table_room(b, n))
 		return 0;
 	while (got < n &&
-	    (m = replaybuf_pass(b, rng, n - got, beta, strata)) > 0) {
-		m = replaybuf_take(b, m, out + got);
-		if (got > 0 && b->conf.pick == REPLAYBUF_PER)
-			replaybuf_level(out, got, m, beta);
+	    (m = replay_table_pass(b, rng, n - got, beta, strata)) > 0) {
+		m = replay_table_take(b, m, out + got);
+		if (got > 0 && b->conf.pick == REPLAY_TABLE_PER)
+			replay_table_level(out, got, m, beta);
 		got += m;
 	}
-	replaybuf_rewind(b);
+	replay_table_rewind(b);
 	b->sampled += got;
 	return got;
 }
 
 /* Do the counters add up?  They must, when all items are restored. */
 static inline bool
-replaybuf_whole(const struct replaybuf *b)
+replay_table_whole(const struct replay_table *b)
 {
 	return b->inserted == b->have + b->evicted + b->removed + b->worn;
 }

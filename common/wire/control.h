@@ -147,15 +147,15 @@ control_first_xid(uint64_t wall_ns)
 static inline bool
 control_parse(const uint8_t *p, size_t len, struct control *c)
 {
-	struct wire w = wire_over(p, len);
+	struct bytes w = bytes_over(p, len);
 
-	c->action = wire_u8(&w);
-	c->has_mac = (wire_u8(&w) & 1) != 0;
-	c->job = wire_u16(&w);
-	c->xid = wire_u32(&w);
+	c->action = bytes_u8(&w);
+	c->has_mac = (bytes_u8(&w) & 1) != 0;
+	c->job = bytes_u16(&w);
+	c->xid = bytes_u32(&w);
 	c->body = w.p;
 	c->body_bytes = w.left;
-	if (!wire_ok(&w) || control_action_name(c->action) == NULL)
+	if (!bytes_ok(&w) || control_action_name(c->action) == NULL)
 		return false;
 	if (!c->has_mac)
 		return true;
@@ -171,28 +171,28 @@ control_put(uint8_t *p, uint8_t action, uint16_t job, uint32_t xid)
 {
 	*p++ = action;
 	*p++ = 0;
-	p = wire_put(p, job, 2);
-	return wire_put(p, xid, 4);
+	p = bytes_put(p, job, 2);
+	return bytes_put(p, xid, 4);
 }
 
 /* The body of a Join; false if it is too short or has a value that is none. */
 static inline bool
 control_get_join(const struct control *c, struct control_join *j)
 {
-	struct wire w = wire_over(c->body, c->body_bytes);
+	struct bytes w = bytes_over(c->body, c->body_bytes);
 	uint8_t mode;
 
-	j->type = wire_u8(&w);
-	mode = wire_u8(&w);
+	j->type = bytes_u8(&w);
+	mode = bytes_u8(&w);
 	j->async = mode == 1;
-	j->cluster = wire_u16(&w);
-	j->worker = wire_u32(&w);
-	j->elements = wire_u32(&w);
-	j->floats = wire_u16(&w);
-	j->next = wire_u32(&w);
-	j->crc = wire_u32(&w);
+	j->cluster = bytes_u16(&w);
+	j->worker = bytes_u32(&w);
+	j->elements = bytes_u32(&w);
+	j->floats = bytes_u16(&w);
+	j->next = bytes_u32(&w);
+	j->crc = bytes_u32(&w);
 	j->again = w.left > 0 && (*w.p & 1) != 0;
-	return wire_ok(&w) && mode <= 1 && j->type >= CONTROL_WORKER &&
+	return bytes_ok(&w) && mode <= 1 && j->type >= CONTROL_WORKER &&
 	    j->type <= CONTROL_SERVER;
 }
 
@@ -202,12 +202,12 @@ control_put_join(uint8_t *p, const struct control_join *j)
 {
 	*p++ = j->type;
 	*p++ = j->async;
-	p = wire_put(p, j->cluster, 2);
-	p = wire_put(p, j->worker, 4);
-	p = wire_put(p, j->elements, 4);
-	p = wire_put(p, j->floats, 2);
-	p = wire_put(p, j->next, 4);
-	p = wire_put(p, j->crc, 4);
+	p = bytes_put(p, j->cluster, 2);
+	p = bytes_put(p, j->worker, 4);
+	p = bytes_put(p, j->elements, 4);
+	p = bytes_put(p, j->floats, 2);
+	p = bytes_put(p, j->next, 4);
+	p = bytes_put(p, j->crc, 4);
 	if (j->again)
 		*p++ = 1;
 	return p;
@@ -217,30 +217,30 @@ control_put_join(uint8_t *p, const struct control_join *j)
 static inline bool
 control_get_number(const struct control *c, size_t bytes, uint64_t *v)
 {
-	struct wire w = wire_over(c->body, c->body_bytes);
+	struct bytes w = bytes_over(c->body, c->body_bytes);
 
-	*v = wire_uint(&w, bytes);
-	return wire_ok(&w);
+	*v = bytes_uint(&w, bytes);
+	return bytes_ok(&w);
 }
 
 static inline bool
 control_get_regroup(const struct control *c, struct control_regroup *r)
 {
-	struct wire w = wire_over(c->body, c->body_bytes);
+	struct bytes w = bytes_over(c->body, c->body_bytes);
 
-	r->worker = wire_u32(&w);
-	r->cluster = wire_u16(&w);
-	r->as = wire_u32(&w);
-	return wire_ok(&w);
+	r->worker = bytes_u32(&w);
+	r->cluster = bytes_u16(&w);
+	r->as = bytes_u32(&w);
+	return bytes_ok(&w);
 }
 
 /* Write it at p; the place behind. */
 static inline uint8_t *
 control_put_regroup(uint8_t *p, const struct control_regroup *r)
 {
-	p = wire_put(p, r->worker, 4);
-	p = wire_put(p, r->cluster, 2);
-	return wire_put(p, r->as, 4);
+	p = bytes_put(p, r->worker, 4);
+	p = bytes_put(p, r->cluster, 2);
+	return bytes_put(p, r->as, 4);
 }
 
 /* Whose counters, in the body of Stats, behind the page. */
@@ -254,40 +254,40 @@ control_get_scope(const struct control *c, uint64_t *scope)
 static inline bool
 control_get_ack(const struct control *c, struct control_ack *a)
 {
-	struct wire w = wire_over(c->body, c->body_bytes);
+	struct bytes w = bytes_over(c->body, c->body_bytes);
 
-	*a = (struct control_ack){ .action = wire_u8(&w) };
-	a->status = wire_u8(&w);
+	*a = (struct control_ack){ .action = bytes_u8(&w) };
+	a->status = bytes_u8(&w);
 	switch (a->action) {
 	case CONTROL_JOIN:
-		a->member = wire_u16(&w);
-		a->h = wire_u16(&w);
-		a->members = wire_u16(&w);
-		a->next = wire_u32(&w);
-		a->floats = wire_u16(&w);
-		a->elements = wire_u32(&w);
-		a->timeout_s = wire_u16(&w);
+		a->member = bytes_u16(&w);
+		a->h = bytes_u16(&w);
+		a->members = bytes_u16(&w);
+		a->next = bytes_u32(&w);
+		a->floats = bytes_u16(&w);
+		a->elements = bytes_u32(&w);
+		a->timeout_s = bytes_u16(&w);
 		a->whole = w.left > 0 && (*w.p & 1) != 0;
 		a->closed = w.left > 0 && (*w.p & 2) != 0;
 		a->async = w.left > 0 && (*w.p & 8) != 0;
 		break;
-	case CONTROL_SETH: a->h = wire_u16(&w); break;
-	case CONTROL_FBCAST: a->contributions = wire_u16(&w); break;
+	case CONTROL_SETH: a->h = bytes_u16(&w); break;
+	case CONTROL_FBCAST: a->contributions = bytes_u16(&w); break;
 	case CONTROL_HELP:
 		if (a->status != CONTROL_DONE)
-			a->seg = wire_u64(&w);
+			a->seg = bytes_u64(&w);
 		break;
 	case CONTROL_MEMBERS:
 	case CONTROL_STATS:
 	case CONTROL_JOBS:
-		a->page = wire_u16(&w);
-		a->pages = wire_u16(&w);
+		a->page = bytes_u16(&w);
+		a->pages = bytes_u16(&w);
 		a->text = w.p;
 		a->text_bytes = w.left;
 		break;
 	default: break;
 	}
-	return wire_ok(&w);
+	return bytes_ok(&w);
 }
 
 /* Write it at p, which has room for CONTROL_MAX_BYTES - 32; the end. */
@@ -298,27 +298,27 @@ control_put_ack(uint8_t *p, const struct control_ack *a)
 	*p++ = a->status;
 	switch (a->action) {
 	case CONTROL_JOIN:
-		p = wire_put(p, a->member, 2);
-		p = wire_put(p, a->h, 2);
-		p = wire_put(p, a->members, 2);
-		p = wire_put(p, a->next, 4);
-		p = wire_put(p, a->floats, 2);
-		p = wire_put(p, a->elements, 4);
-		p = wire_put(p, a->timeout_s, 2);
+		p = bytes_put(p, a->member, 2);
+		p = bytes_put(p, a->h, 2);
+		p = bytes_put(p, a->members, 2);
+		p = bytes_put(p, a->next, 4);
+		p = bytes_put(p, a->floats, 2);
+		p = bytes_put(p, a->elements, 4);
+		p = bytes_put(p, a->timeout_s, 2);
 		if (a->whole || a->closed || a->async)
 			*p++ = (uint8_t)(a->whole | a->closed << 1 |
 			    a->async << 3);
 		return p;
-	case CONTROL_SETH: return wire_put(p, a->h, 2);
-	case CONTROL_FBCAST: return wire_put(p, a->contributions, 2);
+	case CONTROL_SETH: return bytes_put(p, a->h, 2);
+	case CONTROL_FBCAST: return bytes_put(p, a->contributions, 2);
 	case CONTROL_HELP:
 		return a->status == CONTROL_DONE ? p :
-		    wire_put(p, a->seg, 8);
+		    bytes_put(p, a->seg, 8);
 	case CONTROL_MEMBERS:
 	case CONTROL_STATS:
 	case CONTROL_JOBS:
-		p = wire_put(p, a->page, 2);
-		p = wire_put(p, a->pages, 2);
+		p = bytes_put(p, a->page, 2);
+		p = bytes_put(p, a->pages, 2);
 		if (a->text_bytes > 0)
 			memcpy(p, a->text, a->text_bytes);
 		return p + a->text_bytes;

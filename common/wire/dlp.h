@@ -71,26 +71,26 @@ dlp_reason(enum dlp_bad why)
 static inline enum dlp_bad
 dlp_parse(const uint8_t *p, size_t len, struct dlp *d)
 {
-	struct wire w = wire_over(p, len);
+	struct bytes w = bytes_over(p, len);
 
 	if (len != DLP_BYTES)
 		return len < DLP_BYTES ? DLP_SHORT : DLP_LONG;
-	d->state = wire_u8(&w);
-	d->node_count = wire_u8(&w);
-	d->step = wire_u32(&w);
+	d->state = bytes_u8(&w);
+	d->node_count = bytes_u8(&w);
+	d->step = bytes_u32(&w);
 	for (int i = 0; i < DLP_PARAMS; i++)
-		d->param[i] = (int32_t)wire_u32(&w);
+		d->param[i] = (int32_t)bytes_u32(&w);
 	return DLP_OK;
 }
 
 static inline void
 dlp_put(uint8_t p[DLP_BYTES], const struct dlp *d)
 {
-	p = wire_put(p, d->state, 1);
-	p = wire_put(p, d->node_count, 1);
-	p = wire_put(p, d->step, 4);
+	p = bytes_put(p, d->state, 1);
+	p = bytes_put(p, d->node_count, 1);
+	p = bytes_put(p, d->step, 4);
 	for (int i = 0; i < DLP_PARAMS; i++)
-		p = wire_put(p, (uint32_t)d->param[i], 4);
+		p = bytes_put(p, (uint32_t)d->param[i], 4);
 }
 
 /* v as a parameter: the nearest there is, and counted if that is not v. */

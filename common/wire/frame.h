@@ -72,36 +72,36 @@ static inline bool
 frame_skip_link(int link, const uint8_t *p, size_t len, uint32_t *at,
     uint16_t *type)
 {
-	struct wire w = wire_over(p, len);
+	struct bytes w = bytes_over(p, len);
 	uint16_t t = 0;
 
 	switch (link) {
 	case FRAME_ETHERNET:
-		wire_take(&w, 12);
-		t = wire_u16(&w);
+		bytes_take(&w, 12);
+		t = bytes_u16(&w);
 		while (t == 0x8100 || t == 0x88a8 || t == 0x9100) {
-			wire_take(&w, 2);
-			t = wire_u16(&w);
+			bytes_take(&w, 2);
+			t = bytes_u16(&w);
 		}
 		break;
 	case FRAME_SLL:
-		wire_take(&w, 14);
-		t = wire_u16(&w);
+		bytes_take(&w, 14);
+		t = bytes_u16(&w);
 		break;
 	case FRAME_SLL2:
-		t = wire_u16(&w);
-		wire_take(&w, 18);
+		t = bytes_u16(&w);
+		bytes_take(&w, 18);
 		break;
 	case FRAME_NULL:
 	case FRAME_LOOP:
-		wire_take(&w, 4);
+		bytes_take(&w, 4);
 		/* fall through */
 	case FRAME_DLT_RAW:
 	case FRAME_DLT_RAW_BSD:
 	case FRAME_RAW:
 	case FRAME_IPV4:
 	case FRAME_IPV6:
-		if (wire_ok(&w) && w.left > 0)
+		if (bytes_ok(&w) && w.left > 0)
 			t = *w.p >> 4 == 4 ? 0x0800 : *w.p >> 4 == 6 ?
 			    0x86dd : 0;
 		break;
@@ -110,24 +110,24 @@ frame_skip_link(int link, const uint8_t *p, size_t len, uint32_t *at,
 	}
 	*at = (uint32_t)(len - w.left);
 	*type = t;
-	return wire_ok(&w);
+	return bytes_ok(&w);
 }
 
 /* Walk IPv6 extension headers; the last next-header value. */
 static inline uint8_t
-frame_v6_next(struct wire *w, uint8_t next, bool *fragment)
+frame_v6_next(struct bytes *w, uint8_t next, bool *fragment)
 {
 	const uint8_t *h;
 
 	while (next == 0 || next == 43 || next == 60 || next == 44) {
-		h = wire_take(w, 8);
+		h = bytes_take(w, 8);
 		if (h == NULL)
 			return 59;
 		if (next == 44) {	/* a lone, whole "fragment" is fine */
-			if ((wire_get(h + 2, 2) & 0xfff9) != 0)
+			if ((bytes_get(h + 2, 2) & 0xfff9) != 0)
 				*fragment = true;
 		} else {
-			wire_take(w, (size_t)h[1] * 8);
+			bytes_take(w, (size_t)h[1] * 8);
 		}
 		next = h[0];
 	}
@@ -144,7 +144,7 @@ static inline enum frame_is
 frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
     struct frame *f)
 {
-	struct wire w;
+	struct bytes w;
 	uint32_t ip_len, ip_head, udp_len;
 	uint8_t next;
 	bool fragment = false;
@@ -153,28 +153,28 @@ frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
 	f->ip_at = 0;
 	if (!frame_skip_link(link, p, caplen, &f->ip_at, &f->ethertype))
 		return FRAME_OTHER;
-	w = wire_over(p + f->ip_at, caplen - f->ip_at);
+	w = bytes_over(p + f->ip_at, caplen - f->ip_at);
 	if (f->ethertype == 0x0800) {
-		const uint8_t *h = wire_take(&w, 20);
+		const uint8_t *h = bytes_take(&w, 20);
 
 		if (h == NULL || h[0] >> 4 != 4 || (h[0] & 15) < 5)
 			return FRAME_OTHER;
 		ip_head = (uint32_t)(h[0] & 15) * 4;
 		f->tos = h[1];
-		ip_len = (uint32_t)wire_get(h + 2, 2);
-		fragment = (wire_get(h + 6, 2) & 0x3fff) != 0;
+		ip_len = (uint32_t)bytes_get(h + 2, 2);
+		fragment = (bytes_get(h + 6, 2) & 0x3fff) != 0;
 		next = h[9];
 		f->flow.v6 = false;
 		memcpy(f->flow.src, h + 12, 4);
 		memcpy(f->flow.dst, h + 16, 4);
-		wire_take(&w, ip_head - 20);
+		bytes_take(&w, ip_head - 20);
 	} else if (f->ethertype == 0x86dd) {
-		const uint8_t *h = wire_take(&w, 40);
+		const uint8_t *h = bytes_take(&w, 40);
 
 		if (h == NULL || h[0] >> 4 != 6)
 			return FRAME_OTHER;
 		f->tos = (uint8_t)(h[0] << 4 | h[1] >> 4);
-		ip_len = 40 + (uint32_t)wire_get(h + 4, 2);
+		ip_len = 40 + (uint32_t)bytes_get(h + 4, 2);
 		f->flow.v6 = true;
 		memcpy(f->flow.src, h + 8, 16);
 		memcpy(f->flow.dst, h + 24, 16);
@@ -190,11 +190,11 @@ frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
 		f->flow.sport = f->flow.dport = 0;
 		return FRAME_FRAGMENT;
 	}
-	f->flow.sport = wire_u16(&w);
-	f->flow.dport = wire_u16(&w);
-	udp_len = wire_u16(&w);
-	wire_take(&w, 2);
-	if (!wire_ok(&w))
+	f->flow.sport = bytes_u16(&w);
+	f->flow.dport = bytes_u16(&w);
+	udp_len = bytes_u16(&w);
+	bytes_take(&w, 2);
+	if (!bytes_ok(&w))
 		return len > caplen ? FRAME_CUT : FRAME_LENGTH;
 	if (udp_len < FRAME_UDP_BYTES || ip_len < ip_head ||
 	    udp_len > ip_len - ip_head || ip_len > len - f->ip_at)
@@ -213,7 +213,7 @@ frame_pseudo_sum(const uint8_t *p, const struct frame *f)
 	uint8_t tail[4] = { 0, 17 };
 	uint64_t sum;
 
-	wire_put(tail + 2, f->payload_bytes + FRAME_UDP_BYTES, 2);
+	bytes_put(tail + 2, f->payload_bytes + FRAME_UDP_BYTES, 2);
 	sum = inetsum_add(0, tail, sizeof(tail));
 	if (f->flow.v6)
 		return inetsum_add(sum, p + f->ip_at + 8, 32);
@@ -285,10 +285,10 @@ frame_put(uint8_t *p, const struct frame_flow *flow, uint8_t tos,
 
 	frame_put_mac(p, flow->dst + tail);
 	frame_put_mac(p + 6, flow->src + tail);
-	wire_put(p + 12, flow->v6 ? 0x86dd : 0x0800, 2);
+	bytes_put(p + 12, flow->v6 ? 0x86dd : 0x0800, 2);
 	if (flow->v6) {
-		wire_put(ip, (uint64_t)6 << 28 | (uint64_t)tos << 20, 4);
-		wire_put(ip + 4, payload_bytes + FRAME_UDP_BYTES, 2);
+		bytes_put(ip, (uint64_t)6 << 28 | (uint64_t)tos << 20, 4);
+		bytes_put(ip + 4, payload_bytes + FRAME_UDP_BYTES, 2);
 		ip[6] = 17;
 		ip[7] = 64;
 		memcpy(ip + 8, flow->src, 16);
@@ -297,8 +297,8 @@ frame_put(uint8_t *p, const struct frame_flow *flow, uint8_t tos,
 	} else {
 		ip[0] = 0x45;
 		ip[1] = tos;
-		wire_put(ip + 2, 20 + payload_bytes + FRAME_UDP_BYTES, 2);
-		wire_put(ip + 4, 0x4000, 4);	/* id 0, do not fragment */
+		bytes_put(ip + 2, 20 + payload_bytes + FRAME_UDP_BYTES, 2);
+		bytes_put(ip + 4, 0x4000, 4);	/* id 0, do not fragment */
 		ip[8] = 64;
 		ip[9] = 17;
 		memset(ip + 10, 0, 2);
@@ -308,9 +308,9 @@ frame_put(uint8_t *p, const struct frame_flow *flow, uint8_t tos,
 		memcpy(ip + 10, &sum, 2);
 		udp = ip + 20;
 	}
-	wire_put(udp, flow->sport, 2);
-	wire_put(udp + 2, flow->dport, 2);
-	wire_put(udp + 4, payload_bytes + FRAME_UDP_BYTES, 2);
+	bytes_put(udp, flow->sport, 2);
+	bytes_put(udp + 2, flow->dport, 2);
+	bytes_put(udp + 4, payload_bytes + FRAME_UDP_BYTES, 2);
 	memset(udp + 6, 0, 2);
 	if (f != NULL) {
 		*f = (struct frame){ .flow = *flow, .tos = tos,

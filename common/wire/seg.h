@@ -75,7 +75,7 @@ static inline uint8_t *
 seg_put(uint8_t *p, uint32_t iteration, uint16_t contributions,
     uint32_t index)
 {
-	return wire_put(p, seg_word(iteration, contributions, index), 8);
+	return bytes_put(p, seg_word(iteration, contributions, index), 8);
 }
 
 /*
@@ -87,7 +87,7 @@ seg_parse(const uint8_t *p, size_t len, struct seg *s)
 {
 	if (len < SEG_HEADER_BYTES + 4 || len % 4 != 0)
 		return false;
-	*s = seg_split(wire_get(p, 8));
+	*s = seg_split(bytes_get(p, 8));
 	s->vec = p + SEG_HEADER_BYTES;
 	s->n = (uint32_t)(len - SEG_HEADER_BYTES) / 4;
 	return true;

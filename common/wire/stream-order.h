@@ -19,7 +19,7 @@
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
 
-struct trainee {
+struct stream_order {
 	uint32_t most;			/* elements that are carried */
 	const char *carrier;		/* by whom: "--program iswitch" */
 	uint32_t elements;		/* of all vectors; 0 not known yet */
@@ -29,7 +29,7 @@ struct trainee {
 
 /* Its hello: JSON with the length of its vectors. */
 static inline const char *
-trainee_hello(struct trainee *t, const struct stream_head *h,
+stream_order_hello(struct stream_order *t, const struct stream_head *h,
     const uint8_t *body)
 {
 	cJSON *json = cJSON_ParseWithLength((const char *)body, h->elements);
@@ -57,11 +57,11 @@ trainee_hello(struct trainee *t, const struct stream_head *h,
 
 /* A message: NULL if it may come now, or why not. */
 static inline const char *
-trainee_says(struct trainee *t, const struct stream_head *h,
+stream_order_says(struct stream_order *t, const struct stream_head *h,
     const uint8_t *body)
 {
 	if (h->kind == STREAM_HELLO)
-		return trainee_hello(t, h, body);
+		return stream_order_hello(t, h, body);
 	if (h->kind == STREAM_BYE)
 		return NULL;
 	if (!t->hello)
@@ -82,7 +82,7 @@ trainee_says(struct trainee *t, const struct stream_head *h,
 
 /* What must come and has not yet: NULL if nothing, else its name. */
 static inline const char *
-trainee_owes(const struct trainee *t)
+stream_order_owes(const struct stream_order *t)
 {
 	return !t->hello ? "hello" : !t->weights ? "weights" : NULL;
 }

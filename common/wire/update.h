@@ -81,11 +81,11 @@ static inline struct update_status
 update_get_status(const uint8_t *p)
 {
 	return (struct update_status){
-		.occupancy = (uint32_t)wire_get(p, 3),
+		.occupancy = (uint32_t)bytes_get(p, 3),
 		.filled = (p[3] & 1) != 0,
 		.full = (p[3] & 2) != 0,
-		.active = (uint16_t)wire_get(p + 4, 2),
-		.capacity = (uint16_t)wire_get(p + 6, 2),
+		.active = (uint16_t)bytes_get(p + 4, 2),
+		.capacity = (uint16_t)bytes_get(p + 6, 2),
 	};
 }
 
@@ -93,10 +93,10 @@ update_get_status(const uint8_t *p)
 static inline void
 update_put_status(uint8_t *p, const struct update_status *s)
 {
-	p = wire_put(p, s->occupancy > 0xffffff ? 0xffffff : s->occupancy, 3);
+	p = bytes_put(p, s->occupancy > 0xffffff ? 0xffffff : s->occupancy, 3);
 	*p++ = (uint8_t)(s->filled | s->full << 1);
-	p = wire_put(p, s->active, 2);
-	wire_put(p, s->capacity, 2);
+	p = bytes_put(p, s->active, 2);
+	bytes_put(p, s->capacity, 2);
 }
 
 /* Do length, elements and following agree?  Sets u->first. */
@@ -125,26 +125,26 @@ update_fits(struct update *u)
 static inline enum update_bad
 update_parse(const uint8_t *p, size_t len, struct update *u)
 {
-	struct wire w = wire_over(p, len);
-	uint8_t version = wire_u8(&w);
+	struct bytes w = bytes_over(p, len);
+	uint8_t version = bytes_u8(&w);
 
-	*u = (struct update){ .kind = wire_u8(&w) };
-	u->cluster = wire_u16(&w);
-	u->worker = wire_u32(&w);
-	u->sequence = wire_u32(&w);
-	u->merged = wire_u16(&w);
-	u->following = wire_u16(&w);
-	u->generated_ns = wire_u64(&w);
-	u->reward = wire_f32(&w);
-	u->elements = wire_u32(&w);
-	if (!wire_ok(&w))
+	*u = (struct update){ .kind = bytes_u8(&w) };
+	u->cluster = bytes_u16(&w);
+	u->worker = bytes_u32(&w);
+	u->sequence = bytes_u32(&w);
+	u->merged = bytes_u16(&w);
+	u->following = bytes_u16(&w);
+	u->generated_ns = bytes_u64(&w);
+	u->reward = bytes_f32(&w);
+	u->elements = bytes_u32(&w);
+	if (!bytes_ok(&w))
 		return UPDATE_SHORT;
 	if (version != UPDATE_VERSION)
 		return UPDATE_BAD_VERSION;
 	if (u->kind < UPDATE_UPDATE || u->kind > UPDATE_WEIGHTS)
 		return UPDATE_BAD_KIND;
 	if (u->kind == UPDATE_MODEL) {
-		const uint8_t *s = wire_take(&w, UPDATE_STATUS_BYTES);
+		const uint8_t *s = bytes_take(&w, UPDATE_STATUS_BYTES);
 
 		if (s == NULL)
 			return UPDATE_SHORT;
@@ -177,14 +177,14 @@ update_put(uint8_t *p, const struct update *u)
 {
 	*p++ = UPDATE_VERSION;
 	*p++ = u->kind;
-	p = wire_put(p, u->cluster, 2);
-	p = wire_put(p, u->worker, 4);
-	p = wire_put(p, u->sequence, 4);
-	p = wire_put(p, u->merged, 2);
-	p = wire_put(p, u->following, 2);
-	p = wire_put(p, u->generated_ns, 8);
-	p = wire_put_f32(p, u->reward);
-	p = wire_put(p, u->elements, 4);
+	p = bytes_put(p, u->cluster, 2);
+	p = bytes_put(p, u->worker, 4);
+	p = bytes_put(p, u->sequence, 4);
+	p = bytes_put(p, u->merged, 2);
+	p = bytes_put(p, u->following, 2);
+	p = bytes_put(p, u->generated_ns, 8);
+	p = bytes_put_f32(p, u->reward);
+	p = bytes_put(p, u->elements, 4);
 	if (u->kind != UPDATE_MODEL)
 		return p;
 	update_put_status(p, &u->status);

@@ -14,16 +14,16 @@
 int
 main(int argc, char *argv[])
 {
-	struct intake it;
+	struct updates it;
 	struct update u = { 0 };
 	uint64_t t = 0;
 	int got;
 
 	if (argc != 2)
 		errx(2, "usage: dumpolaf FILE");
-	if (intake_open(&it, argv[1]) == -1)
+	if (updates_open(&it, argv[1]) == -1)
 		errx(1, "%s: %s", argv[1], it.in.why);
-	while ((got = intake_next(&it, &t, &u)) == 1) {
+	while ((got = updates_next(&it, &t, &u)) == 1) {
 		printf("%" PRIu64 " %u %u %" PRIu32 " %" PRIu32 " %u %u %"
 		    PRIu64 " %g %g %" PRIu32, t, u.kind, u.cluster, u.worker,
 		    u.sequence, u.merged, u.following, u.generated_ns,
@@ -36,6 +36,6 @@ main(int argc, char *argv[])
 	}
 	if (got == -1)
 		return pcapio_warn_damage(&it.in);
-	intake_close(&it);
+	updates_close(&it);
 	return 0;
 }

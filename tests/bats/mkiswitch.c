@@ -204,11 +204,11 @@ put_body(const struct line *l, uint8_t *p)
 
 	switch (l->action) {
 	case CONTROL_JOIN: return control_put_join(p, &l->join);
-	case CONTROL_SETH: return wire_put(p, l->h, 2);
+	case CONTROL_SETH: return bytes_put(p, l->h, 2);
 	case CONTROL_FBCAST:
-	case CONTROL_HELP: return wire_put(p, l->seg, 8);
+	case CONTROL_HELP: return bytes_put(p, l->seg, 8);
 	case CONTROL_MEMBERS:
-	case CONTROL_STATS: return wire_put(p, l->page, 2);
+	case CONTROL_STATS: return bytes_put(p, l->page, 2);
 	case CONTROL_ACK:
 		a.h = l->h;
 		a.next = l->join.next;

@@ -99,7 +99,7 @@ word(struct line *l, char *w, unsigned long at)
 		if (sscanf(v, "%u.%u.%u.%u", &a, &b, &c, &d) != 4)
 			errx(1, "line %lu: bad address '%s'", at, v);
 		l->own_src = true;
-		wire_put(l->src, a << 24 | b << 16 | c << 8 | d, 4);
+		bytes_put(l->src, a << 24 | b << 16 | c << 8 | d, 4);
 	} else if (strcmp(w, "kind") == 0) {
 		l->u.kind = (uint8_t)number(v, at);
 	} else if (strcmp(w, "version") == 0) {
@@ -166,7 +166,7 @@ put_payload(uint8_t *p, const struct line *l)
 	size_t len;
 
 	if (l->bare) {
-		wire_put_f32(p, l->u.reward);
+		bytes_put_f32(p, l->u.reward);
 	} else {
 		vec = update_put(p, &l->u);
 		p[0] = l->version;
@@ -212,9 +212,9 @@ put_frame(uint8_t *p, const struct line *l)
 	if (l->sum == 'b')
 		p[f.udp_at + 7] ^= 0x55;
 	if (l->lie)
-		wire_put(p + f.udp_at + 4, len + FRAME_UDP_BYTES + 4, 2);
+		bytes_put(p + f.udp_at + 4, len + FRAME_UDP_BYTES + 4, 2);
 	if (l->fragment) {
-		wire_put(p + f.ip_at + 6, 0x2000, 2);
+		bytes_put(p + f.ip_at + 6, 0x2000, 2);
 		memset(p + f.ip_at + 10, 0, 2);
 		sum = (uint16_t)~inetsum_fold(inetsum_add(0, p + f.ip_at, 20));
 		memcpy(p + f.ip_at + 10, &sum, 2);
@@ -237,7 +237,7 @@ relink(uint8_t *p, size_t len, int link, bool vlan)
 	len -= FRAME_ETH_BYTES;
 	memmove(p + head, p + FRAME_ETH_BYTES, len);
 	if (vlan) {
-		wire_put(p + 12, 0x81000007, 4);
+		bytes_put(p + 12, 0x81000007, 4);
 		memcpy(p + 16, type, 2);
 	} else if (link == FRAME_NULL) {
 		memcpy(p, family, 4);

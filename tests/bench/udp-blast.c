@@ -45,9 +45,9 @@ static void
 renew(uint8_t *run, int n, size_t bytes, uint32_t sequence, uint64_t now_ns)
 {
 	for (int i = 0; i < n; i++, run += bytes) {
-		wire_put(run + 4, sequence % 8 << 8 | (uint32_t)i, 4);
-		wire_put(run + 8, sequence, 4);
-		wire_put(run + UPDATE_GENERATED_AT, now_ns, 8);
+		bytes_put(run + 4, sequence % 8 << 8 | (uint32_t)i, 4);
+		bytes_put(run + 8, sequence, 4);
+		bytes_put(run + UPDATE_GENERATED_AT, now_ns, 8);
 	}
 }
 

@@ -54,7 +54,7 @@ static const char *
 take_table(void *arg, struct table *t)
 {
 	must(t->buf.have <= t->buf.conf.capacity, "a table is not over-full");
-	must(replaybuf_whole(&t->buf), "its counters add up");
+	must(replay_table_whole(&t->buf), "its counters add up");
 	table_save(arg, t);
 	table_close(t);
 	return NULL;

@@ -18,11 +18,11 @@ body_again(const struct control *c, uint8_t *put)
 	case CONTROL_MEMBERS:
 	case CONTROL_STATS:
 		return control_get_number(c, 2, &v) ?
-		    (size_t)(wire_put(put, v, 2) - put) : 0;
+		    (size_t)(bytes_put(put, v, 2) - put) : 0;
 	case CONTROL_FBCAST:
 	case CONTROL_HELP:
 		return control_get_number(c, 8, &v) ?
-		    (size_t)(wire_put(put, v, 8) - put) : 0;
+		    (size_t)(bytes_put(put, v, 8) - put) : 0;
 	case CONTROL_ACK:
 		if (!control_get_ack(c, &a))
 			return 0;

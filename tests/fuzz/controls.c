@@ -69,7 +69,7 @@ account(void)
 	const uint64_t *n = pl.n;
 	uint64_t ignored = 0;
 
-	for (unsigned w = 0; w < JUDGE_VERDICTS; w++)
+	for (unsigned w = 0; w < SOUNDNESS_VERDICTS; w++)
 		ignored += pl.ignored[w];
 	must(ignored == n[PLANE_IGNORED], "what is ignored has a reason");
 	must(n[PLANE_PACKETS] == n[PLANE_TAKEN] + n[PLANE_OWN] +

@@ -9,7 +9,8 @@
 #include "tests/fuzz/fuzz.h"
 
 static uint64_t
-sum_of(const struct dlpjob *j, enum dlpjob_count from, enum dlpjob_count to)
+sum_of(const struct dlp_aggregator *j, enum dlp_aggregator_count from,
+    enum dlp_aggregator_count to)
 {
 	uint64_t sum = 0;
 
@@ -19,7 +20,7 @@ sum_of(const struct dlpjob *j, enum dlpjob_count from, enum dlpjob_count to)
 }
 
 static void
-check_job(const struct dlpjob *j, const struct dlpjob_out *out,
+check_job(const struct dlp_aggregator *j, const struct dlp_aggregator_out *out,
     uint64_t packets)
 {
 	must(j->state <= DLP_LEARNING, "a state of its own");
@@ -37,13 +38,13 @@ check_job(const struct dlpjob *j, const struct dlpjob_out *out,
 	    (uint32_t)j->session.param[DLP_ITERATIONS]),
 	    "steps are below iterations");
 	must(out->n <= j->session.nodes, "an answer each at most");
-	must(sum_of(j, DLPJOB_RESET, DLPJOB_LONG) == packets,
+	must(sum_of(j, DLP_AGGREGATOR_RESET, DLP_AGGREGATOR_LONG) == packets,
 	    "every packet is counted once");
 }
 
 /* The last step, done over by counting: what is below it, and above. */
 static void
-check_aggregate(const struct dlpjob *j)
+check_aggregate(const struct dlp_aggregator *j)
 {
 	const unsigned n = j->session.nodes;
 	uint64_t cut = 0;
@@ -88,7 +89,7 @@ next(const uint8_t *p, size_t len, uint8_t q[256], size_t *n, uint8_t *worker)
 	d.state = p[1];
 	d.node_count = p[2];
 	d.step = p[3];
-	d.param[0] = (int32_t)wire_get(p + 4, 4);
+	d.param[0] = (int32_t)bytes_get(p + 4, 4);
 	d.param[5] = (p[0] & 128) != 0 ? ~d.param[0] : 0;
 	dlp_put(q, &d);
 	*n = DLP_BYTES;
@@ -97,32 +98,32 @@ next(const uint8_t *p, size_t len, uint8_t q[256], size_t *n, uint8_t *worker)
 
 /* A worker's side may hear anything at any time. */
 static void
-hear(struct dlpask *a, const struct dlp *d, uint64_t now_ns)
+hear(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
 	const int32_t g[DLP_PARAMS] = { 1, -1 };
 	uint8_t bytes[DLP_BYTES];
 
-	dlpask_take(a, d, now_ns);
-	if (a->phase == DLPASK_OVER)
-		dlpask_begin(a, now_ns);
-	else if (a->phase == DLPASK_READY)
-		dlpask_gradient(a, g, now_ns);
-	if (dlpask_due(a, now_ns)) {
+	dlp_ask_take(a, d, now_ns);
+	if (a->phase == DLP_ASK_OVER)
+		dlp_ask_begin(a, now_ns);
+	else if (a->phase == DLP_ASK_READY)
+		dlp_ask_gradient(a, g, now_ns);
+	if (dlp_ask_due(a, now_ns)) {
 		dlp_put(bytes, &a->out);
-		must(a->due_ns > now_ns && a->due_ns - now_ns <=
-		    DLPASK_RTO_MAX_NS, "it will be sent again");
+		must(a->heap_ns > now_ns && a->heap_ns - now_ns <=
+		    DLP_ASK_RTO_MAX_NS, "it will be sent again");
 	}
-	must(dlpask_next_ns(a) != DLPASK_NEVER, "it waits for something");
+	must(dlp_ask_next_ns(a) != DLP_ASK_NEVER, "it waits for something");
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {
-	static struct dlpjob_peer peer[64];
-	struct dlpask ask = { 0 };
-	struct dlpjob_conf cf = { 0 };
-	struct dlpjob_out out;
-	struct dlpjob j;
+	static struct dlp_aggregator_peer peer[64];
+	struct dlp_ask ask = { 0 };
+	struct dlp_aggregator_conf cf = { 0 };
+	struct dlp_aggregator_out out;
+	struct dlp_aggregator j;
 	struct dlp d;
 	uint8_t q[256], again[DLP_BYTES], *copy, worker = 0;
 	uint64_t packets = 0, steps, now = 1;
@@ -130,22 +131,22 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 
 	if (len < 2)
 		return 0;
-	cf.as = p[0] & 1 ? DLPJOB_SERVER : DLPJOB_SWITCH;
+	cf.as = p[0] & 1 ? DLP_AGGREGATOR_SERVER : DLP_AGGREGATOR_SWITCH;
 	cf.median = (p[0] & 2) != 0;
 	cf.late = (p[0] & 4) != 0;
 	ask.configures = (p[0] & 8) != 0;
 	ask.resets = (p[0] & 16) != 0;
 	cf.session.nodes = p[1] & 31;
 	cf.session.param[DLP_ITERATIONS] = p[1] >> 5;
-	dlpjob_init(&j, &cf);
-	dlpask_begin(&ask, now);
+	dlp_aggregator_init(&j, &cf);
+	dlp_ask_begin(&ask, now);
 	for (p += 2, len -= 2; (used = next(p, len, q, &n, &worker)) > 0;
 	    p += used, len -= used) {
 		peer[worker].at.in.sin_family = AF_INET;
 		peer[worker].at.in.sin_port = worker;
 		copy = fuzz_copy(q, n);
-		steps = j.n[DLPJOB_STEPS];
-		dlpjob_take(&j, copy, n, &peer[worker], &out);
+		steps = j.n[DLP_AGGREGATOR_STEPS];
+		dlp_aggregator_take(&j, copy, n, &peer[worker], &out);
 		if (dlp_parse(copy, n, &d) == DLP_OK) {
 			dlp_put(again, &d);
 			must(memcmp(copy, again, DLP_BYTES) == 0,
@@ -154,7 +155,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		}
 		free(copy);
 		check_job(&j, &out, ++packets);
-		if (j.n[DLPJOB_STEPS] > steps)
+		if (j.n[DLP_AGGREGATOR_STEPS] > steps)
 			check_aggregate(&j);
 		now += 1 + 999999 * (uint64_t)worker;
 		if (out.n > 0)

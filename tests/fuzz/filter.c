@@ -24,7 +24,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		return 0;
 	cf.ports.all = (struct port_conf){ .slots = 1 + (p[0] & 7),
 	    .queue = p[0] & 8 ? PORT_FIFO : PORT_OLAF,
-	    .combine = p[0] & 16 ? OLAFQ_SUM : OLAFQ_MEAN,
+	    .combine = p[0] & 16 ? OLAF_QUEUE_SUM : OLAF_QUEUE_MEAN,
 	    .threshold = p[0] & 32 ? 0.5 : NAN,
 	    .rate_bps = (uint64_t)1000 << (p[1] & 31),
 	    .active_window_ns = 1000000 };

@@ -40,41 +40,41 @@ deliver(void *ctx, const struct post *p)
 static void
 check_slots(const struct job *j)
 {
-	const struct aggr *a = &j->a;
-	uint32_t last = AGGR_NONE, n = 0, filling = 0, ready[2] = { 0 };
+	const struct sums *a = &j->a;
+	uint32_t last = SUMS_NONE, n = 0, filling = 0, ready[2] = { 0 };
 
-	for (uint32_t at = a->oldest; at != AGGR_NONE; at = a->slot[at].after) {
-		const struct aggr_slot *s = &a->slot[at];
+	for (uint32_t at = a->oldest; at != SUMS_NONE; at = a->slot[at].after) {
+		const struct sums_slot *s = &a->slot[at];
 
 		must(s->before == last, "the list goes both ways");
-		must(s->state == AGGR_FILLING, "in the list slots fill");
-		must(last == AGGR_NONE || a->slot[last].began_ns <=
+		must(s->state == SUMS_FILLING, "in the list slots fill");
+		must(last == SUMS_NONE || a->slot[last].began_ns <=
 		    s->began_ns, "the list is in order of time");
 		must(++n <= a->filling, "the list ends");
 		last = at;
 	}
 	must(n == a->filling && a->newest == last, "the list is whole");
 	for (uint32_t at = 0; at < a->s.ways * a->s.segs; at++) {
-		const struct aggr_slot *s = &a->slot[at];
+		const struct sums_slot *s = &a->slot[at];
 		uint32_t bits = 0, counts = 0;
 
-		filling += s->state == AGGR_FILLING;
-		ready[at / a->s.segs] += s->state == AGGR_READY;
-		if (s->state == AGGR_EMPTY)
+		filling += s->state == SUMS_FILLING;
+		ready[at / a->s.segs] += s->state == SUMS_READY;
+		if (s->state == SUMS_EMPTY)
 			continue;
-		must(aggr_at(a, s->iteration, aggr_index(a, at)) == at,
+		must(sums_at(a, s->iteration, sums_index(a, at)) == at,
 		    "a slot is its iteration's");
 		must(s->n > 0 && s->n <= a->s.floats, "a slot has floats");
 		must(s->accepted <= s->rows, "what counts was added");
 		for (uint32_t m = 0; m < j->members.count; m++)
-			bits += aggr_has(a, at, m);
+			bits += sums_has(a, at, m);
 		for (uint32_t m = 0; m < j->members.count; m++)
-			counts += aggr_has(a, at, m) &&
+			counts += sums_has(a, at, m) &&
 			    j->members.m[m].present &&
 			    j->members.m[m].from <= s->iteration;
 		must(a->s.words == 0 || bits == s->rows,
 		    "one bit, one packet");
-		must(a->s.words == 0 || s->state != AGGR_FILLING ||
+		must(a->s.words == 0 || s->state != SUMS_FILLING ||
 		    counts == s->accepted, "who is present counts");
 	}
 	must(filling == a->filling, "every filling slot is in the list");

@@ -93,7 +93,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	cJSON *point, *values = NULL;
 	const char *why = NULL;
 	struct scenario sc = { 0 };
-	struct reader r;
+	struct json_reader r;
 	size_t points;
 
 	if (!cJSON_IsObject(root)) {

@@ -32,13 +32,13 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		must(seg_put(head, s.iteration, s.contributions, s.index) ==
 		    head + sizeof(head) && memcmp(head, q, sizeof(head)) == 0,
 		    "parsed and put: the same bytes");
-		t = seg_split(wire_get(q + len - 8, 8));
+		t = seg_split(bytes_get(q + len - 8, 8));
 		must(!seg_before(s.iteration, t.iteration) ||
 		    !seg_before(t.iteration, s.iteration),
 		    "of two one is older");
 		must(seg_before(s.iteration, seg_step(s.iteration, 1)),
 		    "the next is newer");
-		cut((uint32_t)wire_get(s.vec, 4), s.contributions + 1u);
+		cut((uint32_t)bytes_get(s.vec, 4), s.contributions + 1u);
 	}
 	free(q);
 	return 0;

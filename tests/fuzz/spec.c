@@ -31,8 +31,8 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {
 	uint8_t *copy = fuzz_copy(p, len);
-	struct reader r;
-	cJSON *root = reader_parse(&r, (const char *)copy, len);
+	struct json_reader r;
+	cJSON *root = json_reader_parse(&r, (const char *)copy, len);
 	struct spec s;
 
 	must((root == NULL) == (r.why[0] != '\0'), "a reason or a value");

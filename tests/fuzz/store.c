@@ -10,7 +10,7 @@
 int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {
-	static struct psrule clusters[65536];
+	static struct server_rule clusters[65536];
 	uint8_t *file = malloc(8 + len + 4);
 	const char *why;
 
@@ -29,12 +29,12 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 			must(vec_finite((const uint8_t *)clusters[c].w,
 			    (size_t)clusters[c].elements * 4),
 			    "what is loaded is finite");
-		psrule_free(&clusters[c]);
+		server_rule_free(&clusters[c]);
 	}
 	must(store_parse(p, len, clusters) != NULL || len >= 12,
 	    "a short file is none");
 	for (unsigned c = 0; c < 65536; c++)
-		psrule_free(&clusters[c]);
+		server_rule_free(&clusters[c]);
 	free(file);
 	return 0;
 }

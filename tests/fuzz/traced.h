@@ -19,7 +19,7 @@ traced_account(const struct plane *pl)
 	const uint64_t *n = pl->n;
 	uint64_t ignored = 0;
 
-	for (unsigned w = 0; w < JUDGE_VERDICTS; w++)
+	for (unsigned w = 0; w < SOUNDNESS_VERDICTS; w++)
 		ignored += pl->ignored[w];
 	must(ignored == n[PLANE_IGNORED], "what is ignored has a reason");
 	must(n[PLANE_TAKEN] + n[PLANE_OWN] + n[PLANE_REGULAR] +

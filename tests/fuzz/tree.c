@@ -13,18 +13,18 @@
 enum { LEAVES_MAX = 5000, BATCH = 256, OPS_MAX = 50 };
 
 struct play {
-	struct wire in;
+	struct bytes in;
 	struct sumtree best, plain;
 	struct plainsum sum;
-	struct per per;
+	struct priorities per;
 	struct rng rng;
 };
 
 /* A weight, an odd one as likely as any other. */
 static uint32_t
-weight(struct wire *in)
+weight(struct bytes *in)
 {
-	const uint32_t u = wire_u16(in);
+	const uint32_t u = bytes_u16(in);
 
 	switch (u % 4) {
 	case 0: return 0;
@@ -36,9 +36,9 @@ weight(struct wire *in)
 
 /* A priority of any size. */
 static float
-priority(struct wire *in)
+priority(struct bytes *in)
 {
-	const uint32_t u = wire_u16(in);
+	const uint32_t u = bytes_u16(in);
 
 	return u % 8 == 0 ? 0 : ldexpf(1 + (float)(u % 64) / 64,
 	    (int)(u >> 8) - 140);
@@ -46,7 +46,7 @@ priority(struct wire *in)
 
 /* Are the leaves what their priorities say, and the sums theirs? */
 static void
-check_per(const struct per *r)
+check_per(const struct priorities *r)
 {
 	uint64_t sum = 0;
 
@@ -100,9 +100,9 @@ set(struct play *p, size_t n, bool row)
 	size_t from;
 
 	n = row && n > p->sum.n ? p->sum.n : n;
-	from = wire_u16(&p->in) % p->sum.n;
+	from = bytes_u16(&p->in) % p->sum.n;
 	for (size_t i = 0; i < n; i++) {
-		at[i] = (uint32_t)((row ? from + i : wire_u16(&p->in)) %
+		at[i] = (uint32_t)((row ? from + i : bytes_u16(&p->in)) %
 		    p->sum.n);
 		p->sum.w[at[i]] = w[i] = weight(&p->in);
 		f[i] = priority(&p->in);
@@ -110,11 +110,11 @@ set(struct play *p, size_t n, bool row)
 	if (row) {
 		sumtree_insert(&p->best, from, w, n);
 		sumtree_insert(&p->plain, from, w, n);
-		per_insert(&p->per, from, f, n);
+		priorities_insert(&p->per, from, f, n);
 	} else {
 		sumtree_update(&p->best, at, w, n);
 		sumtree_update(&p->plain, at, w, n);
-		per_set(&p->per, at, f, n);
+		priorities_set(&p->per, at, f, n);
 	}
 }
 
@@ -135,7 +135,8 @@ draw(struct play *p, size_t n, bool strata)
 	double prob[BATCH], sum = 0;
 	float weight[BATCH];
 
-	if (!per_draw(&p->per, &p->rng, 0.4, strata, n, at, prob, weight)) {
+	if (!priorities_draw(&p->per, &p->rng, 0.4, strata, n, at, prob,
+	    weight)) {
 		must(p->per.live == 0, "there is nothing to draw");
 		return;
 	}
@@ -153,8 +154,8 @@ draw(struct play *p, size_t n, bool strata)
 static void
 op(struct play *p)
 {
-	const unsigned what = wire_u8(&p->in);
-	const size_t n = wire_u8(&p->in);
+	const unsigned what = bytes_u8(&p->in);
+	const size_t n = bytes_u8(&p->in);
 
 	switch (what % 5) {
 	case 0: set(p, n, false); break;
@@ -171,22 +172,22 @@ op(struct play *p)
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-	struct play p = { .in = wire_over(bytes, len), .rng = rng_seed(len) };
-	const size_t n = wire_u16(&p.in) % LEAVES_MAX + 1;
-	const double alpha = (wire_u8(&p.in) % 41) / 10.0;
+	struct play p = { .in = bytes_over(bytes, len), .rng = rng_seed(len) };
+	const size_t n = bytes_u16(&p.in) % LEAVES_MAX + 1;
+	const double alpha = (bytes_u8(&p.in) % 41) / 10.0;
 
 	if (!sumtree_open(&p.best, n) || !sumtree_open(&p.plain, n) ||
-	    !per_open(&p.per, n, alpha))
+	    !priorities_open(&p.per, n, alpha))
 		abort();
 	p.plain.form = sumnode_plain();
 	p.sum = plainsum_new(n);
-	for (int i = 0; i < OPS_MAX && wire_ok(&p.in); i++)
+	for (int i = 0; i < OPS_MAX && bytes_ok(&p.in); i++)
 		op(&p);
 	check(&p);
 	check_per(&p.per);
 	sumtree_close(&p.best);
 	sumtree_close(&p.plain);
-	per_close(&p.per);
+	priorities_close(&p.per);
 	plainsum_free(&p.sum);
 	return 0;
 }

@@ -49,7 +49,7 @@ struct hub {
 };
 
 struct doer {
-	struct lockstep l;
+	struct sync_worker l;
 	float grad[2][ELEMENTS], result[2][ELEMENTS];
 	bool joined_late, dead, busy;
 	uint64_t ready_ns;	/* when its next gradient is */
@@ -187,7 +187,7 @@ hub_segment(struct world *w, int from, const uint8_t *p, size_t len)
 	assert(seg_parse(p, len, &seg));
 	if (!s->member[from]) {
 		hub_ack(w, from, NULL, CONTROL_HELP, CONTROL_NOT_MEMBER,
-		    wire_get(p, 8));
+		    bytes_get(p, 8));
 		return;
 	}
 	if (s->halted) {
@@ -207,7 +207,7 @@ hub_segment(struct world *w, int from, const uint8_t *p, size_t len)
 			spread(w, kept, seg.index, from);
 		else
 			hub_ack(w, from, NULL, CONTROL_HELP, CONTROL_GONE,
-			    wire_get(p, 8));
+			    bytes_get(p, 8));
 		return;
 	}
 	if (!g->used || seg_before(g->iteration, seg.iteration)) {
@@ -279,7 +279,7 @@ hub_help(struct world *w, int from, const struct control *c)
 		hub_ack(w, from, c, CONTROL_HELP, CONTROL_GONE, word);
 		return;
 	}
-	wire_put(control_put(msg, CONTROL_HELP, 7, 99), word, 8);
+	bytes_put(control_put(msg, CONTROL_HELP, 7, 99), word, 8);
 	for (int i = 0; i < w->workers; i++) {
 		bool has = g->used && g->iteration == seg.iteration &&
 		    (g->bits >> i & 1) != 0;

@@ -24,7 +24,7 @@ struct cell {
 };
 
 struct twin {
-	struct replaybuf_conf conf;
+	struct replay_table_conf conf;
 	struct cell cell[TWIN_CELLS];	/* oldest first, holes too */
 	size_t cells;
 	float highest;
@@ -64,7 +64,7 @@ twin_gone(struct twin *t, struct cell *c)
 static inline void
 twin_trim(struct twin *t)
 {
-	while (t->conf.pick == REPLAYBUF_LIFO && t->cells > 0 &&
+	while (t->conf.pick == REPLAY_TABLE_LIFO && t->cells > 0 &&
 	    !t->cell[t->cells - 1].live)
 		t->cells--;
 }
@@ -148,7 +148,7 @@ twin_at(struct twin *t, const uint32_t *leaf, uint64_t x)
 		}
 		for (size_t j = 0; j < t->cells; j++) {
 			if (t->cell[j].live &&
-			    replaybuf_row(t->cell[j].id) == i)
+			    replay_table_row(t->cell[j].id) == i)
 				return &t->cell[j];
 		}
 	}
@@ -172,11 +172,11 @@ twin_sample(struct twin *t, struct rng rng, uint32_t *leaf, size_t n,
 		for (size_t i = 0; i < t->conf.capacity; i++)
 			total += leaf[i];
 		pass = total == 0 ? 0 : n - got;
-		if (t->conf.pick >= REPLAYBUF_FIFO && pass > twin_have(t))
+		if (t->conf.pick >= REPLAY_TABLE_FIFO && pass > twin_have(t))
 			pass = twin_have(t);
 		for (size_t i = 0; i < pass; i++) {
-			c = t->conf.pick >= REPLAYBUF_FIFO ?
-			    twin_kth(t, i, t->conf.pick == REPLAYBUF_FIFO) :
+			c = t->conf.pick >= REPLAY_TABLE_FIFO ?
+			    twin_kth(t, i, t->conf.pick == REPLAY_TABLE_FIFO) :
 			    twin_at(t, leaf, rng_below(&rng, total));
 			if (t->conf.times > 0 && c->times == t->conf.times)
 				continue;
@@ -185,7 +185,7 @@ twin_sample(struct twin *t, struct rng rng, uint32_t *leaf, size_t n,
 				gone[gones++] = c;
 		}
 		for (size_t i = 0; i < gones; i++) {
-			leaf[replaybuf_row(gone[i]->id)] = 0;
+			leaf[replay_table_row(gone[i]->id)] = 0;
 			twin_gone(t, gone[i]);
 		}
 		t->worn += gones;

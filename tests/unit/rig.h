@@ -121,13 +121,13 @@ rig_join(uint32_t w, uint32_t elements, uint32_t next)
 }
 
 /* A control message with one number in its body; the Ack's status. */
-static int
+static inline int
 rig_say(uint16_t port, uint8_t action, uint64_t v, size_t bytes,
     struct control_ack *a)
 {
 	uint8_t body[8];
 
-	wire_put(body, v, bytes);
+	bytes_put(body, v, bytes);
 	return rig_control(port, action, 1, body, bytes, a);
 }
 

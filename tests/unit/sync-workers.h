@@ -33,9 +33,9 @@ worker_send(struct world *w, int k)
 {
 	struct doer *d = &w->doer[k];
 	uint8_t msg[SEG_HEADER_BYTES + 4 * F];
-	struct lockstep_out o;
+	struct sync_worker_out o;
 
-	while (lockstep_next(&d->l, w->now_ns, &o)) {
+	while (sync_worker_next(&d->l, w->now_ns, &o)) {
 		if (o.count == 0)
 			post(w, k, SWITCH, CONTROL_TOS, o.message, o.len);
 		for (uint32_t i = o.first; i < o.first + o.count; i++) {
@@ -58,11 +58,11 @@ worker_take(struct world *w, int k, const struct datagram *p)
 
 	if (p->tos == CONTROL_TOS) {
 		assert(control_parse(p->bytes, p->len, &c));
-		lockstep_control(&d->l, &c, w->now_ns);
+		sync_worker_control(&d->l, &c, w->now_ns);
 		return;
 	}
 	assert(seg_parse(p->bytes, p->len, &seg));
-	if (lockstep_result(&d->l, &seg, w->now_ns) == LOCKSTEP_TAKE)
+	if (sync_worker_result(&d->l, &seg, w->now_ns) == SYNC_WORKER_TAKE)
 		memcpy(&d->result[seg.iteration & 1][seg.index * F], seg.vec,
 		    4 * (size_t)seg.n);
 }
@@ -73,7 +73,7 @@ worker_check(struct world *w, struct doer *d)
 {
 	const uint32_t t = d->l.t;
 
-	d->partial |= lockstep_partial(&d->l);
+	d->partial |= sync_worker_partial(&d->l);
 	for (uint32_t i = 0; i < w->elements && !w->early; i++) {
 		float want = 0;
 
@@ -88,11 +88,11 @@ static inline void
 worker_live(struct world *w, int k)
 {
 	struct doer *d = &w->doer[k];
-	struct lockstep *l = &d->l;
+	struct sync_worker *l = &d->l;
 
-	while (lockstep_whole(l) && d->done < w->goal) {
+	while (sync_worker_whole(l) && d->done < w->goal) {
 		worker_check(w, d);
-		lockstep_advance(l, w->now_ns);
+		sync_worker_advance(l, w->now_ns);
 		d->done++;
 		if (!d->busy && d->done < w->goal) {
 			d->busy = true;
@@ -100,11 +100,11 @@ worker_live(struct world *w, int k)
 		}
 	}
 	if (d->done == w->goal) {
-		lockstep_leave(l, w->now_ns);
+		sync_worker_leave(l, w->now_ns);
 	} else if (d->busy && w->now_ns >= d->ready_ns) {
 		for (uint32_t i = 0; i < w->elements; i++)
 			d->grad[l->t & 1][i] = value(k, l->t, i);
-		lockstep_gradient(l, w->now_ns);
+		sync_worker_gradient(l, w->now_ns);
 		d->busy = false;
 	}
 	worker_send(w, k);
@@ -113,7 +113,7 @@ worker_live(struct world *w, int k)
 static inline uint64_t
 worker_due(const struct doer *d)
 {
-	uint64_t due = lockstep_due(&d->l);
+	uint64_t due = sync_worker_due(&d->l);
 
 	return d->busy && d->ready_ns < due ? d->ready_ns : due;
 }
@@ -128,7 +128,7 @@ step(struct world *w)
 	for (int k = 0; k < w->workers; k++) {
 		struct doer *d = &w->doer[k];
 
-		if (d->dead || !lockstep_going(&d->l))
+		if (d->dead || !sync_worker_going(&d->l))
 			continue;
 		going = true;
 		if (worker_due(d) < next)
@@ -149,7 +149,7 @@ step(struct world *w)
 			hub_control(w, d.from, d.bytes, d.len);
 	}
 	for (int k = 0; k < w->workers; k++) {
-		if (!w->doer[k].dead && lockstep_going(&w->doer[k].l))
+		if (!w->doer[k].dead && sync_worker_going(&w->doer[k].l))
 			worker_live(w, k);
 	}
 	return true;
@@ -171,12 +171,12 @@ begin(struct world *w, int workers, uint32_t elements, uint32_t goal,
 		    .elements = elements, .floats_max = 366,
 		    .give_up_ns = 30000 * MS,
 		    .xid = (uint32_t)rng_u64(&w->rng) };
-		const struct lockstep_conf cf = { .next = next, .window = 8,
+		const struct sync_worker_conf cf = { .next = next, .window = 8,
 		    .run_bytes = 4 * (SEG_HEADER_BYTES + 4 * F),
 		    .buffer_bytes = 65536 };
 
 		w->doer[k].busy = true;
-		lockstep_init(&w->doer[k].l, &in, &cf, 0);
+		sync_worker_init(&w->doer[k].l, &in, &cf, 0);
 	}
 }
 
@@ -190,14 +190,14 @@ all_well(struct world *w)
 		;
 	for (int k = 0; k < w->workers; k++) {
 		const struct doer *d = &w->doer[k];
-		char why[LOCKSTEP_WHY_BYTES];
+		char why[SYNC_WORKER_WHY_BYTES];
 
 		well = well && d->l.in.end == MEMBERSHIP_LEFT && !d->wrong &&
 		    d->done == w->goal;
 		if (!well)
 			note("worker %d: %u of %u, end %d, t %u%s: %s", k,
 			    d->done, w->goal, d->l.in.end, d->l.t, d->wrong ?
-			    ", wrong" : "", lockstep_why(&d->l, why));
+			    ", wrong" : "", sync_worker_why(&d->l, why));
 	}
 	return well;
 }
@@ -213,7 +213,7 @@ joins(const struct world *w)
 }
 
 static inline uint64_t
-total(const struct world *w, enum lockstep_count what)
+total(const struct world *w, enum sync_worker_count what)
 {
 	uint64_t n = 0;
 
@@ -226,7 +226,7 @@ static inline void
 end(struct world *w)
 {
 	for (int k = 0; k < w->workers; k++)
-		lockstep_free(&w->doer[k].l);
+		sync_worker_free(&w->doer[k].l);
 }
 
 #endif

@@ -9,8 +9,8 @@ enum { KEYS = 40 };
 static uint32_t
 key_of(uint32_t i)
 {
-	return i < KEYS / 2 ? ACTIVE_PLAIN - 1 - i :
-	    i == KEYS - 1 ? UINT32_MAX : ACTIVE_PLAIN + i - KEYS / 2;
+	return i < KEYS / 2 ? ACTIVE_CLUSTERS_PLAIN - 1 - i :
+	    i == KEYS - 1 ? UINT32_MAX : ACTIVE_CLUSTERS_PLAIN + i - KEYS / 2;
 }
 
 static bool
@@ -18,70 +18,80 @@ agrees(uint64_t seed, uint64_t window)
 {
 	uint64_t seen[KEYS] = { 0 }, now = 1;
 	struct rng r = rng_seed(seed);
-	struct active a;
-	bool same = active_init(&a, window, ACTIVE_PLAIN);
+	struct active_clusters a;
+	bool same = active_clusters_init(&a, window, ACTIVE_CLUSTERS_PLAIN);
 
 	for (int i = 0; i < 2000 && same; i++) {
 		uint32_t k = (uint32_t)rng_below(&r, KEYS), want = 0;
 
 		now += rng_below(&r, 4);
 		if (rng_below(&r, 3) > 0) {
-			same = active_see(&a, key_of(k), now);
+			same = active_clusters_see(&a, key_of(k), now);
 			seen[k] = now;
 		}
 		for (k = 0; k < KEYS; k++)
 			want += seen[k] != 0 && seen[k] + window >= now;
-		same = same && active_count(&a, now) == want;
+		same = same && active_clusters_count(&a, now) == want;
 	}
-	active_free(&a);
+	active_clusters_free(&a);
 	return same;
 }
 
 static void
 window(void)
 {
-	struct active a;
+	struct active_clusters a;
 
-	ok(active_init(&a, 100, ACTIVE_PLAIN) && active_count(&a, 0) == 0,
+	ok(active_clusters_init(&a, 100, ACTIVE_CLUSTERS_PLAIN) &&
+	    active_clusters_count(&a, 0) == 0,
 	    "nothing seen: none is active");
-	active_see(&a, 7, 1000);
-	ok(active_count(&a, 1000) == 1, "a key counts at the instant it is "
+	active_clusters_see(&a, 7, 1000);
+	ok(active_clusters_count(&a, 1000) == 1,
+	    "a key counts at the instant it is "
 	    "seen");
-	ok(active_count(&a, 1100) == 1, "it counts until the window's last "
+	ok(active_clusters_count(&a, 1100) == 1,
+	    "it counts until the window's last "
 	    "nanosecond");
-	ok(active_count(&a, 1101) == 0, "it is forgotten one later");
-	active_see(&a, 7, 1200);
-	active_see(&a, 7, 1290);
-	ok(active_count(&a, 1390) == 1, "a key seen again stays longer, and "
+	ok(active_clusters_count(&a, 1101) == 0, "it is forgotten one later");
+	active_clusters_see(&a, 7, 1200);
+	active_clusters_see(&a, 7, 1290);
+	ok(active_clusters_count(&a, 1390) == 1,
+	    "a key seen again stays longer, and "
 	    "counts once");
-	active_see(&a, 8, 1390);
-	active_see(&a, 7, 1391);
-	ok(active_count(&a, 1491) == 1, "seen again, it is the last to go");
-	ok(active_count(&a, 1492) == 0, "and all can go");
-	active_free(&a);
-	ok(active_init(&a, 0, 2) && active_see(&a, 1, 5) &&
-	    active_see(&a, 2, 5) && active_count(&a, 5) == 2 &&
-	    active_count(&a, 6) == 0,
+	active_clusters_see(&a, 8, 1390);
+	active_clusters_see(&a, 7, 1391);
+	ok(active_clusters_count(&a, 1491) == 1,
+	    "seen again, it is the last to go");
+	ok(active_clusters_count(&a, 1492) == 0, "and all can go");
+	active_clusters_free(&a);
+	ok(active_clusters_init(&a, 0, 2) && active_clusters_see(&a, 1, 5) &&
+	    active_clusters_see(&a, 2, 5) &&
+	    active_clusters_count(&a, 5) == 2 &&
+	    active_clusters_count(&a, 6) == 0,
 	    "a window of 0 holds what is seen this very instant");
-	active_free(&a);
+	active_clusters_free(&a);
 }
 
 static void
 many(void)
 {
-	const uint32_t n = 2 * ACTIVE_PLAIN + 1;
-	struct active a;
-	bool seen = active_init(&a, 10, ACTIVE_PLAIN);
+	const uint32_t n = 2 * ACTIVE_CLUSTERS_PLAIN + 1;
+	struct active_clusters a;
+	bool seen = active_clusters_init(&a, 10, ACTIVE_CLUSTERS_PLAIN);
 
 	for (uint32_t k = 0; k < n; k++)
-		seen = seen && active_see(&a, k << 1 | (k & 1) << 31, 0);
-	ok(seen && active_count(&a, 10) == n,
+		seen = seen && active_clusters_see(&a, k << 1 | (k & 1) << 31,
+		    0);
+	ok(seen && active_clusters_count(&a, 10) == n,
 	    "%u keys, more than there is room for at first, all count", n);
-	ok(active_count(&a, 11) == 0, "they are all forgotten at once");
+	ok(active_clusters_count(&a, 11) == 0,
+	    "they are all forgotten at once");
 	for (uint32_t k = 0; k < n; k++)
-		seen = seen && active_see(&a, k << 1 | (k & 1) << 31, 20);
-	ok(seen && active_count(&a, 20) == n, "they can all come back");
-	active_free(&a);
+		seen = seen && active_clusters_see(&a, k << 1 | (k & 1) << 31,
+		    20);
+	ok(seen && active_clusters_count(&a, 20) == n,
+	    "they can all come back");
+	active_clusters_free(&a);
 }
 
 int

@@ -14,7 +14,7 @@ at(uint32_t i)
 static void
 texts(void)
 {
-	struct replies s = { 0 };
+	struct answered s = { 0 };
 	bool within = true;
 
 	for (uint32_t k = 1; k <= 100; k++) {
@@ -23,40 +23,40 @@ texts(void)
 
 		memset(text, 'x', (1 << 20) - 1);
 		text[(1 << 20) - 1] = '\0';
-		replies_text(&s, replies_of(&s, &a, 1), text);
-		within = within && s.text_bytes <= REPLIES_TEXT_BYTES &&
+		answered_text(&s, answered_of(&s, &a, 1), text);
+		within = within && s.text_bytes <= ANSWERED_TEXT_BYTES &&
 		    s.r[k - 1].text != NULL;
 	}
 	ok(within, "100 texts of 1 MB: the last is there, in 16 MB");
-	replies_free(&s);
+	answered_free(&s);
 }
 
 int
 main(void)
 {
-	struct replies s = { 0 };
+	struct answered s = { 0 };
 	union addr a = at(7), b = at(8);
-	struct reply *r = replies_of(&s, &a, 1);
+	struct reply *r = answered_of(&s, &a, 1);
 	bool all = true;
 
 	ok(r != NULL && !r->asked, "a new source has asked nothing");
-	replies_keep(r, 5, (const uint8_t *)"ack", 3);
-	ok(replies_of(&s, &a, 1)->xid == 5 && replies_of(&s, &a, 1)->asked &&
-	    replies_of(&s, &a, 1)->ack_bytes == 3, "its Ack is kept");
-	ok(!replies_of(&s, &a, 2)->asked, "of that job alone");
-	ok(!replies_of(&s, &b, 1)->asked, "and of that source");
-	for (uint32_t i = 0; i < 3 * REPLIES_MAX; i++) {
+	answered_keep(r, 5, (const uint8_t *)"ack", 3);
+	ok(answered_of(&s, &a, 1)->xid == 5 && answered_of(&s, &a, 1)->asked &&
+	    answered_of(&s, &a, 1)->ack_bytes == 3, "its Ack is kept");
+	ok(!answered_of(&s, &a, 2)->asked, "of that job alone");
+	ok(!answered_of(&s, &b, 1)->asked, "and of that source");
+	for (uint32_t i = 0; i < 3 * ANSWERED_MAX; i++) {
 		b = at(1000 + i);
-		r = replies_of(&s, &b, 1);
+		r = answered_of(&s, &b, 1);
 		if (r == NULL)
 			break;
-		replies_keep(r, i, (const uint8_t *)&i, 4);
-		all = all && replies_of(&s, &b, 1)->xid == i;
+		answered_keep(r, i, (const uint8_t *)&i, 4);
+		all = all && answered_of(&s, &b, 1)->xid == i;
 	}
-	ok(all && s.n == REPLIES_MAX && s.index.count == REPLIES_MAX,
+	ok(all && s.n == ANSWERED_MAX && s.index.count == ANSWERED_MAX,
 	    "a flood of sources: the latest are known, and no more");
-	ok(!replies_of(&s, &a, 1)->asked, "the oldest is forgotten");
-	replies_free(&s);
+	ok(!answered_of(&s, &a, 1)->asked, "the oldest is forgotten");
+	answered_free(&s);
 	texts();
 	return tap_end();
 }

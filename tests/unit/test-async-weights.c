@@ -28,7 +28,7 @@ struct flight {
 
 struct net {
 	struct toy toy;
-	struct asyncw w[WORKERS];
+	struct async_weights w[WORKERS];
 	struct flight f[FLIGHTS];
 	uint32_t flights;
 	struct rng rng;
@@ -83,7 +83,7 @@ contribute(struct net *n, uint32_t i)
 static struct seg
 result(struct net *n, uint32_t round, uint32_t i)
 {
-	return (struct seg){ .iteration = asyncw_wire(round), .index = i,
+	return (struct seg){ .iteration = async_weights_wire(round), .index = i,
 	    .contributions = (uint16_t)n->toy.h,
 	    .vec = sum_at(&n->toy, round, i),
 	    .n = seg_floats_at(ELEMENTS, FLOATS, i) };
@@ -103,7 +103,7 @@ arrive(struct net *n)
 		}
 		n->f[k] = n->f[--n->flights];
 		g = result(n, f.round, f.index);
-		asyncw_result(&n->w[f.to], &g, n->now_ns);
+		async_weights_result(&n->w[f.to], &g, n->now_ns);
 	}
 }
 
@@ -114,12 +114,12 @@ help(struct net *n)
 	uint64_t word;
 
 	for (uint32_t w = 0; w < WORKERS; w++) {
-		while (asyncw_help(&n->w[w], n->now_ns, &word)) {
+		while (async_weights_help(&n->w[w], n->now_ns, &word)) {
 			struct seg g = seg_split(word);
 
 			if (g.iteration + n->toy.keep <
 			    n->toy.round[g.index])
-				n->gone += asyncw_lost(&n->w[w], &g);
+				n->gone += async_weights_lost(&n->w[w], &g);
 			else if (g.iteration < n->toy.round[g.index])
 				leave(n, w, g.iteration, g.index);
 		}
@@ -139,9 +139,9 @@ net_open(struct net *n, uint64_t seed, uint32_t h)
 	for (uint32_t i = 0; i < ELEMENTS; i++)
 		vec_set(w, i, (float)rng_uniform(&n->rng, -1, 1));
 	for (uint32_t k = 0; k < WORKERS; k++) {
-		asyncw_init(&n->w[k], ELEMENTS, w, 0.01f, 0);
-		asyncw_size(&n->w[k], FLOATS);
-		asyncw_joined(&n->w[k], 0, n->now_ns);
+		async_weights_init(&n->w[k], ELEMENTS, w, 0.01f, 0);
+		async_weights_size(&n->w[k], FLOATS);
+		async_weights_joined(&n->w[k], 0, n->now_ns);
 	}
 }
 
@@ -149,7 +149,7 @@ static void
 net_close(struct net *n)
 {
 	for (uint32_t k = 0; k < WORKERS; k++)
-		asyncw_free(&n->w[k]);
+		async_weights_free(&n->w[k]);
 	free(n->toy.sum);
 }
 
@@ -178,7 +178,7 @@ net_run(struct net *n, uint64_t limit_ns)
 
 /* The same rounds applied in order, element by element; CRCs on the way. */
 static bool
-as_plain(struct net *n, const struct asyncw *a, uint8_t *w)
+as_plain(struct net *n, const struct async_weights *a, uint8_t *w)
 {
 	const float q = 0.01f / (float)n->toy.h;
 	uint32_t crc = 0, all;
@@ -199,10 +199,10 @@ as_plain(struct net *n, const struct asyncw *a, uint8_t *w)
 			all ^= crc32c_bitwise(crc32c_bitwise(0, index, 4), p,
 			    4 * m);
 		}
-		if (asyncw_crc(a, r, &crc) && crc != all)
+		if (async_weights_crc(a, r, &crc) && crc != all)
 			return false;
 	}
-	return asyncw_crc(a, ROUNDS - 1, &crc) && crc == all &&
+	return async_weights_crc(a, ROUNDS - 1, &crc) && crc == all &&
 	    memcmp(a->w, w, 4 * ELEMENTS) == 0;
 }
 
@@ -226,8 +226,8 @@ one_run(uint64_t seed, double loss, double dup, double late)
 	for (uint32_t k = 1; k < WORKERS; k++) {
 		same = same && memcmp(n->w[k].w, n->w[0].w, sizeof(w)) == 0;
 		for (int64_t r = 0; r < ROUNDS; r++)
-			crcs = crcs && asyncw_crc(&n->w[k], r, &a) &&
-			    asyncw_crc(&n->w[0], r, &b) && a == b;
+			crcs = crcs && async_weights_crc(&n->w[k], r, &a) &&
+			    async_weights_crc(&n->w[0], r, &b) && a == b;
 	}
 	ok(done && same && crcs, "all workers equal, at each round");
 	ok(n->w[0].early_bytes == 0 && n->w[0].helping == 0 &&
@@ -240,7 +240,7 @@ one_run(uint64_t seed, double loss, double dup, double late)
 
 /* A worker alone, results by hand: one element a segment, two segments. */
 struct hand {
-	struct asyncw a;
+	struct async_weights a;
 	uint8_t v[4];
 	uint64_t now_ns;
 };
@@ -254,18 +254,19 @@ hand_open(struct hand *h, int64_t first)
 	vec_set(w, 1, 8);
 	vec_set(h->v, 0, 2);
 	h->now_ns = 1000;
-	asyncw_init(&h->a, 2, w, 0.5f, first);
-	asyncw_size(&h->a, 1);
-	asyncw_joined(&h->a, asyncw_wire(first), h->now_ns);
+	async_weights_init(&h->a, 2, w, 0.5f, first);
+	async_weights_size(&h->a, 1);
+	async_weights_joined(&h->a, async_weights_wire(first), h->now_ns);
 }
 
-static enum asyncw_verdict
+static enum async_weights_verdict
 give(struct hand *h, int64_t round, uint32_t i)
 {
-	const struct seg g = { .iteration = asyncw_wire(round), .index = i,
+	const struct seg g = { .iteration = async_weights_wire(round),
+	    .index = i,
 	    .contributions = 2, .vec = h->v, .n = 1 };
 
-	return asyncw_result(&h->a, &g, h->now_ns);
+	return async_weights_result(&h->a, &g, h->now_ns);
 }
 
 static bool
@@ -274,10 +275,10 @@ asks(struct hand *h, int64_t round, uint32_t i)
 	uint64_t word;
 	struct seg g;
 
-	if (!asyncw_help(&h->a, h->now_ns, &word))
+	if (!async_weights_help(&h->a, h->now_ns, &word))
 		return false;
 	g = seg_split(word);
-	return g.iteration == asyncw_wire(round) && g.index == i;
+	return g.iteration == async_weights_wire(round) && g.index == i;
 }
 
 static void
@@ -288,42 +289,49 @@ by_hand(void)
 	uint32_t crc;
 
 	hand_open(&h, 0);
-	ok(give(&h, 0, 0) == ASYNCW_APPLIED && vec_get(h.a.w, 0) == 7.5f &&
-	    h.a.t_s == 0 && h.a.most == 1 && asyncw_weights_crc(&h.a) == 0,
+	ok(give(&h, 0, 0) == ASYNC_WEIGHTS_APPLIED &&
+	    vec_get(h.a.w, 0) == 7.5f &&
+	    h.a.t_s == 0 && h.a.most == 1 &&
+	    async_weights_weights_crc(&h.a) == 0,
 	    "w <- w - gamma / contributions sum, one segment alone");
-	ok(give(&h, 0, 0) == ASYNCW_DUPLICATE && vec_get(h.a.w, 0) == 7.5f,
+	ok(give(&h, 0, 0) == ASYNC_WEIGHTS_DUPLICATE &&
+	    vec_get(h.a.w, 0) == 7.5f,
 	    "a copy changes nothing");
-	ok(!asyncw_help(&h.a, h.now_ns, &word), "nothing is asked for yet");
-	ok(give(&h, 2, 1) == ASYNCW_EARLY && asks(&h, 0, 1) &&
-	    !asyncw_help(&h.a, h.now_ns, &word),
+	ok(!async_weights_help(&h.a, h.now_ns, &word),
+	    "nothing is asked for yet");
+	ok(give(&h, 2, 1) == ASYNC_WEIGHTS_EARLY && asks(&h, 0, 1) &&
+	    !async_weights_help(&h.a, h.now_ns, &word),
 	    "round 2 came before 0: Help for 0 at once, once");
-	ok(give(&h, 2, 1) == ASYNCW_DUPLICATE, "the copy of an early one");
-	ok(give(&h, 0, 1) == ASYNCW_APPLIED && h.a.t_s == 1 &&
+	ok(give(&h, 2, 1) == ASYNC_WEIGHTS_DUPLICATE,
+	    "the copy of an early one");
+	ok(give(&h, 0, 1) == ASYNC_WEIGHTS_APPLIED && h.a.t_s == 1 &&
 	    asks(&h, 1, 1), "0 comes: now for 1");
-	ok(asyncw_crc(&h.a, 0, &crc) && !asyncw_crc(&h.a, 1, &crc),
+	ok(async_weights_crc(&h.a, 0, &crc) &&
+	    !async_weights_crc(&h.a, 1, &crc),
 	    "round 0 has a CRC, 1 none yet");
-	h.now_ns = asyncw_due(&h.a);
+	h.now_ns = async_weights_due(&h.a);
 	ok(asks(&h, 1, 1), "no answer: Help again");
-	ok(give(&h, 1, 1) == ASYNCW_APPLIED && h.a.seg[1].next == 3 &&
+	ok(give(&h, 1, 1) == ASYNC_WEIGHTS_APPLIED && h.a.seg[1].next == 3 &&
 	    h.a.early_bytes == 0, "1 comes, and 2, which was kept, after it");
-	ok(give(&h, 400, 1) == ASYNCW_AHEAD, "400 is too far ahead");
-	ok(give(&h, 0, 5) == ASYNCW_BAD_INDEX, "no such segment");
-	asyncw_free(&h.a);
+	ok(give(&h, 400, 1) == ASYNC_WEIGHTS_AHEAD, "400 is too far ahead");
+	ok(give(&h, 0, 5) == ASYNC_WEIGHTS_BAD_INDEX, "no such segment");
+	async_weights_free(&h.a);
 
 	hand_open(&h, 0);
 	give(&h, 0, 0);
-	h.now_ns += ASYNCW_QUIET_NS;
+	h.now_ns += ASYNC_WEIGHTS_QUIET_NS;
 	ok(asks(&h, 0, 1), "silence: Help for the segment that lags");
 	give(&h, 0, 1);
-	h.now_ns = asyncw_due(&h.a);
-	while (!asyncw_help(&h.a, h.now_ns, &word))
-		h.now_ns = asyncw_due(&h.a);
-	ok(word == seg_word(1, 0, 0) && h.now_ns >= ASYNCW_QUIET_MAX_NS,
+	h.now_ns = async_weights_due(&h.a);
+	while (!async_weights_help(&h.a, h.now_ns, &word))
+		h.now_ns = async_weights_due(&h.a);
+	ok(word == seg_word(1, 0, 0) && h.now_ns >= ASYNC_WEIGHTS_QUIET_MAX_NS,
 	    "a second of silence: Help for the next round of the first");
 	vec_set(h.v, 0, 1.0f / 0.0f);
-	ok(give(&h, 1, 0) == ASYNCW_APPLIED && vec_get(h.a.w, 0) == 7.5f &&
+	ok(give(&h, 1, 0) == ASYNC_WEIGHTS_APPLIED &&
+	    vec_get(h.a.w, 0) == 7.5f &&
 	    h.a.nonfinite == 1, "a sum that is not finite changes nothing");
-	asyncw_free(&h.a);
+	async_weights_free(&h.a);
 }
 
 static void
@@ -335,14 +343,15 @@ wraps(void)
 
 	hand_open(&h, first);
 	for (int64_t r = first; r < first + 10; r += 2) {
-		good = good && give(&h, r + 1, 1) == ASYNCW_EARLY &&
-		    give(&h, r, 0) == ASYNCW_APPLIED &&
-		    give(&h, r, 1) == ASYNCW_APPLIED &&
-		    give(&h, r + 1, 0) == ASYNCW_APPLIED;
+		good = good && give(&h, r + 1, 1) == ASYNC_WEIGHTS_EARLY &&
+		    give(&h, r, 0) == ASYNC_WEIGHTS_APPLIED &&
+		    give(&h, r, 1) == ASYNC_WEIGHTS_APPLIED &&
+		    give(&h, r + 1, 0) == ASYNC_WEIGHTS_APPLIED;
 	}
 	ok(good && h.a.t_s == first + 10, "rounds pass 2^24 and go on");
-	ok(give(&h, first, 0) == ASYNCW_DUPLICATE, "old ones are old still");
-	asyncw_free(&h.a);
+	ok(give(&h, first, 0) == ASYNC_WEIGHTS_DUPLICATE,
+	    "old ones are old still");
+	async_weights_free(&h.a);
 }
 
 static void
@@ -356,19 +365,19 @@ rejoins(void)
 		give(&h, r, 0);
 		give(&h, r, 1);
 	}
-	ok(!asyncw_joined(&h.a, 1, h.now_ns),
+	ok(!async_weights_joined(&h.a, 1, h.now_ns),
 	    "a switch that is behind us is another");
-	ok(asyncw_joined(&h.a, 4, h.now_ns) && h.a.proving &&
-	    give(&h, 2, 0) == ASYNCW_UNPROVEN && asks(&h, 1, 0),
+	ok(async_weights_joined(&h.a, 4, h.now_ns) && h.a.proving &&
+	    give(&h, 2, 0) == ASYNC_WEIGHTS_UNPROVEN && asks(&h, 1, 0),
 	    "let in again: show me my last result");
-	ok(asyncw_lost(&h.a, &gone), "it is not there: lost");
-	ok(give(&h, 1, 0) == ASYNCW_PROVEN && asks(&h, 2, 0) &&
+	ok(async_weights_lost(&h.a, &gone), "it is not there: lost");
+	ok(give(&h, 1, 0) == ASYNC_WEIGHTS_PROVEN && asks(&h, 2, 0) &&
 	    asks(&h, 2, 1), "shown: now for what I missed");
-	ok(give(&h, 2, 0) == ASYNCW_APPLIED, "and on");
-	asyncw_joined(&h.a, 3, h.now_ns);
+	ok(give(&h, 2, 0) == ASYNC_WEIGHTS_APPLIED, "and on");
+	async_weights_joined(&h.a, 3, h.now_ns);
 	vec_set(h.v, 0, 3);
-	ok(give(&h, 2, 0) == ASYNCW_OTHER, "another sum: another job");
-	asyncw_free(&h.a);
+	ok(give(&h, 2, 0) == ASYNC_WEIGHTS_OTHER, "another sum: another job");
+	async_weights_free(&h.a);
 }
 
 /* One who comes late catches up, unless it is too late. */
@@ -381,13 +390,13 @@ late(void)
 
 	net_open(n, 5, 2);
 	memcpy(w, n->w[3].w, sizeof(w));
-	asyncw_free(&n->w[3]);
-	asyncw_init(&n->w[3], ELEMENTS, w, 0.01f, 0);
+	async_weights_free(&n->w[3]);
+	async_weights_init(&n->w[3], ELEMENTS, w, 0.01f, 0);
 	n->loss = 0.02;
 	net_run(n, 120000000);
 	note("the others are at round %d", (int)n->w[0].t_s);
-	asyncw_size(&n->w[3], FLOATS);
-	asyncw_joined(&n->w[3], n->toy.round[0] + 1, n->now_ns);
+	async_weights_size(&n->w[3], FLOATS);
+	async_weights_joined(&n->w[3], n->toy.round[0] + 1, n->now_ns);
 	done = net_run(n, (uint64_t)60 * 1000000000);
 	ok(done && memcmp(n->w[3].w, n->w[0].w, sizeof(w)) == 0,
 	    "one who comes late has the same weights in the end");
@@ -395,7 +404,7 @@ late(void)
 	net_open(n, 5, 2);
 	n->toy.keep = 16;
 	n->toy.round[0] = 100;
-	asyncw_joined(&n->w[2], 100, n->now_ns);
+	async_weights_joined(&n->w[2], 100, n->now_ns);
 	help(n);
 	ok(n->gone == 1, "one who comes too late learns that it is lost");
 	net_close(n);
@@ -414,7 +423,7 @@ main(void)
 	wraps();
 	rejoins();
 	late();
-	ok(asyncw_stale(7, 4) == 3 && asyncw_stale(4, 4) == 0 &&
-	    asyncw_stale(4, 5) == 0, "staleness is what has been since");
+	ok(async_weights_stale(7, 4) == 3 && async_weights_stale(4, 4) == 0 &&
+	    async_weights_stale(4, 5) == 0, "staleness is what has been since");
 	return tap_end();
 }

@@ -47,7 +47,7 @@ says(enum control_action action, uint64_t word)
 	    o.message[0] != action)
 		return false;
 	return action != CONTROL_HELP ||
-	    wire_get(o.message + CONTROL_HEADER_BYTES, 8) == word;
+	    bytes_get(o.message + CONTROL_HEADER_BYTES, 8) == word;
 }
 
 /* Does it send these? */
@@ -102,7 +102,7 @@ asked(uint32_t push, uint32_t index)
 	uint8_t p[CONTROL_HEADER_BYTES + 8];
 	struct control c;
 
-	wire_put(control_put(p, CONTROL_HELP, 3, 1), seg_word(push, 0, index),
+	bytes_put(control_put(p, CONTROL_HELP, 3, 1), seg_word(push, 0, index),
 	    8);
 	assert(control_parse(p, sizeof(p), &c));
 	async_worker_control(&w, &c, now);
@@ -142,7 +142,7 @@ test_joins(void)
 	ok(async_worker_due(&w) == now && !async_worker_ready(&w, true, now) &&
 	    says(CONTROL_JOIN, 0) && control_parse(o.message, o.len, &c) &&
 	    control_get_join(&c, &join) && join.async && join.next == 7 &&
-	    join.crc == asyncw_weights_crc(&w.weights) && !join.again &&
+	    join.crc == async_weights_weights_crc(&w.weights) && !join.again &&
 	    silent(), "it joins with its round and the weights' checksum");
 	closed.next = 7;
 	closed.closed = true;
@@ -404,7 +404,7 @@ static void
 exchange(struct server *s)
 {
 	while (async_worker_next(&w, now, &o)) {
-		const struct seg g = seg_split(wire_get(o.message +
+		const struct seg g = seg_split(bytes_get(o.message +
 		    CONTROL_HEADER_BYTES, 8));
 		const uint32_t n = o.count > 2 ? o.count - 1 : o.count;
 

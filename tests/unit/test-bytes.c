@@ -14,22 +14,22 @@ static int
 read_all(size_t len, bool *right)
 {
 	uint8_t *copy = malloc(len + (len == 0));	/* for ASan */
-	struct wire w = wire_over(memcpy(copy, bytes, len), len);
+	struct bytes w = bytes_over(memcpy(copy, bytes, len), len);
 	int n = 0;
 	bool good = true;
 
-	good = good && (wire_u8(&w) == 1) == wire_ok(&w);
-	n += wire_ok(&w);
-	good = good && (wire_u16(&w) == 0x0203) == wire_ok(&w);
-	n += wire_ok(&w);
-	good = good && (wire_u24(&w) == 0x040506) == wire_ok(&w);
-	n += wire_ok(&w);
-	good = good && (wire_u32(&w) == 0x0708090a) == wire_ok(&w);
-	n += wire_ok(&w);
-	good = good && (wire_u64(&w) == 0x0b0c0d0e0f101112) == wire_ok(&w);
-	n += wire_ok(&w);
-	good = good && (wire_f32(&w) == 1.5f) == wire_ok(&w);
-	n += wire_ok(&w);
+	good = good && (bytes_u8(&w) == 1) == bytes_ok(&w);
+	n += bytes_ok(&w);
+	good = good && (bytes_u16(&w) == 0x0203) == bytes_ok(&w);
+	n += bytes_ok(&w);
+	good = good && (bytes_u24(&w) == 0x040506) == bytes_ok(&w);
+	n += bytes_ok(&w);
+	good = good && (bytes_u32(&w) == 0x0708090a) == bytes_ok(&w);
+	n += bytes_ok(&w);
+	good = good && (bytes_u64(&w) == 0x0b0c0d0e0f101112) == bytes_ok(&w);
+	n += bytes_ok(&w);
+	good = good && (bytes_f32(&w) == 1.5f) == bytes_ok(&w);
+	n += bytes_ok(&w);
 	*right = *right && good;
 	free(copy);
 	return n;
@@ -39,7 +39,7 @@ int
 main(void)
 {
 	static const size_t ends[] = { 1, 3, 6, 10, 18, 22 };
-	struct wire w = wire_over(bytes, 4);
+	struct bytes w = bytes_over(bytes, 4);
 	struct rng r = rng_seed(4);
 	uint8_t out[16];
 	bool good = true, count = true;
@@ -54,35 +54,35 @@ main(void)
 	ok(count, "a cut at every byte: the fields before it are read");
 	ok(good, "with their values, those behind it as 0");
 
-	ok(wire_take(&w, 5) == NULL && !wire_ok(&w), "five of four: refused");
-	ok(wire_u8(&w) == 0 && wire_take(&w, 0) == NULL && w.left == 4,
+	ok(bytes_take(&w, 5) == NULL && !bytes_ok(&w), "five of four: refused");
+	ok(bytes_u8(&w) == 0 && bytes_take(&w, 0) == NULL && w.left == 4,
 	    "a bad cursor stays bad and does not move");
-	w = wire_over(bytes, 4);
-	ok(wire_take(&w, 4) == bytes && w.left == 0 && wire_ok(&w),
+	w = bytes_over(bytes, 4);
+	ok(bytes_take(&w, 4) == bytes && w.left == 0 && bytes_ok(&w),
 	    "four of four: taken");
-	ok(wire_take(&w, SIZE_MAX) == NULL, "SIZE_MAX more: refused");
-	w = wire_over(bytes, 0);
-	ok(wire_take(&w, 0) == bytes && wire_ok(&w) && wire_u8(&w) == 0 &&
-	    !wire_ok(&w), "no bytes can be taken of none");
+	ok(bytes_take(&w, SIZE_MAX) == NULL, "SIZE_MAX more: refused");
+	w = bytes_over(bytes, 0);
+	ok(bytes_take(&w, 0) == bytes && bytes_ok(&w) && bytes_u8(&w) == 0 &&
+	    !bytes_ok(&w), "no bytes can be taken of none");
 
 	good = true;
 	for (size_t n = 1; n <= 8; n++) {
 		for (int run = 0; run < 200; run++) {
 			uint64_t v = rng_u64(&r);
-			uint8_t *end = wire_put(out, v, n);
+			uint8_t *end = bytes_put(out, v, n);
 
 			good = good && end == out + n &&
-			    wire_get(out, n) == v << (64 - 8 * n) >>
+			    bytes_get(out, n) == v << (64 - 8 * n) >>
 			    (64 - 8 * n);
 		}
 	}
 	ok(good, "what is put is got, 1 to 8 bytes wide");
-	ok(wire_put(out, 7, 0) == out, "no bytes can be put");
-	wire_put_f32(out, -0.0f);
-	ok(wire_get(out, 4) == 0x80000000, "-0 keeps its sign");
-	wire_put(out, 0x7fc12345, 4);
-	w = wire_over(out, 4);
-	wire_put_f32(out + 4, wire_f32(&w));
-	ok(wire_get(out + 4, 4) == 0x7fc12345, "a NaN keeps its bits");
+	ok(bytes_put(out, 7, 0) == out, "no bytes can be put");
+	bytes_put_f32(out, -0.0f);
+	ok(bytes_get(out, 4) == 0x80000000, "-0 keeps its sign");
+	bytes_put(out, 0x7fc12345, 4);
+	w = bytes_over(out, 4);
+	bytes_put_f32(out + 4, bytes_f32(&w));
+	ok(bytes_get(out + 4, 4) == 0x7fc12345, "a NaN keeps its bits");
 	return tap_end();
 }

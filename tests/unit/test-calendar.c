@@ -7,24 +7,24 @@ enum { MOST = 20000 };
 
 struct both {
 	struct calendar c;
-	struct due *h;
+	struct heap *h;
 	size_t n;
 };
 
 static void
 push(struct both *b, uint64_t t, uint32_t id)
 {
-	b->n = due_push(b->h, b->n, due_make(t, id));
-	calendar_push(&b->c, due_make(t, id));
+	b->n = heap_push(b->h, b->n, heap_make(t, id));
+	calendar_push(&b->c, heap_make(t, id));
 }
 
 /* The next of both: is it the same? */
 static bool
-pop(struct both *b, struct due *x)
+pop(struct both *b, struct heap *x)
 {
-	struct due want = b->h[0];
+	struct heap want = b->h[0];
 
-	b->n = due_drop(b->h, b->n);
+	b->n = heap_drop(b->h, b->n);
 	return calendar_pop(&b->c, x) == 1 && x->key == want.key;
 }
 
@@ -32,10 +32,10 @@ pop(struct both *b, struct due *x)
 static bool
 agrees(uint64_t seed, size_t events, unsigned bits, int rounds)
 {
-	struct both b = { .h = due_new(MOST) };
+	struct both b = { .h = heap_new(MOST) };
 	struct rng r = rng_seed(seed);
 	bool same = b.h != NULL;
-	struct due x;
+	struct heap x;
 
 	for (size_t i = 0; i < events; i++)
 		push(&b, rng_below(&r, (uint64_t)1 << bits), (uint32_t)i);
@@ -44,13 +44,13 @@ agrees(uint64_t seed, size_t events, unsigned bits, int rounds)
 		if (rng_below(&r, 1000) == 0)	/* another pace from now on */
 			bits = (unsigned)rng_below(&r, 50);
 		if (rng_below(&r, 500) != 0)
-			push(&b, due_ns(&x) + rng_below(&r, (uint64_t)1 <<
-			    rng_below(&r, bits + 1)), due_id(&x));
+			push(&b, heap_ns(&x) + rng_below(&r, (uint64_t)1 <<
+			    rng_below(&r, bits + 1)), heap_id(&x));
 	}
 	while (b.n > 0 && same)
 		same = pop(&b, &x);
 	same = same && calendar_pop(&b.c, &x) == 0;
-	due_free(b.h);
+	heap_free(b.h);
 	calendar_free(&b.c);
 	return same;
 }
@@ -61,7 +61,7 @@ main(void)
 	static const size_t events[] = { 1, 10, 1000, 20000 };
 	static const unsigned bits[] = { 0, 1, 10, 20, 30, 45 };
 	struct calendar none = { 0 };
-	struct due x;
+	struct heap x;
 
 	ok(calendar_pop(&none, &x) == 0, "an empty one has nothing");
 	for (size_t i = 0; i < 4; i++) {
@@ -70,10 +70,10 @@ main(void)
 			    "%zu events, gaps up to 2^%u ns", events[i],
 			    bits[k]);
 	}
-	ok(calendar_push(&none, due_make(INT64_MAX, 3)) &&
-	    calendar_push(&none, due_make(5, 3)) &&
-	    calendar_pop(&none, &x) == 1 && due_ns(&x) == 5 &&
-	    calendar_pop(&none, &x) == 1 && due_ns(&x) == INT64_MAX,
+	ok(calendar_push(&none, heap_make(INT64_MAX, 3)) &&
+	    calendar_push(&none, heap_make(5, 3)) &&
+	    calendar_pop(&none, &x) == 1 && heap_ns(&x) == 5 &&
+	    calendar_pop(&none, &x) == 1 && heap_ns(&x) == INT64_MAX,
 	    "from the first day to the last");
 	calendar_free(&none);
 	return tap_end();

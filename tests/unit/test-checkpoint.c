@@ -17,13 +17,13 @@ static struct blobs account = { .limit = SIZE_MAX };
 
 /* A table of an episode longer than itself, drawn from and updated. */
 static struct table *
-filled(bool frames, enum replaybuf_pick pick)
+filled(bool frames, enum replay_table_pick pick)
 {
-	const struct replaybuf_conf conf = { .capacity = CAPACITY,
+	const struct replay_table_conf conf = { .capacity = CAPACITY,
 		.alpha = 0.7, .pick = pick, .times = 30,
 		.limit = { 0.5, 40, 1000 } };
 	struct table *t = table_open(&account, "t\0x", 3, &conf);
-	struct replaybuf_draw d[20];
+	struct replay_table_draw d[20];
 	struct experience *x;
 	void *item;
 	float priority;
@@ -46,14 +46,14 @@ filled(bool frames, enum replaybuf_pick pick)
 		t->frames.last = x;
 		item = x;
 		priority = i % 5 == 0 ? -1 : (float)i / 7;
-		replaybuf_add_batch(&t->buf, &priority, &item, 1, &id[i]);
+		replay_table_add_batch(&t->buf, &priority, &item, 1, &id[i]);
 	}
 	for (unsigned i = 0; i < STEPS; i += 3)
-		replaybuf_update(&t->buf, &id[i], &(float){ 0.25 }, 1);
-	replaybuf_remove(&t->buf, id[STEPS - 4]);
+		replay_table_update(&t->buf, &id[i], &(float){ 0.25 }, 1);
+	replay_table_remove(&t->buf, id[STEPS - 4]);
 	for (unsigned i = 0; i < 9; i++)
-		replaybuf_sample(&t->buf, &rng, 20, 0.4, true, d);
-	replaybuf_retire(&t->buf);
+		replay_table_sample(&t->buf, &rng, 20, 0.4, true, d);
+	replay_table_retire(&t->buf);
 	return t;
 }
 
@@ -309,9 +309,10 @@ test_file(struct table **t)
 int
 main(void)
 {
-	struct table *t[] = { filled(true, REPLAYBUF_PER),
-		filled(false, REPLAYBUF_PER), filled(true, REPLAYBUF_LIFO),
-		filled(false, REPLAYBUF_FIFO), NULL };
+	struct table *t[] = { filled(true, REPLAY_TABLE_PER),
+		filled(false, REPLAY_TABLE_PER),
+		    filled(true, REPLAY_TABLE_LIFO),
+		filled(false, REPLAY_TABLE_FIFO), NULL };
 	struct table *none[] = { NULL };
 	int fd = memfd_create("checkpoint", MFD_CLOEXEC);
 

@@ -5,14 +5,14 @@
 #include "common/dlp/aggregator.h"
 #include "tests/unit/tap.h"
 
-static struct dlpjob job;
-static struct dlpjob_out out;
+static struct dlp_aggregator job;
+static struct dlp_aggregator_out out;
 
 /* Worker w, at a port of its own. */
-static struct dlpjob_peer
+static struct dlp_aggregator_peer
 worker(unsigned w)
 {
-	struct dlpjob_peer p;
+	struct dlp_aggregator_peer p;
 
 	memset(&p, 0, sizeof(p));
 	p.at.in.sin_family = p.to.in.sin_family = AF_INET;
@@ -26,21 +26,21 @@ worker(unsigned w)
 static void
 say(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 {
-	static struct dlpjob_peer from[64];
+	static struct dlp_aggregator_peer from[64];
 	const struct dlp d = { .state = state, .node_count = nodes,
 	    .step = step, .param = { v, -v, 2 * v, 0, v == 0 ? 0 : 7, v } };
 	uint8_t bytes[DLP_BYTES];
 
 	from[w] = worker(w);
 	dlp_put(bytes, &d);
-	dlpjob_take(&job, bytes, DLP_BYTES, &from[w], &out);
+	dlp_aggregator_take(&job, bytes, DLP_BYTES, &from[w], &out);
 }
 
 /* Is it one answer, to worker w, with this head and first parameter? */
 static bool
 heard(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 {
-	const struct dlpjob_peer p = worker(w);
+	const struct dlp_aggregator_peer p = worker(w);
 
 	return out.n == 1 && addr_same(&out.to[0]->at, &p.at) &&
 	    addr_same(&out.to[0]->to, &p.to) && out.d.state == state &&
@@ -49,21 +49,22 @@ heard(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 }
 
 static void
-begin(enum dlpjob_as as, bool median, bool late, uint8_t nodes,
+begin(enum dlp_aggregator_as as, bool median, bool late, uint8_t nodes,
     int32_t iterations)
 {
-	const struct dlpjob_conf cf = { .as = as, .median = median,
+	const struct dlp_aggregator_conf cf = { .as = as, .median = median,
 	    .late = late, .session = { .nodes = nodes,
 	    .param = { iterations } } };
 
-	dlpjob_init(&job, &cf);
-	if (as == DLPJOB_SWITCH)
+	dlp_aggregator_init(&job, &cf);
+	if (as == DLP_AGGREGATOR_SWITCH)
 		say(0, DLP_CONFIGURE, 0, 0, 0);
 }
 
 /* A session in LEARNING with n workers. */
 static void
-learn(enum dlpjob_as as, bool median, bool late, uint8_t n, int32_t iterations)
+learn(enum dlp_aggregator_as as, bool median, bool late, uint8_t n,
+    int32_t iterations)
 {
 	begin(as, median, late, n, iterations);
 	for (unsigned w = 0; w < n; w++)
@@ -75,16 +76,16 @@ test_defaults(void)
 {
 	static const int32_t usual[] = { 100, 1000, 200, 1, 1, 1000 };
 
-	begin(DLPJOB_SWITCH, false, false, 0, 0);
+	begin(DLP_AGGREGATOR_SWITCH, false, false, 0, 0);
 	ok(job.state == DLP_SETUP && job.session.nodes == 5 &&
 	    memcmp(job.session.param, usual, sizeof(usual)) == 0,
 	    "CONFIGURE with zeros: the defaults, five workers");
-	begin(DLPJOB_SERVER, false, false, 0, 0);
+	begin(DLP_AGGREGATOR_SERVER, false, false, 0, 0);
 	ok(job.state == DLP_SETUP && job.session.nodes == 5 &&
 	    job.session.param[DLP_ETA_SCALE] == 1 &&
 	    job.session.param[DLP_SCALE] == 1000,
 	    "a server begins in SETUP; its eta*scale is 1");
-	begin(DLPJOB_SWITCH, false, false, 32, 7);
+	begin(DLP_AGGREGATOR_SWITCH, false, false, 32, 7);
 	ok(job.session.nodes == 32 && job.session.param[0] == 7,
 	    "defaults of one's own");
 }
@@ -92,9 +93,9 @@ test_defaults(void)
 static void
 test_states(void)
 {
-	const struct dlpjob_conf cf = { 0 };
+	const struct dlp_aggregator_conf cf = { 0 };
 
-	dlpjob_init(&job, &cf);
+	dlp_aggregator_init(&job, &cf);
 	for (unsigned s = 0; s < 256; s++) {
 		if (s == DLP_RESET || s == DLP_CONFIGURE)
 			continue;
@@ -103,7 +104,8 @@ test_states(void)
 		    out.d.param[1] != -5 || out.d.param[4] != 7)
 			ok(false, "state %u is echoed in WAITING", s);
 	}
-	ok(job.n[DLPJOB_POLLED] == 254, "any other state is answered with the "
+	ok(job.n[DLP_AGGREGATOR_POLLED] == 254,
+	    "any other state is answered with the "
 	    "packet, its state and step the current ones");
 	say(3, DLP_CONFIGURE, 2, 0, 0);
 	ok(heard(3, DLP_SETUP, 2, 0, 0), "CONFIGURE: state SETUP");
@@ -131,14 +133,14 @@ test_states(void)
 static void
 test_configure(void)
 {
-	const struct dlpjob_conf cf = { 0 };
+	const struct dlp_aggregator_conf cf = { 0 };
 
-	dlpjob_init(&job, &cf);
+	dlp_aggregator_init(&job, &cf);
 	say(1, DLP_CONFIGURE, 33, 0, 0);
 	ok(heard(1, DLP_ERROR, 33, 0, 0) && job.state == DLP_WAITING,
 	    "33 workers are refused with ERROR");
 	say(1, DLP_CONFIGURE, 2, 0, 1);
-	ok(heard(1, DLP_ERROR, 2, 0, 1) && job.n[DLPJOB_REFUSED] == 2,
+	ok(heard(1, DLP_ERROR, 2, 0, 1) && job.n[DLP_AGGREGATOR_REFUSED] == 2,
 	    "so is a negative setting");
 	say(1, DLP_CONFIGURE, 3, 0, 0);
 	say(1, DLP_SETUP, 1, 0, 0);
@@ -152,7 +154,7 @@ test_configure(void)
 static void
 test_setup(void)
 {
-	begin(DLPJOB_SWITCH, false, false, 3, 0);
+	begin(DLP_AGGREGATOR_SWITCH, false, false, 3, 0);
 	say(7, DLP_SETUP, 1, 9, 5);
 	ok(heard(7, DLP_SETUP, 3, 0, 100) && out.d.param[1] == 1000 &&
 	    out.d.param[2] == 200 && out.d.param[3] == 1 &&
@@ -162,7 +164,8 @@ test_setup(void)
 	ok(heard(4, DLP_SETUP, 3, 1, 100), "the next one has index 1");
 	say(7, DLP_SETUP, 1, 0, 0);
 	ok(heard(7, DLP_SETUP, 3, 0, 100) && job.now.n == 2 &&
-	    job.n[DLPJOB_SETUP_AGAIN] == 1, "a repeat gets its own again");
+	    job.n[DLP_AGGREGATOR_SETUP_AGAIN] == 1,
+	    "a repeat gets its own again");
 	say(5, DLP_SETUP, 1, 0, 0);
 	ok(heard(5, DLP_SETUP, 3, 2, 100) && job.state == DLP_LEARNING &&
 	    job.step == 0, "after the Nth: LEARNING at step 0");
@@ -176,17 +179,17 @@ test_setup(void)
 static void
 test_steps(void)
 {
-	learn(DLPJOB_SWITCH, false, false, 3, 2);
+	learn(DLP_AGGREGATOR_SWITCH, false, false, 3, 2);
 	say(1, DLP_LEARNING, 1, 0, 10);
 	ok(out.n == 0, "a gradient waits for the others");
 	say(1, DLP_LEARNING, 1, 0, 99);
-	ok(out.n == 0 && job.n[DLPJOB_REPEATED] == 1,
+	ok(out.n == 0 && job.n[DLP_AGGREGATOR_REPEATED] == 1,
 	    "a repeat within a step is ignored and counted");
 	say(1, DLP_LEARNING, 1, 1, 10);
 	ok(heard(1, DLP_WRONG_STEP, 1, 0, 10),
 	    "another step is answered WRONG_STEP with the current step");
 	say(8, DLP_LEARNING, 1, 0, 10);
-	ok(out.n == 0 && job.n[DLPJOB_FOREIGN] == 1,
+	ok(out.n == 0 && job.n[DLP_AGGREGATOR_FOREIGN] == 1,
 	    "who was not set up is not counted");
 	say(2, DLP_LEARNING, 1, 0, -3);
 	say(0, DLP_LEARNING, 1, 0, 4);
@@ -198,7 +201,8 @@ test_steps(void)
 	ok(addr_port(&out.to[0]->at) == 5001 && addr_port(&out.to[1]->at) ==
 	    5002 && addr_port(&out.to[2]->at) == 5000, "in order of arrival");
 	say(2, DLP_LEARNING, 1, 0, -3);
-	ok(heard(2, DLP_LEARNING, 3, 0, 11) && job.n[DLPJOB_FINISHED] == 1,
+	ok(heard(2, DLP_LEARNING, 3, 0, 11) &&
+	    job.n[DLP_AGGREGATOR_FINISHED] == 1,
 	    "a packet for the step just finished gets its aggregate again");
 	say(8, DLP_LEARNING, 1, 0, -3);
 	ok(out.n == 0, "but not a stranger's");
@@ -221,14 +225,15 @@ test_steps(void)
 	say(0, DLP_SETUP, 3, 0, 0);
 	say(2, DLP_SETUP, 3, 0, 0);
 	say(0, DLP_LEARNING, 1, 1, 1);
-	ok(heard(0, DLP_WRONG_STEP, 1, 0, 1) && job.n[DLPJOB_SESSIONS] == 1 &&
-	    job.n[DLPJOB_STEPS] == 2, "a session more can begin");
+	ok(heard(0, DLP_WRONG_STEP, 1, 0, 1) &&
+	    job.n[DLP_AGGREGATOR_SESSIONS] == 1 &&
+	    job.n[DLP_AGGREGATOR_STEPS] == 2, "a session more can begin");
 }
 
 static void
-test_late(enum dlpjob_as as)
+test_late(enum dlp_aggregator_as as)
 {
-	const bool server = as == DLPJOB_SERVER;
+	const bool server = as == DLP_AGGREGATOR_SERVER;
 	const char *who = server ? "server" : "switch";
 
 	learn(as, false, true, 2, 3);
@@ -237,7 +242,8 @@ test_late(enum dlpjob_as as)
 	    "%s, late: the first of step 0 gets zeros at once", who);
 	say(1, DLP_LEARNING, 1, 0, 10);
 	ok(heard(1, DLP_LEARNING, server ? 1 : 2, 0, 0) &&
-	    job.n[DLPJOB_REPEATED] == 1, "%s, late: again if repeated", who);
+	    job.n[DLP_AGGREGATOR_REPEATED] == 1, "%s, late: again if repeated",
+	    who);
 	say(1, DLP_LEARNING, 1, 1, 10);
 	ok(heard(1, DLP_WRONG_STEP, server ? 0 : 1, 0, server ? 0 : 10),
 	    "%s, late: too early for the next", who);
@@ -265,7 +271,7 @@ test_late(enum dlpjob_as as)
 static void
 test_server(void)
 {
-	begin(DLPJOB_SERVER, false, false, 2, 1);
+	begin(DLP_AGGREGATOR_SERVER, false, false, 2, 1);
 	say(0, DLP_POLL, 1, 7, 0);
 	ok(heard(0, DLP_SETUP, 0, 0, 0), "server: a poll in SETUP, none yet");
 	say(0, DLP_SETUP, 1, 0, 0);
@@ -284,7 +290,7 @@ test_server(void)
 	say(1, DLP_LEARNING, 1, 0, 4);
 	ok(out.n == 2 && out.d.param[0] == 7, "server: the sum to both");
 	say(1, DLP_SETUP, 1, 0, 0);
-	ok(out.n == 0 && job.n[DLPJOB_NOT_OPEN] == 1,
+	ok(out.n == 0 && job.n[DLP_AGGREGATOR_NOT_OPEN] == 1,
 	    "server: SETUP after the last step is not answered");
 	say(1, DLP_POLL, 1, 0, 0);
 	ok(heard(1, DLP_WAITING, 0, 0, 0), "server: a poll is");
@@ -309,7 +315,7 @@ median_is_sorting(uint8_t n, struct rng *rng, int32_t range)
 {
 	int32_t v[DLP_NODES_MAX];
 
-	learn(DLPJOB_SWITCH, true, false, n, 1);
+	learn(DLP_AGGREGATOR_SWITCH, true, false, n, 1);
 	for (unsigned w = 0; w < n; w++) {
 		v[w] = (int32_t)rng_below(rng, 2 * (uint64_t)range + 1) -
 		    range;
@@ -338,29 +344,30 @@ test_median(void)
 static void
 test_saturation(void)
 {
-	learn(DLPJOB_SWITCH, false, false, 2, 2);
+	learn(DLP_AGGREGATOR_SWITCH, false, false, 2, 2);
 	say(0, DLP_LEARNING, 1, 0, 1073741823);
 	say(1, DLP_LEARNING, 1, 0, 1073741823);
 	ok(out.d.param[0] == INT32_MAX - 1 && out.d.param[2] == INT32_MAX &&
-	    job.n[DLPJOB_SATURATED] == 1, "a sum past the end is the end, "
+	    job.n[DLP_AGGREGATOR_SATURATED] == 1,
+	    "a sum past the end is the end, "
 	    "and is counted; one that is not is exact");
-	learn(DLPJOB_SWITCH, true, false, 1, 2);
+	learn(DLP_AGGREGATOR_SWITCH, true, false, 1, 2);
 	say(0, DLP_LEARNING, 1, 0, -1073741823);
 	ok(out.d.param[0] == INT32_MIN + 2 && out.d.param[2] == INT32_MIN &&
-	    job.n[DLPJOB_SATURATED] == 1, "twice a median likewise");
+	    job.n[DLP_AGGREGATOR_SATURATED] == 1, "twice a median likewise");
 }
 
 static void
 test_lengths(void)
 {
-	const struct dlpjob_peer p = worker(0);
+	const struct dlp_aggregator_peer p = worker(0);
 	const uint8_t bytes[DLP_BYTES + 1] = { DLP_POLL };
 
-	begin(DLPJOB_SWITCH, false, false, 1, 1);
-	ok(dlpjob_take(&job, bytes, 29, &p, &out) == 0 &&
-	    dlpjob_take(&job, bytes, 31, &p, &out) == 0 &&
-	    dlpjob_take(&job, bytes, 0, &p, &out) == 0 && out.n == 0 &&
-	    job.n[DLPJOB_SHORT] == 2 && job.n[DLPJOB_LONG] == 1,
+	begin(DLP_AGGREGATOR_SWITCH, false, false, 1, 1);
+	ok(dlp_aggregator_take(&job, bytes, 29, &p, &out) == 0 &&
+	    dlp_aggregator_take(&job, bytes, 31, &p, &out) == 0 &&
+	    dlp_aggregator_take(&job, bytes, 0, &p, &out) == 0 && out.n == 0 &&
+	    job.n[DLP_AGGREGATOR_SHORT] == 2 && job.n[DLP_AGGREGATOR_LONG] == 1,
 	    "what is not 30 bytes is counted and not answered");
 }
 
@@ -372,8 +379,8 @@ main(void)
 	test_configure();
 	test_setup();
 	test_steps();
-	test_late(DLPJOB_SWITCH);
-	test_late(DLPJOB_SERVER);
+	test_late(DLP_AGGREGATOR_SWITCH);
+	test_late(DLP_AGGREGATOR_SERVER);
 	test_server();
 	test_median();
 	test_saturation();

@@ -27,7 +27,7 @@ sends(uint8_t state)
 }
 
 /* A packet whose first parameters are those; for SETUP, a scale of 100. */
-static enum dlpask_news
+static enum dlp_ask_news
 hears(uint8_t state, uint32_t step, int32_t a, int32_t b)
 {
 	const struct dlp d = { .state = state, .node_count = 4, .step = step,
@@ -44,7 +44,7 @@ opens(void)
 
 	hears(DLP_SETUP, 1, 2, 1000);
 	good = sends(DLP_POLL) && good;
-	return hears(DLP_LEARNING, 0, 0, 0) == DLPASK_OPEN && good;
+	return hears(DLP_LEARNING, 0, 0, 0) == DLP_ASK_OPEN && good;
 }
 
 static void
@@ -66,7 +66,7 @@ test_session(void)
 {
 	fresh(false, false);
 	ok(!dlp_worker_waits(&w) && !dlp_worker_next(&w, now) &&
-	    dlp_worker_due(&w) == DLPASK_NEVER,
+	    dlp_worker_due(&w) == DLP_ASK_NEVER,
 	    "before the length is known nothing is asked");
 	dlp_worker_begin(&w, 2, now);
 	gradient(0.129f, -1);
@@ -76,14 +76,14 @@ test_session(void)
 	    "leaves as integers");
 	ok(dlp_worker_busy(&w) && dlp_worker_waits(&w),
 	    "the next has to wait for the aggregate");
-	ok(hears(DLP_LEARNING, 0, 50, -125) == DLPASK_RESULT && w.step == 0 &&
+	ok(hears(DLP_LEARNING, 0, 50, -125) == DLP_ASK_RESULT && w.step == 0 &&
 	    near(0, 0.5f) && near(1, -1.25f) && !dlp_worker_busy(&w) &&
 	    !dlp_worker_waits(&w), "which is given as a sum");
 	gradient(3e9f, -3e9f);
 	ok(sends(DLP_LEARNING) && w.ask.out.step == 1 &&
 	    w.ask.out.param[0] == INT32_MAX &&
 	    w.n[DLP_WORKER_SATURATED] == 2, "what is too large is cut to size");
-	ok(hears(DLP_LEARNING, 1, 0, 0) == DLPASK_RESULT &&
+	ok(hears(DLP_LEARNING, 1, 0, 0) == DLP_ASK_RESULT &&
 	    w.n[DLP_WORKER_SESSIONS] == 1 && w.n[DLP_WORKER_RESULTS] == 2 &&
 	    !dlp_worker_waits(&w), "the last step ends the session");
 	gradient(1, 1);
@@ -106,7 +106,7 @@ over(const char *words)
 	char why[DLP_WORKER_WHY_BYTES];
 
 	ok(w.end != DLP_WORKER_GOING && !dlp_worker_next(&w, now) &&
-	    dlp_worker_due(&w) == DLPASK_NEVER &&
+	    dlp_worker_due(&w) == DLP_ASK_NEVER &&
 	    strcmp(dlp_worker_why(&w, why), words) == 0, "%s", why);
 }
 

@@ -130,12 +130,12 @@ links(void)
 		good = good && under(raw[i], "", 0, i == 4 ? &v6 : &v4);
 	ok(good, "raw IP");
 	for (size_t i = 0; i + 1 < sizeof(p); i += 2)
-		wire_put(p + i, 0x8100, 2);
+		bytes_put(p + i, 0x8100, 2);
 	ok(parse(FRAME_ETHERNET, p, sizeof(p), sizeof(p), &f) == FRAME_OTHER,
 	    "tags without end");
 	ok(parse(147, p, sizeof(p), sizeof(p), &f) == FRAME_OTHER,
 	    "a link type that is not known");
-	wire_put(p + 12, 0x0806, 2);
+	bytes_put(p + 12, 0x0806, 2);
 	ok(parse(FRAME_ETHERNET, p, 60, 60, &f) == FRAME_OTHER &&
 	    f.ethertype == 0x0806, "ARP is other traffic");
 }
@@ -150,7 +150,7 @@ with(const struct frame_flow *flow, size_t at, uint64_t v, size_t n)
 	enum frame_is is;
 
 	memset(&f, 0xee, sizeof(f));
-	wire_put(p + at, v, n);
+	bytes_put(p + at, v, n);
 	is = parse(FRAME_ETHERNET, p, len, len, &f);
 	if (is == FRAME_FRAGMENT && (f.flow.sport != 0 || f.flow.dport != 0))
 		return FRAME_UDP;	/* ports out of nowhere */
@@ -211,7 +211,7 @@ extended(uint8_t next, const void *ext, size_t n, struct frame *f)
 	memcpy(q + at, ext, n);
 	memcpy(q + at + n, p + at, len - at);
 	q[FRAME_ETH_BYTES + 6] = next;
-	wire_put(q + FRAME_ETH_BYTES + 4, len - at + n, 2);
+	bytes_put(q + FRAME_ETH_BYTES + 4, len - at + n, 2);
 	for (size_t cut = 0; cut < len + n; cut++)
 		parse(FRAME_ETHERNET, q, cut, len + n, f);
 	return parse(FRAME_ETHERNET, q, len + n, len + n, f);
@@ -256,7 +256,7 @@ checksums(const struct frame_flow *flow, const char *name)
 		p[FRAME_ETH_BYTES + i] ^= 0x10;
 	}
 	ok(good, "%s: a changed bit anywhere is seen", name);
-	wire_put(p + f.udp_at + 6, 0, 2);
+	bytes_put(p + f.udp_at + 6, 0, 2);
 	ok(frame_checksums_ok(p, &f), "%s: no checksum passes", name);
 	sum = inetsum_fold(frame_pseudo_sum(p, &f));
 	memcpy(p + f.udp_at + 6, &sum, 2);
@@ -266,9 +266,9 @@ checksums(const struct frame_flow *flow, const char *name)
 	good = true;
 	/* one of them sums to 0 */
 	for (unsigned v = 0; v <= 0xffff; v++) {
-		wire_put(p + f.payload_at, v, 2);
+		bytes_put(p + f.payload_at, v, 2);
 		frame_seal(p, &f);
-		good = good && wire_get(p + f.udp_at + 6, 2) != 0 &&
+		good = good && bytes_get(p + f.udp_at + 6, 2) != 0 &&
 		    frame_checksums_ok(p, &f);
 	}
 	ok(good, "%s: a seal is right and never 0", name);
@@ -303,7 +303,7 @@ noise(uint8_t *p)
 		uint16_t type = 0;
 
 		for (size_t i = 0; i < 120; i += 8)
-			wire_put(p + i, rng_u64(&r), 8);
+			bytes_put(p + i, rng_u64(&r), 8);
 		if (run % 2 != 0)
 			make(p, run % 4 == 1 ? &v4 : &v6, 40);
 		if (run % 2 != 0)

@@ -7,7 +7,7 @@ enum { MOST = 300 };
 
 /* Take the least out of the n at list: the list's new size. */
 static size_t
-take_least(struct due *list, size_t n, struct due *out)
+take_least(struct heap *list, size_t n, struct heap *out)
 {
 	size_t at = 0;
 
@@ -23,52 +23,52 @@ take_least(struct due *list, size_t n, struct due *out)
 static bool
 agrees(uint64_t seed)
 {
-	struct due *h = due_new(MOST), list[MOST], want = { 0 };
+	struct heap *h = heap_new(MOST), list[MOST], want = { 0 };
 	struct rng r = rng_seed(seed);
 	size_t n = 0;
 	bool same = h != NULL;
 
 	for (int i = 0; i < 3000 && same; i++) {
-		struct due x = due_make(rng_below(&r, 50),
+		struct heap x = heap_make(rng_below(&r, 50),
 		    (uint32_t)rng_below(&r, UINT32_MAX));
 
 		if (n < MOST && (n == 0 || rng_below(&r, 5) < 3)) {
 			list[n] = x;
-			n = due_push(h, n, x);
+			n = heap_push(h, n, x);
 			continue;
 		}
 		take_least(list, n, &want);
 		same = h[0].key == want.key;
 		if (rng_below(&r, 2) == 0) {	/* ... is due again */
-			list[n - 1] = due_make(due_ns(&x), due_id(&want));
-			due_again(h, n, due_ns(&x));
+			list[n - 1] = heap_make(heap_ns(&x), heap_id(&want));
+			heap_again(h, n, heap_ns(&x));
 		} else {
-			n = due_drop(h, n);
+			n = heap_drop(h, n);
 		}
 	}
-	due_free(h);
+	heap_free(h);
 	return same;
 }
 
 int
 main(void)
 {
-	struct due *h = due_new(3);
+	struct heap *h = heap_new(3);
 	size_t n = 0;
 	bool same = true;
 
-	n = due_push(h, n, due_make(7, 2));
-	n = due_push(h, n, due_make(7, 1));
-	n = due_push(h, n, due_make(UINT64_MAX, 0));
-	ok(n == 3 && due_ns(h) == 7 && due_id(h) == 1,
+	n = heap_push(h, n, heap_make(7, 2));
+	n = heap_push(h, n, heap_make(7, 1));
+	n = heap_push(h, n, heap_make(UINT64_MAX, 0));
+	ok(n == 3 && heap_ns(h) == 7 && heap_id(h) == 1,
 	    "at one time the lower id is first");
-	n = due_drop(h, n);
-	ok(due_id(h) == 2, "then the higher");
-	n = due_drop(h, n);
-	ok(n == 1 && due_ns(h) == UINT64_MAX && due_id(h) == 0,
+	n = heap_drop(h, n);
+	ok(heap_id(h) == 2, "then the higher");
+	n = heap_drop(h, n);
+	ok(n == 1 && heap_ns(h) == UINT64_MAX && heap_id(h) == 0,
 	    "the last of all times has room");
-	ok(due_drop(h, n) == 0, "and then it is empty");
-	due_free(h);
+	ok(heap_drop(h, n) == 0, "and then it is empty");
+	heap_free(h);
 	for (uint64_t seed = 1; seed <= 200 && same; seed++) {
 		same = agrees(seed);
 		if (!same)

@@ -21,10 +21,10 @@ fill(float v)
 	return vec;
 }
 
-static struct aggr_shape
+static struct sums_shape
 shape(void)
 {
-	return (struct aggr_shape){ .elements = ELEMENTS, .floats = FLOATS,
+	return (struct sums_shape){ .elements = ELEMENTS, .floats = FLOATS,
 	    .segs = seg_count(ELEMENTS, FLOATS), .ways = 2, .depth = 2,
 	    .words = 1, .rows = 2 };
 }
@@ -32,12 +32,12 @@ shape(void)
 static void
 iterations(void)
 {
-	const int64_t near = AGGR_EPOCH + SEG_ITERATIONS - 1;
+	const int64_t near = SUMS_EPOCH + SEG_ITERATIONS - 1;
 
-	ok(aggr_unwrap(SEG_ITERATIONS - 1, near) == near &&
-	    aggr_unwrap(0, near) == near + 1 &&
-	    aggr_unwrap(5, near) == near + 6 &&
-	    aggr_unwrap(SEG_ITERATIONS - 9, near) == near - 8,
+	ok(sums_unwrap(SEG_ITERATIONS - 1, near) == near &&
+	    sums_unwrap(0, near) == near + 1 &&
+	    sums_unwrap(5, near) == near + 6 &&
+	    sums_unwrap(SEG_ITERATIONS - 9, near) == near - 8,
 	    "an iteration of the wire is the nearest, over the wrap");
 }
 
@@ -45,85 +45,85 @@ static void
 slots(void)
 {
 	const struct reduce r = { .kind = REDUCE_SUM };
-	const struct aggr_shape s = shape();
-	const int64_t t = AGGR_EPOCH;
-	struct aggr a;
+	const struct sums_shape s = shape();
+	const int64_t t = SUMS_EPOCH;
+	struct sums a;
 	uint32_t at;
 	struct seg g;
 
-	ok(aggr_init(&a, &r, &s) && a.s.segs == 3, "three segments");
-	at = aggr_at(&a, t, 1);
-	aggr_restart(&a, at, t, FLOATS, 50);
-	aggr_add(&a, at, 3, fill(1), 2);
-	aggr_add(&a, at, 5, fill(2), 1);
-	ok(aggr_has(&a, at, 3) && aggr_has(&a, at, 5) &&
-	    !aggr_has(&a, at, 4) && !aggr_has(&a, at, 64) &&
+	ok(sums_init(&a, &r, &s) && a.s.segs == 3, "three segments");
+	at = sums_at(&a, t, 1);
+	sums_restart(&a, at, t, FLOATS, 50);
+	sums_add(&a, at, 3, fill(1), 2);
+	sums_add(&a, at, 5, fill(2), 1);
+	ok(sums_has(&a, at, 3) && sums_has(&a, at, 5) &&
+	    !sums_has(&a, at, 4) && !sums_has(&a, at, 64) &&
 	    a.filling == 1 && a.oldest == at, "who has added is known");
-	aggr_recount(&a, 5, t + 1, -1);
+	sums_recount(&a, 5, t + 1, -1);
 	ok(a.slot[at].accepted == 2, "slots before `from` are left alone");
-	aggr_recount(&a, 3, t, -1);
+	sums_recount(&a, 3, t, -1);
 	ok(a.slot[at].accepted == 1 && a.slot[at].contributions == 3,
 	    "who has left counts for contributions alone");
-	ok(aggr_result(&a, t, 1) == NULL, "no result yet");
-	aggr_finish(&a, at, NULL);
-	aggr_turn(&a, at, AGGR_COMPLETE);
-	aggr_keep(&a, t, 1, FLOATS, 0);
-	ok(seg_parse(aggr_result(&a, t, 1), aggr_result_bytes(&a,
-	    aggr_result(&a, t, 1)), &g) && g.n == FLOATS &&
+	ok(sums_result(&a, t, 1) == NULL, "no result yet");
+	sums_finish(&a, at, NULL);
+	sums_turn(&a, at, SUMS_COMPLETE);
+	sums_keep(&a, t, 1, FLOATS, 0);
+	ok(seg_parse(sums_result(&a, t, 1), sums_result_bytes(&a,
+	    sums_result(&a, t, 1)), &g) && g.n == FLOATS &&
 	    vec_get(g.vec, 3) == 3 && g.contributions == 3 && g.index == 1 &&
 	    a.filling == 0, "the result is a packet");
-	ok(aggr_place(&a, t, 2) - aggr_place(&a, t, 1) == a.stride,
+	ok(sums_place(&a, t, 2) - sums_place(&a, t, 1) == a.stride,
 	    "and the next one stands behind it");
-	aggr_restart(&a, aggr_at(&a, t + 2, 1), t + 2, FLOATS, 60);
-	ok(aggr_result(&a, t, 1) == NULL, "until the place is needed");
-	aggr_free(&a);
+	sums_restart(&a, sums_at(&a, t + 2, 1), t + 2, FLOATS, 60);
+	ok(sums_result(&a, t, 1) == NULL, "until the place is needed");
+	sums_free(&a);
 }
 
 /* Grown in the middle, it ends as one that was large from the start. */
 static bool
 grows_alike(struct reduce r, struct rng *rng)
 {
-	struct aggr_shape small = shape(), large = small;
+	struct sums_shape small = shape(), large = small;
 	const uint32_t rank[3] = { 2, 0, 1 };
 	uint32_t order[8];
-	struct aggr a, b;
+	struct sums a, b;
 	bool same = true;
 
 	large.depth = 18;
 	large.rows = 8;
 	large.words = 2;
-	if (!aggr_init(&a, &r, &small) || !aggr_init(&b, &r, &large))
+	if (!sums_init(&a, &r, &small) || !sums_init(&b, &r, &large))
 		return false;
-	for (int64_t t = AGGR_EPOCH; t < AGGR_EPOCH + 2; t++) {
+	for (int64_t t = SUMS_EPOCH; t < SUMS_EPOCH + 2; t++) {
 		for (uint32_t i = 0; i < 3; i++) {
 			uint32_t n = seg_floats_at(ELEMENTS, FLOATS, i);
 
-			aggr_restart(&a, aggr_at(&a, t, i), t, n, 1);
-			aggr_restart(&b, aggr_at(&b, t, i), t, n, 1);
+			sums_restart(&a, sums_at(&a, t, i), t, n, 1);
+			sums_restart(&b, sums_at(&b, t, i), t, n, 1);
 			for (uint32_t m = 0; m < 2; m++) {
 				fill((float)rng_uniform(rng, -1, 1));
-				aggr_add(&a, aggr_at(&a, t, i), m, vec, 1);
-				aggr_add(&b, aggr_at(&b, t, i), m, vec, 1);
+				sums_add(&a, sums_at(&a, t, i), m, vec, 1);
+				sums_add(&b, sums_at(&b, t, i), m, vec, 1);
 			}
 		}
 	}
-	if (!aggr_reshape(&a, &large))
+	if (!sums_reshape(&a, &large))
 		return false;
 	same = a.filling == 6 && a.oldest == b.oldest && a.newest == b.newest;
 	for (uint32_t at = 0; at < 6; at++) {
 		fill((float)rng_uniform(rng, -1, 1));
-		aggr_add(&a, at, 2, vec, 1);
-		aggr_add(&b, at, 2, vec, 1);
-		for (int k = 0; k < 2 && aggr_keeps_rows(&r); k++)
-			aggr_order(k == 0 ? &a : &b, at, rank, order);
-		aggr_finish(&a, at, order);
-		aggr_finish(&b, at, order);
-		same = same && memcmp(aggr_packet(&a, at),
-		    aggr_packet(&b, at), 8 + 4 * a.slot[at].n) == 0 &&
-		    aggr_has(&a, at, 0) && aggr_has(&a, at, 2);
+		sums_add(&a, at, 2, vec, 1);
+		sums_add(&b, at, 2, vec, 1);
+		for (int k = 0; k < 2 && sums_keeps_rows(&r); k++)
+			sums_order(k == 0 ? &a : &b, at, rank, order);
+		sums_finish(&a, at, order);
+		sums_finish(&b, at, order);
+		same = same && memcmp(sums_packet(&a, at),
+		    sums_packet(&b, at), 8 + 4 * a.slot[at].n) == 0 &&
+		    sums_has(&a, at, 0) && sums_has(&a, at, 2);
 	}
-	aggr_free(&a);
-	aggr_free(&b);
+	sums_free(&a);
+	sums_free(&b);
 	return same;
 }
 
@@ -131,21 +131,21 @@ static void
 ordered(void)
 {
 	const struct reduce r = { .kind = REDUCE_ORDERED };
-	struct aggr_shape s = shape();
+	struct sums_shape s = shape();
 	const uint32_t rank[4] = { 3, 1, 0, 2 };
 	uint32_t order[4];
-	struct aggr a;
+	struct sums a;
 
 	s.rows = 4;
-	aggr_init(&a, &r, &s);
-	aggr_restart(&a, 0, AGGR_EPOCH, FLOATS, 1);
+	sums_init(&a, &r, &s);
+	sums_restart(&a, 0, SUMS_EPOCH, FLOATS, 1);
 	for (uint32_t m = 0; m < 4; m++)
-		aggr_add(&a, 0, m, fill((float)m), 1);
-	aggr_order(&a, 0, rank, order);
+		sums_add(&a, 0, m, fill((float)m), 1);
+	sums_order(&a, 0, rank, order);
 	ok(order[0] == 2 && order[1] == 1 && order[2] == 3 && order[3] == 0,
 	    "rows are put in the order of ranks");
-	ok(!aggr_has_room(&a, 0), "as many rows as there is room for");
-	aggr_free(&a);
+	ok(!sums_has_room(&a, 0), "as many rows as there is room for");
+	sums_free(&a);
 }
 
 int

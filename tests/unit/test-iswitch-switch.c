@@ -112,7 +112,7 @@ repeated(void)
 	outbox_flush(rig.out);
 	ok(rig_n == 2 && memcmp(first, rig_out[1].bytes, rig_out[1].len) == 0
 	    && rig_count(JOB_JOINS) == 1, "an equal xid: the same Ack");
-	wire_put(m + 4, 99, 4);
+	bytes_put(m + 4, 99, 4);
 	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m),
 	    rig_now);
 	outbox_flush(rig.out);
@@ -479,7 +479,7 @@ resent_in_time(void)
 
 		if (k == 0) {	/* Help of round 0, and then on at once */
 			p = control_put(m, CONTROL_HELP, 1, rig_xid++);
-			p = wire_put(p, seg_word(0, 0, 0), 8);
+			p = bytes_put(p, seg_word(0, 0, 0), 8);
 			rigged_take(&rig_plane, &from, CONTROL_TOS, m,
 			    (size_t)(p - m), rig_now);
 			continue;

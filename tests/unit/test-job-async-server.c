@@ -87,7 +87,7 @@ asked(uint32_t k, uint16_t port, uint32_t t, uint32_t i)
 
 	return k < rig_n && rig_out[k].port == port &&
 	    control_parse(rig_out[k].bytes, rig_out[k].len, &c) &&
-	    c.action == CONTROL_HELP && wire_get(c.body, 8) ==
+	    c.action == CONTROL_HELP && bytes_get(c.body, 8) ==
 	    seg_word(t, 0, i);
 }
 
@@ -113,22 +113,22 @@ helps(void)
 	rig_join(1, 6, 0);
 	vector(0, 0, 1);
 	rig_segment(1, 0, 0, 4, 1);
-	wait(PAUSE_QUIET_NS / 2);
+	wait(LOSS_TIMER_QUIET_NS / 2);
 	ok(rig_n == 0, "amid a vector there may be a little silence");
-	wait(PAUSE_QUIET_NS);
+	wait(LOSS_TIMER_QUIET_NS);
 	ok(rig_n == 1 && asked(0, 1001, 0, 1),
 	    "then who lacks 1 is asked for it, and nobody else");
-	wait(PAUSE_QUIET_NS);
+	wait(LOSS_TIMER_QUIET_NS);
 	ok(rig_n == 0, "and again after twice as long");
-	wait(2 * PAUSE_QUIET_NS);
+	wait(2 * LOSS_TIMER_QUIET_NS);
 	ok(rig_n == 1 && asked(0, 1001, 0, 1), "if it has not come");
 	rig_segment(1, 0, 1, 2, 1);
 	ok(rig_n == 4, "it comes: both get both");
-	wait(PAUSE_CEILING_NS);
+	wait(LOSS_TIMER_CEILING_NS);
 	ok(rig_n == 0, "who has begun nothing new is not asked");
 	ok(rig_say(1000, CONTROL_HELP, seg_word(1, 0, 0), 8, &a) ==
 	    CONTROL_DONE && rig_n == 1, "a Help before anything of 1");
-	wait(PAUSE_QUIET_NS);
+	wait(LOSS_TIMER_QUIET_NS);
 	ok(rig_n == 2 && asked(0, 1000, 1, 0) && asked(1, 1000, 1, 1),
 	    "shows that all of it was lost: it is asked for all");
 	iswitch_free(&rig);
@@ -194,7 +194,7 @@ holes(void)
 	rig_join(0, 4 * SEGS, 0);
 	for (uint32_t k = 0; k < SEGS; k += 2)
 		rig_segment(0, 0, k, 4, 1);
-	wait(PAUSE_QUIET_NS);
+	wait(LOSS_TIMER_QUIET_NS);
 	ok(rig_n == JOBFLOW_ASKS && asked(0, 1000, 0, 1) &&
 	    asked(JOBFLOW_ASKS - 1, 1000, 0, 2 * JOBFLOW_ASKS - 1),
 	    "of 50 holes the first %d are asked for", JOBFLOW_ASKS);

@@ -10,39 +10,39 @@ struct link {
 
 struct all {
 	double rate;
-	struct reader_list links;
+	struct json_reader_list links;
 	uint64_t mode;
 	bool loud;
-	char name[READER_NAME_BYTES];
+	char name[JSON_READER_NAME_BYTES];
 };
 
-static const struct reader_key link_keys[] = {
-	{ .name = "delay", .type = READER_TIME, .lo = 1, .hi = 1000000000,
+static const struct json_reader_key link_keys[] = {
+	{ .name = "delay", .type = JSON_READER_TIME, .lo = 1, .hi = 1000000000,
 	  .at = offsetof(struct link, delay_ns), .needed = true,
 	  .help = "how long it takes" },
-	{ .name = "count", .type = READER_COUNT, .lo = 1, .hi = 9,
+	{ .name = "count", .type = JSON_READER_COUNT, .lo = 1, .hi = 9,
 	  .at = offsetof(struct link, count), .preset = "7",
 	  .help = "how many there are" },
 	{ 0 }
 };
-static const struct reader_section link_section = {
+static const struct json_reader_section link_section = {
 	link_keys, sizeof(struct link)
 };
 static const char *const modes[] = { "urgent", "fair", NULL };
-static const struct reader_key all_keys[] = {
-	{ .name = "rate", .type = READER_REAL, .at = offsetof(struct all,
+static const struct json_reader_key all_keys[] = {
+	{ .name = "rate", .type = JSON_READER_REAL, .at = offsetof(struct all,
 	  rate), .help = "a number" },
-	{ .name = "links", .type = READER_LIST, .at = offsetof(struct all,
+	{ .name = "links", .type = JSON_READER_LIST, .at = offsetof(struct all,
 	  links), .list = &link_section, .needed = true, .help = "some" },
-	{ .name = "mode", .type = READER_WORD, .at = offsetof(struct all,
+	{ .name = "mode", .type = JSON_READER_WORD, .at = offsetof(struct all,
 	  mode), .words = modes, .preset = "fair", .help = "how" },
-	{ .name = "loud", .type = READER_BOOL, .at = offsetof(struct all,
+	{ .name = "loud", .type = JSON_READER_BOOL, .at = offsetof(struct all,
 	  loud), .help = "or not" },
-	{ .name = "name", .type = READER_NAME, .at = offsetof(struct all,
+	{ .name = "name", .type = JSON_READER_NAME, .at = offsetof(struct all,
 	  name), .help = "a word" },
 	{ 0 }
 };
-static const struct reader_section all_section = {
+static const struct json_reader_section all_section = {
 	all_keys, sizeof(struct all)
 };
 
@@ -51,15 +51,15 @@ static void
 says(const char *text, size_t len, const char *why)
 {
 	struct all a = { 0 };
-	struct reader r;
-	cJSON *root = reader_parse(&r, text, len);
+	struct json_reader r;
+	cJSON *root = json_reader_parse(&r, text, len);
 
 	if (root != NULL)
-		(void)reader_object(&r, root, &all_section, &a);
+		(void)json_reader_object(&r, root, &all_section, &a);
 	if (!ok(strcmp(r.why, why) == 0, "%zu bytes: %s", len, *why == '\0' ?
 	    "taken" : why))
 		note("%s", r.why);
-	reader_free(&all_section, &a);
+	json_reader_free(&all_section, &a);
 	cJSON_Delete(root);
 }
 
@@ -71,17 +71,17 @@ values(void)
 	    "{\"delay\": \"2ms\"}], \"loud\": true, \"rate\": 1e3}\n";
 	const struct link *l;
 	struct all a = { 0 };
-	struct reader r;
-	cJSON *root = reader_parse(&r, text, strlen(text));
+	struct json_reader r;
+	cJSON *root = json_reader_parse(&r, text, strlen(text));
 
-	ok(root != NULL && reader_object(&r, root, &all_section, &a) &&
+	ok(root != NULL && json_reader_object(&r, root, &all_section, &a) &&
 	    a.links.n == 2, "a good text is read");
 	l = a.links.item;
 	ok(l[0].delay_ns == 1500 && l[0].count == 9 && a.loud &&
 	    a.rate == 1000, "it holds what it says");
 	ok(l[1].delay_ns == 2000000 && l[1].count == 7 && a.mode == 1 &&
 	    a.name[0] == '\0', "what it does not say is as preset");
-	reader_free(&all_section, &a);
+	json_reader_free(&all_section, &a);
 	cJSON_Delete(root);
 }
 
@@ -90,22 +90,22 @@ files(void)
 {
 	char path[] = "/tmp/test-reader.XXXXXX", want[sizeof(path) + 40];
 	const int fd = mkstemp(path);
-	struct reader r;
+	struct json_reader r;
 	cJSON *root = NULL;
 
 	ok(fd != -1 && write(fd, "{}\n[", 4) == 4 &&
-	    reader_load(&r, path) == NULL, "a damaged file is no value");
+	    json_reader_load(&r, path) == NULL, "a damaged file is no value");
 	snprintf(want, sizeof(want), "%s:2:1: not JSON from here on", path);
 	ok(strcmp(r.why, want) == 0, "%s", r.why);
-	ok(ftruncate(fd, 3) == 0 && (root = reader_load(&r, path)) != NULL,
+	ok(ftruncate(fd, 3) == 0 && (root = json_reader_load(&r, path)) != NULL,
 	    "a good one is");
 	cJSON_Delete(root);
 	close(fd);
 	unlink(path);
 	snprintf(want, sizeof(want), "%s: No such file or directory", path);
-	ok(reader_load(&r, path) == NULL && strcmp(r.why, want) == 0, "%s",
+	ok(json_reader_load(&r, path) == NULL && strcmp(r.why, want) == 0, "%s",
 	    r.why);
-	ok(reader_load(&r, "/") == NULL && strcmp(r.why,
+	ok(json_reader_load(&r, "/") == NULL && strcmp(r.why,
 	    "/: Is a directory") == 0, "%s", r.why);
 }
 
@@ -171,8 +171,9 @@ main(void)
 	    "kkkkkkkkkkkkkkkkkkkk: unknown key; the nearest is 'links'");
 	values();
 	files();
-	ok(reader_distance("", "") == 0 && reader_distance("", "abc") == 3 &&
-	    reader_distance("kitten", "sitting") == 3,
+	ok(json_reader_distance("", "") == 0 &&
+	    json_reader_distance("", "abc") == 3 &&
+	    json_reader_distance("kitten", "sitting") == 3,
 	    "distances that are known");
 	return tap_end();
 }

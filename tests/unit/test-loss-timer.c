@@ -10,26 +10,28 @@
 static void
 waits(void)
 {
-	struct pause p = { 0 };
+	struct loss_timer p = { 0 };
 	uint64_t now = 5 * MS;
 
-	ok(pause_ns(&p, 0) == PAUSE_QUIET_NS &&
-	    pause_ns(&p, 2) == 4 * PAUSE_QUIET_NS &&
-	    pause_ns(&p, 1000) == PAUSE_CEILING_NS,
+	ok(loss_timer_ns(&p, 0) == LOSS_TIMER_QUIET_NS &&
+	    loss_timer_ns(&p, 2) == 4 * LOSS_TIMER_QUIET_NS &&
+	    loss_timer_ns(&p, 1000) == LOSS_TIMER_CEILING_NS,
 	    "without pauses 20 ms, twice as long each time, 1 s at most");
-	pause_since(&p, now);
-	pause_took(&p, now += 7 * MS);
-	ok(pause_ns(&p, 0) == PAUSE_QUIET_NS + 14 * MS,
+	loss_timer_since(&p, now);
+	loss_timer_took(&p, now += 7 * MS);
+	ok(loss_timer_ns(&p, 0) == LOSS_TIMER_QUIET_NS + 14 * MS,
 	    "and twice the longest pause");
 	for (int i = 0; i < 10000; i++)
-		pause_took(&p, now += 1000);
-	ok(pause_ns(&p, 0) < PAUSE_QUIET_NS + MS / 100,
+		loss_timer_took(&p, now += 1000);
+	ok(loss_timer_ns(&p, 0) < LOSS_TIMER_QUIET_NS + MS / 100,
 	    "which is forgotten in time");
-	pause_took(&p, now += PAUSE_LONGEST_NS);
-	ok(pause_ns(&p, 0) == PAUSE_QUIET_NS + 2 * PAUSE_LONGEST_NS,
+	loss_timer_took(&p, now += LOSS_TIMER_LONGEST_NS);
+	ok(loss_timer_ns(&p, 0) == LOSS_TIMER_QUIET_NS + 2 *
+	    LOSS_TIMER_LONGEST_NS,
 	    "as much as 250 ms");
-	pause_took(&p, now + PAUSE_LONGEST_NS + 1);
-	ok(pause_ns(&p, 0) == PAUSE_QUIET_NS + 2 * PAUSE_LONGEST_NS,
+	loss_timer_took(&p, now + LOSS_TIMER_LONGEST_NS + 1);
+	ok(loss_timer_ns(&p, 0) == LOSS_TIMER_QUIET_NS + 2 *
+	    LOSS_TIMER_LONGEST_NS,
 	    "and no more");
 }
 
@@ -37,18 +39,20 @@ waits(void)
 static void
 losses(void)
 {
-	struct pause p = { 0 };
+	struct loss_timer p = { 0 };
 	uint64_t now = 0, most = 0;
 
 	for (int k = 0; k < 1000; k++) {
-		pause_since(&p, now);
+		loss_timer_since(&p, now);
 		for (int i = 0; i < 99; i++)
-			pause_took(&p, now);
-		pause_ask(&p, now += pause_ns(&p, 0));
-		pause_took(&p, now += MS);
-		most = pause_ns(&p, 0) > most ? pause_ns(&p, 0) : most;
+			loss_timer_took(&p, now);
+		loss_timer_ask(&p, now += loss_timer_ns(&p, 0));
+		loss_timer_took(&p, now += MS);
+		most = loss_timer_ns(&p, 0) > most ? loss_timer_ns(&p, 0) :
+		    most;
 	}
-	ok(most < PAUSE_QUIET_NS + 7 * MS, "a thousand losses make a wait a "
+	ok(most < LOSS_TIMER_QUIET_NS + 7 * MS,
+	    "a thousand losses make a wait a "
 	    "few round trips longer: %.1f ms", (double)most / 1e6);
 }
 
@@ -56,16 +60,17 @@ losses(void)
 static int
 spurious(uint64_t ns)
 {
-	struct pause p = { 0 };
+	struct loss_timer p = { 0 };
 	int n = 0;
 
 	for (uint64_t now = 0, at; now < 1000 * ns; now += ns) {
 		unsigned times = 0;
 
-		pause_since(&p, at = now);
-		for (; (at += pause_ns(&p, times)) < now + ns; times++, n++)
-			pause_ask(&p, at);
-		pause_took(&p, now + ns);
+		loss_timer_since(&p, at = now);
+		for (; (at += loss_timer_ns(&p, times)) < now + ns; times++,
+		    n++)
+			loss_timer_ask(&p, at);
+		loss_timer_took(&p, now + ns);
 	}
 	return n;
 }

@@ -84,7 +84,7 @@ messages(void)
 {
 	struct mac_key none = { 0 }, key = { 0 }, other = { 0 };
 	uint8_t msg[64], *end = control_put(msg, CONTROL_SETH, 3, 7);
-	size_t len = (size_t)(wire_put(end, 4, 2) - msg), whole;
+	size_t len = (size_t)(bytes_put(end, 4, 2) - msg), whole;
 	bool refused = true;
 
 	mac_key_set(&key, "key", 3);

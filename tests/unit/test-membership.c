@@ -63,7 +63,7 @@ told(struct membership *m, enum control_action action, uint64_t now_ns)
 	struct control c;
 
 	control_put(p, (uint8_t)action, 3, 1);
-	wire_put(p + CONTROL_HEADER_BYTES, seg_word(4, 0, 2), 8);
+	bytes_put(p + CONTROL_HEADER_BYTES, seg_word(4, 0, 2), 8);
 	control_parse(p, CONTROL_HEADER_BYTES + 8, &c);
 	return membership_control(m, &c, now_ns);
 }

@@ -37,7 +37,7 @@ comes(uint32_t r, uint32_t version, uint32_t worker)
 	    .vec = vec, .status = { .filled = true, .active = 16,
 	    .capacity = 4 } };
 
-	u.n = model_range(&w.model, r, &u.first);
+	u.n = worker_model_range(&w.model, r, &u.first);
 	return olaf_worker_take(&w, &u, now);
 }
 

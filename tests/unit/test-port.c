@@ -1,5 +1,5 @@
 /*
- * The port, beyond what test-twin.c and test-olafq.c ask: a late driver,
+ * The port, beyond what test-twin.c and test-olaf-queue.c ask: a late driver,
  * regular frames, the status, vectors cut in other ways, what stays queued.
  */
 #include <math.h>

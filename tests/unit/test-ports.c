@@ -48,7 +48,7 @@ parser(void)
 	    r->bits == 32 && !r->shares && addr_port(&r->at) == 0 &&
 	    r->conf.rate_bps == 20000000 && r->conf.slots == 5 &&
 	    r->conf.queue == PORT_OLAF, "a host, and all that can be said");
-	ok(taken(&cf, "10.0.0.7:9:rate=1") && addr_port(&r[1].at) == 9 &&
+	ok(taken(&cf, "127.0.0.7:9:rate=1") && addr_port(&r[1].at) == 9 &&
 	    r[1].conf.rate_bps == 1 && !r[1].has_slots && !r[1].has_queue,
 	    "a host with a port");
 	ok(taken(&cf, "10.0.1.0/24:rate=1G") && r[2].bits == 24 &&
@@ -58,7 +58,7 @@ parser(void)
 	ok(taken(&cf, "fd00::1:rate=3") && r[4].bits == 128 &&
 	    r[4].at.sa.sa_family == AF_INET6 &&
 	    taken(&cf, "[fd00::1]:rate=3") && r[5].bits == 128 &&
-	    taken(&cf, "[fd00::1]:7:rate=3") && addr_port(&r[6].at) == 7 &&
+	    taken(&cf, "[::1]:7:rate=3") && addr_port(&r[6].at) == 7 &&
 	    taken(&cf, "fd00::/16:rate=3") && r[7].bits == 16 && r[7].shares,
 	    "IPv6, with brackets and without");
 	for (int i = 8; i < PORTS_RULES_MAX; i++)
@@ -87,7 +87,9 @@ nonsense(void)
 	    refused("10.0.0.7:rate=1,", word) &&
 	    refused("10.0.0.7:rate=1,,slots=1", word) &&
 	    refused("10.0.0.7:rate=1,olaf", word), "words that are none");
-	ok(refused("10.0.0.7:queue=lifo", "queue is olaf or fifo") &&
+	ok(refused("10.0.0.7:9:rate=1",
+	    "a UDP port is of hosts on loopback alone") &&
+	    refused("10.0.0.7:queue=lifo", "queue is olaf or fifo") &&
 	    refused("10.0.0.0/33:rate=1", "not a prefix length") &&
 	    refused("10.0.0.0/:rate=1", "not a prefix length") &&
 	    refused("fd00::/129:rate=1", "not a prefix length"),

@@ -10,16 +10,18 @@ enum { SLOTS = 1000, DRAWS = 4096 };
 static void
 test_valid(void)
 {
-	ok(per_valid(0) && per_valid(1e-45f) && per_valid(3.4e38f),
+	ok(priorities_valid(0) && priorities_valid(1e-45f) &&
+	    priorities_valid(3.4e38f),
 	    "0 and any finite number above can be a priority");
-	ok(!per_valid(-1e-45f) && !per_valid(-1) && !per_valid(NAN) &&
-	    !per_valid(INFINITY) && !per_valid(-INFINITY),
+	ok(!priorities_valid(-1e-45f) && !priorities_valid(-1) &&
+	    !priorities_valid(NAN) &&
+	    !priorities_valid(INFINITY) && !priorities_valid(-INFINITY),
 	    "NaN, infinity and what is below 0 cannot");
 }
 
 /* The leaf of a priority by libm, not rounded. */
 static double
-leaf_of(const struct per *r, float p)
+leaf_of(const struct priorities *r, float p)
 {
 	const double q = p > 0 ? ldexp(pow((double)p, r->alpha), r->shift) : 0;
 
@@ -28,7 +30,7 @@ leaf_of(const struct per *r, float p)
 
 /* Are all leaves p^alpha 2^shift, rounded, and the total their sum? */
 static bool
-right(const struct per *r)
+right(const struct priorities *r)
 {
 	uint64_t sum = 0, live = 0;
 	double d, most = 0;
@@ -47,15 +49,15 @@ right(const struct per *r)
 }
 
 static double
-mean(const struct per *r)
+mean(const struct priorities *r)
 {
 	return (double)r->tree.total / (double)r->live;
 }
 
 static void
-open_per(struct per *r, size_t n, double alpha)
+open_per(struct priorities *r, size_t n, double alpha)
 {
-	if (!per_open(r, n, alpha))
+	if (!priorities_open(r, n, alpha))
 		abort();
 }
 
@@ -73,16 +75,16 @@ test_leaves(double alpha, double spread)
 {
 	struct rng rng = rng_seed(1);
 	float p[SLOTS];
-	struct per r;
+	struct priorities r;
 
 	open_per(&r, SLOTS, alpha);
 	fill(&rng, p, SLOTS, spread, 1);
-	per_insert(&r, 123, p, SLOTS);
+	priorities_insert(&r, 123, p, SLOTS);
 	ok(right(&r) && memcmp(r.priority + 123, p, (SLOTS - 123) *
 	    sizeof(*p)) == 0 && memcmp(r.priority, p + SLOTS - 123,
 	    123 * sizeof(*p)) == 0, "alpha %g, e^-%g to e^%g: leaves are "
 	    "round(p^alpha 2^%d)", alpha, spread, spread, r.shift);
-	per_close(&r);
+	priorities_close(&r);
 }
 
 static void
@@ -90,16 +92,16 @@ test_duplicates(void)
 {
 	static const uint32_t slot[] = { 3, 5, 3, 5, 3 };
 	static const float p[] = { 1, 2, 3, 0, 5 };
-	struct per r;
+	struct priorities r;
 
 	open_per(&r, 7, 1);
-	per_set(&r, slot, p, 5);
+	priorities_set(&r, slot, p, 5);
 	ok(right(&r) && r.priority[3] == 5 && r.priority[5] == 0 &&
 	    r.live == 1 && r.highest == 5, "of duplicates the last one stays");
-	per_set(&r, slot, (float[]){ 1, 0, 3e38f, 0, 0 }, 5);
+	priorities_set(&r, slot, (float[]){ 1, 0, 3e38f, 0, 0 }, 5);
 	ok(right(&r) && r.tree.total == 0, "also where it is 0 and another "
 	    "was too large");
-	per_close(&r);
+	priorities_close(&r);
 }
 
 /* Priorities fall, and rise, by far more than a leaf's 23 bits. */
@@ -111,7 +113,7 @@ test_follows(double alpha)
 	uint32_t slot[SLOTS];
 	float p[SLOTS];
 	size_t bad = 0;
-	struct per r;
+	struct priorities r;
 
 	open_per(&r, SLOTS, alpha);
 	for (int i = 0; i < 6; i++) {
@@ -120,15 +122,15 @@ test_follows(double alpha)
 			m = rng_below(&rng, SLOTS - n) + 1;
 			for (size_t j = 0; j < m; j++)
 				slot[j] = (uint32_t)(n + j);
-			per_set(&r, slot, p + n, m);
+			priorities_set(&r, slot, p + n, m);
 			bad += !right(&r);
 		}
-		bad += mean(&r) < PER_MEAN / 2 / PER_RANGE ||
-		    mean(&r) > PER_MEAN * 4 * PER_RANGE;
+		bad += mean(&r) < PRIORITIES_MEAN / 2 / PRIORITIES_RANGE ||
+		    mean(&r) > PRIORITIES_MEAN * 4 * PRIORITIES_RANGE;
 	}
 	ok(bad == 0, "alpha %g: the shift follows the mean, down and up",
 	    alpha);
-	per_close(&r);
+	priorities_close(&r);
 }
 
 /* A priority far above all others keeps the shift low while it stays. */
@@ -137,43 +139,43 @@ test_outlier(float p17)
 {
 	struct rng rng = rng_seed(3);
 	uint32_t at;
-	struct per r;
+	struct priorities r;
 	float p[SLOTS];
 	int shift;
 	bool good;
 
 	open_per(&r, SLOTS, 1);
 	fill(&rng, p, SLOTS, 1, 1);
-	per_insert(&r, 0, p, SLOTS);
+	priorities_insert(&r, 0, p, SLOTS);
 	shift = r.shift;
-	per_set(&r, (uint32_t[]){ 17 }, &p17, 1);
+	priorities_set(&r, (uint32_t[]){ 17 }, &p17, 1);
 	good = right(&r) && r.shift < shift && r.priority[17] == p17 &&
 	    sumtree_weight(&r.tree, 17) > SUMTREE_WEIGHT_MAX / 2;
 	ok(good, "an outlier of %g has a leaf near the greatest (2^%d)",
 	    (double)p17, r.shift);
-	per_set(&r, (uint32_t[]){ 17 }, (float[]){ 1 }, 1);
+	priorities_set(&r, (uint32_t[]){ 17 }, (float[]){ 1 }, 1);
 	for (int i = 0; i < 2 * SLOTS; i++) {
 		at = (uint32_t)rng_below(&rng, SLOTS);
-		per_set(&r, &at, (float[]){ r.priority[at] }, 1);
+		priorities_set(&r, &at, (float[]){ r.priority[at] }, 1);
 	}
 	ok(right(&r) && r.shift == shift, "and when it has gone, others have "
 	    "their bits again (2^%d)", r.shift);
-	per_close(&r);
+	priorities_close(&r);
 }
 
 /* The shift that a rescale is to choose, by the rule as per.h's top has it. */
 static int
-rule(const struct per *r)
+rule(const struct priorities *r)
 {
 	double q, sum = 0, most = 0;
 	int shift, fits;
 
 	for (size_t i = 0; i < r->used; i++) {
-		per_power(r->alpha, &r->priority[i], 1, &q);
+		priorities_power(r->alpha, &r->priority[i], 1, &q);
 		sum += q;
 		most = q > most ? q : most;
 	}
-	shift = ilogb(PER_MEAN) - ilogb(sum / (double)r->live);
+	shift = ilogb(PRIORITIES_MEAN) - ilogb(sum / (double)r->live);
 	fits = ilogb(SUMTREE_WEIGHT_MAX / most);
 	return fits < shift ? fits : shift;
 }
@@ -185,13 +187,13 @@ test_rescales(double alpha)
 	struct rng rng = rng_seed(11);
 	int bad = 0, rescales = 0;
 	double level = 0;
-	struct per r;
+	struct priorities r;
 
 	open_per(&r, SLOTS, alpha);
 	for (int i = 0; i < 4000; i++) {
-		const int n = 1 + (int)rng_below(&rng, PER_GROUP);
-		uint32_t at[PER_GROUP];
-		float p[PER_GROUP];
+		const int n = 1 + (int)rng_below(&rng, PRIORITIES_GROUP);
+		uint32_t at[PRIORITIES_GROUP];
+		float p[PRIORITIES_GROUP];
 
 		level += rng_below(&rng, 2) == 0 ? 0.5 : -0.5;
 		for (int j = 0; j < n; j++) {
@@ -201,7 +203,7 @@ test_rescales(double alpha)
 			if (rng_below(&rng, 5000) == 0)
 				p[j] *= 1e9f;
 		}
-		per_set(&r, at, p, (size_t)n);
+		priorities_set(&r, at, p, (size_t)n);
 		if (r.live == 0 || r.since != 0)
 			continue;
 		rescales++;
@@ -209,28 +211,30 @@ test_rescales(double alpha)
 	}
 	ok(bad == 0 && rescales > 50, "alpha %g: each of %d rescales is by the "
 	    "rule", alpha, rescales);
-	per_close(&r);
+	priorities_close(&r);
 }
 
 static void
 test_extremes(void)
 {
 	static const float p[] = { 1e-45f, 3.4e38f, 0, 1 };
-	struct per r;
+	struct priorities r;
 
 	for (int i = 0; i < 4; i++) {
 		open_per(&r, 4, i);
-		per_insert(&r, 2, p, 4);
+		priorities_insert(&r, 2, p, 4);
 		ok(right(&r) && r.live == 3, "the least and the greatest "
 		    "float, alpha %d", i);
-		per_close(&r);
+		priorities_close(&r);
 	}
 	open_per(&r, 1, 0.6);
-	per_insert(&r, 0, p, 1);
-	ok(right(&r) && mean(&r) >= PER_MEAN / 2, "one slot, the least float");
-	per_set(&r, (uint32_t[]){ 0 }, p + 1, 1);
-	ok(right(&r) && mean(&r) >= PER_MEAN / 2, "one slot, the greatest");
-	per_close(&r);
+	priorities_insert(&r, 0, p, 1);
+	ok(right(&r) && mean(&r) >= PRIORITIES_MEAN / 2,
+	    "one slot, the least float");
+	priorities_set(&r, (uint32_t[]){ 0 }, p + 1, 1);
+	ok(right(&r) && mean(&r) >= PRIORITIES_MEAN / 2,
+	    "one slot, the greatest");
+	priorities_close(&r);
 }
 
 /* Chances and weights of draws against their formulas in binary64. */
@@ -242,13 +246,13 @@ test_draws(double alpha, double beta, bool strata)
 	static float weight[DRAWS], p[SLOTS];
 	struct rng rng = rng_seed(4);
 	double most = 0, worst = 0, w;
-	struct per r;
+	struct priorities r;
 	size_t bad = 0;
 
 	open_per(&r, SLOTS, alpha);
 	fill(&rng, p, SLOTS, 5, 1);
-	per_insert(&r, 0, p, SLOTS);
-	per_draw(&r, &rng, beta, strata, DRAWS, slot, prob, weight);
+	priorities_insert(&r, 0, p, SLOTS);
+	priorities_draw(&r, &rng, beta, strata, DRAWS, slot, prob, weight);
 	for (int i = 0; i < DRAWS; i++) {
 		bad += prob[i] != (double)sumtree_weight(&r.tree, slot[i]) /
 		    (double)r.tree.total || p[slot[i]] == 0;
@@ -262,7 +266,7 @@ test_draws(double alpha, double beta, bool strata)
 	ok(bad == 0 && worst < 1e-7, "alpha %g, beta %g%s: chances are leaves "
 	    "over the total, weights (N P)^-beta / the greatest (%.0e)", alpha,
 	    beta, strata ? ", strata" : "", worst);
-	per_close(&r);
+	priorities_close(&r);
 }
 
 /* How often slots come, against p^alpha; the threshold is 5 deviations. */
@@ -275,14 +279,14 @@ test_chances(double alpha)
 	static float weight[DRAWS], p[SLOTS];
 	struct rng rng = rng_seed(6);
 	double sum = 0, chi = 0, freedom = -1, expect;
-	struct per r;
+	struct priorities r;
 
 	memset(count, 0, sizeof(count));
 	open_per(&r, SLOTS, alpha);
 	fill(&rng, p, SLOTS, 1, 1);
-	per_insert(&r, 0, p, SLOTS);
+	priorities_insert(&r, 0, p, SLOTS);
 	for (int i = 0; i < ROUNDS; i++) {
-		per_draw(&r, &rng, 1, false, DRAWS, slot, prob, weight);
+		priorities_draw(&r, &rng, 1, false, DRAWS, slot, prob, weight);
 		for (int j = 0; j < DRAWS; j++)
 			count[slot[j]]++;
 	}
@@ -300,7 +304,7 @@ test_chances(double alpha)
 	chi = (chi - freedom) / sqrt(2 * freedom);
 	ok(fabs(chi) < 5, "alpha %g: slots come as often as p^alpha says: "
 	    "chi-squared %+.1f deviations", alpha, chi);
-	per_close(&r);
+	priorities_close(&r);
 }
 
 static void
@@ -311,19 +315,19 @@ test_clear(void)
 	double prob[DRAWS];
 	float weight[DRAWS], p[SLOTS];
 	size_t bad = 0;
-	struct per r;
+	struct priorities r;
 
 	open_per(&r, SLOTS, 0.6);
-	ok(!per_draw(&r, &rng, 1, false, 1, slot, prob, weight),
+	ok(!priorities_draw(&r, &rng, 1, false, 1, slot, prob, weight),
 	    "nothing is drawn from nothing");
 	for (int i = 0; i < SLOTS; i++)
 		p[i] = 1;
-	per_insert(&r, 0, p, SLOTS);
+	priorities_insert(&r, 0, p, SLOTS);
 	for (uint32_t i = 0; i < SLOTS / 2; i++)
 		slot[i] = 2 * i;
-	per_clear(&r, slot, SLOTS / 2);
+	priorities_clear(&r, slot, SLOTS / 2);
 	ok(right(&r) && r.live == SLOTS / 2 && r.highest == 1 &&
-	    per_draw(&r, &rng, 1, true, DRAWS, slot, prob, weight),
+	    priorities_draw(&r, &rng, 1, true, DRAWS, slot, prob, weight),
 	    "every other slot is cleared");
 	for (int i = 0; i < DRAWS; i++)
 		bad += slot[i] % 2 == 0 || weight[i] != 1 ||
@@ -331,11 +335,11 @@ test_clear(void)
 	ok(bad == 0, "cleared slots are not drawn");
 	for (uint32_t i = 0; i < SLOTS; i++)
 		slot[i] = i;
-	per_clear(&r, slot, SLOTS);
+	priorities_clear(&r, slot, SLOTS);
 	ok(r.tree.total == 0 && r.live == 0 &&
-	    !per_draw(&r, &rng, 1, false, 1, slot, prob, weight),
+	    !priorities_draw(&r, &rng, 1, false, 1, slot, prob, weight),
 	    "all cleared, there is nothing to draw");
-	per_close(&r);
+	priorities_close(&r);
 }
 
 int

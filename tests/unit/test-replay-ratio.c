@@ -14,7 +14,7 @@ no_deadlock(uint64_t seed, bool even, bool changing)
 	uint64_t inserted = 0, sampled = 0, inserts = 0, samples = 0;
 	const uint64_t slack = 2 + rng_below(&rng, 200);
 	const uint64_t n_max = 1 + rng_below(&rng, slack - 1);
-	struct limiter l = { .slack = slack };
+	struct ratio l = { .slack = slack };
 	uint64_t b_max = 0;
 	bool both = false;
 
@@ -29,17 +29,17 @@ no_deadlock(uint64_t seed, bool even, bool changing)
 		b = 1 + rng_below(&rng, b_max + !b_max);
 		/* by turns one side or the other presses on */
 		if (rng_below(&rng, 8) < (i / 512 % 2 == 0 ? 1u : 7u) &&
-		    limiter_insert(&l, inserted, sampled, n)) {
+		    ratio_insert(&l, inserted, sampled, n)) {
 			inserted += n;
 			inserts++;
-		} else if (limiter_sample(&l, inserted, sampled, b)) {
+		} else if (ratio_sample(&l, inserted, sampled, b)) {
 			sampled += b;
 			samples++;
 		}
 		/* below 1 the bound promises no sample at all */
 		both |= b_max > 0 &&
-		    !limiter_insert(&l, inserted, sampled, n_max) &&
-		    !limiter_sample(&l, inserted, sampled, b_max);
+		    !ratio_insert(&l, inserted, sampled, n_max) &&
+		    !ratio_sample(&l, inserted, sampled, b_max);
 	}
 	return !both && inserts > 100 && (samples > 100 || b_max == 0);
 }
@@ -48,61 +48,61 @@ no_deadlock(uint64_t seed, bool even, bool changing)
 static bool
 too_many(void)
 {
-	const struct limiter l = { .lo = 2, .hi = 2, .slack = 10 };
+	const struct ratio l = { .lo = 2, .hi = 2, .slack = 10 };
 	uint64_t inserted = 0, sampled = 0;
 
-	while (limiter_insert(&l, inserted, sampled, 1))
+	while (ratio_insert(&l, inserted, sampled, 1))
 		inserted++;
-	return inserted == 10 && limiter_sample(&l, 10, 0, 18) &&
-	    limiter_sample(&l, 10, 0, 20) && !limiter_sample(&l, 10, 0, 21);
+	return inserted == 10 && ratio_sample(&l, 10, 0, 18) &&
+	    ratio_sample(&l, 10, 0, 20) && !ratio_sample(&l, 10, 0, 21);
 }
 
 int
 main(void)
 {
-	struct limiter l = { .lo = 2, .hi = 4, .slack = 100 };
-	const struct limiter none = { 0 };
+	struct ratio l = { .lo = 2, .hi = 4, .slack = 100 };
+	const struct ratio none = { 0 };
 	bool held = true;
 	char why[160];
 
-	ok(limiter_insert(&l, 0, 0, 100), "the slack comes free");
-	ok(!limiter_insert(&l, 0, 0, 101), "and not one more");
-	ok(limiter_insert(&l, 190, 200, 10), "an insert at the lower limit");
-	ok(!limiter_insert(&l, 190, 199, 10), "not one below it");
-	ok(limiter_insert(&l, 190, 201, 10), "one above it");
-	ok(limiter_sample(&l, 100, 390, 10), "a sample at the upper limit");
-	ok(!limiter_sample(&l, 100, 391, 10), "not one above it");
-	ok(limiter_sample(&l, 100, 389, 10), "one below it");
-	ok(!limiter_sample(&l, 0, 0, 1), "nothing to draw before an insert");
-	ok(limiter_insert(&none, 1u << 30, 0, 1000) &&
-	    limiter_sample(&none, 0, 1u << 30, 1000), "0 and 0: no limits");
+	ok(ratio_insert(&l, 0, 0, 100), "the slack comes free");
+	ok(!ratio_insert(&l, 0, 0, 101), "and not one more");
+	ok(ratio_insert(&l, 190, 200, 10), "an insert at the lower limit");
+	ok(!ratio_insert(&l, 190, 199, 10), "not one below it");
+	ok(ratio_insert(&l, 190, 201, 10), "one above it");
+	ok(ratio_sample(&l, 100, 390, 10), "a sample at the upper limit");
+	ok(!ratio_sample(&l, 100, 391, 10), "not one above it");
+	ok(ratio_sample(&l, 100, 389, 10), "one below it");
+	ok(!ratio_sample(&l, 0, 0, 1), "nothing to draw before an insert");
+	ok(ratio_insert(&none, 1u << 30, 0, 1000) &&
+	    ratio_sample(&none, 0, 1u << 30, 1000), "0 and 0: no limits");
 	l.lo = 0;
-	ok(limiter_insert(&l, 1u << 30, 0, 1000), "the lower one taken away");
+	ok(ratio_insert(&l, 1u << 30, 0, 1000), "the lower one taken away");
 	l.hi = 0;
-	ok(limiter_sample(&l, 0, 0, 1), "the upper one taken away");
+	ok(ratio_sample(&l, 0, 0, 1), "the upper one taken away");
 
-	l = (struct limiter){ .lo = 1, .hi = 4, .slack = 100 };
-	limiter_why(&l, true, 1000, 250, 64, why, sizeof(why));
+	l = (struct ratio){ .lo = 1, .hi = 4, .slack = 100 };
+	ratio_why(&l, true, 1000, 250, 64, why, sizeof(why));
 	ok(strcmp(why, "LIMIT samples per insert at 0.25, at least 1.00 wanted:"
 	    " 1000 inserted, 250 sampled, 64 more asked for") == 0,
 	    "why no insert: %s", why);
-	limiter_why(&l, false, 0, 0, 1, why, sizeof(why));
+	ratio_why(&l, false, 0, 0, 1, why, sizeof(why));
 	ok(strcmp(why, "LIMIT samples per insert at 0.00, at most 4.00 wanted:"
 	    " 0 inserted, 0 sampled, 1 more asked for") == 0,
 	    "why no sample: %s", why);
 
-	ok(limiter_wrong(&l) == NULL && limiter_wrong(&none) == NULL,
+	ok(ratio_wrong(&l) == NULL && ratio_wrong(&none) == NULL,
 	    "sound limits");
 	l.lo = 4;
-	ok(limiter_wrong(&l) == NULL, "equal ones too");
+	ok(ratio_wrong(&l) == NULL, "equal ones too");
 	l.lo = nextafter(4, 5);
-	ok(limiter_wrong(&l) != NULL, "not the lower above the upper");
+	ok(ratio_wrong(&l) != NULL, "not the lower above the upper");
 	l.hi = 0;
-	ok(limiter_wrong(&l) == NULL, "unless that is none");
+	ok(ratio_wrong(&l) == NULL, "unless that is none");
 	l.lo = -1;
-	ok(limiter_wrong(&l) != NULL, "not below 0");
+	ok(ratio_wrong(&l) != NULL, "not below 0");
 	l.lo = NAN;
-	ok(limiter_wrong(&l) != NULL, "nor what is no number");
+	ok(ratio_wrong(&l) != NULL, "nor what is no number");
 
 	for (uint64_t seed = 0; seed < 100; seed++)
 		held = held && no_deadlock(seed, seed % 4 == 0, false);

@@ -14,7 +14,7 @@ enum { IDS = 1 << 15, BATCH = 1000 };
 
 /* A table, its twin, and all that was ever in them. */
 struct pair {
-	struct replaybuf b;
+	struct replay_table b;
 	struct twin *t;
 	struct rng rng;
 	uint64_t *id;		/* every one given */
@@ -76,9 +76,9 @@ op_add(struct pair *a)
 		item[i] = (void *)++a->items;
 		p[i] = rng_below(&a->rng, 4) == 0 ? -1 : priority(a);
 	}
-	replaybuf_add_batch(&a->b, p, item, n, id);
+	replay_table_add_batch(&a->b, p, item, n, id);
 	for (size_t i = 0; i < n; i++) {
-		wrong(a, a->b.conf.pick != REPLAYBUF_LIFO && id[i] %
+		wrong(a, a->b.conf.pick != REPLAY_TABLE_LIFO && id[i] %
 		    ((uint64_t)1 << 32) != a->t->inserted %
 		    a->b.conf.capacity, "the slot of a new item");
 		twin_add(a->t, p[i], item[i], id[i]);
@@ -99,7 +99,7 @@ op_update(struct pair *a)
 		p[i] = priority(a);
 		want += twin_update(a->t, id[i], p[i]);
 	}
-	wrong(a, replaybuf_update(&a->b, id, p, n) != want,
+	wrong(a, replay_table_update(&a->b, id, p, n) != want,
 	    "the number of an update");
 }
 
@@ -108,17 +108,17 @@ op_remove(struct pair *a)
 {
 	const uint64_t id = some_id(a);
 
-	wrong(a, replaybuf_remove(&a->b, id) != twin_remove(a->t, id),
+	wrong(a, replay_table_remove(&a->b, id) != twin_remove(a->t, id),
 	    "a removal");
-	wrong(a, replaybuf_get(&a->b, id) != NULL, "the removed is there");
+	wrong(a, replay_table_get(&a->b, id) != NULL, "the removed is there");
 }
 
 /* Weights as the chances ask for, the greatest 1. */
 static void
-check_weights(struct pair *a, const struct replaybuf_draw *d, size_t n,
+check_weights(struct pair *a, const struct replay_table_draw *d, size_t n,
     double beta)
 {
-	const bool per = a->b.conf.pick == REPLAYBUF_PER;
+	const bool per = a->b.conf.pick == REPLAY_TABLE_PER;
 	double least = 1, want;
 
 	for (size_t i = 0; i < n; i++)
@@ -132,9 +132,9 @@ check_weights(struct pair *a, const struct replaybuf_draw *d, size_t n,
 
 /* The weights by slot; their sum. */
 static uint64_t
-leaves(const struct replaybuf *b, uint32_t *leaf)
+leaves(const struct replay_table *b, uint32_t *leaf)
 {
-	const struct sumtree *t = b->conf.pick == REPLAYBUF_PER ?
+	const struct sumtree *t = b->conf.pick == REPLAY_TABLE_PER ?
 	    &b->per.tree : &b->ones;
 	uint64_t sum = 0;
 
@@ -149,7 +149,7 @@ op_sample(struct pair *a)
 	const size_t n = rng_below(&a->rng, rng_below(&a->rng, 8) == 0 ?
 	    BATCH : 10);
 	const double beta = (double)rng_below(&a->rng, 5) / 4;
-	struct replaybuf_draw d[BATCH];
+	struct replay_table_draw d[BATCH];
 	uint32_t leaf[TWIN_CELLS], then[TWIN_CELLS];
 	const uint64_t total = leaves(&a->b, leaf);
 	const int shift = a->b.per.shift;
@@ -160,17 +160,18 @@ op_sample(struct pair *a)
 	size_t got;
 
 	memcpy(then, leaf, sizeof(then));
-	got = replaybuf_sample(&a->b, &a->rng, n, beta, false, d);
+	got = replay_table_sample(&a->b, &a->rng, n, beta, false, d);
 	check_weights(a, d, got, beta);
 	for (size_t i = 0; i < got; i++) {
 		c = twin_find(a->t, d[i].id);
 		wrong(a, c == NULL || c->item != d[i].item, "a drawn item");
 		wrong(a, a->b.conf.times == 0 && a->b.conf.pick <=
-		    REPLAYBUF_UNIFORM && d[i].prob != (double)
-		    then[replaybuf_row(d[i].id)] / (double)total, "a chance");
+		    REPLAY_TABLE_UNIFORM && d[i].prob != (double)
+		    then[replay_table_row(d[i].id)] / (double)total,
+		    "a chance");
 	}
 	wrong(a, a->logged != logged, "dropped before retire");
-	replaybuf_retire(&a->b);
+	replay_table_retire(&a->b);
 	if (a->b.per.shift != shift) {
 		a->unlike++;	/* between passes: foretell no more */
 		a->wrong = a->wrong == NULL ? "" : a->wrong;
@@ -189,19 +190,19 @@ op_restore(struct pair *a)
 {
 	const struct replaydump_state s = replaydump_state(&a->b);
 	struct replaydump_entry e[TWIN_CELLS];
-	struct replaybuf b;
+	struct replay_table b;
 	size_t n = 0, at = 0;
 
 	while (replaydump_next(&a->b, &at, &e[n]))
 		n++;
-	if (!replaybuf_open(&b, &a->b.conf, dropped, a) ||
+	if (!replay_table_open(&b, &a->b.conf, dropped, a) ||
 	    !replaydump_resume(&b, &s) ||
 	    replaydump_restore(&b, e, n) != n) {
 		wrong(a, true, "a restore");
 		return;
 	}
 	a->b.drop = NULL;
-	replaybuf_close(&a->b);
+	replay_table_close(&a->b);
 	a->b = b;
 }
 
@@ -227,11 +228,12 @@ check_items(struct pair *a)
 		    "where an id is");
 		wrong(a, !replaydump_next(&a->b, &at, &e) || e.id != c->id ||
 		    e.priority != c->p || e.times != c->times ||
-		    e.item != c->item || replaybuf_get(&a->b, e.id) != c->item,
+		    e.item != c->item || replay_table_get(&a->b,
+		    e.id) != c->item,
 		    "an entry");
-		l = leaf[replaybuf_row(c->id)];
-		sum += leaf[replaybuf_row(c->id)];
-		if (a->b.conf.pick == REPLAYBUF_PER) {
+		l = leaf[replay_table_row(c->id)];
+		sum += leaf[replay_table_row(c->id)];
+		if (a->b.conf.pick == REPLAY_TABLE_PER) {
 			want = ldexp(pow((double)c->p, a->b.conf.alpha),
 			    a->b.per.shift);
 			want = c->p > 0 ? fmax(want, 1) : 0;
@@ -245,10 +247,10 @@ check_items(struct pair *a)
 static void
 check(struct pair *a)
 {
-	const struct replaybuf *b = &a->b;
+	const struct replay_table *b = &a->b;
 	const struct twin *t = a->t;
 
-	wrong(a, !replaybuf_whole(b), "what is conserved");
+	wrong(a, !replay_table_whole(b), "what is conserved");
 	wrong(a, b->have != twin_have(t) || b->inserted != t->inserted ||
 	    b->sampled != t->sampled || b->updated != t->updated ||
 	    b->stale != t->stale || b->evicted != t->evicted ||
@@ -271,7 +273,7 @@ by_number(const void *p, const void *q)
 static void
 finish(struct pair *a)
 {
-	replaybuf_close(&a->b);
+	replay_table_close(&a->b);
 	wrong(a, a->logged != a->items, "items not dropped in the end");
 	qsort(a->id, a->ids, sizeof(*a->id), by_number);
 	for (size_t i = 1; i < a->ids; i++)
@@ -280,7 +282,7 @@ finish(struct pair *a)
 
 /* A random session; what was wrong, or NULL. */
 static const char *
-session(const struct replaybuf_conf *conf, uint64_t seed, size_t *foretold)
+session(const struct replay_table_conf *conf, uint64_t seed, size_t *foretold)
 {
 	static struct pair a;
 	static uint64_t id[IDS];
@@ -291,7 +293,7 @@ session(const struct replaybuf_conf *conf, uint64_t seed, size_t *foretold)
 	t = (struct twin){ .conf = *conf };
 	a = (struct pair){ .t = &t, .rng = rng_seed(seed), .id = id,
 	    .log = logged };
-	if (!replaybuf_open(&a.b, conf, dropped, &a))
+	if (!replay_table_open(&a.b, conf, dropped, &a))
 		return "no memory";
 	for (int i = 0; i < 400 && a.wrong == NULL &&
 	    a.ids < IDS - BATCH; i++) {
@@ -322,7 +324,7 @@ session(const struct replaybuf_conf *conf, uint64_t seed, size_t *foretold)
 
 /* Sessions of many capacities and numbers of times. */
 static void
-sessions(enum replaybuf_pick pick, const char *name)
+sessions(enum replay_table_pick pick, const char *name)
 {
 	static const size_t capacity[] = { 1, 2, 3, 7, 16, 17, 64, 100, 300 };
 	static const double alpha[] = { 1, 0.6, 0.5, 0 };
@@ -330,7 +332,7 @@ sessions(enum replaybuf_pick pick, const char *name)
 	size_t foretold = 0;
 
 	for (unsigned i = 0; i < 9 * 4 * 4 && why == NULL; i++) {
-		const struct replaybuf_conf conf = {
+		const struct replay_table_conf conf = {
 			.capacity = capacity[i / 16], .pick = pick,
 			.alpha = alpha[i * 7 % 4], .times = i / 4 % 4,
 		};
@@ -351,24 +353,25 @@ sessions(enum replaybuf_pick pick, const char *name)
 static bool
 orders(void)
 {
-	const struct replaybuf_conf conf = { .capacity = 3, .alpha = 1,
+	const struct replay_table_conf conf = { .capacity = 3, .alpha = 1,
 	    .times = 1 };
 	const float p[3] = { 1, 2, 5 };
 	struct rng rng = rng_seed(5);
-	struct replaybuf_draw d[3];
+	struct replay_table_draw d[3];
 	double seen[9] = { 0 }, chi = 0, want;
 	const int n = 60000;
-	struct replaybuf b;
+	struct replay_table b;
 
-	if (!replaybuf_open(&b, &conf, NULL, NULL))
+	if (!replay_table_open(&b, &conf, NULL, NULL))
 		return false;
 	for (int i = 0; i < n; i++) {
-		replaybuf_add_batch(&b, p, NULL, 3, NULL);
-		if (replaybuf_sample(&b, &rng, 3, 0.5, false, d) != 3)
+		replay_table_add_batch(&b, p, NULL, 3, NULL);
+		if (replay_table_sample(&b, &rng, 3, 0.5, false, d) != 3)
 			return false;
-		seen[3 * replaybuf_row(d[0].id) + replaybuf_row(d[1].id)]++;
+		seen[3 * replay_table_row(d[0].id) +
+		    replay_table_row(d[1].id)]++;
 	}
-	replaybuf_close(&b);
+	replay_table_close(&b);
 	for (int i = 0; i < 9; i++) {
 		if (i / 3 == i % 3)
 			continue;
@@ -382,23 +385,23 @@ orders(void)
 
 /* With strata each part of the ring gives its share. */
 static bool
-strata(enum replaybuf_pick pick, uint32_t times)
+strata(enum replay_table_pick pick, uint32_t times)
 {
-	const struct replaybuf_conf conf = { .capacity = 64, .alpha = 1,
+	const struct replay_table_conf conf = { .capacity = 64, .alpha = 1,
 	    .pick = pick, .times = times };
-	struct replaybuf_draw d[32];
+	struct replay_table_draw d[32];
 	struct rng rng = rng_seed(6);
-	struct replaybuf b;
+	struct replay_table b;
 	bool good = true;
 
-	if (!replaybuf_open(&b, &conf, NULL, NULL))
+	if (!replay_table_open(&b, &conf, NULL, NULL))
 		return false;
 	for (int i = 0; i < 64; i++)
-		replaybuf_add(&b, 1, NULL);
-	good = replaybuf_sample(&b, &rng, 32, 1, true, d) == 32;
+		replay_table_add(&b, 1, NULL);
+	good = replay_table_sample(&b, &rng, 32, 1, true, d) == 32;
 	for (unsigned i = 0; i < 32; i++)
-		good = good && replaybuf_row(d[i].id) / 2 == i;
-	replaybuf_close(&b);
+		good = good && replay_table_row(d[i].id) / 2 == i;
+	replay_table_close(&b);
 	return good;
 }
 
@@ -406,25 +409,26 @@ strata(enum replaybuf_pick pick, uint32_t times)
 static bool
 rows(void)
 {
-	const struct replaybuf_conf conf = { .capacity = 10,
-	    .pick = REPLAYBUF_UNIFORM };
-	struct replaybuf_draw d[100];
+	const struct replay_table_conf conf = { .capacity = 10,
+	    .pick = REPLAY_TABLE_UNIFORM };
+	struct replay_table_draw d[100];
 	struct rng rng = rng_seed(7);
-	struct replaybuf b;
+	struct replay_table b;
 	uint64_t row[10], id;
 	bool good = true;
 
-	if (!replaybuf_open(&b, &conf, NULL, NULL))
+	if (!replay_table_open(&b, &conf, NULL, NULL))
 		return false;
 	for (int i = 0; i < 1000; i++) {
-		id = replaybuf_add(&b, -1, NULL);
-		row[replaybuf_row(id)] = id;
-		good = good && replaybuf_sample(&b, &rng, 100, 1, false,
+		id = replay_table_add(&b, -1, NULL);
+		row[replay_table_row(id)] = id;
+		good = good && replay_table_sample(&b, &rng, 100, 1, false,
 		    d) == 100;
 		for (int j = 0; j < 100; j++)
-			good = good && row[replaybuf_row(d[j].id)] == d[j].id;
+			good = good &&
+			    row[replay_table_row(d[j].id)] == d[j].id;
 	}
-	replaybuf_close(&b);
+	replay_table_close(&b);
 	return good;
 }
 
@@ -432,73 +436,73 @@ rows(void)
 static void
 generations(void)
 {
-	const struct replaybuf_conf conf = { .capacity = 2 };
+	const struct replay_table_conf conf = { .capacity = 2 };
 	const struct replaydump_state s = { .newest = (1u << 31) - 2,
 	    .inserted = 7, .evicted = 7 };
-	struct replaybuf b;
+	struct replay_table b;
 	uint64_t id[6];
 	bool good = true;
 
-	if (!replaybuf_open(&b, &conf, NULL, NULL))
+	if (!replay_table_open(&b, &conf, NULL, NULL))
 		return;
 	ok(replaydump_resume(&b, &s), "resume an empty table");
 	for (int i = 0; i < 6; i++)
-		id[i] = replaybuf_add(&b, 1, NULL);
+		id[i] = replay_table_add(&b, 1, NULL);
 	for (int i = 0; i < 6; i++)
 		good = good && id[i] >> 63 == 0 &&
-		    (replaybuf_find(&b, id[i]) != NULL) == (i >= 4);
-	ok(replaybuf_find(&b, id[5] | (uint64_t)1 << 63) == NULL,
+		    (replay_table_find(&b, id[i]) != NULL) == (i >= 4);
+	ok(replay_table_find(&b, id[5] | (uint64_t)1 << 63) == NULL,
 	    "no id has more than 63 bits");
 	ok(good && id[0] >> 32 == (1u << 31) - 1 && id[2] >> 32 == 0 &&
 	    b.newest == 1, "generations go round within 31 bits");
-	replaybuf_close(&b);
+	replay_table_close(&b);
 }
 
 /* Ids of a table that is not a stack grow, also where it was restored. */
 static void
 order(void)
 {
-	const struct replaybuf_conf conf = { .capacity = 8 };
+	const struct replay_table_conf conf = { .capacity = 8 };
 	struct replaydump_state s;
 	struct replaydump_entry e;
-	struct replaybuf b, c;
+	struct replay_table b, c;
 	uint64_t last = 0, id = 0;
 	bool good = true;
 	size_t at = 0;
 
-	if (!replaybuf_open(&b, &conf, NULL, NULL) ||
-	    !replaybuf_open(&c, &conf, NULL, NULL))
+	if (!replay_table_open(&b, &conf, NULL, NULL) ||
+	    !replay_table_open(&c, &conf, NULL, NULL))
 		return;
 	for (int i = 0; i < 11; i++)
-		last = replaybuf_add(&b, 1, NULL);
-	replaybuf_remove(&b, last - 1);
-	replaybuf_remove(&b, (uint64_t)1 << 32 | 5);
+		last = replay_table_add(&b, 1, NULL);
+	replay_table_remove(&b, last - 1);
+	replay_table_remove(&b, (uint64_t)1 << 32 | 5);
 	s = replaydump_state(&b);
 	good = replaydump_resume(&c, &s);
 	while (replaydump_next(&b, &at, &e))
 		good = good && replaydump_restore(&c, &e, 1) == 1;
 	for (int i = 0; i < 30; i++, last = id) {
-		id = replaybuf_add(&c, 1, NULL);
-		good = good && id > last && id == replaybuf_add(&b, 1, NULL);
+		id = replay_table_add(&c, 1, NULL);
+		good = good && id > last && id == replay_table_add(&b, 1, NULL);
 	}
-	ok(good && replaybuf_whole(&c), "ids go on growing when restored");
-	replaybuf_close(&b);
-	replaybuf_close(&c);
+	ok(good && replay_table_whole(&c), "ids go on growing when restored");
+	replay_table_close(&b);
+	replay_table_close(&c);
 }
 
 /* What no table can have had is not restored. */
 static void
 unsound(void)
 {
-	const struct replaybuf_conf conf = { .capacity = 4, .times = 3 };
+	const struct replay_table_conf conf = { .capacity = 4, .times = 3 };
 	struct replaydump_state s = { .newest = 5, .inserted = 9,
 	    .evicted = 7, .highest = 2 };
 	const struct replaydump_entry good = { .id = 5ull << 32 | 1,
 	    .priority = 2, .times = 2 };
 	struct replaydump_entry e[] = { good, good, good, good, good, good };
-	struct replaybuf b;
+	struct replay_table b;
 
-	if (!replaybuf_open(&b, &conf, NULL, NULL))
+	if (!replay_table_open(&b, &conf, NULL, NULL))
 		return;
 	s.head = 4;
 	ok(!replaydump_resume(&b, &s), "no head beyond the ring");
@@ -519,21 +523,21 @@ unsound(void)
 		    "worn-out item" : i == 4 ? "priority that is none" :
 		    "priority above the highest");
 	}
-	ok(replaybuf_whole(&b) && b.have == 2, "all that was said is there");
-	replaybuf_close(&b);
+	ok(replay_table_whole(&b) && b.have == 2, "all that was said is there");
+	replay_table_close(&b);
 }
 
 int
 main(void)
 {
-	sessions(REPLAYBUF_PER, "per");
-	sessions(REPLAYBUF_UNIFORM, "uniform");
-	sessions(REPLAYBUF_FIFO, "fifo");
-	sessions(REPLAYBUF_LIFO, "lifo");
+	sessions(REPLAY_TABLE_PER, "per");
+	sessions(REPLAY_TABLE_UNIFORM, "uniform");
+	sessions(REPLAY_TABLE_FIFO, "fifo");
+	sessions(REPLAY_TABLE_LIFO, "lifo");
 	ok(orders(), "items that wear out: draws without replacement");
-	ok(strata(REPLAYBUF_PER, 0) && strata(REPLAYBUF_UNIFORM, 0),
+	ok(strata(REPLAY_TABLE_PER, 0) && strata(REPLAY_TABLE_UNIFORM, 0),
 	    "strata of per and uniform");
-	ok(strata(REPLAYBUF_PER, 1) && strata(REPLAYBUF_UNIFORM, 1),
+	ok(strata(REPLAY_TABLE_PER, 1) && strata(REPLAY_TABLE_UNIFORM, 1),
 	    "also where items wear out");
 	ok(rows(), "rows of the caller's own");
 	generations();

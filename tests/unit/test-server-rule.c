@@ -32,13 +32,13 @@ whole(float x, float reward)
 }
 
 /* A server of two weights that begin at w. */
-static struct psrule
+static struct server_rule
 begun(float w)
 {
 	const struct update u = whole(w, 0);
-	struct psrule p = { 0 };
+	struct server_rule p = { 0 };
 
-	if (!psrule_weights(&p, &u))
+	if (!server_rule_weights(&p, &u))
 		abort();
 	return p;
 }
@@ -46,53 +46,55 @@ begun(float w)
 static void
 learns(void)
 {
-	struct psrule_conf cf = { .average_ema = 1, .rate = 0.25 };
-	struct psrule p = begun(3);
+	struct server_rule_conf cf = { .average_ema = 1, .rate = 0.25 };
+	struct server_rule p = begun(3);
 	struct update u = whole(2, 0);
 
-	ok(psrule_update(&cf, &p, &u) == PSRULE_APPLIED && p.w[0] == 3.5f &&
+	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_APPLIED &&
+	    p.w[0] == 3.5f &&
 	    p.w[1] == 3.5f, "sgd: w + rate g");
 	cf.descend = true;
-	psrule_update(&cf, &p, &u);
+	server_rule_update(&cf, &p, &u);
 	ok(p.w[0] == 3, "descending, w - rate g");
-	psrule_free(&p);
+	server_rule_free(&p);
 
-	cf = (struct psrule_conf){ .average_ema = 0.5, .rate = 1 };
+	cf = (struct server_rule_conf){ .average_ema = 0.5, .rate = 1 };
 	p = begun(0);
 	u = whole(1, 0);
 	for (int k = 1; k <= 20; k++)
-		psrule_update(&cf, &p, &u);
+		server_rule_update(&cf, &p, &u);
 	ok(p.g[0] == 1 - 0x1p-20f, "ema of a steady gradient: (1 - 2^-k) g");
 	ok(p.w[1] == 20 - 1 + 0x1p-20f,
 	    "weights have its sum: k - 1 + 2^-k times g");
-	psrule_free(&p);
+	server_rule_free(&p);
 
 	cf.average_ema = 0.25;
 	p = begun(0);
 	u = whole(16, 0);
-	psrule_update(&cf, &p, &u);
+	server_rule_update(&cf, &p, &u);
 	u = whole(0, 0);
-	psrule_update(&cf, &p, &u);
+	server_rule_update(&cf, &p, &u);
 	ok(p.g[0] == 3 && p.w[0] == 7,
 	    "a is the share of the newest: a g, then (1 - a) a g");
-	psrule_free(&p);
+	server_rule_free(&p);
 }
 
 /* Adam as Kingma and Ba wrote it, all in doubles. */
 static void
 adam(bool descend, double average)
 {
-	const struct psrule_conf cf = { .average_ema = average, .rate = 0.01,
-	    .optimizer = PSRULE_ADAM, .descend = descend };
+	const struct server_rule_conf cf =
+	    { .average_ema = average, .rate = 0.01,
+	    .optimizer = SERVER_RULE_ADAM, .descend = descend };
 	double w = 0.5, g = 0, m = 0, v = 0, worst = 0;
-	struct psrule p = begun(0.5f);
+	struct server_rule p = begun(0.5f);
 	struct rng r = rng_seed(8);
 
 	for (int t = 1; t <= 2000; t++) {
 		float x = (float)rng_uniform(&r, -1, 2);
 		struct update u = whole(x, 0);
 
-		psrule_update(&cf, &p, &u);
+		server_rule_update(&cf, &p, &u);
 		g += average * ((descend ? -(double)x : (double)x) - g);
 		m = 0.9 * m + 0.1 * g;
 		v = 0.999 * v + 0.001 * g * g;
@@ -104,27 +106,27 @@ adam(bool descend, double average)
 	    "adam, average %g%s: 2,000 steps agree with one in doubles",
 	    average, descend ? ", descending" : ""))
 		note("%g at %g", worst, w);
-	psrule_free(&p);
+	server_rule_free(&p);
 }
 
 /* Rewards in a row, and for each whether it passes, as a string of y and n. */
 static void
-gate(const char *name, enum psrule_gate kind, const char *want, float end)
+gate(const char *name, enum server_rule_gate kind, const char *want, float end)
 {
 	static const float reward[] = { 1, 1, 2, 0.5f, 1.5f, 2.5f, -4, -3 };
-	const struct psrule_conf cf = { .gate = kind, .gate_ema = 0.5,
+	const struct server_rule_conf cf = { .gate = kind, .gate_ema = 0.5,
 	    .average_ema = 1, .rate = 1 };
-	struct psrule p = begun(0);
+	struct server_rule p = begun(0);
 	bool same = true;
 	int passed = 0;
 
 	for (int i = 0; want[i] != '\0'; i++) {
 		struct update u = whole(1, reward[i]);
-		enum psrule_verdict v = psrule_update(&cf, &p, &u);
+		enum server_rule_verdict v = server_rule_update(&cf, &p, &u);
 
 		passed += want[i] == 'y';
-		same = same && v == (want[i] == 'y' ? PSRULE_APPLIED :
-		    PSRULE_GATED) && p.w[0] == (float)passed &&
+		same = same && v == (want[i] == 'y' ? SERVER_RULE_APPLIED :
+		    SERVER_RULE_GATED) && p.w[0] == (float)passed &&
 		    p.range[0].version == 1 + (uint32_t)passed;
 	}
 	ok(same, "gate %s lets in %s, and what it keeps out changes no weight",
@@ -132,57 +134,60 @@ gate(const char *name, enum psrule_gate kind, const char *want, float end)
 	if (!ok(p.range[0].reward == (double)end, "and r_g ends at %g",
 	    (double)end))
 		note("%g", p.range[0].reward);
-	psrule_free(&p);
+	server_rule_free(&p);
 }
 
 static void
 founder(void)
 {
-	const struct psrule_conf cf = { .average_ema = 1, .rate = 1 };
-	struct psrule p = { 0 };
+	const struct server_rule_conf cf = { .average_ema = 1, .rate = 1 };
+	struct server_rule p = { 0 };
 	struct update u = packet(E, N, 2, 30, 0);
 
-	ok(!psrule_ready(&p) && psrule_update(&cf, &p, &u) == PSRULE_NO_MODEL,
+	ok(!server_rule_ready(&p) && server_rule_update(&cf, &p,
+	    &u) == SERVER_RULE_NO_MODEL,
 	    "before any weights no update is taken");
-	ok(!psrule_weights(&p, &u) && !p.founded,
+	ok(!server_rule_weights(&p, &u) && !p.founded,
 	    "the last packet of a vector does not tell its cut: not taken");
 	u = packet(E, N, 1, 20, 0);
-	ok(psrule_weights(&p, &u) && p.founder == 9 && p.w[3] == 20 &&
-	    p.w[5] == 20 && p.w[2] == 0 && !psrule_ready(&p),
+	ok(server_rule_weights(&p, &u) && p.founder == 9 && p.w[3] == 20 &&
+	    p.w[5] == 20 && p.w[2] == 0 && !server_rule_ready(&p),
 	    "any other founds the cluster and sets its range");
 	u = packet(E, N, 0, 11, 0);
 	u.worker = 8;
-	ok(!psrule_weights(&p, &u) && p.w[0] == 0,
+	ok(!server_rule_weights(&p, &u) && p.w[0] == 0,
 	    "another worker's weights are not taken, though the range is free");
 	u.worker = 9;
-	ok(psrule_weights(&p, &u) && p.w[0] == 11 && p.w[2] == 11,
+	ok(server_rule_weights(&p, &u) && p.w[0] == 11 && p.w[2] == 11,
 	    "the founder's are");
 	u = packet(E, N, 0, 99, 0);
-	ok(!psrule_weights(&p, &u) && p.w[0] == 11, "each range once");
+	ok(!server_rule_weights(&p, &u) && p.w[0] == 11, "each range once");
 	u = packet(E, N, 0, 1, 0);
-	ok(psrule_update(&cf, &p, &u) == PSRULE_NO_MODEL && p.w[0] == 11,
+	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_NO_MODEL &&
+	    p.w[0] == 11,
 	    "no update is taken while a range is missing");
 	u = packet(E, N, 2, 30, 0);
-	ok(psrule_weights(&p, &u) && psrule_ready(&p) && p.w[6] == 30,
+	ok(server_rule_weights(&p, &u) && server_rule_ready(&p) && p.w[6] == 30,
 	    "with the last range the model is whole");
-	ok(!psrule_weights(&p, &u), "and then no weights are taken at all");
-	psrule_free(&p);
-	ok(p.w == NULL && !psrule_ready(&p), "freed, it is as it began");
+	ok(!server_rule_weights(&p, &u),
+	    "and then no weights are taken at all");
+	server_rule_free(&p);
+	ok(p.w == NULL && !server_rule_ready(&p), "freed, it is as it began");
 	u = packet(1, 1, 0, 5, 0);
-	ok(psrule_weights(&p, &u) && psrule_ready(&p) && p.w[0] == 5,
+	ok(server_rule_weights(&p, &u) && server_rule_ready(&p) && p.w[0] == 5,
 	    "a vector of one element in one packet is a whole model");
-	psrule_free(&p);
+	server_rule_free(&p);
 }
 
-static struct psrule
+static struct server_rule
 three_ranges(void)
 {
-	struct psrule p = { 0 };
+	struct server_rule p = { 0 };
 
 	for (uint32_t r = 0; r < 3; r++) {
 		const struct update u = packet(E, N, r, 0, 0);
 
-		if (!psrule_weights(&p, &u))
+		if (!server_rule_weights(&p, &u))
 			abort();
 	}
 	return p;
@@ -191,19 +196,19 @@ three_ranges(void)
 static void
 ranges(void)
 {
-	const struct psrule_conf cf = { .average_ema = 1, .rate = 1 };
-	struct psrule p = three_ranges();
+	const struct server_rule_conf cf = { .average_ema = 1, .rate = 1 };
+	struct server_rule p = three_ranges();
 	struct update u = packet(E, N, 1, 2, 6), model;
 
-	psrule_update(&cf, &p, &u);
-	psrule_update(&cf, &p, &u);
+	server_rule_update(&cf, &p, &u);
+	server_rule_update(&cf, &p, &u);
 	ok(p.w[2] == 0 && p.w[3] == 4 && p.w[5] == 4 && p.w[6] == 0,
 	    "an update of a range moves that range alone");
 	ok(p.range[0].version == 1 && p.range[1].version == 3 &&
 	    p.range[2].version == 1 &&
 	    p.range[0].step == 0 && p.range[1].step == 2,
 	    "and counts in its version and step alone");
-	psrule_answer(&p, &u, UPDATE_ALL_WORKERS, &model);
+	server_rule_answer(&p, &u, UPDATE_ALL_WORKERS, &model);
 	ok(model.kind == UPDATE_MODEL && model.cluster == 4 &&
 	    model.worker == UPDATE_ALL_WORKERS && model.sequence == 3 &&
 	    model.following == 1 && model.elements == E && model.n == N &&
@@ -211,33 +216,33 @@ ranges(void)
 	    "the answer is that range's, with its version and r_g");
 
 	u.elements = E + 1;
-	ok(psrule_update(&cf, &p, &u) == PSRULE_MISMATCHED,
+	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_MISMATCHED,
 	    "another length is mismatched");
 	u = packet(E, N, 1, 2, 0);
 	u.n = 2;
-	ok(psrule_update(&cf, &p, &u) == PSRULE_MISMATCHED,
+	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_MISMATCHED,
 	    "and so is another cut");
 	u = packet(E, 4, 1, 2, 0);
-	ok(psrule_update(&cf, &p, &u) == PSRULE_MISMATCHED,
+	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_MISMATCHED,
 	    "even if its packet ends where the vector does");
 	ok(p.w[3] == 4 && p.w[4] == 4 && p.range[1].version == 3,
 	    "and they change nothing");
-	psrule_free(&p);
+	server_rule_free(&p);
 }
 
 /* After the refusal of u, is all as it was? */
 static bool
-no_trace(const struct psrule_conf *cf, struct psrule *p,
+no_trace(const struct server_rule_conf *cf, struct server_rule *p,
     const struct update *u)
 {
 	const size_t block = 4 * (size_t)p->elements * sizeof(float);
-	const struct psrule_range was = p->range[0];
+	const struct server_rule_range was = p->range[0];
 	const uint32_t version = p->range[0].version, step = p->range[0].step;
 	float *copy = malloc(block);
 	bool same;
 
 	memcpy(copy, p->w, block);
-	same = psrule_update(cf, p, u) == PSRULE_NONFINITE &&
+	same = server_rule_update(cf, p, u) == SERVER_RULE_NONFINITE &&
 	    memcmp(copy, p->w, block) == 0 && p->range[0].version == version &&
 	    p->range[0].step == step && p->range[0].rewarded == was.rewarded &&
 	    p->range[0].reward == was.reward;
@@ -246,25 +251,25 @@ no_trace(const struct psrule_conf *cf, struct psrule *p,
 }
 
 static void
-refusal(const char *name, enum psrule_optimizer optimizer, float much)
+refusal(const char *name, enum server_rule_optimizer optimizer, float much)
 {
-	const struct psrule_conf cf = { .average_ema = 0.5, .rate = 2,
+	const struct server_rule_conf cf = { .average_ema = 0.5, .rate = 2,
 	    .optimizer = optimizer, .gate_ema = 0.5 };
-	struct psrule p = begun(FLT_MAX / 2);
+	struct server_rule p = begun(FLT_MAX / 2);
 	struct update u = whole(1, 5);
 
 	vec_set(bytes, 1, much);	/* the last element alone is bad */
 	ok(no_trace(&cf, &p, &u), "%s: a first update that is refused leaves "
 	    "no trace, in r_g neither", name);
 	u = whole(1, 3);
-	ok(psrule_update(&cf, &p, &u) == PSRULE_APPLIED &&
+	ok(server_rule_update(&cf, &p, &u) == SERVER_RULE_APPLIED &&
 	    p.range[0].reward == 3,
 	    "%s: the next one is the first", name);
 	u = whole(1, 1000);
 	vec_set(bytes, 1, much);
 	ok(no_trace(&cf, &p, &u), "%s: one that is refused later does not "
 	    "either", name);
-	psrule_free(&p);
+	server_rule_free(&p);
 }
 
 int
@@ -274,13 +279,13 @@ main(void)
 	adam(false, 1);
 	adam(true, 1);
 	adam(false, 0.5);
-	gate("none", PSRULE_NONE, "yyyyyyyy", -2.03125f);
-	gate("ema", PSRULE_EMA, "ynynyynn", -2.03125f);
-	gate("last", PSRULE_LAST, "ynynyyny", -3);
-	gate("best", PSRULE_BEST, "ynynnynn", 2.5f);
+	gate("none", SERVER_RULE_NONE, "yyyyyyyy", -2.03125f);
+	gate("ema", SERVER_RULE_EMA, "ynynyynn", -2.03125f);
+	gate("last", SERVER_RULE_LAST, "ynynyyny", -3);
+	gate("best", SERVER_RULE_BEST, "ynynnynn", 2.5f);
 	founder();
 	ranges();
-	refusal("sgd", PSRULE_SGD, FLT_MAX);
-	refusal("adam", PSRULE_ADAM, 1e30f);
+	refusal("sgd", SERVER_RULE_SGD, FLT_MAX);
+	refusal("adam", SERVER_RULE_ADAM, 1e30f);
 	return tap_end();
 }

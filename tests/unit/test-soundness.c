@@ -47,11 +47,12 @@ is(const struct clusters *bare, uint32_t caplen, unsigned want,
     struct update *u)
 {
 	struct frame g;
-	unsigned v = judge_frame(bare, FRAME_ETHERNET, p, caplen, len, STAMP,
+	unsigned v = soundness_frame(bare, FRAME_ETHERNET, p, caplen, len,
+	    STAMP,
 	    &g, u);
 
 	if (v != want)
-		note("%s", judge_name(v));
+		note("%s", soundness_name(v));
 	return v == want;
 }
 
@@ -60,7 +61,7 @@ verdict(unsigned want, const char *what)
 {
 	struct update u;
 
-	ok(is(NULL, len, want, &u), "%s: %s", what, judge_name(want));
+	ok(is(NULL, len, want, &u), "%s: %s", what, soundness_name(want));
 }
 
 static void
@@ -77,14 +78,14 @@ ours(void)
 	frame(UPDATE_TOS, true, NULL, 0);
 	verdict(UPDATE_OK, "over IPv6 too");
 	frame(0x28, false, NULL, 0);
-	verdict(JUDGE_REGULAR, "another codepoint");
+	verdict(SOUNDNESS_REGULAR, "another codepoint");
 	frame(UPDATE_TOS, false, NULL, 0);
 	p[12] = 8;
 	p[13] = 6;
-	verdict(JUDGE_REGULAR, "another ethertype");
+	verdict(SOUNDNESS_REGULAR, "another ethertype");
 	frame(UPDATE_TOS, false, NULL, 0);
 	p[f.ip_at + 9] = 6;
-	verdict(JUDGE_REGULAR, "another protocol");
+	verdict(SOUNDNESS_REGULAR, "another protocol");
 }
 
 static void
@@ -94,17 +95,18 @@ damaged(void)
 
 	frame(UPDATE_TOS, false, NULL, 0);
 	p[f.ip_at + 6] = 0x20;
-	verdict(JUDGE_FRAGMENT, "a fragment");
+	verdict(SOUNDNESS_FRAGMENT, "a fragment");
 	frame(UPDATE_TOS, false, NULL, 0);
-	ok(is(NULL, len - 1, JUDGE_SNAPLEN, &u), "cut by one byte: snaplen");
+	ok(is(NULL, len - 1, SOUNDNESS_SNAPLEN, &u),
+	    "cut by one byte: snaplen");
 	p[f.udp_at + 5]++;
 	verdict(UPDATE_BAD_LENGTH, "a UDP length past the packet");
 	frame(UPDATE_TOS, false, NULL, 0);
 	p[len - 1] ^= 1;
-	verdict(JUDGE_CHECKSUM, "a bit that flipped in the vector");
+	verdict(SOUNDNESS_CHECKSUM, "a bit that flipped in the vector");
 	frame(UPDATE_TOS, false, NULL, 0);
 	p[f.ip_at + 8] ^= 1;
-	verdict(JUDGE_CHECKSUM, "a bit that flipped in the IP header");
+	verdict(SOUNDNESS_CHECKSUM, "a bit that flipped in the IP header");
 	frame(UPDATE_TOS, false, NULL, 0);
 	memset(p + f.udp_at + 6, 0, 2);
 	p[len - 1] ^= 1;
@@ -159,7 +161,7 @@ bare_packets(void)
 	frame(0, false, payload, 9);
 	ok(is(&c, len, UPDATE_BAD_LENGTH, &u), "with 9, of bad length");
 	frame(UPDATE_TOS, true, NULL, 0);
-	ok(is(&c, len, JUDGE_REGULAR, &u),
+	ok(is(&c, len, SOUNDNESS_REGULAR, &u),
 	    "who is not in the table sends regular traffic, with our "
 	    "codepoint too");
 	clusters_free(&c);
@@ -170,12 +172,12 @@ names(void)
 {
 	bool differ = true;
 
-	for (unsigned i = 0; i < JUDGE_VERDICTS; i++) {
+	for (unsigned i = 0; i < SOUNDNESS_VERDICTS; i++) {
 		for (unsigned k = 0; k < i; k++)
 			differ = differ &&
-			    strcmp(judge_name(i), judge_name(k)) != 0;
+			    strcmp(soundness_name(i), soundness_name(k)) != 0;
 	}
-	ok(differ && strcmp(judge_name(JUDGE_FOREIGN), "foreign") == 0,
+	ok(differ && strcmp(soundness_name(SOUNDNESS_FOREIGN), "foreign") == 0,
 	    "each verdict has a name of its own");
 }
 

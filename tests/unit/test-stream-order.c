@@ -9,22 +9,22 @@ static const float vec[4] = { 1, 2, 3, INFINITY };
 
 /* A hello, in JSON. */
 static const char *
-hello(struct trainee *t, const char *json)
+hello(struct stream_order *t, const char *json)
 {
 	const struct stream_head h = { .kind = STREAM_HELLO,
 	    .elements = (uint32_t)strlen(json) };
 
-	return trainee_says(t, &h, (const uint8_t *)json);
+	return stream_order_says(t, &h, (const uint8_t *)json);
 }
 
 /* A vector of n elements. */
 static const char *
-says(struct trainee *t, enum stream_kind kind, uint32_t n)
+says(struct stream_order *t, enum stream_kind kind, uint32_t n)
 {
 	const struct stream_head h = { .kind = (uint16_t)kind,
 	    .elements = n };
 
-	return trainee_says(t, &h, (const uint8_t *)vec);
+	return stream_order_says(t, &h, (const uint8_t *)vec);
 }
 
 static bool
@@ -38,9 +38,9 @@ is(const char *got, const char *want)
 int
 main(void)
 {
-	struct trainee t = { .most = 4, .carrier = "--mode test" };
+	struct stream_order t = { .most = 4, .carrier = "--mode test" };
 
-	ok(is(trainee_owes(&t), "hello"), "a hello is owed first");
+	ok(is(stream_order_owes(&t), "hello"), "a hello is owed first");
 	ok(is(says(&t, STREAM_WEIGHTS, 3), "no hello came first"),
 	    "nothing else may come before it");
 	ok(is(hello(&t, "{}"),
@@ -57,12 +57,12 @@ main(void)
 	ok(hello(&t, "{\"version\":1,\"elements\":3}") == NULL &&
 	    t.elements == 3, "a good one is");
 	ok(is(hello(&t, "{\"elements\":3}"), "says hello twice"), "but once");
-	ok(is(trainee_owes(&t), "weights"), "weights are owed next");
+	ok(is(stream_order_owes(&t), "weights"), "weights are owed next");
 	ok(is(says(&t, STREAM_GRADIENT, 3), "a gradient before its weights"),
 	    "before any gradient");
 	ok(is(says(&t, STREAM_WEIGHTS, 2),
 	    "a vector of another length than its hello said"), "too short");
-	ok(says(&t, STREAM_WEIGHTS, 3) == NULL && trainee_owes(&t) == NULL,
+	ok(says(&t, STREAM_WEIGHTS, 3) == NULL && stream_order_owes(&t) == NULL,
 	    "weights are taken");
 	ok(is(says(&t, STREAM_WEIGHTS, 3), "weights twice"), "once");
 	ok(says(&t, STREAM_GRADIENT, 3) == NULL &&
@@ -70,7 +70,7 @@ main(void)
 	ok(is(says(&t, STREAM_RESULT, 3),
 	    "a result, from the side that trains"), "but no results");
 	ok(says(&t, STREAM_BYE, 0) == NULL, "bye is always right");
-	t = (struct trainee){ .most = 4, .hello = true, .elements = 4 };
+	t = (struct stream_order){ .most = 4, .hello = true, .elements = 4 };
 	ok(is(says(&t, STREAM_WEIGHTS, 4), "a value that is not finite") &&
 	    !t.weights, "an infinite value is named");
 	return tap_end();

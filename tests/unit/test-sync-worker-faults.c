@@ -77,9 +77,10 @@ test_early(struct world *w)
 	w->doer[3].think_ns = 9 * MS;
 	ok(all_well(w) && w->doer[3].partial, "a worker too slow for the "
 	    "others gets every result, in order");
-	ok(w->doer[3].l.n[LOCKSTEP_MISSED] > 100, "and its own gradients are "
+	ok(w->doer[3].l.n[SYNC_WORKER_MISSED] > 100,
+	    "and its own gradients are "
 	    "discarded and counted: %llu missed",
-	    (unsigned long long)w->doer[3].l.n[LOCKSTEP_MISSED]);
+	    (unsigned long long)w->doer[3].l.n[SYNC_WORKER_MISSED]);
 	end(w);
 }
 
@@ -87,12 +88,12 @@ test_early(struct world *w)
 static void
 ends(struct world *w, int k, const char *words, const char *what)
 {
-	char why[LOCKSTEP_WHY_BYTES];
+	char why[SYNC_WORKER_WHY_BYTES];
 
 	while (step(w))
 		;
-	lockstep_why(&w->doer[k].l, why);
-	ok(!lockstep_going(&w->doer[k].l) && strstr(why, words) != NULL &&
+	sync_worker_why(&w->doer[k].l, why);
+	ok(!sync_worker_going(&w->doer[k].l) && strstr(why, words) != NULL &&
 	    w->now_ns < 40000 * MS, "%s: %s", what, why);
 	end(w);
 }
@@ -147,7 +148,7 @@ tell(struct world *w, int k, enum control_action action)
 
 	control_put(msg, (uint8_t)action, 7, 1);
 	assert(control_parse(msg, 8, &c));
-	lockstep_control(&w->doer[k].l, &c, w->now_ns);
+	sync_worker_control(&w->doer[k].l, &c, w->now_ns);
 }
 
 static void
@@ -163,7 +164,8 @@ test_halt(struct world *w)
 	until = w->now_ns + 300000 * MS;
 	while (step(w) && w->now_ns < until)
 		;
-	well = w->doer[0].l.end == LOCKSTEP_GOING && w->doer[0].l.in.halted &&
+	well = w->doer[0].l.end == SYNC_WORKER_GOING &&
+	    w->doer[0].l.in.halted &&
 	    w->doer[0].done < 510;
 	ok(well && joins(w) < 2 * 310, "halted, the clocks "
 	    "stop, and it asks once a second: %llu Joins",

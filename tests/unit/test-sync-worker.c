@@ -13,9 +13,9 @@ test_clean(struct world *w)
 		for (size_t i = 0; i < sizeof(length) / sizeof(*length); i++) {
 			begin(w, n, length[i], 50, 0, 1);
 			well = all_well(w) && well;
-			helps += total(w, LOCKSTEP_RETRANSMITTED);
-			well = well && total(w, LOCKSTEP_MISSED) == 0 &&
-			    total(w, LOCKSTEP_PARTIAL) == 0;
+			helps += total(w, SYNC_WORKER_RETRANSMITTED);
+			well = well && total(w, SYNC_WORKER_MISSED) == 0 &&
+			    total(w, SYNC_WORKER_PARTIAL) == 0;
 			end(w);
 		}
 	}
@@ -45,67 +45,68 @@ test_nonsense(struct world *w)
 {
 	uint8_t vec[4 * F] = { 0 };
 	struct seg s = { .contributions = 1, .n = F, .vec = vec };
-	struct lockstep *l = &w->doer[0].l;
-	enum lockstep_verdict v[7];
+	struct sync_worker *l = &w->doer[0].l;
+	enum sync_worker_verdict v[7];
 
 	begin(w, 1, ELEMENTS, 1000, 0, 1);
-	v[0] = lockstep_result(l, &s, 0);
+	v[0] = sync_worker_result(l, &s, 0);
 	while (step(w) && w->doer[0].done < 5)
 		;
 	s.iteration = l->t;
 	s.index = SEGS;
-	v[1] = lockstep_result(l, &s, w->now_ns);
+	v[1] = sync_worker_result(l, &s, w->now_ns);
 	s.index = 0;
 	s.n = F - 1;
-	v[2] = lockstep_result(l, &s, w->now_ns);
+	v[2] = sync_worker_result(l, &s, w->now_ns);
 	s.n = F;
 	s.contributions = 0;
-	v[3] = lockstep_result(l, &s, w->now_ns);
+	v[3] = sync_worker_result(l, &s, w->now_ns);
 	s.contributions = 1;
 	s.iteration = seg_step(l->t, -1);
-	v[4] = lockstep_result(l, &s, w->now_ns);
+	v[4] = sync_worker_result(l, &s, w->now_ns);
 	s.iteration = seg_step(l->t, 1);
 	s.index = 3;
-	v[5] = lockstep_result(l, &s, w->now_ns);
-	v[6] = lockstep_result(l, &s, w->now_ns);
-	ok(v[0] == LOCKSTEP_BAD_INDEX && v[1] == LOCKSTEP_BAD_INDEX &&
-	    v[2] == LOCKSTEP_BAD_LENGTH && v[3] == LOCKSTEP_BAD_INDEX &&
-	    v[4] == LOCKSTEP_STALE, "results that cannot be are not taken");
-	ok(v[5] == LOCKSTEP_TAKE && v[6] == LOCKSTEP_DUPLICATE,
+	v[5] = sync_worker_result(l, &s, w->now_ns);
+	v[6] = sync_worker_result(l, &s, w->now_ns);
+	ok(v[0] == SYNC_WORKER_BAD_INDEX && v[1] == SYNC_WORKER_BAD_INDEX &&
+	    v[2] == SYNC_WORKER_BAD_LENGTH && v[3] == SYNC_WORKER_BAD_INDEX &&
+	    v[4] == SYNC_WORKER_STALE, "results that cannot be are not taken");
+	ok(v[5] == SYNC_WORKER_TAKE && v[6] == SYNC_WORKER_DUPLICATE,
 	    "one of the next iteration is, once");
 	s.iteration = seg_step(l->t, 2);
-	ok(lockstep_result(l, &s, w->now_ns) == LOCKSTEP_AHEAD &&
-	    l->verdicts[LOCKSTEP_BAD_INDEX] == 3, "one after that is not");
+	ok(sync_worker_result(l, &s, w->now_ns) == SYNC_WORKER_AHEAD &&
+	    l->verdicts[SYNC_WORKER_BAD_INDEX] == 3, "one after that is not");
 	end(w);
 }
 
 static void
 test_window(struct world *w)
 {
-	struct lockstep *l = &w->doer[0].l;
+	struct sync_worker *l = &w->doer[0].l;
 
 	begin(w, 1, ELEMENTS, 1, 0, 1);
 	l->floats = 366;
 	l->cf.window = 0;
 	l->cf.run_bytes = 65507;
 	l->cf.buffer_bytes = 16 << 20;
-	ok(lockstep_window_first(l) == 88 && lockstep_window_max(l) == 1024,
+	ok(sync_worker_window_first(l) == 88 &&
+	    sync_worker_window_max(l) == 1024,
 	    "two full runs of 44 to begin with");
 	l->floats = 16374;
 	l->in.members = 4;
-	ok(lockstep_window_first(l) == 32, "a half of the buffer for all");
+	ok(sync_worker_window_first(l) == 32, "a half of the buffer for all");
 	l->cf.buffer_bytes = 212992;
-	ok(lockstep_window_first(l) == 2, "but two at least");
+	ok(sync_worker_window_first(l) == 2, "but two at least");
 	l->floats = 366;
 	l->cf.window = 10;
-	ok(lockstep_window_first(l) == 10, "and what was asked for at most");
+	ok(sync_worker_window_first(l) == 10, "and what was asked for at most");
 	l->window = l->slow = 4;
 	for (int i = 0; i < 9; i++)
-		lockstep_widen(l);
+		sync_worker_widen(l);
 	ok(l->window == 6, "past where packets were lost it grows slowly");
 	l->slow = 10;
 	for (int i = 0; i < 9; i++)
-		lockstep_widen(l);
+		sync_worker_widen(l);
 	ok(l->window == 10, "before that by each result, and to its limit");
 	end(w);
 }
@@ -116,37 +117,37 @@ test_long(struct world *w)
 {
 	static const uint8_t vec[4 * F];
 	struct seg s = { .contributions = 1, .n = F, .vec = vec };
-	struct lockstep *l = &w->doer[0].l;
+	struct sync_worker *l = &w->doer[0].l;
 
 	begin(w, 1, F, 1, 0, 1);
 	while (!l->in.joined && step(w))
 		;
 	for (uint32_t k = 0; k < SEG_ITERATIONS / 2 + 2; k++) {
 		s.iteration = l->t;
-		lockstep_gradient(l, w->now_ns);
-		lockstep_result(l, &s, w->now_ns);
-		lockstep_advance(l, w->now_ns);
+		sync_worker_gradient(l, w->now_ns);
+		sync_worker_result(l, &s, w->now_ns);
+		sync_worker_advance(l, w->now_ns);
 	}
-	ok(l->t == SEG_ITERATIONS / 2 + 2 && !lockstep_fetches(l),
+	ok(l->t == SEG_ITERATIONS / 2 + 2 && !sync_worker_fetches(l),
 	    "8 million iterations later it still adds its own");
 	end(w);
 }
 
 /* What it wants sent now; is the last of it a Help for segment i of t? */
 static bool
-asks(struct lockstep *l, uint32_t i, uint64_t now_ns)
+asks(struct sync_worker *l, uint32_t i, uint64_t now_ns)
 {
-	struct lockstep_out o = { 0 };
+	struct sync_worker_out o = { 0 };
 
-	while (lockstep_next(l, now_ns, &o))
+	while (sync_worker_next(l, now_ns, &o))
 		;
 	return o.len > 0 && o.count == 0 && o.message[0] == CONTROL_HELP &&
-	    wire_get(o.message + 8, 8) == seg_word(l->t, 0, i);
+	    bytes_get(o.message + 8, 8) == seg_word(l->t, 0, i);
 }
 
 /* Segments first to last of an answer come, step_ns apart. */
 static void
-answers(struct lockstep *l, uint32_t t, uint32_t first, uint32_t last,
+answers(struct sync_worker *l, uint32_t t, uint32_t first, uint32_t last,
     uint64_t step_ns, uint64_t *now_ns)
 {
 	static const uint8_t vec[4 * F];
@@ -158,18 +159,18 @@ answers(struct lockstep *l, uint32_t t, uint32_t first, uint32_t last,
 
 		*now_ns += step_ns;
 		g.index = i;
-		lockstep_result(l, &g, *now_ns);
+		sync_worker_result(l, &g, *now_ns);
 	}
 }
 
 /* The last of an answer comes so long after it is asked for; when it was. */
 static uint64_t
-silence(struct lockstep *l, uint64_t more_ns, uint64_t *now_ns)
+silence(struct sync_worker *l, uint64_t more_ns, uint64_t *now_ns)
 {
 	const uint32_t t = l->t;
 	uint64_t since;
 
-	lockstep_gradient(l, *now_ns);
+	sync_worker_gradient(l, *now_ns);
 	asks(l, 0, *now_ns);
 	answers(l, t, 0, SEGS - 2, 0, now_ns);
 	since = *now_ns;
@@ -177,7 +178,7 @@ silence(struct lockstep *l, uint64_t more_ns, uint64_t *now_ns)
 		*now_ns += MS / 2;
 	since = *now_ns - since;
 	answers(l, t, SEGS - 1, SEGS - 1, more_ns, now_ns);
-	lockstep_advance(l, *now_ns);
+	sync_worker_advance(l, *now_ns);
 	return since;
 }
 
@@ -188,7 +189,7 @@ test_whole(struct world *w)
 	const struct control_ack a = { .action = CONTROL_JOIN,
 	    .elements = ELEMENTS, .floats = F, .h = 1, .members = 1,
 	    .timeout_s = 10000, .whole = true };
-	struct lockstep *l = &w->doer[0].l;
+	struct sync_worker *l = &w->doer[0].l;
 	uint64_t now_ns = 0, ns;
 	uint8_t msg[CONTROL_MAX_BYTES];
 	bool same = true;
@@ -198,8 +199,8 @@ test_whole(struct world *w)
 	asks(l, 0, now_ns);
 	assert(control_parse(msg, (size_t)(control_put_ack(control_put(msg,
 	    CONTROL_ACK, 7, l->in.join_xid), &a) - msg), &c));
-	lockstep_control(l, &c, now_ns);
-	l->n[LOCKSTEP_ITERATIONS] = 1;		/* it is open */
+	sync_worker_control(l, &c, now_ns);
+	l->n[SYNC_WORKER_ITERATIONS] = 1;		/* it is open */
 	for (int k = 0; k < 8; k++) {
 		ns = silence(l, 0, &now_ns);
 		same = same && ns == 20 * MS;
@@ -211,7 +212,7 @@ test_whole(struct world *w)
 	ok(ns > 47 * MS && ns <= 50 * MS,
 	    "what is late all the same may be so again");
 	l->rto = (struct rto){ 0 };
-	lockstep_gradient(l, now_ns);
+	sync_worker_gradient(l, now_ns);
 	asks(l, 0, now_ns);
 	answers(l, l->t, 0, 0, 5 * MS, &now_ns);
 	answers(l, l->t, 1, SEGS - 1, MS, &now_ns);

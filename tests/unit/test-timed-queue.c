@@ -13,7 +13,7 @@ slow_pop(uint64_t at[], size_t n)
 
 	for (size_t i = 1; i < n; i++)
 		best = at[i] < at[best] ? i : best;
-	at[best] = EVQ_NEVER;
+	at[best] = TIMED_QUEUE_NEVER;
 	return best;
 }
 
@@ -23,26 +23,27 @@ twins(uint64_t span)
 	static char item[MANY];
 	uint64_t at[MANY];
 	struct rng r = rng_seed(span);
-	struct evq q = { 0 };
+	struct timed_queue q = { 0 };
 	size_t bad = 0;
 
 	for (size_t i = 0; i < MANY; i++) {
 		at[i] = rng_u64(&r) % span;
-		if (!evq_push(&q, at[i], &item[i]))
+		if (!timed_queue_push(&q, at[i], &item[i]))
 			bad++;
 	}
 	for (size_t i = 0; i < MANY; i++) {
-		const uint64_t due = evq_due(&q);
-		const char *got = evq_pop(&q);
+		const uint64_t due = timed_queue_due(&q);
+		const char *got = timed_queue_pop(&q);
 		size_t want, k = (size_t)(got - item);
 
 		bad += due != at[k];
 		want = slow_pop(at, MANY);
 		bad += k != want;
 	}
-	ok(bad == 0 && evq_pop(&q) == NULL, "%d events in %llu ns come out "
+	ok(bad == 0 && timed_queue_pop(&q) == NULL,
+	    "%d events in %llu ns come out "
 	    "as a scan finds them", MANY, (unsigned long long)span);
-	evq_free(&q);
+	timed_queue_free(&q);
 }
 
 /* Pushed and popped by turns, as a queue of departures is. */
@@ -50,39 +51,46 @@ static void
 turns(void)
 {
 	struct rng r = rng_seed(7);
-	struct evq q = { 0 };
+	struct timed_queue q = { 0 };
 	uint64_t last = 0;
 	size_t bad = 0;
 
 	for (int i = 0; i < 100000; i++) {
 		if (rng_u64(&r) % 2 == 0 || q.count == 0) {
-			bad += !evq_push(&q, last + rng_u64(&r) % 100, &q);
+			bad += !timed_queue_push(&q, last + rng_u64(&r) % 100,
+			    &q);
 			continue;
 		}
-		bad += evq_due(&q) < last;
-		last = evq_due(&q);
-		bad += evq_pop(&q) != &q;
+		bad += timed_queue_due(&q) < last;
+		last = timed_queue_due(&q);
+		bad += timed_queue_pop(&q) != &q;
 	}
 	ok(bad == 0, "time does not go back when none is pushed before it");
-	evq_free(&q);
+	timed_queue_free(&q);
 }
 
 int
 main(void)
 {
-	struct evq q = { 0 };
+	struct timed_queue q = { 0 };
 	int a, b;
 
-	ok(evq_due(&q) == EVQ_NEVER && evq_pop(&q) == NULL,
+	ok(timed_queue_due(&q) == TIMED_QUEUE_NEVER &&
+	    timed_queue_pop(&q) == NULL,
 	    "an empty queue has nothing due");
-	ok(evq_push(&q, 5, &a) && evq_push(&q, 3, &b) && evq_due(&q) == 3 &&
-	    evq_pop(&q) == &b && evq_pop(&q) == &a && q.count == 0,
+	ok(timed_queue_push(&q, 5, &a) && timed_queue_push(&q, 3, &b) &&
+	    timed_queue_due(&q) == 3 &&
+	    timed_queue_pop(&q) == &b && timed_queue_pop(&q) == &a &&
+	    q.count == 0,
 	    "the earlier comes first");
-	ok(evq_push(&q, EVQ_NEVER - 1, &a) && evq_push(&q, 0, &b) &&
-	    evq_pop(&q) == &b && evq_due(&q) == EVQ_NEVER - 1,
+	ok(timed_queue_push(&q, TIMED_QUEUE_NEVER - 1, &a) &&
+	    timed_queue_push(&q, 0, &b) &&
+	    timed_queue_pop(&q) == &b &&
+	    timed_queue_due(&q) == TIMED_QUEUE_NEVER - 1,
 	    "from the first time to the last");
-	evq_free(&q);
-	ok(q.count == 0 && evq_due(&q) == EVQ_NEVER, "freed, it is empty");
+	timed_queue_free(&q);
+	ok(q.count == 0 && timed_queue_due(&q) == TIMED_QUEUE_NEVER,
+	    "freed, it is empty");
 	twins(1);
 	twins(10);
 	twins(UINT32_MAX);

@@ -87,7 +87,7 @@ twin_meet(struct twin *t, struct item *e, const struct item *a)
 	if (was.up.generated_ns > e->up.generated_ns)
 		e->up.generated_ns = was.up.generated_ns;
 	for (int i = 0; i < ELEMENTS; i++)
-		e->v[i] = t->cf.combine == OLAFQ_SUM ? was.v[i] + a->v[i] :
+		e->v[i] = t->cf.combine == OLAF_QUEUE_SUM ? was.v[i] + a->v[i] :
 		    (float)((double)was.v[i] * (me / (double)(me + ma)) +
 		    (double)a->v[i] * (ma / (double)(me + ma)));
 }
@@ -187,7 +187,7 @@ scenario(uint64_t seed)
 	struct twin t = { .cf = { .slots = 1 + (uint32_t)rng_below(&r, 12),
 	    .queue = rng_below(&r, 4) == 0 ? PORT_FIFO : PORT_OLAF,
 	    .rate_bps = 1000000000 * (1 + rng_below(&r, 40)),
-	    .combine = rng_below(&r, 2) ? OLAFQ_SUM : OLAFQ_MEAN,
+	    .combine = rng_below(&r, 2) ? OLAF_QUEUE_SUM : OLAF_QUEUE_MEAN,
 	    .threshold = rng_below(&r, 2) ? NAN : (double)rng_below(&r, 3),
 	    .active_window_ns = 1000000 } };
 	const uint32_t clusters = 1 + (uint32_t)rng_below(&r, 12);

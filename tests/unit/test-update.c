@@ -98,17 +98,17 @@ reasons(void)
 	}
 	ok(good, "kinds other than 1, 2, 3");
 	p[1] = 1;
-	wire_put(p + UPDATE_MERGED_AT, 0, 2);
+	bytes_put(p + UPDATE_MERGED_AT, 0, 2);
 	ok(parse(p, len, &u) == UPDATE_BAD_MERGED, "an update of none");
 	p[1] = UPDATE_WEIGHTS;
 	ok(parse(p, len, &u) == UPDATE_OK, "weights do not count updates");
 	p[1] = 1;
-	wire_put(p + UPDATE_MERGED_AT, 65535, 2);
+	bytes_put(p + UPDATE_MERGED_AT, 65535, 2);
 	ok(parse(p, len, &u) == UPDATE_OK && u.merged == 65535,
 	    "65,535 merged");
-	wire_put_f32(p + UPDATE_REWARD_AT, NAN);
+	bytes_put_f32(p + UPDATE_REWARD_AT, NAN);
 	ok(parse(p, len, &u) == UPDATE_NONFINITE, "a reward that is no number");
-	wire_put_f32(p + UPDATE_REWARD_AT, -3);
+	bytes_put_f32(p + UPDATE_REWARD_AT, -3);
 	vec_set(p + 32, 3, -INFINITY);
 	ok(parse(p, len, &u) == UPDATE_NONFINITE, "an infinite element");
 	for (int i = 0; i < UPDATE_REASONS; i++)
@@ -199,13 +199,13 @@ noise(struct rng *r)
 		size_t len = rng_below(r, sizeof(p) + 1);
 
 		for (size_t i = 0; i < len; i += 8)
-			wire_put(p + i, rng_u64(r), 8);
+			bytes_put(p + i, rng_u64(r), 8);
 		p[0] = run % 8 != 0;		/* mostly likely headers */
 		p[1] = run % 5;
 		if (run % 3 != 0)
-			wire_put(p + 28, rng_below(r, 40), 4);
+			bytes_put(p + 28, rng_below(r, 40), 4);
 		if (run % 4 != 0)
-			wire_put(p + 14, rng_below(r, 4), 2);
+			bytes_put(p + 14, rng_below(r, 4), 2);
 		if (parse(p, len, &u) != UPDATE_OK)
 			continue;
 		taken++;

@@ -29,37 +29,37 @@ put(struct pcapio_out *out, uint16_t cluster, uint64_t stamp_ns)
 }
 
 /* Write these, cluster and stamp by turns to a stamp of 0, and begin. */
-static struct intake
+static struct updates
 over(const uint64_t *what)
 {
 	struct pcapio_out out;
-	struct intake it;
+	struct updates it;
 
 	pcapio_create_or_exit(&out, path);
 	for (; what[1] != 0; what += 2)
 		put(&out, (uint16_t)what[0], what[1]);
-	if (pcapio_close(&out) == -1 || intake_open(&it, path) == -1)
+	if (pcapio_close(&out) == -1 || updates_open(&it, path) == -1)
 		err(1, "%s", path);
 	return it;
 }
 
 static bool
-next_is(struct intake *it, uint16_t cluster, uint64_t stamp_ns)
+next_is(struct updates *it, uint16_t cluster, uint64_t stamp_ns)
 {
 	uint64_t t;
 	struct update u;
 
-	return intake_next(it, &t, &u) == 1 && t == stamp_ns &&
+	return updates_next(it, &t, &u) == 1 && t == stamp_ns &&
 	    u.cluster == cluster;
 }
 
 static bool
-ends(struct intake *it)
+ends(struct updates *it)
 {
 	uint64_t t;
 	struct update u;
 
-	return intake_next(it, &t, &u) == 0;
+	return updates_next(it, &t, &u) == 0;
 }
 
 static void
@@ -67,18 +67,18 @@ sorts_out(void)
 {
 	static const uint64_t w[] = { 0, 10, 1, 20, 98, 30, 99, 40, 2, 50,
 	    0, 60, 0, 0 };
-	struct intake it = over(w);
+	struct updates it = over(w);
 
 	ok(next_is(&it, 1, 20) && next_is(&it, 2, 50) && ends(&it),
 	    "sound updates come in order, nothing else does");
 	ok(it.regular == 2, "regular traffic is counted");
-	ok(it.ignored[JUDGE_CHECKSUM] == 1 &&
-	    it.ignored[UPDATE_NONFINITE] == 1 && intake_ignored(&it) == 2,
+	ok(it.ignored[SOUNDNESS_CHECKSUM] == 1 &&
+	    it.ignored[UPDATE_NONFINITE] == 1 && updates_ignored(&it) == 2,
 	    "and each of the others by its reason");
 	ok(it.first_ns == 10 && it.last_ns == 60,
 	    "the first and the last stamp are of any packet");
 	ok(it.backwards == 0, "no stamp went back");
-	intake_close(&it);
+	updates_close(&it);
 }
 
 static void
@@ -86,7 +86,7 @@ backwards(void)
 {
 	static const uint64_t w[] = { 1, 100, 2, 99, 3, 50, 4, 100, 5, 101,
 	    0, 0 };
-	struct intake it = over(w);
+	struct updates it = over(w);
 
 	ok(next_is(&it, 1, 100) && next_is(&it, 2, 100) &&
 	    next_is(&it, 3, 100) && next_is(&it, 4, 100) &&
@@ -94,7 +94,7 @@ backwards(void)
 	    "a stamp that goes back counts as the one before it");
 	ok(it.backwards == 2 && it.backwards_at == 2,
 	    "such are counted, and the first is named");
-	intake_close(&it);
+	updates_close(&it);
 }
 
 static void
@@ -102,17 +102,17 @@ until(void)
 {
 	static const uint64_t w[] = { 1, 100, 2, 200, 3, 201, 0, 0 };
 	static const uint64_t none[] = { 0, 0 };
-	struct intake it = over(w);
+	struct updates it = over(w);
 
 	it.until_ns = 200;
 	ok(next_is(&it, 1, 100) && next_is(&it, 2, 200) && ends(&it) &&
 	    it.last_ns == 200, "what is stamped after the end is not read");
-	intake_close(&it);
+	updates_close(&it);
 	it = over(none);
-	ok(ends(&it) && it.in.packets == 0 && intake_ignored(&it) == 0,
+	ok(ends(&it) && it.in.packets == 0 && updates_ignored(&it) == 0,
 	    "a capture without a packet is at its end");
-	intake_close(&it);
-	ok(intake_open(&it, "/nonexistent/x.pcap") == -1 &&
+	updates_close(&it);
+	ok(updates_open(&it, "/nonexistent/x.pcap") == -1 &&
 	    it.in.why[0] != '\0', "a file that is not there is said to be so");
 }
 
@@ -120,30 +120,30 @@ static void
 cut_file(void)
 {
 	static const uint64_t w[] = { 1, 100, 2, 200, 0, 0 };
-	struct intake it = over(w);
+	struct updates it = over(w);
 	struct update u;
 	uint64_t t;
 
-	intake_close(&it);
+	updates_close(&it);
 	if (truncate(path, 24 + 2 * (16 + FRAME_V4_BYTES + 36) - 1) == -1 ||
-	    intake_open(&it, path) == -1)
+	    updates_open(&it, path) == -1)
 		err(1, "%s", path);
-	ok(next_is(&it, 1, 100) && intake_next(&it, &t, &u) == -1 &&
+	ok(next_is(&it, 1, 100) && updates_next(&it, &t, &u) == -1 &&
 	    it.in.packets == 1 && it.in.why[0] != '\0',
 	    "of a file that was cut, what is whole comes, then the reason");
-	intake_close(&it);
+	updates_close(&it);
 }
 
 static void
 far_stamps(void)
 {
-	struct intake it = { .in.packets = 1 };
+	struct updates it = { .in.packets = 1 };
 	struct pcapio_packet p = { .stamp_ns = UINT64_MAX };
 
-	ok(intake_stamp(&it, &p) == INT64_MAX && it.first_ns == INT64_MAX,
+	ok(updates_stamp(&it, &p) == INT64_MAX && it.first_ns == INT64_MAX,
 	    "a stamp past 2^63 counts as the last before it");
 	p.stamp_ns = INT64_MAX - 1ull;
-	ok(intake_stamp(&it, &p) == INT64_MAX - 1ull, "one before does not");
+	ok(updates_stamp(&it, &p) == INT64_MAX - 1ull, "one before does not");
 }
 
 int

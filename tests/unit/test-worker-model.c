@@ -6,14 +6,14 @@ enum { MOST = 12 };
 
 /* Range r of a model cut as *m is, all elements `value`. */
 static struct update
-packet(const struct model *m, uint32_t r, uint32_t version, float value,
+packet(const struct worker_model *m, uint32_t r, uint32_t version, float value,
     uint8_t bytes[4 * MOST])
 {
 	struct update u = { .kind = UPDATE_MODEL, .sequence = version,
 	    .merged = 1, .elements = m->elements, .vec = bytes,
 	    .following = (uint16_t)(m->ranges - 1 - r) };
 
-	u.n = model_range(m, r, &u.first);
+	u.n = worker_model_range(m, r, &u.first);
 	for (uint32_t i = 0; i < u.n; i++)
 		vec_set(bytes, i, value + (float)i);
 	return u;
@@ -28,19 +28,20 @@ covers(void)
 	for (uint32_t e = 1; e <= MOST; e++) {
 		for (uint32_t n = 1; n <= MOST + 1; n++) {
 			uint32_t at = 0, first;
-			struct model m;
+			struct worker_model m;
 
-			all = all && model_init(&m, e, n) &&
+			all = all && worker_model_init(&m, e, n) &&
 			    m.ranges == (e + m.n - 1) / m.n;
 			for (uint32_t r = 0; r < m.ranges; r++) {
-				uint32_t len = model_range(&m, r, &first);
+				uint32_t len =
+				    worker_model_range(&m, r, &first);
 
 				all = all && first == at && len > 0 &&
 				    len <= n;
 				at += len;
 			}
 			all = all && at == e;
-			model_free(&m);
+			worker_model_free(&m);
 		}
 	}
 	return all;
@@ -51,37 +52,45 @@ versions(void)
 {
 	uint8_t b[4 * MOST];
 	struct update u;
-	struct model m;
+	struct worker_model m;
 
-	model_init(&m, 7, 3);
-	ok(!model_whole(&m) && model_version(&m) == 0 && m.w[6] == 0,
+	worker_model_init(&m, 7, 3);
+	ok(!worker_model_whole(&m) && worker_model_version(&m) == 0 &&
+	    m.w[6] == 0,
 	    "before the first model: zeros, version 0, not whole");
 	u = packet(&m, 2, 5, 50, b);
-	ok(model_take(&m, &u, 1000) && m.w[6] == 50 && m.w[5] == 0 &&
-	    !model_whole(&m), "the short last range is taken first");
+	ok(worker_model_take(&m, &u, 1000) && m.w[6] == 50 && m.w[5] == 0 &&
+	    !worker_model_whole(&m), "the short last range is taken first");
 	u = packet(&m, 0, 4, 10, b);
-	ok(model_take(&m, &u, 1000) && m.w[0] == 10 && m.w[2] == 12 &&
-	    !model_whole(&m), "then the first");
+	ok(worker_model_take(&m, &u, 1000) && m.w[0] == 10 && m.w[2] == 12 &&
+	    !worker_model_whole(&m), "then the first");
 	u = packet(&m, 1, 6, 20, b);
-	ok(model_take(&m, &u, 1000) && m.w[3] == 20 && m.w[5] == 22 &&
-	    model_whole(&m), "with the last that was missing it is whole");
-	ok(model_version(&m) == 4, "its version is the least of its ranges'");
+	ok(worker_model_take(&m, &u, 1000) && m.w[3] == 20 && m.w[5] == 22 &&
+	    worker_model_whole(&m),
+	    "with the last that was missing it is whole");
+	ok(worker_model_version(&m) == 4,
+	    "its version is the least of its ranges'");
 	u = packet(&m, 0, 4, 99, b);
-	ok(!model_take(&m, &u, 1001) && m.w[0] == 10 && m.stale == 1,
+	ok(!worker_model_take(&m, &u, 1001) && m.w[0] == 10 && m.stale == 1,
 	    "the same version again is stale");
 	u = packet(&m, 0, 3, 99, b);
-	ok(!model_take(&m, &u, 1001) && m.stale == 2, "an older one too");
+	ok(!worker_model_take(&m, &u, 1001) && m.stale == 2,
+	    "an older one too");
 	u = packet(&m, 0, 9, 30, b);
-	ok(model_take(&m, &u, 1001) && m.w[0] == 30 && model_version(&m) == 5,
+	ok(worker_model_take(&m, &u, 1001) && m.w[0] == 30 &&
+	    worker_model_version(&m) == 5,
 	    "a newer one is taken, whatever was left out between");
 	u = packet(&m, 0, 1, 40, b);
-	ok(!model_take(&m, &u, 1000 + MODEL_RESTART_NS) && m.w[0] == 30,
+	ok(!worker_model_take(&m, &u, 1000 + WORKER_MODEL_RESTART_NS) &&
+	    m.w[0] == 30,
 	    "short of a second of silence a lower version is stale");
-	ok(model_take(&m, &u, 1001 + MODEL_RESTART_NS) && m.w[0] == 40 &&
-	    model_version(&m) == 1, "after it, it is a server that restarted");
+	ok(worker_model_take(&m, &u, 1001 + WORKER_MODEL_RESTART_NS) &&
+	    m.w[0] == 40 &&
+	    worker_model_version(&m) == 1,
+	    "after it, it is a server that restarted");
 	ok(m.taken == 5 && m.stale == 3, "both are counted");
-	model_free(&m);
-	ok(m.w == NULL && !model_whole(&m), "a freed model is none");
+	worker_model_free(&m);
+	ok(m.w == NULL && !worker_model_whole(&m), "a freed model is none");
 }
 
 static void
@@ -89,19 +98,20 @@ wraps(void)
 {
 	uint8_t b[4 * MOST];
 	struct update u;
-	struct model m;
+	struct worker_model m;
 
-	model_init(&m, 4, 2);
+	worker_model_init(&m, 4, 2);
 	u = packet(&m, 0, UINT32_MAX, 1, b);
-	model_take(&m, &u, 0);
+	worker_model_take(&m, &u, 0);
 	u = packet(&m, 1, 0, 1, b);
-	model_take(&m, &u, 0);
-	ok(model_version(&m) == UINT32_MAX,
+	worker_model_take(&m, &u, 0);
+	ok(worker_model_version(&m) == UINT32_MAX,
 	    "versions are compared as serial numbers");
 	u = packet(&m, 0, 1, 5, b);
-	ok(model_take(&m, &u, 1) && m.w[0] == 5 && model_version(&m) == 0,
+	ok(worker_model_take(&m, &u, 1) && m.w[0] == 5 &&
+	    worker_model_version(&m) == 0,
 	    "1 is newer than 4,294,967,295");
-	model_free(&m);
+	worker_model_free(&m);
 }
 
 static void
@@ -109,28 +119,29 @@ unfit(void)
 {
 	uint8_t b[4 * MOST];
 	struct update u, good;
-	struct model m;
+	struct worker_model m;
 
-	model_init(&m, 7, 3);
+	worker_model_init(&m, 7, 3);
 	good = packet(&m, 1, 1, 1, b);
 	u = good;
 	u.elements = 8;
-	ok(!model_take(&m, &u, 0), "a model of another length does not fit");
+	ok(!worker_model_take(&m, &u, 0),
+	    "a model of another length does not fit");
 	u = good;
 	u.n = 2;
-	ok(!model_take(&m, &u, 0), "nor a range of another length");
+	ok(!worker_model_take(&m, &u, 0), "nor a range of another length");
 	u = good;
 	u.first = 4;
-	ok(!model_take(&m, &u, 0), "nor one that begins elsewhere");
+	ok(!worker_model_take(&m, &u, 0), "nor one that begins elsewhere");
 	u = good;
 	u.first = 9;
-	ok(!model_take(&m, &u, 0), "nor one past the end");
+	ok(!worker_model_take(&m, &u, 0), "nor one past the end");
 	u = packet(&m, 2, 1, 1, b);
 	u.n = 3;
-	ok(!model_take(&m, &u, 0), "nor a last one that is too long");
+	ok(!worker_model_take(&m, &u, 0), "nor a last one that is too long");
 	ok(m.taken == 0 && m.stale == 0 && m.whole == 0 && m.w[3] == 0 &&
 	    m.w[6] == 0, "and none of them leaves a trace");
-	model_free(&m);
+	worker_model_free(&m);
 }
 
 int

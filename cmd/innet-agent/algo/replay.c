@@ -20,7 +20,7 @@ replay_open(size_t size, size_t wide, size_t batch_max, double alpha)
 		return r;
 	r.slot = learner_room(batch_max, sizeof(*r.slot));
 	r.prob = learner_room(batch_max, sizeof(*r.prob));
-	if (!per_open(&r.per, size, alpha))
+	if (!priorities_open(&r.per, size, alpha))
 		err(1, "priorities of %zu experiences", size);
 	return r;
 }
@@ -30,7 +30,7 @@ replay_close(struct replay *r)
 {
 	rows_close(&r->ring);
 	if (r->by_priority)
-		per_close(&r->per);
+		priorities_close(&r->per);
 	free(r->slot);
 	free(r->prob);
 }
@@ -46,14 +46,14 @@ replay_add(struct replay *r, const struct experience *e, float priority)
 		return;
 	if (priority < 0)
 		priority = r->per.highest > 0 ? r->per.highest : 1;
-	per_insert(&r->per, at, &priority, 1);
+	priorities_insert(&r->per, at, &priority, 1);
 }
 
 /* Which slots, and what they weigh. */
 static void
 choose(struct replay *r, struct rng *rng, size_t n, double beta, float *weight)
 {
-	const bool drawn = per_draw(&r->per, rng, beta, true, n, r->slot,
+	const bool drawn = priorities_draw(&r->per, rng, beta, true, n, r->slot,
 	    r->prob, weight);
 
 	assert(drawn);	/* no priority is 0 */
@@ -89,6 +89,6 @@ replay_judge(struct replay *r, const struct batch *b, size_t n)
 		const uint32_t at = (uint32_t)(b->id[i] % r->size);
 
 		if (r->added - b->id[i] <= r->size)
-			per_set(&r->per, &at, &b->priority[i], 1);
+			priorities_set(&r->per, &at, &b->priority[i], 1);
 	}
 }

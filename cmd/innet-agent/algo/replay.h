@@ -19,7 +19,8 @@ struct replay {
 	uint64_t added;
 	struct rows ring;
 	bool by_priority;
-	struct per per;		/* by_priority; with work space of a draw: */
+	/* by_priority; with work space of a draw: */
+	struct priorities per;
 	uint32_t *slot;
 	double *prob;
 };

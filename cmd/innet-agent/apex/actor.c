@@ -176,7 +176,7 @@ static bool
 await_learner(struct actor *a)
 {
 	const uint64_t span_ns = a->cf->timeout_ns;
-	const uint64_t due_ns = timer_after(timer_mono_ns(), span_ns);
+	const uint64_t heap_ns = timer_after(timer_mono_ns(), span_ns);
 
 	for (;;) {
 		if (!link_do(&a->link, pull, a))
@@ -185,7 +185,7 @@ await_learner(struct actor *a)
 			a->fresh_ns = timer_mono_ns();
 			return true;
 		}
-		if (timer_mono_ns() >= due_ns)
+		if (timer_mono_ns() >= heap_ns)
 			return respcall_fail(&a->link.call, "no learner has "
 			    "begun within %g s", (double)span_ns * 1e-9);
 		if (!link_sleep(&a->link, PAUSE_NS))
@@ -303,7 +303,7 @@ static bool
 push_now(struct actor *a)
 {
 	const uint64_t span_ns = a->cf->timeout_ns;
-	const uint64_t due_ns = timer_after(timer_mono_ns(), span_ns);
+	const uint64_t heap_ns = timer_after(timer_mono_ns(), span_ns);
 
 	if (a->n == 0)
 		return true;
@@ -317,7 +317,7 @@ push_now(struct actor *a)
 			return true;
 		}
 		a->limits++;
-		if (timer_mono_ns() >= due_ns)
+		if (timer_mono_ns() >= heap_ns)
 			return respcall_fail(&a->link.call, "a push was not "
 			    "taken within %g s: %s", (double)span_ns * 1e-9,
 			    a->waiting);

@@ -27,7 +27,7 @@ take(struct feed *f, const struct respreply *r)
 		return false;
 	why = feed_row(f, sizeof(float), len, &f->one, 0);
 	priority = why == NULL ? vec_get(f->blob, 0) : 0;
-	if (why == NULL && !(per_valid(priority) && priority > 0))
+	if (why == NULL && !(priorities_valid(priority) && priority > 0))
 		why = "a priority that is none";
 	if (why != NULL) {
 		f->why_bad = why;

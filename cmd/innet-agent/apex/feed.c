@@ -60,7 +60,7 @@ fill(struct feed *f, struct batch *b, bool judged)
 {
 	struct errand e = { .f = f, .b = b, .judged = judged };
 	const uint64_t span_ns = f->cf->timeout_ns;
-	const uint64_t due_ns = timer_after(timer_mono_ns(), span_ns);
+	const uint64_t heap_ns = timer_after(timer_mono_ns(), span_ns);
 
 	while (!stopped(f)) {
 		if (!link_do(&f->link, run_errand, &e))
@@ -69,7 +69,7 @@ fill(struct feed *f, struct batch *b, bool judged)
 			f->draws++;
 			return true;
 		}
-		if (timer_mono_ns() >= due_ns)
+		if (timer_mono_ns() >= heap_ns)
 			return respcall_fail(&f->link.call, "nothing to learn "
 			    "from for %g s: %s", (double)span_ns * 1e-9,
 			    f->waiting);

@@ -61,7 +61,7 @@ bool
 link_do(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 {
 	struct respcall *c = &k->call;
-	uint64_t due_ns = TIMER_NEVER;	/* unless something has failed */
+	uint64_t heap_ns = TIMER_NEVER;	/* unless something has failed */
 
 	c->refused = false;
 	for (;;) {
@@ -71,9 +71,9 @@ link_do(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 			return true;
 		if (k->begun && c->refused)
 			return false;
-		if (due_ns == TIMER_NEVER)
-			due_ns = timer_after(timer_mono_ns(), c->timeout_ns);
-		else if (timer_mono_ns() >= due_ns)
+		if (heap_ns == TIMER_NEVER)
+			heap_ns = timer_after(timer_mono_ns(), c->timeout_ns);
+		else if (timer_mono_ns() >= heap_ns)
 			return gone(c);
 		if (respcall_open(c) && greet(k))
 			k->again += k->opened++ > 0;

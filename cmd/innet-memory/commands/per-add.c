@@ -269,17 +269,17 @@ make_all(struct client *c, struct add *d)
 static bool
 may_insert(const struct table *t, size_t n)
 {
-	return limiter_insert(&t->buf.conf.limit, t->buf.inserted,
+	return ratio_insert(&t->buf.conf.limit, t->buf.inserted,
 	    t->buf.sampled, n);
 }
 
 static void
 refuse(struct client *c, const struct add *d)
 {
-	const struct replaybuf *b = &d->t->buf;
+	const struct replay_table *b = &d->t->buf;
 	char why[200];
 
-	limiter_why(&b->conf.limit, true, b->inserted, b->sampled, d->n, why,
+	ratio_why(&b->conf.limit, true, b->inserted, b->sampled, d->n, why,
 	    sizeof(why));
 	reply_error(c, "%s", why);
 }
@@ -291,7 +291,7 @@ store(struct client *c, struct add *d)
 		reply_oom(c);
 		return;
 	}
-	replaybuf_add_batch(&d->t->buf, d->priority, d->x,
+	replay_table_add_batch(&d->t->buf, d->priority, d->x,
 	    d->n, d->id);
 	d->t->frames.last = d->x[d->n - 1];
 	server_changed(c->srv);

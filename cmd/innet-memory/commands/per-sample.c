@@ -36,7 +36,8 @@ read_ask(struct client *c, const struct resp_args *a, struct ask *k,
 	for (size_t i = 3; i < a->n && good; i++) {
 		switch (per_word(a, i, words)) {
 		case BETA:
-			good = per_real(c, a, ++i, "beta", 0, PER_POWER_MAX,
+			good = per_real(c, a, ++i, "beta", 0,
+			    PRIORITIES_POWER_MAX,
 			    &k->beta);
 			break;
 		case TIMEOUT:
@@ -68,8 +69,8 @@ read_ask(struct client *c, const struct resp_args *a, struct ask *k,
 static const char *
 unready(const struct ask *k, char *why, size_t size)
 {
-	const struct replaybuf *b = &k->t->buf;
-	const size_t live = b->conf.pick == REPLAYBUF_PER ? b->per.live :
+	const struct replay_table *b = &k->t->buf;
+	const size_t live = b->conf.pick == REPLAY_TABLE_PER ? b->per.live :
 	    b->have;
 
 	if (b->have < k->n)
@@ -79,9 +80,9 @@ unready(const struct ask *k, char *why, size_t size)
 		snprintf(why, size, "LIMIT %zu experiences of %zu have a "
 		    "priority above 0, %" PRIu64 " are asked for", live,
 		    b->have, k->n);
-	else if (!limiter_sample(&b->conf.limit, b->inserted, b->sampled,
+	else if (!ratio_sample(&b->conf.limit, b->inserted, b->sampled,
 	    k->n))
-		limiter_why(&b->conf.limit, false, b->inserted, b->sampled,
+		ratio_why(&b->conf.limit, false, b->inserted, b->sampled,
 		    k->n, why, size);
 	else
 		return NULL;
@@ -89,7 +90,7 @@ unready(const struct ask *k, char *why, size_t size)
 }
 
 static void
-reply_ids(struct client *c, const struct replaybuf_draw *d, size_t n)
+reply_ids(struct client *c, const struct replay_table_draw *d, size_t n)
 {
 	reply_array(c, n);
 	for (size_t i = 0; i < n; i++)
@@ -116,7 +117,7 @@ put_f32(uint8_t *p, float v)
 
 /* Ids, probabilities and weights, packed. */
 static void
-reply_packed(struct client *c, const struct replaybuf_draw *d, size_t n)
+reply_packed(struct client *c, const struct replay_table_draw *d, size_t n)
 {
 	uint8_t p[8];
 
@@ -141,7 +142,7 @@ reply_packed(struct client *c, const struct replaybuf_draw *d, size_t n)
 }
 
 static void
-reply_draws(struct client *c, const struct replaybuf_draw *d, size_t n)
+reply_draws(struct client *c, const struct replay_table_draw *d, size_t n)
 {
 	reply_ids(c, d, n);
 	reply_array(c, n);
@@ -193,7 +194,7 @@ reply_by_reference(struct client *c, const struct frames *f,
 
 static void
 reply_frames(struct client *c, struct frames *f,
-    const struct replaybuf_draw *d, size_t n, struct frame **fresh)
+    const struct replay_table_draw *d, size_t n, struct frame **fresh)
 {
 	uint32_t listed = 0;
 
@@ -208,7 +209,7 @@ reply_frames(struct client *c, struct frames *f,
 /* n draws are d. */
 static void
 reply_sample(struct client *c, const struct ask *k,
-    const struct replaybuf_draw *d, size_t n, struct frame **fresh)
+    const struct replay_table_draw *d, size_t n, struct frame **fresh)
 {
 	struct frames *f = &k->t->frames;
 
@@ -229,20 +230,21 @@ reply_sample(struct client *c, const struct ask *k,
 static void
 sample(struct client *c, const struct ask *k)
 {
-	struct replaybuf *b = &k->t->buf;
-	struct replaybuf_draw *d = malloc(k->n * sizeof(*d));
+	struct replay_table *b = &k->t->buf;
+	struct replay_table_draw *d = malloc(k->n * sizeof(*d));
 	const size_t frames = k->refs ? k->n * frames_per(&k->t->frames) : 0;
 	struct frame **fresh = malloc((frames + 1) * sizeof(struct frame *));
 	size_t n = 0;
 
 	if (d != NULL && fresh != NULL)
-		n = replaybuf_sample(b, &c->srv->rng, k->n, k->beta, k->strata,
+		n = replay_table_sample(b, &c->srv->rng, k->n, k->beta,
+		    k->strata,
 		    d);
 	if (n > 0)
 		reply_sample(c, k, d, n, fresh);
 	else
 		reply_oom(c);
-	replaybuf_retire(b);
+	replay_table_retire(b);
 	server_changed(c->srv);
 	free(d);
 	free(fresh);

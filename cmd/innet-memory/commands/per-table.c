@@ -16,7 +16,7 @@ static const char *const create_words[] = {
 /* One option at *i, which is moved behind it. */
 static bool
 read_option(struct client *c, const struct resp_args *a, size_t *i,
-    struct replaybuf_conf *conf, bool *slack)
+    struct replay_table_conf *conf, bool *slack)
 {
 	const size_t at = *i;
 	uint64_t v = 0;
@@ -31,7 +31,7 @@ read_option(struct client *c, const struct resp_args *a, size_t *i,
 		conf->capacity = (size_t)v;
 		return good;
 	case ALPHA:
-		return per_real(c, a, at + 1, "alpha", 0, PER_POWER_MAX,
+		return per_real(c, a, at + 1, "alpha", 0, PRIORITIES_POWER_MAX,
 		    &conf->alpha);
 	case SELECTOR:
 		pick = at + 1 < a->n ? per_word(a, at + 1, table_picks) :
@@ -39,8 +39,8 @@ read_option(struct client *c, const struct resp_args *a, size_t *i,
 		if (pick == PER_NO_WORD)
 			reply_error(c, "ERR selector (argument %zu): none of "
 			    "per, uniform, fifo and lifo", at + 1);
-		conf->pick = pick == PER_NO_WORD ? REPLAYBUF_PER :
-		    (enum replaybuf_pick)pick;
+		conf->pick = pick == PER_NO_WORD ? REPLAY_TABLE_PER :
+		    (enum replay_table_pick)pick;
 		return pick != PER_NO_WORD;
 	case TIMES:
 		good = per_whole(c, a, at + 1, "times", 0, UINT32_MAX, &v);
@@ -80,7 +80,7 @@ name_fits(struct client *c, const struct resp_args *a)
 void
 per_create(struct client *c, const struct resp_args *a)
 {
-	struct replaybuf_conf conf = { .alpha = 0.6 };
+	struct replay_table_conf conf = { .alpha = 0.6 };
 	struct table *t;
 	const char *why;
 	bool slack = false;
@@ -153,7 +153,7 @@ void
 per_limit(struct client *c, const struct resp_args *a)
 {
 	struct table *t = per_table(c, a);
-	struct limiter limit;
+	struct ratio limit;
 
 	if (t == NULL)
 		return;
@@ -201,7 +201,7 @@ void
 per_info(struct client *c, const struct resp_args *a)
 {
 	const struct table *t = per_table(c, a);
-	const struct replaybuf *b;
+	const struct replay_table *b;
 
 	if (t == NULL)
 		return;
@@ -226,7 +226,8 @@ per_info(struct client *c, const struct resp_args *a)
 	put_real(c, "ratio_hi", b->conf.limit.hi);
 	put_int(c, "slack", b->conf.limit.slack);
 	put_real(c, "highest", (double)b->highest);
-	put_int(c, "shift", (uint64_t)(int64_t)(b->conf.pick == REPLAYBUF_PER ?
+	put_int(c, "shift",
+	    (uint64_t)(int64_t)(b->conf.pick == REPLAY_TABLE_PER ?
 	    b->per.shift : 0));
 	put_int(c, "blobs_bytes", t->frames.tail_bytes);
 	put_int(c, "stack", t->frames.stack);

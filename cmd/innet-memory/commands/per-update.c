@@ -65,7 +65,7 @@ read_packed(struct client *c, const struct resp_args *a, struct updates *u)
 
 		u->id[i] = stream_get_le(a->v[3].p + 8 * i, 8);
 		memcpy(&u->priority[i], &bits, sizeof(bits));
-		if (!per_valid(u->priority[i])) {
+		if (!priorities_valid(u->priority[i])) {
 			reply_error(c, "ERR priority %zu of argument 4: not "
 			    "a finite number from 0 on", i);
 			return false;
@@ -84,7 +84,7 @@ per_update(struct client *c, const struct resp_args *a)
 		return;
 	if (args_is(a, 2, "binary") ? read_packed(c, a, &u) :
 	    read_text(c, a, &u)) {
-		reply_int(c, (int64_t)replaybuf_update(&t->buf, u.id,
+		reply_int(c, (int64_t)replay_table_update(&t->buf, u.id,
 		    u.priority, u.n));
 		server_changed(c->srv);
 	}
@@ -107,7 +107,7 @@ per_remove(struct client *c, const struct resp_args *a)
 	}
 	for (size_t i = 2; i < a->n; i++) {
 		args_integer(a, i, (int64_t *)&id);
-		n += replaybuf_remove(&t->buf, id);
+		n += replay_table_remove(&t->buf, id);
 	}
 	server_changed(c->srv);
 	reply_int(c, n);

@@ -111,7 +111,7 @@ per_priority(struct client *c, const struct resp_args *a, size_t i, bool max,
 
 bool
 per_ratio(struct client *c, const struct resp_args *a, size_t i,
-    struct limiter *out)
+    struct ratio *out)
 {
 	const double most = 1e15;	/* past which counts are not exact */
 	const char *why;
@@ -119,7 +119,7 @@ per_ratio(struct client *c, const struct resp_args *a, size_t i,
 	if (!per_real(c, a, i, "lowest ratio", 0, most, &out->lo) ||
 	    !per_real(c, a, i + 1, "highest ratio", 0, most, &out->hi))
 		return false;
-	why = limiter_wrong(out);
+	why = ratio_wrong(out);
 	if (why != NULL)
 		reply_error(c, "ERR ratio (arguments %zu and %zu): %s", i,
 		    i + 1, why);

@@ -54,7 +54,7 @@ bool per_priority(struct client *c, const struct resp_args *a, size_t i,
 
 /* lo and hi from argument i on; at may be "" or tell what they are of. */
 bool per_ratio(struct client *c, const struct resp_args *a, size_t i,
-    struct limiter *out);
+    struct ratio *out);
 
 /*
  * Once or until it works: attempt() answers and returns true, or returns

@@ -171,7 +171,7 @@ open_tcp(struct server *srv, struct watch *w)
 	union addr *a = &srv->conf.listen;
 	char name[ADDR_NAME_BYTES];
 	socklen_t len = sizeof(*a);
-	struct whole file;
+	struct atomic_file file;
 
 	w->fd = socket(a->sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK |
 	    SOCK_CLOEXEC, 0);
@@ -184,8 +184,9 @@ open_tcp(struct server *srv, struct watch *w)
 	    !server_watch(srv, w))
 		err(1, "%s", addr_print(a, name));
 	srv->port = addr_port(a);
-	if (srv->conf.port_file != NULL && (whole_open(&file,
-	    srv->conf.port_file) == -1 || whole_close(&file, dprintf(file.fd,
+	if (srv->conf.port_file != NULL && (atomic_file_open(&file,
+	    srv->conf.port_file) == -1 ||
+	    atomic_file_close(&file, dprintf(file.fd,
 	    "%d\n", srv->port) > 0) == -1))
 		err(1, "%s", srv->conf.port_file);
 	fprintf(stderr, "listening on %s\n", addr_print(a, name));

@@ -80,12 +80,12 @@ clean(const struct server *srv)
 static bool
 writable(const struct server *srv)
 {
-	struct whole w;
+	struct atomic_file w;
 
 	clean(srv);
-	if (whole_open_tmp(&w, srv->conf.save) == -1)
+	if (atomic_file_open_tmp(&w, srv->conf.save) == -1)
 		return false;
-	whole_close(&w, false);
+	atomic_file_close(&w, false);
 	return true;
 }
 

@@ -17,10 +17,10 @@ enum { BUFFER_BYTES = 1 << 20, LARGE_BYTES = 1 << 16 };
 static void
 out(struct saver *s, const void *p, size_t len)
 {
-	const struct whole w = { .fd = s->fd };
+	const struct atomic_file w = { .fd = s->fd };
 
 	s->crc = crc32c(s->crc, p, len);
-	if (save_good(s) && !whole_write(&w, p, len))
+	if (save_good(s) && !atomic_file_write(&w, p, len))
 		save_fail(s, errno);
 }
 
@@ -127,12 +127,13 @@ save_to(int fd, void (*fill)(struct saver *s, void *arg), void *arg)
 int
 save_file(const char *path, void (*fill)(struct saver *s, void *arg), void *arg)
 {
-	struct whole w;
+	struct atomic_file w;
 
-	if (whole_open_tmp(&w, path) == -1)
+	if (atomic_file_open_tmp(&w, path) == -1)
 		return errno;
 	errno = save_to(w.fd, fill, arg);
-	if (whole_close(&w, errno == 0) == -1 || whole_sync_folder(path) == -1)
+	if (atomic_file_close(&w, errno == 0) == -1 ||
+	    atomic_file_sync_folder(path) == -1)
 		return errno;
 	return 0;
 }

@@ -11,7 +11,7 @@
 static void
 save_settings(struct saver *s, const struct table *t)
 {
-	const struct replaybuf_conf *conf = &t->buf.conf;
+	const struct replay_table_conf *conf = &t->buf.conf;
 
 	save_uint(s, conf->capacity, 8);
 	save_f64(s, conf->alpha);
@@ -111,15 +111,15 @@ table_save(struct saver *s, const struct table *t)
 
 /* Settings, and of frames; false if they cannot be. */
 static bool
-load_settings(struct load *l, struct replaybuf_conf *conf, struct frames *f)
+load_settings(struct load *l, struct replay_table_conf *conf, struct frames *f)
 {
 	uint64_t bytes, stack;
 	const char *why;
 
-	*conf = (struct replaybuf_conf){ 0 };
+	*conf = (struct replay_table_conf){ 0 };
 	conf->capacity = load_uint(l, 8);
 	conf->alpha = load_f64(l);
-	conf->pick = (enum replaybuf_pick)load_uint(l, 4);
+	conf->pick = (enum replay_table_pick)load_uint(l, 4);
 	conf->times = (uint32_t)load_uint(l, 4);
 	conf->limit.lo = load_f64(l);
 	conf->limit.hi = load_f64(l);
@@ -141,7 +141,7 @@ static struct table *
 load_empty(struct load *l)
 {
 	struct blob *name = load_counted(l);
-	struct replaybuf_conf conf;
+	struct replay_table_conf conf;
 	struct frames frames;
 	struct table *t = NULL;
 
@@ -263,12 +263,12 @@ static void
 load_items(struct load *l, struct table *t, struct frame *const *all,
     uint32_t frames)
 {
-	struct replaydump_entry e[REPLAYBUF_GROUP];
+	struct replaydump_entry e[REPLAY_TABLE_GROUP];
 	uint64_t left = load_uint(l, 8);
 	size_t n;
 
 	while (left > 0 && load_good(l)) {
-		for (n = 0; n < REPLAYBUF_GROUP && n < left; n++) {
+		for (n = 0; n < REPLAY_TABLE_GROUP && n < left; n++) {
 			e[n].item = load_item(l, t, all, frames, &e[n]);
 			if (e[n].item == NULL)
 				break;
@@ -276,7 +276,7 @@ load_items(struct load *l, struct table *t, struct frame *const *all,
 		restore(l, t, e, n);
 		left -= n;
 	}
-	if (load_good(l) && !replaybuf_whole(&t->buf))
+	if (load_good(l) && !replay_table_whole(&t->buf))
 		load_refuse(l, "counters that do not add up");
 }
 

@@ -6,21 +6,21 @@
 #include "cmd/innet-memory/store/table.h"
 
 const char *const table_picks[] = {
-	[REPLAYBUF_PER] = "per", [REPLAYBUF_UNIFORM] = "uniform",
-	[REPLAYBUF_FIFO] = "fifo", [REPLAYBUF_LIFO] = "lifo", NULL
+	[REPLAY_TABLE_PER] = "per", [REPLAY_TABLE_UNIFORM] = "uniform",
+	[REPLAY_TABLE_FIFO] = "fifo", [REPLAY_TABLE_LIFO] = "lifo", NULL
 };
 
 /* What a file or a client may have put wrong; words are checked before. */
 const char *
-table_wrong(const struct replaybuf_conf *conf)
+table_wrong(const struct replay_table_conf *conf)
 {
 	if (conf->capacity < 1 || conf->capacity > TABLE_CAPACITY_MAX)
 		return "a capacity is 1 to 2147483648";
-	if (!(conf->alpha >= 0 && conf->alpha <= PER_POWER_MAX))
+	if (!(conf->alpha >= 0 && conf->alpha <= PRIORITIES_POWER_MAX))
 		return "alpha is 0 to 4";
-	if (conf->pick > REPLAYBUF_LIFO)
+	if (conf->pick > REPLAY_TABLE_LIFO)
 		return "no selector has this number";
-	return limiter_wrong(&conf->limit);
+	return ratio_wrong(&conf->limit);
 }
 
 const char *
@@ -34,10 +34,10 @@ table_frames_wrong(uint64_t bytes, uint64_t stack)
 }
 
 size_t
-table_bytes(const struct replaybuf_conf *conf)
+table_bytes(const struct replay_table_conf *conf)
 {
 	/* the tree: a leaf, and an eighth of one for what is above it */
-	const size_t slot = sizeof(struct replaybuf_slot) + sizeof(float) +
+	const size_t slot = sizeof(struct replay_table_slot) + sizeof(float) +
 	    5 + (conf->times > 0 ? sizeof(void *) : 0);
 
 	return sizeof(struct table) + conf->capacity * slot;
@@ -53,7 +53,7 @@ drop(void *arg, void *item)
 
 struct table *
 table_open(struct blobs *blobs, const void *name, size_t len,
-    const struct replaybuf_conf *conf)
+    const struct replay_table_conf *conf)
 {
 	const size_t bytes = table_bytes(conf);
 	struct table *t;
@@ -62,7 +62,7 @@ table_open(struct blobs *blobs, const void *name, size_t len,
 	if (!blobs_charge(blobs, bytes))
 		return NULL;
 	t = calloc(1, sizeof(*t));
-	if (t == NULL || !replaybuf_open(&t->buf, conf, drop, t)) {
+	if (t == NULL || !replay_table_open(&t->buf, conf, drop, t)) {
 		blobs_give(blobs, bytes);
 		free(t);
 		return NULL;
@@ -79,7 +79,7 @@ table_close(struct table *t)
 {
 	struct blobs *blobs = t->frames.blobs;
 
-	replaybuf_close(&t->buf);
+	replay_table_close(&t->buf);
 	blobs_give(blobs, t->charged);
 	free(t);
 }
@@ -91,5 +91,5 @@ table_clear(struct table *t)
 	size_t at = 0;
 
 	while (t->buf.have > 0 && replaydump_next(&t->buf, &at, &e))
-		replaybuf_remove(&t->buf, e.id);
+		replay_table_remove(&t->buf, e.id);
 }

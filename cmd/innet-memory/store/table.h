@@ -22,18 +22,18 @@ enum { TABLE_NAME_MAX = 255 };		/* bytes */
 #define TABLE_CAPACITY_MAX ((size_t)1 << 31)	/* experiences */
 
 struct table {
-	struct replaybuf buf;
+	struct replay_table buf;
 	struct frames frames;
 	size_t charged;		/* bytes in the account for buf */
 	size_t name_len;
 	char name[TABLE_NAME_MAX + 1];
 };
 
-/* Words for enum replaybuf_pick, with NULL at the end. */
+/* Words for enum replay_table_pick, with NULL at the end. */
 extern const char *const table_picks[];
 
 /* NULL, or what is wrong with settings or with the size of frames. */
-const char *table_wrong(const struct replaybuf_conf *conf);
+const char *table_wrong(const struct replay_table_conf *conf);
 const char *table_frames_wrong(uint64_t bytes, uint64_t stack);
 
 /*
@@ -42,14 +42,14 @@ const char *table_frames_wrong(uint64_t bytes, uint64_t stack);
  * bytes.
  */
 struct table *table_open(struct blobs *blobs, const void *name, size_t len,
-    const struct replaybuf_conf *conf);
+    const struct replay_table_conf *conf);
 void table_close(struct table *t);
 
 /* Remove all that is in it; ids are not given again. */
 void table_clear(struct table *t);
 
 /* What a table is charged for its slots, bytes. */
-size_t table_bytes(const struct replaybuf_conf *conf);
+size_t table_bytes(const struct replay_table_conf *conf);
 
 /* Into a checkpoint and from one: NULL, and l says why, if it is refused. */
 void table_save(struct saver *s, const struct table *t);

@@ -51,7 +51,7 @@ tables_clear(struct tables *ts)
 static bool
 open_tables(struct server *srv)
 {
-	const struct replaybuf_conf conf = {
+	const struct replay_table_conf conf = {
 		.capacity = srv->conf.capacity, .alpha = srv->conf.alpha,
 		.limit.slack = srv->conf.capacity,
 	};
