@@ -11,10 +11,11 @@
 #include "common/base/files.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
+#include "common/capture/clusters.h"
 
 enum {
 	O_BY = OPT_LONG, O_CLUSTER, O_GROUP, O_LABEL, O_SMOOTH, O_SPREAD, O_X,
-	O_SCRIPT
+	O_SCRIPT, O_FORMAT, O_TABLE
 };
 
 static const struct opt opts[] = {
@@ -28,6 +29,9 @@ static const struct opt opts[] = {
 	    "rewards: mean of N episodes (default 100)" },
 	{ O_SPREAD, "spread", "HOW", "of a group: sd (default) or range" },
 	{ O_X, "x", "WHAT", "rewards over step (default), episode, seconds" },
+	{ O_FORMAT, "format", "NAME", "packets are innet's (default) or bare" },
+	{ O_TABLE, "cluster-table", "FILE",
+	    "clusters of bare packets: prefix,cluster" },
 	{ O_SCRIPT, "script", NULL, "print what gnuplot would be given" },
 	OPT_HELP_VERSION,
 	{ 0 }
@@ -44,7 +48,9 @@ static const struct opt_tool tool = {
 struct conf {
 	struct figure fig;
 	enum terminal as;
-	const char *out, *label;
+	const char *out, *label, *table;
+	struct clusters clusters;
+	bool bare;
 	char **files;
 	struct group **of;	/* the group of each file, or NULL */
 	struct group *group, *now;
@@ -85,6 +91,7 @@ take_option(struct conf *cf, int ch, int *run)
 {
 	static const char *const spread[] = { "sd", "range", NULL };
 	static const char *const by[] = { "cluster", "run", NULL };
+	static const char *const format[] = { "innet", "bare", NULL };
 	static const char *const x[] = { "step", "episode", "seconds", NULL };
 	uint64_t v = 0;
 
@@ -107,6 +114,10 @@ take_option(struct conf *cf, int ch, int *run)
 		break;
 	case O_X: cf->fig.axis = opt_word("axis", optarg, x); break;
 	case O_SCRIPT: cf->as = SCRIPT; break;
+	case O_FORMAT:
+		cf->bare = opt_word("format", optarg, format) == 1;
+		break;
+	case O_TABLE: cf->table = optarg; break;
 	}
 }
 
@@ -116,6 +127,10 @@ check_words(const struct conf *cf)
 {
 	int k;
 
+	if (cf->bare != (cf->table != NULL))
+		errx(2, "--format bare and --cluster-table go together");
+	if (cf->bare && cf->fig.what != AGE && cf->fig.what != CDF)
+		errx(2, "--format bare is for age and cdf");
 	if (cf->groups > 0 && cf->fig.what != REWARDS)
 		errx(2, "--group is for rewards");
 	if (cf->fig.what == BARS && cf->n > 1)
@@ -136,6 +151,7 @@ check_files(const struct conf *cf)
 	struct files f = { 0 };
 
 	files_out(&f, "-o", cf->as == SCRIPT ? "-" : cf->out);
+	files_in(&f, "--cluster-table", cf->table);
 	for (int i = 0; i < cf->n; i++)
 		files_in(&f, NULL, cf->files[i]);
 	files_done(&f);
@@ -261,6 +277,10 @@ main(int argc, char *argv[])
 	struct conf cf = parse(argc, argv);
 	int rc;
 
+	if (cf.bare) {
+		cf.clusters = clusters_load_or_exit(cf.table);
+		cf.fig.bare = &cf.clusters;
+	}
 	for (int i = 0; i < cf.n; i++) {
 		if (cf.of[i] != NULL)
 			group_take(&cf.fig, cf.of[i], cf.files[i]);
@@ -276,6 +296,7 @@ main(int argc, char *argv[])
 		errx(1, "nothing to draw in %s", cf.files[0]);
 	rc = figure_draw(&cf.fig, cf.as, cf.out) | cf.fig.rc;
 	figure_free(&cf.fig);
+	clusters_free(&cf.clusters);
 	free(cf.fig.rows);
 	free(cf.files - 1);
 	free(cf.of - 1);

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct clusters;
+
 enum what { AGE, CDF, REWARDS, BARS };
 enum axis { AXIS_STEP, AXIS_EPISODE, AXIS_SECONDS };
 enum spread { SPREAD_SD, SPREAD_RANGE };
@@ -33,6 +35,7 @@ struct figure {
 	enum spread spread;	/* of a group's rewards */
 	uint64_t smooth;	/* episodes in a mean of rewards */
 	int64_t cluster;	/* draw this one alone; -1 all */
+	const struct clusters *bare;	/* of bare packets, or NULL */
 	bool by_run;		/* cdf: one curve a file */
 	bool aggregations;	/* cdf: of packets, not ages */
 	struct axes axes;

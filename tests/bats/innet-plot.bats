@@ -275,3 +275,17 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	run -2 innet-plot bars b.csv log.csv
 	[ "$output" = "innet-plot: log.csv: bars are drawn from one file" ]
 }
+
+@test "bare packets: their ages are those of innet-aom" {
+	printf '10.0.0.0/16,1\n10.1.0.0/16,2\n' >c.csv
+	innet-gen -q --format bare --cluster-table c.csv --clusters 2 --workers 2 -c 50 -w b.pcap
+	innet-aom -q -r b.pcap --format bare --cluster-table c.csv --series s.csv >out
+	innet-plot --script age s.csv | grep -E '^[0-9. -]+$' >want
+	innet-plot --script age b.pcap --format bare --cluster-table c.csv |
+		grep -E '^[0-9. -]+$' >got
+	[ "$(wc -l <want)" -gt 300 ]
+	cmp want got
+	run -2 --separate-stderr innet-plot age b.pcap --format bare
+	[ "$stderr" = "innet-plot: --format bare and --cluster-table go together" ]
+	run -2 innet-plot rewards b.pcap --format bare --cluster-table c.csv
+}
