@@ -90,6 +90,7 @@ innet-gen --format bare|-w --cluster-table|
 innet-memory --touch 1MB --listen :0|--save --port-file --unix|--password-file
 innet-mpi||
 innet-plot cdf|-o|FILE
+innet-plot cdf y --format bare|-o|--cluster-table
 innet-replay|-w|-r
 innet-sim||
 innet-verify --objective no-loss|-w|SPEC
