@@ -181,6 +181,6 @@ main(int argc, char *argv[])
 	timer_signals(on_signal, &wait_mask);
 	sc.wait_mask = &wait_mask;
 	rc = service_run(&v, &cf.o, &sc);
-	free(cf.o.settings);
+	plane_options_free(&cf.o);
 	return rc;
 }

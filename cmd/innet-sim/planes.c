@@ -346,7 +346,7 @@ planes_run(const struct planes_conf *cf, FILE *f)
 	for (size_t i = 0; i < net.n; i++) {
 		print(&net.one[i], cf->json, f);
 		plane_free(&net.one[i].pl);
-		free(net.one[i].o.settings);
+		plane_options_free(&net.one[i].o);
 	}
 	timed_queue_free(&net.arrivals);
 	free(net.one);

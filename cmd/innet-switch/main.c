@@ -55,7 +55,7 @@ main(int argc, char *argv[])
 		cf.trace.feed.stop = &got;
 		rc = replay_run(&cf);
 	}
-	free(cf.o.settings);
+	plane_options_free(&cf.o);
 	if (got && !cf.live) {	/* output is whole; die as told */
 		signal(got, SIG_DFL);
 		raise(got);

@@ -84,6 +84,14 @@ olaf_set(void *conf, int option, const char *arg)
 	}
 }
 
+static inline void
+olaf_forget(void *conf)
+{
+	struct olaf_conf *cf = conf;
+
+	clusters_free(&cf->table);
+}
+
 static inline const char *
 olaf_settle(void *conf, struct program_place *place)
 {
@@ -531,6 +539,7 @@ static const struct program olaf_program = {
 	.rate_bps = 40000000000, .slots = 8, .merges = true, .beside = true,
 	.conf_bytes = sizeof(struct olaf_conf), .opts = olaf_opts,
 	.defaults = olaf_defaults, .set = olaf_set, .settle = olaf_settle,
+	.forget = olaf_forget,
 	.state_bytes = sizeof(struct olaf), .init = olaf_init,
 	.free = olaf_free, .claim = olaf_claim, .take = olaf_take,
 	.each = olaf_each, .control = olaf_control, .jobs = olaf_jobs,

@@ -409,4 +409,13 @@ plane_options_settle(struct plane_options *o, bool live)
 	o->plane.impair.rng = rng_seed(rng_u64(&o->plane.impair.rng));
 }
 
+/* After the run. */
+static inline void
+plane_options_free(struct plane_options *o)
+{
+	if (o->plane.program->forget != NULL)
+		o->plane.program->forget(o->settings);
+	free(o->settings);
+}
+
 #endif

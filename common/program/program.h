@@ -114,6 +114,8 @@ struct program {
 	const char *(*set)(void *conf, int option, const char *arg);
 	/* All are set.  NULL, or what does not go together. */
 	const char *(*settle)(void *conf, struct program_place *place);
+	/* what the settings own is given back */
+	void (*forget)(void *conf);
 	/* What it plans to hold, into parts, which has room for
 	 * MEMORY_PARTS; how many of them are used. */
 	size_t (*memory)(const void *conf, struct memory_part *parts);

@@ -54,7 +54,7 @@ whole(enum reduce_kind kind, bool as_came, const char *name)
 	/* 1 + 2^24 is 2^24 in binary32; 1 + 1 + 2^24 is not */
 	ok(sum == 0x1p24f && g.contributions == 3 && g.index == 0,
 	    "%s: sums are as the switch's, %g", name, (double)sum);
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* By number 1 + 2^24 + 1, as they came 1 + 1 + 2^24: which is it? */
@@ -75,7 +75,7 @@ in_order(bool as_came)
 	rig_segment(2, 0, 0, 4, 1);
 	rig_segment(1, 0, 0, 4, 0x1p24f);
 	sum = rig_result(&g);
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 	return sum;
 }
 
@@ -131,7 +131,7 @@ helps(void)
 	wait(LOSS_TIMER_QUIET_NS);
 	ok(rig_n == 2 && asked(0, 1000, 1, 0) && asked(1, 1000, 1, 1),
 	    "shows that all of it was lost: it is asked for all");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* After how long worker 1 is asked for segment 1 of t, in ms; 0: never. */
@@ -178,7 +178,7 @@ waits(void)
 	ok(same, "the eighth loss is found as soon as the first");
 	ok(patient(8, 20, 15) && patient(9, 20 + 2 * 15, 0),
 	    "what is late all the same may be so again");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* A vector of 100 segments of which every other is lost. */
@@ -207,7 +207,7 @@ holes(void)
 	    "and one or two more for each that comes, without a silence");
 	rig_segment(0, 0, SEGS - 1, 4, 1);
 	ok(rig_n == SEGS, "then there is the answer");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* Answers of 100 segments to three, who get them one after another. */
@@ -239,7 +239,7 @@ turns(void)
 	}
 	ok(good && n[0] == SEGS && n[1] == SEGS && n[2] == SEGS,
 	    "answers: each has its own whole before the next one's begins");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 static struct job_conf
@@ -285,7 +285,7 @@ answers(void)
 	ok(vector(0, 5, NAN) == 2 && rig_result(&g) == 0 &&
 	    rig_count(JOB_NONFINITE) == 1,
 	    "one that is not finite is not added, but answered");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 static void
@@ -329,7 +329,7 @@ keeps(void)
 	    vec_get(g.vec, 0) == 201, "one that begins anew gets it all");
 	ok(join_at(0, 1007, 9, 0, &a) == CONTROL_REFUSED,
 	    "rounds that never were are refused");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 /* Answers in binary32 of a total in binary64: nothing is lost on the way. */
@@ -360,7 +360,7 @@ drifts(void)
 	got[1] += (double)rig_result(&g);
 	ok(fabs(got[0] - want) < 1e-6 && fabs(got[1] - want) < 1e-6,
 	    "after %d vectors no answer has been rounded away", N);
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 static void
@@ -376,7 +376,7 @@ memory(void)
 	for (uint32_t w = 2; w < 8; w++)
 		join_at(w, (uint16_t)(1000 + w), 0, 7, &a);
 	ok(a.status == CONTROL_NO_ROOM, "not for eight");
-	iswitch_free(&rig);
+	rigged_close(&rig_plane);
 }
 
 int
