@@ -43,7 +43,8 @@ one() {
 	for w in $(seq 0 $((nodes - 1))); do
 		lead=''
 		[ "$w" -gt 0 ] || lead="--session $session"
-		innet-worker -q -p dlp --reduce "$2" $lead --switch ":$(cat port)" -- \
+		innet-worker -q -p dlp --reduce "$2" $lead \
+			--switch ":$(cat port)" -- \
 			python3 -I -S "$here/examples/iris-worker.py" "$here/data/iris.csv" \
 			"$w" $nodes "$1" $([ "$w" -lt $((nodes - byzantine)) ] || echo byzantine) &
 		workers="$workers $!"

@@ -98,7 +98,8 @@ switch() {
 # worker K RUN: on its host, of the switch at $at
 worker() {
 	# shellcheck disable=SC2086	# words
-	start "w$1" "$2-w$1" innet-worker --json -p iswitch --switch "$at" --worker "$1" $work -- \
+	start "w$1" "$2-w$1" innet-worker --json -p iswitch --switch "$at" \
+		--worker "$1" $work -- \
 		innet-agent -q --algo a2c --init-seed "$seed" --seed $((seed * 1000 + $1)) \
 		--solve --steps "$steps" --log "$2-w$1.csv" --save "$2-w$1.policy"
 	agents="$agents $!"

@@ -236,8 +236,10 @@ iterations() {
 	case $mode-$carrier in
 	sync-*) jq .gradients "$run.w0.json" ;;
 	# vectors that the server had whole, added and answered
-	async-ps) told | jq -s --slurpfile server <(tail -n 1 "$run.server.out") \
-		'$server[0].jobs["1"].counters.results / (.[0].segments_sent / .[0].sent) | round' ;;
+	async-ps)
+		told | jq -s --slurpfile server <(tail -n 1 "$run.server.out") \
+			'$server[0].jobs["1"].counters.results /
+			(.[0].segments_sent / .[0].sent) | round' ;;
 	async-switch) told | jq -s 'map(.rounds) | max' ;;
 	esac
 }

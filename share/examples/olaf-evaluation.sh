@@ -177,7 +177,10 @@ train() {
 	case $queue in
 	sync | aggregated)
 		mode=iswitch
-		[ "$queue" = sync ] || { mode='iswitch --async --ascend --learning-rate 0.4'; any=--async; }
+		if [ "$queue" = aggregated ]; then
+			mode='iswitch --async --ascend --learning-rate 0.4'
+			any=--async
+		fi
 		launch sw.port innet-switch --listen 127.0.0.1:0 --port-file sw.port -p iswitch \
 			-H "$workers" $any || return 1 ;;
 	*)
