@@ -235,6 +235,9 @@ refuses() {
 	[ "$(head -n 1 out)" = "iswitch, 2 jobs" ]
 	[ "$(sed -n 2p out | xargs)" = "job kind h open present" ]
 	[ "$(sed -n 4p out | xargs)" = "7 job 4 no 7" ]
+	jq -n '{program: "toy", jobs: [[range(10) | {key: "k\(.)", value: (. + 1)}] | from_entries]}' >jobs
+	fake --jobs jobs
+	[ "$(innet-ctl $at jobs | tail -n 1 | xargs)" = "1 2 3 4 5 6 7 8 9 10" ]
 }
 
 @test "watch: a block a time, with rates from the second on" {

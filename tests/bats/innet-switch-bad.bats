@@ -105,6 +105,15 @@ filter() {
 	run -2 innet-switch -r in.pcap --report -
 	run -2 innet-switch --listen :0 --upstream :0
 	run -2 innet-switch -r in.pcap --departures in.pcap --regular queued
+	echo 10.0.0.0/8,1 >t.csv
+	run -2 innet-switch -r in.pcap -w out.pcap --departures in.pcap --format bare --cluster-table t.csv
+	[[ $output == *"--departures does not go with --format bare"* ]]
+}
+
+@test "what --impair takes of a trace is said to people" {
+	three | mkolaf >in.pcap
+	run -0 --separate-stderr innet-switch -r in.pcap -w out.pcap --impair loss=100%
+	[[ $stderr == *", 3 lost by --impair" ]]
 }
 
 @test "a closed pipe: one line, status 1" {

@@ -272,6 +272,9 @@ main(void)
 	    "more arguments than may be");
 	fails("*1\r\n:4\r\n", "ERR Protocol error: expected '$', got ':'",
 	    "no bulk where one should be");
+	says("*1\r\n4\r", "", "not before the byte behind its line, as Redis");
+	fails("*1\r\n4\r\n", "ERR Protocol error: expected '$', got '4'",
+	    "but with it");
 	fails("*1\r\n$-1\r\n", "ERR Protocol error: invalid bulk length",
 	    "a bulk of less than nothing");
 	fails("*1\r\n$536870913\r\n", "ERR Protocol error: invalid bulk length",
