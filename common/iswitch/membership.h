@@ -46,6 +46,8 @@ struct membership_conf {
 	uint16_t floats_max;		/* what we can take */
 	uint64_t give_up_ns;		/* without an answer; NEVER */
 	uint32_t xid;			/* of the first request */
+	bool any_xid;			/* answers are to another's requests:
+					   a capture's */
 };
 
 /* Where a member stands, for its Join. */
@@ -264,8 +266,8 @@ membership_ack(struct membership *m, const struct control *c,
 		return MEMBERSHIP_IGNORED;
 	switch (a.action) {
 	case CONTROL_JOIN:
-		return m->join_open && c->xid - m->first_xid <=
-		    m->join_xid - m->first_xid ?
+		return m->cf.any_xid || (m->join_open && c->xid -
+		    m->first_xid <= m->join_xid - m->first_xid) ?
 		    membership_answered(m, &a, now_ns) : MEMBERSHIP_IGNORED;
 	case CONTROL_HELP:
 		return membership_helpless(m, &a, now_ns);

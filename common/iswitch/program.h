@@ -26,7 +26,7 @@ struct iswitch_state {
 	const struct program_env *env;
 	uint16_t *port_of;		/* job -> the port it has in a trace */
 	struct keymap job_of;		/* that port -> job */
-	uint32_t told_tries;		/* of Joins upward */
+	uint64_t told_ns;		/* how long a Join upward had waited */
 };
 
 static inline bool
@@ -433,15 +433,18 @@ iswitch_trouble(void *state, char *text, size_t room)
 
 	for (uint32_t k = 0; k < t->s.jobs; k++) {
 		const struct iswitch_up *up = &t->s.job[k]->up;
+		const uint64_t waited_ns = !up->wanted || up->as.joined ||
+		    !up->as.join_open ? 0 :
+		    up->as.asked_ns - up->as.join_since_ns;
 
-		if (!up->wanted || up->joined || up->tries < 10 ||
-		    (up->tries > t->told_tries &&
-		    up->tries - t->told_tries < 10))
+		if (waited_ns < ISWITCH_TROUBLE_NS ||
+		    (waited_ns >= t->told_ns &&
+		    waited_ns - t->told_ns < ISWITCH_TROUBLE_NS))
 			continue;
-		t->told_tries = up->tries;
-		snprintf(text, room, "%s: no answer to %" PRIu32 " Joins of "
-		    "job %u", addr_print(&t->cf->parent, name), up->tries,
-		    t->s.job[k]->j.id);
+		t->told_ns = waited_ns;
+		snprintf(text, room, "%s: no answer to a Join of job %u for "
+		    "%.1f s", addr_print(&t->cf->parent, name),
+		    t->s.job[k]->j.id, (double)waited_ns / 1e9);
 		return text;
 	}
 	return NULL;

@@ -177,57 +177,40 @@ iswitch_take_segment(struct iswitch *s, const union addr *from,
 		iswitch_touch(s, j);
 }
 
-/* The parent halts the job, or lets it go on. */
+/* What the parent's message came to, for those below. */
 static inline void
-iswitch_parent_halts(struct iswitch *s, struct iswitch_job *j, bool halted)
+iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
+    enum membership_news news, uint64_t now_ns)
 {
-	j->j.halted = j->up.halted = halted;
-	iswitch_pass(s, j, halted ? CONTROL_HALT : CONTROL_RESUME);
-}
+	struct iswitch_asking asking = { s, &j->j };
+	struct membership *up = &j->up.as;
 
-/* The parent answers. */
-static inline void
-iswitch_parent_ack(struct iswitch *s, struct iswitch_job *j,
-    const struct control *c, uint64_t now_ns)
-{
-	struct control_ack a;
-
-	if (!control_get_ack(c, &a)) {
-		s->n[ISWITCH_BAD_CONTROL]++;
-		return;
-	}
-	if (a.action == CONTROL_JOIN && (s->cf.any_xid ||
-	    c->xid == j->up.xid)) {
-		j->up.tries = 0;
-		if (a.status == CONTROL_DONE) {
-			j->up.joined = true;
-			j->up.refused = 0;
-			j->up.life_ns = (uint64_t)a.timeout_s * 1000000000 /
-			    3;
-			if (j->up.life_ns == 0)
-				j->up.life_ns = 1000000000;
-			j->j.held = a.closed;
-			job_try_open(&j->j, now_ns);
-			if (j->up.halted)	/* its Resume was lost */
-				iswitch_parent_halts(s, j, false);
-		} else if (a.status != CONTROL_NOT_READY) {
-			j->up.refused = a.status;
+	switch (news) {
+	case MEMBERSHIP_ASKED:
+		job_help_parent(&j->j, &up->seg, iswitch_ask, &asking);
+		break;
+	case MEMBERSHIP_LOST:
+		iswitch_tell_group(s, &j->j, CONTROL_GONE, seg_word(
+		    up->seg.iteration, up->seg.contributions,
+		    up->seg.index));
+		break;
+	case MEMBERSHIP_HALTED:
+	case MEMBERSHIP_RESUMED:
+		j->j.halted = up->halted;
+		iswitch_pass(s, j, up->halted ? CONTROL_HALT :
+		    CONTROL_RESUME);
+		break;
+	case MEMBERSHIP_OUT:		/* it has forgotten us */
+		s->n[ISWITCH_PARENT_LOST]++;
+		iswitch_say_up(s, j, now_ns);
+		break;
+	case MEMBERSHIP_ENDED:
+		if (up->end == MEMBERSHIP_RESET) {
+			iswitch_reset(s, j);
+			iswitch_drop(s, j);
 		}
-	} else if (a.action == CONTROL_HELP &&
-	    a.status == CONTROL_NOT_MEMBER) {
-		if (j->up.joined) {	/* it has forgotten us */
-			s->n[ISWITCH_PARENT_LOST]++;
-			j->up.joined = false;
-			j->up.tries = 0;
-			iswitch_join_up(s, j, now_ns);
-		}
-	} else if (a.action == CONTROL_HELP && a.status == CONTROL_GONE) {
-		uint8_t msg[CONTROL_MAX_BYTES];
-		uint8_t *p = control_put_ack(control_put(msg, CONTROL_ACK,
-		    j->j.id, s->xid++), &a);
-
-		iswitch_post(s, POST_GROUP, j->j.self, NULL, msg,
-		    (size_t)(p - msg));
+		break;
+	default: break;
 	}
 }
 
@@ -235,10 +218,8 @@ static inline void
 iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
     const uint8_t *p, size_t len, uint64_t now_ns)
 {
-	struct iswitch_asking asking = { s, &j->j };
+	enum membership_news news;
 	struct control c;
-	uint64_t word;
-	struct seg g;
 
 	if (!control_parse(p, len, &c)) {
 		s->n[ISWITCH_BAD_CONTROL]++;
@@ -249,23 +230,15 @@ iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
 		return;
 	}
 	s->n[ISWITCH_CONTROL]++;
-	switch (c.action) {
-	case CONTROL_ACK: iswitch_parent_ack(s, j, &c, now_ns); break;
-	case CONTROL_HELP:
-		if (!control_get_number(&c, 8, &word)) {
-			s->n[ISWITCH_BAD_CONTROL]++;
-			break;
-		}
-		g = seg_split(word);
-		job_help_parent(&j->j, &g, iswitch_ask, &asking);
-		break;
-	case CONTROL_HALT:
-	case CONTROL_RESUME:
-		iswitch_parent_halts(s, j, c.action == CONTROL_HALT);
-		break;
-	case CONTROL_RESET: iswitch_reset(s, j); break;
-	default: s->n[ISWITCH_BAD_CONTROL]++; break;
+	if (!j->up.wanted)
+		return;
+	news = membership_control(&j->up.as, &c, now_ns);
+	s->n[ISWITCH_BAD_CONTROL] += news == MEMBERSHIP_IGNORED;
+	if (j->up.as.joined) {
+		j->j.held = j->up.as.closed;
+		job_try_open(&j->j, now_ns);
 	}
+	iswitch_parent_news(s, j, news, now_ns);
 }
 
 /* A datagram from the parent to job's own port. */
@@ -329,7 +302,7 @@ iswitch_fire_job(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 	if (now_ns >= iswitch_idle_due(s, j))
 		iswitch_drop(s, j);
 	if (now_ns >= iswitch_up_due(j))
-		iswitch_join_up(s, j, now_ns);
+		iswitch_say_up(s, j, now_ns);
 }
 
 /* All that is due by now_ns, in order of its time, then of the jobs. */

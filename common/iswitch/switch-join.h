@@ -151,25 +151,36 @@ iswitch_values(const struct iswitch *s, const struct job *j, uint32_t id,
 	}
 }
 
-/* Ask the parent to have us, and say so no more than needed. */
+/* Become a member of the parent: job j has memory. */
 static inline void
-iswitch_join_up(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
+iswitch_want_parent(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 {
-	uint8_t msg[CONTROL_MAX_BYTES], *p;
-	const struct control_join up = { .type = CONTROL_SWITCH,
-	    .async = s->cf.job.async, .worker = s->cf.number,
+	const struct membership_conf cf = { .type = CONTROL_SWITCH,
+	    .async = s->cf.job.async, .job = j->j.id, .number = s->cf.number,
 	    .elements = j->j.a.s.elements,
 	    .floats = (uint16_t)j->j.a.s.floats,
+	    .floats_max = (uint16_t)j->j.a.s.floats,
+	    .give_up_ns = MEMBERSHIP_NEVER, .any_xid = s->cf.any_xid };
+
+	j->up.wanted = true;
+	membership_init(&j->up.as, &cf, now_ns);
+}
+
+/* What j has to say to the parent now. */
+static inline void
+iswitch_say_up(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
+{
+	uint8_t msg[MEMBERSHIP_MESSAGE_BYTES];
+	const struct membership_place at = {
 	    .crc = j->j.newest < j->j.start ? j->j.crc[0] : 0,
 	    .next = (uint32_t)(iswitch_next(&j->j) & (SEG_ITERATIONS - 1)) };
+	size_t len;
 
-	if (j->up.tries++ == 0 || j->up.joined)
-		j->up.xid = s->xid++;
-	j->up.asked_ns = now_ns;
-	p = control_put_join(control_put(msg, CONTROL_JOIN, j->j.id,
-	    j->up.xid), &up);
-	iswitch_post(s, POST_UP, j->j.self, NULL, msg,
-	    (size_t)(p - msg));
+	j->up.as.xid = s->xid;		/* one sequence for all that goes up */
+	len = membership_next(&j->up.as, now_ns, &at, msg);
+	s->xid = j->up.as.xid;
+	if (len > 0)
+		iswitch_post(s, POST_UP, j->j.self, NULL, msg, len);
 }
 
 /* Does what the Join says fit the job?  F comes out in *floats. */
@@ -280,17 +291,17 @@ static inline bool
 iswitch_await_parent(struct iswitch *s, struct iswitch_job *j,
     enum control_status *status, uint64_t now_ns)
 {
-	if (!s->cf.job.child || j->up.joined)
+	if (!s->cf.job.child || (j->up.wanted && j->up.as.joined))
 		return false;
-	if (j->up.refused != 0) {
-		*status = (enum control_status)j->up.refused;
+	if (j->up.wanted && j->up.as.end == MEMBERSHIP_REFUSED) {
+		*status = (enum control_status)j->up.as.status;
 		iswitch_drop(s, j);
 		return true;
 	}
 	j->up.wanted_ns = now_ns;
 	if (!j->up.wanted) {
-		j->up.wanted = true;
-		iswitch_join_up(s, j, now_ns);
+		iswitch_want_parent(s, j, now_ns);
+		iswitch_say_up(s, j, now_ns);
 	}
 	*status = CONTROL_DONE;
 	return true;

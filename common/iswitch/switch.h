@@ -21,14 +21,14 @@
 
 #include "common/base/keymap.h"
 #include "common/iswitch/job-segments.h"
+#include "common/iswitch/membership.h"
 #include "common/program/answered.h"
 #include "common/wire/mac.h"
 
 enum {
 	ISWITCH_JOBS_MAX = 1024,
 	ISWITCH_TELL_NS = 1000000000,	/* between words to a non-member */
-	ISWITCH_UP_NS = 200000000,	/* before a Join upward is sent again */
-	ISWITCH_OPEN_NS = 50000000	/* ... to a parent that is not open */
+	ISWITCH_TROUBLE_NS = 2000000000	/* ... to the user, of a parent */
 };
 
 /* Datagrams that no job counts. */
@@ -68,14 +68,9 @@ struct iswitch_conf {
 
 /* A job's standing with the parent. */
 struct iswitch_up {
-	bool wanted, joined;
-	uint8_t refused;		/* status of a Join refused, or 0 */
-	uint32_t xid;
-	uint64_t asked_ns;		/* last Join upward */
+	bool wanted;			/* a member has asked for it */
 	uint64_t wanted_ns;		/* last Join that waited for it */
-	uint64_t life_ns;		/* between signs of life */
-	uint32_t tries;			/* Joins without an answer */
-	bool halted;			/* it has halted us */
+	struct membership as;		/* if wanted */
 };
 
 struct iswitch_job {
@@ -269,17 +264,38 @@ iswitch_post(struct iswitch *s, enum post_to to, uint32_t job,
 	outbox_copy(s->out, to, job, at, CONTROL_TOS, p, (uint32_t)len);
 }
 
-/* Tell `at` of trouble with the segment `word`: Ack(Help) with a status. */
-static inline void
-iswitch_tell(struct iswitch *s, const union addr *at, uint16_t job,
-    enum control_status status, uint64_t word)
+/* Trouble with the segment `word` of job id: Ack(Help) with a status. */
+static inline size_t
+iswitch_put_trouble(struct iswitch *s, uint16_t id,
+    enum control_status status, uint64_t word, uint8_t *msg)
 {
 	const struct control_ack a = { .action = CONTROL_HELP,
 	    .status = (uint8_t)status, .seg = word };
-	uint8_t p[CONTROL_MAX_BYTES];
 
-	iswitch_post(s, POST_ONE, 0, at, p, (size_t)(control_put_ack(
-	    control_put(p, CONTROL_ACK, job, s->xid++), &a) - p));
+	return (size_t)(control_put_ack(control_put(msg, CONTROL_ACK, id,
+	    s->xid++), &a) - msg);
+}
+
+/* Tell `at` of it. */
+static inline void
+iswitch_tell(struct iswitch *s, const union addr *at, uint16_t id,
+    enum control_status status, uint64_t word)
+{
+	uint8_t msg[CONTROL_MAX_BYTES];
+
+	iswitch_post(s, POST_ONE, 0, at, msg,
+	    iswitch_put_trouble(s, id, status, word, msg));
+}
+
+/* Tell every member of j. */
+static inline void
+iswitch_tell_group(struct iswitch *s, const struct job *j,
+    enum control_status status, uint64_t word)
+{
+	uint8_t msg[CONTROL_MAX_BYTES];
+
+	iswitch_post(s, POST_GROUP, j->self, NULL, msg,
+	    iswitch_put_trouble(s, j->id, status, word, msg));
 }
 
 /* A message of an action and a Seg to one, to all, or up. */
@@ -314,11 +330,11 @@ static inline void
 iswitch_rest(struct iswitch *s, struct iswitch_job *j)
 {
 	job_rest(&j->j);
-	if (j->up.wanted && j->up.refused == 0) {
+	if (j->up.wanted && j->up.as.end == MEMBERSHIP_GOING) {
 		iswitch_say(s, POST_UP, &j->j, NULL, CONTROL_LEAVE, NULL);
 		outbox_flush(s->out);
 	}
-	if (j->up.halted)
+	if (j->up.as.halted)
 		j->j.halted = false;	/* it will say so again */
 	j->up = (struct iswitch_up){ 0 };
 }
@@ -482,18 +498,11 @@ iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
 	return s->job[who->job];
 }
 
-/* When j is to Join upward, again or as a sign of life, or UINT64_MAX. */
+/* When j has something to say upward, or UINT64_MAX. */
 static inline uint64_t
 iswitch_up_due(const struct iswitch_job *j)
 {
-	if (j->up.joined && j->up.halted)
-		return j->up.asked_ns + 1000000000;	/* as workers do */
-	if (j->up.joined && j->j.held)
-		return j->up.asked_ns + ISWITCH_OPEN_NS;
-	if (j->up.joined)
-		return j->up.asked_ns + j->up.life_ns;
-	return j->up.wanted && j->up.refused == 0 ?
-	    j->up.asked_ns + ISWITCH_UP_NS : UINT64_MAX;
+	return j->up.wanted ? membership_due(&j->up.as) : UINT64_MAX;
 }
 
 /* When nobody waits any more for a job without members, or UINT64_MAX. */

@@ -2,12 +2,20 @@
 #include "tests/unit/rig.h"
 #include "tests/unit/tap.h"
 
+/* The parent's answer to a Join of rig_join(0, 4, ...). */
+static struct control_ack
+parent_has_us(void)
+{
+	return (struct control_ack){ .action = CONTROL_JOIN, .timeout_s = 10,
+	    .elements = 4, .floats = 4 };
+}
+
 /* A switch below another. */
 static void
 child(void)
 {
 	struct job_conf cf = rig_conf(2);
-	struct control_ack up = { .action = CONTROL_JOIN, .timeout_s = 10 };
+	struct control_ack up = parent_has_us();
 	struct control c;
 	uint8_t m[256], *p;
 	struct seg g;
@@ -39,7 +47,7 @@ child(void)
 	    "and what comes down goes to all");
 	iswitch_take_parent(&rig, 1, SEG_TOS, m, 24, rig_now);
 	ok(rig_count(JOB_PARENT_OLD) == 1, "once");
-	rig_now += (uint64_t)4000000000;
+	rig_now += (uint64_t)3340000000;
 	rig_n = 0;
 	iswitch_fire(&rig, rig_now);
 	outbox_flush(rig.out);
@@ -53,7 +61,7 @@ static void
 forgotten(bool answered)
 {
 	struct job_conf cf = rig_conf(2);
-	struct control_ack up = { .action = CONTROL_JOIN, .timeout_s = 10 };
+	struct control_ack up = parent_has_us();
 	struct control c;
 	uint8_t m[256], *p;
 
@@ -96,8 +104,11 @@ parent_says_it(struct control_ack up)
 static void
 parent_acks(enum control_action action, enum control_status status)
 {
-	parent_says_it((struct control_ack){ .action = (uint8_t)action,
-	    .status = (uint8_t)status, .timeout_s = 10 });
+	struct control_ack up = parent_has_us();
+
+	up.action = (uint8_t)action;
+	up.status = (uint8_t)status;
+	parent_says_it(up);
 }
 
 /* A rack whose workers are all there waits for the other racks. */
@@ -105,13 +116,12 @@ static void
 gate(void)
 {
 	struct job_conf cf = rig_conf(2);
-	struct control_ack up = { .action = CONTROL_JOIN, .timeout_s = 10,
-	    .closed = true };
+	struct control_ack up = parent_has_us();
 	struct control_join j = { .type = CONTROL_WORKER, .elements = 4,
 	    .async = true };
 	struct control_ack a;
 
-	cf.async = cf.child = true;
+	cf.async = cf.child = up.async = up.closed = true;
 	rig_open(&cf, 0);
 	rig_now = 1000;
 	rig_join_as(1000, j, &a);
@@ -124,7 +134,7 @@ gate(void)
 	rig_segment(0, 0, 0, 4, 1);
 	rig_segment(1, 0, 0, 4, 2);
 	ok(rig_n == 0 && rig_count(JOB_EARLY) == 2, "nothing goes up yet");
-	rig_now += ISWITCH_OPEN_NS;
+	rig_now += MEMBERSHIP_OPEN_NS;
 	rig_n = 0;
 	iswitch_fire(&rig, rig_now);
 	outbox_flush(rig.out);
