@@ -227,7 +227,7 @@ put_datagram(const struct sim *s, struct pcapio_out *out,
 	memcpy(flow.src, &from.in.sin_addr, 4);
 	memcpy(flow.dst, &dst.in.sin_addr, 4);
 	head = frame_put(to, &flow, d->tos, d->len, &fr);
-	memcpy(to + head, d->p, d->len);
+	memcpy(to + head, train_bytes(s, d), d->len);
 	frame_seal(to, &fr);
 	commit(s, out, to, (uint32_t)head + d->len, p->wire_bytes, stamp_ns);
 }

@@ -81,8 +81,10 @@ enum sim_loss {
 struct sim_datagram {
 	struct sim_node *from, *to;
 	uint16_t sport, dport;
-	uint8_t tos, len;
-	uint8_t p[40];		/* a segment of one float, or a message */
+	uint16_t len;
+	uint8_t tos;
+	uint8_t p[36];		/* a segment of one float, or a message; or
+				   the number of a longer one: train.h */
 };
 
 struct sim_packet {

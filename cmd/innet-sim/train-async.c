@@ -249,7 +249,7 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 			t->n[TRAIN_WRONG] += !train_right(&g);
 		else if (g.index == 0)	/* what others did meanwhile */
 			count_stale(t, (uint64_t)vec_get(g.vec, 0) - 1);
-	} else if (control_parse(d->p, d->len, &c)) {
+	} else if (control_parse(train_bytes(s, d), d->len, &c)) {
 		async_worker_control(&a->m, &c, s->now_ns);
 	}
 }

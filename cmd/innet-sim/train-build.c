@@ -340,6 +340,7 @@ train_free(struct sim *s)
 			free(t->w[i].ring.got[1]);
 		}
 		free(t->w);
+		free(t->longs);
 		spans_free(&t->iteration);
 		spans_free(&t->compute);
 		spans_free(&t->network);

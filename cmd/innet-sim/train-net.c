@@ -2,6 +2,8 @@
 #include "config.h"
 
 #include <assert.h>
+#include <err.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/innet-sim/train.h"
@@ -17,15 +19,50 @@ train_wake(struct sim *s, const struct sim_node *n, uint64_t *wake_ns,
 	sim_wake(s, n, *wake_ns);
 }
 
+/* Keep a message that no packet has room for; its number at to. */
+static void
+keep_long(struct training *t, uint8_t *to, const uint8_t *p, uint32_t len)
+{
+	struct train_long *m;
+
+	if (t->longs == NULL)
+		t->longs = calloc(TRAIN_LONGS, sizeof(*t->longs));
+	if (t->longs == NULL)
+		err(1, "messages of a training");
+	m = &t->longs[++t->long_number % TRAIN_LONGS];
+	m->number = t->long_number;
+	memcpy(m->p, p, len);
+	memcpy(to, &m->number, sizeof(m->number));
+}
+
+const uint8_t *
+train_bytes(const struct sim *s, const struct sim_datagram *d)
+{
+	const struct training *t = train_of(s, d->from);
+	const struct train_long *m;
+	uint32_t number;
+
+	if (d->len <= sizeof(d->p))
+		return d->p;
+	memcpy(&number, d->p, sizeof(number));
+	m = &t->longs[number % TRAIN_LONGS];
+	if (m->number != number)
+		errx(1, "%s: more than %d long messages are under way",
+		    d->from->name, TRAIN_LONGS);
+	return m->p;
+}
+
 struct sim_packet
-train_packet(const struct training *t, uint8_t tos, const uint8_t *p,
-    uint32_t len)
+train_packet(struct training *t, uint8_t tos, const uint8_t *p, uint32_t len)
 {
 	struct sim_packet q = { .wire_bytes = FRAME_V4_BYTES + len,
-	    .dg = { .tos = tos, .len = (uint8_t)len } };
+	    .dg = { .tos = tos, .len = (uint16_t)len } };
 
-	assert(len <= sizeof(q.dg.p));
-	memcpy(q.dg.p, p, len);
+	assert(len <= CONTROL_MAX_BYTES);
+	if (len <= sizeof(q.dg.p))
+		memcpy(q.dg.p, p, len);
+	else
+		keep_long(t, q.dg.p, p, len);
 	if (tos == SEG_TOS)
 		q.wire_bytes = FRAME_V4_BYTES + SEG_HEADER_BYTES + 4 *
 		    seg_floats_at(t->elements, t->floats, seg_split(

@@ -53,8 +53,6 @@ emit(struct train_switch *w, uint32_t way, const union addr *to, uint8_t tos,
 	struct sim_packet q;
 	struct seg g;
 
-	if (len > sizeof(q.dg.p))
-		return;		/* a list of members, for who gives up */
 	q = train_packet(t, tos, p, len);
 	q.dg.from = w->node;
 	q.dg.to = train_at(t, to);
@@ -111,13 +109,13 @@ settle(struct sim *s, struct train_switch *w)
 static void
 take(struct sim *s, struct train_switch *w, const struct sim_datagram *d)
 {
-	uint8_t copy[sizeof(d->p)];
+	uint8_t copy[CONTROL_MAX_BYTES];
 	union addr from = train_addr(w->t, d->from);
 	struct packet p = { .from = &from, .to = &w->self, .tos = d->tos,
 	    .way = (uint32_t)(d->dport - UPDATE_PORT), .payload = copy,
 	    .bytes = d->len };
 
-	memcpy(copy, d->p, d->len);
+	memcpy(copy, train_bytes(s, d), d->len);
 	from.in.sin_port = htons(d->sport);
 	plane_advance(w->plane, s->now_ns);
 	plane_take(w->plane, &p);

@@ -303,7 +303,7 @@ take(struct sim *s, struct train_worker *w, const struct sim_datagram *d)
 		if (sync_worker_result(&w->l, &g,
 		    s->now_ns) == SYNC_WORKER_TAKE)
 			w->t->n[TRAIN_WRONG] += !train_right(&g);
-	} else if (control_parse(d->p, d->len, &c)) {
+	} else if (control_parse(train_bytes(s, d), d->len, &c)) {
 		sync_worker_control(&w->l, &c, s->now_ns);
 	}
 }

@@ -53,6 +53,14 @@ struct train_round {
 	uint32_t done;			/* workers that have its result */
 };
 
+/* A message that is longer than a packet has room for. */
+struct train_long {
+	uint32_t number;
+	uint8_t p[CONTROL_MAX_BYTES];
+};
+
+enum { TRAIN_LONGS = 4096 };		/* under way at once, at most */
+
 struct training {
 	const struct scenario_training *cf;
 	struct sim_node *sw;		/* the core or only switch is first */
@@ -71,6 +79,8 @@ struct training {
 	uint64_t stale[TRAIN_STALE + 1], stale_sum, stale_count;
 	struct spans iteration, compute, network, aggregation, latency;
 	uint64_t most_ns;		/* of an aggregation */
+	struct train_long *longs;	/* by number; owned */
+	uint32_t long_number;		/* of the last */
 	uint64_t give_up_ns;		/* SIM_NEVER, or as in the tools */
 };
 
@@ -176,8 +186,11 @@ void train_wake(struct sim *s, const struct sim_node *n, uint64_t *wake_ns,
     uint64_t at_ns);
 
 /* A packet with len bytes at p; its frame has the length of a segment's. */
-struct sim_packet train_packet(const struct training *t, uint8_t tos,
+struct sim_packet train_packet(struct training *t, uint8_t tos,
     const uint8_t *p, uint32_t len);
+
+/* Its bytes; they are good until so many more are under way. */
+const uint8_t *train_bytes(const struct sim *s, const struct sim_datagram *d);
 
 /* The training that a node is of. */
 struct training *train_of(const struct sim *s, const struct sim_node *n);

@@ -39,7 +39,8 @@ static const char *const verdict_name[SYNC_WORKER_VERDICTS] = {
 
 static const char *const step_name[SYNC_WORKER_COUNTS] = {
 	"iterations", "missed", "partial", "segments_sent", "retransmitted",
-	"timeouts", "helps_sent", "helps_answered", "helps_ignored"
+	"timeouts", "helps_sent", "helps_answered", "helps_ignored",
+	"probes_sent", "states", "nacks"
 };
 
 struct sync {
@@ -272,7 +273,7 @@ take_result(struct sync *w, uint64_t now_ns)
 static void
 take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 {
-	const uint32_t way = w->l.t & 1;
+	const uint32_t t = sync_worker_iteration(&w->l), way = t & 1;
 	struct held_result r;
 
 	w->based = w->given;
@@ -284,8 +285,7 @@ take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 	if (w->cf->synthetic == 0)
 		memcpy(w->grad[way], body, 4 * (size_t)w->c.elements);
 	else if (w->cf->check > 0 || w->given < 2)
-		madeup_fill(w->grad[way], w->c.elements, w->cf->worker,
-		    w->l.t);
+		madeup_fill(w->grad[way], w->c.elements, w->cf->worker, t);
 	w->pending = true;
 	sync_worker_gradient(&w->l, now_ns);
 }
@@ -358,7 +358,7 @@ summary(struct sync *w)
 	w->n[ROUND_MEAN] = spans_mean(&w->rounds);
 	for (int i = 0; i < SYNC_WORKER_COUNTS; i++, k++) {
 		name[k] = step_name[i];
-		n[k] = w->l.n[i];
+		n[k] = sync_worker_count(&w->l, (enum sync_worker_count)i);
 	}
 	for (int i = 1; i < SYNC_WORKER_VERDICTS; i++, k++) {
 		name[k] = verdict_name[i];
@@ -380,6 +380,7 @@ tick(struct sync *w, uint64_t now_ns)
 		fprintf(stderr, "\r%" PRIu64 " iterations, %" PRIu64
 		    " missed, %" PRIu64 " asked for again\033[K",
 		    w->l.n[SYNC_WORKER_ITERATIONS], w->l.n[SYNC_WORKER_MISSED],
+		    sync_worker_count(&w->l, SYNC_WORKER_RETRANSMITTED) +
 		    w->l.n[SYNC_WORKER_HELPS_SENT]);
 }
 

@@ -109,7 +109,7 @@ job_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 
 	if (s->state != SUMS_EMPTY && s->iteration > t) {
 		kept = sums_result(&j->a, t, g->index);
-		if (kept != NULL)
+		if (kept != NULL && m->gaps == NULL)
 			job_resend(j, m, kept);
 		return JOB_STALE;	/* else the caller says it is gone */
 	}
@@ -120,7 +120,7 @@ job_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 			return JOB_LATE;
 		job_restart(j, at, t, g->n, now_ns);
 	} else if (s->state == SUMS_COMPLETE) {
-		if (job_coming(j, id, t, g->index))
+		if (m->gaps != NULL || job_coming(j, id, t, g->index))
 			return JOB_DUPLICATE;
 		job_resend(j, m, sums_place(&j->a, t, g->index));
 		return JOB_RESENT;
@@ -250,7 +250,8 @@ job_segment(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 		what = job_async(j, id, g, now_ns);
 	else
 		what = job_sync(j, id, g, now_ns);
-	*gone = what == JOB_STALE && sums_result(&j->a, sums_unwrap(
+	*gone = what == JOB_STALE && j->members.m[id].gaps == NULL &&
+	    sums_result(&j->a, sums_unwrap(
 	    g->iteration, j->newest), g->index) == NULL;
 	j->n[JOB_SEGMENTS]++;
 	j->n[what]++;

@@ -16,6 +16,7 @@
 
 #include "common/iswitch/job-async-server.h"
 #include "common/iswitch/members.h"
+#include "common/iswitch/mender.h"
 #include "common/iswitch/sums.h"
 #include "common/program/outbox.h"
 #include "common/wire/control.h"
@@ -32,6 +33,8 @@ enum job_count {
 	JOB_HELP, JOB_HELP_RESENT, JOB_HELP_ASKED, JOB_HELP_UP, JOB_GONE,
 	JOB_JOINS, JOB_LEAVES, JOB_EVICTED,
 	JOB_INCOMPLETE,		/* server: vectors with a segment lost */
+	JOB_PROBES,		/* came from members; and sent to them: */
+	JOB_STATES, JOB_NOTICES, JOB_NACKS,
 	JOB_COUNTS
 };
 
@@ -44,7 +47,8 @@ job_count_name(unsigned what)
 		"results", "partial", "sent_up", "from_parent", "parent_old",
 		"help", "help_resent", "help_asked", "help_up", "gone", "joins",
 		    "leaves",
-		"evicted", "incomplete"
+		"evicted", "incomplete", "probes", "states", "notices",
+		"nacks"
 	};
 
 	return name[what];
@@ -93,6 +97,12 @@ struct job {
 	struct members members;
 	struct sums a;			/* no memory while there are none */
 	struct job_async_server ps;		/* of a server */
+	/* repair, synchronous: serial number of the last completion */
+	uint32_t serial;
+	struct { int64_t t; uint32_t n; } done[2];	/* by t & 1 */
+	bool news;			/* an iteration is whole: tell */
+	struct mender *mender;		/* of a rack, to its parent; or NULL */
+	int64_t mends;			/* its iteration */
 	/* answers, perhaps: iswitch/job-whole-vectors.h */
 	bool giving;
 	uint32_t turn;			/* member last given to */
@@ -151,7 +161,9 @@ job_pushed_bytes(const struct job *j, uint32_t members, uint32_t segs)
 {
 	return j->cf->server ?
 	    job_async_server_bytes(j->a.s.elements, j->a.s.floats, members) :
-	    j->cf->async ? (uint64_t)members * segs * sizeof(uint32_t) : 0;
+	    j->cf->async ? (uint64_t)members * segs * sizeof(uint32_t) :
+	    members * gaps_bytes(segs) +
+	    (j->mender != NULL ? mender_bytes(segs) : 0);
 }
 
 static inline void
@@ -162,6 +174,10 @@ job_free(struct job *j)
 	job_async_server_free(&j->ps);
 	free(j->order);
 	j->order = NULL;
+	if (j->mender != NULL)
+		mender_free(j->mender);
+	free(j->mender);
+	j->mender = NULL;
 	job_afford(j, 0);
 }
 
@@ -221,7 +237,9 @@ job_begin(struct job *j, const struct sums_shape *s, uint32_t next)
 	j->start = SUMS_EPOCH + (next & (SEG_ITERATIONS - 1));
 	j->newest = j->start - 1;
 	j->crc[0] = j->crc[1] = 0;
-	j->ahead = j->giving = false;
+	j->ahead = j->giving = j->news = false;
+	j->serial = 0;
+	j->done[0].t = j->done[1].t = SUMS_NEVER;
 	j->quiet_ns = UINT64_MAX;
 	j->h = j->h != 0 ? j->h : j->cf->h;
 	return true;
@@ -263,6 +281,30 @@ job_keep(struct job *j)
 	job_reshape(j, &s);
 }
 
+/* Segment i of t is complete: what Probes ask after. */
+static inline void
+job_number(struct job *j, int64_t t, uint32_t i)
+{
+	const uint32_t way = (uint32_t)(t & 1);
+
+	j->a.slot[sums_at(&j->a, t, i)].done = ++j->serial;
+	if (j->done[way].t != t) {
+		j->done[way].t = t;
+		j->done[way].n = 0;
+	}
+	j->news |= ++j->done[way].n == j->a.s.segs;
+}
+
+/* Is every segment of t complete? */
+static inline bool
+job_whole(const struct job *j, int64_t t)
+{
+	const uint32_t way = (uint32_t)(t & 1);
+
+	return j->done[way].t > t ||
+	    (j->done[way].t == t && j->done[way].n == j->a.s.segs);
+}
+
 /*
  * The result of segment i at t, of n floats, goes to every member; with those
  * of a whole vector later, in turn.
@@ -277,6 +319,8 @@ job_spread(struct job *j, int64_t t, uint32_t i, uint32_t n)
 
 	sums_keep(a, t, i, n, round);
 	j->n[JOB_RESULTS]++;
+	if (!j->cf->async)
+		job_number(j, t, i);
 }
 
 /* Slot `at` begins at t; what is still to be sent from there goes first. */
@@ -326,7 +370,10 @@ job_complete(struct job *j, uint32_t at)
 		j->n[JOB_PARTIAL]++;
 	job_finish(j, at);
 	if (j->cf->child) {
-		job_post_up(j, at);
+		if (j->mender == NULL)
+			job_post_up(j, at);
+		else if (t == j->mends)
+			mender_ready(j->mender, sums_index(a, at));
 		sums_turn(a, at, SUMS_SENT_UP);
 	} else {
 		sums_turn(a, at, SUMS_COMPLETE);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/iswitch/gaps.h"
 #include "common/iswitch/loss-timer.h"
 #include "common/wire/addr.h"
 #include "common/wire/control.h"
@@ -44,6 +45,7 @@ struct member {
 	uint64_t heard_ns;	/* last packet of any kind */
 	int64_t from;		/* first iteration it may add to */
 	uint32_t *pushed;	/* of each segment: last iteration + 1 */
+	struct gaps *gaps;	/* owned; NULL: it does not repair */
 	uint64_t added;		/* contributions */
 	struct member_flow flow;
 };
@@ -60,8 +62,10 @@ struct members {
 static inline void
 members_free(struct members *s)
 {
-	for (uint32_t i = 0; i < s->count; i++)
+	for (uint32_t i = 0; i < s->count; i++) {
 		free(s->m[i].pushed);
+		free(s->m[i].gaps);
+	}
 	free(s->m);
 	free(s->rank);
 	*s = (struct members){ 0 };
@@ -171,6 +175,8 @@ static inline void
 members_leave(struct members *s, uint32_t id)
 {
 	s->m[id].present = false;
+	free(s->m[id].gaps);
+	s->m[id].gaps = NULL;
 	s->present--;
 	members_from_max(s);
 }

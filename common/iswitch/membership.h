@@ -46,6 +46,7 @@ struct membership_conf {
 	uint16_t floats_max;		/* what we can take */
 	uint64_t give_up_ns;		/* without an answer; NEVER */
 	uint32_t xid;			/* of the first request */
+	bool repairs;			/* knows Probe, STATE and NACK */
 	bool any_xid;			/* answers are to another's requests:
 					   a capture's */
 };
@@ -93,6 +94,7 @@ struct membership {
 	bool closed;			/* others are still to join */
 	bool whole;			/* a server: answers whole vectors */
 	bool job_async;
+	bool repairs;			/* both sides know how */
 	uint16_t h, members;
 	uint32_t job_next, job_elements, job_floats;
 	uint32_t floats, segs;		/* as agreed; 0 before */
@@ -101,6 +103,7 @@ struct membership {
 	/* requests under way */
 	bool join_open, leaving;	/* not answered yet */
 	uint32_t first_xid, join_xid;	/* of this Join: first, last sent */
+	uint32_t xid_ahead;		/* any_xid: a capture's before ours */
 	uint32_t join_next;		/* and where it said that we stand */
 	uint32_t leave_xid;
 	unsigned leaves;
@@ -108,6 +111,7 @@ struct membership {
 	uint64_t join_wait_ns;		/* until the next after that */
 	uint64_t join_since_ns;		/* first that was not answered */
 	uint64_t asked_ns;		/* the last was sent */
+	uint64_t rtt_ns;		/* and answered after that; 0 unknown */
 	uint64_t leave_ns, said_ns;
 };
 
@@ -207,8 +211,12 @@ membership_enter(struct membership *m, const struct control_ack *a)
 /* The answer to our Join. */
 static inline enum membership_news
 membership_answered(struct membership *m, const struct control_ack *a,
-    uint64_t now_ns)
+    uint32_t xid, uint64_t now_ns)
 {
+	if (m->cf.any_xid)
+		m->xid_ahead = xid - m->join_xid;
+	if (m->join_open && xid == m->join_xid)
+		m->rtt_ns = now_ns - m->asked_ns;
 	m->join_open = false;
 	m->join_ns = MEMBERSHIP_NEVER;
 	m->h = a->h;
@@ -216,6 +224,7 @@ membership_answered(struct membership *m, const struct control_ack *a,
 	m->closed = a->closed;
 	m->whole = a->whole;
 	m->job_async = a->async;
+	m->repairs = m->cf.repairs && a->repairs;
 	m->job_next = a->next;
 	m->job_elements = a->elements;
 	m->job_floats = a->floats;
@@ -268,7 +277,7 @@ membership_ack(struct membership *m, const struct control *c,
 	case CONTROL_JOIN:
 		return m->cf.any_xid || (m->join_open && c->xid -
 		    m->first_xid <= m->join_xid - m->first_xid) ?
-		    membership_answered(m, &a, now_ns) : MEMBERSHIP_IGNORED;
+		    membership_answered(m, &a, c->xid, now_ns) : MEMBERSHIP_IGNORED;
 	case CONTROL_HELP:
 		return membership_helpless(m, &a, now_ns);
 	case CONTROL_LEAVE:
@@ -362,7 +371,8 @@ membership_say_join(struct membership *m, uint64_t now_ns,
 	    .async = m->cf.async, .cluster = m->cf.cluster,
 	    .worker = m->cf.number, .elements = m->cf.elements,
 	    .floats = m->segs > 0 ? (uint16_t)m->floats : m->cf.floats,
-	    .next = at->next, .crc = at->crc, .again = at->again };
+	    .next = at->next, .crc = at->crc, .again = at->again,
+	    .repairs = m->cf.repairs };
 
 	if (!m->join_open) {
 		m->first_xid = m->xid;

@@ -48,6 +48,7 @@ struct sums_slot {
 	uint32_t rows;		/* packets added */
 	uint32_t n;		/* floats */
 	uint32_t before, after;	/* in the list of filling slots */
+	uint32_t done;		/* serial number of its completion */
 	uint16_t contributions;	/* worker vectors inside, at most 65,535 */
 	uint8_t state;		/* enum sums_state */
 };

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/iswitch/switch-join.h"
+#include "common/iswitch/switch-segments.h"
 #include "common/iswitch/switch-text.h"
 
 static inline void
@@ -72,6 +72,25 @@ iswitch_help(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 	case JOB_HELPED:
 		break;
 	}
+}
+
+/* A Help, or a Probe, which is answered here: then false. */
+static inline bool
+iswitch_helped(struct iswitch *s, struct iswitch_job *j, uint32_t id,
+    const struct control *c, struct control_ack *a, uint64_t now_ns)
+{
+	struct repair_help h;
+
+	if (!repair_is_help(c) || j->j.members.m[id].gaps == NULL) {
+		iswitch_help(s, j, id, a, now_ns);
+		return true;
+	}
+	if (!repair_get_help(c, &h)) {
+		a->status = CONTROL_BAD_VALUE;
+		return true;
+	}
+	iswitch_probe(s, &j->j, id, c->xid, &h);
+	return false;
 }
 
 /* Pass an action on to every member. */
@@ -139,7 +158,8 @@ iswitch_do(struct iswitch *s, const union addr *from,
 	case CONTROL_RESET: iswitch_reset(s, j); break;
 	case CONTROL_SETH: iswitch_set_h(&j->j, c, a, now_ns); break;
 	case CONTROL_FBCAST: iswitch_fbcast(&j->j, c, a); break;
-	case CONTROL_HELP: iswitch_help(s, j, who->member, a, now_ns); break;
+	case CONTROL_HELP:
+		return iswitch_helped(s, j, who->member, c, a, now_ns);
 	case CONTROL_HALT:
 		j->j.halted = true;
 		iswitch_pass(s, j, CONTROL_HALT);
@@ -162,7 +182,7 @@ iswitch_request(struct iswitch *s, const union addr *from,
 	struct iswitch_job *j = iswitch_job(s, c->job);
 
 	if (j != NULL)
-		iswitch_touch(s, j);
+		iswitch_follow(s, j, now_ns);
 	return done;
 }
 
@@ -174,7 +194,7 @@ iswitch_take_segment(struct iswitch *s, const union addr *from,
 	struct iswitch_job *j = iswitch_segment(s, from, p, len, now_ns);
 
 	if (j != NULL)
-		iswitch_touch(s, j);
+		iswitch_follow(s, j, now_ns);
 }
 
 /* What the parent's message came to, for those below. */
@@ -200,6 +220,7 @@ iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
 		iswitch_pass(s, j, up->halted ? CONTROL_HALT :
 		    CONTROL_RESUME);
 		break;
+	case MEMBERSHIP_IN: iswitch_mend_begin(j, now_ns); break;
 	case MEMBERSHIP_OUT:		/* it has forgotten us */
 		s->n[ISWITCH_PARENT_LOST]++;
 		iswitch_say_up(s, j, now_ns);
@@ -212,6 +233,26 @@ iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
 		break;
 	default: break;
 	}
+}
+
+/* Is it a STATE or a NACK? */
+static inline bool
+iswitch_mend_told(struct iswitch_job *j, const struct control *c,
+    uint64_t now_ns)
+{
+	struct mender *m = j->j.mender;
+	struct repair_state st;
+	struct repair_help h;
+
+	if (m == NULL || c->job != j->j.id)
+		return false;
+	if (repair_is_state(c) && repair_get_state(c, &st))
+		mender_state(m, c->xid - j->up.as.xid_ahead, &st, now_ns);
+	else if (repair_is_help(c) && repair_get_help(c, &h))
+		mender_nack(m, &h, now_ns);
+	else
+		return false;
+	return true;
 }
 
 static inline void
@@ -230,7 +271,7 @@ iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
 		return;
 	}
 	s->n[ISWITCH_CONTROL]++;
-	if (!j->up.wanted)
+	if (!j->up.wanted || iswitch_mend_told(j, &c, now_ns))
 		return;
 	news = membership_control(&j->up.as, &c, now_ns);
 	s->n[ISWITCH_BAD_CONTROL] += news == MEMBERSHIP_IGNORED;
@@ -256,9 +297,10 @@ iswitch_take_parent(struct iswitch *s, uint16_t job, uint8_t tos,
 	else if (!seg_parse(p, len, &g))
 		s->n[ISWITCH_BAD_SEGMENT]++;
 	else
-		job_result(&j->j, &g, now_ns);
+		iswitch_mend_result(&j->j, &g, job_result(&j->j, &g, now_ns),
+		    now_ns);
 	if (j != NULL)
-		iswitch_touch(s, j);
+		iswitch_follow(s, j, now_ns);
 }
 
 /*
@@ -301,8 +343,10 @@ iswitch_fire_job(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 	iswitch_evict(s, j, now_ns);
 	if (now_ns >= iswitch_idle_due(s, j))
 		iswitch_drop(s, j);
-	if (now_ns >= iswitch_up_due(j))
+	if (j->up.wanted && now_ns >= membership_due(&j->up.as))
 		iswitch_say_up(s, j, now_ns);
+	iswitch_notices(s, &j->j);
+	iswitch_mend(s, j, now_ns);
 }
 
 /* All that is due by now_ns, in order of its time, then of the jobs. */

@@ -90,6 +90,7 @@ iswitch_step_back(struct job *j, uint32_t crc)
 {
 	j->start--;
 	j->newest--;
+	j->mends--;
 	j->ahead = true;
 	j->crc[1] = j->crc[0];
 	j->crc[0] = crc;
@@ -142,6 +143,7 @@ iswitch_values(const struct iswitch *s, const struct job *j, uint32_t id,
 	    999999999) / 1000000000);
 	if (id != MEMBERS_NONE) {
 		a->member = (uint16_t)id;
+		a->repairs = j->members.m[id].gaps != NULL;
 		a->next = (uint32_t)((j->cf->server ?
 		    job_async_server_member(&j->ps, id)->round + 1 :
 		    j->cf->async ? j->newest + 1 :
@@ -157,7 +159,7 @@ iswitch_want_parent(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 {
 	const struct membership_conf cf = { .type = CONTROL_SWITCH,
 	    .async = s->cf.job.async, .job = j->j.id, .number = s->cf.number,
-	    .elements = j->j.a.s.elements,
+	    .elements = j->j.a.s.elements, .repairs = true,
 	    .floats = (uint16_t)j->j.a.s.floats,
 	    .floats_max = (uint16_t)j->j.a.s.floats,
 	    .give_up_ns = MEMBERSHIP_NEVER, .any_xid = s->cf.any_xid };
@@ -210,7 +212,8 @@ iswitch_enter(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 
 	if (was)
 		iswitch_unbind(s, &m->at);
-	if (!iswitch_seat(j, id) || !iswitch_bind(s, from, o->self, id)) {
+	if (!iswitch_seat(j, id, join->repairs) ||
+	    !iswitch_bind(s, from, o->self, id)) {
 		if (was)
 			iswitch_remove(s, j, id);
 		return CONTROL_NO_ROOM;

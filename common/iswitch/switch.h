@@ -384,7 +384,7 @@ iswitch_evict(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 
 /* Room for member id in bitmaps, or of its pushes.  False without. */
 static inline bool
-iswitch_seat(struct iswitch_job *j, uint32_t id)
+iswitch_seat(struct iswitch_job *j, uint32_t id, bool repairs)
 {
 	struct job *o = &j->j;
 	struct member *m = &o->members.m[id];
@@ -399,6 +399,10 @@ iswitch_seat(struct iswitch_job *j, uint32_t id)
 			m->pushed = calloc(shape.segs, sizeof(*m->pushed));
 		return m->pushed != NULL;
 	}
+	free(m->gaps);
+	m->gaps = NULL;
+	if (repairs && !o->cf->whole && job_room(o, &shape))
+		m->gaps = gaps_make(shape.segs);
 	while (id / 64 >= shape.words)
 		shape.words *= 2;
 	return shape.words == o->a.s.words || job_reshape(o, &shape);
@@ -418,91 +422,24 @@ iswitch_found(struct iswitch *s, struct iswitch_job *j, uint32_t elements,
 	    CONTROL_NO_ROOM;
 }
 
-/* Without Joins (--members): a new source is a member of job 1. */
-static inline struct iswitch_ref *
-iswitch_imply(struct iswitch *s, const union addr *from, const struct seg *g)
+/* Does j mend what goes up to its parent, and may it now? */
+static inline bool
+iswitch_mends(const struct iswitch_job *j)
 {
-	struct iswitch_job *j = iswitch_make_job(s, 1);
-	uint32_t id, number = 0;
-
-	if (j == NULL || j->j.members.count >= s->cf.implicit)
-		return NULL;
-	if (!job_has_memory(&j->j)) {
-		if (iswitch_found(s, j, g->n, g->n, g->iteration) !=
-		    CONTROL_DONE)
-			return NULL;
-		j->j.h = s->cf.job.h != 0 ? s->cf.job.h :
-		    (uint16_t)s->cf.implicit;
-		j->j.grows = j->j.open = true;
-		j->j.check_ns = UINT64_MAX;	/* nobody times out */
-	}
-	while (members_find(&j->j.members, CONTROL_WORKER, number) !=
-	    MEMBERS_NONE)
-		number++;	/* not one that has joined */
-	id = members_place(&j->j.members, CONTROL_WORKER, number);
-	if (id == MEMBERS_NONE || !iswitch_seat(j, id) ||
-	    !iswitch_bind(s, from, j->j.self, id))
-		return NULL;
-	j->j.members.m[id].at = *from;
-	members_enter(&j->j.members, id, j->j.start);
-	return iswitch_who(s, from);
-}
-
-/* A segment from a member, or from somebody who is none: its job, or NULL. */
-static inline struct iswitch_job *
-iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
-    size_t len, uint64_t now_ns)
-{
-	const struct iswitch_ref *who = iswitch_who(s, from);
-	struct iswitch_asking asking;
-	struct reply *r;
-	struct seg g;
-	bool gone;
-	struct job *j;
-
-	if (!seg_parse(p, len, &g)) {
-		s->n[ISWITCH_BAD_SEGMENT]++;
-		return NULL;
-	}
-	if (who == NULL && s->cf.implicit > 0)
-		who = iswitch_imply(s, from, &g);
-	if (who == NULL) {
-		s->n[ISWITCH_FOREIGN]++;
-		r = answered_of(&s->replies, from, 0);
-		if (r != NULL && r->told_ns != 0 &&
-		    now_ns - r->told_ns < ISWITCH_TELL_NS)
-			return NULL;
-		if (r != NULL)
-			r->told_ns = now_ns;
-		iswitch_tell(s, from, 0, CONTROL_NOT_MEMBER,
-		    bytes_get(p, 8));
-		return NULL;
-	}
-	j = &s->job[who->job]->j;
-	j->members.m[who->member].heard_ns = now_ns;
-	if (j->halted) {
-		j->n[JOB_SEGMENTS]++;
-		j->n[JOB_HALTED]++;
-		iswitch_say(s, POST_ONE, j, from, CONTROL_HALT, NULL);
-		return NULL;
-	}
-	if (job_segment(j, who->member, &g, now_ns, &gone) == JOB_ADDED &&
-	    job_flows(j)) {
-		asking = (struct iswitch_asking){ s, j };
-		job_ask_on(j, who->member, iswitch_ask, &asking);
-	}
-	if (gone) {
-		j->n[JOB_GONE]++;
-		iswitch_tell(s, from, j->id, CONTROL_GONE, bytes_get(p, 8));
-	}
-	return s->job[who->job];
+	return j->j.mender != NULL && membership_works(&j->up.as);
 }
 
 /* When j has something to say upward, or UINT64_MAX. */
 static inline uint64_t
 iswitch_up_due(const struct iswitch_job *j)
 {
-	return j->up.wanted ? membership_due(&j->up.as) : UINT64_MAX;
+	uint64_t due, mend;
+
+	if (!j->up.wanted)
+		return UINT64_MAX;
+	due = membership_due(&j->up.as);
+	mend = iswitch_mends(j) ? mender_due(j->j.mender) : UINT64_MAX;
+	return mend < due ? mend : due;
 }
 
 /* When nobody waits any more for a job without members, or UINT64_MAX. */
@@ -538,15 +475,6 @@ iswitch_earliest(const struct iswitch *s)
 		due = at < due ? at : due;
 	}
 	return due;
-}
-
-/* Something has happened to job j: it may be due earlier. */
-static inline void
-iswitch_touch(struct iswitch *s, const struct iswitch_job *j)
-{
-	const uint64_t at = iswitch_job_due(s, j);
-
-	s->heap_ns = at < s->heap_ns ? at : s->heap_ns;
 }
 
 /* When something is due, or a little before, or UINT64_MAX. */

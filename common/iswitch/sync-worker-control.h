@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/iswitch/sync-worker.h"
+#include "common/iswitch/sync-worker-results.h"
 
 enum { SYNC_WORKER_WHY_BYTES = MEMBERSHIP_WHY_BYTES };
 
@@ -44,6 +44,11 @@ sync_worker_enter(struct sync_worker *l)
 {
 	if (l->segs == 0 && !sync_worker_size(l))
 		return;
+	l->repairs = l->in.repairs && !l->in.whole;
+	if (l->repairs && !mender_init(&l->mender, l->segs, false)) {
+		l->end = SYNC_WORKER_NO_MEMORY;
+		return;
+	}
 	sync_worker_begin(l);
 	memset(l->given[~l->t & 1], 0, l->segs * sizeof(**l->given));
 	l->got[~l->t & 1] = 0;
@@ -65,6 +70,9 @@ sync_worker_resume(struct sync_worker *l, uint64_t now_ns)
 {
 	l->window = sync_worker_window_first(l);
 	l->slow = sync_worker_window_max(l);
+	mender_window(&l->mender, l->window, l->slow);
+	if (l->mender.srtt_ns == 0 && l->in.rtt_ns > 0)
+		mender_sample(&l->mender, l->in.rtt_ns);
 	sync_worker_heard(l, now_ns);
 }
 
@@ -126,6 +134,7 @@ sync_worker_news(struct sync_worker *l, enum membership_news news,
 		if (l->end != SYNC_WORKER_GOING)
 			break;
 		sync_worker_values(l);
+		sync_worker_mend(l, now_ns);
 		sync_worker_resume(l, now_ns);
 		break;
 	case MEMBERSHIP_STAYS: sync_worker_values(l); break;
@@ -146,6 +155,27 @@ sync_worker_news(struct sync_worker *l, enum membership_news news,
 	}
 }
 
+/* Is it a STATE or a NACK? */
+static inline bool
+sync_worker_told(struct sync_worker *l, const struct control *c,
+    uint64_t now_ns)
+{
+	struct repair_state st;
+	struct repair_help h;
+
+	if (!l->repairs || c->job != l->in.cf.job)
+		return false;
+	if (repair_is_state(c) && repair_get_state(c, &st)) {
+		if (mender_state(&l->mender, c->xid, &st, now_ns))
+			sync_worker_go_back(l, now_ns);
+	} else if (repair_is_help(c) && repair_get_help(c, &h)) {
+		mender_nack(&l->mender, &h, now_ns);
+	} else {
+		return false;
+	}
+	return true;
+}
+
 /* A control message from the switch, its MAC judged good. */
 static inline void
 sync_worker_control(struct sync_worker *l, const struct control *c,
@@ -157,7 +187,7 @@ sync_worker_control(struct sync_worker *l, const struct control *c,
 	    c->xid == l->ask_xid && control_get_ack(c, &a) &&
 	    a.action == CONTROL_MEMBERS)
 		sync_worker_page(l, &a);
-	else
+	else if (!sync_worker_told(l, c, now_ns))
 		sync_worker_news(l, membership_control(&l->in, c, now_ns),
 		    now_ns);
 }
@@ -190,9 +220,10 @@ static inline bool
 sync_worker_say_member(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)
 {
-	const bool first = l->t == (l->cf.next & (SEG_ITERATIONS - 1));
-	const struct membership_place at = { .next = l->t,
-	    .crc = first ? l->cf.crc : 0, .again = l->have[(l->t + 1) & 1] };
+	const uint32_t next = sync_worker_iteration(l);
+	const bool first = next == (l->cf.next & (SEG_ITERATIONS - 1));
+	const struct membership_place at = { .next = next,
+	    .crc = first ? l->cf.crc : 0, .again = l->have[(next + 1) & 1] };
 	const size_t len = membership_next(&l->in, now_ns, &at, o->message);
 
 	if (len == 0)
@@ -222,6 +253,7 @@ sync_worker_answer(struct sync_worker *l, struct sync_worker_out *o,
 
 	o->count = 0;
 	o->again = true;
+	o->mended = false;
 	while (l->answered < l->answers && (o->count == 0 ||
 	    l->answer[l->answered % SYNC_WORKER_ANSWERS] == word)) {
 		word = l->answer[l->answered++ % SYNC_WORKER_ANSWERS];
@@ -254,7 +286,7 @@ sync_worker_run(struct sync_worker *l, struct sync_worker_out *o,
 	o->iteration = l->t;
 	o->first = l->sent;
 	o->count = 0;
-	o->again = false;
+	o->again = o->mended = false;
 	while (l->sent < l->segs && given[l->sent] == 0 &&
 	    (l->in.whole || l->flight < l->window + l->spare) &&
 	    (o->count == 0 || o->count < most)) {
@@ -273,11 +305,56 @@ sync_worker_run(struct sync_worker *l, struct sync_worker_out *o,
 	return true;
 }
 
+/* The same where both sides repair. */
+static inline bool
+sync_worker_mend_run(struct sync_worker *l, struct sync_worker_out *o,
+    uint64_t now_ns)
+{
+	const uint32_t most = l->cf.run_bytes /
+	    (uint32_t)sync_worker_segment_bytes(l);
+	struct mender *m = &l->mender;
+
+	o->iteration = l->t;
+	o->mended = true;
+	o->count = mender_run(m, most, &o->first, &o->again, now_ns);
+	l->sent = m->upto;
+	if (o->count == 0)
+		return false;
+	if (l->first_ns == 0)
+		l->first_ns = now_ns;
+	membership_said(&l->in, now_ns);
+	return true;
+}
+
+/* What we lack and have sent, if that is to be said now. */
+static inline bool
+sync_worker_probe(struct sync_worker *l, struct sync_worker_out *o,
+    uint64_t now_ns)
+{
+	uint8_t room[REPAIR_BITMAP_BYTES], *p;
+	struct repair_help h;
+	uint32_t xid;
+
+	if (!mender_probe(&l->mender, now_ns))
+		return false;
+	xid = membership_xid(&l->in);
+	mender_fill(&l->mender, xid, &h, room, now_ns);
+	p = control_put(o->message, CONTROL_HELP, l->in.cf.job, xid);
+	o->count = 0;
+	o->len = (size_t)(repair_put_help(p, &h) - o->message);
+	membership_said(&l->in, now_ns);
+	return true;
+}
+
 /* There was no room for the last n of a run: they are to be sent still. */
 static inline void
 sync_worker_unsent(struct sync_worker *l, const struct sync_worker_out *o,
     uint32_t n)
 {
+	if (o->mended) {
+		mender_unsent(&l->mender, o->first, o->count, n, o->again);
+		return;
+	}
 	if (!o->again) {
 		l->sent -= n;
 		l->flight -= n;
@@ -333,6 +410,9 @@ sync_worker_next(struct sync_worker *l, uint64_t now_ns,
 		return sync_worker_say(l, o, CONTROL_MEMBERS, l->ask_xid,
 		    l->page, 2, now_ns);
 	}
+	if (l->repairs)
+		return sync_worker_mend_run(l, o, now_ns) ||
+		    sync_worker_probe(l, o, now_ns);
 	if (sync_worker_fetches(l))
 		return sync_worker_fetch(l, o, now_ns);
 	return l->have[l->t & 1] && sync_worker_run(l, o, now_ns);

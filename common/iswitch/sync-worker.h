@@ -26,6 +26,7 @@
 
 #include "common/iswitch/loss-timer.h"
 #include "common/iswitch/membership.h"
+#include "common/iswitch/mender.h"
 #include "common/iswitch/rto.h"
 #include "common/wire/seg.h"
 
@@ -75,15 +76,17 @@ enum sync_worker_count {
 	SYNC_WORKER_SEGMENTS, SYNC_WORKER_RETRANSMITTED, SYNC_WORKER_TIMEOUTS,
 	SYNC_WORKER_HELPS_SENT, SYNC_WORKER_HELPS_ANSWERED,
 	    SYNC_WORKER_HELPS_IGNORED,
+	SYNC_WORKER_PROBES, SYNC_WORKER_STATES, SYNC_WORKER_NACKS,
 	SYNC_WORKER_COUNTS
 };
 
 /* To be sent: a run of segments of a gradient, or a control message. */
 struct sync_worker_out {
 	uint32_t iteration, first, count;	/* count 0: a message */
-	bool again;			/* for a Help */
+	bool again;			/* for a Help, or to mend */
+	bool mended;			/* it is the mender's */
 	size_t len;
-	uint8_t message[MEMBERSHIP_MESSAGE_BYTES];
+	uint8_t message[CONTROL_MAX_BYTES];
 };
 
 struct sync_worker {
@@ -128,6 +131,9 @@ struct sync_worker {
 	uint32_t answers, answered;
 	uint32_t ask[SYNC_WORKER_ASKS];	/* indices, a queue */
 	uint32_t asks, asked;
+	bool repairs;			/* both sides: by this, not by Help */
+	struct mender mender;
+	bool redo;			/* t is done: once more for others */
 	bool mends;			/* asks on as what it asked for comes */
 	uint32_t mend;			/* from this index */
 	/* of a vector that comes whole */
@@ -143,6 +149,7 @@ sync_worker_init(struct sync_worker *l, const struct membership_conf *in,
 	    .progress_ns = now_ns };
 	l->seen = seg_step(l->t, -1);
 	membership_init(&l->in, in, now_ns);
+	l->in.cf.repairs = true;
 }
 
 static inline void
@@ -152,9 +159,27 @@ sync_worker_free(struct sync_worker *l)
 	free(l->given[1]);
 	free(l->sent_ns);
 	free(l->text);
+	mender_free(&l->mender);
 	l->given[0] = l->given[1] = NULL;
 	l->sent_ns = NULL;
 	l->text = NULL;
+}
+
+/* So many of them so far. */
+static inline uint64_t
+sync_worker_count(const struct sync_worker *l, enum sync_worker_count what)
+{
+	static const int mended[SYNC_WORKER_COUNTS] = {
+		[SYNC_WORKER_SEGMENTS] = 1 + MENDER_SENT,
+		[SYNC_WORKER_RETRANSMITTED] = 1 + MENDER_REPEATED,
+		[SYNC_WORKER_TIMEOUTS] = 1 + MENDER_EXPIRED,
+		[SYNC_WORKER_PROBES] = 1 + MENDER_PROBES_SENT,
+		[SYNC_WORKER_STATES] = 1 + MENDER_STATES,
+		[SYNC_WORKER_NACKS] = 1 + MENDER_NACKS
+	};
+
+	return l->n[what] + (mended[what] == 0 ? 0 :
+	    l->mender.n[mended[what] - 1]);
 }
 
 /* Has it not ended yet? */
@@ -236,6 +261,8 @@ sync_worker_arm(struct sync_worker *l, uint64_t now_ns)
 {
 	uint64_t ns = rto_ns(&l->rto);
 
+	if (l->repairs)
+		return;
 	if (l->in.whole && l->got[l->t & 1] > 0)	/* it comes in one go */
 		ns = loss_timer_ns(&l->pause, l->rto.doubled);
 	if (l->n[SYNC_WORKER_ITERATIONS] == 0 && ns > SYNC_WORKER_OPEN_NS)
@@ -254,13 +281,22 @@ sync_worker_heard(struct sync_worker *l, uint64_t now_ns)
 	sync_worker_arm(l, now_ns);
 }
 
-/* The caller has the gradient of t. */
+/* The iteration that the caller is at. */
+static inline uint32_t
+sync_worker_iteration(const struct sync_worker *l)
+{
+	return l->redo ? seg_step(l->t, 1) : l->t;
+}
+
+/* The caller has the gradient of its iteration. */
 static inline void
 sync_worker_gradient(struct sync_worker *l, uint64_t now_ns)
 {
 	if (!sync_worker_waits(l))
 		l->progress_ns = now_ns;
-	l->have[l->t & 1] = true;
+	l->have[sync_worker_iteration(l) & 1] = true;
+	if (l->repairs && !l->redo && !sync_worker_fetches(l))
+		mender_all(&l->mender);
 }
 
 /* The index of the first segment from i on without a result, or segs. */
@@ -281,7 +317,7 @@ sync_worker_missing(struct sync_worker *l, uint32_t i)
 
 /* Queue what misses of the result of t, from where that was left; so many. */
 static inline void
-sync_worker_mend(struct sync_worker *l, uint32_t most)
+sync_worker_ask_on(struct sync_worker *l, uint32_t most)
 {
 	const uint32_t end = l->sent > 0 ? l->sent : l->segs;
 	uint32_t i = sync_worker_missing(l, l->mend);
@@ -292,85 +328,6 @@ sync_worker_mend(struct sync_worker *l, uint32_t most)
 		i = sync_worker_missing(l, i + 1);
 	}
 	l->mend = i;
-}
-
-/* A first result of a segment: the window, the clock, a sample. */
-static inline void
-sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
-{
-	if (index >= l->sent)
-		return;
-	l->flight--;
-	sync_worker_widen(l);
-	if (l->mends && l->sent_ns[index] == 0)
-		sync_worker_mend(l, 2);	/* what was asked for comes: ask on */
-	/* a whole answer is one sample: many would outvote the others */
-	if (l->sent_ns[index] != 0 && l->sampled_ns != now_ns &&
-	    (!l->in.whole || l->sampled_ns == 0)) {
-		rto_sample(&l->rto, now_ns - l->sent_ns[index]);
-		l->sampled_ns = now_ns;
-	}
-}
-
-/* What a result at odds with the two iterations is. */
-static inline enum sync_worker_verdict
-sync_worker_astray(struct sync_worker *l, uint32_t iteration)
-{
-	if (seg_before(iteration, l->t))
-		return SYNC_WORKER_STALE;
-	if (seg_before(l->seen, iteration))
-		l->seen = iteration;
-	if (l->timer_ns == SYNC_WORKER_NEVER && sync_worker_waits(l))
-		l->timer_ns = 0;	/* the job goes on without us */
-	return SYNC_WORKER_AHEAD;
-}
-
-static inline enum sync_worker_verdict
-sync_worker_judge(struct sync_worker *l, const struct seg *s, uint64_t now_ns)
-{
-	const uint32_t way = s->iteration & 1;
-	const bool now = s->iteration == l->t;
-
-	if (l->segs == 0 || s->index >= l->segs || s->contributions == 0)
-		return SYNC_WORKER_BAD_INDEX;
-	if (s->n != seg_floats_at(l->in.cf.elements, l->floats, s->index))
-		return SYNC_WORKER_BAD_LENGTH;
-	if (!now && s->iteration != seg_step(l->t, 1))
-		return sync_worker_astray(l, s->iteration);
-	if (l->given[way][s->index] != 0)
-		return SYNC_WORKER_DUPLICATE;
-	l->given[way][s->index] = s->contributions;
-	if (l->got[way]++ == 0)
-		l->most[way] = l->least[way] = s->contributions;
-	if (s->contributions > l->most[way])
-		l->most[way] = s->contributions;
-	if (s->contributions > l->h)
-		l->h = s->contributions;	/* more have joined since */
-	if (s->contributions < l->least[way])
-		l->least[way] = s->contributions;
-	if (seg_before(l->seen, s->iteration))
-		l->seen = s->iteration;
-	if (now && l->got[way] > 1)
-		loss_timer_took(&l->pause, now_ns);
-	else if (now)
-		loss_timer_since(&l->pause, now_ns);
-	if (now)
-		sync_worker_count_result(l, s->index, now_ns);
-	sync_worker_heard(l, now_ns);
-	return SYNC_WORKER_TAKE;
-}
-
-/*
- * A segment from the switch.  If it is to be taken, the caller copies its
- * floats to their place in the result of its iteration: t or t + 1.
- */
-static inline enum sync_worker_verdict
-sync_worker_result(struct sync_worker *l, const struct seg *s, uint64_t now_ns)
-{
-	enum sync_worker_verdict v = sync_worker_judge(l, s, now_ns);
-
-	l->verdicts[v]++;
-	return v;
 }
 
 /* Fewer contributions than members in the result of t, which is whole? */
@@ -401,6 +358,26 @@ sync_worker_begin(struct sync_worker *l)
 	l->first_ns = l->sampled_ns = 0;
 }
 
+/* Iteration t begins, for what mends it. */
+static inline void
+sync_worker_mend(struct sync_worker *l, uint64_t now_ns)
+{
+	struct mender *m = &l->mender;
+
+	if (!l->repairs)
+		return;
+	mender_turn(m, l->t, now_ns);
+	for (uint32_t i = 0; i < l->segs && l->got[l->t & 1] > 0; i++) {
+		if (l->given[l->t & 1][i] != 0)
+			mender_take(m, i, now_ns);
+	}
+	if (sync_worker_fetches(l) || l->got[l->t & 1] > 0 ||
+	    seg_before(l->t, l->seen))
+		mender_fetch(m, sync_worker_fetches(l));
+	if (l->have[l->t & 1] && !sync_worker_fetches(l))
+		mender_all(m);
+}
+
 /* The result of t has been taken away: on to the next. */
 static inline void
 sync_worker_advance(struct sync_worker *l, uint64_t now_ns)
@@ -409,7 +386,7 @@ sync_worker_advance(struct sync_worker *l, uint64_t now_ns)
 
 	l->n[SYNC_WORKER_ITERATIONS]++;
 	l->n[SYNC_WORKER_MISSED] += l->sent < l->segs || l->skipped > 0 ||
-	    !l->have[way];
+	    l->mender.skipped > 0 || !l->have[way];
 	if (sync_worker_partial(l)) {
 		l->n[SYNC_WORKER_PARTIAL]++;
 		if (now_ns - l->in.asked_ns >= SYNC_WORKER_AGAIN_NS)
@@ -420,6 +397,7 @@ sync_worker_advance(struct sync_worker *l, uint64_t now_ns)
 	if (!sync_worker_fetches(l))
 		l->from = l->t;		/* lest it come round again */
 	l->have[l->t & 1] = false;	/* that of t - 1 stays */
+	sync_worker_mend(l, now_ns);
 	sync_worker_heard(l, now_ns);
 }
 
@@ -441,7 +419,7 @@ sync_worker_expire(struct sync_worker *l, uint64_t now_ns)
 	rto_expired(&l->rto);
 	l->asks = l->asked = l->mend = 0;
 	l->mends = l->in.whole && l->got[l->t & 1] > 0;
-	sync_worker_mend(l, most);
+	sync_worker_ask_on(l, most);
 	loss_timer_ask(&l->pause, now_ns);
 	sync_worker_arm(l, now_ns);
 }
@@ -474,12 +452,15 @@ sync_worker_fire(struct sync_worker *l, uint64_t now_ns)
 {
 	if (l->in.leaving || !sync_worker_waits(l))
 		return;
-	if (now_ns >= l->timer_ns)
+	if (!l->repairs && now_ns >= l->timer_ns)
 		sync_worker_expire(l, now_ns);
 	if (now_ns >= sync_worker_ask_due(l))
 		sync_worker_ask(l, now_ns);
-	if (now_ns >= membership_after(l->progress_ns, l->in.cf.give_up_ns))
+	if (now_ns >= membership_after(l->progress_ns,
+	    l->in.cf.give_up_ns)) {
+		sync_worker_missing(l, 0);
 		l->end = SYNC_WORKER_STUCK;
+	}
 }
 
 /* When there is something to do, even if nothing comes. */
@@ -490,7 +471,8 @@ sync_worker_due(const struct sync_worker *l)
 
 	if (l->in.leaving || !sync_worker_waits(l))
 		return due;
-	due = l->timer_ns < due ? l->timer_ns : due;
+	at = !l->repairs ? l->timer_ns : mender_due(&l->mender);
+	due = at < due ? at : due;
 	at = l->asking ? l->ask_ns : sync_worker_ask_due(l);
 	due = at < due ? at : due;
 	at = membership_after(l->progress_ns, l->in.cf.give_up_ns);

@@ -20,7 +20,7 @@ enum {
 	CONTROL_TOS = 0x0c,		/* DSCP 3 */
 	CONTROL_HEADER_BYTES = 8,
 	CONTROL_MAC_BYTES = 16,
-	CONTROL_JOIN_BYTES = 22,	/* and one, if `again` */
+	CONTROL_JOIN_BYTES = 22,	/* and one of flags, unless it is 0 */
 	CONTROL_PAGE_BYTES = 1400,	/* of JSON text in an Ack */
 	CONTROL_MAX_BYTES = 1440	/* of any message of ours */
 };
@@ -64,6 +64,7 @@ struct control_join {
 	uint32_t next;			/* first iteration not applied */
 	uint32_t crc;			/* CRC-32C of weights, 0 unknown */
 	bool again;			/* can give next - 1 once more */
+	bool repairs;			/* knows Probe, STATE and NACK */
 };
 
 /* The body of Regroup: a worker of cluster `job`, and what it is to be. */
@@ -85,6 +86,7 @@ struct control_ack {
 	bool whole;			/* a server: answers whole vectors */
 	bool closed;			/* others are still to join */
 	bool async;			/* the job is asynchronous */
+	bool repairs;			/* by Probe, STATE and NACK */
 	/* of SetH h is the former one; of FBcast: */
 	uint16_t contributions;
 	/* of Help that fails: */
@@ -192,6 +194,7 @@ control_get_join(const struct control *c, struct control_join *j)
 	j->next = bytes_u32(&w);
 	j->crc = bytes_u32(&w);
 	j->again = w.left > 0 && (*w.p & 1) != 0;
+	j->repairs = w.left > 0 && (*w.p & 2) != 0;
 	return bytes_ok(&w) && mode <= 1 && j->type >= CONTROL_WORKER &&
 	    j->type <= CONTROL_SERVER;
 }
@@ -208,8 +211,8 @@ control_put_join(uint8_t *p, const struct control_join *j)
 	p = bytes_put(p, j->floats, 2);
 	p = bytes_put(p, j->next, 4);
 	p = bytes_put(p, j->crc, 4);
-	if (j->again)
-		*p++ = 1;
+	if (j->again || j->repairs)
+		*p++ = (uint8_t)(j->again | j->repairs << 1);
 	return p;
 }
 
@@ -269,6 +272,7 @@ control_get_ack(const struct control *c, struct control_ack *a)
 		a->timeout_s = bytes_u16(&w);
 		a->whole = w.left > 0 && (*w.p & 1) != 0;
 		a->closed = w.left > 0 && (*w.p & 2) != 0;
+		a->repairs = w.left > 0 && (*w.p & 4) != 0;
 		a->async = w.left > 0 && (*w.p & 8) != 0;
 		break;
 	case CONTROL_SETH: a->h = bytes_u16(&w); break;
@@ -305,9 +309,9 @@ control_put_ack(uint8_t *p, const struct control_ack *a)
 		p = bytes_put(p, a->floats, 2);
 		p = bytes_put(p, a->elements, 4);
 		p = bytes_put(p, a->timeout_s, 2);
-		if (a->whole || a->closed || a->async)
+		if (a->whole || a->closed || a->async || a->repairs)
 			*p++ = (uint8_t)(a->whole | a->closed << 1 |
-			    a->async << 3);
+			    a->repairs << 2 | a->async << 3);
 		return p;
 	case CONTROL_SETH: return bytes_put(p, a->h, 2);
 	case CONTROL_FBCAST: return bytes_put(p, a->contributions, 2);

@@ -81,7 +81,7 @@ explained() {
 		together 4 --synthetic 4kB --check 4 -c $n --impair $bad
 		[ "$(sum iterations)" -eq $((4 * n)) ]
 		[ "$(sum missed)" -eq 0 ]
-		[ "$(sum helps_sent)" -gt 0 ]
+		[ "$(sum probes_sent)" -gt 0 ]
 		finish switch
 		explained
 	done
@@ -203,8 +203,8 @@ explained() {
 	tshark -r w.pcap -T fields -e ip.dsfield -e udp.srcport -e udp.length -e data.data 2>/dev/null |
 		awk -v s="${switch#*:}" '{ print $1, $2 == s ? "down" : "up", $3, substr($4, 1, 2) }' >got
 	diff - <<-E <(awk '$1 != "0x0c" || NR < 3 || $4 == "02"' got)
-		0x0c up 38 01
-		0x0c down 36 08
+		0x0c up 39 01
+		0x0c down 37 08
 		$(for _ in 1 2 3; do printf '%s\n' "0x1c up 1480 00" "0x1c up 20 00" "0x1c down 1480 00" "0x1c down 20 00"; done)
 		0x0c up 16 02
 	E

@@ -1,0 +1,258 @@
+/*
+ * switch-repair.h - Probe, STATE and NACK at an aggregation switch
+ *
+ * What members lack is told and sent (gaps.h), what goes up to a parent is
+ * mended (mender.h).  The switch has no timers for its members: all it says
+ * here answers something.  Repair never crosses a tier.
+ */
+#ifndef INNET_ISWITCH_SWITCH_REPAIR_H
+#define INNET_ISWITCH_SWITCH_REPAIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/iswitch/switch-join.h"
+
+/* Tell member id that [from, upto) has gaps, if it has. */
+static inline void
+iswitch_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
+    uint32_t upto)
+{
+	const struct member *m = &j->members.m[id];
+	struct gaps *g = m->gaps;
+	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES], *p;
+	const struct repair_help h = {
+	    .iteration = (uint32_t)(g->t & (SEG_ITERATIONS - 1)),
+	    .seen = g->mark, .last = g->last,
+	    .lacks = gaps_lacking(g, &j->a, id, g->t, from, upto, room) };
+
+	if (h.lacks.bytes == 0)
+		return;
+	p = repair_put_help(control_put(msg, CONTROL_HELP, j->id, s->xid++),
+	    &h);
+	iswitch_post(s, POST_ONE, j->self, &m->at, msg, (size_t)(p - msg));
+	j->n[JOB_NACKS]++;
+}
+
+/* What became of a segment of member id: does that show a loss? */
+static inline void
+iswitch_repair(struct iswitch *s, struct job *j, uint32_t id,
+    const struct seg *g, enum job_count what)
+{
+	struct gaps *gaps = j->members.m[id].gaps;
+	const int64_t t = sums_unwrap(g->iteration, j->newest);
+	uint32_t from, upto;
+
+	if (gaps == NULL)
+		return;
+	if (what == JOB_DUPLICATE)
+		gaps_duplicate(gaps, t, g->index);
+	else if (what == JOB_ADDED && gaps_took(gaps, &j->a, id, t, g->index,
+	    &from, &upto))
+		iswitch_nack(s, j, id, from, upto);
+}
+
+/* Tell member id what of its first `upto` segments of t is lacking. */
+static inline void
+iswitch_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
+    uint32_t xid, uint32_t upto, struct repair_state *st)
+{
+	const struct member *m = &j->members.m[id];
+	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES], *p;
+
+	st->iteration = (uint32_t)(t & (SEG_ITERATIONS - 1));
+	st->mark = j->serial;
+	st->seen = m->gaps->mark;
+	st->dups = m->gaps->dups;
+	if (!st->whole && t >= m->from)
+		st->lacks = gaps_lacking(m->gaps, &j->a, id, t, 0, upto, room);
+	p = repair_put_state(control_put(msg, CONTROL_ACK, j->id, xid), st);
+	iswitch_post(s, POST_ONE, j->self, &m->at, msg, (size_t)(p - msg));
+	j->n[st->notice ? JOB_NOTICES : JOB_STATES]++;
+}
+
+/* Send member id what it asks for of t, and what it cannot be waiting for. */
+static inline uint32_t
+iswitch_resend(struct iswitch *s, struct job *j, const struct member *m,
+    int64_t t, const struct repair_help *h)
+{
+	const uint32_t end = h->lacks.base + 8 * h->lacks.bytes;
+	uint32_t floor = h->seen, resent = 0;
+
+	if (h->last < j->a.s.segs) {
+		const struct sums_slot *l = &j->a.slot[sums_at(&j->a, t,
+		    h->last)];
+
+		if (l->iteration == t && l->state == SUMS_COMPLETE &&
+		    (int32_t)(l->done - MENDER_SLACK - floor) > 0)
+			floor = l->done - MENDER_SLACK;
+	}
+	for (uint32_t i = h->lacks.base; i < end && i < j->a.s.segs; i++) {
+		const struct sums_slot *o = &j->a.slot[sums_at(&j->a, t, i)];
+		const uint8_t *kept;
+
+		if (!repair_lacks(&h->lacks, i) || (o->iteration == t &&
+		    (int32_t)(floor - o->done) < 0))
+			continue;
+		kept = sums_result(&j->a, t, i);
+		if (kept != NULL) {
+			job_resend(j, m, kept);
+			resent++;
+		} else if (o->state != SUMS_EMPTY && o->iteration > t) {
+			j->n[JOB_GONE]++;
+			iswitch_tell(s, &m->at, j->id, CONTROL_GONE,
+			    seg_word(h->iteration, 0, i));
+			break;
+		}
+	}
+	j->n[JOB_HELP_RESENT] += resent;
+	return resent;
+}
+
+/* Member id says what it lacks, and how far it has sent. */
+static inline void
+iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
+    const struct repair_help *h)
+{
+	struct member *m = &j->members.m[id];
+	int64_t t = sums_unwrap(h->iteration, j->newest);
+	struct repair_state st = { 0 };
+	uint32_t upto = h->upto;
+
+	if (!gaps_probed(m->gaps, xid, h->mark))
+		return;
+	j->n[JOB_PROBES]++;
+	if (t > j->start && t > m->from && !job_whole(j, t - 1)) {
+		t--;		/* which it had from one that is no more */
+		upto = j->a.s.segs;
+	}
+	st.whole = job_whole(j, t);
+	if (t > m->gaps->t)
+		gaps_turn(m->gaps, &j->a, t);
+	if (!st.whole) {
+		m->gaps->owed = t;
+		m->gaps->owed_xid = xid;
+	}
+	if (upto == h->upto)
+		st.resent = iswitch_resend(s, j, m, t, h);
+	iswitch_state(s, j, id, t, xid, upto, &st);
+}
+
+/* Those who were told that an iteration was not whole hear that it is. */
+static inline void
+iswitch_notices(struct iswitch *s, struct job *j)
+{
+	if (!j->news)
+		return;
+	j->news = false;
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		struct repair_state st = { .whole = true, .notice = true };
+		struct gaps *g = j->members.m[i].gaps;
+
+		if (g == NULL || g->owed == GAPS_NOTHING ||
+		    !job_whole(j, g->owed))
+			continue;
+		iswitch_state(s, j, i, g->owed, g->owed_xid, 0, &st);
+		g->owed = GAPS_NOTHING;
+	}
+}
+
+/* What of iteration t goes up, and what has come down, to begin with. */
+static inline void
+iswitch_mend_turn(struct job *j, int64_t t, uint64_t now_ns)
+{
+	struct mender *m = j->mender;
+
+	j->mends = t;
+	mender_turn(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
+	for (uint32_t i = 0; i < j->a.s.segs; i++) {
+		const struct sums_slot *o = &j->a.slot[sums_at(&j->a, t, i)];
+
+		if (o->iteration == t && o->state == SUMS_SENT_UP)
+			mender_ready(m, i);
+		else if (o->state != SUMS_EMPTY && (o->iteration > t ||
+		    (o->iteration == t && o->state == SUMS_COMPLETE)))
+			mender_take(m, i, now_ns);
+	}
+}
+
+/* The parent has let j in (again), and mends as we do. */
+static inline void
+iswitch_mend_begin(struct iswitch_job *j, uint64_t now_ns)
+{
+	struct job *o = &j->j;
+	const uint32_t most = 1024;
+
+	if (!j->up.as.repairs || o->cf->async || o->cf->whole)
+		return;
+	if (o->mender == NULL)
+		o->mender = calloc(1, sizeof(*o->mender));
+	if (o->mender == NULL || !job_room(o, &o->a.s) ||
+	    !mender_init(o->mender, o->a.s.segs, true)) {
+		free(o->mender);
+		o->mender = NULL;	/* it goes up, and is lost or not */
+		return;
+	}
+	mender_window(o->mender, most, most);
+	iswitch_mend_turn(o, iswitch_next(o), now_ns);
+}
+
+/* A result of segment g from the parent; taken: it was the first. */
+static inline void
+iswitch_mend_result(struct job *j, const struct seg *g, bool taken,
+    uint64_t now_ns)
+{
+	const int64_t t = sums_unwrap(g->iteration, j->newest);
+
+	if (j->mender == NULL || g->index >= j->a.s.segs)
+		return;
+	if (taken && t > j->mends + 1)	/* the others are ahead */
+		iswitch_mend_turn(j, t - 1, now_ns);
+	if (t != j->mends)
+		return;
+	if (!taken)
+		mender_again(j->mender, g->index);
+	else
+		mender_take(j->mender, g->index, now_ns);
+	if (mender_whole(j->mender))
+		iswitch_mend_turn(j, t + 1, now_ns);
+}
+
+/* Send up what may go, and ask for what does not come down. */
+static inline void
+iswitch_mend(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
+{
+	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES], *p;
+	struct job *o = &j->j;
+	struct repair_help h;
+	uint32_t first, n;
+	bool again;
+
+	if (!iswitch_mends(j) || o->halted)
+		return;
+	while ((n = mender_run(o->mender, o->a.s.segs, &first, &again,
+	    now_ns)) > 0) {
+		for (uint32_t k = 0; k < n; k++)
+			job_post_up(o, sums_at(&o->a, o->mends, first + k));
+	}
+	if (!mender_probe(o->mender, now_ns))
+		return;
+	mender_fill(o->mender, s->xid, &h, room, now_ns);
+	p = repair_put_help(control_put(msg, CONTROL_HELP, o->id, s->xid++),
+	    &h);
+	iswitch_post(s, POST_UP, o->self, NULL, msg, (size_t)(p - msg));
+}
+
+/* Something has happened to job j: what follows, and when it is due. */
+static inline void
+iswitch_follow(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
+{
+	uint64_t at;
+
+	iswitch_notices(s, &j->j);
+	iswitch_mend(s, j, now_ns);
+	at = iswitch_job_due(s, j);
+	s->heap_ns = at < s->heap_ns ? at : s->heap_ns;
+}
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * switch-segments.h - a segment at an aggregation switch
+ *
+ * Whose it is, what its job makes of it (job-segments.h), and what its sender
+ * is told: iSwitch sections 3.2 to 3.4.
+ */
+#ifndef INNET_ISWITCH_SWITCH_SEGMENTS_H
+#define INNET_ISWITCH_SWITCH_SEGMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/iswitch/switch-repair.h"
+
+/* Without Joins (--members): a new source is a member of job 1. */
+static inline struct iswitch_ref *
+iswitch_imply(struct iswitch *s, const union addr *from, const struct seg *g)
+{
+	struct iswitch_job *j = iswitch_make_job(s, 1);
+	uint32_t id, number = 0;
+
+	if (j == NULL || j->j.members.count >= s->cf.implicit)
+		return NULL;
+	if (!job_has_memory(&j->j)) {
+		if (iswitch_found(s, j, g->n, g->n, g->iteration) !=
+		    CONTROL_DONE)
+			return NULL;
+		j->j.h = s->cf.job.h != 0 ? s->cf.job.h :
+		    (uint16_t)s->cf.implicit;
+		j->j.grows = j->j.open = true;
+		j->j.check_ns = UINT64_MAX;	/* nobody times out */
+	}
+	while (members_find(&j->j.members, CONTROL_WORKER, number) !=
+	    MEMBERS_NONE)
+		number++;	/* not one that has joined */
+	id = members_place(&j->j.members, CONTROL_WORKER, number);
+	if (id == MEMBERS_NONE || !iswitch_seat(j, id, false) ||
+	    !iswitch_bind(s, from, j->j.self, id))
+		return NULL;
+	j->j.members.m[id].at = *from;
+	members_enter(&j->j.members, id, j->j.start);
+	return iswitch_who(s, from);
+}
+
+/* A segment from a member, or from somebody who is none: its job, or NULL. */
+static inline struct iswitch_job *
+iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
+    size_t len, uint64_t now_ns)
+{
+	const struct iswitch_ref *who = iswitch_who(s, from);
+	struct iswitch_asking asking;
+	enum job_count what;
+	struct reply *r;
+	struct seg g;
+	bool gone;
+	struct job *j;
+
+	if (!seg_parse(p, len, &g)) {
+		s->n[ISWITCH_BAD_SEGMENT]++;
+		return NULL;
+	}
+	if (who == NULL && s->cf.implicit > 0)
+		who = iswitch_imply(s, from, &g);
+	if (who == NULL) {
+		s->n[ISWITCH_FOREIGN]++;
+		r = answered_of(&s->replies, from, 0);
+		if (r != NULL && r->told_ns != 0 &&
+		    now_ns - r->told_ns < ISWITCH_TELL_NS)
+			return NULL;
+		if (r != NULL)
+			r->told_ns = now_ns;
+		iswitch_tell(s, from, 0, CONTROL_NOT_MEMBER,
+		    bytes_get(p, 8));
+		return NULL;
+	}
+	j = &s->job[who->job]->j;
+	j->members.m[who->member].heard_ns = now_ns;
+	if (j->halted) {
+		j->n[JOB_SEGMENTS]++;
+		j->n[JOB_HALTED]++;
+		iswitch_say(s, POST_ONE, j, from, CONTROL_HALT, NULL);
+		return NULL;
+	}
+	what = job_segment(j, who->member, &g, now_ns, &gone);
+	iswitch_repair(s, j, who->member, &g, what);
+	if (what == JOB_ADDED && job_flows(j)) {
+		asking = (struct iswitch_asking){ s, j };
+		job_ask_on(j, who->member, iswitch_ask, &asking);
+	}
+	if (gone) {
+		j->n[JOB_GONE]++;
+		iswitch_tell(s, from, j->id, CONTROL_GONE, bytes_get(p, 8));
+	}
+	return s->job[who->job];
+}
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * repair.h - Probe, NACK and STATE on the wire: innet-wire(5)
+ *
+ * A Probe is a Help with a bitmap from a member, a NACK one from a switch, and
+ * a STATE the Ack of a Probe.  Each says what its sender lacks: bit k of the
+ * bitmap (of byte k / 8, the least significant first) is segment base + k.  A
+ * bitmap of REPAIR_BITMAP_BYTES says nothing of what is behind it.  `mark` and
+ * `seen` are serial numbers.  Parsing borrows the bytes and trusts nothing.
+ */
+#ifndef INNET_WIRE_REPAIR_H
+#define INNET_WIRE_REPAIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/wire/control.h"
+#include "common/wire/seg.h"
+
+enum {
+	REPAIR_HELP_BYTES = 30,		/* of the body, before the bitmap */
+	REPAIR_STATE_BYTES = 24,
+	REPAIR_BITMAP_BYTES = 1386,
+	REPAIR_NONE = 0xffffff		/* no index */
+};
+
+struct repair_bitmap {
+	uint32_t base;
+	const uint8_t *bits;		/* borrowed */
+	uint32_t bytes;
+};
+
+/* A Probe or a NACK. */
+struct repair_help {
+	uint32_t iteration;		/* out of step: the push */
+	uint32_t mark;			/* segments sent so far */
+	uint32_t seen;			/* highest mark that has come */
+	uint32_t last;			/* newest index not asked for, or NONE */
+	uint32_t upto;			/* segments sent at least once */
+	uint32_t round;			/* out of step: asked for */
+	uint32_t last_round;		/* ... and that of `last` */
+	struct repair_bitmap lacks;
+};
+
+/* The answer to a Probe. */
+struct repair_state {
+	uint32_t iteration;
+	uint32_t mark;			/* results completed so far */
+	uint32_t seen;			/* the Probe's mark */
+	uint32_t resent;		/* results, ahead of this */
+	bool whole;			/* the iteration is done */
+	bool notice;			/* nothing was asked just now */
+	uint16_t dups;			/* came though asked for, mod 2^16 */
+	struct repair_bitmap lacks;
+	struct repair_bitmap before;	/* out of step: of the push before */
+};
+
+/* The index behind the last that the bitmap speaks of; end: if it is whole. */
+static inline uint32_t
+repair_covers(const struct repair_bitmap *b, uint32_t end)
+{
+	return b->bytes < REPAIR_BITMAP_BYTES ? end :
+	    b->base + 8 * REPAIR_BITMAP_BYTES;
+}
+
+static inline bool
+repair_lacks(const struct repair_bitmap *b, uint32_t i)
+{
+	const uint32_t k = i - b->base;
+
+	return i >= b->base && k / 8 < b->bytes &&
+	    (b->bits[k / 8] >> k % 8 & 1) != 0;
+}
+
+/* Add index i, above all before, at room for REPAIR_BITMAP_BYTES; false: full */
+static inline bool
+repair_add(struct repair_bitmap *b, uint8_t *room, uint32_t i)
+{
+	uint32_t k;
+
+	if (b->bytes == 0)
+		b->base = i;
+	b->bits = room;
+	k = i - b->base;
+	if (k / 8 >= REPAIR_BITMAP_BYTES) {
+		memset(room + b->bytes, 0, REPAIR_BITMAP_BYTES - b->bytes);
+		b->bytes = REPAIR_BITMAP_BYTES;
+		return false;
+	}
+	for (; b->bytes <= k / 8; b->bytes++)
+		room[b->bytes] = 0;
+	room[k / 8] |= (uint8_t)(1u << k % 8);
+	return true;
+}
+
+/* Is c, a Help, a Probe or a NACK? */
+static inline bool
+repair_is_help(const struct control *c)
+{
+	return c->action == CONTROL_HELP && c->body_bytes >= REPAIR_HELP_BYTES;
+}
+
+/* Is c, an Ack, a STATE? */
+static inline bool
+repair_is_state(const struct control *c)
+{
+	return c->action == CONTROL_ACK && c->body_bytes >=
+	    REPAIR_STATE_BYTES && c->body[0] == CONTROL_HELP &&
+	    c->body[1] == CONTROL_DONE;
+}
+
+static inline struct repair_bitmap
+repair_get_bitmap(struct bytes *w, uint32_t base)
+{
+	struct repair_bitmap b = { .base = base, .bytes = bytes_u16(w) };
+
+	b.bits = w->p;
+	bytes_take(w, b.bytes);
+	return b;
+}
+
+static inline uint8_t *
+repair_put_bitmap(uint8_t *p, const struct repair_bitmap *b)
+{
+	p = bytes_put(p, b->bytes, 2);
+	if (b->bytes > 0)
+		memcpy(p, b->bits, b->bytes);
+	return p + b->bytes;
+}
+
+/* The body of a Probe or NACK; false if it is cut short. */
+static inline bool
+repair_get_help(const struct control *c, struct repair_help *h)
+{
+	struct bytes w = bytes_over(c->body, c->body_bytes);
+	const struct seg s = seg_split(bytes_u64(&w));
+
+	h->iteration = s.iteration;
+	h->mark = bytes_u32(&w);
+	h->seen = bytes_u32(&w);
+	h->last = bytes_u24(&w);
+	h->upto = bytes_u24(&w);
+	h->round = bytes_u24(&w);
+	h->last_round = bytes_u24(&w);
+	h->lacks = repair_get_bitmap(&w, s.index);
+	return bytes_ok(&w);
+}
+
+/* Write it at p; the place behind. */
+static inline uint8_t *
+repair_put_help(uint8_t *p, const struct repair_help *h)
+{
+	p = bytes_put(p, seg_word(h->iteration, 0, h->lacks.base), 8);
+	p = bytes_put(p, h->mark, 4);
+	p = bytes_put(p, h->seen, 4);
+	p = bytes_put(p, h->last, 3);
+	p = bytes_put(p, h->upto, 3);
+	p = bytes_put(p, h->round, 3);
+	p = bytes_put(p, h->last_round, 3);
+	return repair_put_bitmap(p, &h->lacks);
+}
+
+/* The body of a STATE, which repair_is_state(); false if it is cut short. */
+static inline bool
+repair_get_state(const struct control *c, struct repair_state *s)
+{
+	struct bytes w = bytes_over(c->body, c->body_bytes);
+	struct seg g;
+	uint8_t flags;
+
+	bytes_take(&w, 2);
+	g = seg_split(bytes_u64(&w));
+	s->iteration = g.iteration;
+	s->mark = bytes_u32(&w);
+	s->seen = bytes_u32(&w);
+	s->resent = bytes_u24(&w);
+	flags = bytes_u8(&w);
+	s->whole = (flags & 1) != 0;
+	s->notice = (flags & 2) != 0;
+	s->dups = bytes_u16(&w);
+	s->lacks = repair_get_bitmap(&w, g.index);
+	s->before = (struct repair_bitmap){ 0 };
+	if (bytes_ok(&w) && w.left >= 2)
+		s->before = repair_get_bitmap(&w, 0);
+	return bytes_ok(&w);
+}
+
+/* Write it at p; the place behind. */
+static inline uint8_t *
+repair_put_state(uint8_t *p, const struct repair_state *s)
+{
+	*p++ = CONTROL_HELP;
+	*p++ = CONTROL_DONE;
+	p = bytes_put(p, seg_word(s->iteration, 0, s->lacks.base), 8);
+	p = bytes_put(p, s->mark, 4);
+	p = bytes_put(p, s->seen, 4);
+	p = bytes_put(p, s->resent, 3);
+	*p++ = (uint8_t)(s->whole | s->notice << 1);
+	p = bytes_put(p, s->dups, 2);
+	p = repair_put_bitmap(p, &s->lacks);
+	return s->before.bytes > 0 ? repair_put_bitmap(p, &s->before) : p;
+}
+
+#endif
