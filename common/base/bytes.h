@@ -113,13 +113,21 @@ bytes_u64(struct bytes *w)
 
 /* A big-endian binary32. */
 static inline float
-bytes_f32(struct bytes *w)
+bytes_get_f32(const uint8_t *p)
 {
-	uint32_t u = bytes_u32(w);
+	const uint32_t u = (uint32_t)bytes_get(p, 4);
 	float f;
 
 	memcpy(&f, &u, sizeof(f));
 	return f;
+}
+
+static inline float
+bytes_f32(struct bytes *w)
+{
+	const uint8_t *q = bytes_take(w, 4);
+
+	return q == NULL ? 0 : bytes_get_f32(q);
 }
 
 /* Has every read so far fitted? */

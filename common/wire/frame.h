@@ -73,12 +73,15 @@ frame_skip_link(int link, const uint8_t *p, size_t len, uint32_t *at,
     uint16_t *type)
 {
 	struct bytes w = bytes_over(p, len);
+	const uint8_t *h;
 	uint16_t t = 0;
 
 	switch (link) {
 	case FRAME_ETHERNET:
-		bytes_take(&w, 12);
-		t = bytes_u16(&w);
+		h = bytes_take(&w, FRAME_ETH_BYTES);
+		if (h == NULL)
+			return false;
+		t = (uint16_t)bytes_get(h + 12, 2);
 		while (t == 0x8100 || t == 0x88a8 || t == 0x9100) {
 			bytes_take(&w, 2);
 			t = bytes_u16(&w);
@@ -134,70 +137,90 @@ frame_v6_next(struct bytes *w, uint8_t next, bool *fragment)
 	return next;
 }
 
+/* What an IP header says of what is behind it. */
+struct frame_ip {
+	uint32_t bytes;		/* of the packet, as the header has it */
+	uint32_t head;		/* bytes of headers before UDP */
+	uint8_t next;		/* protocol */
+	bool fragment;
+};
+
+/* Read the IPv4, or IPv6, headers at w; false if they are none. */
+static inline bool
+frame_read_v4(struct bytes *w, struct frame *f, struct frame_ip *ip)
+{
+	const uint8_t *h = bytes_take(w, 20);
+
+	if (h == NULL || h[0] >> 4 != 4 || (h[0] & 15) < 5)
+		return false;
+	ip->bytes = (uint32_t)bytes_get(h + 2, 2);
+	ip->head = (uint32_t)(h[0] & 15) * 4;
+	ip->next = h[9];
+	ip->fragment = (bytes_get(h + 6, 2) & 0x3fff) != 0;
+	f->tos = h[1];
+	memcpy(f->flow.src, h + 12, 4);
+	memcpy(f->flow.dst, h + 16, 4);
+	if (ip->head > 20)
+		bytes_take(w, ip->head - 20);
+	return true;
+}
+
+static inline bool
+frame_read_v6(struct bytes *w, struct frame *f, struct frame_ip *ip)
+{
+	const uint8_t *h = bytes_take(w, 40);
+
+	if (h == NULL || h[0] >> 4 != 6)
+		return false;
+	ip->bytes = 40 + (uint32_t)bytes_get(h + 4, 2);
+	ip->fragment = false;
+	f->tos = (uint8_t)(h[0] << 4 | h[1] >> 4);
+	f->flow.v6 = true;
+	memcpy(f->flow.src, h + 8, 16);
+	memcpy(f->flow.dst, h + 24, 16);
+	ip->next = frame_v6_next(w, h[6], &ip->fragment);
+	ip->head = (uint32_t)(w->p - h);
+	return true;
+}
+
 /*
  * Read the frame of caplen bytes at p, len bytes long before it was cut.
- * *f holds ethertype and ip_at whenever the link layer was read, tos and flow
- * unless FRAME_OTHER (ports that are not there are 0), the payload's place
+ * *f is filled in as far as it went, and else 0: ethertype and ip_at whenever
+ * the link layer was read, tos and flow unless FRAME_OTHER, the payload's place
  * only with FRAME_UDP.
  */
 static inline enum frame_is
 frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
     struct frame *f)
 {
+	struct frame_ip ip;
 	struct bytes w;
-	uint32_t ip_len, ip_head, udp_len;
-	uint8_t next;
-	bool fragment = false;
+	const uint8_t *udp;
+	uint32_t udp_len;
 
-	f->ethertype = 0;
-	f->ip_at = 0;
+	*f = (struct frame){ .ip_at = 0 };
 	if (!frame_skip_link(link, p, caplen, &f->ip_at, &f->ethertype))
 		return FRAME_OTHER;
 	w = bytes_over(p + f->ip_at, caplen - f->ip_at);
-	if (f->ethertype == 0x0800) {
-		const uint8_t *h = bytes_take(&w, 20);
-
-		if (h == NULL || h[0] >> 4 != 4 || (h[0] & 15) < 5)
-			return FRAME_OTHER;
-		ip_head = (uint32_t)(h[0] & 15) * 4;
-		f->tos = h[1];
-		ip_len = (uint32_t)bytes_get(h + 2, 2);
-		fragment = (bytes_get(h + 6, 2) & 0x3fff) != 0;
-		next = h[9];
-		f->flow.v6 = false;
-		memcpy(f->flow.src, h + 12, 4);
-		memcpy(f->flow.dst, h + 16, 4);
-		bytes_take(&w, ip_head - 20);
-	} else if (f->ethertype == 0x86dd) {
-		const uint8_t *h = bytes_take(&w, 40);
-
-		if (h == NULL || h[0] >> 4 != 6)
-			return FRAME_OTHER;
-		f->tos = (uint8_t)(h[0] << 4 | h[1] >> 4);
-		ip_len = 40 + (uint32_t)bytes_get(h + 4, 2);
-		f->flow.v6 = true;
-		memcpy(f->flow.src, h + 8, 16);
-		memcpy(f->flow.dst, h + 24, 16);
-		next = frame_v6_next(&w, h[6], &fragment);
-		ip_head = (uint32_t)(w.p - h);
-	} else {
+	if (f->ethertype == 0x0800 ? !frame_read_v4(&w, f, &ip) :
+	    f->ethertype != 0x86dd || !frame_read_v6(&w, f, &ip))
 		return FRAME_OTHER;
-	}
-	if (next != 17)
+	if (ip.next != 17)
 		return FRAME_OTHER;
 	f->udp_at = (uint32_t)(w.p - p);
-	if (fragment) {		/* all but the first have no ports */
-		f->flow.sport = f->flow.dport = 0;
+	if (ip.fragment)	/* all but the first have no ports */
 		return FRAME_FRAGMENT;
-	}
-	f->flow.sport = bytes_u16(&w);
-	f->flow.dport = bytes_u16(&w);
-	udp_len = bytes_u16(&w);
-	bytes_take(&w, 2);
-	if (!bytes_ok(&w))
+	if (w.left < FRAME_UDP_BYTES || !bytes_ok(&w)) {
+		f->flow.sport = bytes_u16(&w);
+		f->flow.dport = bytes_u16(&w);
 		return len > caplen ? FRAME_CUT : FRAME_LENGTH;
-	if (udp_len < FRAME_UDP_BYTES || ip_len < ip_head ||
-	    udp_len > ip_len - ip_head || ip_len > len - f->ip_at)
+	}
+	udp = bytes_take(&w, FRAME_UDP_BYTES);
+	f->flow.sport = (uint16_t)bytes_get(udp, 2);
+	f->flow.dport = (uint16_t)bytes_get(udp + 2, 2);
+	udp_len = (uint32_t)bytes_get(udp + 4, 2);
+	if (udp_len < FRAME_UDP_BYTES || ip.bytes < ip.head ||
+	    udp_len > ip.bytes - ip.head || ip.bytes > len - f->ip_at)
 		return FRAME_LENGTH;
 	f->payload_at = f->udp_at + FRAME_UDP_BYTES;
 	f->payload_bytes = udp_len - FRAME_UDP_BYTES;

@@ -118,6 +118,23 @@ update_fits(struct update *u)
 	return true;
 }
 
+/* The fields of the header at p, but for the version. */
+static inline struct update
+update_get(const uint8_t *p)
+{
+	return (struct update){
+		.kind = p[1],
+		.cluster = (uint16_t)bytes_get(p + 2, 2),
+		.worker = (uint32_t)bytes_get(p + 4, 4),
+		.sequence = (uint32_t)bytes_get(p + 8, 4),
+		.merged = (uint16_t)bytes_get(p + UPDATE_MERGED_AT, 2),
+		.following = (uint16_t)bytes_get(p + 14, 2),
+		.generated_ns = bytes_get(p + UPDATE_GENERATED_AT, 8),
+		.reward = bytes_get_f32(p + UPDATE_REWARD_AT),
+		.elements = (uint32_t)bytes_get(p + 28, 4),
+	};
+}
+
 /*
  * Read the len bytes of UDP payload at p.  UPDATE_OK and *u filled in, its
  * vec pointing into p; otherwise the reason, *u filled in as far as it went.
@@ -126,26 +143,17 @@ static inline enum update_bad
 update_parse(const uint8_t *p, size_t len, struct update *u)
 {
 	struct bytes w = bytes_over(p, len);
-	uint8_t version = bytes_u8(&w);
+	const uint8_t *head = bytes_take(&w, UPDATE_HEADER_BYTES), *s;
 
-	*u = (struct update){ .kind = bytes_u8(&w) };
-	u->cluster = bytes_u16(&w);
-	u->worker = bytes_u32(&w);
-	u->sequence = bytes_u32(&w);
-	u->merged = bytes_u16(&w);
-	u->following = bytes_u16(&w);
-	u->generated_ns = bytes_u64(&w);
-	u->reward = bytes_f32(&w);
-	u->elements = bytes_u32(&w);
-	if (!bytes_ok(&w))
+	*u = head == NULL ? (struct update){ .kind = 0 } : update_get(head);
+	if (head == NULL)
 		return UPDATE_SHORT;
-	if (version != UPDATE_VERSION)
+	if (head[0] != UPDATE_VERSION)
 		return UPDATE_BAD_VERSION;
 	if (u->kind < UPDATE_UPDATE || u->kind > UPDATE_WEIGHTS)
 		return UPDATE_BAD_KIND;
 	if (u->kind == UPDATE_MODEL) {
-		const uint8_t *s = bytes_take(&w, UPDATE_STATUS_BYTES);
-
+		s = bytes_take(&w, UPDATE_STATUS_BYTES);
 		if (s == NULL)
 			return UPDATE_SHORT;
 		u->status = update_get_status(s);

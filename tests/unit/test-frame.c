@@ -200,6 +200,25 @@ lies(void)
 	    "padding behind a short frame is no payload");
 }
 
+static void
+cuts(void)
+{
+	enum { UDP4 = FRAME_ETH_BYTES + 20 };
+	uint8_t p[512];
+	struct frame f;
+	size_t len = make(p, &v4, 40);
+	bool good = true;
+
+	for (size_t n = 0; n < len; n++) {
+		memset(&f, 0xee, sizeof(f));
+		parse(FRAME_ETHERNET, p, n, len, &f);
+		good = good && f.flow.sport == (n < UDP4 + 2 ? 0 : v4.sport) &&
+		    f.flow.dport == (n < UDP4 + 4 ? 0 : v4.dport) &&
+		    f.payload_bytes == (n < UDP4 + 8 ? 0 : 40);
+	}
+	ok(good, "what has been cut off a frame is 0");
+}
+
 /* v6 with headers in front of UDP: next is the first one's number. */
 static enum frame_is
 extended(uint8_t next, const void *ext, size_t n, struct frame *f)
@@ -328,6 +347,7 @@ main(void)
 	round_trip(p, &v6, "IPv6");
 	links();
 	lies();
+	cuts();
 	extensions();
 	checksums(&v4, "IPv4");
 	checksums(&v6, "IPv6");
