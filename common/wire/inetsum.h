@@ -73,15 +73,20 @@ inetsum_add(uint64_t sum, const void *p, size_t len)
 	return inetsum_plain(sum, p, 0, len);
 }
 
-/* The 16-bit sum, not complemented, as it stands in memory. */
+/*
+ * The 16-bit sum, not complemented, as it stands in memory.  A number and
+ * itself with its halves swapped add up to the sum of both halves in the upper
+ * one, their carry in it.
+ */
 static inline uint16_t
 inetsum_fold(uint64_t sum)
 {
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)sum;
+	uint32_t half;
+
+	sum += sum >> 32 | sum << 32;
+	half = (uint32_t)(sum >> 32);
+	half += half >> 16 | half << 16;
+	return (uint16_t)(half >> 16);
 }
 
 #endif
