@@ -117,18 +117,13 @@ pcapio_more_ahead(struct pcapio_in *in, size_t need)
 	return in->have - in->used >= need;
 }
 
-/*
- * Have at least need bytes in the buffer, if the file has them.  1 yes, 0 it
- * ended first, -1 it could not be read.  A signal that interrupts ends it too.
- */
+/* pcapio_more() where the buffer has fewer. */
 static inline int
-pcapio_more(struct pcapio_in *in, size_t need)
+pcapio_refill(struct pcapio_in *in, size_t need)
 {
-	size_t left = in->have - in->used;
+	const size_t left = in->have - in->used;
 	ssize_t n;
 
-	if (left >= need)
-		return 1;
 	if (in->ahead != NULL)
 		return pcapio_more_ahead(in, need);
 	memmove(in->buf, in->buf + in->used, left);
@@ -145,6 +140,16 @@ pcapio_more(struct pcapio_in *in, size_t need)
 		in->have += (size_t)n;
 	}
 	return 1;
+}
+
+/*
+ * Have at least need bytes in the buffer, if the file has them.  1 yes, 0 it
+ * ended first, -1 it could not be read.  A signal that interrupts ends it too.
+ */
+static inline int
+pcapio_more(struct pcapio_in *in, size_t need)
+{
+	return in->have - in->used >= need ? 1 : pcapio_refill(in, need);
 }
 
 /* fopencookie's read: what the classic reader took first, then the file. */
