@@ -92,7 +92,7 @@ plane_copies(struct plane *pl)
 	uint64_t at[2];
 	int n;
 
-	if (!impair_any(&pl->in))
+	if (!pl->impaired)
 		return 1;
 	n = impair_plan(&pl->in, 0, at);
 	pl->n[n == 0 ? PLANE_IN_LOST : PLANE_IN_DUPLICATED] += n != 1;

@@ -107,6 +107,7 @@ struct plane {
 	size_t dues, dues_room;
 	uint64_t port_due_ns;		/* of the first of them */
 	bool timed;			/* the program may be due */
+	bool impaired;			/* in does anything at all */
 	struct impair in;
 	struct answered replies;
 	uint64_t now_ns;		/* of the last thing that happened */
@@ -487,8 +488,8 @@ plane_init(struct plane *pl, const struct plane_conf *cf,
 
 	*pl = (struct plane){ .cf = cf, .program = pr, .driver = driver,
 	    .ctx = ctx, .ports_cf = cf->ports, .in = cf->impair,
-	    .port_due_ns = PLANE_NEVER, .timed = pr->due != NULL,
-	    .state = calloc(1, pr->state_bytes) };
+	    .impaired = impair_any(&cf->impair), .port_due_ns = PLANE_NEVER,
+	    .timed = pr->due != NULL, .state = calloc(1, pr->state_bytes) };
 	ports_settle(&pl->ports_cf);
 	pl->ports = ports_over(&pl->ports_cf);
 	pl->shaped = ports_shaped(&pl->ports_cf);

@@ -322,8 +322,11 @@ ports_is_on(const union addr *to, const union addr *host)
 	return !addr_is_loopback(to) || addr_port(to) == addr_port(host);
 }
 
-/* The same for a host that was not asked for just before. */
-static inline struct port *
+/*
+ * The same for a host that was not asked for just before: apart, so that all
+ * else of ports_towards() is inline.
+ */
+__attribute__((noinline, unused)) static struct port *
 ports_search(struct ports *s, const union addr *to)
 {
 	const union addr host = ports_host(to);

@@ -60,6 +60,7 @@ struct trace {
 	struct merged feed;
 	struct pcapio_out *out;		/* NULL: nowhere */
 	struct impair impair;
+	bool holds;			/* links delay frames, or impair them */
 	struct timed_queue flights;
 	struct trace_departure next;
 	uint8_t *edit;			/* a frame that is changed; and one of
@@ -95,9 +96,9 @@ trace_hold(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
 		err(1, "frames in propagation");
 }
 
-/* A frame has left its port at left_ns. */
+/* A frame has left for a link that delays or impairs it. */
 static inline void
-trace_put(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
+trace_put_held(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
     uint32_t len)
 {
 	const uint64_t due = left_ns + t->cf->propagation_ns;
@@ -111,6 +112,17 @@ trace_put(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
 		else
 			trace_write(t, at[i], p, have, len);
 	}
+}
+
+/* A frame has left its port at left_ns. */
+static inline void
+trace_put(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
+    uint32_t len)
+{
+	if (t->holds)
+		trace_put_held(t, left_ns, p, have, len);
+	else
+		trace_write(t, left_ns, p, have, len);
 }
 
 /* Write what is under way and has arrived by now_ns. */
@@ -143,8 +155,7 @@ trace_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
 	head = (uint32_t)frame_put(q, &flow, tos, bytes, &fr);
 	memcpy(q + head, p, bytes);
 	frame_seal(q, &fr);
-	if (t->cf->propagation_ns > 0 || impair_any(&t->impair) ||
-	    t->cf->carry != NULL)
+	if (t->holds || t->cf->carry != NULL)
 		trace_put(t, left_ns, q, head + bytes, head + bytes);
 	else
 		pcapio_commit(t->out, left_ns, head + bytes, head + bytes);
@@ -244,27 +255,26 @@ trace_read(const struct trace *t, struct merged *feed,
     const struct merged_input *i, struct trace_in *in)
 {
 	struct frame *fr = &in->frame;
-	const uint16_t own = addr_port(&t->pl->cf->place.address);
-	enum frame_is is;
-	bool udp;
-
-	fr->tos = 0;
-	fr->udp_at = fr->payload_at = fr->payload_bytes = 0;
-	fr->flow = (struct frame_flow){ .v6 = false };
-	is = frame_parse(i->in->link, i->p.data, i->p.caplen, i->p.len, fr);
-	udp = is == FRAME_UDP;
+	const enum frame_is is = frame_parse(i->in->link, i->p.data,
+	    i->p.caplen, i->p.len, fr);
+	const bool whole = is == FRAME_UDP || is == FRAME_OTHER;
 	/* a datagram whose ports are not there is for whom its host is */
-	flow_addr(&in->from, fr->flow.src, is == FRAME_OTHER ? 0 : udp ||
-	    fr->flow.sport != 0 ? fr->flow.sport : own, fr->flow.v6);
-	flow_addr(&in->to, fr->flow.dst, is == FRAME_OTHER ? 0 : udp ||
-	    fr->flow.dport != 0 ? fr->flow.dport : own, fr->flow.v6);
+	const uint16_t none = whole ? 0 : addr_port(&t->pl->cf->place.address);
+	uint32_t have, len;
+	uint8_t *data;
+
+	flow_addr(&in->from, fr->flow.src, fr->flow.sport != 0 ?
+	    fr->flow.sport : none, fr->flow.v6);
+	flow_addr(&in->to, fr->flow.dst, fr->flow.dport != 0 ?
+	    fr->flow.dport : none, fr->flow.v6);
+	data = (uint8_t *)(uintptr_t)merged_ethernet(feed, i, fr, &have, &len);
+	/* every field: else compilers clear the whole of it first */
 	in->p = (struct packet){ .from = &in->from, .to = &in->to,
-	    .frame = fr, .is = is, .tos = is == FRAME_OTHER ? 0 : fr->tos,
-	    .wire_bytes = i->p.len };
-	in->p.data = (uint8_t *)(uintptr_t)merged_ethernet(feed, i, fr,
-	    &in->p.have, &in->p.len);
-	in->p.payload = in->p.data + fr->payload_at;
-	in->p.bytes = fr->payload_bytes;
+	    .way = PACKET_WAY_OWN, .tos = is == FRAME_OTHER ? 0 : fr->tos,
+	    .payload = data + fr->payload_at, .bytes = fr->payload_bytes,
+	    .wire_bytes = i->p.len, .update = NULL, .frame = fr, .is = is,
+	    .data = data, .have = have, .len = len, .changed = false,
+	    .bare = false };
 }
 
 /* Did the packet p of another run leave a queue?  Then it is the next. */
@@ -431,7 +441,8 @@ trace_open(struct trace *t, const struct trace_conf *cf, struct plane *pl,
     struct pcapio_in *in, size_t n, struct pcapio_out *out)
 {
 	*t = (struct trace){ .cf = cf, .pl = pl, .out = out,
-	    .impair = cf->impair, .next.at_ns = PLANE_NEVER,
+	    .impair = cf->impair, .holds = cf->propagation_ns > 0 ||
+	    impair_any(&cf->impair), .next.at_ns = PLANE_NEVER,
 	    .edit = malloc(2 * TRACE_FRAME_BYTES) };
 	if (t->edit == NULL)
 		err(1, "frames");
