@@ -148,12 +148,12 @@ olaf_cluster(const struct olaf *o, const union addr *from, uint16_t *cluster)
  * would make olaf_claim() save registers for every packet.
  */
 __attribute__((noinline, unused)) static bool
-olaf_claim_bare(const struct olaf *o, const struct packet *p)
+olaf_claim_bare(const struct olaf *o, struct packet *p)
 {
-	uint16_t cluster;
-
-	return (o->addressed && addr_same(p->from, &o->cf->upstream)) ||
-	    olaf_cluster(o, p->from, &cluster);
+	if (o->addressed && addr_same(p->from, &o->cf->upstream))
+		return true;
+	p->bare = olaf_cluster(o, p->from, &p->cluster);
+	return p->bare;
 }
 
 /* Is it Olaf's?  By its codepoint; bare packets by their source. */
@@ -179,7 +179,6 @@ olaf_read(struct olaf *o, struct packet *p, struct update *u,
 {
 	struct groups_name own, given;
 	struct frame_flow flow;
-	uint16_t cluster = 0;
 	unsigned bad;
 
 	if (p->update != NULL) {
@@ -188,8 +187,9 @@ olaf_read(struct olaf *o, struct packet *p, struct update *u,
 	}
 	if (o->cf->bare) {
 		flow = flow_between(p->from, p->to);
-		olaf_cluster(o, p->from, &cluster);
-		bad = soundness_bare(p->payload, p->bytes, cluster,
+		if (!p->bare)		/* it was not asked for before */
+			olaf_cluster(o, p->from, &p->cluster);
+		bad = soundness_bare(p->payload, p->bytes, p->cluster,
 		    clusters_worker(&flow), now_ns, u);
 		p->bare = true;
 		if (bad == UPDATE_OK)

@@ -274,7 +274,7 @@ trace_read(const struct trace *t, struct merged *feed,
 	    .payload = data + fr->payload_at, .bytes = fr->payload_bytes,
 	    .wire_bytes = i->p.len, .update = NULL, .frame = fr, .is = is,
 	    .data = data, .have = have, .len = len, .changed = false,
-	    .bare = false };
+	    .bare = false, .cluster = 0 };
 }
 
 /* Did the packet p of another run leave a queue?  Then it is the next. */

@@ -36,7 +36,8 @@ struct packet {
 	uint8_t *data;			/* Ethernet, as it came */
 	uint32_t have, len;		/* bytes there; before it was cut */
 	bool changed;			/* the payload is: it is to be sealed */
-	bool bare;			/* an update as the paper has it */
+	bool bare;			/* an update as the paper has it, */
+	uint16_t cluster;		/* of this one */
 };
 
 #endif
