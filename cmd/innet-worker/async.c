@@ -17,7 +17,8 @@
 #include "cmd/innet-worker/lwu.h"
 
 static const char *const worker_name[ASYNC_WORKER_COUNTS] = {
-	"sent", "segments_sent", "resent"
+	"sent", "segments_sent", "resent",
+	"probes_sent", "states", "nacks"
 };
 
 static const char *const lwu_name[LWU_COUNTS] = {
@@ -172,7 +173,7 @@ summary(struct async *w)
 	n[k++] = (uint64_t)(a->t_s - a->first);
 	for (int i = 0; i < ASYNC_WORKER_COUNTS; i++, k++) {
 		name[k] = worker_name[i];
-		n[k] = m->n[i];
+		n[k] = async_worker_count(m, (enum async_worker_count)i);
 	}
 	for (int i = 0; i < LWU_COUNTS; i++, k++) {
 		name[k] = lwu_name[i];

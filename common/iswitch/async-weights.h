@@ -87,6 +87,7 @@ struct async_weights_seg {
 	int64_t asked;			/* round of the last Help, or -1 */
 	uint64_t asked_ns;
 	struct async_weights_early *early;	/* by round; owned */
+	uint32_t probe;			/* that asked for the next; 0 none */
 	bool again;			/* asked more than once */
 	bool queued;
 };
@@ -111,6 +112,7 @@ struct async_weights {
 	uint64_t retry_ns;		/* look for those not answered */
 	uint64_t quiet_ns, quiet_wait_ns;
 	uint64_t heard_ns;		/* the last that was applied */
+	bool repairs;			/* Probes ask, not Help */
 	bool proving;			/* is the job still ours? */
 	uint32_t proof;			/* CRC of segment 0's last result */
 
@@ -236,7 +238,7 @@ async_weights_want(struct async_weights *a, uint32_t i)
 {
 	struct async_weights_seg *s = &a->seg[i];
 
-	if (s->queued || s->asked == s->next)
+	if (a->repairs || s->queued || s->asked == s->next)
 		return;
 	s->queued = true;
 	a->queue[(a->queue_at + a->queued++) % a->segs] = i;
@@ -518,6 +520,8 @@ async_weights_poll(struct async_weights *a, uint64_t now_ns)
 	a->quiet_ns = now_ns + a->quiet_wait_ns;
 	if (a->proving)
 		return async_weights_ask(a, 0, a->seg[0].next - 1, now_ns);
+	if (a->repairs && !async_weights_uniform(a))
+		return 0;
 	for (uint32_t k = 0; k < a->segs && a->queued < ASYNC_WEIGHTS_HELPS;
 	    k++) {
 		struct async_weights_seg *s = &a->seg[k];
@@ -541,7 +545,8 @@ async_weights_help(struct async_weights *a, uint64_t now_ns, uint64_t *word)
 		async_weights_expire(a, now_ns);
 	if (now_ns >= a->quiet_ns) {
 		*word = async_weights_poll(a, now_ns);
-		return true;
+		if (*word != 0 || !a->repairs)
+			return true;
 	}
 	while (a->queued > 0 && a->helping < ASYNC_WEIGHTS_HELPS &&
 	    !a->proving) {

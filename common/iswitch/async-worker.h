@@ -26,77 +26,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/iswitch/async-weights.h"
-#include "common/iswitch/membership.h"
-
-#define ASYNC_WORKER_NEVER MEMBERSHIP_NEVER
-
-enum {
-	ASYNC_WORKER_ASKS = 256,	/* of the server, waiting */
-	ASYNC_WORKER_BURST_NS = 1000000,	/* of a paced vector */
-	ASYNC_WORKER_AGAIN_NS = 1000000000,	/* then a server has none */
-	ASYNC_WORKER_UNSENT_BYTES = 80000,	/* before another is committed:
-						 * a run, and what the kernel
-						 * adds */
-	ASYNC_WORKER_WHY_BYTES = MEMBERSHIP_WHY_BYTES
-};
-
-struct async_worker_conf {
-	float gamma;			/* negative: gradients point up */
-	int64_t first;			/* round that the weights precede */
-	uint64_t staleness;		/* rounds; staler is discarded */
-	uint64_t pace_bps;		/* bits/s of vectors; 0: no limit */
-	uint32_t run_segments;		/* what one send can carry */
-};
-
-/* Why it has ended, if not as a member; async_worker_why() has the words. */
-enum async_worker_end {
-	ASYNC_WORKER_GOING,
-	ASYNC_WORKER_NO_MEMORY,
-	ASYNC_WORKER_STUCK,		/* `round` of `index` does not come */
-	/* or `round` of `index` shows that the job is not ours any more: */
-	ASYNC_WORKER_AHEAD,		/* it has not come there */
-	ASYNC_WORKER_OTHER,		/* it has another */
-	ASYNC_WORKER_SILENT,		/* it does not show its own */
-	ASYNC_WORKER_GONE		/* it keeps it no more */
-};
-
-enum async_worker_count {
-	ASYNC_WORKER_SENT,		/* gradients, all of each */
-	ASYNC_WORKER_SEGMENTS,
-	ASYNC_WORKER_RESENT,		/* segments */
-	ASYNC_WORKER_COUNTS
-};
-
-/* To be sent: a run of segments of the gradient, or a control message. */
-struct async_worker_out {
-	uint32_t iteration, first, count;	/* count 0: a message */
-	bool again;			/* the server lacks them */
-	size_t len;
-	uint8_t message[MEMBERSHIP_MESSAGE_BYTES];
-};
-
-struct async_worker {
-	struct async_worker_conf cf;
-	struct membership in;		/* of the job */
-	struct async_weights weights;
-	enum async_worker_end end;
-	int64_t round;			/* of what ended it */
-	uint32_t index;
-	uint64_t n[ASYNC_WORKER_COUNTS];
-
-	/* the gradient that was committed last */
-	uint32_t pushes;		/* and those before it */
-	uint32_t sent;			/* segments of it */
-	bool busy;			/* it is being sent */
-	bool again;			/* ... once more, for all was lost */
-	bool blocked;			/* there was no room */
-	int64_t need;			/* t_s that a server's answer makes */
-	uint64_t send_ns;		/* from then on: the next run */
-	uint64_t told_ns;		/* it was sent, or asked for, last */
-	uint32_t ask[ASYNC_WORKER_ASKS];	/* indices, a queue */
-	uint32_t asks, asked;
-};
+#include "common/iswitch/async-worker-repair.h"
 
 /* Weights of so many elements as in->elements says; false without memory. */
 static inline bool
@@ -106,6 +36,7 @@ async_worker_init(struct async_worker *w, const struct membership_conf *in,
 {
 	*w = (struct async_worker){ .cf = *cf };
 	membership_init(&w->in, in, now_ns);
+	w->in.cf.repairs = true;
 	return async_weights_init(&w->weights, in->elements, weights, cf->gamma,
 	    cf->first);
 }
@@ -114,6 +45,19 @@ static inline void
 async_worker_free(struct async_worker *w)
 {
 	async_weights_free(&w->weights);
+	mender_free(&w->mender);
+}
+
+/* So many of them so far. */
+static inline uint64_t
+async_worker_count(const struct async_worker *w, enum async_worker_count what)
+{
+	switch (what) {
+	case ASYNC_WORKER_PROBES: return w->mender.n[MENDER_PROBES_SENT];
+	case ASYNC_WORKER_STATES: return w->mender.n[MENDER_STATES];
+	case ASYNC_WORKER_NACKS: return w->mender.n[MENDER_NACKS];
+	default: return w->n[what];
+	}
 }
 
 /* Has it not ended yet? */
@@ -189,6 +133,7 @@ async_worker_commit(struct async_worker *w, uint64_t at_ns)
 	if (w->send_ns < at_ns)
 		w->send_ns = at_ns;
 	async_weights_wait(&w->weights, at_ns);
+	async_worker_repair_push(w, at_ns);
 }
 
 /* We are in; the first time, F is known. */
@@ -201,6 +146,8 @@ async_worker_enter(struct async_worker *w, uint64_t now_ns)
 		w->end = ASYNC_WORKER_NO_MEMORY;
 	else if (!async_weights_joined(a, w->in.job_next, now_ns))
 		async_worker_fail(w, ASYNC_WORKER_AHEAD, a->most, 0);
+	else if (!async_worker_repair_begin(w, now_ns))
+		w->end = ASYNC_WORKER_NO_MEMORY;
 }
 
 /* A server lacks a segment of the last gradient, which the caller still has. */
@@ -225,7 +172,7 @@ async_worker_control(struct async_worker *w, const struct control *c,
 {
 	const struct seg *s = &w->in.seg;
 
-	if (w->end != ASYNC_WORKER_GOING)
+	if (w->end != ASYNC_WORKER_GOING || async_worker_told(w, c, now_ns))
 		return;
 	switch (membership_control(&w->in, c, now_ns)) {
 	case MEMBERSHIP_IN: async_worker_enter(w, now_ns); break;
@@ -255,6 +202,8 @@ async_worker_result(struct async_worker *w, const struct seg *s,
 	if (w->end != ASYNC_WORKER_GOING)
 		return v;
 	v = async_weights_result(&w->weights, s, now_ns);
+	async_worker_repair_result(w, s, v, now_ns);
+	async_worker_repair_look(w);
 	if (v == ASYNC_WEIGHTS_OTHER)
 		async_worker_fail(w, ASYNC_WORKER_OTHER,
 		    async_worker_needs(w, 0), 0);
@@ -288,7 +237,8 @@ async_worker_again_ns(const struct async_worker *w)
 {
 	const uint64_t heard = w->weights.heard_ns;
 
-	return w->busy || w->weights.t_s >= w->need ? ASYNC_WORKER_NEVER :
+	return w->busy || w->repairs || w->weights.t_s >= w->need ?
+	    ASYNC_WORKER_NEVER :
 	    (w->told_ns > heard ? w->told_ns : heard) + ASYNC_WORKER_AGAIN_NS;
 }
 
@@ -367,14 +317,20 @@ async_worker_answer(const struct async_worker *w, uint32_t most,
 
 /* The next run of the gradient: what is asked for of it comes first. */
 static inline bool
-async_worker_run(const struct async_worker *w, struct async_worker_out *o)
+async_worker_run(struct async_worker *w, struct async_worker_out *o,
+    uint64_t now_ns)
 {
 	const uint32_t most = async_worker_burst(w);
 
+	o->mended = w->repairs && w->asked == w->asks;
 	o->again = w->asked != w->asks;
 	o->iteration = (w->pushes - 1) & (SEG_ITERATIONS - 1);
 	if (o->again) {
 		o->count = async_worker_answer(w, most, &o->first);
+	} else if (w->repairs) {
+		o->count = mender_run(&w->mender, most, &o->first, &o->again,
+		    now_ns);
+		return o->count > 0;
 	} else if (w->busy) {
 		o->first = w->sent;
 		o->count = w->weights.segs - w->sent < most ?
@@ -399,10 +355,11 @@ async_worker_next(struct async_worker *w, uint64_t now_ns,
 	if (!membership_works(&w->in))
 		return false;
 	if (!w->in.closed && !w->blocked && now_ns >= w->send_ns &&
-	    async_worker_run(w, o))
+	    async_worker_run(w, o, now_ns))
 		return true;
 	/* behind what may complete the round that it asks for */
-	return async_worker_say_help(w, o, now_ns);
+	return async_worker_say_probe(w, o, now_ns) ||
+	    async_worker_say_help(w, o, now_ns);
 }
 
 /* So many segments have left: when the next may. */
@@ -430,15 +387,20 @@ async_worker_sent(struct async_worker *w, const struct async_worker_out *o,
 	async_worker_pace(w, n, now_ns);
 	if (n > 0)
 		membership_said(&w->in, now_ns);
-	if (o->again) {
+	if (o->mended) {
+		mender_unsent(&w->mender, o->first, o->count, o->count - n,
+		    o->again);
+		w->sent += o->again ? 0 : n;
+	} else if (o->again) {
 		w->asked += n;
-		return;
+	} else {
+		w->sent += n;
 	}
-	w->sent += n;
-	if (w->sent < w->weights.segs)
+	if (o->again || w->sent < w->weights.segs)
 		return;
 	w->n[ASYNC_WORKER_SENT] += !w->again;
-	w->busy = w->again = false;
+	w->busy = w->repairs;
+	w->again = false;
 	w->told_ns = now_ns;
 	async_weights_wait(&w->weights, now_ns);
 }
@@ -476,9 +438,11 @@ async_worker_due(const struct async_worker *w)
 		return due;
 	at = async_worker_again_ns(w);
 	due = at < due ? at : due;
-	if (!w->blocked && (w->busy || w->asked != w->asks))
+	if (!w->blocked && (w->asked != w->asks || (w->repairs ?
+	    mender_runs(&w->mender) : w->busy)))
 		due = w->send_ns < due ? w->send_ns : due;
-	return due;
+	at = w->repairs ? mender_due(&w->mender) : ASYNC_WORKER_NEVER;
+	return at < due ? at : due;
 }
 
 /* What ended it, in words to follow the switch's name; text, or "". */

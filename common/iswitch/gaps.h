@@ -4,8 +4,8 @@
  * A switch that is missing what a member has sent says so at once (a NACK),
  * when segments behind it have come, and in answer to a Probe (a STATE); it
  * has no timers.  Segments that overtake others are no loss: `slack` of them
- * may, and more when what was asked for came twice.  For synchronous jobs, of
- * which slots know who is in them.  Owns its memory: gaps_free().
+ * may, and more when what was asked for came twice.  t is an iteration, or the
+ * push of an asynchronous member.
  */
 #ifndef INNET_ISWITCH_GAPS_H
 #define INNET_ISWITCH_GAPS_H
@@ -83,27 +83,39 @@ gaps_turn(struct gaps *g, const struct sums *a, int64_t t)
 	memset(g->asked, 0, (a->s.segs + 7) / 8);
 }
 
-/* Is member id's part of segment i of t here? */
+/* Where it shows what has come of a member. */
+struct gaps_view {
+	const struct sums *sums;
+	uint32_t id;			/* the member's */
+	const uint32_t *pushed;		/* asynchronous: last push + 1 */
+};
+
+/* Is its part of segment i of t here? */
 static inline bool
-gaps_has(const struct sums *a, uint32_t id, int64_t t, uint32_t i)
+gaps_has(const struct gaps_view *v, int64_t t, uint32_t i)
 {
+	const struct sums *a = v->sums;
 	const uint32_t at = sums_at(a, t, i);
 	const struct sums_slot *s = &a->slot[at];
 
+	if (v->pushed != NULL)
+		return v->pushed[i] != 0 && !seg_before(v->pushed[i] - 1,
+		    (uint32_t)t & (SEG_ITERATIONS - 1));
 	if (s->state == SUMS_EMPTY || s->iteration != t)
 		return s->state != SUMS_EMPTY && s->iteration > t;
-	return s->state != SUMS_FILLING || sums_has(a, at, id);
+	return s->state != SUMS_FILLING || sums_has(a, at, v->id);
 }
 
-/* What of [from, upto) of t member id lacks, at room; it is asked for now. */
+/* What of [from, upto) of t is lacking, at room; it is asked for now. */
 static inline struct repair_bitmap
-gaps_lacking(struct gaps *g, const struct sums *a, uint32_t id, int64_t t,
+gaps_lacking(struct gaps *g, const struct gaps_view *v, int64_t t,
     uint32_t from, uint32_t upto, uint8_t *room)
 {
+	const uint32_t segs = v->sums->s.segs;
 	struct repair_bitmap b = { 0 };
 
-	for (uint32_t i = from; i < upto && i < a->s.segs; i++) {
-		if (gaps_has(a, id, t, i))
+	for (uint32_t i = from; i < upto && i < segs; i++) {
+		if (gaps_has(v, t, i))
 			continue;
 		if (!repair_add(&b, room, i))
 			break;
@@ -114,17 +126,17 @@ gaps_lacking(struct gaps *g, const struct sums *a, uint32_t id, int64_t t,
 }
 
 /*
- * Segment i of t of member id has come, and is added.  True if a NACK is due:
- * for what is lacking of [*from, *upto).
+ * Segment i of t has come, and is added.  True if a NACK is due, for what is
+ * lacking of [*from, *upto).
  */
 static inline bool
-gaps_took(struct gaps *g, const struct sums *a, uint32_t id, int64_t t,
-    uint32_t i, uint32_t *from, uint32_t *upto)
+gaps_took(struct gaps *g, const struct gaps_view *v, int64_t t, uint32_t i,
+    uint32_t *from, uint32_t *upto)
 {
 	uint32_t end;
 
 	if (g->t == GAPS_NOTHING || t > g->t)
-		gaps_turn(g, a, t);
+		gaps_turn(g, v->sums, t);
 	if (t != g->t)
 		return false;
 	if (!gaps_asked(g, i))
@@ -135,7 +147,7 @@ gaps_took(struct gaps *g, const struct sums *a, uint32_t id, int64_t t,
 	if (g->high < g->slack)
 		return false;
 	end = (uint32_t)(g->high - g->slack) + 1;
-	while (g->from < end && gaps_has(a, id, t, g->from))
+	while (g->from < end && gaps_has(v, t, g->from))
 		g->from++;
 	if (g->from >= end || g->since < GAPS_EVERY)
 		return false;

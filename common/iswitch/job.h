@@ -76,6 +76,8 @@ struct job_budget {
 	uint64_t limit_bytes;		/* 0: none */
 };
 
+enum { JOB_DONE = 16 };			/* iterations, or rounds */
+
 struct job {
 	const struct job_conf *cf;
 	struct outbox *out;
@@ -97,9 +99,9 @@ struct job {
 	struct members members;
 	struct sums a;			/* no memory while there are none */
 	struct job_async_server ps;		/* of a server */
-	/* repair, synchronous: serial number of the last completion */
-	uint32_t serial;
-	struct { int64_t t; uint32_t n; } done[2];	/* by t & 1 */
+	uint32_t serial;		/* of the last completion */
+	/* segments that are complete, by t % JOB_DONE */
+	struct { int64_t t; uint32_t n; } done[JOB_DONE];
 	bool news;			/* an iteration is whole: tell */
 	struct mender *mender;		/* of a rack, to its parent; or NULL */
 	int64_t mends;			/* its iteration */
@@ -161,8 +163,8 @@ job_pushed_bytes(const struct job *j, uint32_t members, uint32_t segs)
 {
 	return j->cf->server ?
 	    job_async_server_bytes(j->a.s.elements, j->a.s.floats, members) :
-	    j->cf->async ? (uint64_t)members * segs * sizeof(uint32_t) :
-	    members * gaps_bytes(segs) +
+	    members * (gaps_bytes(segs) + (j->cf->async ?
+	    segs * sizeof(uint32_t) : 0)) +
 	    (j->mender != NULL ? mender_bytes(segs) : 0);
 }
 
@@ -239,7 +241,8 @@ job_begin(struct job *j, const struct sums_shape *s, uint32_t next)
 	j->crc[0] = j->crc[1] = 0;
 	j->ahead = j->giving = j->news = false;
 	j->serial = 0;
-	j->done[0].t = j->done[1].t = SUMS_NEVER;
+	for (int k = 0; k < JOB_DONE; k++)
+		j->done[k].t = SUMS_NEVER;
 	j->quiet_ns = UINT64_MAX;
 	j->h = j->h != 0 ? j->h : j->cf->h;
 	return true;
@@ -285,24 +288,26 @@ job_keep(struct job *j)
 static inline void
 job_number(struct job *j, int64_t t, uint32_t i)
 {
-	const uint32_t way = (uint32_t)(t & 1);
+	const uint32_t k = (uint32_t)(t % JOB_DONE);
 
-	j->a.slot[sums_at(&j->a, t, i)].done = ++j->serial;
-	if (j->done[way].t != t) {
-		j->done[way].t = t;
-		j->done[way].n = 0;
+	sums_kept(&j->a, t, i)->done = ++j->serial;
+	if (j->done[k].t > t)
+		return;			/* a straggler, long after others */
+	if (j->done[k].t != t) {
+		j->done[k].t = t;
+		j->done[k].n = 0;
 	}
-	j->news |= ++j->done[way].n == j->a.s.segs;
+	j->news |= ++j->done[k].n == j->a.s.segs;
 }
 
 /* Is every segment of t complete? */
 static inline bool
 job_whole(const struct job *j, int64_t t)
 {
-	const uint32_t way = (uint32_t)(t & 1);
+	const uint32_t k = (uint32_t)(t % JOB_DONE);
 
-	return j->done[way].t > t ||
-	    (j->done[way].t == t && j->done[way].n == j->a.s.segs);
+	return j->done[k].t > t ||
+	    (j->done[k].t == t && j->done[k].n == j->a.s.segs);
 }
 
 /*
@@ -319,8 +324,7 @@ job_spread(struct job *j, int64_t t, uint32_t i, uint32_t n)
 
 	sums_keep(a, t, i, n, round);
 	j->n[JOB_RESULTS]++;
-	if (!j->cf->async)
-		job_number(j, t, i);
+	job_number(j, t, i);
 }
 
 /* Slot `at` begins at t; what is still to be sent from there goes first. */

@@ -275,9 +275,10 @@ membership_ack(struct membership *m, const struct control *c,
 		return MEMBERSHIP_IGNORED;
 	switch (a.action) {
 	case CONTROL_JOIN:
-		return m->cf.any_xid || (m->join_open && c->xid -
-		    m->first_xid <= m->join_xid - m->first_xid) ?
-		    membership_answered(m, &a, c->xid, now_ns) : MEMBERSHIP_IGNORED;
+		if (!m->cf.any_xid && (!m->join_open || c->xid -
+		    m->first_xid > m->join_xid - m->first_xid))
+			return MEMBERSHIP_IGNORED;
+		return membership_answered(m, &a, c->xid, now_ns);
 	case CONTROL_HELP:
 		return membership_helpless(m, &a, now_ns);
 	case CONTROL_LEAVE:

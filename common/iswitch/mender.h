@@ -9,8 +9,8 @@
  * and when all is silent.
  *
  * Pure: time is an argument (ns, monotonic).  The caller sends the runs of
- * mender_run() and the Probes of mender_probe(), which is due at mender_due(),
- * and says what came: mender_take(), mender_again(), mender_state(),
+ * mender_run(), and the Probes of iswitch/mender-probe.h, and says what
+ * came: mender_take(), mender_again(), mender_state(),
  * mender_nack().  It speaks of one iteration at a time: mender_turn().
  * Serial numbers are compared by signed difference.
  * Owns its memory: mender_free().
@@ -54,6 +54,7 @@ struct mender_segment {
 
 struct mender_probed {
 	uint32_t xid, mark;
+	uint32_t round;			/* out of step: asked for, of the wire */
 	uint32_t iteration;
 	uint32_t came;			/* results it asked for */
 	uint64_t at_ns;
@@ -72,7 +73,8 @@ struct mender {
 	uint32_t agains;		/* AGAIN */
 	uint32_t *order;		/* what to send first; NULL: by index */
 	uint32_t readied;		/* entries of it that may go */
-	bool fetches;			/* has none of its own to send */
+	bool fetches;			/* owed results, sent or not */
+	bool acks;			/* a STATE is all that comes back */
 	uint64_t n[MENDER_COUNTS];
 
 	/* this iteration */
@@ -191,7 +193,8 @@ mender_whole(const struct mender *m)
 static inline bool
 mender_waits(const struct mender *m)
 {
-	return m->segs > 0 && !mender_whole(m) && (m->upto > 0 || m->fetches);
+	return m->segs > 0 && ((m->acks && m->fetches) ||
+	    (!mender_whole(m) && (m->upto > 0 || m->fetches)));
 }
 
 /* Iteration t begins: what is ready and what came of it, say anew. */
@@ -201,7 +204,8 @@ mender_turn(struct mender *m, uint32_t t, uint64_t now_ns)
 	memset(m->s, 0, m->segs * sizeof(*m->s));
 	m->iteration = t;
 	m->again_first = m->again_end = m->agains = 0;
-	m->readied = m->next = m->upto = m->skipped = m->here = m->out = m->flight = 0;
+	m->readied = m->next = m->upto = m->skipped = 0;
+	m->here = m->out = m->flight = 0;
 	m->lost = m->there = m->highest = m->gap_from = 0;
 	m->last = REPAIR_NONE;
 	m->wants = m->idle = m->fetches = false;
@@ -342,6 +346,14 @@ mender_run(struct mender *m, uint32_t most, uint32_t *first, bool *again,
 	return n;
 }
 
+/* Has mender_run() anything? */
+static inline bool
+mender_runs(const struct mender *m)
+{
+	return m->flight < m->allowed && (m->agains > 0 ||
+	    (m->next < m->readied && m->out < m->window));
+}
+
 /* There was no room for the last n of a run of mender_run(). */
 static inline void
 mender_unsent(struct mender *m, uint32_t first, uint32_t count, uint32_t n,
@@ -469,7 +481,7 @@ mender_allow(struct mender *m)
 	m->lost = m->there = 0;
 }
 
-/* Likewise of results that were asked for: `resent`, of which `came` are here */
+/* Likewise of results: so many were resent, of which so many are here. */
 static inline void
 mender_allow_asking(struct mender *m, uint32_t resent, uint32_t came)
 {
@@ -477,225 +489,6 @@ mender_allow_asking(struct mender *m, uint32_t resent, uint32_t came)
 		m->asking = came + came / 4 < 8 ? 8 : came + came / 4;
 	else if (resent >= m->asking / 2 && m->asking < m->window_most)
 		m->asking += m->asking / 8 + 1;
-}
-
-/* The Probe of that xid, or NULL: too old, or none of ours. */
-static inline struct mender_probed *
-mender_find(struct mender *m, uint32_t xid, uint32_t *number)
-{
-	for (uint32_t k = 0; k < MENDER_PROBES && k < m->probe; k++) {
-		struct mender_probed *p = &m->probed[(m->probe - k) %
-		    MENDER_PROBES];
-
-		if (p->xid == xid) {
-			*number = m->probe - k;
-			return p;
-		}
-	}
-	return NULL;
-}
-
-/* What a STATE tells of the path, whatever its iteration. */
-static inline void
-mender_heard(struct mender *m, const struct repair_state *st,
-    const struct mender_probed *p, uint32_t number, uint64_t now_ns)
-{
-	m->n[MENDER_STATES]++;
-	if (mender_newer(number, m->acked)) {
-		if (!st->notice)
-			mender_sample(m, now_ns - p->at_ns);
-		m->acked = number;
-		if (number == m->probe)
-			m->asks = false;
-	}
-	if (mender_newer(st->mark, m->seen))
-		m->seen = st->mark;
-	if (st->dups != m->dups) {
-		m->order_slack += m->order_slack < MENDER_ORDER;
-		m->clean = 0;
-	} else if (++m->clean > 32 && m->order_slack > 0) {
-		m->order_slack--;
-		m->clean = 0;
-	}
-	m->dups = st->dups;
-}
-
-/* What a STATE of this iteration tells, in answer to Probe p. */
-static inline void
-mender_settle(struct mender *m, const struct repair_state *st,
-    const struct mender_probed *p, uint64_t now_ns)
-{
-	const uint32_t end = repair_covers(&st->lacks, m->segs);
-
-	m->news_ns = now_ns;
-	for (uint32_t i = 0; i < end && i < m->segs; i++) {
-		struct mender_segment *s = &m->s[i];
-
-		if ((s->flags & MENDER_FLIES) == 0 ||
-		    repair_lacks(&st->lacks, i) ||
-		    mender_newer(s->serial, st->seen))
-			continue;
-		s->flags &= (uint8_t)~MENDER_FLIES;	/* it has it */
-		m->flight--;
-		m->there++;
-	}
-	mender_lacks(m, &st->lacks, st->seen, p->at_ns - m->order_slack *
-	    m->srtt_ns / 8, now_ns);
-	mender_allow(m);
-	if (!st->notice)
-		mender_allow_asking(m, st->resent, p->came);
-	if ((!st->notice && st->resent > p->came) ||
-	    (st->whole && (m->out > 0 || m->fetches))) {
-		mender_want(m, now_ns);
-		mender_cut(m, now_ns);
-	}
-	if (m->wants && st->whole)
-		m->moved = MENDER_MOVED;	/* nothing else is to come */
-	m->idle = m->agains == 0 && !m->wants && m->upto == m->segs;
-}
-
-/*
- * The other side answers the Probe with that xid.  True if it is still at the
- * iteration before ours, and lacks that: it has been started again.
- */
-static inline bool
-mender_state(struct mender *m, uint32_t xid, const struct repair_state *st,
-    uint64_t now_ns)
-{
-	uint32_t number = 0;
-	const struct mender_probed *p = mender_find(m, xid, &number);
-
-	if (p == NULL)
-		return false;
-	mender_heard(m, st, p, number, now_ns);
-	if (p->iteration == m->iteration &&
-	    st->iteration == seg_step(m->iteration, -1))
-		return true;
-	if (st->iteration == m->iteration && !mender_whole(m))
-		mender_settle(m, st, p, now_ns);
-	return false;
-}
-/* It names gaps at once. */
-static inline void
-mender_nack(struct mender *m, const struct repair_help *h, uint64_t now_ns)
-{
-	uint32_t floor = h->seen;
-
-	m->n[MENDER_NACKS]++;
-	if (h->iteration != m->iteration || mender_whole(m))
-		return;
-	if (h->last < m->segs && m->s[h->last].times == 1 &&
-	    mender_newer(m->s[h->last].serial, floor))
-		floor = m->s[h->last].serial;
-	mender_lacks(m, &h->lacks, floor, now_ns, now_ns);
-}
-
-/*
- * When a Probe is due if nothing comes, UINT64_MAX if never: after a time-out,
- * and after a share of the time without progress, for it then comes seldom.
- */
-static inline uint64_t
-mender_expires_ns(const struct mender *m)
-{
-	const uint64_t since = m->news_ns > m->probed_ns ? m->news_ns :
-	    m->probed_ns, vary = 4 * m->var_ns;
-	const uint64_t vain = since > m->progress_ns ?
-	    since - m->progress_ns : 0;
-	const bool rests = m->idle && !m->asks;
-	uint64_t ns = m->srtt_ns == 0 ? MENDER_FIRST_NS : m->srtt_ns +
-	    (vary < MENDER_GRAIN_NS ? MENDER_GRAIN_NS : vary);
-
-	if (!mender_waits(m))
-		return UINT64_MAX;
-	ns = rests ? 4 * ns : ns;
-	ns = (rests ? vain : vain / 3) > ns ? (rests ? vain : vain / 3) : ns;
-	return since + (ns < MENDER_CEILING_NS ? ns : MENDER_CEILING_NS);
-}
-
-/* When one is that is wanted; UINT64_MAX. */
-static inline uint64_t
-mender_wanted_ns(const struct mender *m)
-{
-	uint64_t at = 0;
-
-	if (!m->wants || !mender_waits(m))
-		return UINT64_MAX;
-	if (m->asks && m->moved < MENDER_MOVED)
-		at = m->probed_ns + m->srtt_ns / 4;
-	return m->want_ns > at ? m->want_ns : at;
-}
-
-/* When mender_probe() may have something to say, if nothing comes. */
-static inline uint64_t
-mender_due(const struct mender *m)
-{
-	const uint64_t a = mender_expires_ns(m), b = mender_wanted_ns(m);
-
-	return a < b ? a : b;
-}
-
-/* Is what was sent last to be asked after?  Its tail, or a path that is full */
-static inline bool
-mender_tail(const struct mender *m)
-{
-	const bool blocked = m->flight >= m->allowed && (m->agains > 0 ||
-	    (m->next < m->readied && m->out < m->window));
-
-	return m->lossy > 0 && (m->upto == m->segs || blocked) &&
-	    m->serial != m->probed[m->probe % MENDER_PROBES].mark;
-}
-
-/* The Probe itself; its bitmap stands at room. */
-static inline void
-mender_fill(struct mender *m, uint32_t xid, struct repair_help *h,
-    uint8_t *room, uint64_t now_ns)
-{
-	struct mender_probed *p = &m->probed[++m->probe % MENDER_PROBES];
-	uint32_t asked = 0;
-
-	*h = (struct repair_help){ .iteration = m->iteration,
-	    .mark = m->serial, .seen = m->seen, .last = m->last,
-	    .upto = m->order != NULL ? m->segs : m->upto };
-	for (uint32_t i = 0; i < m->segs && asked < m->asking; i++) {
-		struct mender_segment *s = &m->s[i];
-
-		if ((s->flags & MENDER_HERE) != 0 ||
-		    (s->times == 0 && !m->fetches) ||
-		    mender_newer(s->asked, m->acked))
-			continue;
-		if (!repair_add(&h->lacks, room, i))
-			break;
-		s->asked = m->probe;
-		asked++;
-	}
-	*p = (struct mender_probed){ .xid = xid, .mark = m->serial,
-	    .iteration = m->iteration, .at_ns = now_ns };
-	m->n[MENDER_PROBES_SENT]++;
-	m->asks = true;
-	m->wants = false;
-	m->moved = 0;
-	m->probed_ns = now_ns;
-}
-
-/*
- * Is a Probe to be sent now?  To be asked when mender_run() has nothing more.
- * If so, mender_fill() it.
- */
-static inline bool
-mender_probe(struct mender *m, uint64_t now_ns)
-{
-	if (!mender_waits(m))
-		return false;
-	if (now_ns >= mender_expires_ns(m)) {
-		for (uint32_t i = 0; i < m->segs && m->asks; i++)
-			m->s[i].asked = 0;
-		m->asks = false;
-		m->n[MENDER_EXPIRED] += m->srtt_ns != 0;
-		return true;
-	}
-	if (mender_tail(m))
-		m->wants = true;
-	return now_ns >= mender_wanted_ns(m) || (m->wants && m->srtt_ns == 0);
 }
 
 #endif

@@ -48,7 +48,6 @@ struct sums_slot {
 	uint32_t rows;		/* packets added */
 	uint32_t n;		/* floats */
 	uint32_t before, after;	/* in the list of filling slots */
-	uint32_t done;		/* serial number of its completion */
 	uint16_t contributions;	/* worker vectors inside, at most 65,535 */
 	uint8_t state;		/* enum sums_state */
 };
@@ -58,6 +57,7 @@ struct sums_kept {
 	int64_t iteration;	/* whose result; SUMS_NEVER: none yet */
 	uint64_t posted;	/* outbox round, 0 none */
 	uint32_t n;		/* floats */
+	uint32_t done;		/* serial number of its completion */
 };
 
 /* What memory is laid out for. */
@@ -456,7 +456,8 @@ sums_finish(struct sums *a, uint32_t at, const uint32_t *order)
 static inline void
 sums_keep(struct sums *a, int64_t t, uint32_t i, uint32_t n, uint64_t posted)
 {
-	*sums_kept(a, t, i) = (struct sums_kept){ t, posted, n };
+	*sums_kept(a, t, i) = (struct sums_kept){ .iteration = t,
+		    .posted = posted, .n = n };
 }
 
 /* Copy what a holds into the larger b: slots, bitmaps, rows, results. */

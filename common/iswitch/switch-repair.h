@@ -11,7 +11,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/iswitch/mender-probe.h"
 #include "common/iswitch/switch-join.h"
+
+/* What has come of member id. */
+static inline struct gaps_view
+iswitch_view(const struct job *j, uint32_t id)
+{
+	return (struct gaps_view){ .sums = &j->a, .id = id,
+	    .pushed = j->cf->async ? j->members.m[id].pushed : NULL };
+}
+
+/* Its iteration, or push, of the wire. */
+static inline int64_t
+iswitch_unwrap(const struct job *j, uint32_t id, uint32_t t)
+{
+	const struct gaps *g = j->members.m[id].gaps;
+
+	if (!j->cf->async)
+		return sums_unwrap(t, j->newest);
+	return sums_unwrap(t, g->t == GAPS_NOTHING ? SUMS_EPOCH + t : g->t);
+}
 
 /* Tell member id that [from, upto) has gaps, if it has. */
 static inline void
@@ -20,11 +40,12 @@ iswitch_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
 {
 	const struct member *m = &j->members.m[id];
 	struct gaps *g = m->gaps;
+	const struct gaps_view v = iswitch_view(j, id);
 	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES], *p;
 	const struct repair_help h = {
 	    .iteration = (uint32_t)(g->t & (SEG_ITERATIONS - 1)),
 	    .seen = g->mark, .last = g->last,
-	    .lacks = gaps_lacking(g, &j->a, id, g->t, from, upto, room) };
+	    .lacks = gaps_lacking(g, &v, g->t, from, upto, room) };
 
 	if (h.lacks.bytes == 0)
 		return;
@@ -39,16 +60,18 @@ static inline void
 iswitch_repair(struct iswitch *s, struct job *j, uint32_t id,
     const struct seg *g, enum job_count what)
 {
+	const struct gaps_view v = iswitch_view(j, id);
 	struct gaps *gaps = j->members.m[id].gaps;
-	const int64_t t = sums_unwrap(g->iteration, j->newest);
 	uint32_t from, upto;
+	int64_t t;
 
 	if (gaps == NULL)
 		return;
+	t = iswitch_unwrap(j, id, g->iteration);
 	if (what == JOB_DUPLICATE)
 		gaps_duplicate(gaps, t, g->index);
-	else if (what == JOB_ADDED && gaps_took(gaps, &j->a, id, t, g->index,
-	    &from, &upto))
+	else if (what == JOB_ADDED && gaps_took(gaps, &v, t, g->index, &from,
+	    &upto))
 		iswitch_nack(s, j, id, from, upto);
 }
 
@@ -57,6 +80,7 @@ static inline void
 iswitch_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
     uint32_t xid, uint32_t upto, struct repair_state *st)
 {
+	const struct gaps_view v = iswitch_view(j, id);
 	const struct member *m = &j->members.m[id];
 	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES], *p;
 
@@ -64,49 +88,88 @@ iswitch_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 	st->mark = j->serial;
 	st->seen = m->gaps->mark;
 	st->dups = m->gaps->dups;
-	if (!st->whole && t >= m->from)
-		st->lacks = gaps_lacking(m->gaps, &j->a, id, t, 0, upto, room);
+	if (j->cf->async ? !st->notice : !st->whole && t >= m->from)
+		st->lacks = gaps_lacking(m->gaps, &v, t, 0, upto, room);
 	p = repair_put_state(control_put(msg, CONTROL_ACK, j->id, xid), st);
 	iswitch_post(s, POST_ONE, j->self, &m->at, msg, (size_t)(p - msg));
 	j->n[st->notice ? JOB_NOTICES : JOB_STATES]++;
 }
 
-/* Send member id what it asks for of t, and what it cannot be waiting for. */
+/* Results up to this serial number are there, or lost. */
+static inline uint32_t
+iswitch_floor(const struct job *j, const struct repair_help *h)
+{
+	const int64_t t = sums_unwrap(j->cf->async ? h->last_round :
+	    h->iteration, j->newest);
+	uint32_t done;
+
+	if (h->last >= j->a.s.segs || sums_result(&j->a, t, h->last) == NULL)
+		return h->seen;
+	done = sums_kept(&j->a, t, h->last)->done - MENDER_SLACK;
+	return (int32_t)(done - h->seen) > 0 ? done : h->seen;
+}
+
+/* Is the result of segment i at t kept no more? */
+static inline bool
+iswitch_gone(const struct job *j, int64_t t, uint32_t i)
+{
+	const struct sums_slot *o = &j->a.slot[sums_at(&j->a, t, i)];
+
+	return j->a.s.apart ? sums_kept(&j->a, t, i)->iteration > t :
+	    o->state != SUMS_EMPTY && o->iteration > t;
+}
+
+/* Send member m what it asks for of t, and what it cannot be waiting for. */
 static inline uint32_t
 iswitch_resend(struct iswitch *s, struct job *j, const struct member *m,
     int64_t t, const struct repair_help *h)
 {
-	const uint32_t end = h->lacks.base + 8 * h->lacks.bytes;
-	uint32_t floor = h->seen, resent = 0;
+	const uint32_t end = h->lacks.base + 8 * h->lacks.bytes,
+	    floor = iswitch_floor(j, h);
+	uint32_t resent = 0;
 
-	if (h->last < j->a.s.segs) {
-		const struct sums_slot *l = &j->a.slot[sums_at(&j->a, t,
-		    h->last)];
-
-		if (l->iteration == t && l->state == SUMS_COMPLETE &&
-		    (int32_t)(l->done - MENDER_SLACK - floor) > 0)
-			floor = l->done - MENDER_SLACK;
-	}
 	for (uint32_t i = h->lacks.base; i < end && i < j->a.s.segs; i++) {
-		const struct sums_slot *o = &j->a.slot[sums_at(&j->a, t, i)];
 		const uint8_t *kept;
 
-		if (!repair_lacks(&h->lacks, i) || (o->iteration == t &&
-		    (int32_t)(floor - o->done) < 0))
+		if (!repair_lacks(&h->lacks, i))
 			continue;
 		kept = sums_result(&j->a, t, i);
 		if (kept != NULL) {
+			if ((int32_t)(floor - sums_kept_at(&j->a,
+			    kept)->done) < 0)
+				continue;	/* on its way */
 			job_resend(j, m, kept);
 			resent++;
-		} else if (o->state != SUMS_EMPTY && o->iteration > t) {
+		} else if (iswitch_gone(j, t, i)) {
 			j->n[JOB_GONE]++;
 			iswitch_tell(s, &m->at, j->id, CONTROL_GONE,
-			    seg_word(h->iteration, 0, i));
+			    seg_word((uint32_t)(t & (SEG_ITERATIONS - 1)), 0,
+			    i));
 			break;
 		}
 	}
 	j->n[JOB_HELP_RESENT] += resent;
 	return resent;
+}
+
+/* The same of an asynchronous member: of a push, and of a round. */
+static inline void
+iswitch_probe_async(struct iswitch *s, struct job *j, uint32_t id,
+    uint32_t xid, const struct repair_help *h)
+{
+	struct member *m = &j->members.m[id];
+	const int64_t k = iswitch_unwrap(j, id, h->iteration);
+	const int64_t round = sums_unwrap(h->round, j->newest);
+	struct repair_state st = { .whole = job_whole(j, round) };
+
+	if (h->upto > 0 && k > m->gaps->t)
+		gaps_turn(m->gaps, &j->a, k);
+	if (!st.whole) {
+		m->gaps->owed = round;
+		m->gaps->owed_xid = xid;
+	}
+	st.resent = iswitch_resend(s, j, m, round, h);
+	iswitch_state(s, j, id, k, xid, k == m->gaps->t ? h->upto : 0, &st);
 }
 
 /* Member id says what it lacks, and how far it has sent. */
@@ -122,6 +185,10 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 	if (!gaps_probed(m->gaps, xid, h->mark))
 		return;
 	j->n[JOB_PROBES]++;
+	if (j->cf->async) {
+		iswitch_probe_async(s, j, id, xid, h);
+		return;
+	}
 	if (t > j->start && t > m->from && !job_whole(j, t - 1)) {
 		t--;		/* which it had from one that is no more */
 		upto = j->a.s.segs;

@@ -22,6 +22,7 @@
 #include "common/base/keymap.h"
 #include "common/iswitch/job-segments.h"
 #include "common/iswitch/membership.h"
+#include "common/iswitch/mender-probe.h"
 #include "common/program/answered.h"
 #include "common/wire/mac.h"
 
@@ -392,6 +393,11 @@ iswitch_seat(struct iswitch_job *j, uint32_t id, bool repairs)
 
 	if (o->cf->server)
 		return job_room(o, &shape) && job_served(o, id);
+	free(m->gaps);
+	m->gaps = NULL;
+	if (repairs && !o->cf->whole && !(o->cf->async && o->cf->child) &&
+	    job_room(o, &shape))
+		m->gaps = gaps_make(shape.segs);
 	if (o->cf->async) {
 		free(m->pushed);
 		m->pushed = NULL;
@@ -399,10 +405,6 @@ iswitch_seat(struct iswitch_job *j, uint32_t id, bool repairs)
 			m->pushed = calloc(shape.segs, sizeof(*m->pushed));
 		return m->pushed != NULL;
 	}
-	free(m->gaps);
-	m->gaps = NULL;
-	if (repairs && !o->cf->whole && job_room(o, &shape))
-		m->gaps = gaps_make(shape.segs);
 	while (id / 64 >= shape.words)
 		shape.words *= 2;
 	return shape.words == o->a.s.words || job_reshape(o, &shape);

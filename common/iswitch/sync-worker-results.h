@@ -22,7 +22,7 @@ sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 	l->flight--;
 	sync_worker_widen(l);
 	if (l->mends && l->sent_ns[index] == 0)
-		sync_worker_ask_on(l, 2);	/* what was asked for comes: ask on */
+		sync_worker_ask_on(l, 2);	/* that comes: ask on */
 	/* a whole answer is one sample: many would outvote the others */
 	if (l->sent_ns[index] != 0 && l->sampled_ns != now_ns &&
 	    (!l->in.whole || l->sampled_ns == 0)) {

@@ -26,7 +26,7 @@
 
 #include "common/iswitch/loss-timer.h"
 #include "common/iswitch/membership.h"
-#include "common/iswitch/mender.h"
+#include "common/iswitch/mender-probe.h"
 #include "common/iswitch/rto.h"
 #include "common/wire/seg.h"
 

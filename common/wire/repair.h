@@ -35,7 +35,7 @@ struct repair_help {
 	uint32_t iteration;		/* out of step: the push */
 	uint32_t mark;			/* segments sent so far */
 	uint32_t seen;			/* highest mark that has come */
-	uint32_t last;			/* newest index not asked for, or NONE */
+	uint32_t last;			/* index not asked for, or NONE */
 	uint32_t upto;			/* segments sent at least once */
 	uint32_t round;			/* out of step: asked for */
 	uint32_t last_round;		/* ... and that of `last` */
@@ -72,7 +72,7 @@ repair_lacks(const struct repair_bitmap *b, uint32_t i)
 	    (b->bits[k / 8] >> k % 8 & 1) != 0;
 }
 
-/* Add index i, above all before, at room for REPAIR_BITMAP_BYTES; false: full */
+/* Add index i, above all before, at room for a whole bitmap; false: full. */
 static inline bool
 repair_add(struct repair_bitmap *b, uint8_t *room, uint32_t i)
 {

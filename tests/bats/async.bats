@@ -44,8 +44,8 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	workers_end
 	finish at
 	agree 3
-	[ "$(sum .helps_sent)" -gt 20 ]
-	[ "$(sum .early)" -gt 20 ]
+	[ "$(sum .probes_sent)" -gt 20 ]
+	[ "$(sum .early)" -gt 0 ]
 	[ "$(sum .duplicate)" -gt 20 ]
 	tail -qn 1 w?.json | jq -es 'all(.gradients == 300 and .gradients == .sent + .discarded and
 		.sent == .staleness_0 + .staleness_1 + .staleness_2 + .staleness_3)'
@@ -76,7 +76,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	workers_end
 	finish at
 	agree 3
-	[ "$(tail -n 1 w3.json | jq .helps_sent)" -gt 100 ]
+	[ "$(tail -n 1 w3.json | jq .probes_sent)" -gt 100 ]
 	[ "$(head -n 1 w3.json | jq .round)" -eq 0 ]
 	[ "$(tail -n 1 at.out | jq '.jobs["1"].counters.evicted')" -eq 1 ]
 	[ "$(tail -n 1 w0.json | jq .rounds)" -gt 400 ]

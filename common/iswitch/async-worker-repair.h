@@ -1,0 +1,170 @@
+/*
+ * async-worker-repair.h - an asynchronous worker's repair
+ *
+ * A push is over when a STATE says that the switch has all of it; until then
+ * its gradient is kept, and what is lacking is sent again.  The Probe behind
+ * a push, and those amid a round, also ask for the round's results.  (A lost
+ * push would leave its segments one contribution behind the others for good:
+ * iSwitch, Algorithm 1.)
+ */
+#ifndef INNET_ISWITCH_ASYNC_WORKER_REPAIR_H
+#define INNET_ISWITCH_ASYNC_WORKER_REPAIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/iswitch/async-worker-state.h"
+
+/* We are in: does the switch repair?  False without memory. */
+static inline bool
+async_worker_repair_begin(struct async_worker *w, uint64_t now_ns)
+{
+	const uint32_t segs = w->weights.segs;
+
+	w->repairs = w->in.repairs && !w->in.whole;
+	w->weights.repairs = w->repairs;
+	if (!w->repairs)
+		return true;
+	if (!mender_init(&w->mender, segs, false))
+		return false;
+	w->mender.acks = true;
+	w->last = REPAIR_NONE;
+	mender_window(&w->mender, segs, segs);
+	if (w->in.rtt_ns > 0)
+		mender_sample(&w->mender, w->in.rtt_ns);
+	for (uint32_t i = 0; i < segs; i++)
+		w->weights.seg[i].probe = 0;
+	mender_turn(&w->mender, (w->pushes - 1) & (SEG_ITERATIONS - 1),
+	    now_ns);
+	if (w->busy)
+		mender_all(&w->mender);	/* all of it once more */
+	return true;
+}
+
+/* A gradient has been committed. */
+static inline void
+async_worker_repair_push(struct async_worker *w, uint64_t now_ns)
+{
+	if (!w->repairs)
+		return;
+	mender_turn(&w->mender, (w->pushes - 1) & (SEG_ITERATIONS - 1),
+	    now_ns);
+	mender_all(&w->mender);
+}
+
+/* Is the network owed nothing, and does it owe us a part of a round? */
+static inline void
+async_worker_repair_look(struct async_worker *w)
+{
+	if (!w->repairs)
+		return;
+	w->mender.fetches = !w->weights.proving &&
+	    !async_weights_uniform(&w->weights);
+	if (w->busy && mender_whole(&w->mender))
+		w->busy = false;
+}
+
+/* Segment i has taken round `round`, or keeps it until its turn. */
+static inline void
+async_worker_repair_result(struct async_worker *w, const struct seg *g,
+    enum async_weights_verdict v, uint64_t now_ns)
+{
+	struct mender *m = &w->mender;
+	struct async_weights_seg *s;
+
+	if (!w->repairs || g->index >= w->weights.segs)
+		return;
+	s = &w->weights.seg[g->index];
+	if (v == ASYNC_WEIGHTS_DUPLICATE && s->probe != 0 &&
+	    m->order_slack < MENDER_ORDER)
+		m->order_slack++;	/* it was late, not lost */
+	if (v != ASYNC_WEIGHTS_APPLIED && v != ASYNC_WEIGHTS_EARLY)
+		return;
+	m->news_ns = m->progress_ns = now_ns;
+	m->idle = false;
+	m->moved++;
+	if (v == ASYNC_WEIGHTS_EARLY) {
+		mender_want(m, now_ns);
+		return;
+	}
+	if (s->probe != 0) {
+		m->probed[s->probe % MENDER_PROBES].came++;
+	} else {
+		w->last = g->index;
+		w->last_round = g->iteration;
+	}
+	s->probe = 0;
+}
+
+/* What of the round that is amid has not come: ask again? */
+static inline void
+async_worker_repair_state(struct async_worker *w, uint32_t xid,
+    const struct repair_state *st, uint64_t now_ns)
+{
+	uint32_t number = 0;
+	const struct mender_probed *p = mender_find(&w->mender, xid, &number);
+
+	if (p == NULL)
+		return;
+	if ((!st->notice && st->resent > p->came) || (st->whole &&
+	    async_weights_wire(w->weights.t_s) == p->round))
+		mender_want(&w->mender, now_ns);
+	mender_state(&w->mender, xid, st, now_ns);
+}
+
+/* Is it a STATE or a NACK? */
+static inline bool
+async_worker_told(struct async_worker *w, const struct control *c,
+    uint64_t now_ns)
+{
+	struct repair_state st;
+	struct repair_help h;
+
+	if (!w->repairs || c->job != w->in.cf.job)
+		return false;
+	if (repair_is_state(c) && repair_get_state(c, &st))
+		async_worker_repair_state(w, c->xid, &st, now_ns);
+	else if (repair_is_help(c) && repair_get_help(c, &h))
+		mender_nack(&w->mender, &h, now_ns);
+	else
+		return false;
+	async_worker_repair_look(w);
+	return true;
+}
+
+/* A Probe, if one is to be sent now. */
+static inline bool
+async_worker_say_probe(struct async_worker *w, struct async_worker_out *o,
+    uint64_t now_ns)
+{
+	struct async_weights *a = &w->weights;
+	struct mender *m = &w->mender;
+	uint8_t room[REPAIR_BITMAP_BYTES], *p;
+	struct repair_help h;
+	uint32_t xid;
+
+	if (!w->repairs || !mender_probe(m, now_ns))
+		return false;
+	xid = membership_xid(&w->in);
+	mender_fill(m, xid, &h, room, now_ns);
+	h.round = async_weights_wire(a->t_s);
+	m->probed[m->probe % MENDER_PROBES].round = h.round;
+	h.last = w->last;
+	h.last_round = w->last_round;
+	for (uint32_t i = 0; i < a->segs; i++) {
+		struct async_weights_seg *s = &a->seg[i];
+
+		if (s->next != a->t_s || mender_newer(s->probe, m->acked))
+			continue;
+		if (!repair_add(&h.lacks, room, i))
+			break;
+		s->probe = m->probe;
+	}
+	p = control_put(o->message, CONTROL_HELP, w->in.cf.job, xid);
+	o->count = 0;
+	o->len = (size_t)(repair_put_help(p, &h) - o->message);
+	membership_said(&w->in, now_ns);
+	return true;
+}
+
+#endif
