@@ -13,6 +13,7 @@
 
 #define PATIENCE_NS 5000000000u	/* for a child to end */
 #define LINK_NS 1000000u	/* for room on a full link */
+#define NAP_NS 50000000u	/* at most */
 
 void
 carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
@@ -158,6 +159,34 @@ carrier_packet(struct carrier *c, struct udpio_packet *p)
 		udpio_capture(c->cf->capture, p->from, &c->u.local, p->tos,
 		    p->data, p->len, p->stamp_ns);
 	return true;
+}
+
+uint64_t
+carrier_turn(struct carrier *c, const struct carrier_turns *m, void *ctx,
+    uint64_t now_ns)
+{
+	const uint64_t due = m->due(ctx);
+	struct udpio_packet p;
+
+	carrier_nap(c, now_ns, timer_first(due > now_ns ? due - now_ns : 0,
+	    NAP_NS));
+	now_ns = timer_mono_ns();
+	while (carrier_packet(c, &p))
+		m->take(ctx, &p, now_ns);
+	return now_ns;
+}
+
+void
+carrier_loop(struct carrier *c, const struct carrier_turns *m, void *ctx)
+{
+	uint64_t now = timer_mono_ns();
+
+	while (!carrier_over(c, now)) {
+		now = carrier_turn(c, m, ctx, now);
+		m->read(ctx, now);
+		now = timer_mono_ns();
+		m->act(ctx, now);
+	}
 }
 
 void

@@ -123,6 +123,27 @@ void carrier_summary(const struct carrier *c, const char *const *name,
  */
 bool carrier_packet(struct carrier *c, struct udpio_packet *p);
 
+/* What a mode does whenever its loop turns; ctx is its own. */
+struct carrier_turns {
+	/* When it has something to do; TIMER_NEVER. */
+	uint64_t (*due)(const void *ctx);
+	void (*take)(void *ctx, const struct udpio_packet *p,
+	    uint64_t now_ns);
+	/* After all packets: what the carrier has, then what is due. */
+	void (*read)(void *ctx, uint64_t now_ns);
+	void (*act)(void *ctx, uint64_t now_ns);
+};
+
+/*
+ * Nap until there is something to do, 50 ms at most, and take the packets that
+ * have come.  The time after the nap.
+ */
+uint64_t carrier_turn(struct carrier *c, const struct carrier_turns *m,
+    void *ctx, uint64_t now_ns);
+
+/* Turn until it is over. */
+void carrier_loop(struct carrier *c, const struct carrier_turns *m, void *ctx);
+
 /* It cannot go on; why has been said. */
 void carrier_fail(struct carrier *c);
 

@@ -14,8 +14,6 @@
 
 #include "cmd/innet-worker/carrier.h"
 
-#define SPAN_NS 100000000u	/* of a nap, at most */
-
 enum count { SEND_FAILED, SENT, REPEATED, WRONG_STEP, COUNTS };
 
 enum { ALL = (int)DLP_WORKER_COUNTS + (int)COUNTS };
@@ -105,8 +103,9 @@ give_result(struct dlper *w)
 
 /* A packet from the network. */
 static void
-take_packet(struct dlper *w, const struct udpio_packet *p, uint64_t now_ns)
+take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 {
+	struct dlper *w = ctx;
 	enum dlp_ask_news news;
 	struct dlp d;
 
@@ -124,8 +123,9 @@ take_packet(struct dlper *w, const struct udpio_packet *p, uint64_t now_ns)
 
 /* What the child says, or what is made up in its place. */
 static void
-read_carrier(struct dlper *w, uint64_t now_ns)
+read_carrier(void *ctx, uint64_t now_ns)
 {
+	struct dlper *w = ctx;
 	enum carrier_event e;
 	struct stream_head h;
 	const uint8_t *body;
@@ -176,34 +176,29 @@ tick(struct dlper *w, uint64_t now_ns)
 		    w->m.ask.step, w->m.ask.session.param[DLP_ITERATIONS]);
 }
 
-/* How long to nap at most. */
-static uint64_t
-span(const struct dlper *w, uint64_t now_ns)
-{
-	const uint64_t due = dlp_worker_due(&w->m);
-
-	return timer_first(due > now_ns ? due - now_ns : 0, SPAN_NS);
-}
-
+/* What is due; what is waited for. */
 static void
-loop(struct dlper *w)
+act(void *ctx, uint64_t now_ns)
 {
-	uint64_t now = timer_mono_ns();
-	struct udpio_packet p;
+	struct dlper *w = ctx;
 
-	while (!carrier_over(&w->c, now)) {
-		carrier_nap(&w->c, now, span(w, now));
-		now = timer_mono_ns();
-		while (carrier_packet(&w->c, &p))
-			take_packet(w, &p, now);
-		read_carrier(w, now);
-		now = timer_mono_ns();
-		send_due(w, now);
-		if (!w->c.done)
-			check_waits(w, now);
-		tick(w, now);
-	}
+	send_due(w, now_ns);
+	if (!w->c.done)
+		check_waits(w, now_ns);
+	tick(w, now_ns);
 }
+
+static uint64_t
+due(const void *ctx)
+{
+	const struct dlper *w = ctx;
+
+	return dlp_worker_due(&w->m);
+}
+
+static const struct carrier_turns turns = {
+	.due = due, .take = take_packet, .read = read_carrier, .act = act
+};
 
 int
 dlp_run(const struct worker_conf *cf)
@@ -221,7 +216,7 @@ dlp_run(const struct worker_conf *cf)
 	dlp_worker_init(&w->m, &m);
 	carrier_open(&w->c, cf, 0, &mtu);
 	w->c.own = true;
-	loop(w);
+	carrier_loop(&w->c, &turns, w);
 	rc = carrier_close(&w->c);
 	if (!cf->quiet)
 		summary(w);

@@ -15,8 +15,6 @@
 
 #include "cmd/innet-worker/carrier.h"
 
-#define SPAN_NS 50000000u	/* of a nap, at most */
-
 enum count { PACKETS, SEND_FAILED, COUNTS };
 
 enum { ALL = (int)OLAF_WORKER_COUNTS + (int)COUNTS };
@@ -108,8 +106,9 @@ take_gradient(struct olaf *w, const struct stream_head *h,
 
 /* What the child says, or what is made up in its place. */
 static void
-read_carrier(struct olaf *w, uint64_t now_ns)
+read_carrier(void *ctx, uint64_t now_ns)
 {
+	struct olaf *w = ctx;
 	enum carrier_event e;
 	struct stream_head h;
 	const uint8_t *body;
@@ -135,8 +134,9 @@ read_carrier(struct olaf *w, uint64_t now_ns)
 
 /* A packet from the network. */
 static void
-take_packet(struct olaf *w, const struct udpio_packet *p, uint64_t now_ns)
+take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 {
+	struct olaf *w = ctx;
 	struct update u;
 
 	if (addr_same(p->from, &w->cf->to) && (p->tos & 0xfc) == UPDATE_TOS &&
@@ -184,33 +184,28 @@ tick(struct olaf *w, uint64_t now_ns)
 		    w->m.n[OLAF_WORKER_SENT], w->m.n[OLAF_WORKER_MODELS]);
 }
 
-/* How long to nap at most. */
-static uint64_t
-span(const struct olaf *w, uint64_t now_ns)
-{
-	const uint64_t due = olaf_worker_due(&w->m);
-
-	return timer_first(due > now_ns ? due - now_ns : 0, SPAN_NS);
-}
-
+/* What is due; what is waited for. */
 static void
-loop(struct olaf *w)
+act(void *ctx, uint64_t now_ns)
 {
-	uint64_t now = timer_mono_ns();
-	struct udpio_packet p;
+	struct olaf *w = ctx;
 
-	while (!carrier_over(&w->c, now)) {
-		carrier_nap(&w->c, now, span(w, now));
-		now = timer_mono_ns();
-		while (carrier_packet(&w->c, &p))
-			take_packet(w, &p, now);
-		read_carrier(w, now);
-		now = timer_mono_ns();
-		if (!w->c.done)
-			check_waits(w, now);
-		tick(w, now);
-	}
+	if (!w->c.done)
+		check_waits(w, now_ns);
+	tick(w, now_ns);
 }
+
+static uint64_t
+due(const void *ctx)
+{
+	const struct olaf *w = ctx;
+
+	return olaf_worker_due(&w->m);
+}
+
+static const struct carrier_turns turns = {
+	.due = due, .take = take_packet, .read = read_carrier, .act = act
+};
 
 int
 olaf_run(const struct worker_conf *cf)
@@ -228,7 +223,7 @@ olaf_run(const struct worker_conf *cf)
 	olaf_worker_init(&w->m, &m);
 	carrier_open(&w->c, cf, UPDATE_TOS, &mtu);
 	w->floats = update_floats(mtu, cf->to.sa.sa_family == AF_INET6);
-	loop(w);
+	carrier_loop(&w->c, &turns, w);
 	rc = carrier_close(&w->c);
 	if (!cf->quiet)
 		summary(w);

@@ -171,8 +171,9 @@ send_all(struct sync *w, uint64_t now_ns)
 
 /* A datagram from the switch. */
 static void
-take_packet(struct sync *w, const struct udpio_packet *p, uint64_t now_ns)
+take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 {
+	struct sync *w = ctx;
 	const uint8_t tos = p->tos & 0xfc;
 	struct control c;
 	struct seg s;
@@ -314,8 +315,10 @@ read_carrier(struct sync *w, uint64_t now_ns)
 
 /* Results that are whole, and the gradients that follow them. */
 static void
-settle(struct sync *w, uint64_t now_ns)
+settle(void *ctx, uint64_t now_ns)
 {
+	struct sync *w = ctx;
+
 	if (w->begun && w->l.in.joined && !w->greeted) {
 		carrier_greet(&w->c, w->l.h > w->l.in.members ? w->l.h :
 		    w->l.in.members);
@@ -384,45 +387,38 @@ tick(struct sync *w, uint64_t now_ns)
 		    w->l.n[SYNC_WORKER_HELPS_SENT]);
 }
 
-/* How long to nap at most. */
-static uint64_t
-span(const struct sync *w, uint64_t now_ns)
-{
-	uint64_t due = w->begun ? sync_worker_due(&w->l) : TIMER_NEVER;
-
-	due = due <= now_ns ? 0 : due - now_ns;
-	return timer_first(due, TIMER_SECOND_NS / 20);
-}
-
+/* What is to be sent; whether it can go on. */
 static void
-loop(struct sync *w)
+act(void *ctx, uint64_t now_ns)
 {
-	uint64_t now = timer_mono_ns();
-	struct udpio_packet p;
+	struct sync *w = ctx;
 
-	while (!carrier_over(&w->c, now) && sync_worker_going(&w->l)) {
-		carrier_nap(&w->c, now, span(w, now));
-		now = timer_mono_ns();
-		while (carrier_packet(&w->c, &p))
-			take_packet(w, &p, now);
-		settle(w, now);
-		now = timer_mono_ns();
-		if (w->begun)
-			send_all(w, now);
-		else if (!w->c.done)
-			carrier_waits(&w->c, now);
-		tick(w, now);
-	}
+	if (w->begun)
+		send_all(w, now_ns);
+	else if (!w->c.done)
+		carrier_waits(&w->c, now_ns);
+	tick(w, now_ns);
 	if (!sync_worker_going(&w->l))
 		explain(w);
 }
+
+static uint64_t
+due(const void *ctx)
+{
+	const struct sync *w = ctx;
+
+	return w->begun ? sync_worker_due(&w->l) : TIMER_NEVER;
+}
+
+static const struct carrier_turns turns = {
+	.due = due, .take = take_packet, .read = settle, .act = act
+};
 
 /* Say that we go, and wait a moment to be let go. */
 static void
 leave(struct sync *w)
 {
 	uint64_t now = timer_mono_ns();
-	struct udpio_packet p;
 
 	if (!w->begun)
 		return;
@@ -433,10 +429,7 @@ leave(struct sync *w)
 			return;
 		w->c.full = true;
 		w->c.end_ns = TIMER_NEVER;
-		carrier_nap(&w->c, now, span(w, now));
-		now = timer_mono_ns();
-		while (carrier_packet(&w->c, &p))
-			take_packet(w, &p, now);
+		now = carrier_turn(&w->c, &turns, w, now);
 	}
 }
 
@@ -452,7 +445,7 @@ sync_run(const struct worker_conf *cf)
 	carrier_open(&w->c, cf, SEG_TOS, &w->mtu);
 	udpio_waits(&w->c.u);
 	w->c.own = true;
-	loop(w);
+	carrier_loop(&w->c, &turns, w);
 	leave(w);
 	rc = carrier_close(&w->c);
 	if (!cf->quiet)
