@@ -21,32 +21,9 @@ struct ddpg {
 	/* by row of a batch: */
 	float *act;		/* dims: what the actor does, -1 to 1 */
 	float *in;		/* obs + dims: the critic's inputs */
-	float *miss;		/* what a value is short of its goal */
 	float *by_q, *by_in, *by_act;	/* gradients */
 	float *ahead;		/* the critic after its step; and room for it */
 };
-
-static void
-open_(struct learner *l)
-{
-	const size_t n = l->set.batch, obs = l->kind->obs;
-	const size_t dims = l->kind->dims;
-	struct ddpg *d = learner_room(1, sizeof(*d));
-
-	d->actor = net_open(l->kern, &(struct net_shape){ obs, l->set.hidden,
-	    dims, NET_RELU, 0.1 }, n);
-	d->critic = net_open(l->kern, &(struct net_shape){ obs + dims,
-	    l->set.hidden, 1, NET_RELU, 1 }, n);
-	d->act = learner_room(n * dims, sizeof(float));
-	d->in = learner_room(n * (obs + dims), sizeof(float));
-	d->miss = learner_room(n, sizeof(float));
-	d->by_q = learner_room(n, sizeof(float));
-	d->by_in = learner_room(n * (obs + dims), sizeof(float));
-	d->by_act = learner_room(n * dims, sizeof(float));
-	d->ahead = learner_room(3 * d->critic.params, sizeof(float));
-	l->self = d;
-	l->params = d->actor.params + d->critic.params;
-}
 
 static void
 close_(struct learner *l)
@@ -58,7 +35,6 @@ close_(struct learner *l)
 	net_close(&d->critic);
 	free(d->act);
 	free(d->in);
-	free(d->miss);
 	free(d->by_q);
 	free(d->by_in);
 	free(d->by_act);
@@ -118,12 +94,6 @@ act(struct learner *l, const float *obs, union env_action *a)
 	*a = policy_within(l->kind, *a);
 }
 
-static bool
-play(struct learner *l)
-{
-	return offp_play(l, act);
-}
-
 /* What that critic says of n actions in d->act, in the states obs. */
 static const float *
 value(struct learner *l, const float *critic, const float *obs, size_t n)
@@ -140,7 +110,7 @@ value(struct learner *l, const float *critic, const float *obs, size_t n)
 	return net_forward(&d->critic, critic, d->in, n);
 }
 
-/* d->miss of n rows, by those target weights; d->critic was last at obs. */
+/* offp.misses; d->critic was last at obs. */
 static void
 misses(struct learner *l, const float *target, const struct rows *rows,
     size_t n)
@@ -153,23 +123,13 @@ misses(struct learner *l, const float *target, const struct rows *rows,
 	actions(l, target, rows->next, n);
 	q = value(l, target + d->actor.params, rows->next, n);
 	for (size_t i = 0; i < n; i++)
-		d->miss[i] = rows->reward[i] + rows->go[i] * q[i];
+		d->offp.miss[i] = rows->reward[i] + rows->go[i] * q[i];
 	for (size_t i = 0; i < n * dims; i++)
 		d->act[i] = (rows->action[i / dims].x[i % dims] -
 		    (hi + lo) / 2) / ((hi - lo) / 2);
 	q = value(l, l->w + d->actor.params, rows->obs, n);
 	for (size_t i = 0; i < n; i++)
-		d->miss[i] -= q[i];
-}
-
-static void
-judge(struct learner *l, const struct rows *rows, size_t n, float *priority)
-{
-	const struct ddpg *d = l->self;
-
-	misses(l, l->w, rows, n);
-	for (size_t i = 0; i < n; i++)
-		priority[i] = offp_priority(d->miss[i]);
+		d->offp.miss[i] -= q[i];
 }
 
 /* The critic comes nearer to the rewards and what the target promises. */
@@ -179,11 +139,9 @@ learn_critic(struct learner *l, struct batch *b)
 	struct ddpg *d = l->self;
 	const size_t n = l->set.batch;
 
-	misses(l, d->offp.target, &b->rows, n);
-	for (size_t i = 0; i < n; i++) {
-		b->priority[i] = offp_priority(d->miss[i]);
-		d->by_q[i] = b->weight[i] * d->miss[i] / (float)n;
-	}
+	offp_miss(l, d->offp.target, &b->rows, n, b->priority);
+	for (size_t i = 0; i < n; i++)
+		d->by_q[i] = b->weight[i] * d->offp.miss[i] / (float)n;
 	net_back(&d->critic, l->w + d->actor.params, d->in, n, d->by_q,
 	    l->grad + d->actor.params, NULL);
 }
@@ -237,14 +195,38 @@ learn(struct learner *l)
 	return offp_rise(l);
 }
 
+static void
+open_(struct learner *l)
+{
+	const size_t n = l->set.batch, obs = l->kind->obs;
+	const size_t dims = l->kind->dims;
+	struct ddpg *d = learner_room(1, sizeof(*d));
+
+	d->actor = net_open(l->kern, &(struct net_shape){ obs, l->set.hidden,
+	    dims, NET_RELU, 0.1 }, n);
+	d->critic = net_open(l->kern, &(struct net_shape){ obs + dims,
+	    l->set.hidden, 1, NET_RELU, 1 }, n);
+	d->act = learner_room(n * dims, sizeof(float));
+	d->in = learner_room(n * (obs + dims), sizeof(float));
+	d->by_q = learner_room(n, sizeof(float));
+	d->by_in = learner_room(n * (obs + dims), sizeof(float));
+	d->by_act = learner_room(n * dims, sizeof(float));
+	d->ahead = learner_room(3 * d->critic.params, sizeof(float));
+	d->offp.act = act;
+	d->offp.misses = misses;
+	d->offp.miss = learner_room(n, sizeof(float));
+	l->self = d;
+	l->params = d->actor.params + d->critic.params;
+}
+
 const struct algo algo_ddpg = {
 	.name = "ddpg",
 	.continuous = true,
 	.open = open_,
 	.close = close_,
 	.init = init,
-	.play = play,
+	.play = offp_play,
 	.learn = learn,
-	.judge = judge,
+	.judge = offp_judge,
 	.greedy = greedy,
 };

@@ -19,7 +19,6 @@ struct dqn {
 	struct net net, still;	/* by l->w and by the target weights */
 	float *q;		/* what each action is worth in one state */
 	size_t *best;		/* by row of a batch, in the next state */
-	float *miss;		/* by row: what a value is short of its goal */
 	float *by_out;		/* by row, for each output */
 };
 
@@ -65,27 +64,6 @@ best(const struct learner *l, const float *out)
 }
 
 static void
-open_(struct learner *l)
-{
-	struct dqn *d = learner_room(1, sizeof(*d));
-	const struct net_shape shape = {
-		.in = l->kind->obs, .hidden = l->set.hidden,
-		.out = l->kind->actions + (l->set.dueling != 0),
-		.bend = NET_RELU, .last = 1,
-	};
-
-	d->net = net_open(l->kern, &shape, l->set.batch);
-	d->still = net_open(l->kern, &shape, l->set.batch);
-	d->q = learner_room(l->kind->actions, sizeof(*d->q));
-	d->best = learner_room(l->set.batch, sizeof(*d->best));
-	d->miss = learner_room(l->set.batch, sizeof(*d->miss));
-	d->by_out = learner_room(l->set.batch * shape.out,
-	    sizeof(*d->by_out));
-	l->self = d;
-	l->params = d->net.params;
-}
-
-static void
 close_(struct learner *l)
 {
 	struct dqn *d = l->self;
@@ -95,7 +73,6 @@ close_(struct learner *l)
 	net_close(&d->still);
 	free(d->q);
 	free(d->best);
-	free(d->miss);
 	free(d->by_out);
 	free(d);
 }
@@ -133,12 +110,6 @@ act(struct learner *l, const float *obs, union env_action *a)
 		greedy(l, l->w, obs, a);
 }
 
-static bool
-play(struct learner *l)
-{
-	return offp_play(l, act);
-}
-
 /* Which action to take after each row: by w itself, or by the target. */
 static void
 choose(struct learner *l, const struct rows *rows, size_t n,
@@ -153,7 +124,7 @@ choose(struct learner *l, const struct rows *rows, size_t n,
 		d->best[i] = best(l, after + i * out);
 }
 
-/* d->miss of n rows, by those target weights; d->net was last at obs. */
+/* offp.misses; d->net was last at obs. */
 static void
 misses(struct learner *l, const float *target, const struct rows *rows,
     size_t n)
@@ -171,18 +142,8 @@ misses(struct learner *l, const float *target, const struct rows *rows,
 		    d->q)[d->best[i]];
 		const float goal = rows->reward[i] + rows->go[i] * next;
 
-		d->miss[i] = goal - worth(l, now + i * out, d->q)[a];
+		d->offp.miss[i] = goal - worth(l, now + i * out, d->q)[a];
 	}
-}
-
-static void
-judge(struct learner *l, const struct rows *rows, size_t n, float *priority)
-{
-	const struct dqn *d = l->self;
-
-	misses(l, l->w, rows, n);
-	for (size_t i = 0; i < n; i++)
-		priority[i] = offp_priority(d->miss[i]);
 }
 
 static enum ascent_result
@@ -194,14 +155,35 @@ learn(struct learner *l)
 
 	if (b == NULL)
 		return ASCENT_END;
-	misses(l, d->offp.target, &b->rows, n);
-	for (size_t i = 0; i < n; i++) {
-		b->priority[i] = offp_priority(d->miss[i]);
+	offp_miss(l, d->offp.target, &b->rows, n, b->priority);
+	for (size_t i = 0; i < n; i++)
 		pull_on(l, b->rows.action[i].index, b->weight[i] *
-		    d->miss[i] / (float)n, d->by_out + i * out);
-	}
+		    d->offp.miss[i] / (float)n, d->by_out + i * out);
 	net_back(&d->net, l->w, b->rows.obs, n, d->by_out, l->grad, NULL);
 	return offp_rise(l);
+}
+
+static void
+open_(struct learner *l)
+{
+	struct dqn *d = learner_room(1, sizeof(*d));
+	const struct net_shape shape = {
+		.in = l->kind->obs, .hidden = l->set.hidden,
+		.out = l->kind->actions + (l->set.dueling != 0),
+		.bend = NET_RELU, .last = 1,
+	};
+
+	d->net = net_open(l->kern, &shape, l->set.batch);
+	d->still = net_open(l->kern, &shape, l->set.batch);
+	d->q = learner_room(l->kind->actions, sizeof(*d->q));
+	d->best = learner_room(l->set.batch, sizeof(*d->best));
+	d->by_out = learner_room(l->set.batch * shape.out,
+	    sizeof(*d->by_out));
+	d->offp.act = act;
+	d->offp.misses = misses;
+	d->offp.miss = learner_room(l->set.batch, sizeof(float));
+	l->self = d;
+	l->params = d->net.params;
 }
 
 const struct algo algo_dqn = {
@@ -210,8 +192,8 @@ const struct algo algo_dqn = {
 	.open = open_,
 	.close = close_,
 	.init = init,
-	.play = play,
+	.play = offp_play,
 	.learn = learn,
-	.judge = judge,
+	.judge = offp_judge,
 	.greedy = greedy,
 };

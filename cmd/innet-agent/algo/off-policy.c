@@ -90,6 +90,7 @@ offp_close(struct offp *o)
 		batch_close(&o->drawn);
 	}
 	free(o->target);
+	free(o->miss);
 	if (!o->begun)
 		return;
 	nstep_close(&o->window);
@@ -122,8 +123,7 @@ step(struct learner *l, const union env_action *a)
 }
 
 bool
-offp_play(struct learner *l, void (*act)(struct learner *l, const float *obs,
-    union env_action *a))
+offp_play(struct learner *l)
 {
 	struct offp *o = l->self;
 	union env_action a;
@@ -132,7 +132,7 @@ offp_play(struct learner *l, void (*act)(struct learner *l, const float *obs,
 	if (!o->begun)
 		begin(l);
 	do {
-		act(l, o->now, &a);
+		o->act(l, o->now, &a);
 		step(l, &a);
 		if (tally_over(l->tally))
 			return false;
@@ -154,6 +154,24 @@ float
 offp_priority(float miss)
 {
 	return fminf(fabsf(miss), OFFP_PRIORITY_MOST) + OFFP_PRIORITY_LEAST;
+}
+
+void
+offp_miss(struct learner *l, const float *target, const struct rows *rows,
+    size_t n, float *priority)
+{
+	const struct offp *o = l->self;
+
+	o->misses(l, target, rows, n);
+	for (size_t i = 0; i < n; i++)
+		priority[i] = offp_priority(o->miss[i]);
+}
+
+void
+offp_judge(struct learner *l, const struct rows *rows, size_t n,
+    float *priority)
+{
+	offp_miss(l, l->w, rows, n, priority);
 }
 
 struct batch *

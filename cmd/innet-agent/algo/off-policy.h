@@ -54,6 +54,14 @@ struct offp {
 	struct batch *batch;	/* of the lesson */
 	float *target;		/* l->params weights; NULL: no lesson yet */
 	uint64_t lessons;
+	/* set by the algorithm's open: */
+	void (*act)(struct learner *l, const float *obs,
+	    union env_action *a);
+	/* into miss, of n rows, what values by l->w are short of their goals
+	 * by those target weights */
+	void (*misses)(struct learner *l, const float *target,
+	    const struct rows *rows, size_t n);
+	float *miss;		/* by row of a batch; given back here */
 };
 
 /* Use that memory, before anything is played or learned. */
@@ -62,9 +70,14 @@ void offp_use(struct learner *l, const struct memory *memory);
 /* Give back what is open. */
 void offp_close(struct offp *o);
 
-/* Play, by what act does where obs is seen, until there is a lesson. */
-bool offp_play(struct learner *l, void (*act)(struct learner *l,
-    const float *obs, union env_action *a));
+/* algo.play, by act(), and algo.judge, by misses(). */
+bool offp_play(struct learner *l);
+void offp_judge(struct learner *l, const struct rows *rows, size_t n,
+    float *priority);
+
+/* As offp_judge(), and into miss, by those target weights. */
+void offp_miss(struct learner *l, const float *target,
+    const struct rows *rows, size_t n, float *priority);
 
 /* set.batch experiences to learn from; NULL: it is over. */
 struct batch *offp_draw(struct learner *l);
