@@ -3,30 +3,10 @@
 
 #include <cjson/cJSON.h>
 #include <err.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "common/base/json-reader.h"
 #include "common/base/num.h"
-
-/* All of the file at path, with a NUL behind; to be freed. */
-static char *
-slurp(const char *path)
-{
-	FILE *f = fopen(path, "r");
-	char *s = NULL;
-	size_t room = 0;
-
-	if (f == NULL)
-		err(1, "%s", path);
-	if (getdelim(&s, &room, '\0', f) == -1) {
-		if (ferror(f))
-			err(1, "%s", path);
-		errx(1, "%s: empty file", path);
-	}
-	fclose(f);
-	return s;
-}
 
 /* The constituents of one counter; 0 if the report has none of that name. */
 static uint64_t
@@ -66,15 +46,13 @@ by_cluster(const void *a, const void *b)
 void
 report_read(struct run *r, const char *path)
 {
-	char *text = slurp(path);
-	const char *end = NULL;
-	cJSON *root = cJSON_ParseWithOpts(text, &end, 0);
+	struct json_reader j;
+	cJSON *root = json_reader_load(&j, path);
 	const cJSON *totals, *clusters, *c;
 	uint64_t id;
 
 	if (root == NULL)
-		errx(1, "%s: not JSON at byte %zu", path, end == NULL ? 0 :
-		    (size_t)(end - text));
+		errx(1, "%s", j.why);
 	totals = cJSON_GetObjectItemCaseSensitive(root, "totals");
 	clusters = cJSON_GetObjectItemCaseSensitive(root, "clusters");
 	if (!cJSON_IsObject(totals))
@@ -94,5 +72,4 @@ report_read(struct run *r, const char *path)
 	}
 	qsort(r->fate, r->fates, sizeof(*r->fate), by_cluster);
 	cJSON_Delete(root);
-	free(text);
 }

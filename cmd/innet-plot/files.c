@@ -6,6 +6,7 @@
 
 #include "cmd/innet-plot/plot.h"
 #include "cmd/innet-plot/table.h"
+#include "common/base/json-reader.h"
 #include "common/base/num.h"
 #include "common/olaf/aom.h"
 
@@ -158,22 +159,6 @@ take_rewards(struct figure *fig, const char *path, const char *name)
 	curve_thin(c);
 }
 
-/* All of the file at path, with a NUL behind; to be freed. */
-static char *
-slurp(const char *path)
-{
-	FILE *f = fopen(path, "r");
-	char *s = NULL;
-	size_t room = 0;
-
-	if (f == NULL)
-		err(1, "%s", path);
-	if (getdelim(&s, &room, '\0', f) == -1)
-		errx(1, "%s: empty file", path);
-	fclose(f);
-	return s;
-}
-
 /* Packets by how many updates were aggregated into them. */
 struct bar {
 	uint64_t merged, packets;
@@ -209,8 +194,8 @@ read_bars(const char *path, const cJSON *h, struct bar *bar)
 void
 take_report(struct figure *fig, const char *path, const char *name)
 {
-	char *text = slurp(path);
-	cJSON *root = cJSON_Parse(text);
+	struct json_reader j;
+	cJSON *root = json_reader_load(&j, path);
 	const cJSON *h = cJSON_GetObjectItemCaseSensitive(root,
 	    "merged_histogram");
 	size_t n = (size_t)cJSON_GetArraySize(h);
@@ -219,7 +204,7 @@ take_report(struct figure *fig, const char *path, const char *name)
 	uint64_t all, below = 0;
 
 	if (root == NULL)
-		errx(1, "%s: not JSON", path);
+		errx(1, "%s", j.why);
 	if (!cJSON_IsObject(h))
 		errx(1, "%s: not a report of innet-switch: no "
 		    "'merged_histogram'", path);
@@ -236,5 +221,4 @@ take_report(struct figure *fig, const char *path, const char *name)
 	}
 	free(bar);
 	cJSON_Delete(root);
-	free(text);
 }

@@ -77,7 +77,7 @@ aom() {
 		'{"totals":{"arrived":{"constituents":-1}}}'; do
 		echo "$s" >r.json
 		run -1 innet-aom -r got.pcap --report r.json
-		[[ $output == "innet-aom: r.json: "* ]]
+		[[ $output == "innet-aom: r.json:"* ]]
 	done
 }
 

@@ -98,7 +98,7 @@ data() {
 		'{"merged_histogram":{"1":"x"}}' '{"merged_histogram":{"1":-1}}'; do
 		echo "$s" >r.json
 		run -1 innet-plot cdf r.json
-		[[ $output == "innet-plot: r.json: "* ]]
+		[[ $output == "innet-plot: r.json:"* ]]
 	done
 	: >e.csv
 	run -1 innet-plot age e.csv
