@@ -31,6 +31,7 @@
 
 enum {
 	SERVE_BATCHES = 16,		/* received between looks at all else */
+	SERVE_CLOCK_EVERY = 32,		/* packets without a look at it */
 	SERVE_WAIT_MS = 1000,		/* for room to send, a batch, at most */
 	SERVE_WAYS_MAX = 1024		/* sockets beside the own one */
 };
@@ -80,6 +81,7 @@ struct serve {
 	struct serve_account gone;	/* of sockets closed */
 	bool warned_drops, warned_ways;
 	bool hasty;			/* waited enough in this batch */
+	int taken;			/* packets since a look at the clock */
 	int rc;
 	/* what has left a port and is not sent yet: a run to one address */
 	struct iovec leaving[UDPIO_RUN_MAX];
@@ -326,18 +328,25 @@ serve_advance(struct serve *s, uint64_t now_ns)
 	plane_settle(s->pl);
 }
 
-/* One datagram of socket w, at its time. */
+/*
+ * One datagram of socket w, at its time.  Time goes on within a batch: links
+ * carry what is due while the rest is looked at.
+ */
 static inline void
 serve_take(struct serve *s, struct serve_way *w,
     const struct udpio_packet *d)
 {
-	const uint64_t came = clock_of(&s->clock, d->stamp_ns,
-	    s->pl->now_ns);
+	uint64_t came;
 	struct packet p = { .from = d->from, .to = &w->u.local,
 	    .way = w->way, .tos = d->tos, .payload = d->data,
 	    .bytes = (uint32_t)d->len,
 	    .wire_bytes = (uint32_t)d->len + flow_head_bytes(d->from) };
 
+	if (++s->taken >= SERVE_CLOCK_EVERY) {
+		s->taken = 0;
+		serve_advance(s, clock_now(&s->clock));
+	}
+	came = clock_of(&s->clock, d->stamp_ns, s->pl->now_ns);
 	serve_advance(s, came);
 	for (int n = plane_copies(s->pl); n > 0; n--) {
 		if (s->cf->ingress != NULL)

@@ -363,6 +363,20 @@ send_olaf() {
 	in_time olaf --queue fifo --slots 1000 --upstream "$ps"
 }
 
+# Updates that came while it was stopped are looked at in batches of 64 or more.
+# A link that is fast carries them in time, and its queue has room for half.
+@test "a live link carries on while a batch is looked at" {
+	for k in $(seq 600); do at 0 1 1 "$k"; done | mkolaf >in.pcap
+	serve ps innet-ps -q
+	serve switch innet-switch -q --queue fifo --slots 40 --rate 1000G --upstream "$ps" --report live.json
+	kill -STOP "$switch_pid"
+	innet-replay -q -r in.pcap --to "$switch"
+	kill -CONT "$switch_pid"
+	finish switch
+	[ "$(count live.json arrived packets)" -gt 200 ]
+	[ "$(count live.json delivered)" -eq "$(count live.json arrived)" ]
+}
+
 @test "who asks a switch in a trace is answered from where it asked" {
 	S=10.9.9.9:1234
 	ask 1 1 jobs page=0 | mkiswitch >in.pcap
