@@ -1,41 +1,5 @@
 # The data plane, whatever the program: what is written once is so for all.
-load iswitch
-
-# live PROGRAM [OPTION...]: a live switch, with captures and a report
-live() {
-	local program=$1
-	shift
-	serve switch innet-switch -q -p "$program" --write-in in.pcap -w out.pcap --report live.json "$@"
-}
-
-# End a live tool as a user would: NAME
-finish() {
-	local pid=${1}_pid
-	kill -TERM "${!pid}"
-	wait "${!pid}"
-}
-
-# crew PROGRAM [OPTION...]: two workers at $switch, to their end; the first with
-# $lead
-crew() {
-	local w all='' program=$1
-	shift
-	for w in 1 2; do
-		innet-worker -p "$program" --json --switch "$switch" \
-			$([ "$program" = dlp ] && echo --seed || echo --worker) $w \
-			$([ $w -gt 1 ] || echo "${lead-}") "$@" >"w$w.json" 3>&- &
-		all="$all $!"
-	done
-	pids="$pids $all"
-	for w in $all; do wait "$w"; done
-}
-
-# again PROGRAM [OPTION...]: what was captured, through the filter
-again() {
-	local program=$1
-	shift
-	innet-switch -q -p "$program" -r in.pcap -w again.pcap --report again.json "$@"
-}
+load plane
 
 # departures FILE: each by its destination and number there: length, stamp
 departures() {
@@ -210,96 +174,6 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 		.out >= $s.out and .regular == $s.regular' stats.json mid.json
 }
 
-# Links.  A vector of a hundred packets, one every $1 us from $begin on.
-
-olaf_vector() {
-	awk -v every="$1" -v at="$begin" 'BEGIN { for (k = 0; k < 100; k++)
-		printf "%.0f 1 1 1 1 1 1 30000 n=300 following=%d\n", at + k * every * 1000, 99 - k }' |
-		mkolaf >vector.pcap
-}
-
-iswitch_vector() {
-	{ joins 2 elements=36600 floats=366
-	  awk -v every="$1" -v at="$begin" -v to="$S" 'BEGIN { for (k = 0; k < 200; k++)
-		printf "%.0f 10.0.1.%d:5000 %s seg 1 1 %d 1*366\n", at + int(k / 2) * every * 1000,
-			k % 2 + 1, to, k / 2 }'; } | mkiswitch >vector.pcap
-}
-
-# to a worker that asks again and again how things are
-dlp_vector() {
-	awk -v every="$1" -v at="$begin" 'BEGIN { for (k = 0; k < 100; k++)
-		printf "%.0f 10.0.1.1:5000 10.255.255.1:1234 udp 0a%058d\n", at + k * every * 1000, 0 }' |
-		mkiswitch >vector.pcap
-}
-
-# beside BYTES US: regular traffic to the same host, for 10 ms, in between
-beside() {
-	local to=10.0.1.1:99
-	[ "$program" != olaf ] || to=10.255.255.254:99
-	awk -v bytes="$1" -v every="$2" -v at="$begin" -v to="$to" 'BEGIN {
-		for (k = 0; k < 10000 / every; k++)
-			printf "%.0f 10.0.7.1:5 %s udp %0*d\n", at + 1000 + k * every * 1000, to,
-				2 * (bytes - 42), 0 }' | mkiswitch >regular.pcap
-}
-
-# frames FILE FILTER: stamp in ns from $begin and length of each
-frames() {
-	tcpdump --nano -ttenr "$1" "$2" 2>/dev/null |
-		sed -E 's/^([0-9]+)\.([0-9]+) .*\), length ([0-9]+): .*/\1\2 \3/' |
-		awk -v begin="$begin" '{ printf "%.0f %d\n", $1 - begin, $2 }'
-}
-
-# vector PROGRAM US: it is made, and when it begins
-vector() {
-	program=$1 begin=$(ns 1000)
-	[ "$program" != olaf ] || begin=1000000000
-	"$1_vector" "$2"
-	case $program in
-	olaf) own='ip[1] & 0xfc = 0x2c' ;;
-	iswitch) own='src port 46638 and dst host 10.0.1.1 and greater 1000' ;;
-	dlp) own='src port 1234' ;;
-	esac
-}
-
-# last: when the last packet of the vector left, from its beginning
-last() { frames out.pcap "$own" | tail -n 1 | cut -d' ' -f1; }
-
-# about A B: within three in a hundred
-about() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0.97 * b && a < 1.03 * b) }'; }
-
-@test "a vector takes its bytes over the rate, whatever the program and the queue" {
-	for rate in 10 1000; do for what in 'olaf --slots 1000' 'olaf --queue fifo --slots 1000' iswitch dlp \
-		'iswitch --queue olaf --slots 1000'; do
-		vector ${what%% *} 0
-		innet-switch -q -p $what --rate ${rate}M -r vector.pcap -w out.pcap
-		bytes=$(frames out.pcap "$own" | awk '{ n += $2 } END { print n }')
-		[ "$(frames out.pcap "$own" | wc -l)" -eq 100 ]
-		about "$(last)" $((bytes * 8000 / rate))
-		innet-switch -q -p $what --rate ${rate}M -r vector.pcap -w out.pcap --wire-overhead
-		about "$(last)" $(((bytes + 2400) * 8000 / rate))
-	done; done
-}
-
-# Results and updates at half the rate, and 0.8 of it beside them: what the link
-# has sent when the last of them leaves is all that came before that one.
-@test "regular traffic that is queued shares the link with the program's" {
-	for what in 'olaf --slots 1000' 'olaf --queue fifo --slots 1000' iswitch dlp; do
-		vector ${what%% *} 24
-		rate=1000
-		[ "$program" != dlp ] || rate=40
-		[ "$program" = dlp ] && beside 200 50 || beside 1000 10
-		innet-switch -q -p $what --rate ${rate}M --regular queued -r vector.pcap -r regular.pcap \
-			-w out.pcap --report r.json
-		moved=$(last)
-		bytes=$(($(frames out.pcap "$own" | awk '{ n += $2 } END { print n }') +
-			$(frames regular.pcap udp | awk '$1 <= 99 * 24000 { n += $2 } END { print n }')))
-		about "$moved" $((bytes * 8000 / rate))
-		innet-switch -q -p $what --rate ${rate}M -r vector.pcap -r regular.pcap -w out.pcap
-		about "$(last)" $((99 * 24000 + 8000 / rate * $(frames out.pcap "$own" | awk 'END { print $2 }')))
-		[ $((moved * 10)) -gt $(($(last) * 12)) ]
-	done
-}
-
 @test "what was cut keeps its length, in a queue and in propagation" {
 	{ at 1 9 0 1; at 2 1 0 2 tos=0 cut=60; at 3 1 0 3 tos=0 cut=50; } | mkolaf >in.pcap
 	want=$(tshark -r in.pcap -T fields -e frame.len -e frame.cap_len 'frame.len != frame.cap_len' 2>/dev/null)
@@ -312,55 +186,6 @@ about() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0.97 * b && a < 1.03 * b) 
 	# and each takes the time of the bytes it had
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --regular queued
 	[ "$(tshark -r out.pcap -T fields -e frame.time_epoch 2>/dev/null | tail -n 1)" = 0.031000000 ]
-}
-
-# sent N: so many datagrams of the live switch have left beside what it answered
-sent() {
-	for _ in $(seq 500); do
-		! innet-ctl "$switch" stats --json | jq -e ".counters | .out + 1 >= $1 + .control" >stats.json || return 0
-		sleep 0.02
-	done
-	return 1
-}
-
-# long FILE: how long the longest datagrams to one address take to leave
-long() {
-	begin=$(tcpdump --nano -ttnr "$1" -c 1 2>/dev/null | cut -d' ' -f1 | tr -d .)
-	frames "$1" 'src port '"${switch#*:}"' and greater 1000 and dst port '"$2" |
-		awk 'NR == 1 { t = $1 } END { printf "%.0f\n", $1 - t }'
-}
-
-# in_time PROGRAM OPTION...: a vector takes a second or more, as in the filter,
-# where that is exact; in one of three runs, for a busy machine is late
-in_time() {
-	local to
-	for _ in 1 2 3; do
-		live "$1" --rate 1Mbit "${@:2}"
-		"send_$1"
-		finish switch
-		again "$1" --rate 1Mbit --listen "$switch" "${@:2}"
-		to=$(tcpdump -nr again.pcap "src port ${switch#*:} and greater 1000" 2>/dev/null |
-			sed -n '1s/.*> [0-9.]*\.\([0-9]*\): .*/\1/p')
-		[ "$(long again.pcap "$to")" -gt 1000000000 ]
-		! about "$(long out.pcap "$to")" "$(long again.pcap "$to")" || return 0
-	done
-	return 1
-}
-
-send_iswitch() {
-	innet-worker -q -p iswitch --switch "$switch" --synthetic 150kB --interval 1ns -c 1 --mtu 1500
-}
-
-send_olaf() {
-	vector olaf 100
-	innet-replay -q -r vector.pcap --to "$switch"
-	sent 100
-}
-
-@test "a vector takes as long through a live switch" {
-	in_time iswitch -H 1
-	serve ps innet-ps -q
-	in_time olaf --queue fifo --slots 1000 --upstream "$ps"
 }
 
 # Updates that came while it was stopped are looked at in batches of 64 or more.

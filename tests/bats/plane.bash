@@ -1,0 +1,39 @@
+# What the tests of the data plane use: a live switch, workers, and the filter on
+# what was captured.
+load iswitch
+
+# live PROGRAM [OPTION...]: a live switch, with captures and a report
+live() {
+	local program=$1
+	shift
+	serve switch innet-switch -q -p "$program" --write-in in.pcap -w out.pcap --report live.json "$@"
+}
+
+# End a live tool as a user would: NAME
+finish() {
+	local pid=${1}_pid
+	kill -TERM "${!pid}"
+	wait "${!pid}"
+}
+
+# crew PROGRAM [OPTION...]: two workers at $switch, to their end; the first with
+# $lead
+crew() {
+	local w all='' program=$1
+	shift
+	for w in 1 2; do
+		innet-worker -p "$program" --json --switch "$switch" \
+			$([ "$program" = dlp ] && echo --seed || echo --worker) $w \
+			$([ $w -gt 1 ] || echo "${lead-}") "$@" >"w$w.json" 3>&- &
+		all="$all $!"
+	done
+	pids="$pids $all"
+	for w in $all; do wait "$w"; done
+}
+
+# again PROGRAM [OPTION...]: what was captured, through the filter
+again() {
+	local program=$1
+	shift
+	innet-switch -q -p "$program" -r in.pcap -w again.pcap --report again.json "$@"
+}
