@@ -10,6 +10,10 @@ put_body(const struct ctl_conf *cf, uint8_t *p)
 {
 	switch (cf->action) {
 	case CONTROL_JOIN: return (size_t)(control_put_join(p, &cf->join) - p);
+	case CONTROL_LEAVE:
+		return cf->expelled < 0 ? 0 : (size_t)(bytes_put(p,
+		    (uint64_t)cf->expelled, 4) - p);
+	case CONTROL_RESET: *p = 1; return cf->disbands;
 	case CONTROL_SETH: return (size_t)(bytes_put(p, cf->h, 2) - p);
 	case CONTROL_FBCAST:
 	case CONTROL_HELP: return (size_t)(bytes_put(p, cf->seg, 8) - p);

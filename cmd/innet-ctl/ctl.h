@@ -10,6 +10,8 @@ struct ctl_conf {
 	uint16_t h;			/* of SetH */
 	uint64_t seg;			/* of FBcast and Help */
 	struct control_join join;
+	int64_t expelled;		/* leave: this worker; -1: we */
+	bool disbands;			/* reset: put all members out */
 	struct control_regroup regroup;	/* of the worker... */
 	uint16_t regrouped;		/* ... in this cluster */
 	bool has_job;			/* --job was given */

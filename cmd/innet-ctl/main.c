@@ -17,6 +17,7 @@
 
 enum {
 	JOB = OPT_LONG, KEY, TIMEOUT, TRIES, BIND, JSON, PROMETHEUS, INTERVAL,
+	MEMBERS,
 	TYPE, ASYNC, CLUSTER, WORKER, ELEMENTS, FLOATS, NEXT, OPTIONS_END
 };
 
@@ -30,6 +31,7 @@ static const struct opt opts[] = {
 	{ PROMETHEUS, "prometheus", NULL, "stats in Prometheus' text format" },
 	{ 'c', "count", "N", "watch: end after N times" },
 	{ INTERVAL, "interval", "TIME", "watch: between two (default 1s)" },
+	{ MEMBERS, "members", NULL, "reset: put every member out, too" },
 	{ TYPE, "type", "NAME", "join: worker (default), switch or server" },
 	{ ASYNC, "async", NULL, "join: a worker out of step" },
 	{ CLUSTER, "cluster", "N", "join: cluster (default 1)" },
@@ -45,7 +47,7 @@ static const struct opt_tool tool = {
 	"innet-ctl", PACKAGE_VERSION,
 	"[OPTION...] HOST:PORT VERB [ARG]",
 	"Ask a running switch for something, and print what it answers.\n"
-	"VERB is jobs, members, stats, watch, join, leave, reset, set-h N,\n"
+	"VERB is jobs, members, stats, watch, join, leave [N], reset, set-h N,\n"
 	"fbcast SEG, help SEG, halt, resume or regroup C/W=C[/W]; SEG is\n"
 	"ITERATION:INDEX or 0x and 16 digits, C/W cluster and worker.",
 	opts
@@ -62,7 +64,7 @@ static const struct verb {
 	{ "stats", NULL, CONTROL_STATS, report_run },
 	{ "watch", NULL, 0, watch_run },
 	{ "join", NULL, CONTROL_JOIN, command_run },
-	{ "leave", NULL, CONTROL_LEAVE, command_run },
+	{ "leave", "[N]", CONTROL_LEAVE, command_run },
 	{ "reset", NULL, CONTROL_RESET, command_run },
 	{ "set-h", "N", CONTROL_SETH, command_run },
 	{ "fbcast", "SEG", CONTROL_FBCAST, command_run },
@@ -163,6 +165,7 @@ parse_show(int ch, struct ctl_conf *cf)
 	switch (ch) {
 	case JSON: cf->json = true; break;
 	case PROMETHEUS: cf->prometheus = true; break;
+	case MEMBERS: cf->disbands = true; break;
 	case 'c':
 		opt_check("count", optarg, num_u64(optarg, 1, UINT64_MAX,
 		    &cf->count));
@@ -275,7 +278,7 @@ parse_words(struct ctl_conf *cf, char *word[], int words)
 	for (int i = 0; i < VERBS; i++)
 		names[i] = verbs[i].name;
 	v = &verbs[opt_word("verb", word[1], names)];
-	if (v->arg != NULL && words == 2)
+	if (v->arg != NULL && v->arg[0] != '[' && words == 2)
 		misuse("%s needs %s", v->name, v->arg);
 	if (words > 2 + (v->arg != NULL))
 		misuse("unexpected argument '%s'", word[2 + (v->arg != NULL)]);
@@ -283,7 +286,9 @@ parse_words(struct ctl_conf *cf, char *word[], int words)
 		cf->h = (uint16_t)number("threshold", word[2], UINT16_MAX);
 	else if (v->action == CONTROL_REGROUP)
 		opt_check("worker", word[2], parse_regroup(word[2], cf));
-	else if (v->arg != NULL)
+	else if (v->action == CONTROL_LEAVE && words > 2)
+		cf->expelled = number("worker", word[2], UINT32_MAX);
+	else if (v->arg != NULL && words > 2)
 		opt_check("segment", word[2], parse_seg(word[2], &cf->seg));
 	cf->action = v->action;
 	return v;
@@ -296,6 +301,7 @@ check_use(const struct ctl_conf *cf, const struct verb *v, uint64_t used)
 	for (const struct opt *o = opts; o->name != NULL; o++) {
 		const char *only = o->ch == 'c' || o->ch == INTERVAL ?
 		    "watch" : o->ch == PROMETHEUS ? "stats" :
+		    o->ch == MEMBERS ? "reset" :
 		    o->ch >= TYPE ? "join" : NULL;
 
 		if ((used >> (o - opts) & 1) != 0 && only != NULL &&
@@ -343,7 +349,7 @@ parse(int argc, char *argv[], struct ctl_conf *cf)
 int
 main(int argc, char *argv[])
 {
-	struct ctl_conf cf = {
+	struct ctl_conf cf = { .expelled = -1,
 		.ask = { .job = 1, .timeout_ns = TIMER_SECOND_NS, .tries = 5,
 		.stop = &got }, .interval_ns = TIMER_SECOND_NS,
 		.join = { .type = CONTROL_WORKER, .cluster = 1 } };

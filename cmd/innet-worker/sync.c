@@ -51,6 +51,7 @@ struct sync {
 	float *grad[2], *result[2];	/* by iteration & 1 */
 	struct held held;		/* results the child has yet to get */
 	uint64_t given;			/* iterations the child has, whole */
+	uint64_t left;			/* made up: to --count; 0: no end */
 	uint64_t based;			/* those its gradient was based on */
 	bool begun;			/* l is there */
 	bool greeted;
@@ -101,6 +102,7 @@ begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 	}
 	held_init(&w->held, w->c.elements);
 	w->given = next;
+	w->left = cf->synthetic > 0 ? cf->count : 0;
 	w->begun = true;
 	sync_worker_init(&w->l, &in, &l, now_ns);
 }
@@ -262,8 +264,9 @@ take_result(struct sync *w, uint64_t now_ns)
 	if (l->first_ns != 0)
 		spans_add(&w->rounds, now_ns - l->first_ns);
 	sync_worker_advance(l, now_ns);
+	w->c.last |= w->left > 0 && --w->left == 0;
 	if (w->pending || w->cf->synthetic > 0) {
-		w->pending = sync_worker_whole(l);
+		w->pending = sync_worker_whole(l) && !w->c.last;
 		give(w, &r, w->pending);
 	} else {
 		w->result[way] = held_put(&w->held, &r);
@@ -324,7 +327,8 @@ settle(void *ctx, uint64_t now_ns)
 		    w->l.in.members);
 		w->greeted = true;
 	}
-	while (w->begun && sync_worker_whole(&w->l) && !held_full(&w->held))
+	while (w->begun && sync_worker_whole(&w->l) && !w->c.done &&
+	    !held_full(&w->held))
 		take_result(w, now_ns);
 	read_carrier(w, now_ns);
 }

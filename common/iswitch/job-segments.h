@@ -434,6 +434,27 @@ job_fbcast(struct job *j, const struct seg *g, bool *done)
 	return j->a.slot[at].contributions;
 }
 
+/*
+ * Clear the counters, and what is filling: members give that once more, as if
+ * it had been lost.  Pushes are not given twice: they stay.
+ */
+static inline void
+job_clear(struct job *j)
+{
+	const bool clears = !j->cf->async && !j->cf->whole &&
+	    job_has_memory(j);
+
+	memset(j->n, 0, sizeof(j->n));
+	memset(&j->a.count, 0, sizeof(j->a.count));
+	for (uint32_t at = 0; clears && at < j->a.s.ways * j->a.s.segs; at++) {
+		const struct sums_slot *s = &j->a.slot[at];
+
+		if (s->state == SUMS_FILLING)
+			sums_restart(&j->a, at, s->iteration, s->n,
+			    s->began_ns);
+	}
+}
+
 /* When the next thing is due, or UINT64_MAX: stragglers, members, opening. */
 static inline uint64_t
 job_due(const struct job *j)

@@ -43,6 +43,8 @@ struct member {
 	bool present;
 	bool again;		/* can give the iteration before `from` */
 	uint64_t heard_ns;	/* last packet of any kind */
+	uint64_t gone_ns;	/* when it left, or was put out; 0 never */
+	bool evicted;		/* it had been silent */
 	int64_t from;		/* first iteration it may add to */
 	uint32_t *pushed;	/* of each segment: last iteration + 1 */
 	struct gaps *gaps;	/* owned; NULL: it does not repair */

@@ -103,9 +103,9 @@ iswitch_pass(struct iswitch *s, struct iswitch_job *j,
 	outbox_flush(s->out);
 }
 
-/* Empty the slots, put every member out. */
+/* Put every member out. */
 static inline void
-iswitch_reset(struct iswitch *s, struct iswitch_job *j)
+iswitch_disband(struct iswitch *s, struct iswitch_job *j)
 {
 	iswitch_pass(s, j, CONTROL_RESET);
 	j->j.halted = false;
@@ -117,11 +117,30 @@ iswitch_reset(struct iswitch *s, struct iswitch_job *j)
 }
 
 static inline void
-iswitch_leave(struct iswitch *s, struct iswitch_job *j, uint32_t id)
+iswitch_leave(struct iswitch *s, struct iswitch_job *j, uint32_t id,
+    uint64_t now_ns)
 {
 	j->j.n[JOB_LEAVES]++;
+	j->j.members.m[id].gone_ns = now_ns;
+	j->j.members.m[id].evicted = false;
 	iswitch_remove(s, j, id);
 	job_test_all(&j->j);
+}
+
+/* Put the worker of that number out, and tell it: it ends. */
+static inline enum control_status
+iswitch_expel(struct iswitch *s, struct iswitch_job *j, uint32_t worker,
+    uint64_t now_ns)
+{
+	const uint32_t id = members_find(&j->j.members, CONTROL_WORKER,
+	    worker);
+
+	if (id == MEMBERS_NONE || !j->j.members.m[id].present)
+		return CONTROL_NOT_MEMBER;
+	iswitch_say(s, POST_ONE, &j->j, &j->j.members.m[id].at, CONTROL_RESET,
+	    NULL);
+	iswitch_leave(s, j, id, now_ns);
+	return CONTROL_DONE;
 }
 
 /* Do what c asks for; false if it is not to be answered yet. */
@@ -132,6 +151,7 @@ iswitch_do(struct iswitch *s, const union addr *from,
 	struct iswitch_job *j = iswitch_job(s, c->job);
 	const struct iswitch_ref *who = iswitch_who(s, from);
 	const bool member = who != NULL && j == s->job[who->job];
+	uint64_t worker;
 
 	if (c->action == CONTROL_JOIN)
 		return iswitch_join(s, from, c, a, now_ns);
@@ -144,6 +164,10 @@ iswitch_do(struct iswitch *s, const union addr *from,
 		a->status = CONTROL_NO_JOB;
 		return true;
 	}
+	if (c->action == CONTROL_LEAVE && control_get_number(c, 4, &worker)) {
+		a->status = iswitch_expel(s, j, (uint32_t)worker, now_ns);
+		return true;
+	}
 	if (!member && (c->action == CONTROL_HELP ||
 	    c->action == CONTROL_LEAVE)) {
 		a->status = CONTROL_NOT_MEMBER;
@@ -154,8 +178,14 @@ iswitch_do(struct iswitch *s, const union addr *from,
 		return false;
 	}
 	switch (c->action) {
-	case CONTROL_LEAVE: iswitch_leave(s, j, who->member); break;
-	case CONTROL_RESET: iswitch_reset(s, j); break;
+	case CONTROL_LEAVE: iswitch_leave(s, j, who->member,
+	    now_ns); break;
+	case CONTROL_RESET:
+		if (c->body_bytes > 0 && (c->body[0] & 1) != 0)
+			iswitch_disband(s, j);
+		else
+			job_clear(&j->j);
+		break;
 	case CONTROL_SETH: iswitch_set_h(&j->j, c, a, now_ns); break;
 	case CONTROL_FBCAST: iswitch_fbcast(&j->j, c, a); break;
 	case CONTROL_HELP:
@@ -227,7 +257,7 @@ iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
 		break;
 	case MEMBERSHIP_ENDED:
 		if (up->end == MEMBERSHIP_RESET) {
-			iswitch_reset(s, j);
+			iswitch_disband(s, j);
 			iswitch_drop(s, j);
 		}
 		break;

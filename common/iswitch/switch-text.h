@@ -59,6 +59,22 @@ switch_text_member(const struct job *j, uint32_t id, const union addr *own,
 	counters_out(c);
 }
 
+/* One who was a member. */
+static inline void
+switch_text_gone(const struct job *j, uint32_t id, struct counters *c,
+    uint64_t now_ns)
+{
+	const struct member *m = &j->members.m[id];
+
+	counters_in(c, NULL);
+	counters_put(c, "worker", m->worker);
+	switch_text_address(c, &m->at);
+	counters_flag(c, "evicted", m->evicted);
+	counters_put(c, "gone_ms", (now_ns - m->gone_ns) / 1000000);
+	counters_put(c, "last_heard_ms", (now_ns - m->heard_ns) / 1000000);
+	counters_out(c);
+}
+
 /* How the job stands. */
 static inline void
 switch_text_job(const struct job *j, struct counters *c)
@@ -82,6 +98,12 @@ switch_text_members(const struct job *j, const union addr *own,
 	for (uint32_t i = 0; i < j->members.count; i++) {
 		if (j->members.m[i].present)
 			switch_text_member(j, i, own, c, now_ns);
+	}
+	counters_list_end(c);
+	counters_list(c, "gone");
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		if (!j->members.m[i].present && j->members.m[i].gone_ns > 0)
+			switch_text_gone(j, i, c, now_ns);
 	}
 	counters_list_end(c);
 }

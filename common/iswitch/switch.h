@@ -375,6 +375,8 @@ iswitch_evict(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 			continue;
 		}
 		o->n[JOB_EVICTED]++;
+		o->members.m[i].gone_ns = now_ns;
+		o->members.m[i].evicted = true;
 		iswitch_remove(s, j, i);
 		if (o->members.present == 0)
 			return;

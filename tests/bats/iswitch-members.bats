@@ -148,8 +148,16 @@ load iswitch
 	[ -z "$(to 1)" ]
 }
 
-@test "Reset empties slots, puts every member out and is passed on" {
-	{ joins 2; segs 1 1 0 1; ask 2 9 reset; segs 3 1 0 2; } | through
+@test "Reset clears what is filling and the counters, and the job goes on" {
+	{ joins 2; segs 1 1 0 1; ask 2 9 reset; segs 3 1 0 2; segs 4 1 0 1; segs 5 2 0 1 2; } | through
+	[ "$(statuses 9 reset)" = done ]
+	# what the first had given is gone: it is added once, when it comes again
+	[ "$(to 1 | grep -c '^seg')" -eq 2 ]
+	[ "$(jq '.jobs["1"].counters.added' r.json)" -eq 4 ]
+}
+
+@test "Reset of the members empties slots, puts every member out and is passed on" {
+	{ joins 2; segs 1 1 0 1; ask 2 9 reset body=01; segs 3 1 0 2; } | through
 	for w in 1 2; do [ "$(to $w | head -n 1)" = reset ]; done
 	[[ "$(to 2 | tail -n 1)" == "ack help not-member"* ]]
 	[ "$(unfinished)" -eq 0 ]

@@ -116,7 +116,7 @@ page() {
 	python3 client.py $(cat port) >client.out
 	wait %2
 	grep -x 'sum of 2: 2.0 4.0 6.0' client.out other.out
-	innet-ctl :$(cat port) reset
+	innet-ctl :$(cat port) reset --members
 	innet-ctl :$(cat port) set-h 1
 	python3 client.py $(cat port) | grep -x 'sum of 1: 1.0 2.0 3.0'
 	END
