@@ -35,6 +35,7 @@ struct gaps {
 	uint32_t mark;			/* highest that a Probe had */
 	uint32_t xid;			/* of the last Probe */
 	bool marked;			/* there was one */
+	uint32_t held_upto;		/* its upto, when the job was closed */
 	uint16_t dups;			/* came though asked for */
 	int64_t owed;			/* a notice when it is whole */
 	uint32_t owed_xid;		/* the Probe that it answers */

@@ -467,7 +467,7 @@ job_try_open(struct job *j, uint64_t now_ns)
 	if (!j->open && !j->held && j->members.present > 0 && (j->h != 0 ?
 	    j->members.present >= j->h :
 	    now_ns >= j->last_join_ns + JOB_OPEN_NS))
-		j->open = true;
+		j->open = j->news = true;
 }
 
 #endif

@@ -54,7 +54,7 @@ struct mender_segment {
 
 struct mender_probed {
 	uint32_t xid, mark;
-	uint32_t round;			/* out of step: asked for, of the wire */
+	uint32_t round;			/* out of step: it asks for that */
 	uint32_t iteration;
 	uint32_t came;			/* results it asked for */
 	uint64_t at_ns;

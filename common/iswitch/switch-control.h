@@ -285,6 +285,23 @@ iswitch_mend_told(struct iswitch_job *j, const struct control *c,
 	return true;
 }
 
+/* Is c one that a parent sends, and whole? */
+static inline bool
+iswitch_parent_says(const struct control *c)
+{
+	struct control_ack a;
+	uint64_t word;
+
+	switch (c->action) {
+	case CONTROL_ACK: return control_get_ack(c, &a);
+	case CONTROL_HELP: return control_get_number(c, 8, &word);
+	case CONTROL_HALT:
+	case CONTROL_RESUME:
+	case CONTROL_RESET: return true;
+	default: return false;
+	}
+}
+
 static inline void
 iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
     const uint8_t *p, size_t len, uint64_t now_ns)
@@ -303,8 +320,8 @@ iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
 	s->n[ISWITCH_CONTROL]++;
 	if (!j->up.wanted || iswitch_mend_told(j, &c, now_ns))
 		return;
+	s->n[ISWITCH_BAD_CONTROL] += !iswitch_parent_says(&c);
 	news = membership_control(&j->up.as, &c, now_ns);
-	s->n[ISWITCH_BAD_CONTROL] += news == MEMBERSHIP_IGNORED;
 	if (j->up.as.joined) {
 		j->j.held = j->up.as.closed;
 		job_try_open(&j->j, now_ns);

@@ -185,6 +185,12 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 	if (!gaps_probed(m->gaps, xid, h->mark))
 		return;
 	j->n[JOB_PROBES]++;
+	m->gaps->held_upto = j->open ? 0 : h->upto;
+	if (!j->open) {		/* what it sends is early: iswitch_notices() */
+		m->gaps->owed = t;
+		m->gaps->owed_xid = xid;
+		return;
+	}
 	if (j->cf->async) {
 		iswitch_probe_async(s, j, id, xid, h);
 		return;
@@ -205,7 +211,10 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 	iswitch_state(s, j, id, t, xid, upto, &st);
 }
 
-/* Those who were told that an iteration was not whole hear that it is. */
+/*
+ * Those who were told that an iteration was not whole hear that it is; those
+ * who probed before the job was open, what it lacks.
+ */
 static inline void
 iswitch_notices(struct iswitch *s, struct job *j)
 {
@@ -216,11 +225,17 @@ iswitch_notices(struct iswitch *s, struct job *j)
 		struct repair_state st = { .whole = true, .notice = true };
 		struct gaps *g = j->members.m[i].gaps;
 
-		if (g == NULL || g->owed == GAPS_NOTHING ||
-		    !job_whole(j, g->owed))
+		if (g == NULL || g->owed == GAPS_NOTHING)
 			continue;
-		iswitch_state(s, j, i, g->owed, g->owed_xid, 0, &st);
-		g->owed = GAPS_NOTHING;
+		if (j->open && g->held_upto > 0) {	/* now it counts */
+			st.whole = st.notice = false;
+			iswitch_state(s, j, i, g->owed, g->owed_xid,
+			    g->held_upto, &st);
+			g->held_upto = 0;
+		} else if (job_whole(j, g->owed)) {
+			iswitch_state(s, j, i, g->owed, g->owed_xid, 0, &st);
+			g->owed = GAPS_NOTHING;
+		}
 	}
 }
 

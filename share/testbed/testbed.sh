@@ -14,6 +14,7 @@
 #	--core-rate RATE	of a rack's link to the core (as --rate)
 #	--burst BYTES		of a link's token bucket (250 us, at least 2 frames)
 #	--queue BYTES		before a link (1500000)
+#	--loss SHARE		of the IPv4 packets of each link, each way: 1%, 0.001 (0)
 #	--owner PID		up: the testbed may go when this process is dead
 #
 # innet-testbed(7) says what stands where.  There is no file to go stale: the
@@ -44,6 +45,17 @@ bits() {
 	g) unit=1000000000 ;;
 	esac
 	echo $((BASH_REMATCH[1] * unit))
+}
+
+# What of 2^32 is not lost, by a share: 1%, 0.01; nothing if none is.
+kept() {
+	[[ $1 =~ ^(0|0?\.[0-9]{1,6}|[0-9]{1,2}(\.[0-9]{1,4})?%)$ ]] ||
+		misuse "invalid loss '$1': not a share below 1, such as 1% or 0.01"
+	awk -v p="$1" 'BEGIN {
+		share = p ~ /%/ ? p / 100 : p + 0
+		if (share > 0)
+			printf "%.0f", (1 - share) * 4294967296
+	}'
 }
 
 # The ids there are, or the hosts of one.  From the names alone: ip netns list
@@ -114,6 +126,15 @@ shape() {
 		burst "$bucket" limit "$queue"
 }
 
+# HOST INTERFACE: lose a share of what comes in, by a program of four
+# instructions: a random number at or above the threshold is a loss.
+lose() {
+	[ -n "$keep" ] || return 0
+	tc -n "innet-$id-$1" qdisc add dev "$2" clsact
+	tc -n "innet-$id-$1" filter add dev "$2" ingress protocol ip bpf da bytecode \
+		"4,32 0 0 4294963256,53 0 1 $keep,6 0 0 2,6 0 0 4294967295"
+}
+
 # HOST INTERFACE SWITCH PORT BITS: a link, shaped both ways, into a bridge.
 link() {
 	ip link add "$2" netns "innet-$id-$1" type veth \
@@ -122,6 +143,8 @@ link() {
 	ip -n "innet-$id-$3" link set "$4" addrgenmode none master br0 up
 	shape "$1" "$2" "$5"
 	shape "$3" "$4" "$5"
+	lose "$1" "$2"
+	lose "$3" "$4"
 }
 
 # HOST ADDRESS SWITCH: a host with one link, to that switch.
@@ -157,7 +180,7 @@ build() {
 
 # Take the options of a kind of testbed; what follows is the COMMAND.
 options() {
-	workers=4 rate=100mbit core_rate='' burst='' queue=1500000 owner=''
+	workers=4 rate=100mbit core_rate='' burst='' queue=1500000 owner='' keep=''
 	kind=${1-}
 	case $kind in
 	rack|two-racks) shift ;;
@@ -173,6 +196,7 @@ options() {
 		--burst) burst=$2 ;;
 		--queue) queue=$2 ;;
 		--owner) owner=$2 ;;
+		--loss) keep=$(kept "$2") ;;
 		*) misuse "unknown option '$1'" ;;
 		esac
 		shift 2

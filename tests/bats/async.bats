@@ -1,13 +1,6 @@
 # Asynchronous workers (iSwitch, Algorithm 1) and the servers of sums, live.
 load common
 
-# End a live tool as a user would: NAME
-finish() {
-	local pid=${1}_pid
-	kill -TERM "${!pid}"
-	wait "${!pid}"
-}
-
 # worker N [OPTION...]: an asynchronous worker in the background
 worker() {
 	local n=$1

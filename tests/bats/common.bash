@@ -55,6 +55,13 @@ serve() {
 	printf -v "$name" %s "127.0.0.1:$(cat "$name.port")"
 }
 
+# End a live tool as a user would: NAME
+finish() {
+	local pid=${1}_pid
+	kill -TERM "${!pid}"
+	wait "${!pid}"
+}
+
 # python MODULE: a Python that has it in $py, or skip
 python() {
 	for py in python3 /usr/bin/python3; do

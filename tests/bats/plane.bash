@@ -9,13 +9,6 @@ live() {
 	serve switch innet-switch -q -p "$program" --write-in in.pcap -w out.pcap --report live.json "$@"
 }
 
-# End a live tool as a user would: NAME
-finish() {
-	local pid=${1}_pid
-	kill -TERM "${!pid}"
-	wait "${!pid}"
-}
-
 # crew PROGRAM [OPTION...]: two workers at $switch, to their end; the first with
 # $lead
 crew() {

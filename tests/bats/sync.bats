@@ -34,13 +34,6 @@ fails() {
 	[ $rc -eq 1 ]
 }
 
-# finish NAME: end a live tool as a user would
-finish() {
-	local pid=${1}_pid
-	kill -TERM "${!pid}"
-	wait "${!pid}"
-}
-
 # sum KEY: over the workers' summaries
 sum() { tail -qn 1 w[0-9] | jq -s "map(.$1) | add"; }
 

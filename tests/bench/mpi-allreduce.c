@@ -93,9 +93,10 @@ main(int argc, char *argv[])
 	    0, MPI_COMM_WORLD);
 	if (rank == 0) {
 		printf("{\"bytes\":%zu,\"ranks\":%d,\"rounds\":%zu,"
-		    "\"median_ms\":%.4f,\"p10_ms\":%.4f,\"p90_ms\":%.4f}\n",
+		    "\"mean_ms\":%.4f,\"median_ms\":%.4f,\"p10_ms\":%.4f,"
+		    "\"p90_ms\":%.4f}\n",
 		    floats * 4, ranks, (size_t)rounds,
-		    stats_percentile(every, n, 0.5),
+		    stats_mean(every, n), stats_percentile(every, n, 0.5),
 		    stats_percentile(every, n, 0.1),
 		    stats_percentile(every, n, 0.9));
 	}

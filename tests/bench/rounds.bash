@@ -5,6 +5,7 @@
 
 declare -A bytes=([40kB]=40020 [157kB]=157520 [3.31MB]=3310000 [6.41MB]=6410000)
 sizes='40kB 157kB 3.31MB 6.41MB'
+figure=median
 
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
@@ -20,7 +21,7 @@ await() {
 }
 
 # HOST ADDRESS WORKERS BYTES ROUNDS FLOATS SERVER...: the median round in ms, of
-# the medians of the workers, through a SERVER of ours at that address.
+# the medians (means, if $mean is set) of the workers, through a SERVER of ours at that address.
 through() {
 	local host=$1 addr=$2 workers=$3 size=$4 rounds=$5 floats=$6 server pids='' i rc=0
 	shift 6
@@ -45,7 +46,7 @@ through() {
 		tail -n 3 "$dir"/err.* >&2
 		return 1
 	fi
-	sed -n "/\"iterations\":${rounds}[,}]/s/.*\"round_p50_ns\":\([0-9]*\).*/\1/p" \
+	sed -n "/\"iterations\":${rounds}[,}]/s/.*\"round_${figure/median/p50}_ns\":\([0-9]*\).*/\1/p" \
 		"$dir"/out.w* >"$dir/p50"
 	if [ "$(wc -l <"$dir/p50")" -ne "$workers" ]; then
 		tail -n 1 "$dir"/out.w* "$dir"/err.w* >&2
@@ -58,7 +59,7 @@ through() {
 allreduce() {
 	timeout 100 "$@" 2>"$dir/err.mpi" >"$dir/mpi" ||
 		{ cat "$dir/err.mpi" >&2; return 1; }
-	sed -n 's/.*"median_ms":\([0-9.]*\).*/\1/p' "$dir/mpi"
+	sed -n 's/.*"'"$figure"'_ms":\([0-9.]*\).*/\1/p' "$dir/mpi"
 }
 
 # ROW INNET PEER BAR: a line of figures
