@@ -181,7 +181,7 @@ static inline bool
 mender_tail(const struct mender *m)
 {
 	const bool blocked = m->flight >= m->allowed && (m->agains > 0 ||
-	    (m->next < m->readied && m->out < m->window));
+	    (m->next < m->readied && mender_ahead(m)));
 
 	return (m->acks || m->lossy > 0) && (m->upto == m->segs || blocked) &&
 	    m->serial != m->probed[m->probe % MENDER_PROBES].mark;

@@ -315,6 +315,17 @@ mender_run_again(struct mender *m, uint32_t most, uint32_t *first,
 }
 
 /*
+ * May one more be ahead of its result?  A rack's members see to that: racks
+ * have orders of their own, and if each waited for what it has sent before, no
+ * two might ever have sent the same.
+ */
+static inline bool
+mender_ahead(const struct mender *m)
+{
+	return m->order != NULL || m->out < m->window;
+}
+
+/*
  * What is to be sent now: a run of at most so many segments from *first on;
  * how many, 0 if none.  *again: they were sent before.
  */
@@ -326,7 +337,7 @@ mender_run(struct mender *m, uint32_t most, uint32_t *first, bool *again,
 
 	*again = n > 0;
 	while (!*again && m->next < m->readied && n < most &&
-	    m->flight < m->allowed && m->out < m->window) {
+	    m->flight < m->allowed && mender_ahead(m)) {
 		const uint32_t i = m->order != NULL ? m->order[m->next] :
 		    m->next;
 
