@@ -79,6 +79,8 @@ mender_settle(struct mender *m, const struct repair_state *st,
 	}
 	mender_lacks(m, &st->lacks, st->seen, p->at_ns - m->order_slack *
 	    m->srtt_ns / 8, now_ns);
+	if (st->notice && !st->whole)
+		m->lost = 0;	/* it was not open: they were early */
 	mender_allow(m);
 	if (m->acks) {
 		m->idle = m->agains == 0 && !m->wants && m->upto == m->segs;

@@ -180,6 +180,7 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 	struct member *m = &j->members.m[id];
 	int64_t t = sums_unwrap(h->iteration, j->newest);
 	struct repair_state st = { 0 };
+	const int64_t probed = t;
 	uint32_t upto = h->upto;
 
 	if (!gaps_probed(m->gaps, xid, h->mark))
@@ -206,7 +207,7 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 		m->gaps->owed = t;
 		m->gaps->owed_xid = xid;
 	}
-	if (upto == h->upto)
+	if (t == probed)
 		st.resent = iswitch_resend(s, j, m, t, h);
 	iswitch_state(s, j, id, t, xid, upto, &st);
 }
@@ -228,7 +229,8 @@ iswitch_notices(struct iswitch *s, struct job *j)
 		if (g == NULL || g->owed == GAPS_NOTHING)
 			continue;
 		if (j->open && g->held_upto > 0) {	/* now it counts */
-			st.whole = st.notice = false;
+			st.whole = false;
+			st.notice = !j->cf->async;
 			iswitch_state(s, j, i, g->owed, g->owed_xid,
 			    g->held_upto, &st);
 			g->held_upto = 0;
