@@ -341,8 +341,9 @@ mender_run(struct mender *m, uint32_t most, uint32_t *first, bool *again,
 		const uint32_t i = m->order != NULL ? m->order[m->next] :
 		    m->next;
 
-		if (n > 0 && i != *first + n)
-			break;
+		if (n > 0 && (i != *first + n ||
+		    (m->s[i].flags & MENDER_HERE) != 0))
+			break;		/* mender_unsent() goes back by one */
 		m->next++;
 		if ((m->s[i].flags & MENDER_HERE) != 0) {
 			m->upto++;
