@@ -112,6 +112,8 @@ mender_state(struct mender *m, uint32_t xid, const struct repair_state *st,
 	if (p == NULL)
 		return false;
 	mender_heard(m, st, p, number, now_ns);
+	if (m->acks && st->notice)
+		return false;	/* of a round, not of our push */
 	if (p->iteration == m->iteration &&
 	    st->iteration == seg_step(m->iteration, -1))
 		return true;
@@ -119,6 +121,7 @@ mender_state(struct mender *m, uint32_t xid, const struct repair_state *st,
 		mender_settle(m, st, p, now_ns);
 	return false;
 }
+
 /* It names gaps at once. */
 static inline void
 mender_nack(struct mender *m, const struct repair_help *h, uint64_t now_ns)
