@@ -62,6 +62,8 @@ sync_worker_values(struct sync_worker *l)
 	l->h = l->in.h;
 	if (seg_before(l->in.job_next, l->from))	/* may do so now */
 		l->from = l->in.job_next & (SEG_ITERATIONS - 1);
+	if (l->repairs && l->have[l->t & 1] && !sync_worker_fetches(l))
+		mender_all(&l->mender);
 }
 
 /* Let in, or on after a Halt. */

@@ -221,6 +221,39 @@ test_whole(struct world *w)
 	end(w);
 }
 
+/* One who came late takes the place of those who have left. */
+static void
+test_inherits(struct world *w)
+{
+	struct control_ack a = { .action = CONTROL_JOIN, .h = 1, .members = 1,
+	    .next = 6, .floats = F, .elements = F, .timeout_s = 10,
+	    .repairs = true };
+	struct sync_worker *l = &w->doer[0].l;
+	struct sync_worker_out o;
+	uint8_t m[CONTROL_MAX_BYTES];
+	struct control c;
+	bool early = false;
+
+	begin(w, 1, F, 1, 5, 1);
+	for (int k = 0; k < 2; k++, a.next = 5) {
+		membership_join(&l->in, w->now_ns);
+		while (sync_worker_next(l, w->now_ns, &o) && o.count == 0 &&
+		    o.message[0] != CONTROL_JOIN)
+			;
+		control_parse(o.message, o.len, &c);
+		control_parse(m, (size_t)(control_put_ack(control_put(m,
+		    CONTROL_ACK, 7, c.xid), &a) - m), &c);
+		sync_worker_control(l, &c, w->now_ns);
+		if (k == 0)
+			sync_worker_gradient(l, w->now_ns);
+		while (k == 0 && sync_worker_next(l, w->now_ns, &o))
+			early = early || o.count > 0;
+	}
+	ok(!early && sync_worker_next(l, w->now_ns, &o) && o.count == 1 &&
+	    o.iteration == 5, "who may add to an iteration after all does");
+	end(w);
+}
+
 int
 main(void)
 {
@@ -232,6 +265,7 @@ main(void)
 	test_window(w);
 	test_long(w);
 	test_whole(w);
+	test_inherits(w);
 	world_close(w);
 	return tap_end();
 }
