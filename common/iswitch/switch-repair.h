@@ -312,7 +312,7 @@ iswitch_mend(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 	uint32_t first, n;
 	bool again;
 
-	if (!iswitch_mends(j) || o->halted)
+	if (!iswitch_mends(j))
 		return;
 	while ((n = mender_run(o->mender, o->a.s.segs, &first, &again,
 	    now_ns)) > 0) {

@@ -430,7 +430,8 @@ iswitch_found(struct iswitch *s, struct iswitch_job *j, uint32_t elements,
 static inline bool
 iswitch_mends(const struct iswitch_job *j)
 {
-	return j->j.mender != NULL && membership_works(&j->up.as);
+	return j->j.mender != NULL && !j->j.halted &&
+	    membership_works(&j->up.as);
 }
 
 /* When j has something to say upward, or UINT64_MAX. */
