@@ -298,8 +298,8 @@ iswitch_mend_result(struct job *j, const struct seg *g, bool taken,
 		mender_again(j->mender, g->index);
 	else
 		mender_take(j->mender, g->index, now_ns);
-	if (mender_whole(j->mender))
-		iswitch_mend_turn(j, t + 1, now_ns);
+	while (mender_whole(j->mender))	/* all of the next may be here, too */
+		iswitch_mend_turn(j, j->mends + 1, now_ns);
 }
 
 /* Send up what may go, and ask for what does not come down. */
