@@ -91,6 +91,8 @@ iswitch_step_back(struct job *j, uint32_t crc)
 	j->start--;
 	j->newest--;
 	j->mends--;
+	if (j->mender != NULL)	/* it has sent nothing yet */
+		j->mender->iteration = seg_step(j->mender->iteration, -1);
 	j->ahead = true;
 	j->crc[1] = j->crc[0];
 	j->crc[0] = crc;
