@@ -32,7 +32,7 @@ struct gaps {
 	uint32_t since;			/* segments since the last NACK */
 	uint32_t slack;			/* segments that may overtake one */
 	uint32_t last;			/* newest of t, not asked for */
-	uint32_t mark;			/* highest that a Probe had */
+	uint32_t mark;			/* of the last Probe */
 	uint32_t xid;			/* of the last Probe */
 	bool marked;			/* there was one */
 	uint32_t held_upto;		/* its upto, when the job was closed */
@@ -176,8 +176,7 @@ gaps_probed(struct gaps *g, uint32_t xid, uint32_t mark)
 {
 	if (g->marked && !control_newer(xid, g->xid))
 		return false;
-	if (!g->marked || (int32_t)(mark - g->mark) > 0)
-		g->mark = mark;
+	g->mark = mark;		/* lower, if the member was started again */
 	g->xid = xid;
 	g->marked = true;
 	return true;
