@@ -110,7 +110,7 @@ rig_join_as(uint16_t port, struct control_join j, struct control_ack *a)
 }
 
 /* Worker number w joins job 1 from port 1000 + w. */
-static int
+static inline int
 rig_join(uint32_t w, uint32_t elements, uint32_t next)
 {
 	struct control_ack a;
@@ -148,7 +148,7 @@ rig_segment(uint32_t w, uint32_t t, uint32_t i, uint32_t n, float v)
 }
 
 /* What was sent last as a segment: its first float, or NAN. */
-static float
+static inline float
 rig_result(struct seg *g)
 {
 	if (rig_n == 0 || rig_out[rig_n - 1].tos != SEG_TOS ||

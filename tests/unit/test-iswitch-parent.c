@@ -208,6 +208,130 @@ ghost(void)
 	rigged_close(&rig_plane);
 }
 
+/* A rack that repairs, of one worker who sends two segments a vector. */
+static void
+open_rack(uint16_t h, struct control_join j)
+{
+	struct job_conf cf = rig_conf(h);
+	struct control_ack up = parent_has_us(), a;
+
+	cf.child = true;
+	rig_open(&cf, 0);
+	j.type = CONTROL_WORKER;
+	j.elements = up.elements = 8;
+	up.repairs = true;
+	rig_join_as(1000, j, &a);
+	parent_says_it(up);
+	rig_join_as(1000, j, &a);
+}
+
+/* The parent's result of segment i at t. */
+static void
+parent_gives(uint32_t t, uint32_t i)
+{
+	uint8_t m[SEG_HEADER_BYTES + 16] = { 0 };
+
+	seg_put(m, t, 2, i);
+	rig_n = 0;
+	iswitch_take_parent(&rig, 1, SEG_TOS, m, sizeof(m), rig_now);
+	outbox_flush(rig.out);
+}
+
+/* What went up last as a Probe, or as a segment; false if nothing did. */
+static bool
+went_up(uint8_t tos, struct repair_help *h, struct seg *g)
+{
+	struct control c;
+
+	for (uint32_t k = rig_n; k-- > 0;) {
+		const struct rig_sent *s = &rig_out[k];
+
+		if (s->to == POST_UP && s->tos == tos)
+			return tos == SEG_TOS ? seg_parse(s->bytes, s->len, g) :
+			    control_parse(s->bytes, s->len, &c) &&
+			    repair_is_help(&c) && repair_get_help(&c, h);
+	}
+	return false;
+}
+
+static void
+rack_repairs(void)
+{
+	const union addr user = rig_addr(1);
+	struct control_ack a;
+	struct repair_help h;
+	uint8_t m[8];
+	struct seg g;
+
+	open_rack(1, (struct control_join){ 0 });
+	rig_segment(0, 0, 0, 4, 1);
+	ok(went_up(SEG_TOS, &h, &g) && !went_up(CONTROL_TOS, &h, &g),
+	    "a rack sends what is ready");
+	rig_segment(0, 0, 1, 4, 1);
+	ok(went_up(CONTROL_TOS, &h, &g) && h.mark == 2 && h.upto == 2,
+	    "and asks after the tail of a vector");
+	control_put(m, CONTROL_HALT, 1, rig_xid++);
+	rigged_take(&rig_plane, &user, CONTROL_TOS, m, 8, rig_now);
+	rig_now += 3000000000;
+	iswitch_fire(&rig, rig_now);
+	ok(iswitch_due(&rig) > rig_now, "not while it is halted itself");
+	rig_control(1, CONTROL_RESUME, 1, NULL, 0, &a);
+	ok(went_up(CONTROL_TOS, &h, &g), "but when it goes on");
+	rigged_close(&rig_plane);
+}
+
+/* The other racks go on without this one, and its losses. */
+static void
+rack_behind(void)
+{
+	struct repair_help h;
+	struct seg g;
+
+	open_rack(1, (struct control_join){ 0 });
+	for (uint32_t i = 0; i < 2; i++)
+		rig_segment(0, 0, i, 4, 1);
+	parent_gives(0, 0);
+	parent_gives(1, 0);
+	parent_gives(1, 1);
+	parent_gives(0, 1);
+	rig_segment(0, 2, 0, 4, 1);
+	ok(went_up(SEG_TOS, &h, &g) && g.iteration == 2, "a rack goes on "
+	    "behind an iteration that came while it lacked one before");
+	rigged_close(&rig_plane);
+	open_rack(1, (struct control_join){ 0 });
+	for (uint32_t i = 0; i < 2; i++)
+		rig_segment(0, 0, i, 4, 1);
+	parent_gives(0, 0);
+	parent_gives(1, 0);
+	parent_gives(1, 1);
+	parent_gives(2, 0);
+	parent_gives(0, 1);
+	parent_gives(2, 1);
+	ok(job_whole(&rig.job[0]->j, 2), "a late result is none of the newest "
+	    "iteration's");
+	rigged_close(&rig_plane);
+}
+
+/* A rack that has begun where a second worker is one behind. */
+static void
+rack_steps_back(void)
+{
+	struct control_join j = { .type = CONTROL_WORKER, .worker = 1,
+	    .elements = 8, .next = 4 };
+	struct control_ack a;
+	struct repair_help h;
+	struct seg g;
+
+	open_rack(2, (struct control_join){ .next = 5, .again = true });
+	rig_join_as(1001, j, &a);
+	for (uint32_t i = 0; i < 4; i++)
+		rig_segment(i / 2, 4, i % 2, 4, 1);
+	ok(went_up(SEG_TOS, &h, &g) && g.iteration == 4 &&
+	    went_up(CONTROL_TOS, &h, &g) && h.iteration == 4,
+	    "a rack that steps back asks after what it sends");
+	rigged_close(&rig_plane);
+}
+
 int
 main(void)
 {
@@ -217,5 +341,8 @@ main(void)
 	gate();
 	parent_says();
 	ghost();
+	rack_repairs();
+	rack_behind();
+	rack_steps_back();
 	return tap_end();
 }

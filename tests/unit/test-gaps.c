@@ -1,0 +1,225 @@
+/* A switch's side of repair: NACKs, STATEs, notices, what it sends again. */
+#include "tests/unit/rig.h"
+#include "tests/unit/tap.h"
+
+enum { SEGS = 32, F = 4, NOT_THERE = 9999 };
+
+static uint32_t probe_xid = 1000000;
+
+/* A switch of two members that repair, or one of them. */
+static void
+open_with(uint32_t members)
+{
+	const struct job_conf cf = rig_conf(2);
+	struct control_ack a;
+
+	rig_open(&cf, 0);
+	for (uint32_t w = 0; w < members; w++)
+		rig_join_as((uint16_t)(1000 + w), (struct control_join){
+		    .type = CONTROL_WORKER, .worker = w, .repairs = true,
+		    .elements = SEGS * F }, &a);
+}
+
+static void
+add(uint32_t w, uint32_t t, uint32_t i)
+{
+	rig_segment(w, t, i, F, 1);
+}
+
+/* The first index that a NACK among what was sent lacks; or NOT_THERE. */
+static uint32_t
+nack(struct repair_help *h)
+{
+	struct control c;
+
+	for (uint32_t k = 0; k < rig_n; k++) {
+		if (rig_out[k].tos == CONTROL_TOS && control_parse(
+		    rig_out[k].bytes, rig_out[k].len, &c) &&
+		    repair_is_help(&c) && repair_get_help(&c, h))
+			return h->lacks.base;
+	}
+	return NOT_THERE;
+}
+
+/* The last STATE among what was sent to worker w; how many there are. */
+static int
+state(uint32_t w, struct repair_state *s)
+{
+	struct control c;
+	int n = 0;
+
+	for (uint32_t k = 0; k < rig_n; k++)
+		n += rig_out[k].tos == CONTROL_TOS && rig_out[k].port ==
+		    1000 + w && control_parse(rig_out[k].bytes,
+		    rig_out[k].len, &c) && repair_is_state(&c) &&
+		    repair_get_state(&c, s);
+	return n;
+}
+
+static int
+probe(uint32_t w, const struct repair_help *h, struct repair_state *s)
+{
+	const union addr from = rig_addr((uint16_t)(1000 + w));
+	uint8_t m[CONTROL_MAX_BYTES];
+	uint8_t *p = control_put(m, CONTROL_HELP, 1, probe_xid++);
+
+	rig_n = 0;
+	p = repair_put_help(p, h);
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m),
+	    rig_now);
+	rig_flush();
+	return state(w, s);
+}
+
+static void
+test_nacks(void)
+{
+	struct repair_help h;
+	struct repair_state s;
+	bool quiet = true;
+
+	open_with(2);
+	for (uint32_t i = 0; i < SEGS; i++) {
+		add(0, 0, i);
+		quiet = quiet && rig_n == 0;
+	}
+	ok(quiet, "no gap, no NACK");
+	for (uint32_t i = 0; i < 6; i++) {
+		if (i == 2)
+			continue;
+		quiet = quiet && nack(&h) == NOT_THERE;
+		add(1, 0, i);
+	}
+	ok(quiet && nack(&h) == 2 && h.lacks.bytes == 1 && h.last == 5 &&
+	    h.mark == 0 && !repair_lacks(&h.lacks, 3),
+	    "a NACK when 3 have come behind a gap");
+	for (uint32_t i = 7; i < 13; i++) {
+		add(1, 0, i);
+		quiet = quiet && nack(&h) == NOT_THERE;
+	}
+	add(1, 0, 13);
+	quiet = quiet && nack(&h) == NOT_THERE;
+	add(1, 0, 14);
+	ok(quiet && nack(&h) == 6 && !repair_lacks(&h.lacks, 2) &&
+	    !repair_lacks(&h.lacks, 7), "the next after 8 segments, and no "
+	    "index twice");
+	add(1, 0, 2);
+	probe(1, &(struct repair_help){ .mark = 16, .upto = SEGS,
+	    .last = REPAIR_NONE }, &s);
+	quiet = s.dups == 0;
+	add(1, 0, 2);
+	add(1, 0, 3);
+	probe(1, &(struct repair_help){ .mark = 16, .upto = 15,
+	    .last = REPAIR_NONE }, &s);
+	ok(quiet && s.dups == 1, "what was asked for and came twice is "
+	    "counted, what was not is not");
+	ok(rig.job[0]->j.members.m[1].gaps->slack == 2 * GAPS_SLACK,
+	    "and more may overtake from then on");
+	rigged_close(&rig_plane);
+}
+
+static void
+test_states(void)
+{
+	struct repair_help h = { .mark = 1000, .upto = 8,
+	    .last = REPAIR_NONE };
+	struct repair_state s;
+	uint8_t room[REPAIR_BITMAP_BYTES];
+
+	open_with(2);
+	for (uint32_t i = 0; i < 8; i++)
+		add(0, 0, i);
+	for (uint32_t i = 0; i < 7; i += 2)
+		add(1, 0, i);
+	h.upto = 6;
+	ok(probe(1, &h, &s) == 1 && !s.whole && !s.notice && s.mark == 4 &&
+	    s.seen == h.mark && s.resent == 0 && s.lacks.base == 1 &&
+	    repair_lacks(&s.lacks, 3) && repair_lacks(&s.lacks, 5) &&
+	    !repair_lacks(&s.lacks, 7), "a STATE: what lacks of those sent");
+	probe_xid--;
+	h.mark = 3;
+	ok(probe(1, &h, &s) == 0, "the same xid once more is not answered");
+	ok(probe(1, &h, &s) == 1 && s.seen == 3,
+	    "a lower mark is that of a member started again");
+	for (uint32_t i = 1; i < 8; i += 2)
+		add(1, 0, i);
+	for (uint32_t i = 0; i < 8; i++)
+		repair_add(&h.lacks, room, i);
+	h.last = 7;
+	probe(0, &h, &s);
+	ok(s.resent == 5 && rig_n == 6 && rig_out[0].tos == SEG_TOS &&
+	    rig_out[5].tos == CONTROL_TOS, "sent again: what was done 3 "
+	    "before the last that came, ahead of the STATE");
+	h.last = REPAIR_NONE;
+	h.seen = 2;
+	probe(0, &h, &s);
+	ok(s.resent == 2, "or what a STATE had told of");
+	for (uint32_t i = 8; i < SEGS; i++)
+		add(0, 0, i);
+	for (uint32_t i = 8; i < SEGS - 1; i++)
+		add(1, 0, i);
+	add(1, 0, SEGS - 1);
+	ok(state(0, &s) == 1 && s.whole && s.notice && s.lacks.bytes == 0 &&
+	    rig_out[0].tos == SEG_TOS, "a notice when all is there");
+	ok(state(1, &s) == 1, "to all who were told that it was not");
+	add(1, 0, 2);
+	ok(rig_n == 0 && rig_count(JOB_NOTICES) == 2 && rig_count(JOB_STATES)
+	    == 4 && rig_count(JOB_PROBES) == 4, "once");
+	rigged_close(&rig_plane);
+}
+
+/* Serial numbers go round, and so do iterations. */
+static void
+test_wraps(void)
+{
+	struct repair_help h = { .upto = 8, .last = REPAIR_NONE };
+	struct repair_state s;
+	uint8_t room[REPAIR_BITMAP_BYTES];
+
+	open_with(2);
+	rig.job[0]->j.serial = UINT32_MAX - 4;
+	for (uint32_t i = 0; i < 8; i++) {
+		add(0, 0, i);
+		add(1, 0, i);
+		repair_add(&h.lacks, room, i);
+	}
+	h.seen = UINT32_MAX;
+	ok(probe(0, &h, &s) == 1 && s.mark == 3 && s.resent == 4,
+	    "a mark of 2^32 - 1 is before that of 0");
+	h.seen = 1;
+	ok(probe(0, &h, &s) == 1 && s.resent == 6, "and 1 after it");
+	h.last = 7;
+	h.seen = UINT32_MAX;
+	ok(probe(0, &h, &s) == 1 && s.resent == 5, "3 before 3 is 0");
+	rigged_close(&rig_plane);
+}
+
+static void
+test_closed(void)
+{
+	struct repair_help h = { .mark = 8, .upto = 8, .last = REPAIR_NONE };
+	struct repair_state s;
+	struct control_ack a;
+
+	open_with(1);
+	for (uint32_t i = 0; i < 8; i++)
+		add(0, 0, i);
+	ok(rig_count(JOB_EARLY) == 8 && probe(0, &h, &s) == 0,
+	    "before a job opens nothing lacks: it would be early again");
+	rig_join_as(1001, (struct control_join){ .type = CONTROL_WORKER,
+	    .worker = 1, .repairs = true, .elements = SEGS * F }, &a);
+	ok(state(0, &s) == 1 && s.notice && !s.whole && s.lacks.base == 0 &&
+	    repair_lacks(&s.lacks, 7) && !repair_lacks(&s.lacks, 8) &&
+	    s.seen == 8, "when it does, all that was sent");
+	rigged_close(&rig_plane);
+}
+
+int
+main(void)
+{
+	test_nacks();
+	test_states();
+	test_wraps();
+	test_closed();
+	return tap_end();
+}

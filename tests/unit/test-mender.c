@@ -1,0 +1,427 @@
+/* A member's side of repair: what it sends again, and when it asks. */
+#include "common/iswitch/mender-probe.h"
+#include "tests/unit/tap.h"
+
+#define MS ((uint64_t)1000000)
+
+enum { MANY = 64 };
+
+static uint8_t room[REPAIR_BITMAP_BYTES];
+static uint32_t xid = 1;
+
+/* A mender of so many segments, all of iteration t ready. */
+static struct mender
+make(uint32_t segs, uint32_t t)
+{
+	struct mender m = { 0 };
+
+	mender_init(&m, segs, false);
+	mender_window(&m, segs, segs);
+	mender_sample(&m, MS);
+	mender_turn(&m, t, 0);
+	mender_all(&m);
+	return m;
+}
+
+/* Send all that may go, in runs of at most `most`: a bit each of the first. */
+static uint64_t
+sent(struct mender *m, uint32_t most, uint64_t now_ns)
+{
+	uint32_t first, n;
+	uint64_t bits = 0;
+	bool again;
+
+	while ((n = mender_run(m, most, &first, &again, now_ns)) > 0) {
+		for (uint32_t i = first; i < first + n; i++)
+			bits |= (uint64_t)1 << i % MANY;
+	}
+	return bits;
+}
+
+/* A Probe, if one is due; its mark. */
+static bool
+probed(struct mender *m, struct repair_help *h, uint64_t now_ns)
+{
+	if (!mender_probe(m, now_ns))
+		return false;
+	mender_fill(m, ++xid, h, room, now_ns);
+	return true;
+}
+
+/* The bitmap of the set bits. */
+static struct repair_bitmap
+bitmap(uint64_t bits)
+{
+	static uint8_t bytes[8];
+
+	for (uint32_t k = 0; k < 8; k++)
+		bytes[k] = (uint8_t)(bits >> 8 * k);
+	return (struct repair_bitmap){ .bits = bytes, .bytes = 8 };
+}
+
+static void
+state(struct mender *m, struct repair_state s, uint64_t lacks, uint64_t now_ns)
+{
+	s.iteration = m->iteration;
+	s.lacks = bitmap(lacks);
+	mender_state(m, xid, &s, now_ns);
+}
+
+static void
+test_no_loss(void)
+{
+	struct mender m = make(40, 0);
+	struct repair_help h;
+	uint64_t now = 0;
+	uint32_t first, n;
+	bool again, clean = true;
+
+	for (uint32_t t = 0; t < 100; t++) {
+		for (uint32_t came = 0; came < 40;) {
+			while ((n = mender_run(&m, 7, &first, &again, now)) >
+			    0)
+				clean = clean && !again;
+			if (probed(&m, &h, now))
+				state(&m, (struct repair_state){ .seen =
+				    h.mark }, 0, now + MS / 2);
+			now += MS / 40;
+			mender_take(&m, came++, now);
+		}
+		mender_turn(&m, t + 1, now);
+		mender_all(&m);
+	}
+	ok(clean && m.n[MENDER_SENT] == 4000 && m.n[MENDER_REPEATED] == 0,
+	    "without a loss nothing is sent again");
+	ok(m.n[MENDER_PROBES_SENT] > 0 && m.n[MENDER_PROBES_SENT] <=
+	    2 * MENDER_LOSSY && m.lossy == 0, "and tails are asked after no "
+	    "more: %llu Probes", (unsigned long long)m.n[MENDER_PROBES_SENT]);
+	mender_free(&m);
+}
+
+static void
+test_state(void)
+{
+	struct mender m = make(40, 5);
+	struct repair_help h;
+
+	m.allowed = 20;
+	ok(sent(&m, 8, 0) == 0xfffff, "sent: what is allowed in flight");
+	ok(probed(&m, &h, 100) && h.mark == 20 && h.upto == 20 &&
+	    h.iteration == 5 && h.last == REPAIR_NONE,
+	    "a path that is full is asked after");
+	mender_take(&m, 0, 200);
+	mender_take(&m, 1, 200);
+	ok(sent(&m, 8, 200) == 0x300000, "as results come more goes out");
+	state(&m, (struct repair_state){ .seen = 20, .mark = 2 }, 0x1f0f0c,
+	    300);
+	ok((sent(&m, 8, 300) & 0x3fffff) == 0xf0f0c, "again: what lacks and "
+	    "was sent before the Probe, and nothing else");
+	ok(m.n[MENDER_REPEATED] == 10 && m.lossy == MENDER_LOSSY,
+	    "each once");
+	state(&m, (struct repair_state){ .seen = 20, .mark = 2 }, 0x1f0f0c,
+	    400);
+	ok(sent(&m, 8, 400) == 0, "the same STATE once more: nothing");
+	m.iteration = 6;
+	ok(mender_state(&m, xid, &(struct repair_state){ .iteration = 5 },
+	    500) == false, "a Probe of the iteration before is answered late");
+	m.iteration = 5;
+	ok(mender_state(&m, xid, &(struct repair_state){ .iteration = 4 },
+	    500), "but a switch at the one before ours has been started again");
+	mender_free(&m);
+}
+
+static void
+test_nack(void)
+{
+	struct mender m = make(40, 5);
+	struct repair_help h = { .iteration = 5, .last = 9,
+	    .lacks = bitmap(0x8108) };
+
+	sent(&m, 8, 0);
+	h.iteration = 4;
+	mender_nack(&m, &h, 100);
+	ok(sent(&m, 8, 100) == 0, "a NACK of another iteration: nothing");
+	h.iteration = 5;
+	mender_nack(&m, &h, 100);
+	ok(sent(&m, 8, 100) == 0x108, "again: what was sent before the last "
+	    "that came");
+	mender_nack(&m, &h, 200);
+	ok(sent(&m, 8, 200) == 0, "and is on its way now");
+	h.last = 3;		/* itself sent twice: which of them came? */
+	h.lacks = bitmap(2);
+	mender_nack(&m, &h, 300);
+	ok(sent(&m, 8, 300) == 0, "one that was sent twice proves nothing");
+	ok(m.n[MENDER_NACKS] == 4, "all are counted");
+	mender_free(&m);
+}
+
+static void
+test_time(void)
+{
+	struct mender m = make(10, 0);
+	struct repair_help h;
+	uint64_t due, gap = 0, now = 0;
+
+	sent(&m, 44, 0);
+	ok(probed(&m, &h, 0) && h.upto == 10, "the tail is asked after");
+	ok(!probed(&m, &h, 0) && mender_due(&m) > MS, "once, and then there "
+	    "is time");
+	for (int k = 0; k < 200; k++) {
+		due = mender_due(&m);
+		gap = due - now;
+		now = due;
+		if (!probed(&m, &h, now) || sent(&m, 44, now) != 0)
+			break;
+	}
+	ok(m.n[MENDER_EXPIRED] == 200 && m.n[MENDER_REPEATED] == 0,
+	    "a time-out sends a Probe, never data");
+	ok(gap == MENDER_CEILING_NS, "at last one each 250 ms");
+	state(&m, (struct repair_state){ .seen = 10 }, 0, now + MS);
+	ok(m.idle && mender_due(&m) > now + 100 * MS, "when all of ours is "
+	    "there we have time");
+	state(&m, (struct repair_state){ .seen = 10, .whole = true,
+	    .notice = true, .mark = 10 }, 0, now + 2 * MS);
+	ok(probed(&m, &h, now + 2 * MS) && h.lacks.base == 0 && h.seen == 10 &&
+	    repair_lacks(&h.lacks, 9), "a notice that all is done, and none "
+	    "came: it is asked for at once");
+	for (uint32_t i = 0; i < 10; i++)
+		mender_take(&m, i, now + 3 * MS);
+	ok(mender_due(&m) == UINT64_MAX && !probed(&m, &h, UINT64_MAX),
+	    "all here: nothing is due");
+	mender_free(&m);
+}
+
+static void
+test_gaps(void)
+{
+	struct mender m = make(40, 0);
+	struct repair_help h;
+
+	m.lossy = 0;
+	sent(&m, 44, 0);
+	for (uint32_t i = 0; i < 6; i++) {
+		if (i != 2)
+			mender_take(&m, i, 100);
+	}
+	ok(!probed(&m, &h, 100), "3 results may overtake one");
+	mender_take(&m, 6, 100);
+	ok(probed(&m, &h, 100) && repair_lacks(&h.lacks, 2) &&
+	    !repair_lacks(&h.lacks, 3) && repair_lacks(&h.lacks, 39) &&
+	    h.last == 6, "not 4: a Probe asks for all that have none");
+	mender_take(&m, 2, 200);
+	mender_again(&m, 3);
+	ok(m.order_slack == 0, "a duplicate of what was not asked for says "
+	    "nothing");
+	mender_again(&m, 2);
+	ok(m.order_slack == 1, "of what was: it had only been late");
+	mender_free(&m);
+}
+
+static void
+test_slack(void)
+{
+	struct mender m = make(40, 0);
+	struct repair_help h;
+	bool full;
+
+	sent(&m, 44, 0);
+	probed(&m, &h, 0);
+	state(&m, (struct repair_state){ .seen = 40, .dups = 1 }, 0, MS);
+	ok(m.order_slack == 1, "a duplicate at the switch: more patience");
+	for (uint16_t k = 2; k < 40; k++)
+		state(&m, (struct repair_state){ .seen = 40, .dups = k }, 0,
+		    MS);
+	full = m.order_slack == MENDER_ORDER;
+	for (int k = 0; k < 33; k++)
+		state(&m, (struct repair_state){ .seen = 40, .dups = 39 }, 0,
+		    MS);
+	ok(full && m.order_slack == MENDER_ORDER - 1,
+	    "as much as a round trip; less after 32 clean STATEs");
+	m.iteration = 1;
+	mender_turn(&m, 1, 2 * MS);
+	mender_all(&m);
+	sent(&m, 44, 2 * MS);
+	probed(&m, &h, 2 * MS + MS / 8);
+	state(&m, (struct repair_state){ .seen = 80, .dups = 39 }, 1, 3 * MS);
+	ok(sent(&m, 44, 3 * MS) == 0 && m.wants, "what was sent so shortly "
+	    "before a Probe may come yet: another Probe");
+	mender_free(&m);
+}
+
+/* No room: what is left of a run goes later, in its order. */
+static void
+test_unsent(void)
+{
+	const uint32_t segs = 7;
+	struct mender m = make(segs, 0);
+	struct repair_help h;
+	uint32_t first, n;
+	bool again, right = true;
+
+	n = mender_run(&m, 5, &first, &again, 0);
+	mender_unsent(&m, first, n, 2, again);
+	ok(n == 5 && m.flight == 3 && m.upto == 3 && m.serial == 3 &&
+	    m.n[MENDER_SENT] == 3, "what had no room is as if never sent");
+	n = mender_run(&m, 44, &first, &again, 0);
+	ok(n == 4 && first == 3 && !again, "it goes next");
+	for (uint32_t k = 0; k < 20; k++) {
+		probed(&m, &h, k * MS);
+		state(&m, (struct repair_state){ .seen = h.mark }, 0x6d,
+		    k * MS + MS / 2);
+		n = mender_run(&m, 44, &first, &again, k * MS + MS / 2);
+		right = right && n == 1 && first == 0 && again;
+		n = mender_run(&m, 44, &first, &again, k * MS + MS / 2);
+		right = right && n == 2 && first == 2 && again;
+		mender_unsent(&m, first, n, n, again);
+		right = right && m.agains == 4;
+		n = mender_run(&m, 44, &first, &again, k * MS + MS / 2);
+		right = right && n == 2 && first == 2 && again;
+		right = right && sent(&m, 44, k * MS + MS / 2) == 0x60;
+		m.lost = 0;	/* its share is not to the point */
+	}
+	ok(right && m.n[MENDER_REPEATED] == 100, "likewise again, round a "
+	    "ring of 7 many times");
+	mender_turn(&m, 1, 30 * MS);
+	mender_all(&m);
+	mender_take(&m, 2, 30 * MS);	/* others went on without us */
+	n = mender_run(&m, 44, &first, &again, 30 * MS);
+	mender_unsent(&m, first, n, 1, again);
+	ok(n == 2 && mender_run(&m, 44, &first, &again, 30 * MS) == 1 &&
+	    first == 1 && sent(&m, 44, 30 * MS) == 0x78 && m.upto == segs,
+	    "and before one that need not go any more");
+	mender_free(&m);
+}
+
+static void
+test_windows(void)
+{
+	struct mender m = make(200, 0);
+	struct repair_help h;
+	uint32_t before;
+
+	mender_window(&m, 4, 100);
+	sent(&m, 44, 0);
+	ok(m.out == 4, "a window to begin with");
+	mender_take(&m, 0, MS);
+	sent(&m, 44, MS);
+	ok(m.window == 5 && m.out == 5, "which grows with each result");
+	m.window = 150;
+	sent(&m, 44, MS);
+	probed(&m, &h, MS);
+	state(&m, (struct repair_state){ .seen = h.mark },
+	    0xfffffffffffffffe, 2 * MS);
+	ok(m.allowed < 100 && m.flight <= m.allowed, "most of a flight lost: "
+	    "%u in the network at once", m.allowed);
+	before = m.allowed;
+	for (uint64_t k = 3; k < 12; k++) {
+		sent(&m, 44, k * MS);
+		if (probed(&m, &h, k * MS))
+			state(&m, (struct repair_state){ .seen = h.mark }, 0,
+			    k * MS + MS);
+	}
+	ok(m.allowed > before, "and more when they arrive: %u", m.allowed);
+	ok(m.window >= 150, "a loss alone does not narrow the window");
+	m.rtt_ns = 10 * m.least_ns;
+	mender_cut(&m, 60 * MS);
+	ok(m.window < 30 && m.window >= 16, "a longer round trip does");
+	before = m.window;
+	mender_cut(&m, 60 * MS + 1);
+	ok(m.window == before, "once in two of them");
+	mender_free(&m);
+}
+
+/* What a rack sends has the order in which it became ready. */
+static void
+test_order(void)
+{
+	struct mender m = { 0 };
+	uint32_t first, n;
+	bool again;
+
+	mender_init(&m, 40, true);
+	mender_window(&m, 16, 1024);
+	mender_sample(&m, MS);
+	mender_turn(&m, 0, 0);
+	ok(mender_run(&m, 44, &first, &again, 0) == 0 && mender_due(&m) ==
+	    UINT64_MAX, "a rack waits until something is ready");
+	mender_ready(&m, 7);
+	mender_ready(&m, 8);
+	mender_ready(&m, 3);
+	n = mender_run(&m, 44, &first, &again, 0);
+	ok(n == 2 && first == 7 && mender_run(&m, 44, &first, &again, 0) == 1
+	    && first == 3, "then it goes at once, in runs");
+	for (uint32_t i = 9; i < 39; i++)
+		mender_ready(&m, i);
+	m.window = 16;
+	sent(&m, 44, 0);
+	ok(m.out == 33, "however few results have come: racks that wait for "
+	    "each other's would wait for ever");
+	mender_free(&m);
+}
+
+static void
+test_wraps(void)
+{
+	struct mender m = make(40, SEG_ITERATIONS - 1);
+	struct repair_help h;
+
+	m.serial = UINT32_MAX - 19;
+	m.seen = UINT32_MAX - 1;
+	sent(&m, 44, 0);
+	ok(probed(&m, &h, 100) && h.mark == 20 && h.iteration == 0xffffff,
+	    "marks go round");
+	state(&m, (struct repair_state){ .seen = UINT32_MAX, .mark = 3 },
+	    0xc00000, 200);
+	ok(sent(&m, 44, 200) == 0 && m.seen == 3,
+	    "what is behind 2^32 - 1 was sent later");
+	state(&m, (struct repair_state){ .seen = 2, .mark = UINT32_MAX },
+	    0xf00000, 300);
+	ok(sent(&m, 44, 300) == 0x300000 && m.seen == 3,
+	    "and 2 is behind it");
+	m.iteration = 0;
+	m.probed[m.probe % MENDER_PROBES].iteration = 0;
+	ok(mender_state(&m, xid, &(struct repair_state){ .iteration =
+	    0xffffff }, 400), "the iteration before 0 is 2^24 - 1");
+	mender_free(&m);
+}
+
+/* Out of step a STATE takes the place of results. */
+static void
+test_acks(void)
+{
+	struct mender m = make(40, 9);
+	struct repair_help h;
+
+	m.acks = true;
+	sent(&m, 44, 0);
+	ok(probed(&m, &h, 100) && h.lacks.bytes == 0 && h.mark == 40,
+	    "out of step a push is asked after, too");
+	mender_state(&m, xid, &(struct repair_state){ .iteration = 9,
+	    .seen = 40, .whole = true, .notice = true }, 200);
+	ok(m.here == 0, "a notice is of a round, though it may have the number "
+	    "of the push");
+	state(&m, (struct repair_state){ .seen = 40 }, 0x81, 300);
+	ok(m.here == 38 && sent(&m, 44, 300) == 0x81,
+	    "a STATE says what there is of the push, and what lacks");
+	probed(&m, &h, 400);
+	state(&m, (struct repair_state){ .seen = 42 }, 0, 500);
+	ok(mender_whole(&m), "until it is whole");
+	mender_free(&m);
+}
+
+int
+main(void)
+{
+	test_no_loss();
+	test_state();
+	test_nack();
+	test_time();
+	test_gaps();
+	test_slack();
+	test_unsent();
+	test_windows();
+	test_order();
+	test_wraps();
+	test_acks();
+	return tap_end();
+}

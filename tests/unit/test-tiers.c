@@ -1,0 +1,142 @@
+/*
+ * Sums of synchronous workers over networks of chance: exact, and in time.
+ *
+ * With FROM and TO as arguments, of all seeds between them; else of a few.
+ */
+#include "tests/unit/tap.h"
+#include "tests/unit/tiers.h"
+
+static struct tiers_conf
+draw(uint64_t seed)
+{
+	struct rng r = rng_seed(seed);
+	struct tiers_conf c = { .seed = seed, .limit_ns = 3600000000000 };
+	uint32_t segs;
+
+	c.workers = 1 + (int)rng_below(&r, 6);
+	c.racks = rng_below(&r, 3) == 0 ? 1 + (int)rng_below(&r, 3) : 0;
+	c.racks = c.racks < c.workers ? c.racks : c.workers;
+	segs = 1 + (uint32_t)rng_below(&r, rng_below(&r, 4) == 0 ? 200 : 30);
+	c.elements = segs * TIERS_FLOATS - (uint32_t)rng_below(&r, 2);
+	c.goal = 1 + (uint32_t)rng_below(&r, 6);
+	c.next = rng_below(&r, 2) == 0 ? (uint32_t)rng_below(&r, 65536) :
+	    SEG_ITERATIONS - 1 - (uint32_t)rng_below(&r, 4);
+	c.window = rng_below(&r, 2) == 0 ? 0 : 2 + (uint32_t)rng_below(&r, 200);
+	c.run = 1 + (uint32_t)rng_below(&r, 44);
+	c.loss = rng_below(&r, 4) == 0 ? 0 : 0.4 * rng_double(&r);
+	c.twice = rng_below(&r, 2) == 0 ? 0 : 0.2 * rng_double(&r);
+	c.late = rng_below(&r, 2) == 0 ? 0 : 0.3 * rng_double(&r);
+	c.run_loss = rng_below(&r, 4) != 0 ? 0 : 0.3 * rng_double(&r);
+	c.pause = rng_below(&r, 3) != 0 ? 0 : 0.02 * rng_double(&r);
+	c.full = rng_below(&r, 3) != 0 ? 0 : 0.3 * rng_double(&r);
+	c.packet_ns = 200 + rng_below(&r, 20000);
+	c.queue_ns = rng_below(&r, 4) != 0 ? 0 : 4 * c.packet_ns +
+	    rng_below(&r, 5000000);
+	c.delay_ns = 1000 + rng_below(&r, rng_below(&r, 2) == 0 ? 100000 :
+	    5000000);
+	c.late_ns = rng_below(&r, 4 * c.delay_ns);
+	c.pause_ns = rng_below(&r, 100000000);
+	c.think_ns = rng_below(&r, 2000000);
+	c.skew_ns = rng_below(&r, 2) == 0 ? 0 : rng_below(&r, 3000000000);
+	c.grain_ns = rng_below(&r, 2) == 0 ? 0 : rng_below(&r, 200000);
+	c.follows = rng_below(&r, 4) == 0 && c.skew_ns < 500000000 &&
+	    c.racks == 0 && c.loss < 0.05;
+	return c;
+}
+
+static void
+tell(const struct tiers *w)
+{
+	const struct tiers_conf *c = &w->cf;
+
+	note("seed %llu: %d workers, %d racks, %u elements, %u from %u, window "
+	    "%u, run %u, loss %.2f, twice %.2f, late %.2f, run loss %.2f, "
+	    "pause %.3f, full %.2f, delay %llu, queue %llu, skew %llu%s",
+	    (unsigned long long)c->seed, c->workers, c->racks, c->elements,
+	    c->goal, c->next, c->window, c->run, c->loss, c->twice, c->late,
+	    c->run_loss, c->pause, c->full, (unsigned long long)c->delay_ns,
+	    (unsigned long long)c->queue_ns, (unsigned long long)c->skew_ns,
+	    c->follows ? ", follows" : "");
+	for (int k = 0; k < c->workers; k++) {
+		const struct tiers_node *n = &w->node[k];
+		char why[SYNC_WORKER_WHY_BYTES];
+
+		note("worker %d: %u done%s, %u of %u segments of %u: %s", k,
+		    n->done, n->wrong ? ", wrong" : "", n->l.got[n->l.t & 1],
+		    n->l.segs, n->l.t, sync_worker_why(&n->l, why));
+	}
+	note("%.3f s, %llu events, %llu sent, %llu segments, %llu again",
+	    (double)w->now_ns / 1e9, (unsigned long long)w->steps,
+	    (unsigned long long)w->sent,
+	    (unsigned long long)tiers_count(w, MENDER_SENT),
+	    (unsigned long long)tiers_count(w, MENDER_REPEATED));
+}
+
+static double most_copies;
+static uint64_t most_seed, needless;
+
+/* Sent again though nothing was lost, nor late, and the job open? */
+static bool
+needed(const struct tiers *w)
+{
+	const struct tiers_conf *c = &w->cf;
+	const struct iswitch *s = rigged_switch(&w->node[w->nodes - 1].plane);
+
+	return c->loss > 0 || c->run_loss > 0 || c->late > 0 || c->twice > 0 ||
+	    c->queue_ns > 0 || c->racks > 0 || tiers_count(w, MENDER_REPEATED)
+	    <= s->job[0]->j.n[JOB_EARLY];
+}
+
+/* Play one; did all end, and with the right sums? */
+static bool
+well(struct tiers *w, const struct tiers_conf *c)
+{
+	const double segs = (double)seg_count(c->elements, TIERS_FLOATS) *
+	    c->goal * c->workers;
+	bool good = true;
+	double copies;
+
+	tiers_open(w, c);
+	while (tiers_step(w))
+		;
+	for (int k = 0; k < c->workers; k++) {
+		const struct tiers_node *n = &w->node[k];
+
+		good = good && n->l.in.end == MEMBERSHIP_LEFT && !n->wrong &&
+		    n->done == c->goal;
+	}
+	copies = (double)(tiers_count(w, MENDER_SENT) +
+	    tiers_count(w, MENDER_REPEATED)) / segs;
+	if (copies > most_copies) {
+		most_copies = copies;
+		most_seed = c->seed;
+	}
+	needless += !needed(w);
+	if (!good || !needed(w))
+		tell(w);
+	tiers_close(w);
+	return good;
+}
+
+int
+main(int argc, char *argv[])
+{
+	const uint64_t from = argc > 2 ? strtoull(argv[1], NULL, 10) : 1,
+	    to = argc > 2 ? strtoull(argv[2], NULL, 10) : 300;
+	struct tiers *w = malloc(sizeof(*w));
+	uint64_t failed = 0;
+
+	for (uint64_t seed = from; seed < to; seed++) {
+		const struct tiers_conf c = draw(seed);
+
+		failed += !well(w, &c);
+	}
+	ok(failed == 0, "%llu networks of chance: every sum exact, each worker "
+	    "done", (unsigned long long)(to - from));
+	ok(needless == 0, "nothing is sent again without a loss");
+	ok(most_copies < 10, "and no segment without end");
+	note("at most %.1f copies of a segment (seed %llu)", most_copies,
+	    (unsigned long long)most_seed);
+	free(w);
+	return tap_end();
+}
