@@ -15,6 +15,7 @@ local dlp = Proto("innet.dlp", "Distributed Learning Protocol")
 local UPDATE_BYTES, STATUS_BYTES = 32, 8
 local SEGMENT_BYTES = 8
 local CONTROL_BYTES, MAC_BYTES = 8, 16
+local PROBE_BYTES, STATE_BYTES = 30, 24
 local DLP_BYTES = 30
 local ALL_WORKERS = 0xffffffff
 
@@ -120,6 +121,7 @@ local cf = fields(control, {
 	{ "next", "uint32", "Next iteration" },
 	{ "crc", "uint32", "CRC-32C of the weights", base.HEX },
 	{ "again", "bool", "Can give the last iteration again", 8, nil, 1 },
+	{ "repairs", "bool", "Repairs by Probe, STATE and NACK", 8, nil, 2 },
 	{ "h", "uint16", "H" },
 	{ "iteration", "uint24", "Seg: iteration" },
 	{ "contributions", "uint16", "Contributions" },
@@ -136,7 +138,21 @@ local cf = fields(control, {
 	{ "timeout", "uint16", "Put out after, s of silence" },
 	{ "server", "bool", "A server, which answers whole vectors", 8, nil, 1 },
 	{ "awaited", "bool", "Others are still to join", 8, nil, 2 },
+	{ "mends", "bool", "Repairs by Probe, STATE and NACK", 8, nil, 4 },
 	{ "async", "bool", "The job is asynchronous", 8, nil, 8 },
+	{ "mark", "uint32", "Mark, sent or completed so far" },
+	{ "seen", "uint32", "Highest mark seen" },
+	{ "last", "uint24", "Newest index not asked for" },
+	{ "upto", "uint24", "Segments sent at least once" },
+	{ "round", "uint24", "Round" },
+	{ "last_round", "uint24", "Round of the newest" },
+	{ "resent", "uint24", "Results sent for it, ahead" },
+	{ "whole", "bool", "All is complete", 8, nil, 1 },
+	{ "notice", "bool", "A notice, later than the Probe", 8, nil, 2 },
+	{ "dups", "uint16", "Came though asked for" },
+	{ "bytes", "uint16", "Bytes of the bitmap" },
+	{ "bitmap", "bytes", "Bitmap" },
+	{ "lacks", "string", "Lacks" },
 	{ "mac", "bytes", "MAC" },
 	{ "rest", "bytes", "Ignored" },
 })
@@ -332,6 +348,12 @@ local function reader(tree, body)
 		tree:add(field, range)
 		return range
 	end
+	-- The same of a byte that has more fields.
+	function r.again(field, n)
+		local range = r.add(field, n)
+		r.at = range and r.at - n or r.at
+		return range
+	end
 	function r.left()
 		return r.wide and bytes - r.at or 0
 	end
@@ -350,6 +372,80 @@ local function read_seg(r)
 	r.add(cf.index, 3)
 end
 
+-- The indices of a bitmap's bits from `base` on, in runs, the first few.
+local function lacking(range, base)
+	local raw, runs, first = range:raw(), {}, nil
+	for k = 0, 8 * #raw do
+		local byte = raw:byte(math.floor(k / 8) + 1) or 0
+		local lacks = math.floor(byte / 2 ^ (k % 8)) % 2 == 1
+		if lacks and not first then
+			first = base + k
+		elseif first and not lacks then
+			local last = base + k - 1
+			runs[#runs + 1] = first == last and ("%d"):format(first)
+			    or ("%d-%d"):format(first, last)
+			first = nil
+			if #runs > 8 then
+				runs[#runs] = "..."
+				break
+			end
+		end
+	end
+	return table.concat(runs, " ")
+end
+
+-- A bitmap of what lacks, behind its length.
+local function read_bitmap(r, tree, base)
+	local bytes = r.add(cf.bytes, 2)
+	if bytes and bytes:uint() > 0 then
+		local bits = r.add(cf.bitmap, bytes:uint())
+		if bits then
+			tree:add(cf.lacks, bits, lacking(bits, base)):
+			    set_generated()
+		end
+	end
+end
+
+-- The Seg of a Probe, NACK or STATE; the index of its bitmap's first bit.
+local function read_base(r)
+	r.add(cf.iteration, 3)
+	r.add(cf.contributions, 2)
+	local base = r.add(cf.index, 3)
+	return base and base:uint() or 0
+end
+
+-- A Help, or a Probe or NACK, which look alike if nothing was sent yet.
+local function read_help(r, tree)
+	if r.left() < PROBE_BYTES then
+		read_seg(r)
+		return nil
+	end
+	local base = read_base(r)
+	local mark = r.add(cf.mark, 4)
+	r.add(cf.seen, 4)
+	r.add(cf.last, 3)
+	local upto = r.add(cf.upto, 3)
+	r.add(cf.round, 3)
+	r.add(cf.last_round, 3)
+	read_bitmap(r, tree, base)
+	return mark:uint() == 0 and upto:uint() == 0 and ": NACK or Probe" or
+	    ": Probe"
+end
+
+local function read_state(r, tree)
+	local base = read_base(r)
+	r.add(cf.mark, 4)
+	r.add(cf.seen, 4)
+	r.add(cf.resent, 3)
+	r.again(cf.whole, 1)
+	r.add(cf.notice, 1)
+	r.add(cf.dups, 2)
+	read_bitmap(r, tree, base)
+	if r.left() >= 2 then
+		read_bitmap(r, tree, 0)
+	end
+end
+
 local function read_join(r, tree)
 	local kind, mode = r.add(cf.type, 1), r.add(cf.mode, 1)
 	if mode and (not types[kind:uint()] or not modes[mode:uint()]) then
@@ -362,7 +458,8 @@ local function read_join(r, tree)
 	r.add(cf.next, 4)
 	r.add(cf.crc, 4)
 	if r.left() > 0 then
-		r.add(cf.again, 1)
+		r.again(cf.again, 1)
+		r.add(cf.repairs, 1)
 	end
 end
 
@@ -387,7 +484,7 @@ local bodies = {
 	[1] = read_join,
 	[4] = function(r) r.add(cf.h, 2) end,
 	[5] = read_seg,
-	[6] = read_seg,
+	[6] = read_help,
 	[17] = read_page,
 	[18] = read_stats,
 	[20] = read_page,
@@ -411,19 +508,20 @@ local answers = {
 		r.add(cf.elements, 4)
 		r.add(cf.timeout, 2)
 		if r.left() > 0 then
-			local at = r.at
-			r.add(cf.server, 1)
-			r.at = at
-			r.add(cf.awaited, 1)
-			r.at = at
+			r.again(cf.server, 1)
+			r.again(cf.awaited, 1)
+			r.again(cf.mends, 1)
 			r.add(cf.async, 1)
 		end
 	end,
 	[4] = function(r) r.add(cf.h, 2) end,
 	[5] = function(r) r.add(cf.contributions, 2) end,
-	[6] = function(r, status)
+	[6] = function(r, status, tree)
 		if status ~= 0 then
 			read_seg(r)
+		elseif r.left() >= STATE_BYTES - 2 then
+			read_state(r, tree)
+			return "STATE"
 		end
 	end,
 	[17] = read_text,
@@ -438,16 +536,17 @@ bodies[8] = function(r, tree)
 		return nil
 	end
 	acked, status = acked:uint(), status:uint()
+	local said
 	if not actions[acked] then
 		tree:add_proto_expert_info(ce.bad_action)
 	elseif answers[acked] then
-		answers[acked](r, status)
+		said = answers[acked](r, status, tree)
 	end
 	if not statuses[status] then
 		tree:add_proto_expert_info(ce.bad_status)
 	end
 	return (" of %s: %s"):format(actions[acked] or "action " .. acked,
-	    statuses[status] or "status " .. status)
+	    said or statuses[status] or "status " .. status)
 end
 
 local function dissect_control(tvb, pinfo, root)

@@ -12,6 +12,7 @@
 
 #include "common/base/vec.h"
 #include "common/capture/pcapio.h"
+#include "common/wire/repair.h"
 #include "tests/bats/iswitch.h"
 
 static void
@@ -91,6 +92,8 @@ print_ack(const struct control *c)
 	case CONTROL_HELP:
 		if (a.status != CONTROL_DONE)
 			print_seg(a.seg);
+		else if (repair_is_state(c))
+			print_body(c);
 		break;
 	case CONTROL_MEMBERS:
 	case CONTROL_STATS:
@@ -139,8 +142,9 @@ print_control(const struct control *c, const uint8_t *end)
 		break;
 	case CONTROL_FBCAST:
 	case CONTROL_HELP:
-		ok = control_get_number(c, 8, &v);
-		print_seg(v);
+		ok = control_get_number(c, 8, &v) && !repair_is_help(c);
+		if (ok)
+			print_seg(v);
 		break;
 	case CONTROL_MEMBERS:
 	case CONTROL_STATS:

@@ -70,6 +70,51 @@ infos() {
 	[ "$(shark in.pcap -Y _ws.expert -T fields -e frame.number)" = 8 ]
 }
 
+@test "repair: who knows it, Probe, NACK and STATE, and what they lack" {
+	mkiswitch >in.pcap <<-'EOF'
+	1000 10.0.1.1 10.0.1.2 join 1 1 body=0100000000000003000003e8016e0000000500000000 extra=1
+	2000 10.0.1.1 10.0.1.2 join 1 2 body=0100000000000003000003e8016e000000050000000003
+	3000 10.0.1.2 10.0.1.1 ack 1 2 join done body=0100000100020002000000050001000000040001 extra=1
+	4000 10.0.1.2 10.0.1.1 ack 1 2 join done body=010000010002000200000005000100000004000104
+	5000 10.0.1.1 10.0.1.2 help 1 7 body=0000050000000002000000040000000000000100000400000000000000010b
+	6000 10.0.1.2 10.0.1.1 ack 1 7 help done body=060000000500000000030000000300000004000002020001000201c1
+	7000 10.0.1.2 10.0.1.1 help 1 8 body=0000050000000000000000000000000400000600000000000000000000028001
+	8000 10.0.1.1 10.0.1.2 help 1 9 body=0000050000000002
+	9000 10.0.1.2 10.0.1.1 ack 1 9 help done body=0600
+	10000 10.0.1.1 10.0.1.2 help 1 7 body=0000050000000002000000040000000000000100000400000000000000020b
+	EOF
+	infos in.pcap | cut -f 2 >got
+	diff - got <<-'EOF'
+	Join, job 1
+	Join, job 1
+	Ack of Join: done, job 1
+	Ack of Join: done, job 1
+	Help: Probe, job 1
+	Ack of Help: STATE, job 1
+	Help: NACK or Probe, job 1
+	Help, job 1
+	Ack of Help: done, job 1
+	Help: Probe, job 1
+	EOF
+	shark in.pcap -T fields -E separator=, -e innet.control.repairs -e innet.control.mends -e innet.control.mark \
+		-e innet.control.seen -e innet.control.last -e innet.control.upto -e innet.control.resent \
+		-e innet.control.whole -e innet.control.notice -e innet.control.dups -e innet.control.lacks >got
+	sed 's/True/1/g; s/False/0/g' got | diff - <(cat <<-'EOF'
+	0,,,,,,,,,,
+	1,,,,,,,,,,
+	,0,,,,,,,,,
+	,1,,,,,,,,,
+	,,4,0,1,4,,,,,2-3 5
+	,,3,4,,,2,0,1,1,3 11 17-18
+	,,0,4,6,0,,,,,7-8
+	,,,,,,,,,,
+	,,,,,,,,,,
+	,,4,0,1,4,,,,,
+	EOF
+	)
+	[ "$(shark in.pcap -Y _ws.expert -T fields -e frame.number)" = 10 ]
+}
+
 @test "captures of the published DLP programs" {
 	infos "$data/dlp-avg_agg_udp_bcast-5w.pcapng" >got
 	[ "$(grep -c '^DLP' got)" -eq "$(wc -l <got)" ]
