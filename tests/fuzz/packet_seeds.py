@@ -464,6 +464,65 @@ def switch_captures():
         eth(ip4(payload=a, tos=SEG)), MACS + b"\x08\6" + bytes(28)]))
 
 
+def repairs():
+    """What happens to a member and a switch: see tests/fuzz/repair.c."""
+    def start(segs, ordered=False, acks=False):
+        return struct.pack(">HBB", segs - 1, ordered | acks << 1, 0)
+
+    def thing(what, how=0, body=b""):
+        return struct.pack(">BH", what | how << 3, len(body)) + body
+
+    def bitmap(lacks):
+        base = min(lacks, default=0)
+        bits = bytearray((max(lacks, default=-1) - base) // 8 + 1)
+        for i in lacks:
+            bits[(i - base) // 8] |= 1 << (i - base) % 8
+        return base, struct.pack(">H", len(bits)) + bits
+
+    def asks(t, mark, seen, last, upto, lacks=()):
+        base, bits = bitmap(lacks)
+        return struct.pack(">QII", t << 40 | base, mark, seen) + b"".join(
+            n.to_bytes(3, "big") for n in (last, upto, 0, 0)) + bits
+
+    def state(t, mark, seen, resent, flags, dups, lacks=()):
+        base, bits = bitmap(lacks)
+        return struct.pack(">BBQII", 6, 0, t << 40 | base, mark, seen) + \
+            resent.to_bytes(3, "big") + struct.pack(">BH", flags, dups) + bits
+
+    def came(*indices):
+        return b"".join(thing(3, 0, i.to_bytes(2, "big")) for i in indices)
+
+    def adds(member, t, *indices):
+        return b"".join(thing(7, member | t << 1, i.to_bytes(2, "big"))
+                        for i in indices)
+    sent, later = thing(0), thing(0, 4)
+    put("repair", "no-loss", start(9) + sent + thing(1, 0, state(
+        0, 0, 9, 0, 0, 0)) + came(*range(9)) + thing(5, 1) + sent)
+    put("repair", "state", start(40) + sent + later + thing(1, 0, state(
+        0, 3, 40, 1, 0, 1, (2, 9, 39))) + sent + later)
+    put("repair", "state-cut", start(40) + sent + later + thing(1, 0, state(
+        0, 3, 40, 1, 0, 1, (2, 9, 39))[:-1]) + sent)
+    put("repair", "nack", start(40) + sent + thing(2, 0, asks(
+        0, 0, 0, 30, 0, (1, 2, 20))) + thing(0, 8) + sent)
+    put("repair", "gaps", start(40) + sent + came(0, 1, 9) + sent + came(
+        2, 3) + thing(4, 0, b"\0\2") + thing(0, 5) * 3)
+    put("repair", "notice", start(9) + sent + thing(1, 0, state(
+        0, 9, 9, 0, 3, 0)) + sent)
+    put("repair", "rack", start(40, True) + thing(5, 1, bytes(range(40))) +
+        sent + thing(1, 0, state(1, 0, 20, 0, 0, 0, (3, 5, 7))) + sent)
+    put("repair", "push", start(40, acks=True) + sent + thing(1, 0, state(
+        0, 0, 40, 0, 0, 0, (3,))) + sent + thing(1, 0, state(
+            0, 0, 41, 0, 0, 0)))
+    put("repair", "wide", start(12000) + sent + later + thing(1, 0, state(
+        0, 0, 2000, 0, 0, 0, (0, 11087))) + sent)
+    put("repair", "switch", start(16) + adds(0, 0, *range(16)) + adds(
+        1, 0, 0, 1, 3, 4, 5, 6, 7, 8, 9) + thing(6, 1, asks(
+            0, 9, 0, 9, 16, (0, 1, 3))) + adds(1, 0, 2, 2, *range(10, 16)) +
+        thing(6, 0, asks(0, 16, 9, 0xffffff, 16, range(16))) + adds(0, 1, 0))
+    put("repair", "switch-cut", start(16) + adds(0, 0, *range(16)) + thing(
+        6, 0, asks(0, 16, 9, 0xffffff, 16, range(16))[:-1]))
+
+
 def control_sessions():
     """Settings and datagrams: see tests/fuzz/controls.c."""
     def say(who, payload, tos=0, after=0):
@@ -517,3 +576,4 @@ def packets():
     switches()
     switch_captures()
     control_sessions()
+    repairs()
