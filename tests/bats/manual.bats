@@ -105,6 +105,38 @@ page() {
 	run_script script
 }
 
+@test "innet-wire(5): a switch answers the Probe by the STATE, byte for byte" {
+	python
+	sed -n '/^06 00 0001/,/^\.Ed/{/^\.Ed/!p}' "$srcdir/man/innet-wire.5" >bytes
+	cat >client.py <<-'END'
+	import socket, struct, sys
+	def send(s, tos, data, action):
+	    s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
+	    s.send(data)
+	    while action and (data := s.recv(2000))[0] != action:
+	        pass
+	    return data
+	probe, state = map(bytes.fromhex, open('bytes').read().split('\n\n'))
+	workers = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in '12']
+	for w, s in enumerate(workers):
+	    s.settimeout(10)
+	    s.connect(('127.0.0.1', int(sys.argv[1])))
+	    send(s, 0x0c, struct.pack('>BBHIBBHIIHIIB', 1, 0, 1, 1, 1, 0, 0, w, 4, 1, 5, 0, 2), 8)
+	for i in range(7):
+	    send(workers[i // 4], 0x1c, struct.pack('>Qf', 5 << 40 | 1 << 24 | i % 4, 1), 0)
+	while workers[1].recv(2000)[7] != 2:
+	    pass
+	print(send(workers[1], 0x0c, probe, 8) == state)
+	END
+	cat >script <<-'END'
+	innet-switch -q -p iswitch -H 2 --listen :0 --port-file port &
+	until [ -s port ]; do sleep 0.05; done
+	"$py" client.py $(cat port) | grep -x True
+	END
+	export py
+	run_script script
+}
+
 @test "innet-wire(5): the client in Python gets its sum, alone and with another" {
 	sed -n '/^import socket, struct/,/^\.Ed/{/^\.Ed/!p}' "$srcdir/man/innet-wire.5" |
 		sed 's/\\e/\\/g' >client.py
