@@ -39,8 +39,11 @@ draw(uint64_t seed)
 	c.think_ns = rng_below(&r, 2000000);
 	c.skew_ns = rng_below(&r, 2) == 0 ? 0 : rng_below(&r, 3000000000);
 	c.grain_ns = rng_below(&r, 2) == 0 ? 0 : rng_below(&r, 200000);
+	/* without a Join for a second it opens, and some are left out */
 	c.follows = rng_below(&r, 4) == 0 && c.skew_ns < 500000000 &&
-	    c.racks == 0 && c.loss < 0.05;
+	    c.racks == 0 && c.loss < 0.05 && c.run_loss == 0;
+	c.restarts = rng_below(&r, 8) != 0 || c.racks > 0 || c.follows ? 0 :
+	    1 + (uint32_t)rng_below(&r, 3);
 	return c;
 }
 
@@ -83,7 +86,7 @@ needed(const struct tiers *w)
 	const struct iswitch *s = rigged_switch(&w->node[w->nodes - 1].plane);
 
 	return c->loss > 0 || c->run_loss > 0 || c->late > 0 || c->twice > 0 ||
-	    c->queue_ns > 0 || c->racks > 0 || tiers_count(w, MENDER_REPEATED)
+	    c->queue_ns > 0 || c->racks > 0 || c->restarts > 0 || tiers_count(w, MENDER_REPEATED)
 	    <= s->job[0]->j.n[JOB_EARLY];
 }
 

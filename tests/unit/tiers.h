@@ -27,6 +27,7 @@ struct tiers_conf {
 	uint64_t packet_ns, queue_ns, delay_ns, late_ns, pause_ns, think_ns,
 	    skew_ns, grain_ns, limit_ns;
 	bool follows;			/* H is how many have joined */
+	uint32_t restarts;		/* of the root, which forgets all */
 };
 
 struct tiers_packet {
@@ -52,7 +53,8 @@ struct tiers_node {
 struct tiers {
 	struct tiers_conf cf;
 	struct rng rng;
-	uint64_t now_ns, order, sent, steps;
+	uint64_t now_ns, order, sent, steps, restart_ns;
+	uint32_t restarts;
 	int nodes;
 	struct tiers_node node[TIERS_NODES];
 	struct tiers_packet *fly;	/* a heap */
@@ -327,6 +329,34 @@ tiers_live(struct tiers *w, int k)
 	}
 }
 
+static inline void
+tiers_open_switch(struct tiers *w, int k, int below)
+{
+	const bool child = k < w->nodes - 1;
+	const struct iswitch_conf cf = { .job = { .child = child, .keep = 16,
+	    .h = w->cf.follows ? 0 : (uint16_t)below,
+	    .reduce = { .kind = REDUCE_SUM, .fixed_bits = 24 },
+	    .member_timeout_ns = 60000000000 }, .floats = TIERS_FLOATS,
+	    .floats_max = 366, .number = (uint32_t)k };
+
+	rigged_open(&w->node[k].plane, &cf, (uint32_t)rng_u64(&w->rng),
+	    tiers_deliver, &w->node[k]);
+}
+
+/* The root forgets everything, if it is time for that. */
+static inline void
+tiers_restart(struct tiers *w)
+{
+	const int root = w->nodes - 1;
+
+	if (w->restarts == w->cf.restarts || w->now_ns < w->restart_ns)
+		return;
+	w->restarts++;
+	w->restart_ns = w->now_ns + rng_below(&w->rng, 20 * w->cf.delay_ns);
+	rigged_close(&w->node[root].plane);
+	tiers_open_switch(w, root, w->cf.workers);
+}
+
 /* One event.  False when there is none before the limit, or all is done. */
 static inline bool
 tiers_step(struct tiers *w)
@@ -364,21 +394,8 @@ tiers_step(struct tiers *w)
 			    w->cf.pause_ns + 1);
 	}
 	tiers_live(w, who);
+	tiers_restart(w);
 	return true;
-}
-
-static inline void
-tiers_open_switch(struct tiers *w, int k, int below)
-{
-	const bool child = k < w->nodes - 1;
-	const struct iswitch_conf cf = { .job = { .child = child, .keep = 16,
-	    .h = w->cf.follows ? 0 : (uint16_t)below,
-	    .reduce = { .kind = REDUCE_SUM, .fixed_bits = 24 },
-	    .member_timeout_ns = 60000000000 }, .floats = TIERS_FLOATS,
-	    .floats_max = 366, .number = (uint32_t)k };
-
-	rigged_open(&w->node[k].plane, &cf, (uint32_t)rng_u64(&w->rng),
-	    tiers_deliver, &w->node[k]);
 }
 
 static inline void
@@ -409,6 +426,7 @@ tiers_open(struct tiers *w, const struct tiers_conf *cf)
 	for (int k = 0; k < cf->racks; k++)
 		tiers_open_switch(w, cf->workers + k,
 		    (cf->workers + cf->racks - 1 - k) / cf->racks);
+	w->restart_ns = rng_below(&w->rng, cf->skew_ns + 40 * cf->delay_ns);
 	tiers_open_switch(w, w->nodes - 1,
 	    cf->racks > 0 ? cf->racks : cf->workers);
 }
