@@ -49,6 +49,8 @@ sync_worker_enter(struct sync_worker *l)
 		l->end = SYNC_WORKER_NO_MEMORY;
 		return;
 	}
+	l->t = sync_worker_iteration(l);	/* as the Join has said */
+	l->redo = false;
 	sync_worker_begin(l);
 	memset(l->given[~l->t & 1], 0, l->segs * sizeof(**l->given));
 	l->got[~l->t & 1] = 0;
