@@ -148,7 +148,9 @@ sync_worker_news(struct sync_worker *l, enum membership_news news,
 		break;
 	case MEMBERSHIP_ASKED: sync_worker_asked(l, &l->in.seg); break;
 	case MEMBERSHIP_LOST:
-		if (l->in.seg.iteration == l->t)
+		if (l->in.seg.iteration == l->t && l->redo)
+			sync_worker_redone(l, now_ns);	/* none lacks it */
+		else if (l->in.seg.iteration == l->t)
 			l->end = SYNC_WORKER_LOST;
 		break;
 	case MEMBERSHIP_OUT:
