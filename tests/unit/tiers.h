@@ -351,6 +351,10 @@ tiers_restart(struct tiers *w)
 
 	if (w->restarts == w->cf.restarts || w->now_ns < w->restart_ns)
 		return;
+	for (int k = 0; k < w->cf.workers; k++) {
+		if (w->node[k].done + 2 > w->cf.goal)
+			return;		/* who leaves gives nothing again */
+	}
 	w->restarts++;
 	w->restart_ns = w->now_ns + rng_below(&w->rng, 20 * w->cf.delay_ns);
 	rigged_close(&w->node[root].plane);
