@@ -190,6 +190,40 @@ dlp_aggregator_echo(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 	dlp_aggregator_answer(j, out, &a, to);
 }
 
+/* The workers that are waited for, a bit each: places, or gradients. */
+static inline uint32_t
+dlp_aggregator_missing(const struct dlp_aggregator *j)
+{
+	uint32_t bits = 0;
+
+	for (unsigned i = 0; i < j->session.nodes; i++) {
+		if (i >= j->now.n || (j->state == DLP_LEARNING &&
+		    j->now.member[i].order == 0))
+			bits |= (uint32_t)1 << i;
+	}
+	return j->state == DLP_WAITING ? 0 : bits;
+}
+
+/* The state, to who asks for it; innet's workers are also told who is missing,
+ * or that they have no place. */
+static inline void
+dlp_aggregator_poll(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
+    const struct dlp *d, const struct dlp_aggregator_peer *from)
+{
+	struct dlp a = *d;
+	uint8_t state = j->state;
+
+	j->n[DLP_AGGREGATOR_POLLED]++;
+	if (d->state == DLP_POLL && dlp_is_poll(d)) {
+		if (dlp_aggregator_find(&j->now, &from->at) == NULL)
+			state = DLP_WAITING;
+		else
+			a.param[DLP_PARAMS - 1] =
+			    (int32_t)dlp_aggregator_missing(j);
+	}
+	dlp_aggregator_echo(j, out, &a, state, from);
+}
+
 /* What a worker that was order-th in a step gets, with these values. */
 static inline void
 dlp_aggregator_result(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
@@ -220,6 +254,19 @@ dlp_aggregator_reset(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 	dlp_aggregator_echo(j, out, d, j->state, from);
 }
 
+/* The settings in force, in this state; step says how many, or which one. */
+static inline void
+dlp_aggregator_settings(struct dlp_aggregator *j,
+    struct dlp_aggregator_out *out, uint8_t state, uint32_t step,
+    const struct dlp_aggregator_peer *to)
+{
+	struct dlp a = { .state = state, .node_count = j->session.nodes,
+	    .step = step };
+
+	memcpy(a.param, j->session.param, sizeof(a.param));
+	dlp_aggregator_answer(j, out, &a, to);
+}
+
 /*
  * A session is to begin with these settings; said again before it has begun,
  * they change nothing.
@@ -248,7 +295,7 @@ dlp_aggregator_configure(struct dlp_aggregator *j,
 		j->session = s;
 		dlp_aggregator_open(j, DLP_SETUP);
 	}
-	dlp_aggregator_echo(j, out, d, j->state, from);
+	dlp_aggregator_settings(j, out, DLP_CONFIGURE, j->now.n, from);
 }
 
 /* A worker asks for its index and the settings; the last one opens step 0. */
@@ -258,16 +305,14 @@ dlp_aggregator_setup(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 {
 	struct dlp_aggregator_member *m =
 	    dlp_aggregator_find(&j->now, &from->at);
-	struct dlp a = { .state = DLP_SETUP, .node_count = j->session.nodes };
 
 	j->n[m == NULL ? DLP_AGGREGATOR_SETUP : DLP_AGGREGATOR_SETUP_AGAIN]++;
 	if (m == NULL) {
 		m = &j->now.member[j->now.n++];
 		*m = (struct dlp_aggregator_member){ .peer = *from };
 	}
-	a.step = (uint32_t)(m - j->now.member);
-	memcpy(a.param, j->session.param, sizeof(a.param));
-	dlp_aggregator_answer(j, out, &a, from);
+	dlp_aggregator_settings(j, out, DLP_SETUP,
+	    (uint32_t)(m - j->now.member), from);
 	if (j->state == DLP_SETUP && j->now.n == j->session.nodes) {
 		j->state = DLP_LEARNING;
 		j->done = false;
@@ -424,8 +469,7 @@ dlp_aggregator_take(struct dlp_aggregator *j, const uint8_t *p, size_t len,
 	} else if (d.state == DLP_LEARNING && j->state == DLP_LEARNING) {
 		dlp_aggregator_learn(j, out, &d, from);
 	} else {
-		j->n[DLP_AGGREGATOR_POLLED]++;
-		dlp_aggregator_echo(j, out, &d, j->state, from);
+		dlp_aggregator_poll(j, out, &d, from);
 	}
 	return out->n;
 }

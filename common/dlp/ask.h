@@ -8,6 +8,12 @@
  *
  *	[RESET] [CONFIGURE] SETUP POLL ready (STEP ready)... over
  *
+ * Once a worker has its index it polls, and says SETUP again only when it
+ * hears of WAITING: the published switch gives each SETUP another place.  That
+ * switch also adds each gradient that it gets, so that nothing is repeated to
+ * it.  It is known by the echo of a poll: the published server empties it, and
+ * an aggregator of innet's says in it who is missing.
+ *
  * Time-outs are those of RFC 6298, from DLP_ASK_RTO_MIN_NS to _MAX_NS.
  */
 #ifndef INNET_DLP_ASK_H
@@ -36,7 +42,13 @@ enum dlp_ask_phase {
 
 enum dlp_ask_news {
 	DLP_ASK_NOTHING, DLP_ASK_OPEN, DLP_ASK_RESULT, DLP_ASK_REFUSED,
+	DLP_ASK_LOST,	/* there is a place, but its number was lost */
 	DLP_ASK_IGNORED
+};
+
+/* Who answers, as polls have shown. */
+enum dlp_ask_peer {
+	DLP_ASK_ANY, DLP_ASK_INNET, DLP_ASK_OLD_SWITCH, DLP_ASK_OLD_SERVER
 };
 
 struct dlp_ask {
@@ -45,6 +57,7 @@ struct dlp_ask {
 	struct dlp_session wish;	/* what it asks for then; 0: default */
 	struct dlp_session session;	/* what was answered */
 	uint32_t index, step;
+	enum dlp_ask_peer peer;
 	struct dlp out;			/* waits for its answer */
 	uint64_t out_ns;		/* last sent */
 	uint64_t heap_ns;		/* to be sent (again) */
@@ -56,18 +69,6 @@ struct dlp_ask {
 	uint32_t heard_step;
 	uint64_t sent, repeated, wrong_step;	/* counted */
 };
-
-/* What a poll carries, to be known from an aggregate when it is echoed. */
-static const char dlp_ask_mark[4 * DLP_PARAMS + 1] =
-    "innet poll innet poll in";
-
-static inline void
-dlp_ask_marked(int32_t param[DLP_PARAMS])
-{
-	for (int i = 0; i < DLP_PARAMS; i++)
-		param[i] = (int32_t)bytes_get((const uint8_t *)dlp_ask_mark +
-		    4 * i, 4);
-}
 
 /* The packet of the phase, to be sent at now_ns. */
 static inline void
@@ -86,7 +87,7 @@ dlp_ask_enter(struct dlp_ask *a, enum dlp_ask_phase phase, uint64_t now_ns)
 		a->out.node_count = a->wish.nodes;
 		memcpy(a->out.param, a->wish.param, sizeof(a->wish.param));
 	} else if (phase == DLP_ASK_POLL) {
-		dlp_ask_marked(a->out.param);
+		dlp_poll_put(a->out.param);
 	} else if (phase == DLP_ASK_STEP) {
 		a->out.step = a->step;
 	}
@@ -109,6 +110,7 @@ dlp_ask_begin(struct dlp_ask *a, uint64_t now_ns)
 {
 	dlp_ask_forward(a, now_ns);
 	a->step = 0;
+	a->peer = DLP_ASK_ANY;
 	dlp_ask_enter(a, a->resets ? DLP_ASK_RESET : a->configures ?
 	    DLP_ASK_CONFIGURE : DLP_ASK_SETUP, now_ns);
 }
@@ -123,12 +125,18 @@ dlp_ask_gradient(struct dlp_ask *a, const int32_t param[DLP_PARAMS],
 	memcpy(a->out.param, param, sizeof(a->out.param));
 }
 
+/* Is an answer waited for? */
+static inline bool
+dlp_ask_waits(const struct dlp_ask *a)
+{
+	return a->phase != DLP_ASK_OVER && a->phase != DLP_ASK_READY;
+}
+
 /* When dlp_ask_due() has something to send next. */
 static inline uint64_t
 dlp_ask_next_ns(const struct dlp_ask *a)
 {
-	return a->phase == DLP_ASK_OVER || a->phase == DLP_ASK_READY ?
-	    DLP_ASK_NEVER : a->heap_ns;
+	return dlp_ask_waits(a) ? a->heap_ns : DLP_ASK_NEVER;
 }
 
 /* Is there a packet to send at now_ns?  It is in a->out. */
@@ -145,7 +153,8 @@ dlp_ask_due(struct dlp_ask *a, uint64_t now_ns)
 	}
 	a->sent++;
 	a->out_ns = now_ns;
-	a->heap_ns = now_ns + a->rto_ns;
+	a->heap_ns = a->phase == DLP_ASK_STEP &&
+	    a->peer == DLP_ASK_OLD_SWITCH ? DLP_ASK_NEVER : now_ns + a->rto_ns;
 	return true;
 }
 
@@ -197,16 +206,16 @@ dlp_ask_take_lead(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		    DLP_ASK_SETUP, now_ns);
 		return DLP_ASK_NOTHING;
 	}
+	if (d->state == DLP_CONFIGURE && d->node_count > 0) {
+		dlp_ask_forward(a, now_ns);
+		dlp_ask_enter(a, DLP_ASK_SETUP, now_ns);
+		return DLP_ASK_NOTHING;
+	}
 	if (memcmp(d->param, a->out.param, sizeof(d->param)) != 0)
 		return DLP_ASK_IGNORED;	/* RESET's, a second time */
 	if (d->state == DLP_ERROR)
 		return DLP_ASK_REFUSED;
-	if (d->state != DLP_SETUP) {
-		dlp_ask_pause(a, DLP_ASK_CONFIGURE, now_ns);
-		return DLP_ASK_NOTHING;
-	}
-	dlp_ask_forward(a, now_ns);
-	dlp_ask_enter(a, DLP_ASK_SETUP, now_ns);
+	dlp_ask_pause(a, DLP_ASK_CONFIGURE, now_ns);
 	return DLP_ASK_NOTHING;
 }
 
@@ -214,20 +223,43 @@ dlp_ask_take_lead(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 static inline bool
 dlp_ask_is_setup(const struct dlp *d)
 {
-	int32_t mark[DLP_PARAMS];
-
-	dlp_ask_marked(mark);
 	return d->state == DLP_SETUP && d->node_count > 0 &&
 	    d->param[DLP_ITERATIONS] > 0 && d->param[DLP_SCALE] > 0 &&
-	    memcmp(d->param, mark, sizeof(mark)) != 0;
+	    !dlp_is_poll(d);
+}
+
+/* A poll in SETUP or LEARNING was answered: by whom? */
+static inline enum dlp_ask_peer
+dlp_ask_who(const struct dlp *d)
+{
+	if (!dlp_is_poll(d))
+		return DLP_ASK_OLD_SERVER;
+	return d->param[DLP_PARAMS - 1] != 0 ? DLP_ASK_INNET :
+	    DLP_ASK_OLD_SWITCH;
+}
+
+/* Have all come?  Or is the place lost, in a session that was reset? */
+static inline enum dlp_ask_news
+dlp_ask_take_poll(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
+{
+	if (d->state == DLP_SETUP || d->state == DLP_LEARNING)
+		a->peer = dlp_ask_who(d);
+	if (d->state == DLP_LEARNING && d->step == 0) {
+		dlp_ask_forward(a, now_ns);
+		a->phase = DLP_ASK_READY;
+		return DLP_ASK_OPEN;
+	}
+	if (a->heap_ns > now_ns && a->tries == 0)
+		return DLP_ASK_IGNORED;	/* pausing already */
+	dlp_ask_pause(a, d->state == DLP_WAITING ? DLP_ASK_SETUP :
+	    DLP_ASK_POLL, now_ns);
+	return DLP_ASK_NOTHING;
 }
 
 static inline enum dlp_ask_news
 dlp_ask_take_setup(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
 	if (dlp_ask_is_setup(d)) {
-		if (a->phase == DLP_ASK_POLL)
-			return DLP_ASK_IGNORED;	/* a second time */
 		a->session.nodes = d->node_count;
 		memcpy(a->session.param, d->param, sizeof(d->param));
 		a->index = d->step;
@@ -235,12 +267,8 @@ dlp_ask_take_setup(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		dlp_ask_enter(a, DLP_ASK_POLL, now_ns);
 		return DLP_ASK_NOTHING;
 	}
-	if (a->phase == DLP_ASK_POLL && d->state == DLP_LEARNING &&
-	    d->step == 0) {
-		dlp_ask_forward(a, now_ns);
-		a->phase = DLP_ASK_READY;
-		return DLP_ASK_OPEN;
-	}
+	if (d->state == DLP_ERROR)
+		return DLP_ASK_LOST;	/* so the published server */
 	if (a->heap_ns > now_ns && a->tries == 0)
 		return DLP_ASK_IGNORED;	/* pausing already */
 	dlp_ask_pause(a, DLP_ASK_SETUP, now_ns);
@@ -250,9 +278,6 @@ dlp_ask_take_setup(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 static inline enum dlp_ask_news
 dlp_ask_take_step(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
-	int32_t mark[DLP_PARAMS];
-
-	dlp_ask_marked(mark);
 	if (d->state == DLP_WRONG_STEP) {
 		a->wrong_step++;
 		if (a->tries > 0)	/* not pausing already */
@@ -260,7 +285,7 @@ dlp_ask_take_step(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		return DLP_ASK_NOTHING;
 	}
 	if (d->state != DLP_LEARNING || d->step != a->step ||
-	    memcmp(d->param, mark, sizeof(mark)) == 0)
+	    d->node_count == 0 || dlp_is_poll(d))
 		return DLP_ASK_IGNORED;
 	dlp_ask_measure(a, now_ns);
 	dlp_ask_forward(a, now_ns);
@@ -281,8 +306,11 @@ dlp_ask_take(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 	a->heard_step = d->step;
 	if (a->phase == DLP_ASK_RESET || a->phase == DLP_ASK_CONFIGURE)
 		return dlp_ask_take_lead(a, d, now_ns);
-	if (a->phase == DLP_ASK_SETUP || a->phase == DLP_ASK_POLL)
+	if (a->phase == DLP_ASK_SETUP)
 		return dlp_ask_take_setup(a, d, now_ns);
+	if (a->phase == DLP_ASK_POLL)
+		return dlp_ask_is_setup(d) ? DLP_ASK_IGNORED :
+		    dlp_ask_take_poll(a, d, now_ns);
 	return dlp_ask_take_step(a, d, now_ns);
 }
 

@@ -28,7 +28,9 @@ struct dlp_worker_conf {
 };
 
 /* Why it has ended; dlp_worker_why() has the words. */
-enum dlp_worker_end { DLP_WORKER_GOING, DLP_WORKER_REFUSED, DLP_WORKER_STUCK };
+enum dlp_worker_end {
+	DLP_WORKER_GOING, DLP_WORKER_REFUSED, DLP_WORKER_LOST, DLP_WORKER_STUCK
+};
 
 enum dlp_worker_count {
 	DLP_WORKER_GRADIENTS, DLP_WORKER_RESULTS, DLP_WORKER_SESSIONS,
@@ -73,7 +75,7 @@ dlp_worker_busy(const struct dlp_worker *w)
 static inline bool
 dlp_worker_waits(const struct dlp_worker *w)
 {
-	return dlp_ask_next_ns(&w->ask) != DLP_ASK_NEVER;
+	return dlp_ask_waits(&w->ask);
 }
 
 /* The gradient that waits leaves as integers, once the session is open. */
@@ -130,6 +132,7 @@ dlp_worker_take(struct dlp_worker *w, const struct dlp *d, uint64_t now_ns)
 	case DLP_ASK_OPEN: dlp_worker_offer(w, now_ns); break;
 	case DLP_ASK_RESULT: dlp_worker_result(w, d); break;
 	case DLP_ASK_REFUSED: w->end = DLP_WORKER_REFUSED; break;
+	case DLP_ASK_LOST: w->end = DLP_WORKER_LOST; break;
 	case DLP_ASK_IGNORED: w->n[DLP_WORKER_IGNORED]++; break;
 	case DLP_ASK_NOTHING: break;
 	}
@@ -157,7 +160,7 @@ dlp_worker_due(const struct dlp_worker *w)
 	const uint64_t end = w->cf.give_up_ns > left ? DLP_ASK_NEVER :
 	    w->ask.since_ns + w->cf.give_up_ns;
 
-	if (w->end != DLP_WORKER_GOING || due == DLP_ASK_NEVER)
+	if (w->end != DLP_WORKER_GOING || !dlp_worker_waits(w))
 		return DLP_ASK_NEVER;
 	return due < end ? due : end;
 }
@@ -188,6 +191,9 @@ dlp_worker_why(const struct dlp_worker *w, char text[DLP_WORKER_WHY_BYTES])
 	if (w->end == DLP_WORKER_REFUSED)
 		snprintf(text, DLP_WORKER_WHY_BYTES,
 		    "the session's settings are refused");
+	if (w->end == DLP_WORKER_LOST)
+		snprintf(text, DLP_WORKER_WHY_BYTES, "this address has a place "
+		    "in the session, but the answer with its index is lost");
 	if (w->end != DLP_WORKER_STUCK)
 		return text;
 	dlp_worker_wait(w, what, sizeof(what));

@@ -49,6 +49,33 @@ struct dlp_session {
 	int32_t param[DLP_PARAMS];
 };
 
+/*
+ * What a poll of innet's carries in all parameters but the last: so its echo is
+ * told from an aggregate, and innet's aggregators say in the last who is
+ * missing.
+ */
+static const char dlp_poll_text[4 * (DLP_PARAMS - 1) + 1] =
+    "innet:who is missing";
+
+static inline void
+dlp_poll_put(int32_t param[DLP_PARAMS])
+{
+	for (int i = 0; i < DLP_PARAMS - 1; i++)
+		param[i] = (int32_t)bytes_get((const uint8_t *)dlp_poll_text +
+		    4 * i, 4);
+	param[DLP_PARAMS - 1] = 0;
+}
+
+/* Is it such a poll, or an answer to one? */
+static inline bool
+dlp_is_poll(const struct dlp *d)
+{
+	int32_t text[DLP_PARAMS];
+
+	dlp_poll_put(text);
+	return memcmp(d->param, text, sizeof(text) - sizeof(text[0])) == 0;
+}
+
 static inline const char *
 dlp_state_name(uint8_t state)
 {

@@ -144,6 +144,25 @@ filter_agrees() {
 	done; done
 }
 
+@test "who waits for a session that another worker configures anew takes part in it" {
+	serve to innet-ps --json -p dlp --write-in in.pcap
+	lead='' crew=''
+	for w in 1 2; do
+		innet-worker --json -p dlp --switch "$to" --synthetic 24B --interval 1ns >w$w.json 3>&- &
+		crew="$crew $!"
+	done
+	pids="$pids $crew"
+	for _ in $(seq 200); do
+		innet-ctl --json "$to" jobs 2>/dev/null | grep -q '"members":2' && break
+		sleep 0.02
+	done
+	innet-worker -q -p dlp --switch "$to" --synthetic 24B --interval 1ns --session nodes=3,iterations=9
+	for w in $crew; do wait "$w"; done
+	jq -se 'all(.results == 9)' w1.json w2.json
+	finish to
+	tail -n 1 to.out | jq -e '.steps == 9 and .sessions == 1 and .foreign == 0'
+}
+
 @test "with losses, repeats and reordering every step completes all the same" {
 	lead='--session nodes=4,iterations=50'
 	for late in '' --late; do

@@ -110,10 +110,11 @@ hear(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		dlp_ask_gradient(a, g, now_ns);
 	if (dlp_ask_due(a, now_ns)) {
 		dlp_put(bytes, &a->out);
-		must(a->heap_ns > now_ns && a->heap_ns - now_ns <=
-		    DLP_ASK_RTO_MAX_NS, "it will be sent again");
+		must(a->heap_ns > now_ns && (a->heap_ns - now_ns <=
+		    DLP_ASK_RTO_MAX_NS || a->peer == DLP_ASK_OLD_SWITCH),
+		    "it will be sent again");
 	}
-	must(dlp_ask_next_ns(a) != DLP_ASK_NEVER, "it waits for something");
+	must(dlp_ask_waits(a), "it waits for something");
 }
 
 int

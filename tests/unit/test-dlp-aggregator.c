@@ -108,7 +108,8 @@ test_states(void)
 	    "any other state is answered with the "
 	    "packet, its state and step the current ones");
 	say(3, DLP_CONFIGURE, 2, 0, 0);
-	ok(heard(3, DLP_SETUP, 2, 0, 0), "CONFIGURE: state SETUP");
+	ok(heard(3, DLP_CONFIGURE, 2, 0, 100) && job.state == DLP_SETUP,
+	    "CONFIGURE is answered with the settings, and the state is SETUP");
 	say(3, DLP_LEARNING, 1, 4, 8);
 	ok(heard(3, DLP_SETUP, 1, 0, 8), "a gradient in SETUP: likewise");
 	say(1, DLP_SETUP, 1, 0, 0);
@@ -145,7 +146,8 @@ test_configure(void)
 	say(1, DLP_CONFIGURE, 3, 0, 0);
 	say(1, DLP_SETUP, 1, 0, 0);
 	say(1, DLP_CONFIGURE, 3, 0, 0);
-	ok(job.now.n == 1, "the same again changes nothing");
+	ok(job.now.n == 1 && heard(1, DLP_CONFIGURE, 3, 1, 100),
+	    "the same again changes nothing; step says how many have come");
 	say(1, DLP_CONFIGURE, 4, 0, 0);
 	ok(job.now.n == 0 && job.session.nodes == 4,
 	    "other settings begin anew");
@@ -174,6 +176,41 @@ test_setup(void)
 	say(5, DLP_LEARNING, 1, 0, 1);
 	say(5, DLP_SETUP, 1, 0, 0);
 	ok(heard(5, DLP_LEARNING, 1, 0, 0), "but not once it has learned");
+}
+
+/* Worker w polls as innet's do; the last parameter of the answer. */
+static uint32_t
+asks(unsigned w)
+{
+	static struct dlp_aggregator_peer from;
+	struct dlp d = { .state = DLP_POLL, .node_count = 1 };
+	uint8_t bytes[DLP_BYTES];
+
+	from = worker(w);
+	dlp_poll_put(d.param);
+	dlp_put(bytes, &d);
+	dlp_aggregator_take(&job, bytes, DLP_BYTES, &from, &out);
+	return out.n == 1 && dlp_is_poll(&out.d) ?
+	    (uint32_t)out.d.param[DLP_PARAMS - 1] : UINT32_MAX;
+}
+
+static void
+test_polls(void)
+{
+	begin(DLP_AGGREGATOR_SWITCH, false, false, 3, 0);
+	say(1, DLP_SETUP, 1, 0, 0);
+	ok(asks(1) == 6 && out.d.state == DLP_SETUP,
+	    "a poll of innet's hears which places are not taken");
+	ok(asks(2) == 0 && out.d.state == DLP_WAITING,
+	    "one from who has no place, WAITING");
+	say(2, DLP_SETUP, 1, 0, 0);
+	say(3, DLP_SETUP, 1, 0, 0);
+	say(2, DLP_LEARNING, 1, 0, 5);
+	ok(asks(2) == 5 && out.d.state == DLP_LEARNING,
+	    "and whose gradients have not come");
+	ok(asks(4) == 0 && out.d.state == DLP_WAITING, "a stranger again not");
+	say(4, DLP_RESET, 1, 0, 0);
+	ok(asks(2) == 0 && out.d.state == DLP_WAITING, "nor after RESET");
 }
 
 static void
@@ -297,7 +334,7 @@ test_server(void)
 	say(1, DLP_RESET, 1, 0, 0);
 	ok(heard(1, DLP_SETUP, 0, 0, 0), "server: RESET begins anew in SETUP");
 	say(1, DLP_CONFIGURE, 9, 0, 0);
-	ok(heard(1, DLP_SETUP, 0, 0, 0) && job.session.nodes == 9,
+	ok(heard(1, DLP_CONFIGURE, 9, 0, 1) && job.session.nodes == 9,
 	    "server: and CONFIGURE is taken as well");
 }
 
@@ -378,6 +415,7 @@ main(void)
 	test_states();
 	test_configure();
 	test_setup();
+	test_polls();
 	test_steps();
 	test_late(DLP_AGGREGATOR_SWITCH);
 	test_late(DLP_AGGREGATOR_SERVER);

@@ -56,6 +56,18 @@ open_session(void)
 	hears_echo(DLP_LEARNING, 0);
 }
 
+/* The same, of an aggregator of innet's, where worker 0 is missing. */
+static void
+open_innets(void)
+{
+	begin(false, false);
+	dlp_ask_due(&ask, now);
+	hears(DLP_SETUP, 5, 2, 2);
+	dlp_ask_due(&ask, now);
+	ask.out.param[DLP_PARAMS - 1] = 1;
+	hears_echo(DLP_LEARNING, 0);
+}
+
 static void
 test_lead(void)
 {
@@ -70,7 +82,7 @@ test_lead(void)
 	    !dlp_ask_due(&ask, now), "a session that learns is let be");
 	now += 2 * MS;
 	ok(sends(DLP_CONFIGURE, 3, 0, 7), "and asked again in a while");
-	ok(hears_echo(DLP_SETUP, 0) == DLP_ASK_NOTHING &&
+	ok(hears(DLP_CONFIGURE, 3, 0, 7) == DLP_ASK_NOTHING &&
 	    sends(DLP_SETUP, 1, 0, 0), "then SETUP");
 	begin(false, true);
 	dlp_ask_due(&ask, now);
@@ -100,14 +112,17 @@ test_setup(void)
 	ok(hears(DLP_SETUP, 5, 2, 100) == DLP_ASK_IGNORED,
 	    "SETUP's answer once more changes nothing");
 	ok(hears_echo(DLP_SETUP, 0) == DLP_ASK_NOTHING &&
-	    ask.phase == DLP_ASK_SETUP, "others are missing: SETUP again");
+	    ask.phase == DLP_ASK_POLL, "others are missing: no SETUP again");
 	ok(hears_echo(DLP_SETUP, 0) == DLP_ASK_IGNORED, "one pause at a time");
 	now += 100 * MS;
-	ok(sends(DLP_SETUP, 1, 0, 0), "after a pause");
-	hears(DLP_SETUP, 5, 2, 100);
-	dlp_ask_due(&ask, now);
+	ok(dlp_ask_due(&ask, now) && ask.out.state == DLP_POLL,
+	    "but a poll, after a pause");
 	ok(hears_echo(DLP_LEARNING, 3) == DLP_ASK_NOTHING &&
-	    ask.phase == DLP_ASK_SETUP, "a session under way is another's");
+	    ask.phase == DLP_ASK_POLL, "a session under way is another's");
+	now += 100 * MS;
+	dlp_ask_due(&ask, now);
+	ok(hears_echo(DLP_WAITING, 0) == DLP_ASK_NOTHING &&
+	    ask.phase == DLP_ASK_SETUP, "WAITING: the place is lost");
 	now += 100 * MS;
 	dlp_ask_due(&ask, now);
 	hears(DLP_SETUP, 5, 2, 100);
@@ -121,13 +136,47 @@ test_setup(void)
 static void
 test_published_server(void)
 {
+	const int32_t g[DLP_PARAMS] = { 42 };
+
 	begin(false, false);
 	dlp_ask_due(&ask, now);
+	ok(dlp_ask_take(&ask, &(struct dlp){ .state = DLP_ERROR,
+	    .node_count = 1 }, now) == DLP_ASK_LOST,
+	    "ERROR to SETUP: a place whose index was lost");
 	hears(DLP_SETUP, 2, 0, 100);
 	dlp_ask_due(&ask, now);
 	ok(dlp_ask_take(&ask, &(struct dlp){ .state = DLP_SETUP,
 	    .node_count = 1 }, now) == DLP_ASK_NOTHING &&
-	    ask.phase == DLP_ASK_SETUP, "a poll may be answered with zeros");
+	    ask.phase == DLP_ASK_POLL && ask.peer == DLP_ASK_OLD_SERVER,
+	    "a poll may be answered with zeros");
+	now += MS;
+	dlp_ask_due(&ask, now);
+	ok(dlp_ask_take(&ask, &(struct dlp){ .state = DLP_LEARNING }, now) ==
+	    DLP_ASK_OPEN, "until the session is open");
+	dlp_ask_gradient(&ask, g, now);
+	dlp_ask_due(&ask, now);
+	ok(dlp_ask_take(&ask, &(struct dlp){ .state = DLP_LEARNING }, now) ==
+	    DLP_ASK_IGNORED, "such an answer, come late, is no aggregate");
+	ok(dlp_ask_take(&ask, &(struct dlp){ .state = DLP_ERROR,
+	    .node_count = 1 }, now) == DLP_ASK_IGNORED &&
+	    dlp_ask_next_ns(&ask) != DLP_ASK_NEVER,
+	    "ERROR to a gradient said again: it is counted");
+}
+
+static void
+test_published_switch(void)
+{
+	const int32_t g[DLP_PARAMS] = { 42 };
+
+	open_session();
+	ok(ask.peer == DLP_ASK_OLD_SWITCH, "a poll comes back as it was");
+	dlp_ask_gradient(&ask, g, now);
+	ok(sends(DLP_LEARNING, 1, 0, 42) && dlp_ask_waits(&ask) &&
+	    dlp_ask_next_ns(&ask) == DLP_ASK_NEVER,
+	    "a gradient is sent once, and its answer waited for");
+	hears(DLP_WRONG_STEP, 1, 0, 42);
+	now += MS;
+	ok(sends(DLP_LEARNING, 1, 0, 42), "again after WRONG_STEP");
 }
 
 static void
@@ -135,16 +184,17 @@ test_steps(void)
 {
 	const int32_t g[DLP_PARAMS] = { 42 };
 
-	open_session();
+	open_innets();
+	ok(ask.peer == DLP_ASK_INNET, "innet's say who is missing");
 	dlp_ask_gradient(&ask, g, now);
 	ok(sends(DLP_LEARNING, 1, 0, 42), "a gradient at step 0");
 	ok(dlp_ask_next_ns(&ask) == now + 10 * MS, "time-out: 10 ms at least");
 	now += 10 * MS;
 	ok(sends(DLP_LEARNING, 1, 0, 42) && ask.repeated == 1 &&
 	    dlp_ask_next_ns(&ask) == now + 20 * MS, "again, and it doubles");
-	struct dlp poll = { .state = DLP_LEARNING };
+	struct dlp poll = { .state = DLP_LEARNING, .node_count = 1 };
 
-	dlp_ask_marked(poll.param);
+	dlp_poll_put(poll.param);
 	ok(dlp_ask_take(&ask, &poll, now) == DLP_ASK_IGNORED,
 	    "the echo of a poll is no aggregate");
 	ok(hears(DLP_LEARNING, 5, 1, 9) == DLP_ASK_IGNORED &&
@@ -176,7 +226,7 @@ test_timeout(void)
 	const int32_t g[DLP_PARAMS] = { 1 };
 	uint64_t span = 0;
 
-	open_session();
+	open_innets();
 	ask.session.param[0] = 1000;
 	dlp_ask_gradient(&ask, g, now);
 	for (int i = 0; i < 20; i++) {
@@ -204,6 +254,7 @@ main(void)
 	test_lead();
 	test_setup();
 	test_published_server();
+	test_published_switch();
 	test_steps();
 	test_timeout();
 	return tap_end();

@@ -36,6 +36,17 @@ hears(uint8_t state, uint32_t step, int32_t a, int32_t b)
 	return dlp_worker_take(&w, &d, now);
 }
 
+/* The poll is answered by an aggregator of innet's, which lacks these. */
+static enum dlp_ask_news
+answer_poll(uint8_t state, uint32_t step, int32_t missing)
+{
+	struct dlp d = { .state = state, .node_count = 1, .step = step };
+
+	dlp_poll_put(d.param);
+	d.param[DLP_PARAMS - 1] = missing;
+	return dlp_worker_take(&w, &d, now);
+}
+
 /* A session of two steps and four workers opens. */
 static bool
 opens(void)
@@ -44,7 +55,7 @@ opens(void)
 
 	hears(DLP_SETUP, 1, 2, 1000);
 	good = sends(DLP_POLL) && good;
-	return hears(DLP_LEARNING, 0, 0, 0) == DLP_ASK_OPEN && good;
+	return answer_poll(DLP_LEARNING, 0, 15) == DLP_ASK_OPEN && good;
 }
 
 static void
@@ -146,6 +157,21 @@ test_ends(void)
 	w.ask.out.state = DLP_ERROR;
 	dlp_worker_take(&w, &w.ask.out, now);
 	over("the session's settings are refused");
+	fresh(false, false);
+	dlp_worker_begin(&w, 2, now);
+	sends(DLP_SETUP);
+	dlp_worker_take(&w, &(struct dlp){ .state = DLP_ERROR }, now);
+	over("this address has a place in the session, but the answer with its "
+	    "index is lost");
+	fresh(false, false);
+	dlp_worker_begin(&w, 2, now);
+	sends(DLP_SETUP);
+	hears(DLP_SETUP, 1, 2, 1000);
+	sends(DLP_POLL);
+	answer_poll(DLP_LEARNING, 0, 0);
+	gradient(1, 1);
+	ok(sends(DLP_LEARNING) && dlp_worker_due(&w) == now + 3 * SECOND,
+	    "what is sent once is given up in time");
 	fresh(false, false);
 	dlp_worker_begin(&w, 2, now);
 	opens();
