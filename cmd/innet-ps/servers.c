@@ -23,6 +23,8 @@ static const struct opt sums_opts[] = {
 static const struct opt session_opts[] = {
 	{ DLP_REDUCE, "reduce", "HOW", "dlp: mean (default) or median" },
 	{ DLP_LATE, "late", NULL, "dlp: answer at once, from the step before" },
+	{ DLP_STRAGGLER, "straggler", "TIME",
+	    "dlp: answer with what there is after TIME" },
 	{ DLP_SESSION, "session", "LIST",
 	    "dlp: nodes=,iterations=,scale=,..." },
 	{ 0 }

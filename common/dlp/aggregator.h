@@ -5,7 +5,8 @@
  * as their published workers expect them (innet-dlp(7)).  It holds one session
  * at a time, of up to 32 workers, which it knows by the address they send from.
  * Nothing is allocated and no clock is read; a whole session is decided by the
- * order of its packets.
+ * order of its packets, and with straggler_ns by their times: a step that has
+ * lasted so long is completed with the gradients that have come.
  *
  * Sums are taken in 64 bits and saturated to 32, which is counted.
  */
@@ -20,12 +21,20 @@
 #include "common/wire/addr.h"
 #include "common/wire/dlp.h"
 
+#define DLP_AGGREGATOR_NEVER UINT64_MAX
+
+enum {
+	DLP_AGGREGATOR_KEPT = 256,	/* aggregates, for those left behind */
+	DLP_AGGREGATOR_LEAST = 3	/* of which a median is one */
+};
+
 enum dlp_aggregator_as { DLP_AGGREGATOR_SWITCH, DLP_AGGREGATOR_SERVER };
 
 struct dlp_aggregator_conf {
 	enum dlp_aggregator_as as;	/* whose behaviour */
 	bool median;		/* or the mean */
 	bool late;		/* answer at once, with the step before */
+	uint64_t straggler_ns;	/* from a step's first gradient; 0: none */
 	struct dlp_session session;	/* what is 0 has its default */
 };
 
@@ -40,13 +49,16 @@ enum dlp_aggregator_count {
 	DLP_AGGREGATOR_NOT_OPEN, DLP_AGGREGATOR_SHORT, DLP_AGGREGATOR_LONG,
 	DLP_AGGREGATOR_ANSWERS, DLP_AGGREGATOR_STEPS, DLP_AGGREGATOR_SESSIONS,
 	    DLP_AGGREGATOR_SATURATED,
+	DLP_AGGREGATOR_PARTIAL,		/* steps completed without all */
+	DLP_AGGREGATOR_TOO_FEW,		/* or not, for want of gradients */
 	DLP_AGGREGATOR_COUNTS
 };
 
 static const char *const dlp_aggregator_count_name[DLP_AGGREGATOR_COUNTS] = {
 	"reset", "configured", "refused", "setup", "setup_again", "gradients",
 	"repeated", "finished", "wrong_step", "polled", "foreign", "not_open",
-	"short", "long", "answers", "steps", "sessions", "saturated"
+	"short", "long", "answers", "steps", "sessions", "saturated",
+	"partial", "too_few"
 };
 
 /* Where a packet came from, and where it went: an answer goes the other way. */
@@ -58,6 +70,13 @@ struct dlp_aggregator_member {
 	struct dlp_aggregator_peer peer;
 	uint8_t order;		/* in this step, from 1; 0: not yet counted */
 	uint8_t done_order;	/* in the step just finished */
+	uint64_t missed;	/* steps completed without it */
+};
+
+/* What a step came to. */
+struct dlp_aggregator_kept {
+	int32_t value[DLP_PARAMS];
+	uint8_t n;		/* gradients in it */
 };
 
 struct dlp_aggregator_table {
@@ -73,11 +92,13 @@ struct dlp_aggregator {
 	struct dlp_aggregator_table now;	/* this session's, by index */
 	struct dlp_aggregator_table before;	/* the last one's, in SETUP */
 	unsigned counted;		/* members counted in this step */
+	uint64_t began_ns;		/* the step, if any is counted */
 	uint8_t arrived[DLP_NODES_MAX];	/* their indices, in order */
 	int32_t value[DLP_PARAMS][DLP_NODES_MAX];	/* in that order too */
 	bool done;			/* there is a step just finished */
 	uint32_t done_step;
-	int32_t aggregate[2][DLP_PARAMS];	/* of it, and the one before */
+	struct dlp_aggregator_kept kept[DLP_AGGREGATOR_KEPT];	/* by step */
+	uint32_t left_out;		/* of done_step, a bit each */
 	uint64_t n[DLP_AGGREGATOR_COUNTS];
 };
 
@@ -224,19 +245,33 @@ dlp_aggregator_poll(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 	dlp_aggregator_echo(j, out, &a, state, from);
 }
 
-/* What a worker that was order-th in a step gets, with these values. */
+/* What a step came to: one of those that are kept. */
+static inline const struct dlp_aggregator_kept *
+dlp_aggregator_kept(const struct dlp_aggregator *j, uint32_t step)
+{
+	return &j->kept[step % DLP_AGGREGATOR_KEPT];
+}
+
+/* What a worker that was order-th in a step gets. */
 static inline void
 dlp_aggregator_result(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
-    uint32_t step,
-    unsigned order, const int32_t value[DLP_PARAMS],
-    const struct dlp_aggregator_peer *to)
+    uint32_t step, unsigned order, const struct dlp_aggregator_peer *to)
 {
 	struct dlp a = { .state = DLP_LEARNING, .step = step,
 	    .node_count = j->session.nodes };
+	const struct dlp_aggregator_kept *k = NULL;
 
-	if (j->cf.late && j->cf.as == DLP_AGGREGATOR_SERVER)
-		a.node_count = (uint8_t)order;
-	memcpy(a.param, value, sizeof(a.param));
+	if (!j->cf.late) {
+		k = dlp_aggregator_kept(j, step);
+		a.node_count = k->n;
+	} else {
+		if (step > 0)
+			k = dlp_aggregator_kept(j, step - 1);
+		if (j->cf.as == DLP_AGGREGATOR_SERVER && order > 0)
+			a.node_count = (uint8_t)order;
+	}
+	if (k != NULL)
+		memcpy(a.param, k->value, sizeof(a.param));
 	dlp_aggregator_answer(j, out, &a, to);
 }
 
@@ -316,29 +351,63 @@ dlp_aggregator_setup(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 	if (j->state == DLP_SETUP && j->now.n == j->session.nodes) {
 		j->state = DLP_LEARNING;
 		j->done = false;
-		memset(j->aggregate, 0, sizeof(j->aggregate));
 	}
 }
 
-/* All have been counted: the aggregate, to all unless they have an answer. */
+/* The sum of all N, as if those that have not come were like the others. */
+static inline int64_t
+dlp_aggregator_mean(const struct dlp_aggregator *j, int param)
+{
+	const int64_t n = j->counted, sum = j->session.nodes *
+	    dlp_aggregator_sum(j->value[param], j->counted);
+
+	return (sum + (sum < 0 ? -n : n) / 2) / n;
+}
+
+/* The aggregate of the gradients that have come. */
+static inline void
+dlp_aggregator_reduce(struct dlp_aggregator *j)
+{
+	struct dlp_aggregator_kept *k =
+	    &j->kept[j->step % DLP_AGGREGATOR_KEPT];
+
+	k->n = (uint8_t)j->counted;
+	for (int i = 0; i < DLP_PARAMS; i++)
+		k->value[i] = dlp_saturate(j->cf.median ?
+		    dlp_aggregator_median2(j->value[i], j->counted) :
+		    dlp_aggregator_mean(j, i),
+		    &j->n[DLP_AGGREGATOR_SATURATED]);
+}
+
+/* Who has not come is left out, and named in left_out. */
+static inline void
+dlp_aggregator_leave_out(struct dlp_aggregator *j)
+{
+	j->left_out = dlp_aggregator_missing(j);
+	if (j->left_out == 0)
+		return;
+	j->n[DLP_AGGREGATOR_PARTIAL]++;
+	for (unsigned i = 0; i < j->now.n; i++) {
+		if (j->now.member[i].order > 0)
+			continue;
+		j->now.member[i].missed++;
+		j->now.member[i].done_order = 0;
+	}
+}
+
+/* The step is done: the aggregate, to those who came and have no answer. */
 static inline void
 dlp_aggregator_complete(struct dlp_aggregator *j,
     struct dlp_aggregator_out *out)
 {
-	const unsigned n = j->counted;
-
-	memcpy(j->aggregate[1], j->aggregate[0], sizeof(j->aggregate[0]));
-	for (int i = 0; i < DLP_PARAMS; i++)
-		j->aggregate[0][i] = dlp_saturate(j->cf.median ?
-		    dlp_aggregator_median2(j->value[i], n) :
-		    dlp_aggregator_sum(j->value[i], n),
-		    &j->n[DLP_AGGREGATOR_SATURATED]);
-	for (unsigned i = 0; i < n; i++) {
+	dlp_aggregator_reduce(j);
+	dlp_aggregator_leave_out(j);
+	for (unsigned i = 0; i < j->counted; i++) {
 		struct dlp_aggregator_member *m = &j->now.member[j->arrived[i]];
 
 		if (!j->cf.late)
 			dlp_aggregator_result(j, out, j->step, m->order,
-			    j->aggregate[0], &m->peer);
+			    &m->peer);
 		m->done_order = m->order;
 		m->order = 0;
 	}
@@ -370,8 +439,8 @@ dlp_aggregator_wrong_step(struct dlp_aggregator *j,
 /* A gradient, in LEARNING. */
 static inline void
 dlp_aggregator_learn(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
-    const struct dlp *d,
-    const struct dlp_aggregator_peer *from)
+    const struct dlp *d, const struct dlp_aggregator_peer *from,
+    uint64_t now_ns)
 {
 	struct dlp_aggregator_member *m =
 	    dlp_aggregator_find(&j->now, &from->at);
@@ -387,6 +456,7 @@ dlp_aggregator_learn(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 	m->peer = *from;
 	if (m->order == 0) {
 		j->n[DLP_AGGREGATOR_GRADIENTS]++;
+		j->began_ns = j->counted == 0 ? now_ns : j->began_ns;
 		for (int i = 0; i < DLP_PARAMS; i++)
 			j->value[i][j->counted] = d->param[i];
 		j->arrived[j->counted++] = (uint8_t)(m - j->now.member);
@@ -395,14 +465,20 @@ dlp_aggregator_learn(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 		j->n[DLP_AGGREGATOR_REPEATED]++;
 	}
 	if (j->cf.late)
-		dlp_aggregator_result(j, out, j->step, m->order,
-		    j->aggregate[0],
-		    &m->peer);
+		dlp_aggregator_result(j, out, j->step, m->order, &m->peer);
 	if (j->counted == j->session.nodes)
 		dlp_aggregator_complete(j, out);
 }
 
-/* Its answer was lost, it seems: the same again. */
+/* Is that step finished, and is what it came to still there? */
+static inline bool
+dlp_aggregator_has(const struct dlp_aggregator *j, uint32_t step)
+{
+	return j->done && step <= j->done_step && j->done_step - step <
+	    (j->cf.straggler_ns > 0 ? DLP_AGGREGATOR_KEPT - 1 : 1);
+}
+
+/* Its answer was lost, it seems, or it was left out: the same again. */
 static inline bool
 dlp_aggregator_finished(struct dlp_aggregator *j,
     struct dlp_aggregator_out *out, const struct dlp *d,
@@ -410,15 +486,15 @@ dlp_aggregator_finished(struct dlp_aggregator *j,
 {
 	const struct dlp_aggregator_member *m;
 
-	if (!j->done || d->state != DLP_LEARNING || d->step != j->done_step)
+	if (d->state != DLP_LEARNING || !dlp_aggregator_has(j, d->step))
 		return false;
 	m = dlp_aggregator_find(j->state == DLP_SETUP ? &j->before : &j->now,
 	    &from->at);
 	if (m == NULL)
 		return false;
 	j->n[DLP_AGGREGATOR_FINISHED]++;
-	dlp_aggregator_result(j, out, d->step, m->done_order,
-	    j->aggregate[j->cf.late], from);
+	dlp_aggregator_result(j, out, d->step, d->step == j->done_step ?
+	    m->done_order : 0, from);
 	return true;
 }
 
@@ -441,7 +517,8 @@ dlp_aggregator_setup_lost(struct dlp_aggregator *j,
  */
 static inline unsigned
 dlp_aggregator_take(struct dlp_aggregator *j, const uint8_t *p, size_t len,
-    const struct dlp_aggregator_peer *from, struct dlp_aggregator_out *out)
+    const struct dlp_aggregator_peer *from, struct dlp_aggregator_out *out,
+    uint64_t now_ns)
 {
 	struct dlp d;
 	const enum dlp_bad bad = dlp_parse(p, len, &d);
@@ -467,9 +544,38 @@ dlp_aggregator_take(struct dlp_aggregator *j, const uint8_t *p, size_t len,
 		/* so the published one */
 		j->n[DLP_AGGREGATOR_NOT_OPEN]++;
 	} else if (d.state == DLP_LEARNING && j->state == DLP_LEARNING) {
-		dlp_aggregator_learn(j, out, &d, from);
+		dlp_aggregator_learn(j, out, &d, from, now_ns);
 	} else {
 		dlp_aggregator_poll(j, out, &d, from);
+	}
+	return out->n;
+}
+
+/* When the step that goes on has lasted too long, or never. */
+static inline uint64_t
+dlp_aggregator_due(const struct dlp_aggregator *j)
+{
+	return j->cf.straggler_ns == 0 || j->counted == 0 ?
+	    DLP_AGGREGATOR_NEVER : j->began_ns + j->cf.straggler_ns;
+}
+
+/*
+ * Complete a step that is due with what there is; if that is too little for a
+ * median, it gets as much time again.  The number of answers, as of _take().
+ */
+static inline unsigned
+dlp_aggregator_fire(struct dlp_aggregator *j, uint64_t now_ns,
+    struct dlp_aggregator_out *out)
+{
+	out->n = 0;
+	out->d = (struct dlp){ 0 };
+	if (dlp_aggregator_due(j) > now_ns)
+		return 0;
+	if (j->cf.median && j->counted < DLP_AGGREGATOR_LEAST) {
+		j->n[DLP_AGGREGATOR_TOO_FEW]++;
+		j->began_ns = now_ns;
+	} else {
+		dlp_aggregator_complete(j, out);
 	}
 	return out->n;
 }

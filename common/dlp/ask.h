@@ -58,14 +58,16 @@ struct dlp_ask {
 	struct dlp_session session;	/* what was answered */
 	uint32_t index, step;
 	enum dlp_ask_peer peer;
-	struct dlp out;			/* waits for its answer */
+	struct dlp out;			/* sent last, or to be sent */
+	int32_t gradient[DLP_PARAMS];	/* of the step */
+	uint32_t missing;		/* workers, a bit each, as heard */
 	uint64_t out_ns;		/* last sent */
 	uint64_t heap_ns;		/* to be sent (again) */
 	unsigned tries;			/* of it, since it is news */
 	uint64_t srtt_ns, var_ns, rto_ns, loss_timer_ns;
 	uint64_t since_ns;		/* of the last step forward */
 	bool heard;			/* anything, since then: */
-	uint8_t heard_state;
+	uint8_t heard_state, heard_nodes;
 	uint32_t heard_step;
 	uint64_t sent, repeated, wrong_step;	/* counted */
 };
@@ -90,6 +92,7 @@ dlp_ask_enter(struct dlp_ask *a, enum dlp_ask_phase phase, uint64_t now_ns)
 		dlp_poll_put(a->out.param);
 	} else if (phase == DLP_ASK_STEP) {
 		a->out.step = a->step;
+		memcpy(a->out.param, a->gradient, sizeof(a->gradient));
 	}
 }
 
@@ -99,6 +102,7 @@ dlp_ask_forward(struct dlp_ask *a, uint64_t now_ns)
 {
 	a->since_ns = now_ns;
 	a->heard = false;
+	a->missing = 0;
 	a->loss_timer_ns = DLP_ASK_PAUSE_NS;
 	if (a->rto_ns == 0)
 		a->rto_ns = DLP_ASK_RTO_MAX_NS / 10;
@@ -121,8 +125,8 @@ dlp_ask_gradient(struct dlp_ask *a, const int32_t param[DLP_PARAMS],
     uint64_t now_ns)
 {
 	dlp_ask_forward(a, now_ns);
+	memcpy(a->gradient, param, sizeof(a->gradient));
 	dlp_ask_enter(a, DLP_ASK_STEP, now_ns);
-	memcpy(a->out.param, param, sizeof(a->out.param));
 }
 
 /* Is an answer waited for? */
@@ -139,6 +143,20 @@ dlp_ask_next_ns(const struct dlp_ask *a)
 	return dlp_ask_waits(a) ? a->heap_ns : DLP_ASK_NEVER;
 }
 
+/* A gradient without an answer: every other packet asks who is missing. */
+static inline void
+dlp_ask_alternate(struct dlp_ask *a)
+{
+	const uint64_t at = a->heap_ns;
+	const unsigned tries = a->tries;
+
+	if (a->phase != DLP_ASK_STEP || a->peer != DLP_ASK_INNET || tries < 2)
+		return;
+	dlp_ask_enter(a, tries % 2 == 0 ? DLP_ASK_POLL : DLP_ASK_STEP, at);
+	a->phase = DLP_ASK_STEP;
+	a->tries = tries;
+}
+
 /* Is there a packet to send at now_ns?  It is in a->out. */
 static inline bool
 dlp_ask_due(struct dlp_ask *a, uint64_t now_ns)
@@ -146,6 +164,7 @@ dlp_ask_due(struct dlp_ask *a, uint64_t now_ns)
 	if (now_ns < dlp_ask_next_ns(a) ||
 	    dlp_ask_next_ns(a) == DLP_ASK_NEVER)
 		return false;
+	dlp_ask_alternate(a);
 	if (a->tries++ > 0) {
 		a->repeated++;
 		a->rto_ns = a->rto_ns * 2 < DLP_ASK_RTO_MAX_NS ?
@@ -185,11 +204,7 @@ dlp_ask_measure(struct dlp_ask *a, uint64_t now_ns)
 static inline void
 dlp_ask_pause(struct dlp_ask *a, enum dlp_ask_phase phase, uint64_t now_ns)
 {
-	const struct dlp out = a->out;
-
 	dlp_ask_enter(a, phase, now_ns + a->loss_timer_ns);
-	if (phase == DLP_ASK_STEP)
-		a->out = out;
 	a->loss_timer_ns = a->loss_timer_ns * 2 < DLP_ASK_PAUSE_MAX_NS ?
 	    a->loss_timer_ns * 2 : DLP_ASK_PAUSE_MAX_NS;
 }
@@ -244,7 +259,10 @@ dlp_ask_take_poll(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
 	if (d->state == DLP_SETUP || d->state == DLP_LEARNING)
 		a->peer = dlp_ask_who(d);
-	if (d->state == DLP_LEARNING && d->step == 0) {
+	if (a->peer == DLP_ASK_INNET)
+		a->missing = (uint32_t)d->param[DLP_PARAMS - 1];
+	if (d->state == DLP_LEARNING && (d->step == 0 ||
+	    a->peer == DLP_ASK_INNET)) {
 		dlp_ask_forward(a, now_ns);
 		a->phase = DLP_ASK_READY;
 		return DLP_ASK_OPEN;
@@ -275,6 +293,21 @@ dlp_ask_take_setup(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 	return DLP_ASK_NOTHING;
 }
 
+/* Who is missing is heard.  If it is our gradient, or this is about a later
+ * step, ours, or its answer, was lost: at once again. */
+static inline enum dlp_ask_news
+dlp_ask_take_missing(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
+{
+	const bool ours = d->state == DLP_LEARNING && d->step == a->step;
+
+	if (a->out.state != DLP_POLL)
+		return DLP_ASK_IGNORED;
+	a->missing = ours ? (uint32_t)d->param[DLP_PARAMS - 1] : 0;
+	if (!ours || (a->missing >> a->index % 32 & 1) != 0)
+		a->heap_ns = now_ns;
+	return DLP_ASK_NOTHING;
+}
+
 static inline enum dlp_ask_news
 dlp_ask_take_step(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
@@ -284,6 +317,8 @@ dlp_ask_take_step(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 			dlp_ask_pause(a, DLP_ASK_STEP, now_ns);
 		return DLP_ASK_NOTHING;
 	}
+	if (a->peer == DLP_ASK_INNET && dlp_is_poll(d))
+		return dlp_ask_take_missing(a, d, now_ns);
 	if (d->state != DLP_LEARNING || d->step != a->step ||
 	    d->node_count == 0 || dlp_is_poll(d))
 		return DLP_ASK_IGNORED;
@@ -303,6 +338,7 @@ dlp_ask_take(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		return DLP_ASK_IGNORED;
 	a->heard = true;
 	a->heard_state = d->state;
+	a->heard_nodes = d->node_count;
 	a->heard_step = d->step;
 	if (a->phase == DLP_ASK_RESET || a->phase == DLP_ASK_CONFIGURE)
 		return dlp_ask_take_lead(a, d, now_ns);

@@ -10,8 +10,10 @@
 #ifndef INNET_DLP_PROGRAM_H
 #define INNET_DLP_PROGRAM_H
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/dlp/aggregator.h"
@@ -26,13 +28,25 @@ struct dlp_switch {
 	struct dlp_aggregator job;
 	const struct dlp_settings *cf;
 	const struct program_env *env;
+	uint64_t now_ns;		/* of the last packet */
+	uint64_t tell_ns;		/* nothing is told before */
+	uint64_t partial;		/* as told */
 };
 
-enum dlp_option { DLP_REDUCE = 1, DLP_LATE, DLP_AS, DLP_PORT, DLP_SESSION };
+enum {
+	DLP_STALLED_NS = 2000000000,	/* a step of so long is trouble */
+	DLP_TELL_NS = 1000000000	/* from one line to the next */
+};
+
+enum dlp_option {
+	DLP_REDUCE = 1, DLP_LATE, DLP_STRAGGLER, DLP_AS, DLP_PORT, DLP_SESSION
+};
 
 static const struct opt dlp_opts[] = {
 	{ DLP_REDUCE, "reduce", "HOW", "dlp: mean (default) or median" },
 	{ DLP_LATE, "late", NULL, "dlp: answer at once, from the step before" },
+	{ DLP_STRAGGLER, "straggler", "TIME",
+	    "iswitch, dlp: sum what there is after TIME" },
 	{ DLP_AS, "as", "WHAT",
 	    "dlp: the thesis's switch (default) or server" },
 	{ DLP_PORT, "udp-port", "N",
@@ -61,6 +75,8 @@ dlp_set(void *conf, int option, const char *arg)
 		return cf->job.median || strcmp(arg, "mean") == 0 ? NULL :
 		    "not one of mean, median";
 	case DLP_LATE: cf->job.late = true; return NULL;
+	case DLP_STRAGGLER:
+		return num_time(arg, 1, INT64_MAX / 2, &cf->job.straggler_ns);
 	case DLP_AS:
 		cf->job.as = strcmp(arg, "server") == 0 ?
 		    DLP_AGGREGATOR_SERVER :
@@ -125,21 +141,87 @@ dlp_claim(void *state, struct packet *p)
 	return addr_port(p->from) == port ? PROGRAM_OWN : PROGRAM_REGULAR;
 }
 
+/* What the aggregator answers leaves. */
+static inline void
+dlp_post(struct dlp_switch *d, const struct dlp_aggregator_out *o)
+{
+	uint8_t bytes[DLP_BYTES];
+
+	dlp_put(bytes, &o->d);
+	for (unsigned i = 0; i < o->n; i++)
+		outbox_copy_from(d->env->out, &o->to[i]->to, &o->to[i]->at, 0,
+		    bytes, DLP_BYTES);
+}
+
 static inline void
 dlp_take(void *state, struct packet *p, uint64_t now_ns)
 {
 	struct dlp_switch *d = state;
 	const struct dlp_aggregator_peer peer = { *p->from, *p->to };
-	uint8_t bytes[DLP_BYTES];
 	struct dlp_aggregator_out o;
 
-	(void)now_ns;
-	if (dlp_aggregator_take(&d->job, p->payload, p->bytes, &peer, &o) == 0)
-		return;
-	dlp_put(bytes, &o.d);
-	for (unsigned i = 0; i < o.n; i++)
-		outbox_copy_from(d->env->out, &o.to[i]->to, &o.to[i]->at, 0,
-		    bytes, DLP_BYTES);
+	d->now_ns = now_ns;
+	dlp_aggregator_take(&d->job, p->payload, p->bytes, &peer, &o, now_ns);
+	dlp_post(d, &o);
+}
+
+static inline uint64_t
+dlp_due(const void *state)
+{
+	return dlp_aggregator_due(&((const struct dlp_switch *)state)->job);
+}
+
+static inline void
+dlp_fire(void *state, uint64_t now_ns)
+{
+	struct dlp_switch *d = state;
+	struct dlp_aggregator_out o;
+
+	d->now_ns = now_ns;
+	dlp_aggregator_fire(&d->job, now_ns, &o);
+	dlp_post(d, &o);
+}
+
+/* Step so and so, what of it, and the workers of these bits by their names. */
+static inline const char *
+dlp_tell(const struct dlp_aggregator *j, uint32_t step, const char *what,
+    uint32_t bits, char *text, size_t room)
+{
+	char name[ADDR_NAME_BYTES];
+	size_t at = (size_t)snprintf(text, room, "step %" PRIu32 " %s", step,
+	    what);
+
+	for (unsigned i = 0; i < j->now.n && at < room; i++) {
+		if ((bits >> i & 1) != 0)
+			at += (size_t)snprintf(text + at, room - at,
+			    " worker %u (%s)", i,
+			    addr_print(&j->now.member[i].peer.at, name));
+	}
+	return text;
+}
+
+/* Somebody is missing: from a step that was completed, or from this one. */
+static inline const char *
+dlp_trouble(void *state, char *text, size_t room)
+{
+	struct dlp_switch *d = state;
+	const struct dlp_aggregator *j = &d->job;
+	const uint64_t partial = j->n[DLP_AGGREGATOR_PARTIAL];
+
+	if (d->now_ns < d->tell_ns)
+		return NULL;
+	d->tell_ns = d->now_ns + DLP_TELL_NS;
+	if (partial > d->partial && j->left_out != 0) {
+		d->partial = partial;
+		return dlp_tell(j, j->done_step, "completed without",
+		    j->left_out, text, room);
+	}
+	d->tell_ns = d->now_ns + DLP_STALLED_NS;
+	if (j->counted > 0 && d->now_ns - j->began_ns >= DLP_STALLED_NS)
+		return dlp_tell(j, j->step, "waits for",
+		    dlp_aggregator_missing(j), text, room);
+	d->tell_ns = 0;
+	return NULL;
 }
 
 /* The session: there is one at most, number 1. */
@@ -189,6 +271,7 @@ dlp_members(const void *state, uint16_t job, struct counters *c,
 		counters_word(c, "parent", addr_print(&p->to, name));
 		counters_put(c, "missing", j->state == DLP_LEARNING &&
 		    j->now.member[i].order == 0);
+		counters_put(c, "missed", j->now.member[i].missed);
 		counters_out(c);
 	}
 	counters_list_end(c);
@@ -259,9 +342,10 @@ static const struct program dlp_program = {
 	.opts = dlp_opts, .defaults = dlp_defaults, .set = dlp_set,
 	.settle = dlp_settle, .state_bytes = sizeof(struct dlp_switch),
 	.init = dlp_init, .free = dlp_free, .claim = dlp_claim,
-	.take = dlp_take, .jobs = dlp_jobs, .members = dlp_members,
+	.take = dlp_take, .due = dlp_due, .fire = dlp_fire,
+	.jobs = dlp_jobs, .members = dlp_members,
 	.stats = dlp_stats, .account = dlp_account, .summary = dlp_summary,
-	.progress = dlp_progress,
+	.progress = dlp_progress, .trouble = dlp_trouble,
 };
 
 #endif

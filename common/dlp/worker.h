@@ -18,7 +18,7 @@
 #include "common/base/vec.h"
 #include "common/dlp/ask.h"
 
-enum { DLP_WORKER_WHY_BYTES = 160 };
+enum { DLP_WORKER_WHY_BYTES = 320, DLP_WORKER_HEARD_BYTES = 160 };
 
 struct dlp_worker_conf {
 	bool leads, resets;		/* CONFIGURE, and RESET before it */
@@ -180,12 +180,38 @@ dlp_worker_wait(const struct dlp_worker *w, char *to, size_t room)
 		snprintf(to, room, "%s", name[w->ask.phase]);
 }
 
+/* Who is missing, as far as it was heard, or else what was heard last. */
+static inline void
+dlp_worker_heard(const struct dlp_worker *w, char *to, size_t room)
+{
+	const struct dlp_ask *a = &w->ask;
+	const char *more = (a->missing & (a->missing - 1)) != 0 ? "s" : "";
+	size_t at;
+
+	if (!a->heard) {
+		snprintf(to, room, "nothing was heard");
+	} else if (a->missing != 0) {
+		at = (size_t)snprintf(to, room, "without worker%s", more);
+		for (unsigned i = 0; i < 32 && at < room; i++) {
+			if ((a->missing >> i & 1) != 0)
+				at += (size_t)snprintf(to + at, room - at,
+				    " %u", i);
+		}
+	} else {
+		at = (size_t)snprintf(to, room, "last heard: state %u (%s), "
+		    "step %" PRIu32, a->heard_state,
+		    dlp_state_name(a->heard_state), a->heard_step);
+		if (a->phase == DLP_ASK_POLL && a->peer == DLP_ASK_OLD_SERVER)
+			snprintf(to + at, room - at, ", %u of %u workers",
+			    a->heard_nodes, a->session.nodes);
+	}
+}
+
 /* What ended it, in words to follow the aggregator's name; text, or "". */
 static inline const char *
 dlp_worker_why(const struct dlp_worker *w, char text[DLP_WORKER_WHY_BYTES])
 {
-	const struct dlp_ask *a = &w->ask;
-	char what[48], heard[64] = "nothing was heard";
+	char what[48], heard[DLP_WORKER_HEARD_BYTES];
 
 	text[0] = '\0';
 	if (w->end == DLP_WORKER_REFUSED)
@@ -197,10 +223,7 @@ dlp_worker_why(const struct dlp_worker *w, char text[DLP_WORKER_WHY_BYTES])
 	if (w->end != DLP_WORKER_STUCK)
 		return text;
 	dlp_worker_wait(w, what, sizeof(what));
-	if (a->heard)
-		snprintf(heard, sizeof(heard), "last heard: state %u (%s), "
-		    "step %" PRIu32, a->heard_state,
-		    dlp_state_name(a->heard_state), a->heard_step);
+	dlp_worker_heard(w, heard, sizeof(heard));
 	snprintf(text, DLP_WORKER_WHY_BYTES, "no %s after %.1f s; %s", what,
 	    (double)w->cf.give_up_ns / 1e9, heard);
 	return text;

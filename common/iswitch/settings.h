@@ -36,7 +36,7 @@ static const struct opt iswitch_opts[] = {
 	    "sum, ordered, fixed, median, trimmed:N" },
 	{ ISWITCH_BITS, "fixed-bits", "N", "of --reduce fixed (default 24)" },
 	{ ISWITCH_STRAGGLER, "straggler", "TIME",
-	    "iswitch: sum what there is after TIME" },
+	    "iswitch, dlp: sum what there is after TIME" },
 	{ ISWITCH_TIMEOUT, "member-timeout", "TIME",
 	    "iswitch: silent for so long is gone (10s)" },
 	{ ISWITCH_KEEP, "keep", "N",

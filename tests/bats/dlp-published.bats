@@ -105,6 +105,14 @@ family() {
 	done
 }
 
+@test "who gives up names who is missing, as far as it can know" {
+	twin server 3 30
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 400ms
+	[[ $stderr == *"last heard: state 1 (SETUP), step 0, 1 of 3 workers" ]]
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 400ms
+	[[ $stderr == *"last heard: state 1 (SETUP), step 0, 2 of 3 workers" ]]
+}
+
 @test "no gradient counts twice at the published switch, however long one waits" {
 	lead='--session nodes=5,iterations=4'
 	twin switch 0 0

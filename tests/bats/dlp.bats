@@ -237,6 +237,30 @@ family() {
 	[ "$(grep step child-8)" = $'step 0: 3 of 0 0\nstep 1: 3 of 8.375 -8.375\nstep 2: 3 of 16.75 -16.75' ]
 }
 
+@test "--straggler: a dead worker holds nobody up, and is named and counted" {
+	lead='--session nodes=3,iterations=20'
+	serve to innet-switch --json -p dlp --straggler 20ms
+	innet-worker -q -p dlp --switch "$to" --synthetic 24B --interval 1ns -c 1 3>&- &
+	pids="$pids $!"
+	crew 2
+	jq -se 'all(.results == 20)' w?.json
+	innet-ctl --json "$to" members --job 1 | jq -e '[.members[].missed] | max == 19'
+	finish to
+	tail -n 1 to.out | jq -e '.steps == 20 and .partial == 19 and .too_few == 0'
+	grep -q ': step [0-9]* completed without worker [0-2] (127\.0\.0\.1:[0-9]*)$' to.err
+}
+
+@test "--straggler: the mean is that of those who came, and who is behind catches up" {
+	child
+	sed -i 's/^for i.*/import time\n&/; s/^    say(2/    time.sleep(0.3 if i == 0 and x > 5 else 0)\n&/' child.py
+	family mean --straggler 50ms
+	[ "$(grep step child-0.125)" = "$(grep step child-0.25)" ]
+	grep -q '^step 0: 3 of 0.563 -0.563$' child-0.125
+	[ "$(grep step child-8 | head -n 1)" = 'step 0: 3 of 0.563 -0.563' ]
+	[ "$(grep -c step child-8)" -eq 3 ]
+	run -2 innet-switch -p dlp --straggler 0
+}
+
 @test "values that 32 bits do not hold are saturated and counted" {
 	child
 	serve to innet-switch -q -p dlp --json
@@ -254,7 +278,7 @@ family() {
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 300ms
 	[[ $stderr == *": no session to take part in after 0.3 s; last heard: state 0 (WAITING), step 0" ]]
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 300ms --session nodes=2
-	[[ $stderr == *": no session "*" after 0.3 s; last heard: state 1 (SETUP), step "* ]]
+	[[ $stderr == *": no session with all its workers after 0.3 s; without worker 1" ]]
 	finish to
 }
 
@@ -262,8 +286,10 @@ family() {
 	serve to innet-switch -q -p dlp
 	innet-worker -q -p dlp --switch "$to" --synthetic 4B --interval 1ns -c 1 --session nodes=2 3>&- &
 	pids="$pids $!"
-	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --interval 1ns --give-up 500ms
-	[[ $stderr == *": no result of step 1 after 0.5 s; "* ]]
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --interval 1ns --give-up 2500ms
+	[[ $stderr == *": no result of step 1 after 2.5 s; without worker "[01] ]]
+	for _ in $(seq 200); do grep -q waits to.err && break; sleep 0.02; done
+	[[ $(cat to.err) == *"innet-switch: step 1 waits for worker "[01]" (127.0.0.1:"*")" ]]
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 300ms --session nodes=1
 	[[ $stderr == *": no session that can be configured after 0.3 s; last heard: state 2 (LEARNING), step 1" ]]
 	innet-worker --json -p dlp --switch "$to" --synthetic 4B --interval 1ns --reset --session nodes=1,iterations=5 >w.json

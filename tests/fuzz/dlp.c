@@ -4,6 +4,8 @@
  * as it is, of a length that follows, or state, node count, step and the first
  * parameter in short.  What is answered goes to a worker's side as well.
  */
+#include <stdlib.h>
+
 #include "common/dlp/aggregator.h"
 #include "common/dlp/ask.h"
 #include "tests/fuzz/fuzz.h"
@@ -38,6 +40,9 @@ check_job(const struct dlp_aggregator *j, const struct dlp_aggregator_out *out,
 	    (uint32_t)j->session.param[DLP_ITERATIONS]),
 	    "steps are below iterations");
 	must(out->n <= j->session.nodes, "an answer each at most");
+	must((dlp_aggregator_due(j) != DLP_AGGREGATOR_NEVER) ==
+	    (j->counted > 0 && j->cf.straggler_ns > 0),
+	    "a step that has begun ends");
 	must(sum_of(j, DLP_AGGREGATOR_RESET, DLP_AGGREGATOR_LONG) == packets,
 	    "every packet is counted once");
 }
@@ -46,11 +51,15 @@ check_job(const struct dlp_aggregator *j, const struct dlp_aggregator_out *out,
 static void
 check_aggregate(const struct dlp_aggregator *j)
 {
-	const unsigned n = j->session.nodes;
+	const struct dlp_aggregator_kept *kept =
+	    dlp_aggregator_kept(j, j->done_step);
+	const unsigned n = kept->n, all = j->session.nodes;
 	uint64_t cut = 0;
 
+	must(n >= 1 && n <= all, "a step has some");
+	must(n == all || j->cf.straggler_ns > 0, "or all of them");
 	for (int i = 0; i < DLP_PARAMS; i++) {
-		const int32_t *v = j->value[i], a = j->aggregate[0][i];
+		const int32_t *v = j->value[i], a = kept->value[i];
 		unsigned below = 0, above = 0;
 		int64_t sum = 0;
 
@@ -64,7 +73,9 @@ check_aggregate(const struct dlp_aggregator *j)
 			    (above <= n / 2 || a == INT32_MAX),
 			    "half is below the median, half above");
 		else
-			must(a == dlp_saturate(sum, &cut), "the sum");
+			must(n < all ? llabs((int64_t)n * a - all * sum) <= n ||
+			    a == INT32_MAX || a == INT32_MIN :
+			    a == dlp_saturate(sum, &cut), "the sum");
 	}
 }
 
@@ -135,6 +146,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	cf.as = p[0] & 1 ? DLP_AGGREGATOR_SERVER : DLP_AGGREGATOR_SWITCH;
 	cf.median = (p[0] & 2) != 0;
 	cf.late = (p[0] & 4) != 0;
+	cf.straggler_ns = (p[0] & 32) != 0 ? 50000000 : 0;
 	ask.configures = (p[0] & 8) != 0;
 	ask.resets = (p[0] & 16) != 0;
 	cf.session.nodes = p[1] & 31;
@@ -147,7 +159,11 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		peer[worker].at.in.sin_port = worker;
 		copy = fuzz_copy(q, n);
 		steps = j.n[DLP_AGGREGATOR_STEPS];
-		dlp_aggregator_take(&j, copy, n, &peer[worker], &out);
+		dlp_aggregator_fire(&j, now, &out);
+		if (j.n[DLP_AGGREGATOR_STEPS] > steps)
+			check_aggregate(&j);
+		steps = j.n[DLP_AGGREGATOR_STEPS];
+		dlp_aggregator_take(&j, copy, n, &peer[worker], &out, now);
 		if (dlp_parse(copy, n, &d) == DLP_OK) {
 			dlp_put(again, &d);
 			must(memcmp(copy, again, DLP_BYTES) == 0,

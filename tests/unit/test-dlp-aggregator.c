@@ -7,6 +7,7 @@
 
 static struct dlp_aggregator job;
 static struct dlp_aggregator_out out;
+static uint64_t now;
 
 /* Worker w, at a port of its own. */
 static struct dlp_aggregator_peer
@@ -33,7 +34,7 @@ say(unsigned w, uint8_t state, uint8_t nodes, uint32_t step, int32_t v)
 
 	from[w] = worker(w);
 	dlp_put(bytes, &d);
-	dlp_aggregator_take(&job, bytes, DLP_BYTES, &from[w], &out);
+	dlp_aggregator_take(&job, bytes, DLP_BYTES, &from[w], &out, now);
 }
 
 /* Is it one answer, to worker w, with this head and first parameter? */
@@ -189,7 +190,7 @@ asks(unsigned w)
 	from = worker(w);
 	dlp_poll_put(d.param);
 	dlp_put(bytes, &d);
-	dlp_aggregator_take(&job, bytes, DLP_BYTES, &from, &out);
+	dlp_aggregator_take(&job, bytes, DLP_BYTES, &from, &out, now);
 	return out.n == 1 && dlp_is_poll(&out.d) ?
 	    (uint32_t)out.d.param[DLP_PARAMS - 1] : UINT32_MAX;
 }
@@ -265,6 +266,76 @@ test_steps(void)
 	ok(heard(0, DLP_WRONG_STEP, 1, 0, 1) &&
 	    job.n[DLP_AGGREGATOR_SESSIONS] == 1 &&
 	    job.n[DLP_AGGREGATOR_STEPS] == 2, "a session more can begin");
+}
+
+/* Three workers, and 50 ms for the last of them. */
+static void
+straggle(bool median, bool late, uint8_t n)
+{
+	const struct dlp_aggregator_conf cf = { .median = median,
+	    .late = late, .straggler_ns = 50, .session = { .nodes = n } };
+
+	dlp_aggregator_init(&job, &cf);
+	say(0, DLP_CONFIGURE, 0, 0, 0);
+	for (unsigned w = 0; w < n; w++)
+		say(w, DLP_SETUP, 1, 0, 0);
+	now = 1000;
+}
+
+static void
+test_stragglers(void)
+{
+	straggle(false, false, 3);
+	ok(dlp_aggregator_due(&job) == DLP_AGGREGATOR_NEVER,
+	    "a step that has not begun may last");
+	say(2, DLP_LEARNING, 1, 0, 10);
+	now += 20;
+	say(0, DLP_LEARNING, 1, 0, 15);
+	ok(dlp_aggregator_due(&job) == 1050 &&
+	    dlp_aggregator_fire(&job, 1049, &out) == 0,
+	    "its time counts from the first gradient");
+	ok(dlp_aggregator_fire(&job, 1050, &out) == 2 && out.d.step == 0 &&
+	    out.d.node_count == 2 && out.d.param[0] == 38 &&
+	    out.d.param[1] == -38 && job.n[DLP_AGGREGATOR_PARTIAL] == 1 &&
+	    job.left_out == 2 && job.now.member[1].missed == 1,
+	    "then those who came have three times their mean");
+	say(1, DLP_LEARNING, 1, 0, 99);
+	ok(heard(1, DLP_LEARNING, 2, 0, 38) && job.counted == 0,
+	    "who is late has it too, and adds nothing");
+	for (uint32_t t = 1; t < 40; t++) {
+		say(0, DLP_LEARNING, 1, t, (int32_t)t);
+		dlp_aggregator_fire(&job, now += 50, &out);
+	}
+	say(1, DLP_LEARNING, 1, 1, 99);
+	ok(heard(1, DLP_LEARNING, 1, 1, 3), "and so who is many steps behind");
+	ok(job.now.member[1].missed == 40 && job.now.member[2].missed == 39,
+	    "they are counted by name");
+	straggle(false, true, 3);
+	say(1, DLP_LEARNING, 1, 0, 10);
+	dlp_aggregator_fire(&job, now += 50, &out);
+	ok(out.n == 0, "late: nothing is sent");
+	say(1, DLP_LEARNING, 1, 1, 10);
+	ok(heard(1, DLP_LEARNING, 3, 1, 30), "but with the next step");
+	say(2, DLP_LEARNING, 1, 0, 10);
+	ok(heard(2, DLP_LEARNING, 3, 0, 0), "late: who is behind gets zeros");
+}
+
+static void
+test_straggling_medians(void)
+{
+	straggle(true, false, 5);
+	say(0, DLP_LEARNING, 1, 0, 1);
+	say(1, DLP_LEARNING, 1, 0, 1000000000);
+	ok(dlp_aggregator_fire(&job, 1050, &out) == 0 &&
+	    job.n[DLP_AGGREGATOR_TOO_FEW] == 1 &&
+	    dlp_aggregator_due(&job) == 1100, "no median of two of five");
+	say(2, DLP_LEARNING, 1, 0, 3);
+	ok(dlp_aggregator_fire(&job, 1100, &out) == 3 &&
+	    out.d.param[0] == 6 && out.d.node_count == 3, "but of three");
+	straggle(true, false, 2);
+	say(0, DLP_LEARNING, 1, 0, 1);
+	say(1, DLP_LEARNING, 1, 0, 8);
+	ok(out.n == 2 && out.d.param[0] == 9, "of two where there are two");
 }
 
 static void
@@ -401,9 +472,10 @@ test_lengths(void)
 	const uint8_t bytes[DLP_BYTES + 1] = { DLP_POLL };
 
 	begin(DLP_AGGREGATOR_SWITCH, false, false, 1, 1);
-	ok(dlp_aggregator_take(&job, bytes, 29, &p, &out) == 0 &&
-	    dlp_aggregator_take(&job, bytes, 31, &p, &out) == 0 &&
-	    dlp_aggregator_take(&job, bytes, 0, &p, &out) == 0 && out.n == 0 &&
+	ok(dlp_aggregator_take(&job, bytes, 29, &p, &out, 0) == 0 &&
+	    dlp_aggregator_take(&job, bytes, 31, &p, &out, 0) == 0 &&
+	    dlp_aggregator_take(&job, bytes, 0, &p, &out, 0) == 0 &&
+	    out.n == 0 &&
 	    job.n[DLP_AGGREGATOR_SHORT] == 2 && job.n[DLP_AGGREGATOR_LONG] == 1,
 	    "what is not 30 bytes is counted and not answered");
 }
@@ -417,6 +489,8 @@ main(void)
 	test_setup();
 	test_polls();
 	test_steps();
+	test_stragglers();
+	test_straggling_medians();
 	test_late(DLP_AGGREGATOR_SWITCH);
 	test_late(DLP_AGGREGATOR_SERVER);
 	test_server();

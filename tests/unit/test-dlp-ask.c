@@ -68,6 +68,47 @@ open_innets(void)
 	hears_echo(DLP_LEARNING, 0);
 }
 
+/* The last packet was a poll of this step: these are missing. */
+static enum dlp_ask_news
+hears_missing(uint32_t step, int32_t missing)
+{
+	struct dlp d = { .state = DLP_LEARNING, .node_count = 1,
+	    .step = step };
+
+	dlp_poll_put(d.param);
+	d.param[DLP_PARAMS - 1] = missing;
+	return dlp_ask_take(&ask, &d, now);
+}
+
+static void
+test_missing(void)
+{
+	const int32_t g[DLP_PARAMS] = { 42 };
+
+	open_innets();
+	dlp_ask_gradient(&ask, g, now);
+	dlp_ask_due(&ask, now);
+	ok(hears_missing(0, 4) == DLP_ASK_IGNORED, "what was not asked for");
+	now += 10 * MS;
+	dlp_ask_due(&ask, now);
+	now += 20 * MS;
+	ok(dlp_ask_due(&ask, now) && ask.out.state == DLP_POLL &&
+	    dlp_is_poll(&ask.out), "after a gradient said twice: who is it?");
+	ok(hears_missing(0, 3) == DLP_ASK_NOTHING && ask.missing == 3 &&
+	    !dlp_ask_due(&ask, now), "others: it waits");
+	now += 40 * MS;
+	ok(sends(DLP_LEARNING, 1, 0, 42), "and says it again");
+	now += 80 * MS;
+	dlp_ask_due(&ask, now);
+	hears_missing(0, 6);
+	ok(sends(DLP_LEARNING, 1, 0, 42), "we are: at once");
+	now += 320 * MS;
+	dlp_ask_due(&ask, now);
+	hears_missing(1, 1);
+	ok(sends(DLP_LEARNING, 1, 0, 42) && ask.missing == 0,
+	    "another step: our answer is lost");
+}
+
 static void
 test_lead(void)
 {
@@ -253,6 +294,7 @@ main(void)
 {
 	test_lead();
 	test_setup();
+	test_missing();
 	test_published_server();
 	test_published_switch();
 	test_steps();

@@ -174,6 +174,34 @@ test_ends(void)
 	    "what is sent once is given up in time");
 	fresh(false, false);
 	dlp_worker_begin(&w, 2, now);
+	sends(DLP_SETUP);
+	hears(DLP_SETUP, 1, 2, 1000);
+	sends(DLP_POLL);
+	answer_poll(DLP_SETUP, 0, 12);
+	wait();
+	over("no session with all its workers after 3.0 s; "
+	    "without workers 2 3");
+	fresh(false, false);
+	dlp_worker_begin(&w, 2, now);
+	opens();
+	gradient(1, 1);
+	while (w.ask.out.state != DLP_POLL)
+		dlp_worker_next(&w, now += MS);
+	answer_poll(DLP_LEARNING, 0, 8);
+	wait();
+	over("no result of step 0 after 3.0 s; without worker 3");
+	fresh(false, false);
+	dlp_worker_begin(&w, 2, now);
+	sends(DLP_SETUP);
+	hears(DLP_SETUP, 1, 2, 1000);
+	sends(DLP_POLL);
+	dlp_worker_take(&w, &(struct dlp){ .state = DLP_SETUP,
+	    .node_count = 3 }, now);
+	wait();
+	over("no session with all its workers after 3.0 s; last heard: state 1 "
+	    "(SETUP), step 0, 3 of 4 workers");
+	fresh(false, false);
+	dlp_worker_begin(&w, 2, now);
 	opens();
 	now += 100 * SECOND;
 	ok(!dlp_worker_next(&w, now) && w.end == DLP_WORKER_GOING,
