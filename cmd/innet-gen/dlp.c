@@ -94,7 +94,7 @@ take_step(const struct conf *cf, struct pcapio_out *out, struct rng *rng,
 
 		for (int i = 0; i < DLP_PARAMS; i++)
 			d.param[i] = dlp_quantise((float)rng_uniform(rng, -1,
-			    1), SCALE, &saturated);
+			    1), SCALE, DLP_VALUE_MAX, &saturated);
 		put(out, due[k].worker, &d, due[k].at_ns);
 	}
 }

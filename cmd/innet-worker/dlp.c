@@ -20,7 +20,7 @@ enum { ALL = (int)DLP_WORKER_COUNTS + (int)COUNTS };
 
 /* The machine's, then ours. */
 static const char *const count_name[ALL] = {
-	"gradients", "results", "sessions", "saturated", "ignored",
+	"gradients", "results", "sessions", "saturated", "overflown", "ignored",
 	"send_failed", "sent", "repeated", "wrong_step"
 };
 
@@ -29,6 +29,7 @@ struct dlper {
 	struct carrier c;
 	struct dlp_worker m;
 	bool greeted;			/* the child has our hello */
+	bool told_cut, told_over;
 	uint64_t send_failed;
 };
 
@@ -85,6 +86,28 @@ greet(struct dlper *w)
 	carrier_greet_with(&w->c, w->m.ask.session.nodes, more);
 }
 
+/* What does not fit is said, once. */
+static void
+warn_size(struct dlper *w)
+{
+	const uint64_t *n = w->m.n;
+	const int32_t scale = w->m.ask.session.param[DLP_SCALE];
+
+	if (n[DLP_WORKER_SATURATED] > 0 && !w->told_cut) {
+		w->told_cut = true;
+		warnx("%s: step %" PRIu32 ": a gradient is cut to %g, all that "
+		    "scale=%" PRId32 " leaves%s", w->cf->to_name, w->m.step,
+		    (double)dlp_worker_most(&w->m) / scale, scale,
+		    w->cf->dlp.median ? " to a median" : "");
+	}
+	if (n[DLP_WORKER_OVERFLOWN] > 0 && !w->told_over) {
+		w->told_over = true;
+		warnx("%s: step %" PRIu32 ": an aggregate passes 32 bits: it "
+		    "is no number; a smaller scale= holds it", w->cf->to_name,
+		    w->m.step);
+	}
+}
+
 /* Give the child the sum of its step. */
 static void
 give_result(struct dlper *w)
@@ -94,6 +117,7 @@ give_result(struct dlper *w)
 	    .contributions = w->m.ask.session.nodes };
 	const bool over = w->m.ask.phase == DLP_ASK_OVER;
 
+	warn_size(w);
 	if (w->cf->synthetic == 0)
 		child_send(&w->c.child, &h, w->m.sum);
 	else

@@ -3,7 +3,8 @@
  *
  * One gradient at a time is taken.  It leaves as integers, once a session is
  * open, and the next is taken when the aggregate of its step has come, which
- * is given as a sum of contributions.  What is asked for and when, dlp/ask.h
+ * is given as a sum of contributions; what did not fit 32 bits is not a number.
+ * What is asked for and when, dlp/ask.h
  * decides; what is waited for too long ends it.  Pure: time is an argument
  * (ns, monotonic), no socket is touched, nothing is owned.
  */
@@ -11,6 +12,7 @@
 #define INNET_DLP_WORKER_H
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,7 +36,9 @@ enum dlp_worker_end {
 
 enum dlp_worker_count {
 	DLP_WORKER_GRADIENTS, DLP_WORKER_RESULTS, DLP_WORKER_SESSIONS,
-	DLP_WORKER_SATURATED, DLP_WORKER_IGNORED, DLP_WORKER_COUNTS
+	DLP_WORKER_SATURATED,	/* elements of gradients, cut to size */
+	DLP_WORKER_OVERFLOWN,	/* of results: not a number */
+	DLP_WORKER_IGNORED, DLP_WORKER_COUNTS
 };
 
 struct dlp_worker {
@@ -78,6 +82,13 @@ dlp_worker_waits(const struct dlp_worker *w)
 	return dlp_ask_waits(&w->ask);
 }
 
+/* The largest parameter there is: a median comes back twice. */
+static inline int32_t
+dlp_worker_most(const struct dlp_worker *w)
+{
+	return w->cf.median ? DLP_VALUE_MAX / 2 : DLP_VALUE_MAX;
+}
+
 /* The gradient that waits leaves as integers, once the session is open. */
 static inline void
 dlp_worker_offer(struct dlp_worker *w, uint64_t now_ns)
@@ -88,7 +99,7 @@ dlp_worker_offer(struct dlp_worker *w, uint64_t now_ns)
 	if (!w->have || w->ask.phase != DLP_ASK_READY)
 		return;
 	for (uint32_t i = 0; i < w->elements; i++)
-		param[i] = dlp_quantise(w->vec[i], scale,
+		param[i] = dlp_quantise(w->vec[i], scale, dlp_worker_most(w),
 		    &w->n[DLP_WORKER_SATURATED]);
 	dlp_ask_gradient(&w->ask, param, now_ns);
 	w->have = false;
@@ -118,8 +129,12 @@ dlp_worker_result(struct dlp_worker *w, const struct dlp *d)
 	w->n[DLP_WORKER_RESULTS]++;
 	w->n[DLP_WORKER_SESSIONS] += w->ask.phase == DLP_ASK_OVER;
 	w->step = d->step;
-	for (uint32_t i = 0; i < w->elements; i++)
-		vec_set(w->sum, i, (float)(d->param[i] * unit));
+	for (uint32_t i = 0; i < w->elements; i++) {
+		const bool fits = dlp_fits(d->param[i]);
+
+		w->n[DLP_WORKER_OVERFLOWN] += !fits;
+		vec_set(w->sum, i, fits ? (float)(d->param[i] * unit) : NAN);
+	}
 }
 
 /* The aggregator says d.  After a result, its step and sum are there. */

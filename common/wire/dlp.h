@@ -18,6 +18,7 @@
 
 enum {
 	DLP_BYTES = 30, DLP_PARAMS = 6, DLP_NODES_MAX = 32,
+	DLP_VALUE_MAX = INT32_MAX - 1,	/* what is beyond did not fit */
 	DLP_SWITCH_PORT = 1234, DLP_SERVER_PORT = 12344
 };
 
@@ -130,16 +131,23 @@ dlp_saturate(int64_t v, uint64_t *saturated)
 	return v < 0 ? INT32_MIN : INT32_MAX;
 }
 
-/* trunc(x * scale) as a parameter; x is a number. */
+/* trunc(x * scale) as a parameter, between -most and most; x is a number. */
 static inline int32_t
-dlp_quantise(float x, int32_t scale, uint64_t *saturated)
+dlp_quantise(float x, int32_t scale, int32_t most, uint64_t *saturated)
 {
 	const double v = (double)x * scale;
 
-	if (v > -2147483649.0 && v < 2147483648.0)
+	if (v > -1.0 - most && v < 1.0 + most)
 		return (int32_t)v;
 	++*saturated;
-	return v < 0 ? INT32_MIN : INT32_MAX;
+	return v < 0 ? -most : most;
+}
+
+/* Is it an aggregate that fitted 32 bits? */
+static inline bool
+dlp_fits(int32_t v)
+{
+	return v >= -DLP_VALUE_MAX && v <= DLP_VALUE_MAX;
 }
 
 /*

@@ -268,7 +268,35 @@ family() {
 		python3 child.py 2 >w.json 2>w.err
 	grep -q 'step 0: 1 of 1.07374 -1.07374' w.err
 	[ "$(jq .saturated w.json)" -eq 6 ]
+	grep -q ': step 0: a gradient is cut to 1.07374, all that scale=2000000000 leaves$' w.err
 	finish to
+}
+
+@test "an aggregate that 32 bits do not hold is no number, and is said" {
+	child
+	lead='--session nodes=3,iterations=3,scale=1000000000'
+	serve to innet-switch -q -p dlp --reduce median
+	crew=''
+	for x in 0.5 1 2; do
+		innet-worker -q -p dlp --reduce median --switch "$to" $lead -- python3 child.py $x 2>child-$x 3>&- &
+		crew="$crew $!" lead=''
+	done
+	for x in $crew; do wait "$x"; done
+	finish to
+	[ "$(grep step: child-1)" = '' ]
+	[ "$(grep '^step' child-1)" = $'step 0: 3 of 3 -3\nstep 1: 3 of 3.22123 -3.22123\nstep 2: 3 of 3.22123 -3.22123' ]
+	grep -q ': step 1: a gradient is cut to 1.07374, all that scale=1000000000 leaves to a median$' child-1
+	lead='--session nodes=3,iterations=3,scale=1000000000'
+	serve to innet-switch -q -p dlp
+	crew=''
+	for x in 1 1 2; do
+		innet-worker -q -p dlp --switch "$to" $lead -- python3 child.py $x 2>child-$x 3>&- &
+		crew="$crew $!" lead=''
+	done
+	for x in $crew; do wait "$x"; done
+	finish to
+	[ "$(grep '^step 0' child-1)" = 'step 0: 3 of nan nan' ]
+	grep -q ': step 0: an aggregate passes 32 bits: it is no number; a smaller scale= holds it$' child-1
 }
 
 @test "the worker gives up and says what it waited for, and what it heard" {

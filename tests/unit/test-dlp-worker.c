@@ -92,7 +92,7 @@ test_session(void)
 	    !dlp_worker_waits(&w), "which is given as a sum");
 	gradient(3e9f, -3e9f);
 	ok(sends(DLP_LEARNING) && w.ask.out.step == 1 &&
-	    w.ask.out.param[0] == INT32_MAX &&
+	    w.ask.out.param[0] == DLP_VALUE_MAX &&
 	    w.n[DLP_WORKER_SATURATED] == 2, "what is too large is cut to size");
 	ok(hears(DLP_LEARNING, 1, 0, 0) == DLP_ASK_RESULT &&
 	    w.n[DLP_WORKER_SESSIONS] == 1 && w.n[DLP_WORKER_RESULTS] == 2 &&
@@ -102,12 +102,19 @@ test_session(void)
 	    "another gradient begins another");
 	fresh(false, true);
 	dlp_worker_begin(&w, 2, now);
-	gradient(1, 1);
+	gradient(1.1e7f, 1);
 	opens();
 	sends(DLP_LEARNING);
+	ok(w.ask.out.param[0] == DLP_VALUE_MAX / 2 &&
+	    w.n[DLP_WORKER_SATURATED] == 1, "to half of it for a median");
 	hears(DLP_LEARNING, 0, 50, -125);
 	ok(near(0, 1) && near(1, -2.5f),
 	    "half of what a median's aggregator sends counts for each of four");
+	gradient(1, 1);
+	sends(DLP_LEARNING);
+	hears(DLP_LEARNING, 1, INT32_MAX, 200);
+	ok(isnan(vec_get(w.sum, 0)) && near(1, 4) &&
+	    w.n[DLP_WORKER_OVERFLOWN] == 1, "what does not fit is no number");
 }
 
 /* It has ended, and says why. */

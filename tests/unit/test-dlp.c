@@ -45,20 +45,30 @@ test_quantise(void)
 		{ 0.25f, 10000, 2500, false }, { -0.25f, 10000, -2500, false },
 		{ 1e-9f, 10000, 0, false },
 		{ 2147483520.0f, 1, 2147483520, false },
-		{ 2147483648.0f, 1, INT32_MAX, true },
-		{ -2147483648.0f, 1, INT32_MIN, false },
-		{ 3e38f, INT32_MAX, INT32_MAX, true },
-		{ -3e38f, INT32_MAX, INT32_MIN, true },
-		{ 1, INT32_MAX, INT32_MAX, false }
+		{ 2147483648.0f, 1, DLP_VALUE_MAX, true },
+		{ -2147483648.0f, 1, -DLP_VALUE_MAX, true },
+		{ 3e38f, INT32_MAX, DLP_VALUE_MAX, true },
+		{ -3e38f, INT32_MAX, -DLP_VALUE_MAX, true },
+		{ 1, INT32_MAX, DLP_VALUE_MAX, true },
+		{ 1, DLP_VALUE_MAX, DLP_VALUE_MAX, false }
 	};
 	uint64_t cut, all = 0;
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
 		cut = 0;
-		ok(dlp_quantise(row[i].x, row[i].scale, &cut) == row[i].want &&
-		    cut == row[i].cut, "%g * %d is %d%s", (double)row[i].x,
-		    row[i].scale, row[i].want, row[i].cut ? ", counted" : "");
+		ok(dlp_quantise(row[i].x, row[i].scale, DLP_VALUE_MAX,
+		    &cut) == row[i].want && cut == row[i].cut,
+		    "%g * %d is %d%s", (double)row[i].x, row[i].scale,
+		    row[i].want, row[i].cut ? ", counted" : "");
 	}
+	cut = 0;
+	ok(dlp_quantise(1.5f, 1000, 1500, &cut) == 1500 && cut == 0 &&
+	    dlp_quantise(1.501f, 1000, 1500, &cut) == 1500 && cut == 1 &&
+	    dlp_quantise(-2, 1000, 1500, &cut) == -1500 && cut == 2,
+	    "a limit of one's own");
+	ok(dlp_fits(DLP_VALUE_MAX) && !dlp_fits(INT32_MAX) &&
+	    dlp_fits(-DLP_VALUE_MAX) && !dlp_fits(INT32_MIN),
+	    "at the limits of 32 bits an aggregate did not fit");
 	ok(dlp_saturate(INT32_MAX, &all) == INT32_MAX &&
 	    dlp_saturate(INT32_MIN, &all) == INT32_MIN && all == 0,
 	    "the limits are not past them");
