@@ -17,10 +17,11 @@
  * so on, reduce_finish().  Only of sum does the result hold anything before
  * the finish.  x and out do not overlap.
  *
- * NaN and infinities are added as IEEE 754 says, but of fixed: there a NaN adds
- * 0, and a contribution and the sum stay at the limits of int64 when they would
- * pass them, infinity too, and only then the order matters.  Its scaling back
- * to binary32 is exact: bits are 1 to 62, so no result is subnormal.
+ * NaN and infinities are added as IEEE 754 says.  Fixed refuses them: with one
+ * of either an element of the result is NaN, whatever else came.  There a
+ * contribution and the sum stay at the limits of int64 when they would pass
+ * them, and only then the order matters.  Its scaling back to binary32 is
+ * exact: bits are 1 to 62, so no result is subnormal.
  */
 #ifndef INNET_ISWITCH_REDUCE_H
 #define INNET_ISWITCH_REDUCE_H
@@ -34,6 +35,9 @@
 #include "common/base/num.h"
 #include "common/base/vec.h"
 #include "common/iswitch/robust.h"
+
+#define REDUCE_FIXED_MAX INT64_MAX	/* and its negative */
+#define REDUCE_FIXED_NAN INT64_MIN	/* a sum with what is no number */
 
 enum reduce_kind {
 	REDUCE_SUM, REDUCE_ORDERED, REDUCE_FIXED, REDUCE_MEDIAN, REDUCE_TRIMMED
@@ -96,21 +100,35 @@ reduce_work_bytes(const struct reduce *r, uint32_t rows, uint32_t n)
 	}
 }
 
-/* x times 2^bits as an integer; *finite becomes false if x is not. */
+/* x times 2^bits as an integer; if x is not finite, so is *finite. */
 static inline int64_t
 reduce_fix(float x, double times, bool *finite, struct reduce_count *c)
 {
 	const double v = (double)x * times;	/* exact */
 
-	if (!isfinite(v))
+	if (!isfinite(v)) {
 		*finite = false;
-	if (isnan(v))
-		return 0;
-	if (v >= 0x1p63 || v < -0x1p63) {
+		return REDUCE_FIXED_NAN;
+	}
+	if (v >= 0x1p63 || v <= -0x1p63) {
 		c->saturated++;
-		return v < 0 ? INT64_MIN : INT64_MAX;
+		return v < 0 ? -REDUCE_FIXED_MAX : REDUCE_FIXED_MAX;
 	}
 	return (int64_t)nearbyint(v);
+}
+
+/* Two integers that stand for elements: what stands for their sum. */
+static inline int64_t
+reduce_fixed_sum(int64_t a, int64_t b, struct reduce_count *c)
+{
+	int64_t sum;
+
+	if (a == REDUCE_FIXED_NAN || b == REDUCE_FIXED_NAN)
+		return REDUCE_FIXED_NAN;
+	if (!__builtin_add_overflow(a, b, &sum) && sum != REDUCE_FIXED_NAN)
+		return sum;
+	c->saturated++;
+	return b < 0 ? -REDUCE_FIXED_MAX : REDUCE_FIXED_MAX;
 }
 
 /* Elements from to n - 1 of fixed, plain: were all finite? */
@@ -123,12 +141,7 @@ reduce_fixed_from(int64_t *sum, const uint8_t *x, size_t from, size_t n,
 	for (size_t i = from; i < n; i++) {
 		const int64_t v = reduce_fix(vec_get(x, i), times, &finite, c);
 
-		if (first) {
-			sum[i] = v;
-		} else if (__builtin_add_overflow(sum[i], v, &sum[i])) {
-			sum[i] = v < 0 ? INT64_MIN : INT64_MAX;
-			c->saturated++;
-		}
+		sum[i] = first ? v : reduce_fixed_sum(sum[i], v, c);
 	}
 	return finite;
 }
@@ -136,8 +149,9 @@ reduce_fixed_from(int64_t *sum, const uint8_t *x, size_t from, size_t n,
 #ifdef VEC_AVX2
 /*
  * Four elements of fixed, unless one of them is 2^51 or more, or a sum passes
- * its limits: then nothing is done and the answer is false.  Added to 1.5 2^52
- * a number is rounded to an integer, which is then in its low bits.
+ * its limits or is no number: then nothing is done and the answer is false.
+ * Added to 1.5 2^52 a number is rounded to an integer, which is then in its low
+ * bits.
  */
 __attribute__((target("avx2"))) static inline bool
 reduce_fixed4(int64_t *sum, const uint8_t *x, bool first, __m256d times)
@@ -152,8 +166,11 @@ reduce_fixed4(int64_t *sum, const uint8_t *x, bool first, __m256d times)
 	const __m256i old = first ? _mm256_setzero_si256() :
 	    _mm256_loadu_si256((const void *)sum);
 	const __m256i now = _mm256_add_epi64(old, add);
-	const __m256i past = _mm256_and_si256(_mm256_xor_si256(old, now),
-	    _mm256_xor_si256(add, now));
+	const __m256i nan = _mm256_set1_epi64x(REDUCE_FIXED_NAN);
+	const __m256i past = _mm256_or_si256(_mm256_or_si256(
+	    _mm256_cmpeq_epi64(old, nan), _mm256_cmpeq_epi64(now, nan)),
+	    _mm256_and_si256(_mm256_xor_si256(old, now),
+	    _mm256_xor_si256(add, now)));
 
 	if (_mm256_movemask_pd(_mm256_andnot_pd(_mm256_castsi256_pd(past),
 	    calm)) != 15)
@@ -264,7 +281,8 @@ reduce_finish(const struct reduce *r, uint8_t *out, const uint8_t *work,
 		break;
 	case REDUCE_FIXED:
 		for (size_t i = 0; i < n; i++)
-			vec_set(out, i, (float)sum[i] * unit);
+			vec_set(out, i, sum[i] == REDUCE_FIXED_NAN ? NAN :
+			    (float)sum[i] * unit);
 		break;
 	case REDUCE_MEDIAN:
 		robust_mean(out, &kept, n, rows, (float)contributions);

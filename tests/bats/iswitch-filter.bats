@@ -120,14 +120,18 @@ got() { to 1 | cut -d' ' -f5; }
 	[ "$(got)" = 0.5 ]
 }
 
-@test "fixed saturates, and NaN adds 0 and is counted" {
+@test "fixed saturates; NaN and infinity are refused: no number, and counted" {
 	send 1e30 1 | through --reduce fixed
 	[ "$(got)" = 5.49755814e+11 ]
-	send -inf -1e12 | through --reduce fixed
+	send -1e12 -1e12 | through --reduce fixed
 	[ "$(got)" = -5.49755814e+11 ]
-	send nan 3 | through --reduce fixed
-	[ "$(got)" = 3 ]
-	[ "$(counter nonfinite)" -eq 1 ]
+	for bad in nan inf -inf; do
+		send "$bad" 3 | through --reduce fixed
+		[ "$(got)" = nan ]
+		send 3 "$bad" | through --reduce fixed
+		[ "$(got)" = nan ]
+		[ "$(counter nonfinite)" -eq 1 ]
+	done
 }
 
 @test "median, of odd and even counts, is sent times contributions" {

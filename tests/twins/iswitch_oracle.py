@@ -51,13 +51,12 @@ def sums(reduce, parts, order, contributions):
 
 
 def fixed(column):
-    """In 2^-24, saturating; no ties are given to it."""
-    low, high, total = -2**63, 2**63 - 1, 0
+    """In 2^-24, saturating, of numbers alone; no ties are given to it."""
+    low, high, total = 1 - 2**63, 2**63 - 1, 0
+    if not all(map(math.isfinite, column)):
+        return math.nan
     for x in column:
-        if math.isnan(x):
-            continue
-        n = (high if x > 0 else low) if math.isinf(x) \
-            else math.floor(x * 2**24 + 0.5)
+        n = math.floor(x * 2**24 + 0.5)
         total = max(low, min(high, total + max(low, min(high, n))))
     return f32(total / 2**24)
 

@@ -186,8 +186,7 @@ class Scenario:
             (r.uniform(-1, 1), r.uniform(-1e8, 1e8), 1e-38, 3.0))) or 1.0
              for _ in range(n)]
         if self.nonfinite and r.random() < 0.05:
-            v[r.randrange(n)] = r.choice((math.inf, -math.inf, math.nan)) \
-                if self.sw.reduce != "fixed" else math.nan
+            v[r.randrange(n)] = r.choice((math.inf, -math.inf, math.nan))
         return tuple(v)
 
     # The parent.
