@@ -72,6 +72,10 @@ ask_refused(const struct ask *a, const struct control_ack *k)
 		    control_status_text(k->status), k->async ?
 		    "asynchronously" : "synchronously", k->elements,
 		    k->floats);
+	else if (k->action == CONTROL_SETH && k->status == CONTROL_BAD_VALUE)
+		ask_warn(a, k->action, "refused: %s: H is at most 4096, and at "
+		    "least 2 N + 1 of trimmed:N",
+		    control_status_text(k->status));
 	else
 		ask_warn(a, k->action, "refused: %s",
 		    control_status_text(k->status));

@@ -428,8 +428,9 @@ job_fbcast(struct job *j, const struct seg *g, bool *done)
 	if (j->a.slot[at].state == SUMS_EMPTY ||
 	    j->a.slot[at].iteration != t)
 		return 0;
-	*done = true;
-	if (j->a.slot[at].state == SUMS_FILLING)
+	*done = j->a.slot[at].state != SUMS_FILLING || !job_too_few(j, at);
+	j->n[JOB_TOO_FEW] += !*done;
+	if (*done && j->a.slot[at].state == SUMS_FILLING)
 		job_complete(j, at);
 	return j->a.slot[at].contributions;
 }
@@ -463,7 +464,7 @@ job_due(const struct job *j)
 
 	if (j->members.present == 0)
 		return due;
-	if (!j->open && !j->held && j->h == 0)
+	if (job_assembles(j))
 		due = j->last_join_ns + JOB_OPEN_NS;
 	if (j->check_ns < due)
 		due = j->check_ns;
@@ -476,7 +477,10 @@ job_due(const struct job *j)
 	return due;
 }
 
-/* Complete the slots that have been filling for too long. */
+/*
+ * Complete the slots that have been filling for too long; those with too
+ * little for that get as much time again.
+ */
 static inline void
 job_stragglers(struct job *j, uint64_t now_ns)
 {
@@ -485,7 +489,12 @@ job_stragglers(struct job *j, uint64_t now_ns)
 
 		if (j->a.slot[at].began_ns + j->cf->straggler_ns > now_ns)
 			break;
-		job_complete(j, at);
+		if (!job_too_few(j, at)) {
+			job_complete(j, at);
+			continue;
+		}
+		j->n[JOB_TOO_FEW]++;
+		sums_put_off(&j->a, at, now_ns);
 	}
 }
 

@@ -29,6 +29,7 @@ enum job_count {
 	JOB_NONFINITE,		/* of those added: with NaN or infinity */
 	JOB_RESULTS,		/* slots completed */
 	JOB_PARTIAL,		/* of those, before H was reached */
+	JOB_TOO_FEW,		/* not completed, for want of contributions */
 	JOB_SENT_UP, JOB_FROM_PARENT, JOB_PARENT_OLD,
 	JOB_HELP, JOB_HELP_RESENT, JOB_HELP_ASKED, JOB_HELP_UP, JOB_GONE,
 	JOB_JOINS, JOB_LEAVES, JOB_EVICTED,
@@ -44,7 +45,8 @@ job_count_name(unsigned what)
 	static const char *const name[JOB_COUNTS] = {
 		"segments", "added", "duplicate", "late", "early", "resent",
 		"stale", "mismatched", "halted", "no_memory", "nonfinite",
-		"results", "partial", "sent_up", "from_parent", "parent_old",
+		"results", "partial", "too_few", "sent_up", "from_parent",
+		"parent_old",
 		"help", "help_resent", "help_asked", "help_up", "gone", "joins",
 		    "leaves",
 		"evicted", "incomplete", "probes", "states", "notices",
@@ -408,6 +410,16 @@ job_complete_whole(struct job *j, uint32_t way)
 	}
 }
 
+/* Are there too few contributions for any answer? */
+static inline bool
+job_too_few(const struct job *j, uint32_t at)
+{
+	const struct sums_slot *s = &j->a.slot[at];
+
+	return s->rows < reduce_needs(&j->cf->reduce,
+	    job_h(j, s->iteration));
+}
+
 /* Has slot `at` all that it waits for? */
 static inline void
 job_test(struct job *j, uint32_t at)
@@ -416,7 +428,7 @@ job_test(struct job *j, uint32_t at)
 	const uint32_t h = job_h(j, s->iteration);
 
 	if (s->state != SUMS_FILLING || !j->open || h == 0 ||
-	    s->accepted < h)
+	    s->accepted < h || job_too_few(j, at))
 		return;
 	if (!j->cf->whole) {
 		job_complete(j, at);
@@ -460,13 +472,22 @@ job_inherit(struct job *j)
 	members_from_max(&j->members);
 }
 
+/* Does it open as soon as nobody has joined for a while? */
+static inline bool
+job_assembles(const struct job *j)
+{
+	const uint32_t n = j->members.present;
+
+	return !j->open && !j->held && j->h == 0 && n > 0 &&
+	    n >= reduce_needs(&j->cf->reduce, n);
+}
+
 /* Is the job open?  It opens when H have joined, or when none comes more. */
 static inline void
 job_try_open(struct job *j, uint64_t now_ns)
 {
-	if (!j->open && !j->held && j->members.present > 0 && (j->h != 0 ?
-	    j->members.present >= j->h :
-	    now_ns >= j->last_join_ns + JOB_OPEN_NS))
+	if (job_assembles(j) ? now_ns >= j->last_join_ns + JOB_OPEN_NS :
+	    !j->held && j->h != 0 && j->members.present >= j->h)
 		j->open = j->news = true;
 }
 

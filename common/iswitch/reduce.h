@@ -86,6 +86,23 @@ reduce_parse(const char *s, struct reduce *r)
 	return NULL;
 }
 
+/*
+ * Contributions without which there is no answer, of `all` at most: trimmed:b
+ * stands b that lie among 2b + 1, a median one among three, if there are three.
+ */
+static inline uint32_t
+reduce_needs(const struct reduce *r, uint32_t all)
+{
+	switch (r->kind) {
+	case REDUCE_MEDIAN:
+		return all < 3 ? all : 3;
+	case REDUCE_TRIMMED:
+		return 2 * r->trim + 1;
+	default:
+		return 1;
+	}
+}
+
 /* Working memory of one slot of n elements and at most so many rows. */
 static inline size_t
 reduce_work_bytes(const struct reduce *r, uint32_t rows, uint32_t n)

@@ -148,6 +148,8 @@ iswitch_settle_job(struct iswitch_settings *cf)
 	if (cf->fixed_bits != 0 && j->reduce.kind != REDUCE_FIXED)
 		return "--fixed-bits goes with --reduce fixed";
 	j->reduce.fixed_bits = cf->fixed_bits != 0 ? cf->fixed_bits : 24;
+	if (j->h > 0 && j->h < reduce_needs(&j->reduce, j->h))
+		return "--reduce trimmed:N goes with -H of 2 N + 1 at least";
 	if (cf->keep == NULL)
 		return NULL;
 	if (j->async) {

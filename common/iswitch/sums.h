@@ -337,6 +337,15 @@ sums_turn(struct sums *a, uint32_t at, enum sums_state to)
 		a->ready[at / a->s.segs]++;
 }
 
+/* A filling slot is as if it had begun now. */
+static inline void
+sums_put_off(struct sums *a, uint32_t at, uint64_t now_ns)
+{
+	sums_unlink(a, at);
+	a->slot[at].began_ns = now_ns;
+	sums_link(a, at);
+}
+
 /*
  * Slot `at` begins at iteration t with n floats a packet, empty and filling.
  * Whatever stood at its place in the ring is gone; the caller has settled the

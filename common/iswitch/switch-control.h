@@ -23,7 +23,8 @@ iswitch_set_h(struct job *j, const struct control *c, struct control_ack *a,
 	uint64_t h;
 
 	a->h = j->h;
-	if (!control_get_number(c, 2, &h)) {
+	if (!control_get_number(c, 2, &h) || h > MEMBERS_MAX ||
+	    (h > 0 && h < reduce_needs(&j->cf->reduce, (uint32_t)h))) {
 		a->status = CONTROL_BAD_VALUE;
 		return;
 	}

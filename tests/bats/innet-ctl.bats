@@ -369,3 +369,14 @@ refuses() {
 	rm port
 	how=--async timeout 60 unshare -n bash -e script 3>&-
 }
+
+@test "set-h has the limits of -H" {
+	serve switch innet-switch -q -p iswitch -H 5 --reduce trimmed:2
+	innet-ctl "$switch" join --elements 9
+	for h in 60000 4097 4; do
+		refuses "set-h: refused: bad value: H is at most 4096, and at least 2 N \+ 1 of trimmed:N" \
+			innet-ctl "$switch" set-h $h
+	done
+	[ "$(innet-ctl "$switch" set-h 4096)" = "h was 5" ]
+	run -2 innet-switch -p iswitch -H 4097
+}

@@ -153,6 +153,37 @@ got() { to 1 | cut -d' ' -f5; }
 	[ "$(got)" = 21 ]
 }
 
+@test "trimmed:b gives no answer before it has 2 b + 1 contributions" {
+	{ joins 5; seg 1 1 1 0 1 1; seg 1 2 1 0 1e9 1e9; segs 350 1 1 1; } |
+		through -H 5 --reduce trimmed:2 --straggler 100ms
+	[ -z "$(to 1 | grep '^seg 1 . 0')" ]
+	[ "$(counter too_few)" -eq 3 ]
+	{ joins 5; seg 1 1 1 0 1 1; seg 1 2 1 0 1e9 1e9; seg 350 3 1 0 2 2; seg 350 4 1 0 3 3; seg 350 5 1 0 4 4; } |
+		through -H 5 --reduce trimmed:2 --straggler 100ms
+	[ "$(to 1)" = "seg 1 5 0 15 15" ]
+	{ joins 5; seg 1 1 1 0 1 1; seg 1 2 1 0 1e9 1e9; ask 2 9 fbcast seg=1.0.0; } | through -H 5 --reduce trimmed:2
+	[ "$(to 1)" = '' ]
+	[ "$(counter too_few)" -eq 1 ]
+}
+
+@test "median answers without some, but with 3 at least, if there are 3" {
+	{ joins 5; seg 1 1 1 0 1 1; seg 1 2 1 0 1e9 1e9; segs 250 1 1 1; seg 251 3 1 0 2 2; segs 350 1 2 1; } |
+		through -H 5 --reduce median --straggler 100ms
+	[ "$(to 1 | grep '^seg 1 . 0')" = "seg 1 3 0 6 6" ]
+	{ joins 2; seg 1 1 1 0 1 1; seg 1 2 1 0 3 3; } | through -H 2 --reduce median
+	[ "$(to 1)" = "seg 1 2 0 4 4" ]
+}
+
+@test "trimmed:b with H below 2 b + 1, or with fewer members, is no job" {
+	joins 1 | mkiswitch >in.pcap
+	run -2 --separate-stderr innet-switch -q --program iswitch -r in.pcap -w /dev/null -H 4 --reduce trimmed:2
+	[ "${stderr_lines[0]}" = "innet-switch: --reduce trimmed:N goes with -H of 2 N + 1 at least" ]
+	{ joins 2; segs 2000 1 0 1 2; } | through --reduce trimmed:1
+	[ "$(counter early)" -eq 2 ]
+	{ joins 3; segs 2000 1 0 1 2 3; } | through --reduce trimmed:1
+	[ "$(to 1)" = "seg 1 3 0 6 6" ]
+}
+
 @test "a reduction that is none is misuse" {
 	joins 1 | mkiswitch >in.pcap
 	for r in mean trimmed: trimmed:x ''; do

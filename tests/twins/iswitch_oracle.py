@@ -117,6 +117,17 @@ class Job:
                not before(slot.iteration, m.since)]
         return all(slot.has(m.addr) for m in who)
 
+    def too_few(self, slot):
+        """Is there no median of so few?  It counts them if so."""
+        if self.switch.reduce != "median":
+            return False
+        h = self.h if self.h is not None else sum(
+            m.since is None or not before(slot.iteration, m.since)
+            for m in self.members.values())
+        few = len(slot.parts) < min(3, h)
+        self.counters["too_few"] += few
+        return few
+
     def filling(self):
         """Keys of the slots that are, in order of index."""
         return sorted((k for k, s in self.slots.items()
@@ -220,6 +231,8 @@ class Switch:
                 j.open = True
             elif d[3] == "out":
                 j.leave(d[4])
+            elif j.too_few(j.slots[d[4]]):
+                j.slots[d[4]].since = d[0]      # as long again
             else:
                 j.complete(d[4])
             fired.append((d[0], self.end_event()))
@@ -380,6 +393,8 @@ class Switch:
         if slot is None or slot.iteration != iteration or not slot.parts:
             return "ack", FBCAST, "failed"
         if slot.result is None and slot.sent is None:
+            if j.too_few(slot):
+                return "ack", FBCAST, "failed"
             j.complete(key)
         return "ack", FBCAST, DONE, slot.contributions
 

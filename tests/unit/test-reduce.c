@@ -303,6 +303,8 @@ words(void)
 	    reduce_parse("sum:1", &r) != NULL &&
 	    r.kind == REDUCE_TRIMMED && r.trim == 2,
 	    "what is wrong is refused, and changes nothing");
+	ok(reduce_needs(&r, 9) == 5 && reduce_needs(&r, 2) == 5,
+	    "trimmed:2 needs five");
 	ok(reduce_work_bytes(&r, 65535, 366) == (size_t)65535 * 366 * 4,
 	    "trimmed keeps every row");
 	r.fixed_bits = 0;
@@ -314,6 +316,8 @@ words(void)
 	ok(reduce_parse("ordered", &r) == NULL && r.kind == REDUCE_ORDERED &&
 	    reduce_parse("median", &r) == NULL && r.kind == REDUCE_MEDIAN,
 	    "ordered, median");
+	ok(reduce_needs(&r, 9) == 3 && reduce_needs(&r, 2) == 2 &&
+	    reduce_needs(&r, 1) == 1, "a median needs three, or all");
 }
 
 int
