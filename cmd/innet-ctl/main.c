@@ -47,8 +47,8 @@ static const struct opt_tool tool = {
 	"innet-ctl", PACKAGE_VERSION,
 	"[OPTION...] HOST:PORT VERB [ARG]",
 	"Ask a running switch for something, and print what it answers.\n"
-	"VERB is jobs, members, stats, watch, join, leave [N], reset, set-h N,\n"
-	"fbcast SEG, help SEG, halt, resume or regroup C/W=C[/W]; SEG is\n"
+	"VERB is jobs, members, stats, watch, join, leave [N], reset,\n"
+	"set-h N, fbcast SEG, help SEG, halt, resume or regroup C/W=C[/W]; SEG is\n"
 	"ITERATION:INDEX or 0x and 16 digits, C/W cluster and worker.",
 	opts
 };

@@ -110,13 +110,18 @@ within() {
 }
 
 @test "H below the members: who is slow ends with the others" {
-	serve at innet-switch -q -p iswitch -H 2
+	serve at innet-switch -q -p iswitch -H 3
 	pids=''
 	for w in 0 1 2; do
 		innet-worker -p iswitch --json --switch "$at" --worker $w --synthetic 4kB \
-			--interval $((w == 2 ? 3 : 1))ms -c 100 >w$w.json 3>&- &
+			--interval $((w == 2 ? 12 : 4))ms -c 100 >w$w.json 3>&- &
 		pids="$pids $!"
 	done
+	for _ in $(seq 300); do
+		[ "$(innet-ctl "$at" stats --json | jq .counters.results)" -lt 10 ] || break
+		sleep 0.02
+	done
+	innet-ctl "$at" set-h 2
 	for p in $pids; do wait "$p"; done
 	finish at
 	jq -se 'all(.iterations == 100)' w?.json
