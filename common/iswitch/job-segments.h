@@ -255,7 +255,8 @@ job_segment(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 	    g->iteration, j->newest), g->index) == NULL;
 	j->n[JOB_SEGMENTS]++;
 	j->n[what]++;
-	if (job_flows(j) && (what == JOB_ADDED || what == JOB_EARLY))
+	if (job_flows(j) && j->members.m[id].gaps == NULL &&
+	    (what == JOB_ADDED || what == JOB_EARLY))
 		job_heard(j, id, sums_unwrap(g->iteration, j->newest),
 		    what == JOB_ADDED, now_ns);
 	return what;

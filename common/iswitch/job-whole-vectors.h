@@ -108,6 +108,7 @@ job_give_one(struct job *j, uint32_t id)
 		f->given = 0;
 		f->give++;
 		f->gives = j->cf->server;
+		j->news = true;		/* it has its answer, all of it */
 	}
 	f->gives = f->gives && p != NULL;
 	return n;

@@ -75,6 +75,7 @@ struct mender {
 	uint32_t readied;		/* entries of it that may go */
 	bool fetches;			/* owed results, sent or not */
 	bool acks;			/* a STATE is all that comes back */
+	bool unbound;			/* results wait for the last segment */
 	uint64_t n[MENDER_COUNTS];
 
 	/* this iteration */
@@ -315,14 +316,16 @@ mender_run_again(struct mender *m, uint32_t most, uint32_t *first,
 }
 
 /*
- * May one more be ahead of its result?  A rack's members see to that: racks
+ * May one more be ahead of its result?  Of a vector that is answered whole, and
+ * of a push, all may.  A rack's members see to that: racks
  * have orders of their own, and if each waited for what it has sent before, no
  * two might ever have sent the same.
  */
 static inline bool
 mender_ahead(const struct mender *m)
 {
-	return m->order != NULL || m->out < m->window;
+	return m->order != NULL || m->acks || m->unbound ||
+	    m->out < m->window;
 }
 
 /*
@@ -363,7 +366,7 @@ static inline bool
 mender_runs(const struct mender *m)
 {
 	return m->flight < m->allowed && (m->agains > 0 ||
-	    (m->next < m->readied && m->out < m->window));
+	    (m->next < m->readied && mender_ahead(m)));
 }
 
 /* There was no room for the last n of a run of mender_run(). */

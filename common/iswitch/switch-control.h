@@ -360,8 +360,10 @@ iswitch_give(struct iswitch *s)
 {
 	for (uint32_t k = 0; k < s->jobs; k++) {
 		s->turn = (s->turn + 1) % s->jobs;
-		if (job_give(&s->job[s->turn]->j))
+		if (job_give(&s->job[s->turn]->j)) {
+			iswitch_notices(s, &s->job[s->turn]->j);
 			return true;
+		}
 	}
 	return false;
 }

@@ -75,6 +75,21 @@ iswitch_repair(struct iswitch *s, struct job *j, uint32_t id,
 		iswitch_nack(s, j, id, from, upto);
 }
 
+/* The serial number of the last result that was sent to member m. */
+static inline uint32_t
+iswitch_mark(const struct job *j, const struct member *m)
+{
+	return !j->cf->whole || !m->flow.gives ? j->serial :
+	    j->serial - (j->a.s.segs - m->flow.given);
+}
+
+/* Has member id been sent all of t? */
+static inline bool
+iswitch_given(const struct job *j, uint32_t id, int64_t t)
+{
+	return job_whole(j, t) && !job_coming(j, id, t, j->a.s.segs - 1);
+}
+
 /* Tell member id what of its first `upto` segments of t is lacking. */
 static inline void
 iswitch_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
@@ -85,7 +100,7 @@ iswitch_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES], *p;
 
 	st->iteration = (uint32_t)(t & (SEG_ITERATIONS - 1));
-	st->mark = j->serial;
+	st->mark = iswitch_mark(j, m);
 	st->seen = m->gaps->mark;
 	st->dups = m->gaps->dups;
 	if (j->cf->async ? !st->notice : !st->whole && t >= m->from)
@@ -119,11 +134,12 @@ iswitch_gone(const struct job *j, int64_t t, uint32_t i)
 	    o->state != SUMS_EMPTY && o->iteration > t;
 }
 
-/* Send member m what it asks for of t, and what it cannot be waiting for. */
+/* Send member id what it asks for of t, and what it cannot be waiting for. */
 static inline uint32_t
-iswitch_resend(struct iswitch *s, struct job *j, const struct member *m,
-    int64_t t, const struct repair_help *h)
+iswitch_resend(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
+    const struct repair_help *h)
 {
+	const struct member *m = &j->members.m[id];
 	const uint32_t end = h->lacks.base + 8 * h->lacks.bytes,
 	    floor = iswitch_floor(j, h);
 	uint32_t resent = 0;
@@ -131,7 +147,7 @@ iswitch_resend(struct iswitch *s, struct job *j, const struct member *m,
 	for (uint32_t i = h->lacks.base; i < end && i < j->a.s.segs; i++) {
 		const uint8_t *kept;
 
-		if (!repair_lacks(&h->lacks, i))
+		if (!repair_lacks(&h->lacks, i) || job_coming(j, id, t, i))
 			continue;
 		kept = sums_result(&j->a, t, i);
 		if (kept != NULL) {
@@ -168,7 +184,7 @@ iswitch_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 		m->gaps->owed = round;
 		m->gaps->owed_xid = xid;
 	}
-	st.resent = iswitch_resend(s, j, m, round, h);
+	st.resent = iswitch_resend(s, j, id, round, h);
 	iswitch_state(s, j, id, k, xid, k == m->gaps->t ? h->upto : 0, &st);
 }
 
@@ -200,7 +216,7 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 		t--;		/* which it had from one that is no more */
 		upto = j->a.s.segs;
 	}
-	st.whole = job_whole(j, t);
+	st.whole = iswitch_given(j, id, t);
 	if (t > m->gaps->t)
 		gaps_turn(m->gaps, &j->a, t);
 	if (!st.whole) {
@@ -208,7 +224,7 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 		m->gaps->owed_xid = xid;
 	}
 	if (t == probed)
-		st.resent = iswitch_resend(s, j, m, t, h);
+		st.resent = iswitch_resend(s, j, id, t, h);
 	iswitch_state(s, j, id, t, xid, upto, &st);
 }
 
@@ -234,7 +250,7 @@ iswitch_notices(struct iswitch *s, struct job *j)
 			iswitch_state(s, j, i, g->owed, g->owed_xid,
 			    g->held_upto, &st);
 			g->held_upto = 0;
-		} else if (job_whole(j, g->owed)) {
+		} else if (iswitch_given(j, i, g->owed)) {
 			iswitch_state(s, j, i, g->owed, g->owed_xid, 0, &st);
 			g->owed = GAPS_NOTHING;
 		}

@@ -84,7 +84,8 @@ iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
 	}
 	what = job_segment(j, who->member, &g, now_ns, &gone);
 	iswitch_repair(s, j, who->member, &g, what);
-	if (what == JOB_ADDED && job_flows(j)) {
+	if (what == JOB_ADDED && job_flows(j) &&
+	    j->members.m[who->member].gaps == NULL) {
 		asking = (struct iswitch_asking){ s, j };
 		job_ask_on(j, who->member, iswitch_ask, &asking);
 	}

@@ -44,7 +44,7 @@ sync_worker_enter(struct sync_worker *l)
 {
 	if (l->segs == 0 && !sync_worker_size(l))
 		return;
-	l->repairs = l->in.repairs && !l->in.whole;
+	l->repairs = l->in.repairs;
 	if (l->repairs && !mender_init(&l->mender, l->segs, false)) {
 		l->end = SYNC_WORKER_NO_MEMORY;
 		return;
@@ -74,7 +74,11 @@ sync_worker_resume(struct sync_worker *l, uint64_t now_ns)
 {
 	l->window = sync_worker_window_first(l);
 	l->slow = sync_worker_window_max(l);
-	mender_window(&l->mender, l->window, l->slow);
+	l->mender.unbound = l->in.whole;
+	if (l->in.whole)	/* a server answers whole vectors alone */
+		mender_window(&l->mender, l->segs, l->segs);
+	else
+		mender_window(&l->mender, l->window, l->slow);
 	if (l->mender.srtt_ns == 0 && l->in.rtt_ns > 0)
 		mender_sample(&l->mender, l->in.rtt_ns);
 	sync_worker_heard(l, now_ns);

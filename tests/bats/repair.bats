@@ -52,6 +52,16 @@ within() {
 	END
 }
 
+@test "loss in step: a server of whole vectors repairs likewise" {
+	local none
+	job 12 28 0 30us 30 '"approach": "ps"'
+	none=$(jq .iteration_ns f)
+	for loss in 0.1-1.2 1-2 5-4; do
+		job 12 28 ${loss%-*} 30us 30 '"approach": "ps"'
+		jq -e --argjson none "$none" --argjson times ${loss#*-} '.iteration_ns < $times * $none' f
+	done
+}
+
 @test "no loss, and workers 20 ms apart: few Probes, and nothing is sent twice" {
 	job 3 28 0 30us 200 '"compute": "10ms", "compute_shape": "uniform", "compute_spread": 1'
 	jq -e '.packets == 3 * 28 * 200 and .helps < 0.1 * .packets' f
