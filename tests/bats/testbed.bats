@@ -53,7 +53,8 @@ between() { awk -v x="$3" -v a="$1" -v b="$2" 'BEGIN { exit !(x >= a && x <= b) 
 
 @test "misuse: status 2 and a line that quotes it" {
 	for words in '' frob 'up ring' 'up rack' 'rack -n' 'rack -n 0 -- true' rack \
-	    'rack --rate fast -- true' 'rack --colour 3 -- true' 'exec w0'; do
+	    'rack --rate fast -- true' 'rack --loss 100% -- true' \
+	    'rack --loss 2 -- true' 'rack --colour 3 -- true' 'exec w0'; do
 		run -2 --separate-stderr testbed.sh $words
 		[[ -z $output && $stderr == "testbed: "* ]]
 	done
@@ -206,4 +207,26 @@ killed() {
 	timeout 60 mpi.sh -n 2 "$program" 100000 5 >out 2>err || { cat err; false; }
 	cat out
 	jq -e '.ranks == 2 and .median_ms >= 38' out
+}
+
+@test "--loss: a share of the packets is lost each way, and a job repairs them" {
+	privileged
+	unshare -n sh -c 'ip link add x type veth && tc qdisc add dev x clsact && tc filter add dev x ingress \
+		protocol ip bpf da bytecode "1,6 0 0 2"' 2>why || skip "no filters of packets: $(cat why)"
+	cat >job <<-'END'
+	testbed.sh exec switch innet-switch -q -p iswitch -H 2 --listen "$(testbed.sh addr switch):0" --port-file port &
+	switch=$!
+	until [ -s port ]; do sleep 0.05; done
+	for w in 0 1; do
+		testbed.sh exec w$w innet-worker -p iswitch --json --worker $w --check 2 --synthetic 40kB --interval 0 \
+			-c 200 --switch "$(testbed.sh addr switch):$(cat port)" >w$w.json &
+		workers="${workers-} $!"
+	done
+	for w in $workers; do wait "$w"; done
+	kill "$switch"
+	wait "$switch"
+	END
+	testbed.sh rack -n 2 --rate 1gbit --loss 5% -- bash -eu job
+	# 5 % on the way up; and whoever asks, asks for what was lost on the way down
+	jq -se '(map(.retransmitted) | add) / (map(.segments_sent) | add) | . > 0.03 and . < 0.08' w?.json
 }
