@@ -28,6 +28,9 @@ static const struct opt opts[] = {
 	{ O_SOLVE,    "solve",     NULL,   "end when solved" },
 	{ O_LOG,      "log",       "FILE", "write a CSV row an episode" },
 	{ O_SAVE,     "save",      "FILE", "write the policy at the end" },
+	{ O_SAVE_EVERY, "save-every", "N", "and all to go on from, every N "
+	    "updates" },
+	{ O_LOAD,     "load",      "FILE", "go on from such a file" },
 	{ O_REPORT,   "report",    "FILE", "write a JSON object at the end" },
 	{ O_SEND,     "send",      "WHAT", "gradients (default) or deltas" },
 	{ O_VECTOR,   "vector",    "SIZE", "send at least SIZE, the rest 0" },
@@ -176,6 +179,26 @@ settle_remote(struct conf *cf)
 		errx(2, "--ratio needs --replay-memory: a list has no limits");
 }
 
+/* Checkpoints. */
+static void
+settle_kept(const struct conf *cf)
+{
+	if (cf->save_every != 0 && cf->save == NULL)
+		errx(2, "--save-every goes with --save");
+	if (cf->save_every == 0 && cf->load == NULL)
+		return;
+	if (cf->remote.role != ROLE_WORKER || cf->eval != NULL)
+		errx(2, "--save-every and --load do not go with --role or "
+		    "--eval");
+	if (cf->algo->parts == NULL)
+		errx(2, "--save-every and --load are for a2c and ppo, not for "
+		    "%s, which would have to keep all it remembers",
+		    cf->algo->name);
+	if (cf->env->opaque)
+		errx(2, "--save-every and --load are not for %s: Box2D keeps "
+		    "its state to itself", cf->env->name);
+}
+
 /* See that it adds up. */
 static void
 settle(struct conf *cf, const struct given *g)
@@ -208,6 +231,7 @@ settle(struct conf *cf, const struct given *g)
 		errx(2, "--send and --vector are for a gradient stream, not "
 		    "for --alone");
 	settle_remote(cf);
+	settle_kept(cf);
 	if (cf->alone && !cf->solve && cf->steps == 0 && cf->episodes == 0) {
 		cf->solve = true;
 		cf->steps = 1000000;
@@ -229,6 +253,9 @@ settle_files(struct conf *cf, bool json)
 	files_in(&f, "--password-file", cf->remote.password_file);
 	files_out(&f, "--log", cf->log);
 	files_out(&f, "--save", cf->save);
+	if (cf->save_every == 0 || cf->load == NULL ||
+	    strcmp(cf->save, cf->load) != 0)
+		files_in(&f, "--load", cf->load);
 	files_out(&f, "--report", cf->report);
 	if (json)
 		cf->json = files_json(&f);
@@ -349,6 +376,8 @@ take(int ch, struct conf *cf)
 	case O_EVAL: cf->eval = optarg; break;
 	case O_LOG: cf->log = optarg; break;
 	case O_SAVE: cf->save = optarg; break;
+	case O_SAVE_EVERY: cf->save_every = count("updates", 1, all); break;
+	case O_LOAD: cf->load = optarg; break;
 	case O_REPORT: cf->report = optarg; break;
 	case O_SOLVE: cf->solve = true; break;
 	case 'q': cf->quiet = true; break;

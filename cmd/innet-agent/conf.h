@@ -38,7 +38,8 @@ struct conf {
 	uint64_t seed, init_seed, steps, episodes, interval_ns, timeout_ns;
 	uint64_t vector_bytes;	/* least length of what goes up; 0: any */
 	struct remote remote;
-	const char *log, *save, *eval, *report;
+	const char *log, *save, *load, *eval, *report;
+	uint64_t save_every;	/* updates between checkpoints; 0: none */
 	FILE *json;		/* where it goes; NULL: nowhere */
 	bool alone, solve, quiet, verbose, init, deltas;
 };

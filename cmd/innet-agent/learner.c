@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-agent/checkpoint.h"
 #include "cmd/innet-agent/learner.h"
 #include "common/live/wait.h"
 
@@ -148,6 +149,8 @@ learner_run(struct learner *l, bool (*each)(void *), void *arg)
 		if (rc == ASCENT_ON && l->base != NULL)
 			rc = rise_delta(l);
 		t->lesson_ns += tally_now_ns() - played;
+		if (rc == ASCENT_ON && l->kept != NULL)
+			checkpoint_lesson(l->kept);
 		if (!each(arg))
 			return ASCENT_FAILED;
 	}
@@ -183,7 +186,7 @@ learner_rise(struct learner *l)
 	if (*l->tally->stop != 0)	/* a lesson may have many */
 		return ASCENT_END;
 	cut(l);
-	if (l->tally->gradients++ == 0)
+	if (l->tally->gradients++ == l->tally->begun.gradients)
 		l->tally->first_ns = tally_now_ns();
 	if (l->base == NULL)
 		return up(l, l->grad);

@@ -14,7 +14,10 @@
 #include "cmd/innet-agent/net/optim.h"
 #include "cmd/innet-agent/algo/batches.h"
 #include "cmd/innet-agent/settings.h"
+#include "cmd/innet-agent/snapshot.h"
 #include "cmd/innet-agent/tally.h"
+
+struct checkpoint;
 
 struct learner {
 	const struct algo *algo;
@@ -34,6 +37,8 @@ struct learner {
 	/* What goes up is what a lesson changed (--send deltas), not NULL: */
 	struct optim *local;	/* takes the gradients; borrowed */
 	float *base, *delta;	/* params floats each */
+	struct checkpoint *kept;	/* NULL, or: sees every lesson end;
+				   borrowed */
 };
 
 struct algo {
@@ -49,6 +54,12 @@ struct algo {
 
 	/* First weights. */
 	void (*init)(struct learner *l, float *w, struct rng *rng);
+
+	/*
+	 * Name the parts of self that the next lesson depends on, after init
+	 * or a lesson; NULL: it cannot.
+	 */
+	void (*parts)(struct learner *l, struct snapshot *s);
 
 	/* Play until there is a lesson; false as soon as it is over. */
 	bool (*play)(struct learner *l);

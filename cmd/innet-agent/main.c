@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cmd/innet-agent/checkpoint.h"
 #include "cmd/innet-agent/stream-child.h"
 #include "cmd/innet-agent/conf.h"
 #include "cmd/innet-agent/learner.h"
@@ -25,7 +26,35 @@ on_signal(int sig)
 	got = sig;
 }
 
-/* Train until it is over; the child's stream is opened and closed here. */
+/* Train until it is over; the child's stream, if any, is opened here. */
+static enum ascent_result
+climb_on(const struct conf *cf, struct learner *l, struct report *rep,
+    struct optim *optim, struct child *child)
+{
+	enum ascent_result rc = ASCENT_ON;
+
+	l->up = optim_ascent(optim);
+	l->own = cf->alone ? optim : NULL;
+	if (cf->deltas)
+		learner_send_deltas(l, optim);
+	if (!cf->alone) {
+		child->base = l->base;
+		l->up = child_ascent(child);
+		rep->child = child;
+		rc = child_open(child, l);
+	}
+	if (rc == ASCENT_ON)
+		rc = learner_run(l, report_progress, rep);
+	l->tally->update_ns = optim->ns;
+	report_end(rep);
+	if (cf->report != NULL && report_write(rep, cf->report, l) == -1)
+		rep->bad = true;
+	if (!cf->alone)
+		child_close(child, rc == ASCENT_END && tally_over(l->tally));
+	return rc;
+}
+
+/* From a checkpoint or from the start, to the end and what is saved there. */
 static enum ascent_result
 climb(const struct conf *cf, struct learner *l, struct report *rep)
 {
@@ -37,26 +66,27 @@ climb(const struct conf *cf, struct learner *l, struct report *rep)
 		.optim = &optim, .params = l->params,
 		.elements = (cf->vector_bytes + 3) / 4,
 	};
-	enum ascent_result rc = ASCENT_ON;
+	struct checkpoint kept = {
+		.path = cf->save_every != 0 ? cf->save : NULL,
+		.every = cf->save_every, .l = l, .optim = &optim,
+		.iteration = cf->alone ? NULL : &child.iteration,
+	};
+	enum ascent_result rc = ASCENT_FAILED;
 
-	l->up = optim_ascent(&optim);
-	l->own = cf->alone ? &optim : NULL;
-	if (cf->deltas)
-		learner_send_deltas(l, &optim);
-	if (!cf->alone) {
-		child.base = l->base;
-		l->up = child_ascent(&child);
-		rep->child = &child;
-		rc = child_open(&child, l);
+	if (cf->load == NULL || checkpoint_load(&kept, cf->load) == 0) {
+		if (cf->load != NULL && cf->verbose)
+			warnx("%s: iteration %" PRIu64 ", %" PRIu64 " steps, "
+			    "%" PRIu64 " gradients", cf->load, child.iteration,
+			    l->tally->steps, l->tally->gradients);
+		tally_open(l->tally, cf->log);
+		if (kept.path != NULL)
+			l->kept = &kept;
+		rc = climb_on(cf, l, rep, &optim, &child);
+		if (cf->save != NULL && (kept.path != NULL ?
+		    checkpoint_end(&kept) : saved_write(cf->save, l)) == -1)
+			rep->bad = true;
 	}
-	if (rc == ASCENT_ON)
-		rc = learner_run(l, report_progress, rep);
-	l->tally->update_ns = optim.ns;
-	report_end(rep);
-	if (cf->report != NULL && report_write(rep, cf->report, l) == -1)
-		rep->bad = true;
-	if (!cf->alone)
-		child_close(&child, rc == ASCENT_END && tally_over(l->tally));
+	checkpoint_free(&kept);
 	optim_close(&optim);
 	return rc;
 }
@@ -77,7 +107,6 @@ train(const struct conf *cf)
 	if ((cf->save != NULL && saved_check(cf->save) == -1) ||
 	    (cf->report != NULL && saved_check(cf->report) == -1))
 		return 1;
-	tally_open(&tally, cf->log);
 	learner_open(&l, cf->env, cf->algo, &cf->set, cf->seed,
 	    cf->init ? &cf->init_seed : NULL, &tally);
 	l.interval_ns = cf->interval_ns;
@@ -86,15 +115,14 @@ train(const struct conf *cf)
 		    cf->algo->name, l.params, l.kern->name);
 	if (climb(cf, &l, &rep) == ASCENT_FAILED || rep.bad)
 		rc = 1;
-	if (cf->solve && cf->alone && !got && !tally_is_solved(&tally)) {
+	if (rc == 0 && cf->solve && cf->alone && !got &&
+	    !tally_is_solved(&tally)) {
 		warnx("not solved: mean reward of the last %d episodes %.1f, "
 		    "%g wanted", TALLY_LAST, tally_mean(&tally, TALLY_LAST),
 		    tally.solved);
 		rc = 1;
 	}
 	if (tally_close(&tally) == -1)
-		rc = 1;
-	if (cf->save != NULL && saved_write(cf->save, &l) == -1)
 		rc = 1;
 	learner_close(&l);
 	return rc;

@@ -32,7 +32,7 @@ saved_hello(char buf[SAVED_HELLO_MAX], const struct learner *l,
 
 size_t
 saved_head(uint8_t to[SAVED_HEAD_MAX], const struct learner *l,
-    size_t elements)
+    size_t elements, uint64_t iteration)
 {
 	char *text = (char *)to + STREAM_HEADER_BYTES;
 	const size_t len = saved_hello(text, l, elements);
@@ -40,7 +40,8 @@ saved_head(uint8_t to[SAVED_HEAD_MAX], const struct learner *l,
 	stream_put(to, &(struct stream_head){ .kind = STREAM_HELLO,
 	    .elements = (uint32_t)len });
 	stream_put((uint8_t *)text + len, &(struct stream_head){
-	    .kind = STREAM_WEIGHTS, .elements = (uint32_t)elements });
+	    .kind = STREAM_WEIGHTS, .elements = (uint32_t)elements,
+	    .iteration = iteration });
 	return len + 2 * STREAM_HEADER_BYTES;
 }
 
@@ -61,7 +62,7 @@ int
 saved_write(const char *path, const struct learner *l)
 {
 	uint8_t head[SAVED_HEAD_MAX];
-	const size_t len = saved_head(head, l, l->params);
+	const size_t len = saved_head(head, l, l->params, 0);
 	struct atomic_file to;
 	bool good;
 
@@ -131,6 +132,18 @@ understand(const uint8_t *text, size_t len, struct told *told)
 		told->set.hidden += told->set.hidden == 0;
 	}
 	cJSON_Delete(hello);
+	return why;
+}
+
+const char *
+saved_names(const uint8_t *text, size_t len, const struct env_kind **env,
+    const struct algo **algo)
+{
+	struct told told = { 0 };
+	const char *why = understand(text, len, &told);
+
+	*env = told.env;
+	*algo = told.algo;
 	return why;
 }
 

@@ -21,10 +21,14 @@ size_t saved_hello(char buf[SAVED_HELLO_MAX], const struct learner *l,
 
 /*
  * What stands before the weights of l's policy, if these fill a vector of
- * that many elements: its length in bytes.
+ * that many elements and are of that iteration: its length in bytes.
  */
 size_t saved_head(uint8_t to[SAVED_HEAD_MAX], const struct learner *l,
-    size_t elements);
+    size_t elements, uint64_t iteration);
+
+/* What a hello of len bytes names: NULL, or what is wrong. */
+const char *saved_names(const uint8_t *text, size_t len,
+    const struct env_kind **env, const struct algo **algo);
 
 /* 0 if a file could be put at path, -1 with a message if not. */
 int saved_check(const char *path);

@@ -10,19 +10,23 @@
 #include "common/base/atomic-file.h"
 #include "common/base/files.h"
 
-/* How much of the way is done, 0 if no end is known. */
+/* How much of the way from begun to end is done, 0 if there is no end. */
+static double
+way(uint64_t done, uint64_t begun, uint64_t end)
+{
+	return end <= begun ? 0 : (double)(done - begun) /
+	    (double)(end - begun);
+}
+
+/* How much of this process's way is done, 0 if no end is known. */
 static double
 part_done(const struct tally *t)
 {
-	double part = 0, p;
+	const double steps = way(t->steps, t->begun.steps, t->steps_end);
+	const double episodes = way(t->episodes, t->begun.episodes,
+	    t->episodes_end);
 
-	if (t->steps_end != 0)
-		part = (double)t->steps / (double)t->steps_end;
-	if (t->episodes_end != 0) {
-		p = (double)t->episodes / (double)t->episodes_end;
-		part = p > part ? p : part;
-	}
-	return part;
+	return steps > episodes ? steps : episodes;
 }
 
 static void
@@ -32,7 +36,7 @@ draw(const struct tally *t)
 
 	fprintf(stderr, "\r%" PRIu64 " steps (%.0f/s), %" PRIu64
 	    " episodes, %" PRIu64 " gradients, reward %.1f", t->steps,
-	    (double)t->steps / s, t->episodes, t->gradients,
+	    (double)(t->steps - t->begun.steps) / s, t->episodes, t->gradients,
 	    tally_mean(t, TALLY_LAST));
 	if (part > 0)
 		fprintf(stderr, ", %.0f s left", s * (1 - part) / part);

@@ -256,7 +256,8 @@ child_open(struct child *c, const struct learner *l)
 	if (rc != ASCENT_ON)
 		return rc;
 	return send_message(c, &(struct stream_head){ .kind = STREAM_WEIGHTS,
-	    .elements = (uint32_t)c->elements }, widen(c, l->w));
+	    .elements = (uint32_t)c->elements, .iteration = c->iteration },
+	    widen(c, l->w));
 }
 
 void

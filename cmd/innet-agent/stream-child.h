@@ -37,7 +37,8 @@ struct child {
 };
 
 /*
- * Make the pipes of c->in and c->out roomy, send hello and l's first weights.
+ * Make the pipes of c->in and c->out roomy, send hello and l's first weights,
+ * those of c->iteration.
  */
 enum ascent_result child_open(struct child *c, const struct learner *l);
 

@@ -89,9 +89,11 @@ tally_is_solved(const struct tally *t)
 double
 tally_rate(const struct tally *t)
 {
-	if (t->gradients < 2)
+	const uint64_t done = t->gradients - t->begun.gradients;
+
+	if (done < 2)
 		return 0;
-	return (double)(t->gradients - 1) * 1e9 /
+	return (double)(done - 1) * 1e9 /
 	    (double)(tally_now_ns() - t->first_ns);
 }
 

@@ -14,7 +14,12 @@
 
 enum { TALLY_LAST = 100 };
 
+struct tally_begun {
+	uint64_t steps, episodes, gradients;
+};
+
 struct tally {
+	struct tally_begun begun;	/* done before, by a checkpoint */
 	uint64_t steps, episodes, gradients;
 	uint64_t steps_end, episodes_end;	/* 0: no such end */
 	double solved;		/* mean reward that ends it, with solve */

@@ -78,7 +78,7 @@ innet-switch --format bare|-w --report|--cluster-table
 innet-switch --listen :0 --upstream :9|-w --write-in --report --port-file|--key
 innet-ps --listen :0|--save -w --write-in --report --port-file|--key
 innet-ps --listen :0|-w --write-in --report --port-file|--load
-innet-agent --alone|--log --save --report|
+innet-agent --alone|--log --save --report|--load
 innet-agent --role learner --algo dqn --redis :9|--log --save --report|--password-file
 innet-agent||--eval
 innet-aom|--series|-r --sent --report --compare

@@ -68,13 +68,29 @@ pg_init(struct learner *l, float *w, struct rng *rng)
 	ac_init(&pg->ac, w, rng);
 }
 
-bool
-pg_play(struct learner *l)
+/* The environments, open from now on. */
+static struct roll *
+games(struct learner *l)
 {
 	struct pg *pg = l->self;
 
 	if (pg->roll.rows == 0)
 		pg->roll = roll_open(l->kind, &l->set, &l->rng);
+	return &pg->roll;
+}
+
+void
+pg_parts(struct learner *l, struct snapshot *s)
+{
+	roll_parts(games(l), s);
+}
+
+bool
+pg_play(struct learner *l)
+{
+	struct pg *pg = l->self;
+
+	games(l);
 	return roll_fill(&pg->roll, &pg->ac, l->w, &l->set, l->tally);
 }
 

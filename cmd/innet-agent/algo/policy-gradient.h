@@ -26,6 +26,7 @@ void pg_open(struct learner *l);
 void pg_close(struct learner *l);
 void pg_init(struct learner *l, float *w, struct rng *rng);
 bool pg_play(struct learner *l);
+void pg_parts(struct learner *l, struct snapshot *s);
 void pg_greedy(struct learner *l, const float *w, const float *obs,
     union env_action *a);
 void pg_check(const struct settings *s);

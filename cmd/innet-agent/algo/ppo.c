@@ -105,6 +105,7 @@ const struct algo algo_ppo = {
 	.open = pg_open,
 	.close = pg_close,
 	.init = pg_init,
+	.parts = pg_parts,
 	.play = pg_play,
 	.learn = learn,
 	.greedy = pg_greedy,

@@ -63,6 +63,15 @@ roll_close(struct roll *r)
 	free(r->done);
 }
 
+void
+roll_parts(struct roll *r, struct snapshot *s)
+{
+	for (size_t e = 0; e < r->envs; e++)
+		env_parts(&r->env[e], s);
+	snapshot_part(s, r->sum, r->envs * sizeof(*r->sum));
+	snapshot_part(s, r->now, r->envs * r->kind->obs * sizeof(*r->now));
+}
+
 /* Environment e takes the action of that row. */
 static void
 act(struct roll *r, size_t e, size_t row, struct ac *ac, const float *w,

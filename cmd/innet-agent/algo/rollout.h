@@ -41,6 +41,9 @@ struct roll roll_open(const struct env_kind *kind, const struct settings *set,
 /* Give back all that roll_open() took. */
 void roll_close(struct roll *r);
 
+/* Between lessons: write where r is to s, or read it back. */
+void roll_parts(struct roll *r, struct snapshot *s);
+
 /*
  * Fill the rows by the policy w, counting into t.  False, with the rows in
  * no useful state, as soon as t says it is over.

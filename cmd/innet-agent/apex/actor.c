@@ -403,7 +403,7 @@ open_(struct actor *a)
 	a->stride = sizeof(float) + a->bytes;
 	a->blob = learner_room(room, a->stride);
 	elements = elements < a->l.params ? a->l.params : elements;
-	a->head_bytes = saved_head(a->head, &a->l, elements);
+	a->head_bytes = saved_head(a->head, &a->l, elements, 0);
 	a->policy_bytes = a->head_bytes + elements * sizeof(float);
 	a->policy = learner_room(1, a->policy_bytes);
 	link_to(&a->link, cf, a->policy_bytes, a->tally.stop);

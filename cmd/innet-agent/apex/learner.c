@@ -273,7 +273,7 @@ open_(struct apex *a)
 	a->l.up = optim_ascent(&a->optim);
 	a->l.own = &a->optim;
 	elements = elements < a->l.params ? a->l.params : elements;
-	a->head_bytes = saved_head(head, &a->l, elements);
+	a->head_bytes = saved_head(head, &a->l, elements, 0);
 	a->policy_bytes = a->head_bytes + elements * sizeof(float);
 	a->policy = learner_room(1, a->policy_bytes);
 	memcpy(a->policy, head, a->head_bytes);

@@ -74,3 +74,14 @@ env_step(struct env *e, const union env_action *action, float *obs)
 	r.truncated = e->kind->limit != 0 && e->steps >= e->kind->limit;
 	return r;
 }
+
+void
+env_parts(struct env *e, struct snapshot *s)
+{
+	snapshot_part(s, &e->rng, sizeof(e->rng));
+	snapshot_part(s, &e->steps, sizeof(e->steps));
+	if (e->kind->parts != NULL)
+		e->kind->parts(e->state, s);
+	else
+		snapshot_part(s, e->state, e->kind->state_bytes);
+}

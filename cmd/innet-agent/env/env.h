@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cmd/innet-agent/snapshot.h"
 #include "common/base/rng.h"
 
 enum { ENV_DIMS_MAX = 4 };
@@ -42,6 +43,13 @@ struct env_kind {
 	 */
 	void (*begin)(void *state, uint64_t seed);
 	void (*end)(void *state);
+
+	/*
+	 * NULL where *state is all there is, or: name the parts of it.  opaque
+	 * where they cannot be named.
+	 */
+	void (*parts)(void *state, struct snapshot *s);
+	bool opaque;
 
 	/* Begin an episode in *state; write the first observation. */
 	void (*reset)(void *state, struct rng *rng, float *obs);
@@ -80,6 +88,9 @@ void env_reset(struct env *e, float *obs);
 /* Take one step, index < kind->actions; reset when either flag is set. */
 struct env_result env_step(struct env *e, const union env_action *action,
     float *obs);
+
+/* Write where e is to s, or read it back into an e of the same kind. */
+void env_parts(struct env *e, struct snapshot *s);
 
 /* x, or the bound that it is beyond. */
 static inline double

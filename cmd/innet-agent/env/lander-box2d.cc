@@ -166,5 +166,5 @@ pose(const void *world)
 }
 
 extern "C" const lander_physics lander_box2d = {
-	open, close, start, hit, step, pose,
+	open, close, start, hit, step, pose, 0,
 };

@@ -99,4 +99,5 @@ const struct lander_physics lander_planar = {
 	.hit = hit,
 	.step = step,
 	.pose = pose,
+	.bytes = sizeof(struct planar),
 };

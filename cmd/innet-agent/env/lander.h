@@ -8,6 +8,7 @@
 #define INNET_AGENT_ENV_LANDER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum {
 	LANDER_POSTS = 11,	/* heights of the ground, every 2 m */
@@ -44,6 +45,7 @@ struct lander_physics {
 
 	void (*step)(void *world);		/* 1 / LANDER_FPS seconds */
 	struct lander_pose (*pose)(const void *world);
+	size_t bytes;		/* of a world that holds no pointer, or 0 */
 };
 
 extern const struct lander_physics lander_planar, lander_box2d;

@@ -62,6 +62,15 @@ end(void *state)
 	l->physics->close(l->world);
 }
 
+static void
+parts(void *state, struct snapshot *s)
+{
+	struct lunarlander *l = state;
+
+	snapshot_part(s, &l->shaping, sizeof(l->shaping));
+	snapshot_part(s, l->world, l->physics->bytes);
+}
+
 /* Twelve random heights, flat around the pad, smoothed to eleven. */
 static void
 draw_ground(struct rng *rng, double y[LANDER_POSTS])
@@ -197,19 +206,23 @@ step_continuous(void *state, struct rng *rng, const union env_action *action,
 	.low = -1, .high = 1, .step = step_continuous
 
 const struct env_kind env_lunarlander = {
-	.name = "lunarlander", .begin = begin, DISCRETE
+	.name = "lunarlander", .begin = begin, .parts = parts,
+	DISCRETE
 };
 
 const struct env_kind env_lunarlander_continuous = {
-	.name = "lunarlander-continuous", .begin = begin, CONTINUOUS
+	.name = "lunarlander-continuous", .begin = begin,
+	.parts = parts, CONTINUOUS
 };
 
 #ifdef HAVE_BOX2D
 const struct env_kind env_lunarlander_box2d = {
-	.name = "lunarlander-box2d", .begin = begin_box2d, DISCRETE
+	.name = "lunarlander-box2d", .begin = begin_box2d,
+	.opaque = true, DISCRETE
 };
 
 const struct env_kind env_lunarlander_continuous_box2d = {
-	.name = "lunarlander-continuous-box2d", .begin = begin_box2d, CONTINUOUS
+	.name = "lunarlander-continuous-box2d", .begin = begin_box2d,
+	.opaque = true, CONTINUOUS
 };
 #endif

@@ -1,0 +1,281 @@
+/* checkpoint - take, write and read the state of training */
+#include "config.h"
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/innet-agent/checkpoint.h"
+#include "cmd/innet-agent/policy-file.h"
+#include "common/base/atomic-file.h"
+#include "common/base/crc32c.h"
+#include "common/wire/stream.h"
+
+enum { MARK_BYTES = 8, CRC_BYTES = 4 };
+
+static const char mark[MARK_BYTES + 1] = "innetck1";	/* after the weights */
+
+/* What must be the same when training goes on. */
+struct same {
+	uint64_t envs, rule, params;
+};
+
+static struct same
+same_of(const struct checkpoint *c)
+{
+	return (struct same){ .envs = c->l->set.envs,
+	    .rule = c->optim->rule, .params = c->l->params };
+}
+
+/* The state of all but the weights. */
+static void
+parts(struct checkpoint *c, struct snapshot *s)
+{
+	struct learner *l = c->l;
+	struct tally *t = l->tally;
+	struct optim *o = c->optim;
+
+	l->algo->parts(l, s);
+	snapshot_part(s, &l->rng, sizeof(l->rng));
+	snapshot_part(s, &t->steps, sizeof(t->steps));
+	snapshot_part(s, &t->episodes, sizeof(t->episodes));
+	snapshot_part(s, &t->gradients, sizeof(t->gradients));
+	snapshot_part(s, t->last, sizeof(t->last));
+	snapshot_part(s, &o->steps, sizeof(o->steps));
+	snapshot_part(s, o->m, o->params * sizeof(*o->m));
+	snapshot_part(s, o->v, o->params * sizeof(*o->v));
+}
+
+static uint64_t
+updates(const struct checkpoint *c)
+{
+	return c->iteration != NULL ? *c->iteration : c->l->tally->gradients;
+}
+
+static void
+take(struct checkpoint *c)
+{
+	const uint64_t iteration = c->iteration != NULL ? *c->iteration : 0;
+	struct same same = same_of(c);
+	uint8_t head[SAVED_HEAD_MAX];
+	uint32_t crc;
+
+	c->last.len = 0;
+	snapshot_add(&c->last, head, saved_head(head, c->l, c->l->params,
+	    iteration));
+	snapshot_add(&c->last, c->l->w, c->l->params * sizeof(*c->l->w));
+	snapshot_add(&c->last, mark, MARK_BYTES);
+	snapshot_add(&c->last, &same, sizeof(same));
+	parts(c, &c->last);
+	crc = crc32c(0, c->last.bytes, c->last.len);
+	snapshot_add(&c->last, &crc, CRC_BYTES);
+	c->updates = updates(c);
+}
+
+/*
+ * The file that is at path is path + ".old" too: workers of a job are at most
+ * one checkpoint apart, so that all have one of the same iteration.
+ */
+static void
+stand_aside(const char *path)
+{
+	struct stat st;
+	char *old, *link_;
+
+	if (lstat(path, &st) == -1 || !S_ISREG(st.st_mode))
+		return;
+	if (asprintf(&old, "%s.old", path) == -1)
+		err(1, "%s", path);
+	if (asprintf(&link_, "%s.tmp", old) == -1)
+		err(1, "%s", path);
+	unlink(link_);
+	if ((link(path, link_) == 0 ? rename(link_, old) :
+	    rename(path, old)) == -1)
+		warn("%s", old);
+	free(link_);
+	free(old);
+}
+
+static int
+write_last(struct checkpoint *c)
+{
+	struct atomic_file to;
+	bool good;
+
+	if (atomic_file_open_tmp(&to, c->path) == 0) {
+		good = atomic_file_write(&to, c->last.bytes, c->last.len);
+		if (good && c->iteration != NULL)
+			stand_aside(c->path);
+		if (atomic_file_close(&to, good) == 0) {
+			c->written = c->updates;
+			c->there = true;
+			return 0;
+		}
+	}
+	warn("%s", c->path);
+	return -1;
+}
+
+void
+checkpoint_lesson(struct checkpoint *c)
+{
+	const uint64_t before = c->written / c->every;
+
+	take(c);
+	if (c->updates / c->every > before)
+		write_last(c);
+}
+
+int
+checkpoint_end(struct checkpoint *c)
+{
+	if (c->last.len == 0)
+		return saved_write(c->path, c->l);
+	return c->there && c->written == c->updates ? 0 : write_last(c);
+}
+
+void
+checkpoint_free(struct checkpoint *c)
+{
+	snapshot_free(&c->last);
+}
+
+/* All of the regular file at path: 0, or -1 with a message. */
+static int
+swallow(struct snapshot *s, const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	uint8_t piece[65536];
+	struct stat st;
+	ssize_t n = -1;
+
+	if (fd != -1 && fstat(fd, &st) == 0) {
+		if (!S_ISREG(st.st_mode)) {
+			warnx("%s: not a regular file", path);
+			close(fd);
+			return -1;
+		}
+		while ((n = read(fd, piece, sizeof(piece))) > 0)
+			snapshot_add(s, piece, (size_t)n);
+	}
+	if (n == -1)
+		warn("%s", path);
+	if (fd != -1)
+		close(fd);
+	return n == -1 ? -1 : 0;
+}
+
+/* The message at s->at, which moves on: its body, or NULL and *why. */
+static const uint8_t *
+message(struct snapshot *s, enum stream_kind kind, struct stream_head *h,
+    const char **why)
+{
+	const uint8_t *head = s->bytes + s->at;
+	const size_t left = s->len - s->at;
+
+	*why = "file ends too early";
+	if (left < STREAM_HEADER_BYTES)
+		return NULL;
+	*why = stream_get(head, h);
+	if (*why == NULL && h->kind != kind)
+		*why = "not a checkpoint";
+	if (*why == NULL &&
+	    left - STREAM_HEADER_BYTES < stream_body_bytes(h))
+		*why = "file ends too early";
+	if (*why != NULL)
+		return NULL;
+	s->at += STREAM_HEADER_BYTES + stream_body_bytes(h);
+	return head + STREAM_HEADER_BYTES;
+}
+
+/* The file is of the learner's environment and algorithm, or a message. */
+static bool
+of_same_kind(struct snapshot *s, const struct learner *l, const char *path)
+{
+	const struct env_kind *env;
+	const struct algo *algo;
+	struct stream_head h;
+	const char *why;
+	const uint8_t *text = message(s, STREAM_HELLO, &h, &why);
+
+	if (text != NULL)
+		why = saved_names(text, h.elements, &env, &algo);
+	if (why != NULL)
+		warnx("%s: %s", path, why);
+	else if (env != l->kind || algo != l->algo)
+		warnx("%s: it is of %s on %s, not of %s on %s", path,
+		    algo->name, env->name, l->algo->name, l->kind->name);
+	else
+		return true;
+	return false;
+}
+
+/* The weights and the state from s->at on: NULL, or what is wrong. */
+static const char *
+restore(struct checkpoint *c, struct snapshot *s)
+{
+	const struct same want = same_of(c);
+	struct same same;
+	char found[MARK_BYTES] = { 0 };
+	struct stream_head h;
+	const char *why;
+	const uint8_t *w = message(s, STREAM_WEIGHTS, &h, &why);
+	uint32_t crc;
+
+	if (w == NULL)
+		return why;
+	if (s->at == s->len)
+		return "a policy alone, not saved with --save-every";
+	if (s->len - s->at < CRC_BYTES)
+		return "file ends too early";
+	s->len -= CRC_BYTES;
+	memcpy(&crc, s->bytes + s->len, CRC_BYTES);
+	if (crc != crc32c(0, s->bytes, s->len))
+		return "damaged or cut, its checksum is wrong";
+	snapshot_part(s, found, MARK_BYTES);
+	snapshot_part(s, &same, sizeof(same));
+	if (s->bad || memcmp(found, mark, MARK_BYTES) != 0)
+		return "a checkpoint of another version";
+	if (same.envs != want.envs)
+		return "it has another number of --envs";
+	if (same.rule != want.rule)
+		return "it has another --optimizer";
+	if (same.params != want.params || h.elements != want.params)
+		return "it has another number of weights; see --hidden";
+	memcpy(c->l->w, w, want.params * sizeof(*c->l->w));
+	parts(c, s);
+	if (c->iteration != NULL)
+		*c->iteration = h.iteration;
+	return snapshot_whole(s) ? NULL : "a checkpoint of another version";
+}
+
+int
+checkpoint_load(struct checkpoint *c, const char *path)
+{
+	struct snapshot s = { .reading = true };
+	struct tally *t = c->l->tally;
+	const char *why;
+	int rc = -1;
+
+	if (swallow(&s, path) == 0 && of_same_kind(&s, c->l, path)) {
+		why = restore(c, &s);
+		if (why != NULL)
+			warnx("%s: %s", path, why);
+		rc = why == NULL ? 0 : -1;
+	}
+	snapshot_free(&s);
+	if (rc == -1)
+		return -1;
+	t->begun = (struct tally_begun){ .steps = t->steps,
+	    .episodes = t->episodes, .gradients = t->gradients };
+	if (c->path != NULL)
+		take(c);
+	c->written = updates(c);
+	return 0;
+}

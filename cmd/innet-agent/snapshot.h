@@ -1,0 +1,71 @@
+/*
+ * snapshot.h - the parts of a state, written one after the other or read back
+ *
+ * What has a state names its parts once, by snapshot_part(), in one order for
+ * both ways: a snapshot that is being written takes a copy of each, one that
+ * is being read gives it back.  Parts are the machine's own bytes.
+ * Reading past the end leaves the part as it was and marks the snapshot bad;
+ * a reader asks snapshot_whole() once.
+ */
+#ifndef INNET_AGENT_SNAPSHOT_H
+#define INNET_AGENT_SNAPSHOT_H
+
+#include <err.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct snapshot {
+	uint8_t *bytes;		/* owned */
+	size_t len, room;	/* bytes: there, allocated */
+	size_t at;		/* next to read */
+	bool reading, bad;
+};
+
+/* n bytes more behind the others; exits 1 without memory. */
+static inline void
+snapshot_add(struct snapshot *s, const void *p, size_t n)
+{
+	if (s->room - s->len < n) {
+		s->room = s->len + n + s->room / 2;
+		s->bytes = realloc(s->bytes, s->room);
+		if (s->bytes == NULL)
+			err(1, "snapshot of %zu bytes", s->room);
+	}
+	memcpy(s->bytes + s->len, p, n);
+	s->len += n;
+}
+
+/* The n bytes at p are a part. */
+static inline void
+snapshot_part(struct snapshot *s, void *p, size_t n)
+{
+	if (!s->reading) {
+		snapshot_add(s, p, n);
+		return;
+	}
+	if (s->bad || s->len - s->at < n) {
+		s->bad = true;
+		return;
+	}
+	memcpy(p, s->bytes + s->at, n);
+	s->at += n;
+}
+
+/* All has been read, to the last byte. */
+static inline bool
+snapshot_whole(const struct snapshot *s)
+{
+	return !s->bad && s->at == s->len;
+}
+
+static inline void
+snapshot_free(struct snapshot *s)
+{
+	free(s->bytes);
+	*s = (struct snapshot){ 0 };
+}
+
+#endif

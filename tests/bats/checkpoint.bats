@@ -1,0 +1,156 @@
+# What was saved on the way, and going on from there.
+load common
+
+alone() {
+	innet-agent -q --alone "$@"
+}
+
+# iteration FILE: of its weights, as they go out on the stream
+iteration() {
+	local n
+	n=$(od -An -tu4 -j8 -N4 "$1")
+	od -An -tu8 -j$((32 + n + 16)) -N8 "$1" | tr -d ' '
+}
+
+# pair NAME OPTION...: a job of two workers in step, their agents' ids in pid0
+# and pid1; W in an option is the worker's number
+pair() {
+	local name=$1 w
+	shift
+	serve switch innet-switch -q -p iswitch -H 2 --reduce ordered
+	works=''
+	for w in 0 1; do
+		rm -f pid$w
+		timeout -k 5 120 innet-worker -q -p iswitch --switch "$switch" --worker $w -- \
+			sh -c 'echo $$ >$0.tmp; mv $0.tmp $0; exec "$@"' pid$w \
+			innet-agent -v --seed $w --init-seed 9 --save "$name$w" "${@//W/$w}" 2>log.$name$w 3>&- &
+		works="$works $!" pids="$pids $!"
+	done
+}
+
+@test "killed amid a run, an agent goes on to the same weights, bit for bit" {
+	for algo in a2c ppo; do
+		rm -f ck
+		alone --algo $algo --steps 200k --save whole
+		innet-agent -q --alone --algo $algo --steps 1G --save ck --save-every 3 --interval 5ms 3>&- &
+		await ck
+		kill -KILL $!
+		wait $! || [ $? -eq 137 ]
+		run ! cmp -s -n "$(stat -c %s whole)" whole ck
+		alone --algo $algo --steps 200k --load ck --save again --save-every 3
+		cmp -n "$(stat -c %s whole)" whole again
+	done
+}
+
+@test "every environment goes on, with whole files that are equal" {
+	for env in cartpole mountaincar mountaincar-continuous acrobot pendulum breakout \
+		lunarlander lunarlander-continuous; do
+		set -- --env $env --horizon 100 --envs 4 --save-every 2 --entropy 0.01
+		alone "$@" --steps 6000 --save whole
+		alone "$@" --steps 2999 --save ck --seed 1
+		alone "$@" --steps 6000 --load ck --save ck --seed 7
+		cmp whole ck || { echo $env; false; }
+	done
+}
+
+@test "a signal leaves the last whole lesson, and it goes on from that" {
+	alone --algo ppo --steps 200k --save whole --save-every 1000
+	innet-agent -q --alone --algo ppo --steps 1G --save ck --save-every 10 --interval 1ms 3>&- &
+	await ck
+	kill -TERM $!
+	wait $!
+	alone --algo ppo --steps 200k --load ck --save ck --save-every 1000
+	cmp whole ck
+	[ ! -e ck.tmp ] && [ ! -e ck.old ]
+}
+
+@test "a checkpoint is a policy to --eval, and a log and a report count on" {
+	alone --steps 5k --save ck --save-every 2
+	innet-agent --eval ck --episodes 1
+	run -0 innet-agent -v --alone --steps 9k --load ck --log log --report r
+	[[ $output == *"innet-agent: ck: iteration 0, 4608 steps, 9 gradients"* ]]
+	jq -e '.steps == 9000 and .gradients == 17' r
+	[ "$(sed -n 2p log | cut -d, -f1)" -gt 4608 ]
+}
+
+@test "through the stream, a child's weights name their iteration" {
+	stream-echo -s -n 20 innet-agent -q --save ck --save-every 4
+	[ "$(iteration ck)" -eq 20 ]
+	[ "$(iteration ck.old)" -eq 20 ] || [ "$(iteration ck.old)" -eq 16 ]
+	timeout 20 innet-agent -q --load ck </dev/null | head -c 20000 >out
+	[ "$(iteration out)" -eq 20 ]
+}
+
+@test "a job whose workers were killed goes on to the same weights" {
+	set -- --steps 60k --save-every 5
+	pair whole "$@"
+	for w in $works; do wait "$w"; done
+	finish switch
+	pair ck --steps 1G --save-every 5 --interval 5ms
+	await ck0.old
+	kill -KILL $(cat pid0 pid1)
+	for w in $works; do wait "$w" || true; done
+	finish switch || true
+	[ "$(iteration ck0)" -le "$(iteration ck1)" ] || mv ck0.old ck0
+	[ "$(iteration ck1)" -le "$(iteration ck0)" ] || mv ck1.old ck1
+	pair ck "$@" --load ckW
+	for w in $works; do wait "$w" || { cat log.ck?; false; }; done
+	grep -q "^innet-agent: ck0: iteration [1-9]" log.ck0
+	finish switch
+	cmp whole0 ck0
+	cmp whole1 ck1
+}
+
+@test "a worker with a checkpoint of another iteration is refused in a line" {
+	stream-echo -s -n 6 innet-agent -q --save a --save-every 6 --init-seed 9
+	stream-echo -s -n 7 innet-agent -q --save b --save-every 7 --init-seed 9
+	serve switch innet-switch -q -p iswitch -H 2
+	innet-worker -q -p iswitch --switch "$switch" --worker 0 -w w0.pcap -- innet-agent -q --load a 2>w0 3>&- &
+	pids="$pids $!"
+	await w0.pcap
+	run -1 --separate-stderr timeout 60 innet-worker -q -p iswitch --switch "$switch" --worker 1 -- innet-agent -q --load b
+	[[ $stderr == "innet-worker: $switch: job 1: refused: it does not go on from iteration 7 with these weights"* ]]
+}
+
+# refuses TEXT OPTION...: --load ck gives status 1 and that one line
+refuses() {
+	local text=$1
+	shift
+	run -1 innet-agent --alone --load ck --log log "$@"
+	[ "$output" = "innet-agent: ck: $text" ] || { echo "$output"; return 1; }
+	[ ! -e log ]
+}
+
+@test "a file that is cut, damaged or of another agent is refused in a line" {
+	refuses "No such file or directory"
+	alone --steps 2k --save good --save-every 2
+	len=$(stat -c %s good)
+	for n in 0 20 100 2000; do head -c $n good >ck; refuses "file ends too early"; done
+	head -c $((len - 1)) good >ck; refuses "damaged or cut, its checksum is wrong"
+	cp good ck; printf x | dd of=ck bs=1 seek=$((len - 99)) conv=notrunc status=none
+	refuses "damaged or cut, its checksum is wrong"
+	cp good ck; refuses "it is of a2c on cartpole, not of ppo on cartpole" --algo ppo
+	refuses "it is of a2c on cartpole, not of a2c on acrobot" --env acrobot
+	refuses "it has another number of --envs" --envs 4
+	refuses "it has another number of weights; see --hidden" --hidden 32
+	refuses "it has another --optimizer" --optimizer sgd
+	alone --steps 2k --save ck; refuses "a policy alone, not saved with --save-every"
+	echo 'no checkpoint, but long enough for a header' >ck; refuses "does not begin with INET"
+	rm ck; mkdir ck; refuses "not a regular file"
+}
+
+@test "a checkpoint that cannot be written is said, and the end has status 1" {
+	mkdir full
+	alone --steps 5k --save full/ck --save-every 2
+	run -1 innet-agent -q --alone --steps 5k --save full/no/ck --save-every 2
+	[ "$output" = "innet-agent: full/no/ck: No such file or directory" ]
+}
+
+@test "misuse is named" {
+	run -2 innet-agent --alone --save-every 3
+	[ "$output" = "innet-agent: --save-every goes with --save" ]
+	run -2 innet-agent --alone --algo dqn --save p --save-every 3
+	[[ $output == "innet-agent: --save-every and --load are for a2c and ppo, not for dqn,"* ]]
+	run -2 innet-agent --eval p --load q
+	run -2 innet-agent --alone --save p --save-every 0
+}
