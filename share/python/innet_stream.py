@@ -314,12 +314,80 @@ class Stream:
         return kind, flags, n, iteration, count, stale
 
 
-def wrap(optimizer, name=None, iteration=0, timeout=600.0):
+def _replace(path, write):
+    """Let write() make a file, and put it at path, whole or not at all; what
+    was there stays as path + '.old'."""
+    new, old = path + '.tmp', path + '.old'
+    with open(new, 'wb') as f:
+        write(f)
+        f.flush()
+        os.fsync(f.fileno())
+    if os.path.exists(path):
+        try:
+            os.link(path, old + '.tmp')
+            os.replace(old + '.tmp', old)
+        except OSError:                 # left by a crash, or no links here
+            os.replace(path, old)
+    os.replace(new, path)
+
+
+def _each(change, x):
+    """x with every value in its dicts, lists and tuples changed."""
+    if isinstance(x, dict):
+        return {k: _each(change, v) for k, v in x.items()}
+    if isinstance(x, (list, tuple)):
+        return type(x)(_each(change, v) for v in x)
+    return change(x)
+
+
+# Floats go as text: torch 1.13 reads none in files from which nothing is run.
+def _freeze(x):
+    return 'float ' + x.hex() if isinstance(x, float) else x
+
+
+def _thaw(x):
+    if isinstance(x, str) and x.startswith('float '):
+        return float.fromhex(x[6:])
+    return x
+
+
+def _restore(torch, path, params, optimizer):
+    """Parameters and optimizer as they were; the iteration they are of."""
+    try:
+        # tensors, numbers and containers only: nothing in it is run
+        kept = torch.load(path, map_location='cpu', weights_only=True)
+    except OSError as e:
+        raise Error('%s: %s' % (path, e.strerror)) from None
+    except Exception:                   # whatever the bytes make it say
+        raise Error('%s: cut, damaged or no checkpoint' % path) from None
+    if not isinstance(kept, dict) or kept.get('innet') != 1:
+        raise Error('%s: no checkpoint of wrap()' % path)
+    shapes = [tuple(p.shape) for p in params]
+    if [tuple(v.shape) for v in kept['parameters']] != shapes:
+        raise Error('%s: it has other parameters than the optimizer' % path)
+    if kept['kind'] != type(optimizer).__name__:
+        raise Error('%s: it is of %s, not of %s' % (
+            path, kept['kind'], type(optimizer).__name__))
+    optimizer.load_state_dict(_each(_thaw, kept['optimizer']))
+    with torch.no_grad():
+        for p, v in zip(params, kept['parameters']):
+            p.copy_(v)
+    return kept['iteration']
+
+
+def wrap(optimizer, name=None, iteration=0, timeout=600.0, save=None,
+         save_every=0, load=None):
     """Let a torch optimizer's step() go along the mean of all workers'
-    gradients, or take the weights that come instead.  Returns the Stream."""
+    gradients, or take the weights that come instead.  Returns the Stream.
+    Every save_every iterations parameters and optimizer go to the file save;
+    load is such a file to go on from."""
     import torch
 
+    if (save is None) != (save_every == 0):
+        raise Error('save and save_every go together')
     params = [p for g in optimizer.param_groups for p in g['params']]
+    if load is not None:
+        iteration = _restore(torch, os.fspath(load), params, optimizer)
     sizes = [p.numel() for p in params]
 
     def views(flat):                    # of each parameter's part
@@ -335,6 +403,18 @@ def wrap(optimizer, name=None, iteration=0, timeout=600.0):
     into = flat if stream.mode in ('sync', 'dlp') else torch.empty_like(flat)
     came, array, out = views(into), flat.numpy(), into.numpy()
     alone = optimizer.step              # the step as it was
+    saved = iteration
+
+    def keep():
+        nonlocal saved
+        if save is None or stream.iteration // save_every <= (
+                saved // save_every):
+            return
+        saved = stream.iteration
+        _replace(os.fspath(save), lambda f: torch.save({
+            'innet': 1, 'iteration': saved, 'kind': type(optimizer).__name__,
+            'parameters': [p.detach() for p in params],
+            'optimizer': _each(_freeze, optimizer.state_dict())}, f))
 
     @torch.no_grad()
     def step(self, closure=None):
@@ -358,6 +438,7 @@ def wrap(optimizer, name=None, iteration=0, timeout=600.0):
             for p, v in zip(params, came):
                 p.grad = v.to(p)        # no copy where it is like p
             alone()
+        keep()
         return loss
 
     optimizer.step = types.MethodType(step, optimizer)

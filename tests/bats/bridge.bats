@@ -259,3 +259,68 @@ print(*(x.getsockname()[1] for x in a))')
 	timeout -k 5 200 sbatch --wait -n 3 -o out "$examples/slurm.sbatch" "$py" "$examples/torch-ddp.py" 20 3>&-
 	agreed 3 out
 }
+
+# kept FROM-TO OPTIONS: two workers that take those steps, with those options
+# of wrap(), in which K is a worker's number; what each says in wK
+kept() {
+	local k works=''
+	cat >kept.py <<-'END'
+	import sys, zlib, torch, innet_stream
+	torch.manual_seed(1), torch.set_num_threads(1)
+	net = torch.nn.Linear(20, 5)
+	optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+	begin, end = map(int, sys.argv[1].split('-'))
+	stream = innet_stream.wrap(optimizer, **eval('dict(%s)' % sys.argv[2]))
+	assert stream.iteration == begin
+	for step in range(begin, end):
+	    torch.manual_seed(100 * step + stream.worker)
+	    optimizer.zero_grad()
+	    (net(torch.randn(8, 20)) ** 2).mean().backward()
+	    optimizer.step()
+	flat = torch.nn.utils.parameters_to_vector(net.parameters()).detach()
+	print('weights %08x' % zlib.crc32(flat.numpy().tobytes()))
+	END
+	export PYTHONPATH=$examples/../python
+	serve switch innet-switch -q -p iswitch -H 2 --reduce ordered
+	for k in 0 1; do
+		timeout -k 5 200 innet-worker -q -p iswitch --switch "$switch" --worker $k --give-up 2min \
+			-- "$py" kept.py "$1" "${2//K/$k}" 2>w$k 3>&- &
+		pids="$pids $!" works="$works $!"
+	done
+	for k in $works; do wait "$k" || { tail w? switch.err; return 1; }; done
+	finish switch
+}
+
+@test "wrap() saves and goes on from there, to the same weights bit for bit" {
+	python torch
+	kept 0-30 ''
+	cat w0 w1 >whole
+	kept 0-17 "save='K.pt', save_every=5"
+	[ -s 0.pt ] && [ -s 1.pt.old ] && [ ! -e 0.pt.tmp ]
+	kept 15-30 "load='K.pt'"
+	cat w0 w1 | cmp - whole
+	kept 10-30 "load='K.pt.old', save='K.pt', save_every=30"
+	cat w0 w1 | cmp - whole
+	kept 30-30 "load='K.pt'"
+	cat w0 w1 | cmp - whole
+}
+
+# loads FILE TEXT: wrap() of a small net ends with that line
+loads() {
+	run -1 --separate-stderr timeout -k 5 60 stream-echo -s "$py" -c "import innet_stream, torch
+innet_stream.wrap(torch.optim.SGD(torch.nn.Linear(3, 2).parameters(), lr=1), load='$1')"
+	[[ $'\n'$stderr$'\n' == *$'\n'"innet_stream.Error: $1: $2"$'\n'* ]] || { echo "$stderr"; return 1; }
+}
+
+@test "wrap() says in one line what is wrong with a file to load" {
+	python torch
+	kept 0-1 "save='K.pt', save_every=1"
+	loads 0.pt "it has other parameters than the optimizer"
+	loads none "No such file or directory"
+	head -c 700 0.pt >cut
+	loads cut "cut, damaged or no checkpoint"
+	echo text >text
+	loads text "cut, damaged or no checkpoint"
+	"$py" -c "import torch; torch.save({'a': 1}, 'other')"
+	loads other "no checkpoint of wrap()"
+}
