@@ -140,10 +140,14 @@ refuses() {
 }
 
 @test "a checkpoint that cannot be written is said, and the end has status 1" {
-	mkdir full
-	alone --steps 5k --save full/ck --save-every 2
-	run -1 innet-agent -q --alone --steps 5k --save full/no/ck --save-every 2
-	[ "$output" = "innet-agent: full/no/ck: No such file or directory" ]
+	mkdir here
+	innet-agent -q --alone --steps 60k --interval 10ms --save here/ck --save-every 1 2>err 3>&- &
+	await here/ck
+	mv here gone
+	await err
+	wait $! && false || [ $? -eq 1 ]
+	[ "$(sort -u err)" = "innet-agent: here/ck: No such file or directory" ]
+	innet-agent --eval gone/ck --episodes 1
 }
 
 @test "misuse is named" {
