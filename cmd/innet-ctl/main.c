@@ -48,8 +48,8 @@ static const struct opt_tool tool = {
 	"[OPTION...] HOST:PORT VERB [ARG]",
 	"Ask a running switch for something, and print what it answers.\n"
 	"VERB is jobs, members, stats, watch, join, leave [N], reset,\n"
-	"set-h N, fbcast SEG, help SEG, halt, resume or regroup C/W=C[/W]; SEG is\n"
-	"ITERATION:INDEX or 0x and 16 digits, C/W cluster and worker.",
+	"set-h N, fbcast SEG, help SEG, halt, resume or regroup C/W=C[/W];\n"
+	"SEG is ITERATION:INDEX or 0x and 16 digits, C/W cluster and worker.",
 	opts
 };
 
