@@ -114,7 +114,7 @@ mender_state(struct mender *m, uint32_t xid, const struct repair_state *st,
 	mender_heard(m, st, p, number, now_ns);
 	if (m->acks && st->notice)
 		return false;	/* of a round, not of our push */
-	if (p->iteration == m->iteration &&
+	if (p->iteration == m->iteration && mender_newer(number, m->turned) &&
 	    st->iteration == seg_step(m->iteration, -1))
 		return true;
 	if (st->iteration == m->iteration && !mender_whole(m))

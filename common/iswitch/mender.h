@@ -95,6 +95,7 @@ struct mender {
 	uint32_t serial;		/* segments sent, ever */
 	uint32_t seen;			/* highest mark of the other side's */
 	uint32_t probe, acked;		/* numbers, from 1: sent, answered */
+	uint32_t turned;		/* the last before this iteration */
 	struct mender_probed probed[MENDER_PROBES];
 	bool asks;			/* a Probe is not answered yet */
 	bool wants;			/* ... and one is to go at want_ns */
@@ -212,6 +213,7 @@ mender_turn(struct mender *m, uint32_t t, uint64_t now_ns)
 	m->wants = m->idle = m->fetches = false;
 	m->want_ns = 0;
 	m->news_ns = m->progress_ns = now_ns;
+	m->turned = m->probe;
 	m->probed[m->probe % MENDER_PROBES].mark = m->serial;
 	m->lossy -= m->lossy > 0 && !m->lost_any;
 	if (m->lossy == 0 && now_ns - m->probed_ns > MENDER_QUIET_NS)
@@ -450,13 +452,15 @@ mender_lacks(struct mender *m, const struct repair_bitmap *b, uint32_t floor,
     uint64_t by_ns, uint64_t now_ns)
 {
 	const uint32_t end = b->base + 8 * b->bytes;
+	/* a result may be of a switch that is no more, and others wait */
+	const uint8_t settled = MENDER_AGAIN | (m->acks ? MENDER_HERE : 0);
 	bool any = false;
 
 	for (uint32_t i = b->base; i < end && i < m->segs; i++) {
 		struct mender_segment *s = &m->s[i];
 
-		if (!repair_lacks(b, i) || s->times == 0 || (s->flags &
-		    (MENDER_HERE | MENDER_AGAIN)) != 0 ||
+		if (!repair_lacks(b, i) || s->times == 0 ||
+		    (s->flags & settled) != 0 ||
 		    mender_newer(s->serial, floor))
 			continue;
 		if (s->at_ns > by_ns) {
@@ -465,7 +469,7 @@ mender_lacks(struct mender *m, const struct repair_bitmap *b, uint32_t floor,
 		}
 		if ((s->flags & MENDER_FLIES) != 0)
 			m->flight--;
-		s->flags = MENDER_AGAIN;
+		s->flags = (uint8_t)((s->flags & MENDER_HERE) | MENDER_AGAIN);
 		m->again[m->again_end++ % m->segs] = i;
 		m->agains++;
 		m->lost++;

@@ -365,6 +365,8 @@ iswitch_join(struct iswitch *s, const union addr *from,
 		status = CONTROL_REFUSED;	/* no median of medians */
 	} else if (who != NULL) {
 		id = who->member;
+		if (j->j.members.m[id].gaps != NULL)	/* another process? */
+			j->j.members.m[id].gaps->marked = false;
 	} else {
 		status = iswitch_join_new(s, j, from, &join, &id, now_ns);
 	}
