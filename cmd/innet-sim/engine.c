@@ -3,12 +3,28 @@
 
 #include <err.h>
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/innet-sim/capture.h"
 #include "cmd/innet-sim/traffic.h"
 #include "cmd/innet-sim/train.h"
+#include "cmd/innet-sim/trouble.h"
+
+void
+sim_wrong(struct sim *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (s->wrong == NULL)
+		verrx(1, fmt, ap);
+	if (s->wrong[0] == '\0')	/* what comes of it is of no interest */
+		vsnprintf(s->wrong, SIM_WRONG_BYTES, fmt, ap);
+	va_end(ap);
+}
 
 void
 sim_at(struct sim *s, enum sim_class class, uint32_t id, uint64_t at_ns)
@@ -235,7 +251,8 @@ deliver(struct sim *s, struct sim_pipe *pipe)
 		sim_lose(s, &p, SIM_LOST_LINK);
 		return;
 	}
-	sim_arrive(s, pipe->to, pipe, &p);
+	if (s->trouble == NULL || trouble_passes(s, pipe, &p))
+		sim_arrive(s, pipe->to, pipe, &p);
 }
 
 /* The egress forgets what is in its queue. */
@@ -388,7 +405,21 @@ handle(struct sim *s, struct heap x)
 	case SIM_GENERATE:
 		sim_generate(s, id);
 		break;
+	case SIM_LATE:
+		trouble_arrives(s);
+		break;
 	}
+}
+
+/* Is it over before its time? */
+static bool
+ended(struct sim *s)
+{
+	if (s->wrong == NULL)
+		return false;
+	if (s->most > 0 && s->handled >= s->most)
+		sim_wrong(s, "storm: more than %" PRIu64 " events", s->most);
+	return s->wrong[0] != '\0';
 }
 
 void
@@ -400,7 +431,7 @@ sim_run(struct sim *s)
 	struct heap x;
 	int have = 1;
 
-	while ((s->stopped == NULL || *s->stopped == 0) &&
+	while ((s->stopped == NULL || *s->stopped == 0) && !ended(s) &&
 	    (have = calendar_pop(&s->events, &x)) == 1 &&
 	    heap_ns(&x) <= until) {
 		s->was_ns = s->now_ns;

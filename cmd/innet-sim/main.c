@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/innet-sim/chaos.h"
 #include "cmd/innet-sim/output.h"
 #include "cmd/innet-sim/planes.h"
 #include "cmd/innet-sim/runner.h"
@@ -23,7 +24,7 @@ enum { SETS_MAX = 256 };
 
 enum {
 	O_SEED = OPT_LONG, O_RUNS, O_JSON, O_CSV, O_BY, O_SET, O_UNTIL,
-	O_JOBS, O_LIST_KEYS
+	O_JOBS, O_LIST_KEYS, O_CHAOS
 };
 
 static const struct opt opts[] = {
@@ -35,6 +36,7 @@ static const struct opt opts[] = {
 	{ O_BY, "by", "WHAT", "rows by group (default), cluster, switch, "
 	    "traffic" },
 	{ O_JOBS, "jobs", "N", "runs at a time (default: all cores)" },
+	{ O_CHAOS, "chaos", "SEED", "random trainings under faults, checked" },
 	{ O_JSON, "json", NULL, "results as JSON, an object a row" },
 	{ O_CSV, "csv", NULL, "results as CSV" },
 	{ O_LIST_KEYS, "list-keys", NULL, "what a scenario may say, and exit" },
@@ -46,7 +48,8 @@ static const struct opt opts[] = {
 
 static const struct opt_tool tool = {
 	.name = "innet-sim", .version = PACKAGE_VERSION,
-	.usage = "[-qv] [-w DIR] [--OPTION=VALUE]... SCENARIO.json",
+	.usage = "[-qv] [-w DIR] [--OPTION=VALUE]... SCENARIO.json\n"
+	    "       innet-sim [-qv] --chaos=SEED [--runs=N]",
 	.about = "Simulate workers, switches and servers in virtual time.",
 	.opts = opts
 };
@@ -54,6 +57,7 @@ static const struct opt_tool tool = {
 struct conf {
 	const char *path, *dir;
 	const char *seed, *runs, *until;	/* NULL: as the scenario says */
+	const char *chaos;		/* its first seed, or NULL */
 	char *set[SETS_MAX];		/* "path=value" */
 	size_t sets;
 	uint64_t jobs;
@@ -114,6 +118,11 @@ parse(int argc, char *argv[])
 			opt_check("number of jobs", optarg, num_u64(optarg, 1,
 			    1024, &cf.jobs));
 			break;
+		case O_CHAOS:
+			opt_check("seed", optarg, num_u64(optarg, 0,
+			    (uint64_t)1 << 53, &n));
+			cf.chaos = optarg;
+			break;
 		case O_JSON: cf.json = true; break;
 		case O_CSV: cf.csv = true; break;
 		case O_LIST_KEYS:
@@ -127,7 +136,12 @@ parse(int argc, char *argv[])
 		}
 	}
 	opt_done(&tool, argc, argv);
-	if (cf.path == NULL) {
+	if (cf.chaos != NULL && (cf.path != NULL || cf.dir != NULL ||
+	    cf.seed != NULL || cf.until != NULL || cf.sets > 0 || cf.csv ||
+	    cf.by != RESULT_GROUP))
+		errx(2, "--chaos draws all of it: it goes with --runs, "
+		    "--jobs, --json, -q and -v alone");
+	if (cf.path == NULL && cf.chaos == NULL) {
 		warnx("no scenario");
 		opt_misuse(&tool);
 	}
@@ -313,6 +327,22 @@ run_planes(const struct conf *cf, struct runner *r)
 	return rc;
 }
 
+/* Random trainings, from their seeds alone. */
+static int
+run_chaos(const struct conf *cf)
+{
+	struct chaos_conf c = { .runs = 1, .jobs = cf->jobs,
+	    .json = cf->json, .quiet = cf->quiet, .verbose = cf->verbose,
+	    .stopped = &got };
+
+	(void)num_u64(cf->chaos, 0, UINT64_MAX, &c.seed);
+	if (cf->runs != NULL)
+		(void)num_u64(cf->runs, 1, UINT64_MAX, &c.runs);
+	if (c.jobs > c.runs)
+		c.jobs = c.runs;
+	return chaos_run(&c);
+}
+
 static int
 run(struct conf *cf)
 {
@@ -369,7 +399,7 @@ main(int argc, char *argv[])
 	mallopt(M_MMAP_THRESHOLD, 1 << 16);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	rc = run(&cf);
+	rc = cf.chaos != NULL ? run_chaos(&cf) : run(&cf);
 	if (got != 0) {
 		signal(got, SIG_DFL);
 		raise(got);

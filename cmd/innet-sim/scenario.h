@@ -116,6 +116,8 @@ struct scenario_plane {
 	char read[JSON_READER_FILE_BYTES];	/* empty: nothing */
 };
 
+struct chaos_plan;
+
 struct scenario {
 	char name[JSON_READER_FILE_BYTES];
 	uint64_t seed, runs;
@@ -128,6 +130,7 @@ struct scenario {
 	struct json_reader_list traffic;
 	struct json_reader_list trainings;	/* or these, alone */
 	struct json_reader_list planes;	/* or these */
+	const struct chaos_plan *chaos;	/* what was drawn beside it, or NULL */
 };
 
 extern const struct json_reader_section scenario_keys;

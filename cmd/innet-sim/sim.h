@@ -58,7 +58,7 @@
 
 enum sim_class {
 	SIM_FAULT, SIM_LEAVE, SIM_DELIVERY, SIM_ACK, SIM_ARRIVAL, SIM_WAKE,
-	SIM_GENERATE
+	SIM_GENERATE, SIM_LATE
 };
 
 enum { SIM_ID_BITS = 29 };
@@ -110,6 +110,7 @@ struct sim_ring {
 };
 
 struct sim_node;
+struct trouble;
 
 struct sim_pipe {
 	struct sim_ring ring;	/* what is needed first stands first */
@@ -237,7 +238,13 @@ struct sim {
 	uint64_t was_ns;	/* now_ns before this event */
 	struct sim_source *source;	/* of regular traffic: traffic.h */
 	uint32_t sources;
+	struct trouble *trouble;	/* of links, or NULL: trouble.h */
+	char *wrong;			/* what is, SIM_WRONG_BYTES; or NULL:
+					   then the tool says so and exits */
+	uint64_t most;			/* events; 0: any number */
 };
+
+enum { SIM_WRONG_BYTES = 200 };
 
 /* engine.c */
 
@@ -283,6 +290,10 @@ void sim_clear(struct sim *s, struct sim_pipe *pipe, bool all);
 /* A node, or a link by its way up, goes down, or comes back. */
 void sim_fail_node(struct sim *s, struct sim_node *n, bool down);
 void sim_fail_link(struct sim *s, struct sim_pipe *up, bool down);
+
+/* The run cannot go on, or is not as it should be. */
+void sim_wrong(struct sim *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* A packet is lost, and why. */
 void sim_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why);

@@ -22,7 +22,7 @@ train_async_open(struct train_worker *w, const struct membership_conf *in)
 	const struct async_worker_conf cf = { .gamma = 1,
 	    .staleness = t->server != NULL ? UINT64_MAX : t->cf->staleness,
 	    .run_segments = t->segs };
-	uint8_t *zeros = sim_have(t->segs, 4, "weights");
+	uint8_t *zeros = sim_have(t->segs, 4 * t->carried, "weights");
 
 	w->a = (struct train_async){ .learn_ns = SIM_NEVER };
 	if (!async_worker_init(&w->a.m, in, &cf, zeros, 0))
@@ -210,9 +210,11 @@ train_async_step(struct sim *s, struct train_worker *w)
 		if (w->phase == TRAIN_DONE)
 			return SIM_NEVER;
 	} while (say(s, w));
-	if (!async_worker_going(&a->m))
-		errx(1, "%s: %s", w->node->name, async_worker_why(&a->m,
-		    why));
+	if (!async_worker_going(&a->m)) {
+		sim_wrong(s, "%s: %s", w->node->name,
+		    async_worker_why(&a->m, why));
+		return SIM_NEVER;
+	}
 	if (!w->in && a->m.in.joined && !a->m.in.closed) {
 		w->in = true;
 		w->t->joined++;
@@ -237,6 +239,7 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 	if (w->phase == TRAIN_DONE)
 		return;
 	if (d->tos == SEG_TOS && seg_parse(d->p, d->len, &g)) {
+		train_check(s, w, &g);
 		if (async_worker_result(&a->m, &g, s->now_ns) !=
 		    ASYNC_WEIGHTS_APPLIED)
 			return;
@@ -245,9 +248,10 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 			spans_add(&t->network, s->now_ns - w->sent_ns);
 			w->sent_ns = 0;
 		}
-		if (t->server == NULL)
+		if (t->server == NULL && t->ledger == NULL)
 			t->n[TRAIN_WRONG] += !train_right(&g);
-		else if (g.index == 0)	/* what others did meanwhile */
+		else if (t->server != NULL && g.index == 0)
+			/* what others did meanwhile */
 			count_stale(t, (uint64_t)vec_get(g.vec, 0) - 1);
 	} else if (control_parse(train_bytes(s, d), d->len, &c)) {
 		async_worker_control(&a->m, &c, s->now_ns);

@@ -11,7 +11,14 @@
 
 #define GIVE_UP_NS 30000000000u	/* innet-worker's */
 
-enum { BUFFER_BYTES = 8 << 20, RUN_SEGMENTS = 44, SUBNET = 250 };
+enum {
+	BUFFER_BYTES = 8 << 20, KEEP_BYTES = 64000000, RUN_SEGMENTS = 44,
+	SUBNET = 250,
+	SPARE_ROUNDS = 8,		/* beyond the last that all have */
+	LIFE = 22			/* a machine that is started again
+					   begins with newer numbers, by an
+					   hour of control_first_xid() */
+};
 
 static const struct scenario_training *
 settings(const struct scenario *sc, uint32_t k)
@@ -95,18 +102,25 @@ train_open_machine(struct train_switch *w)
 
 	iswitch_defaults(set);
 	set->parent = w->parent;
-	set->iswitch.floats = set->iswitch.floats_max = 1;
+	set->iswitch.floats = set->iswitch.floats_max = t->carried;
 	set->iswitch.number = w->number;
 	job->h = (uint16_t)w->members;
 	job->async = async;
 	/* 64 MB, as they would be with all the floats */
-	job->keep_bytes = 64000000 / packet * (SEG_HEADER_BYTES + 4);
+	job->keep_bytes = KEEP_BYTES / packet * train_segment_bytes(t);
+	if (t->ledger != NULL) {	/* less, but all rounds */
+		job->keep_bytes = 2 * (uint64_t)t->ledger->rounds * t->segs *
+		    train_segment_bytes(t);
+		/* those who are done are silent, but still members */
+		job->member_timeout_ns = 10 * job->member_timeout_ns;
+	}
 	job->whole = t->server != NULL && !async;
 	job->server = t->server != NULL && async;
 	job->child = w->up != NULL && t->server == NULL;
 	w->conf = (struct plane_conf){ .program = &iswitch_program,
 	    .settings = set, .place = { .address = w->self, .live = true,
-	    .xid = 1 } };
+	    .xid = 1 + (w->lives++ << LIFE), .memory_bytes =
+	    t->ledger == NULL ? 0 : w->sim->sc->chaos->memory_bytes } };
 	w->plane = sim_have(1, sizeof(*w->plane), "switches");
 	if (!plane_init(w->plane, &w->conf, &train_driver, w))
 		err(1, "switches");
@@ -182,12 +196,14 @@ open_worker(struct sim *s, struct train_worker *w)
 	const uint64_t packet = SEG_HEADER_BYTES + 4 * (uint64_t)t->floats;
 	const struct membership_conf in = { .type = CONTROL_WORKER, .job = 1,
 	    .async = t->cf->mode == TRAINING_ASYNC, .cluster = 1,
-	    .number = w->id, .elements = t->segs, .floats = 1,
-	    .floats_max = 1, .give_up_ns = t->give_up_ns, .xid = 1 };
-	const struct sync_worker_conf cf = { .next = 1,
-	    .run_bytes = RUN_SEGMENTS * (SEG_HEADER_BYTES + 4),
-	    .buffer_bytes = BUFFER_BYTES / packet *
-	    (SEG_HEADER_BYTES + 4) };
+	    .number = w->id, .elements = t->segs * t->carried,
+	    .floats = (uint16_t)t->carried, .floats_max =
+	    (uint16_t)t->carried, .give_up_ns = t->give_up_ns, .xid = 1 };
+	const struct chaos_plan *plan = s->sc->chaos;
+	const struct sync_worker_conf cf = {
+	    .next = plan == NULL ? 1 : plan->first,
+	    .run_bytes = RUN_SEGMENTS * train_segment_bytes(t),
+	    .buffer_bytes = BUFFER_BYTES / packet * train_segment_bytes(t) };
 
 	if (t->cf->approach == TRAINING_RING) {
 		train_ring_open(w);
@@ -198,6 +214,8 @@ open_worker(struct sim *s, struct train_worker *w)
 	} else {
 		train_async_open(w, &in);
 	}
+	if (plan != NULL && (plan->old >> w->id & 1) != 0)
+		w->l.in.cf.repairs = w->a.m.in.cf.repairs = false;
 	if (t->cf->approach != TRAINING_RING)
 		train_wake(s, w->node, &w->wake_ns, 0);
 }
@@ -271,8 +289,15 @@ add_training(struct sim *s, uint32_t k, struct sim_node *node)
 
 	*t = (struct training){ .cf = cf, .number = k, .sw = node,
 	    .racks = racks_of(cf), .elements = training_elements(cf),
-	    .floats = training_floats(cf), .busy = (uint32_t)cf->workers };
+	    .floats = training_floats(cf), .busy = (uint32_t)cf->workers,
+	    .carried = 1 };
 	t->segs = seg_count(t->elements, t->floats);
+	if (s->sc->chaos != NULL) {
+		t->carried = LEDGER_FLOATS;
+		t->ledger = ledger_new(s->seed, (uint32_t)cf->workers,
+		    t->segs, cf->mode == TRAINING_ASYNC,
+		    (uint32_t)cf->iterations + SPARE_ROUNDS);
+	}
 	t->give_up_ns = cf->give_up_ns;
 	if (cf->give_up_ns == SCENARIO_WORD2)
 		t->give_up_ns = SIM_NEVER;
@@ -341,6 +366,7 @@ train_free(struct sim *s)
 		}
 		free(t->w);
 		free(t->longs);
+		ledger_free(t->ledger);
 		spans_free(&t->iteration);
 		spans_free(&t->compute);
 		spans_free(&t->network);

@@ -101,14 +101,22 @@ fail_of(struct sim *s, struct training *t, const struct scenario_fault *f,
 {
 	const bool link = f->link[0] != '\0';
 	const char *what = link ? f->link : f->node;
-	const uint32_t n = training_parts(t->cf, link, what);
+	const bool worker = strcmp(what, "worker") == 0;
+	const uint32_t n = worker ? (uint32_t)t->cf->workers :
+	    training_parts(t->cf, link, what);
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct train_switch *w;
 
 		if (f->index != SCENARIO_WORD1 && f->index != i)
 			continue;
-		if (strcmp(what, "worker") == 0) {
+		if (worker && !link) {
+			t->w[i].paused_ns = down ? s->now_ns + f->to_ns -
+			    f->from_ns : 0;
+			train_worker_kind.wake(s, t->w[i].node);
+			continue;
+		}
+		if (worker) {
 			sim_fail_link(s, t->w[i].up, down);
 			continue;
 		}
@@ -136,11 +144,36 @@ train_add_faults(struct sim *s, const struct training *t)
 	}
 }
 
+/*
+ * Of a training that was drawn: a switch may be killed while all workers will
+ * still be there to give its sums once more.
+ */
+static bool
+may_strike(const struct training *t, const struct scenario_fault *f)
+{
+	for (uint32_t i = 0; i < t->cf->workers && f->link[0] == '\0' &&
+	    strcmp(f->node, "worker") != 0; i++) {
+		if (t->w[i].iterations + 1 >= t->cf->iterations)
+			return false;
+	}
+	return !train_over(t);
+}
+
 void
 train_fail(struct sim *s, uint32_t id)
 {
-	fail_of(s, &s->training[id / 2 % s->trainings],
-	    &scenario_faults(s->sc)[id / 2 / s->trainings], id % 2 == 0);
+	struct training *t = &s->training[id / 2 % s->trainings];
+	const uint32_t i = id / 2 / s->trainings;
+	const struct scenario_fault *f = &scenario_faults(s->sc)[i];
+	const bool down = id % 2 == 0;
+
+	if (s->sc->chaos != NULL) {
+		if (down && may_strike(t, f))
+			t->struck |= 1u << i;
+		if ((t->struck >> i & 1) == 0)
+			return;
+	}
+	fail_of(s, t, f, down);
 }
 
 uint64_t

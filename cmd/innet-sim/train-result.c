@@ -50,9 +50,12 @@ _Static_assert(sizeof(train_figures) / sizeof(*train_figures) <=
     RESULT_FIGURES + 1, "room for the figures of a row");
 
 static bool
-bug(const struct training *t, const char *what)
+bug(struct sim *s, const struct training *t, const char *what)
 {
-	warnx("%s: %s; this is a bug", training_name(t->cf), what);
+	if (s->wrong != NULL)
+		sim_wrong(s, "account: %s", what);
+	else
+		warnx("%s: %s; this is a bug", training_name(t->cf), what);
 	return false;
 }
 
@@ -99,18 +102,18 @@ flying(const struct sim *s, const struct training *t)
 		if (s->pipe[i].from >= first && s->pipe[i].from < last)
 			n += s->pipe[i].ring.count;
 	}
-	return n;
+	return n + (s->trouble != NULL ? s->trouble->late.count : 0);
 }
 
 /* Every segment that came to a machine has ended under one reason. */
 static bool
-sorted_out(const struct training *t, const struct sim_node *n)
+sorted_out(struct sim *s, const struct training *t, const struct sim_node *n)
 {
 	const struct train_switch *w = n->own;
 
 	return w->plane == NULL ||
 	    w->plane->program->adds_up(w->plane->state) ||
-	    bug(t, "segments are not accounted for");
+	    bug(s, t, "segments are not accounted for");
 }
 
 static const struct async_weights *
@@ -121,7 +124,7 @@ weights(const struct training *t, uint32_t i)
 
 /* Do all have the same weights after the last round that all have? */
 static bool
-agree(const struct training *t)
+agree(struct sim *s, const struct training *t)
 {
 	int64_t round = INT64_MAX;
 	uint32_t crc = 0, other;
@@ -136,23 +139,23 @@ agree(const struct training *t)
 	for (uint32_t i = 1; i < t->cf->workers; i++) {
 		if (async_weights_crc(weights(t, i), round, &other) &&
 		    other != crc)
-			return bug(t, "workers have different weights");
+			return bug(s, t, "workers have different weights");
 	}
 	return true;
 }
 
-static bool
-is_whole(const struct sim *s, const struct training *t)
+bool
+train_whole(struct sim *s, struct training *t)
 {
 	bool whole = true;
 
 	if (t->n[TRAIN_PUT] != t->n[TRAIN_CAME] + losses(t) + flying(s, t))
-		whole = bug(t, "packets are not accounted for");
+		whole = bug(s, t, "packets are not accounted for");
 	if (t->n[TRAIN_WRONG] > 0)
-		whole = bug(t, "sums are not of what they say");
+		whole = bug(s, t, "sums are not of what they say");
 	for (const struct sim_node *n = t->sw; n < t->host; n++)
-		whole = sorted_out(t, n) && whole;
-	return agree(t) && ended(s, t) && whole;
+		whole = sorted_out(s, t, n) && whole;
+	return agree(s, t) && ended(s, t) && whole;
 }
 
 static double
@@ -207,7 +210,7 @@ train_result(struct sim *s, struct result_row *row)
 
 	for (uint32_t k = 0; k < s->trainings; k++) {
 		set_row(s, &s->training[k], &row[k]);
-		whole = is_whole(s, &s->training[k]) && whole;
+		whole = train_whole(s, &s->training[k]) && whole;
 	}
 	return whole;
 }

@@ -197,6 +197,9 @@ fail(struct sim *s, struct sim_node *n, bool down)
 	}
 	if (!down || w->plane == NULL)
 		return;
+	if (!w->plane->program->adds_up(w->plane->state))
+		sim_wrong(s, "account: %s: segments are not accounted for",
+		    n->name);
 	plane_free(w->plane);
 	free(w->plane);
 	train_open_machine(w);

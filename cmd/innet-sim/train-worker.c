@@ -1,7 +1,7 @@
 /* A training's workers, and those in step: train.h. */
 #include "config.h"
 
-#include <err.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "cmd/innet-sim/train.h"
@@ -54,12 +54,29 @@ void
 train_send_run(struct sim *s, struct train_worker *w, uint32_t iteration,
     uint32_t first, uint32_t count)
 {
-	uint8_t p[SEG_HEADER_BYTES + 4];
+	uint8_t p[SEG_HEADER_BYTES + 4 * LEDGER_FLOATS], *vec;
 
 	for (uint32_t k = 0; k < count; k++) {
-		vec_set(seg_put(p, iteration, 1, first + k), 0, 1);
-		train_send(s, w, train_peer(w), SEG_TOS, p, sizeof(p));
+		vec = seg_put(p, iteration, 1, first + k);
+		if (w->t->ledger == NULL)
+			vec_set(vec, 0, 1);
+		else
+			ledger_put(w->t->ledger, w->id, iteration, first + k,
+			    vec);
+		train_send(s, w, train_peer(w), SEG_TOS, p,
+		    train_segment_bytes(w->t));
 	}
+}
+
+void
+train_check(struct sim *s, struct train_worker *w, const struct seg *g)
+{
+	const char *why = w->t->ledger == NULL ? NULL :
+	    ledger_take(w->t->ledger, g);
+
+	if (why != NULL)
+		sim_wrong(s, "sum: %s: %s: iteration %" PRIu32 ", segment %"
+		    PRIu32, w->node->name, why, g->iteration, g->index);
 }
 
 void
@@ -249,8 +266,11 @@ pump(struct sim *s, struct train_worker *w)
 		else
 			train_send_run(s, w, o.iteration, o.first, o.count);
 	}
-	if (!sync_worker_going(&w->l))
-		errx(1, "%s: %s", w->node->name, sync_worker_why(&w->l, why));
+	if (!sync_worker_going(&w->l)) {
+		sim_wrong(s, "%s: %s", w->node->name,
+		    sync_worker_why(&w->l, why));
+		return SIM_NEVER;
+	}
 	if (!w->in && w->l.in.joined) {
 		w->in = true;
 		w->t->joined++;
@@ -281,7 +301,7 @@ look(struct sim *s, struct train_worker *w)
 	struct training *t = w->t;
 	uint64_t due;
 
-	if (w->phase == TRAIN_DONE)
+	if (w->phase == TRAIN_DONE || w->paused_ns > s->now_ns)
 		return;
 	due = t->cf->mode == TRAINING_ASYNC ? train_async_step(s, w) :
 	    step(s, w);
@@ -300,8 +320,9 @@ take(struct sim *s, struct train_worker *w, const struct sim_datagram *d)
 	struct seg g;
 
 	if (d->tos == SEG_TOS && seg_parse(d->p, d->len, &g)) {
-		if (sync_worker_result(&w->l, &g,
-		    s->now_ns) == SYNC_WORKER_TAKE)
+		train_check(s, w, &g);
+		if (sync_worker_result(&w->l, &g, s->now_ns) ==
+		    SYNC_WORKER_TAKE && w->t->ledger == NULL)
 			w->t->n[TRAIN_WRONG] += !train_right(&g);
 	} else if (control_parse(train_bytes(s, d), d->len, &c)) {
 		sync_worker_control(&w->l, &c, s->now_ns);
@@ -316,8 +337,12 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	struct training *t = w->t;
 
 	t->n[TRAIN_CAME]++;
-	if (by->port != TRAIN_INSIDE && t->cf->packet_ns > 0) {
-		w->rx_ns = (w->rx_ns > s->now_ns ? w->rx_ns : s->now_ns) +
+	if ((by->port != TRAIN_INSIDE && t->cf->packet_ns > 0) ||
+	    w->paused_ns > s->now_ns) {
+		const uint64_t at = w->paused_ns > s->now_ns ?
+		    w->paused_ns : s->now_ns;
+
+		w->rx_ns = (w->rx_ns > at ? w->rx_ns : at) +
 		    t->cf->packet_ns;
 		train_put(s, t, w->rx, p, w->rx_ns);
 		return;
@@ -336,7 +361,9 @@ wake(struct sim *s, struct sim_node *n)
 {
 	struct train_worker *w = n->own;
 
-	if (w->wake_ns != s->now_ns)
+	if (w->paused_ns > s->now_ns)
+		return;		/* it wakes when that is over */
+	if (w->wake_ns > s->now_ns)
 		return;
 	w->wake_ns = SIM_NEVER;
 	look(s, w);

@@ -7,8 +7,8 @@
  * with the datagrams that they exchange.  A segment has one float here, 1 from
  * every worker, and the length of its frame is what it would be with all of
  * them: so every sum shows how many gradients are in it, and must agree with
- * what its Seg says. The ring has no machine elsewhere: train-ring.c has its
- * rules.
+ * what its Seg says.  Under chaos it has the two of ledger.h.  The ring
+ * has no machine elsewhere: train-ring.c has its rules.
  *
  * Two kinds of time pass at a host.  A message (a vector, or in a ring a part
  * of one) costs messages x message + bytes / copy_rate before its first packet
@@ -21,6 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmd/innet-sim/chaos.h"
+#include "cmd/innet-sim/ledger.h"
 #include "cmd/innet-sim/result.h"
 #include "cmd/innet-sim/sim.h"
 #include "cmd/innet-sim/training.h"
@@ -59,7 +61,7 @@ struct train_long {
 	uint8_t p[CONTROL_MAX_BYTES];
 };
 
-enum { TRAIN_LONGS = 4096 };		/* under way at once, at most */
+enum { TRAIN_LONGS = 16384 };		/* under way at once, at most */
 
 struct training {
 	const struct scenario_training *cf;
@@ -82,6 +84,10 @@ struct training {
 	struct train_long *longs;	/* by number; owned */
 	uint32_t long_number;		/* of the last */
 	uint64_t give_up_ns;		/* SIM_NEVER, or as in the tools */
+	uint32_t carried;		/* floats of a segment that are here */
+	struct ledger *ledger;		/* of what they hold, or NULL */
+	uint32_t struck;		/* bit: a fault that was drawn, and has
+					   come about */
 };
 
 /* A switch or server. */
@@ -99,6 +105,7 @@ struct train_switch {
 	struct iswitch_settings settings;
 	union addr self, parent;
 	uint64_t wake_ns;
+	uint32_t lives;			/* how often it has been started */
 	/* of a server: */
 	struct sim_pipe *rx;		/* from its link to its process */
 	uint64_t busy_ns, tx_ns;	/* free from then on */
@@ -133,6 +140,7 @@ struct train_worker {
 	uint32_t id;
 	uint64_t tx_ns, rx_ns, busy_ns;	/* free from then on */
 	uint64_t wake_ns;
+	uint64_t paused_ns;		/* nothing happens before */
 	struct rng chance;
 	double speed;
 	enum train_phase phase;
@@ -155,6 +163,13 @@ extern const struct plane_driver train_driver;
 bool train_captured(const struct sim_node *n);
 
 /* train-build.c */
+
+/* A segment's bytes, at most, as the machines have it. */
+static inline uint32_t
+train_segment_bytes(const struct training *t)
+{
+	return SEG_HEADER_BYTES + 4 * t->carried;
+}
 
 void train_build(struct sim *s);
 
@@ -213,6 +228,9 @@ train_right(const struct seg *g)
 	    !(vec_get(g->vec, 0) > g->contributions);
 }
 
+/* A result has come to worker w, whatever it is to it. */
+void train_check(struct sim *s, struct train_worker *w, const struct seg *g);
+
 /* train-worker.c */
 
 /* A gradient takes so long to compute. */
@@ -256,5 +274,8 @@ bool train_ring_on(struct train_worker *w);	/* false: that was the last */
 /* train-result.c: result.h, for trainings. */
 extern const struct result_figure train_figures[];
 bool train_result(struct sim *s, struct result_row *row);
+
+/* Is all as it must be? */
+bool train_whole(struct sim *s, struct training *t);
 
 #endif

@@ -1,0 +1,36 @@
+# innet-sim --chaos: random trainings under faults, and what must hold of them.
+bats_require_minimum_version 1.5.0
+load common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+@test "some hundred trainings under faults: all is as it must be" {
+	run -0 --separate-stderr timeout 300 innet-sim --json --chaos 1 --runs 200
+	[ -z "$stderr" ]
+	jq -e '.runs == 200 and .findings == 0 and .seeds == []' <<<"$output"
+	jq -e '[.lost, .bursts, .twice, .late, .partitions, .flaps, .kills,
+		.pauses] | all(. > 0)' <<<"$output"
+}
+
+@test "a seed is a run, whatever stands beside it" {
+	innet-sim --json --chaos 10 --runs 8 --jobs 3 | jq 'del(.seconds)' >all
+	for s in 10 11 12 13 14 15 16 17; do innet-sim --json --chaos $s; done |
+		jq -s '[.[].packets] | add' >sum
+	jq .packets all | diff - sum
+	innet-sim --json --chaos 10 --runs 8 --jobs 1 | jq 'del(.seconds)' | diff all -
+}
+
+@test "-v says what was drawn, as JSON" {
+	innet-sim -qv --chaos 5 --runs 2 --jobs 1 >drawn
+	jq -se 'map(.seed) == [5, 6] and all(.trainings[0].workers > 0)' drawn
+}
+
+@test "it goes with no scenario, nor with what changes one" {
+	run -2 --separate-stderr innet-sim --chaos 1 s.json
+	[[ $stderr == 'innet-sim: --chaos draws all of it: '* ]]
+	run -2 innet-sim --chaos 1 --seed 2
+	run -2 --separate-stderr innet-sim --chaos x
+	[[ $stderr == "innet-sim: invalid seed 'x': "* ]]
+}
