@@ -239,7 +239,7 @@ family() {
 
 @test "--straggler: a dead worker holds nobody up, and is named and counted" {
 	lead='--session nodes=3,iterations=20'
-	serve to innet-switch --json -p dlp --straggler 20ms
+	serve to innet-switch --json -p dlp --straggler 200ms
 	innet-worker -q -p dlp --switch "$to" --synthetic 24B --interval 1ns -c 1 3>&- &
 	pids="$pids $!"
 	crew 2
@@ -252,8 +252,8 @@ family() {
 
 @test "--straggler: the mean is that of those who came, and who is behind catches up" {
 	child
-	sed -i 's/^for i.*/import time\n&/; s/^    say(2/    time.sleep(0.3 if i == 0 and x > 5 else 0)\n&/' child.py
-	family mean --straggler 50ms
+	sed -i 's/^for i.*/import time\n&/; s/^    say(2/    time.sleep(3 if i == 0 and x > 5 else 0)\n&/' child.py
+	family mean --straggler 1s
 	[ "$(grep step child-0.125)" = "$(grep step child-0.25)" ]
 	grep -q '^step 0: 3 of 0.563 -0.563$' child-0.125
 	[ "$(grep step child-8 | head -n 1)" = 'step 0: 3 of 0.563 -0.563' ]
