@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# mutations.sh [NAME...] - break the code of repair in small ways, one at a time
+# in a copy, and see that innet-sim --chaos finds each.  Run it in a build; RUNS
+# (40000) are tried for each, from the seed CHAOS (1) on.
+# A line for each: its name, and the first finding or "not found".
+set -u
+build=$PWD
+src=$(cd "$(dirname "$0")/../.." && pwd)
+runs=${RUNS:-40000} seed=${CHAOS:-1} rc=0
+
+# NAME|FILE of common/iswitch|what stands there|what then does, in sed's words
+# (Not found: a notice that is forgotten, for it costs a time-out and no more;
+# and a STATE that takes a worker back twice, which now ends as it should.)
+mutations='resend-without-floor|mender.h|mender_newer(s->serial, floor)|false
+accept-duplicate|job-segments.h|} else if (sums_has(&j->a, at, id)) {|} else if (id % 2 \&\& sums_has(\&j->a, at, id)) {
+accept-old-push|job-segments.h|\*last != 0 && !seg_before(\*last - 1, g->iteration)|*last == g->iteration + 1 \&\& g->index % 2
+restart-too-early|job-segments.h|return t == j->start \|\||return t > j->start \|\|
+results-not-resent|switch-repair.h|job_resend(j, m, kept);|(void)m;
+lacks-forgotten|gaps.h|if (gaps_has(v, t, i))|if (i % 8 == 7 \|\| gaps_has(v, t, i))
+later-ones-are-there|mender-probe.h|mender_newer(s->serial, st->seen))|false)
+no-time-out|mender-probe.h|if (now_ns >= mender_expires_ns(m)) {|if (false) {
+notice-ends-push|mender-probe.h|if (m->acks && st->notice)|if (false)
+asked-while-closed|switch-repair.h|if (j->open && j->cf->async)|if (!j->open) iswitch_probe_sync(s, j, id, xid, h, false); else if (j->cf->async)
+redo-goes-on|sync-worker-control.h|if (l->redo) {|if (false) {
+windows-of-results|mender.h|m->order != NULL ? m->flight : m->out|m->out'
+
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+libs=$(sed -nE 's/^(PCAP|NETTLE|CSV|CJSON)_LIBS = //p' Makefile | tr '\n' ' ')
+
+# mutate NAME FILE FROM TO: the copy with that change, compiled
+mutate() {
+	local file=$copy/common/iswitch/$2 was=$src/common/iswitch/$2
+	local from=${3//\\|/\\x7c}
+	rm -rf "$copy"/*
+	cp -r "$src"/cmd "$src"/common "$copy"
+	sed "s~$from~$4~" "$was" >"$file"
+	if cmp -s "$file" "$was"; then
+		echo "$1: nothing to change in $2"
+		return 1
+	fi
+	(cd "$copy" && ls cmd/innet-sim/*.c | sed 's/\.c$//' | xargs -P 2 -I {} \
+		"${CC:-cc}" -O1 -w -D_GNU_SOURCE -I. -I"$build" -c -o {}.o {}.c)
+	# shellcheck disable=SC2086	# words
+	"${CC:-cc}" -o "$copy/sim" "$copy"/cmd/innet-sim/*.o $libs -lpthread -lm
+}
+
+while IFS= read -r line; do
+	line=${line//\\|/$'\x01'}	# of the code's own
+	IFS='|' read -r name file from to <<<"$line"
+	[ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
+	mutate "$name" "$file" "${from//$'\x01'/|}" "${to//$'\x01'/|}" || { rc=1; continue; }
+	"$copy/sim" -q --chaos "$seed" --runs "$runs" --jobs 2 2>"$copy/found"
+	first=$(head -n 1 "$copy/found")
+	[ -n "$first" ] || rc=1
+	echo "$name: ${first:-not found}"
+done <<<"$mutations"
+exit $rc
