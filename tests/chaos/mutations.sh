@@ -20,9 +20,9 @@ lacks-forgotten|gaps.h|if (gaps_has(v, t, i))|if (i % 8 == 7 \|\| gaps_has(v, t,
 later-ones-are-there|mender-probe.h|mender_newer(s->serial, st->seen))|false)
 no-time-out|mender-probe.h|if (now_ns >= mender_expires_ns(m)) {|if (false) {
 notice-ends-push|mender-probe.h|if (m->acks && st->notice)|if (false)
-asked-while-closed|switch-repair.h|if (j->open && j->cf->async)|if (!j->open) iswitch_probe_sync(s, j, id, xid, h, false); else if (j->cf->async)
-redo-goes-on|sync-worker-control.h|if (l->redo) {|if (false) {
-windows-of-results|mender.h|m->order != NULL ? m->flight : m->out|m->out'
+asked-while-closed|switch-repair.h|if (!j->open) {|if (false) {
+redo-goes-on|sync-worker-control.h|l->redo = false;|;
+windows-of-results|mender.h|return m->order != NULL \|\| m->acks|return m->acks'
 
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
