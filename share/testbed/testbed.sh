@@ -130,6 +130,8 @@ shape() {
 # instructions: a random number at or above the threshold is a loss.
 lose() {
 	[ -n "$keep" ] || return 0
+	# frames are lost, not trains of them that a host hands over as one
+	ip -n "innet-$id-$1" link set dev "$2" gso_max_segs 1
 	tc -n "innet-$id-$1" qdisc add dev "$2" clsact
 	tc -n "innet-$id-$1" filter add dev "$2" ingress protocol ip bpf da bytecode \
 		"4,32 0 0 4294963256,53 0 1 $keep,6 0 0 2,6 0 0 4294967295"
