@@ -81,13 +81,13 @@ within() {
 
 @test "live, 20 % are lost each way: every sum is right, and all end" {
 	serve at innet-switch -q -p iswitch -H 3 --impair loss=20%
-	pids=''
+	all=''
 	for w in 0 1 2; do
 		innet-worker -p iswitch --json --switch "$at" --worker $w --synthetic 40kB --check 3 \
 			--interval 0 -c 100 --impair loss=20% >w$w.json 3>&- &
-		pids="$pids $!"
+		all="$all $!" pids="$pids $!"
 	done
-	for p in $pids; do wait "$p"; done
+	for p in $all; do wait "$p"; done
 	finish at
 	jq -se 'map(.iterations) == [100, 100, 100] and (map(.retransmitted) | add) > 1000' w?.json
 }
@@ -95,11 +95,11 @@ within() {
 @test "what is sent before a job is open is sent once more when it is, not for ever" {
 	serve at innet-switch --json -p iswitch -H 2
 	innet-worker -p iswitch --json --switch "$at" --worker 0 --synthetic 40kB --interval 0 -c 5 >w0.json 3>&- &
-	pids=$!
+	all=$! pids="$pids $!"
 	sleep 2
 	innet-worker -p iswitch --json --switch "$at" --worker 1 --synthetic 40kB --interval 0 -c 5 >w1.json 3>&- &
-	pids="$pids $!"
-	for p in $pids; do wait "$p"; done
+	all="$all $!" pids="$pids $!"
+	for p in $all; do wait "$p"; done
 	finish at
 	jq -e '.retransmitted == 28' w0.json
 	tail -n 1 at.out | jq -e '.jobs["1"].counters | .early == 28 and .probes < 60'
@@ -107,32 +107,32 @@ within() {
 
 @test "who gives up names those who have gone" {
 	serve at innet-switch -q -p iswitch -H 3
-	pids=''
+	all=''
 	for w in 0 1; do
 		innet-worker -p iswitch -q --switch "$at" --worker $w --synthetic 4kB --give-up 2s \
 			--interval 1ms 2>w$w.err 3>&- &
-		pids="$pids $!"
+		all="$all $!" pids="$pids $!"
 	done
 	innet-worker -p iswitch -q --switch "$at" --worker 7 --synthetic 4kB --interval 1ms -c 20 3>&-
-	for p in $pids; do wait "$p" && return 1; done
+	for p in $all; do wait "$p" && return 1; done
 	finish at
 	grep -q '3 needed, 2 left; worker 7 (127.0.0.1:[0-9]*) left [0-9.]* s ago$' w0.err w1.err
 }
 
 @test "H below the members: who is slow ends with the others" {
 	serve at innet-switch -q -p iswitch -H 3
-	pids=''
+	all=''
 	for w in 0 1 2; do
 		innet-worker -p iswitch --json --switch "$at" --worker $w --synthetic 4kB \
 			--interval $((w == 2 ? 12 : 4))ms -c 100 >w$w.json 3>&- &
-		pids="$pids $!"
+		all="$all $!" pids="$pids $!"
 	done
 	for _ in $(seq 300); do
 		[ "$(innet-ctl "$at" stats --json | jq .counters.results)" -lt 10 ] || break
 		sleep 0.02
 	done
 	innet-ctl "$at" set-h 2
-	for p in $pids; do wait "$p"; done
+	for p in $all; do wait "$p"; done
 	finish at
 	jq -se 'all(.iterations == 100)' w?.json
 }
