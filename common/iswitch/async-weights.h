@@ -507,10 +507,11 @@ async_weights_ask(struct async_weights *a, uint32_t i, int64_t round,
 
 /*
  * A silence: was something lost that nothing has shown?  The segments that
- * have not come as far as others, or the first if all have.
+ * have not come as far as others, or the first if all have.  True if *word is
+ * to be asked for.
  */
-static inline uint64_t
-async_weights_poll(struct async_weights *a, uint64_t now_ns)
+static inline bool
+async_weights_poll(struct async_weights *a, uint64_t now_ns, uint64_t *word)
 {
 	uint32_t i = 0;
 
@@ -518,10 +519,12 @@ async_weights_poll(struct async_weights *a, uint64_t now_ns)
 	if (a->quiet_wait_ns > ASYNC_WEIGHTS_QUIET_MAX_NS)
 		a->quiet_wait_ns = ASYNC_WEIGHTS_QUIET_MAX_NS;
 	a->quiet_ns = now_ns + a->quiet_wait_ns;
-	if (a->proving)
-		return async_weights_ask(a, 0, a->seg[0].next - 1, now_ns);
+	if (a->proving) {
+		*word = async_weights_ask(a, 0, a->seg[0].next - 1, now_ns);
+		return true;
+	}
 	if (a->repairs && !async_weights_uniform(a))
-		return 0;
+		return false;	/* Probes do */
 	for (uint32_t k = 0; k < a->segs && a->queued < ASYNC_WEIGHTS_HELPS;
 	    k++) {
 		struct async_weights_seg *s = &a->seg[k];
@@ -532,7 +535,8 @@ async_weights_poll(struct async_weights *a, uint64_t now_ns)
 		async_weights_want(a, k);
 		i = k;
 	}
-	return async_weights_ask(a, i, a->seg[i].next, now_ns);
+	*word = async_weights_ask(a, i, a->seg[i].next, now_ns);
+	return true;
 }
 
 /* Is a Help to be sent now?  If so, its word. */
@@ -543,11 +547,8 @@ async_weights_help(struct async_weights *a, uint64_t now_ns, uint64_t *word)
 		return false;
 	if (now_ns >= a->retry_ns)
 		async_weights_expire(a, now_ns);
-	if (now_ns >= a->quiet_ns) {
-		*word = async_weights_poll(a, now_ns);
-		if (*word != 0 || !a->repairs)
-			return true;
-	}
+	if (now_ns >= a->quiet_ns && async_weights_poll(a, now_ns, word))
+		return true;
 	while (a->queued > 0 && a->helping < ASYNC_WEIGHTS_HELPS &&
 	    !a->proving) {
 		const uint32_t i = a->queue[a->queue_at];

@@ -15,6 +15,19 @@
 
 #include "common/iswitch/async-worker-state.h"
 
+/* Is the push over, and what round is owed to us? */
+static inline void
+async_worker_repair_look(struct async_worker *w)
+{
+	if (!w->repairs)
+		return;
+	w->mender.fetches = !w->weights.proving &&
+	    !async_weights_uniform(&w->weights);
+	w->mender.round = async_weights_wire(w->weights.t_s);
+	if (w->busy && mender_whole(&w->mender))
+		w->busy = false;
+}
+
 /* We are in: does the switch repair?  False without memory. */
 static inline bool
 async_worker_repair_begin(struct async_worker *w, uint64_t now_ns)
@@ -28,7 +41,6 @@ async_worker_repair_begin(struct async_worker *w, uint64_t now_ns)
 	if (!mender_init(&w->mender, segs, false))
 		return false;
 	w->mender.acks = true;
-	w->last = REPAIR_NONE;
 	mender_window(&w->mender, segs, segs);
 	if (w->in.rtt_ns > 0)
 		mender_sample(&w->mender, w->in.rtt_ns);
@@ -38,6 +50,7 @@ async_worker_repair_begin(struct async_worker *w, uint64_t now_ns)
 	    now_ns);
 	if (w->busy)
 		mender_all(&w->mender);	/* all of it once more */
+	async_worker_repair_look(w);
 	return true;
 }
 
@@ -52,18 +65,6 @@ async_worker_repair_push(struct async_worker *w, uint64_t now_ns)
 	mender_all(&w->mender);
 }
 
-/* Is the network owed nothing, and does it owe us a part of a round? */
-static inline void
-async_worker_repair_look(struct async_worker *w)
-{
-	if (!w->repairs)
-		return;
-	w->mender.fetches = !w->weights.proving &&
-	    !async_weights_uniform(&w->weights);
-	if (w->busy && mender_whole(&w->mender))
-		w->busy = false;
-}
-
 /* Segment i has taken round `round`, or keeps it until its turn. */
 static inline void
 async_worker_repair_result(struct async_worker *w, const struct seg *g,
@@ -75,9 +76,8 @@ async_worker_repair_result(struct async_worker *w, const struct seg *g,
 	if (!w->repairs || g->index >= w->weights.segs)
 		return;
 	s = &w->weights.seg[g->index];
-	if (v == ASYNC_WEIGHTS_DUPLICATE && s->probe != 0 &&
-	    m->order_slack < MENDER_ORDER)
-		m->order_slack++;	/* it was late, not lost */
+	if (v == ASYNC_WEIGHTS_DUPLICATE && s->probe != 0)
+		mender_late(m);
 	if (v != ASYNC_WEIGHTS_APPLIED && v != ASYNC_WEIGHTS_EARLY)
 		return;
 	m->news_ns = m->progress_ns = now_ns;
@@ -90,26 +90,10 @@ async_worker_repair_result(struct async_worker *w, const struct seg *g,
 	if (s->probe != 0) {
 		m->probed[s->probe % MENDER_PROBES].came++;
 	} else {
-		w->last = g->index;
-		w->last_round = g->iteration;
+		m->last = g->index;
+		m->last_round = g->iteration;
 	}
 	s->probe = 0;
-}
-
-/* What of the round that is amid has not come: ask again? */
-static inline void
-async_worker_repair_state(struct async_worker *w, uint32_t xid,
-    const struct repair_state *st, uint64_t now_ns)
-{
-	uint32_t number = 0;
-	const struct mender_probed *p = mender_find(&w->mender, xid, &number);
-
-	if (p == NULL)
-		return;
-	if ((!st->notice && st->resent > p->came) || (st->whole &&
-	    async_weights_wire(w->weights.t_s) == p->round))
-		mender_want(&w->mender, now_ns);
-	mender_state(&w->mender, xid, st, now_ns);
 }
 
 /* Is it a STATE or a NACK? */
@@ -117,16 +101,10 @@ static inline bool
 async_worker_told(struct async_worker *w, const struct control *c,
     uint64_t now_ns)
 {
-	struct repair_state st;
-	struct repair_help h;
+	bool behind;
 
-	if (!w->repairs || c->job != w->in.cf.job)
-		return false;
-	if (repair_is_state(c) && repair_get_state(c, &st))
-		async_worker_repair_state(w, c->xid, &st, now_ns);
-	else if (repair_is_help(c) && repair_get_help(c, &h))
-		mender_nack(&w->mender, &h, now_ns);
-	else
+	if (!w->repairs || c->job != w->in.cf.job ||
+	    !mender_told(&w->mender, c, c->xid, &behind, now_ns))
 		return false;
 	async_worker_repair_look(w);
 	return true;
@@ -139,7 +117,7 @@ async_worker_say_probe(struct async_worker *w, struct async_worker_out *o,
 {
 	struct async_weights *a = &w->weights;
 	struct mender *m = &w->mender;
-	uint8_t room[REPAIR_BITMAP_BYTES], *p;
+	uint8_t room[REPAIR_BITMAP_BYTES];
 	struct repair_help h;
 	uint32_t xid;
 
@@ -147,22 +125,17 @@ async_worker_say_probe(struct async_worker *w, struct async_worker_out *o,
 		return false;
 	xid = membership_xid(&w->in);
 	mender_fill(m, xid, &h, room, now_ns);
-	h.round = async_weights_wire(a->t_s);
-	m->probed[m->probe % MENDER_PROBES].round = h.round;
-	h.last = w->last;
-	h.last_round = w->last_round;
 	for (uint32_t i = 0; i < a->segs; i++) {
 		struct async_weights_seg *s = &a->seg[i];
 
-		if (s->next != a->t_s || mender_newer(s->probe, m->acked))
+		if (s->next != a->t_s || control_newer(s->probe, m->acked))
 			continue;
 		if (!repair_add(&h.lacks, room, i))
 			break;
 		s->probe = m->probe;
 	}
-	p = control_put(o->message, CONTROL_HELP, w->in.cf.job, xid);
 	o->count = 0;
-	o->len = (size_t)(repair_put_help(p, &h) - o->message);
+	o->len = repair_say_help(o->message, w->in.cf.job, xid, &h);
 	membership_said(&w->in, now_ns);
 	return true;
 }

@@ -73,7 +73,6 @@ struct async_worker {
 	/* repair, if both sides know how: of the last push, and a round */
 	bool repairs;
 	struct mender mender;
-	uint32_t last, last_round;	/* result that was not asked for */
 
 	/* the gradient that was committed last */
 	uint32_t pushes;		/* and those before it */

@@ -448,6 +448,7 @@ job_clear(struct job *j)
 
 	memset(j->n, 0, sizeof(j->n));
 	memset(&j->a.count, 0, sizeof(j->a.count));
+	j->ps.incomplete = j->ps.nonfinite = 0;
 	for (uint32_t at = 0; clears && at < j->a.s.ways * j->a.s.segs; at++) {
 		const struct sums_slot *s = &j->a.slot[at];
 

@@ -170,6 +170,16 @@ job_pushed_bytes(const struct job *j, uint32_t members, uint32_t segs)
 	    (j->mender != NULL ? mender_bytes(segs) : 0);
 }
 
+/* It mends nothing that goes up. */
+static inline void
+job_no_mender(struct job *j)
+{
+	if (j->mender != NULL)
+		mender_free(j->mender);
+	free(j->mender);
+	j->mender = NULL;
+}
+
 static inline void
 job_free(struct job *j)
 {
@@ -178,10 +188,7 @@ job_free(struct job *j)
 	job_async_server_free(&j->ps);
 	free(j->order);
 	j->order = NULL;
-	if (j->mender != NULL)
-		mender_free(j->mender);
-	free(j->mender);
-	j->mender = NULL;
+	job_no_mender(j);
 	job_afford(j, 0);
 }
 

@@ -34,23 +34,45 @@ mender_heard(struct mender *m, const struct repair_state *st,
     const struct mender_probed *p, uint32_t number, uint64_t now_ns)
 {
 	m->n[MENDER_STATES]++;
-	if (mender_newer(number, m->acked)) {
+	if (control_newer(number, m->acked)) {
 		if (!st->notice)
 			mender_sample(m, now_ns - p->at_ns);
 		m->acked = number;
 		if (number == m->probe)
 			m->asks = false;
 	}
-	if (mender_newer(st->mark, m->seen))
+	if (control_newer(st->mark, m->seen))
 		m->seen = st->mark;
 	if (st->dups != m->dups) {
-		m->order_slack += m->order_slack < MENDER_ORDER;
-		m->clean = 0;
+		mender_late(m);
 	} else if (++m->clean > 32 && m->order_slack > 0) {
 		m->order_slack--;
 		m->clean = 0;
 	}
 	m->dups = st->dups;
+}
+
+/* Are results missing that must be here by now?  owed: some are not. */
+static inline bool
+mender_misses(const struct repair_state *st, const struct mender_probed *p,
+    bool owed)
+{
+	return (!st->notice && st->resent > p->came) || (st->whole && owed);
+}
+
+/* What a STATE of this iteration tells of the results. */
+static inline void
+mender_results(struct mender *m, const struct repair_state *st,
+    const struct mender_probed *p, uint64_t now_ns)
+{
+	if (!st->notice)
+		mender_allow_asking(m, st->resent, p->came);
+	if (mender_misses(st, p, m->out > 0 || m->fetches)) {
+		mender_want(m, now_ns);
+		mender_cut(m, now_ns);
+	}
+	if (m->wants && st->whole)
+		m->moved = MENDER_MOVED;	/* nothing else is to come */
 }
 
 /* What a STATE of this iteration tells, in answer to Probe p. */
@@ -66,7 +88,7 @@ mender_settle(struct mender *m, const struct repair_state *st,
 
 		if ((s->flags & MENDER_FLIES) == 0 ||
 		    repair_lacks(&st->lacks, i) ||
-		    mender_newer(s->serial, st->seen))
+		    control_newer(s->serial, st->seen))
 			continue;
 		s->flags &= (uint8_t)~MENDER_FLIES;	/* it has it */
 		m->flight--;
@@ -82,19 +104,8 @@ mender_settle(struct mender *m, const struct repair_state *st,
 	if (st->notice && !st->whole)
 		m->lost = 0;	/* it was not open: they were early */
 	mender_allow(m);
-	if (m->acks) {
-		m->idle = m->agains == 0 && !m->wants && m->upto == m->segs;
-		return;
-	}
-	if (!st->notice)
-		mender_allow_asking(m, st->resent, p->came);
-	if ((!st->notice && st->resent > p->came) ||
-	    (st->whole && (m->out > 0 || m->fetches))) {
-		mender_want(m, now_ns);
-		mender_cut(m, now_ns);
-	}
-	if (m->wants && st->whole)
-		m->moved = MENDER_MOVED;	/* nothing else is to come */
+	if (!m->acks)
+		mender_results(m, st, p, now_ns);
 	m->idle = m->agains == 0 && !m->wants && m->upto == m->segs;
 }
 
@@ -111,10 +122,12 @@ mender_state(struct mender *m, uint32_t xid, const struct repair_state *st,
 
 	if (p == NULL)
 		return false;
+	if (m->acks && mender_misses(st, p, p->round == m->round))
+		mender_want(m, now_ns);
 	mender_heard(m, st, p, number, now_ns);
 	if (m->acks && st->notice)
 		return false;	/* of a round, not of our push */
-	if (p->iteration == m->iteration && mender_newer(number, m->turned) &&
+	if (control_newer(number, m->turned) &&
 	    st->iteration == seg_step(m->iteration, -1))
 		return true;
 	if (st->iteration == m->iteration && !mender_whole(m))
@@ -132,9 +145,30 @@ mender_nack(struct mender *m, const struct repair_help *h, uint64_t now_ns)
 	if (h->iteration != m->iteration || mender_whole(m))
 		return;
 	if (h->last < m->segs && m->s[h->last].times == 1 &&
-	    mender_newer(m->s[h->last].serial, floor))
+	    control_newer(m->s[h->last].serial, floor))
 		floor = m->s[h->last].serial;
 	mender_lacks(m, &h->lacks, floor, now_ns, now_ns);
+}
+
+/*
+ * Is c, whose xid is xid by our own count, a STATE or a NACK?  Then it is
+ * heard; *behind: mender_state() is true.
+ */
+static inline bool
+mender_told(struct mender *m, const struct control *c, uint32_t xid,
+    bool *behind, uint64_t now_ns)
+{
+	struct repair_state st;
+	struct repair_help h;
+
+	*behind = false;
+	if (repair_is_state(c) && repair_get_state(c, &st))
+		*behind = mender_state(m, xid, &st, now_ns);
+	else if (repair_is_help(c) && repair_get_help(c, &h))
+		mender_nack(m, &h, now_ns);
+	else
+		return false;
+	return true;
 }
 
 /*
@@ -185,14 +219,16 @@ mender_due(const struct mender *m)
 static inline bool
 mender_tail(const struct mender *m)
 {
-	const bool blocked = m->flight >= m->allowed && (m->agains > 0 ||
-	    (m->next < m->readied && mender_ahead(m)));
+	const bool blocked = m->flight >= m->allowed && mender_has(m);
 
-	return (m->acks || m->lossy > 0) && (m->upto == m->segs || blocked) &&
-	    m->serial != m->probed[m->probe % MENDER_PROBES].mark;
+	return (m->acks || m->lossy > 0) && m->serial != m->tail &&
+	    (m->upto == m->segs || blocked);
 }
 
-/* The Probe itself; its bitmap stands at room. */
+/*
+ * The Probe itself; its bitmap stands at room.  Where a STATE is all that comes
+ * back the results to ask for are the caller's.
+ */
 static inline void
 mender_fill(struct mender *m, uint32_t xid, struct repair_help *h,
     uint8_t *room, uint64_t now_ns)
@@ -202,6 +238,7 @@ mender_fill(struct mender *m, uint32_t xid, struct repair_help *h,
 
 	*h = (struct repair_help){ .iteration = m->iteration,
 	    .mark = m->serial, .seen = m->seen, .last = m->last,
+	    .round = m->round, .last_round = m->last_round,
 	    .upto = m->order != NULL ? m->segs : m->upto };
 	for (uint32_t i = 0; !m->acks && i < m->segs && asked < m->asking;
 	    i++) {
@@ -209,15 +246,16 @@ mender_fill(struct mender *m, uint32_t xid, struct repair_help *h,
 
 		if ((s->flags & MENDER_HERE) != 0 ||
 		    (s->times == 0 && !m->fetches) ||
-		    mender_newer(s->asked, m->acked))
+		    control_newer(s->asked, m->acked))
 			continue;
 		if (!repair_add(&h->lacks, room, i))
 			break;
 		s->asked = m->probe;
 		asked++;
 	}
-	*p = (struct mender_probed){ .xid = xid, .mark = m->serial,
-	    .iteration = m->iteration, .at_ns = now_ns };
+	*p = (struct mender_probed){ .xid = xid, .round = m->round,
+	    .at_ns = now_ns };
+	m->tail = m->serial;
 	m->n[MENDER_PROBES_SENT]++;
 	m->asks = true;
 	m->wants = false;

@@ -9,10 +9,9 @@
  * and when all is silent.
  *
  * Pure: time is an argument (ns, monotonic).  The caller sends the runs of
- * mender_run(), and the Probes of iswitch/mender-probe.h, and says what
- * came: mender_take(), mender_again(), mender_state(),
- * mender_nack().  It speaks of one iteration at a time: mender_turn().
- * Serial numbers are compared by signed difference.
+ * mender_run(), and the Probes of iswitch/mender-probe.h, and says what came:
+ * mender_take(), mender_duplicate(), mender_told().  It speaks of one iteration
+ * at a time: mender_turn().
  * Owns its memory: mender_free().
  */
 #ifndef INNET_ISWITCH_MENDER_H
@@ -30,6 +29,7 @@ enum {
 	MENDER_PROBES = 64,		/* remembered */
 	MENDER_LOSSY = 32,		/* iterations with a tail Probe */
 	MENDER_MOVED = 16,		/* segments a Probe, when they abound */
+	MENDER_WINDOW = 1024,		/* segments, unless one is asked for */
 	MENDER_ORDER = 8,		/* most patience, in eighths of srtt */
 	MENDER_LOST = 16,		/* and it may be a short queue */
 	MENDER_FIRST_NS = 20000000,	/* time-out before any sample */
@@ -48,14 +48,13 @@ struct mender_segment {
 	uint64_t at_ns;			/* of its last sending */
 	uint32_t serial;		/* mark at its last sending */
 	uint32_t asked;			/* Probe that asked for it; 0 none */
-	uint8_t times;			/* sent; at most 200 */
+	uint8_t times;			/* sent, or not needed; 2: more */
 	uint8_t flags;
 };
 
 struct mender_probed {
-	uint32_t xid, mark;
+	uint32_t xid;
 	uint32_t round;			/* out of step: it asks for that */
-	uint32_t iteration;
 	uint32_t came;			/* results it asked for */
 	uint64_t at_ns;
 };
@@ -86,13 +85,15 @@ struct mender {
 	uint32_t here;			/* results */
 	uint32_t out;			/* sent, without a result */
 	uint32_t flight;		/* MENDER_FLIES */
-	uint32_t last;			/* result that was not asked for */
+	uint32_t last, last_round;	/* result that was not asked for */
 	uint32_t highest, gap_from;	/* results, for gaps */
+	uint32_t round;			/* out of step: that is owed to us */
 	bool lost_any;
 	bool idle;			/* all of ours is there */
 
 	/* the path */
 	uint32_t serial;		/* segments sent, ever */
+	uint32_t tail;			/* of those, before the last Probe */
 	uint32_t seen;			/* highest mark of the other side's */
 	uint32_t probe, acked;		/* numbers, from 1: sent, answered */
 	uint32_t turned;		/* the last before this iteration */
@@ -178,13 +179,6 @@ mender_sample(struct mender *m, uint64_t rtt_ns)
 	m->least_ns = m->rtt_ns < m->least_ns ? m->rtt_ns : m->least_ns;
 }
 
-/* Is serial number a newer than b? */
-static inline bool
-mender_newer(uint32_t a, uint32_t b)
-{
-	return (int32_t)(a - b) > 0;
-}
-
 static inline bool
 mender_whole(const struct mender *m)
 {
@@ -209,12 +203,13 @@ mender_turn(struct mender *m, uint32_t t, uint64_t now_ns)
 	m->readied = m->next = m->upto = m->skipped = 0;
 	m->here = m->out = m->flight = 0;
 	m->lost = m->there = m->highest = m->gap_from = 0;
-	m->last = REPAIR_NONE;
+	if (!m->acks)		/* out of step a round goes on */
+		m->last = REPAIR_NONE;
 	m->wants = m->idle = m->fetches = false;
 	m->want_ns = 0;
 	m->news_ns = m->progress_ns = now_ns;
 	m->turned = m->probe;
-	m->probed[m->probe % MENDER_PROBES].mark = m->serial;
+	m->tail = m->serial;
 	m->lossy -= m->lossy > 0 && !m->lost_any;
 	if (m->lossy == 0 && now_ns - m->probed_ns > MENDER_QUIET_NS)
 		m->lossy = 1;
@@ -279,7 +274,7 @@ mender_send(struct mender *m, uint32_t i, uint64_t now_ns)
 		m->out++;
 	}
 	m->n[s->times == 0 ? MENDER_SENT : MENDER_REPEATED]++;
-	s->times += s->times < 200;
+	s->times += s->times < 2;
 	s->serial = ++m->serial;
 	s->at_ns = now_ns;
 	if ((s->flags & MENDER_FLIES) == 0)
@@ -319,9 +314,9 @@ mender_run_again(struct mender *m, uint32_t most, uint32_t *first,
 
 /*
  * May one more be ahead of its result?  Of a vector that is answered whole, and
- * of a push, all may.  A rack's members see to that: racks
- * have orders of their own, and if each waited for what it has sent before, no
- * two might ever have sent the same.
+ * of a push, all may.  A rack's members see to that: racks have orders of their
+ * own, and if each waited for what it has sent before, no two might ever have
+ * sent the same.
  */
 static inline bool
 mender_ahead(const struct mender *m)
@@ -353,7 +348,7 @@ mender_run(struct mender *m, uint32_t most, uint32_t *first, bool *again,
 		if ((m->s[i].flags & MENDER_HERE) != 0) {
 			m->upto++;
 			m->skipped++;
-			m->s[i].times = 200;
+			m->s[i].times = 2;
 			continue;
 		}
 		if (n++ == 0)
@@ -363,12 +358,18 @@ mender_run(struct mender *m, uint32_t most, uint32_t *first, bool *again,
 	return n;
 }
 
+/* Is there anything that could be sent, if more might be in the network? */
+static inline bool
+mender_has(const struct mender *m)
+{
+	return m->agains > 0 || (m->next < m->readied && mender_ahead(m));
+}
+
 /* Has mender_run() anything? */
 static inline bool
 mender_runs(const struct mender *m)
 {
-	return m->flight < m->allowed && (m->agains > 0 ||
-	    (m->next < m->readied && mender_ahead(m)));
+	return m->flight < m->allowed && mender_has(m);
 }
 
 /* There was no room for the last n of a run of mender_run(). */
@@ -433,14 +434,20 @@ mender_take(struct mender *m, uint32_t i, uint64_t now_ns)
 	}
 }
 
+/* Something that was asked for had been late, not lost. */
+static inline void
+mender_late(struct mender *m)
+{
+	m->order_slack += m->order_slack < MENDER_ORDER;
+	m->clean = 0;
+}
+
 /* A result of segment i has come once more. */
 static inline void
-mender_again(struct mender *m, uint32_t i)
+mender_duplicate(struct mender *m, uint32_t i)
 {
-	if (m->s[i].asked != 0 && m->order_slack < MENDER_ORDER) {
-		m->order_slack++;	/* it was late, not lost */
-		m->clean = 0;
-	}
+	if (m->s[i].asked != 0)
+		mender_late(m);
 }
 
 /*
@@ -461,7 +468,7 @@ mender_lacks(struct mender *m, const struct repair_bitmap *b, uint32_t floor,
 
 		if (!repair_lacks(b, i) || s->times == 0 ||
 		    (s->flags & settled) != 0 ||
-		    mender_newer(s->serial, floor))
+		    control_newer(s->serial, floor))
 			continue;
 		if (s->at_ns > by_ns) {
 			m->wants = true;

@@ -466,7 +466,7 @@ static inline void
 sums_keep(struct sums *a, int64_t t, uint32_t i, uint32_t n, uint64_t posted)
 {
 	*sums_kept(a, t, i) = (struct sums_kept){ .iteration = t,
-		    .posted = posted, .n = n };
+	    .posted = posted, .n = n };
 }
 
 /* Copy what a holds into the larger b: slots, bitmaps, rows, results. */

@@ -179,8 +179,7 @@ iswitch_do(struct iswitch *s, const union addr *from,
 		return false;
 	}
 	switch (c->action) {
-	case CONTROL_LEAVE: iswitch_leave(s, j, who->member,
-	    now_ns); break;
+	case CONTROL_LEAVE: iswitch_leave(s, j, who->member, now_ns); break;
 	case CONTROL_RESET:
 		if (c->body_bytes > 0 && (c->body[0] & 1) != 0)
 			iswitch_disband(s, j);
@@ -266,24 +265,16 @@ iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
 	}
 }
 
-/* Is it a STATE or a NACK? */
+/* Is it a STATE or a NACK?  (A rack gives nothing again that it has had.) */
 static inline bool
 iswitch_mend_told(struct iswitch_job *j, const struct control *c,
     uint64_t now_ns)
 {
-	struct mender *m = j->j.mender;
-	struct repair_state st;
-	struct repair_help h;
+	bool behind;
 
-	if (m == NULL || c->job != j->j.id)
-		return false;
-	if (repair_is_state(c) && repair_get_state(c, &st))
-		mender_state(m, c->xid - j->up.as.xid_ahead, &st, now_ns);
-	else if (repair_is_help(c) && repair_get_help(c, &h))
-		mender_nack(m, &h, now_ns);
-	else
-		return false;
-	return true;
+	return j->j.mender != NULL && c->job == j->j.id &&
+	    mender_told(j->j.mender, c, c->xid - j->up.as.xid_ahead, &behind,
+	    now_ns);
 }
 
 /* Is c one that a parent sends, and whole? */
@@ -395,8 +386,7 @@ iswitch_fire_job(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 		iswitch_drop(s, j);
 	if (j->up.wanted && now_ns >= membership_due(&j->up.as))
 		iswitch_say_up(s, j, now_ns);
-	iswitch_notices(s, &j->j);
-	iswitch_mend(s, j, now_ns);
+	iswitch_follow(s, j, now_ns);
 }
 
 /* All that is due by now_ns, in order of its time, then of the jobs. */

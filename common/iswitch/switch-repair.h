@@ -41,7 +41,7 @@ iswitch_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
 	const struct member *m = &j->members.m[id];
 	struct gaps *g = m->gaps;
 	const struct gaps_view v = iswitch_view(j, id);
-	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES], *p;
+	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES];
 	const struct repair_help h = {
 	    .iteration = (uint32_t)(g->t & (SEG_ITERATIONS - 1)),
 	    .seen = g->mark, .last = g->last,
@@ -49,9 +49,8 @@ iswitch_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
 
 	if (h.lacks.bytes == 0)
 		return;
-	p = repair_put_help(control_put(msg, CONTROL_HELP, j->id, s->xid++),
-	    &h);
-	iswitch_post(s, POST_ONE, j->self, &m->at, msg, (size_t)(p - msg));
+	iswitch_post(s, POST_ONE, j->self, &m->at, msg,
+	    repair_say_help(msg, j->id, s->xid++, &h));
 	j->n[JOB_NACKS]++;
 }
 
@@ -121,7 +120,7 @@ iswitch_floor(const struct job *j, const struct repair_help *h)
 	if (h->last >= j->a.s.segs || sums_result(&j->a, t, h->last) == NULL)
 		return h->seen;
 	done = sums_kept(&j->a, t, h->last)->done - MENDER_SLACK;
-	return (int32_t)(done - h->seen) > 0 ? done : h->seen;
+	return control_newer(done, h->seen) ? done : h->seen;
 }
 
 /* Is the result of segment i at t kept no more? */
@@ -151,8 +150,8 @@ iswitch_resend(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 			continue;
 		kept = sums_result(&j->a, t, i);
 		if (kept != NULL) {
-			if ((int32_t)(floor - sums_kept_at(&j->a,
-			    kept)->done) < 0)
+			if (control_newer(sums_kept_at(&j->a, kept)->done,
+			    floor))
 				continue;	/* on its way */
 			job_resend(j, m, kept);
 			resent++;
@@ -250,6 +249,8 @@ iswitch_notices(struct iswitch *s, struct job *j)
 			iswitch_state(s, j, i, g->owed, g->owed_xid,
 			    g->held_upto, &st);
 			g->held_upto = 0;
+			if (j->cf->async)	/* it was of a push */
+				g->owed = GAPS_NOTHING;
 		} else if (iswitch_given(j, i, g->owed)) {
 			iswitch_state(s, j, i, g->owed, g->owed_xid, 0, &st);
 			g->owed = GAPS_NOTHING;
@@ -281,7 +282,6 @@ static inline void
 iswitch_mend_begin(struct iswitch_job *j, uint64_t now_ns)
 {
 	struct job *o = &j->j;
-	const uint32_t most = 1024;
 
 	if (!j->up.as.repairs || o->cf->async || o->cf->whole)
 		return;
@@ -289,11 +289,10 @@ iswitch_mend_begin(struct iswitch_job *j, uint64_t now_ns)
 		o->mender = calloc(1, sizeof(*o->mender));
 	if (o->mender == NULL || !job_room(o, &o->a.s) ||
 	    !mender_init(o->mender, o->a.s.segs, true)) {
-		free(o->mender);
-		o->mender = NULL;	/* it goes up, and is lost or not */
+		job_no_mender(o);	/* by Help, then */
 		return;
 	}
-	mender_window(o->mender, most, most);
+	mender_window(o->mender, MENDER_WINDOW, MENDER_WINDOW);
 	iswitch_mend_turn(o, iswitch_next(o), now_ns);
 }
 
@@ -311,7 +310,7 @@ iswitch_mend_result(struct job *j, const struct seg *g, bool taken,
 	if (t != j->mends)
 		return;
 	if (!taken)
-		mender_again(j->mender, g->index);
+		mender_duplicate(j->mender, g->index);
 	else
 		mender_take(j->mender, g->index, now_ns);
 	while (mender_whole(j->mender))	/* all of the next may be here, too */
@@ -322,7 +321,7 @@ iswitch_mend_result(struct job *j, const struct seg *g, bool taken,
 static inline void
 iswitch_mend(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 {
-	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES], *p;
+	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES];
 	struct job *o = &j->j;
 	struct repair_help h;
 	uint32_t first, n;
@@ -338,9 +337,8 @@ iswitch_mend(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 	if (!mender_probe(o->mender, now_ns))
 		return;
 	mender_fill(o->mender, s->xid, &h, room, now_ns);
-	p = repair_put_help(control_put(msg, CONTROL_HELP, o->id, s->xid++),
-	    &h);
-	iswitch_post(s, POST_UP, o->self, NULL, msg, (size_t)(p - msg));
+	iswitch_post(s, POST_UP, o->self, NULL, msg,
+	    repair_say_help(msg, o->id, s->xid++, &h));
 }
 
 /* Something has happened to job j: what follows, and when it is due. */

@@ -397,7 +397,8 @@ iswitch_seat(struct iswitch_job *j, uint32_t id, bool repairs)
 		return job_room(o, &shape) && job_served(o, id);
 	free(m->gaps);
 	m->gaps = NULL;
-	if (repairs && !o->cf->server && !(o->cf->async && o->cf->child) &&
+	/* a rack: what is lost above it is asked for as those below ask */
+	if (repairs && !o->cf->server && (!o->cf->child || o->mender != NULL) &&
 	    job_room(o, &shape))
 		m->gaps = gaps_make(shape.segs);
 	if (o->cf->async) {

@@ -170,19 +170,13 @@ static inline bool
 sync_worker_told(struct sync_worker *l, const struct control *c,
     uint64_t now_ns)
 {
-	struct repair_state st;
-	struct repair_help h;
+	bool behind = false;
 
-	if (!l->repairs || c->job != l->in.cf.job)
+	if (!l->repairs || c->job != l->in.cf.job ||
+	    !mender_told(&l->mender, c, c->xid, &behind, now_ns))
 		return false;
-	if (repair_is_state(c) && repair_get_state(c, &st)) {
-		if (mender_state(&l->mender, c->xid, &st, now_ns))
-			sync_worker_go_back(l, now_ns);
-	} else if (repair_is_help(c) && repair_get_help(c, &h)) {
-		mender_nack(&l->mender, &h, now_ns);
-	} else {
-		return false;
-	}
+	if (behind)
+		sync_worker_go_back(l, now_ns);
 	return true;
 }
 
@@ -341,7 +335,7 @@ static inline bool
 sync_worker_probe(struct sync_worker *l, struct sync_worker_out *o,
     uint64_t now_ns)
 {
-	uint8_t room[REPAIR_BITMAP_BYTES], *p;
+	uint8_t room[REPAIR_BITMAP_BYTES];
 	struct repair_help h;
 	uint32_t xid;
 
@@ -349,9 +343,8 @@ sync_worker_probe(struct sync_worker *l, struct sync_worker_out *o,
 		return false;
 	xid = membership_xid(&l->in);
 	mender_fill(&l->mender, xid, &h, room, now_ns);
-	p = control_put(o->message, CONTROL_HELP, l->in.cf.job, xid);
 	o->count = 0;
-	o->len = (size_t)(repair_put_help(p, &h) - o->message);
+	o->len = repair_say_help(o->message, l->in.cf.job, xid, &h);
 	membership_said(&l->in, now_ns);
 	return true;
 }

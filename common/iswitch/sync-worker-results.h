@@ -17,6 +17,10 @@
 static inline void
 sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 {
+	if (l->got[l->t & 1] > 1)
+		loss_timer_took(&l->pause, now_ns);
+	else
+		loss_timer_since(&l->pause, now_ns);
 	if (index >= l->sent)
 		return;
 	l->flight--;
@@ -69,7 +73,7 @@ sync_worker_judge(struct sync_worker *l, const struct seg *s, uint64_t now_ns)
 		return sync_worker_astray(l, s->iteration);
 	if (l->given[way][s->index] != 0) {
 		if (l->repairs && now)
-			mender_again(&l->mender, s->index);
+			mender_duplicate(&l->mender, s->index);
 		return SYNC_WORKER_DUPLICATE;
 	}
 	l->given[way][s->index] = s->contributions;
@@ -83,10 +87,6 @@ sync_worker_judge(struct sync_worker *l, const struct seg *s, uint64_t now_ns)
 		l->least[way] = s->contributions;
 	if (seg_before(l->seen, s->iteration))
 		l->seen = s->iteration;
-	if (now && l->got[way] > 1)
-		loss_timer_took(&l->pause, now_ns);
-	else if (now)
-		loss_timer_since(&l->pause, now_ns);
 	if (now && l->repairs)
 		sync_worker_mended(l, s->index, now_ns);
 	else if (now)

@@ -34,7 +34,7 @@
 
 enum {
 	SYNC_WORKER_WINDOW = 64,		/* to begin with, or two runs */
-	SYNC_WORKER_WINDOW_MAX = 1024,	/* unless one is asked for */
+	SYNC_WORKER_WINDOW_MAX = MENDER_WINDOW,	/* unless one is asked for */
 	SYNC_WORKER_HELPS = 16,		/* asked for at a time-out, at most */
 	SYNC_WORKER_ASKS = 256,		/* waiting to be asked for */
 	/* of Help, waiting to be sent */

@@ -52,7 +52,6 @@ struct repair_state {
 	bool notice;			/* nothing was asked just now */
 	uint16_t dups;			/* came though asked for, mod 2^16 */
 	struct repair_bitmap lacks;
-	struct repair_bitmap before;	/* out of step: of the push before */
 };
 
 /* The index behind the last that the bitmap speaks of; end: if it is whole. */
@@ -160,6 +159,15 @@ repair_put_help(uint8_t *p, const struct repair_help *h)
 	return repair_put_bitmap(p, &h->lacks);
 }
 
+/* The whole of one at msg, without a MAC: its length. */
+static inline size_t
+repair_say_help(uint8_t *msg, uint16_t job, uint32_t xid,
+    const struct repair_help *h)
+{
+	return (size_t)(repair_put_help(control_put(msg, CONTROL_HELP, job,
+	    xid), h) - msg);
+}
+
 /* The body of a STATE, which repair_is_state(); false if it is cut short. */
 static inline bool
 repair_get_state(const struct control *c, struct repair_state *s)
@@ -179,9 +187,6 @@ repair_get_state(const struct control *c, struct repair_state *s)
 	s->notice = (flags & 2) != 0;
 	s->dups = bytes_u16(&w);
 	s->lacks = repair_get_bitmap(&w, g.index);
-	s->before = (struct repair_bitmap){ 0 };
-	if (bytes_ok(&w) && w.left >= 2)
-		s->before = repair_get_bitmap(&w, 0);
 	return bytes_ok(&w);
 }
 
@@ -197,8 +202,7 @@ repair_put_state(uint8_t *p, const struct repair_state *s)
 	p = bytes_put(p, s->resent, 3);
 	*p++ = (uint8_t)(s->whole | s->notice << 1);
 	p = bytes_put(p, s->dups, 2);
-	p = repair_put_bitmap(p, &s->lacks);
-	return s->before.bytes > 0 ? repair_put_bitmap(p, &s->before) : p;
+	return repair_put_bitmap(p, &s->lacks);
 }
 
 #endif

@@ -11,13 +11,13 @@ runs=${RUNS:-40000} seed=${CHAOS:-1} rc=0
 # NAME|FILE of common/iswitch|what stands there|what then does, in sed's words
 # (Not found: a notice that is forgotten, for it costs a time-out and no more;
 # and a STATE that takes a worker back twice, which now ends as it should.)
-mutations='resend-without-floor|mender.h|mender_newer(s->serial, floor)|false
+mutations='resend-without-floor|mender.h|control_newer(s->serial, floor)|false
 accept-duplicate|job-segments.h|} else if (sums_has(&j->a, at, id)) {|} else if (id % 2 \&\& sums_has(\&j->a, at, id)) {
 accept-old-push|job-segments.h|\*last != 0 && !seg_before(\*last - 1, g->iteration)|*last == g->iteration + 1 \&\& g->index % 2
 restart-too-early|job-segments.h|return t == j->start \|\||return t > j->start \|\|
 results-not-resent|switch-repair.h|job_resend(j, m, kept);|(void)m;
 lacks-forgotten|gaps.h|if (gaps_has(v, t, i))|if (i % 8 == 7 \|\| gaps_has(v, t, i))
-later-ones-are-there|mender-probe.h|mender_newer(s->serial, st->seen))|false)
+later-ones-are-there|mender-probe.h|control_newer(s->serial, st->seen))|false)
 no-time-out|mender-probe.h|if (now_ns >= mender_expires_ns(m)) {|if (false) {
 notice-ends-push|mender-probe.h|if (m->acks && st->notice)|if (false)
 asked-while-closed|switch-repair.h|if (!j->open) {|if (false) {

@@ -171,7 +171,7 @@ happen(unsigned what, unsigned how, const uint8_t *p, size_t len)
 		if ((m.s[i].flags & MENDER_HERE) == 0)
 			mender_take(&m, i, now_ns);
 		break;
-	case 4: mender_again(&m, i); break;
+	case 4: mender_duplicate(&m, i); break;
 	case 5: turn(how, p, len); break;
 	case 6:
 		control_put(msg, CONTROL_HELP, JOB, ++xid);

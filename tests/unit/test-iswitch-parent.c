@@ -208,21 +208,45 @@ ghost(void)
 	rigged_close(&rig_plane);
 }
 
-/* A rack that repairs, of one worker who sends two segments a vector. */
-static void
-open_rack(uint16_t h, struct control_join j)
+/*
+ * A rack of one worker who sends two segments a vector, below a parent that
+ * repairs or not.  True if the worker is told that the rack does.
+ */
+static bool
+open_rack_below(bool repairs, uint16_t h, struct control_join j)
 {
 	struct job_conf cf = rig_conf(h);
-	struct control_ack up = parent_has_us(), a;
+	struct control_ack up = parent_has_us(), a = { 0 };
 
 	cf.child = true;
 	rig_open(&cf, 0);
 	j.type = CONTROL_WORKER;
 	j.elements = up.elements = 8;
-	up.repairs = true;
+	up.repairs = repairs;
 	rig_join_as(1000, j, &a);
 	parent_says_it(up);
 	rig_join_as(1000, j, &a);
+	return a.repairs;
+}
+
+static void
+open_rack(uint16_t h, struct control_join j)
+{
+	open_rack_below(true, h, j);
+}
+
+/* What is lost above a rack is asked for as its workers ask. */
+static void
+rack_asks_as_it_can(void)
+{
+	const struct control_join j = { .repairs = true };
+
+	ok(open_rack_below(true, 1, j), "a rack below a parent that repairs "
+	    "does so too");
+	rigged_close(&rig_plane);
+	ok(!open_rack_below(false, 1, j), "else its workers use Help, which "
+	    "goes up");
+	rigged_close(&rig_plane);
 }
 
 /* The parent's result of segment i at t. */
@@ -341,6 +365,7 @@ main(void)
 	gate();
 	parent_says();
 	ghost();
+	rack_asks_as_it_can();
 	rack_repairs();
 	rack_behind();
 	rack_steps_back();

@@ -121,12 +121,12 @@ test_state(void)
 	state(&m, (struct repair_state){ .seen = 20, .mark = 2 }, 0x1f0f0c,
 	    400);
 	ok(sent(&m, 8, 400) == 0, "the same STATE once more: nothing");
-	m.iteration = 6;
-	ok(mender_state(&m, xid, &(struct repair_state){ .iteration = 5 },
-	    500) == false, "a Probe of the iteration before is answered late");
-	m.iteration = 5;
 	ok(mender_state(&m, xid, &(struct repair_state){ .iteration = 4 },
-	    500), "but a switch at the one before ours has been started again");
+	    500), "a switch at the one before ours has been started again");
+	mender_turn(&m, 6, 500);
+	ok(mender_state(&m, xid, &(struct repair_state){ .iteration = 5 },
+	    600) == false, "but a Probe of the iteration before may be "
+	    "answered late");
 	mender_free(&m);
 }
 
@@ -209,10 +209,10 @@ test_gaps(void)
 	    !repair_lacks(&h.lacks, 3) && repair_lacks(&h.lacks, 39) &&
 	    h.last == 6, "not 4: a Probe asks for all that have none");
 	mender_take(&m, 2, 200);
-	mender_again(&m, 3);
+	mender_duplicate(&m, 3);
 	ok(m.order_slack == 0, "a duplicate of what was not asked for says "
 	    "nothing");
-	mender_again(&m, 2);
+	mender_duplicate(&m, 2);
 	ok(m.order_slack == 1, "of what was: it had only been late");
 	mender_free(&m);
 }
@@ -379,7 +379,6 @@ test_wraps(void)
 	ok(sent(&m, 44, 300) == 0x300000 && m.seen == 3,
 	    "and 2 is behind it");
 	m.iteration = 0;
-	m.probed[m.probe % MENDER_PROBES].iteration = 0;
 	ok(mender_state(&m, xid, &(struct repair_state){ .iteration =
 	    0xffffff }, 400), "the iteration before 0 is 2^24 - 1");
 	mender_free(&m);
