@@ -1,36 +1,12 @@
 /* missing.c - whom a job waits for, in words */
-#include <stdbool.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include <cjson/cJSON.h>
 
 #include "cmd/innet-worker/missing.h"
 
-/* One member who misses something; what text then has. */
-static size_t
-say_member(const cJSON *m, char *text, size_t at)
-{
-	const cJSON *missing = cJSON_GetObjectItem(m, "missing");
-	const cJSON *worker = cJSON_GetObjectItem(m, "worker");
-	const cJSON *type = cJSON_GetObjectItem(m, "type");
-	const cJSON *address = cJSON_GetObjectItem(m, "address");
-	const cJSON *port = cJSON_GetObjectItem(m, "port");
-	int n;
-
-	if (!cJSON_IsNumber(missing) || missing->valuedouble < 1 ||
-	    !cJSON_IsNumber(worker))
-		return at;
-	n = snprintf(text + at, MISSING_BYTES - at, "%s %s %.0f (%s:%.0f)",
-	    at == 0 ? "; missing:" : ",", cJSON_IsString(type) ?
-	    type->valuestring : "member", worker->valuedouble,
-	    cJSON_IsString(address) ? address->valuestring : "?",
-	    cJSON_IsNumber(port) ? port->valuedouble : 0);
-	if (n < 0 || (size_t)n >= MISSING_BYTES - at) {
-		text[at] = '\0';	/* as many as fit */
-		return at;
-	}
-	return at + (size_t)n;
-}
+enum { NAME_BYTES = 128 };
 
 /* Seconds, as the switch tells milliseconds. */
 static double
@@ -41,45 +17,76 @@ seconds(const cJSON *o, const char *key)
 	return cJSON_IsNumber(n) ? n->valuedouble / 1e3 : 0;
 }
 
+/* More words, behind what is there; only if all fit. */
+__attribute__((format(printf, 3, 4))) static size_t
+say(char *text, size_t at, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text + at, MISSING_BYTES - at, fmt, ap);
+	va_end(ap);
+	if (n >= 0 && (size_t)n < MISSING_BYTES - at)
+		return at + (size_t)n;
+	text[at] = '\0';
+	return at;
+}
+
+/* A member's type, number and address. */
+static const char *
+who(const cJSON *m, char name[NAME_BYTES])
+{
+	const cJSON *type = cJSON_GetObjectItem(m, "type");
+	const cJSON *worker = cJSON_GetObjectItem(m, "worker");
+	const cJSON *address = cJSON_GetObjectItem(m, "address");
+	const cJSON *port = cJSON_GetObjectItem(m, "port");
+
+	snprintf(name, NAME_BYTES, "%s %.0f (%s:%.0f)", cJSON_IsString(type) ?
+	    type->valuestring : "member", cJSON_IsNumber(worker) ?
+	    worker->valuedouble : 0, cJSON_IsString(address) ?
+	    address->valuestring : "?", cJSON_IsNumber(port) ?
+	    port->valuedouble : 0);
+	return name;
+}
+
+/* One member who misses something; what text then has. */
+static size_t
+say_member(const cJSON *m, char *text, size_t at)
+{
+	const cJSON *missing = cJSON_GetObjectItem(m, "missing");
+	char name[NAME_BYTES];
+
+	if (!cJSON_IsNumber(missing) || missing->valuedouble < 1)
+		return at;
+	return say(text, at, "%s %s", at == 0 ? "; missing:" : ",",
+	    who(m, name));
+}
+
 /* One who was a member; what text then has. */
 static size_t
 say_gone(const cJSON *m, char *text, size_t at)
 {
-	const cJSON *worker = cJSON_GetObjectItem(m, "worker");
-	const cJSON *address = cJSON_GetObjectItem(m, "address");
-	const cJSON *port = cJSON_GetObjectItem(m, "port");
-	const bool evicted = cJSON_IsTrue(cJSON_GetObjectItem(m, "evicted"));
-	int n;
+	char name[NAME_BYTES];
 
-	if (!cJSON_IsNumber(worker))
-		return at;
-	n = snprintf(text + at, MISSING_BYTES - at, "; worker %.0f (%s:%.0f) "
-	    "%s %.1f s ago", worker->valuedouble, cJSON_IsString(address) ?
-	    address->valuestring : "?", cJSON_IsNumber(port) ?
-	    port->valuedouble : 0, evicted ? "was put out" : "left",
-	    seconds(m, "gone_ms"));
-	if (n > 0 && evicted && (size_t)n < MISSING_BYTES - at)
-		n += snprintf(text + at + n, MISSING_BYTES - at - (size_t)n,
-		    ", last heard %.1f s ago", seconds(m, "last_heard_ms"));
-	if (n < 0 || (size_t)n >= MISSING_BYTES - at) {
-		text[at] = '\0';	/* as many as fit */
-		return at;
-	}
-	return at + (size_t)n;
+	who(m, name);
+	if (!cJSON_IsTrue(cJSON_GetObjectItem(m, "evicted")))
+		return say(text, at, "; %s left %.1f s ago", name,
+		    seconds(m, "gone_ms"));
+	return say(text, at, "; %s was put out %.1f s ago, last heard %.1f s "
+	    "ago", name, seconds(m, "gone_ms"), seconds(m, "last_heard_ms"));
 }
 
 /* Fewer members are left than a sum needs: who went? */
-static size_t
+static void
 say_too_few(const cJSON *json, double h, char *text)
 {
 	const cJSON *m;
-	size_t at = (size_t)snprintf(text, MISSING_BYTES, "; %.0f needed, %d "
-	    "left", h, cJSON_GetArraySize(cJSON_GetObjectItem(json,
-	    "members")));
+	size_t at = say(text, 0, "; %.0f needed, %d left", h,
+	    cJSON_GetArraySize(cJSON_GetObjectItem(json, "members")));
 
 	cJSON_ArrayForEach(m, cJSON_GetObjectItem(json, "gone"))
 		at = say_gone(m, text, at);
-	return at;
 }
 
 void

@@ -36,12 +36,21 @@ switch_text_address(struct counters *c, const union addr *a)
 	counters_put(c, "port", addr_port(a));
 }
 
+/* Who a member is, or was. */
+static inline void
+switch_text_who(const struct member *m, struct counters *c)
+{
+	static const char *const type[] = { "?", "worker", "switch",
+	    "server" };
+
+	switch_text_address(c, &m->at);
+	counters_word(c, "type", type[m->type]);
+}
+
 static inline void
 switch_text_member(const struct job *j, uint32_t id, const union addr *own,
     struct counters *c, uint64_t now_ns)
 {
-	static const char *const type[] = { "?", "worker", "switch",
-	    "server" };
 	const struct member *m = &j->members.m[id];
 	char name[ADDR_NAME_BYTES];
 
@@ -49,8 +58,7 @@ switch_text_member(const struct job *j, uint32_t id, const union addr *own,
 	counters_put(c, "id", id);
 	counters_put(c, "worker", m->worker);
 	counters_put(c, "cluster", m->cluster);
-	switch_text_address(c, &m->at);
-	counters_word(c, "type", type[m->type]);
+	switch_text_who(m, c);
 	counters_word(c, "parent", addr_print(own, name));
 	counters_put(c, "last_heard_ms", now_ns > m->heard_ns ?
 	    (now_ns - m->heard_ns) / 1000000 : 0);
@@ -68,7 +76,7 @@ switch_text_gone(const struct job *j, uint32_t id, struct counters *c,
 
 	counters_in(c, NULL);
 	counters_put(c, "worker", m->worker);
-	switch_text_address(c, &m->at);
+	switch_text_who(m, c);
 	counters_flag(c, "evicted", m->evicted);
 	counters_put(c, "gone_ms", (now_ns - m->gone_ns) / 1000000);
 	counters_put(c, "last_heard_ms", (now_ns - m->heard_ns) / 1000000);
