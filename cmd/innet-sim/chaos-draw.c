@@ -117,7 +117,7 @@ draw_way(struct rng *r, struct chaos_plan *p)
 	if (chance(r, 0.4))
 		w->late = scale(r, 0.001, 0.5);
 	w->late_ns = scale_ns(r, 1000, 2e7);
-	if (p->t.approach == TRAINING_PS) {	/* no repair */
+	if (p->t.approach == TRAINING_PS) {	/* six links, not two */
 		w->loss /= 4;
 		w->burst_loss /= 4;
 	}

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cmd/innet-sim/chaos.h"
+#include "cmd/innet-sim/runner.h"
 #include "common/live/timer.h"
 
 enum { PATIENCE_S = 120, FINDINGS_MAX = 100 };
@@ -33,17 +34,6 @@ struct child {
 	bool busy;
 	struct chaos_tally n;
 };
-
-static void *
-share(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED |
-	    MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		err(1, "%zu bytes of findings", bytes);
-	return p;
-}
 
 /* A finding, on a line. */
 static void
@@ -217,8 +207,8 @@ int
 chaos_run(const struct chaos_conf *cf)
 {
 	const uint64_t began_ns = timer_mono_ns();
-	struct shared *sh = share(sizeof(*sh));
-	struct child *c = share(cf->jobs * sizeof(*c));
+	struct shared *sh = runner_share(sizeof(*sh));
+	struct child *c = runner_share(cf->jobs * sizeof(*c));
 	struct chaos_tally n = { 0 };
 	bool any;
 

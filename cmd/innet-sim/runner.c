@@ -23,8 +23,8 @@ struct shared {
 	_Atomic int failed;
 };
 
-static void *
-share(size_t bytes)
+void *
+runner_share(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED |
 	    MAP_ANONYMOUS, -1, 0);
@@ -140,14 +140,14 @@ int
 runner_run(struct runner *r)
 {
 	const uint64_t all = r->points * r->runs;
-	struct shared *sh = share(sizeof(*sh));
+	struct shared *sh = runner_share(sizeof(*sh));
 	int failed;
 
 	for (size_t i = 0; i < r->points; i++) {
 		struct point *p = &r->point[i];
 
 		p->rows = result_rows(&p->sc, r->by);
-		p->row = share(r->runs * p->rows * sizeof(*p->row));
+		p->row = runner_share(r->runs * p->rows * sizeof(*p->row));
 	}
 	if (r->jobs > all)
 		r->jobs = all;

@@ -36,4 +36,8 @@ int runner_run(struct runner *r);
 /* Free the rows. */
 void runner_free(struct runner *r);
 
+/* bytes of zeroes that processes forked later share, never freed; exits 1
+ * where there are none. */
+void *runner_share(size_t bytes);
+
 #endif
