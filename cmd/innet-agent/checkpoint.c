@@ -64,7 +64,6 @@ take(struct checkpoint *c)
 	const uint64_t iteration = c->iteration != NULL ? *c->iteration : 0;
 	struct same same = same_of(c);
 	uint8_t head[SAVED_HEAD_MAX];
-	uint32_t crc;
 
 	c->last.len = 0;
 	snapshot_add(&c->last, head, saved_head(head, c->l, c->l->params,
@@ -73,8 +72,6 @@ take(struct checkpoint *c)
 	snapshot_add(&c->last, mark, MARK_BYTES);
 	snapshot_add(&c->last, &same, sizeof(same));
 	parts(c, &c->last);
-	crc = crc32c(0, c->last.bytes, c->last.len);
-	snapshot_add(&c->last, &crc, CRC_BYTES);
 	c->updates = updates(c);
 }
 
@@ -105,11 +102,13 @@ stand_aside(const char *path)
 static int
 write_last(struct checkpoint *c)
 {
+	const uint32_t crc = crc32c(0, c->last.bytes, c->last.len);
 	struct atomic_file to;
 	bool good;
 
 	if (atomic_file_open_tmp(&to, c->path) == 0) {
-		good = atomic_file_write(&to, c->last.bytes, c->last.len);
+		good = atomic_file_write(&to, c->last.bytes, c->last.len) &&
+		    atomic_file_write(&to, &crc, CRC_BYTES);
 		if (good && c->iteration != NULL)
 			stand_aside(c->path);
 		if (atomic_file_close(&to, good) == 0) {
