@@ -14,7 +14,7 @@
 #	--core-rate RATE	of a rack's link to the core (as --rate)
 #	--burst BYTES		of a link's token bucket (250 us, at least 2 frames)
 #	--queue BYTES		before a link (1500000)
-#	--loss SHARE		of the IPv4 packets of each link, each way: 1%, 0.001 (0)
+#	--loss SHARE		of a link's IPv4 packets, each way: 1%, 0.001 (0)
 #	--owner PID		up: the testbed may go when this process is dead
 #
 # innet-testbed(7) says what stands where.  There is no file to go stale: the
@@ -50,7 +50,7 @@ bits() {
 # What of 2^32 is not lost, by a share: 1%, 0.01; nothing if none is.
 kept() {
 	[[ $1 =~ ^(0|0?\.[0-9]{1,6}|[0-9]{1,2}(\.[0-9]{1,4})?%)$ ]] ||
-		misuse "invalid loss '$1': not a share below 1, such as 1% or 0.01"
+		misuse "invalid loss '$1': not a share such as 1% or 0.01"
 	awk -v p="$1" 'BEGIN {
 		share = p ~ /%/ ? p / 100 : p + 0
 		if (share > 0)
@@ -133,8 +133,8 @@ lose() {
 	# frames are lost, not trains of them that a host hands over as one
 	ip -n "innet-$id-$1" link set dev "$2" gso_max_segs 1
 	tc -n "innet-$id-$1" qdisc add dev "$2" clsact
-	tc -n "innet-$id-$1" filter add dev "$2" ingress protocol ip bpf da bytecode \
-		"4,32 0 0 4294963256,53 0 1 $keep,6 0 0 2,6 0 0 4294967295"
+	tc -n "innet-$id-$1" filter add dev "$2" ingress protocol ip bpf da \
+		bytecode "4,32 0 0 4294963256,53 0 1 $keep,6 0 0 2,6 0 0 4294967295"
 }
 
 # HOST INTERFACE SWITCH PORT BITS: a link, shaped both ways, into a bridge.
@@ -182,7 +182,8 @@ build() {
 
 # Take the options of a kind of testbed; what follows is the COMMAND.
 options() {
-	workers=4 rate=100mbit core_rate='' burst='' queue=1500000 owner='' keep=''
+	workers=4 rate=100mbit core_rate='' burst='' queue=1500000 owner=''
+	keep=''
 	kind=${1-}
 	case $kind in
 	rack|two-racks) shift ;;

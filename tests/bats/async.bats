@@ -149,7 +149,8 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	done
 	workers_end
 	finish at
-	tail -n 1 at.out | jq -e '.jobs["1"].counters.results | . > 200 * 28 and . % 28 == 0'
+	tail -n 1 at.out | jq -e '.jobs["1"].counters.results |
+	    . > 200 * 28 and . % 28 == 0'
 	tail -qn 1 w?.json | jq -es 'all(.rounds > 50)'
 }
 
@@ -171,7 +172,8 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	done
 	workers_end
 	finish at
-	tail -n 1 at.out | jq -e '.jobs["1"].counters | .results == 40 * 28 and .probes > 0'
+	tail -n 1 at.out | jq -e '.jobs["1"].counters |
+	    .results == 40 * 28 and .probes > 0'
 	run -2 innet-ps -p iswitch --gate none
 	run -2 innet-ps -H 3
 }
