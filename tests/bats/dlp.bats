@@ -1,5 +1,6 @@
 # DLP: the published workers' traffic, and innet's own workers.
 load common
+load dlp
 
 data=$BATS_TEST_DIRNAME/../data
 mean=$data/dlp-avg_agg_udp_bcast-5w.pcapng
@@ -185,29 +186,6 @@ filter_agrees() {
 	tail -n 1 to.out | jq -e '.steps == 20 and .sessions == 2 and .gradients == 640'
 }
 
-# A child that sends its argument i times three and prints what comes back.
-child() {
-	cat >child.py <<-'E'
-		import struct, sys
-		head = struct.Struct('<4sHHIfQII')
-		def say(kind, body, n):
-		    sys.stdout.buffer.write(head.pack(b'INET', kind, 0, n, 0, 0, 1, 0) + body)
-		    sys.stdout.buffer.flush()
-		def hear():
-		    h = head.unpack(sys.stdin.buffer.read(32))
-		    return h, sys.stdin.buffer.read(h[3] if h[1] == 1 else 4 * h[3])
-		say(1, b'{"elements":2}', 14)
-		say(4, bytes(8), 2)
-		print(hear()[1].decode(), file=sys.stderr)
-		for i in range(3):
-		    x = float(sys.argv[1]) * (i + 1)
-		    say(2, struct.pack('<2f', x, -x), 2)
-		    h, body = hear()
-		    a, b = struct.unpack('<2f', body)
-		    print('step %d: %d of %g %g' % (h[5], h[6], a, b), file=sys.stderr)
-	E
-}
-
 # family REDUCTION OPTION...: children with 0.125, 0.25 and 8
 family() {
 	local x
@@ -215,7 +193,7 @@ family() {
 	crew=''
 	lead='--session nodes=3,iterations=3,eta-scale=7,scale=1000'
 	for x in 0.125 0.25 8; do
-		innet-worker -q -p dlp --reduce "$1" --switch "$to" $lead -- python3 child.py $x 2>child-$x 3>&- &
+		innet-worker -q -p dlp --reduce "$1" --switch "$to" $lead -- python3 child.py $x 3 0 2>child-$x 3>&- &
 		crew="$crew $!" lead=''
 	done
 	pids="$pids $crew"
@@ -252,7 +230,7 @@ family() {
 
 @test "--straggler: the mean is that of those who came, and who is behind catches up" {
 	child
-	sed -i 's/^for i.*/import time\n&/; s/^    say(2/    time.sleep(3 if i == 0 and x > 5 else 0)\n&/' child.py
+	sed -i 's/time.sleep(seconds)/time.sleep(3 if i == 1 and factor > 5 else 0)/' child.py
 	family mean --straggler 1s
 	[ "$(grep step child-0.125)" = "$(grep step child-0.25)" ]
 	grep -q '^step 0: 3 of 0.563 -0.563$' child-0.125
@@ -265,7 +243,7 @@ family() {
 	child
 	serve to innet-switch -q -p dlp --json
 	innet-worker --json -p dlp --switch "$to" --session nodes=1,iterations=3,scale=2000000000 -- \
-		python3 child.py 2 >w.json 2>w.err
+		python3 child.py 2 3 0 >w.json 2>w.err
 	grep -q 'step 0: 1 of 1.07374 -1.07374' w.err
 	[ "$(jq .saturated w.json)" -eq 6 ]
 	grep -q ': step 0: a gradient is cut to 1.07374, all that scale=2000000000 leaves$' w.err
@@ -278,7 +256,7 @@ family() {
 	serve to innet-switch -q -p dlp --reduce median
 	crew=''
 	for x in 0.5 1 2; do
-		innet-worker -q -p dlp --reduce median --switch "$to" $lead -- python3 child.py $x 2>child-$x 3>&- &
+		innet-worker -q -p dlp --reduce median --switch "$to" $lead -- python3 child.py $x 3 0 2>child-$x 3>&- &
 		crew="$crew $!" lead=''
 	done
 	for x in $crew; do wait "$x"; done
@@ -290,7 +268,7 @@ family() {
 	serve to innet-switch -q -p dlp
 	crew=''
 	for x in 1 1 2; do
-		innet-worker -q -p dlp --switch "$to" $lead -- python3 child.py $x 2>child-$x 3>&- &
+		innet-worker -q -p dlp --switch "$to" $lead -- python3 child.py $x 3 0 2>child-$x 3>&- &
 		crew="$crew $!" lead=''
 	done
 	for x in $crew; do wait "$x"; done
@@ -377,7 +355,7 @@ family() {
 	child
 	sed -i 's/^for i/sys.stdin.read()\nsys.exit()\n&/' child.py
 	serve to innet-switch -q -p dlp
-	innet-worker -q -p dlp --switch "$to" --silence 2s -- python3 child.py 2>w.err 3>&- &
+	innet-worker -q -p dlp --switch "$to" --silence 2s -- python3 child.py 0 0 0 2>w.err 3>&- &
 	silent=$!
 	pids="$pids $silent"
 	sleep 2.5

@@ -136,3 +136,23 @@ within() {
 	finish at
 	jq -se 'all(.iterations == 100)' w?.json
 }
+
+@test "reset amid a job that repairs: all sums are right, and all iterations are done" {
+	serve at innet-switch -q -p iswitch -H 3 --impair loss=2%
+	all=''
+	for w in 0 1 2; do
+		innet-worker -p iswitch --json --switch "$at" --worker $w --synthetic 40kB --check 3 \
+			--interval 1ms -c 300 --impair loss=2% >w$w.json 3>&- &
+		all="$all $!" pids="$pids $!"
+	done
+	for n in 1 2 3 4 5; do
+		for _ in $(seq 300); do
+			! innet-ctl "$at" stats --json | jq -e '.counters.results > 300' || break
+			sleep 0.02
+		done
+		innet-ctl "$at" reset
+	done
+	for p in $all; do wait "$p"; done
+	finish at
+	jq -se 'map(.iterations) == [300, 300, 300]' w?.json
+}
