@@ -13,6 +13,7 @@
 
 #include "cmd/innet-agent/stream-child.h"
 #include "cmd/innet-agent/policy-file.h"
+#include "cmd/innet-agent/snapshot.h"
 #include "cmd/innet-agent/tally.h"
 #include "common/live/wait.h"
 
@@ -162,6 +163,72 @@ adopt(struct child *c, const struct stream_head *h, const float *v, float *w)
 		w[i] = c->base[i] += c->mean[i];
 }
 
+/* What another worker needs to go on from where we are: innet-stream(5). */
+static void
+state_parts(struct child *c, float *w, struct snapshot *s)
+{
+	struct optim *o = c->optim;
+
+	snapshot_part(s, w, c->params * sizeof(*w));
+	snapshot_part(s, &o->steps, sizeof(o->steps));
+	snapshot_part(s, o->m, o->params * sizeof(*o->m));
+	snapshot_part(s, o->v, o->params * sizeof(*o->v));
+}
+
+/* Our state, after a line that says of what kind it is; the line's length. */
+static size_t
+state_of(struct child *c, float *w, struct snapshot *s)
+{
+	char line[64];
+	const int n = snprintf(line, sizeof(line), "innet-agent state 1 %u "
+	    "%zu\n", (unsigned)c->optim->rule, c->params);
+
+	*s = (struct snapshot){ 0 };
+	snapshot_add(s, line, (size_t)n);
+	state_parts(c, w, s);
+	return (size_t)n;
+}
+
+/* Hand our state to another worker. */
+static enum ascent_result
+give_state(struct child *c, float *w)
+{
+	struct snapshot s;
+	enum ascent_result rc;
+
+	state_of(c, w, &s);
+	rc = send_message(c, &(struct stream_head){ .kind = STREAM_STATE,
+	    .elements = (uint32_t)s.len, .iteration = c->iteration },
+	    s.bytes);
+	snapshot_free(&s);
+	return rc;
+}
+
+/* Go on from another's state; what was sent is answered by nothing else. */
+static enum ascent_result
+take_state(struct child *c, const struct stream_head *h, const uint8_t *body,
+    float *w)
+{
+	struct snapshot own, s = { .reading = true };
+	const size_t line = state_of(c, w, &own);
+	const bool good = h->elements == own.len &&
+	    memcmp(body, own.bytes, line) == 0;
+
+	if (good) {
+		snapshot_add(&s, body + line, own.len - line);
+		state_parts(c, w, &s);
+		if (c->base != NULL)
+			memcpy(c->base, w, c->params * sizeof(*w));
+		c->iteration = h->iteration;
+		snapshot_free(&s);
+	} else {
+		warnx("standard input: a state of another agent, or of "
+		    "another --optimizer or --hidden");
+	}
+	snapshot_free(&own);
+	return good ? ASCENT_ON : ASCENT_FAILED;
+}
+
 /* The other end's hello, with no byte that a terminal would obey. */
 static void
 tell_hello(const uint8_t *text, size_t len)
@@ -195,6 +262,14 @@ results(struct child *c, float *w)
 				tell_hello(body, h.elements);
 			continue;
 		}
+		if (h.kind == STREAM_STATE && (h.flags & STREAM_MODEL) != 0)
+			return take_state(c, &h, body, w);
+		if (h.kind == STREAM_STATE) {
+			rc = give_state(c, w);
+			if (rc != ASCENT_ON)
+				return rc;
+			continue;
+		}
 		why = h.kind != STREAM_RESULT ? "not a result" :
 		    unfit(c, &h, (const float *)(const void *)body);
 		if (why != NULL) {
@@ -203,7 +278,7 @@ results(struct child *c, float *w)
 			return ASCENT_FAILED;
 		}
 		adopt(c, &h, (const float *)(const void *)body, w);
-	} while (h.kind == STREAM_HELLO || h.flags & STREAM_MORE);
+	} while (h.kind != STREAM_RESULT || h.flags & STREAM_MORE);
 	return ASCENT_ON;
 }
 
@@ -246,6 +321,9 @@ child_open(struct child *c, const struct learner *l)
 	if (c->elements < c->params)
 		c->elements = c->params;
 	len = saved_hello(text, l, c->elements);
+	if (l->algo->parts != NULL)	/* all that it learns is in there */
+		len = len - 1 + (size_t)snprintf(text + len - 1,
+		    SAVED_HELLO_MAX - len + 1, ",\"state\":true}");
 	c->mean = learner_room(c->params, sizeof(*c->mean));
 	c->wide = learner_room(c->elements, sizeof(*c->wide));
 	/* a pipe that cannot be larger, or is none, will do as it is */

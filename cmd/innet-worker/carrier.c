@@ -249,7 +249,36 @@ read_child(struct carrier *c, struct stream_head *h, const uint8_t **body)
 	if (c->done)
 		return CARRIER_NOTHING;
 	return h->kind == STREAM_HELLO ? CARRIER_HELLO :
-	    h->kind == STREAM_WEIGHTS ? CARRIER_WEIGHTS : CARRIER_GRADIENT;
+	    h->kind == STREAM_WEIGHTS ? CARRIER_WEIGHTS :
+	    h->kind == STREAM_STATE ? CARRIER_STATE : CARRIER_GRADIENT;
+}
+
+void
+carrier_ask_state(struct carrier *c)
+{
+	if (c->order.asked)
+		return;
+	c->order.asked = true;
+	child_send(&c->child, &(struct stream_head){ .kind = STREAM_STATE },
+	    NULL);
+}
+
+bool
+carrier_has_state(struct carrier *c)
+{
+	const int kind = c->order.asked ? child_peek(&c->child) : 0;
+
+	c->order.asked &= kind != -1;	/* it will not come */
+	return kind == STREAM_STATE;
+}
+
+void
+carrier_give_state(struct carrier *c, const uint8_t *state, uint32_t bytes,
+    uint64_t iteration)
+{
+	child_send(&c->child, &(struct stream_head){ .kind = STREAM_STATE,
+	    .flags = STREAM_MODEL, .elements = bytes,
+	    .iteration = iteration }, state);
 }
 
 /* A made-up gradient, on time; at first, its length. */

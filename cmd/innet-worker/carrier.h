@@ -29,7 +29,8 @@ enum carrier_event {
 	CARRIER_NOTHING,
 	CARRIER_HELLO,		/* `elements` is known; answer the hello */
 	CARRIER_WEIGHTS,	/* of a child alone */
-	CARRIER_GRADIENT
+	CARRIER_GRADIENT,
+	CARRIER_STATE		/* of a child that was asked for it */
 };
 
 struct carrier {
@@ -95,6 +96,16 @@ void carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns);
  */
 enum carrier_event carrier_next(struct carrier *c, uint64_t now_ns,
     struct stream_head *h, const uint8_t **body);
+
+/* Ask the child for its state, once; CARRIER_STATE will follow. */
+void carrier_ask_state(struct carrier *c);
+
+/* Is what comes next of the child its state?  For who takes nothing else. */
+bool carrier_has_state(struct carrier *c);
+
+/* Tell the child to go on from a state, which has so many results. */
+void carrier_give_state(struct carrier *c, const uint8_t *state,
+    uint32_t bytes, uint64_t iteration);
 
 /*
  * Answer the child's hello, if there is a child; _with more members, as JSON

@@ -71,7 +71,8 @@ take_packet(struct lwu *l, const struct udpio_packet *p, uint64_t now_ns)
 	} else if (l->cf->key->set && !mac_good(l->cf->key, p->data, p->len,
 	    &c)) {
 		l->n[LWU_BAD_MAC]++;
-	} else {
+	} else if (!heritage_take(&l->heritage, l->cf, l->out, &l->w.in, &c,
+	    (uint64_t)l->w.weights.t_s, now_ns)) {
 		async_worker_control(&l->w, &c, now_ns);
 	}
 }
@@ -152,6 +153,88 @@ look(struct lwu *l, uint64_t now_ns)
 	    at > now_ns ? at : now_ns + ROOM_NS;
 }
 
+/* Somebody wants our weights, and all of them are of one round. */
+static void
+take_snapshot(struct lwu *l, uint64_t now_ns)
+{
+	const struct async_weights *a = &l->w.weights;
+	const size_t bytes = 4 * (size_t)a->elements;
+	uint8_t *copy;
+
+	donor_rest(&l->heritage.donor, now_ns);
+	if (!l->heritage.donor.wanted || !async_weights_uniform(a))
+		return;
+	copy = malloc(bytes);
+	if (copy == NULL)
+		return;			/* it asks again */
+	memcpy(copy, a->w, bytes);
+	donor_has(&l->heritage.donor, copy, (uint32_t)bytes,
+	    (uint64_t)a->t_s, now_ns);
+}
+
+/* Begin with these weights, as they are before round `first`. */
+static bool
+join(struct lwu *l, const uint8_t *w, uint64_t first, uint32_t xid)
+{
+	const struct worker_conf *cf = l->cf;
+	const bool v6 = cf->to.sa.sa_family == AF_INET6;
+	const uint32_t most = v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4;
+	struct membership_conf in = { .type = CONTROL_WORKER, .async = true,
+	    .job = cf->job, .cluster = cf->cluster, .number = cf->worker,
+	    .elements = l->elements,
+	    .floats = (uint16_t)(cf->floats < most ? cf->floats : most),
+	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
+	    .gives = true, .xid = xid };
+	const struct async_worker_conf aw = { .first = (int64_t)first,
+	    .gamma = cf->ascend ? -(float)cf->gamma : (float)cf->gamma,
+	    .staleness = cf->staleness, .pace_bps = cf->pace_bps,
+	    .run_segments = UDPIO_RUN_MAX };
+
+	if (cf->floats == 0 && l->mtu < 1500)
+		in.floats = (uint16_t)seg_floats(l->mtu, v6); /* fewer */
+	l->told = (int64_t)first;
+	return async_worker_init(&l->w, &in, &aw, w, timer_mono_ns());
+}
+
+/* A state has come: join with it. */
+static void
+inherit(struct lwu *l)
+{
+	struct heir *e = &l->heritage.heir;
+	const uint64_t joins = l->w.in.joins;
+
+	if (e->bytes != 4 * (size_t)l->elements) {
+		warnx("%s: the state of worker %" PRIu32 " is no vector of %"
+		    PRIu32 " elements", l->cf->to_name, e->donor, l->elements);
+		l->failed = true;
+		return;
+	}
+	async_worker_free(&l->w);
+	if (!join(l, e->body, e->iteration, e->xid))
+		err(1, "a vector of %" PRIu32 " elements", l->elements);
+	l->w.in.joins = joins;
+	l->w.weights.applied = 1;	/* they are news */
+	heir_free(e);
+}
+
+/* Fetching a state: what is due, and what has come of it. */
+static uint64_t
+work_heir(struct lwu *l, uint64_t now_ns)
+{
+	struct heritage *h = &l->heritage;
+
+	heritage_send(h, l->cf, l->out, now_ns);
+	if (h->heir.end == HEIR_GOING)
+		return heir_due(&h->heir);
+	h->fetching = false;
+	heritage_tell(h, l->cf);
+	if (h->heir.end == HEIR_HAS)
+		inherit(l);
+	else
+		l->failed = true;
+	return now_ns;
+}
+
 /* Send what is to be sent now; when to look again. */
 static uint64_t
 work(struct lwu *l)
@@ -160,6 +243,11 @@ work(struct lwu *l)
 	struct async_worker_out o;
 	uint64_t due;
 
+	if (l->heritage.fetching)
+		return work_heir(l, now);
+	if (l->w.in.joined)
+		l->heritage.tries = 0;
+	take_snapshot(l, now);
 	async_worker_room(&l->w);
 	while (async_worker_next(&l->w, now, &o)) {
 		if (o.count > 0)
@@ -196,14 +284,31 @@ tell_rounds(struct lwu *l, bool last)
 	}
 }
 
+/* It cannot go on: would another's state help?  Then fetch it. */
+static bool
+fetch(struct lwu *l)
+{
+	if (async_worker_going(&l->w) ||
+	    !heritage_helps(&l->heritage, &l->w.in) ||
+	    (l->w.in.end == MEMBERSHIP_GOING &&
+	    l->w.end != ASYNC_WORKER_GONE))
+		return false;
+	heritage_begin(&l->heritage, l->cf, &l->w.in, timer_mono_ns());
+	return true;
+}
+
 /* Is it over?  If not because that was asked for, say why. */
 static bool
 is_over(struct lwu *l)
 {
 	char why[ASYNC_WORKER_WHY_BYTES];
 
+	if (l->heritage.fetching && !l->leave && !l->failed)
+		return false;
 	if (l->leave)
 		async_worker_leave(&l->w, timer_mono_ns());
+	else if (fetch(l))
+		return false;
 	if (l->cf->capture != NULL && l->cf->capture->failed != 0) {
 		l->failed = true;	/* who closes it says why */
 	} else if (!async_worker_going(&l->w) &&
@@ -288,30 +393,16 @@ lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
     struct outlet *out, uint64_t mtu, uint32_t elements, const uint8_t *w,
     uint64_t first)
 {
-	const bool v6 = cf->to.sa.sa_family == AF_INET6;
-	const uint32_t most = v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4;
-	struct membership_conf in = { .type = CONTROL_WORKER, .async = true,
-	    .job = cf->job, .cluster = cf->cluster, .number = cf->worker,
-	    .elements = elements,
-	    .floats = (uint16_t)(cf->floats < most ? cf->floats : most),
-	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
-	    .xid = control_first_xid(timer_wall_ns()) };
-	const struct async_worker_conf aw = { .first = (int64_t)first,
-	    .gamma = cf->ascend ? -(float)cf->gamma : (float)cf->gamma,
-	    .staleness = cf->staleness, .pace_bps = cf->pace_bps,
-	    .run_segments = UDPIO_RUN_MAX };
-
-	if (cf->floats == 0 && mtu < 1500)
-		in.floats = (uint16_t)seg_floats(mtu, v6); /* less than usual */
-	*l = (struct lwu){ .cf = cf, .u = u, .out = out,
-	    .told = (int64_t)first, .may = END,
+	*l = (struct lwu){ .cf = cf, .u = u, .out = out, .mtu = mtu,
+	    .elements = elements, .may = END,
+	    .heritage.donor.worker = cf->worker,
 	    .wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
 	    .back = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
 	    .push = malloc(4 * (size_t)elements) };
 	if (l->wake == -1 || l->back == -1)
 		err(1, "eventfd");
 	if (l->push == NULL || !spans_init(&l->rounds) ||
-	    !async_worker_init(&l->w, &in, &aw, w, timer_mono_ns()))
+	    !join(l, w, first, control_first_xid(timer_wall_ns())))
 		err(1, "a vector of %" PRIu32 " elements", elements);
 	pthread_mutex_init(&l->lock, NULL);
 	errno = pthread_create(&l->thread, NULL, run, l);
@@ -330,6 +421,7 @@ lwu_stop(struct lwu *l)
 	close(l->wake);
 	close(l->back);
 	free(l->push);
+	heritage_free(&l->heritage);
 	return !l->failed;
 }
 

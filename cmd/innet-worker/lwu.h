@@ -20,6 +20,7 @@
 #include "common/iswitch/async-worker.h"
 #include "common/live/outlet.h"
 
+#include "cmd/innet-worker/heritage.h"
 #include "cmd/innet-worker/worker.h"
 
 enum lwu_count {
@@ -28,6 +29,8 @@ enum lwu_count {
 
 struct lwu {
 	const struct worker_conf *cf;
+	uint64_t mtu;
+	uint32_t elements;
 	pthread_t thread;
 	int wake, back;			/* eventfds: of the thread, of LGC */
 	atomic_uint want;		/* LGC waits for the lock */
@@ -36,6 +39,7 @@ struct lwu {
 	struct udpio *u;
 	struct outlet *out;
 	struct async_worker w;
+	struct heritage heritage;
 	uint8_t *push;			/* the gradient that was committed */
 	bool leave, over, failed;
 	unsigned may;			/* what LGC might do at the last look */

@@ -20,6 +20,7 @@
 
 #include "cmd/innet-worker/carrier.h"
 #include "cmd/innet-worker/held.h"
+#include "cmd/innet-worker/heritage.h"
 #include "cmd/innet-worker/missing.h"
 
 enum count {
@@ -53,6 +54,10 @@ struct sync {
 	uint64_t given;			/* iterations the child has, whole */
 	uint64_t left;			/* made up: to --count; 0: no end */
 	uint64_t based;			/* those its gradient was based on */
+	struct heritage heritage;
+	bool inherits;			/* a state waits for the child */
+	bool renews;			/* its gradients are of weights before
+					 * that, still */
 	bool begun;			/* l is there */
 	bool greeted;
 	bool pending;			/* a gradient waits for its result */
@@ -74,9 +79,10 @@ vector(uint32_t elements)
 	return v;
 }
 
-/* The length is known, and where to begin: join the job. */
+/* Join the job, from iteration `next` on. */
 static void
-begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
+join(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
+    uint64_t now_ns)
 {
 	const struct worker_conf *cf = w->cf;
 	const bool v6 = cf->to.sa.sa_family == AF_INET6;
@@ -86,7 +92,7 @@ begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 	    .cluster = cf->cluster, .number = cf->worker,
 	    .elements = w->c.elements, .floats = (uint16_t)cf->floats,
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
-	    .xid = control_first_xid(timer_wall_ns()) };
+	    .gives = cf->synthetic > 0 || w->c.order.gives, .xid = xid };
 	const struct sync_worker_conf l = { .crc = crc, .window = cf->window,
 	    .next = (uint32_t)(next % SEG_ITERATIONS),
 	    .run_bytes = v6 ? UDPIO_RUN_BYTES_V6 : UDPIO_RUN_BYTES,
@@ -96,15 +102,25 @@ begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 		in.floats = (uint16_t)fit;	/* less than others take */
 	if (cf->floats == WORKER_FLOATS_MAX)
 		in.floats = (uint16_t)most;
+	w->given = next;
+	w->begun = true;
+	sync_worker_init(&w->l, &in, &l, now_ns);
+}
+
+/* The length is known, and where to begin. */
+static void
+begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
+{
+	const struct worker_conf *cf = w->cf;
+
 	for (int i = 0; i < 2; i++) {
 		w->grad[i] = vector(w->c.elements);
 		w->result[i] = vector(w->c.elements);
 	}
 	held_init(&w->held, w->c.elements);
-	w->given = next;
 	w->left = cf->synthetic > 0 ? cf->count : 0;
-	w->begun = true;
-	sync_worker_init(&w->l, &in, &l, now_ns);
+	w->heritage.donor.worker = cf->worker;
+	join(w, next, crc, control_first_xid(timer_wall_ns()), now_ns);
 }
 
 /*
@@ -194,7 +210,8 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 	} else if (w->cf->key->set && !mac_good(w->cf->key, p->data, p->len,
 	    &c)) {
 		w->n[BAD_MAC]++;
-	} else {
+	} else if (!heritage_take(&w->heritage, w->cf, &w->c.out, &w->l.in, &c,
+	    w->given, now_ns)) {
 		sync_worker_control(&w->l, &c, now_ns);
 	}
 }
@@ -294,6 +311,40 @@ take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 	sync_worker_gradient(&w->l, now_ns);
 }
 
+/* Somebody wants our state: the child has it. */
+static void
+take_snapshot(struct sync *w, uint64_t now_ns)
+{
+	if (!w->heritage.donor.wanted)
+		return;
+	if (w->cf->synthetic == 0)
+		carrier_ask_state(&w->c);
+	else
+		donor_has(&w->heritage.donor, NULL, 0, w->given, now_ns);
+}
+
+/* The child has said it. */
+static void
+take_state(struct sync *w, const struct stream_head *h, const uint8_t *body,
+    uint64_t now_ns)
+{
+	uint8_t *copy = malloc(h->elements + 1u);
+
+	if (copy == NULL)
+		err(1, "a state of %" PRIu32 " bytes", h->elements);
+	memcpy(copy, body, h->elements);
+	donor_has(&w->heritage.donor, copy, h->elements, h->iteration,
+	    now_ns);
+}
+
+/* Is it of weights that the child has no more, since it took a state? */
+static bool
+outdated(struct sync *w, const struct stream_head *h)
+{
+	w->renews &= h->iteration != w->given;
+	return w->renews;
+}
+
 /* What the child says, or what is made up in its place. */
 static void
 read_carrier(struct sync *w, uint64_t now_ns)
@@ -302,9 +353,12 @@ read_carrier(struct sync *w, uint64_t now_ns)
 	struct stream_head h;
 	const uint8_t *body;
 
-	while (!w->pending && (e = carrier_next(&w->c, now_ns, &h, &body)) !=
+	while ((!w->pending || carrier_has_state(&w->c)) &&
+	    (e = carrier_next(&w->c, now_ns, &h, &body)) !=
 	    CARRIER_NOTHING) {
-		if (e == CARRIER_GRADIENT)
+		if (e == CARRIER_STATE)
+			take_state(w, &h, body, now_ns);
+		else if (e == CARRIER_GRADIENT && !outdated(w, &h))
 			take_gradient(w, body, now_ns);
 		else if (e == CARRIER_WEIGHTS)
 			begin(w, h.iteration, crc32c(0, body,
@@ -312,8 +366,22 @@ read_carrier(struct sync *w, uint64_t now_ns)
 		else if (w->cf->synthetic > 0)
 			begin(w, 0, 0, now_ns);
 	}
-	w->c.full = w->pending || (w->begun && held_full(&w->held));
+	w->c.full = (w->pending && !w->c.order.asked) ||
+	    (w->begun && held_full(&w->held));
 	w->c.done |= w->c.last && !w->pending;
+}
+
+/* The child goes on from another's state. */
+static void
+pass_state(struct sync *w)
+{
+	struct heir *e = &w->heritage.heir;
+
+	if (w->cf->synthetic == 0)
+		carrier_give_state(&w->c, e->body, e->bytes, e->iteration);
+	heir_free(e);
+	w->inherits = false;
+	w->heritage.tries = 0;
 }
 
 /* Results that are whole, and the gradients that follow them. */
@@ -327,10 +395,64 @@ settle(void *ctx, uint64_t now_ns)
 		    w->l.in.members);
 		w->greeted = true;
 	}
+	if (w->inherits && w->greeted)
+		pass_state(w);
+	take_snapshot(w, now_ns);
 	while (w->begun && sync_worker_whole(&w->l) && !w->c.done &&
 	    !held_full(&w->held))
 		take_result(w, now_ns);
 	read_carrier(w, now_ns);
+}
+
+/* The machine has ended: would another's state help?  Then fetch it. */
+static bool
+fetch(struct sync *w, uint64_t now_ns)
+{
+	if (!w->l.in.cf.gives || !heritage_helps(&w->heritage, &w->l.in) ||
+	    (w->l.in.end == MEMBERSHIP_GOING &&
+	    w->l.end != SYNC_WORKER_LOST))
+		return false;
+	heritage_begin(&w->heritage, w->cf, &w->l.in, now_ns);
+	return true;
+}
+
+/* A state has come: join with it. */
+static void
+inherit(struct sync *w, uint64_t now_ns)
+{
+	const uint64_t at = w->heritage.heir.iteration;
+	const struct sync_worker was = w->l;
+	struct held_result r;
+
+	while (held_take(&w->held, &r))
+		continue;
+	sync_worker_free(&w->l);
+	join(w, at, 0, w->heritage.heir.xid, now_ns);
+	w->l.in.joins = was.in.joins;
+	memcpy(w->l.n, was.n, sizeof(was.n));
+	memcpy(w->l.verdicts, was.verdicts, sizeof(was.verdicts));
+	if (w->left > 0)
+		w->left = w->left > at ? w->left - at : 1;
+	w->inherits = true;
+	w->pending = false;
+	w->renews = w->cf->synthetic == 0;
+}
+
+/* Fetching a state: what is due, and what has come of it. */
+static void
+act_heir(struct sync *w, uint64_t now_ns)
+{
+	struct heritage *h = &w->heritage;
+
+	heritage_send(h, w->cf, &w->c.out, now_ns);
+	if (h->heir.end == HEIR_GOING)
+		return;
+	h->fetching = false;
+	heritage_tell(h, w->cf);
+	if (h->heir.end == HEIR_HAS)
+		inherit(w, now_ns);
+	else
+		carrier_fail(&w->c);
 }
 
 /* The machine has ended: why? */
@@ -397,12 +519,16 @@ act(void *ctx, uint64_t now_ns)
 {
 	struct sync *w = ctx;
 
-	if (w->begun)
+	if (w->heritage.fetching)
+		act_heir(w, now_ns);
+	else if (w->begun)
 		send_all(w, now_ns);
 	else if (!w->c.done)
 		carrier_waits(&w->c, now_ns);
 	tick(w, now_ns);
-	if (!sync_worker_going(&w->l))
+	donor_rest(&w->heritage.donor, now_ns);
+	if (!w->heritage.fetching && !sync_worker_going(&w->l) &&
+	    !fetch(w, now_ns))
 		explain(w);
 }
 
@@ -411,6 +537,8 @@ due(const void *ctx)
 {
 	const struct sync *w = ctx;
 
+	if (w->heritage.fetching)
+		return heir_due(&w->heritage.heir);
 	return w->begun ? sync_worker_due(&w->l) : TIMER_NEVER;
 }
 
@@ -455,6 +583,7 @@ sync_run(const struct worker_conf *cf)
 	if (!cf->quiet)
 		summary(w);
 	sync_worker_free(&w->l);
+	heritage_free(&w->heritage);
 	held_free(&w->held);
 	for (int i = 0; i < 2; i++) {
 		free(w->grad[i]);

@@ -36,6 +36,7 @@ enum job_count {
 	JOB_INCOMPLETE,		/* server: vectors with a segment lost */
 	JOB_PROBES,		/* came from members; and sent to them: */
 	JOB_STATES, JOB_NOTICES, JOB_NACKS,
+	JOB_FETCHES, JOB_CHUNKS,	/* passed on to donors, and back */
 	JOB_COUNTS
 };
 
@@ -50,7 +51,7 @@ job_count_name(unsigned what)
 		"help", "help_resent", "help_asked", "help_up", "gone", "joins",
 		    "leaves",
 		"evicted", "incomplete", "probes", "states", "notices",
-		"nacks"
+		"nacks", "fetches", "chunks"
 	};
 
 	return name[what];

@@ -42,6 +42,7 @@ struct member {
 	uint8_t type;		/* enum control_type */
 	bool present;
 	bool again;		/* can give the iteration before `from` */
+	bool gives;		/* its state, to who comes late */
 	uint64_t heard_ns;	/* last packet of any kind */
 	uint64_t gone_ns;	/* when it left, or was put out; 0 never */
 	bool evicted;		/* it had been silent */

@@ -261,7 +261,8 @@ iswitch_control_of(void *state, const union addr *from,
 {
 	struct iswitch_state *t = state;
 
-	if (c->action > CONTROL_RESUME)
+	if (c->action > CONTROL_RESUME && c->action != CONTROL_FETCH &&
+	    c->action != CONTROL_CHUNK)
 		return PROGRAM_UNKNOWN;
 	return iswitch_request(&t->s, from, c, a, now_ns) ?
 	    PROGRAM_ANSWERS : PROGRAM_LATER;

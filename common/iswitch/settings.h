@@ -26,7 +26,7 @@ struct iswitch_settings {
 enum iswitch_option {
 	ISWITCH_ASYNC = 1, ISWITCH_REDUCE, ISWITCH_BITS, ISWITCH_STRAGGLER,
 	ISWITCH_TIMEOUT, ISWITCH_KEEP, ISWITCH_PARENT, ISWITCH_NUMBER,
-	ISWITCH_MEMBERS, ISWITCH_ELEMENTS, ISWITCH_FLOATS
+	ISWITCH_MEMBERS, ISWITCH_ELEMENTS, ISWITCH_FLOATS, ISWITCH_STRICT
 };
 
 static const struct opt iswitch_opts[] = {
@@ -39,6 +39,8 @@ static const struct opt iswitch_opts[] = {
 	    "iswitch, dlp: sum what there is after TIME" },
 	{ ISWITCH_TIMEOUT, "member-timeout", "TIME",
 	    "iswitch: silent for so long is gone (10s)" },
+	{ ISWITCH_STRICT, "strict", NULL,
+	    "iswitch: wait for who takes over a state" },
 	{ ISWITCH_KEEP, "keep", "N",
 	    "iswitch: results kept (16); async: bytes (64MB)" },
 	{ ISWITCH_PARENT, "parent", "ADDR", "iswitch: the switch above" },
@@ -119,6 +121,7 @@ iswitch_set(void *conf, int option, const char *arg)
 	case ISWITCH_TIMEOUT:
 		return num_time(arg, 1000000000, 65535 *
 		    (uint64_t)1000000000, &j->member_timeout_ns);
+	case ISWITCH_STRICT: cf->iswitch.strict = true; return NULL;
 	case ISWITCH_KEEP: cf->keep = arg; return NULL;
 	case ISWITCH_PARENT: return iswitch_set_parent(cf, arg);
 	case ISWITCH_NUMBER:

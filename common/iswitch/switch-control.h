@@ -94,16 +94,6 @@ iswitch_helped(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 	return false;
 }
 
-/* Pass an action on to every member. */
-static inline void
-iswitch_pass(struct iswitch *s, struct iswitch_job *j,
-    enum control_action action)
-{
-	if (j->j.members.present > 0)
-		iswitch_say(s, POST_GROUP, &j->j, NULL, action, NULL);
-	outbox_flush(s->out);
-}
-
 /* Put every member out. */
 static inline void
 iswitch_disband(struct iswitch *s, struct iswitch_job *j)
@@ -170,7 +160,7 @@ iswitch_do(struct iswitch *s, const union addr *from,
 		return true;
 	}
 	if (!member && (c->action == CONTROL_HELP ||
-	    c->action == CONTROL_LEAVE)) {
+	    c->action == CONTROL_LEAVE || c->action == CONTROL_CHUNK)) {
 		a->status = CONTROL_NOT_MEMBER;
 		return true;
 	}
@@ -198,6 +188,12 @@ iswitch_do(struct iswitch *s, const union addr *from,
 		j->j.halted = false;
 		iswitch_pass(s, j, CONTROL_RESUME);
 		break;
+	case CONTROL_FETCH:
+		a->status = iswitch_fetch(s, j, from, c, now_ns);
+		return a->status != CONTROL_DONE;
+	case CONTROL_CHUNK:
+		iswitch_chunk(s, j, who->member, c);
+		return false;
 	default: a->status = CONTROL_UNKNOWN; break;
 	}
 	return true;
@@ -277,6 +273,29 @@ iswitch_mend_told(struct iswitch_job *j, const struct control *c,
 	    now_ns);
 }
 
+/* Is it of a state on its way to a member, here or elsewhere? */
+static inline bool
+iswitch_passes_on(struct iswitch *s, struct iswitch_job *j,
+    const struct control *c, uint64_t now_ns)
+{
+	struct control_ack a;
+
+	switch (c->action) {
+	case CONTROL_FETCH:	/* none here gives: let the other look again */
+		iswitch_fetch(s, j, NULL, c, now_ns);
+		return true;
+	case CONTROL_CHUNK:
+		iswitch_chunk(s, j, MEMBERS_NONE, c);
+		return true;
+	case CONTROL_ACK:
+		if (!control_get_ack(c, &a) || a.action != CONTROL_FETCH)
+			return false;
+		iswitch_fetch_refused(s, j, (enum control_status)a.status);
+		return true;
+	default: return false;
+	}
+}
+
 /* Is c one that a parent sends, and whole? */
 static inline bool
 iswitch_parent_says(const struct control *c)
@@ -310,7 +329,8 @@ iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
 		return;
 	}
 	s->n[ISWITCH_CONTROL]++;
-	if (!j->up.wanted || iswitch_mend_told(j, &c, now_ns))
+	if (!j->up.wanted || iswitch_mend_told(j, &c, now_ns) ||
+	    iswitch_passes_on(s, j, &c, now_ns))
 		return;
 	s->n[ISWITCH_BAD_CONTROL] += !iswitch_parent_says(&c);
 	news = membership_control(&j->up.as, &c, now_ns);
@@ -382,6 +402,7 @@ iswitch_fire_job(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 	job_stragglers(&j->j, now_ns);
 	job_quiet(&j->j, now_ns, iswitch_ask, &asking);
 	iswitch_evict(s, j, now_ns);
+	iswitch_fire_askers(s, j, now_ns);
 	if (now_ns >= iswitch_idle_due(s, j))
 		iswitch_drop(s, j);
 	if (j->up.wanted && now_ns >= membership_due(&j->up.as))

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/iswitch/switch.h"
+#include "common/iswitch/switch-fetch.h"
 
 /* The first iteration that is not wholly done. */
 static inline int64_t
@@ -161,7 +161,7 @@ iswitch_want_parent(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 {
 	const struct membership_conf cf = { .type = CONTROL_SWITCH,
 	    .async = s->cf.job.async, .job = j->j.id, .number = s->cf.number,
-	    .elements = j->j.a.s.elements, .repairs = true,
+	    .elements = j->j.a.s.elements, .repairs = true, .gives = true,
 	    .floats = (uint16_t)j->j.a.s.floats,
 	    .floats_max = (uint16_t)j->j.a.s.floats,
 	    .give_up_ns = MEMBERSHIP_NEVER, .any_xid = s->cf.any_xid };
@@ -224,6 +224,7 @@ iswitch_enter(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 	m->at = *from;
 	m->cluster = join->cluster;
 	m->again = join->again;
+	m->gives = join->gives;
 	m->heard_ns = now_ns;
 	if (was)
 		return CONTROL_DONE;
@@ -260,6 +261,7 @@ iswitch_join_new(struct iswitch *s, struct iswitch_job *j,
 	if (status != CONTROL_DONE)
 		return status;
 	o->n[JOB_JOINS]++;
+	iswitch_arrived(s, j, from);
 	o->last_join_ns = now_ns;
 	job_try_open(o, now_ns);
 	if (o->h != 0 && o->h < o->members.present)

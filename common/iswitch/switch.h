@@ -65,6 +65,20 @@ struct iswitch_conf {
 	const struct mac_key *key;	/* NULL: none */
 	bool any_xid;			/* a parent's answers are to another
 					 * run's requests */
+	bool strict;			/* a job waits for who takes over a
+					 * state: switch-fetch.h */
+};
+
+enum { ISWITCH_ASKERS = 8 };		/* of a job, at a time */
+#define ISWITCH_ASKER_NS 2000000000u	/* silent for so long: forgotten */
+
+/* Who asks for a member's state. */
+struct iswitch_asker {
+	bool used, up, halts;		/* up: the parent, for another */
+	uint16_t number;		/* its own for whom it asks, or 0 */
+	uint32_t donor;			/* id, MEMBERS_NONE: above */
+	union addr at;
+	uint64_t heard_ns;
 };
 
 /* A job's standing with the parent. */
@@ -77,6 +91,7 @@ struct iswitch_up {
 struct iswitch_job {
 	struct job j;
 	struct iswitch_up up;
+	struct iswitch_asker asker[ISWITCH_ASKERS];
 };
 
 /* Whose address is whose. */
@@ -467,7 +482,14 @@ iswitch_job_due(const struct iswitch *s, const struct iswitch_job *j)
 	uint64_t due = job_due(&j->j);
 
 	due = up < due ? up : due;
-	return idle < due ? idle : due;
+	due = idle < due ? idle : due;
+	for (uint32_t k = 0; k < ISWITCH_ASKERS; k++) {
+		const struct iswitch_asker *a = &j->asker[k];
+
+		if (a->halts && a->heard_ns + ISWITCH_ASKER_NS < due)
+			due = a->heard_ns + ISWITCH_ASKER_NS;
+	}
+	return due;
 }
 
 /* When something of any is. */

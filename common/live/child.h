@@ -170,6 +170,24 @@ child_next(struct child *c, struct stream_head *h, const uint8_t **body)
 	}
 }
 
+/*
+ * The kind of its next message, as far as it has come: 0 if it has not, -1 if
+ * none will.
+ */
+static inline int
+child_peek(struct child *c)
+{
+	struct stream_in *in = &c->in;
+	struct stream_head h;
+
+	if (in->have - in->used < STREAM_HEADER_BYTES && c->from != -1 &&
+	    stream_in_fill(in, c->from, STREAM_HEADER_BYTES) == 0)
+		return -1;
+	if (in->have - in->used < STREAM_HEADER_BYTES)
+		return 0;
+	return stream_get(in->buf + in->used, &h) != NULL ? -1 : h.kind;
+}
+
 /* Name the place in its stream of the message that came last: it is wrong. */
 static inline void
 child_wrong(const struct child *c, const struct stream_head *h,

@@ -29,7 +29,7 @@ enum control_action {
 	CONTROL_JOIN = 1, CONTROL_LEAVE, CONTROL_RESET, CONTROL_SETH,
 	CONTROL_FBCAST, CONTROL_HELP, CONTROL_HALT, CONTROL_ACK,
 	CONTROL_RESUME = 16, CONTROL_MEMBERS, CONTROL_STATS,
-	CONTROL_JOBS = 20, CONTROL_REGROUP
+	CONTROL_JOBS = 20, CONTROL_REGROUP, CONTROL_FETCH, CONTROL_CHUNK
 };
 
 /* Whose counters Stats asks for. */
@@ -65,6 +65,7 @@ struct control_join {
 	uint32_t crc;			/* CRC-32C of weights, 0 unknown */
 	bool again;			/* can give next - 1 once more */
 	bool repairs;			/* knows Probe, STATE and NACK */
+	bool gives;			/* its state, to who comes late */
 };
 
 /* The body of Regroup: a worker of cluster `job`, and what it is to be. */
@@ -108,7 +109,8 @@ control_action_name(unsigned action)
 		[CONTROL_HALT] = "halt", [CONTROL_ACK] = "ack",
 		[CONTROL_RESUME] = "resume", [CONTROL_MEMBERS] = "members",
 		[CONTROL_STATS] = "stats", [CONTROL_JOBS] = "jobs",
-		[CONTROL_REGROUP] = "regroup"
+		[CONTROL_REGROUP] = "regroup", [CONTROL_FETCH] = "fetch",
+		[CONTROL_CHUNK] = "chunk"
 	};
 
 	return action < sizeof(name) / sizeof(*name) ? name[action] : NULL;
@@ -195,6 +197,7 @@ control_get_join(const struct control *c, struct control_join *j)
 	j->crc = bytes_u32(&w);
 	j->again = w.left > 0 && (*w.p & 1) != 0;
 	j->repairs = w.left > 0 && (*w.p & 2) != 0;
+	j->gives = w.left > 0 && (*w.p & 4) != 0;
 	return bytes_ok(&w) && mode <= 1 && j->type >= CONTROL_WORKER &&
 	    j->type <= CONTROL_SERVER;
 }
@@ -211,8 +214,8 @@ control_put_join(uint8_t *p, const struct control_join *j)
 	p = bytes_put(p, j->floats, 2);
 	p = bytes_put(p, j->next, 4);
 	p = bytes_put(p, j->crc, 4);
-	if (j->again || j->repairs)
-		*p++ = (uint8_t)(j->again | j->repairs << 1);
+	if (j->again || j->repairs || j->gives)
+		*p++ = (uint8_t)(j->again | j->repairs << 1 | j->gives << 2);
 	return p;
 }
 

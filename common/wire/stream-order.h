@@ -24,6 +24,8 @@ struct stream_order {
 	const char *carrier;		/* by whom: "--program iswitch" */
 	uint32_t elements;		/* of all vectors; 0 not known yet */
 	bool hello, weights;		/* have come */
+	bool gives;			/* its state, if it is asked for */
+	bool asked;			/* it has been, and owes it */
 	char why[128];
 };
 
@@ -37,6 +39,7 @@ stream_order_hello(struct stream_order *t, const struct stream_head *h,
 	const cJSON *v = cJSON_GetObjectItem(json, "version");
 	double elements = cJSON_IsNumber(n) ? n->valuedouble : 0;
 	bool spoken = !cJSON_IsNumber(v) || v->valuedouble == 1;
+	bool gives = cJSON_IsTrue(cJSON_GetObjectItem(json, "state"));
 
 	cJSON_Delete(json);
 	if (t->hello)
@@ -51,6 +54,7 @@ stream_order_hello(struct stream_order *t, const struct stream_head *h,
 		return t->why;
 	}
 	t->hello = true;
+	t->gives = gives;
 	t->elements = (uint32_t)elements;
 	return NULL;
 }
@@ -68,6 +72,12 @@ stream_order_says(struct stream_order *t, const struct stream_head *h,
 		return "no hello came first";
 	if (h->kind == STREAM_RESULT)
 		return "a result, from the side that trains";
+	if (h->kind == STREAM_STATE) {
+		if (!t->asked)
+			return "a state that nobody has asked for";
+		t->asked = false;
+		return NULL;
+	}
 	if (h->elements != t->elements)
 		return "a vector of another length than its hello said";
 	if (h->kind == STREAM_GRADIENT && !t->weights)

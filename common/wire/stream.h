@@ -29,14 +29,15 @@ enum {
 
 /* Largest vector taken: 1 Gi elements would be 4 GiB. */
 #define STREAM_ELEMENTS_MAX ((uint32_t)1 << 28)
+#define STREAM_STATE_MAX ((uint32_t)1 << 30)	/* bytes */
 
 enum stream_kind {
 	STREAM_HELLO = 1, STREAM_GRADIENT, STREAM_RESULT, STREAM_WEIGHTS,
-	STREAM_BYE
+	STREAM_BYE, STREAM_STATE
 };
 
 enum stream_flag {
-	STREAM_MODEL = 1,	/* the vector is a model, not a sum */
+	STREAM_MODEL = 1,	/* a model, not a sum; a state to take */
 	STREAM_PARTIAL = 2,	/* fewer contributions than H */
 	STREAM_MORE = 4		/* more results follow at once */
 };
@@ -44,7 +45,8 @@ enum stream_flag {
 struct stream_head {
 	uint16_t kind;		/* enum stream_kind */
 	uint16_t flags;		/* enum stream_flag, ored */
-	uint32_t elements;	/* float32 that follow; bytes in a hello */
+	uint32_t elements;	/* float32 that follow; in a hello and a
+				   state bytes */
 	float reward;
 	uint64_t iteration;
 	uint32_t contributions;
@@ -108,11 +110,13 @@ stream_get(const uint8_t p[STREAM_HEADER_BYTES], struct stream_head *h)
 		.staleness = (uint32_t)stream_get_le(p + 28, 4),
 	};
 	memcpy(&h->reward, &reward, sizeof(reward));
-	if (h->kind < STREAM_HELLO || h->kind > STREAM_BYE)
+	if (h->kind < STREAM_HELLO || h->kind > STREAM_STATE)
 		return "unknown kind";
 	if (h->kind == STREAM_HELLO && h->elements > STREAM_HELLO_MAX_BYTES)
 		return "hello longer than 64 KiB";
-	if (h->elements > STREAM_ELEMENTS_MAX)
+	if (h->kind == STREAM_STATE && h->elements > STREAM_STATE_MAX)
+		return "state longer than 1 GiB";
+	if (h->kind != STREAM_STATE && h->elements > STREAM_ELEMENTS_MAX)
 		return "vector longer than 268435456 elements";
 	return NULL;
 }
@@ -121,7 +125,7 @@ stream_get(const uint8_t p[STREAM_HEADER_BYTES], struct stream_head *h)
 static inline size_t
 stream_body_bytes(const struct stream_head *h)
 {
-	if (h->kind == STREAM_HELLO)
+	if (h->kind == STREAM_HELLO || h->kind == STREAM_STATE)
 		return h->elements;
 	return (size_t)h->elements * sizeof(float);
 }
