@@ -33,8 +33,8 @@ heritage_begin(struct heritage *h, const struct worker_conf *cf,
     const struct membership *in, uint64_t now_ns)
 {
 	heir_free(&h->heir);
-	heir_init(&h->heir, cf->job, in->xid, h->tries >= PATIENT,
-	    cf->give_up_ns, now_ns);
+	heir_init(&h->heir, cf->job, cf->worker, in->xid,
+	    h->tries >= PATIENT, cf->give_up_ns, now_ns);
 	h->fetching = true;
 	h->tries++;
 	donor_free(&h->donor);
@@ -51,6 +51,18 @@ give(struct heritage *h, const struct worker_conf *cf, struct outlet *out,
 	for (uint32_t k = 0; k < n; k++)
 		say(cf, out, msg, donor_put(&h->donor, f, k, cf->job,
 		    membership_xid(in), msg));
+}
+
+void
+heritage_has(struct heritage *h, const struct worker_conf *cf,
+    struct outlet *out, struct membership *in, uint8_t *body, uint32_t bytes,
+    uint64_t given, uint64_t now_ns)
+{
+	const bool wanted = h->donor.wanted;
+
+	donor_has(&h->donor, body, bytes, given, now_ns);
+	if (wanted)
+		give(h, cf, out, in, &h->donor.asked);
 }
 
 bool

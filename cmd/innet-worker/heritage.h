@@ -3,7 +3,7 @@
  *
  * iswitch/handover.h decides; this sends, and says what is going on.  A mode
  * gives it the control messages that come, takes a snapshot when donor.wanted
- * is set (donor_has()), and when it may not join for it is too late, begins to
+ * is set (heritage_has()), and when it may not join for it is too late, begins to
  * fetch: then heritage_due() and heritage_send(), until heir.end.
  */
 #ifndef INNET_WORKER_HERITAGE_H
@@ -38,6 +38,11 @@ void heritage_begin(struct heritage *h, const struct worker_conf *cf,
  */
 bool heritage_take(struct heritage *h, const struct worker_conf *cf,
     struct outlet *out, struct membership *in, const struct control *c,
+    uint64_t given, uint64_t now_ns);
+
+/* Our state after `given` results, for who has asked; body becomes h's. */
+void heritage_has(struct heritage *h, const struct worker_conf *cf,
+    struct outlet *out, struct membership *in, uint8_t *body, uint32_t bytes,
     uint64_t given, uint64_t now_ns);
 
 /* Send what is due of a fetch. */

@@ -168,8 +168,8 @@ take_snapshot(struct lwu *l, uint64_t now_ns)
 	if (copy == NULL)
 		return;			/* it asks again */
 	memcpy(copy, a->w, bytes);
-	donor_has(&l->heritage.donor, copy, (uint32_t)bytes,
-	    (uint64_t)a->t_s, now_ns);
+	heritage_has(&l->heritage, l->cf, l->out, &l->w.in, copy,
+	    (uint32_t)bytes, (uint64_t)a->t_s, now_ns);
 }
 
 /* Begin with these weights, as they are before round `first`. */

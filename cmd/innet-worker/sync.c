@@ -320,7 +320,8 @@ take_snapshot(struct sync *w, uint64_t now_ns)
 	if (w->cf->synthetic == 0)
 		carrier_ask_state(&w->c);
 	else
-		donor_has(&w->heritage.donor, NULL, 0, w->given, now_ns);
+		heritage_has(&w->heritage, w->cf, &w->c.out, &w->l.in, NULL, 0,
+		    w->given, now_ns);
 }
 
 /* The child has said it. */
@@ -333,8 +334,8 @@ take_state(struct sync *w, const struct stream_head *h, const uint8_t *body,
 	if (copy == NULL)
 		err(1, "a state of %" PRIu32 " bytes", h->elements);
 	memcpy(copy, body, h->elements);
-	donor_has(&w->heritage.donor, copy, h->elements, h->iteration,
-	    now_ns);
+	heritage_has(&w->heritage, w->cf, &w->c.out, &w->l.in, copy,
+	    h->elements, h->iteration, now_ns);
 }
 
 /* Is it of weights that the child has no more, since it took a state? */
@@ -432,7 +433,7 @@ inherit(struct sync *w, uint64_t now_ns)
 	memcpy(w->l.n, was.n, sizeof(was.n));
 	memcpy(w->l.verdicts, was.verdicts, sizeof(was.verdicts));
 	if (w->left > 0)
-		w->left = w->left > at ? w->left - at : 1;
+		w->left = w->cf->count > at ? w->cf->count - at : 1;
 	w->inherits = true;
 	w->pending = false;
 	w->renews = w->cf->synthetic == 0;
@@ -466,6 +467,9 @@ explain(struct sync *w)
 	else if (w->l.in.end == MEMBERSHIP_UNANSWERED && w->n[BAD_MAC] > 0)
 		snprintf(who, sizeof(who), "; %" PRIu64 " messages had a "
 		    "wrong MAC", w->n[BAD_MAC]);
+	else if (!w->l.in.cf.gives && w->l.in.end == MEMBERSHIP_REFUSED)
+		snprintf(who, sizeof(who), "; %s can take over no other's: "
+		    "there is no \"state\" in its hello", w->c.child.name);
 	warnx("%s: %s%s", w->cf->to_name, sync_worker_why(&w->l, why), who);
 	carrier_fail(&w->c);
 }

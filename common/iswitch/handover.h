@@ -36,6 +36,7 @@ enum heir_end { HEIR_GOING, HEIR_HAS, HEIR_REFUSED, HEIR_UNANSWERED,
 
 struct heir {
 	uint16_t job;
+	uint32_t worker;		/* our number */
 	uint32_t xid;			/* of the next Fetch */
 	bool waits;			/* the job is to wait for us */
 	uint64_t give_up_ns;		/* without news */
@@ -55,11 +56,11 @@ struct heir {
 
 /* Begin; xid: newer than those of before from the same address. */
 static inline void
-heir_init(struct heir *h, uint16_t job, uint32_t xid, bool waits,
-    uint64_t give_up_ns, uint64_t now_ns)
+heir_init(struct heir *h, uint16_t job, uint32_t worker, uint32_t xid,
+    bool waits, uint64_t give_up_ns, uint64_t now_ns)
 {
-	*h = (struct heir){ .job = job, .xid = xid, .waits = waits,
-	    .give_up_ns = give_up_ns, .donor = UINT32_MAX,
+	*h = (struct heir){ .job = job, .worker = worker, .xid = xid,
+	    .waits = waits, .give_up_ns = give_up_ns, .donor = UINT32_MAX,
 	    .news_ns = now_ns, .ask_ns = now_ns,
 	    .wait_ns = HANDOVER_FIRST_NS };
 }
@@ -184,7 +185,7 @@ static inline size_t
 heir_next(struct heir *h, uint64_t now_ns, uint8_t *msg)
 {
 	struct handover_fetch f = { .waits = h->waits, .count = 1,
-	    .snapshot = h->snapshot };
+	    .worker = h->worker, .snapshot = h->snapshot };
 
 	if (heir_due(h) > now_ns)
 		return 0;
@@ -209,6 +210,7 @@ struct donor {
 	uint32_t worker;		/* its number */
 	uint32_t snapshot;		/* the last; 0: there was none */
 	bool has, wanted;		/* one is to be taken */
+	struct handover_fetch asked;	/* while it is wanted */
 	uint8_t *body;			/* owned */
 	uint32_t bytes, crc;
 	uint64_t iteration;
@@ -242,7 +244,8 @@ donor_has(struct donor *d, uint8_t *body, uint32_t bytes, uint64_t iteration,
 
 /*
  * A Fetch has come when we have had so many results.  `wanted` is set if a
- * snapshot is to be taken; then donor_has(), now or later.
+ * snapshot is to be taken; then donor_has(), now or later, and donor_put() to
+ * who `asked`.
  */
 static inline void
 donor_asked(struct donor *d, const struct handover_fetch *f,
@@ -251,6 +254,7 @@ donor_asked(struct donor *d, const struct handover_fetch *f,
 	if (f->snapshot == 0 && !(d->has && d->iteration + 1 >= iteration)) {
 		donor_free(d);
 		d->wanted = true;
+		d->asked = *f;
 	}
 	d->used_ns = now_ns;
 }

@@ -2,8 +2,8 @@
  * switch-fetch.h - the way of a state from one member to another
  *
  * Who lacks a job's state sends Fetch, member or not; the switch passes it on
- * to a donor, the member with the least number that gives, or else up; and
- * Chunks back to who asked.  It remembers who asked, by numbers of its own,
+ * to a donor, the member with the least number that gives, or the next if that
+ * one says nothing, or else up; and Chunks back to who asked.  It remembers who asked, by numbers of its own,
  * and nothing of the state.  With --strict, or if who asks says so, the job is
  * halted until that one has joined or has been silent for a while.
  */
@@ -39,10 +39,11 @@ iswitch_asker(struct iswitch_job *j, const union addr *at, uint16_t number,
 		if (a->used && a->number == number && a->up == (at == NULL) &&
 		    (at == NULL || addr_same(&a->at, at)))
 			return a;
-		if (!a->used || now_ns - a->heard_ns > ISWITCH_ASKER_NS)
+		if (idle == NULL && !a->halts && (!a->used ||
+		    now_ns - a->heard_ns > ISWITCH_ASKER_NS))
 			idle = a;
 	}
-	if (idle == NULL || idle->halts)
+	if (idle == NULL)
 		return NULL;
 	*idle = (struct iswitch_asker){ .used = true, .number = number,
 	    .up = at == NULL, .donor = MEMBERS_NONE };
@@ -51,23 +52,62 @@ iswitch_asker(struct iswitch_job *j, const union addr *at, uint16_t number,
 	return idle;
 }
 
-/* Who is to give who asks from `at` its state; or NONE. */
-static inline uint32_t
-iswitch_donor(const struct job *j, const union addr *at)
+/* May member m give a state to `worker`, which asks from `at`? */
+static inline bool
+iswitch_may_give(const struct member *m, const union addr *at,
+    uint32_t worker)
 {
-	uint32_t best = MEMBERS_NONE;
+	return m->present && m->gives && (at == NULL ||
+	    (!addr_same(&m->at, at) &&
+	    (m->type != CONTROL_WORKER || m->worker != worker)));
+}
 
-	for (uint32_t i = 0; i < j->members.count; i++) {
-		const struct member *m = &j->members.m[i];
+/*
+ * Who is to give a state to `worker`: those who may by their numbers, but for
+ * the first `passed`; NONE if there are no more.
+ */
+static inline uint32_t
+iswitch_donor(const struct job *j, const union addr *at, uint32_t worker,
+    uint32_t passed)
+{
+	uint32_t id = MEMBERS_NONE;
 
-		if (!m->present || !m->gives || (at != NULL &&
-		    addr_same(&m->at, at)))
-			continue;
-		if (best == MEMBERS_NONE || j->members.rank[i] <
-		    j->members.rank[best])
-			best = i;
+	for (uint32_t n = 0; n <= passed; n++) {
+		uint32_t next = MEMBERS_NONE;
+
+		for (uint32_t i = 0; i < j->members.count; i++) {
+			if (iswitch_may_give(&j->members.m[i], at, worker) &&
+			    (id == MEMBERS_NONE || j->members.rank[i] >
+			    j->members.rank[id]) && (next == MEMBERS_NONE ||
+			    j->members.rank[i] < j->members.rank[next]))
+				next = i;
+		}
+		if (next == MEMBERS_NONE)
+			return MEMBERS_NONE;
+		id = next;
 	}
-	return best;
+	return id;
+}
+
+/* The donor for asker a: another than before if that one says nothing. */
+static inline uint32_t
+iswitch_next_donor(const struct iswitch_job *j, struct iswitch_asker *a,
+    uint32_t worker)
+{
+	const union addr *at = a->up ? NULL : &a->at;
+	uint32_t id;
+
+	if (++a->vain > ISWITCH_VAIN) {
+		a->vain = 0;
+		a->passed++;
+	}
+	id = iswitch_donor(&j->j, at, worker, a->passed);
+	if (id == MEMBERS_NONE && (a->up || !j->up.wanted ||
+	    !j->up.as.joined || a->vain == ISWITCH_VAIN)) {
+		a->passed = 0;		/* the first once more */
+		id = iswitch_donor(&j->j, at, worker, 0);
+	}
+	return id;
 }
 
 /* The job waits for asker a, which is heard again every so often. */
@@ -140,7 +180,7 @@ iswitch_fetch(struct iswitch *s, struct iswitch_job *j, const union addr *at,
 	if (a == NULL)
 		return CONTROL_NO_ROOM;
 	a->heard_ns = now_ns;
-	id = iswitch_donor(&j->j, at);
+	id = iswitch_next_donor(j, a, f.worker);
 	if (id == MEMBERS_NONE && (at == NULL || !j->up.wanted ||
 	    !j->up.as.joined))
 		return CONTROL_REFUSED;
@@ -174,6 +214,7 @@ iswitch_chunk(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 		return;
 	}
 	a = &j->asker[k.asker - 1];
+	a->vain = 0;
 	k.asker = a->number;
 	len = (size_t)(handover_put_chunk(control_put(msg, CONTROL_CHUNK,
 	    j->j.id, s->xid++), &k) - msg);

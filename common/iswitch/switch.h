@@ -69,7 +69,10 @@ struct iswitch_conf {
 					 * state: switch-fetch.h */
 };
 
-enum { ISWITCH_ASKERS = 8 };		/* of a job, at a time */
+enum {
+	ISWITCH_ASKERS = 8,		/* of a job, at a time */
+	ISWITCH_VAIN = 8		/* Fetches; then another donor's turn */
+};
 #define ISWITCH_ASKER_NS 2000000000u	/* silent for so long: forgotten */
 
 /* Who asks for a member's state. */
@@ -77,6 +80,8 @@ struct iswitch_asker {
 	bool used, up, halts;		/* up: the parent, for another */
 	uint16_t number;		/* its own for whom it asks, or 0 */
 	uint32_t donor;			/* id, MEMBERS_NONE: above */
+	uint32_t passed;		/* donors that gave nothing */
+	uint32_t vain;			/* Fetches since the last Chunk */
 	union addr at;
 	uint64_t heard_ns;
 };

@@ -18,9 +18,7 @@
 
 enum {
 	HANDOVER_CHUNK_BYTES = 1344,
-	HANDOVER_RUN = 32,		/* chunks of a Fetch, at most */
-	HANDOVER_HEAD_BYTES = 32,	/* of a Chunk's body, before its data */
-	HANDOVER_ASKER = CONTROL_HEADER_BYTES	/* where that stands */
+	HANDOVER_RUN = 32		/* chunks of a Fetch, at most */
 };
 
 /* The largest state: so many bytes. */
@@ -29,6 +27,7 @@ enum {
 struct handover_fetch {
 	uint16_t asker;			/* of the switch it comes from, or 0 */
 	bool waits;			/* the job is to wait meanwhile */
+	uint32_t worker;		/* who asks, by its number */
 	uint32_t snapshot;		/* 0: whichever there is */
 	uint32_t first;			/* chunk */
 	uint16_t count;			/* 1 to HANDOVER_RUN */
@@ -70,6 +69,7 @@ handover_get_fetch(const struct control *c, struct handover_fetch *f)
 
 	f->asker = bytes_u16(&w);
 	f->waits = (bytes_u16(&w) & 1) != 0;
+	f->worker = bytes_u32(&w);
 	f->snapshot = bytes_u32(&w);
 	f->first = bytes_u32(&w);
 	f->count = bytes_u16(&w);
@@ -82,6 +82,7 @@ handover_put_fetch(uint8_t *p, const struct handover_fetch *f)
 {
 	p = bytes_put(p, f->asker, 2);
 	p = bytes_put(p, f->waits, 2);
+	p = bytes_put(p, f->worker, 4);
 	p = bytes_put(p, f->snapshot, 4);
 	p = bytes_put(p, f->first, 4);
 	return bytes_put(p, f->count, 2);

@@ -23,6 +23,7 @@ with status 0.  Needs numpy; wrap() needs torch too.  innet-stream(5) has the
 format, innet_stream(3) this module.
 """
 import fcntl
+import io
 import json
 import os
 import select
@@ -37,10 +38,11 @@ import numpy as np
 
 __all__ = ['End', 'Error', 'Result', 'Stream', 'wrap']
 
-HELLO, GRADIENT, RESULT, WEIGHTS, BYE = range(1, 6)
+HELLO, GRADIENT, RESULT, WEIGHTS, BYE, STATE = range(1, 7)
 MODEL, PARTIAL, MORE = 1, 2, 4
 HEAD = struct.Struct('<4sHHIfQII')
 HELLO_MAX = 65536                       # bytes
+STATE_MAX = 1 << 30                     # bytes
 PIPE = 1 << 20                          # bytes; what anyone may have
 F_SETPIPE_SZ, F_GETPIPE_SZ = 1031, 1032
 
@@ -124,9 +126,17 @@ class Stream:
     worker, members and mode are what the worker said; hello is all of it.
     reward goes out with each gradient.  ended is true once End was raised, for
     callers to whom an exception comes as another.
+
+    give() returns as bytes what another worker needs to go on from here, and
+    take(bytes) goes on from there: with both, workers that die are replaced.
+    What was taken is no Result: results() then ends without one, and the next
+    gradient is to be of the new weights.
     """
 
-    def __init__(self, weights, name=None, iteration=0, timeout=600.0):
+    def __init__(self, weights, name=None, iteration=0, timeout=600.0,
+                 give=None, take=None):
+        if (give is None) != (take is None):
+            raise Error('give and take go together')
         weights = _vector(weights)
         self.elements = weights.size
         self.iteration = iteration      # of the newest vector that came
@@ -135,6 +145,7 @@ class Stream:
         self.sent = 0                   # gradients
         self.ended = False
         self._owed = False              # results not taken yet
+        self._give, self._take = give, take
         self._into = None               # where results go if not told
         self._head = bytearray(HEAD.size)
         self._in, self._out = _pipes()
@@ -144,6 +155,8 @@ class Stream:
         text = {'version': 1, 'elements': self.elements}
         if name is not None:
             text['name'] = name
+        if give is not None:
+            text['state'] = True
         self._send(HELLO, np.frombuffer(json.dumps(text).encode(), 'u1'))
         self._send(WEIGHTS, weights)
         kind, _, n, _, _, _ = self._receive('hello')
@@ -195,7 +208,8 @@ class Stream:
 
     def exchange(self, gradient, reward=None, out=None):
         """Send a gradient and return its one Result, of several models the
-        newest.  Several sums are an Error: see results()."""
+        newest, or None if a state was taken instead.  Several sums are an
+        Error: see results()."""
         last, sums = None, 0
         for r in self.results(gradient, reward, out):
             sums += r.vector is not None and not r.model
@@ -207,8 +221,11 @@ class Stream:
         return last
 
     def mean(self, gradient, reward=None, out=None):
-        """The mean of all workers' gradients, for modes that give sums."""
+        """The mean of all workers' gradients, for modes that give sums; None if
+        a state was taken instead."""
         r = self.exchange(gradient, reward, out)
+        if r is None:
+            return None
         if r.model or r.vector is None:
             raise Error('the result of gradient %d is a model, no sum: in '
                         '%s mode use exchange()' % (self.sent, self.mode))
@@ -233,6 +250,15 @@ class Stream:
             kind, flags, n, iteration, count, stale = self._receive('result')
             if kind == BYE:
                 self._end()
+            if kind == STATE and self._give is not None:
+                if flags & MODEL:
+                    self._adopt(n, iteration)
+                    self._owed = False
+                    return
+                state = bytearray(self._give())
+                self._send(STATE, np.frombuffer(state, 'u1') if state else
+                           np.empty(0, 'u1'))
+                continue
             if kind != RESULT:
                 raise Error('message of kind %d while waiting for the result '
                             'of gradient %d' % (kind, self.sent))
@@ -249,6 +275,15 @@ class Stream:
             self._owed = more
             yield Result(out if n else None, count, iteration, stale,
                          flags & MODEL != 0, flags & PARTIAL != 0)
+
+    def _adopt(self, n, iteration):
+        """Go on from another's state of n bytes."""
+        if n > STATE_MAX:
+            raise Error('a state of %d bytes' % n)
+        state = bytearray(n)
+        self._read(memoryview(state), 'the rest of the state')
+        self._take(bytes(state))
+        self.iteration = iteration
 
     def _end(self):
         self.ended = True
@@ -351,11 +386,20 @@ def _thaw(x):
     return x
 
 
-def _restore(torch, path, params, optimizer):
-    """Parameters and optimizer as they were; the iteration they are of."""
+def _put(torch, f, params, optimizer, iteration):
+    """Write parameters and optimizer as they are to the file f."""
+    torch.save({
+        'innet': 1, 'iteration': iteration, 'kind': type(optimizer).__name__,
+        'parameters': [p.detach() for p in params],
+        'optimizer': _each(_freeze, optimizer.state_dict())}, f)
+
+
+def _restore(torch, f, path, params, optimizer):
+    """Parameters and optimizer as in the file f, which is named path; the
+    iteration they are of."""
     try:
         # tensors, numbers and containers only: nothing in it is run
-        kept = torch.load(path, map_location='cpu', weights_only=True)
+        kept = torch.load(f, map_location='cpu', weights_only=True)
     except OSError as e:
         raise Error('%s: %s' % (path, e.strerror)) from None
     except Exception:                   # whatever the bytes make it say
@@ -380,14 +424,16 @@ def wrap(optimizer, name=None, iteration=0, timeout=600.0, save=None,
     """Let a torch optimizer's step() go along the mean of all workers'
     gradients, or take the weights that come instead.  Returns the Stream.
     Every save_every iterations parameters and optimizer go to the file save;
-    load is such a file to go on from."""
+    load is such a file to go on from.  They also go to a worker that takes
+    another's place, and come if this one does."""
     import torch
 
     if (save is None) != (save_every == 0):
         raise Error('save and save_every go together')
     params = [p for g in optimizer.param_groups for p in g['params']]
     if load is not None:
-        iteration = _restore(torch, os.fspath(load), params, optimizer)
+        iteration = _restore(torch, os.fspath(load), os.fspath(load), params,
+                             optimizer)
     sizes = [p.numel() for p in params]
 
     def views(flat):                    # of each parameter's part
@@ -397,7 +443,17 @@ def wrap(optimizer, name=None, iteration=0, timeout=600.0, save=None,
     with torch.no_grad():
         for p, v in zip(params, views(flat)):
             v.copy_(p)
-    stream = Stream(flat, name, iteration, timeout)
+
+    def give():
+        f = io.BytesIO()
+        _put(torch, f, params, optimizer, stream.iteration)
+        return f.getvalue()
+
+    def take(state):
+        _restore(torch, io.BytesIO(state), "another worker's state", params,
+                 optimizer)
+
+    stream = Stream(flat, name, iteration, timeout, give, take)
     sent = views(flat)
     # from the first sum on p.grad is a part of flat; a model must not be there
     into = flat if stream.mode in ('sync', 'dlp') else torch.empty_like(flat)
@@ -411,10 +467,8 @@ def wrap(optimizer, name=None, iteration=0, timeout=600.0, save=None,
                 saved // save_every):
             return
         saved = stream.iteration
-        _replace(os.fspath(save), lambda f: torch.save({
-            'innet': 1, 'iteration': saved, 'kind': type(optimizer).__name__,
-            'parameters': [p.detach() for p in params],
-            'optimizer': _each(_freeze, optimizer.state_dict())}, f))
+        _replace(os.fspath(save), lambda f: _put(
+            torch, f, params, optimizer, saved))
 
     @torch.no_grad()
     def step(self, closure=None):

@@ -24,7 +24,7 @@ local actions = {
 	[1] = "Join", [2] = "Leave", [3] = "Reset", [4] = "SetH",
 	[5] = "FBcast", [6] = "Help", [7] = "Halt", [8] = "Ack",
 	[16] = "Resume", [17] = "Members", [18] = "Stats",
-	[20] = "Jobs", [21] = "Regroup",
+	[20] = "Jobs", [21] = "Regroup", [22] = "Fetch", [23] = "Chunk",
 }
 local statuses = {
 	[0] = "done", "no such job", "no room", "not a member", "refused",
@@ -122,6 +122,7 @@ local cf = fields(control, {
 	{ "crc", "uint32", "CRC-32C of the weights", base.HEX },
 	{ "again", "bool", "Can give the last iteration again", 8, nil, 1 },
 	{ "repairs", "bool", "Repairs by Probe, STATE and NACK", 8, nil, 2 },
+	{ "gives", "bool", "Gives its state to who comes late", 8, nil, 4 },
 	{ "h", "uint16", "H" },
 	{ "iteration", "uint24", "Seg: iteration" },
 	{ "contributions", "uint16", "Contributions" },
@@ -153,6 +154,17 @@ local cf = fields(control, {
 	{ "bytes", "uint16", "Bytes of the bitmap" },
 	{ "bitmap", "bytes", "Bitmap" },
 	{ "lacks", "string", "Lacks" },
+	{ "asker", "uint16", "Asker" },
+	{ "waits", "bool", "The job is to wait meanwhile", 16, nil, 1 },
+	{ "ready", "bool", "There is a state", 16, nil, 1 },
+	{ "snapshot", "uint32", "Snapshot" },
+	{ "first", "uint32", "First chunk" },
+	{ "count", "uint16", "Chunks" },
+	{ "results", "uint64", "Results in the state" },
+	{ "size", "uint32", "Bytes of the state" },
+	{ "state_crc", "uint32", "CRC-32C of the state", base.HEX },
+	{ "chunk", "uint32", "Chunk" },
+	{ "data", "bytes", "Data" },
 	{ "mac", "bytes", "MAC" },
 	{ "rest", "bytes", "Ignored" },
 })
@@ -441,9 +453,6 @@ local function read_state(r, tree)
 	r.add(cf.notice, 1)
 	r.add(cf.dups, 2)
 	read_bitmap(r, tree, base)
-	if r.left() >= 2 then
-		read_bitmap(r, tree, 0)
-	end
 end
 
 local function read_join(r, tree)
@@ -459,7 +468,8 @@ local function read_join(r, tree)
 	r.add(cf.crc, 4)
 	if r.left() > 0 then
 		r.again(cf.again, 1)
-		r.add(cf.repairs, 1)
+		r.again(cf.repairs, 1)
+		r.add(cf.gives, 1)
 	end
 end
 
@@ -480,6 +490,27 @@ local function read_regroup(r)
 	r.add(cf.as, 4)
 end
 
+local function read_fetch(r)
+	r.add(cf.asker, 2)
+	r.add(cf.waits, 2)
+	r.add(cf.worker, 4)
+	r.add(cf.snapshot, 4)
+	r.add(cf.first, 4)
+	r.add(cf.count, 2)
+end
+
+local function read_chunk(r)
+	r.add(cf.asker, 2)
+	r.add(cf.ready, 2)
+	r.add(cf.worker, 4)
+	r.add(cf.snapshot, 4)
+	r.add(cf.results, 8)
+	r.add(cf.size, 4)
+	r.add(cf.state_crc, 4)
+	r.add(cf.chunk, 4)
+	r.rest(cf.data)
+end
+
 local bodies = {
 	[1] = read_join,
 	[4] = function(r) r.add(cf.h, 2) end,
@@ -489,6 +520,8 @@ local bodies = {
 	[18] = read_stats,
 	[20] = read_page,
 	[21] = read_regroup,
+	[22] = read_fetch,
+	[23] = read_chunk,
 }
 
 local function read_text(r)

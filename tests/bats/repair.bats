@@ -128,7 +128,7 @@ within() {
 		all="$all $!" pids="$pids $!"
 	done
 	for _ in $(seq 300); do
-		[ "$(innet-ctl "$at" stats --json | jq .counters.results)" -lt 10 ] || break
+		[ "$(innet-ctl "$at" --job 1 stats --json | jq ".counters.results // 0")" -lt 10 ] || break
 		sleep 0.02
 	done
 	innet-ctl "$at" set-h 2
@@ -147,7 +147,7 @@ within() {
 	done
 	for n in 1 2 3 4 5; do
 		for _ in $(seq 300); do
-			! innet-ctl "$at" stats --json | jq -e '.counters.results > 300' || break
+			! innet-ctl "$at" --job 1 stats --json | jq -e '.counters.results > 300' || break
 			sleep 0.02
 		done
 		innet-ctl "$at" reset

@@ -170,3 +170,21 @@ infos() {
 	[ -z "$output" ] || { head -n 5 <<<"$output"; false; }
 	[ "$(shark in.pcap -Y _ws.expert | wc -l)" -gt 100 ]
 }
+
+@test "a state that is handed over: Fetch and Chunk" {
+	mkiswitch >in.pcap <<-'EOF'
+	1000 10.0.1.1 10.0.1.2 fetch 3 1 body=000200010000000700000005000001000020
+	2000 10.0.1.2 10.0.1.1 chunk 3 2 body=00020001000000040000000500000000000003e800000003a1b2c3d400000000616263
+	EOF
+	diff - <(infos in.pcap | cut -f 2) <<-'EOF'
+	Fetch, job 3
+	Chunk, job 3
+	EOF
+	shark in.pcap -T fields -E separator=, -e innet.control.asker -e innet.control.waits -e innet.control.ready \
+		-e innet.control.worker -e innet.control.snapshot -e innet.control.first -e innet.control.count \
+		-e innet.control.results -e innet.control.size -e innet.control.chunk -e innet.control.data >got
+	diff - got <<-'EOF'
+	2,1,,7,5,256,32,,,,
+	2,,1,4,5,,,1000,3,0,616263
+	EOF
+}

@@ -1,12 +1,29 @@
 /* UDP payloads as control messages, their bodies, and their MAC. */
+#include "common/iswitch/handover.h"
 #include "common/wire/mac.h"
 #include "tests/fuzz/fuzz.h"
+
+/* A Chunk is all that an heir hears of. */
+static void
+inherit(const struct handover_chunk *k)
+{
+	struct heir h;
+
+	if (k->bytes > 1 << 20)
+		return;			/* memory, and nothing else */
+	heir_init(&h, 1, 2, 3, false, 1000, 0);
+	heir_take(&h, k, 0);
+	must(h.end != HEIR_HAS || h.here == h.chunks, "it has all");
+	heir_free(&h);
+}
 
 /* The body of c, read and put again at put: how much of it was known. */
 static size_t
 body_again(const struct control *c, uint8_t *put)
 {
 	struct control_join j;
+	struct handover_fetch f;
+	struct handover_chunk k;
 	struct control_ack a;
 	uint64_t v;
 
@@ -31,6 +48,16 @@ body_again(const struct control *c, uint8_t *put)
 		    "the text ends where the body does");
 		must(control_status_text(a.status) != NULL, "it has a text");
 		return (size_t)(control_put_ack(put, &a) - put);
+	case CONTROL_FETCH:
+		return handover_get_fetch(c, &f) && c->body_bytes == 18 &&
+		    c->body[2] == 0 && c->body[3] <= 1 ?
+		    (size_t)(handover_put_fetch(put, &f) - put) : 0;
+	case CONTROL_CHUNK:
+		if (!handover_get_chunk(c, &k))
+			return 0;
+		inherit(&k);
+		return c->body[2] == 0 && c->body[3] <= 1 ?
+		    (size_t)(handover_put_chunk(put, &k) - put) : 0;
 	default: return 0;
 	}
 }

@@ -1,0 +1,229 @@
+# A worker that comes late, or is killed and comes back, takes over another's
+# state: innet-iswitch(7), FAILURE; innet-stream(5).
+bats_require_minimum_version 1.5.0
+load common
+
+# work W LOG OPTION...: worker W of a job at $at, in the background: $w<W>
+work() {
+	local n=$1 log=$2
+	shift 2
+	innet-worker -p iswitch --json --switch "$at" --worker "$n" "$@" >"$log.json" 2>"$log.err" 3>&- &
+	eval "w$n=$!"
+	pids="$pids $!"
+}
+
+# results N: wait until the job has made so many
+results() {
+	for _ in $(seq 1000); do
+		! innet-ctl "$at" --job 1 stats --json 2>/dev/null | jq -e ".counters.results > $1" >jq.out || return 0
+		sleep 0.02
+	done
+	return 1
+}
+
+# vanish W: worker W is killed, and nobody is told
+vanish() {
+	eval "kill -9 \$w$1; wait \$w$1" || [ $? -eq 137 ]
+}
+
+@test "killed in step and started again, a worker goes on where the others are" {
+	while read -r size count enough; do
+		serve at innet-switch --json -p iswitch -H 3
+		for w in 0 1 2; do work $w o$w --synthetic $size --check 3 --interval 1ms -c $count; done
+		results $enough
+		vanish 2
+		work 2 again --synthetic $size --check 3 --interval 1ms -c $count
+		wait $w0
+		wait $w1
+		wait $w2
+		finish at
+		grep -q 'took over the state of worker 0, 0 bytes, after iteration [0-9]*$' again.err
+		jq -e --argjson n $count '.iterations > 0 and .iterations < $n' again.json
+		jq -se --argjson n $count 'all(.iterations == $n)' o0.json o1.json
+		tail -n 1 at.out | jq -e '.jobs["1"].counters | .fetches > 0 and .chunks > 0'
+	done <<-'END'
+	40kB 1000 3000
+	3.31MB 100 50000
+	END
+}
+
+@test "likewise through racks, from a worker of the same rack and of another" {
+	serve core innet-switch -q -p iswitch -H 2
+	serve rack0 innet-switch -q -p iswitch --parent "$core" --number 0 -H 2
+	serve rack1 innet-switch -q -p iswitch --parent "$core" --number 1 -H 1
+	at=$rack0
+	for w in 0 1; do work $w o$w --synthetic 40kB --check 3 --interval 2ms -c 1500; done
+	at=$rack1
+	work 2 o2 --synthetic 40kB --check 3 --interval 2ms -c 1500
+	at=$rack0 results 1000
+	vanish 1
+	at=$rack0 work 1 same --synthetic 40kB --check 3 --interval 2ms -c 1500
+	at=$rack0 results 4000
+	vanish 2
+	at=$rack1 work 2 other --synthetic 40kB --check 3 --interval 2ms -c 1500
+	wait $w0
+	wait $w1
+	wait $w2
+	grep -q 'took over the state of worker 0' same.err
+	grep -q 'took over the state of worker 0' other.err
+	finish rack1
+	finish rack0
+	finish core
+}
+
+@test "killed out of step and started again: all have the weights of each round" {
+	serve at innet-switch --json -p iswitch --async -H 2 --keep 200kB
+	for w in 0 1 2; do work $w o$w --async --synthetic 40kB --every 1 --interval 2ms; done
+	results 4000
+	vanish 2
+	work 2 again --async --synthetic 40kB --every 1 --interval 2ms
+	results 20000
+	kill -TERM $w0 $w1 $w2
+	wait $w0
+	wait $w1
+	wait $w2
+	finish at
+	grep -q 'took over the state of worker 0, 40000 bytes' again.err
+	[ "$(grep -c '"crc"' again.json)" -gt 20 ]
+	# a round has one checksum, whoever tells it
+	cat o0.json o1.json again.json | jq -s '[.[] | select(.crc)] | group_by(.round) |
+		map(unique_by(.crc) | length) | max' | grep -qx 1
+}
+
+@test "the least worker is killed: another hands its state over" {
+	serve at innet-switch -q -p iswitch -H 3
+	for w in 0 1 2; do work $w o$w --synthetic 40kB --check 3 --interval 1ms -c 1000; done
+	results 3000
+	vanish 0
+	vanish 1
+	work 0 again0 --synthetic 40kB --check 3 --interval 1ms -c 1000
+	work 1 again1 --synthetic 40kB --check 3 --interval 1ms -c 1000
+	wait $w0
+	wait $w1
+	wait $w2
+	finish at
+	grep -q 'took over the state of worker 2' again0.err again1.err
+}
+
+@test "a new worker joins late, and the others go on meanwhile, unless --strict" {
+	export PYTHONPATH=$BATS_TEST_DIRNAME/../../share/python
+	python numpy
+	cat >child.py <<-'E'
+		import sys, time, numpy, innet_stream
+		weights = numpy.zeros(1000, 'f4')
+		def give():
+		    time.sleep(float(sys.argv[1]))
+		    return weights.tobytes()
+		def take(state):
+		    weights[:] = numpy.frombuffer(state, 'f4')
+		stream = innet_stream.Stream(weights, give=give, take=take)
+		while stream.iteration < 1000:
+		    mean = stream.mean(numpy.full(1000, stream.iteration + 1, 'f4'))
+		    if mean is not None:
+		        weights += mean
+		    time.sleep(0.002)
+		print(stream.iteration, weights.min(), weights.max(), file=sys.stderr)
+	E
+	for strict in '' --strict; do
+		serve at innet-switch -q -p iswitch $strict
+		for w in 0 1; do
+			innet-worker -p iswitch -q --switch "$at" --worker $w -- "$py" child.py 0.4 2>o$w 3>&- &
+			eval "w$w=$!"
+			pids="$pids $!"
+		done
+		results 150
+		innet-worker -p iswitch -q --switch "$at" --worker 2 -- "$py" child.py 0 2>o2 3>&- &
+		w2=$! pids="$pids $!"
+		wait $w0
+		wait $w1
+		wait $w2
+		finish at
+		# 1 + 2 + ... + 1000, and all have it
+		for w in 0 1 2; do grep -qx '1000 500500.0 500500.0' o$w; done
+	done
+}
+
+@test "who cannot hand a state over, or has no other to ask, says so" {
+	cat >child.py <<-'E'
+		import struct, sys
+		head = struct.Struct('<4sHHIfQII')
+		put = sys.stdout.buffer
+		for kind, n, body in (1, 15, b'{"elements":10}'), (4, 10, bytes(40)):
+		    put.write(head.pack(b'INET', kind, 0, n, 0, 0, 1, 0) + body)
+		put.flush()
+		sys.stdin.read()
+	E
+	serve at innet-switch -q -p iswitch -H 2
+	for w in 0 1; do work $w o$w --synthetic 40B --interval 1ms; done
+	results 100
+	run -1 --separate-stderr timeout 20 innet-worker -q -p iswitch --switch "$at" --worker 5 -- python3 child.py
+	[[ $stderr == *"restore those of iteration "* ]]
+	[[ $stderr == *'no "state" in its hello'* ]]
+	kill -TERM $w0 $w1
+	wait $w0
+	wait $w1
+	finish at
+}
+
+@test "innet-agent is killed and replaced: all end with the same weights" {
+	once training
+	serve at innet-switch -q -p iswitch -H 3
+	for w in 0 1 2; do
+		innet-worker -p iswitch --switch "$at" --worker $w --give-up 3s -- \
+			innet-agent -q --steps 600k --seed 1 --save m$w 2>o$w 3>&- &
+		eval "w$w=$!"
+		pids="$pids $!"
+	done
+	results 5000
+	vanish 2
+	innet-worker -p iswitch --switch "$at" --worker 2 --give-up 3s -- \
+		innet-agent -q --steps 600k --seed 9 --save m2 2>o2 3>&- &
+	w2=$! pids="$pids $!"
+	wait $w0
+	wait $w1
+	run ! wait $w2		# the others have done more, and have gone
+	finish at
+	grep -q 'took over the state of worker 0' o2
+	cmp m0 m1
+	cmp m0 m2
+}
+
+@test "a PyTorch script is killed and replaced: all end with the same weights" {
+	once training
+	python torch
+	export PYTHONPATH=$BATS_TEST_DIRNAME/../../share/python
+	cat >script.py <<-'E'
+		import sys, torch, innet_stream
+		torch.manual_seed(1)
+		net = torch.nn.Sequential(torch.nn.Linear(4, 64), torch.nn.Tanh(), torch.nn.Linear(64, 2))
+		optimizer = torch.optim.Adam(net.parameters(), 1e-2)
+		stream = innet_stream.wrap(optimizer)
+		torch.manual_seed(1 + stream.worker)
+		while stream.iteration < 1500:
+		    x = torch.randn(32, 4)
+		    optimizer.zero_grad()
+		    ((net(x) - x[:, :2] * x[:, 2:]) ** 2).mean().backward()
+		    optimizer.step()
+		torch.save([p.detach() for p in net.parameters()], sys.argv[1])
+		with open(sys.argv[1] + '.raw', 'wb') as f:
+		    for p in net.parameters():
+		        f.write(p.detach().numpy().tobytes())
+	E
+	serve at innet-switch -q -p iswitch -H 3
+	for w in 0 1 2; do
+		innet-worker -q -p iswitch --switch "$at" --worker $w -- "$py" script.py s$w 2>o$w 3>&- &
+		eval "w$w=$!"
+		pids="$pids $!"
+	done
+	results 100
+	vanish 2
+	innet-worker -p iswitch --switch "$at" --worker 2 -- "$py" script.py s2 2>again 3>&- &
+	w2=$! pids="$pids $!"
+	wait $w0
+	wait $w1
+	wait $w2
+	finish at
+	grep -q 'took over the state of worker 0' again
+	cmp s0.raw s1.raw
+	cmp s0.raw s2.raw
+}

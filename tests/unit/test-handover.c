@@ -1,0 +1,283 @@
+/* A state on its way from one worker to another, and over the switch. */
+#include "common/base/rng.h"
+#include "common/iswitch/handover.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/tap.h"
+
+enum { STATE = 300 * HANDOVER_CHUNK_BYTES + 7, MS = 1000000 };
+
+/* Numbers that tell their place. */
+static uint8_t *
+made(uint32_t bytes)
+{
+	uint8_t *p = malloc(bytes + 1u);
+
+	for (uint32_t i = 0; i < bytes; i++)
+		p[i] = (uint8_t)(i * 31 + i / 251);
+	return p;
+}
+
+/* What d sends for a Fetch goes to h, unless it is lost; the Chunks sent. */
+static uint32_t
+answer(struct donor *d, struct heir *h, const uint8_t *msg, size_t len,
+    struct rng *r, double loss, uint64_t now_ns)
+{
+	uint8_t out[CONTROL_MAX_BYTES];
+	struct handover_fetch f;
+	struct handover_chunk k;
+	struct control c;
+	uint32_t n;
+
+	if (!control_parse(msg, len, &c) || !handover_get_fetch(&c, &f))
+		return 0;
+	donor_asked(d, &f, 9, now_ns);
+	n = donor_count(d, &f);
+	for (uint32_t i = 0; i < n; i++) {
+		const size_t m = donor_put(d, &f, i, 1, i, out);
+
+		if (rng_double(r) < loss || !control_parse(out, m, &c) ||
+		    !handover_get_chunk(&c, &k))
+			continue;
+		heir_take(h, &k, now_ns);
+	}
+	return n;
+}
+
+/* A state of so many bytes over a network that loses; ns, Chunks sent. */
+static uint64_t
+hand(uint32_t bytes, double loss, uint32_t *chunks)
+{
+	struct donor d = { .worker = 4 };
+	struct rng r = rng_seed(bytes);
+	uint8_t msg[CONTROL_MAX_BYTES];
+	uint64_t now = 1000;
+	struct heir h;
+	size_t len;
+
+	*chunks = 0;
+	heir_init(&h, 1, 2, 1, false, UINT64_MAX, now);
+	while (h.end == HEIR_GOING) {
+		while ((len = heir_next(&h, now, msg)) > 0) {
+			if (rng_double(&r) >= loss)
+				*chunks += answer(&d, &h, msg, len, &r, loss,
+				    now);
+			if (d.wanted)
+				donor_has(&d, made(bytes), bytes, 9, now);
+		}
+		if (h.end == HEIR_GOING && heir_due(&h) > now)
+			now = heir_due(&h);
+	}
+	if (h.end != HEIR_HAS || h.bytes != bytes || h.iteration != 9 ||
+	    h.donor != 4 || memcmp(h.body, d.body, bytes) != 0)
+		now = UINT64_MAX;
+	heir_free(&h);
+	donor_free(&d);
+	return now;
+}
+
+static void
+test_hand(void)
+{
+	uint32_t n;
+
+	ok(hand(STATE, 0, &n) < 50 * MS && n <= 305, "a state is handed over");
+	ok(hand(0, 0, &n) < 50 * MS && hand(1, 0, &n) < 50 * MS &&
+	    hand(HANDOVER_CHUNK_BYTES, 0, &n) < 50 * MS,
+	    "one of nothing, one byte, one chunk");
+	ok(hand(STATE, 0.2, &n) < (uint64_t)2000 * MS && n < 500,
+	    "a fifth is lost: it comes, and little of it twice (%u)", n);
+	ok(hand(STATE, 0.8, &n) != UINT64_MAX, "most is lost: it comes");
+}
+
+/* What heir h takes of a Chunk that is made up. */
+static void
+take(struct heir *h, struct handover_chunk k, uint64_t now_ns)
+{
+	static const uint8_t zero[HANDOVER_CHUNK_BYTES];
+
+	k.data = zero;
+	k.data_bytes = handover_chunk_bytes(k.bytes, k.index);
+	heir_take(h, &k, now_ns);
+}
+
+static void
+test_heir(void)
+{
+	struct handover_chunk k = { .ready = true, .snapshot = 3, .bytes = 8,
+	    .crc = 1 };
+	uint8_t msg[CONTROL_MAX_BYTES];
+	struct heir h;
+
+	heir_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
+	for (int i = 0; i < HANDOVER_TRIES; i++)
+		take(&h, k, 0);
+	ok(h.end == HEIR_REFUSED && h.status == CONTROL_BAD_VALUE,
+	    "what is not what was sent is asked for so often, no more");
+	heir_free(&h);
+	heir_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
+	heir_next(&h, 0, msg);
+	take(&h, (struct handover_chunk){ .ready = false }, 500 * MS);
+	ok(heir_next(&h, (uint64_t)1000 * MS, msg) == 0 &&
+	    h.end == HEIR_UNANSWERED, "a donor with nothing is no news");
+	heir_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
+	heir_refused(&h, CONTROL_NO_ROOM, 0);
+	ok(h.end == HEIR_GOING && heir_due(&h) > 0, "no room now: again");
+	heir_refused(&h, CONTROL_REFUSED, 0);
+	ok(h.end == HEIR_REFUSED, "refused: the end");
+	heir_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
+	k.bytes = 2 * HANDOVER_CHUNK_BYTES;
+	take(&h, k, 0);
+	k.snapshot = 4;
+	k.index = 1;
+	k.crc = crc32c(0, (uint8_t[2 * HANDOVER_CHUNK_BYTES]){ 0 },
+	    2 * HANDOVER_CHUNK_BYTES);
+	take(&h, k, 0);
+	ok(h.end == HEIR_GOING && h.here == 1, "another snapshot: all anew");
+	k.index = 0;
+	take(&h, k, 0);
+	ok(h.end == HEIR_HAS, "and it is there");
+	heir_free(&h);
+}
+
+/* Worker w joins, and gives its state. */
+static void
+join(uint32_t w)
+{
+	struct control_ack a;
+
+	rig_join_as((uint16_t)(1000 + w), (struct control_join){
+	    .type = CONTROL_WORKER, .worker = w, .elements = 4,
+	    .gives = true }, &a);
+}
+
+/* Worker w asks from that port: the Ack's status, -1 without one. */
+static int
+fetch(uint16_t port, uint32_t w, bool waits)
+{
+	const struct handover_fetch f = { .worker = w, .count = 1,
+	    .waits = waits };
+	struct control_ack a;
+	uint8_t body[32];
+
+	return rig_control(port, CONTROL_FETCH, 1, body,
+	    (size_t)(handover_put_fetch(body, &f) - body), &a);
+}
+
+/* The port to which that action was sent last, 0 if to none; its asker. */
+static uint16_t
+sent(enum control_action action, uint16_t *asker)
+{
+	struct control c;
+
+	for (uint32_t k = rig_n; k-- > 0;) {
+		if (rig_out[k].tos != CONTROL_TOS || !control_parse(
+		    rig_out[k].bytes, rig_out[k].len, &c) ||
+		    c.action != action)
+			continue;
+		if (asker != NULL)
+			*asker = (uint16_t)bytes_get(c.body, 2);
+		return rig_out[k].to == POST_GROUP ? UINT16_MAX :
+		    rig_out[k].port;
+	}
+	return 0;
+}
+
+/* A Chunk of nothing from worker w for that asker. */
+static void
+chunk(uint32_t w, uint16_t asker)
+{
+	const struct handover_chunk k = { .asker = asker, .ready = true,
+	    .snapshot = 1, .donor = w };
+	struct control_ack a;
+	uint8_t body[64];
+
+	rig_control((uint16_t)(1000 + w), CONTROL_CHUNK, 1, body,
+	    (size_t)(handover_put_chunk(body, &k) - body), &a);
+}
+
+static void
+test_relay(void)
+{
+	const struct job_conf cf = rig_conf(3);
+	uint16_t asker = 0;
+
+	rig_open(&cf, 0);
+	ok(fetch(2000, 7, false) == CONTROL_NO_JOB, "no job, no state");
+	for (uint32_t w = 0; w < 3; w++)
+		join(w);
+	ok(fetch(2000, 7, false) == -1 && sent(CONTROL_FETCH, &asker) ==
+	    1000 && asker == 1, "the least worker is the donor");
+	ok(fetch(2001, 0, false) == -1 && sent(CONTROL_FETCH, &asker) ==
+	    1001 && asker == 2, "but not to itself, come back");
+	chunk(0, 1);
+	ok(sent(CONTROL_CHUNK, &asker) == 2000 && asker == 0,
+	    "what it gives goes to who asked");
+	chunk(2, 1);
+	ok(sent(CONTROL_CHUNK, NULL) == 0, "not what another says");
+	chunk(0, 3);
+	chunk(0, 0);
+	chunk(0, UINT16_MAX);
+	ok(sent(CONTROL_CHUNK, NULL) == 0 && rig.n[ISWITCH_BAD_CONTROL] == 4,
+	    "nor for nobody");
+	for (int i = 0; i < ISWITCH_VAIN; i++)
+		fetch(2000, 7, false);
+	ok(sent(CONTROL_FETCH, NULL) == 1000, "a donor has some time");
+	fetch(2000, 7, false);
+	ok(sent(CONTROL_FETCH, NULL) == 1001, "then it is another's turn");
+	for (int i = 0; i < 2 * ISWITCH_VAIN + 2; i++)
+		fetch(2000, 7, false);
+	ok(sent(CONTROL_FETCH, NULL) == 1000, "and in the end the first's");
+	for (uint16_t i = 2; i < ISWITCH_ASKERS; i++)
+		fetch((uint16_t)(2000 + i), 7, false);
+	ok(fetch(3000, 7, false) == CONTROL_NO_ROOM, "so many ask at a time");
+	rig_now += (uint64_t)ISWITCH_ASKER_NS + 1;
+	ok(fetch(3000, 7, false) == -1, "until they are silent");
+	rigged_close(&rig_plane);
+}
+
+static void
+test_waits(void)
+{
+	const struct job_conf cf = rig_conf(2);
+
+	rig_open(&cf, 0);
+	join(0);
+	join(1);
+	fetch(2000, 1, true);
+	ok(rig.job[0]->j.halted && sent(CONTROL_HALT, NULL) == UINT16_MAX,
+	    "the job waits for who asks");
+	rig_now += (uint64_t)ISWITCH_ASKER_NS - 1;
+	iswitch_fire(&rig, rig_now);
+	ok(rig.job[0]->j.halted, "for a while");
+	rig_n = 0;
+	rig_now = iswitch_due(&rig);
+	iswitch_fire(&rig, rig_now);
+	outbox_flush(rig.out);
+	ok(!rig.job[0]->j.halted && sent(CONTROL_RESUME, NULL) == UINT16_MAX,
+	    "not for ever");
+	fetch(1001, 1, true);
+	ok(rig.job[0]->j.halted, "again");
+	rig_control(1001, CONTROL_LEAVE, 1, NULL, 0,
+	    &(struct control_ack){ 0 });
+	rig_join(1, 4, 0);
+	ok(!rig.job[0]->j.halted, "until it has joined");
+	rigged_close(&rig_plane);
+	rig_open(&cf, 0);
+	rig.cf.strict = true;
+	join(0);
+	fetch(2000, 1, false);
+	ok(rig.job[0]->j.halted, "--strict: whoever asks");
+	rig_control(1, CONTROL_RESUME, 1, NULL, 0, &(struct control_ack){ 0 });
+	ok(!rig.job[0]->j.halted, "but it is resumed by hand");
+	rigged_close(&rig_plane);
+}
+
+int
+main(void)
+{
+	test_hand();
+	test_heir();
+	test_relay();
+	test_waits();
+	return tap_end();
+}
