@@ -25,7 +25,7 @@ heritage_helps(const struct heritage *h, const struct membership *in)
 {
 	return h->tries < TRIES && (in->end == MEMBERSHIP_GOING ||
 	    (in->end == MEMBERSHIP_REFUSED && in->status == CONTROL_REFUSED &&
-	    in->job_next != in->join_next));
+	    seg_before(in->join_next, in->job_next)));
 }
 
 void

@@ -55,6 +55,17 @@ serve() {
 	printf -v "$name" %s "127.0.0.1:$(cat "$name.port")"
 }
 
+# results AT N: wait until job 1 at AT has made so many
+results() {
+	local n
+	for _ in $(seq 1000); do
+		n=$(innet-ctl "$1" --job 1 stats --json 2>/dev/null | jq '.counters.results // 0') || true
+		[ "${n:-0}" -lt "$2" ] || return 0
+		sleep 0.02
+	done
+	return 1
+}
+
 # End a live tool as a user would: NAME
 finish() {
 	local pid=${1}_pid

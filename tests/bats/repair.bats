@@ -127,10 +127,7 @@ within() {
 			--interval $((w == 2 ? 12 : 4))ms -c 100 >w$w.json 3>&- &
 		all="$all $!" pids="$pids $!"
 	done
-	for _ in $(seq 300); do
-		[ "$(innet-ctl "$at" --job 1 stats --json | jq ".counters.results // 0")" -lt 10 ] || break
-		sleep 0.02
-	done
+	results "$at" 10
 	innet-ctl "$at" set-h 2
 	for p in $all; do wait "$p"; done
 	finish at
@@ -142,17 +139,14 @@ within() {
 	all=''
 	for w in 0 1 2; do
 		innet-worker -p iswitch --json --switch "$at" --worker $w --synthetic 40kB --check 3 \
-			--interval 1ms -c 300 --impair loss=2% >w$w.json 3>&- &
+			--interval 1ms -c 2000 --impair loss=2% >w$w.json 3>&- &
 		all="$all $!" pids="$pids $!"
 	done
 	for n in 1 2 3 4 5; do
-		for _ in $(seq 300); do
-			! innet-ctl "$at" --job 1 stats --json | jq -e '.counters.results > 300' || break
-			sleep 0.02
-		done
+		results "$at" 300
 		innet-ctl "$at" reset
 	done
 	for p in $all; do wait "$p"; done
 	finish at
-	jq -se 'map(.iterations) == [300, 300, 300]' w?.json
+	jq -se 'map(.iterations) == [2000, 2000, 2000]' w?.json
 }

@@ -311,19 +311,3 @@ child() {
 	[[ $stderr == "innet-worker: $switch: job 1: refused: it does not go on from iteration 0 with these weights"* ]]
 	finish switch
 }
-
-@test "a worker that comes back without its weights is told which to restore" {
-	job 2 -q
-	works=''
-	work 0 --synthetic 4kB -w w0.pcap
-	lost=$works
-	work 1 --synthetic 4kB
-	for ((k = 0; k < 500; k++)); do
-		[ "$(stat -c %s w0.pcap 2>/dev/null || echo 0)" -lt 1000000 ] || break
-		sleep 0.02
-	done
-	kill -KILL $lost
-	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --synthetic 4kB
-	[[ $stderr == "innet-worker: $switch: job 1: refused: it does not go on from iteration 0 with these weights; restore those of iteration "[1-9]* ]]
-	finish switch
-}
