@@ -26,7 +26,7 @@ vanish() {
 		work 2 again --synthetic $size --check 3 --interval 1ms -c $count
 		wait $w0
 		wait $w1
-		wait $w2
+		wait $w2 || { cat o2; false; }
 		finish at
 		grep -q 'took over the state of worker 0, 0 bytes, after iteration [0-9]*$' again.err
 		jq -e --argjson n $count '.iterations > 0 and .iterations < $n' again.json
@@ -109,9 +109,8 @@ vanish() {
 		    weights[:] = numpy.frombuffer(state, 'f4')
 		stream = innet_stream.Stream(weights, give=give, take=take)
 		while stream.iteration < 1000:
-		    mean = stream.mean(numpy.full(1000, stream.iteration + 1, 'f4'))
-		    if mean is not None:
-		        weights += mean
+		    for r in stream.results(numpy.full(1000, stream.iteration + 1, 'f4')):
+		        weights += r.vector / r.contributions
 		    time.sleep(0.002)
 		print(stream.iteration, weights.min(), weights.max(), file=sys.stderr)
 	E
@@ -127,7 +126,7 @@ vanish() {
 		w2=$! pids="$pids $!"
 		wait $w0
 		wait $w1
-		wait $w2
+		wait $w2 || { cat o2; false; }
 		finish at
 		# 1 + 2 + ... + 1000, and all have it
 		for w in 0 1 2; do grep -qx '1000 500500.0 500500.0' o$w; done
