@@ -133,6 +133,21 @@ vanish() {
 	done
 }
 
+@test "who has fallen behind what is kept catches up" {
+	serve at innet-switch -q -p iswitch -H 2 --keep 1
+	for w in 0 1 2; do work $w o$w --synthetic 4kB --interval 1ms -c 3000; done
+	results "$at" 300
+	kill -STOP $w2
+	results "$at" 3000
+	kill -CONT $w2
+	wait $w0
+	wait $w1
+	wait $w2
+	finish at
+	grep -q 'took over the state of worker [01], 0 bytes' o2.err
+	jq -se 'all(.iterations > 0)' o?.json
+}
+
 @test "who cannot hand a state over, or has no other to ask, says so" {
 	cat >child.py <<-'E'
 		import struct, sys
