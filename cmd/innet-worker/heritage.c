@@ -21,19 +21,25 @@ say(const struct worker_conf *cf, struct outlet *out, uint8_t *msg,
 }
 
 bool
-heritage_helps(const struct heritage *h, const struct membership *in)
+heritage_helps(const struct heritage *h, const struct membership *in,
+    bool been)
 {
 	return h->tries < TRIES && (in->end == MEMBERSHIP_GOING ||
 	    (in->end == MEMBERSHIP_REFUSED && in->status == CONTROL_REFUSED &&
-	    seg_before(in->join_next, in->job_next)));
+	    (been || seg_before(in->join_next, in->job_next))));
 }
 
 void
 heritage_begin(struct heritage *h, const struct worker_conf *cf,
-    const struct membership *in, uint64_t now_ns)
+    struct outlet *out, const struct membership *in, uint64_t now_ns)
 {
+	uint8_t msg[CONTROL_MAX_BYTES];
+
 	heir_free(&h->heir);
-	heir_init(&h->heir, cf->job, cf->worker, in->xid,
+	if (in->joined)
+		say(cf, out, msg, (size_t)(control_put(msg, CONTROL_LEAVE,
+		    cf->job, in->xid) - msg));
+	heir_init(&h->heir, cf->job, cf->worker, in->xid + 1,
 	    h->tries >= PATIENT, cf->give_up_ns, now_ns);
 	h->fetching = true;
 	h->tries++;

@@ -25,12 +25,16 @@ struct heritage {
 	unsigned tries;
 };
 
-/* What a machine has ended with: is there a state that would help? */
-bool heritage_helps(const struct heritage *h, const struct membership *in);
+/*
+ * What a machine has ended with: is there a state that would help?  been: it
+ * has been in the job before.
+ */
+bool heritage_helps(const struct heritage *h, const struct membership *in,
+    bool been);
 
-/* Begin to fetch; `in` has ended. */
+/* Begin to fetch; what was joined as `in` is over, and is left. */
 void heritage_begin(struct heritage *h, const struct worker_conf *cf,
-    const struct membership *in, uint64_t now_ns);
+    struct outlet *out, const struct membership *in, uint64_t now_ns);
 
 /*
  * Is c of a state that is handed over?  Then it is done with; `given` results

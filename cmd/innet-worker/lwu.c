@@ -41,6 +41,26 @@ hush(int fd)
 		warn("eventfd");
 }
 
+/* Somebody wants our weights, and all of them are of one round. */
+static void
+take_snapshot(struct lwu *l, uint64_t now_ns)
+{
+	const struct async_weights *a = &l->w.weights;
+	const size_t bytes = 4 * (size_t)a->elements;
+	uint8_t *copy;
+
+	donor_rest(&l->heritage.donor, now_ns);
+	if (!l->heritage.donor.wanted || !async_weights_uniform(a) ||
+	    a->proving)
+		return;
+	copy = malloc(bytes);
+	if (copy == NULL)
+		return;			/* it asks again */
+	memcpy(copy, a->w, bytes);
+	heritage_has(&l->heritage, l->cf, l->out, &l->w.in, copy,
+	    (uint32_t)bytes, (uint64_t)a->t_s, now_ns);
+}
+
 static void
 take_result(struct lwu *l, const struct seg *s, uint64_t now_ns)
 {
@@ -51,6 +71,7 @@ take_result(struct lwu *l, const struct seg *s, uint64_t now_ns)
 		spans_add(&l->rounds, now_ns - l->committed_ns);
 		l->committed_ns = 0;
 	}
+	take_snapshot(l, now_ns);
 }
 
 /* A datagram from the switch. */
@@ -153,28 +174,10 @@ look(struct lwu *l, uint64_t now_ns)
 	    at > now_ns ? at : now_ns + ROOM_NS;
 }
 
-/* Somebody wants our weights, and all of them are of one round. */
-static void
-take_snapshot(struct lwu *l, uint64_t now_ns)
-{
-	const struct async_weights *a = &l->w.weights;
-	const size_t bytes = 4 * (size_t)a->elements;
-	uint8_t *copy;
-
-	donor_rest(&l->heritage.donor, now_ns);
-	if (!l->heritage.donor.wanted || !async_weights_uniform(a))
-		return;
-	copy = malloc(bytes);
-	if (copy == NULL)
-		return;			/* it asks again */
-	memcpy(copy, a->w, bytes);
-	heritage_has(&l->heritage, l->cf, l->out, &l->w.in, copy,
-	    (uint32_t)bytes, (uint64_t)a->t_s, now_ns);
-}
-
 /* Begin with these weights, as they are before round `first`. */
 static bool
-join(struct lwu *l, const uint8_t *w, uint64_t first, uint32_t xid)
+join(struct lwu *l, const uint8_t *w, uint64_t first, bool founds,
+    uint32_t xid)
 {
 	const struct worker_conf *cf = l->cf;
 	const bool v6 = cf->to.sa.sa_family == AF_INET6;
@@ -184,7 +187,7 @@ join(struct lwu *l, const uint8_t *w, uint64_t first, uint32_t xid)
 	    .elements = l->elements,
 	    .floats = (uint16_t)(cf->floats < most ? cf->floats : most),
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
-	    .gives = true, .xid = xid };
+	    .gives = true, .founds = founds, .xid = xid };
 	const struct async_worker_conf aw = { .first = (int64_t)first,
 	    .gamma = cf->ascend ? -(float)cf->gamma : (float)cf->gamma,
 	    .staleness = cf->staleness, .pace_bps = cf->pace_bps,
@@ -196,12 +199,32 @@ join(struct lwu *l, const uint8_t *w, uint64_t first, uint32_t xid)
 	return async_worker_init(&l->w, &in, &aw, w, timer_mono_ns());
 }
 
+/* Anew, with weights that precede round `first`. */
+static void
+join_anew(struct lwu *l, const uint8_t *weights, uint64_t first, bool founds)
+{
+	const uint64_t joins = l->w.in.joins;
+	uint8_t *copy = malloc(4 * (size_t)l->elements);
+	bool good = copy != NULL;
+
+	if (good) {
+		memcpy(copy, weights, 4 * (size_t)l->elements);
+		async_worker_free(&l->w);
+		good = join(l, copy, first, founds, l->heritage.heir.xid);
+	}
+	if (!good)
+		err(1, "a vector of %" PRIu32 " elements", l->elements);
+	free(copy);
+	l->w.in.joins = joins;
+	l->w.weights.applied = 1;	/* they are news */
+	l->been = true;
+}
+
 /* A state has come: join with it. */
 static void
 inherit(struct lwu *l)
 {
 	struct heir *e = &l->heritage.heir;
-	const uint64_t joins = l->w.in.joins;
 
 	if (e->bytes != 4 * (size_t)l->elements) {
 		warnx("%s: the state of worker %" PRIu32 " is no vector of %"
@@ -209,12 +232,21 @@ inherit(struct lwu *l)
 		l->failed = true;
 		return;
 	}
-	async_worker_free(&l->w);
-	if (!join(l, e->body, e->iteration, e->xid))
-		err(1, "a vector of %" PRIu32 " elements", l->elements);
-	l->w.in.joins = joins;
-	l->w.weights.applied = 1;	/* they are news */
+	join_anew(l, e->body, e->iteration, false);
 	heir_free(e);
+}
+
+/*
+ * Nobody has a state: the switch has been started again, and the others are
+ * where we are.  What is missing of the last rounds is lost to all, for they
+ * take over what we have.
+ */
+static void
+found(struct lwu *l)
+{
+	const struct async_weights *a = &l->w.weights;
+
+	join_anew(l, a->w, (uint64_t)a->most, true);
 }
 
 /* Fetching a state: what is due, and what has come of it. */
@@ -227,6 +259,10 @@ work_heir(struct lwu *l, uint64_t now_ns)
 	if (h->heir.end == HEIR_GOING)
 		return heir_due(&h->heir);
 	h->fetching = false;
+	if (h->heir.end == HEIR_REFUSED && l->been) {
+		found(l);
+		return now_ns;
+	}
 	heritage_tell(h, l->cf);
 	if (h->heir.end == HEIR_HAS)
 		inherit(l);
@@ -245,7 +281,8 @@ work(struct lwu *l)
 
 	if (l->heritage.fetching)
 		return work_heir(l, now);
-	if (l->w.in.joined)
+	l->been |= l->w.in.joined;
+	if (l->w.weights.t_s > l->w.weights.first)
 		l->heritage.tries = 0;
 	take_snapshot(l, now);
 	async_worker_room(&l->w);
@@ -289,11 +326,12 @@ static bool
 fetch(struct lwu *l)
 {
 	if (async_worker_going(&l->w) ||
-	    !heritage_helps(&l->heritage, &l->w.in) ||
+	    !heritage_helps(&l->heritage, &l->w.in, l->been) ||
 	    (l->w.in.end == MEMBERSHIP_GOING &&
-	    l->w.end != ASYNC_WORKER_GONE))
+	    l->w.end < ASYNC_WORKER_AHEAD))
 		return false;
-	heritage_begin(&l->heritage, l->cf, &l->w.in, timer_mono_ns());
+	heritage_begin(&l->heritage, l->cf, l->out, &l->w.in,
+	    timer_mono_ns());
 	return true;
 }
 
@@ -303,8 +341,10 @@ is_over(struct lwu *l)
 {
 	char why[ASYNC_WORKER_WHY_BYTES];
 
-	if (l->heritage.fetching && !l->leave && !l->failed)
-		return false;
+	if (l->heritage.fetching && !l->failed) {
+		l->over = l->leave;	/* we are no member */
+		return l->over;
+	}
 	if (l->leave)
 		async_worker_leave(&l->w, timer_mono_ns());
 	else if (fetch(l))
@@ -402,7 +442,8 @@ lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
 	if (l->wake == -1 || l->back == -1)
 		err(1, "eventfd");
 	if (l->push == NULL || !spans_init(&l->rounds) ||
-	    !join(l, w, first, control_first_xid(timer_wall_ns())))
+	    !join(l, w, first, false,
+	    control_first_xid(timer_wall_ns())))
 		err(1, "a vector of %" PRIu32 " elements", elements);
 	pthread_mutex_init(&l->lock, NULL);
 	errno = pthread_create(&l->thread, NULL, run, l);

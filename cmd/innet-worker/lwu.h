@@ -40,6 +40,7 @@ struct lwu {
 	struct outlet *out;
 	struct async_worker w;
 	struct heritage heritage;
+	bool been;			/* in the job, with these weights */
 	uint8_t *push;			/* the gradient that was committed */
 	bool leave, over, failed;
 	unsigned may;			/* what LGC might do at the last look */

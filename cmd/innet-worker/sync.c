@@ -409,11 +409,12 @@ settle(void *ctx, uint64_t now_ns)
 static bool
 fetch(struct sync *w, uint64_t now_ns)
 {
-	if (!w->l.in.cf.gives || !heritage_helps(&w->heritage, &w->l.in) ||
+	if (!w->l.in.cf.gives || !heritage_helps(&w->heritage, &w->l.in,
+	    false) ||
 	    (w->l.in.end == MEMBERSHIP_GOING &&
 	    w->l.end != SYNC_WORKER_LOST))
 		return false;
-	heritage_begin(&w->heritage, w->cf, &w->l.in, now_ns);
+	heritage_begin(&w->heritage, w->cf, &w->c.out, &w->l.in, now_ns);
 	return true;
 }
 

@@ -48,6 +48,7 @@ struct membership_conf {
 	uint32_t xid;			/* of the first request */
 	bool repairs;			/* knows Probe, STATE and NACK */
 	bool gives;			/* its state, to who comes late */
+	bool founds;			/* a job, or is refused */
 	bool any_xid;			/* answers are to another's requests:
 					   a capture's */
 };
@@ -374,7 +375,8 @@ membership_say_join(struct membership *m, uint64_t now_ns,
 	    .worker = m->cf.number, .elements = m->cf.elements,
 	    .floats = m->segs > 0 ? (uint16_t)m->floats : m->cf.floats,
 	    .next = at->next, .crc = at->crc, .again = at->again,
-	    .repairs = m->cf.repairs, .gives = m->cf.gives };
+	    .repairs = m->cf.repairs, .gives = m->cf.gives,
+	    .founds = m->cf.founds };
 
 	if (!m->join_open) {
 		m->first_xid = m->xid;

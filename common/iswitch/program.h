@@ -241,7 +241,7 @@ iswitch_needs(const void *state, uint32_t way)
 	const struct iswitch_state *t = state;
 	const struct iswitch_job *j = iswitch_job(&t->s, (uint16_t)(way - 1));
 
-	return j != NULL && j->up.wanted;
+	return j != NULL && (j->up.wanted || iswitch_asked(j));
 }
 
 static inline void

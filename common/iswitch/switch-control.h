@@ -329,8 +329,8 @@ iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
 		return;
 	}
 	s->n[ISWITCH_CONTROL]++;
-	if (!j->up.wanted || iswitch_mend_told(j, &c, now_ns) ||
-	    iswitch_passes_on(s, j, &c, now_ns))
+	if (iswitch_passes_on(s, j, &c, now_ns) || !j->up.wanted ||
+	    iswitch_mend_told(j, &c, now_ns))
 		return;
 	s->n[ISWITCH_BAD_CONTROL] += !iswitch_parent_says(&c);
 	news = membership_control(&j->up.as, &c, now_ns);
@@ -346,12 +346,14 @@ static inline void
 iswitch_take_parent(struct iswitch *s, uint16_t job, uint8_t tos,
     const uint8_t *p, size_t len, uint64_t now_ns)
 {
+	const bool control = (tos & 0xfc) == CONTROL_TOS;
 	struct iswitch_job *j = iswitch_job(s, job);
 	struct seg g;
 
-	if (j == NULL || !job_has_memory(&j->j))
+	if (j == NULL || (!job_has_memory(&j->j) &&
+	    !(control && iswitch_asked(j))))
 		s->n[ISWITCH_FOREIGN]++;
-	else if ((tos & 0xfc) == CONTROL_TOS)
+	else if (control)
 		iswitch_parent_control(s, j, p, len, now_ns);
 	else if (!seg_parse(p, len, &g))
 		s->n[ISWITCH_BAD_SEGMENT]++;
@@ -396,13 +398,13 @@ iswitch_fire_job(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 {
 	struct iswitch_asking asking = { s, &j->j };
 
+	iswitch_fire_askers(s, j, now_ns);
 	if (!job_has_memory(&j->j))
 		return;
 	job_try_open(&j->j, now_ns);
 	job_stragglers(&j->j, now_ns);
 	job_quiet(&j->j, now_ns, iswitch_ask, &asking);
 	iswitch_evict(s, j, now_ns);
-	iswitch_fire_askers(s, j, now_ns);
 	if (now_ns >= iswitch_idle_due(s, j))
 		iswitch_drop(s, j);
 	if (j->up.wanted && now_ns >= membership_due(&j->up.as))

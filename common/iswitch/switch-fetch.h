@@ -92,7 +92,7 @@ iswitch_donor(const struct job *j, const union addr *at, uint32_t worker,
 /* The donor for asker a: another than before if that one says nothing. */
 static inline uint32_t
 iswitch_next_donor(const struct iswitch_job *j, struct iswitch_asker *a,
-    uint32_t worker)
+    uint32_t worker, bool child)
 {
 	const union addr *at = a->up ? NULL : &a->at;
 	uint32_t id;
@@ -102,8 +102,8 @@ iswitch_next_donor(const struct iswitch_job *j, struct iswitch_asker *a,
 		a->passed++;
 	}
 	id = iswitch_donor(&j->j, at, worker, a->passed);
-	if (id == MEMBERS_NONE && (a->up || !j->up.wanted ||
-	    !j->up.as.joined || a->vain == ISWITCH_VAIN)) {
+	if (id == MEMBERS_NONE && (a->up || !child ||
+	    a->vain == ISWITCH_VAIN)) {
 		a->passed = 0;		/* the first once more */
 		id = iswitch_donor(&j->j, at, worker, 0);
 	}
@@ -148,14 +148,25 @@ iswitch_arrived(struct iswitch *s, struct iswitch_job *j,
 	}
 }
 
-/* Somebody for whom the job waits has been silent too long. */
+/* Is somebody asking? */
+static inline bool
+iswitch_asked(const struct iswitch_job *j)
+{
+	for (uint32_t k = 0; k < ISWITCH_ASKERS; k++) {
+		if (j->asker[k].used)
+			return true;
+	}
+	return false;
+}
+
+/* Those who have been silent too long do not ask any more. */
 static inline void
 iswitch_fire_askers(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 {
 	for (uint32_t k = 0; k < ISWITCH_ASKERS; k++) {
 		struct iswitch_asker *a = &j->asker[k];
 
-		if (a->halts && now_ns >= a->heard_ns + ISWITCH_ASKER_NS)
+		if (a->used && now_ns >= a->heard_ns + ISWITCH_ASKER_NS)
 			iswitch_forget_asker(s, j, a);
 	}
 }
@@ -180,9 +191,8 @@ iswitch_fetch(struct iswitch *s, struct iswitch_job *j, const union addr *at,
 	if (a == NULL)
 		return CONTROL_NO_ROOM;
 	a->heard_ns = now_ns;
-	id = iswitch_next_donor(j, a, f.worker);
-	if (id == MEMBERS_NONE && (at == NULL || !j->up.wanted ||
-	    !j->up.as.joined))
+	id = iswitch_next_donor(j, a, f.worker, s->cf.job.child);
+	if (id == MEMBERS_NONE && (at == NULL || !s->cf.job.child))
 		return CONTROL_REFUSED;
 	if ((f.waits || s->cf.strict) && id != MEMBERS_NONE)
 		iswitch_hold_for(s, j, a);

@@ -116,7 +116,7 @@ iswitch_admits(struct job *j, const struct control_join *join)
 		return job_serves(j, members_find(&j->members, join->type,
 		    join->worker), n, join->crc);
 	if (j->newest >= j->start)
-		return iswitch_keeps(j, n);
+		return !join->founds && iswitch_keeps(j, n);
 	if (n == j->start - 1 && !j->cf->async && iswitch_gives_again(j)) {
 		iswitch_step_back(j, join->crc);
 		return true;
@@ -157,11 +157,13 @@ iswitch_values(const struct iswitch *s, const struct job *j, uint32_t id,
 
 /* Become a member of the parent: job j has memory. */
 static inline void
-iswitch_want_parent(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
+iswitch_want_parent(struct iswitch *s, struct iswitch_job *j, bool founds,
+    uint64_t now_ns)
 {
 	const struct membership_conf cf = { .type = CONTROL_SWITCH,
 	    .async = s->cf.job.async, .job = j->j.id, .number = s->cf.number,
 	    .elements = j->j.a.s.elements, .repairs = true, .gives = true,
+	    .founds = founds,
 	    .floats = (uint16_t)j->j.a.s.floats,
 	    .floats_max = (uint16_t)j->j.a.s.floats,
 	    .give_up_ns = MEMBERSHIP_NEVER, .any_xid = s->cf.any_xid };
@@ -295,7 +297,7 @@ iswitch_drop(struct iswitch *s, struct iswitch_job *j)
 
 /* Wait for the parent's word?  *status is its refusal, if it refused. */
 static inline bool
-iswitch_await_parent(struct iswitch *s, struct iswitch_job *j,
+iswitch_await_parent(struct iswitch *s, struct iswitch_job *j, bool founds,
     enum control_status *status, uint64_t now_ns)
 {
 	if (!s->cf.job.child || (j->up.wanted && j->up.as.joined))
@@ -307,7 +309,7 @@ iswitch_await_parent(struct iswitch *s, struct iswitch_job *j,
 	}
 	j->up.wanted_ns = now_ns;
 	if (!j->up.wanted) {
-		iswitch_want_parent(s, j, now_ns);
+		iswitch_want_parent(s, j, founds, now_ns);
 		iswitch_say_up(s, j, now_ns);
 	}
 	*status = CONTROL_DONE;
@@ -356,7 +358,7 @@ iswitch_join(struct iswitch *s, const union addr *from,
 	j->j.last_join_ns = j->j.members.present == 0 ? now_ns :
 	    j->j.last_join_ns;
 	if (status == CONTROL_DONE &&
-	    iswitch_await_parent(s, j, &status, now_ns)) {
+	    iswitch_await_parent(s, j, join.founds, &status, now_ns)) {
 		if (status == CONTROL_DONE)
 			return false;
 	} else if (status != CONTROL_DONE) {

@@ -491,7 +491,7 @@ iswitch_job_due(const struct iswitch *s, const struct iswitch_job *j)
 	for (uint32_t k = 0; k < ISWITCH_ASKERS; k++) {
 		const struct iswitch_asker *a = &j->asker[k];
 
-		if (a->halts && a->heard_ns + ISWITCH_ASKER_NS < due)
+		if (a->used && a->heard_ns + ISWITCH_ASKER_NS < due)
 			due = a->heard_ns + ISWITCH_ASKER_NS;
 	}
 	return due;

@@ -66,6 +66,8 @@ struct control_join {
 	bool again;			/* can give next - 1 once more */
 	bool repairs;			/* knows Probe, STATE and NACK */
 	bool gives;			/* its state, to who comes late */
+	bool founds;			/* or not at all: its weights are no
+					   round's */
 };
 
 /* The body of Regroup: a worker of cluster `job`, and what it is to be. */
@@ -198,6 +200,7 @@ control_get_join(const struct control *c, struct control_join *j)
 	j->again = w.left > 0 && (*w.p & 1) != 0;
 	j->repairs = w.left > 0 && (*w.p & 2) != 0;
 	j->gives = w.left > 0 && (*w.p & 4) != 0;
+	j->founds = w.left > 0 && (*w.p & 8) != 0;
 	return bytes_ok(&w) && mode <= 1 && j->type >= CONTROL_WORKER &&
 	    j->type <= CONTROL_SERVER;
 }
@@ -214,8 +217,9 @@ control_put_join(uint8_t *p, const struct control_join *j)
 	p = bytes_put(p, j->floats, 2);
 	p = bytes_put(p, j->next, 4);
 	p = bytes_put(p, j->crc, 4);
-	if (j->again || j->repairs || j->gives)
-		*p++ = (uint8_t)(j->again | j->repairs << 1 | j->gives << 2);
+	if (j->again || j->repairs || j->gives || j->founds)
+		*p++ = (uint8_t)(j->again | j->repairs << 1 |
+		    j->gives << 2 | j->founds << 3);
 	return p;
 }
 

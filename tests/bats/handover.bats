@@ -232,3 +232,20 @@ vanish() {
 	cmp s0.raw s1.raw
 	cmp s0.raw s2.raw
 }
+
+@test "out of step the switch is killed and started again: all go on from one worker's weights" {
+	serve at innet-switch -q -p iswitch --async -H 2
+	for w in 0 1 2; do work $w o$w --async --synthetic 40kB --every 1 --interval 2ms --give-up 10s; done
+	results "$at" 4000
+	kill -9 "$at_pid"
+	wait "$at_pid" || true
+	innet-switch -q -p iswitch --async -H 2 --listen "$at" 3>&- &
+	at_pid=$! pids="$pids $!"
+	results "$at" 10000
+	kill -TERM $w0 $w1 $w2
+	wait $w0
+	wait $w1
+	wait $w2
+	finish at
+	jq -s '[.[] | select(.crc)] | group_by(.round) | map(unique_by(.crc) | length) | max' o?.json | grep -qx 1
+}
