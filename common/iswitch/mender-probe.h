@@ -172,16 +172,33 @@ mender_told(struct mender *m, const struct control *c, uint32_t xid,
 }
 
 /*
+ * Since when nothing has come about; or since some Probes of this iteration,
+ * too many to be lost, have not been answered: the answers stand in a queue.
+ */
+static inline uint64_t
+mender_vain_since_ns(const struct mender *m)
+{
+	const uint32_t done = control_newer(m->acked, m->turned) ? m->acked :
+	    m->turned, open = m->probe - done;
+	const uint32_t first = open < MENDER_PROBES ? done + 1 :
+	    m->probe + 1;	/* the oldest that is remembered */
+	const uint64_t at_ns = m->probed[first % MENDER_PROBES].at_ns;
+
+	return open > MENDER_OPEN && at_ns < m->progress_ns ? at_ns :
+	    m->progress_ns;
+}
+
+/*
  * When a Probe is due if nothing comes, UINT64_MAX if never: after a time-out,
- * and after a share of the time without progress, for it then comes seldom.
+ * and after a share of the time that was in vain, for it then comes seldom.
  */
 static inline uint64_t
 mender_expires_ns(const struct mender *m)
 {
 	const uint64_t since = m->news_ns > m->probed_ns ? m->news_ns :
 	    m->probed_ns, vary = 4 * m->var_ns;
-	const uint64_t vain = since > m->progress_ns ?
-	    since - m->progress_ns : 0;
+	const uint64_t begun_ns = mender_vain_since_ns(m);
+	const uint64_t vain = since > begun_ns ? since - begun_ns : 0;
 	const bool rests = m->idle && !m->asks;
 	uint64_t ns = m->srtt_ns == 0 ? MENDER_FIRST_NS : m->srtt_ns +
 	    (vary < MENDER_GRAIN_NS ? MENDER_GRAIN_NS : vary);

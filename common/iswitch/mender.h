@@ -27,6 +27,7 @@
 enum {
 	MENDER_SLACK = 3,		/* results that may overtake one */
 	MENDER_PROBES = 64,		/* remembered */
+	MENDER_OPEN = 8,		/* not answered, and yet not lost */
 	MENDER_LOSSY = 32,		/* iterations with a tail Probe */
 	MENDER_MOVED = 16,		/* segments a Probe, when they abound */
 	MENDER_WINDOW = 1024,		/* segments, unless one is asked for */

@@ -240,6 +240,12 @@ failing() {
 	[[ $(cat err) == "innet-sim: x."*": job 1: refused: "* ]]
 }
 
+@test "a rack that comes back on a slow link asks no more than it can be told" {
+	failing '"workers": 3, "rack": 2, "rate": "100M", "vector": "626592B", "iterations": 3, "compute": "100us"' \
+		'{ switch: "rack", index: 0, from: "45ms", to: "300ms" }'
+	jq -e '.iterations == 3 and .helps < 400 and .duration_ns < 2e9' f
+}
+
 @test "a fault while nothing is on its way changes nothing, in its training only" {
 	training '"iterations": 30' && cp f want
 	failing '' '{ link: "worker", from: "5100us", to: "5900us" }, { switch: "switch", from: "9s", to: "10s" },

@@ -191,6 +191,33 @@ test_time(void)
 	mender_free(&m);
 }
 
+/* Results come slowly, and the answers to Probes stand behind them. */
+static void
+test_slow(void)
+{
+	struct mender m = make(400, 0);
+	struct repair_help h;
+	uint64_t now = 0;
+	uint32_t first;
+
+	sent(&m, 44, now);
+	probed(&m, &h, now);
+	first = xid;
+	for (uint32_t i = 0; i < 200; i++) {
+		while (mender_due(&m) < now + 4 * MS)
+			probed(&m, &h, mender_due(&m));
+		now += 4 * MS;
+		mender_take(&m, i, now);
+	}
+	ok(m.n[MENDER_PROBES_SENT] > MENDER_OPEN && m.n[MENDER_PROBES_SENT] <
+	    MENDER_PROBES, "no more Probes go out than are remembered: %llu",
+	    (unsigned long long)m.n[MENDER_PROBES_SENT]);
+	mender_state(&m, first, &(struct repair_state){ .seen = 400 }, now);
+	ok(m.acked == 1 && m.srtt_ns > 10 * MS, "so an answer that is late "
+	    "counts, and says how late");
+	mender_free(&m);
+}
+
 static void
 test_gaps(void)
 {
@@ -415,6 +442,7 @@ main(void)
 	test_state();
 	test_nack();
 	test_time();
+	test_slow();
 	test_gaps();
 	test_slack();
 	test_unsent();
