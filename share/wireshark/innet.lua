@@ -123,6 +123,7 @@ local cf = fields(control, {
 	{ "again", "bool", "Can give the last iteration again", 8, nil, 1 },
 	{ "repairs", "bool", "Repairs by Probe, STATE and NACK", 8, nil, 2 },
 	{ "gives", "bool", "Gives its state to who comes late", 8, nil, 4 },
+	{ "founds", "bool", "Founds the job, or is refused", 8, nil, 8 },
 	{ "h", "uint16", "H" },
 	{ "iteration", "uint24", "Seg: iteration" },
 	{ "contributions", "uint16", "Contributions" },
@@ -469,7 +470,8 @@ local function read_join(r, tree)
 	if r.left() > 0 then
 		r.again(cf.again, 1)
 		r.again(cf.repairs, 1)
-		r.add(cf.gives, 1)
+		r.again(cf.gives, 1)
+		r.add(cf.founds, 1)
 	end
 end
 
