@@ -3,8 +3,8 @@
  *
  * iswitch/handover.h decides; this sends, and says what is going on.  A mode
  * gives it the control messages that come, takes a snapshot when donor.wanted
- * is set (heritage_has()), and when it may not join for it is too late, begins to
- * fetch: then heritage_due() and heritage_send(), until heir.end.
+ * is set (heritage_has()), and when it may not join for it is too late, begins
+ * to fetch: then heritage_send(), by heir_due(), until heir.end.
  */
 #ifndef INNET_WORKER_HERITAGE_H
 #define INNET_WORKER_HERITAGE_H

@@ -3,9 +3,10 @@
  *
  * Who lacks a job's state sends Fetch, member or not; the switch passes it on
  * to a donor, the member with the least number that gives, or the next if that
- * one says nothing, or else up; and Chunks back to who asked.  It remembers who asked, by numbers of its own,
- * and nothing of the state.  With --strict, or if who asks says so, the job is
- * halted until that one has joined or has been silent for a while.
+ * one says nothing, or else up; and Chunks back to who asked.  It remembers who
+ * asked, by numbers of its own, and nothing of the state.  With --strict, or if
+ * who asks says so, the job is halted until that one has joined or has been
+ * silent for a while.
  */
 #ifndef INNET_ISWITCH_SWITCH_FETCH_H
 #define INNET_ISWITCH_SWITCH_FETCH_H
