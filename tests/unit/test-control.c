@@ -61,13 +61,13 @@ actions(void)
 	static const char *const names[] = { NULL, "join", "leave", "reset",
 	    "set-h", "fbcast", "help", "halt", "ack", NULL, NULL, NULL, NULL,
 	    NULL, NULL, NULL, "resume", "members", "stats",
-	    NULL, "jobs", "regroup" };
+	    NULL, "jobs", "regroup", "fetch", "chunk" };
 	uint8_t p[8] = { 0 };
 	struct control c;
 	bool good = true;
 
 	for (unsigned a = 0; a < 256; a++) {
-		const char *want = a < 22 ? names[a] : NULL;
+		const char *want = a < 24 ? names[a] : NULL;
 		const char *got = control_action_name(a);
 
 		p[0] = (uint8_t)a;
@@ -75,7 +75,7 @@ actions(void)
 		    (want == NULL ? got == NULL :
 		    got != NULL && strcmp(got, want) == 0);
 	}
-	ok(good, "of 256 actions 13 have a name, and they alone are taken");
+	ok(good, "of 256 actions 15 have a name, and they alone are taken");
 	for (unsigned i = 0; i < 256; i++)
 		for (unsigned j = 0; j < i && j < CONTROL_STATUSES; j++)
 			good = good && strcmp(control_status_text(i),

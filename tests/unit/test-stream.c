@@ -63,8 +63,11 @@ main(void)
 	s.have += 32;
 	ok(stream_in_next(&s, &out, &body, &missing, &why) == -1 &&
 	    s.offset == 0, "no magic: refused, offset 0");
-	stream_put(bad, &(struct stream_head){ .kind = 6 });
-	ok(stream_get(bad, &out) != NULL, "kind 6 is refused");
+	stream_put(bad, &(struct stream_head){ .kind = 7 });
+	ok(stream_get(bad, &out) != NULL, "kind 7 is refused");
+	stream_put(bad, &(struct stream_head){ .kind = STREAM_STATE,
+	    .elements = STREAM_STATE_MAX + 1 });
+	ok(stream_get(bad, &out) != NULL, "and a state of 1 GiB and a byte");
 	stream_put(bad, &(struct stream_head){ .kind = STREAM_HELLO,
 	    .elements = 65537 });
 	ok(stream_get(bad, &out) != NULL, "a hello of 64 KiB and one byte");
