@@ -207,6 +207,7 @@ put_body(const struct line *l, uint8_t *p)
 	case CONTROL_SETH: return bytes_put(p, l->h, 2);
 	case CONTROL_FBCAST:
 	case CONTROL_HELP: return bytes_put(p, l->seg, 8);
+	case CONTROL_JOBS:
 	case CONTROL_MEMBERS:
 	case CONTROL_STATS: return bytes_put(p, l->page, 2);
 	case CONTROL_ACK:
