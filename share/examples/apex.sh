@@ -46,7 +46,9 @@ while [ $# -gt 0 ]; do
 	shift 2
 done
 [ -n "$out" ] || misuse '-o DIR is needed, where results go'
-: "${seconds:=${quick:+1}}" "${seconds:=5}"
+# A quick run ends when it has learned a little, however busy the machine is.
+enough=${quick:+--gradients 50}
+: "${seconds:=${quick:+60}}" "${seconds:=5}"
 : "${actors:=${quick:+1,2}}" "${actors:=1,2,3,4,5,6,7,8}"
 [[ $seed =~ ^(0|[1-9][0-9]{0,5})$ ]] || misuse "--seed '$seed' is not a number up to 999999"
 [[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] || misuse "--seconds '$seconds' is not a number of seconds"
@@ -159,7 +161,7 @@ latency_run() {
 	play "$n" --env breakout --algo dqn --push 200 --pull 200 --n-step 3 $sizes
 	# shellcheck disable=SC2086	# words
 	learn "$seconds" --env breakout --algo dqn --dueling no --n-step 3 --batch 512 --warmup 1000 \
-		--replay per --publish 25 --no-prefetch $sizes || return
+		--replay per --publish 25 --no-prefetch $enough $sizes || return
 	jq -rs --arg m "$memory" --arg n "$n" --slurpfile l "$work/l.json" '
 		def ms: 1e6 * . + 0.5 | floor / 1000;
 		def all(f): [.[] | f | select(.count > 0)] | if length == 0 then {} else
@@ -179,7 +181,7 @@ rate_run() {
 	# shellcheck disable=SC2086	# words
 	play 2 --algo "$algo" --env "$env" --steps 15000
 	# shellcheck disable=SC2086	# words
-	learn "$seconds" --algo "$algo" --env "$env" --batch "$batch" --replay per --publish 100 $hide || return
+	learn "$seconds" --algo "$algo" --env "$env" --batch "$batch" --replay per --publish 100 $enough $hide || return
 	jq -r --arg s "$memory" --arg h "$hidden" --arg b "$batch" --arg a "$algo" '
 		[$a, ($b | tonumber), $s, $h, .gradients_per_s, 1e6 * (.learn_s + .update_s) / .gradients,
 			1e6 * .sample.p50_s, 100 * .replay_s / .elapsed_s] |
