@@ -5,7 +5,7 @@
  * in transmission: it occupies its slot until it has left and is locked, nobody
  * may change it.  A slot's bytes are a frame or the payload of a datagram, as
  * the driver likes: the update begins at payload_at.  Slots own their bytes;
- * room grows on demand and is kept.
+ * room grows on demand and is kept, within a budget if there is one.
  */
 #ifndef INNET_OLAF_SLOTS_H
 #define INNET_OLAF_SLOTS_H
@@ -44,10 +44,17 @@ struct slot {
 	struct slot_to to;	/* of what is not framed */
 };
 
+/* Memory that rings share. */
+struct slots_budget {
+	uint64_t used_bytes;
+	uint64_t limit_bytes;	/* 0: none */
+};
+
 struct slots {
 	struct slot *ring;
 	uint32_t size, head, count;	/* size: Qmax, or room so far */
 	bool endless;		/* the ring grows */
+	struct slots_budget *budget;	/* borrowed; NULL: no limit */
 };
 
 /* What arrives: bytes borrowed from the driver, and what they say. */
@@ -73,12 +80,38 @@ slots_init(struct slots *s, uint32_t size)
 	return s->ring != NULL;
 }
 
+/* Take so many bytes more from the budget; false if there are fewer. */
+static inline bool
+slots_afford(struct slots_budget *b, uint64_t bytes)
+{
+	if (b == NULL)
+		return true;
+	if (b->limit_bytes > 0 && b->used_bytes + bytes > b->limit_bytes)
+		return false;
+	b->used_bytes += bytes;
+	return true;
+}
+
+/* What the ring has taken of it, and its bytes. */
+static inline uint64_t
+slots_bytes(const struct slots *s)
+{
+	uint64_t bytes = (uint64_t)s->size * sizeof(*s->ring);
+
+	for (uint32_t i = 0; s->ring != NULL && i < s->size; i++)
+		bytes += s->ring[i].room;
+	return bytes;
+}
+
 /* Twice the slots, of an endless ring; false without memory. */
 static inline bool
 slots_grow(struct slots *s)
 {
-	struct slot *p = calloc((size_t)s->size * 2, sizeof(*p));
+	struct slot *p;
 
+	if (!slots_afford(s->budget, s->size * sizeof(*p)))
+		return false;
+	p = calloc((size_t)s->size * 2, sizeof(*p));
 	if (p == NULL)
 		return false;
 	for (uint32_t i = 0; i < s->size; i++)
@@ -110,18 +143,31 @@ slots_fetch(const struct slots *s, uint32_t at)
 	__builtin_prefetch(p + 64);
 }
 
+/*
+ * Room for so many bytes in a slot that has less; false without memory.  Apart,
+ * as it is rare and what calls it is not.
+ */
+__attribute__((noinline, unused)) static bool
+slots_more(struct slot *s, uint32_t bytes, struct slots_budget *b)
+{
+	uint8_t *p;
+
+	if (!slots_afford(b, bytes - s->room))
+		return false;
+	p = realloc(s->bytes, bytes);
+	if (p == NULL)
+		return false;
+	s->bytes = p;
+	s->room = bytes;
+	return true;
+}
+
 /* Make the slot hold a's bytes and what they say.  False without memory. */
 static inline bool
 slots_fill(struct slot *s, const struct arrival *a)
 {
-	if (s->room < a->have) {
-		uint8_t *p = realloc(s->bytes, a->have);
-
-		if (p == NULL)
-			return false;
-		s->bytes = p;
-		s->room = a->have;
-	}
+	if (s->room < a->have && !slots_more(s, a->have, NULL))
+		return false;
 	if (a->have > 0)	/* a frame may be empty: no bytes, no place */
 		memcpy(s->bytes, a->bytes, a->have);
 	s->have = a->have;
@@ -151,8 +197,9 @@ slots_head(const struct slots *s)
 /*
  * Take a slot at the tail for a at time now: its index in the ring, which
  * stays its own until it leaves, or -1: no slot is free (or no memory).
+ * Inline, as the simulator's speed hangs on it.
  */
-static inline int64_t
+__attribute__((always_inline)) static inline int64_t
 slots_append(struct slots *s, const struct arrival *a, uint64_t now_ns)
 {
 	uint32_t at;
@@ -162,7 +209,8 @@ slots_append(struct slots *s, const struct arrival *a, uint64_t now_ns)
 	at = s->head + s->count;
 	if (at >= s->size)
 		at -= s->size;
-	if (!slots_fill(&s->ring[at], a))
+	if ((a->have > s->ring[at].room && !slots_more(&s->ring[at], a->have,
+	    s->budget)) || !slots_fill(&s->ring[at], a))
 		return -1;
 	s->ring[at].opened_ns = now_ns;
 	s->count++;

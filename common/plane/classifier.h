@@ -50,14 +50,18 @@ plane_passing_update(struct plane *pl, struct packet *p)
 static inline void
 plane_regular(struct plane *pl, struct packet *p)
 {
-	struct port *port = NULL;
+	const bool waits = pl->cf->regular_queued && pl->shaped;
+	struct port *port;
 	struct arrival a;
 
 	if (plane_passing_update(pl, p))
 		return;
 	pl->n[PLANE_REGULAR]++;
-	if (pl->cf->regular_queued && pl->shaped)
-		port = plane_towards(pl, p->to);
+	port = waits ? plane_towards(pl, p->to) : NULL;
+	if (waits && port == NULL) {
+		pl->n[PLANE_NO_PORT]++;
+		return;
+	}
 	if (port == NULL || port->link.rate_bps == 0) {
 		plane_pass(pl, p, pl->now_ns);
 		return;

@@ -2,8 +2,9 @@
  * memory.h - what a switch may come to hold, before it begins
  *
  * Full slots of the largest frame, the tables of updates, and what the program
- * plans with.  Memory that it makes later, of jobs that join, is bounded by
- * what is then left of the limit.
+ * plans with.  Memory that is made later is bounded by what is then left of the
+ * limit: a quarter is for ports of hosts, where there are any, with what waits
+ * there, and the rest for the program, whose jobs join.
  */
 #ifndef INNET_PLANE_MEMORY_H
 #define INNET_PLANE_MEMORY_H
@@ -17,7 +18,10 @@
 
 #include "common/plane/options.h"
 
-enum { PLANE_FRAME_BYTES = 65536 };	/* of the largest datagram */
+enum {
+	PLANE_FRAME_BYTES = 65536,	/* of the largest datagram */
+	PLANE_PORTS_BYTES = 2 * PORTS_TIGHT_BYTES	/* at least, of ports */
+};
 
 /* Add the slots of ports with these settings to *slots. */
 static inline void
@@ -27,19 +31,27 @@ plane_port_memory(const struct port_conf *cf, struct memory_part *slots)
 	slots->bytes += cf->slots * (sizeof(struct slot) + PLANE_FRAME_BYTES);
 }
 
-/* All parts, into parts with room for MEMORY_PARTS; returns how many. */
-static inline size_t
-plane_memory(const struct plane_options *o, struct memory_part *part)
+/* The slots that were asked for. */
+static inline struct memory_part
+plane_slots_memory(const struct ports_conf *ports)
 {
-	const struct program *pr = o->plane.program;
-	const struct ports_conf *ports = &o->plane.ports;
 	struct memory_part slots = { .what = "port slots" };
-	size_t n = 0;
 
 	if (ports_shaped(ports))
 		plane_port_memory(&ports->all, &slots);
 	for (uint32_t i = 0; i < ports->rules; i++)
 		plane_port_memory(&ports->rule[i].conf, &slots);
+	return slots;
+}
+
+/* All parts, into parts with room for MEMORY_PARTS; returns how many. */
+static inline size_t
+plane_memory(const struct plane_options *o, struct memory_part *part)
+{
+	const struct program *pr = o->plane.program;
+	const struct memory_part slots = plane_slots_memory(&o->plane.ports);
+	size_t n = 0;
+
 	if (slots.number > 0)
 		part[n++] = slots;
 	if (pr->merges)
@@ -108,12 +120,23 @@ plane_half_memory(void)
 	    (uint64_t)page;
 }
 
+/* So much is left for what is made later; 0: no limit. */
+static inline void
+plane_share_memory(struct plane_options *o, uint64_t left)
+{
+	struct ports_conf *ports = &o->plane.ports;
+	const bool hosts = left > 0 && ports_shaped(ports);
+
+	ports->memory_bytes = !hosts ? 0 : left / 4 + PLANE_PORTS_BYTES +
+	    plane_slots_memory(ports).bytes;
+	o->plane.place.memory_bytes = hosts ? left - left / 4 : left;
+}
+
 /* For tools: say what is needed and exit, or refuse, or go on. */
 static inline void
 plane_check_memory(struct plane_options *o)
 {
 	struct memory_part part[MEMORY_PARTS];
-	struct program_place *place = &o->plane.place;
 	const size_t n = plane_memory(o, part);
 	const uint64_t need = plane_memory_sum(part, n, false);
 
@@ -126,10 +149,11 @@ plane_check_memory(struct plane_options *o)
 		    "lower it or raise --memory", o->plane.ports.all.slots,
 		    (double)need / 1e6, (double)o->memory_bytes / 1e6);
 	if (o->memory_bytes > 0)
-		place->memory_bytes = o->memory_bytes > need ?
-		    o->memory_bytes - need : 1;
+		plane_share_memory(o, o->memory_bytes > need ?
+		    o->memory_bytes - need : 1);
 	else
-		place->memory_bytes = place->live ? plane_half_memory() : 0;
+		plane_share_memory(o, o->plane.place.live ?
+		    plane_half_memory() : 0);
 }
 
 #endif

@@ -81,6 +81,7 @@ enum plane_count {
 	PLANE_OWN, PLANE_REGULAR, PLANE_PASSED, PLANE_IGNORED,
 	PLANE_OUT,		/* the program's, which did not have to wait */
 	PLANE_TOO_LONG,		/* of those, for a datagram: not sent */
+	PLANE_NO_PORT,		/* no memory for a port: not sent */
 	PLANE_IN_LOST, PLANE_IN_DUPLICATED,	/* by impairment */
 	PLANE_COUNTS
 };
@@ -118,12 +119,26 @@ struct plane {
 	struct outbox out;
 };
 
+/* Slots are about to be used: what has left them is to be sent. */
+static inline void
+plane_settle(struct plane *pl)
+{
+	if (!pl->unsettled)
+		return;
+	pl->unsettled = false;
+	pl->driver->settle(pl->ctx);
+}
+
 /* The port towards an address; NULL without memory. */
 static inline struct port *
 plane_towards(struct plane *pl, const union addr *to)
 {
 	if (pl->driver->towards != NULL)
 		return pl->driver->towards(pl->ctx, to);
+	if (ports_tight(&pl->ports)) {
+		plane_settle(pl);
+		ports_trim(&pl->ports);
+	}
 	return ports_towards(&pl->ports, to);
 }
 
@@ -155,16 +170,6 @@ plane_busy(struct plane *pl, struct port *p)
 	pl->port_due_ns = heap_ns(&pl->due[0]);
 }
 
-/* Slots are about to be used: what has left them is to be sent. */
-static inline void
-plane_settle(struct plane *pl)
-{
-	if (!pl->unsettled)
-		return;
-	pl->unsettled = false;
-	pl->driver->settle(pl->ctx);
-}
-
 /* Something that is no update is put before a port's queue. */
 static inline void
 plane_queue(struct plane *pl, struct port *p, const struct arrival *a)
@@ -189,8 +194,10 @@ plane_offer(void *plane, uint32_t way, const union addr *to,
 	    .bare = p->bare };
 	bool idle;
 
-	if (port == NULL)
-		err(1, "ports");
+	if (port == NULL) {
+		pl->n[PLANE_NO_PORT]++;
+		return;
+	}
 	/* a frame stays what it is, but where it is addressed anew */
 	if (p->data != NULL && (p->to == NULL || addr_same(p->to, to))) {
 		a.bytes = p->data;
@@ -334,6 +341,7 @@ plane_forward(struct plane *pl, uint32_t way, const union addr *at,
     const struct post *p)
 {
 	const bool given = p->from.sa.sa_family != 0;
+	const bool waits = pl->shaped && !pl->program->beside;
 	struct slot_to to;
 	struct port *port;
 
@@ -341,8 +349,11 @@ plane_forward(struct plane *pl, uint32_t way, const union addr *at,
 		pl->n[PLANE_TOO_LONG] += p->count;
 		return;
 	}
-	port = pl->shaped && !pl->program->beside ? plane_towards(pl, at) :
-	    NULL;
+	port = waits ? plane_towards(pl, at) : NULL;
+	if (waits && port == NULL) {
+		pl->n[PLANE_NO_PORT] += p->count;
+		return;
+	}
 	if (port == NULL || port->link.rate_bps == 0) {
 		pl->n[PLANE_OUT] += p->count;
 		pl->driver->send(pl->ctx, way, given ? &p->from : NULL, at, p,

@@ -9,7 +9,9 @@
  *	10.0.1.0/24:rate=1G			a port for all of them
  *
  * Of rules that fit the longest prefix wins.  Ports are made when they are
- * first asked for.  Owns them: ports_free().
+ * first asked for.  Strangers may ask for any number: where memory has a limit,
+ * a new host gets the port of one for which nothing waits, which is forgotten;
+ * if there is none either, it is refused.  Owns them: ports_free().
  */
 #ifndef INNET_PLANE_PORTS_H
 #define INNET_PLANE_PORTS_H
@@ -25,7 +27,11 @@
 #include "common/plane/port.h"
 #include "common/wire/addr.h"
 
-enum { PORTS_RULES_MAX = 64, PORTS_NONE = UINT32_MAX };
+enum {
+	PORTS_RULES_MAX = 64, PORTS_NONE = UINT32_MAX,
+	PORTS_TRIES = 64,		/* hosts looked at for an idle one */
+	PORTS_TIGHT_BYTES = 65536	/* left: idle ports give back theirs */
+};
 
 #define PORTS_RATE_MAX 1000000000000000u
 
@@ -42,11 +48,14 @@ struct ports_conf {
 	struct port_conf all;
 	struct ports_rule rule[PORTS_RULES_MAX];
 	uint32_t rules;
+	/* ports of hosts, and what waits there; 0: no limit */
+	uint64_t memory_bytes;
 };
 
 struct ports_place {
-	union addr host;
+	union addr host;		/* family 0: it was forgotten */
 	uint32_t port, next;		/* next: of the same key */
+	bool shares;			/* the port is of other hosts too */
 };
 
 struct ports {
@@ -58,6 +67,8 @@ struct ports {
 	uint32_t places, places_room;
 	struct keymap by_host;		/* addr_key() -> place */
 	uint32_t last;			/* place asked for last, or NONE */
+	struct slots_budget budget;
+	uint32_t hand;			/* place to be looked at next */
 };
 
 static inline struct ports
@@ -65,7 +76,8 @@ ports_over(struct ports_conf *cf)
 {
 	for (uint32_t i = 0; i < cf->rules; i++)
 		cf->rule[i].port = PORTS_NONE;
-	return (struct ports){ .cf = cf, .last = PORTS_NONE };
+	return (struct ports){ .cf = cf, .last = PORTS_NONE,
+	    .budget.limit_bytes = cf->memory_bytes };
 }
 
 static inline void
@@ -276,16 +288,116 @@ ports_make(struct ports *s, const struct port_conf *cf)
 		return PORTS_NONE;
 	}
 	p->index = s->n;
+	p->slots.budget = &s->budget;
 	s->port[s->n] = p;
 	return s->n++;
 }
 
-/* A host that is new; its place, or PORTS_NONE without memory. */
-static inline uint32_t
-ports_add(struct ports *s, const union addr *host, uint32_t *head)
+/* What a host takes, with a port of its own or (NULL) a share of one. */
+static inline uint64_t
+ports_bytes(const struct port_conf *cf)
 {
-	struct ports_rule *r = ports_rule_for(s, host);
-	const struct port_conf *cf = r == NULL ? &s->cf->all : &r->conf;
+	const uint64_t place = sizeof(struct ports_place) +
+	    2 * sizeof(struct keymap_cell);
+	const uint32_t slots = cf == NULL || cf->slots > 0 ? 0 : SLOTS_FIRST;
+
+	return cf == NULL ? place : place + sizeof(struct port) +
+	    (cf->slots + slots) * sizeof(struct slot);
+}
+
+/* Forget the host at place k, which may be forgotten already. */
+static inline void
+ports_forget(struct ports *s, uint32_t k)
+{
+	struct ports_place *p = &s->place[k];
+	const uint64_t key = addr_key(&p->host);
+	uint32_t *at = p->host.sa.sa_family == 0 ? NULL :
+	    keymap_get(&s->by_host, key);
+
+	if (at != NULL && *at == k && p->next == PORTS_NONE) {
+		keymap_remove(&s->by_host, key);
+	} else if (at != NULL) {
+		while (*at != k)
+			at = &s->place[*at].next;
+		*at = p->next;
+	}
+	p->host = (union addr){ 0 };
+	s->last = PORTS_NONE;
+}
+
+/* A port for which nothing waits begins anew; false without memory. */
+static inline bool
+ports_again(struct ports *s, struct port *p, const struct port_conf *cf)
+{
+	const struct port was = *p;
+	bool have;
+
+	s->budget.used_bytes -= slots_bytes(&p->slots);
+	slots_free(&p->slots);
+	have = port_init(p, cf);
+	memcpy(p->n, was.n, sizeof(p->n));
+	p->index = was.index;
+	p->slots.budget = &s->budget;
+	if (have && slots_afford(&s->budget, slots_bytes(&p->slots)))
+		return true;
+	slots_free(&p->slots);
+	p->slots.budget = &s->budget;
+	return false;
+}
+
+/* Does nothing wait for the host at place k, which has its own port? */
+static inline bool
+ports_idle(const struct ports *s, uint32_t k)
+{
+	const struct port *p = s->port[s->place[k].port];
+
+	return !s->place[k].shares && p->slots.count == 0 &&
+	    p->updates == NULL;
+}
+
+/* The place of a host that can be forgotten, for cf as above; PORTS_NONE. */
+static inline uint32_t
+ports_reuse(struct ports *s, const struct port_conf *cf)
+{
+	for (uint32_t i = 0; i < PORTS_TRIES && i < s->places; i++) {
+		const uint32_t k = s->hand++ % s->places;
+
+		if (cf == NULL ? !s->place[k].shares : !ports_idle(s, k))
+			continue;
+		ports_forget(s, k);
+		if (cf == NULL || ports_again(s, s->port[s->place[k].port],
+		    cf))
+			return k;
+	}
+	return PORTS_NONE;
+}
+
+/* Is the memory all but used?  Then ports_trim() comes before a frame. */
+static inline bool
+ports_tight(const struct ports *s)
+{
+	return s->budget.limit_bytes > 0 && s->budget.used_bytes +
+	    PORTS_TIGHT_BYTES > s->budget.limit_bytes;
+}
+
+/* Some ports for which nothing waits give back what they have kept. */
+static inline void
+ports_trim(struct ports *s)
+{
+	for (uint32_t i = 0; i < PORTS_TRIES / 8 && i < s->places; i++) {
+		const uint32_t k = s->hand++ % s->places;
+		struct port *p = s->port[s->place[k].port];
+
+		if (ports_idle(s, k) && p->slots.size > 0)
+			ports_again(s, p, &p->cf);
+	}
+}
+
+/* One place more, with a port; PORTS_NONE without memory. */
+static inline uint32_t
+ports_place_add(struct ports *s, struct ports_rule *r,
+    const struct port_conf *cf)
+{
 	uint32_t port;
 
 	if (s->places == s->places_room) {
@@ -302,11 +414,33 @@ ports_add(struct ports *s, const union addr *host, uint32_t *head)
 	    ports_make(s, cf);
 	if (port == PORTS_NONE)
 		return PORTS_NONE;
-	if (r != NULL && r->shares)
-		r->port = port;
-	s->place[s->places] = (struct ports_place){ *host, port, *head };
-	*head = s->places;
+	s->place[s->places].port = port;
 	return s->places++;
+}
+
+/* A host that is new; its place, or PORTS_NONE without memory. */
+static inline uint32_t
+ports_add(struct ports *s, const union addr *host)
+{
+	struct ports_rule *r = ports_rule_for(s, host);
+	const bool shares = r != NULL && r->shares;
+	const struct port_conf *cf = r == NULL ? &s->cf->all : &r->conf;
+	const struct port_conf *own = shares && r->port != PORTS_NONE ? NULL :
+	    cf;
+	uint32_t k, *head;
+
+	k = slots_afford(&s->budget, ports_bytes(own)) ?
+	    ports_place_add(s, r, cf) : ports_reuse(s, own);
+	head = k == PORTS_NONE ? NULL :
+	    keymap_put(&s->by_host, addr_key(host), PORTS_NONE);
+	if (head == NULL)
+		return PORTS_NONE;
+	if (shares)
+		r->port = s->place[k].port;
+	s->place[k] = (struct ports_place){ *host, s->place[k].port, *head,
+	    shares };
+	*head = k;
+	return k;
 }
 
 /* Is `to` on that host, as ports_host() makes them? */
@@ -330,16 +464,14 @@ __attribute__((noinline, unused)) static struct port *
 ports_search(struct ports *s, const union addr *to)
 {
 	const union addr host = ports_host(to);
-	uint32_t *head, k;
+	const uint32_t *head = keymap_get(&s->by_host, addr_key(&host));
+	uint32_t k;
 
-	head = keymap_put(&s->by_host, addr_key(&host), PORTS_NONE);
-	if (head == NULL)
-		return NULL;
-	for (k = *head; k != PORTS_NONE &&
+	for (k = head == NULL ? PORTS_NONE : *head; k != PORTS_NONE &&
 	    !addr_same(&s->place[k].host, &host); k = s->place[k].next)
 		;
 	if (k == PORTS_NONE)
-		k = ports_add(s, &host, head);
+		k = ports_add(s, &host);
 	s->last = k;
 	return k == PORTS_NONE ? NULL : s->port[s->place[k].port];
 }

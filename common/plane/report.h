@@ -20,7 +20,7 @@ plane_count_name(enum plane_count what)
 {
 	static const char *const name[PLANE_COUNTS] = { "packets", "taken",
 	    "own", "regular", "passed", NULL, "out", "too_long",
-	    "impaired_in_lost", "impaired_in_dup" };
+	    "no_port", "impaired_in_lost", "impaired_in_dup" };
 
 	return name[what];
 }
@@ -168,6 +168,7 @@ plane_summary_counts(const struct plane *pl, struct counters *c)
 		{ "dropped", own.dropped },
 		{ "waiting", own.queued },
 		{ "too long", pl->n[PLANE_TOO_LONG] },
+		{ "without a port", pl->n[PLANE_NO_PORT] },
 		{ "regular dropped", others.dropped },
 		{ "own", pl->n[PLANE_OWN] },
 		{ "passed", pl->n[PLANE_PASSED] },

@@ -215,3 +215,29 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	joins 1 | mkiswitch >in.pcap
 	innet-switch -q -p iswitch -r in.pcap -w out.pcap --port 10.0.0.1:rate=1M,slots=4
 }
+
+# strangers N GAP_NS: so many hosts ask for counters, one after the other
+strangers() {
+	awk -v n="$1" -v gap="$2" -v at="$(ns 0)" -v to="$S" 'BEGIN { for (k = 0; k < n; k++)
+		printf "%.0f 10.%d.%d.%d:5000 %s stats 1 1\n", at + k * gap, 1 + int(k / 65536),
+			int(k / 256) % 256, k % 256, to }' | mkiswitch >in.pcap
+}
+
+@test "strangers take no more ports than --memory has; one too many is counted" {
+	strangers 5000 1000000
+	innet-switch -q -p iswitch -r in.pcap -w out.pcap --rate 100Mbit --memory 2MB --report r.json
+	jq -e '.packets == 5000 and .out == 5000 and .no_port == 0' r.json
+	strangers 5000 0
+	innet-switch -p iswitch -r in.pcap -w out.pcap --rate 100Mbit --memory 2MB --report r.json 2>err
+	jq -e '.out + .dropped + .queued + .no_port == 5000 and .no_port > 4900' r.json
+	grep -q "$(jq .no_port r.json) without a port" err
+	innet-switch -q -p iswitch -r in.pcap -w out.pcap --rate 100Mbit --report r.json
+	jq -e '.out == 5000 and .no_port == 0' r.json
+}
+
+@test "what waits for one stranger takes no more than --memory has" {
+	awk -v at="$(ns 0)" -v to="$S" 'BEGIN { for (k = 0; k < 20000; k++)
+		print at, "10.0.0.1:5000", to, "stats 1", k + 1 }' | mkiswitch >in.pcap
+	innet-switch -q -p iswitch -r in.pcap -w out.pcap --rate 1Mbit --memory 2MB --report r.json
+	jq -e '.out + .dropped + .queued == 20000 and .dropped > 15000 and .no_port == 0' r.json
+}

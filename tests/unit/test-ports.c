@@ -182,6 +182,114 @@ many(void)
 	ports_free(&s);
 }
 
+/* Something waits for a host, or what does leaves. */
+static bool
+wait_for(struct port *p, bool waits)
+{
+	static const uint8_t bytes[1400];
+	const struct arrival a = { .bytes = bytes, .have = sizeof(bytes),
+	    .wire_bytes = sizeof(bytes), .framed = true };
+
+	if (waits)
+		return p != NULL && port_offer_plain(p, &a, 0);
+	port_pop(p);
+	return true;
+}
+
+enum { ROOM = 40, STRANGERS = 5000 };
+
+/* Ports in memory for forty hosts, with a rule, or NULL. */
+static struct ports
+forty(const char *rule)
+{
+	static struct ports_conf cf;
+
+	cf = (struct ports_conf){ .all = { .rate_bps = 1, .threshold = NAN } };
+	cf.memory_bytes = ROOM * (ports_bytes(&cf.all) + 1400);
+	if (rule != NULL)
+		taken(&cf, rule);
+	ports_settle(&cf);
+	return ports_over(&cf);
+}
+
+static struct port *
+stranger(struct ports *s, uint32_t k)
+{
+	const union addr a = { .in = { .sin_family = AF_INET,
+	    .sin_addr = { htonl(0x0a000000 + k) } } };
+
+	return ports_towards(s, &a);
+}
+
+/* Many more strangers than that come, one after the other. */
+static void
+in_turn(const char *rule, const char *name)
+{
+	struct ports s = forty(rule);
+	bool good = true;
+
+	for (uint32_t k = 0; k < STRANGERS && good; k++) {
+		struct port *q = stranger(&s, k);
+
+		good = wait_for(q, true) && stranger(&s, k) == q &&
+		    s.budget.used_bytes <= s.budget.limit_bytes;
+		if (good)
+			wait_for(q, false);
+	}
+	ok(good && s.n <= ROOM && s.by_host.count <= s.places &&
+	    ports_bytes(NULL) * s.places <= s.budget.limit_bytes, "%s", name);
+	ports_free(&s);
+}
+
+/* All come at once. */
+static void
+at_once(void)
+{
+	struct ports s = forty(NULL);
+	struct port *p[ROOM + 1] = { NULL };
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < STRANGERS && n <= ROOM; k++) {
+		struct port *q = stranger(&s, k);
+
+		if (wait_for(q, true))
+			p[n++] = q;
+	}
+	ok(n == ROOM && ports_tight(&s) && towards(&s, "12.0.0.1:1") == NULL,
+	    "where something waits for each, one more is refused");
+	wait_for(p[7], false);
+	ok(towards(&s, "12.0.0.1:1") == p[7], "until it has left");
+	ports_free(&s);
+}
+
+/* Idle ports give back what they have kept of long queues. */
+static void
+hoard(void)
+{
+	static struct ports_conf cf = { .all = { .rate_bps = 1,
+	    .threshold = NAN }, .memory_bytes = 1000000 };
+	struct ports s = ports_over(&cf);
+	struct port *one = towards(&s, "10.0.0.1:1");
+	struct port *two = towards(&s, "10.0.0.2:1");
+	uint32_t n = 0, m = 0;
+
+	while (wait_for(one, true))
+		n++;
+	ok(n > 300 && s.budget.used_bytes <= cf.memory_bytes &&
+	    one->n[PORT_REGULAR].dropped == 1, "%u wait for a host", n);
+	for (uint32_t i = 0; i < n; i++)
+		wait_for(one, false);
+	ok(!wait_for(two, true) && ports_tight(&s),
+	    "they leave, and their memory is kept");
+	ports_trim(&s);
+	while (wait_for(two, true))
+		m++;
+	ok(n == m && one->n[PORT_REGULAR].sent == n &&
+	    one->n[PORT_REGULAR].dropped == 1,
+	    "it goes to another host, but what was counted stays");
+	ports_free(&s);
+}
+
 static void
 shapes(void)
 {
@@ -204,6 +312,10 @@ main(void)
 	nonsense();
 	rules();
 	many();
+	in_turn(NULL, "strangers get the ports of those who wait no more");
+	in_turn("10.0.0.0/8:rate=8", "and places where they share a port");
+	at_once();
+	hoard();
 	shapes();
 	return tap_end();
 }
