@@ -153,9 +153,8 @@ ideal_ns(const struct scenario_training *t)
 /*
  * What fails, at least: a link or a machine; no more than `left` times.  A
  * switch is killed where the job is defined to go on: not out of step, where
- * it is to be restored, nor above racks, which cannot give an iteration again,
- * nor where workers wait for each other beside the network, and so have
- * nothing to say.
+ * it is to be restored, nor where workers wait for each other beside the
+ * network, and so have nothing to say.
  */
 static uint32_t
 draw_fault(struct rng *r, const struct scenario_training *t,
@@ -171,7 +170,7 @@ draw_fault(struct rng *r, const struct scenario_training *t,
 	    t->approach == TRAINING_PS || t->barrier))) {
 		strcpy(f->link, "worker");
 		n = chance(r, 0.3) ? (uint32_t)between(r, 2, 4) : 1;
-	} else if (kind < 0.6 && racks) {
+	} else if (kind < 0.6 && racks && chance(r, 0.6)) {
 		strcpy(f->node, "rack");
 		f->index = rng_below(r, (t->workers + t->rack - 1) / t->rack);
 	} else if (kind < 0.6) {

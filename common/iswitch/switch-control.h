@@ -261,16 +261,20 @@ iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
 	}
 }
 
-/* Is it a STATE or a NACK?  (A rack gives nothing again that it has had.) */
+/* Is it a STATE or a NACK? */
 static inline bool
 iswitch_mend_told(struct iswitch_job *j, const struct control *c,
     uint64_t now_ns)
 {
 	bool behind;
 
-	return j->j.mender != NULL && c->job == j->j.id &&
-	    mender_told(j->j.mender, c, c->xid - j->up.as.xid_ahead, &behind,
-	    now_ns);
+	if (j->j.mender == NULL || c->job != j->j.id ||
+	    !mender_told(j->j.mender, c, c->xid - j->up.as.xid_ahead, &behind,
+	    now_ns))
+		return false;
+	if (behind)
+		iswitch_mend_behind(&j->j, now_ns);
+	return true;
 }
 
 /* Is it of a state on its way to a member, here or elsewhere? */

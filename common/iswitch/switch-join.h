@@ -11,19 +11,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/iswitch/switch-again.h"
 #include "common/iswitch/switch-fetch.h"
 
-/* The first iteration that is not wholly done. */
+/* Has there been a result of all of t? */
+static inline bool
+iswitch_done(const struct job *j, int64_t t)
+{
+	for (uint32_t i = 0; i < j->a.s.segs; i++) {
+		const struct sums_slot *s = &j->a.slot[sums_at(&j->a, t, i)];
+
+		if (j->cf->async ? sums_result(&j->a, t, i) == NULL :
+		    s->iteration < t ||
+		    (s->iteration == t && s->state != SUMS_COMPLETE))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The first iteration that is not wholly done: the newest or, where one is
+ * given once more while segments behind it are still on their way, the one
+ * before.
+ */
 static inline int64_t
 iswitch_next(const struct job *j)
 {
-	if (j->newest < j->start)
-		return j->start;
-	for (uint32_t i = 0; i < j->a.s.segs; i++) {
-		if (sums_result(&j->a, j->newest, i) == NULL)
-			return j->newest;
-	}
-	return j->newest + 1;
+	int64_t t = j->newest > j->start ? j->newest - 1 : j->start;
+
+	while (t <= j->newest && iswitch_done(j, t))
+		t++;
+	return t;
 }
 
 /* Asynchronous: the first round of segment i whose result is not there. */
@@ -73,34 +91,6 @@ iswitch_crc(uint32_t *have, uint32_t crc)
 	return crc == 0 || *have == crc;
 }
 
-/* Can all members give the iteration before the first once more? */
-static inline bool
-iswitch_gives_again(const struct job *j)
-{
-	for (uint32_t i = 0; i < j->members.count; i++) {
-		if (j->members.m[i].present && !j->members.m[i].again)
-			return false;
-	}
-	return !j->ahead;
-}
-
-/* The job begins one iteration earlier than its members thought. */
-static inline void
-iswitch_step_back(struct job *j, uint32_t crc)
-{
-	j->start--;
-	j->newest--;
-	j->mends--;
-	if (j->mender != NULL)	/* it has sent nothing yet */
-		j->mender->iteration = seg_step(j->mender->iteration, -1);
-	j->ahead = true;
-	j->crc[1] = j->crc[0];
-	j->crc[0] = crc;
-	for (uint32_t i = 0; i < j->members.count; i++)
-		j->members.m[i].from = j->start;
-	members_from_max(&j->members);
-}
-
 /*
  * May a worker go on from iteration `next`?  When a switch has been restarted,
  * some workers have the last result and some have not: the job then begins
@@ -117,7 +107,8 @@ iswitch_admits(struct job *j, const struct control_join *join)
 		    join->worker), n, join->crc);
 	if (j->newest >= j->start)
 		return !join->founds && iswitch_keeps(j, n);
-	if (n == j->start - 1 && !j->cf->async && iswitch_gives_again(j)) {
+	if (n == j->start - 1 && !j->cf->async &&
+	    iswitch_gives_again(j, j->start)) {
 		iswitch_step_back(j, join->crc);
 		return true;
 	}
@@ -177,9 +168,11 @@ static inline void
 iswitch_say_up(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 {
 	uint8_t msg[MEMBERSHIP_MESSAGE_BYTES];
+	const int64_t next = iswitch_next(&j->j);
 	const struct membership_place at = {
 	    .crc = j->j.newest < j->j.start ? j->j.crc[0] : 0,
-	    .next = (uint32_t)(iswitch_next(&j->j) & (SEG_ITERATIONS - 1)) };
+	    .next = (uint32_t)(next & (SEG_ITERATIONS - 1)),
+	    .again = !j->j.cf->async && iswitch_gives_again(&j->j, next) };
 	size_t len;
 
 	j->up.as.xid = s->xid;		/* one sequence for all that goes up */
@@ -251,10 +244,15 @@ iswitch_join_new(struct iswitch *s, struct iswitch_job *j,
     uint64_t now_ns)
 {
 	struct job *o = &j->j;
+	const int64_t start = o->start;
 	enum control_status status;
 
 	if (!iswitch_admits(o, join))
 		return CONTROL_REFUSED;
+	if (o->start < start && j->up.wanted) {	/* the parent has to know */
+		s->xid++;
+		membership_join(&j->up.as, now_ns);
+	}
 	*id = members_place(&o->members, join->type, join->worker);
 	if (*id == MEMBERS_NONE)
 		return CONTROL_NO_ROOM;
@@ -371,6 +369,7 @@ iswitch_join(struct iswitch *s, const union addr *from,
 		id = who->member;
 		if (j->j.members.m[id].gaps != NULL)	/* another process? */
 			j->j.members.m[id].gaps->marked = false;
+		iswitch_follow_rack(&j->j, &join, now_ns);
 	} else {
 		status = iswitch_join_new(s, j, from, &join, &id, now_ns);
 	}

@@ -283,6 +283,8 @@ iswitch_mend_begin(struct iswitch_job *j, uint64_t now_ns)
 {
 	struct job *o = &j->j;
 
+	if (!o->cf->async)
+		iswitch_begin_again(o, iswitch_next(o), now_ns);
 	if (!j->up.as.repairs || o->cf->async || o->cf->whole)
 		return;
 	if (o->mender == NULL)
@@ -294,6 +296,18 @@ iswitch_mend_begin(struct iswitch_job *j, uint64_t now_ns)
 	}
 	mender_window(o->mender, MENDER_WINDOW, MENDER_WINDOW);
 	iswitch_mend_turn(o, iswitch_next(o), now_ns);
+}
+
+/* It is still at the iteration before ours, which others have not had. */
+static inline void
+iswitch_mend_behind(struct job *j, uint64_t now_ns)
+{
+	const int64_t t = j->mends - 1;
+
+	if (j->mender->here > 0 || !iswitch_gives_again(j, t + 1))
+		return;
+	iswitch_begin_again(j, t, now_ns);
+	iswitch_mend_turn(j, t, now_ns);
 }
 
 /* A result of segment g from the parent; taken: it was the first. */

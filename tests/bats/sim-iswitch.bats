@@ -240,6 +240,12 @@ failing() {
 	[[ $(cat err) == "innet-sim: x."*": job 1: refused: "* ]]
 }
 
+@test "a core that comes back when one rack has results and the other has not" {
+	failing '"rack": 2' '{ link: "rack", index: 1, from: "10255us", to: "20ms" },
+		{ switch: "switch", from: "12ms", to: "15ms" }'
+	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 9e6' f
+}
+
 @test "a rack that comes back on a slow link asks no more than it can be told" {
 	failing '"workers": 3, "rack": 2, "rate": "100M", "vector": "626592B", "iterations": 3, "compute": "100us"' \
 		'{ switch: "rack", index: 0, from: "45ms", to: "300ms" }'

@@ -356,6 +356,112 @@ rack_steps_back(void)
 	rigged_close(&rig_plane);
 }
 
+/* The parent answers the last Probe that went up: it is at t, and has none. */
+static void
+parent_is_at(uint32_t t)
+{
+	uint8_t m[CONTROL_MAX_BYTES], bits = 3, *p;
+	struct repair_state st = { .iteration = t,
+	    .lacks = { .bits = &bits, .bytes = 1 } };
+	struct control c = { 0 };
+
+	for (uint32_t k = 0; k < rig_n; k++) {
+		if (rig_out[k].to == POST_UP && rig_out[k].tos == CONTROL_TOS)
+			control_parse(rig_out[k].bytes, rig_out[k].len, &c);
+	}
+	p = repair_put_state(control_put(m, CONTROL_ACK, 1, c.xid), &st);
+	rig_n = 0;
+	iswitch_take_parent(&rig, 1, CONTROL_TOS, m, (size_t)(p - m), rig_now);
+	outbox_flush(rig.out);
+}
+
+/* The parent forgets all and lets the rack in again; what that had said. */
+static struct control_join
+parent_restarts(void)
+{
+	struct control_ack up = parent_has_us();
+	struct control_join said = { 0 };
+	struct control c;
+
+	rig_now += 4000000000;		/* a sign of life is due */
+	rig_n = 0;
+	iswitch_fire(&rig, rig_now);
+	outbox_flush(rig.out);
+	parent_acks(CONTROL_HELP, CONTROL_NOT_MEMBER);
+	rig_now += 1000000000;
+	iswitch_fire(&rig, rig_now);
+	outbox_flush(rig.out);
+	control_parse(rig_out[rig_n - 1].bytes, rig_out[rig_n - 1].len, &c);
+	control_get_join(&c, &said);
+	up.elements = 8;
+	up.repairs = true;
+	parent_says_it(up);
+	return said;
+}
+
+/* A parent that is started again has no result, and wants sums of all. */
+static void
+rack_gives_again(void)
+{
+	struct control_join up;
+	struct repair_help h;
+	struct seg g;
+
+	open_rack(1, (struct control_join){ 0 });
+	rig_segment(0, 0, 0, 4, 1);
+	rig_segment(0, 0, 1, 4, 1);
+	parent_gives(0, 0);
+	up = parent_restarts();
+	ok(up.next == 0 && !up.again, "amid its first iteration a rack gives "
+	    "none before");
+	rig_segment(0, 0, 0, 4, 1);
+	ok(went_up(SEG_TOS, &h, &g) && g.index == 0 && g.contributions == 1,
+	    "what was complete goes up as the sum of its own");
+	parent_gives(0, 0);
+	parent_gives(0, 1);
+	up = parent_restarts();
+	ok(up.next == 1 && up.again, "its members can give once more what "
+	    "they have");
+	rig_segment(0, 1, 0, 4, 1);
+	rig_segment(0, 1, 1, 4, 1);
+	ok(went_up(CONTROL_TOS, &h, &g) && h.iteration == 1, "and do, if");
+	parent_is_at(0);
+	rig_segment(0, 0, 0, 4, 1);
+	ok(went_up(SEG_TOS, &h, &g) && g.iteration == 0 &&
+	    g.contributions == 1, "the parent is one iteration behind");
+	rigged_close(&rig_plane);
+}
+
+/* Above racks: one that has begun steps back for a worker that came late. */
+static void
+core_follows_rack(void)
+{
+	struct control_join j = { .type = CONTROL_SWITCH, .elements = 8,
+	    .next = 5, .again = true, .repairs = true };
+	struct job_conf cf = rig_conf(2);
+	struct control_ack a;
+
+	rig_open(&cf, 0);
+	rig_join_as(1000, j, &a);
+	j.worker = 1;
+	rig_join_as(1001, j, &a);
+	rig_segment(0, 5, 0, 4, 1);
+	j.next = 4;
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 4,
+	    "a rack that steps back takes its parent with it");
+	rig_segment(0, 4, 0, 4, 1);
+	rig_segment(1, 4, 0, 4, 2);
+	ok(rig_count(JOB_RESULTS) == 1, "and the others, whose sums are given "
+	    "once more");
+	rig_segment(0, 5, 0, 4, 1);
+	rig_segment(1, 5, 0, 4, 2);
+	ok(rig_count(JOB_RESULTS) == 2, "as are those that had been ahead");
+	j.next = 3;
+	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 4,
+	    "but once only");
+	rigged_close(&rig_plane);
+}
+
 int
 main(void)
 {
@@ -369,5 +475,7 @@ main(void)
 	rack_repairs();
 	rack_behind();
 	rack_steps_back();
+	rack_gives_again();
+	core_follows_rack();
 	return tap_end();
 }

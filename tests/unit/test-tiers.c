@@ -42,7 +42,7 @@ draw(uint64_t seed)
 	/* without a Join for a second it opens, and some are left out */
 	c.follows = rng_below(&r, 4) == 0 && c.skew_ns < 500000000 &&
 	    c.racks == 0 && c.loss < 0.05 && c.run_loss == 0;
-	c.restarts = rng_below(&r, 8) != 0 || c.racks > 0 || c.follows ? 0 :
+	c.restarts = rng_below(&r, 8) != 0 || c.follows ? 0 :
 	    1 + (uint32_t)rng_below(&r, 3);
 	return c;
 }

@@ -343,6 +343,12 @@ tiers_open_switch(struct tiers *w, int k, int below)
 	    tiers_deliver, &w->node[k]);
 }
 
+static inline int
+tiers_below_root(const struct tiers *w)
+{
+	return w->cf.racks > 0 ? w->cf.racks : w->cf.workers;
+}
+
 /* The root forgets everything, if it is time for that. */
 static inline void
 tiers_restart(struct tiers *w)
@@ -358,7 +364,7 @@ tiers_restart(struct tiers *w)
 	w->restarts++;
 	w->restart_ns = w->now_ns + rng_below(&w->rng, 20 * w->cf.delay_ns);
 	rigged_close(&w->node[root].plane);
-	tiers_open_switch(w, root, w->cf.workers);
+	tiers_open_switch(w, root, tiers_below_root(w));
 }
 
 /* One event.  False when there is none before the limit, or all is done. */
@@ -431,8 +437,7 @@ tiers_open(struct tiers *w, const struct tiers_conf *cf)
 		tiers_open_switch(w, cf->workers + k,
 		    (cf->workers + cf->racks - 1 - k) / cf->racks);
 	w->restart_ns = rng_below(&w->rng, cf->skew_ns + 40 * cf->delay_ns);
-	tiers_open_switch(w, w->nodes - 1,
-	    cf->racks > 0 ? cf->racks : cf->workers);
+	tiers_open_switch(w, w->nodes - 1, tiers_below_root(w));
 }
 
 /* Segments that members have sent: for the first time, or again. */
