@@ -8,10 +8,12 @@
 # Four agents start from the same weights, play games of their own, and each
 # takes Adam's step along the mean of all their gradients, which the switch adds
 # in the order of the workers.  It is over when the last 100 episodes of one of
-# them have a mean of 475, or when each has played --steps (500000).
+# them have a mean of 475, or when each has played --steps (1500000).
 #
 # With --async nobody waits: a gradient leaves unless its weights are more than
-# 3 rounds old, and the workers add 0.02 times the mean of any four.
+# 3 rounds old, and the workers add 0.08 times the mean of any four.  No
+# gradient is longer than 3: what comes late at the wrong time would otherwise
+# throw the weights so far that they do not come back.
 #
 # --twice does it again and compares the weights bit by bit.  --hierarchy is 12
 # agents in two racks, each with a switch, and a third switch over these, in
@@ -20,7 +22,7 @@
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
-mode=sync workers='' seed=1 steps=500000 out='' twice='' hierarchy=''
+mode=sync workers='' seed=1 steps=1500000 out='' twice='' hierarchy=''
 say() { printf 'iswitch-cartpole: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
 while [ $# -gt 0 ]; do
@@ -43,8 +45,11 @@ for n in "${workers:-1}" "$steps" "1$seed"; do
 	[[ $n =~ ^[1-9][0-9]{0,11}$ ]] || die '--workers, --steps and --seed take whole numbers'
 done
 case $mode in
-sync) sum='--reduce ordered' work='' ;;
-async) sum=--async work='--async --learning-rate 0.02 --ascend --staleness 3' ;;
+sync) sum='--reduce ordered' work='' bound='' ;;
+async)
+	sum=--async bound='--norm 3'
+	work='--async --learning-rate 0.08 --ascend --staleness 3'
+	;;
 esac
 [ "$mode" = sync ] || [ -z "$twice" ] || die '--twice does not go with --async'
 [ -z "$hierarchy" ] || [ "${workers:=12}" -eq 12 ] || die '--hierarchy has 12 workers'
@@ -100,7 +105,7 @@ worker() {
 	# shellcheck disable=SC2086	# words
 	start "w$1" "$2-w$1" innet-worker --json -p iswitch --switch "$at" \
 		--worker "$1" $work -- \
-		innet-agent -q --algo a2c --init-seed "$seed" --seed $((seed * 1000 + $1)) \
+		innet-agent -q --algo a2c $bound --init-seed "$seed" --seed $((seed * 1000 + $1)) \
 		--solve --steps "$steps" --log "$2-w$1.csv" --save "$2-w$1.policy"
 	agents="$agents $!"
 }
