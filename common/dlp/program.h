@@ -28,9 +28,10 @@ struct dlp_switch {
 	struct dlp_aggregator job;
 	const struct dlp_settings *cf;
 	const struct program_env *env;
-	uint64_t now_ns;		/* of the last packet */
+	uint64_t heard_ns;		/* the last packet came */
 	uint64_t tell_ns;		/* nothing is told before */
 	uint64_t partial;		/* as told */
+	uint64_t stalled_ns;		/* a step that waits was told of */
 };
 
 enum {
@@ -160,7 +161,7 @@ dlp_take(void *state, struct packet *p, uint64_t now_ns)
 	const struct dlp_aggregator_peer peer = { *p->from, *p->to };
 	struct dlp_aggregator_out o;
 
-	d->now_ns = now_ns;
+	d->heard_ns = now_ns;
 	dlp_aggregator_take(&d->job, p->payload, p->bytes, &peer, &o, now_ns);
 	dlp_post(d, &o);
 }
@@ -177,7 +178,6 @@ dlp_fire(void *state, uint64_t now_ns)
 	struct dlp_switch *d = state;
 	struct dlp_aggregator_out o;
 
-	d->now_ns = now_ns;
 	dlp_aggregator_fire(&d->job, now_ns, &o);
 	dlp_post(d, &o);
 }
@@ -200,28 +200,32 @@ dlp_tell(const struct dlp_aggregator *j, uint32_t step, const char *what,
 	return text;
 }
 
-/* Somebody is missing: from a step that was completed, or from this one. */
+/*
+ * Somebody is missing: from a step that was completed, or from this one.  Of
+ * one that nobody asks for any more this is said once.
+ */
 static inline const char *
-dlp_trouble(void *state, char *text, size_t room)
+dlp_trouble(void *state, char *text, size_t room, uint64_t now_ns)
 {
 	struct dlp_switch *d = state;
 	const struct dlp_aggregator *j = &d->job;
 	const uint64_t partial = j->n[DLP_AGGREGATOR_PARTIAL];
 
-	if (d->now_ns < d->tell_ns)
+	if (now_ns < d->tell_ns)
 		return NULL;
-	d->tell_ns = d->now_ns + DLP_TELL_NS;
 	if (partial > d->partial && j->left_out != 0) {
 		d->partial = partial;
+		d->tell_ns = now_ns + DLP_TELL_NS;
 		return dlp_tell(j, j->done_step, "completed without",
 		    j->left_out, text, room);
 	}
-	d->tell_ns = d->now_ns + DLP_STALLED_NS;
-	if (j->counted > 0 && d->now_ns - j->began_ns >= DLP_STALLED_NS)
-		return dlp_tell(j, j->step, "waits for",
-		    dlp_aggregator_missing(j), text, room);
-	d->tell_ns = 0;
-	return NULL;
+	if (j->counted == 0 || now_ns - j->began_ns < DLP_STALLED_NS ||
+	    d->heard_ns < d->stalled_ns)
+		return NULL;
+	d->stalled_ns = now_ns;
+	d->tell_ns = now_ns + DLP_STALLED_NS;
+	return dlp_tell(j, j->step, "waits for", dlp_aggregator_missing(j),
+	    text, room);
 }
 
 /* The session: there is one at most, number 1. */

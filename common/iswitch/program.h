@@ -427,11 +427,12 @@ iswitch_adds_up(const void *state)
 
 /* A parent does not answer. */
 static inline const char *
-iswitch_trouble(void *state, char *text, size_t room)
+iswitch_trouble(void *state, char *text, size_t room, uint64_t now_ns)
 {
 	struct iswitch_state *t = state;
 	char name[ADDR_NAME_BYTES];
 
+	(void)now_ns;
 	for (uint32_t k = 0; k < t->s.jobs; k++) {
 		const struct iswitch_up *up = &t->s.job[k]->up;
 		const uint64_t waited_ns = !up->wanted || up->as.joined ||

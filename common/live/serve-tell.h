@@ -81,7 +81,7 @@ serve_warn(struct serve *s, uint64_t now_ns)
 		warnx("%s: unreachable, %" PRIu64 " packets so far",
 		    addr_print(&u->refused, name), u->unreachable);
 	} else if (pr->trouble != NULL && pr->trouble(s->pl->state, text,
-	    sizeof(text)) != NULL) {
+	    sizeof(text), now_ns) != NULL) {
 		s->warned_ns = now_ns;
 		warnx("%s", text);
 	}

@@ -443,10 +443,11 @@ server_progress(const void *state, struct counters *c)
 }
 
 static inline const char *
-server_trouble(void *state, char *text, size_t room)
+server_trouble(void *state, char *text, size_t room, uint64_t now_ns)
 {
 	struct server *s = state;
 
+	(void)now_ns;
 	if (s->trouble[0] == '\0')
 		return NULL;
 	snprintf(text, room, "%s", s->trouble);

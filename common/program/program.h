@@ -163,7 +163,8 @@ struct program {
 	void (*summary)(const void *state, struct counters *line);
 	void (*progress)(const void *state, struct counters *line);
 	/* What goes wrong for long, to be told; NULL if nothing does. */
-	const char *(*trouble)(void *state, char *text, size_t room);
+	const char *(*trouble)(void *state, char *text, size_t room,
+	    uint64_t now_ns);
 	/* Do its counters add up?  Or NULL. */
 	bool (*adds_up)(const void *state);
 	/* Is it trouble if that address is unreachable?  NULL: it is not. */

@@ -294,7 +294,7 @@ family() {
 	pids="$pids $!"
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --interval 1ns --give-up 2500ms
 	[[ $stderr == *": no result of step 1 after 2.5 s; without worker "[01] ]]
-	for _ in $(seq 200); do grep -q waits to.err && break; sleep 0.02; done
+	for _ in $(seq 200); do grep -q "step 1 waits" to.err && break; sleep 0.02; done
 	[[ $(cat to.err) == *"innet-switch: step 1 waits for worker "[01]" (127.0.0.1:"*")"* ]]
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 4B --give-up 300ms --session nodes=1
 	[[ $stderr == *": no session that can be configured after 0.3 s; last heard: state 2 (LEARNING), step 1" ]]
