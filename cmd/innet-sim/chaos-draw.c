@@ -54,8 +54,15 @@ draw_topology(struct rng *r, struct scenario_training *t)
 	t->approach = kind >= 0.6 && kind < 0.75 ? TRAINING_PS :
 	    TRAINING_SWITCH;
 	t->workers = chance(r, 0.9) ? between(r, 1, 5) : between(r, 1, most);
-	if (t->mode == TRAINING_SYNC && t->workers > 1 && chance(r, 0.4))
+	if (t->mode == TRAINING_ASYNC && chance(r, 0.25))
+		t->approach = TRAINING_PS;
+	else if (t->workers > 1 && chance(r, 0.4))
 		t->rack = between(r, 1, t->workers - 1);
+	if (t->mode == TRAINING_ASYNC && t->workers > LEDGER_WORKERS_MANY &&
+	    (t->rack > 0 || t->approach == TRAINING_PS)) {
+		t->workers = LEDGER_WORKERS_MANY;
+		t->rack = t->rack < t->workers ? t->rack : 2;
+	}
 }
 
 /* How much there is to send, and how often. */

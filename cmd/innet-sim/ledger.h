@@ -10,7 +10,10 @@
  * In step a result is of each worker once.  Out of step it may be of any
  * pushes, but of each worker's in order and each once; so the first result of
  * each round and segment is written down, and ledger_settle() goes through
- * them.  Whoever gets the same result later must get the same bits.
+ * them, up to one that has more contributions than a digit counts, as a rack's
+ * may.  Whoever gets the same result later must get the same bits.  A server
+ * answers each worker on his own: all answers to one are, together, the first
+ * pushes of each worker, and as many of his own as there are answers.
  */
 #ifndef INNET_SIM_LEDGER_H
 #define INNET_SIM_LEDGER_H
@@ -23,7 +26,9 @@
 enum {
 	LEDGER_FLOATS = 2,
 	LEDGER_WORKERS_SYNC = 16,
-	LEDGER_WORKERS_ASYNC = 7	/* 8^7 is below 2^24 */
+	LEDGER_WORKERS_ASYNC = 7,	/* 8^7 is below 2^24 */
+	LEDGER_WORKERS_MANY = 4,	/* out of step, by racks or a server */
+	LEDGER_DIGIT_MANY = 64		/* and there 64^4 is 2^24 */
 };
 
 /* The first result of a round and a segment; contributions 0: none yet. */
@@ -35,23 +40,32 @@ struct ledger_entry {
 struct ledger {
 	uint64_t seed;
 	uint32_t workers, segs;
-	bool async;
+	uint32_t digit;			/* contributions of one, and 1 */
+	bool async, server;
 	uint32_t first, rounds;		/* out of step: those written down */
-	struct ledger_entry *entry;	/* round by segment; owned */
+	/* round by segment; of a server, of each worker; owned */
+	struct ledger_entry *entry;
 	uint64_t results;		/* checked */
 };
 
-/* Rounds of segments; exits without memory. */
-struct ledger *ledger_new(uint64_t seed, uint32_t workers, uint32_t segs,
-    bool async, uint32_t rounds);
+/* What a ledger is of. */
+struct ledger_conf {
+	uint32_t workers, segs;
+	bool async, racks, server;
+	uint32_t rounds;		/* out of step */
+};
+
+/* Exits without memory. */
+struct ledger *ledger_new(uint64_t seed, const struct ledger_conf *cf);
 void ledger_free(struct ledger *l);
 
 /* A worker's segment: its LEDGER_FLOATS floats to vec. */
 void ledger_put(const struct ledger *l, uint32_t worker, uint32_t iteration,
     uint32_t index, uint8_t *vec);
 
-/* A result has come: NULL, or what is wrong with it. */
-const char *ledger_take(struct ledger *l, const struct seg *g);
+/* A result has come to a worker: NULL, or what is wrong with it. */
+const char *ledger_take(struct ledger *l, uint32_t worker,
+    const struct seg *g);
 
 /*
  * Out of step, when all is over: are all rounds of the pushes that there were,

@@ -294,9 +294,12 @@ add_training(struct sim *s, uint32_t k, struct sim_node *node)
 	t->segs = seg_count(t->elements, t->floats);
 	if (s->sc->chaos != NULL) {
 		t->carried = LEDGER_FLOATS;
-		t->ledger = ledger_new(s->seed, (uint32_t)cf->workers,
-		    t->segs, cf->mode == TRAINING_ASYNC,
-		    (uint32_t)cf->iterations + SPARE_ROUNDS);
+		t->ledger = ledger_new(s->seed, &(struct ledger_conf){
+		    .workers = (uint32_t)cf->workers, .segs = t->segs,
+		    .async = cf->mode == TRAINING_ASYNC,
+		    .racks = cf->rack > 0,
+		    .server = cf->approach == TRAINING_PS,
+		    .rounds = (uint32_t)cf->iterations + SPARE_ROUNDS });
 	}
 	t->give_up_ns = cf->give_up_ns;
 	if (cf->give_up_ns == SCENARIO_WORD2)

@@ -72,7 +72,7 @@ void
 train_check(struct sim *s, struct train_worker *w, const struct seg *g)
 {
 	const char *why = w->t->ledger == NULL ? NULL :
-	    ledger_take(w->t->ledger, g);
+	    ledger_take(w->t->ledger, w->id, g);
 
 	if (why != NULL)
 		sim_wrong(s, "sum: %s: %s: iteration %" PRIu32 ", segment %"

@@ -87,7 +87,6 @@ struct async_weights_seg {
 	int64_t asked;			/* round of the last Help, or -1 */
 	uint64_t asked_ns;
 	struct async_weights_early *early;	/* by round; owned */
-	uint32_t probe;			/* that asked for the next; 0 none */
 	bool again;			/* asked more than once */
 	bool queued;
 };
@@ -99,6 +98,7 @@ struct async_weights {
 	int64_t first;			/* round */
 	int64_t t_s;			/* all rounds before it are whole */
 	int64_t most;			/* greatest next of any segment */
+	int64_t latest;			/* greatest known of any */
 	struct async_weights_seg *seg;
 	uint32_t got[ASYNC_WEIGHTS_SPREAD];	/* segments, by round */
 	uint32_t crc[ASYNC_WEIGHTS_SPREAD];
@@ -146,7 +146,7 @@ async_weights_init(struct async_weights *a, uint32_t elements, const uint8_t *w,
     float gamma, int64_t first)
 {
 	*a = (struct async_weights){ .elements = elements, .gamma = gamma,
-	    .first = first, .t_s = first, .most = first,
+	    .first = first, .t_s = first, .most = first, .latest = first,
 	    .retry_ns = ASYNC_WEIGHTS_NEVER, .quiet_ns = ASYNC_WEIGHTS_NEVER };
 	a->w = malloc(4 * (size_t)elements);
 	if (a->w == NULL)
@@ -194,6 +194,22 @@ static inline bool
 async_weights_uniform(const struct async_weights *a)
 {
 	return a->most == a->t_s;
+}
+
+/* Has more than the round that we are at gone by?  We are to catch up. */
+static inline bool
+async_weights_behind(const struct async_weights *a)
+{
+	return a->latest > a->t_s + 1 || a->most > a->t_s + 1;
+}
+
+/* Segment s has been complete up to `round`, which is not of it. */
+static inline void
+async_weights_know(struct async_weights *a, struct async_weights_seg *s,
+    int64_t round)
+{
+	s->known = round > s->known ? round : s->known;
+	a->latest = round > a->latest ? round : a->latest;
 }
 
 /* The weights' CRC-32C for a Join; 0, unknown, between two rounds. */
@@ -291,8 +307,7 @@ async_weights_apply(struct async_weights *a, uint32_t i, const uint8_t *vec,
 	a->got[k]++;
 	if (++s->next > a->most)
 		a->most = s->next;
-	if (s->known < s->next)
-		s->known = s->next;
+	async_weights_know(a, s, s->next);
 	async_weights_advance(a);
 }
 
@@ -388,8 +403,7 @@ async_weights_judge(struct async_weights *a, const struct seg *g,
 	round = async_weights_unwrap(g->iteration, s->next);
 	if (round < s->next)
 		return ASYNC_WEIGHTS_DUPLICATE;
-	if (s->known <= round)
-		s->known = round + 1;
+	async_weights_know(a, s, round + 1);
 	if (round > s->next || round >= a->t_s + ASYNC_WEIGHTS_SPREAD) {
 		v = async_weights_keep(a, g, round);
 		async_weights_wait(a, now_ns);
@@ -437,8 +451,7 @@ async_weights_joined(struct async_weights *a, uint32_t next, uint64_t now_ns)
 	for (uint32_t i = 0; i < a->segs; i++) {
 		struct async_weights_seg *s = &a->seg[i];
 
-		if (s->known < job - 1)
-			s->known = job - 1;
+		async_weights_know(a, s, job - 1);
 		if (s->next < s->known)
 			async_weights_want(a, i);
 	}

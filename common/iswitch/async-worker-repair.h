@@ -22,7 +22,8 @@ async_worker_repair_look(struct async_worker *w)
 	if (!w->repairs)
 		return;
 	w->mender.fetches = !w->weights.proving &&
-	    !async_weights_uniform(&w->weights);
+	    (w->weights.t_s < w->need || !async_weights_uniform(&w->weights) ||
+	    async_weights_behind(&w->weights));
 	w->mender.round = async_weights_wire(w->weights.t_s);
 	if (w->busy && mender_whole(&w->mender))
 		w->busy = false;
@@ -34,7 +35,7 @@ async_worker_repair_begin(struct async_worker *w, uint64_t now_ns)
 {
 	const uint32_t segs = w->weights.segs;
 
-	w->repairs = w->in.repairs && !w->in.whole;
+	w->repairs = w->in.repairs;
 	w->weights.repairs = w->repairs;
 	if (!w->repairs)
 		return true;
@@ -44,8 +45,6 @@ async_worker_repair_begin(struct async_worker *w, uint64_t now_ns)
 	mender_window(&w->mender, segs, segs);
 	if (w->in.rtt_ns > 0)
 		mender_sample(&w->mender, w->in.rtt_ns);
-	for (uint32_t i = 0; i < segs; i++)
-		w->weights.seg[i].probe = 0;
 	mender_turn(&w->mender, (w->pushes - 1) & (SEG_ITERATIONS - 1),
 	    now_ns);
 	if (w->busy)
@@ -70,30 +69,13 @@ static inline void
 async_worker_repair_result(struct async_worker *w, const struct seg *g,
     enum async_weights_verdict v, uint64_t now_ns)
 {
-	struct mender *m = &w->mender;
-	struct async_weights_seg *s;
-
 	if (!w->repairs || g->index >= w->weights.segs)
 		return;
-	s = &w->weights.seg[g->index];
-	if (v == ASYNC_WEIGHTS_DUPLICATE && s->probe != 0)
-		mender_late(m);
-	if (v != ASYNC_WEIGHTS_APPLIED && v != ASYNC_WEIGHTS_EARLY)
-		return;
-	m->news_ns = m->progress_ns = now_ns;
-	m->idle = false;
-	m->moved++;
-	if (v == ASYNC_WEIGHTS_EARLY) {
-		mender_want(m, now_ns);
-		return;
-	}
-	if (s->probe != 0) {
-		m->probed[s->probe % MENDER_PROBES].came++;
-	} else {
-		m->last = g->index;
-		m->last_round = g->iteration;
-	}
-	s->probe = 0;
+	if (v == ASYNC_WEIGHTS_DUPLICATE)
+		mender_duplicate(&w->mender, g->index);
+	else if (v == ASYNC_WEIGHTS_APPLIED || v == ASYNC_WEIGHTS_EARLY)
+		mender_took_round(&w->mender, g->index, g->iteration,
+		    v == ASYNC_WEIGHTS_EARLY, now_ns);
 }
 
 /* Is it a STATE or a NACK? */
@@ -126,13 +108,9 @@ async_worker_say_probe(struct async_worker *w, struct async_worker_out *o,
 	xid = membership_xid(&w->in);
 	mender_fill(m, xid, &h, room, now_ns);
 	for (uint32_t i = 0; i < a->segs; i++) {
-		struct async_weights_seg *s = &a->seg[i];
-
-		if (s->next != a->t_s || control_newer(s->probe, m->acked))
-			continue;
-		if (!repair_add(&h.lacks, room, i))
+		if (a->seg[i].next == a->t_s &&
+		    !mender_ask_round(m, &h, room, i))
 			break;
-		s->probe = m->probe;
 	}
 	o->count = 0;
 	o->len = repair_say_help(o->message, w->in.cf.job, xid, &h);

@@ -98,7 +98,8 @@ async_worker_fits(const struct async_worker *w, uint64_t stale)
  * From when on one may be committed, if nothing else comes until then; NEVER:
  * that takes something to come, or to leave.  Not while the last is on its way
  * out, nor amid a round that is on its way in: who pushes faster than rounds
- * come only fills queues.  To a server not before its answer, either.
+ * come only fills queues; and who is behind would push what is stale.  To a
+ * server not before its answer, either.
  */
 static inline uint64_t
 async_worker_ready_ns(const struct async_worker *w)
@@ -106,7 +107,8 @@ async_worker_ready_ns(const struct async_worker *w)
 	const struct async_weights *a = &w->weights;
 
 	if (w->busy || w->end != ASYNC_WORKER_GOING || a->proving ||
-	    !membership_works(&w->in) || a->t_s < w->need)
+	    !membership_works(&w->in) || a->t_s < w->need ||
+	    async_weights_behind(a))
 		return ASYNC_WORKER_NEVER;
 	return async_weights_uniform(a) ? 0 : a->heard_ns +
 	    ASYNC_WEIGHTS_QUIET_NS;

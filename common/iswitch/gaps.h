@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/iswitch/job-async-server.h"
 #include "common/iswitch/sums.h"
 #include "common/wire/repair.h"
 
@@ -89,6 +90,8 @@ struct gaps_view {
 	const struct sums *sums;
 	uint32_t id;			/* the member's */
 	const uint32_t *pushed;		/* asynchronous: last push + 1 */
+	/* of an asynchronous server */
+	const struct job_async_server_member *served;
 };
 
 /* Is its part of segment i of t here? */
@@ -99,6 +102,9 @@ gaps_has(const struct gaps_view *v, int64_t t, uint32_t i)
 	const uint32_t at = sums_at(a, t, i);
 	const struct sums_slot *s = &a->slot[at];
 
+	if (v->served != NULL)
+		return job_async_server_has(v->served, (uint32_t)t &
+		    (SEG_ITERATIONS - 1), i);
 	if (v->pushed != NULL)
 		return v->pushed[i] != 0 && !seg_before(v->pushed[i] - 1,
 		    (uint32_t)t & (SEG_ITERATIONS - 1));

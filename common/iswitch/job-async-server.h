@@ -207,6 +207,15 @@ job_async_server_take(struct job_async_server *s,
 	    JOB_ASYNC_SERVER_ADDED;
 }
 
+/* Is segment i of that push here, or of a later one? */
+static inline bool
+job_async_server_has(const struct job_async_server_member *m, uint32_t push,
+    uint32_t i)
+{
+	return m->pushed && (seg_before(push, m->push) ||
+	    (push == m->push && m->have[i]));
+}
+
 /* Add member m's vector, which is whole, to the total, if it is finite. */
 static inline void
 job_async_server_add(struct job_async_server *s,

@@ -134,23 +134,40 @@ job_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 	return job_add(j, at, id, g);
 }
 
+/* Of the two slots of segment i, the one that began last. */
+static inline uint32_t
+job_latest(const struct job *j, uint32_t i)
+{
+	const uint32_t other = i + j->a.s.segs;
+	const struct sums_slot *s = j->a.slot;
+
+	return j->a.s.ways == 2 && s[other].state != SUMS_EMPTY &&
+	    (s[i].state == SUMS_EMPTY || s[other].iteration >
+	    s[i].iteration) ? other : i;
+}
+
 /* A push of member id of an asynchronous job (Algorithm 1). */
 static inline enum job_count
 job_async(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 {
 	struct member *m = &j->members.m[id];
-	const uint32_t at = g->index;
-	struct sums_slot *s = &j->a.slot[at];
+	uint32_t at = job_latest(j, g->index);
+	const struct sums_slot *s = &j->a.slot[at];
 	uint32_t *last = &m->pushed[g->index];
 
 	if (*last != 0 && !seg_before(*last - 1, g->iteration))
 		return JOB_DUPLICATE;
 	if (s->state == SUMS_FILLING && s->n != g->n)
 		return JOB_MISMATCHED;
-	if (s->state == SUMS_EMPTY)
-		job_restart(j, at, j->start, g->n, now_ns);
-	else if (s->state != SUMS_FILLING)
-		job_restart(j, at, s->iteration + 1, g->n, now_ns);
+	if (job_full(j, at))
+		return JOB_EARLY;
+	if (s->state != SUMS_FILLING) {
+		const int64_t t = s->state == SUMS_EMPTY ? j->start :
+		    s->iteration + 1;
+
+		at = sums_at(&j->a, t, g->index);
+		job_restart(j, at, t, g->n, now_ns);
+	}
 	*last = g->iteration + 1;
 	return job_add(j, at, id, g);
 }

@@ -107,7 +107,9 @@ struct job {
 	struct { int64_t t; uint32_t n; } done[JOB_DONE];
 	bool news;			/* an iteration is whole: tell */
 	struct mender *mender;		/* of a rack, to its parent; or NULL */
-	int64_t mends;			/* its iteration */
+	int64_t mends;			/* its iteration, or push */
+	int64_t round;			/* out of step: lacks that of it */
+	int64_t awaited;		/* latest round a member has asked for */
 	/* answers, perhaps: iswitch/job-whole-vectors.h */
 	bool giving;
 	uint32_t turn;			/* member last given to */
@@ -117,7 +119,10 @@ struct job {
 	uint64_t n[JOB_COUNTS];
 };
 
-enum { JOB_OPEN_NS = 1000000000 };	/* without a Join, H unknown */
+enum {
+	JOB_OPEN_NS = 1000000000,	/* without a Join, H unknown */
+	JOB_GROWS = 4
+};
 
 /* The shape of a vector of so many elements under cf. */
 static inline struct sums_shape
@@ -125,8 +130,8 @@ job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
 {
 	struct sums_shape s = { .elements = elements, .floats = floats,
 	    .segs = seg_count(elements, floats), .words = 1,
-	    .ways = cf->async ? 1 : 2, .depth = 2,
-	    .apart = cf->async && cf->child, .rows = 1 };
+	    .ways = cf->async && !cf->child ? 1 : 2, .depth = 2,
+	    .apart = cf->async && cf->child ? 2 : 0, .rows = 1 };
 	const uint64_t vector = (uint64_t)s.segs * (SEG_HEADER_BYTES + 4 *
 	    (uint64_t)floats);
 
@@ -164,10 +169,9 @@ job_afford(struct job *j, uint64_t bytes)
 static inline uint64_t
 job_pushed_bytes(const struct job *j, uint32_t members, uint32_t segs)
 {
-	return j->cf->server ?
+	return members * gaps_bytes(segs) + (j->cf->server ?
 	    job_async_server_bytes(j->a.s.elements, j->a.s.floats, members) :
-	    members * (gaps_bytes(segs) + (j->cf->async ?
-	    segs * sizeof(uint32_t) : 0)) +
+	    j->cf->async ? members * segs * sizeof(uint32_t) : 0) +
 	    (j->mender != NULL ? mender_bytes(segs) : 0);
 }
 
@@ -250,6 +254,7 @@ job_begin(struct job *j, const struct sums_shape *s, uint32_t next)
 	j->newest = j->start - 1;
 	j->crc[0] = j->crc[1] = 0;
 	j->ahead = j->giving = j->news = false;
+	j->awaited = SUMS_NEVER;
 	j->serial = 0;
 	for (int k = 0; k < JOB_DONE; k++)
 		j->done[k].t = SUMS_NEVER;
@@ -428,6 +433,27 @@ job_too_few(const struct job *j, uint32_t at)
 	    job_h(j, s->iteration));
 }
 
+/*
+ * Out of step: is slot `at` behind what the parent has not got yet?  It fills
+ * on until then, with more contributions than H: up to JOB_GROWS times that.
+ */
+static inline bool
+job_behind(const struct job *j, uint32_t at)
+{
+	return j->cf->async && j->mender != NULL &&
+	    j->a.slot[at].iteration > j->mends;
+}
+
+/* Likewise: can it take no more? */
+static inline bool
+job_full(const struct job *j, uint32_t at)
+{
+	const struct sums_slot *s = &j->a.slot[at];
+
+	return s->state == SUMS_FILLING && job_behind(j, at) &&
+	    s->accepted >= JOB_GROWS * job_h(j, s->iteration);
+}
+
 /* Has slot `at` all that it waits for? */
 static inline void
 job_test(struct job *j, uint32_t at)
@@ -436,7 +462,7 @@ job_test(struct job *j, uint32_t at)
 	const uint32_t h = job_h(j, s->iteration);
 
 	if (s->state != SUMS_FILLING || !j->open || h == 0 ||
-	    s->accepted < h || job_too_few(j, at))
+	    s->accepted < h || job_too_few(j, at) || job_behind(j, at))
 		return;
 	if (!j->cf->whole) {
 		job_complete(j, at);

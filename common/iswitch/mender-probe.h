@@ -281,6 +281,46 @@ mender_fill(struct mender *m, uint32_t xid, struct repair_help *h,
 }
 
 /*
+ * Out of step: is segment i's result of this round in the Probe that was just
+ * filled, or asked for by one whose answer is to come?  False if there is no
+ * room for it.
+ */
+static inline bool
+mender_ask_round(struct mender *m, struct repair_help *h, uint8_t *room,
+    uint32_t i)
+{
+	if (control_newer(m->s[i].asked, m->acked))
+		return true;
+	if (!repair_add(&h->lacks, room, i))
+		return false;
+	m->s[i].asked = m->probe;
+	return true;
+}
+
+/* Segment i's result of a round is here; early: one before it is not. */
+static inline void
+mender_took_round(struct mender *m, uint32_t i, uint32_t round, bool early,
+    uint64_t now_ns)
+{
+	struct mender_segment *s = &m->s[i];
+
+	m->news_ns = m->progress_ns = now_ns;
+	m->idle = false;
+	m->moved++;
+	if (early) {
+		mender_want(m, now_ns);
+		return;
+	}
+	if (s->asked != 0) {
+		m->probed[s->asked % MENDER_PROBES].came++;
+	} else {
+		m->last = i;
+		m->last_round = round;
+	}
+	s->asked = 0;
+}
+
+/*
  * Is a Probe to be sent now?  To be asked when mender_run() has nothing more.
  * If so, mender_fill() it.
  */

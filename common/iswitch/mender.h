@@ -198,7 +198,9 @@ mender_waits(const struct mender *m)
 static inline void
 mender_turn(struct mender *m, uint32_t t, uint64_t now_ns)
 {
-	memset(m->s, 0, m->segs * sizeof(*m->s));
+	for (uint32_t i = 0; i < m->segs; i++)	/* rounds go on */
+		m->s[i] = (struct mender_segment){
+		    .asked = m->acks ? m->s[i].asked : 0 };
 	m->iteration = t;
 	m->again_first = m->again_end = m->agains = 0;
 	m->readied = m->next = m->upto = m->skipped = 0;

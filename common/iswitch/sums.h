@@ -63,9 +63,10 @@ struct sums_kept {
 /* What memory is laid out for. */
 struct sums_shape {
 	uint32_t elements, floats, segs;
-	uint32_t ways;		/* slots a segment: 2, or 1 asynchronous */
+	/* slots a segment: 2, or 1 asynchronous; of a child always 2 */
+	uint32_t ways;
 	uint32_t depth;		/* vectors in the ring */
-	uint32_t apart;		/* 1: slots fill beside the ring */
+	uint32_t apart;		/* ways, if slots fill beside the ring; or 0 */
 	uint32_t words;		/* of 64 members in a bitmap; 0: none */
 	uint32_t rows;		/* contributions kept, if they are kept */
 };
@@ -208,8 +209,8 @@ static inline uint8_t *
 sums_packet(const struct sums *a, uint32_t at)
 {
 	if (a->s.apart)
-		return a->packet + ((size_t)a->s.depth * a->s.segs +
-		    sums_index(a, at)) * a->stride;
+		return a->packet + ((size_t)a->s.depth * a->s.segs + at) *
+		    a->stride;
 	return sums_place(a, a->slot[at].iteration, sums_index(a, at));
 }
 
@@ -243,7 +244,7 @@ sums_result(const struct sums *a, int64_t t, uint32_t i)
 {
 	if (t <= SUMS_NEVER || sums_kept(a, t, i)->iteration != t)
 		return NULL;
-	if (a->s.ways == 2 && a->s.depth > 2 &&
+	if (a->s.ways == 2 && !a->s.apart && a->s.depth > 2 &&
 	    t <= sums_latest(a, i) - (int64_t)(a->s.depth - 2))
 		return NULL;
 	return sums_place(a, t, i);

@@ -236,6 +236,8 @@ iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
 		job_help_parent(&j->j, &up->seg, iswitch_ask, &asking);
 		break;
 	case MEMBERSHIP_LOST:
+		if (j->j.mender != NULL && j->j.cf->async)
+			iswitch_push_gone(&j->j, up->seg.iteration, now_ns);
 		iswitch_tell_group(s, &j->j, CONTROL_GONE, seg_word(
 		    up->seg.iteration, up->seg.contributions,
 		    up->seg.index));
@@ -272,7 +274,7 @@ iswitch_mend_told(struct iswitch_job *j, const struct control *c,
 	    !mender_told(j->j.mender, c, c->xid - j->up.as.xid_ahead, &behind,
 	    now_ns))
 		return false;
-	if (behind)
+	if (behind && !j->j.cf->async)
 		iswitch_mend_behind(&j->j, now_ns);
 	return true;
 }

@@ -12,14 +12,15 @@
 #include <stdint.h>
 
 #include "common/iswitch/mender-probe.h"
-#include "common/iswitch/switch-join.h"
+#include "common/iswitch/switch-push.h"
 
 /* What has come of member id. */
 static inline struct gaps_view
 iswitch_view(const struct job *j, uint32_t id)
 {
 	return (struct gaps_view){ .sums = &j->a, .id = id,
-	    .pushed = j->cf->async ? j->members.m[id].pushed : NULL };
+	    .served = j->cf->server ? job_async_server_member(&j->ps, id) :
+	    NULL, .pushed = j->cf->async ? j->members.m[id].pushed : NULL };
 }
 
 /* Its iteration, or push, of the wire. */
@@ -74,18 +75,36 @@ iswitch_repair(struct iswitch *s, struct job *j, uint32_t id,
 		iswitch_nack(s, j, id, from, upto);
 }
 
-/* The serial number of the last result that was sent to member m. */
+/* The serial number of an asynchronous server's segment i of round t. */
 static inline uint32_t
-iswitch_mark(const struct job *j, const struct member *m)
+iswitch_served(const struct job *j, int64_t t, uint32_t i)
 {
-	return !j->cf->whole || !m->flow.gives ? j->serial :
-	    j->serial - (j->a.s.segs - m->flow.given);
+	return (uint32_t)(t - j->start) * j->a.s.segs + i + 1;
+}
+
+/* The serial number of the last result that was sent to member id. */
+static inline uint32_t
+iswitch_mark(const struct job *j, uint32_t id)
+{
+	const struct member_flow *f = &j->members.m[id].flow;
+
+	if (j->cf->server)
+		return f->gives ? iswitch_served(j, f->give, f->given) - 1 :
+		    iswitch_served(j, job_async_server_member(&j->ps, id)->
+		    round, 0) - 1;
+	return !j->cf->whole || !f->gives ? j->serial :
+	    j->serial - (j->a.s.segs - f->given);
 }
 
 /* Has member id been sent all of t? */
 static inline bool
 iswitch_given(const struct job *j, uint32_t id, int64_t t)
 {
+	if (j->cf->server)
+		return t < job_async_server_member(&j->ps, id)->round &&
+		    !job_coming(j, id, t, j->a.s.segs - 1);
+	if (j->mender != NULL && j->cf->async)
+		return iswitch_push_whole(j, t);
 	return job_whole(j, t) && !job_coming(j, id, t, j->a.s.segs - 1);
 }
 
@@ -99,7 +118,7 @@ iswitch_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES], *p;
 
 	st->iteration = (uint32_t)(t & (SEG_ITERATIONS - 1));
-	st->mark = iswitch_mark(j, m);
+	st->mark = iswitch_mark(j, id);
 	st->seen = m->gaps->mark;
 	st->dups = m->gaps->dups;
 	if (j->cf->async ? !st->notice : !st->whole && t >= m->from)
@@ -167,6 +186,43 @@ iswitch_resend(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 	return resent;
 }
 
+/* The same of an asynchronous server, which answers each on his own. */
+static inline uint32_t
+iswitch_resend_served(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
+    const struct repair_help *h)
+{
+	struct job_async_server_member *m =
+	    job_async_server_member(&j->ps, id);
+	const uint32_t end = h->lacks.base + 8 * h->lacks.bytes;
+	const int64_t last = sums_unwrap(h->last_round, m->round);
+	uint32_t floor = iswitch_served(j, last, h->last) - MENDER_SLACK, n = 0;
+
+	if (h->last >= j->a.s.segs || last < j->start ||
+	    !control_newer(floor, h->seen))
+		floor = h->seen;
+	for (uint32_t i = h->lacks.base; i < end && i < j->a.s.segs; i++) {
+		const uint8_t *kept = job_async_server_kept(&j->ps, m,
+		    j->start, t, i);
+
+		if (!repair_lacks(&h->lacks, i) || job_coming(j, id, t, i) ||
+		    t >= m->round ||
+		    control_newer(iswitch_served(j, t, i), floor))
+			continue;
+		if (kept == NULL) {
+			j->n[JOB_GONE]++;
+			iswitch_tell(s, &j->members.m[id].at, j->id,
+			    CONTROL_GONE, seg_word((uint32_t)(t &
+			    (SEG_ITERATIONS - 1)), 0, i));
+			break;
+		}
+		m->posted[t % JOB_ASYNC_SERVER_KEPT] = job_post_served(j, id,
+		    kept, i);
+		n++;
+	}
+	j->n[JOB_HELP_RESENT] += n;
+	return n;
+}
+
 /* The same of an asynchronous member: of a push, and of a round. */
 static inline void
 iswitch_probe_async(struct iswitch *s, struct job *j, uint32_t id,
@@ -174,17 +230,30 @@ iswitch_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 {
 	struct member *m = &j->members.m[id];
 	const int64_t k = iswitch_unwrap(j, id, h->iteration);
-	const int64_t round = sums_unwrap(h->round, j->newest);
-	struct repair_state st = { .whole = job_whole(j, round) };
+	const int64_t round = sums_unwrap(h->round, j->cf->server ?
+	    job_async_server_member(&j->ps, id)->round : j->newest);
+	struct repair_state st = { .whole = iswitch_given(j, id, round) };
 
 	if (h->upto > 0 && k > m->gaps->t)
 		gaps_turn(m->gaps, &j->a, k);
 	if (!st.whole) {
 		m->gaps->owed = round;
 		m->gaps->owed_xid = xid;
+		j->awaited = round > j->awaited ? round : j->awaited;
 	}
-	st.resent = iswitch_resend(s, j, id, round, h);
+	st.resent = j->cf->server ? iswitch_resend_served(s, j, id, round, h) :
+	    iswitch_resend(s, j, id, round, h);
 	iswitch_state(s, j, id, k, xid, k == m->gaps->t ? h->upto : 0, &st);
+}
+
+/* Is there no room in a rack, now, for the push that member id asks after? */
+static inline bool
+iswitch_full(const struct job *j, uint32_t id, const struct repair_help *h)
+{
+	const struct gaps_view v = iswitch_view(j, id);
+
+	return j->cf->async && j->mender != NULL && iswitch_push_full(j, &v,
+	    iswitch_unwrap(j, id, h->iteration), h->upto);
 }
 
 /* Member id says what it lacks, and how far it has sent. */
@@ -201,9 +270,9 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 	if (!gaps_probed(m->gaps, xid, h->mark))
 		return;
 	j->n[JOB_PROBES]++;
-	m->gaps->held_upto = j->open ? 0 : h->upto;
-	if (!j->open) {		/* what it sends is early: iswitch_notices() */
-		m->gaps->owed = t;
+	m->gaps->held_upto = j->open && !iswitch_full(j, id, h) ? 0 : h->upto;
+	if (m->gaps->held_upto > 0 || !j->open) {
+		m->gaps->owed = t;	/* it is early: iswitch_notices() */
 		m->gaps->owed_xid = xid;
 		return;
 	}
@@ -285,7 +354,7 @@ iswitch_mend_begin(struct iswitch_job *j, uint64_t now_ns)
 
 	if (!o->cf->async)
 		iswitch_begin_again(o, iswitch_next(o), now_ns);
-	if (!j->up.as.repairs || o->cf->async || o->cf->whole)
+	if (!j->up.as.repairs || o->cf->whole)
 		return;
 	if (o->mender == NULL)
 		o->mender = calloc(1, sizeof(*o->mender));
@@ -295,7 +364,10 @@ iswitch_mend_begin(struct iswitch_job *j, uint64_t now_ns)
 		return;
 	}
 	mender_window(o->mender, MENDER_WINDOW, MENDER_WINDOW);
-	iswitch_mend_turn(o, iswitch_next(o), now_ns);
+	if (o->cf->async)
+		iswitch_push_begin(o, now_ns);
+	else
+		iswitch_mend_turn(o, iswitch_next(o), now_ns);
 }
 
 /* It is still at the iteration before ours, which others have not had. */
@@ -319,6 +391,10 @@ iswitch_mend_result(struct job *j, const struct seg *g, bool taken,
 
 	if (j->mender == NULL || g->index >= j->a.s.segs)
 		return;
+	if (j->cf->async) {
+		iswitch_push_result(j, g, taken, now_ns);
+		return;
+	}
 	if (taken && t > j->mends + 1)	/* the others are ahead */
 		iswitch_mend_turn(j, t - 1, now_ns);
 	if (t != j->mends)
@@ -343,6 +419,8 @@ iswitch_mend(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 
 	if (!iswitch_mends(j))
 		return;
+	if (o->cf->async)
+		iswitch_push_look(o, now_ns);
 	while ((n = mender_run(o->mender, o->a.s.segs, &first, &again,
 	    now_ns)) > 0) {
 		for (uint32_t k = 0; k < n; k++)
@@ -351,6 +429,8 @@ iswitch_mend(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 	if (!mender_probe(o->mender, now_ns))
 		return;
 	mender_fill(o->mender, s->xid, &h, room, now_ns);
+	if (o->cf->async)
+		iswitch_push_ask(o, &h, room);
 	iswitch_post(s, POST_UP, o->self, NULL, msg,
 	    repair_say_help(msg, o->id, s->xid++, &h));
 }

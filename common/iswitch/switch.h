@@ -413,14 +413,14 @@ iswitch_seat(struct iswitch_job *j, uint32_t id, bool repairs)
 	struct member *m = &o->members.m[id];
 	struct sums_shape shape = o->a.s;
 
-	if (o->cf->server)
-		return job_room(o, &shape) && job_served(o, id);
 	free(m->gaps);
 	m->gaps = NULL;
 	/* a rack: what is lost above it is asked for as those below ask */
-	if (repairs && !o->cf->server && (!o->cf->child || o->mender != NULL) &&
+	if (repairs && (!o->cf->child || o->mender != NULL) &&
 	    job_room(o, &shape))
 		m->gaps = gaps_make(shape.segs);
+	if (o->cf->server)
+		return job_room(o, &shape) && job_served(o, id);
 	if (o->cf->async) {
 		free(m->pushed);
 		m->pushed = NULL;

@@ -134,15 +134,15 @@ vanish() {
 }
 
 @test "who has fallen behind what is kept catches up" {
-	serve at innet-switch -q -p iswitch -H 2 --keep 1
+	serve at innet-switch -q -p iswitch -H 2 --keep 200
 	for w in 0 1 2; do work $w o$w --synthetic 4kB --interval 1ms -c 3000; done
 	results "$at" 300
 	kill -STOP $w2
 	results "$at" 3000
 	kill -CONT $w2
-	wait $w0
-	wait $w1
-	wait $w2
+	for w in 0 1 2; do
+		eval "wait \$w$w" || { cat o$w.err; false; }
+	done
 	finish at
 	grep -q 'took over the state of worker [01], 0 bytes' o2.err
 	jq -se 'all(.iterations > 0)' o?.json

@@ -17,6 +17,8 @@ inherit(const struct handover_chunk *k)
 	heir_free(&h);
 }
 
+enum { JOIN_BYTES = 22 };	/* of a Join without flags */
+
 /* The body of c, read and put again at put: how much of it was known. */
 static size_t
 body_again(const struct control *c, uint8_t *put)
@@ -26,11 +28,16 @@ body_again(const struct control *c, uint8_t *put)
 	struct handover_chunk k;
 	struct control_ack a;
 	uint64_t v;
+	size_t known;
 
 	switch (c->action) {
 	case CONTROL_JOIN:
-		return control_get_join(c, &j) ?
-		    (size_t)(control_put_join(put, &j) - put) : 0;
+		if (!control_get_join(c, &j))
+			return 0;
+		known = (size_t)(control_put_join(put, &j) - put);
+		/* flags of a later version are not said again */
+		return known > JOIN_BYTES && (c->body[JOIN_BYTES] & ~15) != 0 ?
+		    JOIN_BYTES : known;
 	case CONTROL_SETH:
 	case CONTROL_MEMBERS:
 	case CONTROL_STATS:
