@@ -29,6 +29,7 @@ pair() {
 }
 
 @test "killed amid a run, an agent goes on to the same weights, bit for bit" {
+	once
 	for algo in a2c ppo; do
 		rm -f ck
 		alone --algo $algo --steps 200k --save whole
@@ -43,6 +44,7 @@ pair() {
 }
 
 @test "every environment goes on, with whole files that are equal" {
+	once
 	for env in cartpole mountaincar mountaincar-continuous acrobot pendulum breakout \
 		lunarlander lunarlander-continuous; do
 		set -- --env $env --horizon 100 --envs 4 --save-every 2 --entropy 0.01
@@ -82,6 +84,7 @@ pair() {
 }
 
 @test "a job whose workers were killed goes on to the same weights" {
+	once
 	set -- --steps 60k --save-every 5
 	pair whole "$@"
 	for w in $works; do wait "$w"; done

@@ -3,6 +3,7 @@
 load common
 
 setup_file() {
+	[ "${INNET_TESTS_ONCE-}" != all ] || return 0
 	cd "$BATS_FILE_TMPDIR"
 	mkdir -p common/toy common/plane
 	cp "$srcdir/tests/data/toy/program.h" common/toy
@@ -29,6 +30,7 @@ setup() {
 }
 
 @test "a new program runs in a trace, with ports, links and impairments" {
+	once
 	innet-gen -q -c 10 --clusters 1 --workers 1 -w gen.pcap
 	to=$(tcpdump -nr gen.pcap -c 1 2>/dev/null | sed 's/.* > \([0-9.]*\)\.\([0-9]*\): .*/\1:\2/')
 	innet-switch -p toy --times 2 --listen "$to" -r gen.pcap -w out.pcap --rate 1M --json >r.json
@@ -41,6 +43,7 @@ setup() {
 }
 
 @test "it runs live, and innet-ctl knows it; the filter repeats its captures" {
+	once
 	serve switch innet-switch --json -p toy --write-in in.pcap -w out.pcap
 	python3 - "${switch#*:}" <<-'E'
 		import socket, sys
@@ -65,6 +68,7 @@ setup() {
 }
 
 @test "it runs in the simulator" {
+	once
 	innet-gen -q -c 10 --clusters 1 --workers 1 -w gen.pcap
 	to=$(tcpdump -nr gen.pcap -c 1 2>/dev/null | sed 's/.* > \([0-9.]*\)\.\([0-9]*\): .*/\1:\2/')
 	jq -n --arg o "-p toy --times 3 --listen $to --rate 1M" \

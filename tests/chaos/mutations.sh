@@ -20,7 +20,9 @@ lacks-forgotten|gaps.h|if (gaps_has(v, t, i))|if (i % 8 == 7 \|\| gaps_has(v, t,
 later-ones-are-there|mender-probe.h|control_newer(s->serial, st->seen))|false)
 no-time-out|mender-probe.h|if (now_ns >= mender_expires_ns(m)) {|if (false) {
 notice-ends-push|mender-probe.h|if (m->acks && st->notice)|if (false)
-asked-while-closed|switch-repair.h|if (!j->open) {|if (false) {
+asked-while-closed|switch-repair.h|if (m->gaps->held_upto > 0 \|\| !j->open) {|if (false) {
+push-behind-push|job.h|j->a.slot\[at\].iteration > j->mends;|j->a.slot[at].iteration > j->mends + 1;
+rounds-in-any-order|switch-push.h|return t < j->round \|\| (job_whole(j, t) && iswitch_done(j, t));|return job_whole(j, t);
 redo-goes-on|sync-worker-control.h|l->redo = false;|;
 windows-of-results|mender.h|return m->order != NULL \|\| m->acks|return m->acks'
 
