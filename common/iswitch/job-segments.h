@@ -281,7 +281,8 @@ job_segment(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 
 /*
  * A result from the parent: whatever the slot holds at that iteration, or
- * before it, it is complete now.  False if it is not one, or is old.
+ * before it, it is complete now.  False if it is not one, or is old.  Out of
+ * step, the last before we were started shows members that the job is theirs.
  */
 static inline bool
 job_result(struct job *j, const struct seg *g, uint64_t now_ns)
@@ -297,7 +298,7 @@ job_result(struct job *j, const struct seg *g, uint64_t now_ns)
 	t = sums_unwrap(g->iteration, j->newest);
 	at = sums_at(a, t, g->index);
 	s = &a->slot[at];
-	if (t < j->start || sums_result(a, t, g->index) != NULL ||
+	if (t < j->start - (a->s.apart > 0) || sums_result(a, t, g->index) != NULL ||
 	    (!a->s.apart && s->state != SUMS_EMPTY && s->iteration > t)) {
 		j->n[JOB_PARENT_OLD]++;
 		return false;

@@ -226,7 +226,7 @@ iswitch_resend_served(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 /* The same of an asynchronous member: of a push, and of a round. */
 static inline void
 iswitch_probe_async(struct iswitch *s, struct job *j, uint32_t id,
-    uint32_t xid, const struct repair_help *h)
+    uint32_t xid, const struct repair_help *h, bool first)
 {
 	struct member *m = &j->members.m[id];
 	const int64_t k = iswitch_unwrap(j, id, h->iteration);
@@ -234,6 +234,11 @@ iswitch_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 	    job_async_server_member(&j->ps, id)->round : j->newest);
 	struct repair_state st = { .whole = iswitch_given(j, id, round) };
 
+	if (first && m->pushed != NULL && k < m->gaps->t) {
+		/* a rack that was started again counts from a lower number */
+		memset(m->pushed, 0, j->a.s.segs * sizeof(*m->pushed));
+		gaps_turn(m->gaps, &j->a, k);
+	}
 	if (h->upto > 0 && k > m->gaps->t)
 		gaps_turn(m->gaps, &j->a, k);
 	if (!st.whole) {
@@ -265,6 +270,7 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 	int64_t t = sums_unwrap(h->iteration, j->newest);
 	struct repair_state st = { 0 };
 	const int64_t probed = t;
+	const bool first = !m->gaps->marked;	/* since it joined */
 	uint32_t upto = h->upto;
 
 	if (!gaps_probed(m->gaps, xid, h->mark))
@@ -277,7 +283,7 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 		return;
 	}
 	if (j->cf->async) {
-		iswitch_probe_async(s, j, id, xid, h);
+		iswitch_probe_async(s, j, id, xid, h, first);
 		return;
 	}
 	if (t > j->start && t > m->from && !job_whole(j, t - 1)) {

@@ -191,7 +191,7 @@ r=$((10000 + 14640))
 
 @test "a push of which a server has nothing is sent again" {
 	training '"iterations": 200, "vector": "1kB", "loss": "2%", "approach": "ps", "mode": "async"'
-	jq -e '.iterations >= 200 and .lost > 10 and .max_aggregation_ns > 1e9' f
+	jq -e '.iterations >= 200 and .lost > 10 and .max_aggregation_ns < 1e6' f
 }
 
 @test "captures before and after each link differ by what was lost" {
@@ -235,9 +235,9 @@ failing() {
 	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 20e6' f
 	failing '"rack": 2' '{ switch: "rack", index: 1, from: "10ms", to: "20ms" }'
 	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 10e6' f
-	failing '"rack": 2, "mode": "async"' '{ switch: "rack", index: 1, from: "10ms", to: "20ms" }' || rc=$?
-	[ "$rc" -eq 1 ]
-	[[ $(cat err) == "innet-sim: x."*": job 1: refused: "* ]]
+	# its members have had the same rounds, and each is shown that it is in order
+	failing '"rack": 2, "mode": "async"' '{ switch: "rack", index: 1, from: "10ms", to: "20ms" }'
+	jq -e '.iterations == 30 and .lost > 10 and .max_aggregation_ns > 10e6' f
 }
 
 @test "a core that comes back when one rack has results and the other has not" {
