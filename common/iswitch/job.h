@@ -520,6 +520,8 @@ job_assembles(const struct job *j)
 static inline void
 job_try_open(struct job *j, uint64_t now_ns)
 {
+	if (j->open)
+		return;
 	if (job_assembles(j) ? now_ns >= j->last_join_ns + JOB_OPEN_NS :
 	    !j->held && j->h != 0 && j->members.present >= j->h)
 		j->open = j->news = true;

@@ -34,3 +34,10 @@ setup() {
 	run -2 --separate-stderr innet-sim --chaos x
 	[[ $stderr == "innet-sim: invalid seed 'x': "* ]]
 }
+
+@test "the same live: workers, racks and servers that are killed or cut off" {
+	once training
+	privileged
+	run -0 bash "$srcdir/tests/chaos/live.sh" 21 22 19 1
+	[ "$(grep -c ' faults: as it should be$' <<<"$output")" -eq 4 ]
+}

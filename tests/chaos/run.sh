@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
 # run.sh INNET-SIM SECONDS - random trainings under faults for so long, from
-# seeds that nobody has tried.  Each finding is a line with its seed; then
-# the status is 1.
+# seeds that nobody has tried: half the time in simulation, half of it live
+# (live.sh; that takes root).  Each finding is a line with its seed; then the
+# status is 1.
 set -u
-sim=$1 end=$((SECONDS + ${2:-60})) runs=0 rc=0
+sim=$1 seconds=${2:-60} runs=0 lives=0 rc=0
+here=$(cd "$(dirname "$0")" && pwd)
+PATH=$(cd "$(dirname "$sim")" && pwd):$PATH
 first=$(($(date +%s) * 100000))
 echo "seeds from $first on"
-while [ $SECONDS -lt $end ]; do
+SECONDS=0
+while [ $SECONDS -lt $((seconds / 2)) ]; do
 	"$sim" -q --chaos $((first + runs)) --runs 2000
 	case $? in
 	0) ;;
@@ -15,5 +19,15 @@ while [ $SECONDS -lt $end ]; do
 	esac
 	runs=$((runs + 2000))
 done
-echo "$runs runs"
+echo "$runs runs in simulation"
+if ! ip netns add "innet-$$-try" 2>/dev/null; then
+	echo 'none live: network namespaces need root'
+	exit $rc
+fi
+ip netns del "innet-$$-try"
+while [ $SECONDS -lt "$seconds" ]; do
+	bash "$here/live.sh" $((first + lives)) || rc=1
+	lives=$((lives + 1))
+done
+echo "$lives runs live"
 exit $rc
