@@ -298,7 +298,8 @@ job_result(struct job *j, const struct seg *g, uint64_t now_ns)
 	t = sums_unwrap(g->iteration, j->newest);
 	at = sums_at(a, t, g->index);
 	s = &a->slot[at];
-	if (t < j->start - (a->s.apart > 0) || sums_result(a, t, g->index) != NULL ||
+	if (t < j->start - (a->s.apart > 0) ||
+	    sums_result(a, t, g->index) != NULL ||
 	    (!a->s.apart && s->state != SUMS_EMPTY && s->iteration > t)) {
 		j->n[JOB_PARENT_OLD]++;
 		return false;

@@ -109,7 +109,7 @@ struct job {
 	struct mender *mender;		/* of a rack, to its parent; or NULL */
 	int64_t mends;			/* its iteration, or push */
 	int64_t round;			/* out of step: lacks that of it */
-	int64_t awaited;		/* latest round a member has asked for */
+	int64_t awaited;		/* latest round that a member wants */
 	/* answers, perhaps: iswitch/job-whole-vectors.h */
 	bool giving;
 	uint32_t turn;			/* member last given to */

@@ -94,19 +94,16 @@ moments() {
 }
 
 @test "Poisson gaps have the interval's mean and deviation" {
-	once
 	innet-gen -q --arrivals poisson --interval 1ms -c 2000 -w a.pcap
 	gaps a.pcap | moments 0.99e6 1.01e6 0.98e6 1.02e6
 }
 
 @test "lognormal gaps have the interval's mean and a deviation of 1.31 of it" {
-	once
 	innet-gen -q --arrivals lognormal --interval 1ms -c 2000 -w a.pcap
 	gaps a.pcap | moments 0.98e6 1.02e6 1.2e6 1.42e6
 }
 
 @test "on/off trains are as long as asked for, on average, at four times the rate" {
-	once
 	innet-gen -q --arrivals onoff --burst 5 --interval 1ms -c 2000 -w a.pcap
 	gaps a.pcap | moments 0.97e6 1.03e6 2e6 3e6
 	gaps a.pcap | awk '$1 == 250000 { n++ } $1 < 250000 { exit 1 }
@@ -114,7 +111,6 @@ moments() {
 }
 
 @test "the rate is what was asked for within 1 %, whatever the arrivals" {
-	once
 	for o in periodic poisson lognormal onoff bursts "periodic --speeds 0.5"; do
 		innet-gen --arrivals $o --rate 10G --clusters 30 --duration 2ms \
 			--json -w a.pcap >a.json
@@ -132,7 +128,6 @@ moments() {
 }
 
 @test "speeds spread the intervals of workers as wide as asked for" {
-	once
 	innet-gen -q --clusters 50 --speeds 0.5 --interval 1ms -c 2 -w a.pcap
 	gaps a.pcap | awk '$1 < 666666 || $1 > 2000000 { exit 1 }
 		{ print 1e6 / $1 }' | moments 0.9 1.1 0.24 0.34
@@ -173,7 +168,6 @@ moments() {
 }
 
 @test "bursts are whole clusters, back to back, with the period of the rate" {
-	once
 	innet-gen -q --clusters 1 -c 16 --payload 212B --rate 6G --arrivals bursts -w a.pcap
 	records a.pcap 212 >a
 	[ "$(wc -l <a)" -eq 48 ]
@@ -186,7 +180,6 @@ moments() {
 }
 
 @test "bursts: workers take turns, lead or trail in the shares the manual says" {
-	once
 	innet-gen -q --clusters 4 --workers 3 -c 8000 --rate 6G --arrivals bursts --payload 36B -w a.pcap
 	records a.pcap 36 | sort -s -n -k3,3 | awk '{ s = s $4 } NR % 24 == 0 {
 		if (s ~ /^(012)*$/) turns++
@@ -198,7 +191,6 @@ moments() {
 }
 
 @test "rewards are flat, rise, or rise with noise" {
-	once
 	innet-gen -q --clusters 1 --workers 1 --rewards rising -c 300 -w a.pcap
 	# 0x3f000000 is 0.5, in the 100th update; positive floats sort as integers
 	records a.pcap | awk '$9 <= r { exit 1 } { r = $9 }
