@@ -120,7 +120,7 @@ within() {
 }
 
 @test "H below the members: who is slow ends with the others" {
-	serve at innet-switch -q -p iswitch -H 3
+	serve at innet-switch -q -p iswitch -H 3 --keep 200
 	all=''
 	for w in 0 1 2; do
 		innet-worker -p iswitch --json --switch "$at" --worker $w --synthetic 4kB \
