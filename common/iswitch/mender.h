@@ -42,7 +42,8 @@ enum {
 enum mender_flag {
 	MENDER_HERE = 1,		/* its result */
 	MENDER_FLIES = 2,		/* in the network, for all we know */
-	MENDER_AGAIN = 4		/* to be sent again */
+	MENDER_AGAIN = 4,		/* to be sent again */
+	MENDER_QUEUED = 8		/* in that queue; maybe for nothing */
 };
 
 struct mender_segment {
@@ -299,12 +300,14 @@ mender_run_again(struct mender *m, uint32_t most, uint32_t *first,
 	while (m->agains > 0 && n < most && m->flight < m->allowed) {
 		const uint32_t i = m->again[m->again_first % m->segs];
 
+		if ((m->s[i].flags & MENDER_AGAIN) != 0 && n > 0 &&
+		    i != *first + n)
+			break;
+		m->s[i].flags &= (uint8_t)~MENDER_QUEUED;
 		if ((m->s[i].flags & MENDER_AGAIN) == 0) {
 			m->again_first++;
 			continue;
 		}
-		if (n > 0 && i != *first + n)
-			break;
 		if (n++ == 0)
 			*first = i;
 		m->again_first++;
@@ -388,7 +391,7 @@ mender_unsent(struct mender *m, uint32_t first, uint32_t count, uint32_t n,
 		m->flight--;
 		m->serial--;
 		if (again) {
-			s->flags |= MENDER_AGAIN;
+			s->flags |= MENDER_AGAIN | MENDER_QUEUED;
 			m->again_first--;
 			m->again[m->again_first % m->segs] = first + count - k;
 			m->agains++;
@@ -416,7 +419,7 @@ mender_take(struct mender *m, uint32_t i, uint64_t now_ns)
 		m->there++;
 	}
 	m->agains -= (s->flags & MENDER_AGAIN) != 0;
-	s->flags = MENDER_HERE;
+	s->flags = MENDER_HERE | (s->flags & MENDER_QUEUED);
 	if (s->asked != 0)
 		m->probed[s->asked % MENDER_PROBES].came++;
 	else
@@ -479,8 +482,10 @@ mender_lacks(struct mender *m, const struct repair_bitmap *b, uint32_t floor,
 		}
 		if ((s->flags & MENDER_FLIES) != 0)
 			m->flight--;
-		s->flags = (uint8_t)((s->flags & MENDER_HERE) | MENDER_AGAIN);
-		m->again[m->again_end++ % m->segs] = i;
+		if ((s->flags & MENDER_QUEUED) == 0)
+			m->again[m->again_end++ % m->segs] = i;
+		s->flags = (uint8_t)((s->flags & MENDER_HERE) |
+		    MENDER_QUEUED | MENDER_AGAIN);
 		m->agains++;
 		m->lost++;
 		any = true;

@@ -412,6 +412,25 @@ test_wraps(void)
 }
 
 /* Out of step a STATE takes the place of results. */
+/* What is lost again and again stands in the queue once. */
+static void
+test_queue(void)
+{
+	struct mender m = make(2, 1);
+	struct repair_bitmap b = bitmap(2);
+
+	sent(&m, 2, 0);
+	mender_lacks(&m, &b, m.serial, MS, MS);
+	b = bitmap(1);
+	for (int k = 0; k < 5; k++) {
+		mender_lacks(&m, &b, m.serial, MS, MS);
+		mender_take(&m, 0, MS);
+	}
+	ok(sent(&m, 2, 2 * MS) == 2, "what is lost and comes, again and again, "
+	    "keeps no other from being sent");
+	mender_free(&m);
+}
+
 static void
 test_acks(void)
 {
@@ -449,6 +468,7 @@ main(void)
 	test_windows();
 	test_order();
 	test_wraps();
+	test_queue();
 	test_acks();
 	return tap_end();
 }
