@@ -130,6 +130,24 @@ draw_way(struct rng *r, struct chaos_plan *p)
 	}
 }
 
+/*
+ * Where switches are killed, one worker is, once, and by racks none: the
+ * results that it lacks and those that others lack may not be the same.
+ */
+static void
+spare(struct chaos_plan *p)
+{
+	uint32_t switches = 0, deaths = 0;
+
+	for (uint32_t i = 0; i < p->sc.faults.n; i++)
+		switches += chaos_kind(p, i) == CHAOS_KILL;
+	for (uint32_t i = 0; i < p->sc.faults.n && switches > 0; i++) {
+		if (chaos_kind(p, i) == CHAOS_DEATH &&
+		    (deaths++ > 0 || p->t.rack > 0))
+			p->fault[i].worker = SCENARIO_PAUSED;
+	}
+}
+
 /* A machine that is started again finds no packet of its life before. */
 static void
 outlive(struct chaos_plan *p)
@@ -141,7 +159,8 @@ outlive(struct chaos_plan *p)
 
 		if (chaos_kind(p, i) == CHAOS_KILL && f->to_ns < least)
 			f->to_ns = least;
-		p->killed |= chaos_kind(p, i) == CHAOS_KILL;
+		p->killed |= chaos_kind(p, i) == CHAOS_KILL ||
+		    chaos_kind(p, i) == CHAOS_DEATH;
 	}
 }
 
@@ -165,7 +184,7 @@ ideal_ns(const struct scenario_training *t)
  */
 static uint32_t
 draw_fault(struct rng *r, const struct scenario_training *t,
-    struct scenario_fault *f, uint32_t left)
+    struct scenario_fault *f, uint64_t survivor, uint32_t left)
 {
 	const bool racks = t->rack > 0;
 	const double kind = rng_double(r), end_ns = 1.5 * ideal_ns(t);
@@ -186,8 +205,13 @@ draw_fault(struct rng *r, const struct scenario_training *t,
 	} else if (kind < 0.75 && racks) {
 		strcpy(f->link, "rack");
 		f->index = rng_below(r, (t->workers + t->rack - 1) / t->rack);
+	} else if (t->workers > 1 && t->mode == TRAINING_SYNC &&
+	    !t->barrier && chance(r, 0.5)) {
+		f->worker = SCENARIO_KILLED;	/* not the one who has it all */
+		f->index = (survivor + 1 + rng_below(r, t->workers - 1)) %
+		    t->workers;
 	} else {
-		strcpy(f->node, "worker");
+		f->worker = SCENARIO_PAUSED;
 	}
 	n = n < left ? n : left;
 	for (uint32_t i = 0; i < n; i++) {
@@ -203,11 +227,12 @@ static void
 draw_faults(struct rng *r, struct chaos_plan *p)
 {
 	const uint64_t most = chance(r, 0.4) ? 0 : between(r, 1, 4);
+	const uint64_t survivor = rng_below(r, p->t.workers);
 	uint32_t n = 0;
 
 	for (uint64_t i = 0; i < most && n < CHAOS_FAULTS; i++) {
 		const uint32_t m = draw_fault(r, &p->t, &p->fault[n],
-		    CHAOS_FAULTS - n);
+		    survivor, CHAOS_FAULTS - n);
 
 		for (uint32_t k = n; k < n + m && m > 1; k++)
 			p->flaps |= 1u << k;
@@ -227,6 +252,7 @@ chaos_draw(struct chaos_plan *p, uint64_t seed)
 	draw_speeds(&r, &p->t);
 	draw_way(&r, p);
 	draw_faults(&r, p);
+	spare(p);
 	outlive(p);
 	if (chance(&r, 0.2))		/* it comes round soon */
 		p->first = SEG_ITERATIONS - (uint32_t)between(&r, 1, 10);
@@ -251,9 +277,11 @@ chaos_kind(const struct chaos_plan *p, uint32_t i)
 {
 	const struct scenario_fault *f = &p->fault[i];
 
+	if (f->worker != SCENARIO_LIVES)
+		return f->worker == SCENARIO_PAUSED ? CHAOS_PAUSE :
+		    CHAOS_DEATH;
 	if (f->link[0] == '\0')
-		return strcmp(f->node, "worker") == 0 ? CHAOS_PAUSE :
-		    CHAOS_KILL;
+		return CHAOS_KILL;
 	return (p->flaps >> i & 1) != 0 ? CHAOS_FLAP : CHAOS_PARTITION;
 }
 
@@ -262,13 +290,15 @@ print_faults(FILE *f, const struct chaos_plan *p)
 {
 	for (uint32_t i = 0; i < p->sc.faults.n; i++) {
 		const struct scenario_fault *x = &p->fault[i];
-		const bool link = x->link[0] != '\0';
+		const char *key = x->link[0] != '\0' ? "link" :
+		    x->worker != SCENARIO_LIVES ? "worker" : "switch";
+		const char *what = x->link[0] != '\0' ? x->link :
+		    x->worker == SCENARIO_PAUSED ? "paused" :
+		    x->worker == SCENARIO_KILLED ? "killed" : x->node;
 
 		fprintf(f, "%s{\"%s\":\"%s\",\"index\":%" PRIu64 ",\"from\":\"%"
 		    PRIu64 "ns\",\"to\":\"%" PRIu64 "ns\"}", i == 0 ? "" : ",",
-		    link ? "link" : chaos_kind(p, i) == CHAOS_PAUSE ? "pause" :
-		    "switch", link ? x->link : x->node, x->index, x->from_ns,
-		    x->to_ns);
+		    key, what, x->index, x->from_ns, x->to_ns);
 	}
 }
 

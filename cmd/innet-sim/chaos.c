@@ -180,7 +180,7 @@ sum_up(const struct chaos_conf *cf, const struct shared *sh,
 	static const char *const trouble[] = { "lost", "bursts", "twice",
 		"late" };
 	static const char *const fault[] = { "partitions", "flaps", "kills",
-		"pauses" };
+		"pauses", "deaths" };
 
 	say(cf, "seed", cf->seed, "{");
 	say(cf, "runs", n->runs, ",");

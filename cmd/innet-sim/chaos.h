@@ -19,7 +19,8 @@
 enum { CHAOS_FAULTS = 8 };
 
 enum chaos_kind {
-	CHAOS_PARTITION, CHAOS_FLAP, CHAOS_KILL, CHAOS_PAUSE, CHAOS_KINDS
+	CHAOS_PARTITION, CHAOS_FLAP, CHAOS_KILL, CHAOS_PAUSE, CHAOS_DEATH,
+	CHAOS_KINDS
 };
 
 /* What a scenario cannot say. */
@@ -32,7 +33,7 @@ struct chaos_plan {
 	double share;			/* of ways that have that trouble */
 	uint32_t first;			/* iteration, in step */
 	uint32_t old;			/* bit: a worker that does not repair */
-	bool killed;			/* a switch is */
+	bool killed;			/* a switch or a worker is */
 	uint32_t flaps;			/* bit: a fault that is one of some */
 	uint64_t memory_bytes;		/* that a switch may take; 0: any */
 };

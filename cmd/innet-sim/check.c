@@ -226,24 +226,52 @@ parts(const struct scenario *s, const struct scenario_fault *f, bool link,
 		const struct scenario_training *t = &scenario_trainings(s)[k];
 		const uint64_t has = training_parts(t, link, name);
 
-		if ((f->training[0] == '\0' || strcmp(f->training,
-		    training_name(t)) == 0) && has > n)
+		if (scenario_strikes(f, t) && has > n)
 			n = has;
 	}
 	return n;
+}
+
+/* Who is killed has to have one who hands over a state. */
+static bool
+check_fate(const struct scenario *s, const struct scenario_fault *f, size_t i,
+    struct json_reader *r)
+{
+	if (s->trainings.n == 0)
+		return json_reader_fail_at(r, "faults", i, "worker",
+		    "there are no trainings");
+	for (size_t k = 0; k < s->trainings.n; k++) {
+		const struct scenario_training *t = &scenario_trainings(s)[k];
+
+		if (f->worker != SCENARIO_KILLED || !scenario_strikes(f, t))
+			continue;
+		if (t->mode != TRAINING_SYNC || t->approach == TRAINING_RING)
+			return json_reader_fail_at(r, "faults", i, "worker",
+			    "%s: none can be replaced in a simulation but "
+			    "those of a switch or server in step",
+			    training_name(t));
+		if (t->barrier)
+			return json_reader_fail_at(r, "faults", i, "worker",
+			    "%s: with barrier, workers wait for each other "
+			    "beside the network", training_name(t));
+	}
+	return true;
 }
 
 static bool
 check_fault(const struct scenario *s, size_t i, struct json_reader *r)
 {
 	const struct scenario_fault *f = &scenario_faults(s)[i];
-	const bool link = f->link[0] != '\0';
-	const char *name = link ? f->link : f->node;
-	const uint64_t n = parts(s, f, link, name);
+	const bool link = f->link[0] != '\0', worker = f->worker !=
+	    SCENARIO_LIVES;
+	const char *name = worker ? "worker" : link ? f->link : f->node;
+	const uint64_t n = parts(s, f, link || worker, name);
 
-	if (link == (f->node[0] != '\0'))
+	if (link + (f->node[0] != '\0') + worker != 1)
 		return json_reader_fail_at(r, "faults", i, NULL,
-		    "needs a link or a switch");
+		    "needs a link, a switch or a worker");
+	if (worker && !check_fate(s, f, i, r))
+		return false;
 	if (n == 0 && s->trainings.n > 0)
 		return json_reader_fail_at(r, "faults", i, link ? "link" :
 		    "switch", "no training%s%s has a %s called '%s'",

@@ -29,6 +29,7 @@ static const char *const none[] = { "none", NULL };
 static const char *const same[] = { "same", NULL };
 static const char *const derived[] = { "auto", NULL };
 static const char *const ages[] = { "sent", "first", NULL };
+static const char *const fates[] = { "none", "paused", "killed", NULL };
 
 static const struct json_reader_key switch_keys[] = {
 	{ "name", JSON_READER_NAME, AT(switch, name), .needed = true,
@@ -184,6 +185,9 @@ static const struct json_reader_key fault_keys[] = {
 	    "switch is down; of trainings: worker, rack or server" },
 	{ "switch", JSON_READER_NAME, AT(fault, node), .help = "this switch is "
 	    "down; of trainings: switch or rack" },
+	{ "worker", JSON_READER_WORD, AT(fault, worker), "none",
+	    .words = fates,
+	    .help = "of a training: what is done to it; started again at to" },
 	{ "training", JSON_READER_NAME, AT(fault, training),
 	    .help = "of this training; without it, of all" },
 	{ "index", JSON_READER_COUNT, AT(fault, index), "all", 0,

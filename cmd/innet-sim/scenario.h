@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "cmd/innet-sim/training.h"
 #include "common/base/json-reader.h"
@@ -93,8 +94,12 @@ struct scenario_workers {
 	uint64_t wait_ns;		/* for a model; 0: they do not */
 };
 
+/* What a fault does to a worker. */
+enum scenario_fate { SCENARIO_LIVES, SCENARIO_PAUSED, SCENARIO_KILLED };
+
 struct scenario_fault {
 	char link[JSON_READER_NAME_BYTES], node[JSON_READER_NAME_BYTES];
+	uint64_t worker;		/* enum scenario_fate; or these */
 	uint64_t index;			/* WORD1: all of that name */
 	uint64_t from_ns, to_ns;
 	char training[JSON_READER_NAME_BYTES];	/* empty: all */
@@ -199,5 +204,26 @@ void scenario_free(struct scenario *s);
 /* check.c: does all of it, read from root, go together?  False: likewise. */
 bool scenario_check(const struct scenario *s, const cJSON *root,
     struct json_reader *r);
+
+/* Does fault f come over training t? */
+static inline bool
+scenario_strikes(const struct scenario_fault *f,
+    const struct scenario_training *t)
+{
+	return f->training[0] == '\0' || strcmp(f->training,
+	    training_name(t)) == 0;
+}
+
+/* Is a worker of training t killed? */
+static inline bool
+scenario_kills(const struct scenario *s, const struct scenario_training *t)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->faults.n; i++)
+		any |= scenario_faults(s)[i].worker == SCENARIO_KILLED &&
+		    scenario_strikes(&scenario_faults(s)[i], t);
+	return any;
+}
 
 #endif

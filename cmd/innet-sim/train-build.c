@@ -14,10 +14,7 @@
 enum {
 	BUFFER_BYTES = 8 << 20, KEEP_BYTES = 64000000, RUN_SEGMENTS = 44,
 	SUBNET = 250,
-	SPARE_ROUNDS = 8,		/* beyond the last that all have */
-	LIFE = 22			/* a machine that is started again
-					   begins with newer numbers, by an
-					   hour of control_first_xid() */
+	SPARE_ROUNDS = 8		/* beyond the last that all have */
 };
 
 static const struct scenario_training *
@@ -119,7 +116,7 @@ train_open_machine(struct train_switch *w)
 	job->child = w->up != NULL && t->server == NULL;
 	w->conf = (struct plane_conf){ .program = &iswitch_program,
 	    .settings = set, .place = { .address = w->self, .live = true,
-	    .xid = 1 + (w->lives++ << LIFE), .memory_bytes =
+	    .xid = 1 + (w->lives++ << TRAIN_LIFE), .memory_bytes =
 	    t->ledger == NULL ? 0 : w->sim->sc->chaos->memory_bytes } };
 	w->plane = sim_have(1, sizeof(*w->plane), "switches");
 	if (!plane_init(w->plane, &w->conf, &train_driver, w))
@@ -188,32 +185,60 @@ add_worker(struct sim *s, struct training *t, uint32_t i)
 	sw->down[i - sw->first] = w->up + 1;
 }
 
+/* How a worker joins. */
+static struct membership_conf
+membership_of(const struct train_worker *w, uint32_t xid)
+{
+	const struct training *t = w->t;
+
+	return (struct membership_conf){ .type = CONTROL_WORKER, .job = 1,
+	    .async = t->cf->mode == TRAINING_ASYNC, .cluster = 1,
+	    .number = w->id, .elements = t->segs * t->carried,
+	    .floats = (uint16_t)t->carried, .floats_max =
+	    (uint16_t)t->carried, .give_up_ns = t->give_up_ns,
+	    .gives = t->gives, .xid = xid };
+}
+
+uint32_t
+train_first(const struct sim *s)
+{
+	return s->sc->chaos == NULL ? 1 : s->sc->chaos->first;
+}
+
+void
+train_open_worker(const struct sim *s, struct train_worker *w,
+    uint64_t iterations, uint32_t xid)
+{
+	const struct training *t = w->t;
+	const uint64_t packet = SEG_HEADER_BYTES + 4 * (uint64_t)t->floats;
+	const struct membership_conf in = membership_of(w, xid);
+	const struct sync_worker_conf cf = {
+	    .next = (train_first(s) + iterations) % SEG_ITERATIONS,
+	    .run_bytes = RUN_SEGMENTS * train_segment_bytes(t),
+	    .buffer_bytes = BUFFER_BYTES / packet * train_segment_bytes(t) };
+
+	sync_worker_init(&w->l, &in, &cf, s->now_ns);
+}
+
 /* The machine of a worker. */
 static void
 open_worker(struct sim *s, struct train_worker *w)
 {
 	struct training *t = w->t;
-	const uint64_t packet = SEG_HEADER_BYTES + 4 * (uint64_t)t->floats;
-	const struct membership_conf in = { .type = CONTROL_WORKER, .job = 1,
-	    .async = t->cf->mode == TRAINING_ASYNC, .cluster = 1,
-	    .number = w->id, .elements = t->segs * t->carried,
-	    .floats = (uint16_t)t->carried, .floats_max =
-	    (uint16_t)t->carried, .give_up_ns = t->give_up_ns, .xid = 1 };
+	const struct membership_conf in = membership_of(w, 1);
 	const struct chaos_plan *plan = s->sc->chaos;
-	const struct sync_worker_conf cf = {
-	    .next = plan == NULL ? 1 : plan->first,
-	    .run_bytes = RUN_SEGMENTS * train_segment_bytes(t),
-	    .buffer_bytes = BUFFER_BYTES / packet * train_segment_bytes(t) };
 
 	if (t->cf->approach == TRAINING_RING) {
 		train_ring_open(w);
 		w->in = true;
 		t->joined++;
 	} else if (t->cf->mode == TRAINING_SYNC) {
-		sync_worker_init(&w->l, &in, &cf, 0);
+		train_open_worker(s, w, 0, 1);
 	} else {
 		train_async_open(w, &in);
 	}
+	if (t->gives)
+		train_life_open(w);
 	if (plan != NULL && (plan->old >> w->id & 1) != 0)
 		w->l.in.cf.repairs = w->a.m.in.cf.repairs = false;
 	if (t->cf->approach != TRAINING_RING)
@@ -306,6 +331,7 @@ add_training(struct sim *s, uint32_t k, struct sim_node *node)
 		t->give_up_ns = SIM_NEVER;
 	else if (cf->give_up_ns == SCENARIO_WORD1)
 		t->give_up_ns = s->sc->faults.n == 0 ? SIM_NEVER : GIVE_UP_NS;
+	t->gives = scenario_kills(s->sc, cf);
 	t->switches = 1 + t->racks;
 	t->server = cf->approach == TRAINING_PS ? node + t->switches : NULL;
 	t->host = node + t->switches + (t->server != NULL);
@@ -363,6 +389,7 @@ train_free(struct sim *s)
 
 		for (uint32_t i = 0; i < t->cf->workers; i++) {
 			sync_worker_free(&t->w[i].l);
+			train_life_free(&t->w[i]);
 			async_worker_free(&t->w[i].a.m);
 			free(t->w[i].ring.got[0]);
 			free(t->w[i].ring.got[1]);

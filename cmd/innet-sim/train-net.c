@@ -94,14 +94,35 @@ train_lose(struct sim *s, const struct sim_packet *p, enum sim_loss why)
 	train_of(s, p->dg.from)->lost[why]++;
 }
 
-/* The links or switches of training t that the fault names. */
+/* A worker, or its link. */
+static void
+fail_worker(struct sim *s, struct train_worker *w,
+    const struct scenario_fault *f, bool down)
+{
+	switch ((enum scenario_fate)f->worker) {
+	case SCENARIO_LIVES: sim_fail_link(s, w->up, down); break;
+	case SCENARIO_PAUSED:
+		w->paused_ns = down ? s->now_ns + f->to_ns - f->from_ns : 0;
+		train_worker_kind.wake(s, w->node);
+		break;
+	case SCENARIO_KILLED:
+		if (down)
+			train_life_end(w);
+		else
+			train_life_begin(s, w);
+		break;
+	}
+}
+
+/* The links, workers or switches of training t that the fault names. */
 static void
 fail_of(struct sim *s, struct training *t, const struct scenario_fault *f,
     bool down)
 {
 	const bool link = f->link[0] != '\0';
 	const char *what = link ? f->link : f->node;
-	const bool worker = strcmp(what, "worker") == 0;
+	const bool worker = f->worker != SCENARIO_LIVES ||
+	    strcmp(what, "worker") == 0;
 	const uint32_t n = worker ? (uint32_t)t->cf->workers :
 	    training_parts(t->cf, link, what);
 
@@ -110,14 +131,8 @@ fail_of(struct sim *s, struct training *t, const struct scenario_fault *f,
 
 		if (f->index != SCENARIO_WORD1 && f->index != i)
 			continue;
-		if (worker && !link) {
-			t->w[i].paused_ns = down ? s->now_ns + f->to_ns -
-			    f->from_ns : 0;
-			train_worker_kind.wake(s, t->w[i].node);
-			continue;
-		}
 		if (worker) {
-			sim_fail_link(s, t->w[i].up, down);
+			fail_worker(s, &t->w[i], f, down);
 			continue;
 		}
 		w = strcmp(what, "server") == 0 ? t->server->own :
@@ -136,8 +151,7 @@ train_add_faults(struct sim *s, const struct training *t)
 		const struct scenario_fault *f = &scenario_faults(s->sc)[i];
 		const uint32_t id = 2 * (i * s->trainings + t->number);
 
-		if (f->training[0] != '\0' && strcmp(f->training,
-		    training_name(t->cf)) != 0)
+		if (!scenario_strikes(f, t->cf))
 			continue;
 		sim_at(s, SIM_FAULT, id, s->now_ns + f->from_ns);
 		sim_at(s, SIM_FAULT, id + 1, s->now_ns + f->to_ns);
@@ -145,14 +159,14 @@ train_add_faults(struct sim *s, const struct training *t)
 }
 
 /*
- * Of a training that was drawn: a switch may be killed while all workers will
- * still be there to give its sums once more.
+ * Of a training that was drawn: a switch or worker may be killed while all
+ * workers will still be there to give its sums once more.
  */
 static bool
 may_strike(const struct training *t, const struct scenario_fault *f)
 {
 	for (uint32_t i = 0; i < t->cf->workers && f->link[0] == '\0' &&
-	    strcmp(f->node, "worker") != 0; i++) {
+	    f->worker != SCENARIO_PAUSED; i++) {
 		if (t->w[i].iterations + 1 >= t->cf->iterations)
 			return false;
 	}

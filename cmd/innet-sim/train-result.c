@@ -129,6 +129,10 @@ agree(struct sim *s, const struct training *t)
 	int64_t round = INT64_MAX;
 	uint32_t crc = 0, other;
 
+	for (uint32_t i = 1; i < t->cf->workers && train_over(t); i++) {
+		if (t->w[i].life.weights != t->w[0].life.weights)
+			return bug(s, t, "workers have different weights");
+	}
 	if (t->cf->mode != TRAINING_ASYNC || t->server != NULL)
 		return true;
 	for (uint32_t i = 0; i < t->cf->workers; i++)

@@ -35,7 +35,7 @@ train_send(struct sim *s, struct train_worker *w, const struct sim_node *n,
 
 	q.dg.from = w->node;
 	q.dg.to = (struct sim_node *)(uintptr_t)n;
-	q.dg.sport = TRAIN_PORT;
+	q.dg.sport = train_life_port(w);
 	q.dg.dport = UPDATE_PORT;
 	t->n[TRAIN_PACKETS] += tos == SEG_TOS;
 	t->n[TRAIN_HELPS] += tos == CONTROL_TOS && p[0] == CONTROL_HELP;
@@ -149,18 +149,27 @@ use_result(struct sim *s, struct train_worker *w)
 	    w->t->cf->update_ns);
 }
 
+bool
+train_count_result(struct sim *s, struct train_worker *w)
+{
+	struct training *t = w->t;
+	struct train_round *r = &t->round[w->counted++ & 1];
+
+	if (++r->done < t->cf->workers)
+		return false;
+	spans_add(&t->latency, s->now_ns - r->ready_ns);
+	*r = (struct train_round){ 0 };
+	return true;
+}
+
 /* The result of an iteration is there, read and all. */
 static void
 have_result(struct sim *s, struct train_worker *w)
 {
 	struct training *t = w->t;
-	struct train_round *r = &t->round[w->iterations & 1];
-	const bool last = ++r->done == t->cf->workers;
+	const bool last = w->counted <= w->iterations &&
+	    train_count_result(s, w);
 
-	if (last) {
-		spans_add(&t->latency, s->now_ns - r->ready_ns);
-		*r = (struct train_round){ 0 };
-	}
 	if (!t->cf->barrier) {
 		use_result(s, w);
 		return;
@@ -224,8 +233,10 @@ static void
 take_away(struct sim *s, struct train_worker *w)
 {
 	spans_add(&w->t->network, s->now_ns - w->sent_ns);
-	if (!is_ring(w))
+	if (!is_ring(w)) {
+		train_life_use(w);
 		sync_worker_advance(&w->l, s->now_ns);
+	}
 	enter(s, w, TRAIN_RECEIVES, cost(w));
 }
 
@@ -256,9 +267,12 @@ pump(struct sim *s, struct train_worker *w)
 {
 	char why[SYNC_WORKER_WHY_BYTES];
 	struct sync_worker_out o;
+	uint64_t due;
 
 	if (is_ring(w))
 		return SIM_NEVER;
+	if (train_life_inherits(s, w, &due))
+		return due;
 	while (sync_worker_next(&w->l, s->now_ns, &o)) {
 		if (o.count == 0)
 			train_send(s, w, train_peer(w), CONTROL_TOS, o.message,
@@ -266,6 +280,8 @@ pump(struct sim *s, struct train_worker *w)
 		else
 			train_send_run(s, w, o.iteration, o.first, o.count);
 	}
+	if (train_life_inherits(s, w, &due))
+		return due;
 	if (!sync_worker_going(&w->l)) {
 		sim_wrong(s, "%s: %s", w->node->name,
 		    sync_worker_why(&w->l, why));
@@ -301,7 +317,8 @@ look(struct sim *s, struct train_worker *w)
 	struct training *t = w->t;
 	uint64_t due;
 
-	if (w->phase == TRAIN_DONE || w->paused_ns > s->now_ns)
+	if (w->phase == TRAIN_DONE || w->paused_ns > s->now_ns ||
+	    w->life.dead > 0)
 		return;
 	due = t->cf->mode == TRAINING_ASYNC ? train_async_step(s, w) :
 	    step(s, w);
@@ -321,10 +338,14 @@ take(struct sim *s, struct train_worker *w, const struct sim_datagram *d)
 
 	if (d->tos == SEG_TOS && seg_parse(d->p, d->len, &g)) {
 		train_check(s, w, &g);
-		if (sync_worker_result(&w->l, &g, s->now_ns) ==
-		    SYNC_WORKER_TAKE && w->t->ledger == NULL)
-			w->t->n[TRAIN_WRONG] += !train_right(&g);
-	} else if (control_parse(train_bytes(s, d), d->len, &c)) {
+		if (sync_worker_result(&w->l, &g, s->now_ns) !=
+		    SYNC_WORKER_TAKE)
+			return;
+		train_life_take(w, &g);
+		w->t->n[TRAIN_WRONG] += w->t->ledger == NULL &&
+		    !train_right(&g);
+	} else if (control_parse(train_bytes(s, d), d->len, &c) &&
+	    !train_life_control(s, w, &c)) {
 		sync_worker_control(&w->l, &c, s->now_ns);
 	}
 }
@@ -336,6 +357,11 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	struct train_worker *w = n->own;
 	struct training *t = w->t;
 
+	if (w->life.dead > 0 || (t->gives && p->dg.dport !=
+	    train_life_port(w))) {
+		train_lose(s, p, SIM_LOST_DOWN);
+		return;
+	}
 	t->n[TRAIN_CAME]++;
 	if ((by->port != TRAIN_INSIDE && t->cf->packet_ns > 0) ||
 	    w->paused_ns > s->now_ns) {

@@ -28,6 +28,7 @@
 #include "cmd/innet-sim/training.h"
 #include "common/base/spans.h"
 #include "common/iswitch/async-worker.h"
+#include "common/iswitch/heritage.h"
 #include "common/iswitch/program.h"
 #include "common/iswitch/sync-worker-control.h"
 #include "common/plane/classifier.h"
@@ -35,7 +36,10 @@
 enum {
 	TRAIN_PORT = 5000,		/* of workers */
 	TRAIN_INSIDE = 0,		/* pipe->port: within a host */
-	TRAIN_STALE = 8			/* staleness counted apart below it */
+	TRAIN_STALE = 8,		/* staleness counted apart below it */
+	TRAIN_LIFE = 22			/* a machine that is started again
+					   begins with newer numbers, by an
+					   hour of control_first_xid() */
 };
 
 enum train_count {
@@ -88,6 +92,7 @@ struct training {
 	struct ledger *ledger;		/* of what they hold, or NULL */
 	uint32_t struck;		/* bit: a fault that was drawn, and has
 					   come about */
+	bool gives;			/* workers hand over their states */
 };
 
 /* A switch or server. */
@@ -133,6 +138,14 @@ struct train_async {
 	uint64_t learnt_ns;		/* last update */
 };
 
+/* Of a worker that may be killed: train-life.c. */
+struct train_life {
+	uint32_t lives, dead;		/* faults that hold it down */
+	struct heritage heritage;
+	float *what[2];			/* a result's, by iteration & 1; owned */
+	uint64_t used, weights;		/* results, and what stands for them */
+};
+
 struct train_worker {
 	struct training *t;
 	struct sim_node *node;
@@ -147,8 +160,10 @@ struct train_worker {
 	uint64_t phase_ns;		/* when it ends; SIM_NEVER */
 	uint64_t began_ns, ready_ns, sent_ns;	/* of the iteration */
 	uint64_t iterations;
+	uint64_t counted;		/* of them, in training.round */
 	bool in;			/* a member */
 	struct sync_worker l;
+	struct train_life life;
 	struct train_ring ring;
 	struct train_async a;
 };
@@ -172,6 +187,13 @@ train_segment_bytes(const struct training *t)
 }
 
 void train_build(struct sim *s);
+
+/* The first iteration of a training in step. */
+uint32_t train_first(const struct sim *s);
+
+/* The machine of a worker in step, that has had so many results. */
+void train_open_worker(const struct sim *s, struct train_worker *w,
+    uint64_t iterations, uint32_t xid);
 
 /* The machine of an aggregating node, as the tools have it by default. */
 void train_open_machine(struct train_switch *w);
@@ -252,6 +274,41 @@ void train_finish(struct sim *s, struct train_worker *w);
 
 /* A span of an aggregation. */
 void train_aggregated(struct training *t, uint64_t ns);
+
+/* It has one more result, or the state that is of it; have all workers? */
+bool train_count_result(struct sim *s, struct train_worker *w);
+
+/* train-life.c */
+
+/* Worker w may be killed, and others hand over their state. */
+void train_life_open(struct train_worker *w);
+void train_life_free(struct train_worker *w);
+
+/* It is killed, or started again. */
+void train_life_end(struct train_worker *w);
+void train_life_begin(struct sim *s, struct train_worker *w);
+
+/* The port of its life. */
+static inline uint16_t
+train_life_port(const struct train_worker *w)
+{
+	return (uint16_t)(TRAIN_PORT + (w->life.lives + 1) / 2);
+}
+
+/* A segment of a result is taken; the result is. */
+void train_life_take(struct train_worker *w, const struct seg *g);
+void train_life_use(struct train_worker *w);
+
+/* A control message of a state that is handed over?  Then it is done with. */
+bool train_life_control(struct sim *s, struct train_worker *w,
+    const struct control *c);
+
+/*
+ * Does it take over a state, or begin to, now that its machine has ended?  Then
+ * *due is when to look again.
+ */
+bool train_life_inherits(struct sim *s, struct train_worker *w,
+    uint64_t *due);
 
 /* train-async.c */
 

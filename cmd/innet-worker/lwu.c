@@ -57,8 +57,9 @@ take_snapshot(struct lwu *l, uint64_t now_ns)
 	if (copy == NULL)
 		return;			/* it asks again */
 	memcpy(copy, a->w, bytes);
-	heritage_has(&l->heritage, l->cf, l->out, &l->w.in, copy,
-	    (uint32_t)bytes, (uint64_t)a->t_s, now_ns);
+	heritage_has(&l->heritage, copy, (uint32_t)bytes, (uint64_t)a->t_s,
+	    now_ns);
+	inherit_send(&l->heritage, l->cf, l->out, &l->w.in, now_ns);
 }
 
 static void
@@ -92,8 +93,10 @@ take_packet(struct lwu *l, const struct udpio_packet *p, uint64_t now_ns)
 	} else if (l->cf->key->set && !mac_good(l->cf->key, p->data, p->len,
 	    &c)) {
 		l->n[LWU_BAD_MAC]++;
-	} else if (!heritage_take(&l->heritage, l->cf, l->out, &l->w.in, &c,
+	} else if (heritage_take(&l->heritage, &l->w.in, &c,
 	    (uint64_t)l->w.weights.t_s, now_ns)) {
+		inherit_send(&l->heritage, l->cf, l->out, &l->w.in, now_ns);
+	} else {
 		async_worker_control(&l->w, &c, now_ns);
 	}
 }
@@ -255,15 +258,15 @@ work_heir(struct lwu *l, uint64_t now_ns)
 {
 	struct heritage *h = &l->heritage;
 
-	heritage_send(h, l->cf, l->out, now_ns);
+	inherit_send(h, l->cf, l->out, &l->w.in, now_ns);
 	if (h->heir.end == HEIR_GOING)
-		return heir_due(&h->heir);
+		return heritage_due(h);
 	h->fetching = false;
 	if (h->heir.end == HEIR_REFUSED && l->been) {
 		found(l);
 		return now_ns;
 	}
-	heritage_tell(h, l->cf);
+	inherit_tell(h, l->cf);
 	if (h->heir.end == HEIR_HAS)
 		inherit(l);
 	else
@@ -325,13 +328,10 @@ tell_rounds(struct lwu *l, bool last)
 static bool
 fetch(struct lwu *l)
 {
-	if (async_worker_going(&l->w) ||
-	    !heritage_helps(&l->heritage, &l->w.in, l->been) ||
-	    (l->w.in.end == MEMBERSHIP_GOING &&
-	    l->w.end < ASYNC_WORKER_AHEAD))
+	if (async_worker_going(&l->w) || !heritage_helps(&l->heritage,
+	    &l->w.in, l->w.end >= ASYNC_WORKER_AHEAD, l->been))
 		return false;
-	heritage_begin(&l->heritage, l->cf, l->out, &l->w.in,
-	    timer_mono_ns());
+	heritage_begin(&l->heritage, &l->w.in, timer_mono_ns());
 	return true;
 }
 
@@ -435,10 +435,10 @@ lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
 {
 	*l = (struct lwu){ .cf = cf, .u = u, .out = out, .mtu = mtu,
 	    .elements = elements, .may = END,
-	    .heritage.donor.worker = cf->worker,
 	    .wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
 	    .back = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
 	    .push = malloc(4 * (size_t)elements) };
+	heritage_init(&l->heritage, cf->worker);
 	if (l->wake == -1 || l->back == -1)
 		err(1, "eventfd");
 	if (l->push == NULL || !spans_init(&l->rounds) ||

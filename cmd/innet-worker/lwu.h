@@ -20,7 +20,7 @@
 #include "common/iswitch/async-worker.h"
 #include "common/live/outlet.h"
 
-#include "cmd/innet-worker/heritage.h"
+#include "cmd/innet-worker/inherit.h"
 #include "cmd/innet-worker/worker.h"
 
 enum lwu_count {

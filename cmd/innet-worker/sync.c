@@ -20,7 +20,7 @@
 
 #include "cmd/innet-worker/carrier.h"
 #include "cmd/innet-worker/held.h"
-#include "cmd/innet-worker/heritage.h"
+#include "cmd/innet-worker/inherit.h"
 #include "cmd/innet-worker/missing.h"
 
 enum count {
@@ -119,7 +119,7 @@ begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 	}
 	held_init(&w->held, w->c.elements);
 	w->left = cf->synthetic > 0 ? cf->count : 0;
-	w->heritage.donor.worker = cf->worker;
+	heritage_init(&w->heritage, cf->worker);
 	join(w, next, crc, control_first_xid(timer_wall_ns()), now_ns);
 }
 
@@ -210,28 +210,11 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 	} else if (w->cf->key->set && !mac_good(w->cf->key, p->data, p->len,
 	    &c)) {
 		w->n[BAD_MAC]++;
-	} else if (!heritage_take(&w->heritage, w->cf, &w->c.out, &w->l.in, &c,
-	    w->given, now_ns)) {
+	} else if (heritage_take(&w->heritage, &w->l.in, &c, w->given,
+	    now_ns)) {
+		inherit_send(&w->heritage, w->cf, &w->c.out, &w->l.in, now_ns);
+	} else {
 		sync_worker_control(&w->l, &c, now_ns);
-	}
-}
-
-/*
- * Segments of one result that differ in contributions: bring them to the most,
- * so that one division serves them all.
- */
-static void
-level(struct sync *w, float *vec)
-{
-	const struct sync_worker *l = &w->l;
-	const float most = l->most[l->t & 1];
-
-	for (uint32_t i = 0; i < l->segs; i++) {
-		const float by = most / (float)sync_worker_given(l, i);
-		const uint32_t n = seg_floats_at(w->c.elements, l->floats, i);
-
-		for (uint32_t k = 0; k < n && by != 1; k++)
-			vec[(size_t)i * l->floats + k] *= by;
 	}
 }
 
@@ -274,8 +257,7 @@ take_result(struct sync *w, uint64_t now_ns)
 	const struct held_result r = { .vec = w->result[way],
 	    .contributions = l->most[way], .partial = sync_worker_partial(l) };
 
-	if (l->most[way] != l->least[way])
-		level(w, w->result[way]);
+	sync_worker_level(l, w->result[way]);
 	if (w->cf->check > 0)
 		check(w, w->result[way]);
 	if (l->first_ns != 0)
@@ -311,6 +293,15 @@ take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 	sync_worker_gradient(&w->l, now_ns);
 }
 
+/* Our state after `given` results, for who has asked. */
+static void
+have_state(struct sync *w, uint8_t *body, uint32_t bytes, uint64_t given,
+    uint64_t now_ns)
+{
+	heritage_has(&w->heritage, body, bytes, given, now_ns);
+	inherit_send(&w->heritage, w->cf, &w->c.out, &w->l.in, now_ns);
+}
+
 /* Somebody wants our state: the child has it. */
 static void
 take_snapshot(struct sync *w, uint64_t now_ns)
@@ -320,8 +311,7 @@ take_snapshot(struct sync *w, uint64_t now_ns)
 	if (w->cf->synthetic == 0)
 		carrier_ask_state(&w->c);
 	else
-		heritage_has(&w->heritage, w->cf, &w->c.out, &w->l.in, NULL, 0,
-		    w->given, now_ns);
+		have_state(w, NULL, 0, w->given, now_ns);
 }
 
 /* The child has said it. */
@@ -334,8 +324,7 @@ take_state(struct sync *w, const struct stream_head *h, const uint8_t *body,
 	if (copy == NULL)
 		err(1, "a state of %" PRIu32 " bytes", h->elements);
 	memcpy(copy, body, h->elements);
-	heritage_has(&w->heritage, w->cf, &w->c.out, &w->l.in, copy,
-	    h->elements, h->iteration, now_ns);
+	have_state(w, copy, h->elements, h->iteration, now_ns);
 }
 
 /* Is it of weights that the child has no more, since it took a state? */
@@ -409,12 +398,10 @@ settle(void *ctx, uint64_t now_ns)
 static bool
 fetch(struct sync *w, uint64_t now_ns)
 {
-	if (!w->l.in.cf.gives || !heritage_helps(&w->heritage, &w->l.in,
-	    false) ||
-	    (w->l.in.end == MEMBERSHIP_GOING &&
-	    w->l.end != SYNC_WORKER_LOST))
+	if (!heritage_helps(&w->heritage, &w->l.in, w->l.end ==
+	    SYNC_WORKER_LOST, false))
 		return false;
-	heritage_begin(&w->heritage, w->cf, &w->c.out, &w->l.in, now_ns);
+	heritage_begin(&w->heritage, &w->l.in, now_ns);
 	return true;
 }
 
@@ -446,11 +433,11 @@ act_heir(struct sync *w, uint64_t now_ns)
 {
 	struct heritage *h = &w->heritage;
 
-	heritage_send(h, w->cf, &w->c.out, now_ns);
+	inherit_send(h, w->cf, &w->c.out, &w->l.in, now_ns);
 	if (h->heir.end == HEIR_GOING)
 		return;
 	h->fetching = false;
-	heritage_tell(h, w->cf);
+	inherit_tell(h, w->cf);
 	if (h->heir.end == HEIR_HAS)
 		inherit(w, now_ns);
 	else
@@ -543,7 +530,7 @@ due(const void *ctx)
 	const struct sync *w = ctx;
 
 	if (w->heritage.fetching)
-		return heir_due(&w->heritage.heir);
+		return heritage_due(&w->heritage);
 	return w->begun ? sync_worker_due(&w->l) : TIMER_NEVER;
 }
 

@@ -31,6 +31,9 @@ enum {
 	HANDOVER_TRIES = 3
 };
 
+/* Nobody gives a state: so long it may be that others are yet to join again. */
+#define HANDOVER_REFUSED_NS 2000000000u
+
 enum heir_end { HEIR_GOING, HEIR_HAS, HEIR_REFUSED, HEIR_UNANSWERED,
     HEIR_NO_MEMORY };
 
@@ -40,6 +43,8 @@ struct heir {
 	uint32_t xid;			/* of the next Fetch */
 	bool waits;			/* the job is to wait for us */
 	uint64_t give_up_ns;		/* without news */
+	uint64_t refused_ns;		/* patience with a job without donors */
+	uint64_t begun_ns;
 	enum heir_end end;
 	uint8_t status;			/* of a refusal */
 	uint32_t donor;
@@ -61,7 +66,7 @@ heir_init(struct heir *h, uint16_t job, uint32_t worker, uint32_t xid,
 {
 	*h = (struct heir){ .job = job, .worker = worker, .xid = xid,
 	    .waits = waits, .give_up_ns = give_up_ns, .donor = UINT32_MAX,
-	    .news_ns = now_ns, .ask_ns = now_ns,
+	    .begun_ns = now_ns, .news_ns = now_ns, .ask_ns = now_ns,
 	    .wait_ns = HANDOVER_FIRST_NS };
 }
 
@@ -142,7 +147,9 @@ heir_refused(struct heir *h, uint8_t status, uint64_t now_ns)
 	if (h->end != HEIR_GOING)
 		return;
 	h->status = status;
-	if (status == CONTROL_NO_ROOM)
+	if (status == CONTROL_NO_ROOM || status == CONTROL_NO_JOB ||
+	    (status == CONTROL_REFUSED && now_ns - h->begun_ns <
+	    h->refused_ns))
 		h->ask_ns = now_ns + HANDOVER_LAST_NS;
 	else if (status != CONTROL_DONE)
 		h->end = HEIR_REFUSED;

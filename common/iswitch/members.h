@@ -41,12 +41,12 @@ struct member {
 	uint16_t cluster;
 	uint8_t type;		/* enum control_type */
 	bool present;
-	bool again;		/* can give the iteration before `from` */
 	bool gives;		/* its state, to who comes late */
 	uint64_t heard_ns;	/* last packet of any kind */
 	uint64_t gone_ns;	/* when it left, or was put out; 0 never */
 	bool evicted;		/* it had been silent */
 	int64_t from;		/* first iteration it may add to */
+	int64_t since;		/* and first that this process can give */
 	uint32_t *pushed;	/* of each segment: last iteration + 1 */
 	struct gaps *gaps;	/* owned; NULL: it does not repair */
 	uint64_t added;		/* contributions */

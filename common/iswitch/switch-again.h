@@ -13,17 +13,27 @@
 
 #include "common/iswitch/switch.h"
 
+/* Is a result of t here?  Then all had those of the iteration before. */
+static inline bool
+iswitch_has_of(const struct job *j, int64_t t)
+{
+	for (uint32_t i = 0; i < j->a.s.segs; i++) {
+		if (sums_result(&j->a, t, i) != NULL)
+			return true;
+	}
+	return false;
+}
+
 /* Can all members give the iteration before `next` once more? */
 static inline bool
 iswitch_gives_again(const struct job *j, int64_t next)
 {
-	if (next > j->start)		/* all did, and keep it still */
-		return j->members.from_max < next && !job_may_miss(j);
 	for (uint32_t i = 0; i < j->members.count; i++) {
-		if (j->members.m[i].present && !j->members.m[i].again)
+		if (j->members.m[i].present && j->members.m[i].since >= next)
 			return false;
 	}
-	return !j->ahead;
+	return next == j->start ? !j->ahead : j->members.from_max < next &&
+	    !job_may_miss(j) && !iswitch_has_of(j, next);
 }
 
 /* The job begins one iteration earlier than its members thought. */

@@ -100,11 +100,7 @@ iswitch_disband(struct iswitch *s, struct iswitch_job *j)
 {
 	iswitch_pass(s, j, CONTROL_RESET);
 	j->j.halted = false;
-	for (uint32_t i = 0; j->j.members.present > 0 &&
-	    i < j->j.members.count; i++) {
-		if (j->j.members.m[i].present)
-			iswitch_remove(s, j, i);
-	}
+	iswitch_clear(s, j);
 }
 
 static inline void
@@ -151,6 +147,8 @@ iswitch_do(struct iswitch *s, const union addr *from,
 		a->status = CONTROL_BAD_VALUE;
 		return true;
 	}
+	if (j == NULL && c->action == CONTROL_FETCH && s->cf.job.child)
+		j = iswitch_make_job(s, c->job);	/* the parent's */
 	if (j == NULL) {
 		a->status = CONTROL_NO_JOB;
 		return true;
@@ -241,6 +239,11 @@ iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
 		iswitch_tell_group(s, &j->j, CONTROL_GONE, seg_word(
 		    up->seg.iteration, up->seg.contributions,
 		    up->seg.index));
+		if (!j->j.cf->async && job_has_memory(&j->j) &&
+		    iswitch_is_fresh(&j->j)) {
+			iswitch_clear(s, j);	/* begun too early: anew */
+			iswitch_drop(s, j);
+		}
 		break;
 	case MEMBERSHIP_HALTED:
 	case MEMBERSHIP_RESUMED:
@@ -257,6 +260,8 @@ iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
 		if (up->end == MEMBERSHIP_RESET) {
 			iswitch_disband(s, j);
 			iswitch_drop(s, j);
+		} else if (up->end == MEMBERSHIP_REFUSED) {
+			iswitch_clear(s, j);	/* they will ask anew */
 		}
 		break;
 	default: break;

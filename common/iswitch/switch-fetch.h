@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/iswitch/switch-place.h"
 #include "common/iswitch/switch.h"
 #include "common/wire/handover.h"
 
@@ -208,6 +209,16 @@ iswitch_fetch(struct iswitch *s, struct iswitch_job *j, const union addr *at,
 	return CONTROL_DONE;
 }
 
+/* Is a state of that iteration too old for who has it to join? */
+static inline bool
+iswitch_outdates(const struct job *j, const struct handover_chunk *k)
+{
+	return k->ready && k->index == 0 && job_has_memory(j) &&
+	    !j->cf->async && j->newest >= j->start && !iswitch_keeps(j,
+	    sums_unwrap((uint32_t)(k->iteration % SEG_ITERATIONS),
+	    j->newest));
+}
+
 /* A Chunk from member id, or from the parent: to who has asked for it. */
 static inline void
 iswitch_chunk(struct iswitch *s, struct iswitch_job *j, uint32_t id,
@@ -226,6 +237,10 @@ iswitch_chunk(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 	}
 	a = &j->asker[k.asker - 1];
 	a->vain = 0;
+	if (id != MEMBERS_NONE && iswitch_outdates(&j->j, &k)) {
+		a->passed++;	/* it is behind itself: another, next time */
+		return;
+	}
 	k.asker = a->number;
 	len = (size_t)(handover_put_chunk(control_put(msg, CONTROL_CHUNK,
 	    j->j.id, s->xid++), &k) - msg);

@@ -14,74 +14,6 @@
 #include "common/iswitch/switch-again.h"
 #include "common/iswitch/switch-fetch.h"
 
-/* Has there been a result of all of t? */
-static inline bool
-iswitch_done(const struct job *j, int64_t t)
-{
-	for (uint32_t i = 0; i < j->a.s.segs; i++) {
-		const struct sums_slot *s = &j->a.slot[sums_at(&j->a, t, i)];
-
-		if (j->cf->async ? sums_result(&j->a, t, i) == NULL :
-		    s->iteration < t ||
-		    (s->iteration == t && s->state != SUMS_COMPLETE))
-			return false;
-	}
-	return true;
-}
-
-/*
- * The first iteration that is not wholly done: the newest or, where one is
- * given once more while segments behind it are still on their way, the one
- * before.
- */
-static inline int64_t
-iswitch_next(const struct job *j)
-{
-	int64_t t = j->newest > j->start ? j->newest - 1 : j->start;
-
-	while (t <= j->newest && iswitch_done(j, t))
-		t++;
-	return t;
-}
-
-/* Asynchronous: the first round of segment i whose result is not there. */
-static inline int64_t
-iswitch_undone(const struct job *j, uint32_t i)
-{
-	const struct sums_slot *s = &j->a.slot[i];
-
-	if (j->a.s.apart) {	/* what came down; the next may be amid */
-		int64_t t = j->newest;
-
-		while (t >= j->start && j->newest - t < (int64_t)j->a.s.depth &&
-		    sums_result(&j->a, t, i) == NULL)
-			t--;
-		return t + 1;
-	}
-	return s->state == SUMS_EMPTY ? j->start :
-	    s->iteration + (s->state == SUMS_COMPLETE);
-}
-
-/* Is every result from n on, as far as it is done, still kept? */
-static inline bool
-iswitch_keeps(const struct job *j, int64_t n)
-{
-	const int64_t next = j->cf->async ? 0 : iswitch_next(j);
-
-	if (n > j->newest + 1 || j->newest - n > (int64_t)j->a.s.depth)
-		return false;
-	for (uint32_t i = 0; i < j->a.s.segs; i++) {
-		const int64_t undone = j->cf->async ? iswitch_undone(j, i) :
-		    next;
-
-		for (int64_t t = n; t < undone; t++) {
-			if (sums_result(&j->a, t, i) == NULL)
-				return false;
-		}
-	}
-	return true;
-}
-
 /* Are two checksums of weights the same, as far as they are known? */
 static inline bool
 iswitch_crc(uint32_t *have, uint32_t crc)
@@ -118,6 +50,64 @@ iswitch_admits(struct job *j, const struct control_join *join)
 		return true;
 	}
 	return n == j->start && iswitch_crc(&j->crc[0], join->crc);
+}
+
+/* Has no segment of j been summed yet? */
+static inline bool
+iswitch_is_fresh(const struct job *j)
+{
+	if (j->newest > j->start)
+		return false;
+	for (uint32_t at = 0; at < j->a.s.ways * j->a.s.segs; at++) {
+		if (j->a.slot[at].state == SUMS_COMPLETE)
+			return false;
+	}
+	return true;
+}
+
+/* Is member `id` (NONE: nobody) in all sums of iteration t? */
+static inline bool
+iswitch_gave(const struct job *j, uint32_t id, int64_t t)
+{
+	for (uint32_t i = 0; i < j->a.s.segs; i++) {
+		const uint32_t at = sums_at(&j->a, t, i);
+		const struct sums_slot *s = &j->a.slot[at];
+
+		if (s->iteration < t || (s->iteration == t && s->state !=
+		    SUMS_COMPLETE && (id == MEMBERS_NONE ||
+		    !sums_has(&j->a, at, id))))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Who joins from `next` on is further than the job, and cannot give what it
+ * needs: a switch was started again, and so were some of its workers.  If
+ * nothing has come of the job, and all hand over states, it is to begin with
+ * the furthest, whose state the others take over.
+ */
+static inline bool
+iswitch_yields(struct job *j, const struct control_join *join)
+{
+	int64_t n, t;
+	uint32_t id;
+
+	if (j->cf->async || j->cf->server || !job_has_memory(j) || !join->gives)
+		return false;
+	n = sums_unwrap(join->next, j->newest);
+	t = iswitch_next(j);
+	if (n <= t || (n == t + 1 && join->again))
+		return false;
+	id = members_find(&j->members, join->type, join->worker);
+	if (iswitch_admits(j, join) ? n == t + 1 && iswitch_gave(j, id, t) :
+	    !iswitch_is_fresh(j))
+		return false;
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		if (j->members.m[i].present && !j->members.m[i].gives)
+			return false;
+	}
+	return true;
 }
 
 /* The Ack's fields that tell the job's values. */
@@ -218,7 +208,7 @@ iswitch_enter(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 	m = &o->members.m[id];
 	m->at = *from;
 	m->cluster = join->cluster;
-	m->again = join->again;
+	m->since = sums_unwrap(join->next, o->newest) - join->again;
 	m->gives = join->gives;
 	m->heard_ns = now_ns;
 	if (was)
@@ -293,15 +283,19 @@ iswitch_drop(struct iswitch *s, struct iswitch_job *j)
 		iswitch_rest(s, j);
 }
 
-/* Wait for the parent's word?  *status is its refusal, if it refused. */
+/*
+ * Wait for the parent's word?  *status is its refusal, if it refused, and *next
+ * where the job is.
+ */
 static inline bool
 iswitch_await_parent(struct iswitch *s, struct iswitch_job *j, bool founds,
-    enum control_status *status, uint64_t now_ns)
+    enum control_status *status, uint32_t *next, uint64_t now_ns)
 {
 	if (!s->cf.job.child || (j->up.wanted && j->up.as.joined))
 		return false;
 	if (j->up.wanted && j->up.as.end == MEMBERSHIP_REFUSED) {
 		*status = (enum control_status)j->up.as.status;
+		*next = j->up.as.job_next;
 		iswitch_drop(s, j);
 		return true;
 	}
@@ -351,12 +345,18 @@ iswitch_join(struct iswitch *s, const union addr *from,
 		iswitch_values(s, &j->j, MEMBERS_NONE, a);
 		return true;
 	}
+	if (iswitch_yields(&j->j, &join)) {
+		iswitch_clear(s, j);
+		iswitch_drop(s, j);
+		who = NULL;
+	}
 	if (!job_has_memory(&j->j))
 		status = iswitch_join_first(s, j, &join, floats, now_ns);
 	j->j.last_join_ns = j->j.members.present == 0 ? now_ns :
 	    j->j.last_join_ns;
 	if (status == CONTROL_DONE &&
-	    iswitch_await_parent(s, j, join.founds, &status, now_ns)) {
+	    iswitch_await_parent(s, j, join.founds, &status, &a->next,
+	    now_ns)) {
 		if (status == CONTROL_DONE)
 			return false;
 	} else if (status != CONTROL_DONE) {
@@ -367,6 +367,8 @@ iswitch_join(struct iswitch *s, const union addr *from,
 		status = CONTROL_REFUSED;	/* no median of medians */
 	} else if (who != NULL) {
 		id = who->member;
+		j->j.members.m[id].since = sums_unwrap(join.next,
+		    j->j.newest) - join.again;
 		if (j->j.members.m[id].gaps != NULL)	/* another process? */
 			j->j.members.m[id].gaps->marked = false;
 		iswitch_follow_rack(&j->j, &join, now_ns);

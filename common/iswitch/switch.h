@@ -374,6 +374,17 @@ iswitch_remove(struct iswitch *s, struct iswitch_job *j, uint32_t id)
 		iswitch_rest(s, j);
 }
 
+/* All members are gone: who has not been told will join again. */
+static inline void
+iswitch_clear(struct iswitch *s, struct iswitch_job *j)
+{
+	for (uint32_t i = 0; j->j.members.present > 0 &&
+	    i < j->j.members.count; i++) {
+		if (j->j.members.m[i].present)
+			iswitch_remove(s, j, i);
+	}
+}
+
 /* Those silent for longer than the member time-out are out. */
 static inline void
 iswitch_evict(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)

@@ -142,4 +142,23 @@ sync_worker_result(struct sync_worker *l, const struct seg *s, uint64_t now_ns)
 	return v;
 }
 
+/*
+ * The segments of t's result, whole in vec, that differ in contributions: bring
+ * them to the most, so that one division serves them all.
+ */
+static inline void
+sync_worker_level(const struct sync_worker *l, float *vec)
+{
+	const uint32_t way = l->t & 1, elements = l->in.cf.elements;
+	const float most = l->most[way];
+
+	for (uint32_t i = 0; i < l->segs && most > l->least[way]; i++) {
+		const float by = most / (float)sync_worker_given(l, i);
+		const uint32_t n = seg_floats_at(elements, l->floats, i);
+
+		for (uint32_t k = 0; k < n && by != 1; k++)
+			vec[(size_t)i * l->floats + k] *= by;
+	}
+}
+
 #endif

@@ -11,7 +11,7 @@ setup() {
 	[ -z "$stderr" ]
 	jq -e '.runs == 200 and .findings == 0 and .seeds == []' <<<"$output"
 	jq -e '[.lost, .bursts, .twice, .late, .partitions, .flaps, .kills,
-		.pauses] | all(. > 0)' <<<"$output"
+		.pauses, .deaths] | all(. > 0)' <<<"$output"
 }
 
 @test "a seed is a run, whatever stands beside it" {

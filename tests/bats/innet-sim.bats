@@ -371,7 +371,7 @@ says() {
 	bad '.traffic = [{"at": "sw", "rat": 1}]' "traffic[0].rat: unknown key; the nearest is 'at'"
 	bad '.traffic = [{"at": "sw", "rate": 1}] | .duration = "none" | .workers[0].count = 1' \
 	    'traffic[0].stop: is none, and so is duration: it would never end'
-	bad '.faults = [{"from": "1s", "to": "2s"}]' 'faults[0]: needs a link or a switch'
+	bad '.faults = [{"from": "1s", "to": "2s"}]' 'faults[0]: needs a link, a switch or a worker'
 	bad '.sweep = {"links[1].rate": [1]}' 'sweep: a path names nothing there'
 	bad '.sweep = {"seed": [1, 2]}' 'sweep: all points have the same seed and runs'
 	bad '.sweep = {"runs": [1, 2]}' 'sweep: all points have the same seed and runs'

@@ -252,6 +252,29 @@ failing() {
 	jq -e '.iterations == 3 and .helps < 400 and .duration_ns < 2e9' f
 }
 
+@test "a worker that is killed and started again takes over another's state" {
+	local death='{"worker":"killed","index":1,"from":"31ms","to":"40ms"}'
+	local more='{"switch":"switch","from":"32ms","to":"39ms"}' by faults
+
+	for by in switch ps both; do
+		faults=$death
+		[ $by != both ] || faults=$death,$more
+		run -0 --separate-stderr innet-sim -q --json - <<-END
+			{"duration":"none","faults":[$faults],"trainings":[{"workers":3,
+			"approach":"${by/both/switch}","vector":"40kB","iterations":60,
+			"compute":"1ms"}]}
+		END
+		[ -z "$stderr" ]
+		jq -e '.iterations == 60' <<<"$output"
+	done
+	for bad in '"mode":"async"' '"approach":"ring"' '"barrier":true'; do
+		run -1 --separate-stderr innet-sim - <<-END
+			{"faults":[$death],"trainings":[{"workers":3,$bad}]}
+		END
+		[[ $stderr == *'faults[0].worker: '* ]]
+	done
+}
+
 @test "a fault while nothing is on its way changes nothing, in its training only" {
 	training '"iterations": 30' && cp f want
 	failing '' '{ link: "worker", from: "5100us", to: "5900us" }, { switch: "switch", from: "9s", to: "10s" },

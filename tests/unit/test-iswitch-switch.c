@@ -48,6 +48,39 @@ sums(void)
 	rigged_close(&rig_plane);
 }
 
+/* A restarted switch, and workers that were, too, are there first. */
+static void
+furthest(void)
+{
+	struct job_conf cf = rig_conf(3);
+	struct control_ack a;
+	struct control_join fresh = { .type = CONTROL_WORKER, .elements = 4,
+	    .next = 1, .gives = true };
+	struct control_join far = { .type = CONTROL_WORKER, .elements = 4,
+	    .next = 7, .worker = 1 };
+
+	rig_open(&cf, 0);
+	rig_join_as(1000, fresh, &a);
+	ok(rig_join_as(1001, far, &a) == CONTROL_REFUSED && a.next == 1,
+	    "who is further and has no state to give is refused");
+	far.gives = true;
+	ok(rig_join_as(1001, far, &a) == CONTROL_DONE && a.next == 7,
+	    "with one, the job begins there");
+	ok(rig_join_as(1000, fresh, &a) == CONTROL_REFUSED && a.next == 7,
+	    "and who was first is to take it over");
+	fresh.next = 7;
+	ok(rig_join_as(1000, fresh, &a) == CONTROL_DONE && a.next == 7,
+	    "as he then has");
+	fresh.worker = 2;
+	rig_join_as(1002, fresh, &a);
+	for (uint32_t i = 0; i < 3; i++)
+		rig_segment(i == 0 ? 1 : i == 1 ? 0 : 2, 7, 0, 4, 1);
+	far.next = 9;
+	ok(rig_join_as(1001, far, &a) == CONTROL_DONE && a.next == 7,
+	    "a job of which results have come stays where it is");
+	rigged_close(&rig_plane);
+}
+
 /* A restarted switch: some have the last result, some have not. */
 static void
 admission(void)
@@ -72,7 +105,7 @@ admission(void)
 	j.next = 6;
 	ok(rig_join_as(1001, j, &a) == CONTROL_REFUSED,
 	    "one behind, too, if not all can give that one again");
-	rig.job[0]->j.members.m[0].again = true;
+	rig.job[0]->j.members.m[0].since--;
 	ok(rig_join_as(1001, j, &a) == CONTROL_DONE && a.next == 6,
 	    "if they can, the job begins there");
 	rig_segment(0, 6, 0, 4, 1);
@@ -500,6 +533,7 @@ main(void)
 {
 	sums();
 	admission();
+	furthest();
 	repeated();
 	following();
 	inherited();
