@@ -142,7 +142,7 @@ struct train_async {
 struct train_life {
 	uint32_t lives, dead;		/* faults that hold it down */
 	struct heritage heritage;
-	float *what[2];			/* a result's, by iteration & 1; owned */
+	float *what[2];			/* results, by iteration & 1; owned */
 	uint64_t used, weights;		/* results, and what stands for them */
 };
 

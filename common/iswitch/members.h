@@ -37,6 +37,7 @@ struct member_flow {
 
 struct member {
 	union addr at;
+	union addr before;	/* whose place it took; no family: nobody's */
 	uint32_t worker;	/* its number */
 	uint16_t cluster;
 	uint8_t type;		/* enum control_type */

@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/wire/addr.h"
 #include "common/wire/control.h"
 #include "common/wire/seg.h"
 
@@ -99,6 +100,7 @@ struct membership {
 	bool repairs;			/* both sides know how */
 	uint16_t h, members;
 	uint32_t job_next, job_elements, job_floats;
+	union addr holder;		/* of our number, if that is TAKEN */
 	uint32_t floats, segs;		/* as agreed; 0 before */
 	uint64_t life_ns;		/* between signs of life */
 
@@ -230,6 +232,7 @@ membership_answered(struct membership *m, const struct control_ack *a,
 	m->job_next = a->next;
 	m->job_elements = a->elements;
 	m->job_floats = a->floats;
+	m->holder = addr_of_bytes(a->holder, a->holder_port);
 	if (a->status == CONTROL_DONE && a->closed) {
 		m->join_ns = now_ns + MEMBERSHIP_OPEN_NS;
 		m->join_wait_ns = MEMBERSHIP_FIRST_NS;
@@ -510,7 +513,7 @@ membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 	int n = snprintf(why, MEMBERSHIP_WHY_BYTES, "job %u: %s", m->cf.job,
 	    m->end == MEMBERSHIP_REFUSED ? "refused: " : "");
 	const size_t room = MEMBERSHIP_WHY_BYTES - (size_t)n;
-	char *p = why + n;
+	char *p = why + n, name[ADDR_NAME_BYTES];
 
 	if (m->end == MEMBERSHIP_RESET)
 		snprintf(p, room, "was reset: begin again");
@@ -525,6 +528,11 @@ membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 		snprintf(p, room, "it does not go on from iteration %" PRIu32
 		    " with these weights; restore those of iteration %" PRIu32,
 		    m->join_next, m->job_next);
+	else if (m->status == CONTROL_TAKEN)
+		snprintf(p, room, "%s %" PRIu32 " is also that of %s, which "
+		    "came later; give each its own", m->cf.type ==
+		    CONTROL_WORKER ? "--worker" : "--number", m->cf.number,
+		    addr_print(&m->holder, name));
 	else
 		snprintf(p, room, "%s", control_status_text(m->status));
 	return why;

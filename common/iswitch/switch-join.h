@@ -206,6 +206,7 @@ iswitch_enter(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 		return CONTROL_NO_ROOM;
 	}
 	m = &o->members.m[id];
+	m->before = was ? m->at : (union addr){ 0 };
 	m->at = *from;
 	m->cluster = join->cluster;
 	m->since = sums_unwrap(join->next, o->newest) - join->again;
@@ -223,6 +224,23 @@ iswitch_enter(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 	    o->members.present == 1)
 		o->check_ns = now_ns + s->cf.job.member_timeout_ns;
 	return CONTROL_DONE;
+}
+
+/*
+ * Whose number is it, if who joins from there has lost it to another?  NULL:
+ * nobody's.  The last to come has a number, for one that was killed is started
+ * again at another port.
+ */
+static inline const struct member *
+iswitch_holder(const struct job *j, const union addr *from,
+    const struct control_join *join)
+{
+	const uint32_t id = members_find(&j->members, join->type,
+	    join->worker);
+
+	return id != MEMBERS_NONE && j->members.m[id].present &&
+	    addr_same(&j->members.m[id].before, from) ? &j->members.m[id] :
+	    NULL;
 }
 
 /*
@@ -319,6 +337,7 @@ iswitch_join(struct iswitch *s, const union addr *from,
 	struct iswitch_job *j;
 	enum control_status status = CONTROL_DONE;
 	struct iswitch_ref *who = iswitch_who(s, from);
+	const struct member *holder;
 	struct control_join join;
 	uint32_t floats, id = MEMBERS_NONE;
 
@@ -342,6 +361,14 @@ iswitch_join(struct iswitch *s, const union addr *from,
 	}
 	if (!iswitch_join_fits(s, j, &join, &floats)) {
 		a->status = CONTROL_BAD_VALUE;
+		iswitch_values(s, &j->j, MEMBERS_NONE, a);
+		return true;
+	}
+	if (who == NULL && (holder = iswitch_holder(&j->j, from, &join)) !=
+	    NULL) {
+		a->status = CONTROL_TAKEN;
+		a->holder_port = addr_port(&holder->at);
+		addr_bytes(&holder->at, a->holder);
 		iswitch_values(s, &j->j, MEMBERS_NONE, a);
 		return true;
 	}

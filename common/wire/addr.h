@@ -72,6 +72,35 @@ addr_is_loopback(const union addr *a)
 	return ntohl(a->in.sin_addr.s_addr) >> 24 == 127;
 }
 
+/* Its 16 bytes as IPv6, an IPv4 address within; and back, with a port. */
+static inline void
+addr_bytes(const union addr *a, uint8_t to[16])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, 0xff };
+
+	if (a->sa.sa_family == AF_INET6) {
+		memcpy(to, &a->in6.sin6_addr, 16);
+	} else {
+		memcpy(to, mapped, 12);
+		memcpy(to + 12, &a->in.sin_addr, 4);
+	}
+}
+
+static inline union addr
+addr_of_bytes(const uint8_t from[16], uint16_t port)
+{
+	union addr a = { .in6 = { .sin6_family = AF_INET6,
+	    .sin6_port = htons(port) } };
+
+	memcpy(&a.in6.sin6_addr, from, 16);
+	if (IN6_IS_ADDR_V4MAPPED(&a.in6.sin6_addr)) {
+		a = (union addr){ .in = { .sin_family = AF_INET,
+		    .sin_port = htons(port) } };
+		memcpy(&a.in.sin_addr, from + 12, 4);
+	}
+	return a;
+}
+
 /* A number that addresses which are the same share, and few others do. */
 static inline uint64_t
 addr_key(const union addr *a)

@@ -39,7 +39,7 @@ enum control_status {
 	CONTROL_DONE, CONTROL_NO_JOB, CONTROL_NO_ROOM, CONTROL_NOT_MEMBER,
 	CONTROL_REFUSED, CONTROL_BAD_VALUE, CONTROL_NOT_READY,
 	CONTROL_BAD_MAC, CONTROL_GONE, CONTROL_PROVE, CONTROL_UNKNOWN,
-	CONTROL_STATUSES
+	CONTROL_TAKEN, CONTROL_STATUSES
 };
 
 enum control_type { CONTROL_WORKER = 1, CONTROL_SWITCH, CONTROL_SERVER };
@@ -90,6 +90,8 @@ struct control_ack {
 	bool closed;			/* others are still to join */
 	bool async;			/* the job is asynchronous */
 	bool repairs;			/* by Probe, STATE and NACK */
+	uint16_t holder_port;		/* TAKEN: who has the number */
+	uint8_t holder[16];		/* IPv6, or IPv4 within it */
 	/* of SetH h is the former one; of FBcast: */
 	uint16_t contributions;
 	/* of Help that fails: */
@@ -126,7 +128,8 @@ control_status_text(unsigned status)
 		"done", "no such job", "no room", "not a member", "refused",
 		"bad value", "not ready, or halted", "bad MAC",
 		"gone: older than what is kept", "prove yourself",
-		"not a request that the program knows"
+		"not a request that the program knows",
+		"its number is another's"
 	};
 
 	return status < CONTROL_STATUSES ? text[status] : "unknown status";
@@ -281,6 +284,12 @@ control_get_ack(const struct control *c, struct control_ack *a)
 		a->closed = w.left > 0 && (*w.p & 2) != 0;
 		a->repairs = w.left > 0 && (*w.p & 4) != 0;
 		a->async = w.left > 0 && (*w.p & 8) != 0;
+		if (a->status == CONTROL_TAKEN) {
+			bytes_u8(&w);
+			a->holder_port = bytes_u16(&w);
+			for (int i = 0; i < 16; i++)
+				a->holder[i] = bytes_u8(&w);
+		}
 		break;
 	case CONTROL_SETH: a->h = bytes_u16(&w); break;
 	case CONTROL_FBCAST: a->contributions = bytes_u16(&w); break;
@@ -316,10 +325,15 @@ control_put_ack(uint8_t *p, const struct control_ack *a)
 		p = bytes_put(p, a->floats, 2);
 		p = bytes_put(p, a->elements, 4);
 		p = bytes_put(p, a->timeout_s, 2);
-		if (a->whole || a->closed || a->async || a->repairs)
+		if (a->whole || a->closed || a->async || a->repairs ||
+		    a->status == CONTROL_TAKEN)
 			*p++ = (uint8_t)(a->whole | a->closed << 1 |
 			    a->repairs << 2 | a->async << 3);
-		return p;
+		if (a->status != CONTROL_TAKEN)
+			return p;
+		p = bytes_put(p, a->holder_port, 2);
+		memcpy(p, a->holder, 16);
+		return p + 16;
 	case CONTROL_SETH: return bytes_put(p, a->h, 2);
 	case CONTROL_FBCAST: return bytes_put(p, a->contributions, 2);
 	case CONTROL_HELP:

@@ -29,7 +29,7 @@ local actions = {
 local statuses = {
 	[0] = "done", "no such job", "no room", "not a member", "refused",
 	"bad value", "not ready", "bad MAC", "gone", "prove yourself",
-	"unknown",
+	"unknown", "number taken",
 }
 local scopes = { [0] = "job", [1] = "switch" }
 local types = { [1] = "worker", [2] = "switch", [3] = "server" }

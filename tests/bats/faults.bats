@@ -70,3 +70,22 @@ load common
 	wait "$switch_pid"
 	tail -n 1 switch.out | jq -e '.switch.bad_control > 0 and .switch.bad_segment > 0 and .regular > 0'
 }
+
+@test "of two workers with one number the first ends, and says who has it" {
+	for mode in '' --async; do
+		serve switch innet-switch -q -p iswitch $mode -H 2 --duration 2min
+		# shellcheck disable=SC2086	# a word, or none
+		set -- -q -p iswitch $mode --switch "$switch" --synthetic 4kB --interval 1ms
+		run_first() { innet-worker "$@" --worker 1 -c 100000 2>first; }
+		run_first "$@" 3>&- &
+		first=$!
+		until innet-ctl "$switch" members --json 2>/dev/null | jq -e '.members[0]'; do :; done
+		innet-worker "$@" --worker 1 -c 300 3>&- &
+		pids="$pids $!" second=$!
+		until innet-ctl "$switch" --job 1 stats --json | jq -e '.counters.joins == 2'; do :; done
+		innet-worker "$@" --worker 2 -c 300
+		wait "$second"
+		run -1 wait "$first"
+		[[ $(cat first) == "innet-worker: $switch: job 1: refused: --worker 1 is also that of 127.0.0.1:"*", which came later; "* ]]
+	done
+}
