@@ -46,6 +46,8 @@ struct member {
 	uint64_t heard_ns;	/* last packet of any kind */
 	uint64_t gone_ns;	/* when it left, or was put out; 0 never */
 	bool evicted;		/* it had been silent */
+	bool alive;		/* more than one Join has come of it */
+	uint64_t joined_ns;
 	int64_t from;		/* first iteration it may add to */
 	int64_t since;		/* and first that this process can give */
 	uint32_t *pushed;	/* of each segment: last iteration + 1 */

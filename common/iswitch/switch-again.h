@@ -13,17 +13,6 @@
 
 #include "common/iswitch/switch.h"
 
-/* Is a result of t here?  Then all had those of the iteration before. */
-static inline bool
-iswitch_has_of(const struct job *j, int64_t t)
-{
-	for (uint32_t i = 0; i < j->a.s.segs; i++) {
-		if (sums_result(&j->a, t, i) != NULL)
-			return true;
-	}
-	return false;
-}
-
 /* Can all members give the iteration before `next` once more? */
 static inline bool
 iswitch_gives_again(const struct job *j, int64_t next)
@@ -33,7 +22,7 @@ iswitch_gives_again(const struct job *j, int64_t next)
 			return false;
 	}
 	return next == j->start ? !j->ahead : j->members.from_max < next &&
-	    !job_may_miss(j) && !iswitch_has_of(j, next);
+	    !job_may_miss(j);
 }
 
 /* The job begins one iteration earlier than its members thought. */

@@ -207,6 +207,8 @@ iswitch_enter(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 	}
 	m = &o->members.m[id];
 	m->before = was ? m->at : (union addr){ 0 };
+	m->alive = false;
+	m->joined_ns = now_ns;
 	m->at = *from;
 	m->cluster = join->cluster;
 	m->since = sums_unwrap(join->next, o->newest) - join->again;
@@ -227,8 +229,8 @@ iswitch_enter(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 }
 
 /*
- * Whose number is it, if who joins from there has lost it to another?  NULL:
- * nobody's.  The last to come has a number, for one that was killed is started
+ * Who has the number of one that joins from there and has lost it?  NULL:
+ * nobody.  The last to come has it, for a worker that was killed is started
  * again at another port.
  */
 static inline const struct member *
@@ -241,6 +243,15 @@ iswitch_holder(const struct job *j, const union addr *from,
 	return id != MEMBERS_NONE && j->members.m[id].present &&
 	    addr_same(&j->members.m[id].before, from) ? &j->members.m[id] :
 	    NULL;
+}
+
+/* What m's number is taken by, for an Ack. */
+static inline void
+iswitch_taken(const struct member *m, struct control_ack *a)
+{
+	a->status = CONTROL_TAKEN;
+	a->holder_port = addr_port(&m->at);
+	addr_bytes(&m->at, a->holder);
 }
 
 /*
@@ -364,14 +375,15 @@ iswitch_join(struct iswitch *s, const union addr *from,
 		iswitch_values(s, &j->j, MEMBERS_NONE, a);
 		return true;
 	}
-	if (who == NULL && (holder = iswitch_holder(&j->j, from, &join)) !=
-	    NULL) {
-		a->status = CONTROL_TAKEN;
-		a->holder_port = addr_port(&holder->at);
-		addr_bytes(&holder->at, a->holder);
+	holder = who == NULL ? iswitch_holder(&j->j, from, &join) : NULL;
+	if (holder != NULL && holder->alive) {
+		iswitch_taken(holder, a);
 		iswitch_values(s, &j->j, MEMBERS_NONE, a);
 		return true;
 	}
+	/* or was it a late Join of one that is no more? */
+	if (holder != NULL && now_ns - holder->joined_ns < ISWITCH_GHOST_NS)
+		return false;
 	if (iswitch_yields(&j->j, &join)) {
 		iswitch_clear(s, j);
 		iswitch_drop(s, j);
@@ -394,6 +406,7 @@ iswitch_join(struct iswitch *s, const union addr *from,
 		status = CONTROL_REFUSED;	/* no median of medians */
 	} else if (who != NULL) {
 		id = who->member;
+		j->j.members.m[id].alive = true;
 		j->j.members.m[id].since = sums_unwrap(join.next,
 		    j->j.newest) - join.again;
 		if (j->j.members.m[id].gaps != NULL)	/* another process? */

@@ -382,7 +382,7 @@ iswitch_mend_behind(struct job *j, uint64_t now_ns)
 {
 	const int64_t t = j->mends - 1;
 
-	if (j->mender->here > 0 || !iswitch_gives_again(j, t + 1))
+	if (!iswitch_gives_again(j, t + 1))
 		return;
 	iswitch_begin_again(j, t, now_ns);
 	iswitch_mend_turn(j, t, now_ns);

@@ -76,6 +76,7 @@ iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
 	}
 	j = &s->job[who->job]->j;
 	j->members.m[who->member].heard_ns = now_ns;
+	j->members.m[who->member].alive = true;
 	if (j->halted) {
 		j->n[JOB_SEGMENTS]++;
 		j->n[JOB_HALTED]++;

@@ -74,6 +74,7 @@ enum {
 	ISWITCH_VAIN = 8		/* Fetches; then another donor's turn */
 };
 #define ISWITCH_ASKER_NS 2000000000u	/* silent for so long: forgotten */
+#define ISWITCH_GHOST_NS 1000000000u	/* so long one may say nothing else */
 
 /* Who asks for a member's state. */
 struct iswitch_asker {

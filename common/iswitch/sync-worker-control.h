@@ -55,7 +55,6 @@ sync_worker_enter(struct sync_worker *l)
 	memset(l->given[~l->t & 1], 0, l->segs * sizeof(**l->given));
 	l->got[~l->t & 1] = 0;
 	l->from = l->in.job_next & (SEG_ITERATIONS - 1);
-	l->offered = l->have[~l->t & 1];
 }
 
 /* The job's values are news. */

@@ -104,11 +104,9 @@ sync_worker_go_back(struct sync_worker *l, uint64_t now_ns)
 {
 	const uint32_t before = seg_step(l->t, -1);
 
-	/* results of t may be of the switch that is no more */
-	if (l->redo || !l->have[before & 1] ||
-	    (l->got[l->t & 1] > 0 && !l->offered))
+	/* results of t there may be, of the switch that is no more */
+	if (l->redo || !l->have[before & 1])
 		return;
-	l->offered = false;
 	l->redo = true;
 	l->t = before;
 	if (seg_before(before, l->from))

@@ -134,7 +134,6 @@ struct sync_worker {
 	bool repairs;			/* both sides: by this, not by Help */
 	struct mender mender;
 	bool redo;			/* t is done: once more for others */
-	bool offered;			/* t - 1 once more, as we joined at t */
 	bool mends;			/* asks on as what it asked for comes */
 	uint32_t mend;			/* from this index */
 	/* of a vector that comes whole */
@@ -394,7 +393,6 @@ sync_worker_advance(struct sync_worker *l, uint64_t now_ns)
 			membership_join(&l->in, now_ns); /* is H still H? */
 	}
 	sync_worker_begin(l);
-	l->offered = false;
 	l->t = seg_step(l->t, 1);
 	if (!sync_worker_fetches(l))
 		l->from = l->t;		/* lest it come round again */
