@@ -32,6 +32,7 @@ struct groups_row {
 struct groups {
 	struct groups_row *row;
 	uint32_t count, room;		/* rows, those not used too */
+	uint32_t most;			/* of them; 0: no limit */
 	struct keymap own, given;	/* name -> row */
 };
 
@@ -82,7 +83,7 @@ groups_forget(struct groups *g, struct groups_name own)
 	keymap_remove(&g->own, groups_key(own));
 }
 
-/* A row that is free, or GROUPS_NONE without memory. */
+/* A row that is free, or GROUPS_NONE without room. */
 static inline uint32_t
 groups_room(struct groups *g)
 {
@@ -93,6 +94,8 @@ groups_room(struct groups *g)
 		if (!g->row[i].used)
 			return i;
 	}
+	if (g->most > 0 && g->count == g->most)
+		return GROUPS_NONE;
 	if (g->count == g->room) {
 		p = realloc(g->row, room * sizeof(*p));
 		if (p == NULL)
@@ -105,7 +108,7 @@ groups_room(struct groups *g)
 }
 
 /*
- * Worker `own` is `given` above the switch from now on.  False without memory,
+ * Worker `own` is `given` above the switch from now on.  False without room,
  * or if another worker that was moved has that name.
  */
 static inline bool

@@ -120,7 +120,8 @@ olaf_init(void *state, const void *conf, const struct program_env *env)
 	o->cf = conf;
 	o->env = env;
 	o->addressed = env->place->address.sa.sa_family != 0;
-	return routes_init(&o->routes);
+	o->groups.most = routes_within(env->place->memory_bytes / 2);
+	return routes_init(&o->routes, env->place->memory_bytes / 2);
 }
 
 static inline void

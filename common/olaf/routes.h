@@ -3,8 +3,9 @@
  *
  * For (cluster, worker) the address of its last packet, and for a cluster
  * each address once, as a model for all of it goes to each address once.
- * Who was not heard for ROUTES_KEEP_NS is forgotten.  Used by the live switch
- * and by the parameter server.  Owns its memory; routes_free().
+ * Who was not heard for ROUTES_KEEP_NS is forgotten, and its place is another's
+ * when there is none left.  Used by the live switch and by the parameter
+ * server.  Owns its memory; routes_free().
  */
 #ifndef INNET_OLAF_ROUTES_H
 #define INNET_OLAF_ROUTES_H
@@ -20,6 +21,9 @@
 
 #define ROUTES_KEEP_NS 60000000000u	/* a minute */
 #define ROUTES_MAX 1000000u		/* workers in all */
+#define ROUTES_LEAST 64u		/* however little memory there is */
+#define ROUTES_BYTES 256u		/* of one, with what tables leave free */
+#define ROUTES_SWEEP_NS 1000000000u	/* the old are looked for no oftener */
 
 struct route {
 	union addr to;
@@ -36,15 +40,27 @@ struct routes_cluster {
 struct routes {
 	struct keymap index;	/* cluster << 32 | worker -> route */
 	struct route *route;
-	uint32_t count, room;
+	uint32_t count, room, most;
+	uint64_t swept_ns;
 	struct routes_cluster *cluster;	/* 65,536 */
 };
 
-/* False without memory. */
-static inline bool
-routes_init(struct routes *r)
+/* How many rows of ROUTES_BYTES there may be in so many bytes; 0: no limit. */
+static inline uint32_t
+routes_within(uint64_t bytes)
 {
-	*r = (struct routes){ .cluster = calloc(65536, sizeof(*r->cluster)) };
+	if (bytes == 0 || bytes / ROUTES_BYTES > ROUTES_MAX)
+		return ROUTES_MAX;
+	return bytes / ROUTES_BYTES < ROUTES_LEAST ? ROUTES_LEAST :
+	    (uint32_t)(bytes / ROUTES_BYTES);
+}
+
+/* To take so many bytes at most, or 0: no limit.  False without memory. */
+static inline bool
+routes_init(struct routes *r, uint64_t bytes)
+{
+	*r = (struct routes){ .cluster = calloc(65536, sizeof(*r->cluster)),
+	    .most = routes_within(bytes) };
 	return r->cluster != NULL;
 }
 
@@ -73,14 +89,43 @@ routes_room(void *p, uint32_t count, uint32_t *room, size_t size)
 	return q;
 }
 
+/* Forget who was not heard for long; the others move together. */
+static inline void
+routes_sweep(struct routes *r, uint64_t now_ns)
+{
+	struct routes_cluster *c;
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < 65536; k++)
+		r->cluster[k].count = 0;
+	for (uint32_t i = 0; i < r->count; i++) {
+		const struct route it = r->route[i];
+		const uint64_t key = (uint64_t)it.cluster << 32 | it.worker;
+
+		if (it.heard_ns + ROUTES_KEEP_NS < now_ns) {
+			keymap_remove(&r->index, key);
+			continue;
+		}
+		c = &r->cluster[it.cluster];
+		c->at[c->count++] = n;
+		*keymap_get(&r->index, key) = n;
+		r->route[n++] = it;
+	}
+	r->count = n;
+	r->swept_ns = now_ns;
+}
+
 /* A new worker; its place, or UINT32_MAX without room. */
 static inline uint32_t
-routes_add(struct routes *r, uint16_t cluster, uint32_t worker)
+routes_add(struct routes *r, uint16_t cluster, uint32_t worker,
+    uint64_t now_ns)
 {
 	struct routes_cluster *c = &r->cluster[cluster];
 	void *p;
 
-	if (r->count == ROUTES_MAX)
+	if (r->count == r->most && now_ns - r->swept_ns >= ROUTES_SWEEP_NS)
+		routes_sweep(r, now_ns);
+	if (r->count == r->most)
 		return UINT32_MAX;
 	p = routes_room(r->route, r->count, &r->room, sizeof(*r->route));
 	if (p == NULL)
@@ -96,7 +141,8 @@ routes_add(struct routes *r, uint16_t cluster, uint32_t worker)
 	return r->count++;
 }
 
-/* A packet of this worker came from this address. */
+/* A packet of this worker came from this address.  Without room it is not
+ * noted, and models for the worker have no route. */
 static inline void
 routes_see(struct routes *r, uint16_t cluster, uint32_t worker,
     const union addr *from, uint64_t now_ns)
@@ -107,10 +153,14 @@ routes_see(struct routes *r, uint16_t cluster, uint32_t worker,
 	if (have != NULL) {
 		at = *have;
 	} else {
-		at = routes_add(r, cluster, worker);
-		if (at == UINT32_MAX ||
-		    keymap_put(&r->index, key, at) == NULL)
+		at = routes_add(r, cluster, worker, now_ns);
+		if (at == UINT32_MAX)
 			return;
+		if (keymap_put(&r->index, key, at) == NULL) {
+			r->cluster[cluster].count--;
+			r->count--;
+			return;
+		}
 	}
 	r->route[at].to = *from;
 	r->route[at].heard_ns = now_ns;

@@ -178,7 +178,8 @@ server_init(void *state, const void *conf, const struct program_env *env)
 	for (unsigned c = 0; s->cluster != NULL && c < SERVER_CLUSTERS; c++)
 		s->memory_bytes += (uint64_t)s->cluster[c].elements *
 		    SERVER_ELEMENT_BYTES;
-	return routes_init(&s->routes) && s->cluster != NULL;
+	return routes_init(&s->routes, s->env->place->memory_bytes / 8) &&
+	    s->cluster != NULL;
 }
 
 static inline void
@@ -271,8 +272,9 @@ static inline bool
 server_has_room(struct server *s, const struct update *u, uint64_t need)
 {
 	const uint64_t limit = s->env->place->memory_bytes;
+	const uint64_t routes = (uint64_t)s->routes.count * ROUTES_BYTES;
 
-	if (limit == 0 || s->memory_bytes + need <= limit)
+	if (limit == 0 || s->memory_bytes + routes + need <= limit)
 		return true;
 	if (!s->told_memory)
 		snprintf(s->trouble, sizeof(s->trouble), "cluster %u: %"

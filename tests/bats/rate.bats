@@ -170,7 +170,18 @@ between() {
 	switch=10.77.0.1:$(cat port)
 }
 
-# replayed: what was made, from w0; its members have one link between them
+# aside HOST: regular traffic from the switch's machine to a host, a thousand
+# datagrams of a kilobyte in two seconds: four times what the switch may send
+aside() {
+	[ -e aside.pcap ] || awk 'BEGIN { for (k = 0; k < 1000; k++)
+		printf "%.0f 10.0.7.1:5 10.0.1.1:99 udp %02000d\n", (1 + k * 0.002) * 1e9, 0 }' |
+		mkiswitch >aside.pcap
+	testbed.sh exec switch innet-replay -q --program all -r aside.pcap --to "$1:99" 3>&- &
+	pids="$pids $!"
+}
+
+# replayed [COMMAND]: what was made, from w0, and beside it COMMAND HOST; its
+# members have one link between them
 replayed() {
 	local host=10.77.0.10
 	rate=1000000
@@ -180,6 +191,7 @@ replayed() {
 	iswitch) between -H 2 ;;
 	dlp) rate=50000; between ;;
 	esac
+	${1:+"$1" "$host"}
 	testbed.sh exec w0 innet-replay -q --program all -r vector.pcap --to "$switch"
 	left $host 100
 	finish switch
@@ -209,8 +221,9 @@ takes() {
 	about "$(sed -n 45p tens)" 1
 }
 
-@test "between namespaces a vector takes its bytes over the rate, whatever the program" {
+@test "between namespaces a vector takes its bytes over the rate, alone and beside others" {
 	privileged
 	export INNET_TESTBED=$(testbed.sh up rack -n 1 --owner $$)
 	every replayed
+	every replayed aside
 }

@@ -52,7 +52,7 @@ rules(void)
 	uint16_t p[64];
 	struct routes r;
 
-	if (!ok(routes_init(&r), "there is room for routes"))
+	if (!ok(routes_init(&r, 0), "there is room for routes"))
 		return;
 	ok(is_at(&r, 0, 0, 0, 0) && each(&r, 65535, 0, p) == 0,
 	    "before anything was heard there is no route");
@@ -81,6 +81,35 @@ rules(void)
 	routes_free(&r);
 }
 
+/* With room for 64: who was not heard for long gives way to who is new. */
+static void
+room(void)
+{
+	const uint64_t minute = ROUTES_KEEP_NS;
+	struct routes r;
+	bool same = true;
+
+	if (!ok(routes_init(&r, 1), "there is room for routes"))
+		return;
+	ok(r.most == ROUTES_LEAST && routes_within(0) == ROUTES_MAX &&
+	    routes_within(100 * ROUTES_BYTES) == 100,
+	    "memory says how many workers may be known");
+	for (uint32_t w = 0; w < r.most; w++)
+		see(&r, (uint16_t)(w % 3), w, (uint16_t)(1000 + w), 10);
+	see(&r, 1, 100, 9, 20);
+	ok(is_at(&r, 1, 100, 20, 0) && is_at(&r, 1, 1, 20, 1001),
+	    "where there is no more room the new one is not known");
+	for (uint32_t w = 0; w < r.most; w += 2)
+		see(&r, (uint16_t)(w % 3), w, (uint16_t)(2000 + w), minute);
+	see(&r, 1, 100, 9, 11 + minute);
+	for (uint32_t w = 0; w < r.most; w++)
+		same = same && is_at(&r, (uint16_t)(w % 3), w, 11 + minute,
+		    w % 2 == 0 ? (uint16_t)(2000 + w) : 0);
+	ok(same && is_at(&r, 1, 100, 11 + minute, 9) && r.count ==
+	    ROUTES_LEAST / 2 + 1, "but once others were silent for long");
+	routes_free(&r);
+}
+
 /* Random sights, against an array of the last of each worker. */
 static bool
 agrees(uint64_t seed)
@@ -91,7 +120,7 @@ agrees(uint64_t seed)
 	struct rng rng = rng_seed(seed);
 	uint64_t now = 1;
 	struct routes r;
-	bool same = routes_init(&r);
+	bool same = routes_init(&r, 0);
 
 	for (int i = 0; i < 300 && same; i++) {
 		uint16_t c = (uint16_t)rng_below(&rng, CLUSTERS), got[64];
@@ -102,6 +131,8 @@ agrees(uint64_t seed)
 		last[c][w].heard = now;
 		last[c][w].port = (uint16_t)(1 + rng_below(&rng, PORTS));
 		see(&r, c, w, last[c][w].port, now);
+		if (rng_below(&rng, 7) == 0)
+			routes_sweep(&r, now);
 		c = (uint16_t)rng_below(&rng, CLUSTERS);
 		for (w = 0; w < WORKERS; w++) {
 			bool fresh = last[c][w].port != 0 &&
@@ -129,6 +160,7 @@ main(void)
 	bool same = true;
 
 	rules();
+	room();
 	for (uint64_t seed = 0; seed < 100; seed++)
 		same = same && agrees(seed);
 	ok(same, "100 random crowds agree with an array of last sights");
