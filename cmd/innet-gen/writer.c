@@ -264,6 +264,21 @@ writer_reward(struct writer *w, uint32_t sequence)
 	return arrivals_reward(w->cf->rewards, sequence, &w->rng);
 }
 
+/* Was as much made as --rate says?  Workers of unlike speeds end with -c at
+ * unlike times. */
+static void
+tell_rate(const struct writer *w, double rate)
+{
+	const double asked = (double)w->cf->rate;
+
+	if (asked > 0 && w->updates > 100 && (rate < 0.9 * asked || rate >
+	    1.1 * asked))
+		warnx("--rate asked for %.4g Mbit/s, and %.4g were made%s",
+		    asked / 1e6, rate / 1e6, w->cf->speeds > 0 ? "; workers "
+		    "of --speeds end at other times with -c, give --duration" :
+		    "");
+}
+
 static void
 tell(const struct writer *w)
 {
@@ -283,6 +298,7 @@ tell(const struct writer *w)
 		    " over %.6g s%s", w->updates, w->out.packets -
 		    w->regulars, rate / 1e6, (double)span / 1e9,
 		    w->regulars > 0 ? ", and background traffic" : "");
+	tell_rate(w, rate);
 }
 
 int

@@ -253,6 +253,8 @@ async_run(const struct worker_conf *cf)
 	if (w->begun && !lwu_stop(&w->l))
 		carrier_fail(&w->c);
 	rc = carrier_close(&w->c);
+	if (w->c.gradients == 0)
+		rc = carrier_sent_nothing(&w->c, "");
 	if (!cf->quiet)
 		summary(w);
 	if (w->begun) {

@@ -85,6 +85,19 @@ carrier_fail(struct carrier *c)
 	c->done = true;
 }
 
+int
+carrier_sent_nothing(const struct carrier *c, const char *why)
+{
+	if (c->rc != 0 || *c->cf->stop)
+		return c->rc;
+	if (c->gradients > 0)
+		warnx("%s: nothing was sent: %s", c->cf->to_name, why);
+	else
+		warnx("%s: nothing was sent: there was no gradient",
+		    c->cf->synthetic > 0 ? c->cf->to_name : c->child.name);
+	return !c->bye;			/* then there was nothing to do */
+}
+
 bool
 carrier_over(const struct carrier *c, uint64_t now_ns)
 {
@@ -243,7 +256,7 @@ read_child(struct carrier *c, struct stream_head *h, const uint8_t **body)
 	c->spoke_ns = timer_mono_ns();
 	if (got < 0 || !take_message(c, h, *body)) {
 		c->child_ended = got == -1;
-		c->rc |= got != -1;
+		c->rc |= got != -1 || c->child.cut;
 		c->done = true;
 	}
 	if (c->done)

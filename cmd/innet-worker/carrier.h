@@ -155,6 +155,13 @@ uint64_t carrier_turn(struct carrier *c, const struct carrier_turns *m,
 /* Turn until it is over. */
 void carrier_loop(struct carrier *c, const struct carrier_turns *m, void *ctx);
 
+/*
+ * It is closed, and no gradient has left; why, if one was there.  That is said,
+ * unless something else was or a signal ended it.  The exit status: of a child
+ * that has said bye, 0.
+ */
+int carrier_sent_nothing(const struct carrier *c, const char *why);
+
 /* It cannot go on; why has been said. */
 void carrier_fail(struct carrier *c);
 

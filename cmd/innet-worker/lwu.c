@@ -14,6 +14,7 @@
 #include "common/wire/mac.h"
 
 #include "cmd/innet-worker/lwu.h"
+#include "cmd/innet-worker/missing.h"
 
 enum {
 	BATCHES = 16,			/* received between looks at all else */
@@ -93,6 +94,7 @@ take_packet(struct lwu *l, const struct udpio_packet *p, uint64_t now_ns)
 	} else if (l->cf->key->set && !mac_good(l->cf->key, p->data, p->len,
 	    &c)) {
 		l->n[LWU_BAD_MAC]++;
+		membership_bad_mac(&l->w.in, &c);
 	} else if (heritage_take(&l->heritage, &l->w.in, &c,
 	    (uint64_t)l->w.weights.t_s, now_ns)) {
 		inherit_send(&l->heritage, l->cf, l->out, &l->w.in, now_ns);
@@ -413,6 +415,7 @@ run(void *arg)
 {
 	struct lwu *l = arg;
 	uint64_t warned_ns = 0, told = 0;
+	struct missing missing = { 0 };
 
 	pthread_mutex_lock(&l->lock);
 	while (!is_over(l)) {
@@ -421,6 +424,8 @@ run(void *arg)
 		outlet_flush(l->out, timer_wall_ns());
 		tell_rounds(l, false);
 		complain(l, &warned_ns, &told);
+		missing_join(&missing, l->cf->to_name, &l->w.in,
+		    timer_mono_ns());
 	}
 	tell_rounds(l, true);
 	pthread_mutex_unlock(&l->lock);

@@ -1,10 +1,16 @@
 /* missing.c - whom a job waits for, in words */
+#include <err.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include <cjson/cJSON.h>
 
 #include "cmd/innet-worker/missing.h"
+
+#define FIRST_NS 1000000000u	/* of a wait, until a line */
+#define AGAIN_NS 10000000000u	/* between that and the next */
+#define ANSWER_NS 200000000u	/* for the list of members */
 
 enum { NAME_BYTES = 128 };
 
@@ -59,8 +65,8 @@ say_member(const cJSON *m, char *text, size_t at)
 
 	if (!cJSON_IsNumber(missing) || missing->valuedouble < 1)
 		return at;
-	return say(text, at, "%s %s", at == 0 ? "; missing:" : ",",
-	    who(m, name));
+	return say(text, at, "%s %s, last heard %.1f s ago", at == 0 ?
+	    "; missing:" : ";", who(m, name), seconds(m, "last_heard_ms"));
 }
 
 /* One who was a member; what text then has. */
@@ -113,4 +119,78 @@ missing_say(const struct sync_worker *l, char text[MISSING_BYTES])
 		cJSON_ArrayForEach(m, list)
 			at = say_member(m, text, at);
 	cJSON_Delete(json);
+}
+
+/* Is a wait since since_ns (0: none) to be told of after so long? */
+static bool
+is_due(struct missing *m, uint64_t since_ns, uint64_t first_ns,
+    uint64_t now_ns)
+{
+	if (since_ns == 0)
+		*m = (struct missing){ 0 };
+	else if (since_ns != m->since_ns)
+		*m = (struct missing){ .since_ns = since_ns,
+		    .tell_ns = since_ns + first_ns };
+	if (since_ns == 0 || now_ns < m->tell_ns)
+		return false;
+	m->tell_ns = now_ns + AGAIN_NS;
+	m->asked = false;
+	return true;
+}
+
+void
+missing_join(struct missing *m, const char *switch_name,
+    const struct membership *in, uint64_t now_ns)
+{
+	const bool open = in->join_open && !in->joined;
+	const bool waits = in->end == MEMBERSHIP_GOING && !in->leaving &&
+	    (open || in->halted || (in->joined && in->closed));
+	double s;
+
+	/* a Join goes to a job that is not open again and again */
+	if (!is_due(m, !waits ? 0 : m->since_ns != 0 ? m->since_ns : now_ns,
+	    FIRST_NS, now_ns))
+		return;
+	s = (double)(now_ns - m->since_ns) / 1e9;
+	if (in->halted)
+		warnx("%s: job %u: is halted, for %.1f s", switch_name,
+		    in->cf.job, s);
+	else if (!open)
+		warnx("%s: job %u: is not open, for %.1f s: %u of %u have "
+		    "joined", switch_name, in->cf.job, s, in->members, in->h);
+	else if (in->orphan)
+		warnx("%s: job %u: its parent %s has not answered it for %.1f "
+		    "s", switch_name, in->cf.job, in->said, s);
+	else
+		warnx("%s: job %u: no answer to a Join for %.1f s; is a "
+		    "switch there?", switch_name, in->cf.job, s);
+}
+
+void
+missing_result(struct missing *m, const char *switch_name,
+    struct sync_worker *l, uint64_t usual_ns, uint64_t now_ns)
+{
+	const uint64_t first_ns = usual_ns * 4 < FIRST_NS ? FIRST_NS :
+	    usual_ns * 4;
+	char text[MISSING_BYTES];
+
+	if (!l->in.joined || l->in.halted) {
+		missing_join(m, switch_name, &l->in, now_ns);
+		return;
+	}
+	if (!is_due(m, sync_worker_waits(l) && !l->in.leaving ?
+	    l->progress_ns : 0, first_ns, now_ns)) {
+		if (m->since_ns != 0 && !m->asked && now_ns + ANSWER_NS >=
+		    m->tell_ns) {
+			l->asking = false;
+			sync_worker_ask(l, now_ns);
+			m->asked = true;
+		}
+		return;
+	}
+	missing_say(l, text);
+	l->asking = false;		/* before the end once more */
+	warnx("%s: job %u: no result of iteration %" PRIu32 " for %.1f s%s",
+	    switch_name, l->in.cf.job, l->t, (double)(now_ns - m->since_ns) /
+	    1e9, text);
 }

@@ -14,6 +14,7 @@
 #include "common/olaf/worker.h"
 
 #include "cmd/innet-worker/carrier.h"
+#include "cmd/innet-worker/inquiry.h"
 
 enum count { PACKETS, SEND_FAILED, COUNTS };
 
@@ -29,6 +30,7 @@ struct olaf {
 	const struct worker_conf *cf;
 	struct carrier c;
 	struct olaf_worker m;
+	struct inquiry inquiry;
 	uint32_t floats;		/* of a packet, as the path allows */
 	uint64_t n[COUNTS];
 	uint8_t head[UDPIO_RUN_MAX][UPDATE_MODEL_BYTES];	/* made ready */
@@ -139,6 +141,8 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 	struct olaf *w = ctx;
 	struct update u;
 
+	if (addr_same(p->from, &w->cf->to) && inquiry_take(&w->inquiry, p))
+		return;
 	if (addr_same(p->from, &w->cf->to) && (p->tos & 0xfc) == UPDATE_TOS &&
 	    update_parse(p->data, p->len, &u) == UPDATE_OK)
 		olaf_worker_take(&w->m, &u, now_ns);
@@ -150,7 +154,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 static void
 check_waits(struct olaf *w, uint64_t now_ns)
 {
-	char why[OLAF_WORKER_WHY_BYTES];
+	char why[OLAF_WORKER_WHY_BYTES], words[INQUIRY_WORDS_BYTES];
 	struct olaf_worker_out o;
 
 	if (carrier_waits(&w->c, now_ns))
@@ -158,7 +162,12 @@ check_waits(struct olaf *w, uint64_t now_ns)
 	if (olaf_worker_next(&w->m, now_ns, &o))
 		send_vector(w, &o, (const uint8_t *)w->m.model.w);
 	if (w->m.stuck) {
-		warnx("%s: %s", w->cf->to_name, olaf_worker_why(&w->m, why));
+		warnx("%s: %s%s", w->cf->to_name, olaf_worker_why(&w->m, why),
+		    w->m.other_elements > 0 ? "" : inquiry_words(&w->inquiry,
+		    words));
+		carrier_fail(&w->c);
+	} else if (w->m.begun && !inquiry_act(&w->inquiry, &w->c,
+	    w->m.heard_ns, now_ns)) {
 		carrier_fail(&w->c);
 	}
 }
@@ -225,6 +234,8 @@ olaf_run(const struct worker_conf *cf)
 	w->floats = update_floats(mtu, cf->to.sa.sa_family == AF_INET6);
 	carrier_loop(&w->c, &turns, w);
 	rc = carrier_close(&w->c);
+	if (w->m.n[OLAF_WORKER_GENERATED] == w->m.n[OLAF_WORKER_WAITING])
+		rc = carrier_sent_nothing(&w->c, "no model had come");
 	if (!cf->quiet)
 		summary(w);
 	olaf_worker_free(&w->m);

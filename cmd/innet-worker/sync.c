@@ -54,6 +54,7 @@ struct sync {
 	uint64_t given;			/* iterations the child has, whole */
 	uint64_t left;			/* made up: to --count; 0: no end */
 	uint64_t based;			/* those its gradient was based on */
+	struct missing missing;
 	struct heritage heritage;
 	bool inherits;			/* a state waits for the child */
 	bool renews;			/* its gradients are of weights before
@@ -210,6 +211,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 	} else if (w->cf->key->set && !mac_good(w->cf->key, p->data, p->len,
 	    &c)) {
 		w->n[BAD_MAC]++;
+		membership_bad_mac(&w->l.in, &c);
 	} else if (heritage_take(&w->heritage, &w->l.in, &c, w->given,
 	    now_ns)) {
 		inherit_send(&w->heritage, w->cf, &w->c.out, &w->l.in, now_ns);
@@ -452,9 +454,6 @@ explain(struct sync *w)
 
 	if (w->l.end == SYNC_WORKER_STUCK)
 		missing_say(&w->l, who);
-	else if (w->l.in.end == MEMBERSHIP_UNANSWERED && w->n[BAD_MAC] > 0)
-		snprintf(who, sizeof(who), "; %" PRIu64 " messages had a "
-		    "wrong MAC", w->n[BAD_MAC]);
 	else if (!w->l.in.cf.gives && w->l.in.end == MEMBERSHIP_REFUSED)
 		snprintf(who, sizeof(who), "; %s can take over no other's: "
 		    "there is no \"state\" in its hello", w->c.child.name);
@@ -518,6 +517,9 @@ act(void *ctx, uint64_t now_ns)
 	else if (!w->c.done)
 		carrier_waits(&w->c, now_ns);
 	tick(w, now_ns);
+	if (w->begun && !w->heritage.fetching)
+		missing_result(&w->missing, w->cf->to_name, &w->l,
+		    spans_mean(&w->rounds), now_ns);
 	donor_rest(&w->heritage.donor, now_ns);
 	if (!w->heritage.fetching && !sync_worker_going(&w->l) &&
 	    !fetch(w, now_ns))
@@ -572,6 +574,9 @@ sync_run(const struct worker_conf *cf)
 	carrier_loop(&w->c, &turns, w);
 	leave(w);
 	rc = carrier_close(&w->c);
+	if (sync_worker_count(&w->l, SYNC_WORKER_ITERATIONS) == 0 &&
+	    sync_worker_count(&w->l, SYNC_WORKER_SEGMENTS) == 0)
+		rc = carrier_sent_nothing(&w->c, "the job had not begun");
 	if (!cf->quiet)
 		summary(w);
 	sync_worker_free(&w->l);

@@ -77,6 +77,8 @@ struct job_conf {
 struct job_budget {
 	uint64_t used_bytes;
 	uint64_t limit_bytes;		/* 0: none */
+	uint64_t lacked_bytes;		/* more than were left, when last
+					   something was refused */
 };
 
 enum { JOB_DONE = 16 };			/* iterations, or rounds */
@@ -158,8 +160,11 @@ job_afford(struct job *j, uint64_t bytes)
 	const uint64_t others = j->budget->used_bytes - j->used_bytes;
 
 	if (j->budget->limit_bytes > 0 && bytes > j->used_bytes &&
-	    others + bytes > j->budget->limit_bytes)
+	    others + bytes > j->budget->limit_bytes) {
+		j->budget->lacked_bytes = others + bytes -
+		    j->budget->limit_bytes;
 		return false;
+	}
 	j->budget->used_bytes = others + bytes;
 	j->used_bytes = bytes;
 	return true;

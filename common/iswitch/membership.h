@@ -32,7 +32,9 @@ enum {
 	MEMBERSHIP_OPEN_NS = 50000000,	/* until asked again: is it open? */
 	MEMBERSHIP_LEAVE_NS = 20000000,	/* first wait for its Ack, doubled */
 	MEMBERSHIP_LEAVES = 5,		/* then the switch will notice */
-	MEMBERSHIP_WHY_BYTES = 200,
+	MEMBERSHIP_KEYS = 3,		/* answers with a wrong MAC, no other */
+	MEMBERSHIP_SAID_BYTES = 96,	/* of a refusal's own words */
+	MEMBERSHIP_WHY_BYTES = 256,
 	MEMBERSHIP_MESSAGE_BYTES = CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
 	    1 + CONTROL_MAC_BYTES
 };
@@ -67,6 +69,7 @@ enum membership_end {
 	MEMBERSHIP_LEFT,		/* as was asked */
 	MEMBERSHIP_RESET,
 	MEMBERSHIP_REFUSED,		/* with `status` */
+	MEMBERSHIP_KEYED,		/* answers have another key, or none */
 	MEMBERSHIP_UNANSWERED
 };
 
@@ -88,7 +91,12 @@ struct membership {
 	struct membership_conf cf;
 	enum membership_end end;
 	uint8_t status;			/* of what refused us */
+	char said[MEMBERSHIP_SAID_BYTES];	/* and its words for it */
 	bool joined, halted;
+	uint8_t wrong_macs;		/* of answers to this Join */
+	bool unsigned_ack;		/* the last of them had none */
+	bool orphan;			/* the switch's parent, `said`, does
+					   not answer it */
 	uint32_t xid;			/* of the next request */
 	uint64_t joins, ignored;	/* Joins sent, messages ignored */
 	struct seg seg;			/* of the last ASKED or LOST, no vec */
@@ -212,11 +220,44 @@ membership_enter(struct membership *m, const struct control_ack *a)
 	    MEMBERSHIP_STAYS;
 }
 
+/*
+ * A message from the switch whose MAC is wrong, or is not there.  If it seems
+ * to answer our first Join, as others before it, keys differ: the end.
+ */
+static inline void
+membership_bad_mac(struct membership *m, const struct control *c)
+{
+	if (c->action != CONTROL_ACK || c->job != m->cf.job ||
+	    !m->join_open || m->joined || m->end != MEMBERSHIP_GOING ||
+	    c->xid - m->first_xid > m->join_xid - m->first_xid)
+		return;
+	m->unsigned_ack = !c->has_mac;
+	if (++m->wrong_macs == MEMBERSHIP_KEYS)
+		m->end = MEMBERSHIP_KEYED;
+}
+
+/* The words of a refusal, which may be a stranger's: what can be printed. */
+static inline void
+membership_hear(struct membership *m, const struct control_ack *a)
+{
+	size_t n = 0;
+
+	for (; n < a->text_bytes && n < sizeof(m->said) - 1; n++)
+		m->said[n] = a->text[n] >= ' ' && a->text[n] <= '~' ?
+		    (char)a->text[n] : '?';
+	m->said[n] = '\0';
+}
+
 /* The answer to our Join. */
 static inline enum membership_news
 membership_answered(struct membership *m, const struct control_ack *a,
     uint32_t xid, uint64_t now_ns)
 {
+	membership_hear(m, a);
+	m->wrong_macs = 0;
+	m->orphan = a->status == CONTROL_NO_PARENT;
+	if (m->orphan)			/* our Join still stands */
+		return MEMBERSHIP_NOTHING;
 	if (m->cf.any_xid)
 		m->xid_ahead = xid - m->join_xid;
 	if (m->join_open && xid == m->join_xid)
@@ -517,6 +558,13 @@ membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 
 	if (m->end == MEMBERSHIP_RESET)
 		snprintf(p, room, "was reset: begin again");
+	else if (m->end == MEMBERSHIP_KEYED)
+		snprintf(p, room, "its answers are %s; give both the same "
+		    "--key", m->unsigned_ack ? "not signed" : "signed with "
+		    "another key");
+	else if (m->end == MEMBERSHIP_UNANSWERED && m->orphan)
+		snprintf(p, room, "its parent %s has not answered it for %.1f "
+		    "s; start that", m->said, (double)m->cf.give_up_ns / 1e9);
 	else if (m->end == MEMBERSHIP_UNANSWERED)
 		snprintf(p, room, "no answer to a Join after %.1f s; is a "
 		    "switch there?", (double)m->cf.give_up_ns / 1e9);
@@ -524,6 +572,18 @@ membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 		why[0] = '\0';
 	else if (m->status == CONTROL_BAD_VALUE)
 		membership_why_value(m, p, room);
+	else if (m->status == CONTROL_BAD_MAC)
+		snprintf(p, room, "it takes signed messages only; give the "
+		    "--key that it has");
+	else if (m->status == CONTROL_UNKNOWN && m->said[0] != '\0')
+		snprintf(p, room, "it runs program %s, and this is iswitch: "
+		    "give both the same --program", m->said);
+	else if (m->status == CONTROL_REFUSED && m->said[0] != '\0')
+		snprintf(p, room, "%s", m->said);
+	else if (m->status == CONTROL_REFUSED && m->join_next == 0 &&
+	    m->job_next == 0)
+		snprintf(p, room, "others began with other weights; give all "
+		    "the same seed for these");
 	else if (m->status == CONTROL_REFUSED || m->status == CONTROL_GONE)
 		snprintf(p, room, "it does not go on from iteration %" PRIu32
 		    " with these weights; restore those of iteration %" PRIu32,
@@ -534,7 +594,8 @@ membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 		    CONTROL_WORKER ? "--worker" : "--number", m->cf.number,
 		    addr_print(&m->holder, name));
 	else
-		snprintf(p, room, "%s", control_status_text(m->status));
+		snprintf(p, room, "%s%s%s", control_status_text(m->status),
+		    m->said[0] == '\0' ? "" : ": ", m->said);
 	return why;
 }
 

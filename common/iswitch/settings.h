@@ -196,6 +196,7 @@ iswitch_settle_place(struct iswitch_settings *cf,
 		return "--parent is the switch's own address";
 	if (!place->live && addr_port(own) == UINT16_MAX)
 		return "--listen: no port behind it for a job with --parent";
+	cf->iswitch.parent = cf->parent;
 	return NULL;
 }
 

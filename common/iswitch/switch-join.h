@@ -8,8 +8,10 @@
 #ifndef INNET_ISWITCH_SWITCH_JOIN_H
 #define INNET_ISWITCH_SWITCH_JOIN_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/iswitch/switch-again.h"
 #include "common/iswitch/switch-fetch.h"
@@ -312,19 +314,82 @@ iswitch_drop(struct iswitch *s, struct iswitch_job *j)
 		iswitch_rest(s, j);
 }
 
+/* More words for who is refused. */
+__attribute__((format(printf, 3, 4))) static inline void
+iswitch_say_why(struct iswitch *s, struct control_ack *a, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(s->said, sizeof(s->said), fmt, ap);
+	va_end(ap);
+	a->text = (const uint8_t *)s->said;
+	a->text_bytes = n < 0 ? 0 : (size_t)n < sizeof(s->said) ? (size_t)n :
+	    sizeof(s->said) - 1;
+}
+
+/* Of what there is no room. */
+static inline void
+iswitch_say_room(struct iswitch *s, struct control_ack *a)
+{
+	struct job_budget *b = &s->budget;
+
+	if (b->lacked_bytes > 0)
+		iswitch_say_why(s, a, "%.1f MB more than the %.1f MB that it "
+		    "may take; raise its --memory",
+		    (double)b->lacked_bytes / 1e6,
+		    (double)b->limit_bytes / 1e6);
+	else
+		iswitch_say_why(s, a, "%d jobs and %d members of one are its "
+		    "most", ISWITCH_JOBS_MAX, MEMBERS_MAX);
+}
+
 /*
- * Wait for the parent's word?  *status is its refusal, if it refused, and *next
- * where the job is.
+ * Who waits for a parent that does not answer is told so, with the address of
+ * the topmost that does not: true.
  */
 static inline bool
+iswitch_is_orphan(struct iswitch *s, const struct iswitch_job *j,
+    struct control_ack *a, uint64_t now_ns)
+{
+	const struct membership *up = &j->up.as;
+	char name[ADDR_NAME_BYTES];
+
+	if (!up->join_open || now_ns - up->join_since_ns < ISWITCH_ORPHAN_NS)
+		return false;
+	a->status = CONTROL_NO_PARENT;
+	iswitch_say_why(s, a, "%s", up->orphan ? up->said :
+	    s->cf.parent.sa.sa_family == 0 ? "" :
+	    addr_print(&s->cf.parent, name));
+	return true;
+}
+
+/* The parent has refused us: so are those who join. */
+static inline enum control_status
+iswitch_refused_above(struct iswitch *s, const struct membership *up,
+    struct control_ack *a)
+{
+	char name[ADDR_NAME_BYTES];
+
+	a->next = up->job_next;
+	if (up->status != CONTROL_REFUSED && up->status != CONTROL_GONE &&
+	    s->cf.parent.sa.sa_family != 0)
+		iswitch_say_why(s, a, "%s%sat its parent %s", up->said,
+		    up->said[0] == '\0' ? "" : " ", addr_print(
+		    &s->cf.parent, name));
+	return (enum control_status)up->status;
+}
+
+/* Wait for the parent's word?  *status is its refusal, if it refused. */
+static inline bool
 iswitch_await_parent(struct iswitch *s, struct iswitch_job *j, bool founds,
-    enum control_status *status, uint32_t *next, uint64_t now_ns)
+    enum control_status *status, struct control_ack *a, uint64_t now_ns)
 {
 	if (!s->cf.job.child || (j->up.wanted && j->up.as.joined))
 		return false;
 	if (j->up.wanted && j->up.as.end == MEMBERSHIP_REFUSED) {
-		*status = (enum control_status)j->up.as.status;
-		*next = j->up.as.job_next;
+		*status = iswitch_refused_above(s, &j->up.as, a);
 		iswitch_drop(s, j);
 		return true;
 	}
@@ -357,8 +422,10 @@ iswitch_join(struct iswitch *s, const union addr *from,
 		return true;
 	}
 	j = iswitch_make_job(s, c->job);
+	s->budget.lacked_bytes = 0;
 	if (j == NULL) {
 		a->status = CONTROL_NO_ROOM;
+		iswitch_say_room(s, a);
 		return true;
 	}
 	if (who != NULL && (s->job[who->job] != j || j->j.members.m[
@@ -394,16 +461,18 @@ iswitch_join(struct iswitch *s, const union addr *from,
 	j->j.last_join_ns = j->j.members.present == 0 ? now_ns :
 	    j->j.last_join_ns;
 	if (status == CONTROL_DONE &&
-	    iswitch_await_parent(s, j, join.founds, &status, &a->next,
+	    iswitch_await_parent(s, j, join.founds, &status, a,
 	    now_ns)) {
 		if (status == CONTROL_DONE)
-			return false;
+			return iswitch_is_orphan(s, j, a, now_ns);
 	} else if (status != CONTROL_DONE) {
 		;
 	} else if (join.type == CONTROL_SWITCH &&
 	    sums_keeps_rows(&s->cf.job.reduce) &&
 	    s->cf.job.reduce.kind != REDUCE_ORDERED) {
-		status = CONTROL_REFUSED;	/* no median of medians */
+		status = CONTROL_REFUSED;
+		iswitch_say_why(s, a, "no median of medians: its --reduce "
+		    "takes workers alone");
 	} else if (who != NULL) {
 		id = who->member;
 		j->j.members.m[id].alive = true;
@@ -418,6 +487,8 @@ iswitch_join(struct iswitch *s, const union addr *from,
 	if (status == CONTROL_DONE && j->j.halted)
 		status = CONTROL_NOT_READY;
 	a->status = (uint8_t)status;
+	if (status == CONTROL_NO_ROOM && a->text == NULL)
+		iswitch_say_room(s, a);
 	iswitch_values(s, &j->j, status == CONTROL_DONE ? id : MEMBERS_NONE,
 	    a);
 	if (status != CONTROL_DONE)

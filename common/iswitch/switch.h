@@ -29,7 +29,9 @@
 enum {
 	ISWITCH_JOBS_MAX = 1024,
 	ISWITCH_TELL_NS = 1000000000,	/* between words to a non-member */
-	ISWITCH_TROUBLE_NS = 2000000000	/* ... to the user, of a parent */
+	ISWITCH_TROUBLE_NS = 2000000000,	/* ... to the user, of a parent */
+	ISWITCH_ORPHAN_NS = 300000000,	/* ... to who joins, of it */
+	ISWITCH_SAID_BYTES = 96
 };
 
 /* Datagrams that no job counts. */
@@ -62,6 +64,7 @@ struct iswitch_conf {
 	uint32_t implicit;
 	uint32_t job_limit;		/* job ids are below it; 0: none */
 	uint32_t number;		/* this switch's, to its parent */
+	union addr parent;		/* for words; family 0: unknown */
 	const struct mac_key *key;	/* NULL: none */
 	bool any_xid;			/* a parent's answers are to another
 					 * run's requests */
@@ -121,6 +124,7 @@ struct iswitch {
 	uint32_t xid;			/* of what we send of our own */
 	uint64_t heap_ns;		/* nothing is due before */
 	uint64_t n[ISWITCH_COUNTS];
+	char said[ISWITCH_SAID_BYTES];	/* an Ack's words, until it is sent */
 	struct outbox *out;		/* borrowed */
 };
 

@@ -27,7 +27,10 @@
 #include "common/live/timer.h"
 #include "common/wire/stream.h"
 
-enum { CHILD_BEHIND_MAX_BYTES = 64 << 20 };	/* results it has not read */
+enum {
+	CHILD_BEHIND_MAX_BYTES = 64 << 20,	/* results it has not read */
+	CHILD_QUOTE_BYTES = 61		/* of text that it wrote */
+};
 
 struct child {
 	const char *name;		/* argv[0], for messages */
@@ -37,6 +40,7 @@ struct child {
 	uint8_t *out;			/* what is still to be written */
 	size_t out_at, out_have, out_room;
 	int status;			/* of wait(2), once pid is 0 */
+	bool cut;			/* it ended within a message */
 };
 
 /* A pipe whose our end does not block, as large as the system lets it be. */
@@ -133,6 +137,26 @@ child_send(struct child *c, const struct stream_head *h, const void *body)
 	child_write(c);
 }
 
+/* Has it written text where a message belongs?  Then that is said. */
+static inline bool
+child_prints(const struct child *c)
+{
+	const size_t n = c->in.have - c->in.used;
+	char text[CHILD_QUOTE_BYTES];
+	size_t k = 0;
+
+	for (const uint8_t *p = c->in.buf + c->in.used; k < n && k <
+	    sizeof(text) - 1 && p[k] >= ' ' && p[k] <= '~'; k++)
+		text[k] = (char)p[k];
+	text[k] = '\0';
+	if (k == 0 || memcmp(text, "INET", k < 4 ? k : 4) == 0)
+		return false;
+	warnx("%s: offset %" PRIu64 ": wrote \"%s\", no message of a gradient "
+	    "stream; print that to standard error", c->name, c->in.offset,
+	    text);
+	return true;
+}
+
 /*
  * The next message: 1; 0 none yet; -1 the child has ended its output; -2 it
  * is no gradient stream, which has been said.
@@ -149,8 +173,9 @@ child_next(struct child *c, struct stream_head *h, const uint8_t **body)
 		case 1:
 			return 1;
 		case -1:
-			warnx("%s: offset %" PRIu64 ": %s", c->name,
-			    c->in.offset, why);
+			if (!child_prints(c))
+				warnx("%s: offset %" PRIu64 ": %s", c->name,
+				    c->in.offset, why);
 			return -2;
 		}
 		if (c->from == -1)
@@ -159,10 +184,11 @@ child_next(struct child *c, struct stream_head *h, const uint8_t **body)
 		if (n > 0)
 			continue;
 		if (n == -1 && (errno == EAGAIN || errno == EINTR))
-			return 0;
+			return child_prints(c) ? -2 : 0;
 		if (n == -1)
 			err(1, "%s", c->name);
-		if (c->in.have > c->in.used)
+		c->cut = c->in.have > c->in.used;
+		if (c->cut && !child_prints(c))
 			warnx("%s: offset %" PRIu64 ": ends within a message",
 			    c->name, c->in.offset);
 		close(c->from);

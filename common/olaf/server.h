@@ -52,7 +52,7 @@ struct server {
 	uint64_t memory_bytes;		/* taken by vectors */
 	uint64_t n[SERVER_COUNTS];
 	char trouble[160];		/* to be told; empty: none */
-	bool told_memory;
+	bool told_memory, told_cut;
 };
 
 enum server_option {
@@ -231,6 +231,34 @@ server_answer(struct server *s, const struct update *u,
 	}
 }
 
+/*
+ * A vector of another length than its cluster's, or cut otherwise: who sent it
+ * gets a packet of the model, which shows how it is.
+ */
+static inline void
+server_differs(struct server *s, const struct update *u,
+    const union addr *from, uint64_t now_ns)
+{
+	const struct server_rule *c = &s->cluster[u->cluster];
+	struct update like = *u;
+	char name[ADDR_NAME_BYTES];
+
+	if (!s->told_cut)
+		snprintf(s->trouble, sizeof(s->trouble), "%s: cluster %u: "
+		    "worker %" PRIu32 " has %" PRIu32 " elements, %" PRIu32 " a "
+		    "packet, and the cluster %" PRIu32 ", %" PRIu32 " a packet",
+		    addr_print(from, name), u->cluster, u->worker,
+		    u->elements, u->n, c->elements, c->n);
+	s->told_cut = true;
+	if (c->w == NULL || c->range[0].version == 0)
+		return;
+	like.elements = c->elements;
+	like.first = 0;
+	like.n = c->ranges > 1 ? c->n : c->elements;
+	like.following = (uint16_t)(c->ranges - 1);
+	server_answer(s, &like, from, false, now_ns);
+}
+
 /* A gradient would break the model: its sender is to be named. */
 static inline void
 server_nonfinite(struct server *s, const struct update *u,
@@ -263,7 +291,9 @@ server_update(struct server *s, const struct update *u,
 	s->n[what[v]]++;
 	if (v == SERVER_RULE_NONFINITE)
 		server_nonfinite(s, u, from);
-	if (v != SERVER_RULE_MISMATCHED && v != SERVER_RULE_NO_MODEL)
+	if (v == SERVER_RULE_MISMATCHED)
+		server_differs(s, u, from, now_ns);
+	else if (v != SERVER_RULE_NO_MODEL)
 		server_answer(s, u, from, !s->cf->reply_worker, now_ns);
 }
 
@@ -304,10 +334,12 @@ server_weights(struct server *s, const struct update *u,
 	if (fresh && c->w != NULL)
 		s->memory_bytes += need;
 	r = server_rule_range(c, u);
-	if (r != UINT32_MAX && c->range[r].version != 0)
+	if (r != UINT32_MAX && c->range[r].version != 0) {
 		server_answer(s, u, from, false, now_ns);
-	else if (r == UINT32_MAX && c->w != NULL)
+	} else if (r == UINT32_MAX && c->w != NULL) {
 		s->n[SERVER_MISMATCHED]++;
+		server_differs(s, u, from, now_ns);
+	}
 }
 
 static inline void

@@ -61,6 +61,8 @@ struct olaf_worker {
 	struct worker_model model;
 	bool begun;
 	bool stuck;			/* no model came in time: the end */
+	uint32_t other_elements;	/* or one of another length, */
+	uint32_t other_n;		/* or cut otherwise; 0: none */
 	uint64_t given;			/* model.taken at the last result */
 	uint64_t heard_ns;		/* last model */
 	uint64_t ask_ns;		/* when to send weights */
@@ -117,7 +119,8 @@ olaf_worker_next(struct olaf_worker *w, uint64_t now_ns,
 
 	if (!w->begun || w->stuck)
 		return false;
-	w->stuck = now_ns - w->heard_ns >= w->cf.give_up_ns;
+	w->stuck = now_ns - w->heard_ns >= w->cf.give_up_ns ||
+	    w->other_elements > 0;
 	if (w->stuck || now_ns < w->ask_ns)
 		return false;
 	w->n[OLAF_WORKER_WEIGHTS]++;
@@ -178,6 +181,16 @@ olaf_worker_packet(const struct olaf_worker *w,
 	return true;
 }
 
+/* Is the model of range 0 of a vector as long as ours, and cut like it? */
+static inline bool
+olaf_worker_fits(const struct olaf_worker *w, const struct update *u)
+{
+	uint32_t first;
+
+	return u->elements == w->model.elements && (u->first != 0 ||
+	    u->n == worker_model_range(&w->model, 0, &first));
+}
+
 /* A packet that came: is it a model for us?  A new range of it is kept. */
 static inline bool
 olaf_worker_take(struct olaf_worker *w, const struct update *u,
@@ -185,7 +198,13 @@ olaf_worker_take(struct olaf_worker *w, const struct update *u,
 {
 	if (u->kind != UPDATE_MODEL || u->cluster != w->cf.cluster ||
 	    (u->worker != w->cf.number && u->worker != UPDATE_ALL_WORKERS) ||
-	    u->elements != w->model.elements) {
+	    !olaf_worker_fits(w, u)) {
+		if (u->kind == UPDATE_MODEL && u->cluster == w->cf.cluster &&
+		    w->begun && !worker_model_whole(&w->model)) {
+			w->other_elements = u->elements;
+			w->other_n = u->n;
+			w->ask_ns = now_ns;	/* see to it now */
+		}
 		w->n[OLAF_WORKER_IGNORED]++;
 		return false;
 	}
@@ -223,9 +242,19 @@ olaf_worker_result(struct olaf_worker *w, uint64_t iteration)
 static inline const char *
 olaf_worker_why(const struct olaf_worker *w, char text[OLAF_WORKER_WHY_BYTES])
 {
-	snprintf(text, OLAF_WORKER_WHY_BYTES, "no model of cluster %u after %"
-	    PRIu64 " tries in %.1f s; is a switch or server there?",
-	    w->cf.cluster, w->asked, (double)w->cf.give_up_ns / 1e9);
+	if (w->other_elements != w->model.elements && w->other_elements > 0)
+		snprintf(text, OLAF_WORKER_WHY_BYTES, "cluster %u has vectors "
+		    "of %" PRIu32 " elements, not %" PRIu32 "; give each "
+		    "length its own --cluster", w->cf.cluster,
+		    w->other_elements, w->model.elements);
+	else if (w->other_elements > 0)
+		snprintf(text, OLAF_WORKER_WHY_BYTES, "cluster %u has packets "
+		    "of %" PRIu32 " elements; give all its workers the same "
+		    "--mtu", w->cf.cluster, w->other_n);
+	else
+		snprintf(text, OLAF_WORKER_WHY_BYTES, "no model of cluster %u "
+		    "after %" PRIu64 " tries in %.1f s", w->cf.cluster,
+		    w->asked, (double)w->cf.give_up_ns / 1e9);
 	return text;
 }
 

@@ -96,7 +96,8 @@ plane_answer(struct plane *pl, const struct packet *p,
 
 	if (pl->cf->place.key != NULL)
 		len = mac_sign(pl->cf->place.key, msg, len);
-	if (r != NULL && a->status != CONTROL_BAD_MAC)
+	if (r != NULL && a->status != CONTROL_BAD_MAC &&
+	    a->status != CONTROL_NO_PARENT)	/* it will be asked again */
 		answered_keep(r, c->xid, msg, (uint32_t)len);
 	outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS, msg,
 	    (uint32_t)len);
@@ -162,7 +163,11 @@ plane_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 	}
 	switch (plane_do(pl, p->from, &c, r, &a, now_ns)) {
 	case PROGRAM_LATER: return;
-	case PROGRAM_UNKNOWN: a.status = CONTROL_UNKNOWN; break;
+	case PROGRAM_UNKNOWN:
+		a.status = CONTROL_UNKNOWN;
+		a.text = (const uint8_t *)pl->program->name;
+		a.text_bytes = strlen(pl->program->name);
+		break;
 	case PROGRAM_ANSWERS: break;
 	}
 	pl->controls[CONTROLS_REFUSED] += a.status != CONTROL_DONE;

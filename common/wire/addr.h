@@ -163,6 +163,8 @@ addr_parse(const char *s, const char *default_port, union addr *a)
 	if (len > 0) {
 		memcpy(host, s, len);
 		host[len] = '\0';
+		if (strspn(host, "0123456789") == len)
+			return "a number is no host; a port alone is :PORT";
 	}
 	bad = getaddrinfo(host, port, &want, &got);
 	if (bad != 0)

@@ -39,7 +39,7 @@ enum control_status {
 	CONTROL_DONE, CONTROL_NO_JOB, CONTROL_NO_ROOM, CONTROL_NOT_MEMBER,
 	CONTROL_REFUSED, CONTROL_BAD_VALUE, CONTROL_NOT_READY,
 	CONTROL_BAD_MAC, CONTROL_GONE, CONTROL_PROVE, CONTROL_UNKNOWN,
-	CONTROL_TAKEN, CONTROL_STATUSES
+	CONTROL_TAKEN, CONTROL_NO_PARENT, CONTROL_STATUSES
 };
 
 enum control_type { CONTROL_WORKER = 1, CONTROL_SWITCH, CONTROL_SERVER };
@@ -98,6 +98,7 @@ struct control_ack {
 	uint64_t seg;
 	/* of Members, Stats and Jobs: */
 	uint16_t page, pages;
+	/* of these, and of a Join that is refused, more words: */
 	const uint8_t *text;		/* borrowed, not terminated */
 	size_t text_bytes;
 };
@@ -129,7 +130,7 @@ control_status_text(unsigned status)
 		"bad value", "not ready, or halted", "bad MAC",
 		"gone: older than what is kept", "prove yourself",
 		"not a request that the program knows",
-		"its number is another's"
+		"its number is another's", "its parent does not answer"
 	};
 
 	return status < CONTROL_STATUSES ? text[status] : "unknown status";
@@ -289,6 +290,9 @@ control_get_ack(const struct control *c, struct control_ack *a)
 			a->holder_port = bytes_u16(&w);
 			for (int i = 0; i < 16; i++)
 				a->holder[i] = bytes_u8(&w);
+		} else if (a->status != CONTROL_DONE && w.left > 1) {
+			a->text = w.p + 1;
+			a->text_bytes = w.left - 1;
 		}
 		break;
 	case CONTROL_SETH: a->h = bytes_u16(&w); break;
@@ -310,6 +314,15 @@ control_get_ack(const struct control *c, struct control_ack *a)
 	return bytes_ok(&w);
 }
 
+/* Its text at p; the end. */
+static inline uint8_t *
+control_put_text(uint8_t *p, const struct control_ack *a)
+{
+	if (a->text_bytes > 0)
+		memcpy(p, a->text, a->text_bytes);
+	return p + a->text_bytes;
+}
+
 /* Write it at p, which has room for CONTROL_MAX_BYTES - 32; the end. */
 static inline uint8_t *
 control_put_ack(uint8_t *p, const struct control_ack *a)
@@ -326,11 +339,11 @@ control_put_ack(uint8_t *p, const struct control_ack *a)
 		p = bytes_put(p, a->elements, 4);
 		p = bytes_put(p, a->timeout_s, 2);
 		if (a->whole || a->closed || a->async || a->repairs ||
-		    a->status == CONTROL_TAKEN)
+		    a->status == CONTROL_TAKEN || a->text_bytes > 0)
 			*p++ = (uint8_t)(a->whole | a->closed << 1 |
 			    a->repairs << 2 | a->async << 3);
 		if (a->status != CONTROL_TAKEN)
-			return p;
+			return control_put_text(p, a);
 		p = bytes_put(p, a->holder_port, 2);
 		memcpy(p, a->holder, 16);
 		return p + 16;
@@ -344,9 +357,7 @@ control_put_ack(uint8_t *p, const struct control_ack *a)
 	case CONTROL_JOBS:
 		p = bytes_put(p, a->page, 2);
 		p = bytes_put(p, a->pages, 2);
-		if (a->text_bytes > 0)
-			memcpy(p, a->text, a->text_bytes);
-		return p + a->text_bytes;
+		return control_put_text(p, a);
 	default: return p;
 	}
 }

@@ -29,7 +29,7 @@ local actions = {
 local statuses = {
 	[0] = "done", "no such job", "no room", "not a member", "refused",
 	"bad value", "not ready", "bad MAC", "gone", "prove yourself",
-	"unknown", "number taken",
+	"unknown", "number taken", "no parent",
 }
 local scopes = { [0] = "job", [1] = "switch" }
 local types = { [1] = "worker", [2] = "switch", [3] = "server" }
@@ -534,7 +534,7 @@ end
 
 -- What stands behind action and status in an Ack.
 local answers = {
-	[1] = function(r)
+	[1] = function(r, status)
 		r.add(cf.member, 2)
 		r.add(cf.h, 2)
 		r.add(cf.members, 2)
@@ -547,6 +547,9 @@ local answers = {
 			r.again(cf.awaited, 1)
 			r.again(cf.mends, 1)
 			r.add(cf.async, 1)
+		end
+		if status ~= 0 and status ~= 11 and r.left() > 0 then
+			r.rest(cf.text)
 		end
 	end,
 	[4] = function(r) r.add(cf.h, 2) end,

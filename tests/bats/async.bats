@@ -106,14 +106,14 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	worker 0 --synthetic 36620B --interval 10ms
 	for _ in $(seq 300); do innet-ctl "$at" members 2>&1 | grep -q worker && break; sleep 0.02; done
 	run -1 --separate-stderr innet-worker -q -p iswitch --async --switch "$at" --worker 1 -- innet-agent -q
-	[[ $stderr == "innet-worker: $at: job 1: refused: it does not go on from iteration 0 with these weights; "* ]]
+	[[ $stderr == "innet-worker: $at: job 1: refused: others began with other weights; give all the same seed for these"* ]]
 	kill "$w0_pid"
 	workers_end
 	finish at
 	echo secret >key
 	serve at innet-switch -q -p iswitch --async --key key
 	run -1 --separate-stderr innet-worker -q -p iswitch --async --switch "$at" --synthetic 4B
-	[[ $stderr == *"job 1: refused: bad MAC" ]]
+	[[ $stderr == *"job 1: refused: it takes signed messages only; give the --key that it has" ]]
 	innet-worker -q -p iswitch --async --switch "$at" --key key --synthetic 4B --interval 1ms -c 10
 	finish at
 }

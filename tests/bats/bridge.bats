@@ -47,7 +47,7 @@ child() {
 	once training
 	python torch
 	lockstep 3 "$py" "$examples/torch-ddp.py" 150
-	[ "$(sed 's/.* weights //' w0 w1 w2 | sort -u | wc -l)" -eq 1 ]
+	[ "$(sed -n 's/.* weights //p' w0 w1 w2 | sort -u | wc -l)" -eq 1 ]
 	awk '/^loss/ && $4 < 0.01 && $2 > 0.5 { n++ } END { exit n != 3 }' w0 w1 w2
 }
 

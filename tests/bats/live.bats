@@ -176,7 +176,7 @@ close_counters() {
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --give-up 300ms -- sleep 20
 	[[ ${stderr_lines[0]} == "innet-worker: sleep: no hello after 0.3 s" ]]
 	run -1 --separate-stderr innet-worker -q --switch "$ps" -- echo hello, this is no gradient stream at all
-	[[ $stderr == *"innet-worker: echo: offset 0: does not begin with INET"* ]]
+	[[ $stderr == *"innet-worker: echo: offset 0: wrote \"hello, this is no gradient stream at all\", no message of a gradient stream; print that to standard error"* ]]
 	run -1 --separate-stderr innet-worker -q --switch "$ps" -- sh -c 'exit 3'
 	[[ $stderr == *"innet-worker: sh: exited with status 3"* ]]
 	run -1 --separate-stderr innet-worker -q --switch "$ps" -- no-such-program
@@ -275,7 +275,8 @@ close_counters() {
 		time.sleep(6)	# more than the 5 s that others get
 		open('saved', 'w').write('all')
 	E
-	innet-worker -q --switch "$ps" -- python3 child.py
+	run -0 --separate-stderr innet-worker -q --switch "$ps" -- python3 child.py
+	[ "$stderr" = 'innet-worker: python3: nothing was sent: there was no gradient' ]
 	[ -s saved ]
 	finish ps
 }

@@ -109,7 +109,7 @@ explained() {
 	for _ in $(seq 300); do innet-ctl "$switch" --job 1 stats --json 2>&1 | jq -e '.counters.results > 1000' && break; done
 	kill -KILL $killed
 	fails $works
-	[[ $(cat w1.err) == "innet-worker: $switch: job 1: no result for segment "*" in 0.7 s; missing: worker 7 (127.0.0.1:"*")" ]]
+	[[ $(cat w1.err) == "innet-worker: $switch: job 1: no result for segment "*" in 0.7 s; missing: worker 7 (127.0.0.1:"*"), last heard "*" s ago" ]]
 	finish switch
 }
 
@@ -146,9 +146,9 @@ explained() {
 	job 2 -q --key key
 	together 2 --synthetic 4kB --check 2 -c 50 --key key
 	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --synthetic 4kB
-	[ "$stderr" = "innet-worker: $switch: job 1: refused: bad MAC" ]
+	[ "$stderr" = "innet-worker: $switch: job 1: refused: it takes signed messages only; give the --key that it has" ]
 	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --synthetic 4kB --key wrong --give-up 300ms
-	[[ $stderr == *"no answer to a Join after 0.3 s; is a switch there?; "*" messages had a wrong MAC" ]]
+	[[ $stderr == *": job 1: its answers are "*"; give both the same --key" ]]
 	finish switch
 }
 
@@ -308,6 +308,6 @@ child() {
 	pids="$pids $!"
 	await w0.pcap
 	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --worker 1 -- innet-agent -q --init-seed 2
-	[[ $stderr == "innet-worker: $switch: job 1: refused: it does not go on from iteration 0 with these weights"* ]]
+	[[ $stderr == "innet-worker: $switch: job 1: refused: others began with other weights; give all the same seed for these"* ]]
 	finish switch
 }

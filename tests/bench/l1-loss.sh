@@ -2,7 +2,9 @@
 # L1: synchronous aggregation of 3 workers in a rack of namespaces that loses
 # frames, against Open MPI's AllReduce over TCP through the same links, by turns;
 # the median of ROUNDS runs (3) of the mean round, for what TCP pays for a loss
-# is in its tail; links of RATE Mbit/s (1000).  Needs root.
+# is in its tail; links of RATE Mbit/s (1000).  Beside it what innet-sim makes of
+# each cell: its links take as long as a segment of one worker does here, and its
+# hosts as long for a packet as the cell without loss shows.  Needs root.
 # Run from the build folder, or say where it is in BUILD.
 #
 # shellcheck disable=SC1091,SC2154
@@ -11,29 +13,77 @@ here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${BUILD:-.}" && pwd) runs=${ROUNDS:-3} mbit=${RATE:-1000}
 export PATH="$here/../../share/testbed:$build:$build/tests/bench:$PATH" LC_ALL=C
 . "$here/need.bash"
-need 'L1 loss' innet-switch innet-worker mpirun mpi-allreduce
+need 'L1 loss' innet-switch innet-worker innet-sim jq mpirun mpi-allreduce
+losses='0% 0.1% 1% 5% 20%'
+cells='3x40kB 3x629kB 12x40kB'
+
+# simulated WORKERS SEGMENTS LOSS PROPAGATION_NS PACKET_NS: ms an iteration
+simulated() {
+	local rounds=300
+	[ "$2" -lt 100 ] || rounds=60
+	jq -n "{ duration: \"none\", wire_overhead: true, trainings: [ { name: \"x\",
+		workers: $1, vector: \"$(($2 * 1464))B\", loss: \"$3\",
+		propagation: \"$4ns\", packet: \"$5ns\", iterations: $rounds,
+		rate: \"${mbit}M\", compute: \"0ns\", message: \"0ns\",
+		switch_delay: \"0ns\", update: \"0ns\" } ] }" >"$kept/s.json"
+	innet-sim -q --json "$kept/s.json" | jq '.iteration_ns / 1e6'
+}
+
+# fitted MS COMMAND... AT: the ns, up to 200 us, at which the command makes that
+fitted() {
+	local ms=$1 low=0 high=200000 middle
+	shift
+	while [ $((high - low)) -gt 50 ]; do
+		middle=$(((low + high) / 2))
+		if jq -en "$("$@" $middle) < $ms" >/dev/null; then low=$middle; else high=$middle; fi
+	done
+	echo $low
+}
+
+one_segment() { simulated 1 1 0% "$1" 0; }
+lossless() { simulated "${cell%x*}" "$segments" 0% "$propagation" "$1"; }
+
+# beside_simulator: each cell of $cells here and there
+beside_simulator() {
+	local propagation packet segments got loss
+	propagation=$(fitted "$(median "$kept/innet.1x1464B.0%")" one_segment)
+	for cell in $cells; do
+		segments=28
+		[ "${cell#*x}" = 40kB ] || segments=430
+		packet=$(fitted "$(median "$kept/innet.$cell.0%")" lossless)
+		echo "# L1 $cell: a link takes $propagation ns and a packet $packet ns"
+		for loss in $losses; do
+			got=$(simulated "${cell%x*}" $segments "$loss" "$propagation" "$packet")
+			awk -v cell="$cell" -v loss="$loss" -v b="$got" -v a="$(median "$kept/innet.$cell.$loss")" \
+				'BEGIN { printf "# L1 %s at %s: %.2f ms, simulated %.2f ms, ratio %.2f\n",
+					cell, loss, a, b, a / b }'
+		done
+	done
+}
+
 if [ "${1-}" != inside ]; then
 	why=$(testbed.sh list 2>&1 >/dev/null) || skip 'L1 loss' "$why"
 	kept=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$kept"' EXIT
 	for ((i = 0; i < runs; i++)); do
-		for loss in 0% 0.1% 1% 5% 20%; do
-			BUILD=$build KEPT=$kept testbed.sh rack -n 3 --rate "${mbit}mbit" \
-				--loss $loss -- bash "$here/l1-loss.sh" inside $loss
+		for loss in $losses; do
+			BUILD=$build KEPT=$kept testbed.sh rack -n 12 --rate "${mbit}mbit" \
+				--loss "$loss" -- bash "$here/l1-loss.sh" inside "$loss"
 		done
 	done
 	. "$here/rounds.bash"
-	for s in 40kB 629kB; do
+	for s in $cells; do
 		base=$(median "$kept/innet.$s.0%")
-		for loss in 0% 0.1% 1% 5% 20%; do
+		for loss in $losses; do
 			got=$(median "$kept/innet.$s.$loss")
 			echo "# L1 $s at $loss: $got ms, $(awk -v a="$got" -v b="$base" \
 				'BEGIN { printf "%.2f", a / b }') times that without loss"
 			[ -s "$kept/mpi.$s.$loss" ] || continue
 			bar=1.00
-			case $s.$loss in 40kB.1% | 40kB.5%) bar=0.20 ;; esac
+			case $s.$loss in 3x40kB.1% | 3x40kB.5%) bar=0.20 ;; esac
 			verdict "L1 $s-at-$loss" "$got" "$(median "$kept/mpi.$s.$loss")" $bar
 		done
 	done
+	beside_simulator
 	exit
 fi
 loss=$2
@@ -42,16 +92,21 @@ dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
 
 on() { exec testbed.sh exec "$@"; }
 switch=$(testbed.sh addr switch)
+bytes[40kB]=40992
 bytes[629kB]=629520
+bytes[1464B]=1464
 figure=mean
-declare -A rounds=([40kB]=300 [629kB]=60)
+declare -A rounds=([40kB]=300 [629kB]=60 [1464B]=1000)
 declare -A ring_rounds=([0%]=100 [0.1%]=100 [1%]=30 [5%]=5)
 
-for s in 40kB 629kB; do
-	through switch "$switch" 3 "${bytes[$s]}" "${rounds[$s]}" 366 \
-		innet-switch --program iswitch --reduce sum >>"$KEPT/innet.$s.$loss"
+[ "$loss" != 0% ] || cells="1x1464B $cells"
+for cell in $cells; do
+	s=${cell#*x}
+	through switch "$switch" "${cell%x*}" "${bytes[$s]}" "${rounds[$s]}" 366 \
+		innet-switch --program iswitch --reduce sum >>"$KEPT/innet.$cell.$loss"
 	# TCP takes a minute and more for a round at 20 %
-	[ -n "${ring_rounds[$loss]-}" ] || continue
-	allreduce mpi.sh -n 3 mpi-allreduce "${bytes[$s]}" "${ring_rounds[$loss]}" \
-		>>"$KEPT/mpi.$s.$loss"
+	if [ "${cell%x*}" -eq 3 ] && [ -n "${ring_rounds[$loss]-}" ]; then
+		allreduce mpi.sh -n 3 mpi-allreduce "${bytes[$s]}" "${ring_rounds[$loss]}" \
+			>>"$KEPT/mpi.$cell.$loss"
+	fi
 done

@@ -1,0 +1,41 @@
+/*
+ * inquiry.h - what is at the other end, if no model comes from there
+ *
+ * After a quarter of a second without a model a worker of program olaf asks the
+ * switch or server for its counters (Stats, innet-wire(5)).  From these it
+ * knows whether that is one at all, and after a second, and again every ten,
+ * it says what it waits for.
+ */
+#ifndef INNET_WORKER_INQUIRY_H
+#define INNET_WORKER_INQUIRY_H
+
+#include "cmd/innet-worker/carrier.h"
+
+enum { INQUIRY_WORDS_BYTES = 200 };
+
+/* All zero at first. */
+struct inquiry {
+	uint64_t heard_ns;		/* the last model */
+	uint64_t ask_ns, tell_ns;
+	uint32_t xid;			/* of the last that was asked; 0: none */
+	bool answered;
+	char program[16];		/* that answered */
+	bool is_switch;
+	bool has_models;		/* from its server; or has sent them */
+};
+
+/* A packet from there: is it an answer? */
+bool inquiry_take(struct inquiry *q, const struct udpio_packet *p);
+
+/*
+ * No model has come since heard_ns: ask, and say so.  False if it will never:
+ * another program is there, which has been said.
+ */
+bool inquiry_act(struct inquiry *q, struct carrier *c, uint64_t heard_ns,
+    uint64_t now_ns);
+
+/* Why no model may have come, to follow a sentence; words. */
+const char *inquiry_words(const struct inquiry *q,
+    char words[INQUIRY_WORDS_BYTES]);
+
+#endif

@@ -1,0 +1,155 @@
+# What users get wrong, one mistake after the other: each ends, or goes on, with
+# one line that says what is wrong and what to type.
+load common
+
+# says TEXT OPTION...: within 2 s innet-worker ends with status 1 and this line,
+# a pattern, alone
+says() {
+	local text=$1
+	shift
+	run -1 --separate-stderr timeout 20 innet-worker -q --give-up 15s "$@"
+	[[ $stderr == $text ]] || { echo "$stderr"; return 1; }
+	[ "${#stderr_lines[@]}" -eq 1 ]
+}
+
+# made OPTION...: with a made-up gradient of 4 kB
+made() { says "$1" --synthetic 4kB -c 30 "${@:2}"; }
+
+# refused WHAT OPTION...: the switch or server at $switch does not let it in
+refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
+
+@test "another program at the other end" {
+	local in='-p iswitch --worker 0'
+	serve ps innet-ps -q
+	switch=$ps refused 'job 1: refused: it runs program olaf, and this is iswitch: give both the same --program' $in
+	serve olaf innet-switch -q --upstream "$ps"
+	switch=$olaf refused 'job 1: refused: it runs program olaf, and this is iswitch: give both the same --program' $in
+	serve switch innet-switch -q -p iswitch -H 1
+	refused 'refused: it runs program iswitch, and this is olaf: give both the same --program'
+	serve rack innet-switch -q -p iswitch --parent "$olaf" --number 1
+	switch=$rack refused "job 1: refused: it runs program olaf at its parent $olaf, and this is iswitch: give both the same --program" $in
+}
+
+@test "in step at one end, out of step at the other" {
+	serve switch innet-switch -q -p iswitch -H 1
+	refused 'job 1: refused: the switch sums synchronously; start innet-worker without --async' \
+		-p iswitch --async --worker 0
+	serve switch innet-switch -q -p iswitch -H 1 --async
+	refused 'job 1: refused: the switch sums asynchronously; start innet-worker with --async' \
+		-p iswitch --worker 0
+}
+
+@test "other segments or vectors than the job's, other weights" {
+	serve switch innet-switch -q -p iswitch -H 2
+	innet-worker -q -p iswitch --switch "$switch" --worker 0 -w w0.pcap -- \
+		innet-agent -q --init-seed 1 2>w0 3>&- &
+	pids="$pids $!"
+	await w0.pcap
+	refused 'job 1: refused: it has 9155 elements, 366 a segment; this is a vector of 1000' \
+		-p iswitch --worker 1
+	says "innet-worker: $switch: job 1: refused: it has 366 floats a segment, not 100" \
+		--switch "$switch" -p iswitch --worker 1 --floats 100 --synthetic 36620B
+	says "innet-worker: $switch: job 1: refused: others began with other weights; give all the same seed for these" \
+		--switch "$switch" -p iswitch --worker 1 -- innet-agent -q --init-seed 2
+}
+
+@test "two lengths of vectors in a cluster, or two cuts" {
+	serve switch innet-ps -q
+	innet-worker -q --switch "$switch" --synthetic 4kB -c 3
+	says "innet-worker: $switch: cluster 1 has vectors of 1000 elements, not 2000; give each length its own --cluster" \
+		--switch "$switch" --worker 1 --synthetic 8kB
+	grep "^innet-ps: .*: cluster 1: worker 1 has 2000 elements, 2000 a packet, and the cluster 1000, 1000 a packet$" switch.err
+	refused 'cluster 1 has packets of 1000 elements; give all its workers the same --mtu' --mtu 700
+}
+
+@test "a key at one end, or two keys" {
+	echo one >one
+	echo two >two
+	serve switch innet-switch -q -p iswitch -H 1 --key one
+	for more in '' --async; do
+		refused 'job 1: refused: it takes signed messages only; give the --key that it has' \
+			-p iswitch --worker 0 $more
+		refused 'job 1: its answers are signed with another key; give both the same --key' \
+			-p iswitch --worker 0 --key two $more
+	done
+	serve switch innet-switch -q -p iswitch -H 1
+	refused 'job 1: its answers are not signed; give both the same --key' -p iswitch --worker 0 --key one
+}
+
+@test "no room for a job" {
+	serve switch innet-switch -q -p iswitch -H 1 --memory 1MB
+	says "innet-worker: $switch: job 1: refused: no room: * MB more than the 1.0 MB that it may take; raise its --memory" \
+		--switch "$switch" -p iswitch --worker 0 --synthetic 4MB
+}
+
+@test "a number used twice" {
+	serve switch innet-switch -q -p iswitch -H 3
+	innet-worker -q -p iswitch --switch "$switch" --worker 5 --synthetic 4kB 2>w0 3>&- &
+	pids="$pids $!" first=$!
+	for _ in $(seq 200); do innet-ctl "$switch" members --json | jq -e '.members | length == 1' && break; sleep 0.02; done
+	innet-worker -q -p iswitch --switch "$switch" --worker 5 --synthetic 4kB 2>w1 3>&- &
+	pids="$pids $!"
+	run ! wait $first
+	[[ $(tail -n 1 w0) == "innet-worker: $switch: job 1: refused: --worker 5 is also that of 127.0.0.1:"*", which came later; give each its own" ]]
+}
+
+# goes_on PATTERN OPTION...: a line like this is there within two seconds, while
+# the worker still waits
+goes_on() {
+	local text=$1
+	shift
+	innet-worker -q --give-up 15s --synthetic 4kB "$@" 2>waits 3>&- &
+	pids="$pids $!" waits=$!
+	for _ in $(seq 200); do ! grep -qE "^innet-worker: $text$" waits || break; sleep 0.02; done
+	grep -E "^innet-worker: $text$" waits
+	kill -0 $waits
+	kill $waits
+	wait $waits || true
+}
+
+@test "the parent or the server behind a switch is down" {
+	serve switch innet-switch -q -p iswitch -H 1 --parent 127.0.0.1:9 --number 1
+	goes_on "$switch: job 1: its parent 127.0.0.1:9 has not answered it for [0-9.]+ s" \
+		-p iswitch --worker 0 --switch "$switch"
+	serve below innet-switch -q -p iswitch -H 1 --parent "$switch" --number 1
+	goes_on "$below: job 1: its parent 127.0.0.1:9 has not answered it for [0-9.]+ s" \
+		-p iswitch --worker 0 --switch "$below"
+	serve switch innet-switch -q --upstream 127.0.0.1:9
+	goes_on "$switch: no model of cluster 1 for [0-9.]+ s; it has had none, is the server behind its --upstream there\?" \
+		--switch "$switch"
+}
+
+@test "nobody is there" {
+	goes_on '127.0.0.1:9: job 1: no answer to a Join for [0-9.]+ s; is a switch there\?' \
+		-p iswitch --worker 0 --switch 127.0.0.1:9
+	goes_on '127.0.0.1:9: no model of cluster 1 for [0-9.]+ s; is a switch or server there\?' \
+		--switch 127.0.0.1:9
+}
+
+@test "others have not come, or hang" {
+	serve switch innet-switch -q -p iswitch -H 2
+	goes_on "$switch: job 1: no result of iteration 0 for [0-9.]+ s; the job is not open: 1 of 2 have joined" \
+		-p iswitch --worker 0 --switch "$switch"
+	finish switch
+	serve switch innet-switch -q -p iswitch -H 2
+	innet-worker -q -p iswitch --switch "$switch" --worker 3 --synthetic 4kB --interval 1ms 2>w3 3>&- &
+	pids="$pids $!" hangs=$!
+	( results "$switch" 10; kill -STOP $hangs ) 3>&- &
+	goes_on "$switch: job 1: no result of iteration [0-9]+ for [0-9.]+ s; missing: worker 3 \(127.0.0.1:[0-9]+\), last heard [0-9.]+ s ago" \
+		-p iswitch --worker 0 --switch "$switch" --interval 1ms
+	kill -CONT $hangs
+}
+
+@test "a command that is no gradient stream, or ends before a gradient" {
+	serve switch innet-switch -q -p iswitch -H 1
+	in="--switch $switch -p iswitch --worker 0"
+	says 'innet-worker: sh: offset 0: wrote "Loading data", no message of a gradient stream; print that to standard error' \
+		$in -- sh -c 'echo Loading data; exec innet-agent -q'
+	says 'innet-worker: sh: offset 0: wrote "hi", no message of a gradient stream; print that to standard error' \
+		$in -- sh -c 'echo hi; sleep 1'
+	says 'innet-worker: true: nothing was sent: there was no gradient' $in -- true
+	run -0 --separate-stderr innet-worker -q $in -- innet-agent -q --steps 20
+	[ "$stderr" = 'innet-worker: innet-agent: nothing was sent: there was no gradient' ]
+	run -1 --separate-stderr innet-worker -q --switch 127.0.0.1:9 --synthetic 4kB -c 2
+	[[ $stderr == *'innet-worker: 127.0.0.1:9: nothing was sent: no model had come' ]]
+}
