@@ -88,14 +88,15 @@ carrier_fail(struct carrier *c)
 int
 carrier_sent_nothing(const struct carrier *c, const char *why)
 {
-	if (c->rc != 0 || *c->cf->stop)
+	if (c->rc != 0 || *c->cf->stop || (c->gradients == 0 && c->elements >
+	    0))
 		return c->rc;
 	if (c->gradients > 0)
 		warnx("%s: nothing was sent: %s", c->cf->to_name, why);
 	else
 		warnx("%s: nothing was sent: there was no gradient",
 		    c->cf->synthetic > 0 ? c->cf->to_name : c->child.name);
-	return !c->bye;			/* then there was nothing to do */
+	return 1;
 }
 
 bool

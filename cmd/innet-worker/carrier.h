@@ -157,8 +157,8 @@ void carrier_loop(struct carrier *c, const struct carrier_turns *m, void *ctx);
 
 /*
  * It is closed, and no gradient has left; why, if one was there.  That is said,
- * unless something else was or a signal ended it.  The exit status: of a child
- * that has said bye, 0.
+ * unless something else was, a signal ended it, or a child that had said hello
+ * had nothing to do.  The exit status.
  */
 int carrier_sent_nothing(const struct carrier *c, const char *why);
 

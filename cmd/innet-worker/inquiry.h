@@ -17,7 +17,7 @@ enum { INQUIRY_WORDS_BYTES = 200 };
 struct inquiry {
 	uint64_t heard_ns;		/* the last model */
 	uint64_t ask_ns, tell_ns;
-	uint32_t xid;			/* of the last that was asked; 0: none */
+	uint32_t xid;			/* of the last request; 0: none */
 	bool answered;
 	char program[16];		/* that answered */
 	bool is_switch;

@@ -3,7 +3,8 @@
  *
  * From the text of a switch's answer to Members (innet-wire(5)).  After a
  * second in which nothing has come, or four times as long as it usually takes,
- * and again every ten seconds, a line on standard error says what is waited for.
+ * and again every ten seconds, a line on standard error says what is waited
+ * for.
  */
 #ifndef INNET_WORKER_MISSING_H
 #define INNET_WORKER_MISSING_H

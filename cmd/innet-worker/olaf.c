@@ -16,6 +16,8 @@
 #include "cmd/innet-worker/carrier.h"
 #include "cmd/innet-worker/inquiry.h"
 
+#define WAIT_NS 1000000000u	/* a shorter run may have had no model yet */
+
 enum count { PACKETS, SEND_FAILED, COUNTS };
 
 enum { ALL = (int)OLAF_WORKER_COUNTS + (int)COUNTS };
@@ -234,7 +236,9 @@ olaf_run(const struct worker_conf *cf)
 	w->floats = update_floats(mtu, cf->to.sa.sa_family == AF_INET6);
 	carrier_loop(&w->c, &turns, w);
 	rc = carrier_close(&w->c);
-	if (w->m.n[OLAF_WORKER_GENERATED] == w->m.n[OLAF_WORKER_WAITING])
+	if (w->m.n[OLAF_WORKER_GENERATED] == w->m.n[OLAF_WORKER_WAITING] &&
+	    w->m.n[OLAF_WORKER_MODELS] == 0 && (w->c.u.unreachable > 0 ||
+	    !w->m.begun || timer_mono_ns() - w->m.heard_ns >= WAIT_NS))
 		rc = carrier_sent_nothing(&w->c, "no model had come");
 	if (!cf->quiet)
 		summary(w);

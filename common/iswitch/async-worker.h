@@ -27,6 +27,7 @@
 #include <stdio.h>
 
 #include "common/iswitch/async-worker-repair.h"
+#include "common/iswitch/membership-why.h"
 
 /* Weights of so many elements as in->elements says; false without memory. */
 static inline bool

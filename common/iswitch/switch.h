@@ -29,7 +29,7 @@
 enum {
 	ISWITCH_JOBS_MAX = 1024,
 	ISWITCH_TELL_NS = 1000000000,	/* between words to a non-member */
-	ISWITCH_TROUBLE_NS = 2000000000,	/* ... to the user, of a parent */
+	ISWITCH_TROUBLE_NS = 2000000000, /* ... to the user, of a parent */
 	ISWITCH_ORPHAN_NS = 300000000,	/* ... to who joins, of it */
 	ISWITCH_SAID_BYTES = 96
 };

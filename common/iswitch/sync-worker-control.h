@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/iswitch/membership-why.h"
 #include "common/iswitch/sync-worker-results.h"
 
 enum { SYNC_WORKER_WHY_BYTES = MEMBERSHIP_WHY_BYTES };

@@ -22,7 +22,7 @@
 #define ROUTES_KEEP_NS 60000000000u	/* a minute */
 #define ROUTES_MAX 1000000u		/* workers in all */
 #define ROUTES_LEAST 64u		/* however little memory there is */
-#define ROUTES_BYTES 256u		/* of one, with what tables leave free */
+#define ROUTES_BYTES 256u	/* of one, with what tables leave free */
 #define ROUTES_SWEEP_NS 1000000000u	/* the old are looked for no oftener */
 
 struct route {

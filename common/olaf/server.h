@@ -245,8 +245,9 @@ server_differs(struct server *s, const struct update *u,
 
 	if (!s->told_cut)
 		snprintf(s->trouble, sizeof(s->trouble), "%s: cluster %u: "
-		    "worker %" PRIu32 " has %" PRIu32 " elements, %" PRIu32 " a "
-		    "packet, and the cluster %" PRIu32 ", %" PRIu32 " a packet",
+		    "worker %" PRIu32 " has %" PRIu32 " elements, %" PRIu32
+		    " a packet, and the cluster %" PRIu32 ", %" PRIu32
+		    " a packet",
 		    addr_print(from, name), u->cluster, u->worker,
 		    u->elements, u->n, c->elements, c->n);
 	s->told_cut = true;

@@ -107,8 +107,8 @@ close_counters() {
 @test "-v says how packets pass the kernel, --no-offload does without" {
 	serve ps innet-ps -q -v
 	serve switch innet-switch -q -v --upstream "$ps" --no-offload
-	innet-worker -q -v --no-offload --switch "$switch" --synthetic 200kB --interval 5ms -c 5 2>w.err
-	innet-worker -q --switch "$switch" --cluster 2 --synthetic 200kB --interval 5ms -c 5
+	innet-worker -q -v --no-offload --switch "$switch" --synthetic 200kB --interval 5ms -c 60 2>w.err
+	innet-worker -q --switch "$switch" --cluster 2 --synthetic 200kB --interval 5ms -c 60
 	finish switch
 	finish ps
 	grep -qE '^innet-ps: sends by (UDP_SEGMENT, 44 segments of 1472 bytes a call|sendmmsg, no UDP_SEGMENT here .*); receives by (UDP_GRO|recvmmsg, no .*); buffers [0-9.]* MB out, [0-9.]* MB in$' ps.err
@@ -244,7 +244,7 @@ close_counters() {
 
 @test "synthetic gradients faster than the machine end on time all the same" {
 	serve ps innet-ps -q
-	run -0 timeout -k 1 10 innet-worker -q --switch "$ps" --synthetic 40kB --interval 1ns --duration 300ms
+	run -0 timeout -k 1 10 innet-worker -q --switch "$ps" --synthetic 40kB --interval 1ns --duration 2s
 	finish ps
 }
 
@@ -275,8 +275,7 @@ close_counters() {
 		time.sleep(6)	# more than the 5 s that others get
 		open('saved', 'w').write('all')
 	E
-	run -0 --separate-stderr innet-worker -q --switch "$ps" -- python3 child.py
-	[ "$stderr" = 'innet-worker: python3: nothing was sent: there was no gradient' ]
+	innet-worker -q --switch "$ps" -- python3 child.py
 	[ -s saved ]
 	finish ps
 }
