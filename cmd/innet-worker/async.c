@@ -47,7 +47,14 @@ static void
 begin(struct async *w, const uint8_t *weights, uint64_t first)
 {
 	const size_t bytes = 4 * (size_t)w->c.elements;
+	const enum stream_direction to = w->c.order.direction;
 
+	if (w->cf->ascend && to == STREAM_DOWN) {
+		warnx("%s: its gradients point down, by its hello; leave out "
+		    "--ascend", w->c.child.name);
+		carrier_fail(&w->c);
+		return;
+	}
 	w->w = calloc(w->c.elements, 4);
 	if (w->w == NULL)
 		err(1, "a vector of %" PRIu32 " elements", w->c.elements);
@@ -56,7 +63,7 @@ begin(struct async *w, const uint8_t *weights, uint64_t first)
 	w->t_w = (int64_t)first;
 	w->begun = true;
 	lwu_start(&w->l, w->cf, &w->c.u, &w->c.out, w->mtu, w->c.elements,
-	    w->w, first);
+	    w->w, first, w->cf->ascend || to == STREAM_UP);
 	w->c.watch = w->l.back;
 }
 

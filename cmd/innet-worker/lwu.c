@@ -194,7 +194,7 @@ join(struct lwu *l, const uint8_t *w, uint64_t first, bool founds,
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
 	    .gives = true, .founds = founds, .xid = xid };
 	const struct async_worker_conf aw = { .first = (int64_t)first,
-	    .gamma = cf->ascend ? -(float)cf->gamma : (float)cf->gamma,
+	    .gamma = l->ascend ? -(float)cf->gamma : (float)cf->gamma,
 	    .staleness = cf->staleness, .pace_bps = cf->pace_bps,
 	    .run_segments = UDPIO_RUN_MAX };
 
@@ -436,10 +436,10 @@ run(void *arg)
 void
 lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
     struct outlet *out, uint64_t mtu, uint32_t elements, const uint8_t *w,
-    uint64_t first)
+    uint64_t first, bool ascend)
 {
 	*l = (struct lwu){ .cf = cf, .u = u, .out = out, .mtu = mtu,
-	    .elements = elements, .may = END,
+	    .elements = elements, .may = END, .ascend = ascend,
 	    .wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
 	    .back = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
 	    .push = malloc(4 * (size_t)elements) };

@@ -31,6 +31,7 @@ struct lwu {
 	const struct worker_conf *cf;
 	uint64_t mtu;
 	uint32_t elements;
+	bool ascend;			/* add gradients, not subtract them */
 	pthread_t thread;
 	int wake, back;			/* eventfds: of the thread, of LGC */
 	atomic_uint want;		/* LGC waits for the lock */
@@ -55,7 +56,7 @@ struct lwu {
 /* Start it with weights as they are before round `first`, or exit 1. */
 void lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
     struct outlet *out, uint64_t mtu, uint32_t elements, const uint8_t *w,
-    uint64_t first);
+    uint64_t first, bool ascend);
 
 /* Leave the job, end the thread.  False if it has failed and said why. */
 bool lwu_stop(struct lwu *l);

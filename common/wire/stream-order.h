@@ -13,11 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cjson/cJSON.h>
 
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
+
+/* Where gradients point, by the child's hello. */
+enum stream_direction { STREAM_UNSAID, STREAM_UP, STREAM_DOWN };
 
 struct stream_order {
 	uint32_t most;			/* elements that are carried */
@@ -25,6 +29,7 @@ struct stream_order {
 	uint32_t elements;		/* of all vectors; 0 not known yet */
 	bool hello, weights;		/* have come */
 	bool gives;			/* its state, if it is asked for */
+	enum stream_direction direction;
 	bool asked;			/* it has been, and owes it */
 	char why[128];
 };
@@ -40,6 +45,11 @@ stream_order_hello(struct stream_order *t, const struct stream_head *h,
 	double elements = cJSON_IsNumber(n) ? n->valuedouble : 0;
 	bool spoken = !cJSON_IsNumber(v) || v->valuedouble == 1;
 	bool gives = cJSON_IsTrue(cJSON_GetObjectItem(json, "state"));
+	const cJSON *to = cJSON_GetObjectItem(json, "gradients");
+	const bool up = cJSON_IsString(to) && strcmp(to->valuestring,
+	    "up") == 0;
+	const bool down = cJSON_IsString(to) && strcmp(to->valuestring,
+	    "down") == 0;
 
 	cJSON_Delete(json);
 	if (t->hello)
@@ -55,6 +65,7 @@ stream_order_hello(struct stream_order *t, const struct stream_head *h,
 	}
 	t->hello = true;
 	t->gives = gives;
+	t->direction = up ? STREAM_UP : down ? STREAM_DOWN : STREAM_UNSAID;
 	t->elements = (uint32_t)elements;
 	return NULL;
 }
@@ -85,7 +96,8 @@ stream_order_says(struct stream_order *t, const struct stream_head *h,
 	if (h->kind == STREAM_WEIGHTS && t->weights)
 		return "weights twice";
 	if (!vec_finite(body, h->elements))
-		return "a value that is not finite";
+		return "a value that is not finite: training diverges, by "
+		    "its learning rate or --ascend?";
 	t->weights |= h->kind == STREAM_WEIGHTS;
 	return NULL;
 }

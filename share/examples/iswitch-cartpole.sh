@@ -48,7 +48,7 @@ case $mode in
 sync) sum='--reduce ordered' work='' bound='' ;;
 async)
 	sum=--async bound='--norm 3'
-	work='--async --learning-rate 0.08 --ascend --staleness 3'
+	work='--async --learning-rate 0.08 --staleness 3'
 	;;
 esac
 [ "$mode" = sync ] || [ -z "$twice" ] || die '--twice does not go with --async'

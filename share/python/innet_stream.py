@@ -127,6 +127,9 @@ class Stream:
     reward goes out with each gradient.  ended is true once End was raised, for
     callers to whom an exception comes as another.
 
+    gradients says where they point, 'up' or 'down': innet-worker --async adds
+    or subtracts them by that.
+
     give() returns as bytes what another worker needs to go on from here, and
     take(bytes) goes on from there: with both, workers that die are replaced.
     What was taken is no Result: results() then ends without one, and the next
@@ -134,7 +137,7 @@ class Stream:
     """
 
     def __init__(self, weights, name=None, iteration=0, timeout=600.0,
-                 give=None, take=None):
+                 give=None, take=None, gradients=None):
         if (give is None) != (take is None):
             raise Error('give and take go together')
         weights = _vector(weights)
@@ -157,6 +160,8 @@ class Stream:
             text['name'] = name
         if give is not None:
             text['state'] = True
+        if gradients is not None:
+            text['gradients'] = gradients
         self._send(HELLO, np.frombuffer(json.dumps(text).encode(), 'u1'))
         self._send(WEIGHTS, weights)
         kind, _, n, _, _, _ = self._receive('hello')
@@ -453,7 +458,7 @@ def wrap(optimizer, name=None, iteration=0, timeout=600.0, save=None,
         _restore(torch, io.BytesIO(state), "another worker's state", params,
                  optimizer)
 
-    stream = Stream(flat, name, iteration, timeout, give, take)
+    stream = Stream(flat, name, iteration, timeout, give, take, 'down')
     sent = views(flat)
     # from the first sum on p.grad is a part of flat; a model must not be there
     into = flat if stream.mode in ('sync', 'dlp') else torch.empty_like(flat)

@@ -131,7 +131,7 @@ sum() { tail -qn 1 w?.json | jq -s "map($1) | add"; }
 	once training
 	serve at innet-switch -q -p iswitch --async -H 4
 	for n in 0 1 2 3; do
-		worker $n --learning-rate 0.1 --ascend -- innet-agent -q --seed $((n + 1)) --init-seed 1 \
+		worker $n --learning-rate 0.1 -- innet-agent -q --seed $((n + 1)) --init-seed 1 \
 			--envs 8 --horizon 32 --norm 0.5 --solve --steps 2M --log log$n.csv
 	done
 	workers_end

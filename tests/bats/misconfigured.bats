@@ -140,6 +140,19 @@ goes_on() {
 	kill -CONT $hangs
 }
 
+@test "gradients that are said to point the other way" {
+	cat >down.py <<-'END'
+	import numpy, innet_stream
+	with innet_stream.Stream(numpy.zeros(10, 'f4'), gradients='down') as stream:
+	    stream.mean(numpy.ones(10, 'f4'))
+	END
+	serve switch innet-switch -q -p iswitch -H 1 --async
+	export PYTHONPATH=$BATS_TEST_DIRNAME/../../share/python
+	python numpy
+	says "innet-worker: $py: its gradients point down, by its hello; leave out --ascend" \
+		-p iswitch --async --ascend --worker 0 --switch "$switch" -- "$py" down.py
+}
+
 @test "a command that is no gradient stream, or ends before a gradient" {
 	serve switch innet-switch -q -p iswitch -H 1
 	in="--switch $switch -p iswitch --worker 0"
