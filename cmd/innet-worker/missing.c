@@ -174,6 +174,8 @@ missing_result(struct missing *m, const char *switch_name,
 	    usual_ns * 4;
 	char text[MISSING_BYTES];
 
+	if (!sync_worker_going(l))
+		return;			/* why will be said */
 	if (!l->in.joined || l->in.halted) {
 		missing_join(m, switch_name, &l->in, now_ns);
 		return;

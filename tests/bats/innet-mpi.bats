@@ -86,7 +86,7 @@ child() {
 
 @test "what is no stream is named, and all fail" {
 	run ! ranks -n 1 innet-mpi -q -- echo a line that is no gradient stream : -n 1 innet-mpi -q -- innet-agent -q
-	[[ $output == *'innet-mpi: echo: offset 0: does not begin with INET'* ]]
+	[[ $output == *'innet-mpi: echo: offset 0: wrote "a line that is no gradient stream", no message of a gradient stream'* ]]
 	[[ $output == *'innet-mpi: rank 1: another rank has failed'* ]]
 }
 
