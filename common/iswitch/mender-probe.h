@@ -191,12 +191,14 @@ mender_vain_since_ns(const struct mender *m)
 /*
  * When a Probe is due if nothing comes, UINT64_MAX if never: after a time-out,
  * and after a share of the time that was in vain, for it then comes seldom.
+ * The variation counts once, not 4 times as RFC 6298 has it: a Probe in vain is
+ * one packet, and where hosts wake late half of a lossy round was this wait.
  */
 static inline uint64_t
 mender_expires_ns(const struct mender *m)
 {
 	const uint64_t since = m->news_ns > m->probed_ns ? m->news_ns :
-	    m->probed_ns, vary = 4 * m->var_ns;
+	    m->probed_ns, vary = m->var_ns;
 	const uint64_t begun_ns = mender_vain_since_ns(m);
 	const uint64_t vain = since > begun_ns ? since - begun_ns : 0;
 	const bool rests = m->idle && !m->asks;
