@@ -118,11 +118,11 @@ close_counters() {
 }
 
 @test "a dozen workers at full blast on one switch: none is starved" {
-	serve ps innet-ps -q
-	serve switch innet-switch -q --upstream "$ps" --slots 16 --report r.json
+	serve ps $ahead innet-ps -q
+	serve switch $ahead innet-switch -q --upstream "$ps" --slots 16 --report r.json
 	synths=''
 	for c in 1 2 3 4 5 6 7 8 9 10 11 12; do
-		nice -n 19 innet-worker --json --switch "$switch" --cluster $c \
+		nice -n 8 innet-worker --json --switch "$switch" --cluster $c \
 			--synthetic 1kB --interval 1ns --duration 2s >w$c.json 3>&- &
 		pids="$pids $!" synths="$synths $!"
 	done

@@ -11,7 +11,7 @@ on() {
 	shift 2
 	addr=$(testbed.sh addr "$host")
 	rm -f "$name.port"		# of a run before
-	testbed.sh exec "$host" "$@" --listen "$addr:0" --port-file "$name.port" \
+	testbed.sh exec "$host" $ahead "$@" --listen "$addr:0" --port-file "$name.port" \
 		2>"$name.err" 3>&- &
 	pids="$pids $!"
 	printf -v "${name}_pid" %s "$!"
@@ -35,7 +35,7 @@ live() {
 	on server ps innet-ps -q --write-in got.pcap
 	on switch sw innet-switch -q --queue "$1" --rate 430kbit --slots 6 \
 		--upstream "$ps" --write-in in.pcap
-	testbed.sh exec w0 innet-replay -q -r trace.pcap --to "$sw" --stamp
+	testbed.sh exec w0 $ahead innet-replay -q -r trace.pcap --to "$sw" --stamp
 	finish "$sw_pid"
 	finish "$ps_pid"
 	innet-aom -q -r got.pcap --sent in.pcap --json | jq -s last >live.json

@@ -29,9 +29,9 @@ running() { grep -q '^State:.[^XZ]' "/proc/$1/status"; }
 # rate FROM TO BYTES: Mbit/s of frames
 rate() {
 	rm -f rate
-	testbed.sh exec "$2" python3 "$srcdir/tests/bats/udpload.py" recv 9000 "$3" >rate 3>&- &
+	testbed.sh exec "$2" $ahead python3 "$srcdir/tests/bats/udpload.py" recv 9000 "$3" >rate 3>&- &
 	await rate
-	testbed.sh exec "$1" python3 "$srcdir/tests/bats/udpload.py" \
+	testbed.sh exec "$1" $ahead python3 "$srcdir/tests/bats/udpload.py" \
 		send "$(testbed.sh addr "$2")" 9000 "$3"
 	wait $!
 	tail -n 1 rate
