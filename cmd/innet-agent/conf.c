@@ -33,9 +33,9 @@ static const struct opt opts[] = {
 	{ O_LOAD,     "load",      "FILE", "go on from such a file" },
 	{ O_REPORT,   "report",    "FILE", "write a JSON object at the end" },
 	{ O_SEND,     "send",      "WHAT", "gradients (default) or deltas" },
-	{ O_VECTOR,   "vector",    "SIZE", "send at least SIZE, the rest 0" },
+	{ O_VECTOR,   "vector",    "VECTOR", "send at least that, the rest 0" },
 	{ O_INTERVAL, "interval",  "TIME", "send at most once every TIME" },
-	{ O_TIMEOUT,  "timeout",   "TIME", "wait so long for a result "
+	{ O_GIVE_UP,  "give-up",   "TIME", "wait so long for a result "
 	    "(default 60s)" },
 	{ O_OPTIMIZER, "optimizer", "NAME", "adam (default) or sgd" },
 	{ O_RATE,     "learning-rate", "X", "step of the optimizer" },
@@ -227,7 +227,7 @@ settle(struct conf *cf, const struct given *g)
 	    cf->steps != 0))
 		errx(2, "--eval plays; it does not go with --alone, --save, "
 		    "--report, --log, --solve or --steps");
-	if (cf->alone && (cf->deltas || cf->vector_bytes != 0))
+	if (cf->alone && (cf->deltas || cf->elements != 0))
 		errx(2, "--send and --vector are for a gradient stream, not "
 		    "for --alone");
 	settle_remote(cf);
@@ -369,10 +369,13 @@ take(int ch, struct conf *cf)
 		cf->init = true;
 		break;
 	case O_INTERVAL: cf->interval_ns = span("interval"); break;
-	case O_TIMEOUT: cf->timeout_ns = span("time-out"); break;
+	case O_GIVE_UP: cf->timeout_ns = span("time-out"); break;
 	case O_SEND: cf->deltas = opt_word("what to send", optarg, what) == 1;
 		break;
-	case O_VECTOR: cf->vector_bytes = size("vector"); break;
+	case O_VECTOR:
+		opt_check("vector", optarg, num_vector(optarg, 1,
+		    STREAM_ELEMENTS_MAX, &cf->elements));
+		break;
 	case O_EVAL: cf->eval = optarg; break;
 	case O_LOG: cf->log = optarg; break;
 	case O_SAVE: cf->save = optarg; break;

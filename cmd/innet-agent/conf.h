@@ -36,7 +36,7 @@ struct conf {
 	struct settings set;
 	enum optim_rule rule;
 	uint64_t seed, init_seed, steps, episodes, interval_ns, timeout_ns;
-	uint64_t vector_bytes;	/* least length of what goes up; 0: any */
+	uint64_t elements;	/* least length of what goes up; 0: any */
 	struct remote remote;
 	const char *log, *save, *load, *eval, *report;
 	uint64_t save_every;	/* updates between checkpoints; 0: none */

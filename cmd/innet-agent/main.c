@@ -64,7 +64,7 @@ climb(const struct conf *cf, struct learner *l, struct report *rep)
 		.in = STDIN_FILENO, .out = STDOUT_FILENO, .stop = &got,
 		.timeout_ns = cf->timeout_ns, .verbose = cf->verbose,
 		.optim = &optim, .params = l->params,
-		.elements = (cf->vector_bytes + 3) / 4,
+		.elements = cf->elements,
 	};
 	struct checkpoint kept = {
 		.path = cf->save_every != 0 ? cf->save : NULL,

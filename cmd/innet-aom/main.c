@@ -15,8 +15,8 @@
 #include "common/base/opt.h"
 
 enum {
-	O_SENT = OPT_LONG, O_BY, O_CONSTITUENTS, O_REPORT, O_FROM, O_UNTIL,
-	O_JSON, O_CSV, O_SERIES, O_COMPARE, O_COMPARE_SENT, O_COMPARE_REPORT,
+	O_SENT = OPT_LONG, O_BY, O_CONSTITUENTS, O_COUNTERS, O_FROM, O_UNTIL,
+	O_JSON, O_CSV, O_SERIES, O_COMPARE, O_COMPARE_SENT, O_COMPARE_COUNTERS,
 	O_FORMAT, O_TABLE
 };
 
@@ -24,7 +24,7 @@ static const struct opt opts[] = {
 	{ 'r', "read", "FILE",
 	    "capture at the receiver (default standard input)" },
 	{ O_SENT, "sent", "FILE", "capture of what was sent" },
-	{ O_REPORT, "report", "FILE",
+	{ O_COUNTERS, "counters", "FILE",
 	    "the switch's report, to split what is lost" },
 	{ O_BY, "by", "WHAT", "a row a cluster (default) or worker" },
 	{ O_CONSTITUENTS, "constituents", "WHICH",
@@ -34,7 +34,8 @@ static const struct opt opts[] = {
 	{ O_COMPARE, "compare", "FILE",
 	    "another receiver's capture, side by side" },
 	{ O_COMPARE_SENT, "compare-sent", "FILE", "what was sent to it" },
-	{ O_COMPARE_REPORT, "compare-report", "FILE", "its switch's report" },
+	{ O_COMPARE_COUNTERS, "compare-counters", "FILE",
+	    "its switch's report" },
 	{ O_JSON, "json", NULL, "print one JSON object a line" },
 	{ O_CSV, "csv", NULL, "print comma-separated values" },
 	{ O_SERIES, "series", "FILE", "write the ages over time as CSV" },
@@ -49,7 +50,7 @@ static const struct opt opts[] = {
 
 static const struct opt_tool tool = {
 	"innet-aom", PACKAGE_VERSION,
-	"[-qv] [-r FILE] [--sent FILE] [--report FILE] [OPTION]...",
+	"[-qv] [-r FILE] [--sent FILE] [--counters FILE] [OPTION]...",
 	"Measure the Age-of-Model, loss and fairness of captured updates.", opts
 };
 
@@ -105,7 +106,7 @@ check(struct conf *cf)
 		errx(2, "--format bare and --cluster-table go together");
 	if (cf->other.received == NULL &&
 	    (cf->other.sent != NULL || cf->other.report != NULL))
-		errx(2, "--compare-sent and --compare-report need --compare");
+		errx(2, "--compare-sent and --compare-counters need --compare");
 	if (cf->other.received != NULL && cf->run.sent != NULL &&
 	    cf->other.sent == NULL)	/* the same trace, treated otherwise */
 		cf->other.sent = cf->run.sent;
@@ -124,10 +125,10 @@ check_files(const struct conf *cf)
 
 	files_in(&f, "-r", cf->run.received);
 	files_in(&f, "--sent", cf->run.sent);
-	files_in(&f, "--report", cf->run.report);
+	files_in(&f, "--counters", cf->run.report);
 	files_in(&f, "--compare", cf->other.received);
 	files_in(&f, again ? "--compare" : "--compare-sent", cf->other.sent);
-	files_in(&f, "--compare-report", cf->other.report);
+	files_in(&f, "--compare-counters", cf->other.report);
 	files_in(&f, "--cluster-table", cf->table);
 	files_out(&f, "the table", "-");
 	files_out(&f, "--series", cf->series);
@@ -147,7 +148,7 @@ parse(int argc, char *argv[])
 		switch (ch) {
 		case 'r': cf.run.received = optarg; break;
 		case O_SENT: cf.run.sent = optarg; break;
-		case O_REPORT: cf.run.report = optarg; break;
+		case O_COUNTERS: cf.run.report = optarg; break;
 		case O_BY: cf.how.by = opt_word("row", optarg, by); break;
 		case O_CONSTITUENTS:
 			cf.how.oldest = opt_word("constituents", optarg,
@@ -157,7 +158,7 @@ parse(int argc, char *argv[])
 		case O_UNTIL: cf.how.until = instant("time", optarg); break;
 		case O_COMPARE: cf.other.received = optarg; break;
 		case O_COMPARE_SENT: cf.other.sent = optarg; break;
-		case O_COMPARE_REPORT: cf.other.report = optarg; break;
+		case O_COMPARE_COUNTERS: cf.other.report = optarg; break;
 		case O_JSON: cf.print = JSON; break;
 		case O_CSV: cf.print = CSV; break;
 		case O_SERIES: cf.series = optarg; break;

@@ -187,8 +187,7 @@ span(uint64_t ns, char text[32])
 static void
 say_none(const struct ask *a, const struct question *q)
 {
-	const uint64_t tries = a->cf->tries;
-	char each[32], why[128] = "";
+	char all[32], why[128] = "";
 
 	if (q->unsigned_answers > 0)
 		snprintf(why, sizeof(why), "; %" PRIu64 " came without the "
@@ -198,9 +197,8 @@ say_none(const struct ask *a, const struct question *q)
 		    strerror(q->send_errno));
 	else if (a->u.unreachable > 0)
 		snprintf(why, sizeof(why), "; nobody listens there");
-	ask_warn(a, q->action, "no answer after %" PRIu64 " %s of %s%s",
-	    tries, tries == 1 ? "try" : "tries",
-	    span(a->cf->timeout_ns, each), why);
+	ask_warn(a, q->action, "no answer within %s, asked %d times%s",
+	    span(a->cf->give_up_ns, all), ASK_TRIES, why);
 }
 
 bool
@@ -216,11 +214,11 @@ ask(struct ask *a, uint8_t action, const uint8_t *body, size_t n,
 	if (action == CONTROL_HELP)
 		q.want = seg_split(bytes_get(body, 8));
 	q.len = mac_sign(&a->cf->key, q.msg, CONTROL_HEADER_BYTES + n);
-	for (uint64_t i = 0; i < a->cf->tries && !*a->cf->stop; i++) {
+	for (uint64_t i = 0; i < ASK_TRIES && !*a->cf->stop; i++) {
 		q.send_errno = udpio_send(&a->u, &a->cf->to, CONTROL_TOS,
 		    q.msg, q.len) ? 0 : errno;
 		if (await(a, &q, timer_after(timer_mono_ns(),
-		    a->cf->timeout_ns), w))
+		    a->cf->give_up_ns / ASK_TRIES), w))
 			return true;
 	}
 	if (!*a->cf->stop)

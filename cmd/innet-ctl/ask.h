@@ -20,12 +20,13 @@
 #include "common/wire/mac.h"
 #include "common/wire/seg.h"
 
+enum { ASK_TRIES = 5 };
+
 struct ask_conf {
 	union addr to, from;
 	bool bound;			/* send from `from` */
 	uint16_t job;
-	uint64_t timeout_ns;		/* of a try */
-	uint64_t tries;
+	uint64_t give_up_ns;		/* of ASK_TRIES tries in all */
 	struct mac_key key;
 	const sigset_t *wait_mask;	/* while waiting; NULL: as it is */
 	const volatile sig_atomic_t *stop;

@@ -16,28 +16,27 @@
 #include "cmd/innet-ctl/ctl.h"
 
 enum {
-	JOB = OPT_LONG, KEY, TIMEOUT, TRIES, BIND, JSON, PROMETHEUS, INTERVAL,
-	MEMBERS,
-	TYPE, ASYNC, CLUSTER, WORKER, ELEMENTS, FLOATS, NEXT, OPTIONS_END
+	JOB = OPT_LONG, KEY, GIVE_UP, BIND, JSON, PROMETHEUS, INTERVAL,
+	ALL,
+	TYPE, ASYNC, CLUSTER, WORKER, VECTOR, FLOATS, NEXT, OPTIONS_END
 };
 
 static const struct opt opts[] = {
 	{ JOB, "job", "N", "the job or cluster (default 1)" },
 	{ KEY, "key", "FILE", "sign with the key in FILE" },
-	{ TIMEOUT, "timeout", "TIME", "to wait in each try (default 1s)" },
-	{ TRIES, "tries", "N", "how often to ask (default 5)" },
+	{ GIVE_UP, "give-up", "TIME", "if none answers; asks 5 times (5s)" },
 	{ BIND, "bind", "ADDR", "send from HOST:PORT" },
 	{ JSON, "json", NULL, "answers as JSON objects, one a line" },
 	{ PROMETHEUS, "prometheus", NULL, "stats in Prometheus' text format" },
 	{ 'c', "count", "N", "watch: end after N times" },
 	{ INTERVAL, "interval", "TIME", "watch: between two (default 1s)" },
-	{ MEMBERS, "members", NULL, "reset: put every member out, too" },
+	{ ALL, "all", NULL, "reset: put every member out, too" },
 	{ TYPE, "type", "NAME", "join: worker (default), switch or server" },
 	{ ASYNC, "async", NULL, "join: a worker out of step" },
 	{ CLUSTER, "cluster", "N", "join: cluster (default 1)" },
 	{ WORKER, "worker", "N", "join: number of the worker (default 0)" },
-	{ ELEMENTS, "elements", "N", "join: length of the vector (needed)" },
-	{ FLOATS, "floats", "N", "join: in a segment (default: the job's)" },
+	{ VECTOR, "vector", "VECTOR", "join: a size (40kB), N, dqn, ... (needed)" },
+	{ FLOATS, "floats", "N", "join: of a segment, or max (default: the job's)" },
 	{ NEXT, "next", "N", "join: first iteration wanted (default 0)" },
 	OPT_HELP_VERSION,
 	{ 0 }
@@ -97,13 +96,9 @@ parse_ask(int ch, struct ask_conf *a)
 		a->job = (uint16_t)v;
 		return true;
 	case KEY: mac_load_or_exit(&a->key, optarg); return true;
-	case TIMEOUT:
+	case GIVE_UP:
 		opt_check("time", optarg, num_time(optarg, 1000000,
-		    3600 * (uint64_t)TIMER_SECOND_NS, &a->timeout_ns));
-		return true;
-	case TRIES:
-		opt_check("tries", optarg, num_u64(optarg, 1, 1000,
-		    &a->tries));
+		    3600 * (uint64_t)TIMER_SECOND_NS, &a->give_up_ns));
 		return true;
 	case BIND:
 		opt_check("address", optarg, addr_parse(optarg, "0",
@@ -131,6 +126,7 @@ parse_join(int ch, struct control_join *j)
 {
 	static const char *const types[] = { "worker", "switch", "server",
 	    NULL };
+	uint64_t v = 0;
 
 	switch (ch) {
 	case TYPE:
@@ -144,11 +140,14 @@ parse_join(int ch, struct control_join *j)
 	case WORKER:
 		j->worker = (uint32_t)number("worker", optarg, UINT32_MAX);
 		return true;
-	case ELEMENTS:
-		j->elements = (uint32_t)number("elements", optarg, UINT32_MAX);
+	case VECTOR:
+		opt_check("vector", optarg, num_vector(optarg, 1, UINT32_MAX,
+		    &v));
+		j->elements = (uint32_t)v;
 		return true;
 	case FLOATS:
-		j->floats = (uint16_t)number("floats", optarg, UINT16_MAX);
+		j->floats = strcmp(optarg, "max") == 0 ? SEG_FLOATS_MAX_V4 :
+		    (uint16_t)number("floats", optarg, UINT16_MAX);
 		return true;
 	case NEXT:
 		j->next = (uint32_t)number("iteration", optarg,
@@ -165,7 +164,7 @@ parse_show(int ch, struct ctl_conf *cf)
 	switch (ch) {
 	case JSON: cf->json = true; break;
 	case PROMETHEUS: cf->prometheus = true; break;
-	case MEMBERS: cf->disbands = true; break;
+	case ALL: cf->disbands = true; break;
 	case 'c':
 		opt_check("count", optarg, num_u64(optarg, 1, UINT64_MAX,
 		    &cf->count));
@@ -301,7 +300,7 @@ check_use(const struct ctl_conf *cf, const struct verb *v, uint64_t used)
 	for (const struct opt *o = opts; o->name != NULL; o++) {
 		const char *only = o->ch == 'c' || o->ch == INTERVAL ?
 		    "watch" : o->ch == PROMETHEUS ? "stats" :
-		    o->ch == MEMBERS ? "reset" :
+		    o->ch == ALL ? "reset" :
 		    o->ch >= TYPE ? "join" : NULL;
 
 		if ((used >> (o - opts) & 1) != 0 && only != NULL &&
@@ -314,7 +313,7 @@ check_use(const struct ctl_conf *cf, const struct verb *v, uint64_t used)
 	if (cf->json && cf->prometheus)
 		misuse("--json and --prometheus are two formats");
 	if (cf->action == CONTROL_JOIN && cf->join.elements == 0)
-		misuse("join needs --elements");
+		misuse("join needs --vector");
 	if (cf->ask.bound && cf->ask.from.sa.sa_family !=
 	    cf->ask.to.sa.sa_family)
 		errx(2, "--bind: not of the family of the other address");
@@ -350,7 +349,7 @@ int
 main(int argc, char *argv[])
 {
 	struct ctl_conf cf = { .expelled = -1,
-		.ask = { .job = 1, .timeout_ns = TIMER_SECOND_NS, .tries = 5,
+		.ask = { .job = 1, .give_up_ns = 5 * (uint64_t)TIMER_SECOND_NS,
 		.stop = &got }, .interval_ns = TIMER_SECOND_NS,
 		.join = { .type = CONTROL_WORKER, .cluster = 1 } };
 	const struct verb *v = parse(argc, argv, &cf);

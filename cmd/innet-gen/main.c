@@ -23,27 +23,27 @@
 #define STEP_MAX_NS ((uint64_t)1 << 53)
 
 enum {
-	O_CLUSTERS = OPT_LONG, O_WORKERS, O_DURATION, O_PAYLOAD, O_MODEL,
+	O_CLUSTERS = OPT_LONG, O_WORKERS, O_DURATION, O_PAYLOAD, O_VECTOR,
 	O_MTU, O_INTERVAL, O_RATE, O_ARRIVALS, O_BURST, O_PORT_RATE, O_JITTER,
 	O_PHASE, O_SPEEDS, O_GROUPS, O_REWARDS, O_SCHEDULE, O_SCALE, O_PROGRAM,
-	O_REGULAR, O_FORMAT, O_TABLE, O_START, O_SEED, O_JSON, O_END
+	O_BACKGROUND, O_FORMAT, O_TABLE, O_START, O_SEED, O_JSON, O_END
 };
 
 static const struct opt opts[] = {
 	{ O_CLUSTERS, "clusters", "N", "clusters, 1 to N (default 9)" },
 	{ O_WORKERS, "workers", "N", "workers a cluster (default 3)" },
 	{ 'c', "count", "N", "updates a worker (default 500)" },
-	{ O_DURATION, "duration", "T", "none after T (default no limit)" },
+	{ O_DURATION, "duration", "TIME", "none after TIME (default no limit)" },
 	{ O_PAYLOAD, "payload", "SIZE", "UDP payload (default 256B)" },
-	{ O_MODEL, "model", "NAME", "vectors of ppo, ddpg, a2c or dqn" },
+	{ O_VECTOR, "vector", "VECTOR", "of a size (40kB), N elements, or as dqn's" },
 	{ O_MTU, "mtu", "SIZE", "largest IP packet (default 1500B)" },
-	{ O_INTERVAL, "interval", "T", "between updates (default 100ms)" },
+	{ O_INTERVAL, "interval", "TIME", "between updates (default 100ms)" },
 	{ O_RATE, "rate", "RATE", "bits/s of frames, in all" },
 	{ O_ARRIVALS, "arrivals", "KIND",
 	    "periodic, poisson, onoff, lognormal, bursts" },
 	{ O_BURST, "burst", "N", "updates in a burst (default 8)" },
 	{ O_PORT_RATE, "port-rate", "RATE", "one port for all (bursts: 128G)" },
-	{ O_JITTER, "jitter", "T", "delay each by up to T (default 0)" },
+	{ O_JITTER, "jitter", "TIME", "delay each by up to TIME (default 0)" },
 	{ O_PHASE, "phase", "KIND", "random (default) or aligned" },
 	{ O_SPEEDS, "speeds", "SPREAD", "speeds of 1-SPREAD to 1+SPREAD" },
 	{ O_GROUPS, "groups", "LIST", "intervals: 1-5:100ms,6-10:300ms" },
@@ -52,10 +52,10 @@ static const struct opt opts[] = {
 	    "play cluster,worker,time_ns,reward" },
 	{ O_SCALE, "scale-clusters", "N", "clone the schedule to N clusters" },
 	{ O_PROGRAM, "program", "NAME", "olaf (default), iswitch or dlp" },
-	{ O_REGULAR, "regular", "RATE", "background UDP traffic, bits/s" },
+	{ O_BACKGROUND, "background", "RATE", "background UDP traffic, bits/s" },
 	{ O_FORMAT, "format", "NAME", "innet (default) or bare" },
 	{ O_TABLE, "cluster-table", "FILE", "write prefix,cluster to FILE" },
-	{ O_START, "start", "T", "the first instant (default 0: 1970)" },
+	{ O_START, "start", "TIME", "the first instant (default 0: 1970)" },
 	{ O_SEED, "seed", "N", "seed of all chance (default 1)" },
 	{ 'w', "write", "FILE", "write to FILE (default standard output)" },
 	{ O_JSON, "json", NULL, "summary as a JSON object, one line" },
@@ -78,17 +78,6 @@ static void
 on_signal(int sig)
 {
 	stopped = sig;
-}
-
-/* Elements of the vectors in iSwitch Table 1: 40.02 kB ... 6.41 MB. */
-static uint64_t
-model_elements(const char *name)
-{
-	static const char *const names[] = { "ppo", "ddpg", "a2c", "dqn",
-	    NULL };
-	static const uint32_t elements[] = { 10005, 39380, 827500, 1602500 };
-
-	return elements[opt_word("model", name, names)];
 }
 
 /* One of --groups: "1-5:100ms" or "7:1s". */
@@ -159,7 +148,10 @@ parse_shape(int ch, struct conf *cf)
 		opt_check("payload", optarg, num_bytes(optarg, 8, 65507,
 		    &cf->payload_bytes));
 		break;
-	case O_MODEL: cf->elements = model_elements(optarg); break;
+	case O_VECTOR:
+		opt_check("vector", optarg, num_vector(optarg, 1, 1u << 28,
+		    &cf->elements));
+		break;
 	case O_MTU:
 		opt_check("mtu", optarg, num_bytes(optarg, 72, 65536,
 		    &cf->mtu));
@@ -198,7 +190,7 @@ parse_times(int ch, struct conf *cf)
 		break;
 	case O_RATE:
 	case O_PORT_RATE:
-	case O_REGULAR:
+	case O_BACKGROUND:
 		opt_check("rate", optarg, num_rate(optarg, 1, 1000000000000000,
 		    rate));
 		break;
@@ -265,7 +257,7 @@ static void
 refuse_of_segments(const bool *given)
 {
 	static const int none[] = { O_RATE, O_ARRIVALS, O_BURST, O_PHASE,
-	    O_SPEEDS, O_GROUPS, O_REWARDS, O_SCHEDULE, O_SCALE, O_REGULAR,
+	    O_SPEEDS, O_GROUPS, O_REWARDS, O_SCHEDULE, O_SCALE, O_BACKGROUND,
 	    O_FORMAT, O_TABLE };
 
 	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
@@ -284,7 +276,7 @@ static void
 refuse(const bool *given, const struct conf *cf)
 {
 	static const struct { int a, b; } pairs[] = {
-		{ O_MODEL, O_PAYLOAD }, { O_RATE, O_INTERVAL },
+		{ O_VECTOR, O_PAYLOAD }, { O_RATE, O_INTERVAL },
 		{ O_RATE, O_GROUPS }, { O_SCHEDULE, O_CLUSTERS },
 		{ O_SCHEDULE, O_WORKERS }, { O_SCHEDULE, O_INTERVAL },
 		{ O_SCHEDULE, O_RATE }, { O_SCHEDULE, O_ARRIVALS },

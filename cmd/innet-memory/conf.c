@@ -14,7 +14,7 @@
 
 enum {
 	LISTEN = OPT_LONG, UNIX, PORT_FILE, PASSWORD, MEMORY, TOUCH, CLIENTS,
-	TIMEOUT, OUTPUT, STUCK, CAPACITY, ALPHA, SAVE, SAVE_EVERY, DURATION,
+	IDLE, OUTPUT, STUCK, CAPACITY, ALPHA, SAVE, SAVE_EVERY, DURATION,
 	SEED, JSON
 };
 
@@ -28,7 +28,7 @@ static const struct opt opts[] = {
 	{ MEMORY, "memory", "SIZE", "for all that is stored (default 1GB)" },
 	{ TOUCH, "touch", "SIZE", "of it, taken at the start (128MB)" },
 	{ CLIENTS, "max-clients", "N", "at once (default 10000)" },
-	{ TIMEOUT, "timeout", "TIME",
+	{ IDLE, "client-timeout", "TIME",
 	    "a client that is silent is gone (never)" },
 	{ OUTPUT, "output-limit", "SIZE", "a client may leave unread (256MB)" },
 	{ STUCK, "stuck-timeout", "TIME", "... and then it is gone (10s)" },
@@ -80,7 +80,7 @@ parse_one(int ch, struct conf *cf)
 	case MEMORY: parse_size("memory", 1 << 20, &cf->memory_bytes); break;
 	case TOUCH: parse_size("size", 0, &cf->touch_bytes); break;
 	case OUTPUT: parse_size("size", 1, &cf->output_bytes); break;
-	case TIMEOUT: parse_time(1000000, &cf->idle_ns); break;
+	case IDLE: parse_time(1000000, &cf->idle_ns); break;
 	case STUCK: parse_time(1000000, &cf->stuck_ns); break;
 	case SAVE_EVERY: parse_time(TIMER_SECOND_NS, &cf->save_every_ns); break;
 	case DURATION: parse_time(1, &cf->duration_ns); break;

@@ -16,7 +16,8 @@
 enum { SYNTHETIC = OPT_LONG, CHECK, GIVE_UP, SILENCE, JSON };
 
 static const struct opt opts[] = {
-	{ SYNTHETIC, "synthetic", "SIZE", "make up gradients of SIZE bytes" },
+	{ SYNTHETIC, "synthetic", "VECTOR",
+	    "make up gradients: a size (40kB), N, dqn, ..." },
 	{ CHECK, "check", NULL, "sums of those must be right" },
 	{ 'c', "count", "N", "end after N gradients" },
 	{ GIVE_UP, "give-up", "TIME", "fail if nothing comes (default 30s)" },
@@ -31,7 +32,7 @@ static const struct opt opts[] = {
 static const struct opt_tool tool = {
 	"innet-mpi", PACKAGE_VERSION,
 	"[OPTION...] -- COMMAND [ARG...]\n"
-	"       innet-mpi --synthetic SIZE [OPTION...]",
+	"       innet-mpi --synthetic VECTOR [OPTION...]",
 	"Run COMMAND with the gradient stream on its standard input and\n"
 	"output and answer each gradient with the sum over all ranks, by\n"
 	"MPI_Allreduce.  mpirun starts the ranks.", opts
@@ -52,11 +53,9 @@ parse_size(struct rank_conf *cf)
 {
 	uint64_t v = 0;
 
-	opt_check("size", optarg, num_bytes(optarg, 4,
-	    4 * (uint64_t)STREAM_ELEMENTS_MAX, &v));
-	if (v % 4 != 0)
-		errx(2, "--synthetic %s is not a multiple of 4 bytes", optarg);
-	cf->synthetic = (uint32_t)(v / 4);
+	opt_check("vector", optarg, num_vector(optarg, 1, STREAM_ELEMENTS_MAX,
+	    &v));
+	cf->synthetic = (uint32_t)v;
 }
 
 static struct rank_conf

@@ -19,7 +19,7 @@ enum {
 };
 
 static const struct opt opts[] = {
-	{ 'o', "output", "FILE", "draw into FILE.svg or FILE.png (default -)" },
+	{ 'w', "write", "FILE", "draw into FILE.svg or FILE.png (default -)" },
 	{ O_BY, "by", "WHAT", "cdf: a curve a cluster or a run" },
 	{ O_CLUSTER, "cluster", "N", "draw the ages of this cluster alone" },
 	{ O_GROUP, "group", "NAME", "rewards: the files behind it are one "
@@ -39,7 +39,7 @@ static const struct opt opts[] = {
 
 static const struct opt_tool tool = {
 	"innet-plot", PACKAGE_VERSION,
-	"[-o FILE] [OPTION]... age|cdf|rewards|bars FILE...",
+	"[-w FILE] [OPTION]... age|cdf|rewards|bars FILE...",
 	"Draw ages, their distribution, rewards, or bars with gnuplot.\n"
 	"FILEs are captures, and the CSV and reports that innet's tools write.",
 	opts
@@ -96,7 +96,7 @@ take_option(struct conf *cf, int ch, int *run)
 	uint64_t v = 0;
 
 	switch (ch) {
-	case 'o': cf->out = optarg; break;
+	case 'w': cf->out = optarg; break;
 	case O_BY: *run = opt_word("curve", optarg, by); break;
 	case O_CLUSTER:
 		opt_check("cluster", optarg, num_u64(optarg, 0, UINT16_MAX,
@@ -150,7 +150,7 @@ check_files(const struct conf *cf)
 {
 	struct files f = { 0 };
 
-	files_out(&f, "-o", cf->as == SCRIPT ? "-" : cf->out);
+	files_out(&f, "-w", cf->as == SCRIPT ? "-" : cf->out);
 	files_in(&f, "--cluster-table", cf->table);
 	for (int i = 0; i < cf->n; i++)
 		files_in(&f, NULL, cf->files[i]);

@@ -28,7 +28,7 @@ static const struct opt opts[] = {
 	{ O_TOPSPEED, "topspeed", NULL, "as fast as it goes" },
 	{ O_LOOP, "loop", "N", "go through FILE N times (default 1)" },
 	{ 'c', "count", "N", "end after N packets" },
-	{ O_DURATION, "duration", "T", "end after T" },
+	{ O_DURATION, "duration", "TIME", "end after TIME" },
 	{ O_PROGRAM, "program", "NAME", "olaf (default), iswitch, dlp or all" },
 	{ O_FILTER, "filter", "EXPR", "of these what EXPR matches" },
 	{ O_STAMP, "stamp", NULL, "write the time of sending into updates" },

@@ -77,7 +77,7 @@ draw_sizes(struct rng *r, struct scenario_training *t)
 
 	most = most < 3 ? 3 : most > 40 ? 40 : most;
 	t->payload_bytes = SEG_HEADER_BYTES + 4 * floats;
-	t->vector_bytes = 4 * segs * floats;
+	t->elements = segs * floats;
 	t->iterations = between(r, 2, most);
 	t->staleness = between(r, 0, 5);
 }
@@ -169,7 +169,7 @@ static double
 ideal_ns(const struct scenario_training *t)
 {
 	const double bits = t->rate_bps == 0 ? 0 : 8.0 *
-	    (double)(t->vector_bytes + FRAME_V4_BYTES) /
+	    (double)(4 * t->elements + FRAME_V4_BYTES) /
 	    (double)t->rate_bps * 1e9;
 
 	return (double)t->iterations * ((double)t->compute_ns + 8 *
@@ -262,7 +262,7 @@ chaos_draw(struct chaos_plan *p, uint64_t seed)
 		    (uint32_t)rng_below(&r, 1 << 16);
 	if (p->t.mode == TRAINING_SYNC && !p->killed && p->t.rack == 0 &&
 	    chance(&r, 0.05))
-		p->memory_bytes = (uint64_t)((double)(p->t.vector_bytes /
+		p->memory_bytes = (uint64_t)((double)(4 * p->t.elements /
 		    (p->t.payload_bytes - SEG_HEADER_BYTES) + 4) *
 		    scale(&r, 50, 2000));
 	p->sc.duration_ns = BOUND_NS;
@@ -316,7 +316,7 @@ chaos_print(FILE *f, const struct chaos_plan *p)
 	    "B\",\"iterations\":%" PRIu64 ",\"staleness\":%" PRIu64
 	    ",\"barrier\":%s", p->seed, t->approach == TRAINING_PS ? "ps" :
 	    "switch", t->mode == TRAINING_ASYNC ? "async" : "sync", t->workers,
-	    t->rack, t->vector_bytes, t->payload_bytes, t->iterations,
+	    t->rack, 4 * t->elements, t->payload_bytes, t->iterations,
 	    t->staleness, t->barrier ? "true" : "false");
 	fprintf(f, ",\"rate\":%" PRIu64 ",\"propagation\":\"%" PRIu64
 	    "ns\",\"switch_delay\":\"%" PRIu64 "ns\",\"compute\":\"%" PRIu64

@@ -23,7 +23,7 @@
 enum { SETS_MAX = 256 };
 
 enum {
-	O_SEED = OPT_LONG, O_RUNS, O_JSON, O_CSV, O_BY, O_SET, O_UNTIL,
+	O_SEED = OPT_LONG, O_RUNS, O_JSON, O_CSV, O_BY, O_SET, O_DURATION,
 	O_JOBS, O_LIST_KEYS, O_CHAOS
 };
 
@@ -31,7 +31,7 @@ static const struct opt opts[] = {
 	{ 'w', "write", "DIR", "captures of every switch and server in DIR" },
 	{ O_SEED, "seed", "N", "seed of all chance in the first run" },
 	{ O_RUNS, "runs", "N", "runs with the seeds from there on" },
-	{ O_UNTIL, "until", "T", "duration of model time" },
+	{ O_DURATION, "duration", "TIME", "end after TIME of the model" },
 	{ O_SET, "set", "PATH=VALUE", "another value in the scenario" },
 	{ O_BY, "by", "WHAT", "rows by group (default), cluster, switch, "
 	    "traffic" },
@@ -56,7 +56,7 @@ static const struct opt_tool tool = {
 
 struct conf {
 	const char *path, *dir;
-	const char *seed, *runs, *until;	/* NULL: as the scenario says */
+	const char *seed, *runs, *duration;	/* NULL: as the scenario says */
 	const char *chaos;		/* its first seed, or NULL */
 	char *set[SETS_MAX];		/* "path=value" */
 	size_t sets;
@@ -105,10 +105,10 @@ parse(int argc, char *argv[])
 			    1 << 20, &n));
 			cf.runs = optarg;
 			break;
-		case O_UNTIL:
+		case O_DURATION:
 			opt_check("duration", optarg, num_time(optarg, 1,
 			    INT64_MAX, &n));
-			cf.until = optarg;
+			cf.duration = optarg;
 			break;
 		case O_SET: parse_set(&cf, optarg); break;
 		case O_BY:
@@ -137,7 +137,7 @@ parse(int argc, char *argv[])
 	}
 	opt_done(&tool, argc, argv);
 	if (cf.chaos != NULL && (cf.path != NULL || cf.dir != NULL ||
-	    cf.seed != NULL || cf.until != NULL || cf.sets > 0 || cf.csv ||
+	    cf.seed != NULL || cf.duration != NULL || cf.sets > 0 || cf.csv ||
 	    cf.by != RESULT_GROUP))
 		errx(2, "--chaos draws all of it: it goes with --runs, "
 		    "--jobs, --json, -q and -v alone");
@@ -356,7 +356,7 @@ run(struct conf *cf)
 
 	for (size_t i = 0; i < cf->sets; i++)
 		apply_set(root, cf->set[i]);
-	if (cf->until != NULL && num_time(cf->until, 1, INT64_MAX, &n) ==
+	if (cf->duration != NULL && num_time(cf->duration, 1, INT64_MAX, &n) ==
 	    NULL) {
 		char set[40];
 

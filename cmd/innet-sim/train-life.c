@@ -64,7 +64,7 @@ train_life_use(struct train_worker *w)
 static uint32_t
 state_bytes(const struct training *t)
 {
-	return (uint32_t)(sizeof(uint64_t) + t->cf->vector_bytes % STATE_MOST);
+	return (uint32_t)(sizeof(uint64_t) + 4 * t->cf->elements % STATE_MOST);
 }
 
 /* Its state, for who asks. */

@@ -10,7 +10,7 @@
 
 #define AT(f) offsetof(struct scenario_training, f)
 
-enum { VECTOR_MAX = 1 << 30, HOUR_S = 3600 };
+enum { VECTOR_MAX = 1 << 28, HOUR_S = 3600 };
 
 #define HOUR_NS ((uint64_t)HOUR_S * 1000000000)
 
@@ -33,7 +33,7 @@ static const struct json_reader_key keys[] = {
 	    .help = "how many" },
 	{ "rack", JSON_READER_COUNT, AT(rack), "0", 0, TRAINING_WORKERS_MAX,
 	    .help = "workers at a switch under a core switch; 0: no racks" },
-	{ "vector", JSON_READER_BYTES, AT(vector_bytes), "40.02kB", 4,
+	{ "vector", JSON_READER_VECTOR, AT(elements), "ppo", 1,
 	    VECTOR_MAX,
 	    .help = "size of a gradient" },
 	{ "payload", JSON_READER_BYTES, AT(payload_bytes), "1472B", 12, 65500,

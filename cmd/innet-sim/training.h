@@ -34,7 +34,8 @@ struct scenario_training {
 	uint64_t mode;			/* enum training_mode */
 	uint64_t workers;
 	uint64_t rack;			/* workers in one; 0: no racks */
-	uint64_t vector_bytes, payload_bytes;
+	uint64_t elements;	/* of a vector */
+	uint64_t payload_bytes;
 	uint64_t iterations;		/* UINT64_MAX: no limit */
 	uint64_t staleness;
 	bool barrier;			/* all begin an iteration at once */
@@ -82,7 +83,7 @@ training_floats(const struct scenario_training *t)
 static inline uint32_t
 training_elements(const struct scenario_training *t)
 {
-	return (uint32_t)((t->vector_bytes + 3) / 4);
+	return (uint32_t)t->elements;
 }
 
 #endif

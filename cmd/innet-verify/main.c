@@ -13,13 +13,13 @@
 #include "common/base/num.h"
 #include "common/base/opt.h"
 
-enum { O_OBJECTIVE = OPT_LONG, O_BOUND, O_HORIZON, O_EMIT, O_JSON };
+enum { O_OBJECTIVE = OPT_LONG, O_GIVE_UP, O_HORIZON, O_EMIT, O_JSON };
 
 static const struct opt opts[] = {
 	{ O_OBJECTIVE, "objective", "WHAT",
 	    "fair<=SHARE, fair<=TIME, peak<=TIME or no-loss" },
 	{ O_HORIZON, "horizon", "TIME", "instead of the specification's" },
-	{ O_BOUND, "bound", "TIME", "give up after it (default 60s)" },
+	{ O_GIVE_UP, "give-up", "TIME", "after it (default 60s)" },
 	{ 'w', "write", "FILE",
 	    "schedule that misses it (default standard output)" },
 	{ O_EMIT, "emit-smt2", NULL, "print the question in SMT-LIB 2" },
@@ -42,7 +42,7 @@ struct conf {
 	const char *path;		/* of the specification */
 	struct objective objective;
 	uint64_t horizon_ns;		/* 0: the specification's */
-	uint64_t bound_ns;
+	uint64_t give_up_ns;
 	bool emit;
 	struct how how;
 };
@@ -56,7 +56,7 @@ parse_objective(struct conf *cf, const char *arg)
 static struct conf
 parse(int argc, char *argv[])
 {
-	struct conf cf = { .bound_ns = 60000000000u };
+	struct conf cf = { .give_up_ns = 60000000000u };
 	struct files files = { 0 };
 	bool json = false;
 	int ch;
@@ -68,9 +68,9 @@ parse(int argc, char *argv[])
 			opt_check("horizon", optarg, num_time(optarg, 1,
 			    SPEC_TIME_MAX, &cf.horizon_ns));
 			break;
-		case O_BOUND:
-			opt_check("bound", optarg, num_time(optarg, 1,
-			    SPEC_TIME_MAX, &cf.bound_ns));
+		case O_GIVE_UP:
+			opt_check("time", optarg, num_time(optarg, 1,
+			    SPEC_TIME_MAX, &cf.give_up_ns));
 			break;
 		case 'w': cf.how.write = optarg; break;
 		case O_EMIT: cf.emit = true; break;
@@ -123,7 +123,7 @@ main(int argc, char *argv[])
 	if (cf.emit) {
 		solve_emit(&s, &cf.objective);
 	} else {
-		solve(&s, &cf.objective, cf.bound_ns, &a);
+		solve(&s, &cf.objective, cf.give_up_ns, &a);
 		print(&s, &cf.objective, &cf.how, &a);
 		free(a.schedule.row);
 	}

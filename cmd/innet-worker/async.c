@@ -47,14 +47,10 @@ static void
 begin(struct async *w, const uint8_t *weights, uint64_t first)
 {
 	const size_t bytes = 4 * (size_t)w->c.elements;
-	const enum stream_direction to = w->c.order.direction;
+	enum stream_direction to;
 
-	if (w->cf->ascend && to == STREAM_DOWN) {
-		warnx("%s: its gradients point down, by its hello; leave out "
-		    "--ascend", w->c.child.name);
-		carrier_fail(&w->c);
+	if (!carrier_direction(&w->c, STREAM_DOWN, &to))
 		return;
-	}
 	w->w = calloc(w->c.elements, 4);
 	if (w->w == NULL)
 		err(1, "a vector of %" PRIu32 " elements", w->c.elements);
@@ -63,7 +59,7 @@ begin(struct async *w, const uint8_t *weights, uint64_t first)
 	w->t_w = (int64_t)first;
 	w->begun = true;
 	lwu_start(&w->l, w->cf, &w->c.u, &w->c.out, w->mtu, w->c.elements,
-	    w->w, first, w->cf->ascend || to == STREAM_UP);
+	    w->w, first, to == STREAM_UP);
 	w->c.watch = w->l.back;
 }
 

@@ -203,6 +203,24 @@ carrier_loop(struct carrier *c, const struct carrier_turns *m, void *ctx)
 	}
 }
 
+bool
+carrier_direction(struct carrier *c, enum stream_direction unsaid,
+    enum stream_direction *to)
+{
+	const enum stream_direction told = c->cf->direction,
+	    said = c->order.direction;
+
+	*to = told != STREAM_UNSAID ? told : said != STREAM_UNSAID ? said :
+	    unsaid;
+	if (said == STREAM_UNSAID || *to == said)
+		return true;
+	warnx("%s: its gradients point %s, by its hello; leave out --%s",
+	    c->child.name, said == STREAM_UP ? "up" : "down",
+	    told == STREAM_UP ? "ascend" : "descend");
+	carrier_fail(c);
+	return false;
+}
+
 void
 carrier_greet_with(struct carrier *c, unsigned members, const char *more)
 {

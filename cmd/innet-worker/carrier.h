@@ -97,6 +97,13 @@ void carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns);
 enum carrier_event carrier_next(struct carrier *c, uint64_t now_ns,
     struct stream_head *h, const uint8_t **body);
 
+/*
+ * Where gradients point: as the user says, or the child's hello, or `unsaid`.
+ * False if the two contradict each other: that is said, and the run fails.
+ */
+bool carrier_direction(struct carrier *c, enum stream_direction unsaid,
+    enum stream_direction *to);
+
 /* Ask the child for its state, once; CARRIER_STATE will follow. */
 void carrier_ask_state(struct carrier *c);
 

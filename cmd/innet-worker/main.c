@@ -19,10 +19,10 @@
 #include "cmd/innet-worker/worker.h"
 
 enum {
-	SWITCH = OPT_LONG, NOWAIT, CLUSTER, WORKER, CONTROL, THRESHOLD,
+	SWITCH = OPT_LONG, NOWAIT, CLUSTER, WORKER, CONTROL,
 	SYNTHETIC, INTERVAL, JITTER, MTU, GIVE_UP, SILENCE, DURATION, SEED,
 	JSON, NO_OFFLOAD, IMPAIR, JOB, FLOATS, WINDOW, KEY, CHECK, STALENESS,
-	RATE, ASCEND, PACE, EVERY, REDUCE, SESSION, RESET
+	RATE, ASCEND, DESCEND, PACE, EVERY, REDUCE, SESSION, RESET
 };
 
 static const struct worker_mode modes[] = {
@@ -40,10 +40,10 @@ enum { OLAF = 1, SYNC = 2, ASYNC = 4, DLP = 8 };	/* in that order */
 /* Options that not all modes have. */
 static const struct { int ch; unsigned modes; } only[] = {
 	{ CLUSTER, OLAF | SYNC | ASYNC }, { MTU, OLAF | SYNC | ASYNC },
-	{ CONTROL, OLAF }, { THRESHOLD, OLAF }, { JOB, SYNC | ASYNC },
+	{ CONTROL, OLAF }, { JOB, SYNC | ASYNC },
 	{ FLOATS, SYNC | ASYNC }, { WINDOW, SYNC }, { KEY, SYNC | ASYNC },
 	{ CHECK, SYNC }, { STALENESS, ASYNC }, { RATE, ASYNC },
-	{ ASCEND, ASYNC }, { PACE, ASYNC }, { EVERY, ASYNC },
+	{ ASCEND, OLAF | ASYNC }, { DESCEND, OLAF | ASYNC }, { PACE, ASYNC }, { EVERY, ASYNC },
 	{ NOWAIT, ASYNC }, { REDUCE, DLP }, { SESSION, DLP }, { RESET, DLP },
 };
 
@@ -58,19 +58,21 @@ static const struct opt opts[] = {
 	{ WINDOW, "window", "N", "iswitch: segments in flight (as it fits)" },
 	{ KEY, "key", "FILE", "iswitch: sign control messages with it" },
 	{ RATE, "learning-rate", "X", "--async: gamma (default 0.001)" },
-	{ ASCEND, "ascend", NULL, "--async: gradients point up: add them" },
+	{ ASCEND, "ascend", NULL, "gradients point up (olaf's default)" },
+	{ DESCEND, "descend", NULL, "or down (--async's), if they do not say" },
 	{ STALENESS, "staleness", "N",
 	    "--async: send none staler (default 3)" },
 	{ PACE, "pace", "RATE", "--async: send no faster (default: no limit)" },
 	{ EVERY, "every", "N", "--async: --json tells each N-th round (100)" },
-	{ CONTROL, "control", "NAME", "olaf: none (default), urgent or fair" },
-	{ THRESHOLD, "threshold", "TIME", "of --control (default 400ms)" },
+	{ CONTROL, "control", "NAME",
+	    "olaf: none (default), urgent[:T] or fair[:T]" },
 	{ REDUCE, "reduce", "HOW",
 	    "dlp: what comes back: mean (default), median" },
 	{ SESSION, "session", "LIST",
 	    "dlp: lead it, nodes=,iterations=,scale=,..." },
 	{ RESET, "reset", NULL, "dlp: end another session before it" },
-	{ SYNTHETIC, "synthetic", "SIZE", "make up gradients of SIZE bytes" },
+	{ SYNTHETIC, "synthetic", "VECTOR",
+	    "make up gradients: a size (40kB), N, dqn, ..." },
 	{ INTERVAL, "interval", "TIME", "between those (default 100ms)" },
 	{ CHECK, "check", "N",
 	    "iswitch: sums must be those of workers 0 to N-1" },
@@ -95,7 +97,7 @@ static const struct opt opts[] = {
 static const struct opt_tool tool = {
 	"innet-worker", PACKAGE_VERSION,
 	"--switch ADDR [OPTION...] -- COMMAND [ARG...]\n"
-	"       innet-worker --switch ADDR --synthetic SIZE [OPTION...]",
+	"       innet-worker --switch ADDR --synthetic VECTOR [OPTION...]",
 	"Run COMMAND with the gradient stream on its standard input and\n"
 	"output and carry its gradients and models over the network.", opts
 };
@@ -137,6 +139,7 @@ parse_worker(int ch, struct worker_conf *w)
 	static const char *const controls[] = { "none", "urgent", "fair",
 	    NULL };
 	uint64_t v = 0;
+	char *colon;
 
 	switch (ch) {
 	case SWITCH: w->to_name = optarg; return true;
@@ -155,12 +158,14 @@ parse_worker(int ch, struct worker_conf *w)
 		w->worker = (uint32_t)v;
 		return true;
 	case CONTROL:
+		colon = strchr(optarg, ':');
+		if (colon != NULL) {
+			opt_check("threshold", colon + 1, num_time(colon + 1,
+			    0, INT64_MAX, &w->threshold_ns));
+			*colon = '\0';
+		}
 		w->control = (enum txctl_kind)opt_word("control", optarg,
 		    controls);
-		return true;
-	case THRESHOLD:
-		opt_check("threshold", optarg, num_time(optarg, 0, INT64_MAX,
-		    &w->threshold_ns));
 		return true;
 	case MTU:
 		opt_check("mtu", optarg, num_bytes(optarg, 128,
@@ -217,7 +222,8 @@ parse_async(int ch, struct worker_conf *w)
 		opt_check("learning rate", optarg, num_real(optarg, 0, 1e9,
 		    &w->gamma));
 		return true;
-	case ASCEND: w->ascend = true; return true;
+	case ASCEND: w->direction = STREAM_UP; return true;
+	case DESCEND: w->direction = STREAM_DOWN; return true;
 	case STALENESS:
 		opt_check("staleness", optarg, num_u64(optarg, 0,
 		    WORKER_STALENESS_MAX, &w->staleness));
@@ -264,11 +270,9 @@ parse_other(int ch, struct conf *cf)
 
 	switch (ch) {
 	case SYNTHETIC:
-		opt_check("size", optarg, num_bytes(optarg, 4, 4u << 28, &v));
-		if (v % 4 != 0)
-			errx(2, "--synthetic %s is not a multiple of 4 bytes",
-			    optarg);
-		w->synthetic = (uint32_t)(v / 4);
+		opt_check("vector", optarg, num_vector(optarg, 1, 1u << 28,
+		    &v));
+		w->synthetic = (uint32_t)v;
 		break;
 	case INTERVAL:
 		opt_check("interval", optarg, num_time(optarg, 0, INT64_MAX,

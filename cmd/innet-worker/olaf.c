@@ -34,6 +34,8 @@ struct olaf {
 	struct olaf_worker m;
 	struct inquiry inquiry;
 	uint32_t floats;		/* of a packet, as the path allows */
+	uint8_t *turned;		/* a gradient that points up, if the
+					   child's point down */
 	uint64_t n[COUNTS];
 	uint8_t head[UDPIO_RUN_MAX][UPDATE_MODEL_BYTES];	/* made ready */
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
@@ -91,6 +93,36 @@ make_model(struct olaf *w, uint32_t elements)
 		err(1, "a model of %" PRIu32 " elements", elements);
 }
 
+/*
+ * An update points up: a server adds it.  The child's gradients may point down;
+ * false if it says so and the user the contrary.
+ */
+static bool
+find_direction(struct olaf *w)
+{
+	enum stream_direction to;
+
+	if (!carrier_direction(&w->c, STREAM_UP, &to))
+		return false;
+	if (to == STREAM_UP)
+		return true;
+	w->turned = malloc(4 * (size_t)w->c.elements);
+	if (w->turned == NULL)
+		err(1, "a gradient of %" PRIu32 " elements", w->c.elements);
+	return true;
+}
+
+/* That gradient, pointing up. */
+static const uint8_t *
+turned(struct olaf *w, const uint8_t *body)
+{
+	if (w->turned == NULL)
+		return body;
+	for (uint32_t i = 0; i < w->c.elements; i++)
+		vec_set(w->turned, i, -vec_get(body, i));
+	return w->turned;
+}
+
 /* A gradient: send it, or not, and answer it at once. */
 static void
 take_gradient(struct olaf *w, const struct stream_head *h,
@@ -101,7 +133,7 @@ take_gradient(struct olaf *w, const struct stream_head *h,
 
 	if (olaf_worker_offer(&w->m, h->reward, now_ns,
 	    rng_double(&w->c.rng), &o))
-		send_vector(w, &o, body);
+		send_vector(w, &o, turned(w, body));
 	if (w->cf->synthetic > 0)
 		return;
 	result = olaf_worker_result(&w->m, h->iteration);
@@ -121,6 +153,8 @@ read_carrier(void *ctx, uint64_t now_ns)
 	    CARRIER_NOTHING) {
 		switch (e) {
 		case CARRIER_HELLO:
+			if (!find_direction(w))
+				return;
 			make_model(w, w->c.elements);
 			carrier_greet(&w->c, 1);
 			if (w->cf->synthetic > 0)	/* from zeros */
@@ -243,6 +277,7 @@ olaf_run(const struct worker_conf *cf)
 	if (!cf->quiet)
 		summary(w);
 	olaf_worker_free(&w->m);
+	free(w->turned);
 	free(w);
 	return rc;
 }

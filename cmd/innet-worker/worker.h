@@ -19,6 +19,7 @@
 #include "common/traffic/impair.h"
 #include "common/wire/dlp.h"
 #include "common/wire/mac.h"
+#include "common/wire/stream-order.h"
 #include "common/wire/stream.h"
 
 enum {
@@ -44,7 +45,7 @@ struct worker_conf {
 	uint32_t check;			/* sums of so many workers; 0: none */
 	const struct mac_key *key;	/* of control messages */
 	double gamma;			/* the learning rate, asynchronous */
-	bool ascend;			/* add instead of subtract */
+	enum stream_direction direction;	/* of gradients, if told to us */
 	uint64_t staleness;		/* rounds; staler is discarded */
 	uint64_t pace_bps;		/* bits/s of vectors; 0: no limit */
 	uint64_t every;			/* rounds whose CRC is told */

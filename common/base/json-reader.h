@@ -42,6 +42,7 @@ enum json_reader_type {
 	JSON_READER_TIME,		/* uint64_t, ns */
 	JSON_READER_RATE,		/* uint64_t, bits/s */
 	JSON_READER_BYTES,		/* uint64_t */
+	JSON_READER_VECTOR,		/* uint64_t, elements */
 	JSON_READER_SHARE,		/* double, 0 to 1 */
 	JSON_READER_REAL,		/* double */
 	JSON_READER_BOOL,		/* bool */
@@ -321,6 +322,7 @@ json_reader_words(const struct json_reader_key *k, const char *s, void *p,
 	case JSON_READER_TIME: return json_reader_time(s, k->lo, hi, p);
 	case JSON_READER_RATE: return num_rate(s, k->lo, hi, p);
 	case JSON_READER_BYTES: return num_bytes(s, k->lo, hi, p);
+	case JSON_READER_VECTOR: return num_vector(s, k->lo, hi, p);
 	case JSON_READER_SHARE: return num_share(s, p);
 	case JSON_READER_REAL: return num_real(s, -1e300, 1e300, p);
 	case JSON_READER_WORD: return json_reader_word(s, k->words, p, room,
@@ -553,6 +555,7 @@ json_reader_list_keys(FILE *f, const struct json_reader_section *s,
 	static const char *const type[] = {
 		[JSON_READER_COUNT] = "count", [JSON_READER_TIME] = "time",
 		[JSON_READER_RATE] = "rate", [JSON_READER_BYTES] = "size",
+		[JSON_READER_VECTOR] = "vector",
 		[JSON_READER_SHARE] = "share", [JSON_READER_REAL] = "number",
 		[JSON_READER_BOOL] = "true or false",
 		    [JSON_READER_NAME] = "name",

@@ -87,6 +87,42 @@ num_bytes(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 	return num_scaled(s, num_counts, "B", lo, hi, out);
 }
 
+/*
+ * Elements of a vector in [lo, hi], of 4 bytes each: a count (366, 10k), a size
+ * that says so (40kB, 1464B), or dqn, a2c, ppo or ddpg, as large as those of
+ * iSwitch, Table 1.
+ */
+static inline const char *
+num_vector(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
+{
+	static const struct { char name[8]; uint64_t elements; } models[] = {
+		{ "dqn", 1602500 }, { "a2c", 827500 }, { "ppo", 10005 },
+		{ "ddpg", 39380 }
+	};
+	const size_t len = strlen(s);
+	uint64_t bytes;
+	const char *why;
+
+	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
+		if (strcmp(s, models[i].name) == 0) {
+			*out = models[i].elements;
+			return *out > hi ? "too large" : *out < lo ?
+			    "too small" : NULL;
+		}
+	}
+	if (len == 0 || s[len - 1] != 'B') {
+		why = num_u64(s, lo, hi, out);
+		return why == NULL || strcmp(why, "not a number") != 0 ? why :
+		    "no size (40kB), number of elements, dqn, a2c, ppo or ddpg";
+	}
+	why = num_bytes(s, 4 * lo, 4 * hi, &bytes);
+	if (why == NULL && bytes % 4 != 0)
+		why = "an element has 4 bytes";
+	if (why == NULL)
+		*out = bytes / 4;
+	return why;
+}
+
 /* Bits per second in [lo, hi]: 40G, 20Mbit. */
 static inline const char *
 num_rate(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)

@@ -26,7 +26,7 @@ struct iswitch_settings {
 enum iswitch_option {
 	ISWITCH_ASYNC = 1, ISWITCH_REDUCE, ISWITCH_BITS, ISWITCH_STRAGGLER,
 	ISWITCH_TIMEOUT, ISWITCH_KEEP, ISWITCH_PARENT, ISWITCH_NUMBER,
-	ISWITCH_MEMBERS, ISWITCH_ELEMENTS, ISWITCH_FLOATS, ISWITCH_STRICT
+	ISWITCH_MEMBERS, ISWITCH_VECTOR, ISWITCH_FLOATS, ISWITCH_STRICT
 };
 
 static const struct opt iswitch_opts[] = {
@@ -48,9 +48,10 @@ static const struct opt iswitch_opts[] = {
 	    "iswitch: this switch's, to a parent" },
 	{ ISWITCH_MEMBERS, "members", "N",
 	    "iswitch trace: first N sources, no Joins" },
-	{ ISWITCH_ELEMENTS, "elements", "N",
-	    "iswitch --dry-run: of a vector" },
-	{ ISWITCH_FLOATS, "floats", "N", "iswitch --dry-run: of a segment" },
+	{ ISWITCH_VECTOR, "vector", "VECTOR",
+	    "iswitch --dry-run: a size (40kB), N, dqn, ..." },
+	{ ISWITCH_FLOATS, "floats", "N",
+	    "iswitch --dry-run: of a segment, or max" },
 	{ 0 }
 };
 
@@ -98,6 +99,16 @@ iswitch_set_number(uint32_t *to, const char *arg, uint64_t min, uint64_t max)
 }
 
 static inline const char *
+iswitch_set_vector(uint32_t *to, const char *arg)
+{
+	uint64_t v = 0;
+	const char *why = num_vector(arg, 1, UINT32_MAX, &v);
+
+	*to = (uint32_t)v;
+	return why;
+}
+
+static inline const char *
 iswitch_set(void *conf, int option, const char *arg)
 {
 	struct iswitch_settings *cf = conf;
@@ -132,9 +143,13 @@ iswitch_set(void *conf, int option, const char *arg)
 		cf->trace_only = true;
 		return iswitch_set_number(&cf->iswitch.implicit, arg, 1,
 		    MEMBERS_MAX);
-	case ISWITCH_ELEMENTS:
-		return iswitch_set_number(&cf->elements, arg, 1, UINT32_MAX);
+	case ISWITCH_VECTOR:
+		return iswitch_set_vector(&cf->elements, arg);
 	default:
+		if (strcmp(arg, "max") == 0) {
+			cf->floats = SEG_FLOATS_MAX_V4;
+			return NULL;
+		}
 		return iswitch_set_number(&cf->floats, arg, 1,
 		    SEG_FLOATS_MAX_V4);
 	}
@@ -220,7 +235,7 @@ iswitch_settle(void *conf, struct program_place *place)
 	if (cf->floats > s->floats_max)
 		return "--floats: so many do not fit a datagram";
 	if (place->plans != (cf->elements > 0))
-		return "--dry-run and --elements go together";
+		return "--dry-run and --vector go together";
 	if (cf->floats > 0 && !place->plans)
 		return "--floats goes with --dry-run";
 	if (!cf->has_number)
@@ -240,7 +255,7 @@ iswitch_shape_for(const struct iswitch_settings *cf)
 	return s;
 }
 
-/* What a job takes whose vector has --elements. */
+/* What a job takes whose vector is --vector. */
 static inline size_t
 iswitch_memory(const void *conf, struct memory_part *part)
 {

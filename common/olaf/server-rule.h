@@ -40,7 +40,6 @@ struct server_rule_conf {
 	double average_ema;	/* a; 1: no average */
 	enum server_rule_optimizer optimizer;
 	double rate;		/* learning rate */
-	bool descend;		/* gradients point down: subtract */
 };
 
 struct server_rule_range {
@@ -214,7 +213,7 @@ server_rule_learn(const struct server_rule_conf *cf, struct server_rule *p,
 		size_t at = u->first + i;
 		float g = vec_get(u->vec, i);
 
-		a = keep * p->g[at] + take * (cf->descend ? -g : g);
+		a = keep * p->g[at] + take * g;
 		p->fresh[i] = server_rule_step(cf, p, at, a, &m, &v, correct);
 		finite = finite && isfinite(p->fresh[i]) && isfinite(v);
 	}
@@ -224,7 +223,7 @@ server_rule_learn(const struct server_rule_conf *cf, struct server_rule *p,
 		size_t at = u->first + i;
 		float g = vec_get(u->vec, i);
 
-		a = keep * p->g[at] + take * (cf->descend ? -g : g);
+		a = keep * p->g[at] + take * g;
 		server_rule_step(cf, p, at, a, &m, &v, correct);
 		p->g[at] = a;
 		p->m[at] = m;

@@ -57,7 +57,7 @@ struct server {
 
 enum server_option {
 	SERVER_RATE = 1, SERVER_GATE, SERVER_AVERAGE, SERVER_OPTIMIZER,
-	SERVER_REPLY, SERVER_DESCEND
+	SERVER_REPLY
 };
 
 static const struct opt server_opts[] = {
@@ -71,8 +71,6 @@ static const struct opt server_opts[] = {
 	    "olaf: sgd (default) or adam" },
 	{ SERVER_REPLY, "reply", "WHOM",
 	    "olaf: model to the cluster (default) or worker" },
-	{ SERVER_DESCEND, "descend", NULL,
-	    "olaf: gradients point down: subtract them" },
 	{ 0 }
 };
 
@@ -149,11 +147,10 @@ server_set(void *conf, int option, const char *arg)
 		cf->rule.optimizer = word == 1 ? SERVER_RULE_ADAM :
 		    SERVER_RULE_SGD;
 		return word < 0 ? "not one of sgd, adam" : NULL;
-	case SERVER_REPLY:
+	default:
 		word = server_word(arg, replies);
 		cf->reply_worker = word == 1;
 		return word < 0 ? "not one of cluster, worker" : NULL;
-	default: cf->rule.descend = true; return NULL;
 	}
 }
 

@@ -191,7 +191,7 @@ rate_run() {
 
 # bars NAME LABEL: draw NAME.csv
 bars() {
-	! command -v gnuplot >/dev/null || innet-plot bars --label "$2" -o "$1.svg" "$1.csv"
+	! command -v gnuplot >/dev/null || innet-plot bars --label "$2" -w "$1.svg" "$1.csv"
 }
 
 # beside FILE COLUMN NAME: that column of FILE by actors, a memory beside the other

@@ -95,7 +95,7 @@ printf 'demo: 3 clusters of 3 workers, CartPole by A2C; uplink %s, offered about
 for p in olaf fifo; do arm $p || exit 1; done
 
 for p in olaf fifo; do
-	innet-aom -q -r $p.pcap --sent $p-sent.pcap --report $p.json --json | tail -n 1 >$p-all.json
+	innet-aom -q -r $p.pcap --sent $p-sent.pcap --counters $p.json --json | tail -n 1 >$p-all.json
 	innet-aom -q -r $p.pcap --sent $p-sent.pcap --series $p-age.csv >/dev/null
 done
 value() { sed -n "s/.*\"$2\":\([-0-9.]*\).*/\1/p" "$1-all.json"; }
@@ -112,9 +112,9 @@ printf '%-28s %10s %10s\n' \
 	"Jain's index of mean ages" "$(round olaf jain 3)" "$(round fifo jain 3)" \
 	'reward, last 100 episodes' "$(final olaf)" "$(final fifo)"
 if command -v gnuplot >/dev/null; then
-	innet-plot age -o age.svg olaf-age.csv fifo-age.csv
-	innet-plot rewards -o rewards.svg olaf-[0-9]-[0-9].csv fifo-[0-9]-[0-9].csv
-	innet-plot cdf -o cdf.svg olaf.pcap fifo.pcap
+	innet-plot age -w age.svg olaf-age.csv fifo-age.csv
+	innet-plot rewards -w rewards.svg olaf-[0-9]-[0-9].csv fifo-[0-9]-[0-9].csv
+	innet-plot cdf -w cdf.svg olaf.pcap fifo.pcap
 	printf 'plots: %s/{age,rewards,cdf}.svg\n' "$PWD"
 else
 	printf 'no plots: gnuplot is missing (gnuplot-nox)\n'

@@ -360,14 +360,14 @@ results() {
 	command -v gnuplot >/dev/null || { say 'no gnuplot: no plots'; return; }
 	figure12
 	[ ! -s table3.csv ] ||
-		innet-plot bars --label 'end to end, times as fast as PS' -o table3.svg table3.csv
+		innet-plot bars --label 'end to end, times as fast as PS' -w table3.svg table3.csv
 	for algo in $trained; do
 		logs=''
 		for c in $carriers; do
 			[ ! -s "runs/train-$algo-sync-$c.w0.csv" ] || logs="$logs --group $c runs/train-$algo-sync-$c.w0.csv"
 		done
 		# shellcheck disable=SC2086	# words
-		[ -z "$logs" ] || innet-plot rewards --x seconds --smooth 10 -o "$algo.svg" $logs
+		[ -z "$logs" ] || innet-plot rewards --x seconds --smooth 10 -w "$algo.svg" $logs
 	done
 }
 

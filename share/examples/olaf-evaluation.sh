@@ -193,7 +193,7 @@ train() {
 	esac
 	sw=$pid
 	while read -r c w us; do
-		cmd="--synthetic 1024 --interval ${us}us"
+		cmd="--synthetic 1024B --interval ${us}us"
 		[ "$part" = fairness ] || cmd="-- innet-agent -q $agent --interval ${us}us
 			--init-seed $((seed * 10 + c)) --seed $((seed * 1000 + c * 100 + w)) --log $c-$w.csv --report $c-$w.json"
 		launch "$c-$w" innet-worker -q --switch "127.0.0.1:$port" -p $mode \
@@ -220,7 +220,7 @@ ages() {
 measured() {
 	local c at seconds='' solved=0 final='' loss='' turns=''
 	if [ -s got.pcap ]; then
-		innet-aom -q -r got.pcap --report report.json --json >aom.json || return 1
+		innet-aom -q -r got.pcap --counters report.json --json >aom.json || return 1
 		loss=$(figure '"all"' loss_percent)
 	fi
 	[ "$part" = fairness ] || for ((c = 1; c <= clusters; c++)); do

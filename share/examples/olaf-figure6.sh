@@ -51,7 +51,7 @@ row 40; printf '  sim.\t.253\t.284\t.851\t.983\t.999\t1\n'
 row 20; printf '  sim.\t.228\t.241\t.293\t.377\t.733\t.975\n'
 row 5;  printf '  sim.\t.237\t.240\t.250\t.255\t.278\t.300\n'
 if command -v gnuplot >/dev/null; then
-	innet-plot cdf -o "$out" "$dir/40G.json" "$dir/20G.json" "$dir/5G.json"
+	innet-plot cdf -w "$out" "$dir/40G.json" "$dir/20G.json" "$dir/5G.json"
 	echo "plot: $out"
 else
 	echo 'no plot: gnuplot is missing (gnuplot-nox)'

@@ -68,7 +68,7 @@ part() { printf '\n## %s\n\n' "$2"; write "$1"; printf '\n'; why "$1"; }
 # bars NAME LABEL: from $dir/NAME.csv, with a link to it
 bars() {
 	write "$1.csv" >"$dir/$1.csv"
-	[ -z "$plots" ] || { innet-plot bars --label "$2" -o "$dir/$1.svg" "$dir/$1.csv" &&
+	[ -z "$plots" ] || { innet-plot bars --label "$2" -w "$dir/$1.svg" "$dir/$1.csv" &&
 		printf '\n![%s](%s.svg)\n' "$2" "$1"; }
 }
 
@@ -97,7 +97,7 @@ figure6() {
 	done
 	part figure6 'Olaf, Figure 6: merges in a packet'
 	for rate in 40G 20G 5G; do mv "$raw/$rate" "$dir/figure6-$rate.json"; done
-	[ -z "$plots" ] || { (cd "$dir" && innet-plot cdf -o figure6.svg figure6-{40G,20G,5G}.json) &&
+	[ -z "$plots" ] || { (cd "$dir" && innet-plot cdf -w figure6.svg figure6-{40G,20G,5G}.json) &&
 		printf '\n![merges in a packet](figure6.svg)\n'; }
 }
 
@@ -131,7 +131,7 @@ figure10() {
 datacenter() {
 	local of=() kb
 	[ ! -x /usr/bin/time ] || of=(/usr/bin/time -f %M -o "$raw/kb")
-	"${of[@]}" innet-sim --json --jobs=1 --runs=1 ${quick:+--until=100ms} \
+	"${of[@]}" innet-sim --json --jobs=1 --runs=1 ${quick:+--duration=100ms} \
 		"$scenarios/datacenter.json" >"$raw/datacenter.json" 2>"$raw/summary"
 	part datacenter 'A datacenter: 100,000 workers in 1,000 clusters'
 	kb=$(tail -n 1 "$raw/kb" 2>/dev/null) || kb=''

@@ -160,13 +160,13 @@ ended() {
 
 @test "an actor without a learner says so, and ends" {
 	table
-	run -1 innet-agent -q --role actor $at --algo dqn --timeout 200ms
+	run -1 innet-agent -q --role actor $at --algo dqn --give-up 200ms
 	[ "$output" = "innet-agent: $memory: no learner has begun within 0.2 s" ]
 }
 
 @test "an actor whose learner was killed ends as well" {
 	table
-	actors 1 -q --algo dqn --timeout 500ms
+	actors 1 -q --algo dqn --give-up 500ms
 	innet-agent -q --role learner $at --algo dqn 3>&- &
 	lrn=$! pids="$pids $!"
 	begun LLEN innet:rewards
@@ -179,16 +179,16 @@ ended() {
 
 @test "without actors a learner says what it waits for" {
 	table
-	run -1 learner -q --algo dqn --timeout 200ms
+	run -1 learner -q --algo dqn --give-up 200ms
 	[ "$output" = "innet-agent: $memory: nothing to learn from for 0.2 s: 0 experiences of 1000" ]
 }
 
 @test "nobody there, and a server that goes: both end, and name it" {
-	run -1 innet-agent -q --role actor --redis 127.0.0.1:1 --algo dqn --timeout 200ms
+	run -1 innet-agent -q --role actor --redis 127.0.0.1:1 --algo dqn --give-up 200ms
 	[ "$output" = "innet-agent: 127.0.0.1:1: no connection for 0.2 s: Connection refused" ]
 	table
-	actors 2 -q --algo dqn --timeout 500ms
-	innet-agent -q --role learner $at --algo dqn --timeout 500ms 2>l.err 3>&- &
+	actors 2 -q --algo dqn --give-up 500ms
+	innet-agent -q --role learner $at --algo dqn --give-up 500ms 2>l.err 3>&- &
 	pids="$pids $!" works="$works $!"
 	begun
 	kill -9 "$memory_pid"
@@ -204,7 +204,7 @@ ended() {
 @test "a server that answers no more" {
 	table
 	kill -STOP "$memory_pid"
-	run -1 innet-agent -q --role actor $at --algo dqn --timeout 200ms
+	run -1 innet-agent -q --role actor $at --algo dqn --give-up 200ms
 	kill -9 "$memory_pid"
 	[ "$output" = "innet-agent: $memory: waiting for PING: nothing for 0.2 s" ]
 }
@@ -266,7 +266,7 @@ learns() {
 	cli FLUSHALL
 	cli PER.DROP innet:replay
 	cli -x SET filler <filler
-	run -1 innet-agent -q --role learner $at --algo dqn --timeout 900ms
+	run -1 innet-agent -q --role learner $at --algo dqn --give-up 900ms
 	[ "${#lines[@]}" -eq 2 ]
 	[[ ${lines[1]} == "innet-agent: $memory: innet:params not taken within 0.9 s: OOM command not allowed "* ]]
 }
@@ -306,7 +306,7 @@ hostile() {
 	size=$(stat -c %s p)
 	while read -r who begin more why; do
 		hostile "$begin" "$more"
-		run -1 timeout 60 innet-agent -q --role $who $at --algo dqn --timeout 1s
+		run -1 timeout 60 innet-agent -q --role $who $at --algo dqn --give-up 1s
 		[ "$output" = "innet-agent: ${at#* }: waiting for $why" ]
 	done <<-END
 	actor *2\r\n:7\r\n\$$size\r\n x innet:params: not all of it in 1 s
@@ -377,11 +377,11 @@ locked() {
 
 @test "parameters of another agent are refused" {
 	table
-	innet-agent -q --role learner $at --algo dqn --timeout 3s 2>l.err 3>&- &
+	innet-agent -q --role learner $at --algo dqn --give-up 3s 2>l.err 3>&- &
 	pids="$pids $!"
-	run -1 innet-agent -q --role actor $at --algo dqn --hidden 32 --timeout 3s
+	run -1 innet-agent -q --role actor $at --algo dqn --hidden 32 --give-up 3s
 	[ "$output" = "innet-agent: $memory: innet:params: of another length than this agent's" ]
-	run -1 innet-agent -q --role actor $at --algo dqn --env mountaincar --timeout 3s
+	run -1 innet-agent -q --role actor $at --algo dqn --env mountaincar --give-up 3s
 	[[ $output == *"innet:params: of another "* ]]
 }
 

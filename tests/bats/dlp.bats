@@ -384,8 +384,8 @@ family() {
 	[ "$(innet-gen --program dlp --workers 1 -c 1 --json -w /dev/null)" = '{"packets":4,"workers":1,"steps":1}' ]
 	run -2 innet-gen --program dlp --workers 33
 	run -2 innet-gen --program dlp --jitter 100ms
-	run -2 --separate-stderr innet-gen --program dlp --model ppo
-	[ "$stderr" = "innet-gen: --model does not go with --program dlp" ]
+	run -2 --separate-stderr innet-gen --program dlp --vector ppo
+	[ "$stderr" = "innet-gen: --vector does not go with --program dlp" ]
 	run -1 innet-gen --program dlp --interval 2000h -c 1000000 -w /dev/null
 	run -1 innet-gen --program dlp -w /dev/full
 }

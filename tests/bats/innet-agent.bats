@@ -112,12 +112,12 @@ alone() {
 }
 
 @test "an answer that never comes is given up, by name" {
-	run -1 stream-echo -x silent innet-agent --timeout 200ms
+	run -1 stream-echo -x silent innet-agent --give-up 200ms
 	[[ $output == *"standard input: no result for gradient 1 within 0.2 s"* ]]
 }
 
 @test "a reader that never reads is given up, by name" {
-	run -1 stream-echo -x deaf innet-agent --timeout 200ms
+	run -1 stream-echo -x deaf innet-agent --give-up 200ms
 	[[ $output == *"standard output: nobody took gradient "*" within 0.2 s"* ]]
 }
 

@@ -62,10 +62,10 @@ aom() {
 	{"totals":{"arrived":{"packets":6,"constituents":6},"superseded":{"packets":1,"constituents":1},"dropped_full":{"packets":2,"constituents":3}},
 	"clusters":{"2":{"arrived":{"packets":4,"constituents":4},"superseded":{"packets":1,"constituents":1}},"9":{"arrived":{"packets":2,"constituents":2},"dropped_limit":{"packets":2,"constituents":2}}}}
 	E
-	aom -r got.pcap --report report.json --json >out
+	aom -r got.pcap --counters report.json --json >out
 	[ "$(jq -c '[.cluster,.sent,.superseded,.dropped,.loss_percent]' out | xargs)" = \
 		"[1,0,0,0,0] [2,4,1,0,0] [9,2,0,2,100] [all,6,1,3,50]" ]
-	run -0 innet-aom -r got.pcap --report report.json
+	run -0 innet-aom -r got.pcap --counters report.json
 	[[ $output == *"loss 50.00 % counts dropped alone"* ]]
 	run -0 innet-aom -r got.pcap --sent sent.pcap
 	[[ $output == *"counts dropped and superseded alike"* ]]
@@ -76,7 +76,7 @@ aom() {
 		'{"totals":{},"clusters":[{}]}' '{"totals":{},"clusters":{"x":{}}}' \
 		'{"totals":{"arrived":{"constituents":-1}}}'; do
 		echo "$s" >r.json
-		run -1 innet-aom -r got.pcap --report r.json
+		run -1 innet-aom -r got.pcap --counters r.json
 		[[ $output == "innet-aom: r.json:"* ]]
 	done
 }
@@ -279,7 +279,7 @@ aom() {
 @test "words that do not go together are refused with status 2" {
 	for w in "--by flow" "--constituents middle" "--constituents oldest" \
 		"--format bare" "--cluster-table t.csv" "--compare-sent got.pcap" \
-		"--compare-report x" "--sent - -r -" "--until 1y" \
+		"--compare-counters x" "--sent - -r -" "--until 1y" \
 		"--sent sent.pcap --constituents oldest --by worker"; do
 		run -2 innet-aom -r got.pcap $w
 	done

@@ -30,7 +30,7 @@ refuses() {
 
 @test "each verb sends the bytes of innet-wire(5), and says what was answered" {
 	fake
-	run -0 innet-ctl $at join --job 7 --type switch --async --cluster 2 --worker 3 --elements 10000 --floats 366 --next 12
+	run -0 innet-ctl $at join --job 7 --type switch --async --cluster 2 --worker 3 --vector 10000 --floats 366 --next 12
 	[ "$output" = "member 3 of 4, h 4, next iteration 12, 10000 elements, 366 floats a segment, out after 10 s of silence" ]
 	[ -z "$(innet-ctl $at leave)$(innet-ctl $at reset)$(innet-ctl $at halt)$(innet-ctl $at resume)" ]
 	[ "$(innet-ctl $at set-h 3)" = "h was 4" ]
@@ -82,19 +82,18 @@ refuses() {
 
 @test "answers that are lost: asked again with the same xid" {
 	fake --lose 2
-	[ "$(innet-ctl --timeout 50ms $at set-h 3)" = "h was 4" ]
+	[ "$(innet-ctl --give-up 250ms $at set-h 3)" = "h was 4" ]
 	[ "$(wc -l <log)" -eq 3 ]
 	[ "$(sort -u log | wc -l)" -eq 1 ]
 }
 
 @test "no answer: status 1, and who, what, how often and how long" {
 	fake --lose 1000
-	refuses "halt: no answer after 3 tries of 20 ms" innet-ctl --tries 3 --timeout 20ms $at halt
-	[ "$(wc -l <log)" -eq 3 ]
-	refuses "members: no answer after 1 try of 20 ms" innet-ctl --tries 1 --timeout 20ms $at members
+	refuses "halt: no answer within 60 ms, asked 5 times" innet-ctl --give-up 60ms $at halt
+	[ "$(wc -l <log)" -eq 5 ]
 	kill $pids; wait $pids || true
-	refuses "leave: no answer after 2 tries of 20 ms; nobody listens there" \
-		innet-ctl --tries 2 --timeout 20ms $at leave
+	refuses "leave: no answer within 60 ms, asked 5 times; nobody listens there" \
+		innet-ctl --give-up 60ms $at leave
 }
 
 @test "wrong xids, jobs, senders, actions and stray packets are passed over" {
@@ -109,12 +108,12 @@ refuses() {
 	printf 'a key' >other
 	[ "$(innet-ctl --key key $at set-h 3)" = "h was 4" ]
 	refuses "set-h: refused: bad MAC" innet-ctl $at set-h 5
-	refuses "set-h: no answer after 2 tries of 50 ms; 2 came without the MAC of our key" \
-		innet-ctl --tries 2 --timeout 50ms --key other $at set-h 5
+	refuses "set-h: no answer within 100 ms, asked 5 times; 5 came without the MAC of our key" \
+		innet-ctl --give-up 100ms --key other $at set-h 5
 	[ "$(innet-ctl --key key $at set-h 3)" = "h was 3" ]
 	fake
-	refuses "set-h: no answer .*; 1 came without the MAC of our key" \
-		innet-ctl --tries 1 --timeout 50ms --key key $at set-h 5
+	refuses "set-h: no answer .*; 5 came without the MAC of our key" \
+		innet-ctl --give-up 100ms --key key $at set-h 5
 }
 
 @test "a key file that is none is named" {
@@ -136,7 +135,7 @@ refuses() {
 	refuses "fbcast: refused" innet-ctl $at fbcast 1:2
 	fake --status 5
 	refuses "join: refused: bad value: the job sums synchronously, 10000 elements, 366 floats a segment" \
-		innet-ctl $at join --elements 9
+		innet-ctl $at join --vector 9
 	fake --status 200
 	refuses "reset: refused: unknown status 200" innet-ctl $at reset
 	refuses "help: refused: gone: older than what is kept" innet-ctl $at help 1:2
@@ -144,7 +143,7 @@ refuses() {
 
 @test "--json is one object a line, whatever the answer" {
 	fake
-	for v in "join --elements 9" leave "set-h 3" "fbcast 1:2" "help 1:0" "help 1:1" members stats; do
+	for v in "join --vector 9" leave "set-h 3" "fbcast 1:2" "help 1:0" "help 1:1" members stats; do
 		innet-ctl --json $at $v >out
 		[ "$(wc -l <out)" -eq 1 ]
 		jq -e 'type == "object"' out
@@ -268,13 +267,13 @@ refuses() {
 
 @test "a switch that dies under watch: status 1; an interrupted request dies of it" {
 	fake
-	innet-ctl --tries 1 --timeout 20ms $at watch --interval 1ms >out 2>err 3>&- &
+	innet-ctl --give-up 20ms $at watch --interval 1ms >out 2>err 3>&- &
 	watch=$!
 	await out
 	kill $pids
 	rc=0; wait $watch || rc=$?
 	[ $rc -eq 1 ]
-	grep -q 'no answer after 1 try of 20 ms' err
+	grep -q 'no answer within 20 ms, asked 5 times' err
 	fake --lose 1000
 	innet-ctl $at halt 3>&- &
 	await log
@@ -304,8 +303,8 @@ refuses() {
 	:9 help 0:16777216|invalid segment '0:16777216': too large
 	:9 help 0x12|invalid segment '0x12': not 0x and 16
 	:9 fbcast :|invalid segment ':': not a number
-	:9 join|join needs --elements
-	:9 join --elements 9 --type queen|invalid type 'queen': not one of worker
+	:9 join|join needs --vector
+	:9 join --vector 9 --type queen|invalid type 'queen': not one of worker
 	:9 halt --worker 1|--worker is for join
 	:9 jobs --job 3|--job is not for jobs
 	:9 regroup 1|invalid worker '1': not CLUSTER/WORKER=CLUSTER
@@ -314,8 +313,7 @@ refuses() {
 	:9 stats -c 1|--count is for watch
 	:9 stats --json --prometheus|--json and --prometheus
 	:9 halt --job 65536|invalid job '65536'
-	:9 halt --tries 0|invalid tries '0'
-	:9 halt --timeout 0|invalid time '0'
+	:9 halt --give-up 0|invalid time '0'
 	:9 halt --bind [::1]:0|--bind: not of the family
 	END
 }
@@ -338,8 +336,8 @@ refuses() {
 	serve switch innet-switch -q -p iswitch -H 2 --key key
 	ctl() { innet-ctl --key key "$switch" "$@"; }
 	free=$(python3 -c 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-	[[ $(ctl join --elements 1000 --bind :$free) == "member 0 of 1, h 2, next iteration 0, 1000 elements, "* ]]
-	[[ $(ctl join --elements 1000 --worker 1) == "member 1 of 2, "* ]]
+	[[ $(ctl join --vector 1000 --bind :$free) == "member 0 of 1, h 2, next iteration 0, 1000 elements, "* ]]
+	[[ $(ctl join --vector 1000 --worker 1) == "member 1 of 2, "* ]]
 	ctl members --json | jq -e ".open and (.members | length == 2) and .members[0].port == $free"
 	[ "$(ctl set-h 1)" = "h was 2" ]
 	[ "$(ctl help 0:2 --bind :$free)" = "0:2: not complete, and asked of those who owe it" ]
@@ -372,7 +370,7 @@ refuses() {
 
 @test "set-h has the limits of -H" {
 	serve switch innet-switch -q -p iswitch -H 5 --reduce trimmed:2
-	innet-ctl "$switch" join --elements 9
+	innet-ctl "$switch" join --vector 9
 	for h in 60000 4097 4; do
 		refuses "set-h: refused: bad value: H is at most 4096, and at least 2 N \+ 1 of trimmed:N" \
 			innet-ctl "$switch" set-h $h

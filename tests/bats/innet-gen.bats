@@ -58,8 +58,8 @@ moments() {
 
 @test "tcpdump finds every checksum right, and nanosecond stamps" {
 	command -v tcpdump >/dev/null || skip "no tcpdump"
-	for o in "" "--format bare --payload 12B" "--payload 36B" "--model ppo" \
-		"--regular 1M --rewards noisy"; do
+	for o in "" "--format bare --payload 12B" "--payload 36B" "--vector ppo" \
+		"--background 1M --rewards noisy"; do
 		innet-gen -q -c 20 $o -w a.pcap
 		tcpdump --nano -vv -tt -nr a.pcap 2>/dev/null >a
 		grep -q 'udp sum ok' a
@@ -143,7 +143,7 @@ moments() {
 }
 
 @test "a model's packets follow each other, counting down, at one stamp" {
-	innet-gen -q --model ppo --clusters 1 --workers 1 -c 1 -w a.pcap
+	innet-gen -q --vector ppo --clusters 1 --workers 1 -c 1 -w a.pcap
 	head -c $((24 + 27 * (16 + 42 + 1464))) a.pcap >whole.pcap
 	records whole.pcap 1464 | awk '$7 != 28 - NR || $10 != 10005 || $8 != $1 { exit 1 }
 		NR > 1 && $1 != t { exit 1 } { t = $1 }'
@@ -152,16 +152,16 @@ moments() {
 }
 
 @test "a2c and dqn have the paper's sizes" {
-	innet-gen --model a2c --clusters 1 --workers 1 -c 1 --json -w a.pcap >a
+	innet-gen --vector a2c --clusters 1 --workers 1 -c 1 --json -w a.pcap >a
 	grep -q '"packets":2312,.*"update_bits":'$((8 * (827500 * 4 + 2312 * 74))), a
-	innet-gen --model dqn --clusters 1 --workers 1 -c 1 --mtu 9000 --json -w a.pcap >a
+	innet-gen --vector dqn --clusters 1 --workers 1 -c 1 --mtu 9000 --json -w a.pcap >a
 	grep -q '"packets":'$(((1602500 + 2232) / 2233)), a
 }
 
 @test "through a port frames leave one by one, each after its own time" {
 	innet-gen -q --phase aligned -c 1 --port-rate 1G --payload 208B -w a.pcap
 	records a.pcap 208 | awk '$1 != NR * 2000 { exit 1 }'
-	innet-gen -q --model ppo --clusters 1 --workers 1 -c 1 --port-rate 1G -w a.pcap
+	innet-gen -q --vector ppo --clusters 1 --workers 1 -c 1 --port-rate 1G -w a.pcap
 	head -c $((24 + 27 * 1522)) a.pcap >whole.pcap
 	records whole.pcap 1464 | awk 'NR == 1 { g = $1 } $8 != g ||
 		$1 - g != (NR - 1) * 12048 { exit 1 }'
@@ -210,7 +210,7 @@ moments() {
 @test "background traffic has its rate, and leaves the updates as they are" {
 	command -v tcpdump >/dev/null || skip "no tcpdump"
 	innet-gen -q -c 100 --interval 1ms -w a.pcap
-	innet-gen --json -c 100 --interval 1ms --regular 100M -w b.pcap >b.json
+	innet-gen --json -c 100 --interval 1ms --background 100M -w b.pcap >b.json
 	tcpdump -nr b.pcap -w c.pcap --nano 'udp port 46638' 2>/dev/null
 	cmp <(records a.pcap) <(records c.pcap)
 	awk -F'[:,}]' '{ exit !($6 > 1150 && $6 < 1350) }' b.json
@@ -282,10 +282,10 @@ moments() {
 @test "what makes no sense is refused in one line, status 2" {
 	for o in "--payload 35B" "--payload 37B" "--payload 1468B" "--mtu 71" \
 		"--rate 1G --interval 1ms" "--rate 0" "--interval 0" "--interval 105x" \
-		"--arrivals never" "--model gpt" "--model ppo --payload 256B" \
+		"--arrivals never" "--vector gpt" "--vector ppo --payload 256B" \
 		"--groups 1-5" "--groups 5-1:1ms" "--groups 1-20:1ms" "--speeds 1" \
-		"--scale-clusters 5" "--format bare --model ppo" "--format bare --payload 7" \
-		"--program iswitch --rate 1G" "--program dlp --model ppo" "--rate 200G --port-rate 128G" \
+		"--scale-clusters 5" "--format bare --vector ppo" "--format bare --payload 7" \
+		"--program iswitch --rate 1G" "--program dlp --vector ppo" "--rate 200G --port-rate 128G" \
 		"--burst 4" "--arrivals bursts --speeds 0.1" "-c 0" \
 		"--schedule x.csv --clusters 3" "--start 5000000000s"; do
 		run -2 --separate-stderr innet-gen $o -w -
@@ -295,7 +295,7 @@ moments() {
 }
 
 @test "iswitch: all Join, then every worker sends each segment of an iteration" {
-	innet-gen -q --program iswitch --clusters 2 --workers 3 -c 4 --model ppo -w a.pcap
+	innet-gen -q --program iswitch --clusters 2 --workers 3 -c 4 --vector ppo -w a.pcap
 	innet-switch -q -p iswitch -r a.pcap -w out.pcap --report r.json
 	jq -e '[.jobs[] | .members == 3 and .unfinished == 0 and (.counters |
 		.joins == 3 and .segments == 336 and .added == 336 and .results == 112)] == [true, true]' r.json
@@ -360,13 +360,4 @@ moments() {
 	[ -z "$stderr$output" ]
 	run -0 --separate-stderr innet-gen -v -c 10 -w a.pcap
 	[ "${#stderr_lines[@]}" -eq 3 ]
-}
-
-@test "the manual's examples run" {
-	command -v tcpdump >/dev/null || skip "no tcpdump"
-	sed -n 's/^\.Dl \$ //p' "$srcdir/man/innet-gen.1" | sed 's/\\e/\\/g' >run.sh
-	[ "$(wc -l <run.sh)" -ge 6 ]
-	while read -r line; do
-		run -0 sh -c "$line"
-	done <run.sh
 }

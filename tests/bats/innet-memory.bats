@@ -384,8 +384,8 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	END
 }
 
-@test "--timeout: a client that says nothing is gone, one that talks is not" {
-	start --timeout 100ms
+@test "--client-timeout: a client that says nothing is gone, one that talks is not" {
+	start --client-timeout 100ms
 	script <<-'END'
 	silent, talks = (connect() for _ in "ab")
 	silent.setblocking(False)

@@ -126,7 +126,7 @@ child() {
 	run -2 --separate-stderr innet-mpi --check -- true
 	[ "$stderr" = 'innet-mpi: --check needs --synthetic' ]
 	run -2 --separate-stderr innet-mpi --synthetic 6B
-	[ "$stderr" = 'innet-mpi: --synthetic 6B is not a multiple of 4 bytes' ]
+	[ "$stderr" = "innet-mpi: invalid vector '6B': an element has 4 bytes" ]
 	run -1 --separate-stderr innet-mpi -- ./no-such
 	[ "$stderr" = 'innet-mpi: ./no-such: No such file or directory' ]
 }

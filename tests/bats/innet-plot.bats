@@ -56,9 +56,9 @@ data() {
 
 @test "SVG, PNG and letters are drawn" {
 	need_gnuplot
-	innet-plot age -o a.svg got.pcap
+	innet-plot age -w a.svg got.pcap
 	head -c 200 a.svg | grep -q '<svg'
-	innet-plot cdf got.pcap -o a.png
+	innet-plot cdf got.pcap -w a.png
 	head -c 4 a.png | grep -q PNG
 	innet-plot rewards log.csv | grep -q 'mean'
 	[ "$(find . -name 'a.*' | wc -l)" -eq 2 ]
@@ -70,7 +70,7 @@ data() {
 	run -0 innet-plot --script rewards "$n"
 	[[ $output == *"title 'it''s ''?system \"touch owned\"?\`touch owned\`'"* ]]
 	need_gnuplot
-	innet-plot rewards "$n" -o x.svg
+	innet-plot rewards "$n" -w x.svg
 	[ ! -e owned ]
 	cp log.csv ./-o.csv
 	innet-plot --script rewards -- -o.csv >out
@@ -109,9 +109,9 @@ data() {
 
 @test "nothing to draw is an error, and no file is left" {
 	mkolaf </dev/null >empty.pcap
-	run -1 innet-plot age empty.pcap -o x.svg
+	run -1 innet-plot age empty.pcap -w x.svg
 	[[ $output == *"nothing to draw in empty.pcap" ]]
-	run -1 innet-plot age --cluster 9 got.pcap -o x.svg
+	run -1 innet-plot age --cluster 9 got.pcap -w x.svg
 	[ ! -e x.svg ]
 }
 
@@ -125,7 +125,7 @@ data() {
 @test "gnuplot missing: a line that names the package, the old file kept" {
 	echo old >x.svg
 	run -1 env PATH=/nonexistent "$(command -v innet-plot)" rewards log.csv \
-		-o x.svg
+		-w x.svg
 	[ "$output" = "innet-plot: gnuplot was not found in PATH; on Debian: apt-get install gnuplot-nox" ]
 	[ "$(cat x.svg)" = old ]
 	[ "$(find . -name 'x.svg*' | wc -l)" -eq 1 ]
@@ -136,7 +136,7 @@ data() {
 	printf '#!/bin/sh\nexit 3\n' >bin/gnuplot
 	chmod +x bin/gnuplot
 	echo old >x.svg
-	PATH=$PWD/bin:$PATH run -1 innet-plot rewards log.csv -o x.svg
+	PATH=$PWD/bin:$PATH run -1 innet-plot rewards log.csv -w x.svg
 	[ "$output" = "innet-plot: gnuplot: exit status 3" ]
 	[ "$(cat x.svg)" = old ]
 	[ "$(find . -name 'x.svg*' | wc -l)" -eq 1 ]
@@ -144,7 +144,7 @@ data() {
 
 @test "an output that cannot be written is named" {
 	need_gnuplot
-	run -1 innet-plot rewards log.csv -o no/such.svg
+	run -1 innet-plot rewards log.csv -w no/such.svg
 	[[ $output == "innet-plot: no/such.svg: No such file or directory" ]]
 }
 
@@ -153,7 +153,7 @@ data() {
 	run -2 innet-plot age
 	run -2 innet-plot pie log.csv
 	[[ $output == *"invalid plot 'pie'"* ]]
-	run -2 innet-plot rewards log.csv -o x.gif
+	run -2 innet-plot rewards log.csv -w x.gif
 	[[ $output == *"invalid output 'x.gif'"* ]]
 	run -2 innet-plot age got.pcap --cluster 65536
 	run -2 innet-plot rewards log.csv --smooth 0
@@ -222,7 +222,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	grep -q "title 'log', .*title 'g: mean of 2, .*title 'h: one run'" out
 	[ "$(grep -o filledcurves out | wc -l)" -eq 2 ]
 	need_gnuplot
-	innet-plot rewards -o g.svg --group g a.csv b.csv
+	innet-plot rewards -w g.svg --group g a.csv b.csv
 	grep -q '</svg>' g.svg
 	innet-plot rewards --group g a.csv b.csv | grep -q 'g: mean of 2'
 }
@@ -252,7 +252,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	grep -q "^set ylabel 'time in s'" out
 	grep -q "title 'fifo', .*title 'olaf'" out
 	need_gnuplot
-	innet-plot bars b.csv -o b.svg
+	innet-plot bars b.csv -w b.svg
 	grep -q '</svg>' b.svg
 	innet-plot bars b.csv | grep -q fifo
 }

@@ -27,7 +27,7 @@ says() {
 
 @test "one periodic worker: every age is exact" {
 	scenario 1M 8 '"frame": "125B", "interval": "10ms", "phase": "aligned"' >s.json
-	sim --until 1s --set 'links[0].propagation=2ms' >out
+	sim --duration 1s --set 'links[0].propagation=2ms' >out
 	jq -se '.[-1] | .sent == 100 and .received == 100 and .mean_age_ns == 7970000 and
 	    .max_age_ns == 13000000 and .mean_peak_age_ns == 13000000 and
 	    .mean_delay_ns == 3000000 and .queued == 0' out
@@ -35,7 +35,7 @@ says() {
 
 @test "M/D/1: the mean wait is Pollaczek's and Khinchine's, within its interval" {
 	scenario 1M 100000 '"frame": "125B", "interval": "1250us", "arrivals": "poisson"' >s.json
-	sim --until 50s --runs 20 --by switch --set 'switches[0].queue=fifo' \
+	sim --duration 50s --runs 20 --by switch --set 'switches[0].queue=fifo' \
 	    --set 'servers[0].reply=none' >out
 	jq -e '.mean_wait_ns_ci95 < 1e5 and .mean_wait_ns_ci95 > 1e3 and
 	    (.mean_wait_ns - 2e6 | fabs) < .mean_wait_ns_ci95 and
@@ -102,7 +102,7 @@ says() {
 	for how in periodic poisson onoff lognormal; do
 		scenario 1G 8 "\"clusters\": 4, \"workers\": 3, \"count\": 20, \"arrivals\": \"$how\",
 		    \"jitter\": \"3ms\", \"speeds\": 0.5" >s.json
-		sim --seed 7 --until 1h --set duration=none -w $how >/dev/null
+		sim --seed 7 --duration 1h --set duration=none -w $how >/dev/null
 		innet-gen -q --seed 7 --clusters 4 --workers 3 -c 20 --arrivals $how --jitter 3ms \
 			--speeds 0.5 -w gen.pcap
 		cmp <(dumpolaf gen.pcap | cut -d' ' -f1-8) \
@@ -145,7 +145,7 @@ says() {
 	[ "$(dumpolaf fault/sw.up.out.pcap | cut -d' ' -f1 | paste -sd,)" = 10000000,20000000 ]
 	[ "$(dumpolaf fault/sw.up.in.pcap | cut -d' ' -f1)" = "" ]
 	# what waits before a link at the end has not left
-	sim --until 35ms --set 'workers[0].shared=true' --set 'workers[0].access_rate=0.1M' \
+	sim --duration 35ms --set 'workers[0].shared=true' --set 'workers[0].access_rate=0.1M' \
 		--set 'workers[0].access_capture=true' -w end >/dev/null
 	[ "$(dumpolaf end/worker.1.0.up.out.pcap | cut -d' ' -f1 | paste -sd,)" = 10000000,20000000,30000000 ]
 }
@@ -187,10 +187,10 @@ says() {
 
 @test "control: Qmax / N of the updates are sent before the threshold" {
 	scenario 10M 8 '"clusters": 16, "workers": 10, "control": "urgent", "threshold": "100s"' >s.json
-	sim --until 20s >out
+	sim --duration 20s >out
 	jq -se '.[-1] | (.suppressed / .generated - 0.5 | fabs) < 0.01' out
-	sim --until 20s --set 'switches[0].slots=16' | jq -se '.[-1].suppressed == 0'
-	sim --until 20s --set 'switches[0].queue=regular' | jq -se '.[-1].suppressed == 0'
+	sim --duration 20s --set 'switches[0].slots=16' | jq -se '.[-1].suppressed == 0'
+	sim --duration 20s --set 'switches[0].queue=regular' | jq -se '.[-1].suppressed == 0'
 }
 
 @test "workers that wait for a model: an update each interval and round trip, or time-out" {
@@ -226,7 +226,7 @@ says() {
 
 @test "a link's own losses come to its share" {
 	scenario 0 8 '"interval": "1ms"' >s.json
-	sim --until 100s --set 'links[0].loss=5%' |
+	sim --duration 100s --set 'links[0].loss=5%' |
 		jq -se '.[-1] | (.loss_percent - 5 | fabs) < 0.3 and .lost_link == .dropped'
 }
 
@@ -258,7 +258,7 @@ says() {
 	sim --set 'links[sw].rate=0.5M' | jq -se 'length == 6 and all(.point | has("links[0].rate") | not)'
 	sim --set 'switches[0].slots=4' --set 'links[*].rate=0.5M' >out
 	cmp out <(innet-sim -q --json <(jq '.switches[0].slots = 4 | .links[0].rate = "0.5M"' base.json))
-	cmp <(sim --until 1s) <(innet-sim -q --json <(jq '.sweep.duration = ["3s", "4s"]' s.json) --until 1s)
+	cmp <(sim --duration 1s) <(innet-sim -q --json <(jq '.sweep.duration = ["3s", "4s"]' s.json) --duration 1s)
 	run -1 --separate-stderr innet-sim --set 'links[0].rate=red' s.json
 	[ "$stderr" = "innet-sim: s.json: links[0].rate: 'red': not a number" ]
 }
@@ -404,7 +404,7 @@ says() {
 
 @test "SIGINT ends it, and its children" {
 	scenario 1M 8 '"interval": "1us", "clusters": 50, "workers": 20' >s.json
-	innet-sim -q --runs 8 --jobs 2 --until 10h s.json >out 3>&- &
+	innet-sim -q --runs 8 --jobs 2 --duration 10h s.json >out 3>&- &
 	pid=$!
 	until [ "$(pgrep -cP $pid)" -eq 2 ]; do sleep 0.02; done
 	kill -INT $pid $(pgrep -P $pid)

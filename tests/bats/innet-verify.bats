@@ -121,7 +121,7 @@ table() {
 }
 
 @test "unknown says how far it got, and is a status of its own" {
-	run -4 --separate-stderr innet-verify --json --bound 4s --horizon 8s \
+	run -4 --separate-stderr innet-verify --json --give-up 4s --horizon 8s \
 		--objective 'fair<=3ms' "$specs/jitter.json"
 	[[ $stderr == *"fair<=3ms is unknown: up to "*"s not decided, up to "*"s it fails ("* ]]
 	jq -e '.verdict == "unknown" and .steps[0].verdict == "fails" and

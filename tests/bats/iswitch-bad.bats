@@ -136,16 +136,16 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 }
 
 @test "--dry-run says what one job takes, and of what that is made" {
-	run -0 --separate-stderr innet-switch -p iswitch --dry-run --elements 1000 --floats 100 -H 4
+	run -0 --separate-stderr innet-switch -p iswitch --dry-run --vector 1000 --floats 100 -H 4
 	[ -z "$stderr" ]
 	[ "${lines[1]}" = "8160 bytes in 2 vectors" ]
 	[[ ${lines[2]} =~ ^([0-9]+)\ bytes\ in\ 20\ segment\ slots$ ]]
 	need=$((8160 + BASH_REMATCH[1]))
 	[[ ${lines[3]} =~ ^([0-9]+)\ bytes\ in\ 16\ kept\ results,\ later$ ]]
 	[ "${lines[0]}" = "$need bytes, $((need + BASH_REMATCH[1])) later" ]
-	run -0 innet-switch -p iswitch --dry-run --elements 1000 --floats 100 -H 4 --json
+	run -0 innet-switch -p iswitch --dry-run --vector 1000 --floats 100 -H 4 --json
 	[ "$(jq -c '[.bytes, .parts.vectors.bytes]' <<<"$output")" = "[$need,8160]" ]
-	run -0 innet-switch -p iswitch --dry-run --elements 1000 --async --keep 1MB -H 4
+	run -0 innet-switch -p iswitch --dry-run --vector 1000 --async --keep 1MB -H 4
 	[[ $output == *" bytes in 4 members' pushes" ]]
 }
 

@@ -6,7 +6,7 @@ example=$BATS_TEST_DIRNAME/../../share/examples/iswitch-evaluation.sh
 
 # evaluate OPTION...: its results in out/; MPI's library has leaks.  Beside other
 # work it takes some times the 100 s it has alone.
-evaluate() { ASAN_OPTIONS=detect_leaks=0 timeout 1500 "$example" -o out --quick "$@" 3>&-; }
+evaluate() { ASAN_OPTIONS=detect_leaks=0 $favoured timeout 1500 "$example" -o out --quick "$@" 3>&-; }
 
 # rows PATTERN: how many rows match
 rows() { grep -cE "$1" out/measured.csv; }

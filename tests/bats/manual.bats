@@ -1,12 +1,20 @@
-# The examples in the manual run as they stand: the lines ".Dl $ command" of a
-# page, in order, are one script in one fresh directory, and each must succeed.
+# The examples in the manual run as a reader sees them: what stands behind "$ "
+# on a page rendered at 80 columns, and what is set further in below it, is one
+# script, run in order in one fresh directory, and each command must succeed.
 load common
 
-# A page's example lines, as a reader sees them.
+# rendered PAGE: its text
+rendered() {
+	command -v mandoc >/dev/null || skip 'no mandoc'
+	mandoc -T ascii -O width=80 "$srcdir/man/$1" | sed 's/.\x08//g'
+}
+
+# Its commands, with what goes on in the next line.
 lines_of() {
-	sed -n -e 's/^\.Dl \$ //' -e t1 -e d -e :1 -e 's/\\(ti/~/g' \
-	    -e 's/\\(ha/^/g' -e 's/\\(dq/"/g' -e "s/\\\\(aq/'/g" \
-	    -e 's/\\-/-/g' -e 's/\\&//g' -e 's/\\e/\\/g' -e p "$srcdir/man/$1"
+	awk '{ indent = match($0, /[^ ]/) }
+	    /^ +\$ / { at = indent; print substr($0, at + 2); next }
+	    !indent || indent <= at { at = 0 }
+	    at { print substr($0, at + 2) }'
 }
 
 # What the script at $1 calls and is not there.
@@ -38,8 +46,10 @@ run_script() {
 
 page() {
 	once
-	lines_of "$1" >script
+	rendered "$1" >text
+	lines_of <text >script
 	[ -s script ]
+	run ! grep -E '^.{81}' text
 	run_script script
 }
 
@@ -148,7 +158,7 @@ page() {
 	python3 client.py $(cat port) >client.out
 	wait %2
 	grep -x 'sum of 2: 2.0 4.0 6.0' client.out other.out
-	innet-ctl :$(cat port) reset --members
+	innet-ctl :$(cat port) reset --all
 	innet-ctl :$(cat port) set-h 1
 	python3 client.py $(cat port) | grep -x 'sum of 1: 1.0 2.0 3.0'
 	END

@@ -83,7 +83,7 @@ went_on() {
 	for by in -3600 -5 3600; do
 		set_clock $by
 		live_set iswitch -H 3 --straggler 50ms
-		innet-ctl "$switch" join --worker 9 --elements 1000 >joined
+		innet-ctl "$switch" join --worker 9 --vector 1000 >joined
 		lead='' crew iswitch --synthetic 4kB --interval 0 -c 20
 		went_on
 		# none without a time-out: who has to wait for one may miss some
@@ -154,7 +154,7 @@ packets() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 	node mid -H 2 --parent "$root"
 	lead='' switch=$mid crew iswitch --synthetic 12kB --interval 0 -c 5
 	for _ in 1 2 3; do echo stray >"/dev/udp/127.0.0.1/${mid#*:}"; done
-	innet-ctl "$mid" join --worker 9 --elements 3000 >joined
+	innet-ctl "$mid" join --worker 9 --vector 3000 >joined
 	innet-ctl "$mid" members --json >members.json
 	jq -e --arg root "$root" --arg mid "$mid" '.parent == $root and (.members | length) == 1 and
 		.members[0].parent == $mid' members.json

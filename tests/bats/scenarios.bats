@@ -5,7 +5,7 @@ scenarios=$BATS_TEST_DIRNAME/../../share/scenarios
 
 @test "each scenario runs for 20 ms, and all that was sent is accounted for" {
 	for f in "$scenarios"/olaf-*.json "$scenarios"/datacenter.json; do
-		innet-sim -q --runs 1 --until=20ms --json "$f" >rows
+		innet-sim -q --runs 1 --duration=20ms --json "$f" >rows
 		jq -es 'all(.merged + .superseded + .dropped + .queued == .sent) and
 			any(.sent > 0)' rows ||
 			{ echo "$f" >&2; return 1; }
@@ -14,7 +14,7 @@ scenarios=$BATS_TEST_DIRNAME/../../share/scenarios
 
 @test "each scenario of trainings runs for 100 ms" {
 	for f in $(compgen -G "$scenarios/iswitch-*.json"); do
-		innet-sim -q --runs 1 --until=100ms --json "$f" >rows
+		innet-sim -q --runs 1 --duration=100ms --json "$f" >rows
 		jq -es 'length > 1' rows || { echo "$f" >&2; return 1; }
 	done
 }

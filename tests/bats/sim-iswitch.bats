@@ -328,7 +328,7 @@ failing() {
 }
 
 @test "duration ends what iterations do not" {
-	training '"iterations": "none"' --until 10ms
+	training '"iterations": "none"' --duration 10ms
 	# 1 ms and 19.654 us each, after Joins
 	is iterations 9
 }
@@ -387,7 +387,7 @@ refused() {
 }
 
 @test "planes: a capture through any program is what the filter makes of it" {
-	innet-gen -q --program iswitch --clusters 1 --workers 4 --model ppo -c 3 -w seg.pcap
+	innet-gen -q --program iswitch --clusters 1 --workers 4 --vector ppo -c 3 -w seg.pcap
 	innet-gen -q --program dlp -c 20 -w dlp.pcap
 	innet-gen -q --rate 60G -c 50 -w olaf.pcap
 	while IFS='|' read -r input options; do
@@ -406,7 +406,7 @@ refused() {
 }
 
 @test "planes: a rack under a core, each result once up and down its link" {
-	innet-gen -q --program iswitch --clusters 1 --workers 4 --model ppo -c 3 -w seg.pcap
+	innet-gen -q --program iswitch --clusters 1 --workers 4 --vector ppo -c 3 -w seg.pcap
 	cat >s.json <<-'END'
 	{ "planes": [
 	  { "name": "core", "options": "-p iswitch --listen 10.9.9.9 -H 1 --rate 10G --propagation 1us" },

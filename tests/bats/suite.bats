@@ -70,6 +70,30 @@ load common
 	done
 }
 
+# options_of: of lines as "  -r, --read=FILE  text", the names and arguments
+options_of() {
+	sed -nE 's/^ +(-., )?--([a-z-]+)(\[?=([A-Za-z|]+)\]?)?( .*|$)/\2 \4/p' | tr A-Z a-z | sort
+}
+
+@test "what two tools share stands in innet(7), with one argument everywhere" {
+	[ -n "$MANDOC" ] || skip "no mandoc"
+	"$MANDOC" -T ascii "$srcdir/man/innet.7" | sed 's/.\x08//g' |
+		sed -n '/^   Options/,/^   Words/p' | options_of >table
+	[ "$(wc -l <table)" -ge 50 ]
+	for t in $TOOLS; do "$t" --help | options_of >"$t.options"; done
+	cat ./*.options | cut -d' ' -f1 | sort | uniq -d >shared
+	cut -d' ' -f1 table >named
+	[ -z "$(comm -13 named shared)" ]
+	[ "$(wc -w <<<"$TOOLS")" -lt 13 ] || cmp named shared
+	while read -r name argument; do
+		for t in $(grep -l "^$name " ./*.options); do
+			got=$(sed -n "s/^$name //p" "$t")
+			[[ "|$argument|" == *"|$got|"* || $name = check ]] ||
+				{ echo "${t%.options}: --$name=$got, not $argument"; return 1; }
+		done
+	done <table
+}
+
 # Options that name files and can be together: TOOL [WORD...]|WRITTEN|READ, a
 # word in capitals an argument.
 files='innet-switch|-w --report|-r
@@ -81,16 +105,16 @@ innet-ps --listen :0|-w --write-in --report --port-file|--load
 innet-agent --alone|--log --save --report|--load
 innet-agent --role learner --algo dqn --redis :9|--log --save --report|--password-file
 innet-agent||--eval
-innet-aom|--series|-r --sent --report --compare
-innet-aom --compare y|--series|--compare-sent --compare-report
+innet-aom|--series|-r --sent --counters --compare
+innet-aom --compare y|--series|--compare-sent --compare-counters
 innet-aom --format bare|--series|--cluster-table
 innet-ctl||--key
 innet-gen|-w|--schedule
 innet-gen --format bare|-w --cluster-table|
 innet-memory --touch 1MB --listen :0|--save --port-file --unix|--password-file
 innet-mpi||
-innet-plot cdf|-o|FILE
-innet-plot cdf y --format bare|-o|--cluster-table
+innet-plot cdf|-w|FILE
+innet-plot cdf y --format bare|-w|--cluster-table
 innet-replay|-w|-r
 innet-sim||
 innet-verify --objective no-loss|-w|SPEC
@@ -142,7 +166,7 @@ innet-ps --listen :0 --duration 10ms
 innet-agent --alone --steps 200
 innet-agent --eval policy --episodes 2
 innet-aom -r in.pcap
-innet-ctl $switch join --job 2 --elements 1
+innet-ctl $switch join --job 2 --vector 1
 innet-gen -c 5 -w out.pcap
 innet-gen --program iswitch -c 5 -w out.pcap
 innet-gen --program dlp -c 5 -w out.pcap

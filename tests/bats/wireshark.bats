@@ -125,7 +125,7 @@ infos() {
 }
 
 @test "a vector in several packets: where each begins" {
-	innet-gen -q --clusters 1 --workers 1 -c 1 --model ppo -w in.pcap
+	innet-gen -q --clusters 1 --workers 1 -c 1 --vector ppo -w in.pcap
 	shark in.pcap -T fields -e innet.update.first -e innet.update.floats >got
 	[ "$(wc -l <got)" -gt 1 ]
 	awk '$1 != at { exit 1 } { at += $2 } END { exit at != 10005 }' got

@@ -27,11 +27,11 @@ ns() {
 tree="--set=switches[0].count=10"
 
 for ((i = 0; i < rounds; i++)); do
-	timed innet-sim -q --json --jobs=1 --until="${seconds}s" \
+	timed innet-sim -q --json --jobs=1 --duration="${seconds}s" \
 		"$here/p10-figure9.json" >>"$dir/sim"
 	loss=$(key loss_percent)
-	ns ten "$tree" --set=workers[0].clusters=10 --set=workers[0].workers=1 --until=20000s
-	ns thousand "$tree" --set=workers[0].clusters=10 --until=200s
+	ns ten "$tree" --set=workers[0].clusters=10 --set=workers[0].workers=1 --duration=20000s
+	ns thousand "$tree" --set=workers[0].clusters=10 --duration=200s
 	ns all
 	ns many --set=workers[0].clusters=10000 --set=workers[0].workers=10
 done

@@ -388,7 +388,7 @@ open_(struct actor *a)
 	const struct conf *cf = a->cf;
 	struct settings set = cf->set;
 	const size_t room = cf->remote.push + set.nstep + 1;
-	size_t elements = (cf->vector_bytes + 3) / 4;
+	size_t elements = cf->elements;
 
 	set.explore = exploration(cf);
 	set.explore_steps = 0;

@@ -265,7 +265,7 @@ open_(struct apex *a)
 {
 	const struct conf *cf = a->cf;
 	uint8_t head[SAVED_HEAD_MAX];
-	size_t elements = (cf->vector_bytes + 3) / 4;
+	size_t elements = cf->elements;
 
 	learner_open(&a->l, cf->env, cf->algo, &cf->set, cf->seed,
 	    cf->init ? &cf->init_seed : NULL, &a->tally);
