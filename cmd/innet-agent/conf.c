@@ -151,6 +151,20 @@ name_of(int ch)
 }
 
 /* The parts of Ape-X. */
+/* A part of Ape-X learns by what remembers: dqn, or ddpg if it must. */
+static const struct algo *
+remembering(const struct env_kind *env)
+{
+	const struct algo *fits = NULL;
+
+	for (size_t i = 0; algo_all[i] != NULL; i++) {
+		if (algo_all[i]->judge != NULL && (fits == NULL ||
+		    algo_unfit(fits, env) != NULL))
+			fits = algo_all[i];
+	}
+	return fits;
+}
+
 static void
 settle_remote(struct conf *cf)
 {
@@ -203,8 +217,12 @@ settle_kept(const struct conf *cf)
 static void
 settle(struct conf *cf, const struct given *g)
 {
-	const char *why = algo_unfit(cf->algo, cf->env);
+	const char *why;
 
+	if (cf->algo == NULL)
+		cf->algo = cf->remote.role == ROLE_WORKER ? algo_all[0] :
+		    remembering(cf->env);
+	why = algo_unfit(cf->algo, cf->env);
 	if (why != NULL && cf->eval == NULL)
 		errx(2, "%s cannot learn %s: %s", cf->algo->name,
 		    cf->env->name, why);
@@ -392,7 +410,7 @@ struct conf
 conf_parse(int argc, char *argv[])
 {
 	struct conf cf = {
-		.env = env_kinds[0], .algo = algo_all[0], .seed = 1,
+		.env = env_kinds[0], .seed = 1,
 		.timeout_ns = 60000000000,
 		.remote = { .actors = 1, .push = 50, .pull = 50,
 		    .publish = 10, .prefetch = true },

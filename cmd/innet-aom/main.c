@@ -186,6 +186,22 @@ tell_ignored(FILE *f, const struct updates *in)
 			    soundness_name(i));
 }
 
+/* Ages that a trace has which was replayed as it stood say nothing. */
+static void
+tell_older(const struct run *r, const char *path)
+{
+	uint64_t packets = 0;
+
+	for (size_t i = 0; i < r->flows; i++)
+		packets += r->flow[i].got.packets;
+	if (r->older == 0 || r->older < packets / 2)
+		return;
+	warnx("%s: %" PRIu64 " of %" PRIu64 " packets are of updates that are "
+	    "older than the capture, by up to %.6g s; were they replayed with "
+	    "--no-stamp?", pcapio_name(path, false), r->older, packets,
+	    (double)(r->in.first_ns - r->oldest_ns) / 1e9);
+}
+
 /* The summary line of a run. */
 static void
 summary(const struct run *r, const struct rows *rows, const char *path)
@@ -272,6 +288,7 @@ take(const struct conf *cf, const struct inputs *files, const char *series,
 		tell_capture(&r.in_sent);
 		tell_capture(&r.in);
 	}
+	tell_older(&r, files->received);
 	if (!cf->quiet)
 		summary(&r, rows, files->received);
 	if (series != NULL)

@@ -4,6 +4,8 @@
 #include <err.h>
 #include <stdlib.h>
 
+#define SECOND_NS 1000000000u
+
 static uint64_t
 mix(uint64_t x)
 {
@@ -117,6 +119,19 @@ take_sent(struct run *r, uint64_t t, const struct update *u)
 		history_add(r->history, f, (uint32_t)(f - r->flow), u, t);
 }
 
+/* An update was made at that time, maybe long before anything was captured. */
+static void
+note_age(struct run *r, uint64_t made_ns)
+{
+	const uint64_t first_ns = r->has_sent && r->in_sent.first_ns <
+	    r->in.first_ns ? r->in_sent.first_ns : r->in.first_ns;
+
+	if (first_ns < SECOND_NS || made_ns >= first_ns - SECOND_NS)
+		return;
+	if (r->older++ == 0 || made_ns < r->oldest_ns)
+		r->oldest_ns = made_ns;
+}
+
 static void
 take_received(struct run *r, uint64_t t, const struct update *u)
 {
@@ -132,6 +147,7 @@ take_received(struct run *r, uint64_t t, const struct update *u)
 	else if (r->how->oldest)
 		found = history_oldest(r->history, at, u, &made);
 	r->unmatched += !found;
+	note_age(r, made);
 	if (aom_deliver(&f->age, t, made) == AOM_NOMEM)
 		err(1, "ages");
 }

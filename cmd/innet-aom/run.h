@@ -70,6 +70,8 @@ struct run {
 	bool has_sent, has_report;
 	struct updates in, in_sent;	/* closed: what they counted */
 	uint64_t unmatched;	/* deliveries not found in what was sent */
+	uint64_t older;		/* made a second and more before all captures */
+	uint64_t oldest_ns;	/* when the first of those was made */
 	int rc;			/* 1 if a capture was damaged */
 };
 

@@ -16,7 +16,7 @@
 
 enum {
 	O_TO = OPT_LONG, O_SPEED, O_PPS, O_TOPSPEED, O_LOOP, O_PROGRAM,
-	O_FILTER, O_STAMP, O_DURATION, O_NO_OFFLOAD, O_JSON
+	O_FILTER, O_STAMP, O_NO_STAMP, O_DURATION, O_NO_OFFLOAD, O_JSON
 };
 
 static const struct opt opts[] = {
@@ -31,7 +31,9 @@ static const struct opt opts[] = {
 	{ O_DURATION, "duration", "TIME", "end after TIME" },
 	{ O_PROGRAM, "program", "NAME", "olaf (default), iswitch, dlp or all" },
 	{ O_FILTER, "filter", "EXPR", "of these what EXPR matches" },
-	{ O_STAMP, "stamp", NULL, "write the time of sending into updates" },
+	{ O_STAMP, "stamp", NULL, "-w: write new stamps into updates, too" },
+	{ O_NO_STAMP, "no-stamp", NULL,
+	    "--to: leave updates the age they have" },
 	{ O_NO_OFFLOAD, "no-offload", NULL, "without UDP_SEGMENT" },
 	{ O_JSON, "json", NULL, "summary as a JSON object, one line" },
 	{ 'q', "quiet", NULL, "no summary, no progress" },
@@ -98,7 +100,7 @@ parse_one(int ch, struct conf *cf)
 		    optarg, programs);
 		break;
 	case O_FILTER: cf->want.filter = optarg; break;
-	case O_STAMP: cf->stamp = true; break;
+	case O_STAMP: case O_NO_STAMP: break;
 	case O_NO_OFFLOAD: cf->offload = false; break;
 	case 'q': cf->quiet = true; break;
 	case 'v': cf->verbose = true; break;
@@ -112,19 +114,24 @@ parse(int argc, char *argv[])
 	struct conf cf = { .in = "-", .speed = 1, .loops = 1,
 	    .duration_ns = TIMER_NEVER, .offload = true };
 	struct files files = { 0 };
-	bool to = false, speed = false, json = false;
+	bool to = false, speed = false, json = false, stamp = false, no = false;
 	int ch;
 
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
 		to |= ch == O_TO;
 		speed |= ch == O_SPEED;
 		json |= ch == O_JSON;
+		stamp |= ch == O_STAMP;
+		no |= ch == O_NO_STAMP;
 		parse_one(ch, &cf);
 	}
 	opt_done(&tool, argc, argv);
 	if (to == (cf.out != NULL))
 		errx(2, to ? "--to and --write exclude each other" :
 		    "--to ADDR or --write FILE is needed");
+	if (no && cf.out != NULL)
+		errx(2, "--no-stamp goes with --to; with -w, leave out --stamp");
+	cf.stamp = cf.out != NULL ? stamp : !no;
 	if (speed + (cf.pps > 0) + cf.topspeed > 1)
 		errx(2, "--speed, --pps and --topspeed exclude each other");
 	if (cf.out != NULL && cf.topspeed)

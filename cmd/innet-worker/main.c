@@ -53,7 +53,7 @@ static const struct opt opts[] = {
 	{ NOWAIT, "async", NULL, "iswitch: wait for nobody's gradients" },
 	{ JOB, "job", "N", "iswitch: the job, 0 to 65535 (default 1)" },
 	{ CLUSTER, "cluster", "N", "cluster, 0 to 65534 (default 1)" },
-	{ WORKER, "worker", "N", "number in it, or auto (default 0)" },
+	{ WORKER, "worker", "N", "its number in it, or auto (out of step 0)" },
 	{ FLOATS, "floats", "N", "iswitch: of a segment, or max (as the job)" },
 	{ WINDOW, "window", "N", "iswitch: segments in flight (as it fits)" },
 	{ KEY, "key", "FILE", "iswitch: sign control messages with it" },
@@ -336,6 +336,9 @@ settle(struct conf *cf)
 	}
 	if (w->to_name == NULL)
 		errx(2, "--switch is needed: where gradients go");
+	if (mode == modes + 1 && (cf->seen >> (WORKER - OPT_LONG) & 1) == 0)
+		errx(2, "--worker is needed in step: another number for each, "
+		    "from 0 on, or auto");
 	opt_check("address", w->to_name, addr_parse(w->to_name,
 	    mode->port != NULL ? mode->port : "46638", &w->to));
 	if (addr_port(&w->to) == 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Train CartPole in PyTorch through innet's gradient stream (stdin, stdout):
 
-    innet-worker --switch HOST:PORT -p iswitch -- ./torch-cartpole.py
+    innet-worker --switch HOST:PORT -p iswitch --worker N -- ./torch-cartpole.py
 
 An argument is the number of gradients to send.  At the end the CRC of the
 weights goes to standard error: in sync mode it is the same at all workers.

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """DistributedDataParallel whose gradients are summed in the network:
 
-    innet-worker --switch HOST:PORT -p iswitch -- ./torch-ddp.py
+    innet-worker --switch HOST:PORT -p iswitch --worker N -- ./torch-ddp.py
 
 Learns to foretell CartPole's next state, each worker from states of its own.
 Each process is a world of one for DDP, which so moves nothing by itself; its

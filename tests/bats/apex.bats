@@ -412,3 +412,13 @@ locked() {
 	run -1 innet-agent --role actor --redis nonsense:x --algo dqn
 	[[ $output == *"nonsense:x: not HOST:PORT"* ]]
 }
+
+@test "a part of Ape-X learns by what remembers, unless told" {
+	serve memory innet-memory -q
+	for env in cartpole pendulum; do
+		innet-agent -q --role actor --env $env --replay-memory "$memory" --give-up 200ms 2>err || true
+		! grep 'is for dqn and ddpg' err
+	done
+	run -2 --separate-stderr innet-agent --role actor --algo ppo --replay-memory "$memory"
+	[[ $stderr == *'--role is for dqn and ddpg, not for ppo' ]]
+}

@@ -33,9 +33,9 @@ load common
 
 @test "a job over the memory is refused, and those that fit go on" {
 	serve switch innet-switch -q -p iswitch -H 1 --memory 1MB --duration 1min
-	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --job 2 --synthetic 1MB -c 1
+	run -1 --separate-stderr innet-worker -q -p iswitch --worker 0 --switch "$switch" --job 2 --synthetic 1MB -c 1
 	[[ $stderr == "innet-worker: $switch: job 2: refused: no room"* ]]
-	innet-worker -q -p iswitch --switch "$switch" --job 3 --synthetic 100kB -c 10 --interval 0 --check 1
+	innet-worker -q -p iswitch --worker 0 --switch "$switch" --job 3 --synthetic 100kB -c 10 --interval 0 --check 1
 }
 
 @test "members that fall silent are out, and the rest go on" {
@@ -65,7 +65,7 @@ load common
 		        p = bytes((r.randrange(20),)) + p[1:]
 		    s.sendto(p, ('127.0.0.1', int(sys.argv[1])))
 	E
-	innet-worker -q -p iswitch --switch "$switch" --job 9 --synthetic 4kB -c 10 --interval 0 --check 1
+	innet-worker -q -p iswitch --worker 0 --switch "$switch" --job 9 --synthetic 4kB -c 10 --interval 0 --check 1
 	kill -TERM "$switch_pid"
 	wait "$switch_pid"
 	tail -n 1 switch.out | jq -e '.switch.bad_control > 0 and .switch.bad_segment > 0 and .regular > 0'

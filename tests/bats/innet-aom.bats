@@ -296,3 +296,24 @@ aom() {
 		mkolaf >many.pcap
 	[ "$(aom -r many.pcap --json | wc -l)" -eq 65537 ]
 }
+
+@test "updates that are older than their capture are told" {
+	innet-gen -q --clusters 1 --workers 1 -c 20 -w old.pcap
+	innet-replay -q -r old.pcap -w new.pcap --speed 2
+	innet-replay -q -r old.pcap -w true.pcap --speed 2 --stamp
+	run -0 --separate-stderr innet-aom -q -r true.pcap --json
+	[ -z "$stderr" ]
+	python3 - <<-'END'
+	# the stamps of packets alone are a year later
+	import struct
+	d = bytearray(open('old.pcap', 'rb').read())
+	at = 24
+	while at < len(d):
+	    s, f, n, m = struct.unpack_from('<4I', d, at)
+	    struct.pack_into('<I', d, at, s + 31536000)
+	    at += 16 + n
+	open('later.pcap', 'wb').write(d)
+	END
+	run -0 --separate-stderr innet-aom -q -r later.pcap --json
+	[[ $stderr == "innet-aom: later.pcap: 20 of 20 packets are of updates that are older than the capture, by up to 3.1536e+07 s; were they replayed with --no-stamp?" ]]
+}

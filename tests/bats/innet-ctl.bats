@@ -358,7 +358,7 @@ refuses() {
 	at=:$(cat port)
 	echo 40000 40003 >/proc/sys/net/ipv4/ip_local_port_range
 	for i in 1 2 3 4 5 6; do
-		innet-worker -q -p iswitch $how --switch $at --synthetic 40B --interval 1ms -c 1
+		innet-worker -q -p iswitch $how --worker 0 --switch $at --synthetic 40B --interval 1ms -c 1
 		innet-ctl $at members >members
 	done
 	innet-ctl $at stats --json | jq -e '.counters.old_xid == 0'

@@ -19,7 +19,7 @@ told() { jq ".$1" out.json; }
 @test "each packet arrives as it was, each worker from a port of its own" {
 	innet-gen -q --clusters 3 --workers 4 -c 20 --interval 1ms -w in.pcap
 	sink
-	innet-replay -q -r in.pcap --to "$sink" --json >out.json
+	innet-replay -q -r in.pcap --to "$sink" --no-stamp --json >out.json
 	finish
 	[ "$(told packets) $(told flows)" = '240 12' ]
 	# cluster, worker, sequence, and all that is behind
@@ -95,15 +95,15 @@ told() { jq ".$1" out.json; }
 	[ "$(told packets) $(told skipped.filtered)" = '2 3' ]
 }
 
-@test "live, too: --stamp writes the time of sending, -c and --duration end it" {
+@test "live, too: --to writes the time of sending, -c and --duration end it" {
 	local before
 	printf '%s\n' '5000 1 1 1 1 900 0 4' '6000 1 1 2 1 900 0 4' '7000 1 1 3 1 900 0 4' \
 		'90000007000 1 1 4 1 900 0 4' | mkolaf >in.pcap
 	sink
 	before=$(date +%s%N)
-	timeout 20 innet-replay -q -r in.pcap --to "$sink" --stamp -c 2 --json >out.json
+	timeout 20 innet-replay -q -r in.pcap --to "$sink" -c 2 --json >out.json
 	[ "$(told packets)" -eq 2 ]
-	timeout 20 innet-replay -q -r in.pcap --to "$sink" --duration 50ms --json >out.json
+	timeout 20 innet-replay -q -r in.pcap --to "$sink" --no-stamp --duration 50ms --json >out.json
 	[ "$(told packets)" -eq 3 ]
 	finish
 	# of the first two: not before, and not after they came
@@ -137,7 +137,7 @@ told() { jq ".$1" out.json; }
 	ages() {
 		serve ps innet-ps -q --write-in got.pcap
 		serve switch innet-switch -q --upstream "$ps" --rate 1Mbit --slots 6 --write-in "$2"
-		innet-replay -q -r "$1" --to "$switch" --stamp --json >"$3.out"
+		innet-replay -q -r "$1" --to "$switch" --json >"$3.out"
 		kill -TERM "$switch_pid"
 		wait "$switch_pid"
 		finish
@@ -201,4 +201,19 @@ told() { jq ".$1" out.json; }
 	run -0 --separate-stderr innet-replay -q -r in.pcap --to 127.0.0.1:9 --json
 	[ "$(jq .packets <<<"$output")" -eq 20 ]
 	[ "$(jq .unreachable <<<"$output")" -ge 1 ]
+}
+
+@test "--to stamps by itself, --no-stamp does not; with -w it is the other way" {
+	innet-gen -q --clusters 1 --workers 1 -c 3 --interval 1ms -w in.pcap
+	for how in '' --no-stamp; do
+		sink
+		innet-replay -q -r in.pcap --to "$sink" $how
+		finish
+		dumpolaf got.pcap | awk '$2 == 1' >"got$how"
+		innet-aom -q -r got.pcap --json 2>"err$how" | tail -n 1 >"age$how"
+	done
+	jq -e '.received == 3 and .max_age_ns < 60e9' age
+	jq -e '.received == 3 and .max_age_ns > 1e18' age--no-stamp
+	[ ! -s err ] && grep -q 'were they replayed with --no-stamp' err--no-stamp
+	run -2 innet-replay -r in.pcap -w out.pcap --no-stamp
 }

@@ -165,3 +165,8 @@ goes_on() {
 	run -1 --separate-stderr innet-worker -q --switch 127.0.0.1:9 --synthetic 4kB -c 2
 	[[ $stderr == *'innet-worker: 127.0.0.1:9: nothing was sent: no model had come' ]]
 }
+
+@test "in step a worker needs a number of its own" {
+	run -2 --separate-stderr innet-worker -p iswitch --switch :9 --synthetic 4B
+	[ "$stderr" = "innet-worker: --worker is needed in step: another number for each, from 0 on, or auto" ]
+}

@@ -145,7 +145,7 @@ in_time() {
 }
 
 send_iswitch() {
-	innet-worker -q -p iswitch --switch "$switch" --synthetic 150kB --interval 1ns -c 1 --mtu 1500
+	innet-worker -q -p iswitch --worker 0 --switch "$switch" --synthetic 150kB --interval 1ns -c 1 --mtu 1500
 }
 
 send_olaf() {

@@ -35,7 +35,7 @@ live() {
 	on server ps innet-ps -q --write-in got.pcap
 	on switch sw innet-switch -q --queue "$1" --rate 430kbit --slots 6 \
 		--upstream "$ps" --write-in in.pcap
-	testbed.sh exec w0 $ahead innet-replay -q -r trace.pcap --to "$sw" --stamp
+	testbed.sh exec w0 $ahead innet-replay -q -r trace.pcap --to "$sw"
 	finish "$sw_pid"
 	finish "$ps_pid"
 	innet-aom -q -r got.pcap --sent in.pcap --json | jq -s last >live.json

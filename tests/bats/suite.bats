@@ -118,7 +118,7 @@ innet-plot cdf y --format bare|-w|--cluster-table
 innet-replay|-w|-r
 innet-sim||
 innet-verify --objective no-loss|-w|SPEC
-innet-worker -p iswitch --switch :9 --synthetic 4B|-w|--key'
+innet-worker -p iswitch --worker 0 --switch :9 --synthetic 4B|-w|--key'
 
 # refused TEXT WORD...: status 2 and that of the tool, and x.svg as it was
 refused() {
@@ -176,7 +176,7 @@ innet-replay -r in.pcap -w out.pcap
 innet-sim s.json
 innet-verify --objective no-loss -w out.pcap spec.json
 innet-worker --switch $ps --synthetic 4B --interval 1ms -c 3 -w out.pcap
-innet-worker -p iswitch --switch $switch --synthetic 4B --interval 1ms -c 3
+innet-worker -p iswitch --worker 0 --switch $switch --synthetic 4B --interval 1ms -c 3
 innet-worker -p iswitch --async --switch $async --synthetic 4B --interval 1ms -c 30 --every 1'
 
 # All that those need, and $run: those of tools that are here.

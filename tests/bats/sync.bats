@@ -136,7 +136,7 @@ explained() {
 }
 
 @test "no switch: named, with what was asked of it" {
-	run -1 --separate-stderr innet-worker -q -p iswitch --switch 127.0.0.1:9 --job 5 --synthetic 64B --give-up 300ms
+	run -1 --separate-stderr innet-worker -q -p iswitch --worker 0 --switch 127.0.0.1:9 --job 5 --synthetic 64B --give-up 300ms
 	[[ $stderr == *"innet-worker: 127.0.0.1:9: job 5: no answer to a Join after 0.3 s; is a switch there?" ]]
 }
 
@@ -145,9 +145,9 @@ explained() {
 	echo other >wrong
 	job 2 -q --key key
 	together 2 --synthetic 4kB --check 2 -c 50 --key key
-	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --synthetic 4kB
+	run -1 --separate-stderr innet-worker -q -p iswitch --worker 0 --switch "$switch" --synthetic 4kB
 	[ "$stderr" = "innet-worker: $switch: job 1: refused: it takes signed messages only; give the --key that it has" ]
-	run -1 --separate-stderr innet-worker -q -p iswitch --switch "$switch" --synthetic 4kB --key wrong --give-up 300ms
+	run -1 --separate-stderr innet-worker -q -p iswitch --worker 0 --switch "$switch" --synthetic 4kB --key wrong --give-up 300ms
 	[[ $stderr == *": job 1: its answers are "*"; give both the same --key" ]]
 	finish switch
 }
@@ -164,7 +164,7 @@ explained() {
 
 @test "a switch of the other mode is named, with the option that suits it" {
 	wrong_mode() {
-		run -1 --separate-stderr innet-worker -q -p iswitch $1 --switch "$switch" --synthetic 4kB
+		run -1 --separate-stderr innet-worker -q -p iswitch $1 --worker 0 --switch "$switch" --synthetic 4kB
 		[ "$stderr" = "innet-worker: $switch: job 1: refused: the $2; start innet-worker with${1:+out} --async" ]
 	}
 	job 2 -q --async
