@@ -118,7 +118,7 @@ ended() {
 @test "the first actor tries most, with Ape-X's chances" {
 	table
 	actors 3 --algo dqn --steps 2000
-	learner --algo dqn --gradients 100
+	learner --algo dqn --warmup 4100 --gradients 100	# of more than two actors
 	ended
 	jq -es '[.[].explore] | (.[0] - 0.4 | fabs) < 1e-8 and (.[2] - 0.00065536 | fabs) < 1e-8' a?.json
 }
