@@ -17,7 +17,7 @@
 enum {
 	O_SENT = OPT_LONG, O_BY, O_CONSTITUENTS, O_COUNTERS, O_FROM, O_UNTIL,
 	O_JSON, O_CSV, O_SERIES, O_COMPARE, O_COMPARE_SENT, O_COMPARE_COUNTERS,
-	O_FORMAT, O_TABLE
+	O_FORMAT, O_TABLE, O_TOTAL, O_COLUMNS
 };
 
 static const struct opt opts[] = {
@@ -38,6 +38,8 @@ static const struct opt opts[] = {
 	    "its switch's report" },
 	{ O_JSON, "json", NULL, "print one JSON object a line" },
 	{ O_CSV, "csv", NULL, "print comma-separated values" },
+	{ O_TOTAL, "total", NULL, "the row of all alone" },
+	{ O_COLUMNS, "columns", "LIST", "these, by the names --csv has" },
 	{ O_SERIES, "series", "FILE", "write the ages over time as CSV" },
 	{ O_FORMAT, "format", "NAME", "packets are innet's (default) or bare" },
 	{ O_TABLE, "cluster-table", "FILE",
@@ -61,6 +63,7 @@ struct conf {
 	struct how how;
 	enum print print;
 	const char *series, *table;
+	struct view view;
 	bool bare, quiet, verbose;
 };
 
@@ -141,7 +144,8 @@ parse(int argc, char *argv[])
 	static const char *const by[] = { "cluster", "worker", NULL };
 	static const char *const which[] = { "newest", "oldest", NULL };
 	static const char *const format[] = { "innet", "bare", NULL };
-	struct conf cf = { .run.received = "-", .how.from = FROM_UNSET };
+	struct conf cf = { .run.received = "-", .how.from = FROM_UNSET,
+	    .view = view_all() };
 	int ch;
 
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
@@ -162,6 +166,11 @@ parse(int argc, char *argv[])
 		case O_JSON: cf.print = JSON; break;
 		case O_CSV: cf.print = CSV; break;
 		case O_SERIES: cf.series = optarg; break;
+		case O_TOTAL: cf.view.total = true; break;
+		case O_COLUMNS:
+			opt_check("columns", optarg, view_parse(&cf.view,
+			    optarg));
+			break;
 		case O_FORMAT:
 			cf.bare = opt_word("format", optarg, format) == 1;
 			break;
@@ -282,7 +291,7 @@ take(const struct conf *cf, const struct inputs *files, const char *series,
 	int rc;
 
 	run_read(&r, &cf->how, files);
-	*rows = rows_of(&r);
+	*rows = rows_of(&r, &cf->view);
 	rc = r.rc;
 	if (cf->verbose) {
 		tell_capture(&r.in_sent);

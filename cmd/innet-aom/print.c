@@ -50,7 +50,7 @@ put_value(FILE *f, const struct value *v, enum unit unit, const char *unknown)
 	else if (unit == COUNT || unit == NS)
 		fprintf(f, "%" PRId64, v->whole);
 	else
-		fprintf(f, "%.17g", v->real);
+		fprintf(f, "%.6g", v->real);
 }
 
 static void
@@ -67,17 +67,33 @@ put_name(char *s, const struct rows *rows, size_t i)
 		snprintf(s, CELL_BYTES, "%u", row->cluster);
 }
 
+/* The first row that is shown. */
+static size_t
+first_of(const struct rows *rows)
+{
+	return rows->view->total ? rows->n - 1 : 0;
+}
+
+/* Is figure k a column of the table?  Jain's index stands below it. */
+static bool
+in_table(const struct rows *rows, enum figure k)
+{
+	return rows->view->chosen || (k != JAIN && (rows->row[rows->n -
+	    1].v[k].known || figure_name[k].unit == NS));
+}
+
 void
 print_table(FILE *f, const struct rows *rows)
 {
+	const struct view *view = rows->view;
 	const struct row *all = &rows->row[rows->n - 1];
 	const struct scale scale = scale_of(rows);
 	int width[FIGURES];
 	char s[CELL_BYTES];
 
-	for (int k = 0; k < JAIN; k++) {
+	for (int k = 0; k < FIGURES; k++) {
 		width[k] = (int)strlen(figure_name[k].title);
-		for (size_t i = 0; i < rows->n; i++) {
+		for (size_t i = first_of(rows); i < rows->n; i++) {
 			put_cell(s, &rows->row[i].v[k], figure_name[k].unit,
 			    scale);
 			if ((int)strlen(s) > width[k])
@@ -85,15 +101,20 @@ print_table(FILE *f, const struct rows *rows)
 		}
 	}
 	fprintf(f, "%-12s", rows->by == BY_WORKER ? "worker" : "cluster");
-	for (int k = 0; k < JAIN; k++)
-		if (all->v[k].known || figure_name[k].unit == NS)
+	for (int c = 0; c < view->columns; c++) {
+		const enum figure k = view->column[c];
+
+		if (in_table(rows, k))
 			fprintf(f, "  %*s", width[k], figure_name[k].title);
+	}
 	fputc('\n', f);
-	for (size_t i = 0; i < rows->n; i++) {
+	for (size_t i = first_of(rows); i < rows->n; i++) {
 		put_name(s, rows, i);
 		fprintf(f, "%-12s", s);
-		for (int k = 0; k < JAIN; k++) {
-			if (!all->v[k].known && figure_name[k].unit != NS)
+		for (int c = 0; c < view->columns; c++) {
+			const enum figure k = view->column[c];
+
+			if (!in_table(rows, k))
 				continue;
 			put_cell(s, &rows->row[i].v[k], figure_name[k].unit,
 			    scale);
@@ -121,10 +142,14 @@ json_name(FILE *f, const struct rows *rows, size_t i)
 void
 print_json(FILE *f, const struct rows *rows)
 {
-	for (size_t i = 0; i < rows->n; i++) {
+	for (size_t i = first_of(rows); i < rows->n; i++) {
 		fputc('{', f);
 		json_name(f, rows, i);
-		for (int k = 0; k < FIGURES - (i < rows->n - 1); k++) {
+		for (int c = 0; c < rows->view->columns; c++) {
+			const enum figure k = rows->view->column[c];
+
+			if (k == JAIN && i < rows->n - 1)
+				continue;
 			fprintf(f, ",\"%s\":", figure_name[k].key);
 			put_value(f, &rows->row[i].v[k], figure_name[k].unit,
 			    "null");
@@ -151,12 +176,14 @@ void
 print_csv(FILE *f, const struct rows *rows)
 {
 	fputs(rows->by == BY_WORKER ? "cluster,worker" : "cluster", f);
-	for (int k = 0; k < FIGURES; k++)
-		fprintf(f, ",%s", figure_name[k].key);
+	for (int c = 0; c < rows->view->columns; c++)
+		fprintf(f, ",%s", figure_name[rows->view->column[c]].key);
 	fputc('\n', f);
-	for (size_t i = 0; i < rows->n; i++) {
+	for (size_t i = first_of(rows); i < rows->n; i++) {
 		csv_name(f, rows, i);
-		for (int k = 0; k < FIGURES; k++) {
+		for (int c = 0; c < rows->view->columns; c++) {
+			const enum figure k = rows->view->column[c];
+
 			fputc(',', f);
 			put_value(f, &rows->row[i].v[k], figure_name[k].unit,
 			    "");
@@ -187,7 +214,7 @@ next_pair(const struct rows *a, const struct rows *b, size_t *i, size_t *k,
 	ky = last_b ? UINT64_MAX : ky;
 	p->a = kx <= ky ? (ptrdiff_t)(*i)++ : -1;
 	p->b = ky <= kx ? (ptrdiff_t)(*k)++ : -1;
-	return true;
+	return !a->view->total || *i == a->n || next_pair(a, b, i, k, p);
 }
 
 static const struct value *
@@ -224,7 +251,8 @@ compare_table(FILE *f, const struct rows *a, const struct rows *b)
 	while (next_pair(a, b, &i, &j, &p)) {
 		put_name(name, p.a != -1 ? a : b,
 		    (size_t)(p.a != -1 ? p.a : p.b));
-		for (int k = 0; k < FIGURES; k++) {
+		for (int c = 0; c < a->view->columns; c++) {
+			const enum figure k = a->view->column[c];
 			const struct value *x = value_at(a, p.a, k);
 			const struct value *y = value_at(b, p.b, k);
 			const enum unit unit = figure_name[k].unit;
@@ -254,15 +282,21 @@ compare_json(FILE *f, const struct rows *a, const struct rows *b)
 		json_name(f, p.a != -1 ? a : b,
 		    (size_t)(p.a != -1 ? p.a : p.b));
 		for (int w = 0; w < 3; w++) {
+			const char *comma = "";
+
 			fprintf(f, ",\"%s\":{", part[w]);
-			for (int k = 0; k < FIGURES - (i < a->n); k++) {
+			for (int c = 0; c < a->view->columns; c++) {
+				const enum figure k = a->view->column[c];
 				const enum unit unit = figure_name[k].unit;
 				const struct value *x = value_at(a, p.a, k);
 				const struct value *y = value_at(b, p.b, k);
 				const struct value q = ratio(x, y, unit);
 
-				fprintf(f, "%s\"%s\":", k == 0 ? "" : ",",
+				if (k == JAIN && i < a->n)
+					continue;
+				fprintf(f, "%s\"%s\":", comma,
 				    figure_name[k].key);
+				comma = ",";
 				put_value(f, w == 0 ? x : w == 1 ? y : &q,
 				    w == 2 ? INDEX : unit, "null");
 			}
@@ -281,12 +315,15 @@ compare_csv(FILE *f, const struct rows *a, const struct rows *b)
 	fprintf(f, "cluster,%sfigure,run,other,ratio\n",
 	    a->by == BY_WORKER ? "worker," : "");
 	while (next_pair(a, b, &i, &j, &p)) {
-		for (int k = 0; k < FIGURES - (i < a->n); k++) {
+		for (int c = 0; c < a->view->columns; c++) {
+			const enum figure k = a->view->column[c];
 			const enum unit unit = figure_name[k].unit;
 			const struct value *x = value_at(a, p.a, k);
 			const struct value *y = value_at(b, p.b, k);
 			const struct value q = ratio(x, y, unit);
 
+			if (k == JAIN && i < a->n)
+				continue;
 			csv_name(f, p.a != -1 ? a : b,
 			    (size_t)(p.a != -1 ? p.a : p.b));
 			fprintf(f, ",%s,", figure_name[k].key);

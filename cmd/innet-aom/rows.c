@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/stats.h"
 
@@ -23,6 +24,42 @@ const struct figure_name figure_name[FIGURES] = {
 	[MAX_PEAK] = { "max_peak_age_ns", "max peak", NS },
 	[JAIN] = { "jain", "jain", INDEX },
 };
+
+struct view
+view_all(void)
+{
+	struct view v = { .columns = FIGURES };
+
+	for (int k = 0; k < FIGURES; k++)
+		v.column[k] = (enum figure)k;
+	return v;
+}
+
+const char *
+view_parse(struct view *v, const char *list)
+{
+	bool had[FIGURES] = { false };
+
+	v->chosen = true;
+	v->columns = 0;
+	for (const char *p = list; ; p++) {
+		const size_t n = strcspn(p, ",");
+		int k = 0;
+
+		while (k < FIGURES && (strlen(figure_name[k].key) != n ||
+		    memcmp(figure_name[k].key, p, n) != 0))
+			k++;
+		if (k == FIGURES)
+			return "not of the columns that --csv has";
+		if (had[k])
+			return "a column twice";
+		had[k] = true;
+		v->column[v->columns++] = (enum figure)k;
+		p += n;
+		if (*p == '\0')
+			return NULL;
+	}
+}
 
 /* What a row is made from. */
 struct sums {
@@ -166,9 +203,9 @@ jain(const struct row *row, size_t n)
 }
 
 struct rows
-rows_of(const struct run *r)
+rows_of(const struct run *r, const struct view *v)
 {
-	struct rows rows = { .by = r->how->by };
+	struct rows rows = { .view = v, .by = r->how->by };
 	const struct aom **age = malloc((r->flows + 1) * sizeof(*age));
 	struct sums s, all = { .fate = &r->total, .age = age };
 	struct row name;

@@ -25,7 +25,16 @@ struct row {
 	struct value v[FIGURES];
 };
 
+/* Which rows and figures are shown. */
+struct view {
+	bool total;		/* the row of all alone */
+	bool chosen;		/* columns are as --columns has them */
+	int columns;
+	enum figure column[FIGURES];
+};
+
 struct rows {
+	const struct view *view;	/* borrowed */
 	struct row *row;	/* rising (cluster, worker); all, the last */
 	size_t n;		/* the last counted */
 	enum by by;
@@ -42,8 +51,14 @@ struct figure_name {
 
 extern const struct figure_name figure_name[FIGURES];
 
+/* All figures, in their order. */
+struct view view_all(void);
+
+/* Those of "mean_age_ns,lost"; NULL, or what is wrong with it. */
+const char *view_parse(struct view *v, const char *list);
+
 /* The rows of r, whose flows are sorted; it may exit. */
-struct rows rows_of(const struct run *r);
+struct rows rows_of(const struct run *r, const struct view *v);
 
 /* Print them; JSON: an object a line.  Errors are left in f. */
 void print_table(FILE *f, const struct rows *rows);

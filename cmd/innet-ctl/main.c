@@ -35,8 +35,10 @@ static const struct opt opts[] = {
 	{ ASYNC, "async", NULL, "join: a worker out of step" },
 	{ CLUSTER, "cluster", "N", "join: cluster (default 1)" },
 	{ WORKER, "worker", "N", "join: number of the worker (default 0)" },
-	{ VECTOR, "vector", "VECTOR", "join: a size (40kB), N, dqn, ... (needed)" },
-	{ FLOATS, "floats", "N", "join: of a segment, or max (default: the job's)" },
+	{ VECTOR, "vector", "VECTOR",
+	    "join: a size (40kB), N, dqn, ... (needed)" },
+	{ FLOATS, "floats", "N",
+	    "join: of a segment, or max (default: the job's)" },
 	{ NEXT, "next", "N", "join: first iteration wanted (default 0)" },
 	OPT_HELP_VERSION,
 	{ 0 }

@@ -53,12 +53,15 @@ struct saving {
 
 static volatile sig_atomic_t got;	/* the signal that asked us to stop */
 static volatile sig_atomic_t tell;	/* SIGUSR1 asked for counters */
+static volatile sig_atomic_t again;	/* SIGHUP asked for files anew */
 
 static void
 on_signal(int sig)
 {
 	if (sig == SIGUSR1)
 		tell = 1;
+	else if (sig == SIGHUP)
+		again = 1;
 	else if (sig != SIGCHLD)
 		got = sig;
 }
@@ -165,7 +168,7 @@ main(int argc, char *argv[])
 	static struct conf cf;
 	struct saving saving = { .cf = &cf, .pl = &v.plane };
 	struct serve_conf sc = { .tool = "innet-ps", .stop = &got,
-	    .tell = &tell, .one_link = true };
+	    .tell = &tell, .again = &again, .one_link = true };
 	sigset_t wait_mask;
 	int rc;
 

@@ -130,7 +130,8 @@ parse(int argc, char *argv[])
 		errx(2, to ? "--to and --write exclude each other" :
 		    "--to ADDR or --write FILE is needed");
 	if (no && cf.out != NULL)
-		errx(2, "--no-stamp goes with --to; with -w, leave out --stamp");
+		errx(2, "--no-stamp goes with --to; with -w leave out "
+		    "--stamp");
 	cf.stamp = cf.out != NULL ? stamp : !no;
 	if (speed + (cf.pps > 0) + cf.topspeed > 1)
 		errx(2, "--speed, --pps and --topspeed exclude each other");

@@ -303,7 +303,7 @@ play(struct sender *s, struct trace *t)
 static void
 on_signal(int sig)
 {
-	if (sig == SIGINT || sig == SIGTERM)
+	if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP)
 		stopped = sig;
 }
 

@@ -14,6 +14,9 @@
 
 static volatile sig_atomic_t got;	/* the signal that asked us to stop */
 static volatile sig_atomic_t tell;	/* SIGUSR1 asked for counters */
+static volatile sig_atomic_t again;	/* SIGHUP asked for files anew */
+
+static volatile sig_atomic_t serves;	/* live: a filter ends by SIGHUP */
 
 /* A read that begins just after the signal is woken a second later. */
 static void
@@ -21,6 +24,8 @@ on_signal(int sig)
 {
 	if (sig == SIGUSR1)
 		tell = 1;
+	else if (sig == SIGHUP && serves)
+		again = 1;
 	else if (sig != SIGCHLD && sig != SIGALRM)
 		got = sig;
 	if (got)
@@ -33,8 +38,9 @@ run_live(struct conf *cf, const sigset_t *wait_mask)
 {
 	static struct service v;
 	const struct serve_conf sc = { .tool = "innet-switch", .stop = &got,
-	    .tell = &tell, .wait_mask = wait_mask };
+	    .tell = &tell, .again = &again, .wait_mask = wait_mask };
 
+	serves = 1;
 	return service_run(&v, &cf->o, &sc);
 }
 

@@ -43,7 +43,8 @@ static const struct { int ch; unsigned modes; } only[] = {
 	{ CONTROL, OLAF }, { JOB, SYNC | ASYNC },
 	{ FLOATS, SYNC | ASYNC }, { WINDOW, SYNC }, { KEY, SYNC | ASYNC },
 	{ CHECK, SYNC }, { STALENESS, ASYNC }, { RATE, ASYNC },
-	{ ASCEND, OLAF | ASYNC }, { DESCEND, OLAF | ASYNC }, { PACE, ASYNC }, { EVERY, ASYNC },
+	{ ASCEND, OLAF | ASYNC }, { DESCEND, OLAF | ASYNC },
+	{ PACE, ASYNC }, { EVERY, ASYNC },
 	{ NOWAIT, ASYNC }, { REDUCE, DLP }, { SESSION, DLP }, { RESET, DLP },
 };
 

@@ -45,7 +45,7 @@ struct worker_conf {
 	uint32_t check;			/* sums of so many workers; 0: none */
 	const struct mac_key *key;	/* of control messages */
 	double gamma;			/* the learning rate, asynchronous */
-	enum stream_direction direction;	/* of gradients, if told to us */
+	enum stream_direction direction;	/* of gradients, if told us */
 	uint64_t staleness;		/* rounds; staler is discarded */
 	uint64_t pace_bps;		/* bits/s of vectors; 0: no limit */
 	uint64_t every;			/* rounds whose CRC is told */

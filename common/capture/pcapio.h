@@ -65,6 +65,7 @@ struct pcapio_out {
 	uint8_t *buf;
 	size_t have;
 	uint64_t packets;	/* put so far */
+	uint64_t bytes;		/* written into the file */
 };
 
 static inline const char *
@@ -388,23 +389,35 @@ pcapio_flush(struct pcapio_out *out)
 
 	while (done < out->have && out->failed == 0) {
 		n = write(out->fd, out->buf + done, out->have - done);
-		if (n >= 0)
+		if (n >= 0) {
 			done += (size_t)n;
-		else if (errno != EINTR)
+			out->bytes += (uint64_t)n;
+		} else if (errno != EINTR) {
 			out->failed = errno;
+		}
 	}
 	out->have = 0;
 	return out->failed == 0 ? 0 : -1;
+}
+
+/* A new file begins, and the buffer is empty: put what packets come behind. */
+static inline void
+pcapio_head(struct pcapio_out *out)
+{
+	const uint32_t head[6] = { 0xa1b23c4d, 2 | 4 << 16, 0, 0,
+	    PCAPIO_FRAME_MAX_BYTES, 1 };
+	const uint16_t version[2] = { 2, 4 };
+
+	memcpy(out->buf, head, sizeof(head));
+	memcpy(out->buf + 4, version, sizeof(version));
+	out->have = sizeof(head);
+	out->bytes = 0;
 }
 
 /* Begin to write to path.  0, or -1 with errno. */
 static inline int
 pcapio_create(struct pcapio_out *out, const char *path)
 {
-	const uint32_t head[6] = { 0xa1b23c4d, 2 | 4 << 16, 0, 0,
-	    PCAPIO_FRAME_MAX_BYTES, 1 };
-	const uint16_t version[2] = { 2, 4 };
-
 	*out = (struct pcapio_out){ .path = path, .fd = STDOUT_FILENO };
 	if (strcmp(path, "-") != 0)
 		out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
@@ -415,9 +428,7 @@ pcapio_create(struct pcapio_out *out, const char *path)
 	    PCAPIO_FRAME_MAX_BYTES);
 	if (out->buf == NULL)
 		return -1;
-	memcpy(out->buf, head, sizeof(head));
-	memcpy(out->buf + 4, version, sizeof(version));
-	out->have = sizeof(head);
+	pcapio_head(out);
 	return 0;
 }
 

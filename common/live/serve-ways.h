@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "common/live/clock.h"
+#include "common/capture/rotate.h"
 #include "common/live/outlet.h"
 #include "common/live/udpio.h"
 #include "common/plane/plane.h"
@@ -31,7 +32,8 @@ struct serve_conf {
 	struct impair impair;		/* of what goes out */
 	const char *port_file;		/* NULL: none */
 	struct pcapio_out *ingress, *egress;	/* captures, or NULL */
-	volatile sig_atomic_t *stop, *tell;	/* set by signals */
+	struct rotate rotate;		/* of these */
+	volatile sig_atomic_t *stop, *tell, *again;	/* set by signals */
 	const sigset_t *wait_mask;	/* signals let in while waiting */
 	bool one_link;			/* hosts share one: wait for room */
 	bool no_offload;		/* without UDP_SEGMENT and UDP_GRO */
@@ -40,6 +42,7 @@ struct serve_conf {
 	int (*tick)(void *ctx, uint64_t now_ns, bool last);
 	void *tick_ctx;
 	void (*show)(void *ctx);
+	void (*reopen)(void *ctx);	/* at SIGHUP */
 	void *show_ctx;
 };
 

@@ -158,6 +158,14 @@ serve_tick(struct serve *s, uint64_t now_ns)
 		*s->cf->tell = 0;
 		s->cf->show(s->cf->show_ctx);
 	}
+	if (*s->cf->again != 0) {
+		*s->cf->again = 0;
+		s->cf->reopen(s->cf->show_ctx);
+	}
+	if (s->cf->ingress != NULL)
+		rotate_full(s->cf->ingress, &s->cf->rotate);
+	if (s->cf->egress != NULL)
+		rotate_full(s->cf->egress, &s->cf->rotate);
 	serve_warn(s, now_ns);
 	if (now_ns - s->told_ns < TIMER_SECOND_NS)
 		return;

@@ -76,6 +76,34 @@ service_show(void *ctx)
 	counters_free(&c);
 }
 
+/* Write the report, if there is to be one; the exit status. */
+static inline int
+service_report(const struct service *v)
+{
+	struct counters c;
+	int rc;
+
+	if (v->o->report == NULL)
+		return 0;
+	c = service_account(v, COUNTERS_PAGE);
+	rc = service_write(v->o->report, counters_text(&c));
+	counters_free(&c);
+	return rc;
+}
+
+/* SIGHUP: captures that were moved begin anew, and the report is written. */
+static inline void
+service_reopen(void *ctx)
+{
+	struct service *v = ctx;
+
+	if (v->conf.ingress != NULL)
+		rotate_again(v->conf.ingress);
+	if (v->conf.egress != NULL)
+		rotate_again(v->conf.egress);
+	service_report(v);
+}
+
 static inline void
 service_open(struct service *v)
 {
@@ -111,7 +139,6 @@ static inline int
 service_run(struct service *v, struct plane_options *o,
     const struct serve_conf *conf)
 {
-	struct counters c;
 	int rc;
 
 	*v = (struct service){ .tool = conf->tool, .o = o, .conf = *conf };
@@ -123,7 +150,9 @@ service_run(struct service *v, struct plane_options *o,
 	v->conf.no_offload = o->no_offload;
 	v->conf.verbose = o->verbose;
 	v->conf.progress = !o->quiet && isatty(STDERR_FILENO) == 1;
+	v->conf.rotate = o->rotate;
 	v->conf.show = service_show;
+	v->conf.reopen = service_reopen;
 	v->conf.show_ctx = v;
 	service_open(v);
 	o->plane.place.xid = control_first_xid(timer_wall_ns());
@@ -137,11 +166,7 @@ service_run(struct service *v, struct plane_options *o,
 		service_show(v);
 	if (o->json)
 		rc |= files_flush(o->json_to);
-	if (o->report != NULL) {
-		c = service_account(v, COUNTERS_PAGE);
-		rc |= service_write(o->report, counters_text(&c));
-		counters_free(&c);
-	}
+	rc |= service_report(v);
 	plane_free(&v->plane);
 	serve_close(&v->serve);
 	return rc;

@@ -63,14 +63,15 @@ timer_after(uint64_t now_ns, uint64_t span_ns)
 }
 
 /*
- * Block SIGINT, SIGTERM, SIGUSR1, SIGALRM and SIGCHLD but inside ppoll(2), so
- * that none is lost between a test and a wait.  The mask to give ppoll is in
- * *wait.
+ * Block SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM and SIGCHLD but inside
+ * ppoll(2), so that none is lost between a test and a wait.  The mask to give
+ * ppoll is in *wait.
  */
 static inline void
 timer_signals(void (*handler)(int), sigset_t *wait)
 {
-	const int sigs[] = { SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD };
+	const int sigs[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM,
+	    SIGCHLD };
 	struct sigaction sa = { .sa_handler = handler };
 	sigset_t block;
 

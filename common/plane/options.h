@@ -19,6 +19,7 @@
 #include "common/base/launcher.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
+#include "common/capture/rotate.h"
 #include "common/plane/plane.h"
 #include "common/wire/mac.h"
 
@@ -28,7 +29,7 @@ enum plane_option {
 	PLANE_PROPAGATION, PLANE_IMPAIR, PLANE_SEED, PLANE_KEY,
 	PLANE_MEMORY, PLANE_DRY_RUN, PLANE_REPORT, PLANE_LISTEN,
 	PLANE_WRITE_IN, PLANE_DURATION, PLANE_PORT_FILE, PLANE_NO_OFFLOAD,
-	PLANE_JSON, PLANE_OPTIONS_END
+	PLANE_JSON, PLANE_ROTATE, PLANE_OPTIONS_END
 };
 
 enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
@@ -57,6 +58,8 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 #define PLANE_OPTIONS_LIVE \
 	{ PLANE_LISTEN, "listen", "ADDR", "serve HOST:PORT" }, \
 	{ PLANE_WRITE_IN, "write-in", "FILE", "live: capture what comes" }, \
+	{ PLANE_ROTATE, "rotate", "SIZE,N", \
+	    "live: captures of SIZE, and N before" }, \
 	{ PLANE_DURATION, "duration", "TIME", "live: end after TIME" }, \
 	{ PLANE_PORT_FILE, "port-file", "FILE", \
 	    "live: write the port there" }, \
@@ -88,6 +91,7 @@ struct plane_options {
 	const char *listen;		/* as given, or NULL */
 	union addr listen_at;		/* as it means */
 	const char *out, *write_in, *report, *port_file;
+	struct rotate rotate;		/* of captures */
 	bool json, quiet, verbose, dry_run, no_offload;
 	const char *key_path;
 	struct files files;		/* all of the tool's */
@@ -214,6 +218,9 @@ plane_options_other(struct plane_options *o, int ch, const char *arg)
 	case PLANE_REPORT: o->report = arg; break;
 	case PLANE_LISTEN: o->listen = arg; break;
 	case PLANE_WRITE_IN: o->write_in = arg; break;
+	case PLANE_ROTATE:
+		opt_check("rotation", arg, rotate_parse(arg, &o->rotate));
+		break;
 	case PLANE_DURATION:
 		opt_check("duration", arg, num_time(arg, 1, INT64_MAX,
 		    &o->duration_ns));
@@ -340,6 +347,7 @@ static inline const char *
 plane_options_live(const struct plane_options *o)
 {
 	return o->write_in != NULL ? "--write-in" :
+	    o->rotate.bytes != 0 ? "--rotate" :
 	    o->duration_ns != UINT64_MAX ? "--duration" :
 	    o->port_file != NULL ? "--port-file" :
 	    o->no_offload ? "--no-offload" :
@@ -392,6 +400,9 @@ plane_options_settle(struct plane_options *o, bool live)
 	if (!live && plane_options_live(o) != NULL)
 		errx(2, "%s goes with a live switch (--listen)",
 		    plane_options_live(o));
+	if (o->rotate.bytes != 0 && o->write_in == NULL && o->out == NULL)
+		errx(2, "--rotate goes with --write-in or -w: what is to be "
+		    "rotated");
 	if (plane_options_has(o, PLANE_SEED) && !impair_any(&o->impair))
 		errx(2, "--seed goes with --impair");
 	place->address = o->listen_at;

@@ -294,7 +294,7 @@ work() {
 		launch && finish "$span" solved && row
 		return
 	fi
-	agent "$set" "${carry_set[$algo]}" --vector "${bytes[$algo]}"
+	agent "$set" "${carry_set[$algo]}" --vector "${bytes[$algo]}B"
 	if [ "$mode" = sync ]; then
 		count=${rounds[$algo]} span=$((30 + 3 * $(expect)))
 	else

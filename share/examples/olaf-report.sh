@@ -80,7 +80,7 @@ learning() {
 	while [ "$1" != -- ]; do options+=("$1"); shift; done
 	shift
 	while [ $# -gt 1 ]; do mapfile -t -O ${#args[@]} args < <(curves "$1" "$2"); shift 2; done
-	[ ${#args[@]} -eq 0 ] || draw rewards "${options[@]}" -o "$file" "${args[@]}"
+	[ ${#args[@]} -eq 0 ] || draw rewards "${options[@]}" -w "$file" "${args[@]}"
 }
 
 factorial() {
@@ -105,9 +105,9 @@ seeds, and the judgement the t test of its logarithm at 5 %.  Pairs of figures: 
 		f=factorial,fifo,$reply,$load,8 o=factorial,olaf,$reply,$load,8
 		echo "$load to $reply,$(pick $f time_s | mean 3),$(pick $f time_s | sd),$(pick $o time_s | mean 3),$(pick $o time_s | sd)"
 	done; done) | sed 's/,-,/,,/g' >time.csv
-	draw bars -o time.svg --label 'seconds to reward' time.csv
+	draw bars -w time.svg --label 'seconds to reward' time.csv
 	learning rewards.svg --x seconds -- FIFO factorial,fifo,cluster,4,8 Olaf factorial,olaf,cluster,4,8
-	age=$(compgen -G 'curves/age-factorial-*-cluster-4-*') && draw age --cluster 1 -o age.svg $age
+	age=$(compgen -G 'curves/age-factorial-*-cluster-4-*') && draw age --cluster 1 -w age.svg $age
 	echo 'What to expect: the gain in loss and age does not depend on learning.  The gain in time
 does: a reply to the whole cluster helps both queues, since a worker then gets new weights
 more often than its own updates arrive, and the times of one arm differ two- to fourfold
@@ -133,7 +133,7 @@ replies to the cluster.
 		row $part cluster $load
 		[ -z "$(times_of $part cluster $load)" ] || echo "$load,$(pick $part,fifo,cluster,$load,8 time_s | mean 3),$(pick $part,fifo,cluster,$load,8 time_s | sd),$(pick $part,olaf,cluster,$load,8 time_s | mean 3),$(pick $part,olaf,cluster,$load,8 time_s | sd)" >>fig7.csv
 	done
-	[ "$(wc -l <fig7.csv)" -eq 1 ] || draw bars -o fig7.svg --label 'seconds to reward' fig7.csv
+	[ "$(wc -l <fig7.csv)" -eq 1 ] || draw bars -w fig7.svg --label 'seconds to reward' fig7.csv
 	echo '
 Expected to differ: the paper counts updates that must all arrive, and FIFO sends again what it
 lost; here an update that is lost is not sent again, and asynchronous learning bears the loss.
@@ -234,7 +234,7 @@ every 300 ms, a queue of 8, load 3.
 			"$(pick $k jain | mean 3) | $paper |"
 		echo "$q,$(pick $k mean_age_ms | mean 3),$(pick $k mean_age2_ms | mean 3)" >>fairness.csv
 	done
-	draw bars -o fairness.svg --label 'Age-of-Model in ms' fairness.csv
+	draw bars -w fairness.svg --label 'Age-of-Model in ms' fairness.csv
 	echo '
 Expected to differ: the paper simulates three switches in a row with ten workers a cluster; here it is
 one switch, and updates with ages of their own every 300 ms cannot be as fresh as those every 100.

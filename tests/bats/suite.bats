@@ -72,7 +72,7 @@ load common
 
 # options_of: of lines as "  -r, --read=FILE  text", the names and arguments
 options_of() {
-	sed -nE 's/^ +(-., )?--([a-z-]+)(\[?=([A-Za-z|]+)\]?)?( .*|$)/\2 \4/p' | tr A-Z a-z | sort
+	sed -nE 's/^ +(-., )?--([a-z-]+)(\[?=([A-Za-z|,]+)\]?)?( .*|$)/\2 \4/p' | tr A-Z a-z | sort
 }
 
 @test "what two tools share stands in innet(7), with one argument everywhere" {

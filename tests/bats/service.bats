@@ -1,0 +1,116 @@
+# What runs for long: its captures and reports are taken away and begun anew.
+load common
+
+# sent N: so many updates of one worker, the first with sequence 1 + $sent
+sent=0
+send() {
+	innet-gen -q --clusters 1 --workers 1 -c "$1" --interval 1ms -w send.pcap
+	innet-replay -q -r send.pcap --to "$switch" --topspeed
+	sent=$((sent + $1))
+}
+
+# arrived N: the switch has them all
+arrived() {
+	for _ in $(seq 500); do
+		[ "$(innet-ctl "$switch" stats --json | jq '.counters.arrived // .arrived')" = "$1" ] && return
+		sleep 0.02
+	done
+	return 1
+}
+
+# packets FILE...: how many the captures hold
+packets() {
+	local f n=0
+	for f; do n=$((n + $(tcpdump -nr "$f" 2>/dev/null | wc -l))); done
+	echo $n
+}
+
+# begins FILE: wait until there is another
+begins() {
+	for _ in $(seq 500); do
+		[ ! -e "$1" ] || return 0
+		sleep 0.02
+	done
+	return 1
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	pids=''
+	command -v tcpdump >/dev/null || skip "no tcpdump"
+}
+
+@test "SIGHUP: captures that were moved begin anew, and the report is written" {
+	serve sink innet-ps -q
+	serve switch innet-switch -q --upstream "$sink" --slots 64 --write-in in.pcap -w out.pcap --report r.json
+	send 10
+	sleep 1.2				# they are on the disk
+	mv in.pcap in.old
+	mv out.pcap out.old
+	kill -HUP "$switch_pid"
+	begins in.pcap && begins out.pcap && begins r.json
+	jq -e '.totals.arrived.packets == 10' r.json
+	send 5
+	sleep 0.2
+	kill -HUP "$switch_pid"			# nobody has moved them
+	send 5
+	sleep 0.2
+	finish switch
+	[ "$(packets in.old)" -ge 10 ]
+	[ "$(dumpolaf in.old | awk '$2 == 1' | wc -l)" -eq 10 ]
+	[ "$(dumpolaf in.pcap | awk '$2 == 1' | wc -l)" -eq 10 ]
+	jq -e '.totals.arrived.packets == 20' r.json
+}
+
+@test "SIGHUP: a file of somebody else is left alone, and nothing is lost" {
+	serve sink innet-ps -q
+	serve switch innet-switch -q --upstream "$sink" --slots 64 --write-in in.pcap
+	send 10
+	sleep 0.2
+	mv in.pcap in.old
+	echo "not ours" >in.pcap
+	kill -HUP "$switch_pid"
+	await switch.err
+	send 10
+	sleep 0.2
+	finish switch
+	grep -x "innet-switch: in.pcap: another file, of 9 bytes; the capture goes on where it was" switch.err
+	[ "$(<in.pcap)" = "not ours" ]
+	[ "$(dumpolaf in.old | awk '$2 == 1' | wc -l)" -eq 20 ]
+}
+
+@test "--rotate SIZE,N: full captures become .1 to .N, each whole" {
+	serve sink innet-ps -q --write-in got.pcap --rotate 4kB,3
+	switch=$sink
+	for _ in 1 2 3 4 5 6 7 8; do
+		send 10
+		sleep 0.1
+	done
+	finish sink
+	[ -e got.pcap.1 ] && [ -e got.pcap.2 ] && [ -e got.pcap.3 ] && [ ! -e got.pcap.4 ]
+	for f in got.pcap got.pcap.[123]; do
+		tcpdump -nr "$f" >/dev/null 2>err
+		! grep truncated err
+	done
+	[ "$(stat -c %s got.pcap.1)" -ge 4000 ]
+	[ "$(packets got.pcap got.pcap.1 got.pcap.2)" -ge 20 ]
+}
+
+@test "--rotate: what is no file is let be, and misuse is said" {
+	serve sink innet-ps -q --write-in /dev/null --rotate 1kB,1
+	switch=$sink
+	send 20
+	finish sink
+	[ -c /dev/null ] && [ ! -e /dev/null.1 ]
+	while IFS='|' read -r words why; do
+		run -2 --separate-stderr innet-switch --listen :0 --upstream :9 $words
+		[ "${stderr_lines[0]}" = "innet-switch: $why" ]
+	done <<-'END'
+	--rotate 1MB --write-in x|invalid rotation '1MB': lacks a comma and how many to keep
+	--rotate 1MB,0 --write-in x|invalid rotation '1MB,0': too small
+	--rotate 10,1 --write-in x|invalid rotation '10,1': too small
+	--rotate 1MB,2|--rotate goes with --write-in or -w: what is to be rotated
+	END
+	run -2 --separate-stderr innet-switch --rotate 1MB,2 -r x -w y
+	[ "${stderr_lines[0]}" = "innet-switch: --rotate goes with a live switch (--listen)" ]
+}
