@@ -199,7 +199,7 @@ struct pair {
 
 /* The pair behind p; false after the last, which is all and all. */
 static bool
-next_pair(const struct rows *a, const struct rows *b, size_t *i, size_t *k,
+step_pair(const struct rows *a, const struct rows *b, size_t *i, size_t *k,
     struct pair *p)
 {
 	const bool last_a = *i + 1 >= a->n, last_b = *k + 1 >= b->n;
@@ -214,7 +214,19 @@ next_pair(const struct rows *a, const struct rows *b, size_t *i, size_t *k,
 	ky = last_b ? UINT64_MAX : ky;
 	p->a = kx <= ky ? (ptrdiff_t)(*i)++ : -1;
 	p->b = ky <= kx ? (ptrdiff_t)(*k)++ : -1;
-	return !a->view->total || *i == a->n || next_pair(a, b, i, k, p);
+	return true;
+}
+
+/* The next that is shown. */
+static bool
+next_pair(const struct rows *a, const struct rows *b, size_t *i, size_t *k,
+    struct pair *p)
+{
+	while (step_pair(a, b, i, k, p)) {
+		if (!a->view->total || *i == a->n)
+			return true;
+	}
+	return false;
 }
 
 static const struct value *

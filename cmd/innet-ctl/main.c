@@ -82,7 +82,7 @@ static volatile sig_atomic_t got;	/* the signal that asked us to stop */
 static void
 on_signal(int sig)
 {
-	if (sig == SIGINT || sig == SIGTERM)
+	if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP)
 		got = sig;
 }
 

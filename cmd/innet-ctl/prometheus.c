@@ -117,6 +117,21 @@ print_samples(FILE *f, struct samples *s, const char *prefix,
 	*s = (struct samples){ 0 };
 }
 
+/* That it answers, and how many jobs it has, also before the first. */
+static void
+print_up(FILE *f, const cJSON *own, size_t jobs)
+{
+	static const char *const name[] = { "up", "jobs" };
+	const size_t value[] = { 1, jobs };
+
+	for (int k = 0; k < 2; k++) {
+		fprintf(f, "# TYPE innet_switch_%s gauge\ninnet_switch_%s{"
+		    "program=", name[k], name[k]);
+		print_label(f, values_string(values_get(own, "program")));
+		fprintf(f, "} %zu\n", value[k]);
+	}
+}
+
 void
 show_prometheus(FILE *f, const cJSON *own, cJSON *const *job, size_t n)
 {
@@ -125,6 +140,8 @@ show_prometheus(FILE *f, const cJSON *own, cJSON *const *job, size_t n)
 	static const char *const tail[] = { "_total", "" };
 	struct samples s = { 0 };
 
+	if (own != NULL)
+		print_up(f, own, n);
 	for (int k = 0; k < 2; k++) {
 		add_samples(&s, own, group[k]);
 		print_samples(f, &s, "innet_switch_", type[k], tail[k]);

@@ -104,18 +104,22 @@ num_vector(const char *s, uint64_t lo, uint64_t hi, uint64_t *out)
 	const char *why;
 
 	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
-		if (strcmp(s, models[i].name) == 0) {
-			*out = models[i].elements;
-			return *out > hi ? "too large" : *out < lo ?
-			    "too small" : NULL;
-		}
+		const uint64_t n = models[i].elements;
+
+		if (strcmp(s, models[i].name) != 0)
+			continue;
+		if (n < lo || n > hi)
+			return n > hi ? "too large" : "too small";
+		*out = n;
+		return NULL;
 	}
 	if (len == 0 || s[len - 1] != 'B') {
 		why = num_u64(s, lo, hi, out);
 		return why == NULL || strcmp(why, "not a number") != 0 ? why :
 		    "no size (40kB), number of elements, dqn, a2c, ppo or ddpg";
 	}
-	why = num_bytes(s, 4 * lo, 4 * hi, &bytes);
+	why = num_bytes(s, lo > UINT64_MAX / 4 ? UINT64_MAX : 4 * lo,
+	    hi > UINT64_MAX / 4 ? UINT64_MAX : 4 * hi, &bytes);
 	if (why == NULL && bytes % 4 != 0)
 		why = "an element has 4 bytes";
 	if (why == NULL)

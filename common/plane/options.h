@@ -58,8 +58,8 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 #define PLANE_OPTIONS_LIVE \
 	{ PLANE_LISTEN, "listen", "ADDR", "serve HOST:PORT" }, \
 	{ PLANE_WRITE_IN, "write-in", "FILE", "live: capture what comes" }, \
-	{ PLANE_ROTATE, "rotate", "SIZE,N", \
-	    "live: captures of SIZE, and N before" }, \
+	{ PLANE_ROTATE, "rotate", "LIST", \
+	    "live: SIZE,N: captures so large, and N older" }, \
 	{ PLANE_DURATION, "duration", "TIME", "live: end after TIME" }, \
 	{ PLANE_PORT_FILE, "port-file", "FILE", \
 	    "live: write the port there" }, \

@@ -223,6 +223,8 @@ refuses() {
 	innet-ctl $at stats --prometheus >out
 	grep -q '^innet_switch_packets_total{program="iswitch"} 1000$' out
 	[ "$(grep -c '^innet_job_added_total{' out)" -eq 2 ]
+	grep -q '^innet_switch_up{program="iswitch"} 1$' out
+	grep -q '^innet_switch_jobs{program="iswitch"} 2$' out
 	[ -z "$(grep '^# TYPE' out | sort | uniq -d)" ]
 	# samples of a name stand together, below its type
 	awk '/^# TYPE/ { name = $3; next } { sub(/\{.*/, ""); if ($0 != name) exit 1 }' out

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "common/base/num.h"
+#include "common/capture/rotate.h"
 #include "tests/fuzz/fuzz.h"
 
 typedef const char *reader(const char *, uint64_t, uint64_t, uint64_t *);
@@ -54,6 +55,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	};
 	double share = -1;
 	uint64_t t = 7;
+	struct rotate rotate = { 0 };
 	bool relative = false;
 	char *s;
 
@@ -64,9 +66,9 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		abort();
 	memcpy(s, p + 1, len - 1);
 	s[len - 1] = '\0';
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 5; i++) {
 		static reader *const all[] = { num_u64, num_bytes, num_rate,
-		    num_time };
+		    num_time, num_vector };
 		const size_t k = p[0] % (sizeof(limit) / sizeof(*limit));
 
 		whole(all[i], s, limit[k].lo, limit[k].hi);
@@ -82,6 +84,9 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		    "an instant, relative if it says so");
 	else
 		must(t == 7 && !relative, "refused, and untouched");
+	if (rotate_parse(s, &rotate) == NULL)
+		must(rotate.bytes >= 1000 && rotate.keep >= 1 &&
+		    rotate.keep <= ROTATE_KEEP_MAX, "a rotation within limits");
 	free(s);
 	return 0;
 }

@@ -42,6 +42,20 @@ main(void)
 	takes(num_rate, "20Mbit", 20000000);
 	takes(num_rate, "0.5Mbit", 500000);
 	takes(num_bytes, "1kB", 1000);
+	takes(num_vector, "10005", 10005);
+	takes(num_vector, "10k", 10000);
+	takes(num_vector, "40.02kB", 10005);
+	takes(num_vector, "4KiB", 1024);
+	takes(num_vector, "ddpg", 39380);
+	takes(num_vector, "dqn", 1602500);
+	refuses(num_vector, "6B", 0, 9, "an element has 4 bytes");
+	refuses(num_vector, "44B", 0, 10, "too large");
+	refuses(num_vector, "ppo", 0, 10004, "too large");
+	refuses(num_vector, "0", 1, 9, "too small");
+	refuses(num_vector, "gpt", 0, 9,
+	    "no size (40kB), number of elements, dqn, a2c, ppo or ddpg");
+	refuses(num_vector, "", 0, 9,
+	    "no size (40kB), number of elements, dqn, a2c, ppo or ddpg");
 	takes(num_bytes, "9036B", 9036);
 	takes(num_bytes, "40.02kB", 40020);
 	takes(num_bytes, "4KiB", 4096);
