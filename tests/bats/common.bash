@@ -82,10 +82,10 @@ finish() {
 	wait "${!pid}"
 }
 
-# python MODULE: a Python that has it in $py, or skip
+# python [MODULE]: a Python that has it in $py, or skip
 python() {
 	for py in python3 /usr/bin/python3; do
-		! "$py" -c "import $1" 2>/dev/null || return 0
+		! "$py" -c "${1:+import $1}" 2>/dev/null || return 0
 	done
 	skip "no python3 with $1"
 }
