@@ -119,6 +119,24 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[[ $(cli command docs getv) == *"if newer"* ]]
 }
 
+@test "COMMAND DOCS has arguments, a wrong number of them the usage" {
+	need_cli
+	start
+	[ "$(cli command docs lrange | sed '1,/^arguments$/d' | tr '\n' ' ')" = \
+	    'name key type key name start type integer name stop type integer ' ]
+	[ "$(cli command docs set | sed '1,/^value$/d' | tr '\n' ' ')" = \
+	    'type string name choice type oneof flags optional arguments name nx type pure-token token NX name xx type pure-token token XX name get type pure-token token GET flags optional ' ]
+	[ "$(cli command docs per.add | sed '1,/^frames$/d' | tr '\n' ' ')" = \
+	    'type block token FRAMES flags optional arguments name n type integer name frame type string flags multiple name priority type block flags multiple arguments name priority type string name blob type string ' ]
+	for name in $(cli command list); do
+		cli command docs "$name" | grep -x arguments
+	done
+	[[ $(cli command docs config) == *"config|set"*parameter* ]]
+	[[ $(cli per.sample replay) == *"number of arguments for 'per.sample' command; usage: PER.SAMPLE table batch [BETA b]"* ]]
+	[[ $(cli getv a) == *"usage: GETV key since"* ]]
+	[[ $(cli get) == "ERR wrong number of arguments for 'get' command" ]]
+}
+
 @test "redis-benchmark: ping, set, get, rpush, lrange, also pipelined" {
 	command -v redis-benchmark >/dev/null || skip "no redis-benchmark"
 	start

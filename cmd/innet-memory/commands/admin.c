@@ -8,6 +8,7 @@
 #include "common/base/num.h"
 #include "common/live/timer.h"
 
+#include "cmd/innet-memory/commands/usage.h"
 #include "cmd/innet-memory/server/parts.h"
 #include "cmd/innet-memory/server/server.h"
 
@@ -103,14 +104,25 @@ show(struct client *c, const struct verb *v)
 static void
 show_docs(struct client *c, const struct verb *v)
 {
+	const struct verbs *vs = &c->srv->verbs;
+	const size_t subs = subs_of(vs, v);
+
 	reply_text(c, v->name);
-	reply_array(c, 6);
+	reply_array(c, subs > 0 ? 10 : 8);
 	reply_text(c, "summary");
 	reply_text(c, v->cmd->summary);
 	reply_text(c, "since");
 	reply_text(c, "1.0.0");
 	reply_text(c, "group");
 	reply_text(c, v->cmd->group);
+	reply_text(c, "arguments");
+	usage_reply(c, v->cmd->usage);
+	if (subs == 0)
+		return;
+	reply_text(c, "subcommands");
+	reply_array(c, 2 * subs);
+	for (size_t i = 0; i < subs; i++)
+		show_docs(c, v + 1 + i);
 }
 
 static size_t
@@ -396,11 +408,13 @@ static const struct command command_subs[] = {
 	{ "count", 2, COMMAND_FAST, run_count, "server",
 	    "Returns a count of commands.", .subs = NULL },
 	{ "docs", -2, 0, run_docs, "server",
-	    "Returns documentary information about commands.", .subs = NULL },
+	    "Returns documentary information about commands.",
+	    .usage = "[command...]", .subs = NULL },
 	{ "help", 2, 0, command_help, "server",
 	    "Lists the words that may follow.", .subs = NULL },
 	{ "info", -2, 0, run_command_info, "server",
-	    "Returns information about commands.", .subs = NULL },
+	    "Returns information about commands.",
+	    .usage = "[command...]", .subs = NULL },
 	{ "list", -2, 0, run_command_list, "server",
 	    "Returns a list of command names.", .subs = NULL },
 	{ 0 }
@@ -408,13 +422,15 @@ static const struct command command_subs[] = {
 
 static const struct command config_subs[] = {
 	{ "get", -3, COMMAND_ADMIN, run_config_get, "server",
-	    "Returns the values of settings.", .subs = NULL },
+	    "Returns the values of settings.",
+	    .usage = "pattern...", .subs = NULL },
 	{ "help", 2, 0, command_help, "server",
 	    "Lists the words that may follow.", .subs = NULL },
 	{ "resetstat", 2, COMMAND_ADMIN, run_resetstat, "server",
 	    "Resets the server's statistics.", .subs = NULL },
 	{ "set", -4, COMMAND_ADMIN, run_config_set, "server",
-	    "Changes settings while the server runs.", .subs = NULL },
+	    "Changes settings while the server runs.",
+	    .usage = "(parameter value)...", .subs = NULL },
 	{ 0 }
 };
 
@@ -426,7 +442,8 @@ static const struct command commands[] = {
 	    "A container for server configuration commands.",
 	    .subs = config_subs },
 	{ "shutdown", -1, COMMAND_ADMIN | COMMAND_NOT_QUEUED, run_shutdown,
-	    "server", "Saves and ends the server.", .subs = NULL },
+	    "server", "Saves and ends the server.",
+	    .usage = "[NOSAVE|SAVE]", .subs = NULL },
 	{ 0 }
 };
 

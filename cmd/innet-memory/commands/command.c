@@ -152,13 +152,39 @@ arity_fits(const struct command *cmd, size_t n)
 	    n == (size_t)cmd->arity;
 }
 
+/* The name of a verb, all of which are shorter than 32. */
+static void
+upper(char up[32], const char *name)
+{
+	size_t i;
+
+	for (i = 0; name[i] != '\0'; i++)
+		up[i] = (char)toupper((unsigned char)name[i]);
+	up[i] = '\0';
+}
+
+/* Redis' commands are answered with Redis' bytes, our own with the usage. */
+static void
+say_usage(const struct verb *v, char *why, size_t room)
+{
+	const int n = snprintf(why, room, "ERR wrong number of arguments for "
+	    "'%s' command", v->name);
+	char up[32];
+
+	if ((v->cmd->flags & COMMAND_OWN) == 0)
+		return;
+	upper(up, v->name);
+	snprintf(why + n, room - (size_t)n, "; usage: %s %s", up,
+	    v->cmd->usage == NULL ? "" : v->cmd->usage);
+}
+
 /* The verb of a request; NULL: why not has been said. */
 static struct verb *
 look_up(struct client *c, const struct resp_args *a)
 {
 	struct verbs *vs = &c->srv->verbs;
 	struct verb *v = verbs_find(vs, a->v[0].p, a->v[0].len), *sub = NULL;
-	char why[128];
+	char why[256];
 
 	if (v == NULL) {
 		say_unknown(c, a);
@@ -168,11 +194,8 @@ look_up(struct client *c, const struct resp_args *a)
 		sub = verbs_sub(vs, v, a->v[1].p, a->v[1].len);
 		if (sub == NULL) {
 			char up[32];
-			size_t i;
 
-			for (i = 0; v->name[i] != '\0'; i++)
-				up[i] = (char)toupper(v->name[i]);
-			up[i] = '\0';
+			upper(up, v->name);
 			v->rejected++;
 			reply_error(c, "ERR unknown subcommand '%.*s'. Try "
 			    "%s HELP.", (int)(a->v[1].len < 128 ?
@@ -182,8 +205,7 @@ look_up(struct client *c, const struct resp_args *a)
 		v = sub;
 	}
 	if (!arity_fits(v->cmd, a->n)) {
-		snprintf(why, sizeof(why), "ERR wrong number of arguments for "
-		    "'%s' command", v->name);
+		say_usage(v, why, sizeof(why));
 		reject(c, v, why);
 		return NULL;
 	}

@@ -29,7 +29,8 @@ enum {
 	COMMAND_AT_ONCE = 16,	/* within MULTI, too, instead of queued */
 	COMMAND_NOT_QUEUED = 32, /* refused within MULTI */
 	COMMAND_FAST = 64,	/* shown by COMMAND only: */
-	COMMAND_ADMIN = 128
+	COMMAND_ADMIN = 128,
+	COMMAND_OWN = 256	/* Redis has none of that name */
 };
 
 struct command {
@@ -39,6 +40,7 @@ struct command {
 	unsigned flags;
 	void (*run)(struct client *c, const struct resp_args *a);
 	const char *group, *summary;	/* of COMMAND DOCS */
+	const char *usage;	/* its arguments (usage.h); NULL: none */
 	int first_key, last_key, step;	/* 0: none; last may be -1 */
 	const struct command *subs;	/* words that may follow the name */
 };

@@ -201,7 +201,7 @@ run_info(struct client *c, const struct resp_args *a)
 static const struct command commands[] = {
 	{ "info", -1, 0, run_info, "server",
 	    "Returns information and statistics about the server.",
-	    .subs = NULL },
+	    .usage = "[section...]", .subs = NULL },
 	{ 0 }
 };
 

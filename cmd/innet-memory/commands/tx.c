@@ -242,7 +242,8 @@ static const struct command commands[] = {
 	    "Forgets about watched keys of a transaction.", .subs = NULL },
 	{ "watch", -2, AT_ONCE, run_watch, "transactions",
 	    "Monitors changes to keys to determine the "
-	    "execution of a transaction.", 1, -1, 1, NULL },
+	    "execution of a transaction.",
+	    "key...", 1, -1, 1, NULL },
 	{ 0 }
 };
 

@@ -1,0 +1,248 @@
+/* usage.c - what a command's usage means, as Redis' COMMAND DOCS has it */
+#include <assert.h>
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/innet-memory/server/client.h"
+#include "cmd/innet-memory/commands/usage.h"
+
+enum kind { VALUE, TOKEN, BLOCK, ONE_OF };
+
+enum { NODES = 48, NAME_BYTES = 24 };	/* the longest usage has 24 nodes */
+
+struct node {
+	enum kind kind;
+	char name[NAME_BYTES], token[NAME_BYTES];	/* "": none */
+	bool optional, many;
+	struct node *first, *next;	/* within it; after it */
+};
+
+struct parse {
+	const char *at;
+	struct node node[NODES];
+	size_t n;
+};
+
+static struct node *any(struct parse *p);
+
+static struct node *
+make(struct parse *p, enum kind kind)
+{
+	assert(p->n < NODES);
+	p->node[p->n].kind = kind;
+	return &p->node[p->n++];
+}
+
+static void
+skip_blanks(struct parse *p)
+{
+	while (*p->at == ' ')
+		p->at++;
+}
+
+static struct node *
+word(struct parse *p)
+{
+	const size_t len = strcspn(p->at, " .|[]()");
+	struct node *o = make(p, isupper((unsigned char)*p->at) ? TOKEN :
+	    VALUE);
+
+	assert(len > 0 && len < NAME_BYTES);
+	for (size_t i = 0; i < len; i++)
+		o->name[i] = (char)tolower((unsigned char)p->at[i]);
+	if (o->kind == TOKEN)
+		memcpy(o->token, p->at, len);
+	p->at += len;
+	return o;
+}
+
+/* A word, or what brackets hold, and how often it comes. */
+static struct node *
+item(struct parse *p)
+{
+	const char open = *p->at;
+	struct node *o;
+
+	if (open == '[' || open == '(') {
+		p->at++;
+		o = any(p);
+		assert(*p->at == (open == '[' ? ']' : ')'));
+		p->at++;
+		o->optional |= open == '[';
+	} else {
+		o = word(p);
+	}
+	if (strncmp(p->at, "...", 3) == 0) {
+		p->at += 3;
+		o->many = true;
+	}
+	skip_blanks(p);
+	return o;
+}
+
+/* A token and the values behind it are one argument. */
+static struct node *
+named(struct parse *p, struct node *token)
+{
+	struct node *o = token->next, **end = &o, *rest;
+
+	while (*end != NULL && (*end)->kind != TOKEN && !(*end)->optional &&
+	    (*end)->token[0] == '\0')
+		end = &(*end)->next;
+	rest = *end;
+	*end = NULL;
+	if (o == NULL) {
+		token->next = rest;
+		return token;
+	}
+	if (o->kind == ONE_OF) {
+		memcpy(o->name, token->name, NAME_BYTES);
+	} else if (o->next != NULL) {
+		struct node *block = make(p, BLOCK);
+
+		block->first = o;
+		memcpy(block->name, token->name, NAME_BYTES);
+		o = block;
+	}
+	memcpy(o->token, token->token, NAME_BYTES);
+	o->next = rest;
+	return o;
+}
+
+/* What follows each other, up to what ends it. */
+static struct node *
+sequence(struct parse *p)
+{
+	struct node *first = NULL, **end = &first;
+
+	skip_blanks(p);
+	while (*p->at != '\0' && strchr("|])", *p->at) == NULL) {
+		*end = item(p);
+		end = &(*end)->next;
+	}
+	for (end = &first; *end != NULL; end = &(*end)->next) {
+		if ((*end)->kind == TOKEN)
+			*end = named(p, *end);
+	}
+	return first;
+}
+
+/* One thing for what follows each other. */
+static struct node *
+together(struct parse *p)
+{
+	struct node *first = sequence(p), *o;
+
+	assert(first != NULL);
+	if (first->next == NULL)
+		return first;
+	o = make(p, BLOCK);
+	snprintf(o->name, NAME_BYTES, "%s", first->name);
+	o->first = first;
+	return o;
+}
+
+static struct node *
+any(struct parse *p)
+{
+	struct node *first = together(p), **end = &first->next, *o;
+
+	if (*p->at != '|')
+		return first;
+	while (*p->at == '|') {
+		p->at++;
+		*end = together(p);
+		end = &(*end)->next;
+	}
+	o = make(p, ONE_OF);
+	o->first = first;
+	snprintf(o->name, NAME_BYTES, "choice");
+	return o;
+}
+
+static const char *
+type_of(const struct node *o)
+{
+	static const char *const integers[] = { "n", "ms", "count", "index",
+		"start", "stop", "since", "id", "batch", "bytes", "stack",
+		"client-id", "protover" };
+	static const char *const reals[] = { "a", "b", "lo", "hi" };
+
+	switch (o->kind) {
+	case TOKEN: return "pure-token";
+	case BLOCK: return "block";
+	case ONE_OF: return "oneof";
+	case VALUE: break;
+	}
+	for (size_t i = 0; i < sizeof(integers) / sizeof(*integers); i++) {
+		if (strcmp(o->name, integers[i]) == 0)
+			return "integer";
+	}
+	for (size_t i = 0; i < sizeof(reals) / sizeof(*reals); i++) {
+		if (strcmp(o->name, reals[i]) == 0)
+			return "double";
+	}
+	return strcmp(o->name, "key") == 0 ? "key" : "string";
+}
+
+static void show(struct client *c, const struct node *first);
+
+static void
+show_one(struct client *c, const struct node *o)
+{
+	const size_t marks = (size_t)o->optional + (size_t)o->many;
+
+	reply_array(c, 2 * (2 + (size_t)(o->token[0] != '\0') +
+	    (size_t)(marks > 0) + (size_t)(o->first != NULL)));
+	reply_text(c, "name");
+	reply_text(c, o->name);
+	reply_text(c, "type");
+	reply_text(c, type_of(o));
+	if (o->token[0] != '\0') {
+		reply_text(c, "token");
+		reply_text(c, o->token);
+	}
+	if (marks > 0) {
+		reply_text(c, "flags");
+		reply_array(c, marks);
+	}
+	if (o->optional)
+		reply_status(c, "optional");
+	if (o->many)
+		reply_status(c, "multiple");
+	if (o->first != NULL) {
+		reply_text(c, "arguments");
+		show(c, o->first);
+	}
+}
+
+static void
+show(struct client *c, const struct node *first)
+{
+	size_t n = 0;
+
+	for (const struct node *o = first; o != NULL; o = o->next)
+		n++;
+	reply_array(c, n);
+	for (const struct node *o = first; o != NULL; o = o->next)
+		show_one(c, o);
+}
+
+void
+usage_reply(struct client *c, const char *usage)
+{
+	struct parse p = { .at = usage == NULL ? "" : usage };
+	struct node *o;
+
+	if (*p.at == '\0') {
+		reply_array(c, 0);
+		return;
+	}
+	o = any(&p);
+	assert(*p.at == '\0');
+	/* the outermost sequence is the array itself */
+	show(c, o->kind == BLOCK && o->token[0] == '\0' && !o->many &&
+	    !o->optional ? o->first : o);
+}

@@ -1,0 +1,18 @@
+/*
+ * usage.h - the arguments of a command, written once
+ *
+ * A usage is a line such as "key [COUNT n] (id priority)...": a word in lower
+ * case is a value, one in upper case stands as it is and gives a name to the
+ * values that follow it, [ ] is what may be left out, | separates what
+ * excludes each other, ( ) holds together, ... is once or more.  Errors show
+ * the line; COMMAND DOCS shows what it means.
+ */
+#ifndef INNET_MEMORY_COMMANDS_USAGE_H
+#define INNET_MEMORY_COMMANDS_USAGE_H
+
+struct client;
+
+/* Reply with COMMAND DOCS' array of what a usage names; NULL: an empty one. */
+void usage_reply(struct client *c, const char *usage);
+
+#endif
