@@ -45,8 +45,11 @@ columns_print(const struct columns *t, FILE *f)
 		size_t c = i % t->n;
 		bool left = (t->left >> c & 1) != 0, last = c == t->n - 1;
 
-		fprintf(f, "%*s%s", left ? last ? 0 : -width[c] : width[c],
-		    t->word[i], last ? "\n" : "  ");
+		if (!last || !left || t->word[i][0] != '\0')
+			fprintf(f, "%s%*s", c == 0 ? "" : "  ", left ? last ?
+			    0 : -width[c] : width[c], t->word[i]);
+		if (last)
+			putc('\n', f);
 	}
 }
 

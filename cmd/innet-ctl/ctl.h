@@ -16,6 +16,7 @@ struct ctl_conf {
 	uint16_t regrouped;		/* ... in this cluster */
 	bool has_job;			/* --job was given */
 	bool json, prometheus;
+	bool verbose;			/* counters at zero, too */
 	uint64_t count;			/* of watch: blocks, 0 for ever */
 	uint64_t interval_ns;
 };

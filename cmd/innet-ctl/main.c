@@ -28,6 +28,7 @@ static const struct opt opts[] = {
 	{ BIND, "bind", "ADDR", "send from HOST:PORT" },
 	{ JSON, "json", NULL, "answers as JSON objects, one a line" },
 	{ PROMETHEUS, "prometheus", NULL, "stats in Prometheus' text format" },
+	{ 'v', "verbose", NULL, "stats, watch: counters at zero, too" },
 	{ 'c', "count", "N", "watch: end after N times" },
 	{ INTERVAL, "interval", "TIME", "watch: between two (default 1s)" },
 	{ ALL, "all", NULL, "reset: put every member out, too" },
@@ -166,6 +167,7 @@ parse_show(int ch, struct ctl_conf *cf)
 	switch (ch) {
 	case JSON: cf->json = true; break;
 	case PROMETHEUS: cf->prometheus = true; break;
+	case 'v': cf->verbose = true; break;
 	case ALL: cf->disbands = true; break;
 	case 'c':
 		opt_check("count", optarg, num_u64(optarg, 1, UINT64_MAX,
@@ -309,6 +311,8 @@ check_use(const struct ctl_conf *cf, const struct verb *v, uint64_t used)
 		    strcmp(only, v->name) != 0)
 			misuse("--%s is for %s", o->name, only);
 	}
+	if (cf->verbose && v->action != CONTROL_STATS && v->run != watch_run)
+		misuse("--verbose is for stats and watch");
 	if (cf->has_job && (v->action == CONTROL_JOBS || v->action ==
 	    CONTROL_REGROUP))
 		misuse("--job is not for %s", v->name);

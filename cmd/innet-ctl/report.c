@@ -115,7 +115,7 @@ report_run(const struct ctl_conf *cf, struct ask *a)
 	else if (cf->action == CONTROL_MEMBERS)
 		show_members(stdout, p.root);
 	else
-		show_stats(stdout, p.root, NULL, 0);
+		show_stats(stdout, p.root, NULL, 0, cf->verbose);
 	paged_free(&p);
 	return 0;
 }
@@ -164,7 +164,8 @@ show_look(const struct ctl_conf *cf, const struct look *l,
 	else
 		show_jobs(stdout, l->list.root);
 	putchar('\n');
-	show_stats(stdout, l->stats.root, before->stats.root, seconds);
+	show_stats(stdout, l->stats.root, before->stats.root, seconds,
+	    cf->verbose);
 }
 
 /* Sleep until then, or until a signal that says stop. */

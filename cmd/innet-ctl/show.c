@@ -16,8 +16,7 @@ enum {
 	METRICS_MAX = 4096		/* counters, and gauges, of one */
 };
 
-/* A word as a terminal may have it. */
-static void
+void
 show_word(FILE *f, const char *s)
 {
 	for (; *s != '\0'; s++)
@@ -108,32 +107,73 @@ show_job(FILE *f, const cJSON *j)
 	fputs(begun ? "\n" : "-\n", f);
 }
 
+/* How far behind, of the one that is most, in marks; and who is waited for. */
+static void
+add_lag(struct columns *t, const cJSON *m, double most)
+{
+	static const char marks[] = "##########";
+	const cJSON *missing = values_get(m, "missing");
+	const double n = cJSON_IsNumber(missing) && missing->valuedouble > 0 &&
+	    most > 0 ? missing->valuedouble / most : 0;
+
+	columns_add(t, "%.*s", (int)ceil((sizeof(marks) - 1) * n), marks);
+}
+
+/* A member's line, up to what it owes. */
+static void
+add_member(struct columns *t, const cJSON *m)
+{
+	static const char *const keys[] = { "id", "worker" };
+	char text[VALUES_NUMBER_BYTES];
+
+	for (size_t i = 0; i < 2; i++)
+		columns_add(t, "%s", values_number(values_get(m, keys[i]),
+		    text));
+	columns_add(t, "%s:%s", values_string(values_get(m, "address")),
+	    values_number(values_get(m, "port"), text));
+	columns_add(t, "%s", values_string(values_get(m, "type")));
+	columns_add(t, "%s", values_string(values_get(m, "parent")));
+	columns_add(t, "%s", values_number(values_get(m, "last_heard_ms"), text));
+	columns_add(t, "%s", values_number(values_get(m, "missing"), text));
+}
+
+/* One who was a member, and for how long it is gone. */
+static void
+add_gone(struct columns *t, const cJSON *m)
+{
+	const cJSON *ms = values_get(m, "gone_ms");
+
+	add_member(t, m);
+	columns_add(t, "%s %.1f s ago", cJSON_IsTrue(values_get(m,
+	    "evicted")) ? "put out" : "left", cJSON_IsNumber(ms) &&
+	    isfinite(ms->valuedouble) ? ms->valuedouble / 1000 : 0);
+}
+
 void
 show_members(FILE *f, const cJSON *j)
 {
 	static const char *const heads[] = { "id", "worker", "address",
-	    "port", "type", "parent", "heard ms", "missing" };
-	struct columns t = { .n = 8, .left = 1 << 2 | 1 << 4 | 1 << 5 };
-	char text[VALUES_NUMBER_BYTES];
+	    "type", "parent", "heard ms", "missing", "lag" };
+	struct columns t = { .n = 8, .left = 7 << 2 | 1 << 7 };
 	const cJSON *m;
+	double most = 0;
 
+	show_verdict(f, j);
 	show_job(f, j);
 	for (size_t i = 0; i < t.n; i++)
 		columns_add(&t, "%s", heads[i]);
 	cJSON_ArrayForEach(m, values_get(j, "members")) {
-		columns_add(&t, "%s", values_number(values_get(m, "id"), text));
-		columns_add(&t, "%s", values_number(values_get(m, "worker"),
-		    text));
-		columns_add(&t, "%s", values_string(values_get(m, "address")));
-		columns_add(&t, "%s", values_number(values_get(m, "port"),
-		    text));
-		columns_add(&t, "%s", values_string(values_get(m, "type")));
-		columns_add(&t, "%s", values_string(values_get(m, "parent")));
-		columns_add(&t, "%s", values_number(values_get(m,
-		    "last_heard_ms"), text));
-		columns_add(&t, "%s", values_number(values_get(m, "missing"),
-		    text));
+		const cJSON *n = values_get(m, "missing");
+
+		if (cJSON_IsNumber(n) && isfinite(n->valuedouble))
+			most = fmax(most, n->valuedouble);
 	}
+	cJSON_ArrayForEach(m, values_get(j, "members")) {
+		add_member(&t, m);
+		add_lag(&t, m, most);
+	}
+	cJSON_ArrayForEach(m, values_get(j, "gone"))
+		add_gone(&t, m);
 	columns_print(&t, f);
 	columns_free(&t);
 }
@@ -154,7 +194,7 @@ add_rate(struct columns *t, const cJSON *c, const cJSON *was, double seconds)
 /* The counters; with their rates unless before is NULL. */
 static void
 show_counters(FILE *f, const cJSON *counters, const cJSON *before,
-    double seconds)
+    double seconds, bool zeros)
 {
 	struct columns t = { .n = before == NULL ? 2 : 3, .left = 1 };
 	char text[VALUES_NUMBER_BYTES];
@@ -165,6 +205,8 @@ show_counters(FILE *f, const cJSON *counters, const cJSON *before,
 	if (before != NULL)
 		columns_add(&t, "per s");
 	cJSON_ArrayForEach(c, counters) {
+		if (!zeros && cJSON_IsNumber(c) && c->valuedouble == 0)
+			continue;
 		columns_add(&t, "%s", c->string);
 		columns_add(&t, "%s", values_number(c, text));
 		if (before != NULL)
@@ -175,14 +217,15 @@ show_counters(FILE *f, const cJSON *counters, const cJSON *before,
 }
 
 void
-show_stats(FILE *f, const cJSON *j, const cJSON *before, double seconds)
+show_stats(FILE *f, const cJSON *j, const cJSON *before, double seconds,
+    bool zeros)
 {
 	struct columns t = { .n = 2, .left = 1 };
 	char text[VALUES_NUMBER_BYTES];
 	const cJSON *c;
 
 	show_counters(f, values_get(j, "counters"), before == NULL ? NULL :
-	    values_get(before, "counters"), seconds);
+	    values_get(before, "counters"), seconds, zeros);
 	columns_add(&t, "gauge");
 	columns_add(&t, "value");
 	cJSON_ArrayForEach(c, values_get(j, "gauges")) {

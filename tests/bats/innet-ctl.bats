@@ -67,17 +67,50 @@ refuses() {
 	fake
 	innet-ctl $at members >got
 	cat >want <<-END
+	4 members, heard within 1 s
 	job 1, h 4, follows, open, iteration 12
-	id  worker  address     port  type    parent  heard ms  missing
-	 0       1  127.0.0.1  40001  worker  -              0        0
-	 1       2  127.0.0.1  40002  worker  -             12        1
-	 2       3  127.0.0.1  40003  worker  -             24        2
-	 3       4  127.0.0.1  40004  worker  -             36        3
+	id  worker  address          type    parent  heard ms  missing  lag
+	 0       1  127.0.0.1:40001  worker  -              0        0
+	 1       2  127.0.0.1:40002  worker  -             12        1  ####
+	 2       3  127.0.0.1:40003  worker  -             24        2  #######
+	 3       4  127.0.0.1:40004  worker  -             36        3  ##########
 	END
 	diff want got
 	echo '{"members":[]}' >empty
 	fake --members empty
-	[ "$(innet-ctl $at members | head -n 1)" = "-" ]
+	[ "$(innet-ctl $at members | head -n 2 | xargs)" = "no members -" ]
+}
+
+@test "members begin with how the job stands, and who is gone is told" {
+	# verdict JSON: the first line
+	verdict() {
+		echo "$1" >said
+		fake --members said
+		innet-ctl $at members | head -n 1
+	}
+	here='{"id":0,"worker":0,"address":"127.0.0.1","port":9,"type":"worker","last_heard_ms":20,"missing":0}'
+	late='{"id":1,"worker":1,"address":"127.0.0.2","port":8,"type":"worker","last_heard_ms":3040,"missing":28}'
+	left='{"worker":2,"address":"127.0.0.3","port":7,"type":"worker","evicted":false,"gone_ms":900,"last_heard_ms":950}'
+	out='{"worker":3,"address":"127.0.0.4","port":6,"type":"worker","evicted":true,"gone_ms":5000,"last_heard_ms":15000}'
+	[ "$(verdict "{\"h\":2,\"open\":true,\"members\":[$here,$late]}")" = "waits for worker 1 (127.0.0.2:8), last heard 3.0 s ago" ]
+	[ "$(verdict "{\"h\":3,\"open\":false,\"members\":[$here]}")" = "waits for members: 1 of 3 have joined" ]
+	[ "$(verdict "{\"h\":1,\"open\":true,\"halted\":true,\"members\":[$here]}")" = "halted, until innet-ctl resume" ]
+	[ "$(verdict "{\"h\":3,\"open\":true,\"members\":[$here],\"gone\":[$out,$left]}")" = "stands still: 3 needed, 1 left; worker 2 (127.0.0.3:7) left 0.9 s ago" ]
+	fake --members said
+	[ "$(innet-ctl $at members | tail -n 2 | xargs)" = \
+	    "- 3 127.0.0.4:6 worker - 15000 - put out 5.0 s ago - 2 127.0.0.3:7 worker - 950 - left 0.9 s ago" ]
+	[ "$(verdict "{\"members\":[$(sed 's/28/0/' <<<$late),$here]}")" = "2 members, worker 1 (127.0.0.2:8) last heard 3.0 s ago" ]
+	[ "$(verdict "{\"h\":2,\"open\":true,\"halted\":false,\"members\":[7,\"x\"],\"gone\":[1,{}]}")" = "2 members, heard within 1 s" ]
+}
+
+@test "counters at zero are left out, unless -v" {
+	echo '{"counters":{"a":0,"b":2,"c":0},"gauges":{"d":0}}' >stats
+	fake --stats stats
+	[ "$(innet-ctl $at stats | xargs)" = "counter total b 2 gauge value d 0" ]
+	[ "$(innet-ctl $at stats -v | xargs)" = "counter total a 0 b 2 c 0 gauge value d 0" ]
+	[ "$(innet-ctl $at watch -v -c 1 | grep -c '^[ac] ')" -eq 2 ]
+	run -2 innet-ctl $at jobs -v
+	[[ $output == *"--verbose is for stats and watch"* ]]
 }
 
 @test "answers that are lost: asked again with the same xid" {
@@ -206,7 +239,7 @@ refuses() {
 		[ -z "$(tr -d ' -~\n' <out)" ]
 	done
 	[ "$(grep -c '^innet_job_a_b_total' out)" -eq 1 ]
-	[ "$(innet-ctl $at members | tail -n 1 | tr -s ' ')" = " - - ?[2J?? - - - - -1.5" ]
+	[ "$(innet-ctl $at members | tail -n 1 | tr -s ' ')" = " - - ?[2J??:- - - - -1.5" ]
 }
 
 @test "--prometheus: every line is a type or a sample, digits are all there" {

@@ -30,8 +30,8 @@ show(uint8_t action, const cJSON *root)
 	} else if (action == CONTROL_JOBS) {
 		show_jobs(f, root);
 	} else {
-		show_stats(f, root, NULL, 0);
-		show_stats(f, root, root, 0.5);
+		show_stats(f, root, NULL, 0, true);
+		show_stats(f, root, root, 0.5, false);
 	}
 	fflush(f);
 	tables = len;
