@@ -35,10 +35,9 @@ put_cell(char *s, const struct value *v, enum unit unit, struct scale scale)
 	else if (unit == COUNT || (unit == NS && scale.ns == 1))
 		snprintf(s, CELL_BYTES, "%" PRId64, v->whole);
 	else if (unit == NS)
-		snprintf(s, CELL_BYTES, "%.3f", (double)v->whole / scale.ns);
+		snprintf(s, CELL_BYTES, "%.6g", (double)v->whole / scale.ns);
 	else
-		snprintf(s, CELL_BYTES, unit == PERCENT ? "%.2f" : "%.6f",
-		    v->real);
+		snprintf(s, CELL_BYTES, "%.6g", v->real);
 }
 
 /* A value for programs: whole numbers to the last digit. */
@@ -76,55 +75,54 @@ first_of(const struct rows *rows)
 
 /* Is figure k a column of the table?  Jain's index stands below it. */
 static bool
-in_table(const struct rows *rows, enum figure k)
+in_table(const struct rows *rows, int k)
 {
 	return rows->view->chosen || (k != JAIN && (rows->row[rows->n -
 	    1].v[k].known || figure_name[k].unit == NS));
 }
 
+/* The heads, with the unit of ages behind theirs. */
+static void
+add_heads(struct columns *t, const struct rows *rows, struct scale scale)
+{
+	columns_add(t, rows->by == BY_WORKER ? "worker" : "cluster");
+	for (int c = 0; c < rows->view->shows.n; c++) {
+		const int k = rows->view->shows.column[c];
+
+		if (!in_table(rows, k))
+			continue;
+		columns_add(t, figure_name[k].unit == NS ? "%s %s" : "%s",
+		    figure_name[k].title, scale.name);
+	}
+	t->n = t->words;
+}
+
 void
 print_table(FILE *f, const struct rows *rows)
 {
-	const struct view *view = rows->view;
 	const struct row *all = &rows->row[rows->n - 1];
 	const struct scale scale = scale_of(rows);
-	int width[FIGURES];
+	struct columns t = { .left = 1 };
 	char s[CELL_BYTES];
 
-	for (int k = 0; k < FIGURES; k++) {
-		width[k] = (int)strlen(figure_name[k].title);
-		for (size_t i = first_of(rows); i < rows->n; i++) {
-			put_cell(s, &rows->row[i].v[k], figure_name[k].unit,
-			    scale);
-			if ((int)strlen(s) > width[k])
-				width[k] = (int)strlen(s);
-		}
-	}
-	fprintf(f, "%-12s", rows->by == BY_WORKER ? "worker" : "cluster");
-	for (int c = 0; c < view->columns; c++) {
-		const enum figure k = view->column[c];
-
-		if (in_table(rows, k))
-			fprintf(f, "  %*s", width[k], figure_name[k].title);
-	}
-	fputc('\n', f);
+	add_heads(&t, rows, scale);
 	for (size_t i = first_of(rows); i < rows->n; i++) {
 		put_name(s, rows, i);
-		fprintf(f, "%-12s", s);
-		for (int c = 0; c < view->columns; c++) {
-			const enum figure k = view->column[c];
+		columns_add(&t, "%s", s);
+		for (int c = 0; c < rows->view->shows.n; c++) {
+			const int k = rows->view->shows.column[c];
 
 			if (!in_table(rows, k))
 				continue;
 			put_cell(s, &rows->row[i].v[k], figure_name[k].unit,
 			    scale);
-			fprintf(f, "  %*s", width[k], s);
+			columns_add(&t, "%s", s);
 		}
-		fputc('\n', f);
 	}
+	columns_print(&t, f);
+	columns_free(&t);
 	put_cell(s, &all->v[JAIN], INDEX, scale);
-	fprintf(f, "ages in %s; Jain's index of the mean ages %s\n",
-	    scale.name, s);
+	fprintf(f, "Jain's index of the mean ages: %s\n", s);
 }
 
 /* "cluster":1 or "cluster":1,"worker":7 or "cluster":"all" */
@@ -145,8 +143,8 @@ print_json(FILE *f, const struct rows *rows)
 	for (size_t i = first_of(rows); i < rows->n; i++) {
 		fputc('{', f);
 		json_name(f, rows, i);
-		for (int c = 0; c < rows->view->columns; c++) {
-			const enum figure k = rows->view->column[c];
+		for (int c = 0; c < rows->view->shows.n; c++) {
+			const int k = rows->view->shows.column[c];
 
 			if (k == JAIN && i < rows->n - 1)
 				continue;
@@ -176,13 +174,13 @@ void
 print_csv(FILE *f, const struct rows *rows)
 {
 	fputs(rows->by == BY_WORKER ? "cluster,worker" : "cluster", f);
-	for (int c = 0; c < rows->view->columns; c++)
-		fprintf(f, ",%s", figure_name[rows->view->column[c]].key);
+	for (int c = 0; c < rows->view->shows.n; c++)
+		fprintf(f, ",%s", figure_name[rows->view->shows.column[c]].key);
 	fputc('\n', f);
 	for (size_t i = first_of(rows); i < rows->n; i++) {
 		csv_name(f, rows, i);
-		for (int c = 0; c < rows->view->columns; c++) {
-			const enum figure k = rows->view->column[c];
+		for (int c = 0; c < rows->view->shows.n; c++) {
+			const int k = rows->view->shows.column[c];
 
 			fputc(',', f);
 			put_value(f, &rows->row[i].v[k], figure_name[k].unit,
@@ -256,15 +254,19 @@ compare_table(FILE *f, const struct rows *a, const struct rows *b)
 	char s[3][CELL_BYTES], name[CELL_BYTES];
 	struct pair p;
 	struct value q;
+	struct columns t = { .n = 5, .left = 3 };
 	size_t i = 0, j = 0;
 
-	fprintf(f, "%-12s %-16s %16s %16s %10s\n", a->by == BY_WORKER ?
-	    "worker" : "cluster", "figure", "run", "other", "ratio");
+	columns_add(&t, a->by == BY_WORKER ? "worker" : "cluster");
+	columns_add(&t, "figure");
+	columns_add(&t, "run");
+	columns_add(&t, "other");
+	columns_add(&t, "run/other");
 	while (next_pair(a, b, &i, &j, &p)) {
 		put_name(name, p.a != -1 ? a : b,
 		    (size_t)(p.a != -1 ? p.a : p.b));
-		for (int c = 0; c < a->view->columns; c++) {
-			const enum figure k = a->view->column[c];
+		for (int c = 0; c < a->view->shows.n; c++) {
+			const int k = a->view->shows.column[c];
 			const struct value *x = value_at(a, p.a, k);
 			const struct value *y = value_at(b, p.b, k);
 			const enum unit unit = figure_name[k].unit;
@@ -275,11 +277,15 @@ compare_table(FILE *f, const struct rows *a, const struct rows *b)
 			put_cell(s[0], x, unit, scale);
 			put_cell(s[1], y, unit, scale);
 			put_cell(s[2], &q, INDEX, scale);
-			fprintf(f, "%-12s %-16s %16s %16s %10s\n", name,
-			    figure_name[k].title, s[0], s[1], s[2]);
+			columns_add(&t, "%s", name);
+			columns_add(&t, unit == NS ? "%s %s" : "%s",
+			    figure_name[k].title, scale.name);
+			for (int w = 0; w < 3; w++)
+				columns_add(&t, "%s", s[w]);
 		}
 	}
-	fprintf(f, "ages in %s; ratio is run / other\n", scale.name);
+	columns_print(&t, f);
+	columns_free(&t);
 }
 
 void
@@ -297,8 +303,8 @@ compare_json(FILE *f, const struct rows *a, const struct rows *b)
 			const char *comma = "";
 
 			fprintf(f, ",\"%s\":{", part[w]);
-			for (int c = 0; c < a->view->columns; c++) {
-				const enum figure k = a->view->column[c];
+			for (int c = 0; c < a->view->shows.n; c++) {
+				const int k = a->view->shows.column[c];
 				const enum unit unit = figure_name[k].unit;
 				const struct value *x = value_at(a, p.a, k);
 				const struct value *y = value_at(b, p.b, k);
@@ -327,8 +333,8 @@ compare_csv(FILE *f, const struct rows *a, const struct rows *b)
 	fprintf(f, "cluster,%sfigure,run,other,ratio\n",
 	    a->by == BY_WORKER ? "worker," : "");
 	while (next_pair(a, b, &i, &j, &p)) {
-		for (int c = 0; c < a->view->columns; c++) {
-			const enum figure k = a->view->column[c];
+		for (int c = 0; c < a->view->shows.n; c++) {
+			const int k = a->view->shows.column[c];
 			const enum unit unit = figure_name[k].unit;
 			const struct value *x = value_at(a, p.a, k);
 			const struct value *y = value_at(b, p.b, k);

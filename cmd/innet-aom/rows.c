@@ -28,37 +28,25 @@ const struct figure_name figure_name[FIGURES] = {
 struct view
 view_all(void)
 {
-	struct view v = { .columns = FIGURES };
+	struct view v = { .shows.n = FIGURES };
 
 	for (int k = 0; k < FIGURES; k++)
-		v.column[k] = (enum figure)k;
+		v.shows.column[k] = k;
 	return v;
+}
+
+static const char *
+key_of(int k, const void *none)
+{
+	(void)none;
+	return figure_name[k].key;
 }
 
 const char *
 view_parse(struct view *v, const char *list)
 {
-	bool had[FIGURES] = { false };
-
 	v->chosen = true;
-	v->columns = 0;
-	for (const char *p = list; ; p++) {
-		const size_t n = strcspn(p, ",");
-		int k = 0;
-
-		while (k < FIGURES && (strlen(figure_name[k].key) != n ||
-		    memcmp(figure_name[k].key, p, n) != 0))
-			k++;
-		if (k == FIGURES)
-			return "not of the columns that --csv has";
-		if (had[k])
-			return "a column twice";
-		had[k] = true;
-		v->column[v->columns++] = (enum figure)k;
-		p += n;
-		if (*p == '\0')
-			return NULL;
-	}
+	return columns_choose(&v->shows, list, FIGURES, key_of, NULL);
 }
 
 /* What a row is made from. */

@@ -4,6 +4,8 @@
 #ifndef INNET_AOM_ROWS_H
 #define INNET_AOM_ROWS_H
 
+#include "common/base/columns.h"
+
 #include "cmd/innet-aom/run.h"
 
 enum figure {
@@ -29,8 +31,7 @@ struct row {
 struct view {
 	bool total;		/* the row of all alone */
 	bool chosen;		/* columns are as --columns has them */
-	int columns;
-	enum figure column[FIGURES];
+	struct columns_choice shows;	/* of enum figure */
 };
 
 struct rows {

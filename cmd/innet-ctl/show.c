@@ -8,7 +8,7 @@
 
 #include "common/wire/control.h"
 
-#include "cmd/innet-ctl/columns.h"
+#include "common/base/columns.h"
 #include "cmd/innet-ctl/show.h"
 #include "cmd/innet-ctl/values.h"
 
@@ -133,7 +133,8 @@ add_member(struct columns *t, const cJSON *m)
 	    values_number(values_get(m, "port"), text));
 	columns_add(t, "%s", values_string(values_get(m, "type")));
 	columns_add(t, "%s", values_string(values_get(m, "parent")));
-	columns_add(t, "%s", values_number(values_get(m, "last_heard_ms"), text));
+	columns_add(t, "%s", values_number(values_get(m, "last_heard_ms"),
+	    text));
 	columns_add(t, "%s", values_number(values_get(m, "missing"), text));
 }
 

@@ -159,6 +159,9 @@ check_workers(const struct scenario *s, size_t i, uint64_t *workers,
 	const int64_t at = scenario_switch(s, g->at);
 	const uint64_t clusters = g->clusters.to - g->clusters.from + 1;
 
+	if (strcmp(g->name, "all") == 0)
+		return json_reader_fail_at(r, "workers", i, "name",
+		    "'all' is the row of all groups");
 	if (at == -1)
 		return json_reader_fail_at(r, "workers", i, "at",
 		    "no switch is called '%s'", g->at);
@@ -202,6 +205,9 @@ check_traffic(const struct scenario *s, size_t i, struct json_reader *r)
 {
 	const struct scenario_traffic *t = &scenario_traffic(s)[i];
 
+	if (strcmp(t->name, "all") == 0)
+		return json_reader_fail_at(r, "traffic", i, "name",
+		    "'all' is the row of all traffic");
 	if (scenario_switch(s, t->at) == -1)
 		return json_reader_fail_at(r, "traffic", i, "at",
 		    "no switch is called '%s'", t->at);

@@ -24,7 +24,7 @@ enum { SETS_MAX = 256 };
 
 enum {
 	O_SEED = OPT_LONG, O_RUNS, O_JSON, O_CSV, O_BY, O_SET, O_DURATION,
-	O_JOBS, O_LIST_KEYS, O_CHAOS
+	O_JOBS, O_LIST_KEYS, O_CHAOS, O_TOTAL, O_COLUMNS
 };
 
 static const struct opt opts[] = {
@@ -39,6 +39,8 @@ static const struct opt opts[] = {
 	{ O_CHAOS, "chaos", "SEED", "random trainings under faults, checked" },
 	{ O_JSON, "json", NULL, "results as JSON, an object a row" },
 	{ O_CSV, "csv", NULL, "results as CSV" },
+	{ O_TOTAL, "total", NULL, "the row of all alone" },
+	{ O_COLUMNS, "columns", "LIST", "these, by the names --csv has" },
 	{ O_LIST_KEYS, "list-keys", NULL, "what a scenario may say, and exit" },
 	{ 'q', "quiet", NULL, "no summary, no progress" },
 	{ 'v', "verbose", NULL, "say first what will be simulated" },
@@ -62,6 +64,8 @@ struct conf {
 	size_t sets;
 	uint64_t jobs;
 	enum result_by by;
+	const char *columns;		/* NULL: all */
+	struct output_view view;
 	bool json, csv, quiet, verbose;
 };
 
@@ -125,6 +129,8 @@ parse(int argc, char *argv[])
 			break;
 		case O_JSON: cf.json = true; break;
 		case O_CSV: cf.csv = true; break;
+		case O_TOTAL: cf.view.total = true; break;
+		case O_COLUMNS: cf.columns = optarg; break;
 		case O_LIST_KEYS:
 			json_reader_list_keys(stdout, &scenario_keys, "");
 			if (fflush(stdout) == EOF)
@@ -138,7 +144,7 @@ parse(int argc, char *argv[])
 	opt_done(&tool, argc, argv);
 	if (cf.chaos != NULL && (cf.path != NULL || cf.dir != NULL ||
 	    cf.seed != NULL || cf.duration != NULL || cf.sets > 0 || cf.csv ||
-	    cf.by != RESULT_GROUP))
+	    cf.view.total || cf.columns != NULL || cf.by != RESULT_GROUP))
 		errx(2, "--chaos draws all of it: it goes with --runs, "
 		    "--jobs, --json, -q and -v alone");
 	if (cf.path == NULL && cf.chaos == NULL) {
@@ -292,11 +298,11 @@ simulate(const struct conf *cf, struct runner *r)
 	if (rc != 0 || got != 0)
 		return rc;
 	if (cf->json)
-		output_json(stdout, r);
+		output_json(stdout, r, &cf->view);
 	else if (cf->csv)
-		output_csv(stdout, r);
+		output_csv(stdout, r, &cf->view);
 	else
-		output_table(stdout, r);
+		output_table(stdout, r, &cf->view);
 	if (fflush(stdout) == EOF || ferror(stdout)) {
 		warn("standard output");
 		return 1;
@@ -316,7 +322,8 @@ run_planes(const struct conf *cf, struct runner *r)
 	int rc;
 
 	if (cf->csv || cf->by != RESULT_GROUP || cf->seed != NULL ||
-	    cf->runs != NULL || r->points > 1)
+	    cf->runs != NULL || r->points > 1 || cf->view.total ||
+	    cf->columns != NULL)
 		errx(2, "planes have no seed, runs, sweep, rows or CSV");
 	rc = planes_run(&pc, stdout);
 	if (fflush(stdout) == EOF || ferror(stdout)) {
@@ -374,6 +381,12 @@ run(struct conf *cf)
 	}
 	if (r.by == RESULT_TRAFFIC && r.point[0].sc.traffic.n == 0)
 		errx(2, "--by: there is no traffic");
+	if (cf->view.total && (r.by == RESULT_SWITCH || r.by ==
+	    RESULT_TRAINING))
+		errx(2, "--total: %s have no row of all", r.by ==
+		    RESULT_SWITCH ? "switches" : "trainings");
+	opt_check("columns", cf->columns, output_choose(&cf->view, &r,
+	    cf->columns));
 	r.seed = r.point[0].sc.seed;
 	r.runs = r.point[0].sc.runs;
 	if (cf->seed != NULL && num_u64(cf->seed, 0, UINT64_MAX, &n) == NULL)

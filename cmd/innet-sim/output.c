@@ -44,90 +44,207 @@ mean_of(const struct runner *r, const struct point *p, size_t row, int fig)
 	return m;
 }
 
-/* A number with the digits that it has: whole ones, or six decimals. */
+static const char *
+key_of(int k, const void *figures)
+{
+	return ((const struct result_figure *)figures)[k].key;
+}
+
+const char *
+output_choose(struct output_view *v, const struct runner *r, const char *list)
+{
+	const struct result_figure *fig = result_figures(r->by);
+	int n = 0;
+
+	while (fig[n].key != NULL)
+		n++;
+	v->chosen = list != NULL;
+	if (v->chosen)
+		return columns_choose(&v->shows, list, n, key_of, fig);
+	v->shows.n = 0;
+	for (int i = 0; i < n; i++) {
+		if (shows(r, i))
+			v->shows.column[v->shows.n++] = i;
+	}
+	return NULL;
+}
+
+/* The first row of a point that is shown. */
+static size_t
+first_of(const struct point *p, const struct output_view *v)
+{
+	return v->total ? p->rows - 1 : 0;
+}
+
+/* A whole number, or one with six digits that count. */
 static void
 digits(char *to, size_t bytes, double v)
 {
 	if (v == floor(v) && fabs(v) < 9e15)
 		snprintf(to, bytes, "%.0f", v);
 	else
-		snprintf(to, bytes, "%.6f", v);
+		snprintf(to, bytes, fabs(v) < 1e6 ? "%.6g" : "%.0f", v);
 }
 
-/* The same, with a unit that suits it. */
-static void
-readable(char *to, size_t bytes, double v, enum result_unit unit)
+/* A unit of time for a column, that of its largest value. */
+struct scale {
+	const char *name;
+	double ns;
+};
+
+static struct scale
+scale_of(const struct runner *r, const struct output_view *view, int fig)
 {
-	static const struct { double one; const char *name; } times[] = {
-		{ 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" }
-	};
+	static const struct scale scales[] = { { "s", 1e9 }, { "ms", 1e6 },
+		{ "us", 1e3 }, { "ns", 1 } };
+	double most = 0;
 	int i = 0;
 
-	if (isnan(v)) {
-		snprintf(to, bytes, "-");
-	} else if (unit == RESULT_NS) {
-		while (i < 3 && fabs(v) < times[i].one)
-			i++;
-		snprintf(to, bytes, "%.4g%s", v / times[i].one,
-		    times[i].name);
-	} else if (unit == RESULT_COUNT) {
-		snprintf(to, bytes, v == floor(v) ? "%.0f" : "%.1f", v);
-	} else {
-		snprintf(to, bytes, unit == RESULT_INDEX ? "%.3f" : "%.2f",
-		    v);
+	if (result_figures(r->by)[fig].unit != RESULT_NS)
+		return (struct scale){ "", 1 };
+	for (size_t k = 0; k < r->points; k++) {
+		const struct point *p = &r->point[k];
+
+		for (size_t row = first_of(p, view); row < p->rows; row++)
+			most = fmax(most, mean_of(r, p, row, fig).mean);
 	}
+	while (i < 3 && most < scales[i].ns)
+		i++;
+	return scales[i];
+}
+
+/* What is in the table: all that was chosen, or what has a title. */
+static bool
+in_table(const struct runner *r, const struct output_view *view, int fig)
+{
+	return view->chosen || result_figures(r->by)[fig].title != NULL;
 }
 
 static void
-table_row(FILE *f, const struct runner *r, const struct point *p, size_t row)
+add_figure(struct columns *t, struct mean m, struct scale scale, bool several)
+{
+	char mean[32], ci[32];
+
+	digits(mean, sizeof(mean), m.mean / scale.ns);
+	snprintf(ci, sizeof(ci), m.ci / scale.ns < 1000 ? "%.3g" : "%.0f",
+	    m.ci / scale.ns);
+	if (isnan(m.mean))
+		columns_add(t, "-");
+	else
+		columns_add(t, several ? "%s+-%s" : "%s", mean, ci);
+}
+
+/* The key that a path ends with, unless another path ends with it, too. */
+static const char *
+short_path(const cJSON *values, const char *path)
+{
+	const char *dot = strrchr(path, '.'), *key = dot == NULL ? path :
+	    dot + 1;
+	const cJSON *e;
+
+	cJSON_ArrayForEach(e, values) {
+		const char *other = strrchr(e->string, '.');
+
+		other = other == NULL ? e->string : other + 1;
+		if (e->string != path && strcmp(other, key) == 0 &&
+		    strcmp(e->string, path) != 0)
+			return path;
+	}
+	return key;
+}
+
+/* Does the sweep give that path more than one value? */
+static bool
+varies(const struct runner *r, const char *path)
+{
+	const cJSON *first = cJSON_GetObjectItemCaseSensitive(
+	    r->point[0].values, path);
+
+	for (size_t k = 1; k < r->points; k++) {
+		if (!cJSON_Compare(first, cJSON_GetObjectItemCaseSensitive(
+		    r->point[k].values, path), true))
+			return true;
+	}
+	return false;
+}
+
+static void
+add_heads(struct columns *t, const struct runner *r,
+    const struct output_view *view, struct scale *scale)
 {
 	const struct result_figure *fig = result_figures(r->by);
-	char name[64], mean[32], ci[32], both[64];
+	const cJSON *e;
 
-	result_name(&p->sc, r->by, row, name, sizeof(name));
-	fprintf(f, "%-10s", name);
-	for (int i = 0; fig[i].key != NULL; i++) {
-		struct mean m;
-
-		if (fig[i].title == NULL)
-			continue;
-		m = mean_of(r, p, row, i);
-		readable(mean, sizeof(mean), m.mean, fig[i].unit);
-		readable(ci, sizeof(ci), m.ci, fig[i].unit);
-		snprintf(both, sizeof(both), r->runs > 1 && !isnan(m.mean) ?
-		    "%s+-%s" : "%s", mean, ci);
-		fprintf(f, " %*s", r->runs > 1 ? 17 : 10, both);
+	cJSON_ArrayForEach(e, r->point[0].values) {
+		if (varies(r, e->string) && t->words < COLUMNS_MAX / 4)
+			columns_add(t, "%s", short_path(r->point[0].values,
+			    e->string));
 	}
-	putc('\n', f);
+	columns_add(t, "%s", by_name[r->by]);
+	t->left = (UINT64_C(1) << t->words) - 1;
+	for (int c = 0; c < view->shows.n; c++) {
+		const int i = view->shows.column[c];
+
+		if (!in_table(r, view, i))
+			continue;
+		scale[i] = scale_of(r, view, i);
+		columns_add(t, "%s%s%s", fig[i].title != NULL ? fig[i].title :
+		    fig[i].key, scale[i].name[0] == '\0' ? "" : " ",
+		    scale[i].name);
+	}
+	t->n = t->words;
+}
+
+/* The values of a point that vary. */
+static void
+add_values(struct columns *t, const struct runner *r, const struct point *p)
+{
+	const size_t from = t->words;
+	const cJSON *e;
+
+	cJSON_ArrayForEach(e, p->values) {
+		char *text;
+
+		if (!varies(r, e->string) || t->words - from >=
+		    COLUMNS_MAX / 4)
+			continue;
+		text = cJSON_IsString(e) ? NULL : cJSON_PrintUnformatted(e);
+		columns_add(t, "%s", text != NULL ? text : e->valuestring);
+		free(text);
+	}
 }
 
 void
-output_table(FILE *f, const struct runner *r)
+output_table(FILE *f, const struct runner *r, const struct output_view *view)
 {
-	const struct result_figure *fig = result_figures(r->by);
+	struct scale scale[RESULT_FIGURES];
+	struct columns t = { 0 };
+	char name[64];
 
+	add_heads(&t, r, view, scale);
 	for (size_t k = 0; k < r->points; k++) {
 		const struct point *p = &r->point[k];
-		char *text = p->values == NULL ? NULL :
-		    cJSON_PrintUnformatted(p->values);
 
-		if (text != NULL)
-			fprintf(f, "%s%s\n", k == 0 ? "" : "\n", text);
-		free(text);
-		fprintf(f, "%-10s", by_name[r->by]);
-		for (int i = 0; fig[i].key != NULL; i++) {
-			if (fig[i].title != NULL)
-				fprintf(f, " %*s", r->runs > 1 ? 17 : 10,
-				    fig[i].title);
+		for (size_t row = first_of(p, view); row < p->rows; row++) {
+			add_values(&t, r, p);
+			result_name(&p->sc, r->by, row, name, sizeof(name));
+			columns_add(&t, "%s", name);
+			for (int c = 0; c < view->shows.n; c++) {
+				const int i = view->shows.column[c];
+
+				if (in_table(r, view, i))
+					add_figure(&t, mean_of(r, p, row, i),
+					    scale[i], r->runs > 1);
+			}
 		}
-		putc('\n', f);
-		for (size_t row = 0; row < p->rows; row++)
-			table_row(f, r, p, row);
 	}
+	columns_print(&t, f);
+	columns_free(&t);
 }
 
 static void
-json_row(FILE *f, const struct runner *r, const struct point *p, size_t row)
+json_row(FILE *f, const struct runner *r, const struct output_view *view,
+    const struct point *p, size_t row)
 {
 	const struct result_figure *fig = result_figures(r->by);
 	char name[64], v[40], *text;
@@ -141,11 +258,10 @@ json_row(FILE *f, const struct runner *r, const struct point *p, size_t row)
 	}
 	fprintf(f, "\"%s\":\"%s\",\"runs\":%zu", by_name[r->by], name,
 	    r->runs);
-	for (int i = 0; fig[i].key != NULL; i++) {
+	for (int k = 0; k < view->shows.n; k++) {
+		const int i = view->shows.column[k];
 		struct mean m;
 
-		if (!shows(r, i))
-			continue;
 		m = mean_of(r, p, row, i);
 		digits(v, sizeof(v), m.mean);
 		fprintf(f, ",\"%s\":%s", fig[i].key, isnan(m.mean) ? "null" :
@@ -159,11 +275,12 @@ json_row(FILE *f, const struct runner *r, const struct point *p, size_t row)
 }
 
 void
-output_json(FILE *f, const struct runner *r)
+output_json(FILE *f, const struct runner *r, const struct output_view *view)
 {
 	for (size_t k = 0; k < r->points; k++) {
-		for (size_t row = 0; row < r->point[k].rows; row++)
-			json_row(f, r, &r->point[k], row);
+		for (size_t row = first_of(&r->point[k], view);
+		    row < r->point[k].rows; row++)
+			json_row(f, r, view, &r->point[k], row);
 	}
 }
 
@@ -180,7 +297,7 @@ field(FILE *f, bool first, const char *s)
 }
 
 static void
-csv_heading(FILE *f, const struct runner *r)
+csv_heading(FILE *f, const struct runner *r, const struct output_view *view)
 {
 	const struct result_figure *fig = result_figures(r->by);
 	const cJSON *e;
@@ -192,9 +309,9 @@ csv_heading(FILE *f, const struct runner *r)
 	}
 	field(f, first, by_name[r->by]);
 	field(f, false, "runs");
-	for (int i = 0; fig[i].key != NULL; i++) {
-		if (!shows(r, i))
-			continue;
+	for (int k = 0; k < view->shows.n; k++) {
+		const int i = view->shows.column[k];
+
 		field(f, false, fig[i].key);
 		if (r->runs > 1)
 			fprintf(f, ",%s_ci95", fig[i].key);
@@ -203,9 +320,9 @@ csv_heading(FILE *f, const struct runner *r)
 }
 
 static void
-csv_row(FILE *f, const struct runner *r, const struct point *p, size_t row)
+csv_row(FILE *f, const struct runner *r, const struct output_view *view,
+    const struct point *p, size_t row)
 {
-	const struct result_figure *fig = result_figures(r->by);
 	const cJSON *e;
 	bool first = true;
 	char v[64];
@@ -222,11 +339,10 @@ csv_row(FILE *f, const struct runner *r, const struct point *p, size_t row)
 	field(f, first, v);
 	snprintf(v, sizeof(v), "%zu", r->runs);
 	field(f, false, v);
-	for (int i = 0; fig[i].key != NULL; i++) {
+	for (int k = 0; k < view->shows.n; k++) {
+		const int i = view->shows.column[k];
 		struct mean m;
 
-		if (!shows(r, i))
-			continue;
 		m = mean_of(r, p, row, i);
 		digits(v, sizeof(v), m.mean);
 		field(f, false, isnan(m.mean) ? "" : v);
@@ -239,11 +355,12 @@ csv_row(FILE *f, const struct runner *r, const struct point *p, size_t row)
 }
 
 void
-output_csv(FILE *f, const struct runner *r)
+output_csv(FILE *f, const struct runner *r, const struct output_view *view)
 {
-	csv_heading(f, r);
+	csv_heading(f, r, view);
 	for (size_t k = 0; k < r->points; k++) {
-		for (size_t row = 0; row < r->point[k].rows; row++)
-			csv_row(f, r, &r->point[k], row);
+		for (size_t row = first_of(&r->point[k], view);
+		    row < r->point[k].rows; row++)
+			csv_row(f, r, view, &r->point[k], row);
 	}
 }

@@ -252,6 +252,29 @@ says() {
 	sim | jq -se 'length == 12 and .[0].point["links[sw].rate"] == "1M"'
 }
 
+@test "a sweep is one table: a column for what varies, units in the heads" {
+	scenario 1M 8 '"clusters": 2' >s.json
+	sed -i 's/^{/{ "sweep": { "links[sw].rate": [ "1M", 2000000 ], "switches[*].queue": [ "fifo" ] },/' s.json
+	innet-sim -q s.json >out
+	[ "$(wc -l <out)" -eq 5 ]
+	grep -qE '^rate     group +sent .* mean [mun]?s .* jain$' out
+	[ "$(awk '{ print $1, $2 }' out | paste -sd,)" = "rate group,1M 1-2,1M all,2000000 1-2,2000000 all" ]
+	innet-sim -q --total --columns jain,mean_age_ns s.json >out
+	[ "$(awk '{ print $1, $2, $3 }' out | sed -n '1p')" = "rate group jain" ]
+	# as CSV has them: the same number, to six digits, in the unit of the head
+	unit=$(awk 'NR == 1 { print $NF }' out)
+	innet-sim -q --csv --total --columns jain,mean_age_ns s.json >csv
+	[ "$(head -n 1 csv)" = "links[sw].rate,switches[*].queue,group,runs,jain,mean_age_ns" ]
+	awk -F'[ ,]+' -v unit="$unit" 'NR == FNR { if (FNR > 1) age[$1] = $4; next }
+		FNR > 1 && (d = $6 / (unit == "ms" ? 1e6 : unit == "us" ? 1e3 : 1) / age[$1] - 1) ^ 2 > 1e-10 { bad = 1 }
+		END { exit bad || FNR != 3 }' out csv
+	innet-sim -q --json --total --columns loss_percent s.json | jq -se 'length == 2 and (.[0] | keys == ["group", "loss_percent", "point", "runs"])'
+	run -2 --separate-stderr innet-sim --columns sent,none s.json
+	[ "$stderr" = "innet-sim: invalid columns 'sent,none': not of the columns that --csv has" ]
+	run -2 --separate-stderr innet-sim --total --by switch s.json
+	[ "$stderr" = "innet-sim: --total: switches have no row of all" ]
+}
+
 @test "--set takes a path that is swept out of the sweep, however it is spelled" {
 	scenario 1M 8 '"clusters": 2' >base.json
 	jq '.sweep = { "links[0].rate": [ "1M", 2000000 ], "switches[*].slots": [ 1, 2, 3 ] }' base.json >s.json
@@ -366,6 +389,8 @@ says() {
 	bad '.faults = [{"switch": "sw", "training": "x", "from": "1s", "to": "2s"}]' \
 	    'faults[0].training: there are no trainings'
 	bad '.traffic = [{"at": "ps", "rate": 1}]' "traffic[0].at: no switch is called 'ps'"
+	bad '.workers[0].name = "all"' "workers[0].name: 'all' is the row of all groups"
+	bad '.traffic = [{"at": "sw", "rate": 1, "name": "all"}]' "traffic[0].name: 'all' is the row of all traffic"
 	bad '.traffic = [{"at": "sw"}]' 'traffic[0].rate: is not given'
 	bad '.traffic = [{"at": "sw", "rate": 0}]' 'traffic[0].rate: is 0: there would be none'
 	bad '.traffic = [{"at": "sw", "rat": 1}]' "traffic[0].rat: unknown key; the nearest is 'at'"

@@ -112,7 +112,8 @@ static const struct command commands[] = {
 	{ "per.create", -4, MORE, per_create, "per",
 	    "Makes a table of experiences.",
 	    .usage = "table CAPACITY n [ALPHA a] "
-	    "[SELECTOR (PER|UNIFORM|FIFO|LIFO)] [TIMES n] [RATIO lo hi] [SLACK n]",
+	    "[SELECTOR (PER|UNIFORM|FIFO|LIFO)] [TIMES n] [RATIO lo hi] "
+	    "[SLACK n]",
 	    .subs = NULL },
 	{ "per.drop", 2, WRITE, per_drop, "per",
 	    "Removes a table and all that is in it.",

@@ -1,0 +1,122 @@
+/*
+ * columns.h - a table of words, printed in columns as wide as they need be
+ *
+ * Words are copied; what could upset a terminal is printed as '?', and what is
+ * longer than COLUMNS_WORD_MAX is cut.  A struct columns owns its words;
+ * columns_free().
+ */
+#ifndef INNET_BASE_COLUMNS_H
+#define INNET_BASE_COLUMNS_H
+
+#include <assert.h>
+#include <err.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS_MAX = 64, COLUMNS_WORD_MAX = 63 };
+
+struct columns {
+	size_t n;		/* columns, at most COLUMNS_MAX */
+	uint64_t left;		/* bit i: column i is aligned to the left */
+	char (*word)[COLUMNS_WORD_MAX + 1];
+	size_t words, room;
+};
+
+/* The next word, row by row; exits 1 without memory. */
+__attribute__((format(printf, 2, 3))) static inline void
+columns_add(struct columns *t, const char *fmt, ...)
+{
+	va_list ap;
+	char *w;
+
+	if (t->words == t->room) {
+		t->room = t->room == 0 ? 64 : 2 * t->room;
+		t->word = realloc(t->word, t->room * sizeof(*t->word));
+		if (t->word == NULL)
+			err(1, "a table of %zu words", t->room);
+	}
+	w = t->word[t->words++];
+	va_start(ap, fmt);
+	vsnprintf(w, sizeof(*t->word), fmt, ap);
+	va_end(ap);
+	for (; *w != '\0'; w++)
+		if (*w < 0x20 || *w > 0x7e)
+			*w = '?';
+}
+
+/* Print what was added, whole rows; no line ends in a blank. */
+static inline void
+columns_print(const struct columns *t, FILE *f)
+{
+	int width[COLUMNS_MAX] = { 0 };
+
+	assert(t->n > 0 && t->n <= COLUMNS_MAX && t->words % t->n == 0);
+	for (size_t i = 0; i < t->words; i++) {
+		int len = (int)strlen(t->word[i]);
+
+		if (len > width[i % t->n])
+			width[i % t->n] = len;
+	}
+	for (size_t i = 0; i < t->words; i++) {
+		size_t c = i % t->n;
+		bool left = (t->left >> c & 1) != 0, last = c == t->n - 1;
+
+		if (!last || !left || t->word[i][0] != '\0')
+			fprintf(f, "%s%*s", c == 0 ? "" : "  ", left ? last ?
+			    0 : -width[c] : width[c], t->word[i]);
+		if (last)
+			putc('\n', f);
+	}
+}
+
+static inline void
+columns_free(struct columns *t)
+{
+	free(t->word);
+	t->word = NULL;
+	t->words = t->room = 0;
+}
+
+/* The columns that a table shows: numbers of them, in their order. */
+struct columns_choice {
+	int n;
+	int column[COLUMNS_MAX];
+};
+
+/*
+ * Choose from a list "mean_age_ns,lost" those that it names of the n columns,
+ * at most COLUMNS_MAX, whose names name(i, arg) gives.  NULL, or what is wrong
+ * with the list.
+ */
+static inline const char *
+columns_choose(struct columns_choice *to, const char *list, int n,
+    const char *(*name)(int i, const void *arg), const void *arg)
+{
+	bool had[COLUMNS_MAX] = { false };
+
+	to->n = 0;
+	for (const char *p = list; ; p++) {
+		const size_t len = strcspn(p, ",");
+		int k = 0;
+
+		while (k < n && (strlen(name(k, arg)) != len ||
+		    memcmp(name(k, arg), p, len) != 0))
+			k++;
+		if (k == n)
+			return "not of the columns that --csv has";
+		if (had[k])
+			return "a column twice";
+		had[k] = true;
+		to->column[to->n++] = k;
+		p += len;
+		if (*p == '\0')
+			return NULL;
+	}
+}
+
+#endif
