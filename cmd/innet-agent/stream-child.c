@@ -134,7 +134,9 @@ unfit(const struct child *c, const struct stream_head *h, const float *v)
 		return "sum of no contributions";
 	for (size_t i = 0; i < h->elements; i++) {
 		if (!isfinite(v[i]))
-			return "result is not finite";
+			return "result is not finite: is the learning rate "
+			    "too high (--lr), or do the others start from "
+			    "other weights (--init-seed)?";
 	}
 	return NULL;
 }

@@ -13,10 +13,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
@@ -54,6 +56,36 @@ child_pipe(int fd[2], int ours)
 		err(1, "pipe");
 }
 
+/*
+ * Let a Python child find innet_stream: its folder comes last in PYTHONPATH,
+ * found beside this program, as installed or as built.
+ */
+static inline void
+child_shows_python(void)
+{
+	static const char *const beside[] = { "../share/innet/python",
+		"../share/python" };
+	const char *had = getenv("PYTHONPATH");
+	char self[PATH_MAX], dir[PATH_MAX + 32];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash, *all = NULL;
+
+	self[n > 0 ? n : 0] = '\0';
+	slash = strrchr(self, '/');
+	for (size_t i = 0; slash != NULL && i < 2; i++) {
+		snprintf(dir, sizeof(dir), "%.*s/%s", (int)(slash - self),
+		    self, beside[i]);
+		if (access(dir, X_OK) != 0)
+			continue;
+		if (asprintf(&all, "%s%s%s", had == NULL ? "" : had,
+		    had == NULL || *had == '\0' ? "" : ":", dir) == -1 ||
+		    setenv("PYTHONPATH", all, 1) == -1)
+			err(1, "PYTHONPATH");
+		free(all);
+		return;
+	}
+}
+
 /* Start argv or exit 1; wait_mask is the signal mask the child gets. */
 static inline void
 child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
@@ -61,6 +93,7 @@ child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
 	int to[2], from[2], report[2], why = 0;
 
 	*c = (struct child){ .name = argv[0] };
+	child_shows_python();
 	child_pipe(to, 1);
 	child_pipe(from, 0);
 	if (pipe2(report, O_CLOEXEC) == -1)

@@ -163,7 +163,6 @@ agreed() {
 	run ! grep -i innet_ reinforce.py
 	patch -s reinforce.py "$examples/reinforce-innet.diff"
 	[ "$(diff "$examples/reinforce.py" reinforce.py | grep -c '^[<>]')" -le 10 ]
-	export PYTHONPATH=$examples/../python
 	lockstep 3 sh -c '"$0" reinforce.py --episodes 60 --save "$$.pt"' "$py"
 	awk '/^episode 60 / && $NF >= 50 { n++ } END { exit n != 3 }' w0 w1 w2
 	[ "$(tail -qn 1 w0 w1 w2 | sort -u | wc -l)" -eq 3 ]
@@ -192,7 +191,7 @@ agreed() {
 
 # A child that needs no PyTorch: 20 sums, and what they come to
 agree() {
-	export PYTHONPATH=$examples/../python
+	unset PYTHONPATH	# innet-worker names the folder
 	cat >agree.py <<-'END'
 	import sys, zlib, numpy as np, innet_stream
 	w = np.zeros(100, 'f4')

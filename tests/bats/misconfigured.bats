@@ -147,10 +147,21 @@ goes_on() {
 	    stream.mean(numpy.ones(10, 'f4'))
 	END
 	serve switch innet-switch -q -p iswitch -H 1 --async
-	export PYTHONPATH=$BATS_TEST_DIRNAME/../../share/python
 	python numpy
 	says "innet-worker: $py: its gradients point down, by its hello; leave out --ascend" \
 		-p iswitch --async --ascend --worker 0 --switch "$switch" -- "$py" down.py
+}
+
+@test "a gradient that is not finite names the likely causes" {
+	cat >nan.py <<-'END'
+	import numpy, innet_stream
+	with innet_stream.Stream(numpy.zeros(10, 'f4')) as stream:
+	    stream.mean(numpy.full(10, float('nan'), 'f4'))
+	END
+	python numpy
+	serve switch innet-switch -q -p iswitch -H 1
+	says "innet-worker: $py: offset *: a value that is not finite: training diverges, by its learning rate or --ascend\?" \
+		-p iswitch --worker 0 --switch "$switch" -- "$py" nan.py
 }
 
 @test "a command that is no gradient stream, or ends before a gradient" {
