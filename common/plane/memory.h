@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/base/columns.h"
 #include "common/plane/options.h"
 
 enum {
@@ -76,14 +77,42 @@ plane_memory_sum(const struct memory_part *part, size_t n, bool later)
 	return bytes;
 }
 
-/* --dry-run: what memory is needed, and for what. */
 static inline void
-plane_say_memory(const struct memory_part *part, size_t n, bool json)
+plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
+    uint64_t now)
+{
+	struct columns t = { .n = 3, .left = 1 << 2 };
+
+	printf("%.6g MB, %.6g of them from the beginning\n",
+	    (double)plan / 1e6, (double)now / 1e6);
+	columns_add(&t, "MB");
+	columns_add(&t, "number");
+	columns_add(&t, "of what");
+	for (size_t i = 0; i < n; i++) {
+		columns_add(&t, "%.6g", (double)part[i].bytes / 1e6);
+		columns_add(&t, "%" PRIu64, part[i].number);
+		columns_add(&t, "%s%s", part[i].what, part[i].grows ?
+		    ", as they come" : "");
+	}
+	if (n > 0)
+		columns_print(&t, stdout);
+	columns_free(&t);
+}
+
+/*
+ * --dry-run: what memory is needed, and for what.  What grows does so up to
+ * the limit, if there is one: 0 is none.
+ */
+static inline void
+plane_say_memory(const struct memory_part *part, size_t n, uint64_t limit,
+    bool json)
 {
 	const uint64_t now = plane_memory_sum(part, n, false), later =
-	    plane_memory_sum(part, n, true);
+	    plane_memory_sum(part, n, true), plan = limit > 0 && later > limit ?
+	    limit : later;
 	struct counters c = counters_begin(COUNTERS_JSON, NULL);
 
+	counters_put(&c, "plan", plan);
 	counters_put(&c, "bytes", now);
 	counters_put(&c, "later", later);
 	counters_in(&c, "parts");
@@ -99,11 +128,7 @@ plane_say_memory(const struct memory_part *part, size_t n, bool json)
 	if (json)
 		fputs(c.text, stdout);
 	else
-		printf("%" PRIu64 " bytes, %" PRIu64 " later\n", now, later);
-	for (size_t i = 0; i < n && !json; i++)
-		printf("%" PRIu64 " bytes in %" PRIu64 " %s%s\n",
-		    part[i].bytes, part[i].number, part[i].what,
-		    part[i].grows ? ", later" : "");
+		plane_print_memory(part, n, plan, now);
 	counters_free(&c);
 	if (fflush(stdout) == EOF)
 		err(1, "standard output");
@@ -140,8 +165,12 @@ plane_check_memory(struct plane_options *o)
 	const size_t n = plane_memory(o, part);
 	const uint64_t need = plane_memory_sum(part, n, false);
 
+	if (o->memory_bytes > 0 && need > o->memory_bytes && o->dry_run)
+		errx(1, "it needs %.1f MB from the beginning, %.1f MB allowed; "
+		    "raise --memory", (double)need / 1e6,
+		    (double)o->memory_bytes / 1e6);
 	if (o->dry_run) {
-		plane_say_memory(part, n, o->json);
+		plane_say_memory(part, n, o->memory_bytes, o->json);
 		exit(0);
 	}
 	if (o->memory_bytes > 0 && need > o->memory_bytes)

@@ -205,6 +205,13 @@ load common
 	run -1 --separate-stderr innet-switch --slots 100000 --memory 4GB
 	[[ $stderr == "innet-switch: --slots 100000 needs "*" MB, 4000.0 MB allowed; lower it or raise --memory" ]]
 	run -0 innet-switch --dry-run
-	[[ ${lines[1]} == *" bytes in 8 port slots" ]]
+	[[ ${lines[0]} =~ ^[0-9.]+\ MB,\ [0-9.]+\ of\ them\ from\ the\ beginning$ ]]
+	[[ ${lines[2]} =~ ^[0-9.]+\ +8\ \ port\ slots$ ]]
+	[ "$(innet-switch --dry-run --json | jq '.plan / 1000 | floor')" = "$(awk -v mb="${lines[0]%% *}" 'BEGIN { print int(mb * 1000) }')" ]
+	run -1 --separate-stderr innet-switch --dry-run --memory 1MB
+	[[ $stderr == "innet-switch: it needs 16.3 MB from the beginning, 1.0 MB allowed; raise --memory" ]]
+	big="-p iswitch --dry-run --json -H 4 --vector 6.4MB"
+	innet-switch $big | jq -e '.plan == .later and .later > 1.1e8'
+	innet-switch $big --memory 50MB | jq -e '.plan == 5e7 and .bytes < 2e7'
 	innet-switch --dry-run --json | jq -e '.bytes > .parts["port slots"].bytes and .parts["port slots"].number == 8'
 }

@@ -138,15 +138,15 @@ frames() { tcpdump -nr "$1" 2>/dev/null | wc -l; }
 @test "--dry-run says what one job takes, and of what that is made" {
 	run -0 --separate-stderr innet-switch -p iswitch --dry-run --vector 1000 --floats 100 -H 4
 	[ -z "$stderr" ]
-	[ "${lines[1]}" = "8160 bytes in 2 vectors" ]
-	[[ ${lines[2]} =~ ^([0-9]+)\ bytes\ in\ 20\ segment\ slots$ ]]
-	need=$((8160 + BASH_REMATCH[1]))
-	[[ ${lines[3]} =~ ^([0-9]+)\ bytes\ in\ 16\ kept\ results,\ later$ ]]
-	[ "${lines[0]}" = "$need bytes, $((need + BASH_REMATCH[1])) later" ]
+	[ "${lines[2]}" = "0.00816       2  vectors" ]
+	[[ ${lines[3]} =~ ^\ *([0-9.]+)\ +20\ \ segment\ slots$ ]]
+	need=$(awk -v a="${BASH_REMATCH[1]}" 'BEGIN { print 8160 + a * 1e6 }')
+	[[ ${lines[4]} =~ ^\ *([0-9.]+)\ +16\ \ kept\ results,\ as\ they\ come$ ]]
+	[ "${lines[0]}" = "$(awk -v a="$need" -v b="${BASH_REMATCH[1]}" 'BEGIN { printf "%.6g MB, %.6g of them from the beginning", a / 1e6 + b, a / 1e6 }')" ]
 	run -0 innet-switch -p iswitch --dry-run --vector 1000 --floats 100 -H 4 --json
 	[ "$(jq -c '[.bytes, .parts.vectors.bytes]' <<<"$output")" = "[$need,8160]" ]
 	run -0 innet-switch -p iswitch --dry-run --vector 1000 --async --keep 1MB -H 4
-	[[ $output == *" bytes in 4 members' pushes" ]]
+	[[ $output == *"  4  members' pushes" ]]
 }
 
 @test "a child speaks from a port for each job, and hears the parent there" {
