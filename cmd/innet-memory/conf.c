@@ -14,7 +14,7 @@
 
 enum {
 	LISTEN = OPT_LONG, UNIX, PORT_FILE, PASSWORD, MEMORY, TOUCH, CLIENTS,
-	IDLE, OUTPUT, STUCK, CAPACITY, ALPHA, SAVE, SAVE_EVERY, DURATION,
+	IDLE, OUTPUT, STUCK, ALLOW, CAPACITY, ALPHA, SAVE, SAVE_EVERY, DURATION,
 	SEED, JSON
 };
 
@@ -25,6 +25,7 @@ static const struct opt opts[] = {
 	{ PORT_FILE, "port-file", "FILE", "write the port there" },
 	{ PASSWORD, "password-file", "FILE",
 	    "clients must AUTH with its line" },
+	{ ALLOW, "allow", "LIST", "serve clients of these networks alone" },
 	{ MEMORY, "memory", "SIZE", "for all that is stored (default 1GB)" },
 	{ TOUCH, "touch", "SIZE", "of it, taken at the start (128MB)" },
 	{ CLIENTS, "max-clients", "N", "at once (default 10000)" },
@@ -77,6 +78,10 @@ parse_one(int ch, struct conf *cf)
 	case UNIX: cf->unix_path = optarg; break;
 	case PORT_FILE: cf->port_file = optarg; break;
 	case PASSWORD: cf->password_file = optarg; break;
+	case ALLOW:
+		opt_check("networks", optarg, networks_parse(&cf->allow,
+		    optarg));
+		break;
 	case MEMORY: parse_size("memory", 1 << 20, &cf->memory_bytes); break;
 	case TOUCH: parse_size("size", 0, &cf->touch_bytes); break;
 	case OUTPUT: parse_size("size", 1, &cf->output_bytes); break;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/wire/addr.h"
+#include "common/wire/networks.h"
 
 struct conf {
 	union addr listen;
@@ -24,6 +24,7 @@ struct conf {
 	uint64_t idle_ns;
 	uint64_t duration_ns;
 	uint64_t clients;		/* at most */
+	struct networks allow;		/* whose clients are served */
 	uint64_t capacity;		/* of the table "replay"; 0: none */
 	double alpha;			/* ... its exponent */
 	uint64_t seed;

@@ -53,6 +53,7 @@ static const struct opt options[] = {
 	{ REGULAR, "regular", "HOW", "bypass or queued" },
 	{ PLANE_LISTEN, "listen", "ADDR", "its address" },
 	{ PLANE_KEY, "key", "FILE", "control messages need this key" },
+	{ PLANE_ALLOW, "allow", "LIST", "take packets of these alone" },
 	{ PLANE_MEMORY, "memory", "SIZE", "take no more than that" },
 };
 

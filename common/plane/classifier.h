@@ -78,6 +78,11 @@ plane_claimed(struct plane *pl, struct packet *p)
 	const unsigned verdict = p->frame == NULL ? UPDATE_OK :
 	    soundness_datagram(p->is, p->data, p->frame);
 
+	if (pl->cf->allow.n > 0 && (p->from == NULL || !networks_allow(
+	    &pl->cf->allow, p->from))) {
+		pl->n[PLANE_NOT_ALLOWED]++;
+		return;
+	}
 	pl->n[PLANE_TAKEN]++;
 	if (verdict != UPDATE_OK) {
 		plane_ignore(pl, verdict);

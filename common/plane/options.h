@@ -29,7 +29,7 @@ enum plane_option {
 	PLANE_PROPAGATION, PLANE_IMPAIR, PLANE_SEED, PLANE_KEY,
 	PLANE_MEMORY, PLANE_DRY_RUN, PLANE_REPORT, PLANE_LISTEN,
 	PLANE_WRITE_IN, PLANE_DURATION, PLANE_PORT_FILE, PLANE_NO_OFFLOAD,
-	PLANE_JSON, PLANE_ROTATE, PLANE_OPTIONS_END
+	PLANE_JSON, PLANE_ROTATE, PLANE_ALLOW, PLANE_OPTIONS_END
 };
 
 enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
@@ -68,6 +68,8 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 
 #define PLANE_OPTIONS_ALL \
 	{ PLANE_KEY, "key", "FILE", "control messages need this key" }, \
+	{ PLANE_ALLOW, "allow", "LIST", \
+	    "take packets of these networks alone" }, \
 	{ PLANE_MEMORY, "memory", "SIZE", "take no more than that" }, \
 	{ PLANE_DRY_RUN, "dry-run", NULL, \
 	    "say the memory needed and exit" }, \
@@ -209,6 +211,10 @@ plane_options_other(struct plane_options *o, int ch, const char *arg)
 	case PLANE_KEY:
 		mac_load_or_exit(&o->key, arg);
 		o->key_path = arg;
+		break;
+	case PLANE_ALLOW:
+		opt_check("networks", arg, networks_parse(&o->plane.allow,
+		    arg));
 		break;
 	case PLANE_MEMORY:
 		opt_check("memory", arg, num_bytes(arg, 1, INT64_MAX,

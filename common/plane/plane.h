@@ -30,6 +30,7 @@
 #include "common/program/answered.h"
 #include "common/program/program.h"
 #include "common/traffic/impair.h"
+#include "common/wire/networks.h"
 
 #define PLANE_NEVER UINT64_MAX
 
@@ -45,6 +46,7 @@ struct plane_conf {
 	bool regular_queued;		/* regular traffic waits for ports */
 	bool recorded;			/* departures are another run's */
 	struct impair impair;		/* of what comes */
+	struct networks allow;		/* whose packets the program takes */
 };
 
 struct plane;
@@ -79,6 +81,7 @@ enum plane_count {
 	PLANE_PACKETS,		/* came; each is one of: */
 	PLANE_TAKEN,		/* by the program or an Olaf queue */
 	PLANE_OWN, PLANE_REGULAR, PLANE_PASSED, PLANE_IGNORED,
+	PLANE_NOT_ALLOWED,	/* the program's, of others than --allow */
 	PLANE_OUT,		/* the program's, which did not have to wait */
 	PLANE_TOO_LONG,		/* of those, for a datagram: not sent */
 	PLANE_NO_PORT,		/* no memory for a port: not sent */

@@ -19,8 +19,8 @@ static inline const char *
 plane_count_name(enum plane_count what)
 {
 	static const char *const name[PLANE_COUNTS] = { "packets", "taken",
-	    "own", "regular", "passed", NULL, "out", "too_long",
-	    "no_port", "impaired_in_lost", "impaired_in_dup" };
+	    "own", "regular", "passed", NULL, "not_allowed", "out",
+	    "too_long", "no_port", "impaired_in_lost", "impaired_in_dup" };
 
 	return name[what];
 }
@@ -170,6 +170,7 @@ plane_summary_counts(const struct plane *pl, struct counters *c)
 		{ "too long", pl->n[PLANE_TOO_LONG] },
 		{ "without a port", pl->n[PLANE_NO_PORT] },
 		{ "regular dropped", others.dropped },
+		{ "not allowed", pl->n[PLANE_NOT_ALLOWED] },
 		{ "own", pl->n[PLANE_OWN] },
 		{ "passed", pl->n[PLANE_PASSED] },
 		{ "requests", pl->controls[CONTROLS_TAKEN] },

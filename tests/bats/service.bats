@@ -114,3 +114,43 @@ setup() {
 	run -2 --separate-stderr innet-switch --rotate 1MB,2 -r x -w y
 	[ "${stderr_lines[0]}" = "innet-switch: --rotate goes with a live switch (--listen)" ]
 }
+
+@test "--allow: packets of other networks are counted, and nothing else" {
+	serve switch innet-switch -q -p iswitch -H 1 --allow 127.0.0.2 --report r.json
+	run -1 --separate-stderr timeout 20 innet-worker -q -p iswitch --worker 0 --switch "$switch" \
+		--synthetic 4kB -c 2 --give-up 1s
+	[[ $stderr == *"no answer to a Join"* ]]
+	run -1 innet-ctl --give-up 100ms "$switch" jobs
+	innet-ctl --bind 127.0.0.2 "$switch" stats --json | jq -e '.counters | .not_allowed > 0 and .taken + .not_allowed == .packets and .refused == 0'
+	finish switch
+	jq -e '.not_allowed > 0 and .not_allowed + .taken == .packets' r.json
+	serve switch innet-switch -q -p iswitch -H 1 --allow ::1,127.0.0.0/8
+	innet-worker -q -p iswitch --worker 0 --switch "$switch" --synthetic 4kB -c 2
+	serve ps innet-ps -q --allow 192.0.2.0/24
+	run -1 --separate-stderr innet-worker -q --switch "$ps" --synthetic 4kB -c 2
+	[[ $stderr == *"no model had come"* ]]
+	# the filter does the same with a capture
+	innet-gen -q --clusters 2 --workers 1 -c 10 -w sent.pcap
+	innet-switch -q -r sent.pcap -w out.pcap --allow 192.0.2.1 --report r.json
+	jq -e '.not_allowed == 20 and .taken == 0' r.json
+	innet-switch -q -r sent.pcap -w out.pcap --allow 0.0.0.0/0 --report r.json
+	jq -e '.not_allowed == 0 and .taken == 20' r.json
+}
+
+@test "--allow: innet-memory serves its networks alone" {
+	serve memory innet-memory --allow 127.0.0.2,::1 -v
+	run -0 timeout 5 bash -c "exec 3<>/dev/tcp/${memory/:/\/}; echo PING >&3; cat <&3"
+	[ -z "$output" ]
+	grep -q "127.0.0.1:[0-9]* is not of --allow" memory.err
+	finish memory
+	while IFS='|' read -r list why; do
+		run -2 --separate-stderr innet-memory --listen :0 --allow "$list"
+		[ "$stderr" = "innet-memory: invalid networks '$list': $why" ]
+	done <<-'END'
+	10.0.0.1/8|the address has bits behind its prefix
+	10.0.0.0/33|too many bits, or none
+	10.0.0.0/|too many bits, or none
+	localhost|not ADDRESS/BITS
+	::1,|not ADDRESS/BITS
+	END
+}

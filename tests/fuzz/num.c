@@ -6,6 +6,7 @@
 
 #include "common/base/num.h"
 #include "common/capture/rotate.h"
+#include "common/wire/networks.h"
 #include "tests/fuzz/fuzz.h"
 
 typedef const char *reader(const char *, uint64_t, uint64_t, uint64_t *);
@@ -56,6 +57,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	double share = -1;
 	uint64_t t = 7;
 	struct rotate rotate = { 0 };
+	struct networks nets = { 0 };
 	bool relative = false;
 	char *s;
 
@@ -84,6 +86,10 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		    "an instant, relative if it says so");
 	else
 		must(t == 7 && !relative, "refused, and untouched");
+	if (networks_parse(&nets, s) == NULL)
+		must(nets.n >= 1 && nets.n <= NETWORKS_MAX, "some networks");
+	for (unsigned i = 0; i < nets.n; i++)
+		must(nets.net[i].bits <= 128, "no more bits than there are");
 	if (rotate_parse(s, &rotate) == NULL)
 		must(rotate.bytes >= 1000 && rotate.keep >= 1 &&
 		    rotate.keep <= ROTATE_KEEP_MAX, "a rotation within limits");

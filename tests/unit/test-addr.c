@@ -1,5 +1,5 @@
 /* Addresses: what is read is what is printed, and what is refused. */
-#include "common/wire/addr.h"
+#include "common/wire/networks.h"
 #include "tests/unit/tap.h"
 
 static void
@@ -36,6 +36,43 @@ same(const char *s, const char *t)
 	return addr_parse(s, "1", &a) == NULL &&
 	    addr_parse(t, "1", &b) == NULL && addr_same(&a, &b) &&
 	    addr_same(&b, &a);
+}
+
+/* Does the list have the address? */
+static bool
+allows(const char *list, const char *address)
+{
+	struct networks ns = { 0 };
+	union addr a;
+
+	return networks_parse(&ns, list) == NULL && addr_parse(address, "1",
+	    &a) == NULL && networks_allow(&ns, &a);
+}
+
+static void
+check_networks(void)
+{
+	struct networks none = { 0 };
+	union addr a;
+
+	ok(addr_parse("192.0.2.7", "1", &a) == NULL && networks_allow(&none,
+	    &a), "without networks everyone is allowed");
+	ok(allows("192.0.2.0/24", "192.0.2.255") && !allows("192.0.2.0/24",
+	    "192.0.3.0"), "a network ends where its prefix does");
+	ok(allows("192.0.2.128/25", "192.0.2.128") && !allows("192.0.2.128/25",
+	    "192.0.2.127"), "within a byte, too");
+	ok(allows("192.0.2.7", "192.0.2.7:9") && !allows("192.0.2.7",
+	    "192.0.2.6"), "an address is a network of one, whatever the port");
+	ok(allows("0.0.0.0/0", "203.0.113.1") && !allows("0.0.0.0/0",
+	    "[::1]"), "all of IPv4 is nothing of IPv6");
+	ok(allows("::/0", "[2001:db8::1]") && allows("2001:db8::/33",
+	    "[2001:db8:7fff::]") && !allows("2001:db8::/33",
+	    "[2001:db8:8000::]"), "IPv6 has its own prefixes");
+	ok(allows("10.0.0.0/8,::1", "[::1]"), "one of several is enough");
+	ok(networks_parse(&none, "10.0.0.0/8/8") != NULL &&
+	    networks_parse(&none, "10.0.0.0/08x") != NULL &&
+	    networks_parse(&none, "10.0.0/8") != NULL && none.n == 0,
+	    "what is no network is refused");
 }
 
 int
@@ -86,5 +123,6 @@ main(void)
 	    .sin_port = htons(1) };
 	ok(addr_len(&a) == sizeof(a.in) && addr_port(&a) == 1,
 	    "so has IPv4");
+	check_networks();
 	return tap_end();
 }

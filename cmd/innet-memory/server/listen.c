@@ -92,6 +92,16 @@ welcome(struct server *srv, int fd, const char *addr)
 		    (unsigned long long)c->id, addr);
 }
 
+/* One that is not of --allow learns nothing. */
+static void
+turn_away(struct server *srv, int fd, const char *addr)
+{
+	srv->refused++;
+	close(fd);
+	if (srv->conf.verbose)
+		fprintf(stderr, "innet-memory: %s is not of --allow\n", addr);
+}
+
 static void
 accept_tcp(struct server *srv, struct watch *w)
 {
@@ -105,6 +115,10 @@ accept_tcp(struct server *srv, struct watch *w)
 
 		if (fd == -1)
 			return;
+		if (!networks_allow(&srv->conf.allow, &a)) {
+			turn_away(srv, fd, addr_print(&a, name));
+			continue;
+		}
 		tune(fd, &a);
 		welcome(srv, fd, addr_print(&a, name));
 	}

@@ -1,0 +1,120 @@
+/*
+ * networks.h - a list of networks, and whether an address is in one
+ *
+ * A network is ADDRESS/BITS, IPv4 or IPv6, or an address alone.
+ */
+#ifndef INNET_WIRE_NETWORKS_H
+#define INNET_WIRE_NETWORKS_H
+
+#include "common/wire/addr.h"
+
+enum { NETWORKS_MAX = 64, NETWORKS_TEXT_MAX = INET6_ADDRSTRLEN + 4 };
+
+struct networks_one {
+	uint8_t base[16];	/* an IPv4 address is within ::ffff:0:0/96 */
+	unsigned bits;		/* of these, from the left */
+};
+
+struct networks {
+	struct networks_one net[NETWORKS_MAX];
+	unsigned n;		/* 0: everyone is allowed */
+};
+
+static inline bool
+networks_one_has(const struct networks_one *net, const uint8_t at[16])
+{
+	const unsigned whole = net->bits / 8, rest = net->bits % 8;
+
+	return memcmp(net->base, at, whole) == 0 && (rest == 0 ||
+	    (net->base[whole] ^ at[whole]) >> (8 - rest) == 0);
+}
+
+/* Is the address in one of them, or are there none? */
+static inline bool
+networks_allow(const struct networks *ns, const union addr *a)
+{
+	uint8_t at[16];
+
+	if (ns->n == 0)
+		return true;
+	addr_bytes(a, at);
+	for (unsigned i = 0; i < ns->n; i++) {
+		if (networks_one_has(&ns->net[i], at))
+			return true;
+	}
+	return false;
+}
+
+/* Are all bits behind the prefix 0? */
+static inline bool
+networks_one_is_plain(const struct networks_one *net)
+{
+	for (unsigned i = net->bits; i < 128; i++) {
+		if ((net->base[i / 8] >> (7 - i % 8) & 1) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Read ADDRESS[/BITS].  NULL, or what is wrong. */
+static inline const char *
+networks_one_parse(const char *s, struct networks_one *net)
+{
+	char host[NETWORKS_TEXT_MAX];
+	const size_t len = strcspn(s, "/");
+	union addr a = { 0 };
+	unsigned most = 32;
+
+	if (len >= sizeof(host))
+		return "not ADDRESS/BITS";
+	memcpy(host, s, len);
+	host[len] = '\0';
+	a.sa.sa_family = AF_INET;
+	if (inet_pton(AF_INET, host, &a.in.sin_addr) != 1) {
+		a.sa.sa_family = AF_INET6;
+		most = 128;
+		if (inet_pton(AF_INET6, host, &a.in6.sin6_addr) != 1)
+			return "not ADDRESS/BITS";
+	}
+	addr_bytes(&a, net->base);
+	net->bits = most;
+	if (s[len] == '/') {
+		const char *bits = s + len + 1;
+		const size_t digits = strspn(bits, "0123456789");
+
+		if (digits == 0 || digits > 3 || bits[digits] != '\0' ||
+		    strtoul(bits, NULL, 10) > most)
+			return "too many bits, or none";
+		net->bits = (unsigned)strtoul(bits, NULL, 10);
+	}
+	net->bits += 128 - most;
+	return networks_one_is_plain(net) ? NULL :
+	    "the address has bits behind its prefix";
+}
+
+/* Add those of a list "192.0.2.0/24,::1".  NULL, or what is wrong. */
+static inline const char *
+networks_parse(struct networks *ns, const char *list)
+{
+	for (const char *p = list; ; p++) {
+		char one[NETWORKS_TEXT_MAX + 4];
+		const size_t len = strcspn(p, ",");
+		const char *why;
+
+		if (len >= sizeof(one))
+			return "not ADDRESS/BITS";
+		if (ns->n == NETWORKS_MAX)
+			return "more than 64 networks";
+		memcpy(one, p, len);
+		one[len] = '\0';
+		why = networks_one_parse(one, &ns->net[ns->n]);
+		if (why != NULL)
+			return why;
+		ns->n++;
+		p += len;
+		if (*p == '\0')
+			return NULL;
+	}
+}
+
+#endif
