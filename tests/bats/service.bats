@@ -127,7 +127,7 @@ setup() {
 	serve switch innet-switch -q -p iswitch -H 1 --allow ::1,127.0.0.0/8
 	innet-worker -q -p iswitch --worker 0 --switch "$switch" --synthetic 4kB -c 2
 	serve ps innet-ps -q --allow 192.0.2.0/24
-	run -1 --separate-stderr innet-worker -q --switch "$ps" --synthetic 4kB -c 2
+	run -1 --separate-stderr innet-worker -q --switch "$ps" --synthetic 4kB -c 3 --interval 600ms
 	[[ $stderr == *"no model had come"* ]]
 	# the filter does the same with a capture
 	innet-gen -q --clusters 2 --workers 1 -c 10 -w sent.pcap
