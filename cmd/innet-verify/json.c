@@ -93,7 +93,9 @@ json_print(FILE *f, const struct spec *s, const struct objective *o,
 	    s->service_ns, s->slots, s->ack_ns);
 	put_clusters(f, s);
 	put_steps(f, a);
-	if (a->verdict == FAILS)
+	if (solve_has_run(a)) {
+		fprintf(f, ",\"fails_up_to_ns\":%" PRIu64, a->failed_ns);
 		put_run(f, s, a);
+	}
 	fputs("}\n", f);
 }

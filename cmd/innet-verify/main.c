@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/innet-verify/print.h"
 #include "cmd/innet-verify/solve.h"
@@ -123,7 +124,8 @@ main(int argc, char *argv[])
 	if (cf.emit) {
 		solve_emit(&s, &cf.objective);
 	} else {
-		solve(&s, &cf.objective, cf.give_up_ns, &a);
+		solve(&s, &cf.objective, cf.give_up_ns, !cf.how.quiet &&
+		    isatty(STDERR_FILENO) ? print_progress : NULL, &a);
 		print(&s, &cf.objective, &cf.how, &a);
 		free(a.schedule.row);
 	}

@@ -86,6 +86,16 @@ say_run(const struct spec *s, const struct objective *o,
 		    mean_ms(&r->of[best]), s->cluster[best].id);
 }
 
+void
+print_progress(const struct answer *a)
+{
+	const struct step *st = &a->step[a->steps - 1];
+	char t[TIME_TEXT];
+
+	fprintf(stderr, "\rinnet-verify: up to %s: %zu updates ...\033[K\r",
+	    time_text(st->horizon_ns, t), st->updates);
+}
+
 static void
 say_verdict(const struct spec *s, const struct objective *o,
     const struct answer *a)
@@ -111,6 +121,10 @@ say_verdict(const struct spec *s, const struct objective *o,
 			fprintf(stderr, ", up to %s it %s",
 			    time_text(last[-1].horizon_ns, t),
 			    last[-1].verdict == HOLDS ? "holds" : "fails");
+		if (solve_has_run(a)) {
+			fputs(": ", stderr);
+			say_run(s, o, &a->run);
+		}
 		break;
 	}
 	fprintf(stderr, " (%zu updates, %.2f s)\n", a->updates, a->seconds);
@@ -226,7 +240,7 @@ say_more(const struct spec *s, const struct answer *a)
 		    "%.2f s)\n", time_text(a->step[i].horizon_ns, t),
 		    word[a->step[i].verdict], a->step[i].updates,
 		    a->step[i].seconds);
-	if (a->verdict != FAILS)
+	if (!solve_has_run(a))
 		return;
 	fprintf(stderr, "%16s %7s %6s %7s %16s %12s\n", "time_ns", "cluster",
 	    "update", "fate", "departs_ns", "peak_ns");
@@ -278,7 +292,7 @@ print(const struct spec *s, const struct objective *o, const struct how *how,
 		say_verdict(s, o, a);
 		say_free(s);
 		say_fixed(s);
-		if (a->verdict == FAILS)
+		if (solve_has_run(a))
 			say_repeat(s);
 	}
 	if (how->verbose)
@@ -288,7 +302,7 @@ print(const struct spec *s, const struct objective *o, const struct how *how,
 		if (files_flush(how->json) != 0)
 			exit(1);
 	}
-	if (a->verdict == FAILS && (how->write != NULL || how->json == NULL))
+	if (solve_has_run(a) && (how->write != NULL || how->json == NULL))
 		write_schedule(how->write == NULL ? "-" : how->write, s,
 		    &a->schedule);
 }

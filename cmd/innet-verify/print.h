@@ -17,4 +17,7 @@ struct how {
 void print(const struct spec *s, const struct objective *o,
     const struct how *how, const struct answer *a);
 
+/* On a terminal: what is being asked, on a line that is then written over. */
+void print_progress(const struct answer *a);
+
 #endif

@@ -178,10 +178,11 @@ see_some_run(const struct worker_model *m, uint64_t deadline, struct step *st)
  */
 static bool
 ask(struct worker_model *m, const struct objective *o, uint64_t deadline,
-    struct step *st, struct answer *a)
+    struct step *st, struct replay *run, struct answer *a)
 {
 	const Z3_ast deny = model_deny(m, o);
 	Z3_solver z = solver(m, deadline);
+	struct schedule s;
 	Z3_lbool said;
 	Z3_model is;
 
@@ -198,12 +199,19 @@ ask(struct worker_model *m, const struct objective *o, uint64_t deadline,
 	}
 	is = Z3_solver_get_model(m->z3, z);
 	Z3_model_inc_ref(m->z3, is);
-	free(a->schedule.row);
-	a->schedule = schedule_of(m, is);
+	s = schedule_of(m, is);
 	Z3_model_dec_ref(m->z3, is);
 	Z3_solver_dec_ref(m->z3, z);
-	return replay_run(m->spec, m->horizon_ns, &a->schedule, &a->run) &&
-	    replay_misses(m->spec, o, &a->run);
+	if (!replay_run(m->spec, m->horizon_ns, &s, run) ||
+	    !replay_misses(m->spec, o, run)) {
+		free(s.row);
+		return false;
+	}
+	free(a->schedule.row);
+	a->schedule = s;
+	a->run = *run;
+	a->failed_ns = m->horizon_ns;
+	return true;
 }
 
 /* One horizon: in rational numbers, and in whole ns if those do not do. */
@@ -213,22 +221,22 @@ decide(const struct spec *s, const struct objective *o, uint64_t deadline,
 {
 	const uint64_t begin = timer_mono_ns();
 	struct worker_model m;
+	struct replay run;
 	bool settled;
 
 	model_open(&m, s, st->horizon_ns, o, false);
-	st->updates = m.n;
-	settled = ask(&m, o, deadline, st, a);
+	settled = ask(&m, o, deadline, st, &run, a);
 	model_close(&m);
 	if (!settled) {
 		model_open(&m, s, st->horizon_ns, o, true);
-		settled = ask(&m, o, deadline, st, a);
+		settled = ask(&m, o, deadline, st, &run, a);
 		model_close(&m);
 	}
 	if (!settled)
 		errx(1, "a schedule that Z3 says misses %s does not when it "
 		    "is replayed%s%s: a bug, please report it", o->text,
-		    a->run.why == NULL ? "" : ", for it has ",
-		    a->run.why == NULL ? "" : a->run.why);
+		    run.why == NULL ? "" : ", for it has ",
+		    run.why == NULL ? "" : run.why);
 	st->seconds = (double)(timer_mono_ns() - begin) * 1e-9;
 }
 
@@ -251,7 +259,7 @@ see_size(const struct spec *s)
 
 void
 solve(const struct spec *s, const struct objective *o, uint64_t bound_ns,
-    struct answer *a)
+    solve_tell *tell, struct answer *a)
 {
 	static const unsigned eighths[STEPS_MAX] = { 1, 2, 4, 6, 8 };
 	const uint64_t begin = timer_mono_ns(), deadline = begin + bound_ns;
@@ -263,9 +271,12 @@ solve(const struct spec *s, const struct objective *o, uint64_t bound_ns,
 
 		st->horizon_ns = s->horizon_ns / 8 * eighths[i] +
 		    s->horizon_ns % 8 * eighths[i] / 8;
-		if (spec_updates_all(s, st->horizon_ns) == 0)
+		st->updates = spec_updates_all(s, st->horizon_ns);
+		if (st->updates == 0)
 			continue;
 		a->steps++;
+		if (tell != NULL)
+			tell(a);
 		decide(s, o, deadline, st, a);
 		a->horizon_ns = st->horizon_ns;
 		a->updates = st->updates;

@@ -30,9 +30,25 @@ struct answer {
 	double seconds;		/* of all steps */
 	struct step step[STEPS_MAX];
 	size_t steps;		/* of those asked */
-	struct schedule schedule;	/* FAILS: owned, replayed */
-	struct replay run;	/* ... with what came of it */
+	/*
+	 * Of the last horizon at which it fails, if it fails, or fails there
+	 * and is unknown later: owned, replayed, with what came of it.
+	 */
+	uint64_t failed_ns;	/* 0: there is none */
+	struct schedule schedule;
+	struct replay run;
 };
+
+/* Is there a run that misses it, up to the whole horizon or a part of it? */
+static inline bool
+solve_has_run(const struct answer *a)
+{
+	return a->verdict == FAILS || (a->verdict == UNKNOWN && a->steps > 1 &&
+	    a->step[a->steps - 2].verdict == FAILS);
+}
+
+/* Told before each question, of which the last step of the answer is. */
+typedef void solve_tell(const struct answer *);
 
 /*
  * Ask about an eighth of the horizon, a quarter, a half, three quarters and
@@ -42,7 +58,7 @@ struct answer {
  * program.
  */
 void solve(const struct spec *s, const struct objective *o, uint64_t bound_ns,
-    struct answer *a);
+    solve_tell *tell, struct answer *a);
 
 /* Print the question in SMT-LIB 2 on the standard output. */
 void solve_emit(const struct spec *s, const struct objective *o);

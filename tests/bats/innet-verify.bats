@@ -121,11 +121,25 @@ table() {
 }
 
 @test "unknown says how far it got, and is a status of its own" {
-	run -4 --separate-stderr innet-verify --json --give-up 4s --horizon 8s \
+	run -4 --separate-stderr innet-verify --json --give-up 4s --horizon 8s -w part.csv \
 		--objective 'fair<=3ms' "$specs/jitter.json"
-	[[ $stderr == *"fair<=3ms is unknown: up to "*"s not decided, up to "*"s it fails ("* ]]
+	[[ $stderr == *"fair<=3ms is unknown: up to "*"s not decided, up to "*"s it fails: average peak ages are "*" ms of cluster "*" ("* ]]
 	jq -e '.verdict == "unknown" and .steps[0].verdict == "fails" and
-		.steps[-1].verdict == "unknown" and .horizon_ns > 1e9' <<<"$output"
+		.steps[-1].verdict == "unknown" and .horizon_ns > 1e9 and
+		.fails_up_to_ns == .steps[-2].horizon_ns' <<<"$output"
+	# the schedule of the part that is decided, run by the other tools
+	read -r slots payload rate until < <(jq -r '[.slots, .payload_bytes, .rate_bps, .fails_up_to_ns] | join(" ")' <<<"$output")
+	innet-gen -q --schedule part.csv --payload "${payload}B" -w part.pcap
+	innet-switch -q --slots "$slots" --rate "$rate" -r part.pcap |
+		innet-aom -q --sent part.pcap --until "${until}ns" --json --columns mean_peak_age_ns |
+		jq -se '[.[] | select(.cluster != "all").mean_peak_age_ns] | max - min > 3e6'
+}
+
+@test "on a terminal it says what is being asked, and nothing of it stays" {
+	script -qec "innet-verify --objective no-loss $specs/two-slots.json" /dev/null >out </dev/null
+	grep -q $'\rinnet-verify: up to .*: [0-9]* updates ...\033\[K\rinnet-verify: no-loss holds' out
+	innet-verify --objective no-loss "$specs/two-slots.json" 2>out
+	! grep -q $'\r' out
 }
 
 @test "a cluster that is never served misses a bound on its age" {
