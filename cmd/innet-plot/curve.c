@@ -97,6 +97,17 @@ figure_free(struct figure *fig)
 	for (size_t i = 0; i < fig->ticks; i++)
 		free(fig->tick[i]);
 	free(fig->tick);
+	free(fig->tick_at);
+	for (size_t i = 0; i < fig->nodes; i++)
+		free(fig->node[i].label);
+	for (size_t i = 0; i < fig->wires; i++) {
+		free(fig->wire[i].label);
+		free(fig->wire[i].of);
+	}
+	free(fig->node);
+	free(fig->wire);
+	for (int p = 0; p < PANELS; p++)
+		free(fig->panel[p]);
 	free(fig->curve);
 }
 

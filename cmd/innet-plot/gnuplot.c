@@ -8,6 +8,7 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -20,7 +21,10 @@
 #include "cmd/innet-plot/plot.h"
 #include "common/base/atomic-file.h"
 
-enum { LEGEND_MAX = 24 };	/* more would hide the curves */
+enum {
+	LEGEND_MAX = 24,	/* more would hide the curves */
+	TICKS_MAX = 12		/* more would hide each other */
+};
 
 /* s in gnuplot's single quotes, without what could end the line. */
 static void
@@ -88,30 +92,51 @@ put_data(FILE *f, const struct figure *fig)
 	}
 }
 
+/* Words on the axis of x. */
+static void
+put_ticks(FILE *f, const struct figure *fig)
+{
+	fputs("set xtics (", f);
+	for (size_t i = 0; i < fig->ticks; i++) {
+		fputs(i == 0 ? "" : ", ", f);
+		put_quoted(f, fig->tick[i]);
+		fprintf(f, " %.12g", fig->tick_at != NULL ? fig->tick_at[i] :
+		    (double)i);
+	}
+	fputs(")\n", f);
+}
+
 /* What only bars need: the labels of their groups, errors in the middle. */
 static void
 put_bars(FILE *f, const struct figure *fig)
 {
 	fputs("set style histogram errorbars gap 1.5 lw 1\n"
-	    "set style fill solid 0.6 border -1\nset xtics (", f);
-	for (size_t i = 0; i < fig->ticks; i++) {
-		fputs(i == 0 ? "" : ", ", f);
-		put_quoted(f, fig->tick[i]);
-		fprintf(f, " %zu", i);
-	}
-	fputs(")\nset yrange [*<0:0<*]\n", f);
+	    "set style fill solid 0.6 border -1\n", f);
+	put_ticks(f, fig);
+	fputs("set yrange [*<0:0<*]\n", f);
+}
+
+/* How the points of a curve are joined. */
+static const char *
+joined(const struct figure *fig, const struct curve *c)
+{
+	if (fig->what == BARS)
+		return "using 2:3 with histograms";
+	if (fig->what == LINES)
+		return c->band != NULL ? "using 1:2:3:4 with yerrorlines" :
+		    "using 1:2 with linespoints";
+	return fig->axes.steps ? "using 1:2 with steps lw 1.5" :
+	    "using 1:2 with lines lw 1.5";
 }
 
 /* The bands lie below all curves, each in its curve's colour. */
 static void
-put_plot(FILE *f, const struct figure *fig, enum terminal as)
+put_plot(FILE *f, const struct figure *fig, enum terminal as, int panel)
 {
-	const char *with = fig->what == BARS ? "using 2:3 with histograms" :
-	    fig->axes.steps ? "using 1:2 with steps lw 1.5" :
-	    "using 1:2 with lines lw 1.5";
 	const char *sep = "plot ";
+	size_t colour = 0;
 
-	for (size_t i = 0; i < fig->n && fig->what != BARS; i++) {
+	for (size_t i = 0; i < fig->n && fig->what == REWARDS; i++) {
 		if (fig->curve[i].n == 0 || fig->curve[i].band == NULL ||
 		    as == DUMB)
 			continue;
@@ -121,19 +146,86 @@ put_plot(FILE *f, const struct figure *fig, enum terminal as)
 		sep = ", ";
 	}
 	for (size_t i = 0; i < fig->n; i++) {
+		if (fig->curve[i].panel != panel)
+			continue;
+		colour++;
 		if (fig->curve[i].n == 0)
 			continue;
-		fprintf(f, "%s$d%zu %s linetype %zu title ", sep, i, with,
-		    i + 1);
+		fprintf(f, "%s$d%zu %s linetype %zu title ", sep, i,
+		    joined(fig, &fig->curve[i]), colour);
 		put_quoted(f, fig->curve[i].label);
 		sep = ", ";
 	}
 	fputc('\n', f);
 }
 
+/* Side by side; in letters one below the other. */
+static void
+put_panels(FILE *f, const struct figure *fig, enum terminal as)
+{
+	const bool beside = fig->panels > 1 && as != DUMB;
+
+	if (beside)
+		fprintf(f, "set multiplot layout 1,%d\n", fig->panels);
+	for (int p = 0; p < fig->panels; p++) {
+		fputs(as == DUMB ? "set title " : "set ylabel ", f);
+		put_quoted(f, fig->panel[p]);
+		fputc('\n', f);
+		put_plot(f, fig, as, p);
+	}
+	if (beside)
+		fputs("unset multiplot\n", f);
+}
+
+/* A link is as thick, and as red, as it is busy. */
+static void
+put_wire(FILE *f, const struct figure *fig, const struct wire *w)
+{
+	const struct node *a = &fig->node[w->from], *b = &fig->node[w->to];
+	const double busy = isnan(w->busy) ? 0 : fmin(w->busy, 100) / 100;
+	char text[128];
+
+	fprintf(f, "set arrow from %g,%g to %g,%g nohead lw %.2g "
+	    "lc rgb '#%02x5050'\n", a->x, a->y, b->x, b->y, 1 + 5 * busy,
+	    (unsigned)(80 + 160 * busy));
+	if (w->label[0] == '\0' && isnan(w->busy))
+		return;
+	if (isnan(w->busy))
+		snprintf(text, sizeof(text), "%s", w->label);
+	else
+		snprintf(text, sizeof(text), "%s %.3g %%", w->label, w->busy);
+	fputs("set label ", f);
+	put_quoted(f, text);
+	fprintf(f, " at %g,%g center front boxed bs 2\n", (a->x + b->x) / 2,
+	    (a->y + b->y) / 2);
+}
+
+static void
+put_topology(FILE *f, const struct figure *fig, enum terminal as)
+{
+	put_terminal(f, as);
+	fputs("unset border\nunset tics\nunset key\n"
+	    "set style textbox 1 opaque fillcolor 'white' border\n"
+	    "set style textbox 2 opaque fillcolor 'white' noborder\n", f);
+	for (size_t i = 0; i < fig->wires; i++)
+		put_wire(f, fig, &fig->wire[i]);
+	for (size_t i = 0; i < fig->nodes; i++) {
+		fputs("set label ", f);
+		put_quoted(f, fig->node[i].label);
+		fprintf(f, " at %g,%g center front boxed bs 1\n",
+		    fig->node[i].x, fig->node[i].y);
+	}
+	fprintf(f, "plot [-0.6:%g] [%g:0.5] NaN notitle\n", fig->wide - 0.4,
+	    0.5 - fig->deep);
+}
+
 static void
 put_script(FILE *f, const struct figure *fig, enum terminal as)
 {
+	if (fig->what == TOPOLOGY) {
+		put_topology(f, fig, as);
+		return;
+	}
 	put_terminal(f, as);
 	put_data(f, fig);
 	fputs("set xlabel ", f);
@@ -149,9 +241,17 @@ put_script(FILE *f, const struct figure *fig, enum terminal as)
 	    fig->what == AGE ? "set yrange [0:*]\n" : "", f);
 	if (fig->what == BARS)
 		put_bars(f, fig);
+	if (fig->what == LINES)
+		fputs("set key outside center top\n"
+		    "set offsets graph 0.02, graph 0.02, 0, 0\n", f);
+	if (fig->what == LINES && fig->ticks <= TICKS_MAX)
+		put_ticks(f, fig);
 	if (fig->n > LEGEND_MAX)
 		fputs("unset key\n", f);
-	put_plot(f, fig, as);
+	if (fig->what == LINES)
+		put_panels(f, fig, as);
+	else
+		put_plot(f, fig, as, 0);
 }
 
 /* Start gnuplot, drawing to the descriptor out: its pid, *to its ear. */

@@ -15,7 +15,7 @@
 
 enum {
 	O_BY = OPT_LONG, O_CLUSTER, O_GROUP, O_LABEL, O_SMOOTH, O_SPREAD, O_X,
-	O_SCRIPT, O_FORMAT, O_TABLE
+	O_SCRIPT, O_FORMAT, O_TABLE, O_COLUMNS
 };
 
 static const struct opt opts[] = {
@@ -28,7 +28,9 @@ static const struct opt opts[] = {
 	{ O_SMOOTH, "smooth", "N",
 	    "rewards: mean of N episodes (default 100)" },
 	{ O_SPREAD, "spread", "HOW", "of a group: sd (default) or range" },
-	{ O_X, "x", "WHAT", "rewards over step (default), episode, seconds" },
+	{ O_X, "x", "WHAT", "rewards over step (default), episode, seconds; "
+	    "lines over this column" },
+	{ O_COLUMNS, "columns", "LIST", "lines: of these, two at most" },
 	{ O_FORMAT, "format", "NAME", "packets are innet's (default) or bare" },
 	{ O_TABLE, "cluster-table", "FILE",
 	    "clusters of bare packets: prefix,cluster" },
@@ -39,8 +41,9 @@ static const struct opt opts[] = {
 
 static const struct opt_tool tool = {
 	"innet-plot", PACKAGE_VERSION,
-	"[-w FILE] [OPTION]... age|cdf|rewards|bars FILE...",
-	"Draw ages, their distribution, rewards, or bars with gnuplot.\n"
+	"[-w FILE] [OPTION]... age|cdf|rewards|bars|lines|topology FILE...",
+	"Draw ages, their distribution, rewards, bars, lines or a\n"
+	"topology with gnuplot.\n"
 	"FILEs are captures, and the CSV and reports that innet's tools write.",
 	opts
 };
@@ -92,7 +95,6 @@ take_option(struct conf *cf, int ch, int *run)
 	static const char *const spread[] = { "sd", "range", NULL };
 	static const char *const by[] = { "cluster", "run", NULL };
 	static const char *const format[] = { "innet", "bare", NULL };
-	static const char *const x[] = { "step", "episode", "seconds", NULL };
 	uint64_t v = 0;
 
 	switch (ch) {
@@ -112,7 +114,8 @@ take_option(struct conf *cf, int ch, int *run)
 		opt_check("count", optarg, num_u64(optarg, 1, UINT32_MAX,
 		    &cf->fig.smooth));
 		break;
-	case O_X: cf->fig.axis = opt_word("axis", optarg, x); break;
+	case O_X: cf->fig.over = optarg; break;
+	case O_COLUMNS: cf->fig.columns = optarg; break;
 	case O_SCRIPT: cf->as = SCRIPT; break;
 	case O_FORMAT:
 		cf->bare = opt_word("format", optarg, format) == 1;
@@ -131,10 +134,17 @@ check_words(const struct conf *cf)
 		errx(2, "--format bare and --cluster-table go together");
 	if (cf->bare && cf->fig.what != AGE && cf->fig.what != CDF)
 		errx(2, "--format bare is for age and cdf");
+	if (cf->fig.columns != NULL && cf->fig.what != LINES)
+		errx(2, "--columns is for lines");
+	if (cf->fig.what == LINES && cf->fig.over == NULL)
+		errx(2, "lines need --x, a column");
 	if (cf->groups > 0 && cf->fig.what != REWARDS)
 		errx(2, "--group is for rewards");
 	if (cf->fig.what == BARS && cf->n > 1)
 		errx(2, "%s: bars are drawn from one file", cf->files[1]);
+	if (cf->fig.what == TOPOLOGY && cf->n > 2)
+		errx(2, "%s: a topology is drawn from a scenario, and from what "
+		    "innet-sim --by switch --csv says", cf->files[2]);
 	for (int i = 0; i < cf->groups; i++) {
 		for (k = 0; k < cf->n && cf->of[k] != &cf->group[i]; k++)
 			;
@@ -161,8 +171,9 @@ check_files(const struct conf *cf)
 static struct conf
 parse(int argc, char *argv[])
 {
+	static const char *const x[] = { "step", "episode", "seconds", NULL };
 	static const char *const what[] = { "age", "cdf", "rewards", "bars",
-	    NULL };
+	    "lines", "topology", NULL };
 	struct conf cf = { .out = "-", .fig =
 	    { .cluster = -1, .smooth = 100 } };
 	int run = -1, ch;
@@ -183,12 +194,15 @@ parse(int argc, char *argv[])
 		cf.files[cf.n++] = argv[optind++];
 	}
 	if (cf.n == 0)
-		errx(2, "nothing to draw: age, cdf, rewards or bars");
+		errx(2, "nothing to draw: age, cdf, rewards, bars, lines or "
+		    "topology");
 	cf.fig.what = opt_word("plot", *cf.files++, what);
 	cf.of++;
 	if (--cf.n == 0)
 		errx(2, "no files to draw");
 	check_words(&cf);
+	if (cf.fig.what != LINES && cf.fig.over != NULL)
+		cf.fig.axis = opt_word("axis", cf.fig.over, x);
 	cf.fig.by_run = run == -1 ? cf.n > 1 : run == 1;
 	if (cf.as != SCRIPT)
 		cf.as = terminal_of(cf.out);
@@ -222,7 +236,7 @@ ends(const char *s, const char *with)
 
 /* Add the curves of one file, which its ending says how to read. */
 static void
-take_file(struct figure *fig, const char *path, bool first)
+take_file(struct figure *fig, const char *path, bool first, bool several)
 {
 	const bool json = fig->what == CDF && ends(path, ".json");
 	char *name = name_of(path);
@@ -232,6 +246,14 @@ take_file(struct figure *fig, const char *path, bool first)
 	fig->aggregations = json;
 	if (fig->what == BARS)
 		take_bars(fig, path);
+	else if (fig->what == TOPOLOGY && first)
+		take_topology(fig, path);
+	else if (fig->what == TOPOLOGY)
+		take_busy(fig, path);
+	else if (fig->what == AGE && ends(path, ".json"))
+		take_verified(fig, path, name);
+	else if (fig->what == LINES)
+		take_lines(fig, path, several ? name : NULL);
 	else if (fig->what == REWARDS)
 		take_rewards(fig, path, name);
 	else if (json)
@@ -251,6 +273,8 @@ axes_of(const struct figure *fig)
 
 	if (fig->what == REWARDS)
 		return (struct axes){ over[fig->axis], "mean reward", false };
+	if (fig->what == LINES)
+		return (struct axes){ fig->over, "", false };
 	if (fig->what == BARS)
 		return (struct axes){ fig->rows, "", false };
 	if (fig->what == AGE)
@@ -268,7 +292,7 @@ has_points(const struct figure *fig)
 	for (size_t i = 0; i < fig->n; i++)
 		if (fig->curve[i].n > 0)
 			return true;
-	return false;
+	return fig->nodes > 0;
 }
 
 int
@@ -285,10 +309,12 @@ main(int argc, char *argv[])
 		if (cf.of[i] != NULL)
 			group_take(&cf.fig, cf.of[i], cf.files[i]);
 		else
-			take_file(&cf.fig, cf.files[i], i == 0);
+			take_file(&cf.fig, cf.files[i], i == 0, cf.n > 1);
 	}
 	for (int i = 0; i < cf.groups; i++)
 		group_draw(&cf.fig, &cf.group[i]);
+	for (int p = 0; p < cf.fig.panels; p++)
+		lines_scale(&cf.fig, p);
 	cf.fig.axes = axes_of(&cf.fig);
 	if (cf.label != NULL)
 		cf.fig.axes.y = cf.label;

@@ -11,16 +11,31 @@
 
 struct clusters;
 
-enum what { AGE, CDF, REWARDS, BARS };
+enum what { AGE, CDF, REWARDS, BARS, LINES, TOPOLOGY };
 enum axis { AXIS_STEP, AXIS_EPISODE, AXIS_SECONDS };
 enum spread { SPREAD_SD, SPREAD_RANGE };
 
 struct curve {
 	char *label;		/* owned */
 	double (*at)[2];	/* x and y, owned */
-	double (*band)[2];	/* rewards: low and high of each point; bars:
+	double (*band)[2];	/* rewards, lines: low and high of each; bars:
 				   the error and nothing; owned, or NULL */
 	size_t n, room;
+	int panel;		/* of lines: 0, or 1 */
+};
+
+enum { PANELS = 2 };
+
+/* Of a topology: where a node stands, and a link between two of them. */
+struct node {
+	char *label;		/* owned */
+	double x, y;
+};
+
+struct wire {
+	size_t from, to;	/* nodes */
+	char *label, *of;	/* its rate; the switch before it; owned */
+	double busy;		/* percent of the time; NAN: not known */
 };
 
 /* Labels of the axes, and how points are joined. */
@@ -41,9 +56,17 @@ struct figure {
 	struct axes axes;
 	struct curve *curve;
 	size_t n, room;
-	char **tick;		/* bars: the labels of the rows, owned */
+	char **tick;		/* bars, lines: labels on x, owned */
+	double *tick_at;	/* lines: where they stand, owned */
 	size_t ticks;
 	char *rows;		/* bars: what the rows are, owned */
+	const char *over, *columns;	/* of lines: x; y, or NULL */
+	char *panel[PANELS];	/* of lines: what y says, owned */
+	int panels;
+	struct node *node;	/* of a topology, owned */
+	struct wire *wire;
+	size_t nodes, wires;
+	double wide, deep;	/* places across, and down */
 	int rc;			/* 1 if a file was damaged */
 };
 
@@ -64,7 +87,14 @@ void take_capture(struct figure *fig, const char *path, const char *name);
 void take_series(struct figure *fig, const char *path, const char *name);
 void take_rewards(struct figure *fig, const char *path, const char *name);
 void take_bars(struct figure *fig, const char *path);
+void take_lines(struct figure *fig, const char *path, const char *name);
+void take_verified(struct figure *fig, const char *path, const char *name);
+void take_topology(struct figure *fig, const char *path);
+void take_busy(struct figure *fig, const char *path);
 void take_report(struct figure *fig, const char *path, const char *name);
+
+/* All lines of a panel are there: its unit is chosen. */
+void lines_scale(struct figure *fig, int panel);
 
 /* Read a log of rewards into c, smoothed; with up, its x must not fall. */
 void read_rewards(const struct figure *fig, const char *path, struct curve *c,

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-enum { TABLE_COLUMNS = 32, TABLE_FIELD_BYTES = 64 };
+enum { TABLE_COLUMNS = 96, TABLE_FIELD_BYTES = 64 };
 
 struct table {
 	const char *path;

@@ -269,11 +269,99 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	printf 'load,fifo\n' >b.csv
 	run -1 innet-plot bars b.csv
 	[ "$output" = "innet-plot: nothing to draw in b.csv" ]
-	seq -s, 33 >b.csv
+	seq -s, 97 >b.csv
 	run -1 innet-plot bars b.csv
-	[ "$output" = "innet-plot: b.csv:1: more than 32 columns" ]
+	[ "$output" = "innet-plot: b.csv:1: more than 96 columns" ]
 	run -2 innet-plot bars b.csv log.csv
 	[ "$output" = "innet-plot: log.csv: bars are drawn from one file" ]
+}
+
+@test "lines: a curve a combination, a panel a column, errors and units" {
+	cat >sweep.csv <<-'END'
+	links[sw].rate,switches[*].queue,switches[*].slots,group,runs,sent,mean_age_ns,mean_age_ns_ci95,loss_percent
+	20G,fifo,8,all,3,10,4500000,500000,60.5
+	20G,olaf,8,all,3,10,3000000,,0
+	40G,fifo,8,all,3,10,4000000,250000,
+	40G,olaf,8,all,3,10,2000000,0,0
+	END
+	innet-plot --script lines --x rate --columns mean_age_ns,loss_percent sweep.csv >out
+	[ "$(data lines --x rate --columns mean_age_ns,loss_percent sweep.csv)" = \
+	    "20000000000 4.5 4 5 40000000000 4 3.75 4.25 20000000000 60.5 20000000000 3 3 3 40000000000 2 2 2 20000000000 0 40000000000 0" ]
+	grep -q "^set multiplot layout 1,2" out
+	grep -q "^set ylabel 'mean_age, ms'" out
+	grep -q "^set ylabel 'loss_percent'" out
+	grep -q "^set xtics ('20G' 20000000000, '40G' 40000000000)" out
+	[ "$(grep -c '^plot' out)" -eq 2 ]
+	grep -q "with yerrorlines linetype 1 title 'fifo', .* linetype 2 title 'olaf'" out
+	# over words; a path written whole; more files
+	innet-plot --script lines --x 'switches[*].queue' --columns sent sweep.csv >out
+	grep -q "^set xtics ('fifo' 0, 'olaf' 1)" out
+	cp sweep.csv again.csv
+	innet-plot --script lines --x queue --columns sent sweep.csv again.csv | grep -q "title '20G, sweep'.*title '40G, again'"
+	need_gnuplot
+	innet-plot lines --x rate --columns mean_age_ns,loss_percent -w two.svg sweep.csv
+	grep -q '</svg>' two.svg
+	innet-plot lines --x rate --columns mean_age_ns,loss_percent sweep.csv | grep -q loss_percent
+}
+
+@test "lines: what cannot be drawn is named" {
+	printf 'a.rate,b.rate,name,y\n1,2,x,3\n' >s.csv
+	while IFS='|' read -r status options why; do
+		run "-$status" innet-plot lines $options s.csv
+		[ "$output" = "innet-plot: $why" ]
+	done <<-'END'
+	2||lines need --x, a column
+	2|--x rate|s.csv: 'a.rate' and 'b.rate' both end with rate: write one whole
+	2|--x none|s.csv: no column 'none'
+	2|--x a.rate --columns name|s.csv: column 'name' has no numbers to draw
+	2|--x a.rate --columns y,b.rate,y|--columns: at most 2
+	2|--x a.rate --columns z|s.csv: no column 'z'
+	END
+	printf 'x,y,z,u\n1,2,3,4\n' >s.csv
+	run -2 innet-plot lines --x x s.csv
+	[ "$output" = "innet-plot: s.csv: more than 2 columns of numbers: choose by --columns" ]
+	run -2 innet-plot bars --columns x s.csv
+	[ "$output" = "innet-plot: --columns is for lines" ]
+}
+
+@test "topology: nodes, links, and how busy these are" {
+	scenarios=$BATS_TEST_DIRNAME/../../share/scenarios
+	printf 'switch,runs,busy_percent\nsw1,1,25\nsw2,1,50\nsw3,1,90\nsw3,1,100\n' >busy.csv
+	innet-plot --script topology "$scenarios/olaf-figure9.json" busy.csv >out
+	[ "$(grep -c '^set arrow' out)" -eq 5 ]
+	for label in ps sw1 sw2 sw3 'S1: clusters 1-5, workers 10' '0.5M 25 %' '0.5M 50 %' '1M 95 %'; do
+		grep -qF "set label '$label' at" out
+	done
+	innet-plot --script topology "$scenarios/datacenter.json" | grep -q "set label 'rack x 100' at"
+	for f in "$scenarios"/olaf-*.json; do innet-plot --script topology "$f" >out; done
+	run -1 innet-plot topology "$scenarios/iswitch-table5.json"
+	[[ $output == *"no servers: trainings and planes are not drawn" ]]
+	echo '{"servers":[{"name":"a"}],"links":[{"from":"b","to":"a"},{"from":"b","to":"b"}]}' >circle.json
+	run -1 innet-plot topology circle.json
+	[[ $output == *"links lead in a circle"* ]]
+	need_gnuplot
+	innet-plot topology -w t.svg "$scenarios/olaf-figure9.json" busy.csv
+	grep -q '</svg>' t.svg
+}
+
+@test "ages of a schedule that innet-verify found" {
+	command -v innet-verify >/dev/null || skip "no innet-verify"
+	specs=$BATS_TEST_DIRNAME/../../share/scenarios/verify
+	run -3 innet-verify -q --json --objective 'fair<=3ms' -w v.csv "$specs/urgent-unequal.json"
+	echo "$output" >v.json
+	for c in 1 2; do
+		# what it says is the greatest age of the cluster is that of the curve
+		want=$(jq ".run[] | select(.cluster == $c).max_age_ns / 1e6" v.json)
+		innet-plot --script age --cluster $c v.json | sed -n '/EOD$/,/^EOD/p' | awk -v want="$want" \
+		    'NF == 2 && $2 > most { most = $2 } END { exit (most - want) ^ 2 > 1e-10 }'
+	done
+	run -1 innet-plot age <(echo '{}') v.json
+	echo '{"schedule":7}' >bad.json
+	run -1 innet-plot age bad.json
+	[ "$output" = "innet-plot: bad.json: no schedule: not what innet-verify --json says of an objective that fails" ]
+	echo '{"fails_up_to_ns":9,"schedule":[{"cluster":70000,"time_ns":1,"fate":"opened"}]}' >bad.json
+	run -1 innet-plot age bad.json
+	[ "$output" = "innet-plot: bad.json: schedule: no update of a cluster" ]
 }
 
 @test "bare packets: their ages are those of innet-aom" {

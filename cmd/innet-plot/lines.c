@@ -1,0 +1,346 @@
+/*
+ * lines.c - columns of a table over one of them, a curve a combination
+ *
+ * What tells curves apart are the columns left of `runs`, which innet-sim
+ * writes there, and those that have words.  A column named as another with
+ * "_ci95" or "_sd" behind holds the lengths of that one's error bars.
+ */
+#include <err.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-plot/plot.h"
+#include "cmd/innet-plot/table.h"
+#include "common/base/num.h"
+
+struct sheet {
+	const char *path;
+	char (*cell)[TABLE_FIELD_BYTES];	/* row by row; the first: names */
+	size_t rows;
+	int wide;
+	int x;
+	int error[TABLE_COLUMNS];	/* the column of its errors, or -1 */
+	bool key[TABLE_COLUMNS];	/* tells curves apart, */
+	bool varies[TABLE_COLUMNS];	/* and does so here */
+};
+
+static const char *
+cell(const struct sheet *s, size_t row, int k)
+{
+	return s->cell[row * (size_t)s->wide + (size_t)k];
+}
+
+static void
+sheet_row(const struct table *t, void *arg)
+{
+	struct sheet *s = arg;
+	const size_t bytes = (size_t)t->wide * TABLE_FIELD_BYTES;
+
+	s->wide = t->wide;
+	s->cell = realloc(s->cell, (s->rows + 1) * bytes);
+	if (s->cell == NULL)
+		err(1, "%s: %zu rows", t->path, s->rows);
+	memcpy(s->cell[s->rows++ * (size_t)t->wide], t->field, bytes);
+}
+
+/* A number with a unit or none, in units of one: bit/s, seconds, bytes. */
+static bool
+read_number(const char *text, double *v)
+{
+	static const struct { const char *name; double one; } unit[] = {
+		{ "", 1 }, { "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 },
+		{ "s", 1 }, { "min", 60 }, { "h", 3600 }, { "k", 1e3 },
+		{ "M", 1e6 }, { "G", 1e9 }, { "T", 1e12 }, { "B", 1 },
+		{ "kB", 1e3 }, { "MB", 1e6 }, { "GB", 1e9 }, { "%", 0.01 },
+		{ "bit", 1 }, { "kbit", 1e3 }, { "Mbit", 1e6 },
+		{ "Gbit", 1e9 }
+	};
+	const size_t n = strspn(text, "0123456789.+-eE");
+	char digits[TABLE_FIELD_BYTES];
+
+	memcpy(digits, text, n);
+	digits[n] = '\0';
+	if (num_real(digits, -HUGE_VAL, HUGE_VAL, v) != NULL)
+		return false;
+	for (size_t i = 0; i < sizeof(unit) / sizeof(*unit); i++) {
+		if (strcmp(text + n, unit[i].name) == 0) {
+			*v *= unit[i].one;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The column of that name, or the one whose path ends with it. */
+static int
+find(const struct sheet *s, const char *name)
+{
+	int found = -1;
+
+	for (int k = 0; k < s->wide; k++) {
+		const char *dot = strrchr(cell(s, 0, k), '.');
+
+		if (strcmp(cell(s, 0, k), name) == 0)
+			return k;
+		if (dot == NULL || strcmp(dot + 1, name) != 0)
+			continue;
+		if (found != -1)
+			errx(2, "%s: '%s' and '%s' both end with %s: write "
+			    "one whole", s->path, cell(s, 0, found),
+			    cell(s, 0, k), name);
+		found = k;
+	}
+	if (found == -1)
+		errx(2, "%s: no column '%s'", s->path, name);
+	return found;
+}
+
+/* The column that column k has the errors of, or -1. */
+static int
+errors_of(const struct sheet *s, int k)
+{
+	static const char *const behind[] = { "_ci95", "_sd" };
+	const char *name = cell(s, 0, k);
+
+	for (int b = 0; b < 2; b++) {
+		const size_t n = strlen(name), end = strlen(behind[b]);
+
+		if (n <= end || strcmp(name + n - end, behind[b]) != 0)
+			continue;
+		for (int of = 0; of < s->wide; of++) {
+			if (strlen(cell(s, 0, of)) == n - end && memcmp(
+			    cell(s, 0, of), name, n - end) == 0)
+				return of;
+		}
+	}
+	return -1;
+}
+
+/* Does the column have anything that is no number? */
+static bool
+has_words(const struct sheet *s, int k)
+{
+	double v;
+
+	for (size_t row = 1; row < s->rows; row++) {
+		if (cell(s, row, k)[0] != '\0' && !read_number(cell(s, row, k),
+		    &v))
+			return true;
+	}
+	return false;
+}
+
+static void
+know_columns(struct sheet *s, const struct figure *fig)
+{
+	int runs = -1;
+
+	s->x = find(s, fig->over);
+	for (int k = 0; k < s->wide; k++) {
+		s->error[k] = -1;
+		if (strcmp(cell(s, 0, k), "runs") == 0)
+			runs = k;
+	}
+	for (int k = 0; k < s->wide; k++) {
+		const int of = errors_of(s, k);
+
+		if (of != -1)
+			s->error[of] = k;
+		s->key[k] = k != s->x && of == -1 && k != runs && (k < runs ||
+		    has_words(s, k));
+		for (size_t row = 2; row < s->rows && s->key[k]; row++)
+			s->varies[k] |= strcmp(cell(s, row, k), cell(s, 1,
+			    k)) != 0;
+	}
+}
+
+/* The columns that are drawn, at most two; how many. */
+static int
+columns_of(const struct sheet *s, const struct figure *fig, int y[PANELS])
+{
+	int n = 0;
+
+	for (const char *p = fig->columns; p != NULL && *p != '\0';) {
+		char name[TABLE_FIELD_BYTES];
+		const size_t len = strcspn(p, ",");
+
+		if (n == PANELS || len >= sizeof(name))
+			errx(2, "--columns: at most %d", PANELS);
+		memcpy(name, p, len);
+		name[len] = '\0';
+		y[n] = find(s, name);
+		if (s->key[y[n]] || y[n] == s->x)
+			errx(2, "%s: column '%s' has no numbers to draw",
+			    s->path, name);
+		n++;
+		p += len + (p[len] == ',');
+	}
+	for (int k = 0; k < s->wide && fig->columns == NULL; k++) {
+		if (k == s->x || s->key[k] || errors_of(s, k) != -1 ||
+		    strcmp(cell(s, 0, k), "runs") == 0)
+			continue;
+		if (n == PANELS)
+			errx(2, "%s: more than %d columns of numbers: choose "
+			    "by --columns", s->path, PANELS);
+		y[n++] = k;
+	}
+	if (n == 0)
+		errx(1, "%s: no column of numbers", s->path);
+	return n;
+}
+
+/* The values that tell its curve from others, for the legend. */
+static void
+label_of(const struct sheet *s, size_t row, const char *name, char *to,
+    size_t room)
+{
+	size_t n = 0;
+
+	to[0] = '\0';
+	for (int k = 0; k < s->wide; k++) {
+		if (s->varies[k] && n < room)
+			n += (size_t)snprintf(to + n, room - n, "%s%s",
+			    n == 0 ? "" : " ", cell(s, row, k));
+	}
+	if (name != NULL && n < room)
+		snprintf(to + n, room - n, "%s%s", n == 0 ? "" : ", ", name);
+}
+
+static struct curve *
+curve_of(struct figure *fig, int panel, const char *label)
+{
+	struct curve *c;
+
+	for (size_t i = 0; i < fig->n; i++) {
+		if (fig->curve[i].panel == panel && strcmp(
+		    fig->curve[i].label, label) == 0)
+			return &fig->curve[i];
+	}
+	c = figure_add(fig, label);
+	c->panel = panel;
+	return c;
+}
+
+/* Where a value stands: at its number, or words one behind the other. */
+static double
+tick_of(struct figure *fig, const char *word, bool words)
+{
+	size_t i = 0;
+	double x;
+
+	while (i < fig->ticks && strcmp(fig->tick[i], word) != 0)
+		i++;
+	if (i < fig->ticks)
+		return fig->tick_at[i];
+	if (words || !read_number(word, &x))
+		x = (double)i;
+	fig->tick = realloc(fig->tick, (i + 1) * sizeof(*fig->tick));
+	fig->tick_at = realloc(fig->tick_at, (i + 1) * sizeof(double));
+	if (fig->tick == NULL || fig->tick_at == NULL ||
+	    (fig->tick[i] = strdup(word)) == NULL)
+		err(1, "%zu labels", i);
+	fig->tick_at[fig->ticks++] = x;
+	return x;
+}
+
+/* A number of the sheet that is drawn, or exit 1. */
+static double
+number(const struct sheet *s, size_t row, int k)
+{
+	double v;
+
+	if (!read_number(cell(s, row, k), &v))
+		errx(1, "%s:%zu: %s '%s' is no number", s->path, row + 1,
+		    cell(s, 0, k), cell(s, row, k));
+	return v;
+}
+
+static void
+add_point(const struct sheet *s, struct curve *c, size_t row, double x, int k)
+{
+	const double y = number(s, row, k), by = s->error[k] == -1 ||
+	    cell(s, row, s->error[k])[0] == '\0' ? 0 :
+	    number(s, row, s->error[k]);
+
+	if (s->error[k] != -1) {
+		c->band = realloc(c->band, (c->n + 1) * sizeof(*c->band));
+		if (c->band == NULL)
+			err(1, "%zu points", c->n);
+		c->band[c->n][0] = y - by;
+		c->band[c->n][1] = y + by;
+	}
+	curve_point(c, x, y);
+}
+
+void
+take_lines(struct figure *fig, const char *path, const char *name)
+{
+	struct sheet s = { .path = path };
+	struct table t = { .path = path, .row = sheet_row, .arg = &s };
+	int y[PANELS];
+	bool words;
+
+	table_each(&t);
+	know_columns(&s, fig);
+	fig->panels = columns_of(&s, fig, y);
+	words = has_words(&s, s.x);
+	for (int p = 0; p < fig->panels; p++) {
+		free(fig->panel[p]);
+		fig->panel[p] = strdup(cell(&s, 0, y[p]));
+		if (fig->panel[p] == NULL)
+			err(1, "labels");
+	}
+	for (size_t row = 1; row < s.rows; row++) {
+		const double x = tick_of(fig, cell(&s, row, s.x), words);
+		char label[256];
+
+		label_of(&s, row, name, label, sizeof(label));
+		for (int p = 0; p < fig->panels; p++) {
+			if (cell(&s, row, y[p])[0] != '\0')
+				add_point(&s, curve_of(fig, p, label), row, x,
+				    y[p]);
+		}
+	}
+	free(s.cell);
+}
+
+/* Times are drawn in a unit that suits them, which the label says. */
+void
+lines_scale(struct figure *fig, int panel)
+{
+	static const struct { const char *name; double ns; } unit[] = {
+		{ "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }
+	};
+	char *name = fig->panel[panel], *label;
+	const size_t n = strlen(name);
+	double most = 0;
+	int u = 0;
+
+	if (n <= 3 || strcmp(name + n - 3, "_ns") != 0)
+		return;
+	for (size_t i = 0; i < fig->n; i++) {
+		const struct curve *c = &fig->curve[i];
+
+		for (size_t k = 0; k < c->n && c->panel == panel; k++)
+			most = fmax(most, c->at[k][1]);
+	}
+	while (u < 3 && most < unit[u].ns)
+		u++;
+	for (size_t i = 0; i < fig->n; i++) {
+		struct curve *c = &fig->curve[i];
+
+		for (size_t k = 0; k < c->n && c->panel == panel; k++) {
+			c->at[k][1] /= unit[u].ns;
+			if (c->band != NULL) {
+				c->band[k][0] /= unit[u].ns;
+				c->band[k][1] /= unit[u].ns;
+			}
+		}
+	}
+	if (asprintf(&label, "%.*s, %s", (int)(n - 3), name, unit[u].name) ==
+	    -1)
+		err(1, "labels");
+	free(name);
+	fig->panel[panel] = label;
+}

@@ -1,0 +1,137 @@
+/*
+ * verified.c - the ages of a schedule that innet-verify found
+ *
+ * An update that opens a slot leaves with what was merged into it meanwhile;
+ * the age falls to that of the newest of these.
+ */
+#include <cjson/cJSON.h>
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-plot/plot.h"
+#include "common/base/json-reader.h"
+#include "common/olaf/aom.h"
+
+enum { IDS = 65536 };
+
+/* What a cluster has in the queue. */
+struct waiting {
+	bool has;
+	uint64_t leaves_ns, made_ns;	/* the newest update in it */
+};
+
+struct verified {
+	const char *path;
+	struct aom *age;	/* by cluster */
+	struct waiting *in;
+	bool *seen;
+	uint64_t end_ns;
+};
+
+/* A whole number of an object, or exit 1. */
+static uint64_t
+whole(const struct verified *v, const cJSON *o, const char *key)
+{
+	const cJSON *n = cJSON_GetObjectItemCaseSensitive(o, key);
+
+	if (!cJSON_IsNumber(n) || !(n->valuedouble >= 0) ||
+	    n->valuedouble > 9007199254740992.0)
+		errx(1, "%s: schedule: '%s' is no whole number", v->path, key);
+	return (uint64_t)n->valuedouble;
+}
+
+/* What waits at id leaves, if it does so by then. */
+static void
+leave(struct verified *v, uint64_t id, uint64_t by_ns)
+{
+	struct waiting *w = &v->in[id];
+
+	if (!w->has || w->leaves_ns > by_ns)
+		return;
+	w->has = false;
+	if (w->leaves_ns < w->made_ns)
+		errx(1, "%s: schedule: cluster %u has an update that leaves "
+		    "before it comes", v->path, (unsigned)id);
+	if (aom_deliver(&v->age[id], w->leaves_ns, w->made_ns) == AOM_NOMEM)
+		err(1, "ages");
+}
+
+static void
+take_update(struct verified *v, const cJSON *o)
+{
+	const uint64_t id = whole(v, o, "cluster"), at = whole(v, o,
+	    "time_ns");
+	const cJSON *fate = cJSON_GetObjectItemCaseSensitive(o, "fate");
+	struct waiting *w;
+
+	if (id >= IDS || !cJSON_IsString(fate))
+		errx(1, "%s: schedule: no update of a cluster", v->path);
+	if (!v->seen[id])
+		aom_start(&v->age[id], at, at);
+	v->seen[id] = true;
+	w = &v->in[id];
+	leave(v, id, at);
+	if (strcmp(fate->valuestring, "opened") == 0)
+		*w = (struct waiting){ true, whole(v, o, "departs_ns"), at };
+	else if (strcmp(fate->valuestring, "merged") == 0)
+		w->made_ns = at;
+}
+
+static void
+draw(struct figure *fig, struct verified *v, const char *name)
+{
+	const struct aom **set = calloc(IDS, sizeof(*set));
+	char (*text)[8] = calloc(IDS, sizeof(*text));
+	char **label = calloc(IDS, sizeof(*label));
+	size_t n = 0;
+
+	if (set == NULL || text == NULL || label == NULL)
+		err(1, "ages");
+	for (uint64_t id = 0; id < IDS; id++) {
+		if (!v->seen[id] || (fig->cluster != -1 && (uint64_t)
+		    fig->cluster != id))
+			continue;
+		leave(v, id, v->end_ns);
+		if (aom_end(&v->age[id], v->end_ns) == -1)
+			err(1, "ages");
+		snprintf(text[n], sizeof(text[n]), "%u", (unsigned)id);
+		label[n] = text[n];
+		set[n++] = &v->age[id];
+	}
+	draw_machines(fig, name, set, label, n);
+	free(set);
+	free(label);
+	free(text);
+}
+
+void
+take_verified(struct figure *fig, const char *path, const char *name)
+{
+	struct json_reader j;
+	cJSON *root = json_reader_load(&j, path);
+	const cJSON *list = cJSON_GetObjectItemCaseSensitive(root,
+	    "schedule"), *o;
+	struct verified v = { .path = path,
+	    .age = calloc(IDS, sizeof(*v.age)),
+	    .in = calloc(IDS, sizeof(*v.in)),
+	    .seen = calloc(IDS, sizeof(*v.seen)) };
+
+	if (root == NULL)
+		errx(1, "%s", j.why);
+	if (!cJSON_IsArray(list))
+		errx(1, "%s: no schedule: not what innet-verify --json says "
+		    "of an objective that fails", path);
+	if (v.age == NULL || v.in == NULL || v.seen == NULL)
+		err(1, "ages");
+	v.end_ns = whole(&v, root, "fails_up_to_ns");
+	cJSON_ArrayForEach(o, list)
+		take_update(&v, o);
+	draw(fig, &v, name);
+	for (uint64_t id = 0; id < IDS; id++)
+		aom_free(&v.age[id]);
+	free(v.age);
+	free(v.in);
+	free(v.seen);
+	cJSON_Delete(root);
+}
