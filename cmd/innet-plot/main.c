@@ -28,8 +28,7 @@ static const struct opt opts[] = {
 	{ O_SMOOTH, "smooth", "N",
 	    "rewards: mean of N episodes (default 100)" },
 	{ O_SPREAD, "spread", "HOW", "of a group: sd (default) or range" },
-	{ O_X, "x", "WHAT", "rewards over step (default), episode, seconds; "
-	    "lines over this column" },
+	{ O_X, "x", "WHAT", "over step (default), episode, seconds; a column" },
 	{ O_COLUMNS, "columns", "LIST", "lines: of these, two at most" },
 	{ O_FORMAT, "format", "NAME", "packets are innet's (default) or bare" },
 	{ O_TABLE, "cluster-table", "FILE",
@@ -41,9 +40,9 @@ static const struct opt opts[] = {
 
 static const struct opt_tool tool = {
 	"innet-plot", PACKAGE_VERSION,
-	"[-w FILE] [OPTION]... age|cdf|rewards|bars|lines|topology FILE...",
-	"Draw ages, their distribution, rewards, bars, lines or a\n"
-	"topology with gnuplot.\n"
+	"[-w FILE] [OPTION]... WHAT FILE...",
+	"Draw WHAT with gnuplot: age, cdf (its distribution), rewards, bars,\n"
+	"lines or topology.\n"
 	"FILEs are captures, and the CSV and reports that innet's tools write.",
 	opts
 };
