@@ -40,6 +40,8 @@ struct gaps {
 	uint16_t dups;			/* came though asked for */
 	int64_t owed;			/* a notice when it is whole */
 	uint32_t owed_xid;		/* the Probe that it answers */
+	bool fenced;			/* out of step: the member is told */
+	uint32_t fence;			/* ... this mark, since t has come */
 	uint8_t asked[];		/* bit i: of t, and asked for */
 };
 
@@ -77,6 +79,7 @@ static inline void
 gaps_turn(struct gaps *g, const struct sums *a, int64_t t)
 {
 	g->t = t;
+	g->fenced = false;
 	g->high = -1;
 	g->from = 0;
 	g->since = GAPS_EVERY;

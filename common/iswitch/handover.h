@@ -31,7 +31,10 @@ enum {
 	HANDOVER_TRIES = 3
 };
 
-/* Nobody gives a state: so long it may be that others are yet to join again. */
+/*
+ * Nobody gives a state: so long it may be that others are yet to join again;
+ * and five times as long where the switch says that the job is not open.
+ */
 #define HANDOVER_REFUSED_NS 2000000000u
 
 enum heir_end { HEIR_GOING, HEIR_HAS, HEIR_REFUSED, HEIR_UNANSWERED,
@@ -149,7 +152,8 @@ heir_refused(struct heir *h, uint8_t status, uint64_t now_ns)
 	h->status = status;
 	if (status == CONTROL_NO_ROOM || status == CONTROL_NO_JOB ||
 	    (status == CONTROL_REFUSED && now_ns - h->begun_ns <
-	    h->refused_ns))
+	    h->refused_ns) || (status == CONTROL_NOT_READY &&
+	    now_ns - h->begun_ns < 5 * h->refused_ns))
 		h->ask_ns = now_ns + HANDOVER_LAST_NS;
 	else if (status != CONTROL_DONE)
 		h->end = HEIR_REFUSED;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/iswitch/switch-again.h"
 #include "common/iswitch/switch-place.h"
 #include "common/iswitch/switch.h"
 #include "common/wire/handover.h"
@@ -195,7 +196,7 @@ iswitch_fetch(struct iswitch *s, struct iswitch_job *j, const union addr *at,
 	a->heard_ns = now_ns;
 	id = iswitch_next_donor(j, a, f.worker, s->cf.job.child);
 	if (id == MEMBERS_NONE && (at == NULL || !s->cf.job.child))
-		return CONTROL_REFUSED;
+		return j->j.open ? CONTROL_REFUSED : CONTROL_NOT_READY;
 	if ((f.waits || s->cf.strict) && id != MEMBERS_NONE)
 		iswitch_hold_for(s, j, a);
 	a->donor = id;
@@ -213,10 +214,15 @@ iswitch_fetch(struct iswitch *s, struct iswitch_job *j, const union addr *at,
 static inline bool
 iswitch_outdates(const struct job *j, const struct handover_chunk *k)
 {
-	return k->ready && k->index == 0 && job_has_memory(j) &&
-	    !j->cf->async && j->newest >= j->start && !iswitch_keeps(j,
-	    sums_unwrap((uint32_t)(k->iteration % SEG_ITERATIONS),
-	    j->newest));
+	int64_t n;
+
+	if (!k->ready || k->index != 0 || !job_has_memory(j) || j->cf->async)
+		return false;
+	n = sums_unwrap((uint32_t)(k->iteration % SEG_ITERATIONS), j->newest);
+	if (j->newest >= j->start)
+		return !iswitch_keeps(j, n);
+	return n < j->start - 1 || (n == j->start - 1 &&
+	    !iswitch_gives_again(j, j->start));
 }
 
 /* A Chunk from member id, or from the parent: to who has asked for it. */

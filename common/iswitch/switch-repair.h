@@ -223,23 +223,46 @@ iswitch_resend_served(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 	return n;
 }
 
+/*
+ * Member id asks after push k, but has pushed further: was its Probe overtaken,
+ * or does it count from a lower number, for it was started again?  It is told
+ * a new mark; who has seen that mark and still is at k was started again.
+ * True if it was, and is taken at that.
+ */
+static inline bool
+iswitch_recounts(struct job *j, uint32_t id, int64_t k, uint32_t seen)
+{
+	struct member *m = &j->members.m[id];
+	struct gaps *g = m->gaps;
+
+	if (!g->fenced) {
+		g->fenced = true;
+		g->fence = ++j->serial;
+		return false;
+	}
+	if (control_newer(g->fence, seen))
+		return false;
+	memset(m->pushed, 0, j->a.s.segs * sizeof(*m->pushed));
+	gaps_turn(g, &j->a, k);
+	return true;
+}
+
 /* The same of an asynchronous member: of a push, and of a round. */
 static inline void
 iswitch_probe_async(struct iswitch *s, struct job *j, uint32_t id,
-    uint32_t xid, const struct repair_help *h, bool first)
+    uint32_t xid, const struct repair_help *h)
 {
 	struct member *m = &j->members.m[id];
-	const int64_t k = iswitch_unwrap(j, id, h->iteration);
+	const int64_t asked = iswitch_unwrap(j, id, h->iteration);
+	int64_t k = asked;
 	const int64_t round = sums_unwrap(h->round, j->cf->server ?
 	    job_async_server_member(&j->ps, id)->round : j->newest);
 	struct repair_state st = { .whole = iswitch_given(j, id, round) };
 
-	if (first && m->pushed != NULL && k < m->gaps->t) {
-		/* a rack that was started again counts from a lower number */
-		memset(m->pushed, 0, j->a.s.segs * sizeof(*m->pushed));
-		gaps_turn(m->gaps, &j->a, k);
-	}
-	if (h->upto > 0 && k > m->gaps->t)
+	if (m->pushed != NULL && k < m->gaps->t && !iswitch_recounts(j, id, k,
+	    h->seen))
+		k = m->gaps->t;	/* it is not said what has come of k */
+	else if (h->upto > 0 && k > m->gaps->t)
 		gaps_turn(m->gaps, &j->a, k);
 	if (!st.whole) {
 		m->gaps->owed = round;
@@ -248,7 +271,7 @@ iswitch_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 	}
 	st.resent = j->cf->server ? iswitch_resend_served(s, j, id, round, h) :
 	    iswitch_resend(s, j, id, round, h);
-	iswitch_state(s, j, id, k, xid, k == m->gaps->t ? h->upto : 0, &st);
+	iswitch_state(s, j, id, k, xid, asked == m->gaps->t ? h->upto : 0, &st);
 }
 
 /* Is there no room in a rack, now, for the push that member id asks after? */
@@ -270,7 +293,6 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 	int64_t t = sums_unwrap(h->iteration, j->newest);
 	struct repair_state st = { 0 };
 	const int64_t probed = t;
-	const bool first = !m->gaps->marked;	/* since it joined */
 	uint32_t upto = h->upto;
 
 	if (!gaps_probed(m->gaps, xid, h->mark))
@@ -283,7 +305,7 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 		return;
 	}
 	if (j->cf->async) {
-		iswitch_probe_async(s, j, id, xid, h, first);
+		iswitch_probe_async(s, j, id, xid, h);
 		return;
 	}
 	if (t > j->start && t > m->from && !job_whole(j, t - 1)) {
