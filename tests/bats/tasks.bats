@@ -1,0 +1,24 @@
+# What users set out to do, each as a script that uses what README and manual
+# say and nothing else: tests/tasks/.
+load common
+
+# task NAME
+task() {
+	command -v jq >/dev/null || skip "no jq"
+	command -v gnuplot >/dev/null || skip "no gnuplot"
+	once
+	python
+	EXAMPLES=$BATS_TEST_DIRNAME/../../share/examples PYTHON=$py \
+		timeout -k 5 300 bash -eE -o pipefail "$BATS_TEST_DIRNAME/../tasks/$1.sh" 3>&-
+}
+
+@test "20 clusters at three rates under both queues, to one plot" { task two-queues; }
+@test "a live capture replayed at double speed, with true ages" { task twice-as-fast; }
+@test "two racks and a core swept, with confidence bands" { task two-racks; }
+@test "an objective refuted, and its schedule run" {
+	command -v innet-verify >/dev/null || skip "no innet-verify"
+	task refuted
+}
+@test "three workers in step, out of step, a PyTorch script, Ape-X" { task four-ways; }
+@test "a worker is killed, and the stall explained" { task stalled; }
+@test "a service watched, rotated, restricted" { task watched; }
