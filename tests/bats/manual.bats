@@ -176,6 +176,14 @@ page() {
 	diff shown printed
 }
 
+@test "the README's Ape-X solves CartPole" {
+	once
+	sed -n 's/^    \(innet-.*memory .*\)$/\1/p' "$srcdir/README.md" >script
+	[ "$(wc -l <script)" -eq 3 ]
+	sed -i '1s/$/\nuntil [ -S memory ]; do sleep 0.1; done/' script
+	run_script script
+}
+
 @test "the README's agents in step end with the reward that stands there" {
 	once
 	sed -n 's/^    \(innet-.*:4000.*\)$/\1/p' "$srcdir/README.md" >shown
