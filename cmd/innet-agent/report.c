@@ -9,6 +9,7 @@
 #include "cmd/innet-agent/report.h"
 #include "common/base/atomic-file.h"
 #include "common/base/files.h"
+#include "common/base/progress.h"
 
 /* How much of the way from begun to end is done, 0 if there is no end. */
 static double
@@ -40,7 +41,7 @@ draw(const struct tally *t)
 	    tally_mean(t, TALLY_LAST));
 	if (part > 0)
 		fprintf(stderr, ", %.0f s left", s * (1 - part) / part);
-	fputs("\033[K", stderr);
+	progress_end();
 }
 
 static void
@@ -75,7 +76,7 @@ void
 report_clear(const struct report *r)
 {
 	if (r->shown_ns != 0)
-		fputs("\r\033[K", stderr);
+		progress_clear();
 }
 
 void

@@ -12,6 +12,7 @@
 #include "cmd/innet-gen/writer.h"
 #include "common/base/draw.h"
 #include "common/base/files.h"
+#include "common/base/progress.h"
 #include "common/base/vec.h"
 #include "common/live/timer.h"
 #include "common/wire/inetsum.h"
@@ -133,7 +134,7 @@ progress(struct writer *w)
 	if (w->total > w->updates)
 		fprintf(stderr, ", %.0f s left",
 		    (double)(w->total - w->updates) / rate);
-	fputs("\033[K", stderr);
+	progress_end();
 }
 
 /* Put a frame of so many bytes that stands in its place. */
@@ -307,7 +308,7 @@ writer_close(struct writer *w)
 	int rc;
 
 	if (w->progress)
-		fputs("\r\033[K", stderr);
+		progress_clear();
 	if (w->passed)
 		warnx("update %" PRIu64 ": a stamp after 2106 does not fit a "
 		    "pcap file; the output ends before it", w->updates);

@@ -106,6 +106,8 @@ main(int argc, char *argv[])
 
 	timer_signals(on_signal, &wait_mask);
 	cf.wait_mask = &wait_mask;
-	cf.progress = !cf.quiet && isatty(STDERR_FILENO) == 1;
+	/* a child has a line of its own */
+	cf.progress = !cf.quiet && cf.synthetic > 0 &&
+	    isatty(STDERR_FILENO) == 1;
 	return rank_run(&cf);
 }

@@ -17,6 +17,7 @@
 
 #include "common/base/crc32c.h"
 #include "common/base/files.h"
+#include "common/base/progress.h"
 #include "common/base/spans.h"
 #include "common/live/child.h"
 #include "common/live/timer.h"
@@ -334,7 +335,7 @@ show(struct rank *r, uint64_t now_ns)
 	    now_ns - r->told_ns < TIMER_SECOND_NS)
 		return;
 	r->told_ns = now_ns;
-	fprintf(stderr, "\r%" PRIu64 " iterations\033[K", r->given);
+	progress_say("%" PRIu64 " iterations", r->given);
 }
 
 /* A gradient of each rank, and their sum; false if any has ended. */
@@ -419,7 +420,7 @@ rank_run(const struct rank_conf *cf)
 	}
 	end_child(&r);
 	if (cf->progress && r.me == 0)
-		fputs("\r\033[K", stderr);
+		progress_clear();
 	enter(&r, "other ranks have not ended");
 	MPI_Finalize();
 	leave();

@@ -16,7 +16,7 @@
 
 struct sheet {
 	const char *path;
-	char (*cell)[TABLE_FIELD_BYTES];	/* row by row; the first: names */
+	char (*cell)[TABLE_FIELD_BYTES];	/* row by row; names first */
 	size_t rows;
 	int wide;
 	int x;

@@ -142,8 +142,8 @@ check_words(const struct conf *cf)
 	if (cf->fig.what == BARS && cf->n > 1)
 		errx(2, "%s: bars are drawn from one file", cf->files[1]);
 	if (cf->fig.what == TOPOLOGY && cf->n > 2)
-		errx(2, "%s: a topology is drawn from a scenario, and from what "
-		    "innet-sim --by switch --csv says", cf->files[2]);
+		errx(2, "%s: a topology is drawn from a scenario, and from "
+		    "what innet-sim --by switch --csv says", cf->files[2]);
 	for (int i = 0; i < cf->groups; i++) {
 		for (k = 0; k < cf->n && cf->of[k] != &cf->group[i]; k++)
 			;

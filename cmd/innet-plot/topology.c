@@ -79,8 +79,8 @@ workers_label(const cJSON *g)
 	char *clusters = value_of(g, "clusters", "1");
 	char *each = value_of(g, "workers", "1");
 
-	if (asprintf(&label, "%s%sclusters %s, workers %s", name, *name == '\0' ?
-	    "" : ": ", clusters, each) == -1)
+	if (asprintf(&label, "%s%sclusters %s, workers %s", name,
+	    *name == '\0' ? "" : ": ", clusters, each) == -1)
 		err(1, "labels");
 	free(name);
 	free(clusters);

@@ -19,6 +19,7 @@
 
 #include "cmd/innet-replay/flows.h"
 #include "cmd/innet-replay/replay.h"
+#include "common/base/progress.h"
 #include "common/live/pace.h"
 #include "common/live/timer.h"
 
@@ -106,7 +107,7 @@ show(struct sender *s, const struct trace *t)
 	part = trace_progress(t);
 	if (part >= 0)
 		snprintf(percent, sizeof(percent), ", %.0f %%", 100 * part);
-	fprintf(stderr, "\r%" PRIu64 " packets, %.1f s%s\033[K", s->n->packets,
+	progress_say("%" PRIu64 " packets, %.1f s%s", s->n->packets,
 	    (double)(now - s->began_ns) / 1e9, percent);
 }
 
@@ -326,7 +327,7 @@ send_trace(const struct conf *cf, struct trace *t, struct tally *n)
 	n->flows = s.flows.count;
 	n->unreachable = flows_unreachable(&s.flows);
 	if (cf->progress)
-		fputs("\r\033[K", stderr);
+		progress_clear();
 	flows_close(&s.flows);
 	free(s.w);
 	free(s.bytes);

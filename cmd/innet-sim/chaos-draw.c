@@ -15,7 +15,7 @@ enum {
 };
 
 #define SECOND_NS ((uint64_t)1000000000)
-/* Nothing takes so long: at 40 % loss workers that know Help alone take 20 min. */
+/* Nothing takes so long: with Help alone, at 40 % loss, it may be 20 min. */
 #define BOUND_NS (3600 * SECOND_NS)
 
 static bool

@@ -15,6 +15,7 @@
 
 #include "cmd/innet-sim/capture.h"
 #include "cmd/innet-sim/runner.h"
+#include "common/base/progress.h"
 #include "common/live/timer.h"
 
 /* What all processes see. */
@@ -87,7 +88,7 @@ tell(const struct runner *r, const struct shared *sh, double began)
 	if (done > 0)
 		fprintf(stderr, ", %.0f s left", s / (double)done *
 		    (double)(all - done));
-	fputs("\033[K", stderr);
+	progress_end();
 }
 
 /* Wait for the children, n of them, and show how far they are. */
@@ -113,7 +114,7 @@ await(const struct runner *r, struct shared *sh, size_t n)
 		}
 	}
 	if (r->progress)
-		fputs("\r\033[K", stderr);
+		progress_clear();
 }
 
 static void

@@ -13,6 +13,7 @@
 #include "common/base/files.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
+#include "common/base/progress.h"
 
 enum { O_OBJECTIVE = OPT_LONG, O_GIVE_UP, O_HORIZON, O_EMIT, O_JSON };
 
@@ -126,6 +127,8 @@ main(int argc, char *argv[])
 	} else {
 		solve(&s, &cf.objective, cf.give_up_ns, !cf.how.quiet &&
 		    isatty(STDERR_FILENO) ? print_progress : NULL, &a);
+		if (!cf.how.quiet && isatty(STDERR_FILENO))
+			progress_clear();
 		print(&s, &cf.objective, &cf.how, &a);
 		free(a.schedule.row);
 	}

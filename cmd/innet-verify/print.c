@@ -10,6 +10,7 @@
 #include "cmd/innet-verify/print.h"
 #include "common/base/atomic-file.h"
 #include "common/base/files.h"
+#include "common/base/progress.h"
 
 enum { TIME_TEXT = 32 };
 
@@ -92,7 +93,7 @@ print_progress(const struct answer *a)
 	const struct step *st = &a->step[a->steps - 1];
 	char t[TIME_TEXT];
 
-	fprintf(stderr, "\rinnet-verify: up to %s: %zu updates ...\033[K\r",
+	progress_say("innet-verify: up to %s: %zu updates ...",
 	    time_text(st->horizon_ns, t), st->updates);
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/progress.h"
 #include "common/live/timer.h"
 
 #include "cmd/innet-worker/carrier.h"
@@ -217,8 +218,8 @@ tick(struct async *w, uint64_t now_ns)
 			lwu_exit(&w->l);
 	}
 	if (carrier_tick(&w->c, now_ns) && w->cf->progress)
-		fprintf(stderr, "\r%" PRIu64 " gradients, %" PRIu64
-		    " discarded, round %" PRId64 "\033[K", w->c.gradients,
+		progress_say("%" PRIu64 " gradients, %" PRIu64
+		    " discarded, round %" PRId64, w->c.gradients,
 		    w->discarded, w->round);
 }
 

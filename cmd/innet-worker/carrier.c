@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/progress.h"
 #include "common/live/pace.h"
 #include "common/live/timer.h"
 
@@ -66,7 +67,7 @@ int
 carrier_close(struct carrier *c)
 {
 	if (c->cf->progress)
-		fputs("\r\033[K", stderr);
+		progress_clear();
 	outlet_flush(&c->out, OUTLET_NEVER);
 	outlet_free(&c->out);
 	if (c->cf->synthetic == 0) {

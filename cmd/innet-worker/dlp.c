@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/progress.h"
 #include "common/dlp/worker.h"
 #include "common/live/timer.h"
 
@@ -196,7 +197,7 @@ tick(struct dlper *w, uint64_t now_ns)
 	if (carrier_asked(&w->c))
 		summary(w);
 	if (carrier_tick(&w->c, now_ns) && w->cf->progress)
-		fprintf(stderr, "\rstep %" PRIu32 "/%" PRId32 "\033[K",
+		progress_say("step %" PRIu32 "/%" PRId32,
 		    w->m.ask.step, w->m.ask.session.param[DLP_ITERATIONS]);
 }
 

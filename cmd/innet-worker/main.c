@@ -400,7 +400,9 @@ main(int argc, char *argv[])
 	cf.worker.key = &cf.key;
 	timer_signals(on_signal, &wait_mask);
 	cf.worker.wait_mask = &wait_mask;
-	cf.worker.progress = !cf.worker.quiet && isatty(STDERR_FILENO) == 1;
+	/* a child has a line of its own */
+	cf.worker.progress = !cf.worker.quiet && cf.worker.synthetic > 0 &&
+	    isatty(STDERR_FILENO) == 1;
 	cf.worker.quiet &= cf.worker.json == NULL;	/* that is data */
 	if (cf.capture != NULL) {
 		pcapio_create_or_exit(&capture, cf.capture);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/progress.h"
 #include "common/live/timer.h"
 #include "common/olaf/worker.h"
 
@@ -224,8 +225,8 @@ tick(struct olaf *w, uint64_t now_ns)
 	if (carrier_asked(&w->c))
 		summary(w);
 	if (carrier_tick(&w->c, now_ns) && w->cf->progress)
-		fprintf(stderr, "\r%" PRIu64 " gradients, %" PRIu64 " sent, %"
-		    PRIu64 " models\033[K", w->m.n[OLAF_WORKER_GENERATED],
+		progress_say("%" PRIu64 " gradients, %" PRIu64 " sent, %"
+		    PRIu64 " models", w->m.n[OLAF_WORKER_GENERATED],
 		    w->m.n[OLAF_WORKER_SENT], w->m.n[OLAF_WORKER_MODELS]);
 }
 

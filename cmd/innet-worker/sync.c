@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "common/base/crc32c.h"
+#include "common/base/progress.h"
 #include "common/base/spans.h"
 #include "common/iswitch/sync-worker-control.h"
 #include "common/live/timer.h"
@@ -497,8 +498,8 @@ tick(struct sync *w, uint64_t now_ns)
 	if (carrier_asked(&w->c))
 		summary(w);
 	if (carrier_tick(&w->c, now_ns) && w->cf->progress)
-		fprintf(stderr, "\r%" PRIu64 " iterations, %" PRIu64
-		    " missed, %" PRIu64 " asked for again\033[K",
+		progress_say("%" PRIu64 " iterations, %" PRIu64
+		    " missed, %" PRIu64 " asked for again",
 		    w->l.n[SYNC_WORKER_ITERATIONS], w->l.n[SYNC_WORKER_MISSED],
 		    sync_worker_count(&w->l, SYNC_WORKER_RETRANSMITTED) +
 		    w->l.n[SYNC_WORKER_HELPS_SENT]);

@@ -94,6 +94,9 @@ opt_next(const struct opt_tool *tool, int argc, char *argv[])
 	size_t n;
 	int ch;
 
+	/* lines of several tools on one terminal stand whole */
+	if (optind == 1)
+		setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	if (slash != NULL)	/* getopt_long() prints argv[0] as it is */
 		argv[0] = slash + 1;
 	*p++ = '+';

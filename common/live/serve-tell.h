@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "common/base/counters.h"
+#include "common/base/progress.h"
 #include "common/live/serve-ways.h"
 #include "common/live/timer.h"
 #include "common/plane/report.h"
@@ -103,7 +104,7 @@ serve_progress(const struct serve *s)
 	if (s->pl->program->progress != NULL)
 		s->pl->program->progress(s->pl->state, &c);
 	if (c.text != NULL)
-		fprintf(stderr, "\r%s\033[K", c.text);
+		progress_say("%s", c.text);
 	counters_free(&c);
 }
 

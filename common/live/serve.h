@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/base/progress.h"
 #include "common/live/pace.h"
 #include "common/live/serve-send.h"
 #include "common/live/serve-tell.h"
@@ -258,7 +259,7 @@ serve_run(struct serve *s, struct plane *pl)
 	for (uint32_t k = 0; k < s->ways; k++)
 		outlet_flush(&s->way[k]->out, OUTLET_NEVER);
 	if (s->cf->progress)
-		fputs("\r\033[K", stderr);
+		progress_clear();
 	plane_end(pl);
 	if (s->cf->tick != NULL)
 		s->rc |= s->cf->tick(s->cf->tick_ctx, now, true);

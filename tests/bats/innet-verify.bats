@@ -137,7 +137,7 @@ table() {
 
 @test "on a terminal it says what is being asked, and nothing of it stays" {
 	script -qec "innet-verify --objective no-loss $specs/two-slots.json" /dev/null >out </dev/null
-	grep -q $'\rinnet-verify: up to .*: [0-9]* updates ...\033\[K\rinnet-verify: no-loss holds' out
+	grep -q $'\rinnet-verify: up to .*: [0-9]* updates ...\033\[K\r\033\[Kinnet-verify: no-loss holds' out
 	innet-verify --objective no-loss "$specs/two-slots.json" 2>out
 	! grep -q $'\r' out
 }
