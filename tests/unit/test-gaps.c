@@ -214,6 +214,46 @@ test_closed(void)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * Out of step: a Probe of a push that a later one has overtaken is no restart,
+ * and what was pushed does not count twice; who has seen the answer and still
+ * asks after that push was started again.
+ */
+static void
+test_recounts(void)
+{
+	struct job_conf cf = rig_conf(1);
+	struct repair_state s = { 0 };
+	struct control_ack a;
+	uint64_t added;
+
+	cf.async = true;
+	rig_open(&cf, 0);
+	rig_join_as(1000, (struct control_join){ .type = CONTROL_WORKER,
+	    .repairs = true, .async = true, .elements = SEGS * F }, &a);
+	for (uint32_t t = 0; t < 2; t++) {
+		for (uint32_t i = 0; i < SEGS; i++)
+			add(0, t, i);
+	}
+	added = rig_count(JOB_ADDED);
+	ok(added == 2 * SEGS, "two pushes are taken");
+	ok(probe(0, &(struct repair_help){ .iteration = 0, .upto = SEGS,
+	    .mark = SEGS }, &s) == 1 && s.iteration == 1 && s.lacks.bytes ==
+	    0, "a Probe that was overtaken is not told of its push");
+	add(0, 0, 3);
+	ok(rig_count(JOB_ADDED) == added && rig_count(JOB_DUPLICATE) == 1,
+	    "and that push does not count once more");
+	ok(probe(0, &(struct repair_help){ .iteration = 0, .upto = SEGS,
+	    .mark = SEGS, .seen = s.mark - 1 }, &s) == 1 && s.iteration == 1,
+	    "nor after another Probe from before the answer");
+	ok(probe(0, &(struct repair_help){ .iteration = 0, .upto = SEGS,
+	    .mark = SEGS, .seen = s.mark }, &s) == 1 && s.iteration == 0 &&
+	    repair_lacks(&s.lacks, 0) && repair_lacks(&s.lacks, SEGS - 1),
+	    "who has seen the mark was started again, and lacks it all");
+	add(0, 0, 3);
+	ok(rig_count(JOB_ADDED) == added + 1, "and is taken from there");
+}
+
 int
 main(void)
 {
@@ -221,5 +261,6 @@ main(void)
 	test_states();
 	test_wraps();
 	test_closed();
+	test_recounts();
 	return tap_end();
 }
