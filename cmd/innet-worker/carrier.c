@@ -405,8 +405,8 @@ carrier_tick(struct carrier *c, uint64_t now_ns)
 	if (now_ns - c->told_ns < TIMER_SECOND_NS)
 		return false;
 	c->told_ns = now_ns;
-	if (c->cf->capture != NULL && !c->apart)
-		pcapio_flush(c->cf->capture);
+	if (!c->apart)
+		worker_flush_capture(c->cf);
 	return true;
 }
 

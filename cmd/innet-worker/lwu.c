@@ -402,8 +402,7 @@ complain(struct lwu *l, uint64_t *warned_ns, uint64_t *told)
 	if (now - *warned_ns < TIMER_SECOND_NS)
 		return;
 	*warned_ns = now;
-	if (l->cf->capture != NULL)
-		pcapio_flush(l->cf->capture);
+	worker_flush_capture(l->cf);
 	if (l->u->unreachable != *told)
 		warnx("%s: unreachable, %" PRIu64 " packets so far",
 		    l->cf->to_name, l->u->unreachable);

@@ -113,12 +113,16 @@ struct conf {
 
 static volatile sig_atomic_t got;	/* the signal that asked us to stop */
 static volatile sig_atomic_t tell;	/* SIGUSR1 asked for counters */
+static volatile sig_atomic_t hup;	/* SIGHUP, which a capture may survive */
+static volatile sig_atomic_t captures;
 
 static void
 on_signal(int sig)
 {
 	if (sig == SIGUSR1)
 		tell = 1;
+	else if (sig == SIGHUP && captures)
+		hup = 1;
 	else if (sig != SIGCHLD)
 		got = sig;
 }
@@ -358,7 +362,8 @@ parse(int argc, char *argv[])
 		.threshold_ns = 400000000, .interval_ns = 100000000,
 		.give_up_ns = 30 * (uint64_t)TIMER_SECOND_NS,
 		.silence_ns = 600 * (uint64_t)TIMER_SECOND_NS,
-		.duration_ns = TIMER_NEVER, .stop = &got, .tell = &tell } };
+		.duration_ns = TIMER_NEVER, .stop = &got, .tell = &tell,
+		.hup = &hup } };
 	struct files files = { 0 };
 	int ch;
 
@@ -407,6 +412,7 @@ main(int argc, char *argv[])
 	if (cf.capture != NULL) {
 		pcapio_create_or_exit(&capture, cf.capture);
 		cf.worker.capture = &capture;
+		captures = 1;
 	}
 	rc = cf.worker.mode->run(&cf.worker);
 	if (cf.worker.json != NULL)

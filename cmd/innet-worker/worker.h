@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "common/base/rng.h"
-#include "common/capture/pcapio.h"
+#include "common/capture/rotate.h"
 #include "common/live/udpio.h"
 #include "common/olaf/txctl.h"
 #include "common/traffic/impair.h"
@@ -64,12 +64,31 @@ struct worker_conf {
 	struct impair impair;		/* of what is sent */
 	char **argv;			/* the child, NULL-terminated */
 	struct pcapio_out *capture;	/* of what passes, or NULL */
-	volatile sig_atomic_t *stop, *tell;
+	volatile sig_atomic_t *stop, *tell, *hup;
 	const sigset_t *wait_mask;
 	bool no_offload;		/* without UDP_SEGMENT and UDP_GRO */
 	FILE *json;			/* where it goes; NULL: nowhere */
 	bool quiet, verbose, progress;
 };
+
+/*
+ * Once a second: what has passed goes to the disk.  At SIGHUP it goes on in a
+ * new file, if that one was moved away; else SIGHUP ends the worker.
+ */
+static inline void
+worker_flush_capture(const struct worker_conf *cf)
+{
+	if (cf->capture == NULL)
+		return;
+	pcapio_flush(cf->capture);
+	if (*cf->hup == 0)
+		return;
+	*cf->hup = 0;
+	if (rotate_moved(cf->capture))
+		rotate_again(cf->capture);
+	else
+		*cf->stop = SIGHUP;
+}
 
 struct worker_mode {
 	const char *name;		/* for the hello */

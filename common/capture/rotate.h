@@ -58,6 +58,17 @@ rotate_may(const struct pcapio_out *out)
 	    S_ISREG(was.st_mode);
 }
 
+/* Has it been moved away, or deleted? */
+static inline bool
+rotate_moved(const struct pcapio_out *out)
+{
+	struct stat was, is;
+
+	return rotate_may(out) && fstat(out->fd, &was) == 0 &&
+	    (stat(out->path, &is) == -1 || is.st_dev != was.st_dev ||
+	    is.st_ino != was.st_ino);
+}
+
 /* Go on in a new file of the same name, if the old one has it no more. */
 static inline void
 rotate_again(struct pcapio_out *out)

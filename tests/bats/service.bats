@@ -115,6 +115,26 @@ setup() {
 	[ "${stderr_lines[0]}" = "innet-switch: --rotate goes with a live switch (--listen)" ]
 }
 
+@test "SIGHUP: a worker goes on in a new capture, or ends" {
+	for how in '' --async; do
+		serve switch innet-switch -q -p iswitch $how -H 1
+		rm -f w.pcap w.old
+		innet-worker -q -p iswitch $how --worker 0 --switch "$switch" --synthetic 4kB --interval 5ms -w w.pcap 3>&- &
+		worker=$!
+		pids="$pids $worker"
+		sleep 1.5
+		mv w.pcap w.old
+		kill -HUP $worker
+		begins w.pcap
+		sleep 1.5
+		kill -HUP $worker		# nobody has moved it
+		wait $worker
+		[ "$(packets w.old)" -gt 10 ]
+		[ "$(packets w.pcap)" -gt 10 ]
+		finish switch
+	done
+}
+
 @test "--allow: packets of other networks are counted, and nothing else" {
 	serve switch innet-switch -q -p iswitch -H 1 --allow 127.0.0.2 --report r.json
 	run -1 --separate-stderr timeout 20 innet-worker -q -p iswitch --worker 0 --switch "$switch" \
