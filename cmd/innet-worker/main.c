@@ -113,7 +113,7 @@ struct conf {
 
 static volatile sig_atomic_t got;	/* the signal that asked us to stop */
 static volatile sig_atomic_t tell;	/* SIGUSR1 asked for counters */
-static volatile sig_atomic_t hup;	/* SIGHUP, which a capture may survive */
+static volatile sig_atomic_t hup;	/* SIGHUP, with a capture */
 static volatile sig_atomic_t captures;
 
 static void
