@@ -82,25 +82,24 @@ refuses() {
 }
 
 @test "members begin with how the job stands, and who is gone is told" {
-	# verdict JSON: the first line
-	verdict() {
-		echo "$1" >said
+	# is FIRST-LINE JSON: the first line of the members that it is
+	is() {
+		echo "$2" >said
 		fake --members said
-		innet-ctl $at members | head -n 1
+		[ "$(innet-ctl $at members | head -n 1)" = "$1" ]
 	}
 	here='{"id":0,"worker":0,"address":"127.0.0.1","port":9,"type":"worker","last_heard_ms":20,"missing":0}'
 	late='{"id":1,"worker":1,"address":"127.0.0.2","port":8,"type":"worker","last_heard_ms":3040,"missing":28}'
 	left='{"worker":2,"address":"127.0.0.3","port":7,"type":"worker","evicted":false,"gone_ms":900,"last_heard_ms":950}'
 	out='{"worker":3,"address":"127.0.0.4","port":6,"type":"worker","evicted":true,"gone_ms":5000,"last_heard_ms":15000}'
-	[ "$(verdict "{\"h\":2,\"open\":true,\"members\":[$here,$late]}")" = "waits for worker 1 (127.0.0.2:8), last heard 3.0 s ago" ]
-	[ "$(verdict "{\"h\":3,\"open\":false,\"members\":[$here]}")" = "waits for members: 1 of 3 have joined" ]
-	[ "$(verdict "{\"h\":1,\"open\":true,\"halted\":true,\"members\":[$here]}")" = "halted, until innet-ctl resume" ]
-	[ "$(verdict "{\"h\":3,\"open\":true,\"members\":[$here],\"gone\":[$out,$left]}")" = "stands still: 3 needed, 1 left; worker 2 (127.0.0.3:7) left 0.9 s ago" ]
-	fake --members said
+	is "waits for worker 1 (127.0.0.2:8), last heard 3.0 s ago" "{\"h\":2,\"open\":true,\"members\":[$here,$late]}"
+	is "waits for members: 1 of 3 have joined" "{\"h\":3,\"open\":false,\"members\":[$here]}"
+	is "halted, until innet-ctl resume" "{\"h\":1,\"open\":true,\"halted\":true,\"members\":[$here]}"
+	is "stands still: 3 needed, 1 left; worker 2 (127.0.0.3:7) left 0.9 s ago" "{\"h\":3,\"open\":true,\"members\":[$here],\"gone\":[$out,$left]}"
 	[ "$(innet-ctl $at members | tail -n 2 | xargs)" = \
 	    "- 3 127.0.0.4:6 worker - 15000 - put out 5.0 s ago - 2 127.0.0.3:7 worker - 950 - left 0.9 s ago" ]
-	[ "$(verdict "{\"members\":[$(sed 's/28/0/' <<<$late),$here]}")" = "2 members, worker 1 (127.0.0.2:8) last heard 3.0 s ago" ]
-	[ "$(verdict "{\"h\":2,\"open\":true,\"halted\":false,\"members\":[7,\"x\"],\"gone\":[1,{}]}")" = "2 members, heard within 1 s" ]
+	is "2 members, worker 1 (127.0.0.2:8) last heard 3.0 s ago" "{\"members\":[$(sed 's/28/0/' <<<$late),$here]}"
+	is "2 members, heard within 1 s" "{\"h\":2,\"open\":true,\"halted\":false,\"members\":[7,\"x\"],\"gone\":[1,{}]}"
 }
 
 @test "counters at zero are left out, unless -v" {
