@@ -4,20 +4,16 @@
  * A merged packet carries worker and sequence of the last update that was
  * merged into it, and how many are inside.  Merging takes a cluster's updates
  * in the order in which they came, so the others are those sent before it.
- * A bare packet says nothing: it is the newest sent before with the same
- * payload or, merged, the newest of its worker.
  */
 #include "cmd/innet-aom/run.h"
 
 #include <err.h>
 #include <stdlib.h>
 
-enum { BARE_SCAN = 1024 };	/* how far back a payload is looked for */
-
 struct item {
 	uint32_t flow, worker, sequence;
 	uint32_t before;	/* the flow's item sent before this, + 1 */
-	uint64_t generated_ns;	/* bare: sent */
+	uint64_t generated_ns;
 	uint16_t merged;
 };
 
@@ -83,25 +79,15 @@ by_sequence(const void *a, const void *b, void *items)
 	return c != 0 ? c : compare(i, j);
 }
 
-static int
-by_time(const void *a, const void *b, void *items)
-{
-	const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	int c = by_worker((struct item *)items + i, (struct item *)items + j);
-
-	return c != 0 ? c : compare(i, j);
-}
-
 void
-history_sort(struct history *h, bool bare)
+history_sort(struct history *h)
 {
 	h->order = malloc((h->n + 1) * sizeof(*h->order));
 	if (h->order == NULL)
 		err(1, "history of %zu updates", h->n);
 	for (size_t i = 0; i < h->n; i++)
 		h->order[i] = (uint32_t)i;
-	qsort_r(h->order, h->n, sizeof(*h->order), bare ? by_time :
-	    by_sequence, h->item);
+	qsort_r(h->order, h->n, sizeof(*h->order), by_sequence, h->item);
 }
 
 /* How many items in order are not after what `after` says. */
@@ -130,14 +116,6 @@ after_sequence(const struct item *x, const struct item *key)
 	return c != 0 ? c > 0 : x->sequence > key->sequence;
 }
 
-static bool
-after_time(const struct item *x, const struct item *key)
-{
-	int c = by_worker(x, key);
-
-	return c != 0 ? c > 0 : x->generated_ns > key->generated_ns;
-}
-
 bool
 history_oldest(const struct history *h, uint32_t flow_at,
     const struct update *u, uint64_t *made)
@@ -163,30 +141,6 @@ history_oldest(const struct history *h, uint32_t flow_at,
 	}
 	*made = oldest < u->generated_ns ? oldest : u->generated_ns;
 	return inside >= u->merged;
-}
-
-bool
-history_bare(const struct history *h, uint32_t flow_at,
-    const struct update *u, uint64_t t, uint64_t *made)
-{
-	const struct item key = { .flow = flow_at, .worker = u->worker,
-	    .generated_ns = t };
-	const size_t n = upper(h, &key, after_time);
-	const struct item *x;
-
-	if (n == 0 || by_worker(&h->item[h->order[n - 1]], &key) != 0)
-		return false;
-	*made = h->item[h->order[n - 1]].generated_ns;
-	for (size_t i = n; i-- > 0 && n - i <= BARE_SCAN; ) {
-		x = &h->item[h->order[i]];
-		if (by_worker(x, &key) != 0)
-			break;
-		if (x->sequence == u->sequence) {
-			*made = x->generated_ns;
-			break;
-		}
-	}
-	return true;
 }
 
 void

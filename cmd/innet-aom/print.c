@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CELL_BYTES = 32 };
+enum { CELL_BYTES = 32, NAME_BYTES = 2 * FORMAT_TEXT_BYTES };
 
 /* One unit for all ages of a table, so that columns can be compared. */
 struct scale {
@@ -52,18 +52,32 @@ put_value(FILE *f, const struct value *v, enum unit unit, const char *unknown)
 		fprintf(f, "%.6g", v->real);
 }
 
+/* A cluster or worker: a number of innet's own, or a name of names. */
+static const char *
+text_of(const struct names *names, uint32_t n, char s[FORMAT_TEXT_BYTES])
+{
+	if (names != NULL)
+		return format_text(names_at(names, n), s);
+	snprintf(s, FORMAT_TEXT_BYTES, "%" PRIu32, n);
+	return s;
+}
+
 static void
 put_name(char *s, const struct rows *rows, size_t i)
 {
 	const struct row *row = &rows->row[i];
+	char c[FORMAT_TEXT_BYTES], w[FORMAT_TEXT_BYTES];
 
-	if (i == rows->n - 1)
-		snprintf(s, CELL_BYTES, "all");
-	else if (rows->by == BY_WORKER)
-		snprintf(s, CELL_BYTES, "%u.%" PRIu32, row->cluster,
-		    row->worker);
+	if (i == rows->n - 1) {
+		snprintf(s, NAME_BYTES, "all");
+		return;
+	}
+	text_of(rows->clusters, row->cluster, c);
+	if (rows->by == BY_WORKER)
+		snprintf(s, NAME_BYTES, "%s.%s", c, text_of(rows->workers,
+		    row->worker, w));
 	else
-		snprintf(s, CELL_BYTES, "%u", row->cluster);
+		snprintf(s, NAME_BYTES, "%s", c);
 }
 
 /* The first row that is shown. */
@@ -103,12 +117,12 @@ print_table(FILE *f, const struct rows *rows)
 	const struct row *all = &rows->row[rows->n - 1];
 	const struct scale scale = scale_of(rows);
 	struct columns t = { .left = 1 };
-	char s[CELL_BYTES];
+	char s[CELL_BYTES], name[NAME_BYTES];
 
 	add_heads(&t, rows, scale);
 	for (size_t i = first_of(rows); i < rows->n; i++) {
-		put_name(s, rows, i);
-		columns_add(&t, "%s", s);
+		put_name(name, rows, i);
+		columns_add(&t, "%s", name);
 		for (int c = 0; c < rows->view->shows.n; c++) {
 			const int k = rows->view->shows.column[c];
 
@@ -125,16 +139,30 @@ print_table(FILE *f, const struct rows *rows)
 	fprintf(f, "Jain's index of the mean ages: %s\n", s);
 }
 
+/* A number as such, what is none in quotes; nothing in it needs escapes. */
+static void
+json_text(FILE *f, const struct names *names, uint32_t n)
+{
+	const bool word = names != NULL && names_at(names, n)->kind != 0;
+	char s[FORMAT_TEXT_BYTES];
+
+	fprintf(f, word ? "\"%s\"" : "%s", text_of(names, n, s));
+}
+
 /* "cluster":1 or "cluster":1,"worker":7 or "cluster":"all" */
 static void
 json_name(FILE *f, const struct rows *rows, size_t i)
 {
-	if (i == rows->n - 1)
-		fputs("\"cluster\":\"all\"", f);
-	else
-		fprintf(f, "\"cluster\":%u", rows->row[i].cluster);
-	if (rows->by == BY_WORKER && i < rows->n - 1)
-		fprintf(f, ",\"worker\":%" PRIu32, rows->row[i].worker);
+	fputs("\"cluster\":", f);
+	if (i == rows->n - 1) {
+		fputs("\"all\"", f);
+		return;
+	}
+	json_text(f, rows->clusters, rows->row[i].cluster);
+	if (rows->by == BY_WORKER) {
+		fputs(",\"worker\":", f);
+		json_text(f, rows->workers, rows->row[i].worker);
+	}
 }
 
 void
@@ -160,12 +188,15 @@ print_json(FILE *f, const struct rows *rows)
 static void
 csv_name(FILE *f, const struct rows *rows, size_t i)
 {
+	char s[FORMAT_TEXT_BYTES];
+
 	if (i == rows->n - 1)
 		fputs("all", f);
 	else
-		fprintf(f, "%u", rows->row[i].cluster);
+		fputs(text_of(rows->clusters, rows->row[i].cluster, s), f);
 	if (rows->by == BY_WORKER && i < rows->n - 1)
-		fprintf(f, ",%" PRIu32, rows->row[i].worker);
+		fprintf(f, ",%s", text_of(rows->workers, rows->row[i].worker,
+		    s));
 	else if (rows->by == BY_WORKER)
 		fputc(',', f);
 }
@@ -251,7 +282,7 @@ compare_table(FILE *f, const struct rows *a, const struct rows *b)
 {
 	const struct scale sa = scale_of(a), sb = scale_of(b);
 	const struct scale scale = sa.ns > sb.ns ? sa : sb;
-	char s[3][CELL_BYTES], name[CELL_BYTES];
+	char s[3][CELL_BYTES], name[NAME_BYTES];
 	struct pair p;
 	struct value q;
 	struct columns t = { .n = 5, .left = 3 };
@@ -359,20 +390,23 @@ compare_csv(FILE *f, const struct rows *a, const struct rows *b)
 static void
 series_name(char *s, const struct run *r, const struct flow *f)
 {
+	const struct source_how *how = &r->how->source;
 	const unsigned following = f->key & 0xffff;
-	int n = snprintf(s, CELL_BYTES, "%u", flow_cluster(f));
+	char c[FORMAT_TEXT_BYTES];
+	int n = snprintf(s, NAME_BYTES, "%s", text_of(how->clusters,
+	    flow_cluster(f), c));
 
 	if (r->how->by == BY_WORKER)
-		n += snprintf(s + n, (size_t)(CELL_BYTES - n), ".%" PRIu32,
-		    flow_worker(f));
+		n += snprintf(s + n, (size_t)(NAME_BYTES - n), ".%s",
+		    text_of(how->workers, flow_worker(f), c));
 	if (following != 0)
-		snprintf(s + n, (size_t)(CELL_BYTES - n), "/%u", following);
+		snprintf(s + n, (size_t)(NAME_BYTES - n), "/%u", following);
 }
 
 void
 print_series(FILE *f, const struct run *r)
 {
-	char s[CELL_BYTES];
+	char s[NAME_BYTES];
 
 	fputs("cluster,time_ns,age_ns\n", f);
 	for (size_t i = 0; i < r->flows; i++) {

@@ -22,17 +22,25 @@ const struct figure_name figure_name[FIGURES] = {
 	[MAX] = { "max_age_ns", "max", NS },
 	[MEAN_PEAK] = { "mean_peak_age_ns", "mean peak", NS },
 	[MAX_PEAK] = { "max_peak_age_ns", "max peak", NS },
+	[REWARD] = { "mean_reward", "reward", INDEX },
 	[JAIN] = { "jain", "jain", INDEX },
 };
 
 struct view
 view_all(void)
 {
-	struct view v = { .shows.n = FIGURES };
+	struct view v = { .shows.n = 0 };
 
 	for (int k = 0; k < FIGURES; k++)
-		v.shows.column[k] = k;
+		if (k != REWARD)
+			v.shows.column[v.shows.n++] = k;
 	return v;
+}
+
+void
+view_add_reward(struct view *v)
+{
+	v->shows.column[v->shows.n++] = REWARD;
 }
 
 static const char *
@@ -52,6 +60,7 @@ view_parse(struct view *v, const char *list)
 /* What a row is made from. */
 struct sums {
 	struct tally got, sent;
+	double reward;
 	const struct fate *fate;	/* NULL: not in the report */
 	const struct aom *const *age;
 	size_t ages;
@@ -126,6 +135,8 @@ row_of(const struct run *r, const struct sums *s, bool blurred)
 
 	row.v[RECEIVED] = count(s->got.packets);
 	row.v[MERGED] = count(s->got.constituents);
+	if (s->got.packets > 0)
+		row.v[REWARD] = real(s->reward / (double)s->got.packets);
 	set_loss(&row, r, s, blurred);
 	set_ages(&row, s);
 	return row;
@@ -138,6 +149,7 @@ add(struct sums *to, const struct sums *s)
 	to->got.constituents += s->got.constituents;
 	to->sent.packets += s->sent.packets;
 	to->sent.constituents += s->sent.constituents;
+	to->reward += s->reward;
 	to->ages += s->ages;
 }
 
@@ -167,7 +179,7 @@ next_row(const struct run *r, const struct aom *const *age, size_t *i,
 	for (; has_flow && *i < r->flows &&
 	    r->flow[*i].key >> 16 == f->key >> 16; ++*i)
 		add(&s, &(struct sums){ r->flow[*i].got, r->flow[*i].sent,
-		    .ages = 1 });
+		    .reward = r->flow[*i].reward, .ages = 1 });
 	return s;
 }
 
@@ -193,7 +205,9 @@ jain(const struct row *row, size_t n)
 struct rows
 rows_of(const struct run *r, const struct view *v)
 {
-	struct rows rows = { .view = v, .by = r->how->by };
+	struct rows rows = { .view = v, .by = r->how->by,
+	    .clusters = r->how->source.clusters,
+	    .workers = r->how->source.workers };
 	const struct aom **age = malloc((r->flows + 1) * sizeof(*age));
 	struct sums s, all = { .fate = &r->total, .age = age };
 	struct row name;

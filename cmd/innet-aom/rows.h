@@ -10,7 +10,7 @@
 
 enum figure {
 	RECEIVED, MERGED, SENT, LOST, LOSS_PERCENT, SUPERSEDED, DROPPED,
-	MEAN, P50, P95, P99, MAX, MEAN_PEAK, MAX_PEAK, JAIN, FIGURES
+	MEAN, P50, P95, P99, MAX, MEAN_PEAK, MAX_PEAK, REWARD, JAIN, FIGURES
 };
 
 enum unit { COUNT, PERCENT, NS, INDEX };
@@ -18,7 +18,7 @@ enum unit { COUNT, PERCENT, NS, INDEX };
 struct value {
 	bool known;
 	int64_t whole;		/* COUNT and NS */
-	double real;		/* PERCENT and INDEX */
+	double real;		/* PERCENT, INDEX and rewards */
 };
 
 struct row {
@@ -39,6 +39,7 @@ struct rows {
 	struct row *row;	/* rising (cluster, worker); all, the last */
 	size_t n;		/* the last counted */
 	enum by by;
+	const struct names *clusters, *workers;	/* borrowed; NULL: numbers */
 	int64_t packets_lost;	/* sent less received; if known */
 	bool packets_known;
 };
@@ -52,8 +53,11 @@ struct figure_name {
 
 extern const struct figure_name figure_name[FIGURES];
 
-/* All figures, in their order. */
+/* All figures, in their order, but for the reward. */
 struct view view_all(void);
+
+/* The reward too. */
+void view_add_reward(struct view *v);
 
 /* Those of "mean_age_ns,lost"; NULL, or what is wrong with it. */
 const char *view_parse(struct view *v, const char *list);

@@ -12,11 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/capture/updates.h"
+#include "cmd/innet-aom/match.h"
+#include "cmd/innet-aom/source.h"
+#include "cmd/innet-aom/table.h"
 #include "common/olaf/aom.h"
 
 enum by { BY_CLUSTER, BY_WORKER };
 enum from { FROM_FIRST, FROM_SENT, FROM_TIME, FROM_UNSET };
+enum end { END_CLUSTER, END_CAPTURE, END_UNSET };
 
 struct instant {
 	uint64_t ns;
@@ -28,13 +31,16 @@ struct how {
 	enum by by;
 	enum from from;
 	struct instant from_at, until;
+	enum end end;
 	bool oldest;		/* age of the oldest constituent */
-	const struct clusters *bare;	/* of bare packets, or NULL */
+	bool table;		/* -r is a table of times, not captures */
+	struct source_how source;
 };
 
-/* The files of one run; NULL where there is none. */
+/* The files of one run; NULL, or none, where there is none. */
 struct inputs {
-	const char *received, *sent, *report;
+	struct source_files received, sent;
+	const char *report;
 };
 
 /* Constituents and packets, as a switch's report has them. */
@@ -46,6 +52,9 @@ struct flow {
 	uint64_t key;		/* cluster:16 worker:32 following:16 */
 	struct tally got, sent;
 	struct aom age;
+	struct aom *freshest;	/* if what is ambiguous was sent last; owned */
+	uint64_t last_ns;	/* of its packets, sent or received */
+	double reward;		/* of all received */
 	uint32_t latest;	/* history's newest item of this flow, + 1 */
 };
 
@@ -62,21 +71,32 @@ struct run {
 	uint32_t *slot;		/* index into flow, + 1 */
 	size_t slots;		/* a power of two */
 	struct history *history;	/* of what was sent, when needed */
+	struct match match;	/* the same, known again by what is in it */
+	bool matches;
 	struct fate *fate;	/* rising clusters */
 	size_t fates;
 	struct fate total;	/* of all clusters */
 	uint64_t first_ns, from_ns, until_ns, end_ns;
 	bool begun;		/* first_ns and what hangs on it are set */
 	bool has_sent, has_report;
-	struct updates in, in_sent;	/* closed: what they counted */
+	struct source in, in_sent;	/* closed: what they counted */
 	uint64_t unmatched;	/* deliveries not found in what was sent */
+	uint64_t ambiguous;	/* that could be one of several sent */
+	double other_end;	/* mean age with the other end, by this one */
+	uint64_t rows;		/* of a table */
 	uint64_t older;		/* made a second and more before all captures */
 	uint64_t oldest_ns;	/* when the first of those was made */
 	int rc;			/* 1 if a capture was damaged */
 };
 
-/* Read the files of a run; it may exit.  flows are sorted afterwards. */
+/* Read the files of a run; it may exit. */
 void run_read(struct run *r, const struct how *how, const struct inputs *f);
+
+/*
+ * Sort the flows: by their keys, which from now on have the places of their
+ * names where clusters and workers have names (of all runs, ranked).
+ */
+void run_sort(struct run *r);
 
 void run_free(struct run *r);
 
@@ -106,7 +126,7 @@ void history_add(struct history *h, struct flow *f, uint32_t flow_at,
     const struct update *u, uint64_t t);
 
 /* All was sent: be ready for questions. */
-void history_sort(struct history *h, bool bare);
+void history_sort(struct history *h);
 
 /*
  * When the oldest constituent of u, delivered in the flow at flow_at, was
@@ -114,10 +134,6 @@ void history_sort(struct history *h, bool bare);
  */
 bool history_oldest(const struct history *h, uint32_t flow_at,
     const struct update *u, uint64_t *made);
-
-/* When a bare packet delivered at t was sent, likewise. */
-bool history_bare(const struct history *h, uint32_t flow_at,
-    const struct update *u, uint64_t t, uint64_t *made);
 
 void history_free(struct history *h);
 

@@ -8,9 +8,13 @@
 
 enum { CLUSTERS = 65536 };
 
-/* Follow every cluster's ages to the end of the capture at path. */
+/*
+ * Follow every cluster's ages to its last packet in the capture at path, as
+ * innet-olaf(7) has it.
+ */
 static void
-read_ages(struct figure *fig, const char *path, struct aom *of)
+read_ages(struct figure *fig, const char *path, struct aom *of,
+    uint64_t *last_ns)
 {
 	struct updates in;
 	struct update u = { 0 };
@@ -25,6 +29,7 @@ read_ages(struct figure *fig, const char *path, struct aom *of)
 			continue;
 		if (fig->cluster != -1 && u.cluster != fig->cluster)
 			continue;
+		last_ns[u.cluster] = t;
 		if (aom_deliver(&of[u.cluster], t, u.generated_ns) ==
 		    AOM_NOMEM)
 			err(1, "ages");
@@ -33,7 +38,7 @@ read_ages(struct figure *fig, const char *path, struct aom *of)
 	if (got == -1)
 		fig->rc = pcapio_warn_damage(&in.in);
 	for (int c = 0; c < CLUSTERS; c++)
-		if (aom_end(&of[c], in.last_ns) == -1)
+		if (aom_end(&of[c], last_ns[c]) == -1)
 			err(1, "ages");
 	updates_close(&in);
 }
@@ -43,12 +48,13 @@ take_capture(struct figure *fig, const char *path, const char *name)
 {
 	struct aom *of = calloc(CLUSTERS, sizeof(*of));
 	const struct aom **set = calloc(CLUSTERS, sizeof(*set));
+	uint64_t *last_ns = calloc(CLUSTERS, sizeof(*last_ns));
 	char **label = calloc(CLUSTERS, sizeof(*label));
 	size_t n = 0;
 
-	if (of == NULL || set == NULL || label == NULL)
+	if (of == NULL || set == NULL || label == NULL || last_ns == NULL)
 		err(1, "clusters");
-	read_ages(fig, path, of);
+	read_ages(fig, path, of, last_ns);
 	for (int c = 0; c < CLUSTERS; c++) {
 		if (!of[c].started)
 			continue;
@@ -65,6 +71,7 @@ take_capture(struct figure *fig, const char *path, const char *name)
 	for (int c = 0; c < CLUSTERS; c++)
 		aom_free(&of[c]);
 	free(label);
+	free(last_ns);
 	free(set);
 	free(of);
 }

@@ -23,7 +23,7 @@ enum soundness {
 	SOUNDNESS_REGULAR = UPDATE_REASONS, SOUNDNESS_FRAGMENT,
 	    SOUNDNESS_CHECKSUM,
 	SOUNDNESS_SNAPLEN, SOUNDNESS_MISMATCHED, SOUNDNESS_FOREIGN,
-	    SOUNDNESS_NO_ROOM,
+	    SOUNDNESS_NO_ROOM, SOUNDNESS_TIME, SOUNDNESS_STREAM,
 	SOUNDNESS_VERDICTS
 };
 
@@ -33,7 +33,7 @@ soundness_name(unsigned verdict)
 {
 	static const char *const name[SOUNDNESS_VERDICTS - UPDATE_REASONS] = {
 		"regular", "fragment", "checksum", "snaplen", "mismatched",
-		"foreign", "no_room"
+		"foreign", "no_room", "time", "stream"
 	};
 
 	return verdict < UPDATE_REASONS ?

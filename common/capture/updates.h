@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/capture/hints.h"
 #include "common/capture/pcapio.h"
 #include "common/capture/soundness.h"
 
@@ -28,6 +29,7 @@ struct updates {
 	uint64_t regular;	/* packets that are not Olaf's */
 	uint64_t ignored[SOUNDNESS_VERDICTS];	/* by verdict */
 	const struct clusters *bare;	/* of bare packets, or NULL */
+	struct hints hints;	/* of those that are not Olaf's */
 };
 
 /* Begin to read path.  0, or -1 and it->in.why. */
@@ -84,10 +86,12 @@ updates_next(struct updates *it, uint64_t *stamp_ns, struct update *u)
 		    p.len, t, &f, u);
 		if (verdict == UPDATE_OK)
 			return 1;
-		if (verdict == SOUNDNESS_REGULAR)
+		if (verdict == SOUNDNESS_REGULAR) {
 			it->regular++;
-		else
+			hints_take(&it->hints, it->in.link, p.data, p.caplen);
+		} else {
 			it->ignored[verdict]++;
+		}
 	}
 	return got;
 }

@@ -132,6 +132,18 @@ aom_deliver(struct aom *a, uint64_t t, uint64_t made)
 	return AOM_FRESH;
 }
 
+/* Twice the integral of the age, ns^2, were it to count no further than t. */
+static inline aom_u128
+aom_area2_until(const struct aom *a, uint64_t t)
+{
+	const uint64_t lo = a->fell_ns - a->made_ns;
+
+	if (t < a->fell_ns)
+		t = a->fell_ns;
+	return a->area2 + (aom_u128)(t - a->fell_ns) *
+	    ((aom_u128)lo + (t - a->made_ns));
+}
+
 /* The age counts no further than t.  0, or -1 without memory. */
 static inline int
 aom_end(struct aom *a, uint64_t t)

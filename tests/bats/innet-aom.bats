@@ -19,7 +19,7 @@ aom() {
 }
 
 @test "ages from 0 are Olaf's vector V1" {
-	aom -r got.pcap --from 0 --json >out
+	aom -r got.pcap --from 0 --end capture --json >out
 	[ "$(jq -c '[.cluster,.received,.merged,.mean_age_ns]' out)" = \
 '[1,2,2,14854839]
 [2,1,3,13887097]
@@ -30,7 +30,7 @@ aom() {
 }
 
 @test "the oldest constituents of V1, found in what was sent" {
-	aom -r got.pcap --from 0 --sent sent.pcap --constituents oldest --json >out
+	aom -r got.pcap --from 0 --end capture --sent sent.pcap --constituents oldest --json >out
 	[ "$(jq -s '.[1].mean_age_ns' out)" -eq 14532258 ]
 	[ "$(jq -s '.[0].mean_age_ns' out)" -eq 14854839 ]
 }
@@ -40,7 +40,7 @@ aom() {
 		21 2 0 2 1 21 | mkolaf >sent.pcap
 	ms 27 1 0 1 1 1  47 2 1 1 2 3  67 3 1 1 2 14  87 2 0 2 1 21 |
 		mkolaf >got.pcap
-	aom -r got.pcap --from 0 --sent sent.pcap --constituents oldest --json >out
+	aom -r got.pcap --from 0 --end capture --sent sent.pcap --constituents oldest --json >out
 	[ "$(jq -c .mean_age_ns out | head -3 | xargs)" = \
 		"42810345 42580460 42350575" ]
 }
@@ -83,14 +83,14 @@ aom() {
 
 @test "with --sent a cluster never served counts with the whole span" {
 	ms 2 3 0 1 1 2 | mkolaf >more.pcap
-	aom -r got.pcap --sent more.pcap --json >out
+	aom -r got.pcap --sent more.pcap --end capture --json >out
 	[ "$(jq -c 'select(.cluster == 3) | [.received,.mean_age_ns,.max_age_ns,.mean_peak_age_ns]' out)" = \
 		'[0,14500000,29000000,null]' ]
 }
 
 @test "the age ends with the later capture, or at --until" {
 	ms 1 1 0 1 1 1  41 7 0 1 1 41 | mkolaf >late.pcap
-	aom -r got.pcap --sent late.pcap --json >out
+	aom -r got.pcap --sent late.pcap --end capture --json >out
 	[ "$(jq 'select(.cluster == 1) .max_age_ns' out)" -eq 35000000 ]
 	aom -r got.pcap --until 51ms --json >out
 	[ "$(jq 'select(.cluster == 1) .max_age_ns' out)" -eq 45000000 ]
@@ -129,7 +129,7 @@ aom() {
 	done | mkolaf >bad.pcap
 	echo '2000 1 1 1 0 900 0 4' | mkolaf >zero.pcap
 	run -0 innet-aom -r bad.pcap --sent zero.pcap --csv
-	[[ $output == *"ignored 10, 1 short, 1 version, 1 kind, 2 length, 1 nonfinite, 1 fragment, 1 checksum, 1 snaplen, 1 merged"* ]]
+	[[ $output == *"ignored 10: of bad.pcap 1 short, 1 version, 1 kind, 2 length, 1 nonfinite, 1 fragment, 1 checksum, 1 snaplen; of zero.pcap 1 merged"* ]]
 }
 
 @test "checksums of 0 and of the pseudo header alone pass; ECN and port do not matter" {
@@ -209,7 +209,7 @@ aom() {
 }
 
 @test "--series: the sawtooth, a point before and after each fall" {
-	aom -r got.pcap --from 0 --series s.csv
+	aom -r got.pcap --from 0 --end capture --series s.csv
 	[ "$(grep '^2,' s.csv | xargs)" = \
 		"2,0,0 2,21000000,21000000 2,21000000,16000000 2,31000000,26000000" ]
 	[ "$(head -1 s.csv)" = cluster,time_ns,age_ns ]
@@ -241,7 +241,7 @@ aom() {
 	200 9 1 1 1 0 7.5 4 bare
 	E
 	run -0 innet-aom -r d.pcap --sent b.pcap --format bare \
-		--cluster-table t.csv --json
+		--cluster-table t.csv --end capture --json
 	[[ $output == *"ignored 0"* ]]
 	[ "$(grep '^{' <<<"$output" | jq -c '[.cluster,.received,.max_age_ns]' | xargs)" = \
 		"[1,1,8200] [2,1,7200] [5,1,6200] [all,3,8200]" ]
@@ -315,7 +315,7 @@ aom() {
 	open('later.pcap', 'wb').write(d)
 	END
 	run -0 --separate-stderr innet-aom -q -r later.pcap --json
-	[[ $stderr == "innet-aom: later.pcap: 20 of 20 packets are of updates that are older than the capture, by up to 3.1536e+07 s; were they replayed with --no-stamp?" ]]
+	[[ $stderr == "innet-aom: later.pcap: 20 of 20 packets are of updates that are older than the capture, by up to 3.1536e+07 s; were they replayed with --no-stamp, or do they count from another time?" ]]
 }
 
 @test "--total and --columns: that row, and those figures in that order" {

@@ -8,6 +8,7 @@ setup() {
 		echo '21000000 2 1 2 3 5000000 0 4'
 		echo '31000000 1 1 1 1 6000000 0 4'
 		echo '41000000 1 1 1 1 41000000 0 4'
+		echo '41000000 2 1 1 1 4000000 0 4'
 	} | mkolaf >got.pcap
 	innet-aom -q -r got.pcap --series s.csv >/dev/null
 	{

@@ -38,7 +38,7 @@ live() {
 	testbed.sh exec w0 $ahead innet-replay -q -r trace.pcap --to "$sw"
 	finish "$sw_pid"
 	finish "$ps_pid"
-	innet-aom -q -r got.pcap --sent in.pcap --json | jq -s last >live.json
+	innet-aom -q -r got.pcap --sent in.pcap --end capture --json | jq -s last >live.json
 }
 
 # simulated QUEUE: the same arrivals, the same queue and link

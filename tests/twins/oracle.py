@@ -321,20 +321,23 @@ def jain(x):
 def all_ages(deliveries, sent, out_end, how):
     """
     Ages by cluster.  deliveries and sent are [(stamp, Update)]; out_end is
-    the last stamp of the capture of deliveries; how is 'first', 'sent' or a
-    time.
+    the last stamp of the capture of deliveries, or None: each cluster ends
+    with its last packet; how is 'first', 'sent' or a time.
     """
     clusters = {u.cluster for _, u in deliveries}
     end, first, result = out_end, {}, {}
     if how == "sent":
         for stamp, u in sent:
             first.setdefault(u.cluster, stamp)
-        end = max([out_end] + [stamp for stamp, _ in sent])
+        if out_end is not None:
+            end = max([out_end] + [stamp for stamp, _ in sent])
         clusters |= set(first)
     for c in sorted(clusters):
         start = first[c] if how == "sent" else None if how == "first" else how
+        seen = deliveries + (sent if how == "sent" else [])
+        last = max(s for s, u in seen if u.cluster == c)
         a = ages([(s, u.generated) for s, u in deliveries if u.cluster == c],
-                 start, start, end)
+                 start, start, last if end is None else end)
         if a is not None:
             result[c] = a
     return result

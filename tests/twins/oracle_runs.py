@@ -271,9 +271,12 @@ def check_aom(s, tmp):
     frames = sorted(frames + beside, key=lambda f: f[0])
     write_pcap(out, [(t, len(f), f) for t, f in frames])
     # the length of an update's rebuilt frame does not matter to an age
-    for how, more in (("sent", ["--sent", sent_pcap]), ("first", [])):
-        ends = max(t for t, _ in frames), max(p[0] for p in s.trace)
-        end = max(ends) if how == "sent" else ends[0]
+    ends = max(t for t, _ in frames), max(p[0] for p in s.trace)
+    with_sent = ["--sent", sent_pcap]
+    for how, end, more in (("sent", None, with_sent), ("first", None, []),
+                           ("sent", max(ends), with_sent),
+                           ("first", ends[0], [])):
+        more = more + (["--end", "capture"] if end is not None else [])
         want = oracle.all_ages(updates, sent, end, how)
         p = subprocess.run(["innet-aom", "-q", "-r", out, "--json"] + more,
                            capture_output=True, timeout=60, text=True)

@@ -1,0 +1,38 @@
+/*
+ * table.h - updates from a table of times, as CSV: innet-format(5)
+ *
+ * A line of names, then a line an update: when it was made and when it came.
+ * An update that never came has no time of receipt.
+ */
+#ifndef INNET_AOM_TABLE_H
+#define INNET_AOM_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cmd/innet-aom/names.h"
+
+struct table_row {
+	uint64_t generated_ns, received_ns;
+	uint32_t cluster, worker;	/* their numbers in names */
+	uint32_t sequence;
+	uint16_t merged;
+	bool came;
+	double reward;
+};
+
+struct table {
+	struct table_row *row;	/* owned */
+	size_t n, room;
+	bool lost;		/* there is one that never came */
+};
+
+/* Read path ("-": standard input), or say what is wrong and exit 1. */
+void table_read(struct table *t, const char *path, struct names *clusters,
+    struct names *workers);
+
+/* Sort the rows by when they came (those that never did last), or were made. */
+void table_sort(struct table *t, bool by_receipt);
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * hints.h - what a capture holds in which nothing was recognised
+ *
+ * Counts regular packets by protocol, destination port and codepoint, the
+ * first HINTS_PACKETS of them, in HINTS_KINDS places: the most frequent keep
+ * theirs.  hints_tell() writes the most frequent as a phrase.
+ */
+#ifndef INNET_CAPTURE_HINTS_H
+#define INNET_CAPTURE_HINTS_H
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/wire/frame.h"
+#include "common/wire/update.h"
+
+enum { HINTS_KINDS = 16, HINTS_TOLD = 3, HINTS_PACKETS = 100000 };
+
+struct hints_kind {
+	uint64_t packets;
+	uint16_t ethertype;	/* not IP if protocol is 0 */
+	uint16_t port;		/* destination, of UDP and TCP */
+	uint8_t protocol, dscp;
+};
+
+struct hints {
+	struct hints_kind kind[HINTS_KINDS];
+	uint64_t packets;
+	uint64_t unmarked;	/* UDP to innet's port with another DSCP */
+};
+
+/* Of which kind is a frame? */
+static inline struct hints_kind
+hints_kind(int link, const uint8_t *p, size_t caplen)
+{
+	struct hints_kind k = { .packets = 1 };
+	struct frame f = { .ip_at = 0 };
+	struct frame_ip ip = { .bytes = 0 };
+	struct bytes w;
+	const uint8_t *h;
+
+	if (!frame_skip_link(link, p, caplen, &f.ip_at, &k.ethertype))
+		return k;
+	w = bytes_over(p + f.ip_at, caplen - f.ip_at);
+	if (k.ethertype == 0x0800 ? !frame_read_v4(&w, &f, &ip) :
+	    k.ethertype != 0x86dd || !frame_read_v6(&w, &f, &ip))
+		return k;
+	k.protocol = ip.next;
+	k.dscp = f.tos >> 2;
+	h = bytes_take(&w, 4);
+	if (h != NULL && !ip.fragment && (ip.next == 6 || ip.next == 17))
+		k.port = (uint16_t)bytes_get(h + 2, 2);
+	return k;
+}
+
+/* A regular packet. */
+static inline void
+hints_take(struct hints *s, int link, const uint8_t *p, size_t caplen)
+{
+	struct hints_kind k, *at = &s->kind[0];
+
+	if (s->packets >= HINTS_PACKETS)
+		return;
+	s->packets++;
+	k = hints_kind(link, p, caplen);
+	s->unmarked += k.protocol == 17 && k.port == UPDATE_PORT;
+	for (size_t i = 0; i < HINTS_KINDS; i++) {
+		struct hints_kind *o = &s->kind[i];
+
+		if (o->packets > 0 && o->ethertype == k.ethertype &&
+		    o->port == k.port && o->protocol == k.protocol &&
+		    o->dscp == k.dscp) {
+			o->packets++;
+			return;
+		}
+		if (o->packets < at->packets)
+			at = o;
+	}
+	k.packets += at->packets;	/* the least frequent gives way */
+	*at = k;
+}
+
+static inline void
+hints_put(FILE *f, const struct hints_kind *k, const char *before)
+{
+	fprintf(f, "%s%" PRIu64 " of ", before, k->packets);
+	if (k->protocol == 0 && k->ethertype == 0)
+		fputs("no protocol we know", f);
+	else if (k->protocol == 0)
+		fprintf(f, "ethertype 0x%04x", k->ethertype);
+	else if (k->protocol == 6 || k->protocol == 17)
+		fprintf(f, "%s to port %u with DSCP %u", k->protocol == 6 ?
+		    "TCP" : "UDP", k->port, k->dscp);
+	else
+		fprintf(f, "IP protocol %u with DSCP %u", k->protocol,
+		    k->dscp);
+}
+
+/* "900 of UDP to port 5555 with DSCP 0, 3 of TCP ...": the most frequent. */
+static inline void
+hints_tell(const struct hints *s, FILE *f)
+{
+	bool told[HINTS_KINDS] = { false };
+
+	for (int n = 0; n < HINTS_TOLD; n++) {
+		int best = -1;
+
+		for (int i = 0; i < HINTS_KINDS; i++) {
+			if (!told[i] && s->kind[i].packets > 0 && (best == -1 ||
+			    s->kind[i].packets > s->kind[best].packets))
+				best = i;
+		}
+		if (best == -1)
+			return;
+		told[best] = true;
+		hints_put(f, &s->kind[best], n == 0 ? "" : ", ");
+	}
+}
+
+#endif
