@@ -231,7 +231,7 @@ source_close(struct source *s)
 		struct source_file *f = &s->file[i];
 		uint64_t last;
 
-		updates_warn_backwards(&f->up);
+		updates_warn_odd(&f->up);
 		if (f->up.in.packets > 0) {
 			last = moved(f, f->up.last_ns);
 			if (last > s->last_ns)

@@ -219,7 +219,8 @@ tell_unrecognised(const struct conf *cf, const struct source *s)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct updates *in = &s->file[i].up;
 
-		if (in->in.packets == 0 || in->regular < in->in.packets)
+		if (in->regular == 0 || in->regular + in->in.copies <
+		    in->in.packets)
 			continue;
 		tell_hints(cf, in);
 		any = true;

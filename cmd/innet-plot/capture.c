@@ -34,7 +34,7 @@ read_ages(struct figure *fig, const char *path, struct aom *of,
 		    AOM_NOMEM)
 			err(1, "ages");
 	}
-	updates_warn_backwards(&in);
+	updates_warn_odd(&in);
 	if (got == -1)
 		fig->rc = pcapio_warn_damage(&in.in);
 	for (int c = 0; c < CLUSTERS; c++)

@@ -216,6 +216,7 @@ run(const struct conf *cf)
 	trace_open(&t, cf->in, &cf->want, cf->loops);
 	rc = cf->out != NULL ? retime_trace(cf, &t, &n) :
 	    send_trace(cf, &t, &n);
+	pcapio_warn_odd(&t.in);
 	if (cf->verbose)
 		print_skipped(&t);
 	if (!cf->quiet)

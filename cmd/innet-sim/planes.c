@@ -168,6 +168,7 @@ open_one(struct network *net, struct one *w, const struct planes_conf *cf)
 	if (cf->dir != NULL) {
 		w->in = create(net, cf->dir, w->sc->name, "in");
 		w->out = create(net, cf->dir, w->sc->name, "out");
+		w->cf.came = w->in;
 	}
 	if (!plane_init(&w->pl, &w->o.plane, &trace_driver, &w->trace))
 		err(1, "%s", w->sc->name);
@@ -209,15 +210,6 @@ time_out_ns(const struct network *net)
 	return at;
 }
 
-/* What comes to w now. */
-static void
-come(struct one *w, uint64_t now_ns, uint8_t *p, uint32_t have, uint32_t len)
-{
-	if (w->in != NULL)
-		pcapio_write(w->in, now_ns, p, have, len);
-	trace_frame(&w->trace, now_ns, p, have, len);
-}
-
 /* Time begins with the first packet. */
 static void
 begin(struct network *net)
@@ -238,19 +230,16 @@ happen(struct network *net, uint64_t now_ns)
 	    timed_queue_due(&net->arrivals) <= now_ns) {
 		struct arrived *a = timed_queue_pop(&net->arrivals);
 
-		come(a->at, now_ns, a->bytes, a->have, a->len);
+		trace_frame(&a->at->trace, now_ns, a->bytes, a->have,
+		    a->len);
 		free(a);
 	}
 	for (size_t i = 0; i < net->n; i++) {
 		struct one *w = &net->one[i];
 
 		for (; w->next != NULL && w->next->now_ns <= now_ns;
-		    w->next = merged_next(&w->trace.feed)) {
-			if (w->in != NULL)
-				pcapio_write(w->in, now_ns, w->next->p.data,
-				    w->next->p.caplen, w->next->p.len);
+		    w->next = merged_next(&w->trace.feed))
 			trace_feed(&w->trace, w->next);
-		}
 	}
 }
 
@@ -264,10 +253,7 @@ print(const struct one *w, bool json, FILE *f)
 	if (json) {
 		counters_word(&c, "plane", w->sc->name);
 		plane_account(&w->pl, &c);
-		counters_put(&c, "impaired_lost", w->trace.impair.lost);
-		counters_put(&c, "impaired_dup", w->trace.impair.duplicated);
-		counters_put(&c, "impaired_reordered",
-		    w->trace.impair.reordered);
+		trace_account(&w->trace, &c);
 	} else {
 		plane_summary(&w->pl, &c);
 	}

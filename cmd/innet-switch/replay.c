@@ -35,14 +35,14 @@ account(const struct plane *pl, const struct trace *t,
 		lost = pl->n[PLANE_IN_LOST] + t->impair.lost;
 		if (lost > 0)
 			counters_put(&c, "lost by --impair", lost);
+		if (t->no_ethernet > 0)
+			counters_put(&c, "left out (not IP)", t->no_ethernet);
 		return c;
 	}
 	plane_account(pl, &c);
 	counters_put(&c, "time_backwards", t->feed.time_backwards);
 	counters_put(&c, "departures_differ", t->departures_differ);
-	counters_put(&c, "impaired_lost", t->impair.lost);
-	counters_put(&c, "impaired_dup", t->impair.duplicated);
-	counters_put(&c, "impaired_reordered", t->impair.reordered);
+	trace_account(t, &c);
 	return c;
 }
 

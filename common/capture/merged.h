@@ -93,6 +93,8 @@ merged_open(struct merged *f, const struct merged_conf *cf,
 static inline void
 merged_close(struct merged *f)
 {
+	for (size_t k = 0; k < f->n && !f->cf.quiet; k++)
+		pcapio_warn_odd(f->input[k].in);
 	free(f->input);
 	free(f->frame);
 	f->input = NULL;
@@ -145,7 +147,8 @@ merged_next(struct merged *f)
 /*
  * The packet of i as an Ethernet frame of *have bytes, *len before it was cut:
  * its own bytes, or behind a link header of our making in f->frame.  fr, what
- * frame_parse() said of it, is moved along.
+ * frame_parse() said of it, is moved along.  NULL if it has no ethertype, as
+ * what PPP and 802.11 say to each other.
  */
 static inline const uint8_t *
 merged_ethernet(struct merged *f, const struct merged_input *i,
@@ -159,6 +162,8 @@ merged_ethernet(struct merged *f, const struct merged_input *i,
 	*len = p->len;
 	if (i->in->link == FRAME_ETHERNET)
 		return p->data;
+	if (fr->ethertype < FRAME_ETHERTYPE_MIN)
+		return NULL;
 	*have = p->caplen - cut + FRAME_ETH_BYTES;
 	*len = p->len - cut + FRAME_ETH_BYTES;
 	memset(f->frame, 0, FRAME_ETH_BYTES);

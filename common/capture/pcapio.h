@@ -1,15 +1,20 @@
 /*
- * pcapio.h - capture files in and out, always at nanosecond precision
+ * pcapio.h - capture files in (and, by pcapio-out.h, out), always at
+ * nanosecond precision
  *
  * Classic pcap files, of either byte order and precision, are read by the few
  * lines here, in blocks that stay in the cache; whatever else libpcap reads
  * (pcapng and others) is read by libpcap.  "-" is a standard stream.
- * Files are written classic, nanosecond, Ethernet, in the host's byte order.
  *
- * A reader or writer owns its buffer and file until it is closed, and stays
- * where it is in memory meanwhile.  Failures are returned, with a phrase in
- * `why`; only pcapio_open_or_exit() and pcapio_create_or_exit(), for tools,
- * end the program.
+ * A file is refused if frame-link.h does not know its link type.  Stamps are
+ * from 1970 to 2262, and a record with another, or with a second's fraction of
+ * a second and more, is damage.  One that is PCAPIO_LEAP_S and more after its
+ * predecessor's is read, and counted (leaps).  Of two copies of a packet on the
+ * loopback the first is passed over, and counted (copies).
+ *
+ * A reader owns its buffer and file until it is closed, and stays where it is
+ * in memory meanwhile.  Failures are returned, with a phrase in `why`; only
+ * pcapio_open_or_exit(), for tools, ends the program.
  */
 #ifndef INNET_CAPTURE_PCAPIO_H
 #define INNET_CAPTURE_PCAPIO_H
@@ -28,13 +33,11 @@
 
 #include <pcap/pcap.h>
 
+#include "common/capture/pcapio-out.h"
 #include "common/capture/read-ahead.h"
+#include "common/wire/frame-link.h"
 
-enum {
-	PCAPIO_BLOCK_BYTES = 256 * 1024,
-	PCAPIO_FRAME_MAX_BYTES = 262144,	/* libpcap's own limit */
-	PCAPIO_HEADER_BYTES = 24, PCAPIO_RECORD_BYTES = 16
-};
+enum { PCAPIO_LEAP_S = 31536000 };	/* a year */
 
 struct pcapio_packet {
 	uint64_t stamp_ns;	/* since the epoch */
@@ -54,27 +57,13 @@ struct pcapio_in {
 	struct ahead *ahead;	/* NULL unless pcapio_ahead() was called */
 	bool ended;		/* of ahead: no block is left */
 	pcap_t *pcap;		/* NULL while the classic reader serves */
-	uint64_t packets;	/* read so far */
+	uint64_t packets;	/* read so far, copies among them */
+	uint64_t copies;	/* passed over */
+	uint64_t last_s;	/* of the last stamp */
+	uint64_t leaps;		/* stamps a year after the one before */
+	uint64_t leap_at;	/* number of the first such packet */
 	char why[PCAP_ERRBUF_SIZE + 64];
 };
-
-struct pcapio_out {
-	const char *path;	/* borrowed, for messages */
-	int fd;
-	int failed;		/* errno of the write that failed, or 0 */
-	uint8_t *buf;
-	size_t have;
-	uint64_t packets;	/* put so far */
-	uint64_t bytes;		/* written into the file */
-};
-
-static inline const char *
-pcapio_name(const char *path, bool writes)
-{
-	if (strcmp(path, "-") != 0)
-		return path;
-	return writes ? "standard output" : "standard input";
-}
 
 __attribute__((format(printf, 2, 3))) static inline int
 pcapio_fail(struct pcapio_in *in, const char *fmt, ...)
@@ -173,6 +162,32 @@ pcapio_cookie_read(void *cookie, char *to, size_t n)
 	return (ssize_t)n;
 }
 
+/* A link type of classic files as libpcap has it: most are the same. */
+static inline int
+pcapio_dlt(int link)
+{
+	switch (link) {
+	case 100: return DLT_ATM_RFC1483;
+	case 102: return DLT_SLIP_BSDOS;
+	case 103: return DLT_PPP_BSDOS;
+	case 106: return DLT_ATM_CLIP;
+	default: return link;
+	}
+}
+
+/* 0 if link, of this name for people (NULL: none), is known; or -1 and why. */
+static inline int
+pcapio_check_link(struct pcapio_in *in, int link, const char *name)
+{
+	char number[16];
+
+	if (frame_link_known(link))
+		return 0;
+	snprintf(number, sizeof(number), "%d", link);
+	return pcapio_fail(in, "link type %s is not understood (known: %s)",
+	    name != NULL ? name : number, frame_link_names);
+}
+
 /* Not a classic file: let libpcap try.  0, or -1 and why. */
 static inline int
 pcapio_open_other(struct pcapio_in *in)
@@ -190,7 +205,8 @@ pcapio_open_other(struct pcapio_in *in)
 		return pcapio_fail(in, "%s", text);
 	}
 	in->link = pcap_datalink(in->pcap);
-	return 0;
+	return pcapio_check_link(in, in->link,
+	    pcap_datalink_val_to_name(in->link));
 }
 
 /* Give back what in holds; the standard input stays open. */
@@ -250,7 +266,8 @@ pcapio_open_fd(struct pcapio_in *in, int fd, const char *path)
 	}
 	in->link = (int)(pcapio_u32(in, in->buf + 20) & 0xffff);
 	in->used = PCAPIO_HEADER_BYTES;
-	return 0;
+	return pcapio_check_link(in, in->link,
+	    pcap_datalink_val_to_name(pcapio_dlt(in->link)));
 }
 
 /* Begin to read path.  0, or -1 and in->why; then nothing is held. */
@@ -312,11 +329,35 @@ pcapio_too_long(struct pcapio_in *in, uint32_t caplen)
 	    "bigger than maximum of %u", caplen, PCAPIO_FRAME_MAX_BYTES);
 }
 
+/*
+ * The stamp of a record of s seconds and frac parts of one, of which there are
+ * `parts`, as nanoseconds at *ns.  0, or -1 and why.
+ */
 static inline int
-pcapio_next_other(struct pcapio_in *in, struct pcapio_packet *p)
+pcapio_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac, uint32_t parts,
+    uint64_t *ns)
+{
+	if (frac >= parts)
+		return pcapio_fail(in, "its stamp has %llu %sseconds, a second "
+		    "and more", (unsigned long long)frac,
+		    parts == 1000000 ? "micro" : "nano");
+	if (s > INT64_MAX / 1000000000 - 1)
+		return pcapio_fail(in, "its stamp, %lld s since 1970, is not "
+		    "from 1970 to 2262", (long long)s);
+	if (s > in->last_s && s - in->last_s >= PCAPIO_LEAP_S &&
+	    in->packets > 0 && in->leaps++ == 0)
+		in->leap_at = in->packets + 1;
+	in->last_s = s;
+	*ns = s * 1000000000u + frac * (1000000000u / parts);
+	return 0;
+}
+
+static inline int
+pcapio_read_other(struct pcapio_in *in, struct pcapio_packet *p)
 {
 	struct pcap_pkthdr *h;
 	const u_char *data;
+	uint64_t ns = 0;
 	int got = pcap_next_ex(in->pcap, &h, &data);
 
 	if (got == PCAP_ERROR && !in->interrupted)
@@ -325,26 +366,23 @@ pcapio_next_other(struct pcapio_in *in, struct pcapio_packet *p)
 		return 0;
 	if (h->caplen > PCAPIO_FRAME_MAX_BYTES)	/* D-Bus, USB: to 128 MB */
 		return pcapio_too_long(in, h->caplen);
+	if (pcapio_stamp(in, (uint64_t)h->ts.tv_sec, (uint64_t)h->ts.tv_usec,
+	    1000000000, &ns) == -1)
+		return -1;
 	in->packets++;
-	*p = (struct pcapio_packet){ (uint64_t)h->ts.tv_sec * 1000000000u +
-	    (uint64_t)h->ts.tv_usec, h->caplen,
+	*p = (struct pcapio_packet){ ns, h->caplen,
 	    h->len < h->caplen ? h->caplen : h->len, data };
 	return 1;
 }
 
-/*
- * The next packet: 1, 0 at the end (or when a signal came), -1 if the file is
- * damaged: in->why says how, and it is packet in->packets + 1.
- */
+/* The next record of a classic file. */
 static inline int
-pcapio_next(struct pcapio_in *in, struct pcapio_packet *p)
+pcapio_read(struct pcapio_in *in, struct pcapio_packet *p)
 {
 	const uint8_t *h;
-	uint32_t frac, caplen;
+	uint32_t caplen;
 	int got;
 
-	if (in->pcap != NULL)
-		return pcapio_next_other(in, p);
 	got = pcapio_more(in, PCAPIO_RECORD_BYTES);
 	if (got == -1)
 		return -1;
@@ -367,9 +405,9 @@ pcapio_next(struct pcapio_in *in, struct pcapio_packet *p)
 		    "captured bytes, only got %zu", caplen,
 		    in->have - in->used - PCAPIO_RECORD_BYTES);
 	h = in->buf + in->used;
-	frac = pcapio_u32(in, h + 4);
-	p->stamp_ns = (uint64_t)pcapio_u32(in, h) * 1000000000u +
-	    (in->nano ? frac : (uint64_t)frac * 1000u);
+	if (pcapio_stamp(in, pcapio_u32(in, h), pcapio_u32(in, h + 4),
+	    in->nano ? 1000000000 : 1000000, &p->stamp_ns) == -1)
+		return -1;
 	p->caplen = caplen;
 	p->len = pcapio_u32(in, h + 12);
 	if (p->len < caplen)
@@ -380,114 +418,24 @@ pcapio_next(struct pcapio_in *in, struct pcapio_packet *p)
 	return 1;
 }
 
-/* Write what the buffer holds.  0, or -1 (and out->failed) for good. */
+/*
+ * The next packet: 1, 0 at the end (or when a signal came), -1 if the file is
+ * damaged: in->why says how, and it is packet in->packets + 1.
+ */
 static inline int
-pcapio_flush(struct pcapio_out *out)
+pcapio_next(struct pcapio_in *in, struct pcapio_packet *p)
 {
-	size_t done = 0;
-	ssize_t n;
+	int got;
 
-	while (done < out->have && out->failed == 0) {
-		n = write(out->fd, out->buf + done, out->have - done);
-		if (n >= 0) {
-			done += (size_t)n;
-			out->bytes += (uint64_t)n;
-		} else if (errno != EINTR) {
-			out->failed = errno;
-		}
+	for (;;) {
+		got = in->pcap != NULL ? pcapio_read_other(in, p) :
+		    pcapio_read(in, p);
+		if (got != 1 || (in->link != FRAME_SLL &&
+		    in->link != FRAME_SLL2) ||
+		    !frame_link_is_copy(in->link, p->data, p->caplen))
+			return got;
+		in->copies++;
 	}
-	out->have = 0;
-	return out->failed == 0 ? 0 : -1;
-}
-
-/* A new file begins, and the buffer is empty: put what packets come behind. */
-static inline void
-pcapio_head(struct pcapio_out *out)
-{
-	const uint32_t head[6] = { 0xa1b23c4d, 2 | 4 << 16, 0, 0,
-	    PCAPIO_FRAME_MAX_BYTES, 1 };
-	const uint16_t version[2] = { 2, 4 };
-
-	memcpy(out->buf, head, sizeof(head));
-	memcpy(out->buf + 4, version, sizeof(version));
-	out->have = sizeof(head);
-	out->bytes = 0;
-}
-
-/* Begin to write to path.  0, or -1 with errno. */
-static inline int
-pcapio_create(struct pcapio_out *out, const char *path)
-{
-	*out = (struct pcapio_out){ .path = path, .fd = STDOUT_FILENO };
-	if (strcmp(path, "-") != 0)
-		out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-		    0666);
-	if (out->fd == -1)
-		return -1;
-	out->buf = malloc(PCAPIO_BLOCK_BYTES + PCAPIO_RECORD_BYTES +
-	    PCAPIO_FRAME_MAX_BYTES);
-	if (out->buf == NULL)
-		return -1;
-	pcapio_head(out);
-	return 0;
-}
-
-/*
- * Room for a frame of up to PCAPIO_FRAME_MAX_BYTES, to be filled in place and
- * then put with pcapio_commit(); or given up by asking again.
- */
-static inline uint8_t *
-pcapio_room(struct pcapio_out *out)
-{
-	if (out->have >= PCAPIO_BLOCK_BYTES)
-		pcapio_flush(out);
-	return out->buf + out->have + PCAPIO_RECORD_BYTES;
-}
-
-/* Put the caplen bytes that stand at pcapio_room(), len long on the wire. */
-static inline void
-pcapio_commit(struct pcapio_out *out, uint64_t stamp_ns, uint32_t caplen,
-    uint32_t len)
-{
-	const uint32_t h[4] = { (uint32_t)(stamp_ns / 1000000000u),
-	    (uint32_t)(stamp_ns % 1000000000u), caplen, len };
-
-	memcpy(out->buf + out->have, h, sizeof(h));
-	out->have += sizeof(h) + caplen;
-	out->packets++;
-}
-
-/*
- * Put a copy of the frame at data, cut at PCAPIO_FRAME_MAX_BYTES.  Failures are
- * kept for pcapio_close().
- */
-static inline void
-pcapio_write(struct pcapio_out *out, uint64_t stamp_ns, const void *data,
-    uint32_t caplen, uint32_t len)
-{
-	uint8_t *to = pcapio_room(out);
-
-	if (caplen > PCAPIO_FRAME_MAX_BYTES)
-		caplen = PCAPIO_FRAME_MAX_BYTES;
-	if (caplen > 0)		/* data may be no place then */
-		memcpy(to, data, caplen);
-	pcapio_commit(out, stamp_ns, caplen, len);
-}
-
-/* Write the rest and close.  0, or -1 if any packet may be missing: errno. */
-static inline int
-pcapio_close(struct pcapio_out *out)
-{
-	pcapio_flush(out);
-	/* some disks tell only now; the standard output stays open */
-	if (out->failed == 0 && close(out->fd == STDOUT_FILENO ?
-	    dup(out->fd) : out->fd) == -1)
-		out->failed = errno;
-	free(out->buf);
-	out->buf = NULL;
-	out->fd = -1;
-	errno = out->failed;
-	return out->failed == 0 ? 0 : -1;
 }
 
 /* For tools: pcapio_open(), or say why not and exit 1 (2 for a terminal). */
@@ -500,16 +448,6 @@ pcapio_open_or_exit(struct pcapio_in *in, const char *path)
 		errx(1, "%s: %s", pcapio_name(path, false), in->why);
 }
 
-/* For tools: pcapio_create(), or say why not and exit 1 (2 for a terminal). */
-static inline void
-pcapio_create_or_exit(struct pcapio_out *out, const char *path)
-{
-	if (strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
-		errx(2, "standard output is a terminal; use -w FILE");
-	if (pcapio_create(out, path) == -1)
-		err(1, "%s", pcapio_name(path, true));
-}
-
 /* For tools: after pcapio_next() gave -1, one line; the status it is worth. */
 static inline int
 pcapio_warn_damage(const struct pcapio_in *in)
@@ -519,14 +457,22 @@ pcapio_warn_damage(const struct pcapio_in *in)
 	return 1;
 }
 
-/* For tools: pcapio_close(), one line if it fails; the exit status. */
-static inline int
-pcapio_close_or_warn(struct pcapio_out *out)
+/* For tools: lines about what was odd, but could be read. */
+static inline void
+pcapio_warn_odd(const struct pcapio_in *in)
 {
-	if (pcapio_close(out) == 0)
-		return 0;
-	warn("%s: output is incomplete", pcapio_name(out->path, true));
-	return 1;
+	if (in->leaps > 0)
+		warnx("%s: packet %llu: its stamp is a year and more after "
+		    "its predecessor's (%llu such)",
+		    pcapio_name(in->path, false),
+		    (unsigned long long)in->leap_at,
+		    (unsigned long long)in->leaps);
+	if (in->copies > 0)
+		warnx("%s: %llu of %llu packets are there twice, as they left "
+		    "over the loopback and as they came; one is taken",
+		    pcapio_name(in->path, false),
+		    (unsigned long long)in->copies,
+		    (unsigned long long)in->packets);
 }
 
 #endif

@@ -96,10 +96,11 @@ updates_next(struct updates *it, uint64_t *stamp_ns, struct update *u)
 	return got;
 }
 
-/* For tools: a line about stamps that went back, if any did. */
+/* For tools: lines about stamps that went back, and what else was odd. */
 static inline void
-updates_warn_backwards(const struct updates *it)
+updates_warn_odd(const struct updates *it)
 {
+	pcapio_warn_odd(&it->in);
 	if (it->backwards > 0)
 		warnx("%s: packet %llu: time goes backwards (%llu such); taken "
 		    "for the time before it", pcapio_name(it->in.path, false),

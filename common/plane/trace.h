@@ -37,6 +37,7 @@ struct trace_conf {
 	void (*carry)(void *ctx, uint64_t at_ns, const uint8_t *p,
 	    uint32_t have, uint32_t len);
 	void *carry_ctx;
+	struct pcapio_out *came;	/* what comes goes there, too; NULL */
 };
 
 /* A frame that has left and is still under way. */
@@ -66,6 +67,8 @@ struct trace {
 	uint8_t *edit;			/* a frame that is changed; and one of
 					 * our own */
 	uint64_t departures_differ;
+	uint64_t no_ethernet;		/* regular frames without a type: not
+					 * written */
 	uint64_t stamp_ns;		/* of the packet that is being taken */
 	int status;
 };
@@ -249,8 +252,8 @@ struct trace_in {
 	union addr from, to;
 };
 
-/* Read the packet of i into *in. */
-static inline void
+/* Read the packet of i into *in; false if it has no form as Ethernet. */
+static inline bool
 trace_read(const struct trace *t, struct merged *feed,
     const struct merged_input *i, struct trace_in *in)
 {
@@ -263,11 +266,13 @@ trace_read(const struct trace *t, struct merged *feed,
 	uint32_t have, len;
 	uint8_t *data;
 
+	data = (uint8_t *)(uintptr_t)merged_ethernet(feed, i, fr, &have, &len);
+	if (data == NULL)
+		return false;
 	flow_addr(&in->from, fr->flow.src, fr->flow.sport != 0 ?
 	    fr->flow.sport : none, fr->flow.v6);
 	flow_addr(&in->to, fr->flow.dst, fr->flow.dport != 0 ?
 	    fr->flow.dport : none, fr->flow.v6);
-	data = (uint8_t *)(uintptr_t)merged_ethernet(feed, i, fr, &have, &len);
 	/* every field: else compilers clear the whole of it first */
 	in->p = (struct packet){ .from = &in->from, .to = &in->to,
 	    .way = PACKET_WAY_OWN, .tos = is == FRAME_OTHER ? 0 : fr->tos,
@@ -275,6 +280,7 @@ trace_read(const struct trace *t, struct merged *feed,
 	    .wire_bytes = i->p.len, .update = NULL, .frame = fr, .is = is,
 	    .data = data, .have = have, .len = len, .changed = false,
 	    .bare = false, .cluster = 0 };
+	return true;
 }
 
 /* Did the packet p of another run leave a queue?  Then it is the next. */
@@ -316,7 +322,9 @@ trace_read_departure(struct trace *t, struct trace_in *to)
 		if (one.frame == NULL)
 			err(1, "captures");
 	}
-	trace_read(t, &one, &i, to);
+	if (!trace_read(t, &one, &i, to))
+		to->p = (struct packet){ .is = FRAME_OTHER,
+		    .data = one.frame };
 	t->next.at_ns = i.p.stamp_ns;
 	return true;
 }
@@ -403,8 +411,16 @@ trace_feed(struct trace *t, const struct merged_input *i)
 {
 	struct trace_in in;
 
-	trace_read(t, &t->feed, i, &in);
+	if (!trace_read(t, &t->feed, i, &in)) {
+		t->pl->n[PLANE_PACKETS]++;
+		t->pl->n[PLANE_REGULAR]++;
+		t->no_ethernet++;
+		return;
+	}
 	t->stamp_ns = i->p.stamp_ns;
+	if (t->cf->came != NULL)
+		pcapio_write(t->cf->came, i->now_ns, in.p.data, in.p.have,
+		    in.p.len);
 	plane_take_impaired(t->pl, &in.p);
 	plane_flush(t->pl);
 }
@@ -461,6 +477,16 @@ trace_close(struct trace *t)
 	free(t->edit);
 	merged_close(&t->feed);
 	return t->status | t->feed.status;
+}
+
+/* What the driver itself counted, for a report. */
+static inline void
+trace_account(const struct trace *t, struct counters *c)
+{
+	counters_put(c, "no_ethernet", t->no_ethernet);
+	counters_put(c, "impaired_lost", t->impair.lost);
+	counters_put(c, "impaired_dup", t->impair.duplicated);
+	counters_put(c, "impaired_reordered", t->impair.reordered);
 }
 
 /*

@@ -1,11 +1,11 @@
 /*
- * frame.h - Ethernet, VLAN, SLL, raw and loopback frames: UDP in and out
+ * frame.h - frames of any link layer: UDP in and out
  *
  * frame_parse() finds the UDP payload in a captured frame, whatever its link
  * layer, and says why there is none.  It borrows the bytes and trusts nothing
  * in them.  Checksums are judged apart, by frame_checksums_ok(), so that
  * traffic that is not ours need not pay for them.
- * Link types are those of pcap files (LINKTYPE_*).
+ * Link types and headers are frame-link.h's.
  */
 #ifndef INNET_WIRE_FRAME_H
 #define INNET_WIRE_FRAME_H
@@ -16,16 +16,11 @@
 #include <string.h>
 
 #include "common/base/bytes.h"
+#include "common/wire/frame-link.h"
 #include "common/wire/inetsum.h"
 
-enum frame_link {
-	FRAME_NULL = 0, FRAME_ETHERNET = 1, FRAME_DLT_RAW = 12,
-	FRAME_DLT_RAW_BSD = 14, FRAME_RAW = 101, FRAME_LOOP = 108,
-	FRAME_SLL = 113, FRAME_IPV4 = 228, FRAME_IPV6 = 229, FRAME_SLL2 = 276
-};
-
 enum {
-	FRAME_ETH_BYTES = 14, FRAME_UDP_BYTES = 8,
+	FRAME_UDP_BYTES = 8,
 	FRAME_V4_BYTES = FRAME_ETH_BYTES + 20 + FRAME_UDP_BYTES,
 	FRAME_V6_BYTES = FRAME_ETH_BYTES + 40 + FRAME_UDP_BYTES,
 	FRAME_MAX_BYTES = 262144,	/* libpcap's own limit */
@@ -62,58 +57,6 @@ static inline uint8_t
 frame_dscp_tos(const struct frame *f)
 {
 	return f->tos & 0xfc;
-}
-
-/*
- * Skip the link header: the offset of what is behind it and its ethertype (0
- * unknown), or false if the bytes end before.
- */
-static inline bool
-frame_skip_link(int link, const uint8_t *p, size_t len, uint32_t *at,
-    uint16_t *type)
-{
-	struct bytes w = bytes_over(p, len);
-	const uint8_t *h;
-	uint16_t t = 0;
-
-	switch (link) {
-	case FRAME_ETHERNET:
-		h = bytes_take(&w, FRAME_ETH_BYTES);
-		if (h == NULL)
-			return false;
-		t = (uint16_t)bytes_get(h + 12, 2);
-		while (t == 0x8100 || t == 0x88a8 || t == 0x9100) {
-			bytes_take(&w, 2);
-			t = bytes_u16(&w);
-		}
-		break;
-	case FRAME_SLL:
-		bytes_take(&w, 14);
-		t = bytes_u16(&w);
-		break;
-	case FRAME_SLL2:
-		t = bytes_u16(&w);
-		bytes_take(&w, 18);
-		break;
-	case FRAME_NULL:
-	case FRAME_LOOP:
-		bytes_take(&w, 4);
-		/* fall through */
-	case FRAME_DLT_RAW:
-	case FRAME_DLT_RAW_BSD:
-	case FRAME_RAW:
-	case FRAME_IPV4:
-	case FRAME_IPV6:
-		if (bytes_ok(&w) && w.left > 0)
-			t = *w.p >> 4 == 4 ? 0x0800 : *w.p >> 4 == 6 ?
-			    0x86dd : 0;
-		break;
-	default:
-		return false;
-	}
-	*at = (uint32_t)(len - w.left);
-	*type = t;
-	return bytes_ok(&w);
 }
 
 /* Walk IPv6 extension headers; the last next-header value. */
@@ -199,7 +142,7 @@ frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
 	uint32_t udp_len;
 
 	*f = (struct frame){ .ip_at = 0 };
-	if (!frame_skip_link(link, p, caplen, &f->ip_at, &f->ethertype))
+	if (!frame_link_skip(link, p, caplen, &f->ip_at, &f->ethertype))
 		return FRAME_OTHER;
 	w = bytes_over(p + f->ip_at, caplen - f->ip_at);
 	if (f->ethertype == 0x0800 ? !frame_read_v4(&w, f, &ip) :

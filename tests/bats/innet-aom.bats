@@ -146,10 +146,44 @@ aom() {
 }
 
 @test "every link type gives the same figures" {
-	for l in ethernet vlan raw sll sll2 null; do
+	for l in ethernet vlan raw sll sll2 null ppp hdlc pppoe wifi radiotap; do
 		ms 11 1 0 1 1 1  31 1 1 1 1 6 | mkolaf -l "$l" >l.pcap
-		aom -r l.pcap --csv | md5sum
+		aom -r l.pcap --csv | tee "$l.csv" | md5sum
 	done | sort -u | wc -l | grep -qx 1
+	grep -q '^1,2,2,' radiotap.csv
+}
+
+@test "a link type that is not understood is refused by its name, by every tool" {
+	ms 11 1 0 1 1 1 | mkolaf -l 195 >l.pcap
+	editcap -F pcapng l.pcap l.pcapng
+	for f in l.pcap l.pcapng; do
+		want="$f: link type IEEE802_15_4* is not understood (known: Ethernet, "
+		run -1 innet-aom -r $f; [[ $output == "innet-aom: "$want* ]]
+		run -1 innet-aom -r got.pcap --sent $f; [[ $output == *$want* ]]
+		run -1 innet-switch -r $f -w out.pcap; [[ $output == *$want* ]]
+		run -1 innet-replay -r $f -w out.pcap; [[ $output == *$want* ]]
+		run -1 innet-plot age -w out.svg $f; [[ $output == *$want* ]]
+	done
+}
+
+@test "a stamp that cannot be is damage; one that leaps is told" {
+	for at in 130 134; do		# the second record's seconds, and their part
+		cp got.pcap odd.pcap
+		printf '\377\377\377\377' |
+			dd of=odd.pcap bs=1 seek=$at conv=notrunc status=none
+		run innet-aom -q -r odd.pcap
+		echo "$status ${lines[0]}"
+	done >all
+	grep -q "^0 innet-aom: odd.pcap: packet 2: its stamp is a year and more after its predecessor's (1 such)$" all
+	grep -q "^1 innet-aom: odd.pcap: packet 2: its stamp has 4294967295 nanoseconds, a second and more$" all
+}
+
+@test "what a cooked capture has twice, of the loopback, is taken once" {
+	ms 11 1 0 1 1 1  31 1 1 1 1 6 | mkolaf >want.pcap
+	ms 11 1 0 1 1 1  31 1 1 1 1 6 | sed 'p;s/$/ outgoing/' | mkolaf -l sll2 >l.pcap
+	run -0 --separate-stderr innet-aom -q -r l.pcap --csv
+	[ "$output" = "$(aom -r want.pcap --csv)" ]
+	[ "$stderr" = "innet-aom: l.pcap: 2 of 4 packets are there twice, as they left over the loopback and as they came; one is taken" ]
 }
 
 @test "time going backwards: one warning, the first packet named, status 0" {

@@ -46,6 +46,20 @@ filter() {
 	[ "$(jq .regular r.json)" -eq 1 ]
 }
 
+@test "what came over PPP or 802.11 leaves as Ethernet, and what is not IP stays" {
+	for l in ppp hdlc pppoe wifi radiotap; do
+		{ at 1 1 0 1; at 2 2 0 1 type=0xc0; at 3 3 0 1 tos=0; } |
+			mkolaf -l $l >in.pcap
+		run -0 innet-switch -r in.pcap -w $l.pcap --report r.json
+		[[ $output == *", 1 left out (not IP)" ]]
+		[ "$(jq -c '[.packets,.regular,.no_ethernet]' r.json)" = '[3,2,1]' ]
+	done
+	{ at 1 1 0 1; at 3 3 0 1 tos=0; } | mkolaf | tcpdump -txxnr - >want
+	for l in ppp hdlc pppoe wifi radiotap; do
+		tcpdump -txxnr $l.pcap | cmp - want
+	done
+}
+
 @test "checksums of zero and of the pseudo header alone are accepted" {
 	{ at 1 1 0 1 sum=none; at 2 2 0 1 sum=pseudo; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --report r.json

@@ -40,7 +40,8 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {
 	static const int link[] = { FRAME_ETHERNET, FRAME_NULL, FRAME_DLT_RAW,
 	    FRAME_DLT_RAW_BSD, FRAME_RAW, FRAME_LOOP, FRAME_SLL, FRAME_IPV4,
-	    FRAME_IPV6, FRAME_SLL2, 147 };
+	    FRAME_IPV6, FRAME_SLL2, 147, FRAME_PPP, FRAME_PPP_HDLC,
+	    FRAME_PPP_ETHER, FRAME_WIFI, FRAME_RADIOTAP };
 	const size_t links = sizeof(link) / sizeof(*link);
 	struct frame f, g;
 	enum frame_is is;

@@ -56,7 +56,9 @@ def ip6(payload=b"hello", ext=b"", first=17, length=None, **kw):
 
 MACS = bytes([2, 0, 10, 255, 255, 1, 2, 0, 10, 0, 1, 1])
 LINK = {"ethernet": 0, "null": 1, "raw": 4, "loop": 5, "sll": 6, "ipv4": 7,
-        "ipv6": 8, "sll2": 9, "unknown": 10}
+        "ipv6": 8, "sll2": 9, "unknown": 10, "ppp": 11, "hdlc": 12,
+        "pppoe": 13, "wifi": 14, "radiotap": 15}
+SNAP = b"\xaa\xaa\3\0\0\0\x08\0"
 
 
 def frame(name, link, data, cut=0):
@@ -104,6 +106,21 @@ def frames():
     frame("raw-v4", "raw", ip4())
     frame("raw-v6", "ipv6", ip6())
     frame("unknown-link", "unknown", ip4())
+    frame("ppp", "ppp", b"\0\x21" + ip4())
+    frame("ppp-short-protocol", "ppp", b"\x57" + ip6())
+    frame("ppp-lcp", "ppp", b"\xff\3\xc0\x21" + bytes(40))
+    frame("ppp-hdlc", "hdlc", b"\xff\3\0\x21" + ip4())
+    frame("ppp-cisco", "hdlc", b"\x0f\0\x08\0" + ip4())
+    frame("pppoe", "pppoe", b"\x11\0\0\1\0\x40\0\x21" + ip4())
+    frame("wifi", "wifi", b"\x08\1" + bytes(22) + SNAP + ip4())
+    frame("wifi-qos-htc-4", "wifi", b"\x88\x83" + bytes(34) + SNAP + ip4())
+    frame("wifi-encrypted", "wifi", b"\x08\x41" + bytes(22) + SNAP + ip4())
+    frame("wifi-beacon", "wifi", b"\x80\0" + bytes(60))
+    frame("radiotap", "radiotap", b"\0\0\x08\0\0\0\0\0\x08\1" + bytes(22)
+          + SNAP + ip4())
+    frame("radiotap-padded", "radiotap", b"\0\0\x19\0\3\0\0\x80" + bytes(16)
+          + b"\x20\x88\1" + bytes(26) + SNAP + ip4())
+    frame("radiotap-length-lies", "radiotap", b"\0\0\xff\xff" + bytes(60))
     frame("update", "ethernet", eth(ip4(payload=update())))
 
 
@@ -272,6 +289,8 @@ def captures():
     put("pcapio", "pcapng-simple", pcapng(simple=True))
     put("pcapio", "pcapng-dbus", pcapng(link=231))
     put("pcapio", "pcapng-cut", pcapng()[:-7])
+    put("pcapio", "sll-copies", classic(
+        packets=[b"\0\4\3\4" + bytes(12), bytes(16)], link=113))
     put("pcapio", "modified", struct.pack("<I", 0xa1b2cd34) + ok[4:])
     put("pcapio", "text", b"not a capture, but long enough to be one")
 

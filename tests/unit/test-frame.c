@@ -102,6 +102,85 @@ under(int link, const void *head, size_t n, const struct frame_flow *flow)
 
 #define MACS "\2\0\12\0\0\1\2\0\12\0\0\2"
 
+#define SNAP "\xaa\xaa\3\0\0\0\x08\0"
+#define ADDRESSES "\0\0\1\2\3\4\5\6\1\2\3\4\5\6\1\2\3\4\5\6"
+
+/* Is what is behind these n bytes of a link header other traffic? */
+static bool
+none(int link, const void *head, size_t n)
+{
+	uint8_t p[512], q[512];
+	size_t len = make(p, &v4, 40) - FRAME_ETH_BYTES;
+	struct frame f;
+
+	memcpy(q, head, n);
+	memcpy(q + n, p + FRAME_ETH_BYTES, len);
+	return parse(link, q, n + len, n + len, &f) == FRAME_OTHER &&
+	    f.ethertype == 0;
+}
+
+static void
+ppp(void)
+{
+	ok(under(FRAME_PPP, "\0\x21", 2, &v4) &&
+	    under(FRAME_PPP, "\x57", 1, &v6) &&
+	    under(FRAME_PPP, "\xff\3\0\x57", 4, &v6) &&
+	    under(FRAME_PPP_HDLC, "\xff\3\x21", 3, &v4) &&
+	    under(FRAME_PPP_HDLC, "\x0f\0\x08\0", 4, &v4) &&
+	    under(FRAME_PPP_HDLC, "\x8f\0\x86\xdd", 4, &v6),
+	    "PPP, framed or not, its protocol in one byte or two; Cisco's");
+	ok(under(FRAME_PPP_ETHER, "\x11\0\0\7\0\0\0\x21", 8, &v4) &&
+	    under(FRAME_PPP_ETHER, "\x11\0\0\7\0\0\x57", 7, &v6),
+	    "PPP over Ethernet");
+	ok(none(FRAME_PPP, "\xc0\x21", 2) && none(FRAME_PPP, "\x80\x21", 2) &&
+	    none(FRAME_PPP, "\x0f\0\x08\0", 4) &&
+	    none(FRAME_PPP_ETHER, "\x11\7\0\7\0\0\0\x21", 8),
+	    "LCP, IPCP and discovery are other traffic");
+}
+
+static void
+wifi(void)
+{
+	ok(under(FRAME_WIFI, "\x08\1" ADDRESSES "\x10\0" SNAP, 32, &v4) &&
+	    under(FRAME_WIFI, "\x88\2" ADDRESSES "\0\0" "\7\0" SNAP, 34,
+	    &v4) && under(FRAME_WIFI, "\x08\3" ADDRESSES "\0\0" "\1\2\3\4\5"
+	    "\6" SNAP, 38, &v4) && under(FRAME_WIFI, "\x88\x83" ADDRESSES
+	    "\0\0" "\1\2\3\4\5\6" "\0\0" "\0\0\0\0" SNAP, 44, &v4) &&
+	    under(FRAME_WIFI, "\x08\1" ADDRESSES "\0\0" "\xaa\xaa\3\0\0"
+	    "\xf8\x86\xdd", 32, &v6),
+	    "802.11: plain, QoS, four addresses, all of them with HTC");
+	ok(none(FRAME_WIFI, "\x08\x41" ADDRESSES "\0\0" SNAP, 32) &&
+	    none(FRAME_WIFI, "\x08\5" ADDRESSES "\0\0" SNAP, 32) &&
+	    none(FRAME_WIFI, "\x08\1" ADDRESSES "\1\0" SNAP, 32) &&
+	    none(FRAME_WIFI, "\x48\1" ADDRESSES "\0\0" SNAP, 32) &&
+	    none(FRAME_WIFI, "\x80\0" ADDRESSES "\0\0" SNAP, 32) &&
+	    none(FRAME_WIFI, "\x09\1" ADDRESSES "\0\0" SNAP, 32) &&
+	    none(FRAME_WIFI, "\x88\1" ADDRESSES "\0\0" "\x80\0" SNAP, 34) &&
+	    none(FRAME_WIFI, "\x08\1" ADDRESSES "\0\0" "\x42\x42\3\0\0\0"
+	    "\x08\0", 32), "encrypted, fragments, null, beacons, other "
+	    "versions, A-MSDU and no SNAP: none");
+	ok(under(FRAME_RADIOTAP, "\0\0\x08\0\0\0\0\0" "\x08\1" ADDRESSES
+	    "\0\0" SNAP, 40, &v4) &&
+	    under(FRAME_RADIOTAP, "\0\0\x09\0\2\0\0\0" "\x10" "\x88\1"
+	    ADDRESSES "\0\0" "\0\0" SNAP, 43, &v4) &&
+	    under(FRAME_RADIOTAP, "\0\0\x19\0\3\0\0\x80\0\0\0\0\0\0\0\0"
+	    "\1\2\3\4\5\6\7\x08" "\x20" "\x88\1" ADDRESSES "\0\0" "\0\0"
+	    "\0\0" SNAP, 61, &v4),
+	    "radiotap: bare, with FCS, with words, time and padding");
+	ok(parse(FRAME_RADIOTAP, (const uint8_t *)"\1\0\x08\0\0\0\0\0", 8, 8,
+	    &(struct frame){ 0 }) == FRAME_OTHER, "another version: none");
+}
+
+static void
+rare_links(void)
+{
+	ppp();
+	wifi();
+	ok(none(FRAME_SLL, "\0\0\3\x38\0\6\2\0\0\0\0\1\0\0\x08\0", 16) &&
+	    none(FRAME_SLL2, "\x08\0\0\0\0\0\0\1\3\x38\0\6\2\0\0\0\0\1"
+	    "\0\0", 20), "netlink has no ethertype");
+}
+
 static void
 links(void)
 {
@@ -129,6 +208,7 @@ links(void)
 	for (size_t i = 0; i < sizeof(raw) / sizeof(*raw); i++)
 		good = good && under(raw[i], "", 0, i == 4 ? &v6 : &v4);
 	ok(good, "raw IP");
+	rare_links();
 	for (size_t i = 0; i + 1 < sizeof(p); i += 2)
 		bytes_put(p + i, 0x8100, 2);
 	ok(parse(FRAME_ETHERNET, p, sizeof(p), sizeof(p), &f) == FRAME_OTHER,
@@ -310,14 +390,15 @@ invented(void)
 static void
 noise(uint8_t *p)
 {
-	static const int link[] = { 0, 1, 12, 101, 108, 113, 228, 229, 276 };
+	static const int link[] = { 0, 1, 9, 12, 50, 51, 101, 105, 108, 113,
+	    127, 228, 229, 276 };
 	struct rng r = rng_seed(6);
 	struct frame f;
 	size_t udp = 0, wrong = 0;
 
 	for (int run = 0; run < 200000; run++) {
 		size_t len = rng_below(&r, 120);
-		int l = link[run % 9];
+		int l = link[run % 14];
 		uint32_t at = 0;
 		uint16_t type = 0;
 
@@ -330,7 +411,7 @@ noise(uint8_t *p)
 		if (parse(l, p, len, len + rng_below(&r, 9), &f) != FRAME_UDP)
 			continue;
 		udp++;
-		frame_skip_link(l, p, len, &at, &type);
+		frame_link_skip(l, p, len, &at, &type);
 		wrong += f.payload_at + f.payload_bytes > len ||
 		    f.ip_at != at || f.udp_at < at + 20;
 	}

@@ -211,13 +211,127 @@ others(void)
 	n = pcapng(f, 1, 60, 20);
 	ok(drain(mem(f, n), why, &p) == 1 && p.len == 60,
 	    "a length below the captured one is raised to it");
-	n = pcapng(f, LINK_DBUS, 262144, 262144);
-	ok(drain(mem(f, n), why, NULL) == 1, "262,144 bytes of D-Bus");
-	n = pcapng(f, LINK_DBUS, 262145, 262145);
-	ok(drain(mem(f, n), why, NULL) == -1 &&
-	    strstr(why, "bigger than maximum of 262144") != NULL,
-	    "one more, which libpcap takes, is refused");
+	n = pcapng(f, 1, 262144, 262144);
+	ok(drain(mem(f, n), why, NULL) == 1, "262,144 bytes");
+	n = pcapng(f, 1, 262145, 262145);
+	ok(drain(mem(f, n), why, NULL) == -1 && why[0] != '\0',
+	    "one more is refused");
 	free(f);
+}
+
+/* Link types that are not understood are refused, by the name they have. */
+static void
+links(void)
+{
+	static const struct {
+		uint16_t link;
+		const char *name;
+	} s[] = { { 195, "IEEE802_15_4" }, { 231, "DBUS" }, { 8, "SLIP" },
+		{ 100, "ATM_RFC1483" }, { 60001, "60001" } };
+	static const int known[] = { 0, 1, 9, 12, 50, 51, 101, 105, 108, 113,
+	    127, 228, 229, 276 };
+	uint8_t f[512];
+	char why[400], want[64];
+	bool good = true;
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(s) / sizeof(*s); i++) {
+		snprintf(want, sizeof(want), "link type %s is not understood "
+		    "(known: Ethernet,", s[i].name);
+		n = classic(f, 0xa1b23c4d, false, 7);
+		put32(f + 20, s[i].link, false);
+		ok(drain(mem(f, n), why, NULL) == -1 &&
+		    strncmp(why, want, strlen(want)) == 0, "%u: %s", s[i].link,
+		    why);
+	}
+	n = pcapng(f, LINK_DBUS, 60, 60);
+	ok(drain(mem(f, n), why, NULL) == -1 && strstr(why, "link type DBUS ")
+	    != NULL, "pcapng: %s", why);
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		n = classic(f, 0xa1b23c4d, false, 7);
+		put32(f + 20, 0x14000000 | (uint32_t)known[i], false);
+		good = good && drain(mem(f, n), why, NULL) == 3;
+	}
+	ok(good, "those that are understood are read, with bits of FCS");
+}
+
+/* Stamps that cannot be are damage; those that leap are counted. */
+static void
+stamps(void)
+{
+	uint8_t f[512];
+	uint64_t far = 1ull << 63;
+	struct pcapio_in in;
+	struct pcapio_packet p;
+	struct pcapio_out out;
+	char why[400];
+	size_t n = classic(f, 0xa1b23c4d, false, 7);
+
+	put32(f + 24 + 21 + 4, 1000000000, false);
+	ok(drain(mem(f, n), why, NULL) == -2 && strcmp(why, "its stamp has "
+	    "1000000000 nanoseconds, a second and more") == 0, "%s", why);
+	n = classic(f, 0xa1b2c3d4, true, 7);
+	put32(f + 24 + 21 + 4, 1000000, true);
+	ok(drain(mem(f, n), why, NULL) == -2 && strcmp(why, "its stamp has "
+	    "1000000 microseconds, a second and more") == 0, "%s", why);
+	n = pcapng(f, 1, 60, 60);
+	memcpy(f + 28 + 32 + 12, (uint8_t *)&far + 4, 4);
+	memcpy(f + 28 + 32 + 16, &far, 4);
+	ok(drain(mem(f, n), why, NULL) == -1 && strstr(why,
+	    "is not from 1970 to 2262") != NULL, "pcapng: %s", why);
+	n = classic(f, 0xa1b23c4d, false, 7);
+	put32(f + 24 + 21, 0xffffffff, false);
+	pcapio_open_fd(&in, mem(f, n), "mem");
+	while (pcapio_next(&in, &p) == 1)
+		;
+	ok(in.packets == 3 && in.leaps == 1 && in.leap_at == 2,
+	    "a stamp that leaps is counted, and the packet is known");
+	pcapio_close_in(&in);
+	pcapio_create_or_exit(&out, "/dev/null");
+	pcapio_write(&out, 4294967295999999999u, f, 9, 9);
+	ok(out.failed == 0, "the last of 2106 is written");
+	pcapio_write(&out, 4294967296000000000u, f, 9, 9);
+	ok(pcapio_close(&out) == -1 && errno == EOVERFLOW && out.packets == 1,
+	    "what is past it is told, and not written");
+}
+
+/* Of what left over the loopback and came, one is taken: as libpcap does. */
+static void
+copies(void)
+{
+	static const uint8_t sll[16] = { 0, 4, 3, 4 };
+	static const uint8_t sll2[20] = { [8] = 3, 4, 4 };
+	struct pcapio_packet p;
+	struct pcapio_out out;
+	struct pcapio_in in;
+	char path[64];
+	bool good = true;
+
+	for (int i = 0; i < 4; i++) {
+		const uint32_t link = i < 2 ? 113 : 276;
+		const uint32_t bytes = i < 2 ? 16 : 20;
+		uint8_t q[20];
+		int fd = memfd_create("capture", 0);
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		pcapio_create_or_exit(&out, path);
+		memcpy(out.buf + 20, &link, 4);
+		memcpy(q, i < 2 ? sll : sll2, bytes);
+		pcapio_write(&out, 1, q, bytes, bytes);
+		q[i < 2 ? 1 : 10] = 0;	/* it came */
+		pcapio_write(&out, 2, q, bytes, bytes);
+		q[i < 2 ? 1 : 10] = 4;	/* it left, over Ethernet */
+		q[i < 2 ? 2 : 8] = 0;
+		q[i < 2 ? 3 : 9] = 1;
+		pcapio_write(&out, 3, q, bytes, bytes);
+		pcapio_close(&out);
+		pcapio_open_fd(&in, fd, "mem");
+		good = good && pcapio_next(&in, &p) == 1 && p.stamp_ns == 2 &&
+		    in.copies == 1 && pcapio_next(&in, &p) == 1 &&
+		    pcapio_next(&in, &p) == 0 && in.packets == 3;
+		pcapio_close_in(&in);
+	}
+	ok(good, "one of two copies on the loopback is passed over, counted");
 }
 
 static void
@@ -363,6 +477,9 @@ main(void)
 	cuts();
 	bogus();
 	others();
+	links();
+	stamps();
+	copies();
 	samples();
 	round_trip();
 	full();

@@ -1,0 +1,184 @@
+/*
+ * pcapio-out.h - capture files out: classic, nanosecond, Ethernet
+ *
+ * In the host's byte order; "-" is the standard output.  A writer owns its
+ * buffer and file until it is closed, and stays where it is in memory
+ * meanwhile.  A classic file has stamps up to 2106: a later one fails it.
+ * Failures are returned, with errno; only pcapio_create_or_exit(), for tools,
+ * ends the program.
+ */
+#ifndef INNET_CAPTURE_PCAPIO_OUT_H
+#define INNET_CAPTURE_PCAPIO_OUT_H
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	PCAPIO_BLOCK_BYTES = 256 * 1024,
+	PCAPIO_FRAME_MAX_BYTES = 262144,	/* libpcap's own limit */
+	PCAPIO_HEADER_BYTES = 24, PCAPIO_RECORD_BYTES = 16
+};
+
+struct pcapio_out {
+	const char *path;	/* borrowed, for messages */
+	int fd;
+	int failed;		/* errno of the write that failed, or 0 */
+	uint8_t *buf;
+	size_t have;
+	uint64_t packets;	/* put so far */
+	uint64_t bytes;		/* written into the file */
+};
+
+/* A path as messages have it. */
+static inline const char *
+pcapio_name(const char *path, bool writes)
+{
+	if (strcmp(path, "-") != 0)
+		return path;
+	return writes ? "standard output" : "standard input";
+}
+
+/* Write what the buffer holds.  0, or -1 (and out->failed) for good. */
+static inline int
+pcapio_flush(struct pcapio_out *out)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < out->have && out->failed == 0) {
+		n = write(out->fd, out->buf + done, out->have - done);
+		if (n >= 0) {
+			done += (size_t)n;
+			out->bytes += (uint64_t)n;
+		} else if (errno != EINTR) {
+			out->failed = errno;
+		}
+	}
+	out->have = 0;
+	return out->failed == 0 ? 0 : -1;
+}
+
+/* A new file begins, and the buffer is empty: put what packets come behind. */
+static inline void
+pcapio_head(struct pcapio_out *out)
+{
+	const uint32_t head[6] = { 0xa1b23c4d, 2 | 4 << 16, 0, 0,
+	    PCAPIO_FRAME_MAX_BYTES, 1 };
+	const uint16_t version[2] = { 2, 4 };
+
+	memcpy(out->buf, head, sizeof(head));
+	memcpy(out->buf + 4, version, sizeof(version));
+	out->have = sizeof(head);
+	out->bytes = 0;
+}
+
+/* Begin to write to path.  0, or -1 with errno. */
+static inline int
+pcapio_create(struct pcapio_out *out, const char *path)
+{
+	*out = (struct pcapio_out){ .path = path, .fd = STDOUT_FILENO };
+	if (strcmp(path, "-") != 0)
+		out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		    0666);
+	if (out->fd == -1)
+		return -1;
+	out->buf = malloc(PCAPIO_BLOCK_BYTES + PCAPIO_RECORD_BYTES +
+	    PCAPIO_FRAME_MAX_BYTES);
+	if (out->buf == NULL)
+		return -1;
+	pcapio_head(out);
+	return 0;
+}
+
+/*
+ * Room for a frame of up to PCAPIO_FRAME_MAX_BYTES, to be filled in place and
+ * then put with pcapio_commit(); or given up by asking again.
+ */
+static inline uint8_t *
+pcapio_room(struct pcapio_out *out)
+{
+	if (out->have >= PCAPIO_BLOCK_BYTES)
+		pcapio_flush(out);
+	return out->buf + out->have + PCAPIO_RECORD_BYTES;
+}
+
+/* Put the caplen bytes that stand at pcapio_room(), len long on the wire. */
+static inline void
+pcapio_commit(struct pcapio_out *out, uint64_t stamp_ns, uint32_t caplen,
+    uint32_t len)
+{
+	const uint64_t s = stamp_ns / 1000000000u;
+	const uint32_t h[4] = { (uint32_t)s,
+	    (uint32_t)(stamp_ns % 1000000000u), caplen, len };
+
+	if (s > UINT32_MAX) {		/* past 2106 */
+		if (pcapio_flush(out) == 0)
+			out->failed = EOVERFLOW;
+		return;
+	}
+
+	memcpy(out->buf + out->have, h, sizeof(h));
+	out->have += sizeof(h) + caplen;
+	out->packets++;
+}
+
+/*
+ * Put a copy of the frame at data, cut at PCAPIO_FRAME_MAX_BYTES.  Failures are
+ * kept for pcapio_close().
+ */
+static inline void
+pcapio_write(struct pcapio_out *out, uint64_t stamp_ns, const void *data,
+    uint32_t caplen, uint32_t len)
+{
+	uint8_t *to = pcapio_room(out);
+
+	if (caplen > PCAPIO_FRAME_MAX_BYTES)
+		caplen = PCAPIO_FRAME_MAX_BYTES;
+	if (caplen > 0)		/* data may be no place then */
+		memcpy(to, data, caplen);
+	pcapio_commit(out, stamp_ns, caplen, len);
+}
+
+/* Write the rest and close.  0, or -1 if any packet may be missing: errno. */
+static inline int
+pcapio_close(struct pcapio_out *out)
+{
+	pcapio_flush(out);
+	/* some disks tell only now; the standard output stays open */
+	if (out->failed == 0 && close(out->fd == STDOUT_FILENO ?
+	    dup(out->fd) : out->fd) == -1)
+		out->failed = errno;
+	free(out->buf);
+	out->buf = NULL;
+	out->fd = -1;
+	errno = out->failed;
+	return out->failed == 0 ? 0 : -1;
+}
+
+/* For tools: pcapio_create(), or say why not and exit 1 (2 for a terminal). */
+static inline void
+pcapio_create_or_exit(struct pcapio_out *out, const char *path)
+{
+	if (strcmp(path, "-") == 0 && isatty(STDOUT_FILENO))
+		errx(2, "standard output is a terminal; use -w FILE");
+	if (pcapio_create(out, path) == -1)
+		err(1, "%s", pcapio_name(path, true));
+}
+
+/* For tools: pcapio_close(), one line if it fails; the exit status. */
+static inline int
+pcapio_close_or_warn(struct pcapio_out *out)
+{
+	if (pcapio_close(out) == 0)
+		return 0;
+	warn("%s: output is incomplete", pcapio_name(out->path, true));
+	return 1;
+}
+
+#endif

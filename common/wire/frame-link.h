@@ -1,0 +1,250 @@
+/*
+ * frame-link.h - link headers: what is behind them, and where
+ *
+ * Ethernet with VLAN tags, raw IP, BSD loopback, Linux cooked captures, PPP and
+ * 802.11.  Link types are those of pcap files (LINKTYPE_*).  Of 802.11 only
+ * whole data frames in the clear that carry LLC and SNAP have an ethertype;
+ * management, encrypted, fragmented and aggregated (A-MSDU) ones have none.
+ * It borrows the bytes and trusts nothing in them.
+ */
+#ifndef INNET_WIRE_FRAME_LINK_H
+#define INNET_WIRE_FRAME_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/base/bytes.h"
+
+enum frame_link {
+	FRAME_NULL = 0, FRAME_ETHERNET = 1, FRAME_PPP = 9, FRAME_DLT_RAW = 12,
+	FRAME_DLT_RAW_BSD = 14, FRAME_PPP_HDLC = 50, FRAME_PPP_ETHER = 51,
+	FRAME_RAW = 101, FRAME_WIFI = 105, FRAME_LOOP = 108, FRAME_SLL = 113,
+	FRAME_RADIOTAP = 127, FRAME_IPV4 = 228, FRAME_IPV6 = 229,
+	FRAME_SLL2 = 276
+};
+
+enum {
+	FRAME_ETH_BYTES = 14,
+	FRAME_ETHERTYPE_MIN = 0x0600,	/* what is below is a length */
+	FRAME_SLL_OUTGOING = 4,		/* packet type */
+	FRAME_SLL_LOOPBACK = 772,	/* ARPHRD_ of the interface */
+	FRAME_SLL_NETLINK = 824		/* its protocol is no ethertype */
+};
+
+/* The link types that frame_link_skip() knows, for people. */
+static const char frame_link_names[] = "Ethernet, raw IP, null, loop, SLL, "
+    "SLL2, PPP, 802.11";
+
+static inline bool
+frame_link_known(int link)
+{
+	switch (link) {
+	case FRAME_NULL: case FRAME_ETHERNET: case FRAME_PPP:
+	case FRAME_DLT_RAW: case FRAME_DLT_RAW_BSD: case FRAME_PPP_HDLC:
+	case FRAME_PPP_ETHER: case FRAME_RAW: case FRAME_WIFI: case FRAME_LOOP:
+	case FRAME_SLL: case FRAME_RADIOTAP: case FRAME_IPV4: case FRAME_IPV6:
+	case FRAME_SLL2:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Is it the first of two copies of one packet?  What leaves over the loopback
+ * comes in over it again, and a cooked capture may have both.
+ */
+static inline bool
+frame_link_is_copy(int link, const uint8_t *p, size_t len)
+{
+	if (link == FRAME_SLL)
+		return len >= 4 && bytes_get(p, 2) == FRAME_SLL_OUTGOING &&
+		    bytes_get(p + 2, 2) == FRAME_SLL_LOOPBACK;
+	return link == FRAME_SLL2 && len >= 11 &&
+	    bytes_get(p + 8, 2) == FRAME_SLL_LOOPBACK &&
+	    p[10] == FRAME_SLL_OUTGOING;
+}
+
+/* Of a PPP protocol field, which may be one byte long, at w: the ethertype. */
+static inline uint16_t
+frame_link_ppp_type(struct bytes *w)
+{
+	uint16_t protocol = bytes_u8(w);
+
+	if ((protocol & 1) == 0)
+		protocol = (uint16_t)(protocol << 8 | bytes_u8(w));
+	return protocol == 0x0021 ? 0x0800 : protocol == 0x0057 ? 0x86dd : 0;
+}
+
+/* PPP (RFC 1661), in HDLC framing (RFC 1662) or Cisco's, over Ethernet. */
+static inline uint16_t
+frame_link_ppp(int link, struct bytes *w)
+{
+	const uint8_t *h;
+
+	if (link == FRAME_PPP_ETHER) {
+		h = bytes_take(w, 6);
+		if (h == NULL || h[0] != 0x11 || h[1] != 0)
+			return 0;	/* no session: discovery */
+	} else if (w->left >= 2 && w->p[0] == 0xff && w->p[1] == 3) {
+		bytes_take(w, 2);
+	} else if (link == FRAME_PPP_HDLC && w->left > 0 &&
+	    (w->p[0] == 0x0f || w->p[0] == 0x8f)) {
+		bytes_take(w, 2);
+		return bytes_u16(w);
+	}
+	return frame_link_ppp_type(w);
+}
+
+/* 802.11, its header padded to a multiple of four bytes or not. */
+static inline uint16_t
+frame_link_wifi(struct bytes *w, bool padded)
+{
+	static const uint8_t snap[6] = { 0xaa, 0xaa, 3, 0, 0, 0 };
+	static const uint8_t tunnel[6] = { 0xaa, 0xaa, 3, 0, 0, 0xf8 };
+	const size_t before = w->left;
+	const uint8_t *h = bytes_take(w, 24), *q;
+
+	if (h == NULL || (h[0] & 0x4f) != 0x08 ||	/* data, and some */
+	    (h[1] & 0x44) != 0 || (h[22] & 15) != 0)	/* whole, clear */
+		return 0;
+	if ((h[1] & 3) == 3)		/* a fourth address */
+		bytes_take(w, 6);
+	if ((h[0] & 0x80) != 0) {	/* QoS */
+		q = bytes_take(w, 2);
+		if (q == NULL || (q[0] & 0x80) != 0)
+			return 0;	/* several in one: A-MSDU */
+		if ((h[1] & 0x80) != 0)
+			bytes_take(w, 4);
+	}
+	if (padded && (before - w->left) % 4 != 0)
+		bytes_take(w, 4 - (before - w->left) % 4);
+	q = bytes_take(w, 8);
+	if (q == NULL || (memcmp(q, snap, 6) != 0 && memcmp(q, tunnel, 6) != 0))
+		return 0;
+	return (uint16_t)bytes_get(q + 6, 2);
+}
+
+static inline uint32_t
+frame_link_le32(const uint8_t *p)
+{
+	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+	    (uint32_t)p[3] << 24;
+}
+
+/*
+ * Skip the radiotap header; *padded if it says that the header behind it is.
+ * False if it is none.
+ */
+static inline bool
+frame_link_radiotap(struct bytes *w, bool *padded)
+{
+	const uint8_t *h = w->p;
+	size_t bytes, at = 8;
+	uint32_t word, first;
+
+	*padded = false;
+	if (w->left < 8 || h[0] != 0)
+		return false;
+	bytes = h[2] | (size_t)h[3] << 8;
+	if (bytes < 8 || bytes_take(w, bytes) == NULL)
+		return false;
+	first = word = frame_link_le32(h + 4);
+	while ((word & 0x80000000) != 0 && at + 4 <= bytes) {
+		word = frame_link_le32(h + at);
+		at += 4;
+	}
+	if ((first & 1) != 0)		/* time, on a multiple of eight */
+		at = (at + 7) / 8 * 8 + 8;
+	*padded = (first & 2) != 0 && at < bytes && (h[at] & 0x20) != 0;
+	return true;
+}
+
+/*
+ * What is behind a header of these less frequent kinds: its ethertype, or 0.
+ * Apart, so that Ethernet does not pay for it.
+ */
+__attribute__((noinline, unused)) static uint16_t
+frame_link_rare(int link, struct bytes *w)
+{
+	uint16_t kind, type;
+	bool padded = false;
+
+	switch (link) {
+	case FRAME_SLL:
+		bytes_take(w, 2);
+		kind = bytes_u16(w);
+		bytes_take(w, 10);
+		type = bytes_u16(w);
+		return kind == FRAME_SLL_NETLINK ? 0 : type;
+	case FRAME_SLL2:
+		type = bytes_u16(w);
+		bytes_take(w, 6);
+		kind = bytes_u16(w);
+		bytes_take(w, 10);
+		return kind == FRAME_SLL_NETLINK ? 0 : type;
+	case FRAME_PPP:
+	case FRAME_PPP_HDLC:
+	case FRAME_PPP_ETHER:
+		return frame_link_ppp(link, w);
+	case FRAME_RADIOTAP:
+		if (!frame_link_radiotap(w, &padded))
+			return 0;
+		/* fall through */
+	case FRAME_WIFI:
+		return frame_link_wifi(w, padded);
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Skip the link header: the offset of what is behind it and its ethertype (0
+ * unknown), or false if the bytes end before or the link type is unknown.
+ */
+static inline bool
+frame_link_skip(int link, const uint8_t *p, size_t len, uint32_t *at,
+    uint16_t *type)
+{
+	struct bytes w = bytes_over(p, len);
+	const uint8_t *h;
+	uint16_t t = 0;
+
+	switch (link) {
+	case FRAME_ETHERNET:
+		h = bytes_take(&w, FRAME_ETH_BYTES);
+		if (h == NULL)
+			return false;
+		t = (uint16_t)bytes_get(h + 12, 2);
+		while (t == 0x8100 || t == 0x88a8 || t == 0x9100) {
+			bytes_take(&w, 2);
+			t = bytes_u16(&w);
+		}
+		break;
+	case FRAME_NULL:
+	case FRAME_LOOP:
+		bytes_take(&w, 4);
+		/* fall through */
+	case FRAME_DLT_RAW:
+	case FRAME_DLT_RAW_BSD:
+	case FRAME_RAW:
+	case FRAME_IPV4:
+	case FRAME_IPV6:
+		if (bytes_ok(&w) && w.left > 0)
+			t = *w.p >> 4 == 4 ? 0x0800 : *w.p >> 4 == 6 ?
+			    0x86dd : 0;
+		break;
+	default:
+		if (!frame_link_known(link))
+			return false;
+		t = frame_link_rare(link, &w);
+		break;
+	}
+	*at = (uint32_t)(len - w.left);
+	*type = t;
+	return bytes_ok(&w);
+}
+
+#endif
