@@ -41,8 +41,8 @@ static bool
 look(struct seen *s, int link, const struct pcapio_packet *p, uint64_t *hash,
     struct sight *x)
 {
-	struct frame f = { .ip_at = 0 };
 	struct frame_ip ip;
+	struct frame f;
 	struct bytes w;
 	uint8_t head[LOOK_BYTES];
 	uint64_t pair;
@@ -50,12 +50,7 @@ look(struct seen *s, int link, const struct pcapio_packet *p, uint64_t *hash,
 	size_t n;
 	int c;
 
-	if (!frame_skip_link(link, p->data, p->caplen, &f.ip_at,
-	    &f.ethertype))
-		return false;
-	w = bytes_over(p->data + f.ip_at, p->caplen - f.ip_at);
-	if ((f.ethertype == 0x0800 ? !frame_read_v4(&w, &f, &ip) :
-	    f.ethertype != 0x86dd || !frame_read_v6(&w, &f, &ip)) ||
+	if (!frame_parse_ip(link, p->data, p->caplen, &f, &ip, &w) ||
 	    (ip.next != 6 && ip.next != 17) || ip.fragment || w.left < 20)
 		return false;
 	n = w.left < LOOK_BYTES ? w.left : LOOK_BYTES;
@@ -82,7 +77,7 @@ look(struct seen *s, int link, const struct pcapio_packet *p, uint64_t *hash,
 static void
 remember(struct seen *s, const char *path)
 {
-	struct pcapio_packet p;
+	struct pcapio_packet p = { 0 };
 	struct pcapio_in in;
 	struct sight x;
 	uint64_t hash;

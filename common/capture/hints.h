@@ -37,16 +37,14 @@ static inline struct hints_kind
 hints_kind(int link, const uint8_t *p, size_t caplen)
 {
 	struct hints_kind k = { .packets = 1 };
-	struct frame f = { .ip_at = 0 };
-	struct frame_ip ip = { .bytes = 0 };
+	struct frame_ip ip;
+	struct frame f;
 	struct bytes w;
 	const uint8_t *h;
+	const bool is_ip = frame_parse_ip(link, p, caplen, &f, &ip, &w);
 
-	if (!frame_skip_link(link, p, caplen, &f.ip_at, &k.ethertype))
-		return k;
-	w = bytes_over(p + f.ip_at, caplen - f.ip_at);
-	if (k.ethertype == 0x0800 ? !frame_read_v4(&w, &f, &ip) :
-	    k.ethertype != 0x86dd || !frame_read_v6(&w, &f, &ip))
+	k.ethertype = f.ethertype;
+	if (!is_ip)
 		return k;
 	k.protocol = ip.next;
 	k.dscp = f.tos >> 2;

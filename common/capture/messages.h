@@ -68,19 +68,14 @@ static inline unsigned
 messages_segment(int link, const struct pcapio_packet *p,
     struct tcp_segment *g)
 {
-	struct frame f = { .ip_at = 0 };
 	struct frame_ip ip;
+	struct frame f;
 	struct bytes w;
 	const uint8_t *h;
 	uint32_t head;
 
 	*g = (struct tcp_segment){ .headers.tcp = true };
-	if (!frame_skip_link(link, p->data, p->caplen, &f.ip_at,
-	    &f.ethertype))
-		return SOUNDNESS_REGULAR;
-	w = bytes_over(p->data + f.ip_at, p->caplen - f.ip_at);
-	if ((f.ethertype == 0x0800 ? !frame_read_v4(&w, &f, &ip) :
-	    f.ethertype != 0x86dd || !frame_read_v6(&w, &f, &ip)) ||
+	if (!frame_parse_ip(link, p->data, p->caplen, &f, &ip, &w) ||
 	    ip.next != 6)
 		return SOUNDNESS_REGULAR;
 	if (ip.fragment)

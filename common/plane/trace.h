@@ -483,7 +483,8 @@ trace_close(struct trace *t)
 static inline void
 trace_account(const struct trace *t, struct counters *c)
 {
-	counters_put(c, "no_ethernet", t->no_ethernet);
+	if (t->no_ethernet > 0)		/* a live switch has no such counter */
+		counters_put(c, "no_ethernet", t->no_ethernet);
 	counters_put(c, "impaired_lost", t->impair.lost);
 	counters_put(c, "impaired_dup", t->impair.duplicated);
 	counters_put(c, "impaired_reordered", t->impair.reordered);

@@ -127,6 +127,23 @@ frame_read_v6(struct bytes *w, struct frame *f, struct frame_ip *ip)
 }
 
 /*
+ * Read the link and IP headers of the caplen bytes at p: *w is behind them,
+ * and ip_at, ethertype, tos and addresses of *f are set as far as it went.
+ * False if that is no IP.
+ */
+static inline bool
+frame_parse_ip(int link, const uint8_t *p, size_t caplen, struct frame *f,
+    struct frame_ip *ip, struct bytes *w)
+{
+	*f = (struct frame){ .ip_at = 0 };
+	if (!frame_link_skip(link, p, caplen, &f->ip_at, &f->ethertype))
+		return false;
+	*w = bytes_over(p + f->ip_at, caplen - f->ip_at);
+	return f->ethertype == 0x0800 ? frame_read_v4(w, f, ip) :
+	    f->ethertype == 0x86dd && frame_read_v6(w, f, ip);
+}
+
+/*
  * Read the frame of caplen bytes at p, len bytes long before it was cut.
  * *f is filled in as far as it went, and else 0: ethertype and ip_at whenever
  * the link layer was read, tos and flow unless FRAME_OTHER, the payload's place
@@ -141,14 +158,7 @@ frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
 	const uint8_t *udp;
 	uint32_t udp_len;
 
-	*f = (struct frame){ .ip_at = 0 };
-	if (!frame_link_skip(link, p, caplen, &f->ip_at, &f->ethertype))
-		return FRAME_OTHER;
-	w = bytes_over(p + f->ip_at, caplen - f->ip_at);
-	if (f->ethertype == 0x0800 ? !frame_read_v4(&w, f, &ip) :
-	    f->ethertype != 0x86dd || !frame_read_v6(&w, f, &ip))
-		return FRAME_OTHER;
-	if (ip.next != 17)
+	if (!frame_parse_ip(link, p, caplen, f, &ip, &w) || ip.next != 17)
 		return FRAME_OTHER;
 	f->udp_at = (uint32_t)(w.p - p);
 	if (ip.fragment)	/* all but the first have no ports */
