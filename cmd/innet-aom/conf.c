@@ -236,7 +236,8 @@ check(struct conf *cf)
 	if (cf->run.received.n == 0)
 		add_file(&cf->run.received, "-r", "-");
 	if (how->from == FROM_UNSET)
-		how->from = cf->run.sent.n > 0 ? FROM_SENT : FROM_FIRST;
+		how->from = cf->run.sent.n > 0 || how->table ? FROM_SENT :
+		    FROM_FIRST;
 	if (how->end == END_UNSET)
 		how->end = how->until.set ? END_CAPTURE : END_CLUSTER;
 	if (how->from == FROM_SENT && cf->run.sent.n == 0 && !how->table)

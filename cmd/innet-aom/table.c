@@ -2,6 +2,7 @@
 #include "cmd/innet-aom/table.h"
 
 #include <err.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,22 +39,30 @@ struct reading {
 	uint64_t unit_ns[COLUMNS_MAX];
 	bool has[KNOWN];
 	bool empty;		/* no cell of the line has anything */
+	bool failed;		/* why is set: nothing more is taken */
+	bool quiet;
+	char *why;
 	struct table_row row;
 };
 
-__attribute__((format(printf, 2, 3), noreturn)) static void
-refuse(const struct reading *r, const char *fmt, ...)
+/* Say what is wrong, and where; what was wrong first stands. */
+__attribute__((format(printf, 2, 3))) static void
+refuse(struct reading *r, const char *fmt, ...)
 {
-	char why[256];
 	va_list ap;
+	int n;
 
+	if (r->failed)
+		return;
+	r->failed = true;
+	n = snprintf(r->why, TABLE_WHY_BYTES, "%.256s:%" PRIu64 ": ", r->path,
+	    r->line);
 	va_start(ap, fmt);
-	vsnprintf(why, sizeof(why), fmt, ap);
+	vsnprintf(r->why + n, (size_t)(TABLE_WHY_BYTES - n), fmt, ap);
 	va_end(ap);
-	for (char *s = why; *s != '\0'; s++)
+	for (char *s = r->why; *s != '\0'; s++)
 		if ((unsigned char)*s < ' ' || *s == 0x7f)
 			*s = '?';
-	errx(1, "%s:%" PRIu64 ": %s", r->path, r->line, why);
 }
 
 /* Which column the head `text` begins. */
@@ -67,8 +76,10 @@ take_head(struct reading *r, const char *text)
 	enum column c = UNUSED;
 	uint64_t ns = 0;
 
-	if (r->cells == COLUMNS_MAX)
+	if (r->cells == COLUMNS_MAX) {
 		refuse(r, "more than %d columns", COLUMNS_MAX);
+		return;
+	}
 	for (int k = 0; k < KNOWN; k++) {
 		const size_t n = strlen(column_name[k]);
 
@@ -83,11 +94,11 @@ take_head(struct reading *r, const char *text)
 			}
 		}
 	}
-	if (c == UNUSED)
+	if (c == UNUSED && !r->quiet)
 		warnx("%s: column '%.40s' is not used", r->path, text);
-	else if (r->has[c])
+	if (c != UNUSED && r->has[c])
 		refuse(r, "column '%.40s' a second time", text);
-	else
+	if (c != UNUSED)
 		r->has[c] = true;
 	r->column[r->cells] = c;
 	r->unit_ns[r->cells] = ns;
@@ -116,7 +127,7 @@ time_of(const char *text, uint64_t unit_ns, uint64_t *ns)
 }
 
 static uint64_t
-whole(const struct reading *r, const char *text, uint64_t lo, uint64_t hi,
+whole(struct reading *r, const char *text, uint64_t lo, uint64_t hi,
     const char *what)
 {
 	uint64_t v = 0;
@@ -129,13 +140,15 @@ whole(const struct reading *r, const char *text, uint64_t lo, uint64_t hi,
 }
 
 static uint32_t
-number(const struct reading *r, struct names *names, const char *text)
+number(struct reading *r, struct names *names, const char *text)
 {
 	struct format_name n;
 
-	if (!format_name_text(text, &n))
+	if (!format_name_text(text, &n)) {
 		refuse(r, "'%.40s' is no name: a number, an address, or up to "
 		    "36 letters, digits and ._:@/+-", text);
+		return 0;
+	}
 	return names_number(names, &n);
 }
 
@@ -182,6 +195,8 @@ on_cell(void *s, size_t len, void *data)
 	struct reading *r = data;
 	char text[CELL_MAX];
 
+	if (r->failed)
+		return;
 	r->empty &= len == 0;
 	if (len >= sizeof(text) && r->columns > 0 && r->cells < r->columns &&
 	    r->column[r->cells] == UNUSED) {
@@ -189,9 +204,11 @@ on_cell(void *s, size_t len, void *data)
 		return;
 	}
 	if (len >= sizeof(text) || memchr(s == NULL ? "" : s, '\0',
-	    len) != NULL)
+	    len) != NULL) {
 		refuse(r, "cell %zu is longer than %d bytes or holds a zero",
 		    r->cells + 1, CELL_MAX - 1);
+		return;
+	}
 	if (len > 0)
 		memcpy(text, s, len);
 	text[len] = '\0';
@@ -208,10 +225,10 @@ heads(struct reading *r)
 {
 	r->columns = r->cells;
 	if (!r->has[GENERATED] || !r->has[RECEIVED])
-		errx(1, "%s: no column '%s' in its first line: a table has "
-		    "cluster,worker,generated_ns,received_ns[,merged"
-		    "[,sequence]], times also in _us, _ms or _s", r->path,
-		    r->has[GENERATED] ? "received_ns" : "generated_ns");
+		refuse(r, "no column '%s': a table has cluster,worker,"
+		    "generated_ns,received_ns[,merged[,sequence]], times also "
+		    "in _us, _ms or _s", r->has[GENERATED] ? "received_ns" :
+		    "generated_ns");
 }
 
 static void
@@ -236,12 +253,14 @@ on_row(int end, void *data)
 	struct reading *r = data;
 	const bool blank = r->cells == 0 || (r->cells == 1 && r->empty);
 
+	if (r->failed)
+		return;
 	if (!blank && r->columns == 0) {
 		heads(r);
+	} else if (!blank && r->cells != r->columns) {
+		refuse(r, "%zu cells, and %zu columns in the first line",
+		    r->cells, r->columns);
 	} else if (!blank) {
-		if (r->cells != r->columns)
-			refuse(r, "%zu cells, and %zu columns in the first "
-			    "line", r->cells, r->columns);
 		if (!r->has[CLUSTER])
 			r->row.cluster = names_number(r->clusters, &none);
 		if (!r->has[WORKER])
@@ -255,38 +274,54 @@ on_row(int end, void *data)
 		r->line++;
 }
 
+int
+table_parse(struct table *t, FILE *f, const char *path, struct names *clusters,
+    struct names *workers, bool quiet, char why[TABLE_WHY_BYTES])
+{
+	struct reading *r = calloc(1, sizeof(*r));
+	struct csv_parser csv;
+	char buf[65536];
+	size_t n;
+	int rc;
+
+	if (r == NULL || csv_init(&csv, CSV_REPALL_NL) != 0)
+		err(1, "%s", path);
+	*r = (struct reading){ .to = t, .path = path, .line = 1, .why = why,
+	    .clusters = clusters, .workers = workers, .quiet = quiet,
+	    .row.merged = 1, .empty = true };
+	while (!r->failed && (n = fread(buf, 1, sizeof(buf), f)) > 0) {
+		if (csv_parse(&csv, buf, n, on_cell, on_row, r) != n)
+			refuse(r, "%s", csv_strerror(csv_error(&csv)));
+	}
+	if (ferror(f))
+		refuse(r, "%s", strerror(errno));
+	csv_fini(&csv, on_cell, on_row, r);
+	csv_free(&csv);
+	if (r->columns == 0)
+		refuse(r, "empty, not even a line of names");
+	rc = r->failed ? -1 : 0;
+	free(r);
+	return rc;
+}
+
 void
 table_read(struct table *t, const char *path, struct names *clusters,
     struct names *workers)
 {
 	const bool std = strcmp(path, "-") == 0;
-	struct reading *r = calloc(1, sizeof(*r));
-	struct csv_parser csv;
-	char buf[65536];
-	size_t n;
+	char why[TABLE_WHY_BYTES];
 	FILE *f;
 
 	if (std && isatty(STDIN_FILENO))
 		errx(2, "standard input is a terminal; use -r FILE");
 	f = std ? stdin : fopen(path, "re");
-	if (r == NULL || f == NULL || csv_init(&csv, CSV_REPALL_NL) != 0)
-		err(1, "%s", pcapio_name(path, false));
-	*r = (struct reading){ .to = t, .path = pcapio_name(path, false),
-	    .line = 1, .clusters = clusters, .workers = workers,
-	    .row.merged = 1, .empty = true };
-	while ((n = fread(buf, 1, sizeof(buf), f)) > 0) {
-		if (csv_parse(&csv, buf, n, on_cell, on_row, r) != n)
-			refuse(r, "%s", csv_strerror(csv_error(&csv)));
-	}
-	if (ferror(f))
-		err(1, "%s", r->path);
-	csv_fini(&csv, on_cell, on_row, r);
-	csv_free(&csv);
-	if (r->columns == 0)
-		errx(1, "%s: empty, not even a line of names", r->path);
+	if (f == NULL)
+		err(1, "%s", path);
+	if (table_parse(t, f, pcapio_name(path, false), clusters, workers,
+	    false, why) == -1)
+		errx(1, "%s", why);
 	if (!std)
 		fclose(f);
-	free(r);
 }
 
 static int

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "cmd/innet-aom/names.h"
 
@@ -27,6 +28,16 @@ struct table {
 	size_t n, room;
 	bool lost;		/* there is one that never came */
 };
+
+enum { TABLE_WHY_BYTES = 512 };
+
+/*
+ * Add the rows of f, named path, to t: 0, or -1 and why, with its line.  Columns
+ * that are not used are named unless quiet.
+ */
+int table_parse(struct table *t, FILE *f, const char *path,
+    struct names *clusters, struct names *workers, bool quiet,
+    char why[TABLE_WHY_BYTES]);
 
 /* Read path ("-": standard input), or say what is wrong and exit 1. */
 void table_read(struct table *t, const char *path, struct names *clusters,

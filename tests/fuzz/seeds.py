@@ -277,6 +277,60 @@ def scenario(**more):
     return json.dumps(s).encode()
 
 
+def formats():
+    """Formats in JSON and as options; frames of strangers; tables of times."""
+    def tcp(seq, data, flags=0x18, port=4000):
+        l4 = struct.pack(">HHIIBBHHH", port, 5556, seq & 0xffffffff, 0, 0x50,
+                         flags, 0, 0, 0) + data
+        return ip(6, l4)
+
+    def ip(proto, l4):
+        head = struct.pack(">BBHHHBBHII", 0x45, 0, 20 + len(l4), 0, 0, 64,
+                           proto, 0, 0x0a000001, 0x0a000002)
+        total = sum(struct.unpack(">10H", head))
+        total = (total & 0xffff) + (total >> 16)
+        head = head[:10] + struct.pack(">H", ~total & 0xffff) + head[12:]
+        return bytes(12) + b"\x08\0" + head + l4
+
+    def packets(*frames, cut=0):
+        return b"".join(struct.pack(">HB", len(f), cut) + f for f in frames)
+
+    m = struct.pack(">HHQ", 12, 1, 7)
+    line = b"one\r\ntwo\r\r\n\n"
+    for name, data in (
+            ("json", b'{"name":"a","cluster":{"at":0,"type":"u16"},'
+             b'"worker":{"field":"ip.src","table":{"10.0.0.1":1}},'
+             b'"generated":{"at":8,"type":"le-f64","unit":"s",'
+             b'"epoch":"ntp"},"length":{"at":0,"type":"u16","add":4}}'),
+            ("json-match", b'{"match":{"from":1,"to":9},"delimiter":"\\n"}'),
+            ("json-file", b'{"cluster":{"field":"ip.src","table":"t.csv"}}'),
+            ("option", b"generated=u64@8,us,ntp"), ("option-none", b"a=b"),
+            ("udp", packets(ip(17, struct.pack(">HHHH", 1, 2, 8 + 24, 0) +
+                               m * 2))),
+            ("udp-cut", packets(ip(17, struct.pack(">HHHH", 1, 2, 28, 0) +
+                                   m), cut=8)),
+            ("tcp", packets(tcp(9, b"", 2), tcp(10, m[:5]),
+                            tcp(15, m[5:] + m))),
+            ("tcp-again", packets(tcp(10, m), tcp(10, m), tcp(16, m))),
+            ("tcp-holes", packets(tcp(9, b"", 2), *[
+                tcp(20 + 24 * i, m) for i in range(70)])),
+            ("tcp-wraps", packets(tcp(0xfffffff8, m), tcp(4, m))),
+            ("tcp-lines", packets(tcp(9, line), tcp(9 + len(line), line))),
+            ("tcp-cut", packets(tcp(9, m), tcp(21, m, port=4001), cut=30))):
+        put("format", name, data)
+    head = b"cluster,worker,generated_ns,received_ns"
+    for name, data in (
+            ("good", head + b"\n1,2,3,4\n1,10.0.0.1,5,\n"),
+            ("quoted", b'"cluster","generated_s","received_s","a"\r\n'
+             b'7,"1.5","2.000000001","x, ""y"""\r\n'),
+            ("again", head + b",worker\n"), ("short", head + b"\n1,2\n"),
+            ("word", head + b"\na/b,c d,1,2\n"),
+            ("late", head + b"\n1,1,18446744073709551616,1\n"),
+            ("open-quote", head + b'\n1,"2'), ("zero", head + b"\n1\0,2,3,4"),
+            ("merged", head + b",merged,sequence,reward\n1,1,1,1,0,1,1e9\n")):
+        put("table", name, data)
+
+
 def scenarios():
     put("scenario", "plain", scenario())
     put("scenario", "every-section", scenario(
@@ -443,5 +497,6 @@ if __name__ == "__main__":
     replies()
     checkpoints()
     specs()
+    formats()
     scenarios()
     resp_requests()
