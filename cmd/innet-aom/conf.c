@@ -23,7 +23,7 @@ enum {
 
 static const struct opt opts[] = {
 	{ 'r', "read", "FILE",
-	    "capture at the receiver (default standard input); repeats" },
+	    "capture at the receiver (default stdin); repeats" },
 	{ O_SENT, "sent", "FILE", "capture of what was sent; repeats" },
 	{ O_COUNTERS, "counters", "FILE",
 	    "the switch's report, to split what is lost" },
@@ -33,7 +33,7 @@ static const struct opt opts[] = {
 	{ O_FROM, "from", "WHEN", "age counts from first, sent or a time" },
 	{ O_UNTIL, "until", "TIME", "end there, not with the capture" },
 	{ O_END, "end", "WHEN",
-	    "ages end with their cluster's packets, the capture, or a time" },
+	    "ages end with the cluster, the capture, or a time" },
 	{ O_COMPARE, "compare", "FILE",
 	    "another receiver's capture, side by side" },
 	{ O_COMPARE_SENT, "compare-sent", "FILE", "what was sent to it" },
@@ -47,10 +47,10 @@ static const struct opt opts[] = {
 	{ O_FORMAT, "format", "NAME",
 	    "innet (default), bare, match, csv, or a file" },
 	{ O_FIELD, "field", "NAME=WHERE", "where a field of an update is" },
-	{ O_FILTER, "filter", "WORDS", "which packets are updates" },
+	{ O_FILTER, "filter", "EXPR", "which packets are updates" },
 	{ O_OFFSET, "offset", "FILE=TIME", "move a capture's clock" },
 	{ O_ESTIMATE, "estimate-offset", NULL,
-	    "find how far clocks are apart from traffic both ways" },
+	    "find it from traffic that goes both ways" },
 	{ O_STRICT, "strict", NULL, "fail where nothing is recognised" },
 	{ O_TABLE, "cluster-table", "FILE",
 	    "clusters of bare packets: prefix,cluster" },
@@ -62,7 +62,7 @@ static const struct opt opts[] = {
 
 static const struct opt_tool tool = {
 	"innet-aom", PACKAGE_VERSION,
-	"[-qv] [-r FILE]... [--sent FILE]... [--counters FILE] [OPTION]...",
+	"[-qv] [-r FILE]... [--sent FILE]... [OPTION]...",
 	"Measure the Age-of-Model, loss and fairness of captured updates.", opts
 };
 

@@ -47,8 +47,9 @@ by_group(const void *a, const void *b, void *items)
 void
 match_sort(struct match *m, bool groups)
 {
-	qsort(m->item, m->n, sizeof(*m->item), by_hash);
-	if (!groups)
+	if (m->n > 0)
+		qsort(m->item, m->n, sizeof(*m->item), by_hash);
+	if (!groups || m->n == 0)
 		return;
 	m->by_group = malloc((m->n + 1) * sizeof(*m->by_group));
 	if (m->by_group == NULL)

@@ -113,8 +113,7 @@ know_bare(struct source_update *x)
 {
 	x->hash = clusters_hash(CLUSTERS_HASH_START, &x->u.worker,
 	    sizeof(x->u.worker));
-	x->hash = clusters_hash(x->hash, x->u.vec - 4,
-	    4 + 4 * (size_t)x->u.n);
+	x->hash = clusters_hash(x->hash, x->u.vec, x->u.n);
 }
 
 /* Find the next update of f, if it has one. */
@@ -153,10 +152,15 @@ open_file(struct source *s, struct source_file *f, const char *path)
 		errx(1, "%s: %s", name, f->up.in.why);
 	pcapio_ahead(&f->up.in);
 	f->up.bare = how->bare;
+	f->up.headers = true;
 	if (how->format != NULL && messages_open(&f->m, how->format,
 	    f->up.in.link) == -1)
 		errx(2, "%s: filter '%s': %s", name, how->format->filter,
 		    f->m.filter.why);
+	if (how->format == NULL && how->filter != NULL &&
+	    filter_open(&f->up.filter, f->up.in.link, how->filter) == -1)
+		errx(2, "%s: filter '%s': %s", name, how->filter,
+		    f->up.filter.why);
 }
 
 void

@@ -347,6 +347,7 @@ by_generation(const void *a, const void *b)
 void
 table_sort(struct table *t, bool receipt)
 {
-	qsort(t->row, t->n, sizeof(*t->row), receipt ? by_receipt :
-	    by_generation);
+	if (t->n > 0)
+		qsort(t->row, t->n, sizeof(*t->row), receipt ? by_receipt :
+		    by_generation);
 }

@@ -32,8 +32,8 @@ struct table {
 enum { TABLE_WHY_BYTES = 512 };
 
 /*
- * Add the rows of f, named path, to t: 0, or -1 and why, with its line.  Columns
- * that are not used are named unless quiet.
+ * Add the rows of f, named path, to t: 0, or -1 and why, with its line.
+ * Columns that are not used are named unless quiet.
  */
 int table_parse(struct table *t, FILE *f, const char *path,
     struct names *clusters, struct names *workers, bool quiet,

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/base/plural.h"
+
 /* ": of got.pcap 3 checksum, 1 short; of sent.pcap ..." */
 static void
 put_ignored(FILE *f, const struct source *s, size_t files, bool *any)
@@ -56,18 +58,44 @@ put_streams(FILE *f, const struct source *s)
 		fprintf(f, "; segments of too many streams %" PRIu64, many);
 }
 
+/* What was taken though it is not one packet, or not whole. */
+static void
+put_odd(FILE *f, const struct run *r)
+{
+	const struct source *side[] = { &r->in_sent, &r->in };
+	uint64_t frames = 0, datagrams = 0, cut = 0;
+
+	for (int k = 0; k < 2; k++) {
+		for (size_t i = 0; i < side[k]->n; i++) {
+			const struct updates *in = &side[k]->file[i].up;
+
+			frames += in->split.frames;
+			datagrams += in->split.datagrams;
+			cut += in->cut;
+		}
+	}
+	if (frames > 0)
+		fprintf(f, "; %" PRIu64 " frame%s of %" PRIu64
+		    " datagrams split", frames, plural(frames), datagrams);
+	if (cut > 0)
+		fprintf(f, "; %" PRIu64 " cut, known by header%s", cut,
+		    plural(cut));
+}
+
 static void
 put_losses(FILE *f, const struct rows *rows)
 {
 	const struct value *v = rows->row[rows->n - 1].v;
 
-	fprintf(f, "%" PRId64 " updates of %" PRId64 " constituents",
-	    v[RECEIVED].whole, v[MERGED].whole);
+	fprintf(f, "%" PRId64 " update%s of %" PRId64 " constituent%s",
+	    v[RECEIVED].whole, plural((uint64_t)v[RECEIVED].whole),
+	    v[MERGED].whole, plural((uint64_t)v[MERGED].whole));
 	if (v[LOST].known)
 		fprintf(f, "; %" PRId64 " of %" PRId64 " lost", v[LOST].whole,
 		    v[SENT].whole);
 	if (rows->packets_known)
-		fprintf(f, ", %" PRId64 " packets fewer", rows->packets_lost);
+		fprintf(f, ", %" PRId64 " packet%s fewer", rows->packets_lost,
+		    plural((uint64_t)rows->packets_lost));
 	if (v[LOSS_PERCENT].known)
 		fprintf(f, "; loss %.2f %% counts %s", v[LOSS_PERCENT].real,
 		    v[DROPPED].known ? "dropped alone" :
@@ -100,6 +128,7 @@ tell_summary(const struct conf *cf, const struct run *r,
 		fprintf(f, "; unmatched %" PRIu64, r->unmatched);
 	if (r->ambiguous > 0)
 		fprintf(f, "; ambiguous %" PRIu64, r->ambiguous);
+	put_odd(f, r);
 	put_streams(f, &r->in);
 	put_streams(f, &r->in_sent);
 	fprintf(f, "; ignored %" PRIu64, source_ignored(&r->in) +
@@ -180,10 +209,11 @@ tell_captures(const struct source *s)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct updates *in = &s->file[i].up;
 
-		warnx("%s: %" PRIu64 " packets, %" PRIu64 " regular, %" PRIu64
+		warnx("%s: %" PRIu64 " packet%s, %" PRIu64 " regular, %" PRIu64
 		    " ignored, %" PRIu64 " with time going backwards",
 		    pcapio_name(in->in.path, false), in->in.packets,
-		    in->regular, updates_ignored(in), in->backwards);
+		    plural(in->in.packets), in->regular, updates_ignored(in),
+		    in->backwards);
 	}
 }
 
@@ -207,7 +237,8 @@ tell_hints(const struct conf *cf, const struct updates *in)
 	    cf->has_format ? " of the format " : cf->bare ?
 	    " from a cluster of the table" : "", cf->has_format ?
 	    (cf->format.name[0] == '\0' ? "given" : cf->format.name) : "",
-	    cf->has_format || cf->bare ? "" : " with innet's DSCP 11", line);
+	    cf->has_format || cf->bare ? "" : cf->filter != NULL ?
+	    " of the filter" : " with innet's DSCP 11", line);
 	free(line);
 }
 

@@ -24,6 +24,7 @@ read_ages(struct figure *fig, const char *path, struct aom *of,
 	if (updates_open(&in, path) == -1)
 		errx(1, "%s: %s", pcapio_name(path, false), in.in.why);
 	in.bare = fig->bare;
+	in.headers = true;
 	while ((got = updates_next(&in, &t, &u)) == 1) {
 		if (u.kind != UPDATE_UPDATE || u.following != 0)
 			continue;

@@ -12,6 +12,7 @@
 #include "common/base/files.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
+#include "common/base/plural.h"
 #include "common/live/timer.h"
 
 enum {
@@ -165,10 +166,12 @@ print_json(FILE *f, const struct trace *t, const struct tally *n)
 	    PRIu64 ",\"elapsed_ns\":%" PRIu64 ",\"late_p50_ns\":%" PRIu64
 	    ",\"late_p99_ns\":%" PRIu64 ",\"late_max_ns\":%" PRIu64
 	    ",\"failed\":%" PRIu64 ",\"unreachable\":%" PRIu64
-	    ",\"time_backwards\":%" PRIu64 ",\"skipped\":{", n->packets,
+	    ",\"time_backwards\":%" PRIu64 ",\"split_frames\":%" PRIu64
+	    ",\"split_datagrams\":%" PRIu64 ",\"skipped\":{", n->packets,
 	    n->bytes, n->flows, n->elapsed_ns, latency_ns(&n->late, 0.5),
 	    latency_ns(&n->late, 0.99), n->late.most_ns, n->failed,
-	    n->unreachable, t->time_backwards);
+	    n->unreachable, t->time_backwards, t->split.frames,
+	    t->split.datagrams);
 	for (unsigned i = 0; i < TRACE_REASONS; i++) {
 		if (t->skipped[i] == 0)
 			continue;
@@ -185,7 +188,7 @@ print_summary(const struct conf *cf, const struct trace *t,
 {
 	const double s = (double)n->elapsed_ns / 1e9;
 	uint64_t skipped = 0;
-	char late[96] = "", wrong[96] = "";
+	char late[96] = "", wrong[96] = "", split[96] = "";
 
 	for (unsigned i = 0; i < TRACE_REASONS; i++)
 		skipped += t->skipped[i];
@@ -196,14 +199,20 @@ print_summary(const struct conf *cf, const struct trace *t,
 	if (n->failed + n->unreachable > 0)
 		snprintf(wrong, sizeof(wrong), "; %" PRIu64 " failed, %" PRIu64
 		    " unreachable", n->failed, n->unreachable);
+	if (t->split.frames > 0)
+		snprintf(split, sizeof(split), ", %" PRIu64 " frame%s of %"
+		    PRIu64 " datagrams split", t->split.frames,
+		    plural(t->split.frames), t->split.datagrams);
 	if (cf->out != NULL)
-		fprintf(stderr, "innet-replay: %" PRIu64 " packets written, %"
-		    PRIu64 " left out\n", n->packets, skipped);
+		fprintf(stderr, "innet-replay: %" PRIu64 " packet%s written, %"
+		    PRIu64 " left out%s\n", n->packets, plural(n->packets),
+		    skipped, split);
 	else
-		fprintf(stderr, "innet-replay: %" PRIu64 " packets of %" PRIu64
-		    " five-tuples in %.3f s, %.6g a second%s%s; %" PRIu64
-		    " left out\n", n->packets, n->flows, s,
-		    (double)n->packets / (s > 0 ? s : 1), late, wrong, skipped);
+		fprintf(stderr, "innet-replay: %" PRIu64 " packet%s of %" PRIu64
+		    " five-tuple%s in %.3f s, %.6g a second%s%s; %" PRIu64
+		    " left out%s\n", n->packets, plural(n->packets), n->flows,
+		    plural(n->flows), s, (double)n->packets / (s > 0 ? s : 1),
+		    late, wrong, skipped, split);
 }
 
 static int
@@ -217,6 +226,7 @@ run(const struct conf *cf)
 	rc = cf->out != NULL ? retime_trace(cf, &t, &n) :
 	    send_trace(cf, &t, &n);
 	pcapio_warn_odd(&t.in);
+	split_warn(&t.split, pcapio_name(cf->in, false));
 	if (cf->verbose)
 		print_skipped(&t);
 	if (!cf->quiet)

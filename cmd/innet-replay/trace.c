@@ -94,43 +94,81 @@ goes_up(struct trace *t, const struct frame *f, const uint8_t *payload)
 	    w->v6)) == NULL;
 }
 
-/* UPDATE_OK for a packet that is to be replayed, or why it is not. */
+static bool
+is_dlp(const struct frame *f)
+{
+	const uint16_t s = f->flow.sport, d = f->flow.dport;
+
+	return s == DLP_SWITCH_PORT || s == DLP_SERVER_PORT ||
+	    d == DLP_SWITCH_PORT || d == DLP_SERVER_PORT;
+}
+
+/* Is it of the program that is wanted? */
+static bool
+is_wanted(const struct trace *t, const struct frame *f)
+{
+	const uint8_t tos = frame_dscp_tos(f);
+
+	switch (t->want.program) {
+	case TRACE_OLAF: return tos == UPDATE_TOS;
+	case TRACE_ISWITCH: return tos == SEG_TOS || tos == CONTROL_TOS;
+	case TRACE_DLP: return is_dlp(f);
+	case TRACE_ALL: break;
+	}
+	return true;
+}
+
+/* UPDATE_OK for a sound datagram that goes to switch or server. */
+static unsigned
+direction(struct trace *t, const struct frame *f, const uint8_t *payload,
+    bool *update)
+{
+	const uint8_t tos = frame_dscp_tos(f);
+	const enum trace_program want = t->want.program;
+
+	*update = tos == UPDATE_TOS &&
+	    f->payload_bytes >= UPDATE_HEADER_BYTES &&
+	    payload[0] == UPDATE_VERSION && payload[1] == UPDATE_UPDATE;
+	if (want == TRACE_OLAF && f->payload_bytes > 1 &&
+	    payload[1] == UPDATE_MODEL)
+		return TRACE_DOWN;
+	if (want == TRACE_ISWITCH && !goes_up(t, f, payload))
+		return TRACE_DOWN;
+	if (want == TRACE_DLP && f->flow.dport != DLP_SWITCH_PORT &&
+	    f->flow.dport != DLP_SERVER_PORT)
+		return TRACE_DOWN;
+	return UPDATE_OK;
+}
+
+/*
+ * UPDATE_OK for a packet that is to be replayed, or why it is not;
+ * SOUNDNESS_SEVERAL with t->pieces.
+ */
 static unsigned
 judge(struct trace *t, const struct pcapio_packet *p, struct frame *f,
     bool *update)
 {
 	const enum frame_is is = frame_parse(t->in.link, p->data, p->caplen,
 	    p->len, f);
-	const uint8_t *payload = p->data + f->payload_at;
-	const uint8_t tos = frame_dscp_tos(f);
+	const bool dlp = t->want.program == TRACE_DLP ||
+	    (t->want.program == TRACE_ALL && is_dlp(f));
+	const struct split_as as = split_as(f->tos, dlp ? DLP_BYTES : 0);
 	unsigned why;
 
 	*update = false;
-	if (is == FRAME_OTHER)
+	if (is == FRAME_OTHER || !is_wanted(t, f))
 		return TRACE_OTHER;
-	if ((t->want.program == TRACE_OLAF && tos != UPDATE_TOS) ||
-	    (t->want.program == TRACE_ISWITCH && tos != SEG_TOS &&
-	    tos != CONTROL_TOS) || (t->want.program == TRACE_DLP &&
-	    f->flow.sport != DLP_SWITCH_PORT &&
-	    f->flow.sport != DLP_SERVER_PORT &&
-	    f->flow.dport != DLP_SWITCH_PORT &&
-	    f->flow.dport != DLP_SERVER_PORT))
-		return TRACE_OTHER;
+	if (split_may(is, p->data, f, p->len)) {
+		switch (split_frame(&as, is, p->data, p->caplen, p->len, f,
+		    &t->pieces)) {
+		case SPLIT_SEVERAL: return SOUNDNESS_SEVERAL;
+		case SPLIT_CANNOT: return SOUNDNESS_SUPER_DATAGRAM;
+		default: break;
+		}
+	}
 	why = soundness_datagram(is, p->data, f);
-	if (why != UPDATE_OK)
-		return why;
-	if (tos == UPDATE_TOS && f->payload_bytes >= UPDATE_HEADER_BYTES &&
-	    payload[0] == UPDATE_VERSION)
-		*update = payload[1] == UPDATE_UPDATE;
-	if (t->want.program == TRACE_OLAF && f->payload_bytes > 1 &&
-	    payload[1] == UPDATE_MODEL)
-		return TRACE_DOWN;
-	if (t->want.program == TRACE_ISWITCH && !goes_up(t, f, payload))
-		return TRACE_DOWN;
-	if (t->want.program == TRACE_DLP && f->flow.dport != DLP_SWITCH_PORT &&
-	    f->flow.dport != DLP_SERVER_PORT)
-		return TRACE_DOWN;
-	return UPDATE_OK;
+	return why != UPDATE_OK ? why : direction(t, f, p->data +
+	    f->payload_at, update);
 }
 
 static bool
@@ -178,36 +216,84 @@ again(struct trace *t)
 	return true;
 }
 
+/* A frame of several datagrams was read. */
+static void
+begin_pieces(struct trace *t, const struct pcapio_packet *p,
+    const struct frame *f)
+{
+	t->split.frames++;
+	t->split.datagrams += t->pieces.count;
+	t->several = *f;
+	if (passes(t, p))
+		return;
+	t->skipped[TRACE_FILTERED] += t->pieces.count;
+	t->pieces.left = 0;
+}
+
+/* judge() the next of them. */
+static unsigned
+judge_piece(struct trace *t, struct trace_packet *out)
+{
+	uint32_t have = 0;
+
+	out->f = t->several;
+	split_next(&t->pieces, &out->payload, &have, &out->f.payload_bytes);
+	return have < out->f.payload_bytes ? SOUNDNESS_SNAPLEN :
+	    direction(t, &out->f, out->payload, &out->update);
+}
+
+/* The same of the next packet of the file: 1, 0 or -1 as trace_next(). */
+static int
+judge_next(struct trace *t, struct trace_packet *out, unsigned *why)
+{
+	struct pcapio_packet p = { 0 };
+	int got;
+
+	if (t->pieces.left > 0) {
+		*why = judge_piece(t, out);
+		return 1;
+	}
+	got = pcapio_next(&t->in, &p);
+	if (got != 1)
+		return got;
+	t->stamp_ns = p.stamp_ns;
+	*why = judge(t, &p, &out->f, &out->update);
+	out->payload = p.data + out->f.payload_at;
+	if (*why == SOUNDNESS_SEVERAL)
+		begin_pieces(t, &p, &out->f);
+	else if (*why == UPDATE_OK && !passes(t, &p))
+		*why = TRACE_FILTERED;
+	if (*why == SOUNDNESS_SUPER_DATAGRAM && t->split.cannot++ == 0)
+		t->split.cannot_at = t->in.packets;
+	return 1;
+}
+
 int
 trace_next(struct trace *t, struct trace_packet *out)
 {
-	struct pcapio_packet p = { 0 };
+	unsigned why = UPDATE_OK;
 	uint64_t at;
-	unsigned why;
 	int got;
 
 	for (;;) {
-		got = pcapio_next(&t->in, &p);
+		got = judge_next(t, out, &why);
 		if (got == 0 && again(t))
 			continue;
 		if (got == -1)
 			pcapio_warn_damage(&t->in);
 		if (got != 1)
 			return got;
-		why = judge(t, &p, &out->f, &out->update);
-		if (why == UPDATE_OK && !passes(t, &p))
-			why = TRACE_FILTERED;
 		if (why == UPDATE_OK)
 			break;
-		t->skipped[why]++;
+		if (why != SOUNDNESS_SEVERAL)
+			t->skipped[why]++;
 	}
-	at = due(t, p.stamp_ns);
+	at = due(t, t->stamp_ns);
 	t->gap_ns = t->taken == 0 ? 0 : at - t->heap_ns;
 	t->heap_ns = at;
 	t->taken++;
 	out->heap_ns = at;
-	out->stamp_ns = p.stamp_ns;
-	out->payload = p.data + out->f.payload_at;
+	out->stamp_ns = t->stamp_ns;
 	return 1;
 }
 

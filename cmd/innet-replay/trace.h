@@ -52,6 +52,10 @@ struct trace {
 	uint64_t base_ns;	/* due time of this time's first */
 	uint64_t heap_ns, gap_ns;	/* of the last, and to it */
 	bool any;		/* taken this time */
+	struct split_count split;
+	struct split pieces;	/* of the frame that was read last: */
+	struct frame several;
+	uint64_t stamp_ns;
 	uint64_t taken, skipped[TRACE_REASONS];
 	uint64_t time_backwards;
 };

@@ -256,6 +256,7 @@ print(const struct one *w, bool json, FILE *f)
 		trace_account(&w->trace, &c);
 	} else {
 		plane_summary(&w->pl, &c);
+		trace_summary(&w->trace, &c);
 	}
 	if (counters_text(&c) != NULL)
 		fputs(c.text, f);

@@ -28,15 +28,10 @@ account(const struct plane *pl, const struct trace *t,
     enum counters_form form)
 {
 	struct counters c = counters_begin(form, "innet-switch");
-	uint64_t lost;
 
 	if (form == COUNTERS_LINE) {
 		plane_summary(pl, &c);
-		lost = pl->n[PLANE_IN_LOST] + t->impair.lost;
-		if (lost > 0)
-			counters_put(&c, "lost by --impair", lost);
-		if (t->no_ethernet > 0)
-			counters_put(&c, "left out (not IP)", t->no_ethernet);
+		trace_summary(t, &c);
 		return c;
 	}
 	plane_account(pl, &c);

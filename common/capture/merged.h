@@ -177,8 +177,10 @@ merged_ethernet(struct merged *f, const struct merged_input *i,
 	bytes_put(f->frame + 12, fr->ethertype, 2);
 	memcpy(f->frame + FRAME_ETH_BYTES, ip, p->caplen - cut);
 	fr->ip_at = FRAME_ETH_BYTES;
-	fr->udp_at += FRAME_ETH_BYTES - cut;
-	fr->payload_at += FRAME_ETH_BYTES - cut;
+	if (fr->udp_at > 0)
+		fr->udp_at += FRAME_ETH_BYTES - cut;
+	if (fr->payload_at > 0)
+		fr->payload_at += FRAME_ETH_BYTES - cut;
 	return f->frame;
 }
 

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "common/capture/clusters.h"
+#include "common/capture/split.h"
 #include "common/wire/frame.h"
 #include "common/wire/update.h"
 
@@ -23,8 +24,10 @@ enum soundness {
 	SOUNDNESS_REGULAR = UPDATE_REASONS, SOUNDNESS_FRAGMENT,
 	    SOUNDNESS_CHECKSUM,
 	SOUNDNESS_SNAPLEN, SOUNDNESS_MISMATCHED, SOUNDNESS_FOREIGN,
-	    SOUNDNESS_NO_ROOM, SOUNDNESS_TIME, SOUNDNESS_STREAM,
-	SOUNDNESS_VERDICTS
+	    SOUNDNESS_NO_ROOM, SOUNDNESS_SUPER_DATAGRAM, SOUNDNESS_TIME,
+	    SOUNDNESS_STREAM,
+	SOUNDNESS_VERDICTS,
+	SOUNDNESS_SEVERAL = UINT8_MAX	/* no verdict: of each, one by one */
 };
 
 /* The name of a verdict in reports. */
@@ -33,7 +36,7 @@ soundness_name(unsigned verdict)
 {
 	static const char *const name[SOUNDNESS_VERDICTS - UPDATE_REASONS] = {
 		"regular", "fragment", "checksum", "snaplen", "mismatched",
-		"foreign", "no_room", "time", "stream"
+		"foreign", "no_room", "super_datagram", "time", "stream"
 	};
 
 	return verdict < UPDATE_REASONS ?
@@ -68,6 +71,23 @@ soundness_bare(const uint8_t *p, size_t bytes, uint16_t cluster,
 }
 
 /*
+ * The same for who asks for ages alone: whatever is in the payload, and vec
+ * and n are its bytes.
+ */
+static inline unsigned
+soundness_payload(const uint8_t *p, size_t bytes, uint16_t cluster,
+    uint32_t worker, uint64_t stamp_ns, struct update *u)
+{
+	const float reward = bytes >= 4 ? bytes_get_f32(p) : 0;
+
+	*u = (struct update){ .kind = UPDATE_UPDATE, .cluster = cluster,
+	    .worker = worker, .merged = 1, .generated_ns = stamp_ns,
+	    .reward = isfinite(reward) ? reward : 0, .vec = p,
+	    .n = (uint32_t)bytes };
+	return bytes == 0 ? UPDATE_SHORT : UPDATE_OK;
+}
+
+/*
  * Is the UDP datagram in the frame at p, of which frame_parse() said `is`, here
  * as it was sent?  UPDATE_OK, or why not.
  */
@@ -78,21 +98,69 @@ soundness_datagram(enum frame_is is, const uint8_t *p, const struct frame *f)
 	case FRAME_FRAGMENT: return SOUNDNESS_FRAGMENT;
 	case FRAME_CUT: return SOUNDNESS_SNAPLEN;
 	case FRAME_LENGTH: return UPDATE_BAD_LENGTH;
+	case FRAME_SEVERAL: return SOUNDNESS_SUPER_DATAGRAM;
 	default: break;
 	}
 	return frame_checksums_ok(p, f) ? UPDATE_OK : SOUNDNESS_CHECKSUM;
 }
 
 /*
- * Judge the frame of caplen bytes at p, len bytes long before it was cut,
- * stamped stamp_ns; bare is the cluster table, or NULL for innet's own
- * format.  *f and, of a sound packet, *u are filled in.  UPDATE_OK, or why
- * not.
+ * Judge a packet of len bytes, of which have are at p.  Of SOUNDNESS_SNAPLEN,
+ * *u is the update without its vector if its header is there and sound, and
+ * else u->n is 0.
  */
 static inline unsigned
-soundness_frame(const struct clusters *bare, int link, const uint8_t *p,
-    uint32_t caplen, uint32_t len, uint64_t stamp_ns, struct frame *f,
+soundness_update(const uint8_t *p, uint32_t have, uint32_t len,
     struct update *u)
+{
+	enum update_bad bad;
+
+	if (have == len)
+		return update_parse(p, len, u);
+	bad = update_parse_header(p, have, len, u);
+	u->vec = NULL;
+	if (bad == UPDATE_OK)
+		return SOUNDNESS_SNAPLEN;
+	u->n = 0;
+	return bad == UPDATE_SHORT ? SOUNDNESS_SNAPLEN : bad;
+}
+
+/* soundness_frame() of innet's own packets, where it is not the plain case. */
+__attribute__((noinline, unused)) static unsigned
+soundness_odd(enum frame_is is, const uint8_t *p, uint32_t caplen,
+    uint32_t len, const struct frame *f, struct update *u,
+    struct split *pieces)
+{
+	const struct split_as as = { .kind = SPLIT_UPDATES };
+	unsigned verdict;
+
+	*u = (struct update){ .n = 0 };
+	switch (split_frame(&as, is, p, caplen, len, f, pieces)) {
+	case SPLIT_SEVERAL: return SOUNDNESS_SEVERAL;
+	case SPLIT_CANNOT: return SOUNDNESS_SUPER_DATAGRAM;
+	case SPLIT_UNSEEN: return SOUNDNESS_SNAPLEN;
+	case SPLIT_ONE: break;
+	}
+	verdict = soundness_datagram(is, p, f);
+	if (verdict == UPDATE_OK)
+		return update_parse(p + f->payload_at, f->payload_bytes, u);
+	if (verdict == SOUNDNESS_SNAPLEN && f->payload_at > 0)
+		return soundness_update(p + f->payload_at,
+		    caplen - f->payload_at, f->payload_bytes, u);
+	return verdict;
+}
+
+/*
+ * Judge the frame of caplen bytes at p, len bytes long before it was cut,
+ * stamped stamp_ns; bare is the cluster table, or NULL for innet's own
+ * format, which is known by its codepoint if marked.  *f and, of a sound
+ * packet, *u are filled in.  UPDATE_OK, or why not; SOUNDNESS_SEVERAL with
+ * *pieces for soundness_update(); SOUNDNESS_SNAPLEN as there.
+ */
+static inline unsigned
+soundness_frame(const struct clusters *bare, bool marked, int link,
+    const uint8_t *p, uint32_t caplen, uint32_t len, uint64_t stamp_ns,
+    struct frame *f, struct update *u, struct split *pieces)
 {
 	const enum frame_is is = frame_parse(link, p, caplen, len, f);
 	uint16_t cluster = 0;
@@ -102,15 +170,20 @@ soundness_frame(const struct clusters *bare, int link, const uint8_t *p,
 		return SOUNDNESS_REGULAR;
 	if (bare != NULL ? !clusters_find(bare, f->flow.src,
 	    f->flow.v6, &cluster) :
-	    frame_dscp_tos(f) != UPDATE_TOS)
+	    marked && frame_dscp_tos(f) != UPDATE_TOS)
 		return SOUNDNESS_REGULAR;
+	if (bare == NULL) {
+		if (is != FRAME_UDP || split_spare(f, len) >=
+		    SPLIT_SPARE_BYTES || frame_sums(p, f) != FRAME_SUMS_RIGHT)
+			return soundness_odd(is, p, caplen, len, f, u, pieces);
+		return update_parse(p + f->payload_at, f->payload_bytes, u);
+	}
 	verdict = soundness_datagram(is, p, f);
-	if (verdict != UPDATE_OK)
-		return verdict;
-	if (bare != NULL)
-		return soundness_bare(p + f->payload_at, f->payload_bytes,
+	if (verdict == UPDATE_OK)
+		return soundness_payload(p + f->payload_at, f->payload_bytes,
 		    cluster, clusters_worker(&f->flow), stamp_ns, u);
-	return update_parse(p + f->payload_at, f->payload_bytes, u);
+	u->n = 0;
+	return verdict;
 }
 
 #endif

@@ -2,8 +2,10 @@
  * updates.h - the updates of a capture, one by one, and what was left out
  *
  * Hands on the packets that capture/soundness.h finds sound: updates, models,
- * weights.  What is not is counted by reason.  Stamps never go back: one that
- * does counts as its predecessor.  It owns its file until updates_close();
+ * weights.  What is not is counted by reason.  Those that lie in one frame come
+ * one by one, with its stamp.  Where headers suffice, packets of which the
+ * vector was cut come, too.  Stamps never go back: one that does counts as its
+ * predecessor.  It owns its file until updates_close();
  * updates borrow from it until the next call.  Failures are those of pcapio.h,
  * in .in.why.
  */
@@ -15,6 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/capture/filter.h"
 #include "common/capture/hints.h"
 #include "common/capture/pcapio.h"
 #include "common/capture/soundness.h"
@@ -29,6 +32,11 @@ struct updates {
 	uint64_t regular;	/* packets that are not Olaf's */
 	uint64_t ignored[SOUNDNESS_VERDICTS];	/* by verdict */
 	const struct clusters *bare;	/* of bare packets, or NULL */
+	struct filter filter;	/* which are innet's; off: those marked so */
+	bool headers;		/* suffice: vec of those that are cut is NULL */
+	uint64_t cut;		/* packets of which the vector was */
+	struct split_count split;
+	struct split pieces;	/* of the last frame */
 	struct hints hints;	/* of those that are not Olaf's */
 };
 
@@ -44,6 +52,7 @@ static inline void
 updates_close(struct updates *it)
 {
 	pcapio_close_in(&it->in);
+	filter_close(&it->filter);
 }
 
 /* The stamp of p, made to stand in order and below 2^63. */
@@ -62,6 +71,46 @@ updates_stamp(struct updates *it, const struct pcapio_packet *p)
 	return t;
 }
 
+/* The verdict on the next of several packets that lie in one frame. */
+static inline unsigned
+updates_piece(struct updates *it, struct update *u)
+{
+	const uint8_t *p = NULL;
+	uint32_t have = 0, n = 0;
+
+	split_next(&it->pieces, &p, &have, &n);
+	return soundness_update(p, have, n, u);
+}
+
+/* A packet was not taken, or not as it is.  True: it is taken after all. */
+static inline bool
+updates_odd(struct updates *it, unsigned verdict, const struct update *u)
+{
+	switch (verdict) {
+	case SOUNDNESS_REGULAR:
+		it->regular++;
+		return false;
+	case SOUNDNESS_SEVERAL:
+		it->split.frames++;
+		it->split.datagrams += it->pieces.count;
+		return false;
+	case SOUNDNESS_SNAPLEN:
+		if (it->headers && u->n > 0) {
+			it->cut++;
+			return true;
+		}
+		break;
+	case SOUNDNESS_SUPER_DATAGRAM:
+		if (it->split.cannot++ == 0)
+			it->split.cannot_at = it->in.packets;
+		break;
+	default:
+		break;
+	}
+	it->ignored[verdict]++;
+	return false;
+}
+
 /*
  * The next sound update, model or weights in *u, with its stamp: 1, 0 at the
  * end, -1 if the file is damaged (see pcapio_next).
@@ -75,25 +124,29 @@ updates_next(struct updates *it, uint64_t *stamp_ns, struct update *u)
 	uint64_t t;
 	int got;
 
-	while ((got = pcapio_next(&it->in, &p)) == 1) {
-		t = updates_stamp(it, &p);
-		if (t > it->until_ns)
-			return 0;
-		it->last_ns = t;
-		*stamp_ns = t;
-		verdict = soundness_frame(it->bare, it->in.link, p.data,
-		    p.caplen,
-		    p.len, t, &f, u);
-		if (verdict == UPDATE_OK)
-			return 1;
-		if (verdict == SOUNDNESS_REGULAR) {
-			it->regular++;
-			hints_take(&it->hints, it->in.link, p.data, p.caplen);
+	for (;;) {
+		if (it->pieces.left > 0) {
+			verdict = updates_piece(it, u);
+			t = it->last_ns;
 		} else {
-			it->ignored[verdict]++;
+			got = pcapio_next(&it->in, &p);
+			if (got != 1)
+				return got;
+			t = updates_stamp(it, &p);
+			if (t > it->until_ns)
+				return 0;
+			it->last_ns = t;
+			verdict = !filter_passes(&it->filter, &p) ?
+			    SOUNDNESS_REGULAR : soundness_frame(it->bare,
+			    !it->filter.on, it->in.link, p.data, p.caplen,
+			    p.len, t, &f, u, &it->pieces);
 		}
+		*stamp_ns = t;
+		if (verdict == UPDATE_OK || updates_odd(it, verdict, u))
+			return 1;
+		if (verdict == SOUNDNESS_REGULAR)
+			hints_take(&it->hints, it->in.link, p.data, p.caplen);
 	}
-	return got;
 }
 
 /* For tools: lines about stamps that went back, and what else was odd. */
@@ -101,6 +154,7 @@ static inline void
 updates_warn_odd(const struct updates *it)
 {
 	pcapio_warn_odd(&it->in);
+	split_warn(&it->split, pcapio_name(it->in.path, false));
 	if (it->backwards > 0)
 		warnx("%s: packet %llu: time goes backwards (%llu such); taken "
 		    "for the time before it", pcapio_name(it->in.path, false),

@@ -342,7 +342,8 @@ dlp_progress(const void *state, struct counters *c)
 
 static const struct program dlp_program = {
 	.name = "dlp", .about = "aggregate a session of DLP",
-	.port = dlp_port, .conf_bytes = sizeof(struct dlp_settings),
+	.port = dlp_port, .datagram_bytes = DLP_BYTES,
+	.conf_bytes = sizeof(struct dlp_settings),
 	.opts = dlp_opts, .defaults = dlp_defaults, .set = dlp_set,
 	.settle = dlp_settle, .state_bytes = sizeof(struct dlp_switch),
 	.init = dlp_init, .free = dlp_free, .claim = dlp_claim,

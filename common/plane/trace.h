@@ -5,9 +5,9 @@
  * (innet-sim) are run step by step: trace_open(), trace_next_ns(),
  * trace_advance(), trace_feed() or trace_frame(), trace_close().
  *
- * The stamps of the captures are the clock, whatever the program.  What leaves
- * a port is stamped with the time at which its last bit has left the link, and
- * the propagation after that; what passes beside the queues keeps its stamp.
+ * The stamps of the captures are the clock, whatever the program; what leaves
+ * is trace-out.h's.  Datagrams of innet's that lie in one frame are packets of
+ * their own from here on, with its stamp.
  * With the departures of another run each frame leaves when it did there.
  * For tools: warns, and exits 1 without memory.
  */
@@ -15,235 +15,16 @@
 #define INNET_PLANE_TRACE_H
 
 #include <err.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/timed-queue.h"
-#include "common/capture/merged.h"
+#include "common/base/plural.h"
 #include "common/plane/classifier.h"
-#include "common/traffic/impair.h"
-#include "common/wire/flow.h"
-
-enum { TRACE_FRAME_BYTES = FRAME_ETH_BYTES + PCAPIO_FRAME_MAX_BYTES };
-
-struct trace_conf {
-	struct merged_conf feed;
-	uint64_t propagation_ns;	/* of every port's link */
-	struct impair impair;		/* likewise */
-	struct pcapio_in *departures;	/* NULL: links decide */
-	/* Told of what arrives behind the links; or NULL. */
-	void (*carry)(void *ctx, uint64_t at_ns, const uint8_t *p,
-	    uint32_t have, uint32_t len);
-	void *carry_ctx;
-	struct pcapio_out *came;	/* what comes goes there, too; NULL */
-};
-
-/* A frame that has left and is still under way. */
-struct trace_flight {
-	uint32_t have, len;
-	uint8_t bytes[];
-};
-
-/* The next frame that left a queue in another run. */
-struct trace_departure {
-	uint64_t at_ns;			/* PLANE_NEVER: there is none */
-	struct port *port;
-	bool is_update;
-	struct update up;
-	uint32_t bytes;			/* of the payload */
-};
-
-struct trace {
-	const struct trace_conf *cf;
-	struct plane *pl;
-	struct merged feed;
-	struct pcapio_out *out;		/* NULL: nowhere */
-	struct impair impair;
-	bool holds;			/* links delay frames, or impair them */
-	struct timed_queue flights;
-	struct trace_departure next;
-	uint8_t *edit;			/* a frame that is changed; and one of
-					 * our own */
-	uint64_t departures_differ;
-	uint64_t no_ethernet;		/* regular frames without a type: not
-					 * written */
-	uint64_t stamp_ns;		/* of the packet that is being taken */
-	int status;
-};
-
-static inline void
-trace_write(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
-    uint32_t len)
-{
-	if (t->cf->carry != NULL)
-		t->cf->carry(t->cf->carry_ctx, at_ns, p, have, len);
-	if (t->out != NULL)
-		pcapio_write(t->out, at_ns, p, have, len);
-}
-
-/* Hold a frame until at_ns. */
-static inline void
-trace_hold(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
-    uint32_t len)
-{
-	struct trace_flight *f = malloc(sizeof(*f) + have);
-
-	if (f == NULL)
-		err(1, "frames in propagation");
-	*f = (struct trace_flight){ have, len };
-	if (have > 0)
-		memcpy(f->bytes, p, have);
-	if (!timed_queue_push(&t->flights, at_ns, f))
-		err(1, "frames in propagation");
-}
-
-/* A frame has left for a link that delays or impairs it. */
-static inline void
-trace_put_held(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
-    uint32_t len)
-{
-	const uint64_t due = left_ns + t->cf->propagation_ns;
-	uint64_t at[2] = { due, due };
-	const int copies = impair_any(&t->impair) ? impair_plan(&t->impair,
-	    due, at) : 1;
-
-	for (int i = 0; i < copies; i++) {
-		if (at[i] > left_ns)
-			trace_hold(t, at[i], p, have, len);
-		else
-			trace_write(t, at[i], p, have, len);
-	}
-}
-
-/* A frame has left its port at left_ns. */
-static inline void
-trace_put(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
-    uint32_t len)
-{
-	if (t->holds)
-		trace_put_held(t, left_ns, p, have, len);
-	else
-		trace_write(t, left_ns, p, have, len);
-}
-
-/* Write what is under way and has arrived by now_ns. */
-static inline void
-trace_release(struct trace *t, uint64_t now_ns)
-{
-	while (t->flights.count > 0 && timed_queue_due(&t->flights) <= now_ns) {
-		const uint64_t at = timed_queue_due(&t->flights);
-		struct trace_flight *f = timed_queue_pop(&t->flights);
-
-		trace_write(t, at, f->bytes, f->have, f->len);
-		free(f);
-	}
-}
-
-/* A datagram leaves under headers of our making. */
-static inline void
-trace_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
-    const union addr *to, uint8_t tos, const uint8_t *p, uint32_t bytes)
-{
-	const struct frame_flow flow = flow_between(from, to);
-	struct frame fr;
-	uint32_t head;
-	uint8_t *q;
-
-	if (t->out == NULL && t->cf->carry == NULL)
-		return;
-	q = t->out == NULL ? t->edit + TRACE_FRAME_BYTES :
-	    pcapio_room(t->out);	/* given up if it is not written now */
-	head = (uint32_t)frame_put(q, &flow, tos, bytes, &fr);
-	memcpy(q + head, p, bytes);
-	frame_seal(q, &fr);
-	if (t->holds || t->cf->carry != NULL)
-		trace_put(t, left_ns, q, head + bytes, head + bytes);
-	else
-		pcapio_commit(t->out, left_ns, head + bytes, head + bytes);
-}
-
-/* The address that a way of the switch has in the trace. */
-static inline union addr
-trace_way(const struct trace *t, uint32_t way)
-{
-	const struct plane *pl = t->pl;
-	union addr a = pl->cf->place.address;
-
-	if (way != PACKET_WAY_OWN && pl->program->address != NULL)
-		pl->program->address(pl->state, way, &a);
-	return a;
-}
-
-/* plane_driver.send */
-static inline void
-trace_send(void *ctx, uint32_t way, const union addr *from,
-    const union addr *to, const struct post *p, uint64_t now_ns)
-{
-	struct trace *t = ctx;
-	const union addr own = from != NULL ? *from : trace_way(t, way);
-
-	for (uint32_t k = 0; k < p->count; k++)
-		trace_datagram(t, now_ns, &own, to, p->tos, p->p + (size_t)k *
-		    p->bytes, k + 1 < p->count ? p->bytes : p->last_bytes);
-}
-
-/* plane_driver.leave */
-static inline void
-trace_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
-{
-	struct trace *t = ctx;
-	struct frame fr;
-	union addr own;
-
-	(void)port;
-	if (s->changed)
-		port_freshen(s);
-	if (!s->framed) {
-		own = s->to.from.sa.sa_family != 0 ? s->to.from :
-		    trace_way(t, s->to.way);
-		trace_datagram(t, when_ns, &own, &s->to.to, s->to.tos,
-		    s->bytes, s->have);
-		return;
-	}
-	if (s->changed && frame_parse(FRAME_ETHERNET, s->bytes, s->have,
-	    s->have, &fr) == FRAME_UDP)
-		frame_seal(s->bytes, &fr);
-	trace_put(t, when_ns, s->bytes, s->have, s->is_update ? s->have :
-	    s->len);
-}
-
-/* plane_driver.pass */
-static inline void
-trace_pass(void *ctx, struct packet *p, uint64_t now_ns)
-{
-	struct trace *t = ctx;
-
-	(void)now_ns;
-	if (p->changed)
-		frame_seal(p->data, p->frame);
-	trace_write(t, t->stamp_ns, p->data, p->have, p->len);
-}
-
-/* plane_driver.edit */
-static inline void
-trace_edit(void *ctx, struct packet *p)
-{
-	struct trace *t = ctx;
-	const size_t at = (size_t)(p->payload - p->data);
-
-	if (p->data == t->edit)
-		return;
-	memcpy(t->edit, p->data, p->have);
-	p->data = t->edit;
-	p->payload = p->data + at;
-}
-
-static const struct plane_driver trace_driver = {
-	.send = trace_send, .leave = trace_leave, .pass = trace_pass,
-	.edit = trace_edit
-};
+#include "common/plane/trace-out.h"
 
 /* A packet of a capture, and all that the plane is told of it. */
 struct trace_in {
@@ -276,7 +57,8 @@ trace_read(const struct trace *t, struct merged *feed,
 	/* every field: else compilers clear the whole of it first */
 	in->p = (struct packet){ .from = &in->from, .to = &in->to,
 	    .way = PACKET_WAY_OWN, .tos = is == FRAME_OTHER ? 0 : fr->tos,
-	    .payload = data + fr->payload_at, .bytes = fr->payload_bytes,
+	    .payload = data + fr->payload_at,
+	    .bytes = is == FRAME_UDP ? fr->payload_bytes : 0,
 	    .wire_bytes = i->p.len, .update = NULL, .frame = fr, .is = is,
 	    .data = data, .have = have, .len = len, .changed = false,
 	    .bare = false, .cluster = 0 };
@@ -405,6 +187,77 @@ trace_drain(struct trace *t)
 		plane_depart_first(t->pl);
 }
 
+/* A packet of i comes to the switch. */
+static inline void
+trace_take(struct trace *t, const struct merged_input *i, struct packet *p)
+{
+	if (t->cf->came != NULL)
+		pcapio_write(t->cf->came, i->now_ns, p->data, p->have, p->len);
+	plane_take_impaired(t->pl, p);
+	plane_flush(t->pl);
+}
+
+/* The datagrams *s of a frame of i come, each in a frame of its own. */
+static inline void
+trace_take_each(struct trace *t, const struct merged_input *i,
+    const struct packet *whole, struct split s)
+{
+	const uint32_t rest = whole->wire_bytes - s.left;
+	uint8_t *to = t->edit + 2 * TRACE_FRAME_BYTES;
+	const uint8_t *at = NULL;
+	uint32_t have = 0, n = 0;
+	struct frame made;
+
+	t->split.frames++;
+	t->split.datagrams += s.count;
+	for (uint32_t k = 0; split_next(&s, &at, &have, &n); k++) {
+		struct packet p = *whole;
+
+		p.have = split_put(to, whole->data, whole->frame, k, at, have,
+		    n, &made);
+		p.len = made.payload_at + n;
+		p.data = to;
+		p.frame = &made;
+		p.is = have == n ? FRAME_UDP : FRAME_CUT;
+		p.payload = to + made.payload_at;
+		p.bytes = have == n ? n : 0;
+		p.wire_bytes = rest + n;
+		trace_take(t, i, &p);
+	}
+}
+
+/* Does the frame of p hold several datagrams?  They are taken; or marked. */
+static inline bool
+trace_several(struct trace *t, const struct merged_input *i, struct packet *p)
+{
+	const struct program *pr = t->pl->program;
+	const uint16_t port = pr->datagram_bytes == 0 ? 0 :
+	    pr->port(t->pl->cf->settings);
+	const struct split_as as = split_as(p->tos, port != 0 &&
+	    (p->frame->flow.sport == port || p->frame->flow.dport == port) ?
+	    pr->datagram_bytes : 0);
+	struct split s;
+
+	if (as.kind == SPLIT_NONE || !split_may(p->is, p->data, p->frame,
+	    p->len))
+		return false;
+	switch (split_frame(&as, p->is, p->data, p->have, p->len, p->frame,
+	    &s)) {
+	case SPLIT_SEVERAL:
+		trace_take_each(t, i, p, s);
+		return true;
+	case SPLIT_CANNOT:
+		p->is = FRAME_SEVERAL;
+		if (t->split.cannot++ == 0) {
+			t->split.cannot_at = i->in->packets;
+			t->cannot_in = i->in->path;
+		}
+		return false;
+	default:
+		return false;
+	}
+}
+
 /* One packet, at i->now_ns, which is now. */
 static inline void
 trace_feed(struct trace *t, const struct merged_input *i)
@@ -418,11 +271,8 @@ trace_feed(struct trace *t, const struct merged_input *i)
 		return;
 	}
 	t->stamp_ns = i->p.stamp_ns;
-	if (t->cf->came != NULL)
-		pcapio_write(t->cf->came, i->now_ns, in.p.data, in.p.have,
-		    in.p.len);
-	plane_take_impaired(t->pl, &in.p);
-	plane_flush(t->pl);
+	if (!trace_several(t, i, &in.p))
+		trace_take(t, i, &in.p);
 }
 
 /* The same of len bytes of an Ethernet frame, of which have are there. */
@@ -459,7 +309,7 @@ trace_open(struct trace *t, const struct trace_conf *cf, struct plane *pl,
 	*t = (struct trace){ .cf = cf, .pl = pl, .out = out,
 	    .impair = cf->impair, .holds = cf->propagation_ns > 0 ||
 	    impair_any(&cf->impair), .next.at_ns = PLANE_NEVER,
-	    .edit = malloc(2 * TRACE_FRAME_BYTES) };
+	    .edit = malloc(3 * TRACE_FRAME_BYTES) };
 	if (t->edit == NULL)
 		err(1, "frames");
 	merged_open(&t->feed, &cf->feed, in, n);
@@ -471,6 +321,8 @@ trace_open(struct trace *t, const struct trace_conf *cf, struct plane *pl,
 static inline int
 trace_close(struct trace *t)
 {
+	if (!t->cf->feed.quiet && t->split.cannot > 0)
+		split_warn(&t->split, pcapio_name(t->cannot_in, false));
 	trace_release(t, TIMED_QUEUE_NEVER - 1);
 	plane_end(t->pl);
 	timed_queue_free(&t->flights);
@@ -483,11 +335,32 @@ trace_close(struct trace *t)
 static inline void
 trace_account(const struct trace *t, struct counters *c)
 {
-	if (t->no_ethernet > 0)		/* a live switch has no such counter */
+	if (t->split.frames > 0) {	/* a live switch has none of these */
+		counters_put(c, "split_frames", t->split.frames);
+		counters_put(c, "split_datagrams", t->split.datagrams);
+	}
+	if (t->no_ethernet > 0)
 		counters_put(c, "no_ethernet", t->no_ethernet);
 	counters_put(c, "impaired_lost", t->impair.lost);
 	counters_put(c, "impaired_dup", t->impair.duplicated);
 	counters_put(c, "impaired_reordered", t->impair.reordered);
+}
+
+/* ... and, for people, what says something. */
+static inline void
+trace_summary(const struct trace *t, struct counters *c)
+{
+	const uint64_t lost = t->pl->n[PLANE_IN_LOST] + t->impair.lost;
+	char split[64];
+
+	snprintf(split, sizeof(split), "frame%s of %" PRIu64 " datagrams split",
+	    plural(t->split.frames), t->split.datagrams);
+	if (t->split.frames > 0)
+		counters_put(c, split, t->split.frames);
+	if (t->no_ethernet > 0)
+		counters_put(c, "left out (not IP)", t->no_ethernet);
+	if (lost > 0)
+		counters_put(c, "lost by --impair", lost);
 }
 
 /*

@@ -99,6 +99,7 @@ struct program {
 	uint16_t (*port)(const void *conf);	/* UDP, if none is given */
 	const char *trace_address;	/* its own in a trace; NULL: none */
 	uint8_t tos;		/* of what it sends most */
+	uint32_t datagram_bytes;	/* of each it takes; 0: of any length */
 
 	/* ports where nothing else is said */
 	uint64_t rate_bps;	/* 0: nothing waits */

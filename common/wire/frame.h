@@ -32,7 +32,15 @@ enum frame_is {
 	FRAME_OTHER,		/* not IP, or not UDP */
 	FRAME_FRAGMENT,		/* UDP, but a fragment */
 	FRAME_CUT,		/* UDP, cut by the snapshot length */
-	FRAME_LENGTH		/* UDP, but its lengths lie */
+	FRAME_LENGTH,		/* UDP, but its lengths lie */
+	FRAME_SEVERAL		/* several datagrams that cannot be told
+				 * apart: capture/split.h says so */
+};
+
+/* What the sums of a whole datagram say. */
+enum frame_sums {
+	FRAME_SUMS_WRONG, FRAME_SUMS_RIGHT,
+	FRAME_SUMS_LEFT		/* UDP has none, or it was left to a card */
 };
 
 /* Who sends to whom; IPv4 addresses are in the first four bytes. */
@@ -146,8 +154,8 @@ frame_parse_ip(int link, const uint8_t *p, size_t caplen, struct frame *f,
 /*
  * Read the frame of caplen bytes at p, len bytes long before it was cut.
  * *f is filled in as far as it went, and else 0: ethertype and ip_at whenever
- * the link layer was read, tos and flow unless FRAME_OTHER, the payload's place
- * only with FRAME_UDP.
+ * the link layer was read, tos and flow unless FRAME_OTHER, payload_at whenever
+ * the UDP header is there, payload_bytes with FRAME_UDP and FRAME_CUT.
  */
 static inline enum frame_is
 frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
@@ -172,10 +180,10 @@ frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
 	f->flow.sport = (uint16_t)bytes_get(udp, 2);
 	f->flow.dport = (uint16_t)bytes_get(udp + 2, 2);
 	udp_len = (uint32_t)bytes_get(udp + 4, 2);
+	f->payload_at = f->udp_at + FRAME_UDP_BYTES;
 	if (udp_len < FRAME_UDP_BYTES || ip.bytes < ip.head ||
 	    udp_len > ip.bytes - ip.head || ip.bytes > len - f->ip_at)
 		return FRAME_LENGTH;
-	f->payload_at = f->udp_at + FRAME_UDP_BYTES;
 	f->payload_bytes = udp_len - FRAME_UDP_BYTES;
 	if (f->payload_bytes > w.left)
 		return FRAME_CUT;
@@ -196,29 +204,55 @@ frame_pseudo_sum(const uint8_t *p, const struct frame *f)
 	return inetsum_add(sum, p + f->ip_at + 12, 8);
 }
 
-/*
- * Are the IP header's and the UDP checksum right?  A UDP checksum of 0 (none)
- * passes, and so does the pseudo header's sum alone, which is what a capture
- * shows of a packet whose sum was left to the network card.
- */
+/* Is the UDP checksum in the frame at p 0 (none), or the pseudo header's? */
 static inline bool
-frame_checksums_ok(const uint8_t *p, const struct frame *f)
+frame_sum_left(const uint8_t *p, const struct frame *f)
 {
-	const uint8_t *ip = p + f->ip_at, *udp = p + f->udp_at;
+	uint16_t sent;
+
+	memcpy(&sent, p + f->udp_at + 6, 2);
+	return sent == 0 || sent == inetsum_fold(frame_pseudo_sum(p, f));
+}
+
+/* Is the sum of the IP header right? */
+static inline bool
+frame_ip_sum_ok(const uint8_t *p, const struct frame *f)
+{
+	const uint8_t *ip = p + f->ip_at;
+
+	return f->flow.v6 ||
+	    inetsum_fold(inetsum_add(0, ip, (ip[0] & 15u) * 4)) == 0xffff;
+}
+
+/*
+ * What do the IP header's and the UDP checksum say?  A UDP checksum of 0 is
+ * none, and the pseudo header's sum alone is what a capture shows of a packet
+ * whose sum was left to the network card.
+ */
+static inline enum frame_sums
+frame_sums(const uint8_t *p, const struct frame *f)
+{
+	const uint8_t *udp = p + f->udp_at;
 	uint64_t pseudo;
 	uint16_t sent;
 
-	if (!f->flow.v6 &&
-	    inetsum_fold(inetsum_add(0, ip, (ip[0] & 15u) * 4)) != 0xffff)
-		return false;
+	if (!frame_ip_sum_ok(p, f))
+		return FRAME_SUMS_WRONG;
 	memcpy(&sent, udp + 6, 2);
 	if (sent == 0)
-		return true;
+		return FRAME_SUMS_LEFT;
 	pseudo = frame_pseudo_sum(p, f);
 	if (sent == inetsum_fold(pseudo))
-		return true;
-	return inetsum_fold(inetsum_add(pseudo, udp,
-	    f->payload_bytes + FRAME_UDP_BYTES)) == 0xffff;
+		return FRAME_SUMS_LEFT;
+	return inetsum_fold(inetsum_add(pseudo, udp, f->payload_bytes +
+	    FRAME_UDP_BYTES)) == 0xffff ? FRAME_SUMS_RIGHT : FRAME_SUMS_WRONG;
+}
+
+/* Is none of them wrong? */
+static inline bool
+frame_checksums_ok(const uint8_t *p, const struct frame *f)
+{
+	return frame_sums(p, f) != FRAME_SUMS_WRONG;
 }
 
 /* Write the right UDP checksum into the frame at p, after a change in it. */

@@ -136,13 +136,16 @@ update_get(const uint8_t *p)
 }
 
 /*
- * Read the len bytes of UDP payload at p.  UPDATE_OK and *u filled in, its
- * vec pointing into p; otherwise the reason, *u filled in as far as it went.
+ * Read the header (and status) of len bytes of UDP payload, of which have are
+ * at p, and judge it by itself and by len.  UPDATE_OK and *u filled in, its vec
+ * pointing to where the vector begins, whatever of that is there; otherwise
+ * the reason, *u filled in as far as it went.
  */
 static inline enum update_bad
-update_parse(const uint8_t *p, size_t len, struct update *u)
+update_parse_header(const uint8_t *p, size_t have, size_t len,
+    struct update *u)
 {
-	struct bytes w = bytes_over(p, len);
+	struct bytes w = bytes_over(p, have);
 	const uint8_t *head = bytes_take(&w, UPDATE_HEADER_BYTES), *s;
 
 	*u = head == NULL ? (struct update){ .kind = 0 } : update_get(head);
@@ -158,15 +161,28 @@ update_parse(const uint8_t *p, size_t len, struct update *u)
 			return UPDATE_SHORT;
 		u->status = update_get_status(s);
 	}
+	len -= (size_t)(w.p - p);
 	u->vec = w.p;
-	u->n = (uint32_t)(w.left / 4);
-	if (w.left % 4 != 0 || !update_fits(u))
+	u->n = (uint32_t)(len / 4);
+	if (len % 4 != 0 || !update_fits(u))
 		return UPDATE_BAD_LENGTH;
 	if (u->kind == UPDATE_UPDATE && u->merged == 0)
 		return UPDATE_BAD_MERGED;
-	if (!isfinite(u->reward) || !vec_finite(u->vec, u->n))
+	return isfinite(u->reward) ? UPDATE_OK : UPDATE_NONFINITE;
+}
+
+/*
+ * Read the len bytes of UDP payload at p.  UPDATE_OK and *u filled in, its
+ * vec pointing into p; otherwise the reason, *u filled in as far as it went.
+ */
+static inline enum update_bad
+update_parse(const uint8_t *p, size_t len, struct update *u)
+{
+	const enum update_bad bad = update_parse_header(p, len, len, u);
+
+	if (bad == UPDATE_OK && !vec_finite(u->vec, u->n))
 		return UPDATE_NONFINITE;
-	return UPDATE_OK;
+	return bad;
 }
 
 /* Bytes before the vector in a packet of this kind. */

@@ -123,11 +123,13 @@ aom() {
 }
 
 @test "every reason for leaving a packet out has its name" {
-	for w in fragment sum=bad cut=70 lie short=31 version=2 kind=9 extra=4 \
+	for w in fragment sum=bad cut=73 lie short=31 version=2 kind=9 extra=4 \
 		nan; do
 		echo "1000 1 1 1 1 900 0 4 $w"
 	done | mkolaf >bad.pcap
 	echo '2000 1 1 1 0 900 0 4' | mkolaf >zero.pcap
+	run -0 innet-aom -r bad.pcap --csv
+	[[ $output == *"ignored 9: 1 short, 1 version, 1 kind, 2 length, 1 nonfinite, 1 fragment, 1 checksum, 1 snaplen"* ]]
 	run -0 innet-aom -r bad.pcap --sent zero.pcap --csv
 	[[ $output == *"ignored 10: of bad.pcap 1 short, 1 version, 1 kind, 2 length, 1 nonfinite, 1 fragment, 1 checksum, 1 snaplen; of zero.pcap 1 merged"* ]]
 }

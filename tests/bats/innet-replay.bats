@@ -193,7 +193,7 @@ told() { jq ".$1" out.json; }
 	done
 	kill -TERM $pid
 	wait $pid
-	grep -q '1 packets of 1 five-tuples' err
+	grep -q '1 packet of 1 five-tuple in' err
 }
 
 @test "a port where nobody listens: counted, and no end before the trace's" {

@@ -1,127 +1,9 @@
-"""packet_seeds.py - seeds that are packets: frames, updates, segments, control
+"""packet_seeds.py - seeds that are packets: updates, segments, control
 messages, DLP sessions, the gradient stream, and captures of them."""
 import struct
 
 from corpus_file import put
-
-
-def fold(data):
-    if len(data) % 2:
-        data += b"\0"
-    s = sum(struct.unpack(">%dH" % (len(data) // 2), data))
-    while s >> 16:
-        s = (s & 0xffff) + (s >> 16)
-    return s
-
-
-def update(n=4, kind=1, version=1, merged=1, following=0, elements=None,
-           reward=1.5, values=None, status=b""):
-    head = struct.pack(">BBHIIHHQfI", version, kind, 7, 3, 9, merged,
-                       following, 1700000000000000000, reward,
-                       n if elements is None else elements)
-    v = values if values is not None else [i + 1.0 for i in range(n)]
-    return head + status + struct.pack("<%df" % len(v), *v)
-
-
-def udp(src, dst, payload, check=None, length=None, sport=4000):
-    n = 8 + len(payload) if length is None else length
-    h = struct.pack(">HHHH", sport, 46638, n, 0)
-    pseudo = src + dst + struct.pack(">HH", 17, n)
-    c = ~fold(pseudo + h + payload) & 0xffff or 0xffff
-    if check == "partial":
-        c = fold(pseudo)
-    elif check is not None:
-        c = check
-    return h[:6] + struct.pack(">H", c) + payload
-
-
-def ip4(payload=b"hello", frag=0, options=b"", total=None, tos=0x2c,
-        src=bytes([10, 0, 1, 1]), dst=bytes([10, 255, 255, 1]), **kw):
-    body = udp(src, dst, payload, **kw)
-    head = struct.pack(">BBHHHBBH", 0x45 + len(options) // 4, tos,
-                       20 + len(options) + len(body)
-                       if total is None else total,
-                       0, frag, 64, 17, 0) + src + dst + options
-    return (head[:10] + struct.pack(">H", ~fold(head) & 0xffff) + head[12:]
-            + body)
-
-
-def ip6(payload=b"hello", ext=b"", first=17, length=None, **kw):
-    src, dst = b"\xfd" + bytes(14) + b"\1", b"\xfd" + bytes(14) + b"\2"
-    body = ext + udp(src, dst, payload, **kw)
-    n = len(body) if length is None else length
-    return struct.pack(">IHBB", 6 << 28 | 0x2c << 20, n, first, 64) + src \
-        + dst + body
-
-
-MACS = bytes([2, 0, 10, 255, 255, 1, 2, 0, 10, 0, 1, 1])
-LINK = {"ethernet": 0, "null": 1, "raw": 4, "loop": 5, "sll": 6, "ipv4": 7,
-        "ipv6": 8, "sll2": 9, "unknown": 10, "ppp": 11, "hdlc": 12,
-        "pppoe": 13, "wifi": 14, "radiotap": 15}
-SNAP = b"\xaa\xaa\3\0\0\0\x08\0"
-
-
-def frame(name, link, data, cut=0):
-    put("frame", name, bytes([LINK[link], cut]) + data)
-
-
-def eth(ip, tags=b"", kind=None):
-    kind = kind or (b"\x86\xdd" if ip[0] >> 4 == 6 else b"\x08\0")
-    return MACS + tags + kind + ip
-
-
-def frames():
-    frame("v4", "ethernet", eth(ip4()))
-    frame("v6", "ethernet", eth(ip6()))
-    frame("v4-options", "ethernet", eth(ip4(options=b"\1\1\1\0")))
-    frame("v4-fragment-first", "ethernet", eth(ip4(frag=0x2000)))
-    frame("v4-fragment-later", "ethernet", eth(ip4(frag=0x00b9)))
-    frame("v4-total-lies", "ethernet", eth(ip4(total=1500)))
-    frame("v4-total-zero", "ethernet", eth(ip4(total=0)))
-    frame("v4-padded", "ethernet", eth(ip4()) + bytes(13))
-    frame("udp-length-lies", "ethernet", eth(ip4(length=200)))
-    frame("udp-length-7", "ethernet", eth(ip4(length=7)))
-    frame("udp-no-checksum", "ethernet", eth(ip4(check=0)))
-    frame("udp-offloaded", "ethernet", eth(ip4(check="partial")))
-    frame("udp-bad-checksum", "ethernet", eth(ip4(check=0x1234)))
-    frame("udp-empty", "ethernet", eth(ip4(payload=b"")))
-    frame("cut-in-payload", "ethernet", eth(ip4())[:-2], 2)
-    frame("cut-in-udp", "ethernet", eth(ip4())[:36], 11)
-    frame("v6-hop-by-hop", "ethernet",
-          eth(ip6(ext=bytes([17]) + bytes(7), first=0)))
-    frame("v6-lone-fragment", "ethernet",
-          eth(ip6(ext=bytes([17]) + bytes(7), first=44)))
-    frame("v6-fragment", "ethernet",
-          eth(ip6(ext=bytes([17, 0, 0, 1]) + bytes(4), first=44)))
-    frame("v6-extension-lies", "ethernet",
-          eth(ip6(ext=bytes([17, 255]) + bytes(6), first=60)))
-    frame("vlan", "ethernet", eth(ip4(), b"\x81\0\0\7"))
-    frame("qinq", "ethernet", eth(ip4(), b"\x88\xa8\0\7\x81\0\0\7"))
-    frame("tags-without-end", "ethernet", MACS + b"\x81\0" * 20)
-    frame("arp", "ethernet", MACS + b"\x08\6" + bytes(28))
-    frame("sll", "sll", bytes(14) + b"\x08\0" + ip4())
-    frame("sll2", "sll2", b"\x08\0" + bytes(18) + ip4())
-    frame("null", "null", b"\2\0\0\0" + ip4())
-    frame("loop-v6", "loop", b"\0\0\0\x18" + ip6())
-    frame("raw-v4", "raw", ip4())
-    frame("raw-v6", "ipv6", ip6())
-    frame("unknown-link", "unknown", ip4())
-    frame("ppp", "ppp", b"\0\x21" + ip4())
-    frame("ppp-short-protocol", "ppp", b"\x57" + ip6())
-    frame("ppp-lcp", "ppp", b"\xff\3\xc0\x21" + bytes(40))
-    frame("ppp-hdlc", "hdlc", b"\xff\3\0\x21" + ip4())
-    frame("ppp-cisco", "hdlc", b"\x0f\0\x08\0" + ip4())
-    frame("pppoe", "pppoe", b"\x11\0\0\1\0\x40\0\x21" + ip4())
-    frame("wifi", "wifi", b"\x08\1" + bytes(22) + SNAP + ip4())
-    frame("wifi-qos-htc-4", "wifi", b"\x88\x83" + bytes(34) + SNAP + ip4())
-    frame("wifi-encrypted", "wifi", b"\x08\x41" + bytes(22) + SNAP + ip4())
-    frame("wifi-beacon", "wifi", b"\x80\0" + bytes(60))
-    frame("radiotap", "radiotap", b"\0\0\x08\0\0\0\0\0\x08\1" + bytes(22)
-          + SNAP + ip4())
-    frame("radiotap-padded", "radiotap", b"\0\0\x19\0\3\0\0\x80" + bytes(16)
-          + b"\x20\x88\1" + bytes(26) + SNAP + ip4())
-    frame("radiotap-length-lies", "radiotap", b"\0\0\xff\xff" + bytes(60))
-    frame("update", "ethernet", eth(ip4(payload=update())))
+from frame_seeds import MACS, eth, frames, ip4, ip6, several, update
 
 
 def updates():
@@ -316,6 +198,11 @@ def filters():
     queue("ignored", 3, [update(version=2), update(kind=9), update()[:20],
                          (eth(ip4(payload=a, frag=0x2000)),),
                          (eth(ip4(payload=a, check=1)),)])
+    queue("offloaded", 3, [a, (eth(ip4(payload=a * 9, check="partial")),),
+                           (eth(ip4(payload=a + bytes(70), check=0)),)])
+    put("filter", "ppp", bytes([3, 6]) + classic(
+        packets=[b"\0\x21" + ip4(payload=a), b"\xc0\x21" + bytes(9)] * 2,
+        link=9))
     put("filter", "raw-v6", bytes([3, 6]) + classic(
         packets=[ip6(payload=a)] * 3, link=101))
     put("filter", "sll", bytes([3, 6]) + classic(
@@ -587,6 +474,7 @@ def packets():
     frames()
     updates()
     segments()
+    several()
     controls()
     streams()
     captures()

@@ -38,7 +38,8 @@ walk(const char *path, const struct trace_want *want, uint64_t loops)
 		must(trace_reason(i)[0] != '\0', "reasons have names");
 	}
 	must(n == t.taken && t.loops_left < loops, "what was taken is told");
-	must(loops > 1 || n + out + t.in.copies == t.in.packets,
+	must(loops > 1 || n + out + t.in.copies + t.split.frames ==
+	    t.in.packets + t.split.datagrams,
 	    "every packet is taken or counted");
 	trace_close(&t);
 	return n;

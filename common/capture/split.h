@@ -1,0 +1,445 @@
+/*
+ * split.h - datagrams of innet's that lie back to back in one frame
+ *
+ * A host that leaves cutting to its network card (UDP segmentation offload), or
+ * puts together what came (GRO), shows a capture one frame for many datagrams:
+ * all as long as the first but the last, which may be shorter.  Its UDP
+ * checksum is 0 or the pseudo header's alone, so a frame whose checksum is
+ * right is never looked into; or its lengths are 0, or the first datagram's.
+ *
+ * How long the first is, innet's own lengths say (innet-wire(5)): elements of
+ * an update; where the next header stands, which continues the first; a fixed
+ * length.  A length holds only if every datagram that it makes is sound in
+ * itself and follows its predecessor.  The bytes are borrowed.
+ */
+#ifndef INNET_CAPTURE_SPLIT_H
+#define INNET_CAPTURE_SPLIT_H
+
+#include <err.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/wire/control.h"
+#include "common/wire/frame.h"
+#include "common/wire/seg.h"
+#include "common/wire/update.h"
+
+enum split_kind {
+	SPLIT_NONE, SPLIT_UPDATES, SPLIT_SEGMENTS, SPLIT_CONTROLS, SPLIT_EQUAL
+};
+
+/* What the datagrams of a frame are. */
+struct split_as {
+	enum split_kind kind;
+	uint32_t equal;		/* SPLIT_EQUAL: bytes of each */
+};
+
+enum split_is {
+	SPLIT_ONE,		/* a frame like others */
+	SPLIT_SEVERAL,
+	SPLIT_CANNOT,		/* more than one, but where they end is not
+				 * known */
+	SPLIT_UNSEEN		/* one or more: what would tell was cut */
+};
+
+/* The datagrams of a frame that are still to come. */
+struct split {
+	const uint8_t *p;
+	uint32_t have, left;	/* bytes at p; on the wire */
+	uint32_t each;		/* but for the last */
+	uint32_t count;		/* of them in all */
+};
+
+/* What splitting has come to. */
+struct split_count {
+	uint64_t frames, datagrams;	/* split, and into so many */
+	uint64_t cannot;		/* frames; the first of them: */
+	uint64_t cannot_at;		/* its number in the capture */
+};
+
+enum {
+	SPLIT_INDEX_GAP = 64,		/* of segments, at any length; */
+	SPLIT_INDEX_FAR = 65536,	/* at one that an MTU in use gives */
+	SPLIT_XID_FAR = 65536,
+	SPLIT_SUMMED_MAX = 1024,	/* contributions, likewise */
+	SPLIT_EACH_MAX = 65507,		/* over IPv4 */
+	SPLIT_SPARE_BYTES = 12		/* behind a datagram: no padding */
+};
+
+/* Of a codepoint, or of datagrams of `equal` bytes (0: none are). */
+static inline struct split_as
+split_as(uint8_t tos, uint32_t equal)
+{
+	const uint8_t dscp = tos & 0xfc;
+
+	return (struct split_as){ .equal = equal,
+	    .kind = dscp == UPDATE_TOS ? SPLIT_UPDATES : dscp == SEG_TOS ?
+	    SPLIT_SEGMENTS : dscp == CONTROL_TOS ? SPLIT_CONTROLS :
+	    equal > 0 ? SPLIT_EQUAL : SPLIT_NONE };
+}
+
+/* Bytes of the smallest datagram of a kind. */
+static inline uint32_t
+split_least(const struct split_as *as)
+{
+	switch (as->kind) {
+	case SPLIT_UPDATES: return UPDATE_HEADER_BYTES + 4;
+	case SPLIT_SEGMENTS: return SEG_HEADER_BYTES + 4;
+	case SPLIT_CONTROLS: return CONTROL_HEADER_BYTES;
+	default: return as->equal;
+	}
+}
+
+/* Has a datagram of n bytes, have of them at p, a sound update's header? */
+static inline bool
+split_update(const uint8_t *p, uint32_t have, uint32_t n)
+{
+	struct update u;
+	enum update_bad bad;
+
+	if (have < n && have < UPDATE_MODEL_BYTES)	/* it was cut */
+		return have < 2 || (p[0] == UPDATE_VERSION && p[1] != 0 &&
+		    p[1] <= UPDATE_WEIGHTS);
+	bad = update_parse_header(p, have, n, &u);
+	return bad == UPDATE_OK || bad == UPDATE_NONFINITE;
+}
+
+/*
+ * Can segment q come right behind p?  Of the same vector or the next one, not
+ * far on; where far, anywhere near.
+ */
+static inline bool
+split_follows(const uint8_t *p, const uint8_t *q, bool far)
+{
+	const struct seg a = seg_split(bytes_get(p, 8));
+	const struct seg b = seg_split(bytes_get(q, 8));
+	const bool next = b.iteration == seg_step(a.iteration, 1);
+	const uint32_t ahead = b.index - a.index;
+
+	if (far)	/* 0 could be the zeros of a sparse vector */
+		return (b.iteration == a.iteration || next ||
+		    a.iteration == seg_step(b.iteration, 1)) &&
+		    b.iteration > 0 && b.contributions > 0 &&
+		    b.contributions <= SPLIT_SUMMED_MAX &&
+		    (ahead < SPLIT_INDEX_FAR || -ahead < SPLIT_INDEX_FAR);
+	return b.contributions == a.contributions && (next ?
+	    b.index < SPLIT_INDEX_GAP : b.iteration == a.iteration &&
+	    ahead > 0 && ahead <= SPLIT_INDEX_GAP);
+}
+
+/* Can a control message at q, of which 8 bytes are there, come behind p? */
+static inline bool
+split_answers(const uint8_t *p, const uint8_t *q)
+{
+	const uint32_t ahead = (uint32_t)(bytes_get(q + 4, 4) -
+	    bytes_get(p + 4, 4));
+
+	return control_action_name(q[0]) != NULL && q[1] <= 1 &&
+	    memcmp(p + 2, q + 2, 2) == 0 &&
+	    (ahead < SPLIT_XID_FAR || -ahead < SPLIT_XID_FAR);
+}
+
+/*
+ * Is the datagram of n bytes at q, have of them there, sound by itself, and
+ * behind the one at p (NULL: it is the first)?
+ */
+static inline bool
+split_sound(const struct split_as *as, const uint8_t *p, const uint8_t *q,
+    uint32_t have, uint32_t n, bool far)
+{
+	struct control c;
+
+	if (n < split_least(as))
+		return false;
+	switch (as->kind) {
+	case SPLIT_UPDATES:
+		return split_update(q, have, n);
+	case SPLIT_SEGMENTS:
+		return n % 4 == 0 && (p == NULL || have < SEG_HEADER_BYTES ||
+		    split_follows(p, q, far));
+	case SPLIT_CONTROLS:
+		if (have < n)
+			return p == NULL || have < CONTROL_HEADER_BYTES ||
+			    split_answers(p, q);
+		return control_parse(q, n, &c) && (p == NULL ||
+		    split_answers(p, q));
+	default:
+		return n == as->equal;
+	}
+}
+
+/* Is every datagram sound, if each but the last has `each` bytes? */
+static inline bool
+split_holds(const struct split_as *as, const uint8_t *p, uint32_t have,
+    uint32_t bytes, uint32_t each, bool far)
+{
+	if (each == 0 || each >= bytes || each > SPLIT_EACH_MAX)
+		return false;
+	for (uint32_t at = 0; at < bytes; at += each) {
+		const uint32_t n = bytes - at < each ? bytes - at : each;
+		const uint32_t there = at >= have ? 0 : have - at < n ?
+		    have - at : n;
+
+		if (!split_sound(as, at == 0 ? NULL : p + at - each, p + at,
+		    there, n, far))
+			return false;
+	}
+	return true;
+}
+
+/* Could a datagram begin at q, a header's bytes of which are there? */
+static inline bool
+split_begins(const struct split_as *as, const uint8_t *p, const uint8_t *q)
+{
+	switch (as->kind) {
+	case SPLIT_UPDATES:
+		return q[0] == UPDATE_VERSION && q[1] >= UPDATE_UPDATE &&
+		    q[1] <= UPDATE_WEIGHTS;
+	case SPLIT_SEGMENTS:
+		return split_follows(p, q, false);
+	default:
+		return split_answers(p, q);
+	}
+}
+
+/* The length that holds, by where the second header stands; 0: none does. */
+static inline uint32_t
+split_scan(const struct split_as *as, const uint8_t *p, uint32_t have,
+    uint32_t bytes)
+{
+	const uint32_t least = split_least(as), head = as->kind ==
+	    SPLIT_UPDATES ? UPDATE_HEADER_BYTES : SEG_HEADER_BYTES;
+	const uint32_t step = as->kind == SPLIT_CONTROLS ? 1 : 4;
+
+	for (uint32_t at = least; at + least <= bytes && at + head <= have;
+	    at += step)
+		if (split_begins(as, p, p + at) &&
+		    split_holds(as, p, have, bytes, at, false))
+			return at;
+	return 0;
+}
+
+/* The same of updates, whose elements may say it. */
+static inline enum split_is
+split_updates(const uint8_t *p, uint32_t have, uint32_t bytes, uint32_t *each)
+{
+	const struct split_as as = { .kind = SPLIT_UPDATES };
+	struct update u;
+	uint64_t whole;
+
+	if (have < UPDATE_HEADER_BYTES)
+		return have < bytes ? SPLIT_UNSEEN : SPLIT_ONE;
+	u = update_get(p);
+	if (p[0] != UPDATE_VERSION || u.kind < UPDATE_UPDATE ||
+	    u.kind > UPDATE_WEIGHTS)
+		return SPLIT_ONE;
+	whole = update_head_bytes(u.kind) + 4 * (uint64_t)u.elements;
+	if (whole == bytes)		/* one vector, in one packet */
+		return SPLIT_ONE;
+	*each = u.following == 0 && whole < bytes && split_holds(&as, p, have,
+	    bytes, (uint32_t)whole, false) ? (uint32_t)whole :
+	    split_scan(&as, p, have, bytes);
+	if (*each > 0)
+		return SPLIT_SEVERAL;
+	return whole < bytes ? SPLIT_CANNOT : have < bytes ? SPLIT_UNSEEN :
+	    SPLIT_ONE;
+}
+
+/* ... and of segments, which at the usual MTUs may come in any order. */
+static inline uint32_t
+split_segments(const uint8_t *p, uint32_t have, uint32_t bytes)
+{
+	static const uint32_t mtu[] = { 1500, 9000 };
+	const struct split_as as = { .kind = SPLIT_SEGMENTS };
+	uint32_t each = split_scan(&as, p, have, bytes);
+
+	for (size_t i = 0; i < 2 * sizeof(mtu) / sizeof(*mtu) && each == 0;
+	    i++) {
+		const uint32_t usual = SEG_HEADER_BYTES + 4 * seg_floats(
+		    mtu[i / 2], i % 2 != 0);
+
+		if (usual + SEG_HEADER_BYTES <= have && split_holds(&as, p,
+		    have, bytes, usual, true))
+			each = usual;
+	}
+	return each;
+}
+
+/* How long is each of the datagrams in bytes of payload, have of them at p? */
+static inline enum split_is
+split_find(const struct split_as *as, const uint8_t *p, uint32_t have,
+    uint32_t bytes, uint32_t *each)
+{
+	*each = 0;
+	switch (as->kind) {
+	case SPLIT_UPDATES:
+		return split_updates(p, have, bytes, each);
+	case SPLIT_SEGMENTS:
+		*each = split_segments(p, have, bytes);
+		break;
+	case SPLIT_CONTROLS:
+		*each = split_scan(as, p, have, bytes);
+		break;
+	case SPLIT_EQUAL:
+		*each = split_holds(as, p, have, bytes, as->equal, false) ?
+		    as->equal : 0;
+		break;
+	case SPLIT_NONE:
+		break;
+	}
+	return *each > 0 ? SPLIT_SEVERAL : SPLIT_ONE;
+}
+
+/* Does the frame at p, len bytes long, say that its datagram has no bytes? */
+static inline bool
+split_no_length(const uint8_t *p, const struct frame *f)
+{
+	const uint8_t *ip = p + f->ip_at;
+
+	return bytes_get(ip + (f->flow.v6 ? 4 : 2), 2) == 0 ||
+	    bytes_get(p + f->udp_at + 4, 2) == 0;
+}
+
+/* Bytes behind the datagram's own in a frame len bytes long. */
+static inline uint32_t
+split_spare(const struct frame *f, uint32_t len)
+{
+	return len - f->payload_at - f->payload_bytes;
+}
+
+/*
+ * Is it worth asking split_frame() of a frame that is `is`?  Not of one whose
+ * checksum is its own, all its bytes in one datagram.
+ */
+static inline bool
+split_may(enum frame_is is, const uint8_t *p, const struct frame *f,
+    uint32_t len)
+{
+	switch (is) {
+	case FRAME_UDP:
+	case FRAME_CUT:
+		return f->payload_at > 0 && (frame_sum_left(p, f) ||
+		    split_spare(f, len) >= SPLIT_SPARE_BYTES);
+	case FRAME_LENGTH:
+		return f->payload_at > 0;
+	default:
+		return false;
+	}
+}
+
+/* Its datagrams in *s, if the lengths of its headers are the first one's. */
+static inline bool
+split_by_header(const struct split_as *as, const struct frame *f,
+    struct split *s)
+{
+	const uint32_t spare = s->left - f->payload_bytes;
+
+	if (spare < SPLIT_SPARE_BYTES || !split_holds(as, s->p, s->have,
+	    s->left, f->payload_bytes, true))
+		return false;
+	s->each = f->payload_bytes;
+	return true;
+}
+
+/*
+ * The datagrams of the frame of caplen bytes at p, len bytes long before it was
+ * cut, of which frame_parse() said `is` and *f, in *s if there are SEVERAL.
+ */
+__attribute__((noinline, unused)) static enum split_is
+split_frame(const struct split_as *as, enum frame_is is, const uint8_t *p,
+    uint32_t caplen, uint32_t len, const struct frame *f, struct split *s)
+{
+	enum split_is found;
+
+	*s = (struct split){ .each = 0 };
+	if (as->kind == SPLIT_NONE || !split_may(is, p, f, len) ||
+	    (is != FRAME_LENGTH && !frame_ip_sum_ok(p, f)))
+		return SPLIT_ONE;
+	s->p = p + f->payload_at;
+	s->left = len - f->payload_at;
+	s->have = caplen - f->payload_at;
+	if (is == FRAME_LENGTH) {
+		found = split_find(as, s->p, s->have, s->left, &s->each);
+		if (found != SPLIT_SEVERAL)
+			found = split_no_length(p, f) ? SPLIT_CANNOT :
+			    SPLIT_ONE;
+	} else if (split_by_header(as, f, s)) {
+		found = SPLIT_SEVERAL;
+	} else if (!frame_sum_left(p, f)) {
+		found = SPLIT_ONE;
+	} else {
+		s->left = f->payload_bytes;
+		s->have = s->have < s->left ? s->have : s->left;
+		found = split_find(as, s->p, s->have, s->left, &s->each);
+	}
+	if (found == SPLIT_SEVERAL)
+		s->count = (s->left - 1) / s->each + 1;
+	else
+		s->left = 0;
+	return found;
+}
+
+/* The next datagram of *s: *n bytes, *have of them at *p.  False: no more. */
+static inline bool
+split_next(struct split *s, const uint8_t **p, uint32_t *have, uint32_t *n)
+{
+	if (s->left == 0)
+		return false;
+	*p = s->p;
+	*n = s->left < s->each ? s->left : s->each;
+	*have = s->have < *n ? s->have : *n;
+	s->p += *have;
+	s->have -= *have;
+	s->left -= *n;
+	return true;
+}
+
+/*
+ * Put a frame of its own for datagram k, of n bytes, have of them at payload,
+ * of the frame at p: with right lengths and, of a whole one, checksums.  *made
+ * describes it; how many bytes stand at `to`.
+ */
+static inline uint32_t
+split_put(uint8_t *to, const uint8_t *p, const struct frame *f, uint32_t k,
+    const uint8_t *payload, uint32_t have, uint32_t n, struct frame *made)
+{
+	const uint32_t head = f->udp_at - f->ip_at, udp = FRAME_UDP_BYTES + n;
+	uint8_t *ip = to + f->ip_at;
+	uint16_t sum;
+
+	memcpy(to, p, f->payload_at);
+	memcpy(to + f->payload_at, payload, have);
+	*made = *f;
+	made->payload_bytes = n;
+	bytes_put(to + f->udp_at + 4, udp, 2);
+	memset(to + f->udp_at + 6, 0, 2);
+	if (f->flow.v6) {
+		bytes_put(ip + 4, head - 40 + udp, 2);
+	} else {
+		bytes_put(ip + 2, head + udp, 2);
+		if ((ip[6] & 0x40) == 0)	/* else it means nothing */
+			bytes_put(ip + 4, bytes_get(ip + 4, 2) + k, 2);
+		memset(ip + 10, 0, 2);
+		sum = (uint16_t)~inetsum_fold(inetsum_add(0, ip, head));
+		memcpy(ip + 10, &sum, 2);
+	}
+	if (have == n)
+		frame_seal(to, made);
+	return f->payload_at + have;
+}
+
+/* For tools: a line about frames that could not be split. */
+static inline void
+split_warn(const struct split_count *n, const char *name)
+{
+	if (n->cannot > 0)
+		warnx("%s: packet %llu: several datagrams in one frame, which "
+		    "cannot be told apart (%llu such); capture with offloads "
+		    "off (see ethtool -K)", name,
+		    (unsigned long long)n->cannot_at,
+		    (unsigned long long)n->cannot);
+}
+
+#endif

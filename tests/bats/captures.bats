@@ -1,0 +1,118 @@
+# Captures in which a frame is several packets, or less than one.
+load common
+
+# joined NAME ARG...: a trace of innet-gen, as offloads show it, and as it was
+joined() {
+	local name=$1
+	shift
+	innet-gen -q "$@" -w $name.pcap
+	mkgso <$name.pcap >$name-joined.pcap
+	mkgso -s <$name.pcap >$name-stamped.pcap
+	run ! cmp -s $name-joined.pcap $name-stamped.pcap
+}
+
+# several N ELEMENTS WORD...: updates of a cluster in one frame of 2 s
+several() {
+	for s in $(seq "$1"); do
+		echo "2000000000 1 1 $s 1 $((1000000000 + s)) 0 $2 ${*:3}" \
+			"$([ "$s" -eq 1 ] || echo behind)"
+	done
+}
+
+@test "what lies in one frame comes to the same in the filter, of any program" {
+	joined olaf -c 20 --clusters 2 --vector 20kB --rate 1G
+	joined iswitch --program iswitch -c 4 --workers 1 --clusters 1 --vector 100kB
+	joined dlp --program dlp -c 20 --workers 1
+	for p in olaf iswitch dlp; do
+		innet-switch -p $p -r $p-joined.pcap -w got.pcap --json >got.json
+		innet-switch -p $p -r $p-stamped.pcap -w want.pcap --json >want.json
+		cmp got.pcap want.pcap
+		diff <(jq -S 'del(.split_frames, .split_datagrams)' got.json) \
+			<(jq -S 'del(.split_frames, .split_datagrams)' want.json)
+		jq -e '.split_datagrams > 20 and .split_frames > 0' got.json
+	done
+	run -0 innet-switch -p dlp -r dlp-joined.pcap -w got.pcap
+	[[ $output == *", 1 frame of 23 datagrams split" ]]
+}
+
+@test "what passes by leaves in frames of its own, with right checksums" {
+	joined iswitch --program iswitch -c 4 --workers 1 --clusters 1 --vector 100kB
+	innet-switch -q -r iswitch-joined.pcap -w got.pcap
+	cmp got.pcap iswitch-stamped.pcap
+	tcpdump -nvvr got.pcap | grep -c 'udp sum ok' | grep -qx 277
+}
+
+@test "what lies in one frame is replayed one by one" {
+	joined olaf -c 20 --clusters 2 --vector 20kB --rate 1G
+	for k in joined stamped; do
+		innet-replay -r olaf-$k.pcap -w $k.pcap --json >$k.json
+	done
+	cmp joined.pcap stamped.pcap
+	[ "$(jq .packets stamped.json)" = 1680 ]
+	jq -e '.packets == 1680 and .split_frames == 120 and
+		.split_datagrams == 1680' joined.json
+	innet-replay -q -r olaf-joined.pcap -w none.pcap --filter 'port 9' --json |
+		jq -e '.packets == 0 and .skipped == { filtered: 1680 }'
+}
+
+@test "ages are of each update, with the stamp of the frame for all" {
+	joined olaf -c 20 --clusters 2 --vector 20kB --rate 1G
+	innet-aom -r olaf-stamped.pcap --sent olaf.pcap --csv >want 2>/dev/null
+	run -0 --separate-stderr innet-aom -r olaf-joined.pcap --sent olaf.pcap --csv
+	[ "$output" = "$(cat want)" ]
+	[[ $stderr == *"; 120 frames of 1680 datagrams split; ignored 0" ]]
+	several 3 4 | mkolaf >one.pcap	# whose checksum is its own
+	run -0 innet-aom -r one.pcap --csv
+	[[ $output == *"0 updates of 0 constituents; ignored 1: 1 length"* ]]
+}
+
+@test "lengths of 0, or of the first update, are no obstacle" {
+	several 9 4 sum=pseudo | mkolaf >want.pcap
+	for w in 'lengths=zero' 'lengths=first' 'lengths=zero v6' \
+		'lengths=first v6' 'sum=none'; do
+		several 9 4 $w | mkolaf >l.pcap
+		run -0 --separate-stderr innet-aom -r l.pcap --csv
+		[ "$output" = "$(innet-aom -q -r want.pcap --csv)" ]
+		[[ $stderr == *": 9 updates of 9 constituents; 1 frame of 9 datagrams split"* ]]
+	done
+}
+
+@test "what cannot be split is counted under a name, and said, by every tool" {
+	{ at 1 1 0 1; at 2 2 0 1 extra=70 sum=pseudo; } | mkolaf >odd.pcap
+	want="odd.pcap: packet 2: several datagrams in one frame, which cannot be told apart (1 such); capture with offloads off (see ethtool -K)"
+	run -0 innet-aom -r odd.pcap --csv
+	[[ $output == *"innet-aom: $want"*"ignored 1: 1 super_datagram"* ]]
+	run -0 innet-switch -r odd.pcap -w out.pcap --report r.json
+	[[ $output == *"innet-switch: $want"* ]]
+	[ "$(jq -c .ignored r.json)" = '{"super_datagram":1}' ]
+	run -0 innet-replay -v -r odd.pcap -w out.pcap
+	[[ $output == *"innet-replay: $want"*"1 left out: super_datagram"* ]]
+}
+
+@test "a vector that was cut does not matter to ages; its header does" {
+	printf '%d000 1 1 %d 1 %d00 0 400 %s\n' 1 1 1 '' 2 2 2 nan 3 3 3 v6 |
+		mkolaf >whole.pcap
+	for n in 94 95 1000; do
+		editcap -F nsecpcap -s $n whole.pcap cut.pcap
+		run -0 --separate-stderr innet-aom -r cut.pcap --csv
+		[[ $stderr == *": 3 updates of 3 constituents; 3 cut, known by headers; ignored 0" ]]
+		[[ ${lines[1]} == 1,3,3,* ]]
+	done
+	editcap -F nsecpcap -s 60 whole.pcap cut.pcap
+	run -0 innet-aom -r cut.pcap --csv
+	[[ $output == *"0 updates of 0 constituents; ignored 3: 3 snaplen"* ]]
+}
+
+@test "of a frame that was cut those updates are taken whose headers are there" {
+	several 9 4 sum=pseudo | mkolaf >whole.pcap
+	editcap -F nsecpcap -s $((42 + 3 * 48 + 32)) whole.pcap cut.pcap
+	run -0 innet-aom -r cut.pcap --csv
+	[[ $output == *"4 updates of 4 constituents; 1 frame of 9 datagrams split; 1 cut, known by header; ignored 5: 5 snaplen"* ]]
+	innet-switch -q -r cut.pcap -w out.pcap --report r.json
+	[ "$(jq -c .ignored r.json)" = '{"snaplen":6}' ]
+	several 9 4 following=3 sum=pseudo | sed 's/0 4 follow/0 400 n=4 follow/' |
+		mkolaf >whole.pcap
+	editcap -F nsecpcap -s 80 whole.pcap cut.pcap
+	run -0 innet-aom -r cut.pcap --csv
+	[[ $output == *"0 updates of 0 constituents; ignored 1: 1 snaplen"* ]]
+}

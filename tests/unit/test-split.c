@@ -1,0 +1,369 @@
+/* Frames of several datagrams: how they are told apart, and when not. */
+#include <stdlib.h>
+
+#include "common/base/rng.h"
+#include "common/capture/split.h"
+#include "tests/unit/tap.h"
+
+enum { ROOM = 70000 };
+
+static const struct frame_flow v4 = { { 10, 0, 1, 1 }, { 10, 255, 255, 1 },
+    4000, 46638, false };
+static const struct frame_flow v6 = { { 0xfd, 0, 1 }, { 0xfd, 0, 2, [15] = 9 },
+    4001, 46638, true };
+
+static uint8_t frame[ROOM], payload[ROOM];
+static uint32_t bytes;		/* of payload */
+
+/* One more update: elements in all, n of them here. */
+static void
+update(uint32_t elements, uint32_t n, uint16_t following, float value)
+{
+	const struct update u = { .kind = UPDATE_UPDATE, .cluster = 3,
+	    .worker = 8, .sequence = bytes, .merged = 1, .generated_ns = 99,
+	    .elements = elements, .following = following };
+	uint8_t *vec = update_put(payload + bytes, &u);
+
+	for (uint32_t i = 0; i < n; i++)
+		vec_set(vec, i, value);
+	bytes += UPDATE_HEADER_BYTES + 4 * n;
+}
+
+static void
+segment(uint32_t iteration, uint32_t index, uint16_t summed, uint32_t n,
+    float value)
+{
+	uint8_t *vec = seg_put(payload + bytes, iteration, summed, index);
+
+	for (uint32_t i = 0; i < n; i++)
+		vec_set(vec, i, value);
+	bytes += SEG_HEADER_BYTES + 4 * n;
+}
+
+static void
+help(uint32_t xid)
+{
+	bytes_put(control_put(payload + bytes, CONTROL_HELP, 1, xid), 7, 8);
+	bytes += CONTROL_HEADER_BYTES + 8;
+}
+
+/* Put the payload into a frame whose UDP checksum is the pseudo header's. */
+static uint32_t
+wrap(const struct frame_flow *flow, uint8_t tos, struct frame *f)
+{
+	const size_t head = frame_put(frame, flow, tos, bytes, f);
+	const uint16_t sum = inetsum_fold(frame_pseudo_sum(frame, f));
+
+	memcpy(frame + head, payload, bytes);
+	memcpy(frame + f->udp_at + 6, &sum, 2);
+	return (uint32_t)head + bytes;
+}
+
+/* split_frame() of an exact copy of the first caplen bytes. */
+static enum split_is
+split(uint8_t tos, uint32_t equal, uint32_t caplen, uint32_t len,
+    struct split *s)
+{
+	const struct split_as as = split_as(tos, equal);
+	uint8_t *p = malloc(caplen + 1);
+	struct frame f;
+	enum frame_is is;
+	enum split_is found;
+
+	memcpy(p, frame, caplen);
+	is = frame_parse(FRAME_ETHERNET, p, caplen, len, &f);
+	found = split_frame(&as, is, p, caplen, len, &f, s);
+	if (found == SPLIT_SEVERAL)
+		s->p = frame + (s->p - p);
+	free(p);
+	return found;
+}
+
+/* What the payload is found to be under both versions of IP. */
+static bool
+is(uint8_t tos, uint32_t equal, enum split_is want, uint32_t each,
+    uint32_t count)
+{
+	struct frame f;
+	struct split s;
+	bool good = true;
+
+	for (int i = 0; i < 2; i++) {
+		const uint32_t len = wrap(i == 0 ? &v4 : &v6, tos, &f);
+		const enum split_is found = split(tos, equal, len, len, &s);
+
+		good = good && found == want && (want != SPLIT_SEVERAL ||
+		    (s.each == each && s.count == count));
+		if (!good)
+			note("%d: %u of %u", found, s.count, s.each);
+	}
+	bytes = 0;
+	return good;
+}
+
+static void
+updates(void)
+{
+	for (int i = 0; i < 44; i++)
+		update(360, 360, 0, 1);
+	ok(is(UPDATE_TOS, 0, SPLIT_SEVERAL, 1472, 44), "44 whole vectors");
+	for (int i = 0; i < 3; i++)
+		update(9, 9, 0, 1);
+	update(5, 5, 0, 1);
+	ok(is(UPDATE_TOS, 0, SPLIT_SEVERAL, 68, 4), "the last is shorter");
+	for (uint16_t i = 0; i < 9; i++)
+		update(1000, 100, (uint16_t)(9 - i), 0);
+	ok(is(UPDATE_TOS, 0, SPLIT_SEVERAL, 432, 9), "parts of a vector of "
+	    "zeros, which together look like one of them");
+	update(1000, 100, 0, 1);	/* the end of one, and another */
+	update(1000, 100, 9, 1);
+	ok(is(UPDATE_TOS, 0, SPLIT_SEVERAL, 432, 2),
+	    "the end of a vector, and the next one's beginning");
+	update(360, 360, 0, 1);
+	ok(is(UPDATE_TOS, 0, SPLIT_ONE, 0, 0), "one is one");
+	update(10000, 100, 7, 0);
+	ok(is(UPDATE_TOS, 0, SPLIT_ONE, 0, 0), "and so is a part of one");
+	update(9, 9, 0, 1);
+	bytes += 70;
+	ok(is(UPDATE_TOS, 0, SPLIT_CANNOT, 0, 0),
+	    "more than the vector, but no header: it cannot be split");
+	update(9, 9, 0, 1);
+	payload[0] = 2;
+	ok(is(UPDATE_TOS, 0, SPLIT_ONE, 0, 0), "another version is one");
+}
+
+static void
+segments(void)
+{
+	for (uint32_t i = 0; i < 44; i++)
+		segment(5, 7 + i, 1, 366, 0);
+	ok(is(SEG_TOS, 0, SPLIT_SEVERAL, 1472, 44), "44 segments");
+	for (uint32_t i = 0; i < 4; i++)
+		segment(5, 40 - 9 * i, (uint16_t)(1 + i), 361, 0);
+	ok(is(SEG_TOS, 0, SPLIT_SEVERAL, 1452, 4),
+	    "at a usual MTU in any order");
+	segment(0xffffff, 41, 3, 100, 0);
+	segment(0, 0, 3, 100, 0);
+	segment(0, 1, 3, 7, 0);
+	ok(is(SEG_TOS, 0, SPLIT_SEVERAL, 408, 3), "the next vector begins; "
+	    "iterations begin again");
+	for (uint32_t i = 0; i < 3; i++)
+		segment(0, i, 1, 16, 0);
+	ok(is(SEG_TOS, 0, SPLIT_SEVERAL, 72, 3), "small ones");
+	segment(0, 0, 1, 16374, 0);
+	ok(is(SEG_TOS, 0, SPLIT_ONE, 0, 0), "as large as can be, zeros: one");
+}
+
+static void
+others(void)
+{
+	for (uint32_t i = 0; i < 9; i++)
+		help(0xfffffffe + i);
+	ok(is(CONTROL_TOS, 0, SPLIT_SEVERAL, 16, 9), "control messages");
+	help(7);
+	ok(is(CONTROL_TOS, 0, SPLIT_ONE, 0, 0), "one is one");
+	help(7);
+	help(7 + SPLIT_XID_FAR);
+	ok(is(CONTROL_TOS, 0, SPLIT_ONE, 0, 0), "a body is a body");
+	bytes = 270;
+	ok(is(0, 30, SPLIT_SEVERAL, 30, 9), "packets of 30 bytes");
+	bytes = 271;
+	ok(is(0, 30, SPLIT_ONE, 0, 0), "no multiple of 30: one");
+	bytes = 30;
+	ok(is(0, 30, SPLIT_ONE, 0, 0), "one of 30");
+	bytes = 60;
+	ok(is(0, 0, SPLIT_ONE, 0, 0), "regular traffic is left alone");
+}
+
+/* Lengths of IP and UDP that are 0, or the first datagram's. */
+static void
+lengths(const struct frame_flow *flow, const char *name)
+{
+	const uint32_t ip = flow->v6 ? 0 : 20, at = flow->v6 ? 4 : 2;
+	struct split s;
+	struct frame f;
+	uint32_t len;
+
+	for (int i = 0; i < 9; i++)
+		update(9, 9, 0, 1);
+	len = wrap(flow, UPDATE_TOS, &f);
+	bytes_put(frame + f.ip_at + at, 0, 2);
+	bytes_put(frame + f.udp_at + 4, 0, 2);
+	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL && s.count == 9,
+	    "%s: both lengths are 0", name);
+	frame[f.payload_at + 68] = 9;
+	frame[f.payload_at + 136] = 9;
+	frame[f.payload_at + 8 * 68] = 9;
+	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_CANNOT,
+	    "%s: and nothing says where they end", name);
+	len = wrap(flow, UPDATE_TOS, &f);
+	bytes_put(frame + f.udp_at + 4, 76, 2);
+	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL && s.count == 9,
+	    "%s: UDP's is the first one's", name);
+	bytes_put(frame + f.ip_at + at, ip + 76, 2);
+	if (!flow->v6) {
+		memset(frame + f.ip_at + 10, 0, 2);
+		uint16_t sum = (uint16_t)~inetsum_fold(inetsum_add(0, frame +
+		    f.ip_at, 20));
+		memcpy(frame + f.ip_at + 10, &sum, 2);
+	}
+	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL && s.count == 9,
+	    "%s: IP's is, too", name);
+	bytes = 0;
+	update(9, 9, 0, 1);
+	len = wrap(flow, UPDATE_TOS, &f);
+	ok(split(UPDATE_TOS, 0, len, len + 11, &s) == SPLIT_ONE,
+	    "%s: padding is none", name);
+	bytes = 0;
+}
+
+/* A checksum that covers all of it: it was one datagram. */
+static void
+sealed(void)
+{
+	struct split s;
+	struct frame f;
+	uint32_t len;
+
+	for (uint16_t i = 0; i < 9; i++)
+		update(1000, 100, (uint16_t)(9 - i), 0);
+	len = wrap(&v4, UPDATE_TOS, &f);
+	frame_seal(frame, &f);
+	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_ONE,
+	    "what has its checksum is one datagram");
+	memset(frame + f.udp_at + 6, 0, 2);
+	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL && s.count == 9,
+	    "what has none may be more");
+	frame[f.ip_at + 8]++;
+	ok(split(UPDATE_TOS, 0, len, len, &s) == SPLIT_ONE,
+	    "but not under a damaged IP header");
+	bytes = 0;
+}
+
+/* Cut at every byte: what is there is handed out, and no more. */
+static void
+cuts(void)
+{
+	const uint32_t head = FRAME_V4_BYTES;
+	uint32_t len, there, n, at, whole;
+	bool good = true, unseen = true;
+	const uint8_t *p;
+	struct split s;
+	struct frame f;
+
+	for (int i = 0; i < 5; i++)
+		update(9, 9, 0, 1);
+	len = wrap(&v4, UPDATE_TOS, &f);
+	for (uint32_t cut = head + UPDATE_HEADER_BYTES; cut <= len; cut++) {
+		good = good && split(UPDATE_TOS, 0, cut, len, &s) ==
+		    SPLIT_SEVERAL && s.count == 5;
+		at = whole = 0;
+		while (good && split_next(&s, &p, &there, &n)) {
+			good = n == 68 && p == frame + (head + at < cut ?
+			    head + at : cut) && there == (cut < head + at ?
+			    0 : cut - head - at < 68 ? cut - head - at : 68);
+			whole += there == 68;
+			at += 68;
+		}
+		good = good && at == 5 * 68 && whole == (cut - head) / 68;
+	}
+	ok(good, "whole vectors, cut at every byte behind the first header");
+	bytes = 0;
+	for (uint16_t i = 0; i < 5; i++)
+		update(1000, 100, (uint16_t)(9 - i), 0);
+	len = wrap(&v4, UPDATE_TOS, &f);
+	for (uint32_t cut = head; cut <= len; cut++)
+		unseen = unseen && split(UPDATE_TOS, 0, cut, len, &s) ==
+		    (cut < head + 432 + 32 ? SPLIT_UNSEEN : SPLIT_SEVERAL);
+	ok(unseen, "parts of a vector need the second header");
+	bytes = 0;
+}
+
+/* Each in a frame of its own: sound, in order, as it was. */
+static void
+pieces(const struct frame_flow *flow, const char *name)
+{
+	static uint8_t to[ROOM];
+	uint32_t len, there, n, k = 0, at = 0;
+	struct frame f, made, g;
+	const uint8_t *p;
+	struct split s;
+	uint16_t sum;
+	bool good;
+
+	for (int i = 0; i < 5; i++)
+		update(9, 9, 0, 1);
+	update(5, 5, 0, 1);
+	len = wrap(flow, UPDATE_TOS | 1, &f);
+	if (!flow->v6) {	/* may be fragmented: its number counts */
+		bytes_put(frame + f.ip_at + 4, 7 << 16, 4);
+		memset(frame + f.ip_at + 10, 0, 2);
+		sum = (uint16_t)~inetsum_fold(inetsum_add(0, frame + f.ip_at,
+		    20));
+		memcpy(frame + f.ip_at + 10, &sum, 2);
+	}
+	good = split(UPDATE_TOS, 0, len, len, &s) == SPLIT_SEVERAL;
+	for (; good && split_next(&s, &p, &there, &n); k++, at += n) {
+		len = split_put(to, frame, &f, k, p, there, n, &made);
+		good = frame_parse(FRAME_ETHERNET, to, len, len, &g) ==
+		    FRAME_UDP && frame_sums(to, &g) == FRAME_SUMS_RIGHT &&
+		    g.payload_bytes == n && g.tos == (UPDATE_TOS | 1) &&
+		    memcmp(&g.flow, &f.flow, sizeof(f.flow)) == 0 &&
+		    memcmp(to + g.payload_at, payload + at, n) == 0 &&
+		    (flow->v6 || bytes_get(to + g.ip_at + 4, 2) == 7 + k);
+	}
+	ok(good && k == 6 && at == bytes, "%s: each in a frame of its own",
+	    name);
+	bytes = 0;
+}
+
+/* Of vectors of any numbers none is split that is one, or split elsewhere. */
+static void
+noise(void)
+{
+	struct rng r = rng_seed(9);
+	unsigned wrong = 0;
+
+	for (int run = 0; run < 2000; run++) {
+		const uint32_t n = 9 + (uint32_t)rng_below(&r, 400);
+		const uint32_t count = 1 + (uint32_t)rng_below(&r, 9);
+		struct frame f;
+		struct split s;
+		uint32_t len;
+
+		bytes = 0;
+		for (uint32_t k = 0; k < count; k++)
+			if (run % 2 == 0)
+				update(40 * n, n, (uint16_t)(39 - k), 1);
+			else
+				segment(0, k, 1, n, 1);
+		for (uint32_t i = 0; i < bytes; i += 4)
+			if (i % (bytes / count) >= (run % 2 == 0 ?
+			    UPDATE_HEADER_BYTES : SEG_HEADER_BYTES))
+				vec_set(payload + i, 0, rng_below(&r, 2) == 0 ?
+				    0 : (float)rng_double(&r) - 0.5f);
+		len = wrap(&v4, run % 2 == 0 ? UPDATE_TOS : SEG_TOS, &f);
+		wrong += split(f.tos, 0, len, len, &s) != (count == 1 ?
+		    SPLIT_ONE : SPLIT_SEVERAL) || (count > 1 &&
+		    s.count != count);
+	}
+	ok(wrong == 0, "of 2,000 frames of sparse vectors %u are split wrong",
+	    wrong);
+	bytes = 0;
+}
+
+int
+main(void)
+{
+	updates();
+	segments();
+	others();
+	lengths(&v4, "IPv4");
+	lengths(&v6, "IPv6");
+	sealed();
+	cuts();
+	pieces(&v4, "IPv4");
+	pieces(&v6, "IPv6");
+	noise();
+	return tap_end();
+}
