@@ -12,6 +12,7 @@
 #include "cmd/innet-gen/writer.h"
 #include "common/base/draw.h"
 #include "common/base/files.h"
+#include "common/base/plural.h"
 #include "common/base/progress.h"
 #include "common/base/vec.h"
 #include "common/live/timer.h"
@@ -295,9 +296,11 @@ tell(const struct writer *w)
 		    w->updates, w->out.packets, w->regulars, w->frame_bits,
 		    w->first_ns, w->last_ns, span, rate);
 	else if (!w->cf->quiet)
-		warnx("%" PRIu64 " updates in %" PRIu64 " packets, %.3g Mbit/s"
-		    " over %.6g s%s", w->updates, w->out.packets -
-		    w->regulars, rate / 1e6, (double)span / 1e9,
+		warnx("%" PRIu64 " update%s in %" PRIu64 " packet%s, %.3g "
+		    "Mbit/s over %.6g s%s", w->updates, plural(w->updates),
+		    w->out.packets - w->regulars,
+		    plural(w->out.packets - w->regulars), rate / 1e6,
+		    (double)span / 1e9,
 		    w->regulars > 0 ? ", and background traffic" : "");
 	tell_rate(w, rate);
 }

@@ -1,25 +1,31 @@
 /*
- * schedule.h - who has an update when: a recorded run, as CSV
+ * schedule.h - who has an update when: a recorded run, as CSV or as captured
  *
  * Rows of cluster,worker,time_ns,reward, a heading allowed; times may have a
- * unit.  In the order of time, then cluster, then worker, then line.  For
- * tools: what is wrong is said with its line, and the program exits with
- * status 1.  Owns its rows; schedule_free().
+ * unit.  Or the updates of a capture, timed from the first.  In the order of
+ * time, then cluster, then worker, then line (or packet).  For tools: what is
+ * wrong is said with its line, and the program exits with status 1.  Owns its
+ * rows; schedule_free().
  */
 #ifndef INNET_TRAFFIC_SCHEDULE_H
 #define INNET_TRAFFIC_SCHEDULE_H
 
 #include <err.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <csv.h>
 
 #include "common/base/num.h"
+#include "common/capture/updates.h"
 
 enum { SCHEDULE_COLUMNS = 4, SCHEDULE_FIELD_BYTES = 64 };
 
@@ -172,22 +178,118 @@ schedule_sort(struct schedule *s)
 	qsort(s->row, s->n, sizeof(*s->row), schedule_by_time);
 }
 
-/* Read path ("-": standard input), of ids below clusters and workers. */
+/* What f, which can be read again, holds: a capture, by its first bytes? */
+static inline bool
+schedule_is_capture(int fd)
+{
+	static const uint32_t magic[] = { 0xa1b2c3d4, 0xd4c3b2a1, 0xa1b23c4d,
+	    0x4d3cb2a1, 0x0a0d0d0a };
+	uint32_t first = 0;
+
+	if (pread(fd, &first, sizeof(first), 0) != sizeof(first))
+		return false;
+	for (size_t i = 0; i < sizeof(magic) / sizeof(magic[0]); i++)
+		if (first == magic[i])
+			return true;
+	return false;
+}
+
+/* A file that can be read again: path, or a copy of what comes by a pipe. */
+static inline int
+schedule_open(const char *path, const char *name)
+{
+	const int in = strcmp(path, "-") == 0 ? STDIN_FILENO :
+	    open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	char buf[65536];
+	ssize_t n = 0;
+	int fd;
+
+	if (in == -1 || fstat(in, &st) == -1)
+		err(1, "%s", name);
+	if (S_ISREG(st.st_mode) && in != STDIN_FILENO)
+		return in;
+	fd = memfd_create("schedule", MFD_CLOEXEC);
+	while (fd != -1 && (n = read(in, buf, sizeof(buf))) > 0)
+		if (write(fd, buf, (size_t)n) != n)
+			err(1, "%s", name);
+	if (fd == -1 || n == -1 || lseek(fd, 0, SEEK_SET) == -1)
+		err(1, "%s", name);
+	if (in != STDIN_FILENO)
+		close(in);
+	return fd;
+}
+
+/* An update of a capture as a row. */
+static inline void
+schedule_on_update(struct schedule_reader *r, const struct update *u,
+    uint64_t at_ns)
+{
+	const struct schedule_row w = { .at_ns = at_ns, .cluster = u->cluster,
+	    .worker = u->worker, .reward = u->reward, .line = r->line };
+
+	if (u->cluster >= r->clusters || u->worker >= r->workers)
+		errx(1, "%s: packet %u: worker %u of cluster %u: ids are below "
+		    "%u and %u", r->path, r->line, u->worker, u->cluster,
+		    r->workers, r->clusters);
+	schedule_append(r->s, &w);
+}
+
+/* The updates of the capture fd: of a vector in several packets its last. */
+static inline void
+schedule_from_capture(struct schedule_reader *r, int fd)
+{
+	struct updates in = { .until_ns = UINT64_MAX, .headers = true };
+	struct update u = { 0 };
+	uint64_t t, first_ns = 0, merged = 0;
+	int got;
+
+	if (pcapio_open_fd(&in.in, fd, r->path) == -1)
+		errx(1, "%s: %s", r->path, in.in.why);
+	while ((got = updates_next(&in, &t, &u)) == 1) {
+		if (u.kind != UPDATE_UPDATE || u.following != 0)
+			continue;
+		if (r->s->n == 0)
+			first_ns = t;
+		r->line = (uint32_t)in.in.packets;
+		schedule_on_update(r, &u, t - first_ns);
+		merged += u.merged > 1;
+	}
+	updates_warn_odd(&in);
+	if (got == -1)
+		errx(1, "%s: packet %llu: %s", r->path,
+		    (unsigned long long)in.in.packets + 1, in.in.why);
+	if (merged > 0)
+		warnx("%s: %llu of %zu packets hold several updates and count "
+		    "as one; record before they are merged", r->path,
+		    (unsigned long long)merged, r->s->n);
+	updates_close(&in);
+}
+
+/*
+ * Read path ("-": standard input), of ids below clusters and workers: CSV, or
+ * a capture of updates, which is known by its first bytes.
+ */
 static inline struct schedule
 schedule_read_or_exit(const char *path, uint32_t clusters, uint32_t workers)
 {
 	struct schedule s = { 0 };
 	struct schedule_reader r = { .s = &s, .line = 1, .clusters = clusters,
 	    .workers = workers };
-	bool std = strcmp(path, "-") == 0;
-	FILE *f = std ? stdin : fopen(path, "re");
+	FILE *f;
+	int fd;
 
-	r.path = std ? "standard input" : path;
-	if (f == NULL)
-		err(1, "%s", r.path);
-	schedule_parse_all(&r, f);
-	if (!std)
+	r.path = strcmp(path, "-") == 0 ? "standard input" : path;
+	fd = schedule_open(path, r.path);
+	if (schedule_is_capture(fd)) {
+		schedule_from_capture(&r, fd);
+	} else {
+		f = fdopen(fd, "r");
+		if (f == NULL)
+			err(1, "%s", r.path);
+		schedule_parse_all(&r, f);
 		fclose(f);
+	}
 	if (s.n == 0)
 		errx(1, "%s: no update in it", r.path);
 	schedule_sort(&s);

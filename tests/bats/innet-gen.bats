@@ -251,6 +251,38 @@ moments() {
 	[ "$(awk '$3 > 7 { print $3, $1 }' a | sort -k1,1n -k2,2n -s | awk '!($1 in f) { f[$1] = $2; print $2 }' | sort -u | wc -l)" -gt 10 ]
 }
 
+@test "a captured run is a schedule, also from a pipe and grown to 100 clusters" {
+	innet-gen -q --clusters 2 --workers 3 -c 40 --arrivals poisson -w run.pcap
+	dumpolaf run.pcap | awk 'NR == 1 { f = $1 } { printf "%s,%s,%.0f,%s\n", $3, $4, $1 - f, $9 }' >run.csv
+	innet-gen -q --schedule run.pcap -w a.pcap
+	innet-gen -q --schedule run.csv | cmp - a.pcap
+	innet-gen -q --schedule - <run.pcap | cmp - a.pcap
+	mkfifo pipe
+	cat run.pcap >pipe 3>&- &
+	innet-gen -q --schedule pipe | cmp - a.pcap
+	innet-gen -q --schedule run.pcap --scale-clusters 100 -w h.pcap
+	[ "$(innet-aom -q -r h.pcap --csv | wc -l)" -eq 102 ]
+	# a vector in several packets is one update, and what was merged is told
+	innet-gen -q --clusters 1 --workers 2 -c 10 --vector 4kB -w long.pcap
+	[ "$(innet-gen -q --schedule long.pcap | innet-aom -q --csv --total --columns received | tail -n 1)" = all,20 ]
+	innet-gen -q --rate 60G -c 50 | innet-switch -q --rate 1G -w few.pcap
+	run -0 --separate-stderr innet-gen -q --schedule few.pcap -w x.pcap
+	[[ $stderr == "innet-gen: few.pcap: "*" packets hold several updates and count as one; record before they are merged" ]]
+}
+
+@test "a captured run that does not serve is named" {
+	innet-gen -q --clusters 1 --workers 2 -c 10 -w run.pcap
+	head -c 700 run.pcap >cut.pcap
+	run -1 --separate-stderr innet-gen --schedule cut.pcap -w a.pcap
+	[[ $stderr == "innet-gen: cut.pcap: packet 3: truncated dump file; "* ]]
+	innet-gen -q --program iswitch --clusters 1 --workers 2 -c 1 -w seg.pcap
+	run -1 --separate-stderr innet-gen --schedule seg.pcap -w a.pcap
+	[[ ${stderr_lines[-1]} == "innet-gen: seg.pcap: no update in it" ]]
+	echo '1000 1 254 1 1 900 0 4' | mkolaf >many.pcap
+	run -1 --separate-stderr innet-gen --schedule many.pcap -w a.pcap
+	[[ $stderr == "innet-gen: many.pcap: packet 1: worker 254 of cluster 1: ids are below 254 and 65280" ]]
+}
+
 @test "what is wrong in a schedule is named with file and line" {
 	printf '1,0,5,1\n1,0,x,1\n' >s.csv
 	run -1 --separate-stderr innet-gen --schedule s.csv -w a.pcap
