@@ -4,6 +4,7 @@
  *	{"answers":12,"ignored":{"short":1}}
  *	innet-ps: 12 answers; ignored: 1 short
  *
+ * A name that is a noun in the plural loses its s in a line that has one of it.
  * The one printer of counters: reports, summaries and the answers to
  * innet-ctl are all written here.  A struct counters owns its text, which
  * grows: counters_free().  Without memory it says nothing until
@@ -20,6 +21,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "common/base/plural.h"
 
 enum counters_form {
 	COUNTERS_JSON,		/* on one line */
@@ -126,9 +129,12 @@ counters_begin(enum counters_form form, const char *who)
 static inline void
 counters_put(struct counters *c, const char *name, uint64_t v)
 {
+	const size_t s = plural_end(name, v);
+
 	counters_next(c);
 	if (c->form == COUNTERS_LINE)
-		counters_add(c, "%" PRIu64 " %s", v, name);
+		counters_add(c, "%" PRIu64 " %.*s%s", v, (int)s, name,
+		    name + s + (name[s] != '\0'));
 	else
 		counters_add(c, "\"%s\":%" PRIu64, name, v);
 }

@@ -157,6 +157,24 @@ plane_put_ignored(const struct plane *pl, struct counters *c)
 	counters_out(c);
 }
 
+/* "3 ignored (2 length, 1 snaplen)" */
+static inline void
+plane_summary_ignored(const struct plane *pl, struct counters *c)
+{
+	const char *before = " (";
+
+	counters_put(c, "ignored", pl->n[PLANE_IGNORED]);
+	for (unsigned w = UPDATE_SHORT; w < SOUNDNESS_VERDICTS; w++) {
+		if (pl->ignored[w] == 0)
+			continue;
+		counters_add(c, "%s%" PRIu64 " %s", before, pl->ignored[w],
+		    soundness_name(w));
+		before = ", ";
+	}
+	if (pl->n[PLANE_IGNORED] > 0)
+		counters_add(c, ")");
+}
+
 /* The plane's counters for people: those that say something. */
 static inline void
 plane_summary_counts(const struct plane *pl, struct counters *c)
@@ -178,7 +196,7 @@ plane_summary_counts(const struct plane *pl, struct counters *c)
 	};
 
 	counters_put(c, "regular", pl->n[PLANE_REGULAR]);
-	counters_put(c, "ignored", pl->n[PLANE_IGNORED]);
+	plane_summary_ignored(pl, c);
 	for (size_t i = 0; i < sizeof(also) / sizeof(*also); i++) {
 		if (also[i].n > 0)
 			counters_put(c, also[i].name, also[i].n);

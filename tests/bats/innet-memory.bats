@@ -58,7 +58,7 @@ script() {
 	[ "$(ask PING)" = +PONG ]
 	[ "$(head -n 1 m.err)" = "listening on 127.0.0.1:$port" ]
 	stop_it
-	[[ $(tail -n 1 m.err) == "innet-memory: 1 clients, 1 commands, 6 bytes in, 7 bytes out"* ]]
+	[[ $(tail -n 1 m.err) == "innet-memory: 1 client, 1 command, 6 bytes in, 7 bytes out"* ]]
 }
 
 @test "--json: the summary is one object, also with -q, which is silent; SIGINT ends it, too" {

@@ -55,6 +55,26 @@ lists(void)
 	    "lists have groups without names");
 }
 
+/* Of one, nouns lose their s; keys and all else stay. */
+static void
+ones(void)
+{
+	struct counters c = counters_begin(COUNTERS_LINE, NULL);
+
+	counters_put(&c, "updates in", 1);
+	counters_put(&c, "updates in", 0);
+	counters_put(&c, "packets", 1);
+	counters_put(&c, "regular", 1);
+	counters_put(&c, "across", 1);
+	counters_put(&c, "segments_sent", 1);
+	counters_put(&c, "s", 1);
+	ok(is(c, "1 update in, 0 updates in, 1 packet, 1 regular, 1 across, "
+	    "1 segments_sent, 1 s\n"), "one of many");
+	c = counters_begin(COUNTERS_JSON, NULL);
+	counters_put(&c, "packets", 1);
+	ok(is(c, "{\"packets\":1}\n"), "JSON has keys");
+}
+
 /* A text that grows over many rooms. */
 static void
 grown(void)
@@ -94,6 +114,7 @@ main(void)
 	    is(counters_begin(COUNTERS_LINE, "x"), "x: \n") &&
 	    is(counters_begin(COUNTERS_LINE, NULL), "\n"), "nothing counted");
 	lists();
+	ones();
 	grown();
 	return tap_end();
 }
