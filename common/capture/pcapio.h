@@ -51,6 +51,7 @@ struct pcapio_in {
 	int fd;
 	int link;		/* link type, as in the file */
 	bool swapped, nano;	/* of a classic file */
+	bool plain;		/* one, and nothing is there twice */
 	bool interrupted;	/* a signal came while a read waited */
 	uint8_t *buf;		/* owned, but for blocks of ahead */
 	size_t used, have;
@@ -265,6 +266,7 @@ pcapio_open_fd(struct pcapio_in *in, int fd, const char *path)
 		return pcapio_open_other(in);
 	}
 	in->link = (int)(pcapio_u32(in, in->buf + 20) & 0xffff);
+	in->plain = in->link != FRAME_SLL && in->link != FRAME_SLL2;
 	in->used = PCAPIO_HEADER_BYTES;
 	return pcapio_check_link(in, in->link,
 	    pcap_datalink_val_to_name(pcapio_dlt(in->link)));
@@ -329,13 +331,10 @@ pcapio_too_long(struct pcapio_in *in, uint32_t caplen)
 	    "bigger than maximum of %u", caplen, PCAPIO_FRAME_MAX_BYTES);
 }
 
-/*
- * The stamp of a record of s seconds and frac parts of one, of which there are
- * `parts`, as nanoseconds at *ns.  0, or -1 and why.
- */
-static inline int
-pcapio_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac, uint32_t parts,
-    uint64_t *ns)
+/* Something is odd about a stamp: it leaps, goes back, or cannot be. */
+__attribute__((noinline, unused)) static int
+pcapio_odd_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac,
+    uint32_t parts)
 {
 	if (frac >= parts)
 		return pcapio_fail(in, "its stamp has %llu %sseconds, a second "
@@ -344,11 +343,23 @@ pcapio_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac, uint32_t parts,
 	if (s > INT64_MAX / 1000000000 - 1)
 		return pcapio_fail(in, "its stamp, %lld s since 1970, is not "
 		    "from 1970 to 2262", (long long)s);
-	if (s > in->last_s && s - in->last_s >= PCAPIO_LEAP_S &&
-	    in->packets > 0 && in->leaps++ == 0)
+	if (s > in->last_s && in->packets > 0 && in->leaps++ == 0)
 		in->leap_at = in->packets + 1;
+	return 0;
+}
+
+/*
+ * Judge the stamp of a record, of s seconds and frac parts of one, of which
+ * there are `parts`.  0, or -1 and why.
+ */
+__attribute__((always_inline)) static inline int
+pcapio_stamp(struct pcapio_in *in, uint64_t s, uint64_t frac, uint32_t parts)
+{
+	/* what goes back is far ahead, unsigned */
+	if (((frac >= parts) | (s - in->last_s >= PCAPIO_LEAP_S)) &&
+	    pcapio_odd_stamp(in, s, frac, parts) == -1)
+		return -1;
 	in->last_s = s;
-	*ns = s * 1000000000u + frac * (1000000000u / parts);
 	return 0;
 }
 
@@ -357,7 +368,6 @@ pcapio_read_other(struct pcapio_in *in, struct pcapio_packet *p)
 {
 	struct pcap_pkthdr *h;
 	const u_char *data;
-	uint64_t ns = 0;
 	int got = pcap_next_ex(in->pcap, &h, &data);
 
 	if (got == PCAP_ERROR && !in->interrupted)
@@ -367,20 +377,22 @@ pcapio_read_other(struct pcapio_in *in, struct pcapio_packet *p)
 	if (h->caplen > PCAPIO_FRAME_MAX_BYTES)	/* D-Bus, USB: to 128 MB */
 		return pcapio_too_long(in, h->caplen);
 	if (pcapio_stamp(in, (uint64_t)h->ts.tv_sec, (uint64_t)h->ts.tv_usec,
-	    1000000000, &ns) == -1)
+	    1000000000) == -1)
 		return -1;
 	in->packets++;
-	*p = (struct pcapio_packet){ ns, h->caplen,
+	*p = (struct pcapio_packet){ (uint64_t)h->ts.tv_sec * 1000000000u +
+	    (uint64_t)h->ts.tv_usec, h->caplen,
 	    h->len < h->caplen ? h->caplen : h->len, data };
 	return 1;
 }
 
-/* The next record of a classic file. */
-static inline int
+/* The next record of a classic file.  Inline where packets are many. */
+__attribute__((always_inline)) static inline int
 pcapio_read(struct pcapio_in *in, struct pcapio_packet *p)
 {
 	const uint8_t *h;
-	uint32_t caplen;
+	uint32_t frac, caplen;
+	uint64_t s;
 	int got;
 
 	got = pcapio_more(in, PCAPIO_RECORD_BYTES);
@@ -405,9 +417,12 @@ pcapio_read(struct pcapio_in *in, struct pcapio_packet *p)
 		    "captured bytes, only got %zu", caplen,
 		    in->have - in->used - PCAPIO_RECORD_BYTES);
 	h = in->buf + in->used;
-	if (pcapio_stamp(in, pcapio_u32(in, h), pcapio_u32(in, h + 4),
-	    in->nano ? 1000000000 : 1000000, &p->stamp_ns) == -1)
+	s = pcapio_u32(in, h);
+	frac = pcapio_u32(in, h + 4);
+	if (pcapio_stamp(in, s, frac, in->nano ? 1000000000 : 1000000) == -1)
 		return -1;
+	p->stamp_ns = s * 1000000000u +
+	    (in->nano ? frac : (uint64_t)frac * 1000u);
 	p->caplen = caplen;
 	p->len = pcapio_u32(in, h + 12);
 	if (p->len < caplen)
@@ -418,6 +433,22 @@ pcapio_read(struct pcapio_in *in, struct pcapio_packet *p)
 	return 1;
 }
 
+/* pcapio_next() where libpcap reads, or a packet may be there twice. */
+__attribute__((noinline, unused)) static int
+pcapio_next_odd(struct pcapio_in *in, struct pcapio_packet *p)
+{
+	int got;
+
+	for (;;) {
+		got = in->pcap != NULL ? pcapio_read_other(in, p) :
+		    pcapio_read(in, p);
+		if (got != 1 || !frame_link_is_copy(in->link, p->data,
+		    p->caplen))
+			return got;
+		in->copies++;
+	}
+}
+
 /*
  * The next packet: 1, 0 at the end (or when a signal came), -1 if the file is
  * damaged: in->why says how, and it is packet in->packets + 1.
@@ -425,17 +456,7 @@ pcapio_read(struct pcapio_in *in, struct pcapio_packet *p)
 static inline int
 pcapio_next(struct pcapio_in *in, struct pcapio_packet *p)
 {
-	int got;
-
-	for (;;) {
-		got = in->pcap != NULL ? pcapio_read_other(in, p) :
-		    pcapio_read(in, p);
-		if (got != 1 || (in->link != FRAME_SLL &&
-		    in->link != FRAME_SLL2) ||
-		    !frame_link_is_copy(in->link, p->data, p->caplen))
-			return got;
-		in->copies++;
-	}
+	return in->plain ? pcapio_read(in, p) : pcapio_next_odd(in, p);
 }
 
 /* For tools: pcapio_open(), or say why not and exit 1 (2 for a terminal). */

@@ -88,11 +88,13 @@ soundness_payload(const uint8_t *p, size_t bytes, uint16_t cluster,
 }
 
 /*
- * Is the UDP datagram in the frame at p, of which frame_parse() said `is`, here
- * as it was sent?  UPDATE_OK, or why not.
+ * Is the UDP datagram in the frame at p, of which frame_parse() said `is` and
+ * frame_sums() `sums` if it was asked, here as it was sent?  UPDATE_OK, or why
+ * not.
  */
 static inline unsigned
-soundness_datagram(enum frame_is is, const uint8_t *p, const struct frame *f)
+soundness_summed(enum frame_is is, enum frame_sums sums, const uint8_t *p,
+    const struct frame *f)
 {
 	switch (is) {
 	case FRAME_FRAGMENT: return SOUNDNESS_FRAGMENT;
@@ -101,7 +103,15 @@ soundness_datagram(enum frame_is is, const uint8_t *p, const struct frame *f)
 	case FRAME_SEVERAL: return SOUNDNESS_SUPER_DATAGRAM;
 	default: break;
 	}
-	return frame_checksums_ok(p, f) ? UPDATE_OK : SOUNDNESS_CHECKSUM;
+	if (sums == FRAME_SUMS_UNKNOWN)
+		sums = frame_sums(p, f);
+	return sums == FRAME_SUMS_WRONG ? SOUNDNESS_CHECKSUM : UPDATE_OK;
+}
+
+static inline unsigned
+soundness_datagram(enum frame_is is, const uint8_t *p, const struct frame *f)
+{
+	return soundness_summed(is, FRAME_SUMS_UNKNOWN, p, f);
 }
 
 /*

@@ -37,9 +37,9 @@ plane_passing_update(struct plane *pl, struct packet *p)
 		return false;
 	port = plane_towards(pl, p->to);
 	if (port == NULL || port->link.rate_bps == 0 ||
-	    port->cf.queue != PORT_OLAF || soundness_datagram(p->is, p->data,
-	    p->frame) != UPDATE_OK || update_parse(p->payload, p->bytes,
-	    &u) != UPDATE_OK || u.kind != UPDATE_UPDATE)
+	    port->cf.queue != PORT_OLAF || soundness_summed(p->is, p->sums,
+	    p->data, p->frame) != UPDATE_OK || update_parse(p->payload,
+	    p->bytes, &u) != UPDATE_OK || u.kind != UPDATE_UPDATE)
 		return false;
 	pl->n[PLANE_TAKEN]++;
 	plane_offer(pl, PACKET_WAY_OWN, p->to, p, &u, pl->now_ns);
@@ -76,7 +76,7 @@ static inline void
 plane_claimed(struct plane *pl, struct packet *p)
 {
 	const unsigned verdict = p->frame == NULL ? UPDATE_OK :
-	    soundness_datagram(p->is, p->data, p->frame);
+	    soundness_summed(p->is, p->sums, p->data, p->frame);
 
 	if (pl->cf->allow.n > 0 && (p->from == NULL || !networks_allow(
 	    &pl->cf->allow, p->from))) {

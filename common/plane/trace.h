@@ -60,7 +60,8 @@ trace_read(const struct trace *t, struct merged *feed,
 	    .payload = data + fr->payload_at,
 	    .bytes = is == FRAME_UDP ? fr->payload_bytes : 0,
 	    .wire_bytes = i->p.len, .update = NULL, .frame = fr, .is = is,
-	    .data = data, .have = have, .len = len, .changed = false,
+	    .sums = FRAME_SUMS_UNKNOWN, .data = data, .have = have,
+	    .len = len, .changed = false,
 	    .bare = false, .cluster = 0 };
 	return true;
 }
@@ -188,7 +189,7 @@ trace_drain(struct trace *t)
 }
 
 /* A packet of i comes to the switch. */
-static inline void
+__attribute__((always_inline)) static inline void
 trace_take(struct trace *t, const struct merged_input *i, struct packet *p)
 {
 	if (t->cf->came != NULL)
@@ -219,6 +220,7 @@ trace_take_each(struct trace *t, const struct merged_input *i,
 		p.data = to;
 		p.frame = &made;
 		p.is = have == n ? FRAME_UDP : FRAME_CUT;
+		p.sums = FRAME_SUMS_RIGHT;
 		p.payload = to + made.payload_at;
 		p.bytes = have == n ? n : 0;
 		p.wire_bytes = rest + n;
@@ -226,22 +228,14 @@ trace_take_each(struct trace *t, const struct merged_input *i,
 	}
 }
 
-/* Does the frame of p hold several datagrams?  They are taken; or marked. */
-static inline bool
-trace_several(struct trace *t, const struct merged_input *i, struct packet *p)
+/* The datagrams of the frame of p are taken, or it is marked.  False: not. */
+__attribute__((noinline, unused)) static bool
+trace_split(struct trace *t, const struct merged_input *i, struct packet *p,
+    const struct split_as *as)
 {
-	const struct program *pr = t->pl->program;
-	const uint16_t port = pr->datagram_bytes == 0 ? 0 :
-	    pr->port(t->pl->cf->settings);
-	const struct split_as as = split_as(p->tos, port != 0 &&
-	    (p->frame->flow.sport == port || p->frame->flow.dport == port) ?
-	    pr->datagram_bytes : 0);
 	struct split s;
 
-	if (as.kind == SPLIT_NONE || !split_may(p->is, p->data, p->frame,
-	    p->len))
-		return false;
-	switch (split_frame(&as, p->is, p->data, p->have, p->len, p->frame,
+	switch (split_frame(as, p->is, p->data, p->have, p->len, p->frame,
 	    &s)) {
 	case SPLIT_SEVERAL:
 		trace_take_each(t, i, p, s);
@@ -256,6 +250,26 @@ trace_several(struct trace *t, const struct merged_input *i, struct packet *p)
 	default:
 		return false;
 	}
+}
+
+/* Were there several datagrams in the frame of p?  Then they are taken. */
+static inline bool
+trace_several(struct trace *t, const struct merged_input *i, struct packet *p)
+{
+	const struct frame_flow *f = &p->frame->flow;
+	const struct split_as as = split_as(p->tos, t->equal_port != 0 &&
+	    (f->sport == t->equal_port || f->dport == t->equal_port) ?
+	    t->pl->program->datagram_bytes : 0);
+
+	if (as.kind == SPLIT_NONE)
+		return false;
+	if (p->is == FRAME_UDP) {
+		p->sums = frame_sums(p->data, p->frame);
+		if (p->sums != FRAME_SUMS_LEFT && split_spare(p->frame,
+		    p->len) < SPLIT_SPARE_BYTES)
+			return false;
+	}
+	return trace_split(t, i, p, &as);
 }
 
 /* One packet, at i->now_ns, which is now. */
@@ -312,6 +326,8 @@ trace_open(struct trace *t, const struct trace_conf *cf, struct plane *pl,
 	    .edit = malloc(3 * TRACE_FRAME_BYTES) };
 	if (t->edit == NULL)
 		err(1, "frames");
+	if (pl->program->datagram_bytes > 0)
+		t->equal_port = pl->program->port(pl->cf->settings);
 	merged_open(&t->feed, &cf->feed, in, n);
 	if (cf->departures != NULL)
 		trace_next_departure(t);

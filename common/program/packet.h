@@ -33,6 +33,7 @@ struct packet {
 	/* the frame: */
 	const struct frame *frame;	/* where all is in it; NULL: no frame */
 	enum frame_is is;
+	enum frame_sums sums;		/* as it came, if they were asked */
 	uint8_t *data;			/* Ethernet, as it came */
 	uint32_t have, len;		/* bytes there; before it was cut */
 	bool changed;			/* the payload is: it is to be sealed */

@@ -163,16 +163,28 @@ frame_link_radiotap(struct bytes *w, bool *padded)
 }
 
 /*
- * What is behind a header of these less frequent kinds: its ethertype, or 0.
- * Apart, so that Ethernet does not pay for it.
+ * What is behind a header of another kind than Ethernet's at w: its ethertype,
+ * or 0.  Apart, so that Ethernet does not pay for it.
  */
 __attribute__((noinline, unused)) static uint16_t
-frame_link_rare(int link, struct bytes *w)
+frame_link_other(int link, struct bytes *w)
 {
 	uint16_t kind, type;
 	bool padded = false;
 
 	switch (link) {
+	case FRAME_NULL:
+	case FRAME_LOOP:
+		bytes_take(w, 4);
+		/* fall through */
+	case FRAME_DLT_RAW:
+	case FRAME_DLT_RAW_BSD:
+	case FRAME_RAW:
+	case FRAME_IPV4:
+	case FRAME_IPV6:
+		if (!bytes_ok(w) || w->left == 0)
+			return 0;
+		return *w->p >> 4 == 4 ? 0x0800 : *w->p >> 4 == 6 ? 0x86dd : 0;
 	case FRAME_SLL:
 		bytes_take(w, 2);
 		kind = bytes_u16(w);
@@ -195,7 +207,8 @@ frame_link_rare(int link, struct bytes *w)
 		/* fall through */
 	case FRAME_WIFI:
 		return frame_link_wifi(w, padded);
-	default:
+	default:		/* it is not known */
+		w->bad = true;
 		return 0;
 	}
 }
@@ -209,38 +222,18 @@ frame_link_skip(int link, const uint8_t *p, size_t len, uint32_t *at,
     uint16_t *type)
 {
 	struct bytes w = bytes_over(p, len);
-	const uint8_t *h;
-	uint16_t t = 0;
+	uint16_t t;
 
-	switch (link) {
-	case FRAME_ETHERNET:
-		h = bytes_take(&w, FRAME_ETH_BYTES);
-		if (h == NULL)
+	if (link != FRAME_ETHERNET) {
+		t = frame_link_other(link, &w);
+	} else {
+		if (bytes_take(&w, FRAME_ETH_BYTES) == NULL)
 			return false;
-		t = (uint16_t)bytes_get(h + 12, 2);
+		t = (uint16_t)bytes_get(p + 12, 2);
 		while (t == 0x8100 || t == 0x88a8 || t == 0x9100) {
 			bytes_take(&w, 2);
 			t = bytes_u16(&w);
 		}
-		break;
-	case FRAME_NULL:
-	case FRAME_LOOP:
-		bytes_take(&w, 4);
-		/* fall through */
-	case FRAME_DLT_RAW:
-	case FRAME_DLT_RAW_BSD:
-	case FRAME_RAW:
-	case FRAME_IPV4:
-	case FRAME_IPV6:
-		if (bytes_ok(&w) && w.left > 0)
-			t = *w.p >> 4 == 4 ? 0x0800 : *w.p >> 4 == 6 ?
-			    0x86dd : 0;
-		break;
-	default:
-		if (!frame_link_known(link))
-			return false;
-		t = frame_link_rare(link, &w);
-		break;
 	}
 	*at = (uint32_t)(len - w.left);
 	*type = t;

@@ -139,9 +139,9 @@ update_get(const uint8_t *p)
  * Read the header (and status) of len bytes of UDP payload, of which have are
  * at p, and judge it by itself and by len.  UPDATE_OK and *u filled in, its vec
  * pointing to where the vector begins, whatever of that is there; otherwise
- * the reason, *u filled in as far as it went.
+ * the reason, *u filled in as far as it went.  Inline where packets are many.
  */
-static inline enum update_bad
+__attribute__((always_inline)) static inline enum update_bad
 update_parse_header(const uint8_t *p, size_t have, size_t len,
     struct update *u)
 {
@@ -175,7 +175,7 @@ update_parse_header(const uint8_t *p, size_t have, size_t len,
  * Read the len bytes of UDP payload at p.  UPDATE_OK and *u filled in, its
  * vec pointing into p; otherwise the reason, *u filled in as far as it went.
  */
-static inline enum update_bad
+__attribute__((always_inline)) static inline enum update_bad
 update_parse(const uint8_t *p, size_t len, struct update *u)
 {
 	const enum update_bad bad = update_parse_header(p, len, len, u);
