@@ -18,10 +18,11 @@ enum {
 	O_SENT = OPT_LONG, O_BY, O_CONSTITUENTS, O_COUNTERS, O_FROM, O_UNTIL,
 	O_JSON, O_CSV, O_SERIES, O_COMPARE, O_COMPARE_SENT, O_COMPARE_COUNTERS,
 	O_FORMAT, O_TABLE, O_TOTAL, O_COLUMNS, O_FIELD, O_FILTER, O_OFFSET,
-	O_ESTIMATE, O_END, O_STRICT
+	O_ESTIMATE, O_END, O_STRICT, O_SWITCH, O_OUT_OF_STEP, O_UDP_PORT, O_LATE
 };
 
 static const struct opt opts[] = {
+	{ 'p', "program", "NAME", "olaf (default), iswitch or dlp" },
 	{ 'r', "read", "FILE",
 	    "capture at the receiver (default stdin); repeats" },
 	{ O_SENT, "sent", "FILE", "capture of what was sent; repeats" },
@@ -54,6 +55,11 @@ static const struct opt opts[] = {
 	{ O_STRICT, "strict", NULL, "fail where nothing is recognised" },
 	{ O_TABLE, "cluster-table", "FILE",
 	    "clusters of bare packets: prefix,cluster" },
+	{ O_SWITCH, "switch", "ADDR", "iswitch: which end is the switch" },
+	{ O_OUT_OF_STEP, "async", NULL, "iswitch: jobs without a Join are" },
+	{ O_UDP_PORT, "udp-port", "N",
+	    "dlp: the aggregator's (1234 and 12344)" },
+	{ O_LATE, "late", NULL, "dlp: answers are of the step before" },
 	{ 'q', "quiet", NULL, "leave out the summary on standard error" },
 	{ 'v', "verbose", NULL, "say what was left out, and why" },
 	OPT_HELP_VERSION,
@@ -319,6 +325,31 @@ parse_how(struct conf *cf, int ch)
 	}
 }
 
+const char *
+conf_program(int argc, char *argv[], const struct opt_tool **all)
+{
+	static const char *const words[] = { "olaf", "iswitch", "dlp", NULL };
+	int which = 0, ch;
+
+	while ((ch = opt_next(&tool, argc, argv)) != -1)
+		if (ch == 'p')
+			which = opt_word("program", optarg, words);
+	optind = 1;
+	*all = &tool;
+	return words[which];
+}
+
+/* An option of other programs. */
+static void
+refuse(int ch)
+{
+	const struct opt *o = opts;
+
+	while (o->ch != ch)
+		o++;
+	errx(2, "--%s does not go with --program olaf", o->name);
+}
+
 struct conf
 conf_parse(int argc, char *argv[])
 {
@@ -358,6 +389,10 @@ conf_parse(int argc, char *argv[])
 				errx(2, "too many --field");
 			field[fields++] = optarg;
 			break;
+		case O_SWITCH:
+		case O_OUT_OF_STEP:
+		case O_UDP_PORT:
+		case O_LATE: refuse(ch); break;
 		case 'q': cf.quiet = true; break;
 		case 'v': cf.verbose = true; break;
 		default: parse_how(&cf, ch);

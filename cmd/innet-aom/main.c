@@ -10,6 +10,7 @@
 #include "cmd/innet-aom/conf.h"
 #include "cmd/innet-aom/estimate.h"
 #include "cmd/innet-aom/tell.h"
+#include "cmd/innet-aom/timing.h"
 
 static int
 write_series(const struct run *r, const char *path)
@@ -144,8 +145,16 @@ run(struct conf *cf)
 int
 main(int argc, char *argv[])
 {
-	struct conf cf = conf_parse(argc, argv);
+	const struct opt_tool *all;
+	const char *program = conf_program(argc, argv, &all);
+	struct timing_conf timing;
+	struct conf cf;
 
 	signal(SIGPIPE, SIG_IGN);	/* a closed pipe is said, in a line */
+	if (strcmp(program, "olaf") != 0) {
+		timing = timing_parse(all, program, argc, argv);
+		return timing_run(&timing);
+	}
+	cf = conf_parse(argc, argv);
 	return run(&cf);
 }

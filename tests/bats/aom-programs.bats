@@ -1,0 +1,92 @@
+# innet-aom --program iswitch and dlp: what iterations and steps take.
+bats_require_minimum_version 1.5.0
+load iswitch
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+# aom OPTION...: of program iswitch
+aom() { innet-aom -q -p iswitch "$@"; }
+
+# results MS ITERATION INDEX WORKER...: the sum, to each of them
+results() {
+	for w in "${@:4}"; do
+		echo "$(ns "$1") $S $(addr "$w") seg $2 $(($# - 3)) $3 1 1"
+	done
+}
+
+# Two workers, two segments; worker 2 is the last by 3 ms, then by 1.
+two() {
+	segs 10 1 0 1; segs 11 1 1 1; segs 12 1 0 2; segs 14 1 1 2
+	results 15 1 0 1 2; results 16 1 1 1 2
+	segs 26 2 0 1; segs 27 2 1 1; segs 27 2 0 2; segs 28 2 1 2
+	results 27.5 2 0 1 2; results 30 2 1 1 2
+}
+
+# Parts of a ms, too.
+ns() { awk -v ms="$1" 'BEGIN { printf "%.0f", 1e11 + ms * 1e6 }'; }
+
+@test "an iteration runs from its first segment to its last result" {
+	{ joins 2 elements=4; two; } | sort -n | mkiswitch >two.pcap
+	aom -r two.pcap --by iteration --csv --columns \
+		iteration,iteration_ns,slowest,slowest_by_ns >out
+	diff out - <<-END
+		iteration,iteration_ns,slowest,slowest_by_ns
+		1,6000000,2,3000000
+		2,4000000,2,1000000
+	END
+}
+
+@test "its parts are computing, sending, waiting and receiving, member by member" {
+	{ joins 2 elements=4; two; } | sort -n | mkiswitch >two.pcap
+	aom -r two.pcap --by member --csv --columns \
+		worker,compute_ns,send_ns,wait_ns,receive_ns,aggregation_ns >out
+	# the second's results begin half a ms after the first worker's end
+	diff out - <<-END
+		worker,compute_ns,send_ns,wait_ns,receive_ns,aggregation_ns
+		1,10000000,1000000,2250000,1750000,5000000
+		2,11000000,1500000,500000,1500000,3500000
+	END
+	aom -r two.pcap --total --json >out
+	[ "$(jq -c '[.iterations, .measured, .mean_iteration_ns, .max_iteration_ns]' out)" = \
+		'[2,2,5000000,6000000]' ]
+}
+
+@test "what is not in a capture is unknown, and no figure is made of it" {
+	{ joins 2 elements=4; two; } | sort -n | mkiswitch >two.pcap
+	tcpdump -q -r two.pcap -w up.pcap dst host "${S%:*}" 2>/dev/null || skip 'no tcpdump'
+	aom -r up.pcap --json --total >out
+	[ "$(jq -c '[.iterations, .measured, .mean_iteration_ns, .wait_ns, .send_ns]' out)" = \
+		'[2,0,null,null,1250000]' ]
+}
+
+@test "the times of a simulation are those of its links' captures" {
+	jq -n '{ duration: "none", trainings: [ { name: "x", workers: 4, vector: "14640B",
+		iterations: 20, rate: "8G", compute: "1ms", compute_shape: "uniform",
+		capture: true } ] }' >s.json
+	mkdir c && innet-sim -q --json -w c s.json >figures
+	for k in 0 1 2 3; do echo -r c/x.$k.up.out.pcap -r c/x.$k.down.in.pcap; done >files
+	# shellcheck disable=SC2046	# words
+	aom $(cat files) --total --json >out
+	# a gradient's first frame takes 1514 ns to leave; both are rounded
+	jq -e --slurpfile s figures '.aggregation_ns + 1514 - $s[0].network_ns |
+		. == 0 or . == 1' out
+	[ "$(jq '.retransmitted + .helps' out)" -eq 0 ]
+}
+
+@test "the steps of published programs of DLP" {
+	innet-aom -q -p dlp -r "$BATS_TEST_DIRNAME/../data/dlp-avg_agg_udp_bcast-5w.pcapng" \
+		--json --total >out 2>err
+	[ "$(jq -c '[.steps, .measured, .missing, .late]' out)" = '[100,100,0,0]' ]
+}
+
+@test "options of another program are misuse" {
+	run -2 innet-aom -p iswitch --sent x
+	[ "$output" = 'innet-aom: --sent does not go with --program iswitch' ]
+	run -2 innet-aom --switch :1
+	[ "$output" = 'innet-aom: --switch does not go with --program olaf' ]
+	run -2 innet-aom -p dlp --by member
+	run -2 innet-aom -p iswitch --by iteration --total
+	run -2 innet-aom -p iswitch --columns mean_age_ns
+}
