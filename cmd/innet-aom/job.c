@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-aom/rounds.h"
 #include "common/wire/seg.h"
 
 void
@@ -240,6 +241,8 @@ void
 job_end(struct job *j, struct job_conf *cf)
 {
 	close_before(j, cf, INT64_MAX);
+	for (uint32_t m = 0; m < j->members; m++)
+		rounds_end(j, cf, m);
 }
 
 /* Iteration t, opened if it is new; NULL: it is over. */

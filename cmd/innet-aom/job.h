@@ -39,7 +39,7 @@ enum job_count {
 	JOB_HELPS, JOB_ASKED,	/* Help of a member, of the switch */
 	JOB_PROBES, JOB_NACKS, JOB_STATES, JOB_NOTICES,
 	JOB_HANDOVERS,		/* Fetch and Chunk */
-	JOB_POLLS, JOB_WRONG_STEP,	/* of dlp */
+	JOB_POLLS, JOB_WRONG_STEP, JOB_RETRIES,	/* of dlp */
 	JOB_LATE,		/* of an iteration that is over */
 	JOB_COPIES,		/* of another capture's packets */
 	JOB_MISMATCHED,		/* an index that the vector has not */
@@ -75,6 +75,7 @@ struct job_member {
 	uint64_t iterations;	/* that it sent to */
 	uint64_t slowest;	/* of which it was the last */
 	struct sum phase[JOB_PHASES], aggregation, staleness;
+	struct rounds *rounds;	/* out of step, until job_end(); owned */
 };
 
 /* An iteration that is over. */
@@ -105,6 +106,7 @@ struct job {
 	int32_t number;		/* -1: unknown */
 	enum job_mode mode;
 	bool answers;		/* a server out of step: a round each */
+	bool odd;		/* no Join was seen, but rounds out of step */
 	uint32_t expected;	/* vectors of an iteration; 0: unknown */
 	uint32_t segs;		/* of a vector; 0: unknown */
 	uint32_t most;		/* highest index seen, + 1 */
@@ -119,7 +121,6 @@ struct job {
 	struct sum slowest_by, phase[JOB_PHASES], aggregation, staleness;
 	uint64_t stale_most;
 	uint64_t missing;	/* vectors that results are without */
-	struct rounds *rounds;	/* out of step: job-rounds.h */
 	const struct job_conf *cf;	/* borrowed */
 };
 

@@ -4,6 +4,7 @@
 #include <err.h>
 #include <stdlib.h>
 
+#include "cmd/innet-aom/rounds.h"
 #include "common/wire/repair.h"
 #include "common/wire/update.h"
 
@@ -215,9 +216,14 @@ take_segment(struct jobs *s, const struct packet *p, struct jobs_end *from,
 	seg = seg_split(bytes_get(p->payload, 8));
 	job_count(j, (int32_t)m->member, g.down ? JOB_BYTES_DOWN :
 	    JOB_BYTES_UP, p->wire_bytes);
-	g.iteration = job_unwrap(j, seg.iteration);
+	g.iteration = seg.iteration;
 	g.index = seg.index;
 	g.vectors = seg.contributions;
+	if (j->mode == JOB_ASYNC) {
+		rounds_take(j, &s->cf, m->member, &g);
+		return;
+	}
+	g.iteration = job_unwrap(j, seg.iteration);
 	job_take(j, &s->cf, m->member, &g);
 }
 
@@ -238,37 +244,59 @@ sender_of(const struct control *c)
 	}
 }
 
+/* The job is in step or not; what is open is not of another mode. */
+static void
+set_mode(struct jobs *s, struct job *j, enum job_mode mode)
+{
+	if (j->mode != mode && j->begun)
+		job_end(j, &s->cf);
+	j->mode = mode;
+}
+
 /* What a Join, and its Ack, say of the job. */
 static void
-take_join(struct job *j, uint32_t m, const struct control *c)
+take_join(struct jobs *s, struct job *j, uint32_t m, const struct control *c)
 {
 	struct control_join join;
 
 	if (!control_get_join(c, &join))
 		return;
-	j->mode = join.async ? JOB_ASYNC : JOB_SYNC;
+	set_mode(s, j, join.async ? JOB_ASYNC : JOB_SYNC);
+	rounds_join(j, &s->cf, m, join.next);
 	j->member[m].worker = join.worker;
 	if (join.floats > 0 && join.elements > 0)
 		j->segs = seg_count(join.elements, join.floats);
 }
 
 static void
-take_joined(struct job *j, const struct control_ack *a)
+take_joined(struct jobs *s, struct job *j, const struct control_ack *a)
 {
 	if (a->status != CONTROL_DONE)
 		return;
 	j->answers = a->whole && a->async;
 	if (a->async)
-		j->mode = JOB_ASYNC;
+		set_mode(s, j, JOB_ASYNC);
 	if (a->h > 0)
 		j->expected = a->h;
 	if (a->floats > 0 && a->elements > 0)
 		j->segs = seg_count(a->elements, a->floats);
 }
 
+/* A Probe or NACK asks for a round where a job is out of step. */
+static void
+take_help(struct job *j, const struct control *c)
+{
+	struct repair_help h;
+
+	if (j->mode == JOB_MODE_UNKNOWN && repair_get_help(c, &h) &&
+	    (h.round != 0 || h.last_round != 0))
+		j->odd = true;
+}
+
 /* A control message between member m of j and its switch. */
 static void
-take_message(struct job *j, uint32_t m, const struct control *c, bool down)
+take_message(struct jobs *s, struct job *j, uint32_t m,
+    const struct control *c, bool down)
 {
 	const int32_t who = (int32_t)m;
 	struct control_ack a;
@@ -276,15 +304,17 @@ take_message(struct job *j, uint32_t m, const struct control *c, bool down)
 	uint64_t word;
 
 	switch (c->action) {
-	case CONTROL_JOIN: take_join(j, m, c); break;
+	case CONTROL_JOIN: take_join(s, j, m, c); break;
 	case CONTROL_ACK:
 		if (repair_is_state(c) && repair_get_state(c, &st))
 			job_count_at(j, who, job_unwrap(j, st.iteration),
 			    st.notice ? JOB_NOTICES : JOB_STATES);
 		else if (control_get_ack(c, &a) && a.action == CONTROL_JOIN)
-			take_joined(j, &a);
+			take_joined(s, j, &a);
 		break;
 	case CONTROL_HELP:
+		if (repair_is_help(c))
+			take_help(j, c);
 		if (control_get_number(c, 8, &word))
 			job_count_at(j, who, job_unwrap(j,
 			    seg_split(word).iteration), repair_is_help(c) ?
@@ -339,7 +369,7 @@ take_control(struct jobs *s, const struct packet *p, struct jobs_end *from,
 	}
 	job_count(j, (int32_t)m->member, down ? JOB_BYTES_DOWN : JOB_BYTES_UP,
 	    p->wire_bytes);
-	take_message(j, m->member, &c, down);
+	take_message(s, j, m->member, &c, down);
 }
 
 void

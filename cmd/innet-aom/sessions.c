@@ -58,9 +58,13 @@ session_of(struct sessions *s, const union addr *at, uint32_t *number)
 	return x;
 }
 
-/* The worker at an address, made if it is new; NULL: there are too many. */
+/*
+ * The worker at an address; one that is new is made if that is wanted.  NULL:
+ * there is none, or there are too many.
+ */
 static struct session_worker *
-worker_of(struct sessions *s, uint32_t number, const union addr *at)
+worker_of(struct sessions *s, uint32_t number, const union addr *at,
+    bool wanted)
 {
 	struct job *j = &s->session[number]->job;
 	uint64_t key = addr_key(at) * 0x9e3779b97f4a7c15 + number;
@@ -75,13 +79,16 @@ worker_of(struct sessions *s, uint32_t number, const union addr *at)
 		if (w->session == number &&
 		    addr_same(&j->member[w->member].at, at))
 			return w;
-		if (++alike == ALIKE_MAX)
-			return NULL;
+		alike++;
 		key++;
+		if (alike == ALIKE_MAX)
+			break;
 	}
-	if (s->workers == SESSIONS_WORKERS_MAX)
+	if (!wanted)
 		return NULL;
-	m = job_join(j, at);
+	m = alike == ALIKE_MAX || s->workers == SESSIONS_WORKERS_MAX ? -1 :
+	    job_join(j, at);
+	s->too_many += m < 0;
 	if (m < 0)
 		return NULL;
 	if (s->workers == s->room) {
@@ -94,6 +101,14 @@ worker_of(struct sessions *s, uint32_t number, const union addr *at)
 	s->worker[s->workers] = (struct session_worker){ .session = number,
 	    .member = (uint32_t)m };
 	return &s->worker[s->workers++];
+}
+
+/* Has a worker got a place by this answer?  An echo has no settings. */
+static bool
+is_place(const struct dlp *d)
+{
+	return d->state == DLP_SETUP && d->param[DLP_SCALE] > 0 &&
+	    d->step < DLP_NODES_MAX && d->node_count <= DLP_NODES_MAX;
 }
 
 static bool
@@ -133,16 +148,17 @@ take_gradient(struct sessions *s, struct session *x, struct session_worker *w,
 	if (!again)
 		*w = (struct session_worker){ .session = w->session,
 		    .member = w->member, .sent = true, .step = d->step,
-		    .zero = is_zero(d), .out = !x->late && x->answered &&
+		    .zero = is_zero(d), .file = g->file, .out = !x->late && x->answered &&
 		    x->step - d->step < UINT32_MAX / 2 };
-	if (w->out && !again) {
-		job_count_at(j, (int32_t)w->member, d->step, JOB_LATE);
-		return;
-	}
-	if (w->out)
-		job_count(j, (int32_t)w->member, JOB_RETRANSMITTED, 1);
-	else
+	if (again && w->refused && w->file == g->file) {
+		job_count_at(j, (int32_t)w->member, d->step, JOB_RETRIES);
+		w->refused = false;
+	} else if (w->out) {
+		job_count_at(j, (int32_t)w->member, d->step, again ?
+		    JOB_RETRANSMITTED : JOB_LATE);
+	} else {
 		job_take(j, &s->cf, w->member, g);
+	}
 }
 
 /* A packet in state LEARNING to a worker: an aggregate, or an echo. */
@@ -152,11 +168,9 @@ take_aggregate(struct sessions *s, struct session *x, struct session_worker *w,
 {
 	struct job *j = &x->job;
 
-	if (dlp_is_poll(d) || (w->sent && w->step != d->step))
-		return;
-	if (!w->sent && (!x->answered || x->step != d->step))
-		return;		/* to who has not asked, as far as we know */
-	if (d->step == 0 && w->sent && !w->zero && is_zero(d))
+	if (dlp_is_poll(d) || !w->sent || w->step != d->step)
+		return;		/* an echo of a poll, as far as we can tell */
+	if (d->step == 0 && !w->zero && is_zero(d))
 		x->late = true;
 	if (!x->answered || d->step - x->step < UINT32_MAX / 2)
 		x->step = d->step;
@@ -177,13 +191,16 @@ take_up(struct sessions *s, struct session *x, struct session_worker *w,
     const struct dlp *d, struct job_segment *g)
 {
 	switch (d->state) {
-	case DLP_LEARNING: take_gradient(s, x, w, d, g); break;
+	case DLP_LEARNING:
+		if (w != NULL)
+			take_gradient(s, x, w, d, g);
+		break;
 	case DLP_RESET:
 	case DLP_CONFIGURE: begin(s, x); break;
 	case DLP_SETUP: break;
 	default:
-		job_count_at(&x->job, (int32_t)w->member, x->job.newest,
-		    JOB_POLLS);
+		job_count_at(&x->job, w == NULL ? -1 : (int32_t)w->member,
+		    x->job.newest, JOB_POLLS);
 	}
 }
 
@@ -196,15 +213,14 @@ take_down(struct sessions *s, struct session *x, struct session_worker *w,
 	switch (d->state) {
 	case DLP_LEARNING: take_aggregate(s, x, w, d, g); break;
 	case DLP_SETUP:
-		/* the settings: there is a scale in them, an echo has none */
-		if (d->param[DLP_SCALE] > 0 && d->step < DLP_NODES_MAX &&
-		    d->node_count <= DLP_NODES_MAX) {
+		if (is_place(d)) {
 			j->member[w->member].worker = d->step;
 			j->expected = d->node_count;
 		}
 		break;
 	case DLP_WRONG_STEP:
-		job_count(j, (int32_t)w->member, JOB_WRONG_STEP, 1);
+		job_count_at(j, (int32_t)w->member, w->step, JOB_WRONG_STEP);
+		w->refused = true;
 		break;
 	default: break;
 	}
@@ -228,18 +244,19 @@ sessions_take(struct sessions *s, const struct packet *p)
 		return;
 	}
 	x = session_of(s, down ? &p->from : &p->to, &number);
-	w = x == NULL ? NULL : worker_of(s, number, down ? &p->to : &p->from);
-	if (w == NULL) {
+	if (x == NULL) {
 		s->too_many++;
 		return;
 	}
+	w = worker_of(s, number, down ? &p->to : &p->from, down ?
+	    is_place(&d) : d.state == DLP_LEARNING);
+	job_count(&x->job, w == NULL ? -1 : (int32_t)w->member, down ?
+	    JOB_BYTES_DOWN : JOB_BYTES_UP, p->wire_bytes);
 	g.iteration = d.step;
-	job_count(&x->job, (int32_t)w->member, down ? JOB_BYTES_DOWN :
-	    JOB_BYTES_UP, p->wire_bytes);
-	if (down)
-		take_down(s, x, w, &d, &g);
-	else
+	if (!down)
 		take_up(s, x, w, &d, &g);
+	else if (w != NULL)
+		take_down(s, x, w, &d, &g);
 }
 
 void

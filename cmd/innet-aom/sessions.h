@@ -31,6 +31,8 @@ struct session_worker {
 	uint32_t step;		/* of that step, its newest */
 	bool out;		/* which came when that was answered */
 	bool zero;		/* and was all zeros */
+	bool refused;		/* another step was current */
+	unsigned file;		/* in which it was seen first */
 };
 
 struct sessions {

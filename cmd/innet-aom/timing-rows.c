@@ -107,7 +107,8 @@ static const struct sheet_column iterations[] = {
 	{ "resent", NULL, SHEET_COUNT, N(JOB_RESENT) }, \
 	{ "late", "late", SHEET_COUNT, N(JOB_LATE) }, \
 	{ "polls", NULL, SHEET_COUNT, N(JOB_POLLS) }, \
-	{ "wrong_step", NULL, SHEET_COUNT, N(JOB_WRONG_STEP) }
+	{ "wrong_step", NULL, SHEET_COUNT, N(JOB_WRONG_STEP) }, \
+	{ "retries", NULL, SHEET_COUNT, N(JOB_RETRIES) }
 
 #define DLP_BYTES_BOTH \
 	{ "copies", NULL, SHEET_COUNT, N(JOB_COPIES) }, \
@@ -118,7 +119,7 @@ static const struct sheet_column sessions[] = {
 	{ "aggregator", "aggregator", SHEET_TEXT, F_AT },
 	{ "workers", "workers", SHEET_COUNT, F_MEMBERS },
 	{ "nodes", NULL, SHEET_COUNT, F_EXPECTED },
-	{ "sessions", NULL, SHEET_COUNT, F_RESTARTS },
+	{ "restarts", NULL, SHEET_COUNT, F_RESTARTS },
 	{ "steps", "steps", SHEET_COUNT, F_ITERATIONS },
 	{ "measured", NULL, SHEET_COUNT, F_MEASURED },
 	{ "mean_step_ns", "mean", SHEET_NS, F_MEAN },

@@ -152,6 +152,21 @@ summary(const struct timing *t)
 	free(line);
 }
 
+/* What a reader must know of jobs though the summary is left out. */
+static void
+warnings(struct timing *t)
+{
+	struct job *j;
+	char name[ADDR_NAME_BYTES];
+
+	for (uint32_t i = 0; (j = job_at(t, i)) != NULL; i++)
+		if (j->odd && j->mode == JOB_MODE_UNKNOWN)
+			warnx("job %d of %s was not seen to begin, and was "
+			    "taken to be in step; its Probes ask for rounds, "
+			    "as with --async", (int)j->number,
+			    addr_print(&j->at, name));
+}
+
 int
 timing_run(const struct timing_conf *cf)
 {
@@ -164,6 +179,7 @@ timing_run(const struct timing_conf *cf)
 	open_all(t);
 	read_all(t);
 	print_rows(t);
+	warnings(t);
 	if (!cf->quiet)
 		summary(t);
 	rc = t->in.rc;

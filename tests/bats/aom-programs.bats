@@ -90,3 +90,57 @@ ns() { awk -v ms="$1" 'BEGIN { printf "%.0f", 1e11 + ms * 1e6 }'; }
 	run -2 innet-aom -p iswitch --by iteration --total
 	run -2 innet-aom -p iswitch --columns mean_age_ns
 }
+
+# same PROGRAM FILE...: innet-aom and its twin in Python have the same figures
+same() {
+	local files=() f
+	for f in "${@:2}"; do files+=(-r "$f"); done
+	innet-aom -q -p "$1" "${files[@]}" --json --total >of-all 2>err
+	innet-aom -q -p "$1" "${files[@]}" --json \
+		--by $([ "$1" = dlp ] && echo step || echo iteration) >of-each 2>err
+	"$py" "$BATS_TEST_DIRNAME/../twins/aom_twin.py" "$@" >twin
+	jq -e -n --slurpfile a of-all --slurpfile e of-each --slurpfile t twin '
+		($a[0] | with_entries(.key |= (sub("_(step|iteration)_ns$"; "") |
+			{ steps: "iterations", vectors_seen: "segments" }[.] // .))) as $got |
+		($t[0][0] | del(.by_iteration)) as $want |
+		[$want | to_entries[] | select(.value != null and .value != 0 and
+			(.key as $key | $got | has($key)) and ([.value, $got[.key]] | map(. * 1e5 | round) | .[0] != .[1]))] as $wrong |
+		[$e[] | .iteration_ns, .step_ns | values] as $each |
+		[$t[0][0].by_iteration // [] | .[] | values] as $times |
+		if $wrong == [] and (($times | length) == 0 or $each == $times) then true
+		else ($wrong | debug | false) end'
+}
+
+# simulated KEYS: a training of 4 workers; the captures of their links in files
+simulated() {
+	jq -n "{ duration: \"none\", trainings: [ { name: \"x\", workers: 4, vector: \"14640B\",
+		iterations: 60, rate: \"8G\", compute: \"1ms\", compute_shape: \"uniform\",
+		capture: true } + { $1 } ] }" >s.json
+	rm -rf c && mkdir c && innet-sim -q --json -w c s.json >figures
+	files=(c/x.?.up.out.pcap c/x.?.down.in.pcap)
+}
+
+@test "a twin in Python has the same figures of simulated jobs, with losses too" {
+	python
+	simulated ''
+	same iswitch "${files[@]}"
+	same iswitch c/x.switch.in.pcap c/x.switch.out.pcap
+	simulated 'loss: "2%"'
+	same iswitch "${files[@]}"
+	[ "$(jq .retransmitted of-all)" -gt 0 ]
+	same iswitch c/x.switch.in.pcap c/x.switch.out.pcap
+}
+
+@test "out of step: staleness is the simulator's and the twin's" {
+	python
+	simulated 'mode: "async"'
+	same iswitch "${files[@]}"
+	[ "$(jq .mean_staleness of-all)" = "$(jq .mean_staleness figures)" ]
+	simulated 'mode: "async", compute_shape: "exponential", loss: "1%"'
+	same iswitch "${files[@]}"
+}
+
+@test "the twin has the same figures of DLP's published programs" {
+	python
+	for f in "$BATS_TEST_DIRNAME"/../data/dlp-*.pcapng; do same dlp "$f"; done
+}

@@ -1,0 +1,232 @@
+/* rounds.c - pushes and rounds out of step: rounds.h */
+#include "cmd/innet-aom/rounds.h"
+
+#include <err.h>
+#include <stdlib.h>
+
+#include "common/wire/seg.h"
+
+/* A number of 24 bits, as the one next to another. */
+static int64_t
+next_to(int64_t other, int64_t number)
+{
+	const uint32_t d = ((uint32_t)number - (uint32_t)other) &
+	    (SEG_ITERATIONS - 1);
+
+	return other + (d < SEG_ITERATIONS / 2 ? (int64_t)d :
+	    (int64_t)d - SEG_ITERATIONS);
+}
+
+static bool
+is_whole(const struct job *j, const struct rounds_part *p)
+{
+	return p->open && job_segs(j) > 0 && p->side.seen.n == job_segs(j);
+}
+
+static void
+clear(struct job_conf *cf, struct rounds_part *p)
+{
+	if (p->open)
+		seen_clear(&p->side.seen, &cf->budget);
+	p->open = false;
+}
+
+/* A push is over, for another one begins, or the capture ends. */
+static void
+end_push(struct job *j, struct job_conf *cf, struct job_member *m)
+{
+	struct rounds_part *p = &m->rounds->push;
+
+	if (is_whole(j, p)) {
+		const uint64_t ns = p->side.last_ns - p->side.first_ns;
+
+		sum_add(&m->phase[JOB_SEND], ns);
+		sum_add(&j->phase[JOB_SEND], ns);
+	}
+	clear(cf, p);
+}
+
+/* What a gradient is stale by, whose first segment is seen now. */
+static void
+add_staleness(struct job *j, struct job_member *m, bool follows)
+{
+	struct rounds *r = m->rounds;
+
+	if (follows && r->has_shown && r->has_next && !j->answers) {
+		const uint64_t stale = (uint64_t)(r->next - r->shown);
+
+		sum_add(&m->staleness, stale);
+		sum_add(&j->staleness, stale);
+		if (stale > j->stale_most)
+			j->stale_most = stale;
+	}
+	r->has_shown = r->has_next;
+	r->shown = r->next;
+}
+
+/* The push of a segment that goes up; NULL: it is over. */
+static struct rounds_part *
+push_of(struct job *j, struct job_conf *cf, struct job_member *m,
+    int64_t number)
+{
+	struct rounds *r = m->rounds;
+	struct rounds_part *p = &r->push;
+	const int64_t n = r->begun ? next_to(p->number, number) : number;
+	const bool again = r->begun && n < p->number - JOB_BEHIND;
+
+	if (p->open && n == p->number)
+		return p;
+	if (r->begun && n <= p->number && !again)
+		return NULL;
+	end_push(j, cf, m);
+	j->restarts += again;
+	add_staleness(j, m, !r->begun || n == p->number + 1);
+	*p = (struct rounds_part){ .open = true, .number = n };
+	r->begun = true;
+	m->iterations++;
+	return p;
+}
+
+/* The round of a segment that comes down; NULL: it is over. */
+static struct rounds_part *
+round_of(struct job_conf *cf, struct rounds *r, int64_t number)
+{
+	const int64_t n = r->heard || r->has_next ?
+	    next_to(r->newest, number) : number;
+	struct rounds_part *p = &r->round[(uint64_t)n % ROUNDS_KEPT];
+
+	if (p->open && p->number == n)
+		return p;
+	if (r->heard && n <= r->newest - ROUNDS_KEPT)
+		return NULL;
+	if (r->has_next && n < r->next)
+		return NULL;
+	clear(cf, p);
+	*p = (struct rounds_part){ .open = true, .number = n };
+	if (!r->heard || n > r->newest)
+		r->newest = n;
+	r->heard = true;
+	return p;
+}
+
+/* Round next of member m is whole now. */
+static void
+end_round(struct job *j, struct job_conf *cf, struct job_member *m,
+    uint64_t now_ns)
+{
+	struct rounds *r = m->rounds;
+	struct rounds_part *p = &r->round[(uint64_t)r->next % ROUNDS_KEPT];
+	const uint64_t ns = p->side.last_ns - p->side.first_ns;
+
+	sum_add(&m->phase[JOB_RECEIVE], ns);
+	sum_add(&j->phase[JOB_RECEIVE], ns);
+	if (r->has_over)
+		sample_add(&j->iteration, now_ns - r->over_ns);
+	r->has_over = true;
+	r->over_ns = now_ns;
+	clear(cf, p);
+	r->next++;
+	if (r->next > j->newest) {
+		j->newest = r->next;
+		j->iterations++;
+	}
+}
+
+/* Rounds of m that are whole, and all those before them. */
+static void
+end_rounds(struct job *j, struct job_conf *cf, struct job_member *m,
+    const struct rounds_part *whole, uint64_t now_ns)
+{
+	struct rounds *r = m->rounds;
+
+	/* the first of all; or those before are not in the capture */
+	if (!r->has_next || whole->number - r->next > ROUNDS_KEPT / 2) {
+		r->has_next = true;
+		r->next = whole->number;
+		r->has_over = false;
+	}
+	while (r->round[(uint64_t)r->next % ROUNDS_KEPT].number == r->next &&
+	    is_whole(j, &r->round[(uint64_t)r->next % ROUNDS_KEPT]))
+		end_round(j, cf, m, now_ns);
+}
+
+static struct rounds *
+have_rounds(struct job_member *m)
+{
+	if (m->rounds == NULL)
+		m->rounds = calloc(1, sizeof(*m->rounds));
+	if (m->rounds == NULL)
+		err(1, "rounds");
+	return m->rounds;
+}
+
+void
+rounds_take(struct job *j, struct job_conf *cf, uint32_t k,
+    const struct job_segment *s)
+{
+	const enum job_count once = s->down ? JOB_RESULTS : JOB_SEGMENTS,
+	    again = s->down ? JOB_RESENT : JOB_RETRANSMITTED;
+	struct job_member *m = &j->member[k];
+	struct rounds_part *p;
+
+	if (j->segs != 0 && s->index >= j->segs) {
+		job_count(j, (int32_t)k, JOB_MISMATCHED, 1);
+		return;
+	}
+	have_rounds(m);
+	p = s->down ? round_of(cf, m->rounds, s->iteration) :
+	    push_of(j, cf, m, s->iteration);
+	if (p == NULL) {
+		job_count(j, (int32_t)k, JOB_LATE, 1);
+		return;
+	}
+	switch (seen_add(&p->side.seen, &cf->budget, s->index)) {
+	case SEEN_NEW: break;
+	case SEEN_NO_ROOM: cf->no_room++; return;
+	case SEEN_AGAIN:
+		job_count(j, (int32_t)k, s->file == p->side.file ? again :
+		    JOB_COPIES, 1);
+		return;
+	}
+	if (p->side.seen.n == 1) {
+		p->side.first_ns = s->stamp_ns;
+		p->side.file = s->file;
+	}
+	p->side.last_ns = s->stamp_ns;
+	if (s->index >= j->most)
+		j->most = s->index + 1;
+	job_count(j, (int32_t)k, once, 1);
+	if (s->down && is_whole(j, p))
+		end_rounds(j, cf, m, p, s->stamp_ns);
+}
+
+void
+rounds_join(struct job *j, struct job_conf *cf, uint32_t m, uint32_t next)
+{
+	struct rounds *r = j->member[m].rounds;
+
+	if (r != NULL && r->heard && next_to(r->newest, next) <
+	    r->newest - ROUNDS_KEPT) {
+		rounds_end(j, cf, m);
+		r = NULL;
+	}
+	if (j->mode != JOB_ASYNC || (r != NULL && (r->begun || r->heard)))
+		return;
+	r = have_rounds(&j->member[m]);
+	r->has_next = r->has_shown = true;
+	r->next = r->shown = r->newest = next;
+}
+
+void
+rounds_end(struct job *j, struct job_conf *cf, uint32_t k)
+{
+	struct job_member *m = &j->member[k];
+
+	if (m->rounds == NULL)
+		return;
+	end_push(j, cf, m);
+	for (int i = 0; i < ROUNDS_KEPT; i++)
+		clear(cf, &m->rounds->round[i]);
+	free(m->rounds);
+	m->rounds = NULL;
+}
