@@ -148,8 +148,8 @@ take_gradient(struct sessions *s, struct session *x, struct session_worker *w,
 	if (!again)
 		*w = (struct session_worker){ .session = w->session,
 		    .member = w->member, .sent = true, .step = d->step,
-		    .zero = is_zero(d), .file = g->file, .out = !x->late && x->answered &&
-		    x->step - d->step < UINT32_MAX / 2 };
+		    .zero = is_zero(d), .file = g->file, .out = !x->late &&
+		    x->answered && x->step - d->step < UINT32_MAX / 2 };
 	if (again && w->refused && w->file == g->file) {
 		job_count_at(j, (int32_t)w->member, d->step, JOB_RETRIES);
 		w->refused = false;

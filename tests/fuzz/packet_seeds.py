@@ -470,6 +470,79 @@ def control_sessions():
         + say(3, page(17, 2), 0, 7) + say(3, page(20, 3), 0, 7))
 
 
+def iterations():
+    """Settings, packets: see tests/fuzz/iterations.c."""
+    def say(a, b, kind, data, after=10, file=0, cut=0):
+        return bytes([a | b << 2 | kind << 4 | file << 6 | cut << 7, after,
+                      len(data)]) + data
+
+    def joined(a, mode=0):
+        done = struct.pack(">BBHHHIHIHB", 1, 0, 0, 2, 2, 1, 4, 6, 5, 8 * mode)
+        return say(a, 0, 1, join(a, mode=mode)) + say(0, a, 1,
+                                                      ask(8, 1, done))
+
+    def up(a, t, i, **kw):
+        return say(a, 0, 0, seg(t, i, *[1.0] * (4 - 2 * i)), **kw)
+
+    def down(a, t, i, **kw):
+        return say(0, a, 0, seg(t, i, *[2.0] * (4 - 2 * i)), **kw)
+
+    def both(t, **kw):
+        return b"".join(f(a, t, i, **kw) for f in (up, down)
+                        for a in (2, 3) for i in (0, 1))
+
+    def dlp(a, b, state, nodes=1, step=0, v=0):
+        return say(a, b, 2, struct.pack(">BBI6i", state, nodes, step, v, 0, 0,
+                                        0, 0, v))
+
+    def steps(n, first=0):
+        return b"".join(dlp(a, 1, 2, 1, t, 5) for t in range(first, first + n)
+                        for a in (2, 3)) + b"".join(
+            dlp(1, a, 2, 2, t, 10) for t in range(first, first + n)
+            for a in (2, 3))
+
+    joins = joined(2) + joined(3)
+    probe = struct.pack(">Q4I", 1 << 40, 2, 0, 1 << 8, 1 << 8) + bytes(10)
+    state = bytes([6, 0]) + struct.pack(">Q2I", 1 << 40, 2, 2) + bytes(8)
+    four = b"".join(both(t) for t in range(1, 5))
+    put("iterations", "in-step", bytes([0]) + joins + four)
+    put("iterations", "no-joins", bytes([0]) + four)
+    put("iterations", "no-switch", bytes([0]) + say(2, 3, 0, seg(1, 0, 1.0))
+        + say(3, 2, 0, seg(1, 0, 1.0)))
+    put("iterations", "switch-given", bytes([8]) + say(2, 3, 0, seg(
+        1, 0, 1.0)) + say(3, 2, 0, seg(1, 0, 1.0)))
+    put("iterations", "again-and-copies", bytes([0]) + joins + four
+        + both(4) + both(4, file=1) + both(1))
+    put("iterations", "begins-again", bytes([0]) + joins + both(900) + four)
+    put("iterations", "wraps", bytes([0]) + joins + both((1 << 24) - 1)
+        + both(0) + both(1) + both(2))
+    put("iterations", "far-index", bytes([1]) + b"".join(
+        up(2, t, i) for t in range(3) for i in (0,))
+        + b"".join(say(2, 0, 0, seg(1, k << 15, 1.0)) for k in range(40)))
+    put("iterations", "mismatched", bytes([0]) + joins
+        + say(2, 0, 0, seg(1, 9, 1.0)) + say(2, 0, 0, b"abc"))
+    put("iterations", "out-of-step", bytes([0]) + joined(2, 1) + joined(3, 1)
+        + b"".join(both(t) for t in range(1, 22)) + both(2) + both(70))
+    put("iterations", "rounds-without-joins", bytes([2]) + four + both(90)
+        + four)
+    put("iterations", "repair", bytes([0]) + joins + both(1)
+        + say(2, 0, 1, ask(6, 7, probe)) + say(0, 2, 1, ask(8, 7, state))
+        + say(0, 2, 1, ask(6, 8, bytes(30))) + say(2, 0, 1, ask(
+            6, 9, word(1, 0))) + say(0, 2, 1, ask(6, 9, word(1, 0)))
+        + say(2, 0, 1, ask(22, 1, bytes(18))) + both(2))
+    put("iterations", "cut", bytes([0]) + joins + both(1, cut=1)
+        + say(2, 0, 1, join(2)[:9], cut=1))
+    for name, how in (("dlp", 0), ("dlp-late", 4)):
+        put("iterations", name, bytes([how]) + dlp(2, 1, 1)
+            + dlp(1, 2, 1, 2, 0, 100) + dlp(1, 3, 1, 2, 1, 100) + steps(4)
+            + dlp(2, 1, 2, 1, 1, 5) + dlp(2, 1, 10) + dlp(1, 2, 4)
+            + dlp(2, 1, 2, 1, 5, 5) + dlp(1, 2, 4) + dlp(2, 1, 2, 1, 5, 5)
+            + dlp(2, 1, 6) + steps(3) + say(2, 1, 2, bytes(29)))
+    put("iterations", "dlp-straggler", bytes([0]) + dlp(2, 1, 2, 1, 0, 5)
+        + dlp(1, 2, 2, 1, 0, 5) + dlp(3, 1, 2, 1, 0, 5) + dlp(
+            1, 3, 2, 1, 0, 5) + dlp(3, 1, 2, 1, 0, 5) + steps(3, 1))
+
+
 def packets():
     frames()
     updates()
@@ -484,3 +557,4 @@ def packets():
     switch_captures()
     control_sessions()
     repairs()
+    iterations()
