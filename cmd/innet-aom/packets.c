@@ -23,28 +23,67 @@ addr_of(const struct frame_flow *f, const uint8_t ip[16], uint16_t port)
 	return a;
 }
 
-/* The packet of a frame: UPDATE_OK, or why there is none. */
+/* The next of several packets that lie in one frame, as f->next. */
+static void
+take_piece(struct packets_file *f)
+{
+	struct packet *to = &f->next;
+
+	split_next(&f->pieces, &to->payload, &to->have, &to->bytes);
+	to->wire_bytes = f->head_bytes + to->bytes;
+}
+
+/* Does the frame hold several packets?  Then the first is taken. */
+static enum split_is
+split_of(const struct packets *s, struct packets_file *file,
+    const struct pcapio_packet *p, enum frame_is is, const struct frame *f)
+{
+	const struct split_as as = s->equal > 0 ? (struct split_as){
+	    .kind = SPLIT_EQUAL, .equal = s->equal } : split_as(
+	    frame_dscp_tos(f), 0);
+	const enum split_is found = split_frame(&as, is, p->data, p->caplen,
+	    p->len, f, &file->pieces);
+
+	if (found == SPLIT_CANNOT && file->split.cannot++ == 0)
+		file->split.cannot_at = file->in.packets;
+	if (found == SPLIT_SEVERAL) {
+		file->split.frames++;
+		file->split.datagrams += file->pieces.count;
+		file->head_bytes = f->payload_at;
+		take_piece(file);
+	}
+	return found;
+}
+
+/* The packet of a frame, in file->next: UPDATE_OK, or why there is none. */
 static unsigned
-packet_of(const struct packets *s, int link, const struct pcapio_packet *p,
-    struct packet *to)
+packet_of(const struct packets *s, struct packets_file *file,
+    const struct pcapio_packet *p)
 {
 	struct frame f;
-	const enum frame_is is = frame_parse(link, p->data, p->caplen, p->len,
-	    &f);
-	const uint8_t tos = frame_dscp_tos(&f);
+	const enum frame_is is = frame_parse(file->in.link, p->data,
+	    p->caplen, p->len, &f);
+	struct packet *to = &file->next;
 	unsigned verdict;
 
-	if (is == FRAME_OTHER || !s->claim(s->arg, tos, f.flow.sport,
-	    f.flow.dport))
+	if (is == FRAME_OTHER || !s->claim(s->arg, frame_dscp_tos(&f),
+	    f.flow.sport, f.flow.dport))
 		return SOUNDNESS_REGULAR;
+	*to = (struct packet){ .tos = frame_dscp_tos(&f),
+	    .from = addr_of(&f.flow, f.flow.src, f.flow.sport),
+	    .to = addr_of(&f.flow, f.flow.dst, f.flow.dport) };
+	switch (split_of(s, file, p, is, &f)) {
+	case SPLIT_SEVERAL: return UPDATE_OK;
+	case SPLIT_CANNOT: return SOUNDNESS_SUPER_DATAGRAM;
+	default: break;
+	}
 	verdict = soundness_datagram(is, p->data, &f);
 	if (verdict != UPDATE_OK && (verdict != SOUNDNESS_SNAPLEN ||
 	    f.payload_at == 0))
 		return verdict;
-	*to = (struct packet){ .tos = tos, .wire_bytes = p->len,
-	    .from = addr_of(&f.flow, f.flow.src, f.flow.sport),
-	    .to = addr_of(&f.flow, f.flow.dst, f.flow.dport),
-	    .payload = p->data + f.payload_at, .bytes = f.payload_bytes };
+	to->wire_bytes = p->len;
+	to->payload = p->data + f.payload_at;
+	to->bytes = f.payload_bytes;
 	to->have = p->caplen - f.payload_at < to->bytes ? p->caplen -
 	    f.payload_at : to->bytes;
 	return UPDATE_OK;
@@ -77,7 +116,11 @@ read_next(struct packets *s, struct packets_file *f)
 	uint64_t t;
 	int got;
 
-	f->have = false;
+	f->have = f->pieces.left > 0;
+	if (f->have) {
+		take_piece(f);
+		return;
+	}
 	while ((got = pcapio_next(&f->in, &p)) == 1) {
 		t = p.stamp_ns > INT64_MAX ? INT64_MAX : p.stamp_ns;
 		if (t < f->last_ns) {
@@ -91,7 +134,7 @@ read_next(struct packets *s, struct packets_file *f)
 			continue;
 		if (s->begun && t > s->until_ns)
 			return;
-		verdict = packet_of(s, f->in.link, &p, &f->next);
+		verdict = packet_of(s, f, &p);
 		if (verdict == UPDATE_OK) {
 			f->next.stamp_ns = t;
 			f->next.file = (unsigned)(f - s->file);
@@ -169,6 +212,8 @@ packets_close(struct packets *s)
 	for (size_t i = 0; i < s->n; i++) {
 		struct packets_file *f = &s->file[i];
 
+		pcapio_warn_odd(&f->in);
+		split_warn(&f->split, pcapio_name(f->in.path, false));
 		if (f->backwards > 0)
 			warnx("%s: time goes backwards (%" PRIu64 " packets); "
 			    "taken for the time before it",

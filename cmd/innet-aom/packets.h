@@ -3,7 +3,8 @@
  *
  * Captures are merged by their stamps.  What the program does not claim is
  * regular; what it claims and is not sound is ignored, and counted by reason.
- * A payload that a snap length cut is handed on with what is there of it.
+ * A payload that a snap length cut is handed on with what is there of it, and
+ * packets that lie in one frame one by one.
  * Damage of one capture ends that one; it is warned of.  Opening may exit.
  */
 #ifndef INNET_AOM_PACKETS_H
@@ -16,6 +17,7 @@
 #include "common/capture/hints.h"
 #include "common/capture/pcapio.h"
 #include "common/capture/soundness.h"
+#include "common/capture/split.h"
 #include "common/wire/addr.h"
 
 enum { PACKETS_FILES_MAX = 64 };
@@ -37,6 +39,9 @@ struct packets_file {
 	uint64_t backwards;	/* stamps before their predecessor's */
 	uint64_t regular;	/* packets that are not the program's */
 	struct hints hints;	/* of those */
+	struct split pieces;	/* of a frame of several packets */
+	struct split_count split;
+	uint32_t head_bytes;	/* that frame's, before them */
 	bool have;		/* next is set */
 	struct packet next;
 };
@@ -48,6 +53,7 @@ typedef bool packets_claim(const void *arg, uint8_t tos, uint16_t sport,
 struct packets {
 	packets_claim *claim;
 	const void *arg;
+	uint32_t equal;		/* bytes of all its packets; 0: they differ */
 	struct packets_file file[PACKETS_FILES_MAX];
 	size_t n;
 	struct packets_file *given;	/* whose packet was handed out last */

@@ -8,6 +8,7 @@
 
 #include "cmd/innet-aom/jobs.h"
 #include "cmd/innet-aom/sessions.h"
+#include "common/wire/dlp.h"
 
 enum { BUDGET_BYTES = 256 << 20 };	/* of all that is open */
 
@@ -54,6 +55,7 @@ open_all(struct timing *t)
 		t->sessions.port = cf->port;
 		t->sessions.late = cf->late;
 		in->claim = sessions_claim;
+		in->equal = DLP_BYTES;
 		in->arg = &t->sessions;
 	} else {
 		t->jobs.cf = job_conf_of(t);

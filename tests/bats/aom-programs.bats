@@ -144,3 +144,83 @@ simulated() {
 	python
 	for f in "$BATS_TEST_DIRNAME"/../data/dlp-*.pcapng; do same dlp "$f"; done
 }
+
+# remade HOW: in.pcap, of Ethernet and IPv4, as out.pcap: whole frames of
+# up to four datagrams of one sender (super), or cut to 60 bytes (cut)
+remade() {
+	"$py" - "$1" <<-'END'
+		import struct, sys
+		data, out, at, last = open('in.pcap', 'rb').read(), [], 24, {}
+		while at < len(data):
+		    s, ns, n, _ = struct.unpack('<4I', data[at:at + 16])
+		    f, at = data[at + 16:at + 16 + n], at + 16 + n
+		    flow = f[26:38]
+		    if sys.argv[1] == 'super' and f[15] == 0x1c and flow in last and last[flow][3] < 4:
+		        last[flow][2] += f[42:]
+		        last[flow][3] += 1
+		    else:
+		        last[flow] = [s, ns, f, 1]
+		        out.append(last[flow])
+		    if n < 1500:
+		        last.pop(flow)          # a shorter one is the last of a frame
+		with open('out.pcap', 'wb') as w:
+		    w.write(data[:24])
+		    for s, ns, f, many in out:
+		        f = bytearray(f)
+		        if many > 1:
+		            f[16:18], f[38:42] = struct.pack('>H', len(f) - 14), struct.pack('>HH', len(f) - 34, 0)
+		            f[24:26] = b'\0\0'
+		            total = sum(struct.unpack('>10H', f[14:34]))
+		            f[24:26] = struct.pack('>H', 0xffff - total % 0xffff)
+		        have = 60 if sys.argv[1] == 'cut' else len(f)
+		        w.write(struct.pack('<4I', s, ns, min(have, len(f)), len(f)) + bytes(f[:have]))
+	END
+}
+
+@test "frames of many datagrams are taken one by one, and headers suffice" {
+	python
+	innet-gen -q --program iswitch --clusters 1 --workers 3 --vector ppo -c 4 -w in.pcap
+	innet-switch -q -p iswitch -r in.pcap -w sums.pcap
+	aom -r in.pcap -r sums.pcap --total --json >whole
+	remade super
+	[ "$(stat -c %s out.pcap)" -lt "$(stat -c %s in.pcap)" ]
+	aom -r out.pcap -r sums.pcap --total --json >got
+	keys='[.iterations, .measured, .segments, .results, .retransmitted, .bytes_up]'
+	diff <(jq -c "$keys" whole) <(jq -c "$keys" got)
+	remade cut
+	aom -r out.pcap -r sums.pcap --total --json >got
+	# a Join that was cut is none
+	diff <(jq 'del(.bytes_up)' whole) <(jq 'del(.bytes_up)' got)
+}
+
+@test "several captures of the same packets count them once" {
+	simulated 'loss: "2%"'
+	aom -r c/x.switch.in.pcap -r c/x.switch.out.pcap --json --total >one
+	aom -r c/x.switch.in.pcap -r c/x.0.up.in.pcap -r c/x.switch.out.pcap --json --total >two
+	[ "$(jq .copies two)" -gt 500 ]
+	keys='[.iterations, .measured, .segments, .results, .mean_iteration_ns]'
+	diff <(jq -c "$keys" one) <(jq -c "$keys" two)
+}
+
+@test "from and until choose packets; nothing recognised is told, and fails if strict" {
+	simulated ''
+	aom -r c/x.switch.in.pcap -r c/x.switch.out.pcap --from +10ms --until +20ms --json --total >out
+	jq -e '.iterations > 5 and .iterations < 15 and .measured >= .iterations - 2' out
+	innet-gen -q -c 3 -w olaf.pcap
+	run -0 aom -r olaf.pcap
+	[[ $output == *'none of '*' packets is of program iswitch'* ]]
+	run -1 aom --strict -r olaf.pcap
+	run -1 innet-aom -p dlp --strict -r olaf.pcap
+}
+
+@test "who is the switch, where nothing says it" {
+	# one worker, no Join, and no port of innet's
+	for t in 1 2 3; do
+		echo "${t}0000000 10.0.0.2:700 10.0.0.1:900 seg $t 1 0 1 1"
+		echo "${t}0500000 10.0.0.1:900 10.0.0.2:700 seg $t 1 0 1 1"
+	done | mkiswitch >one.pcap
+	run -0 --separate-stderr innet-aom -p iswitch -r one.pcap --csv
+	[[ $stderr == *'unplaced 6 '* ]]
+	aom -r one.pcap --switch 10.0.0.1:900 --csv --columns measured,mean_iteration_ns >out
+	[ "$(sed -n 2p out)" = 3,500000 ]
+}
