@@ -169,6 +169,21 @@ warnings(struct timing *t)
 			    addr_print(&j->at, name));
 }
 
+/* What each capture held. */
+static void
+tell_captures(const struct packets *in)
+{
+	for (size_t i = 0; i < in->n; i++) {
+		const struct packets_file *f = &in->file[i];
+
+		warnx("%s: %" PRIu64 " packets, %" PRIu64 " regular, %" PRIu64
+		    " frames of %" PRIu64 " packets split, %" PRIu64
+		    " with time going backwards", pcapio_name(f->in.path,
+		    false), f->in.packets, f->regular, f->split.frames,
+		    f->split.datagrams, f->backwards);
+	}
+}
+
 int
 timing_run(const struct timing_conf *cf)
 {
@@ -182,6 +197,8 @@ timing_run(const struct timing_conf *cf)
 	read_all(t);
 	print_rows(t);
 	warnings(t);
+	if (cf->verbose)
+		tell_captures(&t->in);
 	if (!cf->quiet)
 		summary(t);
 	rc = t->in.rc;

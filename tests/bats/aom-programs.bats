@@ -210,6 +210,8 @@ remade() {
 	run -0 aom -r olaf.pcap
 	[[ $output == *'none of '*' packets is of program iswitch'* ]]
 	run -1 aom --strict -r olaf.pcap
+	run -0 aom -v -r olaf.pcap
+	[[ $output == *'olaf.pcap: 81 packets, 81 regular, 0 frames'* ]]
 	run -1 innet-aom -p dlp --strict -r olaf.pcap
 }
 
