@@ -1,10 +1,9 @@
-/* curve.c - curves, and how ages become curves */
+/* curve.c - a figure's curves, and fewer points of them */
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/innet-plot/plot.h"
-#include "common/olaf/aom.h"
 
 enum { THIN_BINS = 2000 };	/* twice what a screen shows in a row */
 
@@ -85,6 +84,7 @@ void
 curve_free(struct curve *c)
 {
 	free(c->label);
+	free(c->name);
 	free(c->at);
 	free(c->band);
 }
@@ -108,73 +108,6 @@ figure_free(struct figure *fig)
 	free(fig->wire);
 	for (int p = 0; p < PANELS; p++)
 		free(fig->panel[p]);
+	free(fig->title);
 	free(fig->curve);
-}
-
-/* "name" or "name: cluster 1", for the legend. */
-static struct curve *
-add_named(struct figure *fig, const char *name, const char *cluster)
-{
-	struct curve *c;
-	char *label;
-
-	if (cluster == NULL)
-		return figure_add(fig, name);
-	if (asprintf(&label, "%s: cluster %s", name, cluster) == -1)
-		err(1, "label");
-	c = figure_add(fig, label);
-	free(label);
-	return c;
-}
-
-static void
-draw_age(struct curve *c, const struct aom *a, uint64_t begin)
-{
-	uint64_t t = a->from_ns;
-
-	for (size_t i = 0; i < a->teeth; i++) {
-		const struct aom_tooth *x = &a->tooth[i];
-
-		curve_point(c, (double)(t - begin) / 1e9,
-		    (double)x->lo_ns / 1e6);
-		t += x->hi_ns - x->lo_ns;
-		curve_point(c, (double)(t - begin) / 1e9,
-		    (double)x->hi_ns / 1e6);
-	}
-	curve_thin(c);
-}
-
-static void
-draw_cdf(struct curve *c, const struct aom *const set[], size_t n)
-{
-	struct aom_point p[AOM_CDF_POINTS];
-	const int points = aom_cdf(set, n, p);
-
-	if (points == -1)
-		err(1, "distribution");
-	for (int i = 0; i < points; i++)
-		curve_point(c, (double)p[i].age_ns / 1e6, p[i].share);
-}
-
-void
-draw_machines(struct figure *fig, const char *name,
-    const struct aom *const set[], char *const label[], size_t n)
-{
-	uint64_t begin = UINT64_MAX;
-
-	for (size_t i = 0; i < n; i++)
-		if (set[i]->from_ns < begin)
-			begin = set[i]->from_ns;
-	if (fig->what == CDF && fig->by_run) {
-		draw_cdf(add_named(fig, name, NULL), set, n);
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct curve *c = add_named(fig, name, label[i]);
-
-		if (fig->what == CDF)
-			draw_cdf(c, set + i, 1);
-		else
-			draw_age(c, set[i], begin);
-	}
 }

@@ -8,6 +8,7 @@
 #include <err.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/innet-plot/plot.h"
 
@@ -78,8 +79,9 @@ add_group(struct figure *fig, const struct group *g)
 		err(1, "label");
 	c = figure_add(fig, label);
 	free(label);
+	c->name = strdup(g->name);
 	c->band = calloc(GRID + 1, sizeof(*c->band));
-	if (c->band == NULL)
+	if (c->band == NULL || c->name == NULL)
 		err(1, "%d points", GRID + 1);
 	return c;
 }

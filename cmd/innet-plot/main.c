@@ -20,7 +20,7 @@ enum {
 
 static const struct opt opts[] = {
 	{ 'w', "write", "FILE", "draw into FILE.svg or FILE.png (default -)" },
-	{ O_BY, "by", "WHAT", "cdf: a curve a cluster or a run" },
+	{ O_BY, "by", "WHAT", "age, cdf: a curve a cluster or a run" },
 	{ O_CLUSTER, "cluster", "N", "draw the ages of this cluster alone" },
 	{ O_GROUP, "group", "NAME", "rewards: the files behind it are one "
 	    "curve" },
@@ -277,12 +277,11 @@ axes_of(const struct figure *fig)
 	if (fig->what == BARS)
 		return (struct axes){ fig->rows, "", false };
 	if (fig->what == AGE)
-		return (struct axes){ "time in seconds",
-		    "Age-of-Model in ms", false };
+		return (struct axes){ fig->time_unit, fig->age_unit, false };
 	if (fig->aggregations)
 		return (struct axes){ "aggregations in a packet",
 		    "share of packets", true };
-	return (struct axes){ "Age-of-Model in ms", "share of time", false };
+	return (struct axes){ fig->age_unit, "share of time", false };
 }
 
 static bool
@@ -312,8 +311,9 @@ main(int argc, char *argv[])
 	}
 	for (int i = 0; i < cf.groups; i++)
 		group_draw(&cf.fig, &cf.group[i]);
-	for (int p = 0; p < cf.fig.panels; p++)
-		lines_scale(&cf.fig, p);
+	figure_colours(&cf.fig);
+	figure_title(&cf.fig);
+	figure_scale(&cf.fig);
 	cf.fig.axes = axes_of(&cf.fig);
 	if (cf.label != NULL)
 		cf.fig.axes.y = cf.label;

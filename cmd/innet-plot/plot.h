@@ -17,11 +17,16 @@ enum spread { SPREAD_SD, SPREAD_RANGE };
 
 struct curve {
 	char *label;		/* owned */
+	char *name;		/* at its end, if that says less; owned */
 	double (*at)[2];	/* x and y, owned */
-	double (*band)[2];	/* rewards, lines: low and high of each; bars:
-				   the error and nothing; owned, or NULL */
+	double (*band)[2];	/* low and high of each; bars: the error and
+				   nothing; owned, or NULL */
 	size_t n, room;
 	int panel;		/* of lines: 0, or 1 */
+	double mean;		/* of ages, nanoseconds, */
+	bool has_mean;		/* if there are any */
+	const char *colour;	/* "#rrggbb", of its arm */
+	unsigned dash;		/* 1: none */
 };
 
 enum { PANELS = 2 };
@@ -54,6 +59,8 @@ struct figure {
 	bool by_run;		/* cdf: one curve a file */
 	bool aggregations;	/* cdf: of packets, not ages */
 	struct axes axes;
+	char *title;		/* what is seen, owned, or NULL */
+	char age_unit[32], time_unit[32];	/* "time in ms" */
 	struct curve *curve;
 	size_t n, room;
 	char **tick;		/* bars, lines: labels on x, owned */
@@ -93,8 +100,17 @@ void take_topology(struct figure *fig, const char *path);
 void take_busy(struct figure *fig, const char *path);
 void take_report(struct figure *fig, const char *path, const char *name);
 
-/* All lines of a panel are there: its unit is chosen. */
-void lines_scale(struct figure *fig, int panel);
+/*
+ * Once all curves are there, whose times are in nanoseconds: the colours; a
+ * sentence of what is seen; the units of times.
+ */
+void figure_colours(struct figure *fig);
+void figure_title(struct figure *fig);
+void figure_scale(struct figure *fig);
+
+/* "40.3", and "40.3 ms": three digits, or all before the point. */
+void put_number(char *to, size_t room, double v);
+void put_time(char *to, size_t room, double ns);
 
 /* Read a log of rewards into c, smoothed; with up, its x must not fall. */
 void read_rewards(const struct figure *fig, const char *path, struct curve *c,
@@ -117,6 +133,9 @@ void draw_machines(struct figure *fig, const char *name,
     const struct aom *const set[], char *const label[], size_t n);
 
 enum terminal { DUMB, SVG, PNG, SCRIPT };
+
+/* What gnuplot is given to draw fig; labels are quoted. */
+void put_script(FILE *f, const struct figure *fig, enum terminal as);
 
 /*
  * Draw fig into path ("-": standard output), all of it or nothing.  0, or 1

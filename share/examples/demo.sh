@@ -96,7 +96,7 @@ for p in olaf fifo; do arm $p || exit 1; done
 
 for p in olaf fifo; do
 	innet-aom -q -r $p.pcap --sent $p-sent.pcap --counters $p.json --json | tail -n 1 >$p-all.json
-	innet-aom -q -r $p.pcap --sent $p-sent.pcap --series $p-age.csv >/dev/null
+	innet-aom -q -r $p.pcap --sent $p-sent.pcap --series $p.csv >/dev/null
 done
 value() { sed -n "s/.*\"$2\":\([-0-9.]*\).*/\1/p" "$1-all.json"; }
 round() { awk -v n="$(value "$1" "$2")" -v d="$3" 'BEGIN { printf "%.*f", d, n }'; }
@@ -112,10 +112,11 @@ printf '%-28s %10s %10s\n' \
 	"Jain's index of mean ages" "$(round olaf jain 3)" "$(round fifo jain 3)" \
 	'reward, last 100 episodes' "$(final olaf)" "$(final fifo)"
 if command -v gnuplot >/dev/null; then
-	innet-plot age -w age.svg olaf-age.csv fifo-age.csv
-	innet-plot rewards -w rewards.svg olaf-[0-9]-[0-9].csv fifo-[0-9]-[0-9].csv
-	innet-plot cdf -w cdf.svg olaf.pcap fifo.pcap
-	printf 'plots: %s/{age,rewards,cdf}.svg\n' "$PWD"
+	innet-plot age -w ages.svg olaf.csv fifo.csv
+	innet-plot rewards -w rewards.svg --group olaf olaf-[0-9]-[0-9].csv \
+		--group fifo fifo-[0-9]-[0-9].csv
+	innet-plot cdf -w cdf.svg olaf.csv fifo.csv
+	printf 'plots: %s/{ages,rewards,cdf}.svg\n' "$PWD"
 else
 	printf 'no plots: gnuplot is missing (gnuplot-nox)\n'
 fi

@@ -27,10 +27,72 @@ data() {
 }
 
 @test "ages over time, from a capture and from a series alike" {
-	[ "$(data age --cluster 2 got.pcap)" = "0 16 0.02 36" ]
-	[ "$(data age --cluster 1 got.pcap)" = "0 10 0.02 30 0.02 25 0.03 35" ]
+	[ "$(data age --cluster 2 got.pcap)" = "0 16 20 36" ]
+	[ "$(data age --cluster 1 got.pcap)" = "0 10 20 30 20 25 30 35" ]
 	[ "$(data age got.pcap)" = "$(data age s.csv)" ]
 	innet-plot --script age got.pcap | grep -q "title 'got: cluster 1'"
+}
+
+# many N STEP: a series of two clusters, an update every STEP ns that is STEP old
+many() {
+	echo cluster,time_ns,age_ns
+	for c in 1 2; do seq "$1" | awk -v c=$c -v s="$2" '{ printf "%d,%.0f,%d\n", c, ($1 + 1) * s, s }'; done
+}
+
+@test "a saw of many teeth becomes a mean and the 5th to 95th percentile around it" {
+	many 3200 1000 >olaf.csv
+	many 3200 4000 >fifo.csv
+	innet-plot --script age olaf.csv fifo.csv >out
+	# a saw from s to 2 s has the mean 1.5 s, and 1.05 s and 1.95 s as its percentiles
+	awk '/EOD$/ { d++ } NF == 4 && /^[0-9.]+ [0-9.]+ [0-9.]+ [0-9.]+$/ { s = d == 1 ? 1 : 4; n[s]++
+		if (($2 - 1.5 * s) ^ 2 > 1e-4 * s || ($3 - 1.05 * s) ^ 2 > 1e-4 * s || ($4 - 1.95 * s) ^ 2 > 1e-4 * s) bad++ }
+		END { exit n[1] != 100 || n[4] != 100 || bad }' out
+	grep -q "^set label 'olaf keeps the model 4.0 times fresher than fifo: 1.50 us old on average, not 6.00 us' at" out
+	grep -q "^set label 'line: mean; band: 5th to 95th percentile' at" out
+	[ "$(grep -o filledcurves out | wc -l)" -eq 2 ]
+	run -0 innet-plot --script age --by cluster olaf.csv fifo.csv
+	[ "$(grep -c '^\$d' <<<"$output")" -eq 4 ]
+}
+
+@test "units follow the data: nanoseconds to seconds" {
+	while read -r step age time; do
+		many 20 "$step" >s.csv
+		run -0 innet-plot --script age s.csv
+		[[ $output == *"xlabel 'time in $time'"*"ylabel 'Age-of-Model in $age'"* ]]
+		[[ $output == *"set yrange [0:$(awk -v s="$step" 'BEGIN { print 2 * s / 1e3 ^ int(log(2.5 * s) / log(1000)) }')]"* ]]
+		run -0 innet-plot --script cdf s.csv
+		[[ $output == *"xlabel 'Age-of-Model in $age'"* ]]
+	done <<-'END'
+	20 ns ns
+	100 ns us
+	2000 us us
+	100000 us ms
+	3000000 ms ms
+	80000000 ms seconds
+	2000000000 s seconds
+	END
+}
+
+@test "an arm has one colour in every picture, and its name where it ends" {
+	many 20 100 >olaf.csv
+	many 20 400 >fifo.csv
+	cp log.csv fifo-1.csv
+	printf 'load,FIFO,Olaf\n1,4,2\n2,6,2\n' >b.csv
+	for plot in 'age olaf.csv fifo.csv' 'cdf fifo.csv olaf.csv' 'rewards --group fifo fifo-1.csv --group olaf log.csv' \
+		'bars b.csv' 'age --by cluster fifo.csv olaf.csv'; do
+		innet-plot --script $plot >out
+		grep -qi "'#0072b2' [^,]*title 'olaf" out
+		grep -qi "'#d55e00' [^,]*title 'fifo" out
+	done
+	grep -q "'#0072b2' title 'olaf: cluster 1'.* dashtype 2 linecolor rgb '#0072b2' title 'olaf: cluster 2'" out
+	innet-plot --script rewards --group fifo log.csv >out
+	grep -q "^set label 'fifo' at first 40, first 2.5 left .*'#d55e00'" out
+	grep -q '^set xrange \[10:40\]' out
+	grep -q "^set label 'Mean reward at the end: fifo 2.50'" out
+	innet-plot --script bars b.csv | grep -q "^set label 'FIFO is 2.00 to 3.00 times Olaf'"
+	# the names of curves that end at one place do not lie over each other
+	innet-plot --script rewards --group a log.csv --group b log.csv >out
+	[ "$(sed -n "s/^set label '[ab]' at first 40, first \([0-9.]*\) .*/\1/p" out | sort -u | wc -l)" -eq 2 ]
 }
 
 @test "cdf of ages: a curve a cluster, or one a run" {
@@ -293,7 +355,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	grep -q "^set ylabel 'loss_percent'" out
 	grep -q "^set xtics ('20G' 20000000000, '40G' 40000000000)" out
 	[ "$(grep -c '^plot' out)" -eq 2 ]
-	grep -q "with yerrorlines linetype 1 title 'fifo', .* linetype 2 title 'olaf'" out
+	grep -q "with yerrorlines .* '#d55e00' title 'fifo', .* '#0072b2' title 'olaf'" out
 	# over words; a path written whole; more files
 	innet-plot --script lines --x 'switches[*].queue' --columns sent sweep.csv >out
 	grep -q "^set xtics ('fifo' 0, 'olaf' 1)" out

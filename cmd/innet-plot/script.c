@@ -1,0 +1,518 @@
+/*
+ * script.c - what gnuplot is given to draw a figure
+ *
+ * Labels are quoted.  Where there are few curves each is named where it ends,
+ * in its colour; a legend is for many, for bars and for letters.
+ */
+#include <math.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cmd/innet-plot/plot.h"
+
+enum {
+	LEGEND_MAX = 24,	/* more would hide the curves */
+	DIRECT_MAX = 10,	/* more would not stand at their ends */
+	DIRECT_WIDE = 40,	/* characters of such a name */
+	BANDS_MAX = 2,		/* of ages; more would be mud */
+	TICKS_MAX = 12		/* more would hide each other */
+};
+
+/* s in gnuplot's single quotes, without what could end the line. */
+static void
+put_quoted(FILE *f, const char *s)
+{
+	fputc('\'', f);
+	for (; *s != '\0'; s++) {
+		if (*s == '\'')
+			fputc('\'', f);
+		fputc((unsigned char)*s < ' ' || *s == '\177' ? '?' : *s, f);
+	}
+	fputc('\'', f);
+}
+
+static void
+put_terminal(FILE *f, enum terminal as)
+{
+	struct winsize w = { 0 };
+
+	switch (as) {
+	case SVG:
+		fputs("set terminal svg size 960,540 noenhanced "
+		    "font 'sans-serif,14' background rgb 'white'\n", f);
+		break;
+	case PNG:
+		fputs("set terminal pngcairo size 960,540 noenhanced "
+		    "font 'sans-serif,11'\n", f);
+		break;
+	default:
+		if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == -1 ||
+		    w.ws_col < 20 || w.ws_row < 10)
+			w = (struct winsize){ .ws_col = 79, .ws_row = 25 };
+		fprintf(f, "set terminal dumb %u %u noenhanced\n",
+		    w.ws_col, w.ws_row - 1u);
+	}
+}
+
+/* The points of all curves as blocks, $d0 and on; bands have two words more. */
+static void
+put_data(FILE *f, const struct figure *fig)
+{
+	for (size_t i = 0; i < fig->n; i++) {
+		const struct curve *c = &fig->curve[i];
+
+		if (c->n == 0)
+			continue;
+		fprintf(f, "$d%zu << EOD\n", i);
+		for (size_t k = 0; k < c->n; k++) {
+			fprintf(f, "%.12g %.12g", c->at[k][0], c->at[k][1]);
+			if (c->band != NULL && fig->what == BARS)
+				fprintf(f, " %.12g", c->band[k][0]);
+			else if (c->band != NULL)
+				fprintf(f, " %.12g %.12g", c->band[k][0],
+				    c->band[k][1]);
+			fputc('\n', f);
+		}
+		fputs("EOD\n", f);
+	}
+}
+
+/* Words on the axis of x. */
+static void
+put_ticks(FILE *f, const struct figure *fig)
+{
+	fputs("set xtics (", f);
+	for (size_t i = 0; i < fig->ticks; i++) {
+		fputs(i == 0 ? "" : ", ", f);
+		put_quoted(f, fig->tick[i]);
+		fprintf(f, " %.12g", fig->tick_at != NULL ? fig->tick_at[i] :
+		    (double)i);
+	}
+	fputs(")\n", f);
+}
+
+/* Is any bar's error known? */
+static bool
+has_errors(const struct figure *fig)
+{
+	for (size_t i = 0; i < fig->n; i++)
+		for (size_t k = 0; k < fig->curve[i].n; k++)
+			if (fig->curve[i].band[k][0] > 0)
+				return true;
+	return false;
+}
+
+/* What only bars need: the labels of their groups, errors in the middle. */
+static void
+put_bars(FILE *f, const struct figure *fig)
+{
+	fprintf(f, "set style histogram %s gap 1.5\n",
+	    has_errors(fig) ? "errorbars" : "clustered");
+	fputs("set errorbars linecolor rgb '#333333'\n"
+	    "set style fill solid 0.85 noborder\nset boxwidth 0.9\n"
+	    "set xtics scale 0\n", f);
+	put_ticks(f, fig);
+	fputs("set yrange [*<0:0<*]\n", f);
+}
+
+/* How the points of a curve are joined. */
+static const char *
+joined(const struct figure *fig, const struct curve *c)
+{
+	if (fig->what == BARS)
+		return has_errors(fig) ? "using 2:3 with histograms" :
+		    "using 2 with histograms";
+	if (fig->what == LINES)
+		return c->band != NULL ? "using 1:2:3:4 with yerrorlines" :
+		    "using 1:2 with linespoints";
+	return fig->axes.steps ? "using 1:2 with steps" :
+	    "using 1:2 with lines";
+}
+
+static bool
+in_panel(const struct curve *c, int panel)
+{
+	return c->panel == panel && c->n > 0;
+}
+
+/* Have the curves shades around them? */
+static bool
+has_bands(const struct figure *fig)
+{
+	size_t n = 0, bands = 0;
+
+	for (size_t i = 0; i < fig->n; i++) {
+		n += fig->curve[i].n > 0;
+		bands += fig->curve[i].n > 0 && fig->curve[i].band != NULL;
+	}
+	return bands > 0 && (fig->what == REWARDS || (fig->what == AGE &&
+	    n <= BANDS_MAX));
+}
+
+/* The bands lie below all curves, each in its curve's colour. */
+static void
+put_plot(FILE *f, const struct figure *fig, enum terminal as, int panel)
+{
+	const char *sep = "plot ";
+	const bool bands = as != DUMB && has_bands(fig);
+
+	for (size_t i = 0; i < fig->n && bands; i++) {
+		const struct curve *c = &fig->curve[i];
+
+		if (!in_panel(c, panel) || c->band == NULL)
+			continue;
+		fprintf(f, "%s$d%zu using 1:3:4 with filledcurves "
+		    "fillstyle transparent solid 0.2 noborder "
+		    "linecolor rgb '%s' notitle", sep, i, c->colour);
+		sep = ", ";
+	}
+	for (size_t i = 0; i < fig->n; i++) {
+		const struct curve *c = &fig->curve[i];
+
+		if (!in_panel(c, panel))
+			continue;
+		fprintf(f, "%s$d%zu %s ", sep, i, joined(fig, c));
+		if (fig->what == LINES)
+			fputs("pointtype 7 pointsize 0.6 ", f);
+		if (as != DUMB)
+			fprintf(f, "linewidth %s dashtype %u linecolor rgb "
+			    "'%s' ", fig->what == BARS ? "1" : "2", fig->what ==
+			    BARS ? 1 : c->dash, c->colour);
+		if (fig->what == BARS && as != DUMB)
+			fprintf(f, "fillstyle solid %.2f ", c->dash == 1 ? 0.9 :
+			    1.0 / c->dash);
+		fputs("title ", f);
+		put_quoted(f, c->label);
+		sep = ", ";
+	}
+	fputc('\n', f);
+}
+
+/* What a panel's points and bands span. */
+struct extent {
+	double x[2], y[2];
+};
+
+static void
+widen(double span[2], double v)
+{
+	if (isnan(v))
+		return;
+	span[0] = fmin(span[0], v);
+	span[1] = fmax(span[1], v);
+}
+
+/* Ages and what innet-sim measures begin at 0. */
+static struct extent
+extent_of(const struct figure *fig, int panel)
+{
+	const bool zero = fig->what == AGE || fig->what == LINES;
+	const bool bands = has_bands(fig) || fig->what == LINES;
+	struct extent e = { { INFINITY, -INFINITY }, { zero ? 0 : INFINITY,
+	    zero ? 0 : -INFINITY } };
+
+	for (size_t i = 0; i < fig->n; i++) {
+		const struct curve *c = &fig->curve[i];
+
+		for (size_t k = 0; k < c->n && c->panel == panel; k++) {
+			widen(e.x, c->at[k][0]);
+			widen(e.y, c->at[k][1]);
+			if (c->band == NULL || !bands)
+				continue;
+			widen(e.y, c->band[k][0]);
+			widen(e.y, c->band[k][1]);
+		}
+	}
+	if (fig->what == CDF)
+		e.y[0] = 0;
+	if (fig->what == CDF || fig->what == AGE)
+		e.x[0] = fmin(e.x[0], 0);
+	return e;
+}
+
+static const char *
+name_of(const struct curve *c)
+{
+	return c->name != NULL ? c->name : c->label;
+}
+
+/* The characters of the longest name, or 0: no room to name all directly. */
+static size_t
+direct_width(const struct figure *fig, enum terminal as)
+{
+	size_t widest = 0, n[PANELS] = { 0 };
+
+	if (as == DUMB || fig->what == BARS)
+		return 0;
+	for (size_t i = 0; i < fig->n; i++) {
+		const struct curve *c = &fig->curve[i];
+		const size_t wide = strlen(name_of(c));
+
+		if (c->n == 0)
+			continue;
+		if (++n[c->panel] > DIRECT_MAX || wide > DIRECT_WIDE)
+			return 0;
+		widest = wide > widest ? wide : widest;
+	}
+	return widest;
+}
+
+static void
+put_name(FILE *f, const struct curve *c, double x, double y)
+{
+	fputs("set label ", f);
+	put_quoted(f, name_of(c));
+	fprintf(f, " at first %.12g, first %.12g left offset character 0.6, 0 "
+	    "textcolor rgb '%s' front\n", x, y, c->colour);
+}
+
+/* The x at which a distribution reaches a share. */
+static double
+reaches(const struct curve *c, double share)
+{
+	size_t k = 0;
+
+	while (k + 1 < c->n && c->at[k][1] < share)
+		k++;
+	return c->at[k][0];
+}
+
+/* Of a distribution in steps, beside its highest one. */
+static void
+name_step(FILE *f, const struct curve *c)
+{
+	size_t k = c->n > 1;
+
+	for (size_t i = 1; i < c->n; i++)
+		if (c->at[i][1] - c->at[i - 1][1] >
+		    c->at[k][1] - c->at[k - 1][1])
+			k = i;
+	put_name(f, c, c->at[k][0], k == 0 ? 1 : (c->at[k - 1][1] +
+	    c->at[k][1]) / 2);
+}
+
+/* Of a distribution, beside it where the next one is farthest. */
+static void
+name_beside(FILE *f, const struct figure *fig, const struct curve *c)
+{
+	double best = -1, at = 0.5;
+
+	for (int i = 3; i <= 9; i++) {
+		const double x = reaches(c, i / 10.0);
+		double gap = INFINITY;
+
+		for (size_t k = 0; k < fig->n; k++) {
+			const struct curve *o = &fig->curve[k];
+			const double by = o->n == 0 || o == c ? INFINITY :
+			    reaches(o, i / 10.0) - x;
+
+			if (by >= 0)
+				gap = fmin(gap, by);
+		}
+		if (gap > best || (isinf(gap) && i <= 6)) {
+			best = gap;
+			at = i / 10.0;
+		}
+	}
+	put_name(f, c, reaches(c, at), at);
+}
+
+/* An end of a curve, and where its name stands. */
+struct end {
+	const struct curve *c;
+	double x, y;
+};
+
+/* The names at the ends of a panel's curves, none over another. */
+static void
+put_ends(FILE *f, const struct figure *fig, int panel, struct extent e)
+{
+	const double least = (e.y[1] - e.y[0]) * 0.05;
+	struct end end[DIRECT_MAX];
+	size_t n = 0, k;
+
+	for (size_t i = 0; i < fig->n; i++) {
+		const struct curve *c = &fig->curve[i];
+		double y;
+
+		if (!in_panel(c, panel))
+			continue;
+		y = c->at[c->n - 1][1];
+		for (k = n++; k > 0 && end[k - 1].y > y; k--)
+			end[k] = end[k - 1];
+		end[k] = (struct end){ c, c->at[c->n - 1][0], y };
+		if (end[k].x > e.x[0] + 0.8 * (e.x[1] - e.x[0]))
+			end[k].x = e.x[1];
+	}
+	for (k = 1; k < n; k++)
+		end[k].y = fmax(end[k].y, end[k - 1].y + least);
+	for (k = n; k-- > 0;) {
+		end[k].y = fmin(end[k].y, k + 1 == n ? e.y[1] :
+		    end[k + 1].y - least);
+		put_name(f, end[k].c, end[k].x, end[k].y);
+	}
+}
+
+/* Axes end where the data do. */
+static void
+put_panel(FILE *f, const struct figure *fig, enum terminal as, int panel)
+{
+	const struct extent e = extent_of(fig, panel);
+	const bool direct = direct_width(fig, as) > 0;
+
+	if (fig->what != BARS && as != DUMB) {
+		if (e.x[0] < e.x[1])
+			fprintf(f, "set xrange [%.12g:%.12g]\n", e.x[0],
+			    e.x[1]);
+		if (e.y[0] < e.y[1])
+			fprintf(f, "set yrange [%.12g:%.12g]\n", e.y[0],
+			    e.y[1]);
+	} else if (fig->what == AGE || fig->what == CDF) {
+		fputs("set yrange [0:*]\n", f);
+	}
+	for (size_t i = 0; i < fig->n && direct && fig->what == CDF; i++) {
+		if (fig->curve[i].n > 0 && fig->axes.steps)
+			name_step(f, &fig->curve[i]);
+		else if (fig->curve[i].n > 0)
+			name_beside(f, fig, &fig->curve[i]);
+	}
+	if (direct && fig->what != CDF)
+		put_ends(f, fig, panel, e);
+	put_plot(f, fig, as, panel);
+}
+
+/* Side by side; in letters one below the other. */
+static void
+put_panels(FILE *f, const struct figure *fig, enum terminal as)
+{
+	const bool beside = fig->panels > 1 && as != DUMB;
+
+	if (beside)
+		fprintf(f, "set multiplot layout 1,%d\n", fig->panels);
+	for (int p = 0; p < fig->panels; p++) {
+		fputs(as == DUMB ? "set title " : "set ylabel ", f);
+		put_quoted(f, fig->panel[p]);
+		fputc('\n', f);
+		put_panel(f, fig, as, p);
+		fputs("unset label\n", f);
+	}
+	if (beside)
+		fputs("unset multiplot\n", f);
+}
+
+/* A link is as thick, and as red, as it is busy. */
+static void
+put_wire(FILE *f, const struct figure *fig, const struct wire *w)
+{
+	const struct node *a = &fig->node[w->from], *b = &fig->node[w->to];
+	const double busy = isnan(w->busy) ? 0 : fmin(w->busy, 100) / 100;
+	char text[128];
+
+	fprintf(f, "set arrow from %g,%g to %g,%g nohead lw %.2g "
+	    "lc rgb '#%02x5050'\n", a->x, a->y, b->x, b->y, 1 + 5 * busy,
+	    (unsigned)(80 + 160 * busy));
+	if (w->label[0] == '\0' && isnan(w->busy))
+		return;
+	if (isnan(w->busy))
+		snprintf(text, sizeof(text), "%s", w->label);
+	else
+		snprintf(text, sizeof(text), "%s %.3g %%", w->label, w->busy);
+	fputs("set label ", f);
+	put_quoted(f, text);
+	fprintf(f, " at %g,%g center front boxed bs 2\n", (a->x + b->x) / 2,
+	    (a->y + b->y) / 2);
+}
+
+static void
+put_topology(FILE *f, const struct figure *fig, enum terminal as)
+{
+	put_terminal(f, as);
+	fputs("unset border\nunset tics\nunset key\n"
+	    "set style textbox 1 opaque fillcolor 'white' border\n"
+	    "set style textbox 2 opaque fillcolor 'white' noborder\n", f);
+	for (size_t i = 0; i < fig->wires; i++)
+		put_wire(f, fig, &fig->wire[i]);
+	for (size_t i = 0; i < fig->nodes; i++) {
+		fputs("set label ", f);
+		put_quoted(f, fig->node[i].label);
+		fprintf(f, " at %g,%g center front boxed bs 1\n",
+		    fig->node[i].x, fig->node[i].y);
+	}
+	fprintf(f, "plot [-0.6:%g] [%g:0.5] NaN notitle\n", fig->wide - 0.4,
+	    0.5 - fig->deep);
+}
+
+/* What a line and the band around it are, below the title. */
+static const char *
+told(const struct figure *fig)
+{
+	if (fig->what == BARS)
+		return has_errors(fig) ? "lines: standard deviation" : "";
+	if (fig->n == 0 || fig->curve[fig->n - 1].band == NULL)
+		return "";
+	if (fig->what == AGE)
+		return has_bands(fig) ? "line: mean; band: 5th to 95th "
+		    "percentile" : "line: mean";
+	if (fig->what == REWARDS)
+		return fig->spread == SPREAD_SD ? "line: mean of the runs; "
+		    "band: standard deviation" : "line: mean of the runs; "
+		    "band: lowest to highest";
+	return "bars: how sure each point is";
+}
+
+/* The sentence, the frame, and the room for names. */
+static void
+put_frame(FILE *f, const struct figure *fig, enum terminal as)
+{
+	const size_t wide = direct_width(fig, as);
+
+	fputs("set border 3 linecolor rgb '#888888'\nset tics nomirror\n"
+	    "set grid ytics linecolor rgb '#dddddd' linewidth 1\n",
+	    f);
+	fprintf(f, "set tmargin %d\nset label ", fig->what == BARS &&
+	    fig->n > 4 ? 6 : 4);
+	put_quoted(f, fig->title != NULL ? fig->title : fig->axes.y);
+	fprintf(f, " at screen 0.015, screen 0.955 left font ',%d'\n"
+	    "set label '%s' at screen %s textcolor rgb '#555555'\n",
+	    as == PNG ? 13 : 17, told(fig), fig->what == BARS ?
+	    "0.985, screen 0.9 right" : "0.015, screen 0.9 left");
+	if (wide > 0)
+		fprintf(f, "unset key\nset rmargin %zu\n", wide + 3);
+	else if (fig->what == BARS)
+		fputs("set key at screen 0.015, screen 0.925 left top "
+		    "horizontal Left reverse samplen 1\n", f);
+	else
+		fputs("set key outside right top\n", f);
+}
+
+void
+put_script(FILE *f, const struct figure *fig, enum terminal as)
+{
+	if (fig->what == TOPOLOGY) {
+		put_topology(f, fig, as);
+		return;
+	}
+	put_terminal(f, as);
+	put_data(f, fig);
+	fputs("set xlabel ", f);
+	put_quoted(f, fig->axes.x);
+	fputs(as == DUMB ? "\nset title " : "\nset ylabel ", f);
+	put_quoted(f, fig->axes.y);
+	fputc('\n', f);
+	if (as == DUMB)
+		fprintf(f, "set grid\nset key outside %s top\n",
+		    fig->what == LINES ? "center" : "right");
+	else
+		put_frame(f, fig, as);
+	if (fig->what == BARS)
+		put_bars(f, fig);
+	if (fig->what == LINES && fig->ticks <= TICKS_MAX)
+		put_ticks(f, fig);
+	if (fig->n > LEGEND_MAX)
+		fputs("unset key\n", f);
+	if (fig->what == LINES)
+		put_panels(f, fig, as);
+	else
+		put_panel(f, fig, as, 0);
+}
