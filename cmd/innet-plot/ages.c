@@ -9,7 +9,7 @@
 #include <err.h>
 #include <stdlib.h>
 
-#include "cmd/innet-plot/plot.h"
+#include "cmd/innet-plot/page.h"
 #include "common/olaf/aom.h"
 
 enum {
@@ -201,6 +201,10 @@ draw_machines(struct figure *fig, const char *name,
 	const bool few = teeth_of(set, n) <= SAW_TEETH;
 	uint64_t begin = UINT64_MAX;
 
+	if (fig->page != NULL) {
+		page_ages(fig->page, name, set, label, n);
+		return;
+	}
 	for (size_t i = 0; i < n; i++)
 		if (set[i]->from_ns < begin)
 			begin = set[i]->from_ns;

@@ -52,6 +52,7 @@ start(int out, FILE **to)
 		    "apt-get install gnuplot-nox");
 	else
 		warnx("gnuplot: %s", strerror(rc != 0 ? rc : errno));
+	errno = rc;
 	return -1;
 }
 
@@ -77,6 +78,51 @@ draw(const struct figure *fig, enum terminal as, int out)
 	else
 		warnx("gnuplot: killed by signal %d", WTERMSIG(status));
 	return 1;
+}
+
+/* All that is in f, or NULL. */
+static char *
+read_all(FILE *f)
+{
+	char *s = NULL;
+	long n;
+
+	if (fseek(f, 0, SEEK_END) == -1 || (n = ftell(f)) == -1)
+		return NULL;
+	rewind(f);
+	s = calloc((size_t)n + 1, 1);
+	if (s != NULL && fread(s, 1, (size_t)n, f) != (size_t)n) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+char *
+figure_svg(const struct figure *fig, bool *missing)
+{
+	static const char mark[] = "</desc>";
+	FILE *f = tmpfile();
+	char *s, *inside;
+
+	signal(SIGPIPE, SIG_IGN);
+	if (f == NULL)
+		err(1, "temporary file");
+	errno = 0;
+	s = draw(fig, INLINE, fileno(f)) == 0 ? read_all(f) : NULL;
+	*missing = s == NULL && errno == ENOENT;
+	fclose(f);
+	if (s == NULL)
+		return NULL;
+	inside = strstr(s, mark);
+	if (inside == NULL || strstr(inside, "</svg>") == NULL) {
+		warnx("gnuplot drew nothing");
+		free(s);
+		return NULL;
+	}
+	inside += strlen(mark);
+	memmove(s, inside, strlen(inside) + 1);
+	return s;
 }
 
 /* Draw into path, whole or not at all. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-plot/plot.h"
+#include "cmd/innet-plot/page.h"
 #include "common/base/files.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
@@ -19,11 +19,11 @@ enum {
 };
 
 static const struct opt opts[] = {
-	{ 'w', "write", "FILE", "draw into FILE.svg or FILE.png (default -)" },
+	{ 'w', "write", "FILE", "draw into FILE.svg, .png, .html (default -)" },
 	{ O_BY, "by", "WHAT", "age, cdf: a curve a cluster or a run" },
 	{ O_CLUSTER, "cluster", "N", "draw the ages of this cluster alone" },
-	{ O_GROUP, "group", "NAME", "rewards: the files behind it are one "
-	    "curve" },
+	{ O_GROUP, "group", "NAME", "rewards, page: files behind it are one "
+	    "arm" },
 	{ O_LABEL, "label", "TEXT", "what the axis of y says" },
 	{ O_SMOOTH, "smooth", "N",
 	    "rewards: mean of N episodes (default 100)" },
@@ -42,7 +42,7 @@ static const struct opt_tool tool = {
 	"innet-plot", PACKAGE_VERSION,
 	"[-w FILE] [OPTION]... WHAT FILE...",
 	"Draw WHAT with gnuplot: age, cdf (its distribution), rewards, bars,\n"
-	"lines or topology.\n"
+	"lines, topology, or a page of all that files have.\n"
 	"FILEs are captures, and the CSV and reports that innet's tools write.",
 	opts
 };
@@ -56,15 +56,21 @@ struct conf {
 	char **files;
 	struct group **of;	/* the group of each file, or NULL */
 	struct group *group, *now;
+	struct page page;
 	int n, groups;
 };
 
 /* What the end of the file's name asks for. */
 static enum terminal
-terminal_of(const char *path)
+terminal_of(const char *path, enum what what)
 {
 	const char *dot = strrchr(path, '.');
 
+	if (what == PAGE && (strcmp(path, "-") == 0 || (dot != NULL &&
+	    strcmp(dot, ".html") == 0)))
+		return HTML;
+	if (what == PAGE)
+		errx(2, "invalid output '%s': neither .html nor -", path);
 	if (strcmp(path, "-") == 0)
 		return DUMB;
 	if (dot != NULL && strcmp(dot, ".svg") == 0)
@@ -125,20 +131,26 @@ take_option(struct conf *cf, int ch, int *run)
 
 /* Misuse that shows only once all words are there. */
 static void
-check_words(const struct conf *cf)
+check_words(const struct conf *cf, int run)
 {
 	int k;
 
 	if (cf->bare != (cf->table != NULL))
 		errx(2, "--format bare and --cluster-table go together");
-	if (cf->bare && cf->fig.what != AGE && cf->fig.what != CDF)
-		errx(2, "--format bare is for age and cdf");
+	if (cf->bare && cf->fig.what != AGE && cf->fig.what != CDF &&
+	    cf->fig.what != PAGE)
+		errx(2, "--format bare is for age, cdf and page");
 	if (cf->fig.columns != NULL && cf->fig.what != LINES)
 		errx(2, "--columns is for lines");
 	if (cf->fig.what == LINES && cf->fig.over == NULL)
 		errx(2, "lines need --x, a column");
-	if (cf->groups > 0 && cf->fig.what != REWARDS)
-		errx(2, "--group is for rewards");
+	if (cf->groups > 0 && cf->fig.what != REWARDS &&
+	    cf->fig.what != PAGE)
+		errx(2, "--group is for rewards and page");
+	if (cf->fig.what == PAGE && (cf->as == SCRIPT || cf->label != NULL ||
+	    run != -1))
+		errx(2, "%s is not for page", cf->as == SCRIPT ? "--script" :
+		    cf->label != NULL ? "--label" : "--by");
 	if (cf->fig.what == BARS && cf->n > 1)
 		errx(2, "%s: bars are drawn from one file", cf->files[1]);
 	if (cf->fig.what == TOPOLOGY && cf->n > 2)
@@ -172,7 +184,7 @@ parse(int argc, char *argv[])
 {
 	static const char *const x[] = { "step", "episode", "seconds", NULL };
 	static const char *const what[] = { "age", "cdf", "rewards", "bars",
-	    "lines", "topology", NULL };
+	    "lines", "topology", "page", NULL };
 	struct conf cf = { .out = "-", .fig =
 	    { .cluster = -1, .smooth = 100 } };
 	int run = -1, ch;
@@ -193,18 +205,18 @@ parse(int argc, char *argv[])
 		cf.files[cf.n++] = argv[optind++];
 	}
 	if (cf.n == 0)
-		errx(2, "nothing to draw: age, cdf, rewards, bars, lines or "
-		    "topology");
+		errx(2, "nothing to draw: age, cdf, rewards, bars, lines, "
+		    "topology or page");
 	cf.fig.what = opt_word("plot", *cf.files++, what);
 	cf.of++;
 	if (--cf.n == 0)
 		errx(2, "no files to draw");
-	check_words(&cf);
+	check_words(&cf, run);
 	if (cf.fig.what != LINES && cf.fig.over != NULL)
 		cf.fig.axis = opt_word("axis", cf.fig.over, x);
 	cf.fig.by_run = run == -1 ? cf.n > 1 : run == 1;
 	if (cf.as != SCRIPT)
-		cf.as = terminal_of(cf.out);
+		cf.as = terminal_of(cf.out, cf.fig.what);
 	check_files(&cf);
 	return cf;
 }
@@ -214,8 +226,9 @@ static char *
 name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *name = strdup(slash != NULL && slash[1] != '\0' ? slash + 1 :
-	    path), *dot;
+	const bool in = strcmp(path, "-") == 0;
+	char *name = strdup(in ? "standard input" : slash != NULL &&
+	    slash[1] != '\0' ? slash + 1 : path), *dot;
 
 	if (name == NULL)
 		err(1, "%s", path);
@@ -293,6 +306,59 @@ has_points(const struct figure *fig)
 	return fig->nodes > 0;
 }
 
+/* A page of all files, written: its exit status. */
+static int
+make_page(struct conf *cf)
+{
+	struct page *p = &cf->page;
+	int rc;
+
+	p->age = p->cdf = p->rewards = cf->fig;
+	p->age.what = AGE;
+	p->cdf.what = CDF;
+	p->age.by_run = p->cdf.by_run = true;
+	p->rewards.what = REWARDS;
+	p->merged = (struct figure){ .what = CDF, .aggregations = true };
+	p->path = cf->files;
+	p->paths = (size_t)cf->n;
+	cf->fig.page = p;
+	for (int i = 0; i < cf->n; i++) {
+		char *name = name_of(cf->files[i]);
+
+		page_take(p, &cf->fig, cf->files[i], cf->of[i] != NULL ?
+		    cf->of[i]->name : name);
+		free(name);
+	}
+	if (p->arms == 0)
+		errx(1, "nothing to draw in %s", cf->files[0]);
+	rc = page_write(p, cf->out) | cf->fig.rc;
+	page_free(p);
+	return rc;
+}
+
+/* One picture, drawn: its exit status. */
+static int
+make_picture(struct conf *cf)
+{
+	for (int i = 0; i < cf->n; i++) {
+		if (cf->of[i] != NULL)
+			group_take(&cf->fig, cf->of[i], cf->files[i]);
+		else
+			take_file(&cf->fig, cf->files[i], i == 0, cf->n > 1);
+	}
+	for (int i = 0; i < cf->groups; i++)
+		group_draw(&cf->fig, &cf->group[i]);
+	figure_colours(&cf->fig);
+	figure_title(&cf->fig);
+	figure_scale(&cf->fig);
+	cf->fig.axes = axes_of(&cf->fig);
+	if (cf->label != NULL)
+		cf->fig.axes.y = cf->label;
+	if (!has_points(&cf->fig))
+		errx(1, "nothing to draw in %s", cf->files[0]);
+	return figure_draw(&cf->fig, cf->as, cf->out) | cf->fig.rc;
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -303,23 +369,7 @@ main(int argc, char *argv[])
 		cf.clusters = clusters_load_or_exit(cf.table);
 		cf.fig.bare = &cf.clusters;
 	}
-	for (int i = 0; i < cf.n; i++) {
-		if (cf.of[i] != NULL)
-			group_take(&cf.fig, cf.of[i], cf.files[i]);
-		else
-			take_file(&cf.fig, cf.files[i], i == 0, cf.n > 1);
-	}
-	for (int i = 0; i < cf.groups; i++)
-		group_draw(&cf.fig, &cf.group[i]);
-	figure_colours(&cf.fig);
-	figure_title(&cf.fig);
-	figure_scale(&cf.fig);
-	cf.fig.axes = axes_of(&cf.fig);
-	if (cf.label != NULL)
-		cf.fig.axes.y = cf.label;
-	if (!has_points(&cf.fig))
-		errx(1, "nothing to draw in %s", cf.files[0]);
-	rc = figure_draw(&cf.fig, cf.as, cf.out) | cf.fig.rc;
+	rc = cf.fig.what == PAGE ? make_page(&cf) : make_picture(&cf);
 	figure_free(&cf.fig);
 	clusters_free(&cf.clusters);
 	free(cf.fig.rows);

@@ -9,9 +9,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct aom;
 struct clusters;
+struct page;
 
-enum what { AGE, CDF, REWARDS, BARS, LINES, TOPOLOGY };
+enum what { AGE, CDF, REWARDS, BARS, LINES, TOPOLOGY, PAGE };
 enum axis { AXIS_STEP, AXIS_EPISODE, AXIS_SECONDS };
 enum spread { SPREAD_SD, SPREAD_RANGE };
 
@@ -58,6 +60,8 @@ struct figure {
 	const struct clusters *bare;	/* of bare packets, or NULL */
 	bool by_run;		/* cdf: one curve a file */
 	bool aggregations;	/* cdf: of packets, not ages */
+	bool nanoseconds;	/* bars: heights are times */
+	struct page *page;	/* whose machines these are, or NULL */
 	struct axes axes;
 	char *title;		/* what is seen, owned, or NULL */
 	char age_unit[32], time_unit[32];	/* "time in ms" */
@@ -126,13 +130,17 @@ struct group {
 void group_take(const struct figure *fig, struct group *g, const char *path);
 void group_draw(struct figure *fig, struct group *g);
 
-struct aom;
-
 /* The curves of one file's machines, each with the name of its cluster. */
 void draw_machines(struct figure *fig, const char *name,
     const struct aom *const set[], char *const label[], size_t n);
 
-enum terminal { DUMB, SVG, PNG, SCRIPT };
+enum terminal { DUMB, SVG, PNG, SCRIPT, INLINE, HTML };
+
+/*
+ * The bytes of the character of UTF-8 at s, or 0: there is none that a label
+ * or a page may have.
+ */
+size_t text_character(const char *s);
 
 /* What gnuplot is given to draw fig; labels are quoted. */
 void put_script(FILE *f, const struct figure *fig, enum terminal as);
@@ -142,5 +150,11 @@ void put_script(FILE *f, const struct figure *fig, enum terminal as);
  * and a line that says why not.
  */
 int figure_draw(const struct figure *fig, enum terminal as, const char *path);
+
+/*
+ * The inside and the end of an svg element that shows fig, for a page; the
+ * caller's to free.  NULL and a line if gnuplot is missing, or failed.
+ */
+char *figure_svg(const struct figure *fig, bool *missing);
 
 #endif

@@ -19,17 +19,50 @@ enum {
 	TICKS_MAX = 12		/* more would hide each other */
 };
 
-/* s in gnuplot's single quotes, without what could end the line. */
+size_t
+text_character(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	const size_t n = s[0] < ' ' || s[0] == 0x7f ? 0 : s[0] < 0x80 ? 1 :
+	    s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 :
+	    s[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xef && s[1] == 0xbf && s[2] > 0xbd) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/*
+ * s in gnuplot's single quotes, without what could end the line; some
+ * characters, such as % in what is a format, are written twice.
+ */
+static void
+put_twice(FILE *f, const char *s, const char *twice)
+{
+	fputc('\'', f);
+	while (*s != '\0') {
+		const size_t n = text_character(s);
+
+		if (strchr(twice, *s) != NULL)
+			fputc(*s, f);
+		if (n == 0)
+			fputc('?', f);
+		else
+			fwrite(s, 1, n, f);
+		s += n == 0 ? 1 : n;
+	}
+	fputc('\'', f);
+}
+
 static void
 put_quoted(FILE *f, const char *s)
 {
-	fputc('\'', f);
-	for (; *s != '\0'; s++) {
-		if (*s == '\'')
-			fputc('\'', f);
-		fputc((unsigned char)*s < ' ' || *s == '\177' ? '?' : *s, f);
-	}
-	fputc('\'', f);
+	put_twice(f, s, "'");
 }
 
 static void
@@ -41,6 +74,10 @@ put_terminal(FILE *f, enum terminal as)
 	case SVG:
 		fputs("set terminal svg size 960,540 noenhanced "
 		    "font 'sans-serif,14' background rgb 'white'\n", f);
+		break;
+	case INLINE:
+		fputs("set terminal svg size 720,420 noenhanced "
+		    "font 'sans-serif,14'\n", f);
 		break;
 	case PNG:
 		fputs("set terminal pngcairo size 960,540 noenhanced "
@@ -85,7 +122,7 @@ put_ticks(FILE *f, const struct figure *fig)
 	fputs("set xtics (", f);
 	for (size_t i = 0; i < fig->ticks; i++) {
 		fputs(i == 0 ? "" : ", ", f);
-		put_quoted(f, fig->tick[i]);
+		put_twice(f, fig->tick[i], "'%");
 		fprintf(f, " %.12g", fig->tick_at != NULL ? fig->tick_at[i] :
 		    (double)i);
 	}
@@ -103,6 +140,23 @@ has_errors(const struct figure *fig)
 	return false;
 }
 
+/* From 0, or the lowest bar with its error, to the highest. */
+static void
+put_heights(FILE *f, const struct figure *fig)
+{
+	double lo = 0, hi = 0;
+
+	for (size_t i = 0; i < fig->n; i++) {
+		const struct curve *c = &fig->curve[i];
+
+		for (size_t k = 0; k < c->n; k++) {
+			lo = fmin(lo, c->at[k][1] - c->band[k][0]);
+			hi = fmax(hi, c->at[k][1] + c->band[k][0]);
+		}
+	}
+	fprintf(f, "set yrange [%.12g:%.12g]\n", lo, lo < hi ? hi : 1);
+}
+
 /* What only bars need: the labels of their groups, errors in the middle. */
 static void
 put_bars(FILE *f, const struct figure *fig)
@@ -113,7 +167,7 @@ put_bars(FILE *f, const struct figure *fig)
 	    "set style fill solid 0.85 noborder\nset boxwidth 0.9\n"
 	    "set xtics scale 0\n", f);
 	put_ticks(f, fig);
-	fputs("set yrange [*<0:0<*]\n", f);
+	put_heights(f, fig);
 }
 
 /* How the points of a curve are joined. */
@@ -475,8 +529,9 @@ put_frame(FILE *f, const struct figure *fig, enum terminal as)
 	put_quoted(f, fig->title != NULL ? fig->title : fig->axes.y);
 	fprintf(f, " at screen 0.015, screen 0.955 left font ',%d'\n"
 	    "set label '%s' at screen %s textcolor rgb '#555555'\n",
-	    as == PNG ? 13 : 17, told(fig), fig->what == BARS ?
-	    "0.985, screen 0.9 right" : "0.015, screen 0.9 left");
+	    as == PNG ? 13 : as == INLINE ? 15 : 17, told(fig),
+	    fig->what == BARS ? "0.985, screen 0.9 right" :
+	    "0.015, screen 0.9 left");
 	if (wide > 0)
 		fprintf(f, "unset key\nset rmargin %zu\n", wide + 3);
 	else if (fig->what == BARS)

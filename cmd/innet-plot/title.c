@@ -195,6 +195,8 @@ figure_title(struct figure *fig)
 {
 	char list[400];
 
+	if (fig->title != NULL)
+		return;
 	if (fig->what == BARS || fig->what == LINES) {
 		title_pair(fig);
 	} else if (fig->what == CDF && fig->aggregations) {

@@ -99,6 +99,12 @@ figure_scale(struct figure *fig)
 
 	for (int p = 0; p < fig->panels; p++)
 		scale_panel(fig, p);
+	if (fig->nanoseconds) {
+		u = unit_of(most_of(fig, 0, 1));
+		divide(fig, 0, 1, u->ns);
+		snprintf(fig->age_unit, sizeof(fig->age_unit),
+		    "mean age in %s", u->name);
+	}
 	if (fig->what != AGE && (fig->what != CDF || fig->aggregations))
 		return;
 	u = unit_of(most_of(fig, 0, age));

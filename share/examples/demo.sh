@@ -95,7 +95,8 @@ printf 'demo: 3 clusters of 3 workers, CartPole by A2C; uplink %s, offered about
 for p in olaf fifo; do arm $p || exit 1; done
 
 for p in olaf fifo; do
-	innet-aom -q -r $p.pcap --sent $p-sent.pcap --counters $p.json --json | tail -n 1 >$p-all.json
+	innet-aom -q -r $p.pcap --sent $p-sent.pcap --counters $p.json --json >$p-ages.json
+	tail -n 1 $p-ages.json >$p-all.json
 	innet-aom -q -r $p.pcap --sent $p-sent.pcap --series $p.csv >/dev/null
 done
 value() { sed -n "s/.*\"$2\":\([-0-9.]*\).*/\1/p" "$1-all.json"; }
@@ -120,6 +121,10 @@ if command -v gnuplot >/dev/null; then
 else
 	printf 'no plots: gnuplot is missing (gnuplot-nox)\n'
 fi
+innet-plot page -w page.html olaf.csv fifo.csv olaf.json fifo.json \
+	--group olaf olaf-ages.json olaf-[0-9]-[0-9].csv \
+	--group fifo fifo-ages.json fifo-[0-9]-[0-9].csv &&
+	printf 'page: %s/page.html\n' "$PWD"
 awk -v r="$(final olaf)" -v a="$(value olaf mean_age_ns)" -v b="$(value fifo mean_age_ns)" 'BEGIN {
 	if (r < 475) { print "demo: Olaf reached " r ", not 475" >"/dev/stderr"; bad = 1 }
 	if (a >= b) { print "demo: Olaf is not the fresher one" >"/dev/stderr"; bad = 1 }

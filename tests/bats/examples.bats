@@ -55,6 +55,8 @@ demo() {
 	awk '/^dropped/ { exit !($3 < 10 && $4 > 50) }' out
 	[ "$(ls demo/olaf-?-?.csv demo/fifo-?-?.csv | wc -l)" -eq 18 ]
 	if command -v gnuplot >/dev/null; then grep -q '</svg>' demo/rewards.svg; fi
+	[ "$(tail -n 1 out)" = "page: $PWD/demo/page.html" ]
+	[ "$(grep -c '<tr class="all">' demo/page.html)" -eq 2 ]
 }
 
 @test "what the demo's agents learn comes over the network" {

@@ -301,7 +301,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	run -2 innet-plot rewards b.csv --group g
 	[ "$output" = "innet-plot: no files behind --group g" ]
 	run -2 innet-plot age --group g got.pcap
-	[ "$output" = "innet-plot: --group is for rewards" ]
+	[ "$output" = "innet-plot: --group is for rewards and page" ]
 	run -2 innet-plot rewards --spread wide --group g b.csv
 	[[ $output == *"invalid spread 'wide'"* ]]
 }
@@ -318,6 +318,17 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	innet-plot bars b.csv -w b.svg
 	grep -q '</svg>' b.svg
 	innet-plot bars b.csv | grep -q fifo
+}
+
+@test "bars: a label may have any character, and bars may be all as high" {
+	printf 'place,a%%,b\n5 %%,7,7\n%%d'"'"'%%s,7,7\n' >b.csv
+	innet-plot --script bars b.csv >out
+	grep -qF "set xtics ('5 %%' 0, '%%d''%%s' 1)" out
+	grep -qF 'set yrange [0:7]' out
+	need_gnuplot
+	run -0 innet-plot bars -w b.svg b.csv
+	[ "$output" = "" ]
+	grep -q '>5 %<' b.svg
 }
 
 @test "bars: a bad table is named" {
@@ -439,4 +450,138 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 	run -2 --separate-stderr innet-plot age b.pcap --format bare
 	[ "$stderr" = "innet-plot: --format bare and --cluster-table go together" ]
 	run -2 innet-plot rewards b.pcap --format bare --cluster-table c.csv
+}
+
+# read_page FILE: its tables as lines of words, once it is well-formed and whole in itself
+read_page() {
+	python3 - "$1" <<-'END'
+	import sys, xml.etree.ElementTree as tree
+	text = open(sys.argv[1], encoding='utf-8').read()
+	assert '://' not in text, 'it loads something'
+	ids = []
+	for e in tree.fromstring(text).iter():
+	    assert e.tag not in ('script', 'link', 'iframe', 'img', 'object'), e.tag
+	    ids += [e.get('id')] if e.get('id') else []
+	    for name, value in e.attrib.items():
+	        assert not name.startswith('on') and name != 'src', name
+	        assert name != 'href' or value.startswith('#'), value
+	    if e.tag == 'th':
+	        assert e.get('scope') in ('row', 'col')
+	    if e.tag == 'svg':
+	        assert e[0].tag == 'title' and e[1].tag == 'desc' and e[0].text, 'a picture without words'
+	        print('picture', e[0].text)
+	    if e.tag == 'table' and e.get('id'):
+	        for row in e.iter('tr'):
+	            print(e.get('id'), *[(c[0].get('value') if len(c) else c.text) or '-' for c in row], sep='|')
+	assert len(ids) == len(set(ids)), 'an id twice'
+	END
+}
+
+@test "a page is whole in itself, and its numbers are those of innet-aom" {
+	innet-gen -q --arrivals bursts --rate 60G -c 100 -w sent.pcap
+	for q in olaf fifo; do
+		innet-switch -q --queue $q --rate 20G -r sent.pcap -w $q.pcap --report $q.json
+		innet-aom -q -r $q.pcap --json >$q-aom.json
+	done
+	innet-plot page -w page.html olaf.pcap fifo.pcap olaf.json fifo.json
+	read_page page.html >got
+	for q in olaf fifo; do
+		jq -r "\"figures|$q|\(.cluster)|\(.mean_age_ns)|\(.p50_age_ns)|\(.p95_age_ns)|\(.p99_age_ns)|\(.max_age_ns)\"" $q-aom.json |
+			sort >want
+		[ "$(wc -l <want)" -eq 10 ]
+		grep "^figures|$q|" got | cut -d'|' -f1-8 | sort | cmp - want
+		# the index is of the means in ns, as innet-aom's is
+		jq -e --argjson have "$(grep "^figures|$q|all|" got | cut -d'|' -f9)" \
+			'select(.cluster == "all") | .jain - $have | fabs < 1e-6' $q-aom.json
+	done
+	grep -q "^counters|totals.delivered.packets|$(jq .totals.delivered.packets olaf.json)|$(jq .totals.delivered.packets fifo.json)$" got
+	# what innet-aom says of loss goes to the same rows
+	innet-aom -q -r olaf.pcap --sent sent.pcap --json >olaf-aom.json
+	innet-aom -q -r fifo.pcap --sent sent.pcap --csv >fifo.csv
+	innet-plot page --group olaf olaf.pcap olaf-aom.json --group fifo fifo.csv >page.html
+	read_page page.html >got
+	jq -r '"figures|olaf|\(.cluster)|\(.sent)|\(.received)|\(.merged)|\(.lost)|\(.loss_percent)|\(.mean_age_ns)"' olaf-aom.json | sort >want
+	grep '^figures|olaf|' got | cut -d'|' -f1-9 | sort | cmp - want
+	awk -F, 'NR > 1 { print "figures|fifo|" $1 "|" $4 "|" $2 "|" $3 "|" $5 "|" $6 "|" $9 }' fifo.csv | sort >want
+	grep '^figures|fifo|' got | cut -d'|' -f1-9 | sort | cmp - want
+	need_gnuplot
+	[ "$(grep -c ^picture got)" -eq 4 ]
+	grep -q '^picture Updates lost: olaf [0-9.]* %, fifo [0-9.]* %$' got
+}
+
+@test "a page of rewards, of a sweep and of a server's report" {
+	two_runs
+	printf 'links[sw].rate,switches[sw].queue,group,runs,sent,mean_age_ns,loss_percent,other\n20G,olaf,1,3,10,3000000,0,7\n20G,fifo,1,3,10,4500000,60.5,7\n' >net.csv
+	echo '{"applied":7,"olaf":{"gate":{"taken":5,"refused":0}},"text":"x","list":[1]}' >ps.json
+	innet-plot page -w page.html --group ppo a.csv b.csv --group net net.csv --group ps ps.json --smooth 1
+	read_page page.html >got
+	grep -q '^figures|net 20G olaf|1|10|0|3000000$' got
+	grep -q '^figures|net 20G fifo|1|10|60.5|4500000$' got
+	[ "$(grep ^counters got)" = $'counters|counter|ps\ncounters|applied|7\ncounters|olaf.gate.taken|5' ]
+	need_gnuplot
+	grep -q '^picture Mean reward at the end: ppo 80.0$' got
+	[ "$(grep -c ^picture got)" -eq 3 ]
+}
+
+@test "names are text on a page: nothing in them does anything" {
+	n=$'<script>alert(1)\'"&<' m=$'b\xff\x01<title><b>'
+	cp s.csv "$n.csv"
+	cp got.pcap "$m"
+	echo '{"</td><script>":1,"a":{"<b>":2}}' >r.json
+	printf 'cluster,mean_age_ns\n<script>,4\n' >'<i>.csv'
+	innet-plot page -w page.html "$n.csv" "$m" r.json '<i>.csv'
+	read_page page.html >got
+	grep -qF "figures|$n|all|" got
+	grep -qF 'figures|b??<title><b>|1|' got
+	grep -qF 'figures|<i>|<script>|4' got
+	grep -qF 'counters|a.<b>|2' got
+	run ! grep -qi '<script\|<b>\|<i>' page.html
+}
+
+@test "a page does not grow with the captures; what it leaves out it counts" {
+	innet-gen -q --clusters 300 --workers 1 -c 200 | innet-plot page -w page.html -
+	read_page page.html >got
+	[ "$(stat -c %s page.html)" -lt 200000 ]
+	[ "$(grep -c '^figures|' got)" -eq 42 ]
+	grep -q '<p>260 more rows are not shown.</p>' page.html
+	need_gnuplot
+	[ "$(grep -c ^picture got)" -eq 3 ]
+}
+
+@test "a page without gnuplot says so in a line, and has its table" {
+	run -0 --separate-stderr env PATH=/nonexistent "$(command -v innet-plot)" page -w page.html got.pcap
+	[ "$stderr" = "innet-plot: gnuplot was not found in PATH; on Debian: apt-get install gnuplot-nox" ]
+	[ "$(grep -c 'No pictures: gnuplot is missing' page.html)" -eq 1 ]
+	read_page page.html >got
+	grep -q '^figures|got|all|' got
+	run ! grep -q ^picture got
+	mkdir bin
+	printf '#!/bin/sh\nexit 3\n' >bin/gnuplot
+	chmod +x bin/gnuplot
+	PATH=$PWD/bin:$PATH run -1 --separate-stderr innet-plot page -w page.html got.pcap
+	[[ $stderr == "innet-plot: gnuplot: exit status 3"* ]]
+	grep -q 'No picture: gnuplot failed' page.html
+}
+
+@test "what cannot be on a page is named" {
+	echo 'a,b' >bad.csv
+	echo '[1]' >bad.json
+	printf '%s\n' '{"cluster":1,"mean_age_ns":5}' '{"x":1}' >half.json
+	: >empty.csv
+	while IFS='|' read -r status words why; do
+		run "-$status" innet-plot page -w page.html $words
+		[ "$output" = "innet-plot: $why" ]
+		[ ! -e page.html ]
+	done <<-'END'
+	2|got.pcap --script|--script is not for page
+	2|got.pcap --label x|--label is not for page
+	2|got.pcap --by run|--by is not for page
+	2|got.pcap -w page.svg|invalid output 'page.svg': neither .html nor -
+	2|got.pcap --group got s.csv|there are ages of 'got' already: name one of the files by --group
+	1|bad.csv|bad.csv:1: no column that a page shows
+	1|bad.json|bad.json: not a report: no object
+	1|half.json|half.json: line 2: no figures of a cluster
+	1|empty.csv|empty.csv: empty file
+	1|none.csv|none.csv: No such file or directory
+	END
 }

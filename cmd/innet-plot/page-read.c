@@ -1,0 +1,302 @@
+/*
+ * page-read.c - what a file for the page is, and what it says
+ *
+ * Captures and series of ages go through the machines of draw_machines().
+ * A table is known by its first line, JSON by its keys.
+ */
+#include <cjson/cJSON.h>
+#include <err.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-plot/page.h"
+#include "cmd/innet-plot/table.h"
+#include "common/base/json-reader.h"
+#include "common/base/num.h"
+
+enum { COUNTERS = 200, COUNTER_DEEP = 4, COUNTER_BYTES = 128 };
+
+static bool
+ends(const char *s, const char *with)
+{
+	const size_t n = strlen(s), k = strlen(with);
+
+	return n >= k && strcmp(s + n - k, with) == 0;
+}
+
+/* Rows of a table, whose columns are known by their names. */
+struct rows {
+	struct page *page;
+	const char *name;	/* of the arm, if no column adds to it */
+	enum page_column column[TABLE_COLUMNS];
+	bool key[TABLE_COLUMNS];	/* left of runs: it tells arms apart */
+	int cluster;		/* the column with its name, or -1 */
+	int known;		/* columns that are shown */
+};
+
+static void
+rows_heading(const struct table *t, struct rows *r)
+{
+	int runs = 0;
+
+	r->cluster = -1;
+	for (int k = 0; k < t->wide; k++)
+		if (strcmp(t->field[k], "runs") == 0)
+			runs = k;
+	for (int k = 0; k < t->wide; k++) {
+		r->column[k] = page_column_named(t->field[k]);
+		r->known += r->column[k] != PAGE_COLUMNS;
+		if (strcmp(t->field[k], "cluster") == 0 ||
+		    strcmp(t->field[k], "group") == 0)
+			r->cluster = k;
+		r->key[k] = k < runs && k != r->cluster;
+	}
+	if (r->known == 0)
+		errx(1, "%s:1: no column that a page shows", t->path);
+}
+
+static void
+rows_row(const struct table *t, void *arg)
+{
+	struct rows *r = arg;
+	char name[512];
+	size_t n = (size_t)snprintf(name, sizeof(name), "%s", r->name);
+	struct page_row *row;
+
+	if (t->line == 1) {
+		rows_heading(t, r);
+		return;
+	}
+	for (int k = 0; k < t->wide; k++)
+		if (r->key[k] && n < sizeof(name))
+			n += (size_t)snprintf(name + n, sizeof(name) - n,
+			    " %s", t->field[k]);
+	row = page_row(r->page, page_arm(r->page, name), r->cluster == -1 ?
+	    "all" : t->field[r->cluster]);
+	for (int k = 0; k < t->wide; k++)
+		if (r->column[k] != PAGE_COLUMNS && t->field[k][0] != '\0')
+			row->value[r->column[k]] = table_real(t, k);
+}
+
+static void
+take_rows(struct page *p, const char *path, const char *name)
+{
+	struct rows r = { .page = p, .name = name };
+	struct table t = { .path = path, .row = rows_row, .arg = &r };
+
+	table_each(&t);
+}
+
+/* The first line of a file, without its end; the caller's to free. */
+static char *
+first_line(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *s = NULL;
+	size_t room = 0;
+	ssize_t n;
+
+	if (f == NULL)
+		err(1, "%s", path);
+	n = getline(&s, &room, f);
+	if (n == -1)
+		errx(1, "%s: empty file", path);
+	fclose(f);
+	s[strcspn(s, "\r\n")] = '\0';
+	return s;
+}
+
+/* Is the word one of the first line's columns? */
+static bool
+has_column(const char *line, const char *word)
+{
+	const size_t n = strlen(word);
+
+	for (const char *s = line; *s != '\0'; s += *s == ',') {
+		const size_t len = strcspn(s, ",");
+
+		if (len == n && strncmp(s, word, n) == 0)
+			return true;
+		s += len;
+	}
+	return false;
+}
+
+static void
+take_csv(struct page *p, struct figure *fig, const char *path,
+    const char *name)
+{
+	char *line = first_line(path);
+
+	if (has_column(line, "age_ns") && has_column(line, "time_ns")) {
+		take_series(fig, path, name);
+	} else if (has_column(line, "reward")) {
+		const size_t arm = page_arm(p, name);
+
+		group_take(&p->rewards, &p->arm[arm].rewards, path);
+	} else {
+		take_rows(p, path, name);
+	}
+	free(line);
+}
+
+/* The counter of that name, new if there is none; NULL: there is no room. */
+static struct page_counter *
+counter_of(struct page *p, const char *name)
+{
+	for (size_t i = 0; i < p->counters; i++)
+		if (strcmp(p->counter[i].name, name) == 0)
+			return &p->counter[i];
+	if (p->counters == COUNTERS) {
+		p->more_counters++;
+		return NULL;
+	}
+	p->counter = realloc(p->counter, (p->counters + 1) *
+	    sizeof(*p->counter));
+	if (p->counter == NULL)
+		err(1, "%zu counters", p->counters);
+	p->counter[p->counters] = (struct page_counter){
+	    .name = strdup(name) };
+	if (p->counter[p->counters].name == NULL)
+		err(1, "%zu counters", p->counters);
+	return &p->counter[p->counters++];
+}
+
+static void
+count(struct page *p, size_t arm, const char *name, double v)
+{
+	struct page_counter *c = v == 0 ? NULL : counter_of(p, name);
+
+	if (c == NULL)
+		return;
+	if (c->arms <= arm) {
+		c->value = realloc(c->value, (arm + 1) * sizeof(*c->value));
+		if (c->value == NULL)
+			err(1, "%zu arms", arm);
+		while (c->arms <= arm)
+			c->value[c->arms++] = NAN;
+	}
+	c->value[arm] = v;
+}
+
+/* The numbers in o, each by its path behind `path`. */
+static void
+count_object(struct page *p, size_t arm, const cJSON *o, const char *path,
+    int depth)
+{
+	const cJSON *c;
+	char name[COUNTER_BYTES];
+
+	cJSON_ArrayForEach(c, o) {
+		if (c->string == NULL || strcmp(c->string, "clusters") == 0 ||
+		    strcmp(c->string, "merged_histogram") == 0)
+			continue;
+		snprintf(name, sizeof(name), "%s%s%.60s", path, *path == '\0' ?
+		    "" : ".", c->string);
+		if (cJSON_IsNumber(c))
+			count(p, arm, name, c->valuedouble);
+		else if (cJSON_IsObject(c) && depth < COUNTER_DEEP)
+			count_object(p, arm, c, name, depth + 1);
+	}
+}
+
+void
+page_counters(struct page *p, size_t arm, const cJSON *root)
+{
+	count_object(p, arm, root, "", 1);
+}
+
+/* A line of innet-aom --json: a cluster's figures. */
+static bool
+take_figures(struct page *p, const char *name, const cJSON *root)
+{
+	const cJSON *cluster = cJSON_GetObjectItemCaseSensitive(root,
+	    "cluster"), *c;
+	char label[32] = "all";
+	struct page_row *row;
+
+	if (cluster == NULL || !cJSON_HasObjectItem(root, "mean_age_ns"))
+		return false;
+	if (cJSON_IsString(cluster))
+		snprintf(label, sizeof(label), "%s", cluster->valuestring);
+	else if (cJSON_IsNumber(cluster))
+		snprintf(label, sizeof(label), "%.0f", cluster->valuedouble);
+	row = page_row(p, page_arm(p, name), label);
+	cJSON_ArrayForEach(c, root) {
+		const enum page_column k = page_column_named(c->string);
+
+		if (k != PAGE_COLUMNS && cJSON_IsNumber(c))
+			row->value[k] = c->valuedouble;
+	}
+	return true;
+}
+
+/* An object for each line.  False: the first line is none, and no more. */
+static bool
+take_lines_of_json(struct page *p, const char *path, const char *name)
+{
+	FILE *f = fopen(path, "re");
+	struct json_reader j;
+	char *s = NULL;
+	size_t room = 0, line = 0, figures = 0;
+	ssize_t n;
+
+	if (f == NULL)
+		err(1, "%s", path);
+	while ((n = getline(&s, &room, f)) != -1) {
+		cJSON *root;
+
+		line++;
+		j = (struct json_reader){ 0 };
+		root = json_reader_parse(&j, s, (size_t)n);
+		if (root == NULL && line > 1 && figures > 0)
+			errx(1, "%s: line %zu:%s", path, line, j.why);
+		if (root == NULL || !take_figures(p, name, root)) {
+			cJSON_Delete(root);
+			break;
+		}
+		figures++;
+		cJSON_Delete(root);
+	}
+	if (figures > 0 && n != -1)
+		errx(1, "%s: line %zu: no figures of a cluster", path, line);
+	free(s);
+	fclose(f);
+	return figures > 0;
+}
+
+static void
+take_json(struct page *p, struct figure *fig, const char *path,
+    const char *name)
+{
+	struct json_reader j;
+	cJSON *root;
+
+	if (take_lines_of_json(p, path, name))
+		return;
+	root = json_reader_load(&j, path);
+	if (root == NULL)
+		errx(1, "%s", j.why);
+	if (!cJSON_IsObject(root))
+		errx(1, "%s: not a report: no object", path);
+	if (cJSON_HasObjectItem(root, "schedule"))
+		take_verified(fig, path, name);
+	else
+		page_counters(p, page_arm(p, name), root);
+	if (cJSON_HasObjectItem(root, "merged_histogram"))
+		take_report(&p->merged, path, name);
+	cJSON_Delete(root);
+}
+
+void
+page_take(struct page *p, struct figure *fig, const char *path,
+    const char *name)
+{
+	if (ends(path, ".csv"))
+		take_csv(p, fig, path, name);
+	else if (ends(path, ".json"))
+		take_json(p, fig, path, name);
+	else
+		take_capture(fig, path, name);
+}

@@ -1,0 +1,254 @@
+/* page-rows.c - the figures of each arm and cluster, and bars of them */
+#include <err.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-plot/page.h"
+#include "common/base/stats.h"
+#include "common/olaf/aom.h"
+
+enum { SUMMARY = 5 };	/* bars for more clusters than are shown */
+
+enum page_column
+page_column_named(const char *name)
+{
+	static const char *const names[PAGE_COLUMNS] = { "sent", "received",
+	    "merged", "lost", "loss_percent", "mean_age_ns", "p50_age_ns",
+	    "p95_age_ns", "p99_age_ns", "max_age_ns", "jain" };
+	int k = 0;
+
+	while (k < PAGE_COLUMNS && strcmp(name, names[k]) != 0)
+		k++;
+	return (enum page_column)k;
+}
+
+size_t
+page_arm(struct page *p, const char *name)
+{
+	for (size_t i = 0; i < p->arms; i++)
+		if (strcmp(p->arm[i].name, name) == 0)
+			return i;
+	p->arm = realloc(p->arm, (p->arms + 1) * sizeof(*p->arm));
+	if (p->arm == NULL)
+		err(1, "%zu arms", p->arms);
+	p->arm[p->arms] = (struct page_arm){ .name = strdup(name) };
+	if (p->arm[p->arms].name == NULL)
+		err(1, "%zu arms", p->arms);
+	return p->arms++;
+}
+
+struct page_row *
+page_row(struct page *p, size_t arm, const char *cluster)
+{
+	struct page_row *r;
+
+	if (p->rows == p->room) {
+		p->room = p->room * 2 + 64;
+		p->row = realloc(p->row, p->room * sizeof(*p->row));
+		if (p->row == NULL)
+			err(1, "%zu rows", p->room);
+	}
+	r = &p->row[p->rows];
+	*r = (struct page_row){ .arm = arm, .cluster = strdup(cluster),
+	    .from = p->rows };
+	if (r->cluster == NULL)
+		err(1, "%zu rows", p->rows);
+	for (int k = 0; k < PAGE_COLUMNS; k++)
+		r->value[k] = NAN;
+	p->rows++;
+	return r;
+}
+
+/* A row of the figures of n machines; the mean, or NAN. */
+static double
+age_row(struct page *p, size_t arm, const char *cluster,
+    const struct aom *const set[], size_t n)
+{
+	struct page_row *r = page_row(p, arm, cluster);
+	struct aom_figures f;
+
+	if (aom_figures(set, n, &f) == -1)
+		err(1, "percentiles");
+	if (!f.known)
+		return NAN;
+	r->value[PAGE_MEAN] = (double)f.mean_ns;
+	r->value[PAGE_P50] = (double)f.p50_ns;
+	r->value[PAGE_P95] = (double)f.p95_ns;
+	r->value[PAGE_P99] = (double)f.p99_ns;
+	r->value[PAGE_MAX] = (double)f.max_ns;
+	return (double)f.mean_ns;
+}
+
+void
+page_ages(struct page *p, const char *name, const struct aom *const set[],
+    char *const label[], size_t n)
+{
+	const size_t arm = page_arm(p, name);
+	double *mean = calloc(n + 1, sizeof(*mean));
+
+	if (mean == NULL)
+		err(1, "%zu clusters", n);
+	if (p->arm[arm].has_ages)
+		errx(2, "there are ages of '%s' already: name one of the "
+		    "files by --group", name);
+	p->arm[arm].has_ages = true;
+	draw_machines(&p->age, name, set, label, n);
+	draw_machines(&p->cdf, name, set, label, n);
+	age_row(p, arm, "all", set, n);
+	for (size_t i = 0; i < n; i++)
+		mean[i] = age_row(p, arm, label[i], set + i, 1);
+	if (n > 0)
+		p->row[p->rows - n - 1].value[PAGE_JAIN] = stats_jain(mean,
+		    n);
+	free(mean);
+}
+
+/* By arm; all before each cluster; clusters by number; then as they came. */
+static int
+by_place(const void *a, const void *b)
+{
+	const struct page_row *x = a, *y = b;
+	const bool all = strcmp(x->cluster, "all") == 0;
+	const unsigned long m = strtoul(x->cluster, NULL, 10),
+	    n = strtoul(y->cluster, NULL, 10);
+	const int c = strcmp(x->cluster, y->cluster);
+
+	if (x->arm != y->arm)
+		return x->arm < y->arm ? -1 : 1;
+	if (c != 0 && (all || strcmp(y->cluster, "all") == 0))
+		return all ? -1 : 1;
+	if (m != n)
+		return m < n ? -1 : 1;
+	return c != 0 ? c : (x->from > y->from) - (x->from < y->from);
+}
+
+void
+page_sort(struct page *p)
+{
+	size_t kept = 0;
+
+	if (p->rows == 0)
+		return;
+	qsort(p->row, p->rows, sizeof(*p->row), by_place);
+	for (size_t i = 1; i < p->rows; i++) {
+		struct page_row *to = &p->row[kept], *r = &p->row[i];
+
+		if (to->arm != r->arm || strcmp(to->cluster, r->cluster) !=
+		    0) {
+			p->row[++kept] = *r;
+			continue;
+		}
+		for (int k = 0; k < PAGE_COLUMNS; k++)
+			if (!isnan(r->value[k]))
+				to->value[k] = r->value[k];
+		free(r->cluster);
+	}
+	p->rows = kept + 1;
+}
+
+/* A bar of curve c, which is NAN where there is none, in the group `at`. */
+static void
+put_bar(struct figure *fig, size_t c, size_t at, double v)
+{
+	struct curve *of = &fig->curve[c];
+
+	while (of->n <= at) {
+		of->band = realloc(of->band, (of->n + 1) * sizeof(*of->band));
+		if (of->band == NULL)
+			err(1, "%zu bars", of->n);
+		of->band[of->n][0] = of->band[of->n][1] = 0;
+		curve_point(of, (double)of->n, NAN);
+	}
+	of->at[at][1] = v;
+}
+
+/* The group of bars with that label, new if there is none. */
+static size_t
+group_of(struct figure *fig, const char *label)
+{
+	size_t i = 0;
+
+	while (i < fig->ticks && strcmp(fig->tick[i], label) != 0)
+		i++;
+	if (i < fig->ticks)
+		return i;
+	fig->tick = realloc(fig->tick, (i + 1) * sizeof(*fig->tick));
+	if (fig->tick == NULL || (fig->tick[i] = strdup(label)) == NULL)
+		err(1, "%zu bars", i);
+	fig->ticks++;
+	return i;
+}
+
+/* The column's values of n rows, of which some are NAN: five of them. */
+static void
+put_summary(struct figure *fig, size_t c, const struct page_row *row,
+    size_t n, enum page_column column)
+{
+	static const char *const label[SUMMARY] = { "lowest", "5 %", "half",
+	    "95 %", "highest" };
+	static const double share[SUMMARY] = { 0, 0.05, 0.5, 0.95, 1 };
+	double *v = calloc(n, sizeof(*v));
+	size_t known = 0;
+
+	if (v == NULL)
+		err(1, "%zu clusters", n);
+	for (size_t i = 0; i < n; i++)
+		if (!isnan(row[i].value[column]))
+			v[known++] = row[i].value[column];
+	for (int i = 0; i < SUMMARY && known > 0; i++)
+		put_bar(fig, c, group_of(fig, label[i]),
+		    stats_percentile(v, known, share[i]));
+	free(v);
+}
+
+/* The rows of one arm behind the first i. */
+static size_t
+rows_of_arm(const struct page *p, size_t i)
+{
+	size_t n = 0;
+
+	while (i + n < p->rows && p->row[i + n].arm == p->row[i].arm)
+		n++;
+	return n;
+}
+
+/* Has any arm more clusters than are shown one by one? */
+static bool
+many_clusters(const struct page *p)
+{
+	for (size_t i = 0, n; i < p->rows; i += n) {
+		n = rows_of_arm(p, i);
+		if (n > PAGE_CLUSTERS + 1)
+			return true;
+	}
+	return false;
+}
+
+void
+page_bars(const struct page *p, enum page_column column, struct figure *fig)
+{
+	const bool many = many_clusters(p);
+
+	*fig = (struct figure){ .what = BARS, .cluster = -1,
+	    .nanoseconds = column == PAGE_MEAN };
+	for (size_t i = 0, n; i < p->rows; i += n) {
+		const struct page_row *r = &p->row[i];
+
+		n = rows_of_arm(p, i);
+		figure_add(fig, p->arm[r->arm].name);
+		if (many && n > 1)	/* no bar of an arm that has none */
+			put_summary(fig, fig->n - 1, r + 1, n - 1, column);
+		for (size_t k = 0; k < n && !many; k++) {
+			if (!isnan(r[k].value[column]))
+				put_bar(fig, fig->n - 1, group_of(fig,
+				    r[k].cluster), r[k].value[column]);
+		}
+	}
+	for (size_t i = 0; i < fig->n; i++)
+		if (fig->curve[i].n > 0 && fig->curve[i].n < fig->ticks)
+			put_bar(fig, i, fig->ticks - 1, NAN);
+	fig->rows = strdup(many ? "clusters, by their place" : "cluster");
+	if (fig->rows == NULL)
+		err(1, "labels");
+}
