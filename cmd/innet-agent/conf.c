@@ -35,6 +35,7 @@ static const struct opt opts[] = {
 	{ O_SEND,     "send",      "WHAT", "gradients (default) or deltas" },
 	{ O_VECTOR,   "vector",    "VECTOR", "send at least that, the rest 0" },
 	{ O_INTERVAL, "interval",  "TIME", "send at most once every TIME" },
+	{ O_COMPUTE,  "compute",   "TIME", "take at least TIME for a gradient" },
 	{ O_GIVE_UP,  "give-up",   "TIME", "wait so long for a result "
 	    "(default 60s)" },
 	{ O_OPTIMIZER, "optimizer", "NAME", "adam (default) or sgd" },
@@ -184,9 +185,9 @@ settle_remote(struct conf *cf)
 		errx(2, "--role is for dqn and ddpg, not for %s",
 		    cf->algo->name);
 	if (cf->alone || cf->eval != NULL || cf->deltas ||
-	    cf->interval_ns != 0)
-		errx(2, "--role does not go with --alone, --eval, --send or "
-		    "--interval");
+	    cf->interval_ns != 0 || cf->compute_ns != 0)
+		errx(2, "--role does not go with --alone, --eval, --send, "
+		    "--interval or --compute");
 	if (rm->role == ROLE_ACTOR && (cf->solve || cf->save != NULL))
 		errx(2, "--solve and --save are for the learner");
 	if (rm->redis && (rm->lo > 0 || rm->hi > 0))
@@ -387,6 +388,7 @@ take(int ch, struct conf *cf)
 		cf->init = true;
 		break;
 	case O_INTERVAL: cf->interval_ns = span("interval"); break;
+	case O_COMPUTE: cf->compute_ns = span("time to compute"); break;
 	case O_GIVE_UP: cf->timeout_ns = span("time-out"); break;
 	case O_SEND: cf->deltas = opt_word("what to send", optarg, what) == 1;
 		break;

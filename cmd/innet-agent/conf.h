@@ -35,7 +35,8 @@ struct conf {
 	const struct algo *algo;
 	struct settings set;
 	enum optim_rule rule;
-	uint64_t seed, init_seed, steps, episodes, interval_ns, timeout_ns;
+	uint64_t seed, init_seed, steps, episodes, interval_ns;
+	uint64_t compute_ns, timeout_ns;
 	uint64_t elements;	/* least length of what goes up; 0: any */
 	struct remote remote;
 	const char *log, *save, *load, *eval, *report;

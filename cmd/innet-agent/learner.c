@@ -101,6 +101,18 @@ pace(struct learner *l)
 	return rc == WAIT_DUE;
 }
 
+/* Take as long as computing shall; false if a signal came first. */
+static bool
+compute(struct learner *l)
+{
+	if (l->compute_ns == 0)
+		return true;
+	if (l->free_ns == 0)
+		l->free_ns = tally_now_ns();
+	return wait_until(NULL, 0, l->free_ns + l->compute_ns,
+	    l->tally->stop) == WAIT_DUE;
+}
+
 /* That vector goes up; the time it takes is the tally's. */
 static enum ascent_result
 up(struct learner *l, const float *vector)
@@ -108,12 +120,13 @@ up(struct learner *l, const float *vector)
 	enum ascent_result rc;
 	uint64_t begun;
 
-	if (!pace(l))
+	if (!compute(l) || !pace(l))
 		return ASCENT_END;
 	begun = tally_now_ns();
 	rc = l->up.rise(l->up.self, l->w, vector,
 	    (float)tally_mean(l->tally, 10));
-	l->tally->rise_ns += tally_now_ns() - begun;
+	l->free_ns = tally_now_ns();
+	l->tally->rise_ns += l->free_ns - begun;
 	return rc;
 }
 

@@ -110,6 +110,7 @@ train(const struct conf *cf)
 	learner_open(&l, cf->env, cf->algo, &cf->set, cf->seed,
 	    cf->init ? &cf->init_seed : NULL, &tally);
 	l.interval_ns = cf->interval_ns;
+	l.compute_ns = cf->compute_ns;
 	if (cf->verbose)
 		warnx("%s, %s, %zu weights, %s kernels", cf->env->name,
 		    cf->algo->name, l.params, l.kern->name);

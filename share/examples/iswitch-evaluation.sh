@@ -16,6 +16,9 @@
 #     of the paper (6.41 MB, 3.31 MB, 40.02 kB, 157.52 kB), for a few
 #     iterations: the time of one, and its parts.
 #
+# (iii) paced: (ii) in step, and each agent takes as long to compute a gradient as
+#     the paper's GPUs did, times 100, for its links are 100 times as fast.
+#
 # End-to-end time at the paper's size is iterations (i) times time (ii).
 # DIR/measured.csv gets a row as each run ends; those it has already are not run
 # again.  DIR/results.md and the plots are made from it, also when a run fails;
@@ -69,16 +72,21 @@ slower() { awk -v x="$1" -v by="$2" 'BEGIN { print x / by }'; }
 declare -A carry_set=([dqn]='--warmup 256' [a2c]='' [ppo]='' [ddpg]='--warmup 256')
 declare -A rounds=([dqn]=5 [a2c]=6 [ppo]=100 [ddpg]=40)
 declare -A seconds=([dqn]=15 [a2c]=12 [ppo]=6 [ddpg]=6)
+# The paper's computing, ms: T(PS) - (T(PS) - T(iSW)) / 0.858, its iterations by
+# Table 4 and the reduction of aggregation time that section 5.3 has at most.
+declare -A compute=([dqn]=12.5 [a2c]=15.0 [ppo]=8.6 [ddpg]=18.2)
+declare -A paced_rounds=([dqn]=6 [a2c]=6 [ppo]=12 [ddpg]=6)
 algorithms='' N=4
 for a in ${only//,/ }; do
 	[ -n "${env[$a]-}" ] || misuse "--only: unknown algorithm '$a'; dqn, a2c, ppo or ddpg"
 	algorithms="$algorithms $a"
 done
-trained=$algorithms unbound=$algorithms
+trained=$algorithms unbound=$algorithms paced=$algorithms
 if [ -n "$quick" ]; then
 	rounds=([dqn]=3 [a2c]=3 [ppo]=20 [ddpg]=10)
 	seconds=([a2c]=5 [ppo]=3)
 	[ "$limit" -le 20 ] || limit=20
+	paced=''
 	trained=$(grep -ow a2c <<<"$algorithms")
 	unbound=$(grep -owE 'a2c|ppo' <<<"$algorithms")
 fi
@@ -294,8 +302,11 @@ work() {
 		launch && finish "$span" solved && row
 		return
 	fi
+	[ "$kind" = carry ] || set="$set --compute $(slower "${compute[$algo]}" 0.01)ms"
 	agent "$set" "${carry_set[$algo]}" --vector "${bytes[$algo]}B"
-	if [ "$mode" = sync ]; then
+	if [ "$kind" = paced ]; then
+		count=${paced_rounds[$algo]} span=$((60 + 3 * $(expect)))
+	elif [ "$mode" = sync ]; then
 		count=${rounds[$algo]} span=$((30 + 3 * $(expect)))
 	else
 		span=${seconds[$algo]}
@@ -306,16 +317,22 @@ work() {
 # expect: how many seconds a run may take: what its bytes need, and its start
 expect() {
 	local times=1
-	[ "$kind" = carry ] || { echo $((limit / 4)); return; }
+	local n=${rounds[$algo]} more=0
+	[ "$kind" != train ] || { echo $((limit / 4)); return; }
+	if [ "$kind" = paced ]; then
+		n=${paced_rounds[$algo]}
+		more=$(awk -v n="$n" -v c="${compute[$algo]}" 'BEGIN { printf "%d", n * c / 10 }')
+	fi
 	[ "$mode" = sync ] || { echo $((seconds[$algo] + 2)); return; }
 	[ "$carrier" != ps ] || times=$((2 * N))
 	[ "$carrier" != ring ] || times=2
-	echo $((2 + rounds[$algo] * bytes[$algo] * times / 12500000))
+	echo $((2 + more + n * bytes[$algo] * times / 12500000))
 }
 
 # Every run there is to be, a line each: kind algorithm mode carrier.
 plan() {
 	for algo in $algorithms; do for carrier in $carriers; do echo carry "$algo" sync "$carrier"; done; done
+	for algo in $paced; do for carrier in $carriers; do echo paced "$algo" sync "$carrier"; done; done
 	for algo in $unbound; do for carrier in ps switch; do echo carry "$algo" async "$carrier"; done; done
 	for algo in $trained; do
 		for carrier in $carriers; do echo train "$algo" sync "$carrier"; done

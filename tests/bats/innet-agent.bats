@@ -156,6 +156,12 @@ alone() {
 	[ -s p ]
 }
 
+@test "--compute takes so long for each gradient, and counts as computing" {
+	stream-echo -n 20 innet-agent -q --compute 20ms --report r.json >/dev/null
+	jq -e '.gradients >= 20 and .play_s + .learn_s >= 0.02 * .gradients' r.json
+	run -2 innet-agent --role actor --replay-memory :1 --algo dqn --compute 1s
+}
+
 @test "--interval holds gradients back" {
 	SECONDS=0
 	alone --interval 20ms --horizon 16 --steps 3k --log log

@@ -70,6 +70,14 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 	run ! grep -q ring out/measured.csv
 }
 
+@test "runs with the paper's computing have a table of their own" {
+	h=kind,algorithm,env,bytes,mode,carrier,iterations,seconds,iteration_ms,compute_ms,aggregation_ms,update_ms,reward,solved
+	printf '%s\n' $h paced,dqn,cartpole,6410000,sync,ps,6,24,4000,1250,2750,0,-,- \
+		paced,dqn,cartpole,6410000,sync,switch,6,12,2000,1250,750,0,-,- >measured.csv
+	awk -f "${example%.sh}.awk" -v notes="${example%.sh}.notes" measured.csv >results.md
+	grep '^| DQN | switch | 2000.0 | 1250.0 | 750.0 | 2.00 | 22.27 | 9.77 | 3.66 |$' results.md
+}
+
 @test "without privilege: one line, status 1" {
 	drop=''
 	[ "$(id -u)" -ne 0 ] || drop='setpriv --reuid=65534 --regid=65534 --clear-groups'
