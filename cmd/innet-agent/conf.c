@@ -35,7 +35,7 @@ static const struct opt opts[] = {
 	{ O_SEND,     "send",      "WHAT", "gradients (default) or deltas" },
 	{ O_VECTOR,   "vector",    "VECTOR", "send at least that, the rest 0" },
 	{ O_INTERVAL, "interval",  "TIME", "send at most once every TIME" },
-	{ O_COMPUTE,  "compute",   "TIME", "take at least TIME for a gradient" },
+	{ O_COMPUTE,  "compute",   "TIME", "take so long for a gradient" },
 	{ O_GIVE_UP,  "give-up",   "TIME", "wait so long for a result "
 	    "(default 60s)" },
 	{ O_OPTIMIZER, "optimizer", "NAME", "adam (default) or sgd" },
