@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/live/inpath.h"
 #include "common/plane/programs.h"
 
 #include "cmd/innet-switch/conf.h"
 
-enum { REGULAR = OPT_LONG, UNTIL, DEPARTURES };
+enum { REGULAR = OPT_LONG, UNTIL, DEPARTURES, BRIDGE, PORT_RATE };
 
 static struct opt table[OPT_MAX] = {
 	{ 'p', "program", "NAME", "olaf (default), iswitch or dlp" },
@@ -21,6 +22,8 @@ static struct opt table[OPT_MAX] = {
 	{ REGULAR, "regular", "HOW", "trace: bypass (default) or queued" },
 	{ UNTIL, "until", "TIME", "trace: stop then; +TIME from the first" },
 	{ DEPARTURES, "departures", "FILE", "trace: departures as in FILE" },
+	{ BRIDGE, "bridge", "NAME", "stand in the path at NAME[,PORT...]" },
+	{ PORT_RATE, "port-rate", "RULE", "in the path: PORT=RATE of a link" },
 	PLANE_OPTIONS_LIVE,
 	PLANE_OPTIONS_ALL,
 	{ 'v', "verbose", NULL, "live: say how packets pass the kernel" },
@@ -30,7 +33,8 @@ static struct opt table[OPT_MAX] = {
 static const struct opt_tool tool = {
 	"innet-switch", PACKAGE_VERSION,
 	"[-p PROGRAM] [OPTION...] [-r FILE]... [-w FILE]\n"
-	"       innet-switch [-p PROGRAM] --listen ADDR [OPTION...]",
+	"       innet-switch [-p PROGRAM] --listen ADDR [OPTION...]\n"
+	"       innet-switch [-p PROGRAM] --bridge NAME [OPTION...]",
 	"Queue and merge model updates on their way to the parameter server,\n"
 	"or sum gradients for all workers: in a trace, or live over UDP.",
 	table
@@ -72,6 +76,97 @@ parse_trace(int ch, struct conf *cf)
 	return true;
 }
 
+/* The name of an interface, of so many bytes, into name. */
+static void
+parse_interface(const char *option, const char *s, size_t bytes,
+    char name[IF_NAMESIZE])
+{
+	if (bytes == 0 || bytes >= IF_NAMESIZE)
+		errx(2, "--%s: '%.*s' is no name of an interface", option,
+		    (int)bytes, s);
+	memcpy(name, s, bytes);
+	name[bytes] = '\0';
+}
+
+/* NAME[,PORT...] */
+static void
+parse_bridge(struct inpath_conf *cf, const char *arg)
+{
+	static char bridge[IF_NAMESIZE];
+	size_t n = strcspn(arg, ",");
+
+	parse_interface("bridge", arg, n, bridge);
+	cf->bridge = bridge;
+	for (cf->onlys = 0; arg[n] != '\0'; n = strcspn(arg, ",")) {
+		arg += n + 1;
+		if (cf->onlys == INPATH_PORTS)
+			errx(2, "--bridge: more than %d ports", INPATH_PORTS);
+		parse_interface("bridge", arg, strcspn(arg, ","),
+		    cf->only[cf->onlys++]);
+	}
+}
+
+/* PORT=RATE */
+static void
+parse_port_rate(struct inpath_conf *cf, const char *arg)
+{
+	const size_t n = strcspn(arg, "=");
+	struct inpath_rate *r = &cf->rate[cf->rates];
+
+	if (cf->rates == INPATH_PORTS)
+		errx(2, "--port-rate: more than %d of them", INPATH_PORTS);
+	if (arg[n] == '\0')
+		errx(2, "invalid port rate '%s': not PORT=RATE", arg);
+	parse_interface("port-rate", arg, n, r->port);
+	opt_check("port rate", arg, num_rate(arg + n + 1, 1, PORTS_RATE_MAX,
+	    &r->bps));
+	cf->rates++;
+}
+
+/* Options of a switch in the path; false if it is none. */
+static bool
+parse_path(int ch, struct conf *cf)
+{
+	if (ch != BRIDGE && ch != PORT_RATE)
+		return false;
+	if (ch == BRIDGE)
+		parse_bridge(&cf->inpath, optarg);
+	else
+		parse_port_rate(&cf->inpath, optarg);
+	return true;
+}
+
+/* In the path: the address is the bridge's own, unless it is said. */
+static void
+settle_path(struct conf *cf)
+{
+	static char address[ADDR_NAME_BYTES];
+	struct plane_options *o = &cf->o;
+
+	if (cf->inpath.rates > 0 && cf->inpath.bridge == NULL)
+		errx(2, "--port-rate goes with --bridge");
+	if (cf->inpath.bridge == NULL)
+		return;
+	if (cf->trace_option != NULL)
+		errx(2, "--bridge does not go with %s, of traces",
+		    cf->trace_option);
+	if (o->plane.ports.rules > 0)
+		errx(2, "--port does not go with --bridge, where a port is an "
+		    "interface: --port-rate");
+	if (o->propagation_ns > 0 || o->impair.delay_ns > 0)
+		errx(2, "a delay does not go with --bridge: links are real");
+	o->plane.place.in_path = true;
+	o->plane.ports.shaped = cf->inpath.rates > 0;
+	if (o->listen == NULL)
+		o->listen = inpath_address(cf->inpath.bridge, address);
+	if (o->listen == NULL && o->plane.program->beside)
+		o->listen = "127.0.0.1";
+	if (o->listen == NULL)
+		errx(1, "%s has no address: program %s needs one, which its "
+		    "workers send to", cf->inpath.bridge,
+		    o->plane.program->name);
+}
+
 /* What does not go together, beside what options.h knows of. */
 static void
 check(const struct conf *cf)
@@ -102,13 +197,14 @@ conf_parse(struct conf *cf, int argc, char *argv[])
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
 		if (ch == 'p')
 			plane_options_program(&cf->o, optarg);
-		else if (!parse_trace(ch, cf))
+		else if (!parse_path(ch, cf) && !parse_trace(ch, cf))
 			plane_options_take(&cf->o, ch, optarg);
 	}
 	opt_done(&tool, argc, argv);
 	for (size_t i = 0; i < cf->ins; i++)
 		files_in(&cf->o.files, "-r", cf->in[i]);
 	files_in(&cf->o.files, "--departures", cf->departures);
+	settle_path(cf);
 	cf->live = cf->o.listen != NULL && cf->trace_option == NULL;
 	if (!cf->live && cf->ins == 0)
 		files_in(&cf->o.files, "-r", "-");

@@ -2,6 +2,7 @@
 #ifndef INNET_SWITCH_CONF_H
 #define INNET_SWITCH_CONF_H
 
+#include "common/live/inpath-ports.h"
 #include "common/plane/options.h"
 #include "common/plane/trace.h"
 
@@ -13,7 +14,8 @@ struct conf {
 	const char *in[CONF_READ_MAX];
 	size_t ins;
 	const char *departures;
-	bool live;			/* on sockets, not on captures */
+	struct inpath_conf inpath;	/* bridge NULL: not in the path */
+	bool live;			/* on sockets, or in the path */
 	const char *trace_option;	/* one of traces, or NULL */
 	char trace_name[32];
 };

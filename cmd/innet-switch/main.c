@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/capture/clusters.h"
+#include "common/live/inpath.h"
 #include "common/live/service.h"
 #include "common/live/timer.h"
 #include "common/plane/programs.h"
@@ -32,15 +33,18 @@ on_signal(int sig)
 		alarm(1);
 }
 
-/* The switch on sockets. */
+/* The switch on sockets, or in the path. */
 static int
 run_live(struct conf *cf, const sigset_t *wait_mask)
 {
 	static struct service v;
+	static struct inpath path;
 	const struct serve_conf sc = { .tool = "innet-switch", .stop = &got,
 	    .tell = &tell, .again = &again, .wait_mask = wait_mask };
 
 	serves = 1;
+	if (cf->inpath.bridge != NULL)
+		return inpath_run(&path, &cf->inpath, &v, &cf->o, &sc);
 	return service_run(&v, &cf->o, &sc);
 }
 

@@ -160,7 +160,8 @@ iswitch_claim(void *state, struct packet *p)
 	if ((p->frame != NULL && p->is == FRAME_OTHER) ||
 	    (tos != SEG_TOS && tos != CONTROL_TOS))
 		return PROGRAM_REGULAR;
-	if (addr_same(p->to, &place->address) || place->live)
+	if (addr_same(p->to, &place->address) ||
+	    (place->live && p->frame == NULL))	/* a socket's, or to it */
 		return PROGRAM_TAKES;
 	if (addr_same(p->from, &place->address))
 		return PROGRAM_OWN;

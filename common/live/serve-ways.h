@@ -22,7 +22,20 @@
 #include "common/live/udpio.h"
 #include "common/plane/plane.h"
 
-enum { SERVE_WAYS_MAX = 1024 };		/* sockets beside the own one */
+enum {
+	SERVE_WAYS_MAX = 1024,		/* sockets beside the own one */
+	SERVE_BESIDE_MAX = 256		/* descriptors of what is beside them */
+};
+
+/* What serves the plane beside sockets: interfaces (inpath.h). */
+struct serve_beside {
+	void *ctx;
+	uint64_t nap_ns;		/* it is looked at so often */
+	/* What to wait for, SERVE_BESIDE_MAX at most: how many. */
+	uint32_t (*polls)(void *ctx, struct pollfd *p);
+	void (*receive)(void *ctx);	/* what has come */
+	void (*end)(void *ctx);		/* take no more, but what has come */
+};
 
 struct serve_conf {
 	const char *tool;		/* for the summary */
@@ -70,6 +83,8 @@ struct serve {
 	uint64_t told_ns, warned_ns, unreachable;
 	struct serve_account gone;	/* of sockets closed */
 	bool warned_drops, warned_ways;
+	const struct serve_beside *beside;	/* or NULL */
+	bool broken;			/* it cannot go on; that was said */
 	bool hasty;			/* waited enough in this batch */
 	int taken;			/* packets since a look at the clock */
 	int rc;

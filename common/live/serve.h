@@ -44,25 +44,30 @@ serve_advance(struct serve *s, uint64_t now_ns)
 }
 
 /*
- * One datagram of socket w, at its time.  Time goes on within a batch: links
- * carry what is due while the rest is looked at.
+ * A packet that the kernel stamped so comes now.  Time goes on within a batch:
+ * links carry what is due while the rest is looked at.
  */
+static inline void
+serve_come(struct serve *s, uint64_t stamp_ns)
+{
+	if (++s->taken >= SERVE_CLOCK_EVERY) {
+		s->taken = 0;
+		serve_advance(s, clock_now(&s->clock));
+	}
+	serve_advance(s, clock_of(&s->clock, stamp_ns, s->pl->now_ns));
+}
+
+/* One datagram of socket w, at its time. */
 static inline void
 serve_take(struct serve *s, struct serve_way *w,
     const struct udpio_packet *d)
 {
-	uint64_t came;
 	struct packet p = { .from = d->from, .to = &w->u.local,
 	    .way = w->way, .tos = d->tos, .payload = d->data,
 	    .bytes = (uint32_t)d->len,
 	    .wire_bytes = (uint32_t)d->len + flow_head_bytes(d->from) };
 
-	if (++s->taken >= SERVE_CLOCK_EVERY) {
-		s->taken = 0;
-		serve_advance(s, clock_now(&s->clock));
-	}
-	came = clock_of(&s->clock, d->stamp_ns, s->pl->now_ns);
-	serve_advance(s, came);
+	serve_come(s, d->stamp_ns);
 	for (int n = plane_copies(s->pl); n > 0; n--) {
 		if (s->cf->ingress != NULL)
 			udpio_capture(s->cf->ingress, d->from, &w->u.local,
@@ -119,7 +124,8 @@ serve_span(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 		due = timer_first(due, outlet_due(&s->way[k]->out));
 	ns = due > now_ns ? due - now_ns : 0;
 	ns = timer_first(ns, pace_sleep_ns(now_ns, plane_due_port(s->pl)));
-	return timer_first(ns, TIMER_SECOND_NS);
+	return timer_first(ns, s->beside == NULL ? TIMER_SECOND_NS :
+	    s->beside->nap_ns);
 }
 
 /* Sleep until a packet, something due, a signal, or the end. */
@@ -130,6 +136,7 @@ serve_nap(struct serve *s, uint64_t end_ns)
 	const bool owes = pr->owes != NULL && pr->owes(s->pl->state);
 	const struct timespec ts = timer_spec(serve_span(s,
 	    clock_now(&s->clock), end_ns));
+	uint32_t more = 0;
 	int n;
 
 	s->poll[0] = (struct pollfd){ .fd = s->own.u.fd,
@@ -137,7 +144,9 @@ serve_nap(struct serve *s, uint64_t end_ns)
 	for (uint32_t k = 0; k < s->ways; k++)
 		s->poll[k + 1] = (struct pollfd){ .events = POLLIN,
 		    .fd = s->way[k]->u.fd };
-	n = ppoll(s->poll, s->ways + 1, &ts, s->cf->wait_mask);
+	if (s->beside != NULL)
+		more = s->beside->polls(s->beside->ctx, s->poll + s->ways + 1);
+	n = ppoll(s->poll, s->ways + 1 + more, &ts, s->cf->wait_mask);
 	timer_let_signals(s->cf->wait_mask);
 	if (n <= 0)
 		return;
@@ -205,7 +214,8 @@ serve_open(struct serve *s, const struct serve_conf *cf,
 {
 	*s = (struct serve){ .cf = cf, .clock = clock_start() };
 	s->way = calloc(SERVE_WAYS_MAX, sizeof(struct serve_way *));
-	s->poll = calloc(SERVE_WAYS_MAX + 1, sizeof(*s->poll));
+	s->poll = calloc(SERVE_WAYS_MAX + 1 + SERVE_BESIDE_MAX,
+	    sizeof(*s->poll));
 	if (s->way == NULL || s->poll == NULL)
 		err(1, "sockets");
 	udpio_listen_or_exit(&s->own.u, &cf->listen, pr->tos,
@@ -222,7 +232,7 @@ serve_open(struct serve *s, const struct serve_conf *cf,
 static inline bool
 serve_goes_on(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 {
-	return !*s->cf->stop && now_ns < end_ns &&
+	return !*s->cf->stop && now_ns < end_ns && !s->broken &&
 	    !serve_captures_failed(s->cf);
 }
 
@@ -243,6 +253,8 @@ serve_run(struct serve *s, struct plane *pl)
 		serve_receive(s, &s->own);
 		for (uint32_t k = 0; k < s->ways; k++)
 			serve_receive(s, s->way[k]);
+		if (s->beside != NULL)
+			s->beside->receive(s->beside->ctx);
 		now = clock_now(&s->clock);
 		serve_advance(s, now);
 		plane_flush(pl);
@@ -255,6 +267,8 @@ serve_run(struct serve *s, struct plane *pl)
 	serve_receive(s, &s->own);	/* what has come counts */
 	for (uint32_t k = 0; k < s->ways; k++)
 		serve_receive(s, s->way[k]);
+	if (s->beside != NULL)
+		s->beside->end(s->beside->ctx);
 	outlet_flush(&s->own.out, OUTLET_NEVER);
 	for (uint32_t k = 0; k < s->ways; k++)
 		outlet_flush(&s->way[k]->out, OUTLET_NEVER);

@@ -21,9 +21,13 @@ struct service {
 	const char *tool;
 	struct plane_options *o;
 	struct serve_conf conf;
-	struct serve serve;
+	struct serve *serve;		/* of sockets, or within a driver */
+	struct serve sockets;
 	struct plane plane;
 	struct pcapio_out in, out;
+	/* What a driver counts beside sockets; or NULL. */
+	void (*also)(const void *ctx, struct counters *c);
+	const void *also_ctx;
 };
 
 /* Write text to path, whole or not at all ("-": standard output). */
@@ -53,10 +57,12 @@ service_account(const struct service *v, enum counters_form form)
 	if (form == COUNTERS_LINE) {
 		plane_summary(&v->plane, &c);
 		counters_part(&c);
-		serve_put_summary(&v->serve, &c);
+		serve_put_summary(v->serve, &c);
 	} else {
 		plane_account(&v->plane, &c);
-		serve_put_account(&v->serve, &c);
+		serve_put_account(v->serve, &c);
+		if (v->also != NULL)
+			v->also(v->also_ctx, &c);
 	}
 	return c;
 }
@@ -132,15 +138,13 @@ service_close(struct service *v)
 }
 
 /*
- * Serve until the end, as conf and o say; what conf has of files and lengths
- * of time is filled in from o.  The exit status.
+ * Begin as conf and o say; what conf has of files and lengths of time is filled
+ * in from o.  Then the driver is opened, and the plane made.
  */
-static inline int
-service_run(struct service *v, struct plane_options *o,
+static inline void
+service_begin(struct service *v, struct plane_options *o,
     const struct serve_conf *conf)
 {
-	int rc;
-
 	*v = (struct service){ .tool = conf->tool, .o = o, .conf = *conf };
 	v->conf.listen = o->listen_at;
 	v->conf.duration_ns = o->duration_ns;
@@ -156,19 +160,37 @@ service_run(struct service *v, struct plane_options *o,
 	v->conf.show_ctx = v;
 	service_open(v);
 	o->plane.place.xid = control_first_xid(timer_wall_ns());
-	serve_open(&v->serve, &v->conf, o->plane.program,
-	    &o->plane.place.address);
-	if (!plane_init(&v->plane, &o->plane, &serve_driver, &v->serve))
-		err(1, "%s", o->plane.program->name);
-	rc = serve_run(&v->serve, &v->plane);
+}
+
+/* The plane has served: close, tell, and free it.  The exit status. */
+static inline int
+service_end(struct service *v, int rc)
+{
 	rc |= service_close(v);
-	if (!o->quiet || o->json)
+	if (!v->o->quiet || v->o->json)
 		service_show(v);
-	if (o->json)
-		rc |= files_flush(o->json_to);
+	if (v->o->json)
+		rc |= files_flush(v->o->json_to);
 	rc |= service_report(v);
 	plane_free(&v->plane);
-	serve_close(&v->serve);
+	return rc;
+}
+
+/* Serve on sockets until the end.  The exit status. */
+static inline int
+service_run(struct service *v, struct plane_options *o,
+    const struct serve_conf *conf)
+{
+	int rc;
+
+	service_begin(v, o, conf);
+	v->serve = &v->sockets;
+	serve_open(v->serve, &v->conf, o->plane.program,
+	    &o->plane.place.address);
+	if (!plane_init(&v->plane, &o->plane, &serve_driver, v->serve))
+		err(1, "%s", o->plane.program->name);
+	rc = service_end(v, serve_run(v->serve, &v->plane));
+	serve_close(v->serve);
 	return rc;
 }
 

@@ -96,8 +96,15 @@ static inline const char *
 olaf_settle(void *conf, struct program_place *place)
 {
 	struct olaf_conf *cf = conf;
-	const bool addressed = place->address.sa.sa_family != 0;
+	const bool addressed = place->address.sa.sa_family != 0 &&
+	    !place->in_path;
 
+	if (place->in_path && cf->upstream.sa.sa_family != 0)
+		return "--upstream does not go with --bridge: in the path "
+		    "each packet goes where it is addressed";
+	if (place->in_path && cf->bare)
+		return "--format bare does not go with --bridge: it is "
+		    "known by no codepoint";
 	if (cf->bare != (cf->table_path != NULL))
 		return "--format bare and --cluster-table go together";
 	if (cf->bare)
@@ -119,7 +126,8 @@ olaf_init(void *state, const void *conf, const struct program_env *env)
 
 	o->cf = conf;
 	o->env = env;
-	o->addressed = env->place->address.sa.sa_family != 0;
+	o->addressed = env->place->address.sa.sa_family != 0 &&
+	    !env->place->in_path;
 	o->groups.most = routes_within(env->place->memory_bytes / 2);
 	return routes_init(&o->routes, env->place->memory_bytes / 2);
 }
@@ -164,8 +172,8 @@ olaf_claim(void *state, struct packet *p)
 	const struct olaf *o = state;
 	const bool marked = (p->tos & 0xfc) == UPDATE_TOS;
 
-	if (p->frame != NULL && p->is == FRAME_OTHER)
-		return PROGRAM_REGULAR;
+	if (p->frame == NULL ? o->env->place->in_path : p->is == FRAME_OTHER)
+		return PROGRAM_REGULAR;	/* the former is to the switch */
 	if (o->addressed && !addr_same(p->to, &o->env->place->address))
 		return addr_same(p->from, &o->env->place->address) ?
 		    PROGRAM_OWN : marked ? PROGRAM_OTHERS : PROGRAM_REGULAR;

@@ -94,6 +94,17 @@ plane_claimed(struct plane *pl, struct packet *p)
 		pl->program->take(pl->state, p, pl->now_ns);
 }
 
+/* The same in the path, where what is not sound goes on as it came. */
+static inline void
+plane_claimed_in_path(struct plane *pl, struct packet *p)
+{
+	const uint64_t ignored = pl->n[PLANE_IGNORED];
+
+	plane_claimed(pl, p);
+	if (pl->cf->place.in_path && pl->n[PLANE_IGNORED] != ignored)
+		plane_pass(pl, p, pl->now_ns);
+}
+
 /* How often impairment lets a packet in; what it holds back comes at once. */
 static inline int
 plane_copies(struct plane *pl)
@@ -122,7 +133,7 @@ plane_take(struct plane *pl, struct packet *p)
 		plane_claimed(pl, p);
 	} else {
 		switch (pl->program->claim(pl->state, p)) {
-		case PROGRAM_TAKES: plane_claimed(pl, p); break;
+		case PROGRAM_TAKES: plane_claimed_in_path(pl, p); break;
 		case PROGRAM_OWN: pl->n[PLANE_OWN]++; break;
 		case PROGRAM_REGULAR: plane_regular(pl, p); break;
 		case PROGRAM_OTHERS:

@@ -48,6 +48,8 @@ struct ports_conf {
 	struct port_conf all;
 	struct ports_rule rule[PORTS_RULES_MAX];
 	uint32_t rules;
+	bool shaped;			/* a port has a rate that is said
+					 * nowhere here */
 	/* ports of hosts, and what waits there; 0: no limit */
 	uint64_t memory_bytes;
 };
@@ -489,7 +491,7 @@ ports_towards(struct ports *s, const union addr *to)
 static inline bool
 ports_shaped(const struct ports_conf *cf)
 {
-	bool shaped = cf->all.rate_bps > 0;
+	bool shaped = cf->shaped || cf->all.rate_bps > 0;
 
 	for (uint32_t i = 0; i < cf->rules; i++)
 		shaped |= cf->rule[i].conf.rate_bps > 0;

@@ -42,9 +42,11 @@ enum program_claim {
 
 /* How a switch stands among the others: settings that programs share. */
 struct program_place {
-	union addr address;	/* its own; family 0: it is in the path */
+	union addr address;	/* its own; family 0: it has none */
 	bool live;		/* ways are sockets, which the driver knows
 				 * apart; in a trace they are ports */
+	bool in_path;		/* live, at interfaces: what is between others
+				 * comes too, and what is not sound goes on */
 	bool replayed;		/* whoever answers it answered another run */
 	uint32_t xid;		/* of its first request */
 	const struct mac_key *key;	/* of control messages; NULL: none */

@@ -1,0 +1,300 @@
+/*
+ * inpath-send.h - what leaves a plane, as frames by the ports of a switch
+ *
+ * What came as a frame leaves as one, by the port behind which its destination
+ * is.  What the switch itself says gets headers: from its own address, to the
+ * host as it was heard.  A host that is behind no port is reached by the
+ * socket, through the kernel.  Runs of datagrams leave whole, and checksums are
+ * the kernel's to make.
+ */
+#ifndef INNET_LIVE_INPATH_SEND_H
+#define INNET_LIVE_INPATH_SEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/live/inpath-ports.h"
+#include "common/live/serve-send.h"
+
+enum { INPATH_TRIES = 1000 };	/* milliseconds for room, as SERVE_WAIT_MS */
+
+/*
+ * Write at `to` the headers of datagrams k and on of the run whose own are in
+ * head: of one of `bytes`, or a run of them whose datagrams have `seg` each
+ * (0: it is one).  *fr describes the whole run and *one becomes what was
+ * written.  The checksum is that of the pseudo header, for the kernel to go on
+ * with: *v says so.
+ */
+static inline void
+inpath_head(uint8_t *to, const uint8_t *head, const struct frame *fr,
+    uint32_t k, uint32_t bytes, uint32_t seg, struct frame *one,
+    struct virtio_net_hdr *v)
+{
+	uint8_t *ip = to + fr->ip_at, *udp = to + fr->udp_at;
+	const uint32_t udp_bytes = bytes + FRAME_UDP_BYTES;
+	uint16_t sum;
+
+	if (to != head)
+		memcpy(to, head, fr->payload_at);
+	*one = *fr;
+	one->payload_bytes = bytes;
+	if (fr->flow.v6) {
+		bytes_put(ip + 4, fr->udp_at - fr->ip_at - 40 + udp_bytes, 2);
+	} else {
+		bytes_put(ip + 2, fr->udp_at - fr->ip_at + udp_bytes, 2);
+		bytes_put(ip + 4, bytes_get(ip + 4, 2) + k, 2);
+		memset(ip + 10, 0, 2);
+		sum = (uint16_t)~inetsum_fold(inetsum_add(0, ip,
+		    (ip[0] & 15u) * 4));
+		memcpy(ip + 10, &sum, 2);
+	}
+	bytes_put(udp + 4, udp_bytes, 2);
+	sum = inetsum_fold(frame_pseudo_sum(to, one));
+	memcpy(udp + 6, &sum, 2);
+	*v = (struct virtio_net_hdr){ .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+	    .csum_start = (uint16_t)fr->udp_at, .csum_offset = 6 };
+	if (seg == 0)
+		return;
+	v->gso_type = NETPORT_GSO_UDP;
+	v->gso_size = (uint16_t)seg;
+	v->hdr_len = (uint16_t)fr->payload_at;
+}
+
+/* Capture the datagrams of a run, each with its headers. */
+static inline void
+inpath_capture(struct pcapio_out *out, const uint8_t *head,
+    const struct frame *fr, const uint8_t *payload, uint32_t k,
+    uint32_t bytes, uint32_t seg, uint64_t stamp_ns)
+{
+	struct virtio_net_hdr v;
+	struct frame one;
+
+	while (out != NULL) {
+		const uint32_t n = seg == 0 || bytes < seg ? bytes : seg;
+		uint8_t *q = pcapio_room(out);
+
+		inpath_head(q, head, fr, k++, n, 0, &one, &v);
+		memcpy(q + fr->payload_at, payload, n);
+		frame_seal(q, &one);
+		pcapio_commit(out, stamp_ns, fr->payload_at + n,
+		    fr->payload_at + n);
+		payload += n;
+		bytes -= n;
+		if (bytes == 0)
+			return;
+	}
+}
+
+/* May a frame go from one port (NULL: the switch) to another? */
+static inline bool
+inpath_may(const struct netport *from, const struct netport *to)
+{
+	return to->fd != -1 && to->forwards && to != from && (from == NULL ||
+	    (from->forwards && !(from->isolated && to->isolated)));
+}
+
+/* Headers of what the switch itself sends to a station. */
+static inline uint32_t
+inpath_own_head(const struct inpath *ip, uint8_t *q,
+    const struct station *to, const struct frame_flow *flow, uint8_t tos,
+    struct frame *fr)
+{
+	const uint32_t tag = to->at.vlan == 0 ? 0 : 4;
+	uint8_t plain[FRAME_V6_BYTES];
+
+	frame_put(plain, flow, tos, 0, fr);
+	memcpy(q, to->at.mac, 6);
+	memcpy(q + 6, ip->mac, 6);
+	if (tag > 0) {
+		bytes_put(q + 12, 0x8100, 2);
+		bytes_put(q + 14, to->at.vlan, 2);
+	}
+	memcpy(q + 12 + tag, plain + 12, fr->payload_at - 12);
+	fr->ip_at += tag;
+	fr->udp_at += tag;
+	fr->payload_at += tag;
+	return fr->payload_at;
+}
+
+/* The port by which a station is reached, or NULL. */
+static inline struct netport *
+inpath_way(struct inpath *ip, const struct station *s)
+{
+	const uint32_t k = s == NULL ? STATIONS_NOWHERE :
+	    stations_port(&ip->stations, s->at.mac);
+
+	return k < INPATH_PORTS && inpath_may(NULL, &ip->port[k]) ?
+	    &ip->port[k] : NULL;
+}
+
+/* The datagrams of a post to a station leave by a port, in runs. */
+static inline void
+inpath_send_runs(struct inpath *ip, struct netport *port,
+    const struct station *to, const struct frame_flow *flow,
+    const struct post *p, uint64_t now_ns)
+{
+	const uint32_t room = (flow->v6 ? UDPIO_RUN_BYTES_V6 :
+	    UDPIO_RUN_BYTES);
+	const uint32_t most = p->bytes == 0 || ip->serve.cf->no_offload ||
+	    room / p->bytes == 0 ? 1 : room / p->bytes < UDPIO_RUN_MAX ?
+	    room / p->bytes : UDPIO_RUN_MAX;
+	uint8_t head[FRAME_V6_BYTES + 8];
+	struct frame fr, one;
+	const uint32_t bytes = inpath_own_head(ip, head, to, flow, p->tos,
+	    &fr);
+
+	for (uint32_t k = 0; k < p->count;) {
+		const uint32_t n = p->count - k < most ? p->count - k : most;
+		const uint32_t len = (n - 1) * p->bytes + (k + n < p->count ?
+		    p->bytes : p->last_bytes);
+		uint8_t *payload = (uint8_t *)(uintptr_t)p->p +
+		    (size_t)k * p->bytes;
+		struct virtio_net_hdr v;
+		struct iovec piece[2];
+		uint8_t *own = netport_head(&ip->out, port);
+
+		inpath_head(own, head, &fr, 0, len, n > 1 ? p->bytes : 0, &one,
+		    &v);
+		inpath_capture(ip->serve.cf->egress, head, &fr, payload, 0,
+		    len, n > 1 ? p->bytes : 0, now_ns);
+		piece[0] = (struct iovec){ own, bytes };
+		piece[1] = (struct iovec){ payload, len };
+		netport_put(&ip->out, port, &v, piece, len > 0 ? 2 : 1);
+		k += n;
+	}
+}
+
+/* plane_driver.send */
+static inline void
+inpath_send(void *ctx, uint32_t way, const union addr *from,
+    const union addr *to, const struct post *p, uint64_t now_ns)
+{
+	struct inpath *ip = ctx;
+	const struct station *s = way != PACKET_WAY_OWN ? NULL :
+	    stations_find(&ip->stations, to);
+	struct netport *port = inpath_way(ip, s);
+	struct frame_flow flow;
+
+	if (port == NULL) {
+		serve_send(&ip->serve, way, from, to, p, now_ns);
+		return;
+	}
+	flow = flow_between(from != NULL ? from : &ip->serve.own.u.local, to);
+	inpath_send_runs(ip, port, s, &flow, p, now_ns);
+	netport_send(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
+}
+
+/* The port that stands at one of the plane's; NULL: none (any more). */
+static inline struct netport *
+inpath_port_of(struct inpath *ip, const struct port *port)
+{
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		if (ip->port[k].port == port && ip->port[k].fd != -1)
+			return &ip->port[k];
+	}
+	return NULL;
+}
+
+/* Is a datagram's checksum that of its pseudo header: still to be made? */
+static inline bool
+inpath_unfinished(const uint8_t *p, const struct frame *fr)
+{
+	const uint16_t sum = inetsum_fold(frame_pseudo_sum(p, fr));
+
+	return memcmp(p + fr->udp_at + 6, &sum, 2) == 0;
+}
+
+/* A frame that has waited leaves. */
+static inline void
+inpath_leave_frame(struct inpath *ip, struct netport *to, struct slot *s,
+    uint64_t when_ns)
+{
+	struct virtio_net_hdr v = { .flags = 0 };
+	struct iovec piece = { s->bytes, s->have };
+	struct frame fr, one;
+
+	if (frame_parse(FRAME_ETHERNET, s->bytes, s->have, s->have, &fr) ==
+	    FRAME_UDP) {
+		inpath_capture(ip->serve.cf->egress, s->bytes, &fr, s->bytes +
+		    fr.payload_at, 0, fr.payload_bytes, 0, when_ns);
+		if (s->changed || inpath_unfinished(s->bytes, &fr))
+			inpath_head(s->bytes, s->bytes, &fr, 0,
+			    fr.payload_bytes, 0, &one, &v);
+	}
+	netport_put(&ip->out, to, &v, &piece, 1);
+}
+
+/* plane_driver.leave: slots that are popped keep their bytes for a while. */
+static inline void
+inpath_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
+{
+	struct inpath *ip = ctx;
+	struct netport *to = inpath_port_of(ip, port);
+	const struct post one = { .p = s->bytes, .count = 1,
+	    .bytes = s->have, .last_bytes = s->have, .tos = s->to.tos };
+
+	if (s->changed)
+		port_freshen(s);
+	if (!s->framed)
+		inpath_send(ip, s->to.way, s->to.from.sa.sa_family == 0 ? NULL :
+		    &s->to.from, &s->to.to, &one, when_ns);
+	else if (to != NULL && to->forwards)
+		inpath_leave_frame(ip, to, s, when_ns);
+	else
+		ip->n[INPATH_NO_WAY]++;
+}
+
+/* plane_driver.settle: what finds no room is lost, as on a full link. */
+static inline void
+inpath_settle(void *ctx)
+{
+	struct inpath *ip = ctx;
+
+	netport_send(&ip->out, 0);
+	serve_settle(&ip->serve);
+}
+
+/* plane_driver.pass: what passes of a run leaves when all of it was seen. */
+static inline void
+inpath_pass(void *ctx, struct packet *p, uint64_t now_ns)
+{
+	struct inpath *ip = ctx;
+
+	(void)now_ns;
+	if (p->frame == NULL || p->data == NULL)
+		return;			/* to a socket, or to the switch */
+	ip->now.passes[ip->now.seg]++;
+	ip->now.changed |= p->changed;
+}
+
+/* plane_driver.towards */
+static inline struct port *
+inpath_towards(void *ctx, const union addr *to)
+{
+	struct inpath *ip = ctx;
+	struct netport *p;
+
+	if (to == &ip->now.dst && ip->now.to != NULL)
+		return ip->now.to->port;
+	if (to == &ip->now.src)
+		return ip->now.from->port;
+	p = inpath_way(ip, stations_find(&ip->stations, to));
+	return p == NULL ? ip->beside : p->port;
+}
+
+/* plane_driver.clock */
+static inline uint64_t
+inpath_clock(void *ctx)
+{
+	struct inpath *ip = ctx;
+
+	return clock_now(&ip->serve.clock);
+}
+
+static const struct plane_driver inpath_driver = {
+	.send = inpath_send, .leave = inpath_leave, .settle = inpath_settle,
+	.pass = inpath_pass, .clock = inpath_clock, .towards = inpath_towards
+};
+
+#endif

@@ -1,0 +1,234 @@
+/*
+ * steer.h - marked frames are taken out before the kernel's bridge sees them
+ *
+ * Two programs in the kernel have one match: that of a packet socket says which
+ * frames it gets, and that of a port's ingress hook drops the same ones behind
+ * it.  All else goes its own way.  Taken are UDP datagrams over IPv4 (without
+ * options) or IPv6 (without extension headers), never fragments, to one host:
+ * those to the switch itself at its UDP port, and, if it is asked to, updates
+ * that pass (innet-wire(5)).
+ *
+ * It fails open.  The hook is a link that goes with the process, however it
+ * ends.  A process that hangs does not call steer_beat(): STEER_OPEN_NS after
+ * the last beat both programs let everything go its own way.
+ */
+#ifndef INNET_LIVE_STEER_H
+#define INNET_LIVE_STEER_H
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "common/live/ebpf.h"
+#include "common/live/timer.h"
+#include "common/wire/control.h"
+#include "common/wire/seg.h"
+#include "common/wire/update.h"
+
+enum {
+	STEER_OPEN_NS = 100000000,	/* without a beat: fail open */
+	STEER_BEAT_NS = 20000000,	/* a beat at least so often */
+	STEER_DROP = 2, STEER_NEXT = -1,	/* of a hook */
+	STEER_WHOLE = 1 << 20		/* of a socket: bytes to keep */
+};
+
+/* What the programs look at, shared with them. */
+struct steer_shared {
+	uint64_t beat_ns;	/* CLOCK_MONOTONIC */
+	uint8_t mac[6];		/* of the switch itself */
+	uint16_t port;		/* of its service, in network order; 0: none */
+};
+
+struct steer {
+	struct steer_shared *shared;	/* mapped */
+	int map, of_socket, of_hook;	/* descriptors */
+};
+
+/* How far the match has read: where things are on its stack. */
+enum { STEER_FRAME = -64, STEER_UDP = -16, STEER_TOS = 8, STEER_PORT = 9,
+    STEER_CONTEXT = 6, STEER_SHARED = 7, STEER_HEAD_BYTES = 38 };
+
+/* Copy bytes of the frame to the stack, or leave. */
+static inline void
+steer_read(struct ebpf_code *c, int at, int to, int bytes)
+{
+	ebpf_move(c, 1, STEER_CONTEXT);
+	ebpf_set(c, 2, at);
+	ebpf_move(c, 3, 10);
+	ebpf_do(c, EBPF_ADD, 3, to);
+	ebpf_set(c, 4, bytes);
+	ebpf_call(c, EBPF_LOAD_BYTES);
+	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 0, 0));
+}
+
+/* Leave unless the byte at an offset of the frame is this one. */
+static inline void
+steer_byte_is(struct ebpf_code *c, int at, int value)
+{
+	ebpf_load(c, EBPF_B, 1, 10, STEER_FRAME + at);
+	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 1, value));
+}
+
+/* IPv4: ToS and port of a datagram, or leave. */
+static inline void
+steer_match_v4(struct ebpf_code *c)
+{
+	steer_byte_is(c, 14, 0x45);
+	steer_byte_is(c, 23, IPPROTO_UDP);
+	ebpf_load(c, EBPF_H, 1, 10, STEER_FRAME + 20);	/* a fragment? */
+	ebpf_do(c, EBPF_AND, 1, htons(0x3fff));
+	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 1, 0));
+	ebpf_load(c, EBPF_B, STEER_TOS, 10, STEER_FRAME + 15);
+	ebpf_load(c, EBPF_H, STEER_PORT, 10, STEER_FRAME + 36);
+}
+
+/* The same of IPv6. */
+static inline void
+steer_match_v6(struct ebpf_code *c)
+{
+	steer_byte_is(c, 20, IPPROTO_UDP);
+	steer_read(c, 56, STEER_UDP, 2);
+	ebpf_load(c, EBPF_H, STEER_PORT, 10, STEER_UDP);
+	ebpf_load(c, EBPF_B, STEER_TOS, 10, STEER_FRAME + 14);
+	ebpf_do(c, EBPF_LSH, STEER_TOS, 4);
+	ebpf_load(c, EBPF_B, 1, 10, STEER_FRAME + 15);
+	ebpf_do(c, EBPF_RSH, 1, 4);
+	ebpf_put(c, EBPF_ALU64 | EBPF_OR | EBPF_X, STEER_TOS, 1, 0, 0);
+}
+
+/* To the switch's own Ethernet address?  Jumps (two) if it is not. */
+static inline void
+steer_is_own(struct ebpf_code *c, int other[2])
+{
+	ebpf_load(c, EBPF_W, 1, 10, STEER_FRAME);
+	ebpf_load(c, EBPF_W, 2, STEER_SHARED, 8);
+	other[0] = ebpf_if_reg(c, EBPF_JNE, 1, 2);
+	ebpf_load(c, EBPF_H, 1, 10, STEER_FRAME + 4);
+	ebpf_load(c, EBPF_H, 2, STEER_SHARED, 12);
+	other[1] = ebpf_if_reg(c, EBPF_JNE, 1, 2);
+}
+
+/*
+ * The match: it ends with `take` or `pass`.  passing: updates between others
+ * too; marked: what is for the switch has one of innet's codepoints.
+ */
+static inline void
+steer_match(struct ebpf_code *c, int map, bool passing, bool marked,
+    int32_t take, int32_t pass)
+{
+	int v4, common, other[2], good[4] = { 0 };
+
+	*c = (struct ebpf_code){ .n = 0 };
+	ebpf_move(c, STEER_CONTEXT, 1);
+	steer_read(c, 0, STEER_FRAME, STEER_HEAD_BYTES);
+	ebpf_load(c, EBPF_B, 1, 10, STEER_FRAME);	/* to a group? */
+	ebpf_do(c, EBPF_AND, 1, 1);
+	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 1, 0));
+	ebpf_value(c, STEER_SHARED, map);
+	ebpf_load(c, EBPF_H, 1, 10, STEER_FRAME + 12);
+	v4 = ebpf_if(c, EBPF_JEQ, 1, htons(0x0800));
+	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 1, htons(0x86dd)));
+	steer_match_v6(c);
+	common = ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0);
+	ebpf_here(c, v4);
+	steer_match_v4(c);
+	ebpf_here(c, common);
+	ebpf_do(c, EBPF_AND, STEER_TOS, 0xfc);
+	steer_is_own(c, other);
+	ebpf_load(c, EBPF_H, 1, STEER_SHARED, 14);
+	ebpf_leave(c, ebpf_if(c, EBPF_JEQ, 1, 0));
+	ebpf_leave(c, ebpf_if_reg(c, EBPF_JNE, STEER_PORT, 1));
+	good[0] = marked ? ebpf_if(c, EBPF_JEQ, STEER_TOS, CONTROL_TOS) :
+	    ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0);
+	if (marked) {
+		good[1] = ebpf_if(c, EBPF_JEQ, STEER_TOS, SEG_TOS);
+		good[2] = ebpf_if(c, EBPF_JEQ, STEER_TOS, UPDATE_TOS);
+		ebpf_leave(c, ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
+	}
+	ebpf_here(c, other[0]);
+	ebpf_here(c, other[1]);
+	ebpf_leave(c, passing ? ebpf_if(c, EBPF_JNE, STEER_TOS, UPDATE_TOS) :
+	    ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
+	for (int i = 0; i < (marked ? 3 : 1); i++)
+		ebpf_here(c, good[i]);
+	ebpf_call(c, EBPF_CLOCK);
+	ebpf_load(c, EBPF_DW, 1, STEER_SHARED, 0);
+	ebpf_put(c, EBPF_ALU64 | EBPF_SUB | EBPF_X, 0, 1, 0, 0);
+	ebpf_leave(c, ebpf_if(c, EBPF_JSGT, 0, STEER_OPEN_NS));
+	ebpf_end(c, take, pass);
+}
+
+/* The process is alive. */
+static inline void
+steer_beat(struct steer *s)
+{
+	__atomic_store_n(&s->shared->beat_ns, timer_mono_ns(),
+	    __ATOMIC_RELAXED);
+}
+
+/* Let everything go its own way from now on. */
+static inline void
+steer_let_go(struct steer *s)
+{
+	__atomic_store_n(&s->shared->beat_ns, 0, __ATOMIC_RELAXED);
+}
+
+/* What is the switch itself. */
+static inline void
+steer_own(struct steer *s, const uint8_t mac[6], uint16_t port)
+{
+	memcpy(s->shared->mac, mac, 6);
+	s->shared->port = htons(port);
+}
+
+static inline void
+steer_close(struct steer *s)
+{
+	if (s->shared != NULL)
+		munmap(s->shared, sizeof(*s->shared));
+	if (s->map >= 0)
+		close(s->map);
+	if (s->of_socket >= 0)
+		close(s->of_socket);
+	if (s->of_hook >= 0)
+		close(s->of_hook);
+	*s = (struct steer){ .map = -1, .of_socket = -1, .of_hook = -1 };
+}
+
+/*
+ * Load the two programs, which take nothing before the first beat.  0, or -1
+ * with errno, and then nothing is held.
+ */
+static inline int
+steer_open(struct steer *s, bool passing, bool marked)
+{
+	struct ebpf_code c;
+	void *p = MAP_FAILED;
+	int saved;
+
+	*s = (struct steer){ .of_socket = -1, .of_hook = -1 };
+	s->map = ebpf_map(sizeof(*s->shared));
+	if (s->map != -1)
+		p = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,
+		    MAP_SHARED, s->map, 0);
+	if (p != MAP_FAILED) {
+		s->shared = p;
+		steer_match(&c, s->map, passing, marked, STEER_WHOLE, 0);
+		s->of_socket = ebpf_program(&c, EBPF_OF_SOCKET, NULL, 0);
+		steer_match(&c, s->map, passing, marked, STEER_DROP,
+		    STEER_NEXT);
+		s->of_hook = ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
+	}
+	if (s->of_socket != -1 && s->of_hook != -1)
+		return 0;
+	saved = errno;
+	steer_close(s);
+	errno = saved;
+	return -1;
+}
+
+#endif

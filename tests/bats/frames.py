@@ -1,0 +1,108 @@
+"""frames.py send IFACE MAC | recv IFACE SECONDS | attached IFACE
+
+send:      frames of every kind a switch in the path must not touch, to MAC
+recv:      those that came, in hex, in order
+attached:  how many programs are at the ingress hook of IFACE
+"""
+import ctypes
+import os
+import socket
+import struct
+import sys
+import time
+
+MARK = b"innet-test-frame"
+
+
+def ip4(tos, frag, proto, data, dst=b"\x0a\x4d\x00\x02"):
+    head = struct.pack("!BBHHHBBH4s4s", 0x45, tos, 20 + len(data), 7, frag, 64,
+                       proto, 0, b"\x0a\x4d\x00\x0a", dst)
+    s = sum(struct.unpack("!10H", head))
+    s = ~((s & 0xffff) + (s >> 16)) & 0xffff
+    return head[:10] + struct.pack("!H", s) + head[12:] + data
+
+
+def ip6(tos, proto, data):
+    return struct.pack("!IHBB", 6 << 28 | tos << 20, len(data), proto, 64) + \
+        bytes(15) + b"\x01" + bytes(15) + b"\x02" + data
+
+
+def udp(port, data):
+    return struct.pack("!HHHH", 5555, port, 8 + len(data), 0) + data
+
+
+def kinds(src, dst):
+    """Frames, each with MARK and a number at its end."""
+    group = b"\x01\x00\x5e\x01\x02\x03"
+    for k in range(40):
+        end = MARK + bytes([k])
+        tcp = struct.pack("!HHIIHHHH", 1, 2, 3, 4, 5 << 12, 9, 0, 0)
+        yield from (
+            # ARP; TCP and UDP with the codepoints; no UDP of innet's
+            dst + src + b"\x08\x06" + bytes(28) + end,
+            dst + src + b"\x08\x00" + ip4(0x2c, 0, 6, tcp + end),
+            dst + src + b"\x08\x00" + ip4(0x2c, 0, 17, udp(99, b"x" + end)),
+            dst + src + b"\x08\x00" + ip4(0x1c, 0, 17, udp(99, b"x" + end)),
+            dst + src + b"\x08\x00" + ip4(0x0c, 0, 17, udp(99, b"x" + end)),
+            # fragments of marked datagrams
+            dst + src + b"\x08\x00" + ip4(0x2c, 0x2000, 17, udp(99, bytes(15) + end)),
+            dst + src + b"\x08\x00" + ip4(0x2c, 0x0003, 17, bytes(16) + end),
+            # a tag, and another one
+            dst + src + b"\x81\x00\x00\x07\x08\x00" + ip4(0, 0, 17, udp(9, end)),
+            dst + src + b"\x81\x00\x00\x07\x08\x00" + ip4(0x2c, 0, 17, udp(9, end)),
+            # multicast, and a protocol nobody knows
+            group + src + b"\x08\x00" + ip4(0x2c, 0, 17, udp(9, end), group[2:]),
+            dst + src + b"\x88\xb5" + end,
+            dst + src + b"\x86\xdd" + ip6(0x2c, 17, udp(99, end)),
+            dst + src + b"\x86\xdd" + ip6(0x2c, 58, bytes(16) + end))
+
+
+def send(name, mac):
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    s.bind((name, 0))
+    src = s.getsockname()[4]
+    for f in kinds(src, bytes.fromhex(mac.replace(":", ""))):
+        s.send(f)
+        time.sleep(0.0005)
+
+
+def recv(name, seconds):
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    s.bind((name, 3))
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    s.setsockopt(263, 8, 1)     # PACKET_AUXDATA: tags
+    s.settimeout(0.1)
+    end = time.monotonic() + seconds
+    print("ready", flush=True)
+    while time.monotonic() < end:
+        try:
+            f, more, _, at = s.recvmsg(4096, 256)
+        except socket.timeout:
+            continue
+        if at[2] == 4 or f[-17:-1] != MARK:
+            continue
+        for _, kind, aux in more:
+            status, _, _, _, _, tci, tpid = struct.unpack("IIIHHHH", aux[:20])
+            if kind == 8 and status & 0x10:
+                f = f[:12] + struct.pack("!HH", tpid, tci) + f[12:]
+        print(f[14:].hex(), flush=True)
+
+
+def attached(name):
+    ids = (ctypes.c_uint32 * 64)()
+    attr = ctypes.create_string_buffer(struct.pack(
+        "IIIIQI", socket.if_nametoindex(name), 46, 0, 0, ctypes.addressof(ids),
+        64) + bytes(64))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(321 if os.uname().machine == "x86_64" else 280, 16, attr,
+                    64) < 0:
+        sys.exit("no look at hooks: " + os.strerror(ctypes.get_errno()))
+    print(struct.unpack_from("I", attr, 24)[0])
+
+
+if sys.argv[1] == "send":
+    send(sys.argv[2], sys.argv[3])
+elif sys.argv[1] == "recv":
+    recv(sys.argv[2], float(sys.argv[3]))
+else:
+    attached(sys.argv[2])

@@ -1,0 +1,213 @@
+# A switch in the path of a bridge, between hosts that are network namespaces.
+load common
+
+PATH=$testbed:$PATH
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	pids=''
+}
+
+teardown() {
+	end_all
+	end_testbed
+}
+
+# A rack of two workers and a server; skip where the kernel lacks what it takes.
+rack() {
+	privileged
+	unshare -n innet-switch --bridge none 2>why || true
+	export INNET_TESTBED
+	INNET_TESTBED=$(testbed.sh up rack -n 2 --rate 1gbit "$@" --owner $$)
+	if ! on switch innet-switch -q --bridge br0 --duration 1ms 2>why; then
+		skip "no frames can be taken here: $(tail -n 1 why)"
+	fi
+}
+
+on() { testbed.sh exec "$@"; }
+innet-frames() { on "$1" python3 "$srcdir/tests/bats/frames.py" "${@:2}"; }
+
+# in_path OPTION...: a switch at br0, its pid in $switch
+in_path() {
+	testbed.sh exec switch innet-switch --bridge br0 "$@" >switch.out 2>switch.err 3>&- &
+	switch=$!
+	pids="$pids $switch"
+	said 'in the path of br0: '
+}
+
+# Wait until the switch has said so.
+said() {
+	for _ in $(seq 250); do
+		! grep -q "$1" switch.err || return 0
+		sleep 0.02
+	done
+	cat switch.err
+	return 1
+}
+
+end_switch() {
+	kill "$switch"
+	wait "$switch"
+}
+
+# server OPTION...: a parameter server, and workers that know of no switch
+server() {
+	testbed.sh exec server innet-ps --listen 10.77.0.2 --report ps.json "$@" 2>server.err 3>&- &
+	server=$!
+	pids="$pids $server"
+	await server.err
+}
+worker() {
+	local n=$1
+	shift
+	on "w$n" innet-worker -p olaf --worker "$n" --switch 10.77.0.2 --json "$@" >"w$n.json" 2>"w$n.err" 3>&- &
+	pids="$pids $!"
+	workers="${workers-} $!"
+}
+join_workers() {
+	local w
+	for w in $workers; do wait "$w"; done
+	workers=''
+}
+
+@test "in the path: without privilege, one line that names what is missing" {
+	rack
+	run -1 --separate-stderr on switch setpriv --reuid=65534 --clear-groups --bounding-set=-all \
+		innet-switch --bridge br0
+	[ "${#stderr_lines[@]}" -eq 1 ]
+	[[ $stderr == *'privileges that are missing: CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF' ]]
+}
+
+@test "in the path: what does not go together is misuse, what is not there is named" {
+	for words in '--port-rate p=1M -r x' '--bridge lo -r x' '--bridge lo --port 1.1.1.1:rate=1M' \
+	    '--bridge lo --upstream :9' '--bridge lo --propagation 1ms' '--bridge , --rate 1M' \
+	    '--bridge averyveryverylongname' '--bridge lo --port-rate x'; do
+		run -2 --separate-stderr innet-switch $words
+		[ -n "$stderr" ]
+	done
+	run -1 --separate-stderr innet-switch --bridge none
+	[ "$stderr" = "innet-switch: --bridge: no interface 'none'" ]
+	rack
+	run -1 --separate-stderr on switch innet-switch --bridge w0
+	[[ $stderr == *"'w0' is not a bridge" ]]
+	run -1 --separate-stderr on switch innet-switch --bridge br0,w9
+	[[ $stderr == *"'w9' is no port of br0"* ]]
+}
+
+@test "in the path: updates merge on their way, and workers and server know nothing of it" {
+	rack
+	in_path --port-rate server=10Mbit --write-in in.pcap -w out.pcap --report switch.json
+	server
+	for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 300; done
+	join_workers
+	on server innet-ctl 10.77.0.1 stats --json >stats.json
+	end_switch
+	kill "$server"
+	wait "$server"
+	jq -e '.totals | .aggregated.packets > 100 and .arrived.constituents == .delivered.constituents +
+		.superseded.constituents + .dropped_full.constituents + .queued.constituents' switch.json
+	jq -e '.models > 100 and .regular == 0' switch.json
+	# each packet that left came, and the models told the workers of the queue
+	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
+		'$s[0].totals.delivered.constituents == $p[0].constituents'
+	jq -e '.models > 100' w0.json
+	# the filter makes the same decisions of what came
+	innet-switch -q --port 10.77.0.2:rate=10Mbit -r in.pcap --departures out.pcap -w again.pcap --report filter.json
+	jq -e '.departures_differ == 0' filter.json
+	diff <(jq -S '.totals, .clusters, .models, .weights, .ignored' switch.json) \
+		<(jq -S '.totals, .clusters, .models, .weights, .ignored' filter.json)
+}
+
+@test "in the path: iSwitch sums at the bridge's address, and every sum is right" {
+	rack
+	in_path -p iswitch -H 2 --report switch.json
+	for w in 0 1; do
+		on w$w innet-worker -p iswitch --worker $w --check 2 --synthetic 157kB --interval 0 -c 200 \
+			--switch 10.77.0.1 --json >w$w.json 2>w$w.err 3>&- &
+		pids="$pids $!"
+		workers="${workers-} $!"
+	done
+	join_workers
+	on switch innet-ctl 10.77.0.1 jobs	# from the switch's own host
+	end_switch
+	jq -e '.jobs["1"].counters | .results == 200 * 108 and .partial == 0' switch.json
+	jq -e '.interfaces.frames > 0' switch.json
+}
+
+@test "in the path: DLP is answered at the bridge's address" {
+	rack
+	in_path -p dlp --report switch.json
+	on w0 innet-worker -p dlp --switch 10.77.0.1 --synthetic 24B --interval 1ms --session nodes=1,iterations=50
+	end_switch
+	jq -e '.steps >= 50 and .interfaces.frames > 50' switch.json
+}
+
+@test "in the path: frames of all other kinds come out as they went in, and in order" {
+	rack
+	innet-frames switch attached w0
+	mac=$(on server cat /sys/class/net/eth0/address)
+	server
+	for way in plain path; do
+		[ $way = plain ] || in_path --report switch.json
+		[ $way = plain ] || worker 1 --synthetic 40kB --interval 1ms -c 1000
+		innet-frames server recv eth0 2 >$way.frames 3>&- &
+		receiver=$!
+		await $way.frames
+		innet-frames w0 send eth0 "$mac"
+		wait $receiver
+	done
+	[ "$(wc -l <plain.frames)" -gt 400 ]
+	# what a bridge lets pass the switch does, in each flow in the same order
+	for way in plain path; do LC_ALL=C sort -s -k1.1,1.60 $way.frames >$way.flows; done
+	diff plain.flows path.flows | head -n 4 >differ
+	[ ! -s differ ]
+	join_workers
+	end_switch
+	jq -e '.ignored | add > 0' switch.json
+}
+
+@test "in the path: killed or hung, it fails open, and nothing is left attached" {
+	rack
+	server
+	for signal in KILL STOP; do
+		in_path
+		[ "$(innet-frames switch attached w0)" -eq 1 ]
+		worker 0 --synthetic 4kB --interval 2ms -c 600
+		until [ -s ps ] && [ "$(jq .totals.arrived.packets ps)" -gt 20 ]; do
+			on server innet-ctl 10.77.0.2 stats --json 2>/dev/null |
+				jq '{totals: {arrived: {packets: .counters.taken}}}' >ps
+		done
+		kill -s $signal "$switch"
+		before=$(jq .totals.arrived.packets ps)
+		join_workers
+		after=$(on server innet-ctl 10.77.0.2 stats --json | jq .counters.taken)
+		[ "$after" -gt $((before + 900)) ]
+		[ $signal != STOP ] || kill -s CONT "$switch"
+		kill "$switch" 2>/dev/null || true
+		wait "$switch" || true
+		[ "$(innet-frames switch attached w0)" -eq 0 ]
+	done
+}
+
+@test "in the path: ports come, go, go down and up; a second switch is refused; the bridge goes" {
+	rack
+	in_path
+	run -1 --separate-stderr on switch innet-switch --bridge br0 --listen 127.0.0.1:0
+	[[ $stderr == *'br0: another innet-switch stands in its path' ]]
+	on switch ip link set w1 down
+	said 'w1: down'
+	on switch ip link set w1 up
+	said 'w1: up'
+	on switch ip link set w1 nomaster
+	said 'w1: leaves br0'
+	[ "$(innet-frames switch attached w1)" -eq 0 ]
+	on switch ip link set w1 master br0
+	said 'w1: joins br0'
+	[ "$(innet-frames switch attached w1)" -eq 1 ]
+	on switch ip link add late0 type veth peer name late1
+	on switch ip link set late0 master br0
+	said 'late0: joins br0'
+	on switch ip link del br0
+	said 'br0: the bridge is gone'
+	wait "$switch" && return 1 || [ $? -eq 1 ]
+}
