@@ -3,14 +3,15 @@
 
 Each file is small and named for what it shows.  Run it again (python3 -B)
 after a layout changes; what is in corpus/ besides (findings that were fixed)
-stays.  Packets are in packet_seeds.py; here is what tools read as files,
-settings, requests and replies.
+stays.  Packets are in packet_seeds.py and path_seeds.py; here is what tools
+read as files, settings, requests and replies.
 """
 import json
 import struct
 
 from corpus_file import put
 from packet_seeds import packets
+from path_seeds import paths
 
 
 def answers():
@@ -488,6 +489,7 @@ def resp_requests():
 
 if __name__ == "__main__":
     packets()
+    paths()
     answers()
     numbers()
     stores()
