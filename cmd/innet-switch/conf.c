@@ -19,7 +19,7 @@ static struct opt table[OPT_MAX] = {
 	{ 'w', "write-out", "FILE", "what leaves, as a capture" },
 	{ 'r', "read", "FILE", "trace: read a capture (may be repeated)" },
 	{ 'c', "count", "N", "trace: stop after N packets" },
-	{ REGULAR, "regular", "HOW", "trace: bypass (default) or queued" },
+	{ REGULAR, "regular", "HOW", "bypass (default) or queued" },
 	{ UNTIL, "until", "TIME", "trace: stop then; +TIME from the first" },
 	{ DEPARTURES, "departures", "FILE", "trace: departures as in FILE" },
 	{ BRIDGE, "bridge", "NAME", "stand in the path at NAME[,PORT...]" },
@@ -44,7 +44,6 @@ static const struct opt_tool tool = {
 static bool
 parse_trace(int ch, struct conf *cf)
 {
-	static const char *const regulars[] = { "bypass", "queued", NULL };
 	const struct opt *o = table;
 
 	switch (ch) {
@@ -56,10 +55,6 @@ parse_trace(int ch, struct conf *cf)
 	case 'c':
 		opt_check("count", optarg, num_u64(optarg, 1, UINT64_MAX,
 		    &cf->trace.feed.count));
-		break;
-	case REGULAR:
-		cf->o.plane.regular_queued = opt_word("regular", optarg,
-		    regulars) == 1;
 		break;
 	case UNTIL:
 		opt_check("time", optarg, num_instant(optarg,
@@ -123,16 +118,22 @@ parse_port_rate(struct inpath_conf *cf, const char *arg)
 	cf->rates++;
 }
 
-/* Options of a switch in the path; false if it is none. */
+/* Options of a switch in the path, or of traces too; false: it is none. */
 static bool
 parse_path(int ch, struct conf *cf)
 {
-	if (ch != BRIDGE && ch != PORT_RATE)
-		return false;
-	if (ch == BRIDGE)
-		parse_bridge(&cf->inpath, optarg);
-	else
-		parse_port_rate(&cf->inpath, optarg);
+	static const char *const regulars[] = { "bypass", "queued", NULL };
+
+	switch (ch) {
+	case BRIDGE: parse_bridge(&cf->inpath, optarg); break;
+	case PORT_RATE: parse_port_rate(&cf->inpath, optarg); break;
+	case REGULAR:
+		cf->o.plane.regular_queued = opt_word("regular", optarg,
+		    regulars) == 1;
+		cf->regular = true;
+		break;
+	default: return false;
+	}
 	return true;
 }
 
@@ -145,8 +146,12 @@ settle_path(struct conf *cf)
 
 	if (cf->inpath.rates > 0 && cf->inpath.bridge == NULL)
 		errx(2, "--port-rate goes with --bridge");
+	if (cf->inpath.bridge == NULL && cf->regular &&
+	    cf->trace_option == NULL)
+		cf->trace_option = "--regular";
 	if (cf->inpath.bridge == NULL)
 		return;
+	cf->inpath.every = plane_options_has(o, PLANE_RATE);
 	if (cf->trace_option != NULL)
 		errx(2, "--bridge does not go with %s, of traces",
 		    cf->trace_option);
@@ -182,7 +187,9 @@ check(const struct conf *cf)
 			errx(2, "--departures does not go with --format bare: "
 			    "such packets have no number to be found by");
 	}
-	if (o->plane.regular_queued && !ports_shaped(&o->plane.ports))
+	if (o->plane.regular_queued && (cf->inpath.bridge == NULL ?
+	    !ports_shaped(&o->plane.ports) : !cf->inpath.every &&
+	    cf->inpath.rates == 0))
 		errx(2, "--regular queued goes with --rate: without one "
 		    "nothing waits");
 }

@@ -15,6 +15,7 @@ struct conf {
 	size_t ins;
 	const char *departures;
 	struct inpath_conf inpath;	/* bridge NULL: not in the path */
+	bool regular;			/* how it goes was said */
 	bool live;			/* on sockets, or in the path */
 	const char *trace_option;	/* one of traces, or NULL */
 	char trace_name[32];

@@ -28,12 +28,13 @@ enum {
 	EBPF_CALL = 0x80, EBPF_EXIT = 0x90,
 	/* functions of the kernel */
 	EBPF_CLOCK = 5,			/* ktime_get_ns */
+	EBPF_REDIRECT = 23,
 	EBPF_LOAD_BYTES = 26,		/* skb_load_bytes */
 	/* commands of bpf(2) */
 	EBPF_MAP_CREATE = 0, EBPF_PROG_LOAD = 5, EBPF_LINK_CREATE = 28,
 	/* kinds of maps and programs, and where these are attached */
 	EBPF_ARRAY = 2, EBPF_OF_SOCKET = 1, EBPF_OF_HOOK = 3,
-	EBPF_AT_INGRESS = 46,		/* tcx, Linux 6.6 */
+	EBPF_AT_INGRESS = 46, EBPF_AT_EGRESS = 47,	/* tcx, Linux 6.6 */
 	EBPF_SHARED_MAP = 1 << 10,	/* mmap(2) of it, Linux 5.5 */
 	EBPF_VALUE_OF_MAP = 2,		/* its address, Linux 5.2 */
 	/* of a struct ebpf_code */
@@ -140,11 +141,10 @@ ebpf_value(struct ebpf_code *c, int to, int map)
 	ebpf_put(c, 0, 0, 0, 0, 0);
 }
 
-/* End with a number; whoever left ends with another. */
+/* End with what register 0 has; whoever left ends with a number. */
 static inline void
-ebpf_end(struct ebpf_code *c, int32_t value, int32_t left)
+ebpf_end(struct ebpf_code *c, int32_t left)
 {
-	ebpf_set(c, 0, value);
 	ebpf_put(c, EBPF_JMP | EBPF_EXIT, 0, 0, 0, 0);
 	for (int i = 0; i < c->leaves; i++)
 		ebpf_here(c, c->leave[i]);

@@ -39,6 +39,7 @@ struct inpath_conf {
 	uint32_t onlys;
 	struct inpath_rate rate[INPATH_PORTS];
 	uint32_t rates;
+	bool every;			/* port has a rate that was given */
 };
 
 enum inpath_count {
@@ -176,33 +177,36 @@ inpath_shut(struct netport *p)
 	netport_count_drops(p);
 	if (p->hook != -1)
 		close(p->hook);
+	detour_close(&p->detour);
 	close(p->fd);
 	close(p->lock);
 	p->fd = p->hook = p->lock = -1;
 	p->up = p->forwards = false;
 }
 
-/* The rate of a port's link, by its name. */
-static inline uint64_t
+/* The rate that was given for one port, or NULL. */
+static inline const struct inpath_rate *
 inpath_rate(const struct inpath *ip, const char *name)
 {
 	for (uint32_t i = 0; i < ip->cf->rates; i++) {
 		if (strcmp(ip->cf->rate[i].port, name) == 0)
-			return ip->cf->rate[i].bps;
+			return &ip->cf->rate[i];
 	}
-	return ip->pl->ports_cf.all.rate_bps;
+	return NULL;
 }
 
 /* The plane's port of an interface: what it had, if it was here before. */
 static inline struct port *
 inpath_plane_port(struct inpath *ip, const struct netport *p)
 {
+	const struct inpath_rate *rate = inpath_rate(ip, p->name);
 	struct port_conf cf = ip->pl->ports_cf.all;
 	uint32_t k;
 
 	if (p->port != NULL)
 		return p->port;
-	cf.rate_bps = inpath_rate(ip, p->name);
+	if (rate != NULL)
+		cf.rate_bps = rate->bps;
 	k = ports_make(&ip->pl->ports, &cf);
 	if (k == PORTS_NONE)
 		err(1, "%s", p->name);
@@ -257,6 +261,15 @@ inpath_join(struct inpath *ip, const struct netlink_link *l)
 	memcpy(p->name, l->name, sizeof(p->name));
 	p->index = l->index;
 	p->port = inpath_plane_port(ip, p);
+	if (ip->pl->cf->regular_queued && (ip->cf->every ||
+	    inpath_rate(ip, p->name) != NULL) &&
+	    detour_open(&p->detour, &ip->steer, p->index, p->fd) == -1) {
+		const int saved = errno;
+
+		inpath_shut(p);
+		errno = saved;
+		return NULL;
+	}
 	return p;
 }
 

@@ -221,6 +221,9 @@ inpath_leave_frame(struct inpath *ip, struct netport *to, struct slot *s,
 		if (s->changed || inpath_unfinished(s->bytes, &fr))
 			inpath_head(s->bytes, s->bytes, &fr, 0,
 			    fr.payload_bytes, 0, &one, &v);
+	} else if (ip->serve.cf->egress != NULL) {
+		pcapio_write(ip->serve.cf->egress, when_ns, s->bytes, s->have,
+		    s->have);
 	}
 	netport_put(&ip->out, to, &v, &piece, 1);
 }

@@ -226,6 +226,55 @@ inpath_receive_port(struct inpath *ip, struct netport *p)
 	}
 }
 
+/* A regular frame is about to leave by a port: it is to wait there. */
+static inline void
+inpath_take_leaving(struct inpath *ip, struct netport *port, uint8_t *data,
+    uint32_t len)
+{
+	struct inpath_frame *n = &ip->now;
+	const enum frame_is is = frame_parse(FRAME_ETHERNET, data, len, len,
+	    &n->fr);
+	const struct netport_frame none = { .data = data, .len = len };
+	struct packet p = { .from = &n->src, .to = &n->dst,
+	    .way = PACKET_WAY_OWN, .tos = is == FRAME_OTHER ? 0 : n->fr.tos,
+	    .payload = data + n->fr.payload_at, .bytes = n->fr.payload_bytes,
+	    .wire_bytes = len, .frame = &n->fr, .is = is, .data = data,
+	    .have = len, .len = len };
+
+	n->f = &none;
+	n->from = n->to = port;
+	n->segs = 1;
+	n->seg = 0;
+	flow_addr(&n->src, n->fr.flow.src, n->fr.flow.sport, n->fr.flow.v6);
+	flow_addr(&n->dst, n->fr.flow.dst, n->fr.flow.dport, n->fr.flow.v6);
+	serve_come(&ip->serve, ip->serve.clock.wall_ns);
+	if (ip->serve.cf->ingress != NULL)
+		pcapio_write(ip->serve.cf->ingress, ip->pl->now_ns, data, len,
+		    len);
+	ip->pl->n[PLANE_PACKETS]++;
+	plane_regular(ip->pl, &p);
+	n->f = NULL;
+}
+
+/* What is about to leave by a port whose regular traffic waits. */
+static inline void
+inpath_receive_leaving(struct inpath *ip, struct netport *p)
+{
+	uint8_t *to = ip->in.bytes + NETPORT_GAP;
+
+	clock_read(&ip->serve.clock);
+	for (int k = 0; k < UDPIO_BATCH * 4; k++) {
+		const uint32_t n = detour_read(&p->detour, to,
+		    NETPORT_FRAME_BYTES);
+
+		if (n == 0)
+			break;
+		if (n >= FRAME_ETH_BYTES)
+			inpath_take_leaving(ip, p, to, n);
+	}
+	netport_send(&ip->out, 0);
+}
+
 /* What the kernel tells of interfaces and neighbours. */
 static inline void
 inpath_hear(struct inpath *ip)
@@ -258,6 +307,8 @@ inpath_receive(void *ctx)
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		if (ip->port[k].fd != -1)
 			inpath_receive_port(ip, &ip->port[k]);
+		if (ip->port[k].detour.tap != -1)
+			inpath_receive_leaving(ip, &ip->port[k]);
 	}
 	if (ip->serve.clock.now_ns - ip->told_ns >= TIMER_SECOND_NS) {
 		ip->told_ns = ip->serve.clock.now_ns;
@@ -292,6 +343,9 @@ inpath_polls(void *ctx, struct pollfd *p)
 		if (ip->port[k].fd != -1)
 			p[n++] = (struct pollfd){ .fd = ip->port[k].fd,
 			    .events = POLLIN };
+		if (ip->port[k].detour.tap != -1)
+			p[n++] = (struct pollfd){ .events = POLLIN,
+			    .fd = ip->port[k].detour.tap };
 	}
 	return n;
 }
@@ -339,8 +393,10 @@ inpath_open(struct inpath *ip, const struct inpath_conf *cf,
 {
 	memset(ip, 0, sizeof(*ip));
 	ip->cf = cf;
-	for (uint32_t k = 0; k < INPATH_PORTS; k++)
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		ip->port[k].fd = ip->port[k].hook = ip->port[k].lock = -1;
+		ip->port[k].detour = (struct detour){ -1, -1 };
+	}
 	ip->bridge = if_nametoindex(cf->bridge);
 	if (ip->bridge == 0)
 		errx(1, "--bridge: no interface '%s'", cf->bridge);

@@ -26,6 +26,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "common/live/detour.h"
 #include "common/live/timer.h"
 #include "common/live/udpsock.h"
 #include "common/plane/port.h"
@@ -49,6 +50,7 @@ struct netport {
 	uint32_t mtu;
 	int fd, hook;			/* hook: the link of steer.h */
 	int lock;			/* ours alone */
+	struct detour detour;		/* of what leaves, where it waits */
 	bool up, forwards, isolated;
 	bool seen;			/* in the last look at all interfaces */
 	struct port *port;		/* of the plane; borrowed */

@@ -112,6 +112,16 @@ steer_is_own(struct ebpf_code *c, int other[2])
 	other[1] = ebpf_if_reg(c, EBPF_JNE, 1, 2);
 }
 
+/* Leave when nobody has beaten for long. */
+static inline void
+steer_alive(struct ebpf_code *c)
+{
+	ebpf_call(c, EBPF_CLOCK);
+	ebpf_load(c, EBPF_DW, 1, STEER_SHARED, 0);
+	ebpf_put(c, EBPF_ALU64 | EBPF_SUB | EBPF_X, 0, 1, 0, 0);
+	ebpf_leave(c, ebpf_if(c, EBPF_JSGT, 0, STEER_OPEN_NS));
+}
+
 /*
  * The match: it ends with `take` or `pass`.  passing: updates between others
  * too; marked: what is for the switch has one of innet's codepoints.
@@ -155,11 +165,9 @@ steer_match(struct ebpf_code *c, int map, bool passing, bool marked,
 	    ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
 	for (int i = 0; i < (marked ? 3 : 1); i++)
 		ebpf_here(c, good[i]);
-	ebpf_call(c, EBPF_CLOCK);
-	ebpf_load(c, EBPF_DW, 1, STEER_SHARED, 0);
-	ebpf_put(c, EBPF_ALU64 | EBPF_SUB | EBPF_X, 0, 1, 0, 0);
-	ebpf_leave(c, ebpf_if(c, EBPF_JSGT, 0, STEER_OPEN_NS));
-	ebpf_end(c, take, pass);
+	steer_alive(c);
+	ebpf_set(c, 0, take);
+	ebpf_end(c, pass);
 }
 
 /* The process is alive. */

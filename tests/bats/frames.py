@@ -1,8 +1,9 @@
-"""frames.py send IFACE MAC | recv IFACE SECONDS | attached IFACE
+"""frames.py send IFACE MAC | recv IFACE SECONDS | attached IFACE | load ADDR RATE
 
 send:      frames of every kind a switch in the path must not touch, to MAC
 recv:      those that came, in hex, in order
 attached:  how many programs are at the ingress hook of IFACE
+load:      datagrams whose frames are RATE bit/s, evenly, until killed
 """
 import ctypes
 import os
@@ -100,9 +101,21 @@ def attached(name):
     print(struct.unpack_from("I", attr, 24)[0])
 
 
+def load(host, rate):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    step, at = 514 * 8 / rate, time.monotonic()
+    print("ready", flush=True)
+    while True:
+        s.sendto(bytes(514 - 42), (host, 9))
+        at += step
+        time.sleep(max(0, at - time.monotonic()))
+
+
 if sys.argv[1] == "send":
     send(sys.argv[2], sys.argv[3])
 elif sys.argv[1] == "recv":
     recv(sys.argv[2], float(sys.argv[3]))
+elif sys.argv[1] == "load":
+    load(sys.argv[2], float(sys.argv[3]))
 else:
     attached(sys.argv[2])

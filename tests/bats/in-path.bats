@@ -211,3 +211,35 @@ join_workers() {
 	said 'br0: the bridge is gone'
 	wait "$switch" && return 1 || [ $? -eq 1 ]
 }
+
+# The time of a vector of 157 kB behind a link of RATE, as sums come back: round
+rounds() {
+	on w0 $ahead innet-worker -p iswitch --worker 0 --synthetic 157kB --interval 0 -c 24 \
+		--switch 10.77.0.1 --json >w0.json
+	jq .round_p50_ns w0.json
+}
+
+# within NS BITS RATE: is NS, within 3 %, BITS at RATE bit/s?
+within() {
+	awk -v ns="$1" -v bits="$2" -v rate="$3" 'BEGIN {
+		due = bits / rate * 1e9
+		printf "%.2f ms, due %.2f\n", ns / 1e6, due / 1e6
+		exit !(ns > due * 0.97 && ns < due * 1.03)
+	}'
+}
+
+@test "in the path: a vector takes its bytes over the rate, and regular traffic beside it its share" {
+	rack
+	in_path -p iswitch -H 1 --port-rate w0=20Mbit --regular queued --report switch.json
+	# 157,000 bytes in segments of 366 floats: 107 of 1,514 bytes and the rest
+	bits=$((8 * (157000 + 108 * 50)))
+	alone=$(rounds)
+	innet-frames w1 load 10.77.0.10 5e6 >load 3>&- &
+	pids="$pids $!"
+	await load
+	beside=$(rounds)
+	end_switch
+	within "$alone" $bits 20e6
+	within "$beside" $bits 15e6
+	jq -e '.regular > 200 and .regular_dropped == 0' switch.json
+}
