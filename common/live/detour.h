@@ -27,7 +27,7 @@
 #include "common/live/steer.h"
 
 enum {
-	DETOUR_MARK = 0x696e6e65,	/* SO_MARK of what is not to come here */
+	DETOUR_MARK = 0x696e6e65,	/* SO_MARK of what does not come */
 	DETOUR_QUEUE = 4096		/* frames that the tap holds for us */
 };
 

@@ -60,7 +60,7 @@ server() {
 worker() {
 	local n=$1
 	shift
-	on "w$n" innet-worker -p olaf --worker "$n" --switch 10.77.0.2 --json "$@" >"w$n.json" 2>"w$n.err" 3>&- &
+	testbed.sh exec "w$n" innet-worker -p olaf --worker "$n" --switch 10.77.0.2 --json "$@" >"w$n.json" 2>"w$n.err" 3>&- &
 	pids="$pids $!"
 	workers="${workers-} $!"
 }
@@ -122,7 +122,7 @@ join_workers() {
 	rack
 	in_path -p iswitch -H 2 --report switch.json
 	for w in 0 1; do
-		on w$w innet-worker -p iswitch --worker $w --check 2 --synthetic 157kB --interval 0 -c 200 \
+		testbed.sh exec w$w innet-worker -p iswitch --worker $w --check 2 --synthetic 157kB --interval 0 -c 200 \
 			--switch 10.77.0.1 --json >w$w.json 2>w$w.err 3>&- &
 		pids="$pids $!"
 		workers="${workers-} $!"
@@ -150,7 +150,7 @@ join_workers() {
 	for way in plain path; do
 		[ $way = plain ] || in_path --report switch.json
 		[ $way = plain ] || worker 1 --synthetic 40kB --interval 1ms -c 1000
-		innet-frames server recv eth0 2 >$way.frames 3>&- &
+		testbed.sh exec server python3 "$srcdir/tests/bats/frames.py" recv eth0 2 >$way.frames 3>&- &
 		receiver=$!
 		await $way.frames
 		innet-frames w0 send eth0 "$mac"
@@ -234,7 +234,7 @@ within() {
 	# 157,000 bytes in segments of 366 floats: 107 of 1,514 bytes and the rest
 	bits=$((8 * (157000 + 108 * 50)))
 	alone=$(rounds)
-	innet-frames w1 load 10.77.0.10 5e6 >load 3>&- &
+	testbed.sh exec w1 python3 "$srcdir/tests/bats/frames.py" load 10.77.0.10 5e6 >load 3>&- &
 	pids="$pids $!"
 	await load
 	beside=$(rounds)
@@ -242,4 +242,61 @@ within() {
 	within "$alone" $bits 20e6
 	within "$beside" $bits 15e6
 	jq -e '.regular > 200 and .regular_dropped == 0' switch.json
+}
+
+@test "in the path: racks that are bridges sum, and a core that is one sums theirs" {
+	rack
+	testbed.sh down "$INNET_TESTBED"
+	INNET_TESTBED=$(testbed.sh up two-racks -n 4 --rate 1gbit --owner $$)
+	for s in core switch1 switch2; do
+		parent='--parent 10.77.0.1'
+		[ $s != core ] || parent=''
+		testbed.sh exec $s innet-switch -p iswitch -H 2 --bridge br0 $parent --report $s.json >$s.out 2>switch.err 3>&- &
+		pids="$pids $!"
+		said 'in the path'
+	done
+	for w in 0 1 2 3; do
+		testbed.sh exec w$w innet-worker -p iswitch --worker $w --check 4 --synthetic 157kB --interval 0 -c 100 \
+			--switch 10.77.0.$((w < 2 ? 3 : 4)) --json >w$w.json 2>w$w.err 3>&- &
+		workers="${workers-} $!"
+	done
+	join_workers
+	end_all
+	jq -se 'all(.jobs["1"].counters.results >= 100 * 108 and .interfaces.frames > 0)' core.json switch1.json switch2.json
+}
+
+# The workers' and the server's addresses over IPv6: fd77::N
+six() {
+	on server ip -6 addr add fd77::2/64 dev eth0 nodad
+	on switch ip -6 addr add fd77::1/64 dev br0 nodad
+	for w in 0 1; do on w$w ip -6 addr add fd77::1$w/64 dev eth0 nodad; done
+}
+
+@test "in the path: the same over IPv6" {
+	rack
+	six
+	in_path --port-rate server=10Mbit --report switch.json
+	testbed.sh exec server innet-ps --listen '[fd77::2]' --report ps.json 2>server.err 3>&- &
+	server=$!
+	pids="$pids $server"
+	await server.err
+	for w in 0 1; do
+		testbed.sh exec w$w innet-worker -p olaf --worker $w --switch '[fd77::2]' --synthetic 4kB --interval 1ms -c 200 3>&- &
+		workers="${workers-} $!"
+	done
+	join_workers
+	end_switch
+	kill "$server"
+	wait "$server"
+	jq -e '.totals.aggregated.packets > 100 and .models > 50' switch.json
+	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
+		'$s[0].totals.delivered.constituents == $p[0].constituents'
+	in_path -p iswitch -H 2 --listen '[fd77::1]'
+	for w in 0 1; do
+		testbed.sh exec w$w innet-worker -p iswitch --worker $w --check 2 --synthetic 40kB --interval 0 -c 100 \
+			--switch '[fd77::1]' 2>w$w.err 3>&- &
+		workers="${workers-} $!"
+	done
+	join_workers
+	end_switch
 }
