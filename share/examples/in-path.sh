@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# in-path.sh - a switch in the path between hosts that know of none
+#
+#	share/examples/in-path.sh [--seconds N]
+#
+# Two workers and a parameter server are network namespaces behind a Linux
+# bridge; they learn CartPole together for N (20) seconds.  For the first third
+# innet-switch stands at the bridge and merges updates before a link of 2 Mbit/s;
+# then it is killed, and training goes on without it; in the last third another
+# one merges again.  ping and, where it is installed, iperf3 run beside it.  The
+# table has a line for each third.  Needs root, Linux 6.6 and jq.
+set -eu
+[ "${1-}" != -h ] && [ "${1-}" != --help ] || { sed -n '2,/^set /{/^set /!p}' "$0" | sed 's/^# \?//'; exit 0; }
+[ "${1-}" != --seconds ] || shift
+third=$(((${1:-20} + 2) / 3)) top=$(cd "$(dirname "$0")/../.." && pwd)
+[ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
+PATH=$top/share/testbed:$PATH
+if [ -z "${INNET_TESTBED-}" ]; then exec testbed.sh rack -n 2 --rate 1gbit -- "$0" "$@"; fi
+dir=$(mktemp -d) && trap 'kill $(jobs -p) 2>/dev/null || :; wait; rm -rf "$dir"' EXIT && cd "$dir"
+on() { exec testbed.sh exec "$@"; }	# in the background: the process itself
+switch() { (on switch innet-switch -q --bridge br0 --port-rate server=2Mbit 2>>switch.err) & pid=$!; sleep 0.5; }
+came() { testbed.sh exec server innet-ctl 10.77.0.2 stats --json | jq -r '"\(.counters.updates) \(.counters.constituents)"'; }
+reward() { cat w?.csv | awk -F, '$3 + 0 { r[n++ % 50] = $3 } END { for (i in r) s += r[i]; printf "%.1f", s / (n < 50 ? n : 50) }'; }
+
+beside=()
+(on server innet-ps -q --listen 10.77.0.2 --optimizer adam --learning-rate 0.003 2>ps.err) &
+switch
+for w in 0 1; do
+	(on w$w innet-worker -q -p olaf --switch 10.77.0.2 --worker $w --duration $((3 * third + 9))s -- \
+		innet-agent -q --algo a2c --seed $w --interval 2ms --log w$w.csv 2>w$w.err) &
+done
+! command -v iperf3 >/dev/null || { (on server iperf3 -s) >/dev/null 2>&1 & (sleep 0.5; on w0 iperf3 -c 10.77.0.2 -b 200M -t $((3 * third)) >iperf) & beside+=($!); }
+! command -v ping >/dev/null || { (on w1 ping -q -i 0.1 -w $((3 * third)) 10.77.0.2 >ping) & beside+=($!); }
+printf '%-12s %8s %8s %8s\n' switch packets updates reward
+for is in 'in the path' 'killed' 'started'; do
+	case $is in killed) kill -9 $pid; wait $pid 2>/dev/null || : ;; started) switch ;; esac
+	was=$(came)
+	sleep $third
+	read -r p u q v <<<"$(came) $was"
+	printf '%-12s %8d %8d %8s\n' "$is" $((p - q)) $((u - v)) "$(reward)"
+done
+wait "${beside[@]}"
+! [ -s ping ] || grep loss ping
+! [ -s iperf ] || grep receiver iperf
