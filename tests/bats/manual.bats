@@ -83,6 +83,14 @@ page() {
 	PATH=$testbed:$PATH
 	page innet-testbed.7
 }
+@test "innet-bridge(7): the examples run" {
+	privileged
+	PATH=$testbed:$PATH
+	unshare -n sh -c 'ip link add br0 type bridge &&
+		innet-switch -q --bridge br0 --listen 127.0.0.1:0 --duration 1ms' 2>why ||
+		skip "no frames can be taken here: $(tail -n 1 why)"
+	page innet-bridge.7
+}
 @test "innet-service(7): the examples run" { page innet-service.7; }
 @test "innet(7): the examples run" { page innet.7; }
 @test "innet-dlp(7): the examples run" { page innet-dlp.7; }

@@ -1,12 +1,16 @@
 /*
- * udp-blast - udp-blast ADDR SECONDS [CLUSTERS [BYTES]]: updates of BYTES (1024
- * unless given) of CLUSTERS clusters (9) as fast as they go, in runs, by eight
- * workers a place in turn; what was sent is printed
+ * udp-blast - udp-blast ADDR SECONDS [CLUSTERS [BYTES [KIND]]]: updates of
+ * BYTES (1024 unless given) of CLUSTERS clusters (9) as fast as they go, in
+ * runs, by eight workers a place in turn; what was sent is printed.  KIND 3 has
+ * them be initial weights, which pass every switch.  udp-blast :PORT SECONDS
+ * sink: how many come to the port in SECONDS from the first on
  */
 #include <err.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/num.h"
 #include "common/live/timer.h"
@@ -25,9 +29,10 @@ number(const char *s, uint64_t most)
 
 /* A run of updates, a cluster after the other. */
 static void
-prepare(uint8_t *run, int n, size_t bytes, uint16_t clusters)
+prepare(uint8_t *run, int n, size_t bytes, uint16_t clusters,
+    uint8_t kind)
 {
-	struct update u = { .kind = UPDATE_UPDATE, .merged = 1, .reward = 1,
+	struct update u = { .kind = kind, .merged = 1, .reward = 1,
 	    .elements = (uint32_t)(bytes - UPDATE_HEADER_BYTES) / 4 };
 
 	for (uint32_t i = 0; i < (uint32_t)n; i++) {
@@ -51,6 +56,33 @@ renew(uint8_t *run, int n, size_t bytes, uint32_t sequence, uint64_t now_ns)
 	}
 }
 
+/* Count what comes to a port of any address. */
+static int
+sink(const char *port, uint64_t seconds)
+{
+	union addr at = { .in = { .sin_family = AF_INET,
+	    .sin_port = htons((uint16_t)number(port + 1, 65535)) } };
+	uint64_t end = UINT64_MAX, n = 0;
+	struct pollfd p = { .events = POLLIN };
+	struct udpio u;
+
+	if (udpio_open(&u, &at, 0, true) == -1)
+		err(1, "%s", port);
+	p.fd = u.fd;
+	while (timer_mono_ns() < end) {
+		if (poll(&p, 1, end == UINT64_MAX ? 10000 : 100) == 0 && n ==
+		    0)
+			errx(1, "%s: nothing comes", port);
+		for (int i = udpio_recv(&u); i-- > 0;)
+			n += udpio_count(&u.got[i]);
+		if (n > 0 && end == UINT64_MAX)
+			end = timer_mono_ns() + seconds * TIMER_SECOND_NS;
+	}
+	printf("%" PRIu64 "\n", n);
+	udpio_close(&u);
+	return 0;
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -58,17 +90,23 @@ main(int argc, char *argv[])
 	uint16_t clusters = 9;
 	size_t bytes = 1024;
 	uint32_t sequence = 1;
+	uint8_t kind = UPDATE_UPDATE;
 	struct udpio u;
 	union addr to;
 	uint8_t *run;
 	int n, sent_now;
 
-	if (argc < 3 || argc > 5 || addr_parse(argv[1], "46638", &to) != NULL)
-		errx(2, "usage: udp-blast ADDR SECONDS [CLUSTERS [BYTES]]");
+	if (argc == 4 && strcmp(argv[3], "sink") == 0)
+		return sink(argv[1], number(argv[2], 3600));
+	if (argc < 3 || argc > 6 || addr_parse(argv[1], "46638", &to) != NULL)
+		errx(2, "usage: udp-blast ADDR SECONDS "
+		    "[CLUSTERS [BYTES [KIND]]]");
 	if (argc > 3)
 		clusters = (uint16_t)number(argv[3], 65534);
 	if (argc > 4)
 		bytes = number(argv[4], 65504) / 4 * 4;
+	if (argc > 5)
+		kind = (uint8_t)number(argv[5], UPDATE_WEIGHTS);
 	if (bytes <= UPDATE_HEADER_BYTES)
 		errx(2, "an update needs more than %d bytes",
 		    UPDATE_HEADER_BYTES);
@@ -78,11 +116,12 @@ main(int argc, char *argv[])
 	run = calloc((size_t)n, bytes);
 	if (run == NULL)
 		err(1, "a run");
-	prepare(run, n, bytes, clusters);
+	prepare(run, n, bytes, clusters, kind);
 	now = timer_mono_ns();
 	end = now + number(argv[2], 3600) * TIMER_SECOND_NS;
 	for (; now < end; now = timer_mono_ns()) {
-		renew(run, n, bytes, sequence++, timer_wall_ns());
+		renew(run, n, bytes, kind == UPDATE_UPDATE ? sequence++ : 0,
+		    timer_wall_ns());
 		sent_now = udpio_send_run(&u, &to, UPDATE_TOS, run, bytes, n,
 		    bytes);
 		sent += (uint64_t)sent_now;

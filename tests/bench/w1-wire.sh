@@ -1,0 +1,150 @@
+#!/bin/bash
+# W1: a switch in the path of a bridge between five namespaces, beside the plain
+# bridge in the same run, by turns; the median of ROUNDS runs (5).  Marked runs
+# that pass, regular TCP and pings while a switch stands there, updates that an
+# Olaf queue takes in, and sums at the bridge's address beside the same switch
+# on a socket there.  Needs root and Linux 6.6; iperf3 and ping for their rows.
+# Run from the build folder, or say where it is in BUILD.
+#
+# shellcheck disable=SC1091,SC2154
+set -eu -o pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "${BUILD:-.}" && pwd) runs=${ROUNDS:-5}
+export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C
+. "$here/need.bash"
+need 'W1 wire' innet-switch innet-worker udp-blast ip jq
+dir=$(mktemp -d -p /dev/shm)
+ns=innetw1-$$
+# shellcheck disable=SC2317	# by the trap
+end() {
+	local h
+	for h in switch w0 w1 w2 w3; do
+		ip netns pids $ns-$h 2>/dev/null | xargs -r kill 2>/dev/null || :
+		ip netns del $ns-$h 2>/dev/null || :
+	done
+	rm -rf "$dir"
+}
+trap end EXIT
+. "$here/rounds.bash"
+
+on() { exec ip netns exec "$ns-$1" "${@:2}"; }
+ip netns add $ns-switch 2>"$dir/why" || skip 'W1 wire' "$(cat "$dir/why")"
+ip -n $ns-switch -batch - <<-END
+link set lo up
+link add br0 type bridge mcast_snooping 0
+address add 10.77.0.1/24 dev br0
+link set br0 up
+END
+for w in 0 1 2 3; do
+	ip netns add $ns-w$w
+	ip -n $ns-w$w link add eth0 type veth peer name w$w netns $ns-switch
+	ip -n $ns-w$w address add 10.77.0.1$w/24 dev eth0
+	ip -n $ns-w$w link set eth0 up
+	ip -n $ns-switch link set w$w master br0 up
+done
+(on switch innet-switch -q --bridge br0 --duration 1ms) 2>"$dir/why" ||
+	skip 'W1 wire' "$(tail -n 1 "$dir/why")"
+
+switch=''
+start() {	# OPTION...
+	(on switch innet-switch -q --bridge br0 "$@" 2>"$dir/err") &
+	switch=$!
+	until grep -qs 'in the path' "$dir/err"; do sleep 0.02; done
+}
+stop() {
+	[ -z "$switch" ] || { kill $switch && wait $switch; }
+	switch=''
+}
+
+# What passes, M/s; a stream's Gbit/s; a ping's us
+forwarded() {
+	local sink
+	(on w1 udp-blast :46638 1 sink >"$dir/n") &
+	sink=$!
+	sleep 0.1
+	(on w0 udp-blast 10.77.0.11 2 9 1464 3) >/dev/null
+	wait $sink
+	awk '{ print $1 / 1e6 }' "$dir/n"
+}
+stream() {
+	local server
+	(on w1 iperf3 -s -1) >/dev/null 2>&1 &
+	server=$!
+	sleep 0.2
+	(on w0 iperf3 -c 10.77.0.11 -t 1 -J) | jq '.end.sum_received.bits_per_second / 1e9'
+	wait $server
+}
+pings() { (on w0 ping -q -c 300 -i 0.003 10.77.0.11) | awk -F/ '/^rtt/ { print $5 * 1000 }'; }
+
+# VALUE...: into the files NAME.path and NAME.peer
+both() {
+	"$1" >>"$dir/$1.peer"
+	start
+	"$1" >>"$dir/$1.path"
+	stop
+}
+
+# updates of 1 kB of 60 clusters that a queue before a link of 1 Gbit/s takes in
+taken() {
+	rm -f "$dir/report"
+	(on w1 udp-blast :46638 1 sink) >/dev/null &
+	start --rate 1G --slots 64 --report "$dir/report"
+	(on w0 udp-blast 10.77.0.11 1 60) >/dev/null
+	stop
+	wait
+	jq '.totals.arrived.packets / 1e6' "$dir/report" >>"$dir/taken"
+}
+
+# sums of SIZE for four workers: NAME SIZE OPTION...
+sums() {
+	local pids='' w name=$1 size=$2
+	shift 2
+	(on switch innet-switch -q -p iswitch -H 4 "$@" 2>"$dir/err") &
+	switch=$!
+	until grep -qs 'listening' "$dir/err"; do sleep 0.02; done
+	sleep 0.2
+	for w in 0 1 2 3; do
+		(on w$w timeout 60 innet-worker -q -p iswitch --worker $w --switch 10.77.0.1 \
+			--synthetic "${bytes[$size]}B" --interval 0 -c "$count" --json >"$dir/w$w") &
+		pids="$pids $!"
+	done
+	# shellcheck disable=SC2086	# words
+	wait $pids
+	stop
+	jq -s 'map(.round_p50_ns) | sort | .[1] / 1e6' "$dir"/w? >>"$dir/$name-$size"
+}
+
+rows=forwarded
+! command -v iperf3 >/dev/null || rows="$rows stream"
+! command -v ping >/dev/null || rows="$rows pings"
+for ((i = 0; i < runs; i++)); do
+	for row in $rows; do both "$row"; done
+	taken
+	for size in 157kB 3.31MB; do
+		count=$([ $size = 157kB ] && echo 500 || echo 40)
+		sums path $size --bridge br0
+		sums peer $size --listen 10.77.0.1
+	done
+done
+
+# ROW UNIT A B BAR high|low: of what more, or less, is better
+row() {
+	awk -v row="W1 $1" -v unit="$2" -v a="$3" -v b="$4" -v bar="$5" -v high="$6" 'BEGIN {
+		r = a / b
+		printf "%s innet %.2f %s peer %.2f %s ratio %.3f bar %.2f %s\n", row, a, unit, b, unit,
+		    r, bar, (high == "high" ? r >= bar : r <= bar) ? "ok" : "short"
+	}'
+}
+row runs-forwarded M/s "$(median "$dir/forwarded.path")" "$(median "$dir/forwarded.peer")" 0.60 high
+for r in 'stream tcp-beside Gbit/s 0.90 high' 'pings ping-beside us 2.00 low'; do
+	read -r name title unit bar high <<<"$r"
+	if [ -e "$dir/$name.path" ]; then
+		row "$title" "$unit" "$(median "$dir/$name.path")" "$(median "$dir/$name.peer")" "$bar" "$high"
+	else
+		echo "W1 $title skipped: no ${name/stream/iperf3}"
+	fi
+done
+row olaf-in M/s "$(median "$dir/taken")" 0.5 1.00 high
+for size in 157kB 3.31MB; do
+	row "iswitch-$size" ms "$(median "$dir/path-$size")" "$(median "$dir/peer-$size")" 1.50 low
+done
