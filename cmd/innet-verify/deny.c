@@ -148,6 +148,26 @@ deny_fair(struct worker_model *m, const struct objective *o)
 }
 
 Z3_ast
+model_alone(const struct worker_model *m, const struct objective *o)
+{
+	struct terms any = { 0 };
+	Z3_ast t;
+
+	for (size_t c = 0; c < m->spec->n && o->kind == OBJECTIVE_FAIR; c++) {
+		struct terms peaks = { 0 };
+
+		for (size_t i = m->first[c] + 1; i < m->first[c + 1]; i++)
+			terms_add(&peaks, terms_and(m, m->update[i].head,
+			    m->update[i - 1].some));
+		terms_add(&any, terms_not(m, terms_any(m, &peaks)));
+		free(peaks.term);
+	}
+	t = terms_any(m, &any);
+	free(any.term);
+	return t;
+}
+
+Z3_ast
 model_deny(struct worker_model *m, const struct objective *o)
 {
 	switch (o->kind) {

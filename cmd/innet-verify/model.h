@@ -57,8 +57,14 @@ void model_open(struct worker_model *m, const struct spec *s,
     const struct objective *o, bool whole);
 void model_close(struct worker_model *m);
 
-/* The objective is missed. */
+/* The objective is missed; of fairness, by two clusters that have averages. */
 Z3_ast model_deny(struct worker_model *m, const struct objective *o);
+
+/*
+ * Fairness is asked for, and a cluster has no second delivery: no average to
+ * compare.
+ */
+Z3_ast model_alone(const struct worker_model *m, const struct objective *o);
 
 /*
  * How many pairs of updates can meet in the queue, or by a status: a little

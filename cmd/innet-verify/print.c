@@ -53,6 +53,23 @@ mean_ms(const struct replay_cluster *c)
 	    (double)c->peaks;
 }
 
+/* Clusters without an average, and so compared with nobody; false: none. */
+static bool
+say_alone(const struct spec *s, const struct replay *r)
+{
+	size_t n = 0;
+
+	for (size_t c = 0; c < s->n; c++) {
+		if (r->of[c].peaks == 0)
+			fprintf(stderr, "%s%" PRIu64, n++ == 0 ?
+			    "no second delivery of cluster " : ", ",
+			    s->cluster[c].id);
+	}
+	if (n > 0)
+		fputs(": nothing to compare", stderr);
+	return n > 0;
+}
+
 /* In a few words, what the run did that it should not. */
 static void
 say_run(const struct spec *s, const struct objective *o,
@@ -80,7 +97,7 @@ say_run(const struct spec *s, const struct objective *o,
 	else if (o->kind == OBJECTIVE_PEAK)
 		fprintf(stderr, "cluster %" PRIu64 " comes to an age of %.6g "
 		    "ms", s->cluster[worst].id, ms(r->of[worst].max_age_ns));
-	else
+	else if (!say_alone(s, r))
 		fprintf(stderr, "average peak ages are %.6g ms of cluster %"
 		    PRIu64 " and %.6g ms of cluster %" PRIu64,
 		    mean_ms(&r->of[worst]), s->cluster[worst].id,

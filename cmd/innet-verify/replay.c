@@ -251,6 +251,8 @@ replay_misses(const struct spec *spec, const struct objective *o,
 		if (o->kind == OBJECTIVE_PEAK &&
 		    r->of[u].max_age_ns > o->bound)
 			return true;
+		if (o->kind == OBJECTIVE_FAIR && r->of[u].peaks == 0)
+			return true;
 		for (size_t v = 0; o->kind == OBJECTIVE_FAIR && v < spec->n;
 		    v++) {
 			if (apart(o, &r->of[u], &r->of[v]))

@@ -173,14 +173,14 @@ see_some_run(const struct worker_model *m, uint64_t deadline, struct step *st)
 }
 
 /*
- * Put the question about m.  FAILS only with a run, in a, that misses the
- * objective when it is replayed.  False: it must be put again in whole ns.
+ * Put one question about m: is there a run in which deny is so?  FAILS only
+ * with a run, in a, that misses the objective when it is replayed.  False: it
+ * must be put again in whole ns.
  */
 static bool
-ask(struct worker_model *m, const struct objective *o, uint64_t deadline,
-    struct step *st, struct replay *run, struct answer *a)
+ask_one(struct worker_model *m, const struct objective *o, Z3_ast deny,
+    uint64_t deadline, struct step *st, struct replay *run, struct answer *a)
 {
-	const Z3_ast deny = model_deny(m, o);
 	Z3_solver z = solver(m, deadline);
 	struct schedule s;
 	Z3_lbool said;
@@ -191,8 +191,6 @@ ask(struct worker_model *m, const struct objective *o, uint64_t deadline,
 	said = deny == m->no ? Z3_L_FALSE : Z3_solver_check(m->z3, z);
 	st->verdict = said == Z3_L_FALSE ? HOLDS : said == Z3_L_TRUE ? FAILS :
 	    UNKNOWN;
-	if (st->verdict == HOLDS)
-		see_some_run(m, deadline, st);
 	if (st->verdict != FAILS) {
 		Z3_solver_dec_ref(m->z3, z);
 		return true;
@@ -212,6 +210,24 @@ ask(struct worker_model *m, const struct objective *o, uint64_t deadline,
 	a->run = *run;
 	a->failed_ns = m->horizon_ns;
 	return true;
+}
+
+/*
+ * Is there a run that misses the objective?  Of fairness, first one in which
+ * clusters are too far apart, then one in which a cluster cannot be compared.
+ */
+static bool
+ask(struct worker_model *m, const struct objective *o, uint64_t deadline,
+    struct step *st, struct replay *run, struct answer *a)
+{
+	bool settled = ask_one(m, o, model_deny(m, o), deadline, st, run, a);
+
+	if (settled && st->verdict == HOLDS && o->kind == OBJECTIVE_FAIR)
+		settled = ask_one(m, o, model_alone(m, o), deadline, st, run,
+		    a);
+	if (settled && st->verdict == HOLDS)
+		see_some_run(m, deadline, st);
+	return settled;
 }
 
 /* One horizon: in rational numbers, and in whole ns if those do not do. */
@@ -297,7 +313,7 @@ solve_emit(const struct spec *s, const struct objective *o)
 
 	see_size(s);
 	model_open(&m, s, s->horizon_ns, o, false);
-	deny = model_deny(&m, o);
+	deny = terms_or(&m, model_deny(&m, o), model_alone(&m, o));
 	z = solver(&m, 0);
 	assert_facts(&m, z);
 	Z3_solver_assert(m.z3, z, deny);

@@ -152,6 +152,15 @@ table() {
 	[[ $output == *"cluster 2 comes to an age of "* ]]
 }
 
+@test "fairness does not hold of a cluster that is compared with nobody" {
+	# one slot: cluster 1 has it whenever cluster 2 comes, but for the end
+	run -3 --separate-stderr innet-verify --objective 'fair<=0.1' "$specs/2ms-one-slot-fixed-equal.json"
+	[[ ${stderr_lines[0]} == *"fails: up to 3s no second delivery of cluster 2: nothing to compare ("* ]]
+	# where averages are too far apart in another run, that one is shown
+	run -3 --separate-stderr innet-verify --objective 'fair<=0.1' "$specs/periods-two-slots-free-unequal.json"
+	[[ ${stderr_lines[0]} == *"average peak ages are "* ]]
+}
+
 # refused WHY WHAT: the good specification with that instead, in one line
 refused() {
 	jq "$2" "$specs/one-slot.json" >bad.json

@@ -95,9 +95,9 @@ class Run:
             ages.append(horizon - newest)
         if kind == "peak":
             return max(ages, default=0)
+        if len(peaks) < len(self.spec["clusters"]):
+            return math.inf     # one cannot be compared
         means = [Fraction(sum(p), len(p)) for p in peaks.values()]
-        if len(means) < 2:
-            return None
         hi, lo = max(means), min(means)
         return (hi - lo) / hi if kind == "share" else hi - lo
 
@@ -216,7 +216,7 @@ def objective(rng, kind, most):
     if kind == "no-loss":
         return kind, 0
     step = 10**9 if kind == "share" else 1
-    units = Fraction(most) * step
+    units = Fraction(rng.randint(0, 99) if most == math.inf else most) * step
     bound = max(0, rng.choice([math.ceil(units), math.ceil(units),
                                math.ceil(units) - 1, math.ceil(units) - 1,
                                math.ceil(units * rng.randint(0, 6) / 4)]))
