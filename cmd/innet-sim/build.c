@@ -132,8 +132,7 @@ sim_add_link(struct sim *s, struct sim_node *from, struct sim_node *to,
     uint64_t up_bps, uint64_t down_bps, uint64_t propagation_ns, double loss)
 {
 	struct sim_pipe *p = &s->pipe[s->pipes];
-	const uint32_t extra = s->sc->wire_overhead ?
-	    FRAME_WIRE_EXTRA_BYTES : 0;
+	const uint32_t extra = scenario_extra_bytes(s->sc);
 
 	for (int way = 0; way < 2; way++) {
 		p[way] = (struct sim_pipe){ .from = way == 0 ? from : to,
@@ -172,6 +171,7 @@ add_links(struct sim *s)
 			    SCENARIO_WORD1 ? l->rate_bps : l->back_bps,
 			    l->propagation_ns, l->loss);
 
+			p[0].link.frame_ns = p[1].link.frame_ns = l->frame_ns;
 			if (l->queue != SCENARIO_WORD1)
 				p[1].queue = (uint32_t)l->queue;
 			from[k].up = p;

@@ -202,7 +202,7 @@ leave(struct sim *s, struct sim_pipe *pipe)
 		return;		/* it was lost before */
 	head = port_head(e);
 	p = head_of(pipe->from, head);
-	time = link_time_ns(&e->link, head->wire_bytes);
+	time = link_time_ns(&e->link, head->wire_bytes) + e->put_off_ns;
 	port->wait_ns += s->now_ns - time - head->opened_ns;
 	port->busy_ns += time;
 	port->served++;

@@ -34,6 +34,8 @@ sim_switch_open(struct sim_node *n, const struct scenario_switch *cf)
 		.slots = (uint32_t)cf->slots,
 		.rate_bps = n->up->link.rate_bps,
 		.extra_bytes = n->up->link.extra_bytes,
+		.frame_ns = n->up->link.frame_ns,
+		.merge_ns = cf->merge_ns,
 		.combine = (enum olaf_queue_combine)cf->combine,
 		.threshold = cf->reward_threshold < 0 ? NAN :
 		    cf->reward_threshold,

@@ -28,6 +28,7 @@ static const char *const rewards[] = { "flat", "rising", "noisy", NULL };
 static const char *const none[] = { "none", NULL };
 static const char *const same[] = { "same", NULL };
 static const char *const derived[] = { "auto", NULL };
+static const char *const truths[] = { "true", "false", NULL };
 static const char *const ages[] = { "sent", "first", NULL };
 static const char *const fates[] = { "none", "paused", "killed", NULL };
 
@@ -48,6 +49,8 @@ static const struct json_reader_key switch_keys[] = {
 	{ "active_window", JSON_READER_TIME, AT(switch, active_window_ns), "1s",
 	    1,
 	    .help = "how long a cluster counts as active" },
+	{ "merge_time", JSON_READER_TIME, AT(switch, merge_ns), "0",
+	    .help = "by which a merge puts off the frame being sent" },
 	{ 0 }
 };
 
@@ -61,6 +64,8 @@ static const struct json_reader_key link_keys[] = {
 	{ "back_rate", JSON_READER_RATE, AT(link, back_bps), "same",
 	    .words = same,
 	    .help = "of models, the other way; 0: no limit" },
+	{ "frame_time", JSON_READER_TIME, AT(link, frame_ns), "0",
+	    .help = "of each frame beyond its bits, each way" },
 	{ "propagation", JSON_READER_TIME, AT(link, propagation_ns), "0",
 	    .help = "each way" },
 	{ "loss", JSON_READER_SHARE, AT(link, loss), "0",
@@ -240,8 +245,9 @@ static const struct json_reader_key top_keys[] = {
 	    .help = "instant 0 in captures, since the epoch" },
 	{ "ages_from", JSON_READER_TIME, TOP(ages_from), "sent", .words = ages,
 	    .help = "ages count from the first sent, received, or a time" },
-	{ "wire_overhead", JSON_READER_BOOL, TOP(wire_overhead),
-	    .help = "24 bytes more of each frame on links" },
+	{ "wire_overhead", JSON_READER_BYTES, TOP(wire_overhead), "0",
+	    .hi = UINT16_MAX, .words = truths,
+	    .help = "of each frame on links; true: 24 bytes" },
 	{ "switches", JSON_READER_LIST, TOP(switches), .list = &switch_section,
 	    .help = "the switches" },
 	{ "links", JSON_READER_LIST, TOP(links), .list = &link_section,

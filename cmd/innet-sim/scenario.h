@@ -15,6 +15,7 @@
 
 #include "cmd/innet-sim/training.h"
 #include "common/base/json-reader.h"
+#include "common/wire/frame.h"
 
 /* A number for which a word was given, the first or the second of its key. */
 #define SCENARIO_WORD1 UINT64_MAX
@@ -43,12 +44,14 @@ struct scenario_switch {
 	uint64_t combine;		/* enum olaf_queue_combine */
 	double reward_threshold;	/* below 0: off */
 	uint64_t active_window_ns;
+	uint64_t merge_ns;		/* of each merge in its queue */
 };
 
 struct scenario_link {
 	char from[JSON_READER_NAME_BYTES], to[JSON_READER_NAME_BYTES];
 	uint64_t rate_bps;		/* 0: no limit */
 	uint64_t back_bps;		/* WORD1: as rate */
+	uint64_t frame_ns;		/* of each frame, beyond its bits */
 	uint64_t propagation_ns;
 	double loss;			/* of frames, each way */
 	/* frames, on the way back; WORD1: any */
@@ -130,7 +133,7 @@ struct scenario {
 	bool drain;			/* what is on its way comes in */
 	uint64_t start_ns;		/* of captures, since the epoch */
 	uint64_t ages_from;		/* WORD1: sent, WORD2: first, or ns */
-	bool wire_overhead;
+	uint64_t wire_overhead;		/* bytes; WORD1: true, WORD2: false */
 	struct json_reader_list switches, links, servers, workers, faults;
 	struct json_reader_list traffic;
 	struct json_reader_list trainings;	/* or these, alone */
@@ -139,6 +142,15 @@ struct scenario {
 };
 
 extern const struct json_reader_section scenario_keys;
+
+/* What a frame takes on a link beside itself. */
+static inline uint32_t
+scenario_extra_bytes(const struct scenario *s)
+{
+	return s->wire_overhead == SCENARIO_WORD1 ? FRAME_WIRE_EXTRA_BYTES :
+	    s->wire_overhead == SCENARIO_WORD2 ? 0 :
+	    (uint32_t)s->wire_overhead;
+}
 
 /* Of the switch, or server, of that name: its index in the list, or -1. */
 int64_t scenario_switch(const struct scenario *s, const char *name);

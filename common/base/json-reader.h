@@ -388,7 +388,8 @@ json_reader_value(struct json_reader *r, const struct json_reader_key *k,
 		*(bool *)p = cJSON_IsTrue(v);
 		return true;
 	}
-	s = json_reader_words_of(v, number, sizeof(number));
+	s = cJSON_IsBool(v) && k->words != NULL ? cJSON_IsTrue(v) ? "true" :
+	    "false" : json_reader_words_of(v, number, sizeof(number));
 	if (s == NULL)
 		return json_reader_fail(r, "is not a string or a number");
 	why = json_reader_words(k, s, p, room, sizeof(room));

@@ -29,7 +29,8 @@ enum plane_option {
 	PLANE_PROPAGATION, PLANE_IMPAIR, PLANE_SEED, PLANE_KEY,
 	PLANE_MEMORY, PLANE_DRY_RUN, PLANE_REPORT, PLANE_LISTEN,
 	PLANE_WRITE_IN, PLANE_DURATION, PLANE_PORT_FILE, PLANE_NO_OFFLOAD,
-	PLANE_JSON, PLANE_ROTATE, PLANE_ALLOW, PLANE_OPTIONS_END
+	PLANE_JSON, PLANE_ROTATE, PLANE_ALLOW, PLANE_FRAME_TIME,
+	PLANE_MERGE_TIME, PLANE_OPTIONS_END
 };
 
 enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
@@ -42,6 +43,8 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	{ PLANE_PORT, "port", "RULE", "HOST:rate=,slots=,queue= of one" }, \
 	{ PLANE_OVERHEAD, "wire-overhead", NULL, \
 	    "count 24 bytes more a frame" }, \
+	{ PLANE_FRAME_TIME, "frame-time", "TIME", \
+	    "of each frame beyond its bits" }, \
 	{ PLANE_PROPAGATION, "propagation", "TIME", \
 	    "of every port's link" }, \
 	{ PLANE_IMPAIR, "impair", "LIST", "loss=,dup=,reorder=,delay=" }, \
@@ -52,6 +55,8 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	{ PLANE_COMBINE, "combine", "HOW", "olaf: merge by mean or sum" }, \
 	{ PLANE_THRESHOLD, "reward-threshold", "X", \
 	    "olaf: replace or drop by reward" }, \
+	{ PLANE_MERGE_TIME, "merge-time", "TIME", \
+	    "olaf: by which a merge puts off what is being sent" }, \
 	{ PLANE_WINDOW, "active-window", "TIME", \
 	    "olaf: clusters seen so lately count (1s)" }
 
@@ -184,6 +189,14 @@ plane_options_port(struct plane_options *o, int ch, const char *arg)
 	case PLANE_OVERHEAD:
 		p->extra_bytes = FRAME_WIRE_EXTRA_BYTES;
 		break;
+	case PLANE_FRAME_TIME:
+		opt_check("frame time", arg, num_time(arg, 0,
+		    3600 * (uint64_t)1000000000, &p->frame_ns));
+		break;
+	case PLANE_MERGE_TIME:
+		opt_check("merge time", arg, num_time(arg, 0,
+		    3600 * (uint64_t)1000000000, &p->merge_ns));
+		break;
 	case PLANE_WINDOW:
 		opt_check("active window", arg, num_time(arg, 1,
 		    3600 * (uint64_t)1000000000, &p->active_window_ns));
@@ -307,10 +320,30 @@ plane_options_give(struct plane_options *o)
 	o->plane.settings = o->settings;
 }
 
+/* One of these (to 0) that was given is misuse, for it goes with that. */
+static inline void
+plane_options_refuse(const struct plane_options *o, const int *ch,
+    const char *with)
+{
+	for (; *ch != 0; ch++) {
+		const struct opt *r = o->table;
+
+		if (!plane_options_has(o, (enum plane_option)*ch))
+			continue;
+		while (r->ch != *ch)
+			r++;
+		errx(2, "--%s goes with %s", r->name, with);
+	}
+}
+
 /* What ports have where nothing is said, by the program. */
 static inline void
 plane_options_settle_ports(struct plane_options *o)
 {
+	static const int merging[] = { PLANE_COMBINE, PLANE_THRESHOLD,
+	    PLANE_MERGE_TIME, 0 };
+	static const int waiting[] = { PLANE_SLOTS, PLANE_QUEUE,
+	    PLANE_OVERHEAD, PLANE_FRAME_TIME, PLANE_MERGE_TIME, 0 };
 	const struct program *pr = o->plane.program;
 	struct ports_conf *ports = &o->plane.ports;
 	struct port_conf *p = &ports->all;
@@ -326,26 +359,16 @@ plane_options_settle_ports(struct plane_options *o)
 	if (!pr->merges && plane_options_has(o, PLANE_WINDOW))
 		errx(2, "--active-window does not go with --program %s: it "
 		    "tells no status", pr->name);
-	for (int ch = PLANE_COMBINE; ch <= PLANE_THRESHOLD &&
-	    !ports_merge(ports); ch++) {
-		if (plane_options_has(o, (enum plane_option)ch))
-			errx(2, "--%s goes with --queue olaf", ch ==
-			    PLANE_COMBINE ? "combine" : "reward-threshold");
-	}
+	if (!ports_merge(ports))
+		plane_options_refuse(o, merging, "--queue olaf");
 	for (uint32_t i = 0; i < ports->rules; i++) {
 		if (ports->rule[i].conf.rate_bps == 0)
 			errx(2, "--port goes with --rate, or has a rate= of "
 			    "its own: without one nothing waits");
 	}
-	if (ports_shaped(ports))
-		return;
-	if (plane_options_has(o, PLANE_SLOTS) ||
-	    plane_options_has(o, PLANE_QUEUE) ||
-	    plane_options_has(o, PLANE_OVERHEAD))
-		errx(2, "--%s goes with --rate: without one nothing waits",
-		    plane_options_has(o, PLANE_SLOTS) ? "slots" :
-		    plane_options_has(o, PLANE_QUEUE) ? "queue" :
-		    "wire-overhead");
+	if (!ports_shaped(ports))
+		plane_options_refuse(o, waiting,
+		    "--rate: without one nothing waits");
 }
 
 /* An option of live switches, or NULL. */

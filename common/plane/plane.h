@@ -440,15 +440,20 @@ plane_depart(struct plane *pl, struct port *port, uint64_t when_ns)
 	port_pop(port);
 }
 
-/* The port that is due first sends what it has to. */
+/* The port that is due first sends what it has to, unless that is put off. */
 static inline void
 plane_depart_first(struct plane *pl)
 {
 	struct port *port = plane_first(pl);
 	const uint64_t due = port_due(port);
-	const uint64_t when = pl->driver->clock == NULL ? due :
-	    pl->driver->clock(pl->ctx);
+	uint64_t when;
 
+	if (due > pl->port_due_ns) {
+		heap_again(pl->due, pl->dues, due);
+		pl->port_due_ns = heap_ns(&pl->due[0]);
+		return;
+	}
+	when = pl->driver->clock == NULL ? due : pl->driver->clock(pl->ctx);
 	if (when > due && when - due > pl->late_max_ns)
 		pl->late_max_ns = when - due;
 	plane_depart(pl, port, when);

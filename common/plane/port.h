@@ -41,6 +41,8 @@ struct port_conf {
 	uint32_t slots;		/* Qmax, the one in transmission too; 0: any */
 	uint64_t rate_bps;	/* 0: frames take no time */
 	uint32_t extra_bytes;	/* of each frame on the wire */
+	uint64_t frame_ns;	/* ... and time beyond its bits */
+	uint64_t merge_ns;	/* of Olaf's queue, for each merge */
 	enum olaf_queue_combine combine;
 	double threshold;	/* of rewards; NAN: off */
 	uint64_t active_window_ns;
@@ -74,6 +76,7 @@ struct port_updates {
 struct port {
 	struct slots slots;
 	uint64_t heap_ns;	/* of the head; PORT_NEVER: empty */
+	uint64_t put_off_ns;	/* ... of that, by merges */
 	struct port_updates *updates;	/* NULL: none has come */
 	struct link link;
 	struct port_conf cf;
@@ -107,7 +110,7 @@ port_init(struct port *p, const struct port_conf *cf)
 {
 	*p = (struct port){ .cf = *cf, .heap_ns = PORT_NEVER,
 	    .link = { .rate_bps = cf->rate_bps,
-	    .extra_bytes = cf->extra_bytes } };
+	    .extra_bytes = cf->extra_bytes, .frame_ns = cf->frame_ns } };
 	return slots_init(&p->slots, cf->slots);
 }
 
@@ -178,6 +181,7 @@ port_start(struct port *p)
 	struct slot *head = slots_head(&p->slots);
 
 	p->heap_ns = PORT_NEVER;
+	p->put_off_ns = 0;
 	if (head == NULL)
 		return;
 	if (head->is_update)
@@ -253,6 +257,20 @@ port_count(struct port *p, enum olaf_queue_verdict v, const struct update *u,
 		tally_add(t, TALLY_SUPERSEDED, u->cluster, lost);
 }
 
+/*
+ * A queue in hardware is read and written by turns: a merge, or replacement,
+ * that takes time puts off the departure of the frame in transmission.
+ */
+static inline void
+port_take_merge_time(struct port *p, enum olaf_queue_verdict v)
+{
+	if (p->cf.merge_ns == 0 || (v != OLAF_QUEUE_AGGREGATED &&
+	    v != OLAF_QUEUE_REPLACED && v != OLAF_QUEUE_REPLACED_REWARD))
+		return;
+	p->heap_ns = link_put_off(&p->link, p->cf.merge_ns);
+	p->put_off_ns += p->cf.merge_ns;
+}
+
 /* What became of an arrival. */
 enum port_verdict {
 	PORT_TAKEN,		/* the account says how */
@@ -286,6 +304,7 @@ port_offer(struct port *p, const struct arrival *a, uint64_t now_ns)
 		v = fifo_offer(&p->slots, a, now_ns) ? OLAF_QUEUE_APPENDED :
 		    OLAF_QUEUE_DROPPED_FULL;
 	port_count(p, v, a->up, lost);
+	port_take_merge_time(p, v);
 	if (idle && p->slots.count > 0)
 		port_start(p);
 	return PORT_TAKEN;

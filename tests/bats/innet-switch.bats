@@ -126,6 +126,29 @@ load common
 	[ "$(dumpolaf out.pcap | cut -d' ' -f1)" = $((1000000 + (78 + 24) * 8000000000 / SLOW)) ]
 }
 
+# frames of 10 ms: one is sent, one waits, a third merges with it, and a fourth
+# takes its worker's place
+@test "a time per frame, and per merge, puts off departures" {
+	{ at 1 1 0 1; at 2 2 0 1; at 3 2 1 1; at 4 3 0 1; at 5 3 0 2; } | mkolaf >in.pcap
+	left() { innet-switch -q -r in.pcap -w - --rate $SLOW "$@" | dumpolaf /dev/stdin | cut -d' ' -f1 | xargs; }
+	[ "$(left)" = "11000000 21000000 31000000" ]
+	[ "$(left --frame-time 3ms)" = "14000000 27000000 40000000" ]
+	[ "$(left --merge-time 2ms)" = "15000000 25000000 35000000" ]
+	[ "$(left --merge-time 2ms --frame-time 1us)" = "15001000 25002000 35003000" ]
+	[ "$(left --queue fifo --frame-time 1ms)" = "12000000 23000000 34000000 45000000 56000000" ]
+	run -2 --separate-stderr innet-switch -p iswitch -r in.pcap --frame-time=1us
+	[ "$stderr" = "innet-switch: --frame-time goes with --rate: without one nothing waits" ]
+	run -2 --separate-stderr innet-switch -r in.pcap --rate 1M --queue fifo --merge-time=1us
+	[ "$stderr" = "innet-switch: --merge-time goes with --queue olaf" ]
+}
+
+# Two ports: what the first merges is put off behind what the second sends.
+@test "a departure that is put off lets those of other ports go first" {
+	{ at 1 1 0 1; at 2 1 0 2; at 3 1 1 1; at 4 2 0 1 tos=0; } | mkolaf >in.pcap
+	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --merge-time 50ms
+	dumpolaf out.pcap | cut -d' ' -f1 | sort -nc
+}
+
 @test "with propagation the output is still in order of time" {
 	{ at 1 1 0 1; at 12 1 0 1 tos=0; at 20 1 0 2 tos=0; } | mkolaf >in.pcap
 	innet-switch -q -r in.pcap -w out.pcap --rate $SLOW --propagation 5ms

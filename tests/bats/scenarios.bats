@@ -29,6 +29,31 @@ scenarios=$BATS_TEST_DIRNAME/../../share/scenarios
 	grep -q '^datacenter.json' "$scenarios/README"
 }
 
+@test "times per frame and per merge are innet-switch's" {
+	cat >s.json <<-'END'
+	{ "duration": "none", "wire_overhead": true,
+	  "switches": [ { "name": "sw", "merge_time": "40us" } ],
+	  "servers": [ { "name": "ps", "reply": "none" } ],
+	  "links": [ { "from": "sw", "to": "ps", "rate": "10M", "frame_time": "70us" } ],
+	  "workers": [ { "at": "sw", "clusters": 9, "workers": 3, "count": 50,
+	    "interval": "5ms", "arrivals": "poisson" } ] }
+	END
+	innet-sim -q --json --by=switch -w cap s.json | tail -n 1 >is
+	innet-switch -q -r cap/sw.in.pcap -w out.pcap --rate 10M --wire-overhead \
+		--frame-time 70us --merge-time 40us --report want
+	cmp cap/ps.in.pcap out.pcap
+	[ "$(jq .aggregated is)" -gt 100 ]
+	[ "$(jq .aggregated is)" = "$(jq .totals.aggregated.constituents want)" ]
+	# true is 24 bytes, false none, and a size itself
+	for w in '"24B"' true; do
+		jq ".wire_overhead = $w" s.json | innet-sim -q --json - >"now"
+		diff now <(innet-sim -q --json s.json)
+	done
+	run -1 innet-sim <(jq '.wire_overhead = "70kB"' s.json)
+	[[ $output == *"wire_overhead: '70kB': too large"* ]]
+	run -1 innet-sim <(jq '.wire_overhead = "much"' s.json)
+}
+
 @test "a cluster's goal is met when so many of its updates have come" {
 	cat >s.json <<-'END'
 	{ "duration": "1s",

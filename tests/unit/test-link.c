@@ -79,6 +79,19 @@ main(void)
 	ok(link_start(&l, 5, FRAME_MOST) == 5 && link_start(&l, 4, 60) == 5,
 	    "without a limit frames take no time and keep their order");
 
+	l = (struct link){ .rate_bps = 8000000000u, .extra_bytes = 20,
+	    .frame_ns = 7 };
+	ok(link_start(&l, 100, 50) == 177 && link_start(&l, 0, 50) == 254,
+	    "a time per frame comes on top of its bits");
+	ok(link_put_off(&l, 9) == 263 && link_start(&l, 0, 50) == 340,
+	    "a departure that is put off puts off the next");
+	l = (struct link){ .frame_ns = 7 };
+	ok(link_start(&l, 5, 50) == 12, "... also without a rate");
+	l = (struct link){ .frame_ns = UINT64_MAX, .rate_bps = 1 };
+	ok(link_start(&l, 5, 50) == LINK_END_NS &&
+	    link_put_off(&l, UINT64_MAX) == LINK_END_NS,
+	    "neither passes the end of time");
+
 	l = (struct link){ .rate_bps = 1000000000 };
 	for (uint32_t b = 0; b <= 3000; b++)
 		same = same && link_time_ns(&l, b) == formula(l.rate_bps, b) &&
