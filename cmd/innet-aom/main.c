@@ -46,7 +46,7 @@ conclude(const struct conf *cf, struct run *r, const struct inputs *files,
 	if (tell_unrecognised(cf, &r->in_sent) |
 	    tell_unrecognised(cf, &r->in))
 		rc |= cf->strict;
-	tell_warnings(r, files);
+	tell_warnings(r, files, rows);
 	if (!cf->quiet)
 		tell_summary(cf, r, files, rows);
 	if (series != NULL)

@@ -194,11 +194,17 @@ tell_ambiguous(const struct run *r, const char *name)
 }
 
 void
-tell_warnings(const struct run *r, const struct inputs *files)
+tell_warnings(const struct run *r, const struct inputs *files,
+    const struct rows *rows)
 {
+	const struct value *lost = &rows->row[rows->n - 1].v[LOST];
 	char room[512];
 	const char *name = source_name(&files->received, room, sizeof(room));
 
+	if (lost->known && lost->whole < 0)
+		warnx("%s: more came than was sent; does it have packets at "
+		    "several hops or interfaces? --filter takes those of one, "
+		    "as 'dst port 46638'", name);
 	tell_older(r, name);
 	tell_ambiguous(r, name);
 }

@@ -13,7 +13,8 @@ void tell_summary(const struct conf *cf, const struct run *r,
     const struct inputs *files, const struct rows *rows);
 
 /* What a reader must know though the summary is left out. */
-void tell_warnings(const struct run *r, const struct inputs *files);
+void tell_warnings(const struct run *r, const struct inputs *files,
+    const struct rows *rows);
 
 /* What each capture held. */
 void tell_captures(const struct source *s);

@@ -66,6 +66,18 @@ several() {
 	[[ $output == *"0 updates of 0 constituents; ignored 1: 1 length"* ]]
 }
 
+@test "a capture of several hops is told, and a filter takes one" {
+	printf '%d000 1 1 %d 1 %d00 0 4 dport=%d\n' 1 1 1 46638 2 1 1 46700 \
+		3 2 2 46638 4 2 2 46700 | mkolaf >hops.pcap
+	printf '%d000 1 1 %d 1 %d00 0 4\n' 1 1 1 3 2 2 | mkolaf >sent.pcap
+	want="innet-aom: hops.pcap: more came than was sent; does it have packets at several hops or interfaces? "
+	run -0 --separate-stderr innet-aom -q -r hops.pcap --sent sent.pcap
+	[[ $stderr == "$want"* ]]
+	run -0 --separate-stderr innet-aom -q -r hops.pcap --filter 'dst port 46700' --json --total
+	[ "$(jq .received <<<"$output")" -eq 2 ]
+	[ -z "$stderr" ]
+}
+
 @test "lengths of 0, or of the first update, are no obstacle" {
 	several 9 4 sum=pseudo | mkolaf >want.pcap
 	for w in 'lengths=zero' 'lengths=first' 'lengths=zero v6' \
