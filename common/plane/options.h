@@ -56,7 +56,7 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	{ PLANE_THRESHOLD, "reward-threshold", "X", \
 	    "olaf: replace or drop by reward" }, \
 	{ PLANE_MERGE_TIME, "merge-time", "TIME", \
-	    "olaf: by which a merge puts off what is being sent" }, \
+	    "olaf: a merge puts off what is being sent" }, \
 	{ PLANE_WINDOW, "active-window", "TIME", \
 	    "olaf: clusters seen so lately count (1s)" }
 
