@@ -448,6 +448,7 @@ run(const struct conf *cf)
 {
 	struct schedule s = { 0 };
 	struct writer w;
+	uint64_t again_ns = 0;
 	int rc = 0;
 
 	if (cf->iswitch)
@@ -457,7 +458,7 @@ run(const struct conf *cf)
 	if (cf->verbose)
 		say_first(cf);
 	if (cf->schedule != NULL)
-		s = source_read(cf);
+		s = source_read(cf, &again_ns);
 	writer_open(&w, cf);
 	if (cf->count < UINT32_MAX && cf->duration_ns == UINT64_MAX)
 		w.total = cf->count * cf->clusters * cf->workers;
@@ -465,7 +466,7 @@ run(const struct conf *cf)
 	    NULL : &s))
 		rc = 1;
 	else if (s.n > 0)
-		source_schedule(&s, &w);
+		source_schedule(&s, again_ns, &w);
 	else if (cf->arrivals == ARRIVALS_BURSTS)
 		source_bursts(cf, &w);
 	else

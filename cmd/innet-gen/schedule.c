@@ -34,17 +34,20 @@ same(const struct schedule *s, size_t i, bool worker)
 }
 
 /*
- * The cycle in which a clone of rows i to j - 1, one cluster's, is turned:
- * from the first to the last of them and then as long as its busiest worker
- * waits on average.
+ * The cycle of rows i to j - 1, which are by worker, in which a clone of a
+ * cluster is turned and a schedule repeats: from the first to the last of them
+ * and then as long as the busiest worker waits on average, *wait; 1 if that is
+ * 0.
  */
 static uint64_t
-cycle(const struct schedule *s, size_t i, size_t j, uint64_t *from)
+cycle(const struct schedule *s, size_t i, size_t j, uint64_t *from,
+    uint64_t *wait)
 {
-	uint64_t to = 0, wait = 0;
+	uint64_t to = 0;
 	size_t most = 0;
 
 	*from = UINT64_MAX;
+	*wait = 0;
 	for (size_t k = i, end; k < j; k = end) {
 		end = same(s, k, true);
 		if (s->row[k].at_ns < *from)
@@ -53,11 +56,11 @@ cycle(const struct schedule *s, size_t i, size_t j, uint64_t *from)
 			to = s->row[end - 1].at_ns;
 		if (end - k > most) {
 			most = end - k;
-			wait = most < 2 ? 0 : (s->row[end - 1].at_ns -
+			*wait = most < 2 ? 0 : (s->row[end - 1].at_ns -
 			    s->row[k].at_ns) / (most - 1);
 		}
 	}
-	return to - *from + (wait == 0 ? 1 : wait);
+	return to - *from + (*wait == 0 ? 1 : *wait);
 }
 
 /* Rows i to j - 1, one worker's, turned by that much, as cluster's. */
@@ -79,16 +82,20 @@ clone_worker(struct schedule *s, size_t i, size_t j, uint32_t cluster,
 	}
 }
 
-/* Add clones until there are cf->scale clusters. */
+/*
+ * Add clones until there are cf->scale clusters, of rows by worker.  They turn
+ * in the cycle of their source, or in again_ns from the first row of all, so
+ * that they are in [first, first + again_ns) and go on where they begin again.
+ */
 static void
-scale(struct schedule *s, const struct conf *cf)
+scale(struct schedule *s, const struct conf *cf, uint64_t first_ns,
+    uint64_t again_ns)
 {
 	struct rng r = rng_seed(cf->seed + 0x7363616c65);
 	size_t n = s->n, at = 0, clusters = 0, end;
 	uint32_t name;
-	uint64_t from, len, turn;
+	uint64_t from, len, turn, wait;
 
-	qsort(s->row, n, sizeof(*s->row), by_worker);
 	for (size_t i = 0; i < n; i = same(s, i, false))
 		clusters++;
 	name = s->row[n - 1].cluster;
@@ -103,7 +110,11 @@ scale(struct schedule *s, const struct conf *cf)
 		end = at + 1;
 		while (end < n && s->row[end].cluster == s->row[at].cluster)
 			end++;
-		len = cycle(s, at, end, &from);
+		len = cycle(s, at, end, &from, &wait);
+		if (again_ns > 0) {
+			from = first_ns;
+			len = again_ns;
+		}
 		turn = rng_below(&r, len);
 		name++;
 		for (size_t i = at, j; i < end; i = j) {
@@ -117,35 +128,56 @@ scale(struct schedule *s, const struct conf *cf)
 }
 
 struct schedule
-source_read(const struct conf *cf)
+source_read(const struct conf *cf, uint64_t *again_ns)
 {
 	struct schedule s = schedule_read_or_exit(cf->schedule,
 	    FRAME_CLUSTERS_MAX, FRAME_WORKERS_MAX);
+	uint64_t first, wait;
 
+	qsort(s.row, s.n, sizeof(*s.row), by_worker);
+	*again_ns = cycle(&s, 0, s.n, &first, &wait);
+	if (cf->duration_ns == UINT64_MAX)
+		*again_ns = 0;
+	else if (wait == 0)
+		errx(1, "%s: its busiest worker has no interval between "
+		    "updates, at which to repeat it for --duration",
+		    cf->schedule);
 	if (cf->scale != 0)
-		scale(&s, cf);
+		scale(&s, cf, first, *again_ns);
 	schedule_sort(&s);
 	return s;
 }
 
-void
-source_schedule(const struct schedule *s, struct writer *w)
+/* All of s, `after` ns later than it says; false: that is the end. */
+static bool
+play(const struct schedule *s, struct writer *w, uint64_t after, uint32_t *put)
 {
-	const size_t workers = (size_t)FRAME_CLUSTERS_MAX * FRAME_WORKERS_MAX;
-	uint32_t *put = calloc(workers, sizeof(*put));
-
-	if (put == NULL)
-		err(1, "%zu workers", workers);
-	w->total = s->n;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct schedule_row *r = &s->row[i];
-		struct ready u = { r->at_ns, r->cluster, r->worker,
+		struct ready u = { after + r->at_ns, r->cluster, r->worker,
 		    ++put[r->cluster * FRAME_WORKERS_MAX + r->worker],
 		    r->reward };
 
 		if (u.heap_ns >= w->cf->duration_ns || !writer_put(w, &u))
-			break;
+			return false;
 	}
+	return true;
+}
+
+void
+source_schedule(const struct schedule *s, uint64_t again_ns, struct writer *w)
+{
+	const size_t workers = (size_t)FRAME_CLUSTERS_MAX * FRAME_WORKERS_MAX;
+	uint32_t *put = calloc(workers, sizeof(*put));
+	uint64_t after = 0;
+
+	if (put == NULL)
+		err(1, "%zu workers", workers);
+	if (again_ns == 0)
+		w->total = s->n;
+	while (play(s, w, after, put) && again_ns > 0 &&
+	    again_ns < w->cf->duration_ns - after)
+		after += again_ns;
 	free(put);
 }
 

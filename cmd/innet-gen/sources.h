@@ -24,10 +24,14 @@ void source_workers(const struct conf *cf, struct writer *w);
 /* Whole clusters that burst (reproduces Olaf section 8.1, Table 1). */
 void source_bursts(const struct conf *cf, struct writer *w);
 
-/* Read and clone cf->schedule, or say what is wrong in it and exit 1. */
-struct schedule source_read(const struct conf *cf);
+/*
+ * Read and clone cf->schedule, or say what is wrong in it and exit 1.  It
+ * begins again every *again_ns, until --duration; 0: it does not.
+ */
+struct schedule source_read(const struct conf *cf, uint64_t *again_ns);
 
-void source_schedule(const struct schedule *s, struct writer *w);
+void source_schedule(const struct schedule *s, uint64_t again_ns,
+    struct writer *w);
 
 /* Write the prefix,cluster table of s, or of cf.  False: said why not. */
 bool source_table(const struct conf *cf, const struct schedule *s);

@@ -283,6 +283,29 @@ moments() {
 	[[ $stderr == "innet-gen: many.pcap: packet 1: worker 254 of cluster 1: ids are below 254 and 65280" ]]
 }
 
+@test "with --duration a schedule repeats an interval after its end" {
+	printf '1,0,5us,0.5\n1,0,15us,1\n1,0,25us,2\n2,0,8us,4\n' >s.csv
+	innet-gen -q --schedule s.csv --duration 66us -w a.pcap
+	[ "$(records a.pcap | awk '{ print $1, $3, $5 }' | tr '\n' ' ')" = \
+	    "5000 1 1 8000 2 1 15000 1 2 25000 1 3 35000 1 4 38000 2 2 45000 1 5 55000 1 6 65000 1 7 " ]
+	[ "$(records a.pcap | cut -d' ' -f9 | sort | uniq -c | awk '{ print $1 }' | tr '\n' ' ')" = "3 2 2 2 " ]
+	innet-gen -q --schedule s.csv --duration 15us -w a.pcap
+	[ "$(records a.pcap | wc -l)" -eq 2 ]
+	# clones go on at the same pace: three updates in each 30us, in order
+	innet-gen -q --schedule s.csv --scale-clusters 100 --duration 305us -w h.pcap
+	records h.pcap >h
+	[ "$(cut -d' ' -f3 h | sort -n | uniq -c | awk '{ print $1 }' | paste -sd' ')" = \
+	    "$(for i in {1..50}; do echo 30 10; done | paste -sd' ')" ]
+	cut -d' ' -f1 h | sort -nc
+	awk '$3 % 2 && ($3 in t) && $1 - t[$3] != 10000 { exit 1 } { t[$3] = $1 }' h
+	for l in 1,0,5,1 $'1,0,5,1\n2,0,9,1'; do
+		echo "$l" >s.csv
+		run -1 --separate-stderr innet-gen --schedule s.csv --duration 1s -w no.pcap
+		[[ $stderr == "innet-gen: s.csv: its busiest worker has no interval "* ]]
+		[ ! -e no.pcap ]
+	done
+}
+
 @test "what is wrong in a schedule is named with file and line" {
 	printf '1,0,5,1\n1,0,x,1\n' >s.csv
 	run -1 --separate-stderr innet-gen --schedule s.csv -w a.pcap
