@@ -45,6 +45,7 @@ struct conf {
 	enum arrivals_kind arrivals;
 	enum arrivals_rewards rewards;
 	bool iswitch, dlp;		/* not updates */
+	bool async;			/* of iswitch */
 	bool aligned, bare, quiet, verbose;
 	FILE *json;			/* where it goes; NULL: nowhere */
 	const char *schedule;		/* NULL: none */

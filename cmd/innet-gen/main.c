@@ -26,7 +26,8 @@ enum {
 	O_CLUSTERS = OPT_LONG, O_WORKERS, O_DURATION, O_PAYLOAD, O_VECTOR,
 	O_MTU, O_INTERVAL, O_RATE, O_ARRIVALS, O_BURST, O_PORT_RATE, O_JITTER,
 	O_PHASE, O_SPEEDS, O_GROUPS, O_REWARDS, O_SCHEDULE, O_SCALE, O_PROGRAM,
-	O_BACKGROUND, O_FORMAT, O_TABLE, O_START, O_SEED, O_JSON, O_END
+	O_OUT_OF_STEP, O_BACKGROUND, O_FORMAT, O_TABLE, O_START, O_SEED,
+	O_JSON, O_END
 };
 
 static const struct opt opts[] = {
@@ -54,6 +55,7 @@ static const struct opt opts[] = {
 	    "play cluster,worker,time_ns,reward" },
 	{ O_SCALE, "scale-clusters", "N", "clone the schedule to N clusters" },
 	{ O_PROGRAM, "program", "NAME", "olaf (default), iswitch or dlp" },
+	{ O_OUT_OF_STEP, "async", NULL, "iswitch: workers push out of step" },
 	{ O_BACKGROUND, "background", "RATE",
 	    "background UDP traffic, bits/s" },
 	{ O_FORMAT, "format", "NAME", "innet (default) or bare" },
@@ -245,6 +247,7 @@ parse_one(int ch, struct conf *cf)
 		parse_crowd("clusters", FRAME_CLUSTERS_MAX, &cf->scale);
 		break;
 	case O_PROGRAM: parse_program(optarg, cf); break;
+	case O_OUT_OF_STEP: cf->async = true; break;
 	case O_SEED:
 		opt_check("seed", optarg, num_u64(optarg, 0, UINT64_MAX,
 		    &cf->seed));
@@ -257,21 +260,26 @@ parse_one(int ch, struct conf *cf)
 
 /* Options that --program iswitch does not have: one line, status 2. */
 static void
-refuse_of_segments(const bool *given)
+refuse_of_segments(const bool *given, const struct conf *cf)
 {
-	static const int none[] = { O_RATE, O_ARRIVALS, O_BURST, O_PHASE,
-	    O_SPEEDS, O_GROUPS, O_REWARDS, O_SCHEDULE, O_SCALE, O_BACKGROUND,
-	    O_FORMAT, O_TABLE };
+	enum { ALWAYS = 7, IN_STEP = 12 };
+	static const int none[IN_STEP] = { O_RATE, O_REWARDS, O_SCHEDULE,
+	    O_SCALE, O_BACKGROUND, O_FORMAT, O_TABLE, O_ARRIVALS, O_BURST,
+	    O_PHASE, O_SPEEDS, O_GROUPS };
 
-	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
+	for (int i = 0; i < (cf->async ? ALWAYS : IN_STEP); i++) {
 		const struct opt *o = opts;
 
 		if (!given[none[i] - OPT_LONG])
 			continue;
 		while (o->ch != none[i])
 			o++;
-		errx(2, "--%s does not go with --program iswitch", o->name);
+		errx(2, "--%s does not go with --program iswitch%s", o->name,
+		    i < ALWAYS ? "" : " without --async");
 	}
+	if (cf->arrivals == ARRIVALS_BURSTS)
+		errx(2, "--arrivals bursts does not go with --program "
+		    "iswitch");
 }
 
 /* Options that have no meaning together: one line, status 2. */
@@ -405,7 +413,9 @@ parse(int argc, char *argv[])
 	refuse(given, &cf);
 	check_files(&cf, given[O_JSON - OPT_LONG]);
 	if (cf.iswitch)
-		refuse_of_segments(given);
+		refuse_of_segments(given, &cf);
+	else if (cf.async && !cf.dlp)
+		errx(2, "--async needs --program iswitch");
 	cut(&cf);
 	for (size_t i = 0; i < cf.groups; i++) {
 		if (cf.group[i].to > cf.clusters)

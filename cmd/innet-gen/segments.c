@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/innet-gen/segments.h"
+#include "cmd/innet-gen/sources.h"
 #include "common/base/files.h"
 #include "common/base/rng.h"
 #include "common/base/timed-queue.h"
@@ -15,6 +16,7 @@
 #include "common/capture/pcapio.h"
 #include "common/iswitch/membership.h"
 #include "common/plane/link.h"
+#include "common/traffic/madeup.h"
 #include "common/wire/frame.h"
 #include "common/wire/seg.h"
 #include "common/wire/update.h"
@@ -28,15 +30,18 @@ enum {
 
 struct worker {
 	uint32_t cluster, number;
-	uint32_t done;		/* iterations that are out */
+	uint32_t done;		/* iterations, or pushes, that are out */
 	uint32_t index;		/* of the next segment */
 	struct link link;
+	struct arrivals arrivals;	/* of pushes, asynchronous */
+	uint64_t due_ns;	/* the last of them, after begin_ns */
 };
 
 struct segments {
 	const struct conf *cf;
 	struct pcapio_out out;
-	struct rng values, jitter;
+	struct rng values, times;
+	struct arrivals_conf kind;	/* of everyone's pushes */
 	struct timed_queue next;	/* struct worker, by its next frame */
 	uint64_t begin_ns;	/* the first iteration */
 	uint64_t n;		/* segments written */
@@ -72,6 +77,7 @@ static void
 put_join(struct segments *g, const struct worker *w, uint64_t at_ns)
 {
 	const struct membership_conf cf = { .type = CONTROL_WORKER,
+	    .async = g->cf->async,
 	    .job = (uint16_t)w->cluster, .cluster = (uint16_t)w->cluster,
 	    .number = w->number, .elements = (uint32_t)g->cf->elements,
 	    .floats = (uint16_t)g->cf->floats, .xid = 1,
@@ -85,15 +91,53 @@ put_join(struct segments *g, const struct worker *w, uint64_t at_ns)
 	    at_ns);
 }
 
-/* When w begins its next iteration, which it has ready at ready_ns. */
+/* When w, asynchronous, has its next push, or TIMED_QUEUE_NEVER. */
 static uint64_t
-begins(struct segments *g, const struct worker *w, uint64_t ready_ns)
+pushes(struct segments *g, struct worker *w)
+{
+	uint64_t at;
+
+	w->due_ns = w->done == 0 ?
+	    arrivals_first(&g->kind, &w->arrivals, &g->times) :
+	    arrivals_again(&g->kind, &w->arrivals, &g->times, w->due_ns);
+	at = g->begin_ns + w->due_ns;
+	return at < g->cf->duration_ns ? at : TIMED_QUEUE_NEVER;
+}
+
+/* When w begins its next iteration, not before now_ns; or the same. */
+static uint64_t
+begins(struct segments *g, struct worker *w, uint64_t now_ns)
 {
 	uint64_t at = g->begin_ns + w->done * g->cf->interval_ns;
 
-	if (g->cf->jitter_ns > 0)
-		at += rng_below(&g->jitter, g->cf->jitter_ns);
-	return at > ready_ns ? at : ready_ns;
+	if (g->cf->async)
+		at = pushes(g, w);
+	else if (g->cf->jitter_ns > 0)
+		at += rng_below(&g->times, g->cf->jitter_ns);
+	return at > now_ns ? at : now_ns;
+}
+
+/* When the next frame of w, which it begins at at_ns, has left. */
+static uint64_t
+leaves(const struct segments *g, struct worker *w, uint64_t at_ns)
+{
+	const uint32_t n = seg_floats_at((uint32_t)g->cf->elements,
+	    (uint32_t)g->cf->floats, w->index);
+
+	return at_ns == TIMED_QUEUE_NEVER ? at_ns : link_start(&w->link, at_ns,
+	    FRAME_V4_BYTES + SEG_HEADER_BYTES + 4 * n);
+}
+
+/* The n floats of w's next segment at p. */
+static void
+fill(struct segments *g, const struct worker *w, uint8_t *p, uint32_t n)
+{
+	const uint32_t at = w->index * (uint32_t)g->cf->floats;
+
+	for (uint32_t i = 0; i < n; i++)
+		vec_set(p, i, g->cf->async ?
+		    (float)madeup_value(w->number, w->done, at + i) :
+		    (float)rng_uniform(&g->values, -1, 1));
 }
 
 /*
@@ -104,15 +148,14 @@ static uint64_t
 put_segment(struct segments *g, struct worker *w, uint64_t now_ns)
 {
 	const uint32_t all = (uint32_t)g->cf->elements,
-	    floats = (uint32_t)g->cf->floats;
-	uint32_t n = seg_floats_at(all, floats, w->index);
+	    floats = (uint32_t)g->cf->floats,
+	    n = seg_floats_at(all, floats, w->index);
 	uint8_t msg[SEG_HEADER_BYTES + 4 * SEG_FLOATS_MAX_V4];
 	uint8_t *p = seg_put(msg, seg_step(1, (int32_t)(w->done %
 	    SEG_ITERATIONS)), 1, w->index);
 	uint64_t next_ns = now_ns;
 
-	for (uint32_t i = 0; i < n; i++)
-		vec_set(p, i, (float)rng_uniform(&g->values, -1, 1));
+	fill(g, w, p, n);
 	put(g, w, SEG_TOS, msg, SEG_HEADER_BYTES + 4 * (size_t)n, now_ns);
 	g->n++;
 	if (++w->index == seg_count(all, floats)) {
@@ -121,25 +164,32 @@ put_segment(struct segments *g, struct worker *w, uint64_t now_ns)
 			return TIMED_QUEUE_NEVER;
 		next_ns = begins(g, w, now_ns);
 	}
-	n = seg_floats_at(all, floats, w->index);
-	return link_start(&w->link, next_ns, FRAME_V4_BYTES +
-	    SEG_HEADER_BYTES + 4 * n);
+	return leaves(g, w, next_ns);
 }
 
+/* w's next frame will have left at at_ns, if ever. */
+static void
+expect(struct segments *g, struct worker *w, uint64_t at_ns)
+{
+	if (at_ns != TIMED_QUEUE_NEVER &&
+	    !timed_queue_push(&g->next, at_ns, w))
+		err(1, "workers");
+}
+
+/* An asynchronous push that has begun is written to its end. */
 static void
 loop(struct segments *g)
 {
+	const uint64_t end = g->cf->async ? TIMED_QUEUE_NEVER :
+	    g->cf->duration_ns;
 	uint64_t at;
 
-	while ((at = timed_queue_due(&g->next)) < g->cf->duration_ns &&
+	while ((at = timed_queue_due(&g->next)) < end &&
 	    at != TIMED_QUEUE_NEVER && !stopped && !g->passed &&
 	    g->out.failed == 0) {
 		struct worker *w = timed_queue_pop(&g->next);
-		const uint64_t then = put_segment(g, w, at);
 
-		if (then != TIMED_QUEUE_NEVER &&
-		    !timed_queue_push(&g->next, then, w))
-			err(1, "workers");
+		expect(g, w, put_segment(g, w, at));
 	}
 }
 
@@ -148,8 +198,8 @@ static void
 begin(struct segments *g, struct worker *v, size_t n)
 {
 	const struct conf *cf = g->cf;
-	const uint32_t first = (uint32_t)(cf->floats < cf->elements ?
-	    cf->floats : cf->elements);
+	struct arrivals *pace = cf->async ? source_pace(cf, n, &g->times) :
+	    NULL;
 
 	g->begin_ns = n * JOIN_GAP_NS + OPEN_NS;
 	for (size_t k = 0; k < n; k++) {
@@ -158,12 +208,12 @@ begin(struct segments *g, struct worker *v, size_t n)
 		*w = (struct worker){ .cluster = (uint32_t)(k / cf->workers +
 		    1), .number = (uint32_t)(k % cf->workers),
 		    .link.rate_bps = cf->port_rate };
+		if (pace != NULL)
+			w->arrivals = pace[k];
 		put_join(g, w, k * JOIN_GAP_NS);
-		if (!timed_queue_push(&g->next,
-		    link_start(&w->link, begins(g, w, 0),
-		    FRAME_V4_BYTES + SEG_HEADER_BYTES + 4 * first), w))
-			err(1, "workers");
+		expect(g, w, leaves(g, w, begins(g, w, 0)));
 	}
+	free(pace);
 }
 
 static void
@@ -187,7 +237,8 @@ segments_write(const struct conf *cf)
 {
 	const size_t n = cf->clusters * cf->workers;
 	struct segments g = { .cf = cf, .values = rng_seed(cf->seed),
-	    .jitter = rng_seed(cf->seed ^ 0x6a6974746572) };
+	    .times = rng_seed(cf->seed ^ 0x6a6974746572),
+	    .kind = source_arrivals(cf) };
 	struct worker *v = calloc(n, sizeof(*v));
 	int rc;
 

@@ -8,6 +8,10 @@
  * worker late by up to --jitter.  A vector leaves its worker frame by frame at
  * --port-rate, and the next one not before it is out.  Results are not waited
  * for and not in the trace: the loop is open.
+ *
+ * With --async there is no common iteration: each worker pushes at times of its
+ * own (sources.h), which its iterations count, vectors whose sums are known
+ * (traffic/madeup.h).  A push that --duration lets begin is whole.
  */
 #ifndef INNET_GEN_SEGMENTS_H
 #define INNET_GEN_SEGMENTS_H

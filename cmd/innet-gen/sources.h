@@ -18,6 +18,12 @@ unsigned __int128 source_step(const struct conf *cf, uint32_t cluster);
 /* What cf says of everyone's arrivals. */
 struct arrivals_conf source_arrivals(const struct conf *cf);
 
+/*
+ * The paces of n workers, cluster by cluster, by --interval, --groups and
+ * --speeds.  The caller frees them.
+ */
+struct arrivals *source_pace(const struct conf *cf, size_t n, struct rng *r);
+
 /* Workers on their own: periodic, poisson, onoff, lognormal. */
 void source_workers(const struct conf *cf, struct writer *w);
 

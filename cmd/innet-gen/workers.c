@@ -36,23 +36,24 @@ source_arrivals(const struct conf *cf)
 	    .aligned = cf->aligned };
 }
 
-/* Every worker's step, divided by its speed. */
-static void
-pace(const struct conf *cf, struct worker *v, size_t n, struct rng *r)
+struct arrivals *
+source_pace(const struct conf *cf, size_t n, struct rng *r)
 {
+	struct arrivals *v = malloc(n * sizeof(*v));
 	double *speed = malloc(n * sizeof(*speed));
 
-	if (speed == NULL)
+	if (v == NULL || speed == NULL)
 		err(1, "%zu workers", n);
 	if (cf->speeds > 0)
 		arrivals_speeds(speed, n, cf->speeds, cf->rate != 0, r);
 	for (size_t i = 0; i < n; i++) {
 		fixed step = source_step(cf, (uint32_t)(i / cf->workers + 1));
 
-		v[i].arrivals = arrivals_every(cf->speeds > 0 ?
+		v[i] = arrivals_every(cf->speeds > 0 ?
 		    (fixed)((double)step / speed[i]) : step);
 	}
 	free(speed);
+	return v;
 }
 
 void
@@ -64,13 +65,16 @@ source_workers(const struct conf *cf, struct writer *w)
 	struct worker *v = calloc(n, sizeof(*v));
 	struct heap *h = heap_new(n);
 	struct rng r = rng_seed(cf->seed + 0x776f726b6572);
+	struct arrivals *pace = source_pace(cf, n, &r);
 
 	if (v == NULL || h == NULL)
 		err(1, "%zu workers", n);
-	pace(cf, v, n, &r);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		v[i].arrivals = pace[i];
 		h[i] = heap_make(arrivals_first(&kind, &v[i].arrivals, &r),
 		    (uint32_t)i);
+	}
+	free(pace);
 	heap_order(h, n);
 	while (n > 0 && heap_ns(&h[0]) < cf->duration_ns) {
 		struct worker *k = &v[heap_id(&h[0])];

@@ -342,7 +342,9 @@ moments() {
 		"--scale-clusters 5" "--format bare --vector ppo" "--format bare --payload 7" \
 		"--program iswitch --rate 1G" "--program dlp --vector ppo" "--rate 200G --port-rate 128G" \
 		"--burst 4" "--arrivals bursts --speeds 0.1" "-c 0" \
-		"--schedule x.csv --clusters 3" "--start 5000000000s"; do
+		"--schedule x.csv --clusters 3" "--async" "--program dlp --async" \
+		"--program iswitch --async --arrivals bursts" \
+		"--program iswitch --async --rewards noisy" "--start 5000000000s"; do
 		run -2 --separate-stderr innet-gen $o -w -
 		[ "${#stderr_lines[@]}" -eq 1 ]
 		[ -z "$output" ]
@@ -371,8 +373,48 @@ moments() {
 @test "iswitch: options of updates alone are misuse" {
 	for o in --groups=1:1s --arrivals=poisson --speeds=0.1 --format=bare; do
 		run -2 --separate-stderr innet-gen --program iswitch $o -w a.pcap
-		[ "$stderr" = "innet-gen: ${o%=*} does not go with --program iswitch" ]
+		[[ $stderr == "innet-gen: ${o%=*} does not go with --program iswitch"* ]]
 	done
+}
+
+# round, contributions, segment and elements of what worker 0 of job 1 gets
+received() { dumpiswitch out.pcap | awk '$3 == "10.0.1.1:46638" && $4 == "seg" { $1 = $2 = $3 = $4 = ""; print }'; }
+
+@test "iswitch --async: workers at one pace make sums of one push each, to the last bit" {
+	innet-gen -q --program iswitch --async --phase aligned --clusters 1 --workers 3 -c 5 --vector 1000 -w a.pcap
+	innet-switch -q -p iswitch --async -r a.pcap -w out.pcap --report r.json
+	jq -e '.jobs["1"].counters | .segments == 45 and .added == 45 and .results == 15' r.json
+	# of round r pushes r - 1, whose sums are known
+	received | awk '{ for (i = 0; i < NF - 3; i++) {
+			for (sum = w = 0; w < 3; w++)
+				sum += (37 * w + 29 * ($1 - 1) + 13 * (at[$1] + i)) % 1024 - 512
+			if (sum != $(i + 4)) bad = 1
+		} at[$1] += NF - 3; n += NF - 3 } END { exit bad || $2 != 3 || n != 5000 }'
+}
+
+@test "iswitch --async: whoever pushes when, every segment is taken and in one sum" {
+	for o in "--speeds 0.9" "--arrivals poisson" "--arrivals onoff --burst 4" \
+		"--arrivals lognormal --jitter 50ms" "--groups 2:7ms --port-rate 1M"; do
+		innet-gen -q --program iswitch --async --clusters 2 --workers 3 -c 20 --vector 1000 $o -w a.pcap
+		innet-switch -q -p iswitch --async -H 2 -r a.pcap -w out.pcap --report r.json
+		jq -e '[.jobs[] | .unfinished == 0 and (.counters | .segments == 180 and
+			.added == 180 and .results == 90)] == [true, true]' r.json
+		jq -e '.time_backwards == 0' r.json
+		# of all rounds together the sum of all pushes
+		received | awk '{ for (i = 4; i <= NF; i++) got += $i }
+			END { for (w = 0; w < 3; w++) for (t = 0; t < 20; t++) for (i = 0; i < 1000; i++)
+				all += (37 * w + 29 * t + 13 * i) % 1024 - 512
+				exit NR != 90 || got != all }'
+	done
+}
+
+@test "iswitch --async: a fast worker pushes more, and --duration leaves no push half" {
+	innet-gen -q --program iswitch --async --clusters 1 --workers 2 --speeds 0.9 --duration 4s \
+		--port-rate 1M --vector 1000 -w a.pcap
+	dumpiswitch a.pcap | awk '$4 == "seg" { n[$2]++ } END { for (w in n) { bad = bad || n[w] % 3
+		v[k++] = n[w] } exit bad || v[0] == v[1] }'
+	innet-switch -q -p iswitch --async -r a.pcap -w out.pcap --report r.json
+	jq -e '.jobs["1"].counters | .added == .segments and .added > 60' r.json
 }
 
 @test "a full disk: one line, status 1" {
