@@ -206,15 +206,12 @@ static void
 read_captures(struct run *r, struct source *in, const struct source_files *f,
     void (*take)(struct run *, const struct source_update *))
 {
-	const struct source_update *x;
-
 	source_open(in, &r->how->source, f, r->until_ns);
 	if (!r->begun && in->any) {
 		begin(r, in->first_ns);
 		source_until(in, r->until_ns);
 	}
-	while ((x = source_next(in)) != NULL)
-		take(r, x);
+	source_read(in, take, r);
 	source_close(in);
 	r->rc |= in->rc;
 	if (in->any && in->last_ns > r->end_ns)

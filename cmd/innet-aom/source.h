@@ -17,6 +17,8 @@
 #include "common/capture/messages.h"
 #include "common/capture/updates.h"
 
+struct run;
+
 enum { SOURCE_FILES_MAX = 64 };
 
 /* Captures that were given, and how far their clocks are moved. */
@@ -71,8 +73,9 @@ void source_open(struct source *s, const struct source_how *how,
 /* From now on, packets stamped later are the end. */
 void source_until(struct source *s, uint64_t until_ns);
 
-/* The next update, borrowed until the next call, or NULL at the end. */
-const struct source_update *source_next(struct source *s);
+/* Give every update to take, for r, in order of time, until the end. */
+void source_read(struct source *s, void (*take)(struct run *,
+    const struct source_update *), struct run *r);
 
 /* No more will be read; counters stay until source_free(). */
 void source_close(struct source *s);

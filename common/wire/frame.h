@@ -140,7 +140,7 @@ frame_read_v6(struct bytes *w, struct frame *f, struct frame_ip *ip)
  * and ip_at, ethertype, tos and addresses of *f are set as far as it went.
  * False if that is no IP.
  */
-static inline bool
+__attribute__((always_inline)) static inline bool
 frame_parse_ip(int link, const uint8_t *p, size_t caplen, struct frame *f,
     struct frame_ip *ip, struct bytes *w)
 {
@@ -158,7 +158,7 @@ frame_parse_ip(int link, const uint8_t *p, size_t caplen, struct frame *f,
  * the link layer was read, tos and flow unless FRAME_OTHER, payload_at whenever
  * the UDP header is there, payload_bytes with FRAME_UDP and FRAME_CUT.
  */
-static inline enum frame_is
+__attribute__((always_inline)) static inline enum frame_is
 frame_parse(int link, const uint8_t *p, size_t caplen, size_t len,
     struct frame *f)
 {
