@@ -10,7 +10,7 @@
 
 #include "cmd/innet-switch/conf.h"
 
-enum { REGULAR = OPT_LONG, UNTIL, DEPARTURES, BRIDGE, PORT_RATE };
+enum { REGULAR = OPT_LONG, UNTIL, DEPARTURES, BRIDGE, PORT_RATE, TAPS };
 
 static struct opt table[OPT_MAX] = {
 	{ 'p', "program", "NAME", "olaf (default), iswitch or dlp" },
@@ -24,6 +24,7 @@ static struct opt table[OPT_MAX] = {
 	{ DEPARTURES, "departures", "FILE", "trace: departures as in FILE" },
 	{ BRIDGE, "bridge", "NAME", "stand in the path at NAME[,PORT...]" },
 	{ PORT_RATE, "port-rate", "RULE", "in the path: PORT=RATE of a link" },
+	{ TAPS, "taps", "DIR", "in the path: captures of each port, there" },
 	PLANE_OPTIONS_LIVE,
 	PLANE_OPTIONS_ALL,
 	{ 'v', "verbose", NULL, "live: say how packets pass the kernel" },
@@ -126,6 +127,7 @@ parse_path(int ch, struct conf *cf)
 
 	switch (ch) {
 	case BRIDGE: parse_bridge(&cf->inpath, optarg); break;
+	case TAPS: cf->inpath.taps = optarg; break;
 	case PORT_RATE: parse_port_rate(&cf->inpath, optarg); break;
 	case REGULAR:
 		cf->o.plane.regular_queued = opt_word("regular", optarg,
@@ -144,8 +146,10 @@ settle_path(struct conf *cf)
 	static char address[ADDR_NAME_BYTES];
 	struct plane_options *o = &cf->o;
 
-	if (cf->inpath.rates > 0 && cf->inpath.bridge == NULL)
-		errx(2, "--port-rate goes with --bridge");
+	if ((cf->inpath.rates > 0 || cf->inpath.taps != NULL) &&
+	    cf->inpath.bridge == NULL)
+		errx(2, "--%s goes with --bridge", cf->inpath.rates > 0 ?
+		    "port-rate" : "taps");
 	if (cf->inpath.bridge == NULL && cf->regular &&
 	    cf->trace_option == NULL)
 		cf->trace_option = "--regular";

@@ -40,6 +40,7 @@ struct inpath_conf {
 	struct inpath_rate rate[INPATH_PORTS];
 	uint32_t rates;
 	bool every;			/* port has a rate that was given */
+	const char *taps;		/* folder of captures, or NULL */
 };
 
 enum inpath_count {
@@ -213,24 +214,59 @@ inpath_plane_port(struct inpath *ip, const struct netport *p)
 	return ip->pl->ports.port[k];
 }
 
+/* A capture of what comes at, or leaves by, a port. */
+static inline struct pcapio_out *
+inpath_tap(const struct inpath *ip, const struct netport *p, const char *way)
+{
+	const size_t bytes = strlen(ip->cf->taps) + IF_NAMESIZE + 16;
+	struct pcapio_out *out = malloc(sizeof(*out));
+	char *path = malloc(bytes);
+
+	if (out == NULL || path == NULL)
+		err(1, "%s", ip->cf->taps);
+	snprintf(path, bytes, "%s/%s-%s.pcap", ip->cf->taps, p->name, way);
+	pcapio_create_or_exit(out, path);
+	return out;
+}
+
+/* The captures of a port end: the exit status. */
+static inline int
+inpath_untap(struct netport *p)
+{
+	struct pcapio_out *const out[] = { p->came, p->left };
+	int rc = 0;
+
+	for (size_t i = 0; i < 2 && out[i] != NULL; i++) {
+		char *path = (char *)(uintptr_t)out[i]->path;
+
+		rc |= pcapio_close_or_warn(out[i]);
+		free(path);
+		free(out[i]);
+	}
+	p->came = p->left = NULL;
+	return rc;
+}
+
 /* A place for the port of that name: its own, if it was here before. */
 static inline struct netport *
 inpath_place(struct inpath *ip, const char *name)
 {
-	struct netport *free = NULL;
+	struct netport *spare = NULL;
 
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		struct netport *p = &ip->port[k];
 
 		if (p->fd == -1 && strcmp(p->name, name) == 0)
 			return p;
-		if (p->fd == -1 && (free == NULL || (free->name[0] != '\0' &&
+		if (p->fd == -1 && (spare == NULL || (spare->name[0] != '\0' &&
 		    p->name[0] == '\0')))
-			free = p;
+			spare = p;
 	}
-	if (free != NULL)
-		free->port = NULL;
-	return free;
+	if (spare != NULL) {
+		ip->serve.rc |= inpath_untap(spare);
+		spare->port = NULL;
+	}
+	return spare;
 }
 
 /* Stand at an interface; NULL and errno if that cannot be. */
@@ -261,6 +297,10 @@ inpath_join(struct inpath *ip, const struct netlink_link *l)
 	memcpy(p->name, l->name, sizeof(p->name));
 	p->index = l->index;
 	p->port = inpath_plane_port(ip, p);
+	if (ip->cf->taps != NULL && p->came == NULL) {
+		p->came = inpath_tap(ip, p, "in");
+		p->left = inpath_tap(ip, p, "out");
+	}
 	if (ip->pl->cf->regular_queued && (ip->cf->every ||
 	    inpath_rate(ip, p->name) != NULL) &&
 	    detour_open(&p->detour, &ip->steer, p->index, p->fd) == -1) {

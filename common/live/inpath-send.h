@@ -61,7 +61,7 @@ inpath_head(uint8_t *to, const uint8_t *head, const struct frame *fr,
 	v->hdr_len = (uint16_t)fr->payload_at;
 }
 
-/* Capture the datagrams of a run, each with its headers. */
+/* Capture the datagrams of a run, each with its headers; out may be NULL. */
 static inline void
 inpath_capture(struct pcapio_out *out, const uint8_t *head,
     const struct frame *fr, const uint8_t *payload, uint32_t k,
@@ -84,6 +84,26 @@ inpath_capture(struct pcapio_out *out, const uint8_t *head,
 		if (bytes == 0)
 			return;
 	}
+}
+
+/* The same of what leaves by a port. */
+static inline void
+inpath_capture_left(const struct inpath *ip, const struct netport *port,
+    const uint8_t *head, const struct frame *fr, const uint8_t *payload,
+    uint32_t k, uint32_t bytes, uint32_t seg, uint64_t stamp_ns)
+{
+	inpath_capture(ip->serve.cf->egress, head, fr, payload, k, bytes, seg,
+	    stamp_ns);
+	inpath_capture(port->left, head, fr, payload, k, bytes, seg, stamp_ns);
+}
+
+/* Capture a frame as it is. */
+static inline void
+inpath_capture_whole(struct pcapio_out *out, const uint8_t *p, uint32_t len,
+    uint64_t stamp_ns)
+{
+	if (out != NULL)
+		pcapio_write(out, stamp_ns, p, len, len);
 }
 
 /* May a frame go from one port (NULL: the switch) to another? */
@@ -156,8 +176,8 @@ inpath_send_runs(struct inpath *ip, struct netport *port,
 
 		inpath_head(own, head, &fr, 0, len, n > 1 ? p->bytes : 0, &one,
 		    &v);
-		inpath_capture(ip->serve.cf->egress, head, &fr, payload, 0,
-		    len, n > 1 ? p->bytes : 0, now_ns);
+		inpath_capture_left(ip, port, head, &fr, payload, 0, len,
+		    n > 1 ? p->bytes : 0, now_ns);
 		piece[0] = (struct iovec){ own, bytes };
 		piece[1] = (struct iovec){ payload, len };
 		netport_put(&ip->out, port, &v, piece, len > 0 ? 2 : 1);
@@ -216,14 +236,15 @@ inpath_leave_frame(struct inpath *ip, struct netport *to, struct slot *s,
 
 	if (frame_parse(FRAME_ETHERNET, s->bytes, s->have, s->have, &fr) ==
 	    FRAME_UDP) {
-		inpath_capture(ip->serve.cf->egress, s->bytes, &fr, s->bytes +
+		inpath_capture_left(ip, to, s->bytes, &fr, s->bytes +
 		    fr.payload_at, 0, fr.payload_bytes, 0, when_ns);
 		if (s->changed || inpath_unfinished(s->bytes, &fr))
 			inpath_head(s->bytes, s->bytes, &fr, 0,
 			    fr.payload_bytes, 0, &one, &v);
-	} else if (ip->serve.cf->egress != NULL) {
-		pcapio_write(ip->serve.cf->egress, when_ns, s->bytes, s->have,
-		    s->have);
+	} else {
+		inpath_capture_whole(ip->serve.cf->egress, s->bytes, s->have,
+		    when_ns);
+		inpath_capture_whole(to->left, s->bytes, s->have, when_ns);
 	}
 	netport_put(&ip->out, to, &v, &piece, 1);
 }

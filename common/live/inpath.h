@@ -106,7 +106,7 @@ inpath_pass_on(struct inpath *ip, const uint8_t *head)
 	for (uint32_t k = 0; k < n->segs; k++) {
 		all += n->passes[k] == 1;
 		if (n->passes[k] > 0)
-			inpath_capture(ip->serve.cf->egress, head, &n->fr,
+			inpath_capture_left(ip, n->to, head, &n->fr,
 			    n->f->data + n->fr.payload_at +
 			    (size_t)k * n->seg_bytes, k, k + 1 < n->segs ?
 			    n->seg_bytes : n->fr.payload_bytes -
@@ -162,6 +162,8 @@ inpath_take(struct inpath *ip, const uint8_t *head, uint32_t k)
 	for (int c = plane_copies(ip->pl); c > 0; c--) {
 		inpath_capture(ip->serve.cf->ingress, head, &n->fr, payload, k,
 		    bytes, 0, ip->pl->now_ns);
+		inpath_capture(n->from->came, head, &n->fr, payload, k, bytes,
+		    0, ip->pl->now_ns);
 		plane_take(ip->pl, &p);
 		n->changed |= p.changed;
 	}
@@ -248,9 +250,8 @@ inpath_take_leaving(struct inpath *ip, struct netport *port, uint8_t *data,
 	flow_addr(&n->src, n->fr.flow.src, n->fr.flow.sport, n->fr.flow.v6);
 	flow_addr(&n->dst, n->fr.flow.dst, n->fr.flow.dport, n->fr.flow.v6);
 	serve_come(&ip->serve, ip->serve.clock.wall_ns);
-	if (ip->serve.cf->ingress != NULL)
-		pcapio_write(ip->serve.cf->ingress, ip->pl->now_ns, data, len,
-		    len);
+	inpath_capture_whole(ip->serve.cf->ingress, data, len, ip->pl->now_ns);
+	inpath_capture_whole(port->came, data, len, ip->pl->now_ns);
 	ip->pl->n[PLANE_PACKETS]++;
 	plane_regular(ip->pl, &p);
 	n->f = NULL;
@@ -313,8 +314,17 @@ inpath_receive(void *ctx)
 	if (ip->serve.clock.now_ns - ip->told_ns >= TIMER_SECOND_NS) {
 		ip->told_ns = ip->serve.clock.now_ns;
 		ip->asked = false;
-		for (uint32_t k = 0; k < INPATH_PORTS; k++)
-			netport_count_drops(&ip->port[k]);
+		for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+			struct netport *p = &ip->port[k];
+
+			netport_count_drops(p);
+			if (p->came == NULL)
+				continue;
+			pcapio_flush(p->came);
+			pcapio_flush(p->left);
+			ip->serve.broken |= p->came->failed != 0 ||
+			    p->left->failed != 0;
+		}
 	}
 }
 
@@ -473,14 +483,17 @@ inpath_begin(struct inpath *ip, struct plane *pl, bool verbose)
 	steer_beat(&ip->steer);
 }
 
-/* Frames go their own way again. */
-static inline void
+/* Frames go their own way again.  The exit status of captures. */
+static inline int
 inpath_close(struct inpath *ip)
 {
+	int rc = 0;
+
 	steer_let_go(&ip->steer);
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		if (ip->port[k].fd != -1)
 			inpath_shut(&ip->port[k]);
+		rc |= inpath_untap(&ip->port[k]);
 	}
 	steer_close(&ip->steer);
 	close(ip->events);
@@ -488,6 +501,7 @@ inpath_close(struct inpath *ip)
 	free(ip->in.bytes);
 	stations_free(&ip->stations);
 	serve_close(&ip->serve);
+	return rc;
 }
 
 /* What the ports counted. */
@@ -530,8 +544,7 @@ inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
 		err(1, "%s", o->plane.program->name);
 	inpath_begin(ip, &v->plane, o->verbose);
 	rc = service_end(v, serve_run(&ip->serve, &v->plane));
-	inpath_close(ip);
-	return rc;
+	return rc | inpath_close(ip);
 }
 
 #endif

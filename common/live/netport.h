@@ -26,6 +26,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "common/capture/pcapio-out.h"
 #include "common/live/detour.h"
 #include "common/live/timer.h"
 #include "common/live/udpsock.h"
@@ -54,6 +55,7 @@ struct netport {
 	bool up, forwards, isolated;
 	bool seen;			/* in the last look at all interfaces */
 	struct port *port;		/* of the plane; borrowed */
+	struct pcapio_out *came, *left;	/* captures of --taps, or NULL */
 	uint64_t kernel_drops, failed;
 };
 

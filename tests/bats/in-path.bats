@@ -79,7 +79,7 @@ join_workers() {
 }
 
 @test "in the path: what does not go together is misuse, what is not there is named" {
-	for words in '--port-rate p=1M -r x' '--bridge lo -r x' '--bridge lo --port 1.1.1.1:rate=1M' \
+	for words in '--port-rate p=1M -r x' '--taps . -r x' '--bridge lo -r x' '--bridge lo --port 1.1.1.1:rate=1M' \
 	    '--bridge lo --upstream :9' '--bridge lo --propagation 1ms' '--bridge , --rate 1M' \
 	    '--bridge averyveryverylongname' '--bridge lo --port-rate x'; do
 		run -2 --separate-stderr innet-switch $words
@@ -96,7 +96,8 @@ join_workers() {
 
 @test "in the path: updates merge on their way, and workers and server know nothing of it" {
 	rack
-	in_path --port-rate server=10Mbit --write-in in.pcap -w out.pcap --report switch.json
+	mkdir taps
+	in_path --port-rate server=10Mbit --taps taps --report switch.json
 	server
 	for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 300; done
 	join_workers
@@ -112,7 +113,8 @@ join_workers() {
 		'$s[0].totals.delivered.constituents == $p[0].constituents'
 	jq -e '.models > 100' w0.json
 	# the filter makes the same decisions of what came
-	innet-switch -q --port 10.77.0.2:rate=10Mbit -r in.pcap --departures out.pcap -w again.pcap --report filter.json
+	innet-switch -q --port 10.77.0.2:rate=10Mbit -r taps/w0-in.pcap -r taps/w1-in.pcap -r taps/server-in.pcap \
+		--departures taps/server-out.pcap -w again.pcap --report filter.json
 	jq -e '.departures_differ == 0' filter.json
 	diff <(jq -S '.totals, .clusters, .models, .weights, .ignored' switch.json) \
 		<(jq -S '.totals, .clusters, .models, .weights, .ignored' filter.json)
