@@ -10,7 +10,10 @@
 
 #include "cmd/innet-switch/conf.h"
 
-enum { REGULAR = OPT_LONG, UNTIL, DEPARTURES, BRIDGE, PORT_RATE, TAPS };
+enum {
+	REGULAR = OPT_LONG, UNTIL, DEPARTURES, BRIDGE, INTERFACES, PORT_RATE,
+	TAPS
+};
 
 static struct opt table[OPT_MAX] = {
 	{ 'p', "program", "NAME", "olaf (default), iswitch or dlp" },
@@ -23,6 +26,7 @@ static struct opt table[OPT_MAX] = {
 	{ UNTIL, "until", "TIME", "trace: stop then; +TIME from the first" },
 	{ DEPARTURES, "departures", "FILE", "trace: departures as in FILE" },
 	{ BRIDGE, "bridge", "NAME", "stand in the path at NAME[,PORT...]" },
+	{ INTERFACES, "interfaces", "LIST", "the same between two or more" },
 	{ PORT_RATE, "port-rate", "RULE", "in the path: PORT=RATE of a link" },
 	{ TAPS, "taps", "DIR", "in the path: captures of each port, there" },
 	PLANE_OPTIONS_LIVE,
@@ -84,22 +88,45 @@ parse_interface(const char *option, const char *s, size_t bytes,
 	name[bytes] = '\0';
 }
 
+/* Names with commas between, from the first comma of arg on. */
+static void
+parse_ports(struct inpath_conf *cf, const char *option, const char *arg)
+{
+	cf->onlys = 0;
+	for (arg += strcspn(arg, ","); *arg != '\0'; arg += strcspn(arg, ",")) {
+		arg++;
+		if (cf->onlys == INPATH_PORTS)
+			errx(2, "--%s: more than %d ports", option,
+			    INPATH_PORTS);
+		parse_interface(option, arg, strcspn(arg, ","),
+		    cf->only[cf->onlys++]);
+	}
+}
+
 /* NAME[,PORT...] */
 static void
 parse_bridge(struct inpath_conf *cf, const char *arg)
 {
 	static char bridge[IF_NAMESIZE];
-	size_t n = strcspn(arg, ",");
 
-	parse_interface("bridge", arg, n, bridge);
-	cf->bridge = bridge;
-	for (cf->onlys = 0; arg[n] != '\0'; n = strcspn(arg, ",")) {
-		arg += n + 1;
-		if (cf->onlys == INPATH_PORTS)
-			errx(2, "--bridge: more than %d ports", INPATH_PORTS);
-		parse_interface("bridge", arg, strcspn(arg, ","),
-		    cf->only[cf->onlys++]);
-	}
+	parse_interface("bridge", arg, strcspn(arg, ","), bridge);
+	cf->where = bridge;
+	parse_ports(cf, "bridge", arg);
+}
+
+/* NAME,NAME[,...] */
+static void
+parse_interfaces(struct inpath_conf *cf, const char *arg)
+{
+	char first[IF_NAMESIZE];
+
+	parse_interface("interfaces", arg, strcspn(arg, ","), first);
+	parse_ports(cf, "interfaces", arg);
+	if (cf->onlys == 0 || cf->onlys == INPATH_PORTS)
+		errx(2, "--interfaces: it takes 2 to %d of them", INPATH_PORTS);
+	memcpy(cf->only[cf->onlys++], first, sizeof(first));
+	cf->where = arg;
+	cf->wire = true;
 }
 
 /* PORT=RATE */
@@ -127,6 +154,7 @@ parse_path(int ch, struct conf *cf)
 
 	switch (ch) {
 	case BRIDGE: parse_bridge(&cf->inpath, optarg); break;
+	case INTERFACES: parse_interfaces(&cf->inpath, optarg); break;
 	case TAPS: cf->inpath.taps = optarg; break;
 	case PORT_RATE: parse_port_rate(&cf->inpath, optarg); break;
 	case REGULAR:
@@ -147,17 +175,18 @@ settle_path(struct conf *cf)
 	struct plane_options *o = &cf->o;
 
 	if ((cf->inpath.rates > 0 || cf->inpath.taps != NULL) &&
-	    cf->inpath.bridge == NULL)
-		errx(2, "--%s goes with --bridge", cf->inpath.rates > 0 ?
-		    "port-rate" : "taps");
-	if (cf->inpath.bridge == NULL && cf->regular &&
+	    cf->inpath.where == NULL)
+		errx(2, "--%s goes with --bridge or --interfaces",
+		    cf->inpath.rates > 0 ? "port-rate" : "taps");
+	if (cf->inpath.where == NULL && cf->regular &&
 	    cf->trace_option == NULL)
 		cf->trace_option = "--regular";
-	if (cf->inpath.bridge == NULL)
+	if (cf->inpath.where == NULL)
 		return;
 	cf->inpath.every = plane_options_has(o, PLANE_RATE);
 	if (cf->trace_option != NULL)
-		errx(2, "--bridge does not go with %s, of traces",
+		errx(2, "--%s does not go with %s, of traces",
+		    cf->inpath.wire ? "interfaces" : "bridge",
 		    cf->trace_option);
 	if (o->plane.ports.rules > 0)
 		errx(2, "--port does not go with --bridge, where a port is an "
@@ -166,13 +195,19 @@ settle_path(struct conf *cf)
 		errx(2, "a delay does not go with --bridge: links are real");
 	o->plane.place.in_path = true;
 	o->plane.ports.shaped = cf->inpath.rates > 0;
-	if (o->listen == NULL)
-		o->listen = inpath_address(cf->inpath.bridge, address);
+	if (cf->inpath.wire && !o->plane.program->beside)
+		errx(2, "--interfaces does not go with --program %s: it has no "
+		    "address for workers; a bridge has", o->plane.program->name);
+	if (cf->inpath.wire && o->plane.regular_queued)
+		errx(2, "--regular queued goes with --bridge, not with "
+		    "--interfaces");
+	if (o->listen == NULL && !cf->inpath.wire)
+		o->listen = inpath_address(cf->inpath.where, address);
 	if (o->listen == NULL && o->plane.program->beside)
 		o->listen = "127.0.0.1";
 	if (o->listen == NULL)
 		errx(1, "%s has no address: program %s needs one, which its "
-		    "workers send to", cf->inpath.bridge,
+		    "workers send to", cf->inpath.where,
 		    o->plane.program->name);
 }
 
@@ -191,7 +226,7 @@ check(const struct conf *cf)
 			errx(2, "--departures does not go with --format bare: "
 			    "such packets have no number to be found by");
 	}
-	if (o->plane.regular_queued && (cf->inpath.bridge == NULL ?
+	if (o->plane.regular_queued && (cf->inpath.where == NULL ?
 	    !ports_shaped(&o->plane.ports) : !cf->inpath.every &&
 	    cf->inpath.rates == 0))
 		errx(2, "--regular queued goes with --rate: without one "

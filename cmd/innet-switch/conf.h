@@ -14,7 +14,7 @@ struct conf {
 	const char *in[CONF_READ_MAX];
 	size_t ins;
 	const char *departures;
-	struct inpath_conf inpath;	/* bridge NULL: not in the path */
+	struct inpath_conf inpath;	/* where NULL: not in the path */
 	bool regular;			/* how it goes was said */
 	bool live;			/* on sockets, or in the path */
 	const char *trace_option;	/* one of traces, or NULL */

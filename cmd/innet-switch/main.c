@@ -43,7 +43,7 @@ run_live(struct conf *cf, const sigset_t *wait_mask)
 	    .tell = &tell, .again = &again, .wait_mask = wait_mask };
 
 	serves = 1;
-	if (cf->inpath.bridge != NULL)
+	if (cf->inpath.where != NULL)
 		return inpath_run(&path, &cf->inpath, &v, &cf->o, &sc);
 	return service_run(&v, &cf->o, &sc);
 }

@@ -34,7 +34,9 @@ struct inpath_rate {
 };
 
 struct inpath_conf {
-	const char *bridge;		/* NULL: not in the path */
+	const char *where;		/* the bridge, or the interfaces; NULL:
+					 * not in the path */
+	bool wire;			/* there is no bridge */
 	char only[INPATH_PORTS][IF_NAMESIZE];	/* ports; none: all */
 	uint32_t onlys;
 	struct inpath_rate rate[INPATH_PORTS];
@@ -120,13 +122,14 @@ inpath_fail(const struct inpath *ip, const char *what)
 	char text[64];
 
 	if (inpath_missing(text)[0] != '\0')
-		errx(1, "--bridge %s: standing in the path takes privileges "
-		    "that are missing: %s", ip->cf->bridge, text);
+		errx(1, "--%s %s: standing in the path takes privileges that "
+		    "are missing: %s", ip->cf->wire ? "interfaces" : "bridge",
+		    ip->cf->where, text);
 	errno = saved;
 	if (saved == EPERM)
 		errx(1, "%s: %s: not permitted; a user namespace of its own "
-		    "does not give CAP_BPF", ip->cf->bridge, what);
-	err(1, "%s: %s", ip->cf->bridge, what);
+		    "does not give CAP_BPF", ip->cf->where, what);
+	err(1, "%s: %s", ip->cf->where, what);
 }
 
 /* Take the name of an interface's port for ourselves; or -1 with errno. */
@@ -332,13 +335,16 @@ inpath_see_port(struct inpath *ip, const struct netlink_link *l)
 	const uint32_t up = NETLINK_UP | NETLINK_LOWER_UP;
 	const bool was = p != NULL && p->up;
 
+	if (ip->cf->wire && l->master != 0 && !ip->looked)
+		errx(1, "%s is a port of a bridge, which --bridge is for",
+		    l->name);
 	if (p == NULL) {
 		p = inpath_join(ip, l);
 		if (p == NULL && errno == EADDRINUSE)
 			errno = EBUSY;
 		if (p == NULL && !ip->looked && errno == EBUSY)
 			errx(1, "%s: another innet-switch stands at port %s",
-			    ip->cf->bridge, l->name);
+			    ip->cf->where, l->name);
 		if (p == NULL && !ip->looked)
 			inpath_fail(ip, l->name);
 		if (p == NULL) {
@@ -346,7 +352,7 @@ inpath_see_port(struct inpath *ip, const struct netlink_link *l)
 			return;
 		}
 		if (ip->looked)
-			warnx("%s: joins %s", l->name, ip->cf->bridge);
+			warnx("%s: joins %s", l->name, ip->cf->where);
 	}
 	p->up = (l->flags & up) == up;
 	p->forwards = p->up && (!l->has_state ||
@@ -367,7 +373,11 @@ inpath_see_link(void *ctx, const struct netlink_message *m)
 
 	if (!netlink_link(m, &l) || l.gone)
 		return;
-	if (l.index == ip->bridge && l.family != NETLINK_FAMILY_BRIDGE) {
+	if (ip->cf->wire) {
+		if (l.family != NETLINK_FAMILY_BRIDGE &&
+		    inpath_wants(ip, l.name))
+			inpath_see_port(ip, &l);
+	} else if (l.index == ip->bridge && l.family != NETLINK_FAMILY_BRIDGE) {
 		ip->bridge_seen = l.is_bridge;
 		ip->filters_vlans = l.filters_vlans;
 		memcpy(ip->mac, l.mac, sizeof(ip->mac));
@@ -382,6 +392,8 @@ static inline bool
 inpath_look_bridge(struct inpath *ip)
 {
 	ip->bridge_seen = false;
+	if (ip->cf->wire)
+		return true;
 	return links_ask(NETLINK_GET_LINK, 0, inpath_see_link, ip) != -1 &&
 	    ip->bridge_seen;
 }
@@ -422,11 +434,13 @@ inpath_ask_neighbours(struct inpath *ip)
 {
 	ip->stations.forgot = false;
 	ip->asked = true;
+	if (ip->cf->wire)
+		return;			/* it is all learnt from frames */
 	if (links_ask(NETLINK_GET_NEIGHBOUR, NETLINK_FAMILY_BRIDGE,
 	    inpath_see_neighbour, ip) == -1 ||
 	    links_ask(NETLINK_GET_NEIGHBOUR, 0, inpath_see_neighbour, ip) ==
 	    -1)
-		warn("%s: neighbours", ip->cf->bridge);
+		warn("%s: neighbours", ip->cf->where);
 }
 
 /* Look at all interfaces; false if there is no such bridge (any more). */
@@ -438,15 +452,15 @@ inpath_look(struct inpath *ip)
 		ip->port[k].seen = false;
 	if (!inpath_look_bridge(ip))
 		return false;
-	if (links_ask(NETLINK_GET_LINK, NETLINK_FAMILY_BRIDGE,
-	    inpath_see_link, ip) == -1)
+	if (links_ask(NETLINK_GET_LINK, ip->cf->wire ? 0 :
+	    NETLINK_FAMILY_BRIDGE, inpath_see_link, ip) == -1)
 		return false;
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		struct netport *p = &ip->port[k];
 
 		if (p->fd == -1 || p->seen)
 			continue;
-		warnx("%s: leaves %s", p->name, ip->cf->bridge);
+		warnx("%s: leaves %s", p->name, ip->cf->where);
 		inpath_shut(p);
 		keymap_free(&ip->stations.port_of);
 		ip->stations.forgot = true;
@@ -463,8 +477,9 @@ inpath_event(void *ctx, const struct netlink_message *m)
 
 	if (!netlink_link(m, &l))
 		inpath_see_neighbour(ip, m);
-	else if (l.index == ip->bridge || l.master == ip->bridge ||
-	    inpath_port(ip, l.index) != NULL)
+	else if (inpath_port(ip, l.index) != NULL || (ip->cf->wire ?
+	    inpath_wants(ip, l.name) : l.index == ip->bridge ||
+	    l.master == ip->bridge))
 		ip->look = true;
 }
 

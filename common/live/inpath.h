@@ -73,6 +73,27 @@ inpath_flood(struct inpath *ip, const struct netport_frame *f)
 	}
 }
 
+/* A frame that is nobody's here goes on, as a bridge would have it. */
+static inline void
+inpath_forward(struct inpath *ip, const struct netport_frame *f)
+{
+	const struct iovec whole = { f->data, f->len };
+	struct netport *from = ip->now.from;
+	uint32_t k;
+
+	stations_see(&ip->stations, f->data + 6, (uint32_t)(from - ip->port));
+	k = stations_is_group(f->data) ? STATIONS_NOWHERE :
+	    stations_port(&ip->stations, f->data);
+	ip->pl->n[PLANE_PACKETS]++;
+	ip->pl->n[PLANE_REGULAR]++;
+	if (k >= INPATH_PORTS)
+		inpath_flood(ip, f);
+	else if (inpath_may(from, &ip->port[k]))
+		netport_put(&ip->out, &ip->port[k], &f->head, &whole, 1);
+	else
+		ip->n[INPATH_NO_WAY]++;
+}
+
 /* Datagrams a to b of a run pass: they leave as a run of their own. */
 static inline void
 inpath_pass_part(struct inpath *ip, const uint8_t *head, uint32_t a,
@@ -184,8 +205,10 @@ inpath_take_frame(struct inpath *ip, struct netport *from,
 	n->from = from;
 	n->f = f;
 	if (frame_parse(FRAME_ETHERNET, f->data, f->len, f->len, &n->fr) !=
-	    FRAME_UDP || n->fr.payload_at > INPATH_HEAD_MAX) {
-		inpath_flood(ip, f);	/* its lengths lie: let it pass */
+	    FRAME_UDP || n->fr.payload_at > INPATH_HEAD_MAX || (ip->cf->wire &&
+	    (frame_dscp_tos(&n->fr) != UPDATE_TOS ||
+	    stations_is_group(f->data)))) {
+		inpath_forward(ip, f);
 		return;
 	}
 	flow_addr(&n->src, n->fr.flow.src, n->fr.flow.sport, n->fr.flow.v6);
@@ -287,7 +310,7 @@ inpath_hear(struct inpath *ip)
 	ip->look |= got == -1;		/* some were lost */
 	ip->stations.forgot |= got == -1;
 	if (ip->look && !inpath_look(ip)) {
-		warnx("%s: the bridge is gone", ip->cf->bridge);
+		warnx("%s: the bridge is gone", ip->cf->where);
 		ip->serve.broken = true;
 		ip->serve.rc = 1;
 		return;
@@ -395,33 +418,50 @@ inpath_address(const char *bridge, char text[ADDR_NAME_BYTES])
 	return best == 0 ? NULL : text;
 }
 
+/* The bridge, ours alone. */
+static inline void
+inpath_open_bridge(struct inpath *ip)
+{
+	const char *name = ip->cf->where;
+
+	ip->bridge = if_nametoindex(name);
+	if (ip->bridge == 0)
+		errx(1, "--bridge: no interface '%s'", name);
+	if (!inpath_look_bridge(ip))
+		errx(1, "--bridge: '%s' is not a bridge", name);
+	if (ip->filters_vlans)
+		errx(1, "%s filters VLANs (vlan_filtering 1), which a switch "
+		    "in the path does not do", name);
+	ip->lock = inpath_lock(ip->bridge);
+	if (ip->lock == -1 && errno == EADDRINUSE)
+		errx(1, "%s: another innet-switch stands in its path", name);
+	if (ip->lock == -1)
+		err(1, "%s", name);
+}
+
 /* Begin: before the plane, whose driver is inpath_driver, with this struct. */
 static inline void
 inpath_open(struct inpath *ip, const struct inpath_conf *cf,
     const struct serve_conf *sc, const struct program *pr, bool merges,
     union addr *own)
 {
+	const struct steer_what what = { cf->wire, merges, pr->tos != 0 };
+
 	memset(ip, 0, sizeof(*ip));
 	ip->cf = cf;
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		ip->port[k].fd = ip->port[k].hook = ip->port[k].lock = -1;
 		ip->port[k].detour = (struct detour){ -1, -1 };
 	}
-	ip->bridge = if_nametoindex(cf->bridge);
-	if (ip->bridge == 0)
-		errx(1, "--bridge: no interface '%s'", cf->bridge);
-	if (!inpath_look_bridge(ip))
-		errx(1, "--bridge: '%s' is not a bridge", cf->bridge);
-	if (ip->filters_vlans)
-		errx(1, "%s filters VLANs (vlan_filtering 1), which a switch "
-		    "in the path does not do", cf->bridge);
-	ip->lock = inpath_lock(ip->bridge);
-	if (ip->lock == -1 && errno == EADDRINUSE)
-		errx(1, "%s: another innet-switch stands in its path",
-		    cf->bridge);
-	if (ip->lock == -1)
-		err(1, "%s", cf->bridge);
-	if (steer_open(&ip->steer, merges, pr->tos != 0) == -1)
+	ip->lock = -1;
+	if (!cf->wire)
+		inpath_open_bridge(ip);
+	for (uint32_t i = 0; i < cf->onlys && cf->wire; i++) {
+		if (if_nametoindex(cf->only[i]) == 0)
+			errx(1, "--interfaces: no interface '%s'",
+			    cf->only[i]);
+	}
+	if (steer_open(&ip->steer, &what) == -1)
 		inpath_fail(ip, "steering of marked frames");
 	ip->events = links_events();
 	if (ip->events == -1 || !netport_in_init(&ip->in))
@@ -445,7 +485,7 @@ inpath_tell(const struct inpath *ip, bool verbose)
 			n += (size_t)snprintf(text + n, sizeof(text) - n,
 			    "%s%s", n == 0 ? "" : ", ", ip->port[k].name);
 	}
-	fprintf(stderr, "in the path of %s: %s\n", ip->cf->bridge,
+	fprintf(stderr, "in the path of %s: %s\n", ip->cf->where,
 	    n == 0 ? "no port yet" : text);
 	if (verbose)
 		warnx("back-end packet: packet sockets with PACKET_VNET_HDR; "
@@ -462,19 +502,19 @@ inpath_begin(struct inpath *ip, struct plane *pl, bool verbose)
 	ip->pl = pl;
 	k = ports_make(&pl->ports, &none);
 	if (k == PORTS_NONE)
-		err(1, "%s", ip->cf->bridge);
+		err(1, "%s", ip->cf->where);
 	ip->beside = pl->ports.port[k];
 	if (!inpath_look(ip))
-		err(1, "%s", ip->cf->bridge);
-	for (uint32_t i = 0; i < ip->cf->onlys; i++) {
+		err(1, "%s", ip->cf->where);
+	for (uint32_t i = 0; i < ip->cf->onlys && !ip->cf->wire; i++) {
 		if (!inpath_is_port(ip, ip->cf->only[i]))
 			errx(1, "--bridge: '%s' is no port of %s",
-			    ip->cf->only[i], ip->cf->bridge);
+			    ip->cf->only[i], ip->cf->where);
 	}
 	for (uint32_t i = 0; i < ip->cf->rates; i++) {
 		if (!inpath_is_port(ip, ip->cf->rate[i].port))
 			warnx("--port-rate: no port '%s' at %s yet",
-			    ip->cf->rate[i].port, ip->cf->bridge);
+			    ip->cf->rate[i].port, ip->cf->where);
 	}
 	ip->looked = true;
 	inpath_ask_neighbours(ip);
@@ -497,7 +537,8 @@ inpath_close(struct inpath *ip)
 	}
 	steer_close(&ip->steer);
 	close(ip->events);
-	close(ip->lock);
+	if (ip->lock != -1)
+		close(ip->lock);
 	free(ip->in.bytes);
 	stations_free(&ip->stations);
 	serve_close(&ip->serve);

@@ -99,11 +99,15 @@ netport_socket(uint32_t index, int program)
 	    .sll_ifindex = (int)index, .sll_protocol = htons(ETH_P_ALL) };
 	const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC |
 	    SOCK_NONBLOCK, 0);
+	const struct packet_mreq all = { .mr_ifindex = (int)index,
+	    .mr_type = PACKET_MR_PROMISC };
 	const int on = 1;
 	int saved;
 
 	if (fd == -1)
 		return -1;
+	(void)setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all,
+	    sizeof(all));		/* a bridge has it so already */
 	udpio_on(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
 	udpio_on(fd, SOL_SOCKET, SO_RCVBUF, NETPORT_BUFFER_BYTES);
 	udpio_on(fd, SOL_SOCKET, SO_RCVBUFFORCE, NETPORT_BUFFER_BYTES);

@@ -170,6 +170,33 @@ steer_match(struct ebpf_code *c, int map, bool passing, bool marked,
 	ebpf_end(c, pass);
 }
 
+/* The same where every frame is taken. */
+static inline void
+steer_match_all(struct ebpf_code *c, int map, int32_t take, int32_t pass)
+{
+	*c = (struct ebpf_code){ .n = 0 };
+	ebpf_value(c, STEER_SHARED, map);
+	steer_alive(c);
+	ebpf_set(c, 0, take);
+	ebpf_end(c, pass);
+}
+
+/* Which frames are taken. */
+struct steer_what {
+	bool all;		/* every frame; or: */
+	bool passing, marked;	/* as steer_match() has them */
+};
+
+static inline void
+steer_write(struct ebpf_code *c, int map, const struct steer_what *what,
+    int32_t take, int32_t pass)
+{
+	if (what->all)
+		steer_match_all(c, map, take, pass);
+	else
+		steer_match(c, map, what->passing, what->marked, take, pass);
+}
+
 /* The process is alive. */
 static inline void
 steer_beat(struct steer *s)
@@ -212,7 +239,7 @@ steer_close(struct steer *s)
  * with errno, and then nothing is held.
  */
 static inline int
-steer_open(struct steer *s, bool passing, bool marked)
+steer_open(struct steer *s, const struct steer_what *what)
 {
 	struct ebpf_code c;
 	void *p = MAP_FAILED;
@@ -225,10 +252,9 @@ steer_open(struct steer *s, bool passing, bool marked)
 		    MAP_SHARED, s->map, 0);
 	if (p != MAP_FAILED) {
 		s->shared = p;
-		steer_match(&c, s->map, passing, marked, STEER_WHOLE, 0);
+		steer_write(&c, s->map, what, STEER_WHOLE, 0);
 		s->of_socket = ebpf_program(&c, EBPF_OF_SOCKET, NULL, 0);
-		steer_match(&c, s->map, passing, marked, STEER_DROP,
-		    STEER_NEXT);
+		steer_write(&c, s->map, what, STEER_DROP, STEER_NEXT);
 		s->of_hook = ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
 	}
 	if (s->of_socket != -1 && s->of_hook != -1)

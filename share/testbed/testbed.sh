@@ -6,6 +6,7 @@
 #	testbed.sh up rack|two-racks --owner PID [OPTION...]	build; print its id
 #	testbed.sh exec HOST COMMAND...			run COMMAND on a host
 #	testbed.sh addr HOST				its address
+#	testbed.sh switch HOST OPTION...		an innet-switch on a switch
 #	testbed.sh list					id, host, address, owner
 #	testbed.sh down [ID]				tear down
 #
@@ -15,6 +16,7 @@
 #	--burst BYTES		of a link's token bucket (250 us, at least 2 frames)
 #	--queue BYTES		before a link (1500000)
 #	--loss SHARE		of a link's IPv4 packets, each way: 1%, 0.001 (0)
+#	--in-path		a switch stands in the path, not at an address
 #	--owner PID		up: the testbed may go when this process is dead
 #
 # innet-testbed(7) says what stands where.  There is no file to go stale: the
@@ -115,6 +117,7 @@ switch() {
 	link set br0 addrgenmode none up
 	address add $2/24 brd + dev br0
 	END
+	[ -z "$in_path" ] || ip -n "innet-$id-$1" link set br0 alias in-path
 }
 
 # HOST INTERFACE BITS: shape what leaves.  A bucket smaller than an offloaded
@@ -183,7 +186,7 @@ build() {
 # Take the options of a kind of testbed; what follows is the COMMAND.
 options() {
 	workers=4 rate=100mbit core_rate='' burst='' queue=1500000 owner=''
-	keep=''
+	keep='' in_path=''
 	kind=${1-}
 	case $kind in
 	rack|two-racks) shift ;;
@@ -191,6 +194,11 @@ options() {
 	*) misuse "unknown kind of testbed '$kind': rack or two-racks" ;;
 	esac
 	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		if [ "$1" = --in-path ]; then
+			in_path=1
+			shift
+			continue
+		fi
 		[ $# -ge 2 ] || misuse "option $1 needs a value"
 		case $1 in
 		-n) workers=$2 ;;
@@ -296,6 +304,25 @@ known() {
 		die "no host '$1' in testbed $id; there are: ${all//$'\n'/ }"
 }
 
+# HOST OPTION...: an innet-switch there: in the path of its bridge, where
+# packets find it without --upstream, or at its address.
+start_switch() {
+	local on=innet-$id-$1 given=()
+	[[ $(ip -n "$on" -o link show br0 2>/dev/null) ]] || die "$1 is no switch"
+	if [[ $(ip -n "$on" link show br0) != *'alias in-path'* ]]; then
+		exec ip netns exec "$on" innet-switch --listen "$(address "$id" "$1")" "${@:2}"
+	fi
+	shift
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--upstream) shift 2 ;;
+		--upstream=*) shift ;;
+		*) given+=("$1"); shift ;;
+		esac
+	done
+	exec ip netns exec "$on" innet-switch --bridge br0 "${given[@]}"
+}
+
 address() {
 	ip -n "innet-$1-$2" -4 -o address show scope global |
 		sed -nE 's/.* inet ([0-9.]+).*/\1/p'
@@ -345,6 +372,12 @@ addr)
 	known "$1"
 	address "$id" "$1"
 	;;
+switch)
+	[ $# -ge 1 ] || misuse 'switch needs a HOST'
+	privileged
+	known "$1"
+	start_switch "$@"
+	;;
 list)
 	[ $# -eq 0 ] || misuse "unexpected argument '$1'"
 	privileged
@@ -359,6 +392,6 @@ down)
 	;;
 -h|--help)
 	sed -n '2,/^#$/{/^#$/!p};/^#\t/p' "$0" | sed 's/^# \?//' ;;
-'') misuse 'rack, two-racks, up, exec, addr, list or down' ;;
-*) misuse "unknown word '$verb'; rack, two-racks, up, exec, addr, list or down" ;;
+'') misuse 'rack, two-racks, up, exec, addr, switch, list or down' ;;
+*) misuse "unknown word '$verb'; rack, two-racks, up, exec, addr, switch, list or down" ;;
 esac

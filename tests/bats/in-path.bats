@@ -81,7 +81,8 @@ join_workers() {
 @test "in the path: what does not go together is misuse, what is not there is named" {
 	for words in '--port-rate p=1M -r x' '--taps . -r x' '--bridge lo -r x' '--bridge lo --port 1.1.1.1:rate=1M' \
 	    '--bridge lo --upstream :9' '--bridge lo --propagation 1ms' '--bridge , --rate 1M' \
-	    '--bridge averyveryverylongname' '--bridge lo --port-rate x'; do
+	    '--bridge averyveryverylongname' '--bridge lo --port-rate x' '--interfaces a' \
+	    '--interfaces a,b -p iswitch' '--interfaces a,b --rate 1M --regular queued'; do
 		run -2 --separate-stderr innet-switch $words
 		[ -n "$stderr" ]
 	done
@@ -311,4 +312,27 @@ six() {
 	cat table
 	awk '/^in the path/ { a = $5 > 2 * $4 } /^killed/ { b = $2 > 100 && $3 < 1.2 * $2 }
 		/^started/ { c = $3 > 2 * $2 } END { exit !(a && b && c) }' table
+}
+
+@test "in the path: between interfaces, without a bridge, all frames pass and updates merge" {
+	rack
+	run -1 --separate-stderr on switch innet-switch --interfaces w0,w1
+	[[ $stderr == *'is a port of a bridge, which --bridge is for' ]]
+	on switch ip link del br0
+	for p in w0 w1 server; do on switch ip link set $p up; done
+	testbed.sh exec switch innet-switch --interfaces w0,w1,server --port-rate server=10Mbit \
+		--report switch.json >switch.out 2>switch.err 3>&- &
+	switch=$!
+	pids="$pids $switch"
+	said 'in the path of w0,w1,server: '
+	server
+	for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 200; done
+	innet-frames w1 send eth0 "$(on server cat /sys/class/net/eth0/address)"
+	join_workers
+	end_switch
+	kill "$server"
+	wait "$server"
+	jq -e '.totals.aggregated.packets > 100 and .regular > 400 and .interfaces.no_way == 0' switch.json
+	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
+		'$s[0].totals.delivered.constituents == $p[0].constituents'
 }

@@ -230,3 +230,28 @@ killed() {
 	# 5 % on the way up; and whoever asks, asks for what was lost on the way down
 	jq -se '(map(.retransmitted) | add) / (map(.segments_sent) | add) | . > 0.03 and . < 0.08' w?.json
 }
+
+@test "--in-path: the same switch stands at an address or in the path" {
+	privileged
+	unshare -n sh -c 'ip link add br0 type bridge &&
+		innet-switch -q --bridge br0 --listen 127.0.0.1:0 --duration 1ms' 2>why ||
+		skip "no frames can be taken here: $(tail -n 1 why)"
+	cat >job <<-'END'
+	testbed.sh switch switch -p iswitch -H 2 --report report.json &
+	switch=$!
+	for w in 0 1; do
+		testbed.sh exec w$w innet-worker -q -p iswitch --worker $w --check 2 --synthetic 40kB --interval 0 \
+			-c 50 --switch "$(testbed.sh addr switch)" &
+		workers="${workers-} $!"
+	done
+	for w in $workers; do wait "$w"; done
+	kill "$switch"
+	wait "$switch"
+	END
+	testbed.sh rack -n 2 -- bash -eu job
+	jq -e '.jobs["1"].counters.results == 50 * 28 and (has("interfaces") | not)' report.json
+	testbed.sh rack -n 2 --in-path -- bash -eu job
+	jq -e '.jobs["1"].counters.results == 50 * 28 and .interfaces.frames > 0' report.json
+	run -1 --separate-stderr testbed.sh rack -n 1 -- testbed.sh switch w0
+	[[ $stderr == *'w0 is no switch' ]]
+}

@@ -14,6 +14,7 @@ static struct inpath ip;
 static struct plane pl;
 static struct serve_conf sc;
 static struct olaf_conf olaf;
+static struct inpath_conf bridge;
 static struct plane_conf conf = { .program = &olaf_program,
     .settings = &olaf };
 static uint8_t came[NETPORT_GAP + MOST], left[HEAD + MOST];
@@ -34,6 +35,7 @@ begin(void)
 	    .pl = &pl };
 	must(plane_init(&pl, &conf, &inpath_driver, &ip), "memory");
 	ip.pl = &pl;
+	ip.cf = &bridge;
 	ip.asked = true;
 	for (uint32_t k = 0; k < INPATH_PORTS; k++)
 		ip.port[k].fd = -1;
