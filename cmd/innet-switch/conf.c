@@ -196,8 +196,9 @@ settle_path(struct conf *cf)
 	o->plane.place.in_path = true;
 	o->plane.ports.shaped = cf->inpath.rates > 0;
 	if (cf->inpath.wire && !o->plane.program->beside)
-		errx(2, "--interfaces does not go with --program %s: it has no "
-		    "address for workers; a bridge has", o->plane.program->name);
+		errx(2, "--interfaces does not go with --program %s: workers "
+		    "need an address, which a bridge has",
+		    o->plane.program->name);
 	if (cf->inpath.wire && o->plane.regular_queued)
 		errx(2, "--regular queued goes with --bridge, not with "
 		    "--interfaces");

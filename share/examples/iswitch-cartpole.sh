@@ -3,7 +3,8 @@
 # their gradients, in step or not
 #
 #	share/examples/iswitch-cartpole.sh [--async] [--workers N]
-#		[--seed N] [--twice] [--hierarchy] [--steps N] [--out DIR]
+#		[--seed N] [--twice] [--hierarchy [--in-path]] [--steps N]
+#		[--out DIR]
 #
 # Four agents start from the same weights, play games of their own, and each
 # takes Adam's step along the mean of all their gradients, which the switch adds
@@ -17,12 +18,13 @@
 #
 # --twice does it again and compares the weights bit by bit.  --hierarchy is 12
 # agents in two racks, each with a switch, and a third switch over these, in
-# network namespaces with links of 100 Mbit/s; it needs root.  Exits 1 when 475
-# was not reached or the weights differ.
+# network namespaces with links of 100 Mbit/s; it needs root.  With --in-path the
+# switches stand in the path of the racks' bridges.  Exits 1 when 475 was not
+# reached or the weights differ.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
-mode=sync workers='' seed=1 steps=1500000 out='' twice='' hierarchy=''
+mode=sync workers='' seed=1 steps=1500000 out='' twice='' hierarchy='' in_path=''
 say() { printf 'iswitch-cartpole: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
 while [ $# -gt 0 ]; do
@@ -30,6 +32,7 @@ while [ $# -gt 0 ]; do
 	--async) mode=async; shift; continue ;;
 	--twice) twice=1; shift; continue ;;
 	--hierarchy) hierarchy=1; shift; continue ;;
+	--in-path) in_path='--bridge br0'; shift; continue ;;
 	esac
 	[ $# -ge 2 ] || die "$1 needs a value, or is unknown"
 	case $1 in
@@ -52,6 +55,7 @@ async)
 	;;
 esac
 [ "$mode" = sync ] || [ -z "$twice" ] || die '--twice does not go with --async'
+[ -n "$hierarchy" ] || [ -z "$in_path" ] || die '--in-path goes with --hierarchy'
 [ -z "$hierarchy" ] || [ "${workers:=12}" -eq 12 ] || die '--hierarchy has 12 workers'
 workers=${workers:-4}
 [ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
@@ -89,7 +93,7 @@ switch() {
 	at=127.0.0.1
 	[ -z "$hierarchy" ] || at=$(testbed.sh addr "$host")
 	# shellcheck disable=SC2086	# words
-	start "$host" "$name" innet-switch --json -p iswitch $sum \
+	start "$host" "$name" innet-switch --json -p iswitch $sum $in_path \
 		--listen "$at:0" --port-file "$name.port" "$@"
 	for _ in $(seq 500); do
 		[ ! -s "$name.port" ] || { at=$at:$(cat "$name.port"); return; }

@@ -2,7 +2,7 @@
 # iswitch-evaluation.sh - iSwitch's evaluation: Tables 3, 4 and 5, Figure 12
 #
 #	share/examples/iswitch-evaluation.sh -o DIR [--quick] [--seed N]
-#		[--limit SECONDS] [--only NAME[,NAME...]]
+#		[--limit SECONDS] [--only NAME[,NAME...]] [--in-path]
 #
 # Four agents train in a rack of network namespaces with links of 100 Mbit/s,
 # and what carries their gradients differs: a parameter server on a host of its
@@ -24,18 +24,20 @@
 # again.  DIR/results.md and the plots are made from it, also when a run fails;
 # one that fails is tried twice.
 # --only leaves out all algorithms but those named.  --quick is a short form for
-# tests, of fewer runs.  Needs root and jq; without Open MPI there is no ring.
+# tests, of fewer runs.  With --in-path the switch stands in the path of the
+# rack's bridge.  Needs root and jq; without Open MPI there is no ring.
 # Exits 1 when a run failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 say() { printf 'iswitch-evaluation: %s\n' "$*" >&2; }
 misuse() { say "$*"; exit 2; }
-out='' quick='' seed=1 limit=90 only='dqn,a2c,ppo,ddpg'
+out='' quick='' in_path='' seed=1 limit=90 only='dqn,a2c,ppo,ddpg'
 given=$*
 while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) quick=1; shift; continue ;;
+	--in-path) in_path=' --bridge br0'; shift; continue ;;
 	-h|--help) sed -n '2,/^set /{/^set /!p}' "$0" | sed 's/^# \?//'; exit 0 ;;
 	esac
 	[ $# -ge 2 ] || misuse "$1 needs a value, or is unknown"
@@ -109,7 +111,7 @@ trap 'exit 1' INT TERM
 testbed=$(testbed.sh up rack -n $N --rate 100mbit --owner $$) || exit 1
 export INNET_TESTBED=$testbed
 mkdir -p "$out/runs" && cd "$out" || exit 1
-settings="quick=$quick seed=$seed limit=$limit"
+settings="quick=$quick seed=$seed limit=$limit${in_path:+ in-path}"
 if [ -s settings ] && [ "$(cat settings)" != "$settings" ]; then
 	say "$PWD holds results of other settings: $(cat settings)"
 	exit 2
@@ -146,8 +148,8 @@ server() {
 	case $carrier-$mode in
 	ps-sync) host=server how='innet-ps -p iswitch --reduce ordered' ;;
 	ps-async) host=server how='innet-ps -p iswitch --async' ;;
-	switch-sync) host=switch how='innet-switch -p iswitch --reduce ordered' ;;
-	switch-async) host=switch how='innet-switch -p iswitch --async' ;;
+	switch-sync) host=switch how="innet-switch -p iswitch --reduce ordered$in_path" ;;
+	switch-async) host=switch how="innet-switch -p iswitch --async$in_path" ;;
 	esac
 	at=$(testbed.sh addr $host)
 	rm -f "$run.port"

@@ -336,3 +336,15 @@ six() {
 	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
 		'$s[0].totals.delivered.constituents == $p[0].constituents'
 }
+
+@test "in the path: twelve agents under two tiers learn CartPole, to the same bits as on sockets" {
+	once training
+	rack
+	testbed.sh down "$INNET_TESTBED"
+	unset INNET_TESTBED
+	for way in '' --in-path; do
+		"$srcdir/share/examples/iswitch-cartpole.sh" --hierarchy $way --out "$PWD/out$way" >said$way 2>err 3>&-
+	done
+	diff <(grep -E '^(iterations|mean reward|CRC)' said) <(grep -E '^(iterations|mean reward|CRC)' said--in-path)
+	jq -e '.interfaces.frames > 1000' <(cat out--in-path/1-core.out)
+}
