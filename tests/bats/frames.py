@@ -1,8 +1,11 @@
 """frames.py send IFACE MAC | recv IFACE SECONDS | attached IFACE | load ADDR RATE
+           play IFACE MAC FILE VLAN | heard IFACE SECONDS
 
 send:      frames of every kind a switch in the path must not touch, to MAC
 recv:      those that came, in hex, in order
 attached:  how many programs are at the ingress hook of IFACE
+play:      the frames of a capture at IFACE, to MAC, with a tag (VLAN)
+heard:     tag, port and length of each UDP datagram over IPv4 that came
 load:      datagrams whose frames are RATE bit/s, evenly, until killed
 """
 import ctypes
@@ -67,7 +70,20 @@ def send(name, mac):
         time.sleep(0.0005)
 
 
-def recv(name, seconds):
+def play(name, mac, path, vlan):
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    s.bind((name, 0))
+    data, at = open(path, "rb").read(), 24
+    while at < len(data):
+        n = struct.unpack_from("<I", data, at + 8)[0]
+        f = data[at + 16:at + 16 + n]
+        s.send(bytes.fromhex(mac.replace(":", "")) + s.getsockname()[4] +
+               struct.pack("!HH", 0x8100, vlan) + f[12:])
+        at += 16 + n
+
+
+def came(name, seconds):
+    """Each frame that comes, with the tag that the kernel took off."""
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
     s.bind((name, 3))
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
@@ -77,16 +93,29 @@ def recv(name, seconds):
     print("ready", flush=True)
     while time.monotonic() < end:
         try:
-            f, more, _, at = s.recvmsg(4096, 256)
+            f, more, _, at = s.recvmsg(65536, 256)
         except socket.timeout:
-            continue
-        if at[2] == 4 or f[-17:-1] != MARK:
             continue
         for _, kind, aux in more:
             status, _, _, _, _, tci, tpid = struct.unpack("IIIHHHH", aux[:20])
             if kind == 8 and status & 0x10:
                 f = f[:12] + struct.pack("!HH", tpid, tci) + f[12:]
-        print(f[14:].hex(), flush=True)
+        if at[2] != 4:
+            yield f
+
+
+def recv(name, seconds):
+    for f in came(name, seconds):
+        if f[-17:-1] == MARK:
+            print(f[14:].hex(), flush=True)
+
+
+def heard(name, seconds):
+    for f in came(name, seconds):
+        tag = f[12:14] == b"\x81\x00" and int.from_bytes(f[14:16], "big")
+        ip = f[18:] if tag else f[14:]
+        if ip[:1] == b"\x45" and ip[9] == 17:
+            print(tag, int.from_bytes(ip[22:24], "big"), len(ip), flush=True)
 
 
 def attached(name):
@@ -115,6 +144,10 @@ if sys.argv[1] == "send":
     send(sys.argv[2], sys.argv[3])
 elif sys.argv[1] == "recv":
     recv(sys.argv[2], float(sys.argv[3]))
+elif sys.argv[1] == "play":
+    play(*sys.argv[2:5], int(sys.argv[5]))
+elif sys.argv[1] == "heard":
+    heard(sys.argv[2], float(sys.argv[3]))
 elif sys.argv[1] == "load":
     load(sys.argv[2], float(sys.argv[3]))
 else:

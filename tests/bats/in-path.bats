@@ -348,3 +348,18 @@ six() {
 	diff <(grep -E '^(iterations|mean reward|CRC)' said) <(grep -E '^(iterations|mean reward|CRC)' said--in-path)
 	jq -e '.interfaces.frames > 1000' <(cat out--in-path/1-core.out)
 }
+
+@test "in the path: updates with a VLAN tag merge, and leave with it" {
+	rack
+	in_path --port-rate server=10Mbit --report switch.json
+	innet-gen -q --clusters 1 --workers 2 -c 400 -w sent.pcap
+	innet-frames server send eth0 "$(on w0 cat /sys/class/net/eth0/address)"	# where it is
+	testbed.sh exec server python3 "$srcdir/tests/bats/frames.py" heard eth0 2 >heard 3>&- &
+	receiver=$!
+	await heard
+	innet-frames w0 play eth0 "$(on server cat /sys/class/net/eth0/address)" sent.pcap 7
+	wait $receiver
+	end_switch
+	jq -e '.totals.aggregated.packets > 20' switch.json
+	[ "$(grep -c '^7 46638 ' heard)" -eq "$(jq .totals.delivered.packets switch.json)" ]
+}
