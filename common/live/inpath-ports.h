@@ -76,6 +76,7 @@ struct inpath {
 	struct netport_in in;
 	struct netport_out out;
 	int events;
+	const struct pollfd *waited;	/* for them */
 	uint32_t bridge;		/* its index */
 	int lock;			/* it is ours alone */
 	uint8_t mac[6];

@@ -24,280 +24,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/live/inpath-send.h"
+#include "common/live/inpath-take.h"
 #include "common/live/serve.h"
 #include "common/live/service.h"
 
-enum { INPATH_HEAD_MAX = FRAME_V6_BYTES + 8, INPATH_ROUNDS = 64 };
-
-/* Learn from a frame who is where, and see where it goes.  False: nowhere. */
-static inline bool
-inpath_find(struct inpath *ip, const uint8_t *data)
-{
-	struct inpath_frame *n = &ip->now;
-	struct station_at at = { .vlan = n->fr.ip_at > FRAME_ETH_BYTES ?
-	    (uint16_t)(bytes_get(data + 14, 2) & 0xfff) : 0 };
-	uint32_t k;
-
-	memcpy(at.mac, data + 6, 6);
-	stations_see(&ip->stations, at.mac, (uint32_t)(n->from - ip->port));
-	stations_learn(&ip->stations, &n->src, &at);
-	n->to = NULL;
-	if (memcmp(data, ip->mac, 6) == 0)
-		return true;
-	memcpy(at.mac, data, 6);
-	stations_learn(&ip->stations, &n->dst, &at);
-	k = stations_port(&ip->stations, at.mac);
-	if (k == STATIONS_NOWHERE && !ip->asked) {
-		inpath_ask_neighbours(ip);
-		k = stations_port(&ip->stations, at.mac);
-	}
-	if (k < INPATH_PORTS && inpath_may(n->from, &ip->port[k]))
-		n->to = &ip->port[k];
-	else if (k != STATIONS_NOWHERE)
-		ip->n[INPATH_NO_WAY]++;
-	return n->to != NULL || k == STATIONS_NOWHERE;
-}
-
-/* The frame goes by every port but its own, as it came. */
-static inline void
-inpath_flood(struct inpath *ip, const struct netport_frame *f)
-{
-	const struct iovec whole = { f->data, f->len };
-
-	ip->n[INPATH_FLOODED]++;
-	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
-		if (inpath_may(ip->now.from, &ip->port[k]))
-			netport_put(&ip->out, &ip->port[k], &f->head, &whole,
-			    1);
-	}
-}
-
-/* A frame that is nobody's here goes on, as a bridge would have it. */
-static inline void
-inpath_forward(struct inpath *ip, const struct netport_frame *f)
-{
-	const struct iovec whole = { f->data, f->len };
-	struct netport *from = ip->now.from;
-	uint32_t k;
-
-	stations_see(&ip->stations, f->data + 6, (uint32_t)(from - ip->port));
-	k = stations_is_group(f->data) ? STATIONS_NOWHERE :
-	    stations_port(&ip->stations, f->data);
-	ip->pl->n[PLANE_PACKETS]++;
-	ip->pl->n[PLANE_REGULAR]++;
-	if (k >= INPATH_PORTS)
-		inpath_flood(ip, f);
-	else if (inpath_may(from, &ip->port[k]))
-		netport_put(&ip->out, &ip->port[k], &f->head, &whole, 1);
-	else
-		ip->n[INPATH_NO_WAY]++;
-}
-
-/* Datagrams a to b of a run pass: they leave as a run of their own. */
-static inline void
-inpath_pass_part(struct inpath *ip, const uint8_t *head, uint32_t a,
-    uint32_t b)
-{
-	const struct inpath_frame *n = &ip->now;
-	uint8_t *payload = n->f->data + n->fr.payload_at +
-	    (size_t)a * n->seg_bytes;
-	const uint32_t bytes = b < n->segs ? (b - a) * n->seg_bytes :
-	    n->fr.payload_bytes - a * n->seg_bytes;
-	struct virtio_net_hdr v;
-	struct iovec piece[2];
-	struct frame one;
-	uint8_t *own = netport_head(&ip->out, n->to);
-
-	inpath_head(own, head, &n->fr, a, bytes, b - a > 1 ? n->seg_bytes : 0,
-	    &one, &v);
-	piece[0] = (struct iovec){ own, n->fr.payload_at };
-	piece[1] = (struct iovec){ payload, bytes };
-	netport_put(&ip->out, n->to, &v, piece, bytes > 0 ? 2 : 1);
-}
-
-/* What of the frame passes leaves: whole, if all of it does. */
-static inline void
-inpath_pass_on(struct inpath *ip, const uint8_t *head)
-{
-	struct inpath_frame *n = &ip->now;
-	const struct iovec whole = { n->f->data, n->f->len };
-	uint32_t all = 0, a = 0, b;
-
-	for (uint32_t k = 0; k < n->segs; k++) {
-		all += n->passes[k] == 1;
-		if (n->passes[k] > 0)
-			inpath_capture_left(ip, n->to, head, &n->fr,
-			    n->f->data + n->fr.payload_at +
-			    (size_t)k * n->seg_bytes, k, k + 1 < n->segs ?
-			    n->seg_bytes : n->fr.payload_bytes -
-			    k * n->seg_bytes, 0, ip->pl->now_ns);
-	}
-	if (all == n->segs && (n->segs > 1 || !n->changed)) {
-		netport_put(&ip->out, n->to, &n->f->head, &whole, 1);
-		return;
-	}
-	for (; a < n->segs; a = b) {
-		for (b = a + 1; b < n->segs && n->passes[a] == 1 &&
-		    n->passes[b] == 1; b++)
-			;
-		for (int i = 0; i < n->passes[a]; i++)
-			inpath_pass_part(ip, head, a, b);
-	}
-}
-
-/*
- * Datagram k of the run at its time.  Where it passes it is a frame: its
- * headers stand for a while where the end of the one before is.
- */
-static inline void
-inpath_take(struct inpath *ip, const uint8_t *head, uint32_t k)
-{
-	struct inpath_frame *n = &ip->now;
-	const uint32_t bytes = k + 1 < n->segs ? n->seg_bytes :
-	    n->fr.payload_bytes - k * n->seg_bytes;
-	uint8_t *payload = n->f->data + n->fr.payload_at +
-	    (size_t)k * n->seg_bytes, save[INPATH_HEAD_MAX];
-	const uint32_t h = n->fr.payload_at;
-	const bool own = n->to == NULL, trusted = (n->f->head.flags &
-	    (VIRTIO_NET_HDR_F_NEEDS_CSUM | VIRTIO_NET_HDR_F_DATA_VALID)) != 0;
-	struct frame one = n->fr;
-	struct virtio_net_hdr v;
-	struct packet p = { .from = &n->src, .to = &n->dst,
-	    .way = PACKET_WAY_OWN, .tos = n->fr.tos, .payload = payload,
-	    .bytes = bytes, .wire_bytes = bytes + h };
-
-	if (!own || !trusted) {
-		p.frame = &one;
-		p.is = FRAME_UDP;
-		p.data = payload - h;
-		p.have = p.len = bytes + h;
-	}
-	n->seg = k;
-	if (!own && n->segs > 1) {
-		plane_flush(ip->pl);	/* it may have borrowed what changes */
-		memcpy(save, p.data, h);
-		inpath_head(p.data, head, &n->fr, k, bytes, 0, &one, &v);
-	}
-	serve_come(&ip->serve, n->f->stamp_ns);
-	for (int c = plane_copies(ip->pl); c > 0; c--) {
-		inpath_capture(ip->serve.cf->ingress, head, &n->fr, payload, k,
-		    bytes, 0, ip->pl->now_ns);
-		inpath_capture(n->from->came, head, &n->fr, payload, k, bytes,
-		    0, ip->pl->now_ns);
-		plane_take(ip->pl, &p);
-		n->changed |= p.changed;
-	}
-	if (!own && n->segs > 1)
-		memcpy(p.data, save, h);
-}
-
-/* A frame that came at a port. */
-static inline void
-inpath_take_frame(struct inpath *ip, struct netport *from,
-    const struct netport_frame *f)
-{
-	struct inpath_frame *n = &ip->now;
-	const uint8_t type = f->head.gso_type & ~VIRTIO_NET_HDR_GSO_ECN;
-	uint8_t head[INPATH_HEAD_MAX];
-
-	ip->n[INPATH_FRAMES]++;
-	n->from = from;
-	n->f = f;
-	if (frame_parse(FRAME_ETHERNET, f->data, f->len, f->len, &n->fr) !=
-	    FRAME_UDP || n->fr.payload_at > INPATH_HEAD_MAX || (ip->cf->wire &&
-	    (frame_dscp_tos(&n->fr) != UPDATE_TOS ||
-	    stations_is_group(f->data)))) {
-		inpath_forward(ip, f);
-		return;
-	}
-	flow_addr(&n->src, n->fr.flow.src, n->fr.flow.sport, n->fr.flow.v6);
-	flow_addr(&n->dst, n->fr.flow.dst, n->fr.flow.dport, n->fr.flow.v6);
-	if (!inpath_find(ip, f->data))
-		return;
-	n->seg_bytes = type == NETPORT_GSO_UDP && f->head.gso_size > 0 ?
-	    f->head.gso_size : n->fr.payload_bytes;
-	n->segs = n->fr.payload_bytes <= n->seg_bytes ? 1 :
-	    (n->fr.payload_bytes - 1) / n->seg_bytes + 1;
-	if ((n->to == NULL && memcmp(f->data, ip->mac, 6) != 0) ||
-	    n->segs > INPATH_RUN_MAX) {
-		inpath_flood(ip, f);
-		return;
-	}
-	memcpy(head, f->data, n->fr.payload_at);
-	memset(n->passes, 0, n->segs);
-	n->changed = false;
-	for (uint32_t k = 0; k < n->segs; k++)
-		inpath_take(ip, head, k);
-	if (n->to != NULL)
-		inpath_pass_on(ip, head);
-}
-
-/* What has come at one port, a part at a time. */
-static inline void
-inpath_receive_port(struct inpath *ip, struct netport *p)
-{
-	ip->in.more = true;
-	for (int k = 0; k < SERVE_BATCHES && ip->in.more; k++) {
-		const int n = netport_recv(p, &ip->in);
-
-		clock_read(&ip->serve.clock);
-		ip->serve.hasty = false;
-		for (int i = 0; i < n; i++)
-			inpath_take_frame(ip, p, &ip->in.got[i]);
-		plane_flush(ip->pl);
-		netport_send(&ip->out, 0);
-		serve_advance(&ip->serve, ip->serve.clock.now_ns);
-	}
-}
-
-/* A regular frame is about to leave by a port: it is to wait there. */
-static inline void
-inpath_take_leaving(struct inpath *ip, struct netport *port, uint8_t *data,
-    uint32_t len)
-{
-	struct inpath_frame *n = &ip->now;
-	const enum frame_is is = frame_parse(FRAME_ETHERNET, data, len, len,
-	    &n->fr);
-	const struct netport_frame none = { .data = data, .len = len };
-	struct packet p = { .from = &n->src, .to = &n->dst,
-	    .way = PACKET_WAY_OWN, .tos = is == FRAME_OTHER ? 0 : n->fr.tos,
-	    .payload = data + n->fr.payload_at, .bytes = n->fr.payload_bytes,
-	    .wire_bytes = len, .frame = &n->fr, .is = is, .data = data,
-	    .have = len, .len = len };
-
-	n->f = &none;
-	n->from = n->to = port;
-	n->segs = 1;
-	n->seg = 0;
-	flow_addr(&n->src, n->fr.flow.src, n->fr.flow.sport, n->fr.flow.v6);
-	flow_addr(&n->dst, n->fr.flow.dst, n->fr.flow.dport, n->fr.flow.v6);
-	serve_come(&ip->serve, ip->serve.clock.wall_ns);
-	inpath_capture_whole(ip->serve.cf->ingress, data, len, ip->pl->now_ns);
-	inpath_capture_whole(port->came, data, len, ip->pl->now_ns);
-	ip->pl->n[PLANE_PACKETS]++;
-	plane_regular(ip->pl, &p);
-	n->f = NULL;
-}
-
-/* What is about to leave by a port whose regular traffic waits. */
-static inline void
-inpath_receive_leaving(struct inpath *ip, struct netport *p)
-{
-	uint8_t *to = ip->in.bytes + NETPORT_GAP;
-
-	clock_read(&ip->serve.clock);
-	for (int k = 0; k < UDPIO_BATCH * 4; k++) {
-		const uint32_t n = detour_read(&p->detour, to,
-		    NETPORT_FRAME_BYTES);
-
-		if (n == 0)
-			break;
-		if (n >= FRAME_ETH_BYTES)
-			inpath_take_leaving(ip, p, to, n);
-	}
-	netport_send(&ip->out, 0);
-}
+enum { INPATH_ROUNDS = 64 };	/* of what the kernel tells, at once */
 
 /* What the kernel tells of interfaces and neighbours. */
 static inline void
@@ -320,6 +51,23 @@ inpath_hear(struct inpath *ip)
 	steer_own(&ip->steer, ip->mac, addr_port(&ip->serve.own.u.local));
 }
 
+/* What ports lost is of the whole switch too. */
+static inline void
+inpath_count(struct inpath *ip)
+{
+	struct serve_account *all = &ip->serve.gone;
+
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		struct netport *p = &ip->port[k];
+
+		netport_count_drops(p);
+		all->kernel += p->kernel_drops - p->told_drops;
+		all->send_failed += p->failed - p->told_failed;
+		p->told_drops = p->kernel_drops;
+		p->told_failed = p->failed;
+	}
+}
+
 /* serve_beside.receive */
 static inline void
 inpath_receive(void *ctx)
@@ -327,20 +75,27 @@ inpath_receive(void *ctx)
 	struct inpath *ip = ctx;
 
 	steer_beat(&ip->steer);
-	inpath_hear(ip);
+	if (ip->waited != NULL && ip->waited->revents != 0)
+		inpath_hear(ip);
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
-		if (ip->port[k].fd != -1)
-			inpath_receive_port(ip, &ip->port[k]);
-		if (ip->port[k].detour.tap != -1)
-			inpath_receive_leaving(ip, &ip->port[k]);
+		struct netport *p = &ip->port[k];
+		const struct pollfd *w = p->waited;
+
+		p->waited = NULL;
+		if (w == NULL || p->fd == -1)
+			continue;
+		if (w[0].revents != 0)
+			inpath_receive_port(ip, p);
+		if (p->detour.tap != -1 && w[1].revents != 0)
+			inpath_receive_leaving(ip, p);
 	}
 	if (ip->serve.clock.now_ns - ip->told_ns >= TIMER_SECOND_NS) {
 		ip->told_ns = ip->serve.clock.now_ns;
 		ip->asked = false;
+		inpath_count(ip);
 		for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 			struct netport *p = &ip->port[k];
 
-			netport_count_drops(p);
 			if (p->came == NULL)
 				continue;
 			pcapio_flush(p->came);
@@ -362,23 +117,28 @@ inpath_end(void *ctx)
 		if (ip->port[k].fd != -1)
 			inpath_receive_port(ip, &ip->port[k]);
 	}
+	inpath_count(ip);
 }
 
 /* serve_beside.polls */
 static inline uint32_t
 inpath_polls(void *ctx, struct pollfd *p)
 {
-	const struct inpath *ip = ctx;
+	struct inpath *ip = ctx;
 	uint32_t n = 0;
 
+	ip->waited = p;
 	p[n++] = (struct pollfd){ .fd = ip->events, .events = POLLIN };
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
-		if (ip->port[k].fd != -1)
-			p[n++] = (struct pollfd){ .fd = ip->port[k].fd,
-			    .events = POLLIN };
-		if (ip->port[k].detour.tap != -1)
+		struct netport *port = &ip->port[k];
+
+		port->waited = port->fd == -1 ? NULL : &p[n];
+		if (port->fd == -1)
+			continue;
+		p[n++] = (struct pollfd){ .fd = port->fd, .events = POLLIN };
+		if (port->detour.tap != -1)
 			p[n++] = (struct pollfd){ .events = POLLIN,
-			    .fd = ip->port[k].detour.tap };
+			    .fd = port->detour.tap };
 	}
 	return n;
 }

@@ -57,6 +57,8 @@ struct netport {
 	struct port *port;		/* of the plane; borrowed */
 	struct pcapio_out *came, *left;	/* captures of --taps, or NULL */
 	uint64_t kernel_drops, failed;
+	uint64_t told_drops, told_failed;	/* in the switch's account */
+	const struct pollfd *waited;	/* for it, and its detour behind it */
 };
 
 /* A frame that came. */
