@@ -248,6 +248,20 @@ tell_hints(const struct conf *cf, const struct updates *in)
 	free(line);
 }
 
+/* All that was recognised had something wrong with it. */
+static void
+tell_unsound(const struct updates *in)
+{
+	unsigned most = 0;
+
+	for (unsigned k = 1; k < SOUNDNESS_VERDICTS; k++)
+		if (in->ignored[k] > in->ignored[most])
+			most = k;
+	warnx("%s: none of %" PRIu64 " packet%s could be taken: %" PRIu64
+	    " %s", pcapio_name(in->in.path, false), in->in.packets,
+	    plural(in->in.packets), in->ignored[most], soundness_name(most));
+}
+
 bool
 tell_unrecognised(const struct conf *cf, const struct source *s)
 {
@@ -256,10 +270,13 @@ tell_unrecognised(const struct conf *cf, const struct source *s)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct updates *in = &s->file[i].up;
 
-		if (in->regular == 0 || in->regular + in->in.copies <
-		    in->in.packets)
+		if (in->in.packets == 0 || in->regular + in->in.copies +
+		    updates_ignored(in) < in->in.packets)
 			continue;
-		tell_hints(cf, in);
+		if (updates_ignored(in) == 0)
+			tell_hints(cf, in);
+		else
+			tell_unsound(in);
 		any = true;
 	}
 	return any;

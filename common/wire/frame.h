@@ -222,7 +222,8 @@ frame_ip_sum_ok(const uint8_t *p, const struct frame *f)
 	const uint8_t *ip = p + f->ip_at;
 
 	return f->flow.v6 ||
-	    inetsum_fold(inetsum_add(0, ip, (ip[0] & 15u) * 4)) == 0xffff;
+	    inetsum_fold(inetsum_add(0, ip, (ip[0] & 15u) * 4)) == 0xffff ||
+	    (ip[10] | ip[11]) == 0;
 }
 
 /*
