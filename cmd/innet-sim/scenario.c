@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/scenario.h"
+#include "common/olaf/txctl.h"
 #include "common/traffic/arrivals.h"
 #include "common/wire/frame.h"
 #include "common/wire/update.h"
@@ -23,7 +24,6 @@ static const char *const gaps[] = { "periodic", "poisson", "onoff",
 	"lognormal", NULL };
 static const char *const phases[] = { "random", "aligned", "cluster",
 	"window", "order", NULL };
-static const char *const controls[] = { "none", "urgent", "fair", NULL };
 static const char *const rewards[] = { "flat", "rising", "noisy", NULL };
 static const char *const none[] = { "none", NULL };
 static const char *const same[] = { "same", NULL };
@@ -134,7 +134,7 @@ static const struct json_reader_key worker_keys[] = {
 	{ "wait", JSON_READER_TIME, AT(workers, wait_ns), "0",
 	    .help = "for a model after an update, at most; 0: not at all" },
 	{ "control", JSON_READER_WORD, AT(workers, control), "none",
-	    .words = controls, .help = "transmission control" },
+	    .words = txctl_words, .help = "transmission control" },
 	{ "threshold", JSON_READER_TIME, AT(workers, threshold_ns), "400ms",
 	    .help = "of transmission control" },
 	{ "rewards", JSON_READER_WORD, AT(workers, rewards), "flat",

@@ -66,7 +66,7 @@ static const struct opt opts[] = {
 	{ PACE, "pace", "RATE", "--async: send no faster (default: no limit)" },
 	{ EVERY, "every", "N", "--async: --json tells each N-th round (100)" },
 	{ CONTROL, "control", "NAME",
-	    "olaf: none (default), urgent[:T] or fair[:T]" },
+	    "olaf: none (default), urgent or fair[-locked][:T]" },
 	{ REDUCE, "reduce", "HOW",
 	    "dlp: what comes back: mean (default), median" },
 	{ SESSION, "session", "LIST",
@@ -141,8 +141,6 @@ parse_program(const char *name)
 static bool
 parse_worker(int ch, struct worker_conf *w)
 {
-	static const char *const controls[] = { "none", "urgent", "fair",
-	    NULL };
 	uint64_t v = 0;
 	char *colon;
 
@@ -170,7 +168,7 @@ parse_worker(int ch, struct worker_conf *w)
 			*colon = '\0';
 		}
 		w->control = (enum txctl_kind)opt_word("control", optarg,
-		    controls);
+		    txctl_words);
 		return true;
 	case MTU:
 		opt_check("mtu", optarg, num_bytes(optarg, 128,

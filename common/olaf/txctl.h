@@ -6,7 +6,10 @@
  * keeps the last one and sends with probability min(Qmax / N + f, 1), where f
  * grows with the time d since that status came: nothing up to the threshold
  * T, then v (d - T), d and T in seconds.  v is 1/T a second ("urgent") or T
- * ("fair").  Pure: time and the random draw are arguments.
+ * ("fair").  The paper's control is off while N = Qmax, where one slot is
+ * locked by what is in transmission and updates are dropped; the kinds "locked"
+ * count Qmax - 1 slots, so they act from N = Qmax on.
+ * Pure: time and the random draw are arguments.
  */
 #ifndef INNET_OLAF_TXCTL_H
 #define INNET_OLAF_TXCTL_H
@@ -16,7 +19,15 @@
 
 #include "common/wire/update.h"
 
-enum txctl_kind { TXCTL_NONE, TXCTL_URGENT, TXCTL_FAIR };
+enum txctl_kind {
+	TXCTL_NONE, TXCTL_URGENT, TXCTL_FAIR, TXCTL_URGENT_LOCKED,
+	TXCTL_FAIR_LOCKED
+};
+
+/* The words for them, in their order. */
+static const char *const txctl_words[] = {
+	"none", "urgent", "fair", "urgent-locked", "fair-locked", NULL
+};
 
 struct txctl {
 	enum txctl_kind kind;
@@ -41,16 +52,20 @@ txctl_status(struct txctl *t, const struct update_status *s, uint64_t now_ns)
 static inline double
 txctl_probability(const struct txctl *t, uint64_t now_ns)
 {
+	const bool locked = t->kind >= TXCTL_URGENT_LOCKED;
+	const bool fair = t->kind == TXCTL_FAIR ||
+	    t->kind == TXCTL_FAIR_LOCKED;
+	const unsigned slots = (unsigned)t->last.capacity -
+	    (locked && t->last.capacity > 0);
 	double d, threshold, p;
 
-	if (t->kind == TXCTL_NONE || !t->known ||
-	    t->last.capacity >= t->last.active)
+	if (t->kind == TXCTL_NONE || !t->known || slots >= t->last.active)
 		return 1;
-	p = (double)t->last.capacity / t->last.active;
+	p = (double)slots / t->last.active;
 	if (now_ns > t->came_ns && now_ns - t->came_ns > t->threshold_ns) {
 		d = (double)(now_ns - t->came_ns) * 1e-9;
 		threshold = (double)t->threshold_ns * 1e-9;
-		if (t->kind == TXCTL_FAIR)
+		if (fair)
 			p += threshold * (d - threshold);
 		else if (threshold > 0)
 			p += (d - threshold) / threshold;

@@ -137,6 +137,16 @@ limits(void)
 	t.kind = TXCTL_FAIR;
 	ok(txctl_probability(&t, 9000 * MS) == 0.5,
 	    "fair with T = 0 never grows");
+	t = told(TXCTL_URGENT_LOCKED, 7);
+	ok(sure(&t), "locked, N = 7 of 8 slots: always send");
+	t = told(TXCTL_URGENT_LOCKED, 8);
+	ok(txctl_probability(&t, 1000 * MS) == 7 / 8.0 &&
+	    txctl_probability(&t, 1800 * MS) == 1,
+	    "locked, N = 8: seven slots are there, and urgent grows to 1");
+	t = told(TXCTL_FAIR_LOCKED, 14);
+	ok(txctl_probability(&t, 1000 * MS) == 0.5 &&
+	    txctl_probability(&t, 2400 * MS) == 0.5 + 0.4,
+	    "locked, N = 14: half, and fair grows by T (d - T)");
 	t = told(TXCTL_FAIR, 65535);
 	t.last.capacity = 0;
 	ok(txctl_probability(&t, 1000 * MS) == 0, "no slot at all: never");
