@@ -29,30 +29,40 @@ def jain: (add * add) / (length * (map(. * .) | add));
 def queue: .point | .["switches[*].queue"] // .["switches[sw].queue"];
 def rate: .point["links[sw].rate"];
 
-# Table 1.  Lost is what neither came nor is inside what came.
-def table1_of($q; $r): .table1[] | select(.group == "all" and queue == $q
-	and rate == $r) | . + { lost: ((.sent - .merged) / .sent * 100) };
+# Table 1: of bursts, of steady workers on a link that takes a time for each frame
+# and merge, and of steady workers alone.  Lost is what neither came nor is inside
+# what came; of steady workers, what was dropped.
+def table1_settings: [ "table1", "table1-periodic", "table1-natural" ];
+def table1_of($set; $q; $r): .[$set][] | select(.group == "all" and queue == $q
+	and (rate | rtrimstr("G") | rtrimstr("M")) == ($r | rtrimstr("G"))) |
+	. + { lost: (if $set == "table1" then (.sent - .merged) / .sent * 100
+		else .dropped / .sent * 100 end) };
 def table1_figures: . as $all | known.table1[] | . as $k |
-	($all | table1_of($k.queue; $k.rate)) as $h |
-	([ "received", $k.paper[0], $h.received, $k.other[0], 0 ],
+	[ table1_settings[] as $s | $all | table1_of($s; $k.queue; $k.rate) ] as $h |
+	([ "received", $k.paper[0], ($h | map(.received)), $k.other[0], 0 ],
 	if $k.paper[1] then
-	[ "aggregated", $k.paper[1], $h.aggregated, $k.other[1], 0 ] else empty end,
-	[ "lost, %", $k.paper[2], $h.lost, $k.other[2], 1 ]) |
-	{ queue: $k.queue, rate: $k.rate, name: .[0], of: .[1:4], n: .[4] };
-def reduction($r): table1_of("olaf"; $r).mean_age_ns as $o |
-	(1 - $o / table1_of("fifo"; $r).mean_age_ns) * 100;
+	[ "aggregated", $k.paper[1], ($h | map(.aggregated)), $k.other[1], 0 ] else empty end,
+	[ "lost, %", $k.paper[2], ($h | map(.lost)), $k.other[2], 1 ]) |
+	{ queue: $k.queue, rate: $k.rate, name: .[0], paper: .[1], here: .[2],
+	  other: .[3], n: .[4] };
+def reduction($s; $r): table1_of($s; "olaf"; $r).mean_age_ns as $o |
+	(1 - $o / table1_of($s; "fifo"; $r).mean_age_ns) * 100;
+def table1_row: . as $f | [ .queue, .rate, .name, (.paper | shown($f.n)),
+	(.here[] | shown($f.n)), (.other | shown($f.n)),
+	(.here[0:2][] | if $f.n == 0 then against($f.paper) else points($f.paper) end) ];
 def table1:
-	([ "queue", "out", "" ] + columns | head),
-	(table1_figures as $f | $f | [ .queue, .rate, .name ] +
-		($f.of | if $f.n == 0 then compared(0) else compared_points end) | row),
-	(. as $all | ("40G", "20G") as $r |
-		[ "olaf for fifo", $r, "mean age less, %" ] +
-		([ known.ages[$r].paper, ($all | reduction($r)),
-		known.ages[$r].other ] | compared_points) | row);
+	([ "queue", "out", "", "paper", "bursts", "periodic", "natural",
+		"bursts, other simulation", "bursts off the paper",
+		"periodic off the paper" ] | head),
+	(table1_figures | table1_row | row),
+	(. as $all | ("40G", "20G") as $r | { queue: "olaf for fifo", rate: $r,
+		name: "mean age less, %", paper: known.ages[$r].paper,
+		here: [ table1_settings[] as $s | $all | reduction($s; $r) ],
+		other: known.ages[$r].other, n: 1 } | table1_row | row);
 def table1_csv:
-	[ "queue", "paper", "simulation", "other simulation" ],
+	[ "queue", "paper", "bursts", "periodic", "natural" ],
 	(table1_figures | select(.name == "received") |
-		[ "\(.queue) \(.rate)" ] + .of) | @csv;
+		[ "\(.queue) \(.rate)", .paper ] + .here) | @csv;
 
 # Figure 6: k merges, of the switch's own counts and of the filter's packets.
 def at_most($k): (map(.value) | add) as $all |

@@ -7,12 +7,12 @@
 # the paper has, what comes out, what an independent simulation of the same
 # settings had, how far apart they are, and why.  Plots, and the figures as CSV,
 # stand beside it.  30 runs of each point, 3 of Figure 7; --quick has few where
-# many take long.  NAME is table1, figure6, figure7, figure9 (and Tables 2 and
-# 3), figure10, datacenter or iswitch.  A plot needs gnuplot, all of it jq.
+# many take long.  NAME is table1, verify, figure6, figure7, figure9 (and Tables 2
+# and 3), figure10, datacenter or iswitch.  A plot needs gnuplot, all of it jq.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 scenarios=$here/../scenarios
-parts='table1 figure6 figure7 figure9 figure10 datacenter iswitch'
+parts='table1 verify figure6 figure7 figure9 figure10 datacenter iswitch'
 quick='' runs=30 jobs='' only='' dir=reproduced
 said="share/examples/reproduce.sh${*:+ $*}"
 say() { printf 'reproduce: %s\n' "$*" >&2; }
@@ -74,8 +74,47 @@ bars() {
 
 table1() {
 	sim table1 "$runs" olaf-table1.json
+	sim table1-periodic "$runs" olaf-table1-periodic.json
+	sim table1-natural "$runs" olaf-table1-periodic.json --set wire_overhead=0B \
+		--set 'links[sw].frame_time=0ns' --set 'switches[sw].merge_time=0ns' \
+		--set 'workers[0].access_rate=64M'
 	part table1 "Olaf, Table 1: what comes through a queue of eight"
 	bars table1 'packets received'
+}
+
+# Each reading of the paper's claim, as innet-verify decides it; empty is where a
+# cluster has no second delivery, so that nothing is compared.
+verify() {
+	local reading what p of
+	printf '\n## Olaf, sections 6 and 12: two clusters, fair to 0.1\n\n'
+	command -v innet-verify >/dev/null || { printf 'Not run: innet-verify is missing (Z3).\n'; return; }
+	printf '| p/C, slots, offsets | 100/100 ms | 100/300 ms |\n|---|---|---|\n'
+	while IFS='|' read -r reading what; do
+		printf '| %s' "$what"
+		for p in equal unequal; do
+			case $quick$reading in 1seconds*) printf ' | not run'; continue ;; esac
+			of=$(innet-verify -q --json --objective 'fair<=0.1' "$scenarios/verify/$reading-$p.json") || true
+			printf ' | %s' "$(jq -r 'if .verdict != "fails" then .verdict
+				elif any(.run[]; .peaks == 0) then "empty"
+				else "fails, peaks \(.run | map(.peak_sum_ns / .peaks / 1e6 | round | tostring) | join(" and ")) ms" end' <<<"$of")"
+		done
+		printf ' |\n'
+	done <<-'END'
+		2ms-free|2 ms, 8 slots, any
+		2ms-fixed|2 ms, 8 slots, 0
+		2ms-one-slot-fixed|2 ms, 1 slot, 0
+		2ms-one-slot-control-free|2 ms, 1 slot and control, any
+		periods-one-slot-free|200 ms, 1 slot, any
+		periods-two-slots-fixed|200 ms, 2 slots, 0
+		periods-two-slots-free|200 ms, 2 slots, any
+		periods-three-slots-fixed|200 ms, 3 slots, 0
+		seconds-fixed|2 s, 3 slots, 0
+		seconds-free|2 s, 3 slots, any
+		seconds-two-slots-fixed|2 s, 2 slots, 0
+		seconds-one-slot-control-fixed|2 s, 1 slot and control, 0
+	END
+	printf '\n'
+	why verify
 }
 
 figure6() {

@@ -57,6 +57,26 @@ near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p
 	done
 }
 
+@test "Table 1: steady workers meet the counts with a time a frame and a merge" {
+	p=table1-periodic
+	near "$(of $p '40M fifo' all received)" 6109 3
+	near "$(of $p '20M fifo' all received)" 3476 3
+	near "$(of $p '40M olaf' all received)" 4823 9
+	near "$(of $p '40M olaf' all aggregated)" 7204 8
+	near "$(of $p '20M olaf' all aggregated)" 9343 3
+	# without them they are far off
+	holds 'r > 8000' "r=$(of table1-natural '40M fifo' all received)"
+	grep -q '^| olaf for fifo | 40G | mean age less, % | 69.0 | ' "$report/report.md"
+}
+
+@test "verification: each reading of p/C has its verdict, and empty ones are named" {
+	command -v innet-verify >/dev/null || skip 'no innet-verify'
+	grep -q '^| 2 ms, 8 slots, any | holds | fails, peaks 102 and 303 ms |$' "$report/report.md"
+	grep -q '^| 2 ms, 1 slot, 0 | empty | empty |$' "$report/report.md"
+	grep -q '^| 200 ms, 3 slots, 0 | holds | fails, peaks 606 and 894 ms |$' "$report/report.md"
+	grep -q '^| 2 s, 3 slots, 0 | not run | not run |$' "$report/report.md"
+}
+
 @test "Figure 6: merges a packet within 3 %, and the filter's as the simulator's" {
 	for want in 40G:1.63 20G:3.84 5G:13.98; do
 		row=$(grep "^| ${want%:*} .* | [0-9.]* |\$" "$report/report.md" | head -n 1)
