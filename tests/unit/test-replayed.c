@@ -51,13 +51,13 @@ admission(void)
 	admitted(row, 4, "updates of no one offset", "beyond the offset");
 }
 
-/* Both at once, four times: the second is never served. */
+/* Both at once, four times: the second is never served, nor compared. */
 static void
 objectives(void)
 {
 	static const struct { const char *text; bool missed; } is[] = {
 		{ "no-loss", true }, { "peak<=400ns", false },
-		{ "peak<=399ns", true }, { "fair<=0", false },
+		{ "peak<=399ns", true }, { "fair<=0", true },
 	};
 	struct planned row[8];
 	struct schedule s = { row, 8 };
