@@ -249,6 +249,11 @@ check_fate(const struct scenario *s, const struct scenario_fault *f, size_t i,
 	for (size_t k = 0; k < s->trainings.n; k++) {
 		const struct scenario_training *t = &scenario_trainings(s)[k];
 
+		if (f->worker == SCENARIO_KILLED && scenario_strikes(f, t) &&
+		    t->program == TRAINING_DLP)
+			return json_reader_fail_at(r, "faults", i, "worker",
+			    "%s: none can join a session of dlp again",
+			    training_name(t));
 		if (f->worker != SCENARIO_KILLED || !scenario_strikes(f, t))
 			continue;
 		if (t->mode != TRAINING_SYNC || t->approach == TRAINING_RING)
@@ -260,6 +265,22 @@ check_fate(const struct scenario *s, const struct scenario_fault *f, size_t i,
 			return json_reader_fail_at(r, "faults", i, "worker",
 			    "%s: with barrier, workers wait for each other "
 			    "beside the network", training_name(t));
+	}
+	return true;
+}
+
+/* A switch that fails forgets a session of dlp, and workers wait for ever. */
+static bool
+check_down(const struct scenario *s, const struct scenario_fault *f, size_t i,
+    struct json_reader *r)
+{
+	for (size_t k = 0; k < s->trainings.n; k++) {
+		const struct scenario_training *t = &scenario_trainings(s)[k];
+
+		if (t->program == TRAINING_DLP && scenario_strikes(f, t))
+			return json_reader_fail_at(r, "faults", i, "switch",
+			    "%s: a session of dlp would be lost",
+			    training_name(t));
 	}
 	return true;
 }
@@ -277,6 +298,8 @@ check_fault(const struct scenario *s, size_t i, struct json_reader *r)
 		return json_reader_fail_at(r, "faults", i, NULL,
 		    "needs a link, a switch or a worker");
 	if (worker && !check_fate(s, f, i, r))
+		return false;
+	if (f->node[0] != '\0' && !check_down(s, f, i, r))
 		return false;
 	if (n == 0 && s->trainings.n > 0)
 		return json_reader_fail_at(r, "faults", i, link ? "link" :

@@ -47,7 +47,7 @@ train_addr(const struct training *t, const struct sim_node *n)
 		ip[2] = (uint8_t)(255 - ip[2]);
 	}
 	a.in.sin_family = AF_INET;
-	a.in.sin_port = htons(n < t->host ? UPDATE_PORT : TRAIN_PORT);
+	a.in.sin_port = htons(n < t->host ? train_port(t) : TRAIN_PORT);
 	memcpy(&a.in.sin_addr, ip, 4);
 	return a;
 }
@@ -118,6 +118,8 @@ train_open_machine(struct train_switch *w)
 	    .settings = set, .place = { .address = w->self, .live = true,
 	    .xid = 1 + (w->lives++ << TRAIN_LIFE), .memory_bytes =
 	    t->ledger == NULL ? 0 : w->sim->sc->chaos->memory_bytes } };
+	if (train_is_dlp(t))
+		train_dlp_machine(w);
 	w->plane = sim_have(1, sizeof(*w->plane), "switches");
 	if (!plane_init(w->plane, &w->conf, &train_driver, w))
 		err(1, "switches");
@@ -232,6 +234,8 @@ open_worker(struct sim *s, struct train_worker *w)
 		train_ring_open(w);
 		w->in = true;
 		t->joined++;
+	} else if (train_is_dlp(t)) {
+		train_dlp_open(w, s->now_ns);
 	} else if (t->cf->mode == TRAINING_SYNC) {
 		train_open_worker(s, w, 0, 1);
 	} else {
@@ -330,7 +334,8 @@ add_training(struct sim *s, uint32_t k, struct sim_node *node)
 	if (cf->give_up_ns == SCENARIO_WORD2)
 		t->give_up_ns = SIM_NEVER;
 	else if (cf->give_up_ns == SCENARIO_WORD1)
-		t->give_up_ns = s->sc->faults.n == 0 ? SIM_NEVER : GIVE_UP_NS;
+		t->give_up_ns = s->sc->faults.n == 0 &&
+		    cf->straggler_ns == 0 ? SIM_NEVER : GIVE_UP_NS;
 	t->gives = scenario_kills(s->sc, cf);
 	t->switches = 1 + t->racks;
 	t->server = cf->approach == TRAINING_PS ? node + t->switches : NULL;
@@ -391,6 +396,7 @@ train_free(struct sim *s)
 			sync_worker_free(&t->w[i].l);
 			train_life_free(&t->w[i]);
 			async_worker_free(&t->w[i].a.m);
+			free(t->w[i].dlp);
 			free(t->w[i].ring.got[0]);
 			free(t->w[i].ring.got[1]);
 		}

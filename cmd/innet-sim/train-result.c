@@ -11,7 +11,7 @@ enum {
 	ITERATIONS, GRADIENTS, DISCARDED, ITERATION, COMPUTE, AGGREGATION,
 	NETWORK, UPDATE, P50, P99, MOST, LATENCY, DURATION, UPDATES, VECTORS,
 	STALENESS, STALE0, STALE_MORE = STALE0 + TRAIN_STALE, PACKETS, LOST,
-	HELPS
+	HELPS, PARTIAL, LEFT_OUT, REPEATED
 };
 
 const struct result_figure train_figures[] = {
@@ -43,6 +43,9 @@ const struct result_figure train_figures[] = {
 	[PACKETS] = { "packets", NULL, RESULT_COUNT },
 	[LOST] = { "lost", NULL, RESULT_COUNT },
 	[HELPS] = { "helps", NULL, RESULT_COUNT },
+	[PARTIAL] = { "partial_steps", NULL, RESULT_COUNT },
+	[LEFT_OUT] = { "left_out", NULL, RESULT_COUNT },
+	[REPEATED] = { "repeated", NULL, RESULT_COUNT },
 	{ 0 }
 };
 
@@ -111,7 +114,7 @@ sorted_out(struct sim *s, const struct training *t, const struct sim_node *n)
 {
 	const struct train_switch *w = n->own;
 
-	return w->plane == NULL ||
+	return w->plane == NULL || w->plane->program->adds_up == NULL ||
 	    w->plane->program->adds_up(w->plane->state) ||
 	    bug(s, t, "segments are not accounted for");
 }
@@ -205,6 +208,9 @@ set_row(const struct sim *s, const struct training *t,
 	v[PACKETS] = (double)t->n[TRAIN_PACKETS];
 	v[LOST] = (double)losses(t);
 	v[HELPS] = (double)t->n[TRAIN_HELPS];
+	v[PARTIAL] = (double)train_dlp_partial(t);
+	v[LEFT_OUT] = (double)train_dlp_left_out(t);
+	v[REPEATED] = (double)train_dlp_repeated(t);
 }
 
 bool

@@ -56,7 +56,7 @@ emit(struct train_switch *w, uint32_t way, const union addr *to, uint8_t tos,
 	q = train_packet(t, tos, p, len);
 	q.dg.from = w->node;
 	q.dg.to = train_at(t, to);
-	q.dg.sport = (uint16_t)(UPDATE_PORT + way);
+	q.dg.sport = (uint16_t)(train_port(t) + way);
 	q.dg.dport = addr_port(to);
 	if (w->node->out != NULL)
 		capture_put(w->sim, w->node->out, &q, ready_ns);
@@ -100,7 +100,8 @@ settle(struct sim *s, struct train_switch *w)
 	struct plane *pl = w->plane;
 
 	plane_flush(pl);
-	while (pl->program->owes(pl->state) && pl->program->give(pl->state))
+	while (pl->program->owes != NULL && pl->program->owes(pl->state) &&
+	    pl->program->give(pl->state))
 		plane_flush(pl);
 	if (!train_over(w->t))
 		train_wake(s, w->node, &w->wake_ns, plane_due(pl));
@@ -112,7 +113,7 @@ take(struct sim *s, struct train_switch *w, const struct sim_datagram *d)
 	uint8_t copy[CONTROL_MAX_BYTES];
 	union addr from = train_addr(w->t, d->from);
 	struct packet p = { .from = &from, .to = &w->self, .tos = d->tos,
-	    .way = (uint32_t)(d->dport - UPDATE_PORT), .payload = copy,
+	    .way = (uint32_t)(d->dport - train_port(w->t)), .payload = copy,
 	    .bytes = d->len };
 
 	memcpy(copy, train_bytes(s, d), d->len);

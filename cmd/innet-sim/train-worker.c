@@ -36,7 +36,7 @@ train_send(struct sim *s, struct train_worker *w, const struct sim_node *n,
 	q.dg.from = w->node;
 	q.dg.to = (struct sim_node *)(uintptr_t)n;
 	q.dg.sport = train_life_port(w);
-	q.dg.dport = UPDATE_PORT;
+	q.dg.dport = train_port(t);
 	t->n[TRAIN_PACKETS] += tos == SEG_TOS;
 	t->n[TRAIN_HELPS] += tos == CONTROL_TOS && p[0] == CONTROL_HELP;
 	w->tx_ns = (w->tx_ns > s->now_ns ? w->tx_ns : s->now_ns) +
@@ -222,6 +222,8 @@ commit(struct sim *s, struct train_worker *w)
 	w->sent_ns = s->now_ns;
 	if (is_ring(w))
 		train_ring_send(s, w);
+	else if (w->dlp != NULL)
+		train_dlp_gradient(w, s->now_ns);
 	else
 		sync_worker_gradient(&w->l, s->now_ns);
 	w->phase = TRAIN_WAITS;
@@ -233,7 +235,9 @@ static void
 take_away(struct sim *s, struct train_worker *w)
 {
 	spans_add(&w->t->network, s->now_ns - w->sent_ns);
-	if (!is_ring(w)) {
+	if (w->dlp != NULL) {
+		w->dlp->has = false;
+	} else if (!is_ring(w)) {
 		train_life_use(w);
 		sync_worker_advance(&w->l, s->now_ns);
 	}
@@ -271,6 +275,8 @@ pump(struct sim *s, struct train_worker *w)
 
 	if (is_ring(w))
 		return SIM_NEVER;
+	if (w->dlp != NULL)
+		return train_dlp_pump(s, w);
 	if (train_life_inherits(s, w, &due))
 		return due;
 	while (sync_worker_next(&w->l, s->now_ns, &o)) {
@@ -294,6 +300,13 @@ pump(struct sim *s, struct train_worker *w)
 	return sync_worker_due(&w->l);
 }
 
+static bool
+has_result(const struct train_worker *w)
+{
+	return is_ring(w) ? train_ring_has(w) : w->dlp != NULL ?
+	    w->dlp->has : sync_worker_whole(&w->l);
+}
+
 /* All that can happen now to a worker in step; when more can. */
 static uint64_t
 step(struct sim *s, struct train_worker *w)
@@ -304,8 +317,7 @@ step(struct sim *s, struct train_worker *w)
 		while (w->phase_ns <= s->now_ns)
 			go_on(s, w);
 		due = pump(s, w);
-		if (w->phase == TRAIN_WAITS && (is_ring(w) ?
-		    train_ring_has(w) : sync_worker_whole(&w->l)))
+		if (w->phase == TRAIN_WAITS && has_result(w))
 			take_away(s, w);
 	} while (w->phase_ns <= s->now_ns);
 	return w->phase_ns < due ? w->phase_ns : due;
@@ -377,6 +389,8 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 		train_ring_arrive(w, p);
 	else if (t->cf->mode == TRAINING_ASYNC)
 		train_async_arrive(s, w, p);
+	else if (w->dlp != NULL)
+		train_dlp_take(w, &p->dg, s->now_ns);
 	else
 		take(s, w, &p->dg);
 	look(s, w);

@@ -27,6 +27,8 @@
 #include "cmd/innet-sim/sim.h"
 #include "cmd/innet-sim/training.h"
 #include "common/base/spans.h"
+#include "common/dlp/program.h"
+#include "common/dlp/worker.h"
 #include "common/iswitch/async-worker.h"
 #include "common/iswitch/heritage.h"
 #include "common/iswitch/program.h"
@@ -107,7 +109,8 @@ struct train_switch {
 	struct sim_pipe *server;	/* to it, or NULL */
 	struct plane *plane;		/* NULL: it only forwards; owned */
 	struct plane_conf conf;
-	struct iswitch_settings settings;
+	struct iswitch_settings settings;	/* of its program: */
+	struct dlp_settings dlp;
 	union addr self, parent;
 	uint64_t wake_ns;
 	uint32_t lives;			/* how often it has been started */
@@ -138,6 +141,12 @@ struct train_async {
 	uint64_t learnt_ns;		/* last update */
 };
 
+/* A worker of a session of DLP. */
+struct train_dlp {
+	struct dlp_worker m;
+	bool has;			/* the result of its step */
+};
+
 /* Of a worker that may be killed: train-life.c. */
 struct train_life {
 	uint32_t lives, dead;		/* faults that hold it down */
@@ -166,6 +175,7 @@ struct train_worker {
 	struct train_life life;
 	struct train_ring ring;
 	struct train_async a;
+	struct train_dlp *dlp;		/* NULL: of iSwitch; owned */
 };
 
 extern const struct sim_kind train_switch_kind, train_server_kind,
@@ -210,6 +220,19 @@ static inline bool
 train_over(const struct training *t)
 {
 	return t->busy == 0;
+}
+
+static inline bool
+train_is_dlp(const struct training *t)
+{
+	return t->cf->program == TRAINING_DLP;
+}
+
+/* The port that switches and servers are known by. */
+static inline uint16_t
+train_port(const struct training *t)
+{
+	return train_is_dlp(t) ? DLP_SWITCH_PORT : UPDATE_PORT;
 }
 
 /* Addresses that stand for nodes, and back. */
@@ -318,6 +341,22 @@ void train_async_begin(struct sim *s, struct train_worker *w);
 void train_async_arrive(struct sim *s, struct train_worker *w,
     const struct sim_packet *p);
 uint64_t train_async_step(struct sim *s, struct train_worker *w);
+
+/* train-dlp.c */
+
+void train_dlp_open(struct train_worker *w, uint64_t now_ns);
+void train_dlp_machine(struct train_switch *w);
+void train_dlp_gradient(struct train_worker *w, uint64_t now_ns);
+void train_dlp_take(struct train_worker *w, const struct sim_datagram *d,
+    uint64_t now_ns);
+
+/* Send what is due; when more is. */
+uint64_t train_dlp_pump(struct sim *s, struct train_worker *w);
+
+/* What its switch counted, and its workers. */
+uint64_t train_dlp_partial(const struct training *t);
+uint64_t train_dlp_left_out(const struct training *t);
+uint64_t train_dlp_repeated(const struct training *t);
 
 /* train-ring.c */
 

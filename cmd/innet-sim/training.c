@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/training.h"
+#include "common/wire/dlp.h"
 #include "common/wire/seg.h"
 
 #define AT(f) offsetof(struct scenario_training, f)
@@ -15,6 +16,8 @@ enum { VECTOR_MAX = 1 << 28, HOUR_S = 3600 };
 #define HOUR_NS ((uint64_t)HOUR_S * 1000000000)
 
 static const char *const approaches[] = { "switch", "ps", "ring", NULL };
+static const char *const names[] = { "iswitch", "dlp", NULL };
+static const char *const reductions[] = { "mean", "median", NULL };
 static const char *const modes[] = { "sync", "async", NULL };
 static const char *const shapes[] = { "constant", "uniform", "lognormal",
 	"exponential", NULL };
@@ -24,6 +27,12 @@ static const char *const patience[] = { "auto", "none", NULL };
 
 static const struct json_reader_key keys[] = {
 	{ "name", JSON_READER_NAME, AT(name), .help = "in results" },
+	{ "program", JSON_READER_WORD, AT(program), "iswitch",
+	    .words = names, .help = "of the switches and workers" },
+	{ "reduce", JSON_READER_WORD, AT(reduce), "mean",
+	    .words = reductions, .help = "dlp: what a step comes to" },
+	{ "straggler", JSON_READER_TIME, AT(straggler_ns), "0", 0, HOUR_NS,
+	    .help = "dlp: reduce what there is after that; 0: wait for all" },
 	{ "approach", JSON_READER_WORD, AT(approach), "switch",
 	    .words = approaches, .help = "who sums the gradients" },
 	{ "mode", JSON_READER_WORD, AT(mode), "sync", .words = modes,
@@ -99,6 +108,8 @@ training_name(const struct scenario_training *t)
 		[TRAINING_RING] = { "ring", "ring-async" }
 	};
 
+	if (t->name[0] == '\0' && t->program == TRAINING_DLP)
+		return "dlp";
 	return t->name[0] != '\0' ? t->name : name[t->approach][t->mode];
 }
 
@@ -118,6 +129,51 @@ training_parts(const struct scenario_training *t, bool link, const char *name)
 	return strcmp(name, "switch") == 0;
 }
 
+/* The first of the names whose value is not the default; or NULL. */
+static const char *
+first_set(const struct scenario_training *t, const char *const *name)
+{
+	struct scenario_training usual = { 0 };
+
+	json_reader_preset(&training_section, &usual);
+	for (; *name != NULL; name++) {
+		const struct json_reader_key *k = keys;
+
+		while (strcmp(k->name, *name) != 0)
+			k++;
+		if (memcmp((const char *)t + k->at, (const char *)&usual +
+		    k->at, k->type == JSON_READER_BOOL ? sizeof(bool) :
+		    sizeof(uint64_t)) != 0)
+			break;
+	}
+	return *name;
+}
+
+/* Is what is set of its program? */
+static bool
+check_program(const struct scenario_training *t, size_t i,
+    struct json_reader *r)
+{
+	static const char *const iswitch[] = { "approach", "mode", "rack",
+	    "vector", "payload", "staleness", "barrier", "server_rate",
+	    "core_rate", "message", "messages", "copy_rate", NULL };
+	static const char *const dlp[] = { "reduce", "straggler", NULL };
+	const bool is_dlp = t->program == TRAINING_DLP;
+	const char *other = first_set(t, is_dlp ? iswitch : dlp);
+
+	if (other != NULL)
+		return json_reader_fail_at(r, "trainings", i, other,
+		    "is not for program %s", names[t->program]);
+	if (is_dlp && t->workers > DLP_NODES_MAX)
+		return json_reader_fail_at(r, "trainings", i, "workers",
+		    "a session of dlp has %d at most", DLP_NODES_MAX);
+	if (is_dlp && t->iterations > INT32_MAX)
+		return json_reader_fail_at(r, "trainings", i, "iterations",
+		    "a session of dlp has a number of them, %d at most",
+		    INT32_MAX);
+	return true;
+}
+
 bool
 training_check(const struct scenario_training *t, size_t i,
     struct json_reader *r)
@@ -126,6 +182,8 @@ training_check(const struct scenario_training *t, size_t i,
 	const uint64_t racks = t->rack == 0 ? 1 :
 	    (t->workers + t->rack - 1) / t->rack;
 
+	if (!check_program(t, i, r))
+		return false;
 	if (t->payload_bytes % 4 != 0)
 		return json_reader_fail_at(r, list, i, "payload",
 		    "not 8 bytes and whole floats of 4");

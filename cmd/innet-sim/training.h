@@ -21,6 +21,8 @@ enum {
 };
 
 enum training_approach { TRAINING_SWITCH, TRAINING_PS, TRAINING_RING };
+enum training_program { TRAINING_ISWITCH, TRAINING_DLP };
+enum training_reduce { TRAINING_MEAN, TRAINING_MEDIAN };
 enum training_mode { TRAINING_SYNC, TRAINING_ASYNC };
 enum training_shape {
 	TRAINING_CONSTANT, TRAINING_UNIFORM, TRAINING_LOGNORMAL,
@@ -30,6 +32,9 @@ enum training_shape {
 struct scenario_training {
 	/* empty: its approach and mode */
 	char name[JSON_READER_NAME_BYTES];
+	uint64_t program;		/* enum training_program */
+	uint64_t reduce;		/* of dlp: enum training_reduce */
+	uint64_t straggler_ns;		/* of dlp; 0: none is left out */
 	uint64_t approach;		/* enum training_approach */
 	uint64_t mode;			/* enum training_mode */
 	uint64_t workers;

@@ -374,6 +374,12 @@ def scenarios():
                            ("ps", "sync", 0.1), ("ps", "async", 0),
                            ("ring", "sync", 0))],
         "sweep": {"trainings[*].speeds": ["0", "90%"]}}).encode())
+    put("scenario", "dlp", json.dumps({"trainings": [
+        {"program": "dlp", "name": how, "reduce": how, "straggler": "2ms",
+         "workers": 3, "iterations": 4, "compute": "1ms", "loss": 0.1,
+         "compute_shape": "exponential"} for how in ("mean", "median")],
+        "faults": [{"link": "worker", "index": 1, "from": "1ms",
+                    "to": "3ms"}]}).encode())
     put("scenario", "training-faults", json.dumps({"trainings": [
         {"approach": a, "mode": m, "vector": "4kB", "payload": "1000B",
          "iterations": 3, "compute": "100us", "rack": 2, "workers": 4,
