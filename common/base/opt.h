@@ -69,7 +69,7 @@ opt_tell(const struct opt_tool *tool, int ch)
 	} else {
 		printf("%s %s\n", tool->name, tool->version);
 	}
-	if (fflush(stdout) == EOF)
+	if (fflush(stdout) == EOF || ferror(stdout))
 		err(1, "standard output");
 	exit(0);
 }

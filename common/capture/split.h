@@ -26,6 +26,8 @@
 #include "common/wire/seg.h"
 #include "common/wire/update.h"
 
+#define SPLIT_APART_NS ((uint64_t)3600 * 1000000000)
+
 enum split_kind {
 	SPLIT_NONE, SPLIT_UPDATES, SPLIT_SEGMENTS, SPLIT_CONTROLS, SPLIT_EQUAL
 };
@@ -107,6 +109,19 @@ split_update(const uint8_t *p, uint32_t have, uint32_t n)
 }
 
 /*
+ * Can update q come right behind p?  What one socket sends in one call was
+ * made at about the same time, whoever made it.
+ */
+static inline bool
+split_beside(const uint8_t *p, const uint8_t *q)
+{
+	const uint64_t a = bytes_get(p + UPDATE_GENERATED_AT, 8);
+	const uint64_t b = bytes_get(q + UPDATE_GENERATED_AT, 8);
+
+	return p[1] == q[1] && (a < b ? b - a : a - b) < SPLIT_APART_NS;
+}
+
+/*
  * Can segment q come right behind p?  Of the same vector or the next one, not
  * far on; where far, anywhere near.
  */
@@ -155,7 +170,8 @@ split_sound(const struct split_as *as, const uint8_t *p, const uint8_t *q,
 		return false;
 	switch (as->kind) {
 	case SPLIT_UPDATES:
-		return split_update(q, have, n);
+		return split_update(q, have, n) && (p == NULL ||
+		    have < UPDATE_HEADER_BYTES || split_beside(p, q));
 	case SPLIT_SEGMENTS:
 		return n % 4 == 0 && (p == NULL || have < SEG_HEADER_BYTES ||
 		    split_follows(p, q, far));
