@@ -38,9 +38,9 @@ static enum split_is
 split_of(const struct packets *s, struct packets_file *file,
     const struct pcapio_packet *p, enum frame_is is, const struct frame *f)
 {
-	const struct split_as as = s->equal > 0 ? (struct split_as){
-	    .kind = SPLIT_EQUAL, .equal = s->equal } : split_as(
-	    frame_dscp_tos(f), 0);
+	const struct split_as as = s->bytes != NULL ? (struct split_as){
+	    .kind = SPLIT_SELF, .bytes = s->bytes } : split_as(
+	    frame_dscp_tos(f), NULL);
 	const enum split_is found = split_frame(&as, is, p->data, p->caplen,
 	    p->len, f, &file->pieces);
 

@@ -53,7 +53,7 @@ typedef bool packets_claim(const void *arg, uint8_t tos, uint16_t sport,
 struct packets {
 	packets_claim *claim;
 	const void *arg;
-	uint32_t equal;		/* bytes of all its packets; 0: they differ */
+	split_bytes_fn *bytes;	/* all its packets say theirs, or NULL */
 	struct packets_file file[PACKETS_FILES_MAX];
 	size_t n;
 	struct packets_file *given;	/* whose packet was handed out last */

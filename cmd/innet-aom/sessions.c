@@ -114,7 +114,7 @@ is_place(const struct dlp *d)
 static bool
 is_zero(const struct dlp *d)
 {
-	for (int i = 0; i < DLP_PARAMS; i++)
+	for (uint32_t i = 0; i < dlp_elements(d); i++)
 		if (d->param[i] != 0)
 			return false;
 	return true;
@@ -238,8 +238,7 @@ sessions_take(struct sessions *s, const struct packet *p)
 	uint32_t number;
 	struct dlp d;
 
-	if (p->bytes != DLP_BYTES || dlp_parse(p->payload, p->have, &d) !=
-	    DLP_OK) {
+	if (dlp_parse_cut(p->payload, p->have, p->bytes, &d) != DLP_OK) {
 		s->bad++;
 		return;
 	}

@@ -55,7 +55,7 @@ open_all(struct timing *t)
 		t->sessions.port = cf->port;
 		t->sessions.late = cf->late;
 		in->claim = sessions_claim;
-		in->equal = DLP_BYTES;
+		in->bytes = dlp_bytes;
 		in->arg = &t->sessions;
 	} else {
 		t->jobs.cf = job_conf_of(t);

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/innet-gen/dlp.h"
 #include "common/base/files.h"
@@ -33,17 +34,18 @@ put(struct pcapio_out *out, uint32_t worker, const struct dlp *d,
 {
 	struct frame_flow flow = { .sport = SOURCE_PORT,
 	    .dport = DLP_SWITCH_PORT };
-	uint8_t *p = pcapio_room(out);
+	uint8_t *p = pcapio_room(out), bytes[DLP_BYTES_MAX];
 	struct frame f;
+	uint32_t len;
 	size_t head;
 
 	frame_worker_addr(flow.src, 1, worker);
 	memcpy(flow.dst, frame_switch_addr, 4);
-	head = frame_put(p, &flow, 0, DLP_BYTES, &f);
-	dlp_put(p + head, d);
+	len = dlp_put(bytes, d);
+	head = frame_put(p, &flow, 0, len, &f);
+	memcpy(p + head, bytes, len);
 	frame_seal(p, &f);
-	pcapio_commit(out, at_ns, (uint32_t)head + DLP_BYTES,
-	    (uint32_t)head + DLP_BYTES);
+	pcapio_commit(out, at_ns, (uint32_t)head + len, (uint32_t)head + len);
 }
 
 /* The session is configured, and its workers set up; when that is over. */
@@ -82,6 +84,7 @@ take_step(const struct conf *cf, struct pcapio_out *out, struct rng *rng,
     uint32_t step, uint64_t at_ns)
 {
 	struct heap due[DLP_NODES_MAX];
+	const uint32_t elements = (uint32_t)cf->elements;
 	uint64_t saturated = 0;
 
 	for (uint32_t w = 0; w < cf->workers; w++)
@@ -90,9 +93,10 @@ take_step(const struct conf *cf, struct pcapio_out *out, struct rng *rng,
 	qsort(due, cf->workers, sizeof(*due), by_time);
 	for (uint32_t k = 0; k < cf->workers; k++) {
 		struct dlp d = { .state = DLP_LEARNING, .node_count = 1,
-		    .step = step };
+		    .step = step, .more = (uint16_t)(elements <= DLP_PARAMS ?
+		    0 : elements - DLP_PARAMS) };
 
-		for (int i = 0; i < DLP_PARAMS; i++)
+		for (uint32_t i = 0; i < elements; i++)
 			d.param[i] = dlp_quantise((float)rng_uniform(rng, -1,
 			    1), SCALE, DLP_VALUE_MAX, &saturated);
 		put(out, due[k].worker, &d, due[k].at_ns);

@@ -326,7 +326,7 @@ static void
 refuse_dlp(const bool *given, const struct conf *cf)
 {
 	static const int has[] = { O_WORKERS, O_INTERVAL, O_JITTER, O_PROGRAM,
-	    O_START, O_SEED, O_JSON };
+	    O_START, O_SEED, O_JSON, O_VECTOR };
 	const size_t n = sizeof(has) / sizeof(*has);
 
 	for (const struct opt *o = opts; o->name != NULL; o++) {
@@ -341,6 +341,9 @@ refuse_dlp(const bool *given, const struct conf *cf)
 	if (cf->workers > DLP_NODES_MAX)
 		errx(2, "--workers %" PRIu64 ": at most %d of a DLP session",
 		    cf->workers, DLP_NODES_MAX);
+	if (cf->elements > DLP_ELEMENTS_MAX)
+		errx(2, "--vector: %" PRIu64 " elements: DLP has %d at most",
+		    cf->elements, DLP_ELEMENTS_MAX);
 	if (cf->count > INT32_MAX)
 		errx(2, "--count %" PRIu64 ": at most %d steps of a DLP "
 		    "session", cf->count, INT32_MAX);
@@ -416,6 +419,8 @@ parse(int argc, char *argv[])
 		refuse_of_segments(given, &cf);
 	else if (cf.async && !cf.dlp)
 		errx(2, "--async needs --program iswitch");
+	if (cf.dlp && cf.elements == 0)
+		cf.elements = DLP_PARAMS;
 	cut(&cf);
 	for (size_t i = 0; i < cf.groups; i++) {
 		if (cf.group[i].to > cf.clusters)

@@ -152,7 +152,7 @@ judge(struct trace *t, const struct pcapio_packet *p, struct frame *f,
 	    p->len, f);
 	const bool dlp = t->want.program == TRACE_DLP ||
 	    (t->want.program == TRACE_ALL && is_dlp(f));
-	const struct split_as as = split_as(f->tos, dlp ? DLP_BYTES : 0);
+	const struct split_as as = split_as(f->tos, dlp ? dlp_bytes : NULL);
 	unsigned why;
 
 	*update = false;

@@ -20,7 +20,7 @@ train_dlp_open(struct train_worker *w, uint64_t now_ns)
 
 	w->dlp = sim_have(1, sizeof(*w->dlp), "workers");
 	dlp_worker_init(&w->dlp->m, &cf);
-	dlp_worker_begin(&w->dlp->m, DLP_PARAMS, now_ns);
+	dlp_worker_begin(&w->dlp->m, w->t->elements, now_ns);
 }
 
 void
@@ -36,7 +36,7 @@ train_dlp_machine(struct train_switch *w)
 void
 train_dlp_gradient(struct train_worker *w, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < DLP_PARAMS; i++)
+	for (uint32_t i = 0; i < w->t->elements; i++)
 		w->dlp->m.vec[i] = (float)(w->id + 1);
 	dlp_worker_gradient(&w->dlp->m, now_ns);
 }
@@ -48,7 +48,7 @@ right(const struct train_worker *w)
 	const float n = (float)w->t->cf->workers, all = n * (n + 1) / 2;
 	const bool some = w->t->cf->straggler_ns > 0;
 
-	for (uint32_t i = 0; i < DLP_PARAMS; i++) {
+	for (uint32_t i = 0; i < w->t->elements; i++) {
 		const float x = vec_get(w->dlp->m.sum, i);
 
 		if (!(x >= (some ? n : all) && x <= (some ? n * n : all)))
@@ -58,12 +58,13 @@ right(const struct train_worker *w)
 }
 
 void
-train_dlp_take(struct train_worker *w, const struct sim_datagram *d,
-    uint64_t now_ns)
+train_dlp_take(struct sim *s, struct train_worker *w,
+    const struct sim_datagram *d)
 {
+	const uint64_t now_ns = s->now_ns;
 	struct dlp in;
 
-	if (dlp_parse(d->p, d->len, &in) != DLP_OK)
+	if (dlp_parse(train_bytes(s, d), d->len, &in) != DLP_OK)
 		return;
 	switch (dlp_worker_take(&w->dlp->m, &in, now_ns)) {
 	case DLP_ASK_OPEN:
@@ -83,12 +84,13 @@ train_dlp_pump(struct sim *s, struct train_worker *w)
 {
 	struct dlp_worker *m = &w->dlp->m;
 	char why[DLP_WORKER_WHY_BYTES];
-	uint8_t bytes[DLP_BYTES];
+	uint8_t bytes[DLP_BYTES_MAX];
+	uint32_t len;
 
 	while (dlp_worker_next(m, s->now_ns)) {
 		w->t->n[TRAIN_PACKETS] += m->ask.out.state == DLP_LEARNING;
-		dlp_put(bytes, &m->ask.out);
-		train_send(s, w, train_peer(w), 0, bytes, DLP_BYTES);
+		len = dlp_put(bytes, &m->ask.out);
+		train_send(s, w, train_peer(w), 0, bytes, len);
 	}
 	if (m->end != DLP_WORKER_GOING)
 		sim_wrong(s, "%s: %s", w->node->name, dlp_worker_why(m, why));

@@ -58,7 +58,7 @@ train_packet(struct training *t, uint8_t tos, const uint8_t *p, uint32_t len)
 	struct sim_packet q = { .wire_bytes = FRAME_V4_BYTES + len,
 	    .dg = { .tos = tos, .len = (uint16_t)len } };
 
-	assert(len <= CONTROL_MAX_BYTES);
+	assert(len <= TRAIN_MESSAGE_BYTES);
 	if (len <= sizeof(q.dg.p))
 		memcpy(q.dg.p, p, len);
 	else

@@ -110,7 +110,7 @@ settle(struct sim *s, struct train_switch *w)
 static void
 take(struct sim *s, struct train_switch *w, const struct sim_datagram *d)
 {
-	uint8_t copy[CONTROL_MAX_BYTES];
+	uint8_t copy[TRAIN_MESSAGE_BYTES];
 	union addr from = train_addr(w->t, d->from);
 	struct packet p = { .from = &from, .to = &w->self, .tos = d->tos,
 	    .way = (uint32_t)(d->dport - train_port(w->t)), .payload = copy,

@@ -390,7 +390,7 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	else if (t->cf->mode == TRAINING_ASYNC)
 		train_async_arrive(s, w, p);
 	else if (w->dlp != NULL)
-		train_dlp_take(w, &p->dg, s->now_ns);
+		train_dlp_take(s, w, &p->dg);
 	else
 		take(s, w, &p->dg);
 	look(s, w);

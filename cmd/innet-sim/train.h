@@ -61,13 +61,16 @@ struct train_round {
 	uint32_t done;			/* workers that have its result */
 };
 
+enum {
+	TRAIN_MESSAGE_BYTES = DLP_BYTES_MAX,	/* more than of control */
+	TRAIN_LONGS = 16384	/* under way at once, at most */
+};
+
 /* A message that is longer than a packet has room for. */
 struct train_long {
 	uint32_t number;
-	uint8_t p[CONTROL_MAX_BYTES];
+	uint8_t p[TRAIN_MESSAGE_BYTES];
 };
-
-enum { TRAIN_LONGS = 16384 };		/* under way at once, at most */
 
 struct training {
 	const struct scenario_training *cf;
@@ -347,8 +350,8 @@ uint64_t train_async_step(struct sim *s, struct train_worker *w);
 void train_dlp_open(struct train_worker *w, uint64_t now_ns);
 void train_dlp_machine(struct train_switch *w);
 void train_dlp_gradient(struct train_worker *w, uint64_t now_ns);
-void train_dlp_take(struct train_worker *w, const struct sim_datagram *d,
-    uint64_t now_ns);
+void train_dlp_take(struct sim *s, struct train_worker *w,
+    const struct sim_datagram *d);
 
 /* Send what is due; when more is. */
 uint64_t train_dlp_pump(struct sim *s, struct train_worker *w);

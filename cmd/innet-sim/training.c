@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cmd/innet-sim/training.h"
-#include "common/wire/dlp.h"
 #include "common/wire/seg.h"
 
 #define AT(f) offsetof(struct scenario_training, f)
@@ -24,6 +23,7 @@ static const char *const shapes[] = { "constant", "uniform", "lognormal",
 static const char *const none[] = { "none", NULL };
 static const char *const same[] = { "same", NULL };
 static const char *const patience[] = { "auto", "none", NULL };
+static const char *const sizes[] = { "auto", NULL };
 
 static const struct json_reader_key keys[] = {
 	{ "name", JSON_READER_NAME, AT(name), .help = "in results" },
@@ -42,9 +42,9 @@ static const struct json_reader_key keys[] = {
 	    .help = "how many" },
 	{ "rack", JSON_READER_COUNT, AT(rack), "0", 0, TRAINING_WORKERS_MAX,
 	    .help = "workers at a switch under a core switch; 0: no racks" },
-	{ "vector", JSON_READER_VECTOR, AT(elements), "ppo", 1,
-	    VECTOR_MAX,
-	    .help = "size of a gradient" },
+	{ "vector", JSON_READER_VECTOR, AT(elements), "auto", 1,
+	    VECTOR_MAX, .words = sizes,
+	    .help = "size of a gradient; auto: ppo, of dlp 24B" },
 	{ "payload", JSON_READER_BYTES, AT(payload_bytes), "1472B", 12, 65500,
 	    .help = "UDP payload of a segment" },
 	{ "iterations", JSON_READER_COUNT, AT(iterations), "none", 1,
@@ -155,7 +155,7 @@ check_program(const struct scenario_training *t, size_t i,
     struct json_reader *r)
 {
 	static const char *const iswitch[] = { "approach", "mode", "rack",
-	    "vector", "payload", "staleness", "barrier", "server_rate",
+	    "payload", "staleness", "barrier", "server_rate",
 	    "core_rate", "message", "messages", "copy_rate", NULL };
 	static const char *const dlp[] = { "reduce", "straggler", NULL };
 	const bool is_dlp = t->program == TRAINING_DLP;
@@ -167,6 +167,9 @@ check_program(const struct scenario_training *t, size_t i,
 	if (is_dlp && t->workers > DLP_NODES_MAX)
 		return json_reader_fail_at(r, "trainings", i, "workers",
 		    "a session of dlp has %d at most", DLP_NODES_MAX);
+	if (is_dlp && training_elements(t) > DLP_ELEMENTS_MAX)
+		return json_reader_fail_at(r, "trainings", i, "vector",
+		    "dlp has %d elements at most", DLP_ELEMENTS_MAX);
 	if (is_dlp && t->iterations > INT32_MAX)
 		return json_reader_fail_at(r, "trainings", i, "iterations",
 		    "a session of dlp has a number of them, %d at most",
@@ -206,7 +209,7 @@ training_check(const struct scenario_training *t, size_t i,
 	    t->iterations == UINT64_MAX))
 		return json_reader_fail_at(r, list, i, "compute",
 		    "is 0: nothing would end");
-	if (training_elements(t) < t->workers)
+	if (t->program != TRAINING_DLP && training_elements(t) < t->workers)
 		return json_reader_fail_at(r, list, i, "vector",
 		    "has fewer floats than there are workers");
 	if (seg_count(training_elements(t), training_floats(t)) >

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "common/base/json-reader.h"
+#include "common/wire/dlp.h"
 
 enum {
 	TRAININGS_MAX = 100,
@@ -78,6 +79,8 @@ uint32_t training_parts(const struct scenario_training *t, bool link,
 /* What a table calls it; at most JSON_READER_NAME_BYTES. */
 const char *training_name(const struct scenario_training *t);
 
+enum { TRAINING_PPO = 10005 };	/* elements, as num_vector() has them */
+
 /* Floats in a segment, but for the last, and in the vector. */
 static inline uint32_t
 training_floats(const struct scenario_training *t)
@@ -88,7 +91,8 @@ training_floats(const struct scenario_training *t)
 static inline uint32_t
 training_elements(const struct scenario_training *t)
 {
-	return (uint32_t)t->elements;
+	return t->elements != UINT64_MAX ? (uint32_t)t->elements :
+	    t->program == TRAINING_DLP ? DLP_PARAMS : TRAINING_PPO;
 }
 
 #endif

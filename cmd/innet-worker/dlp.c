@@ -48,12 +48,13 @@ explain(struct dlper *w)
 static void
 send_due(struct dlper *w, uint64_t now_ns)
 {
-	uint8_t bytes[DLP_BYTES];
+	uint8_t bytes[DLP_BYTES_MAX];
+	uint32_t len;
 
 	if (!dlp_worker_next(&w->m, now_ns))
 		return;
-	dlp_put(bytes, &w->m.ask.out);
-	if (!outlet_send(&w->c.out, &w->cf->to, 0, bytes, DLP_BYTES,
+	len = dlp_put(bytes, &w->m.ask.out);
+	if (!outlet_send(&w->c.out, &w->cf->to, 0, bytes, len,
 	    timer_wall_ns()))
 		w->send_failed++;
 }

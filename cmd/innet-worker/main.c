@@ -32,7 +32,7 @@ static const struct worker_mode modes[] = {
 	    .run = async_run },
 	{ .name = "dlp", .options = "--program dlp", .run = dlp_run,
 	    .port = "1234",
-	    .elements_max = DLP_PARAMS, .no_cluster = true },
+	    .elements_max = DLP_ELEMENTS_MAX, .no_cluster = true },
 };
 
 enum { OLAF = 1, SYNC = 2, ASYNC = 4, DLP = 8 };	/* in that order */

@@ -8,9 +8,9 @@
  * right is never looked into; or its lengths are 0, or the first datagram's.
  *
  * How long the first is, innet's own lengths say (innet-wire(5)): elements of
- * an update; where the next header stands, which continues the first; a fixed
- * length.  A length holds only if every datagram that it makes is sound in
- * itself and follows its predecessor.  The bytes are borrowed.
+ * an update; where the next header stands, which continues the first; or, of
+ * DLP, what each begins with.  A length holds only if every datagram that it
+ * makes is sound in itself and follows its predecessor.  Bytes are borrowed.
  */
 #ifndef INNET_CAPTURE_SPLIT_H
 #define INNET_CAPTURE_SPLIT_H
@@ -29,13 +29,19 @@
 #define SPLIT_APART_NS ((uint64_t)3600 * 1000000000)
 
 enum split_kind {
-	SPLIT_NONE, SPLIT_UPDATES, SPLIT_SEGMENTS, SPLIT_CONTROLS, SPLIT_EQUAL
+	SPLIT_NONE, SPLIT_UPDATES, SPLIT_SEGMENTS, SPLIT_CONTROLS, SPLIT_SELF
 };
+
+/*
+ * How long a datagram is, by the have bytes that it begins with, at p; of none,
+ * the least that there is.
+ */
+typedef uint32_t split_bytes_fn(const uint8_t *p, size_t have);
 
 /* What the datagrams of a frame are. */
 struct split_as {
 	enum split_kind kind;
-	uint32_t equal;		/* SPLIT_EQUAL: bytes of each */
+	split_bytes_fn *bytes;	/* SPLIT_SELF: each says it */
 };
 
 enum split_is {
@@ -70,16 +76,16 @@ enum {
 	SPLIT_SPARE_BYTES = 12		/* behind a datagram: no padding */
 };
 
-/* Of a codepoint, or of datagrams of `equal` bytes (0: none are). */
+/* Of a codepoint, or of datagrams that say their length (NULL: none do). */
 static inline struct split_as
-split_as(uint8_t tos, uint32_t equal)
+split_as(uint8_t tos, split_bytes_fn *bytes)
 {
 	const uint8_t dscp = tos & 0xfc;
 
-	return (struct split_as){ .equal = equal,
+	return (struct split_as){ .bytes = bytes,
 	    .kind = dscp == UPDATE_TOS ? SPLIT_UPDATES : dscp == SEG_TOS ?
 	    SPLIT_SEGMENTS : dscp == CONTROL_TOS ? SPLIT_CONTROLS :
-	    equal > 0 ? SPLIT_EQUAL : SPLIT_NONE };
+	    bytes != NULL ? SPLIT_SELF : SPLIT_NONE };
 }
 
 /* Bytes of the smallest datagram of a kind. */
@@ -90,7 +96,7 @@ split_least(const struct split_as *as)
 	case SPLIT_UPDATES: return UPDATE_HEADER_BYTES + 4;
 	case SPLIT_SEGMENTS: return SEG_HEADER_BYTES + 4;
 	case SPLIT_CONTROLS: return CONTROL_HEADER_BYTES;
-	default: return as->equal;
+	default: return as->bytes(NULL, 0);
 	}
 }
 
@@ -182,7 +188,7 @@ split_sound(const struct split_as *as, const uint8_t *p, const uint8_t *q,
 		return control_parse(q, n, &c) && (p == NULL ||
 		    split_answers(p, q));
 	default:
-		return n == as->equal;
+		return n == as->bytes(q, have);
 	}
 }
 
@@ -298,9 +304,10 @@ split_find(const struct split_as *as, const uint8_t *p, uint32_t have,
 	case SPLIT_CONTROLS:
 		*each = split_scan(as, p, have, bytes);
 		break;
-	case SPLIT_EQUAL:
-		*each = split_holds(as, p, have, bytes, as->equal, false) ?
-		    as->equal : 0;
+	case SPLIT_SELF:
+		*each = as->bytes(p, have);
+		if (!split_holds(as, p, have, bytes, *each, false))
+			*each = 0;
 		break;
 	case SPLIT_NONE:
 		break;

@@ -4,6 +4,7 @@
  * The state machine of the thesis's switch and of its parameter server, exactly
  * as their published workers expect them (innet-dlp(7)).  It holds one session
  * at a time, of up to 32 workers, which it knows by the address they send from.
+ * The first gradient says how many elements the session's vectors have.
  * Nothing is allocated and no clock is read; a whole session is decided by the
  * order of its packets, and with straggler_ns by their times: a step that has
  * lasted so long is completed with the gradients that have come.
@@ -18,6 +19,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/dlp/reduce.h"
 #include "common/wire/addr.h"
 #include "common/wire/dlp.h"
 
@@ -46,7 +48,8 @@ enum dlp_aggregator_count {
 	    DLP_AGGREGATOR_REPEATED,
 	DLP_AGGREGATOR_FINISHED, DLP_AGGREGATOR_WRONG_STEP,
 	    DLP_AGGREGATOR_POLLED, DLP_AGGREGATOR_FOREIGN,
-	DLP_AGGREGATOR_NOT_OPEN, DLP_AGGREGATOR_SHORT, DLP_AGGREGATOR_LONG,
+	DLP_AGGREGATOR_NOT_OPEN, DLP_AGGREGATOR_MISMATCHED,
+	DLP_AGGREGATOR_SHORT, DLP_AGGREGATOR_LONG,
 	DLP_AGGREGATOR_ANSWERS, DLP_AGGREGATOR_STEPS, DLP_AGGREGATOR_SESSIONS,
 	    DLP_AGGREGATOR_SATURATED,
 	DLP_AGGREGATOR_PARTIAL,		/* steps completed without all */
@@ -57,8 +60,8 @@ enum dlp_aggregator_count {
 static const char *const dlp_aggregator_count_name[DLP_AGGREGATOR_COUNTS] = {
 	"reset", "configured", "refused", "setup", "setup_again", "gradients",
 	"repeated", "finished", "wrong_step", "polled", "foreign", "not_open",
-	"short", "long", "answers", "steps", "sessions", "saturated",
-	"partial", "too_few"
+	"mismatched", "short", "long", "answers", "steps", "sessions",
+	"saturated", "partial", "too_few"
 };
 
 /* Where a packet came from, and where it went: an answer goes the other way. */
@@ -75,7 +78,7 @@ struct dlp_aggregator_member {
 
 /* What a step came to. */
 struct dlp_aggregator_kept {
-	int32_t value[DLP_PARAMS];
+	int32_t value[DLP_ELEMENTS_MAX];
 	uint8_t n;		/* gradients in it */
 };
 
@@ -89,12 +92,14 @@ struct dlp_aggregator {
 	struct dlp_session session;	/* in force */
 	uint8_t state;			/* WAITING, SETUP or LEARNING */
 	uint32_t step;
+	uint32_t elements;		/* of a vector; 0: none has come */
 	struct dlp_aggregator_table now;	/* this session's, by index */
 	struct dlp_aggregator_table before;	/* the last one's, in SETUP */
 	unsigned counted;		/* members counted in this step */
 	uint64_t began_ns;		/* the step, if any is counted */
 	uint8_t arrived[DLP_NODES_MAX];	/* their indices, in order */
-	int32_t value[DLP_PARAMS][DLP_NODES_MAX];	/* in that order too */
+	/* in that order too */
+	int32_t value[DLP_ELEMENTS_MAX][DLP_NODES_MAX];
 	bool done;			/* there is a step just finished */
 	uint32_t done_step;
 	struct dlp_aggregator_kept kept[DLP_AGGREGATOR_KEPT];	/* by step */
@@ -108,31 +113,6 @@ struct dlp_aggregator_out {
 	unsigned n;
 	const struct dlp_aggregator_peer *to[DLP_NODES_MAX];
 };
-
-/* Twice the median of the n values at v, which are sorted. */
-static inline int64_t
-dlp_aggregator_median2(int32_t *v, unsigned n)
-{
-	for (unsigned i = 1; i < n; i++) {
-		const int32_t x = v[i];
-		unsigned k = i;
-
-		for (; k > 0 && v[k - 1] > x; k--)
-			v[k] = v[k - 1];
-		v[k] = x;
-	}
-	return (int64_t)v[(n - 1) / 2] + v[n / 2];
-}
-
-static inline int64_t
-dlp_aggregator_sum(const int32_t *v, unsigned n)
-{
-	int64_t sum = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		sum += v[i];
-	return sum;
-}
 
 /* Every setting that is 0 gets its default. */
 static inline void
@@ -195,7 +175,7 @@ dlp_aggregator_answer(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 	j->n[DLP_AGGREGATOR_ANSWERS]++;
 }
 
-/* The packet back, with the state and step that are current. */
+/* The packet back, six parameters of it, with the current state and step. */
 static inline void
 dlp_aggregator_echo(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
     const struct dlp *d,
@@ -205,6 +185,7 @@ dlp_aggregator_echo(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 
 	a.state = state;
 	a.step = j->step;
+	a.more = 0;
 	if (j->cf.as == DLP_AGGREGATOR_SERVER)
 		a.node_count = (uint8_t)(j->state == DLP_SETUP ? j->now.n :
 		    j->counted);
@@ -258,7 +239,8 @@ dlp_aggregator_result(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
     uint32_t step, unsigned order, const struct dlp_aggregator_peer *to)
 {
 	struct dlp a = { .state = DLP_LEARNING, .step = step,
-	    .node_count = j->session.nodes };
+	    .node_count = j->session.nodes,
+	    .more = (uint16_t)(j->elements - DLP_PARAMS) };
 	const struct dlp_aggregator_kept *k = NULL;
 
 	if (!j->cf.late) {
@@ -271,7 +253,7 @@ dlp_aggregator_result(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 			a.node_count = (uint8_t)order;
 	}
 	if (k != NULL)
-		memcpy(a.param, k->value, sizeof(a.param));
+		memcpy(a.param, k->value, j->elements * sizeof(*a.param));
 	dlp_aggregator_answer(j, out, &a, to);
 }
 
@@ -298,7 +280,7 @@ dlp_aggregator_settings(struct dlp_aggregator *j,
 	struct dlp a = { .state = state, .node_count = j->session.nodes,
 	    .step = step };
 
-	memcpy(a.param, j->session.param, sizeof(a.param));
+	memcpy(a.param, j->session.param, sizeof(j->session.param));
 	dlp_aggregator_answer(j, out, &a, to);
 }
 
@@ -351,17 +333,8 @@ dlp_aggregator_setup(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 	if (j->state == DLP_SETUP && j->now.n == j->session.nodes) {
 		j->state = DLP_LEARNING;
 		j->done = false;
+		j->elements = 0;
 	}
-}
-
-/* The sum of all N, as if those that have not come were like the others. */
-static inline int64_t
-dlp_aggregator_mean(const struct dlp_aggregator *j, int param)
-{
-	const int64_t n = j->counted, sum = j->session.nodes *
-	    dlp_aggregator_sum(j->value[param], j->counted);
-
-	return (sum + (sum < 0 ? -n : n) / 2) / n;
 }
 
 /* The aggregate of the gradients that have come. */
@@ -372,10 +345,10 @@ dlp_aggregator_reduce(struct dlp_aggregator *j)
 	    &j->kept[j->step % DLP_AGGREGATOR_KEPT];
 
 	k->n = (uint8_t)j->counted;
-	for (int i = 0; i < DLP_PARAMS; i++)
+	for (uint32_t i = 0; i < j->elements; i++)
 		k->value[i] = dlp_saturate(j->cf.median ?
-		    dlp_aggregator_median2(j->value[i], j->counted) :
-		    dlp_aggregator_mean(j, i),
+		    dlp_reduce_median2(j->value[i], j->counted) :
+		    dlp_reduce_sum(j->value[i], j->counted, j->session.nodes),
 		    &j->n[DLP_AGGREGATOR_SATURATED]);
 }
 
@@ -436,6 +409,32 @@ dlp_aggregator_wrong_step(struct dlp_aggregator *j,
 		dlp_aggregator_echo(j, out, d, DLP_WRONG_STEP, from);
 }
 
+/* A vector as long as no other of its session: ERROR, and how long they are. */
+static inline void
+dlp_aggregator_mismatched(struct dlp_aggregator *j,
+    struct dlp_aggregator_out *out, const struct dlp_aggregator_peer *from)
+{
+	const struct dlp a = { .state = DLP_ERROR, .step = j->step,
+	    .node_count = j->session.nodes,
+	    .param = { (int32_t)j->elements } };
+
+	j->n[DLP_AGGREGATOR_MISMATCHED]++;
+	dlp_aggregator_answer(j, out, &a, from);
+}
+
+/* A gradient is one of its step's. */
+static inline void
+dlp_aggregator_count(struct dlp_aggregator *j, const struct dlp *d,
+    struct dlp_aggregator_member *m, uint64_t now_ns)
+{
+	j->n[DLP_AGGREGATOR_GRADIENTS]++;
+	j->began_ns = j->counted == 0 ? now_ns : j->began_ns;
+	for (uint32_t i = 0; i < j->elements; i++)
+		j->value[i][j->counted] = d->param[i];
+	j->arrived[j->counted++] = (uint8_t)(m - j->now.member);
+	m->order = (uint8_t)j->counted;
+}
+
 /* A gradient, in LEARNING. */
 static inline void
 dlp_aggregator_learn(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
@@ -453,17 +452,17 @@ dlp_aggregator_learn(struct dlp_aggregator *j, struct dlp_aggregator_out *out,
 		dlp_aggregator_wrong_step(j, out, d, from);
 		return;
 	}
-	m->peer = *from;
-	if (m->order == 0) {
-		j->n[DLP_AGGREGATOR_GRADIENTS]++;
-		j->began_ns = j->counted == 0 ? now_ns : j->began_ns;
-		for (int i = 0; i < DLP_PARAMS; i++)
-			j->value[i][j->counted] = d->param[i];
-		j->arrived[j->counted++] = (uint8_t)(m - j->now.member);
-		m->order = (uint8_t)j->counted;
-	} else {
-		j->n[DLP_AGGREGATOR_REPEATED]++;
+	if (j->elements == 0)
+		j->elements = dlp_elements(d);
+	if (dlp_elements(d) != j->elements) {
+		dlp_aggregator_mismatched(j, out, from);
+		return;
 	}
+	m->peer = *from;
+	if (m->order == 0)
+		dlp_aggregator_count(j, d, m, now_ns);
+	else
+		j->n[DLP_AGGREGATOR_REPEATED]++;
 	if (j->cf.late)
 		dlp_aggregator_result(j, out, j->step, m->order, &m->peer);
 	if (j->counted == j->session.nodes)

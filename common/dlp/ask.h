@@ -59,7 +59,10 @@ struct dlp_ask {
 	uint32_t index, step;
 	enum dlp_ask_peer peer;
 	struct dlp out;			/* sent last, or to be sent */
-	int32_t gradient[DLP_PARAMS];	/* of the step */
+	const int32_t *gradient;	/* of the step; borrowed */
+	uint32_t elements;		/* at gradient */
+	uint32_t others;		/* elements of the session's vectors,
+					 * when ours were refused */
 	uint32_t missing;		/* workers, a bit each, as heard */
 	uint64_t out_ns;		/* last sent */
 	uint64_t heap_ns;		/* to be sent (again) */
@@ -92,7 +95,10 @@ dlp_ask_enter(struct dlp_ask *a, enum dlp_ask_phase phase, uint64_t now_ns)
 		dlp_poll_put(a->out.param);
 	} else if (phase == DLP_ASK_STEP) {
 		a->out.step = a->step;
-		memcpy(a->out.param, a->gradient, sizeof(a->gradient));
+		a->out.more = (uint16_t)(a->elements <= DLP_PARAMS ? 0 :
+		    a->elements - DLP_PARAMS);
+		memcpy(a->out.param, a->gradient,
+		    a->elements * sizeof(*a->gradient));
 	}
 }
 
@@ -113,19 +119,23 @@ static inline void
 dlp_ask_begin(struct dlp_ask *a, uint64_t now_ns)
 {
 	dlp_ask_forward(a, now_ns);
-	a->step = 0;
+	a->step = a->others = 0;
 	a->peer = DLP_ASK_ANY;
 	dlp_ask_enter(a, a->resets ? DLP_ASK_RESET : a->configures ?
 	    DLP_ASK_CONFIGURE : DLP_ASK_SETUP, now_ns);
 }
 
-/* Send a gradient, from the phase ready. */
+/*
+ * Send a gradient, from the phase ready: the first `elements` at param, 1 to
+ * DLP_ELEMENTS_MAX, which stay until it is answered.
+ */
 static inline void
-dlp_ask_gradient(struct dlp_ask *a, const int32_t param[DLP_PARAMS],
+dlp_ask_gradient(struct dlp_ask *a, const int32_t *param, uint32_t elements,
     uint64_t now_ns)
 {
 	dlp_ask_forward(a, now_ns);
-	memcpy(a->gradient, param, sizeof(a->gradient));
+	a->gradient = param;
+	a->elements = elements;
 	dlp_ask_enter(a, DLP_ASK_STEP, now_ns);
 }
 
@@ -226,7 +236,7 @@ dlp_ask_take_lead(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		dlp_ask_enter(a, DLP_ASK_SETUP, now_ns);
 		return DLP_ASK_NOTHING;
 	}
-	if (memcmp(d->param, a->out.param, sizeof(d->param)) != 0)
+	if (memcmp(d->param, a->out.param, sizeof(a->wish.param)) != 0)
 		return DLP_ASK_IGNORED;	/* RESET's, a second time */
 	if (d->state == DLP_ERROR)
 		return DLP_ASK_REFUSED;
@@ -279,7 +289,7 @@ dlp_ask_take_setup(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
 	if (dlp_ask_is_setup(d)) {
 		a->session.nodes = d->node_count;
-		memcpy(a->session.param, d->param, sizeof(d->param));
+		memcpy(a->session.param, d->param, sizeof(a->session.param));
 		a->index = d->step;
 		dlp_ask_measure(a, now_ns);
 		dlp_ask_enter(a, DLP_ASK_POLL, now_ns);
@@ -317,10 +327,15 @@ dlp_ask_take_step(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 			dlp_ask_pause(a, DLP_ASK_STEP, now_ns);
 		return DLP_ASK_NOTHING;
 	}
+	if (a->peer == DLP_ASK_INNET && d->state == DLP_ERROR &&
+	    d->param[0] >= DLP_PARAMS) {
+		a->others = (uint32_t)d->param[0];
+		return DLP_ASK_REFUSED;
+	}
 	if (a->peer == DLP_ASK_INNET && dlp_is_poll(d))
 		return dlp_ask_take_missing(a, d, now_ns);
 	if (d->state != DLP_LEARNING || d->step != a->step ||
-	    d->node_count == 0 || dlp_is_poll(d))
+	    d->node_count == 0 || dlp_is_poll(d) || d->more != a->out.more)
 		return DLP_ASK_IGNORED;
 	dlp_ask_measure(a, now_ns);
 	dlp_ask_forward(a, now_ns);

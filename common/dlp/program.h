@@ -146,12 +146,12 @@ dlp_claim(void *state, struct packet *p)
 static inline void
 dlp_post(struct dlp_switch *d, const struct dlp_aggregator_out *o)
 {
-	uint8_t bytes[DLP_BYTES];
+	uint8_t bytes[DLP_BYTES_MAX];
+	const uint32_t len = dlp_put(bytes, &o->d);
 
-	dlp_put(bytes, &o->d);
 	for (unsigned i = 0; i < o->n; i++)
 		outbox_copy_from(d->env->out, &o->to[i]->to, &o->to[i]->at, 0,
-		    bytes, DLP_BYTES);
+		    bytes, len);
 }
 
 static inline void
@@ -342,7 +342,7 @@ dlp_progress(const void *state, struct counters *c)
 
 static const struct program dlp_program = {
 	.name = "dlp", .about = "aggregate a session of DLP",
-	.port = dlp_port, .datagram_bytes = DLP_BYTES,
+	.port = dlp_port, .datagram_bytes = dlp_bytes,
 	.conf_bytes = sizeof(struct dlp_settings),
 	.opts = dlp_opts, .defaults = dlp_defaults, .set = dlp_set,
 	.settle = dlp_settle, .state_bytes = sizeof(struct dlp_switch),

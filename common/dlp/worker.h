@@ -31,7 +31,9 @@ struct dlp_worker_conf {
 
 /* Why it has ended; dlp_worker_why() has the words. */
 enum dlp_worker_end {
-	DLP_WORKER_GOING, DLP_WORKER_REFUSED, DLP_WORKER_LOST, DLP_WORKER_STUCK
+	DLP_WORKER_GOING, DLP_WORKER_REFUSED, DLP_WORKER_LOST,
+	DLP_WORKER_STUCK,
+	DLP_WORKER_LONG		/* vectors, for a published aggregator */
 };
 
 enum dlp_worker_count {
@@ -45,11 +47,12 @@ struct dlp_worker {
 	struct dlp_worker_conf cf;
 	struct dlp_ask ask;
 	enum dlp_worker_end end;
-	uint32_t elements;		/* DLP_PARAMS at most */
-	float vec[DLP_PARAMS];		/* waits for the session to open */
+	uint32_t elements;		/* DLP_ELEMENTS_MAX at most */
+	float vec[DLP_ELEMENTS_MAX];	/* waits for the session to open */
 	bool have;			/* vec does */
+	int32_t param[DLP_ELEMENTS_MAX];	/* what was sent of it */
 	uint32_t step;			/* of the last result: */
-	uint8_t sum[4 * DLP_PARAMS];	/* float32, as in packets */
+	uint8_t sum[4 * DLP_ELEMENTS_MAX];	/* float32, as in packets */
 	uint64_t n[DLP_WORKER_COUNTS];
 };
 
@@ -94,14 +97,17 @@ static inline void
 dlp_worker_offer(struct dlp_worker *w, uint64_t now_ns)
 {
 	const int32_t scale = w->ask.session.param[DLP_SCALE];
-	int32_t param[DLP_PARAMS] = { 0 };
 
 	if (!w->have || w->ask.phase != DLP_ASK_READY)
 		return;
+	if (w->elements > DLP_PARAMS && w->ask.peer != DLP_ASK_INNET) {
+		w->end = DLP_WORKER_LONG;
+		return;
+	}
 	for (uint32_t i = 0; i < w->elements; i++)
-		param[i] = dlp_quantise(w->vec[i], scale, dlp_worker_most(w),
-		    &w->n[DLP_WORKER_SATURATED]);
-	dlp_ask_gradient(&w->ask, param, now_ns);
+		w->param[i] = dlp_quantise(w->vec[i], scale,
+		    dlp_worker_most(w), &w->n[DLP_WORKER_SATURATED]);
+	dlp_ask_gradient(&w->ask, w->param, w->elements, now_ns);
 	w->have = false;
 }
 
@@ -229,9 +235,17 @@ dlp_worker_why(const struct dlp_worker *w, char text[DLP_WORKER_WHY_BYTES])
 	char what[48], heard[DLP_WORKER_HEARD_BYTES];
 
 	text[0] = '\0';
-	if (w->end == DLP_WORKER_REFUSED)
+	if (w->end == DLP_WORKER_REFUSED && w->ask.others > 0)
+		snprintf(text, DLP_WORKER_WHY_BYTES, "the session's vectors "
+		    "have %" PRIu32 " elements, not %" PRIu32, w->ask.others,
+		    w->elements);
+	else if (w->end == DLP_WORKER_REFUSED)
 		snprintf(text, DLP_WORKER_WHY_BYTES,
 		    "the session's settings are refused");
+	if (w->end == DLP_WORKER_LONG)
+		snprintf(text, DLP_WORKER_WHY_BYTES, "a published aggregator "
+		    "takes %d elements, not %" PRIu32, DLP_PARAMS,
+		    w->elements);
 	if (w->end == DLP_WORKER_LOST)
 		snprintf(text, DLP_WORKER_WHY_BYTES, "this address has a place "
 		    "in the session, but the answer with its index is lost");

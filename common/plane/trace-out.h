@@ -65,8 +65,8 @@ struct trace {
 	uint64_t departures_differ;
 	uint64_t no_ethernet;		/* regular frames without a type: not
 					 * written */
-	uint16_t equal_port;		/* of a program whose datagrams are of
-					 * one length; 0: they are not */
+	uint16_t own_port;		/* of a program whose datagrams say
+					 * their length; 0: they do not */
 	struct split_count split;
 	const char *cannot_in;		/* the capture of its cannot_at */
 	uint64_t stamp_ns;		/* of the packet that is being taken */

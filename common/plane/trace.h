@@ -257,9 +257,9 @@ static inline bool
 trace_several(struct trace *t, const struct merged_input *i, struct packet *p)
 {
 	const struct frame_flow *f = &p->frame->flow;
-	const struct split_as as = split_as(p->tos, t->equal_port != 0 &&
-	    (f->sport == t->equal_port || f->dport == t->equal_port) ?
-	    t->pl->program->datagram_bytes : 0);
+	const struct split_as as = split_as(p->tos, t->own_port != 0 &&
+	    (f->sport == t->own_port || f->dport == t->own_port) ?
+	    t->pl->program->datagram_bytes : NULL);
 
 	if (as.kind == SPLIT_NONE)
 		return false;
@@ -326,8 +326,8 @@ trace_open(struct trace *t, const struct trace_conf *cf, struct plane *pl,
 	    .edit = malloc(3 * TRACE_FRAME_BYTES) };
 	if (t->edit == NULL)
 		err(1, "frames");
-	if (pl->program->datagram_bytes > 0)
-		t->equal_port = pl->program->port(pl->cf->settings);
+	if (pl->program->datagram_bytes != NULL)
+		t->own_port = pl->program->port(pl->cf->settings);
 	merged_open(&t->feed, &cf->feed, in, n);
 	if (cf->departures != NULL)
 		trace_next_departure(t);

@@ -101,7 +101,8 @@ struct program {
 	uint16_t (*port)(const void *conf);	/* UDP, if none is given */
 	const char *trace_address;	/* its own in a trace; NULL: none */
 	uint8_t tos;		/* of what it sends most */
-	uint32_t datagram_bytes;	/* of each it takes; 0: of any length */
+	/* of one that begins so; NULL: its codepoints say what it takes */
+	uint32_t (*datagram_bytes)(const uint8_t *p, size_t have);
 
 	/* ports where nothing else is said */
 	uint64_t rate_bps;	/* 0: nothing waits */

@@ -3,7 +3,8 @@
  *
  * 30 bytes of UDP payload, all big-endian, signed parameters: innet-wire(5).
  * What each state does is in dlp/aggregator.h.  Gradients travel as integers,
- * trunc(x * scale).
+ * trunc(x * scale).  One of more than six parameters, or an aggregate, is a
+ * VECTOR, which only innet's own tools speak: here it is LEARNING with more.
  */
 #ifndef INNET_WIRE_DLP_H
 #define INNET_WIRE_DLP_H
@@ -18,6 +19,9 @@
 
 enum {
 	DLP_BYTES = 30, DLP_PARAMS = 6, DLP_NODES_MAX = 32,
+	DLP_VECTOR_HEADER_BYTES = 8,
+	DLP_ELEMENTS_MAX = 366,		/* what an MTU of 1500 holds */
+	DLP_BYTES_MAX = DLP_VECTOR_HEADER_BYTES + 4 * DLP_ELEMENTS_MAX,
 	DLP_VALUE_MAX = INT32_MAX - 1,	/* what is beyond did not fit */
 	DLP_SWITCH_PORT = 1234, DLP_SERVER_PORT = 12344
 };
@@ -25,6 +29,7 @@ enum {
 enum dlp_state {
 	DLP_WAITING, DLP_SETUP, DLP_LEARNING, DLP_ERROR, DLP_WRONG_STEP,
 	DLP_RESET, DLP_CONFIGURE, DLP_STATES,
+	DLP_VECTOR = 7,		/* of bytes alone: LEARNING of many */
 	DLP_POLL = 10		/* what published workers ask with */
 };
 
@@ -35,8 +40,16 @@ struct dlp {
 	uint8_t state;		/* enum dlp_state, or any other value */
 	uint8_t node_count;
 	uint32_t step;
-	int32_t param[DLP_PARAMS];
+	uint16_t more;		/* parameters after the six; in LEARNING */
+	int32_t param[DLP_ELEMENTS_MAX];
 };
+
+/* Elements of the vector that it carries. */
+static inline uint32_t
+dlp_elements(const struct dlp *d)
+{
+	return DLP_PARAMS + (uint32_t)d->more;
+}
 
 /* What param[] holds in SETUP and CONFIGURE. */
 enum dlp_setting {
@@ -59,7 +72,7 @@ static const char dlp_poll_text[4 * (DLP_PARAMS - 1) + 1] =
     "innet:who is missing";
 
 static inline void
-dlp_poll_put(int32_t param[DLP_PARAMS])
+dlp_poll_put(int32_t *param)
 {
 	for (int i = 0; i < DLP_PARAMS - 1; i++)
 		param[i] = (int32_t)bytes_get((const uint8_t *)dlp_poll_text +
@@ -74,7 +87,8 @@ dlp_is_poll(const struct dlp *d)
 	int32_t text[DLP_PARAMS];
 
 	dlp_poll_put(text);
-	return memcmp(d->param, text, sizeof(text) - sizeof(text[0])) == 0;
+	return d->more == 0 &&
+	    memcmp(d->param, text, sizeof(text) - sizeof(text[0])) == 0;
 }
 
 static inline const char *
@@ -95,30 +109,64 @@ dlp_reason(enum dlp_bad why)
 	return name[why];
 }
 
-/* Read the len bytes at p into *d. */
-static inline enum dlp_bad
-dlp_parse(const uint8_t *p, size_t len, struct dlp *d)
+/* How long the packet is that begins with the have bytes at p. */
+static inline uint32_t
+dlp_bytes(const uint8_t *p, size_t have)
 {
-	struct bytes w = bytes_over(p, len);
+	const uint32_t n = have < DLP_VECTOR_HEADER_BYTES ||
+	    p[0] != DLP_VECTOR ? 0 : (uint32_t)bytes_get(p + 6, 2);
 
-	if (len != DLP_BYTES)
-		return len < DLP_BYTES ? DLP_SHORT : DLP_LONG;
+	return n > DLP_PARAMS && n <= DLP_ELEMENTS_MAX ?
+	    DLP_VECTOR_HEADER_BYTES + 4 * n : DLP_BYTES;
+}
+
+/*
+ * Read a packet of len bytes into *d, of which a capture has only `have`, at p:
+ * the head and six parameters at least; what was cut reads 0.
+ */
+static inline enum dlp_bad
+dlp_parse_cut(const uint8_t *p, size_t have, size_t len, struct dlp *d)
+{
+	struct bytes w = bytes_over(p, have);
+	const uint32_t bytes = len == DLP_BYTES ? DLP_BYTES :
+	    dlp_bytes(p, have);
+
+	if (len != bytes || have < DLP_BYTES)
+		return len < bytes || len == bytes ? DLP_SHORT : DLP_LONG;
 	d->state = bytes_u8(&w);
 	d->node_count = bytes_u8(&w);
 	d->step = bytes_u32(&w);
-	for (int i = 0; i < DLP_PARAMS; i++)
+	d->more = 0;
+	if (bytes > DLP_BYTES) {
+		d->state = DLP_LEARNING;
+		d->more = (uint16_t)(bytes_u16(&w) - DLP_PARAMS);
+	}
+	for (uint32_t i = 0; i < dlp_elements(d); i++)
 		d->param[i] = (int32_t)bytes_u32(&w);
 	return DLP_OK;
 }
 
-static inline void
-dlp_put(uint8_t p[DLP_BYTES], const struct dlp *d)
+/* Read the len bytes at p into *d. */
+static inline enum dlp_bad
+dlp_parse(const uint8_t *p, size_t len, struct dlp *d)
 {
-	p = bytes_put(p, d->state, 1);
+	return dlp_parse_cut(p, len, len, d);
+}
+
+/* Write *d to p, which has room for DLP_BYTES_MAX; how many bytes it is. */
+static inline uint32_t
+dlp_put(uint8_t *p, const struct dlp *d)
+{
+	const uint8_t *begin = p;
+
+	p = bytes_put(p, d->more > 0 ? DLP_VECTOR : d->state, 1);
 	p = bytes_put(p, d->node_count, 1);
 	p = bytes_put(p, d->step, 4);
-	for (int i = 0; i < DLP_PARAMS; i++)
+	if (d->more > 0)
+		p = bytes_put(p, dlp_elements(d), 2);
+	for (uint32_t i = 0; i < dlp_elements(d); i++)
 		p = bytes_put(p, (uint32_t)d->param[i], 4);
+	return (uint32_t)(p - begin);
 }
 
 /* v as a parameter: the nearest there is, and counted if that is not v. */

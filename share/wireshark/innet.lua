@@ -17,6 +17,7 @@ local SEGMENT_BYTES = 8
 local CONTROL_BYTES, MAC_BYTES = 8, 16
 local PROBE_BYTES, STATE_BYTES = 30, 24
 local DLP_BYTES = 30
+local DLP_VECTOR = 7
 local ALL_WORKERS = 0xffffffff
 
 local kinds = { [1] = "update", [2] = "model", [3] = "weights" }
@@ -36,7 +37,7 @@ local types = { [1] = "worker", [2] = "switch", [3] = "server" }
 local modes = { [0] = "synchronous", [1] = "asynchronous" }
 local states = {
 	[0] = "WAITING", "SETUP", "LEARNING", "ERROR", "WRONG_STEP", "RESET",
-	"CONFIGURE", [10] = "poll",
+	"CONFIGURE", "VECTOR", [10] = "poll",
 }
 
 -- A protocol's fields, from rows of name, kind of field, text, and what else
@@ -181,10 +182,11 @@ local df = fields(dlp, {
 	{ "state", "uint8", "State", base.DEC, states },
 	{ "node_count", "uint8", "Node count" },
 	{ "step", "int32", "Step" },
+	{ "elements", "uint16", "Elements" },
 	{ "param", "int32", "Parameter" },
 })
 local de = notes(dlp, {
-	bad_length = "Not 30 bytes",
+	bad_length = "Neither 30 bytes nor a vector's",
 	bad_state = "No such state: taken as a poll",
 	snaplen = "Cut by the capture",
 })
@@ -628,7 +630,9 @@ end
 
 function dlp.dissector(tvb, pinfo, root)
 	local tree = root:add(dlp, tvb())
-	if tvb:len() ~= DLP_BYTES then
+	local vector = tvb:len() > DLP_BYTES and
+	    tvb(0, 1):uint() == DLP_VECTOR and tvb(6, 2):uint() or 0
+	if tvb:len() ~= (vector > 0 and 8 + 4 * vector or DLP_BYTES) then
 		headline(tree, pinfo, "DLP", ("%d bytes"):format(tvb:len()))
 		note_length(tree, tvb, de, "bad_length")
 		return tvb:len()
@@ -640,10 +644,13 @@ function dlp.dissector(tvb, pinfo, root)
 	tree:add(df.state, tvb(0, 1))
 	tree:add(df.node_count, tvb(1, 1))
 	tree:add(df.step, tvb(2, 4))
-	for i = 0, 5 do
-		tree:add(df.param, tvb(6 + 4 * i, 4))
+	if vector > 0 then
+		tree:add(df.elements, tvb(6, 2))
 	end
-	if not states[state] then
+	for at = vector > 0 and 8 or 6, tvb:len() - 4, 4 do
+		tree:add(df.param, tvb(at, 4))
+	end
+	if not states[state] or (state == DLP_VECTOR and vector == 0) then
 		tree:add_proto_expert_info(de.bad_state)
 	end
 	return tvb:len()

@@ -143,6 +143,10 @@ simulated() {
 @test "the twin has the same figures of DLP's published programs" {
 	python
 	for f in "$BATS_TEST_DIRNAME"/../data/dlp-*.pcapng; do same dlp "$f"; done
+	innet-gen -q --program dlp --workers 5 -c 50 --vector 99 --jitter 300us -w in.pcap
+	innet-switch -q -p dlp -r in.pcap -w out.pcap
+	same dlp in.pcap out.pcap
+	[ "$(jq .steps of-all)" -eq 50 ]
 }
 
 # remade HOW: in.pcap, of Ethernet and IPv4, as out.pcap: whole frames of

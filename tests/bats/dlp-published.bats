@@ -107,3 +107,9 @@ family() {
 	jq -e '.gradients == 20 and .twice == 0' twin.json
 	answers_are 50
 }
+
+@test "more than six elements are refused before a published aggregator" {
+	twin server 1 3
+	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --synthetic 7
+	[ "$stderr" = "innet-worker: $to: a published aggregator takes 6 elements, not 7" ]
+}

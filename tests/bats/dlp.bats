@@ -186,6 +186,57 @@ filter_agrees() {
 	tail -n 1 to.out | jq -e '.steps == 20 and .sessions == 2 and .gradients == 640'
 }
 
+@test "vectors of up to 366 elements, over switch and server" {
+	for n in 7 366; do for what in innet-switch innet-ps; do
+		serve to $what --json -p dlp --reduce median --write-in in.pcap -w out.pcap \
+			--session nodes=3,iterations=20
+		lead=$([ $what = innet-ps ] || echo --session nodes=3,iterations=20)
+		crew 3 --reduce median --synthetic $n
+		finish to
+		tail -n 1 to.out | jq -e '.steps == 20 and .gradients == 60 and .mismatched == 0'
+		jq -se 'length == 3 and all(.results == 20)' w?.json
+		[ $what = innet-ps ] || filter_agrees to --reduce median
+		innet-aom -q -p dlp --port "$(cat to.port)" -r in.pcap -r out.pcap --total --json |
+			jq -e '.steps == 20 and .measured == 20 and .missing == 0'
+	done; done
+}
+
+@test "a child's 100 elements come back as their sum" {
+	python numpy
+	cat >long.py <<-'EOF'
+	import sys
+	import numpy
+	from innet_stream import Stream
+	up = numpy.arange(1, 101, dtype='f4')
+	with Stream(up) as s:
+	    print(abs(s.exchange(up * float(sys.argv[1])).vector - 6 * up).max() < 1e-3, file=sys.stderr)
+	EOF
+	serve to innet-switch -q -p dlp --session nodes=3,iterations=1
+	lead='--session nodes=3,iterations=1' crew=''
+	for x in 1 2 3; do
+		PYTHONPATH=$srcdir/share/python innet-worker -q -p dlp --switch "$to" $lead -- \
+			"$py" long.py $x 2>child-$x 3>&- &
+		crew="$crew $!" lead=''
+	done
+	pids="$pids $crew"
+	for x in $crew; do wait "$x"; done
+	[ "$(cat child-?)" = $'True\nTrue\nTrue' ]
+}
+
+@test "who has another number of elements ends and says so" {
+	crew=''
+	serve to innet-switch -q -p dlp
+	lead='--session nodes=2,iterations=9'
+	for n in 40 50; do
+		innet-worker -q -p dlp --switch "$to" $lead --synthetic $n --give-up 2s 2>$n.err 3>&- &
+		pids="$pids $!" crew="$crew $!" lead=''
+	done
+	for w in $crew; do wait "$w" && return 1; done
+	[ "$(cat 40.err 50.err | grep -c "the session's vectors have [45]0 elements, not [45]0$")" -eq 1 ]
+	[ "$(cat 40.err 50.err | grep -c 'no result of step 0 after 2.0 s; without worker [01]$')" -eq 1 ]
+	run -2 innet-worker -p dlp --switch "$to" --synthetic 367
+}
+
 # family REDUCTION OPTION...: children with 0.125, 0.25 and 8
 family() {
 	local x
@@ -303,12 +354,12 @@ family() {
 	finish to
 }
 
-@test "a child with more than six elements, or none, is refused by name" {
+@test "a child with more than 366 elements, or none, is refused by name" {
 	serve to innet-switch -q -p dlp
 	say() { printf "import struct,sys\nsys.stdout.buffer.write(struct.pack('<4sHHIfQII',b'INET',$1,0,$3,0,0,1,0)+b'$2')\nsys.stdout.flush()\nsys.stdin.read()\n" >c.py; }
-	say 1 '{"elements":7}' 14
+	say 1 '{"elements":367}' 16
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" -- python3 c.py
-	[ "$stderr" = "innet-worker: python3: offset 0: hello of more than the 6 elements that --program dlp carries" ]
+	[ "$stderr" = "innet-worker: python3: offset 0: hello of more than the 366 elements that --program dlp carries" ]
 	say 1 '{"elements":0}' 14
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" -- python3 c.py
 	[[ $stderr == *"hello without a number of elements it can have" ]]
@@ -317,8 +368,8 @@ family() {
 	[[ $stderr == *"offset 0: no hello came first" ]]
 	run -1 --separate-stderr innet-worker -q -p dlp --switch "$to" --give-up 300ms -- cat
 	[ "$stderr" = "innet-worker: cat: no hello after 0.3 s" ]
-	run -2 --separate-stderr innet-worker -p dlp --switch "$to" --synthetic 28B
-	[[ $stderr == *"--synthetic of more than the 6 elements that --program dlp carries" ]]
+	run -2 --separate-stderr innet-worker -p dlp --switch "$to" --synthetic 1468B
+	[[ $stderr == *"--synthetic of more than the 366 elements that --program dlp carries" ]]
 	run -2 innet-worker -p dlp --switch "$to" --control fair -- true
 	run -2 innet-worker --switch "$to" --reset -- true
 	run -2 --separate-stderr innet-worker -p iswitch --switch "$to" --reduce mean -- true
@@ -385,7 +436,7 @@ family() {
 	run -2 innet-gen --program dlp --workers 33
 	run -2 innet-gen --program dlp --jitter 100ms
 	run -2 --separate-stderr innet-gen --program dlp --vector ppo
-	[ "$stderr" = "innet-gen: --vector does not go with --program dlp" ]
+	[ "$stderr" = "innet-gen: --vector: 10005 elements: DLP has 366 at most" ]
 	run -1 innet-gen --program dlp --interval 2000h -c 1000000 -w /dev/null
 	run -1 innet-gen --program dlp -w /dev/full
 }

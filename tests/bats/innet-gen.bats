@@ -340,7 +340,7 @@ moments() {
 		"--arrivals never" "--vector gpt" "--vector ppo --payload 256B" \
 		"--groups 1-5" "--groups 5-1:1ms" "--groups 1-20:1ms" "--speeds 1" \
 		"--scale-clusters 5" "--format bare --vector ppo" "--format bare --payload 7" \
-		"--program iswitch --rate 1G" "--program dlp --vector ppo" "--rate 200G --port-rate 128G" \
+		"--program iswitch --rate 1G" "--program dlp --vector 367" "--rate 200G --port-rate 128G" \
 		"--burst 4" "--arrivals bursts --speeds 0.1" "-c 0" \
 		"--schedule x.csv --clusters 3" "--async" "--program dlp --async" \
 		"--program iswitch --async --arrivals bursts" \

@@ -37,6 +37,15 @@ is() {
 	is max_aggregation_ns $((2 * 7200 + 2 * 7000 + 3000))
 }
 
+@test "longer vectors take longer frames, and mean what they do" {
+	for how in mean median; do
+		session "\"vector\": \"1464B\", \"reduce\": \"$how\""
+		is aggregation_ns $((2 * (42 + 8 + 1464) + 2 * 1000 + 1000))
+	done
+	session '"vector": "28B", "workers": 32, "loss": "2%"'
+	is iterations 20
+}
+
 @test "what is lost is sent again, and every step has all gradients" {
 	session '"loss": "5%", "iterations": 100'
 	is iterations 100
@@ -93,7 +102,7 @@ refused() {
 
 @test "what does not go with the program is refused by its name" {
 	for x in '"approach": "ps"' '"mode": "async"' '"rack": 2' \
-	    '"vector": "4kB"' '"payload": "1000B"' '"staleness": 1' \
+	    '"payload": "1000B"' '"staleness": 1' \
 	    '"barrier": true' '"server_rate": "1G"' '"core_rate": "1G"' \
 	    '"message": "1us"' '"messages": 2' '"copy_rate": "1G"'; do
 		key=${x#\"}
@@ -103,6 +112,8 @@ refused() {
 	    "trainings[0].reduce: is not for program iswitch"
 	refused '"program": "iswitch", "straggler": "1ms"' \
 	    "trainings[0].straggler: is not for program iswitch"
+	refused '"vector": "1468B"' \
+	    "trainings[0].vector: dlp has 366 elements at most"
 	refused '"workers": 33' "trainings[0].workers: a session of dlp has 32"
 	refused '"iterations": "none"' "trainings[0].iterations: a session"
 }

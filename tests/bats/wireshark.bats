@@ -141,6 +141,16 @@ infos() {
 	[ "${lines[1]-}" = '' ]
 }
 
+@test "a longer vector of DLP" {
+	innet-gen -q --program dlp --workers 2 -c 1 --vector 366 |
+		innet-switch -q -p dlp -w out.pcap
+	infos out.pcap | sort | uniq -c | sort -rn >got
+	grep -q 'DLP.VECTOR, step 0, 2 workers' got
+	shark out.pcap -Y innet.dlp.elements -T fields -e innet.dlp.param >got
+	[ "$(tr , '\n' <got | wc -l)" -eq $((2 * 366)) ]
+	[ -z "$(shark out.pcap -Y _ws.expert)" ]
+}
+
 @test "whatever the bytes, the dissector itself does not fail" {
 	python numpy
 	mkolaf <"$data/wireshark/olaf.lines" >olaf.pcap

@@ -58,7 +58,7 @@ check_aggregate(const struct dlp_aggregator *j)
 
 	must(n >= 1 && n <= all, "a step has some");
 	must(n == all || j->cf.straggler_ns > 0, "or all of them");
-	for (int i = 0; i < DLP_PARAMS; i++) {
+	for (uint32_t i = 0; i < j->elements; i++) {
 		const int32_t *v = j->value[i], a = kept->value[i];
 		unsigned below = 0, above = 0;
 		int64_t sum = 0;
@@ -81,7 +81,8 @@ check_aggregate(const struct dlp_aggregator *j)
 
 /* The next packet of the input, in q; the bytes of input it took, or 0. */
 static size_t
-next(const uint8_t *p, size_t len, uint8_t q[256], size_t *n, uint8_t *worker)
+next(const uint8_t *p, size_t len, uint8_t q[DLP_BYTES_MAX], size_t *n,
+    uint8_t *worker)
 {
 	struct dlp d = { 0 };
 
@@ -102,8 +103,9 @@ next(const uint8_t *p, size_t len, uint8_t q[256], size_t *n, uint8_t *worker)
 	d.step = p[3];
 	d.param[0] = (int32_t)bytes_get(p + 4, 4);
 	d.param[5] = (p[0] & 128) != 0 ? ~d.param[0] : 0;
-	dlp_put(q, &d);
-	*n = DLP_BYTES;
+	d.more = d.state == DLP_LEARNING && d.node_count > 100 ?
+	    d.node_count - 100 : 0;
+	*n = dlp_put(q, &d);
 	return 8;
 }
 
@@ -111,14 +113,15 @@ next(const uint8_t *p, size_t len, uint8_t q[256], size_t *n, uint8_t *worker)
 static void
 hear(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 {
-	const int32_t g[DLP_PARAMS] = { 1, -1 };
-	uint8_t bytes[DLP_BYTES];
+	static const int32_t g[DLP_ELEMENTS_MAX] = { 1, -1 };
+	uint8_t bytes[DLP_BYTES_MAX];
 
 	dlp_ask_take(a, d, now_ns);
 	if (a->phase == DLP_ASK_OVER)
 		dlp_ask_begin(a, now_ns);
 	else if (a->phase == DLP_ASK_READY)
-		dlp_ask_gradient(a, g, now_ns);
+		dlp_ask_gradient(a, g, 1 + (uint32_t)now_ns %
+		    DLP_ELEMENTS_MAX, now_ns);
 	if (dlp_ask_due(a, now_ns)) {
 		dlp_put(bytes, &a->out);
 		must(a->heap_ns > now_ns && (a->heap_ns - now_ns <=
@@ -135,9 +138,9 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	struct dlp_ask ask = { 0 };
 	struct dlp_aggregator_conf cf = { 0 };
 	struct dlp_aggregator_out out;
-	struct dlp_aggregator j;
+	static struct dlp_aggregator j;
 	struct dlp d;
-	uint8_t q[256], again[DLP_BYTES], *copy, worker = 0;
+	uint8_t q[DLP_BYTES_MAX], again[DLP_BYTES_MAX], *copy, worker = 0;
 	uint64_t packets = 0, steps, now = 1;
 	size_t n = 0, used;
 
@@ -165,8 +168,8 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		steps = j.n[DLP_AGGREGATOR_STEPS];
 		dlp_aggregator_take(&j, copy, n, &peer[worker], &out, now);
 		if (dlp_parse(copy, n, &d) == DLP_OK) {
-			dlp_put(again, &d);
-			must(memcmp(copy, again, DLP_BYTES) == 0,
+			must(dlp_put(again, &d) == n &&
+			    memcmp(copy, again, n) == 0,
 			    "parsed and put: the same bytes");
 			hear(&ask, &d, now);
 		}

@@ -4,6 +4,7 @@
  * is the frame.
  */
 #include "common/capture/soundness.h"
+#include "common/wire/dlp.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Datagram k, whole or not, is sound in a frame of its own. */
@@ -64,7 +65,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 
 	if (len < 2 || len > FRAME_MAX_BYTES)
 		return 0;
-	as = split_as(tos[p[0] & 3], (p[0] & 3) == 3 ? 30 : 0);
+	as = split_as(tos[p[0] & 3], (p[0] & 3) == 3 ? dlp_bytes : NULL);
 	l = link[p[0] >> 2 & 1];
 	caplen = (uint32_t)len - 2;
 	whole = caplen + 4u * p[1];

@@ -267,11 +267,15 @@ def dlp(files):
     """Sessions without repeats; of one that answers late vectors are not told."""
     jobs, asked = {}, {}
     for t, file, _, a, b, data, _ in packets(files):
-        if len(data) != 30 or not {a[1], b[1]} & {1234, 12344}:
+        if not {a[1], b[1]} & {1234, 12344}:
+            continue
+        longer = len(data) > 30 and data[0] == 7
+        if len(data) != (8 + 4 * struct.unpack('>H', data[6:8])[0] if longer else 30):
             continue
         down = a[1] in (1234, 12344)
         switch, who = (a, b) if down else (b, a)
         state, nodes, step = struct.unpack('>BBI', data[:6])
+        state = 2 if longer else state
         job = jobs.setdefault(switch, Job(switch))
         job.segs = 1
         if state == 4:

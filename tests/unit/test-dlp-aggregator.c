@@ -480,6 +480,69 @@ test_lengths(void)
 	    "what is not 30 bytes is counted and not answered");
 }
 
+/* Worker w gives n elements, v and then multiples of it. */
+static void
+gives(unsigned w, uint32_t step, uint32_t n, int32_t v)
+{
+	static struct dlp_aggregator_peer from[64];
+	struct dlp d = { .state = DLP_LEARNING, .node_count = 1,
+	    .step = step, .more = (uint16_t)(n - DLP_PARAMS) };
+	uint8_t bytes[DLP_BYTES_MAX];
+
+	for (uint32_t i = 0; i < n; i++)
+		d.param[i] = v * (int32_t)(i + 1);
+	from[w] = worker(w);
+	dlp_aggregator_take(&job, bytes, dlp_put(bytes, &d), &from[w], &out,
+	    now);
+}
+
+/* Has the aggregate in out n elements, multiples of v? */
+static bool
+comes(uint32_t n, int32_t v)
+{
+	bool good = out.n > 0 && out.d.state == DLP_LEARNING &&
+	    dlp_elements(&out.d) == n;
+
+	for (uint32_t i = 0; i < n && good; i++)
+		good = out.d.param[i] == v * (int32_t)(i + 1);
+	return good;
+}
+
+static void
+test_vectors(void)
+{
+	learn(DLP_AGGREGATOR_SWITCH, false, false, 2, 3);
+	gives(0, 0, 366, 10);
+	gives(1, 0, 366, -3);
+	ok(out.n == 2 && comes(366, 7), "long vectors are summed to the end");
+	gives(0, 1, 7, 1);
+	ok(heard(0, DLP_ERROR, 2, 1, 366) && job.counted == 0 &&
+	    job.n[DLP_AGGREGATOR_MISMATCHED] == 1, "one of another length is "
+	    "answered ERROR, with theirs, and does not count");
+	gives(0, 2, 366, 1);
+	ok(out.d.state == DLP_WRONG_STEP && dlp_elements(&out.d) == 6,
+	    "an echo has six");
+	gives(1, 0, 366, 1);
+	ok(comes(366, 7), "a finished step again, whole");
+	say(0, DLP_RESET, 0, 0, 0);
+	learn(DLP_AGGREGATOR_SWITCH, true, false, 3, 1);
+	gives(0, 0, 100, 5);
+	gives(1, 0, 100, -9);
+	gives(2, 0, 100, 1);
+	ok(out.n == 3 && comes(100, 2), "a session may have another length; "
+	    "twice its median");
+	gives(2, 0, 100, 1);
+	say(0, DLP_CONFIGURE, 1, 0, 0);
+	gives(1, 0, 100, 1);
+	ok(comes(100, 2), "as long in SETUP of the next session");
+	learn(DLP_AGGREGATOR_SERVER, false, true, 2, 2);
+	gives(1, 0, 50, 4);
+	ok(comes(50, 0), "late: zeros as long as what came");
+	gives(0, 0, 50, 4);
+	gives(0, 1, 50, 1);
+	ok(comes(50, 8), "and then the step before");
+}
+
 int
 main(void)
 {
@@ -497,5 +560,6 @@ main(void)
 	test_median();
 	test_saturation();
 	test_lengths();
+	test_vectors();
 	return tap_end();
 }

@@ -83,10 +83,10 @@ hears_missing(uint32_t step, int32_t missing)
 static void
 test_missing(void)
 {
-	const int32_t g[DLP_PARAMS] = { 42 };
+	static const int32_t g[DLP_PARAMS] = { 42 };
 
 	open_innets();
-	dlp_ask_gradient(&ask, g, now);
+	dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
 	dlp_ask_due(&ask, now);
 	ok(hears_missing(0, 4) == DLP_ASK_IGNORED, "what was not asked for");
 	now += 10 * MS;
@@ -177,7 +177,7 @@ test_setup(void)
 static void
 test_published_server(void)
 {
-	const int32_t g[DLP_PARAMS] = { 42 };
+	static const int32_t g[DLP_PARAMS] = { 42 };
 
 	begin(false, false);
 	dlp_ask_due(&ask, now);
@@ -194,7 +194,7 @@ test_published_server(void)
 	dlp_ask_due(&ask, now);
 	ok(dlp_ask_take(&ask, &(struct dlp){ .state = DLP_LEARNING }, now) ==
 	    DLP_ASK_OPEN, "until the session is open");
-	dlp_ask_gradient(&ask, g, now);
+	dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
 	dlp_ask_due(&ask, now);
 	ok(dlp_ask_take(&ask, &(struct dlp){ .state = DLP_LEARNING }, now) ==
 	    DLP_ASK_IGNORED, "such an answer, come late, is no aggregate");
@@ -207,11 +207,11 @@ test_published_server(void)
 static void
 test_published_switch(void)
 {
-	const int32_t g[DLP_PARAMS] = { 42 };
+	static const int32_t g[DLP_PARAMS] = { 42 };
 
 	open_session();
 	ok(ask.peer == DLP_ASK_OLD_SWITCH, "a poll comes back as it was");
-	dlp_ask_gradient(&ask, g, now);
+	dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
 	ok(sends(DLP_LEARNING, 1, 0, 42) && dlp_ask_waits(&ask) &&
 	    dlp_ask_next_ns(&ask) == DLP_ASK_NEVER,
 	    "a gradient is sent once, and its answer waited for");
@@ -223,11 +223,11 @@ test_published_switch(void)
 static void
 test_steps(void)
 {
-	const int32_t g[DLP_PARAMS] = { 42 };
+	static const int32_t g[DLP_PARAMS] = { 42 };
 
 	open_innets();
 	ok(ask.peer == DLP_ASK_INNET, "innet's say who is missing");
-	dlp_ask_gradient(&ask, g, now);
+	dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
 	ok(sends(DLP_LEARNING, 1, 0, 42), "a gradient at step 0");
 	ok(dlp_ask_next_ns(&ask) == now + 10 * MS, "time-out: 10 ms at least");
 	now += 10 * MS;
@@ -246,7 +246,7 @@ test_steps(void)
 	ok(hears(DLP_LEARNING, 5, 0, 9) == DLP_ASK_RESULT && ask.step == 1 &&
 	    ask.phase == DLP_ASK_READY, "the aggregate: the next step");
 	ok(hears(DLP_LEARNING, 5, 0, 9) == DLP_ASK_IGNORED, "given once");
-	dlp_ask_gradient(&ask, g, now);
+	dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
 	dlp_ask_due(&ask, now);
 	ok(hears(DLP_WRONG_STEP, 0, 0, 0) == DLP_ASK_NOTHING &&
 	    ask.wrong_step == 1 && !dlp_ask_due(&ask, now),
@@ -264,12 +264,12 @@ test_steps(void)
 static void
 test_timeout(void)
 {
-	const int32_t g[DLP_PARAMS] = { 1 };
+	static const int32_t g[DLP_PARAMS] = { 1 };
 	uint64_t span = 0;
 
 	open_innets();
 	ask.session.param[0] = 1000;
-	dlp_ask_gradient(&ask, g, now);
+	dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
 	for (int i = 0; i < 20; i++) {
 		dlp_ask_due(&ask, now);
 		span = dlp_ask_next_ns(&ask) - now;
@@ -279,7 +279,7 @@ test_timeout(void)
 	hears(DLP_LEARNING, 5, 0, 9);
 	ok(ask.rto_ns == 1000 * MS, "a repeated packet measures nothing");
 	for (int i = 1; i < 100; i++) {
-		dlp_ask_gradient(&ask, g, now);
+		dlp_ask_gradient(&ask, g, DLP_PARAMS, now);
 		dlp_ask_due(&ask, now);
 		now += 40 * MS;
 		hears(DLP_LEARNING, 5, (uint32_t)i, 9);

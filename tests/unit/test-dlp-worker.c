@@ -222,10 +222,41 @@ test_ends(void)
 	over("no result of step 0 after 3.0 s; nothing was heard");
 }
 
+/* More than six elements, to innet's aggregator and to a published one. */
+static void
+test_long(void)
+{
+	struct dlp d = { .state = DLP_LEARNING, .node_count = 4, .more = 2,
+	    .param = { [7] = 150 } };
+
+	fresh(false, false);
+	dlp_worker_begin(&w, 8, now);
+	w.vec[7] = 0.5f;
+	gradient(1, 1);
+	ok(opens() && sends(DLP_LEARNING) && w.ask.out.more == 2 &&
+	    w.ask.out.param[7] == 50, "all of them leave");
+	ok(hears(DLP_LEARNING, 0, 1, 1) == DLP_ASK_IGNORED &&
+	    dlp_worker_take(&w, &d, now) == DLP_ASK_RESULT && near(7, 1.5f),
+	    "and come back, not less");
+	gradient(1, 1);
+	sends(DLP_LEARNING);
+	ok(hears(DLP_ERROR, 1, 7, 0) == DLP_ASK_REFUSED, "another length");
+	over("the session's vectors have 7 elements, not 8");
+	fresh(false, false);
+	dlp_worker_begin(&w, 8, now);
+	gradient(1, 1);
+	sends(DLP_SETUP);
+	hears(DLP_SETUP, 1, 2, 1000);
+	sends(DLP_POLL);
+	answer_poll(DLP_LEARNING, 0, 0);
+	over("a published aggregator takes 6 elements, not 8");
+}
+
 int
 main(void)
 {
 	test_session();
 	test_ends();
+	test_long();
 	return tap_end();
 }

@@ -34,6 +34,43 @@ test_bytes(void)
 	    strcmp(dlp_reason(DLP_LONG), "long") == 0, "reasons have names");
 }
 
+/* More than six parameters, of innet's alone. */
+static void
+test_vector(void)
+{
+	static const uint8_t head[] = { DLP_VECTOR, 3, 0, 0, 1, 0, 0, 7,
+		0xff, 0xff, 0xff, 0xfe };
+	uint8_t p[DLP_BYTES_MAX + 4] = { 0 };
+	struct dlp d = { .state = DLP_LEARNING, .node_count = 3, .step = 256,
+	    .more = 1, .param = { -2, [6] = 77 } }, got;
+
+	ok(dlp_put(p, &d) == 36 && memcmp(p, head, sizeof(head)) == 0 &&
+	    p[35] == 77, "a vector's head has its length");
+	ok(dlp_parse(p, 36, &got) == DLP_OK && got.state == DLP_LEARNING &&
+	    got.node_count == 3 && got.step == 256 && got.more == 1 &&
+	    got.param[0] == -2 && got.param[6] == 77, "it is LEARNING");
+	ok(dlp_parse(p, 35, &got) == DLP_SHORT &&
+	    dlp_parse(p, 40, &got) == DLP_LONG, "of that length");
+	got.param[6] = 5;
+	ok(dlp_parse_cut(p, 33, 36, &got) == DLP_OK && got.param[0] == -2 &&
+	    got.param[6] == 0 && dlp_parse_cut(p, 29, 36, &got) == DLP_SHORT,
+	    "what a capture has cut off reads 0, but for the head");
+	ok(dlp_parse(p, DLP_BYTES, &got) == DLP_OK && got.more == 0 &&
+	    got.state == DLP_VECTOR, "in 30 bytes that state is a poll's");
+	d.more = DLP_ELEMENTS_MAX - DLP_PARAMS;
+	d.param[DLP_ELEMENTS_MAX - 1] = INT32_MIN;
+	ok(dlp_put(p, &d) == DLP_BYTES_MAX && DLP_BYTES_MAX == 1472 &&
+	    dlp_parse(p, DLP_BYTES_MAX, &got) == DLP_OK &&
+	    got.param[DLP_ELEMENTS_MAX - 1] == INT32_MIN,
+	    "366 elements fill a packet");
+	p[6] = 1;
+	p[7] = 0x6f;		/* 367 */
+	ok(dlp_parse(p, sizeof(p), &got) == DLP_LONG, "more do not fit");
+	p[6] = 0;
+	p[7] = 6;
+	ok(dlp_parse(p, 32, &got) == DLP_LONG, "six are not a vector");
+}
+
 static void
 test_quantise(void)
 {
@@ -104,6 +141,7 @@ int
 main(void)
 {
 	test_bytes();
+	test_vector();
 	test_quantise();
 	test_session();
 	return tap_end();

@@ -3,6 +3,7 @@
 
 #include "common/base/rng.h"
 #include "common/capture/split.h"
+#include "common/wire/dlp.h"
 #include "tests/unit/tap.h"
 
 enum { ROOM = 70000 };
@@ -61,10 +62,10 @@ wrap(const struct frame_flow *flow, uint8_t tos, struct frame *f)
 
 /* split_frame() of an exact copy of the first caplen bytes. */
 static enum split_is
-split(uint8_t tos, uint32_t equal, uint32_t caplen, uint32_t len,
+split(uint8_t tos, split_bytes_fn *own, uint32_t caplen, uint32_t len,
     struct split *s)
 {
-	const struct split_as as = split_as(tos, equal);
+	const struct split_as as = split_as(tos, own);
 	uint8_t *p = malloc(caplen + 1);
 	struct frame f;
 	enum frame_is is;
@@ -81,7 +82,7 @@ split(uint8_t tos, uint32_t equal, uint32_t caplen, uint32_t len,
 
 /* What the payload is found to be under both versions of IP. */
 static bool
-is(uint8_t tos, uint32_t equal, enum split_is want, uint32_t each,
+is(uint8_t tos, split_bytes_fn *own, enum split_is want, uint32_t each,
     uint32_t count)
 {
 	struct frame f;
@@ -90,7 +91,7 @@ is(uint8_t tos, uint32_t equal, enum split_is want, uint32_t each,
 
 	for (int i = 0; i < 2; i++) {
 		const uint32_t len = wrap(i == 0 ? &v4 : &v6, tos, &f);
-		const enum split_is found = split(tos, equal, len, len, &s);
+		const enum split_is found = split(tos, own, len, len, &s);
 
 		good = good && found == want && (want != SPLIT_SEVERAL ||
 		    (s.each == each && s.count == count));
@@ -166,12 +167,24 @@ others(void)
 	help(7 + SPLIT_XID_FAR);
 	ok(is(CONTROL_TOS, 0, SPLIT_ONE, 0, 0), "a body is a body");
 	bytes = 270;
-	ok(is(0, 30, SPLIT_SEVERAL, 30, 9), "packets of 30 bytes");
+	ok(is(0, dlp_bytes, SPLIT_SEVERAL, 30, 9), "packets of 30 bytes");
 	bytes = 271;
-	ok(is(0, 30, SPLIT_ONE, 0, 0), "no multiple of 30: one");
+	ok(is(0, dlp_bytes, SPLIT_ONE, 0, 0), "no multiple of 30: one");
 	bytes = 30;
-	ok(is(0, 30, SPLIT_ONE, 0, 0), "one of 30");
+	ok(is(0, dlp_bytes, SPLIT_ONE, 0, 0), "one of 30");
 	bytes = 60;
+	payload[0] = DLP_VECTOR;
+	payload[7] = 13;
+	ok(is(0, dlp_bytes, SPLIT_ONE, 0, 0), "a vector of 13 elements, which "
+	    "is as long as two packets");
+	for (uint32_t i = 0; i < 5; i++)
+		memcpy(payload + 60 * i, payload, 60);
+	bytes = 300;
+	ok(is(0, dlp_bytes, SPLIT_SEVERAL, 60, 5), "five such");
+	payload[127] = 12;
+	ok(is(0, dlp_bytes, SPLIT_ONE, 0, 0), "not where one is shorter");
+	bytes = 60;
+	payload[0] = 0;
 	ok(is(0, 0, SPLIT_ONE, 0, 0), "regular traffic is left alone");
 }
 
