@@ -1,0 +1,191 @@
+# olaf-figure2.awk - figure2.csv of olaf-figure2.sh as tables, in Markdown, and
+# what they say, whichever way it came out
+#
+#	awk -v workers=8 -f olaf-figure2.awk figure2.csv >figure2.md
+#
+# An arm is before another in a seed if all its workers were there, in fewer
+# iterations than the other's needed, or had without all being there.
+BEGIN {
+	FS = ","
+	modes = split("async aggregated sync", mode, " ")
+}
+
+# A run of a machine that was busy: in step 80 is all, for all wait for the slowest
+NR > 1 && $10 < 70 {
+	left++
+	next
+}
+NR > 1 {
+	k = $1 SUBSEP $2 SUBSEP $3 + 0 SUBSEP $4 SUBSEP $5
+	n[k]++
+	sum[k] += $7; squares[k] += $7 * $7
+	there[k] += $8; reward[k] += $9
+	took[k, $6] = $7; missing[k, $6] = $8 < workers
+	if ($6 > seeds) seeds = $6
+	if (!($3 in step) && $1 == "step") {
+		step[$3]; steps[++all] = $3 + 0
+	}
+	if ($2 == "async") { paces++; pace += $10 }
+}
+
+function key(set, m, s, d, h) { return set SUBSEP m SUBSEP s + 0 SUBSEP d SUBSEP h }
+
+# A cell: iterations, their deviation over runs; or that not all were there
+function cell(k,    m, v) {
+	if (!n[k]) return "-"
+	m = sum[k] / n[k]
+	if (there[k] < workers * n[k])
+		return sprintf("%d of %d (%.0f)", there[k], workers * n[k], reward[k] / n[k])
+	v = n[k] > 1 ? (squares[k] - n[k] * m * m) / (n[k] - 1) : 0
+	return sprintf("%.0f (%.0f)", m, v > 0 ? sqrt(v) : 0)
+}
+
+function whole(k) { return n[k] && there[k] == workers * n[k] }
+
+# In how many seeds that both have a is before b: into first, of pairs
+function before(a, b,    s) {
+	first = pairs = 0
+	for (s = 1; s <= seeds; s++)
+		if ((a, s) in took && (b, s) in took) {
+			pairs++
+			first += !missing[a, s] && took[a, s] < took[b, s]
+		}
+	return pairs ? first " of " pairs : "-"
+}
+
+# a's iterations by b's, means over the seeds in which all were there
+function by(a, b,    s, x, y) {
+	for (s = 1; s <= seeds; s++)
+		if ((a, s) in took && (b, s) in took && !missing[a, s] && !missing[b, s]) {
+			x += took[a, s]; y += took[b, s]
+		}
+	return y ? sprintf("%.2f", x / y) : ""
+}
+
+# The least mean of a mode, over steps at which all workers got there
+function best(m,    i, k, b) {
+	b = ""
+	for (i = 1; i <= all; i++) {
+		k = key("step", m, steps[i], 0, 16)
+		if (whole(k) && (b == "" || sum[k] / n[k] < sum[b] / n[b])) {
+			b = k; at[m] = steps[i]
+		}
+	}
+	return b
+}
+
+function head(what) {
+	print "| " what " | async | aggregated | sync | async before sync, seeds |"
+	print "|---|---|---|---|---|"
+}
+function line(what, a, g, s) {
+	print "| " what " | " cell(a) " | " cell(g) " | " cell(s) " | " before(a, s) " |"
+}
+function list(old, x) { return old == "" ? x : old ", " x }
+
+# The mean and the deviation for a plot; nothing where not all were there
+function bar(k,    m, v) {
+	if (!whole(k)) return ",,"
+	m = sum[k] / n[k]
+	v = n[k] > 1 ? (squares[k] - n[k] * m * m) / (n[k] - 1) : 0
+	return sprintf(",%.1f,%.1f", m, v > 0 ? sqrt(v) : 0)
+}
+
+function plotted(    i, j, text) {
+	print "step,async,async_sd,aggregated,aggregated_sd,sync,sync_sd" >bars
+	for (i = 1; i <= all; i++) {
+		text = steps[i]
+		for (j = 1; j <= modes; j++) text = text bar(key("step", mode[j], steps[i], 0, 16))
+		print text >bars
+	}
+}
+
+function equal_steps(    i, j, a, s, b, text) {
+	print "## The same step in all modes\n"
+	head("step")
+	for (i = 1; i <= all; i++) {
+		a = key("step", "async", steps[i], 0, 16)
+		s = key("step", "sync", steps[i], 0, 16)
+		line(steps[i], a, key("step", "aggregated", steps[i], 0, 16), s)
+		if (!pairs) continue
+		if (first == pairs) holds = list(holds, steps[i])
+		else if (first) open = list(open, steps[i])
+		else fails = list(fails, steps[i])
+	}
+	for (j = 1; j <= modes; j++) {
+		b = best(mode[j])
+		text = text " | " (b == "" ? "-" : cell(b) " at " at[mode[j]])
+	}
+	print "| fewest" text " | " before(best("async"), best("sync")) " |\n"
+	if (holds != "") print "The paper's figure, async before sync, holds in every seed at these steps: " holds "."
+	if (open != "") print "It holds in some seeds only at: " open "."
+	if (fails != "") print "It holds in no seed at: " fails "."
+	print ""
+}
+
+# The same sums: async's step is an eighth.
+function equal_distances(    i, a, s, x, text) {
+	print "## The same distance in an iteration: async's step is an eighth\n"
+	head("distance")
+	for (i = 1; i <= all; i++) {
+		a = key("step", "async", steps[i] / workers, 0, 16)
+		if (!n[a]) continue
+		s = key("step", "sync", steps[i], 0, 16)
+		line(steps[i], a, key("step", "aggregated", steps[i], 0, 16), s)
+		if ((x = by(a, s)) != "") text = list(text, x " at " steps[i])
+	}
+	if (text != "") print "\nAsync's iterations by sync's, where all were there: " text "."
+	print ""
+}
+
+function staleness(    d, zero, k, x, text) {
+	# the arm without a delay is one of the steps'
+	zero = key("step", "async", 0.05, 0, 16)
+	print "## Later gradients: async, step 0.05\n"
+	print "| later by, iterations | async | before that without delay, seeds |"
+	print "|---|---|---|"
+	print "| 0 | " cell(zero) " | |"
+	for (d = 1; d <= 16; d *= 4) {
+		k = key("delay", "async", 0.05, d, 16)
+		if (!n[k]) continue
+		print "| " d " | " cell(k) " | " before(k, zero) " |"
+		if ((x = by(k, zero)) != "") text = list(text, x " of " d)
+	}
+	if (text != "") print "\nIterations by those without a delay, where all were there: " text "."
+	print ""
+}
+
+function batches(    h, set, a, s, x, text) {
+	print "## Other batches: distance 0.4\n"
+	head("steps of a lesson")
+	for (h = 4; h <= 64; h *= 4) {
+		set = h == 16 ? "step" : "batch"
+		a = key(set, "async", 0.05, 0, h)
+		if (!n[a]) continue
+		s = key(set, "sync", 0.4, 0, h)
+		line(8 * h, a, key(set, "aggregated", 0.4, 0, h), s)
+		if ((x = by(a, s)) != "") text = list(text, x " of " 8 * h)
+	}
+	if (text != "") print "\nAsync's iterations by sync's, where all were there: " text "."
+	print ""
+}
+
+END {
+	print "# Olaf's Figure 2: who waits for nobody, and the step\n"
+	print "Made by `share/examples/olaf-figure2.sh`; `figure2.csv` has a row for each run.  Eight workers learn"
+	for (k in n) {
+		if (n[k] > most) most = n[k]
+		if (!least || n[k] < least) least = n[k]
+	}
+	printf "CartPole by A2C: iterations of each until its mean of 20 episodes was 475, the mean over workers and %s runs\n",
+	    least == most ? most : least " to " most
+	print "of an arm (deviation over runs in brackets)."
+	print "Where some worker was not there in time it says how many were, and the mean reward at the end in"
+	printf "brackets.  Async workers sent %.0f %% of the gradients that their intervals allow", paces ? pace / paces : 0
+	printf "%s.\n\n", left ? sprintf(";\nwhere it was below 70 %% a run is left out: %d", left) : ""
+	if (bars != "") plotted()
+	equal_steps()
+	equal_distances()
+	staleness()
+	batches()
+}

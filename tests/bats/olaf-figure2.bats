@@ -1,0 +1,73 @@
+# share/examples/olaf-figure2.sh: its runs, its rows and its tables.  Who needs
+# fewer iterations is for the whole of it to say, which takes 35 minutes.
+load common
+
+example=$BATS_TEST_DIRNAME/../../share/examples/olaf-figure2.sh
+head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace_percent
+
+@test "eight workers learn in each mode; what has a row is not run again" {
+	once training
+	"$example" --quick -o out 2>err 3>&-
+	[ "$(cut -d, -f1-6 out/figure2.csv | tail -n +2 | xargs)" = \
+		'step,async,0.4,0,16,1 step,aggregated,0.4,0,16,1 step,sync,0.4,0,16,1' ]
+	awk -F, 'NR > 1 && !($7 > 1 && $9 > 5 && NF == 10) { print; bad = 1 } END { exit bad }' out/figure2.csv
+	[ "$(ls out | grep -v svg | xargs)" = 'figure2.csv figure2.md' ]
+	cp out/figure2.csv before
+	run -0 --separate-stderr "$example" --quick -o out
+	[ -z "$stderr" ]
+	cmp before out/figure2.csv
+}
+
+@test "the tables: means and deviations, who was not there, who is first where and how often" {
+	{
+		echo $head
+		# a mean of 100 and a deviation of 10 sqrt(2), from 90 and 110
+		printf 'step,async,0.05,0,16,%s,100\n' 1,90.0,8,480.0 2,110.0,8,480.0
+		printf 'step,async,0.4,0,16,%s,100\n' 1,300.0,8,480.0 2,300.0,8,480.0
+		printf 'step,sync,0.4,0,16,%s,80\n' 1,200.0,8,480.0 2,200.0,8,480.0
+		printf 'step,sync,0.05,0,16,%s,80\n' 1,100.0,7,100.0 2,80.0,7,200.0
+		printf 'delay,async,0.05,4,16,%s,74\n' 1,140.0,8,480.0 2,140.0,8,480.0
+		printf 'batch,async,0.05,0,64,%s,75\n' 1,70.0,8,480.0 2,70.0,8,480.0
+		echo batch,async,0.05,0,64,3,10.0,0,20.0,6
+	} >figure2.csv
+	awk -v workers=8 -v bars=bars.csv -f "${example%.sh}.awk" figure2.csv >figure2.md
+	grep -qx '0.05,100.0,14.1,,,,' bars.csv
+	# before what was not there in 100 it is, but who knows of what had 80
+	grep -qxF '| 0.05 | 100 (14) | - | 14 of 16 (150) | 1 of 2 |' figure2.md
+	grep -qxF '| 0.4 | 300 (0) | - | 200 (0) | 0 of 2 |' figure2.md
+	grep -qxF '| fewest | 100 (14) at 0.05 | - | 200 (0) at 0.4 | 2 of 2 |' figure2.md
+	grep -qxF 'It holds in some seeds only at: 0.05.' figure2.md
+	grep -qxF 'It holds in no seed at: 0.4.' figure2.md
+	run ! grep -q 'holds in every seed' figure2.md
+	# eight steps of 0.05 beside one of 0.4
+	grep -qxF '| 0.4 | 100 (14) | - | 200 (0) | 2 of 2 |' figure2.md
+	grep -qF "by sync's, where all were there: 0.50 at 0.4." figure2.md
+	grep -qxF '| 4 | 140 (0) | 0 of 2 |' figure2.md
+	grep -qF 'where all were there: 1.40 of 4.' figure2.md
+	grep -qxF '| 512 | 70 (0) | - | - | - |' figure2.md
+	grep -qF 'sent 87 % of the gradients' figure2.md
+	grep -qF 'below 70 % a run is left out: 1.' figure2.md
+}
+
+@test "where all is there the page and the picture are made again" {
+	command -v gnuplot || skip 'no gnuplot'
+	mkdir out
+	{ echo $head; printf 'step,%s,0.4,0,16,1,90.0,8,480.0,80\n' async aggregated sync; } >out/figure2.csv
+	run -0 --separate-stderr "$example" --quick -o out
+	[ -z "$stderr" ]
+	[ "$(ls out | xargs)" = 'figure2.csv figure2.md figure2.svg' ]
+	grep -q '</svg>' out/figure2.svg
+	grep -qxF '| 0.4 | 90 (0) | 90 (0) | 90 (0) | 0 of 1 |' out/figure2.md
+}
+
+@test "misuse: status 2; a file of something else: status 1" {
+	for words in '' '-o' '--quick' '-o out --seeds 0' '-o out --fast 3'; do
+		run -2 --separate-stderr "$example" $words
+		[[ $stderr == 'olaf-figure2: '* ]]
+	done
+	[ ! -e out ]
+	mkdir out
+	echo other >out/figure2.csv
+	run -1 --separate-stderr "$example" -o out
+	[[ $stderr == *'figure2.csv: not of this script' ]]
+}
