@@ -35,6 +35,8 @@ struct conf {
 	uint64_t interval_ns;
 	uint64_t rate;			/* bits/s in all, 0: interval_ns */
 	uint64_t port_rate;		/* bits/s, 0: no port */
+	uint64_t frame_ns;		/* of the port, beside a frame's bits */
+	uint32_t extra_bytes;		/* of the port, a frame's overhead */
 	uint64_t burst;			/* updates */
 	uint64_t jitter_ns;
 	uint64_t start_ns;		/* since the epoch */

@@ -17,6 +17,7 @@
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/wire/dlp.h"
+#include "common/wire/frame.h"
 #include "common/wire/seg.h"
 
 /* The longest interval: 104 days; with spread and burst it stays in range. */
@@ -27,7 +28,7 @@ enum {
 	O_MTU, O_INTERVAL, O_RATE, O_ARRIVALS, O_BURST, O_PORT_RATE, O_JITTER,
 	O_PHASE, O_SPEEDS, O_GROUPS, O_REWARDS, O_SCHEDULE, O_SCALE, O_PROGRAM,
 	O_OUT_OF_STEP, O_BACKGROUND, O_FORMAT, O_TABLE, O_START, O_SEED,
-	O_JSON, O_END
+	O_JSON, O_OVERHEAD, O_FRAME_TIME, O_END
 };
 
 static const struct opt opts[] = {
@@ -46,6 +47,10 @@ static const struct opt opts[] = {
 	    "periodic, poisson, onoff, lognormal, bursts" },
 	{ O_BURST, "burst", "N", "updates in a burst (default 8)" },
 	{ O_PORT_RATE, "port-rate", "RATE", "one port for all (bursts: 128G)" },
+	{ O_OVERHEAD, "wire-overhead", NULL,
+	    "of the port: count 24 bytes more a frame" },
+	{ O_FRAME_TIME, "frame-time", "TIME",
+	    "of the port: of each frame beyond its bits" },
 	{ O_JITTER, "jitter", "TIME", "delay each by up to TIME (default 0)" },
 	{ O_PHASE, "phase", "KIND", "random (default) or aligned" },
 	{ O_SPEEDS, "speeds", "SPREAD", "speeds of 1-SPREAD to 1+SPREAD" },
@@ -198,6 +203,11 @@ parse_times(int ch, struct conf *cf)
 	case O_BACKGROUND:
 		opt_check("rate", optarg, num_rate(optarg, 1, 1000000000000000,
 		    rate));
+		break;
+	case O_OVERHEAD: cf->extra_bytes = FRAME_WIRE_EXTRA_BYTES; break;
+	case O_FRAME_TIME:
+		opt_check("frame time", optarg, num_time(optarg, 0,
+		    3600 * (uint64_t)1000000000, &cf->frame_ns));
 		break;
 	case O_ARRIVALS:
 		cf->arrivals = opt_word("arrivals", optarg, arrivals);
@@ -397,6 +407,39 @@ check_files(struct conf *cf, bool json)
 	files_done(&f);
 }
 
+/*
+ * The port that there is, if any, and that it is fast enough: an update's
+ * frames must be out sooner than the next update is there.
+ */
+static void
+check_port(const bool *given, struct conf *cf)
+{
+	const char *of = given[O_FRAME_TIME - OPT_LONG] ? "frame-time" :
+	    given[O_OVERHEAD - OPT_LONG] ? "wire-overhead" : NULL;
+	double bits, seconds;
+
+	if (cf->iswitch && cf->port_rate == 0)
+		cf->port_rate = 10000000000;
+	if (cf->arrivals == ARRIVALS_BURSTS && cf->port_rate == 0)
+		cf->port_rate = 128000000000;
+	if (of != NULL && cf->port_rate == 0)
+		errx(2, "--%s goes with --port-rate: without one there is no "
+		    "port", of);
+	if (cf->rate == 0 || cf->port_rate == 0)
+		return;
+	if (cf->rate >= cf->port_rate)
+		errx(2, "--rate %" PRIu64 " does not fit through --port-rate "
+		    "%" PRIu64 " bits/s", cf->rate, cf->port_rate);
+	if (of == NULL)
+		return;
+	bits = (double)writer_update_bits(cf);
+	seconds = writer_port_ns(cf) / 1e9;
+	if ((double)cf->rate * seconds >= bits)
+		errx(2, "--rate %" PRIu64 " does not fit through --port-rate "
+		    "%" PRIu64 " with --%s: %.0f bits/s do", cf->rate,
+		    cf->port_rate, of, bits / seconds);
+}
+
 static struct conf
 parse(int argc, char *argv[])
 {
@@ -435,13 +478,7 @@ parse(int argc, char *argv[])
 		errx(2,
 		    "--rate %" PRIu64 " and --burst %" PRIu64 " leave years "
 		    "between updates", cf.rate, cf.burst);
-	if (cf.iswitch && cf.port_rate == 0)
-		cf.port_rate = 10000000000;
-	if (cf.arrivals == ARRIVALS_BURSTS && cf.port_rate == 0)
-		cf.port_rate = 128000000000;
-	if (cf.port_rate != 0 && cf.rate >= cf.port_rate)
-		errx(2, "--rate %" PRIu64 " does not fit through --port-rate "
-		    "%" PRIu64 " bits/s", cf.rate, cf.port_rate);
+	check_port(given, &cf);
 	return cf;
 }
 

@@ -207,7 +207,9 @@ begin(struct segments *g, struct worker *v, size_t n)
 
 		*w = (struct worker){ .cluster = (uint32_t)(k / cf->workers +
 		    1), .number = (uint32_t)(k % cf->workers),
-		    .link.rate_bps = cf->port_rate };
+		    .link = { .rate_bps = cf->port_rate,
+		    .extra_bytes = cf->extra_bytes,
+		    .frame_ns = cf->frame_ns } };
 		if (pace != NULL)
 			w->arrivals = pace[k];
 		put_join(g, w, k * JOIN_GAP_NS);

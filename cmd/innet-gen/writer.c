@@ -36,6 +36,17 @@ writer_update_bits(const struct conf *cf)
 	    4 * cf->elements);
 }
 
+double
+writer_port_ns(const struct conf *cf)
+{
+	const double packets = update_packets((uint32_t)cf->elements,
+	    (uint32_t)cf->floats);
+
+	return ((double)writer_update_bits(cf) + 8 * packets *
+	    cf->extra_bytes) * 1e9 / (double)cf->port_rate +
+	    packets * (double)cf->frame_ns;
+}
+
 /* Random float32 values, small and finite, and their running checksums. */
 static void
 fill_pool(struct writer *w)
@@ -75,8 +86,10 @@ shape(struct writer *w, struct writer_shape *s, uint32_t floats)
 	memset(s->head + f.ip_at + 10, 0, 2);
 	s->ip_sum = inetsum_add(0, s->head + f.ip_at, 20);
 	if (w->cf->port_rate != 0)
-		s->port_time = ((unsigned __int128)s->frame_bytes *
-		    8000000000 << 32) / w->cf->port_rate;
+		s->port_time = (((unsigned __int128)s->frame_bytes +
+		    w->cf->extra_bytes) * 8000000000 << 32) /
+		    w->cf->port_rate +
+		    ((unsigned __int128)w->cf->frame_ns << 32);
 }
 
 static void

@@ -57,6 +57,9 @@ struct writer {
 /* Bits of the frames of one update, Ethernet header and all. */
 uint64_t writer_update_bits(const struct conf *cf);
 
+/* How long the frames of one update take the port, which must be, in ns. */
+double writer_port_ns(const struct conf *cf);
+
 /* Begin to write cf->out; ends the program if that cannot be. */
 void writer_open(struct writer *w, const struct conf *cf);
 

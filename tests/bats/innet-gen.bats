@@ -167,6 +167,34 @@ moments() {
 		$1 - g != (NR - 1) * 12048 { exit 1 }'
 }
 
+@test "a port may take a time for each frame, and for 24 bytes that no capture has" {
+	# 250 bytes at 1 Gbit/s are 2000 ns, 274 are 2192
+	stamps() { innet-gen -q --phase aligned -c 1 --port-rate 1G --payload 208B "$@" -w a.pcap && records a.pcap 208; }
+	stamps --frame-time 500ns | awk '$1 != NR * 2500 { exit 1 }'
+	stamps --wire-overhead | awk '$1 != NR * 2192 { exit 1 }'
+	stamps --wire-overhead --frame-time 1us | awk '$1 != NR * 3192 { exit 1 }'
+	stamps >want
+	stamps --frame-time 0 | diff want -
+	# fractions of a ns stay: 250 bytes at 3 Gbit/s are a little below 666 2/3 ns
+	stamps --port-rate 3G --frame-time 1ns | awk '$1 != int(NR * 2000 / 3 + NR - 1e-6) { exit 1 }'
+	# iswitch: each worker's own port; 5 segments, the last stamped 5 frames later
+	last_us() { innet-gen -q --program iswitch --clusters 1 --workers 1 -c 1 --vector 45 --mtu 72 "$@" --port-rate 1M |
+		tail -c $((16 + 86)) | od -An -td4 -N8 | awk '{ print $1 * 1e6 + $2 / 1e3 }'; }
+	[ "$(last_us)" -eq $((1000001 + 5 * 86 * 8)) ]
+	[ "$(last_us --frame-time 1ms)" -eq $((1000001 + 5 * (86 * 8 + 1000))) ]
+	[ "$(last_us --wire-overhead)" -eq $((1000001 + 5 * 110 * 8)) ]
+	run -2 --separate-stderr innet-gen --frame-time 1us -w -
+	[ "$stderr" = "innet-gen: --frame-time goes with --port-rate: without one there is no port" ]
+	run -2 --separate-stderr innet-gen --wire-overhead -w -
+	[ "$stderr" = "innet-gen: --wire-overhead goes with --port-rate: without one there is no port" ]
+	# 2000 bits in 2500 ns are 800 Mbit/s
+	run -2 --separate-stderr innet-gen --payload 208B --rate 800M --port-rate 1G --frame-time 500ns -w -
+	[ "$stderr" = "innet-gen: --rate 800000000 does not fit through --port-rate 1000000000 with --frame-time: 800000000 bits/s do" ]
+	innet-gen -q --payload 208B --rate 799M --port-rate 1G --frame-time 500ns -c 1 -w a.pcap
+	run -2 innet-gen --port-rate 1G --frame-time 2h -w -
+	run -2 innet-gen --program dlp --frame-time 1us -w -
+}
+
 @test "bursts are whole clusters, back to back, with the period of the rate" {
 	innet-gen -q --clusters 1 -c 16 --payload 212B --rate 6G --arrivals bursts -w a.pcap
 	records a.pcap 212 >a
