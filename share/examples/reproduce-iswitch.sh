@@ -4,7 +4,8 @@
 #	share/examples/reproduce-iswitch.sh [-w DIR]
 #
 # Runs share/scenarios/iswitch-*.json by innet-sim and prints Markdown: what the
-# paper has, what the simulation gives, how far apart they are, and why.  Where
+# paper has, what the simulation gives, how far apart they are, and what other
+# costs of PPO's messages and of a server's optimizer would change.  Where
 # the settings come from is in share/scenarios/README-iswitch.md.  With -w the
 # results of innet-sim are kept as DIR/iswitch-*.json, an object a line.
 # Needs jq; takes some 15 s.
@@ -32,6 +33,16 @@ for s in fig12 table5 fig15 testbed; do
 	innet-sim -q --json "$here/../scenarios/iswitch-$s.json" >"$dir/iswitch-$s.json"
 done
 
+# Experiments: a message of PPO's that meets its own iSW, and optimizers with which
+# the server out of step takes as long as the paper's.
+jq '.trainings |= map(select(.name | startswith("ppo")) + { message: "0.92ms" })' \
+	"$here/../scenarios/iswitch-fig12.json" | innet-sim -q --json - >"$dir/iswitch-message.json"
+for s in fig12 table5; do
+	jq '{ "dqn-ps": "19.5ms", "a2c-ps": "9.2ms", "ddpg-ps": "6.7ms" } as $optimizer |
+		.trainings |= map(select($optimizer[.name]) + { update: $optimizer[.name] })' \
+		"$here/../scenarios/iswitch-$s.json" | innet-sim -q --json - >"$dir/iswitch-optimizer-$s.json"
+done
+
 # Tables 3, 4 and 5 of the paper: iterations and hours of ps, ar and isw in
 # step; iterations, ms an iteration and hours of ps and isw out of step; and
 # speedups of ar, isw, and isw out of step.
@@ -50,6 +61,9 @@ measured=$here/../results/iswitch/measured.csv
 [ -e "$measured" ] || measured=/dev/null
 jq -L "$here" -rn --argjson paper "$paper" --slurpfile step "$dir/iswitch-fig12.json" \
 	--slurpfile out "$dir/iswitch-table5.json" \
+	--slurpfile message "$dir/iswitch-message.json" \
+	--slurpfile optimizer_step "$dir/iswitch-optimizer-fig12.json" \
+	--slurpfile optimizer_out "$dir/iswitch-optimizer-table5.json" \
 	--slurpfile racks "$dir/iswitch-fig15.json" \
 	--slurpfile live "$dir/iswitch-testbed.json" \
 	--rawfile measured "$measured" -f "$here/reproduce-iswitch.jq"

@@ -12,7 +12,7 @@ def against($want): if . == null or $want == null or $want == 0 then ""
 
 # Of percentages, the points between.
 def points($want): if . == null or $want == null then ""
-	else "\(. - $want | fixed(1)) points" end;
+	else "\((. - $want) * 10 | round + 0 | . / 10 | fixed(1)) points" end;
 # [ paper, here, other ] with so many decimals, and how far here is off each.
 def compared($n; f): . as [ $paper, $here, $other ] |
 	[ ($paper, $here, $other | shown($n)), ([ $here, $paper ],
@@ -29,38 +29,58 @@ def jain: (add * add) / (length * (map(. * .) | add));
 def queue: .point | .["switches[*].queue"] // .["switches[sw].queue"];
 def rate: .point["links[sw].rate"];
 
-# Table 1: of bursts, of steady workers on a link that takes a time for each frame
-# and merge, and of steady workers alone.  Lost is what neither came nor is inside
-# what came; of steady workers, what was dropped.
-def table1_settings: [ "table1", "table1-periodic", "table1-natural" ];
-def table1_of($set; $q; $r): .[$set][] | select(.group == "all" and queue == $q
-	and (rate | rtrimstr("G") | rtrimstr("M")) == ($r | rtrimstr("G"))) |
-	. + { lost: (if $set == "table1" then (.sent - .merged) / .sent * 100
-		else .dropped / .sent * 100 end) };
+# Table 1: bursts; workers in random order, and steady ones, on a link that takes a
+# time for each frame and merge; and steady ones alone.
+def table1_settings: [ "bursts", "random", "steady", "natural" ];
+def table1_file: { bursts: "table1" }[.] // "table1-\(.)";
+def table1_of($set; $q; $r): .[$set | table1_file][] | select(.group == "all" and
+	queue == $q and (rate | rtrimstr("G") | rtrimstr("M")) == ($r | rtrimstr("G"))) |
+	. + { dropped_percent: (.dropped / .sent * 100),
+		lost_percent: ((.sent - .merged) / .sent * 100) };
+# What a known entry has: received, aggregated, lost as dropped, and as replaced too.
+def table1_names: [ [ 0, "received", "received" ], [ 1, "aggregated", "aggregated" ],
+	[ 2, "dropped_percent", "lost: dropped, %" ], [ 3, "lost_percent", "lost: replaced too, %" ] ];
 def table1_figures: . as $all | known.table1[] | . as $k |
-	[ table1_settings[] as $s | $all | table1_of($s; $k.queue; $k.rate) ] as $h |
-	([ "received", $k.paper[0], ($h | map(.received)), $k.other[0], 0 ],
-	if $k.paper[1] then
-	[ "aggregated", $k.paper[1], ($h | map(.aggregated)), $k.other[1], 0 ] else empty end,
-	[ "lost, %", $k.paper[2], ($h | map(.lost)), $k.other[2], 1 ]) |
-	{ queue: $k.queue, rate: $k.rate, name: .[0], paper: .[1], here: .[2],
-	  other: .[3], n: .[4] };
-def reduction($s; $r): table1_of($s; "olaf"; $r).mean_age_ns as $o |
-	(1 - $o / table1_of($s; "fifo"; $r).mean_age_ns) * 100;
+	table1_names[] as [ $i, $key, $name ] | select($k.queue == "olaf" or $i % 2 == 0) |
+	{ queue: $k.queue, rate: $k.rate, name: $name, n: ($i / 2 | floor),
+	  paper: $k.paper[[ 0, 1, 2, 2 ][$i]],
+	  here: [ table1_settings[] as $s | $all | table1_of($s; $k.queue; $k.rate)[$key] ],
+	  other: [ table1_settings[] as $s | $k[$s][$i]? ] };
+def reduction($o; $f): (1 - $o.mean_age_ns / $f.mean_age_ns) * 100;
+def table1_ages: . as $all | known.ages | to_entries[] | .key as $r | .value as $k |
+	{ queue: "olaf for fifo", rate: $r, name: "mean age less, %", n: 1, paper: $k.paper,
+	  here: [ table1_settings[] as $s | $all |
+		reduction(table1_of($s; "olaf"; $r); table1_of($s; "fifo"; $r)) ],
+	  other: [ table1_settings[] as $s | $k[$s] ] };
 def table1_row: . as $f | [ .queue, .rate, .name, (.paper | shown($f.n)),
-	(.here[] | shown($f.n)), (.other | shown($f.n)),
-	(.here[0:2][] | if $f.n == 0 then against($f.paper) else points($f.paper) end) ];
+	(range(4) as $i | (.here[$i] | shown($f.n)) +
+		(.other[$i] | if . == null then "" else " (\(shown($f.n)))" end)),
+	(.here[0:3][] | if $f.n == 0 then against($f.paper) else points($f.paper) end) ];
+
+# A row of each experiment: figures at each rate out, behind FIFO, Olaf or both.
+def us($key): .[$key] / (if rate | endswith("M") then 1e6 else 1e3 end);
+def each_rate(f): map(f) | join(", ");
+def tried($part): . as $all | known.tried[$part] | to_entries[] |
+	{ says: .value.says, rows: $all["\($part)-tried-\(.key)"] };
+def table1_tried: tried("table1") | .says as $says |
+	(.rows | map(select(queue == "fifo"))) as $f | (.rows | map(select(queue == "olaf"))) as $o |
+	[ $says, ($f | each_rate(.received | shown(0))), ($o | each_rate(.received | shown(0))),
+	($o | each_rate(.aggregated | shown(0))),
+	($o | each_rate(.dropped / .sent * 100 | fixed(1))),
+	($o | each_rate((.sent - .merged) / .sent * 100 | fixed(1))),
+	([ range($f | length) | reduction($o[.]; $f[.]) | fixed(1) ] | join(", ")),
+	($f | each_rate(us("mean_age_ns") | fixed(1))), ($f | each_rate(us("max_age_ns") | fixed(1))) ];
 def table1:
-	([ "queue", "out", "", "paper", "bursts", "periodic", "natural",
-		"bursts, other simulation", "bursts off the paper",
-		"periodic off the paper" ] | head),
-	(table1_figures | table1_row | row),
-	(. as $all | ("40G", "20G") as $r | { queue: "olaf for fifo", rate: $r,
-		name: "mean age less, %", paper: known.ages[$r].paper,
-		here: [ table1_settings[] as $s | $all | reduction($s; $r) ],
-		other: known.ages[$r].other, n: 1 } | table1_row | row);
+	([ "queue", "out", "", "paper", "bursts", "random order", "steady", "natural",
+		"bursts off the paper", "random order off", "steady off" ] | head),
+	(table1_figures | table1_row | row), (table1_ages | table1_row | row),
+	"", "In brackets is the other simulation.", "",
+	"### What changes it", "", "At 40 and 20 Gbit/s out:", "",
+	([ "", "FIFO received", "Olaf received", "aggregated", "dropped, %", "replaced too, %",
+		"mean age less, %", "FIFO's mean age, us", "its longest" ] | head),
+	(table1_tried | row);
 def table1_csv:
-	[ "queue", "paper", "bursts", "periodic", "natural" ],
+	[ "queue", "paper", "bursts", "random order", "steady", "natural" ],
 	(table1_figures | select(.name == "received") |
 		[ "\(.queue) \(.rate)", .paper ] + .here) | @csv;
 
@@ -96,44 +116,55 @@ def middle($t; $r; $q): [ times($t; $r; $q)[] // infinite ] | median |
 def ratio: if .[0] and .[1] then .[0] / .[1] else null end;
 def speedup($t; $r): [ middle($t; $r; "fifo", "olaf") ] | ratio;
 def last_speedup($t; $r): [ last($t; $r; "fifo", "olaf") ] | ratio;
+def whole($t; $r; $q): [ times($t; $r; $q)[] | select(.) ] | length;
+def merges_of($t; $r): .["figure7-\($t)"][] | select(.cluster == "all" and
+	rate == $r and queue == "olaf") | .aggregated / .received;
 def figure7:
 	([ "traffic", "out", "median cluster", "other simulation, median worker",
-		"off the other", "last cluster", "other, last worker", "off the other" ] | head),
+		"off the other", "last cluster", "other, last worker", "off the other",
+		"clusters done, FIFO", "Olaf", "merges a packet" ] | head),
 	(. as $all | traffics[] as $t | ("5G", "10G", "20G", "40G") as $r |
 		known.figure7[$t][$r] as $k | ($all | speedup($t; $r)) as $m |
 		($all | last_speedup($t; $r)) as $s |
 		[ $t, $r, ($m | shown(2)), ($k[0] | shown(2)), ($m | against($k[0])),
-		($s | shown(2)), ($k[1] | shown(2)), ($s | against($k[1])) ] | row);
+		($s | shown(2)), ($k[1] | shown(2)), ($s | against($k[1])),
+		($all | "\(whole($t; $r; "fifo"))", "\(whole($t; $r; "olaf"))",
+		(merges_of($t; $r) | fixed(2))) ] | row);
 def figure7_csv: [ "out" ] + traffics,
 	(. as $all | ("5G", "10G", "20G", "40G") as $r |
 		[ $r ] + [ traffics[] as $t | $all | speedup($t; $r) ]) | @csv;
 
-# Tables 2 and 3, Figure 10: rows of ten clusters and one for all.
-def mode: if queue == "fifo" then "fifo" elif
-	.point["workers[*].control"] == "none" then "olaf" else "olaf_tc" end;
+# Tables 2 and 3, Figure 10: rows of ten clusters or two groups, and one for all.
+def control: .point["workers[*].control"] // "none";
+def mode: if queue == "fifo" then "fifo" elif control == "none" then "olaf"
+	else "olaf_tc" end;
 # Transmission control without Olaf is not asked for.
-def asked: map(select(queue == "olaf" or
-	.point["workers[*].control"] == "none"));
-def groups: group_by(.point) | map(
-	(map(select(.cluster != "all")) | sort_by(.cluster | tonumber) |
+def asked: map(select(queue != "fifo" or control == "none"));
+def by_point: group_by(.point) | map(
+	(map(select(.cluster and .cluster != "all")) | sort_by(.cluster | tonumber) |
 		map(.mean_age_ns / 1e6)) as $age |
-	(.[] | select(.cluster == "all")) as $all |
+	(.[] | select((.cluster // .group) == "all")) as $all |
+	def of($g; $i): (.[] | select(.group == $g) |
+		{ age: (.mean_age_ns / 1e6), ci: ((.mean_age_ns_ci95 // 0) / 1e6) }) //
+		{ age: ($age[$i:$i + 5] | mean) };
+	of("S1"; 0) as $one | of("S2"; 5) as $two |
 	{ mode: ($all | mode), point: $all.point, loss: $all.loss_percent,
-	lost: (($all.sent - $all.merged - $all.queued) / $all.sent * 100),
-	s1: ($age[:5] | mean), s2: ($age[5:] | mean), jain: $all.jain,
-	of_means: ($age | jain) });
-def settings: [ "natural", "a", "b", "c", "d" ];
-def figure9_of($s): .["figure9-\($s)"] | asked | groups |
+	s1: $one.age, s2: $two.age, ci1: $one.ci, ci2: $two.ci,
+	jain: $all.jain } + if $age == [] then {} else { of_means: ($age | jain) } end);
+def settings: [ "natural", "a", "b", "c", "d", "e", "f" ];
+def figure9_of($name): .[$name] | asked | by_point |
 	map(. + { key: "\(.point["workers[S2].interval"]) \(.mode)" });
+def with_interval($age; $ci): "\($age | fixed(0))" +
+	if $ci == null then "" else " ± \($ci | fixed(0))" end;
 def table($interval; $modes):
 	([ "" ] + [ "", "loss %", "S1, ms", "S2, ms", "Jain", "of mean ages" ] | head),
 	(. as $all | $modes[] as $m | "\($interval) \($m)" as $key |
 		(known.figure9.paper[$key] | if . then
 			[ $m, "**paper**", (.[0] | shown(1)), (.[1, 2] | shown(0)),
 			(.[3] | shown(2)), "" ] | row else empty end),
-		(settings[] as $s | ($all | figure9_of($s)[] | select(.key == $key)) as $h |
-		([ $m, "\($s): simulation", ($h.loss | fixed(1)), ($h.s1, $h.s2 | fixed(0)),
-			($h.jain, $h.of_means | fixed(2)) ] | row),
+		(settings[] as $s | ($all | figure9_of("figure9-\($s)")[] | select(.key == $key)) as $h |
+		([ $m, "\($s): simulation", ($h.loss | fixed(1)), with_interval($h.s1; $h.ci1),
+			with_interval($h.s2; $h.ci2), ($h.jain, $h.of_means | fixed(2)) ] | row),
 		(known.figure9[$s][$key] | if . then
 			[ "", "\($s): other", (.[0] | shown(1)), (.[1, 2] | shown(0)),
 			(.[3] | shown(2)), "" ] | row else empty end),
@@ -141,21 +172,40 @@ def table($interval; $modes):
 			[ "", "\($s): off the paper", (.[0] as $w | $h.loss | points($w)),
 			(.[1] as $w | $h.s1 | against($w)), (.[2] as $w | $h.s2 | against($w)),
 			(.[3] as $w | $h.jain | against($w)), "" ] | row else empty end)));
+def loss_and_ages: "\(.loss | fixed(1)); \(.s1 | fixed(0)), \(.s2 | fixed(0))";
+def four: [ ("100ms", "300ms") as $i | ("fifo", "olaf") as $m | "\($i) \($m)" ];
+def figure9_tried: ([ "**paper**", (four[] as $key | known.figure9.paper[$key] |
+		{ loss: .[0], s1: .[1], s2: .[2] } | loss_and_ages) ] | row),
+	(. as $all | known.tried.figure9 | to_entries[] | . as $tried |
+		($all | figure9_of("figure9-tried-\($tried.key)")) as $of |
+		[ $tried.value.says, (four[] as $key | $of[] | select(.key == $key) | loss_and_ages) ] | row);
+def control_tried: . as $all | known.tried.control | to_entries[] | .value.says as $says |
+	($all["control-tried-\(.key)"] | by_point | sort_by(.mode)) as [ $olaf, $tc ] |
+	[ $says, ($olaf, $tc | "\(.s1 | fixed(0)), \(.s2 | fixed(0))"),
+	"\($tc.s1 - $olaf.s1 | fixed(0)), \($tc.s2 - $olaf.s2 | fixed(0))" ] | row;
 def figure9:
 	"### Table 2: all every 100 ms", "", table("100ms"; [ "fifo", "olaf", "olaf_tc" ]),
-	"", "### Table 3: S2 every 300 ms", "", table("300ms"; [ "fifo", "olaf", "olaf_tc" ]);
+	"", "### Table 3: S2 every 300 ms", "", table("300ms"; [ "fifo", "olaf", "olaf_tc" ]),
+	"", "### What changes it", "", "Loss in %; mean ages of S1 and S2 in ms:", "",
+	([ "", "Table 2: FIFO", "Olaf", "Table 3: FIFO", "Olaf" ] | head), figure9_tried,
+	"", "One worker a cluster, (a), Table 3, by transmission control's threshold; mean ages:",
+	"", ([ "threshold", "Olaf S1, S2", "Olaf_TC S1, S2", "TC's part" ] | head),
+	([ "400 ms, **paper**", (known.figure9.paper | .["300ms olaf", "300ms olaf_tc"] |
+		"\(.[1]), \(.[2])"), (known.figure9.paper |
+		[ .["300ms olaf_tc"][1, 2] ] as $tc | .["300ms olaf"] as $o |
+		"\($tc[0] - $o[1]), \($tc[1] - $o[2])") ] | row), control_tried;
 def figure9_csv($m):
 	[ "setting", "S1 100 ms", "S2 100 ms", "S1 (S2 300 ms)", "S2 300 ms" ],
 	[ "paper", known.figure9.paper["100ms \($m)"][1, 2],
 		known.figure9.paper["300ms \($m)"][1, 2] ],
-	(. as $all | settings[] as $s | ($all | figure9_of($s)) as $f |
+	(. as $all | settings[] as $s | ($all | figure9_of("figure9-\($s)")) as $f |
 		[ $s ] + [ ("100ms", "300ms") as $i | $f[] |
 		select(.key == "\($i) \($m)") | .s1, .s2 ]) | @csv;
 
 # Figure 10, by alpha.
 def bits: if endswith("k") then (.[:-1] | tonumber * 1000) else tonumber end;
 def alpha: .point["links[sw1].rate"] | bits / 500000;
-def figure10_of($phase): .figure10 | asked | groups | map(select(
+def figure10_of($phase): .figure10 | asked | by_point | map(select(
 	.point["workers[*].phase"] == $phase) | . + { alpha: alpha });
 def at($a; $m): map(select(.alpha == $a and .mode == $m)) | .[0];
 def figure10:
@@ -168,7 +218,7 @@ def figure10:
 		def two($i): if $k then "\($k[$i]), \($k[$i + 1])" else "" end;
 		def both($i): [ (.s1 | against($k[$i]) | select(. != "")),
 			(.s2 | against($k[$i + 1]) | select(. != "")) ] | join(", ");
-		def ages: "\(.s1 | fixed(0)), \(.s2 | fixed(0))";
+		def ages: "\(with_interval(.s1; .ci1)), \(with_interval(.s2; .ci2))";
 		[ $p, "\($a)", ($fifo | ages), two(0), ($fifo | both(0)),
 		($olaf | ages), two(2), ($olaf | both(2)), ($tc | ages) ] | row);
 def figure10_csv: [ "alpha", "FIFO S1", "FIFO S2", "Olaf S1", "Olaf S2" ],

@@ -5,9 +5,10 @@
 #
 # Runs share/scenarios by innet-sim and writes DIR/report.md (reproduced/): what
 # the paper has, what comes out, what an independent simulation of the same
-# settings had, how far apart they are, and why.  Plots, and the figures as CSV,
-# stand beside it.  30 runs of each point, 3 of Figure 7; --quick has few where
-# many take long.  NAME is table1, verify, figure6, figure7, figure9 (and Tables 2
+# settings had, how far apart they are, and the experiments that say why.  Plots,
+# and the figures as CSV, stand beside it.  30 runs of each point, 3 of Figure 7,
+# 300 where the report says so; --quick has few where many take long, and leaves
+# out proofs that take minutes.  NAME is table1, verify, figure6, figure7, figure9 (and Tables 2
 # and 3), figure10, datacenter or iswitch.  A plot needs gnuplot, all of it jq.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -37,7 +38,7 @@ case " $parts " in
 *) say "no part '$only'; there are: $parts"; exit 2 ;;
 esac
 if [ -x "$here/../../build/innet-sim" ]; then PATH=$(cd "$here/../../build" && pwd):$PATH; fi
-for tool in innet-sim innet-switch innet-plot jq; do
+for tool in innet-sim innet-gen innet-switch innet-plot jq; do
 	command -v $tool >/dev/null || { say "$tool is missing"; exit 1; }
 done
 plots=$(command -v gnuplot) || say 'no plots: gnuplot is missing (gnuplot-nox)'
@@ -50,6 +51,28 @@ sim() {
 	shift 3
 	[ ! -t 2 ] || say "$name"
 	innet-sim -q --json ${jobs:+--jobs="$jobs"} --runs="$n" "$@" "$file" >"$raw/$name.json"
+}
+
+# tried PART RUNS [OPTION...]: the experiments on it, which reproduce.json has
+tried() {
+	local name=$1 of=$((quick ? 2 : $2)) n=0 file change
+	shift 2
+	while IFS=$'\t' read -r file change; do
+		jq "$change" "$scenarios/$file" | innet-sim -q --json ${jobs:+--jobs="$jobs"} \
+			--runs=$of "$@" - >"$raw/$name-tried-$n.json"
+		n=$((n + 1))
+	done < <(jq -r --arg p "$name" '.tried[$p][] | "\(.file)\t\(.change)"' "$here/reproduce.json")
+}
+
+# groups NAME RUNS FILE [OPTION...]: sim by cluster, and a row for each group, which
+# has its intervals
+groups() {
+	sim "$@" --by=cluster
+	[ -z "$quick" ] || return 0
+	mv "$raw/$1.json" "$raw/clusters"
+	sim "$@"
+	jq -c 'select(.group != "all")' "$raw/$1.json" >>"$raw/clusters"
+	mv "$raw/clusters" "$raw/$1.json"
 }
 
 # write PART: Markdown, or CSV, of what is in $raw
@@ -72,12 +95,31 @@ bars() {
 		printf '\n![%s](%s.svg)\n' "$2" "$1"; }
 }
 
+# R: workers in random order through a port that is always busy: updates come from
+# innet-gen, more than 500 of a worker, and end behind the 13,500th.
+table1_random() {
+	local seed of=$((quick ? 10 : 2 * runs))
+	for seed in $(seq $of); do
+		innet-gen -q --seed="$seed" -c 600 --payload=212B --interval=500us \
+			--arrivals=poisson --port-rate=59531250 -w "$raw/order.pcap"
+		jq --arg order "$raw/order.pcap" '.wire_overhead = "24B" | .links[].frame_time = "20us" |
+			.switches[] += { slots: 9, merge_time: "11us" } |
+			.workers |= map({ at, clusters, workers, frame, stop: "460801us", schedule: $order })' \
+			"$scenarios/olaf-table1-periodic.json" | innet-sim -q --json --jobs=1 --total -
+	done | jq -cs 'group_by(.point)[] | .[0] + (map(to_entries[] | select(.value | type == "number")) |
+		group_by(.key) | map({ key: .[0].key, value: (map(.value) | add / length) }) | from_entries) +
+		{ runs: length }' >"$raw/table1-random.json"
+}
+
 table1() {
-	sim table1 "$runs" olaf-table1.json
-	sim table1-periodic "$runs" olaf-table1-periodic.json
-	sim table1-natural "$runs" olaf-table1-periodic.json --set wire_overhead=0B \
+	local many=$((quick ? runs : 10 * runs))
+	sim table1 "$many" olaf-table1.json
+	table1_random
+	sim table1-steady "$many" olaf-table1-periodic.json
+	sim table1-natural "$many" olaf-table1-periodic.json --set wire_overhead=0B \
 		--set 'links[sw].frame_time=0ns' --set 'switches[sw].merge_time=0ns' \
 		--set 'workers[0].access_rate=64M'
+	tried table1 "$many" --total
 	part table1 "Olaf, Table 1: what comes through a queue of eight"
 	bars table1 'packets received'
 }
@@ -92,7 +134,7 @@ verify() {
 	while IFS='|' read -r reading what; do
 		printf '| %s' "$what"
 		for p in equal unequal; do
-			case $quick$reading in 1seconds*) printf ' | not run'; continue ;; esac
+			case $quick$reading in 1seconds*|1periods-two-slots-fixed) printf ' | not run'; continue ;; esac
 			of=$(innet-verify -q --json --objective 'fair<=0.1' "$scenarios/verify/$reading-$p.json") || true
 			printf ' | %s' "$(jq -r 'if .verdict != "fails" then .verdict
 				elif any(.run[]; .peaks == 0) then "empty"
@@ -154,15 +196,20 @@ figure7() {
 
 figure9() {
 	local s
-	sim figure9-natural "$runs" olaf-figure9.json --by=cluster
-	for s in a b c d; do sim figure9-$s "$runs" olaf-figure9-$s.json --by=cluster; done
+	groups figure9-natural "$runs" olaf-figure9.json
+	for s in a b c d; do groups figure9-$s "$runs" olaf-figure9-$s.json; done
+	groups figure9-e $((quick ? 10 : 10 * runs)) olaf-figure9-e.json
+	groups figure9-f $((quick ? 10 : 10 * runs)) olaf-figure9-e.json \
+		--set 'workers[S2].phase=aligned'
+	tried figure9 "$runs" --by=cluster --set 'workers[*].control=none'
+	tried control "$runs" --by=cluster --set 'workers[S2].interval=300ms' --set 'switches[*].queue=olaf'
 	part figure9 'Olaf, Figure 9: two switches before a third'
 	bars figure9-olaf 'mean age behind Olaf, ms'
 	bars figure9-fifo 'mean age behind FIFO, ms'
 }
 
 figure10() {
-	sim figure10 $((quick ? 2 : runs)) olaf-figure10.json --by=cluster
+	sim figure10 $((quick ? 2 : runs)) olaf-figure10.json
 	part figure10 'Olaf, Figure 10: mean age by alpha, ms'
 	bars figure10 'mean age, ms'
 }
@@ -191,5 +238,8 @@ iswitch() {
 	done
 } >"$dir/report.part"
 mv "$dir/report.part" "$dir/report.md"
-[ "$only" = iswitch ] || write simulation.csv >"$dir/simulation.csv"
+case $only in
+verify|iswitch) ;;
+*) write simulation.csv >"$dir/simulation.csv" ;;
+esac
 echo "$dir/report.md"
