@@ -365,7 +365,10 @@ async_worker_next(struct async_worker *w, uint64_t now_ns,
 	    async_worker_say_help(w, o, now_ns);
 }
 
-/* So many segments have left: when the next may. */
+/*
+ * So many segments have left: when the next may.  Who is woken late makes up
+ * for it, of a burst's time at most: else each burst would come later.
+ */
 static inline void
 async_worker_pace(struct async_worker *w, uint32_t n, uint64_t now_ns)
 {
@@ -374,8 +377,8 @@ async_worker_pace(struct async_worker *w, uint32_t n, uint64_t now_ns)
 
 	if (w->cf.pace_bps == 0)
 		return;
-	if (w->send_ns < now_ns)
-		w->send_ns = now_ns;
+	if (w->send_ns + ASYNC_WORKER_BURST_NS < now_ns)
+		w->send_ns = now_ns - ASYNC_WORKER_BURST_NS;
 	w->send_ns += (uint64_t)(bits / (double)w->cf.pace_bps * 1e9);
 }
 

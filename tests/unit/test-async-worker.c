@@ -193,10 +193,17 @@ test_room(void)
 	left(2);
 	ok(silent() && async_worker_due(&w) == now + MS,
 	    "and then it is not due before that has passed");
-	now += 5 * MS;
+	now += MS + MS / 2;
 	sends(0, 2, 2);
 	left(2);
-	ok(async_worker_due(&w) == now + MS, "nor does it catch up");
+	ok(silent() && async_worker_due(&w) == now + MS / 2,
+	    "woken late it keeps to its times");
+	now += 5 * MS;
+	sends(0, 4, 2);
+	left(2);
+	ok(sends(0, 6, 2), "it makes up for a millisecond");
+	left(2);
+	ok(silent() && async_worker_due(&w) == now + MS, "and no more");
 }
 
 static void
