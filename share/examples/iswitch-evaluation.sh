@@ -108,8 +108,16 @@ end() {
 }
 trap end EXIT
 trap 'exit 1' INT TERM
-testbed=$(testbed.sh up rack -n $N --rate 100mbit --owner $$) || exit 1
-export INNET_TESTBED=$testbed
+# rack BYTES: the testbed, with a queue of that before each link
+queue=''
+rack() {
+	[ "$queue" != "$1" ] || return 0
+	[ -z "$testbed" ] || testbed.sh down "$testbed"
+	queue=$1 testbed=''
+	testbed=$(testbed.sh up rack -n $N --rate 100mbit --queue "$1" --owner $$) || exit 1
+	export INNET_TESTBED=$testbed
+}
+rack 1500000
 mkdir -p "$out/runs" && cd "$out" || exit 1
 settings="quick=$quick seed=$seed limit=$limit${in_path:+ in-path}"
 if [ -s settings ] && [ "$(cat settings)" != "$settings" ]; then
@@ -180,10 +188,12 @@ launch() {
 	fi
 	server || return 1
 	how="$how --switch $at"
+	case $carrier-$mode-$kind in
+	*-async-train) how="$how --pace $([ "$carrier" = ps ] && echo 23M || echo 92M)" ;;
+	esac
 	case $carrier-$mode in
-	# a link is paced, and the server's shared, as what falls behind is lost
-	ps-async) how="$how --pace 23M --staleness 3 --ascend --learning-rate $(slower "${gamma[$algo]}" $N)" ;;
-	switch-async) how="$how --pace 92M --staleness 3 --ascend --learning-rate ${gamma[$algo]}" ;;
+	ps-async) how="$how --staleness 3 --ascend --learning-rate $(slower "${gamma[$algo]}" $N)" ;;
+	switch-async) how="$how --staleness 3 --ascend --learning-rate ${gamma[$algo]}" ;;
 	esac
 	for ((k = 0; k < N; k++)); do
 		# shellcheck disable=SC2086	# words
@@ -298,6 +308,8 @@ work() {
 	run=runs/$kind-$algo-$mode-$carrier
 	rm -f "$run".*
 	[ "$mode" = sync ] || set=${async_set[$algo]}
+	# out of step nobody waits: the largest vectors of all stand before one link
+	[ "$kind-$mode" = carry-async ] && rack 40000000 || rack 1500000
 	count=0
 	if [ "$kind" = train ]; then
 		agent "$set"

@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# iswitch-async.sh - what an iteration out of step takes beside its bytes
+#
+#	share/examples/iswitch-async.sh -o DIR [--rounds N] [--quick]
+#
+# Four workers push made-up vectors as fast as they go in a rack of namespaces:
+# of the sizes of DQN, PPO and DDPG in iSwitch's Table 1 over links of 100 Mbit/s,
+# and a fifth of DQN's over 20 Mbit/s, which takes as long by the wire and leaves
+# the processors a fifth of the work.  What is varied:
+#
+#   carrier   a switch, or a parameter server on a host of its own (ps)
+#   queue     before each link: a quarter of a vector (short), or six (long)
+#   pace      of each worker: 92 % of the link, of a server's link its share of
+#             that, 23 %; or none
+#
+# DIR/async.csv gets a row a run: the median time of a round, of an iteration (of
+# a server each gradient is one: a quarter), and how many segments were sent more
+# than once.  --rounds (3) is how often each is run, one after the other.
+# DIR/async.md has medians, and what follows from them.  --quick is a few runs of
+# 1 s with short vectors.  Needs root and jq.  Ten minutes.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+say() { printf 'iswitch-async: %s\n' "$*" >&2; }
+misuse() { say "$*"; exit 2; }
+out='' rounds=3 N=4 quick=''
+while [ $# -gt 0 ]; do
+	case $1 in
+	--quick) quick=1 rounds=1; shift; continue ;;
+	-h|--help) sed -n '2,/^set /{/^set /!p}' "$0" | sed 's/^# \?//'; exit 0 ;;
+	esac
+	[ $# -ge 2 ] || misuse "$1 needs a value, or is unknown"
+	case $1 in
+	-o) out=$2 ;;
+	--rounds) rounds=$2 ;;
+	*) misuse "unknown option '$1'" ;;
+	esac
+	shift 2
+done
+[ -n "$out" ] || misuse '-o DIR is needed, where results go'
+[[ $rounds =~ ^[1-9][0-9]?$ ]] || misuse "--rounds '$rounds' is not 1 to 99"
+[ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
+PATH=$PATH:$here/../testbed
+for tool in innet-switch innet-ps innet-worker jq; do
+	command -v $tool >/dev/null || { say "$tool is missing"; exit 1; }
+done
+
+server='' workers='' testbed=''
+end() {
+	# shellcheck disable=SC2086	# words
+	[ -z "$server$workers" ] || kill $server $workers 2>/dev/null
+	[ -z "$testbed" ] || testbed.sh down "$testbed"
+	wait
+}
+trap end EXIT
+trap 'exit 1' INT TERM
+
+# Every run there is to be: carrier, Mbit/s, bytes, queue, pace, seconds.
+plan() {
+	[ -z "$quick" ] || cat <<-END
+	switch 20 80000 long none 1
+	switch 20 80000 long 92 1
+	ps 20 80000 long none 2
+	END
+	[ -n "$quick" ] || cat <<-END
+	switch 20 1282000 long none 15
+	switch 20 1282000 long 92 15
+	switch 20 1282000 short none 15
+	ps 20 1282000 long none 30
+	ps 20 1282000 long 23 30
+	ps 20 1282000 short 23 30
+	switch 100 6410000 long none 15
+	ps 100 6410000 long none 30
+	switch 100 157520 long none 4
+	ps 100 157520 long none 4
+	switch 100 40020 long none 4
+	ps 100 40020 long none 4
+	END
+}
+
+# serve: the switch or the server; its address in $at
+serve() {
+	local host=switch what=innet-switch
+	[ "$carrier" = switch ] || { host=server; what=innet-ps; }
+	at=$(testbed.sh addr $host)
+	testbed.sh exec $host $what -p iswitch --async --json -H $N --listen "$at:0" \
+		--port-file port >server.json 2>server.err &
+	server=$!
+	for _ in {1..500}; do
+		[ ! -s port ] || { at=$at:$(cat port); return 0; }
+		kill -0 $server 2>/dev/null || break
+		sleep 0.02
+	done
+	return 1
+}
+
+# push: the workers, to their end
+push() {
+	local k pid how=''
+	[ "$pace" = none ] || how="--pace $((pace * rate))0k"
+	for ((k = 0; k < N; k++)); do
+		# shellcheck disable=SC2086	# words
+		testbed.sh exec w$k innet-worker --json -p iswitch --async --switch "$at" --worker $k \
+			--synthetic ${bytes}B --interval 0 --duration ${length}s $how >w$k.json 2>w$k.err &
+		workers="$workers $!"
+	done
+	for pid in $workers; do
+		wait "$pid" || return 1
+		workers=${workers/ $pid/}
+	done
+	kill $server && wait $server
+	server=''
+}
+
+# work: one run, of $carrier $rate $bytes $queue $pace $length; its row
+work() {
+	local gradients=1 room=$((6 * bytes))
+	[ "$queue" = long ] || room=$((bytes / 4))
+	[ "$carrier" = switch ] || gradients=$N
+	rm -f port w?.json
+	testbed=$(testbed.sh up rack -n $N --rate "${rate}mbit" --queue $room --owner $$) || return 1
+	export INNET_TESTBED=$testbed
+	serve && push || return 1
+	testbed.sh down "$testbed"
+	testbed=''
+	tail -qn 1 w?.json | jq -rs --slurpfile s <(tail -n 1 server.json) --arg key "$key" \
+		--argjson gradients $gradients '
+		(map(.round_p50_ns) | add / length / 1e6) as $ms | $s[0].jobs["1"].counters as $c |
+		[$key, ($ms * 10 | round / 10), ($ms / $gradients * 10 | round / 10),
+		(map(.resent) | add) + $c.resent + $c.help_resent] | map(tostring) | join(",")' >>async.csv
+}
+
+mkdir -p "$out/run" && cd "$out/run" || exit 1
+echo run,carrier,rate_mbit,vector_bytes,queue,pace_percent,round_ms,iteration_ms,sent_again >async.csv
+for ((r = 1; r <= rounds; r++)); do
+	while read -r carrier rate bytes queue pace length <&3; do
+		key=$r,$carrier,$rate,$bytes,$queue,$pace
+		say "$key"
+		work || { say "$key failed; see $PWD"; exit 1; }
+	done 3< <(plan)
+done
+awk -f "$here/iswitch-async.awk" async.csv >../async.md && mv async.csv .. && cd .. && rm -r run

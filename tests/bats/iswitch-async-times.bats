@@ -1,0 +1,56 @@
+# share/examples/iswitch-async.sh: its runs, its rows, its table and what follows
+# from it.  What an iteration takes is for the whole of it to say: 10 minutes.
+load common
+
+example=$BATS_TEST_DIRNAME/../../share/examples/iswitch-async.sh
+head=run,carrier,rate_mbit,vector_bytes,queue,pace_percent,round_ms,iteration_ms,sent_again
+
+@test "the short form: no vector takes less than its bytes, with a pace not less than that" {
+	once training
+	privileged
+	"$example" --quick -o out 2>err 3>&-
+	[ "$(ls out | xargs)" = 'async.csv async.md' ]
+	[ "$(cut -d, -f1-6 out/async.csv | tail -n +2 | xargs)" = \
+		'1,switch,20,80000,long,none 1,switch,20,80000,long,92 1,ps,20,80000,long,none' ]
+	# 80 kB at 20 Mbit/s: 33.1 ms; of a server's rounds each is four; but for the
+	# buckets before links
+	awk -F, 'NR > 1 && !($7 > ($2 == "ps" ? 129 : $6 == 92 ? 34 : 32) && $8 <= $7 && NF == 9) {
+		print; bad = 1 } END { exit bad }' out/async.csv
+	grep -q '^| ps | 80.00 kB | 20 | long | none | 33.1 | ' out/async.md
+}
+
+@test "the table: medians, and how many times the bytes or another setting's they are" {
+	{
+		echo $head
+		printf '%s,switch,20,1282000,long,none,532,532,0\n' 1 2 3
+		printf '%s,switch,20,1282000,long,92,%s,0\n' 1 640,640 2 4000,4000 3 600,600
+		printf '%s,switch,20,1282000,short,none,1064,1064,%s\n' 1 100 2 900 3 300
+		printf '%s,ps,20,1282000,long,none,2128,532,0\n' 1 2 3
+		printf '%s,ps,20,1282000,long,23,4256,1064,0\n' 1 2 3
+		printf '%s,switch,100,40020,long,none,6.62,6.62,0\n' 1 2 3
+	} >async.csv
+	awk -f "${example%.sh}.awk" async.csv >async.md
+	grep -qF 'Medians of 3 runs, in ms.' async.md
+	grep -qxF '| switch | 1.28 MB | 20 | long | 92 % | 530.3 | 640.0 | 640.0 | 0 |' async.md
+	grep -qxF '| ps | 1.28 MB | 20 | long | none | 530.3 | 2128.0 | 532.0 | 0 |' async.md
+	grep -qF 'an iteration by the switch takes 1.00 times its bytes.' async.md
+	grep -qF 'a worker of the switch 1.20 times as long, of which the pace itself is 1.06.' async.md
+	grep -qF 'makes it 2.00 times as long, for what is lost is sent again: 300 segments.' async.md
+	grep -qF 'makes it 2.00 times as long by the server' async.md
+	grep -qF 'one behind the other: 1.31.' async.md
+	grep -qF '40.02 kB takes 2.00 times its bytes by the switch.' async.md
+	# of what was not run nothing is said
+	run ! grep -q processors async.md
+}
+
+@test "without privilege: one line, status 1; misuse: status 2" {
+	drop=''
+	[ "$(id -u)" -ne 0 ] || drop='setpriv --reuid=65534 --regid=65534 --clear-groups'
+	run -1 --separate-stderr $drop "$example" -o /tmp/nobody/out
+	[ -z "$output" ]
+	for words in '' '-o' '--quick' '-o out --rounds 0' '-o out --fast 3'; do
+		run -2 --separate-stderr "$example" $words
+		[[ $stderr == 'iswitch-async: '* ]]
+	done
+	[ ! -e out ]
+}
