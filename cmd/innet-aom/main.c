@@ -35,6 +35,7 @@ static int
 conclude(const struct conf *cf, struct run *r, const struct inputs *files,
     const char *series, struct rows *rows)
 {
+	bool unrecognised;
 	int rc = r->rc;
 
 	run_sort(r);
@@ -43,8 +44,9 @@ conclude(const struct conf *cf, struct run *r, const struct inputs *files,
 		tell_captures(&r->in_sent);
 		tell_captures(&r->in);
 	}
-	if (tell_unrecognised(cf, &r->in_sent) |
-	    tell_unrecognised(cf, &r->in))
+	unrecognised = tell_unrecognised(cf, &r->in_sent);
+	unrecognised |= tell_unrecognised(cf, &r->in);
+	if (unrecognised)
 		rc |= cf->strict;
 	tell_warnings(r, files, rows);
 	if (!cf->quiet)
