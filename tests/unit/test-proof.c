@@ -1,0 +1,269 @@
+/*
+ * Proofs of data: the vectors of tests/data/trust-vectors.txt, every byte
+ * that changes, contexts that differ, tokens, windows of counters; and what a
+ * proof costs, which is only said.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "common/wire/proof.h"
+#include "tests/unit/tap.h"
+
+enum { VALUE_MAX = 2048, PAYLOAD = 1456 };
+
+struct value {
+	uint8_t b[VALUE_MAX];
+	size_t n;
+};
+
+/* The value of that name; an empty one if it is not in the file. */
+static struct value
+vector(const char *name)
+{
+	const char *dir = getenv("srcdir");
+	struct value v = { .n = 0 };
+	char path[4096], line[2 * VALUE_MAX + 64];
+	const size_t n = strlen(name);
+	unsigned byte;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/tests/data/trust-vectors.txt",
+	    dir == NULL ? "." : dir);
+	f = fopen(path, "r");
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		if (strncmp(line, name, n) != 0 || line[n] != ' ')
+			continue;
+		for (const char *p = line + n + 1; v.n < VALUE_MAX &&
+		    sscanf(p, "%2x", &byte) == 1; p += 2)
+			v.b[v.n++] = (uint8_t)byte;
+	}
+	if (f != NULL)
+		fclose(f);
+	return v;
+}
+
+static struct mac_key file_key;
+static struct proof_key key;
+static uint8_t pass[PROOF_PASS_BYTES];
+
+/* The key and the pass of the vectors. */
+static void
+load(void)
+{
+	const struct value k = vector("key"), salt = vector("salt"),
+	    p = vector("pass-192.0.2.1-4660");
+
+	mac_key_set(&file_key, k.b, k.n);
+	proof_key_set(&key, &file_key, salt.b);
+	memcpy(pass, p.b, sizeof(pass));
+	ok(salt.n == PROOF_SALT_BYTES && p.n == 24, "the vectors are there");
+}
+
+static void
+contexts(void)
+{
+	const struct value up = vector("context-up"),
+	    down = vector("context-down");
+	const struct proof_head a = proof_head(PROOF_UP, 1, 0, pass),
+	    b = proof_head(PROOF_DOWN, 1, 0, NULL);
+
+	ok(up.n == PROOF_CONTEXT_BYTES && memcmp(a.b, up.b, up.n) == 0,
+	    "a context going up is the vector's");
+	ok(down.n == PROOF_CONTEXT_BYTES && memcmp(b.b, down.b, down.n) == 0,
+	    "a context going down is the vector's");
+}
+
+static void
+segment(const char *name, enum proof_way way)
+{
+	const struct proof_head h = proof_head(way, 1, 0,
+	    way == PROOF_UP ? pass : NULL);
+	struct value v = vector(name), made = v;
+	size_t passed = 0;
+
+	memset(made.b + 8, 0, PROOF_BYTES);
+	proof_segment_put(&key, h, made.b, made.b + 16, made.n - 16);
+	ok(v.n > 16 && memcmp(made.b, v.b, v.n) == 0, "%s: its proof is made",
+	    name);
+	ok(proof_segment_good(&key, h, v.b, v.n), "%s: and found good", name);
+	for (size_t i = 0; i < v.n; i++) {
+		v.b[i] ^= 1;
+		passed += proof_segment_good(&key, h, v.b, v.n);
+		v.b[i] ^= 1;
+	}
+	ok(passed == 0, "%s: not when one of %zu bytes is another", name, v.n);
+	ok(!proof_segment_good(&key, h, v.b, v.n - 4),
+	    "%s: nor when it was cut", name);
+}
+
+static void
+update(const char *name, enum proof_way way, uint64_t counter)
+{
+	const struct proof_head h = proof_head(way, 0, 0,
+	    way == PROOF_UP ? pass : NULL);
+	struct value v = vector(name), made = v;
+	uint64_t c = 0;
+	size_t passed = 0;
+
+	memset(made.b + v.n - PROOF_TAIL_BYTES, 0, PROOF_TAIL_BYTES);
+	ok(proof_update_put(&key, h, made.b, v.n - PROOF_TAIL_BYTES,
+	    counter) == v.n && memcmp(made.b, v.b, v.n) == 0,
+	    "%s: its proof is made", name);
+	ok(proof_update_good(&key, h, v.b, v.n, &c) && c == counter,
+	    "%s: and found good, with its counter", name);
+	for (size_t i = 0; i < v.n; i++) {
+		v.b[i] ^= 1;
+		passed += proof_update_good(&key, h, v.b, v.n, &c);
+		v.b[i] ^= 1;
+	}
+	ok(passed == 0, "%s: not when one of %zu bytes is another", name, v.n);
+	ok(!proof_update_good(&key, h, v.b, PROOF_TAIL_BYTES - 1, &c),
+	    "%s: nor what is shorter than a proof", name);
+}
+
+/* Another member's, direction, job, epoch, salt: none is good. */
+static void
+elsewhere(void)
+{
+	const struct value v = vector("segment-3");
+	uint8_t later[PROOF_PASS_BYTES];
+	struct proof_head other[] = {
+		proof_head(PROOF_UP, 1, 0, NULL),
+		proof_head(PROOF_DOWN, 1, 0, NULL),
+		proof_head(PROOF_DOWN, 1, 0, pass),
+		proof_head(PROOF_UP, 2, 0, pass),
+		proof_head(PROOF_UP, 1, 1, pass)
+	};
+	const uint8_t salt[PROOF_SALT_BYTES] = { 1 };
+	struct proof_key fresh;
+	size_t passed = 0, n = sizeof(other) / sizeof(*other);
+
+	memcpy(later, pass, sizeof(later));
+	later[PROOF_PASS_BYTES - 1]++;
+	other[0] = proof_head(PROOF_UP, 1, 0, later);
+	for (size_t i = 0; i < n; i++)
+		passed += proof_segment_good(&key, other[i], v.b, v.n);
+	ok(passed == 0, "a proof is good in one direction, job and epoch, and "
+	    "of one member");
+	proof_key_set(&fresh, &file_key, salt);
+	ok(!proof_segment_good(&fresh, proof_head(PROOF_UP, 1, 0, pass), v.b,
+	    v.n), "nor under another salt: yesterday's run");
+}
+
+static void
+tokens(void)
+{
+	const struct value salt = vector("salt");
+	struct value v = vector("segment-3");
+	struct proof_head up = proof_head(PROOF_UP, 1, 0, pass),
+	    down = proof_head(PROOF_DOWN, 1, 0, NULL);
+	struct proof_key k;
+
+	proof_key_set(&k, NULL, salt.b);
+	proof_segment_put(&k, up, v.b, v.b + 16, v.n - 16);
+	ok(memcmp(v.b + 8, pass, 8) == 0 &&
+	    proof_segment_good(&k, up, v.b, v.n),
+	    "without a key the token going up is the pass's nonce");
+	ok(!proof_segment_good(&k, down, v.b, v.n),
+	    "which is none going down");
+	proof_segment_put(&k, down, v.b, v.b + 16, v.n - 16);
+	ok(memcmp(v.b + 8, salt.b, 8) == 0 &&
+	    proof_segment_good(&k, down, v.b, v.n),
+	    "there it is the salt's beginning");
+	v.b[15] ^= 1;
+	ok(!proof_segment_good(&k, down, v.b, v.n), "and all 8 bytes of it");
+}
+
+static void
+window(void)
+{
+	static const struct { uint64_t c; bool good; } step[] = {
+		{ 1, true }, { 1, false }, { 3, true }, { 2, true },
+		{ 2, false }, { 100, true }, { 36, false }, { 37, true },
+		{ 37, false }, { 0, false }, { 3, false },
+		{ 163, true }, { 100, false }, { 99, false },
+		{ 101, true }, { UINT64_MAX, true }, { UINT64_MAX, false },
+		{ UINT64_MAX - 63, true }, { UINT64_MAX - 64, false }
+	};
+	struct proof_window w = { 0 };
+	bool good = true;
+
+	for (size_t i = 0; i < sizeof(step) / sizeof(*step); i++)
+		good = good && proof_window_take(&w, step[i].c) ==
+		    step[i].good;
+	ok(good, "a window takes each counter once, none 64 before the newest");
+}
+
+/* Random counters against a table of all that have come. */
+static void
+window_twin(void)
+{
+	static bool came[4096];
+	struct proof_window w = { 0 };
+	uint64_t top = 0, x = 1;
+	bool same = true;
+
+	for (int i = 0; i < 20000; i++) {
+		uint64_t c;
+		bool good;
+
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		c = (top > 100 ? top - 100 : 0) + (x >> 33) % 110;
+		if (c >= sizeof(came) / sizeof(*came))
+			break;
+		good = c > 0 && !came[c] && c + PROOF_WINDOW > top;
+		same = same && proof_window_take(&w, c) == good;
+		came[c] |= good;
+		top = good && c > top ? c : top;
+	}
+	ok(same && top > 100, "as a table of all counters does");
+}
+
+static double
+now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* What it costs, of floats that are in the cache: the least of ten rounds. */
+static void
+cost(size_t bytes)
+{
+	static uint8_t p[16 + PAYLOAD];
+	const struct proof_head h = proof_head(PROOF_UP, 1, 0, pass);
+	double best = 1e18;
+
+	for (int round = 0; round < 10; round++) {
+		const double from = now_ns();
+		double ns;
+
+		for (int i = 0; i < 2000; i++)
+			proof_segment_put(&key, h, p, p + 16, bytes);
+		ns = (now_ns() - from) / 2000;
+		best = ns < best ? ns : best;
+	}
+	note("a proof of %zu bytes: %.0f ns", 8 + bytes, best);
+}
+
+int
+main(void)
+{
+	load();
+	contexts();
+	segment("segment-3", PROOF_UP);
+	segment("segment-364", PROOF_UP);
+	segment("result-364", PROOF_DOWN);
+	update("update-4", PROOF_UP, 17);
+	update("model-4", PROOF_DOWN, 18);
+	elsewhere();
+	tokens();
+	window();
+	window_twin();
+	cost(4);
+	cost(PAYLOAD);
+	return tap_end();
+}
