@@ -391,6 +391,19 @@ replay_table_update(struct replay_table *b, const uint64_t *id, const float *p,
 	return applied;
 }
 
+/*
+ * The sum of what is drawn by, exact: of all leaves, each p^alpha 2^shift made
+ * whole, or of a 1 for each item.  Two tables are compared by sum 2^-shift.
+ */
+static inline uint64_t
+replay_table_sum(const struct replay_table *b, int *shift)
+{
+	const bool per = b->conf.pick == REPLAY_TABLE_PER;
+
+	*shift = per ? b->per.shift : 0;
+	return per ? b->per.tree.total : b->ones.total;
+}
+
 /* Give back what the last sample wore out. */
 static inline void
 replay_table_retire(struct replay_table *b)

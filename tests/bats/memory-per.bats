@@ -50,6 +50,10 @@ per() {
 	per times
 }
 
+@test "the sum of weights that a batch was drawn from is told, exact" {
+	per sums
+}
+
 @test "frames by value and by reference are the same bytes, and what is no frame is refused" {
 	per frames
 }

@@ -354,6 +354,31 @@ def times():
         assert set(map(drawn.count, ids)) <= set(range(3, 9)), "drawn too often or too seldom"
 
 
+def sums():
+    """SUM: what was drawn from, exact and from before the draw, as PER.INFO has it."""
+    with Server("--seed", 9) as server, server.client() as c:
+        c.call("per.create", "t", "capacity", 100, "alpha", 1)
+        c.call("per.add", "t", *(w for i in range(100) for w in (2 ** (i % 8), "x")))
+        for scale in (1, 2**-30, 2**40):
+            ids = [i for i, _ in dump(c, "t")]
+            c.call("per.update", "t", *(w for k, i in enumerate(ids) for w in (i, scale * 2 ** (k % 8))))
+            had = fields(c.call("per.info", "t"))
+            got = c.call("per.sample", "t", 50, "sum")
+            assert len(got) == 5 and got[4] == [had["sum"], had["shift"], 100], got[4]
+            want = scale * sum(2 ** (k % 8) for k in range(100))
+            assert got[4][0] * 2.0 ** -got[4][1] == want, (got[4], want)
+            for p in map(float, got[1]):    # a leaf is a whole number
+                assert abs(p * got[4][0] - round(p * got[4][0])) < 1e-3, p
+        c.call("per.create", "u", "capacity", 10, "selector", "uniform", "times", 1)
+        c.call("per.add", "u", *[1, "x"] * 10)
+        assert [c.call("per.sample", "u", n, "sum", "binary")[4] for n in (3, 7)] == [[10, 0, 10], [7, 0, 7]]
+        c.call("per.create", "f", "capacity", 4)
+        c.call("per.frames", "f", 1, 1)
+        c.call("per.add", "f", 1, "ab", 1, "bc")
+        got = c.call("per.sample", "f", 2, "refs", "sum")
+        assert len(got) == 6 and got[5][2] == 2 and set(got[4]) <= {b"a", b"b", b"c"}, got
+
+
 def frames(runs=20, first=1):
     """Experiences of frames, by value and by reference: the same bytes, stored once."""
     for seed in range(first, first + runs):
@@ -433,7 +458,7 @@ def nonsense(runs=3000, first=1):
     """Words in any order after PER.*: an error or a good reply, and it lives."""
     r = random.Random(first)
     vocabulary = ["capacity", "alpha", "selector", "per", "uniform", "fifo", "lifo", "times", "ratio", "slack", "timeout",
-                  "frames", "beta", "stratified", "refs", "binary", "max", "from", "count", "t", "f", "u", "", "x",
+                  "frames", "beta", "stratified", "refs", "binary", "sum", "max", "from", "count", "t", "f", "u", "", "x",
                   0, 1, 2, 3, 8, 10, 100, 65536, -1, 2**31, 2**32, 2**63 - 1, 2**63, 2**64, .5, "nan", "inf", "-inf", "1e308", "1e-308",
                   "0x10", " 1", b"\0" * 16, b"\xff" * 16, bytes(24), b"\0\0" * 4 + b"t", "a" * 5000]
     with Server("--memory", "200MB") as server:
@@ -493,4 +518,4 @@ def room():
 
 
 if __name__ == "__main__":
-    sys.exit(main((limits, freed, inserts, turns, updates, pages, model, strata, binary, times, frames, shared, room, nonsense), sys.argv))
+    sys.exit(main((limits, freed, inserts, turns, updates, pages, model, strata, binary, times, sums, frames, shared, room, nonsense), sys.argv))

@@ -15,16 +15,17 @@ struct ask {
 	struct table *t;
 	uint64_t n;
 	double beta;
-	bool strata, refs, binary;
+	bool strata, refs, binary, sum;
 };
 
 static bool
 read_ask(struct client *c, const struct resp_args *a, struct ask *k,
     uint64_t *timeout_ms)
 {
-	enum { BETA, STRATIFIED, TIMEOUT, REFS, BINARY };
+	enum { BETA, STRATIFIED, TIMEOUT, REFS, BINARY, SUM };
 	static const char *const words[] = {
-		"beta", "stratified", "timeout", "refs", "binary", NULL
+		"beta", "stratified", "timeout", "refs", "binary", "sum",
+		NULL
 	};
 	const uint64_t most_ms = INT64_MAX / 1000000;
 	bool good = true;
@@ -47,6 +48,7 @@ read_ask(struct client *c, const struct resp_args *a, struct ask *k,
 		case STRATIFIED: k->strata = true; break;
 		case REFS: k->refs = true; break;
 		case BINARY: k->binary = true; break;
+		case SUM: k->sum = true; break;
 		default:
 			per_no_word(c, a, i);
 			good = false;
@@ -206,25 +208,42 @@ reply_frames(struct client *c, struct frames *f,
 		reply_blob(c, fresh[i]->blob);
 }
 
+/* What a table was drawn from, told before the draw. */
+struct sum {
+	uint64_t sum;
+	int shift;
+	size_t have;
+};
+
+static void
+reply_sum(struct client *c, const struct sum *s)
+{
+	reply_array(c, 3);
+	reply_int(c, (int64_t)s->sum);
+	reply_int(c, s->shift);
+	reply_int(c, (int64_t)s->have);
+}
+
 /* n draws are d. */
 static void
 reply_sample(struct client *c, const struct ask *k,
-    const struct replay_table_draw *d, size_t n, struct frame **fresh)
+    const struct replay_table_draw *d, size_t n, struct frame **fresh,
+    const struct sum *before)
 {
 	struct frames *f = &k->t->frames;
 
-	reply_array(c, k->refs ? 5 : 4);
+	reply_array(c, 4 + (size_t)k->refs + (size_t)k->sum);
 	if (k->binary)
 		reply_packed(c, d, n);
 	else
 		reply_draws(c, d, n);
 	reply_array(c, n);
-	if (k->refs) {
+	if (k->refs)
 		reply_frames(c, f, d, n, fresh);
-		return;
-	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && !k->refs; i++)
 		reply_by_value(c, f, d[i].item);
+	if (k->sum)
+		reply_sum(c, before);
 }
 
 static void
@@ -234,14 +253,16 @@ sample(struct client *c, const struct ask *k)
 	struct replay_table_draw *d = malloc(k->n * sizeof(*d));
 	const size_t frames = k->refs ? k->n * frames_per(&k->t->frames) : 0;
 	struct frame **fresh = malloc((frames + 1) * sizeof(struct frame *));
+	struct sum before = { .have = b->have };
 	size_t n = 0;
 
+	before.sum = replay_table_sum(b, &before.shift);
 	if (d != NULL && fresh != NULL)
 		n = replay_table_sample(b, &c->srv->rng, k->n, k->beta,
 		    k->strata,
 		    d);
 	if (n > 0)
-		reply_sample(c, k, d, n, fresh);
+		reply_sample(c, k, d, n, fresh, &before);
 	else
 		reply_oom(c);
 	replay_table_retire(b);

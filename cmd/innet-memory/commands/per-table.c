@@ -202,11 +202,14 @@ per_info(struct client *c, const struct resp_args *a)
 {
 	const struct table *t = per_table(c, a);
 	const struct replay_table *b;
+	uint64_t sum;
+	int shift;
 
 	if (t == NULL)
 		return;
 	b = &t->buf;
-	reply_array(c, 2 * 23);
+	sum = replay_table_sum(b, &shift);
+	reply_array(c, 2 * 24);
 	reply_text(c, "selector");
 	reply_text(c, table_picks[b->conf.pick]);
 	put_int(c, "capacity", b->conf.capacity);
@@ -226,9 +229,8 @@ per_info(struct client *c, const struct resp_args *a)
 	put_real(c, "ratio_hi", b->conf.limit.hi);
 	put_int(c, "slack", b->conf.limit.slack);
 	put_real(c, "highest", (double)b->highest);
-	put_int(c, "shift",
-	    (uint64_t)(int64_t)(b->conf.pick == REPLAY_TABLE_PER ?
-	    b->per.shift : 0));
+	put_int(c, "sum", sum);
+	put_int(c, "shift", (uint64_t)(int64_t)shift);
 	put_int(c, "blobs_bytes", t->frames.tail_bytes);
 	put_int(c, "stack", t->frames.stack);
 	put_int(c, "frames", t->frames.count);

@@ -136,7 +136,7 @@ static const struct command commands[] = {
 	{ "per.sample", -3, READ, per_sample, "per",
 	    "Draws experiences.",
 	    .usage = "table batch [BETA b] [STRATIFIED] [TIMEOUT ms] [BINARY] "
-	    "[REFS]",
+	    "[REFS] [SUM]",
 	    .subs = NULL },
 	{ "per.update", -4, WRITE, per_update, "per",
 	    "Sets the priorities of experiences by id.",
