@@ -3,8 +3,9 @@
  *
  * Action, flags, job, xid and a body by action (iSwitch, Figure 5a and Table
  * 2; codes and layouts are innet's own).  Parsing borrows the bytes and
- * trusts nothing in them; a body longer than known is fine.  The MAC is not
- * judged here: control_parse() only tells where it is (mac.h).
+ * trusts nothing in them; a body longer than known is fine.  Passes and seals
+ * are not judged here: control_parse() only tells where they are (pass.h,
+ * seal.h).
  */
 #ifndef INNET_WIRE_CONTROL_H
 #define INNET_WIRE_CONTROL_H
@@ -20,6 +21,8 @@ enum {
 	CONTROL_TOS = 0x0c,		/* DSCP 3 */
 	CONTROL_HEADER_BYTES = 8,
 	CONTROL_MAC_BYTES = 16,
+	CONTROL_PASS_BYTES = 24,	/* pass.h */
+	CONTROL_SEAL_BYTES = 24,	/* seal.h */
 	CONTROL_JOIN_BYTES = 22,	/* and one of flags, unless it is 0 */
 	CONTROL_PAGE_BYTES = 1400,	/* of JSON text in an Ack */
 	CONTROL_MAX_BYTES = 1440	/* of any message of ours */
@@ -30,6 +33,12 @@ enum control_action {
 	CONTROL_FBCAST, CONTROL_HELP, CONTROL_HALT, CONTROL_ACK,
 	CONTROL_RESUME = 16, CONTROL_MEMBERS, CONTROL_STATS,
 	CONTROL_JOBS = 20, CONTROL_REGROUP, CONTROL_FETCH, CONTROL_CHUNK
+};
+
+/* What stands behind the body, in this order, and under which key. */
+enum control_flag {
+	CONTROL_HAS_PASS = 0x02, CONTROL_HAS_SEAL = 0x04,
+	CONTROL_COMMANDS = 0x08
 };
 
 /* Whose counters Stats asks for. */
@@ -50,7 +59,10 @@ struct control {
 	uint16_t job;
 	uint32_t xid;
 	const uint8_t *body;		/* borrowed */
-	size_t body_bytes;		/* without the MAC */
+	size_t body_bytes;		/* without what is behind it */
+	const uint8_t *pass;		/* borrowed; NULL: none */
+	bool sealed, commands;		/* ... under the key of commands */
+	uint64_t counter;		/* of the seal */
 };
 
 /* The body of a Join. */
@@ -153,26 +165,49 @@ control_first_xid(uint64_t wall_ns)
 	return (uint32_t)(wall_ns / 1000000);
 }
 
+/* What stands behind the body, at its end so far; false if it is cut off. */
+static inline bool
+control_parse_trust(struct control *c, uint8_t flags)
+{
+	if ((flags & CONTROL_HAS_SEAL) != 0) {
+		if (c->body_bytes < CONTROL_SEAL_BYTES)
+			return false;
+		c->body_bytes -= CONTROL_SEAL_BYTES;
+		c->sealed = true;
+		c->commands = (flags & CONTROL_COMMANDS) != 0;
+		c->counter = bytes_get(c->body + c->body_bytes, 8);
+	}
+	if ((flags & CONTROL_HAS_PASS) != 0) {
+		if (c->body_bytes < CONTROL_PASS_BYTES)
+			return false;
+		c->body_bytes -= CONTROL_PASS_BYTES;
+		c->pass = c->body + c->body_bytes;
+	}
+	return true;
+}
+
 /* Read the len bytes at p; false if they are no control message. */
 static inline bool
 control_parse(const uint8_t *p, size_t len, struct control *c)
 {
 	struct bytes w = bytes_over(p, len);
+	uint8_t flags;
 
-	c->action = bytes_u8(&w);
-	c->has_mac = (bytes_u8(&w) & 1) != 0;
+	*c = (struct control){ .action = bytes_u8(&w) };
+	flags = bytes_u8(&w);
+	c->has_mac = (flags & 1) != 0;
 	c->job = bytes_u16(&w);
 	c->xid = bytes_u32(&w);
 	c->body = w.p;
 	c->body_bytes = w.left;
 	if (!bytes_ok(&w) || control_action_name(c->action) == NULL)
 		return false;
-	if (!c->has_mac)
-		return true;
-	if (c->body_bytes < CONTROL_MAC_BYTES)
-		return false;
-	c->body_bytes -= CONTROL_MAC_BYTES;
-	return true;
+	if (c->has_mac) {
+		if (c->body_bytes < CONTROL_MAC_BYTES)
+			return false;
+		c->body_bytes -= CONTROL_MAC_BYTES;
+	}
+	return control_parse_trust(c, flags);
 }
 
 /* Write a header at p; the place of the body. */

@@ -25,6 +25,23 @@ bytes(const uint8_t *end, const void *want, size_t len)
 	return (size_t)(end - buf) == len && memcmp(buf, want, len) == 0;
 }
 
+/* Flags with so many bytes behind the body: cut off anywhere, none, whole. */
+static void
+trust(uint8_t flags, size_t tail, bool has_pass, bool sealed)
+{
+	uint8_t p[80] = { 2, flags };
+	struct control c;
+	bool good = true;
+
+	for (size_t n = 8; n < 8 + tail; n++)
+		good = good && !parse(p, n, &c);
+	p[8 + 5 + tail - 17] = 9;	/* of a seal the counter's last byte */
+	ok(good && parse(p, 8 + 5 + tail, &c) && c.body_bytes == 5 &&
+	    c.pass == (has_pass ? copy + 8 + 5 : NULL) &&
+	    c.sealed == sealed && c.counter == (sealed ? 9 : 0) &&
+	    !c.commands, "flags %u: %zu bytes behind the body", flags, tail);
+}
+
 static void
 headers(void)
 {
@@ -43,7 +60,7 @@ headers(void)
 		good = good && !parse(p, n, &c);
 	ok(good, "0 to 7 bytes are no message");
 	ok(parse(p, 40, &c) && c.body_bytes == 32, "any body is taken");
-	p[1] = 0xfe;
+	p[1] = 0xf0;
 	ok(parse(p, 40, &c) && !c.has_mac && c.body_bytes == 32,
 	    "flags that nobody has defined mean nothing");
 	p[1] = 1;
@@ -53,6 +70,9 @@ headers(void)
 	ok(parse(p, 24, &c) && c.has_mac && c.body_bytes == 0,
 	    "a MAC is no body");
 	ok(parse(p, 40, &c) && c.body_bytes == 16, "nor a part of it");
+	trust(2, 24, true, false);
+	trust(4, 24, false, true);
+	trust(6, 48, true, true);
 }
 
 static void

@@ -1,0 +1,182 @@
+/* Keys, passes and seals: the vectors of the design, and every bit of them. */
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "common/wire/control.h"
+#include "common/wire/seal.h"
+#include "tests/unit/named-vectors.h"
+#include "tests/unit/tap.h"
+
+static struct key secret, key;
+static const uint8_t *nonce;
+
+/* Are the bytes at p those of the vector? */
+static bool
+is(const char *name, const uint8_t *p, size_t n)
+{
+	const struct vector *v = vector_of(name);
+
+	return ok(v->n == n && memcmp(v->b, p, n) == 0, "%s", name);
+}
+
+static void
+passes(void)
+{
+	union addr v4, v6, other;
+	uint8_t p[PASS_BYTES], q[PASS_BYTES];
+	const uint64_t t = 1000000007, life = PASS_LIFE_NS;
+	bool good = true;
+
+	addr_parse("192.0.2.1:4660", "0", &v4);
+	addr_parse("192.0.2.1:4661", "0", &other);
+	addr_parse("[2001:db8::1]:46638", "0", &v6);
+	pass_make(&secret, &v4, nonce, t, p);
+	is("pass-192.0.2.1-4660", p, sizeof(p));
+	pass_make(&secret, &v6, nonce, t, q);
+	is("pass-2001:db8::1-46638", q, sizeof(q));
+	ok(pass_good(&secret, &v4, p, 0, t) &&
+	    pass_good(&secret, &v4, p, t - 1, t + life),
+	    "a pass is good where it belongs, for 10 s");
+	ok(!pass_good(&secret, &v4, p, 0, t + life + 1), "and no longer");
+	ok(!pass_good(&secret, &v4, p, 0, t - 1), "nor before its time");
+	ok(!pass_good(&secret, &v4, p, t, t), "nor at the floor");
+	ok(!pass_good(&secret, &other, p, 0, t) &&
+	    !pass_good(&secret, &v6, p, 0, t), "nor from elsewhere");
+	ok(!pass_good(&key, &v4, p, 0, t), "nor under another secret");
+	for (int bit = 0; bit < 8 * PASS_BYTES; bit++) {
+		memcpy(q, p, sizeof(q));
+		q[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		good = good && !pass_good(&secret, &v4, q, 0, t + 255);
+	}
+	ok(good, "nor with a bit that is another");
+	pass_first(q, nonce);
+	ok(memcmp(q, nonce, 8) == 0 && pass_time_ns(q) == 0 &&
+	    !pass_good(&secret, &v4, q, 0, t), "a client's first is none");
+}
+
+/* The vector's message, sealed again from its own bytes. */
+static void
+sealed(const struct key *channel, const char *name, enum seal_way way)
+{
+	const struct vector *v = vector_of(name);
+	uint8_t p[VECTOR_MAX_BYTES];
+	struct control c;
+	bool good = true;
+
+	memcpy(p, v->b, v->n);
+	memset(p + v->n - SEAL_BYTES, 0, SEAL_BYTES);
+	ok(control_parse(v->b, v->n, &c) && c.sealed && seal_put(channel, way,
+	    c.counter, p, v->n - SEAL_BYTES) == v->n, "%s is sealed", name);
+	is(name, p, v->n);
+	ok(seal_good(channel, way, p, v->n) && !seal_good(channel,
+	    way == SEAL_ASKS ? SEAL_ANSWERS : SEAL_ASKS, p, v->n) &&
+	    !seal_good(&key, way, p, v->n),
+	    "its seal is good in that direction and under that key alone");
+	for (size_t bit = 0; bit < 8 * v->n; bit++) {
+		p[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		good = good && !seal_good(channel, way, p, v->n);
+		p[bit / 8] ^= (uint8_t)(1 << bit % 8);
+	}
+	for (size_t n = 0; n < v->n; n++)
+		good = good && !seal_good(channel, way, p, n);
+	ok(good, "and with every bit and byte of it");
+}
+
+/* Where pass and body of a message lie. */
+static void
+parts(void)
+{
+	static const char *const name[] = { "join-first", "join-challenge",
+	    "join-open", "join-sealed" };
+	const struct vector *p = vector_of("pass-192.0.2.1-4660");
+	uint8_t first[PASS_BYTES];
+	struct control c;
+
+	pass_first(first, nonce);
+	for (int i = 0; i < 4; i++) {
+		const struct vector *v = vector_of(name[i]);
+		const bool ack = i == 1;
+
+		ok(control_parse(v->b, v->n, &c) && c.job == 1 &&
+		    c.xid == 0x11223344 && c.pass != NULL &&
+		    memcmp(c.pass, i == 0 ? first : p->b, PASS_BYTES) == 0 &&
+		    c.body_bytes == (ack ? 2 : 23) && c.sealed == (i == 3) &&
+		    (!ack || (c.body[0] == CONTROL_JOIN && c.body[1] ==
+		    CONTROL_PROVE)), "%s read", name[i]);
+	}
+	ok(vector_of(name[1])->n <= vector_of(name[0])->n,
+	    "a challenge is no longer than what asks for it");
+}
+
+/* Does a file of these bytes end the program with status 1? */
+static bool
+refused(const char *path, const void *bytes, size_t n)
+{
+	FILE *f = fopen(path, "w");
+	int status = -1;
+	struct key k;
+	pid_t pid;
+
+	fwrite(bytes, 1, n, f);
+	fclose(f);
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		fclose(stderr);
+		key_load_or_exit(&k, path, KEY_LEAST_BYTES);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 1;
+}
+
+static void
+files(void)
+{
+	static uint8_t large[KEY_MOST_BYTES + 1];
+	const struct vector *v = vector_of("key");
+	uint8_t a[8], b[8];
+	struct key k;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", memfd_create("key",
+	    0));
+	ok(refused(path, "", 0) && refused(path, large, 15) &&
+	    refused(path, large, sizeof(large)),
+	    "no key: an empty file, 15 bytes, more than 4096");
+	ok(!refused(path, large, 16) && !refused(path, large, KEY_MOST_BYTES),
+	    "16 and 4096 bytes are keys");
+	refused(path, v->b, v->n);
+	key_load_or_exit(&k, path, KEY_LEAST_BYTES);
+	key_hash_of(&k, "x", "y", 1, a, sizeof(a));
+	key_hash_of(&key, "x", "y", 1, b, sizeof(b));
+	ok(memcmp(a, b, sizeof(a)) == 0, "a file's key, its newline too");
+}
+
+int
+main(void)
+{
+	const struct vector *v;
+	struct key channel;
+	uint8_t hash[KEY_HASH_BYTES];
+
+	vectors_read("trust-vectors.txt");
+	ok(vectors_count == 22, "22 vectors");
+	v = vector_of("secret");
+	key_set(&secret, v->b, v->n);
+	v = vector_of("key");
+	key_set(&key, v->b, v->n);
+	nonce = vector_of("nonce")->b;
+	passes();
+	v = vector_of("pass-192.0.2.1-4660");
+	key_hash_of(&key, "innet 1 channel", v->b, v->n, hash, sizeof(hash));
+	is("channel-key", hash, sizeof(hash));
+	seal_channel(&key, v->b, &channel);
+	sealed(&channel, "join-sealed", SEAL_ASKS);
+	sealed(&channel, "halt-sealed", SEAL_ASKS);
+	sealed(&channel, "ack-sealed", SEAL_ANSWERS);
+	sealed(&channel, "halt-notice", SEAL_ANSWERS);
+	parts();
+	files();
+	return tap_end();
+}
