@@ -40,6 +40,7 @@ struct priorities {
 	size_t live;		/* slots with a priority above 0 */
 	size_t used;		/* slots from here on never had one */
 	double low;		/* mean leaf below which to rescale */
+	uint64_t raised;	/* leaves made 1 that were to be less than 1/2 */
 	bool pinned;		/* the greatest leaf keeps shift down */
 	size_t since;		/* leaves set since shift was chosen */
 };
@@ -100,11 +101,12 @@ priorities_power(double alpha, const float *p, size_t n, double *q)
 
 /* Leaves of n <= PRIORITIES_GROUP powers; false if one would be too large. */
 static inline bool
-priorities_round(const struct priorities *r, const double *q, size_t n,
+priorities_round(struct priorities *r, const double *q, size_t n,
     uint32_t *leaf)
 {
 	const double scale = logexp_pow2(r->shift);
 	const double end = SUMTREE_WEIGHT_MAX + 1.0;
+	uint32_t raised = 0;
 	bool fit = true;
 
 	for (size_t i = 0; i < n; i++) {
@@ -112,14 +114,16 @@ priorities_round(const struct priorities *r, const double *q, size_t n,
 
 		fit &= w < end;
 		leaf[i] = (uint32_t)(w < end ? w : 0);
+		raised += w < 1 && q[i] > 0;
 		leaf[i] += leaf[i] == 0 && q[i] > 0;
 	}
+	r->raised += raised;
 	return fit;
 }
 
 /* The same of n <= PRIORITIES_GROUP priorities. */
 static inline bool
-priorities_leaves(const struct priorities *r, const float *p, size_t n,
+priorities_leaves(struct priorities *r, const float *p, size_t n,
     uint32_t *leaf)
 {
 	double q[PRIORITIES_GROUP];

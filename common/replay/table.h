@@ -470,12 +470,25 @@ replay_table_pass(struct replay_table *b, struct rng *rng, size_t n,
 	return n;
 }
 
-/* Of n drawn take those not yet worn out, and let go what now is; how many. */
+/* What slot at weighs in a draw. */
+static inline uint32_t
+replay_table_weight(const struct replay_table *b, size_t at)
+{
+	return sumtree_weight(b->conf.pick == REPLAY_TABLE_PER ?
+	    &b->per.tree : &b->ones, at);
+}
+
+/*
+ * Of n drawn take those not yet worn out, and let go what now is; how many.
+ * What wears out weighs no more, so the draws behind it have other chances.
+ */
 static inline size_t
 replay_table_take(struct replay_table *b, size_t n,
     struct replay_table_draw *out)
 {
 	size_t got = 0, gone = 0;
+	int shift;
+	uint64_t left = replay_table_sum(b, &shift);
 
 	for (size_t i = 0; i < n; i++) {
 		const uint32_t at = b->drawn[i];
@@ -489,10 +502,13 @@ replay_table_take(struct replay_table *b, size_t n,
 		s->times += s->times < UINT32_MAX;
 		out[got++] = (struct replay_table_draw){
 			.id = replay_table_id(b, at), .item = s->item,
-			.prob = b->prob[i],
+			.prob = gone == 0 || b->conf.pick >= REPLAY_TABLE_FIFO ?
+			    b->prob[i] : (double)replay_table_weight(b, at) /
+			    (double)left,
 			.weight = b->weight[i],
 		};
 		if (b->conf.times > 0 && s->times == b->conf.times) {
+			left -= replay_table_weight(b, at);
 			b->done[b->dones++] = s->item;
 			b->drawn[gone++] = at;	/* behind us */
 		}
@@ -502,31 +518,16 @@ replay_table_take(struct replay_table *b, size_t n,
 	return got;
 }
 
-static inline double
-replay_table_least(const struct replay_table_draw *d, size_t n)
+/* The weights of n draws by their chances, the greatest 1. */
+static inline void
+replay_table_level(struct replay_table_draw *d, size_t n, double beta)
 {
 	double least = 1;
 
 	for (size_t i = 0; i < n; i++)
 		least = d[i].prob < least ? d[i].prob : least;
-	return least;
-}
-
-/*
- * Bring the weights of n draws and the m behind them, each over the greatest
- * of its own, to the greatest of both.
- */
-static inline void
-replay_table_level(struct replay_table_draw *d, size_t n, size_t m, double beta)
-{
-	const double first = replay_table_least(d, n);
-	const double second = replay_table_least(d + n, m);
-	const double by = first < second ? first / second : second / first;
-	const float scale = (float)logexp_pow(by, beta);
-
-	for (size_t i = first < second ? n : 0;
-	    i < (first < second ? n + m : n); i++)
-		d[i].weight *= scale;
+	for (size_t i = 0; i < n; i++)
+		d[i].weight = (float)logexp_pow(least / d[i].prob, beta);
 }
 
 /*
@@ -539,6 +540,7 @@ replay_table_sample(struct replay_table *b, struct rng *rng, size_t n,
     double beta,
     bool strata, struct replay_table_draw *out)
 {
+	const uint64_t worn = b->worn;
 	size_t got = 0, m;
 
 	replay_table_retire(b);
@@ -546,11 +548,10 @@ replay_table_sample(struct replay_table *b, struct rng *rng, size_t n,
 		return 0;
 	while (got < n &&
 	    (m = replay_table_pass(b, rng, n - got, beta, strata)) > 0) {
-		m = replay_table_take(b, m, out + got);
-		if (got > 0 && b->conf.pick == REPLAY_TABLE_PER)
-			replay_table_level(out, got, m, beta);
-		got += m;
+		got += replay_table_take(b, m, out + got);
 	}
+	if (b->worn != worn && b->conf.pick == REPLAY_TABLE_PER)
+		replay_table_level(out, got, beta);
 	replay_table_rewind(b);
 	b->sampled += got;
 	return got;

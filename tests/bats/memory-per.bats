@@ -50,6 +50,14 @@ per() {
 	per times
 }
 
+@test "behind an item that wears out chances and weights are of what is left" {
+	per worn
+}
+
+@test "what is too small beside the rest is drawn and counted, and an option comes once" {
+	per extremes
+}
+
 @test "the sum of weights that a batch was drawn from is told, exact" {
 	per sums
 }

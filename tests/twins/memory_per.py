@@ -354,6 +354,46 @@ def times():
         assert set(map(drawn.count, ids)) <= set(range(3, 9)), "drawn too often or too seldom"
 
 
+def worn():
+    """Behind an item that is worn out chances are of what is left, and weights with them."""
+    with Server("--seed", 5) as server, server.client() as c:
+        seen = {}
+        for turn in range(300):
+            for pick, priorities in (("uniform", (1, 1, 1, 1)), ("per", (1, 2, 4, 8))):
+                c.call("per.create", "q", "capacity", 4, "selector", pick, "times", 1, "alpha", 1)
+                ids = c.call("per.add", "q", *(w for p in priorities for w in (p, "x")))
+                left = dict(zip(ids, priorities))
+                got, chances, weights, _ = c.call("per.sample", "q", 3, "beta", 1)
+                for id_, chance in zip(got, map(float, chances)):
+                    want = left[id_] / sum(left.values())
+                    assert abs(chance - want) < 1e-3 * want, (pick, turn, chance, want)
+                    del left[id_]
+                if pick == "per":
+                    least = min(map(float, chances))
+                    for chance, weight in zip(map(float, chances), map(float, weights)):
+                        assert abs(weight - least / chance) < 1e-3, (turn, chances, weights)
+                else:
+                    assert set(map(float, weights)) == {1}
+                c.call("per.drop", "q")
+
+
+def extremes():
+    """Priorities that are too small to be told apart are drawn, and counted; options come once."""
+    with Server("--seed", 5) as server, server.client() as c:
+        c.call("per.create", "t", "capacity", 1000, "alpha", 1)
+        ids = c.call("per.add", "t", "1e-50", "x", *[0, "x"] * 9)
+        assert set(c.call("per.sample", "t", 10)[0]) == {ids[0]}, "a small priority is none"
+        assert fields(c.call("per.info", "t"))["raised"] < 10
+        c.call("per.add", "t", *["1e-3", "x"] * 900)
+        assert fields(c.call("per.info", "t"))["raised"] < 50
+        c.call("per.add", "t", "1e6", "x")
+        assert fields(c.call("per.info", "t"))["raised"] >= 900
+        for twice in (("capacity", 10, "capacity", 10), ("capacity", 10, "ratio", 1, 2, "ratio", 1, 2),
+                      ("capacity", 10, "slack", 1, "times", 0, "slack", 2), ("capacity", 1, "selector", "per", "SELECTOR", "per")):
+            assert c.error("per.create", "u", *twice).endswith("given twice"), twice
+        assert c.call("per.create", "u", "ratio", 0, 2, "capacity", 10, "selector", "lifo") == b"OK"
+
+
 def sums():
     """SUM: what was drawn from, exact and from before the draw, as PER.INFO has it."""
     with Server("--seed", 9) as server, server.client() as c:
@@ -518,4 +558,4 @@ def room():
 
 
 if __name__ == "__main__":
-    sys.exit(main((limits, freed, inserts, turns, updates, pages, model, strata, binary, times, sums, frames, shared, room, nonsense), sys.argv))
+    sys.exit(main((limits, freed, inserts, turns, updates, pages, model, strata, binary, times, worn, extremes, sums, frames, shared, room, nonsense), sys.argv))

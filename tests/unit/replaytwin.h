@@ -156,21 +156,22 @@ twin_at(struct twin *t, const uint32_t *leaf, uint64_t x)
 }
 
 /*
- * The ids of n draws without strata, leaf being the weights of slots before
- * the first: how many, all that wears out having gone.
+ * The ids of n draws without strata, and their chances, leaf being the weights
+ * of slots before the first: how many, all that wears out having gone.
  */
 static inline size_t
 twin_sample(struct twin *t, struct rng rng, uint32_t *leaf, size_t n,
-    uint64_t *id)
+    uint64_t *id, double *chance)
 {
 	struct cell *c, *gone[TWIN_CELLS];
 	size_t got = 0, pass, gones;
-	uint64_t total;
+	uint64_t total, left;
 
 	do {
 		total = gones = 0;
 		for (size_t i = 0; i < t->conf.capacity; i++)
 			total += leaf[i];
+		left = total;
 		pass = total == 0 ? 0 : n - got;
 		if (t->conf.pick >= REPLAY_TABLE_FIFO && pass > twin_have(t))
 			pass = twin_have(t);
@@ -180,9 +181,14 @@ twin_sample(struct twin *t, struct rng rng, uint32_t *leaf, size_t n,
 			    twin_at(t, leaf, rng_below(&rng, total));
 			if (t->conf.times > 0 && c->times == t->conf.times)
 				continue;
+			chance[got] = t->conf.pick >= REPLAY_TABLE_FIFO ? 1 :
+			    (double)leaf[replay_table_row(c->id)] /
+			    (double)left;
 			id[got++] = c->id;
-			if (++c->times == t->conf.times)
-				gone[gones++] = c;
+			if (++c->times != t->conf.times)
+				continue;
+			gone[gones++] = c;
+			left -= leaf[replay_table_row(c->id)];
 		}
 		for (size_t i = 0; i < gones; i++) {
 			leaf[replay_table_row(gone[i]->id)] = 0;

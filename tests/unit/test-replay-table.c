@@ -156,6 +156,7 @@ op_sample(struct pair *a)
 	const size_t logged = a->logged;
 	struct rng rng = a->rng;
 	uint64_t id[BATCH];
+	double chance[BATCH];
 	struct cell *c;
 	size_t got;
 
@@ -177,10 +178,13 @@ op_sample(struct pair *a)
 		a->wrong = a->wrong == NULL ? "" : a->wrong;
 		return;
 	}
-	wrong(a, twin_sample(a->t, rng, leaf, n, id) != got,
+	wrong(a, twin_sample(a->t, rng, leaf, n, id, chance) != got,
 	    "the number of draws");
 	for (size_t i = 0; i < got; i++)
 		wrong(a, d[i].id != id[i], "a draw");
+	for (size_t i = 0; i < got; i++)
+		wrong(a, fabs(d[i].prob - chance[i]) > 1e-12 * chance[i],
+		    "a chance");
 	a->draws += got > 0;
 }
 

@@ -59,6 +59,23 @@ read_option(struct client *c, const struct resp_args *a, size_t *i,
 	}
 }
 
+/* Does option i stand for the first time? */
+static bool
+once(struct client *c, const struct resp_args *a, size_t i)
+{
+	const int word = per_word(a, i, create_words);
+
+	for (size_t k = 2; word != PER_NO_WORD && k < i;
+	    k += per_word(a, k, create_words) == RATIO ? 3 : 2) {
+		if (per_word(a, k, create_words) != word)
+			continue;
+		reply_error(c, "ERR %s (arguments %zu and %zu): given twice",
+		    create_words[word], k, i);
+		return false;
+	}
+	return true;
+}
+
 /* The name of a new table. */
 static bool
 name_fits(struct client *c, const struct resp_args *a)
@@ -86,7 +103,7 @@ per_create(struct client *c, const struct resp_args *a)
 	bool slack = false;
 
 	for (size_t i = 2; i < a->n;) {
-		if (!read_option(c, a, &i, &conf, &slack))
+		if (!once(c, a, i) || !read_option(c, a, &i, &conf, &slack))
 			return;
 	}
 	if (conf.capacity == 0) {
@@ -209,7 +226,7 @@ per_info(struct client *c, const struct resp_args *a)
 		return;
 	b = &t->buf;
 	sum = replay_table_sum(b, &shift);
-	reply_array(c, 2 * 24);
+	reply_array(c, 2 * 25);
 	reply_text(c, "selector");
 	reply_text(c, table_picks[b->conf.pick]);
 	put_int(c, "capacity", b->conf.capacity);
@@ -231,6 +248,8 @@ per_info(struct client *c, const struct resp_args *a)
 	put_real(c, "highest", (double)b->highest);
 	put_int(c, "sum", sum);
 	put_int(c, "shift", (uint64_t)(int64_t)shift);
+	put_int(c, "raised", b->conf.pick == REPLAY_TABLE_PER ? b->per.raised :
+	    0);
 	put_int(c, "blobs_bytes", t->frames.tail_bytes);
 	put_int(c, "stack", t->frames.stack);
 	put_int(c, "frames", t->frames.count);

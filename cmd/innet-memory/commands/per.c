@@ -106,6 +106,8 @@ per_priority(struct client *c, const struct resp_args *a, size_t i, bool max,
 	    !per_real(c, a, i, "priority", 0, FLT_MAX, &p))
 		return false;
 	*out = (float)p;
+	if (p > 0 && *out == 0)
+		*out = FLT_TRUE_MIN;	/* small, but not none */
 	return true;
 }
 
