@@ -413,6 +413,29 @@ replay_table_retire(struct replay_table *b)
 	b->dones = 0;
 }
 
+/*
+ * An item was drawn elsewhere, in a copy of this table: count it here, too, and
+ * let it go if it is worn out.
+ */
+static inline void
+replay_table_taken(struct replay_table *b, uint64_t id)
+{
+	struct replay_table_slot *s = replay_table_find(b, id);
+	const uint32_t row = replay_table_row(id);
+
+	b->sampled++;
+	if (s == NULL)
+		return;
+	s->times += s->times < UINT32_MAX;
+	if (b->conf.times == 0 || s->times < b->conf.times)
+		return;
+	replay_table_leave(b, &row, 1);
+	b->worn++;
+	if (b->drop != NULL)
+		b->drop(b->arg, s->item);
+	replay_table_rewind(b);
+}
+
 /* Room for n draws. */
 static inline bool
 replay_table_room(struct replay_table *b, size_t n)
@@ -555,6 +578,27 @@ replay_table_sample(struct replay_table *b, struct rng *rng, size_t n,
 	replay_table_rewind(b);
 	b->sampled += got;
 	return got;
+}
+
+/*
+ * Draw n items and count nothing: of a table in which nothing wears out.  As
+ * sample() otherwise.
+ */
+static inline size_t
+replay_table_peek(struct replay_table *b, struct rng *rng, size_t n,
+    double beta, bool strata, struct replay_table_draw *out)
+{
+	assert(b->conf.times == 0);
+	if (!replay_table_room(b, n))
+		return 0;
+	n = replay_table_pass(b, rng, n, beta, strata);
+	for (size_t i = 0; i < n; i++)
+		out[i] = (struct replay_table_draw){
+			.id = replay_table_id(b, b->drawn[i]),
+			.item = b->slot[b->drawn[i]].item,
+			.prob = b->prob[i], .weight = b->weight[i],
+		};
+	return n;
 }
 
 /* Do the counters add up?  They must, when all items are restored. */

@@ -4,7 +4,6 @@
 #include "common/wire/stream.h"
 
 #include "cmd/innet-memory/commands/per.h"
-#include "cmd/innet-memory/server/server.h"
 
 enum { FRAMES_MOST = 65536, INDEX_BYTES = 2 };	/* of one request */
 
@@ -160,20 +159,19 @@ read_add(struct client *c, struct add *d, uint64_t *timeout_ms)
 
 /* Frame k of the request in the table; NULL: memory is full. */
 static struct frame *
-frame_of(struct client *c, struct add *d, const struct experience *prev,
-    size_t k)
+frame_of(struct add *d, const struct experience *prev, size_t k)
 {
 	struct blob *b;
 
 	if (d->frame[k] != NULL)
 		return d->frame[k];
-	b = args_blob(c, d->a, d->first_frame + k);
+	b = args_hold(d->t->frames.blobs, d->a, d->first_frame + k);
 	if (b == NULL)
 		return NULL;
 	d->frame[k] = frames_same(&d->t->frames, prev, b);
 	if (d->frame[k] == NULL)
 		d->frame[k] = frames_new(&d->t->frames, b);
-	blob_drop(&c->srv->blobs, b);
+	blob_drop(d->t->frames.blobs, b);
 	return d->frame[k];
 }
 
@@ -182,8 +180,7 @@ frame_of(struct client *c, struct add *d, const struct experience *prev,
  * *skip and all.  False: memory is full.
  */
 static bool
-tail_of(struct client *c, struct add *d, size_t k, size_t *skip,
-    struct blob **tail)
+tail_of(const struct add *d, size_t k, size_t *skip, struct blob **tail)
 {
 	const struct resp_arg *v = &d->a->v[k];
 
@@ -191,9 +188,9 @@ tail_of(struct client *c, struct add *d, size_t k, size_t *skip,
 	if (v->len == *skip)
 		return true;
 	if (v->bulk != NULL) {
-		*tail = args_blob(c, d->a, k);
+		*tail = args_hold(d->t->frames.blobs, d->a, k);
 	} else {
-		*tail = blob_copy(&c->srv->blobs, v->p + *skip,
+		*tail = blob_copy(d->t->frames.blobs, v->p + *skip,
 		    v->len - *skip);
 		*skip = 0;
 	}
@@ -206,8 +203,7 @@ tail_of(struct client *c, struct add *d, size_t k, size_t *skip,
  * what the last request has left.
  */
 static struct experience *
-make_one(struct client *c, struct add *d, const struct experience *prev,
-    size_t i)
+make_one(struct add *d, const struct experience *prev, size_t i)
 {
 	struct frames *f = &d->t->frames;
 	const size_t k = d->first + 2 * i + 1;
@@ -220,30 +216,30 @@ make_one(struct client *c, struct add *d, const struct experience *prev,
 	if (f->stack > 0 && !d->by_reference)
 		return frames_split(f, prev, v->p, v->len);
 	for (unsigned at = 0; at < frames_per(f); at++) {
-		own[at] = frame_of(c, d, i == 0 ? prev : NULL,
+		own[at] = frame_of(d, i == 0 ? prev : NULL,
 		    (size_t)index_at(v->p, at));
 		if (own[at] == NULL)
 			return NULL;
 	}
 	skip = frames_per(f) * INDEX_BYTES;
-	if (!tail_of(c, d, k, &skip, &tail))
+	if (!tail_of(d, k, &skip, &tail))
 		return NULL;
 	x = frames_refer(f, own, tail, skip);
 	if (x == NULL)
-		blob_drop(&c->srv->blobs, tail);
+		blob_drop(d->t->frames.blobs, tail);
 	return x;
 }
 
 /* All of them, or none; false: memory is full. */
 static bool
-make_all(struct client *c, struct add *d)
+make_all(struct add *d)
 {
 	struct frames *f = &d->t->frames;
 	const struct experience *prev = f->last;
 	size_t n;
 
 	for (n = 0; n < d->n; n++) {
-		d->x[n] = make_one(c, d, prev, n);
+		d->x[n] = make_one(d, prev, n);
 		if (d->x[n] == NULL)
 			break;
 		prev = d->x[n];
@@ -287,14 +283,14 @@ refuse(struct client *c, const struct add *d)
 static void
 store(struct client *c, struct add *d)
 {
-	if (!make_all(c, d)) {
+	if (!make_all(d)) {
 		reply_oom(c);
 		return;
 	}
 	replay_table_add_batch(&d->t->buf, d->priority, d->x,
 	    d->n, d->id);
 	d->t->frames.last = d->x[d->n - 1];
-	server_changed(c->srv);
+	host_changed(c, d->a);
 	reply_array(c, d->n);
 	for (size_t i = 0; i < d->n; i++)
 		reply_int(c, (int64_t)d->id[i]);
@@ -308,7 +304,7 @@ attempt(struct client *c, const struct resp_args *a, uint64_t *timeout_ms,
 	bool done = true;
 
 	if (read_add(c, &d, timeout_ms)) {
-		if (may_insert(d.t, d.n))
+		if (host_told(c) || may_insert(d.t, d.n))
 			store(c, &d);
 		else if (late)
 			refuse(c, &d);

@@ -7,7 +7,6 @@
 #include "common/wire/stream.h"
 
 #include "cmd/innet-memory/commands/per.h"
-#include "cmd/innet-memory/server/server.h"
 
 enum { NUMBER_BYTES = 32, REF_BYTES = 4 };
 
@@ -16,8 +15,10 @@ struct ask {
 	uint64_t n;
 	double beta;
 	bool strata, refs, binary, sum;
+	bool counted;		/* as sampled: PER.SAMPLE */
 };
 
+/* A request; one that has no timeout, of timeout_ms NULL, is not counted. */
 static bool
 read_ask(struct client *c, const struct resp_args *a, struct ask *k,
     uint64_t *timeout_ms)
@@ -30,12 +31,15 @@ read_ask(struct client *c, const struct resp_args *a, struct ask *k,
 	const uint64_t most_ms = INT64_MAX / 1000000;
 	bool good = true;
 
-	*k = (struct ask){ .t = per_table(c, a), .beta = 0.4 };
+	*k = (struct ask){ .t = per_table(c, a), .beta = 0.4,
+		.counted = timeout_ms != NULL };
 	if (k->t == NULL || !per_whole(c, a, 2, "batch", 1,
 	    TABLE_CAPACITY_MAX, &k->n))
 		return false;
 	for (size_t i = 3; i < a->n && good; i++) {
-		switch (per_word(a, i, words)) {
+		const int word = per_word(a, i, words);
+
+		switch (k->counted || word != TIMEOUT ? word : PER_NO_WORD) {
 		case BETA:
 			good = per_real(c, a, ++i, "beta", 0,
 			    PRIORITIES_POWER_MAX,
@@ -126,19 +130,19 @@ reply_packed(struct client *c, const struct replay_table_draw *d, size_t n)
 	reply_begin(c, 8 * n);
 	for (size_t i = 0; i < n; i++) {
 		stream_put_le(p, d[i].id, 8);
-		out_text(&c->out, p, 8);
+		reply_bytes(c, p, 8);
 	}
 	reply_end(c);
 	reply_begin(c, 4 * n);
 	for (size_t i = 0; i < n; i++) {
 		put_f32(p, (float)d[i].prob);
-		out_text(&c->out, p, 4);
+		reply_bytes(c, p, 4);
 	}
 	reply_end(c);
 	reply_begin(c, 4 * n);
 	for (size_t i = 0; i < n; i++) {
 		put_f32(p, d[i].weight);
-		out_text(&c->out, p, 4);
+		reply_bytes(c, p, 4);
 	}
 	reply_end(c);
 }
@@ -190,7 +194,7 @@ reply_by_reference(struct client *c, const struct frames *f,
 		stream_put_le(ref + i * REF_BYTES, at, REF_BYTES);
 	}
 	reply_begin(c, len + frames_tail_len(x));
-	out_text(&c->out, ref, len);
+	reply_bytes(c, ref, len);
 	reply_rest(c, x);
 }
 
@@ -247,7 +251,7 @@ reply_sample(struct client *c, const struct ask *k,
 }
 
 static void
-sample(struct client *c, const struct ask *k)
+sample(struct client *c, const struct resp_args *a, const struct ask *k)
 {
 	struct replay_table *b = &k->t->buf;
 	struct replay_table_draw *d = malloc(k->n * sizeof(*d));
@@ -257,16 +261,20 @@ sample(struct client *c, const struct ask *k)
 	size_t n = 0;
 
 	before.sum = replay_table_sum(b, &before.shift);
-	if (d != NULL && fresh != NULL)
-		n = replay_table_sample(b, &c->srv->rng, k->n, k->beta,
-		    k->strata,
-		    d);
+	if (d != NULL && fresh != NULL && !k->counted)
+		n = replay_table_peek(b, host_rng(c), k->n, k->beta,
+		    k->strata, d);
+	else if (d != NULL && fresh != NULL)
+		n = replay_table_sample(b, host_rng(c), k->n, k->beta,
+		    k->strata, d);
 	if (n > 0)
 		reply_sample(c, k, d, n, fresh, &before);
 	else
 		reply_oom(c);
-	replay_table_retire(b);
-	server_changed(c->srv);
+	if (k->counted) {
+		host_sampled(c, a, k->t, d, n);
+		replay_table_retire(b);
+	}
 	free(d);
 	free(fresh);
 }
@@ -287,7 +295,7 @@ attempt(struct client *c, const struct resp_args *a, uint64_t *timeout_ms,
 	if (why != NULL)
 		reply_error(c, "%s", why);
 	else
-		sample(c, &k);
+		sample(c, a, &k);
 	return true;
 }
 
@@ -303,4 +311,26 @@ void
 per_sample(struct client *c, const struct resp_args *a)
 {
 	per_try(c, a, attempt, retry);
+}
+
+/* Drawn without being counted: at a copy of the table, too. */
+void
+per_sample_ro(struct client *c, const struct resp_args *a)
+{
+	char say[200];
+	const char *why;
+	struct ask k;
+
+	if (!read_ask(c, a, &k, NULL))
+		return;
+	if (k.t->buf.conf.times > 0 || k.t->buf.conf.limit.hi > 0) {
+		reply_error(c, "ERR samples of this table are limited, so "
+		    "they are counted: PER.SAMPLE");
+		return;
+	}
+	why = unready(&k, say, sizeof(say));
+	if (why != NULL)
+		reply_error(c, "%s", why);
+	else
+		sample(c, a, &k);
 }

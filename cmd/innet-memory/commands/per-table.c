@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cmd/innet-memory/commands/per.h"
-#include "cmd/innet-memory/server/server.h"
 
 enum { DUMP_DEFAULT = 1000, DUMP_MOST = 100000 };	/* ids on a page */
 
@@ -82,13 +81,16 @@ name_fits(struct client *c, const struct resp_args *a)
 {
 	const size_t len = a->v[1].len;
 	char s[PER_SHOWN_BYTES];
+	const char *why = NULL;
 
 	if (len < 1 || len > TABLE_NAME_MAX)
 		reply_error(c, "ERR a table's name is 1 to %d bytes, not %zu",
 		    TABLE_NAME_MAX, len);
-	else if (tables_find(&c->srv->tables, a->v[1].p, len) != NULL)
+	else if (host_table(c, a, &why) != NULL)
 		reply_error(c, "ERR there is a table '%s' already",
 		    per_shown(a, 1, s));
+	else if (why != NULL)
+		reply_error(c, "%s", why);
 	else
 		return true;
 	return false;
@@ -98,7 +100,6 @@ void
 per_create(struct client *c, const struct resp_args *a)
 {
 	struct replay_table_conf conf = { .alpha = 0.6 };
-	struct table *t;
 	const char *why;
 	bool slack = false;
 
@@ -114,18 +115,14 @@ per_create(struct client *c, const struct resp_args *a)
 		conf.limit.slack = conf.capacity;
 	if (!name_fits(c, a))
 		return;
-	t = table_open(&c->srv->blobs, a->v[1].p, a->v[1].len, &conf);
-	if (t == NULL) {
-		reply_oom(c);
-		return;
-	}
-	why = tables_add(&c->srv->tables, t);
-	if (why != NULL) {
-		table_close(t);
+	if (host_create(c, a, &conf, &why)) {
+		host_changed(c, a);
+		reply_status(c, "OK");
+	} else if (why != NULL) {
 		reply_error(c, "ERR %s", why);
-		return;
+	} else {
+		reply_oom(c);
 	}
-	reply_status(c, "OK");
 }
 
 void
@@ -135,8 +132,8 @@ per_drop(struct client *c, const struct resp_args *a)
 
 	if (t == NULL)
 		return;
-	tables_drop(&c->srv->tables, t);
-	server_changed(c->srv);
+	host_drop(c, a, t);
+	host_changed(c, a);
 	reply_status(c, "OK");
 }
 
@@ -162,6 +159,7 @@ per_frames(struct client *c, const struct resp_args *a)
 	} else {
 		t->frames.bytes = (size_t)bytes;
 		t->frames.stack = (unsigned)stack;
+		host_changed(c, a);
 		reply_status(c, "OK");
 	}
 }
@@ -193,7 +191,7 @@ per_limit(struct client *c, const struct resp_args *a)
 		return;
 	}
 	t->buf.conf.limit = limit;
-	server_changed(c->srv);
+	host_changed(c, a);
 	reply_status(c, "OK");
 }
 

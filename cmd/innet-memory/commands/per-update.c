@@ -5,7 +5,6 @@
 #include "common/wire/stream.h"
 
 #include "cmd/innet-memory/commands/per.h"
-#include "cmd/innet-memory/server/server.h"
 
 struct updates {
 	size_t n;
@@ -86,7 +85,7 @@ per_update(struct client *c, const struct resp_args *a)
 	    read_text(c, a, &u)) {
 		reply_int(c, (int64_t)replay_table_update(&t->buf, u.id,
 		    u.priority, u.n));
-		server_changed(c->srv);
+		host_changed(c, a);
 	}
 	free(u.id);
 	free(u.priority);
@@ -109,6 +108,6 @@ per_remove(struct client *c, const struct resp_args *a)
 		args_integer(a, i, (int64_t *)&id);
 		n += replay_table_remove(&t->buf, id);
 	}
-	server_changed(c->srv);
+	host_changed(c, a);
 	reply_int(c, n);
 }

@@ -3,10 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "common/live/timer.h"
-
 #include "cmd/innet-memory/commands/per.h"
-#include "cmd/innet-memory/server/server.h"
+#include "cmd/innet-memory/store/table.h"
 
 const char *
 per_shown(const struct resp_args *a, size_t i, char buf[PER_SHOWN_BYTES])
@@ -25,10 +23,13 @@ per_shown(const struct resp_args *a, size_t i, char buf[PER_SHOWN_BYTES])
 struct table *
 per_table(struct client *c, const struct resp_args *a)
 {
-	struct table *t = tables_find(&c->srv->tables, a->v[1].p, a->v[1].len);
+	const char *why;
+	struct table *t = host_table(c, a, &why);
 	char s[PER_SHOWN_BYTES];
 
-	if (t == NULL)
+	if (t == NULL && why != NULL)
+		reply_error(c, "%s", why);
+	else if (t == NULL)
 		reply_error(c, "ERR no table '%s'; PER.CREATE makes one",
 		    per_shown(a, 1, s));
 	return t;
@@ -130,13 +131,12 @@ per_ratio(struct client *c, const struct resp_args *a, size_t i,
 
 void
 per_try(struct client *c, const struct resp_args *a, per_attempt *attempt,
-    client_retry *retry)
+    host_retry *retry)
 {
 	uint64_t timeout_ms = 0;
 
 	if (attempt(c, a, &timeout_ms, false))
 		return;
-	if (timeout_ms == 0 || !client_park(c, timer_after(c->srv->now_ns,
-	    timeout_ms * 1000000), retry))
+	if (timeout_ms == 0 || !host_park(c, a, timeout_ms, retry))
 		attempt(c, a, &timeout_ms, true);
 }

@@ -12,8 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/innet-memory/server/client.h"
+#include "cmd/innet-memory/commands/command.h"
+#include "cmd/innet-memory/commands/host.h"
 #include "cmd/innet-memory/store/table.h"
+
+/* Their rows; the last one has no name. */
+extern const struct command per_commands[];
 
 void per_add(struct client *c, const struct resp_args *a);
 void per_create(struct client *c, const struct resp_args *a);
@@ -24,6 +28,7 @@ void per_info(struct client *c, const struct resp_args *a);
 void per_limit(struct client *c, const struct resp_args *a);
 void per_remove(struct client *c, const struct resp_args *a);
 void per_sample(struct client *c, const struct resp_args *a);
+void per_sample_ro(struct client *c, const struct resp_args *a);
 void per_update(struct client *c, const struct resp_args *a);
 
 enum { PER_SHOWN_BYTES = 36 };
@@ -64,6 +69,6 @@ bool per_ratio(struct client *c, const struct resp_args *a, size_t i,
 typedef bool per_attempt(struct client *c, const struct resp_args *a,
     uint64_t *timeout_ms, bool late);
 void per_try(struct client *c, const struct resp_args *a,
-    per_attempt *attempt, client_retry *retry);
+    per_attempt *attempt, host_retry *retry);
 
 #endif

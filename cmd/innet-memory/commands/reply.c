@@ -1,40 +1,12 @@
-/* reply.c - arguments as handlers see them, and the replies they give */
-#include <ctype.h>
-#include <math.h>
+/* reply.c - the replies that functions of commands give */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "common/base/num.h"
 
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/server/server.h"
 
 enum { SHORT_BYTES = 1024 };	/* blobs copied rather than held for writev */
-
-bool
-word_is(const char *word, const uint8_t *p, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++) {
-		if (word[i] == '\0' || tolower(p[i]) != word[i])
-			return false;
-	}
-	return word[i] == '\0';
-}
-
-bool
-args_is(const struct resp_args *a, size_t i, const char *word)
-{
-	return word_is(word, a->v[i].p, a->v[i].len);
-}
-
-bool
-args_integer(const struct resp_args *a, size_t i, int64_t *out)
-{
-	return resp_integer(a->v[i].p, a->v[i].len, out);
-}
 
 bool
 args_want_integer(struct client *c, const struct resp_args *a, size_t i,
@@ -46,28 +18,10 @@ args_want_integer(struct client *c, const struct resp_args *a, size_t i,
 	return false;
 }
 
-bool
-args_real(const struct resp_args *a, size_t i, double *out)
-{
-	char s[64];
-	const struct resp_arg *v = &a->v[i];
-
-	if (v->len == 0 || v->len >= sizeof(s) ||
-	    memchr(v->p, '\0', v->len) != NULL)
-		return false;
-	memcpy(s, v->p, v->len);
-	s[v->len] = '\0';
-	return num_real(s, -HUGE_VAL, HUGE_VAL, out) == NULL;
-}
-
 struct blob *
 args_blob(struct client *c, const struct resp_args *a, size_t i)
 {
-	const struct resp_arg *v = &a->v[i];
-
-	if (v->bulk != NULL)
-		return blob_hold(v->bulk);
-	return blob_copy(&c->srv->blobs, v->p, v->len);
+	return args_hold(&c->srv->blobs, a, i);
 }
 
 /* A line: its first character and a number. */
@@ -150,6 +104,12 @@ reply_piece(struct client *c, struct blob *b, size_t from)
 		out_text(&c->out, b->bytes + from, b->len - from);
 	else
 		out_blob(&c->out, &c->srv->blobs, blob_hold(b), from);
+}
+
+void
+reply_bytes(struct client *c, const void *p, size_t len)
+{
+	out_text(&c->out, p, len);
 }
 
 void

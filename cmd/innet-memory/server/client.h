@@ -1,14 +1,10 @@
 /*
  * client.h - one who is connected: requests in, replies out
  *
- * How to write a command's function, run(c, a): a->v[0] is its name and
- * a->v[1].. to a->v[a->n - 1] its arguments: p and len, valid until it
- * returns (while the client is parked: until it has answered).  To keep an
- * argument, args_blob() gives a blob with one more holder: without a copy if
- * it came in one.  c->srv is the server, with all there is.  It answers by
- * the reply functions: an array is reply_array(n) and then n replies.
- * Nothing is sent before it returns, so an error may not follow a part of an
- * answer: check first, then change, then answer.
+ * How to write a command's function, run(c, a): a has its arguments (args.h),
+ * and it answers by the functions of reply.h.  To keep an argument,
+ * args_blob() gives a blob with one more holder.  c->srv is the server, with
+ * all there is.
  *
  * What it cannot answer now it may park: see client_park().
  */
@@ -23,6 +19,8 @@
 #include "common/base/blob.h"
 #include "common/wire/resp.h"
 
+#include "cmd/innet-memory/commands/args.h"
+#include "cmd/innet-memory/commands/reply.h"
 #include "cmd/innet-memory/server/out.h"
 
 struct server;
@@ -79,42 +77,16 @@ struct client {
 	char addr[CLIENT_ADDR_BYTES];
 };
 
-/* Are these bytes this word (lower case), in any case? */
-bool word_is(const char *word, const uint8_t *p, size_t len);
-
-/* Is argument i? */
-bool args_is(const struct resp_args *a, size_t i, const char *word);
-
-/* Argument i as Redis reads an integer; false: it is none. */
-bool args_integer(const struct resp_args *a, size_t i, int64_t *out);
-
-/* The same, and if it is none that is the answer. */
+/* args_integer(), and if it is none that is the answer. */
 bool args_want_integer(struct client *c, const struct resp_args *a, size_t i,
     int64_t *out);
 
-/* Argument i as a real number, not NaN; false: it is none. */
-bool args_real(const struct resp_args *a, size_t i, double *out);
-
-/* Argument i in a blob the caller then holds; NULL: memory is full. */
+/* args_hold() in the server's account. */
 struct blob *args_blob(struct client *c, const struct resp_args *a, size_t i);
 
-/* The replies.  reply_error() takes "ERR what is wrong", on one line. */
-void reply_status(struct client *c, const char *word);
-void reply_error(struct client *c, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-void reply_int(struct client *c, int64_t v);
-void reply_bulk(struct client *c, const void *p, size_t len);
-void reply_text(struct client *c, const char *s);	/* a bulk */
-void reply_blob(struct client *c, struct blob *b);	/* holds it itself */
-void reply_array(struct client *c, size_t n);
-/* A bulk of len bytes in pieces: blobs from a byte on, or out_text(). */
-void reply_begin(struct client *c, size_t len);
-void reply_piece(struct client *c, struct blob *b, size_t from);
-void reply_end(struct client *c);
-void reply_nil(struct client *c);
+/* Replies besides those of reply.h. */
 void reply_nil_array(struct client *c);
 void reply_real(struct client *c, double v);		/* a bulk, %.17g */
-void reply_oom(struct client *c);	/* memory is full */
 
 /* A bulk that is printed: what goes to w.f until reply_printed(). */
 struct writing {

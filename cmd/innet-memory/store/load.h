@@ -15,15 +15,20 @@
 
 #include "common/base/blob.h"
 
+/* Gives the next len bytes, all of them: NULL, or why not. */
+typedef const char *load_source(void *arg, void *p, size_t len);
+
 struct load {
 	uint8_t *buf;
 	size_t at, have;	/* in buf */
 	uint64_t offset;	/* in the file, of buf[at] */
 	uint64_t left;		/* bytes of the file from there on */
 	uint32_t crc;		/* of all before buf */
+	unsigned version;	/* of what is read */
 	struct blobs *blobs;
 	char why[128];		/* empty: nothing is wrong */
-	int fd;
+	load_source *source;
+	void *arg;
 };
 
 struct table;
@@ -42,6 +47,17 @@ struct load_into {
 	const char *(*element)(void *arg, struct blob *b);
 	const char *(*table)(void *arg, struct table *t);
 };
+
+/*
+ * A reader of a source that has so many bytes, into an account; to be closed:
+ * false then if something was wrong.
+ */
+void load_open(struct load *l, load_source *source, void *arg, uint64_t left,
+    struct blobs *blobs);
+bool load_close(struct load *l);
+
+/* What is behind the bytes that are left, past the buffer, which is empty. */
+bool load_rest(struct load *l, void *p, size_t len);
 
 void load_bytes(struct load *l, void *p, size_t len);
 uint64_t load_uint(struct load *l, size_t bytes);

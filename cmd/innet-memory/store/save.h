@@ -4,13 +4,13 @@
  * Numbers are little-endian, floats as IEEE 754 has them, [n] is a count of
  * bytes, and "bytes" is a u64 count and as many bytes.
  *
- *	file	= "INNETMEM" version:u32 (1) record... end
+ *	file	= "INNETMEM" version:u32 (2) record... end
  *	end	= 'E' crc:u32	CRC-32C of all that stands before it, 'E' too
  *	record	= clock | string | list | table
  *	clock	= 'V' u64	the last version given to a change
  *	string	= 'S' key:bytes version:u64 value:bytes
  *	list	= 'L' key:bytes version:u64 n:u64 element:bytes[n]
- *	table	= 'T' name:bytes settings counters frames items
+ *	table	= 'T' name:bytes settings counters frames items holes
  *
  * The parts of a table, in this order:
  *
@@ -23,7 +23,11 @@
  *	frames	n:u32, then each frame, once; in the order in which the items
  *		first refer to them
  *	items	n:u64, oldest first: id:u64 priority:f32 times sampled:u32,
- *		2 * stack numbers of frames:u32, tail:bytes
+ *		2 * stack numbers of frames:u32, tail:bytes; times are 0 in a
+ *		table where nothing wears out
+ *	holes	of a lifo table only, so that ids to come are those that would
+ *		have come: n:u32, then the generation:u32 of each of the first
+ *		n slots; a file of version 1 has none
  *
  * The file is written under its name with .tmp at the end, synced, and renamed;
  * then its folder is synced.
@@ -36,13 +40,17 @@
 #include <stdint.h>
 
 #define SAVE_MAGIC "INNETMEM"
-enum { SAVE_VERSION = 1, SAVE_MAGIC_BYTES = 8, SAVE_HEAD_BYTES = 12 };
+enum { SAVE_VERSION = 2, SAVE_MAGIC_BYTES = 8, SAVE_HEAD_BYTES = 12 };
+
+/* Takes len bytes, all of them: 0, or an errno. */
+typedef int save_sink(void *arg, const void *p, size_t len);
 
 struct saver {
 	uint8_t *buf;
 	size_t have;		/* bytes in buf, not yet written */
 	uint32_t crc;		/* of all before buf */
-	int fd;
+	save_sink *sink;
+	void *arg;
 	int error;		/* an errno: nothing more is written */
 };
 
@@ -59,6 +67,11 @@ save_fail(struct saver *s, int error)
 	if (save_good(s))
 		s->error = error;
 }
+
+/* A saver into a sink, to be closed: 0 then, or an errno. */
+void save_open(struct saver *s, save_sink *sink, void *arg);
+void save_flush(struct saver *s);
+int save_close(struct saver *s);
 
 void save_bytes(struct saver *s, const void *p, size_t len);
 void save_uint(struct saver *s, uint64_t v, size_t bytes);

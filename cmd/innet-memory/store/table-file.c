@@ -86,7 +86,7 @@ save_items(struct saver *s, const struct table *t,
 
 		save_uint(s, e.id, 8);
 		save_f32(s, e.priority);
-		save_uint(s, e.times, 4);
+		save_uint(s, t->buf.conf.times > 0 ? e.times : 0, 4);
 		for (unsigned i = 0; i < frames_per(&t->frames); i++)
 			save_uint(s, *keymap_get(number,
 			    (uintptr_t)x->frame[i]), 4);
@@ -94,19 +94,49 @@ save_items(struct saver *s, const struct table *t,
 	}
 }
 
+static void
+save_holes(struct saver *s, const struct replay_table *b)
+{
+	if (b->conf.pick != REPLAY_TABLE_LIFO)
+		return;
+	save_uint(s, b->used, 4);
+	for (size_t i = 0; i < b->used; i++)
+		save_uint(s, replay_table_id(b, i) >> 32, 4);
+}
+
+size_t
+table_saved_bytes(const struct table *t)
+{
+	const size_t settings = 8 + 8 + 4 + 4 + 8 + 8 + 8 + 8 + 4;
+	const size_t counters = 7 * 8 + 4 + 4 + 4;
+	const size_t item = 8 + 4 + 4 + 4 * (size_t)frames_per(&t->frames) + 8;
+	const size_t holes = t->buf.conf.pick == REPLAY_TABLE_LIFO ?
+	    4 + 4 * t->buf.used : 0;
+
+	return settings + counters + 4 + t->frames.count * t->frames.bytes +
+	    8 + t->buf.have * item + t->frames.tail_bytes + holes;
+}
+
 void
-table_save(struct saver *s, const struct table *t)
+table_save_parts(struct saver *s, const struct table *t)
 {
 	struct keymap number = { 0 };
 
-	save_bytes(s, "T", 1);
-	save_counted(s, t->name, t->name_len);
 	save_settings(s, t);
 	save_counters(s, t);
 	save_frames(s, t, &number);
 	if (save_good(s))
 		save_items(s, t, &number);
+	save_holes(s, &t->buf);
 	keymap_free(&number);
+}
+
+void
+table_save(struct saver *s, const struct table *t)
+{
+	save_bytes(s, "T", 1);
+	save_counted(s, t->name, t->name_len);
+	table_save_parts(s, t);
 }
 
 /* Settings, and of frames; false if they cannot be. */
@@ -136,26 +166,22 @@ load_settings(struct load *l, struct replay_table_conf *conf, struct frames *f)
 	return load_good(l);
 }
 
-/* An empty table of the name and the settings that follow, or NULL. */
+/* An empty table of this name and the settings that follow, or NULL. */
 static struct table *
-load_empty(struct load *l)
+load_empty(struct load *l, const void *name, size_t len)
 {
-	struct blob *name = load_counted(l);
 	struct replay_table_conf conf;
 	struct frames frames;
 	struct table *t = NULL;
 
-	if (name != NULL && (name->len < 1 || name->len > TABLE_NAME_MAX))
-		load_refuse(l, "a table's name is 1 to 255 bytes");
 	if (load_settings(l, &conf, &frames))
-		t = table_open(l->blobs, name->bytes, name->len, &conf);
+		t = table_open(l->blobs, name, len, &conf);
 	if (t != NULL) {
 		t->frames.bytes = frames.bytes;
 		t->frames.stack = frames.stack;
 	} else {
 		load_refuse(l, "no memory for %zu slots", conf.capacity);
 	}
-	blob_drop(l->blobs, name);
 	return t;
 }
 
@@ -280,10 +306,30 @@ load_items(struct load *l, struct table *t, struct frame *const *all,
 		load_refuse(l, "counters that do not add up");
 }
 
-struct table *
-table_load(struct load *l)
+static void
+load_holes(struct load *l, struct replay_table *b)
 {
-	struct table *t = load_empty(l);
+	uint32_t n, generation;
+
+	if (b->conf.pick != REPLAY_TABLE_LIFO || l->version < 2)
+		return;
+	n = (uint32_t)load_uint(l, 4);
+	if (n > b->conf.capacity || n < b->used)
+		load_refuse(l, "%" PRIu32 " slots that were used, of %zu", n,
+		    b->conf.capacity);
+	for (uint32_t i = 0; i < n && load_good(l); i++) {
+		generation = (uint32_t)load_uint(l, 4) &
+		    (REPLAY_TABLE_LIVE - 1);
+		if ((b->slot[i].generation & REPLAY_TABLE_LIVE) == 0)
+			b->slot[i].generation = generation;
+		b->used = n;
+	}
+}
+
+struct table *
+table_load_parts(struct load *l, const void *name, size_t len)
+{
+	struct table *t = load_empty(l, name, len);
 	struct frame **all;
 	uint32_t n, unused = 0;
 
@@ -296,6 +342,7 @@ table_load(struct load *l)
 		unused += --all[i]->uses == 0;
 		frames_unused(&t->frames, all[i]);
 	}
+	load_holes(l, &t->buf);
 	if (unused > 0)
 		load_refuse(l, "%" PRIu32 " frames of no item", unused);
 	free(all);
@@ -303,4 +350,18 @@ table_load(struct load *l)
 		return t;
 	table_close(t);
 	return NULL;
+}
+
+struct table *
+table_load(struct load *l)
+{
+	struct blob *name = load_counted(l);
+	struct table *t = NULL;
+
+	if (name != NULL && (name->len < 1 || name->len > TABLE_NAME_MAX))
+		load_refuse(l, "a table's name is 1 to 255 bytes");
+	if (load_good(l))
+		t = table_load_parts(l, name->bytes, name->len);
+	blob_drop(l->blobs, name);
+	return t;
 }

@@ -55,4 +55,10 @@ size_t table_bytes(const struct replay_table_conf *conf);
 void table_save(struct saver *s, const struct table *t);
 struct table *table_load(struct load *l);
 
+/* The same without the name, for those who keep that elsewhere. */
+void table_save_parts(struct saver *s, const struct table *t);
+/* The bytes that table_save_parts() writes. */
+size_t table_saved_bytes(const struct table *t);
+struct table *table_load_parts(struct load *l, const void *name, size_t len);
+
 #endif

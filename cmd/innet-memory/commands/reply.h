@@ -1,0 +1,35 @@
+/*
+ * reply.h - how a command answers
+ *
+ * An array is reply_array(n) and then n replies.  Nothing is sent before the
+ * command returns, so an error may not follow a part of an answer: check
+ * first, then change, then answer.  struct client is the host's own (host.h).
+ */
+#ifndef INNET_MEMORY_COMMANDS_REPLY_H
+#define INNET_MEMORY_COMMANDS_REPLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/blob.h"
+
+struct client;
+
+void reply_status(struct client *c, const char *word);
+/* "ERR what is wrong", on one line. */
+void reply_error(struct client *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void reply_int(struct client *c, int64_t v);
+void reply_bulk(struct client *c, const void *p, size_t len);
+void reply_text(struct client *c, const char *s);	/* a bulk */
+void reply_blob(struct client *c, struct blob *b);	/* holds it itself */
+void reply_array(struct client *c, size_t n);
+/* A bulk of len bytes in pieces: blobs from a byte on, or bytes. */
+void reply_begin(struct client *c, size_t len);
+void reply_piece(struct client *c, struct blob *b, size_t from);
+void reply_bytes(struct client *c, const void *p, size_t len);
+void reply_end(struct client *c);
+void reply_nil(struct client *c);
+void reply_oom(struct client *c);	/* memory is full */
+
+#endif
