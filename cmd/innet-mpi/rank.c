@@ -160,6 +160,19 @@ judge(struct rank *r, const struct stream_head *h, const uint8_t *body)
 	return !r->over;
 }
 
+/* The child has ended by itself: with a message in half, or with none? */
+static void
+check_end(struct rank *r)
+{
+	const bool cut = child_is_cut(&r->child);
+
+	if (!cut && !r->order.hello)
+		warnx("rank %d: %s: ended without a hello", r->me,
+		    r->child.name);
+	if (cut || !r->order.hello)
+		fail(r);
+}
+
 /* The child's next message; false at the end, its own or ours. */
 static bool
 hear(struct rank *r, struct stream_head *h, const uint8_t **body)
@@ -174,6 +187,8 @@ hear(struct rank *r, struct stream_head *h, const uint8_t **body)
 		if (got == -2 || (got == 0 && silent(r, timer_mono_ns())))
 			fail(r);
 		r->ended = got == -1 || (gone && got == 0);
+		if (r->ended)
+			check_end(r);
 		r->over |= r->ended || *r->cf->stop;
 		if (!r->over)
 			nap(r);

@@ -244,6 +244,8 @@ dlp_run(const struct worker_conf *cf)
 	w->c.own = true;
 	carrier_loop(&w->c, &turns, w);
 	rc = carrier_close(&w->c);
+	if (w->c.gradients == 0)
+		rc = carrier_sent_nothing(&w->c, "");
 	if (!cf->quiet)
 		summary(w);
 	free(w);

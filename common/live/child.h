@@ -4,7 +4,9 @@
  * Its standard input and output are pipes with the gradient stream, as
  * tcpclient gives a program its connection.  Nothing here blocks: what is to
  * be written waits in a buffer, what was read is handed out message by
- * message.  For tools: says what is wrong, and may exit.
+ * message.  It leads a process group of its own, which ends with it: whatever it
+ * has started, and left in its group.  For tools: says what is wrong, and may
+ * exit.
  */
 #ifndef INNET_LIVE_CHILD_H
 #define INNET_LIVE_CHILD_H
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -37,6 +40,7 @@ enum {
 struct child {
 	const char *name;		/* argv[0], for messages */
 	pid_t pid;			/* 0: none is running */
+	pid_t group;			/* what it was: its group's number */
 	int to, from;			/* our ends of the pipes, or -1 */
 	struct stream_in in;
 	uint8_t *out;			/* what is still to be written */
@@ -98,11 +102,13 @@ child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
 	child_pipe(from, 0);
 	if (pipe2(report, O_CLOEXEC) == -1)
 		err(1, "pipe");
+	/* its orphans are ours to wait for, whatever process 1 does */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	c->pid = fork();
 	if (c->pid == -1)
 		err(1, "%s", argv[0]);
 	if (c->pid == 0) {
-		if (dup2(to[0], STDIN_FILENO) == -1 ||
+		if (setpgid(0, 0) == -1 || dup2(to[0], STDIN_FILENO) == -1 ||
 		    dup2(from[1], STDOUT_FILENO) == -1)
 			_exit(126);
 		signal(SIGPIPE, SIG_DFL);
@@ -113,6 +119,7 @@ child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
 			_exit(126);
 		_exit(127);
 	}
+	c->group = c->pid;
 	close(to[0]);
 	close(from[1]);
 	close(report[1]);
@@ -190,6 +197,19 @@ child_prints(const struct child *c)
 	return true;
 }
 
+/* It has ended.  Within a message, which is said once?  Then true. */
+static inline bool
+child_is_cut(struct child *c)
+{
+	if (c->cut || c->in.have == c->in.used)
+		return c->cut;
+	c->cut = true;
+	if (!child_prints(c))
+		warnx("%s: offset %" PRIu64 ": ends within a message",
+		    c->name, c->in.offset);
+	return c->cut;
+}
+
 /*
  * The next message: 1; 0 none yet; -1 the child has ended its output; -2 it
  * is no gradient stream, which has been said.
@@ -220,10 +240,7 @@ child_next(struct child *c, struct stream_head *h, const uint8_t **body)
 			return child_prints(c) ? -2 : 0;
 		if (n == -1)
 			err(1, "%s", c->name);
-		c->cut = c->in.have > c->in.used;
-		if (c->cut && !child_prints(c))
-			warnx("%s: offset %" PRIu64 ": ends within a message",
-			    c->name, c->in.offset);
+		(void)child_is_cut(c);
 		close(c->from);
 		c->from = -1;
 	}
@@ -299,10 +316,45 @@ child_gone_by(struct child *c, uint64_t deadline_ns)
 	}
 }
 
+/* Is nobody left of its group?  Zombies that are ours are waited for. */
+static inline bool
+child_group_gone(const struct child *c)
+{
+	while (waitpid(-c->group, NULL, WNOHANG) > 0)
+		;
+	return kill(-c->group, 0) == -1;
+}
+
 /*
- * End it: close its input and read on, wait up to patience_ns, then SIGTERM,
- * then as long again, then SIGKILL.  0, or 1 after a line if it failed; how it
- * exits does not count as a failure if the end was asked for.
+ * It has gone: end what it leaves in its group, which is said, by SIGTERM, and
+ * by SIGKILL if that takes longer than patience_ns.
+ */
+static inline void
+child_end_group(const struct child *c, uint64_t patience_ns)
+{
+	const struct timespec nap = { 0, 2000000 };
+	uint64_t deadline = timer_mono_ns() + patience_ns;
+	int killed = 0;
+
+	if (child_group_gone(c))
+		return;
+	warnx("%s: what it had started still ran, and is ended", c->name);
+	kill(-c->group, SIGTERM);
+	while (!child_group_gone(c) && killed < 2) {
+		if (timer_mono_ns() >= deadline) {
+			kill(-c->group, SIGKILL);
+			killed++;
+			deadline += patience_ns;
+		}
+		nanosleep(&nap, NULL);
+	}
+}
+
+/*
+ * End it: close its input and read on, wait up to patience_ns, then SIGTERM to
+ * its group, then as long again, then SIGKILL; then the rest of its group.
+ * 0, or 1 after a line if it failed; how it exits does not count as a failure
+ * if the end was asked for.
  */
 static inline int
 child_end(struct child *c, uint64_t patience_ns, bool asked)
@@ -314,12 +366,13 @@ child_end(struct child *c, uint64_t patience_ns, bool asked)
 	c->to = -1;
 	if (!child_gone_by(c, timer_mono_ns() + patience_ns)) {
 		killed = true;
-		kill(c->pid, SIGTERM);
+		kill(-c->group, SIGTERM);
 		if (!child_gone_by(c, timer_mono_ns() + patience_ns)) {
-			kill(c->pid, SIGKILL);
+			kill(-c->group, SIGKILL);
 			child_gone_by(c, TIMER_NEVER);
 		}
 	}
+	child_end_group(c, patience_ns);
 	if (c->from != -1)
 		close(c->from);
 	stream_in_free(&c->in);

@@ -9,6 +9,7 @@
 #define INNET_WIRE_STREAM_ORDER_H
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,7 +57,7 @@ stream_order_hello(struct stream_order *t, const struct stream_head *h,
 		return "says hello twice";
 	if (!spoken)
 		return "hello of a version that is not 1";
-	if (!(elements >= 1))
+	if (!(elements >= 1) || elements != floor(elements))
 		return "hello without a number of elements it can have";
 	if (elements > t->most) {
 		snprintf(t->why, sizeof(t->why), "hello of more than the %"

@@ -190,7 +190,7 @@ close_counters() {
 	serve ps innet-ps -q
 	run -1 --separate-stderr innet-worker -q --switch "$ps" -- \
 		sh -c 'sleep 30 & echo $! >held; kill -KILL $$'
-	kill "$(cat held)"
+	run ! kill -0 "$(cat held)"	# it ends with the child, which is said
 	[[ $stderr == *"innet-worker: sh: ended by signal 9"* ]]
 	cat >quiet.py <<-E
 		import struct, sys
@@ -264,6 +264,28 @@ close_counters() {
 	run -1 --separate-stderr innet-worker -q --switch "$ps" --duration 100ms -- \
 		sh -c 'exec 1>&-; exec sleep 60'
 	[[ $stderr == *"sh: still running 5.0 s after the end of its input; killed"* ]]
+	finish ps
+}
+
+@test "what a child has started ends with it, and is named" {
+	serve ps innet-ps -q
+	run -1 --separate-stderr innet-worker -q --switch "$ps" --duration 100ms -- \
+		sh -c 'sleep 60 & echo $! >held; exec cat >/dev/null'
+	run ! kill -0 "$(cat held)"
+	[[ $stderr == *"sh: what it had started still ran, and is ended"* ]]
+	finish ps
+}
+
+@test "a child that ends within a message, or says nothing, has failed" {
+	serve ps innet-ps -q
+	for p in olaf iswitch dlp; do
+		run -1 --separate-stderr innet-worker -q -p $p --worker 0 --switch "$ps" -- true
+		[ "$stderr" = "innet-worker: true: nothing was sent: there was no gradient" ]
+		for held in '' 'sleep 30 &'; do
+			run -1 --separate-stderr innet-worker -q -p $p --worker 0 --switch "$ps" -- sh -c "$held printf INETxxxx"
+			[[ $stderr == *"sh: offset 0: ends within a message"* ]]
+		done
+	done
 	finish ps
 }
 

@@ -29,6 +29,7 @@ main(void)
 	char *cat[] = { "cat", NULL };
 	char *odd[] = { "sh", "-c", "echo a line that is longer than "
 	    "the header of a stream; exit 3", NULL };
+	char *leaves[] = { "sh", "-c", "trap '' TERM; sleep 60 >&- &", NULL };
 	const struct stream_head head = { .kind = STREAM_RESULT,
 	    .elements = N, .iteration = 5 };
 	float *vec = calloc(N, sizeof(*vec));
@@ -60,6 +61,12 @@ main(void)
 	ok(hear(&c, &h, &body) == -2, "what is no stream is found");
 	ok(child_end(&c, 10 * (uint64_t)TIMER_SECOND_NS, false) == 1,
 	    "and how it exits");
+	child_start(&c, leaves, &mask);
+	while (!child_gone(&c))
+		hear(&c, &h, &body);
+	ok(kill(-c.group, 0) == 0, "what it has started may outlive it");
+	child_end(&c, TIMER_SECOND_NS / 10, true);
+	ok(kill(-c.group, 0) == -1, "but ends with it, if need be by SIGKILL");
 	free(vec);
 	return tap_end();
 }

@@ -47,6 +47,8 @@ main(void)
 	    "hello without a number of elements it can have"), "no length");
 	ok(is(hello(&t, "{\"elements\":0}"),
 	    "hello without a number of elements it can have"), "length 0");
+	ok(is(hello(&t, "{\"elements\":1.5}"),
+	    "hello without a number of elements it can have"), "length 1.5");
 	ok(is(hello(&t, "{\"elements\":3"),
 	    "hello without a number of elements it can have"), "no JSON");
 	ok(is(hello(&t, "{\"elements\":3,\"version\":2}"),
