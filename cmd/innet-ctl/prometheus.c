@@ -70,18 +70,15 @@ compare_samples(const void *a, const void *b)
 	return by != 0 ? by : x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* The value of a label, quoted. */
+/* The value of a label, quoted; what a terminal obeys is '?', as elsewhere. */
 static void
 print_label(FILE *f, const char *s)
 {
 	putc('"', f);
 	for (; *s != '\0'; s++) {
-		if (*s == '\n')
-			fputs("\\n", f);
-		else if (*s == '"' || *s == '\\')
-			fprintf(f, "\\%c", *s);
-		else
-			putc(*s, f);
+		if (*s == '"' || *s == '\\')
+			putc('\\', f);
+		putc(values_printable(*s), f);
 	}
 	putc('"', f);
 }

@@ -20,7 +20,7 @@ void
 show_word(FILE *f, const char *s)
 {
 	for (; *s != '\0'; s++)
-		putc(*s < 0x20 || *s > 0x7e ? '?' : *s, f);
+		putc(values_printable(*s), f);
 }
 
 /* An object of so few entries that all can be shown; or nothing, if it may. */

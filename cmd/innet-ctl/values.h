@@ -41,4 +41,11 @@ values_string(const cJSON *s)
 	    s->valuestring : "-";
 }
 
+/* A character as a terminal may have it. */
+static inline char
+values_printable(char c)
+{
+	return c < 0x20 || c > 0x7e ? '?' : c;
+}
+
 #endif

@@ -229,7 +229,7 @@ refuses() {
 
 @test "values that make no sense are a dash, and nothing upsets a terminal" {
 	cat >text <<-'END'
-	{"job":{}, "members":[7, [], {"id":"0","port":1e999,"address":"\u001b[2J\u00e9","missing":-1.5}],
+	{"program":"a\u001b[2J\"\\\u009b\nz","job":{}, "members":[7, [], {"id":"0","port":1e999,"address":"\u001b[2J\u00e9","missing":-1.5}],
 	 "counters":{"\u001b[2J":1,"big":1e300,"text":"x","a b":3,"a-b":4,"null":null}}
 	END
 	fake --members text --stats text
@@ -238,6 +238,7 @@ refuses() {
 		[ -z "$(tr -d ' -~\n' <out)" ]
 	done
 	[ "$(grep -c '^innet_job_a_b_total' out)" -eq 1 ]
+	grep -qF 'program="a?[2J\"\\???z"' out
 	[ "$(innet-ctl $at members | tail -n 1 | tr -s ' ')" = " - - ?[2J??:- - - - -1.5" ]
 }
 
