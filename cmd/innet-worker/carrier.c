@@ -1,5 +1,6 @@
 /* carrier.c - where gradients come from, and what all modes share */
 #include <err.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -105,7 +106,7 @@ carrier_over(const struct carrier *c, uint64_t now_ns)
 {
 	return c->done || *c->cf->stop || now_ns >= c->end_ns ||
 	    (c->cf->capture != NULL && !c->apart &&
-	    c->cf->capture->failed != 0);
+	    c->cf->capture->failed == EPIPE);
 }
 
 void
@@ -271,6 +272,7 @@ read_child(struct carrier *c, struct stream_head *h, const uint8_t **body)
 	if (got == 0) {
 		/* its last words have been read, whoever holds its pipe */
 		c->child_ended = c->done = c->child_gone;
+		c->rc |= c->child_gone && child_is_cut(&c->child);
 		return CARRIER_NOTHING;
 	}
 	c->spoke_ns = timer_mono_ns();

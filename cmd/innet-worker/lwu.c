@@ -351,7 +351,7 @@ is_over(struct lwu *l)
 		async_worker_leave(&l->w, timer_mono_ns());
 	else if (fetch(l))
 		return false;
-	if (l->cf->capture != NULL && l->cf->capture->failed != 0) {
+	if (l->cf->capture != NULL && l->cf->capture->failed == EPIPE) {
 		l->failed = true;	/* who closes it says why */
 	} else if (!async_worker_going(&l->w) &&
 	    l->w.in.end != MEMBERSHIP_LEFT) {

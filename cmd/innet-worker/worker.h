@@ -80,7 +80,7 @@ worker_flush_capture(const struct worker_conf *cf)
 {
 	if (cf->capture == NULL)
 		return;
-	pcapio_flush(cf->capture);
+	(void)pcapio_flush_or_warn(cf->capture);
 	if (*cf->hup == 0)
 		return;
 	*cf->hup = 0;

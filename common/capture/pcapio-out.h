@@ -29,6 +29,7 @@ struct pcapio_out {
 	const char *path;	/* borrowed, for messages */
 	int fd;
 	int failed;		/* errno of the write that failed, or 0 */
+	bool told;		/* that it did */
 	uint8_t *buf;
 	size_t have;
 	uint64_t packets;	/* put so far */
@@ -62,6 +63,22 @@ pcapio_flush(struct pcapio_out *out)
 	}
 	out->have = 0;
 	return out->failed == 0 ? 0 : -1;
+}
+
+/*
+ * For tools that serve: the same; that it failed is said once, and from then on
+ * nothing is captured.  True if there is no sense in going on: nobody reads.
+ */
+static inline bool
+pcapio_flush_or_warn(struct pcapio_out *out)
+{
+	if (pcapio_flush(out) == 0)
+		return false;
+	errno = out->failed;
+	if (!out->told && errno != EPIPE)
+		warn("%s: captures no more", pcapio_name(out->path, true));
+	out->told = true;
+	return out->failed == EPIPE;
 }
 
 /* A new file begins, and the buffer is empty: put what packets come behind. */
@@ -117,6 +134,8 @@ pcapio_commit(struct pcapio_out *out, uint64_t stamp_ns, uint32_t caplen,
 	const uint32_t h[4] = { (uint32_t)s,
 	    (uint32_t)(stamp_ns % 1000000000u), caplen, len };
 
+	if (out->failed != 0)
+		return;
 	if (s > UINT32_MAX) {		/* past 2106 */
 		if (pcapio_flush(out) == 0)
 			out->failed = EOVERFLOW;

@@ -98,10 +98,8 @@ inpath_receive(void *ctx)
 
 			if (p->came == NULL)
 				continue;
-			pcapio_flush(p->came);
-			pcapio_flush(p->left);
-			ip->serve.broken |= p->came->failed != 0 ||
-			    p->left->failed != 0;
+			ip->serve.broken |= pcapio_flush_or_warn(p->came);
+			ip->serve.broken |= pcapio_flush_or_warn(p->left);
 		}
 	}
 }
@@ -336,6 +334,7 @@ inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
 	int rc;
 
 	service_begin(v, o, conf);
+	stations_seed(&ip->stations, &o->plane.place.by);
 	v->serve = &ip->serve;
 	v->also = inpath_put_account;
 	v->also_ctx = ip;

@@ -181,9 +181,9 @@ serve_tick(struct serve *s, uint64_t now_ns)
 		return;
 	s->told_ns = now_ns;
 	if (s->cf->ingress != NULL)
-		pcapio_flush(s->cf->ingress);
+		s->broken |= pcapio_flush_or_warn(s->cf->ingress);
 	if (s->cf->egress != NULL)
-		pcapio_flush(s->cf->egress);
+		s->broken |= pcapio_flush_or_warn(s->cf->egress);
 	if (s->cf->progress)
 		serve_progress(s);
 	if (s->cf->tick != NULL)
@@ -195,13 +195,6 @@ serve_tick(struct serve *s, uint64_t now_ns)
 		    outlet_due(&s->way[k]->out) == OUTLET_NEVER)
 			serve_shut(s, k);
 	}
-}
-
-static inline bool
-serve_captures_failed(const struct serve_conf *cf)
-{
-	return (cf->ingress != NULL && cf->ingress->failed != 0) ||
-	    (cf->egress != NULL && cf->egress->failed != 0);
 }
 
 /*
@@ -232,8 +225,7 @@ serve_open(struct serve *s, const struct serve_conf *cf,
 static inline bool
 serve_goes_on(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 {
-	return !*s->cf->stop && now_ns < end_ns && !s->broken &&
-	    !serve_captures_failed(s->cf);
+	return !*s->cf->stop && now_ns < end_ns && !s->broken;
 }
 
 /*
