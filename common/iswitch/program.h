@@ -42,6 +42,7 @@ iswitch_program_init(void *state, const void *conf,
 	cf = t->cf->iswitch;
 	cf.memory_bytes = place->memory_bytes;
 	cf.key = place->key;
+	cf.by = place->by;
 	cf.any_xid = place->replayed;
 	if (cf.job.child && !place->live)
 		cf.job_limit = 65535u - addr_port(&place->address);

@@ -66,6 +66,7 @@ struct iswitch_conf {
 	uint32_t number;		/* this switch's, to its parent */
 	union addr parent;		/* for words; family 0: unknown */
 	const struct mac_key *key;	/* NULL: none */
+	struct keymap_number by;	/* of maps that strangers fill */
 	bool any_xid;			/* a parent's answers are to another
 					 * run's requests */
 	bool strict;			/* a job waits for who takes over a
@@ -136,6 +137,7 @@ iswitch_init(struct iswitch *s, const struct iswitch_conf *cf, uint32_t xid,
 	*s = (struct iswitch){ .cf = *cf, .xid = xid, .out = out,
 	    .ref_free = MEMBERS_NONE,
 	    .heap_ns = UINT64_MAX, .budget.limit_bytes = cf->memory_bytes };
+	keymap_seed(&s->by_addr, &cf->by);
 }
 
 static inline void
@@ -221,7 +223,8 @@ iswitch_make_job(struct iswitch *s, uint16_t id)
 static inline struct iswitch_ref *
 iswitch_who(const struct iswitch *s, const union addr *at)
 {
-	const uint32_t *head = keymap_get(&s->by_addr, addr_key(at));
+	const uint32_t *head = keymap_get(&s->by_addr,
+	    addr_key(at, &s->cf.by));
 
 	for (uint32_t r = head == NULL ? MEMBERS_NONE : *head;
 	    r != MEMBERS_NONE; r = s->ref[r].next) {
@@ -247,7 +250,8 @@ iswitch_bind(struct iswitch *s, const union addr *at, uint32_t job,
 		s->ref = p;
 		s->refs_room = room;
 	}
-	head = keymap_put(&s->by_addr, addr_key(at), MEMBERS_NONE);
+	head = keymap_put(&s->by_addr, addr_key(at, &s->cf.by),
+	    MEMBERS_NONE);
 	if (head == NULL)
 		return false;
 	if (r == MEMBERS_NONE)
@@ -264,7 +268,7 @@ iswitch_bind(struct iswitch *s, const union addr *at, uint32_t job,
 static inline void
 iswitch_unbind(struct iswitch *s, const union addr *at)
 {
-	const uint64_t key = addr_key(at);
+	const uint64_t key = addr_key(at, &s->cf.by);
 	uint32_t *head = keymap_get(&s->by_addr, key), *where = head, r;
 
 	while (where != NULL && *where != MEMBERS_NONE &&

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "common/base/atomic-file.h"
@@ -110,6 +111,18 @@ service_reopen(void *ctx)
 	service_report(v);
 }
 
+/* A number that nobody knows: strangers cannot choose keys that meet. */
+static inline struct keymap_number
+service_number(void)
+{
+	struct keymap_number by;
+
+	if (getrandom(&by, sizeof(by), 0) != sizeof(by))
+		err(1, "random numbers");
+	by.low |= 1;
+	return by;
+}
+
 static inline void
 service_open(struct service *v)
 {
@@ -159,6 +172,8 @@ service_begin(struct service *v, struct plane_options *o,
 	v->conf.reopen = service_reopen;
 	v->conf.show_ctx = v;
 	service_open(v);
+	o->plane.place.by = service_number();
+	o->plane.place.quotas = o->plane.place.key == NULL;
 	o->plane.place.xid = control_first_xid(timer_wall_ns());
 }
 

@@ -20,33 +20,42 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/base/num.h"
 #include "common/capture/soundness.h"
 #include "common/olaf/groups.h"
 #include "common/olaf/routes.h"
 #include "common/olaf/txctl.h"
 #include "common/program/program.h"
 #include "common/wire/flow.h"
+#include "common/wire/stream.h"
 
 struct olaf_conf {
 	union addr upstream;		/* family 0: none was given */
 	bool bare;
+	uint64_t elements;		/* of every vector; 0: as they come */
 	const char *table_path;		/* of bare packets */
 	struct clusters table;
 };
 
-enum olaf_count { OLAF_MODELS, OLAF_WEIGHTS, OLAF_NO_ROUTE, OLAF_COUNTS };
+enum olaf_count { OLAF_MODELS, OLAF_WEIGHTS, OLAF_NO_ROUTE,
+	OLAF_NO_ROOM,		/* for a route: a quota, or memory */
+	OLAF_COUNTS
+};
 
 struct olaf {
 	const struct olaf_conf *cf;
 	const struct program_env *env;
 	bool addressed;			/* not in the path */
 	struct routes routes;		/* where workers were heard from */
+	struct quota quota;		/* ... of each address, if any */
 	struct groups groups;		/* workers that were moved */
 	uint32_t bare_seen;		/* stands in for a sequence */
 	uint64_t n[OLAF_COUNTS];
 };
 
-enum olaf_option { OLAF_UPSTREAM = 1, OLAF_FORMAT, OLAF_TABLE };
+enum olaf_option {
+	OLAF_UPSTREAM = 1, OLAF_FORMAT, OLAF_TABLE, OLAF_ELEMENTS
+};
 
 static const struct opt olaf_opts[] = {
 	{ OLAF_UPSTREAM, "upstream", "ADDR",
@@ -54,6 +63,8 @@ static const struct opt olaf_opts[] = {
 	{ OLAF_FORMAT, "format", "NAME", "olaf: innet (default) or bare" },
 	{ OLAF_TABLE, "cluster-table", "FILE",
 	    "olaf: prefix,cluster for bare" },
+	{ OLAF_ELEMENTS, "elements", "N",
+	    "olaf: of every vector; others are dropped" },
 	{ 0 }
 };
 
@@ -78,6 +89,8 @@ olaf_set(void *conf, int option, const char *arg)
 		cf->bare = strcmp(arg, "bare") == 0;
 		return cf->bare || strcmp(arg, "innet") == 0 ? NULL :
 		    "not one of innet, bare";
+	case OLAF_ELEMENTS:
+		return num_u64(arg, 1, STREAM_ELEMENTS_MAX, &cf->elements);
 	default:
 		cf->table_path = arg;
 		return NULL;
@@ -129,7 +142,13 @@ olaf_init(void *state, const void *conf, const struct program_env *env)
 	o->addressed = env->place->address.sa.sa_family != 0 &&
 	    !env->place->in_path;
 	o->groups.most = routes_within(env->place->memory_bytes / 2);
-	return routes_init(&o->routes, env->place->memory_bytes / 2);
+	o->quota = quota_of(0, &env->place->by);
+	if (!routes_init(&o->routes, env->place->memory_bytes / 2,
+	    &env->place->by))
+		return false;
+	if (env->place->quotas)
+		o->routes.quota = &o->quota;
+	return true;
 }
 
 static inline void
@@ -138,6 +157,7 @@ olaf_free(void *state)
 	struct olaf *o = state;
 
 	routes_free(&o->routes);
+	quota_free(&o->quota);
 	groups_free(&o->groups);
 }
 
@@ -225,6 +245,16 @@ olaf_read(struct olaf *o, struct packet *p, struct update *u,
 	return bad;
 }
 
+/* This is where a worker is, and its models go to. */
+static inline void
+olaf_see(struct olaf *o, const struct packet *p, const struct update *u,
+    uint64_t now_ns)
+{
+	if (p->from != NULL && (o->addressed || o->env->place->live) &&
+	    !routes_see(&o->routes, u->cluster, u->worker, p->from, now_ns))
+		o->n[OLAF_NO_ROOM]++;
+}
+
 /* An update or weights from a worker, or from a switch below. */
 static inline void
 olaf_up(struct olaf *o, struct packet *p, const struct update *u,
@@ -233,13 +263,13 @@ olaf_up(struct olaf *o, struct packet *p, const struct update *u,
 	const struct program_env *env = o->env;
 	const union addr *to = o->addressed ? &o->cf->upstream : p->to;
 
-	if (p->from != NULL && (o->addressed || o->env->place->live))
-		routes_see(&o->routes, u->cluster, u->worker, p->from, now_ns);
 	if (u->kind == UPDATE_UPDATE) {
-		env->offer(env->plane, o->cf->bare && o->addressed ?
-		    1u + u->cluster : PACKET_WAY_OWN, to, p, u, now_ns);
+		if (env->offer(env->plane, o->cf->bare && o->addressed ?
+		    1u + u->cluster : PACKET_WAY_OWN, to, p, u, now_ns))
+			olaf_see(o, p, u, now_ns);
 		return;
 	}
+	olaf_see(o, p, u, now_ns);
 	o->n[OLAF_WEIGHTS]++;
 	if (o->addressed)
 		outbox_add(env->out, POST_ONE, 0, to, UPDATE_TOS, p->payload,
@@ -340,6 +370,9 @@ olaf_down(struct olaf *o, struct packet *p, struct update *u, uint64_t now_ns)
 	struct update_status own;
 
 	o->n[OLAF_MODELS]++;
+	if (p->from != NULL)
+		env->cut(env->plane, o->addressed ? &o->cf->upstream :
+		    p->from, u, now_ns);
 	if (env->status(env->plane, o->addressed ? &o->cf->upstream : p->from,
 	    &own, now_ns) && txctl_stamp(&u->status, &own)) {
 		env->edit(env->plane, p);
@@ -387,6 +420,9 @@ olaf_take(void *state, struct packet *p, uint64_t now_ns)
 	if (bad == UPDATE_OK && o->addressed && down != (u.kind ==
 	    UPDATE_MODEL))
 		bad = SOUNDNESS_FOREIGN;
+	if (bad == UPDATE_OK && o->cf->elements > 0 && u.elements !=
+	    o->cf->elements)
+		bad = SOUNDNESS_MISMATCHED;
 	if (bad != UPDATE_OK)
 		o->env->ignore(o->env->plane, bad);
 	else if (u.kind == UPDATE_MODEL)
@@ -438,17 +474,6 @@ olaf_control(void *state, const union addr *from, const struct control *c,
 	return PROGRAM_ANSWERS;
 }
 
-/* Workers of a cluster that were heard of late. */
-static inline uint32_t
-olaf_workers(const struct olaf *o, uint16_t cluster, uint64_t now_ns)
-{
-	uint32_t next = 0, n = 0;
-
-	while (routes_next(&o->routes, cluster, now_ns, &next) != NULL)
-		n++;
-	return n;
-}
-
 /* Clusters that have workers. */
 static inline void
 olaf_jobs(const void *state, struct counters *c, uint64_t now_ns)
@@ -457,7 +482,8 @@ olaf_jobs(const void *state, struct counters *c, uint64_t now_ns)
 
 	for (uint32_t k = 0; k < 65536; k++) {
 		const uint32_t n = o->routes.cluster[k].count == 0 ? 0 :
-		    olaf_workers(o, (uint16_t)k, now_ns);
+		    routes_workers(&o->routes, (uint16_t)k,
+		    now_ns);
 
 		if (n == 0)
 			continue;
@@ -499,11 +525,13 @@ static inline bool
 olaf_stats(const void *state, int32_t job, bool gauges, struct counters *c,
     uint64_t now_ns)
 {
-	static const char *const name[] = { "models", "weights", "no_route" };
+	static const char *const name[] = { "models", "weights", "no_route",
+	    "no_room_for_route" };
 	const struct olaf *o = state;
 
 	if (job >= 0) {
-		const uint32_t n = olaf_workers(o, (uint16_t)job, now_ns);
+		const uint32_t n = routes_workers(&o->routes, (uint16_t)job,
+		    now_ns);
 
 		if (gauges)
 			counters_put(c, "members", n);

@@ -3,9 +3,10 @@
  *
  * For (cluster, worker) the address of its last packet, and for a cluster
  * each address once, as a model for all of it goes to each address once.
- * Who was not heard for ROUTES_KEEP_NS is forgotten, and its place is another's
- * when there is none left.  Used by the live switch and by the parameter
- * server.  Owns its memory; routes_free().
+ * A worker that was not heard for ROUTES_KEEP_NS is forgotten; where there is
+ * no more room, the one that was not heard for longest.  Each sight and each
+ * forgetting costs the same however many there are.  Used by the live switch
+ * and by the parameter server.  Owns its memory; routes_free().
  */
 #ifndef INNET_OLAF_ROUTES_H
 #define INNET_OLAF_ROUTES_H
@@ -16,33 +17,55 @@
 #include <string.h>
 
 #include "common/base/counters.h"
-#include "common/base/keymap.h"
+#include "common/base/recent.h"
+#include "common/program/quota.h"
 #include "common/wire/addr.h"
 
 #define ROUTES_KEEP_NS 60000000000u	/* a minute */
 #define ROUTES_MAX 1000000u		/* workers in all */
 #define ROUTES_LEAST 64u		/* however little memory there is */
-#define ROUTES_BYTES 256u	/* of one, with what tables leave free */
-#define ROUTES_SWEEP_NS 1000000000u	/* the old are looked for no oftener */
+#define ROUTES_BYTES 320u	/* of one, with what tables leave free */
+
+enum { ROUTES_SWEEP = 64 };	/* old ones that a sight may have forgotten */
+
+/* A place in a list through rows; 0: none. */
+struct routes_link {
+	uint32_t before, after;
+};
+
+struct routes_list {
+	uint32_t first, last;
+};
 
 struct route {
 	union addr to;
 	uint64_t heard_ns;
 	uint16_t cluster;
 	uint32_t worker;
+	uint32_t place;			/* of its address */
+	struct routes_link fellow;	/* of its cluster, as they came */
+	struct routes_link there;	/* at its address, last heard first */
+};
+
+/* An address of a cluster. */
+struct routes_place {
+	union addr at;
+	uint16_t cluster;
+	struct routes_link fellow;
+	struct routes_list routes;
 };
 
 struct routes_cluster {
-	uint32_t *at;		/* places in route[], owned */
-	uint32_t count, room;
+	struct routes_list routes, places;
+	uint32_t count;			/* of routes, some perhaps too old */
 };
 
 struct routes {
-	struct keymap index;	/* cluster << 32 | worker -> route */
-	struct route *route;
-	uint32_t count, room, most;
-	uint64_t swept_ns;
+	struct recent route;		/* cluster << 32 | worker -> route */
+	struct recent place;		/* of an address -> routes_place */
+	struct keymap_number by;	/* of keys of addresses */
 	struct routes_cluster *cluster;	/* 65,536 */
+	struct quota *quota;		/* of addresses; NULL: none */
 };
 
 /* How many rows of ROUTES_BYTES there may be in so many bytes; 0: no limit. */
@@ -55,115 +78,253 @@ routes_within(uint64_t bytes)
 	    (uint32_t)(bytes / ROUTES_BYTES);
 }
 
-/* To take so many bytes at most, or 0: no limit.  False without memory. */
+/*
+ * To take so many bytes at most, or 0: no limit; `by` makes keys that strangers
+ * cannot foresee.  False without memory.
+ */
 static inline bool
-routes_init(struct routes *r, uint64_t bytes)
+routes_init(struct routes *r, uint64_t bytes, const struct keymap_number *by)
 {
-	*r = (struct routes){ .cluster = calloc(65536, sizeof(*r->cluster)),
-	    .most = routes_within(bytes) };
+	const uint32_t most = routes_within(bytes);
+
+	*r = (struct routes){ .by = *by,
+	    .route = recent_of(most, sizeof(struct route), by),
+	    .place = recent_of(most, sizeof(struct routes_place), by),
+	    .cluster = calloc(65536, sizeof(*r->cluster)) };
 	return r->cluster != NULL;
 }
 
 static inline void
 routes_free(struct routes *r)
 {
-	for (unsigned c = 0; r->cluster != NULL && c < 65536; c++)
-		free(r->cluster[c].at);
 	free(r->cluster);
-	free(r->route);
-	keymap_free(&r->index);
+	recent_free(&r->route);
+	recent_free(&r->place);
 }
 
-/* Room for one more in an array; the array, moved perhaps, or NULL. */
-static inline void *
-routes_room(void *p, uint32_t count, uint32_t *room, size_t size)
+static inline uint32_t
+routes_count(const struct routes *r)
 {
-	uint32_t more = *room == 0 ? 8 : *room * 2;
-	void *q;
-
-	if (count < *room)
-		return p;
-	q = realloc(p, more * size);
-	if (q != NULL)
-		*room = more;
-	return q;
+	return r->route.count;
 }
 
-/* Forget who was not heard for long; the others move together. */
+static inline struct route *
+routes_route(const struct routes *r, uint32_t at)
+{
+	return recent_row(&r->route, at);
+}
+
+static inline struct routes_place *
+routes_place(const struct routes *r, uint32_t at)
+{
+	return recent_row(&r->place, at);
+}
+
+/* The link of row `at` of a table, which is so many bytes from its start. */
+static inline struct routes_link *
+routes_link(const struct recent *t, uint32_t at, size_t offset)
+{
+	return (struct routes_link *)((uint8_t *)recent_row(t, at) + offset);
+}
+
+static inline void
+routes_unlink(const struct recent *t, struct routes_list *l, uint32_t at,
+    size_t offset)
+{
+	const struct routes_link k = *routes_link(t, at, offset);
+
+	if (k.before == 0)
+		l->first = k.after;
+	else
+		routes_link(t, k.before, offset)->after = k.after;
+	if (k.after == 0)
+		l->last = k.before;
+	else
+		routes_link(t, k.after, offset)->before = k.before;
+}
+
+/* Row `at` is the last of a list, or the first. */
+static inline void
+routes_append(const struct recent *t, struct routes_list *l, uint32_t at,
+    size_t offset)
+{
+	*routes_link(t, at, offset) = (struct routes_link){ l->last, 0 };
+	if (l->last == 0)
+		l->first = at;
+	else
+		routes_link(t, l->last, offset)->after = at;
+	l->last = at;
+}
+
+static inline void
+routes_prepend(const struct recent *t, struct routes_list *l, uint32_t at,
+    size_t offset)
+{
+	*routes_link(t, at, offset) = (struct routes_link){ 0, l->first };
+	if (l->first == 0)
+		l->last = at;
+	else
+		routes_link(t, l->first, offset)->before = at;
+	l->first = at;
+}
+
+static inline uint64_t
+routes_place_key(const struct routes *r, uint16_t cluster,
+    const union addr *at)
+{
+	return at->sa.sa_family == AF_INET6 ? addr_key(at, &r->by) + cluster *
+	    0xd6e8feb86659fd93 : addr_key(at, &r->by) << 16 | cluster;
+}
+
+/*
+ * The place of an address of a cluster, made if it is new; 0 without memory, or
+ * if another has its key, which chance does not do.
+ */
+static inline uint32_t
+routes_make_place(struct routes *r, uint16_t cluster, const union addr *at)
+{
+	const uint64_t key = routes_place_key(r, cluster, at);
+	uint32_t p = recent_find(&r->place, key);
+	struct routes_place *o;
+
+	if (p != 0) {
+		o = routes_place(r, p);
+		return o->cluster == cluster && addr_same(&o->at, at) ? p : 0;
+	}
+	p = recent_make(&r->place, key);
+	if (p == 0)
+		return 0;
+	o = routes_place(r, p);
+	o->at = *at;
+	o->cluster = cluster;
+	routes_append(&r->place, &r->cluster[cluster].places, p,
+	    offsetof(struct routes_place, fellow));
+	return p;
+}
+
+/* Route `at` is at its address no more, which goes with its last route. */
+static inline void
+routes_depart(struct routes *r, uint32_t at)
+{
+	struct route *it = routes_route(r, at);
+	struct routes_place *p = routes_place(r, it->place);
+
+	routes_unlink(&r->route, &p->routes, at, offsetof(struct route,
+	    there));
+	if (p->routes.first == 0) {
+		routes_unlink(&r->place, &r->cluster[it->cluster].places,
+		    it->place, offsetof(struct routes_place, fellow));
+		recent_forget(&r->place, it->place);
+	}
+	if (r->quota != NULL)
+		quota_give(r->quota, &it->to, QUOTA_ROUTES, 1);
+	it->place = 0;
+}
+
+/* Forget a route. */
+static inline void
+routes_forget(struct routes *r, uint32_t at)
+{
+	struct route *it = routes_route(r, at);
+	struct routes_cluster *c = &r->cluster[it->cluster];
+
+	if (it->place != 0)
+		routes_depart(r, at);
+	routes_unlink(&r->route, &c->routes, at, offsetof(struct route,
+	    fellow));
+	c->count--;
+	recent_forget(&r->route, at);
+}
+
+/* Forget some who were not heard for long. */
 static inline void
 routes_sweep(struct routes *r, uint64_t now_ns)
 {
-	struct routes_cluster *c;
-	uint32_t n = 0;
+	uint32_t at;
 
-	for (uint32_t k = 0; k < 65536; k++)
-		r->cluster[k].count = 0;
-	for (uint32_t i = 0; i < r->count; i++) {
-		const struct route it = r->route[i];
-		const uint64_t key = (uint64_t)it.cluster << 32 | it.worker;
-
-		if (it.heard_ns + ROUTES_KEEP_NS < now_ns) {
-			keymap_remove(&r->index, key);
-			continue;
-		}
-		c = &r->cluster[it.cluster];
-		c->at[c->count++] = n;
-		*keymap_get(&r->index, key) = n;
-		r->route[n++] = it;
-	}
-	r->count = n;
-	r->swept_ns = now_ns;
+	for (int n = 0; n < ROUTES_SWEEP && (at = recent_oldest(&r->route)) !=
+	    0 && routes_route(r, at)->heard_ns + ROUTES_KEEP_NS < now_ns; n++)
+		routes_forget(r, at);
 }
 
-/* A new worker; its place, or UINT32_MAX without room. */
+/* A new worker; 0 without memory. */
 static inline uint32_t
-routes_add(struct routes *r, uint16_t cluster, uint32_t worker,
-    uint64_t now_ns)
+routes_add(struct routes *r, uint16_t cluster, uint32_t worker)
 {
 	struct routes_cluster *c = &r->cluster[cluster];
-	void *p;
+	struct route *it;
+	uint32_t at;
 
-	if (r->count == r->most && now_ns - r->swept_ns >= ROUTES_SWEEP_NS)
-		routes_sweep(r, now_ns);
-	if (r->count == r->most)
-		return UINT32_MAX;
-	p = routes_room(r->route, r->count, &r->room, sizeof(*r->route));
-	if (p == NULL)
-		return UINT32_MAX;
-	r->route = p;
-	p = routes_room(c->at, c->count, &c->room, sizeof(*c->at));
-	if (p == NULL)
-		return UINT32_MAX;
-	c->at = p;
-	c->at[c->count++] = r->count;
-	r->route[r->count] = (struct route){ .cluster = cluster,
-	    .worker = worker };
-	return r->count++;
+	if (r->route.count == r->route.most)
+		routes_forget(r, recent_oldest(&r->route));
+	at = recent_make(&r->route, (uint64_t)cluster << 32 | worker);
+	if (at == 0)
+		return 0;
+	it = routes_route(r, at);
+	it->cluster = cluster;
+	it->worker = worker;
+	routes_append(&r->route, &c->routes, at, offsetof(struct route,
+	    fellow));
+	c->count++;
+	return at;
 }
 
-/* A packet of this worker came from this address.  Without room it is not
- * noted, and models for the worker have no route. */
-static inline void
+/* Route `at` is at that address now; false if it cannot be. */
+static inline bool
+routes_settle(struct routes *r, uint32_t at, const union addr *from)
+{
+	struct route *it = routes_route(r, at);
+
+	if (it->place != 0 && !addr_same(&it->to, from))
+		routes_depart(r, at);
+	if (it->place != 0) {
+		routes_unlink(&r->route, &routes_place(r, it->place)->routes,
+		    at, offsetof(struct route, there));
+	} else {
+		if (r->quota != NULL && !quota_take(r->quota, from,
+		    QUOTA_ROUTES, 1))
+			return false;
+		it->place = routes_make_place(r, it->cluster, from);
+		if (it->place == 0) {
+			if (r->quota != NULL)
+				quota_give(r->quota, from, QUOTA_ROUTES, 1);
+			return false;
+		}
+		it->to = *from;
+	}
+	routes_prepend(&r->route, &routes_place(r, it->place)->routes, at,
+	    offsetof(struct route, there));
+	return true;
+}
+
+/*
+ * A packet of this worker came from this address.  False without memory, or
+ * past the quota of its address: it has no route, and models for it have none.
+ */
+static inline bool
 routes_see(struct routes *r, uint16_t cluster, uint32_t worker,
     const union addr *from, uint64_t now_ns)
 {
-	const uint64_t key = (uint64_t)cluster << 32 | worker;
-	uint32_t *have = keymap_get(&r->index, key), at;
+	uint32_t at;
 
-	if (have != NULL) {
-		at = *have;
-	} else {
-		at = routes_add(r, cluster, worker, now_ns);
-		if (at == UINT32_MAX)
-			return;
-		if (keymap_put(&r->index, key, at) == NULL) {
-			r->cluster[cluster].count--;
-			r->count--;
-			return;
-		}
-	}
-	r->route[at].to = *from;
-	r->route[at].heard_ns = now_ns;
+	routes_sweep(r, now_ns);
+	at = recent_find(&r->route, (uint64_t)cluster << 32 | worker);
+	if (at == 0)
+		at = routes_add(r, cluster, worker);
+	if (at == 0)
+		return false;
+	recent_touch(&r->route, at);
+	routes_route(r, at)->heard_ns = now_ns;
+	if (routes_settle(r, at, from))
+		return true;
+	routes_forget(r, at);
+	return false;
+}
+
+static inline bool
+routes_is_fresh(const struct route *it, uint64_t now_ns)
+{
+	return it->heard_ns + ROUTES_KEEP_NS >= now_ns;
 }
 
 /* This worker, or NULL if it was not heard of late. */
@@ -171,12 +332,11 @@ static inline const struct route *
 routes_find(const struct routes *r, uint16_t cluster, uint32_t worker,
     uint64_t now_ns)
 {
-	const uint32_t *at = keymap_get(&r->index,
+	const uint32_t at = recent_find(&r->route,
 	    (uint64_t)cluster << 32 | worker);
 
-	if (at == NULL || r->route[*at].heard_ns + ROUTES_KEEP_NS < now_ns)
-		return NULL;
-	return &r->route[*at];
+	return at == 0 || !routes_is_fresh(routes_route(r, at), now_ns) ?
+	    NULL : routes_route(r, at);
 }
 
 /* The next worker of a cluster likewise; *next starts at 0 and runs along. */
@@ -184,15 +344,15 @@ static inline const struct route *
 routes_next(const struct routes *r, uint16_t cluster, uint64_t now_ns,
     uint32_t *next)
 {
-	const struct routes_cluster *c = &r->cluster[cluster];
+	uint32_t at = *next == 0 ? r->cluster[cluster].routes.first :
+	    routes_route(r, *next)->fellow.after;
 
-	while (*next < c->count) {
-		const struct route *it = &r->route[c->at[(*next)++]];
-
-		if (it->heard_ns + ROUTES_KEEP_NS >= now_ns)
-			return it;
-	}
-	return NULL;
+	while (at != 0 && !routes_is_fresh(routes_route(r, at), now_ns))
+		at = routes_route(r, at)->fellow.after;
+	if (at == 0)
+		return NULL;
+	*next = at;
+	return routes_route(r, at);
 }
 
 /*
@@ -203,21 +363,27 @@ static inline const union addr *
 routes_each(const struct routes *r, uint16_t cluster, uint64_t now_ns,
     uint32_t *next)
 {
-	const struct routes_cluster *c = &r->cluster[cluster];
-	const struct route *it, *o;
+	uint32_t at = *next == 0 ? r->cluster[cluster].places.first :
+	    routes_place(r, *next)->fellow.after;
 
-	while ((it = routes_next(r, cluster, now_ns, next)) != NULL) {
-		bool skip = false;
+	while (at != 0 && !routes_is_fresh(routes_route(r,
+	    routes_place(r, at)->routes.first), now_ns))
+		at = routes_place(r, at)->fellow.after;
+	if (at == 0)
+		return NULL;
+	*next = at;
+	return &routes_place(r, at)->at;
+}
 
-		for (uint32_t k = 0; k + 1 < *next && !skip; k++) {
-			o = &r->route[c->at[k]];
-			skip = o->heard_ns + ROUTES_KEEP_NS >= now_ns &&
-			    addr_same(&o->to, &it->to);
-		}
-		if (!skip)
-			return &it->to;
-	}
-	return NULL;
+/* How many workers of a cluster were heard of late. */
+static inline uint32_t
+routes_workers(const struct routes *r, uint16_t cluster, uint64_t now_ns)
+{
+	uint32_t next = 0, n = 0;
+
+	while (routes_next(r, cluster, now_ns, &next) != NULL)
+		n++;
+	return n;
 }
 
 /* A member of a list: where it is, below the switch at `own` (NULL: any). */

@@ -54,6 +54,7 @@ struct server_rule {			/* one cluster's */
 	uint32_t ranges, whole;	/* packets a vector; how many are set */
 	uint32_t founder;	/* whose weights it started from */
 	bool founded;
+	bool heard;		/* an update has come for its model */
 	float *w, *g, *m, *v;	/* weights, g_a, Adam's moments: one block */
 	float *fresh;		/* the weights to be, of one range */
 	struct server_rule_range *range;
@@ -246,6 +247,7 @@ server_rule_update(const struct server_rule_conf *cf, struct server_rule *p,
 		return SERVER_RULE_NO_MODEL;
 	if (r == UINT32_MAX)
 		return SERVER_RULE_MISMATCHED;
+	p->heard = true;
 	pass = server_rule_pass(cf, &p->range[r], (double)u->reward);
 	if (pass && !server_rule_learn(cf, p, u, r))
 		return SERVER_RULE_NONFINITE;

@@ -19,15 +19,18 @@
 
 #include "common/base/num.h"
 #include "common/capture/soundness.h"
+#include "common/olaf/newest.h"
 #include "common/olaf/routes.h"
 #include "common/olaf/server-rule.h"
 #include "common/program/program.h"
+#include "common/wire/stream.h"
 
 enum { SERVER_CLUSTERS = 65536, SERVER_ELEMENT_BYTES = 20 };
 
 struct server_conf {
 	struct server_rule_conf rule;
 	bool reply_worker;		/* to the sender alone */
+	uint64_t elements;		/* of every vector; 0: as they come */
 	/* all clusters, of a file; or NULL */
 	struct server_rule *loaded;
 };
@@ -35,13 +38,16 @@ struct server_conf {
 enum server_count {
 	SERVER_UPDATES, SERVER_CONSTITUENTS, SERVER_APPLIED, SERVER_GATED,
 	SERVER_NONFINITE, SERVER_MISMATCHED, SERVER_NO_MODEL, SERVER_WEIGHTS,
-	SERVER_DISCARDED, SERVER_MODELS, SERVER_COUNTS
+	SERVER_DISCARDED, SERVER_MODELS,
+	SERVER_REPEATED,		/* not newer than its worker's last */
+	SERVER_FORGOTTEN,		/* clusters of who said nothing more */
+	SERVER_COUNTS
 };
 
 static const char *const server_count_name[SERVER_COUNTS] = {
 	"updates", "constituents", "applied", "gated", "refused_nonfinite",
 	"mismatched", "no_model", "weights", "weights_discarded",
-	"models_sent"
+	"models_sent", "updates_repeated", "clusters_forgotten"
 };
 
 struct server {
@@ -49,6 +55,8 @@ struct server {
 	const struct program_env *env;
 	struct server_rule *cluster;		/* by id */
 	struct routes routes;
+	struct quota quota;		/* ... of each address, if any */
+	struct newest newest;		/* update of each worker */
 	uint64_t memory_bytes;		/* taken by vectors */
 	uint64_t n[SERVER_COUNTS];
 	char trouble[160];		/* to be told; empty: none */
@@ -57,7 +65,7 @@ struct server {
 
 enum server_option {
 	SERVER_RATE = 1, SERVER_GATE, SERVER_AVERAGE, SERVER_OPTIMIZER,
-	SERVER_REPLY
+	SERVER_REPLY, SERVER_ELEMENTS
 };
 
 static const struct opt server_opts[] = {
@@ -71,6 +79,8 @@ static const struct opt server_opts[] = {
 	    "olaf: sgd (default) or adam" },
 	{ SERVER_REPLY, "reply", "WHOM",
 	    "olaf: model to the cluster (default) or worker" },
+	{ SERVER_ELEMENTS, "elements", "N",
+	    "olaf: of every vector; others are refused" },
 	{ 0 }
 };
 
@@ -147,6 +157,8 @@ server_set(void *conf, int option, const char *arg)
 		cf->rule.optimizer = word == 1 ? SERVER_RULE_ADAM :
 		    SERVER_RULE_SGD;
 		return word < 0 ? "not one of sgd, adam" : NULL;
+	case SERVER_ELEMENTS:
+		return num_u64(arg, 1, STREAM_ELEMENTS_MAX, &cf->elements);
 	default:
 		word = server_word(arg, replies);
 		cf->reply_worker = word == 1;
@@ -175,8 +187,15 @@ server_init(void *state, const void *conf, const struct program_env *env)
 	for (unsigned c = 0; s->cluster != NULL && c < SERVER_CLUSTERS; c++)
 		s->memory_bytes += (uint64_t)s->cluster[c].elements *
 		    SERVER_ELEMENT_BYTES;
-	return routes_init(&s->routes, s->env->place->memory_bytes / 8) &&
-	    s->cluster != NULL;
+	s->newest = newest_within(env->place->memory_bytes / 8,
+	    &env->place->by);
+	s->quota = quota_of(0, &env->place->by);
+	if (s->cluster == NULL || !routes_init(&s->routes,
+	    env->place->memory_bytes / 8, &env->place->by))
+		return false;
+	if (env->place->quotas)
+		s->routes.quota = &s->quota;
+	return true;
 }
 
 static inline void
@@ -188,6 +207,8 @@ server_free(void *state)
 		server_rule_free(&s->cluster[c]);
 	free(s->cluster);
 	routes_free(&s->routes);
+	quota_free(&s->quota);
+	newest_free(&s->newest);
 }
 
 static inline enum program_claim
@@ -281,10 +302,21 @@ server_update(struct server *s, const struct update *u,
 		[SERVER_RULE_MISMATCHED] = SERVER_MISMATCHED,
 		[SERVER_RULE_NO_MODEL] = SERVER_NO_MODEL
 	};
-	const enum server_rule_verdict v = server_rule_update(&s->cf->rule,
-	    &s->cluster[u->cluster], u);
+	struct server_rule *c = &s->cluster[u->cluster];
+	enum server_rule_verdict v;
 
 	s->n[SERVER_UPDATES]++;
+	if (server_rule_range(c, u) != UINT32_MAX &&
+	    !newest_is(&s->newest, u)) {
+		s->n[SERVER_REPEATED]++;
+		return;
+	}
+	v = server_rule_update(&s->cf->rule, c, u);
+	if (v == SERVER_RULE_APPLIED || v == SERVER_RULE_GATED ||
+	    v == SERVER_RULE_NONFINITE) {
+		newest_note(&s->newest, u);
+		routes_see(&s->routes, u->cluster, u->worker, from, now_ns);
+	}
 	s->n[SERVER_CONSTITUENTS] += u->merged;
 	s->n[what[v]]++;
 	if (v == SERVER_RULE_NONFINITE)
@@ -300,7 +332,8 @@ static inline bool
 server_has_room(struct server *s, const struct update *u, uint64_t need)
 {
 	const uint64_t limit = s->env->place->memory_bytes;
-	const uint64_t routes = (uint64_t)s->routes.count * ROUTES_BYTES;
+	const uint64_t routes = (uint64_t)routes_count(&s->routes) *
+	    ROUTES_BYTES;
 
 	if (limit == 0 || s->memory_bytes + routes + need <= limit)
 		return true;
@@ -312,6 +345,25 @@ server_has_room(struct server *s, const struct update *u, uint64_t need)
 	return false;
 }
 
+/*
+ * Weights of another cut: those who said how a cluster is cut, and neither
+ * learned nor were heard for a minute, give it up.
+ */
+static inline void
+server_forget(struct server *s, const struct update *u, uint64_t now_ns)
+{
+	struct server_rule *c = &s->cluster[u->cluster];
+
+	if (c->w == NULL || c->heard || c->founder == UPDATE_ALL_WORKERS ||
+	    (server_rule_range(c, u) != UINT32_MAX &&
+	    (c->founder == u->worker || server_rule_ready(c))) ||
+	    routes_find(&s->routes, u->cluster, c->founder, now_ns) != NULL)
+		return;
+	s->memory_bytes -= (uint64_t)c->elements * SERVER_ELEMENT_BYTES;
+	server_rule_free(c);
+	s->n[SERVER_FORGOTTEN]++;
+}
+
 /* Initial weights: the first worker's count, all are answered. */
 static inline void
 server_weights(struct server *s, const struct update *u,
@@ -319,10 +371,12 @@ server_weights(struct server *s, const struct update *u,
 {
 	struct server_rule *c = &s->cluster[u->cluster];
 	const uint64_t need = (uint64_t)u->elements * SERVER_ELEMENT_BYTES;
-	const bool fresh = c->w == NULL;
+	bool fresh;
 	uint32_t r;
 
 	s->n[SERVER_WEIGHTS]++;
+	server_forget(s, u, now_ns);
+	fresh = c->w == NULL;
 	if (fresh && !server_has_room(s, u, need)) {
 		s->env->ignore(s->env->plane, SOUNDNESS_NO_ROOM);
 		return;
@@ -332,6 +386,10 @@ server_weights(struct server *s, const struct update *u,
 	if (fresh && c->w != NULL)
 		s->memory_bytes += need;
 	r = server_rule_range(c, u);
+	if (r != UINT32_MAX) {
+		newest_begin(&s->newest, u);
+		routes_see(&s->routes, u->cluster, u->worker, from, now_ns);
+	}
 	if (r != UINT32_MAX && c->range[r].version != 0) {
 		server_answer(s, u, from, false, now_ns);
 	} else if (r == UINT32_MAX && c->w != NULL) {
@@ -349,11 +407,13 @@ server_take(void *state, struct packet *p, uint64_t now_ns)
 
 	if (bad == UPDATE_OK && u.kind == UPDATE_MODEL)
 		bad = SOUNDNESS_FOREIGN;
+	else if (bad == UPDATE_OK && s->cf->elements > 0 &&
+	    u.elements != s->cf->elements)
+		bad = SOUNDNESS_MISMATCHED;
 	if (bad != UPDATE_OK) {
 		s->env->ignore(s->env->plane, bad);
 		return;
 	}
-	routes_see(&s->routes, u.cluster, u.worker, p->from, now_ns);
 	if (u.kind == UPDATE_UPDATE)
 		server_update(s, &u, p->from, now_ns);
 	else
@@ -367,17 +427,6 @@ server_each(const void *state, uint32_t group, uint32_t *next,
 	const struct server *s = state;
 
 	return routes_each(&s->routes, (uint16_t)group, now_ns, next);
-}
-
-/* Workers of a cluster that were heard of late. */
-static inline uint32_t
-server_workers(const struct server *s, uint16_t cluster, uint64_t now_ns)
-{
-	uint32_t next = 0, n = 0;
-
-	while (routes_next(&s->routes, cluster, now_ns, &next) != NULL)
-		n++;
-	return n;
 }
 
 static inline void
@@ -395,8 +444,8 @@ server_jobs(const void *state, struct counters *c, uint64_t now_ns)
 		counters_word(c, "kind", "cluster");
 		counters_put(c, "elements", r->elements);
 		counters_put(c, "version", r->range[0].version);
-		counters_put(c, "members", server_workers(s, (uint16_t)k,
-		    now_ns));
+		counters_put(c, "members", routes_workers(&s->routes,
+		    (uint16_t)k, now_ns));
 		counters_out(c);
 	}
 }
@@ -433,8 +482,8 @@ server_stats(const void *state, int32_t job, bool gauges, struct counters *c,
 		const struct server_rule *r = &s->cluster[job];
 
 		if (gauges && r->w != NULL) {
-			counters_put(c, "members", server_workers(s,
-			    (uint16_t)job, now_ns));
+			counters_put(c, "members", routes_workers(
+			    &s->routes, (uint16_t)job, now_ns));
 			counters_put(c, "elements", r->elements);
 			counters_put(c, "version", r->range[0].version);
 		}

@@ -128,6 +128,7 @@ olaf_worker_next(struct olaf_worker *w, uint64_t now_ns,
 	w->ask_ns = now_ns + (whole ? OLAF_WORKER_SILENCE_NS :
 	    OLAF_WORKER_REPEAT_NS);
 	o->head = olaf_worker_head(w, UPDATE_WEIGHTS);
+	o->head.sequence = (uint32_t)w->n[OLAF_WORKER_GENERATED];
 	o->all = whole;
 	return true;
 }

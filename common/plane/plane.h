@@ -185,7 +185,7 @@ plane_queue(struct plane *pl, struct port *p, const struct arrival *a)
 }
 
 /* program_env.offer */
-static inline void
+static inline bool
 plane_offer(void *plane, uint32_t way, const union addr *to,
     const struct packet *p, const struct update *u, uint64_t now_ns)
 {
@@ -199,7 +199,7 @@ plane_offer(void *plane, uint32_t way, const union addr *to,
 
 	if (port == NULL) {
 		pl->n[PLANE_NO_PORT]++;
-		return;
+		return false;
 	}
 	/* a frame stays what it is, but where it is addressed anew */
 	if (p->data != NULL && (p->to == NULL || addr_same(p->to, to))) {
@@ -217,11 +217,32 @@ plane_offer(void *plane, uint32_t way, const union addr *to,
 	idle = port->slots.count == 0;
 	switch (port_offer(port, &a, now_ns)) {
 	case PORT_TAKEN: break;
-	case PORT_MISMATCHED: pl->env.ignore(pl, SOUNDNESS_MISMATCHED); break;
+	case PORT_MISMATCHED:
+		pl->env.ignore(pl, SOUNDNESS_MISMATCHED);
+		return false;
 	case PORT_NO_MEMORY: err(1, "updates of a port");
 	}
 	if (idle && port->slots.count > 0)
 		plane_busy(pl, port);
+	return true;
+}
+
+/*
+ * program_env.cut: at the port that updates go to, which is known before the
+ * first where the switch has an address of its own.
+ */
+static inline void
+plane_cut(void *plane, const union addr *from, const struct update *model,
+    uint64_t now_ns)
+{
+	struct plane *pl = plane;
+	struct port *port = plane_towards(pl, from);
+	const bool addressed = pl->cf->place.address.sa.sa_family != 0 &&
+	    !pl->cf->place.in_path;
+
+	if (port != NULL && (port->updates != NULL || (addressed &&
+	    port_open_updates(port))))
+		port_shape_is(port, model, now_ns);
 }
 
 /* program_env.pass */
@@ -509,13 +530,16 @@ plane_init(struct plane *pl, const struct plane_conf *cf,
 	    .ctx = ctx, .ports_cf = cf->ports, .in = cf->impair,
 	    .impaired = impair_any(&cf->impair), .port_due_ns = PLANE_NEVER,
 	    .timed = pr->due != NULL, .state = calloc(1, pr->state_bytes) };
+	pl->ports_cf.by = pl->replies.by = cf->place.by;
+	keymap_seed(&pl->replies.index, &cf->place.by);
 	ports_settle(&pl->ports_cf);
 	pl->ports = ports_over(&pl->ports_cf);
 	pl->shaped = ports_shaped(&pl->ports_cf);
 	pl->merges = pl->shaped && ports_merge(&pl->ports_cf);
 	outbox_init(&pl->out, plane_deliver, pl);
 	pl->env = (struct program_env){ .plane = pl, .place = &cf->place,
-	    .out = &pl->out, .offer = plane_offer, .pass = plane_pass,
+	    .out = &pl->out, .offer = plane_offer, .cut = plane_cut,
+	    .pass = plane_pass,
 	    .edit = plane_edit, .status = plane_status,
 	    .ignore = plane_ignore, .tally = plane_tell_cluster };
 	return pl->state != NULL && pr->init(pl->state, cf->settings,

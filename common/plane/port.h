@@ -235,6 +235,21 @@ port_shape_fits(struct port_shape *s, const struct update *u, uint64_t now_ns)
 	return s->n == u->n;
 }
 
+/*
+ * A model has come down from where the port leads: its cluster is cut as it is,
+ * whatever was seen before.
+ */
+static inline void
+port_shape_is(struct port *p, const struct update *model, uint64_t now_ns)
+{
+	struct port_shape *s = &p->updates->shape[model->cluster];
+
+	if (port_shape_fits(s, model, now_ns))
+		return;
+	*s = (struct port_shape){ 0 };
+	(void)port_shape_fits(s, model, now_ns);
+}
+
 /* Enter a verdict into the account. */
 static inline void
 port_count(struct port *p, enum olaf_queue_verdict v, const struct update *u,

@@ -52,6 +52,7 @@ struct ports_conf {
 					 * nowhere here */
 	/* ports of hosts, and what waits there; 0: no limit */
 	uint64_t memory_bytes;
+	struct keymap_number by;	/* of maps that strangers fill */
 };
 
 struct ports_place {
@@ -79,7 +80,7 @@ ports_over(struct ports_conf *cf)
 	for (uint32_t i = 0; i < cf->rules; i++)
 		cf->rule[i].port = PORTS_NONE;
 	return (struct ports){ .cf = cf, .last = PORTS_NONE,
-	    .budget.limit_bytes = cf->memory_bytes };
+	    .by_host.by = cf->by, .budget.limit_bytes = cf->memory_bytes };
 }
 
 static inline void
@@ -312,7 +313,7 @@ static inline void
 ports_forget(struct ports *s, uint32_t k)
 {
 	struct ports_place *p = &s->place[k];
-	const uint64_t key = addr_key(&p->host);
+	const uint64_t key = addr_key(&p->host, &s->cf->by);
 	uint32_t *at = p->host.sa.sa_family == 0 ? NULL :
 	    keymap_get(&s->by_host, key);
 
@@ -434,7 +435,7 @@ ports_add(struct ports *s, const union addr *host)
 	k = slots_afford(&s->budget, ports_bytes(own)) ?
 	    ports_place_add(s, r, cf) : ports_reuse(s, own);
 	head = k == PORTS_NONE ? NULL :
-	    keymap_put(&s->by_host, addr_key(host), PORTS_NONE);
+	    keymap_put(&s->by_host, addr_key(host, &s->cf->by), PORTS_NONE);
 	if (head == NULL)
 		return PORTS_NONE;
 	if (shares)
@@ -466,7 +467,8 @@ __attribute__((noinline, unused)) static struct port *
 ports_search(struct ports *s, const union addr *to)
 {
 	const union addr host = ports_host(to);
-	const uint32_t *head = keymap_get(&s->by_host, addr_key(&host));
+	const uint32_t *head = keymap_get(&s->by_host,
+	    addr_key(&host, &s->cf->by));
 	uint32_t k;
 
 	for (k = head == NULL ? PORTS_NONE : *head; k != PORTS_NONE &&

@@ -43,7 +43,17 @@ struct stations {
 	struct station *station;
 	uint32_t n, room;
 	bool forgot;			/* ports: to be asked for again */
+	struct keymap_number by;	/* of both maps */
 };
+
+/* Of which by is so: keymap.h. */
+static inline void
+stations_seed(struct stations *s, const struct keymap_number *by)
+{
+	s->by = *by;
+	keymap_seed(&s->port_of, by);
+	keymap_seed(&s->by_host, by);
+}
 
 static inline void
 stations_free(struct stations *s)
@@ -109,7 +119,8 @@ static inline struct station *
 stations_find(const struct stations *s, const union addr *to)
 {
 	const union addr host = ports_host(to);
-	const uint32_t *at = keymap_get(&s->by_host, addr_key(&host));
+	const uint32_t *at = keymap_get(&s->by_host,
+	    addr_key(&host, &s->by));
 	uint32_t k = at == NULL ? STATIONS_NOWHERE : *at;
 
 	while (k != STATIONS_NOWHERE && !addr_same(&s->station[k].host, &host))
@@ -144,7 +155,8 @@ stations_learn(struct stations *s, const union addr *host,
 	}
 	p = &s->station[s->n];
 	*p = (struct station){ .host = ports_host(host), .at = *at };
-	head = keymap_put(&s->by_host, addr_key(&p->host), STATIONS_NOWHERE);
+	head = keymap_put(&s->by_host, addr_key(&p->host, &s->by),
+	    STATIONS_NOWHERE);
 	if (head == NULL)
 		return;
 	p->next = *head;

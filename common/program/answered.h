@@ -41,6 +41,7 @@ struct answered {
 	struct reply *r;	/* ANSWERED_MAX, once there is any */
 	uint32_t n, oldest;
 	struct keymap index;	/* key -> the latest of it */
+	struct keymap_number by;	/* of its keys */
 	uint64_t text_bytes;
 };
 
@@ -57,9 +58,9 @@ answered_free(struct answered *s)
 }
 
 static inline uint64_t
-answered_key(const union addr *at, uint16_t job)
+answered_key(const struct answered *s, const union addr *at, uint16_t job)
 {
-	return addr_key(at) * 0x9e3779b97f4a7c15 + job;
+	return addr_key(at, &s->by) * 0x9e3779b97f4a7c15 + job;
 }
 
 /* Source r reads no text any more. */
@@ -94,7 +95,8 @@ answered_text(struct answered *s, struct reply *r, char *text)
 static inline void
 answered_forget(struct answered *s, uint32_t i)
 {
-	const uint64_t key = answered_key(&s->r[i].at, s->r[i].job);
+	const uint64_t key = answered_key(s, &s->r[i].at,
+	    s->r[i].job);
 	uint32_t *where = keymap_get(&s->index, key);
 
 	if (where != NULL && *where == i && s->r[i].next == ANSWERED_NONE) {
@@ -114,7 +116,7 @@ answered_forget(struct answered *s, uint32_t i)
 static inline struct reply *
 answered_of(struct answered *s, const union addr *at, uint16_t job)
 {
-	const uint64_t key = answered_key(at, job);
+	const uint64_t key = answered_key(s, at, job);
 	uint32_t *head, i;
 
 	if (s->r == NULL)

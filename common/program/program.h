@@ -50,6 +50,8 @@ struct program_place {
 	bool replayed;		/* whoever answers it answered another run */
 	uint32_t xid;		/* of its first request */
 	const struct mac_key *key;	/* of control messages; NULL: none */
+	struct keymap_number by;	/* of maps that strangers fill */
+	bool quotas;		/* of addresses: quota.h */
 	uint64_t memory_bytes;	/* for what it makes later; 0: no limit */
 	bool plans;		/* a dry run: say what memory is needed */
 };
@@ -59,9 +61,13 @@ struct program_env {
 	void *plane;
 	const struct program_place *place;
 	struct outbox *out;
-	/* An update is to leave by a way, and the port towards `to`. */
-	void (*offer)(void *plane, uint32_t way, const union addr *to,
+	/* An update is to leave by a way, and the port towards `to`.  False:
+	 * it is not cut as its cluster's are, or there is no such port. */
+	bool (*offer)(void *plane, uint32_t way, const union addr *to,
 	    const struct packet *p, const struct update *u, uint64_t now_ns);
+	/* A model from `from` says how its cluster's updates are cut. */
+	void (*cut)(void *plane, const union addr *from,
+	    const struct update *model, uint64_t now_ns);
 	/* A packet passes beside all queues, as it came or was changed. */
 	void (*pass)(void *plane, struct packet *p, uint64_t now_ns);
 	/* A place where the payload of p may be changed; p follows. */

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/base/keymap.h"
+
 enum { ADDR_NAME_BYTES = INET6_ADDRSTRLEN + 10 };
 
 union addr {
@@ -101,18 +103,24 @@ addr_of_bytes(const uint8_t from[16], uint16_t port)
 	return a;
 }
 
-/* A number that addresses which are the same share, and few others do. */
+/*
+ * A number that addresses which are the same share, and few others do: of IPv4
+ * none, of IPv6 such as who does not know the number `by` cannot choose.
+ */
 static inline uint64_t
-addr_key(const union addr *a)
+addr_key(const union addr *a, const struct keymap_number *by)
 {
+	unsigned __int128 product;
 	uint64_t half[2];
 
 	if (a->sa.sa_family != AF_INET6)
 		return (uint64_t)ntohl(a->in.sin_addr.s_addr) << 16 |
 		    addr_port(a);
 	memcpy(half, &a->in6.sin6_addr, sizeof(half));
-	return (half[0] * 0x9e3779b97f4a7c15 ^ half[1]) * 0xd6e8feb86659fd93 +
-	    addr_port(a);
+	product = (unsigned __int128)(half[0] ^ by->high ^
+	    0x9e3779b97f4a7c15) * (half[1] ^ by->low ^ 0xd6e8feb86659fd93);
+	half[0] = (uint64_t)(product >> 64) ^ (uint64_t)product;
+	return half[0] * 0x9e3779b97f4a7c15 + addr_port(a);
 }
 
 /* "127.0.0.1:46638" or "[::1]:46638", in name, which is returned. */

@@ -64,7 +64,8 @@ static void
 wrapping(void)
 {
 	for (size_t from = 11; from < 16; from++) {
-		const struct keymap sixteen = { .mask = 15 };
+		const struct keymap sixteen = { .mask = 15, .shift = 60,
+		    .by = keymap_next(&(struct keymap_number){ 0 }) };
 		struct rng r = rng_seed(from);
 		struct twin t = { .count = 0 };
 		struct keymap m = { 0 };
@@ -134,6 +135,98 @@ grows(void)
 	keymap_free(&m);
 }
 
+/* The longest way from where a key of m belongs to where it is. */
+static size_t
+farthest(const struct keymap *m)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i <= m->mask; i++) {
+		const size_t far = (i - keymap_home(m, m->cell[i].key)) &
+		    m->mask;
+
+		if (m->cell[i].used && far > most)
+			most = far;
+	}
+	return most;
+}
+
+/* Put n keys that all meet under the number `by`, in 2^bits cells. */
+static size_t
+put_meeting(struct keymap *m, const struct keymap_number *by, unsigned bits,
+    uint32_t n)
+{
+	const struct keymap like = { .mask = ((size_t)1 << bits) - 1,
+	    .shift = 64 - bits, .by = *by };
+	uint32_t put = 0;
+
+	for (uint64_t k = 0; put < n; k++) {
+		if (keymap_home(&like, k) >= 16)
+			continue;
+		if (keymap_put(m, k, put++) == NULL)
+			return put;
+	}
+	return put;
+}
+
+/* Keys that collide under one number do not under the next. */
+static void
+attacked(void)
+{
+	const struct keymap_number own = keymap_next(&(struct keymap_number)
+	    { 0 }), secret = { 0x123456789abcdef0, 0xfedcba9876543211 };
+	struct keymap m = { 0 };
+	const size_t put = put_meeting(&m, &own, 14, 4000);
+
+	ok(put == 4000 && farthest(&m) <=
+	    KEYMAP_PROBES && m.mask <= 16383,
+	    "4,000 keys for 16 cells: none is over 64 cells from its own, it "
+	    "is %zu", farthest(&m));
+	keymap_free(&m);
+	keymap_seed(&m, &secret);
+	put_meeting(&m, &own, 14, 4000);
+	ok(m.by.high == secret.high && m.by.low == secret.low &&
+	    farthest(&m) < 32, "with a number they do not know they never "
+	    "meet: %zu", farthest(&m));
+	keymap_free(&m);
+}
+
+/* What does it cost to find a key: cells that are looked at, the mean. */
+static double
+reach(const struct keymap *m)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i <= m->mask; i++) {
+		if (m->cell[i].used)
+			sum += 1 + ((i - keymap_home(m, m->cell[i].key)) &
+			    m->mask);
+	}
+	return (double)sum / (double)m->count;
+}
+
+/* The keys of an attack on the multiplier of before: cells from 0 on. */
+static void
+former(void)
+{
+	const uint64_t golden = 0x9e3779b97f4a7c15;
+	uint64_t inverse = golden;		/* modulo 2^64 */
+	struct keymap m = { 0 }, usual = { 0 };
+
+	for (int i = 0; i < 5; i++)
+		inverse *= 2 - golden * inverse;
+	for (uint32_t i = 0; i < 100000; i++) {
+		keymap_put(&m, inverse * ((uint64_t)i & 0xfff) +
+		    ((uint64_t)i >> 12) * inverse * ((uint64_t)1 << 60), i);
+		keymap_put(&usual, i, i);
+	}
+	ok(reach(&m) < 3 * reach(&usual), "100,000 keys that met under the "
+	    "number of before: %.2f cells, usually %.2f", reach(&m),
+	    reach(&usual));
+	keymap_free(&m);
+	keymap_free(&usual);
+}
+
 int
 main(void)
 {
@@ -149,5 +242,7 @@ main(void)
 	    "4,000 random puts and removals agree with a search");
 	keymap_free(&m);
 	grows();
+	attacked();
+	former();
 	return tap_end();
 }

@@ -52,7 +52,7 @@ rules(void)
 	uint16_t p[64];
 	struct routes r;
 
-	if (!ok(routes_init(&r, 0), "there is room for routes"))
+	if (!ok(routes_init(&r, 0, &keymap_constant), "there is room for routes"))
 		return;
 	ok(is_at(&r, 0, 0, 0, 0) && each(&r, 65535, 0, p) == 0,
 	    "before anything was heard there is no route");
@@ -64,7 +64,7 @@ rules(void)
 	ok(is_at(&r, 1, 5, 11 + minute, 0) && each(&r, 1, 11 + minute, p) == 0,
 	    "and forgotten after it");
 	see(&r, 1, 5, 1001, 20 + minute);
-	ok(is_at(&r, 1, 5, 20 + minute, 1001) && r.count == 1,
+	ok(is_at(&r, 1, 5, 20 + minute, 1001) && routes_count(&r) == 1,
 	    "a worker that moved is where it was heard from last");
 	ok(each(&r, 1, 20 + minute, p) == 1 && p[0] == 1001,
 	    "and nothing goes to where it was");
@@ -89,24 +89,83 @@ room(void)
 	struct routes r;
 	bool same = true;
 
-	if (!ok(routes_init(&r, 1), "there is room for routes"))
+	if (!ok(routes_init(&r, 1, &keymap_constant), "there is room for routes"))
 		return;
-	ok(r.most == ROUTES_LEAST && routes_within(0) == ROUTES_MAX &&
+	ok(r.route.most == ROUTES_LEAST && routes_within(0) == ROUTES_MAX &&
 	    routes_within(100 * ROUTES_BYTES) == 100,
 	    "memory says how many workers may be known");
-	for (uint32_t w = 0; w < r.most; w++)
-		see(&r, (uint16_t)(w % 3), w, (uint16_t)(1000 + w), 10);
-	see(&r, 1, 100, 9, 20);
-	ok(is_at(&r, 1, 100, 20, 0) && is_at(&r, 1, 1, 20, 1001),
-	    "where there is no more room the new one is not known");
-	for (uint32_t w = 0; w < r.most; w += 2)
+	for (uint32_t w = 0; w < r.route.most; w++)
+		see(&r, (uint16_t)(w % 3), w, (uint16_t)(1000 + w), 10 + w);
+	see(&r, 0, 0, 1000, 100);
+	see(&r, 1, 100, 9, 120);
+	ok(is_at(&r, 1, 100, 120, 9) && is_at(&r, 0, 0, 120, 1000) &&
+	    is_at(&r, 1, 1, 120, 0) && routes_count(&r) == ROUTES_LEAST,
+	    "where there is no more room the one silent for longest goes");
+	for (uint32_t w = 2; w < r.route.most; w += 2)
 		see(&r, (uint16_t)(w % 3), w, (uint16_t)(2000 + w), minute);
-	see(&r, 1, 100, 9, 11 + minute);
-	for (uint32_t w = 0; w < r.most; w++)
-		same = same && is_at(&r, (uint16_t)(w % 3), w, 11 + minute,
+	see(&r, 1, 200, 9, 130 + minute);
+	for (uint32_t w = 2; w < r.route.most; w++)
+		same = same && is_at(&r, (uint16_t)(w % 3), w, 130 + minute,
 		    w % 2 == 0 ? (uint16_t)(2000 + w) : 0);
-	ok(same && is_at(&r, 1, 100, 11 + minute, 9) && r.count ==
-	    ROUTES_LEAST / 2 + 1, "but once others were silent for long");
+	ok(same && routes_count(&r) == ROUTES_LEAST / 2,
+	    "who was silent for a minute has gone before that");
+	routes_free(&r);
+}
+
+/* Of an address away from loopback, 64 routes and not one more. */
+static void
+quotas(void)
+{
+	struct quota q = quota_of(0, &keymap_constant);
+	union addr a = at(9);
+	bool all = true;
+	struct routes r;
+
+	if (!ok(routes_init(&r, 0, &keymap_constant), "there is room"))
+		return;
+	r.quota = &q;
+	a.in.sin_addr.s_addr = htonl(0x0a000001);
+	for (uint32_t w = 0; w < 64; w++)
+		all = all && routes_see(&r, (uint16_t)w, w, &a, 10);
+	ok(all && !routes_see(&r, 1, 100, &a, 10) && routes_count(&r) == 64,
+	    "an address has 64 routes, in all clusters together");
+	ok(routes_see(&r, 5, 5, &a, 11), "those it has it keeps");
+	a.in.sin_addr.s_addr = htonl(0x0a000002);
+	ok(routes_see(&r, 1, 100, &a, 11) && routes_see(&r, 2, 2, &a, 12),
+	    "another address has its own, and may take one over");
+	a.in.sin_addr.s_addr = htonl(0x0a000001);
+	ok(routes_see(&r, 1, 101, &a, 12) && !routes_see(&r, 1, 102, &a, 12),
+	    "which gives its place back");
+	ok(routes_see(&r, 1, 102, &a, 13 + ROUTES_KEEP_NS),
+	    "as those do that are not heard any more");
+	routes_free(&r);
+	ok(q.host.rows.count > 0, "what is charged has a row");
+	quota_free(&q);
+}
+
+/* A million forged workers: a table of a fixed size, whatever they cost. */
+static void
+flooded(void)
+{
+	struct routes r;
+	uint32_t next = 0, n = 0;
+
+	if (!ok(routes_init(&r, 20000 * ROUTES_BYTES, &keymap_constant),
+	    "there is room for 20,000"))
+		return;
+	for (uint32_t w = 0; w < 1000000; w++)
+		see(&r, (uint16_t)w, w, (uint16_t)(w % 7 + 1), w);
+	ok(routes_count(&r) == 20000 && r.route.room <= 65536 &&
+	    r.place.room <= 65536, "1,000,000 workers take 20,000 rows");
+	routes_free(&r);
+	if (!routes_init(&r, 0, &keymap_constant))
+		return;
+	for (uint32_t w = 0; w < 100000; w++)
+		see(&r, 1, w, (uint16_t)(w % 60000 + 1), 1);
+	while (routes_each(&r, 1, 1, &next) != NULL)
+		n++;
+	ok(n == 60000, "100,000 workers at 60,000 addresses: %u of them, one "
+	    "step each", n);
 	routes_free(&r);
 }
 
@@ -120,7 +179,7 @@ agrees(uint64_t seed)
 	struct rng rng = rng_seed(seed);
 	uint64_t now = 1;
 	struct routes r;
-	bool same = routes_init(&r, 0);
+	bool same = routes_init(&r, 0, &keymap_constant);
 
 	for (int i = 0; i < 300 && same; i++) {
 		uint16_t c = (uint16_t)rng_below(&rng, CLUSTERS), got[64];
@@ -133,6 +192,8 @@ agrees(uint64_t seed)
 		see(&r, c, w, last[c][w].port, now);
 		if (rng_below(&rng, 7) == 0)
 			routes_sweep(&r, now);
+		if (rng_below(&rng, 9) == 0)	/* and one who moves about */
+			see(&r, 7, 1, (uint16_t)rng_below(&rng, 9), now);
 		c = (uint16_t)rng_below(&rng, CLUSTERS);
 		for (w = 0; w < WORKERS; w++) {
 			bool fresh = last[c][w].port != 0 &&
@@ -161,6 +222,8 @@ main(void)
 
 	rules();
 	room();
+	quotas();
+	flooded();
 	for (uint64_t seed = 0; seed < 100; seed++)
 		same = same && agrees(seed);
 	ok(same, "100 random crowds agree with an array of last sights");

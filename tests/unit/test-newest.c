@@ -1,0 +1,57 @@
+/* An update is taken once, in order, and a worker may begin anew. */
+#include "common/olaf/newest.h"
+#include "tests/unit/tap.h"
+
+static struct newest n;
+
+/* An update of worker 3; is it newer?  Then it is noted. */
+static bool
+takes(uint16_t following, uint32_t sequence)
+{
+	const struct update u = { .kind = UPDATE_UPDATE, .cluster = 1,
+	    .worker = 3, .following = following, .sequence = sequence };
+
+	if (!newest_is(&n, &u))
+		return false;
+	newest_note(&n, &u);
+	return true;
+}
+
+static void
+weights(uint32_t sequence, uint64_t stamp_ns)
+{
+	const struct update u = { .kind = UPDATE_WEIGHTS, .cluster = 1,
+	    .worker = 3, .sequence = sequence, .generated_ns = stamp_ns };
+
+	newest_begin(&n, &u);
+}
+
+int
+main(void)
+{
+	struct update other = { .cluster = 2, .worker = 3, .sequence = 1 };
+
+	n = newest_within(1, &keymap_constant);
+	ok(takes(0, 5) && !takes(0, 5), "an update is taken once");
+	ok(!takes(0, 4) && takes(0, 6), "and only if it is newer");
+	ok(takes(1, 5) && takes(2, 5) && !takes(1, 5), "each range alone");
+	ok(newest_is(&n, &other), "each cluster alone");
+	ok(takes(0, 0x80000005) && !takes(0, 6) && takes(0, 0xffffffff) &&
+	    takes(0, 0), "sequences are serial numbers");
+	ok(takes(0, 900), "of which some are left out");
+	weights(950, 10);
+	ok(takes(0, 901), "weights that are ahead pass by nothing");
+	weights(0, 20);
+	ok(takes(0, 1) && takes(0, 2), "a worker begins anew with weights");
+	weights(0, 20);
+	ok(!takes(0, 1) && !takes(0, 2), "that are newer than the last");
+	ok(!takes(1, 5), "for their own range");
+	for (uint32_t w = 10; w < 10 + NEWEST_LEAST; w++) {
+		other.worker = w;
+		newest_note(&n, &other);
+	}
+	ok(n.rows.count == NEWEST_LEAST && takes(0, 1),
+	    "who was not heard for longest is forgotten");
+	newest_free(&n);
+	return tap_end();
+}

@@ -1,0 +1,75 @@
+/* What one address may take, and its neighbours with it. */
+#include "common/program/quota.h"
+#include "tests/unit/tap.h"
+
+static union addr
+v4(uint32_t host)
+{
+	union addr a = { .in = { .sin_family = AF_INET, .sin_port = htons(
+	    (uint16_t)host) } };
+
+	a.in.sin_addr.s_addr = htonl(host);
+	return a;
+}
+
+/* In 2001:db8:0:net::/64. */
+static union addr
+v6(uint16_t net, uint8_t host)
+{
+	union addr a = { .in6 = { .sin6_family = AF_INET6 } };
+	uint8_t *p = a.in6.sin6_addr.s6_addr;
+
+	memcpy(p, (const uint8_t[]){ 0x20, 1, 0xd, 0xb8 }, 4);
+	p[6] = (uint8_t)(net >> 8);
+	p[7] = (uint8_t)net;
+	p[15] = host;
+	return a;
+}
+
+/* How many of `what` may the addresses from a on, n of them, each take? */
+static unsigned
+takes(struct quota *q, const union addr *a, enum quota_what what)
+{
+	unsigned n = 0;
+
+	while (n < 5000 && quota_take(q, a, what, 1))
+		n++;
+	return n;
+}
+
+int
+main(void)
+{
+	struct quota q = quota_of(1000, &(struct keymap_number){ 5, 7 });
+	union addr a = v4(0x0a000001), b = v4(0x0a000002), c = v6(1, 1),
+	    d = v6(1, 9), far = v4(0x0a000101), own = v4(INADDR_LOOPBACK);
+	unsigned net = 64;
+
+	ok(takes(&q, &a, QUOTA_MEMBERS) == 64 && takes(&q, &a, QUOTA_JOBS) ==
+	    4 && takes(&q, &a, QUOTA_ROUTES) == 64,
+	    "an address has 64 members, 4 jobs, 64 routes");
+	ok(quota_take(&q, &a, QUOTA_BYTES, 250) && !quota_take(&q, &a,
+	    QUOTA_BYTES, 1), "and a quarter of the memory");
+	ok(!quota_take(&q, &b, QUOTA_BYTES, UINT64_MAX) && quota_take(&q, &b,
+	    QUOTA_BYTES, 250), "another has its own");
+	ok(!quota_take(&q, &(union addr){ .in = v4(0x0a000003).in },
+	    QUOTA_BYTES, 1) && quota_take(&q, &far, QUOTA_BYTES, 250),
+	    "a neighbourhood has half of it, and the next its own");
+	for (uint32_t h = 2; h < 40; h++) {
+		const union addr next = v4(0x0a000000 + h);
+
+		net += takes(&q, &next, QUOTA_MEMBERS);
+	}
+	ok(net == 1024, "and 1,024 members: %u", net);
+	ok(takes(&q, &c, QUOTA_MEMBERS) == 64 && !quota_take(&q, &d,
+	    QUOTA_MEMBERS, 1), "of IPv6 a /64 is one address");
+	ok(takes(&q, &own, QUOTA_MEMBERS) == 5000, "loopback has no quota");
+	quota_give(&q, &c, QUOTA_MEMBERS, 1);
+	ok(quota_take(&q, &d, QUOTA_MEMBERS, 1) && !quota_take(&q, &c,
+	    QUOTA_MEMBERS, 1), "what is given back may be taken");
+	quota_give(&q, &c, QUOTA_MEMBERS, 64);
+	ok(recent_find(&q.host.rows, quota_key(&c, false)) == 0,
+	    "who has nothing has no row");
+	quota_free(&q);
+	return tap_end();
+}
