@@ -42,6 +42,9 @@ static const struct json_reader_key keys[] = {
 	    .help = "how many" },
 	{ "rack", JSON_READER_COUNT, AT(rack), "0", 0, TRAINING_WORKERS_MAX,
 	    .help = "workers at a switch under a core switch; 0: no racks" },
+	{ "slots_of_sums", JSON_READER_COUNT, AT(slots), "none", 4,
+	    1 << 30, .words = none,
+	    .help = "segments at a time in a switch; none: whole vectors" },
 	{ "vector", JSON_READER_VECTOR, AT(elements), "auto", 1,
 	    VECTOR_MAX, .words = sizes,
 	    .help = "size of a gradient; auto: ppo, of dlp 24B" },
@@ -155,7 +158,7 @@ check_program(const struct scenario_training *t, size_t i,
     struct json_reader *r)
 {
 	static const char *const iswitch[] = { "approach", "mode", "rack",
-	    "payload", "staleness", "barrier", "server_rate",
+	    "slots_of_sums", "payload", "staleness", "barrier", "server_rate",
 	    "core_rate", "message", "messages", "copy_rate", NULL };
 	static const char *const dlp[] = { "reduce", "straggler", NULL };
 	const bool is_dlp = t->program == TRAINING_DLP;
@@ -193,6 +196,10 @@ training_check(const struct scenario_training *t, size_t i,
 	if (t->approach == TRAINING_RING && t->mode == TRAINING_ASYNC)
 		return json_reader_fail_at(r, list, i, "mode",
 		    "a ring keeps all in step");
+	if (t->slots != UINT64_MAX && (t->mode == TRAINING_ASYNC ||
+	    t->approach != TRAINING_SWITCH))
+		return json_reader_fail_at(r, list, i, "slots_of_sums",
+		    "is for switches in step");
 	if (t->barrier && t->mode == TRAINING_ASYNC)
 		return json_reader_fail_at(r, list, i, "barrier",
 		    "is for workers in step");

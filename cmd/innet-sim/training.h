@@ -40,6 +40,8 @@ struct scenario_training {
 	uint64_t mode;			/* enum training_mode */
 	uint64_t workers;
 	uint64_t rack;			/* workers in one; 0: no racks */
+	uint64_t slots;			/* of sums, a switch; UINT64_MAX: as
+					   vectors need */
 	uint64_t elements;	/* of a vector */
 	uint64_t payload_bytes;
 	uint64_t iterations;		/* UINT64_MAX: no limit */

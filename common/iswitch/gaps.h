@@ -111,8 +111,8 @@ gaps_has(const struct gaps_view *v, int64_t t, uint32_t i)
 	if (v->pushed != NULL)
 		return v->pushed[i] != 0 && !seg_before(v->pushed[i] - 1,
 		    (uint32_t)t & (SEG_ITERATIONS - 1));
-	if (s->state == SUMS_EMPTY || s->iteration != t)
-		return s->state != SUMS_EMPTY && s->iteration > t;
+	if (sums_compare(a, at, t, i) != 0)
+		return sums_compare(a, at, t, i) > 0;
 	return s->state != SUMS_FILLING || sums_has(a, at, v->id);
 }
 

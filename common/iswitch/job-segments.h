@@ -87,14 +87,18 @@ job_add(struct job *j, uint32_t at, uint32_t id, const struct seg *g)
 	return JOB_ADDED;
 }
 
-/* May a slot begin at t?  Only when the iteration before it is done. */
+/*
+ * May a slot begin at t?  Only when the segment before it is done: that of the
+ * iteration before or, where slots are fewer, the one a span before.
+ */
 static inline bool
 job_may_begin(const struct job *j, int64_t t, uint32_t i)
 {
-	const struct sums_slot *before = &j->a.slot[sums_at(&j->a, t - 1, i)];
+	const uint32_t k = sums_before(&j->a, &t, i);
+	const uint32_t at = sums_at(&j->a, t, k);
 
-	return t == j->start || (before->state == SUMS_COMPLETE &&
-	    before->iteration == t - 1);
+	return t < j->fresh || (j->a.slot[at].state == SUMS_COMPLETE &&
+	    sums_compare(&j->a, at, t, k) == 0);
 }
 
 /* A segment of member id of a synchronous job. */
@@ -105,20 +109,21 @@ job_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 	const int64_t t = sums_unwrap(g->iteration, j->newest);
 	const uint32_t at = sums_at(&j->a, t, g->index);
 	struct sums_slot *s = &j->a.slot[at];
+	const int is = sums_compare(&j->a, at, t, g->index);
 	const uint8_t *kept;
 
-	if (s->state != SUMS_EMPTY && s->iteration > t) {
+	if (is > 0) {
 		kept = sums_result(&j->a, t, g->index);
 		if (kept != NULL && m->gaps == NULL)
 			job_resend(j, m, kept);
 		return JOB_STALE;	/* else the caller says it is gone */
 	}
-	if (s->state == SUMS_EMPTY || s->iteration < t) {
+	if (is < 0) {
 		if (!job_may_begin(j, t, g->index))
-			return JOB_EARLY;
+			return j->a.s.span == 0 ? JOB_EARLY : JOB_NO_SLOT;
 		if (m->from > t)
 			return JOB_LATE;
-		job_restart(j, at, t, g->n, now_ns);
+		job_restart(j, at, t, g, now_ns);
 	} else if (s->state == SUMS_COMPLETE) {
 		if (m->gaps != NULL || job_coming(j, id, t, g->index))
 			return JOB_DUPLICATE;
@@ -166,7 +171,7 @@ job_async(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 		    s->iteration + 1;
 
 		at = sums_at(&j->a, t, g->index);
-		job_restart(j, at, t, g->n, now_ns);
+		job_restart(j, at, t, g, now_ns);
 	}
 	*last = g->iteration + 1;
 	return job_add(j, at, id, g);
@@ -290,17 +295,17 @@ job_result(struct job *j, const struct seg *g, uint64_t now_ns)
 	struct sums *a = &j->a;
 	int64_t t;
 	uint32_t at;
-	struct sums_slot *s;
+	int is;
 
 	if (!job_has_memory(j) || !job_fits(j, g))
 		return false;
 	j->n[JOB_FROM_PARENT]++;
 	t = sums_unwrap(g->iteration, j->newest);
 	at = sums_at(a, t, g->index);
-	s = &a->slot[at];
+	is = sums_compare(a, at, t, g->index);
 	if (t < j->start - (a->s.apart > 0) ||
 	    sums_result(a, t, g->index) != NULL ||
-	    (!a->s.apart && s->state != SUMS_EMPTY && s->iteration > t)) {
+	    (!a->s.apart && is > 0)) {
 		j->n[JOB_PARENT_OLD]++;
 		return false;
 	}
@@ -314,10 +319,10 @@ job_result(struct job *j, const struct seg *g, uint64_t now_ns)
 		outbox_settle(j->out, old->posted);
 		j->newest = t > j->newest ? t : j->newest;
 	} else {
-		if (s->state == SUMS_EMPTY || s->iteration < t)
-			job_restart(j, at, t, g->n, now_ns);
-		outbox_settle(j->out, s->posted);
-		s->contributions = g->contributions;
+		if (is < 0)
+			job_restart(j, at, t, g, now_ns);
+		outbox_settle(j->out, a->slot[at].posted);
+		a->slot[at].contributions = g->contributions;
 		sums_turn(a, at, SUMS_COMPLETE);
 	}
 	memcpy(seg_put(sums_place(a, t, g->index), g->iteration,
@@ -372,9 +377,9 @@ job_help(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 	const struct member *m = &j->members.m[id];
 	const uint64_t word = seg_word(g->iteration, 0, g->index);
 	const int64_t t = sums_unwrap(g->iteration, j->newest);
-	const struct sums_slot *s;
 	const uint8_t *kept;
 	uint32_t at;
+	int is;
 
 	j->n[JOB_HELP]++;
 	if (g->index >= j->a.s.segs)
@@ -390,21 +395,19 @@ job_help(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 		return JOB_HELPED;
 	}
 	at = sums_at(&j->a, t, g->index);
-	s = &j->a.slot[at];
+	is = sums_compare(&j->a, at, t, g->index);
 	if (j->cf->async)	/* a round to come, or one long gone */
 		return j->cf->child ? JOB_HELP_PARENT :
-		    t < j->start ||
-		    (s->state != SUMS_EMPTY && s->iteration > t) ?
-		    JOB_HELP_LOST : JOB_HELPED;
-	if (s->state != SUMS_EMPTY && s->iteration > t)
+		    t < j->start || is > 0 ? JOB_HELP_LOST : JOB_HELPED;
+	if (is > 0)
 		return JOB_HELP_LOST;
-	if (s->state == SUMS_SENT_UP && s->iteration == t)
+	if (is == 0 && j->a.slot[at].state == SUMS_SENT_UP)
 		return JOB_HELP_PARENT;
 	if (j->cf->whole) {	/* it has sent its own, if none has come */
 		job_heard(j, id, t, false, now_ns);
 		return JOB_HELPED;
 	}
-	if (s->state == SUMS_EMPTY || s->iteration < t) {
+	if (is < 0) {
 		job_ask_missing(j, SUMS_NONE, word, ask, ctx);
 		return JOB_HELPED;
 	}
@@ -424,7 +427,7 @@ job_help_parent(struct job *j, const struct seg *g, job_ask *ask, void *ctx)
 		return;
 	at = sums_at(&j->a, t, g->index);
 	s = &j->a.slot[at];
-	if (s->iteration != t)
+	if (sums_compare(&j->a, at, t, g->index) != 0)
 		return;
 	if (s->state == SUMS_SENT_UP)
 		job_post_up(j, at);
@@ -445,8 +448,7 @@ job_fbcast(struct job *j, const struct seg *g, bool *done)
 		return 0;
 	job_keep(j);
 	at = sums_at(&j->a, t, g->index);
-	if (j->a.slot[at].state == SUMS_EMPTY ||
-	    j->a.slot[at].iteration != t)
+	if (sums_compare(&j->a, at, t, g->index) != 0)
 		return 0;
 	*done = j->a.slot[at].state != SUMS_FILLING || !job_too_few(j, at);
 	j->n[JOB_TOO_FEW] += !*done;
@@ -468,7 +470,7 @@ job_clear(struct job *j)
 	memset(j->n, 0, sizeof(j->n));
 	memset(&j->a.count, 0, sizeof(j->a.count));
 	j->ps.incomplete = j->ps.nonfinite = 0;
-	for (uint32_t at = 0; clears && at < j->a.s.ways * j->a.s.segs; at++) {
+	for (uint32_t at = 0; clears && at < sums_slots(&j->a.s); at++) {
 		const struct sums_slot *s = &j->a.slot[at];
 
 		if (s->state == SUMS_FILLING)
@@ -525,7 +527,7 @@ job_unfinished(const struct job *j)
 {
 	uint32_t n = 0;
 
-	for (uint32_t at = 0; at < j->a.s.ways * j->a.s.segs; at++)
+	for (uint32_t at = 0; at < sums_slots(&j->a.s); at++)
 		n += j->a.slot[at].state != SUMS_EMPTY &&
 		    j->a.slot[at].state != SUMS_COMPLETE;
 	return n;

@@ -17,7 +17,7 @@
 #include "common/iswitch/job-async-server.h"
 #include "common/iswitch/members.h"
 #include "common/iswitch/mender.h"
-#include "common/iswitch/sums.h"
+#include "common/iswitch/sums-reshape.h"
 #include "common/program/outbox.h"
 #include "common/wire/control.h"
 
@@ -25,7 +25,9 @@
 enum job_count {
 	JOB_SEGMENTS,		/* came from members; each is one of: */
 	JOB_ADDED, JOB_DUPLICATE, JOB_LATE, JOB_EARLY, JOB_RESENT, JOB_STALE,
-	JOB_MISMATCHED, JOB_HALTED, JOB_NO_MEMORY,
+	JOB_MISMATCHED, JOB_HALTED,
+	JOB_NO_SLOT,		/* its slot is another segment's still */
+	JOB_NO_MEMORY,
 	JOB_NONFINITE,		/* of those added: with NaN or infinity */
 	JOB_RESULTS,		/* slots completed */
 	JOB_PARTIAL,		/* of those, before H was reached */
@@ -45,7 +47,8 @@ job_count_name(unsigned what)
 {
 	static const char *const name[JOB_COUNTS] = {
 		"segments", "added", "duplicate", "late", "early", "resent",
-		"stale", "mismatched", "halted", "no_memory", "nonfinite",
+		"stale", "mismatched", "halted", "no_slot", "no_memory",
+		    "nonfinite",
 		"results", "partial", "too_few", "sent_up", "from_parent",
 		"parent_old",
 		"help", "help_resent", "help_asked", "help_up", "gone", "joins",
@@ -71,6 +74,7 @@ struct job_conf {
 	uint64_t keep_bytes;		/* likewise, asynchronous */
 	uint64_t straggler_ns;		/* 0: none */
 	uint64_t member_timeout_ns;
+	uint32_t slots;			/* of all jobs; 0: as they need */
 };
 
 /* Memory that all jobs of a switch share. */
@@ -79,6 +83,7 @@ struct job_budget {
 	uint64_t limit_bytes;		/* 0: none */
 	uint64_t lacked_bytes;		/* more than were left, when last
 					   something was refused */
+	uint32_t slots;			/* taken, where they are counted */
 };
 
 enum { JOB_DONE = 16 };			/* iterations, or rounds */
@@ -88,6 +93,7 @@ struct job {
 	struct outbox *out;
 	struct job_budget *budget;
 	uint64_t used_bytes;		/* of the budget */
+	uint32_t slots;			/* likewise */
 	uint32_t self;			/* its index, for posts */
 	uint16_t id;
 	uint16_t h;			/* set; 0: follows the membership */
@@ -97,6 +103,7 @@ struct job {
 	/* a member has the first result already */
 	bool ahead;
 	int64_t start;			/* first iteration */
+	int64_t fresh;			/* all before it counts as done */
 	int64_t newest;			/* latest that any slot has begun */
 	uint32_t crc[2];		/* of weights at start, start + 1 */
 	uint64_t last_join_ns;
@@ -153,6 +160,23 @@ job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
 	return s;
 }
 
+/*
+ * A shape that takes what its vector needs of the slots that are free, but half
+ * of them at most, so that there are some for the next job.  False if there is
+ * none.
+ */
+static inline bool
+job_share(const struct job_conf *cf, uint32_t taken, struct sums_shape *s)
+{
+	const uint32_t left = cf->slots > taken ? cf->slots - taken : 0;
+	const uint32_t most = (left + 1) / 2;
+
+	if (cf->slots == 0 || sums_slots(s) <= most)
+		return true;
+	s->span = most / s->ways;
+	return s->span > 0;
+}
+
 /* Take so many bytes in all from the budget; false if there are fewer. */
 static inline bool
 job_afford(struct job *j, uint64_t bytes)
@@ -200,6 +224,8 @@ job_free(struct job *j)
 	j->order = NULL;
 	job_no_mender(j);
 	job_afford(j, 0);
+	j->budget->slots -= j->slots;
+	j->slots = 0;
 }
 
 /* Give back what no longer has anybody to serve. */
@@ -255,7 +281,12 @@ job_begin(struct job *j, const struct sums_shape *s, uint32_t next)
 		job_free(j);
 		return false;
 	}
+	if (j->cf->slots != 0) {
+		j->slots = (uint32_t)sums_slots(s);
+		j->budget->slots += j->slots;
+	}
 	j->start = SUMS_EPOCH + (next & (SEG_ITERATIONS - 1));
+	j->fresh = j->start;
 	j->newest = j->start - 1;
 	j->crc[0] = j->crc[1] = 0;
 	j->ahead = j->giving = j->news = false;
@@ -298,7 +329,8 @@ job_keep(struct job *j)
 {
 	struct sums_shape s = j->a.s;
 
-	if (j->cf->async || !job_has_memory(j) || s.depth >= 2 + j->cf->keep)
+	if (j->cf->async || j->cf->slots != 0 || !job_has_memory(j) ||
+	    s.depth >= 2 + j->cf->keep)
 		return;
 	s.depth = 2 + j->cf->keep;
 	job_reshape(j, &s);
@@ -347,16 +379,19 @@ job_spread(struct job *j, int64_t t, uint32_t i, uint32_t n)
 	job_number(j, t, i);
 }
 
-/* Slot `at` begins at t; what is still to be sent from there goes first. */
+/*
+ * Slot `at` begins at t, for segment g; what is still to be sent from there
+ * goes first.
+ */
 static inline void
-job_restart(struct job *j, uint32_t at, int64_t t, uint32_t n,
+job_restart(struct job *j, uint32_t at, int64_t t, const struct seg *g,
     uint64_t now_ns)
 {
 	outbox_settle(j->out, j->a.slot[at].posted);
 	if (!j->a.s.apart)
-		outbox_settle(j->out, sums_kept(&j->a, t,
-		    sums_index(&j->a, at))->posted);
-	sums_restart(&j->a, at, t, n, now_ns);
+		outbox_settle(j->out, sums_kept(&j->a, t, g->index)->posted);
+	j->a.slot[at].index = g->index;
+	sums_restart(&j->a, at, t, g->n, now_ns);
 	if (t > j->newest && !j->a.s.apart)
 		j->newest = t;
 }

@@ -110,6 +110,7 @@ struct membership {
 	uint32_t job_next, job_elements, job_floats;
 	union addr holder;		/* of our number, if that is TAKEN */
 	uint32_t floats, segs;		/* as agreed; 0 before */
+	uint32_t span;			/* segments that have slots; 0: all */
 	uint64_t life_ns;		/* between signs of life */
 
 	/* requests under way */
@@ -212,6 +213,7 @@ membership_enter(struct membership *m, const struct control_ack *a)
 	}
 	m->floats = a->floats;
 	m->segs = seg_count(a->elements, a->floats);
+	m->span = a->span;
 	m->life_ns = a->timeout_s == 0 ? MEMBERSHIP_SECOND_NS :
 	    (uint64_t)a->timeout_s * MEMBERSHIP_SECOND_NS / 3;
 	m->joined = true;

@@ -77,6 +77,8 @@ struct mender {
 	bool fetches;			/* owed results, sent or not */
 	bool acks;			/* a STATE is all that comes back */
 	bool unbound;			/* results wait for the last segment */
+	uint32_t span;			/* segments from the first that has no
+					   result on; 0: any number */
 	uint64_t n[MENDER_COUNTS];
 
 	/* this iteration */
@@ -85,6 +87,7 @@ struct mender {
 	uint32_t upto;			/* segments sent at least once */
 	uint32_t skipped;		/* of those: were not needed */
 	uint32_t here;			/* results */
+	uint32_t first;			/* segment without one */
 	uint32_t out;			/* sent, without a result */
 	uint32_t flight;		/* MENDER_FLIES */
 	uint32_t last, last_round;	/* result that was not asked for */
@@ -205,7 +208,7 @@ mender_turn(struct mender *m, uint32_t t, uint64_t now_ns)
 	m->iteration = t;
 	m->again_first = m->again_end = m->agains = 0;
 	m->readied = m->next = m->upto = m->skipped = 0;
-	m->here = m->out = m->flight = 0;
+	m->here = m->first = m->out = m->flight = 0;
 	m->lost = m->there = m->highest = m->gap_from = 0;
 	if (!m->acks)		/* out of step a round goes on */
 		m->last = REPAIR_NONE;
@@ -318,6 +321,41 @@ mender_run_again(struct mender *m, uint32_t most, uint32_t *first,
 	return n;
 }
 
+/* Has the other side a slot for segment i? */
+static inline bool
+mender_fits(const struct mender *m, uint32_t i)
+{
+	return m->span == 0 || i < m->first + m->span;
+}
+
+/* Of those that are ready, the next that it has a slot for; or readied. */
+static inline uint32_t
+mender_fitting(const struct mender *m)
+{
+	uint32_t k = m->next;
+
+	if (m->order == NULL)
+		return mender_fits(m, k) ? k : m->readied;
+	while (k < m->readied && !mender_fits(m, m->order[k]))
+		k++;
+	return k;
+}
+
+/* That is next, then. */
+static inline uint32_t
+mender_pick(struct mender *m)
+{
+	const uint32_t k = m->span == 0 ? m->next : mender_fitting(m);
+	uint32_t i = m->next;
+
+	if (m->order == NULL)
+		return i;
+	i = m->order[k];
+	m->order[k] = m->order[m->next];
+	m->order[m->next] = i;
+	return i;
+}
+
 /*
  * May one more be ahead of its result?  Of a vector that is answered whole, and
  * of a push, all may.  A rack's members see to that: racks have orders of their
@@ -327,6 +365,8 @@ mender_run_again(struct mender *m, uint32_t most, uint32_t *first,
 static inline bool
 mender_ahead(const struct mender *m)
 {
+	if (m->span != 0 && mender_fitting(m) == m->readied)
+		return false;
 	return m->order != NULL || m->acks || m->unbound ||
 	    m->out < m->window;
 }
@@ -344,8 +384,7 @@ mender_run(struct mender *m, uint32_t most, uint32_t *first, bool *again,
 	*again = n > 0;
 	while (!*again && m->next < m->readied && n < most &&
 	    m->flight < m->allowed && mender_ahead(m)) {
-		const uint32_t i = m->order != NULL ? m->order[m->next] :
-		    m->next;
+		const uint32_t i = mender_pick(m);
 
 		if (n > 0 && (i != *first + n ||
 		    (m->s[i].flags & MENDER_HERE) != 0))
@@ -420,6 +459,9 @@ mender_take(struct mender *m, uint32_t i, uint64_t now_ns)
 	}
 	m->agains -= (s->flags & MENDER_AGAIN) != 0;
 	s->flags = MENDER_HERE | (s->flags & MENDER_QUEUED);
+	while (m->first < m->segs &&
+	    (m->s[m->first].flags & MENDER_HERE) != 0)
+		m->first++;
 	if (s->asked != 0)
 		m->probed[s->asked % MENDER_PROBES].came++;
 	else

@@ -12,7 +12,11 @@
 #include "common/iswitch/switch.h"
 #include "common/program/program.h"
 
-enum { ISWITCH_KEEP_MAX = 65536 };
+enum {
+	ISWITCH_KEEP_MAX = 65536,
+	ISWITCH_SLOTS_MIN = 4,		/* two for a job, and two are left */
+	ISWITCH_SLOTS_MAX = 1 << 30
+};
 
 struct iswitch_settings {
 	struct iswitch_conf iswitch;
@@ -26,7 +30,8 @@ struct iswitch_settings {
 enum iswitch_option {
 	ISWITCH_ASYNC = 1, ISWITCH_REDUCE, ISWITCH_BITS, ISWITCH_STRAGGLER,
 	ISWITCH_TIMEOUT, ISWITCH_KEEP, ISWITCH_PARENT, ISWITCH_NUMBER,
-	ISWITCH_MEMBERS, ISWITCH_VECTOR, ISWITCH_FLOATS, ISWITCH_STRICT
+	ISWITCH_MEMBERS, ISWITCH_VECTOR, ISWITCH_FLOATS, ISWITCH_STRICT,
+	ISWITCH_SLOTS
 };
 
 static const struct opt iswitch_opts[] = {
@@ -43,6 +48,8 @@ static const struct opt iswitch_opts[] = {
 	    "iswitch: wait for who takes over a state" },
 	{ ISWITCH_KEEP, "keep", "N",
 	    "iswitch: results kept (16); async: bytes (64MB)" },
+	{ ISWITCH_SLOTS, "slots-of-sums", "N",
+	    "iswitch: segments at a time, over all jobs" },
 	{ ISWITCH_PARENT, "parent", "ADDR", "iswitch: the switch above" },
 	{ ISWITCH_NUMBER, "number", "N",
 	    "iswitch: this switch's, to a parent" },
@@ -134,6 +141,9 @@ iswitch_set(void *conf, int option, const char *arg)
 		    (uint64_t)1000000000, &j->member_timeout_ns);
 	case ISWITCH_STRICT: cf->iswitch.strict = true; return NULL;
 	case ISWITCH_KEEP: cf->keep = arg; return NULL;
+	case ISWITCH_SLOTS:
+		return iswitch_set_number(&j->slots, arg, ISWITCH_SLOTS_MIN,
+		    ISWITCH_SLOTS_MAX);
 	case ISWITCH_PARENT: return iswitch_set_parent(cf, arg);
 	case ISWITCH_NUMBER:
 		cf->has_number = true;
@@ -168,6 +178,15 @@ iswitch_settle_job(struct iswitch_settings *cf)
 	j->reduce.fixed_bits = cf->fixed_bits != 0 ? cf->fixed_bits : 24;
 	if (j->h > 0 && j->h < reduce_needs(&j->reduce, j->h))
 		return "--reduce trimmed:N goes with -H of 2 N + 1 at least";
+	if (j->slots != 0 && j->async)
+		return "--slots-of-sums does not go with --async, whose "
+		    "rounds are kept";
+	if (j->slots != 0 && cf->iswitch.implicit > 0)
+		return "--slots-of-sums does not go with --members, where no "
+		    "worker is told of them";
+	if (j->slots != 0 && (j->straggler_ns > 0 || cf->keep != NULL))
+		return "--slots-of-sums keeps no results, as --straggler and "
+		    "--keep do";
 	if (cf->keep == NULL)
 		return NULL;
 	if (j->async) {
@@ -268,18 +287,22 @@ iswitch_memory(const void *conf, struct memory_part *part)
 	if (cf->elements == 0)
 		return 0;
 	s = iswitch_shape_for(cf);
-	vectors = ((uint64_t)s.depth + s.apart) * s.segs *
+	job_share(j, 0, &s);
+	vectors = sums_packets(&s) *
 	    (SEG_HEADER_BYTES + 4 * (uint64_t)s.floats);
 	all = sums_bytes(&j->reduce, &s);
 	part[n++] = (struct memory_part){ .what = "vectors",
 	    .number = s.depth + s.apart, .bytes = vectors };
+	if (s.span != 0)
+		part[0] = (struct memory_part){ .what = "packets of slots",
+		    .number = sums_packets(&s), .bytes = vectors };
 	part[n++] = (struct memory_part){ .what = "segment slots",
-	    .number = (uint64_t)s.ways * s.segs, .bytes = all - vectors };
+	    .number = sums_slots(&s), .bytes = all - vectors };
 	if (j->async) {
 		part[n++] = (struct memory_part){ .what = "members' pushes",
 		    .number = j->h, .bytes = (uint64_t)j->h * s.segs *
 		    sizeof(uint32_t) };
-	} else if (s.depth < 2 + j->keep) {
+	} else if (j->slots == 0 && s.depth < 2 + j->keep) {
 		s.depth = 2 + j->keep;
 		part[n++] = (struct memory_part){ .what = "kept results",
 		    .number = j->keep, .bytes = sums_bytes(&j->reduce, &s) -

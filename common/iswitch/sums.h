@@ -9,6 +9,11 @@
  * a ring of `depth` vectors by iteration; what is complete stays there until
  * its place is needed again, and answers whoever lost it.
  *
+ * Where memory is bounded (section 3.1: a switch has less than a vector) there
+ * are slots for a span of segments, twice: of segment n, counted from the
+ * first iteration on, and of those 2 spans before and behind.  The results are
+ * kept there, and nowhere else.
+ *
  * Iterations are counted here in 64 bits and never wrap: sums_unwrap().
  * Who may add, when a slot is full and who hears of it is for job.h to say.
  * Owns its memory: sums_free().
@@ -47,6 +52,7 @@ struct sums_slot {
 	uint32_t accepted;	/* packets that count for H */
 	uint32_t rows;		/* packets added */
 	uint32_t n;		/* floats */
+	uint32_t index;		/* of its segment */
 	uint32_t before, after;	/* in the list of filling slots */
 	uint16_t contributions;	/* worker vectors inside, at most 65,535 */
 	uint8_t state;		/* enum sums_state */
@@ -56,6 +62,7 @@ struct sums_slot {
 struct sums_kept {
 	int64_t iteration;	/* whose result; SUMS_NEVER: none yet */
 	uint64_t posted;	/* outbox round, 0 none */
+	uint32_t index;		/* of its segment */
 	uint32_t n;		/* floats */
 	uint32_t done;		/* serial number of its completion */
 };
@@ -69,6 +76,8 @@ struct sums_shape {
 	uint32_t apart;		/* ways, if slots fill beside the ring; or 0 */
 	uint32_t words;		/* of 64 members in a bitmap; 0: none */
 	uint32_t rows;		/* contributions kept, if they are kept */
+	/* slots a way, if less than segs: both ways, not apart; or 0 */
+	uint32_t span;
 };
 
 struct sums {
@@ -76,11 +85,11 @@ struct sums {
 	struct reduce reduce;
 	uint32_t stride;	/* bytes of a packet */
 	size_t work_stride;	/* bytes of working memory of a slot */
-	struct sums_slot *slot;	/* ways x segs */
-	uint64_t *bits;		/* ways x segs x words: who has added */
-	uint8_t *packet;	/* (depth + apart) x segs x stride */
-	struct sums_kept *kept;	/* depth x segs */
-	uint8_t *work;		/* ways x segs x work_stride */
+	struct sums_slot *slot;	/* sums_slots() */
+	uint64_t *bits;		/* of each slot, words: who has added */
+	uint8_t *packet;	/* of each place and, apart, of each slot */
+	struct sums_kept *kept;	/* of each place */
+	uint8_t *work;		/* of each slot, work_stride */
 	uint32_t oldest, newest;	/* ends of the list of filling slots */
 	uint32_t filling;	/* its length */
 	uint32_t *ready;	/* of way w: slots SUMS_READY */
@@ -118,17 +127,37 @@ sums_work_bytes(const struct reduce *r, const struct sums_shape *s)
 	    reduce_work_bytes(r, s->rows, s->floats) + 31) & ~(size_t)31;
 }
 
+/* The slots of a shape. */
+static inline uint64_t
+sums_slots(const struct sums_shape *s)
+{
+	return (uint64_t)s->ways * (s->span != 0 ? s->span : s->segs);
+}
+
+/* The places of its ring. */
+static inline uint64_t
+sums_places(const struct sums_shape *s)
+{
+	return s->span != 0 ? sums_slots(s) : (uint64_t)s->depth * s->segs;
+}
+
+/* Packets that there is room for: at places and, apart, in slots. */
+static inline uint64_t
+sums_packets(const struct sums_shape *s)
+{
+	return sums_places(s) + (uint64_t)s->apart * s->segs;
+}
+
 /* All the memory that a job of this shape takes, in bytes. */
 static inline uint64_t
 sums_bytes(const struct reduce *r, const struct sums_shape *s)
 {
-	const uint64_t slots = (uint64_t)s->ways * s->segs;
 	const uint64_t stride = SEG_HEADER_BYTES + 4 * (uint64_t)s->floats;
 
-	return slots * (sizeof(struct sums_slot) + 8 * (uint64_t)s->words +
-	    sums_work_bytes(r, s)) + ((uint64_t)s->depth + s->apart) *
-	    s->segs * stride + (uint64_t)s->depth * s->segs *
-	    sizeof(struct sums_kept);
+	return sums_slots(s) * (sizeof(struct sums_slot) +
+	    8 * (uint64_t)s->words + sums_work_bytes(r, s)) +
+	    sums_packets(s) * stride +
+	    sums_places(s) * sizeof(struct sums_kept);
 }
 
 static inline void
@@ -147,8 +176,7 @@ sums_free(struct sums *a)
 static inline bool
 sums_init(struct sums *a, const struct reduce *r, const struct sums_shape *s)
 {
-	const size_t slots = (size_t)s->ways * s->segs;
-	const size_t places = ((size_t)s->depth + s->apart) * s->segs;
+	const size_t slots = sums_slots(s), packets = sums_packets(s);
 
 	*a = (struct sums){ 0 };
 	if (sums_bytes(r, s) > PTRDIFF_MAX)
@@ -159,8 +187,8 @@ sums_init(struct sums *a, const struct reduce *r, const struct sums_shape *s)
 	    .work_stride = sums_work_bytes(r, s) };
 	a->slot = calloc(slots, sizeof(*a->slot));
 	a->bits = calloc(slots * s->words + 1, sizeof(*a->bits));
-	a->packet = malloc(places * a->stride);
-	a->kept = calloc((size_t)s->depth * s->segs, sizeof(*a->kept));
+	a->packet = malloc(packets * a->stride);
+	a->kept = calloc(sums_places(s), sizeof(*a->kept));
 	a->ready = calloc(s->ways, sizeof(*a->ready));
 	if (a->work_stride > 0)
 		a->work = aligned_alloc(32, slots * a->work_stride);
@@ -170,9 +198,11 @@ sums_init(struct sums *a, const struct reduce *r, const struct sums_shape *s)
 		sums_free(a);
 		return false;
 	}
-	memset(a->packet, 0, places * a->stride);
+	memset(a->packet, 0, packets * a->stride);
 	if (a->work != NULL)
 		memset(a->work, 0, slots * a->work_stride);
+	for (size_t at = 0; at < slots && s->span == 0; at++)
+		a->slot[at].index = (uint32_t)(at % s->segs);
 	return true;
 }
 
@@ -186,22 +216,62 @@ sums_way(const struct sums *a, int64_t t)
 static inline uint32_t
 sums_at(const struct sums *a, int64_t t, uint32_t i)
 {
-	return sums_way(a, t) * a->s.segs + i;
+	if (a->s.span == 0)
+		return sums_way(a, t) * a->s.segs + i;
+	return (uint32_t)(((uint64_t)(t - SUMS_EPOCH / 2) * a->s.segs + i) %
+	    (2 * a->s.span));
 }
 
 static inline uint32_t
 sums_index(const struct sums *a, uint32_t at)
 {
-	return at % a->s.segs;
+	return a->slot[at].index;
 }
 
-/* The packet of segment i in the ring, where results of iteration t go. */
+/*
+ * Is what slot `at` holds older (-1) or newer (1) than segment i of t, or that
+ * (0)?  The slot is that of i and t.
+ */
+static inline int
+sums_compare(const struct sums *a, uint32_t at, int64_t t, uint32_t i)
+{
+	const struct sums_slot *s = &a->slot[at];
+
+	if (s->state == SUMS_EMPTY || s->iteration < t)
+		return -1;
+	if (s->iteration > t)
+		return 1;
+	return s->index < i ? -1 : s->index > i;
+}
+
+/*
+ * The segment `span` before segment i of t, whose slot is the other one; or, if
+ * whole vectors have room, segment i of t - 1.
+ */
+static inline uint32_t
+sums_before(const struct sums *a, int64_t *t, uint32_t i)
+{
+	const uint32_t span = a->s.span != 0 ? a->s.span : a->s.segs;
+
+	if (i >= span)
+		return i - span;
+	--*t;
+	return i + a->s.segs - span;
+}
+
+/* The place in the ring where the result of segment i at t goes. */
+static inline size_t
+sums_turn_of(const struct sums *a, int64_t t, uint32_t i)
+{
+	return a->s.span != 0 ? sums_at(a, t, i) :
+	    (size_t)(t % a->s.depth) * a->s.segs + i;
+}
+
+/* Its packet. */
 static inline uint8_t *
 sums_place(const struct sums *a, int64_t t, uint32_t i)
 {
-	size_t turn = (size_t)(t % a->s.depth);
-
-	return a->packet + (turn * a->s.segs + i) * a->stride;
+	return a->packet + sums_turn_of(a, t, i) * a->stride;
 }
 
 /* The packet that slot `at` fills. */
@@ -217,7 +287,7 @@ sums_packet(const struct sums *a, uint32_t at)
 static inline struct sums_kept *
 sums_kept(const struct sums *a, int64_t t, uint32_t i)
 {
-	return &a->kept[(size_t)(t % a->s.depth) * a->s.segs + i];
+	return &a->kept[sums_turn_of(a, t, i)];
 }
 
 /* Synchronous: the latest iteration of segment i that is complete. */
@@ -242,7 +312,8 @@ sums_latest(const struct sums *a, uint32_t i)
 static inline const uint8_t *
 sums_result(const struct sums *a, int64_t t, uint32_t i)
 {
-	if (t <= SUMS_NEVER || sums_kept(a, t, i)->iteration != t)
+	if (t <= SUMS_NEVER || sums_kept(a, t, i)->iteration != t ||
+	    sums_kept(a, t, i)->index != i)
 		return NULL;
 	if (a->s.ways == 2 && !a->s.apart && a->s.depth > 2 &&
 	    t <= sums_latest(a, i) - (int64_t)(a->s.depth - 2))
@@ -467,75 +538,7 @@ static inline void
 sums_keep(struct sums *a, int64_t t, uint32_t i, uint32_t n, uint64_t posted)
 {
 	*sums_kept(a, t, i) = (struct sums_kept){ .iteration = t,
-	    .posted = posted, .n = n };
-}
-
-/* Copy what a holds into the larger b: slots, bitmaps, rows, results. */
-static inline void
-sums_copy(struct sums *b, const struct sums *a)
-{
-	for (uint32_t at = a->oldest; at != SUMS_NONE; at = a->slot[at].after) {
-		const uint32_t to = at / a->s.segs * b->s.segs +
-		    sums_index(a, at);
-
-		b->slot[to].began_ns = a->slot[at].began_ns;
-		sums_link(b, to);
-	}
-	for (uint32_t from = 0; from < a->s.ways * a->s.segs; from++) {
-		const uint32_t way = from / a->s.segs, i = from % a->s.segs;
-		const uint32_t at = way * b->s.segs + i;
-		const size_t ta = sums_table_bytes(&a->reduce, a->s.rows);
-		const size_t tb = sums_table_bytes(&b->reduce, b->s.rows);
-		struct sums_slot *s = &b->slot[at];
-		uint32_t before = s->before, after = s->after;
-
-		*s = a->slot[from];
-		s->before = before;
-		s->after = after;
-		memcpy(sums_bits(b, at), sums_bits(a, from),
-		    a->s.words * sizeof(uint64_t));
-		if (s->state == SUMS_EMPTY)
-			continue;
-		memcpy(sums_packet(b, at), sums_packet(a, from), a->stride);
-		if (a->work == NULL)
-			continue;
-		memcpy(sums_work(b, at), sums_work(a, from), ta);
-		memcpy(sums_work(b, at) + tb, sums_work(a, from) + ta,
-		    reduce_work_bytes(&a->reduce, s->rows, s->n));
-	}
-	for (size_t k = 0; k < (size_t)a->s.depth * a->s.segs; k++) {
-		const int64_t t = a->kept[k].iteration;
-		const uint32_t i = (uint32_t)(k % a->s.segs);
-
-		if (t == SUMS_NEVER)
-			continue;
-		memcpy(sums_place(b, t, i), sums_place(a, t, i), a->stride);
-		*sums_kept(b, t, i) = a->kept[k];
-	}
-	memcpy(b->ready, a->ready, a->s.ways * sizeof(*b->ready));
-	b->count = a->count;
-}
-
-/*
- * Lay the memory out for the larger shape s, and keep all that is there.
- * False without memory, and then nothing has changed.  The caller has settled
- * the outbox.  Nothing of s may be smaller than it was.
- */
-static inline bool
-sums_reshape(struct sums *a, const struct sums_shape *s)
-{
-	struct sums b;
-
-	assert(s->segs >= a->s.segs && s->floats >= a->s.floats &&
-	    s->depth >= a->s.depth && s->words >= a->s.words &&
-	    s->rows >= a->s.rows && s->ways == a->s.ways &&
-	    s->apart == a->s.apart);
-	if (!sums_init(&b, &a->reduce, s))
-		return false;
-	sums_copy(&b, a);
-	sums_free(a);
-	*a = b;
-	return true;
+	    .posted = posted, .index = i, .n = n };
 }
 
 /*

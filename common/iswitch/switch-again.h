@@ -30,6 +30,7 @@ static inline void
 iswitch_step_back(struct job *j, uint32_t crc)
 {
 	j->start--;
+	j->fresh = j->start;
 	j->newest--;
 	j->mends--;
 	if (j->mender != NULL)	/* it has sent nothing yet */
@@ -58,6 +59,18 @@ iswitch_empty(struct job *j, uint32_t at, int64_t t, uint64_t now_ns)
 	}
 }
 
+/* The same where slots are fewer: what it held before is not known. */
+static inline void
+iswitch_vacate(struct job *j, uint32_t at)
+{
+	struct sums_slot *s = &j->a.slot[at];
+
+	*sums_kept(&j->a, s->iteration, s->index) = (struct sums_kept){ 0 };
+	s->iteration = SUMS_NEVER;
+	s->posted = 0;
+	sums_turn(&j->a, at, SUMS_EMPTY);
+}
+
 /*
  * The parent has no result of iteration t, whatever we have had: it has been
  * started again.  Members give again what was complete; their sums are gone.
@@ -68,8 +81,14 @@ iswitch_begin_again(struct job *j, int64_t t, uint64_t now_ns)
 	outbox_flush(j->out);
 	if (t < j->start)
 		iswitch_step_back(j, 0);
-	for (uint32_t at = 0; at < j->a.s.ways * j->a.s.segs; at++)
-		iswitch_empty(j, at, t, now_ns);
+	for (uint32_t at = 0; at < sums_slots(&j->a.s); at++) {
+		if (j->a.s.span == 0)
+			iswitch_empty(j, at, t, now_ns);
+		else if (j->a.slot[at].iteration >= t)
+			iswitch_vacate(j, at);
+	}
+	if (j->a.s.span != 0)
+		j->fresh = t;
 	j->newest = j->newest > t ? t : j->newest;
 	for (int k = 0; k < JOB_DONE; k++) {
 		if (j->done[k].t >= t)

@@ -60,7 +60,7 @@ iswitch_is_fresh(const struct job *j)
 {
 	if (j->newest > j->start)
 		return false;
-	for (uint32_t at = 0; at < j->a.s.ways * j->a.s.segs; at++) {
+	for (uint32_t at = 0; at < sums_slots(&j->a.s); at++) {
 		if (j->a.slot[at].state == SUMS_COMPLETE)
 			return false;
 	}
@@ -73,9 +73,9 @@ iswitch_gave(const struct job *j, uint32_t id, int64_t t)
 {
 	for (uint32_t i = 0; i < j->a.s.segs; i++) {
 		const uint32_t at = sums_at(&j->a, t, i);
-		const struct sums_slot *s = &j->a.slot[at];
+		const int is = sums_compare(&j->a, at, t, i);
 
-		if (s->iteration < t || (s->iteration == t && s->state !=
+		if (is < 0 || (is == 0 && j->a.slot[at].state !=
 		    SUMS_COMPLETE && (id == MEMBERS_NONE ||
 		    !sums_has(&j->a, at, id))))
 			return false;
@@ -112,6 +112,21 @@ iswitch_yields(struct job *j, const struct control_join *join)
 	return true;
 }
 
+/*
+ * Who joins amid an iteration lacks results that have no slot any more: the job
+ * begins with that iteration once more, as if the switch had been started
+ * again, and the others join it again.
+ */
+static inline bool
+iswitch_loses(struct job *j, const struct control_join *join)
+{
+	const int64_t n = sums_unwrap(join->next, j->newest);
+
+	return job_has_memory(j) && j->a.s.span != 0 &&
+	    j->newest >= j->start && n == iswitch_next(j) &&
+	    iswitch_admits(j, join) && iswitch_misses(j, n);
+}
+
 /* The Ack's fields that tell the job's values. */
 static inline void
 iswitch_values(const struct iswitch *s, const struct job *j, uint32_t id,
@@ -124,6 +139,7 @@ iswitch_values(const struct iswitch *s, const struct job *j, uint32_t id,
 	a->whole = j->cf->whole || j->cf->server;
 	a->closed = j->cf->async && !j->open;
 	a->async = j->cf->async;
+	a->span = j->a.s.span;
 	a->timeout_s = (uint16_t)((s->cf.job.member_timeout_ns +
 	    999999999) / 1000000000);
 	if (id != MEMBERS_NONE) {
@@ -335,7 +351,10 @@ iswitch_say_room(struct iswitch *s, struct control_ack *a)
 {
 	struct job_budget *b = &s->budget;
 
-	if (b->lacked_bytes > 0)
+	if (s->cf.job.slots > 0 && s->cf.job.slots - b->slots < 3)
+		iswitch_say_why(s, a, "%u of its %u slots of sums are taken",
+		    b->slots, s->cf.job.slots);
+	else if (b->lacked_bytes > 0)
 		iswitch_say_why(s, a, "%.1f MB more than the %.1f MB that it "
 		    "may take; raise its --memory",
 		    (double)b->lacked_bytes / 1e6,
@@ -451,7 +470,8 @@ iswitch_join(struct iswitch *s, const union addr *from,
 	/* or was it a late Join of one that is no more? */
 	if (holder != NULL && now_ns - holder->joined_ns < ISWITCH_GHOST_NS)
 		return false;
-	if (iswitch_yields(&j->j, &join)) {
+	if (iswitch_yields(&j->j, &join) || (who == NULL &&
+	    iswitch_loses(&j->j, &join))) {
 		iswitch_clear(s, j);
 		iswitch_drop(s, j);
 		who = NULL;

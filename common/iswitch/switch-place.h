@@ -16,11 +16,12 @@ static inline bool
 iswitch_done(const struct job *j, int64_t t)
 {
 	for (uint32_t i = 0; i < j->a.s.segs; i++) {
-		const struct sums_slot *s = &j->a.slot[sums_at(&j->a, t, i)];
+		const uint32_t at = sums_at(&j->a, t, i);
+		const int is = sums_compare(&j->a, at, t, i);
 
 		if (j->cf->async ? sums_result(&j->a, t, i) == NULL :
-		    s->iteration < t ||
-		    (s->iteration == t && s->state != SUMS_COMPLETE))
+		    is < 0 ||
+		    (is == 0 && j->a.slot[at].state != SUMS_COMPLETE))
 			return false;
 	}
 	return true;
@@ -36,6 +37,7 @@ iswitch_next(const struct job *j)
 {
 	int64_t t = j->newest > j->start ? j->newest - 1 : j->start;
 
+	t = t > j->fresh ? t : j->fresh;
 	while (t <= j->newest && iswitch_done(j, t))
 		t++;
 	return t;
@@ -77,6 +79,21 @@ iswitch_keeps(const struct job *j, int64_t n)
 		}
 	}
 	return true;
+}
+
+/*
+ * Is the result of a segment of n kept no more, though the iteration is not
+ * done?  So it is where slots are fewer than segments: who lacks all of n
+ * cannot get it.
+ */
+static inline bool
+iswitch_misses(const struct job *j, int64_t n)
+{
+	for (uint32_t i = 0; j->a.s.span != 0 && i < j->a.s.segs; i++) {
+		if (sums_compare(&j->a, sums_at(&j->a, n, i), n, i) > 0)
+			return true;
+	}
+	return false;
 }
 
 #endif

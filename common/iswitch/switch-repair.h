@@ -146,10 +146,8 @@ iswitch_floor(const struct job *j, const struct repair_help *h)
 static inline bool
 iswitch_gone(const struct job *j, int64_t t, uint32_t i)
 {
-	const struct sums_slot *o = &j->a.slot[sums_at(&j->a, t, i)];
-
 	return j->a.s.apart ? sums_kept(&j->a, t, i)->iteration > t :
-	    o->state != SUMS_EMPTY && o->iteration > t;
+	    sums_compare(&j->a, sums_at(&j->a, t, i), t, i) > 0;
 }
 
 /* Send member id what it asks for of t, and what it cannot be waiting for. */
@@ -364,12 +362,13 @@ iswitch_mend_turn(struct job *j, int64_t t, uint64_t now_ns)
 	j->mends = t;
 	mender_turn(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
 	for (uint32_t i = 0; i < j->a.s.segs; i++) {
-		const struct sums_slot *o = &j->a.slot[sums_at(&j->a, t, i)];
+		const uint32_t at = sums_at(&j->a, t, i);
+		const int is = sums_compare(&j->a, at, t, i);
 
-		if (o->iteration == t && o->state == SUMS_SENT_UP)
+		if (is == 0 && j->a.slot[at].state == SUMS_SENT_UP)
 			mender_ready(m, i);
-		else if (o->state != SUMS_EMPTY && (o->iteration > t ||
-		    (o->iteration == t && o->state == SUMS_COMPLETE)))
+		else if (is > 0 ||
+		    (is == 0 && j->a.slot[at].state == SUMS_COMPLETE))
 			mender_take(m, i, now_ns);
 	}
 }
@@ -392,6 +391,7 @@ iswitch_mend_begin(struct iswitch_job *j, uint64_t now_ns)
 		return;
 	}
 	mender_window(o->mender, MENDER_WINDOW, MENDER_WINDOW);
+	o->mender->span = j->up.as.span;
 	if (o->cf->async)
 		iswitch_push_begin(o, now_ns);
 	else
@@ -442,7 +442,7 @@ iswitch_mend(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES];
 	struct job *o = &j->j;
 	struct repair_help h;
-	uint32_t first, n;
+	uint32_t first = 0, n;
 	bool again;
 
 	if (!iswitch_mends(j))
@@ -451,8 +451,12 @@ iswitch_mend(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 		iswitch_push_look(o, now_ns);
 	while ((n = mender_run(o->mender, o->a.s.segs, &first, &again,
 	    now_ns)) > 0) {
-		for (uint32_t k = 0; k < n; k++)
-			job_post_up(o, sums_at(&o->a, o->mends, first + k));
+		for (uint32_t k = first; k < first + n; k++) {
+			const uint32_t at = sums_at(&o->a, o->mends, k);
+
+			if (sums_index(&o->a, at) == k)
+				job_post_up(o, at);
+		}
 	}
 	if (!mender_probe(o->mender, now_ns))
 		return;

@@ -131,6 +131,10 @@ switch_text_stats(const struct job *j, bool gauges, struct counters *c)
 	counters_put(c, "open", j->open);
 	counters_put(c, "halted", j->halted);
 	counters_put(c, "filling", j->a.filling);
+	if (j->cf->slots == 0)
+		return;
+	counters_put(c, "slots", j->slots);
+	counters_put(c, "span", j->a.s.span);
 }
 
 #endif

@@ -458,12 +458,12 @@ static inline enum control_status
 iswitch_found(struct iswitch *s, struct iswitch_job *j, uint32_t elements,
     uint32_t floats, uint32_t next)
 {
-	const struct sums_shape shape = job_shape(&s->cf.job, elements,
-	    floats);
+	struct sums_shape shape = job_shape(&s->cf.job, elements, floats);
 
 	if (shape.segs > SEG_INDEX_MAX)
 		return CONTROL_BAD_VALUE;
-	return job_begin(&j->j, &shape, next) ? CONTROL_DONE :
+	return job_share(&s->cf.job, s->budget.slots, &shape) &&
+	    job_begin(&j->j, &shape, next) ? CONTROL_DONE :
 	    CONTROL_NO_ROOM;
 }
 

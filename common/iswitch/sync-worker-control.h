@@ -80,6 +80,7 @@ sync_worker_resume(struct sync_worker *l, uint64_t now_ns)
 		mender_window(&l->mender, l->segs, l->segs);
 	else
 		mender_window(&l->mender, l->window, l->slow);
+	l->mender.span = l->in.span;
 	if (l->mender.srtt_ns == 0 && l->in.rtt_ns > 0)
 		mender_sample(&l->mender, l->in.rtt_ns);
 	sync_worker_heard(l, now_ns);
@@ -293,6 +294,8 @@ sync_worker_run(struct sync_worker *l, struct sync_worker_out *o,
 	o->count = 0;
 	o->again = o->mended = false;
 	while (l->sent < l->segs && given[l->sent] == 0 &&
+	    (l->in.span == 0 ||
+	    l->sent - sync_worker_missing(l, 0) < l->in.span) &&
 	    (l->in.whole || l->flight < l->window + l->spare) &&
 	    (o->count == 0 || o->count < most)) {
 		l->sent_ns[l->sent++] = now_ns;

@@ -229,7 +229,8 @@ sync_worker_window_max(const struct sync_worker *l)
 	uint64_t w = l->cf.window > 0 ? l->cf.window : SYNC_WORKER_WINDOW_MAX;
 
 	w = w < fit ? w : fit;
-	return w < 2 ? 2 : (uint32_t)w;
+	w = w < 2 ? 2 : w;
+	return l->in.span != 0 && w > l->in.span ? l->in.span : (uint32_t)w;
 }
 
 /* To begin with: two runs, for one to fill while the other is under way. */

@@ -102,6 +102,7 @@ struct control_ack {
 	bool closed;			/* others are still to join */
 	bool async;			/* the job is asynchronous */
 	bool repairs;			/* by Probe, STATE and NACK */
+	uint32_t span;			/* segments with slots; 0: all */
 	uint16_t holder_port;		/* TAKEN: who has the number */
 	uint8_t holder[16];		/* IPv6, or IPv4 within it */
 	/* of SetH h is the former one; of FBcast: */
@@ -325,6 +326,10 @@ control_get_ack(const struct control *c, struct control_ack *a)
 			a->holder_port = bytes_u16(&w);
 			for (int i = 0; i < 16; i++)
 				a->holder[i] = bytes_u8(&w);
+		} else if (a->status == CONTROL_DONE && w.left > 0 &&
+		    (*w.p & 16) != 0) {
+			bytes_u8(&w);
+			a->span = bytes_u32(&w);
 		} else if (a->status != CONTROL_DONE && w.left > 1) {
 			a->text = w.p + 1;
 			a->text_bytes = w.left - 1;
@@ -362,6 +367,8 @@ control_put_text(uint8_t *p, const struct control_ack *a)
 static inline uint8_t *
 control_put_ack(uint8_t *p, const struct control_ack *a)
 {
+	bool spans;
+
 	*p++ = a->action;
 	*p++ = a->status;
 	switch (a->action) {
@@ -373,10 +380,13 @@ control_put_ack(uint8_t *p, const struct control_ack *a)
 		p = bytes_put(p, a->floats, 2);
 		p = bytes_put(p, a->elements, 4);
 		p = bytes_put(p, a->timeout_s, 2);
-		if (a->whole || a->closed || a->async || a->repairs ||
+		spans = a->span != 0 && a->status == CONTROL_DONE;
+		if (a->whole || a->closed || a->async || a->repairs || spans ||
 		    a->status == CONTROL_TAKEN || a->text_bytes > 0)
 			*p++ = (uint8_t)(a->whole | a->closed << 1 |
-			    a->repairs << 2 | a->async << 3);
+			    a->repairs << 2 | a->async << 3 | spans << 4);
+		if (spans)
+			return bytes_put(p, a->span, 4);
 		if (a->status != CONTROL_TAKEN)
 			return control_put_text(p, a);
 		p = bytes_put(p, a->holder_port, 2);

@@ -143,6 +143,8 @@ local cf = fields(control, {
 	{ "awaited", "bool", "Others are still to join", 8, nil, 2 },
 	{ "mends", "bool", "Repairs by Probe, STATE and NACK", 8, nil, 4 },
 	{ "async", "bool", "The job is asynchronous", 8, nil, 8 },
+	{ "spans", "bool", "There are slots for a span of segments", 8, nil, 16 },
+	{ "span", "uint32", "Segments that have slots" },
 	{ "mark", "uint32", "Mark, sent or completed so far" },
 	{ "seen", "uint32", "Highest mark seen" },
 	{ "last", "uint24", "Newest index not asked for" },
@@ -548,7 +550,11 @@ local answers = {
 			r.again(cf.server, 1)
 			r.again(cf.awaited, 1)
 			r.again(cf.mends, 1)
-			r.add(cf.async, 1)
+			r.again(cf.async, 1)
+			local spans = r.add(cf.spans, 1)
+			if status == 0 and spans and math.floor(spans:uint() / 16) % 2 == 1 then
+				r.add(cf.span, 4)
+			end
 		end
 		if status ~= 0 and status ~= 11 and r.left() > 0 then
 			r.rest(cf.text)

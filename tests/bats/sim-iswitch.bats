@@ -38,6 +38,19 @@ near() {
 	is iteration_ns $((1000000 + 11 * 1514 + 2 * 7000 + 3000))
 }
 
+@test "with slots for W segments there are W a round trip, or as many as the link carries" {
+	trip=$((2 * 1514 + 2 * 1000 + 1000))
+	training '"slots_of_sums": 4'			# W = 1
+	is aggregation_ns $((10 * trip))
+	training '"slots_of_sums": 8'			# W = 2
+	is aggregation_ns $((5 * trip + 1514))
+	training '"slots_of_sums": 16'			# W = 4, and 4 L > trip
+	is aggregation_ns $((11 * 1514 + 3000))
+	for keys in '"approach": "ps"' '"mode": "async"' '"program": "dlp"'; do
+		run -1 training "\"slots_of_sums\": 4, $keys"
+	done
+}
+
 @test "racks cost two frames more, and their own propagation and delays" {
 	# while losses are looked for the rack's STATE, of 76 bytes, goes down among the results
 	for n in 4 6 9 12; do

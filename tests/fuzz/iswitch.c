@@ -54,7 +54,9 @@ check_slots(const struct job *j)
 		last = at;
 	}
 	must(n == a->filling && a->newest == last, "the list is whole");
-	for (uint32_t at = 0; at < a->s.ways * a->s.segs; at++) {
+	must(a->s.span == 0 || sums_slots(&a->s) == j->slots,
+	    "slots are taken from the switch's");
+	for (uint32_t at = 0; at < sums_slots(&a->s); at++) {
 		const struct sums_slot *s = &a->slot[at];
 		uint32_t bits = 0, counts = 0;
 
@@ -112,7 +114,7 @@ check_members(const struct iswitch *s, const struct job *j)
 static void
 check(const struct iswitch *s)
 {
-	uint64_t used = 0;
+	uint64_t used = 0, slots = 0;
 	uint32_t present = 0, bound = s->refs;
 
 	for (uint32_t k = 0; k < s->jobs; k++) {
@@ -128,7 +130,10 @@ check(const struct iswitch *s)
 			check_slots(j);
 		present += check_members(s, j);
 		used += j->used_bytes;
+		slots += j->slots;
 	}
+	must(slots == s->budget.slots && (s->cf.job.slots == 0 || slots <=
+	    s->cf.job.slots), "slots add up, and there are no more");
 	for (uint32_t r = s->ref_free; r != MEMBERS_NONE; r = s->ref[r].next)
 		bound--;
 	must(bound == present, "an address for each member, no more");
@@ -175,6 +180,9 @@ settings(const uint8_t *p)
 	j->keep_bytes = (uint64_t)1 << (p[1] >> 4 & 15);
 	j->member_timeout_ns = 10000000000;
 	cf.implicit = p[2] >> 2 & 3;
+	if ((p[2] & 16) != 0 && !j->async && !j->whole &&
+	    j->straggler_ns == 0 && cf.implicit == 0)
+		j->slots = 4 + (p[2] >> 5);
 	return cf;
 }
 

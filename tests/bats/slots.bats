@@ -1,0 +1,104 @@
+# A switch with a bounded number of slots of sums.  In traces vectors are of
+# four segments (elements=8, two floats each); four slots are a span of one
+# segment for the first job, and none for a second.
+load iswitch
+
+long() { joins "$1" elements=8 "${@:2}"; }
+
+@test "bounded: a segment that finds no slot is counted, and lost to nobody" {
+	{ long 2; seg 1 1 1 0 1 1; seg 2 1 1 1 1 1; segs 3 1 0 2; segs 4 1 1 1 2; segs 5 1 2 2 1; } |
+		through --slots-of-sums 4
+	[ "$(counter no_slot)" -eq 1 ]
+	[ "$(counter added)" -eq 6 ]
+	[ "$(to 1)" = "$(printf 'seg 1 2 %s\n' '0 3 3' '1 3 3' '2 3 3')" ]
+}
+
+@test "bounded: the result of one span before is still there, older ones are gone" {
+	{ long 2; for i in 0 1 2; do segs $i 1 $i 1 2; done
+		ask 9 1 help seg=1.0.2; ask 10 1 help seg=1.0.1; ask 11 1 help seg=1.0.0; } | through --slots-of-sums 4
+	[ "$(to 1 | tail -n 3 | head -n 2)" = "$(printf 'seg 1 2 %s\n' '2 3 3' '1 3 3')" ]
+	[ "$(statuses 1 help)" = "done done gone" ]
+}
+
+@test "bounded: iterations follow each other through the same slots, over the wrap too" {
+	{ long 1 next=16777215; for t in 16777215 0 1; do
+		for i in 0 1 2 3; do seg 1 1 $t $i 1 1; done; done; } | through --slots-of-sums 6 -H 1
+	[ "$(counter results)" -eq 12 ]
+	[ "$(counter no_slot)" -eq 0 ]
+}
+
+@test "bounded: half of what is free goes to a job, and one without any is told so" {
+	{ long 2; JOB=2; join -900 7 elements=8; } | through --slots-of-sums 4
+	[[ "$(acks 7 join)" == 'no-room '* ]]
+	{ long 2; JOB=2; join -900 7 elements=8; segs 1 1 0 1 2; JOB=2; seg 200 7 1 0 1 1; } | through --slots-of-sums 8
+	[ "$(counter added 2)" -eq 1 ]
+}
+
+@test "bounded: what does not go with it is misuse, and --dry-run counts slots" {
+	for words in --async '--straggler 1ms' '--keep 3'; do
+		run -2 --separate-stderr innet-switch -p iswitch --slots-of-sums 8 $words -H 1 -r x
+		[[ $stderr == *--slots-of-sums* ]]
+	done
+	run -2 --separate-stderr innet-switch -p iswitch --slots-of-sums 3 -r x
+	run -2 --separate-stderr innet-switch -p iswitch --slots-of-sums 8 --members 2 -r x
+	whole=$(innet-switch -p iswitch -H 4 --vector dqn --dry-run --json | jq .bytes)
+	innet-switch -p iswitch -H 4 --vector dqn --slots-of-sums 256 --dry-run --json >plan
+	jq -e --argjson whole "$whole" '.bytes < $whole / 50' plan
+}
+
+# run_job SLOTS [OPTION...]: a live switch of so many slots; its address in $at
+run_job() {
+	innet-switch -q -p iswitch -H 2 --listen :0 --port-file port --report r.json --write-in came.pcap --slots-of-sums "$@" 2>switch.err 3>&- &
+	switch=$!
+	pids="$pids $switch"
+	await port
+	at=:$(cat port)
+}
+# member JOB WORKER [OPTION...]
+member() {
+	innet-worker -q -p iswitch --job "$1" --worker "$2" --check 2 --switch "$at" --interval 0 "${@:3}" 3>&- &
+	pids="$pids $!"
+	members="$members $!"
+}
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	pids='' members=''
+}
+teardown() { end_all; }
+join_members() { for m in $members; do wait "$m"; done; }
+
+@test "bounded: workers keep to their window, and sums are right though packets are lost" {
+	run_job 16 --impair loss=1%
+	for w in 0 1; do
+		member 1 $w --synthetic 40kB -c 60
+		member 2 $w --synthetic 4kB -c 60
+	done
+	innet-ctl "$at" stats --job 1 --json >stats
+	join_members
+	kill "$switch"
+	wait "$switch"
+	jq -e '.jobs | .["1"].counters.results == 60 * 28 and .["2"].counters.results == 60 * 3
+		and all(.[].counters; .no_slot == 0)' r.json
+	# the filter makes the same of what came
+	innet-switch -q -p iswitch -H 2 -r came.pcap --listen "127.0.0.1$at" --slots-of-sums 16 -w /dev/null --report f.json
+	diff <(jq -S '.jobs[].counters | {added, no_slot, results}' r.json) \
+		<(jq -S '.jobs[].counters | {added, no_slot, results}' f.json)
+}
+
+@test "bounded: a worker that is killed amid an iteration and started again goes on, and all sums are right" {
+	run_job 4 --reduce ordered
+	member 1 0 --synthetic 157kB -c 300
+	stays=$!
+	innet-worker -q -p iswitch --worker 1 --check 2 --switch "$at" --interval 0 --synthetic 157kB 3>&- &
+	killed=$!
+	for _ in $(seq 500); do
+		[ "$(innet-ctl "$at" jobs --json | jq '.jobs[0].iteration // 0')" -lt 20 ] || break
+	done
+	kill -KILL $killed
+	wait $killed || true
+	member 1 1 --synthetic 157kB
+	wait $stays
+	# no room for another job: in words
+	run -1 --separate-stderr innet-worker -q -p iswitch --job 2 --worker 0 --switch "$at" --synthetic 4kB
+	[[ $stderr == *'of its 4 slots of sums are taken'* ]]
+}
