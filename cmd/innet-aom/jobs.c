@@ -16,7 +16,7 @@ jobs_claim(const void *none, uint8_t tos, uint16_t sport, uint16_t dport)
 	(void)none;
 	(void)sport;
 	(void)dport;
-	return tos == SEG_TOS || tos == CONTROL_TOS;
+	return seg_is(tos) || tos == CONTROL_TOS;
 }
 
 /* The end at an address, made if it is new; NULL: there are too many. */
@@ -198,7 +198,7 @@ take_segment(struct jobs *s, const struct packet *p, struct jobs_end *from,
 	struct seg seg;
 	struct job *j;
 
-	if (p->bytes < SEG_HEADER_BYTES + 4 || p->bytes % 4 != 0 ||
+	if (p->bytes < seg_head_bytes(p->tos) + 4 || p->bytes % 4 != 0 ||
 	    p->have < SEG_HEADER_BYTES) {
 		s->bad_segment++;
 		return;
@@ -379,7 +379,7 @@ jobs_take(struct jobs *s, const struct packet *p)
 
 	if (!both_ends(s, p, &from, &to))
 		s->too_many++;
-	else if (p->tos == SEG_TOS)
+	else if (seg_is(p->tos))
 		take_segment(s, p, from, to);
 	else
 		take_control(s, p, from, to);

@@ -124,10 +124,10 @@ take(const struct ask *a, struct question *q, const struct udpio_packet *p,
 {
 	if (!addr_same(p->from, &a->cf->to))
 		return false;
-	if ((p->tos & 0xfc) != SEG_TOS)
+	if (!seg_is(p->tos & 0xfc))
 		return take_control(a, q, p, w);
 	w->kind = ASK_SEGMENT;
-	return seg_parse(p->data, p->len, &w->seg) && is_wanted(q, &w->seg);
+	return seg_parse_as(p->tos, p->data, p->len, &w->seg) && is_wanted(q, &w->seg);
 }
 
 /* Look at all that has come: is the answer there? */

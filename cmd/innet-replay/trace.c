@@ -111,7 +111,7 @@ is_wanted(const struct trace *t, const struct frame *f)
 
 	switch (t->want.program) {
 	case TRACE_OLAF: return tos == UPDATE_TOS;
-	case TRACE_ISWITCH: return tos == SEG_TOS || tos == CONTROL_TOS;
+	case TRACE_ISWITCH: return seg_is(tos) || tos == CONTROL_TOS;
 	case TRACE_DLP: return is_dlp(f);
 	case TRACE_ALL: break;
 	}

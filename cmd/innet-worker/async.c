@@ -23,7 +23,7 @@ static const char *const worker_name[ASYNC_WORKER_COUNTS] = {
 };
 
 static const char *const lwu_name[LWU_COUNTS] = {
-	"send_failed", "foreign", "malformed", "bad_mac"
+	"send_failed", "foreign", "malformed", "bad_mac", "bad_proof"
 };
 
 struct async {
@@ -250,7 +250,7 @@ async_run(const struct worker_conf *cf)
 	if (w == NULL)
 		err(1, "worker");
 	w->cf = cf;
-	carrier_open(&w->c, cf, SEG_TOS, &w->mtu);
+	carrier_open(&w->c, cf, worker_tos(cf), &w->mtu);
 	udpio_waits(&w->c.u);
 	w->c.apart = true;
 	loop(w);

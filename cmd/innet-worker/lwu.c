@@ -85,11 +85,14 @@ take_packet(struct lwu *l, const struct udpio_packet *p, uint64_t now_ns)
 	struct seg s;
 
 	if (!addr_same(p->from, &l->cf->to) ||
-	    (tos != SEG_TOS && tos != CONTROL_TOS)) {
+	    (!seg_is(tos) && tos != CONTROL_TOS)) {
 		l->n[LWU_FOREIGN]++;
-	} else if (tos == SEG_TOS && seg_parse(p->data, p->len, &s)) {
-		take_result(l, &s, now_ns);
-	} else if (tos == SEG_TOS || !control_parse(p->data, p->len, &c)) {
+	} else if (seg_is(tos) && seg_parse_as(tos, p->data, p->len, &s)) {
+		if (worker_believes(l->cf, &l->w.in.proofs, tos, p))
+			take_result(l, &s, now_ns);
+		else
+			l->n[LWU_BAD_PROOF]++;
+	} else if (seg_is(tos) || !control_parse(p->data, p->len, &c)) {
 		l->n[LWU_MALFORMED]++;
 	} else if (l->cf->key->set && !mac_good(l->cf->key, p->data, p->len,
 	    &c)) {
@@ -143,6 +146,7 @@ static void
 send_run(struct lwu *l, const struct async_worker_out *o, uint64_t now_ns)
 {
 	const uint32_t floats = l->w.in.floats, all = l->w.in.cf.elements;
+	const uint32_t head = seg_head_bytes(worker_tos(l->cf));
 	const int n = (int)o->count;
 	bool blocked;
 	int sent;
@@ -152,12 +156,15 @@ send_run(struct lwu *l, const struct async_worker_out *o, uint64_t now_ns)
 		struct iovec *v = &l->piece[2 * k];
 
 		seg_put(l->head[k], o->iteration, 1, i);
-		v[0] = (struct iovec){ l->head[k], SEG_HEADER_BYTES };
+		v[0] = (struct iovec){ l->head[k], head };
 		v[1] = (struct iovec){ l->push + 4 * (size_t)i * floats,
 		    4 * (size_t)seg_floats_at(all, floats, i) };
+		if (worker_proves(l->cf))
+			proofs_put(&l->w.in.proofs, l->head[k], v[1].iov_base,
+			    v[1].iov_len);
 	}
-	sent = outlet_send_room(l->out, &l->cf->to, SEG_TOS, l->piece, 2, n,
-	    l->piece[0].iov_len + l->piece[1].iov_len, timer_wall_ns(),
+	sent = outlet_send_room(l->out, &l->cf->to, worker_tos(l->cf),
+	    l->piece, 2, n, l->piece[0].iov_len + l->piece[1].iov_len, timer_wall_ns(),
 	    &blocked);
 	/* what failed though there was room the socket has counted */
 	async_worker_sent(&l->w, o, (uint32_t)(blocked ? sent : n), now_ns);
@@ -185,21 +192,21 @@ join(struct lwu *l, const uint8_t *w, uint64_t first, bool founds,
     uint32_t xid)
 {
 	const struct worker_conf *cf = l->cf;
-	const bool v6 = cf->to.sa.sa_family == AF_INET6;
-	const uint32_t most = v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4;
+	const uint32_t most = worker_floats(cf, UPDATE_MTU_LOOPBACK);
 	struct membership_conf in = { .type = CONTROL_WORKER, .async = true,
 	    .job = cf->job, .cluster = cf->cluster, .number = cf->worker,
 	    .elements = l->elements,
 	    .floats = (uint16_t)(cf->floats < most ? cf->floats : most),
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
-	    .gives = true, .founds = founds, .xid = xid };
+	    .gives = true, .founds = founds, .xid = xid,
+	    .proves = worker_proves(cf), .key = worker_proof_key(cf) };
 	const struct async_worker_conf aw = { .first = (int64_t)first,
 	    .gamma = l->ascend ? -(float)cf->gamma : (float)cf->gamma,
 	    .staleness = cf->staleness, .pace_bps = cf->pace_bps,
 	    .run_segments = UDPIO_RUN_MAX };
 
 	if (cf->floats == 0 && l->mtu < 1500)
-		in.floats = (uint16_t)seg_floats(l->mtu, v6); /* fewer */
+		in.floats = (uint16_t)worker_floats(cf, l->mtu);
 	l->told = (int64_t)first;
 	return async_worker_init(&l->w, &in, &aw, w, timer_mono_ns());
 }

@@ -24,7 +24,8 @@
 #include "cmd/innet-worker/worker.h"
 
 enum lwu_count {
-	LWU_SEND_FAILED, LWU_FOREIGN, LWU_MALFORMED, LWU_BAD_MAC, LWU_COUNTS
+	LWU_SEND_FAILED, LWU_FOREIGN, LWU_MALFORMED, LWU_BAD_MAC,
+	LWU_BAD_PROOF, LWU_COUNTS
 };
 
 struct lwu {
@@ -49,7 +50,7 @@ struct lwu {
 	uint64_t n[LWU_COUNTS];
 	struct spans rounds;		/* a commit to the round after it */
 	uint64_t committed_ns;		/* since the last round; 0: none */
-	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES];
+	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_PROOF_BYTES];
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
 };
 

@@ -21,7 +21,8 @@
 enum {
 	SWITCH = OPT_LONG, NOWAIT, CLUSTER, WORKER, CONTROL,
 	SYNTHETIC, INTERVAL, JITTER, MTU, GIVE_UP, SILENCE, DURATION, SEED,
-	JSON, NO_OFFLOAD, IMPAIR, JOB, FLOATS, WINDOW, KEY, CHECK, STALENESS,
+	JSON, NO_OFFLOAD, IMPAIR, JOB, FLOATS, WINDOW, KEY, AUTH, CHECK,
+	STALENESS,
 	RATE, ASCEND, DESCEND, PACE, EVERY, REDUCE, SESSION, RESET
 };
 
@@ -42,6 +43,7 @@ static const struct { int ch; unsigned modes; } only[] = {
 	{ CLUSTER, OLAF | SYNC | ASYNC }, { MTU, OLAF | SYNC | ASYNC },
 	{ CONTROL, OLAF }, { JOB, SYNC | ASYNC },
 	{ FLOATS, SYNC | ASYNC }, { WINDOW, SYNC }, { KEY, SYNC | ASYNC },
+	{ AUTH, SYNC | ASYNC },
 	{ CHECK, SYNC }, { STALENESS, ASYNC }, { RATE, ASYNC },
 	{ ASCEND, OLAF | ASYNC }, { DESCEND, OLAF | ASYNC },
 	{ PACE, ASYNC }, { EVERY, ASYNC },
@@ -58,6 +60,8 @@ static const struct opt opts[] = {
 	{ FLOATS, "floats", "N", "iswitch: of a segment, or max (as the job)" },
 	{ WINDOW, "window", "N", "iswitch: segments in flight (as it fits)" },
 	{ KEY, "key", "FILE", "iswitch: sign control messages with it" },
+	{ AUTH, "auth", "WHAT",
+	    "iswitch: prove none, control or all (with a key)" },
 	{ RATE, "learning-rate", "X", "--async: gamma (default 0.001)" },
 	{ ASCEND, "ascend", NULL, "gradients point up (olaf's default)" },
 	{ DESCEND, "descend", NULL, "or down (--async's), if they do not say" },
@@ -207,6 +211,10 @@ parse_sync(int ch, struct conf *cf)
 		cf->key_file = optarg;
 		mac_load_or_exit(&cf->key, optarg);
 		return true;
+	case AUTH:
+		opt_check("proofs", optarg, proof_auth_parse(optarg,
+		    &w->auth));
+		return true;
 	case CHECK:
 		opt_check("number", optarg, num_u64(optarg, 1, 4096, &v));
 		w->check = (uint32_t)v;
@@ -323,6 +331,7 @@ settle(struct conf *cf)
 {
 	struct worker_conf *w = &cf->worker;
 	const struct worker_mode *mode;
+	const char *why;
 
 	if ((cf->seen >> (NOWAIT - OPT_LONG) & 1) != 0 && w->mode == modes + 1)
 		w->mode++;
@@ -337,6 +346,9 @@ settle(struct conf *cf)
 			o++;
 		errx(2, "--%s does not go with %s", o->name, mode->options);
 	}
+	why = proof_auth_settle(&w->auth, cf->key.set);
+	if (why != NULL)
+		errx(2, "%s", why);
 	if (w->to_name == NULL)
 		errx(2, "--switch is needed: where gradients go");
 	if (mode == modes + 1 && (cf->seen >> (WORKER - OPT_LONG) & 1) == 0)
@@ -356,6 +368,7 @@ static struct conf
 parse(int argc, char *argv[])
 {
 	struct conf cf = { .worker = { .mode = modes, .job = 1,
+		.auth = PROOF_AUTH_UNSAID,
 		.cluster = 1, .gamma = 0.001, .staleness = 3, .every = 100,
 		.threshold_ns = 400000000, .interval_ns = 100000000,
 		.give_up_ns = 30 * (uint64_t)TIMER_SECOND_NS,

@@ -26,13 +26,13 @@
 
 enum count {
 	JOINS, CONTROL_IGNORED, ROUND_P10, ROUND_P50, ROUND_P90, ROUND_MEAN,
-	RESULTS, FOREIGN, MALFORMED, BAD_MAC, SEND_FAILED, COUNTS
+	RESULTS, FOREIGN, MALFORMED, BAD_MAC, BAD_PROOF, SEND_FAILED, COUNTS
 };
 
 static const char *const count_name[COUNTS] = {
 	"joins", "control_ignored", "round_p10_ns", "round_p50_ns",
 	"round_p90_ns", "round_mean_ns", "results", "foreign", "malformed",
-	"bad_mac", "send_failed"
+	"bad_mac", "bad_proof", "send_failed"
 };
 
 static const char *const verdict_name[SYNC_WORKER_VERDICTS] = {
@@ -65,7 +65,7 @@ struct sync {
 	bool pending;			/* a gradient waits for its result */
 	struct spans rounds;		/* first segment to last result */
 	uint64_t n[COUNTS];
-	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES];
+	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_PROOF_BYTES];
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
 };
 
@@ -88,13 +88,14 @@ join(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 {
 	const struct worker_conf *cf = w->cf;
 	const bool v6 = cf->to.sa.sa_family == AF_INET6;
-	const uint32_t fit = seg_floats(w->mtu, v6);
-	const uint32_t most = v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4;
+	const uint32_t fit = worker_floats(cf, w->mtu);
+	const uint32_t most = worker_floats(cf, UPDATE_MTU_LOOPBACK);
 	struct membership_conf in = { .type = CONTROL_WORKER, .job = cf->job,
 	    .cluster = cf->cluster, .number = cf->worker,
 	    .elements = w->c.elements, .floats = (uint16_t)cf->floats,
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
-	    .gives = cf->synthetic > 0 || w->c.order.gives, .xid = xid };
+	    .gives = cf->synthetic > 0 || w->c.order.gives, .xid = xid,
+	    .proves = worker_proves(cf), .key = worker_proof_key(cf) };
 	const struct sync_worker_conf l = { .crc = crc, .window = cf->window,
 	    .next = (uint32_t)(next % SEG_ITERATIONS),
 	    .run_bytes = v6 ? UDPIO_RUN_BYTES_V6 : UDPIO_RUN_BYTES,
@@ -134,8 +135,8 @@ send_ready(struct sync *w, int n)
 {
 	const struct iovec *v = w->piece;
 	bool blocked;
-	const int sent = outlet_send_room(&w->c.out, &w->cf->to, SEG_TOS, v,
-	    2, n, v[0].iov_len + v[1].iov_len, timer_wall_ns(), &blocked);
+	const int sent = outlet_send_room(&w->c.out, &w->cf->to,
+	    worker_tos(w->cf), v, 2, n, v[0].iov_len + v[1].iov_len, timer_wall_ns(), &blocked);
 
 	if (blocked) {
 		w->c.blocked = true;
@@ -151,6 +152,7 @@ send_run(struct sync *w, const struct sync_worker_out *o)
 {
 	float *vec = w->grad[o->iteration & 1];
 	const uint32_t floats = w->l.floats, end = o->first + o->count;
+	const uint32_t head = seg_head_bytes(worker_tos(w->cf));
 	uint32_t done = o->first;
 	int n = 0;
 
@@ -158,9 +160,12 @@ send_run(struct sync *w, const struct sync_worker_out *o)
 		struct iovec *v = &w->piece[2 * n];
 
 		seg_put(w->head[n], o->iteration, 1, i);
-		v[0] = (struct iovec){ w->head[n], SEG_HEADER_BYTES };
+		v[0] = (struct iovec){ w->head[n], head };
 		v[1] = (struct iovec){ vec + (size_t)i * floats,
 		    4 * (size_t)seg_floats_at(w->c.elements, floats, i) };
+		if (worker_proves(w->cf))
+			proofs_put(&w->l.in.proofs, w->head[n], v[1].iov_base,
+			    v[1].iov_len);
 		if (++n == UDPIO_RUN_MAX || i + 1 == end) {
 			done += (uint32_t)send_ready(w, n);
 			n = 0;
@@ -199,15 +204,19 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 	struct seg s;
 
 	if (!addr_same(p->from, &w->cf->to) || !w->begun ||
-	    (tos != SEG_TOS && tos != CONTROL_TOS)) {
+	    (!seg_is(tos) && tos != CONTROL_TOS)) {
 		w->n[FOREIGN]++;
-	} else if (tos == SEG_TOS && seg_parse(p->data, p->len, &s)) {
+	} else if (seg_is(tos) && seg_parse_as(tos, p->data, p->len, &s)) {
+		if (!worker_believes(w->cf, &w->l.in.proofs, tos, p)) {
+			w->n[BAD_PROOF]++;
+			return;
+		}
 		w->n[RESULTS]++;
 		if (sync_worker_result(&w->l, &s, now_ns) == SYNC_WORKER_TAKE)
 			memcpy(w->result[s.iteration & 1] +
 			    (size_t)s.index * w->l.floats, s.vec,
 			    4 * (size_t)s.n);
-	} else if (tos == SEG_TOS || !control_parse(p->data, p->len, &c)) {
+	} else if (seg_is(tos) || !control_parse(p->data, p->len, &c)) {
 		w->n[MALFORMED]++;
 	} else if (w->cf->key->set && !mac_good(w->cf->key, p->data, p->len,
 	    &c)) {
@@ -569,7 +578,7 @@ sync_run(const struct worker_conf *cf)
 	if (w == NULL || !spans_init(&w->rounds))
 		err(1, "worker");
 	w->cf = cf;
-	carrier_open(&w->c, cf, SEG_TOS, &w->mtu);
+	carrier_open(&w->c, cf, worker_tos(cf), &w->mtu);
 	udpio_waits(&w->c.u);
 	w->c.own = true;
 	carrier_loop(&w->c, &turns, w);

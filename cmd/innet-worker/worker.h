@@ -14,11 +14,14 @@
 
 #include "common/base/rng.h"
 #include "common/capture/rotate.h"
+#include "common/iswitch/proofs.h"
 #include "common/live/udpio.h"
 #include "common/olaf/txctl.h"
 #include "common/traffic/impair.h"
 #include "common/wire/dlp.h"
 #include "common/wire/mac.h"
+#include "common/wire/proof.h"
+#include "common/wire/seg.h"
 #include "common/wire/stream-order.h"
 #include "common/wire/stream.h"
 
@@ -44,6 +47,7 @@ struct worker_conf {
 	uint32_t window;		/* segments in flight; 0: as it fits */
 	uint32_t check;			/* sums of so many workers; 0: none */
 	const struct mac_key *key;	/* of control messages */
+	enum proof_auth auth;
 	double gamma;			/* the learning rate, asynchronous */
 	enum stream_direction direction;	/* of gradients, if told us */
 	uint64_t staleness;		/* rounds; staler is discarded */
@@ -88,6 +92,46 @@ worker_flush_capture(const struct worker_conf *cf)
 		rotate_again(cf->capture);
 	else
 		*cf->stop = SIGHUP;
+}
+
+/* What data is proved with; NULL: tokens. */
+static inline const struct hmac_sha256_ctx *
+worker_proof_key(const struct worker_conf *cf)
+{
+	return cf->key->set ? &cf->key->start : NULL;
+}
+
+/* Is data proved? */
+static inline bool
+worker_proves(const struct worker_conf *cf)
+{
+	return cf->auth == PROOF_AUTH_ALL;
+}
+
+/* The ToS of segments. */
+static inline uint8_t
+worker_tos(const struct worker_conf *cf)
+{
+	return worker_proves(cf) ? SEG_PROVED_TOS : SEG_TOS;
+}
+
+/* Has the result p the form that it must have, and a good proof? */
+static inline bool
+worker_believes(const struct worker_conf *cf, struct proofs *proofs,
+    uint8_t tos, const struct udpio_packet *p)
+{
+	return !worker_proves(cf) ? tos == SEG_TOS :
+	    proofs_good(proofs, tos, p->data, p->len);
+}
+
+/* The most floats that a segment carries, and that fit an MTU. */
+static inline uint32_t
+worker_floats(const struct worker_conf *cf, size_t mtu)
+{
+	const uint32_t n = seg_floats(mtu, cf->to.sa.sa_family == AF_INET6);
+
+	return !worker_proves(cf) ? n : n < SEG_PROOF_FLOATS ? 0 :
+	    n - SEG_PROOF_FLOATS;
 }
 
 struct worker_mode {

@@ -83,7 +83,7 @@ split_as(uint8_t tos, split_bytes_fn *bytes)
 	const uint8_t dscp = tos & 0xfc;
 
 	return (struct split_as){ .bytes = bytes,
-	    .kind = dscp == UPDATE_TOS ? SPLIT_UPDATES : dscp == SEG_TOS ?
+	    .kind = dscp == UPDATE_TOS ? SPLIT_UPDATES : seg_is(dscp) ?
 	    SPLIT_SEGMENTS : dscp == CONTROL_TOS ? SPLIT_CONTROLS :
 	    bytes != NULL ? SPLIT_SELF : SPLIT_NONE };
 }

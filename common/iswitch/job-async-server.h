@@ -58,6 +58,7 @@ struct job_async_server_member {
 struct job_async_server {
 	uint32_t elements, floats, segs;
 	size_t stride;			/* bytes of a packet */
+	uint32_t head;			/* of those, before its floats */
 	double *total;
 	struct job_async_server_member *m;		/* by member id */
 	uint32_t room;
@@ -69,7 +70,7 @@ static inline uint64_t
 job_async_server_bytes(uint32_t elements, uint32_t floats, uint32_t members)
 {
 	const uint64_t segs = seg_count(elements, floats);
-	const uint64_t packets = segs * (SEG_HEADER_BYTES +
+	const uint64_t packets = segs * (SEG_HEADER_BYTES + SEG_PROOF_BYTES +
 	    4 * (uint64_t)floats);
 
 	return 8 * (uint64_t)elements + members * (12 * (uint64_t)elements +
@@ -97,14 +98,17 @@ job_async_server_free(struct job_async_server *s)
 	*s = (struct job_async_server){ 0 };
 }
 
-/* Begin, with a total of 0.  False without memory. */
+/*
+ * Begin, with a total of 0; `head` bytes of a packet are before its floats.
+ * False without memory.
+ */
 static inline bool
 job_async_server_init(struct job_async_server *s, uint32_t elements,
-    uint32_t floats)
+    uint32_t floats, uint32_t head)
 {
 	*s = (struct job_async_server){ .elements = elements, .floats = floats,
 	    .segs = seg_count(elements, floats),
-	    .stride = SEG_HEADER_BYTES + 4 * (size_t)floats };
+	    .stride = head + 4 * (size_t)floats, .head = head };
 	s->total = calloc(elements, sizeof(*s->total));
 	return s->total != NULL;
 }
@@ -239,10 +243,11 @@ job_async_server_answer(struct job_async_server *s,
 	uint32_t k = 0;
 
 	for (uint32_t i = 0; i < s->segs; i++) {
-		uint8_t *p = seg_put(job_async_server_packet(s, m, m->round, i),
-		    t, 1, i);
+		uint8_t *p = job_async_server_packet(s, m, m->round, i);
 		const uint32_t n = seg_floats_at(s->elements, s->floats, i);
 
+		seg_put(p, t, 1, i);
+		p += s->head;
 		for (uint32_t e = 0; e < n; e++, k++) {
 			const double lacks = s->total[k] - m->told[k];
 			const float a = (float)(lacks > (double)FLT_MAX ?

@@ -70,7 +70,7 @@ static inline void
 job_resend(struct job *j, const struct member *m, const uint8_t *p)
 {
 	sums_kept_at(&j->a, p)->posted = outbox_add(j->out, POST_ONE, j->self,
-	    &m->at, SEG_TOS, p, sums_result_bytes(&j->a, p));
+	    &m->at, job_tos(j), p, sums_result_bytes(&j->a, p));
 }
 
 static inline enum job_count
@@ -181,8 +181,14 @@ job_async(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 static inline int64_t
 job_answer(struct job *j, struct job_async_server_member *m)
 {
+	int64_t t;
+
 	outbox_settle(j->out, m->posted[m->round % JOB_ASYNC_SERVER_KEPT]);
-	return job_async_server_answer(&j->ps, m);
+	t = job_async_server_answer(&j->ps, m);
+	for (uint32_t i = 0; i < j->ps.segs && j->proof != NULL; i++)
+		job_prove(j, job_async_server_packet(&j->ps, m, t, i), t,
+		    seg_floats_at(j->ps.elements, j->ps.floats, i));
+	return t;
 }
 
 /* A push of member id to a server: when its vector is whole, an answer. */
@@ -325,8 +331,10 @@ job_result(struct job *j, const struct seg *g, uint64_t now_ns)
 		a->slot[at].contributions = g->contributions;
 		sums_turn(a, at, SUMS_COMPLETE);
 	}
-	memcpy(seg_put(sums_place(a, t, g->index), g->iteration,
-	    g->contributions, g->index), g->vec, 4 * (size_t)g->n);
+	seg_put(sums_place(a, t, g->index), g->iteration, g->contributions,
+	    g->index);
+	memcpy(sums_place(a, t, g->index) + sums_head_bytes(&a->s), g->vec,
+	    4 * (size_t)g->n);
 	job_spread(j, t, g->index, g->n);
 	return true;
 }

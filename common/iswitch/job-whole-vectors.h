@@ -41,7 +41,7 @@ static inline uint64_t
 job_post_served(struct job *j, uint32_t id, const uint8_t *p, uint32_t i)
 {
 	return outbox_add(j->out, POST_ONE, j->self, &j->members.m[id].at,
-	    SEG_TOS, p, SEG_HEADER_BYTES + 4 * seg_floats_at(j->ps.elements,
+	    job_tos(j), p, j->ps.head + 4 * seg_floats_at(j->ps.elements,
 	    j->ps.floats, i));
 }
 
@@ -89,8 +89,7 @@ static inline uint32_t
 job_give_one(struct job *j, uint32_t id)
 {
 	struct member_flow *f = &j->members.m[id].flow;
-	const uint32_t most = JOBFLOW_RUN_BYTES / (SEG_HEADER_BYTES + 4 *
-	    j->a.s.floats) + 1;
+	const uint32_t most = JOBFLOW_RUN_BYTES / j->a.stride + 1;
 	const uint8_t *p;
 	uint32_t n;
 
@@ -101,8 +100,8 @@ job_give_one(struct job *j, uint32_t id)
 			    job_post_served(j, id, p, f->given);
 		else
 			sums_kept_at(&j->a, p)->posted = outbox_add(j->out,
-			    POST_ONE, j->self, &j->members.m[id].at, SEG_TOS,
-			    p, sums_result_bytes(&j->a, p));
+			    POST_ONE, j->self, &j->members.m[id].at,
+			    job_tos(j), p, sums_result_bytes(&j->a, p));
 		if (++f->given < j->a.s.segs)
 			continue;
 		f->given = 0;

@@ -15,76 +15,13 @@
 #include <string.h>
 
 #include "common/iswitch/job-async-server.h"
+#include "common/iswitch/job-conf.h"
 #include "common/iswitch/members.h"
 #include "common/iswitch/mender.h"
+#include "common/iswitch/proofs.h"
 #include "common/iswitch/sums-reshape.h"
 #include "common/program/outbox.h"
 #include "common/wire/control.h"
-
-/* What became of a packet, and other things worth counting. */
-enum job_count {
-	JOB_SEGMENTS,		/* came from members; each is one of: */
-	JOB_ADDED, JOB_DUPLICATE, JOB_LATE, JOB_EARLY, JOB_RESENT, JOB_STALE,
-	JOB_MISMATCHED, JOB_HALTED,
-	JOB_NO_SLOT,		/* its slot is another segment's still */
-	JOB_NO_MEMORY,
-	JOB_NONFINITE,		/* of those added: with NaN or infinity */
-	JOB_RESULTS,		/* slots completed */
-	JOB_PARTIAL,		/* of those, before H was reached */
-	JOB_TOO_FEW,		/* not completed, for want of contributions */
-	JOB_SENT_UP, JOB_FROM_PARENT, JOB_PARENT_OLD,
-	JOB_HELP, JOB_HELP_RESENT, JOB_HELP_ASKED, JOB_HELP_UP, JOB_GONE,
-	JOB_JOINS, JOB_LEAVES, JOB_EVICTED,
-	JOB_INCOMPLETE,		/* server: vectors with a segment lost */
-	JOB_PROBES,		/* came from members; and sent to them: */
-	JOB_STATES, JOB_NOTICES, JOB_NACKS,
-	JOB_FETCHES, JOB_CHUNKS,	/* passed on to donors, and back */
-	JOB_COUNTS
-};
-
-static inline const char *
-job_count_name(unsigned what)
-{
-	static const char *const name[JOB_COUNTS] = {
-		"segments", "added", "duplicate", "late", "early", "resent",
-		"stale", "mismatched", "halted", "no_slot", "no_memory",
-		    "nonfinite",
-		"results", "partial", "too_few", "sent_up", "from_parent",
-		"parent_old",
-		"help", "help_resent", "help_asked", "help_up", "gone", "joins",
-		    "leaves",
-		"evicted", "incomplete", "probes", "states", "notices",
-		"nacks", "fetches", "chunks"
-	};
-
-	return name[what];
-}
-
-struct job_conf {
-	struct reduce reduce;
-	uint16_t h;			/* 0: the members decide */
-	bool async;
-	bool whole;			/* sum when all of a vector is here */
-	/* ordered: as rows came, not by member */
-	bool as_came;
-	/* async: iswitch/job-async-server.h answers each vector */
-	bool server;
-	bool child;			/* has a parent */
-	uint32_t keep;			/* results kept, synchronous */
-	uint64_t keep_bytes;		/* likewise, asynchronous */
-	uint64_t straggler_ns;		/* 0: none */
-	uint64_t member_timeout_ns;
-	uint32_t slots;			/* of all jobs; 0: as they need */
-};
-
-/* Memory that all jobs of a switch share. */
-struct job_budget {
-	uint64_t used_bytes;
-	uint64_t limit_bytes;		/* 0: none */
-	uint64_t lacked_bytes;		/* more than were left, when last
-					   something was refused */
-	uint32_t slots;			/* taken, where they are counted */
-};
 
 enum { JOB_DONE = 16 };			/* iterations, or rounds */
 
@@ -125,6 +62,9 @@ struct job {
 	uint64_t quiet_ns;		/* nobody is to be asked before */
 	/* rows of one slot; room for a.s.rows */
 	uint32_t *order;
+	struct proof_key *proof;	/* of its data; NULL: not proved */
+	struct proofs *up;		/* of a rack, to its parent; its
+					   membership's, or NULL */
 	uint64_t n[JOB_COUNTS];
 };
 
@@ -141,8 +81,8 @@ job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
 	    .segs = seg_count(elements, floats), .words = 1,
 	    .ways = cf->async && !cf->child ? 1 : 2, .depth = 2,
 	    .apart = cf->async && cf->child ? 2 : 0, .rows = 1 };
-	const uint64_t vector = (uint64_t)s.segs * (SEG_HEADER_BYTES + 4 *
-	    (uint64_t)floats);
+	const uint64_t vector = (uint64_t)s.segs * (SEG_HEADER_BYTES +
+	    (cf->proves ? SEG_PROOF_BYTES : 0) + 4 * (uint64_t)floats);
 
 	if (cf->server) {	/* results are kept by member */
 		s.words = 0;
@@ -157,6 +97,7 @@ job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
 		s.depth = 2 + cf->keep;
 	}
 	s.rows = cf->h > 4 ? cf->h : 4;
+	s.proof = cf->proves ? SEG_PROOF_BYTES : 0;
 	return s;
 }
 
@@ -222,6 +163,8 @@ job_free(struct job *j)
 	job_async_server_free(&j->ps);
 	free(j->order);
 	j->order = NULL;
+	free(j->proof);
+	j->proof = NULL;
 	job_no_mender(j);
 	job_afford(j, 0);
 	j->budget->slots -= j->slots;
@@ -270,14 +213,61 @@ job_reshape(struct job *j, const struct sums_shape *s)
 	return false;
 }
 
+/* Its data is proved, from now on under a salt of its own.  False likewise. */
+static inline bool
+job_salt(struct job *j)
+{
+	static const uint8_t label[16] = "innet 1 salt";
+	uint8_t what[6], salt[PROOF_SALT_BYTES];
+	struct hmac_sha256_ctx h;
+
+	if (!j->cf->proves)
+		return true;
+	j->proof = malloc(sizeof(*j->proof));
+	if (j->proof == NULL)
+		return false;
+	bytes_put(bytes_put(what, j->id, 2), ++j->budget->founded, 4);
+	hmac_sha256_set_key(&h, sizeof(j->cf->secret), j->cf->secret);
+	hmac_sha256_update(&h, sizeof(label), label);
+	hmac_sha256_update(&h, sizeof(what), what);
+	hmac_sha256_digest(&h, sizeof(salt), salt);
+	proof_key_set(j->proof, j->cf->key, salt);
+	return true;
+}
+
+/* The epoch of iteration t in its proofs. */
+static inline uint32_t
+job_epoch(int64_t t)
+{
+	return (uint32_t)((t - SUMS_EPOCH) >> 24);
+}
+
+/* The ToS of its segments, and the bytes before their floats. */
+static inline uint8_t
+job_tos(const struct job *j)
+{
+	return j->cf->proves ? SEG_PROVED_TOS : SEG_TOS;
+}
+
+/* Prove the result of t at p, of n floats, for all members. */
+static inline void
+job_prove(const struct job *j, uint8_t *p, int64_t t, uint32_t n)
+{
+	if (j->proof != NULL)
+		proof_segment_put(j->proof, proof_head(PROOF_DOWN, j->id,
+		    job_epoch(t), NULL), p, p + sums_head_bytes(&j->a.s),
+		    4 * (size_t)n);
+}
+
 /* Begin with iteration `next` of the wire.  False without memory. */
 static inline bool
 job_begin(struct job *j, const struct sums_shape *s, uint32_t next)
 {
 	job_rest(j);
 	if (!job_room(j, s) || !sums_init(&j->a, &j->cf->reduce, s) ||
+	    !job_salt(j) ||
 	    (j->cf->server && !job_async_server_init(&j->ps, s->elements,
-	    s->floats))) {
+	    s->floats, sums_head_bytes(s)))) {
 		job_free(j);
 		return false;
 	}
@@ -370,10 +360,11 @@ static inline void
 job_spread(struct job *j, int64_t t, uint32_t i, uint32_t n)
 {
 	struct sums *a = &j->a;
-	uint64_t round = j->giving ? 0 : outbox_add(j->out, POST_GROUP,
-	    j->self, NULL, SEG_TOS, sums_place(a, t, i), SEG_HEADER_BYTES +
-	    4 * n);
+	uint64_t round;
 
+	job_prove(j, sums_place(a, t, i), t, n);
+	round = j->giving ? 0 : outbox_add(j->out, POST_GROUP, j->self, NULL,
+	    job_tos(j), sums_place(a, t, i), sums_head_bytes(&a->s) + 4 * n);
 	sums_keep(a, t, i, n, round);
 	j->n[JOB_RESULTS]++;
 	job_number(j, t, i);
@@ -410,10 +401,16 @@ job_finish(struct job *j, uint32_t at)
 static inline void
 job_post_up(struct job *j, uint32_t at)
 {
+	const uint32_t head = sums_head_bytes(&j->a.s);
 	struct sums_slot *s = &j->a.slot[at];
+	uint8_t *p = sums_packet(&j->a, at);
 
-	s->posted = outbox_add(j->out, POST_UP, j->self, NULL, SEG_TOS,
-	    sums_packet(&j->a, at), SEG_HEADER_BYTES + 4 * s->n);
+	if (j->proof != NULL && j->up != NULL) {
+		outbox_settle(j->out, s->posted);
+		proofs_put(j->up, p, p + head, 4 * (size_t)s->n);
+	}
+	s->posted = outbox_add(j->out, POST_UP, j->self, NULL, job_tos(j), p,
+	    head + 4 * s->n);
 	j->n[JOB_SENT_UP]++;
 }
 

@@ -20,8 +20,11 @@
 #include "common/iswitch/loss-timer.h"
 #include "common/wire/addr.h"
 #include "common/wire/control.h"
+#include "common/wire/proof.h"
 
 enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
+
+#define MEMBERS_NO_PUSH INT64_MIN
 
 /* Of a server's job: what it takes and what it sends, job-whole-vectors.h. */
 struct member_flow {
@@ -53,6 +56,10 @@ struct member {
 	uint32_t *pushed;	/* of each segment: last iteration + 1 */
 	struct gaps *gaps;	/* owned; NULL: it does not repair */
 	uint64_t added;		/* contributions */
+	uint8_t pass[PROOF_PASS_BYTES];	/* with which it joined */
+	/* out of step: newest push, unwrapped; its epoch before any */
+	int64_t push;
+	uint32_t push_epoch;
 	struct member_flow flow;
 };
 
@@ -151,7 +158,8 @@ members_place(struct members *s, uint8_t type, uint32_t worker)
 	if (!members_room(s))
 		return MEMBERS_NONE;
 	id = s->count++;
-	s->m[id] = (struct member){ .type = type, .worker = worker };
+	s->m[id] = (struct member){ .type = type, .worker = worker,
+	    .push = MEMBERS_NO_PUSH };
 	members_rank(s, id);
 	return id;
 }

@@ -68,6 +68,10 @@ membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 		snprintf(p, room, "its answers are %s; give both the same "
 		    "--key", m->unsigned_ack ? "not signed" : "signed with "
 		    "another key");
+	else if (m->end == MEMBERSHIP_FORM)
+		snprintf(p, room, "it sends data %s proofs; give both the "
+		    "same --auth, and --key or none", m->cf.proves ?
+		    "without" : "with");
 	else if (m->end == MEMBERSHIP_UNANSWERED && m->orphan)
 		snprintf(p, room, "its parent %s has not answered it for %.1f "
 		    "s; start that", m->said, (double)m->cf.give_up_ns / 1e9);

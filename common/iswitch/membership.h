@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/iswitch/proofs.h"
 #include "common/wire/addr.h"
 #include "common/wire/control.h"
 #include "common/wire/seg.h"
@@ -54,6 +55,9 @@ struct membership_conf {
 	bool founds;			/* a job, or is refused */
 	bool any_xid;			/* answers are to another's requests:
 					   a capture's */
+	bool proves;			/* data goes with proofs, both ways */
+	/* keyed with the key file, or NULL: proofs are tokens */
+	const struct hmac_sha256_ctx *key;
 };
 
 /* Where a member stands, for its Join. */
@@ -70,6 +74,7 @@ enum membership_end {
 	MEMBERSHIP_RESET,
 	MEMBERSHIP_REFUSED,		/* with `status` */
 	MEMBERSHIP_KEYED,		/* answers have another key, or none */
+	MEMBERSHIP_FORM,		/* one side proves data, one does not */
 	MEMBERSHIP_UNANSWERED
 };
 
@@ -109,6 +114,7 @@ struct membership {
 	uint16_t h, members;
 	uint32_t job_next, job_elements, job_floats;
 	union addr holder;		/* of our number, if that is TAKEN */
+	struct proofs proofs;		/* if it proves */
 	uint32_t floats, segs;		/* as agreed; 0 before */
 	uint32_t span;			/* segments that have slots; 0: all */
 	uint64_t life_ns;		/* between signs of life */
@@ -280,6 +286,11 @@ membership_answered(struct membership *m, const struct control_ack *a,
 		m->join_ns = now_ns + MEMBERSHIP_OPEN_NS;
 		m->join_wait_ns = MEMBERSHIP_FIRST_NS;
 	}
+	if (a->status == CONTROL_DONE && a->proves != m->cf.proves)
+		return membership_over(m, MEMBERSHIP_FORM);
+	if (a->status == CONTROL_DONE && a->proves)
+		proofs_begin(&m->proofs, m->cf.key, m->cf.job, a->salt,
+		    a->epoch, a->next, !m->joined, m->cf.async);
 	if (a->status == CONTROL_DONE)
 		return membership_enter(m, a);
 	if (a->status == CONTROL_NOT_READY)

@@ -44,6 +44,9 @@ iswitch_program_init(void *state, const void *conf,
 	cf.key = place->key;
 	cf.by = place->by;
 	cf.any_xid = place->replayed;
+	cf.job.credulous = place->replayed;
+	cf.job.key = place->key == NULL ? NULL : &place->key->start;
+	memcpy(cf.job.secret, place->secret, sizeof(cf.job.secret));
 	if (cf.job.child && !place->live)
 		cf.job_limit = 65535u - addr_port(&place->address);
 	iswitch_init(&t->s, &cf, place->xid, env->out);
@@ -159,7 +162,7 @@ iswitch_claim(void *state, struct packet *p)
 	const struct program_place *place = t->env->place;
 
 	if ((p->frame != NULL && p->is == FRAME_OTHER) ||
-	    (tos != SEG_TOS && tos != CONTROL_TOS))
+	    (!seg_is(tos) && tos != CONTROL_TOS))
 		return PROGRAM_REGULAR;
 	if (addr_same(p->to, &place->address) ||
 	    (place->live && p->frame == NULL))	/* a socket's, or to it */
@@ -175,8 +178,8 @@ iswitch_program_take(void *state, struct packet *p, uint64_t now_ns)
 	struct iswitch_state *t = state;
 
 	if (p->way == PACKET_WAY_OWN)
-		iswitch_take_segment(&t->s, p->from, p->payload, p->bytes,
-		    now_ns);
+		iswitch_take_segment(&t->s, p->from, p->tos, p->payload,
+		    p->bytes, now_ns);
 	else if (addr_same(p->from, &t->cf->parent))
 		iswitch_take_parent(&t->s, (uint16_t)(p->way - 1), p->tos,
 		    p->payload, p->bytes, now_ns);
@@ -464,7 +467,7 @@ iswitch_default_port(const void *conf)
 static const struct program iswitch_program = {
 	.name = "iswitch", .about = "sum gradients for the workers of jobs",
 	.port = iswitch_default_port, .tos = SEG_TOS,
-	.trace_address = "10.255.255.1",
+	.trace_address = "10.255.255.1", .proves = true,
 	.conf_bytes = sizeof(struct iswitch_settings), .opts = iswitch_opts,
 	.defaults = iswitch_defaults, .set = iswitch_set,
 	.settle = iswitch_settle, .memory = iswitch_memory,

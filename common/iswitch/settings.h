@@ -240,6 +240,7 @@ iswitch_settle(void *conf, struct program_place *place)
 	struct iswitch_settings *cf = conf;
 	struct iswitch_conf *s = &cf->iswitch;
 	const bool v6 = place->address.sa.sa_family == AF_INET6;
+	const uint32_t less = place->proves ? SEG_PROOF_FLOATS : 0;
 	const char *why = iswitch_settle_job(cf);
 
 	if (why == NULL)
@@ -249,8 +250,9 @@ iswitch_settle(void *conf, struct program_place *place)
 	if (s->job.async && s->job.straggler_ns > 0)
 		return "--straggler does not go with --async, where nobody "
 		    "waits";
-	s->floats = v6 ? SEG_FLOATS_V6 : SEG_FLOATS_V4;
-	s->floats_max = v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4;
+	s->job.proves = place->proves;
+	s->floats = (v6 ? SEG_FLOATS_V6 : SEG_FLOATS_V4) - less;
+	s->floats_max = (v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4) - less;
 	if (cf->floats > s->floats_max)
 		return "--floats: so many do not fit a datagram";
 	if (place->plans != (cf->elements > 0))
@@ -289,7 +291,7 @@ iswitch_memory(const void *conf, struct memory_part *part)
 	s = iswitch_shape_for(cf);
 	job_share(j, 0, &s);
 	vectors = sums_packets(&s) *
-	    (SEG_HEADER_BYTES + 4 * (uint64_t)s.floats);
+	    (sums_head_bytes(&s) + 4 * (uint64_t)s.floats);
 	all = sums_bytes(&j->reduce, &s);
 	part[n++] = (struct memory_part){ .what = "vectors",
 	    .number = s.depth + s.apart, .bytes = vectors };

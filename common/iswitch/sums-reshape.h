@@ -81,6 +81,7 @@ sums_reshape(struct sums *a, const struct sums_shape *s)
 	    s->depth >= a->s.depth && s->words >= a->s.words &&
 	    s->rows >= a->s.rows && s->ways == a->s.ways &&
 	    s->apart == a->s.apart && s->span == a->s.span &&
+	    s->proof == a->s.proof &&
 	    (s->span == 0 || s->segs == a->s.segs));
 	if (!sums_init(&b, &a->reduce, s))
 		return false;

@@ -78,6 +78,7 @@ struct sums_shape {
 	uint32_t rows;		/* contributions kept, if they are kept */
 	/* slots a way, if less than segs: both ways, not apart; or 0 */
 	uint32_t span;
+	uint32_t proof;		/* bytes of a packet's, behind its Seg; or 0 */
 };
 
 struct sums {
@@ -96,14 +97,18 @@ struct sums {
 	struct reduce_count count;
 };
 
+/* Bytes of a packet before its floats. */
+static inline uint32_t
+sums_head_bytes(const struct sums_shape *s)
+{
+	return SEG_HEADER_BYTES + s->proof;
+}
+
 /* Iteration t of the wire, as the one nearest to `near`. */
 static inline int64_t
 sums_unwrap(uint32_t t, int64_t near)
 {
-	uint32_t d = (t - (uint32_t)near) & (SEG_ITERATIONS - 1);
-
-	return near + (d < SEG_ITERATIONS / 2 ? (int64_t)d :
-	    (int64_t)d - SEG_ITERATIONS);
+	return seg_unwrap(t, near);
 }
 
 static inline bool
@@ -152,7 +157,7 @@ sums_packets(const struct sums_shape *s)
 static inline uint64_t
 sums_bytes(const struct reduce *r, const struct sums_shape *s)
 {
-	const uint64_t stride = SEG_HEADER_BYTES + 4 * (uint64_t)s->floats;
+	const uint64_t stride = sums_head_bytes(s) + 4 * (uint64_t)s->floats;
 
 	return sums_slots(s) * (sizeof(struct sums_slot) +
 	    8 * (uint64_t)s->words + sums_work_bytes(r, s)) +
@@ -183,7 +188,7 @@ sums_init(struct sums *a, const struct reduce *r, const struct sums_shape *s)
 		return false;
 	*a = (struct sums){ .s = *s, .reduce = *r, .oldest = SUMS_NONE,
 	    .newest = SUMS_NONE,
-	    .stride = SEG_HEADER_BYTES + 4 * s->floats,
+	    .stride = sums_head_bytes(s) + 4 * s->floats,
 	    .work_stride = sums_work_bytes(r, s) };
 	a->slot = calloc(slots, sizeof(*a->slot));
 	a->bits = calloc(slots * s->words + 1, sizeof(*a->bits));
@@ -332,7 +337,7 @@ sums_kept_at(const struct sums *a, const uint8_t *result)
 static inline uint32_t
 sums_result_bytes(const struct sums *a, const uint8_t *result)
 {
-	return SEG_HEADER_BYTES + 4 * sums_kept_at(a, result)->n;
+	return sums_head_bytes(&a->s) + 4 * sums_kept_at(a, result)->n;
 }
 
 static inline uint64_t *
@@ -464,7 +469,8 @@ sums_add(struct sums *a, uint32_t at, uint32_t member, const uint8_t *vec,
     uint16_t contributions)
 {
 	struct sums_slot *s = &a->slot[at];
-	uint8_t *work = sums_work(a, at), *out = sums_packet(a, at);
+	uint8_t *work = sums_work(a, at);
+	uint8_t *vector = sums_packet(a, at) + sums_head_bytes(&a->s);
 	const size_t table = sums_table_bytes(&a->reduce, a->s.rows);
 
 	assert(s->state == SUMS_FILLING && sums_has_room(a, at));
@@ -474,11 +480,10 @@ sums_add(struct sums *a, uint32_t at, uint32_t member, const uint8_t *vec,
 	if (work != NULL)
 		work += table;
 	if (s->rows == 0)
-		reduce_first(&a->reduce, out + SEG_HEADER_BYTES, work, s->n,
-		    vec, &a->count);
+		reduce_first(&a->reduce, vector, work, s->n, vec, &a->count);
 	else
-		reduce_add(&a->reduce, out + SEG_HEADER_BYTES, work, s->rows,
-		    s->n, vec, &a->count);
+		reduce_add(&a->reduce, vector, work, s->rows, s->n, vec,
+		    &a->count);
 	if (member / 64 < a->s.words)
 		sums_bits(a, at)[member / 64] |= (uint64_t)1 << member % 64;
 	s->rows++;
@@ -527,8 +532,8 @@ sums_finish(struct sums *a, uint32_t at, const uint32_t *order)
 
 	if (work != NULL)
 		work += sums_table_bytes(&a->reduce, a->s.rows);
-	reduce_finish(&a->reduce, out + SEG_HEADER_BYTES, work, s->rows, order,
-	    s->n, s->contributions, &a->count);
+	reduce_finish(&a->reduce, out + sums_head_bytes(&a->s), work, s->rows,
+	    order, s->n, s->contributions, &a->count);
 	seg_put(out, (uint32_t)(s->iteration & (SEG_ITERATIONS - 1)),
 	    s->contributions, sums_index(a, at));
 }

@@ -212,10 +212,10 @@ iswitch_request(struct iswitch *s, const union addr *from,
 
 /* A segment from a member, or from somebody who is none. */
 static inline void
-iswitch_take_segment(struct iswitch *s, const union addr *from,
+iswitch_take_segment(struct iswitch *s, const union addr *from, uint8_t tos,
     const uint8_t *p, size_t len, uint64_t now_ns)
 {
-	struct iswitch_job *j = iswitch_segment(s, from, p, len, now_ns);
+	struct iswitch_job *j = iswitch_segment(s, from, tos, p, len, now_ns);
 
 	if (j != NULL)
 		iswitch_follow(s, j, now_ns);
@@ -352,6 +352,17 @@ iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
 	iswitch_parent_news(s, j, news, now_ns);
 }
 
+/* Has the parent's result the form that it must have, and a good proof? */
+static inline bool
+iswitch_believes_parent(struct iswitch_job *j, uint8_t tos, const uint8_t *p,
+    size_t len)
+{
+	if (!j->up.as.cf.proves)
+		return (tos & 0xfc) == SEG_TOS;
+	return j->j.cf->credulous ||
+	    proofs_good(&j->up.as.proofs, tos, p, len);
+}
+
 /* A datagram from the parent to job's own port. */
 static inline void
 iswitch_take_parent(struct iswitch *s, uint16_t job, uint8_t tos,
@@ -366,8 +377,10 @@ iswitch_take_parent(struct iswitch *s, uint16_t job, uint8_t tos,
 		s->n[ISWITCH_FOREIGN]++;
 	else if (control)
 		iswitch_parent_control(s, j, p, len, now_ns);
-	else if (!seg_parse(p, len, &g))
+	else if (!seg_parse_as(tos, p, len, &g))
 		s->n[ISWITCH_BAD_SEGMENT]++;
+	else if (!iswitch_believes_parent(j, tos, p, len))
+		j->j.n[JOB_BAD_PROOF]++;
 	else
 		iswitch_mend_result(&j->j, &g, job_result(&j->j, &g, now_ns),
 		    now_ns);

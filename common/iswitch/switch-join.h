@@ -127,6 +127,20 @@ iswitch_loses(struct job *j, const struct control_join *join)
 	    iswitch_admits(j, join) && iswitch_misses(j, n);
 }
 
+/* What member m, which is let in, needs for its proofs; t is its next. */
+static inline void
+iswitch_tell_salt(const struct job *j, struct member *m, int64_t t,
+    struct control_ack *a)
+{
+	if (j->proof == NULL)
+		return;
+	a->proves = true;
+	memcpy(a->salt, j->proof->salt, sizeof(a->salt));
+	a->epoch = job_epoch(t);
+	if (m->push == MEMBERS_NO_PUSH)
+		m->push_epoch = a->epoch;
+}
+
 /* The Ack's fields that tell the job's values. */
 static inline void
 iswitch_values(const struct iswitch *s, const struct job *j, uint32_t id,
@@ -149,6 +163,9 @@ iswitch_values(const struct iswitch *s, const struct job *j, uint32_t id,
 		    job_async_server_member(&j->ps, id)->round + 1 :
 		    j->cf->async ? j->newest + 1 :
 		    j->members.m[id].from) & (SEG_ITERATIONS - 1));
+		iswitch_tell_salt(j, &j->members.m[id], j->cf->server ?
+		    job_async_server_member(&j->ps, id)->round + 1 :
+		    j->cf->async ? j->newest + 1 : j->members.m[id].from, a);
 	} else if (job_has_memory(j)) {	/* refused: where the job is */
 		a->next = (uint32_t)(iswitch_next(j) & (SEG_ITERATIONS - 1));
 	}
@@ -165,10 +182,12 @@ iswitch_want_parent(struct iswitch *s, struct iswitch_job *j, bool founds,
 	    .founds = founds,
 	    .floats = (uint16_t)j->j.a.s.floats,
 	    .floats_max = (uint16_t)j->j.a.s.floats,
-	    .give_up_ns = MEMBERSHIP_NEVER, .any_xid = s->cf.any_xid };
+	    .give_up_ns = MEMBERSHIP_NEVER, .any_xid = s->cf.any_xid,
+	    .proves = s->cf.job.proves, .key = s->cf.job.key };
 
 	j->up.wanted = true;
 	membership_init(&j->up.as, &cf, now_ns);
+	j->j.up = &j->up.as.proofs;
 }
 
 /* What j has to say to the parent now. */
@@ -228,6 +247,7 @@ iswitch_enter(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 	m->alive = false;
 	m->joined_ns = now_ns;
 	m->at = *from;
+	m->push = MEMBERS_NO_PUSH;
 	m->cluster = join->cluster;
 	m->since = sums_unwrap(join->next, o->newest) - join->again;
 	m->gives = join->gives;

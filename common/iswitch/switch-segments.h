@@ -43,10 +43,38 @@ iswitch_imply(struct iswitch *s, const union addr *from, const struct seg *g)
 	return iswitch_who(s, from);
 }
 
+/*
+ * Has the segment g, of len bytes at p, the form that member m must send, and
+ * a proof that it is m's, of now?
+ */
+static inline bool
+iswitch_believes(struct job *j, struct member *m, uint8_t tos,
+    const struct seg *g, const uint8_t *p, size_t len)
+{
+	const bool pushes = j->cf->async;
+	uint32_t epoch = m->push_epoch;
+	int64_t t;
+
+	if (!j->cf->proves || j->cf->credulous)
+		return (tos & 0xfc) == job_tos(j);
+	if ((tos & 0xfc) != SEG_PROVED_TOS)
+		return false;
+	t = !pushes ? sums_unwrap(g->iteration, j->newest) :
+	    m->push == MEMBERS_NO_PUSH ? (int64_t)epoch << 24 | g->iteration :
+	    seg_unwrap(g->iteration, m->push);
+	epoch = pushes ? (uint32_t)(t >> 24) : job_epoch(t);
+	if (!proof_segment_good(j->proof, proof_head(PROOF_UP, j->id, epoch,
+	    m->pass), p, len))
+		return false;
+	if (pushes && t > m->push)
+		m->push = t;
+	return true;
+}
+
 /* A segment from a member, or from somebody who is none: its job, or NULL. */
 static inline struct iswitch_job *
-iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
-    size_t len, uint64_t now_ns)
+iswitch_segment(struct iswitch *s, const union addr *from, uint8_t tos,
+    const uint8_t *p, size_t len, uint64_t now_ns)
 {
 	const struct iswitch_ref *who = iswitch_who(s, from);
 	struct iswitch_asking asking;
@@ -56,7 +84,7 @@ iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
 	bool gone;
 	struct job *j;
 
-	if (!seg_parse(p, len, &g)) {
+	if (!seg_parse_as(tos, p, len, &g)) {
 		s->n[ISWITCH_BAD_SEGMENT]++;
 		return NULL;
 	}
@@ -75,6 +103,11 @@ iswitch_segment(struct iswitch *s, const union addr *from, const uint8_t *p,
 		return NULL;
 	}
 	j = &s->job[who->job]->j;
+	if (!iswitch_believes(j, &j->members.m[who->member], tos, &g, p,
+	    len)) {
+		j->n[JOB_BAD_PROOF]++;
+		return NULL;
+	}
 	j->members.m[who->member].heard_ns = now_ns;
 	j->members.m[who->member].alive = true;
 	if (j->halted) {

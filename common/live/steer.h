@@ -157,13 +157,14 @@ steer_match(struct ebpf_code *c, int map, bool passing, bool marked,
 	if (marked) {
 		good[1] = ebpf_if(c, EBPF_JEQ, STEER_TOS, SEG_TOS);
 		good[2] = ebpf_if(c, EBPF_JEQ, STEER_TOS, UPDATE_TOS);
+		good[3] = ebpf_if(c, EBPF_JEQ, STEER_TOS, SEG_PROVED_TOS);
 		ebpf_leave(c, ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
 	}
 	ebpf_here(c, other[0]);
 	ebpf_here(c, other[1]);
 	ebpf_leave(c, passing ? ebpf_if(c, EBPF_JNE, STEER_TOS, UPDATE_TOS) :
 	    ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
-	for (int i = 0; i < (marked ? 3 : 1); i++)
+	for (int i = 0; i < (marked ? 4 : 1); i++)
 		ebpf_here(c, good[i]);
 	steer_alive(c);
 	ebpf_set(c, 0, take);

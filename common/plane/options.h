@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "common/base/files.h"
 #include "common/base/launcher.h"
@@ -22,6 +23,7 @@
 #include "common/capture/rotate.h"
 #include "common/plane/plane.h"
 #include "common/wire/mac.h"
+#include "common/wire/proof.h"
 
 enum plane_option {
 	PLANE_SLOTS = OPT_LONG + 200, PLANE_RATE, PLANE_QUEUE, PLANE_PORT,
@@ -30,7 +32,7 @@ enum plane_option {
 	PLANE_MEMORY, PLANE_DRY_RUN, PLANE_REPORT, PLANE_LISTEN,
 	PLANE_WRITE_IN, PLANE_DURATION, PLANE_PORT_FILE, PLANE_NO_OFFLOAD,
 	PLANE_JSON, PLANE_ROTATE, PLANE_ALLOW, PLANE_FRAME_TIME,
-	PLANE_MERGE_TIME, PLANE_OPTIONS_END
+	PLANE_MERGE_TIME, PLANE_AUTH, PLANE_OPTIONS_END
 };
 
 enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
@@ -73,6 +75,8 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 
 #define PLANE_OPTIONS_ALL \
 	{ PLANE_KEY, "key", "FILE", "control messages need this key" }, \
+	{ PLANE_AUTH, "auth", "WHAT", \
+	    "prove none, control or all (with a key)" }, \
 	{ PLANE_ALLOW, "allow", "LIST", \
 	    "take packets of these networks alone" }, \
 	{ PLANE_MEMORY, "memory", "SIZE", "take no more than that" }, \
@@ -101,6 +105,7 @@ struct plane_options {
 	struct rotate rotate;		/* of captures */
 	bool json, quiet, verbose, dry_run, no_offload;
 	const char *key_path;
+	enum proof_auth auth;
 	struct files files;		/* all of the tool's */
 	FILE *json_to;			/* where --json goes; NULL without */
 };
@@ -117,7 +122,8 @@ plane_options_init(struct plane_options *o, const struct program *const *all,
 	size_t n = 0, k;
 
 	*o = (struct plane_options){ .programs = all, .table = table,
-	    .duration_ns = UINT64_MAX, .impair = { .rng = rng_seed(1) },
+	    .duration_ns = UINT64_MAX,
+	    .auth = PROOF_AUTH_UNSAID, .impair = { .rng = rng_seed(1) },
 	    .plane = { .program = all[0] } };
 	o->plane.ports.all = (struct port_conf){ .threshold = NAN,
 	    .active_window_ns = 1000000000 };
@@ -224,6 +230,9 @@ plane_options_other(struct plane_options *o, int ch, const char *arg)
 	case PLANE_KEY:
 		mac_load_or_exit(&o->key, arg);
 		o->key_path = arg;
+		break;
+	case PLANE_AUTH:
+		opt_check("proofs", arg, proof_auth_parse(arg, &o->auth));
 		break;
 	case PLANE_ALLOW:
 		opt_check("networks", arg, networks_parse(&o->plane.allow,
@@ -402,6 +411,28 @@ plane_options_settle_files(struct plane_options *o, bool live)
 	files_done(f);
 }
 
+/* What is proved, and the secret that salts are made of. */
+static inline void
+plane_options_settle_auth(struct plane_options *o, bool live)
+{
+	struct program_place *place = &o->plane.place;
+	const bool able = o->plane.program->proves;
+	const char *why;
+
+	if (o->auth == PROOF_AUTH_ALL && !able)
+		errx(2, "--auth all does not go with program %s: its data "
+		    "has no proofs", o->plane.program->name);
+	if (o->auth == PROOF_AUTH_UNSAID && o->key.set && !able)
+		o->auth = PROOF_AUTH_CONTROL;
+	why = proof_auth_settle(&o->auth, o->key.set);
+	if (why != NULL)
+		errx(2, "%s", why);
+	place->proves = o->auth == PROOF_AUTH_ALL;
+	if (live && place->proves && getrandom(place->secret,
+	    sizeof(place->secret), 0) != sizeof(place->secret))
+		err(1, "getrandom");
+}
+
 /*
  * After the last option, and after the tool's own files were added to
  * o->files.  live: it serves on sockets, else it reads traces.
@@ -438,6 +469,7 @@ plane_options_settle(struct plane_options *o, bool live)
 	place->live = live;
 	place->replayed = !live;
 	place->key = o->key.set ? &o->key : NULL;
+	plane_options_settle_auth(o, live);
 	place->memory_bytes = o->memory_bytes;
 	place->plans = o->dry_run;
 	place->xid = 1;

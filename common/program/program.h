@@ -52,6 +52,8 @@ struct program_place {
 	const struct mac_key *key;	/* of control messages; NULL: none */
 	struct keymap_number by;	/* of maps that strangers fill */
 	bool quotas;		/* of addresses: quota.h */
+	bool proves;			/* data goes with proofs: --auth all */
+	uint8_t secret[32];		/* drawn at the start, if live */
 	uint64_t memory_bytes;	/* for what it makes later; 0: no limit */
 	bool plans;		/* a dry run: say what memory is needed */
 };
@@ -115,6 +117,7 @@ struct program {
 	uint32_t slots;		/* 0: as many as it takes */
 	bool merges;		/* their queues are Olaf's */
 	bool beside;		/* what it posts waits for no link */
+	bool proves;		/* its data can have proofs: --auth all */
 
 	/* settings: a block of so many bytes, and its options by name */
 	size_t conf_bytes;

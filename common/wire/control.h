@@ -103,6 +103,9 @@ struct control_ack {
 	bool async;			/* the job is asynchronous */
 	bool repairs;			/* by Probe, STATE and NACK */
 	uint32_t span;			/* segments with slots; 0: all */
+	bool proves;			/* data too; and then, if DONE: */
+	uint8_t salt[16];		/* of its proofs */
+	uint32_t epoch;			/* of next: proof.h */
 	uint16_t holder_port;		/* TAKEN: who has the number */
 	uint8_t holder[16];		/* IPv6, or IPv4 within it */
 	/* of SetH h is the former one; of FBcast: */
@@ -300,6 +303,35 @@ control_get_scope(const struct control *c, uint64_t *scope)
 	*scope = c->body_bytes > 2 ? c->body[2] : CONTROL_SCOPE_JOB;
 }
 
+/* How a Join went, behind its numbers: bits, and what they say follows. */
+static inline void
+control_get_joined(struct bytes *w, struct control_ack *a)
+{
+	const uint8_t bits = w->left > 0 ? bytes_u8(w) : 0;
+
+	a->whole = (bits & 1) != 0;
+	a->closed = (bits & 2) != 0;
+	a->repairs = (bits & 4) != 0;
+	a->async = (bits & 8) != 0;
+	a->proves = (bits & 32) != 0;
+	if (a->status == CONTROL_TAKEN) {
+		a->holder_port = bytes_u16(w);
+		for (int i = 0; i < 16; i++)
+			a->holder[i] = bytes_u8(w);
+	} else if (a->status != CONTROL_DONE && w->left > 0) {
+		a->text = w->p;
+		a->text_bytes = w->left;
+	}
+	if (a->status != CONTROL_DONE)
+		return;
+	if ((bits & 16) != 0)
+		a->span = bytes_u32(w);
+	for (int i = 0; a->proves && i < 16; i++)
+		a->salt[i] = bytes_u8(w);
+	if (a->proves)
+		a->epoch = bytes_u32(w);
+}
+
 /* The body of an Ack; false if it is too short for what it answers. */
 static inline bool
 control_get_ack(const struct control *c, struct control_ack *a)
@@ -317,23 +349,7 @@ control_get_ack(const struct control *c, struct control_ack *a)
 		a->floats = bytes_u16(&w);
 		a->elements = bytes_u32(&w);
 		a->timeout_s = bytes_u16(&w);
-		a->whole = w.left > 0 && (*w.p & 1) != 0;
-		a->closed = w.left > 0 && (*w.p & 2) != 0;
-		a->repairs = w.left > 0 && (*w.p & 4) != 0;
-		a->async = w.left > 0 && (*w.p & 8) != 0;
-		if (a->status == CONTROL_TAKEN) {
-			bytes_u8(&w);
-			a->holder_port = bytes_u16(&w);
-			for (int i = 0; i < 16; i++)
-				a->holder[i] = bytes_u8(&w);
-		} else if (a->status == CONTROL_DONE && w.left > 0 &&
-		    (*w.p & 16) != 0) {
-			bytes_u8(&w);
-			a->span = bytes_u32(&w);
-		} else if (a->status != CONTROL_DONE && w.left > 1) {
-			a->text = w.p + 1;
-			a->text_bytes = w.left - 1;
-		}
+		control_get_joined(&w, a);
 		break;
 	case CONTROL_SETH: a->h = bytes_u16(&w); break;
 	case CONTROL_FBCAST: a->contributions = bytes_u16(&w); break;
@@ -363,12 +379,34 @@ control_put_text(uint8_t *p, const struct control_ack *a)
 	return p + a->text_bytes;
 }
 
+/* The bits of a Join's Ack, if there are any, and what follows; the end. */
+static inline uint8_t *
+control_put_joined(uint8_t *p, const struct control_ack *a)
+{
+	const bool done = a->status == CONTROL_DONE;
+	const bool spans = done && a->span != 0, proves = done && a->proves;
+
+	if (a->whole || a->closed || a->async || a->repairs || spans ||
+	    proves || a->status == CONTROL_TAKEN || a->text_bytes > 0)
+		*p++ = (uint8_t)(a->whole | a->closed << 1 | a->repairs << 2 |
+		    a->async << 3 | spans << 4 | proves << 5);
+	if (spans)
+		p = bytes_put(p, a->span, 4);
+	if (proves) {
+		memcpy(p, a->salt, 16);
+		p = bytes_put(p + 16, a->epoch, 4);
+	}
+	if (a->status != CONTROL_TAKEN)
+		return control_put_text(p, a);
+	p = bytes_put(p, a->holder_port, 2);
+	memcpy(p, a->holder, 16);
+	return p + 16;
+}
+
 /* Write it at p, which has room for CONTROL_MAX_BYTES - 32; the end. */
 static inline uint8_t *
 control_put_ack(uint8_t *p, const struct control_ack *a)
 {
-	bool spans;
-
 	*p++ = a->action;
 	*p++ = a->status;
 	switch (a->action) {
@@ -380,18 +418,7 @@ control_put_ack(uint8_t *p, const struct control_ack *a)
 		p = bytes_put(p, a->floats, 2);
 		p = bytes_put(p, a->elements, 4);
 		p = bytes_put(p, a->timeout_s, 2);
-		spans = a->span != 0 && a->status == CONTROL_DONE;
-		if (a->whole || a->closed || a->async || a->repairs || spans ||
-		    a->status == CONTROL_TAKEN || a->text_bytes > 0)
-			*p++ = (uint8_t)(a->whole | a->closed << 1 |
-			    a->repairs << 2 | a->async << 3 | spans << 4);
-		if (spans)
-			return bytes_put(p, a->span, 4);
-		if (a->status != CONTROL_TAKEN)
-			return control_put_text(p, a);
-		p = bytes_put(p, a->holder_port, 2);
-		memcpy(p, a->holder, 16);
-		return p + 16;
+		return control_put_joined(p, a);
 	case CONTROL_SETH: return bytes_put(p, a->h, 2);
 	case CONTROL_FBCAST: return bytes_put(p, a->contributions, 2);
 	case CONTROL_HELP:

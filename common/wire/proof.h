@@ -27,7 +27,6 @@
 #include <nettle/memops.h>
 
 #include "common/base/bytes.h"
-#include "common/wire/mac.h"
 
 enum {
 	PROOF_BYTES = 8,
@@ -42,6 +41,42 @@ enum {
 };
 
 enum proof_way { PROOF_UP = 1, PROOF_DOWN };
+
+/* What has to be proved: --auth. */
+enum proof_auth {
+	PROOF_AUTH_NONE,	/* nothing */
+	PROOF_AUTH_CONTROL,	/* control messages are sealed */
+	PROOF_AUTH_ALL,		/* and data is proved */
+	PROOF_AUTH_UNSAID	/* what follows from the key */
+};
+
+/* A word of --auth; NULL, or what is wrong with it. */
+static inline const char *
+proof_auth_parse(const char *word, enum proof_auth *auth)
+{
+	static const char *const words[] = { "none", "control", "all" };
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strcmp(word, words[i]) == 0) {
+			*auth = (enum proof_auth)i;
+			return NULL;
+		}
+	}
+	return "one of none, control, all";
+}
+
+/* What it comes to with a key, or without.  NULL, or what is wrong. */
+static inline const char *
+proof_auth_settle(enum proof_auth *auth, bool keyed)
+{
+	if (*auth == PROOF_AUTH_UNSAID)
+		*auth = keyed ? PROOF_AUTH_ALL : PROOF_AUTH_NONE;
+	if (*auth == PROOF_AUTH_NONE && keyed)
+		return "--auth none does not go with --key";
+	if (*auth == PROOF_AUTH_CONTROL && !keyed)
+		return "--auth control goes with --key";
+	return NULL;
+}
 
 /* What proves the data of one job, or of one server. */
 struct proof_key {
@@ -66,9 +101,12 @@ proof_mask(const void *mask, size_t len, uint8_t *to, const uint8_t *from)
 	memcpy(to, mask, len);
 }
 
-/* Derive k from the key file's `key` (NULL or not set: tokens) and a salt. */
+/*
+ * Derive k from a salt and the key file, that `key` is keyed with and nothing
+ * hashed yet; NULL: proofs are tokens.
+ */
 static inline void
-proof_key_set(struct proof_key *k, const struct mac_key *key,
+proof_key_set(struct proof_key *k, const struct hmac_sha256_ctx *key,
     const uint8_t salt[PROOF_SALT_BYTES])
 {
 	static const uint8_t label[16] = "innet 1 data", nonce[GCM_IV_SIZE];
@@ -76,11 +114,11 @@ proof_key_set(struct proof_key *k, const struct mac_key *key,
 	struct hmac_sha256_ctx h;
 	struct aes128_ctx k1;
 
-	*k = (struct proof_key){ .keyed = key != NULL && key->set };
+	*k = (struct proof_key){ .keyed = key != NULL };
 	memcpy(k->salt, salt, PROOF_SALT_BYTES);
 	if (!k->keyed)
 		return;
-	h = key->start;
+	h = *key;
 	hmac_sha256_update(&h, sizeof(label), label);
 	hmac_sha256_update(&h, PROOF_SALT_BYTES, salt);
 	hmac_sha256_digest(&h, sizeof(kk), kk);

@@ -21,6 +21,9 @@
 enum {
 	SEG_HEADER_BYTES = 8,
 	SEG_TOS = 0x1c,			/* DSCP 7 */
+	SEG_PROVED_TOS = 0x3c,		/* DSCP 15: Seg, proof, vector */
+	SEG_PROOF_BYTES = 8,
+	SEG_PROOF_FLOATS = 2,		/* fewer fit beside a proof */
 	SEG_FLOATS_V4 = 366,		/* in 1,500 bytes */
 	SEG_FLOATS_V6 = 361,
 	SEG_FLOATS_MAX_V4 = 16374,	/* where only loopback is crossed */
@@ -91,6 +94,43 @@ seg_parse(const uint8_t *p, size_t len, struct seg *s)
 	s->vec = p + SEG_HEADER_BYTES;
 	s->n = (uint32_t)(len - SEG_HEADER_BYTES) / 4;
 	return true;
+}
+
+/* Is that the ToS, without its ECN bits, of a segment of either form? */
+static inline bool
+seg_is(uint8_t tos)
+{
+	return tos == SEG_TOS || tos == SEG_PROVED_TOS;
+}
+
+/* Bytes before the vector of a segment whose ToS is that of one. */
+static inline uint32_t
+seg_head_bytes(uint8_t tos)
+{
+	return SEG_HEADER_BYTES + ((tos & 0xfc) == SEG_PROVED_TOS ?
+	    SEG_PROOF_BYTES : 0);
+}
+
+/* Read one of either form, by its ToS; its proof is not judged (proof.h). */
+static inline bool
+seg_parse_as(uint8_t tos, const uint8_t *p, size_t len, struct seg *s)
+{
+	const uint32_t proof = seg_head_bytes(tos) - SEG_HEADER_BYTES;
+
+	if (len < proof || !seg_parse(p, len - proof, s))
+		return false;
+	s->vec += proof;
+	return true;
+}
+
+/* Iteration t of the wire, as the one nearest to `near`. */
+static inline int64_t
+seg_unwrap(uint32_t t, int64_t near)
+{
+	uint32_t d = (t - (uint32_t)near) & (SEG_ITERATIONS - 1);
+
+	return near + (d < SEG_ITERATIONS / 2 ? (int64_t)d :
+	    (int64_t)d - SEG_ITERATIONS);
 }
 
 /* Segments of a vector of so many elements, floats a segment. */

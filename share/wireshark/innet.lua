@@ -13,7 +13,7 @@ local control = Proto("innet.control", "innet control message (iSwitch)")
 local dlp = Proto("innet.dlp", "Distributed Learning Protocol")
 
 local UPDATE_BYTES, STATUS_BYTES = 32, 8
-local SEGMENT_BYTES = 8
+local SEGMENT_BYTES, PROOF_BYTES = 8, 8
 local CONTROL_BYTES, MAC_BYTES = 8, 16
 local PROBE_BYTES, STATE_BYTES = 30, 24
 local DLP_BYTES = 30
@@ -98,11 +98,12 @@ local sf = fields(segment, {
 	{ "iteration", "uint24", "Iteration" },
 	{ "contributions", "uint16", "Contributions" },
 	{ "index", "uint24", "Index" },
+	{ "proof", "bytes", "Proof" },
 	{ "floats", "uint32", "Elements in this packet" },
 	{ "vector", "bytes", "Vector" },
 })
 local se = notes(segment, {
-	bad_length = "Not 8 bytes and 4 for each of at least one element",
+	bad_length = "Not 8 bytes, or 16, and 4 for each of some elements",
 	nonfinite = "An element is infinite or not a number",
 	snaplen = "Cut by the capture",
 })
@@ -326,9 +327,10 @@ local function dissect_update(tvb, pinfo, root)
 	dissect_range(tvb, tree, head, tvb(28, 4):uint(), following)
 end
 
-local function dissect_segment(tvb, pinfo, root)
+local function dissect_segment(tvb, pinfo, root, proof)
 	local tree = root:add(segment, tvb())
-	local bytes = tvb:len() - SEGMENT_BYTES
+	local head = SEGMENT_BYTES + (proof or 0)
+	local bytes = tvb:len() - head
 	if bytes < 0 then
 		headline(tree, pinfo, "INNET", "segment, cut short")
 		note_length(tree, tvb, se, "bad_length")
@@ -340,13 +342,16 @@ local function dissect_segment(tvb, pinfo, root)
 	tree:add(sf.iteration, tvb(0, 3))
 	tree:add(sf.contributions, tvb(3, 2))
 	tree:add(sf.index, tvb(5, 3))
+	if proof then
+		tree:add(sf.proof, tvb(SEGMENT_BYTES, proof))
+	end
 	if bytes == 0 or bytes % 4 ~= 0 or tvb:len() < tvb:reported_len() then
 		note_length(tree, tvb, se, "bad_length")
 		return
 	end
 	local n = bytes / 4
-	tree:add(sf.floats, tvb(SEGMENT_BYTES), n):set_generated()
-	if nonfinite(add_vector(tree, sf.vector, tvb, SEGMENT_BYTES, n)) then
+	tree:add(sf.floats, tvb(head), n):set_generated()
+	if nonfinite(add_vector(tree, sf.vector, tvb, head, n)) then
 		tree:add_proto_expert_info(se.nonfinite)
 	end
 end
@@ -666,6 +671,9 @@ local by_dscp = {
 	[3] = dissect_control,
 	[7] = dissect_segment,
 	[11] = dissect_update,
+	[15] = function(tvb, pinfo, root)
+		dissect_segment(tvb, pinfo, root, PROOF_BYTES)
+	end,
 }
 local dscp4 = Field.new("ip.dsfield.dscp")
 local dscp6 = Field.new("ipv6.tclass.dscp")

@@ -40,7 +40,7 @@ rig_deliver(void *ctx, const struct post *p)
 	}
 }
 
-static void
+static inline void
 rig_open(const struct job_conf *j, uint64_t memory)
 {
 	const struct iswitch_conf cf = { .job = *j, .floats = 4,
@@ -132,7 +132,7 @@ rig_say(uint16_t port, uint8_t action, uint64_t v, size_t bytes,
 }
 
 /* A segment of n floats, all v, from port 1000 + w. */
-static void
+static inline void
 rig_segment(uint32_t w, uint32_t t, uint32_t i, uint32_t n, float v)
 {
 	const union addr from = rig_addr((uint16_t)(1000 + w));

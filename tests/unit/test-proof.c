@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/wire/mac.h"
 #include "common/wire/proof.h"
 #include "tests/unit/tap.h"
 
@@ -55,7 +56,7 @@ load(void)
 	    p = vector("pass-192.0.2.1-4660");
 
 	mac_key_set(&file_key, k.b, k.n);
-	proof_key_set(&key, &file_key, salt.b);
+	proof_key_set(&key, &file_key.start, salt.b);
 	memcpy(pass, p.b, sizeof(pass));
 	ok(salt.n == PROOF_SALT_BYTES && p.n == 24, "the vectors are there");
 }
@@ -146,7 +147,7 @@ elsewhere(void)
 		passed += proof_segment_good(&key, other[i], v.b, v.n);
 	ok(passed == 0, "a proof is good in one direction, job and epoch, and "
 	    "of one member");
-	proof_key_set(&fresh, &file_key, salt);
+	proof_key_set(&fresh, &file_key.start, salt);
 	ok(!proof_segment_good(&fresh, proof_head(PROOF_UP, 1, 0, pass), v.b,
 	    v.n), "nor under another salt: yesterday's run");
 }

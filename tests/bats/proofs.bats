@@ -1,0 +1,92 @@
+# Proofs of data: --auth all, which --key implies, live and in captures.
+load common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	pids=''
+	printf 'sixteen bytes and more' >key
+	printf 'another key of sixteen bytes' >other
+}
+
+# worker N AT [OPTION...]: 12 iterations of 4 kB
+worker() {
+	innet-worker -p iswitch --worker "$1" --switch "$2" --synthetic 4kB \
+		--interval 0 -c 12 --json "${@:3}" >"w$1.json" 2>"w$1.err" 3>&-
+}
+
+# workers N AT...: worker K of N at the K-th address in turn, with $with
+workers() {
+	local n=$1 at=("${@:2}") k w=''
+	for ((k = 0; k < n; k++)); do
+		worker $k "${at[k % ${#at[@]}]}" --check "$n" $with & w="$w $!"
+	done
+	for k in $w; do wait "$k"; done
+}
+
+bad() { jq '[.. | .bad_proof? // empty] | add // 0' "$@" | paste -sd+ | bc; }
+
+@test "keyed, two racks below a root: sums are exact, every proof is good" {
+	serve root innet-switch -q -p iswitch -H 2 --key key --report root.json
+	serve a innet-switch -q -p iswitch -H 2 --key key --parent "$root" --number 1 --report a.json
+	serve b innet-switch -q -p iswitch -H 2 --key key --parent "$root" --number 2 --report b.json
+	with='--key key' workers 4 "$a" "$b"
+	for s in a b root; do finish $s; done
+	[ "$(jq -s 'map(.iterations) | unique == [12]' w?.json)" = true ]
+	[ "$(bad root.json a.json b.json w?.json)" -eq 0 ]
+}
+
+@test "forms that differ are refused, and it is said" {
+	serve all innet-switch -q -p iswitch -H 1 --key key
+	serve few innet-switch -q -p iswitch -H 1 --key key --auth control
+	run -1 worker 0 "$all" --key key --auth control
+	[[ $(cat w0.err) == *"it sends data with proofs; give both the same --auth, and --key or none"* ]]
+	run -1 worker 0 "$few" --key key
+	[[ $(cat w0.err) == *"it sends data without proofs; give both the same --auth, and --key or none"* ]]
+	worker 0 "$few" --key key --auth control --check 1
+}
+
+@test "tokens without a key, and misuse of --auth" {
+	serve at innet-switch -q -p iswitch -H 2 --auth all --report sw.json
+	with='--auth all' workers 2 "$at"
+	finish at
+	[ "$(bad sw.json w?.json)" -eq 0 ]
+	run -2 innet-worker -p iswitch --worker 0 --switch :1 --synthetic 4B --auth control
+	[[ $output == *"--auth control goes with --key"* ]]
+	run -2 innet-worker -p iswitch --worker 0 --switch :1 --synthetic 4B --key key --auth none
+	[[ $output == *"--auth none does not go with --key"* ]]
+	run -2 innet-switch --auth all --listen 127.0.0.1:0
+	[[ $output == *"--auth all does not go with program olaf: its data has no proofs"* ]]
+	run -2 innet-switch -p iswitch --auth some --listen 127.0.0.1:0
+}
+
+@test "out of step, and with servers of whole vectors, proofs are good too" {
+	serve async innet-switch -q -p iswitch --async -H 2 --key key --report s.json
+	serve sums innet-ps -q -p iswitch -H 2 --key key --report p.json
+	serve each innet-ps -q -p iswitch --async -H 2 --key key --report q.json
+	worker 0 "$async" --async --key key & worker 1 "$async" --async --key key
+	wait $!
+	with='--key key' workers 2 "$sums"
+	worker 2 "$each" --async --key key & worker 3 "$each" --async --key key
+	wait $!
+	for s in async sums each; do finish $s; done
+	[ "$(bad s.json p.json q.json w?.json)" -eq 0 ]
+	jq -es 'all(.[].jobs["1"].counters; .added >= 24 and .bad_proof == 0)' s.json p.json q.json
+}
+
+@test "what is lost is mended with proofs as without" {
+	serve at innet-switch -q -p iswitch -H 2 --key key --impair loss=0.05 --seed 3 --report sw.json
+	with='--key key --impair loss=0.05' workers 2 "$at"
+	finish at
+	[ "$(bad sw.json w?.json)" -eq 0 ]
+	jq -e '.jobs["1"].counters | .added == 12 * 2 * 3' sw.json
+}
+
+@test "a capture of a keyed job is measured without the key, and summed again" {
+	serve at innet-switch -q -p iswitch -H 2 --key key -w live.pcap --write-in in.pcap
+	with='--key key' workers 2 "$at"
+	finish at
+	innet-aom -p iswitch -r live.pcap --json >aom.json
+	[ "$(jq -s 'map(select(.iterations == 12)) | length > 0' aom.json)" = true ]
+	innet-switch -q -p iswitch -H 2 --key key --listen "$at" -r in.pcap -w again.pcap --report again.json
+	jq -e '.jobs["1"].counters | .added == 72 and .results == 36 and .bad_proof == 0' again.json
+}

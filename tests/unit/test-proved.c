@@ -1,0 +1,271 @@
+/*
+ * An aggregation switch that wants proofs of data: what is forged, changed,
+ * swapped, of another run, form, direction, job or time is dropped and counted
+ * bad_proof, is not answered and refreshes nobody; the sums are exact.
+ */
+#include <math.h>
+
+#include "common/wire/mac.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/tap.h"
+
+enum { FLOATS = 4, SEGMENTS = 64, BYTES = 16 + 4 * FLOATS };
+
+static struct mac_key file_key;
+static struct proofs member[2];
+static uint8_t salt[PROOF_SALT_BYTES];
+
+/* Let member w in, with a pass of its own; what its Ack told. */
+static void
+join(uint32_t w, uint32_t next)
+{
+	struct control_ack a;
+
+	rig_join_as((uint16_t)(1000 + w), (struct control_join){
+	    .type = CONTROL_WORKER, .worker = w, .elements = FLOATS * SEGMENTS,
+	    .next = next, .async = rig.cf.job.async }, &a);
+	memcpy(salt, a.salt, sizeof(salt));
+	proofs_begin(&member[w], rig.cf.job.key, 1, a.salt, a.epoch, a.next,
+	    true, rig.cf.job.async);
+	memset(member[w].pass, (int)w + 1, sizeof(member[w].pass));
+	memcpy(rig.job[0]->j.members.m[w].pass, member[w].pass,
+	    sizeof(member[w].pass));
+}
+
+/* A switch for two, which have joined, keyed or not. */
+static void
+begin(bool keyed, bool async, uint32_t next)
+{
+	struct iswitch_conf cf = { .job = rig_conf(2), .floats = FLOATS,
+	    .floats_max = 364 };
+
+	cf.job.proves = true;
+	cf.job.async = async;
+	mac_key_set(&file_key, "a key of sixteen bytes", 22);
+	memset(member, 0, sizeof(member));
+	rigged_open(&rig_plane, &cf, 1, rig_deliver, NULL);
+	rig.cf.job.key = keyed ? &file_key.start : NULL;
+	join(0, next);
+	join(1, next);
+}
+
+/* Segment i of iteration t from member w, all v, proved. */
+static void
+make(uint32_t w, uint32_t t, uint32_t i, float v, uint8_t m[BYTES])
+{
+	uint8_t *vec = m + 16;
+
+	seg_put(m, t, 1, i);
+	for (uint32_t k = 0; k < FLOATS; k++)
+		vec_set(vec, k, v);
+	proofs_put(&member[w], m, vec, 4 * FLOATS);
+}
+
+static void
+give(uint32_t w, uint8_t tos, const uint8_t *m, size_t len)
+{
+	const union addr from = rig_addr((uint16_t)(1000 + w));
+
+	rig_n = 0;
+	rigged_take(&rig_plane, &from, tos, m, len, rig_now);
+	rig_flush();
+}
+
+/* Was it dropped, counted, and not answered? */
+static bool
+dropped(uint32_t w, uint8_t tos, const uint8_t *m, size_t len)
+{
+	const uint64_t bad = rig_count(JOB_BAD_PROOF),
+	    segments = rig_count(JOB_SEGMENTS);
+
+	give(w, tos, m, len);
+	return rig_n == 0 && rig_count(JOB_BAD_PROOF) == bad + 1 &&
+	    rig_count(JOB_SEGMENTS) == segments;
+}
+
+/* The result that was sent to all: its first float if member w believes it. */
+static float
+result(uint32_t w)
+{
+	const struct rig_sent *s = &rig_out[0];
+	struct seg g;
+
+	if (rig_n != 1 || !seg_parse_as(s->tos, s->bytes, s->len, &g) ||
+	    !proofs_good(&member[w], s->tos, s->bytes, s->len))
+		return NAN;
+	return vec_get(g.vec, 0);
+}
+
+static void
+honest(void)
+{
+	uint8_t m[BYTES], first[BYTES];
+
+	begin(true, false, 5);
+	make(0, 5, 3, 1, m);
+	give(0, SEG_PROVED_TOS, m, BYTES);
+	ok(rig_n == 0 && rig_count(JOB_ADDED) == 1,
+	    "a segment with a good proof is added");
+	make(1, 5, 3, 2, m);
+	give(1, SEG_PROVED_TOS, m, BYTES);
+	ok(result(0) == 3 && result(1) == 3 && rig_out[0].to == POST_GROUP,
+	    "the sum has a proof that is good for all members");
+	memcpy(first, rig_out[0].bytes, BYTES);
+	give(1, SEG_PROVED_TOS, m, BYTES);
+	ok(rig_n == 1 && memcmp(first, rig_out[0].bytes, BYTES) == 0,
+	    "and is sent again as it is");
+	rigged_close(&rig_plane);
+}
+
+/* Each byte of a segment; another's; yesterday's; and so on. */
+static void
+forged(void)
+{
+	uint8_t m[BYTES], other[BYTES], result_up[BYTES];
+	struct proofs old;
+	uint64_t heard_ns;
+	size_t through = 0;
+
+	begin(true, false, 5);
+	make(0, 5, 0, 1, m);
+	heard_ns = rig.job[0]->j.members.m[0].heard_ns;
+	rig_now += 1000000;
+	for (size_t i = 0; i < BYTES; i++) {
+		m[i] ^= 0x10;
+		through += !dropped(0, SEG_PROVED_TOS, m, BYTES);
+		m[i] ^= 0x10;
+	}
+	ok(through == 0, "a segment with any of its %d bytes changed is "
+	    "dropped, counted and not answered", BYTES);
+	ok(rig.job[0]->j.members.m[0].heard_ns == heard_ns,
+	    "and is no sign of life of its member");
+	make(1, 5, 0, 1e30f, other);
+	ok(dropped(0, SEG_PROVED_TOS, other, BYTES) &&
+	    dropped(1, SEG_PROVED_TOS, m, BYTES),
+	    "so are segments of two members that were swapped");
+	make(0, 5, 0, 1e30f, other);
+	ok(dropped(0, SEG_TOS, other, BYTES),
+	    "and one whose codepoint says that it has no proof");
+	memmove(other + 8, other + 16, 4 * FLOATS);
+	ok(dropped(0, SEG_TOS, other, BYTES - 8),
+	    "and one that has none");
+	old = member[0];
+	memset(old.key.salt, 7, sizeof(old.key.salt));
+	proof_key_set(&old.key, &file_key.start, old.key.salt);
+	seg_put(other, 5, 1, 0);
+	proofs_put(&old, other, other + 16, 4 * FLOATS);
+	ok(dropped(0, SEG_PROVED_TOS, other, BYTES),
+	    "and one of another run, under another salt");
+	old = member[0];
+	old.job = 2;
+	proofs_put(&old, other, other + 16, 4 * FLOATS);
+	ok(dropped(0, SEG_PROVED_TOS, other, BYTES), "of another job");
+	old = member[0];
+	old.near[PROOF_UP] += SEG_ITERATIONS;
+	proofs_put(&old, other, other + 16, 4 * FLOATS);
+	ok(dropped(0, SEG_PROVED_TOS, other, BYTES),
+	    "of the same number 2^24 iterations on");
+	give(0, SEG_PROVED_TOS, m, BYTES);
+	make(1, 5, 0, 2, other);
+	give(1, SEG_PROVED_TOS, other, BYTES);
+	ok(result(0) == 3, "what honest members give is summed, exactly");
+	memcpy(result_up, rig_out[0].bytes, BYTES);
+	ok(dropped(1, SEG_PROVED_TOS, result_up, BYTES),
+	    "a result is no contribution");
+	ok(!proofs_good(&member[1], SEG_PROVED_TOS, other, BYTES),
+	    "and a contribution no result");
+	rigged_close(&rig_plane);
+}
+
+/* A run of 64, one of them bad. */
+static void
+run(void)
+{
+	uint8_t m[BYTES];
+
+	begin(true, false, 0);
+	for (uint32_t i = 0; i < SEGMENTS; i++) {
+		make(0, 0, i, 1, m);
+		m[20] ^= i == 32;
+		give(0, SEG_PROVED_TOS, m, BYTES);
+	}
+	ok(rig_count(JOB_ADDED) == SEGMENTS - 1 &&
+	    rig_count(JOB_BAD_PROOF) == 1,
+	    "of a run of 64 with one bad amid 63 are added, 1 counted");
+	rigged_close(&rig_plane);
+}
+
+/* Iterations that begin again from 0: both sides count on. */
+static void
+wrapped(void)
+{
+	const uint32_t last = SEG_ITERATIONS - 1;
+	uint8_t m[BYTES];
+	bool good = true;
+
+	begin(true, false, last);
+	for (uint32_t t = last; t != 2; t = seg_step(t, 1)) {
+		make(0, t, 0, 1, m);
+		give(0, SEG_PROVED_TOS, m, BYTES);
+		make(1, t, 0, 2, m);
+		give(1, SEG_PROVED_TOS, m, BYTES);
+		good = good && result(0) == 3 && result(1) == 3;
+	}
+	ok(good && rig_count(JOB_BAD_PROOF) == 0,
+	    "past 2^24 iterations proofs are of the next epoch, on both sides");
+	rigged_close(&rig_plane);
+}
+
+/* Pushes of an asynchronous job have numbers of their own. */
+static void
+pushes(void)
+{
+	uint8_t m[BYTES];
+	bool good = true;
+
+	begin(true, true, 7);
+	for (uint32_t k = 0; k < 6; k++) {
+		make(k % 2, SEG_ITERATIONS - 2 + k / 2, 0, (float)k, m);
+		give(k % 2, SEG_PROVED_TOS, m, BYTES);
+		if (k % 2 != 0)
+			good = good && result(0) == (float)(2 * k - 1);
+	}
+	ok(good && rig_count(JOB_ADDED) == 6,
+	    "pushes of an asynchronous job are counted apart");
+	make(0, SEG_ITERATIONS - 2, 0, 1, m);
+	give(0, SEG_PROVED_TOS, m, BYTES);
+	ok(rig_count(JOB_ADDED) == 6, "and each once");
+	rigged_close(&rig_plane);
+}
+
+/* Without a key: who does not see what is sent forges nothing. */
+static void
+tokens(void)
+{
+	uint8_t m[BYTES];
+
+	begin(false, false, 0);
+	make(0, 0, 0, 1, m);
+	memset(m + 8, 0, PROOF_BYTES);
+	ok(dropped(0, SEG_PROVED_TOS, m, BYTES),
+	    "without a key, a segment without the member's nonce is dropped");
+	make(0, 0, 0, 1, m);
+	give(0, SEG_PROVED_TOS, m, BYTES);
+	make(1, 0, 0, 2, m);
+	give(1, SEG_PROVED_TOS, m, BYTES);
+	ok(result(1) == 3 && memcmp(rig_out[0].bytes + 8, salt, 8) == 0,
+	    "with it, it is added; the sum has the salt's beginning");
+	rigged_close(&rig_plane);
+}
+
+int
+main(void)
+{
+	honest();
+	forged();
+	run();
+	wrapped();
+	pushes();
+	tokens();
+	return tap_end();
+}
