@@ -22,6 +22,7 @@ struct atomic_file {
 	const char *path;	/* borrowed */
 	char *beside;		/* NULL: path itself is written */
 	int fd;			/* write here */
+	mode_t mode;		/* it gets; 0: what the umask leaves */
 };
 
 /* Begin to write path, by way of path + tail.  0, or -1 with errno. */
@@ -39,8 +40,10 @@ atomic_file_begin(struct atomic_file *w, const char *path, const char *tail,
 	} else {
 		if (asprintf(&w->beside, "%s%s", path, tail) == -1)
 			return -1;
+		if (!chosen)
+			unlink(w->beside);
 		w->fd = chosen ? mkostemp(w->beside, O_CLOEXEC) :
-		    open(w->beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		    open(w->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		    0600);
 	}
 	if (w->fd == -1)
@@ -57,7 +60,7 @@ atomic_file_open(struct atomic_file *w, const char *path)
 
 /*
  * The same for one writer at a time, in path + ".tmp": what a crash left
- * there goes.
+ * there, or a link, goes.
  */
 static inline int
 atomic_file_open_tmp(struct atomic_file *w, const char *path)
@@ -99,7 +102,8 @@ atomic_file_close(struct atomic_file *w, bool good)
 
 	umask(mask);
 	if (why == 0 && good && w->beside != NULL &&
-	    (fchmod(w->fd, 0666 & ~mask) == -1 || fsync(w->fd) == -1))
+	    (fchmod(w->fd, w->mode != 0 ? w->mode : 0666 & ~mask) == -1 ||
+	    fsync(w->fd) == -1))
 		why = errno;
 	if (close(w->fd) == -1 && why == 0)
 		why = errno;

@@ -125,7 +125,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$(cli command docs lrange | sed '1,/^arguments$/d' | tr '\n' ' ')" = \
 	    'name key type key name start type integer name stop type integer ' ]
 	[ "$(cli command docs set | sed '1,/^value$/d' | tr '\n' ' ')" = \
-	    'type string name choice type oneof flags optional arguments name nx type pure-token token NX name xx type pure-token token XX name get type pure-token token GET flags optional ' ]
+	    'type string name choice type oneof flags optional arguments name nx type pure-token token NX name xx type pure-token token XX name get type pure-token token GET flags optional name choice type oneof flags optional arguments name seconds type string token EX name milliseconds type string token PX name seconds type string token EXAT name milliseconds type string token PXAT name keepttl type pure-token token KEEPTTL ' ]
 	[ "$(cli command docs per.add | sed '1,/^frames$/d' | tr '\n' ' ')" = \
 	    'type block token FRAMES flags optional arguments name n type integer name frame type string flags multiple name priority type block flags multiple arguments name priority type string name blob type string ' ]
 	for name in $(cli command list); do
@@ -197,12 +197,106 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[[ $(cli getv a x) == "ERR value is not an integer"* ]]
 }
 
-@test "what does not expire says so instead of forgetting" {
+@test "RESP3: redis-cli -3, and what redis-py and node say first with their defaults" {
 	need_cli
 	start
-	[[ $(cli set a 1 ex 10) == "ERR keys do not expire here, so SET takes no ex"* ]]
-	[ "$(cli exists a)" = 0 ]
-	[[ $(cli -3 ping 2>&1) == *"NOPROTO"* ]]
+	[ "$(cli -3 ping)" = PONG ]
+	cli -3 hello 3 | grep -x 'proto 3'
+	cli per.create t capacity 4
+	[ "$(cli -3 --json per.info t | jq -c '[.selector, .alpha, .capacity]')" = '["per",0.6,4]' ]
+	script <<-'END'
+	first = {
+	    "node-redis 6": [("HELLO", 3), ("CLIENT", "SETINFO", "LIB-VER", "6.3.1"),
+	        ("CLIENT", "SETINFO", "LIB-NAME", "node-redis"),
+	        ("CLIENT", "MAINT_NOTIFICATIONS", "ON", "moving-endpoint-type", "external-ip")],
+	    "redis-py 8": [("HELLO", 3), ("CLIENT", "MAINT_NOTIFICATIONS", "ON", "moving-endpoint-type", "none"),
+	        ("CLIENT", "SETINFO", "LIB-NAME", "redis-py"), ("CLIENT", "SETINFO", "LIB-VER", "8.0.0")],
+	}
+	for name, words in first.items():
+	    s = connect()
+	    s.sendall(b"".join(req(*w) for w in words) + req("GET", "none") + req("PING"))
+	    f, got = s.makefile("rb"), []
+	    while not got or got[-1] != b"+PONG\r\n":
+	        got.append(f.readline())
+	        assert got[-1], (name, got)
+	    assert got[0] == b"%7\r\n", (name, got)
+	    assert got.count(b"+OK\r\n") == 2, (name, got)
+	    assert sum(g.startswith(b"-ERR unknown subcommand 'MAINT_NOTIFICATIONS'") for g in got) == 1
+	    assert got[-2] == b"_\r\n", (name, got)
+	    s.sendall(req("PER.SAMPLE", "t", 1) + req("PER.DUMP", "t"))
+	    assert f.readline().startswith(b"-LIMIT ")
+	    assert [f.readline() for _ in range(3)] == [b"*2\r\n", b"_\r\n", b"*0\r\n"]
+	    s.sendall(req("CLIENT", "INFO"))
+	    assert f.readline().startswith(b"=") and f.readline().startswith(b"txt:id=")
+	END
+}
+
+@test "clients that wait for an element are served in turn, and a kill by any form ends one" {
+	start
+	script <<-'END'
+	s = [connect() for _ in range(4)]
+	_, ask_for = asker()
+	def blocked(n):
+	    end = time.monotonic() + 20
+	    while ask_for("PING") and b"blocked_clients:%d\r\n" % n not in whole("INFO", "clients"):
+	        assert time.monotonic() < end
+	def whole(*words):
+	    c = connect()
+	    c.sendall(req(*words) + req("QUIT"))
+	    return b"".join(iter(lambda: c.recv(65536), b""))
+	for i, one in enumerate(s):
+	    one.sendall(req("BLPOP", "other", "l", 0) + req("ECHO", i))
+	    blocked(i + 1)
+	s[3].close()
+	blocked(3)
+	assert ask_for("RPUSH", "l", "a", "b") == b":2\r\n"
+	for i, what in enumerate((b"a", b"b")):
+	    want = b"*2\r\n$1\r\nl\r\n$1\r\n" + what + b"\r\n$1\r\n%d\r\n" % i
+	    got = b""
+	    while len(got) < len(want):
+	        got += s[i].recv(100)
+	    assert got == want, got
+	addr = b"%s:%d" % (s[2].getsockname()[0].encode(), s[2].getsockname()[1])
+	assert ask_for("CLIENT", "KILL", "ADDR", addr, "TYPE", "normal", "USER", "default") == b":1\r\n"
+	assert s[2].recv(1) == b""
+	laddr = b"127.0.0.1:%d" % s[0].getpeername()[1]
+	assert b"laddr=" + laddr in whole("CLIENT", "LIST")
+	n = ask_for("CLIENT", "KILL", "LADDR", laddr)
+	assert n[:1] == b":" and int(n[1:]) >= 2, n
+	assert s[0].recv(1) == b"" and s[1].recv(1) == b""
+	assert ask_for("PING") == b"+PONG\r\n", "it has killed itself"
+	END
+}
+
+@test "SCAN goes through all keys that stay, while others come and go" {
+	start
+	script <<-'END'
+	import random
+	r = random.Random(7)
+	f, ask_for = asker()
+	def reply():
+	    line = f.readline()
+	    if line[:1] == b"*":
+	        return [reply() for _ in range(int(line[1:]))]
+	    if line[:1] == b"$":
+	        return f.read(int(line[1:]) + 2)[:-2]
+	    return line
+	for i in range(300):
+	    ask_for("SET", "stays:%d" % i, i)
+	for turn in range(10):
+	    cursor, seen, n = b"0", set(), 0
+	    while n == 0 or cursor != b"0":
+	        s = ask_for("SCAN", cursor, "COUNT", r.randrange(1, 30), "MATCH", "stays:*")
+	        assert s == b"*2\r\n"
+	        cursor, keys = reply(), reply()
+	        seen.update(keys)
+	        n += 1
+	        for _ in range(20):
+	            ask_for("SET", "goes:%d" % r.randrange(100), 1)
+	            ask_for("DEL", "goes:%d" % r.randrange(100))
+	            ask_for("RENAME", "goes:%d" % r.randrange(100), "goes:%d" % r.randrange(100))
+	    assert len(seen) == 300, len(seen)
+	END
 }
 
 @test "--password-file: nothing is answered before AUTH" {

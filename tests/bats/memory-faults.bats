@@ -71,6 +71,26 @@ saves() {
 	saves second
 }
 
+@test "a file has one server by whatever name, and a save replaces no link" {
+	saves links
+}
+
+@test "a pipe in the file's place is refused, and nobody waits for it" {
+	saves pipes
+}
+
+@test "a new checkpoint is for its owner alone" {
+	saves private
+}
+
+@test "keys expire at their time after a restart, too" {
+	saves times
+}
+
+@test "few descriptors: fewer clients, who are told, and none hangs" {
+	faults descriptors
+}
+
 @test "the child that saves has the lock, too, and a lock about to be given back is waited for" {
 	saves heirs
 }

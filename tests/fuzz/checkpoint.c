@@ -60,6 +60,13 @@ take_table(void *arg, struct table *t)
 	return NULL;
 }
 
+static const char *
+take_expiry(void *arg, uint64_t at_ms)
+{
+	save_expiry(arg, at_ms);
+	return NULL;
+}
+
 struct turn {
 	int from;
 	bool good;
@@ -69,7 +76,7 @@ static void
 copy(struct saver *s, void *arg)
 {
 	const struct load_into into = { s, take_clock, take_string, take_list,
-		take_element, take_table };
+		take_element, take_table, take_expiry };
 	struct turn *turn = arg;
 	struct load l;
 

@@ -6,6 +6,7 @@ Each check starts servers of its own, from $PATH, in the folder it is run in;
 counted, and what must come has WAIT_S seconds.
 """
 import random
+import resource
 import select
 import socket
 import struct
@@ -304,6 +305,42 @@ def halted():
         assert "clients_left_stuck:3" in left and "clients_left_output:1" in left, left
 
 
+def descriptors():
+    """Without descriptors: clients beyond them are told so, and nobody hangs or spins."""
+    few = ("sh", "-c", 'ulimit -n 60; exec "$@"', "sh")
+    with Server(prefix=few) as server, server.client(wait=10) as c:
+        most = int(c.call("config", "get", "maxclients")[1])
+        assert 20 <= most < 60, most
+        assert "--max-clients is %d: 60 files may be open at once" % most in server.said()
+        many = [connect(server.addr, wait=10) for _ in range(70)]
+        told = 0
+        for s in many:
+            s.sendall(request("ping"))
+        for s in many:
+            got = s.makefile("rb").readline()
+            assert got in (b"+PONG\r\n", b"-ERR max number of clients reached\r\n"), got
+            told += got[:1] == b"-"
+        assert told == 70 - (most - 1), told
+        for s in many:
+            s.close()
+        until(lambda: info(c, "connected_clients") == 1, "the end of the others")
+        # fewer than it thinks: taken away while it runs
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (18, 18))
+        many = [connect(server.addr, wait=10) for _ in range(30)]
+        for s in many:
+            try:
+                s.sendall(request("ping"))
+                got = s.makefile("rb").readline()
+            except ConnectionError:
+                got = b""
+            told += got[:1] == b"-"
+            assert got in (b"+PONG\r\n", b"-ERR max number of clients reached\r\n", b""), got
+        for s in many:
+            s.close()
+        until(lambda: info(c, "connected_clients") == 1, "the end of these, too")
+        server.alive()
+
+
 def halves(runs=300, first=1):
     """A value is the old one or the new one, never half of each."""
     r = random.Random(first)
@@ -334,4 +371,4 @@ def halves(runs=300, first=1):
 
 
 if __name__ == "__main__":
-    sys.exit(main((clients, unread, spent, greedy, hoarder, limit, queued, crowd, left, halted, halves), sys.argv))
+    sys.exit(main((clients, unread, spent, greedy, hoarder, limit, queued, crowd, left, halted, descriptors, halves), sys.argv))

@@ -201,14 +201,91 @@ def second():
         assert not os.path.exists(SAVE + ".lock")
 
 
+def links():
+    """One file has one server by whatever name, and a link stays one."""
+    with Server("--save", SAVE) as a, a.client() as c:
+        c.call("set", "k", 1)
+        assert c.call("per.save") == b"OK"
+        os.symlink(SAVE, "by-symbol")
+        os.link(SAVE, "by-hand")
+        for name in ("by-symbol", "by-hand"):
+            with Server("--save", name, wait=False) as b:
+                assert b.ends() == 1 and "another innet-memory saves there" in b.said(), (name, b.said())
+        assert c.call("per.save") == b"OK"
+    with Server("--save", "by-symbol") as a, a.client() as c:
+        assert c.call("get", "k") == b"1"
+        c.call("set", "k", 2)
+        assert c.call("per.save") == b"OK"
+    assert os.path.islink("by-symbol"), "the save has replaced the link"
+    with Server("--save", SAVE) as a, a.client() as c:
+        assert c.call("get", "k") == b"2"
+        with open("precious", "w") as g:
+            g.write("mine")
+        os.symlink("precious", SAVE + ".tmp")
+        assert c.call("per.save") == b"OK"
+    with open("precious") as g:
+        assert g.read() == "mine", "it was written through a link at FILE.tmp"
+
+
+def pipes():
+    """A pipe that comes into the place of the file: refused, and nobody waits."""
+    with Server("--save", SAVE) as a, a.client() as c:
+        c.call("set", "k", 1)
+        assert c.call("per.save") == b"OK"
+        os.unlink(SAVE)
+        os.mkfifo(SAVE)
+        assert c.error("per.load").endswith("not a regular file")
+        assert "not saved" in c.error("per.save")
+        assert c.call("get", "k") == b"1"
+        a.process.terminate()
+        assert a.ends() == 1
+
+
+def private():
+    """A new file is for its owner; one that is there keeps whom it was for."""
+    old = os.umask(0o022)
+    try:
+        with Server("--save", SAVE) as a, a.client() as c:
+            c.call("per.save")
+            assert os.stat(SAVE).st_mode & 0o777 == 0o600, "others may read it"
+            os.chmod(SAVE, 0o640)
+            c.call("per.save")
+            assert os.stat(SAVE).st_mode & 0o777 == 0o640
+    finally:
+        os.umask(old)
+
+
+def times():
+    """A key that expires does so at its time after a restart, too, and others stay."""
+    with Server("--save", SAVE) as a, a.client() as c:
+        c.call("set", "long", 1, "exat", 9999999999)
+        c.call("rpush", "list", 1, 2)
+        c.call("pexpireat", "list", 9999999999001)
+        c.call("set", "short", 1, "px", 60000)
+        c.call("set", "stays", 1)
+        a.process.terminate()
+        assert a.ends() == 0
+    with Server("--save", SAVE) as a, a.client() as c:
+        assert c.call("expiretime", "long") == 9999999999
+        assert c.call("pexpiretime", "list") == 9999999999001 and c.call("llen", "list") == 2
+        assert 0 < c.call("pttl", "short") <= 60000 and c.call("ttl", "stays") == -1
+        c.call("pexpire", "short", 1)
+        c.call("pexpire", "list", 1)
+        until(lambda: c.call("dbsize") == 2, "that keys nobody asks for go")
+        assert b"keys=2,expires=1," in c.call("info", "keyspace")
+
+
 def heirs():
     """The child that saves has the lock as well; and one that is about to be given back is waited for."""
     with Server("--save", SAVE) as server, server.client() as c:
-        os.mkfifo(SAVE + ".tmp")                # whoever opens it to write waits for a reader
+        for k in range(100):
+            c.call("set", k, bytes(2 << 20))
         c.send(request("per.save"))
         until(lambda: children_of(server.pid), "the child")
+        os.kill(children_of(server.pid)[0], signal.SIGSTOP)     # before it is done
         held = "/proc/%d/fd" % children_of(server.pid)[0]
-        assert os.path.abspath(SAVE) + ".lock" in [os.readlink(os.path.join(held, f)) for f in os.listdir(held)]
+        names = [os.readlink(os.path.join(held, f)) for f in os.listdir(held)]
+        assert os.path.abspath(SAVE) + ".lock" in names, names
         server.kill()
     with open(SAVE + ".lock") as f:
         fcntl.flock(f, fcntl.LOCK_EX)
@@ -425,4 +502,4 @@ def at_once():
 
 
 if __name__ == "__main__":
-    sys.exit(main((kill9, orphan, second, heirs, ends, every, disk, quota, damaged, loads, at_once), sys.argv))
+    sys.exit(main((kill9, orphan, second, links, pipes, private, times, heirs, ends, every, disk, quota, damaged, loads, at_once), sys.argv))

@@ -135,11 +135,22 @@ got_table(void *arg, struct table *t)
 	return NULL;
 }
 
+static const char *
+got_expiry(void *arg, uint64_t at_ms)
+{
+	struct got *g = arg;
+	const size_t at = strlen(g->said);
+
+	snprintf(g->said + at, sizeof(g->said) - at, " until %ju",
+	    (uintmax_t)at_ms);
+	return NULL;
+}
+
 static bool
 load(int fd, struct got *g, struct load *l)
 {
 	const struct load_into into = { g, got_clock, got_string, got_list,
-		got_element, got_table };
+		got_element, got_table, got_expiry };
 
 	*g = (struct got){ 0 };
 	lseek(fd, 0, SEEK_SET);

@@ -85,7 +85,7 @@ show(struct client *c, const struct verb *v)
 	reply_int(c, cmd->arity);
 	for (size_t i = 0; i < FLAGS; i++)
 		n += (cmd->flags & flags[i].flag) != 0;
-	reply_array(c, n);
+	reply_set(c, n);
 	for (size_t i = 0; i < FLAGS; i++) {
 		if ((cmd->flags & flags[i].flag) != 0)
 			reply_status(c, flags[i].name);
@@ -93,9 +93,9 @@ show(struct client *c, const struct verb *v)
 	reply_int(c, cmd->first_key);
 	reply_int(c, cmd->last_key);
 	reply_int(c, cmd->step);
-	reply_array(c, 0);	/* access control, tips, key specifications */
-	reply_array(c, 0);
-	reply_array(c, 0);
+	reply_set(c, 0);	/* access control, tips, key specifications */
+	reply_set(c, 0);
+	reply_set(c, 0);
 	reply_array(c, subs);
 	for (size_t i = 0; i < subs; i++)
 		show(c, v + 1 + i);
@@ -108,7 +108,7 @@ show_docs(struct client *c, const struct verb *v)
 	const size_t subs = subs_of(vs, v);
 
 	reply_text(c, v->name);
-	reply_array(c, subs > 0 ? 10 : 8);
+	reply_map(c, subs > 0 ? 5 : 4);
 	reply_text(c, "summary");
 	reply_text(c, v->cmd->summary);
 	reply_text(c, "since");
@@ -120,7 +120,7 @@ show_docs(struct client *c, const struct verb *v)
 	if (subs == 0)
 		return;
 	reply_text(c, "subcommands");
-	reply_array(c, 2 * subs);
+	reply_map(c, subs);
 	for (size_t i = 0; i < subs; i++)
 		show_docs(c, v + 1 + i);
 }
@@ -174,7 +174,7 @@ run_command_info(struct client *c, const struct resp_args *a)
 	}
 }
 
-/* A map, which is a flat array in RESP2: those there are of those asked. */
+/* A map: those there are of those asked. */
 static void
 run_docs(struct client *c, const struct resp_args *a)
 {
@@ -183,7 +183,7 @@ run_docs(struct client *c, const struct resp_args *a)
 
 	for (size_t i = 2; i < a->n; i++)
 		n += verbs_find(vs, a->v[i].p, a->v[i].len) != NULL;
-	reply_array(c, 2 * (a->n == 2 ? count_commands(vs) : n));
+	reply_map(c, a->n == 2 ? count_commands(vs) : n);
 	for (size_t i = 2; i < a->n; i++) {
 		const struct verb *v = verbs_find(vs, a->v[i].p, a->v[i].len);
 
@@ -294,7 +294,7 @@ run_config_get(struct client *c, const struct resp_args *a)
 
 	for (size_t i = 0; i < SETTINGS; i++)
 		n += asked_for(a, &settings[i]);
-	reply_array(c, 2 * n);
+	reply_map(c, n);
 	for (size_t i = 0; i < SETTINGS; i++) {
 		if (asked_for(a, &settings[i]))
 			show_setting(c, &settings[i]);

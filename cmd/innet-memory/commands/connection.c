@@ -9,6 +9,7 @@
 
 #include "cmd/innet-memory/server/parts.h"
 #include "cmd/innet-memory/server/server.h"
+#include "cmd/innet-memory/commands/kill.h"
 #include "cmd/innet-memory/commands/tx.h"
 
 static void
@@ -149,26 +150,27 @@ hello_options(struct client *c, const struct resp_args *a)
 static void
 run_hello(struct client *c, const struct resp_args *a)
 {
-	int64_t version = 2;
+	int64_t version = c->resp3 ? 3 : 2;
 
 	if (a->n > 1 && !args_integer(a, 1, &version)) {
 		reply_error(c, "ERR Protocol version is not an integer or out "
 		    "of range");
 		return;
 	}
-	if (version != 2) {
+	if (version != 2 && version != 3) {
 		reply_error(c, "NOPROTO unsupported protocol version");
 		return;
 	}
 	if (!hello_options(c, a))
 		return;
-	reply_array(c, 14);
+	c->resp3 = version == 3;
+	reply_map(c, 7);
 	reply_text(c, "server");
 	reply_text(c, "redis");
 	reply_text(c, "version");
 	reply_text(c, SERVER_REDIS_VERSION);
 	reply_text(c, "proto");
-	reply_int(c, 2);
+	reply_int(c, version);
 	reply_text(c, "id");
 	reply_int(c, (int64_t)c->id);
 	reply_text(c, "mode");
@@ -186,7 +188,7 @@ run_reset(struct client *c, const struct resp_args *a)
 	tx_free(c);
 	c->known = c->srv->password == NULL;
 	c->name[0] = '\0';
-	c->no_evict = false;
+	c->no_evict = c->resp3 = false;
 	reply_status(c, "RESET");
 }
 
@@ -242,7 +244,7 @@ static void
 describe(FILE *f, const struct client *c)
 {
 	const uint64_t now = c->srv->now_ns;
-	char flags[8], *p = flags;
+	char flags[8], *p = flags, laddr[CLIENT_ADDR_BYTES];
 
 	if (tx_queues(c))
 		*p++ = 'x';
@@ -253,17 +255,19 @@ describe(FILE *f, const struct client *c)
 	if (p == flags)
 		*p++ = 'N';
 	*p = '\0';
-	fprintf(f, "id=%llu addr=%s laddr= fd=%d name=%s age=%llu idle=%llu "
+	fprintf(f, "id=%llu addr=%s laddr=%s fd=%d name=%s age=%llu idle=%llu "
 	    "flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d qbuf=%zu qbuf-free=0 "
 	    "argv-mem=%zu multi-mem=%zu rbs=%zu rbp=0 obl=0 oll=%zu omem=%zu "
-	    "tot-mem=%zu events=%s cmd=%s user=default redir=-1 resp=2\n",
-	    (unsigned long long)c->id, c->addr, c->fd, c->name,
+	    "tot-mem=%zu events=%s cmd=%s user=default redir=-1 "
+	    "resp=%d\n",
+	    (unsigned long long)c->id, c->addr, kill_laddr(c, laddr), c->fd,
+	    c->name,
 	    (unsigned long long)((now - c->since_ns) / TIMER_SECOND_NS),
 	    (unsigned long long)((now - c->heard_ns) / TIMER_SECOND_NS),
 	    flags, tx_count(c), c->rest_len, resp_args_bytes(&c->in.args),
 	    tx_bytes(c), c->out.text_room, c->out.parts - c->out.first,
 	    c->out.pending, c->charged, c->out.pending > 0 ? "w" : "r",
-	    c->last);
+	    c->last, c->resp3 ? 3 : 2);
 }
 
 /* Those whose id is among the arguments from `from` on; 0: all. */
@@ -323,46 +327,6 @@ run_info(struct client *c, const struct resp_args *a)
 	reply_printed(c, &w);
 }
 
-/* KILL ADDR, KILL ADDR addr, KILL ID id */
-static void
-run_kill(struct client *c, const struct resp_args *a)
-{
-	const bool old = a->n == 3;
-	struct server *srv = c->srv;
-	const size_t at = a->n - 1;
-	int64_t id = 0, killed = 0;
-
-	if (!old && (a->n != 4 || (!args_is(a, 2, "id") &&
-	    !args_is(a, 2, "addr")))) {
-		reply_error(c, "ERR syntax error");
-		return;
-	}
-	if (!old && args_is(a, 2, "id") && (!args_integer(a, at, &id) ||
-	    id < 1)) {
-		reply_error(c, "ERR client-id should be greater than 0");
-		return;
-	}
-	for (size_t i = 0; i < srv->clients; i++) {
-		struct client *o = srv->client[i];
-
-		if (o->dead || (id > 0 ? o->id != (uint64_t)id :
-		    strlen(o->addr) != a->v[at].len || memcmp(o->addr,
-		    a->v[at].p, a->v[at].len) != 0))
-			continue;
-		killed++;
-		if (o == c)
-			client_leave(c, LEAVING_KILLED);
-		else
-			client_kill(o, LEAVING_KILLED);
-	}
-	if (!old)
-		reply_int(c, killed);
-	else if (killed > 0)
-		reply_status(c, "OK");
-	else
-		reply_error(c, "ERR No such client");
-}
-
 enum { STRANGER = COMMAND_STRANGER | COMMAND_FAST,
 	NOW = COMMAND_STRANGER | COMMAND_FAST | COMMAND_AT_ONCE };
 
@@ -375,9 +339,10 @@ static const struct command subs[] = {
 	    "Returns the unique client ID of the connection.", .subs = NULL },
 	{ "info", 2, 0, run_info, "connection",
 	    "Returns information about the connection.", .subs = NULL },
-	{ "kill", -3, COMMAND_ADMIN, run_kill, "connection",
+	{ "kill", -3, COMMAND_ADMIN, kill_run, "connection",
 	    "Terminates open connections.",
-	    .usage = "ip:port|ID client-id|ADDR ip:port", .subs = NULL },
+	    .usage = "ip:port|((ID client-id|TYPE type|USER username|"
+	    "ADDR ip:port|LADDR ip:port|SKIPME yes-or-no)...)", .subs = NULL },
 	{ "list", -2, COMMAND_ADMIN, run_list, "connection",
 	    "Lists open connections.",
 	    .usage = "[TYPE NORMAL|ID client-id...]", .subs = NULL },

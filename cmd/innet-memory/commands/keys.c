@@ -1,5 +1,9 @@
-/* keys.c - strings, and what all keys have in common */
+/* keys.c - what all keys have in common */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "common/base/glob.h"
 
 #include "cmd/innet-memory/commands/keys.h"
 #include "cmd/innet-memory/server/parts.h"
@@ -11,7 +15,7 @@ static const char wrong_type[] =
 struct key *
 keys_at(struct client *c, const struct resp_args *a, size_t i)
 {
-	return keyspace_find(&c->srv->keys, a->v[i].p, a->v[i].len);
+	return keys_live(c->srv, a->v[i].p, a->v[i].len);
 }
 
 bool
@@ -30,155 +34,6 @@ keys_changed(struct client *c, struct key *k)
 {
 	k->version = ++c->srv->version;
 	server_changed(c->srv);
-}
-
-static void
-run_get(struct client *c, const struct resp_args *a)
-{
-	struct key *k;
-
-	if (!keys_find(c, a, 1, KEY_STRING, &k))
-		return;
-	if (k == NULL)
-		reply_nil(c);
-	else
-		reply_blob(c, k->string);
-}
-
-/* The value, and its version, if that is greater than `since`. */
-static void
-run_getv(struct client *c, const struct resp_args *a)
-{
-	struct key *k;
-	int64_t since;
-
-	if (!args_want_integer(c, a, 2, &since) || !keys_find(c, a, 1,
-	    KEY_STRING, &k))
-		return;
-	if (k == NULL || (since > 0 && k->version <= (uint64_t)since)) {
-		reply_nil_array(c);
-		return;
-	}
-	reply_array(c, 2);
-	reply_int(c, (int64_t)k->version);
-	reply_blob(c, k->string);
-}
-
-struct how {
-	bool nx, xx, get;
-};
-
-/* The options of SET; false: what is wrong has been said. */
-static bool
-parse_set(struct client *c, const struct resp_args *a, struct how *how)
-{
-	static const char *const timed[] = { "ex", "px", "exat", "pxat",
-	    "keepttl" };
-
-	for (size_t i = 3; i < a->n; i++) {
-		for (size_t t = 0; t < sizeof(timed) / sizeof(*timed); t++) {
-			if (!args_is(a, i, timed[t]))
-				continue;
-			reply_error(c, "ERR keys do not expire here, so SET "
-			    "takes no %.*s", (int)a->v[i].len,
-			    (const char *)a->v[i].p);
-			return false;
-		}
-		if (args_is(a, i, "nx") && !how->xx) {
-			how->nx = true;
-		} else if (args_is(a, i, "xx") && !how->nx) {
-			how->xx = true;
-		} else if (args_is(a, i, "get")) {
-			how->get = true;
-		} else {
-			reply_error(c, "ERR syntax error");
-			return false;
-		}
-	}
-	return true;
-}
-
-/* Set k, or a new key where k is NULL, to the blob; false: memory is full. */
-static bool
-set(struct client *c, struct key *k, const struct resp_arg *name,
-    struct blob *b)
-{
-	if (k == NULL)
-		k = keyspace_add(&c->srv->keys, name->p, name->len);
-	if (k == NULL) {
-		blob_drop(&c->srv->blobs, b);
-		reply_oom(c);
-		return false;
-	}
-	blob_drop(&c->srv->blobs, k->string);
-	k->string = b;
-	keys_changed(c, k);
-	return true;
-}
-
-static void
-run_set(struct client *c, const struct resp_args *a)
-{
-	struct how how = { 0 };
-	struct key *k;
-	struct blob *b, *old;
-	bool done;
-
-	if (!parse_set(c, a, &how))
-		return;
-	k = keys_at(c, a, 1);
-	if (how.get && k != NULL && k->type != KEY_STRING) {
-		reply_error(c, "%s", wrong_type);
-		return;
-	}
-	old = how.get && k != NULL ? blob_hold(k->string) : NULL;
-	done = !((how.nx && k != NULL) || (how.xx && k == NULL));
-	if (done) {
-		b = args_blob(c, a, 2);
-		if (b == NULL) {
-			blob_drop(&c->srv->blobs, old);
-			reply_oom(c);
-			return;
-		}
-		if (k != NULL && k->type != KEY_STRING) {
-			keyspace_remove(&c->srv->keys, k);
-			k = NULL;
-		}
-		if (!set(c, k, &a->v[1], b)) {
-			blob_drop(&c->srv->blobs, old);
-			return;
-		}
-	}
-	if (old != NULL)
-		reply_blob(c, old);
-	else if (how.get || !done)
-		reply_nil(c);
-	else
-		reply_status(c, "OK");
-	blob_drop(&c->srv->blobs, old);
-}
-
-static void
-run_mget(struct client *c, const struct resp_args *a)
-{
-	reply_array(c, a->n - 1);
-	for (size_t i = 1; i < a->n; i++) {
-		const struct key *k = keys_at(c, a, i);
-
-		if (k == NULL || k->type != KEY_STRING)
-			reply_nil(c);
-		else
-			reply_blob(c, k->string);
-	}
-}
-
-static void
-run_strlen(struct client *c, const struct resp_args *a)
-{
-	struct key *k;
-
-	if (keys_find(c, a, 1, KEY_STRING, &k))
-		reply_int(c, k == NULL ? 0 : (int64_t)k->string->len);
 }
 
 static void
@@ -209,13 +64,177 @@ run_exists(struct client *c, const struct resp_args *a)
 	reply_int(c, n);
 }
 
+static const char *
+type_name(const struct key *k)
+{
+	return k->type == KEY_LIST ? "list" : "string";
+}
+
 static void
 run_type(struct client *c, const struct resp_args *a)
 {
 	const struct key *k = keys_at(c, a, 1);
 
-	reply_status(c, k == NULL ? "none" : k->type == KEY_LIST ? "list" :
-	    "string");
+	reply_status(c, k == NULL ? "none" : type_name(k));
+}
+
+/* What stands at argument 1 goes to argument 2; false: it is said why not. */
+static bool
+rename_key(struct client *c, const struct resp_args *a, bool over)
+{
+	const struct resp_arg *to = &a->v[2];
+	struct key *k = keys_at(c, a, 1), *old;
+
+	if (k == NULL) {
+		reply_error(c, "ERR no such key");
+		return false;
+	}
+	old = keys_at(c, a, 2);
+	if (old != NULL && !over) {
+		reply_int(c, 0);
+		return false;
+	}
+	if (old == k)
+		return true;
+	if (!blobs_room(&c->srv->blobs, sizeof(*k) + to->len)) {
+		reply_oom(c);
+		return false;
+	}
+	if (old != NULL)
+		keyspace_remove(&c->srv->keys, old);
+	k = keyspace_rename(&c->srv->keys, k, to->p, to->len);
+	if (k == NULL)
+		reply_oom(c);
+	else
+		keys_changed(c, k);
+	return k != NULL;
+}
+
+static void
+run_rename(struct client *c, const struct resp_args *a)
+{
+	if (rename_key(c, a, true))
+		reply_status(c, "OK");
+}
+
+static void
+run_renamenx(struct client *c, const struct resp_args *a)
+{
+	if (rename_key(c, a, false))
+		reply_int(c, 1);
+}
+
+static bool
+matches(const struct resp_arg *pattern, const struct key *k)
+{
+	return pattern == NULL || glob_match(pattern->p, pattern->len, k->name,
+	    k->name_len);
+}
+
+/* Those that are not over by now, of which the last may come nearer. */
+static void
+run_keys(struct client *c, const struct resp_args *a)
+{
+	struct keyspace *ks = &c->srv->keys;
+	size_t n = 0;
+
+	for (size_t i = ks->n; i-- > 0; ) {
+		const struct key *k = ks->key[i];
+
+		if (k->expires_ms == 0 || keys_live(c->srv, k->name,
+		    k->name_len) != NULL)
+			n += matches(&a->v[1], k);
+	}
+	reply_array(c, n);
+	for (size_t i = 0; i < ks->n && n > 0; i++) {
+		const struct key *k = ks->key[i];
+
+		if (!matches(&a->v[1], k))
+			continue;
+		reply_bulk(c, k->name, k->name_len);
+		n--;
+	}
+}
+
+struct scan {
+	const struct resp_arg *pattern, *type;	/* NULL: any */
+	uint64_t cursor;
+	int64_t count;
+};
+
+static bool
+read_scan(struct client *c, const struct resp_args *a, struct scan *s)
+{
+	int64_t cursor;
+
+	*s = (struct scan){ .count = 10 };
+	if (!args_integer(a, 1, &cursor) || cursor < 0) {
+		reply_error(c, "ERR invalid cursor");
+		return false;
+	}
+	s->cursor = (uint64_t)cursor;
+	for (size_t i = 2; i < a->n; i += 2) {
+		const bool count = args_is(a, i, "count");
+
+		if (i + 1 < a->n && args_is(a, i, "match")) {
+			s->pattern = &a->v[i + 1];
+		} else if (i + 1 < a->n && args_is(a, i, "type")) {
+			s->type = &a->v[i + 1];
+		} else if (i + 1 < a->n && count) {
+			if (!args_want_integer(c, a, i + 1, &s->count))
+				return false;
+		}
+		if (i + 1 < a->n && (!count || s->count >= 1) &&
+		    (count || args_is(a, i, "match") || args_is(a, i, "type")))
+			continue;
+		reply_error(c, "ERR syntax error");
+		return false;
+	}
+	return true;
+}
+
+static bool
+takes(const struct scan *s, const struct key *k)
+{
+	return matches(s->pattern, k) && (s->type == NULL ||
+	    word_is(type_name(k), s->type->p, s->type->len));
+}
+
+/*
+ * A cursor is the number of places in the row of keys that are left, from the
+ * last to the first.  What is removed leaves its place to the last one, so a
+ * key moves down only, to where it is still to be met or met again, and one
+ * that stays is never missed.
+ */
+static void
+run_scan(struct client *c, const struct resp_args *a)
+{
+	struct keyspace *ks = &c->srv->keys;
+	struct scan s;
+	size_t to, from, n = 0;
+	char text[24];
+
+	if (!read_scan(c, a, &s))
+		return;
+	for (from = to = s.cursor == 0 || s.cursor > ks->n ? ks->n :
+	    (size_t)s.cursor; from > 0 && (int64_t)(to - from) < s.count;
+	    from--) {
+		const struct key *k = ks->key[from - 1];
+
+		if (k->expires_ms != 0)
+			keys_live(c->srv, k->name, k->name_len);
+	}
+	to = to < ks->n ? to : ks->n;
+	for (size_t i = from; i < to; i++)
+		n += takes(&s, ks->key[i]);
+	snprintf(text, sizeof(text), "%zu", from);
+	reply_array(c, 2);
+	reply_text(c, text);
+	reply_array(c, n);
+	for (size_t i = to; i-- > from; ) {
+		if (takes(&s, ks->key[i]))
+			reply_bulk(c, ks->key[i]->name, ks->key[i]->name_len);
+	}
 }
 
 static void
@@ -248,12 +267,11 @@ static void
 info_keys(struct server *srv, FILE *f)
 {
 	if (srv->keys.n > 0)
-		fprintf(f, "db0:keys=%zu,expires=0,avg_ttl=0\r\n",
-		    srv->keys.n);
+		fprintf(f, "db0:keys=%zu,expires=%zu,avg_ttl=0\r\n",
+		    srv->keys.n, srv->keys.timed);
 }
 
-enum { READ = COMMAND_READ | COMMAND_FAST,
-	ADD = COMMAND_WRITE | COMMAND_MORE };
+enum { READ = COMMAND_READ | COMMAND_FAST };
 
 static const struct command commands[] = {
 	{ "dbsize", 1, READ, run_dbsize, "server",
@@ -270,21 +288,22 @@ static const struct command commands[] = {
 	{ "flushdb", -1, COMMAND_WRITE, run_flush, "server",
 	    "Removes all keys and tables.",
 	    .usage = "[ASYNC|SYNC]", .subs = NULL },
-	{ "get", 2, READ, run_get, "string",
-	    "Returns the string value of a key.",
-	    "key", 1, 1, 1, NULL },
-	{ "getv", 3, READ | COMMAND_OWN, run_getv, "string",
-	    "Returns version and value of a key if newer than a version.",
-	    "key since", 1, 1, 1, NULL },
-	{ "mget", -2, READ, run_mget, "string",
-	    "Returns the string values of one or more keys.",
+	{ "keys", 2, COMMAND_READ, run_keys, "generic",
+	    "Returns the names of all keys that match a pattern.",
+	    .usage = "pattern", .subs = NULL },
+	{ "rename", 3, COMMAND_WRITE, run_rename, "generic",
+	    "Renames a key, over any other of that name.",
+	    "key newkey", 1, 2, 1, NULL },
+	{ "renamenx", 3, COMMAND_WRITE | COMMAND_FAST, run_renamenx, "generic",
+	    "Renames a key if there is none of that name.",
+	    "key newkey", 1, 2, 1, NULL },
+	{ "scan", -2, COMMAND_READ, run_scan, "generic",
+	    "Goes through the names of keys, some at a time.",
+	    .usage = "cursor [MATCH pattern] [COUNT count] [TYPE type]",
+	    .subs = NULL },
+	{ "touch", -2, READ, run_exists, "generic",
+	    "Returns how many of the keys there are.",
 	    "key...", 1, -1, 1, NULL },
-	{ "set", -3, ADD, run_set, "string",
-	    "Sets the string value of a key.",
-	    "key value [NX|XX] [GET]", 1, 1, 1, NULL },
-	{ "strlen", 2, READ, run_strlen, "string",
-	    "Returns the length of a string value.",
-	    "key", 1, 1, 1, NULL },
 	{ "type", 2, READ, run_type, "generic",
 	    "Determines the type of value stored at a key.",
 	    "key", 1, 1, 1, NULL },

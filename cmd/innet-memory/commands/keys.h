@@ -9,6 +9,16 @@
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/store/keyspace.h"
 
+/* The key of this name; NULL: there is none, or its time was over. */
+struct key *keys_live(struct server *srv, const uint8_t *name, size_t len);
+
+/* How an argument says when a key expires. */
+enum keys_time { KEYS_SECONDS, KEYS_MS, KEYS_AT_SECONDS, KEYS_AT_MS };
+
+/* Argument i of this command, above 0, in ms of the wall clock; or it is said. */
+bool keys_time(struct client *c, const struct resp_args *a, size_t i,
+    enum keys_time unit, const char *name, uint64_t *at_ms);
+
 /* The key that argument i names, or NULL. */
 struct key *keys_at(struct client *c, const struct resp_args *a, size_t i);
 

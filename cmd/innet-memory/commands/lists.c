@@ -1,5 +1,6 @@
 /* lists.c - the commands on lists */
 #include "cmd/innet-memory/commands/keys.h"
+#include "cmd/innet-memory/commands/lists.h"
 #include "cmd/innet-memory/server/parts.h"
 #include "cmd/innet-memory/server/server.h"
 
@@ -195,6 +196,140 @@ range(struct client *c, const struct resp_args *a, size_t n, size_t *first,
 }
 
 static void
+run_lset(struct client *c, const struct resp_args *a)
+{
+	struct blob *b, **at;
+	struct key *k;
+	int64_t i;
+
+	if (!keys_find(c, a, 1, KEY_LIST, &k))
+		return;
+	if (k == NULL) {
+		reply_error(c, "ERR no such key");
+		return;
+	}
+	if (!args_want_integer(c, a, 2, &i))
+		return;
+	i += i < 0 ? (int64_t)k->list.n : 0;
+	if (i < 0 || (uint64_t)i >= k->list.n) {
+		reply_error(c, "ERR index out of range");
+		return;
+	}
+	b = args_blob(c, a, 3);
+	if (b == NULL) {
+		reply_oom(c);
+		return;
+	}
+	at = &k->list.ring[(k->list.first + (size_t)i) & k->list.mask];
+	blob_drop(&c->srv->blobs, *at);
+	*at = b;
+	keys_changed(c, k);
+	reply_status(c, "OK");
+}
+
+/* count elements that are equal, from the left, or if below 0 the right. */
+static void
+run_lrem(struct client *c, const struct resp_args *a)
+{
+	size_t most, gone;
+	int64_t count;
+	struct key *k;
+
+	if (!args_want_integer(c, a, 2, &count) || !keys_find(c, a, 1,
+	    KEY_LIST, &k))
+		return;
+	if (k == NULL) {
+		reply_int(c, 0);
+		return;
+	}
+	most = count == 0 ? SIZE_MAX : (size_t)(count < 0 ?
+	    -(uint64_t)count : (uint64_t)count);
+	gone = list_remove(&k->list, &c->srv->blobs, a->v[3].p, a->v[3].len,
+	    most, count >= 0);
+	if (gone > 0)
+		settle(c, k);
+	reply_int(c, (int64_t)gone);
+}
+
+bool
+lists_side(const struct resp_args *a, size_t i, bool *left)
+{
+	*left = args_is(a, i, "left");
+	return *left || args_is(a, i, "right");
+}
+
+/* The one that moves is at an end of k; to may be k, or be none yet. */
+static void
+move_one(struct client *c, struct key *k, bool from_left,
+    const struct resp_arg *to_name, struct key *to, bool to_left)
+{
+	struct keyspace *ks = &c->srv->keys;
+	const bool fresh = to == NULL;
+	struct blob *b;
+
+	if (fresh)
+		to = keyspace_add(ks, to_name->p, to_name->len);
+	if (to == NULL || !list_reserve(&to->list, &c->srv->blobs, 1)) {
+		if (fresh && to != NULL)
+			keyspace_remove(ks, to);
+		reply_oom(c);
+		return;
+	}
+	to->type = KEY_LIST;
+	b = list_take(&k->list, from_left);
+	list_add(&to->list, b, to_left);
+	keys_changed(c, to);
+	reply_blob(c, b);
+	if (k != to)
+		settle(c, k);
+}
+
+bool
+lists_move(struct client *c, const struct resp_args *a, bool from_left,
+    bool to_left)
+{
+	struct key *k, *to;
+
+	if (!keys_find(c, a, 1, KEY_LIST, &k))
+		return true;
+	if (k == NULL)
+		return false;
+	if (keys_find(c, a, 2, KEY_LIST, &to))
+		move_one(c, k, from_left, &a->v[2], to, to_left);
+	return true;
+}
+
+static void
+run_lmove(struct client *c, const struct resp_args *a)
+{
+	bool from, to;
+
+	if (!lists_side(a, 3, &from) || !lists_side(a, 4, &to))
+		reply_error(c, "ERR syntax error");
+	else if (!lists_move(c, a, from, to))
+		reply_nil(c);
+}
+
+static void
+run_rpoplpush(struct client *c, const struct resp_args *a)
+{
+	if (!lists_move(c, a, false, true))
+		reply_nil(c);
+}
+
+void
+lists_pop_named(struct client *c, struct key *k, bool left)
+{
+	struct blob *b = list_take(&k->list, left);
+
+	reply_array(c, 2);
+	reply_bulk(c, k->name, k->name_len);
+	reply_blob(c, b);
+	blob_drop(&c->srv->blobs, b);
+	settle(c, k);
+}
+
+static void
 run_lrange(struct client *c, const struct resp_args *a)
 {
 	size_t from, n;
@@ -240,6 +375,9 @@ static const struct command commands[] = {
 	{ "llen", 2, READ, run_llen, "list",
 	    "Returns the length of a list.",
 	    "key", 1, 1, 1, NULL },
+	{ "lmove", 5, COMMAND_WRITE | COMMAND_MORE, run_lmove, "list",
+	    "Moves an element from an end of a list to one of another.",
+	    "source destination LEFT|RIGHT LEFT|RIGHT", 1, 2, 1, NULL },
 	{ "lpop", -2, COMMAND_WRITE | COMMAND_FAST, run_lpop, "list",
 	    "Returns and removes the first elements of a list.",
 	    "key [count]", 1, 1, 1, NULL },
@@ -252,12 +390,21 @@ static const struct command commands[] = {
 	{ "lrange", 4, COMMAND_READ, run_lrange, "list",
 	    "Returns a range of elements from a list.",
 	    "key start stop", 1, 1, 1, NULL },
+	{ "lrem", 4, COMMAND_WRITE, run_lrem, "list",
+	    "Removes elements that are equal from a list.",
+	    "key count element", 1, 1, 1, NULL },
+	{ "lset", 4, COMMAND_WRITE | COMMAND_MORE, run_lset, "list",
+	    "Sets an element of a list by its index.",
+	    "key index element", 1, 1, 1, NULL },
 	{ "ltrim", 4, COMMAND_WRITE, run_ltrim, "list",
 	    "Removes elements from both ends of a list.",
 	    "key start stop", 1, 1, 1, NULL },
 	{ "rpop", -2, COMMAND_WRITE | COMMAND_FAST, run_rpop, "list",
 	    "Returns and removes the last elements of a list.",
 	    "key [count]", 1, 1, 1, NULL },
+	{ "rpoplpush", 3, COMMAND_WRITE | COMMAND_MORE, run_rpoplpush, "list",
+	    "Moves the last element of a list to the front of another.",
+	    "source destination", 1, 2, 1, NULL },
 	{ "rpush", -3, ADD, run_rpush, "list",
 	    "Appends one or more elements to a list.",
 	    "key element...", 1, 1, 1, NULL },

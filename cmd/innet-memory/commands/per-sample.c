@@ -8,7 +8,7 @@
 
 #include "cmd/innet-memory/commands/per.h"
 
-enum { NUMBER_BYTES = 32, REF_BYTES = 4 };
+enum { REF_BYTES = 4 };
 
 struct ask {
 	struct table *t;
@@ -104,15 +104,6 @@ reply_ids(struct client *c, const struct replay_table_draw *d, size_t n)
 }
 
 static void
-reply_number(struct client *c, double v)
-{
-	char s[NUMBER_BYTES];
-	const int len = snprintf(s, sizeof(s), "%.9g", v);
-
-	reply_bulk(c, s, (size_t)len);
-}
-
-static void
 put_f32(uint8_t *p, float v)
 {
 	uint32_t u;
@@ -153,10 +144,10 @@ reply_draws(struct client *c, const struct replay_table_draw *d, size_t n)
 	reply_ids(c, d, n);
 	reply_array(c, n);
 	for (size_t i = 0; i < n; i++)
-		reply_number(c, d[i].prob);
+		reply_double(c, d[i].prob);
 	reply_array(c, n);
 	for (size_t i = 0; i < n; i++)
-		reply_number(c, (double)d[i].weight);
+		reply_double(c, (double)d[i].weight);
 }
 
 static void

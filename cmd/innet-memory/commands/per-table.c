@@ -205,11 +205,8 @@ put_int(struct client *c, const char *name, uint64_t v)
 static void
 put_real(struct client *c, const char *name, double v)
 {
-	char s[32];
-
-	snprintf(s, sizeof(s), "%.9g", v);
 	reply_text(c, name);
-	reply_text(c, s);
+	reply_double(c, v);
 }
 
 void
@@ -224,7 +221,7 @@ per_info(struct client *c, const struct resp_args *a)
 		return;
 	b = &t->buf;
 	sum = replay_table_sum(b, &shift);
-	reply_array(c, 2 * 25);
+	reply_map(c, 25);
 	reply_text(c, "selector");
 	reply_text(c, table_picks[b->conf.pick]);
 	put_int(c, "capacity", b->conf.capacity);
@@ -285,8 +282,6 @@ per_dump(struct client *c, const struct resp_args *a)
 	uint64_t from = UINT64_MAX, count = DUMP_DEFAULT;
 	struct replaydump_entry e;
 	size_t start, at, n;
-	char s[32];
-	int len;
 
 	if (t == NULL || !read_page(c, a, &from, &count))
 		return;
@@ -303,7 +298,6 @@ per_dump(struct client *c, const struct resp_args *a)
 	at = start;
 	for (size_t i = 0; i < n && replaydump_next(&t->buf, &at, &e); i++) {
 		reply_int(c, (int64_t)e.id);
-		len = snprintf(s, sizeof(s), "%.9g", (double)e.priority);
-		reply_bulk(c, s, (size_t)len);
+		reply_double(c, (double)e.priority);
 	}
 }

@@ -133,24 +133,51 @@ reply_array(struct client *c, size_t n)
 }
 
 void
+reply_map(struct client *c, size_t n)
+{
+	number(c, c->resp3 ? '%' : '*', (int64_t)(c->resp3 ? n : 2 * n));
+}
+
+void
+reply_set(struct client *c, size_t n)
+{
+	number(c, c->resp3 ? '~' : '*', (int64_t)n);
+}
+
+/* RESP3 has one that is neither string nor array. */
+static void
+none(struct client *c, const char *resp2)
+{
+	const char *s = c->resp3 ? "_\r\n" : resp2;
+
+	out_text(&c->out, s, strlen(s));
+}
+
+void
 reply_nil(struct client *c)
 {
-	out_text(&c->out, "$-1\r\n", 5);
+	none(c, "$-1\r\n");
 }
 
 void
 reply_nil_array(struct client *c)
 {
-	out_text(&c->out, "*-1\r\n", 5);
+	none(c, "*-1\r\n");
 }
 
 void
-reply_real(struct client *c, double v)
+reply_double(struct client *c, double v)
 {
 	char s[40];
+	const int len = snprintf(s, sizeof(s), "%.9g", v);
 
-	snprintf(s, sizeof(s), "%.17g", v);
-	reply_text(c, s);
+	if (!c->resp3) {
+		reply_bulk(c, s, (size_t)len);
+		return;
+	}
+	out_text(&c->out, ",", 1);
+	out_text(&c->out, s, (size_t)len);
+	out_text(&c->out, "\r\n", 2);
 }
 
 void
@@ -175,9 +202,15 @@ reply_print(struct client *c, struct writing *w)
 void
 reply_printed(struct client *c, struct writing *w)
 {
-	if (fclose(w->f) == 0)
-		reply_bulk(c, w->text, w->len);
-	else
+	if (fclose(w->f) != 0) {
 		reply_oom(c);
+	} else if (!c->resp3) {
+		reply_bulk(c, w->text, w->len);
+	} else {
+		number(c, '=', (int64_t)w->len + 4);
+		out_text(&c->out, "txt:", 4);
+		out_text(&c->out, w->text, w->len);
+		out_text(&c->out, "\r\n", 2);
+	}
 	free(w->text);
 }

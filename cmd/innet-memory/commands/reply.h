@@ -24,6 +24,9 @@ void reply_bulk(struct client *c, const void *p, size_t len);
 void reply_text(struct client *c, const char *s);	/* a bulk */
 void reply_blob(struct client *c, struct blob *b);	/* holds it itself */
 void reply_array(struct client *c, size_t n);
+/* n pairs follow, of a name and a value each. */
+void reply_map(struct client *c, size_t n);
+void reply_double(struct client *c, double v);	/* to 9 digits */
 /* A bulk of len bytes in pieces: blobs from a byte on, or bytes. */
 void reply_begin(struct client *c, size_t len);
 void reply_piece(struct client *c, struct blob *b, size_t from);

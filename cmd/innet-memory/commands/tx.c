@@ -152,14 +152,14 @@ run_discard(struct client *c, const struct resp_args *a)
 
 /* Has a key that is watched changed since? */
 static bool
-disturbed(const struct client *c)
+disturbed(struct client *c)
 {
 	const struct tx *t = c->tx;
 
 	for (size_t i = 0; i < t->watches; i++) {
 		const struct watched *w = &t->watched[i];
-		const struct key *k = keyspace_find(&c->srv->keys,
-		    w->name->bytes, w->name->len);
+		const struct key *k = keys_live(c->srv, w->name->bytes,
+		    w->name->len);
 
 		if ((k == NULL ? 0 : k->version) != w->version)
 			return true;

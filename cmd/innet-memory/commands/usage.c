@@ -194,8 +194,8 @@ show_one(struct client *c, const struct node *o)
 {
 	const size_t marks = (size_t)o->optional + (size_t)o->many;
 
-	reply_array(c, 2 * (2 + (size_t)(o->token[0] != '\0') +
-	    (size_t)(marks > 0) + (size_t)(o->first != NULL)));
+	reply_map(c, 2 + (size_t)(o->token[0] != '\0') +
+	    (size_t)(marks > 0) + (size_t)(o->first != NULL));
 	reply_text(c, "name");
 	reply_text(c, o->name);
 	reply_text(c, "type");
@@ -206,7 +206,7 @@ show_one(struct client *c, const struct node *o)
 	}
 	if (marks > 0) {
 		reply_text(c, "flags");
-		reply_array(c, marks);
+		reply_set(c, marks);
 	}
 	if (o->optional)
 		reply_status(c, "optional");

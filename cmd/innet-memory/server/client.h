@@ -67,6 +67,7 @@ struct client {
 	bool eof;			/* it will send no more */
 	bool known;			/* has given the password */
 	bool no_evict;
+	bool resp3;			/* what it speaks, or RESP2 */
 	const char *last;		/* name of its last command */
 	struct tx *tx;			/* MULTI and WATCH; NULL: neither */
 	client_retry *retry;		/* it is parked */
@@ -86,9 +87,9 @@ struct blob *args_blob(struct client *c, const struct resp_args *a, size_t i);
 
 /* Replies besides those of reply.h. */
 void reply_nil_array(struct client *c);
-void reply_real(struct client *c, double v);		/* a bulk, %.17g */
+void reply_set(struct client *c, size_t n);	/* an array in RESP2 */
 
-/* A bulk that is printed: what goes to w.f until reply_printed(). */
+/* Text that is printed: what goes to w.f until reply_printed(). */
 struct writing {
 	FILE *f;
 	char *text;

@@ -1,6 +1,7 @@
 /* listen.c - where clients come in */
 #include <err.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +93,69 @@ welcome(struct server *srv, int fd, const char *addr)
 		    (unsigned long long)c->id, addr);
 }
 
+/* Ask epoll for those who come, or for none of them. */
+static void
+listening(struct server *srv, bool yes)
+{
+	for (int i = 0; i < SERVER_LISTENERS; i++) {
+		struct watch *w = &srv->listener[i];
+		struct epoll_event ev = { .events = yes ? EPOLLIN : 0,
+		    .data.u64 = (uintptr_t)w | 1 };
+
+		if (w->fd != -1)
+			epoll_ctl(srv->epoll, EPOLL_CTL_MOD, w->fd, &ev);
+	}
+	srv->deaf = !yes;
+}
+
+static int
+spare(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+void
+listen_again(struct server *srv)
+{
+	if (!srv->deaf)
+		return;
+	if (srv->spare == -1)
+		srv->spare = spare();
+	listening(srv, true);
+}
+
+/*
+ * accept() failed.  Where no descriptor is left, one that is kept for this is
+ * given up to tell the next client so, who would else wait, and so would we,
+ * woken again and again.  Without even that nobody is let in for a while.
+ */
+static bool
+try_again(struct server *srv, struct watch *w)
+{
+	bool none;
+	int fd;
+
+	if (errno == EINTR || errno == ECONNABORTED)
+		return true;
+	if (errno != EMFILE && errno != ENFILE && errno != ENOMEM &&
+	    errno != ENOBUFS)
+		return false;
+	if (srv->spare != -1)
+		close(srv->spare);
+	fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	none = fd == -1 && errno != EAGAIN;
+	if (fd != -1) {
+		srv->refused++;
+		(void)send(fd, full, sizeof(full) - 1, MSG_NOSIGNAL |
+		    MSG_DONTWAIT);
+		close(fd);
+	}
+	srv->spare = spare();
+	if (none || srv->spare == -1)
+		listening(srv, false);
+	return fd != -1;
+}
+
 /* One that is not of --allow learns nothing. */
 static void
 turn_away(struct server *srv, int fd, const char *addr)
@@ -113,6 +177,8 @@ accept_tcp(struct server *srv, struct watch *w)
 		const int fd = accept4(w->fd, &a.sa, &len, SOCK_NONBLOCK |
 		    SOCK_CLOEXEC);
 
+		if (fd == -1 && try_again(srv, w))
+			continue;
 		if (fd == -1)
 			return;
 		if (!networks_allow(&srv->conf.allow, &a)) {
@@ -134,6 +200,8 @@ accept_unix(struct server *srv, struct watch *w)
 		const int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK |
 		    SOCK_CLOEXEC);
 
+		if (fd == -1 && try_again(srv, w))
+			continue;
 		if (fd == -1)
 			return;
 		welcome(srv, fd, name);
@@ -215,6 +283,7 @@ listen_open(struct server *srv)
 {
 	struct watch *w = srv->listener;
 
+	srv->spare = spare();
 	if (srv->conf.unix_path != NULL)
 		open_unix(srv, &w[1]);
 	if (!srv->conf.no_tcp)
@@ -228,6 +297,8 @@ listen_close(struct server *srv)
 {
 	for (int i = 0; i < SERVER_LISTENERS; i++)
 		server_unwatch(srv, &srv->listener[i]);
+	if (srv->spare != -1)
+		close(srv->spare);
 	if (srv->conf.unix_path != NULL)
 		unlink(srv->conf.unix_path);
 }

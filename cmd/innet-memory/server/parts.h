@@ -6,7 +6,8 @@
 
 #include "cmd/innet-memory/server/server.h"
 
-extern const struct part admin_part, connection_part, info_part, keys_part,
-    lists_part, saves_part, tables_part, tx_part;
+extern const struct part admin_part, blocking_part, connection_part,
+    expire_part, info_part, keys_part, lists_part, saves_part, strings_part,
+    tables_part, tx_part;
 
 #endif

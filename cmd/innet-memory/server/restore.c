@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/innet-memory/store/load.h"
@@ -10,20 +11,27 @@
 #include "cmd/innet-memory/store/table.h"
 
 static void
-fill_key(struct saver *s, const struct key *k)
+fill_list(struct saver *s, const struct key *k)
 {
 	const struct blob *b;
 
-	if (k->type == KEY_STRING) {
-		save_string(s, k->name, k->name_len, k->version,
-		    k->string->bytes, k->string->len);
-		return;
-	}
 	save_list(s, k->name, k->name_len, k->version, k->list.n);
 	for (size_t i = 0; i < k->list.n; i++) {
 		b = list_at(&k->list, i);
 		save_counted(s, b->bytes, b->len);
 	}
+}
+
+static void
+fill_key(struct saver *s, const struct key *k)
+{
+	if (k->type == KEY_STRING)
+		save_string(s, k->name, k->name_len, k->version,
+		    k->string->bytes, k->string->len);
+	else
+		fill_list(s, k);
+	if (k->expires_ms != 0)
+		save_expiry(s, k->expires_ms);
 }
 
 void
@@ -43,7 +51,7 @@ struct beside {
 	struct keyspace keys;
 	struct tables tables;
 	uint64_t version;
-	struct list *list;	/* whose elements follow */
+	struct key *key;	/* the last one, whose elements follow */
 };
 
 static const char *
@@ -67,6 +75,7 @@ take_key(struct beside *b, const struct blob *name, uint64_t version,
 		return "no memory for another key";
 	(*k)->type = type;
 	(*k)->version = version;
+	b->key = *k;
 	return NULL;
 }
 
@@ -94,7 +103,6 @@ take_list(void *arg, const struct blob *key, uint64_t version, uint64_t n)
 	why = take_key(b, key, version, KEY_LIST, &k);
 	if (why != NULL)
 		return why;
-	b->list = &k->list;
 	return list_reserve(&k->list, b->keys.account, (size_t)n) ? NULL :
 	    "no memory for another list";
 }
@@ -104,7 +112,18 @@ take_element(void *arg, struct blob *e)
 {
 	struct beside *b = arg;
 
-	list_add(b->list, e, false);
+	list_add(&b->key->list, e, false);
+	return NULL;
+}
+
+static const char *
+take_expiry(void *arg, uint64_t at_ms)
+{
+	struct beside *b = arg;
+
+	if (b->key == NULL || b->key->expires_ms != 0 || at_ms == 0)
+		return "a time of no key";
+	keyspace_expire(&b->keys, b->key, at_ms);
 	return NULL;
 }
 
@@ -129,13 +148,18 @@ restore_from(struct server *srv, const char *path, char *why, size_t size)
 	struct beside b = { .keys = { .account = &srv->blobs,
 	    .seed = srv->keys.seed } }, old;
 	const struct load_into into = { &b, take_clock, take_string,
-		take_list, take_element, take_table };
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+		take_list, take_element, take_table, take_expiry };
+	/* of a pipe, which has no writer, it would wait for one */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
 	struct load l;
 	bool good;
 
-	if (fd == -1) {
-		snprintf(why, size, "%s", strerror(errno));
+	if (fd == -1 || fstat(fd, &st) == -1 || !S_ISREG(st.st_mode)) {
+		snprintf(why, size, "%s", fd == -1 ? strerror(errno) :
+		    "not a regular file");
+		if (fd != -1)
+			close(fd);
 		return false;
 	}
 	good = load_from(&l, fd, &srv->blobs, &into);

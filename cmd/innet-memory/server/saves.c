@@ -41,9 +41,23 @@ struct save {
 	uint64_t from_ns, took_ns;
 	uint64_t done, failed;
 	int lock;		/* of the file; -1: none */
+	int held;		/* the file that was saved last; -1: none */
+	char *path;		/* the file, behind all links */
 };
 
 static void begin(struct server *srv);
+
+/* Hold the file that is there now, if there is one, and no other. */
+static bool
+hold(struct save *s)
+{
+	const int fd = lock_hold(s->path);
+
+	if (s->held != -1)
+		close(s->held);
+	s->held = fd;
+	return fd != -1 || errno == ENOENT;
+}
 
 /* Save n has ended. */
 static void
@@ -59,6 +73,8 @@ ended(struct server *srv, const char *why)
 	s->failed += *why != '\0';
 	if (*why != '\0')
 		warnx("%s: not saved: %s", srv->conf.save, why);
+	else if (s->lock != -1)
+		hold(s);
 	server_changed(srv);
 	if (s->next)
 		begin(srv);
@@ -70,7 +86,7 @@ clean(const struct server *srv)
 {
 	char *beside;
 
-	if (asprintf(&beside, "%s.tmp", srv->conf.save) == -1)
+	if (asprintf(&beside, "%s.tmp", srv->save->path) == -1)
 		return;
 	unlink(beside);
 	free(beside);
@@ -83,7 +99,7 @@ writable(const struct server *srv)
 	struct atomic_file w;
 
 	clean(srv);
-	if (atomic_file_open_tmp(&w, srv->conf.save) == -1)
+	if (atomic_file_open_tmp(&w, srv->save->path) == -1)
 		return false;
 	atomic_file_close(&w, false);
 	return true;
@@ -148,7 +164,7 @@ begin(struct server *srv)
 	s->pid = fork();
 	if (s->pid == 0) {
 		part(srv, self);
-		_exit(save_file(srv->conf.save, restore_fill, srv));
+		_exit(save_file(srv->save->path, restore_fill, srv));
 	}
 	close(fd[1]);
 	s->end = (struct watch){ .fd = fd[0], .ready = on_end };
@@ -249,12 +265,51 @@ per_load(struct client *c, const struct resp_args *a)
 	(void)a;
 	if (!has_file(c))
 		return;
-	if (!restore_from(c->srv, c->srv->conf.save, why, sizeof(why))) {
+	if (!restore_from(c->srv, c->srv->save->path, why, sizeof(why))) {
 		reply_error(c, "ERR %s: %s", c->srv->conf.save, why);
 		return;
 	}
 	server_changed(c->srv);
 	reply_status(c, "OK");
+}
+
+/* The file behind all links, for a save is to replace no link; false: said. */
+static bool
+follow(struct server *srv)
+{
+	const char *path = srv->conf.save;
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+		srv->save->path = realpath(path, NULL);
+	else
+		srv->save->path = strdup(path);
+	if (srv->save->path == NULL)
+		warn("%s", path);
+	return srv->save->path != NULL;
+}
+
+/* Have the file for this server alone; false, and it is said, if it is not. */
+static bool
+lock(struct server *srv)
+{
+	struct save *s = srv->save;
+	const char *path = srv->conf.save;
+
+	s->lock = lock_take(s->path);
+	if (s->lock == -1 && errno == EWOULDBLOCK)
+		warnx("%s: another innet-memory saves there, and has locked "
+		    "%s.lock", path, s->path);
+	else if (s->lock == -1)
+		warn("%s", path);
+	else if (hold(s))
+		return true;
+	else if (errno == EWOULDBLOCK)
+		warnx("%s: another innet-memory saves there, by another name "
+		    "of the file", path);
+	else
+		warn("%s", path);
+	return false;
 }
 
 /* Load the file, if there is one: false, and it is said, if it is not good. */
@@ -266,23 +321,22 @@ begin_from(struct server *srv)
 	struct stat st;
 	const bool there = stat(path, &st) == 0;
 
+	if (!follow(srv))
+		return false;
 	if (there && S_ISCHR(st.st_mode))
 		return true;	/* /dev/null, or /dev/full */
 	if (there && !S_ISREG(st.st_mode)) {
 		warnx("%s: not a regular file", path);
 		return false;
 	}
-	srv->save->lock = lock_take(path);
-	if (srv->save->lock == -1 && errno == EWOULDBLOCK) {
-		warnx("%s: another innet-memory saves there, and has locked "
-		    "%s.lock", path, path);
+	if (!lock(srv))
 		return false;
-	}
-	if (srv->save->lock == -1 || !writable(srv)) {
+	if (!writable(srv)) {
 		warn("%s", path);
 		return false;
 	}
-	if (stat(path, &st) == -1 || restore_from(srv, path, why, sizeof(why)))
+	if (stat(path, &st) == -1 || restore_from(srv, srv->save->path, why,
+	    sizeof(why)))
 		return true;
 	warnx("%s: %s", path, why);
 	return false;
@@ -292,8 +346,10 @@ static void
 unlock(struct server *srv)
 {
 	if (srv->save->lock != -1)
-		lock_give(srv->save->lock, srv->conf.save);
-	srv->save->lock = -1;
+		lock_give(srv->save->lock, srv->save->path);
+	if (srv->save->held != -1)
+		close(srv->save->held);
+	srv->save->lock = srv->save->held = -1;
 }
 
 static bool
@@ -302,7 +358,7 @@ open_saves(struct server *srv)
 	srv->save = calloc(1, sizeof(*srv->save));
 	if (srv->save == NULL)
 		return false;
-	srv->save->end.fd = srv->save->lock = -1;
+	srv->save->end.fd = srv->save->lock = srv->save->held = -1;
 	signal(SIGXFSZ, SIG_IGN);	/* a file too large is an error */
 	srv->save->every_ns = timer_after(srv->start_ns,
 	    srv->conf.save_every_ns);
@@ -339,7 +395,7 @@ stop(struct server *srv)
 		return 0;
 	end_child(srv);
 	s->from_ns = timer_mono_ns();
-	error = save_file(srv->conf.save, restore_fill, srv);
+	error = save_file(srv->save->path, restore_fill, srv);
 	if (error != 0)
 		why = strerror(error);
 	s->due[(s->n + 1) % 2] = s->next = false;
@@ -353,6 +409,7 @@ close_saves(struct server *srv)
 {
 	end_child(srv);
 	unlock(srv);
+	free(srv->save->path);
 	free(srv->save);
 }
 

@@ -24,13 +24,15 @@
 
 enum {
 	EVENTS = 128,
+	OWN_FILES = 32,		/* descriptors besides those of clients */
 	PAGE_HUGE = 2 << 20,
 	TOP_BYTES = 64 << 20	/* by which the heap grows */
 };
 
 const struct part *const server_parts[] = {
-	&admin_part, &connection_part, &info_part, &keys_part, &lists_part,
-	&tx_part, &saves_part, &tables_part, NULL
+	&admin_part, &connection_part, &info_part, &keys_part, &expire_part,
+	&strings_part, &lists_part, &blocking_part, &tx_part, &saves_part,
+	&tables_part, NULL
 };
 
 /* Have large pages for what the heap has grown by. */
@@ -78,7 +80,7 @@ touch(struct server *srv)
 void
 server_make_room(struct server *srv)
 {
-	const rlim_t own = 64;		/* of files, loops, libraries */
+	const rlim_t own = OWN_FILES;
 	const rlim_t want = srv->conf.clients + own;
 	struct rlimit r;
 
@@ -87,7 +89,7 @@ server_make_room(struct server *srv)
 	r.rlim_cur = want < r.rlim_max ? want : r.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur >= want)
 		return;
-	srv->conf.clients = r.rlim_cur > 2 * own ? r.rlim_cur - own : own;
+	srv->conf.clients = r.rlim_cur > own ? r.rlim_cur - own : 1;
 	warnx("--max-clients is %llu: %llu files may be open at once",
 	    (unsigned long long)srv->conf.clients,
 	    (unsigned long long)r.rlim_cur);
@@ -330,6 +332,7 @@ tick(struct server *srv)
 	uint64_t next, step = timer_first(timer_first(idle, stuck) / 4,
 	    TIMER_SECOND_NS);
 
+	listen_again(srv);
 	for (size_t i = 0; i < srv->clients; i++)
 		check_client(srv, srv->client[i]);
 	next = srv->now_ns + (step < 1000000 ? 1000000 : step);

@@ -66,6 +66,8 @@ struct server {
 	uint64_t now_ns;
 	uint64_t start_ns;
 	int epoll, signals;		/* descriptors */
+	int spare;			/* given up to turn a client away */
+	bool deaf;			/* no descriptor: none is let in */
 	int port;
 	struct watch listener[SERVER_LISTENERS], signal;
 	struct client **client;
@@ -77,6 +79,9 @@ struct server {
 	uint64_t next_id, next_tick_ns;
 	uint64_t accepted, refused, commands, in_bytes, out_bytes;
 	uint64_t oom, errors, auth_failed;
+	uint64_t expired;		/* keys */
+	uint64_t sweep_ns;		/* next look for those, monotonic */
+	size_t sweep_at;		/* ... from this place down */
 	uint64_t left[LEAVING_KINDS];	/* clients gone, by reason */
 	bool stop, stop_save;		/* SHUTDOWN or a signal */
 };
@@ -116,6 +121,8 @@ void server_heap(struct server *srv);
 
 /* Listening sockets, in listen.c; they say what fails and exit. */
 void listen_open(struct server *srv);
+/* Let clients in again, who could not be for want of descriptors. */
+void listen_again(struct server *srv);
 void listen_close(struct server *srv);
 
 #endif

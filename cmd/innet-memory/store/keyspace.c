@@ -101,6 +101,7 @@ free_key(struct keyspace *ks, struct key *k)
 		    sizeof(*k->list.ring)));
 	free(k->list.ring);
 	blobs_give(ks->account, cost(k));
+	ks->timed -= k->expires_ms != 0;
 	free(k);
 }
 
@@ -135,6 +136,32 @@ keyspace_remove(struct keyspace *ks, struct key *k)
 		ks->key[k->place] = last;
 	}
 	free_key(ks, k);
+}
+
+void
+keyspace_expire(struct keyspace *ks, struct key *k, uint64_t at_ms)
+{
+	ks->timed += at_ms != 0;
+	ks->timed -= k->expires_ms != 0;
+	k->expires_ms = at_ms;
+}
+
+struct key *
+keyspace_rename(struct keyspace *ks, struct key *k, const uint8_t *name,
+    size_t len)
+{
+	struct key *to = keyspace_add(ks, name, len);
+
+	if (to == NULL)
+		return NULL;
+	to->type = k->type;
+	to->string = k->string;
+	to->list = k->list;
+	keyspace_expire(ks, to, k->expires_ms);
+	k->string = NULL;
+	k->list = (struct list){ 0 };
+	keyspace_remove(ks, k);
+	return to;
 }
 
 void
@@ -195,4 +222,30 @@ list_take(struct list *l, bool left)
 		l->first = (l->first + 1) & l->mask;
 	l->n--;
 	return b;
+}
+
+size_t
+list_remove(struct list *l, struct blobs *bs, const uint8_t *p, size_t len,
+    size_t n, bool left)
+{
+	size_t gone = 0, to;
+
+	/* those that stay move to the end from which it is gone through */
+	for (size_t k = 0; k < l->n; k++) {
+		const size_t i = left ? k : l->n - 1 - k;
+		struct blob *b = list_at(l, i);
+
+		if (gone < n && b->len == len && memcmp(b->bytes, p, len) ==
+		    0) {
+			blob_drop(bs, b);
+			gone++;
+			continue;
+		}
+		to = left ? i - gone : i + gone;
+		l->ring[(l->first + to) & l->mask] = b;
+	}
+	if (!left)
+		l->first = (l->first + gone) & l->mask;
+	l->n -= gone;
+	return gone;
 }

@@ -27,6 +27,7 @@ struct list {
 struct key {
 	uint64_t hash;
 	uint64_t version;
+	uint64_t expires_ms;	/* wall clock; 0: it stays */
 	struct key *next;	/* of the same hash */
 	uint32_t place;		/* in keyspace.key */
 	enum key_type type;
@@ -41,6 +42,7 @@ struct keyspace {
 	struct keymap map;	/* hash to place of the first */
 	struct key **key;
 	size_t n, room;
+	size_t timed;		/* keys that expire */
 	uint64_t seed;		/* so that nobody can choose collisions */
 };
 
@@ -53,6 +55,16 @@ struct key *keyspace_add(struct keyspace *ks, const uint8_t *name, size_t len);
 
 void keyspace_remove(struct keyspace *ks, struct key *k);
 
+/* It expires at that time; 0: never. */
+void keyspace_expire(struct keyspace *ks, struct key *k, uint64_t at_ms);
+
+/*
+ * What stands at k, with its time, at another name, where nothing is: the new
+ * key, and k is gone.  NULL, with nothing changed: memory is full.
+ */
+struct key *keyspace_rename(struct keyspace *ks, struct key *k,
+    const uint8_t *name, size_t len);
+
 /* Remove them all, and give back the memory. */
 void keyspace_clear(struct keyspace *ks);
 
@@ -64,6 +76,10 @@ void list_add(struct list *l, struct blob *b, bool left);
 
 /* Take one away from an end of a list that has some: its holder is you. */
 struct blob *list_take(struct list *l, bool left);
+
+/* Take those of n away that are the same bytes, the first or the last ones. */
+size_t list_remove(struct list *l, struct blobs *bs, const uint8_t *p,
+    size_t len, size_t n, bool left);
 
 static inline struct blob *
 list_at(const struct list *l, size_t i)

@@ -91,6 +91,7 @@ static void
 load_records(struct load *l, const struct load_into *into)
 {
 	const char *why;
+	uint64_t v;
 
 	for (;;) {
 		const char kind = (char)load_uint(l, 1);
@@ -100,6 +101,12 @@ load_records(struct load *l, const struct load_into *into)
 		switch (kind) {
 		case 'V':
 			why = into->clock(into->arg, load_uint(l, 8));
+			if (why != NULL)
+				load_refuse(l, "%s", why);
+			break;
+		case 'X':
+			v = load_uint(l, 8);
+			why = load_good(l) ? into->expiry(into->arg, v) : NULL;
 			if (why != NULL)
 				load_refuse(l, "%s", why);
 			break;

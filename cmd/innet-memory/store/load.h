@@ -46,6 +46,8 @@ struct load_into {
 	    uint64_t version, uint64_t n);
 	const char *(*element)(void *arg, struct blob *b);
 	const char *(*table)(void *arg, struct table *t);
+	/* of the key before it, elements and all */
+	const char *(*expiry)(void *arg, uint64_t at_ms);
 };
 
 /*

@@ -59,3 +59,22 @@ lock_give(int fd, const char *path)
 	}
 	close(fd);
 }
+
+int
+lock_hold(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int why;
+
+	for (int ms = 0; fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == -1;
+	    ms += LOOK_MS) {
+		why = errno;
+		if (why != EWOULDBLOCK || ms >= LOCK_WAIT_MS) {
+			close(fd);
+			errno = why;
+			return -1;
+		}
+		usleep(LOOK_MS * 1000);
+	}
+	return fd;
+}

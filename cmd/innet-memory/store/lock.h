@@ -18,4 +18,11 @@ enum { LOCK_WAIT_MS = 2000 };
 int lock_take(const char *path);
 void lock_give(int fd, const char *path);
 
+/*
+ * Hold the file at path itself, so that no server begins from it by another
+ * name, a hard link: its descriptor, to be closed; -1 with errno, ENOENT if it
+ * is not there, EWOULDBLOCK as above.
+ */
+int lock_hold(const char *path);
+
 #endif

@@ -1,6 +1,7 @@
 /* save.c - write a checkpoint: a file that is there whole or not at all */
 #include <errno.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/atomic-file.h"
@@ -19,6 +20,13 @@ save_clock(struct saver *s, uint64_t version)
 {
 	save_bytes(s, "V", 1);
 	save_uint(s, version, 8);
+}
+
+void
+save_expiry(struct saver *s, uint64_t at_ms)
+{
+	save_bytes(s, "X", 1);
+	save_uint(s, at_ms, 8);
 }
 
 void
@@ -61,9 +69,15 @@ int
 save_file(const char *path, void (*fill)(struct saver *s, void *arg), void *arg)
 {
 	struct atomic_file w;
+	struct stat st;
+	const bool there = stat(path, &st) == 0;
 
+	if (there && !S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
+		return ENOTSUP;		/* a pipe would make it wait */
 	if (atomic_file_open_tmp(&w, path) == -1)
 		return errno;
+	/* of others' experiences only who may already read them may know */
+	w.mode = there ? st.st_mode & 0777 : 0600;
 	errno = save_to(w.fd, fill, arg);
 	if (atomic_file_close(&w, errno == 0) == -1 ||
 	    atomic_file_sync_folder(path) == -1)

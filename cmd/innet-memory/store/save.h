@@ -6,10 +6,12 @@
  *
  *	file	= "INNETMEM" version:u32 (2) record... end
  *	end	= 'E' crc:u32	CRC-32C of all that stands before it, 'E' too
- *	record	= clock | string | list | table
+ *	record	= clock | string | list | expiry | table
  *	clock	= 'V' u64	the last version given to a change
  *	string	= 'S' key:bytes version:u64 value:bytes
  *	list	= 'L' key:bytes version:u64 n:u64 element:bytes[n]
+ *	expiry	= 'X' u64	when the key before it expires, ms of the
+ *		wall clock
  *	table	= 'T' name:bytes settings counters frames items holes
  *
  * The parts of a table, in this order:
@@ -82,6 +84,8 @@ void save_counted(struct saver *s, const void *p, size_t len);
 void save_clock(struct saver *s, uint64_t version);
 void save_string(struct saver *s, const void *key, size_t key_len,
     uint64_t version, const void *value, size_t len);
+/* Of the key that was saved last, elements and all. */
+void save_expiry(struct saver *s, uint64_t at_ms);
 /* Then as many elements by save_counted(). */
 void save_list(struct saver *s, const void *key, size_t key_len,
     uint64_t version, uint64_t n);

@@ -1,0 +1,158 @@
+/* blocking.c - commands that wait for an element: BLPOP, BRPOP, BLMOVE */
+#include <math.h>
+#include <string.h>
+
+#include "common/live/timer.h"
+
+#include "cmd/innet-memory/commands/keys.h"
+#include "cmd/innet-memory/commands/lists.h"
+#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/server/server.h"
+
+/* Argument i, in seconds, as the time at which to give up. */
+static bool
+read_deadline(struct client *c, const struct resp_args *a, size_t i,
+    uint64_t *deadline_ns)
+{
+	const double most = (double)INT64_MAX / 1000;
+	double s;
+
+	if (!args_real(a, i, &s))
+		reply_error(c, "ERR timeout is not a float or out of range");
+	else if (s < 0)
+		reply_error(c, "ERR timeout is negative");
+	else if (s >= most)
+		reply_error(c, "ERR timeout is out of range");
+	else {
+		*deadline_ns = s == 0 || s > 1e9 ? TIMER_NEVER :
+		    timer_after(c->srv->now_ns, (uint64_t)ceil(s * 1e9));
+		return true;
+	}
+	return false;
+}
+
+/* From the first list of arguments 1 on that is there; false: none is. */
+static bool
+pop(struct client *c, const struct resp_args *a, bool left, bool waits)
+{
+	for (size_t i = 1; i + 1 < a->n; i++) {
+		struct key *k = keys_at(c, a, i);
+
+		if (k == NULL || (waits && k->type != KEY_LIST))
+			continue;
+		if (keys_find(c, a, i, KEY_LIST, &k))
+			lists_pop_named(c, k, left);
+		return true;
+	}
+	return false;
+}
+
+/* The time is over: say that nothing came. */
+static bool
+give_up(struct client *c, bool late)
+{
+	if (late)
+		reply_nil_array(c);
+	return late;
+}
+
+static bool
+retry_blpop(struct client *c, const struct resp_args *a, bool late)
+{
+	return pop(c, a, true, true) || give_up(c, late);
+}
+
+static bool
+retry_brpop(struct client *c, const struct resp_args *a, bool late)
+{
+	return pop(c, a, false, true) || give_up(c, late);
+}
+
+static void
+pop_or_wait(struct client *c, const struct resp_args *a, bool left)
+{
+	uint64_t deadline_ns;
+
+	if (!read_deadline(c, a, a->n - 1, &deadline_ns) || pop(c, a, left,
+	    false))
+		return;
+	if (!client_park(c, deadline_ns, left ? retry_blpop : retry_brpop))
+		reply_nil_array(c);	/* within MULTI */
+}
+
+static void
+run_blpop(struct client *c, const struct resp_args *a)
+{
+	pop_or_wait(c, a, true);
+}
+
+static void
+run_brpop(struct client *c, const struct resp_args *a)
+{
+	pop_or_wait(c, a, false);
+}
+
+/* BLMOVE's, and BRPOPLPUSH's, which has no sides. */
+static bool
+move(struct client *c, const struct resp_args *a)
+{
+	bool from = false, to = true;
+
+	if (a->n == 6 && (!lists_side(a, 3, &from) || !lists_side(a, 4, &to)))
+		return false;
+	return lists_move(c, a, from, to);
+}
+
+static bool
+retry_move(struct client *c, const struct resp_args *a, bool late)
+{
+	const struct key *k = keys_at(c, a, 1);
+
+	if (k != NULL && k->type == KEY_LIST)
+		return move(c, a);
+	return give_up(c, late);
+}
+
+static void
+move_or_wait(struct client *c, const struct resp_args *a)
+{
+	uint64_t deadline_ns;
+
+	if (!read_deadline(c, a, a->n - 1, &deadline_ns) || move(c, a))
+		return;
+	if (!client_park(c, deadline_ns, retry_move))
+		reply_nil(c);	/* within MULTI */
+}
+
+static void
+run_blmove(struct client *c, const struct resp_args *a)
+{
+	bool side;
+
+	if (lists_side(a, 3, &side) && lists_side(a, 4, &side))
+		move_or_wait(c, a);
+	else
+		reply_error(c, "ERR syntax error");
+}
+
+enum { WRITE = COMMAND_WRITE, MORE = COMMAND_WRITE | COMMAND_MORE };
+
+static const struct command commands[] = {
+	{ "blmove", 6, MORE, run_blmove, "list",
+	    "Moves an element from a list to another, once there is one.",
+	    "source destination LEFT|RIGHT LEFT|RIGHT timeout", 1, 2, 1,
+	    NULL },
+	{ "blpop", -3, WRITE, run_blpop, "list",
+	    "Returns and removes a first element, once there is one.",
+	    "key... timeout", 1, -2, 1, NULL },
+	{ "brpop", -3, WRITE, run_brpop, "list",
+	    "Returns and removes a last element, once there is one.",
+	    "key... timeout", 1, -2, 1, NULL },
+	{ "brpoplpush", 4, MORE, move_or_wait, "list",
+	    "Moves a last element to another list, once there is one.",
+	    "source destination timeout", 1, 2, 1, NULL },
+	{ 0 }
+};
+
+const struct part blocking_part = { .name = "blocking",
+	.commands = commands };

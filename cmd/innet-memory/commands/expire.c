@@ -1,0 +1,286 @@
+/* expire.c - keys that go at a time: EXPIRE and its kin, TTL, PERSIST */
+#include <limits.h>
+#include <string.h>
+
+#include "common/live/timer.h"
+
+#include "cmd/innet-memory/commands/keys.h"
+#include "cmd/innet-memory/server/parts.h"
+#include "cmd/innet-memory/server/server.h"
+
+enum { MS = 1000000, SWEEP_NS = 100 * MS, SWEEP_KEYS = 1000 };
+
+static int64_t
+now_ms(void)
+{
+	return (int64_t)(timer_wall_ns() / MS);
+}
+
+/* Is its time over? */
+static bool
+is_over(const struct key *k)
+{
+	return k->expires_ms != 0 && k->expires_ms <= (uint64_t)now_ms();
+}
+
+struct key *
+keys_live(struct server *srv, const uint8_t *name, size_t len)
+{
+	struct key *k = keyspace_find(&srv->keys, name, len);
+
+	if (k == NULL || !is_over(k))
+		return k;
+	keyspace_remove(&srv->keys, k);
+	srv->expired++;
+	return NULL;
+}
+
+static void
+wrong_time(struct client *c, const char *name)
+{
+	reply_error(c, "ERR invalid expire time in '%s' command", name);
+}
+
+/* Argument i in ms of the wall clock, which may be past. */
+static bool
+read_time(struct client *c, const struct resp_args *a, size_t i,
+    enum keys_time unit, const char *name, int64_t *at_ms)
+{
+	const int64_t by = unit == KEYS_SECONDS || unit == KEYS_AT_SECONDS ?
+	    1000 : 1;
+	const int64_t base = unit == KEYS_SECONDS || unit == KEYS_MS ?
+	    now_ms() : 0;
+
+	if (!args_want_integer(c, a, i, at_ms))
+		return false;
+	if (!__builtin_mul_overflow(*at_ms, by, at_ms) &&
+	    !__builtin_add_overflow(*at_ms, base, at_ms))
+		return true;
+	wrong_time(c, name);
+	return false;
+}
+
+bool
+keys_time(struct client *c, const struct resp_args *a, size_t i,
+    enum keys_time unit, const char *name, uint64_t *at_ms)
+{
+	int64_t given, at;
+
+	if (!args_want_integer(c, a, i, &given))
+		return false;
+	if (given <= 0) {
+		wrong_time(c, name);
+		return false;
+	}
+	if (!read_time(c, a, i, unit, name, &at))
+		return false;
+	*at_ms = (uint64_t)at;
+	return true;
+}
+
+struct when {
+	bool nx, xx, gt, lt;
+};
+
+static bool
+read_when(struct client *c, const struct resp_args *a, struct when *w)
+{
+	for (size_t i = 3; i < a->n; i++) {
+		w->nx |= args_is(a, i, "nx");
+		w->xx |= args_is(a, i, "xx");
+		w->gt |= args_is(a, i, "gt");
+		w->lt |= args_is(a, i, "lt");
+		if (args_is(a, i, "nx") || args_is(a, i, "xx") ||
+		    args_is(a, i, "gt") || args_is(a, i, "lt"))
+			continue;
+		reply_error(c, "ERR Unsupported option %.*s",
+		    (int)(a->v[i].len < 128 ? a->v[i].len : 128),
+		    (const char *)a->v[i].p);
+		return false;
+	}
+	if (w->nx && (w->xx || w->gt || w->lt))
+		reply_error(c, "ERR NX and XX, GT or LT options at the same "
+		    "time are not compatible");
+	else if (w->gt && w->lt)
+		reply_error(c, "ERR GT and LT options at the same time are "
+		    "not compatible");
+	else
+		return true;
+	return false;
+}
+
+/* May the time of k be this?  One without a time has a later one than any. */
+static bool
+may_be(const struct key *k, const struct when *w, int64_t at_ms)
+{
+	const bool timed = k->expires_ms != 0;
+	const int64_t had = (int64_t)k->expires_ms;
+
+	return !(w->nx && timed) && !(w->xx && !timed) &&
+	    !(w->gt && (!timed || at_ms <= had)) &&
+	    !(w->lt && timed && at_ms >= had);
+}
+
+static void
+expire(struct client *c, const struct resp_args *a, enum keys_time unit,
+    const char *name)
+{
+	struct when w = { 0 };
+	struct key *k;
+	int64_t at;
+
+	if (!read_when(c, a, &w) || !read_time(c, a, 2, unit, name, &at))
+		return;
+	k = keys_at(c, a, 1);
+	if (k == NULL || !may_be(k, &w, at)) {
+		reply_int(c, 0);
+		return;
+	}
+	if (at <= now_ms()) {
+		keyspace_remove(&c->srv->keys, k);
+		server_changed(c->srv);
+	} else {
+		keyspace_expire(&c->srv->keys, k, (uint64_t)at);
+		keys_changed(c, k);
+	}
+	reply_int(c, 1);
+}
+
+static void
+run_expire(struct client *c, const struct resp_args *a)
+{
+	expire(c, a, KEYS_SECONDS, "expire");
+}
+
+static void
+run_pexpire(struct client *c, const struct resp_args *a)
+{
+	expire(c, a, KEYS_MS, "pexpire");
+}
+
+static void
+run_expireat(struct client *c, const struct resp_args *a)
+{
+	expire(c, a, KEYS_AT_SECONDS, "expireat");
+}
+
+static void
+run_pexpireat(struct client *c, const struct resp_args *a)
+{
+	expire(c, a, KEYS_AT_MS, "pexpireat");
+}
+
+/* When it expires, or in how long; -1: it does not, -2: it is not there. */
+static void
+tell_time(struct client *c, const struct resp_args *a, bool seconds, bool left)
+{
+	const struct key *k = keys_at(c, a, 1);
+	int64_t ms;
+
+	if (k == NULL || k->expires_ms == 0) {
+		reply_int(c, k == NULL ? -2 : -1);
+		return;
+	}
+	ms = (int64_t)k->expires_ms - (left ? now_ms() : 0);
+	ms = ms < 0 ? 0 : ms;
+	reply_int(c, seconds ? (ms + 500) / 1000 : ms);
+}
+
+static void
+run_ttl(struct client *c, const struct resp_args *a)
+{
+	tell_time(c, a, true, true);
+}
+
+static void
+run_pttl(struct client *c, const struct resp_args *a)
+{
+	tell_time(c, a, false, true);
+}
+
+static void
+run_expiretime(struct client *c, const struct resp_args *a)
+{
+	tell_time(c, a, true, false);
+}
+
+static void
+run_pexpiretime(struct client *c, const struct resp_args *a)
+{
+	tell_time(c, a, false, false);
+}
+
+static void
+run_persist(struct client *c, const struct resp_args *a)
+{
+	struct key *k = keys_at(c, a, 1);
+	const bool timed = k != NULL && k->expires_ms != 0;
+
+	if (timed) {
+		keyspace_expire(&c->srv->keys, k, 0);
+		keys_changed(c, k);
+	}
+	reply_int(c, timed);
+}
+
+/* Those that nobody asks for go, too: some of the keys at a time. */
+static uint64_t
+sweep(struct server *srv, uint64_t now_ns)
+{
+	struct keyspace *ks = &srv->keys;
+
+	if (ks->timed == 0)
+		return TIMER_NEVER;
+	if (now_ns < srv->sweep_ns)
+		return srv->sweep_ns;
+	for (size_t n = 0; n < SWEEP_KEYS && ks->n > 0; n++) {
+		/* downwards: the last one comes into a place that is left */
+		srv->sweep_at = (srv->sweep_at == 0 || srv->sweep_at > ks->n ?
+		    ks->n : srv->sweep_at) - 1;
+		if (is_over(ks->key[srv->sweep_at])) {
+			keyspace_remove(ks, ks->key[srv->sweep_at]);
+			srv->expired++;
+		}
+	}
+	srv->sweep_ns = now_ns + SWEEP_NS;
+	return srv->sweep_ns;
+}
+
+enum { READ = COMMAND_READ | COMMAND_FAST,
+	WRITE = COMMAND_WRITE | COMMAND_FAST };
+
+#define WHEN " [NX|XX|GT|LT]"
+
+static const struct command commands[] = {
+	{ "expire", -3, WRITE, run_expire, "generic",
+	    "Sets the time of a key in seconds.",
+	    "key seconds" WHEN, 1, 1, 1, NULL },
+	{ "expireat", -3, WRITE, run_expireat, "generic",
+	    "Sets the time of a key to a Unix time in seconds.",
+	    "key unix-time-seconds" WHEN, 1, 1, 1, NULL },
+	{ "expiretime", 2, READ, run_expiretime, "generic",
+	    "Returns when a key expires as a Unix time in seconds.",
+	    "key", 1, 1, 1, NULL },
+	{ "persist", 2, WRITE, run_persist, "generic",
+	    "Removes the time of a key.",
+	    "key", 1, 1, 1, NULL },
+	{ "pexpire", -3, WRITE, run_pexpire, "generic",
+	    "Sets the time of a key in milliseconds.",
+	    "key milliseconds" WHEN, 1, 1, 1, NULL },
+	{ "pexpireat", -3, WRITE, run_pexpireat, "generic",
+	    "Sets the time of a key to a Unix time in milliseconds.",
+	    "key unix-time-ms" WHEN, 1, 1, 1, NULL },
+	{ "pexpiretime", 2, READ, run_pexpiretime, "generic",
+	    "Returns when a key expires as a Unix time in milliseconds.",
+	    "key", 1, 1, 1, NULL },
+	{ "pttl", 2, READ, run_pttl, "generic",
+	    "Returns the time that a key has left in milliseconds.",
+	    "key", 1, 1, 1, NULL },
+	{ "ttl", 2, READ, run_ttl, "generic",
+	    "Returns the time that a key has left in seconds.",
+	    "key", 1, 1, 1, NULL },
+	{ 0 }
+};
+
+const struct part expire_part = { .name = "expire", .commands = commands,
+	.tick = sweep };

@@ -1,0 +1,145 @@
+/* kill.c - CLIENT KILL, in all its forms */
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/wire/addr.h"
+
+#include "cmd/innet-memory/commands/kill.h"
+#include "cmd/innet-memory/server/server.h"
+
+/* Which ones; NULL and 0: any. */
+struct kill {
+	const struct resp_arg *addr, *laddr;
+	uint64_t id;
+	bool none;		/* of a type that nobody here is of */
+	bool skipme;
+};
+
+const char *
+kill_laddr(const struct client *c, char name[CLIENT_ADDR_BYTES])
+{
+	union addr a = { 0 };
+	socklen_t len = sizeof(a);
+	char text[ADDR_NAME_BYTES];
+
+	if (c->fd == -1 || getsockname(c->fd, &a.sa, &len) == -1)
+		return "";
+	if (a.sa.sa_family == AF_UNIX)
+		return c->addr;
+	snprintf(name, CLIENT_ADDR_BYTES, "%s", addr_print(&a, text));
+	return name;
+}
+
+static bool
+is(const struct resp_arg *v, const char *s)
+{
+	return strlen(s) == v->len && memcmp(s, v->p, v->len) == 0;
+}
+
+static bool
+fits(const struct kill *k, const struct client *self, const struct client *o)
+{
+	char laddr[CLIENT_ADDR_BYTES];
+
+	return !o->dead && !k->none && !(k->skipme && o == self) &&
+	    (k->id == 0 || o->id == k->id) &&
+	    (k->addr == NULL || is(k->addr, o->addr)) &&
+	    (k->laddr == NULL || is(k->laddr, kill_laddr(o, laddr)));
+}
+
+/* The type of argument i: all clients here are normal. */
+static bool
+read_type(struct client *c, const struct resp_args *a, size_t i,
+    struct kill *k)
+{
+	static const char *const types[] = { "normal", "slave", "replica",
+	    "pubsub", "master" };
+
+	for (size_t t = 0; t < sizeof(types) / sizeof(*types); t++) {
+		if (args_is(a, i, types[t])) {
+			k->none |= t > 0;
+			return true;
+		}
+	}
+	reply_error(c, "ERR Unknown client type '%.*s'", (int)(a->v[i].len <
+	    128 ? a->v[i].len : 128), (const char *)a->v[i].p);
+	return false;
+}
+
+/* A word at argument i and its value; false: what is wrong has been said. */
+static bool
+read_one(struct client *c, const struct resp_args *a, size_t i,
+    struct kill *k)
+{
+	const struct resp_arg *v = &a->v[i + 1];
+	int64_t id;
+
+	if (i + 1 >= a->n) {
+		reply_error(c, "ERR syntax error");
+	} else if (args_is(a, i, "id")) {
+		if (args_integer(a, i + 1, &id) && id >= 1) {
+			k->id = (uint64_t)id;
+			return true;
+		}
+		reply_error(c, "ERR client-id should be greater than 0");
+	} else if (args_is(a, i, "type")) {
+		return read_type(c, a, i + 1, k);
+	} else if (args_is(a, i, "addr")) {
+		k->addr = v;
+		return true;
+	} else if (args_is(a, i, "laddr")) {
+		k->laddr = v;
+		return true;
+	} else if (args_is(a, i, "user")) {
+		if (is(v, "default"))
+			return true;
+		reply_error(c, "ERR No such user '%.*s'", (int)(v->len < 128 ?
+		    v->len : 128), (const char *)v->p);
+	} else if (args_is(a, i, "skipme") && (args_is(a, i + 1, "yes") ||
+	    args_is(a, i + 1, "no"))) {
+		k->skipme = args_is(a, i + 1, "yes");
+		return true;
+	} else {
+		reply_error(c, "ERR syntax error");
+	}
+	return false;
+}
+
+static int64_t
+kill_all(struct client *c, const struct kill *k)
+{
+	struct server *srv = c->srv;
+	int64_t killed = 0;
+
+	for (size_t i = 0; i < srv->clients; i++) {
+		struct client *o = srv->client[i];
+
+		if (!fits(k, c, o))
+			continue;
+		killed++;
+		if (o == c)	/* which has an answer to come */
+			client_leave(c, LEAVING_KILLED);
+		else
+			client_kill(o, LEAVING_KILLED);
+	}
+	return killed;
+}
+
+void
+kill_run(struct client *c, const struct resp_args *a)
+{
+	struct kill k = { .addr = a->n == 3 ? &a->v[2] : NULL,
+		.skipme = a->n > 3 };
+
+	for (size_t i = 2; i < a->n && a->n > 3; i += 2) {
+		if (!read_one(c, a, i, &k))
+			return;
+	}
+	if (a->n > 3)
+		reply_int(c, kill_all(c, &k));
+	else if (kill_all(c, &k) > 0)
+		reply_status(c, "OK");
+	else
+		reply_error(c, "ERR No such client");
+}

@@ -1,0 +1,14 @@
+/*
+ * kill.h - CLIENT KILL
+ */
+#ifndef INNET_MEMORY_COMMANDS_KILL_H
+#define INNET_MEMORY_COMMANDS_KILL_H
+
+#include "cmd/innet-memory/server/client.h"
+
+/* The address at which a client came in. */
+const char *kill_laddr(const struct client *c, char name[CLIENT_ADDR_BYTES]);
+
+void kill_run(struct client *c, const struct resp_args *a);
+
+#endif
