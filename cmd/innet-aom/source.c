@@ -87,6 +87,9 @@ format_packet(struct source *s, struct source_file *f)
 	} else if (verdict != UPDATE_OK) {
 		up->ignored[verdict]++;
 	}
+	if (verdict == SOUNDNESS_SUPER_DATAGRAM && up->split.cannot++ == 0)
+		up->split.cannot_at = up->in.packets;
+	up->split.unsure = f->m.unsure;
 	return true;
 }
 

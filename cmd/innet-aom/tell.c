@@ -63,7 +63,7 @@ static void
 put_odd(FILE *f, const struct run *r)
 {
 	const struct source *side[] = { &r->in_sent, &r->in };
-	uint64_t frames = 0, datagrams = 0, cut = 0;
+	uint64_t frames = 0, datagrams = 0, several = 0, messages = 0, cut = 0;
 
 	for (int k = 0; k < 2; k++) {
 		for (size_t i = 0; i < side[k]->n; i++) {
@@ -71,12 +71,17 @@ put_odd(FILE *f, const struct run *r)
 
 			frames += in->split.frames;
 			datagrams += in->split.datagrams;
+			several += side[k]->file[i].m.several;
+			messages += side[k]->file[i].m.several_messages;
 			cut += in->cut;
 		}
 	}
 	if (frames > 0)
 		fprintf(f, "; %" PRIu64 " frame%s of %" PRIu64
 		    " datagrams split", frames, plural(frames), datagrams);
+	if (several > 0)
+		fprintf(f, "; %" PRIu64 " datagram%s of %" PRIu64 " messages",
+		    several, plural(several), messages);
 	if (cut > 0)
 		fprintf(f, "; %" PRIu64 " cut, known by header%s", cut,
 		    plural(cut));

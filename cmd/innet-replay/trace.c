@@ -140,6 +140,19 @@ direction(struct trace *t, const struct frame *f, const uint8_t *payload,
 	return UPDATE_OK;
 }
 
+/* Are those datagrams that say how long they are?  Bare updates do not. */
+static bool
+says_length(const struct split_as *as, const struct pcapio_packet *p,
+    const struct frame *f)
+{
+	const uint8_t *q = p->data + f->payload_at;
+
+	if (as->kind != SPLIT_UPDATES)
+		return as->kind != SPLIT_NONE;
+	return p->caplen > f->payload_at + 1 && q[0] == UPDATE_VERSION &&
+	    q[1] >= UPDATE_UPDATE && q[1] <= UPDATE_WEIGHTS;
+}
+
 /*
  * UPDATE_OK for a packet that is to be replayed, or why it is not;
  * SOUNDNESS_SEVERAL with t->pieces.
@@ -166,6 +179,12 @@ judge(struct trace *t, const struct pcapio_packet *p, struct frame *f,
 		default: break;
 		}
 	}
+	if (!says_length(&as, p, f))
+		switch (split_unsized(is, p->data, f, p->len)) {
+		case SPLIT_CANNOT: return SOUNDNESS_SUPER_DATAGRAM;
+		case SPLIT_UNSEEN: t->split.unsure++; break;
+		default: break;
+		}
 	why = soundness_datagram(is, p->data, f);
 	return why != UPDATE_OK ? why : direction(t, f, p->data +
 	    f->payload_at, update);

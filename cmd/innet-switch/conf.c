@@ -212,6 +212,17 @@ settle_path(struct conf *cf)
 		    o->plane.program->name);
 }
 
+/* Is there the option name=value of a program? */
+static bool
+is_given(const struct plane_options *o, const char *name, const char *value)
+{
+	for (size_t i = 0; i < o->givens; i++)
+		if (strcmp(o->given[i].name, name) == 0 &&
+		    strcmp(o->given[i].arg, value) == 0)
+			return true;
+	return false;
+}
+
 /* What does not go together, beside what options.h knows of. */
 static void
 check(const struct conf *cf)
@@ -221,12 +232,9 @@ check(const struct conf *cf)
 	if (cf->departures != NULL && o->plane.regular_queued)
 		errx(2, "--departures goes with innet's own packets alone in "
 		    "the queue");
-	for (size_t i = 0; cf->departures != NULL && i < o->givens; i++) {
-		if (strcmp(o->given[i].name, "format") == 0 &&
-		    strcmp(o->given[i].arg, "bare") == 0)
-			errx(2, "--departures does not go with --format bare: "
-			    "such packets have no number to be found by");
-	}
+	if (cf->departures != NULL && is_given(o, "format", "bare"))
+		errx(2, "--departures does not go with --format bare: such "
+		    "packets have no number to be found by");
 	if (o->plane.regular_queued && (cf->inpath.where == NULL ?
 	    !ports_shaped(&o->plane.ports) : !cf->inpath.every &&
 	    cf->inpath.rates == 0))
@@ -258,5 +266,6 @@ conf_parse(struct conf *cf, int argc, char *argv[])
 	plane_options_settle(&cf->o, cf->live);
 	cf->trace.propagation_ns = cf->o.propagation_ns;
 	cf->trace.impair = cf->o.impair;
+	cf->trace.unsized = is_given(&cf->o, "format", "bare");
 	check(cf);
 }

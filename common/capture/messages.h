@@ -4,7 +4,8 @@
  * messages_packet() takes a packet and messages_next() gives the messages that
  * are whole now: of UDP those of the datagram, which is one message, or, where
  * the format has a length, several (a capture with offloads has many in a
- * frame); of TCP those of the stream, tcp.h.  At the end of the capture,
+ * frame, whose own lengths may be 0 or the first one's); of TCP those of the
+ * stream, tcp.h.  At the end of the capture,
  * messages_end() as long as it says true, each time with messages_next().
  * The bytes of a packet are borrowed until the next.  messages_close().
  */
@@ -17,6 +18,7 @@
 #include "common/capture/filter.h"
 #include "common/capture/format.h"
 #include "common/capture/pcapio.h"
+#include "common/capture/soundness.h"
 #include "common/capture/tcp.h"
 #include "common/wire/frame.h"
 
@@ -30,7 +32,10 @@ struct messages {
 	uint32_t have, len;
 	uint64_t stamp_ns;
 	unsigned bad;			/* why the rest of it is none */
-	uint64_t split;			/* datagrams of several messages */
+	uint64_t several, several_messages;	/* datagrams, and in them */
+	uint64_t unsure;		/* that may be several, and no length
+					 * says it */
+	bool begun;			/* a message of it was given */
 };
 
 /* Begin with captures of that link type.  0, or -1 and m->filter.why. */
@@ -103,20 +108,37 @@ messages_segment(int link, const struct pcapio_packet *p,
 	return UPDATE_OK;
 }
 
+/* A format without lengths takes a datagram as one message: is it one? */
+static inline unsigned
+messages_unsized(struct messages *m, const struct pcapio_packet *p,
+    enum frame_is is, const struct frame *f)
+{
+	switch (split_unsized(is, p->data, f, p->len)) {
+	case SPLIT_CANNOT: return SOUNDNESS_SUPER_DATAGRAM;
+	case SPLIT_UNSEEN: m->unsure++; return UPDATE_OK;
+	default: return UPDATE_OK;
+	}
+}
+
 /* The datagram in p, of which frame_parse() said `is`. */
 static inline unsigned
 messages_datagram(struct messages *m, int link, const struct pcapio_packet *p,
     enum frame_is is, const struct frame *f)
 {
-	const unsigned verdict = is == FRAME_CUT && f->payload_at > 0 ?
+	const bool lengths = format_has(m->format, FORMAT_LENGTH);
+	const bool several = lengths &&
+	    split_unsized(is, p->data, f, p->len) == SPLIT_CANNOT;
+	const unsigned verdict = several || (is == FRAME_CUT && f->payload_at > 0) ?
 	    UPDATE_OK : soundness_datagram(is, p->data, f);
 
+	if (!lengths && messages_unsized(m, p, is, f) != UPDATE_OK)
+		return SOUNDNESS_SUPER_DATAGRAM;
 	if (verdict != UPDATE_OK)
 		return verdict;
 	m->headers = (struct format_packet){ .flow = f->flow, .tos = f->tos };
 	messages_vlan(link, p, &m->headers);
 	m->p = p->data + f->payload_at;
-	m->len = f->payload_bytes;
+	m->len = several ? p->len - f->payload_at : f->payload_bytes;
 	m->have = p->caplen - f->payload_at < m->len ?
 	    p->caplen - f->payload_at : m->len;
 	if (m->len == 0)
@@ -138,6 +160,7 @@ messages_packet(struct messages *m, int link, const struct pcapio_packet *p,
 	unsigned verdict;
 
 	m->len = m->have = 0;
+	m->begun = false;
 	m->bad = UPDATE_OK;
 	m->tcp_now = false;
 	m->stamp_ns = stamp_ns;
@@ -197,6 +220,11 @@ messages_next(struct messages *m, struct format_packet *k,
 			return 0;
 		return -1;
 	}
+	if (m->begun || n < m->len) {
+		m->several += !m->begun;
+		m->several_messages++;
+	}
+	m->begun = true;
 	*k = m->headers;
 	*stamp_ns = m->stamp_ns;
 	*g = (struct format_message){ .p = m->p, .len = n,

@@ -188,7 +188,9 @@ soundness_frame(const struct clusters *bare, bool marked, int link,
 			return soundness_odd(is, p, caplen, len, f, u, pieces);
 		return update_parse(p + f->payload_at, f->payload_bytes, u);
 	}
-	verdict = soundness_datagram(is, p, f);
+	verdict = split_unsized(is, p, f, len) == SPLIT_CANNOT ?
+	    SOUNDNESS_SUPER_DATAGRAM :
+	    soundness_datagram(is, p, f);
 	if (verdict == UPDATE_OK)
 		return soundness_payload(p + f->payload_at, f->payload_bytes,
 		    cluster, clusters_worker(&f->flow), stamp_ns, u);

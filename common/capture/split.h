@@ -10,7 +10,8 @@
  * How long the first is, innet's own lengths say (innet-wire(5)): elements of
  * an update; where the next header stands, which continues the first; or, of
  * DLP, what each begins with.  A length holds only if every datagram that it
- * makes is sound in itself and follows its predecessor.  Bytes are borrowed.
+ * makes is sound in itself and follows its predecessor.  Of what does not say
+ * how long it is, split_unsized() says what can be known.  Bytes are borrowed.
  */
 #ifndef INNET_CAPTURE_SPLIT_H
 #define INNET_CAPTURE_SPLIT_H
@@ -65,6 +66,8 @@ struct split_count {
 	uint64_t frames, datagrams;	/* split, and into so many */
 	uint64_t cannot;		/* frames; the first of them: */
 	uint64_t cannot_at;		/* its number in the capture */
+	uint64_t unsure;		/* frames taken for one datagram, which
+					 * could be several */
 };
 
 enum {
@@ -73,7 +76,8 @@ enum {
 	SPLIT_XID_FAR = 65536,
 	SPLIT_SUMMED_MAX = 1024,	/* contributions, likewise */
 	SPLIT_EACH_MAX = 65507,		/* over IPv4 */
-	SPLIT_SPARE_BYTES = 12		/* behind a datagram: no padding */
+	SPLIT_SPARE_BYTES = 12,		/* behind a datagram: no padding */
+	SPLIT_PADDING_MAX = 22		/* ... of any, with a check sequence */
 };
 
 /* Of a codepoint, or of datagrams that say their length (NULL: none do). */
@@ -404,6 +408,28 @@ split_frame(const struct split_as *as, enum frame_is is, const uint8_t *p,
 	return found;
 }
 
+/*
+ * Is the frame at p, len bytes long, of which frame_parse() said `is` and *f,
+ * several datagrams of those that do not say how long they are?  CANNOT: surely;
+ * UNSEEN: perhaps, as its checksum was left to the network card.
+ */
+static inline enum split_is
+split_unsized(enum frame_is is, const uint8_t *p, const struct frame *f,
+    uint32_t len)
+{
+	if (f->payload_at == 0)
+		return SPLIT_ONE;
+	if (is == FRAME_LENGTH)
+		return split_no_length(p, f) ? SPLIT_CANNOT : SPLIT_ONE;
+	if (is != FRAME_UDP && is != FRAME_CUT)
+		return SPLIT_ONE;
+	if (split_spare(f, len) > SPLIT_PADDING_MAX &&
+	    split_spare(f, len) >= f->payload_bytes)
+		return SPLIT_CANNOT;
+	return bytes_get(p + f->udp_at + 6, 2) != 0 && frame_sum_left(p, f) ?
+	    SPLIT_UNSEEN : SPLIT_ONE;
+}
+
 /* The next datagram of *s: *n bytes, *have of them at *p.  False: no more. */
 static inline bool
 split_next(struct split *s, const uint8_t **p, uint32_t *have, uint32_t *n)
@@ -463,6 +489,17 @@ split_warn(const struct split_count *n, const char *name)
 		    "off (see ethtool -K)", name,
 		    (unsigned long long)n->cannot_at,
 		    (unsigned long long)n->cannot);
+	if (n->unsure == 1)
+		warnx("%s: 1 packet does not say how long it is, and its "
+		    "checksum was left to the network card: it is taken for "
+		    "one, but may be several; capture with offloads off (see "
+		    "ethtool -K)", name);
+	if (n->unsure > 1)
+		warnx("%s: %llu packets do not say how long they are, and "
+		    "their checksums were left to the network card: each is "
+		    "taken for one, but may be several; capture with offloads "
+		    "off (see ethtool -K)", name,
+		    (unsigned long long)n->unsure);
 }
 
 #endif

@@ -111,6 +111,15 @@ updates_odd(struct updates *it, unsigned verdict, const struct update *u)
 	return false;
 }
 
+/* A bare packet was taken as one datagram: is that sure? */
+static inline void
+updates_sure(struct updates *it, const struct pcapio_packet *p,
+    const struct frame *f)
+{
+	if (split_unsized(FRAME_UDP, p->data, f, p->len) == SPLIT_UNSEEN)
+		it->split.unsure++;
+}
+
 /*
  * The next sound update, model or weights in *u, with its stamp: 1, 0 at the
  * end, -1 if the file is damaged (see pcapio_next).
@@ -140,6 +149,8 @@ updates_next(struct updates *it, uint64_t *stamp_ns, struct update *u)
 			    SOUNDNESS_REGULAR : soundness_frame(it->bare,
 			    !it->filter.on, it->in.link, p.data, p.caplen,
 			    p.len, t, &f, u, &it->pieces);
+			if (it->bare != NULL && verdict == UPDATE_OK)
+				updates_sure(it, &p, &f);
 		}
 		*stamp_ns = t;
 		if (verdict == UPDATE_OK || updates_odd(it, verdict, u))

@@ -29,6 +29,8 @@ struct trace_conf {
 	uint64_t propagation_ns;	/* of every port's link */
 	struct impair impair;		/* likewise */
 	struct pcapio_in *departures;	/* NULL: links decide */
+	bool unsized;			/* the program's packets do not say
+					 * how long they are */
 	/* Told of what arrives behind the links; or NULL. */
 	void (*carry)(void *ctx, uint64_t at_ns, const uint8_t *p,
 	    uint32_t have, uint32_t len);

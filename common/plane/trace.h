@@ -66,6 +66,35 @@ trace_read(const struct trace *t, struct merged *feed,
 	return true;
 }
 
+/* What the datagrams of p's frame are, if they are several. */
+static inline struct split_as
+trace_as(const struct trace *t, const struct packet *p)
+{
+	const struct frame_flow *f = &p->frame->flow;
+
+	return split_as(p->tos, t->own_port != 0 &&
+	    (f->sport == t->own_port || f->dport == t->own_port) ?
+	    t->pl->program->datagram_bytes : NULL);
+}
+
+/* Of several datagrams in one frame it is not known when each left. */
+static inline void
+trace_check_departure(const struct trace *t, const struct packet *p)
+{
+	const struct split_as as = trace_as(t, p);
+	enum split_is is;
+	struct split s;
+
+	if (as.kind == SPLIT_NONE)
+		return;
+	is = split_frame(&as, p->is, p->data, p->have, p->len, p->frame, &s);
+	if (is == SPLIT_SEVERAL || is == SPLIT_CANNOT)
+		errx(1, "%s: packet %" PRIu64 ": several datagrams in one "
+		    "frame: when each of them left is not known; capture with "
+		    "offloads off (see ethtool -K)", t->cf->departures->path,
+		    t->cf->departures->packets);
+}
+
 /* Did the packet p of another run leave a queue?  Then it is the next. */
 static inline bool
 trace_is_departure(struct trace *t, struct packet *p)
@@ -108,6 +137,8 @@ trace_read_departure(struct trace *t, struct trace_in *to)
 	if (!trace_read(t, &one, &i, to))
 		to->p = (struct packet){ .is = FRAME_OTHER,
 		    .data = one.frame };
+	else
+		trace_check_departure(t, &to->p);
 	t->next.at_ns = i.p.stamp_ns;
 	return true;
 }
@@ -252,17 +283,43 @@ trace_split(struct trace *t, const struct merged_input *i, struct packet *p,
 	}
 }
 
+/*
+ * The program may take p though it does not say how long it is: is it surely
+ * several datagrams, or may it be?
+ */
+__attribute__((noinline, unused)) static void
+trace_unsized(struct trace *t, const struct merged_input *i, struct packet *p)
+{
+	const enum split_is is = split_unsized(p->is, p->data, p->frame,
+	    p->len);
+
+	if (is == SPLIT_ONE || t->pl->program->claim(t->pl->state, p) !=
+	    PROGRAM_TAKES)
+		return;
+	if (t->cannot_in == NULL)
+		t->cannot_in = i->in->path;
+	if (is == SPLIT_UNSEEN) {
+		t->split.unsure++;
+		return;
+	}
+	p->is = FRAME_SEVERAL;
+	if (t->split.cannot++ == 0) {
+		t->split.cannot_at = i->in->packets;
+		t->cannot_in = i->in->path;
+	}
+}
+
 /* Were there several datagrams in the frame of p?  Then they are taken. */
 static inline bool
 trace_several(struct trace *t, const struct merged_input *i, struct packet *p)
 {
-	const struct frame_flow *f = &p->frame->flow;
-	const struct split_as as = split_as(p->tos, t->own_port != 0 &&
-	    (f->sport == t->own_port || f->dport == t->own_port) ?
-	    t->pl->program->datagram_bytes : NULL);
+	const struct split_as as = trace_as(t, p);
 
-	if (as.kind == SPLIT_NONE)
+	if (as.kind == SPLIT_NONE || t->cf->unsized) {
+		if (t->cf->unsized)
+			trace_unsized(t, i, p);
 		return false;
+	}
 	if (p->is == FRAME_UDP) {
 		p->sums = frame_sums(p->data, p->frame);
 		if (p->sums != FRAME_SUMS_LEFT && split_spare(p->frame,
@@ -337,7 +394,7 @@ trace_open(struct trace *t, const struct trace_conf *cf, struct plane *pl,
 static inline int
 trace_close(struct trace *t)
 {
-	if (!t->cf->feed.quiet && t->split.cannot > 0)
+	if (!t->cf->feed.quiet && t->cannot_in != NULL)
 		split_warn(&t->split, pcapio_name(t->cannot_in, false));
 	trace_release(t, TIMED_QUEUE_NEVER - 1);
 	plane_end(t->pl);

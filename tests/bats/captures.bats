@@ -128,3 +128,49 @@ several() {
 	run -0 innet-aom -r cut.pcap --csv
 	[[ $output == *"0 updates of 0 constituents; ignored 1: 1 snaplen"* ]]
 }
+
+@test "bare packets do not say how long they are: refused, or doubted, by every tool" {
+	printf '10.0.0.0/8,1\n' >t.csv
+	several 3 4 bare lengths=zero | mkolaf >sure.pcap
+	several 3 4 bare lengths=first | mkolaf >first.pcap
+	several 3 4 bare sum=pseudo | mkolaf >doubt.pcap
+	bare=(--format bare --cluster-table t.csv)
+	for c in sure first; do
+		want="$c.pcap: packet 1: several datagrams in one frame, which cannot be told apart (1 such); capture with offloads off (see ethtool -K)"
+		run -0 innet-aom -r $c.pcap "${bare[@]}" --csv
+		[[ $output == *"innet-aom: $want"*": 1 super_datagram"* ]]
+		run -0 innet-aom -r $c.pcap --sent $c.pcap --format match --csv
+		[[ $output == *"innet-aom: $want"*"1 super_datagram"* ]]
+		run -0 innet-switch -r $c.pcap -w out.pcap "${bare[@]}" --report r.json
+		[[ $output == *"innet-switch: $want"* ]]
+		[ "$(jq -c .ignored r.json)" = '{"super_datagram":1}' ]
+		run -0 innet-replay -v -r $c.pcap -w out.pcap
+		[[ $output == *"innet-replay: $want"*"1 left out: super_datagram"* ]]
+	done
+	want="doubt.pcap: 1 packet does not say how long it is, and its checksum was left to the network card: it is taken for one, but may be several; capture with offloads off (see ethtool -K)"
+	run -0 innet-aom -r doubt.pcap "${bare[@]}" --csv
+	[[ $output == *"innet-aom: $want"* ]]
+	run -0 innet-aom -r doubt.pcap --sent doubt.pcap --format match --csv
+	[[ $output == *"innet-aom: $want"* ]]
+	run -0 innet-switch -r doubt.pcap -w out.pcap "${bare[@]}"
+	[[ $output == *"innet-switch: $want"* ]]
+	run -0 innet-replay -r doubt.pcap -w out.pcap
+	[[ $output == *"innet-replay: $want"* ]]
+}
+
+@test "messages of a format that has their length are taken from frames of any lengths" {
+	for w in zero first; do
+		several 3 4 bare lengths=$w | mkolaf >l.pcap
+		run -0 innet-aom -r l.pcap --field cluster=1 --field generated=u64@8 \
+			--field length=20 --filter udp --json --total
+		[[ $output == *"; 1 datagram of 3 messages; ignored 0"* ]]
+	done
+}
+
+@test "departures that lie in one frame have no times, and are refused" {
+	{ at 1 1 0 1; at 2 2 0 1; } | mkolaf >in.pcap
+	several 3 4 sum=pseudo | mkolaf >joined.pcap
+	run -1 --separate-stderr innet-switch -r in.pcap -w out.pcap --rate 1G \
+		--departures joined.pcap
+	[ "$stderr" = "innet-switch: joined.pcap: packet 1: several datagrams in one frame: when each of them left is not known; capture with offloads off (see ethtool -K)" ]
+}
