@@ -280,9 +280,18 @@ summary(const struct runner *r, uint64_t began_ns)
 {
 	const double s = 1e-9 * (double)(timer_mono_ns() - began_ns);
 
+	const double more = 100 * r->apart;
+	const bool run = scenario_ages_to_run(&r->point[0].sc);
+
 	fprintf(stderr, "%zu runs, %" PRIu64 " events in %.2f s (%.2f M/s)\n",
 	    r->points * r->runs, r->events, s, s > 0 ? (double)r->events /
 	    s * 1e-6 : 0);
+	if (more > 5 || more < -5)
+		warnx("ages end with %s; with \"ages_to\": \"%s\" the mean "
+		    "of all would be %.3g %% %s%s", run ? "the run" :
+		    "the packets of their cluster", run ? "cluster" : "run",
+		    more < 0 ? -more : more, more < 0 ? "less" : "more",
+		    r->points * r->runs > 1 ? ", in one of the runs" : "");
 }
 
 /* All runs, and what came out of them. */

@@ -25,6 +25,7 @@ take(struct sim *s, struct sim_node *n, const struct sim_packet *p)
 		    p->wire_bytes + UPDATE_STATUS_BYTES :
 		    (uint32_t)cf->frame_bytes };
 
+	c->last_ns = s->now_ns;
 	c->count[SIM_RECEIVED]++;
 	c->count[SIM_MERGED] += p->up.merged;
 	if (c->goal_ns == 0 && c->goal > 0 &&

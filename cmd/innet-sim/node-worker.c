@@ -20,6 +20,7 @@ send_update(struct sim *s, const struct sim_worker *w, float reward)
 			aom_start(&c->age[i], s->now_ns, s->now_ns);
 	}
 	c->sent = true;
+	c->last_ns = s->now_ns;
 	c->count[SIM_SENT] += c->packets;
 	for (uint32_t i = c->packets; i-- > 0;) {
 		p.up.following = (uint16_t)i;

@@ -450,6 +450,50 @@ set_rows(const struct sim *s, enum result_by by, const struct fate *fate,
 	free(list);
 }
 
+static uint64_t
+end_of(const struct sim *s, const struct sim_cluster *c, bool run)
+{
+	return run ? s->end_ns : c->last_ns;
+}
+
+/* The mean of all ages, were they to end so; 0 if there is none. */
+static double
+mean_with(const struct sim *s, bool run)
+{
+	double area = 0, time = 0;
+
+	for (uint32_t i = 0; i < s->clusters; i++) {
+		const struct sim_cluster *c = &s->cluster[i];
+		const uint64_t t = end_of(s, c, run);
+
+		for (uint32_t k = 0; k < c->packets; k++) {
+			if (!c->age[k].started)
+				continue;
+			area += (double)aom_area2_until(&c->age[k], t) / 2;
+			if (t > c->age[k].from_ns)
+				time += (double)(t - c->age[k].from_ns);
+		}
+	}
+	return time > 0 ? area / time : 0;
+}
+
+/* The run is over: end the ages. */
+static void
+end_ages(struct sim *s)
+{
+	const bool run = scenario_ages_to_run(s->sc);
+	const double mean = mean_with(s, run);
+
+	s->other_end = mean > 0 ? mean_with(s, !run) / mean : 1;
+	for (uint32_t i = 0; i < s->clusters; i++) {
+		struct sim_cluster *c = &s->cluster[i];
+
+		for (uint32_t k = 0; k < c->packets; k++)
+			if (aom_end(&c->age[k], end_of(s, c, run)) == -1)
+				err(1, "ages");
+	}
+}
+
 bool
 result_of(struct sim *s, enum result_by by, struct result_row *row)
 {
@@ -461,13 +505,10 @@ result_of(struct sim *s, enum result_by by, struct result_row *row)
 	fate = calloc(s->clusters + 1, sizeof(*fate));
 	if (fate == NULL)
 		err(1, "clusters");
+	end_ages(s);
 	for (uint32_t i = 0; i < s->clusters; i++) {
-		struct sim_cluster *c = &s->cluster[i];
+		const struct sim_cluster *c = &s->cluster[i];
 
-		for (uint32_t k = 0; k < c->packets; k++) {
-			if (aom_end(&c->age[k], s->end_ns) == -1)
-				err(1, "ages");
-		}
 		memcpy(fate[i].count, c->count, sizeof(c->count));
 		memcpy(fate[i].lost, c->lost, sizeof(c->lost));
 		fate[i].cleared = c->cleared;

@@ -4,6 +4,7 @@
 #include <err.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@
 /* What all processes see. */
 struct shared {
 	_Atomic uint64_t next, done, events;
+	_Atomic double apart;	/* the farthest of mean ages by the other rule
+				 * of their end, less 1 */
 	_Atomic int failed;
 };
 
@@ -50,6 +53,8 @@ one(const struct runner *r, struct shared *sh, uint64_t at)
 	sim_run(s);
 	if (r->stopped == NULL || *r->stopped == 0)
 		whole = result_of(s, r->by, p->row + run * p->rows);
+	if (s->other_end > 0 && fabs(s->other_end - 1) > fabs(sh->apart))
+		sh->apart = s->other_end - 1;
 	if (r->dir != NULL)
 		whole = capture_close(s) && whole;
 	sh->events += s->handled;
@@ -158,6 +163,7 @@ runner_run(struct runner *r)
 		fan_out(r, sh);
 	failed = sh->failed;
 	r->events = sh->events;
+	r->apart = sh->apart;
 	munmap(sh, sizeof(*sh));
 	return failed != 0;
 }

@@ -28,6 +28,8 @@ struct runner {
 	bool progress;
 	const volatile int *stopped;
 	uint64_t events;	/* of all runs, when they are done */
+	double apart;		/* likewise: by how much of itself a mean age
+				 * would differ by the other rule of its end */
 };
 
 /* Do them all.  0, or 1: something failed and was said. */

@@ -30,6 +30,7 @@ static const char *const same[] = { "same", NULL };
 static const char *const derived[] = { "auto", NULL };
 static const char *const truths[] = { "true", "false", NULL };
 static const char *const ages[] = { "sent", "first", NULL };
+static const char *const ends[] = { "auto", "cluster", "run", NULL };
 static const char *const fates[] = { "none", "paused", "killed", NULL };
 
 static const struct json_reader_key switch_keys[] = {
@@ -245,6 +246,8 @@ static const struct json_reader_key top_keys[] = {
 	    .help = "instant 0 in captures, since the epoch" },
 	{ "ages_from", JSON_READER_TIME, TOP(ages_from), "sent", .words = ages,
 	    .help = "ages count from the first sent, received, or a time" },
+	{ "ages_to", JSON_READER_WORD, TOP(ages_to), "auto", .words = ends,
+	    .help = "ages end with their cluster's last packet, or the run" },
 	{ "wire_overhead", JSON_READER_BYTES, TOP(wire_overhead), "0",
 	    .hi = UINT16_MAX, .words = truths,
 	    .help = "of each frame on links; true: 24 bytes" },

@@ -124,6 +124,11 @@ struct scenario_plane {
 	char read[JSON_READER_FILE_BYTES];	/* empty: nothing */
 };
 
+/* Where ages end; AUTO: RUN where there is a duration, else CLUSTER. */
+enum scenario_ages_to {
+	SCENARIO_AGES_AUTO, SCENARIO_AGES_CLUSTER, SCENARIO_AGES_RUN
+};
+
 struct chaos_plan;
 
 struct scenario {
@@ -133,6 +138,7 @@ struct scenario {
 	bool drain;			/* what is on its way comes in */
 	uint64_t start_ns;		/* of captures, since the epoch */
 	uint64_t ages_from;		/* WORD1: sent, WORD2: first, or ns */
+	uint64_t ages_to;		/* enum scenario_ages_to */
 	uint64_t wire_overhead;		/* bytes; WORD1: true, WORD2: false */
 	struct json_reader_list switches, links, servers, workers, faults;
 	struct json_reader_list traffic;
@@ -150,6 +156,14 @@ scenario_extra_bytes(const struct scenario *s)
 	return s->wire_overhead == SCENARIO_WORD1 ? FRAME_WIRE_EXTRA_BYTES :
 	    s->wire_overhead == SCENARIO_WORD2 ? 0 :
 	    (uint32_t)s->wire_overhead;
+}
+
+/* Do ages end with the run, and not with their cluster's last packet? */
+static inline bool
+scenario_ages_to_run(const struct scenario *s)
+{
+	return s->ages_to == SCENARIO_AGES_RUN || (s->ages_to ==
+	    SCENARIO_AGES_AUTO && s->duration_ns != SCENARIO_WORD1);
 }
 
 /* Of the switch, or server, of that name: its index in the list, or -1. */

@@ -207,13 +207,16 @@ struct sim_cluster {	/* what moves most is in the first line of the cache */
 	unsigned __int128 delay_ns;	/* sum over packets received */
 	uint64_t goal;		/* constituents; 0: none */
 	uint64_t goal_ns;	/* when so many had come; 0: not yet */
+	uint64_t last_ns;	/* when its last update was sent or received */
 	struct aom *age;	/* one a packet of the vector; owned */
 	struct server_rule_range *range;	/* of its model, likewise */
 };
 
 struct sim {
 	const struct scenario *sc;
-	uint64_t now_ns, end_ns;	/* end: of the ages */
+	uint64_t now_ns, end_ns;	/* end: of the run */
+	double other_end;	/* the mean age by the other rule of its end,
+				 * by that of this one */
 	uint64_t seed;
 	struct rng arrivals, bursts, control, chance;
 	struct calendar events;

@@ -98,6 +98,18 @@ says() {
 	[ "$(tail -1 aom | jq .mean_age_ns)" = "$(tail -1 s.out | jq .mean_age_ns)" ]
 }
 
+@test "ages end as innet-aom's do, and a line says where the other end matters" {
+	scenario 1M 4 '"clusters": 3, "workers": 2, "count": 9, "speeds": 0.5' >s.json
+	sim --set duration=none --by cluster -w out >s.out
+	innet-aom -q --json -r out/ps.in.pcap --sent out/sw.in.pcap >aom
+	diff <(jq .mean_age_ns s.out) <(jq .mean_age_ns aom)
+	sim --set duration=none --set ages_to=run --by cluster >run.out
+	innet-aom -q --json -r out/ps.in.pcap --sent out/sw.in.pcap --end capture >aom
+	diff <(jq .mean_age_ns run.out) <(jq .mean_age_ns aom)
+	run -0 --separate-stderr innet-sim --duration 1h s.json
+	[[ $stderr == *'innet-sim: ages end with the run; with "ages_to": "cluster" the mean of all would be '*' % less' ]]
+}
+
 @test "workers have their updates when innet-gen's have" {
 	for how in periodic poisson onoff lognormal; do
 		scenario 1G 8 "\"clusters\": 4, \"workers\": 3, \"count\": 20, \"arrivals\": \"$how\",

@@ -372,6 +372,7 @@ class Group:
             return False
         if c.first is None:
             c.first = net.now
+        c.last = net.now
         for k in reversed(range(len(c.frames))):
             u = oracle.Update(w.cluster, w.id, w.put, 1, k, net.now,
                               oracle.f32(reward), 0.0, c.frames[k])
@@ -564,8 +565,10 @@ class Net:
             row["mean_delay_ns"] = sum(t - u.generated for t, u in
                                        c.received) // len(c.received)
         if c.first is not None and len(c.frames) == 1:
+            to = self.sc.get("ages_to", "auto")
             a = oracle.ages([(t, u.generated) for t, u in c.received],
-                            c.first, c.first, self.end)
+                            c.first, c.first, self.end if to != "cluster"
+                            else max([c.last] + [t for t, _ in c.received]))
             row.update((k, a[k]) for k in a if k.endswith("age_ns"))
         return row
 

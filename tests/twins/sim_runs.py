@@ -89,6 +89,7 @@ def scenario(seed):
     switches, links = tree(r)
     sc = {"seed": r.randint(0, 10**9), "duration": "%dns" % ns,
           "drain": r.random() < 0.3, "wire_overhead": r.random() < 0.3,
+          "ages_to": ("auto", "cluster", "run")[seed % 3],
           "switches": switches, "links": links,
           "servers": [{"name": "ps", "reply": r.choice(
               ("cluster", "cluster", "worker", "none")),
