@@ -19,6 +19,7 @@ void
 job_free(struct job *j)
 {
 	free(j->member);
+	free(j->closing);
 	sample_free(&j->iteration);
 }
 
@@ -53,6 +54,18 @@ job_count_at(struct job *j, int32_t m, int64_t t, enum job_count what)
 	job_count(j, m, what, 1);
 	if (it->open && it->iteration == t)
 		it->n[what]++;
+}
+
+void
+job_repair(struct job *j, int64_t t, uint64_t now_ns, bool sure)
+{
+	struct job_iteration *it = &j->it[t & 1];
+
+	if (!it->open || it->iteration != t)
+		return;
+	if (it->repair_from_ns == 0)
+		it->repair_from_ns = now_ns;
+	it->lost |= sure;
 }
 
 int64_t
@@ -206,6 +219,12 @@ close_iteration(struct job *j, struct job_conf *cf, struct job_iteration *it)
 	if (c.whole) {
 		c.iteration_ns = y.last_ns - y.first_ns;
 		sample_add(&j->iteration, c.iteration_ns);
+		c.repaired = it->lost &&
+		    it->repair_from_ns < y.last_ns;
+	}
+	if (c.repaired) {
+		c.repair_ns = y.last_ns - it->repair_from_ns;
+		sum_add(&j->repair, c.repair_ns);
 	}
 	if (c.contributors > 1 && y.begun && y.sent) {
 		c.slowest = y.slowest;
@@ -243,6 +262,7 @@ job_end(struct job *j, struct job_conf *cf)
 	close_before(j, cf, INT64_MAX);
 	for (uint32_t m = 0; m < j->members; m++)
 		rounds_end(j, cf, m);
+	rounds_close(j, cf, INT64_MAX);
 }
 
 /* Iteration t, opened if it is new; NULL: it is over. */
@@ -316,6 +336,8 @@ job_take(struct job *j, struct job_conf *cf, uint32_t m,
 	case SEEN_AGAIN:
 		job_count_at(j, (int32_t)m, s->iteration, s->file ==
 		    side->file ? again : JOB_COPIES);
+		if (s->file == side->file)
+			job_repair(j, s->iteration, s->stamp_ns, true);
 		return;
 	}
 	if (side->seen.n == 1) {

@@ -84,6 +84,9 @@ struct job_closed {
 	uint64_t start_ns;	/* its first packet */
 	bool whole;		/* iteration_ns is known */
 	uint64_t iteration_ns;
+	bool repaired;		/* of a whole one: something was, for: */
+	uint64_t repair_ns;
+	struct sum time;	/* out of step: of members, iteration_ns */
 	uint32_t members;	/* that had a part in it */
 	uint32_t contributors;
 	uint32_t vectors;	/* in the result, as it says; 0: none seen */
@@ -98,6 +101,8 @@ struct job_iteration {
 	int64_t iteration;
 	uint32_t list;		/* of members that have a part, + 1 */
 	uint32_t vectors;
+	uint64_t repair_from_ns;	/* the first sign of a loss; 0: none */
+	bool lost;		/* and it was one */
 	uint64_t n[JOB_COUNTS];
 };
 
@@ -119,7 +124,10 @@ struct job {
 	uint64_t iterations, restarts;
 	struct sample iteration;	/* times of those that are whole */
 	struct sum slowest_by, phase[JOB_PHASES], aggregation, staleness;
+	struct sum repair;	/* of iterations that had one */
 	uint64_t stale_most;
+	uint64_t applied;	/* by a server out of step: vectors */
+	struct job_closed *closing;	/* out of step, by rounds; owned */
 	uint64_t missing;	/* vectors that results are without */
 	const struct job_conf *cf;	/* borrowed */
 };
@@ -154,6 +162,12 @@ int32_t job_join(struct job *j, const union addr *at);
 /* Member m, or -1: nobody we know, sent or got so many of what, maybe of t. */
 void job_count(struct job *j, int32_t m, enum job_count what, uint64_t by);
 void job_count_at(struct job *j, int32_t m, int64_t t, enum job_count what);
+
+/*
+ * At now_ns there is a sign that something of iteration t was lost; it is sure
+ * where it was asked for or seen again, and not where it was but probed for.
+ */
+void job_repair(struct job *j, int64_t t, uint64_t now_ns, bool sure);
 
 /* Member m of a job in step sent a segment, or got one. */
 void job_take(struct job *j, struct job_conf *cf, uint32_t m,

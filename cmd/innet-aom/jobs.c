@@ -293,15 +293,32 @@ take_help(struct job *j, const struct control *c)
 		j->odd = true;
 }
 
+/* Help, Probe or NACK, with the number of a segment. */
+static void
+take_asked(struct job *j, uint32_t m, const struct control *c, bool down,
+    uint64_t stamp_ns)
+{
+	int64_t t;
+	uint64_t word;
+
+	if (repair_is_help(c))
+		take_help(j, c);
+	if (!control_get_number(c, 8, &word))
+		return;
+	t = job_unwrap(j, seg_split(word).iteration);
+	job_count_at(j, (int32_t)m, t, repair_is_help(c) ? down ? JOB_NACKS :
+	    JOB_PROBES : down ? JOB_ASKED : JOB_HELPS);
+	job_repair(j, t, stamp_ns, down || !repair_is_help(c));
+}
+
 /* A control message between member m of j and its switch. */
 static void
 take_message(struct jobs *s, struct job *j, uint32_t m,
-    const struct control *c, bool down)
+    const struct control *c, bool down, uint64_t stamp_ns)
 {
 	const int32_t who = (int32_t)m;
 	struct control_ack a;
 	struct repair_state st;
-	uint64_t word;
 
 	switch (c->action) {
 	case CONTROL_JOIN: take_join(s, j, m, c); break;
@@ -312,15 +329,7 @@ take_message(struct jobs *s, struct job *j, uint32_t m,
 		else if (control_get_ack(c, &a) && a.action == CONTROL_JOIN)
 			take_joined(s, j, &a);
 		break;
-	case CONTROL_HELP:
-		if (repair_is_help(c))
-			take_help(j, c);
-		if (control_get_number(c, 8, &word))
-			job_count_at(j, who, job_unwrap(j,
-			    seg_split(word).iteration), repair_is_help(c) ?
-			    down ? JOB_NACKS : JOB_PROBES :
-			    down ? JOB_ASKED : JOB_HELPS);
-		break;
+	case CONTROL_HELP: take_asked(j, m, c, down, stamp_ns); break;
 	case CONTROL_FETCH:
 	case CONTROL_CHUNK: job_count(j, who, JOB_HANDOVERS, 1); break;
 	default: break;
@@ -369,7 +378,7 @@ take_control(struct jobs *s, const struct packet *p, struct jobs_end *from,
 	}
 	job_count(j, (int32_t)m->member, down ? JOB_BYTES_DOWN : JOB_BYTES_UP,
 	    p->wire_bytes);
-	take_message(s, j, m->member, &c, down);
+	take_message(s, j, m->member, &c, down, p->stamp_ns);
 }
 
 void

@@ -46,20 +46,35 @@ end_push(struct job *j, struct job_conf *cf, struct job_member *m)
 	clear(cf, p);
 }
 
+static void
+add_stale(struct job *j, struct job_member *m, uint64_t stale)
+{
+	sum_add(&m->staleness, stale);
+	sum_add(&j->staleness, stale);
+	if (stale > j->stale_most)
+		j->stale_most = stale;
+}
+
+/* A server has a push whole: it is applied, and its sender told of all. */
+static void
+apply(struct job *j, struct job_member *m)
+{
+	struct rounds *r = m->rounds;
+
+	if (r->has_told)
+		add_stale(j, m, j->applied - r->told);
+	r->has_told = true;
+	r->told = ++j->applied;
+}
+
 /* What a gradient is stale by, whose first segment is seen now. */
 static void
 add_staleness(struct job *j, struct job_member *m, bool follows)
 {
 	struct rounds *r = m->rounds;
 
-	if (follows && r->has_shown && r->has_next && !j->answers) {
-		const uint64_t stale = (uint64_t)(r->next - r->shown);
-
-		sum_add(&m->staleness, stale);
-		sum_add(&j->staleness, stale);
-		if (stale > j->stale_most)
-			j->stale_most = stale;
-	}
+	if (follows && r->has_shown && r->has_next && !j->answers)
+		add_stale(j, m, (uint64_t)(r->next - r->shown));
 	r->has_shown = r->has_next;
 	r->shown = r->next;
 }
@@ -109,6 +124,74 @@ round_of(struct job_conf *cf, struct rounds *r, int64_t number)
 	return p;
 }
 
+void
+rounds_close(struct job *j, struct job_conf *cf, int64_t last)
+{
+	struct job_closed *c;
+
+	do {
+		c = NULL;
+		for (int i = 0; i < ROUNDS_KEPT && j->closing != NULL; i++) {
+			struct job_closed *of = &j->closing[i];
+
+			if (of->members > 0 && of->iteration <= last &&
+			    (c == NULL || of->iteration < c->iteration))
+				c = of;
+		}
+		if (c == NULL)
+			return;
+		c->whole = c->time.n > 0;
+		if (c->whole)
+			c->iteration_ns = sum_mean(&c->time);
+		if (cf->report != NULL)
+			cf->report(cf->arg, j, c);
+		c->members = 0;
+	} while (true);
+}
+
+/* What there is of a round of the job; NULL: it was reported. */
+static struct job_closed *
+closing_of(struct job *j, struct job_conf *cf, int64_t number)
+{
+	struct job_closed *c;
+
+	if (j->closing == NULL)
+		j->closing = calloc(ROUNDS_KEPT, sizeof(*j->closing));
+	if (j->closing == NULL)
+		err(1, "rounds");
+	c = &j->closing[(uint64_t)number % ROUNDS_KEPT];
+	if (c->members > 0 && c->iteration == number)
+		return c;
+	if (c->members > 0 && c->iteration > number)
+		return NULL;
+	rounds_close(j, cf, number - ROUNDS_KEPT);
+	*c = (struct job_closed){ .iteration = number, .slowest = -1,
+	    .start_ns = UINT64_MAX };
+	return c;
+}
+
+/* A round is over for one more member; if timed, ns after the one before. */
+static void
+add_round(struct job *j, struct job_conf *cf, const struct rounds_part *p,
+    bool timed, uint64_t ns)
+{
+	struct job_closed *c = closing_of(j, cf, p->number);
+
+	if (c == NULL)
+		return;
+	c->members++;
+	if (p->side.first_ns < c->start_ns)
+		c->start_ns = p->side.first_ns;
+	if (p->vectors > c->vectors)
+		c->vectors = p->vectors;
+	c->n[JOB_RESULTS] += p->side.seen.n;
+	sum_add(&c->phase[JOB_RECEIVE], p->side.last_ns - p->side.first_ns);
+	if (timed)
+		sum_add(&c->time, ns);
+	if (c->members >= j->members)
+		rounds_close(j, cf, p->number);
+}
+
 /* Round next of member m is whole now. */
 static void
 end_round(struct job *j, struct job_conf *cf, struct job_member *m,
@@ -122,6 +205,8 @@ end_round(struct job *j, struct job_conf *cf, struct job_member *m,
 	sum_add(&j->phase[JOB_RECEIVE], ns);
 	if (r->has_over)
 		sample_add(&j->iteration, now_ns - r->over_ns);
+	if (!j->answers)	/* a server's are each member's own */
+		add_round(j, cf, p, r->has_over, now_ns - r->over_ns);
 	r->has_over = true;
 	r->over_ns = now_ns;
 	clear(cf, p);
@@ -196,6 +281,10 @@ rounds_take(struct job *j, struct job_conf *cf, uint32_t k,
 	if (s->index >= j->most)
 		j->most = s->index + 1;
 	job_count(j, (int32_t)k, once, 1);
+	if (s->down && s->vectors > p->vectors)
+		p->vectors = s->vectors;
+	if (!s->down && j->answers && is_whole(j, p))
+		apply(j, m);
 	if (s->down && is_whole(j, p))
 		end_rounds(j, cf, m, p, s->stamp_ns);
 }
@@ -208,6 +297,7 @@ rounds_join(struct job *j, struct job_conf *cf, uint32_t m, uint32_t next)
 	if (r != NULL && r->heard && next_to(r->newest, next) <
 	    r->newest - ROUNDS_KEPT) {
 		rounds_end(j, cf, m);
+		rounds_close(j, cf, INT64_MAX);
 		r = NULL;
 	}
 	if (j->mode != JOB_ASYNC || (r != NULL && (r->begun || r->heard)))
@@ -215,6 +305,7 @@ rounds_join(struct job *j, struct job_conf *cf, uint32_t m, uint32_t next)
 	r = have_rounds(&j->member[m]);
 	r->has_next = r->has_shown = true;
 	r->next = r->shown = r->newest = next;
+	r->has_told = j->applied == 0;	/* it begins with what the server has */
 }
 
 void

@@ -7,7 +7,12 @@
  * such to the next is an iteration.  A gradient's staleness is t_s - t_w: the
  * rounds that were over when its first segment was seen, less those when the
  * first of the push before was.  That is so where weights are handed out when a
- * gradient is sent, and what was discarded meanwhile is not seen.
+ * gradient is sent, and what was discarded meanwhile is not seen.  Behind a
+ * server, which answers each push by itself, it is the pushes of others that
+ * were whole between the one before and this.
+ *
+ * A round of the job is reported when it is over for all members, or
+ * ROUNDS_KEPT rounds later.
  *
  * ROUNDS_KEPT rounds are open.  Owns its memory: rounds_free().
  */
@@ -25,6 +30,7 @@ enum { ROUNDS_KEPT = 16 };
 struct rounds_part {
 	bool open;
 	int64_t number;
+	uint32_t vectors;	/* inside */
 	struct job_side side;
 };
 
@@ -33,6 +39,8 @@ struct rounds {
 	struct rounds_part push;	/* its newest */
 	bool has_shown;
 	int64_t shown;		/* rounds over when that began */
+	bool has_told;		/* behind a server: it was told of: */
+	uint64_t told;		/* vectors that are applied */
 	struct rounds_part round[ROUNDS_KEPT];	/* by number */
 	bool heard;		/* of a round: */
 	int64_t newest;
@@ -52,5 +60,8 @@ void rounds_join(struct job *j, struct job_conf *cf, uint32_t m,
 
 /* No more comes to member m. */
 void rounds_end(struct job *j, struct job_conf *cf, uint32_t m);
+
+/* Report what there is of the job's rounds up to last, in order. */
+void rounds_close(struct job *j, struct job_conf *cf, int64_t last);
 
 #endif

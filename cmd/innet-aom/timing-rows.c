@@ -10,7 +10,7 @@ enum figure {
 	F_WAIT, F_RECEIVE, F_SHARE, F_SLOWEST, F_SLOWEST_SHARE, F_SLOWEST_BY,
 	F_STALENESS, F_STALEST, F_RESTARTS, F_WORKER, F_ADDRESS, F_AGGREGATION,
 	F_ITERATION, F_START, F_TIME, F_CONTRIBUTORS, F_VECTORS, F_MISSING,
-	F_MISSING_WORKERS,
+	F_MISSING_WORKERS, F_REPAIRED, F_REPAIR,
 	F_COUNT		/* and more: an enum job_count */
 };
 
@@ -62,6 +62,8 @@ static const struct sheet_column jobs[] = {
 	{ "slowest", "slowest", SHEET_TEXT, F_SLOWEST },
 	{ "slowest_percent", NULL, SHEET_REAL, F_SLOWEST_SHARE },
 	{ "slowest_by_ns", NULL, SHEET_NS, F_SLOWEST_BY },
+	{ "repaired", NULL, SHEET_COUNT, F_REPAIRED },
+	{ "repair_ns", "repair", SHEET_NS, F_REPAIR },
 	{ "mean_staleness", "staleness", SHEET_REAL, F_STALENESS },
 	{ "max_staleness", NULL, SHEET_COUNT, F_STALEST },
 	COUNTS, MORE_COUNTS,
@@ -96,6 +98,7 @@ static const struct sheet_column iterations[] = {
 	{ "missing", NULL, SHEET_COUNT, F_MISSING },
 	{ "slowest", "slowest", SHEET_TEXT, F_SLOWEST },
 	{ "slowest_by_ns", "by", SHEET_NS, F_SLOWEST_BY },
+	{ "repair_ns", "repair", SHEET_NS, F_REPAIR },
 	PHASES, COUNTS,
 	{ NULL, NULL, SHEET_COUNT, 0 }
 };
@@ -133,6 +136,8 @@ static const struct sheet_column sessions[] = {
 	{ "slowest", "slowest", SHEET_TEXT, F_SLOWEST },
 	{ "slowest_percent", NULL, SHEET_REAL, F_SLOWEST_SHARE },
 	{ "slowest_by_ns", NULL, SHEET_NS, F_SLOWEST_BY },
+	{ "repaired", NULL, SHEET_COUNT, F_REPAIRED },
+	{ "repair_ns", "repair", SHEET_NS, F_REPAIR },
 	{ "missing", "missing", SHEET_COUNT, F_MISSING },
 	DLP_COUNTS, DLP_BYTES_BOTH,
 	{ NULL, NULL, SHEET_COUNT, 0 }
@@ -162,6 +167,7 @@ static const struct sheet_column steps[] = {
 	{ "missing_workers", NULL, SHEET_TEXT, F_MISSING_WORKERS },
 	{ "slowest", "slowest", SHEET_TEXT, F_SLOWEST },
 	{ "slowest_by_ns", "by", SHEET_NS, F_SLOWEST_BY },
+	{ "repair_ns", "repair", SHEET_NS, F_REPAIR },
 	{ "compute_ns", "compute", SHEET_NS, F_COMPUTE },
 	{ "wait_ns", "wait", SHEET_NS, F_WAIT },
 	DLP_COUNTS,
@@ -284,6 +290,13 @@ if_known(uint64_t v)
 	return v == 0 ? unknown : sheet_count(v);
 }
 
+/* Behind a server out of step: does the capture have the pushes of all? */
+static bool
+knows_staleness(const struct job *j)
+{
+	return !j->answers || (j->expected > 0 && j->members >= j->expected);
+}
+
 static struct sheet_cell
 job_cell(const struct job *j, int f)
 {
@@ -313,9 +326,14 @@ job_cell(const struct job *j, int f)
 	case F_SLOWEST: return worker_cell(j, slowest_of(j));
 	case F_SLOWEST_SHARE: return slowest_share(j);
 	case F_SLOWEST_BY: return mean_cell(&j->slowest_by);
-	case F_STALENESS: return real_cell(&j->staleness);
+	case F_REPAIRED:
+		return j->mode == JOB_ASYNC ? unknown :
+		    sheet_count(j->repair.n);
+	case F_REPAIR: return mean_cell(&j->repair);
+	case F_STALENESS:
+		return knows_staleness(j) ? real_cell(&j->staleness) : unknown;
 	case F_STALEST:
-		return j->staleness.n == 0 ? unknown :
+		return j->staleness.n == 0 || !knows_staleness(j) ? unknown :
 		    sheet_count(j->stale_most);
 	case F_RESTARTS: return sheet_count(j->restarts);
 	case F_MISSING: return sheet_count(j->missing);
@@ -343,7 +361,8 @@ member_cell(const struct job *j, uint32_t k, int f)
 	case F_AGGREGATION: return mean_cell(&m->aggregation);
 	case F_SHARE:
 		return share_cell(&m->phase[JOB_COMPUTE], &m->aggregation);
-	case F_STALENESS: return real_cell(&m->staleness);
+	case F_STALENESS:
+		return knows_staleness(j) ? real_cell(&m->staleness) : unknown;
 	case F_AT:
 	case F_JOB: return job_cell(j, f);
 	default: return sheet_count(m->n[f - F_COUNT]);
@@ -369,9 +388,19 @@ missing_workers(const struct job *j, const struct job_closed *c)
 	return sheet_text(list, true);
 }
 
+/* Is that known of a round out of step? */
+static bool
+is_of_round(int f)
+{
+	return f != F_CONTRIBUTORS && f != F_MISSING && (f < F_COUNT ||
+	    f == N(JOB_RESULTS));
+}
+
 static struct sheet_cell
 iteration_cell(const struct job *j, const struct job_closed *c, int f)
 {
+	if (j->mode == JOB_ASYNC && !is_of_round(f))
+		return unknown;
 	switch (f) {
 	case F_AT:
 	case F_JOB: return job_cell(j, f);
@@ -390,6 +419,7 @@ iteration_cell(const struct job *j, const struct job_closed *c, int f)
 	case F_SLOWEST_BY:
 		return c->slowest < 0 ? unknown :
 		    sheet_count(c->slowest_by_ns);
+	case F_REPAIR: return c->repaired ? sheet_count(c->repair_ns) : unknown;
 	case F_COMPUTE: return mean_cell(&c->phase[JOB_COMPUTE]);
 	case F_SEND: return mean_cell(&c->phase[JOB_SEND]);
 	case F_WAIT: return mean_cell(&c->phase[JOB_WAIT]);
@@ -443,10 +473,13 @@ timing_add(struct job *all, const struct job *j)
 		all->n[i] += j->n[i];
 	for (int i = 0; i < JOB_PHASES; i++)
 		sum_more(&all->phase[i], &j->phase[i]);
+	sample_more(&all->iteration, &j->iteration);
 	sum_more(&all->aggregation, &j->aggregation);
 	sum_more(&all->slowest_by, &j->slowest_by);
+	sum_more(&all->repair, &j->repair);
+	if (!knows_staleness(j))
+		return;
 	sum_more(&all->staleness, &j->staleness);
 	if (j->stale_most > all->stale_most)
 		all->stale_most = j->stale_most;
-	sample_more(&all->iteration, &j->iteration);
 }

@@ -136,8 +136,32 @@ simulated() {
 	simulated 'mode: "async"'
 	same iswitch "${files[@]}"
 	[ "$(jq .mean_staleness of-all)" = "$(jq .mean_staleness figures)" ]
+	[ "$(jq -s length of-each)" -ge 60 ]
 	simulated 'mode: "async", compute_shape: "exponential", loss: "1%"'
 	same iswitch "${files[@]}"
+}
+
+@test "behind a server out of step staleness is the simulator's, where all are seen" {
+	python
+	simulated 'approach: "ps", mode: "async", compute_shape: "exponential"'
+	same iswitch "${files[@]}"
+	[ "$(jq .mean_staleness of-all)" = "$(jq .mean_staleness figures)" ]
+	jq -e '.mean_staleness > 1' of-all
+	innet-aom -q -p iswitch -r c/x.0.up.out.pcap -r c/x.0.down.in.pcap --json --total |
+		jq -e '.mean_staleness == null and .max_staleness == null'
+}
+
+@test "repair is timed from its first sign to the last result" {
+	python
+	simulated 'loss: "2%"'
+	same iswitch "${files[@]}"
+	innet-aom -q -p iswitch -r c/x.switch.in.pcap -r c/x.switch.out.pcap --json --by iteration |
+		jq -se '[.[] | select(.repair_ns != null)] | length > 3 and
+			all(.repair_ns < .iteration_ns)'
+	[ "$(jq '.repaired > 3 and .repair_ns > 0' of-all)" = true ]
+	simulated ''
+	same iswitch "${files[@]}"
+	[ "$(jq -c '[.repaired, .repair_ns]' of-all)" = '[0,null]' ]
 }
 
 @test "the twin has the same figures of DLP's published programs" {

@@ -103,6 +103,10 @@ class Job:
         self.parts = {}         # (epoch, iteration) -> member -> Part
         self.vectors = collections.Counter()
         self.pushes, self.rounds = {}, {}
+        self.sure = set()
+        self.signs = {}         # (epoch, iteration) -> the first of a loss
+        self.answers, self.h = False, 0     # a server: who pushed, in order
+        self.applied, self.told, self.stale = 0, {}, []
 
     # in step
 
@@ -121,9 +125,19 @@ class Job:
         name = {('new', 0): 'segments', ('new', 1): 'results', ('again', 0): 'retransmitted',
                 ('again', 1): 'resent'}.get((is_, int(down)), 'copies')
         self.count[name] += 1
+        if is_ == 'again':
+            self.sign(t, stamp)
         if down and is_ == 'new':
             key = self.epoch, t
             self.vectors[key] = max(self.vectors[key], vectors)
+
+    def sign(self, t, stamp, sure=True):
+        """Something of t is asked for, or seen again; a Probe is not sure."""
+        key = self.epoch, t
+        if key in self.parts and t >= self.newest - 1:
+            self.signs.setdefault(key, stamp)
+            if sure:
+                self.sure.add(key)
 
     def whole(self, side):
         return len(side.at) == self.segs
@@ -139,6 +153,9 @@ class Job:
                     not first or len(sent) == len(parts)):
                 row['time'] = max(p.down.last() for p in parts.values()) - min(
                     p.up.first() for p in sent.values())
+                end = max(p.down.last() for p in parts.values())
+                if (epoch, t) in self.sure and self.signs[epoch, t] < end:
+                    row['repair'] = end - self.signs[epoch, t]
             if len(sent) > 1 and begun and all(self.whole(p.up) for p in sent.values()):
                 ends = sorted(p.up.last() for p in sent.values())
                 row['by'] = ends[-1] - ends[-2]
@@ -175,6 +192,8 @@ class Job:
         for name in ('compute', 'send', 'wait', 'receive', 'aggregation'):
             f[name + '_ns'] = mean([ns for r in rows for _, ns in r['phases'][name]])
         f['slowest_by_ns'] = mean([r['by'] for r in rows if 'by' in r])
+        repairs = [r['repair'] for r in rows if 'repair' in r]
+        f['repaired'], f['repair_ns'] = len(repairs), mean(repairs)
         f.update(spread(times))
         f['by_iteration'] = [r.get('time') for r in rows]
         return f
@@ -187,7 +206,13 @@ class Job:
             over = self.over(member, stamp)
             of[number] = Side()
             of[number].over = over
+        was = self.whole(of[number]) if number in of else False
         is_ = of.setdefault(number, Side()).add(index, stamp, file)
+        if not down and self.whole(of[number]) and not was:
+            if member in self.told:
+                self.stale.append(self.applied - self.told[member])
+            self.applied += 1
+            self.told[member] = self.applied
         self.count[{('new', 0): 'segments', ('new', 1): 'results', ('again', 0): 'retransmitted',
                     ('again', 1): 'resent'}.get((is_, int(down)), 'copies')] += 1
 
@@ -207,14 +232,20 @@ class Job:
                 before = pushes[n].over
                 if self.whole(pushes[n]):
                     send.append(pushes[n].last() - pushes[n].first())
+        each = collections.defaultdict(list)    # round -> times of members
         for m, rounds in self.rounds.items():
             ends, latest = [], 0
             for n in range(self.first[m], self.over(m, None)):
                 latest = max(latest, rounds[n].last())
                 ends.append(latest)
             times += [b - a for a, b in zip(ends, ends[1:])]
-        return {'measured': len(times), 'mean_staleness': sum(stale) / len(stale),
-                'max_staleness': max(stale), 'send_ns': mean(send), **self.count,
+            for k, (a, b) in enumerate(zip(ends, ends[1:])):
+                each[self.first[m] + 1 + k].append(b - a)
+        if self.answers:
+            stale, each = self.stale if len(self.workers) == self.h else [], {}
+        return {'by_iteration': [mean(each[n]) for n in sorted(each)],
+                'measured': len(times), 'mean_staleness': sum(stale) / len(stale) if stale else None,
+                'max_staleness': max(stale, default=None), 'send_ns': mean(send), **self.count,
                 **spread(sorted(times))}
 
 
@@ -240,17 +271,26 @@ def iswitch(files):
             job.is_async, job.workers[a] = mode == 1, worker
             job.__dict__.setdefault('first', {}).setdefault(a, first)
             member_of[a] = job
+            if job.applied == 0:
+                job.told.setdefault(a, 0)
             if floats:
                 job.segs = -(-elements // floats)
         elif code == CONTROL and data[0] == ACK and data[8:10] == bytes((JOIN, 0)):
             floats, elements = struct.unpack('>HI', data[20:26])
-            if b in member_of and floats:
-                member_of[b].segs = -(-elements // floats)
+            if b in member_of:
+                job = member_of[b]
+                job.segs = -(-elements // floats) if floats else job.segs
+                job.h, = struct.unpack('>H', data[12:14])
+                job.answers = len(data) > 28 and data[28] & 9 == 9
         elif code == CONTROL and data[0] == HELP:
-            if a in member_of:
-                member_of[a].count['probes' if len(data) >= 38 else 'helps'] += 1
-            elif b in member_of:
-                member_of[b].count['nacks' if len(data) >= 38 else 'asked'] += 1
+            who = a if a in member_of else b
+            if who in member_of:
+                long = len(data) >= 38
+                member_of[who].count[('probes' if long else 'helps') if who == a else
+                                     'nacks' if long else 'asked'] += 1
+                if not member_of[who].is_async:
+                    member_of[who].sign(int.from_bytes(data[8:11], 'big'), t,
+                                             who == b or not long)
         elif code == SEGMENT:
             down = b in member_of
             who = b if down else a
