@@ -357,6 +357,15 @@ plan() {
 # Is there a row of this run?
 have() { grep -q "^$kind,$algo,[^,]*,[^,]*,$mode,$carrier," measured.csv; }
 
+# title12: what figure12.csv has to say: how long iterations are beside PS
+title12() {
+	awk -F, 'NF == 4 && $1 != "carrier" && $1 != "PS" { t = $2 + $3 + $4
+		if (!($1 in lo) || t < lo[$1]) lo[$1] = t
+		if (t > hi[$1]) hi[$1] = t }
+		END { for (c in lo) s = s (s == "" ? "" : ", ") sprintf("%s takes %.2f to %.2f", c, lo[c], hi[c])
+		print s " of the time of PS" }' figure12.csv
+}
+
 # figure12: stacked bars of figure12.csv, which has a block for each algorithm
 figure12() {
 	local i=0 a plot=''
@@ -366,15 +375,23 @@ figure12() {
 		[ $i -gt 1 ] && plot="$plot notitle" || plot="$plot title word('- compute aggregation update', c)"
 	done < <(grep '^#' figure12.csv)
 	[ $i -eq 0 ] || gnuplot <<-END
-		set terminal svg size 800,420 background 'white'
+		set terminal svg size 800,450 font 'sans,12' background 'white'
 		set output 'figure12.svg'
 		set datafile separator ','
 		set style data histograms
-		set style histogram rowstacked title offset 0,-1
-		set style fill solid 0.6 border -1
-		set boxwidth 0.8
+		set style histogram rowstacked title offset 0,-1 gap 1
+		set style fill solid noborder
+		set linetype 1 lc rgb '#555555'
+		set linetype 2 lc rgb '#56b4e9'
+		set linetype 3 lc rgb '#e69f00'
+		set boxwidth 0.7
 		set bmargin 4
-		set key outside top center horizontal
+		set border 3 lc rgb '#888888'
+		set tics nomirror textcolor rgb '#888888'
+		set xtics textcolor rgb '#000000' scale 0
+		set grid y lc rgb '#dddddd' dt 3
+		set key outside top center horizontal reverse Left maxrows 1
+		set title "$(title12)"
 		set ylabel 'time of an iteration, PS = 1'
 		set yrange [0:*]
 		plot $plot

@@ -79,6 +79,8 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	must(found == SPLIT_ONE || split_may(is, q, &f, whole),
 	    "what may not be several is one");
 	must(found != SPLIT_UNSEEN || caplen < whole, "all was seen");
+	must(split_unsized(is, q, &f, whole) == SPLIT_ONE || f.payload_at > 0,
+	    "without headers nothing is known");
 	if (soundness_frame(NULL, true, l, q, caplen, whole, 9, &f, &u, &s) ==
 	    SOUNDNESS_SEVERAL)
 		must(s.count > 1, "several updates");
