@@ -58,6 +58,10 @@ per() {
 	per extremes
 }
 
+@test "tables are keys: all that asks for keys sees them, and what removes keys removes them" {
+	per keys
+}
+
 @test "the sum of weights that a batch was drawn from is told, exact" {
 	per sums
 }

@@ -2,14 +2,24 @@
 #include "common/live/timer.h"
 
 #include "cmd/innet-memory/commands/host.h"
+#include "cmd/innet-memory/commands/keys.h"
 #include "cmd/innet-memory/server/server.h"
 #include "cmd/innet-memory/store/table.h"
+
+/* The key of the table, or of what else stands there, or NULL. */
+static struct key *
+key_of(struct client *c, const struct resp_args *a)
+{
+	return keys_at(c, a, 1);
+}
 
 struct table *
 host_table(struct client *c, const struct resp_args *a, const char **why)
 {
-	*why = NULL;
-	return tables_find(&c->srv->tables, a->v[1].p, a->v[1].len);
+	const struct key *k = key_of(c, a);
+
+	*why = k == NULL || k->type == KEY_TABLE ? NULL : keys_wrong_type;
+	return k == NULL ? NULL : k->table;
 }
 
 bool
@@ -18,8 +28,9 @@ host_create(struct client *c, const struct resp_args *a,
 {
 	struct table *t = table_open(&c->srv->blobs, a->v[1].p, a->v[1].len,
 	    conf);
+	struct key *k;
 
-	*why = t == NULL ? NULL : tables_add(&c->srv->tables, t);
+	*why = t == NULL ? NULL : keyspace_add_table(&c->srv->keys, t, &k);
 	if (t != NULL && *why != NULL)
 		table_close(t);
 	return t != NULL && *why == NULL;
@@ -28,15 +39,19 @@ host_create(struct client *c, const struct resp_args *a,
 void
 host_drop(struct client *c, const struct resp_args *a, struct table *t)
 {
-	(void)a;
-	tables_drop(&c->srv->tables, t);
+	(void)t;
+	keyspace_remove(&c->srv->keys, key_of(c, a));
 }
 
 void
 host_changed(struct client *c, const struct resp_args *a)
 {
-	(void)a;
-	server_changed(c->srv);
+	struct key *k = key_of(c, a);
+
+	if (k != NULL)
+		keys_changed(c, k);
+	else
+		server_changed(c->srv);
 }
 
 void

@@ -8,8 +8,9 @@
 #include "cmd/innet-memory/commands/keys.h"
 #include "cmd/innet-memory/server/parts.h"
 #include "cmd/innet-memory/server/server.h"
+#include "cmd/innet-memory/store/table.h"
 
-static const char wrong_type[] =
+const char keys_wrong_type[] =
     "WRONGTYPE Operation against a key holding the wrong kind of value";
 
 struct key *
@@ -25,7 +26,7 @@ keys_find(struct client *c, const struct resp_args *a, size_t i,
 	*k = keys_at(c, a, i);
 	if (*k == NULL || (*k)->type == type)
 		return true;
-	reply_error(c, "%s", wrong_type);
+	reply_error(c, "%s", keys_wrong_type);
 	return false;
 }
 
@@ -67,7 +68,12 @@ run_exists(struct client *c, const struct resp_args *a)
 static const char *
 type_name(const struct key *k)
 {
-	return k->type == KEY_LIST ? "list" : "string";
+	static const char *const names[] = {
+		[KEY_STRING] = "string", [KEY_LIST] = "list",
+		[KEY_TABLE] = "innet-per"	/* as the module's */
+	};
+
+	return names[k->type];
 }
 
 static void
@@ -96,6 +102,11 @@ rename_key(struct client *c, const struct resp_args *a, bool over)
 	}
 	if (old == k)
 		return true;
+	if (k->table != NULL && (to->len < 1 || to->len > TABLE_NAME_MAX)) {
+		reply_error(c, "ERR a table's name is 1 to %d bytes, not %zu",
+		    TABLE_NAME_MAX, to->len);
+		return false;
+	}
 	if (!blobs_room(&c->srv->blobs, sizeof(*k) + to->len)) {
 		reply_oom(c);
 		return false;
@@ -154,6 +165,17 @@ run_keys(struct client *c, const struct resp_args *a)
 		reply_bulk(c, k->name, k->name_len);
 		n--;
 	}
+}
+
+static void
+run_per_list(struct client *c, const struct resp_args *a)
+{
+	const struct keyspace *ks = &c->srv->keys;
+
+	(void)a;
+	reply_array(c, ks->tables);
+	for (size_t i = 0; i < ks->tables; i++)
+		reply_bulk(c, ks->tabled[i]->name, ks->tabled[i]->name_len);
 }
 
 struct scan {
@@ -291,6 +313,8 @@ static const struct command commands[] = {
 	{ "keys", 2, COMMAND_READ, run_keys, "generic",
 	    "Returns the names of all keys that match a pattern.",
 	    .usage = "pattern", .subs = NULL },
+	{ "per.list", 1, COMMAND_READ | COMMAND_OWN, run_per_list, "per",
+	    "Returns the names of all tables.", .subs = NULL },
 	{ "rename", 3, COMMAND_WRITE, run_rename, "generic",
 	    "Renames a key, over any other of that name.",
 	    "key newkey", 1, 2, 1, NULL },

@@ -9,6 +9,9 @@
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/store/keyspace.h"
 
+/* What is said of a key of another type. */
+extern const char keys_wrong_type[];
+
 /* The key of this name; NULL: there is none, or its time was over. */
 struct key *keys_live(struct server *srv, const uint8_t *name, size_t len);
 

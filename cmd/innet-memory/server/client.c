@@ -14,7 +14,7 @@
 
 enum {
 	TAIL_BYTES = 512,	/* read past a bulk: its end, what follows */
-	TURN_BYTES = 4 << 20,	/* of one client before others have a turn */
+	SHARED_BYTES = 32 << 10, /* of one client while others have come, too */
 	SMALL_BYTES = 16 << 10,	/* kept of a line, whatever memory is left */
 	LARGE_BYTES = 1 << 20	/* of replies, not kept when there is none */
 };
@@ -301,22 +301,28 @@ flush(struct client *c)
 	watch(c);
 }
 
-/* Read once, a bulk straight to its place; bytes that came, and asked for. */
+/*
+ * Read once, a bulk straight to its place; the bytes that came.  Of a client
+ * that sends megabytes others who ask for little see no more than this.
+ */
 static ssize_t
-receive(struct client *c, size_t *asked)
+receive(struct client *c)
 {
 	struct server *srv = c->srv;
+	const size_t most = srv->ready > 1 ? SHARED_BYTES : SERVER_IN_BYTES;
 	uint8_t *hole;
-	const size_t left = resp_hole(&c->in, &hole);
-	const size_t had = left > 0 ? 0 : c->rest_len;
-	const size_t room = left > 0 ? TAIL_BYTES : SERVER_IN_BYTES - had;
+	const size_t all = resp_hole(&c->in, &hole);
+	const size_t left = all < most ? all : most;
+	const size_t had = all > 0 ? 0 : c->rest_len;
+	const size_t free = SERVER_IN_BYTES - had;
+	const size_t room = all > most ? 0 : all > 0 ? TAIL_BYTES : free <
+	    most ? free : most;
 	struct iovec v[] = { { hole, left }, { srv->in + had, room } };
 	struct msghdr m = { .msg_iov = left > 0 ? v : v + 1,
-	    .msg_iovlen = left > 0 ? 2 : 1 };
-	ssize_t n = recvmsg(c->fd, &m, MSG_DONTWAIT);
+	    .msg_iovlen = left > 0 && room > 0 ? 2 : 1 };
+	const ssize_t n = recvmsg(c->fd, &m, MSG_DONTWAIT);
 	size_t there;
 
-	*asked = left + room;
 	if (n <= 0)
 		return n;
 	there = (size_t)n < left ? (size_t)n : left;
@@ -331,25 +337,19 @@ receive(struct client *c, size_t *asked)
 void
 client_readable(struct client *c)
 {
-	size_t asked = 0, turn = 0;
-	ssize_t n = 0;
+	ssize_t n;
 
-	while (runs(c) && turn < TURN_BYTES) {
-		n = receive(c, &asked);
-		if (n <= 0)
-			break;
-		turn += (size_t)n;
-		if ((size_t)n < asked)
-			break;
-	}
-	if (n == 0 && asked > 0)
-		c->eof = true;
-	if (n == -1 && errno != EAGAIN && errno != EINTR)
-		client_kill(c, LEAVING_GONE);
-	if (turn > 0) {
-		c->in_bytes += turn;
-		c->srv->in_bytes += turn;
-		c->heard_ns = c->srv->now_ns;
+	if (runs(c)) {
+		n = receive(c);
+		if (n == 0)
+			c->eof = true;
+		if (n == -1 && errno != EAGAIN && errno != EINTR)
+			client_kill(c, LEAVING_GONE);
+		if (n > 0) {
+			c->in_bytes += (size_t)n;
+			c->srv->in_bytes += (size_t)n;
+			c->heard_ns = c->srv->now_ns;
+		}
 	}
 	flush(c);
 }

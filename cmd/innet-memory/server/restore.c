@@ -25,7 +25,9 @@ fill_list(struct saver *s, const struct key *k)
 static void
 fill_key(struct saver *s, const struct key *k)
 {
-	if (k->type == KEY_STRING)
+	if (k->type == KEY_TABLE)
+		table_save(s, k->table);
+	else if (k->type == KEY_STRING)
 		save_string(s, k->name, k->name_len, k->version,
 		    k->string->bytes, k->string->len);
 	else
@@ -42,14 +44,11 @@ restore_fill(struct saver *s, void *arg)
 	save_clock(s, srv->version);
 	for (size_t i = 0; i < srv->keys.n; i++)
 		fill_key(s, srv->keys.key[i]);
-	for (size_t i = 0; i < srv->tables.n; i++)
-		table_save(s, srv->tables.v[i]);
 }
 
 /* What is read, until it is known to be good. */
 struct beside {
 	struct keyspace keys;
-	struct tables tables;
 	uint64_t version;
 	struct key *key;	/* the last one, whose elements follow */
 };
@@ -132,14 +131,17 @@ take_table(void *arg, struct table *t)
 {
 	struct beside *b = arg;
 
-	return tables_add(&b->tables, t);
+	const char *why = keyspace_add_table(&b->keys, t, &b->key);
+
+	if (why == NULL)
+		b->key->version = b->version;
+	return why;
 }
 
 static void
 clear(struct beside *b)
 {
 	keyspace_clear(&b->keys);
-	tables_clear(&b->tables);
 }
 
 bool
@@ -165,10 +167,8 @@ restore_from(struct server *srv, const char *path, char *why, size_t size)
 	good = load_from(&l, fd, &srv->blobs, &into);
 	close(fd);
 	if (good) {
-		old = (struct beside){ .keys = srv->keys,
-		    .tables = srv->tables };
+		old = (struct beside){ .keys = srv->keys };
 		srv->keys = b.keys;
-		srv->tables = b.tables;
 		if (b.version > srv->version)
 			srv->version = b.version;
 		clear(&old);

@@ -416,6 +416,7 @@ loop(struct server *srv)
 		    timer_first(timer_first(end, srv->next_tick_ns),
 		    parked)));
 		srv->now_ns = timer_mono_ns();
+		srv->ready = n;
 		for (int i = 0; i < n; i++)
 			serve(srv, &ev[i]);
 		if (srv->parked > 0)

@@ -22,7 +22,6 @@
 #include "cmd/innet-memory/commands/command.h"
 #include "cmd/innet-memory/conf.h"
 #include "cmd/innet-memory/store/keyspace.h"
-#include "cmd/innet-memory/store/tables.h"
 
 struct part {
 	const char *name;		/* of its section in INFO */
@@ -57,7 +56,6 @@ struct server {
 	struct verbs verbs;
 	struct rng rng;
 	char *password;			/* NULL: none is asked for */
-	struct tables tables;
 	struct save *save;		/* the part's own */
 	uint64_t version;		/* the last given to what changed */
 	/* times parked clients should be tried */
@@ -66,6 +64,7 @@ struct server {
 	uint64_t now_ns;
 	uint64_t start_ns;
 	int epoll, signals;		/* descriptors */
+	int ready;			/* clients and others with news, of this turn */
 	int spare;			/* given up to turn a client away */
 	bool deaf;			/* no descriptor: none is let in */
 	int port;

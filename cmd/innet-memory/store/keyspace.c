@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/innet-memory/store/keyspace.h"
+#include "cmd/innet-memory/store/table.h"
 
 enum { MAP_BYTES = 48 };	/* of a key in the map and the array, or more */
 
@@ -90,9 +91,48 @@ keyspace_add(struct keyspace *ks, const uint8_t *name, size_t len)
 	return k;
 }
 
+const char *
+keyspace_add_table(struct keyspace *ks, struct table *t, struct key **k)
+{
+	const uint8_t *name = (const uint8_t *)t->name;
+
+	if (keyspace_find(ks, name, t->name_len) != NULL)
+		return "there is a key of this name";
+	if (ks->tables == KEYSPACE_TABLES_MAX)
+		return "there are 256 tables, and that is all there may be";
+	*k = keyspace_add(ks, name, t->name_len);
+	if (*k == NULL)
+		return "no memory for another key";
+	(*k)->type = KEY_TABLE;
+	(*k)->table = t;
+	ks->tabled[ks->tables++] = *k;
+	return NULL;
+}
+
+/* Where it stands among the keys of tables. */
+static size_t
+tabled_at(const struct keyspace *ks, const struct key *k)
+{
+	size_t i = 0;
+
+	while (ks->tabled[i] != k)
+		i++;
+	return i;
+}
+
+static void
+free_table(struct keyspace *ks, struct key *k)
+{
+	ks->tabled[tabled_at(ks, k)] = ks->tabled[ks->tables - 1];
+	ks->tables--;
+	table_close(k->table);
+}
+
 static void
 free_key(struct keyspace *ks, struct key *k)
 {
+	if (k->table != NULL)
+		free_table(ks, k);
 	blob_drop(ks->account, k->string);
 	while (k->list.n > 0)
 		blob_drop(ks->account, list_take(&k->list, true));
@@ -158,8 +198,14 @@ keyspace_rename(struct keyspace *ks, struct key *k, const uint8_t *name,
 	to->string = k->string;
 	to->list = k->list;
 	keyspace_expire(ks, to, k->expires_ms);
+	if (k->table != NULL) {
+		to->table = k->table;
+		table_rename(to->table, name, len);
+		ks->tabled[tabled_at(ks, k)] = to;
+	}
 	k->string = NULL;
 	k->list = (struct list){ 0 };
+	k->table = NULL;
 	keyspace_remove(ks, k);
 	return to;
 }

@@ -1,5 +1,5 @@
 /*
- * keyspace.h - keys and what stands at them: strings and lists of blobs
+ * keyspace.h - keys and what stands at them: strings, lists of blobs, tables
  *
  * All of it stands in the server's account.  Each change of a key gives it a
  * version greater than any before, also of keys that were deleted.
@@ -14,7 +14,11 @@
 #include "common/base/blob.h"
 #include "common/base/keymap.h"
 
-enum key_type { KEY_STRING, KEY_LIST };
+struct table;
+
+enum key_type { KEY_STRING, KEY_LIST, KEY_TABLE };
+
+enum { KEYSPACE_TABLES_MAX = 256 };
 
 /* Blobs in a row, in a ring: both ends and any place cost the same. */
 struct list {
@@ -33,6 +37,7 @@ struct key {
 	enum key_type type;
 	struct blob *string;
 	struct list list;
+	struct table *table;
 	uint32_t name_len;
 	uint8_t name[];
 };
@@ -43,6 +48,8 @@ struct keyspace {
 	struct key **key;
 	size_t n, room;
 	size_t timed;		/* keys that expire */
+	struct key *tabled[KEYSPACE_TABLES_MAX];	/* keys of tables */
+	size_t tables;
 	uint64_t seed;		/* so that nobody can choose collisions */
 };
 
@@ -53,6 +60,13 @@ struct key *keyspace_find(const struct keyspace *ks, const uint8_t *name,
 /* A new key, a string without a blob, where none is; NULL: memory is full. */
 struct key *keyspace_add(struct keyspace *ks, const uint8_t *name, size_t len);
 
+/*
+ * A key for a table, of the table's name, where nothing is: the table is its
+ * own from then on.  NULL, or why not.
+ */
+const char *keyspace_add_table(struct keyspace *ks, struct table *t,
+    struct key **k);
+
 void keyspace_remove(struct keyspace *ks, struct key *k);
 
 /* It expires at that time; 0: never. */
@@ -60,7 +74,8 @@ void keyspace_expire(struct keyspace *ks, struct key *k, uint64_t at_ms);
 
 /*
  * What stands at k, with its time, at another name, where nothing is: the new
- * key, and k is gone.  NULL, with nothing changed: memory is full.
+ * key, and k is gone.  A table's name must be one for tables.  NULL, with
+ * nothing changed: memory is full.
  */
 struct key *keyspace_rename(struct keyspace *ks, struct key *k,
     const uint8_t *name, size_t len);

@@ -93,3 +93,12 @@ table_clear(struct table *t)
 	while (t->buf.have > 0 && replaydump_next(&t->buf, &at, &e))
 		replay_table_remove(&t->buf, e.id);
 }
+
+void
+table_rename(struct table *t, const void *name, size_t len)
+{
+	assert(len >= 1 && len <= TABLE_NAME_MAX);
+	memcpy(t->name, name, len);
+	t->name[len] = '\0';
+	t->name_len = len;
+}

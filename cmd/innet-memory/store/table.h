@@ -45,6 +45,9 @@ struct table *table_open(struct blobs *blobs, const void *name, size_t len,
     const struct replay_table_conf *conf);
 void table_close(struct table *t);
 
+/* Another name, of 1 to TABLE_NAME_MAX bytes. */
+void table_rename(struct table *t, const void *name, size_t len);
+
 /* Remove all that is in it; ids are not given again. */
 void table_clear(struct table *t);
 
