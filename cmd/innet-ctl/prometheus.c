@@ -122,6 +122,9 @@ print_up(FILE *f, const cJSON *own, size_t jobs)
 	const size_t value[] = { 1, jobs };
 
 	for (int k = 0; k < 2; k++) {
+		/* a name has one type line: what it tells itself comes later */
+		if (values_get(values_get(own, "gauges"), name[k]) != NULL)
+			continue;
 		fprintf(f, "# TYPE innet_switch_%s gauge\ninnet_switch_%s{"
 		    "program=", name[k], name[k]);
 		print_label(f, values_string(values_get(own, "program")));

@@ -1,0 +1,50 @@
+# The dashboard asks for nothing that the tools do not print.
+load common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	command -v jq >/dev/null || skip "no jq"
+	pids=''
+	board=$srcdir/share/grafana/innet.json
+}
+
+# What the panels of a data source ask for, a name a line.
+asked() {
+	jq -r '.panels[].targets[]?.expr // empty' "$board" | grep -oE 'innet_[a-z_]+' | sort -u
+}
+
+@test "every metric of the dashboard is one that innet-ctl prints" {
+	serve sums innet-switch -q -p iswitch -H 1
+	serve sink innet-ps -q
+	serve queue innet-switch -q --upstream "$sink"
+	innet-worker -q -p iswitch --worker 0 --switch "$sums" --synthetic 4kB --interval 1ms -c 5
+	innet-gen -q --clusters 1 -c 5 -w updates.pcap
+	innet-replay -q -r updates.pcap --to "$queue" --topspeed
+	for _ in $(seq 500); do
+		innet-ctl "$queue" stats --prometheus | grep -q '^innet_job_arrived_total' && break
+		sleep 0.02
+	done
+	for at in "$sums" "$queue" "$sink"; do
+		innet-ctl "$at" stats --prometheus >text
+		[ -z "$(grep '^# TYPE' text | sort | uniq -d)" ]
+		sed -nE 's/^(innet_[a-z_]+)\{.*/\1/p' text
+	done | sort -u >printed
+	[ "$(asked | wc -l)" -gt 30 ]
+	asked | comm -23 - printed >missing
+	[ ! -s missing ] || { cat missing; false; }
+}
+
+@test "every field of the dashboard is in INFO of innet-memory" {
+	command -v redis-cli >/dev/null || skip "no redis-cli"
+	serve memory innet-memory -q
+	jq -r '.panels[] | .transformations[]?.options.include.names[] | select(. != "#time")' "$board" | sort -u >fields
+	[ "$(wc -l <fields)" -gt 8 ]
+	redis-cli -p "${memory#*:}" info | sed -n 's/:.*//p' | sort -u | comm -23 fields - >missing
+	[ ! -s missing ] || { cat missing; false; }
+}
+
+@test "panels have titles, descriptions and places of their own" {
+	jq -e '[.panels[] | select(.type != "row")] | all(.title != "" and .description != "" and (.targets | length > 0))' "$board"
+	jq -e '[.panels[].gridPos | [.x, .y]] | length == (unique | length)' "$board"
+	jq -e '[.panels[].id] | length == (unique | length)' "$board"
+}
