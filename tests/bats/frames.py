@@ -2,7 +2,7 @@
            play IFACE MAC FILE VLAN | heard IFACE SECONDS
 
 send:      frames of every kind a switch in the path must not touch, to MAC
-recv:      those that came, in hex, in order
+recv:      those that came, in hex, in order, until none has for SECONDS
 attached:  how many programs are at the ingress hook of IFACE
 play:      the frames of a capture at IFACE, to MAC, with a tag (VLAN)
 heard:     tag, port and length of each UDP datagram over IPv4 that came
@@ -54,6 +54,9 @@ def kinds(src, dst):
             # a tag, and another one
             dst + src + b"\x81\x00\x00\x07\x08\x00" + ip4(0, 0, 17, udp(9, end)),
             dst + src + b"\x81\x00\x00\x07\x08\x00" + ip4(0x2c, 0, 17, udp(9, end)),
+            # of a spanning tree, which a bridge that has none passes on
+            b"\x01\x80\xc2\0\0\0" + src + struct.pack("!H", 3 + 35 + 17) +
+            b"\x42\x42\x03" + bytes(35) + end,
             # multicast, and a protocol nobody knows
             group + src + b"\x08\x00" + ip4(0x2c, 0, 17, udp(9, end), group[2:]),
             dst + src + b"\x88\xb5" + end,
@@ -82,16 +85,17 @@ def play(name, mac, path, vlan):
         at += 16 + n
 
 
-def came(name, seconds):
-    """Each frame that comes, with the tag that the kernel took off."""
+def came(name, seconds, wanted):
+    """Each wanted frame, with the tag that the kernel took off, until none
+    has come for so many seconds."""
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
     s.bind((name, 3))
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
     s.setsockopt(263, 8, 1)     # PACKET_AUXDATA: tags
     s.settimeout(0.1)
-    end = time.monotonic() + seconds
+    last = time.monotonic() + 20        # it may be long before any comes
     print("ready", flush=True)
-    while time.monotonic() < end:
+    while time.monotonic() < last + seconds:
         try:
             f, more, _, at = s.recvmsg(65536, 256)
         except socket.timeout:
@@ -100,22 +104,27 @@ def came(name, seconds):
             status, _, _, _, _, tci, tpid = struct.unpack("IIIHHHH", aux[:20])
             if kind == 8 and status & 0x10:
                 f = f[:12] + struct.pack("!HH", tpid, tci) + f[12:]
-        if at[2] != 4:
+        if at[2] != 4 and wanted(f):
+            last = time.monotonic()
             yield f
 
 
 def recv(name, seconds):
-    for f in came(name, seconds):
-        if f[-17:-1] == MARK:
-            print(f[14:].hex(), flush=True)
+    for f in came(name, seconds, lambda f: f[-17:-1] == MARK):
+        print(f[14:].hex(), flush=True)
+
+
+def datagram(f):
+    """Tag, port and length of a datagram over IPv4, or None."""
+    tag = f[12:14] == b"\x81\x00" and int.from_bytes(f[14:16], "big")
+    ip = f[18:] if tag else f[14:]
+    return ip[:1] == b"\x45" and ip[9] == 17 and \
+        (tag, int.from_bytes(ip[22:24], "big"), len(ip))
 
 
 def heard(name, seconds):
-    for f in came(name, seconds):
-        tag = f[12:14] == b"\x81\x00" and int.from_bytes(f[14:16], "big")
-        ip = f[18:] if tag else f[14:]
-        if ip[:1] == b"\x45" and ip[9] == 17:
-            print(tag, int.from_bytes(ip[22:24], "big"), len(ip), flush=True)
+    for f in came(name, seconds, datagram):
+        print(*datagram(f), flush=True)
 
 
 def attached(name):

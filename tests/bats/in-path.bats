@@ -139,10 +139,40 @@ join_workers() {
 
 @test "in the path: DLP is answered at the bridge's address" {
 	rack
-	in_path -p dlp --report switch.json
+	mkdir taps
+	in_path -p dlp --report switch.json --taps taps
 	on w0 innet-worker -p dlp --switch 10.77.0.1 --synthetic 24B --interval 1ms --session nodes=1,iterations=50
 	end_switch
 	jq -e '.steps >= 50 and .interfaces.frames > 50' switch.json
+	# the filter makes the same of what came
+	innet-switch -q -p dlp --listen 10.77.0.1:46638 -r taps/w0-in.pcap -r taps/w1-in.pcap -r taps/server-in.pcap \
+		--departures taps/w0-out.pcap -w again.pcap --report filter.json
+	jq -e '.departures_differ == 0' filter.json
+	diff <(jq -S '.steps, .switch, .ignored' switch.json) <(jq -S '.steps, .switch, .ignored' filter.json)
+}
+
+# Every result of a switch in captures, by whom it goes to, in order
+results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' -f2- | LC_ALL=C sort -s -k2,2; }
+
+@test "in the path: from the captures of all ports the filter sums the same, and sends the same" {
+	rack
+	mkdir taps
+	in_path -p iswitch -H 2 --reduce ordered --report switch.json --taps taps
+	for w in 0 1; do
+		testbed.sh exec w$w innet-worker -q -p iswitch --worker $w --synthetic 40kB --interval 0 -c 100 \
+			--switch 10.77.0.1 2>w$w.err 3>&- &
+		workers="${workers-} $!"
+	done
+	join_workers
+	end_switch
+	innet-switch -q -p iswitch -H 2 --reduce ordered --listen 10.77.0.1:46638 -r taps/w0-in.pcap \
+		-r taps/w1-in.pcap -r taps/server-in.pcap -w again.pcap --report filter.json
+	jq -e '.jobs["1"].counters.results == 100 * 28' filter.json
+	for f in switch filter; do jq -S '.jobs, .ignored' $f.json >$f.figures; done
+	diff switch.figures filter.figures
+	results taps/w0-out.pcap taps/w1-out.pcap >lived
+	results again.pcap >filtered
+	cmp lived filtered
 }
 
 @test "in the path: frames of all other kinds come out as they went in, and in order" {
@@ -169,6 +199,41 @@ join_workers() {
 	jq -e '.ignored | add > 0' switch.json
 }
 
+@test "in the path: streams, datagrams in runs and multicast arrive whole and in order, at an MTU of 9,000 too" {
+	rack
+	for mtu in 1500 9000; do
+		for h in w0 w1 server; do
+			on $h ip link set eth0 mtu $mtu
+			on switch ip link set $h mtu $mtu
+		done
+		on switch ip link set br0 mtu $mtu
+		in_path --report switch.json --port-rate server=500Mbit
+		server
+		worker 1 --synthetic 40kB --interval 1ms -c 400
+		testbed.sh exec server python3 "$srcdir/tests/bats/flows.py" sink 10.77.0.2 $mtu >sunk 3>&- &
+		sink=$!
+		await sunk
+		on w0 python3 "$srcdir/tests/bats/flows.py" send 10.77.0.2 $mtu
+		wait $sink
+		cat sunk
+		# of each codepoint, and of a group, none is lost, damaged or out of its order
+		[ "$(grep -c ' 300 of 300, 0 bad$' sunk)" -eq 4 ]
+		grep -q '^stream .* bytes, good$' sunk
+		join_workers
+		end_switch
+		kill "$server"
+		wait "$server"
+		jq -e '.totals.arrived.packets > 1000' switch.json
+	done
+	# updates of 9,000 bytes went as they are
+	jq -e '.totals | .arrived.packets < 400 * 6' switch.json
+	# and gradients are cut for it
+	in_path -p iswitch -H 1 --report switch.json
+	on w0 innet-worker -p iswitch --worker 0 --check 1 --synthetic 157kB --interval 0 -c 50 --floats 2241 --switch 10.77.0.1
+	end_switch
+	jq -e '.jobs["1"].counters.results == 50 * 18' switch.json
+}
+
 @test "in the path: killed or hung, it fails open, and nothing is left attached" {
 	rack
 	server
@@ -189,6 +254,7 @@ join_workers() {
 		kill "$switch" 2>/dev/null || true
 		wait "$switch" || true
 		[ "$(innet-frames switch attached w0)" -eq 0 ]
+		[ -z "$(testbed.sh exec switch ip -o link show type tun)" ]
 	done
 }
 
@@ -213,6 +279,7 @@ join_workers() {
 	on switch ip link del br0
 	said 'br0: the bridge is gone'
 	wait "$switch" && return 1 || [ $? -eq 1 ]
+	for port in w0 w1 server late0; do [ "$(innet-frames switch attached $port)" -eq 0 ]; done
 }
 
 # The time of a vector of 157 kB behind a link of RATE, as sums come back: round
