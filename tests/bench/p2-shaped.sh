@@ -2,8 +2,9 @@
 # P2: synchronous aggregation in a rack of namespaces with every link shaped to
 # RATE Mbit/s (100): a switch against a parameter server and MPI's ring, by
 # turns, the median of ROUNDS runs (3); then 6, 9 and 12 workers (iSwitch,
-# Figure 15).  Twelve at 100 Mbit/s may take all of two processors; a lower RATE
-# shows what the links alone allow.  Needs root.
+# Figure 15); with 4 also the switch in the path of the rack's bridge.  Twelve at
+# 100 Mbit/s may take all of two processors; a lower RATE shows what the links
+# alone allow.  Needs root.
 # Run from the build folder, or say where it is in BUILD.
 #
 # shellcheck disable=SC1091,SC2154
@@ -33,6 +34,8 @@ turn() {
 		innet-switch --program iswitch --reduce sum >>"$dir/innet.$n.$s"
 	through server "$server" "$n" "${bytes[$s]}" "${ps_rounds[$s]}" 366 \
 		innet-ps -p iswitch >>"$dir/ps.$n.$s"
+	[ "$n" -ne 4 ] || through switch "$switch" 4 "${bytes[$s]}" "${rounds[$s]}" 366 \
+		innet-switch --program iswitch --reduce sum --bridge br0 >>"$dir/path.4.$s"
 	# the ring, and no handshakes, which at this rate cost it 8 %
 	allreduce mpi.sh --mca coll_tuned_use_dynamic_rules 1 \
 		--mca coll_tuned_allreduce_algorithm 4 \
@@ -74,6 +77,14 @@ for s in 40kB 157kB; do
 done
 for s in $sizes; do
 	hold "link-$s" 4 "$s" "$(least innet 4 "$s")" 1.10
+done
+
+# the same switch in the path of the rack's bridge
+for s in 157kB 3.31MB 6.41MB; do
+	verdict "P2 path-server-$s" "$(got path 4 "$s")" "$(got ps 4 "$s")" 0.184
+done
+for s in $sizes; do
+	verdict "P2 path-link-$s" "$(got path 4 "$s")" "$(least innet 4 "$s")" 1.10
 done
 
 # SIZE WORKERS: a row of the table

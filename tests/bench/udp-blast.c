@@ -1,9 +1,10 @@
 /*
- * udp-blast - udp-blast ADDR SECONDS [CLUSTERS [BYTES [KIND]]]: updates of
- * BYTES (1024 unless given) of CLUSTERS clusters (9) as fast as they go, in
+ * udp-blast - udp-blast ADDR SECONDS [CLUSTERS [BYTES [KIND [RATE]]]]: updates
+ * of BYTES (1024 unless given) of CLUSTERS clusters (9) as fast as they go, in
  * runs, by eight workers a place in turn; what was sent is printed.  KIND 3 has
- * them be initial weights, which pass every switch.  udp-blast :PORT SECONDS
- * sink: how many come to the port in SECONDS from the first on
+ * them be initial weights, which pass every switch; RATE is of updates a
+ * second, at most.  udp-blast :PORT SECONDS sink: how many come to the port in
+ * SECONDS from the first on
  */
 #include <err.h>
 #include <inttypes.h>
@@ -86,7 +87,7 @@ sink(const char *port, uint64_t seconds)
 int
 main(int argc, char *argv[])
 {
-	uint64_t end, now, sent = 0;
+	uint64_t end, now, began, sent = 0, rate = 0;
 	uint16_t clusters = 9;
 	size_t bytes = 1024;
 	uint32_t sequence = 1;
@@ -98,15 +99,17 @@ main(int argc, char *argv[])
 
 	if (argc == 4 && strcmp(argv[3], "sink") == 0)
 		return sink(argv[1], number(argv[2], 3600));
-	if (argc < 3 || argc > 6 || addr_parse(argv[1], "46638", &to) != NULL)
+	if (argc < 3 || argc > 7 || addr_parse(argv[1], "46638", &to) != NULL)
 		errx(2, "usage: udp-blast ADDR SECONDS "
-		    "[CLUSTERS [BYTES [KIND]]]");
+		    "[CLUSTERS [BYTES [KIND [RATE]]]]");
 	if (argc > 3)
 		clusters = (uint16_t)number(argv[3], 65534);
 	if (argc > 4)
 		bytes = number(argv[4], 65504) / 4 * 4;
 	if (argc > 5)
 		kind = (uint8_t)number(argv[5], UPDATE_WEIGHTS);
+	if (argc > 6)
+		rate = number(argv[6], UINT32_MAX);
 	if (bytes <= UPDATE_HEADER_BYTES)
 		errx(2, "an update needs more than %d bytes",
 		    UPDATE_HEADER_BYTES);
@@ -117,9 +120,12 @@ main(int argc, char *argv[])
 	if (run == NULL)
 		err(1, "a run");
 	prepare(run, n, bytes, clusters, kind);
-	now = timer_mono_ns();
+	now = began = timer_mono_ns();
 	end = now + number(argv[2], 3600) * TIMER_SECOND_NS;
 	for (; now < end; now = timer_mono_ns()) {
+		if (rate > 0 && (double)sent > (double)(now - began) / 1e9 *
+		    (double)rate)
+			continue;	/* it is not time yet */
 		renew(run, n, bytes, kind == UPDATE_UPDATE ? sequence++ : 0,
 		    timer_wall_ns());
 		sent_now = udpio_send_run(&u, &to, UPDATE_TOS, run, bytes, n,

@@ -3,7 +3,8 @@
 # bridge in the same run, by turns; the median of ROUNDS runs (5).  Marked runs
 # that pass, regular TCP and pings while a switch stands there, updates that an
 # Olaf queue takes in, and sums at the bridge's address beside the same switch
-# on a socket there.  Needs root and Linux 6.6; iperf3 and ping for their rows.
+# on a socket there; paced runs; and how long frames are held up when a switch is
+# killed, or hangs.  Needs root and Linux 6.6; iperf3 and ping for their rows.
 # Run from the build folder, or say where it is in BUILD.
 #
 # shellcheck disable=SC1091,SC2154
@@ -84,15 +85,52 @@ both() {
 	stop
 }
 
-# updates of 1 kB of 60 clusters that a queue before a link of 1 Gbit/s takes in
+# the share of 800,000 paced segments a second that arrives
+paced() {
+	local sink sent
+	start
+	(on w1 udp-blast :46638 3 sink >"$dir/n") &
+	sink=$!
+	sleep 0.1
+	sent=$(on w0 udp-blast 10.77.0.11 1 9 1464 3 800000)
+	wait $sink
+	stop
+	awk -v sent="$sent" '{ print $1 / sent }' "$dir/n" >>"$dir/paced"
+}
+
+# SIGNAL NAME: ms from it until updates that a queue holds pass by themselves
+opens() {
+	local blast sink at
+	start --port-rate w1=1kbit
+	(on w0 udp-blast 10.77.0.11 3 1 1024 1 10000) >/dev/null &
+	blast=$!
+	sleep 0.5
+	(on w1 udp-blast :46638 1 sink) >/dev/null &
+	sink=$!
+	sleep 0.3
+	at=$(date +%s%N)
+	kill -s "$1" $switch
+	wait $sink
+	echo $((($(date +%s%N) - at) / 1000000 - 1000)) >>"$dir/$2"
+	kill -s CONT $switch 2>/dev/null && kill $switch || :
+	wait $switch || :
+	switch=''
+	wait $blast
+}
+
+# QUEUE: updates of 1 kB of 60 clusters that a queue before a link of 1 Gbit/s
+# takes in, M/s, and processor time each, ns
 taken() {
+	local ticks
 	rm -f "$dir/report"
 	(on w1 udp-blast :46638 1 sink) >/dev/null &
-	start --rate 1G --slots 64 --report "$dir/report"
+	start --queue "$1" --rate 1G --slots 64 --report "$dir/report"
 	(on w0 udp-blast 10.77.0.11 1 60) >/dev/null
+	ticks=$(awk '{ print $14 + $15 }' /proc/$switch/stat)
 	stop
 	wait
-	jq '.totals.arrived.packets / 1e6' "$dir/report" >>"$dir/taken"
+	jq '.totals.arrived.packets / 1e6' "$dir/report" >>"$dir/taken-$1"
+	jq --argjson ticks "$ticks" '$ticks * 1e7 / .totals.arrived.packets' "$dir/report" >>"$dir/cost-$1"
 }
 
 # sums of SIZE for four workers: NAME SIZE OPTION...
@@ -119,7 +157,11 @@ rows=forwarded
 ! command -v ping >/dev/null || rows="$rows pings"
 for ((i = 0; i < runs; i++)); do
 	for row in $rows; do both "$row"; done
-	taken
+	taken olaf
+	taken fifo
+	paced
+	opens KILL killed
+	opens STOP hung
 	for size in 157kB 3.31MB; do
 		count=$([ $size = 157kB ] && echo 500 || echo 40)
 		sums path $size --bridge br0
@@ -144,7 +186,11 @@ for r in 'stream tcp-beside Gbit/s 0.90 high' 'pings ping-beside us 2.00 low'; d
 		echo "W1 $title skipped: no ${name/stream/iperf3}"
 	fi
 done
-row olaf-in M/s "$(median "$dir/taken")" 0.5 1.00 high
+row paced-800k share "$(median "$dir/paced")" 1 0.995 high
+row killed-opens ms "$(median "$dir/killed")" 500 1.00 low
+row hung-opens ms "$(median "$dir/hung")" 300 1.00 low
+row olaf-in M/s "$(median "$dir/taken-olaf")" 0.5 1.00 high
+row olaf-merging ns "$(median "$dir/cost-olaf")" "$(median "$dir/cost-fifo")" 1.10 low
 for size in 157kB 3.31MB; do
 	row "iswitch-$size" ms "$(median "$dir/path-$size")" "$(median "$dir/peer-$size")" 1.50 low
 done
