@@ -12,7 +12,7 @@
 
 enum {
 	REGULAR = OPT_LONG, UNTIL, DEPARTURES, BRIDGE, INTERFACES, PORT_RATE,
-	TAPS
+	TAPS, BACKEND
 };
 
 static struct opt table[OPT_MAX] = {
@@ -28,6 +28,8 @@ static struct opt table[OPT_MAX] = {
 	{ BRIDGE, "bridge", "NAME", "stand in the path at NAME[,PORT...]" },
 	{ INTERFACES, "interfaces", "LIST", "the same between two or more" },
 	{ PORT_RATE, "port-rate", "RULE", "in the path: PORT=RATE of a link" },
+	{ BACKEND, "backend", "NAME",
+	    "in the path: packet, tap, or auto (default)" },
 	{ TAPS, "taps", "DIR", "in the path: captures of each port, there" },
 	PLANE_OPTIONS_LIVE,
 	PLANE_OPTIONS_ALL,
@@ -146,6 +148,17 @@ parse_port_rate(struct inpath_conf *cf, const char *arg)
 	cf->rates++;
 }
 
+static void
+parse_backend(struct inpath_conf *cf, const char *arg)
+{
+	static const char *const names[] = { "auto", "packet", "tap", NULL };
+	static const struct netport_kind *const kinds[] = { NULL,
+		&netport_packet, &netport_tap };
+
+	cf->kind = kinds[opt_word("back-end", arg, names)];
+	cf->backend = true;
+}
+
 /* Options of a switch in the path, or of traces too; false: it is none. */
 static bool
 parse_path(int ch, struct conf *cf)
@@ -155,6 +168,7 @@ parse_path(int ch, struct conf *cf)
 	switch (ch) {
 	case BRIDGE: parse_bridge(&cf->inpath, optarg); break;
 	case INTERFACES: parse_interfaces(&cf->inpath, optarg); break;
+	case BACKEND: parse_backend(&cf->inpath, optarg); break;
 	case TAPS: cf->inpath.taps = optarg; break;
 	case PORT_RATE: parse_port_rate(&cf->inpath, optarg); break;
 	case REGULAR:
@@ -174,10 +188,14 @@ settle_path(struct conf *cf)
 	static char address[ADDR_NAME_BYTES];
 	struct plane_options *o = &cf->o;
 
-	if ((cf->inpath.rates > 0 || cf->inpath.taps != NULL) &&
-	    cf->inpath.where == NULL)
+	if ((cf->inpath.rates > 0 || cf->inpath.taps != NULL ||
+	    cf->inpath.backend) && cf->inpath.where == NULL)
 		errx(2, "--%s goes with --bridge or --interfaces",
-		    cf->inpath.rates > 0 ? "port-rate" : "taps");
+		    cf->inpath.rates > 0 ? "port-rate" :
+		    cf->inpath.taps != NULL ? "taps" : "backend");
+	if (cf->inpath.wire && cf->inpath.kind == &netport_tap)
+		errx(2, "--backend tap goes with --bridge, whose ports take "
+		    "in what is for others");
 	if (cf->inpath.where == NULL && cf->regular &&
 	    cf->trace_option == NULL)
 		cf->trace_option = "--regular";

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "common/live/ebpf.h"
+#include "common/live/hook.h"
 #include "common/live/steer.h"
 
 enum {
@@ -32,8 +33,11 @@ enum {
 };
 
 struct detour {
-	int tap, hook;			/* -1: none */
+	int tap;			/* -1: none */
+	struct hook hook;
 };
+
+static const struct detour detour_none = { .tap = -1, .hook = { .link = -1 } };
 
 /* The program: to the tap, but what is marked, or when nobody beats. */
 static inline void
@@ -69,9 +73,12 @@ detour_hush(const char *name)
 	close(fd);
 }
 
-/* A tap device that is up; its descriptor, or -1 with errno. */
+/*
+ * A tap device that is up, with what it takes of work left over (TUN_F_...);
+ * its descriptor, or -1 with errno.
+ */
 static inline int
-detour_tap(uint32_t *index)
+detour_tap(uint32_t *index, unsigned long offload)
 {
 	struct ifreq r = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
 	const int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC),
@@ -80,7 +87,7 @@ detour_tap(uint32_t *index)
 
 	memcpy(r.ifr_name, "innet%d", sizeof("innet%d"));
 	bad = fd == -1 || s == -1 || ioctl(fd, TUNSETIFF, &r) == -1 ||
-	    ioctl(fd, TUNSETOFFLOAD, 0) == -1;
+	    ioctl(fd, TUNSETOFFLOAD, offload) == -1;
 	if (!bad) {
 		detour_hush(r.ifr_name);
 		*index = if_nametoindex(r.ifr_name);
@@ -103,16 +110,16 @@ detour_tap(uint32_t *index)
 static inline void
 detour_close(struct detour *d)
 {
-	if (d->hook != -1)
-		close(d->hook);
+	hook_close(&d->hook);
 	if (d->tap != -1)
 		close(d->tap);
-	*d = (struct detour){ -1, -1 };
+	*d = detour_none;
 }
 
 /*
- * Have what leaves by an interface come here.  What leaves by the packet socket
- * `sender` does not.  0, or -1 with errno, and then nothing is held.
+ * Have what leaves by an interface come here, but for what leaves by the packet
+ * socket `sender` (-1: it is marked otherwise).  0, or -1 with errno, and then
+ * nothing is held.
  */
 static inline int
 detour_open(struct detour *d, const struct steer *s, uint32_t interface,
@@ -123,19 +130,20 @@ detour_open(struct detour *d, const struct steer *s, uint32_t interface,
 	uint32_t index = 0;
 	int program = -1, saved;
 
-	*d = (struct detour){ -1, -1 };
-	if (setsockopt(sender, SOL_SOCKET, SO_MARK, &mark, sizeof(mark)) == 0)
-		d->tap = detour_tap(&index);
+	*d = detour_none;
+	if (sender == -1 || setsockopt(sender, SOL_SOCKET, SO_MARK, &mark,
+	    sizeof(mark)) == 0)
+		d->tap = detour_tap(&index, 0);
 	if (d->tap != -1) {
 		detour_program(&c, s->map, index);
 		program = ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
 	}
 	if (program != -1)
-		d->hook = ebpf_attach(program, interface, EBPF_AT_EGRESS);
+		hook_attach(&d->hook, program, interface, true);
 	saved = errno;
 	if (program != -1)
 		close(program);
-	if (d->hook != -1)
+	if (hook_held(&d->hook))
 		return 0;
 	detour_close(d);
 	errno = saved;

@@ -19,7 +19,7 @@
 /* Numbers of the kernel's (its uapi/linux/bpf.h), as far as they are used. */
 enum {
 	/* instructions: class, size or operation, source */
-	EBPF_LD = 0, EBPF_LDX = 1, EBPF_JMP = 5, EBPF_ALU64 = 7,
+	EBPF_LD = 0, EBPF_LDX = 1, EBPF_STX = 3, EBPF_JMP = 5, EBPF_ALU64 = 7,
 	EBPF_W = 0, EBPF_H = 8, EBPF_B = 16, EBPF_DW = 24,
 	EBPF_IMM = 0, EBPF_MEM = 0x60, EBPF_K = 0, EBPF_X = 8,
 	EBPF_ADD = 0, EBPF_SUB = 0x10, EBPF_OR = 0x40, EBPF_AND = 0x50,

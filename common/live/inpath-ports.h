@@ -21,12 +21,16 @@
 #include <sys/un.h>
 
 #include "common/live/links.h"
-#include "common/live/netport.h"
+#include "common/live/netport-packet.h"
+#include "common/live/netport-tap.h"
 #include "common/live/serve-ways.h"
 #include "common/live/steer.h"
 #include "common/plane/stations.h"
 
-enum { INPATH_PORTS = 64, INPATH_RUN_MAX = 1024 };
+enum {
+	INPATH_PORTS = 64, INPATH_RUN_MAX = 1024,
+	INPATH_HEAD_MAX = FRAME_V6_BYTES + 8
+};
 
 struct inpath_rate {
 	char port[IF_NAMESIZE];
@@ -42,6 +46,8 @@ struct inpath_conf {
 	struct inpath_rate rate[INPATH_PORTS];
 	uint32_t rates;
 	bool every;			/* port has a rate that was given */
+	const struct netport_kind *kind;	/* NULL: what there may be */
+	bool backend;			/* it was asked for */
 	const char *taps;		/* folder of captures, or NULL */
 };
 
@@ -60,6 +66,7 @@ struct inpath_frame {
 	struct frame fr;
 	union addr src, dst;
 	uint32_t seg_bytes, segs, seg;
+	uint8_t each[INPATH_HEAD_MAX];	/* headers of each but the last */
 	bool changed;
 	uint8_t passes[INPATH_RUN_MAX];	/* of each, how often */
 };
@@ -69,6 +76,7 @@ struct inpath {
 	const struct inpath_conf *cf;
 	struct plane *pl;
 	struct steer steer;
+	const struct netport_kind *kind;
 	struct stations stations;
 	struct netport port[INPATH_PORTS];	/* fd -1: free */
 	struct serve_beside with;	/* as the loop knows it */
@@ -89,7 +97,7 @@ struct inpath {
 
 /* Which of the privileges that it takes are missing, as text. */
 static inline const char *
-inpath_missing(char text[64])
+inpath_missing(const struct inpath *ip, char text[64])
 {
 	static const struct { int cap; const char *name; } need[] = {
 		{ CAP_NET_RAW, "CAP_NET_RAW" },
@@ -99,6 +107,7 @@ inpath_missing(char text[64])
 	struct __user_cap_header_struct h = {
 		.version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct have[2] = { { 0 } };
+	const bool tap = ip->cf->kind != NULL && ip->cf->kind->marks;
 	uint64_t caps;
 
 	text[0] = '\0';
@@ -106,7 +115,7 @@ inpath_missing(char text[64])
 		return text;
 	caps = (uint64_t)have[1].effective << 32 | have[0].effective;
 	caps |= (caps >> CAP_SYS_ADMIN & 1) << 39;
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = tap ? 1 : 0; i < 3; i++) {
 		if ((caps >> need[i].cap & 1) == 0)
 			snprintf(text + strlen(text), 64 - strlen(text),
 			    "%s%s", text[0] == '\0' ? "" : ", ",
@@ -122,7 +131,7 @@ inpath_fail(const struct inpath *ip, const char *what)
 	const int saved = errno;
 	char text[64];
 
-	if (inpath_missing(text)[0] != '\0')
+	if (inpath_missing(ip, text)[0] != '\0')
 		errx(1, "--%s %s: standing in the path takes privileges that "
 		    "are missing: %s", ip->cf->wire ? "interfaces" : "bridge",
 		    ip->cf->where, text);
@@ -180,12 +189,10 @@ static inline void
 inpath_shut(struct netport *p)
 {
 	netport_count_drops(p);
-	if (p->hook != -1)
-		close(p->hook);
+	netport_close(p);
 	detour_close(&p->detour);
-	close(p->fd);
 	close(p->lock);
-	p->fd = p->hook = p->lock = -1;
+	p->lock = -1;
 	p->up = p->forwards = false;
 }
 
@@ -285,21 +292,17 @@ inpath_join(struct inpath *ip, const struct netlink_link *l)
 	p->lock = inpath_lock(l->index);
 	if (p->lock == -1)
 		return NULL;
-	p->fd = netport_socket(l->index, ip->steer.of_socket);
-	p->hook = p->fd == -1 ? -1 : ebpf_attach(ip->steer.of_hook, l->index,
-	    EBPF_AT_INGRESS);
-	if (p->hook == -1) {
+	p->kind = ip->kind;
+	p->index = l->index;
+	if (p->kind->open(p, &ip->steer) == -1) {
 		const int saved = errno;
 
-		if (p->fd != -1)
-			close(p->fd);
 		close(p->lock);
-		p->fd = p->lock = -1;
+		p->lock = -1;
 		errno = saved;
 		return NULL;
 	}
 	memcpy(p->name, l->name, sizeof(p->name));
-	p->index = l->index;
 	p->port = inpath_plane_port(ip, p);
 	if (ip->cf->taps != NULL && p->came == NULL) {
 		p->came = inpath_tap(ip, p, "in");
@@ -307,7 +310,8 @@ inpath_join(struct inpath *ip, const struct netlink_link *l)
 	}
 	if (ip->pl->cf->regular_queued && (ip->cf->every ||
 	    inpath_rate(ip, p->name) != NULL) &&
-	    detour_open(&p->detour, &ip->steer, p->index, p->fd) == -1) {
+	    detour_open(&p->detour, &ip->steer, p->index, p->kind->marks ? -1 :
+	    p->fd) == -1) {
 		const int saved = errno;
 
 		inpath_shut(p);

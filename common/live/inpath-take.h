@@ -16,8 +16,6 @@
 #include "common/live/inpath-send.h"
 #include "common/live/serve.h"
 
-enum { INPATH_HEAD_MAX = FRAME_V6_BYTES + 8 };
-
 /* Learn from a frame who is where, and see where it goes.  False: nowhere. */
 static inline bool
 inpath_find(struct inpath *ip, const uint8_t *data)
@@ -135,6 +133,29 @@ inpath_pass_on(struct inpath *ip, const uint8_t *head)
 }
 
 /*
+ * Write at `to` the headers of datagram k, not the last, of a run: all have the
+ * same but for the number of their IPv4 packet.
+ */
+static inline void
+inpath_number(uint8_t *to, const struct inpath_frame *n, uint32_t k)
+{
+	uint8_t *ip = to + n->fr.ip_at;
+	uint32_t was, is, sum;
+
+	memcpy(to, n->each, n->fr.payload_at);
+	if (n->fr.flow.v6)
+		return;
+	was = (uint32_t)bytes_get(ip + 4, 2);
+	is = (was + k) & 0xffff;
+	sum = (~(uint32_t)bytes_get(ip + 10, 2) & 0xffff) + (was ^ 0xffff) +
+	    is;
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	bytes_put(ip + 4, is, 2);
+	bytes_put(ip + 10, ~sum & 0xffff, 2);
+}
+
+/*
  * Datagram k of the run at its time.  Where it passes it is a frame: its
  * headers stand for a while where the end of the one before is.
  */
@@ -158,6 +179,7 @@ inpath_take(struct inpath *ip, const uint8_t *head, uint32_t k)
 	if (!own || !trusted) {
 		p.frame = &one;
 		p.is = FRAME_UDP;
+		p.sums = trusted ? FRAME_SUMS_RIGHT : FRAME_SUMS_UNKNOWN;
 		p.data = payload - h;
 		p.have = p.len = bytes + h;
 	}
@@ -165,7 +187,12 @@ inpath_take(struct inpath *ip, const uint8_t *head, uint32_t k)
 	if (!own && n->segs > 1) {
 		plane_flush(ip->pl);	/* it may have borrowed what changes */
 		memcpy(save, p.data, h);
-		inpath_head(p.data, head, &n->fr, k, bytes, 0, &one, &v);
+		one.payload_bytes = bytes;
+		if (k + 1 < n->segs)
+			inpath_number(p.data, n, k);
+		else
+			inpath_head(p.data, head, &n->fr, k, bytes, 0, &one,
+			    &v);
 	}
 	serve_come(&ip->serve, n->f->stamp_ns);
 	for (int c = plane_copies(ip->pl); c > 0; c--) {
@@ -188,6 +215,8 @@ inpath_take_frame(struct inpath *ip, struct netport *from,
 	struct inpath_frame *n = &ip->now;
 	const uint8_t type = f->head.gso_type & ~VIRTIO_NET_HDR_GSO_ECN;
 	uint8_t head[INPATH_HEAD_MAX];
+	struct virtio_net_hdr v;
+	struct frame one;
 
 	ip->n[INPATH_FRAMES]++;
 	n->from = from;
@@ -213,6 +242,9 @@ inpath_take_frame(struct inpath *ip, struct netport *from,
 		return;
 	}
 	memcpy(head, f->data, n->fr.payload_at);
+	if (n->to != NULL && n->segs > 1)
+		inpath_head(n->each, head, &n->fr, 0, n->seg_bytes, 0, &one,
+		    &v);
 	memset(n->passes, 0, n->segs);
 	n->changed = false;
 	for (uint32_t k = 0; k < n->segs; k++)
@@ -227,7 +259,7 @@ inpath_receive_port(struct inpath *ip, struct netport *p)
 {
 	ip->in.more = true;
 	for (int k = 0; k < SERVE_BATCHES && ip->in.more; k++) {
-		const int n = netport_recv(p, &ip->in);
+		const int n = p->kind->recv(p, &ip->in);
 
 		clock_read(&ip->serve.clock);
 		ip->serve.hasty = false;

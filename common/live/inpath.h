@@ -6,7 +6,7 @@
  *	              marked frames are taken at p0, p1, p2 before it
  *
  * Regular traffic stays in the kernel's bridge.  Marked frames (steer.h) come
- * here by packet sockets (netport.h), are given to the plane one datagram at a
+ * here by a back-end (netport.h), are given to the plane one datagram at a
  * time, and what it lets pass, or sends, leaves by the port behind which its
  * destination is (inpath-send.h).  What is for the switch itself comes without
  * its frame, as from a socket; a socket serves those who are behind no port.
@@ -197,6 +197,18 @@ inpath_open_bridge(struct inpath *ip)
 		err(1, "%s", name);
 }
 
+/* The back-end where none was asked for: what is allowed. */
+static inline const struct netport_kind *
+inpath_choose(void)
+{
+	const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	if (fd == -1)
+		return &netport_tap;
+	close(fd);
+	return &netport_packet;
+}
+
 /* Begin: before the plane, whose driver is inpath_driver, with this struct. */
 static inline void
 inpath_open(struct inpath *ip, const struct inpath_conf *cf,
@@ -207,9 +219,11 @@ inpath_open(struct inpath *ip, const struct inpath_conf *cf,
 
 	memset(ip, 0, sizeof(*ip));
 	ip->cf = cf;
+	ip->kind = cf->kind != NULL ? cf->kind : inpath_choose();
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
-		ip->port[k].fd = ip->port[k].hook = ip->port[k].lock = -1;
-		ip->port[k].detour = (struct detour){ -1, -1 };
+		ip->port[k].fd = ip->port[k].lock = -1;
+		ip->port[k].hook = ip->port[k].back = hook_none;
+		ip->port[k].detour = detour_none;
 	}
 	ip->lock = -1;
 	if (!cf->wire)
@@ -245,9 +259,13 @@ inpath_tell(const struct inpath *ip, bool verbose)
 	}
 	fprintf(stderr, "in the path of %s: %s\n", ip->cf->where,
 	    n == 0 ? "no port yet" : text);
-	if (verbose)
-		warnx("back-end packet: packet sockets with PACKET_VNET_HDR; "
-		    "marked frames are dropped behind them by tcx");
+	for (uint32_t k = 0; k < INPATH_PORTS && verbose; k++) {
+		if (ip->port[k].fd == -1)
+			continue;
+		warnx("back-end %s: %s by %s", ip->kind->name, ip->kind->about,
+		    hook_how(&ip->port[k].hook));
+		return;
+	}
 }
 
 /* The plane was made: stand at the ports, and take frames from now on. */

@@ -1,20 +1,16 @@
 /*
- * netport.h - a network interface through a packet socket
+ * netport.h - a network interface, where frames are taken and sent
  *
  * Frames come whole, up to 64 kB of a run of datagrams (GSO), with what the
  * kernel knows of them (virtio_net_hdr: segment size, a checksum still to be
- * made), and leave so.  A VLAN tag that the kernel took off is put back.  The
- * socket gets what its program lets through (steer.h), and nothing that leaves
- * by the interface.  Opened without a protocol, so that nothing comes before
- * the program is in.
+ * made), and leave so.  How is a back-end's, one struct netport_kind each:
+ * packet sockets (netport-packet.h) or tap devices (netport-tap.h).  Who takes
+ * and sends knows none of them.
  */
 #ifndef INNET_LIVE_NETPORT_H
 #define INNET_LIVE_NETPORT_H
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <linux/if_ether.h>
-#include <linux/if_packet.h>
 #include <linux/virtio_net.h>
 #include <net/if.h>
 #include <poll.h>
@@ -28,8 +24,8 @@
 
 #include "common/capture/pcapio-out.h"
 #include "common/live/detour.h"
-#include "common/live/timer.h"
-#include "common/live/udpsock.h"
+#include "common/live/hook.h"
+#include "common/live/steer.h"
 #include "common/plane/port.h"
 #include "common/wire/frame.h"
 
@@ -40,16 +36,36 @@ enum {
 	NETPORT_FRAME_BYTES = 65536 + 64,
 	/* not one set of a cache */
 	NETPORT_STRIDE = NETPORT_GAP + NETPORT_FRAME_BYTES + 15 * 64,
-	NETPORT_BUFFER_BYTES = 16 << 20,
-	NETPORT_IGNORE_OUTGOING = 23,	/* PACKET_IGNORE_OUTGOING */
 	NETPORT_GSO_UDP = 5		/* VIRTIO_NET_HDR_GSO_UDP_L4 */
 };
 
+struct netport;
+struct netport_in;
+
+/* A back-end. */
+struct netport_kind {
+	const char *name, *about;
+	/* what is taken there comes to p->fd from now on; -1 with errno */
+	int (*open)(struct netport *p, const struct steer *s);
+	/* some of what has come, into in->got: how many; never waits */
+	int (*recv)(struct netport *p, struct netport_in *in);
+	/* as sendmmsg(2), of a head and pieces each */
+	int (*send)(struct netport *p, struct mmsghdr *m, unsigned n);
+	/* what the kernel dropped, since it was last asked */
+	uint64_t (*drops)(struct netport *p);
+	bool marks;			/* what it sends has DETOUR_MARK */
+};
+
 struct netport {
+	const struct netport_kind *kind;	/* NULL: never opened */
 	char name[IF_NAMESIZE];
 	uint32_t index;			/* the kernel's */
 	uint32_t mtu;
-	int fd, hook;			/* hook: the link of steer.h */
+	int fd;				/* -1: not open */
+	struct hook hook;		/* what steer.h takes, and how */
+	struct hook back;		/* of a tap, for what leaves */
+	uint32_t tap;			/* its index */
+	uint64_t tap_drops;		/* that it had counted */
 	int lock;			/* ours alone */
 	struct detour detour;		/* of what leaves, where it waits */
 	bool up, forwards, isolated;
@@ -90,83 +106,6 @@ netport_in_init(struct netport_in *in)
 	return in->bytes != NULL;
 }
 
-/*
- * A packet socket on an interface that gets what the program lets through.  It,
- * or -1 with errno.
- */
-static inline int
-netport_socket(uint32_t index, int program)
-{
-	const struct sockaddr_ll at = { .sll_family = AF_PACKET,
-	    .sll_ifindex = (int)index, .sll_protocol = htons(ETH_P_ALL) };
-	const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC |
-	    SOCK_NONBLOCK, 0);
-	const struct packet_mreq all = { .mr_ifindex = (int)index,
-	    .mr_type = PACKET_MR_PROMISC };
-	const int on = 1;
-	int saved;
-
-	if (fd == -1)
-		return -1;
-	(void)setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all,
-	    sizeof(all));		/* a bridge has it so already */
-	udpio_on(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
-	udpio_on(fd, SOL_SOCKET, SO_RCVBUF, NETPORT_BUFFER_BYTES);
-	udpio_on(fd, SOL_SOCKET, SO_RCVBUFFORCE, NETPORT_BUFFER_BYTES);
-	udpio_on(fd, SOL_SOCKET, SO_SNDBUF, NETPORT_BUFFER_BYTES);
-	udpio_on(fd, SOL_SOCKET, SO_SNDBUFFORCE, NETPORT_BUFFER_BYTES);
-	if (setsockopt(fd, SOL_SOCKET, SO_ATTACH_BPF, &program,
-	    sizeof(program)) == 0 &&
-	    setsockopt(fd, SOL_PACKET, NETPORT_IGNORE_OUTGOING, &on,
-	    sizeof(on)) == 0 &&
-	    setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)) == 0 &&
-	    setsockopt(fd, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)) == 0 &&
-	    bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
-		return fd;
-	saved = errno;
-	close(fd);
-	errno = saved;
-	return -1;
-}
-
-/* Put back the tag that the kernel took off. */
-static inline void
-netport_tag(struct netport_frame *f, uint16_t tpid, uint16_t tci)
-{
-	f->data -= 4;
-	memmove(f->data, f->data + 4, 12);
-	bytes_put(f->data + 12, tpid, 2);
-	bytes_put(f->data + 14, tci, 2);
-	f->len += 4;
-	f->head.csum_start = (uint16_t)(f->head.csum_start + 4);
-	f->head.hdr_len = (uint16_t)(f->head.hdr_len + 4);
-}
-
-/* What the kernel says beside a frame. */
-static inline void
-netport_read_control(struct msghdr *m, struct netport_frame *f)
-{
-	struct tpacket_auxdata aux;
-	struct timespec ts;
-
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL;
-	    c = CMSG_NXTHDR(m, c)) {
-		if (c->cmsg_level == SOL_SOCKET &&
-		    c->cmsg_type == SCM_TIMESTAMPNS) {
-			memcpy(&ts, CMSG_DATA(c), sizeof(ts));
-			f->stamp_ns = timer_ns(&ts);
-		} else if (c->cmsg_level == SOL_PACKET &&
-		    c->cmsg_type == PACKET_AUXDATA) {
-			memcpy(&aux, CMSG_DATA(c), sizeof(aux));
-			if ((aux.tp_status & TP_STATUS_VLAN_VALID) != 0)
-				netport_tag(f, (aux.tp_status &
-				    TP_STATUS_VLAN_TPID_VALID) != 0 ?
-				    aux.tp_vlan_tpid : ETH_P_8021Q,
-				    aux.tp_vlan_tci);
-		}
-	}
-}
-
 /* How many frames the next call is to ask for: long ones stay in a cache. */
 static inline int
 netport_ask(const struct netport_in *in, int n)
@@ -175,57 +114,23 @@ netport_ask(const struct netport_in *in, int n)
 	    NETPORT_BATCH;
 }
 
-/* Receive what has come, a batch, into in->got: how many.  Never waits. */
-static inline int
-netport_recv(struct netport *p, struct netport_in *in)
-{
-	struct mmsghdr m[NETPORT_BATCH];
-	struct iovec v[NETPORT_BATCH][2];
-	const int ask = in->ask;
-	int n, kept = 0;
-
-	for (int i = 0; i < ask; i++) {
-		struct netport_frame *f = &in->got[i];
-
-		f->data = in->bytes + (size_t)i * NETPORT_STRIDE + NETPORT_GAP;
-		v[i][0] = (struct iovec){ &f->head, sizeof(f->head) };
-		v[i][1] = (struct iovec){ f->data, NETPORT_FRAME_BYTES };
-		m[i].msg_hdr = (struct msghdr){ .msg_iov = v[i],
-		    .msg_iovlen = 2, .msg_control = in->control[i],
-		    .msg_controllen = sizeof(in->control[i]) };
-	}
-	n = recvmmsg(p->fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
-	in->more = n == ask;
-	for (int i = 0; i < n; i++) {
-		struct netport_frame *f = &in->got[kept];
-
-		if (m[i].msg_len < sizeof(f->head) + FRAME_ETH_BYTES ||
-		    (m[i].msg_hdr.msg_flags & MSG_TRUNC) != 0) {
-			p->kernel_drops++;	/* no frame we can send */
-			continue;
-		}
-		*f = in->got[i];
-		f->len = m[i].msg_len - (uint32_t)sizeof(f->head);
-		f->stamp_ns = 0;
-		netport_read_control(&m[i].msg_hdr, f);
-		if (f->stamp_ns == 0)
-			f->stamp_ns = timer_wall_ns();
-		kept++;
-	}
-	in->ask = netport_ask(in, kept);
-	return kept;
-}
-
 /* What the kernel dropped since the last look. */
 static inline void
 netport_count_drops(struct netport *p)
 {
-	struct tpacket_stats s;
-	socklen_t len = sizeof(s);
+	if (p->fd != -1)
+		p->kernel_drops += p->kind->drops(p);
+}
 
-	if (p->fd != -1 && getsockopt(p->fd, SOL_PACKET, PACKET_STATISTICS,
-	    &s, &len) == 0)
-		p->kernel_drops += s.tp_drops;
+/* What was taken goes its own way again. */
+static inline void
+netport_close(struct netport *p)
+{
+	hook_close(&p->hook);
+	hook_close(&p->back);
+	if (p->fd != -1)
+		close(p->fd);
+	p->fd = -1;
 }
 
 /* Frames that are about to leave by one port. */
@@ -264,8 +169,8 @@ netport_send(struct netport_out *o, int tries)
 	if (o->n == 0)
 		return;
 	while (done < o->n && o->port->fd != -1) {
-		n = sendmmsg(o->port->fd, o->m + done, (unsigned)(o->n - done),
-		    MSG_DONTWAIT);
+		n = o->port->kind->send(o->port, o->m + done,
+		    (unsigned)(o->n - done));
 		if (n > 0) {
 			done += n;
 		} else if ((errno == EAGAIN || errno == ENOBUFS) &&

@@ -36,6 +36,18 @@ enum {
 	STEER_WHOLE = 1 << 20		/* of a socket: bytes to keep */
 };
 
+/* Which frames are taken. */
+struct steer_what {
+	bool all;		/* every frame; or: */
+	bool passing, marked;	/* as steer_match() has them */
+};
+
+/* And what becomes of them: register 0 at the end of a program. */
+struct steer_way {
+	int32_t take, pass;
+	uint32_t redirect;	/* an interface, to which it leaves, or 0 */
+};
+
 /* What the programs look at, shared with them. */
 struct steer_shared {
 	uint64_t beat_ns;	/* CLOCK_MONOTONIC */
@@ -46,6 +58,7 @@ struct steer_shared {
 struct steer {
 	struct steer_shared *shared;	/* mapped */
 	int map, of_socket, of_hook;	/* descriptors */
+	struct steer_what what;
 };
 
 /* How far the match has read: where things are on its stack. */
@@ -122,13 +135,27 @@ steer_alive(struct ebpf_code *c)
 	ebpf_leave(c, ebpf_if(c, EBPF_JSGT, 0, STEER_OPEN_NS));
 }
 
+/* The end: what is taken goes its way, and all else is passed. */
+static inline void
+steer_take(struct ebpf_code *c, const struct steer_way *way)
+{
+	if (way->redirect != 0) {
+		ebpf_set(c, 1, (int32_t)way->redirect);
+		ebpf_set(c, 2, 0);
+		ebpf_call(c, EBPF_REDIRECT);
+	} else {
+		ebpf_set(c, 0, way->take);
+	}
+	ebpf_end(c, way->pass);
+}
+
 /*
- * The match: it ends with `take` or `pass`.  passing: updates between others
+ * The match: it ends by a way.  passing: updates between others
  * too; marked: what is for the switch has one of innet's codepoints.
  */
 static inline void
 steer_match(struct ebpf_code *c, int map, bool passing, bool marked,
-    int32_t take, int32_t pass)
+    const struct steer_way *way)
 {
 	int v4, common, other[2], good[4] = { 0 };
 
@@ -167,35 +194,39 @@ steer_match(struct ebpf_code *c, int map, bool passing, bool marked,
 	for (int i = 0; i < (marked ? 4 : 1); i++)
 		ebpf_here(c, good[i]);
 	steer_alive(c);
-	ebpf_set(c, 0, take);
-	ebpf_end(c, pass);
+	steer_take(c, way);
 }
 
 /* The same where every frame is taken. */
 static inline void
-steer_match_all(struct ebpf_code *c, int map, int32_t take, int32_t pass)
+steer_match_all(struct ebpf_code *c, int map, const struct steer_way *way)
 {
 	*c = (struct ebpf_code){ .n = 0 };
 	ebpf_value(c, STEER_SHARED, map);
 	steer_alive(c);
-	ebpf_set(c, 0, take);
-	ebpf_end(c, pass);
+	steer_take(c, way);
 }
-
-/* Which frames are taken. */
-struct steer_what {
-	bool all;		/* every frame; or: */
-	bool passing, marked;	/* as steer_match() has them */
-};
 
 static inline void
 steer_write(struct ebpf_code *c, int map, const struct steer_what *what,
-    int32_t take, int32_t pass)
+    const struct steer_way *way)
 {
 	if (what->all)
-		steer_match_all(c, map, take, pass);
+		steer_match_all(c, map, way);
 	else
-		steer_match(c, map, what->passing, what->marked, take, pass);
+		steer_match(c, map, what->passing, what->marked, way);
+}
+
+/* A program for a hook that sends what is taken to another interface. */
+static inline int
+steer_redirects(const struct steer *s, uint32_t interface)
+{
+	const struct steer_way way = { .pass = STEER_NEXT,
+	    .redirect = interface };
+	struct ebpf_code c;
+
+	steer_write(&c, s->map, &s->what, &way);
+	return ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
 }
 
 /* The process is alive. */
@@ -242,20 +273,22 @@ steer_close(struct steer *s)
 static inline int
 steer_open(struct steer *s, const struct steer_what *what)
 {
+	static const struct steer_way of_socket = { .take = STEER_WHOLE },
+	    of_hook = { .take = STEER_DROP, .pass = STEER_NEXT };
 	struct ebpf_code c;
 	void *p = MAP_FAILED;
 	int saved;
 
-	*s = (struct steer){ .of_socket = -1, .of_hook = -1 };
+	*s = (struct steer){ .of_socket = -1, .of_hook = -1, .what = *what };
 	s->map = ebpf_map(sizeof(*s->shared));
 	if (s->map != -1)
 		p = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,
 		    MAP_SHARED, s->map, 0);
 	if (p != MAP_FAILED) {
 		s->shared = p;
-		steer_write(&c, s->map, what, STEER_WHOLE, 0);
+		steer_write(&c, s->map, what, &of_socket);
 		s->of_socket = ebpf_program(&c, EBPF_OF_SOCKET, NULL, 0);
-		steer_write(&c, s->map, what, STEER_DROP, STEER_NEXT);
+		steer_write(&c, s->map, what, &of_hook);
 		s->of_hook = ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
 	}
 	if (s->of_socket != -1 && s->of_hook != -1)

@@ -46,6 +46,7 @@ begin(void)
 		const uint32_t n = ports_make(&pl.ports, &conf.ports.all);
 
 		must(n != PORTS_NONE, "memory");
+		ip.port[k].kind = &netport_packet;
 		ip.port[k].fd = pair[0];
 		ip.port[k].up = ip.port[k].forwards = true;
 		ip.port[k].port = pl.ports.port[n];

@@ -1,0 +1,115 @@
+/* test-hook - the programs at hooks load on this kernel, by tcx and by clsact,
+ * take what is marked while somebody beats, and let it pass when nobody does */
+#include "config.h"
+
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "common/live/detour.h"
+#include "common/live/hook.h"
+#include "common/live/netport-tap.h"
+#include "common/live/steer.h"
+#include "tests/unit/tap.h"
+
+enum { PORT = 46638, LOOPBACK = 1 };
+
+static bool
+up(void)
+{
+	struct ifreq r = { .ifr_flags = IFF_UP | IFF_RUNNING,
+	    .ifr_name = "lo" };
+	const int s = socket(AF_INET, SOCK_DGRAM, 0);
+	const bool good = ioctl(s, SIOCSIFFLAGS, &r) == 0;
+
+	close(s);
+	return good;
+}
+
+/* Does a datagram to ourselves with that ToS arrive? */
+static bool
+arrives(int tos)
+{
+	const struct sockaddr_in at = { .sin_family = AF_INET,
+	    .sin_port = htons(PORT),
+	    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	const int to = socket(AF_INET, SOCK_DGRAM, 0),
+	    from = socket(AF_INET, SOCK_DGRAM, 0);
+	struct pollfd p = { .fd = to, .events = POLLIN };
+	bool got;
+
+	if (bind(to, (const struct sockaddr *)&at, sizeof(at)) != 0)
+		return false;
+	setsockopt(from, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
+	sendto(from, "12345678", 8, 0, (const struct sockaddr *)&at,
+	    sizeof(at));
+	got = poll(&p, 1, 0) == 1;	/* the loopback is no queue */
+	close(to);
+	close(from);
+	return got;
+}
+
+/* A program at the loopback's hook, by the one way or the other. */
+static void
+takes(struct steer *s, bool filter)
+{
+	static const uint8_t own[6] = { 0 };
+	const char *how = filter ? "clsact" : "tcx";
+	struct hook h = hook_none;
+
+	ok((filter ? hook_attach_filter(&h, s->of_hook, LOOPBACK, false) :
+	    hook_attach(&h, s->of_hook, LOOPBACK, false)) == 0,
+	    "a program is attached by %s", how);
+	steer_own(s, own, PORT);
+	ok(arrives(SEG_TOS), "nobody beats: it lets everything pass");
+	steer_beat(s);
+	ok(!arrives(SEG_TOS) && arrives(0),
+	    "it takes what is marked, and nothing else");
+	steer_let_go(s);
+	ok(arrives(SEG_TOS), "it is let go: all passes");
+	if (filter) {		/* one that was killed has left its own */
+		ok(hook_attach_filter(&h, s->of_hook, LOOPBACK, false) == 0,
+		    "the next process takes its place");
+	}
+	hook_close(&h);
+	steer_beat(s);
+	ok(arrives(SEG_TOS) && !hook_held(&h), "it is gone when closed");
+	steer_let_go(s);
+}
+
+int
+main(void)
+{
+	static const struct steer_what what[] = { { true, false, false },
+	    { false, true, true }, { false, false, true } };
+	struct detour d;
+	struct netport p = { .index = LOOPBACK, .fd = -1,
+	    .hook = { .link = -1 }, .back = { .link = -1 } };
+	struct steer s;
+
+	if (unshare(CLONE_NEWNET) != 0 || !up()) {
+		printf("1..0 # SKIP no network namespace\n");
+		return 0;
+	}
+	for (size_t i = 0; i < 3; i++) {
+		if (steer_open(&s, &what[i]) != 0) {
+			printf("1..0 # SKIP no programs here\n");
+			return 0;
+		}
+		if (i < 2)
+			steer_close(&s);
+	}
+	takes(&s, false);
+	takes(&s, true);
+	ok(detour_open(&d, &s, LOOPBACK, -1) == 0, "a detour opens");
+	detour_close(&d);
+	ok(netport_tap_open(&p, &s) == 0 && hook_held(&p.hook) &&
+	    hook_held(&p.back), "a port opens by a tap device");
+	netport_close(&p);
+	steer_close(&s);
+	return tap_end();
+}
