@@ -98,6 +98,14 @@ page() {
 @test "innet-learning(7): the examples run" { page innet-learning.7; }
 @test "innet-olaf(7): the examples run" { page innet-olaf.7; }
 
+@test "innet-per-module(7): the examples run" {
+	[ -e "$builddir/innet_per.so" ] || skip "innet_per.so was not built"
+	command -v redis-server >/dev/null || skip "no redis-server"
+	mkdir man
+	sed "s|so=/usr/local/lib/innet/|so=$builddir/|" \
+		"$srcdir/man/innet-per-module.7" >man/innet-per-module.7
+	srcdir=. page innet-per-module.7
+}
 @test "innet_stream(3): the examples run" {
 	python numpy
 	mkdir bin && ln -s "$(command -v "$py")" bin/python3

@@ -1,4 +1,8 @@
-"""memory_server.py - an innet-memory to be tested, and how tests are run"""
+"""memory_server.py - a server to be tested, and how tests are run
+
+It is an innet-memory or, where MEMORY_MODULE is the path of innet_per.so, a
+redis-server with that module.
+"""
 import os
 import subprocess
 import sys
@@ -7,10 +11,33 @@ import time
 from memory_client import Client, Error, WAIT_S
 
 
+MODULE = os.environ.get("MEMORY_MODULE")
+
+
+def redis_options(options):
+    """What redis-server is given for options of innet-memory."""
+    at, out = list(map(str, options)), []
+    module = ["--loadmodule", MODULE]
+    while at:
+        what = at.pop(0)
+        if what == "--seed":
+            module += ["seed", at.pop(0)]
+        elif what == "--memory":
+            out += ["--maxmemory", at.pop(0)]
+        elif what == "--touch":
+            at.pop(0)
+        else:
+            raise AssertionError("redis-server has nothing for " + what)
+    return out + module
+
+
 class Server:
-    """An innet-memory from $PATH with these options, until it is closed."""
+    """A server from $PATH with these options, until it is closed."""
 
     def __init__(self, *options, wait=True, prefix=()):
+        if MODULE:
+            self.open_redis(options)
+            return
         self.ports = "%d.port" % id(self)
         self.errors = open("%d.err" % id(self), "w+b")
         self.process = subprocess.Popen(
@@ -25,6 +52,18 @@ class Server:
             with open(self.ports) as f:
                 self.addr = "127.0.0.1:%d" % int(f.read())
 
+    def open_redis(self, options):
+        self.ports = os.path.abspath("%d.sock" % id(self))
+        self.addr = self.ports
+        self.errors = open("%d.err" % id(self), "w+b")
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", "0", "--unixsocket", self.ports, "--save", "",
+             "--enable-debug-command", "yes", *redis_options(options)],
+            stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors)
+        self.pid = self.process.pid
+        until(lambda: self.process.poll() is not None or self.answers(), "a server that answers")
+        assert self.process.poll() is None, "it did not start: %s" % self.said()
+
     def __enter__(self):
         return self
 
@@ -36,6 +75,13 @@ class Server:
         for name in (self.ports, self.errors.name):
             if os.path.exists(name):
                 os.unlink(name)
+
+    def answers(self):
+        try:
+            with self.client() as c:
+                return c.call("ping") == b"PONG"
+        except (OSError, EOFError, Error):
+            return False
 
     def client(self, **how):
         return Client(self.addr, **how)

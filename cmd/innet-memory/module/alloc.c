@@ -1,0 +1,42 @@
+/* alloc.c - malloc(3) by the server's allocator */
+#include <stdint.h>
+
+#include "cmd/innet-memory/module/api.h"
+
+/* What was allocated stands before the block. */
+static void **
+origin(void *p)
+{
+	return (void **)p - 1;
+}
+
+void *
+module_aligned(size_t unit, size_t bytes)
+{
+	const size_t more = unit + sizeof(void *);
+	char *raw = bytes > SIZE_MAX / 2 ? NULL : RM_TryAlloc(bytes + more);
+	char *p;
+
+	if (raw == NULL)
+		return NULL;
+	p = raw + sizeof(void *);
+	p += -(uintptr_t)p & (unit - 1);
+	*origin(p) = raw;
+	return p;
+}
+
+void *
+module_zeroed(size_t n, size_t size)
+{
+	void *p = size > 0 && n > SIZE_MAX / size ? NULL :
+	    module_aligned(16, n * size);
+
+	return p == NULL ? NULL : memset(p, 0, n * size);
+}
+
+void
+module_free(void *p)
+{
+	if (p != NULL)
+		RM_Free(*origin(p));
+}

@@ -1,0 +1,219 @@
+/* module.c - PER.* inside Redis: loading, and requests to functions */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-memory/module/module.h"
+
+enum { ARGS_NEAR = 64 };	/* so many need no memory of their own */
+
+struct rng module_rng;
+
+int
+module_serve(struct rm_ctx *ctx, rm_string **v, int n, module_run *run)
+{
+	struct client c = { .ctx = ctx, .v = v, .n = n };
+	struct resp_arg near[ARGS_NEAR];
+	struct resp_args a = { .v = near, .n = (size_t)n };
+
+	if (n > ARGS_NEAR)
+		a.v = malloc(a.n * sizeof(*a.v));
+	if (a.v == NULL) {
+		reply_oom(&c);
+		return RM_OK;
+	}
+	for (size_t i = 0; i < a.n; i++) {
+		a.v[i] = (struct resp_arg){ 0 };
+		a.v[i].p = (const void *)RM_StringPtrLen(v[i], &a.v[i].len);
+	}
+	run(&c, &a);
+	if (a.v != near)
+		free(a.v);
+	return c.waits ? RM_ERR : RM_OK;
+}
+
+static const struct command *
+row_of(const struct command *rows, const struct resp_args *a)
+{
+	for (; rows->name != NULL; rows++) {
+		if (args_is(a, 0, rows->name))
+			return rows;
+	}
+	return NULL;
+}
+
+/* As innet-memory says it. */
+static void
+say_usage(struct client *c, const struct command *row)
+{
+	char up[32];
+	size_t i;
+
+	for (i = 0; row->name[i] != '\0' && i < sizeof(up) - 1; i++)
+		up[i] = row->name[i] >= 'a' && row->name[i] <= 'z' ?
+		    (char)(row->name[i] - 'a' + 'A') : row->name[i];
+	up[i] = '\0';
+	reply_error(c, "ERR wrong number of arguments for '%s' command; "
+	    "usage: %s %s", row->name, up, row->usage);
+}
+
+static void
+dispatch(struct client *c, const struct resp_args *a)
+{
+	const struct command *row = row_of(per_commands, a);
+
+	if (row == NULL)
+		row = row_of(module_commands, a);
+	if (row == NULL)
+		reply_error(c, "ERR this command has another name here");
+	else if (row->arity < 0 ? a->n < (size_t)-row->arity :
+	    a->n != (size_t)row->arity)
+		say_usage(c, row);
+	else
+		row->run(c, a);
+}
+
+static int
+on_command(struct rm_ctx *ctx, rm_string **v, int n)
+{
+	return module_serve(ctx, v, n, dispatch);
+}
+
+/* What a PER.SAMPLE elsewhere took: key ids packed | key count n. */
+static void
+per_taken(struct client *c, const struct resp_args *a)
+{
+	static const char *const words[] = { "ids", "count", NULL };
+	struct table *t;
+	uint64_t count;
+
+	if (!host_told(c)) {
+		reply_error(c, "ERR PER.TAKEN is the server's own");
+		return;
+	}
+	t = per_table(c, a);
+	if (t == NULL)
+		return;
+	switch (per_word(a, 2, words)) {
+	case 0:
+		for (size_t i = 0; i + 8 <= a->v[3].len; i += 8) {
+			uint64_t id;
+
+			memcpy(&id, a->v[3].p + i, sizeof(id));
+			replay_table_taken(&t->buf, id);
+		}
+		break;
+	case 1:
+		if (!per_whole(c, a, 3, "count", 0, INT64_MAX, &count))
+			return;
+		t->buf.sampled += count;
+		break;
+	default:
+		per_no_word(c, a, 2);
+		return;
+	}
+	host_changed(c, a);
+	reply_status(c, "OK");
+}
+
+const struct command module_commands[] = {
+	{ "per.put", 5, COMMAND_WRITE | COMMAND_ADMIN, type_put, "per",
+	    "Makes a table of an append-only file.",
+	    .usage = "table bytes offset piece", .subs = NULL },
+	{ "per.taken", 4, COMMAND_WRITE | COMMAND_ADMIN, per_taken, "per",
+	    "Counts what was sampled at a master.",
+	    .usage = "table (COUNT n|IDS ids)", .subs = NULL },
+	{ 0 }
+};
+
+/* What COMMAND says of it, where the server can be told. */
+static bool
+describe(struct rm_ctx *ctx, const struct command *row)
+{
+	static const struct rm_info_version version = { 1, RM_HISTORY_BYTES,
+		sizeof(struct rm_keyspec), RM_ARG_BYTES };
+	const uint64_t what = (row->flags & COMMAND_WRITE) == 0 ? RM_KEY_RO |
+	    RM_KEY_ACCESS : RM_KEY_RW | RM_KEY_UPDATE | RM_KEY_ACCESS;
+	struct rm_keyspec keys[2] = { { .flags = what,
+		.begin = RM_BEGIN_INDEX, .bs.index.pos = 1,
+		.find = RM_FIND_RANGE, .fk.range = { 0, 1, 0 } } };
+	const struct rm_info info = { .version = &version, .keys = keys,
+		.summary = row->summary, .arity = row->arity };
+	void *command;
+
+	if (RM_GetCommand == NULL || RM_SetCommandInfo == NULL)
+		return true;
+	command = RM_GetCommand(ctx, row->name);
+	if (RM_SetCommandACLCategories != NULL)
+		RM_SetCommandACLCategories(command,
+		    (row->flags & COMMAND_WRITE) == 0 ? "read" : "write");
+	return RM_SetCommandInfo(command, &info) == RM_OK;
+}
+
+static bool
+add_commands(struct rm_ctx *ctx, const struct command *row)
+{
+	char flags[64];
+
+	for (; row->name != NULL; row++) {
+		snprintf(flags, sizeof(flags), "%s%s%s%s",
+		    row->flags & COMMAND_WRITE ? "write" : "readonly",
+		    row->flags & COMMAND_MORE ? " deny-oom" : "",
+		    row->flags & COMMAND_FAST ? " fast" : "",
+		    row->flags & COMMAND_ADMIN ? " admin" : "");
+		if (RM_CreateCommand(ctx, row->name, on_command, flags, 1, 1,
+		    1) != RM_OK || !describe(ctx, row))
+			return false;
+	}
+	return true;
+}
+
+/* [seed N] */
+static bool
+read_seed(struct rm_ctx *ctx, rm_string **v, int n)
+{
+	uint64_t seed;
+	int64_t given;
+	const char *p;
+	size_t len;
+
+	RM_GetRandomBytes((unsigned char *)&seed, sizeof(seed));
+	if (n == 2) {
+		p = RM_StringPtrLen(v[0], &len);
+		if (!word_is("seed", (const uint8_t *)p, len))
+			n = 1;
+		p = RM_StringPtrLen(v[1], &len);
+		if (!resp_integer((const uint8_t *)p, len, &given))
+			n = 1;
+		else
+			seed = (uint64_t)given;
+	}
+	if (n == 1 || n > 2) {
+		RM_Log(ctx, "warning", "the only argument there is: seed N");
+		return false;
+	}
+	module_rng = rng_seed(seed);
+	return true;
+}
+
+__attribute__((visibility("default")))
+int RedisModule_OnLoad(struct rm_ctx *ctx, rm_string **v, int n);
+int
+RedisModule_OnLoad(struct rm_ctx *ctx, rm_string **v, int n)
+{
+	const char *lacking = api_open(ctx);
+
+	if (lacking != NULL) {
+		fprintf(stderr, "innet-per: the server has no %s; Redis has "
+		    "it from 7.0 on\n", lacking);
+		return RM_ERR;
+	}
+	RM_SetModuleAttribs(ctx, "innet-per", 1, RM_VERSION);
+	if (!read_seed(ctx, v, n) || !type_open(ctx) ||
+	    !add_commands(ctx, per_commands) ||
+	    !add_commands(ctx, module_commands))
+		return RM_ERR;
+	RM_SetModuleOptions(ctx, RM_OPTION_IO_ERRORS);
+	return RM_SubscribeToServerEvent(ctx, (struct rm_event){
+	    RM_EVENT_FLUSHDB, 1 }, module_flushed);
+}

@@ -1,0 +1,121 @@
+/* reply.c - the replies of commands, by the server's functions */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/innet-memory/module/module.h"
+
+void
+reply_status(struct client *c, const char *word)
+{
+	RM_ReplyWithSimpleString(c->ctx, word);
+}
+
+void
+reply_error(struct client *c, const char *fmt, ...)
+{
+	char s[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(s, sizeof(s), fmt, ap);
+	va_end(ap);
+	for (char *p = s; *p != '\0'; p++) {
+		if (*p == '\r' || *p == '\n')
+			*p = ' ';
+	}
+	RM_ReplyWithError(c->ctx, s);
+}
+
+void
+reply_int(struct client *c, int64_t v)
+{
+	RM_ReplyWithLongLong(c->ctx, v);
+}
+
+void
+reply_bulk(struct client *c, const void *p, size_t len)
+{
+	RM_ReplyWithStringBuffer(c->ctx, p, len);
+}
+
+void
+reply_text(struct client *c, const char *s)
+{
+	reply_bulk(c, s, strlen(s));
+}
+
+void
+reply_array(struct client *c, size_t n)
+{
+	RM_ReplyWithArray(c->ctx, (long)n);
+}
+
+void
+reply_nil(struct client *c)
+{
+	RM_ReplyWithNull(c->ctx);
+}
+
+void
+reply_oom(struct client *c)
+{
+	reply_error(c, "OOM command not allowed when used memory > "
+	    "'maxmemory'.");
+}
+
+/*
+ * The server takes a bulk whole.  One that is a single piece is passed on as
+ * it is; others are put together first, and are nil where there is no memory
+ * for that.
+ */
+void
+reply_begin(struct client *c, size_t len)
+{
+	c->want = len;
+	c->have = 0;
+	c->bulk = NULL;
+	c->sent = false;
+}
+
+void
+reply_bytes(struct client *c, const void *p, size_t len)
+{
+	if (len == 0 || c->sent)
+		return;
+	if (len == c->want) {
+		reply_bulk(c, p, len);
+		c->sent = true;
+		return;
+	}
+	if (c->bulk == NULL)
+		c->bulk = malloc(c->want);
+	if (c->bulk == NULL) {
+		reply_nil(c);
+		c->sent = true;
+		return;
+	}
+	memcpy(c->bulk + c->have, p, len);
+	c->have += len;
+}
+
+void
+reply_piece(struct client *c, struct blob *b, size_t from)
+{
+	reply_bytes(c, b->bytes + from, b->len - from);
+}
+
+void
+reply_end(struct client *c)
+{
+	if (!c->sent)
+		reply_bulk(c, c->bulk, c->have);
+	free(c->bulk);
+	c->bulk = NULL;
+}
+
+void
+reply_blob(struct client *c, struct blob *b)
+{
+	reply_bulk(c, b->bytes, b->len);
+}

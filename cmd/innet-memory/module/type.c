@@ -1,0 +1,365 @@
+/* type.c - tables as a data type of the server: RDB, AOF, copies, memory */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/innet-memory/module/module.h"
+
+enum { ENCODING = 1 };
+#define NO_NAME "-"		/* a table's name is its key */
+
+rm_type *module_type;
+
+struct held *
+held_new(void)
+{
+	struct held *h = calloc(1, sizeof(*h));
+
+	/* what no table can be, whatever a file says */
+	if (h != NULL)
+		h->account.limit = (size_t)sysconf(_SC_PHYS_PAGES) *
+		    (size_t)sysconf(_SC_PAGESIZE);
+	return h;
+}
+
+struct held *
+held_open(const struct replay_table_conf *conf)
+{
+	struct held *h = held_new();
+
+	if (h != NULL)
+		h->table = table_open(&h->account, NO_NAME, 1, conf);
+	if (h != NULL && h->table == NULL) {
+		free(h);
+		h = NULL;
+	}
+	return h;
+}
+
+/* Also called in a thread of the server's. */
+void
+held_free(void *value)
+{
+	struct held *h = value;
+
+	table_close(h->table);
+	free(h);
+}
+
+/* A table from a source; NULL: l says why. */
+static struct held *
+held_load(struct load *l, load_source *source, void *arg, uint64_t bytes)
+{
+	struct held *h = held_new();
+
+	if (h == NULL) {
+		*l = (struct load){ .why = "no memory" };
+		return NULL;
+	}
+	load_open(l, source, arg, bytes, &h->account);
+	h->table = table_load_parts(l, NO_NAME, 1);
+	if (h->table != NULL && l->left > 0)
+		load_refuse(l, "bytes behind the end");
+	if (load_close(l))
+		return h;
+	if (h->table != NULL)
+		table_close(h->table);
+	free(h);
+	return NULL;
+}
+
+/* Into a sink, but for what stands before. */
+static int
+held_save(const struct held *h, save_sink *sink, void *arg)
+{
+	struct saver s;
+
+	save_open(&s, sink, arg);
+	table_save_parts(&s, h->table);
+	return save_close(&s);
+}
+
+/* ---- RDB: the number of bytes, and strings that have as many ---- */
+
+static int
+to_rdb(void *arg, const void *p, size_t len)
+{
+	RM_SaveStringBuffer(arg, p, len);
+	return 0;
+}
+
+static void
+save(rm_io *io, void *value)
+{
+	const struct held *h = value;
+
+	RM_SaveUnsigned(io, table_saved_bytes(h->table));
+	/* without memory the file is too short, and refused when it is read */
+	if (held_save(h, to_rdb, io) != 0)
+		RM_LogIOError(io, "warning", "a table was not saved whole");
+}
+
+/* The string that is being read. */
+struct strings {
+	rm_io *io;
+	char *p;
+	size_t at, len;
+};
+
+static const char *
+from_rdb(void *arg, void *to, size_t len)
+{
+	struct strings *s = arg;
+	size_t n;
+
+	for (size_t done = 0; done < len; done += n, s->at += n) {
+		if (s->at == s->len) {
+			if (s->p != NULL)
+				RM_Free(s->p);
+			s->at = s->len = 0;
+			s->p = RM_LoadStringBuffer(s->io, &s->len);
+			if (s->p == NULL || s->len == 0 ||
+			    RM_IsIOError(s->io))
+				return "the file ends here";
+		}
+		n = s->len - s->at < len - done ? s->len - s->at : len - done;
+		memcpy((char *)to + done, s->p + s->at, n);
+	}
+	return NULL;
+}
+
+static void *
+load(rm_io *io, int encoding)
+{
+	struct strings s = { .io = io };
+	struct held *h = NULL;
+	struct load l = { .why = "of another version" };
+	uint64_t bytes;
+
+	if (encoding == ENCODING) {
+		bytes = RM_LoadUnsigned(io);
+		if (RM_IsIOError(io))
+			return NULL;
+		h = held_load(&l, from_rdb, &s, bytes);
+	}
+	if (s.p != NULL)
+		RM_Free(s.p);
+	if (h == NULL)
+		RM_LogIOError(io, "warning", "not a table: %s", l.why);
+	return h;
+}
+
+/* ---- AOF: the same bytes in commands ---- */
+
+struct rewriting {
+	rm_io *io;
+	rm_string *key;
+	uint64_t total, at;
+};
+
+static int
+to_aof(void *arg, const void *p, size_t len)
+{
+	struct rewriting *w = arg;
+
+	RM_EmitAOF(w->io, "PER.PUT", "sllb", w->key, (long long)w->total,
+	    (long long)w->at, p, len);
+	w->at += len;
+	return 0;
+}
+
+static void
+rewrite(rm_io *io, rm_string *key, void *value)
+{
+	const struct held *h = value;
+	struct rewriting w = { .io = io, .key = key,
+		.total = table_saved_bytes(h->table) };
+
+	if (held_save(h, to_aof, &w) != 0)
+		RM_LogIOError(io, "warning", "a table was not saved whole");
+}
+
+/* Bytes of a table in pieces, which go as they are read. */
+struct piece {
+	struct piece *next;
+	size_t len;
+	char bytes[];
+};
+struct pieces {
+	struct piece *first, *last;
+	uint64_t have, total;
+	size_t at;		/* read of the first */
+};
+
+static void
+pieces_drop(struct pieces *ps)
+{
+	struct piece *next;
+
+	for (struct piece *p = ps->first; p != NULL; p = next) {
+		next = p->next;
+		free(p);
+	}
+	*ps = (struct pieces){ 0 };
+}
+
+static int
+to_pieces(void *arg, const void *bytes, size_t len)
+{
+	struct pieces *ps = arg;
+	struct piece *p = malloc(sizeof(*p) + len);
+
+	if (p == NULL)
+		return ENOMEM;
+	p->next = NULL;
+	p->len = len;
+	memcpy(p->bytes, bytes, len);
+	if (ps->last != NULL)
+		ps->last->next = p;
+	else
+		ps->first = p;
+	ps->last = p;
+	ps->have += len;
+	return 0;
+}
+
+static const char *
+from_pieces(void *arg, void *to, size_t len)
+{
+	struct pieces *ps = arg;
+	struct piece *p;
+	size_t n;
+
+	for (size_t done = 0; done < len; done += n) {
+		p = ps->first;
+		if (p == NULL)
+			return "the pieces end here";
+		n = p->len - ps->at < len - done ? p->len - ps->at :
+		    len - done;
+		memcpy((char *)to + done, p->bytes + ps->at, n);
+		ps->at += n;
+		if (ps->at < p->len)
+			continue;
+		ps->first = p->next;
+		ps->last = ps->first == NULL ? NULL : ps->last;
+		ps->at = 0;
+		free(p);
+	}
+	return NULL;
+}
+
+static struct held *
+from_all(struct pieces *ps, const char *what)
+{
+	struct load l;
+	struct held *h = held_load(&l, from_pieces, ps, ps->have);
+
+	if (h == NULL)
+		RM_Log(NULL, "warning", "%s: not a table: %s", what, l.why);
+	pieces_drop(ps);
+	return h;
+}
+
+/* Tables are put one behind the other, so there is one at a time. */
+void
+type_put(struct client *c, const struct resp_args *a)
+{
+	static struct pieces ps;
+	uint64_t total, at;
+	struct held *h;
+	rm_key *key;
+
+	if (!host_told(c)) {
+		reply_error(c, "ERR PER.PUT is the server's own");
+		return;
+	}
+	if (!per_whole(c, a, 2, "bytes", 1, INT64_MAX, &total) ||
+	    !per_whole(c, a, 3, "offset", 0, INT64_MAX, &at))
+		return;
+	if (at == 0) {
+		pieces_drop(&ps);
+		ps.total = total;
+	}
+	if (at != ps.have || total != ps.total || a->v[4].len > total - at ||
+	    to_pieces(&ps, a->v[4].p, a->v[4].len) != 0) {
+		reply_error(c, "ERR pieces of a table that do not follow one "
+		    "another");
+		return;
+	}
+	if (ps.have == ps.total && (h = from_all(&ps, "PER.PUT")) != NULL) {
+		key = RM_OpenKey(c->ctx, c->v[1], RM_READ | RM_WRITE);
+		if (RM_ModuleTypeSetValue(key, module_type, h) != RM_OK)
+			held_free(h);
+		RM_CloseKey(key);
+	}
+	RM_ReplicateVerbatim(c->ctx);
+	reply_status(c, "OK");
+}
+
+/* ---- the rest of it ---- */
+
+static void *
+copy(rm_string *from, rm_string *to, const void *value)
+{
+	struct pieces ps = { 0 };
+
+	(void)from, (void)to;
+	if (held_save(value, to_pieces, &ps) == 0)
+		return from_all(&ps, "COPY");
+	pieces_drop(&ps);
+	return NULL;
+}
+
+static int
+to_digest(void *arg, const void *p, size_t len)
+{
+	RM_DigestAddStringBuffer(arg, p, len);
+	return 0;
+}
+
+static void
+digest(rm_digest *md, void *value)
+{
+	held_save(value, to_digest, md);
+	RM_DigestEndSequence(md);
+}
+
+static size_t
+usage(const void *value)
+{
+	const struct held *h = value;
+
+	return sizeof(*h) + h->account.used;
+}
+
+/* Allocations to be given back: from some dozens on in another thread. */
+static size_t
+free_effort(rm_string *key, const void *value)
+{
+	const struct held *h = value;
+
+	(void)key;
+	return h->table->buf.have + h->table->frames.count + 1;
+}
+
+static void
+unlinked(rm_string *key, const void *value)
+{
+	(void)key;
+	module_wake(value);
+}
+
+bool
+type_open(struct rm_ctx *ctx)
+{
+	struct rm_methods m = {
+		.version = RM_TYPE_VERSION, .load = load, .save = save,
+		.rewrite = rewrite, .usage = usage, .digest = digest,
+		.free = held_free, .free_effort = free_effort,
+		.unlink = unlinked, .copy = copy,
+	};
+
+	module_type = RM_CreateDataType(ctx, "innet-per", ENCODING, &m);
+	return module_type != NULL;
+}

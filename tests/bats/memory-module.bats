@@ -1,0 +1,92 @@
+# innet_per.so inside redis-server: each test is a check of memory_module.py, or
+# of memory_per.py, which is innet-memory's own.
+load common
+load memory
+
+setup_module() {
+	MEMORY_MODULE=$builddir/innet_per.so
+	[ -e "$MEMORY_MODULE" ] || skip "innet_per.so was not built"
+	command -v redis-server >/dev/null || skip "no redis-server"
+	case $(redis-server --version) in
+	*' v='[0-6].*) skip "redis-server is older than 7" ;;
+	esac
+	python numpy
+	export MEMORY_MODULE
+}
+
+# per CHECK..., inside CHECK [RUNS]: as memory_per.py and memory_module.py have it
+per() {
+	setup_module
+	for check; do
+		# shellcheck disable=SC2086	# with its runs
+		"$py" -B "$tests/twins/memory_per.py" $check
+	done
+}
+inside() {
+	setup_module
+	"$py" -B "$tests/twins/memory_module.py" "$@"
+}
+
+@test "inside Redis: limits, and who waits for them" {
+	per limits 'freed 2' inserts turns
+}
+
+@test "inside Redis: priorities, pages, draws, weights, sums" {
+	per updates 'pages 2' "model $(few 10)" strata binary worn extremes sums
+}
+
+@test "inside Redis: what wears out, frames, memory at its limit, any words" {
+	per times 'frames 3' shared room 'nonsense 500'
+}
+
+@test "the same requests with the same seed: innet-memory's answers, to the byte" {
+	inside answers
+}
+
+@test "RDB and kill -9: all is there, and ids go on" {
+	inside rdb
+}
+
+@test "an append-only file and kill -9, rewritten and not: all is there" {
+	inside aof
+}
+
+@test "a replica attached before and one after are the same as the master" {
+	inside replicas
+}
+
+@test "a table that goes, and who waits for it; COPY, DUMP, memory, damage" {
+	inside keys
+}
+
+@test "a user who may only sample" {
+	inside acl
+}
+
+@test "over TLS" {
+	command -v openssl >/dev/null || skip "no openssl"
+	inside tls
+}
+
+@test "three masters, and a slot that moves while others add and sample" {
+	inside cluster "$(few 20)"
+}
+
+@test "a server that lacks a function of the interface is told which" {
+	setup_module
+	cat >old.c <<-'C'
+	#include <dlfcn.h>
+	#include <stdio.h>
+	#include <string.h>
+	static int get(const char *name, void *to)
+	{ (void)to; return strcmp(name, "RedisModule_TryAlloc") == 0; }
+	int main(int n, char **v)
+	{ void *so = dlopen(v[1], RTLD_NOW); struct { void *get; } c = { (void *)get };
+	  int (*load)(void *, void *, int) = so ? (int (*)(void *, void *, int))dlsym(so, "RedisModule_OnLoad") : 0;
+	  if (so == NULL) puts(dlerror());
+	  return load == 0 ? 9 : load(&c, 0, 0) + n - 2; }
+	C
+	$COMPILE -w -o old old.c -ldl
+	run -1 ./old "$MEMORY_MODULE"
+	[[ $output == *"the server has no RedisModule_TryAlloc"* ]]
+}

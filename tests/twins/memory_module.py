@@ -1,0 +1,355 @@
+#!/usr/bin/env python3
+"""memory_module.py CHECK [RUNS [FIRST]] - innet_per.so inside redis-server
+
+MEMORY_MODULE is its path.  As memory_per.py otherwise, whose checks pass with
+it as well.
+"""
+import os
+import random
+import socket
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/python"))
+import innet_replay
+from memory_client import Client, Error, WAIT_S, request
+from memory_saves import dump
+from memory_server import MODULE, fields, info, main, until
+
+
+class Redis:
+    """A redis-server with the module in a folder of its own, which stays."""
+
+    def __init__(self, name, *options, port=None, seed=1):
+        os.makedirs(name, exist_ok=True)
+        self.name, self.port = name, port
+        self.addr = "127.0.0.1:%d" % port if port else os.path.abspath(name) + "/s"
+        self.log = open(name + ".log", "ab")
+        where = ["--port", str(port or 0)] + ([] if port else ["--unixsocket", self.addr])
+        self.process = subprocess.Popen(
+            ["redis-server", *where, "--dir", name, "--enable-debug-command", "yes", "--save", "",
+             "--repl-diskless-sync-delay", "0", *map(str, options), "--loadmodule", MODULE, "seed", str(seed)],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        try:
+            until(lambda: self.process.poll() is not None or self.ready(), "a server that answers")
+            assert self.process.poll() is None, "it did not start: " + self.said()
+        except BaseException:
+            self.kill()
+            raise
+
+    def ready(self):
+        try:
+            with self.client() as c:
+                return str(c.pipeline([("ping",)])[0]) in ("b'PONG'", "NOAUTH Authentication required.")
+        except (OSError, EOFError):
+            return False
+
+    def client(self):
+        return Client(self.addr)
+
+    def said(self):
+        with open(self.name + ".log", errors="replace") as f:
+            return f.read()[-600:]
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.log.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+
+def history(c, r, steps=120):
+    """Tables of all kinds, and what happens to them; the errors that came."""
+    kinds = {"p": ["alpha", 1], "u": ["selector", "uniform", "times", 2], "f": ["selector", "fifo"],
+             "l": ["selector", "lifo", "times", 3], "s": ["selector", "lifo"], "g": []}
+    if not c.call("exists", "p"):
+        for t, how in kinds.items():
+            c.call("per.create", t, "capacity", r.choice((5, 17, 64)), *how)
+        c.call("per.frames", "g", 20, 2)
+    ids = {t: [i for i, _ in dump(c, t)] for t in kinds}
+    film = [r.randbytes(20) for _ in range(8)]
+    for _ in range(steps):
+        t, kind = r.choice(list(kinds)), r.random()
+        try:
+            if kind < .45:
+                blobs = [(b"".join(r.choices(film, k=4)) if t == "g" else b"") + r.randbytes(r.randrange(60))
+                         for _ in range(r.randrange(1, 6))]
+                how = ["timeout", 10] if r.random() < .2 else []
+                ids[t] += c.call("per.add", t, *how, *(w for b in blobs for w in (r.choice(("max", 1, .5, 3)), b)))
+            elif kind < .7:
+                c.call("per.sample", t, r.randrange(1, 4))
+            elif kind < .8 and ids[t]:
+                c.call("per.update", t, r.choice(ids[t]), r.random())
+            elif kind < .95 and ids[t]:
+                c.call("per.remove", t, *r.sample(ids[t], min(len(ids[t]), 2)))
+            else:
+                c.call("per.limit", t, "ratio", 0, 0, "slack", r.randrange(9))
+        except Error as e:
+            assert str(e).startswith("LIMIT"), e
+    return sorted(kinds)
+
+
+def state(c):
+    """All there is to know of the tables, but for the scale of a tree."""
+    out = {}
+    for t in "fglpsu":
+        out[t] = (dump(c, t), {k: v for k, v in fields(c.call("per.info", t)).items()
+                                if k not in ("shift", "sum", "raised")},
+                  c.call("debug", "digest-value", t))
+    return out
+
+
+def same_state(one, other, what):
+    for t in one:
+        for a, b in zip(one[t], other[t]):
+            assert a == b, "%s: table %s: %.300r and then %.300r" % (what, t, a, b)
+
+
+def answers():
+    """The same requests of the same seed: innet-memory's answers, to the byte."""
+    from memory_server import Server
+    import memory_server
+    r, script = random.Random(5), []
+    for t, how in (("p", []), ("u", ["selector", "uniform", "times", 2]), ("l", ["selector", "lifo"])):
+        script.append(["per.create", t, "capacity", 20, *how])
+    script += [["per.create", "p", "capacity", 1], ["per.create", "x"], ["per.create", "x", "capacity", 0],
+               ["per.frames", "l", 3, 1], ["per.info", "none"], ["per.create", "x", "capacity", 1, "nonsense", 2],
+               ["per.add", "p", 1], ["per.add", "p", "nan", "x"], ["per.sample", "p", 1], ["per.sample", "p", "x"]]
+    for _ in range(300):
+        t = r.choice("pul")
+        script.append(r.choice((
+            ["per.add", t, r.choice((1, "max", .25)), r.randbytes(6 + r.randrange(3)), 2, b"abcdefghi"],
+            ["per.sample", t, r.randrange(1, 5), "beta", .5], ["per.sample", t, 2, "binary", "sum"],
+            ["per.sample_ro", t, 2], ["per.update", t, (1 << 32) + r.randrange(20), r.random()],
+            ["per.remove", t, (1 << 32) + r.randrange(20)], ["per.dump", t], ["per.info", t],
+            ["per.sample", "l", 1, "refs"], ["per.limit", t, "ratio", 0, 0, "slack", 3], ["per.sample", t, 3, "timeout", 1])))
+    got = []
+    for module in (MODULE, None):
+        memory_server.MODULE = module
+        with Server("--seed", 9) as server, server.client() as c:
+            got.append([c.pipeline([words])[0] for words in script])
+    memory_server.MODULE = MODULE
+    plain = [[str(x) if isinstance(x, Error) else x for x in g] for g in got]
+    for words, a, b in zip(script, *plain):
+        if "wrong number of arguments" in str(a):       # Redis counts them itself
+            b = b.split(";")[0]
+        assert a == b, "%r: %.200r inside Redis, %.200r from innet-memory" % (words, a, b)
+    return "%d answers" % len(script)
+
+
+def rdb(runs=3):
+    """SAVE, kill -9, start: all is there, and goes on with the same ids."""
+    r = random.Random(1)
+    for turn in range(runs):
+        with Redis("rdb", seed=turn) as server, server.client() as c:
+            history(c, r)
+            c.call("save")
+            was = state(c)
+        with Redis("rdb", seed=turn) as server, server.client() as c:
+            same_state(was, state(c), "turn %d" % turn)
+
+
+def aof(runs=3):
+    """appendfsync always, kill -9 between requests, rewritten or not: nothing is lost."""
+    r = random.Random(2)
+    how = ["--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", "no"]
+    for turn in range(runs):
+        with Redis("aof", *how) as server, server.client() as c:
+            history(c, r)
+            if turn % 2:
+                c.call("bgrewriteaof")
+                until(lambda: info(c, "aof_rewrite_in_progress") == 0 and info(c, "aof_rewrite_scheduled") == 0,
+                      "the rewriting")
+                history(c, r, 20)
+            was = state(c)
+        with Redis("aof", *how) as server, server.client() as c:
+            same_state(was, state(c), "turn %d" % turn)
+
+
+def replicas():
+    """One attached before and one after: the same as the master, ids to come as well."""
+    r = random.Random(3)
+    with Redis("m") as master, Redis("before") as before, Redis("after") as after, master.client() as c:
+        c.call("config", "set", "port", 0)
+        port = free_ports(1)[0]
+        c.call("config", "set", "port", port)
+        with before.client() as b, after.client() as a:
+            b.call("replicaof", "127.0.0.1", port)
+            until(lambda: b"master_link_status:up" in b.call("info", "replication"), "a replica")
+            history(c, r)
+            a.call("replicaof", "127.0.0.1", port)
+            until(lambda: b"master_link_status:up" in a.call("info", "replication"), "a replica")
+            history(c, r, 200)
+            assert c.call("wait", 2, 1000 * WAIT_S) == 2
+            was = state(c)
+            same_state(was, state(b), "before")
+            same_state(was, state(a), "after")
+            assert b.error("per.sample", "p", 1).startswith("READONLY")
+            assert len(b.call("per.sample_ro", "p", 1)[0]) == 1
+            same_state(was, state(b), "a sample that is not counted")
+            for x in (a, b, c):
+                x.call("replicaof", "no", "one")
+            assert len({tuple(x.call("per.add", "s", 1, "x", 2, "y")) for x in (a, b, c)}) == 1
+
+
+def keys():
+    """Who waits is answered when the table goes, whichever way; other types are refused."""
+    with Redis("keys") as server, server.client() as c:
+        assert c.call("set", "string", 1) == b"OK"
+        assert c.error("per.info", "string").startswith("WRONGTYPE")
+        assert c.error("per.create", "string", "capacity", 5).startswith("WRONGTYPE")
+        for how in (["del", "t"], ["unlink", "t"], ["per.drop", "t"], ["set", "t", 1], ["rename", "t", "u"],
+                    ["flushall"], ["flushdb", "async"], ["pexpire", "t", 1], ["rename", "other", "t"]):
+            c.call("flushall")
+            c.call("per.create", "t", "capacity", 5)
+            c.call("per.create", "other", "capacity", 5)
+            waiting = [server.client() for _ in range(3)]
+            for w in waiting:
+                w.send(request("per.sample", "t", 1, "timeout", 3600000) + request("echo", 7))
+            until(lambda: info(c, "blocked_clients") == 3, "three that wait")
+            c.call(*how)
+            if how[0] == "pexpire":
+                until(lambda: not c.call("exists", "t"), "an end")
+            for w in waiting:
+                got = w.reply()
+                assert isinstance(got, Error) and ("no table" in str(got) or "WRONGTYPE" in str(got)), (how, got)
+                assert w.reply() == b"7"
+                w.close()
+        c.call("flushall")
+        c.call("per.create", "t", "capacity", 5)
+        c.call("per.create", "t2", "capacity", 5)
+        with server.client() as w, server.client() as gone:
+            w.send(request("per.sample", "t", 2, "timeout", 3600000))
+            gone.send(request("per.sample", "t", 2, "timeout", 3600000))
+            until(lambda: info(c, "blocked_clients") == 2, "two that wait")
+            gone.close()
+            until(lambda: info(c, "blocked_clients") == 1, "the end of one")
+            c.call("per.add", "t2", 1, "x", 1, "y")
+            c.call("per.add", "t", 1, "x")
+            c.call("per.add", "t", 1, "y")
+            assert len(w.reply()[0]) == 2
+        c.call("multi")
+        c.pipeline([("per.sample", "t", 5, "timeout", 100000)])
+        assert str(c.call("exec")[0]).startswith("LIMIT")
+        assert c.call("copy", "t", "v") == 1
+        assert c.call("debug", "digest-value", "t", "v")[0] == c.call("debug", "digest-value", "v")[0]
+        assert c.call("type", "t") == b"innet-per"
+        before = c.call("memory", "usage", "t")
+        c.call("per.add", "t", 1, bytes(100000))
+        assert 100000 < c.call("memory", "usage", "t") - before < 101000
+        got = c.call("dump", "t")
+        c.call("restore", "w", 0, got)
+        assert dump(c, "w") == dump(c, "t")
+        for at in range(0, len(got), max(1, len(got) // 200)):  # what is damaged is refused
+            bad = got[:at] + bytes([got[at] ^ 1]) + got[at + 1:]
+            c.call("config", "set", "sanitize-dump-payload", "no")
+            assert isinstance(c.pipeline([("restore", "bad", 0, bad)])[0], Error)
+        assert c.error("per.put", "t", 1, 0, "x").startswith("ERR") and c.error("per.taken", "t", "count", 1)
+        c.call("config", "set", "maxmemory", "3mb")
+        assert c.error("per.create", "big", "capacity", 1000000).startswith("OOM")
+        assert c.call("ping") == b"PONG"
+
+
+def acl():
+    """A user that may only sample, and only this table."""
+    with Redis("acl") as server, server.client() as c:
+        c.call("per.create", "t", "capacity", 5)
+        c.call("per.create", "secret", "capacity", 5)
+        c.call("per.add", "t", 1, "x")
+        c.call("acl", "setuser", "learner", "on", ">word", "~t", "-@all", "+per.sample", "+ping", "+per.info")
+        with server.client() as u:
+            u.call("auth", "learner", "word")
+            assert u.call("per.sample", "t", 1)[3] == [b"x"]
+            for bad in (["per.add", "t", 1, "x"], ["per.drop", "t"], ["per.sample", "secret", 1], ["get", "t"]):
+                assert u.error(*bad).startswith("NOPERM"), bad
+        with innet_replay.Memory(server.addr, table="t", fields={"x": "S1"}, username="learner", password="word") as m:
+            assert m.sample(1).x[0] == b"x"
+
+
+def free_ports(n):
+    socks = [socket.socket() for _ in range(n)]
+    for s in socks:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in socks]
+    for s in socks:
+        s.close()
+    return ports
+
+
+def tls():
+    """Over TLS, by the client in Python."""
+    import ssl
+    subprocess.run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost "
+                   "-addext subjectAltName=IP:127.0.0.1 -keyout key.pem -out cert.pem", shell=True, check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    port, here = free_ports(1)[0], os.getcwd()
+    with Redis("tls", "--tls-port", port, "--tls-cert-file", here + "/cert.pem", "--tls-key-file", here + "/key.pem",
+               "--tls-ca-cert-file", here + "/cert.pem", "--tls-auth-clients", "no"):
+        how = ssl.create_default_context(cafile="cert.pem")
+        with innet_replay.Memory("127.0.0.1:%d" % port, fields={"x": ("f4", (3,))}, capacity=10, tls=how) as m:
+            m.add(x=[1, 2, 3])
+            assert list(m.sample(1).x[0]) == [1, 2, 3]
+
+
+def cluster(moves=30):
+    """Three masters; a table's slot goes from one to another and on while clients add and sample."""
+    ports = free_ports(6)
+    how = ["--cluster-enabled", "yes", "--cluster-node-timeout", 2000]
+    servers = []
+    try:
+        for k in range(3):
+            servers.append(Redis("node%d" % k, *how, "--cluster-port", ports[3 + k], port=ports[k], seed=k))
+        c = [s.client() for s in servers]
+        for k in range(3):
+            c[k].call("cluster", "addslotsrange", k * 16384 // 3 + (k > 0), (k + 1) * 16384 // 3 - (k == 2))
+            c[k].call("cluster", "meet", "127.0.0.1", ports[0], ports[3])
+        until(lambda: all(b"cluster_state:ok" in x.call("cluster", "info") and
+                          b"cluster_known_nodes:3" in x.call("cluster", "info") for x in c), "a cluster")
+        names = innet_replay.shard_names("replay", 3)
+        m = innet_replay.Memory([s.addr for s in servers], cluster=True, fields={"x": "i8"}, capacity=3000, alpha=1, seed=1)
+        m.add(x=range(900), shard=0)
+        m.add(x=range(900, 1800), shard=1)
+        m.add(x=range(1800, 2700), shard=2)
+        ids = [x.call("cluster", "myid") for x in c]
+        at, key, added = 0, names[0], 2700
+        the_slot = innet_replay.slot(key)
+        assert the_slot == c[0].call("cluster", "keyslot", key)
+        for turn in range(moves):
+            to = (at + 1) % 3
+            c[to].call("cluster", "setslot", the_slot, "importing", ids[at])
+            m.add(x=[added], shard=0)
+            c[at].call("cluster", "setslot", the_slot, "migrating", ids[to])
+            assert len(m.sample(50).x) == 50
+            assert c[at].call("migrate", "127.0.0.1", ports[to], key, 0, 1000 * WAIT_S) == b"OK"
+            m.add(x=[added + 1], shard=0)       # asks there, for it is not yet told that it moved
+            got = m.sample(60)
+            m.update(got.ids, np_ones(len(got.ids)))
+            for k in (to, at, 3 - at - to):
+                c[k].call("cluster", "setslot", the_slot, "node", ids[to])
+            added += 2
+            at = to
+            assert len(m.sample(50).x) == 50
+        assert len(m) == min(1000, 900 + 2 * moves) + 1800, len(m)
+        for x in c:
+            x.close()
+        m.close()
+    finally:
+        for s in servers:
+            s.kill()
+    return "%d moves" % moves
+
+
+def np_ones(n):
+    import numpy
+    return numpy.ones(n)
+
+
+if __name__ == "__main__":
+    sys.exit(main((answers, rdb, aof, replicas, keys, acl, tls, cluster), sys.argv))
