@@ -333,6 +333,7 @@ class Memory:
             self.shards = [Shard(self, at[k % len(at)], name) for k, name in enumerate(names)]
         else:
             self.shards = [Shard(self, a, table) for a in at]
+        self.other = Shard(self, at[0], None)
         self.set_fields(fields or {}, frames, stack)
         if capacity:
             self.create(capacity, alpha, selector, times, ratio)
@@ -365,7 +366,7 @@ class Memory:
             s.call("PER.DROP", s.table)
 
     def close(self):
-        for s in self.shards:
+        for s in [*self.shards, self.other]:
             s.close()
 
     def __enter__(self):
@@ -489,7 +490,7 @@ class Memory:
             rows.append(got[3])
             at += k
         if len(self.shards) == 1:
-            weights = np.frombuffer(parts[0][1][2], "<f4")
+            weights = np.frombuffer(parts[0][1][2], "<f4").copy()
         else:
             weights = union_weights(probs[:at], sum(s.have for s in self.shards), beta)
         arrays = self.arrays(rows[0] if len(rows) == 1 else np.concatenate(rows), parts)
@@ -512,7 +513,7 @@ class Memory:
         for name, d in self.fields.items():
             off = head + self.record.fields[name][1]
             part = rows[:, off:off + d.itemsize]
-            if part.strides[0] % d.base.itemsize or part.ctypes.data % d.base.itemsize or d.itemsize != rows.strides[0]:
+            if part.strides[0] % d.base.itemsize or part.ctypes.data % d.base.itemsize:
                 part = np.ascontiguousarray(part)
             out[name] = part.view(d.base.newbyteorder("<")).reshape((len(rows),) + d.shape)
         return out
@@ -531,6 +532,13 @@ class Memory:
                       p[mine].tobytes())
                 asked.append(s)
         return sum(s.answer() for s in asked)
+
+    def put(self, name, data):
+        """Store bytes under a name, for others that use these servers."""
+        self.other.call("SET", name, data)
+
+    def get(self, name):
+        return self.other.call("GET", name)
 
     def again(self):
         """Another one like this, with connections of its own."""

@@ -104,7 +104,8 @@ page() {
 	mkdir man
 	sed "s|so=/usr/local/lib/innet/|so=$builddir/|" \
 		"$srcdir/man/innet-per-module.7" >man/innet-per-module.7
-	srcdir=. page innet-per-module.7
+	srcdir=.
+	page innet-per-module.7
 }
 @test "innet_stream(3): the examples run" {
 	python numpy
@@ -113,6 +114,14 @@ page() {
 	    "$srcdir/man/innet_stream.3" >child.py
 	export PYTHONPATH=$srcdir/share/python PATH=$PWD/bin:$PATH
 	page innet_stream.3
+}
+
+@test "innet_replay(3): the examples run" {
+	command -v redis-cli >/dev/null || skip "no redis-cli"
+	python numpy
+	mkdir bin && ln -s "$(command -v "$py")" bin/python3
+	export PYTHONPATH=$srcdir/share/python PATH=$PWD/bin:$PATH
+	page innet_replay.3
 }
 
 @test "every page has its test here" {

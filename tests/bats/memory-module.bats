@@ -3,17 +3,6 @@
 load common
 load memory
 
-setup_module() {
-	MEMORY_MODULE=$builddir/innet_per.so
-	[ -e "$MEMORY_MODULE" ] || skip "innet_per.so was not built"
-	command -v redis-server >/dev/null || skip "no redis-server"
-	case $(redis-server --version) in
-	*' v='[0-6].*) skip "redis-server is older than 7" ;;
-	esac
-	python numpy
-	export MEMORY_MODULE
-}
-
 # per CHECK..., inside CHECK [RUNS]: as memory_per.py and memory_module.py have it
 per() {
 	setup_module

@@ -30,3 +30,15 @@ twin() { "$py" -B "$tests/twins/memory_twin.py" "$@"; }
 
 # cli WORD...: redis-cli to innet-memory
 cli() { redis-cli -h "${memory%:*}" -p "${memory##*:}" "$@"; }
+
+# A redis-server that takes innet_per.so, whose path goes into MEMORY_MODULE
+setup_module() {
+	MEMORY_MODULE=$builddir/innet_per.so
+	[ -e "$MEMORY_MODULE" ] || skip "innet_per.so was not built"
+	command -v redis-server >/dev/null || skip "no redis-server"
+	case $(redis-server --version) in
+	*' v='[0-6].*) skip "redis-server is older than 7" ;;
+	esac
+	python numpy
+	export MEMORY_MODULE
+}

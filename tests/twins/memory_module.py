@@ -7,7 +7,6 @@ it as well.
 import os
 import random
 import socket
-import struct
 import subprocess
 import sys
 
@@ -298,8 +297,8 @@ def tls():
             assert list(m.sample(1).x[0]) == [1, 2, 3]
 
 
-def cluster(moves=30):
-    """Three masters; a table's slot goes from one to another and on while clients add and sample."""
+def three(check):
+    """check(servers, their ports, clients to them) with a cluster of three masters."""
     ports = free_ports(6)
     how = ["--cluster-enabled", "yes", "--cluster-node-timeout", 2000]
     servers = []
@@ -312,6 +311,17 @@ def cluster(moves=30):
             c[k].call("cluster", "meet", "127.0.0.1", ports[0], ports[3])
         until(lambda: all(b"cluster_state:ok" in x.call("cluster", "info") and
                           b"cluster_known_nodes:3" in x.call("cluster", "info") for x in c), "a cluster")
+        check(servers, ports, c)
+        for x in c:
+            x.close()
+    finally:
+        for s in servers:
+            s.kill()
+
+
+def cluster(moves=30):
+    """Three masters; a table's slot goes from one to another and on while clients add and sample."""
+    def check(servers, ports, c):
         names = innet_replay.shard_names("replay", 3)
         m = innet_replay.Memory([s.addr for s in servers], cluster=True, fields={"x": "i8"}, capacity=3000, alpha=1, seed=1)
         m.add(x=range(900), shard=0)
@@ -337,13 +347,24 @@ def cluster(moves=30):
             at = to
             assert len(m.sample(50).x) == 50
         assert len(m) == min(1000, 900 + 2 * moves) + 1800, len(m)
-        for x in c:
-            x.close()
         m.close()
-    finally:
-        for s in servers:
-            s.kill()
+    three(check)
     return "%d moves" % moves
+
+
+def apex():
+    """torch-apex.py learns CartPole through a cluster of three."""
+    where = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/examples/torch-apex.py")
+    said = []
+
+    def check(servers, ports, c):
+        run = subprocess.run([sys.executable, where, ",".join(s.addr for s in servers), "2", "30000", "cluster"],
+                             stdout=subprocess.PIPE, check=True)
+        said.append(run.stdout.decode().splitlines()[-1])
+        for x in c:
+            assert b"per.add" in x.call("info", "commandstats"), "a master without experiences"
+    three(check)
+    return said[0]
 
 
 def np_ones(n):
@@ -352,4 +373,4 @@ def np_ones(n):
 
 
 if __name__ == "__main__":
-    sys.exit(main((answers, rdb, aof, replicas, keys, acl, tls, cluster), sys.argv))
+    sys.exit(main((answers, rdb, aof, replicas, keys, acl, tls, cluster, apex), sys.argv))

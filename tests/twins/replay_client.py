@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""replay_client.py CHECK [RUNS] - innet_replay.py against servers; as memory_per.py otherwise"""
+import os
+import sys
+import threading
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/python"))
+import innet_replay
+from innet_replay import Error, Memory
+from memory_server import Server, main
+
+KINDS = {"obs": ("f4", (4,)), "action": "i8", "reward": "f8", "flags": ("u1", (3,)), "name": "S5"}
+
+
+def random_rows(rng, n, kinds):
+    out = {}
+    for name, kind in kinds.items():
+        base, shape = (kind, ()) if isinstance(kind, str) else kind
+        v = rng.integers(0, 200, (n,) + tuple(shape))
+        out[name] = v.astype("S5") if base == "S5" else v.astype(base)
+    return out
+
+
+def arrays(runs=4):
+    """What is added is what is drawn: types, shapes, sizes, one and many; and updated by id."""
+    rng = np.random.default_rng(1)
+    wide = {"frame": ("f4", (70, 80)), "action": "i4"}          # past what is read at once
+    for kinds in [KINDS, {"x": "u1"}, {"x": ("f4", (800,))}, wide, {"wide": ("u1", (20000,))}] * runs:
+        with Server() as server, Memory(server.addr, fields=kinds, capacity=300, alpha=1) as m:
+            rows = random_rows(rng, 200, kinds)
+            ids = m.add(**{k: v[:199] for k, v in rows.items()})
+            last = m.add(priority=2, **{k: v[199] for k, v in rows.items()})
+            assert len(last) == 1 and len(m) == 200
+            where = {int(i): k for k, i in enumerate(np.concatenate([ids, last])["id"])}
+            for n in (1, 7, 64):
+                batch = m.sample(n)
+                at = [where[int(i)] for i in batch.ids["id"]]
+                assert len(batch.weights) == len(batch.probs) == n and batch.weights.max() == 1
+                for name, v in rows.items():
+                    assert batch[name].dtype == v.dtype and batch[name].shape == (n,) + v.shape[1:], name
+                    assert (batch[name] == v[at]).all() and (getattr(batch, name) == v[at]).all(), name
+            assert m.update(batch.ids, np.zeros(n)) == n
+            assert not set(m.sample(50).ids["id"]) & set(batch.ids["id"])
+            assert len(m.sample(5, counted=False, stratified=True).ids) == 5
+            for bad in ({}, {"nonsense": 1}, {k: np.zeros((2, 2, 2, 2)) for k in kinds}):
+                try:
+                    m.add(**bad)
+                    raise AssertionError("%r was added" % bad)
+                except ValueError:
+                    pass
+            try:
+                m.sample(100000)
+                raise AssertionError("more than there are")
+            except Error as e:
+                assert str(e).startswith("LIMIT")
+            assert len(m.sample(3).ids) == 3, "the connection is out of step"
+
+
+def frames():
+    """Stacks of frames by reference: the same bytes, and each frame sent and stored once."""
+    rng = np.random.default_rng(2)
+    film = rng.integers(0, 255, (64, 6, 7), "u1")
+    states = np.stack([film[i:i + 4] for i in range(60)])
+    after = np.stack([film[i + 1:i + 5] for i in range(60)])
+    with Server() as one, Server() as two:
+        for servers in (one.addr, one.addr + "," + two.addr):
+            with Memory(servers, table=servers[-9:].replace(":", ""), fields={"t": "i4"}, capacity=200,
+                        frames=("u1", (6, 7)), stack=4) as m:
+                m.add(t=range(30), states=states[:30], next_states=after[:30])
+                m.add(t=range(30, 60), states=states[30:], next_states=after[30:])
+                m.add(t=0, states=states[0], next_states=after[0], shard=0)
+                b = m.sample(50)
+                assert (b.states == states[b.t]).all() and (b.next_states == after[b.t]).all()
+                # 30 of a stretch of 34, and an experience of 5 more
+                stored = [s.call("PER.INFO", s.table) for s in m.shards]
+                count = sum(int(r[r.index(b"frames") + 1]) for r in stored)
+                assert count <= 34 + 34 + 5, count
+
+
+def steps(runs=200):
+    """Returns of n steps and sequences, against a plain loop."""
+    rng = np.random.default_rng(3)
+    kinds = {"obs": "i8", "action": "i8", "reward": "f8", "next_obs": "i8", "discount": "f8"}
+    with Server() as server:
+        for run in range(runs):
+            n, gamma, length = int(rng.integers(1, 5)), 0.9, int(rng.integers(1, 9))
+            done = bool(rng.integers(2))
+            with Memory(server.addr, table="t%d" % run, fields=kinds, capacity=100, selector="fifo") as m:
+                w = m.writer(n_step=n, gamma=gamma, batch=int(rng.integers(1, 4)))
+                reward = rng.random(length)
+                for t in range(length):
+                    end = t == length - 1
+                    w.append(end and done, truncated=end and not done, obs=t, action=t, reward=reward[t], next_obs=t + 1)
+                b = m.sample(length)
+                for t in range(length):
+                    k = min(n, length - t)
+                    assert b.obs[t] == t and b.next_obs[t] == t + k
+                    assert abs(b.reward[t] - sum(gamma ** i * reward[t + i] for i in range(k))) < 1e-12
+                    # what ends within the n steps counts nothing behind it
+                    want = 0 if done and t + k == length else gamma ** k
+                    assert abs(b.discount[t] - want) < 1e-12, (t, k, length, done, b.discount[t])
+                m.drop()
+        with Memory(server.addr, table="s", fields={"x": ("i8", (5,))}, capacity=100, selector="fifo") as m:
+            w = m.writer(sequence=5, overlap=2)
+            for t in range(17):
+                w.append(t == 16, x=t)
+            assert [list(x) for x in m.sample(5).x] == [list(range(i, i + 5)) for i in (0, 3, 6, 9, 12)]
+
+
+def union(runs=400):
+    """Draws over three servers are proportional over the union, while priorities change."""
+    rng = np.random.default_rng(4)
+    with Server("--seed", 1) as a, Server("--seed", 2) as b, Server("--seed", 3) as c:
+        with Memory(",".join((a.addr, b.addr, c.addr)), fields={"k": "i8"}, capacity=3000, alpha=1, seed=5) as m:
+            p = (rng.exponential(1, 600) + 0.05).astype("f4").astype("f8")
+            home = np.repeat([0, 1, 2], [100, 200, 300])
+            ids = np.concatenate([m.add(k=np.flatnonzero(home == s), priority=p[home == s], shard=s) for s in range(3)])
+            seen, due, told_all, beta = np.zeros(600), np.zeros(600), np.zeros(600), 0.5
+            for run in range(runs):
+                # another learner moves some of them; the sums last seen are older
+                move = rng.choice(600, 30, replace=False)
+                p[move] = (p[move] * rng.uniform(0.8, 1.25, 30)).astype("f4")
+                m.update(ids[move], p[move])
+                batch = m.sample(50, beta=beta)
+                share = np.bincount(batch.ids["shard"], minlength=3) / 50
+                told = share[home] * p / np.array([p[home == s].sum() for s in range(3)])[home]
+                assert np.allclose(batch.probs, told[batch.k], rtol=2e-3), "P is not what was drawn by"
+                w = (600 * batch.probs.astype("f8")) ** -beta
+                assert np.allclose(batch.weights, w / w.max(), rtol=1e-4)
+                seen += np.bincount(batch.k, minlength=600)
+                due += 50 * p / p.sum()
+                told_all += 50 * told
+            for what, want in (("the union", due), ("what was told", told_all)):
+                chi = ((seen - want) ** 2 / want).sum()
+                assert chi < 599 + 4.5 * np.sqrt(2 * 599), "%s: chi-squared %.1f of 599" % (what, chi)
+    return "chi-squared %.1f of 599" % ((seen - due) ** 2 / due).sum()
+
+
+def ahead():
+    """A thread draws ahead; what goes wrong there is raised here, and it ends."""
+    with Server() as server, Memory(server.addr, fields={"x": "i8"}, capacity=100) as m:
+        m.add(x=range(50))
+        with m.prefetch(8, ahead=3) as batches:
+            for n, b in zip(range(20), batches):
+                assert len(b.x) == 8
+        assert threading.active_count() == 1
+        m.drop()
+        try:
+            with m.prefetch(8) as batches:
+                next(batches)
+            raise AssertionError("drawn from nothing")
+        except Error as e:
+            assert "no table" in str(e)
+        assert threading.active_count() == 1
+
+
+def redis_py():
+    """A client of redis-py in the place of an address."""
+    import redis
+    with Server() as server:
+        host, port = server.addr.split(":")
+        with Memory(redis.Redis(host=host, port=int(port)), fields=KINDS, capacity=100) as m:
+            rows = random_rows(np.random.default_rng(6), 40, KINDS)
+            m.add(**rows)
+            b = m.sample(20)
+            for name in KINDS:
+                assert b[name].dtype == rows[name].dtype
+            assert set(map(tuple, b.obs)) <= set(map(tuple, rows["obs"]))
+            assert m.update(b.ids, np.ones(20)) == 20
+            m.put("params", b"abc")
+            assert m.get("params") == b"abc" and m.get("none") is None
+            try:
+                m.sample(1000)
+                raise AssertionError("more than there are")
+            except Error as e:
+                assert str(e).startswith("LIMIT"), e
+
+
+def torchrl():
+    """By the calls that torchrl's replay buffers make of their sampler."""
+    with Server() as server, Memory(server.addr, fields={"x": "i8"}, capacity=100, alpha=1) as m:
+        sampler = innet_replay.Sampler(m, beta=0.5)
+        m.add(x=range(30))
+        index, how = sampler.sample(None, 10)
+        assert len(index) == len(how["_weight"]) == len(how["batch"].x) == 10
+        sampler.update_priority(index, np.zeros(10))
+        sampler.extend(index)
+        again, _ = sampler.sample(None, 10)
+        assert not set(again["id"]) & set(index["id"])
+
+
+if __name__ == "__main__":
+    sys.exit(main((arrays, frames, steps, union, ahead, redis_py, torchrl), sys.argv))
