@@ -13,70 +13,40 @@ sys.path[:0] = [os.path.join(here, "../twins"), os.path.join(here, "../../share/
 import numpy as np
 import innet_replay
 import memory_server
-from memory_client import request
 from memory_module import Redis, free_ports
 
 
-def once(client, data, replies=1):
+def timed(what, best):
     start = time.perf_counter()
-    client.sock.sendall(data)
-    left = replies
-    while left:             # the length of the answer is known: only bytes count
-        left -= client.sock.recv_into(client.room, min(left, len(client.room)))
-    return 1000 * (time.perf_counter() - start)
-
-
-def size_of(client, data):
-    """Of the answer to a request that has the same length each time."""
-    client.send(data)
-    n, at = 0, [client.reply()]
-    while at:
-        x = at.pop()
-        if isinstance(x, list):
-            n += len("*%d\r\n" % len(x))
-            at += x
-        elif isinstance(x, int):
-            n += len(":%d\r\n" % x)
-        else:
-            n += len("$%d\r\n" % len(x)) + len(x) + 2
-    return n
+    got = what()
+    best.append(1000 * (time.perf_counter() - start))
+    return got
 
 
 def pairs(turns):
+    """The module beside innet-memory, with the client in Python at both."""
     module, memory_server.MODULE = memory_server.MODULE, None
     with memory_server.Server() as a, Redis("bench", port=free_ports(1)[0]) as b:
-        clients = [a.client(), b.client()]
-        for c in clients:
-            c.room = bytearray(1 << 20)
         for size, n, batch in ((44, 200, 512), (3200, 200, 512), (56000, 20, 64)):
-            for c in clients:
-                c.call("per.create", "t", "capacity", 4000 if size < 50000 else 200, "selector", "per")
-                c.call("per.limit", "t", "ratio", 0, 0)
-                for _ in range(200 // n * 5):
-                    c.call("per.add", "t", *[1, bytes(size)] * n)
-            add = request("per.add", "t", *[1, bytes(size)] * n)
-            sample = request("per.sample", "t", batch, "binary")
-            ids = clients[0].call("per.sample", "t", batch, "binary")[0]
-            update = request("per.update", "t", "binary", ids, bytes(4 * batch))
-            for name, data in (("add", add), ("sample", sample), ("update", update)):
-                best = []
-                for c in clients:
-                    c.length = size_of(c, data) if name != "update" else 0
-                    best.append([])
-                for _ in range(turns):
-                    for c, to in zip(clients, best):
-                        if name == "sample":
-                            to.append(once(c, data, c.length))
-                        else:
-                            start = time.perf_counter()
-                            c.send(data)
-                            c.reply() if name == "update" else [c.line() for _ in range(n + 1)]
-                            to.append(1000 * (time.perf_counter() - start))
-                one, two = map(min, best)
+            both = [innet_replay.Memory(s.addr, table="t%d" % size, fields={"x": ("u1", (size,))},
+                                        capacity=4000 if size < 50000 else 200) for s in (a, b)]
+            rows = np.ones((n, size), "u1")
+            for m in both:
+                for _ in range(1 + 600 // n):
+                    m.add(x=rows)
+            best = {what: ([], []) for what in ("add", "sample", "update")}
+            for _ in range(turns):
+                for k, m in enumerate(both):
+                    timed(lambda: m.add(x=rows), best["add"][k])
+                    got = timed(lambda: m.sample(batch), best["sample"][k])
+                    timed(lambda: m.update(got.ids, got.probs), best["update"][k])
+            for what, of in best.items():
+                one, two = map(min, of)
                 print("%6d B %-6s %4d: innet-memory %.3f ms, module %.3f ms, %.2f times" %
-                      (size, name, n if name == "add" else batch, one, two, two / one), flush=True)
-            for c in clients:
-                c.call("per.drop", "t")
+                      (size, what, n if what == "add" else batch, one, two, two / one), flush=True)
+            for m in both:
+                m.drop()
+                m.close()
     memory_server.MODULE = module
 
 

@@ -20,7 +20,7 @@ enum { RM_KEY_EMPTY = 0, RM_KEY_MODULE = 6 };
 enum {				/* of RM_GetContextFlags() */
 	RM_CTX_LUA = 1 << 0, RM_CTX_MULTI = 1 << 1,
 	RM_CTX_REPLICATED = 1 << 12, RM_CTX_LOADING = 1 << 13,
-	RM_CTX_DENY_BLOCKING = 1 << 21
+	RM_CTX_DENY_BLOCKING = 1 << 21, RM_CTX_RESP3 = 1 << 22
 };
 enum { RM_OPTION_IO_ERRORS = 1, RM_TYPE_VERSION = 3 };
 enum { RM_EVENT_FLUSHDB = 2, RM_FLUSHDB_START = 0 };

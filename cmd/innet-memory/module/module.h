@@ -30,6 +30,7 @@ struct client {
 	rm_string **v;
 	int n;
 	const struct held *held;	/* that its command is about */
+	int protocol;		/* 2 or 3 of RESP; 0: not asked yet */
 	bool waits;		/* it could not be answered yet */
 	uint8_t *bulk;		/* a reply that comes in pieces */
 	size_t want, have;	/* bytes of it */

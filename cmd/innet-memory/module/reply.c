@@ -52,6 +52,33 @@ reply_array(struct client *c, size_t n)
 }
 
 void
+reply_map(struct client *c, size_t n)
+{
+	if (RM_ReplyWithMap != NULL)
+		RM_ReplyWithMap(c->ctx, (long)n);
+	else
+		reply_array(c, 2 * n);
+}
+
+/* A double where the client speaks RESP3, else a bulk of 9 digits. */
+void
+reply_double(struct client *c, double v)
+{
+	char s[32];
+	int len;
+
+	if (c->protocol == 0)
+		c->protocol = RM_GetContextFlags(c->ctx) & RM_CTX_RESP3 ? 3 :
+		    2;
+	if (c->protocol == 3 && RM_ReplyWithDouble != NULL) {
+		RM_ReplyWithDouble(c->ctx, v);
+		return;
+	}
+	len = snprintf(s, sizeof(s), "%.9g", v);
+	reply_bulk(c, s, (size_t)len);
+}
+
+void
 reply_nil(struct client *c)
 {
 	RM_ReplyWithNull(c->ctx);
