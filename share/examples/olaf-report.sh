@@ -107,7 +107,13 @@ seeds, and the judgement the t test of its logarithm at 5 %.  Pairs of figures: 
 	done; done) | sed 's/,-,/,,/g' >time.csv
 	draw bars -w time.svg --label 'seconds to reward' time.csv
 	learning rewards.svg --x seconds -- FIFO factorial,fifo,cluster,4,8 Olaf factorial,olaf,cluster,4,8
-	age=$(compgen -G 'curves/age-factorial-*-cluster-4-*') && draw age --cluster 1 -w age.svg $age
+	age=''
+	for q in olaf fifo; do
+		f=$(compgen -G "curves/age-factorial-$q-cluster-4-*" | head -n 1)
+		[ -z "$f" ] || { cp "$f" $q.csv && age="$age $q.csv"; }
+	done
+	# shellcheck disable=SC2086	# words
+	[ -z "$age" ] || { draw age --cluster 1 -w age.svg $age; rm -f $age; }
 	echo 'What to expect: the gain in loss and age does not depend on learning.  The gain in time
 does: a reply to the whole cluster helps both queues, since a worker then gets new weights
 more often than its own updates arrive, and the times of one arm differ two- to fourfold
