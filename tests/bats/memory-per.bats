@@ -74,6 +74,10 @@ per() {
 	per shared
 }
 
+@test "frames of actors that add by turns are stored once" {
+	per streams
+}
+
 @test "a table at --memory: -OOM, and what was in it is there" {
 	per room
 }

@@ -24,17 +24,19 @@ reply(const uint8_t *p, const uint8_t *end, int depth)
 		return NULL;
 	if (memchr(p, '\r', (size_t)(nl - p)) != nl - 1)
 		return NULL;
-	if (*p == '+' || *p == '-')
+	if (*p == '+' || *p == '-' || *p == ',' || (*p == '_' && nl - p ==
+	    2))
 		return nl + 1;
 	if (!resp_integer(p + 1, (size_t)(nl - p) - 2, &n))
 		return NULL;
 	if (*p == ':' || ((*p == '$' || *p == '*') && n == -1))
 		return nl + 1;
-	if (*p == '$' && n >= 0 && end - nl > n + 2 && nl[n + 1] == '\r' &&
+	if ((*p == '$' || *p == '=') && n >= 0 && end - nl > n + 2 && nl[n + 1] == '\r' &&
 	    nl[n + 2] == '\n')
 		return nl + n + 3;
-	if (*p != '*' || n < 0)
+	if ((*p != '*' && *p != '~' && *p != '%') || n < 0)
 		return NULL;
+	n *= *p == '%' ? 2 : 1;
 	for (p = nl + 1; n > 0 && p != NULL; n--)
 		p = reply(p, end, depth + 1);
 	return p;

@@ -421,6 +421,22 @@ def resp_requests():
                           "LTRIM l 1 2;LPOP l;RPOP l 2;LLEN l;RPUSHX l 1"),
             "big-bulks": req("RPUSH", "l", big, "1", big) +
             req("LRANGE", "l", 0, -1) + req("SET", "k", big) + req("GET", "k"),
+            "resp3": many("HELLO 3;GET a;MGET a b;CONFIG GET save;COMMAND INFO get;"
+                          "CLIENT LIST;PER.CREATE t CAPACITY 2;PER.ADD t 1 a;PER.INFO t;"
+                          "PER.SAMPLE t 1 SUM;PER.DUMP t;WATCH t;PER.LIST;BLPOP l 0;"
+                          "COMMAND DOCS set;RESET;GET a"),
+            "counters": many("INCR a;INCRBY a 5;DECR a;DECRBY a x;INCRBYFLOAT a 1.5;"
+                             "MSET a 1 b 2;MSETNX a 1 c 2;GETDEL a;GETSET b 3;SETNX d 1"),
+            "moves": many("RPUSH l a b a;LSET l 0 x;LREM l -1 a;LMOVE l m LEFT RIGHT;"
+                          "RPOPLPUSH m l;BLPOP l m 0;BRPOP l 0;BLMOVE l m LEFT LEFT 0;"
+                          "BRPOPLPUSH m l 0;BLPOP l x;LREM l 0 b"),
+            "keys": many("SET abc 1;KEYS a*;KEYS [a-c]?[^d];KEYS *\\\\c;SCAN 0 COUNT 1;"
+                         "SCAN 1 MATCH a* TYPE string;RENAME abc d;RENAMENX d e;TYPE e;"
+                         "PER.CREATE t CAPACITY 2;RENAME t u;SCAN 0 TYPE innet-per;DEL u"),
+            "times": many("SET a 1 EX 100;TTL a;PTTL a;PERSIST a;EXPIRE a 10 GT;PEXPIREAT "
+                          "a 1;EXPIRETIME a;SETEX a 10 b;PSETEX a 10 b;EXPIRE a -1;DBSIZE"),
+            "kill": many("CLIENT KILL TYPE normal;CLIENT KILL ID 1 SKIPME yes;CLIENT KILL "
+                         "LADDR x ADDR y USER default;CLIENT KILL here"),
             "multi": many("MULTI;SET a 1;GET a;RPUSH a 1;EXEC;WATCH a;SET a 2;"
                           "MULTI;GET a;EXEC;MULTI;NOSUCH;EXEC;MULTI;DISCARD"),
             "multi-big": req("MULTI") + req("SET", "k", big) + req("GET", "k")

@@ -512,6 +512,37 @@ def shared():
         assert info(c, "used_memory") - empty < 300000
 
 
+def streams():
+    """Frames of actors that add by turns are stored once, as if each had a table of its own."""
+    size, stack, n = 100, 4, 200
+    for by_reference in (False, True):
+        with Server() as server, server.client() as c:
+            c.call("per.create", "t", "capacity", 10000)
+            c.call("per.frames", "t", size, stack)
+            used = info(c, "used_memory")
+            actors = [(server.client(), [os.urandom(size) for _ in range(n + stack)]) for _ in range(5)]
+            for at in range(0, n, 10):
+                for actor, film in actors:
+                    words = ["frames", 10 + stack, *film[at:at + 10 + stack]] if by_reference else []
+                    for i in range(at, at + 10):
+                        k = [*range(i, i + stack), *range(i + 1, i + stack + 1)]
+                        words += [1, struct.pack("<8H", *(j - at for j in k)) if by_reference else b"".join(film[j] for j in k)]
+                    actor.call("per.add", "t", *words)
+            frames = fields(c.call("per.info", "t"))["frames"]
+            assert frames == 5 * (n + stack), "%d frames for %d" % (frames, 5 * (n + stack))
+            c.call("per.remove", "t", *(i for i, _ in dump(c, "t")))
+            assert fields(c.call("per.info", "t"))["frames"] == 0
+            for actor, film in actors:      # what it knew is gone
+                actor.call("per.add", "t", *(["frames", stack + 1, *film[:stack + 1], 1, struct.pack("<8H", 0, 1, 2, 3, 1, 2, 3, 4)]
+                                             if by_reference else [1, b"".join(film[:stack] + film[1:stack + 1])]))
+            assert fields(c.call("per.info", "t"))["frames"] == 5 * (stack + 1)
+            for _ in range(100):            # more streams than are kept
+                with server.client() as other:
+                    other.call("per.add", "t", 1, os.urandom(2 * stack * size))
+            c.call("per.drop", "t")
+            assert info(c, "used_memory") <= used + 100000
+
+
 def likely(r, ids, vocabulary):
     """A request that is almost a good one, if not a good one."""
     f = b"\0\0" * 4 + b"tail"
@@ -596,4 +627,4 @@ def room():
 
 
 if __name__ == "__main__":
-    sys.exit(main((limits, freed, inserts, turns, updates, pages, model, strata, binary, times, worn, extremes, keys, sums, frames, shared, room, nonsense), sys.argv))
+    sys.exit(main((limits, freed, inserts, turns, updates, pages, model, strata, binary, times, worn, extremes, keys, sums, frames, shared, streams, room, nonsense), sys.argv))

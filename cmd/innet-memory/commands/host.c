@@ -69,6 +69,12 @@ host_told(const struct client *c)
 	return false;
 }
 
+uint64_t
+host_stream(const struct client *c)
+{
+	return c->id;
+}
+
 struct rng *
 host_rng(struct client *c)
 {

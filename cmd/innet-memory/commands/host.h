@@ -51,6 +51,9 @@ void host_sampled(struct client *c, const struct resp_args *a,
  */
 bool host_told(const struct client *c);
 
+/* Whose experiences follow one another: the number of the connection. */
+uint64_t host_stream(const struct client *c);
+
 struct rng *host_rng(struct client *c);
 
 /*

@@ -232,10 +232,10 @@ make_one(struct add *d, const struct experience *prev, size_t i)
 
 /* All of them, or none; false: memory is full. */
 static bool
-make_all(struct add *d)
+make_all(struct add *d, uint64_t stream)
 {
 	struct frames *f = &d->t->frames;
-	const struct experience *prev = f->last;
+	const struct experience *prev = frames_last(f, stream);
 	size_t n;
 
 	for (n = 0; n < d->n; n++) {
@@ -283,13 +283,15 @@ refuse(struct client *c, const struct add *d)
 static void
 store(struct client *c, struct add *d)
 {
-	if (!make_all(d)) {
+	const uint64_t stream = host_stream(c);
+
+	if (!make_all(d, stream)) {
 		reply_oom(c);
 		return;
 	}
 	replay_table_add_batch(&d->t->buf, d->priority, d->x,
 	    d->n, d->id);
-	d->t->frames.last = d->x[d->n - 1];
+	frames_added(&d->t->frames, stream, d->x[d->n - 1]);
 	host_changed(c, d->a);
 	reply_array(c, d->n);
 	for (size_t i = 0; i < d->n; i++)

@@ -82,8 +82,10 @@ frames_plain(struct frames *f, struct blob *tail)
 void
 frames_drop(struct frames *f, struct experience *x)
 {
-	if (x == f->last)
-		f->last = NULL;
+	for (size_t i = 0; f->stack > 0 && i < f->streams; i++) {
+		if (f->stream[i].last == x)
+			f->stream[i].last = NULL;
+	}
 	f->tail_bytes -= frames_tail_len(x);
 	for (unsigned i = 0; i < frames_per(f); i++) {
 		x->frame[i]->uses--;
@@ -198,4 +200,43 @@ frames_list(const struct frames *f, struct frame *one, uint32_t *n, bool *fresh)
 		one->index = (*n)++;
 	}
 	return one->index;
+}
+
+struct experience *
+frames_last(const struct frames *f, uint64_t stream)
+{
+	for (size_t i = 0; i < f->streams; i++) {
+		if (f->stream[i].of == stream)
+			return f->stream[i].last;
+	}
+	return NULL;
+}
+
+void
+frames_added(struct frames *f, uint64_t stream, struct experience *x)
+{
+	size_t i = 0;
+
+	if (f->stack == 0)
+		return;
+	if (f->stream == NULL)
+		f->stream = take(f, FRAMES_STREAMS * sizeof(*f->stream));
+	if (f->stream == NULL)
+		return;		/* then frames are stored again */
+	while (i < f->streams && f->stream[i].of != stream)
+		i++;
+	if (i == f->streams && i < FRAMES_STREAMS)
+		f->streams++;
+	i -= i == FRAMES_STREAMS;	/* the oldest goes */
+	memmove(f->stream + 1, f->stream, i * sizeof(*f->stream));
+	f->stream[0] = (struct frames_stream){ stream, x };
+}
+
+void
+frames_forget(struct frames *f)
+{
+	if (f->stream != NULL)
+		give(f, f->stream, FRAMES_STREAMS * sizeof(*f->stream));
+	f->stream = NULL;
+	f->streams = 0;
 }

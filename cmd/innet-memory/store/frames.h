@@ -17,7 +17,7 @@
 
 #include "common/base/blob.h"
 
-enum { FRAMES_STACK_MAX = 32 };
+enum { FRAMES_STACK_MAX = 32, FRAMES_STREAMS = 64 };
 
 struct frame {
 	struct blob *blob;
@@ -39,8 +39,26 @@ struct frames {
 	size_t count;		/* different frames held */
 	size_t tail_bytes;	/* in tails, as they came */
 	uint64_t round;		/* of listing: see frames_list() */
-	struct experience *last;	/* made; NULL: none, or gone */
+	/* the last one of each stream, NULL: none, or gone, from the newest */
+	struct frames_stream {
+		uint64_t of;
+		struct experience *last;
+	} *stream;
+	size_t streams;
 };
+
+/*
+ * The last experience of a stream, which is who adds experiences of one game
+ * after another: what comes next has most frames in common with it.  Of the
+ * FRAMES_STREAMS streams that were added to last; NULL: there is none.
+ */
+struct experience *frames_last(const struct frames *f, uint64_t stream);
+
+/* x has been added to that stream. */
+void frames_added(struct frames *f, uint64_t stream, struct experience *x);
+
+/* Forget the streams, and give back their memory. */
+void frames_forget(struct frames *f);
 
 static inline unsigned
 frames_per(const struct frames *f)

@@ -80,18 +80,9 @@ table_close(struct table *t)
 	struct blobs *blobs = t->frames.blobs;
 
 	replay_table_close(&t->buf);
+	frames_forget(&t->frames);
 	blobs_give(blobs, t->charged);
 	free(t);
-}
-
-void
-table_clear(struct table *t)
-{
-	struct replaydump_entry e;
-	size_t at = 0;
-
-	while (t->buf.have > 0 && replaydump_next(&t->buf, &at, &e))
-		replay_table_remove(&t->buf, e.id);
 }
 
 void

@@ -48,9 +48,6 @@ void table_close(struct table *t);
 /* Another name, of 1 to TABLE_NAME_MAX bytes. */
 void table_rename(struct table *t, const void *name, size_t len);
 
-/* Remove all that is in it; ids are not given again. */
-void table_clear(struct table *t);
-
 /* What a table is charged for its slots, bytes. */
 size_t table_bytes(const struct replay_table_conf *conf);
 
