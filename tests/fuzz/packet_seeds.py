@@ -345,6 +345,24 @@ def switches():
                                     8 if "stranger" in name else 0]) + data)
 
 
+def proved_switches():
+    """The same with tokens behind each Seg, one of four of them wrong."""
+    for name, session in list(sessions()) + [
+            ("async-" + name, s) for name, s in sessions(mode=1)]:
+        if name not in ("two-iterations", "repeated", "wraps", "help",
+                        "async-two-iterations", "async-repeated"):
+            continue
+        data, n = b"", 0
+        for who, after, t, p in session:
+            if t == SEG:
+                n += 1
+                p = p[:8] + (b"12345678" if n % 4 == 0 else bytes(8)) + p[8:]
+            data += bytes([who & 7 | after << 3 | {SEG: 0, CONTROL: 1,
+                           0: 3}[t] << 6, len(p) & 63]) + p
+        put("iswitch", "proved-" + name,
+            bytes([130 | 8 * (name[:5] == "async"), 0, 0]) + data)
+
+
 def switch_captures():
     """Settings and a capture: see tests/fuzz/iswfilter.c."""
     step = [0, 1e-9, 1e-6, 1e-2, 5e-2, .3, 1.1, 11]
@@ -554,6 +572,7 @@ def packets():
     filters()
     dlps()
     switches()
+    proved_switches()
     switch_captures()
     control_sessions()
     repairs()
