@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_LONG = 256, OPT_MAX = 64 };	/* long-only codes start at OPT_LONG */
+enum { OPT_LONG = 256, OPT_MAX = 96 };	/* long-only codes start at OPT_LONG */
 
 struct opt {
 	int ch;			/* short letter, or OPT_LONG + n */
