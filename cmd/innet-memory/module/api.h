@@ -92,6 +92,7 @@ enum { RM_KEY_RO = 1, RM_KEY_RW = 2, RM_KEY_ACCESS = 16, RM_KEY_UPDATE = 32,
 	X(int, SubscribeToServerEvent, (struct rm_ctx *, struct rm_event, \
 	    void (*)(struct rm_ctx *, struct rm_event, uint64_t, void *))) \
 	X(void, GetRandomBytes, (unsigned char *, size_t)) \
+	X(unsigned long long, GetClientId, (struct rm_ctx *)) \
 	X(void, Log, (struct rm_ctx *, const char *, const char *, ...)) \
 	X(void *, TryAlloc, (size_t)) \
 	X(void, Free, (void *)) \

@@ -140,6 +140,12 @@ host_told(const struct client *c)
 	    (RM_CTX_REPLICATED | RM_CTX_LOADING);
 }
 
+uint64_t
+host_stream(const struct client *c)
+{
+	return RM_GetClientId(c->ctx);
+}
+
 struct rng *
 host_rng(struct client *c)
 {
