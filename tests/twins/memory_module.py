@@ -140,7 +140,34 @@ def answers():
         if "wrong number of arguments" in str(a):       # Redis counts them itself
             b = b.split(";")[0]
         assert a == b, "%r: %.200r inside Redis, %.200r from innet-memory" % (words, a, b)
+    for module in (MODULE, None):               # and in RESP3, line by line
+        memory_server.MODULE = module
+        with Server("--seed", 9) as server, server.client() as c:
+            c.send(request("hello", 3) + request("echo", "BEGIN"))
+            while c.line() != b"BEGIN":
+                pass
+            lines = []
+            for words in (["per.create", "t", "capacity", 9], ["per.add", "t", 1, "a", .3, "b"], ["per.info", "t"],
+                          ["per.sample", "t", 2], ["per.dump", "t"], ["per.info", "none"]):
+                c.send(request(*words))
+            c.send(request("echo", "END"))
+            while not lines or lines[-1] != b"END":
+                x = c.line()
+                lines.append("%.9g" % float(x[1:]) if x[:1] == b"," else x)
+            got.append(lines)
+    memory_server.MODULE = MODULE
+    assert got[2] == got[3] and b"%25" in got[2][4:], "RESP3: %r" % [(a, b) for a, b in zip(*got[2:]) if a != b]
     return "%d answers" % len(script)
+
+
+def holes(c):
+    """A stack with holes that were filled once and twice: the ids that come next."""
+    c.call("per.create", "holes", "capacity", 5, "selector", "lifo")
+    ids = c.call("per.add", "holes", 1, "a", 1, "b", 1, "c")
+    c.call("per.remove", "holes", ids[2])
+    again = c.call("per.add", "holes", 1, "d")
+    c.call("per.remove", "holes", ids[1], *again)
+    return [2 << 32 | 1, 3 << 32 | 2]
 
 
 def rdb(runs=3):
@@ -149,10 +176,16 @@ def rdb(runs=3):
     for turn in range(runs):
         with Redis("rdb", seed=turn) as server, server.client() as c:
             history(c, r)
+            c.call("del", "holes")
+            due = holes(c)
+            c.call("copy", "holes", "same", "replace")
             c.call("save")
             was = state(c)
         with Redis("rdb", seed=turn) as server, server.client() as c:
             same_state(was, state(c), "turn %d" % turn)
+            for t in ("holes", "same"):
+                got = c.call("per.add", t, 1, "x", 1, "y")
+                assert got == due, "ids that would not have come: %s" % got
 
 
 def aof(runs=3):
@@ -358,7 +391,7 @@ def apex():
     said = []
 
     def check(servers, ports, c):
-        run = subprocess.run([sys.executable, where, ",".join(s.addr for s in servers), "2", "30000", "cluster"],
+        run = subprocess.run([sys.executable, where, ",".join(s.addr for s in servers), "3", "30000", "cluster"],
                              stdout=subprocess.PIPE, check=True)
         said.append(run.stdout.decode().splitlines()[-1])
         for x in c:
