@@ -15,7 +15,7 @@
 enum {
 	LISTEN = OPT_LONG, UNIX, PORT_FILE, PASSWORD, MEMORY, TOUCH, CLIENTS,
 	IDLE, OUTPUT, STUCK, ALLOW, CAPACITY, ALPHA, SAVE, SAVE_EVERY, DURATION,
-	SEED, JSON
+	SEED, JSON, INSECURE, USER
 };
 
 static const struct opt opts[] = {
@@ -26,6 +26,9 @@ static const struct opt opts[] = {
 	{ PASSWORD, "password-file", "FILE",
 	    "clients must AUTH with its line" },
 	{ ALLOW, "allow", "LIST", "serve clients of these networks alone" },
+	{ INSECURE, "insecure", NULL,
+	    "serve other machines without a password" },
+	{ USER, "user", "NAME", "be this user once it serves" },
 	{ MEMORY, "memory", "SIZE", "for all that is stored (default 1GB)" },
 	{ TOUCH, "touch", "SIZE", "of it, taken at the start (128MB)" },
 	{ CLIENTS, "max-clients", "N", "at once (default 10000)" },
@@ -78,6 +81,8 @@ parse_one(int ch, struct conf *cf)
 	case UNIX: cf->unix_path = optarg; break;
 	case PORT_FILE: cf->port_file = optarg; break;
 	case PASSWORD: cf->password_file = optarg; break;
+	case INSECURE: cf->insecure = true; break;
+	case USER: cf->user = optarg; break;
 	case ALLOW:
 		opt_check("networks", optarg, networks_parse(&cf->allow,
 		    optarg));

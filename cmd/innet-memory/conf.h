@@ -31,6 +31,8 @@ struct conf {
 	bool seeded;			/* else seed is from the kernel */
 	FILE *json;			/* where it goes; NULL: nowhere */
 	bool verbose, quiet;
+	bool insecure;			/* serve others without a password */
+	const char *user;		/* to be, or NULL */
 };
 
 /* Read the command line, or exit. */

@@ -178,6 +178,7 @@ main(int argc, char *argv[])
 		load(&cf);
 	if (cf.save != NULL) {
 		check_save(cf.save);
+		sc.save = cf.save;
 		sc.tick = save;
 		sc.tick_ctx = &saving;
 	}

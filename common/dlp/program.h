@@ -32,11 +32,15 @@ struct dlp_switch {
 	uint64_t tell_ns;		/* nothing is told before */
 	uint64_t partial;		/* as told */
 	uint64_t stalled_ns;		/* a step that waits was told of */
+	union addr configurer;		/* who configured it last */
+	struct dlp_repeats { uint32_t step, n; } repeats[DLP_NODES_MAX];
+	uint64_t dropped;		/* what is no request, or of strangers */
 };
 
 enum {
 	DLP_STALLED_NS = 2000000000,	/* a step of so long is trouble */
-	DLP_TELL_NS = 1000000000	/* from one line to the next */
+	DLP_TELL_NS = 1000000000,	/* from one line to the next */
+	DLP_REPEATS = 16		/* of an answer, each participant */
 };
 
 enum dlp_option {
@@ -154,16 +158,87 @@ dlp_post(struct dlp_switch *d, const struct dlp_aggregator_out *o)
 		    bytes, len);
 }
 
+/* Which participant is at that address, its port perhaps another; or NONE. */
+static inline unsigned
+dlp_participant(const struct dlp_aggregator *j, const union addr *at, bool port)
+{
+	for (unsigned i = 0; i < j->now.n; i++) {
+		if (port ? addr_same(&j->now.member[i].peer.at, at) :
+		    addr_same_host(&j->now.member[i].peer.at, at))
+			return i;
+	}
+	return DLP_NODES_MAX;
+}
+
+/*
+ * Is it something that a worker asks with?  What an aggregator answers with is
+ * dropped: two of them would answer each other for ever.  While a session
+ * learns only who takes part, or configured it, may end it or change it.
+ */
+static inline bool
+dlp_is_request(struct dlp_switch *d, const struct dlp *q, const struct packet *p)
+{
+	static const int32_t none[DLP_PARAMS];
+	const struct dlp_aggregator *j = &d->job;
+
+	if (addr_same(p->from, p->to))
+		return false;
+	switch (q->state) {
+	case DLP_SETUP:
+		return q->more == 0 && memcmp(q->param, none, sizeof(none)) ==
+		    0;
+	case DLP_LEARNING:
+		return j->state == DLP_LEARNING || dlp_participant(j, p->from,
+		    true) < DLP_NODES_MAX || dlp_aggregator_find(
+		    &d->job.before, p->from) != NULL;
+	case DLP_RESET:
+	case DLP_CONFIGURE:
+		return j->state != DLP_LEARNING || dlp_participant(j, p->from,
+		    false) < DLP_NODES_MAX || addr_same_host(&d->configurer,
+		    p->from);
+	default:
+		return q->state == DLP_POLL;
+	}
+}
+
+/* Has this participant had the answer of that step often enough? */
+static inline bool
+dlp_is_tired(struct dlp_switch *d, const struct dlp *q, const union addr *from)
+{
+	const unsigned i = q->state == DLP_LEARNING ? dlp_participant(&d->job,
+	    from, true) : DLP_NODES_MAX;
+	struct dlp_repeats *r = &d->repeats[i % DLP_NODES_MAX];
+
+	if (i == DLP_NODES_MAX)
+		return false;
+	if (r->step != q->step)
+		*r = (struct dlp_repeats){ .step = q->step };
+	return ++r->n > DLP_REPEATS;
+}
+
 static inline void
 dlp_take(void *state, struct packet *p, uint64_t now_ns)
 {
 	struct dlp_switch *d = state;
 	const struct dlp_aggregator_peer peer = { *p->from, *p->to };
 	struct dlp_aggregator_out o;
+	struct dlp q = { 0 };
+	const bool sound = dlp_parse(p->payload, p->bytes, &q) == DLP_OK;
 
+	if (sound && !dlp_is_request(d, &q, p)) {
+		d->dropped++;
+		return;
+	}
 	d->heard_ns = now_ns;
+	if (sound && q.state == DLP_CONFIGURE)
+		d->configurer = *p->from;
+	if (sound && q.state != DLP_LEARNING && q.state != DLP_POLL)
+		memset(d->repeats, 0, sizeof(d->repeats));
 	dlp_aggregator_take(&d->job, p->payload, p->bytes, &peer, &o, now_ns);
-	dlp_post(d, &o);
+	if (sound && o.n == 1 && dlp_is_tired(d, &q, p->from))
+		d->dropped++;
+	else
+		dlp_post(d, &o);
 }
 
 static inline uint64_t
@@ -310,6 +385,8 @@ dlp_account(const void *state, struct counters *c)
 	    &((const struct dlp_switch *)state)->job;
 
 	dlp_stats(state, 1, false, c, 0);
+	counters_put(c, "no_request", ((const struct dlp_switch *)
+	    state)->dropped);
 	counters_word(c, "state", dlp_state_name(j->state));
 	counters_put(c, "step", j->step);
 }
@@ -342,7 +419,7 @@ dlp_progress(const void *state, struct counters *c)
 
 static const struct program dlp_program = {
 	.name = "dlp", .about = "aggregate a session of DLP",
-	.port = dlp_port, .datagram_bytes = dlp_bytes,
+	.port = dlp_port, .datagram_bytes = dlp_bytes, .unkeyed = true,
 	.conf_bytes = sizeof(struct dlp_settings),
 	.opts = dlp_opts, .defaults = dlp_defaults, .set = dlp_set,
 	.settle = dlp_settle, .state_bytes = sizeof(struct dlp_switch),

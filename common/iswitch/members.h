@@ -50,6 +50,7 @@ struct member {
 	uint64_t gone_ns;	/* when it left, or was put out; 0 never */
 	bool evicted;		/* it had been silent */
 	bool alive;		/* more than one Join has come of it */
+	bool reused;		/* its id was another's before */
 	uint64_t joined_ns;
 	int64_t from;		/* first iteration it may add to */
 	int64_t since;		/* and first that this process can give */
@@ -145,6 +146,35 @@ members_room(struct members *s)
 }
 
 /*
+ * Ids have run out: the one whose holder has been gone for longest, for another
+ * one, or NONE.  Its holder may still be in sums that fill: the new one adds
+ * to none of them.
+ */
+static inline uint32_t
+members_reuse(struct members *s, uint8_t type, uint32_t worker)
+{
+	uint32_t oldest = MEMBERS_NONE;
+	struct member *m;
+
+	if (s->count < MEMBERS_MAX)
+		return MEMBERS_NONE;
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (!s->m[i].present && (oldest == MEMBERS_NONE ||
+		    s->m[i].gone_ns < s->m[oldest].gone_ns))
+			oldest = i;
+	}
+	if (oldest == MEMBERS_NONE)
+		return MEMBERS_NONE;
+	for (uint32_t i = 0; i < s->count; i++)
+		s->rank[i] -= s->rank[i] > s->rank[oldest];
+	m = &s->m[oldest];
+	*m = (struct member){ .type = type, .worker = worker,
+	    .pushed = m->pushed, .reused = true };
+	members_rank(s, oldest);
+	return oldest;
+}
+
+/*
  * The id for a new member: its own, if it was here before, or a fresh one.
  * NONE without room.  It is not present yet: members_enter().
  */
@@ -156,7 +186,7 @@ members_place(struct members *s, uint8_t type, uint32_t worker)
 	if (id != MEMBERS_NONE)
 		return id;
 	if (!members_room(s))
-		return MEMBERS_NONE;
+		return members_reuse(s, type, worker);
 	id = s->count++;
 	s->m[id] = (struct member){ .type = type, .worker = worker,
 	    .push = MEMBERS_NO_PUSH };

@@ -43,6 +43,7 @@ iswitch_program_init(void *state, const void *conf,
 	cf.memory_bytes = place->memory_bytes;
 	cf.key = place->key;
 	cf.by = place->by;
+	cf.quotas = place->quotas;
 	cf.any_xid = place->replayed;
 	cf.job.credulous = place->replayed;
 	cf.job.key = place->key == NULL ? NULL : &place->key->start;

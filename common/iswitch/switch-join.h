@@ -255,7 +255,7 @@ iswitch_enter(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 	if (was)
 		return CONTROL_DONE;
 	m->flow = (struct member_flow){ .heap_ns = UINT64_MAX };
-	if (o->h == 0 && o->open && o->newest >= o->start)
+	if ((m->reused || (o->h == 0 && o->open)) && o->newest >= o->start)
 		first = o->newest + 1;
 	else
 		sums_recount(&o->a, id, first, 1);
@@ -327,16 +327,42 @@ iswitch_join_new(struct iswitch *s, struct iswitch_job *j,
 	return CONTROL_DONE;
 }
 
+/* Job j, which has memory, is founded by `from`: may it have as much? */
+static inline bool
+iswitch_charge(struct iswitch *s, struct iswitch_job *j,
+    const union addr *from, uint64_t now_ns)
+{
+	if (!s->cf.quotas || addr_is_loopback(from))
+		return true;
+	if (!quota_take(&s->quota, from, QUOTA_JOBS, 1))
+		return false;
+	if (!quota_take(&s->quota, from, QUOTA_BYTES, j->j.used_bytes)) {
+		quota_give(&s->quota, from, QUOTA_JOBS, 1);
+		return false;
+	}
+	j->charged = true;
+	j->founder = *from;
+	j->charged_bytes = j->j.used_bytes;
+	j->founded_ns = now_ns;
+	j->founded_added = j->j.n[JOB_ADDED];
+	return true;
+}
+
 /* A job begins with its first Join; false and a status if it cannot. */
 static inline enum control_status
 iswitch_join_first(struct iswitch *s, struct iswitch_job *j,
-    const struct control_join *join, uint32_t floats, uint64_t now_ns)
+    const union addr *from, const struct control_join *join, uint32_t floats,
+    uint64_t now_ns)
 {
 	enum control_status status = iswitch_found(s, j, join->elements,
 	    floats, join->next);
 
 	if (status != CONTROL_DONE)
 		return status;
+	if (!iswitch_charge(s, j, from, now_ns)) {
+		iswitch_rest(s, j);
+		return CONTROL_NO_ROOM;
+	}
 	j->j.crc[0] = join->crc;
 	j->j.last_join_ns = now_ns;
 	return CONTROL_DONE;
@@ -497,7 +523,8 @@ iswitch_join(struct iswitch *s, const union addr *from,
 		who = NULL;
 	}
 	if (!job_has_memory(&j->j))
-		status = iswitch_join_first(s, j, &join, floats, now_ns);
+		status = iswitch_join_first(s, j, from, &join, floats,
+		    now_ns);
 	j->j.last_join_ns = j->j.members.present == 0 ? now_ns :
 	    j->j.last_join_ns;
 	if (status == CONTROL_DONE &&

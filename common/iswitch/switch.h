@@ -24,6 +24,7 @@
 #include "common/iswitch/membership.h"
 #include "common/iswitch/mender-probe.h"
 #include "common/program/answered.h"
+#include "common/program/quota.h"
 #include "common/wire/mac.h"
 
 enum {
@@ -67,6 +68,7 @@ struct iswitch_conf {
 	union addr parent;		/* for words; family 0: unknown */
 	const struct mac_key *key;	/* NULL: none */
 	struct keymap_number by;	/* of maps that strangers fill */
+	bool quotas;			/* of addresses: quota.h */
 	bool any_xid;			/* a parent's answers are to another
 					 * run's requests */
 	bool strict;			/* a job waits for who takes over a
@@ -79,6 +81,7 @@ enum {
 };
 #define ISWITCH_ASKER_NS 2000000000u	/* silent for so long: forgotten */
 #define ISWITCH_GHOST_NS 1000000000u	/* so long one may say nothing else */
+#define ISWITCH_IDLE_NS 10000000000u	/* founded, and no segment came since */
 
 /* Who asks for a member's state. */
 struct iswitch_asker {
@@ -102,6 +105,10 @@ struct iswitch_job {
 	struct job j;
 	struct iswitch_up up;
 	struct iswitch_asker asker[ISWITCH_ASKERS];
+	bool charged;			/* to who founded it, until it rests */
+	union addr founder;
+	uint64_t charged_bytes, founded_ns;
+	uint64_t founded_added;		/* segments added before */
 };
 
 /* Whose address is whose. */
@@ -122,6 +129,7 @@ struct iswitch {
 	uint32_t refs, refs_room, ref_free;
 	struct answered replies;
 	struct job_budget budget;
+	struct quota quota;		/* of addresses, if there are any */
 	uint32_t xid;			/* of what we send of our own */
 	uint64_t heap_ns;		/* nothing is due before */
 	uint64_t n[ISWITCH_COUNTS];
@@ -138,6 +146,7 @@ iswitch_init(struct iswitch *s, const struct iswitch_conf *cf, uint32_t xid,
 	    .ref_free = MEMBERS_NONE,
 	    .heap_ns = UINT64_MAX, .budget.limit_bytes = cf->memory_bytes };
 	keymap_seed(&s->by_addr, &cf->by);
+	s->quota = quota_of(cf->memory_bytes, &cf->by);
 }
 
 static inline void
@@ -151,6 +160,7 @@ iswitch_free(struct iswitch *s)
 	free(s->ref);
 	keymap_free(&s->by_id);
 	keymap_free(&s->by_addr);
+	quota_free(&s->quota);
 	answered_free(&s->replies);
 }
 
@@ -234,7 +244,10 @@ iswitch_who(const struct iswitch *s, const union addr *at)
 	return NULL;
 }
 
-/* Address `at` is that member's from now on.  False without memory. */
+/*
+ * Address `at` is that member's from now on.  False without memory, or if that
+ * address has as many members as it may.
+ */
 static inline bool
 iswitch_bind(struct iswitch *s, const union addr *at, uint32_t job,
     uint32_t member)
@@ -250,10 +263,15 @@ iswitch_bind(struct iswitch *s, const union addr *at, uint32_t job,
 		s->ref = p;
 		s->refs_room = room;
 	}
+	if (s->cf.quotas && !quota_take(&s->quota, at, QUOTA_MEMBERS, 1))
+		return false;
 	head = keymap_put(&s->by_addr, addr_key(at, &s->cf.by),
 	    MEMBERS_NONE);
-	if (head == NULL)
+	if (head == NULL) {
+		if (s->cf.quotas)
+			quota_give(&s->quota, at, QUOTA_MEMBERS, 1);
 		return false;
+	}
 	if (r == MEMBERS_NONE)
 		r = s->refs++;
 	else
@@ -282,6 +300,8 @@ iswitch_unbind(struct iswitch *s, const union addr *at)
 		keymap_remove(&s->by_addr, key);
 	s->ref[r].next = s->ref_free;
 	s->ref_free = r;
+	if (s->cf.quotas)
+		quota_give(&s->quota, at, QUOTA_MEMBERS, 1);
 }
 
 /* Post a control message of len bytes at p, which has room for a MAC. */
@@ -360,6 +380,12 @@ static inline void
 iswitch_rest(struct iswitch *s, struct iswitch_job *j)
 {
 	job_rest(&j->j);
+	if (j->charged) {
+		quota_give(&s->quota, &j->founder, QUOTA_JOBS, 1);
+		quota_give(&s->quota, &j->founder, QUOTA_BYTES,
+		    j->charged_bytes);
+		j->charged = false;
+	}
 	if (j->up.wanted && j->up.as.end == MEMBERSHIP_GOING) {
 		iswitch_say(s, POST_UP, &j->j, NULL, CONTROL_LEAVE, NULL);
 		outbox_flush(s->out);
@@ -402,6 +428,14 @@ iswitch_evict(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 	const uint64_t limit = s->cf.job.member_timeout_ns;
 	uint64_t check = UINT64_MAX;
 
+	if (j->charged && o->n[JOB_ADDED] == j->founded_added && now_ns -
+	    (o->last_join_ns > j->founded_ns ? o->last_join_ns :
+	    j->founded_ns) >= ISWITCH_IDLE_NS) {
+		if (o->members.present == 0)
+			iswitch_rest(s, j);
+		iswitch_clear(s, j);
+		return;
+	}
 	if (o->members.present == 0 || now_ns < o->check_ns)
 		return;
 	for (uint32_t i = 0; i < o->members.count; i++) {

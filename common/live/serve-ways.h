@@ -44,6 +44,7 @@ struct serve_conf {
 	uint64_t propagation_ns;	/* of every port's link */
 	struct impair impair;		/* of what goes out */
 	const char *port_file;		/* NULL: none */
+	const char *save;		/* what the tool itself writes */
 	struct pcapio_out *ingress, *egress;	/* captures, or NULL */
 	struct rotate rotate;		/* of these */
 	volatile sig_atomic_t *stop, *tell, *again;	/* set by signals */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/atomic-file.h"
+#include "common/live/sandbox.h"
 #include "common/live/serve.h"
 #include "common/plane/memory.h"
 
@@ -191,6 +192,19 @@ service_end(struct service *v, int rc)
 	return rc;
 }
 
+/* Everything is open: what is not needed any more is given up. */
+static inline void
+service_give_up(const struct service *v)
+{
+	struct sandbox s = { .user = v->o->user };
+
+	sandbox_writes(&s, v->o->report);
+	sandbox_writes(&s, v->o->write_in);
+	sandbox_writes(&s, v->o->out);
+	sandbox_writes(&s, v->conf.save);
+	sandbox_enter(&s);
+}
+
 /* Serve on sockets until the end.  The exit status. */
 static inline int
 service_run(struct service *v, struct plane_options *o,
@@ -204,6 +218,7 @@ service_run(struct service *v, struct plane_options *o,
 	    &o->plane.place.address);
 	if (!plane_init(&v->plane, &o->plane, &serve_driver, v->serve))
 		err(1, "%s", o->plane.program->name);
+	service_give_up(v);
 	rc = service_end(v, serve_run(v->serve, &v->plane));
 	serve_close(v->serve);
 	return rc;

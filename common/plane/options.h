@@ -32,7 +32,8 @@ enum plane_option {
 	PLANE_MEMORY, PLANE_DRY_RUN, PLANE_REPORT, PLANE_LISTEN,
 	PLANE_WRITE_IN, PLANE_DURATION, PLANE_PORT_FILE, PLANE_NO_OFFLOAD,
 	PLANE_JSON, PLANE_ROTATE, PLANE_ALLOW, PLANE_FRAME_TIME,
-	PLANE_MERGE_TIME, PLANE_AUTH, PLANE_OPTIONS_END
+	PLANE_MERGE_TIME, PLANE_AUTH, PLANE_INSECURE, PLANE_USER,
+	PLANE_OPTIONS_END
 };
 
 enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
@@ -71,7 +72,10 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 	{ PLANE_PORT_FILE, "port-file", "FILE", \
 	    "live: write the port there" }, \
 	{ PLANE_NO_OFFLOAD, "no-offload", NULL, \
-	    "live: no UDP_SEGMENT, no UDP_GRO" }
+	    "live: no UDP_SEGMENT, no UDP_GRO" }, \
+	{ PLANE_INSECURE, "insecure", NULL, \
+	    "live: serve beyond loopback without --key" }, \
+	{ PLANE_USER, "user", "NAME", "live: be this user once it serves" }
 
 #define PLANE_OPTIONS_ALL \
 	{ PLANE_KEY, "key", "FILE", "control messages need this key" }, \
@@ -103,8 +107,8 @@ struct plane_options {
 	union addr listen_at;		/* as it means */
 	const char *out, *write_in, *report, *port_file;
 	struct rotate rotate;		/* of captures */
-	bool json, quiet, verbose, dry_run, no_offload;
-	const char *key_path;
+	bool json, quiet, verbose, dry_run, no_offload, insecure;
+	const char *key_path, *user;
 	enum proof_auth auth;
 	struct files files;		/* all of the tool's */
 	FILE *json_to;			/* where --json goes; NULL without */
@@ -255,6 +259,8 @@ plane_options_other(struct plane_options *o, int ch, const char *arg)
 		break;
 	case PLANE_PORT_FILE: o->port_file = arg; break;
 	case PLANE_NO_OFFLOAD: o->no_offload = true; break;
+	case PLANE_INSECURE: o->insecure = true; break;
+	case PLANE_USER: o->user = arg; break;
 	case PLANE_JSON: o->json = true; break;
 	case 'w': o->out = arg; break;
 	case 'v': o->verbose = true; break;
@@ -389,6 +395,7 @@ plane_options_live(const struct plane_options *o)
 	    o->duration_ns != UINT64_MAX ? "--duration" :
 	    o->port_file != NULL ? "--port-file" :
 	    o->no_offload ? "--no-offload" :
+	    o->insecure ? "--insecure" : o->user != NULL ? "--user" :
 	    o->verbose ? "-v" : NULL;
 }
 
@@ -434,6 +441,29 @@ plane_options_settle_auth(struct plane_options *o, bool live)
 }
 
 /*
+ * Beyond loopback anybody may send: without a key, and with a program whose
+ * bytes have no place for one, that must have been asked for.
+ */
+static inline void
+plane_options_exposed(const struct plane_options *o)
+{
+	const struct program *pr = o->plane.program;
+	char name[ADDR_NAME_BYTES];
+
+	if (o->insecure || o->dry_run || o->listen_at.sa.sa_family == 0 ||
+	    addr_is_loopback(&o->listen_at) || (o->key.set && !pr->unkeyed))
+		return;
+	addr_print(&o->listen_at, name);
+	if (pr->unkeyed)
+		errx(1, "--listen %s: anyone who can reach it may take part, "
+		    "for the packets of --program %s carry no proof; give "
+		    "--insecure as well as --key, or listen on 127.0.0.1",
+		    name, pr->name);
+	errx(1, "--listen %s: anyone who can reach it may take part; give "
+	    "--key FILE, or --insecure, or listen on 127.0.0.1", name);
+}
+
+/*
  * After the last option, and after the tool's own files were added to
  * o->files.  live: it serves on sockets, else it reads traces.
  * What does not go together is misuse.
@@ -476,6 +506,8 @@ plane_options_settle(struct plane_options *o, bool live)
 	why = pr->settle == NULL ? NULL : pr->settle(o->settings, place);
 	if (why != NULL)
 		errx(2, "%s", why);
+	if (live)
+		plane_options_exposed(o);
 	o->plane.impair = o->impair;
 	o->plane.impair.delay_ns = 0;	/* what comes is not held back */
 	o->plane.impair.rng = rng_seed(rng_u64(&o->plane.impair.rng));

@@ -118,6 +118,7 @@ struct program {
 	bool merges;		/* their queues are Olaf's */
 	bool beside;		/* what it posts waits for no link */
 	bool proves;		/* its data can have proofs: --auth all */
+	bool unkeyed;		/* a key covers nothing of its packets */
 
 	/* settings: a block of so many bytes, and its options by name */
 	size_t conf_bytes;

@@ -49,6 +49,17 @@ addr_same(const union addr *a, const union addr *b)
 	return a->in.sin_addr.s_addr == b->in.sin_addr.s_addr;
 }
 
+/* Are they of one host, whatever their ports? */
+static inline bool
+addr_same_host(const union addr *a, const union addr *b)
+{
+	if (a->sa.sa_family != b->sa.sa_family)
+		return false;
+	if (a->sa.sa_family == AF_INET6)
+		return memcmp(&a->in6.sin6_addr, &b->in6.sin6_addr, 16) == 0;
+	return a->in.sin_addr.s_addr == b->in.sin_addr.s_addr;
+}
+
 /* IPv4 before IPv6, then by address as it is written, then by port. */
 static inline int
 addr_compare(const union addr *a, const union addr *b)

@@ -23,7 +23,7 @@ came() { testbed.sh exec server innet-ctl 10.77.0.2 stats --json | jq -r '"\(.co
 reward() { cat w?.csv | awk -F, '$3 + 0 { r[n++ % 50] = $3 } END { for (i in r) s += r[i]; printf "%.1f", s / (n < 50 ? n : 50) }'; }
 
 beside=()
-(on server innet-ps -q --listen 10.77.0.2 --optimizer adam --learning-rate 0.003 2>ps.err) &
+(on server innet-ps -q --insecure --listen 10.77.0.2 --optimizer adam --learning-rate 0.003 2>ps.err) &
 switch
 for w in 0 1; do
 	(on w$w innet-worker -q -p olaf --switch 10.77.0.2 --worker $w --duration $((3 * third + 9))s -- \

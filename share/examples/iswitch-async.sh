@@ -83,7 +83,7 @@ serve() {
 	local host=switch what=innet-switch
 	[ "$carrier" = switch ] || { host=server; what=innet-ps; }
 	at=$(testbed.sh addr $host)
-	testbed.sh exec $host $what -p iswitch --async --json -H $N --listen "$at:0" \
+	testbed.sh exec $host $what -p iswitch --async --json -H $N --insecure --listen "$at:0" \
 		--port-file port >server.json 2>server.err &
 	server=$!
 	for _ in {1..500}; do

@@ -162,7 +162,7 @@ server() {
 	at=$(testbed.sh addr $host)
 	rm -f "$run.port"
 	# shellcheck disable=SC2086	# words
-	start $host "$run.server" $how --json -H $N --listen "$at:0" --port-file "$run.port"
+	start $host "$run.server" $how --json -H $N --insecure --listen "$at:0" --port-file "$run.port"
 	for _ in {1..500}; do
 		[ ! -s "$run.port" ] || { at=$at:$(cat "$run.port"); return 0; }
 		kill -0 $! 2>/dev/null || break

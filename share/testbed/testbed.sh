@@ -310,7 +310,7 @@ start_switch() {
 	local on=innet-$id-$1 given=()
 	[[ $(ip -n "$on" -o link show br0 2>/dev/null) ]] || die "$1 is no switch"
 	if [[ $(ip -n "$on" link show br0) != *'alias in-path'* ]]; then
-		exec ip netns exec "$on" innet-switch --listen "$(address "$id" "$1")" "${@:2}"
+		exec ip netns exec "$on" innet-switch --insecure --listen "$(address "$id" "$1")" "${@:2}"
 	fi
 	shift
 	while [ $# -gt 0 ]; do

@@ -84,3 +84,76 @@ finish() {
 	done
 	jq -e '.weights > 0' ps.out
 }
+
+@test "beyond loopback a key is needed, or --insecure" {
+	echo 'sixteen bytes or more' >key
+	for tool in "innet-switch -p iswitch" "innet-switch --upstream 192.0.2.9" innet-ps; do
+		for at in 192.0.2.1 '[2001:db8::1]' 0.0.0.0; do
+			[[ $tool != *192* || $at != *:* ]] || continue
+			run -1 --separate-stderr $tool --listen "$at"
+			[ "$stderr" = "${tool%% *}: --listen $at:46638: anyone who can reach it may take part; give --key FILE, or --insecure, or listen on 127.0.0.1" ]
+		done
+	done
+	for more in '' '--key key'; do
+		run -1 --separate-stderr innet-switch -p dlp --listen 192.0.2.1 $more
+		[[ $stderr == *"the packets of --program dlp carry no proof; give --insecure as well as --key, or listen on 127.0.0.1" ]]
+	done
+	# the address is nobody's here: it was tried
+	run -1 --separate-stderr innet-switch -p iswitch --listen 192.0.2.1 --key key
+	[[ $stderr == *"192.0.2.1:46638: Cannot assign requested address" ]]
+	run -2 --separate-stderr innet-switch --insecure -r in.pcap
+	[ "${stderr_lines[0]}" = "innet-switch: --insecure goes with a live switch (--listen)" ]
+}
+
+@test "a live tool opens and starts nothing more, and is who --user says" {
+	serve switch innet-switch -q -p iswitch --report r.json
+	grep -qx $'NoNewPrivs:\t1' /proc/$switch_pid/status
+	finish switch
+	[ -s r.json ]
+	run -1 --separate-stderr innet-switch -p iswitch --listen :0 --user nobody-of-that-name
+	[[ $stderr == *"innet-switch: user 'nobody-of-that-name': there is none" ]]
+	[ "$(id -u)" -eq 0 ] || skip "only root can be another"
+	chmod 777 .
+	for tool in "innet-switch -q -p iswitch" "innet-ps -q" "innet-memory -q --touch 1MB"; do
+		serve it $tool --user nobody
+		[ "$(awk '/^(Uid|Gid):/ { print $2, $3, $4, $5 }' /proc/$it_pid/status | sort -u | wc -l)" -le 2 ]
+		[ "$(stat -c %U /proc/$it_pid)" = nobody ]
+		finish it
+	done
+}
+
+@test "each unit is rated at most 2.0 by systemd-analyze security" {
+	command -v systemd-analyze >/dev/null || skip "no systemd-analyze"
+	for unit in "$tests"/../share/systemd/*.service; do
+		systemd-analyze security --offline=true --no-pager "$unit" >rated 2>&1 ||
+			skip "$(tail -n 1 rated)"
+		sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p' rated | awk '{ n = 1; if ($1 > 2) exit 1 } END { exit !n }'
+	done
+}
+
+# Of a switch at 10.98.0.1 in a network of its own: what bash does with $to
+beside() {
+	unshare -rn true 2>/dev/null || skip "no network namespaces here"
+	{
+		echo 'ip link set lo up; ip addr add 10.98.0.0/15 dev lo'
+		echo 'innet-switch -q --insecure --port-file port --listen 10.98.0.1:0 --report r.json '"$1 & pid=\$!"
+		echo 'until [ -s port ]; do sleep 0.02; done; to=10.98.0.1:$(cat port)'
+		echo "stranger() { python3 -B '$tests/bats/stranger.py' \"\$@\"; }"
+		cat
+		echo 'kill $pid; wait $pid'
+	} >beside.sh
+	unshare -rn bash beside.sh
+}
+
+@test "one address has 64 members, 4 jobs and a quarter of the memory; others find room" {
+	beside "-p iswitch -H 4096 --memory 1GB" >out <<-'E'
+		stranger --from 10.98.7.1 $to join 1 65 100
+		stranger --from 10.98.7.2 $to join 1 1 100
+		stranger --from 10.98.8.1 $to join 100 5 100 jobs
+		stranger --from 10.98.8.2 $to join 200 1 100
+		stranger --from 10.98.9.1 $to join 300 4 10000000 jobs
+		stranger --from 10.98.10.1 $to join 310 1 10000000
+	E
+	[ "$(head -n 4 out)" = $'64 2:1\n1 \n4 2:1\n1 ' ]
+	[[ $(tail -n 2 out) =~ ^[12]\ 2:[23]$'\n'1\ $ ]]
+}

@@ -53,7 +53,7 @@ end_switch() {
 
 # server OPTION...: a parameter server, and workers that know of no switch
 server() {
-	testbed.sh exec server innet-ps --listen 10.77.0.2 --report ps.json "$@" 2>server.err 3>&- &
+	testbed.sh exec server innet-ps --insecure --listen 10.77.0.2 --report ps.json "$@" 2>server.err 3>&- &
 	server=$!
 	pids="$pids $server"
 	await server.err
@@ -378,7 +378,7 @@ six() {
 	rack
 	six
 	in_path --port-rate server=10Mbit --report switch.json
-	testbed.sh exec server innet-ps --listen '[fd77::2]' --report ps.json 2>server.err 3>&- &
+	testbed.sh exec server innet-ps --insecure --listen '[fd77::2]' --report ps.json 2>server.err 3>&- &
 	server=$!
 	pids="$pids $server"
 	await server.err
@@ -393,7 +393,7 @@ six() {
 	jq -e '.totals.aggregated.packets > 100 and .models > 50' switch.json
 	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
 		'$s[0].totals.delivered.constituents == $p[0].constituents'
-	in_path -p iswitch -H 2 --listen '[fd77::1]'
+	in_path -p iswitch -H 2 --insecure --listen '[fd77::1]'
 	for w in 0 1; do
 		testbed.sh exec w$w innet-worker -p iswitch --worker $w --check 2 --synthetic 40kB --interval 0 -c 100 \
 			--switch '[fd77::1]' 2>w$w.err 3>&- &

@@ -521,7 +521,7 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	start
 	[ "$(ask '*x')" = "-ERR Protocol error: invalid multibulk length" ]
 	[ "$(ask QUIT)" = +OK ]
-	run ask "POST / HTTP/1.1"
+	[ "$(ask "POST / HTTP/1.1")" = "-DENIED this is no HTTP" ]
 	cli client kill id "$(cli client id)" || :
 	[ "$(info clients_left_protocol) $(info clients_left_quit) $(info clients_left_http)" = "1 1 1" ]
 	[ "$(cli client kill addr 1.2.3.4:5)" = 0 ]
@@ -550,10 +550,34 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	serve m innet-memory --touch 1MB
 	[ "$(wc -l <m.err)" -eq 1 ]
 	innet-memory -q --touch 1MB --listen 0.0.0.0:0 --duration 1ms 2>err
+	[[ $(cat err) == *"0.0.0.0:"*": other machines are denied; give --password-file, --allow or --insecure" ]]
+	innet-memory -q --touch 1MB --listen 0.0.0.0:0 --duration 1ms --insecure 2>err
 	[[ $(cat err) == *"0.0.0.0:"*": anyone who can reach it may read and write; give --password-file or listen on 127.0.0.1" ]]
 	echo x >pw
 	innet-memory -q --touch 1MB --listen 0.0.0.0:0 --duration 1ms --password-file pw 2>err
 	[ "$(wc -l <err)" -eq 1 ]
+}
+
+@test "who comes from elsewhere without a password gets one line and is gone" {
+	local here=10.98.7.6
+	unshare -rn true 2>/dev/null || skip "no network namespaces here"
+	cat >peer.sh <<-'E'
+		ip link set lo up && ip addr add "$1" dev lo && shift
+		innet-memory -q --touch 1MB --listen 0.0.0.0:0 --port-file port "$@" 2>err & pid=$!
+		until [ -s port ]; do sleep 0.02; done
+		for host in 127.0.0.1 10.98.7.6; do
+			printf 'PING\r\nQUIT\r\n' | timeout 10 bash -c 'cat >&3; cat <&3' 3<>/dev/tcp/$host/$(cat port)
+		done
+		kill $pid; wait $pid
+	E
+	unshare -rn bash peer.sh $here >out
+	[[ $(tr -d '\r' <out) == $'+PONG\n+OK\n-DENIED without a password this serves its own machine alone; '* ]]
+	[ "$(wc -l <out)" -eq 3 ]
+	for more in --insecure '--allow 10.0.0.0/8,127.0.0.1'; do
+		rm port
+		unshare -rn bash peer.sh $here $more >out
+		[ "$(grep -c PONG out)" -eq 2 ]
+	done
 }
 
 @test "a port that is taken, a command line that is wrong: why, and the status" {

@@ -92,6 +92,7 @@ page() {
 	page innet-bridge.7
 }
 @test "innet-service(7): the examples run" { page innet-service.7; }
+@test "innet-security(7): the examples run" { page innet-security.7; }
 @test "innet(7): the examples run" { page innet.7; }
 @test "innet-dlp(7): the examples run" { page innet-dlp.7; }
 @test "innet-iswitch(7): the examples run" { page innet-iswitch.7; }

@@ -164,7 +164,7 @@ send_olaf() {
 between() {
 	rm -f port out.pcap
 	testbed.sh exec switch innet-switch -q -p $what --rate "$rate" --slots 1000 \
-		--listen 10.77.0.1:0 --port-file port -w out.pcap "$@" 2>err 3>&- &
+		--insecure --listen 10.77.0.1:0 --port-file port -w out.pcap "$@" 2>err 3>&- &
 	pids="$pids $!" switch_pid=$!
 	await port
 	switch=10.77.0.1:$(cat port)

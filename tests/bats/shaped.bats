@@ -13,7 +13,7 @@ rack() {
 	local host=$1 addr
 	shift
 	addr=$(testbed.sh addr "$host")
-	testbed.sh exec "$host" "$@" --json -H 3 --listen "$addr:0" --port-file port \
+	testbed.sh exec "$host" "$@" --json -H 3 --insecure --listen "$addr:0" --port-file port \
 		2>tool.err >tool.out 3>&- &
 	pids=$! tool=$!
 	await port

@@ -11,7 +11,7 @@ on() {
 	shift 2
 	addr=$(testbed.sh addr "$host")
 	rm -f "$name.port"		# of a run before
-	testbed.sh exec "$host" $ahead "$@" --listen "$addr:0" --port-file "$name.port" \
+	testbed.sh exec "$host" $ahead "$@" --insecure --listen "$addr:0" --port-file "$name.port" \
 		2>"$name.err" 3>&- &
 	pids="$pids $!"
 	printf -v "${name}_pid" %s "$!"

@@ -214,7 +214,7 @@ killed() {
 	unshare -n sh -c 'ip link add x type veth && tc qdisc add dev x clsact && tc filter add dev x ingress \
 		protocol ip bpf da bytecode "1,6 0 0 2"' 2>why || skip "no filters of packets: $(cat why)"
 	cat >job <<-'END'
-	testbed.sh exec switch innet-switch -q -p iswitch -H 2 --listen "$(testbed.sh addr switch):0" --port-file port &
+	testbed.sh exec switch innet-switch -q -p iswitch -H 2 --insecure --listen "$(testbed.sh addr switch):0" --port-file port &
 	switch=$!
 	until [ -s port ]; do sleep 0.05; done
 	for w in 0 1; do

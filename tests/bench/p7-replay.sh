@@ -71,7 +71,7 @@ row() {
 
 innet-gen -q --clusters 10 --workers 2 -c $((packets / 20)) --interval 200us \
 	--payload 1024B -w "$dir/trace"
-on 0 $b innet-ps -q --listen 10.77.0.2:0 --port-file "$dir/port" 2>"$dir/ps.err" >&2 &
+on 0 $b innet-ps -q --insecure --listen 10.77.0.2:0 --port-file "$dir/port" 2>"$dir/ps.err" >&2 &
 ps=$!
 await "$dir/port" .
 port=$(cat "$dir/port")

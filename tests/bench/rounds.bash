@@ -26,7 +26,7 @@ through() {
 	local host=$1 addr=$2 workers=$3 size=$4 rounds=$5 floats=$6 server pids='' i rc=0
 	shift 6
 	rm -f "$dir"/port "$dir"/err.* "$dir"/out.*
-	on "$host" "$@" -q --listen "$addr:0" -H "$workers" --duration 120s \
+	on "$host" "$@" -q --insecure --listen "$addr:0" -H "$workers" --duration 120s \
 		--port-file "$dir/port" 2>"$dir/err.server" &
 	server=$!
 	await "$dir/port" || rc=1

@@ -165,7 +165,7 @@ for ((i = 0; i < runs; i++)); do
 	for size in 157kB 3.31MB; do
 		count=$([ $size = 157kB ] && echo 500 || echo 40)
 		sums path $size --bridge br0
-		sums peer $size --listen 10.77.0.1
+		sums peer $size --insecure --listen 10.77.0.1
 	done
 done
 

@@ -41,13 +41,13 @@ begin() {
 	[ "$racks" -eq 0 ] || [[ $1 != w* ]] || rack=$((${1#w} < (workers + 1) / 2 ? 1 : 2))
 	case $1 in
 	server) on server "$1" innet-ps --json -p iswitch $sum -H "$workers" \
-		--listen "$(address server):$port" ;;
+		--insecure --listen "$(address server):$port" ;;
 	switch) on switch "$1" innet-switch --json -p iswitch $sum -H "$workers" \
-		--listen "$(address switch):$port" ;;
+		--insecure --listen "$(address switch):$port" ;;
 	core) on core "$1" innet-switch --json -p iswitch $sum -H 2 \
-		--listen "$(address core):$port" ;;
+		--insecure --listen "$(address core):$port" ;;
 	switch?) on "$1" "$1" innet-switch --json -p iswitch $sum --number "${1#switch}" \
-		-H $(((workers + (${1#switch} == 1)) / 2)) --listen "$(address "$1"):$port" \
+		-H $(((workers + (${1#switch} == 1)) / 2)) --insecure --listen "$(address "$1"):$port" \
 		--parent "$(address core):$port" ;;
 	w*)	local to=$top
 		[ $rack -eq 0 ] || to=switch$rack

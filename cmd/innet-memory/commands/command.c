@@ -260,6 +260,7 @@ command_run(struct client *c, struct resp_args *a)
 	struct verb *v;
 
 	if (is_http(a)) {
+		reply_error(c, "DENIED this is no HTTP");
 		client_leave(c, LEAVING_HTTP);
 		return;
 	}

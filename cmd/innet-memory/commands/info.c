@@ -40,16 +40,14 @@ info_clients(struct server *srv, FILE *f)
 
 /* Bytes of memory the process has, as the kernel counts; 0: unknown. */
 static size_t
-resident(void)
+resident(const struct server *srv)
 {
-	FILE *f = fopen("/proc/self/statm", "re");
-	size_t all, pages = 0;
+	char text[128] = "";
+	size_t all, pages;
 
-	if (f == NULL)
+	if (pread(srv->statm, text, sizeof(text) - 1, 0) <= 0 ||
+	    sscanf(text, "%zu %zu", &all, &pages) != 2)
 		return 0;
-	if (fscanf(f, "%zu %zu", &all, &pages) != 2)
-		pages = 0;
-	fclose(f);
 	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
@@ -57,7 +55,7 @@ static void
 info_memory(struct server *srv, FILE *f)
 {
 	const struct blobs *bs = &srv->blobs;
-	const size_t rss = resident();
+	const size_t rss = resident(srv);
 	const double mb = 1 << 20;
 
 	fprintf(f, "used_memory:%zu\r\nused_memory_human:%.2fM\r\n"

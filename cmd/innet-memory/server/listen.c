@@ -156,6 +156,25 @@ try_again(struct server *srv, struct watch *w)
 	return fd != -1;
 }
 
+static const char denied[] = "-DENIED without a password this serves its own "
+    "machine alone; start it with --password-file, --allow or --insecure\r\n";
+
+/* Is it served, who is so far away?  One that is not is told why. */
+static bool
+protects(struct server *srv, int fd, const union addr *a, const char *name)
+{
+	if (addr_is_loopback(a) || srv->password != NULL ||
+	    srv->conf.insecure || srv->conf.allow.n > 0)
+		return false;
+	srv->refused++;
+	(void)send(fd, denied, sizeof(denied) - 1, MSG_NOSIGNAL |
+	    MSG_DONTWAIT);
+	close(fd);
+	if (srv->conf.verbose)
+		fprintf(stderr, "innet-memory: %s is denied\n", name);
+	return true;
+}
+
 /* One that is not of --allow learns nothing. */
 static void
 turn_away(struct server *srv, int fd, const char *addr)
@@ -185,6 +204,8 @@ accept_tcp(struct server *srv, struct watch *w)
 			turn_away(srv, fd, addr_print(&a, name));
 			continue;
 		}
+		if (protects(srv, fd, &a, addr_print(&a, name)))
+			continue;
 		tune(fd, &a);
 		welcome(srv, fd, addr_print(&a, name));
 	}
@@ -272,10 +293,15 @@ open_tcp(struct server *srv, struct watch *w)
 	    "%d\n", srv->port) > 0) == -1))
 		err(1, "%s", srv->conf.port_file);
 	fprintf(stderr, "listening on %s\n", addr_print(a, name));
-	if (!addr_is_loopback(a) && srv->password == NULL)
+	if (addr_is_loopback(a) || srv->password != NULL)
+		return;
+	if (srv->conf.insecure || srv->conf.allow.n > 0)
 		warnx("%s: anyone who can reach it may read and write; give "
 		    "--password-file or listen on 127.0.0.1",
 		    addr_print(a, name));
+	else
+		warnx("%s: other machines are denied; give --password-file, "
+		    "--allow or --insecure", addr_print(a, name));
 }
 
 void

@@ -17,6 +17,7 @@
 #include "common/base/counters.h"
 #include "common/base/files.h"
 #include "common/live/password.h"
+#include "common/live/sandbox.h"
 #include "common/live/timer.h"
 
 #include "cmd/innet-memory/server/parts.h"
@@ -430,6 +431,19 @@ loop(struct server *srv)
 	srv->stop_save |= !srv->stop;	/* the end of --duration */
 }
 
+/* Everything is open: what is not needed any more is given up. */
+static void
+give_up(struct server *srv)
+{
+	struct sandbox s = { .user = srv->conf.user };
+
+	srv->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	sandbox_writes(&s, srv->conf.save);
+	sandbox_writes(&s, srv->conf.unix_path);
+	sandbox_writes(&s, "/dev/null");	/* for listen.c's spare */
+	sandbox_enter(&s);
+}
+
 int
 server_run(const struct conf *cf)
 {
@@ -442,6 +456,7 @@ server_run(const struct conf *cf)
 	server_make_room(&srv);
 	open_loop(&srv);
 	listen_open(&srv);
+	give_up(&srv);
 	loop(&srv);
 	listen_close(&srv);
 	if (srv.stop_save)
@@ -452,6 +467,8 @@ server_run(const struct conf *cf)
 		rc |= say_counters(&srv);
 	server_unwatch(&srv, &srv.signal);
 	close(srv.epoll);
+	if (srv.statm != -1)
+		close(srv.statm);
 	server_close(&srv);
 	return rc;
 }

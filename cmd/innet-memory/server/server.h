@@ -67,6 +67,7 @@ struct server {
 	int ready;			/* clients and others with news, of this turn */
 	int spare;			/* given up to turn a client away */
 	bool deaf;			/* no descriptor: none is let in */
+	int statm;			/* of what the process has */
 	int port;
 	struct watch listener[SERVER_LISTENERS], signal;
 	struct client **client;

@@ -1,0 +1,56 @@
+/* What can be opened and executed before and behind it. */
+#include <sys/wait.h>
+
+#include "common/live/sandbox.h"
+#include "tests/unit/tap.h"
+
+/* The errno of opening a file, or 0. */
+static int
+opens(const char *path, int flags)
+{
+	const int fd = open(path, flags | O_CLOEXEC, 0666);
+
+	if (fd == -1)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+int
+main(void)
+{
+	char dir[] = "/tmp/innet-sandbox-XXXXXX", in[64], other[64];
+	char *const true_[] = { "/bin/true", NULL };
+	struct sandbox s = { 0 };
+	const long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
+	    LANDLOCK_CREATE_RULESET_VERSION);
+
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	snprintf(in, sizeof(in), "%s/report.json", dir);
+	snprintf(other, sizeof(other), "%s/report.json.1", dir);
+	sandbox_writes(&s, NULL);
+	sandbox_writes(&s, "-");
+	sandbox_writes(&s, in);
+	sandbox_writes(&s, "/dev/null");
+	ok(s.paths == 2 && opens("/etc/passwd", O_RDONLY) == 0,
+	    "standard streams are no files");
+	sandbox_enter(&s);
+	ok(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, "no new rights");
+	if (abi < 1) {
+		ok(true, "no Landlock in this kernel # SKIP");
+	} else {
+		ok(opens("/etc/passwd", O_RDONLY) == EACCES,
+		    "a file that was not named: permission denied");
+		execv(true_[0], true_);
+		ok(errno == EACCES, "nothing is executed");
+		ok(opens("/tmp/innet-sandbox", O_WRONLY | O_CREAT) == EACCES,
+		    "nothing is made elsewhere");
+	}
+	ok(opens(in, O_WRONLY | O_CREAT) == 0 && rename(in, other) == 0 &&
+	    opens(in, O_WRONLY | O_CREAT) == 0 && unlink(other) == 0,
+	    "what was named can be written, moved and begun anew");
+	ok(opens("/dev/null", O_WRONLY) == 0, "and devices that were");
+	unlink(in);
+	return tap_end();
+}
