@@ -91,6 +91,10 @@ saves() {
 	faults descriptors
 }
 
+@test "requests that take long, sent at once: others are served between them" {
+	faults turns
+}
+
 @test "the child that saves has the lock, too, and a lock about to be given back is waited for" {
 	saves heirs
 }

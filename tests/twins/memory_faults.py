@@ -341,6 +341,31 @@ def descriptors():
         server.alive()
 
 
+def turns():
+    """Requests that take long, sent at once: others are served between any two of them."""
+    with Server("--memory", "2GB") as server, server.client() as c, server.client() as other:
+        c.call("per.create", "t", "capacity", 1000, "selector", "uniform", "alpha", 1)
+        c.call("per.add", "t", *[1, "x"] * 1000)
+        c.call("per.create", "u", "capacity", 200000)
+        for _ in range(20):
+            c.call("per.add", "u", *[1, "x"] * 10000)
+        c.send(request("per.sample", "u", 100000, "binary") * 20 + request("echo", "end"))
+        seen = set()
+        while 20 not in seen:
+            for line in other.call("info", "commandstats").split():
+                if line.startswith(b"cmdstat_per.sample:calls="):
+                    seen.add(int(line.partition(b"=")[2].partition(b",")[0]))
+            select.select([c.sock], [], [], 0)
+            c.sock.setblocking(False)
+            try:
+                c.sock.recv(1 << 24)
+            except BlockingIOError:
+                pass
+            c.sock.setblocking(True)
+        assert len(seen - {0, 20}) >= 5, "all in one turn: %s" % sorted(seen)
+        server.alive()
+
+
 def halves(runs=300, first=1):
     """A value is the old one or the new one, never half of each."""
     r = random.Random(first)
@@ -371,4 +396,4 @@ def halves(runs=300, first=1):
 
 
 if __name__ == "__main__":
-    sys.exit(main((clients, unread, spent, greedy, hoarder, limit, queued, crowd, left, halted, descriptors, halves), sys.argv))
+    sys.exit(main((clients, unread, spent, greedy, hoarder, limit, queued, crowd, left, halted, descriptors, turns, halves), sys.argv))

@@ -238,13 +238,16 @@ void
 command_call(struct client *c, struct verb *v, const struct resp_args *a)
 {
 	const uint64_t from = timer_mono_ns(), errors = c->errors;
+	uint64_t took;
 
 	c->last = v->name;
 	c->commands++;
 	c->srv->commands++;
 	v->cmd->run(c, a);
 	v->failed += c->errors != errors;
-	latency_add(&v->latency, timer_mono_ns() - from);
+	took = timer_mono_ns() - from;
+	c->srv->spent_ns += took;
+	latency_add(&v->latency, took);
 }
 
 /* Other programs' protocols are not spoken here. */

@@ -14,6 +14,7 @@
 
 enum {
 	TAIL_BYTES = 512,	/* read past a bulk: its end, what follows */
+	TURN_NS = 2000000,	/* of commands of one client, and one more */
 	SHARED_BYTES = 32 << 10, /* of one client while others have come, too */
 	SMALL_BYTES = 16 << 10,	/* kept of a line, whatever memory is left */
 	LARGE_BYTES = 1 << 20	/* of replies, not kept when there is none */
@@ -156,6 +157,16 @@ runs(const struct client *c)
 	    !client_owes(c);
 }
 
+/*
+ * Has it had its turn?  What it has sent besides waits until all others have
+ * had theirs.
+ */
+static bool
+had_turn(const struct client *c)
+{
+	return c->fd != -1 && c->srv->spent_ns >= TURN_NS;
+}
+
 /* Keep what cannot be read yet; it may stand in c->rest. */
 static void
 keep(struct client *c, const uint8_t *p, size_t len)
@@ -212,7 +223,7 @@ client_feed(struct client *c, const uint8_t *p, size_t len)
 	enum resp_end end = RESP_REQUEST;
 	size_t took;
 
-	while (len > 0 && end != RESP_MORE && runs(c)) {
+	while (len > 0 && end != RESP_MORE && runs(c) && !had_turn(c)) {
 		set_limits(c);
 		end = resp_read(&c->in, p, len, &took);
 		p += took;
@@ -248,7 +259,7 @@ watch(struct client *c)
 
 	if (c->dead || c->fd == -1)
 		return;
-	if (runs(c) && !c->eof)
+	if (runs(c) && !c->eof && !c->stalled)
 		want |= EPOLLIN;
 	else if (c->retry != NULL)	/* one that has gone need not wait */
 		want |= EPOLLRDHUP;
@@ -281,12 +292,13 @@ flush(struct client *c)
 	const uint64_t had = c->out.sent;
 
 	do {
-		if (c->stalled && runs(c))
+		if (c->stalled && runs(c) && !had_turn(c))
 			client_feed(c, c->rest, c->rest_len);
 		if (!c->dead && c->out.pending > 0 && !out_flush(&c->out,
 		    &c->srv->blobs, c->fd))
 			client_kill(c, LEAVING_GONE);
-	} while (c->stalled && runs(c));
+	} while (c->stalled && runs(c) && !had_turn(c));
+	c->srv->more |= c->stalled && runs(c);
 	if (c->out.sent != had) {
 		c->srv->out_bytes += c->out.sent - had;
 		c->moved_ns = c->srv->now_ns;
@@ -339,7 +351,8 @@ client_readable(struct client *c)
 {
 	ssize_t n;
 
-	if (runs(c)) {
+	c->srv->spent_ns = 0;
+	if (runs(c) && !c->stalled) {
 		n = receive(c);
 		if (n == 0)
 			c->eof = true;
@@ -357,7 +370,15 @@ client_readable(struct client *c)
 void
 client_writable(struct client *c)
 {
+	c->srv->spent_ns = 0;
 	flush(c);
+}
+
+void
+client_go_on(struct client *c)
+{
+	if (c->stalled && runs(c))
+		client_writable(c);
 }
 
 bool
@@ -383,6 +404,7 @@ client_retry_parked(struct client *c, bool late)
 {
 	client_retry *retry = c->retry;
 
+	c->srv->spent_ns = 0;
 	c->parked_seen = c->srv->changes;
 	if (!retry(c, &c->in.args, late))
 		return;

@@ -127,6 +127,7 @@ struct client *client_new(struct server *srv, int fd, const char *addr);
 void client_free(struct client *c);
 void client_readable(struct client *c);
 void client_writable(struct client *c);
+void client_go_on(struct client *c);	/* after the others' turns */
 void client_retry_parked(struct client *c, bool late);
 void client_feed(struct client *c, const uint8_t *p, size_t len);
 

@@ -394,6 +394,15 @@ serve(struct server *srv, const struct epoll_event *ev)
 		client_writable(c);
 }
 
+/* Those who have sent more than they had time for get another turn each. */
+static void
+go_on(struct server *srv)
+{
+	srv->more = false;
+	for (size_t i = 0; i < srv->clients; i++)
+		client_go_on(srv->client[i]);
+}
+
 static int
 wait_ms(uint64_t now, uint64_t until)
 {
@@ -413,13 +422,15 @@ loop(struct server *srv)
 	int n;
 
 	while (!srv->stop && srv->now_ns < end) {
-		n = epoll_wait(srv->epoll, ev, EVENTS, wait_ms(srv->now_ns,
-		    timer_first(timer_first(end, srv->next_tick_ns),
-		    parked)));
+		n = epoll_wait(srv->epoll, ev, EVENTS, srv->more ? 0 :
+		    wait_ms(srv->now_ns, timer_first(timer_first(end,
+		    srv->next_tick_ns), parked)));
 		srv->now_ns = timer_mono_ns();
 		srv->ready = n;
 		for (int i = 0; i < n; i++)
 			serve(srv, &ev[i]);
+		if (srv->more)
+			go_on(srv);
 		if (srv->parked > 0)
 			parked = retry_parked(srv);
 		else

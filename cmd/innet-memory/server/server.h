@@ -64,6 +64,8 @@ struct server {
 	uint64_t now_ns;
 	uint64_t start_ns;
 	int epoll, signals;		/* descriptors */
+	uint64_t spent_ns;		/* by commands, in a client's turn */
+	bool more;			/* clients wait for another turn */
 	int ready;			/* clients and others with news, of this turn */
 	int spare;			/* given up to turn a client away */
 	bool deaf;			/* no descriptor: none is let in */
