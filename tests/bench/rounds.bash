@@ -6,6 +6,7 @@
 declare -A bytes=([40kB]=40020 [157kB]=157520 [3.31MB]=3310000 [6.41MB]=6410000)
 sizes='40kB 157kB 3.31MB 6.41MB'
 figure=median
+trust=''			# options of switch and workers
 
 median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
@@ -26,13 +27,13 @@ through() {
 	local host=$1 addr=$2 workers=$3 size=$4 rounds=$5 floats=$6 server pids='' i rc=0
 	shift 6
 	rm -f "$dir"/port "$dir"/err.* "$dir"/out.*
-	on "$host" "$@" -q --insecure --listen "$addr:0" -H "$workers" --duration 120s \
+	on "$host" "$@" $trust -q --insecure --listen "$addr:0" -H "$workers" --duration 120s \
 		--port-file "$dir/port" 2>"$dir/err.server" &
 	server=$!
 	await "$dir/port" || rc=1
 	for ((i = 0; i < workers && rc == 0; i++)); do
 		on w$i timeout 100 innet-worker --switch "$addr:$(cat "$dir/port")" \
-			-p iswitch --job 1 --worker $i --synthetic "${size}B" \
+			-p iswitch --job 1 --worker $i $trust --synthetic "${size}B" \
 			--interval 0 -c "$rounds" --floats "$floats" --json \
 			>"$dir/out.w$i" 2>"$dir/err.w$i" &
 		pids="$pids $!"
