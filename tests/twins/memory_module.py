@@ -67,7 +67,8 @@ class Redis:
 def history(c, r, steps=120):
     """Tables of all kinds, and what happens to them; the errors that came."""
     kinds = {"p": ["alpha", 1], "u": ["selector", "uniform", "times", 2], "f": ["selector", "fifo"],
-             "l": ["selector", "lifo", "times", 3], "s": ["selector", "lifo"], "g": []}
+             "l": ["selector", "lifo", "times", 3], "s": ["selector", "lifo"],
+             "g": ["selector", "fifo"]}
     if not c.call("exists", "p"):
         for t, how in kinds.items():
             c.call("per.create", t, "capacity", r.choice((5, 17, 64)), *how)
@@ -99,8 +100,11 @@ def state(c):
     """All there is to know of the tables, but for the scale of a tree."""
     out = {}
     for t in "fglpsu":
-        out[t] = (dump(c, t), {k: v for k, v in fields(c.call("per.info", t)).items()
-                                if k not in ("shift", "sum", "raised")},
+        of = fields(c.call("per.info", t))
+        # which experience a new one shares its frames with is forgotten
+        frames = ("frames", "frames_bytes") if t == "g" else ()
+        out[t] = (dump(c, t), {k: v for k, v in of.items() if k not in ("shift", "sum", "raised", *frames)},
+                  c.call("per.sample_ro", t, of["have"])[3] if t == "g" and of["have"] else
                   c.call("debug", "digest-value", t))
     return out
 
