@@ -80,7 +80,7 @@ void carrier_open(struct carrier *c, const struct worker_conf *cf,
 /* End the child, close all.  The exit status. */
 int carrier_close(struct carrier *c);
 
-/* Is it to end: done, a signal, the end of its time, nobody who reads a capture? */
+/* Is it to end: done, a signal, its time, nobody who reads a capture? */
 bool carrier_over(const struct carrier *c, uint64_t now_ns);
 
 /*

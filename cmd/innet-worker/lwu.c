@@ -164,8 +164,8 @@ send_run(struct lwu *l, const struct async_worker_out *o, uint64_t now_ns)
 			    v[1].iov_len);
 	}
 	sent = outlet_send_room(l->out, &l->cf->to, worker_tos(l->cf),
-	    l->piece, 2, n, l->piece[0].iov_len + l->piece[1].iov_len, timer_wall_ns(),
-	    &blocked);
+	    l->piece, 2, n, l->piece[0].iov_len + l->piece[1].iov_len,
+	    timer_wall_ns(), &blocked);
 	/* what failed though there was room the socket has counted */
 	async_worker_sent(&l->w, o, (uint32_t)(blocked ? sent : n), now_ns);
 }

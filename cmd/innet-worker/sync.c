@@ -88,7 +88,6 @@ join(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 {
 	const struct worker_conf *cf = w->cf;
 	const bool v6 = cf->to.sa.sa_family == AF_INET6;
-	const uint32_t fit = worker_floats(cf, w->mtu);
 	const uint32_t most = worker_floats(cf, UPDATE_MTU_LOOPBACK);
 	struct membership_conf in = { .type = CONTROL_WORKER, .job = cf->job,
 	    .cluster = cf->cluster, .number = cf->worker,
@@ -102,7 +101,7 @@ join(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 	    .buffer_bytes = w->c.u.rcvbuf_bytes };
 
 	if (cf->floats == 0 && w->mtu < 1500)
-		in.floats = (uint16_t)fit;	/* less than others take */
+		in.floats = (uint16_t)worker_floats(cf, w->mtu); /* less */
 	if (cf->floats == WORKER_FLOATS_MAX)
 		in.floats = (uint16_t)most;
 	w->given = next;
@@ -134,9 +133,10 @@ static int
 send_ready(struct sync *w, int n)
 {
 	const struct iovec *v = w->piece;
+	const size_t each = v[0].iov_len + v[1].iov_len;
 	bool blocked;
 	const int sent = outlet_send_room(&w->c.out, &w->cf->to,
-	    worker_tos(w->cf), v, 2, n, v[0].iov_len + v[1].iov_len, timer_wall_ns(), &blocked);
+	    worker_tos(w->cf), v, 2, n, each, timer_wall_ns(), &blocked);
 
 	if (blocked) {
 		w->c.blocked = true;
@@ -207,12 +207,10 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 	    (!seg_is(tos) && tos != CONTROL_TOS)) {
 		w->n[FOREIGN]++;
 	} else if (seg_is(tos) && seg_parse_as(tos, p->data, p->len, &s)) {
-		if (!worker_believes(w->cf, &w->l.in.proofs, tos, p)) {
+		if (!worker_believes(w->cf, &w->l.in.proofs, tos, p))
 			w->n[BAD_PROOF]++;
-			return;
-		}
-		w->n[RESULTS]++;
-		if (sync_worker_result(&w->l, &s, now_ns) == SYNC_WORKER_TAKE)
+		else if (w->n[RESULTS]++, sync_worker_result(&w->l, &s,
+		    now_ns) == SYNC_WORKER_TAKE)
 			memcpy(w->result[s.iteration & 1] +
 			    (size_t)s.index * w->l.floats, s.vec,
 			    4 * (size_t)s.n);

@@ -83,7 +83,7 @@ proof_auth_settle(enum proof_auth *auth, bool keyed)
 struct proof_key {
 	bool keyed;			/* else proofs are tokens */
 	uint8_t salt[PROOF_SALT_BYTES];
-	bool fast;			/* by the processor's own multiplication */
+	bool fast;			/* ghash_able() */
 	struct ghash_key powers;	/* of k1, if so */
 	struct gcm_key hash;		/* of k1, else */
 	struct gcm_ctx start;		/* of the fixed nonce, nothing hashed */
