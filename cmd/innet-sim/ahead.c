@@ -2,15 +2,9 @@
 #include "config.h"
 
 #include "cmd/innet-sim/sim.h"
+#include "common/base/fetch.h"
 
 enum { FEW = 1000 };	/* workers, which are in the cache anyway */
-
-static inline void
-fetch(const void *p, size_t bytes)
-{
-	for (size_t i = 0; i < bytes; i += 64)
-		__builtin_prefetch((const char *)p + i);
-}
 
 /* Where the event finds out who it is about. */
 static void
@@ -20,15 +14,15 @@ fetch_first(const struct sim *s, struct heap x)
 
 	switch (sim_class_of(x)) {
 	case SIM_GENERATE:
-		fetch(&s->worker[id], sizeof(*s->worker));
+		fetch_bytes(&s->worker[id], sizeof(*s->worker));
 		break;
 	case SIM_LEAVE:
-		fetch(slots_head(&s->pipe[id].egress->slots),
+		fetch_bytes(slots_head(&s->pipe[id].egress->slots),
 		    sizeof(struct slot));
 		break;
 	case SIM_DELIVERY:
 	case SIM_ARRIVAL:
-		fetch(&s->pipe[id].ring.item[s->pipe[id].ring.head],
+		fetch_bytes(&s->pipe[id].ring.item[s->pipe[id].ring.head],
 		    sizeof(struct sim_flying));
 		break;
 	default:
@@ -43,7 +37,7 @@ fetch_cluster(const struct sim *s, const struct sim_node *n, uint16_t cluster)
 	if (n->kind == &sim_switch)
 		port_fetch(n->up->egress, cluster - n->first);
 	else
-		fetch(sim_cluster(s, cluster), sizeof(struct sim_cluster));
+		fetch_bytes(sim_cluster(s, cluster), sizeof(struct sim_cluster));
 }
 
 /* What the event is about, when the first has been fetched. */
@@ -58,7 +52,7 @@ fetch_rest(const struct sim *s, struct heap x)
 
 	switch (sim_class_of(x)) {
 	case SIM_GENERATE:
-		fetch(&s->cluster[w->cluster], sizeof(*s->cluster));
+		fetch_bytes(&s->cluster[w->cluster], sizeof(*s->cluster));
 		if (w->up == SIM_NONE)
 			fetch_cluster(s, &s->node[w->at],
 			    s->cluster[w->cluster].id);

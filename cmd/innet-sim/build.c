@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/innet-sim/driver.h"
 #include "cmd/innet-sim/traffic.h"
 #include "cmd/innet-sim/train.h"
 #include "common/base/pages.h"
@@ -354,12 +355,14 @@ open_switches(struct sim *s)
 	for (size_t i = 0; i < s->sc->switches.n; i++)
 		ports += scenario_switches(s->sc)[i].count;
 	s->port = sim_have_large(ports, sizeof(*s->port), "switches");
+	s->plane = sim_have(1, sizeof(*s->plane), "switches");
+	sim_plane_open_ports(s->plane, s);
 	for (size_t i = 0; i < s->sc->switches.n; i++) {
 		const struct scenario_switch *w = &scenario_switches(s->sc)[i];
 
 		for (uint64_t k = 0; k < w->count; k++, n++) {
 			n->own = &s->port[n->index];
-			if (!sim_switch_open(n, w))
+			if (!sim_switch_open(s, n, w))
 				err(1, "switch %s", n->name);
 		}
 	}
@@ -459,6 +462,7 @@ sim_free(struct sim *s)
 		free(s->cluster[i].range);
 	}
 	calendar_free(&s->events);
+	sim_plane_free(s->plane);
 	free(s->port);
 	free(s->pipe);
 	free(s->node);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/capture.h"
+#include "cmd/innet-sim/driver.h"
 #include "cmd/innet-sim/traffic.h"
 #include "cmd/innet-sim/train.h"
 #include "cmd/innet-sim/trouble.h"
@@ -69,18 +70,16 @@ expect(struct sim *s, struct sim_pipe *p)
 	sim_at(s, p->class, p->index, p->heap_ns);
 }
 
-/* A packet whose last bit leaves then is on its way. */
-static void
-fly(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
-    uint64_t left_ns)
+struct sim_packet *
+sim_fly(struct sim *s, struct sim_pipe *pipe, uint64_t left_ns)
 {
 	struct sim_flying *f = ring_push(pipe);
 
 	f->left_ns = left_ns;
 	f->at_ns = left_ns + pipe->propagation_ns;
-	f->p = *p;
 	if (pipe->ring.count == 1)
 		expect(s, pipe);
+	return &f->p;
 }
 
 void
@@ -119,99 +118,8 @@ sim_send(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
 	else if (crowded(pipe, ready_ns))
 		sim_lose(s, p, SIM_LOST_QUEUE);
 	else
-		fly(s, pipe, p, link_start(&pipe->link, ready_ns,
-		    p->wire_bytes));
-}
-
-/* The end of what the egress sends is an event, if it is not one yet. */
-static void
-await_leave(struct sim *s, struct sim_pipe *pipe)
-{
-	uint64_t due = port_due(pipe->egress);
-
-	if (due == pipe->leave_ns)
-		return;
-	pipe->leave_ns = due;
-	if (due != PORT_NEVER)
-		sim_at(s, SIM_LEAVE, pipe->index, due);
-}
-
-/* A frame of another program takes a slot, or is dropped. */
-static void
-offer_regular(struct sim *s, struct sim_pipe *pipe, struct arrival *a)
-{
-	struct port *e = pipe->egress;
-	const uint64_t dropped = e->n[PORT_REGULAR].dropped;
-
-	a->is_update = false;
-	a->framed = true;
-	port_offer_plain(e, a, s->now_ns);
-	s->source[a->up->worker].dropped += e->n[PORT_REGULAR].dropped -
-	    dropped;
-	await_leave(s, pipe);
-}
-
-void
-sim_offer(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p)
-{
-	/* a byte, for a vector of no elements to stand behind */
-	static const uint8_t nothing[64];
-	const struct sim_node *n = pipe->from;
-	struct update u = p->up;
-	struct arrival a = { .bytes = nothing, .have = 1,
-	    .wire_bytes = p->wire_bytes, .is_update = true, .up = &u };
-
-	if (pipe->down) {
-		sim_lose(s, p, SIM_LOST_DOWN);
-		return;
-	}
-	u.vec = nothing + 1;
-	if (p->up.kind != UPDATE_UPDATE) {
-		offer_regular(s, pipe, &a);
-		return;
-	}
-	u.cluster -= n->first;	/* tables as short as can be */
-	port_offer(pipe->egress, &a, s->now_ns);
-	await_leave(s, pipe);
-}
-
-/* The frame at the head of n's port, under its cluster's own name. */
-static struct sim_packet
-head_of(const struct sim_node *n, const struct slot *head)
-{
-	struct sim_packet p = { .wire_bytes = head->wire_bytes,
-	    .up = head->up };
-
-	p.up.vec = NULL;
-	if (head->is_update)
-		p.up.cluster += n->first;
-	return p;
-}
-
-/* The frame that the egress sends has left. */
-static void
-leave(struct sim *s, struct sim_pipe *pipe)
-{
-	struct port *e = pipe->egress;
-	struct sim_port *port = (struct sim_port *)e;
-	struct sim_packet p;
-	const struct slot *head;
-	uint64_t time;
-
-	if (pipe->leave_ns != s->now_ns)
-		return;		/* it was lost before */
-	head = port_head(e);
-	p = head_of(pipe->from, head);
-	time = link_time_ns(&e->link, head->wire_bytes) + e->put_off_ns;
-	port->wait_ns += s->now_ns - time - head->opened_ns;
-	port->busy_ns += time;
-	port->served++;
-	if (pipe->from->out != NULL)
-		capture_put(s, pipe->from->out, &p, s->now_ns);
-	port_pop(e);
-	pipe->leave_ns = PORT_NEVER;
-	await_leave(s, pipe);
-	fly(s, pipe, &p, s->now_ns);
+		*sim_fly(s, pipe, link_start(&pipe->link, ready_ns,
+		    p->wire_bytes)) = *p;
 }
 
 void
@@ -255,32 +163,13 @@ deliver(struct sim *s, struct sim_pipe *pipe)
 		sim_arrive(s, pipe->to, pipe, &p);
 }
 
-/* The egress forgets what is in its queue. */
-static void
-clear_queue(struct sim *s, struct sim_pipe *pipe)
-{
-	struct port *e = pipe->egress;
-	const struct slot *head;
-
-	port_count_queued(e);
-	while ((head = port_head(e)) != NULL) {
-		struct sim_packet p = head_of(pipe->from, head);
-
-		sim_lose(s, &p, SIM_LOST_DOWN);
-		if (p.up.kind == UPDATE_UPDATE)
-			sim_cluster(s, p.up.cluster)->cleared += p.up.merged;
-		port_lose_head(e, s->now_ns);
-	}
-	pipe->leave_ns = PORT_NEVER;
-}
-
 void
 sim_clear(struct sim *s, struct sim_pipe *pipe, bool all)
 {
 	struct sim_ring *r = &pipe->ring;
 
 	if (pipe->egress != NULL)
-		clear_queue(s, pipe);
+		sim_plane_lose(s, pipe);
 	if (s->tap != NULL && all)
 		capture_all_left(s, pipe, s->now_ns);
 	for (; r->count > 0; r->count--) {
@@ -392,7 +281,7 @@ handle(struct sim *s, struct heap x)
 			fail(s, id);
 		break;
 	case SIM_LEAVE:
-		leave(s, &s->pipe[id]);
+		sim_plane_leave(s, &s->pipe[id]);
 		break;
 	case SIM_DELIVERY:
 	case SIM_ACK:
@@ -446,8 +335,6 @@ sim_run(struct sim *s)
 		err(1, "events");
 	s->end_ns = s->sc->duration_ns == SCENARIO_WORD1 || s->now_ns >
 	    s->sc->duration_ns ? s->now_ns : s->sc->duration_ns;
-	for (uint32_t i = 0; i < s->pipes; i++) {
-		if (s->pipe[i].egress != NULL)
-			port_count_queued(s->pipe[i].egress);
-	}
+	if (s->plane != NULL)
+		plane_end(&s->plane->pl);
 }

@@ -1,10 +1,11 @@
-/* A switch: updates go up through its port, models down: sim.h. */
+/* A switch: a port of the plane of all switches: sim.h, driver.h. */
 #include "config.h"
 
 #include <err.h>
 #include <stdlib.h>
 
-#include "cmd/innet-sim/sim.h"
+#include "cmd/innet-sim/driver.h"
+#include "cmd/innet-sim/traffic.h"
 
 /* How many clusters n may have routes to, from n->first on. */
 static uint32_t
@@ -26,7 +27,8 @@ clusters_of(struct sim_node *n)
 }
 
 bool
-sim_switch_open(struct sim_node *n, const struct scenario_switch *cf)
+sim_switch_open(struct sim *s, struct sim_node *n,
+    const struct scenario_switch *cf)
 {
 	const struct port_conf ec = {
 		.queue = cf->queue == SCENARIO_OLAF ? PORT_OLAF :
@@ -41,34 +43,62 @@ sim_switch_open(struct sim_node *n, const struct scenario_switch *cf)
 		    cf->reward_threshold,
 		.active_window_ns = cf->active_window_ns,
 		.clusters = clusters_of(n),
+		.silent = cf->queue == SCENARIO_PLAIN,
 	};
+	struct ports *ports = &s->plane->pl.ports;
 	struct sim_port *port = n->own;
 
-	n->up->egress = &port->egress;
+	if (ports_make(ports, &ec) != n->index)
+		return false;
+	n->up->egress = port->egress = ports->port[n->index];
 	port->cf = cf;
-	return port_init(&port->egress, &ec) &&
-	    port_open_updates(&port->egress);
+	return port_open_updates(port->egress);
+}
+
+/* What goes up waits for the port. */
+static void
+take_up(struct sim *s, struct sim_node *n, const struct sim_packet *p)
+{
+	/* a byte, for a vector of no elements to stand behind */
+	static const uint8_t nothing[64];
+	struct plane *pl = &s->plane->pl;
+	struct port *port = n->up->egress;
+	const uint64_t dropped = port->n[PORT_REGULAR].dropped;
+	struct update u = p->up;
+	struct arrival a = { .bytes = nothing, .have = 1,
+	    .wire_bytes = p->wire_bytes, .is_update = true, .up = &u };
+
+	u.vec = nothing + 1;
+	if (u.kind == UPDATE_UPDATE) {
+		u.cluster -= n->first;	/* tables as short as can be */
+		known_update(pl, port, &a);
+		return;
+	}
+	a.is_update = false;
+	a.framed = true;
+	plane_queue(pl, port, &a);
+	s->source[u.worker].dropped += port->n[PORT_REGULAR].dropped -
+	    dropped;
 }
 
 static void
 arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
     const struct sim_packet *p)
 {
-	struct sim_port *port = n->own;
-	struct update_status own;
 	struct sim_packet model;
 
 	(void)by;
-	if (p->up.kind != UPDATE_MODEL) {
-		sim_offer(s, n->up, p);
-		return;
+	plane_advance(&s->plane->pl, s->now_ns);
+	if (p->up.kind == UPDATE_MODEL) {
+		model = *p;
+		known_model(&s->plane->pl, n->up->egress,
+		    &model.up.status);
+		sim_pass_down(s, n, &model, s->now_ns);
+	} else if (n->up->down) {
+		sim_lose(s, p, SIM_LOST_DOWN);
+	} else {
+		take_up(s, n, p);
 	}
-	model = *p;
-	if (port->cf->queue != SCENARIO_PLAIN) {
-		own = port_status(&port->egress, s->now_ns);
-		txctl_stamp(&model.up.status, &own);
-	}
-	sim_pass_down(s, n, &model, s->now_ns);
 }
 
 /* What it holds is lost, and which clusters it has seen. */
@@ -76,8 +106,6 @@ static void
 fail(struct sim *s, struct sim_node *n, bool down)
 {
 	struct sim_port *port = n->own;
-	const uint64_t window = port->egress.updates->active.window_ns;
-	const uint32_t plain = port->egress.updates->active.plain;
 
 	if (!down)
 		return;
@@ -85,17 +113,8 @@ fail(struct sim *s, struct sim_node *n, bool down)
 		if (s->pipe[i].from == n)
 			sim_clear(s, &s->pipe[i], false);
 	}
-	active_clusters_free(&port->egress.updates->active);
-	if (!active_clusters_init(&port->egress.updates->active, window, plain))
+	if (!port_forget(port->egress))
 		err(1, "switch %s", n->name);
 }
 
-static void
-end(struct sim_node *n)
-{
-	struct sim_port *port = n->own;
-
-	port_free(&port->egress);
-}
-
-const struct sim_kind sim_switch = { "switch", arrive, NULL, fail, end };
+const struct sim_kind sim_switch = { "switch", arrive, NULL, fail, NULL };

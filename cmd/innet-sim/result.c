@@ -226,7 +226,7 @@ add_tallies(const struct sim *s, struct fate *fate)
 
 			if (c->used)
 				add_tally(&fate[s->cluster_of[c->key]],
-				    &port->egress.updates->tally,
+				    &port->egress->updates->tally,
 				    (uint16_t)(c->key - n->first));
 		}
 	}
@@ -375,7 +375,7 @@ set_switch(const struct sim *s, const struct sim_node *n,
     struct result_row *row)
 {
 	const struct sim_port *port = n->own;
-	const struct tally_count *of = port->egress.updates->tally.all.of;
+	const struct tally_count *of = port->egress->updates->tally.all.of;
 	double *v = row->v;
 
 	v[S_ARRIVED] = (double)of[TALLY_ARRIVED].constituents;

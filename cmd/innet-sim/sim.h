@@ -15,7 +15,7 @@
  * with sim_wake(); fail() when the node goes down or comes back; free() at the
  * end.  A node sends with sim_send() (a pipe with a plain queue, which may
  * have a limit) or, where it has an Olaf or drop-tail port, offers to the
- * pipe's egress with sim_offer().  It may keep what it likes in node->own.
+ * pipe's egress by way of the data plane (driver.h).  It may keep what it likes in node->own.
  * It reads no clock, draws only from sim->chance (or streams of its own,
  * seeded from sim->seed), and decides nothing that a header of common/
  * decides: it calls that header.  build.c makes nodes from the scenario, one
@@ -133,7 +133,7 @@ struct sim_pipe {
 
 /* A switch's port upward, and what it did beside the tally. */
 struct sim_port {
-	struct port egress;	/* first: a pipe points to it */
+	struct port *egress;	/* of sim->plane, which numbers them alike */
 	const struct scenario_switch *cf;
 	unsigned __int128 wait_ns;	/* in the queue, before service */
 	uint64_t served, busy_ns;
@@ -221,6 +221,7 @@ struct sim {
 	struct rng arrivals, bursts, control, chance;
 	struct calendar events;
 	struct sim_port *port;	/* of the switches, the first nodes */
+	struct sim_plane *plane;	/* of them: driver.h; NULL: none */
 	struct sim_pipe *pipe;
 	uint32_t pipes;
 	struct sim_node *node;
@@ -280,9 +281,9 @@ sim_wake(struct sim *s, const struct sim_node *n, uint64_t at_ns)
 void sim_send(struct sim *s, struct sim_pipe *pipe, const struct sim_packet *p,
     uint64_t ready_ns);
 
-/* Offer an update, or a frame of another program, to the pipe's egress. */
-void sim_offer(struct sim *s, struct sim_pipe *pipe,
-    const struct sim_packet *p);
+/* A packet that will be written there leaves then, over a pipe. */
+struct sim_packet *sim_fly(struct sim *s, struct sim_pipe *pipe,
+    uint64_t left_ns);
 
 /*
  * Lose what is in the pipe and in its queue; without all, what has left is on
@@ -374,8 +375,9 @@ extern const struct sim_kind sim_switch, sim_server;
 
 /*
  * Give n, a switch whose routes are known, its port to n->up, whose link it
- * takes over.  False without memory.
+ * takes over, and which is the next of sim->plane.  False without memory.
  */
-bool sim_switch_open(struct sim_node *n, const struct scenario_switch *cf);
+bool sim_switch_open(struct sim *s, struct sim_node *n,
+    const struct scenario_switch *cf);
 
 #endif

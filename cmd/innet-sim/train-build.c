@@ -122,8 +122,7 @@ train_open_machine(struct train_switch *w)
 	if (train_is_dlp(t))
 		train_dlp_machine(w);
 	w->plane = sim_have(1, sizeof(*w->plane), "switches");
-	if (!plane_init(w->plane, &w->conf, &train_driver, w))
-		err(1, "switches");
+	sim_plane_open(w->plane, w->sim, w->node, &w->conf, train_emit);
 }
 
 static void

@@ -101,7 +101,7 @@ static const struct dlp_aggregator *
 aggregator(const struct training *t)
 {
 	const struct train_switch *w = t->sw->own;
-	const struct dlp_switch *d = w->plane->state;
+	const struct dlp_switch *d = w->plane->pl.state;
 
 	return &d->job;
 }

@@ -114,8 +114,7 @@ sorted_out(struct sim *s, const struct training *t, const struct sim_node *n)
 {
 	const struct train_switch *w = n->own;
 
-	return w->plane == NULL || w->plane->program->adds_up == NULL ||
-	    w->plane->program->adds_up(w->plane->state) ||
+	return w->plane == NULL || sim_plane_adds_up(w->plane) ||
 	    bug(s, t, "segments are not accounted for");
 }
 

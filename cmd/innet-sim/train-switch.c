@@ -44,10 +44,11 @@ answer(struct train_switch *w, const struct seg *g)
 }
 
 /* One datagram of ours, by its way, to that address. */
-static void
-emit(struct train_switch *w, uint32_t way, const union addr *to, uint8_t tos,
-    const uint8_t *p, uint32_t len)
+void
+train_emit(const struct sim_plane *from, uint32_t way, const union addr *to,
+    uint8_t tos, const uint8_t *p, uint32_t len)
 {
+	struct train_switch *w = from->node->own;
 	struct training *t = w->t;
 	uint64_t ready_ns = w->sim->now_ns;
 	struct sim_packet q;
@@ -77,34 +78,13 @@ emit(struct train_switch *w, uint32_t way, const union addr *to, uint8_t tos,
 	train_put(w->sim, t, w->up, &q, w->tx_ns);
 }
 
-/* plane_driver.send */
+/* It has said all that it has to now: when it has more. */
 static void
-send_run(void *ctx, uint32_t way, const union addr *from,
-    const union addr *to, const struct post *p, uint64_t now_ns)
+sleep_on(struct sim *s, struct train_switch *w)
 {
-	struct train_switch *w = ctx;
-
-	(void)from;
-	(void)now_ns;
-	for (uint32_t k = 0; k < p->count; k++)
-		emit(w, way, to, p->tos, p->p + (size_t)k * p->bytes, k + 1 <
-		    p->count ? p->bytes : p->last_bytes);
-}
-
-const struct plane_driver train_driver = { .send = send_run };
-
-/* All that the program has to say now; and when it has more. */
-static void
-settle(struct sim *s, struct train_switch *w)
-{
-	struct plane *pl = w->plane;
-
-	plane_flush(pl);
-	while (pl->program->owes != NULL && pl->program->owes(pl->state) &&
-	    pl->program->give(pl->state))
-		plane_flush(pl);
 	if (!train_over(w->t))
-		train_wake(s, w->node, &w->wake_ns, plane_due(pl));
+		train_wake(s, w->node, &w->wake_ns,
+		    plane_due(&w->plane->pl));
 }
 
 static void
@@ -118,9 +98,8 @@ take(struct sim *s, struct train_switch *w, const struct sim_datagram *d)
 
 	memcpy(copy, train_bytes(s, d), d->len);
 	from.in.sin_port = htons(d->sport);
-	plane_advance(w->plane, s->now_ns);
-	plane_take(w->plane, &p);
-	settle(s, w);
+	sim_plane_take(w->plane, &p);
+	sleep_on(s, w);
 }
 
 static void
@@ -182,8 +161,8 @@ wake(struct sim *s, struct sim_node *n)
 	w->wake_ns = SIM_NEVER;
 	if (train_over(w->t) || n->down > 0)
 		return;
-	plane_advance(w->plane, s->now_ns);
-	settle(s, w);
+	sim_plane_wake(w->plane);
+	sleep_on(s, w);
 }
 
 /* What it holds is lost, and the machine begins anew, as a tool restarted. */
@@ -198,11 +177,10 @@ fail(struct sim *s, struct sim_node *n, bool down)
 	}
 	if (!down || w->plane == NULL)
 		return;
-	if (!w->plane->program->adds_up(w->plane->state))
+	if (!sim_plane_adds_up(w->plane))
 		sim_wrong(s, "account: %s: segments are not accounted for",
 		    n->name);
-	plane_free(w->plane);
-	free(w->plane);
+	sim_plane_free(w->plane);
 	train_open_machine(w);
 }
 
@@ -211,9 +189,7 @@ end(struct sim_node *n)
 {
 	struct train_switch *w = n->own;
 
-	if (w->plane != NULL)
-		plane_free(w->plane);
-	free(w->plane);
+	sim_plane_free(w->plane);
 	free(w->down);
 	free(w);
 }

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "cmd/innet-sim/chaos.h"
+#include "cmd/innet-sim/driver.h"
 #include "cmd/innet-sim/ledger.h"
 #include "cmd/innet-sim/result.h"
 #include "cmd/innet-sim/sim.h"
@@ -110,7 +111,7 @@ struct train_switch {
 	uint32_t first, n;		/* workers, or racks, behind them */
 	uint32_t members, number;	/* of the machine */
 	struct sim_pipe *server;	/* to it, or NULL */
-	struct plane *plane;		/* NULL: it only forwards; owned */
+	struct sim_plane *plane;	/* NULL: it only forwards; owned */
 	struct plane_conf conf;
 	struct iswitch_settings settings;	/* of its program: */
 	struct dlp_settings dlp;
@@ -184,8 +185,8 @@ struct train_worker {
 extern const struct sim_kind train_switch_kind, train_server_kind,
     train_worker_kind;
 
-/* train-switch.c: what a plane sends goes on its way. */
-extern const struct plane_driver train_driver;
+/* train-switch.c: a datagram that a plane sends goes on its way. */
+sim_plane_send train_emit;
 
 /* Is there a capture of node n?  Of the switches that sum. */
 bool train_captured(const struct sim_node *n);

@@ -21,6 +21,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "common/base/fetch.h"
+
 struct keymap_cell {
 	uint64_t key;
 	uint32_t value;
@@ -84,7 +86,7 @@ static inline void
 keymap_fetch(const struct keymap *m, uint64_t key)
 {
 	if (m->count > 0)
-		__builtin_prefetch(&m->cell[keymap_home(m, key)]);
+		fetch_line(&m->cell[keymap_home(m, key)]);
 }
 
 /* The value of key, or NULL; good until the next put or remove. */

@@ -367,14 +367,13 @@ static inline void
 olaf_down(struct olaf *o, struct packet *p, struct update *u, uint64_t now_ns)
 {
 	const struct program_env *env = o->env;
-	struct update_status own;
 
 	o->n[OLAF_MODELS]++;
 	if (p->from != NULL)
 		env->cut(env->plane, o->addressed ? &o->cf->upstream :
 		    p->from, u, now_ns);
-	if (env->status(env->plane, o->addressed ? &o->cf->upstream : p->from,
-	    &own, now_ns) && txctl_stamp(&u->status, &own)) {
+	if (env->stamp(env->plane, o->addressed ? &o->cf->upstream : p->from,
+	    &u->status, now_ns)) {
 		env->edit(env->plane, p);
 		update_put_status(p->payload + UPDATE_HEADER_BYTES,
 		    &u->status);

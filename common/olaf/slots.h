@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/fetch.h"
 #include "common/wire/addr.h"
 #include "common/wire/update.h"
 
@@ -139,8 +140,8 @@ slots_fetch(const struct slots *s, uint32_t at)
 	const char *p = (const char *)&s->ring[at < s->size ? at :
 	    at - s->size];
 
-	__builtin_prefetch(p);
-	__builtin_prefetch(p + 64);
+	fetch_line(p);
+	fetch_line(p + FETCH_LINE);
 }
 
 /*

@@ -62,6 +62,8 @@ struct plane_driver {
 	/* What is at the head of a port's queue leaves, at when_ns. */
 	void (*leave)(void *ctx, struct port *port, struct slot *s,
 	    uint64_t when_ns);
+	/* It is lost there: the port goes down.  NULL: none does. */
+	void (*lose)(void *ctx, struct port *port, const struct slot *s);
 	/* What has left is sent: its slots are about to be used again; NULL:
 	 * leave() does so. */
 	void (*settle)(void *ctx);
@@ -184,6 +186,27 @@ plane_queue(struct plane *pl, struct port *p, const struct arrival *a)
 		plane_busy(pl, p);
 }
 
+/* An update is put before a port's queue; false if it is not sound there. */
+static inline bool
+plane_offer_at(struct plane *pl, struct port *port, const struct arrival *a,
+    uint64_t now_ns)
+{
+	bool idle;
+
+	plane_settle(pl);
+	idle = port->slots.count == 0;
+	switch (port_offer(port, a, now_ns)) {
+	case PORT_TAKEN: break;
+	case PORT_MISMATCHED:
+		pl->env.ignore(pl, SOUNDNESS_MISMATCHED);
+		return false;
+	case PORT_NO_MEMORY: err(1, "updates of a port");
+	}
+	if (idle && port->slots.count > 0)
+		plane_busy(pl, port);
+	return true;
+}
+
 /* program_env.offer */
 static inline bool
 plane_offer(void *plane, uint32_t way, const union addr *to,
@@ -195,7 +218,6 @@ plane_offer(void *plane, uint32_t way, const union addr *to,
 	struct arrival a = { .bytes = p->payload, .have = p->bytes,
 	    .wire_bytes = p->wire_bytes, .is_update = true, .up = u,
 	    .bare = p->bare };
-	bool idle;
 
 	if (port == NULL) {
 		pl->n[PLANE_NO_PORT]++;
@@ -213,18 +235,7 @@ plane_offer(void *plane, uint32_t way, const union addr *to,
 		    .tos = p->tos };
 		a.to = &datagram;
 	}
-	plane_settle(pl);
-	idle = port->slots.count == 0;
-	switch (port_offer(port, &a, now_ns)) {
-	case PORT_TAKEN: break;
-	case PORT_MISMATCHED:
-		pl->env.ignore(pl, SOUNDNESS_MISMATCHED);
-		return false;
-	case PORT_NO_MEMORY: err(1, "updates of a port");
-	}
-	if (idle && port->slots.count > 0)
-		plane_busy(pl, port);
-	return true;
+	return plane_offer_at(pl, port, &a, now_ns);
 }
 
 /*
@@ -282,12 +293,21 @@ plane_updated(const struct plane *pl)
 	return only;
 }
 
+/* A model passes the queue of a port, and is told its status: is it new? */
+static inline bool
+plane_stamp_at(struct port *port, struct update_status *s, uint64_t now_ns)
+{
+	const struct update_status own = port_status(port, now_ns);
+
+	return !port->cf.silent && txctl_stamp(s, &own);
+}
+
 /*
- * program_env.status: of the queue towards `to`, or, where no update ever went
- * there, of the one that updates do go to.
+ * program_env.stamp: by the queue towards `to`, or, where no update ever went
+ * there, by the one that updates do go to.
  */
 static inline bool
-plane_status(void *plane, const union addr *to, struct update_status *s,
+plane_stamp(void *plane, const union addr *to, struct update_status *s,
     uint64_t now_ns)
 {
 	struct port *p = plane_towards(plane, to), *only;
@@ -297,9 +317,7 @@ plane_status(void *plane, const union addr *to, struct update_status *s,
 		p = only != NULL ? only : p;
 	}
 
-	if (p != NULL)
-		*s = port_status(p, now_ns);
-	return p != NULL;
+	return p != NULL && plane_stamp_at(p, s, now_ns);
 }
 
 /* program_env.ignore: what was counted as taken is not. */
@@ -540,7 +558,7 @@ plane_init(struct plane *pl, const struct plane_conf *cf,
 	pl->env = (struct program_env){ .plane = pl, .place = &cf->place,
 	    .out = &pl->out, .offer = plane_offer, .cut = plane_cut,
 	    .pass = plane_pass,
-	    .edit = plane_edit, .status = plane_status,
+	    .edit = plane_edit, .stamp = plane_stamp,
 	    .ignore = plane_ignore, .tally = plane_tell_cluster };
 	return pl->state != NULL && pr->init(pl->state, cf->settings,
 	    &pl->env);

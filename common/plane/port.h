@@ -23,6 +23,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "common/base/fetch.h"
 #include "common/olaf/active-clusters.h"
 #include "common/olaf/queue.h"
 #include "common/olaf/slots.h"
@@ -47,6 +48,7 @@ struct port_conf {
 	double threshold;	/* of rewards; NAN: off */
 	uint64_t active_window_ns;
 	uint32_t clusters;	/* ids are below; 0: any, 65,536 */
+	bool silent;		/* models are told nothing of it */
 };
 
 /* What passed a port and is no update. */
@@ -157,9 +159,9 @@ port_fetch(const struct port *p, uint16_t cluster)
 
 	if (u == NULL)
 		return;
-	__builtin_prefetch(&u->shape[cluster]);
-	__builtin_prefetch(&u->tally.cluster[cluster]);
-	__builtin_prefetch(&u->active.node[cluster + 1]);
+	fetch_line(&u->shape[cluster]);
+	fetch_line(&u->tally.cluster[cluster]);
+	fetch_line(&u->active.node[cluster + 1]);
 	at = keymap_get(&u->olaf.waiting, cluster);
 	if (at != NULL)
 		slots_fetch(&p->slots, *at);
@@ -386,6 +388,23 @@ port_count_queued(struct port *p)
 		else
 			p->n[s->framed ? PORT_REGULAR : PORT_PROGRAM].queued++;
 	}
+}
+
+/* The clusters that were seen here are forgotten; false without memory. */
+static inline bool
+port_forget(struct port *p)
+{
+	struct active_clusters *a = p->updates == NULL ? NULL :
+	    &p->updates->active;
+	uint64_t window_ns;
+	uint32_t plain;
+
+	if (a == NULL)
+		return true;
+	window_ns = a->window_ns;
+	plain = a->plain;
+	active_clusters_free(a);
+	return active_clusters_init(a, window_ns, plain);
 }
 
 /*

@@ -74,8 +74,8 @@ struct program_env {
 	void (*pass)(void *plane, struct packet *p, uint64_t now_ns);
 	/* A place where the payload of p may be changed; p follows. */
 	void (*edit)(void *plane, struct packet *p);
-	/* The status of the queue towards `to`; false if there is none. */
-	bool (*status)(void *plane, const union addr *to,
+	/* A model passes the queue towards `to`: does it change its status? */
+	bool (*stamp)(void *plane, const union addr *to,
 	    struct update_status *status, uint64_t now_ns);
 	/* A claimed packet was not sound: count it under the verdict. */
 	void (*ignore)(void *plane, unsigned verdict);

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/fetch.h"
+
 enum {
 	SUMNODE_K = 16,
 	SUMNODE_LOG = 4,
@@ -35,20 +37,17 @@ sumnode_fetch(struct sumnode_next next, uint32_t node)
 {
 	const char *p = (const char *)next.nodes + next.bytes * node;
 
-	__builtin_prefetch(p);
+	fetch_line(p);
 	if (next.bytes > SUMNODE_LINE)
-		__builtin_prefetch(p + SUMNODE_LINE);
+		fetch_line(p + SUMNODE_LINE);
 }
 
-/*
- * Fetch the nodes of a leaf and above it.  (Not inlined, gcc takes it for a
- * function of no effect and leaves it out.)
- */
+/* Fetch the nodes of a leaf and above it. */
 __attribute__((always_inline)) static inline void
 sumnode_fetch_leaf(const uint32_t *leaves, const uint32_t *mid, uint32_t at)
 {
-	__builtin_prefetch(leaves + at, 1);
-	__builtin_prefetch(mid + (at >> SUMNODE_LOG), 1);
+	fetch_line_to_write(leaves + at);
+	fetch_line_to_write(mid + (at >> SUMNODE_LOG));
 }
 
 /*

@@ -44,6 +44,16 @@ arrivals_mean_ns(const struct arrivals *a)
 	return (double)a->step * 0x1p-32;
 }
 
+/* A share of the step, which most often fits a register. */
+static inline unsigned __int128
+arrivals_share(const struct arrivals *a, double share)
+{
+	const double at = (a->step >> 64 == 0 ? (double)(uint64_t)a->step :
+	    (double)a->step) * share;
+
+	return at < 0x1p63 ? (uint64_t)at : (unsigned __int128)at;
+}
+
 /* One every step (2^-32 ns) on average. */
 static inline struct arrivals
 arrivals_every(unsigned __int128 step)
@@ -97,9 +107,8 @@ arrivals_again(const struct arrivals_conf *cf, struct arrivals *a,
 	uint64_t t;
 
 	if (cf->kind == ARRIVALS_PERIODIC || cf->kind == ARRIVALS_BURSTS) {
-		a->nominal += cf->walk > 0 ? (unsigned __int128)(
-		    (double)a->step * rng_uniform(r, 1 - cf->walk,
-		    1 + cf->walk)) : a->step;
+		a->nominal += cf->walk > 0 ? arrivals_share(a, rng_uniform(r,
+		    1 - cf->walk, 1 + cf->walk)) : a->step;
 		t = (uint64_t)(a->nominal >> 32);
 	} else {
 		t = now_ns + arrivals_whole_ns(arrivals_gap(cf, a, r));

@@ -1,0 +1,112 @@
+/* Updates without their bytes, at a plane with two ports. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/olaf/program.h"
+#include "common/plane/known.h"
+#include "tests/unit/tap.h"
+
+enum { FRAME = 100, TIME = 100 };	/* bytes, ns a frame */
+
+static unsigned left, lost, busy;	/* updates; times */
+static uint16_t merged;			/* constituents of them */
+
+static void
+on_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
+{
+	(void)ctx;
+	(void)port;
+	(void)when_ns;
+	left++;
+	merged = (uint16_t)(merged + s->up.merged);
+}
+
+static void
+on_lose(void *ctx, struct port *port, const struct slot *s)
+{
+	(void)ctx;
+	(void)port;
+	lost += s->up.merged;
+}
+
+static void
+on_busy(void *ctx, struct port *port)
+{
+	(void)ctx;
+	(void)port;
+	busy++;
+}
+
+static const struct plane_driver driver = { .leave = on_leave,
+    .lose = on_lose, .busy = on_busy };
+static const struct olaf_conf olaf;
+static const struct plane_conf cf = { .program = &olaf_program,
+    .settings = &olaf, .ports.shaped = true };
+
+static struct port *
+port(struct plane *pl, bool silent)
+{
+	const struct port_conf pc = { .queue = PORT_OLAF, .slots = 2,
+	    .rate_bps = 8000000000u, .threshold = NAN, .clusters = 4,
+	    .active_window_ns = 1000000, .silent = silent };
+	const uint32_t at = ports_make(&pl->ports, &pc);
+
+	if (at == PORTS_NONE || !port_open_updates(pl->ports.port[at]))
+		abort();
+	return pl->ports.port[at];
+}
+
+static void
+update(struct plane *pl, struct port *to, uint16_t cluster, uint32_t worker)
+{
+	static const uint8_t nothing[8];
+	const struct update u = { .kind = UPDATE_UPDATE, .cluster = cluster,
+	    .worker = worker, .merged = 1, .vec = nothing + 1 };
+	const struct arrival a = { .bytes = nothing, .have = 1,
+	    .wire_bytes = FRAME, .is_update = true, .up = &u };
+
+	known_update(pl, to, &a);
+}
+
+int
+main(void)
+{
+	struct update_status told = { 0 }, quiet = { 0 };
+	struct port *a, *b;
+	struct plane pl;
+
+	if (!plane_init(&pl, &cf, &driver, NULL))
+		abort();
+	a = port(&pl, false);
+	b = port(&pl, true);
+	plane_advance(&pl, 1);
+	update(&pl, a, 0, 1);
+	update(&pl, a, 1, 1);
+	update(&pl, a, 1, 2);
+	update(&pl, b, 0, 1);
+	ok(a->slots.count == 2 && b->slots.count == 1 && busy == 2,
+	    "an update waits for the port that was given, and is merged "
+	    "there; a port that was idle is busy once");
+	ok(pl.n[PLANE_PACKETS] == 4 && pl.n[PLANE_TAKEN] == 4,
+	    "each is counted as a packet that was taken");
+	known_model(&pl, a, &told);
+	known_model(&pl, b, &quiet);
+	ok(told.filled && told.active == 2 && told.capacity == 2,
+	    "a model is told of the queue that it passes");
+	ok(!quiet.filled, "a silent port tells it nothing");
+	plane_advance(&pl, 1 + TIME);
+	plane_depart(&pl, a, port_due(a));
+	ok(left == 1 && merged == 1 && a->slots.count == 1,
+	    "what is in transmission leaves");
+	known_lose(&pl, a);
+	ok(lost == 2 && a->slots.count == 0 && port_due(a) == PORT_NEVER &&
+	    plane_cluster(&pl, PLANE_ALL).of[TALLY_QUEUED].constituents == 2,
+	    "what waits at a port that goes down is lost, and counted");
+	told = (struct update_status){ 0 };
+	ok(port_forget(a), "a port forgets which clusters it has seen");
+	known_model(&pl, a, &told);
+	ok(told.filled && told.active == 0, "and tells so");
+	plane_free(&pl);
+	return tap_end();
+}
