@@ -9,12 +9,15 @@ rows() {
 	for b; do echo "echo ${b%%-*} ran" >"$b.sh"; done
 }
 
+# ran BENCH...: what these printed, without comments
+ran() { BENCH=$* bash run.sh | grep -v '^#'; }
+
 @test "BENCH names rows, one or several; without it all run" {
 	rows p1-sync p10-sim p3-olaf t1-nets
-	[ "$(BENCH=P1 bash run.sh)" = 'p1 ran' ]
-	[ "$(BENCH='P3 p1' bash run.sh)" = $'p3 ran\np1 ran' ]
-	[ "$(BENCH='P10  T1 ' bash run.sh)" = $'p10 ran\nt1 ran' ]
-	[ "$(bash run.sh | sort | paste -sd' ')" = 'p1 ran p10 ran p3 ran t1 ran' ]
+	[ "$(ran P1)" = 'p1 ran' ]
+	[ "$(ran P3 p1)" = $'p3 ran\np1 ran' ]
+	[ "$(ran 'P10  T1 ')" = $'p10 ran\nt1 ran' ]
+	[ "$(ran | sort | paste -sd' ')" = 'p1 ran p10 ran p3 ran t1 ran' ]
 }
 
 @test "a row that is none is named, and none runs" {
@@ -24,13 +27,31 @@ rows() {
 	[ "$stderr" = "run.sh: no bench P4" ]
 }
 
-@test "one row that is short, or fails, is the status of all" {
+@test "the end says how many rows are ok, short and skipped, and which" {
 	rows p1-sync p3-olaf
-	echo 'echo P1 sync ratio 2 bar 1 short' >p1-sync.sh
-	run -1 env BENCH='P1 P3' bash run.sh
-	[ "${lines[1]}" = 'p3 ran' ]
+	echo 'echo P1 sync ratio 2 bar 1 short; echo P1 size ratio 1 bar 1 ok' >p1-sync.sh
+	echo 'echo P3 olaf skipped: no tcpdump' >p3-olaf.sh
+	run -0 bash run.sh
+	printf '%s\n' "${lines[@]: -3}" | diff - <(printf '%s\n' \
+		'# 1 rows ok, 1 short, 1 skipped, 0 benches failed' \
+		'#   P1 sync ratio 2 bar 1 short' '#   P3 olaf skipped: no tcpdump')
+}
+
+@test "only a bench that fails to run is the status of all, and is named" {
+	rows p1-sync p3-olaf
 	echo 'exit 1' >p1-sync.sh
-	run -1 env BENCH='P1 P3' bash run.sh
+	run -1 bash run.sh
+	[ "${lines[2]}" = 'p3 ran' ]
+	[ "${lines[-1]}" = '#   p1-sync.sh failed' ]
+}
+
+@test "RESULTS has what was printed, of all rows alone, with commit and date" {
+	rows p1-sync p3-olaf
+	RESULTS=all bash run.sh >printed
+	cmp all printed
+	grep -qE "^# commit [^ ]+, $(date -u +%Y)-[0-9-]+$" all
+	RESULTS=some BENCH=P1 bash run.sh
+	[ ! -e some ]
 }
 
 # Benches, the tools that are here, what is missing, and the row.

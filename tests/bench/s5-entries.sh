@@ -1,0 +1,22 @@
+#!/bin/bash
+# S5: the sum tree with 64 Ki to 64 Mi entries (ENTRIES) in batches of 256: what
+# it takes to insert, to update and to sample as many as it has, and the
+# exponents over entries.
+# Run from the build folder, or say where it is in BUILD.
+#
+# shellcheck disable=SC1091
+set -eu -o pipefail
+export PATH="${BUILD:-.}/tests/bench:$PATH" LC_ALL=C
+here=$(dirname "$0")
+. "$here/need.bash"
+need 'S5 entries' sumtree
+. "$here/fit.bash"
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+
+for n in ${ENTRIES:-64 256 1024 4096 16384 65536}; do
+	sumtree "${n}Ki" 256 "${ROUNDS:-7}" | awk -v n="$((n * 1024))" -v dir="$dir" '
+		$1 == "hot" { print n, n * $3 * 1e-6 >>(dir "/" $2) }'
+done
+for what in insert update sample; do
+	scales "S5 $what" "$dir/$what" 'ms for all, by entries' 1.10
+done

@@ -1,0 +1,49 @@
+#!/bin/bash
+# S6: innet-sim with 10 to 10^7 workers (WORKERS) in 10 to 10,000 clusters under
+# P10's tree: processor time for a second of the model, its exponent over
+# workers, and the memory that the most of them take.
+# Run from the build folder, or say where it is in BUILD.
+#
+# shellcheck disable=SC1091
+set -eu -o pipefail
+build=${BUILD:-.} rounds=${ROUNDS:-3}
+here=$(cd "$(dirname "$0")" && pwd)
+export PATH="$build:$PATH" LC_ALL=C TIMEFORMAT='%U %S'
+. "$here/need.bash"
+need 'S6 workers' innet-sim
+. "$here/fit.bash"
+dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
+
+# WORKERS: how they are spread, and as much model time as is worth a timing
+settings() {
+	local clusters=$(($1 < 100000 ? $1 / 10 : 10000))
+	[ $clusters -ge 10 ] || clusters=10
+	ms=$((20000000 / $1))
+	[ $ms -ge 100 ] || ms=100
+	set=("--set=switches[0].count=$((clusters < 100 ? clusters : 100))"
+		"--set=workers[0].clusters=$clusters"
+		"--set=workers[0].workers=$(($1 / clusters))" "--duration=${ms}ms")
+}
+
+all=${WORKERS:-10 100 1000 10000 100000 1000000 10000000}
+for ((i = 0; i < rounds; i++)); do
+	for n in $all; do
+		settings "$n"
+		{ time innet-sim -q --jobs=1 "${set[@]}" "$here/p10-datacenter.json" \
+			>"$dir/out"; } 2>&1 | awk -v ms="$ms" \
+			'{ printf "%.4f\n", ($1 + $2) * 1000 / ms }' >>"$dir/$n"
+	done
+done
+for n in $all; do
+	echo "$n $(sort -g "$dir/$n" | sed -n "$((rounds / 2 + 1))p")" >>"$dir/fit"
+done
+scales 'S6 workers' "$dir/fit" 's of processor a second of the model, by workers' 1.10
+settings "${all##* }"
+kib=$(bash -c 'innet-sim -q --jobs=1 "$@" >/dev/null &
+	pid=$!; most=0
+	while read -r _ kib _ < <(grep VmHWM /proc/$pid/status 2>/dev/null); do
+		most=$kib; sleep 0.05; done
+	echo "$most"' _ "${set[@]}" "$here/p10-datacenter.json")
+awk -v n="${all##* }" -v m="$((kib / 1024))" 'BEGIN {
+	printf "S6 memory-%d-workers innet %d MB peer 2500 MB ratio %.2f bar 1.00 %s\n",
+	    n, m, m / 2500, m <= 2500 ? "ok" : "short" }'
