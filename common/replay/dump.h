@@ -19,6 +19,13 @@
 #include "common/replay/priorities.h"
 #include "common/replay/table.h"
 
+/* Do the counters add up?  They must, when all items are restored. */
+static inline bool
+replay_table_whole(const struct replay_table *b)
+{
+	return b->inserted == b->have + b->evicted + b->removed + b->worn;
+}
+
 struct replaydump_entry {
 	uint64_t id;
 	float priority;

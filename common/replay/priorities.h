@@ -40,7 +40,7 @@ struct priorities {
 	size_t live;		/* slots with a priority above 0 */
 	size_t used;		/* slots from here on never had one */
 	double low;		/* mean leaf below which to rescale */
-	uint64_t raised;	/* leaves made 1 that were to be less than 1/2 */
+	uint64_t raised;	/* leaves made 1 that were below 1/2 */
 	bool pinned;		/* the greatest leaf keeps shift down */
 	size_t since;		/* leaves set since shift was chosen */
 };

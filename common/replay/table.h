@@ -49,10 +49,8 @@
 #include "common/replay/ratio.h"
 #include "common/replay/sumtree.h"
 
-enum replay_table_pick {
-	REPLAY_TABLE_PER, REPLAY_TABLE_UNIFORM, REPLAY_TABLE_FIFO,
-	    REPLAY_TABLE_LIFO
-};
+enum replay_table_pick { REPLAY_TABLE_PER, REPLAY_TABLE_UNIFORM,
+	REPLAY_TABLE_FIFO, REPLAY_TABLE_LIFO };
 
 enum {
 	REPLAY_TABLE_GROUP = 256,	/* go into the tree at once */
@@ -273,8 +271,7 @@ replay_table_fill(struct replay_table *b, struct replay_table_slot *s,
  */
 static inline void
 replay_table_add_batch(struct replay_table *b, const float *p,
-    void *const *item,
-    size_t n, uint64_t *id)
+    void *const *item, size_t n, uint64_t *id)
 {
 	float q[REPLAY_TABLE_GROUP];
 	size_t m;
@@ -470,8 +467,7 @@ replay_table_in_order(struct replay_table *b, size_t n, bool oldest)
 /* Draw n slots, or, in a row, no more than there are items; how many. */
 static inline size_t
 replay_table_pass(struct replay_table *b, struct rng *rng, size_t n,
-    double beta,
-    bool strata)
+    double beta, bool strata)
 {
 	const bool uniform = b->conf.pick == REPLAY_TABLE_UNIFORM;
 
@@ -560,8 +556,7 @@ replay_table_level(struct replay_table_draw *d, size_t n, double beta)
  */
 static inline size_t
 replay_table_sample(struct replay_table *b, struct rng *rng, size_t n,
-    double beta,
-    bool strata, struct replay_table_draw *out)
+    double beta, bool strata, struct replay_table_draw *out)
 {
 	const uint64_t worn = b->worn;
 	size_t got = 0, m;
@@ -599,13 +594,6 @@ replay_table_peek(struct replay_table *b, struct rng *rng, size_t n,
 			.prob = b->prob[i], .weight = b->weight[i],
 		};
 	return n;
-}
-
-/* Do the counters add up?  They must, when all items are restored. */
-static inline bool
-replay_table_whole(const struct replay_table *b)
-{
-	return b->inserted == b->have + b->evicted + b->removed + b->worn;
 }
 
 #endif

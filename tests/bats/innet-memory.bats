@@ -268,37 +268,6 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	END
 }
 
-@test "SCAN goes through all keys that stay, while others come and go" {
-	start
-	script <<-'END'
-	import random
-	r = random.Random(7)
-	f, ask_for = asker()
-	def reply():
-	    line = f.readline()
-	    if line[:1] == b"*":
-	        return [reply() for _ in range(int(line[1:]))]
-	    if line[:1] == b"$":
-	        return f.read(int(line[1:]) + 2)[:-2]
-	    return line
-	for i in range(300):
-	    ask_for("SET", "stays:%d" % i, i)
-	for turn in range(10):
-	    cursor, seen, n = b"0", set(), 0
-	    while n == 0 or cursor != b"0":
-	        s = ask_for("SCAN", cursor, "COUNT", r.randrange(1, 30), "MATCH", "stays:*")
-	        assert s == b"*2\r\n"
-	        cursor, keys = reply(), reply()
-	        seen.update(keys)
-	        n += 1
-	        for _ in range(20):
-	            ask_for("SET", "goes:%d" % r.randrange(100), 1)
-	            ask_for("DEL", "goes:%d" % r.randrange(100))
-	            ask_for("RENAME", "goes:%d" % r.randrange(100), "goes:%d" % r.randrange(100))
-	    assert len(seen) == 300, len(seen)
-	END
-}
-
 @test "--password-file: nothing is answered before AUTH" {
 	need_cli
 	echo secret >password

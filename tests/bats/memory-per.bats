@@ -10,6 +10,12 @@ per() {
 	"$py" -B "$tests/twins/memory_per.py" "$@"
 }
 
+# per_keys CHECK: as memory_keys.py has it
+per_keys() {
+	python socket
+	"$py" -B "$tests/twins/memory_keys.py" "$@"
+}
+
 @test "a rate limit answers with the reason and the counts, at its bounds and one past" {
 	per limits
 }
@@ -59,7 +65,7 @@ per() {
 }
 
 @test "tables are keys: all that asks for keys sees them, and what removes keys removes them" {
-	per keys
+	per_keys keys
 }
 
 @test "the sum of weights that a batch was drawn from is told, exact" {
@@ -75,7 +81,7 @@ per() {
 }
 
 @test "frames of actors that add by turns are stored once" {
-	per streams
+	per_keys streams
 }
 
 @test "a table at --memory: -OOM, and what was in it is there" {
@@ -84,4 +90,8 @@ per() {
 
 @test "any words in any order: an answer, and it lives" {
 	per nonsense $((60 * ${MEMORY_RUNS:-$(few 50)})) "${MEMORY_FIRST:-1}"
+}
+
+@test "SCAN goes through all keys that stay, while others come and go" {
+	per_keys scan
 }

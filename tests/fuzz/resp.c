@@ -31,8 +31,8 @@ reply(const uint8_t *p, const uint8_t *end, int depth)
 		return NULL;
 	if (*p == ':' || ((*p == '$' || *p == '*') && n == -1))
 		return nl + 1;
-	if ((*p == '$' || *p == '=') && n >= 0 && end - nl > n + 2 && nl[n + 1] == '\r' &&
-	    nl[n + 2] == '\n')
+	if ((*p == '$' || *p == '=') && n >= 0 && end - nl > n + 2 &&
+	    nl[n + 1] == '\r' && nl[n + 2] == '\n')
 		return nl + n + 3;
 	if ((*p != '*' && *p != '~' && *p != '%') || n < 0)
 		return NULL;

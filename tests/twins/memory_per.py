@@ -394,44 +394,6 @@ def extremes():
         assert c.call("per.create", "u", "ratio", 0, 2, "capacity", 10, "selector", "lifo") == b"OK"
 
 
-def keys():
-    """Tables are keys: all that asks for keys sees them, and what removes keys removes them."""
-    with Server("--capacity", 10) as server, server.client() as c, server.client() as other:
-        wrong = "WRONGTYPE Operation against a key holding the wrong kind of value"
-        c.call("per.create", "t", "capacity", 10)
-        c.call("set", "s", 1)
-        assert sorted(c.call("per.list")) == [b"replay", b"t"]
-        assert sorted(c.call("keys", "*")) == [b"replay", b"s", b"t"] and c.call("dbsize") == 3
-        assert sorted(c.call("scan", 0, "type", "innet-per")[1]) == [b"replay", b"t"]
-        assert c.call("type", "t") == b"innet-per" and c.call("exists", "t", "replay", "s") == 3
-        for words in (("get", "t"), ("getv", "t", 0), ("rpush", "t", 1), ("llen", "t"), ("incr", "t")):
-            assert c.error(*words) == wrong, words
-        for words in (("per.add", "s", 1, "x"), ("per.info", "s"), ("per.create", "s", "capacity", 1), ("per.drop", "s")):
-            assert c.error(*words) == wrong, words
-        assert c.call("mget", "t", "s") == [None, b"1"]
-        for change in (("per.add", "t", 1, "x"), ("per.update", "t", c.call("per.add", "t", 1, "y")[0], 2),
-                       ("per.limit", "t", "ratio", 0, 0), ("per.drop", "replay"), ("rename", "t", "replay")):
-            name = "replay" if "replay" == change[1] else "t"
-            c.call("watch", name)
-            other.call(*change)
-            c.call("multi")
-            c.call("ping")
-            assert c.call("exec") is None, "%r is not seen" % (change,)
-        assert c.call("per.list") == [b"replay"] and fields(c.call("per.info", "replay"))["have"] == 2
-        assert c.error("per.info", "t").startswith("ERR no table 't'")
-        assert c.error("rename", "replay", "x" * 256).startswith("ERR a table's name is 1 to 255 bytes")
-        assert c.call("set", "replay", "over") == b"OK" and c.call("per.list") == []
-        for gone in (("del", "u"), ("pexpire", "u", 0), ("flushall",), ("per.drop", "u")):
-            c.call("per.create", "u", "capacity", 10)
-            c.call("per.add", "u", 1, "x" * 100000)
-            c.call(*gone)
-            assert c.call("exists", "u") == 0 and c.call("per.list") == [], gone
-        c.call("per.create", "u", "capacity", 10)
-        used = info(c, "used_memory")
-        c.call("per.drop", "u")
-        assert info(c, "used_memory") < used
-
-
 def sums():
     """SUM: what was drawn from, exact and from before the draw, as PER.INFO has it."""
     with Server("--seed", 9) as server, server.client() as c:
@@ -510,37 +472,6 @@ def shared():
         assert used < 1000 * 56452 / 5, "%d bytes for 1000 experiences" % used
         c.call("per.drop", "t")
         assert info(c, "used_memory") - empty < 300000
-
-
-def streams():
-    """Frames of actors that add by turns are stored once, as if each had a table of its own."""
-    size, stack, n = 100, 4, 200
-    for by_reference in (False, True):
-        with Server() as server, server.client() as c:
-            c.call("per.create", "t", "capacity", 10000)
-            c.call("per.frames", "t", size, stack)
-            used = info(c, "used_memory")
-            actors = [(server.client(), [os.urandom(size) for _ in range(n + stack)]) for _ in range(5)]
-            for at in range(0, n, 10):
-                for actor, film in actors:
-                    words = ["frames", 10 + stack, *film[at:at + 10 + stack]] if by_reference else []
-                    for i in range(at, at + 10):
-                        k = [*range(i, i + stack), *range(i + 1, i + stack + 1)]
-                        words += [1, struct.pack("<8H", *(j - at for j in k)) if by_reference else b"".join(film[j] for j in k)]
-                    actor.call("per.add", "t", *words)
-            frames = fields(c.call("per.info", "t"))["frames"]
-            assert frames == 5 * (n + stack), "%d frames for %d" % (frames, 5 * (n + stack))
-            c.call("per.remove", "t", *(i for i, _ in dump(c, "t")))
-            assert fields(c.call("per.info", "t"))["frames"] == 0
-            for actor, film in actors:      # what it knew is gone
-                actor.call("per.add", "t", *(["frames", stack + 1, *film[:stack + 1], 1, struct.pack("<8H", 0, 1, 2, 3, 1, 2, 3, 4)]
-                                             if by_reference else [1, b"".join(film[:stack] + film[1:stack + 1])]))
-            assert fields(c.call("per.info", "t"))["frames"] == 5 * (stack + 1)
-            for _ in range(100):            # more streams than are kept
-                with server.client() as other:
-                    other.call("per.add", "t", 1, os.urandom(2 * stack * size))
-            c.call("per.drop", "t")
-            assert info(c, "used_memory") <= used + 100000
 
 
 def likely(r, ids, vocabulary):
@@ -627,4 +558,4 @@ def room():
 
 
 if __name__ == "__main__":
-    sys.exit(main((limits, freed, inserts, turns, updates, pages, model, strata, binary, times, worn, extremes, keys, sums, frames, shared, streams, room, nonsense), sys.argv))
+    sys.exit(main((limits, freed, inserts, turns, updates, pages, model, strata, binary, times, worn, extremes, sums, frames, shared, room, nonsense), sys.argv))

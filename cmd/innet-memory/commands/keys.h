@@ -18,7 +18,7 @@ struct key *keys_live(struct server *srv, const uint8_t *name, size_t len);
 /* How an argument says when a key expires. */
 enum keys_time { KEYS_SECONDS, KEYS_MS, KEYS_AT_SECONDS, KEYS_AT_MS };
 
-/* Argument i of this command, above 0, in ms of the wall clock; or it is said. */
+/* Argument i of a command, above 0, in ms of the wall clock; or it is said. */
 bool keys_time(struct client *c, const struct resp_args *a, size_t i,
     enum keys_time unit, const char *name, uint64_t *at_ms);
 

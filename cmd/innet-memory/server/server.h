@@ -66,7 +66,7 @@ struct server {
 	int epoll, signals;		/* descriptors */
 	uint64_t spent_ns;		/* by commands, in a client's turn */
 	bool more;			/* clients wait for another turn */
-	int ready;			/* clients and others with news, of this turn */
+	int ready;			/* events of this turn */
 	int spare;			/* given up to turn a client away */
 	bool deaf;			/* no descriptor: none is let in */
 	int statm;			/* of what the process has */
