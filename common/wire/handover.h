@@ -88,7 +88,7 @@ handover_put_fetch(uint8_t *p, const struct handover_fetch *f)
 	return bytes_put(p, f->count, 2);
 }
 
-/* False too if the data are not as long as the chunk is. */
+/* False too if the data are not as long as the chunk is, or are not ready. */
 static inline bool
 handover_get_chunk(const struct control *c, struct handover_chunk *k)
 {
@@ -104,10 +104,12 @@ handover_get_chunk(const struct control *c, struct handover_chunk *k)
 	k->index = bytes_u32(&w);
 	k->data = w.p;
 	k->data_bytes = w.left;
-	return bytes_ok(&w) && (!k->ready ||
-	    (k->snapshot != 0 && k->bytes <= HANDOVER_BYTES_MAX &&
+	if (!k->ready)
+		return bytes_ok(&w) && k->data_bytes == 0;
+	return bytes_ok(&w) && k->snapshot != 0 &&
+	    k->bytes <= HANDOVER_BYTES_MAX &&
 	    k->index < handover_chunks(k->bytes) &&
-	    k->data_bytes == handover_chunk_bytes(k->bytes, k->index)));
+	    k->data_bytes == handover_chunk_bytes(k->bytes, k->index);
 }
 
 /* The body of a Chunk at p, with its data; the place behind. */

@@ -272,6 +272,33 @@ test_waits(void)
 	rigged_close(&rig_plane);
 }
 
+/*
+ * A Chunk goes on to who asked for it, in a buffer of a message: one that is
+ * not ready has no data, however long it says or is.
+ */
+static void
+test_chunk(void)
+{
+	uint8_t msg[CONTROL_MAX_BYTES], data[HANDOVER_CHUNK_BYTES] = { 0 };
+	struct handover_chunk k = { .asker = 1, .data = data }, got;
+	struct control c;
+
+	for (int ready = 0; ready < 2; ready++) {
+		for (uint32_t n = 0; n <= sizeof(data); n += sizeof(data)) {
+			size_t len;
+
+			k.ready = ready;
+			k.snapshot = k.bytes = k.data_bytes = n;
+			len = (size_t)(handover_put_chunk(control_put(msg,
+			    CONTROL_CHUNK, 1, 1), &k) - msg);
+			ok(control_parse(msg, len, &c) &&
+			    handover_get_chunk(&c, &got) == (ready == (n > 0)),
+			    "a Chunk that is %sready, of %u bytes",
+			    ready ? "" : "not ", n);
+		}
+	}
+}
+
 int
 main(void)
 {
@@ -279,5 +306,6 @@ main(void)
 	test_heir();
 	test_relay();
 	test_waits();
+	test_chunk();
 	return tap_end();
 }
