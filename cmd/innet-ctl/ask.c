@@ -127,7 +127,8 @@ take(const struct ask *a, struct question *q, const struct udpio_packet *p,
 	if (!seg_is(p->tos & 0xfc))
 		return take_control(a, q, p, w);
 	w->kind = ASK_SEGMENT;
-	return seg_parse_as(p->tos, p->data, p->len, &w->seg) && is_wanted(q, &w->seg);
+	return seg_parse_as(p->tos, p->data, p->len, &w->seg) &&
+	    is_wanted(q, &w->seg);
 }
 
 /* Look at all that has come: is the answer there? */

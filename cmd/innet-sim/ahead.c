@@ -37,7 +37,8 @@ fetch_cluster(const struct sim *s, const struct sim_node *n, uint16_t cluster)
 	if (n->kind == &sim_switch)
 		port_fetch(n->up->egress, cluster - n->first);
 	else
-		fetch_bytes(sim_cluster(s, cluster), sizeof(struct sim_cluster));
+		fetch_bytes(sim_cluster(s, cluster),
+		    sizeof(struct sim_cluster));
 }
 
 /* What the event is about, when the first has been fetched. */

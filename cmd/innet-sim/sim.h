@@ -15,7 +15,8 @@
  * with sim_wake(); fail() when the node goes down or comes back; free() at the
  * end.  A node sends with sim_send() (a pipe with a plain queue, which may
  * have a limit) or, where it has an Olaf or drop-tail port, offers to the
- * pipe's egress by way of the data plane (driver.h).  It may keep what it likes in node->own.
+ * pipe's egress by way of the data plane (driver.h).  It may keep what it likes
+ * in node->own.
  * It reads no clock, draws only from sim->chance (or streams of its own,
  * seeded from sim->seed), and decides nothing that a header of common/
  * decides: it calls that header.  build.c makes nodes from the scenario, one

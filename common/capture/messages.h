@@ -128,8 +128,9 @@ messages_datagram(struct messages *m, int link, const struct pcapio_packet *p,
 	const bool lengths = format_has(m->format, FORMAT_LENGTH);
 	const bool several = lengths &&
 	    split_unsized(is, p->data, f, p->len) == SPLIT_CANNOT;
-	const unsigned verdict = several || (is == FRAME_CUT && f->payload_at > 0) ?
-	    UPDATE_OK : soundness_datagram(is, p->data, f);
+	const unsigned verdict = several ||
+	    (is == FRAME_CUT && f->payload_at > 0) ? UPDATE_OK :
+	    soundness_datagram(is, p->data, f);
 
 	if (!lengths && messages_unsized(m, p, is, f) != UPDATE_OK)
 		return SOUNDNESS_SUPER_DATAGRAM;

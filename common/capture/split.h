@@ -410,8 +410,8 @@ split_frame(const struct split_as *as, enum frame_is is, const uint8_t *p,
 
 /*
  * Is the frame at p, len bytes long, of which frame_parse() said `is` and *f,
- * several datagrams of those that do not say how long they are?  CANNOT: surely;
- * UNSEEN: perhaps, as its checksum was left to the network card.
+ * several datagrams of those that do not say how long they are?  CANNOT:
+ * surely; UNSEEN: perhaps, as its checksum was left to the network card.
  */
 static inline enum split_is
 split_unsized(enum frame_is is, const uint8_t *p, const struct frame *f,

@@ -34,7 +34,7 @@ struct dlp_switch {
 	uint64_t stalled_ns;		/* a step that waits was told of */
 	union addr configurer;		/* who configured it last */
 	struct dlp_repeats { uint32_t step, n; } repeats[DLP_NODES_MAX];
-	uint64_t dropped;		/* what is no request, or of strangers */
+	uint64_t dropped;	/* what is no request, or of strangers */
 };
 
 enum {
@@ -176,7 +176,8 @@ dlp_participant(const struct dlp_aggregator *j, const union addr *at, bool port)
  * learns only who takes part, or configured it, may end it or change it.
  */
 static inline bool
-dlp_is_request(struct dlp_switch *d, const struct dlp *q, const struct packet *p)
+dlp_is_request(struct dlp_switch *d, const struct dlp *q,
+    const struct packet *p)
 {
 	static const int32_t none[DLP_PARAMS];
 	const struct dlp_aggregator *j = &d->job;

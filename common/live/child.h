@@ -4,9 +4,9 @@
  * Its standard input and output are pipes with the gradient stream, as
  * tcpclient gives a program its connection.  Nothing here blocks: what is to
  * be written waits in a buffer, what was read is handed out message by
- * message.  It leads a process group of its own, which ends with it: whatever it
- * has started, and left in its group.  For tools: says what is wrong, and may
- * exit.
+ * message.  It leads a process group of its own, which ends with it: whatever
+ * it has started, and left in its group.  For tools: says what is wrong, and
+ * may exit.
  */
 #ifndef INNET_LIVE_CHILD_H
 #define INNET_LIVE_CHILD_H

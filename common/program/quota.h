@@ -120,7 +120,7 @@ quota_part_give(struct quota_part *p, uint64_t key, enum quota_what what,
 		recent_forget(&p->rows, at);
 }
 
-/* Address a takes n more; false, and nothing is charged, if that is too much. */
+/* Address a takes n more; false, and nothing is charged, if it may not. */
 static inline bool
 quota_take(struct quota *q, const union addr *a, enum quota_what what,
     uint64_t n)

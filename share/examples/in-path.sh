@@ -18,7 +18,7 @@ PATH=$top/share/testbed:$PATH
 if [ -z "${INNET_TESTBED-}" ]; then exec testbed.sh rack -n 2 --rate 1gbit -- "$0" "$@"; fi
 dir=$(mktemp -d) && trap 'kill $(jobs -p) 2>/dev/null || :; wait; rm -rf "$dir"' EXIT && cd "$dir"
 on() { exec testbed.sh exec "$@"; }	# in the background: the process itself
-switch() { (on switch innet-switch -q --bridge br0 --port-rate server=2Mbit 2>>switch.err) & pid=$!; sleep 0.5; }
+switch() { (on switch innet-switch -q --insecure --bridge br0 --port-rate server=2Mbit 2>>switch.err) & pid=$!; sleep 0.5; }
 came() { testbed.sh exec server innet-ctl 10.77.0.2 stats --json | jq -r '"\(.counters.updates) \(.counters.constituents)"'; }
 reward() { cat w?.csv | awk -F, '$3 + 0 { r[n++ % 50] = $3 } END { for (i in r) s += r[i]; printf "%.1f", s / (n < 50 ? n : 50) }'; }
 
@@ -39,6 +39,6 @@ for is in 'in the path' 'killed' 'started'; do
 	read -r p u q v <<<"$(came) $was"
 	printf '%-12s %8d %8d %8s\n' "$is" $((p - q)) $((u - v)) "$(reward)"
 done
-wait "${beside[@]}"
+[ "${#beside[@]}" -eq 0 ] || wait "${beside[@]}"	# wait alone waits for all
 ! [ -s ping ] || grep loss ping
 ! [ -s iperf ] || grep receiver iperf

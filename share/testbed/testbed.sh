@@ -320,7 +320,7 @@ start_switch() {
 		*) given+=("$1"); shift ;;
 		esac
 	done
-	exec ip netns exec "$on" innet-switch --bridge br0 "${given[@]}"
+	exec ip netns exec "$on" innet-switch --insecure --bridge br0 "${given[@]}"
 }
 
 address() {

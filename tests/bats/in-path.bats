@@ -20,7 +20,7 @@ rack() {
 	export INNET_TESTBED
 	INNET_TESTBED=$(testbed.sh up rack -n 2 --rate 1gbit "$@" --owner $$)
 	local rc=0
-	on switch innet-switch -q --bridge br0 --duration 1ms 2>why || rc=$?
+	on switch innet-switch -q --insecure --bridge br0 --duration 1ms 2>why || rc=$?
 	[ $rc -le 1 ] || { cat why; return 1; }		# it has crashed
 	[ $rc -eq 0 ] || skip "no frames can be taken here: $(tail -n 1 why)"
 }
@@ -31,7 +31,7 @@ innet-frames() { on "$1" python3 "$srcdir/tests/bats/frames.py" "${@:2}"; }
 # in_path OPTION...: a switch at br0, its pid in $switch; favoured, for one that is
 # kept waiting for 100 ms lets frames pass
 in_path() {
-	testbed.sh exec switch $favoured innet-switch --bridge br0 "$@" >switch.out 2>switch.err 3>&- &
+	testbed.sh exec switch $favoured innet-switch --insecure --bridge br0 "$@" >switch.out 2>switch.err 3>&- &
 	switch=$!
 	pids="$pids $switch"
 	said 'in the path of br0: '
@@ -75,7 +75,7 @@ join_workers() {
 @test "in the path: without privilege, one line that names what is missing" {
 	rack
 	run -1 --separate-stderr on switch setpriv --reuid=65534 --clear-groups --bounding-set=-all \
-		innet-switch --bridge br0
+		innet-switch --insecure --bridge br0
 	[ "${#stderr_lines[@]}" -eq 1 ]
 	[[ $stderr == *'privileges that are missing: CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF' ]]
 }
@@ -87,7 +87,7 @@ join_workers() {
 	end_switch
 	rm switch.err
 	for backend in tap auto; do
-		testbed.sh exec switch $favoured setpriv --bounding-set=-net_raw --inh-caps=-net_raw innet-switch --bridge br0 -v \
+		testbed.sh exec switch $favoured setpriv --bounding-set=-net_raw --inh-caps=-net_raw innet-switch --insecure --bridge br0 -v \
 			--backend $backend --port-rate server=10Mbit --report switch.json >switch.out 2>switch.err 3>&- &
 		switch=$!
 		pids="$pids $switch"
@@ -122,9 +122,9 @@ join_workers() {
 	run -1 --separate-stderr innet-switch --bridge none
 	[ "$stderr" = "innet-switch: --bridge: no interface 'none'" ]
 	rack
-	run -1 --separate-stderr on switch innet-switch --bridge w0
+	run -1 --separate-stderr on switch innet-switch --insecure --bridge w0
 	[[ $stderr == *"'w0' is not a bridge" ]]
-	run -1 --separate-stderr on switch innet-switch --bridge br0,w9
+	run -1 --separate-stderr on switch innet-switch --insecure --bridge br0,w9
 	[[ $stderr == *"'w9' is no port of br0"* ]]
 }
 
@@ -354,7 +354,7 @@ within() {
 	for s in core switch1 switch2; do
 		parent='--parent 10.77.0.1'
 		[ $s != core ] || parent=''
-		testbed.sh exec $s innet-switch -p iswitch -H 2 --bridge br0 $parent --report $s.json >$s.out 2>switch.err 3>&- &
+		testbed.sh exec $s innet-switch -p iswitch -H 2 --insecure --bridge br0 $parent --report $s.json >$s.out 2>switch.err 3>&- &
 		pids="$pids $!"
 		said 'in the path'
 	done
@@ -394,7 +394,7 @@ six() {
 	jq -e '.totals.aggregated.packets > 100 and .models > 50' switch.json
 	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
 		'$s[0].totals.delivered.constituents == $p[0].constituents'
-	in_path -p iswitch -H 2 --insecure --listen '[fd77::1]'
+	in_path -p iswitch -H 2 --listen '[fd77::1]'
 	for w in 0 1; do
 		testbed.sh exec w$w innet-worker -p iswitch --worker $w --check 2 --synthetic 40kB --interval 0 -c 100 \
 			--switch '[fd77::1]' 2>w$w.err 3>&- &

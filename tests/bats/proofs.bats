@@ -45,13 +45,13 @@ bad() { jq '[.. | .bad_proof? // empty] | add // 0' "$@" | paste -sd+ | bc; }
 	worker 0 "$few" --key key --auth control --check 1
 }
 
-@test "tokens without a key, and misuse of --auth" {
-	serve at innet-switch -q -p iswitch -H 2 --auth all --report sw.json
-	with='--auth all' workers 2 "$at"
-	finish at
-	[ "$(bad sw.json w?.json)" -eq 0 ]
-	run -2 innet-worker -p iswitch --worker 0 --switch :1 --synthetic 4B --auth control
-	[[ $output == *"--auth control goes with --key"* ]]
+@test "--auth goes with a key" {
+	for what in all control; do
+		run -2 innet-worker -p iswitch --worker 0 --switch :1 --synthetic 4B --auth $what
+		[[ $output == *"--auth $what goes with --key"* ]]
+		run -2 innet-switch -p iswitch --listen 127.0.0.1:0 --auth $what
+		[[ $output == *"--auth $what goes with --key"* ]]
+	done
 	run -2 innet-worker -p iswitch --worker 0 --switch :1 --synthetic 4B --key key --auth none
 	[[ $output == *"--auth none does not go with --key"* ]]
 	run -2 innet-switch --auth all --listen 127.0.0.1:0

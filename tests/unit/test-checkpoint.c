@@ -40,10 +40,12 @@ filled(bool frames, enum replay_table_pick pick)
 		for (unsigned k = 0; frames && k < 2 * STACK; k++)
 			p[k * FRAME] = (uint8_t)(i + k % STACK + k / STACK);
 		p[len - (len > 0)] = (uint8_t)i;
-		x = frames ? frames_split(&t->frames, t->frames.last, p, len) :
+		x = frames ? frames_split(&t->frames,
+		    frames_last(&t->frames, 1), p, len) :
 		    frames_plain(&t->frames, len == 0 ? NULL :
 		    blob_copy(&account, p, len));
-		t->frames.last = x;
+		if (frames)
+			frames_added(&t->frames, 1, x);
 		item = x;
 		priority = i % 5 == 0 ? -1 : (float)i / 7;
 		replay_table_add_batch(&t->buf, &priority, &item, 1, &id[i]);

@@ -164,13 +164,16 @@ test_refer(void)
 	ok(frames_list(&f, one, &n, &fresh) == 0 && fresh && n == 1 &&
 	    frames_list(&f, one, &n, &fresh) == 0 && !fresh && n == 1,
 	    "a listing has it once");
-	f.last = x;
+	frames_added(&f, 7, x);
+	ok(frames_last(&f, 7) == x && frames_last(&f, 8) == NULL,
+	    "the last of a stream is found by it");
 	frames_drop(&f, x);
-	ok(f.last == NULL, "the last is forgotten when it goes");
+	ok(frames_last(&f, 7) == NULL, "the last is forgotten when it goes");
 	ok(b->refs == 1 && f.count == 0, "and its frames with it");
 	one = frames_new(&f, b);
 	frames_unused(&f, one);
 	blob_drop(&account, b);
+	frames_forget(&f);
 	ok(account.used == 0, "a frame nobody used leaves nothing");
 }
 

@@ -52,7 +52,8 @@ rules(void)
 	uint16_t p[64];
 	struct routes r;
 
-	if (!ok(routes_init(&r, 0, &keymap_constant), "there is room for routes"))
+	if (!ok(routes_init(&r, 0, &keymap_constant),
+	    "there is room for routes"))
 		return;
 	ok(is_at(&r, 0, 0, 0, 0) && each(&r, 65535, 0, p) == 0,
 	    "before anything was heard there is no route");
@@ -89,7 +90,8 @@ room(void)
 	struct routes r;
 	bool same = true;
 
-	if (!ok(routes_init(&r, 1, &keymap_constant), "there is room for routes"))
+	if (!ok(routes_init(&r, 1, &keymap_constant),
+	    "there is room for routes"))
 		return;
 	ok(r.route.most == ROUTES_LEAST && routes_within(0) == ROUTES_MAX &&
 	    routes_within(100 * ROUTES_BYTES) == 100,

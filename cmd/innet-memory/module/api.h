@@ -116,8 +116,8 @@ enum { RM_KEY_RO = 1, RM_KEY_RW = 2, RM_KEY_ACCESS = 16, RM_KEY_UPDATE = 32,
 	X(int, GetContextFlags, (struct rm_ctx *)) \
 	X(int, Replicate, (struct rm_ctx *, const char *, const char *, ...)) \
 	X(int, ReplicateVerbatim, (struct rm_ctx *)) \
-	X(rm_blocked *, BlockClientOnKeys, (struct rm_ctx *, rm_command *retry, \
-	    rm_command *late, void (*)(struct rm_ctx *, void *), \
+	X(rm_blocked *, BlockClientOnKeys, (struct rm_ctx *, rm_command *, \
+	    rm_command *, void (*)(struct rm_ctx *, void *), \
 	    long long ms, rm_string **, int, void *)) \
 	X(void *, GetBlockedClientPrivateData, (struct rm_ctx *)) \
 	X(int, UnblockClient, (rm_blocked *, void *)) \
