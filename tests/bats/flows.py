@@ -5,6 +5,7 @@ send:  a stream and datagrams that are no innet's to HOST, some of them with
 sink:  what came of each: how many, and how many were damaged or out of order
 """
 import hashlib
+import os
 import select
 import socket
 import struct
@@ -21,6 +22,8 @@ def body(port, k, size):
 
 
 def send(host, mtu):
+    # who moves to another processor may overtake itself in the kernel
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     size, run = mtu - 28, 6
     stream = socket.create_connection((host, 7000))
     stream.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0x2c)
