@@ -29,7 +29,7 @@ for cc in gcc clang; do
 	done <<-LIST
 		24 cmd/innet-sim/ahead.c
 		2 cmd/innet-gen/workers.c
-		18 cmd/innet-memory/store/table.c
+		16 cmd/innet-memory/store/table.c
 	LIST
 done
 if command -v gcc >/dev/null; then
