@@ -221,8 +221,6 @@ CASES = {
     "after an error": b"*1\r\n$x\r\n" + req("PING") * 3,
     "before an error": req("SET", "a", 1) + req("GET", "a") + b"*x\r\n",
     "wrong end of a bulk": b"*1\r\n$4\r\nPINGxx*1\r\n$4\r\nPING\r\n",
-    "post": b"POST / HTTP/1.1\r\nHost: x\r\n\r\n",
-    "host": b"Host: x\r\nSET a 1\r\n",
     "zero byte": req("SET", b"a\0b", b"\0") + req("GET", b"a\0b"),
 }
 
