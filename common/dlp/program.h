@@ -33,14 +33,18 @@ struct dlp_switch {
 	uint64_t partial;		/* as told */
 	uint64_t stalled_ns;		/* a step that waits was told of */
 	union addr configurer;		/* who configured it last */
-	struct dlp_repeats { uint32_t step, n; } repeats[DLP_NODES_MAX];
+	struct dlp_repeats {
+		uint32_t step, n;
+		uint64_t at_ns;		/* of the last one past DLP_REPEATS */
+	} repeats[DLP_NODES_MAX];
 	uint64_t dropped;	/* what is no request, or of strangers */
 };
 
 enum {
 	DLP_STALLED_NS = 2000000000,	/* a step of so long is trouble */
 	DLP_TELL_NS = 1000000000,	/* from one line to the next */
-	DLP_REPEATS = 16		/* of an answer, each participant */
+	DLP_REPEATS = 16,		/* of an answer, each participant */
+	DLP_REPEAT_NS = 50000000	/* from one to the next, past these */
 };
 
 enum dlp_option {
@@ -202,9 +206,13 @@ dlp_is_request(struct dlp_switch *d, const struct dlp *q,
 	}
 }
 
-/* Has this participant had the answer of that step often enough? */
+/*
+ * Has this participant had the answer of that step often enough?  Past a number
+ * it has one in a while: what is lost must be told again for as long as it asks.
+ */
 static inline bool
-dlp_is_tired(struct dlp_switch *d, const struct dlp *q, const union addr *from)
+dlp_is_tired(struct dlp_switch *d, const struct dlp *q, const union addr *from,
+    uint64_t now_ns)
 {
 	const unsigned i = q->state == DLP_LEARNING ? dlp_participant(&d->job,
 	    from, true) : DLP_NODES_MAX;
@@ -214,7 +222,14 @@ dlp_is_tired(struct dlp_switch *d, const struct dlp *q, const union addr *from)
 		return false;
 	if (r->step != q->step)
 		*r = (struct dlp_repeats){ .step = q->step };
-	return ++r->n > DLP_REPEATS;
+	if (r->n < DLP_REPEATS) {
+		r->n++;
+		return false;
+	}
+	if (now_ns - r->at_ns < DLP_REPEAT_NS)
+		return true;
+	r->at_ns = now_ns;
+	return false;
 }
 
 static inline void
@@ -236,7 +251,7 @@ dlp_take(void *state, struct packet *p, uint64_t now_ns)
 	if (sound && q.state != DLP_LEARNING && q.state != DLP_POLL)
 		memset(d->repeats, 0, sizeof(d->repeats));
 	dlp_aggregator_take(&d->job, p->payload, p->bytes, &peer, &o, now_ns);
-	if (sound && o.n == 1 && dlp_is_tired(d, &q, p->from))
+	if (sound && o.n == 1 && dlp_is_tired(d, &q, p->from, now_ns))
 		d->dropped++;
 	else
 		dlp_post(d, &o);

@@ -155,7 +155,7 @@ close_counters() {
 		synths=''
 		switch=$ps
 		innet-worker --json --switch "$ps" --worker 7 --synthetic 64B --interval 1h \
-			--duration 1s >idle.json 3>&- &
+			--duration 3s >idle.json 3>&- &
 		pids="$pids $!" synths=$!
 		synth 1 8 --synthetic 64B --interval 10ms -c 50
 		wait $synths
@@ -336,7 +336,7 @@ close_counters() {
 
 @test "weights survive a restart of the server, and damage is noticed" {
 	serve ps innet-ps -q --learning-rate 1 --save w.ps
-	innet-worker -q --switch "$ps" --synthetic 64B --interval 2ms -c 50
+	innet-worker -q --switch "$ps" --synthetic 64B --interval 2ms -c 500
 	finish ps
 	sum=$(tail -c +9 w.ps | cksum)
 	serve ps innet-ps -q --load w.ps --save w2.ps
