@@ -213,7 +213,7 @@ says() {
 	loop --set 'workers[0].wait=6999999ns' | jq -e '.generated == 118 and .timed_out == 118'
 	loop --set 'servers[0].reply=none' | jq -e '.generated == 8 and .timed_out == 7'
 	# the waits that were no more needed do not make the run longer: it ends at 41 ms
-	loop --set duration=none --set 'workers[0].count=3' | jq -e '.mean_age_ns == 10134146'
+	loop --set duration=none --set ages_to=run --set 'workers[0].count=3' | jq -e '.mean_age_ns == 10134146'
 	loop --set 'workers[0].stop=40ms' | jq -e '.generated == 3'
 	loop --set 'workers[0].wait=0' | jq -e '.generated == 200 and (has("timed_out") | not)'
 }

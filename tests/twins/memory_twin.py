@@ -133,7 +133,6 @@ BAD = {
     "a quote that goes on": b"echo \"a\"b\r\n",
     "a single quote that goes on": b"echo 'a'b\r\n",
     "a quote in a word": b"echo a\"b c\"\r\n", "an escape at the end": b"echo \"\\\r\n",
-    "HTTP": b"POST / HTTP/1.1\r\nHost: here\r\n\r\nset a b\r\n", "HTTP's host": b"Host: here\r\nping\r\n",
     "an inline of 65537 bytes": b"echo " + b"a" * 65532,
     "a count of 65537 bytes": b"*" + b"1" * 65536,
     "a length of 65537 bytes": b"*1\r\n$" + b"1" * 65536,
