@@ -235,7 +235,7 @@ print(hmac.new(open("key", "rb").read(), bytes.fromhex(sys.argv[1]), "sha256").h
 	join=0101000100000005010000000000000100000002000200000001
 	{ join -1000 1; join -1000 2 mac=000102030405060708090a0b0c0d0e0f
 	  echo "$(ns -999) $(addr 1) $S join 1 5 worker=1 elements=2 floats=2 next=1 mac=$(mac ${join}00000000)"
-	  segs 1 1 0 1; } | through --key key
+	  segs 1 1 0 1; } | through --key key --auth control
 	[ "$(statuses 2 join)" = "" ]
 	[ "$(out 1 | sed -E 's/ mac=[0-9a-f]{32}//' | cut -d' ' -f1-5 | paste -sd,)" = \
 		"ack 1 1 join bad-mac,ack 1 5 join done,seg 1 1 0 1" ]

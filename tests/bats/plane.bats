@@ -38,7 +38,7 @@ own_counters() {
 		never_early 40
 		serve ps innet-ps -q
 		live olaf --queue fifo --slots 1000 --rate 2Mbit $more --upstream "$ps"
-		lead='' crew olaf --synthetic 1kB --interval 3ms -c 100
+		lead='' crew olaf --synthetic 1kB --interval 3ms -c 200
 		finish switch
 		finish ps
 		again olaf --queue fifo --slots 1000 --rate 2Mbit $more --upstream "$ps" --listen "$switch"
@@ -97,7 +97,7 @@ went_on() {
 		[ "$(jq -s 'map(.results) | add' w?.json)" -eq 100 ]
 		serve ps $set innet-ps -q
 		live_set olaf --rate 2Mbit --upstream "$ps"
-		lead='' crew olaf --synthetic 1kB --interval 3ms -c 100
+		lead='' crew olaf --synthetic 1kB --interval 3ms -c 200
 		went_on
 		finish ps
 		grep -qx 'the clock is set' ps.err
