@@ -49,7 +49,8 @@ simulated() {
 			printf "%d,%d,%.0f,%s\n", $3, $4, substr($1, 6) - substr(first, 6), $9 }'
 	} >arrivals.csv
 	cat >s.json <<-EOF
-	{ "duration": "none", "switches": [ { "name": "sw", "queue": "$1", "slots": 6 } ],
+	{ "duration": "none", "ages_to": "run",
+	  "switches": [ { "name": "sw", "queue": "$1", "slots": 6 } ],
 	  "servers": [ { "name": "ps", "reply": "none" } ],
 	  "links": [ { "from": "sw", "to": "ps", "rate": "430kbit" } ],
 	  "workers": [ { "at": "sw", "clusters": 3, "workers": 3, "schedule": "arrivals.csv" } ] }
