@@ -208,7 +208,7 @@ dlp_is_request(struct dlp_switch *d, const struct dlp *q,
 
 /*
  * Has this participant had the answer of that step often enough?  Past a number
- * it has one in a while: what is lost must be told again for as long as it asks.
+ * it has one in a while: what is lost must be told again while it asks.
  */
 static inline bool
 dlp_is_tired(struct dlp_switch *d, const struct dlp *q, const union addr *from,
