@@ -94,21 +94,21 @@ key_derive(const struct key *k, const char *label, const void *p, size_t len,
 }
 
 /*
- * For tools: the key is all bytes of the file, a last newline among them,
- * `least` to KEY_MOST_BYTES.  Exits 1 if it cannot be.
+ * For tools: all bytes of a key file, a last newline among them, `least` to
+ * KEY_MOST_BYTES, into buf; how many.  Exits 1 if it cannot be.
  */
-static inline void
-key_load_or_exit(struct key *k, const char *path, size_t least)
+static inline size_t
+key_read_or_exit(const char *path, size_t least,
+    uint8_t buf[KEY_MOST_BYTES + 1])
 {
-	uint8_t buf[KEY_MOST_BYTES + 1];
 	size_t have = 0;
 	ssize_t n = 1;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd == -1)
 		err(1, "%s", path);
-	while (n != 0 && have < sizeof(buf)) {
-		n = read(fd, buf + have, sizeof(buf) - have);
+	while (n != 0 && have < KEY_MOST_BYTES + 1) {
+		n = read(fd, buf + have, KEY_MOST_BYTES + 1 - have);
 		if (n == -1 && errno != EINTR)
 			err(1, "%s", path);
 		have += n > 0 ? (size_t)n : 0;
@@ -122,7 +122,16 @@ key_load_or_exit(struct key *k, const char *path, size_t least)
 	if (have > KEY_MOST_BYTES)
 		errx(1, "%s: more than %d bytes: no key", path,
 		    KEY_MOST_BYTES);
-	key_set(k, buf, have);
+	return have;
+}
+
+/* The key that such a file has. */
+static inline void
+key_load_or_exit(struct key *k, const char *path, size_t least)
+{
+	uint8_t buf[KEY_MOST_BYTES + 1];
+
+	key_set(k, buf, key_read_or_exit(path, least, buf));
 	explicit_bzero(buf, sizeof(buf));
 }
 

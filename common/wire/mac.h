@@ -11,21 +11,16 @@
 #define INNET_WIRE_MAC_H
 
 #include <assert.h>
-#include <err.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
 
 #include "common/wire/control.h"
-
-enum { MAC_KEY_MAX_BYTES = 4096 };
+#include "common/wire/key.h"
 
 struct mac_key {
 	bool set;			/* false in a zeroed one */
@@ -86,33 +81,13 @@ mac_good(const struct mac_key *k, const uint8_t *msg, size_t len,
 	return memeql_sec(mac, msg + len, CONTROL_MAC_BYTES) != 0;
 }
 
-/*
- * For tools: the key is all bytes of the file, a last newline among them, 1 to
- * MAC_KEY_MAX_BYTES.  Exits 1 if it cannot be.
- */
+/* For tools: the key is that file's, 1 byte at least.  Exits 1. */
 static inline void
 mac_load_or_exit(struct mac_key *k, const char *path)
 {
-	uint8_t buf[MAC_KEY_MAX_BYTES + 1];
-	size_t have = 0;
-	ssize_t n = 1;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint8_t buf[KEY_MOST_BYTES + 1];
 
-	if (fd == -1)
-		err(1, "%s", path);
-	while (n != 0 && have < sizeof(buf)) {
-		n = read(fd, buf + have, sizeof(buf) - have);
-		if (n == -1 && errno != EINTR)
-			err(1, "%s", path);
-		have += n > 0 ? (size_t)n : 0;
-	}
-	close(fd);
-	if (have == 0)
-		errx(1, "%s: empty: no key", path);
-	if (have > MAC_KEY_MAX_BYTES)
-		errx(1, "%s: more than %d bytes: no key", path,
-		    MAC_KEY_MAX_BYTES);
-	mac_key_set(k, buf, have);
+	mac_key_set(k, buf, key_read_or_exit(path, 1, buf));
 	explicit_bzero(buf, sizeof(buf));
 }
 
