@@ -169,7 +169,7 @@ members_reuse(struct members *s, uint8_t type, uint32_t worker)
 		s->rank[i] -= s->rank[i] > s->rank[oldest];
 	m = &s->m[oldest];
 	*m = (struct member){ .type = type, .worker = worker,
-	    .pushed = m->pushed, .reused = true };
+	    .push = MEMBERS_NO_PUSH, .pushed = m->pushed, .reused = true };
 	members_rank(s, oldest);
 	return oldest;
 }

@@ -29,9 +29,21 @@ main(void)
 	members_leave(&s, b);
 	ok(s.present == 1 && members_at(&s, 5) == 1,
 	    "who has left does not count");
-	for (uint32_t w = 100; id != MEMBERS_NONE; w++)
+	members_enter(&s, b, 7);
+	for (uint32_t w = 100; w < 100 + MEMBERS_MAX; w++) {
 		id = members_place(&s, CONTROL_WORKER, w);
-	ok(s.count == MEMBERS_MAX, "there is an end to ids");
+		if (id != MEMBERS_NONE)
+			members_enter(&s, id, 7);
+	}
+	ok(s.count == MEMBERS_MAX && id == MEMBERS_NONE,
+	    "there is an end to ids");
+	members_leave(&s, 30);
+	s.m[30].gone_ns = 2;
+	members_leave(&s, 20);
+	s.m[20].gone_ns = 1;
+	ok(members_place(&s, CONTROL_WORKER, 9999) == 20 && s.m[20].reused &&
+	    s.m[20].push == MEMBERS_NO_PUSH,
+	    "the id of who has been gone for longest is another's, as if new");
 	members_free(&s);
 	return tap_end();
 }
