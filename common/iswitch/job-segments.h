@@ -88,17 +88,20 @@ job_add(struct job *j, uint32_t at, uint32_t id, const struct seg *g)
 }
 
 /*
- * May a slot begin at t?  Only when the segment before it is done: that of the
- * iteration before or, where slots are fewer, the one a span before.
+ * May a slot begin at t?  Only from the job's first iteration on, and when the
+ * segment before it is done: that of the iteration before or, where slots are
+ * fewer, the one a span before.
  */
 static inline bool
 job_may_begin(const struct job *j, int64_t t, uint32_t i)
 {
+	const bool old = t < j->start;
 	const uint32_t k = sums_before(&j->a, &t, i);
 	const uint32_t at = sums_at(&j->a, t, k);
 
-	return t < j->fresh || (j->a.slot[at].state == SUMS_COMPLETE &&
-	    sums_compare(&j->a, at, t, k) == 0);
+	return !old && (t < j->fresh ||
+	    (j->a.slot[at].state == SUMS_COMPLETE &&
+	    sums_compare(&j->a, at, t, k) == 0));
 }
 
 /* A segment of member id of a synchronous job. */

@@ -19,6 +19,7 @@
 
 #include <ifaddrs.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -268,6 +269,24 @@ inpath_tell(const struct inpath *ip, bool verbose)
 	}
 }
 
+/*
+ * Stay on this processor: of who moves to another, a later frame may overtake
+ * an earlier one in the kernel, which has a queue for each.
+ */
+static inline void
+inpath_stay(void)
+{
+	const int cpu = sched_getcpu();
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return;
+	CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one) == -1)
+		warn("frames may overtake one another: processor %d", cpu);
+}
+
 /* The plane was made: stand at the ports, and take frames from now on. */
 static inline void
 inpath_begin(struct inpath *ip, struct plane *pl, bool verbose)
@@ -276,6 +295,7 @@ inpath_begin(struct inpath *ip, struct plane *pl, bool verbose)
 	uint32_t k;
 
 	ip->pl = pl;
+	inpath_stay();
 	k = ports_make(&pl->ports, &none);
 	if (k == PORTS_NONE)
 		err(1, "%s", ip->cf->where);

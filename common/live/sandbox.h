@@ -115,6 +115,26 @@ sandbox_allow(int rules, const char *path, uint64_t known)
 	return ok;
 }
 
+/* What looks for leaks as a process ends reads of its threads in /proc. */
+static inline bool
+sandbox_leaks(int rules)
+{
+#ifdef __SANITIZE_ADDRESS__
+	struct landlock_path_beneath_attr at = { .allowed_access =
+	    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
+	    .parent_fd = open("/proc", O_PATH | O_CLOEXEC) };
+	const bool ok = at.parent_fd != -1 && syscall(
+	    SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &at,
+	    0) == 0;
+
+	close(at.parent_fd);
+	return ok;
+#else
+	(void)rules;
+	return true;
+#endif
+}
+
 /* Hold this process to its files; without Landlock nothing is done. */
 static inline void
 sandbox_hold(const struct sandbox *s)
@@ -137,6 +157,8 @@ sandbox_hold(const struct sandbox *s)
 		    all.handled_access_fs))
 			err(1, "%s", s->path[i]);
 	}
+	if (!sandbox_leaks(rules))
+		err(1, "/proc");
 	if (syscall(SYS_landlock_restrict_self, rules, 0) == -1)
 		err(1, "landlock");
 	close(rules);

@@ -154,6 +154,7 @@ beside() {
 		stranger --from 10.98.9.1 $to join 300 4 10000000 jobs
 		stranger --from 10.98.10.1 $to join 310 1 10000000
 	E
+	cat out
 	[ "$(head -n 4 out)" = $'64 2:1\n1 \n4 2:1\n1 ' ]
 	[[ $(tail -n 2 out) =~ ^[12]\ 2:[23]$'\n'1\ $ ]]
 }

@@ -22,8 +22,6 @@ def body(port, k, size):
 
 
 def send(host, mtu):
-    # who moves to another processor may overtake itself in the kernel
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     size, run = mtu - 28, 6
     stream = socket.create_connection((host, 7000))
     stream.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0x2c)
@@ -87,4 +85,7 @@ def sink(host, mtu):
                                                   bad[port]))
 
 
+# Who moves to another processor may overtake itself in the kernel, and Linux 6.18
+# hands datagrams out of order to who reads on one while they come on another.
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 {"send": send, "sink": sink}[sys.argv[1]](sys.argv[2], int(sys.argv[3]))

@@ -240,6 +240,7 @@ results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' 
 			on switch ip link set $h mtu $mtu
 		done
 		on switch ip link set br0 mtu $mtu
+		favoured="$favoured taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')"
 		in_path --report switch.json --port-rate server=500Mbit
 		server
 		worker 1 --synthetic 40kB --interval 1ms -c 400
