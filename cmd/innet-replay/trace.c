@@ -30,20 +30,6 @@ open_file(struct trace *t)
 	t->any = false;
 }
 
-static void
-compile_filter(struct trace *t)
-{
-	pcap_t *dead = pcap_open_dead(t->in.link, PCAPIO_FRAME_MAX_BYTES);
-
-	if (dead == NULL)
-		errx(1, "out of memory");
-	if (pcap_compile(dead, &t->filter, t->want.filter, 1,
-	    PCAP_NETMASK_UNKNOWN) == -1)
-		errx(2, "invalid filter '%s': %s", t->want.filter,
-		    pcap_geterr(dead));
-	pcap_close(dead);
-}
-
 void
 trace_open(struct trace *t, const char *path, const struct trace_want *want,
     uint64_t loops)
@@ -56,15 +42,17 @@ trace_open(struct trace *t, const char *path, const struct trace_want *want,
 	    !S_ISREG(st.st_mode))))
 		errx(2, "--loop needs a file, which can be read again");
 	open_file(t);
-	if (want->filter != NULL)
-		compile_filter(t);
+	if (want->filter != NULL && filter_open(&t->filter, t->in.link,
+	    want->filter) == -1)
+		errx(2, "invalid filter '%s': %s", want->filter,
+		    t->filter.why);
 }
 
 void
 trace_close(struct trace *t)
 {
 	pcapio_close_in(&t->in);
-	pcap_freecode(&t->filter);
+	filter_close(&t->filter);
 	keymap_free(&t->switches);
 }
 
@@ -190,15 +178,6 @@ judge(struct trace *t, const struct pcapio_packet *p, struct frame *f,
 	    f->payload_at, update);
 }
 
-static bool
-passes(const struct trace *t, const struct pcapio_packet *p)
-{
-	const struct pcap_pkthdr h = { .caplen = p->caplen, .len = p->len };
-
-	return t->want.filter == NULL || pcap_offline_filter(&t->filter, &h,
-	    p->data) != 0;
-}
-
 /* When a packet with that stamp is due. */
 static uint64_t
 due(struct trace *t, uint64_t stamp_ns)
@@ -243,7 +222,7 @@ begin_pieces(struct trace *t, const struct pcapio_packet *p,
 	t->split.frames++;
 	t->split.datagrams += t->pieces.count;
 	t->several = *f;
-	if (passes(t, p))
+	if (filter_passes(&t->filter, p))
 		return;
 	t->skipped[TRACE_FILTERED] += t->pieces.count;
 	t->pieces.left = 0;
@@ -280,7 +259,7 @@ judge_next(struct trace *t, struct trace_packet *out, unsigned *why)
 	out->payload = p.data + out->f.payload_at;
 	if (*why == SOUNDNESS_SEVERAL)
 		begin_pieces(t, &p, &out->f);
-	else if (*why == UPDATE_OK && !passes(t, &p))
+	else if (*why == UPDATE_OK && !filter_passes(&t->filter, &p))
 		*why = TRACE_FILTERED;
 	if (*why == SOUNDNESS_SUPER_DATAGRAM && t->split.cannot++ == 0)
 		t->split.cannot_at = t->in.packets;

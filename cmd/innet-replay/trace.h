@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "common/base/keymap.h"
+#include "common/capture/filter.h"
 #include "common/capture/pcapio.h"
 #include "common/capture/soundness.h"
 #include "common/wire/addr.h"
@@ -45,7 +46,7 @@ struct trace {
 	const char *path;
 	struct trace_want want;
 	struct pcapio_in in;
-	struct bpf_program filter;
+	struct filter filter;
 	struct keymap switches;	/* hashes of who was sent a Join */
 	uint64_t loops_left;
 	uint64_t first_ns;	/* stamp of the first that was taken */

@@ -1,21 +1,30 @@
 /*
  * filter.h - which packets of a capture, in pcap-filter(7)'s words
  *
- * Owns the program; filter_close().  A zeroed filter lets everything pass.
+ * Libpcap takes each frame of PPP to begin with an address and a control byte,
+ * and its protocol to have two; what lacks them, as ns-3's frames do, is given
+ * them first.
+ *
+ * Owns its memory; filter_close().  A zeroed filter lets everything pass.
  */
 #ifndef INNET_CAPTURE_FILTER_H
 #define INNET_CAPTURE_FILTER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <pcap/pcap.h>
 
 #include "common/capture/pcapio.h"
 
+enum { FILTER_PPP_BYTES = 3 };	/* of all that a frame of PPP may lack */
+
 struct filter {
 	struct bpf_program program;
+	uint8_t *ppp;		/* room for a frame made whole; or NULL */
 	bool on;
 	char why[PCAP_ERRBUF_SIZE];	/* what is wrong with the words */
 };
@@ -37,17 +46,54 @@ filter_open(struct filter *f, int link, const char *text)
 	rc = pcap_compile(dead, &f->program, text, 1, PCAP_NETMASK_UNKNOWN);
 	if (rc == -1)
 		snprintf(f->why, sizeof(f->why), "%s", pcap_geterr(dead));
-	f->on = rc == 0;
 	pcap_close(dead);
-	return rc == 0 ? 0 : -1;
+	if (rc == -1)
+		return -1;
+	f->on = true;
+	if (link == DLT_PPP || link == DLT_PPP_SERIAL) {
+		f->ppp = malloc(FILTER_PPP_BYTES + PCAPIO_FRAME_MAX_BYTES);
+		if (f->ppp != NULL)
+			return 0;
+		pcap_freecode(&f->program);
+		f->on = false;
+		snprintf(f->why, sizeof(f->why), "out of memory");
+		return -1;
+	}
+	return 0;
+}
+
+/* A frame of PPP with all that it may lack; *lacks: how many bytes that is. */
+static inline const uint8_t *
+filter_ppp(const struct filter *f, const struct pcapio_packet *p,
+    uint32_t *lacks)
+{
+	static const uint8_t head[FILTER_PPP_BYTES] = { 0xff, 3, 0 };
+	const uint8_t first = p->caplen > 0 ? p->data[0] : 0xff;
+
+	/* the bytes of HDLC and of Cisco's; a protocol of one byte is odd */
+	*lacks = first == 0xff || first == 0x0f || first == 0x8f ? 0 :
+	    2 + (first & 1);
+	if (*lacks == 0)
+		return p->data;
+	memcpy(f->ppp, head, *lacks);
+	memcpy(f->ppp + *lacks, p->data, p->caplen);
+	return f->ppp;
 }
 
 static inline bool
 filter_passes(const struct filter *f, const struct pcapio_packet *p)
 {
-	const struct pcap_pkthdr h = { .caplen = p->caplen, .len = p->len };
+	struct pcap_pkthdr h = { .caplen = p->caplen, .len = p->len };
+	const uint8_t *data = p->data;
+	uint32_t lacks = 0;
 
-	return !f->on || pcap_offline_filter(&f->program, &h, p->data) != 0;
+	if (!f->on)
+		return true;
+	if (f->ppp != NULL)
+		data = filter_ppp(f, p, &lacks);
+	h.caplen += lacks;
+	h.len += lacks;
+	return pcap_offline_filter(&f->program, &h, data) != 0;
 }
 
 static inline void
@@ -55,6 +101,8 @@ filter_close(struct filter *f)
 {
 	if (f->on)
 		pcap_freecode(&f->program);
+	free(f->ppp);
+	f->ppp = NULL;
 	f->on = false;
 }
 

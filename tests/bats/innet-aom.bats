@@ -155,6 +155,20 @@ aom() {
 	grep -q '^1,2,2,' radiotap.csv
 }
 
+@test "a filter finds UDP in each of them, also where PPP's frames lack what libpcap skips" {
+	# but for 802.11 with a padded header, which libpcap does not know
+	for l in ethernet vlan raw sll sll2 null ppp hdlc pppoe wifi; do
+		ms 11 1 0 1 1 1  31 1 1 1 1 6 | mkolaf -l "$l" >l.pcap
+		filter='udp port 46638'
+		[ $l != vlan ] || filter="vlan and $filter"
+		innet-replay -q -r l.pcap -w out.pcap --filter "$filter" --json >out.json
+		[ "$(jq .packets out.json)" -eq 2 ]
+		innet-replay -q -r l.pcap -w out.pcap --filter "not ($filter)" --json >out.json
+		[ "$(jq .packets out.json)" -eq 0 ]
+		[ "$(aom -r l.pcap --filter "$filter" --json | tail -1 | jq .received)" -eq 2 ]
+	done
+}
+
 @test "a link type that is not understood is refused by its name, by every tool" {
 	ms 11 1 0 1 1 1 | mkolaf -l 195 >l.pcap
 	editcap -F pcapng l.pcap l.pcapng
