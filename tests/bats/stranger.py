@@ -100,11 +100,13 @@ def ask(s, action_, job, xid, body):
 def join(job, workers, elements):
     xid, let_in, refused = 1, 0, {}
     n = int(more.get("sources", 1))
+    used = []       # a port that is free again may be the next one's
     for i in range(n):
         host = str(ipaddress.ip_address(source[0]) + i) if n > 1 else source[0]
         s = bound((host, 0), CONTROL_TOS)
         for w in range(int(workers)):
             if not leave and w > 0:
+                used.append(s)
                 s = bound((host, 0), CONTROL_TOS)
             a = ask(s, 1, int(job) + w * ("jobs" in args), xid, struct.pack(
                 ">BBHIIHII", 1, 0, 0, i * int(workers) + w, int(elements), 0, 0,
