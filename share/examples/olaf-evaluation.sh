@@ -285,9 +285,9 @@ plan() {
 		[[ " $parts " != *' fig2 '* ]] ||
 			echo fig2,{async,aggregated,sync},worker,0,8,$s,$((quick ? 4 : 10))
 		[[ " $parts " != *' fig3 '* ]] || [ $s -gt 3 ] ||
-			echo fig3,ideal,cluster,0,{1,2,4,8},$s,$((quick ? 4 : 40))
+			echo fig3,ideal,cluster,0,{1,2,4,8},$s,$((quick ? 2 : 40))
 		[[ " $parts " != *' fig8 '* ]] || [ $s -gt 3 ] ||
-			echo fig8,{'ideal,cluster,0','fifo,cluster,4','olaf,cluster,4','fifo,cluster,1.5'},8,$s,$((quick ? 8 : 60))
+			echo fig8,{'ideal,cluster,0','fifo,cluster,4','olaf,cluster,4','fifo,cluster,1.5'},8,$s,$((quick ? 4 : 60))
 	done
 	[[ " $parts " != *' fairness '* ]] ||
 		echo fairness,{fifo,olaf,olaf-urgent,olaf-fair},cluster,3,3,1,$((quick ? 4 : 20))

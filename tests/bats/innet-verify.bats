@@ -51,11 +51,23 @@ table() {
 	done < <(table)
 }
 
+# broken WHAT SPEC HORIZON: of what fails, the run in run.csv and what was said in
+# said; it is asked once for all tests
+broken() {
+	local kept="$BATS_FILE_TMPDIR/$1-$2-$3"
+	if [ ! -e "$kept" ]; then
+		innet-verify -q --json -w "$kept.csv" --objective "$1" \
+			--horizon "$3" "$specs/$2.json" >said || [ $? -eq 3 ]
+		cp said "$kept"
+	fi
+	cp "$kept" said
+	cp "$kept.csv" run.csv
+}
+
 @test "what fails does so in innet-gen, innet-switch and innet-aom, to the ns" {
 	while read -r what spec horizon status; do
 		[ "$status" -eq 3 ] || continue
-		innet-verify -q --json -w run.csv --objective "$what" \
-			--horizon "$horizon" "$specs/$spec.json" >said || [ $? -eq 3 ]
+		broken "$what" "$spec" "$horizon"
 		innet-gen -q --schedule run.csv --payload "$(jq .payload_bytes said)" |
 			innet-switch -q --slots "$(jq .slots said)" -w out.pcap \
 				--rate "$(jq .rate_bps said)" --report report
@@ -73,8 +85,7 @@ table() {
 @test "what fails does so in innet-sim" {
 	while read -r what spec horizon status; do
 		[ "$status" -eq 3 ] || continue
-		innet-verify -q --json -w run.csv --objective "$what" \
-			--horizon "$horizon" "$specs/$spec.json" >said || [ $? -eq 3 ]
+		broken "$what" "$spec" "$horizon"
 		jq '{ duration: "1min", ages_from: "first",
 			switches: [{ name: "sw", slots }], servers: [{ name: "ps" }],
 			links: [{ from: "sw", to: "ps", rate: .rate_bps }],
@@ -86,9 +97,9 @@ table() {
 	done < <(table)
 }
 
-@test "an enumeration of every run agrees, 60 times" {
+@test "an enumeration of every run agrees, 20 times" {
 	once
-	python3 "$srcdir/tests/twins/verify_twin.py" 1 60
+	python3 "$srcdir/tests/twins/verify_twin.py" 1 20
 }
 
 @test "another solver that is given the question says the same" {
