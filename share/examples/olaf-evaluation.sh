@@ -270,8 +270,8 @@ run() {
 
 # What is to be run, a line for those that run at the same time.
 plan() {
-	local s n=$seeds cap=30 load reply
-	[ -z "$quick" ] || { n=1 cap=5; }
+	local s n=$seeds cap=30 ideal=40 queues=60 load reply
+	[ -z "$quick" ] || { n=1 cap=5 ideal=2 queues=4; }
 	for ((s = 1; s <= n; s++)); do
 		[[ " $parts " != *' factorial '* ]] || for load in 4 0.3; do
 			for reply in worker cluster; do
@@ -285,9 +285,10 @@ plan() {
 		[[ " $parts " != *' fig2 '* ]] ||
 			echo fig2,{async,aggregated,sync},worker,0,8,$s,$((quick ? 4 : 10))
 		[[ " $parts " != *' fig3 '* ]] || [ $s -gt 3 ] ||
-			echo fig3,ideal,cluster,0,{1,2,4,8},$s,$((quick ? 2 : 40))
+			echo fig3,ideal,cluster,0,{1,2,4,8},$s,$ideal
 		[[ " $parts " != *' fig8 '* ]] || [ $s -gt 3 ] ||
-			echo fig8,{'ideal,cluster,0','fifo,cluster,4','olaf,cluster,4','fifo,cluster,1.5'},8,$s,$((quick ? 4 : 60))
+			echo fig8,{ideal:0,{fifo,olaf}:4,fifo:1.5},8,$s,$queues |
+				sed 's/:/,cluster,/g'
 	done
 	[[ " $parts " != *' fairness '* ]] ||
 		echo fairness,{fifo,olaf,olaf-urgent,olaf-fair},cluster,3,3,1,$((quick ? 4 : 20))

@@ -3,8 +3,9 @@
  *
  *	LD_PRELOAD=./hold-fsync.so COMMAND
  *
- * Whoever has a file written waits while there is a file "hold" in its folder;
- * then, if there is one "fail", that goes and the file is not written.
+ * Whoever has a file written waits while there is a file "hold" in the folder
+ * that it runs in; then, if there is one "fail", that goes and the file is not
+ * written.
  */
 #include <dlfcn.h>
 #include <errno.h>
