@@ -46,7 +46,8 @@ struct member {
 	uint8_t type;		/* enum control_type */
 	bool present;
 	bool gives;		/* its state, to who comes late */
-	uint64_t heard_ns;	/* last packet of any kind */
+	/* last packet of any kind, or until when the switch was deaf */
+	uint64_t heard_ns;
 	uint64_t gone_ns;	/* when it left, or was put out; 0 never */
 	bool evicted;		/* it had been silent */
 	bool alive;		/* more than one Join has come of it */
@@ -72,6 +73,21 @@ struct members {
 	uint32_t present;
 	int64_t from_max;	/* the latest `from` of those present */
 };
+
+/* Something came of m at now_ns. */
+static inline void
+member_heard(struct member *m, uint64_t now_ns)
+{
+	if (now_ns > m->heard_ns)
+		m->heard_ns = now_ns;
+}
+
+/* For how long nothing has. */
+static inline uint64_t
+member_silent_ns(const struct member *m, uint64_t now_ns)
+{
+	return now_ns > m->heard_ns ? now_ns - m->heard_ns : 0;
+}
 
 static inline void
 members_free(struct members *s)

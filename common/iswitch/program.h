@@ -257,8 +257,26 @@ iswitch_heard(void *state, const union addr *from, uint64_t now_ns)
 	const struct iswitch_ref *who = iswitch_who(&t->s, from);
 
 	if (who != NULL)
-		t->s.job[who->job]->j.members.m[who->member].heard_ns =
-		    now_ns;
+		member_heard(&t->s.job[who->job]->j.members.m[who->member],
+		    now_ns);
+}
+
+static inline void
+iswitch_deaf(void *state, uint64_t span_ns, uint64_t now_ns)
+{
+	struct iswitch_state *t = state;
+
+	for (uint32_t k = 0; k < t->s.jobs; k++) {
+		struct members *all = &t->s.job[k]->j.members;
+
+		for (uint32_t i = 0; i < all->count; i++) {
+			struct member *m = &all->m[i];
+			const uint64_t to = m->heard_ns + span_ns;
+
+			if (m->present)
+				member_heard(m, to < now_ns ? to : now_ns);
+		}
+	}
 }
 
 static inline enum program_reply
@@ -478,7 +496,7 @@ static const struct program iswitch_program = {
 	.due = iswitch_program_due, .fire = iswitch_program_fire,
 	.each = iswitch_each, .up = iswitch_up, .address = iswitch_address,
 	.owes = iswitch_program_owes, .give = iswitch_program_give,
-	.needs = iswitch_needs, .heard = iswitch_heard,
+	.needs = iswitch_needs, .heard = iswitch_heard, .deaf = iswitch_deaf,
 	.control = iswitch_control_of, .jobs = iswitch_jobs,
 	.members = iswitch_members, .stats = iswitch_stats,
 	.account = iswitch_account, .summary = iswitch_summary,

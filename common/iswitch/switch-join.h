@@ -251,7 +251,7 @@ iswitch_enter(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 	m->cluster = join->cluster;
 	m->since = sums_unwrap(join->next, o->newest) - join->again;
 	m->gives = join->gives;
-	m->heard_ns = now_ns;
+	member_heard(m, now_ns);
 	if (was)
 		return CONTROL_DONE;
 	m->flow = (struct member_flow){ .heap_ns = UINT64_MAX };

@@ -108,7 +108,7 @@ iswitch_segment(struct iswitch *s, const union addr *from, uint8_t tos,
 		j->n[JOB_BAD_PROOF]++;
 		return NULL;
 	}
-	j->members.m[who->member].heard_ns = now_ns;
+	member_heard(&j->members.m[who->member], now_ns);
 	j->members.m[who->member].alive = true;
 	if (j->halted) {
 		j->n[JOB_SEGMENTS]++;

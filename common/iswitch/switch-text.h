@@ -60,8 +60,7 @@ switch_text_member(const struct job *j, uint32_t id, const union addr *own,
 	counters_put(c, "cluster", m->cluster);
 	switch_text_who(m, c);
 	counters_word(c, "parent", addr_print(own, name));
-	counters_put(c, "last_heard_ms", now_ns > m->heard_ns ?
-	    (now_ns - m->heard_ns) / 1000000 : 0);
+	counters_put(c, "last_heard_ms", member_silent_ns(m, now_ns) / 1000000);
 	counters_put(c, "added", m->added);
 	counters_put(c, "missing", switch_text_missing(j, id));
 	counters_out(c);
@@ -79,7 +78,7 @@ switch_text_gone(const struct job *j, uint32_t id, struct counters *c,
 	switch_text_who(m, c);
 	counters_flag(c, "evicted", m->evicted);
 	counters_put(c, "gone_ms", (now_ns - m->gone_ns) / 1000000);
-	counters_put(c, "last_heard_ms", (now_ns - m->heard_ns) / 1000000);
+	counters_put(c, "last_heard_ms", member_silent_ns(m, now_ns) / 1000000);
 	counters_out(c);
 }
 

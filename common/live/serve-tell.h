@@ -63,6 +63,7 @@ serve_put_account(const struct serve *s, struct counters *c)
 	counters_put(c, "impaired_dup", a.duplicated);
 	counters_put(c, "impaired_reordered", a.reordered);
 	counters_put(c, "latest_departure_ns", s->pl->late_max_ns);
+	counters_put(c, "deaf_ns", s->deaf_ns);
 }
 
 /* Somebody is unreachable, or the program is in trouble: now and then. */

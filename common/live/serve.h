@@ -28,7 +28,8 @@
 
 enum {
 	SERVE_BATCHES = 16,		/* received between looks at all else */
-	SERVE_CLOCK_EVERY = 32		/* packets without a look at it */
+	SERVE_CLOCK_EVERY = 32,		/* packets without a look at it */
+	SERVE_DEAF_NS = 100000000	/* that packets wait to be looked at */
 };
 
 /*
@@ -44,12 +45,31 @@ serve_advance(struct serve *s, uint64_t now_ns)
 }
 
 /*
+ * A packet that came at at_ns is looked at.  Did it wait for long, then this
+ * process was held up: nobody was heard since.
+ */
+static inline void
+serve_hear(struct serve *s, uint64_t at_ns)
+{
+	const uint64_t now = s->clock.now_ns;
+	const uint64_t from = at_ns > s->heard_to_ns ? at_ns : s->heard_to_ns;
+
+	if (now < from + SERVE_DEAF_NS)
+		return;
+	s->heard_to_ns = now;
+	s->deaf_ns += now - from;
+	if (s->pl->program->deaf != NULL)
+		s->pl->program->deaf(s->pl->state, now - from, now);
+}
+
+/*
  * A packet that the kernel stamped so comes now.  Time goes on within a batch:
  * links carry what is due while the rest is looked at.
  */
 static inline void
 serve_come(struct serve *s, uint64_t stamp_ns)
 {
+	serve_hear(s, clock_of(&s->clock, stamp_ns, s->pl->now_ns));
 	if (++s->taken >= SERVE_CLOCK_EVERY) {
 		s->taken = 0;
 		serve_advance(s, clock_now(&s->clock));

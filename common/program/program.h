@@ -161,6 +161,9 @@ struct program {
 
 	/* the control plane */
 	void (*heard)(void *state, const union addr *from, uint64_t now_ns);
+	/* Nobody was heard for span_ns up to now_ns, for the switch itself was
+	 * held up: that others are silent is to count without it. */
+	void (*deaf)(void *state, uint64_t span_ns, uint64_t now_ns);
 	enum program_reply (*control)(void *state, const union addr *from,
 	    const struct control *c, struct control_ack *a, uint64_t now_ns);
 	/* What there is: a group of a list each. */

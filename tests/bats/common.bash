@@ -51,6 +51,16 @@ await() {
 	return 1
 }
 
+# within SECONDS COMMAND...: wait until that succeeds
+within() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$end" ] || { echo "in vain: $*" >&2; return 1; }
+		sleep 0.05
+	done
+}
+
 # serve NAME COMMAND...: start a live tool, its port in $NAME (file NAME.port),
 # what it prints in NAME.out, what it says in NAME.err
 serve() {
