@@ -2,6 +2,19 @@
 # CONTRIBUTING.md says how; this does so, beside the tree.
 load common
 
+# anew TOOL FILE...: with those that know the programs compiled again, in haste
+anew() {
+	local tool=$1 build="${COMPILE%% *} -I. ${COMPILE#* } -I$srcdir -I$builddir -O0"
+	local parts f
+	shift
+	parts=$(ls "$builddir/cmd/$tool"/*.o)
+	for f; do
+		$build -w -c -o "$tool-$f.o" "$srcdir/cmd/$tool/$f.c"
+		parts=$(grep -v "/$f.o$" <<<"$parts")
+	done
+	$build -o "$tool" $parts "$tool"-*.o $LINK
+}
+
 setup_file() {
 	[ "${INNET_TESTS_ONCE-}" != all ] || return 0
 	cd "$BATS_FILE_TMPDIR"
@@ -12,11 +25,8 @@ setup_file() {
 		s|^\t&olaf_program,$|&\n\t\&toy_program,|' \
 		"$srcdir/common/plane/programs.h" >common/plane/programs.h
 	[ "$(diff common/plane/programs.h "$srcdir/common/plane/programs.h" | grep -c '^<')" -eq 2 ]
-	local build="${COMPILE%% *} -I. ${COMPILE#* } -I$srcdir -I$builddir" rest
-	$build -o innet-switch "$srcdir"/cmd/innet-switch/*.c $LINK
-	$build -c -o planes.o "$srcdir/cmd/innet-sim/planes.c"
-	rest=$(ls "$builddir"/cmd/innet-sim/*.o | grep -v planes)
-	$build -o innet-sim $rest planes.o $LINK
+	anew innet-switch conf main
+	anew innet-sim planes
 }
 
 setup() {
