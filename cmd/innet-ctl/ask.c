@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/live/nonce.h"
 #include "common/live/timer.h"
 
 #include "cmd/innet-ctl/ask.h"
@@ -14,11 +15,12 @@
 /* A request that is out. */
 struct question {
 	uint8_t msg[CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
-	    CONTROL_MAC_BYTES];
-	size_t len;
+	    CHANNEL_MORE_BYTES];
+	size_t len;			/* without what the channel adds */
 	uint8_t action;
 	struct seg want;		/* of Help */
-	uint64_t unsigned_answers;	/* or signed with another key */
+	uint64_t unsealed;		/* answers, or of another key */
+	bool other_key;			/* the peer says so */
 	int send_errno;			/* of the last try */
 	bool granted;			/* a Help: what was asked may follow */
 };
@@ -38,6 +40,8 @@ ask_open(struct ask *a, const struct ask_conf *cf)
 		err(1, "%s", cf->bound ? addr_print(&cf->from, name) :
 		    a->peer);
 	a->xid = control_first_xid(timer_wall_ns());
+	nonce_channel(&a->channel, cf->key.set ? &cf->key : NULL, &cf->to);
+	a->channel.commands = cf->commands;
 }
 
 void
@@ -89,9 +93,37 @@ is_wanted(const struct question *q, const struct seg *s)
 	    s->iteration == q->want.iteration && s->index == q->want.index;
 }
 
+/* Send it, once more perhaps. */
+static void
+put(struct ask *a, struct question *q)
+{
+	uint8_t msg[sizeof(q->msg)];
+	size_t len;
+
+	memcpy(msg, q->msg, q->len);
+	len = channel_put(&a->channel, msg, q->len);
+	q->send_errno = udpio_send(&a->u, &a->cf->to, CONTROL_TOS, msg, len) ?
+	    0 : errno;
+}
+
+/* Is c from the peer, and new?  If it asks for a proof, it gets one. */
+static bool
+is_good(struct ask *a, struct question *q, const struct udpio_packet *p,
+    const struct control *c)
+{
+	switch (channel_take(&a->channel, p->data, p->len, c)) {
+	case CHANNEL_GOOD: return true;
+	case CHANNEL_CHALLENGED: put(a, q); break;
+	case CHANNEL_HINT: q->other_key |= c->xid == a->xid; break;
+	case CHANNEL_BAD: q->unsealed++; break;
+	case CHANNEL_OLD: break;
+	}
+	return false;
+}
+
 /* An Ack to what was asked, or a Help that is passed on to us. */
 static bool
-take_control(const struct ask *a, struct question *q,
+take_control(struct ask *a, struct question *q,
     const struct udpio_packet *p, struct ask_answer *w)
 {
 	struct control c;
@@ -99,10 +131,8 @@ take_control(const struct ask *a, struct question *q,
 
 	if (!control_parse(p->data, p->len, &c) || c.job != a->job)
 		return false;
-	if (!mac_good(&a->cf->key, p->data, p->len, &c)) {
-		q->unsigned_answers++;
+	if (!is_good(a, q, p, &c))
 		return false;
-	}
 	if (c.action == CONTROL_HELP && control_get_number(&c, 8, &word)) {
 		w->kind = ASK_HELP;
 		w->seg = seg_split(word);
@@ -119,7 +149,7 @@ take_control(const struct ask *a, struct question *q,
 
 /* Is the packet the answer?  Then it is in *w. */
 static bool
-take(const struct ask *a, struct question *q, const struct udpio_packet *p,
+take(struct ask *a, struct question *q, const struct udpio_packet *p,
     struct ask_answer *w)
 {
 	if (!addr_same(p->from, &a->cf->to))
@@ -190,9 +220,11 @@ say_none(const struct ask *a, const struct question *q)
 {
 	char all[32], why[128] = "";
 
-	if (q->unsigned_answers > 0)
+	if (q->other_key)
+		snprintf(why, sizeof(why), "; it has another key");
+	else if (q->unsealed > 0)
 		snprintf(why, sizeof(why), "; %" PRIu64 " came without the "
-		    "MAC of our key", q->unsigned_answers);
+		    "seal of our key", q->unsealed);
 	else if (q->send_errno != 0)
 		snprintf(why, sizeof(why), "; cannot send: %s",
 		    strerror(q->send_errno));
@@ -214,10 +246,9 @@ ask(struct ask *a, uint8_t action, const uint8_t *body, size_t n,
 		memcpy(p, body, n);
 	if (action == CONTROL_HELP)
 		q.want = seg_split(bytes_get(body, 8));
-	q.len = mac_sign(&a->cf->key, q.msg, CONTROL_HEADER_BYTES + n);
+	q.len = CONTROL_HEADER_BYTES + n;
 	for (uint64_t i = 0; i < ASK_TRIES && !*a->cf->stop; i++) {
-		q.send_errno = udpio_send(&a->u, &a->cf->to, CONTROL_TOS,
-		    q.msg, q.len) ? 0 : errno;
+		put(a, &q);
 		if (await(a, &q, timer_after(timer_mono_ns(),
 		    a->cf->give_up_ns / ASK_TRIES), w))
 			return true;

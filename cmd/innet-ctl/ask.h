@@ -3,8 +3,8 @@
  *
  * A request keeps its xid when it is sent again, so that it is done once.  An
  * answer is taken if it comes from the peer, for this job, request and xid,
- * and its MAC is right; anything else is passed over.  Each try waits as long
- * as the settings say, and no longer.
+ * and its channel finds it good; anything else is passed over.  Each try waits
+ * as long as the settings say, and no longer; a challenge is answered at once.
  */
 #ifndef INNET_CTL_ASK_H
 #define INNET_CTL_ASK_H
@@ -16,8 +16,8 @@
 
 #include "common/live/udpio.h"
 #include "common/wire/addr.h"
+#include "common/wire/channel.h"
 #include "common/wire/control.h"
-#include "common/wire/mac.h"
 #include "common/wire/seg.h"
 
 enum { ASK_TRIES = 5 };
@@ -27,7 +27,8 @@ struct ask_conf {
 	bool bound;			/* send from `from` */
 	uint16_t job;
 	uint64_t give_up_ns;		/* of ASK_TRIES tries in all */
-	struct mac_key key;
+	struct key key;
+	bool commands;			/* it is the key of commands */
 	const sigset_t *wait_mask;	/* while waiting; NULL: as it is */
 	const volatile sig_atomic_t *stop;
 };
@@ -35,6 +36,7 @@ struct ask_conf {
 struct ask {
 	const struct ask_conf *cf;
 	struct udpio u;
+	struct channel channel;
 	char peer[ADDR_NAME_BYTES];
 	uint32_t xid;			/* of the last request */
 	uint16_t job;			/* that requests are about */

@@ -16,14 +16,15 @@
 #include "cmd/innet-ctl/ctl.h"
 
 enum {
-	JOB = OPT_LONG, KEY, GIVE_UP, BIND, JSON, PROMETHEUS, INTERVAL,
-	ALL,
+	JOB = OPT_LONG, KEY, COMMAND_KEY, GIVE_UP, BIND, JSON, PROMETHEUS,
+	INTERVAL, ALL,
 	TYPE, ASYNC, CLUSTER, WORKER, VECTOR, FLOATS, NEXT, OPTIONS_END
 };
 
 static const struct opt opts[] = {
 	{ JOB, "job", "N", "the job or cluster (default 1)" },
-	{ KEY, "key", "FILE", "sign with the key in FILE" },
+	{ KEY, "key", "FILE", "seal with the key in FILE" },
+	{ COMMAND_KEY, "command-key", "FILE", "with the switch's of commands" },
 	{ GIVE_UP, "give-up", "TIME", "if none answers; asks 5 times (5s)" },
 	{ BIND, "bind", "ADDR", "send from HOST:PORT" },
 	{ JSON, "json", NULL, "answers as JSON objects, one a line" },
@@ -98,7 +99,11 @@ parse_ask(int ch, struct ask_conf *a)
 		opt_check("job", optarg, num_u64(optarg, 0, UINT16_MAX, &v));
 		a->job = (uint16_t)v;
 		return true;
-	case KEY: mac_load_or_exit(&a->key, optarg); return true;
+	case KEY:
+	case COMMAND_KEY:
+		key_load_or_exit(&a->key, optarg, KEY_LEAST_BYTES);
+		a->commands = ch == COMMAND_KEY;
+		return true;
 	case GIVE_UP:
 		opt_check("time", optarg, num_time(optarg, 1000000,
 		    3600 * (uint64_t)TIMER_SECOND_NS, &a->give_up_ns));

@@ -2,21 +2,17 @@
 #include <err.h>
 #include <inttypes.h>
 
-#include "common/live/timer.h"
-#include "common/wire/mac.h"
-
 #include "cmd/innet-worker/inherit.h"
 
 void
-inherit_send(struct heritage *h, const struct worker_conf *cf,
-    struct outlet *out, struct membership *in, uint64_t now_ns)
+inherit_send(struct heritage *h, struct voice *v, struct membership *in,
+    uint64_t now_ns)
 {
 	uint8_t msg[CONTROL_MAX_BYTES];
 	size_t len;
 
 	while ((len = heritage_next(h, in, now_ns, msg)) > 0)
-		outlet_send(out, &cf->to, CONTROL_TOS, msg, mac_sign(cf->key,
-		    msg, len), timer_wall_ns());
+		voice_say(v, msg, len);
 }
 
 void

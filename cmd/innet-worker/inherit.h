@@ -4,14 +4,11 @@
 #ifndef INNET_WORKER_INHERIT_H
 #define INNET_WORKER_INHERIT_H
 
-#include "common/iswitch/heritage.h"
-#include "common/live/outlet.h"
-
-#include "cmd/innet-worker/worker.h"
+#include "cmd/innet-worker/voice.h"
 
 /* Send what is due. */
-void inherit_send(struct heritage *h, const struct worker_conf *cf,
-    struct outlet *out, struct membership *in, uint64_t now_ns);
+void inherit_send(struct heritage *h, struct voice *v, struct membership *in,
+    uint64_t now_ns);
 
 /* Why the fetch has failed, in a line of its own; or what has come. */
 void inherit_tell(const struct heritage *h, const struct worker_conf *cf);

@@ -5,6 +5,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "common/live/nonce.h"
 #include "common/live/timer.h"
 #include "common/wire/control.h"
 
@@ -19,14 +20,20 @@ bool
 inquiry_take(struct inquiry *q, const struct udpio_packet *p)
 {
 	const cJSON *program, *models, *n;
+	enum channel_news news;
 	struct control_ack a;
 	struct control c;
 	cJSON *json;
 
 	if ((p->tos & 0xfc) != CONTROL_TOS || !control_parse(p->data, p->len,
 	    &c) || c.action != CONTROL_ACK || q->xid == 0 || c.xid !=
-	    q->xid || !control_get_ack(&c, &a))
+	    q->xid)
 		return false;
+	news = channel_take(&q->channel, p->data, p->len, &c);
+	if (news == CHANNEL_CHALLENGED)
+		q->ask_ns = 0;
+	if (news != CHANNEL_GOOD || !control_get_ack(&c, &a))
+		return news == CHANNEL_CHALLENGED;
 	q->answered = true;
 	json = a.text == NULL ? NULL : cJSON_ParseWithLength(
 	    (const char *)a.text, a.text_bytes);
@@ -61,15 +68,18 @@ inquiry_words(const struct inquiry *q, char words[INQUIRY_WORDS_BYTES])
 static void
 ask(struct inquiry *q, struct carrier *c)
 {
-	uint8_t msg[CONTROL_HEADER_BYTES + 3], *p;
+	uint8_t msg[CONTROL_HEADER_BYTES + 3 + CHANNEL_MORE_BYTES], *p;
 
+	if (q->xid == 0)
+		nonce_channel(&q->channel, c->cf->key->set ? c->cf->key :
+		    NULL, &c->cf->to);
 	q->xid = q->xid == 0 ? control_first_xid(timer_wall_ns()) : q->xid + 1;
 	q->answered = false;
 	p = control_put(msg, CONTROL_STATS, 0, q->xid);
 	p = bytes_put(p, 0, 2);		/* the first page */
 	*p++ = CONTROL_SCOPE_SWITCH;
-	outlet_send(&c->out, &c->cf->to, CONTROL_TOS, msg, (size_t)(p - msg),
-	    timer_wall_ns());
+	outlet_send(&c->out, &c->cf->to, CONTROL_TOS, msg,
+	    channel_put(&q->channel, msg, (size_t)(p - msg)), timer_wall_ns());
 }
 
 bool

@@ -9,6 +9,8 @@
 #ifndef INNET_WORKER_INQUIRY_H
 #define INNET_WORKER_INQUIRY_H
 
+#include "common/wire/channel.h"
+
 #include "cmd/innet-worker/carrier.h"
 
 enum { INQUIRY_WORDS_BYTES = 200 };
@@ -17,6 +19,7 @@ enum { INQUIRY_WORDS_BYTES = 200 };
 struct inquiry {
 	uint64_t heard_ns;		/* the last model */
 	uint64_t ask_ns, tell_ns;
+	struct channel channel;		/* once xid is not 0 */
 	uint32_t xid;			/* of the last request; 0: none */
 	bool answered;
 	char program[16];		/* that answered */

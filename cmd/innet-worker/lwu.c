@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "common/live/timer.h"
-#include "common/wire/mac.h"
 
 #include "cmd/innet-worker/lwu.h"
 #include "cmd/innet-worker/missing.h"
@@ -60,7 +59,7 @@ take_snapshot(struct lwu *l, uint64_t now_ns)
 	memcpy(copy, a->w, bytes);
 	heritage_has(&l->heritage, copy, (uint32_t)bytes, (uint64_t)a->t_s,
 	    now_ns);
-	inherit_send(&l->heritage, l->cf, l->out, &l->w.in, now_ns);
+	inherit_send(&l->heritage, &l->voice, &l->w.in, now_ns);
 }
 
 static void
@@ -92,16 +91,10 @@ take_packet(struct lwu *l, const struct udpio_packet *p, uint64_t now_ns)
 			take_result(l, &s, now_ns);
 		else
 			l->n[LWU_BAD_PROOF]++;
-	} else if (seg_is(tos) || !control_parse(p->data, p->len, &c)) {
+	} else if (seg_is(tos)) {
 		l->n[LWU_MALFORMED]++;
-	} else if (l->cf->key->set && !mac_good(l->cf->key, p->data, p->len,
-	    &c)) {
-		l->n[LWU_BAD_MAC]++;
-		membership_bad_mac(&l->w.in, &c);
-	} else if (heritage_take(&l->heritage, &l->w.in, &c,
-	    (uint64_t)l->w.weights.t_s, now_ns)) {
-		inherit_send(&l->heritage, l->cf, l->out, &l->w.in, now_ns);
-	} else {
+	} else if (voice_hear(&l->voice, &l->w.in, &l->heritage,
+	    (uint64_t)l->w.weights.t_s, p, &c, now_ns)) {
 		async_worker_control(&l->w, &c, now_ns);
 	}
 }
@@ -134,10 +127,7 @@ receive(struct lwu *l)
 static void
 send_message(struct lwu *l, struct async_worker_out *o)
 {
-	const size_t len = mac_sign(l->cf->key, o->message, o->len);
-
-	if (!outlet_send(l->out, &l->cf->to, CONTROL_TOS, o->message, len,
-	    timer_wall_ns()))
+	if (!voice_say(&l->voice, o->message, o->len))
 		l->n[LWU_SEND_FAILED]++;
 }
 
@@ -267,7 +257,7 @@ work_heir(struct lwu *l, uint64_t now_ns)
 {
 	struct heritage *h = &l->heritage;
 
-	inherit_send(h, l->cf, l->out, &l->w.in, now_ns);
+	inherit_send(h, &l->voice, &l->w.in, now_ns);
 	if (h->heir.end == HEIR_GOING)
 		return heritage_due(h);
 	h->fetching = false;
@@ -450,6 +440,8 @@ lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
 	    .back = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
 	    .push = malloc(4 * (size_t)elements) };
 	heritage_init(&l->heritage, cf->worker);
+	voice_open(&l->voice, cf, out, &l->n[LWU_MALFORMED],
+	    &l->n[LWU_BAD_MAC]);
 	if (l->wake == -1 || l->back == -1)
 		err(1, "eventfd");
 	if (l->push == NULL || !spans_init(&l->rounds) ||

@@ -42,6 +42,7 @@ struct lwu {
 	struct outlet *out;
 	struct async_worker w;
 	struct heritage heritage;
+	struct voice voice;
 	bool been;			/* in the job, with these weights */
 	uint8_t *push;			/* the gradient that was committed */
 	bool leave, over, failed;

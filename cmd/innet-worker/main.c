@@ -109,7 +109,7 @@ static const struct opt_tool tool = {
 
 struct conf {
 	struct worker_conf worker;
-	struct mac_key key;
+	struct key key;
 	const char *key_file, *capture;	/* NULL: none */
 	uint64_t seen;			/* options given, from OPT_LONG on */
 	bool seeded;
@@ -209,7 +209,7 @@ parse_sync(int ch, struct conf *cf)
 		return true;
 	case KEY:
 		cf->key_file = optarg;
-		mac_load_or_exit(&cf->key, optarg);
+		key_load_or_exit(&cf->key, optarg, KEY_LEAST_BYTES);
 		return true;
 	case AUTH:
 		opt_check("proofs", optarg, proof_auth_parse(optarg,

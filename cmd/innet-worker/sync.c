@@ -51,6 +51,7 @@ struct sync {
 	struct sync_worker l;
 	uint64_t mtu;
 	float *grad[2], *result[2];	/* by iteration & 1 */
+	struct voice voice;
 	struct held held;		/* results the child has yet to get */
 	uint64_t given;			/* iterations the child has, whole */
 	uint64_t left;			/* made up: to --count; 0: no end */
@@ -186,11 +187,7 @@ send_all(struct sync *w, uint64_t now_ns)
 			send_run(w, &o);
 			continue;
 		}
-		if (w->cf->key->set)
-			o.len = mac_sign(w->cf->key, o.message, o.len);
-		if (!outlet_send(&w->c.out, &w->cf->to, CONTROL_TOS,
-		    o.message, o.len, timer_wall_ns()))
-			w->n[SEND_FAILED]++;
+		w->n[SEND_FAILED] += !voice_say(&w->voice, o.message, o.len);
 	}
 }
 
@@ -214,16 +211,10 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 			memcpy(w->result[s.iteration & 1] +
 			    (size_t)s.index * w->l.floats, s.vec,
 			    4 * (size_t)s.n);
-	} else if (seg_is(tos) || !control_parse(p->data, p->len, &c)) {
+	} else if (seg_is(tos)) {
 		w->n[MALFORMED]++;
-	} else if (w->cf->key->set && !mac_good(w->cf->key, p->data, p->len,
-	    &c)) {
-		w->n[BAD_MAC]++;
-		membership_bad_mac(&w->l.in, &c);
-	} else if (heritage_take(&w->heritage, &w->l.in, &c, w->given,
-	    now_ns)) {
-		inherit_send(&w->heritage, w->cf, &w->c.out, &w->l.in, now_ns);
-	} else {
+	} else if (voice_hear(&w->voice, &w->l.in, &w->heritage, w->given, p,
+	    &c, now_ns)) {
 		sync_worker_control(&w->l, &c, now_ns);
 	}
 }
@@ -309,7 +300,7 @@ have_state(struct sync *w, uint8_t *body, uint32_t bytes, uint64_t given,
     uint64_t now_ns)
 {
 	heritage_has(&w->heritage, body, bytes, given, now_ns);
-	inherit_send(&w->heritage, w->cf, &w->c.out, &w->l.in, now_ns);
+	inherit_send(&w->heritage, &w->voice, &w->l.in, now_ns);
 }
 
 /* Somebody wants our state: the child has it. */
@@ -443,7 +434,7 @@ act_heir(struct sync *w, uint64_t now_ns)
 {
 	struct heritage *h = &w->heritage;
 
-	inherit_send(h, w->cf, &w->c.out, &w->l.in, now_ns);
+	inherit_send(h, &w->voice, &w->l.in, now_ns);
 	if (h->heir.end == HEIR_GOING)
 		return;
 	h->fetching = false;
@@ -577,6 +568,7 @@ sync_run(const struct worker_conf *cf)
 		err(1, "worker");
 	w->cf = cf;
 	carrier_open(&w->c, cf, worker_tos(cf), &w->mtu);
+	voice_open(&w->voice, cf, &w->c.out, &w->n[MALFORMED], &w->n[BAD_MAC]);
 	udpio_waits(&w->c.u);
 	w->c.own = true;
 	carrier_loop(&w->c, &turns, w);

@@ -19,7 +19,7 @@
 #include "common/olaf/txctl.h"
 #include "common/traffic/impair.h"
 #include "common/wire/dlp.h"
-#include "common/wire/mac.h"
+#include "common/wire/key.h"
 #include "common/wire/proof.h"
 #include "common/wire/seg.h"
 #include "common/wire/stream-order.h"
@@ -46,7 +46,7 @@ struct worker_conf {
 	uint32_t floats;		/* of a segment; 0: as the job has */
 	uint32_t window;		/* segments in flight; 0: as it fits */
 	uint32_t check;			/* sums of so many workers; 0: none */
-	const struct mac_key *key;	/* of control messages */
+	const struct key *key;		/* of control messages */
 	enum proof_auth auth;
 	double gamma;			/* the learning rate, asynchronous */
 	enum stream_direction direction;	/* of gradients, if told us */

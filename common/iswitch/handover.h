@@ -7,8 +7,8 @@
  * a while is asked for again.  So the donor and the switches between need no
  * timers.
  *
- * Pure: time is an argument (ns, monotonic).  The caller signs what leaves and
- * judges the MAC of what comes (mac.h).
+ * Pure: time is an argument (ns, monotonic).  What is said and heard here goes
+ * through the caller's channel (channel.h).
  */
 #ifndef INNET_ISWITCH_HANDOVER_H
 #define INNET_ISWITCH_HANDOVER_H

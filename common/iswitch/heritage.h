@@ -7,8 +7,9 @@
  * for it is too late, begins to fetch: then heritage_next() says what to send,
  * by heritage_due(), until heir.end.  What was joined before is left.
  *
- * Pure: time is an argument (ns, monotonic).  The caller signs what leaves and
- * judges the MAC of what comes (mac.h).  Owns its memory: heritage_free().
+ * Pure: time is an argument (ns, monotonic).  What is said and heard here goes
+ * through the caller's channel (channel.h), which when it is challenged has
+ * heritage_again().  Owns its memory: heritage_free().
  */
 #ifndef INNET_ISWITCH_HERITAGE_H
 #define INNET_ISWITCH_HERITAGE_H
@@ -78,6 +79,14 @@ heritage_begin(struct heritage *h, const struct membership *in,
 	h->tries++;
 	h->answer = h->answers = 0;
 	donor_free(&h->donor);
+}
+
+/* The channel is another: what was asked for is asked for again. */
+static inline void
+heritage_again(struct heritage *h, uint64_t now_ns)
+{
+	if (h->fetching && h->heir.end == HEIR_GOING)
+		h->heir.ask_ns = now_ns;
 }
 
 /* There is an answer to f. */

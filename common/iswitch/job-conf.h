@@ -67,7 +67,7 @@ struct job_conf {
 	uint64_t member_timeout_ns;
 	uint32_t slots;			/* of all jobs; 0: as they need */
 	bool proves;			/* its data, and judges members' */
-	bool credulous;			/* without a secret, in a trace: all
+	bool credulous;			/* in a trace without a secret: all
 					   proofs are good */
 	/* keyed with the key file, or NULL: proofs are tokens */
 	const struct hmac_sha256_ctx *key;

@@ -65,9 +65,9 @@ membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 	if (m->end == MEMBERSHIP_RESET)
 		snprintf(p, room, "was reset: begin again");
 	else if (m->end == MEMBERSHIP_KEYED)
-		snprintf(p, room, "its answers are %s; give both the same "
-		    "--key", m->unsigned_ack ? "not signed" : "signed with "
-		    "another key");
+		snprintf(p, room, "%s; give both the same --key", m->doubt ==
+		    MEMBERSHIP_UNSEALED ? "its answers are not sealed" :
+		    "it has another key");
 	else if (m->end == MEMBERSHIP_FORM)
 		snprintf(p, room, "it sends data %s proofs; give both the "
 		    "same --auth, and --key or none", m->cf.proves ?
@@ -83,7 +83,7 @@ membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 	else if (m->status == CONTROL_BAD_VALUE)
 		membership_why_value(m, p, room);
 	else if (m->status == CONTROL_BAD_MAC)
-		snprintf(p, room, "it takes signed messages only; give the "
+		snprintf(p, room, "it takes sealed messages only; give the "
 		    "--key that it has");
 	else if (m->status == CONTROL_UNKNOWN && m->said[0] != '\0')
 		snprintf(p, room, "it runs program %s, and this is iswitch: "

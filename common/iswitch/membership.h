@@ -8,9 +8,11 @@
  * another are members alike, by `type` and `async`.
  *
  * Pure: time is an argument (ns, monotonic), messages go out by
- * membership_next().  The caller signs what leaves and judges the MAC of what
- * comes (mac.h), takes the xid of requests of its own from membership_xid(),
- * and calls membership_said() when it sends anything else.
+ * membership_next().  The caller has a channel (channel.h), by which all passes
+ * that leaves, and that comes: what is good goes to membership_control(), other
+ * news of it to membership_doubts().  It takes the xid of requests of its own
+ * from membership_xid(), and calls membership_said() when it sends anything
+ * else.
  */
 #ifndef INNET_ISWITCH_MEMBERSHIP_H
 #define INNET_ISWITCH_MEMBERSHIP_H
@@ -22,7 +24,7 @@
 
 #include "common/iswitch/proofs.h"
 #include "common/wire/addr.h"
-#include "common/wire/control.h"
+#include "common/wire/channel.h"
 #include "common/wire/seg.h"
 
 #define MEMBERSHIP_NEVER UINT64_MAX
@@ -33,11 +35,11 @@ enum {
 	MEMBERSHIP_OPEN_NS = 50000000,	/* until asked again: is it open? */
 	MEMBERSHIP_LEAVE_NS = 20000000,	/* first wait for its Ack, doubled */
 	MEMBERSHIP_LEAVES = 5,		/* then the switch will notice */
-	MEMBERSHIP_KEYS = 3,		/* answers with a wrong MAC, no other */
+	MEMBERSHIP_HINT_NS = 50000000,	/* between Joins that are hinted at */
 	MEMBERSHIP_SAID_BYTES = 96,	/* of a refusal's own words */
 	MEMBERSHIP_WHY_BYTES = 256,
 	MEMBERSHIP_MESSAGE_BYTES = CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
-	    1 + CONTROL_MAC_BYTES
+	    1 + CHANNEL_MORE_BYTES
 };
 
 struct membership_conf {
@@ -98,8 +100,8 @@ struct membership {
 	uint8_t status;			/* of what refused us */
 	char said[MEMBERSHIP_SAID_BYTES];	/* and its words for it */
 	bool joined, halted;
-	uint8_t wrong_macs;		/* of answers to this Join */
-	bool unsigned_ack;		/* the last of them had none */
+	enum { MEMBERSHIP_UNDOUBTED, MEMBERSHIP_UNSEALED,
+	    MEMBERSHIP_WRONG_KEY } doubt;	/* of answers to this Join */
 	bool orphan;			/* the switch's parent, `said`, does
 					   not answer it */
 	uint32_t xid;			/* of the next request */
@@ -228,20 +230,44 @@ membership_enter(struct membership *m, const struct control_ack *a)
 	    MEMBERSHIP_STAYS;
 }
 
+/* May c be the answer to our Join that is under way? */
+static inline bool
+membership_awaits(const struct membership *m, const struct control *c)
+{
+	return c->action == CONTROL_ACK && c->job == m->cf.job &&
+	    m->join_open && c->xid - m->first_xid <= m->join_xid -
+	    m->first_xid;
+}
+
 /*
- * A message from the switch whose MAC is wrong, or is not there.  If it seems
- * to answer our first Join, as others before it, keys differ: the end.
+ * A message c of which the channel says that it is not to be acted upon.  What
+ * may have been said by anybody ends nothing: at most we join once more.
  */
 static inline void
-membership_bad_mac(struct membership *m, const struct control *c)
+membership_doubts(struct membership *m, enum channel_news news,
+    const struct control *c, uint64_t now_ns)
 {
-	if (c->action != CONTROL_ACK || c->job != m->cf.job ||
-	    !m->join_open || m->joined || m->end != MEMBERSHIP_GOING ||
-	    c->xid - m->first_xid > m->join_xid - m->first_xid)
-		return;
-	m->unsigned_ack = !c->has_mac;
-	if (++m->wrong_macs == MEMBERSHIP_KEYS)
-		m->end = MEMBERSHIP_KEYED;
+	switch (news) {
+	case CHANNEL_CHALLENGED:
+		if (m->join_open)
+			m->join_ns = now_ns;
+		else if (m->leaving && m->leaves > 0)
+			m->leave_ns = now_ns;
+		break;
+	case CHANNEL_HINT:
+		if (membership_awaits(m, c))
+			m->doubt = MEMBERSHIP_WRONG_KEY;
+		else if (m->joined && !m->leaving && !m->halted &&
+		    now_ns - m->asked_ns >= MEMBERSHIP_HINT_NS)
+			membership_join(m, now_ns);
+		break;
+	case CHANNEL_BAD:
+		if (!c->sealed && membership_awaits(m, c))
+			m->doubt = MEMBERSHIP_UNSEALED;
+		break;
+	case CHANNEL_OLD:
+	case CHANNEL_GOOD: break;
+	}
 }
 
 /* The words of a refusal, which may be a stranger's: what can be printed. */
@@ -262,7 +288,7 @@ membership_answered(struct membership *m, const struct control_ack *a,
     uint32_t xid, uint64_t now_ns)
 {
 	membership_hear(m, a);
-	m->wrong_macs = 0;
+	m->doubt = MEMBERSHIP_UNDOUBTED;
 	m->orphan = a->status == CONTROL_NO_PARENT;
 	if (m->orphan)			/* our Join still stands */
 		return MEMBERSHIP_NOTHING;
@@ -361,7 +387,7 @@ membership_resume(struct membership *m)
 	return MEMBERSHIP_RESUMED;
 }
 
-/* A control message from the switch, its MAC judged good. */
+/* A control message from the switch, which the channel finds good. */
 static inline enum membership_news
 membership_control(struct membership *m, const struct control *c,
     uint64_t now_ns)
@@ -495,7 +521,8 @@ membership_next(struct membership *m, uint64_t now_ns,
 	if (m->leaving) {
 		len = membership_say_leave(m, now_ns, msg);
 	} else if (now_ns >= membership_patience_ns(m)) {
-		m->end = MEMBERSHIP_UNANSWERED;
+		m->end = m->doubt == MEMBERSHIP_UNDOUBTED ?
+		    MEMBERSHIP_UNANSWERED : MEMBERSHIP_KEYED;
 	} else if (now_ns >= membership_join_due(m)) {
 		membership_join(m, now_ns);
 		len = membership_say_join(m, now_ns, at, msg);

@@ -45,12 +45,16 @@ iswitch_program_init(void *state, const void *conf,
 	cf.by = place->by;
 	cf.quotas = place->quotas;
 	cf.any_xid = place->replayed;
-	cf.job.credulous = place->replayed;
+	cf.job.credulous = place->replayed && !place->secret_known;
 	cf.job.key = place->key == NULL ? NULL : &place->key->start;
 	memcpy(cf.job.secret, place->secret, sizeof(cf.job.secret));
+	if (place->live || place->secret_known)
+		key_set(&cf.secret, place->secret, sizeof(place->secret));
+	cf.passes = place->key != NULL || ((place->passes ||
+	    place->secret_known) && !addr_is_loopback(&t->cf->parent));
 	if (cf.job.child && !place->live)
 		cf.job_limit = 65535u - addr_port(&place->address);
-	iswitch_init(&t->s, &cf, place->xid, env->out);
+	iswitch_init(&t->s, &cf, place->xid, env->out, env->buckets);
 	if (cf.job.child && !place->live)
 		t->port_of = calloc(65536, sizeof(*t->port_of));
 	return !cf.job.child || place->live || t->port_of != NULL;
@@ -476,6 +480,23 @@ iswitch_trouble(void *state, char *text, size_t room, uint64_t now_ns)
 	return NULL;
 }
 
+static inline bool
+iswitch_is_member(const void *state, const union addr *at, int32_t job)
+{
+	const struct iswitch_state *t = state;
+	const struct iswitch_ref *who = iswitch_who(&t->s, at);
+
+	return who != NULL && (job < 0 || t->s.job[who->job]->j.id == job);
+}
+
+static inline uint32_t
+iswitch_member_count(const void *state)
+{
+	const struct iswitch_state *t = state;
+
+	return t->s.refs;	/* or a few less */
+}
+
 static inline uint16_t
 iswitch_default_port(const void *conf)
 {
@@ -497,6 +518,7 @@ static const struct program iswitch_program = {
 	.each = iswitch_each, .up = iswitch_up, .address = iswitch_address,
 	.owes = iswitch_program_owes, .give = iswitch_program_give,
 	.needs = iswitch_needs, .heard = iswitch_heard, .deaf = iswitch_deaf,
+	.is_member = iswitch_is_member, .member_count = iswitch_member_count,
 	.control = iswitch_control_of, .jobs = iswitch_jobs,
 	.members = iswitch_members, .stats = iswitch_stats,
 	.account = iswitch_account, .summary = iswitch_summary,

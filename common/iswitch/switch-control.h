@@ -324,19 +324,37 @@ iswitch_parent_says(const struct control *c)
 	}
 }
 
+/* A message that is not to be acted upon: at most we ask again. */
+static inline void
+iswitch_parent_doubtful(struct iswitch *s, struct iswitch_job *j,
+    enum channel_news news, const struct control *c, uint64_t now_ns)
+{
+	if (news == CHANNEL_CHALLENGED)
+		s->n[ISWITCH_CONTROL]++;
+	else
+		s->n[ISWITCH_BAD_MAC]++;
+	if (!j->up.wanted)
+		return;
+	membership_doubts(&j->up.as, news, c, now_ns);
+	if (now_ns >= membership_due(&j->up.as))
+		iswitch_say_up(s, j, now_ns);
+}
+
 static inline void
 iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
     const uint8_t *p, size_t len, uint64_t now_ns)
 {
-	enum membership_news news;
+	enum membership_news was;
+	enum channel_news news;
 	struct control c;
 
 	if (!control_parse(p, len, &c)) {
 		s->n[ISWITCH_BAD_CONTROL]++;
 		return;
 	}
-	if (s->cf.key != NULL && !mac_good(s->cf.key, p, len, &c)) {
-		s->n[ISWITCH_BAD_MAC]++;
+	news = channel_take(&j->channel, p, len, &c);
+	if (news != CHANNEL_GOOD) {
+		iswitch_parent_doubtful(s, j, news, &c, now_ns);
 		return;
 	}
 	s->n[ISWITCH_CONTROL]++;
@@ -344,12 +362,12 @@ iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
 	    iswitch_mend_told(j, &c, now_ns))
 		return;
 	s->n[ISWITCH_BAD_CONTROL] += !iswitch_parent_says(&c);
-	news = membership_control(&j->up.as, &c, now_ns);
+	was = membership_control(&j->up.as, &c, now_ns);
 	if (j->up.as.joined) {
 		j->j.held = j->up.as.closed;
 		job_try_open(&j->j, now_ns);
 	}
-	iswitch_parent_news(s, j, news, now_ns);
+	iswitch_parent_news(s, j, was, now_ns);
 }
 
 /* Has the parent's result the form that it must have, and a good proof? */

@@ -230,7 +230,7 @@ static inline void
 iswitch_chunk(struct iswitch *s, struct iswitch_job *j, uint32_t id,
     const struct control *c)
 {
-	uint8_t msg[CONTROL_MAX_BYTES + CONTROL_MAC_BYTES];
+	uint8_t msg[CONTROL_MAX_BYTES];
 	struct handover_chunk k;
 	struct iswitch_asker *a;
 	size_t len;

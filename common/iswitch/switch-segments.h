@@ -71,6 +71,19 @@ iswitch_believes(struct job *j, struct member *m, uint8_t tos,
 	return true;
 }
 
+/*
+ * May who is no member be told so, for a segment of len bytes?  Not often, and
+ * elsewhere not with more bytes: who sent it may be another.
+ */
+static inline bool
+iswitch_may_tell(struct iswitch *s, const union addr *from, size_t len,
+    uint64_t now_ns)
+{
+	return (len >= CONTROL_HEADER_BYTES + 2 + 8 ||
+	    addr_is_loopback(from) || s->cf.any_xid) &&
+	    buckets_tell(s->buckets, from, now_ns);
+}
+
 /* A segment from a member, or from somebody who is none: its job, or NULL. */
 static inline struct iswitch_job *
 iswitch_segment(struct iswitch *s, const union addr *from, uint8_t tos,
@@ -79,7 +92,6 @@ iswitch_segment(struct iswitch *s, const union addr *from, uint8_t tos,
 	const struct iswitch_ref *who = iswitch_who(s, from);
 	struct iswitch_asking asking;
 	enum job_count what;
-	struct reply *r;
 	struct seg g;
 	bool gone;
 	struct job *j;
@@ -92,14 +104,9 @@ iswitch_segment(struct iswitch *s, const union addr *from, uint8_t tos,
 		who = iswitch_imply(s, from, &g);
 	if (who == NULL) {
 		s->n[ISWITCH_FOREIGN]++;
-		r = answered_of(&s->replies, from, 0);
-		if (r != NULL && r->told_ns != 0 &&
-		    now_ns - r->told_ns < ISWITCH_TELL_NS)
-			return NULL;
-		if (r != NULL)
-			r->told_ns = now_ns;
-		iswitch_tell(s, from, 0, CONTROL_NOT_MEMBER,
-		    bytes_get(p, 8));
+		if (iswitch_may_tell(s, from, len, now_ns))
+			iswitch_tell(s, from, 0, CONTROL_NOT_MEMBER,
+			    bytes_get(p, 8));
 		return NULL;
 	}
 	j = &s->job[who->job]->j;

@@ -23,13 +23,12 @@
 #include "common/iswitch/job-segments.h"
 #include "common/iswitch/membership.h"
 #include "common/iswitch/mender-probe.h"
-#include "common/program/answered.h"
+#include "common/program/buckets.h"
 #include "common/program/quota.h"
-#include "common/wire/mac.h"
+#include "common/wire/channel.h"
 
 enum {
 	ISWITCH_JOBS_MAX = 1024,
-	ISWITCH_TELL_NS = 1000000000,	/* between words to a non-member */
 	ISWITCH_TROUBLE_NS = 2000000000, /* ... to the user, of a parent */
 	ISWITCH_ORPHAN_NS = 300000000,	/* ... to who joins, of it */
 	ISWITCH_SAID_BYTES = 96
@@ -66,7 +65,9 @@ struct iswitch_conf {
 	uint32_t job_limit;		/* job ids are below it; 0: none */
 	uint32_t number;		/* this switch's, to its parent */
 	union addr parent;		/* for words; family 0: unknown */
-	const struct mac_key *key;	/* NULL: none */
+	const struct key *key;		/* of what goes up; NULL: none */
+	struct key secret;		/* nonces are made of it; or not set */
+	bool passes;			/* the parent may ask for passes */
 	struct keymap_number by;	/* of maps that strangers fill */
 	bool quotas;			/* of addresses: quota.h */
 	bool any_xid;			/* a parent's answers are to another
@@ -104,6 +105,7 @@ struct iswitch_up {
 struct iswitch_job {
 	struct job j;
 	struct iswitch_up up;
+	struct channel channel;		/* to the parent */
 	struct iswitch_asker asker[ISWITCH_ASKERS];
 	bool charged;			/* to who founded it, until it rests */
 	union addr founder;
@@ -127,7 +129,6 @@ struct iswitch {
 	struct keymap by_addr;		/* addr_key() -> ref */
 	struct iswitch_ref *ref;
 	uint32_t refs, refs_room, ref_free;
-	struct answered replies;
 	struct job_budget budget;
 	struct quota quota;		/* of addresses, if there are any */
 	uint32_t xid;			/* of what we send of our own */
@@ -135,14 +136,16 @@ struct iswitch {
 	uint64_t n[ISWITCH_COUNTS];
 	char said[ISWITCH_SAID_BYTES];	/* an Ack's words, until it is sent */
 	struct outbox *out;		/* borrowed */
+	struct buckets *buckets;	/* likewise */
 };
 
 /* xid: where numbers of our own messages begin: control_first_xid(). */
 static inline void
 iswitch_init(struct iswitch *s, const struct iswitch_conf *cf, uint32_t xid,
-    struct outbox *out)
+    struct outbox *out, struct buckets *buckets)
 {
 	*s = (struct iswitch){ .cf = *cf, .xid = xid, .out = out,
+	    .buckets = buckets,
 	    .ref_free = MEMBERS_NONE,
 	    .heap_ns = UINT64_MAX, .budget.limit_bytes = cf->memory_bytes };
 	keymap_seed(&s->by_addr, &cf->by);
@@ -161,7 +164,6 @@ iswitch_free(struct iswitch *s)
 	keymap_free(&s->by_id);
 	keymap_free(&s->by_addr);
 	quota_free(&s->quota);
-	answered_free(&s->replies);
 }
 
 /* The job with that id, or NULL. */
@@ -171,6 +173,20 @@ iswitch_job(const struct iswitch *s, uint16_t id)
 	const uint32_t *k = keymap_get(&s->by_id, id);
 
 	return k == NULL ? NULL : s->job[*k];
+}
+
+/* Job j's channel to the parent begins. */
+static inline void
+iswitch_open_channel(const struct iswitch *s, struct iswitch_job *j)
+{
+	uint8_t nonce[PASS_NONCE_BYTES] = { 0 }, what[6];
+
+	bytes_put(bytes_put(what, j->j.id, 2), s->xid, 4);
+	if (s->cf.secret.set)
+		key_hash_of(&s->cf.secret, "innet 1 nonce", what, sizeof(what),
+		    nonce, sizeof(nonce));
+	channel_open(&j->channel, s->cf.key, s->cf.passes, nonce);
+	j->channel.any = s->cf.any_xid;
 }
 
 /* Index of the job at rest whose last Join is the oldest; jobs if none is. */
@@ -226,6 +242,7 @@ iswitch_make_job(struct iswitch *s, uint16_t id)
 	have->j.id = id;
 	p[k] = have;
 	s->jobs += k == s->jobs;
+	iswitch_open_channel(s, have);
 	return have;
 }
 
@@ -304,13 +321,16 @@ iswitch_unbind(struct iswitch *s, const union addr *at)
 		quota_give(&s->quota, at, QUOTA_MEMBERS, 1);
 }
 
-/* Post a control message of len bytes at p, which has room for a MAC. */
+/*
+ * Post a control message of len bytes at p, which has room for
+ * CONTROL_MAX_BYTES.  What goes up is proved here, all else by the plane.
+ */
 static inline void
 iswitch_post(struct iswitch *s, enum post_to to, uint32_t job,
     const union addr *at, uint8_t *p, size_t len)
 {
-	if (s->cf.key != NULL)
-		len = mac_sign(s->cf.key, p, len);
+	if (to == POST_UP)
+		len = channel_put(&s->job[job]->channel, p, len);
 	outbox_copy(s->out, to, job, at, CONTROL_TOS, p, (uint32_t)len);
 }
 

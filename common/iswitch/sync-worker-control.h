@@ -3,8 +3,8 @@
  * sending
  *
  * With sync_worker_control(), sync_worker_next(), sync_worker_leave() and
- * sync_worker_why() the whole of iswitch/sync-worker.h for a caller, who signs
- * messages before they leave and judges MACs before they come in (mac.h).
+ * sync_worker_why() the whole of iswitch/sync-worker.h for a caller, through
+ * whose channel (channel.h) messages leave and come in.
  */
 #ifndef INNET_ISWITCH_SYNC_WORKER_CONTROL_H
 #define INNET_ISWITCH_SYNC_WORKER_CONTROL_H
@@ -182,7 +182,7 @@ sync_worker_told(struct sync_worker *l, const struct control *c,
 	return true;
 }
 
-/* A control message from the switch, its MAC judged good. */
+/* A control message from the switch, which the channel finds good. */
 static inline void
 sync_worker_control(struct sync_worker *l, const struct control *c,
     uint64_t now_ns)

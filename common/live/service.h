@@ -175,7 +175,8 @@ service_begin(struct service *v, struct plane_options *o,
 	service_open(v);
 	o->plane.place.by = service_number();
 	o->plane.place.quotas = o->plane.place.key == NULL;
-	o->plane.place.xid = control_first_xid(timer_wall_ns());
+	if (!o->plane.place.secret_known || o->plane.place.key == NULL)
+		o->plane.place.xid = control_first_xid(timer_wall_ns());
 }
 
 /* The plane has served: close, tell, and free it.  The exit status. */

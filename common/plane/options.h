@@ -22,7 +22,7 @@
 #include "common/base/opt.h"
 #include "common/capture/rotate.h"
 #include "common/plane/plane.h"
-#include "common/wire/mac.h"
+#include "common/wire/key.h"
 #include "common/wire/proof.h"
 
 enum plane_option {
@@ -33,6 +33,7 @@ enum plane_option {
 	PLANE_WRITE_IN, PLANE_DURATION, PLANE_PORT_FILE, PLANE_NO_OFFLOAD,
 	PLANE_JSON, PLANE_ROTATE, PLANE_ALLOW, PLANE_FRAME_TIME,
 	PLANE_MERGE_TIME, PLANE_AUTH, PLANE_INSECURE, PLANE_USER,
+	PLANE_COMMAND_KEY, PLANE_SECRET,
 	PLANE_OPTIONS_END
 };
 
@@ -79,6 +80,10 @@ enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
 
 #define PLANE_OPTIONS_ALL \
 	{ PLANE_KEY, "key", "FILE", "control messages need this key" }, \
+	{ PLANE_COMMAND_KEY, "command-key", "FILE", \
+	    "reset, halt and the like need this one" }, \
+	{ PLANE_SECRET, "secret", "FILE", \
+	    "32 bytes: of passes, live and in traces" }, \
 	{ PLANE_AUTH, "auth", "WHAT", \
 	    "prove none, control or all (with a key)" }, \
 	{ PLANE_ALLOW, "allow", "LIST", \
@@ -100,7 +105,7 @@ struct plane_options {
 	void *settings;			/* of the program; owned */
 	struct plane_conf plane;
 	struct impair impair;
-	struct mac_key key;
+	struct key key, commands;
 	uint64_t memory_bytes;		/* 0: not given */
 	uint64_t propagation_ns, duration_ns;
 	const char *listen;		/* as given, or NULL */
@@ -108,7 +113,7 @@ struct plane_options {
 	const char *out, *write_in, *report, *port_file;
 	struct rotate rotate;		/* of captures */
 	bool json, quiet, verbose, dry_run, no_offload, insecure;
-	const char *key_path, *user;
+	const char *key_path, *commands_path, *secret_path, *user;
 	enum proof_auth auth;
 	struct files files;		/* all of the tool's */
 	FILE *json_to;			/* where --json goes; NULL without */
@@ -232,9 +237,14 @@ plane_options_other(struct plane_options *o, int ch, const char *arg)
 		o->impair.rng = rng_seed(v);
 		break;
 	case PLANE_KEY:
-		mac_load_or_exit(&o->key, arg);
+		key_load_or_exit(&o->key, arg, KEY_LEAST_BYTES);
 		o->key_path = arg;
 		break;
+	case PLANE_COMMAND_KEY:
+		key_load_or_exit(&o->commands, arg, KEY_LEAST_BYTES);
+		o->commands_path = arg;
+		break;
+	case PLANE_SECRET: o->secret_path = arg; break;
 	case PLANE_AUTH:
 		opt_check("proofs", arg, proof_auth_parse(arg, &o->auth));
 		break;
@@ -406,6 +416,8 @@ plane_options_settle_files(struct plane_options *o, bool live)
 	struct files *f = &o->files;
 
 	files_in(f, "--key", o->key_path);
+	files_in(f, "--command-key", o->commands_path);
+	files_in(f, "--secret", o->secret_path);
 	for (size_t i = 0; i < o->givens; i++) {
 		if (strcmp(o->given[i].name, "cluster-table") == 0)
 			files_in(f, "--cluster-table", o->given[i].arg);
@@ -416,6 +428,34 @@ plane_options_settle_files(struct plane_options *o, bool live)
 	files_out(f, "--port-file", o->port_file);
 	o->json_to = o->json ? files_json(f) : NULL;
 	files_done(f);
+}
+
+/* The secret of a switch, from a file, or exit. */
+static inline void
+plane_options_secret(struct plane_options *o, const char *path)
+{
+	uint8_t buf[KEY_MOST_BYTES + 1];
+	const size_t n = key_read_or_exit(path, sizeof(o->plane.place.secret),
+	    buf);
+
+	if (n > sizeof(o->plane.place.secret))
+		errx(1, "%s: %zu bytes: a secret has %zu", path, n,
+		    sizeof(o->plane.place.secret));
+	memcpy(o->plane.place.secret, buf, n);
+	explicit_bzero(buf, sizeof(buf));
+	o->plane.place.secret_known = true;
+}
+
+/* The first xid of one who is known by its secret: in a trace the same. */
+static inline uint32_t
+plane_options_xid(const struct program_place *place)
+{
+	struct key secret;
+	uint8_t xid[4];
+
+	key_set(&secret, place->secret, sizeof(place->secret));
+	key_hash_of(&secret, "innet 1 xid", "", 0, xid, sizeof(xid));
+	return (uint32_t)bytes_get(xid, sizeof(xid)) | 1;
 }
 
 /* What is proved, and the secret that salts are made of. */
@@ -435,7 +475,14 @@ plane_options_settle_auth(struct plane_options *o, bool live)
 	if (why != NULL)
 		errx(2, "%s", why);
 	place->proves = o->auth == PROOF_AUTH_ALL;
-	if (live && place->proves && getrandom(place->secret,
+	if (o->secret_path != NULL)
+		plane_options_secret(o, o->secret_path);
+	if (o->commands.set && !o->key.set)
+		errx(2, "--command-key goes with --key");
+	place->commands = o->commands.set ? &o->commands : NULL;
+	if (place->secret_known && o->key.set)
+		place->xid = plane_options_xid(place);
+	if (live && !place->secret_known && getrandom(place->secret,
 	    sizeof(place->secret), 0) != sizeof(place->secret))
 		err(1, "getrandom");
 }
@@ -496,13 +543,14 @@ plane_options_settle(struct plane_options *o, bool live)
 	if (plane_options_has(o, PLANE_SEED) && !impair_any(&o->impair))
 		errx(2, "--seed goes with --impair");
 	place->address = o->listen_at;
-	place->live = live;
+	place->live = place->passes = live;
 	place->replayed = !live;
 	place->key = o->key.set ? &o->key : NULL;
 	plane_options_settle_auth(o, live);
 	place->memory_bytes = o->memory_bytes;
 	place->plans = o->dry_run;
-	place->xid = 1;
+	if (place->xid == 0)
+		place->xid = 1;
 	why = pr->settle == NULL ? NULL : pr->settle(o->settings, place);
 	if (why != NULL)
 		errx(2, "%s", why);

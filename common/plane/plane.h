@@ -20,109 +20,13 @@
 #ifndef INNET_PLANE_PLANE_H
 #define INNET_PLANE_PLANE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "common/base/heap.h"
-#include "common/capture/soundness.h"
-#include "common/plane/ports.h"
-#include "common/program/answered.h"
-#include "common/program/program.h"
-#include "common/traffic/impair.h"
-#include "common/wire/networks.h"
-
-#define PLANE_NEVER UINT64_MAX
-
-#define PLANE_ALL UINT32_MAX		/* clusters */
-
-enum { PLANE_V4_MAX = 65507 };	/* payload of a datagram over IPv4 */
-
-struct plane_conf {
-	const struct program *program;
-	const void *settings;		/* of the program */
-	struct program_place place;
-	struct ports_conf ports;
-	bool regular_queued;		/* regular traffic waits for ports */
-	bool recorded;			/* departures are another run's */
-	struct impair impair;		/* of what comes */
-	struct networks allow;		/* whose packets the program takes */
-};
-
-struct plane;
-
-/* What carries packets to the plane and from it. */
-struct plane_driver {
-	/*
-	 * A run of datagrams leaves now: from address `from` (or NULL, then
-	 * by `way`) to `to`.
-	 */
-	void (*send)(void *ctx, uint32_t way, const union addr *from,
-	    const union addr *to, const struct post *p, uint64_t now_ns);
-	/* What is at the head of a port's queue leaves, at when_ns. */
-	void (*leave)(void *ctx, struct port *port, struct slot *s,
-	    uint64_t when_ns);
-	/* It is lost there: the port goes down.  NULL: none does. */
-	void (*lose)(void *ctx, struct port *port, const struct slot *s);
-	/* What has left is sent: its slots are about to be used again; NULL:
-	 * leave() does so. */
-	void (*settle)(void *ctx);
-	/* A packet passes beside the queues.  NULL: nothing does. */
-	void (*pass)(void *ctx, struct packet *p, uint64_t now_ns);
-	/* Have its payload where it can be changed; NULL: it can. */
-	void (*edit)(void *ctx, struct packet *p);
-	/* What really is the time of a departure; NULL: when it is due. */
-	uint64_t (*clock)(void *ctx);
-	/* A port begins to have something; NULL: the plane sees to it. */
-	void (*busy)(void *ctx, struct port *port);
-	/* The port towards an address; NULL: by host. */
-	struct port *(*towards)(void *ctx, const union addr *to);
-};
-
-enum plane_count {
-	PLANE_PACKETS,		/* came; each is one of: */
-	PLANE_TAKEN,		/* by the program or an Olaf queue */
-	PLANE_OWN, PLANE_REGULAR, PLANE_PASSED, PLANE_IGNORED,
-	PLANE_NOT_ALLOWED,	/* the program's, of others than --allow */
-	PLANE_OUT,		/* the program's, which did not have to wait */
-	PLANE_TOO_LONG,		/* of those, for a datagram: not sent */
-	PLANE_NO_PORT,		/* no memory for a port: not sent */
-	PLANE_IN_LOST, PLANE_IN_DUPLICATED,	/* by impairment */
-	PLANE_COUNTS
-};
-
-/* Control messages, whatever the program. */
-enum plane_control_count {
-	CONTROLS_TAKEN, CONTROLS_BAD, CONTROLS_BAD_MAC, CONTROLS_OLD_XID,
-	CONTROLS_REPEATED, CONTROLS_ACKS, CONTROLS_REFUSED, CONTROLS_COUNTS
-};
-
-struct plane {
-	const struct plane_conf *cf;
-	const struct program *program;
-	void *state;			/* the program's; owned */
-	struct program_env env;
-	const struct plane_driver *driver;
-	void *ctx;			/* the driver's */
-	struct ports ports;
-	struct ports_conf ports_cf;
-	bool shaped;			/* something may wait at a port */
-	bool merges;			/* at one of Olaf's queues even */
-	bool unsettled;			/* something has left since settle() */
-	struct heap *due;		/* ports that have something */
-	size_t dues, dues_room;
-	uint64_t port_due_ns;		/* of the first of them */
-	bool timed;			/* the program may be due */
-	bool impaired;			/* in does anything at all */
-	struct impair in;
-	struct answered replies;
-	uint64_t now_ns;		/* of the last thing that happened */
-	uint64_t late_max_ns;		/* a departure behind its time */
-	uint64_t n[PLANE_COUNTS];
-	uint64_t controls[CONTROLS_COUNTS];
-	uint64_t ignored[SOUNDNESS_VERDICTS];
-	struct outbox out;
-};
+#include "common/plane/state.h"
 
 /* Slots are about to be used: what has left them is to be sent. */
 static inline void
@@ -379,7 +283,7 @@ plane_wait(struct plane *pl, struct port *port, const struct slot_to *to,
 
 /* A post goes to one address: straight on, or before the port's queue. */
 static inline void
-plane_forward(struct plane *pl, uint32_t way, const union addr *at,
+plane_forward_whole(struct plane *pl, uint32_t way, const union addr *at,
     const struct post *p)
 {
 	const bool given = p->from.sa.sa_family != 0;
@@ -407,6 +311,26 @@ plane_forward(struct plane *pl, uint32_t way, const union addr *at,
 	plane_wait(pl, port, &to, p);
 }
 
+/* The same: a control message gets what proves that it is the switch's. */
+static inline void
+plane_forward(struct plane *pl, uint32_t way, const union addr *at,
+    const struct post *p)
+{
+	uint8_t msg[CONTROL_MAX_BYTES];
+	struct post whole = *p;
+
+	if (p->tos == CONTROL_TOS && !p->bare) {
+		assert(p->count == 1 &&
+		    p->bytes <= sizeof(msg) - CONTROL_SEAL_BYTES);
+		memcpy(msg, p->p, p->bytes);
+		whole.p = msg;
+		whole.bytes = whole.last_bytes = channels_prove(&pl->channels,
+		    &pl->rules, at, msg, p->bytes);
+		p = &whole;
+	}
+	plane_forward_whole(pl, way, at, p);
+}
+
 /* outbox_deliver: to one, to each of a group, or up. */
 static inline void
 plane_deliver(void *plane, const struct post *p)
@@ -426,8 +350,8 @@ plane_deliver(void *plane, const struct post *p)
 		break;
 	case POST_UP:
 		at = pl->program->up(pl->state, p->group, &way);
-		if (at != NULL)
-			plane_forward(pl, way, at, p);
+		if (at != NULL)		/* the program has proved it */
+			plane_forward_whole(pl, way, at, p);
 		break;
 	}
 }
@@ -534,6 +458,41 @@ plane_advance(struct plane *pl, uint64_t now_ns)
 		pl->now_ns = now_ns;
 }
 
+/* channels.stays and .staying: members' do. */
+static inline bool
+plane_stays(const void *plane, const union addr *at)
+{
+	const struct plane *pl = plane;
+
+	return pl->program->is_member(pl->state, at, -1);
+}
+
+static inline uint32_t
+plane_staying(const void *plane)
+{
+	const struct plane *pl = plane;
+
+	return pl->program->member_count(pl->state);
+}
+
+/* Who may ask what: by its place. */
+static inline void
+plane_init_channels(struct plane *pl, const struct program_place *place)
+{
+	pl->buckets.by = place->by;
+	pl->channels = channels_of(&place->by);
+	if (pl->program->is_member != NULL) {
+		pl->channels.stays = plane_stays;
+		pl->channels.staying = plane_staying;
+		pl->channels.ctx = pl;
+	}
+	pl->rules = (struct channels_rules){ .key = place->key,
+	    .commands = place->commands, .passes = place->passes };
+	if (place->live || place->secret_known)
+		key_set(&pl->rules.secret, place->secret,
+		    sizeof(place->secret));
+}
+
 /*
  * Begin; cf, driver and ctx are borrowed and stay.  False without memory;
  * plane_free() in either case.
@@ -548,16 +507,16 @@ plane_init(struct plane *pl, const struct plane_conf *cf,
 	    .ctx = ctx, .ports_cf = cf->ports, .in = cf->impair,
 	    .impaired = impair_any(&cf->impair), .port_due_ns = PLANE_NEVER,
 	    .timed = pr->due != NULL, .state = calloc(1, pr->state_bytes) };
-	pl->ports_cf.by = pl->replies.by = cf->place.by;
-	keymap_seed(&pl->replies.index, &cf->place.by);
+	pl->ports_cf.by = cf->place.by;
 	ports_settle(&pl->ports_cf);
 	pl->ports = ports_over(&pl->ports_cf);
 	pl->shaped = ports_shaped(&pl->ports_cf);
 	pl->merges = pl->shaped && ports_merge(&pl->ports_cf);
+	plane_init_channels(pl, &cf->place);
 	outbox_init(&pl->out, plane_deliver, pl);
 	pl->env = (struct program_env){ .plane = pl, .place = &cf->place,
-	    .out = &pl->out, .offer = plane_offer, .cut = plane_cut,
-	    .pass = plane_pass,
+	    .out = &pl->out, .buckets = &pl->buckets,
+	    .offer = plane_offer, .cut = plane_cut, .pass = plane_pass,
 	    .edit = plane_edit, .stamp = plane_stamp,
 	    .ignore = plane_ignore, .tally = plane_tell_cluster };
 	return pl->state != NULL && pr->init(pl->state, cf->settings,
@@ -580,7 +539,7 @@ plane_free(struct plane *pl)
 	free(pl->state);
 	ports_free(&pl->ports);
 	heap_free(pl->due);
-	answered_free(&pl->replies);
+	channels_free(&pl->channels);
 }
 
 #endif

@@ -30,7 +30,7 @@ plane_controls_name(unsigned what)
 {
 	static const char *const name[CONTROLS_COUNTS] = { "control",
 	    "bad_control", "bad_mac", "old_xid", "repeated", "acks",
-	    "refused" };
+	    "refused", "challenged", "unproved", "replayed", "reflected" };
 
 	return name[what];
 }

@@ -32,6 +32,7 @@ struct post {
 	enum post_to to;
 	uint32_t group;		/* as the machine counts its jobs */
 	uint8_t tos;
+	bool bare;		/* a control message without proof of ours */
 	union addr at;		/* POST_ONE */
 	union addr from;	/* family 0: the switch's own address */
 	const uint8_t *p;	/* count datagrams, one behind the other */

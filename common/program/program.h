@@ -25,9 +25,11 @@
 
 #include "common/base/counters.h"
 #include "common/base/opt.h"
+#include "common/program/buckets.h"
 #include "common/program/outbox.h"
 #include "common/program/packet.h"
 #include "common/wire/control.h"
+#include "common/wire/key.h"
 
 #define PROGRAM_NEVER UINT64_MAX
 
@@ -49,11 +51,14 @@ struct program_place {
 				 * comes too, and what is not sound goes on */
 	bool replayed;		/* whoever answers it answered another run */
 	uint32_t xid;		/* of its first request */
-	const struct mac_key *key;	/* of control messages; NULL: none */
+	const struct key *key;		/* of control messages; NULL: none */
+	const struct key *commands;	/* of those that command; NULL: key */
 	struct keymap_number by;	/* of maps that strangers fill */
 	bool quotas;		/* of addresses: quota.h */
 	bool proves;			/* data goes with proofs: --auth all */
-	uint8_t secret[32];		/* drawn at the start, if live */
+	bool passes;			/* who is elsewhere must have one */
+	bool secret_known;		/* it was given; else drawn, if live: */
+	uint8_t secret[32];
 	uint64_t memory_bytes;	/* for what it makes later; 0: no limit */
 	bool plans;		/* a dry run: say what memory is needed */
 };
@@ -77,6 +82,8 @@ struct program_env {
 	/* A model passes the queue towards `to`: does it change its status? */
 	bool (*stamp)(void *plane, const union addr *to,
 	    struct update_status *status, uint64_t now_ns);
+	/* How often strangers are told something. */
+	struct buckets *buckets;
 	/* A claimed packet was not sound: count it under the verdict. */
 	void (*ignore)(void *plane, unsigned verdict);
 	/* What became of a cluster's updates at all ports. */
@@ -160,6 +167,11 @@ struct program {
 	void (*address)(const void *state, uint32_t way, union addr *a);
 
 	/* the control plane */
+	/* Is the address a member's, of that job (-1: of any), and how many
+	 * such addresses are there?  NULL: nobody is a member. */
+	bool (*is_member)(const void *state, const union addr *at,
+	    int32_t job);
+	uint32_t (*member_count)(const void *state);
 	void (*heard)(void *state, const union addr *from, uint64_t now_ns);
 	/* Nobody was heard for span_ns up to now_ns, for the switch itself was
 	 * held up: that others are silent is to count without it. */

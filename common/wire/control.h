@@ -20,12 +20,11 @@
 enum {
 	CONTROL_TOS = 0x0c,		/* DSCP 3 */
 	CONTROL_HEADER_BYTES = 8,
-	CONTROL_MAC_BYTES = 16,
 	CONTROL_PASS_BYTES = 24,	/* pass.h */
 	CONTROL_SEAL_BYTES = 24,	/* seal.h */
 	CONTROL_JOIN_BYTES = 22,	/* and one of flags, unless it is 0 */
 	CONTROL_PAGE_BYTES = 1400,	/* of JSON text in an Ack */
-	CONTROL_MAX_BYTES = 1440	/* of any message of ours */
+	CONTROL_MAX_BYTES = 1472	/* of any message of ours, all told */
 };
 
 enum control_action {
@@ -55,7 +54,6 @@ enum control_type { CONTROL_WORKER = 1, CONTROL_SWITCH, CONTROL_SERVER };
 
 struct control {
 	uint8_t action;			/* enum control_action */
-	bool has_mac;
 	uint16_t job;
 	uint32_t xid;
 	const uint8_t *body;		/* borrowed */
@@ -199,19 +197,12 @@ control_parse(const uint8_t *p, size_t len, struct control *c)
 
 	*c = (struct control){ .action = bytes_u8(&w) };
 	flags = bytes_u8(&w);
-	c->has_mac = (flags & 1) != 0;
 	c->job = bytes_u16(&w);
 	c->xid = bytes_u32(&w);
 	c->body = w.p;
 	c->body_bytes = w.left;
-	if (!bytes_ok(&w) || control_action_name(c->action) == NULL)
-		return false;
-	if (c->has_mac) {
-		if (c->body_bytes < CONTROL_MAC_BYTES)
-			return false;
-		c->body_bytes -= CONTROL_MAC_BYTES;
-	}
-	return control_parse_trust(c, flags);
+	return bytes_ok(&w) && control_action_name(c->action) != NULL &&
+	    control_parse_trust(c, flags);
 }
 
 /* Write a header at p; the place of the body. */
@@ -332,6 +323,13 @@ control_get_joined(struct bytes *w, struct control_ack *a)
 		a->epoch = bytes_u32(w);
 }
 
+/* Is the status told to who has proved nothing?  Then nothing follows it. */
+static inline bool
+control_is_hint(uint8_t status)
+{
+	return status == CONTROL_BAD_MAC || status == CONTROL_PROVE;
+}
+
 /* The body of an Ack; false if it is too short for what it answers. */
 static inline bool
 control_get_ack(const struct control *c, struct control_ack *a)
@@ -340,6 +338,8 @@ control_get_ack(const struct control *c, struct control_ack *a)
 
 	*a = (struct control_ack){ .action = bytes_u8(&w) };
 	a->status = bytes_u8(&w);
+	if (control_is_hint(a->status))
+		return bytes_ok(&w);
 	switch (a->action) {
 	case CONTROL_JOIN:
 		a->member = bytes_u16(&w);
@@ -403,12 +403,14 @@ control_put_joined(uint8_t *p, const struct control_ack *a)
 	return p + 16;
 }
 
-/* Write it at p, which has room for CONTROL_MAX_BYTES - 32; the end. */
+/* Write it at p, which has room for CONTROL_MAX_BYTES - 56; the end. */
 static inline uint8_t *
 control_put_ack(uint8_t *p, const struct control_ack *a)
 {
 	*p++ = a->action;
 	*p++ = a->status;
+	if (control_is_hint(a->status))
+		return p;
 	switch (a->action) {
 	case CONTROL_JOIN:
 		p = bytes_put(p, a->member, 2);

@@ -136,10 +136,10 @@ counted() { innet-ctl "$at" --job 1 stats --json | jq -e ".counters.$1 == $2"; }
 	kill "$w0_pid"
 	workers_end
 	finish at
-	echo secret >key
+	echo a secret of 16 bytes >key
 	serve at innet-switch -q -p iswitch --async --key key
 	run -1 --separate-stderr innet-worker -q -p iswitch --async --switch "$at" --synthetic 4B
-	[[ $stderr == *"job 1: refused: it takes signed messages only; give the --key that it has" ]]
+	[[ $stderr == *"job 1: refused: it takes sealed messages only; give the --key that it has" ]]
 	innet-worker -q -p iswitch --async --switch "$at" --key key --synthetic 4B --interval 1ms -c 10
 	finish at
 }

@@ -1,14 +1,12 @@
 # What a stranger can cost: repeated updates, forged routes, cuts and Joins.
 load common
+load stranger
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	pids='' tests=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 	command -v python3 >/dev/null || skip "no python3"
 }
-
-# A stranger of this machine: [--from ADDR] HOST:PORT ACTION...
-stranger() { python3 -B "$tests/bats/stranger.py" "$@"; }
 
 finish() {
 	local pid=${1}_pid
@@ -129,20 +127,6 @@ finish() {
 			skip "$(tail -n 1 rated)"
 		sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p' rated | awk '{ n = 1; if ($1 > 2) exit 1 } END { exit !n }'
 	done
-}
-
-# Of a switch at 10.98.0.1 in a network of its own: what bash does with $to
-beside() {
-	unshare -rn true 2>/dev/null || skip "no network namespaces here"
-	{
-		echo 'ip link set lo up; ip addr add 10.98.0.0/15 dev lo'
-		echo 'innet-switch -q --insecure --port-file port --listen 10.98.0.1:0 --report r.json '"$1 & pid=\$!"
-		echo 'until [ -s port ]; do sleep 0.02; done; to=10.98.0.1:$(cat port)'
-		echo "stranger() { python3 -B '$tests/bats/stranger.py' \"\$@\"; }"
-		cat
-		echo 'kill $pid; wait $pid'
-	} >beside.sh
-	unshare -rn bash beside.sh
 }
 
 @test "one address has 64 members, 4 jobs and a quarter of the memory; others find room" {

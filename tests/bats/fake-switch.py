@@ -5,14 +5,14 @@ usage: fake-switch.py --port-file FILE [OPTION...], until it is killed, or for
 a minute.  It is written from innet-wire(5), not from the C.
 """
 import argparse
-import hashlib
-import hmac
 import json
 import os
 import socket
 import struct
 import sys
 import time
+
+import trust
 
 JOIN, LEAVE, RESET, SETH, FBCAST, HELP, HALT, ACK = range(1, 9)
 RESUME, MEMBERS, STATS = 16, 17, 18
@@ -53,20 +53,38 @@ def send(data, to, tos=CONTROL_TOS, by=sock):
     by.sendto(data, to)
 
 
-def sign(data, with_key):
-    if with_key is None:
-        return data
-    data = data[:1] + bytes([data[1] | 1]) + data[2:]
-    return data + hmac.new(with_key, data, hashlib.sha256).digest()[:16]
+secret, the_pass, counter = os.urandom(32), None, 0
 
 
 def message(action, job, xid, body=b"", with_key=key):
-    return sign(struct.pack(">BBHI", action, 0, job, xid) + body, with_key)
+    """As the last who had a pass is told it; one that it cannot check."""
+    global counter
+    counter += 1
+    return trust.message(
+        action, job, xid, body, None if with_key or not the_pass else the_pass,
+        with_key and trust.channel_key(with_key, the_pass), counter,
+        trust.ANSWERS)
 
 
-def is_signed(data):
-    return key is None or (data[1] & 1 and
-                           sign(data[:-16], key) == data)
+def admitted(data, to):
+    """Is the request to be answered?  Else what is said instead."""
+    global the_pass, counter
+    action, _, job, xid, _, p, _ = trust.parse(data)
+    if p is None:
+        the_pass = None
+        if key is None:
+            return True, None
+        return False, trust.message(ACK, job, xid, bytes([action, 7]))
+    t = struct.unpack(">Q", p[8:16])[0]
+    if t == 0 or trust.pass_make(secret, to, p[:8], t) != p:
+        fresh = trust.pass_make(secret, to, p[:8], time.monotonic_ns())
+        return False, trust.message(ACK, job, xid, bytes([action, 9]), fresh)
+    if key is not None and not trust.sealed(trust.channel_key(key, p), data,
+                                            trust.ASKS):
+        return False, trust.message(ACK, job, xid, bytes([action, 7]), p)
+    if p != the_pass:
+        the_pass, counter = p, 0
+    return True, None
 
 
 def members(job):
@@ -166,6 +184,10 @@ def noise(action, job, xid, to):
     if key is not None:
         send(message(ACK, job, xid, bad, None), to)
         send(message(ACK, job, xid, bad, key + b"x"), to)
+        prove = bytes([action, 9])
+        send(trust.message(ACK, job, xid, prove, os.urandom(24)), to)
+        send(trust.message(ACK, job, xid + 1 & 0xffffffff, prove,
+                           the_pass[:16] + bytes(8)), to)
 
 
 def serve():
@@ -181,12 +203,13 @@ def serve():
         if log:
             print(data.hex(), file=log, flush=True)
         action, flags, job, xid = struct.unpack(">BBHI", data[:8])
-        body = data[8:-16] if flags & 1 else data[8:]
+        body = trust.parse(data)[4]
         if lost < args.lose:
             lost += 1
             continue
-        if not is_signed(data):
-            send(message(ACK, job, xid, bytes([action, 7]) + bytes(20)), to)
+        good, instead = admitted(data, to)
+        if not good:
+            send(instead, to)
             continue
         if args.noise:
             noise(action, job, xid, to)

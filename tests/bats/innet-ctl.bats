@@ -6,7 +6,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	pids='' tests=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 	command -v python3 >/dev/null || skip "no python3"
-	printf 'a key\n' >key
+	printf 'a key of 16 bytes\n' >key
 }
 
 # fake [OPTION...]: a switch that is none, at $at
@@ -135,23 +135,24 @@ refuses() {
 	[ "$(innet-ctl --key key $at help 5:0)" = "5:0: sent, 4 contributions, 3 floats" ]
 }
 
-@test "a key signs; without it, or with another, nothing is done and it shows" {
+@test "a key seals; without it, or with another, nothing is done and it shows" {
 	fake --key key
-	printf 'a key' >other
+	printf 'a key of 16 bytes' >other
 	[ "$(innet-ctl --key key $at set-h 3)" = "h was 4" ]
 	refuses "set-h: refused: bad MAC" innet-ctl $at set-h 5
-	refuses "set-h: no answer within 100 ms, asked 5 times; 5 came without the MAC of our key" \
+	refuses "set-h: no answer within 100 ms, asked 5 times; it has another key" \
 		innet-ctl --give-up 100ms --key other $at set-h 5
 	[ "$(innet-ctl --key key $at set-h 3)" = "h was 3" ]
 	fake
-	refuses "set-h: no answer .*; 5 came without the MAC of our key" \
+	refuses "set-h: no answer .*; 5 came without the seal of our key" \
 		innet-ctl --give-up 100ms --key key $at set-h 5
 }
 
 @test "a key file that is none is named" {
 	: >empty
 	head -c 4097 /dev/zero >long
-	for f in none empty long; do
+	head -c 15 /dev/zero >short
+	for f in none empty long short; do
 		run -1 --separate-stderr innet-ctl --key $f :9 halt
 		[[ $stderr == "innet-ctl: $f: "* ]]
 	done

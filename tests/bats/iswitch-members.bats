@@ -222,24 +222,28 @@ load iswitch
 	acks 9 stats | sed 's/.*text=//' | jq -e . >s.json
 }
 
-# MACs.
+# Passes and seals.  What the live switch said is what the trace says.
 
-# mac HEX: the MAC of these bytes under the file key
-mac() {
-	python3 -c 'import hmac, sys
-print(hmac.new(open("key", "rb").read(), bytes.fromhex(sys.argv[1]), "sha256").hexdigest()[:32])' "$1"
-}
+# tail PASS COUNTER MESSAGE [WAY]: pass and seal, under the file key
+tail_of() { python3 -B "$BATS_TEST_DIRNAME/trust.py" tail key "$@"; }
 
-@test "who has a key does nothing for a message without it or with a wrong one" {
-	printf 'a secret\n' >key
-	join=0101000100000005010000000000000100000002000200000001
-	{ join -1000 1; join -1000 2 mac=000102030405060708090a0b0c0d0e0f
-	  echo "$(ns -999) $(addr 1) $S join 1 5 worker=1 elements=2 floats=2 next=1 mac=$(mac ${join}00000000)"
+@test "who has a key does nothing for a message without its seal, or with a wrong one" {
+	printf 'a secret of 16 bytes\n' >key
+	pass=6e6f6e63652d2d410000000000000001a0a1a2a3a4a5a6a7 zero=$(printf %048d 0)
+	join=0106000100000005010000000000000100000002000200000001
+	words="worker=1 elements=2 floats=2 next=1"
+	{ join -1000 1; join -1000 2 flags=6 tail=$pass$zero
+	  join -1000 3 flags=2 tail=6e6f6e63652d2d410000000000000000$(printf %016d 0)
+	  echo "$(ns -999) $(addr 1) $S join 1 5 $words flags=6 tail=$(tail_of $pass 1 ${join}00000000)"
+	  echo "$(ns -998) $(addr 1) $S join 1 5 $words flags=6 tail=$(tail_of $pass 1 ${join}00000000)"
+	  echo "$(ns -997) $(addr 1) $S join 1 5 $words flags=6 tail=$pass$(tail_of $pass 2 ${join}00000000$pass 2)"
 	  segs 1 1 0 1; } | through --key key --auth control
-	[ "$(statuses 2 join)" = "" ]
-	[ "$(out 1 | sed -E 's/ mac=[0-9a-f]{32}//' | cut -d' ' -f1-5 | paste -sd,)" = \
-		"ack 1 1 join bad-mac,ack 1 5 join done,seg 1 1 0 1" ]
-	[[ "$(out 2)" == "ack 1 2 "*" join bad-mac"* ]]
-	ack=080100010000000501000000000100010000000100020000000200
-	[ "$(out 1 | sed -n 's/^ack 1 5 mac=\([0-9a-f]*\) .*/\1/p')" = "$(mac ${ack}0a)" ]
+	# without a pass: nothing; a wrong seal: a hint; no time: a challenge
+	[[ "$(out 2)" == "ack 1 2 pass=$pass join bad-mac"* ]]
+	[[ "$(out 3)" == "ack 1 3 pass=6e6f6e63652d2d41"*"0000000000000000 join prove"* ]]
+	[ "$(out 1 | sed -E 's/ (seal|pass)=[0-9a-f]{48}//' | cut -d' ' -f1-5 | paste -sd,)" = \
+		"ack 1 5 join done,ack 1 5 join bad-mac,seg 1 1 0 1" ]
+	ack=080400010000000501000000000100010000000100020000000200
+	[ "$(out 1 | sed -n 's/^ack 1 5 seal=\([0-9a-f]*\) .*/\1/p')" = "$(tail_of $pass 1 ${ack}0a 2)" ]
+	jq -e '.switch | .bad_mac == 2 and .replayed == 1 and .unproved == 1 and .challenged == 1' r.json
 }

@@ -63,17 +63,17 @@ refused() { made "innet-worker: $switch: $1" --switch "$switch" "${@:2}"; }
 }
 
 @test "a key at one end, or two keys" {
-	echo one >one
-	echo two >two
+	echo one of 16 bytes >one
+	echo two of 16 bytes >two
 	serve switch innet-switch -q -p iswitch -H 1 --key one
 	for more in '' --async; do
-		refused 'job 1: refused: it takes signed messages only; give the --key that it has' \
+		refused 'job 1: refused: it takes sealed messages only; give the --key that it has' \
 			-p iswitch --worker 0 $more
-		refused 'job 1: its answers are signed with another key; give both the same --key' \
-			-p iswitch --worker 0 --key two $more
+		refused 'job 1: it has another key; give both the same --key' \
+			-p iswitch --worker 0 --key two --give-up 300ms $more
 	done
 	serve switch innet-switch -q -p iswitch -H 1
-	refused 'job 1: its answers are not signed; give both the same --key' -p iswitch --worker 0 --key one
+	refused 'job 1: its answers are not sealed; give both the same --key' -p iswitch --worker 0 --key one --give-up 300ms
 }
 
 @test "no room for a job" {

@@ -8,6 +8,7 @@
  *
  *	short=N extra=N	bytes of payload: only so many, so many more
  *	body=HEX	a body of one's own, of a control message
+ *	flags=N tail=HEX	its flags, and what stands behind the body
  *	sum=bad		a wrong UDP checksum
  *	VALUE*N		the same float N times
  *
@@ -39,8 +40,8 @@ struct line {
 	uint64_t seg;
 	struct control_join join;
 	struct control_ack ack;
-	uint8_t mac[CONTROL_MAC_BYTES];
-	bool has_mac;
+	uint8_t flags, tail[CONTROL_PASS_BYTES + CONTROL_SEAL_BYTES];
+	size_t tail_bytes;
 	long short_bytes, extra_bytes;	/* -1: not asked */
 	bool bad_sum;
 };
@@ -168,8 +169,10 @@ word(struct line *l, char *w)
 		l->join.async = named(v, iswitch_mode, 2) != 0;
 	} else if (strcmp(w, "seg") == 0) {
 		l->seg = seg(v);
-	} else if (strcmp(w, "mac") == 0) {
-		l->has_mac = hex(v, l->mac, sizeof(l->mac)) > 0;
+	} else if (strcmp(w, "flags") == 0) {
+		l->flags = (uint8_t)number(v);
+	} else if (strcmp(w, "tail") == 0) {
+		l->tail_bytes = hex(v, l->tail, sizeof(l->tail));
 	} else if (strcmp(w, "body") == 0) {
 		l->bytes += hex(v, l->payload + l->bytes, PAYLOAD_MAX / 2);
 		l->own_body = true;
@@ -228,11 +231,9 @@ end_control(struct line *l)
 	if (!l->own_body)
 		l->bytes = (size_t)(put_body(l, l->payload + l->bytes) -
 		    l->payload);
-	if (l->has_mac) {
-		l->payload[1] |= 1;
-		memcpy(l->payload + l->bytes, l->mac, sizeof(l->mac));
-		l->bytes += sizeof(l->mac);
-	}
+	l->payload[1] |= l->flags;
+	memcpy(l->payload + l->bytes, l->tail, l->tail_bytes);
+	l->bytes += l->tail_bytes;
 }
 
 static char *

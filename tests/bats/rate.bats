@@ -180,7 +180,7 @@ aside() {
 	pids="$pids $!"
 }
 
-# replayed [COMMAND]: what was made, from w0, and beside it COMMAND HOST; its
+# replayed [COMMAND]: what was made, or the like, from w0, and beside it COMMAND HOST; its
 # members have one link between them
 replayed() {
 	local host=10.77.0.10
@@ -192,7 +192,13 @@ replayed() {
 	dlp) rate=50000; between ;;
 	esac
 	${1:+"$1" "$host"}
-	testbed.sh exec w0 innet-replay -q --program all -r vector.pcap --to "$switch"
+	if [ "$program" = iswitch ]; then	# who joins from elsewhere has to answer
+		local mode=
+		[[ $what != *--async* ]] || mode=async
+		testbed.sh exec w0 python3 -B "$BATS_TEST_DIRNAME/stranger.py" --from $host "$switch" contribute $mode
+	else
+		testbed.sh exec w0 innet-replay -q --program all -r vector.pcap --to "$switch"
+	fi
 	left $host 100
 	finish switch
 	takes $host

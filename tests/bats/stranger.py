@@ -11,6 +11,22 @@ join JOB WORKERS ELEMENTS [leave] [sources=N]
     Joins under so many numbers, one after the other, each with its Leave
     perhaps; or from so many addresses that follow that of --from.  Prints how
     many were let in, and with which status others were answered.
+contribute [async]
+    two workers of job 1, who send a vector of a hundred segments each
+control ACTION JOB [HEX]
+    one control message as it was before there were passes; prints how many
+    datagrams came back, and their bytes
+command ACTION JOB [HEX]
+    the same with a pass, and the status of the answer
+again FILE ACTION [raw] [pass]
+    what of a capture is such a control message, as it is; with raw from the
+    address of --from, which is somebody else's; with pass in front of it a pass,
+    as if it were asked
+forge ACTION JOB [HEX]
+    a control message from the address of --from, which is somebody else's
+flood N
+    Joins with a pass that has no time, from N addresses that follow --from's
+
 dlp STATE [PARAMETER...] [times=N] [every=SECONDS]
     a DLP request; with sources=N, from as many ports
 
@@ -21,6 +37,8 @@ import socket
 import struct
 import sys
 import time
+
+import trust
 
 CONTROL_TOS, UPDATE_TOS = 0x0c, 0x2c
 
@@ -83,18 +101,108 @@ def olaf(kind, cluster, worker, sequence, *values):
               for i, s in enumerate(socks)), []))
 
 
+clients = {}
+
+
 def ask(s, action_, job, xid, body):
-    """The Ack of a request, which is sent until it is there."""
+    """The Ack of a request, which is sent until it is there, with a pass if
+    that is needed."""
+    far = not to[0].startswith("127.")
+    if s not in clients:
+        clients[s] = trust.Client(lambda m: s.sendto(m, to))
+    c = clients[s]
     for _ in range(20):
-        s.sendto(struct.pack(">BBHI", action_, 0, job, xid) + body, to)
+        if far:
+            c.ask(action_, job, xid, body)
+        else:
+            s.sendto(struct.pack(">BBHI", action_, 0, job, xid) + body, to)
         try:
             while True:
                 a = s.recv(65536)
-                if a[0] == 8 and struct.unpack(">I", a[4:8])[0] == xid:
+                if a[0] == 8 and struct.unpack(">I", a[4:8])[0] == xid and \
+                        (not far or c.hear(a)):
                     return a
         except TimeoutError:
             pass
     return None
+
+
+def contribute(*mode):
+    socks = [bound(source, CONTROL_TOS) for _ in range(2)]
+    for w, s in enumerate(socks):
+        a = ask(s, 1, 1, 1, struct.pack(">BBHIIHII", 1, len(mode), 0, w, 36600,
+                                        366, 1, 0))
+        assert a is not None and a[9] == 0
+        s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0x1c)
+    for i in range(100):
+        for s in socks:
+            s.sendto(struct.pack(">Q366f", 1 << 40 | 1 << 24 | i, *[0] * 366),
+                     to)
+
+
+def control(action_, job, body=""):
+    s = bound(source, CONTROL_TOS)
+    s.sendto(struct.pack(">BBHI", int(action_), 0, int(job), 7)
+             + bytes.fromhex(body), to)
+    tell(answers(s))
+
+
+def command(action_, job, body=""):
+    a = ask(bound(source, CONTROL_TOS), int(action_), int(job), 7,
+            bytes.fromhex(body))
+    print("none" if a is None else a[9])
+
+
+def raw(s, at, payload):
+    """A datagram from any address, without a checksum."""
+    udp = struct.pack(">HHHH", at[1], to[1], 8 + len(payload), 0) + payload
+    s.sendto(struct.pack(
+        ">BBHHHBBH4s4s", 0x45, CONTROL_TOS, 20 + len(udp), 0, 0, 64, 17, 0,
+        socket.inet_aton(at[0]), socket.inet_aton(to[0])) + udp, (to[0], 0))
+
+
+def raw_socket():
+    return socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+
+
+def forge(action_, job, body=""):
+    raw(raw_socket(), source, struct.pack(
+        ">BBHI", int(action_), 0, int(job), 7) + bytes.fromhex(body))
+
+
+def captured(path):
+    """The control messages of a capture of Ethernet frames with IPv4."""
+    data = open(path, "rb").read()
+    at = 24
+    while at + 16 <= len(data):
+        n = struct.unpack("<I", data[at + 8:at + 12])[0]
+        f, at = data[at + 16:at + 16 + n], at + 16 + n
+        if f[12:14] == b"\x08\0" and f[15] & 0xfc == CONTROL_TOS:
+            yield f[42:]
+
+
+def again(path, action_):
+    s = raw_socket() if "raw" in words else bound(source, CONTROL_TOS)
+    n = 0
+    for m in captured(path):
+        if m[0] != int(action_):
+            continue
+        if "pass" in words:
+            m = m[:1] + bytes([m[1] | 2]) + m[2:8] + bytes(24) + m[8:]
+        n += 1
+        if "raw" in words:
+            raw(s, source, m)
+        else:
+            s.sendto(m, to)
+    got = [] if "raw" in words else answers(s)
+    print(n, len(got), sum(map(len, got)))
+
+
+def flood(n):
+    s, first = raw_socket(), int(ipaddress.ip_address(source[0]))
+    m = trust.message(1, 1, 7, bytes(22), bytes(24))
+    for i in range(int(n)):
+        raw(s, (str(ipaddress.ip_address(first + i)), 4000), m)
 
 
 def join(job, workers, elements):
@@ -126,4 +234,5 @@ def join(job, workers, elements):
 
 
 leave = "leave" in args
-globals()[action](*[a for a in args if a not in ("leave", "jobs")])
+globals()[action](*[a for a in args if a not in ("leave", "jobs", "raw",
+                                                "pass")])

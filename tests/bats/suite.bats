@@ -97,10 +97,10 @@ options_of() {
 # Options that name files and can be together: TOOL [WORD...]|WRITTEN|READ, a
 # word in capitals an argument.
 files='innet-switch|-w --report|-r
-innet-switch --rate 1M|-w --report|--departures --key
+innet-switch --rate 1M|-w --report|--departures --key --command-key --secret
 innet-switch --format bare|-w --report|--cluster-table
-innet-switch --listen :0 --upstream :9|-w --write-in --report --port-file|--key
-innet-ps --listen :0|--save -w --write-in --report --port-file|--key
+innet-switch --listen :0 --upstream :9|-w --write-in --report --port-file|--key --command-key --secret
+innet-ps --listen :0|--save -w --write-in --report --port-file|--key --command-key --secret
 innet-ps --listen :0|-w --write-in --report --port-file|--load
 innet-agent --alone|--log --save --report|--load
 innet-agent --role learner --algo dqn --redis :9|--log --save --report|--password-file
@@ -108,7 +108,7 @@ innet-agent||--eval
 innet-aom|--series|-r --sent --counters --compare
 innet-aom --compare y|--series|--compare-sent --compare-counters
 innet-aom --format bare|--series|--cluster-table
-innet-ctl||--key
+innet-ctl||--key --command-key
 innet-gen|-w|--schedule
 innet-gen --format bare|-w --cluster-table|
 innet-memory --touch 1MB --listen :0|--save --port-file --unix|--password-file

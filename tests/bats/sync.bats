@@ -141,14 +141,14 @@ explained() {
 }
 
 @test "a key: with it all is well, without it or with another nothing is" {
-	echo secret >key
-	echo other >wrong
+	echo a secret of 16 bytes >key
+	echo another of 16 bytes >wrong
 	job 2 -q --key key
 	together 2 --synthetic 4kB --check 2 -c 50 --key key
 	run -1 --separate-stderr innet-worker -q -p iswitch --worker 0 --switch "$switch" --synthetic 4kB
-	[ "$stderr" = "innet-worker: $switch: job 1: refused: it takes signed messages only; give the --key that it has" ]
+	[ "$stderr" = "innet-worker: $switch: job 1: refused: it takes sealed messages only; give the --key that it has" ]
 	run -1 --separate-stderr innet-worker -q -p iswitch --worker 0 --switch "$switch" --synthetic 4kB --key wrong --give-up 300ms
-	[[ $stderr == *": job 1: its answers are "*"; give both the same --key" ]]
+	[[ $stderr == *": job 1: it has another key; give both the same --key" ]]
 	finish switch
 }
 

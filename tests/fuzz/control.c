@@ -1,6 +1,6 @@
-/* UDP payloads as control messages, their bodies, and their MAC. */
+/* UDP payloads as control messages, their bodies, and their seals. */
 #include "common/iswitch/handover.h"
-#include "common/wire/mac.h"
+#include "common/wire/seal.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A Chunk is all that an heir hears of. */
@@ -69,21 +69,24 @@ body_again(const struct control *c, uint8_t *put)
 	}
 }
 
-/* What is signed is good, and is not under another key or with a bit less. */
+/* What is sealed is good, and is not under another key or with a bit less. */
 static void
 sign(uint8_t *msg, size_t len)
 {
-	struct mac_key key = { 0 }, other = { 0 };
+	struct key key = { 0 }, other = { 0 };
 	struct control c;
 
-	mac_key_set(&key, msg, 8);
-	mac_key_set(&other, "another", 7);
-	len = mac_sign(&key, msg, len);
-	must(control_parse(msg, len, &c) && mac_good(&key, msg, len, &c),
-	    "what is signed is good");
-	must(!mac_good(&other, msg, len, &c), "not so under another key");
+	key_set(&key, msg, 8);
+	key_set(&other, "another", 7);
+	msg[1] |= CONTROL_HAS_SEAL;
+	len = seal_put(&key, SEAL_ASKS, 3, msg, len);
+	must(control_parse(msg, len, &c) && c.sealed && c.counter == 3 &&
+	    seal_good(&key, SEAL_ASKS, msg, len), "what is sealed is good");
+	must(!seal_good(&other, SEAL_ASKS, msg, len) &&
+	    !seal_good(&key, SEAL_ANSWERS, msg, len),
+	    "not so under another key, or the other way");
 	msg[msg[7] % len] ^= 0x80;
-	must(!control_parse(msg, len, &c) || !mac_good(&key, msg, len, &c),
+	must(!seal_good(&key, SEAL_ASKS, msg, len),
 	    "nor after a bit has flipped");
 }
 
@@ -91,7 +94,6 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {
 	uint8_t *q = fuzz_copy(p, len), *put = malloc(len + 64);
-	struct mac_key none = { 0 };
 	struct control c;
 	size_t n;
 
@@ -100,8 +102,9 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	if (control_parse(q, len, &c)) {
 		must(control_action_name(c.action) != NULL, "it has a name");
 		must(c.body == q + 8 && c.body_bytes == len - 8 -
-		    (c.has_mac ? CONTROL_MAC_BYTES : 0), "the body's place");
-		must(mac_good(&none, q, len, &c), "no key finds no fault");
+		    (c.sealed ? CONTROL_SEAL_BYTES : 0) -
+		    (c.pass != NULL ? CONTROL_PASS_BYTES : 0),
+		    "the body's place");
 		must(control_put(put, c.action, c.job, c.xid) == put + 8,
 		    "a header is 8 bytes");
 		must(put[0] == q[0] && put[1] == 0 &&

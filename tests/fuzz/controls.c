@@ -1,18 +1,24 @@
 /*
  * A live plane of each program, and who asks it: a byte of settings, then
  * datagrams, each a byte that says who sends it (3 bits), as what (2 bits) and
- * after how long (3 bits), its length, and its bytes.  What is answered is
- * what was asked, and a text comes whole.
+ * after how long (3 bits), its length, and its bytes.  With a key each has a
+ * channel, answers challenges and seals what it asks.  What is answered is what
+ * was asked, and a text comes whole.
  */
 #include <math.h>
 
 #include "common/plane/classifier.h"
 #include "common/plane/programs.h"
+#include "common/wire/channel.h"
 #include "tests/fuzz/fuzz.h"
+
+enum { ASKERS = 8 };
 
 static struct plane pl;
 static uint32_t asked_xid;
 static const union addr *asker;
+static struct channel channel[ASKERS];
+static bool challenged;
 
 static union addr
 host(uint32_t n)
@@ -38,6 +44,18 @@ on_send(void *ctx, uint32_t way, const union addr *from,
 	if (p->tos != CONTROL_TOS || asker == NULL || !addr_same(to, asker))
 		return;
 	must(control_parse(p->p, p->bytes, &c), "what answers is a message");
+	for (uint32_t k = 0; k < ASKERS; k++) {
+		const union addr at = host(k);
+
+		if (!addr_same(&at, to))
+			continue;
+		switch (channel_take(&channel[k], p->p, p->bytes, &c)) {
+		case CHANNEL_CHALLENGED: challenged = true; break;
+		case CHANNEL_GOOD:
+		case CHANNEL_HINT: break;
+		default: must(false, "what the switch says is proved");
+		}
+	}
 	if (c.action != CONTROL_ACK || c.xid != asked_xid)
 		return;
 	must(control_get_ack(&c, &a), "an Ack is whole");
@@ -102,6 +120,29 @@ come(const struct plane_conf *cf, uint8_t what, uint8_t *p, uint32_t len,
 	account();
 }
 
+/* The datagram of n bytes at p, as who sends it does. */
+static void
+ask(const struct plane_conf *cf, uint8_t what, const uint8_t *p, uint32_t n,
+    uint64_t now_ns)
+{
+	const bool seals = cf->place.key != NULL && n >= CONTROL_HEADER_BYTES &&
+	    (what >> 3 & 3) == 0;
+	uint8_t *q = malloc(n + CHANNEL_PAD_BYTES + CHANNEL_MORE_BYTES);
+	uint8_t *exact;
+
+	if (q == NULL)
+		abort();
+	memcpy(q, p, n);
+	if (seals) {
+		q[1] = 0;
+		n = (uint32_t)channel_put(&channel[what & 7], q, n);
+	}
+	exact = fuzz_copy(q, n);
+	come(cf, what, exact, n, now_ns);
+	free(exact);
+	free(q);
+}
+
 /* The datagrams of an input. */
 static void
 session(const struct plane_conf *cf, const uint8_t *p, size_t len)
@@ -112,17 +153,12 @@ session(const struct plane_conf *cf, const uint8_t *p, size_t len)
 
 	while (len >= 2 && len - 2 >= p[1]) {
 		const uint32_t n = p[1];
-		uint8_t *q = malloc(n + CONTROL_MAC_BYTES);
-		uint32_t bytes = n;
 
-		if (q == NULL)
-			abort();
-		memcpy(q, p + 2, n);
-		if (cf->place.key != NULL && n >= 8)
-			bytes = (uint32_t)mac_sign(cf->place.key, q, n);
 		now += step_ns[p[0] >> 5];
-		come(cf, p[0], q, bytes, now);
-		free(q);
+		challenged = false;
+		ask(cf, p[0], p + 2, n, now);
+		if (challenged)
+			ask(cf, p[0], p + 2, n, now);
 		p += 2 + n;
 		len -= 2 + n;
 	}
@@ -134,7 +170,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	struct plane_conf cf = { .place = { .live = true, .xid = 1,
 	    .memory_bytes = 1 << 18 } };
 	struct program_place place;
-	struct mac_key key = { 0 };
+	struct key key = { 0 };
 	void *settings;
 
 	if (len < 1)
@@ -150,8 +186,11 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	cf.settings = settings;
 	place = cf.place;
 	must(cf.program->settle(settings, &place) == NULL, "it is settled");
-	mac_key_set(&key, "a key", 5);
+	key_set(&key, "a key", 5);
 	cf.place.key = p[0] & 64 ? &key : NULL;
+	for (uint32_t k = 0; k < ASKERS; k++)
+		channel_open(&channel[k], cf.place.key, cf.place.key != NULL,
+		    (const uint8_t *)"nonce--0");
 	cf.ports.all = (struct port_conf){ .threshold = NAN,
 	    .slots = 4, .active_window_ns = 1000000000,
 	    .queue = cf.program->merges ? PORT_OLAF : PORT_FIFO,

@@ -54,22 +54,15 @@ headers(void)
 	ok(bytes(control_put(buf, CONTROL_LEAVE, 0x1234, 0x56789abc), want,
 	    sizeof(want)), "a header's bytes");
 	ok(parse(want, 8, &c) && c.action == CONTROL_LEAVE && c.job == 0x1234 &&
-	    c.xid == 0x56789abc && !c.has_mac && c.body_bytes == 0 &&
+	    c.xid == 0x56789abc && c.body_bytes == 0 &&
 	    c.body == copy + 8, "read back");
 	for (size_t n = 0; n < 8; n++)
 		good = good && !parse(p, n, &c);
 	ok(good, "0 to 7 bytes are no message");
 	ok(parse(p, 40, &c) && c.body_bytes == 32, "any body is taken");
-	p[1] = 0xf0;
-	ok(parse(p, 40, &c) && !c.has_mac && c.body_bytes == 32,
+	p[1] = 0xf1;
+	ok(parse(p, 40, &c) && c.body_bytes == 32,
 	    "flags that nobody has defined mean nothing");
-	p[1] = 1;
-	for (size_t n = 8; n < 24; n++)
-		good = good && !parse(p, n, &c);
-	ok(good, "a MAC that is cut off is no message");
-	ok(parse(p, 24, &c) && c.has_mac && c.body_bytes == 0,
-	    "a MAC is no body");
-	ok(parse(p, 40, &c) && c.body_bytes == 16, "nor a part of it");
 	trust(2, 24, true, false);
 	trust(4, 24, false, true);
 	trust(6, 48, true, true);
@@ -141,11 +134,11 @@ joins(void)
 		good = good && parse(p, n, &c) && control_get_join(&c, &b) ==
 		    (n >= sizeof(want));
 	ok(good, "one that is cut off is refused, a longer one is not");
-	p[1] = 1;
-	for (size_t n = 24; n < sizeof(p); n++)
+	p[1] = CONTROL_HAS_SEAL;
+	for (size_t n = 32; n < sizeof(p); n++)
 		good = good && parse(p, n, &c) && control_get_join(&c, &b) ==
-		    (n >= sizeof(want) + 16);
-	ok(good, "a MAC does not stand in for what is missing");
+		    (n >= sizeof(want) + CONTROL_SEAL_BYTES);
+	ok(good, "a seal does not stand in for what is missing");
 	p[1] = 0;
 	for (int v = 0; v < 256; v++) {
 		p[8] = (uint8_t)v;
@@ -252,8 +245,12 @@ acks(void)
 	ack(&(struct control_ack){ .action = CONTROL_STATS, .page = 2,
 	    .pages = 3, .text = text, .text_bytes = sizeof(text) }, page,
 	    sizeof(page), 6, "Stats, a full page");
-	ok(8 + sizeof(page) + CONTROL_MAC_BYTES <= CONTROL_MAX_BYTES,
-	    "the largest of all, signed, fits");
+	ok(8 + sizeof(page) + CONTROL_SEAL_BYTES <= CONTROL_MAX_BYTES,
+	    "the largest Ack, sealed, fits");
+	ack(&(struct control_ack){ .action = CONTROL_JOIN,
+	    .status = CONTROL_PROVE }, "\1\11", 2, 2, "prove yourself");
+	ack(&(struct control_ack){ .action = CONTROL_HELP,
+	    .status = CONTROL_BAD_MAC }, "\6\7", 2, 2, "bad MAC");
 	ack(&(struct control_ack){ .action = 99, .status = 4 }, "\143\4", 2,
 	    2, "of what is not known");
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/wire/mac.h"
+#include "common/wire/key.h"
 #include "common/wire/proof.h"
 #include "tests/unit/tap.h"
 
@@ -44,7 +44,7 @@ vector(const char *name)
 	return v;
 }
 
-static struct mac_key file_key;
+static struct key file_key;
 static struct proof_key key;
 static uint8_t pass[PROOF_PASS_BYTES];
 
@@ -55,7 +55,7 @@ load(void)
 	const struct value k = vector("key"), salt = vector("salt"),
 	    p = vector("pass-192.0.2.1-4660");
 
-	mac_key_set(&file_key, k.b, k.n);
+	key_set(&file_key, k.b, k.n);
 	proof_key_set(&key, &file_key.start, salt.b);
 	memcpy(pass, p.b, sizeof(pass));
 	ok(salt.n == PROOF_SALT_BYTES && p.n == 24, "the vectors are there");

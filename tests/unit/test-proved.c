@@ -5,13 +5,13 @@
  */
 #include <math.h>
 
-#include "common/wire/mac.h"
+#include "common/wire/key.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/tap.h"
 
 enum { FLOATS = 4, SEGMENTS = 64, BYTES = 16 + 4 * FLOATS };
 
-static struct mac_key file_key;
+static struct key file_key;
 static struct proofs member[2];
 static uint8_t salt[PROOF_SALT_BYTES];
 
@@ -41,7 +41,7 @@ begin(bool keyed, bool async, uint32_t next)
 
 	cf.job.proves = true;
 	cf.job.async = async;
-	mac_key_set(&file_key, "a key of sixteen bytes", 22);
+	key_set(&file_key, "a key of sixteen bytes", 22);
 	memset(member, 0, sizeof(member));
 	rigged_open(&rig_plane, &cf, 1, rig_deliver, NULL);
 	rig.cf.job.key = keyed ? &file_key.start : NULL;

@@ -1,0 +1,177 @@
+# Who may say what: passes and seals, live, and what overhears or forges them.
+load common
+load stranger
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	pids=''
+	command -v python3 >/dev/null || skip "no python3"
+	head -c 32 /dev/urandom >key
+	head -c 32 /dev/urandom >other
+	head -c 32 /dev/urandom >secret
+}
+
+# A keyed switch with a member, whose port is $free; a Halt and a Resume were
+# captured, and what it sent
+overheard() {
+	serve switch innet-switch -q -p iswitch -H 1 --key key --write-in in.pcap -w out.pcap --report r.json "$@"
+	free=$(python3 -c 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	ctl join --vector 1000 --bind :$free >/dev/null
+	ctl halt
+	ctl resume
+	for _ in $(seq 100); do	# captures are written once a second
+		[ "$(stranger 127.0.0.1:9 again in.pcap 16)" = "0 0 0" ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+ctl() { innet-ctl --key key "$switch" "$@"; }
+
+halted() { ctl members --json | jq .halted; }
+
+@test "a Halt that was overheard does nothing from elsewhere, nor once more" {
+	overheard
+	[[ "$(stranger "$switch" again in.pcap 7)" == [1-9]* ]]
+	[ "$(halted)" = false ]
+	ctl stats --json | jq -e '.counters | .challenged + .unproved + .bad_mac > 0'
+}
+
+@test "what the switch has said does nothing when it is sent back, as it is or with a pass" {
+	overheard
+	[[ "$(stranger "$switch" again out.pcap 7)" == [1-9]* ]]
+	[[ "$(stranger "$switch" again out.pcap 7 pass)" == [1-9]* ]]
+	[ "$(halted)" = false ]
+}
+
+@test "as if from the switch itself, or from the member's own address: nothing" {
+	python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)' 2>/dev/null ||
+		skip "no raw sockets"
+	overheard
+	for from in "$switch" "127.0.0.1:$free"; do
+		for file in in.pcap out.pcap; do
+			stranger --from "$from" "$switch" again $file 7 raw
+		done
+	done
+	[ "$(halted)" = false ]
+	finish switch
+	jq -e '.switch | .reflected == 3 and .bad_mac + .challenged + .unproved > 0' r.json
+}
+
+@test "nor after 3,000 strangers, who leave nothing" {
+	beside "-p iswitch -H 1 --key $PWD/key --write-in in.pcap" >out <<-'E'
+		ctl() { innet-ctl --key key $to "$@"; }
+		ctl join --vector 1000 >/dev/null
+		ctl halt; ctl resume
+		until [ "$(stranger 10.98.0.1:9 again in.pcap 16)" != "0 0 0" ]; do sleep 0.1; done
+		rss() { sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\).*/\1/p' /proc/$pid/status; }
+		was=$(rss)
+		stranger --from 10.98.1.0 $to flood 30000
+		ctl join --vector 1000 --worker 1 >/dev/null
+		stranger $to again in.pcap 7 >/dev/null
+		echo $(($(rss) - was)) $(ctl members --json | jq '.halted, (.members | length)')
+	E
+	read -r grown halted members <out
+	[ "$halted $members" = "false 2" ]
+	[ "$grown" -lt 4096 ]
+	jq -e '.switch | .challenged > 0 and .challenged + .unproved > 25000' r.json
+}
+
+@test "without a key, from elsewhere: a pass is needed, and only members command" {
+	beside "-p iswitch -H 1" >out <<-'E'
+		innet-ctl $to join --vector 1000 --bind 10.98.0.5:7000 >/dev/null
+		stranger --from 10.98.0.6 $to control 7 1		# Halt
+		stranger --from 10.98.0.6 $to control 18 1 0000		# Stats
+		stranger --from 10.98.0.6 $to command 7 1
+		innet-ctl $to members --json | jq .halted
+		stranger --from 10.98.0.6 $to command 2 1 00000000	# put out worker 0
+		innet-ctl --bind 10.98.0.5:7000 $to halt
+		innet-ctl $to members --json | jq '.halted, (.members | length)'
+	E
+	[ "$(xargs <out)" = "0 0 0 0 4 false 4 true 1" ]
+	jq -e '.switch | .unproved == 2' r.json
+}
+
+@test "two forged Joins and a Halt start nothing between two switches" {
+	beside "-p iswitch -H 1" >out <<-'E'
+		innet-switch -q --insecure -p iswitch -H 1 --port-file port2 --listen 10.98.0.2:0 --report r2.json &
+		other=$!
+		until [ -s port2 ]; do sleep 0.02; done
+		at=10.98.0.2:$(cat port2) join=01000000000000000000000a000000000000000000000000
+		stranger --from $at $to forge 1 1 $join
+		stranger --from $to $at forge 1 1 $join
+		stranger --from 10.98.0.7:9 $to forge 7 1
+		stranger --from 10.98.0.7:9 $at forge 7 1
+		for i in 1 2 3; do innet-ctl $to jobs --json >/dev/null; done
+		kill $other; wait $other
+	E
+	[ "$(jq -s 'map(.packets) | add' r.json r2.json)" -lt 30 ]
+}
+
+@test "--command-key: who has the key alone commands nothing" {
+	serve switch innet-switch -q -p iswitch -H 1 --key key --command-key other
+	ctl join --vector 1000 >/dev/null
+	for verb in halt resume reset "set-h 2" "fbcast 0:0" "leave 0"; do
+		run -1 --separate-stderr ctl $verb
+		[[ $stderr == *": refused" ]]
+	done
+	innet-ctl --command-key other "$switch" halt
+	[ "$(halted)" = true ]
+	innet-ctl --command-key other "$switch" members --json | jq -e '.members | length == 1'
+	run -1 --separate-stderr innet-ctl --command-key key --give-up 200ms "$switch" resume
+	[[ $stderr == *"it has another key" ]]
+	run -2 innet-switch -p iswitch --listen 127.0.0.1:0 --command-key other
+	[[ $output == *"--command-key goes with --key"* ]]
+}
+
+@test "a switch that is started again: workers join it again, under the same secret or another" {
+	port=$(python3 -c 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	start() {
+		rm -f port
+		innet-switch -q -p iswitch -H 1 --key key --listen 127.0.0.1:$port --port-file port "$@" 3>&- &
+		switch_pid=$!
+		await port
+	}
+	start
+	innet-worker -p iswitch --worker 0 --switch 127.0.0.1:$port --key key --synthetic 4kB --interval 20ms \
+		-c 150 --check 1 --json >w.json 3>&- &
+	worker=$!
+	pids="$pids $worker"
+	for more in "--secret secret" "--secret secret" ""; do
+		for _ in $(seq 500); do
+			[ "$(innet-ctl --key key 127.0.0.1:$port stats --json 2>/dev/null | jq '.counters.results // 0')" -lt 20 ] ||
+				break
+			sleep 0.02
+		done
+		kill -KILL $switch_pid
+		wait $switch_pid || true
+		# shellcheck disable=SC2086
+		start $more
+	done
+	wait $worker
+	kill $switch_pid
+	jq -e '.iterations == 150' w.json
+}
+
+# payloads FILE: of each packet, where to and what
+payloads() { tshark -r "$1" -T fields -e udp.dstport -e udp.payload 2>/dev/null | sort; }
+
+@test "with --secret a trace of what came sends the same bytes as the live switch" {
+	command -v tshark >/dev/null || skip "no tshark"
+	set -- -q -p iswitch -H 2 --key key --secret secret
+	serve switch innet-switch "$@" --write-in in.pcap -w out.pcap
+	innet-worker -q -p iswitch --switch "$switch" --worker 0 --key key --synthetic 4kB --check 2 -c 30 --interval 0 3>&- &
+	pids="$pids $!"
+	innet-worker -q -p iswitch --switch "$switch" --worker 1 --key key --synthetic 4kB --check 2 -c 30 --interval 0
+	wait $!
+	ctl stats >/dev/null
+	run -1 innet-ctl "$switch" halt
+	run -1 innet-ctl --key other --give-up 100ms "$switch" halt
+	finish switch
+	innet-switch "$@" --listen "$switch" -r in.pcap -w again.pcap
+	[ "$(payloads out.pcap | wc -l)" -gt 180 ]
+	diff <(payloads out.pcap) <(payloads again.pcap)
+	head -c 31 secret >short
+	run -1 innet-switch -p iswitch --listen 127.0.0.1:0 --secret short
+	[[ $output == *"short: 31 bytes"* ]]
+}

@@ -1,0 +1,364 @@
+/* A server's channels and a client's: who is let in, and who is not. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/program/buckets.h"
+#include "common/program/channels.h"
+#include "common/wire/channel.h"
+#include "tests/unit/tap.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static struct channels table;
+static struct channels_rules rules;
+static struct key key, commands, other;
+static struct channel client;
+static struct channels_row *row;
+static uint8_t msg[256];	/* what was asked last, */
+static size_t len;		/* so long */
+static uint32_t members;	/* ports below it are members' */
+static uint64_t now = 5 * SECOND;
+
+static union addr
+at(unsigned host, uint16_t port)
+{
+	return (union addr){ .in = { .sin_family = AF_INET,
+	    .sin_port = htons(port),
+	    .sin_addr = { htonl(0x0a000000 + host) } } };
+}
+
+static bool
+stays(const void *ctx, const union addr *a)
+{
+	(void)ctx;
+	return addr_port(a) < members;
+}
+
+static uint32_t
+staying(const void *ctx)
+{
+	(void)ctx;
+	return members;
+}
+
+/* A server with a key or without, live, of that secret. */
+static void
+serve(bool keyed, const char *secret)
+{
+	static const struct keymap_number by = { 3, 5 };
+
+	channels_free(&table);
+	table = channels_of(&by);
+	table.stays = stays;
+	table.staying = staying;
+	rules = (struct channels_rules){ .key = keyed ? &key : NULL,
+	    .passes = true };
+	key_set(&rules.secret, secret, strlen(secret));
+}
+
+static void
+begin(const struct key *k)
+{
+	channel_open(&client, k, true, (const uint8_t *)"nonce--A");
+}
+
+/* Ask for an action under that xid. */
+static void
+ask(enum control_action action, uint32_t xid)
+{
+	len = channel_put(&client, msg, (size_t)(control_put(msg,
+	    (uint8_t)action, 1, xid) - msg));
+}
+
+/* What comes of it from that address. */
+static enum channels_verdict
+judge(const union addr *from)
+{
+	struct control c;
+
+	row = NULL;
+	return control_parse(msg, len, &c) ? channels_judge(&table, &rules,
+	    from, msg, len, &c, now, &row) : CHANNELS_UNPROVED;
+}
+
+/* The server's challenge of a client at that address reaches it. */
+static enum channel_news
+challenge(const union addr *from, uint32_t xid)
+{
+	uint8_t a[CHANNEL_CHALLENGE_BYTES];
+	uint8_t *p = control_put(a, CONTROL_ACK, 1, xid);
+	struct control c;
+
+	*p++ = CONTROL_HALT;
+	*p++ = CONTROL_PROVE;
+	pass_make(&rules.secret, from, client.pass, now, p);
+	a[1] = CONTROL_HAS_PASS;
+	return control_parse(a, sizeof(a), &c) && sizeof(a) <= len ?
+	    channel_take(&client, a, sizeof(a), &c) : CHANNEL_OLD;
+}
+
+/* What the server says to an address, as the client hears it. */
+static enum channel_news
+answer(const union addr *to)
+{
+	uint8_t a[64];
+	uint32_t n = (uint32_t)(control_put(a, CONTROL_HALT, 1, 9) - a);
+	struct control c;
+
+	n = channels_prove(&table, &rules, to, a, n);
+	return control_parse(a, n, &c) ? channel_take(&client, a, n, &c) :
+	    CHANNEL_BAD;
+}
+
+/* Open the client's channel from there, as if all went well. */
+static bool
+enter(const union addr *from)
+{
+	ask(CONTROL_HALT, 7);
+	if (judge(from) != CHANNELS_CHALLENGE ||
+	    challenge(from, 7) != CHANNEL_CHALLENGED)
+		return false;
+	ask(CONTROL_HALT, 7);
+	return judge(from) == CHANNELS_GOOD;
+}
+
+static void
+opening(bool keyed)
+{
+	const union addr a = at(1, 4000), b = at(2, 4000), c = at(1, 4001);
+	const char *with = keyed ? "keyed" : "no key";
+
+	serve(keyed, "S");
+	begin(keyed ? &key : NULL);
+	ask(CONTROL_HALT, 7);
+	ok(judge(&a) == CHANNELS_CHALLENGE && table.rows.count == 0 &&
+	    len >= CHANNEL_CHALLENGE_BYTES,
+	    "%s: who is new is challenged, and nothing is kept", with);
+	ok(challenge(&a, 8) == CHANNEL_BAD && !channel_has_pass(&client),
+	    "%s: a challenge to another xid is not taken", with);
+	ok(challenge(&a, 7) == CHANNEL_CHALLENGED, "%s: its own is", with);
+	ask(CONTROL_HALT, 7);
+	ok(judge(&b) == CHANNELS_CHALLENGE && judge(&c) == CHANNELS_CHALLENGE,
+	    "%s: a pass is of one address and port", with);
+	now += PASS_LIFE_NS + 1;
+	ok(judge(&a) == CHANNELS_CHALLENGE, "%s: and of 10 seconds", with);
+	now -= PASS_LIFE_NS + 1;
+	ok(judge(&a) == CHANNELS_GOOD && row->open && !row->asked,
+	    "%s: then it opens", with);
+	now += 3600 * SECOND;
+	ask(CONTROL_HALT, 8);
+	ok(judge(&a) == CHANNELS_GOOD, "%s: what is open stays so", with);
+	ok(answer(&a) == CHANNEL_GOOD, "%s: what is said is believed", with);
+	serve(keyed, "T");
+	ok(judge(&a) == CHANNELS_CHALLENGE, "%s: by one process", with);
+}
+
+static void
+nonces(void)
+{
+	uint8_t m[CHANNEL_CHALLENGE_BYTES] = { CONTROL_ACK, CONTROL_HAS_PASS,
+	    0, 1, 0, 0, 0, 7, CONTROL_HALT, CONTROL_PROVE, 'n', 'o', 'n', 'c',
+	    'e', '-', '-', 'B', 1 };
+	struct control c;
+
+	begin(&key);
+	ask(CONTROL_HALT, 7);
+	ok(control_parse(m, sizeof(m), &c) && channel_take(&client, m,
+	    sizeof(m), &c) == CHANNEL_BAD && !channel_has_pass(&client),
+	    "a challenge with another's nonce is not taken");
+	m[17] = 'A';
+	ok(channel_take(&client, m, sizeof(m), &c) == CHANNEL_CHALLENGED &&
+	    channel_take(&client, m, sizeof(m), &c) == CHANNEL_BAD,
+	    "with its own it is, and once");
+}
+
+static void
+seals(void)
+{
+	const union addr a = at(1, 4000);
+	uint8_t was[sizeof(msg)];
+	struct control c;
+	size_t n;
+
+	serve(true, "S");
+	begin(&key);
+	ok(enter(&a) && row->in == 1, "sealed, from 1 on");
+	ok(judge(&a) == CHANNELS_REPLAYED, "a counter that is equal is old");
+	memcpy(was, msg, n = len);
+	ask(CONTROL_RESUME, 8);
+	ok(judge(&a) == CHANNELS_GOOD && row->in == 2, "the next is new");
+	memcpy(msg, was, len = n);
+	ok(judge(&a) == CHANNELS_REPLAYED, "one that is lower is old");
+	ask(CONTROL_RESUME, 9);
+	msg[5] ^= 1;
+	ok(judge(&a) == CHANNELS_BAD_MAC, "a bit that flips breaks the seal");
+	ask(CONTROL_RESUME, 9);
+	client.key = NULL;
+	ask(CONTROL_RESUME, 9);
+	ok(judge(&a) == CHANNELS_BAD_MAC, "no seal is none");
+	client.key = &key;
+	len = channels_prove(&table, &rules, &a, msg, (uint32_t)(control_put(
+	    msg, CONTROL_HALT, 1, 9) - msg));
+	memcpy(was, msg, n = len);
+	ok(control_parse(msg, len, &c) && channel_take(&client, msg, len, &c)
+	    == CHANNEL_GOOD, "the server's is good at the client");
+	ok(channel_take(&client, msg, len, &c) == CHANNEL_OLD, "once");
+	msg[1] |= CONTROL_HAS_PASS;
+	memmove(msg + 32, msg + 8, 24);
+	memcpy(msg + 8, client.pass, PASS_BYTES);
+	len += PASS_BYTES;
+	ok(judge(&a) == CHANNELS_BAD_MAC, "and sent back to the server bad");
+	ask(CONTROL_RESUME, 10);
+	ok(control_parse(msg, len, &c) && channel_take(&client, msg, len, &c)
+	    == CHANNEL_BAD, "so is its own at the client");
+	begin(&other);
+	ok(!enter(&a) && judge(&a) == CHANNELS_BAD_MAC,
+	    "another key opens nothing");
+}
+
+static void
+without(void)
+{
+	const union addr a = at(1, 4000), b = at(2, 4000);
+	const union addr near = { .in = { .sin_family = AF_INET, .sin_port =
+	    htons(9), .sin_addr = { htonl(INADDR_LOOPBACK) } } };
+
+	serve(false, "S");
+	client.passes = false;
+	ask(CONTROL_HALT, 1);
+	ok(judge(&a) == CHANNELS_UNPROVED && judge(&near) == CHANNELS_GOOD,
+	    "no pass: from loopback alone");
+	serve(true, "S");
+	ok(judge(&a) == CHANNELS_UNPROVED && judge(&near) == CHANNELS_BAD_MAC,
+	    "and with a key not from there either");
+	serve(false, "S");
+	rules.passes = false;
+	rules.secret.set = false;
+	ok(judge(&a) == CHANNELS_GOOD, "a trace takes it");
+	begin(NULL);
+	ask(CONTROL_HALT, 1);
+	ok(judge(&b) == CHANNELS_CHALLENGE, "one without a time is not");
+	client.pass[PASS_TIME_AT] = 1;
+	ask(CONTROL_HALT, 1);
+	ok(judge(&b) == CHANNELS_GOOD, "any other is");
+}
+
+static void
+pushed_out(void)
+{
+	const union addr a = at(1, 4000), m = at(1, 9);
+	uint8_t was[sizeof(msg)];
+	bool all = true;
+	size_t n;
+
+	serve(true, "S");
+	members = 10;
+	begin(&key);
+	all = enter(&m);
+	begin(&key);
+	ok(enter(&a) && all, "a member, and one who is none");
+	memcpy(was, msg, n = len);
+	for (unsigned i = 0; i < 3 * CHANNELS_OTHERS; i++) {
+		const union addr o = at(2 + i, 4000);
+
+		now++;
+		begin(&key);
+		all = all && enter(&o);
+	}
+	ok(all && table.rows.count <= CHANNELS_OTHERS + members,
+	    "others come, and there are no more than so many");
+	ok(channels_find(&table, &a) == NULL && channels_find(&table, &m) !=
+	    NULL, "a member stays, the others go");
+	memcpy(msg, was, len = n);
+	ok(judge(&a) == CHANNELS_CHALLENGE && channels_find(&table, &a) ==
+	    NULL, "what opened a channel that was pushed out opens none");
+	now++;
+	begin(&key);
+	ok(enter(&a), "whose it was is let in again");
+	begin(&key);
+	ok(enter(&a) == false, "not with a pass that is no newer");
+	members = 0;
+}
+
+static void
+command(void)
+{
+	const union addr a = at(1, 4000), b = at(2, 4000);
+
+	serve(true, "S");
+	begin(&commands);
+	client.commands = true;
+	ok(!enter(&a) && judge(&a) == CHANNELS_BAD_MAC,
+	    "no key of commands is none");
+	rules.commands = &commands;
+	now++;
+	begin(&commands);
+	client.commands = true;
+	ok(enter(&a) && row->commands, "under that key");
+	begin(&key);
+	ok(enter(&b) && !row->commands, "and under the other");
+	client.commands = true;
+	ask(CONTROL_HALT, 9);
+	ok(judge(&b) == CHANNELS_BAD_MAC, "a flag makes it no commander");
+}
+
+static void
+strangers(void)
+{
+	static struct buckets b = { .by = { 7, 9 } };
+	uint32_t n = 0, net = 0;
+	const union addr one = at(77, 1);
+
+	for (uint32_t i = 0; i < 100000; i++) {	/* within one second */
+		const union addr from = at(i << 8 | 1, 9);
+
+		n += buckets_take(&b, &from, now + i * 10000);
+	}
+	ok(n >= BUCKETS_ALL - 1000 && n <= BUCKETS_ALL + BUCKETS_ALL_BURST,
+	    "%u of 100,000 strangers are answered in a second", n);
+	now += 10 * SECOND;
+	for (uint32_t i = 0; i < 10000; i++)
+		net += buckets_take(&b, &one, now + i * 100000);
+	ok(net >= BUCKETS_NET && net <= 2 * BUCKETS_NET, "%u of one /24", net);
+	now += 10 * SECOND;
+	ok(buckets_tell(&b, &one, now) && !buckets_tell(&b, &one, now +
+	    SECOND - 1) && buckets_tell(&b, &one, now + SECOND),
+	    "the same is told once a second");
+}
+
+static void
+texts(void)
+{
+	const size_t big = CHANNELS_TEXT_BYTES / 2 + 1;
+
+	serve(false, "S");
+	for (uint16_t k = 0; k < 3; k++) {
+		const union addr a = at(1, k);
+		char *text = malloc(big + 1);
+
+		memset(text, 'x', big);
+		text[big] = '\0';
+		channels_text(&table, channels_use(&table, &a), text);
+	}
+	ok(table.text_bytes <= CHANNELS_TEXT_BYTES, "texts are bounded");
+	channels_free(&table);
+}
+
+int
+main(void)
+{
+	key_set(&key, "a key of 16 bytes", 17);
+	key_set(&commands, "the key of commands", 19);
+	key_set(&other, "another of 16 bytes", 19);
+	opening(true);
+	opening(false);
+	nonces();
+	seals();
+	without();
+	pushed_out();
+	command();
+	strangers();
+	texts();
+	channels_free(&table);
+	return tap_end();
+}
