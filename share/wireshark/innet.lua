@@ -14,7 +14,7 @@ local dlp = Proto("innet.dlp", "Distributed Learning Protocol")
 
 local UPDATE_BYTES, STATUS_BYTES = 32, 8
 local SEGMENT_BYTES, PROOF_BYTES = 8, 8
-local CONTROL_BYTES, MAC_BYTES = 8, 16
+local CONTROL_BYTES, PASS_BYTES, SEAL_BYTES = 8, 24, 24
 local PROBE_BYTES, STATE_BYTES = 30, 24
 local DLP_BYTES = 30
 local DLP_VECTOR = 7
@@ -111,7 +111,9 @@ local se = notes(segment, {
 local cf = fields(control, {
 	{ "action", "uint8", "Action", base.DEC, actions },
 	{ "flags", "uint8", "Flags", base.HEX },
-	{ "signed", "bool", "The last 16 bytes are a MAC", 8, nil, 1 },
+	{ "proves", "bool", "There is a pass", 8, nil, 2 },
+	{ "sealed", "bool", "There is a seal", 8, nil, 4 },
+	{ "commands", "bool", "Of the key of commands", 8, nil, 8 },
 	{ "job", "uint16", "Job" },
 	{ "xid", "uint32", "Transaction" },
 	{ "type", "uint8", "Type", base.DEC, types },
@@ -170,11 +172,15 @@ local cf = fields(control, {
 	{ "state_crc", "uint32", "CRC-32C of the state", base.HEX },
 	{ "chunk", "uint32", "Chunk" },
 	{ "data", "bytes", "Data" },
-	{ "mac", "bytes", "MAC" },
+	{ "nonce", "bytes", "Pass: nonce" },
+	{ "time", "uint64", "Pass: time, ns; 0 none yet" },
+	{ "tag", "bytes", "Pass: tag" },
+	{ "counter", "uint64", "Seal: counter" },
+	{ "hash", "bytes", "Seal: hash" },
 	{ "rest", "bytes", "Ignored" },
 })
 local ce = notes(control, {
-	bad_length = "Shorter than its header, body and MAC",
+	bad_length = "Shorter than its header, body, pass and seal",
 	bad_action = "No such action",
 	bad_type = "A Join of no known type or mode",
 	bad_status = "No such status",
@@ -590,7 +596,7 @@ bodies[8] = function(r, tree)
 	local said
 	if not actions[acked] then
 		tree:add_proto_expert_info(ce.bad_action)
-	elseif answers[acked] then
+	elseif answers[acked] and status ~= 7 and status ~= 9 then
 		said = answers[acked](r, status, tree)
 	end
 	if not statuses[status] then
@@ -598,6 +604,20 @@ bodies[8] = function(r, tree)
 	end
 	return (" of %s: %s"):format(actions[acked] or "action " .. acked,
 	    said or statuses[status] or "status " .. status)
+end
+
+-- A pass and a seal behind the body, which ends at `at`.
+local function read_trust(tree, tvb, at, proves, sealed)
+	if proves then
+		tree:add(cf.nonce, tvb(at, 8))
+		tree:add(cf.time, tvb(at + 8, 8))
+		tree:add(cf.tag, tvb(at + 16, 8))
+		at = at + PASS_BYTES
+	end
+	if sealed then
+		tree:add(cf.counter, tvb(at, 8))
+		tree:add(cf.hash, tvb(at + 8, 16))
+	end
 end
 
 local function dissect_control(tvb, pinfo, root)
@@ -608,11 +628,16 @@ local function dissect_control(tvb, pinfo, root)
 		return
 	end
 	local action, job = tvb(0, 1):uint(), tvb(2, 2):uint()
-	local signed = tvb(1, 1):uint() % 2 == 1
-	local bytes = tvb:len() - (signed and MAC_BYTES or 0)
+	local flags = tvb(1, 1):uint()
+	local proves = math.floor(flags / 2) % 2 == 1
+	local sealed = math.floor(flags / 4) % 2 == 1
+	local bytes = tvb:len() - (proves and PASS_BYTES or 0) -
+	    (sealed and SEAL_BYTES or 0)
 	tree:add(cf.action, tvb(0, 1))
 	tree:add(cf.flags, tvb(1, 1))
-	tree:add(cf.signed, tvb(1, 1))
+	tree:add(cf.proves, tvb(1, 1))
+	tree:add(cf.sealed, tvb(1, 1))
+	tree:add(cf.commands, tvb(1, 1))
 	tree:add(cf.job, tvb(2, 2))
 	tree:add(cf.xid, tvb(4, 4))
 	local more
@@ -632,8 +657,8 @@ local function dissect_control(tvb, pinfo, root)
 		end
 		r.rest(cf.rest)
 	end
-	if signed and bytes >= CONTROL_BYTES then
-		tree:add(cf.mac, tvb(bytes))
+	if bytes >= CONTROL_BYTES then
+		read_trust(tree, tvb, bytes, proves, sealed)
 	end
 	headline(tree, pinfo, "INNET", ("%s%s, job %d"):format(
 	    actions[action] or "action " .. action, more or "", job))

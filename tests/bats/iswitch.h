@@ -15,7 +15,8 @@
  *	    udp HEX					regular traffic
  *	    other BYTES					(only printed)
  *
- * and, of any of them, mac=HEX (16 bytes) and tos=N where it is not its own.
+ * and, of any of them, pass=HEX and seal=HEX (24 bytes each), and tos=N where
+ * it is not its own.
  * The port is 46638 where none is written; it is always printed.
  */
 #ifndef INNET_TEST_ISWITCH_H

@@ -173,6 +173,10 @@ word(struct line *l, char *w)
 		l->flags = (uint8_t)number(v);
 	} else if (strcmp(w, "tail") == 0) {
 		l->tail_bytes = hex(v, l->tail, sizeof(l->tail));
+	} else if (strcmp(w, "pass") == 0 || strcmp(w, "seal") == 0) {
+		l->flags |= *w == 'p' ? CONTROL_HAS_PASS : CONTROL_HAS_SEAL;
+		l->tail_bytes += hex(v, l->tail + l->tail_bytes,
+		    sizeof(l->tail) - l->tail_bytes);
 	} else if (strcmp(w, "body") == 0) {
 		l->bytes += hex(v, l->payload + l->bytes, PAYLOAD_MAX / 2);
 		l->own_body = true;

@@ -49,8 +49,8 @@ def segments():
 
 
 def controls():
-    def message(action, body=b"", flags=0, mac=b"", job=1, xid=9):
-        return struct.pack(">BBHI", action, flags, job, xid) + body + mac
+    def message(action, body=b"", flags=0, tail=b"", job=1, xid=9):
+        return struct.pack(">BBHI", action, flags, job, xid) + body + tail
 
     def ack(action, status=0, body=b""):
         return message(8, bytes([action, status]) + body)
@@ -85,10 +85,12 @@ def controls():
     put("control", "ack-stats-no-text", ack(18, 1, b"\0\0\0\0"))
     put("control", "ack-unknown", ack(99, 255))
     put("control", "ack-empty", message(8))
-    put("control", "mac", message(7, flags=1, mac=bytes(16)))
-    put("control", "mac-cut", message(7, flags=1, mac=bytes(15)))
-    put("control", "mac-in-body", message(4, b"", 1, bytes(17)))
-    put("control", "flags-unknown", message(7, flags=0xfe))
+    put("control", "seal", message(7, flags=4, tail=bytes(24)))
+    put("control", "seal-cut", message(7, flags=4, tail=bytes(23)))
+    put("control", "seal-in-body", message(4, b"", 4, bytes(25)))
+    put("control", "pass", message(7, flags=2, tail=bytes(24)))
+    put("control", "pass-and-seal", message(7, flags=14, tail=bytes(48)))
+    put("control", "flags-unknown", message(7, flags=0xf1))
     put("control", "action-0", message(0))
     put("control", "action-9", message(9))
     put("control", "short", message(7)[:7])
