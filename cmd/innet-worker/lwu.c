@@ -189,7 +189,8 @@ join(struct lwu *l, const uint8_t *w, uint64_t first, bool founds,
 	    .floats = (uint16_t)(cf->floats < most ? cf->floats : most),
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
 	    .gives = true, .founds = founds, .xid = xid,
-	    .proves = worker_proves(cf), .key = worker_proof_key(cf) };
+	    .proves = worker_proves(cf), .key = worker_proof_key(cf),
+	    .channel = &l->voice.channel };
 	const struct async_worker_conf aw = { .first = (int64_t)first,
 	    .gamma = l->ascend ? -(float)cf->gamma : (float)cf->gamma,
 	    .staleness = cf->staleness, .pace_bps = cf->pace_bps,

@@ -95,7 +95,8 @@ join(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 	    .elements = w->c.elements, .floats = (uint16_t)cf->floats,
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
 	    .gives = cf->synthetic > 0 || w->c.order.gives, .xid = xid,
-	    .proves = worker_proves(cf), .key = worker_proof_key(cf) };
+	    .proves = worker_proves(cf), .key = worker_proof_key(cf),
+	    .channel = &w->voice.channel };
 	const struct sync_worker_conf l = { .crc = crc, .window = cf->window,
 	    .next = (uint32_t)(next % SEG_ITERATIONS),
 	    .run_bytes = v6 ? UDPIO_RUN_BYTES_V6 : UDPIO_RUN_BYTES,

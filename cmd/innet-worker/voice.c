@@ -12,6 +12,7 @@ voice_open(struct voice *v, const struct worker_conf *cf, struct outlet *out,
 	*v = (struct voice){ .cf = cf, .out = out, .malformed = malformed,
 	    .bad_mac = bad_mac };
 	nonce_channel(&v->channel, cf->key->set ? cf->key : NULL, &cf->to);
+	v->channel.passes |= worker_proves(cf);	/* tokens are of a pass */
 }
 
 bool

@@ -60,6 +60,7 @@ struct membership_conf {
 	bool proves;			/* data goes with proofs, both ways */
 	/* keyed with the key file, or NULL: proofs are tokens */
 	const struct hmac_sha256_ctx *key;
+	const struct channel *channel;	/* whose pass they are of; or NULL */
 };
 
 /* Where a member stands, for its Join. */
@@ -312,6 +313,9 @@ membership_answered(struct membership *m, const struct control_ack *a,
 		m->join_ns = now_ns + MEMBERSHIP_OPEN_NS;
 		m->join_wait_ns = MEMBERSHIP_FIRST_NS;
 	}
+	if (m->cf.channel != NULL && (a->status == CONTROL_DONE ||
+	    a->status == CONTROL_NOT_READY))	/* we joined with this one */
+		memcpy(m->proofs.pass, m->cf.channel->pass, PROOF_PASS_BYTES);
 	if (a->status == CONTROL_DONE && a->proves != m->cf.proves)
 		return membership_over(m, MEMBERSHIP_FORM);
 	if (a->status == CONTROL_DONE && a->proves)

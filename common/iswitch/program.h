@@ -50,7 +50,7 @@ iswitch_program_init(void *state, const void *conf,
 	memcpy(cf.job.secret, place->secret, sizeof(cf.job.secret));
 	if (place->live || place->secret_known)
 		key_set(&cf.secret, place->secret, sizeof(place->secret));
-	cf.passes = place->key != NULL || ((place->passes ||
+	cf.passes = place->key != NULL || place->proves || ((place->passes ||
 	    place->secret_known) && !addr_is_loopback(&t->cf->parent));
 	if (cf.job.child && !place->live)
 		cf.job_limit = 65535u - addr_port(&place->address);

@@ -197,6 +197,23 @@ iswitch_do(struct iswitch *s, const union addr *from,
 	return true;
 }
 
+/* Who joined from there, if he is a member, proves data by that pass. */
+static inline void
+iswitch_take_pass(struct iswitch *s, const union addr *from,
+    const struct control *c)
+{
+	const struct iswitch_ref *who = iswitch_who(s, from);
+	uint8_t *pass;
+
+	if (who == NULL)
+		return;
+	pass = s->job[who->job]->j.members.m[who->member].pass;
+	if (c->pass != NULL)
+		memcpy(pass, c->pass, PROOF_PASS_BYTES);
+	else
+		memset(pass, 0, PROOF_PASS_BYTES);
+}
+
 /* A request, which is not a repeated one; false: it has to be asked again. */
 static inline bool
 iswitch_request(struct iswitch *s, const union addr *from,
@@ -205,6 +222,8 @@ iswitch_request(struct iswitch *s, const union addr *from,
 	const bool done = iswitch_do(s, from, c, a, now_ns);
 	struct iswitch_job *j = iswitch_job(s, c->job);
 
+	if (c->action == CONTROL_JOIN && done)
+		iswitch_take_pass(s, from, c);
 	if (j != NULL)
 		iswitch_follow(s, j, now_ns);
 	return done;

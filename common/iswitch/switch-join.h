@@ -183,7 +183,8 @@ iswitch_want_parent(struct iswitch *s, struct iswitch_job *j, bool founds,
 	    .floats = (uint16_t)j->j.a.s.floats,
 	    .floats_max = (uint16_t)j->j.a.s.floats,
 	    .give_up_ns = MEMBERSHIP_NEVER, .any_xid = s->cf.any_xid,
-	    .proves = s->cf.job.proves, .key = s->cf.job.key };
+	    .proves = s->cf.job.proves, .key = s->cf.job.key,
+	    .channel = &j->channel };
 
 	j->up.wanted = true;
 	membership_init(&j->up.as, &cf, now_ns);

@@ -76,8 +76,6 @@ proof_auth_settle(enum proof_auth *auth, bool keyed)
 		return "--auth none does not go with --key";
 	if (*auth == PROOF_AUTH_CONTROL && !keyed)
 		return "--auth control goes with --key";
-	if (*auth == PROOF_AUTH_ALL && !keyed)
-		return "--auth all goes with --key";
 	return NULL;
 }
 

@@ -1,5 +1,6 @@
 # Proofs of data: --auth all, which --key implies, live and in captures.
 load common
+load stranger
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
@@ -45,13 +46,27 @@ bad() { jq '[.. | .bad_proof? // empty] | add // 0' "$@" | paste -sd+ | bc; }
 	worker 0 "$few" --key key --auth control --check 1
 }
 
-@test "--auth goes with a key" {
-	for what in all control; do
-		run -2 innet-worker -p iswitch --worker 0 --switch :1 --synthetic 4B --auth $what
-		[[ $output == *"--auth $what goes with --key"* ]]
-		run -2 innet-switch -p iswitch --listen 127.0.0.1:0 --auth $what
-		[[ $output == *"--auth $what goes with --key"* ]]
-	done
+@test "--auth all without a key: what is sent up carries the nonce of its pass" {
+	python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)' 2>/dev/null ||
+		skip "no raw sockets"
+	serve at innet-switch -q -p iswitch -H 2 --auth all --report s.json
+	with='--auth all --interval 50ms -c 40' workers 2 "$at" 3>&- &
+	finished=$! pids="$pids $!"
+	until [ "$(innet-ctl "$at" members --json | jq '.members | length')" = 2 ]; do sleep 0.02; done
+	free=$(innet-ctl "$at" members --json | jq '.members[0].port')
+	stranger --from 127.0.0.1:$free "$at" forge-seg 0x3c 0000000001000000000000000000000000007149
+	stranger --from 127.0.0.1:$free "$at" forge-seg 0x1c 000000000100000000007149
+	wait $finished
+	finish at
+	[ "$(bad w?.json)" -eq 0 ]
+	jq -e '.jobs["1"].counters | .bad_proof == 2 and .added == 240' s.json
+}
+
+@test "--auth control goes with a key, none without" {
+	run -2 innet-worker -p iswitch --worker 0 --switch :1 --synthetic 4B --auth control
+	[[ $output == *"--auth control goes with --key"* ]]
+	run -2 innet-switch -p iswitch --listen 127.0.0.1:0 --auth control
+	[[ $output == *"--auth control goes with --key"* ]]
 	run -2 innet-worker -p iswitch --worker 0 --switch :1 --synthetic 4B --key key --auth none
 	[[ $output == *"--auth none does not go with --key"* ]]
 	run -2 innet-switch --auth all --listen 127.0.0.1:0

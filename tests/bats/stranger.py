@@ -24,6 +24,8 @@ again FILE ACTION [raw] [pass]
     as if it were asked
 forge ACTION JOB [HEX]
     a control message from the address of --from, which is somebody else's
+forge-seg TOS HEX
+    the same, of any bytes and with any ToS
 flood N
     Joins with a pass that has no time, from N addresses that follow --from's
 
@@ -153,11 +155,11 @@ def command(action_, job, body=""):
     print("none" if a is None else a[9])
 
 
-def raw(s, at, payload):
+def raw(s, at, payload, tos=CONTROL_TOS):
     """A datagram from any address, without a checksum."""
     udp = struct.pack(">HHHH", at[1], to[1], 8 + len(payload), 0) + payload
     s.sendto(struct.pack(
-        ">BBHHHBBH4s4s", 0x45, CONTROL_TOS, 20 + len(udp), 0, 0, 64, 17, 0,
+        ">BBHHHBBH4s4s", 0x45, tos, 20 + len(udp), 0, 0, 64, 17, 0,
         socket.inet_aton(at[0]), socket.inet_aton(to[0])) + udp, (to[0], 0))
 
 
@@ -168,6 +170,10 @@ def raw_socket():
 def forge(action_, job, body=""):
     raw(raw_socket(), source, struct.pack(
         ">BBHI", int(action_), 0, int(job), 7) + bytes.fromhex(body))
+
+
+def forge_seg(tos, payload):
+    raw(raw_socket(), source, bytes.fromhex(payload), int(tos, 0))
 
 
 def captured(path):
@@ -234,5 +240,5 @@ def join(job, workers, elements):
 
 
 leave = "leave" in args
-globals()[action](*[a for a in args if a not in ("leave", "jobs", "raw",
+globals()[action.replace("-", "_")](*[a for a in args if a not in ("leave", "jobs", "raw",
                                                 "pass")])

@@ -280,9 +280,61 @@ child(void)
 	    "and hears of what it is to pass on");
 }
 
+/* Data is proved by the pass that the channel had when we were let in. */
+static void
+passes(void)
+{
+	struct channel ch = { .pass = "nonce--Aand time" };
+	struct membership_conf cf = worker;
+	struct control_ack a = in;
+	struct membership m;
+
+	cf.channel = &ch;
+	cf.proves = a.proves = true;
+	m = fresh(&cf);
+	says(&m, 1);
+	ch.pass[0] = 'N';
+	hears(&m, 3, 77, a, 2);
+	ok(memcmp(m.proofs.pass, ch.pass, PROOF_PASS_BYTES) == 0 &&
+	    m.proofs.on, "proofs are of the pass that let us in");
+}
+
+/* What may be anybody's ends nothing. */
+static void
+doubts(void)
+{
+	struct control c = { .action = CONTROL_ACK, .job = 3, .xid = 77 };
+	struct membership m = fresh(&worker);
+
+	says(&m, 1);
+	membership_doubts(&m, CHANNEL_CHALLENGED, &c, 2);
+	ok(says(&m, 2) == CONTROL_JOIN && sent.xid == 77,
+	    "challenged: at once the same again, under the same xid");
+	membership_doubts(&m, CHANNEL_HINT, &c, 3);
+	ok(m.end == MEMBERSHIP_GOING && says(&m, 5 * SECOND + 1) == 0 &&
+	    m.end == MEMBERSHIP_KEYED &&
+	    strstr(membership_why(&m, why), "it has another key") != NULL,
+	    "a hint of another key is what is said when patience ends");
+	m = fresh(&worker);
+	says(&m, 1);
+	membership_doubts(&m, CHANNEL_BAD, &c, 3);
+	says(&m, 5 * SECOND + 1);
+	ok(strstr(membership_why(&m, why), "are not sealed") != NULL,
+	    "and so is what has no seal");
+	m = member();
+	c.xid = 9;
+	membership_doubts(&m, CHANNEL_HINT, &c, 3 + MEMBERSHIP_HINT_NS);
+	ok(says(&m, 3 + MEMBERSHIP_HINT_NS) == CONTROL_JOIN && m.joined,
+	    "who may be forgotten joins once more, and stays what he is");
+	membership_doubts(&m, CHANNEL_HINT, &c, 4 + MEMBERSHIP_HINT_NS);
+	ok(says(&m, 4 + MEMBERSHIP_HINT_NS) == 0, "not for each hint");
+}
+
 int
 main(void)
 {
+	passes();
+	doubts();
 	joins();
 	refusals();
 	ends();

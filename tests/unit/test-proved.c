@@ -117,6 +117,32 @@ honest(void)
 	rigged_close(&rig_plane);
 }
 
+/* A member proves by the pass with which he joined. */
+static void
+passes(void)
+{
+	const union addr from = rig_addr(1000);
+	const uint8_t *pass;
+	uint8_t m[128], *p;
+
+	begin(true, false, 5);
+	pass = rig.job[0]->j.members.m[0].pass;
+	p = control_put_join(control_put(m, CONTROL_JOIN, 1, rig_xid++),
+	    &(struct control_join){ .type = CONTROL_WORKER, .next = 5,
+	    .elements = FLOATS * SEGMENTS });
+	m[1] = CONTROL_HAS_PASS;
+	pass_make(&rig_plane.pl.rules.secret, &from, (const uint8_t *)
+	    "nonce--A", rig_now, p);
+	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m) +
+	    PASS_BYTES, rig_now);
+	rig_flush();
+	ok(memcmp(pass, p, PROOF_PASS_BYTES) == 0,
+	    "what a member proves is of the pass with which he joined");
+	member[0] = (struct proofs){ 0 };
+	join(0, 5);
+	rigged_close(&rig_plane);
+}
+
 /* Each byte of a segment; another's; yesterday's; and so on. */
 static void
 forged(void)
@@ -262,6 +288,7 @@ int
 main(void)
 {
 	honest();
+	passes();
 	forged();
 	run();
 	wrapped();
