@@ -1,0 +1,194 @@
+/*
+ * Clients' channels to a server, and who comes between: byte 0 says whether
+ * there is a key, then each byte is a client (2 bits), what happens (3 bits)
+ * and a number (3 bits), which may take more bytes.  What was asked is done
+ * once, if at all, from where it was asked, and as it was asked.
+ */
+#include "common/program/channels.h"
+#include "common/wire/channel.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { CLIENTS = 4, LOG = 64, BYTES = 80 };
+
+enum what { ASK, ASK_AGAIN, REPLAY, FROM_ELSEWHERE, FLIP, WAIT, FORGET, NOISE };
+
+struct client {
+	struct channel ch;
+	union addr at;
+	uint32_t xid;
+};
+
+/* What has been on the wire, up. */
+struct sent {
+	uint8_t m[BYTES];
+	size_t len;
+	uint32_t client;
+	bool taken;
+};
+
+static struct channels table;
+static struct channels_rules rules;
+static struct key key, other, commands;
+static struct client client[CLIENTS];
+static struct sent sent[LOG];
+static uint32_t logged, restarts;
+static uint64_t now;
+static bool keyed;
+
+/* The server starts, anew perhaps. */
+static void
+start(void)
+{
+	static const struct keymap_number by = { 3, 5 };
+	const uint32_t n = restarts++;
+
+	channels_free(&table);
+	table = channels_of(&by);
+	rules = (struct channels_rules){ .key = keyed ? &key : NULL,
+	    .commands = keyed ? &commands : NULL, .passes = true };
+	key_set(&rules.secret, &n, sizeof(n));
+}
+
+/* What the server says to client c in answer to k, or does not. */
+static void
+answer(struct client *c, const struct control *k, size_t len, bool good)
+{
+	uint8_t a[BYTES], *p = control_put(a, CONTROL_ACK, 1, k->xid);
+	enum channel_news news;
+	struct control r;
+	size_t n;
+
+	*p++ = k->action;
+	*p++ = good ? CONTROL_DONE : CONTROL_PROVE;
+	n = (size_t)(p - a);
+	if (good) {
+		n = channels_prove(&table, &rules, &c->at, a, (uint32_t)n);
+	} else {
+		pass_make(&rules.secret, &c->at, k->pass, now, p);
+		a[1] = CONTROL_HAS_PASS;
+		n += PASS_BYTES;
+		if (n > len)
+			return;
+	}
+	must(control_parse(a, n, &r), "what is said is a message");
+	news = channel_take(&c->ch, a, n, &r);
+	must(!good || news == CHANNEL_GOOD, "the client believes the server");
+	must(news != CHANNEL_GOOD || good, "and no challenge");
+	if (news == CHANNEL_GOOD && keyed)
+		must(channel_take(&c->ch, a, n, &r) == CHANNEL_OLD, "once");
+}
+
+/* A message comes from an address, which may be somebody's. */
+static enum channels_verdict
+come(const union addr *from, const uint8_t *m, size_t len, struct client *c)
+{
+	enum channels_verdict v = CHANNELS_UNPROVED;
+	struct channels_row *row = NULL;
+	uint8_t *p = fuzz_copy(m, len);
+	struct control k;
+
+	if (control_parse(p, len, &k)) {
+		v = channels_judge(&table, &rules, from, p, len, &k, now,
+		    &row);
+		must((v == CHANNELS_GOOD) == (row != NULL), "a row if good");
+		must(row == NULL || addr_same(&row->at, from), "and its own");
+		if (c != NULL && (v == CHANNELS_GOOD ||
+		    v == CHANNELS_CHALLENGE))
+			answer(c, &k, len, v == CHANNELS_GOOD);
+	}
+	free(p);
+	return v;
+}
+
+static void
+ask(struct client *c, bool anew)
+{
+	struct sent *s = &sent[logged++ % LOG];
+
+	c->xid += anew;
+	s->client = (uint32_t)(c - client);
+	s->len = channel_put(&c->ch, s->m, (size_t)(control_put(s->m,
+	    CONTROL_HALT, 1, c->xid) - s->m));
+	s->taken = come(&c->at, s->m, s->len, c) == CHANNELS_GOOD;
+	must(!s->taken || !keyed || c != &client[2],
+	    "who has another key is not let in");
+}
+
+/* One thing happens; how many more bytes it took. */
+static size_t
+step(uint8_t op, const uint8_t *p, size_t len)
+{
+	static const uint64_t step_ns[] = { 1, 1000, 1000000, 1000000000,
+	    9999999999, 10000000000, 10000000001, 3600000000000 };
+	struct client *c = &client[op & 3];
+	struct sent *s = &sent[logged == 0 ? 0 : (logged - 1 - (op >> 5) %
+	    (logged < 8 ? logged : 8)) % LOG];
+	const size_t n = len < 8u * (op >> 5) ? len : 8u * (op >> 5);
+	uint8_t m[BYTES];
+
+	switch ((enum what)(op >> 2 & 7)) {
+	case ASK: ask(c, true); return 0;
+	case ASK_AGAIN: ask(c, false); return 0;
+	case REPLAY:
+		if (logged > 0 && come(&client[s->client].at, s->m, s->len,
+		    NULL) == CHANNELS_GOOD) {
+			must(!keyed || !s->taken, "what was done is not again");
+			s->taken = true;
+		}
+		return 0;
+	case FROM_ELSEWHERE:
+		if (logged > 0 && s->client != (op & 3))
+			must(come(&c->at, s->m, s->len, NULL) != CHANNELS_GOOD,
+			    "nor from elsewhere");
+		return 0;
+	case FLIP:
+		if (logged == 0 || len == 0 || !keyed)
+			return 0;
+		memcpy(m, s->m, s->len);
+		m[p[0] % s->len] ^= (uint8_t)(1 << (op >> 5));
+		must(come(&client[s->client].at, m, s->len, NULL) !=
+		    CHANNELS_GOOD, "nor with a bit changed");
+		return 1;
+	case WAIT: now += step_ns[op >> 5]; return 0;
+	case FORGET:
+		if (op >> 5 == 7)
+			start();
+		else if (table.rows.count > 0)
+			channels_forget(&table, recent_oldest(&table.rows));
+		return 0;
+	case NOISE:
+		must(come(&c->at, p, n, NULL) != CHANNELS_GOOD || !keyed,
+		    "noise is no request");
+		return n;
+	}
+	return 0;
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
+{
+	static const struct key *const keys[] = { &key, &key, &other,
+	    &commands };
+
+	if (len < 1)
+		return 0;
+	keyed = (p[0] & 1) != 0;
+	logged = restarts = 0;
+	now = 1000000000;
+	key_set(&key, "a key of 16 bytes", 17);
+	key_set(&other, "another of 16 bytes", 19);
+	key_set(&commands, "the key of commands", 19);
+	start();
+	for (uint32_t k = 0; k < CLIENTS; k++) {
+		client[k] = (struct client){ .at = { .in = {
+		    .sin_family = AF_INET, .sin_port = htons(4000),
+		    .sin_addr = { htonl(0x0a000001 + k) } } } };
+		channel_open(&client[k].ch, keyed ? keys[k] : NULL, true,
+		    (const uint8_t *)(k % 2 == 0 ? "nonce--A" : "nonce--B"));
+		client[k].ch.commands = keyed && k == 3;
+	}
+	for (size_t i = 1; i < len; i++)
+		i += step(p[i], p + i + 1, len - i - 1);
+	channels_free(&table);
+	return 0;
+}
