@@ -211,8 +211,7 @@ iswitch_number_of(const union addr *a)
 
 /* What the address and the parent's mean together with the others. */
 static inline const char *
-iswitch_settle_place(struct iswitch_settings *cf,
-    const struct program_place *place)
+iswitch_settle_place(struct iswitch_settings *cf, struct program_place *place)
 {
 	const struct job_conf *j = &cf->iswitch.job;
 	const union addr *own = &place->address;
@@ -230,7 +229,7 @@ iswitch_settle_place(struct iswitch_settings *cf,
 		return "--parent is the switch's own address";
 	if (!place->live && addr_port(own) == UINT16_MAX)
 		return "--listen: no port behind it for a job with --parent";
-	cf->iswitch.parent = cf->parent;
+	cf->iswitch.parent = place->above = cf->parent;
 	return NULL;
 }
 

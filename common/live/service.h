@@ -206,6 +206,41 @@ service_give_up(const struct service *v)
 	sandbox_enter(&s);
 }
 
+/* Is it an address of this machine? */
+static inline bool
+service_is_here(const union addr *a)
+{
+	const int fd = socket(a->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	union addr host = *a;
+	bool is;
+
+	if (a->sa.sa_family == AF_INET6)
+		host.in6.sin6_port = 0;
+	else
+		host.in.sin_port = 0;
+	is = fd != -1 && bind(fd, &host.sa, addr_len(&host)) == 0;
+	if (fd != -1)
+		close(fd);
+	return is;
+}
+
+/* What is above the switch is not the switch, which is bound: or exit 1. */
+static inline void
+service_check_above(const struct program_place *place)
+{
+	const union addr *own = &place->address, *above = &place->above;
+	static const union addr any4 = { .in.sin_family = AF_INET },
+	    any6 = { .in6.sin6_family = AF_INET6 };
+	char name[ADDR_NAME_BYTES];
+
+	if (above->sa.sa_family == 0 || addr_port(above) != addr_port(own))
+		return;
+	if (addr_same_host(above, own) || ((addr_same_host(own, &any4) ||
+	    addr_same_host(own, &any6)) && service_is_here(above)))
+		errx(1, "%s is this switch's own address: it cannot be above "
+		    "itself", addr_print(above, name));
+}
+
 /* Serve on sockets until the end.  The exit status. */
 static inline int
 service_run(struct service *v, struct plane_options *o,
@@ -217,6 +252,7 @@ service_run(struct service *v, struct plane_options *o,
 	v->serve = &v->sockets;
 	serve_open(v->serve, &v->conf, o->plane.program,
 	    &o->plane.place.address);
+	service_check_above(&o->plane.place);
 	if (!plane_init(&v->plane, &o->plane, &serve_driver, v->serve))
 		err(1, "%s", o->plane.program->name);
 	service_give_up(v);

@@ -129,6 +129,9 @@ olaf_settle(void *conf, struct program_place *place)
 	if (addressed && place->address.sa.sa_family !=
 	    cf->upstream.sa.sa_family)
 		return "--listen and --upstream must both be IPv4 or IPv6";
+	if (addressed && addr_same(&place->address, &cf->upstream))
+		return "--upstream is the switch's own address";
+	place->above = cf->upstream;
 	return NULL;
 }
 

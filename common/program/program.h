@@ -45,6 +45,7 @@ enum program_claim {
 /* How a switch stands among the others: settings that programs share. */
 struct program_place {
 	union addr address;	/* its own; family 0: it has none */
+	union addr above;	/* its parent, or server; family 0: none */
 	bool live;		/* ways are sockets, which the driver knows
 				 * apart; in a trace they are ports */
 	bool in_path;		/* live, at interfaces: what is between others

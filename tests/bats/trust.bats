@@ -153,6 +153,18 @@ halted() { ctl members --json | jq .halted; }
 	jq -e '.iterations == 150' w.json
 }
 
+@test "nothing is above itself: --parent and --upstream at one's own address" {
+	unshare -rn true 2>/dev/null || skip "no network namespaces here"
+	for at in "127.0.0.1 127.0.0.1" "0.0.0.0 127.0.0.9" "0.0.0.0 10.98.0.1" ":: ::1"; do
+		read -r own above <<<"${at//::1/[::1]}"
+		for above in "-p iswitch --parent $above" "--upstream $above"; do
+			run ! --separate-stderr unshare -rn bash -c "ip link set lo up; ip addr add 10.98.0.1/32 dev lo
+				exec timeout 20 innet-switch -q --insecure $above:7000 --listen '${own/::/[::]}:7000'"
+			[[ $stderr == *"own address"* ]] || { echo "$at: $stderr"; return 1; }
+		done
+	done
+}
+
 # payloads FILE: of each packet, where to and what
 payloads() { tshark -r "$1" -T fields -e udp.dstport -e udp.payload 2>/dev/null | sort; }
 
