@@ -294,9 +294,9 @@ refuses() {
 	fake
 	script -qc "innet-ctl $at watch -c 2 --interval 10ms" /dev/null >out </dev/null
 	[ "$(grep -c $'\033\[H' out)" -eq 2 ]
-	innet-ctl $at watch --interval 1h >out 3>&- &
+	innet-ctl $at watch --interval 1h >again 3>&- &
 	pids="$pids $!"
-	await out
+	await again
 	kill -INT $!
 	wait $!
 }
