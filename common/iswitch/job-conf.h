@@ -11,6 +11,8 @@
 
 #include "common/iswitch/reduce.h"
 
+enum { JOB_ASK_MS = 10 };	/* between rounds of Helps for a segment */
+
 /* What became of a packet, and other things worth counting. */
 enum job_count {
 	JOB_SEGMENTS,		/* came from members; each is one of: */

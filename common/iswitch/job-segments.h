@@ -342,16 +342,33 @@ job_result(struct job *j, const struct seg *g, uint64_t now_ns)
 	return true;
 }
 
-/* Ask every member that slot `at` lacks (all, if SUMS_NONE) for `word`. */
-static inline void
-job_ask_missing(struct job *j, uint32_t at, uint64_t word, job_ask *ask,
-    void *ctx)
+/* May members be asked for slot `at`, or what is to come there, again? */
+static inline bool
+job_may_ask(struct job *j, uint32_t at, uint64_t now_ns)
 {
+	struct sums_slot *s = &j->a.slot[at];
+	const uint32_t ms = (uint32_t)(now_ns / 1000000) + 1;
+
+	if (s->asked_ms != 0 && ms - s->asked_ms < JOB_ASK_MS)
+		return false;
+	s->asked_ms = ms;
+	return true;
+}
+
+/*
+ * Ask every member that slot `at` lacks for `word`, or all if that is still to
+ * come.  One Help has many follow, so there is a round in JOB_ASK_MS.
+ */
+static inline void
+job_ask_missing(struct job *j, uint32_t at, bool all, uint64_t word,
+    uint64_t now_ns, job_ask *ask, void *ctx)
+{
+	if (!job_may_ask(j, at, now_ns))
+		return;
 	for (uint32_t i = 0; i < j->members.count; i++) {
 		const struct member *m = &j->members.m[i];
 
-		if (!m->present || (at != SUMS_NONE &&
-		    sums_has(&j->a, at, i)))
+		if (!m->present || (!all && sums_has(&j->a, at, i)))
 			continue;
 		j->n[JOB_HELP_ASKED]++;
 		ask(ctx, m, word);
@@ -418,17 +435,16 @@ job_help(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 		job_heard(j, id, t, false, now_ns);
 		return JOB_HELPED;
 	}
-	if (is < 0) {
-		job_ask_missing(j, SUMS_NONE, word, ask, ctx);
+	job_ask_missing(j, at, is < 0, word, now_ns, ask, ctx);
+	if (is < 0)
 		return JOB_HELPED;
-	}
-	job_ask_missing(j, at, word, ask, ctx);
 	return j->cf->child ? JOB_HELP_PARENT : JOB_HELPED;
 }
 
 /* The parent asks for what this child has, or is yet to have. */
 static inline void
-job_help_parent(struct job *j, const struct seg *g, job_ask *ask, void *ctx)
+job_help_parent(struct job *j, const struct seg *g, uint64_t now_ns,
+    job_ask *ask, void *ctx)
 {
 	const int64_t t = sums_unwrap(g->iteration, j->newest);
 	const struct sums_slot *s;
@@ -443,8 +459,8 @@ job_help_parent(struct job *j, const struct seg *g, job_ask *ask, void *ctx)
 	if (s->state == SUMS_SENT_UP)
 		job_post_up(j, at);
 	else if (s->state == SUMS_FILLING)
-		job_ask_missing(j, at, seg_word(g->iteration, 0, g->index),
-		    ask, ctx);
+		job_ask_missing(j, at, false, seg_word(g->iteration, 0,
+		    g->index), now_ns, ask, ctx);
 }
 
 /* Complete what slot of g there is, as it is; how many are in it. */

@@ -56,6 +56,7 @@ struct sums_slot {
 	uint32_t before, after;	/* in the list of filling slots */
 	uint16_t contributions;	/* worker vectors inside, at most 65,535 */
 	uint8_t state;		/* enum sums_state */
+	uint32_t asked_ms;	/* members were asked for it, and 1; 0 never */
 };
 
 /* What stands at a place of the ring. */
@@ -439,6 +440,7 @@ sums_restart(struct sums *a, uint32_t at, int64_t t, uint32_t n,
 	s->posted = 0;
 	s->accepted = s->rows = 0;
 	s->contributions = 0;
+	s->asked_ms = 0;
 	s->n = n;
 	memset(sums_bits(a, at), 0, a->s.words * sizeof(uint64_t));
 	if (!a->s.apart)

@@ -250,7 +250,8 @@ iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
 
 	switch (news) {
 	case MEMBERSHIP_ASKED:
-		job_help_parent(&j->j, &up->seg, iswitch_ask, &asking);
+		job_help_parent(&j->j, &up->seg, now_ns, iswitch_ask,
+		    &asking);
 		break;
 	case MEMBERSHIP_LOST:
 		if (j->j.mender != NULL && j->j.cf->async)

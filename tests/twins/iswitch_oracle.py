@@ -189,6 +189,7 @@ class Switch:
         self.straggler, self.keep, self.timeout = straggler, keep, timeout
         self.jobs, self.told, self.xids = {}, {}, {}
         self.foreign = self.stale_help = 0
+        self.asked = {}         # (job, slot): when members were, last
         self.group, self.groups, self.optional = {}, {}, {}
 
     # What goes out.
@@ -420,12 +421,21 @@ class Switch:
             self.send(self.parent, ("help", iteration, index))
             if at.sent is not None:
                 return None
+        again = self.asked_again(j, iteration, index, now)
         for a in j.members:
             if at is None or not at.has(a):
-                self.send(a, ("help", iteration, index))
+                self.send(a, ("help", iteration, index), optional=again)
             elif a == addr:  # the design lets it be read both ways
                 self.send(a, ("help", iteration, index), optional=True)
         return None
+
+    def asked_again(self, j, iteration, index, now):
+        """Have members been asked for that segment less than 10 ms ago?  Then
+        they need not be now, unless another has begun there since."""
+        key = iteration & 1, index
+        last = self.asked.get((j.number, key))
+        self.asked[j.number, key] = now
+        return last is not None and now // 10**6 - last // 10**6 < 10
 
     # From the parent, about what is filling or sent up here.
 
@@ -435,12 +445,13 @@ class Switch:
                               ("seg", iteration, contributions, index,
                                values))
 
-    def help_from_parent(self, job, iteration, index):
+    def help_from_parent(self, job, iteration, index, now):
         j = self.jobs[job]
         slot = j.slots[iteration & 1, index]
         if slot.sent is not None:
             self.send(self.parent, slot.sent)
             return
+        again = self.asked_again(j, iteration, index, now)
         for a in j.members:
             if not slot.has(a):
-                self.send(a, ("help", iteration, index))
+                self.send(a, ("help", iteration, index), optional=again)

@@ -223,7 +223,8 @@ class Scenario:
             self.put(PARENT, self.up(j), message(
                 HELP, j.number, j.parent_xid, (slot.iteration, key[1])),
                 CONTROL_TOS)
-            self.sw.help_from_parent(j.number, slot.iteration, key[1])
+            self.sw.help_from_parent(j.number, slot.iteration, key[1],
+                                     self.now)
         else:
             what = slot.iteration, r.randint(1, 9), key[1], \
                 self.values(len(slot.parts[0][1]))

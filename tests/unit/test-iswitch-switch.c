@@ -241,6 +241,11 @@ helped(void)
 	    CONTROL_DONE && rig_n == 3 && rig_out[0].port == 1001 &&
 	    rig_out[1].port == 1002,
 	    "filling: all who lack it are asked, who asks too");
+	rig_say(1002, CONTROL_HELP, seg_word(0, 0, 0), 8, &a);
+	ok(rig_n == 1, "once in 10 ms, whoever lacks it");
+	rig_now += 10000000;
+	rig_say(1002, CONTROL_HELP, seg_word(0, 0, 0), 8, &a);
+	ok(rig_n == 3, "and then again");
 	rig_segment(1, 0, 0, 4, 1);
 	rig_segment(2, 0, 0, 4, 1);
 	rig_say(1001, CONTROL_HELP, seg_word(0, 0, 0), 8, &a);
