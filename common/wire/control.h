@@ -24,7 +24,8 @@ enum {
 	CONTROL_SEAL_BYTES = 24,	/* seal.h */
 	CONTROL_JOIN_BYTES = 22,	/* and one of flags, unless it is 0 */
 	CONTROL_PAGE_BYTES = 1400,	/* of JSON text in an Ack */
-	CONTROL_MAX_BYTES = 1472	/* of any message of ours, all told */
+	CONTROL_MAX_BYTES = 1452	/* of any message of ours, all told:
+					   1500 over IPv6 */
 };
 
 enum control_action {

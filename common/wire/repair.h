@@ -20,7 +20,7 @@
 enum {
 	REPAIR_HELP_BYTES = 30,		/* of the body, before the bitmap */
 	REPAIR_STATE_BYTES = 24,
-	REPAIR_BITMAP_BYTES = 1386,
+	REPAIR_BITMAP_BYTES = 1366,	/* and CONTROL_MAX_BYTES in all */
 	REPAIR_NONE = 0xffffff		/* no index */
 };
 
