@@ -19,7 +19,7 @@ never_early() {
 # own_counters FILE: but for what the kernel and a bad network did
 own_counters() {
 	jq -S 'with_entries(select(.key | IN("kernel", "unreachable", "send_failed",
-		"latest_departure_ns", "time_backwards", "departures_differ") or
+		"latest_departure_ns", "deaf_ns", "time_backwards", "departures_differ") or
 		startswith("impaired_") | not))' "$1"
 }
 
