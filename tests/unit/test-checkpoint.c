@@ -244,30 +244,30 @@ static void
 test_damage(int fd)
 {
 	const off_t size = lseek(fd, 0, SEEK_END);
-	unsigned missed = 0, unnamed = 0;
+	unsigned missed = 0, unnamed = 0, unturned = 0;
 	const size_t used = account.used;
 	struct got g;
 	struct load l;
 	uint8_t b, bad;
 
 	for (off_t i = 0; i < size; i += i > 300 && i < BIG ? 997 : 7) {
-		pread(fd, &b, 1, i);
+		unturned += pread(fd, &b, 1, i) != 1;
 		bad = (uint8_t)(b ^ (1 << i % 8));
-		pwrite(fd, &bad, 1, i);
+		unturned += pwrite(fd, &bad, 1, i) != 1;
 		missed += load(fd, &g, &l);
 		unnamed += strncmp(l.why, "byte ", 5) != 0;
 		forget(&g);
-		pwrite(fd, &b, 1, i);
+		unturned += pwrite(fd, &b, 1, i) != 1;
 	}
-	ok(missed == 0, "a bit turned anywhere is seen");
+	ok(missed == 0 && unturned == 0, "a bit turned anywhere is seen");
 	ok(unnamed == 0, "and said where");
 	missed = 0;
 	for (off_t i = size - 1; i >= 0; i -= i > size - 2000 ? 1 : 911) {
-		ftruncate(fd, i);
+		unturned += ftruncate(fd, i) != 0;
 		missed += load(fd, &g, &l);
 		forget(&g);
 	}
-	ok(missed == 0, "cut short anywhere it is refused");
+	ok(missed == 0 && unturned == 0, "cut short anywhere it is refused");
 	ok(account.used == used, "and nothing of it is kept");
 }
 
