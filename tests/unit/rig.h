@@ -157,7 +157,7 @@ rig_result(struct seg *g)
 	return vec_get(g->vec, 0);
 }
 
-static uint64_t
+static inline uint64_t
 rig_count(enum job_count what)
 {
 	return rig.jobs == 0 ? 0 : rig.job[0]->j.n[what];

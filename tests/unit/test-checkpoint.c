@@ -330,7 +330,8 @@ main(void)
 	int fd = memfd_create("checkpoint", MFD_CLOEXEC);
 
 	test_round(fd, none, 0);
-	ftruncate(fd, lseek(fd, 0, SEEK_SET));
+	if (ftruncate(fd, lseek(fd, 0, SEEK_SET)) != 0)
+		return 1;
 	test_round(fd, t, 4);
 	test_limit(fd);
 	test_damage(fd);

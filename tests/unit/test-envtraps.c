@@ -1,6 +1,6 @@
 /*
  * What compilers do to the figures of environments when they are let: this
- * file is built with the flags of cmd/innet-agent/env/*.c, that keep them from
+ * file is built with the flags of cmd/innet-agent/env, that keep them from
  * it.  tests/unit/env-compilers.sh builds it at every -O, and leaves flags out.
  */
 #include <math.h>
