@@ -90,7 +90,7 @@ def came(name, seconds, wanted):
     has come for so many seconds."""
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
     s.bind((name, 3))
-    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    s.setsockopt(socket.SOL_SOCKET, 33, 1 << 24)    # SO_RCVBUFFORCE
     s.setsockopt(263, 8, 1)     # PACKET_AUXDATA: tags
     s.settimeout(0.1)
     last = time.monotonic() + 20        # it may be long before any comes
