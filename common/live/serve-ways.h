@@ -82,7 +82,7 @@ struct serve {
 	uint32_t ways;
 	struct pollfd *poll;
 	uint64_t told_ns, warned_ns, unreachable;
-	uint64_t heard_to_ns, deaf_ns;	/* serve_hear() */
+	uint64_t heard_to_ns, deaf_ns;	/* serve_miss() */
 	struct serve_account gone;	/* of sockets closed */
 	bool warned_drops, warned_ways;
 	const struct serve_beside *beside;	/* or NULL */

@@ -44,22 +44,28 @@ serve_advance(struct serve *s, uint64_t now_ns)
 	plane_settle(s->pl);
 }
 
-/*
- * A packet that came at at_ns is looked at.  Did it wait for long, then this
- * process was held up: nobody was heard since.
- */
+/* Nobody was looked at from from_ns to now_ns: for long, as if held up? */
 static inline void
-serve_hear(struct serve *s, uint64_t at_ns)
+serve_miss(struct serve *s, uint64_t from_ns, uint64_t now_ns)
 {
-	const uint64_t now = s->clock.now_ns;
-	const uint64_t from = at_ns > s->heard_to_ns ? at_ns : s->heard_to_ns;
-
-	if (now < from + SERVE_DEAF_NS)
+	if (from_ns < s->heard_to_ns)
+		from_ns = s->heard_to_ns;
+	if (now_ns < from_ns + SERVE_DEAF_NS)
 		return;
-	s->heard_to_ns = now;
-	s->deaf_ns += now - from;
+	s->heard_to_ns = now_ns;
+	s->deaf_ns += now_ns - from_ns;
 	if (s->pl->program->deaf != NULL)
-		s->pl->program->deaf(s->pl->state, now - from, now);
+		s->pl->program->deaf(s->pl->state, now_ns - from_ns, now_ns);
+}
+
+/* What time is it, since packets were last received? */
+static inline uint64_t
+serve_look(struct serve *s)
+{
+	const uint64_t now = clock_now(&s->clock);
+
+	serve_miss(s, s->clock.now_ns, now);
+	return now;
 }
 
 /*
@@ -69,10 +75,11 @@ serve_hear(struct serve *s, uint64_t at_ns)
 static inline void
 serve_come(struct serve *s, uint64_t stamp_ns)
 {
-	serve_hear(s, clock_of(&s->clock, stamp_ns, s->pl->now_ns));
+	serve_miss(s, clock_of(&s->clock, stamp_ns, s->pl->now_ns),
+	    s->clock.now_ns);
 	if (++s->taken >= SERVE_CLOCK_EVERY) {
 		s->taken = 0;
-		serve_advance(s, clock_now(&s->clock));
+		serve_advance(s, serve_look(s));
 	}
 	serve_advance(s, clock_of(&s->clock, stamp_ns, s->pl->now_ns));
 }
@@ -267,7 +274,7 @@ serve_run(struct serve *s, struct plane *pl)
 			serve_receive(s, s->way[k]);
 		if (s->beside != NULL)
 			s->beside->receive(s->beside->ctx);
-		now = clock_now(&s->clock);
+		now = serve_look(s);
 		serve_advance(s, now);
 		plane_flush(pl);
 		serve_give(s);

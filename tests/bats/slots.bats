@@ -73,7 +73,7 @@ join_members() { for m in $members; do wait "$m"; done; }
 		member 1 $w --synthetic 40kB -c 60
 		member 2 $w --synthetic 4kB -c 60
 	done
-	innet-ctl "$at" stats --job 1 --json >stats
+	within 20 innet-ctl "$at" stats --job 1
 	join_members
 	kill "$switch"
 	wait "$switch"

@@ -74,7 +74,9 @@ halted() { ctl members --json | jq .halted; }
 	read -r grown halted members <out
 	[ "$halted $members" = "false 2" ]
 	[ "$grown" -lt 4096 ]
-	jq -e '.switch | .challenged > 0 and .challenged + .unproved > 25000' r.json
+	# a slow switch loses some in its socket
+	jq -e '.switch.challenged > 0 and
+		.switch.challenged + .switch.unproved + .kernel > 25000' r.json
 }
 
 @test "without a key, from elsewhere: a pass is needed, and only members command" {
