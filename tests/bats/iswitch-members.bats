@@ -227,7 +227,7 @@ load iswitch
 # tail PASS COUNTER MESSAGE [WAY]: pass and seal, under the file key
 tail_of() { python3 -B "$BATS_TEST_DIRNAME/trust.py" tail key "$@"; }
 
-@test "who has a key does nothing for a message without its seal, or with a wrong one" {
+@test "who has a key heeds no message without its seal, or with a wrong one" {
 	printf 'a secret of 16 bytes\n' >key
 	pass=6e6f6e63652d2d410000000000000001a0a1a2a3a4a5a6a7 zero=$(printf %048d 0)
 	join=0106000100000005010000000000000100000002000200000001
