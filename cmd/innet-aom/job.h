@@ -68,6 +68,7 @@ struct job_member {
 	union addr at;
 	int64_t worker;		/* its number; -1: unknown */
 	struct job_part part[2];	/* by iteration & 1 */
+	bool hears;		/* a group to which results come */
 	bool has_done;
 	int64_t done;		/* the newest whose result it has whole */
 	uint64_t done_ns;
@@ -109,6 +110,7 @@ struct job_iteration {
 struct job {
 	union addr at;		/* the switch */
 	int32_t number;		/* -1: unknown */
+	uint32_t place;		/* among the jobs */
 	enum job_mode mode;
 	bool answers;		/* a server out of step: a round each */
 	bool odd;		/* no Join was seen, but rounds out of step */

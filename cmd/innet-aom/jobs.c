@@ -95,6 +95,7 @@ job_of(struct jobs *s, const struct jobs_end *sw, int32_t number)
 	if (s->job == NULL || j == NULL || at == NULL)
 		err(1, "%u jobs", s->n);
 	job_init(j, &s->cf, &sw->at, number);
+	j->place = s->n;
 	if (s->async)
 		j->mode = JOB_ASYNC;
 	s->job[s->n] = j;
@@ -189,42 +190,73 @@ direction(const struct jobs *s, struct jobs_end *a, struct jobs_end *b,
 	return true;
 }
 
+/* A segment of p is one to or from member m of j. */
+static void
+take_part(struct jobs *s, struct job *j, uint32_t m, const struct packet *p,
+    bool down)
+{
+	const struct seg seg = seg_split(bytes_get(p->payload, 8));
+	struct job_segment g = { .stamp_ns = p->stamp_ns, .file = p->file,
+	    .down = down, .iteration = seg.iteration, .index = seg.index,
+	    .vectors = seg.contributions };
+
+	if (j->mode == JOB_ASYNC) {
+		rounds_take(j, &s->cf, m, &g);
+		return;
+	}
+	g.iteration = job_unwrap(j, seg.iteration);
+	job_take(j, &s->cf, m, &g);
+}
+
+/* A result to a group's address is one to each who hears it. */
+static void
+take_shared(struct jobs *s, const struct packet *p, struct jobs_end *from,
+    const struct jobs_end *group)
+{
+	struct job *j = group->job == 0 ? NULL : s->job[group->job - 1];
+
+	from->role = JOBS_SWITCH;
+	if (j == NULL || !addr_same(&j->at, &from->at)) {
+		s->unplaced++;
+		return;
+	}
+	job_count(j, -1, JOB_BYTES_DOWN, p->wire_bytes);
+	for (uint32_t m = 0; m < j->members; m++) {
+		if (j->member[m].hears)
+			take_part(s, j, m, p, true);
+	}
+}
+
 static void
 take_segment(struct jobs *s, const struct packet *p, struct jobs_end *from,
     struct jobs_end *to)
 {
-	struct job_segment g = { .stamp_ns = p->stamp_ns, .file = p->file };
 	struct jobs_end *m;
-	struct seg seg;
 	struct job *j;
+	bool down;
 
 	if (p->bytes < seg_head_bytes(p->tos) + 4 || p->bytes % 4 != 0 ||
 	    p->have < SEG_HEADER_BYTES) {
 		s->bad_segment++;
 		return;
 	}
-	if (!direction(s, from, to, &g.down)) {
+	if (addr_is_group(&to->at)) {
+		take_shared(s, p, from, to);
+		return;
+	}
+	if (!direction(s, from, to, &down)) {
 		s->unplaced++;
 		return;
 	}
-	m = g.down ? to : from;
-	j = member_of(s, g.down ? from : to, m, -1);
+	m = down ? to : from;
+	j = member_of(s, down ? from : to, m, -1);
 	if (j == NULL) {
 		s->too_many++;
 		return;
 	}
-	seg = seg_split(bytes_get(p->payload, 8));
-	job_count(j, (int32_t)m->member, g.down ? JOB_BYTES_DOWN :
-	    JOB_BYTES_UP, p->wire_bytes);
-	g.iteration = seg.iteration;
-	g.index = seg.index;
-	g.vectors = seg.contributions;
-	if (j->mode == JOB_ASYNC) {
-		rounds_take(j, &s->cf, m->member, &g);
-		return;
-	}
-	g.iteration = job_unwrap(j, seg.iteration);
-	job_take(j, &s->cf, m->member, &g);
+	job_count(j, (int32_t)m->member, down ? JOB_BYTES_DOWN : JOB_BYTES_UP,
+	    p->wire_bytes);
+	take_part(s, j, m->member, p, down);
 }
 
 /* Is c from a switch, to one, or can that not be told by itself? */
@@ -268,11 +300,26 @@ take_join(struct jobs *s, struct job *j, uint32_t m, const struct control *c)
 		j->segs = seg_count(join.elements, join.floats);
 }
 
+/* The switch has named a group to member m of j, or none. */
 static void
-take_joined(struct jobs *s, struct job *j, const struct control_ack *a)
+take_group(struct jobs *s, struct job *j, uint32_t m,
+    const struct control_ack *a)
+{
+	const union addr at = addr_of_bytes(a->group, a->group_port);
+	struct jobs_end *group = a->groups ? end_of(s, &at) : NULL;
+
+	j->member[m].hears = group != NULL;
+	if (group != NULL)
+		group->job = j->place + 1;
+}
+
+static void
+take_joined(struct jobs *s, struct job *j, uint32_t m,
+    const struct control_ack *a)
 {
 	if (a->status != CONTROL_DONE)
 		return;
+	take_group(s, j, m, a);
 	j->answers = a->whole && a->async;
 	if (a->async)
 		set_mode(s, j, JOB_ASYNC);
@@ -327,7 +374,7 @@ take_message(struct jobs *s, struct job *j, uint32_t m,
 			job_count_at(j, who, job_unwrap(j, st.iteration),
 			    st.notice ? JOB_NOTICES : JOB_STATES);
 		else if (control_get_ack(c, &a) && a.action == CONTROL_JOIN)
-			take_joined(s, j, &a);
+			take_joined(s, j, m, &a);
 		break;
 	case CONTROL_HELP: take_asked(j, m, c, down, stamp_ns); break;
 	case CONTROL_FETCH:

@@ -3,8 +3,10 @@
  *
  * Who is a switch and who a member is learnt from what they say: Join and its
  * Ack, STATE, Probe and NACK; else from innet's port, and from who has several
- * others opposite.  What cannot be told is counted unplaced.  Jobs, members and
- * addresses are limited in number, and what is beyond is counted as well.
+ * others opposite.  A result to a group's address is one to each member to whom
+ * the switch has named it.  What cannot be told is counted unplaced.  Jobs,
+ * members and addresses are limited in number, and what is beyond is counted
+ * as well.
  */
 #ifndef INNET_AOM_JOBS_H
 #define INNET_AOM_JOBS_H
@@ -25,7 +27,8 @@ struct jobs_end {
 	union addr at;
 	enum jobs_role role;
 	uint32_t peer;		/* the one opposite, + 1; 0: none yet */
-	uint32_t job, member;	/* of a member; job + 1, 0: none yet */
+	/* of a member, or a group (job alone); job + 1, 0: none yet */
+	uint32_t job, member;
 };
 
 struct jobs {

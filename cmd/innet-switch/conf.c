@@ -12,7 +12,7 @@
 
 enum {
 	REGULAR = OPT_LONG, UNTIL, DEPARTURES, BRIDGE, INTERFACES, PORT_RATE,
-	TAPS, BACKEND
+	TAPS, BACKEND, MULTICAST
 };
 
 static struct opt table[OPT_MAX] = {
@@ -31,6 +31,8 @@ static struct opt table[OPT_MAX] = {
 	{ BACKEND, "backend", "NAME",
 	    "in the path: packet, tap, or auto (default)" },
 	{ TAPS, "taps", "DIR", "in the path: captures of each port, there" },
+	{ MULTICAST, "multicast", "GROUP",
+	    "iswitch, in the path: results once a port, to it" },
 	PLANE_OPTIONS_LIVE,
 	PLANE_OPTIONS_ALL,
 	{ 'v', "verbose", NULL, "live: say how packets pass the kernel" },
@@ -171,6 +173,7 @@ parse_path(int ch, struct conf *cf)
 	case BACKEND: parse_backend(&cf->inpath, optarg); break;
 	case TAPS: cf->inpath.taps = optarg; break;
 	case PORT_RATE: parse_port_rate(&cf->inpath, optarg); break;
+	case MULTICAST: cf->multicast = optarg; break;
 	case REGULAR:
 		cf->o.plane.regular_queued = opt_word("regular", optarg,
 		    regulars) == 1;
@@ -189,10 +192,12 @@ settle_path(struct conf *cf)
 	struct plane_options *o = &cf->o;
 
 	if ((cf->inpath.rates > 0 || cf->inpath.taps != NULL ||
-	    cf->inpath.backend) && cf->inpath.where == NULL)
+	    cf->inpath.backend || cf->multicast != NULL) &&
+	    cf->inpath.where == NULL)
 		errx(2, "--%s goes with --bridge or --interfaces",
 		    cf->inpath.rates > 0 ? "port-rate" :
-		    cf->inpath.taps != NULL ? "taps" : "backend");
+		    cf->inpath.taps != NULL ? "taps" :
+		    cf->inpath.backend ? "backend" : "multicast");
 	if (cf->inpath.wire && cf->inpath.kind == &netport_tap)
 		errx(2, "--backend tap goes with --bridge, whose ports take "
 		    "in what is for others");
@@ -241,6 +246,30 @@ is_given(const struct plane_options *o, const char *name, const char *value)
 	return false;
 }
 
+/* --multicast GROUP[:PORT], of the program's port */
+static void
+settle_group(struct conf *cf)
+{
+	struct plane_options *o = &cf->o;
+	union addr *group = &o->plane.place.group;
+	char port[8];
+
+	if (cf->multicast == NULL)
+		return;
+	if (o->plane.program->hears == NULL)
+		errx(2, "--multicast does not go with --program %s, whose "
+		    "results go to one host each", o->plane.program->name);
+	snprintf(port, sizeof(port), "%u", o->plane.program->port(o->settings));
+	opt_check("group", cf->multicast, addr_parse(cf->multicast, port,
+	    group));
+	if (!addr_is_group(group) || addr_port(group) == 0)
+		errx(2, "invalid group '%s': not an address of multicast, as "
+		    "239.1.2.3[:PORT]", cf->multicast);
+	if (group->sa.sa_family != o->listen_at.sa.sa_family)
+		errx(2, "--multicast %s: the switch's own address is of "
+		    "another family", cf->multicast);
+}
+
 /* What does not go together, beside what options.h knows of. */
 static void
 check(const struct conf *cf)
@@ -282,6 +311,7 @@ conf_parse(struct conf *cf, int argc, char *argv[])
 	if (!cf->live && cf->ins == 0)
 		files_in(&cf->o.files, "-r", "-");
 	plane_options_settle(&cf->o, cf->live);
+	settle_group(cf);
 	cf->trace.propagation_ns = cf->o.propagation_ns;
 	cf->trace.impair = cf->o.impair;
 	cf->trace.unsized = is_given(&cf->o, "format", "bare");

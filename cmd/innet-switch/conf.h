@@ -14,6 +14,7 @@ struct conf {
 	const char *in[CONF_READ_MAX];
 	size_t ins;
 	const char *departures;
+	const char *multicast;		/* as given, or NULL */
 	struct inpath_conf inpath;	/* where NULL: not in the path */
 	bool regular;			/* how it goes was said */
 	bool live;			/* on sockets, or in the path */

@@ -113,13 +113,15 @@ void
 carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 {
 	const bool made_up = c->cf->synthetic > 0;
-	struct pollfd p[3] = {
+	struct pollfd p[4] = {
 		{ .fd = c->watch, .events = (short)(POLLIN |
 		    (c->blocked && !c->u.link_full ? POLLOUT : 0)) },
 		{ .fd = made_up || c->full || child_deaf(&c->child) ? -1 :
 		    c->child.from, .events = POLLIN },
 		{ .fd = made_up || c->child.out_have == 0 ? -1 : c->child.to,
 		    .events = POLLOUT },
+		{ .fd = c->u.hears && !c->apart ? c->u.group_fd : -1,
+		    .events = POLLIN },
 	};
 	uint64_t ns = now_ns < c->end_ns ?
 	    timer_first(c->end_ns - now_ns, span_ns) : 0;
@@ -136,7 +138,7 @@ carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 		ns = timer_first(ns, pace_sleep_ns(timer_wall_ns(),
 		    outlet_due(&c->out)));
 	ts = timer_spec(ns);
-	if (ppoll(p, 3, &ts, c->cf->wait_mask) > 0) {
+	if (ppoll(p, 4, &ts, c->cf->wait_mask) > 0) {
 		if ((p[0].revents & POLLERR) != 0 && !c->apart)
 			udpio_errors(&c->u);
 		if ((p[2].revents & (POLLOUT | POLLERR)) != 0)
@@ -172,7 +174,7 @@ carrier_packet(struct carrier *c, struct udpio_packet *p)
 			return false;
 	}
 	if (c->cf->capture != NULL)
-		udpio_capture(c->cf->capture, p->from, &c->u.local, p->tos,
+		udpio_capture(c->cf->capture, p->from, p->to, p->tos,
 		    p->data, p->len, p->stamp_ns);
 	return true;
 }

@@ -115,8 +115,8 @@ receive(struct lwu *l)
 			    &p);) {
 				if (l->cf->capture != NULL)
 					udpio_capture(l->cf->capture, p.from,
-					    &l->u->local, p.tos, p.data,
-					    p.len, p.stamp_ns);
+					    p.to, p.tos, p.data, p.len,
+					    p.stamp_ns);
 				take_packet(l, &p, now);
 			}
 		}
@@ -189,6 +189,7 @@ join(struct lwu *l, const uint8_t *w, uint64_t first, bool founds,
 	    .floats = (uint16_t)(cf->floats < most ? cf->floats : most),
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
 	    .gives = true, .founds = founds, .xid = xid,
+	    .can_hear = !l->voice.deaf,
 	    .proves = worker_proves(cf), .key = worker_proof_key(cf),
 	    .channel = &l->voice.channel };
 	const struct async_worker_conf aw = { .first = (int64_t)first,
@@ -365,9 +366,10 @@ is_over(struct lwu *l)
 static void
 nap(struct lwu *l, uint64_t heap_ns)
 {
-	struct pollfd p[2] = { { .fd = l->u->fd, .events = (short)(POLLIN |
+	struct pollfd p[3] = { { .fd = l->u->fd, .events = (short)(POLLIN |
 	    (l->w.blocked && !l->u->link_full ? POLLOUT : 0)) },
-	    { .fd = l->wake, .events = POLLIN } };
+	    { .fd = l->wake, .events = POLLIN },
+	    { .fd = l->u->hears ? l->u->group_fd : -1, .events = POLLIN } };
 	const uint64_t now = timer_mono_ns(), held = outlet_due(l->out);
 	uint64_t ns = heap_ns > now ? heap_ns - now : 0, wall;
 	struct timespec ts;
@@ -381,7 +383,7 @@ nap(struct lwu *l, uint64_t heap_ns)
 	pthread_mutex_unlock(&l->lock);
 	while (atomic_load(&l->want) > 0)
 		sched_yield();		/* a mutex is not fair */
-	n = ppoll(p, 2, &ts, NULL);
+	n = ppoll(p, 3, &ts, NULL);
 	pthread_mutex_lock(&l->lock);
 	if (n <= 0)
 		return;
@@ -419,6 +421,7 @@ run(void *arg)
 		nap(l, work(l));
 		receive(l);
 		outlet_flush(l->out, timer_wall_ns());
+		voice_follow(&l->voice, &l->w.in, timer_mono_ns());
 		tell_rounds(l, false);
 		complain(l, &warned_ns, &told);
 		missing_join(&missing, l->cf->to_name, &l->w.in,

@@ -95,6 +95,7 @@ join(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 	    .elements = w->c.elements, .floats = (uint16_t)cf->floats,
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
 	    .gives = cf->synthetic > 0 || w->c.order.gives, .xid = xid,
+	    .can_hear = !w->voice.deaf,
 	    .proves = worker_proves(cf), .key = worker_proof_key(cf),
 	    .channel = &w->voice.channel };
 	const struct sync_worker_conf l = { .crc = crc, .window = cf->window,
@@ -517,6 +518,8 @@ act(void *ctx, uint64_t now_ns)
 	else if (!w->c.done)
 		carrier_waits(&w->c, now_ns);
 	tick(w, now_ns);
+	if (w->begun)
+		voice_follow(&w->voice, &w->l.in, now_ns);
 	if (w->begun && !w->heritage.fetching)
 		missing_result(&w->missing, w->cf->to_name, &w->l,
 		    spans_mean(&w->rounds), now_ns);

@@ -1,6 +1,9 @@
 /* voice.c - a worker's control messages: voice.h */
+#include <err.h>
+
 #include "common/live/nonce.h"
 #include "common/live/timer.h"
+#include "common/live/udpgroup.h"
 
 #include "cmd/innet-worker/inherit.h"
 #include "cmd/innet-worker/voice.h"
@@ -45,4 +48,24 @@ voice_hear(struct voice *v, struct membership *in, struct heritage *h,
 	if (news == CHANNEL_CHALLENGED)
 		heritage_again(h, now_ns);
 	return false;
+}
+
+void
+voice_follow(struct voice *v, struct membership *in, uint64_t now_ns)
+{
+	struct udpio *u = v->out->u;
+	char name[ADDR_NAME_BYTES];
+	bool hears = in->group.sa.sa_family != 0;
+
+	if (hears == in->hears && (!hears || addr_same(&u->group, &in->group)))
+		return;
+	if (udpgroup_hear(u, &in->group, &v->cf->to) == -1) {
+		warn("%s: results come one by one: cannot hear %s",
+		    v->cf->to_name, addr_print(&in->group, name));
+		v->deaf = true;
+		in->cf.can_hear = hears = false;
+		in->group = (union addr){ 0 };
+	}
+	in->hears = hears;
+	membership_join(in, now_ns);
 }

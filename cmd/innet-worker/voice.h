@@ -15,6 +15,7 @@ struct voice {
 	struct outlet *out;
 	struct channel channel;
 	uint64_t *malformed, *bad_mac;	/* counters of the mode's */
+	bool deaf;			/* to groups: there is no hearing one */
 };
 
 /* Exits 1 without random numbers. */
@@ -32,5 +33,8 @@ bool voice_say(struct voice *, uint8_t *msg, size_t len);
 bool voice_hear(struct voice *, struct membership *in, struct heritage *h,
     uint64_t given, const struct udpio_packet *p, struct control *c,
     uint64_t now_ns);
+
+/* Hear the group to which results come too, if the last Ack has named one. */
+void voice_follow(struct voice *, struct membership *in, uint64_t now_ns);
 
 #endif

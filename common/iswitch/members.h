@@ -46,6 +46,7 @@ struct member {
 	uint8_t type;		/* enum control_type */
 	bool present;
 	bool gives;		/* its state, to who comes late */
+	bool hears;		/* results by the group's address too */
 	/* last packet of any kind, or until when the switch was deaf */
 	uint64_t heard_ns;
 	uint64_t gone_ns;	/* when it left, or was put out; 0 never */

@@ -57,6 +57,7 @@ struct membership_conf {
 	bool founds;			/* a job, or is refused */
 	bool any_xid;			/* answers are to another's requests:
 					   a capture's */
+	bool can_hear;			/* results by a group's address too */
 	bool proves;			/* data goes with proofs, both ways */
 	/* keyed with the key file, or NULL: proofs are tokens */
 	const struct hmac_sha256_ctx *key;
@@ -117,6 +118,8 @@ struct membership {
 	uint16_t h, members;
 	uint32_t job_next, job_elements, job_floats;
 	union addr holder;		/* of our number, if that is TAKEN */
+	union addr group;		/* may come to it too; family 0: none */
+	bool hears;			/* the caller sees to that */
 	struct proofs proofs;		/* if it proves */
 	uint32_t floats, segs;		/* as agreed; 0 before */
 	uint32_t span;			/* segments that have slots; 0: all */
@@ -309,6 +312,8 @@ membership_answered(struct membership *m, const struct control_ack *a,
 	m->job_elements = a->elements;
 	m->job_floats = a->floats;
 	m->holder = addr_of_bytes(a->holder, a->holder_port);
+	m->group = a->groups ? addr_of_bytes(a->group, a->group_port) :
+	    (union addr){ 0 };
 	if (a->status == CONTROL_DONE && a->closed) {
 		m->join_ns = now_ns + MEMBERSHIP_OPEN_NS;
 		m->join_wait_ns = MEMBERSHIP_FIRST_NS;
@@ -463,7 +468,8 @@ membership_say_join(struct membership *m, uint64_t now_ns,
 	    .floats = m->segs > 0 ? (uint16_t)m->floats : m->cf.floats,
 	    .next = at->next, .crc = at->crc, .again = at->again,
 	    .repairs = m->cf.repairs, .gives = m->cf.gives,
-	    .founds = m->cf.founds };
+	    .founds = m->cf.founds, .can_hear = m->cf.can_hear,
+	    .hears = m->hears };
 
 	if (!m->join_open) {
 		m->first_xid = m->xid;

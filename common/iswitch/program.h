@@ -44,6 +44,7 @@ iswitch_program_init(void *state, const void *conf,
 	cf.key = place->key;
 	cf.by = place->by;
 	cf.quotas = place->quotas;
+	cf.group = place->group;
 	cf.any_xid = place->replayed;
 	cf.job.credulous = place->replayed && !place->secret_known;
 	cf.job.key = place->key == NULL ? NULL : &place->key->start;
@@ -218,6 +219,18 @@ iswitch_each(const void *state, uint32_t group, uint32_t *next,
 
 	(void)now_ns;
 	return m == NULL ? NULL : &m->at;
+}
+
+static inline const union addr *
+iswitch_hears(const void *state, const union addr *at)
+{
+	const struct iswitch_state *t = state;
+	const struct iswitch_ref *who = iswitch_who(&t->s, at);
+	const struct iswitch_job *j = who == NULL ? NULL :
+	    t->s.job[who->job];
+
+	return j != NULL && j->j.members.m[who->member].hears ? &j->group :
+	    NULL;
 }
 
 static inline const union addr *
@@ -515,7 +528,8 @@ static const struct program iswitch_program = {
 	.init = iswitch_program_init, .free = iswitch_program_free,
 	.claim = iswitch_claim, .take = iswitch_program_take,
 	.due = iswitch_program_due, .fire = iswitch_program_fire,
-	.each = iswitch_each, .up = iswitch_up, .address = iswitch_address,
+	.each = iswitch_each, .hears = iswitch_hears, .up = iswitch_up,
+	.address = iswitch_address,
 	.owes = iswitch_program_owes, .give = iswitch_program_give,
 	.needs = iswitch_needs, .heard = iswitch_heard, .deaf = iswitch_deaf,
 	.is_member = iswitch_is_member, .member_count = iswitch_member_count,

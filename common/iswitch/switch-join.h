@@ -141,6 +141,27 @@ iswitch_tell_salt(const struct job *j, struct member *m, int64_t t,
 		m->push_epoch = a->epoch;
 }
 
+/*
+ * By which address results may come to member m of j as well: a port a job, for
+ * a segment does not say of which it is.
+ */
+static inline void
+iswitch_tell_hearer(const struct iswitch *s, struct iswitch_job *j,
+    struct member *m, const struct control_join *join, struct control_ack *a)
+{
+	const uint32_t port = addr_port(&s->cf.group) + (uint32_t)j->j.id;
+
+	m->hears = false;
+	if (!join->can_hear || port > UINT16_MAX ||
+	    m->at.sa.sa_family != s->cf.group.sa.sa_family)
+		return;
+	a->groups = true;
+	a->group_port = (uint16_t)port;
+	addr_bytes(&s->cf.group, a->group);
+	j->group = addr_of_bytes(a->group, a->group_port);
+	m->hears = join->hears;
+}
+
 /* The Ack's fields that tell the job's values. */
 static inline void
 iswitch_values(const struct iswitch *s, const struct job *j, uint32_t id,
@@ -552,6 +573,9 @@ iswitch_join(struct iswitch *s, const union addr *from,
 	} else {
 		status = iswitch_join_new(s, j, from, &join, &id, now_ns);
 	}
+	if (status == CONTROL_DONE)
+		iswitch_tell_hearer(s, j, &j->j.members.m[id], &join,
+		    a);
 	if (status == CONTROL_DONE && j->j.halted)
 		status = CONTROL_NOT_READY;
 	a->status = (uint8_t)status;

@@ -65,6 +65,7 @@ struct iswitch_conf {
 	uint32_t job_limit;		/* job ids are below it; 0: none */
 	uint32_t number;		/* this switch's, to its parent */
 	union addr parent;		/* for words; family 0: unknown */
+	union addr group;		/* place->group */
 	const struct key *key;		/* of what goes up; NULL: none */
 	struct key secret;		/* nonces are made of it; or not set */
 	bool passes;			/* the parent may ask for passes */
@@ -106,6 +107,7 @@ struct iswitch_job {
 	struct job j;
 	struct iswitch_up up;
 	struct channel channel;		/* to the parent */
+	union addr group;		/* of its members; family 0: none */
 	struct iswitch_asker asker[ISWITCH_ASKERS];
 	bool charged;			/* to who founded it, until it rests */
 	union addr founder;

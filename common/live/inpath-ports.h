@@ -56,6 +56,7 @@ enum inpath_count {
 	INPATH_FLOODED,		/* to a host behind no known port */
 	INPATH_NO_WAY,		/* back to where it came from, or to a port
 				 * that does not forward, as in a bridge */
+	INPATH_SHARED,		/* results, to who is behind a port together */
 	INPATH_COUNTS
 };
 

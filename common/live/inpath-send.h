@@ -205,6 +205,61 @@ inpath_send(void *ctx, uint32_t way, const union addr *from,
 	netport_send(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
 }
 
+/* plane_driver.behind: who has a tag of a VLAN is told apart. */
+static inline uint32_t
+inpath_behind(void *ctx, const union addr *at)
+{
+	struct inpath *ip = ctx;
+	const struct station *s = stations_find(&ip->stations, at);
+	const struct netport *port = inpath_way(ip, s);
+
+	static_assert((int)INPATH_PORTS == (int)PLANE_BEHIND, "all ports");
+	return port == NULL || s->at.vlan != 0 ? PLANE_BEHIND :
+	    (uint32_t)(port - ip->port);
+}
+
+/* The Ethernet address of a group of hosts: RFC 1112, 6.4; RFC 2464, 7. */
+static inline void
+inpath_group_mac(const union addr *group, uint8_t mac[6])
+{
+	const uint8_t v4[3] = { 0x01, 0x00, 0x5e }, v6[2] = { 0x33, 0x33 };
+	const uint8_t *low = (const uint8_t *)&group->in.sin_addr;
+
+	if (group->sa.sa_family == AF_INET6) {
+		memcpy(mac, v6, 2);
+		memcpy(mac + 2, group->in6.sin6_addr.s6_addr + 12, 4);
+		return;
+	}
+	memcpy(mac, v4, 3);
+	memcpy(mac + 3, low + 1, 3);
+	mac[3] &= 0x7f;
+}
+
+/* A run leaves by a port to who hears the group's address. */
+static inline void
+inpath_share_by(struct inpath *ip, struct netport *port,
+    const union addr *group, const struct post *p, uint64_t now_ns)
+{
+	const struct frame_flow flow = flow_between(&ip->serve.own.u.local,
+	    group);
+	struct station all = { .host = *group };
+
+	inpath_group_mac(group, all.at.mac);
+	inpath_send_runs(ip, port, &all, &flow, p, now_ns);
+	ip->n[INPATH_SHARED] += p->count;
+}
+
+/* plane_driver.share */
+static inline void
+inpath_share(void *ctx, uint32_t behind, const union addr *group,
+    const struct post *p, uint64_t now_ns)
+{
+	struct inpath *ip = ctx;
+
+	inpath_share_by(ip, &ip->port[behind], group, p, now_ns);
+	netport_send(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
+}
+
 /* The port that stands at one of the plane's; NULL: none (any more). */
 static inline struct netport *
 inpath_port_of(struct inpath *ip, const struct port *port)
@@ -260,7 +315,9 @@ inpath_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 
 	if (s->changed)
 		port_freshen(s);
-	if (!s->framed)
+	if (!s->framed && to != NULL && addr_is_group(&s->to.to))
+		inpath_share_by(ip, to, &s->to.to, &one, when_ns);
+	else if (!s->framed)
 		inpath_send(ip, s->to.way, s->to.from.sa.sa_family == 0 ? NULL :
 		    &s->to.from, &s->to.to, &one, when_ns);
 	else if (to != NULL && to->forwards)
@@ -318,6 +375,7 @@ inpath_clock(void *ctx)
 
 static const struct plane_driver inpath_driver = {
 	.send = inpath_send, .leave = inpath_leave, .settle = inpath_settle,
+	.behind = inpath_behind, .share = inpath_share,
 	.pass = inpath_pass, .clock = inpath_clock, .towards = inpath_towards
 };
 

@@ -351,6 +351,7 @@ inpath_put_account(const void *ctx, struct counters *c)
 	counters_put(c, "frames", ip->n[INPATH_FRAMES]);
 	counters_put(c, "flooded", ip->n[INPATH_FLOODED]);
 	counters_put(c, "no_way", ip->n[INPATH_NO_WAY]);
+	counters_put(c, "shared", ip->n[INPATH_SHARED]);
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		const struct netport *p = &ip->port[k];
 

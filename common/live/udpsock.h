@@ -57,6 +57,7 @@ struct udpio_message {
 	uint64_t stamp_ns;	/* the kernel's, since the epoch */
 	uint8_t tos;
 	union addr from;
+	const union addr *to;	/* the socket's own, or a group's */
 };
 
 /* One of them. */
@@ -65,12 +66,15 @@ struct udpio_packet {
 	size_t len;
 	uint64_t stamp_ns;
 	uint8_t tos;
-	const union addr *from;
+	const union addr *from, *to;
 };
 
 struct udpio {
 	int fd;
 	union addr local;
+	bool hears;			/* a group too: udpgroup.h */
+	int group_fd;
+	union addr group;
 	uint8_t tos;			/* of packets that ask for no other */
 	bool gso, gro;			/* in use: UDP_SEGMENT, UDP_GRO */
 	int gso_errno, gro_errno;	/* if not, why; 0: not asked for */
@@ -79,6 +83,7 @@ struct udpio {
 						 * its own overhead */
 	uint64_t kernel_drops;		/* SO_RXQ_OVFL, as far as told; a run
 					 * may count as one */
+	uint32_t drops, group_drops;	/* of which, by its two sockets */
 	uint64_t unreachable;		/* errors that came back */
 	union addr refused;	/* who was, last */
 	uint64_t send_failed;		/* datagrams the kernel did not take */
@@ -156,6 +161,9 @@ udpio_close(struct udpio *u)
 {
 	if (u->fd >= 0)
 		close(u->fd);
+	if (u->hears)
+		close(u->group_fd);
+	u->hears = false;
 	free(u->bytes);
 	free(u->control);
 	u->fd = -1;
@@ -305,7 +313,8 @@ udpio_open_towards(struct udpio *u, const union addr *to, uint8_t tos,
  * segments that cannot be is as none: then the message is one datagram.
  */
 static inline void
-udpio_read_control(struct udpio *u, struct msghdr *m, struct udpio_message *p)
+udpio_read_control(uint32_t *dropped, struct msghdr *m,
+    struct udpio_message *p)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL;
 	    c = CMSG_NXTHDR(m, c)) {
@@ -317,10 +326,7 @@ udpio_read_control(struct udpio *u, struct msghdr *m, struct udpio_message *p)
 			p->stamp_ns = timer_ns(&ts);
 		} else if (c->cmsg_level == SOL_SOCKET &&
 		    c->cmsg_type == SO_RXQ_OVFL) {
-			uint32_t drops;
-
-			memcpy(&drops, CMSG_DATA(c), sizeof(drops));
-			u->kernel_drops = drops;
+			memcpy(dropped, CMSG_DATA(c), sizeof(*dropped));
 		} else if ((c->cmsg_level == IPPROTO_IP &&
 		    c->cmsg_type == IP_TOS) ||
 		    (c->cmsg_level == IPPROTO_IPV6 &&
@@ -357,13 +363,10 @@ udpio_errors(struct udpio *u)
 	}
 }
 
-/*
- * Receive what has come, a batch of messages, into u->got: how many, 0 when
- * none has.  u->more if there may be more.  Never waits.  While messages are
- * long a batch is small, so that it is in a cache still when it is read.
- */
+/* udpio_recv() of one of its sockets, which dropped so many. */
 static inline int
-udpio_recv(struct udpio *u)
+udpio_recv_from(struct udpio *u, int fd, const union addr *to,
+    uint32_t *dropped)
 {
 	struct mmsghdr m[UDPIO_BATCH];
 	struct iovec v[UDPIO_BATCH];
@@ -384,20 +387,22 @@ udpio_recv(struct udpio *u)
 		    (size_t)i * UDPIO_CONTROL_BYTES,
 		    .msg_controllen = UDPIO_CONTROL_BYTES };
 	}
-	n = recvmmsg(u->fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
+	n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 	if (n == -1 && errno != EAGAIN && errno != EINTR) {
 		udpio_errors(u);	/* a pending error was reported once */
-		n = recvmmsg(u->fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
+		n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 	}
 	u->more = n == ask;
 	for (int i = 0; i < n; i++) {
 		u->got[i].len = u->got[i].seg_bytes = m[i].msg_len;
 		bytes += m[i].msg_len;
-		udpio_read_control(u, &m[i].msg_hdr, &u->got[i]);
+		u->got[i].to = to;
+		udpio_read_control(dropped, &m[i].msg_hdr, &u->got[i]);
 		if (u->got[i].stamp_ns == 0) {
 			u->got[i].stamp_ns = timer_wall_ns();
 		}
 	}
+	u->kernel_drops = (uint64_t)u->drops + u->group_drops;
 	if (n <= 0)
 		return 0;
 	u->ask = (int)(UDPIO_HOT_BYTES / (bytes / (size_t)n + 1));
@@ -406,6 +411,20 @@ udpio_recv(struct udpio *u)
 	else if (u->ask < UDPIO_BATCH_LONG)
 		u->ask = UDPIO_BATCH_LONG;
 	return n;
+}
+
+/*
+ * Receive what has come, a batch of messages, into u->got: how many, 0 when
+ * none has.  u->more if there may be more.  Never waits.  While messages are
+ * long a batch is small, so that it is in a cache still when it is read.
+ */
+static inline int
+udpio_recv(struct udpio *u)
+{
+	const int n = udpio_recv_from(u, u->fd, &u->local, &u->drops);
+
+	return n > 0 || !u->hears ? n : udpio_recv_from(u, u->group_fd,
+	    &u->group, &u->group_drops);
 }
 
 /* Datagrams in a message, at least one: an empty datagram is one too. */
@@ -430,7 +449,7 @@ udpio_next(const struct udpio_message *m, size_t *at, struct udpio_packet *p)
 		return false;
 	*p = (struct udpio_packet){ m->data + *at,
 	    m->len - *at < seg ? m->len - *at : seg, m->stamp_ns, m->tos,
-	    &m->from };
+	    &m->from, m->to };
 	*at += p->len > 0 ? p->len : 1;
 	return true;
 }

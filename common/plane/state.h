@@ -19,7 +19,10 @@
 
 #define PLANE_ALL UINT32_MAX		/* clusters */
 
-enum { PLANE_V4_MAX = 65507 };	/* payload of a datagram over IPv4 */
+enum {
+	PLANE_V4_MAX = 65507,	/* payload of a datagram over IPv4 */
+	PLANE_BEHIND = 64	/* ports that members share; and none of them */
+};
 
 struct plane_conf {
 	const struct program *program;
@@ -42,6 +45,11 @@ struct plane_driver {
 	 */
 	void (*send)(void *ctx, uint32_t way, const union addr *from,
 	    const union addr *to, const struct post *p, uint64_t now_ns);
+	/* Behind which port somebody is, as a number below PLANE_BEHIND, or
+	 * PLANE_BEHIND; and a run leaves there to a group.  NULL: no ports. */
+	uint32_t (*behind)(void *ctx, const union addr *at);
+	void (*share)(void *ctx, uint32_t behind, const union addr *group,
+	    const struct post *p, uint64_t now_ns);
 	/* What is at the head of a port's queue leaves, at when_ns. */
 	void (*leave)(void *ctx, struct port *port, struct slot *s,
 	    uint64_t when_ns);

@@ -51,6 +51,9 @@ struct program_place {
 	bool in_path;		/* live, at interfaces: what is between others
 				 * comes too, and what is not sound goes on */
 	bool replayed;		/* whoever answers it answered another run */
+	union addr group;	/* by it, and a port from this on for each job,
+				 * members behind a port hear results
+				 * together; family 0: they have none */
 	uint32_t xid;		/* of its first request */
 	const struct key *key;		/* of control messages; NULL: none */
 	const struct key *commands;	/* of those that command; NULL: key */
@@ -156,6 +159,9 @@ struct program {
 	/* Addresses of a group of an outbox's post, one a call, or NULL. */
 	const union addr *(*each)(const void *state, uint32_t group,
 	    uint32_t *next, uint64_t now_ns);
+	/* By which group's address does who is there hear posts to all of his
+	 * as well?  NULL: by none.  NULL here: nobody does. */
+	const union addr *(*hears)(const void *state, const union addr *at);
 	/* Where a group's post goes up to, and by which way; or NULL. */
 	const union addr *(*up)(const void *state, uint32_t group,
 	    uint32_t *way);

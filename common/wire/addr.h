@@ -148,6 +148,16 @@ addr_print(const union addr *a, char name[ADDR_NAME_BYTES])
 	return name;
 }
 
+/* Is it the address of a group of hosts? */
+static inline bool
+addr_is_group(const union addr *a)
+{
+	return a->sa.sa_family == AF_INET6 ?
+	    IN6_IS_ADDR_MULTICAST(&a->in6.sin6_addr) :
+	    a->sa.sa_family == AF_INET &&
+	    IN_MULTICAST(ntohl(a->in.sin_addr.s_addr));
+}
+
 /*
  * Read HOST:PORT, [V6]:PORT, HOST or :PORT (127.0.0.1).  NULL, or what is
  * wrong.

@@ -79,6 +79,8 @@ struct control_join {
 	bool gives;			/* its state, to who comes late */
 	bool founds;			/* or not at all: its weights are no
 					   round's */
+	bool can_hear;			/* results by a group's address too */
+	bool hears;			/* ... and does so by now */
 };
 
 /* The body of Regroup: a worker of cluster `job`, and what it is to be. */
@@ -105,6 +107,9 @@ struct control_ack {
 	bool proves;			/* data too; and then, if DONE: */
 	uint8_t salt[16];		/* of its proofs */
 	uint32_t epoch;			/* of next: proof.h */
+	bool groups;			/* results come to a group, if DONE: */
+	uint8_t group[16];		/* IPv6, or IPv4 within it */
+	uint16_t group_port;
 	uint16_t holder_port;		/* TAKEN: who has the number */
 	uint8_t holder[16];		/* IPv6, or IPv4 within it */
 	/* of SetH h is the former one; of FBcast: */
@@ -236,6 +241,8 @@ control_get_join(const struct control *c, struct control_join *j)
 	j->repairs = w.left > 0 && (*w.p & 2) != 0;
 	j->gives = w.left > 0 && (*w.p & 4) != 0;
 	j->founds = w.left > 0 && (*w.p & 8) != 0;
+	j->can_hear = w.left > 0 && (*w.p & 16) != 0;
+	j->hears = w.left > 0 && (*w.p & 32) != 0;
 	return bytes_ok(&w) && mode <= 1 && j->type >= CONTROL_WORKER &&
 	    j->type <= CONTROL_SERVER;
 }
@@ -244,6 +251,8 @@ control_get_join(const struct control *c, struct control_join *j)
 static inline uint8_t *
 control_put_join(uint8_t *p, const struct control_join *j)
 {
+	uint8_t bits;
+
 	*p++ = j->type;
 	*p++ = j->async;
 	p = bytes_put(p, j->cluster, 2);
@@ -252,9 +261,10 @@ control_put_join(uint8_t *p, const struct control_join *j)
 	p = bytes_put(p, j->floats, 2);
 	p = bytes_put(p, j->next, 4);
 	p = bytes_put(p, j->crc, 4);
-	if (j->again || j->repairs || j->gives || j->founds)
-		*p++ = (uint8_t)(j->again | j->repairs << 1 |
-		    j->gives << 2 | j->founds << 3);
+	bits = (uint8_t)(j->again | j->repairs << 1 | j->gives << 2 |
+	    j->founds << 3 | j->can_hear << 4 | j->hears << 5);
+	if (bits != 0)
+		*p++ = bits;
 	return p;
 }
 
@@ -295,6 +305,23 @@ control_get_scope(const struct control *c, uint64_t *scope)
 	*scope = c->body_bytes > 2 ? c->body[2] : CONTROL_SCOPE_JOB;
 }
 
+/* A port, and an address behind it: IPv6, or IPv4 within it. */
+static inline void
+control_get_address(struct bytes *w, uint8_t at[16], uint16_t *port)
+{
+	*port = bytes_u16(w);
+	for (int i = 0; i < 16; i++)
+		at[i] = bytes_u8(w);
+}
+
+static inline uint8_t *
+control_put_address(uint8_t *p, const uint8_t at[16], uint16_t port)
+{
+	p = bytes_put(p, port, 2);
+	memcpy(p, at, 16);
+	return p + 16;
+}
+
 /* How a Join went, behind its numbers: bits, and what they say follows. */
 static inline void
 control_get_joined(struct bytes *w, struct control_ack *a)
@@ -306,10 +333,9 @@ control_get_joined(struct bytes *w, struct control_ack *a)
 	a->repairs = (bits & 4) != 0;
 	a->async = (bits & 8) != 0;
 	a->proves = (bits & 32) != 0;
+	a->groups = (bits & 64) != 0;
 	if (a->status == CONTROL_TAKEN) {
-		a->holder_port = bytes_u16(w);
-		for (int i = 0; i < 16; i++)
-			a->holder[i] = bytes_u8(w);
+		control_get_address(w, a->holder, &a->holder_port);
 	} else if (a->status != CONTROL_DONE && w->left > 0) {
 		a->text = w->p;
 		a->text_bytes = w->left;
@@ -322,6 +348,8 @@ control_get_joined(struct bytes *w, struct control_ack *a)
 		a->salt[i] = bytes_u8(w);
 	if (a->proves)
 		a->epoch = bytes_u32(w);
+	if (a->groups)
+		control_get_address(w, a->group, &a->group_port);
 }
 
 /* Is the status told to who has proved nothing?  Then nothing follows it. */
@@ -386,22 +414,23 @@ control_put_joined(uint8_t *p, const struct control_ack *a)
 {
 	const bool done = a->status == CONTROL_DONE;
 	const bool spans = done && a->span != 0, proves = done && a->proves;
+	const bool groups = done && a->groups;
 
 	if (a->whole || a->closed || a->async || a->repairs || spans ||
-	    proves || a->status == CONTROL_TAKEN || a->text_bytes > 0)
+	    proves || groups || a->status == CONTROL_TAKEN ||
+	    a->text_bytes > 0)
 		*p++ = (uint8_t)(a->whole | a->closed << 1 | a->repairs << 2 |
-		    a->async << 3 | spans << 4 | proves << 5);
+		    a->async << 3 | spans << 4 | proves << 5 | groups << 6);
 	if (spans)
 		p = bytes_put(p, a->span, 4);
 	if (proves) {
 		memcpy(p, a->salt, 16);
 		p = bytes_put(p + 16, a->epoch, 4);
 	}
-	if (a->status != CONTROL_TAKEN)
-		return control_put_text(p, a);
-	p = bytes_put(p, a->holder_port, 2);
-	memcpy(p, a->holder, 16);
-	return p + 16;
+	if (groups)
+		p = control_put_address(p, a->group, a->group_port);
+	return a->status != CONTROL_TAKEN ? control_put_text(p, a) :
+	    control_put_address(p, a->holder, a->holder_port);
 }
 
 /* Write it at p, which has room for CONTROL_MAX_BYTES - 56; the end. */

@@ -128,6 +128,8 @@ local cf = fields(control, {
 	{ "repairs", "bool", "Repairs by Probe, STATE and NACK", 8, nil, 2 },
 	{ "gives", "bool", "Gives its state to who comes late", 8, nil, 4 },
 	{ "founds", "bool", "Founds the job, or is refused", 8, nil, 8 },
+	{ "can_hear", "bool", "Can hear a group", 8, nil, 16 },
+	{ "hears", "bool", "Hears the group", 8, nil, 32 },
 	{ "h", "uint16", "H" },
 	{ "iteration", "uint24", "Seg: iteration" },
 	{ "contributions", "uint16", "Contributions" },
@@ -147,7 +149,13 @@ local cf = fields(control, {
 	{ "mends", "bool", "Repairs by Probe, STATE and NACK", 8, nil, 4 },
 	{ "async", "bool", "The job is asynchronous", 8, nil, 8 },
 	{ "spans", "bool", "There are slots for a span of segments", 8, nil, 16 },
+	{ "proven", "bool", "Data goes with proofs", 8, nil, 32 },
+	{ "groups", "bool", "Results come to a group", 8, nil, 64 },
 	{ "span", "uint32", "Segments that have slots" },
+	{ "salt", "bytes", "Salt of the proofs" },
+	{ "epoch", "uint32", "Epoch of the next iteration" },
+	{ "group_port", "uint16", "Port of the group" },
+	{ "group", "ipv6", "Address of the group" },
 	{ "mark", "uint32", "Mark, sent or completed so far" },
 	{ "seen", "uint32", "Highest mark seen" },
 	{ "last", "uint24", "Newest index not asked for" },
@@ -486,7 +494,9 @@ local function read_join(r, tree)
 		r.again(cf.again, 1)
 		r.again(cf.repairs, 1)
 		r.again(cf.gives, 1)
-		r.add(cf.founds, 1)
+		r.again(cf.founds, 1)
+		r.again(cf.can_hear, 1)
+		r.add(cf.hears, 1)
 	end
 end
 
@@ -562,9 +572,22 @@ local answers = {
 			r.again(cf.awaited, 1)
 			r.again(cf.mends, 1)
 			r.again(cf.async, 1)
-			local spans = r.add(cf.spans, 1)
-			if status == 0 and spans and math.floor(spans:uint() / 16) % 2 == 1 then
+			r.again(cf.spans, 1)
+			r.again(cf.proven, 1)
+			local bits = r.add(cf.groups, 1)
+			local function says(bit)
+				return status == 0 and bits and math.floor(bits:uint() / bit) % 2 == 1
+			end
+			if says(16) then
 				r.add(cf.span, 4)
+			end
+			if says(32) then
+				r.add(cf.salt, 16)
+				r.add(cf.epoch, 4)
+			end
+			if says(64) then
+				r.add(cf.group_port, 2)
+				r.add(cf.group, 16)
 			end
 		end
 		if status ~= 0 and status ~= 11 and r.left() > 0 then

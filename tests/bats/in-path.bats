@@ -127,6 +127,14 @@ end_server() {
 }
 
 @test "in the path: what does not go together is misuse, what is not there is named" {
+	run -2 innet-switch -p iswitch --listen :0 --multicast 239.1.2.3
+	[[ "$output" = *'--multicast goes with --bridge or --interfaces' ]]
+	run -2 innet-switch -p olaf --listen :0 --bridge lo --multicast 239.1.2.3
+	[[ "$output" = *'--multicast does not go with --program olaf, whose results go to one host each' ]]
+	run -2 innet-switch -p iswitch --listen :0 --bridge lo --multicast 10.1.2.3
+	[[ "$output" = *"invalid group '10.1.2.3': not an address of multicast, as 239.1.2.3[:PORT]" ]]
+	run -2 innet-switch -p iswitch --listen :0 --bridge lo --multicast '[ff15::1]'
+	[[ "$output" = *"--multicast [ff15::1]: the switch's own address is of another family" ]]
 	for words in '--port-rate p=1M -r x' '--taps . -r x' '--bridge lo -r x' '--bridge lo --port 1.1.1.1:rate=1M' \
 	    '--bridge lo --upstream :9' '--bridge lo --propagation 1ms' '--bridge , --rate 1M' \
 	    '--bridge averyveryverylongname' '--bridge lo --port-rate x' '--interfaces a' \
@@ -390,6 +398,76 @@ within() {
 	join_workers
 	end_all
 	jq -se 'all(.jobs["1"].counters.results >= 100 * 108 and .interfaces.frames > 0)' core.json switch1.json switch2.json
+}
+
+# two pairs of workers, each behind one port of the core, where the switch stands
+pairs() {
+	rack
+	testbed.sh down "$INNET_TESTBED"
+	INNET_TESTBED=$(testbed.sh up two-racks -n 4 --rate 1gbit --owner $$)
+	[ "${to-}" != '[fd77::1]' ] || pairs_six
+	testbed.sh exec core innet-switch -q -p iswitch --insecure --bridge br0 --report core.json "$@" 2>switch.err 3>&- &
+	switch=$!
+	pids="$pids $switch"
+	said 'in the path'
+}
+
+# pairs_six: the core's and the workers' addresses over IPv6, fd77::1 and fd77::1N
+pairs_six() {
+	on core ip -6 addr add fd77::1/64 dev br0 nodad
+	for w in 0 1 2 3; do on w$w ip -6 addr add fd77::1$w/64 dev eth0 nodad; done
+}
+
+# pairs_train MEMBERS VECTORS JOB/WORKER...: so many of jobs of so many members
+pairs_train() {
+	local members=$1 vectors=$2 w
+	shift 2
+	for w in 0 1 2 3; do
+		testbed.sh exec w$w innet-worker -p iswitch --worker ${1#*/} --job ${1%/*} --check $members --synthetic 157kB \
+			--interval 0 -c $vectors --switch ${to-10.77.0.1} -w w$w.pcap --json >w$w.json 2>w$w.err 3>&- &
+		workers="${workers-} $!"
+		shift
+	done
+	join_workers
+	end_switch
+}
+
+# aom FILE...: what all captures together show
+aom() { innet-aom -q $(printf -- '-r %s ' "$@") --program iswitch --json; }
+
+@test "in the path: results come once to all who are behind a port together" {
+	mkdir taps
+	pairs -H 4 --multicast 239.77.0.1 --taps taps
+	pairs_train 4 100 1/0 1/1 1/2 1/3
+	jq -se 'all(.iterations == 100 and .results >= 100 * 108)' w?.json
+	# by two ports, but the first before a worker had joined the group
+	jq -e '.interfaces.shared > 150 * 108 and .out < 250 * 108' core.json
+	# a result that several hear is a result of each
+	aom taps/switch?-*.pcap | head -n 1 | jq -e '.members == 4 and .measured == 100 and .results == 400 * 108'
+	aom w0.pcap | head -n 1 | jq -e '.members == 1 and .measured == 100 and .results == 100 * 108'
+}
+
+@test "in the path: two jobs behind a port hear their own results alone, behind its queue" {
+	pairs -H 2 --multicast 239.77.0.1:5000 --port-rate switch1=200Mbit
+	pairs_train 2 30 1/0 2/0 1/1 2/1
+	jq -se 'all(.iterations == 30)' w?.json
+	jq -e '[.jobs[].counters.results] == [30 * 108, 30 * 108]' core.json
+	jq -e '.interfaces.shared == 0' core.json	# one of each job behind each port
+	end_testbed
+	rm -f w?.json
+	pairs -H 2 --multicast 239.77.0.1:5000 --port-rate switch1=200Mbit
+	pairs_train 2 30 1/0 1/1 7/0 7/1
+	jq -se 'all(.iterations == 30)' w?.json
+	jq -e '.interfaces.shared > 40 * 108' core.json
+	aom w2.pcap | head -n 1 | jq -e '.job == 7 and .measured == 30'
+}
+
+@test "in the path: a group of IPv6 is heard as well" {
+	to='[fd77::1]'
+	pairs -H 4 --listen "$to" --multicast '[ff15::77]'
+	pairs_train 4 30 1/0 1/1 1/2 1/3
+	jq -se 'all(.iterations == 30 and .results >= 30 * 108)' w?.json
+	jq -e '.interfaces.shared > 20 * 108' core.json
 }
 
 # The workers' and the server's addresses over IPv6: fd77::N

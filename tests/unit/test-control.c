@@ -153,6 +153,52 @@ joins(void)
 		    (v <= 1) && (v > 1 || b.async == v);
 	}
 	ok(good, "modes other than 0 and 1 are refused");
+	for (unsigned v = 0; v < 64; v++) {
+		const struct control_join flags = { .type = CONTROL_WORKER,
+		    .again = v & 1, .repairs = v >> 1 & 1,
+		    .gives = v >> 2 & 1, .founds = v >> 3 & 1,
+		    .can_hear = v >> 4 & 1, .hears = v >> 5 & 1 };
+		uint8_t *end = control_put_join(control_put(p, CONTROL_JOIN,
+		    1, 2), &flags);
+
+		good = good && end - p == 30 + (v != 0) &&
+		    (v == 0 || p[30] == v) &&
+		    parse(p, (size_t)(end - p), &c) &&
+		    control_get_join(&c, &b) && b.again == flags.again &&
+		    b.repairs == flags.repairs && b.gives == flags.gives &&
+		    b.founds == flags.founds && b.hears == flags.hears &&
+		    b.can_hear == flags.can_hear;
+	}
+	ok(good, "each flag is its own bit, and none needs no byte");
+}
+
+/* What stands behind the bits of a Join's Ack, alone and together. */
+static void
+joined(void)
+{
+	bool good = true;
+
+	for (unsigned v = 0; v < 8; v++) {
+		const struct control_ack a = { .action = CONTROL_JOIN,
+		    .span = v & 1 ? 7 : 0, .proves = v >> 1 & 1,
+		    .salt = "abcdefghijklmno", .epoch = 9,
+		    .groups = v >> 2 & 1, .group = "ABCDEFGHIJKLMNO",
+		    .group_port = 0x0102 };
+		struct control_ack b;
+		struct control c;
+		uint8_t p[128];
+		uint8_t *end = control_put_ack(control_put(p, CONTROL_ACK, 1,
+		    2), &a);
+
+		good = good && parse(p, (size_t)(end - p), &c) &&
+		    control_get_ack(&c, &b) && b.span == a.span &&
+		    b.proves == a.proves && (!a.proves || (b.epoch == 9 &&
+		    memcmp(b.salt, a.salt, 16) == 0)) &&
+		    b.groups == a.groups && (!a.groups ||
+		    (b.group_port == 0x0102 &&
+		    memcmp(b.group, a.group, 16) == 0));
+	}
+	ok(good, "slots, salt and group: in this order, where they are");
 }
 
 static void
@@ -261,6 +307,7 @@ main(void)
 	headers();
 	actions();
 	joins();
+	joined();
 	numbers();
 	acks();
 	free(copy);
