@@ -58,9 +58,9 @@ trap 'exit 1' INT TERM
 # Every run there is to be: carrier, Mbit/s, bytes, queue, pace, seconds.
 plan() {
 	[ -z "$quick" ] || cat <<-END
-	switch 20 80000 long none 1
-	switch 20 80000 long 92 1
-	ps 20 80000 long none 2
+	switch 20 80000 long none 2
+	switch 20 80000 long 92 2
+	ps 20 80000 long none 3
 	END
 	[ -n "$quick" ] || cat <<-END
 	switch 20 1282000 long none 15

@@ -369,7 +369,7 @@ within() {
 	# 157,000 bytes in segments of 366 floats: 107 of 1,514 bytes and the rest
 	bits=$((8 * (157000 + 108 * 50)))
 	alone=$(rounds)
-	testbed.sh exec w1 python3 "$srcdir/tests/bats/frames.py" load 10.77.0.10 5e6 >load 3>&- &
+	testbed.sh exec w1 $ahead python3 "$srcdir/tests/bats/frames.py" load 10.77.0.10 5e6 >load 3>&- &
 	pids="$pids $!"
 	await load
 	beside=$(rounds)

@@ -24,6 +24,9 @@ workers() {
 	for k in $w; do wait "$k"; done
 }
 
+# Have two forged segments come to the switch there?
+forged() { [ "$(innet-ctl "$1" stats --job 1 --json | jq .counters.bad_proof)" = 2 ]; }
+
 bad() { jq '[.. | .bad_proof? // empty] | add // 0' "$@" | paste -sd+ | bc; }
 
 @test "keyed, two racks below a root: sums are exact, every proof is good" {
@@ -50,16 +53,21 @@ bad() { jq '[.. | .bad_proof? // empty] | add // 0' "$@" | paste -sd+ | bc; }
 	python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)' 2>/dev/null ||
 		skip "no raw sockets"
 	serve at innet-switch -q -p iswitch -H 2 --auth all --report s.json
-	with='--auth all --interval 50ms -c 40' workers 2 "$at" 3>&- &
-	finished=$! pids="$pids $!"
+	for w in 0 1; do
+		innet-worker -p iswitch --worker $w --switch "$at" --synthetic 4kB --check 2 --auth all --interval 10ms \
+			--json >w$w.json 3>&- &
+		members="${members-} $!" pids="$pids $!"
+	done
 	until [ "$(innet-ctl "$at" members --json | jq '.members | length')" = 2 ]; do sleep 0.02; done
 	free=$(innet-ctl "$at" members --json | jq '.members[0].port')
 	stranger --from 127.0.0.1:$free "$at" forge-seg 0x3c 0000000001000000000000000000000000007149
 	stranger --from 127.0.0.1:$free "$at" forge-seg 0x1c 000000000100000000007149
-	wait $finished
+	within 30 forged "$at"
+	kill $members
+	for w in $members; do wait "$w"; done
 	finish at
 	[ "$(bad w?.json)" -eq 0 ]
-	jq -e '.jobs["1"].counters | .bad_proof == 2 and .added == 240' s.json
+	jq -e '.jobs["1"].counters | .bad_proof == 2 and .results > 0' s.json
 }
 
 @test "--auth control goes with a key, none without" {
