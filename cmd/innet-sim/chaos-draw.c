@@ -308,17 +308,19 @@ chaos_print(FILE *f, const struct chaos_plan *p)
 {
 	static const char *const shape[] = { "constant", "uniform",
 		"lognormal", "exponential" };
+	static const char *const auth[] = { "none", "control", "all" };
 	const struct scenario_training *t = &p->t;
 	const struct trouble_way *w = &p->way;
 
 	fprintf(f, "{\"seed\":%" PRIu64 ",\"trainings\":[{\"approach\":\"%s\","
 	    "\"mode\":\"%s\",\"workers\":%" PRIu64 ",\"rack\":%" PRIu64
 	    ",\"vector\":\"%" PRIu64 "B\",\"payload\":\"%" PRIu64
-	    "B\",\"iterations\":%" PRIu64 ",\"staleness\":%" PRIu64
-	    ",\"barrier\":%s", p->seed, t->approach == TRAINING_PS ? "ps" :
-	    "switch", t->mode == TRAINING_ASYNC ? "async" : "sync", t->workers,
-	    t->rack, 4 * t->elements, t->payload_bytes, t->iterations,
-	    t->staleness, t->barrier ? "true" : "false");
+	    "B\",\"auth\":\"%s\",\"iterations\":%" PRIu64
+	    ",\"staleness\":%" PRIu64 ",\"barrier\":%s", p->seed,
+	    t->approach == TRAINING_PS ? "ps" : "switch",
+	    t->mode == TRAINING_ASYNC ? "async" : "sync", t->workers, t->rack,
+	    4 * t->elements, t->payload_bytes, auth[t->auth],
+	    t->iterations, t->staleness, t->barrier ? "true" : "false");
 	fprintf(f, ",\"rate\":%" PRIu64 ",\"propagation\":\"%" PRIu64
 	    "ns\",\"switch_delay\":\"%" PRIu64 "ns\",\"compute\":\"%" PRIu64
 	    "ns\",\"compute_shape\":\"%s\",\"compute_spread\":%.4f,"

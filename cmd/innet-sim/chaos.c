@@ -65,6 +65,8 @@ work(const struct chaos_conf *cf, struct shared *sh, struct child *c)
 		c->busy = true;
 		alarm(PATIENCE_S);
 		chaos_draw(&p, c->seed);
+		p.t.auth = cf->auth;
+		p.t.payload_bytes += training_head(&p.t) - SEG_HEADER_BYTES;
 		if (cf->verbose) {
 			chaos_print(stdout, &p);
 			fflush(stdout);

@@ -24,7 +24,7 @@ enum { SETS_MAX = 256 };
 
 enum {
 	O_SEED = OPT_LONG, O_RUNS, O_JSON, O_CSV, O_BY, O_SET, O_DURATION,
-	O_JOBS, O_LIST_KEYS, O_CHAOS, O_TOTAL, O_COLUMNS
+	O_JOBS, O_LIST_KEYS, O_CHAOS, O_TOTAL, O_COLUMNS, O_AUTH
 };
 
 static const struct opt opts[] = {
@@ -37,6 +37,7 @@ static const struct opt opts[] = {
 	    "traffic" },
 	{ O_JOBS, "jobs", "N", "runs at a time (default: all cores)" },
 	{ O_CHAOS, "chaos", "SEED", "random trainings under faults, checked" },
+	{ O_AUTH, "auth", "WHAT", "of --chaos: prove none, control or all" },
 	{ O_JSON, "json", NULL, "results as JSON, an object a row" },
 	{ O_CSV, "csv", NULL, "results as CSV" },
 	{ O_TOTAL, "total", NULL, "the row of all alone" },
@@ -60,6 +61,7 @@ struct conf {
 	const char *path, *dir;
 	const char *seed, *runs, *duration;	/* NULL: as the scenario says */
 	const char *chaos;		/* its first seed, or NULL */
+	enum proof_auth auth;		/* of its trainings */
 	char *set[SETS_MAX];		/* "path=value" */
 	size_t sets;
 	uint64_t jobs;
@@ -127,6 +129,10 @@ parse(int argc, char *argv[])
 			    (uint64_t)1 << 53, &n));
 			cf.chaos = optarg;
 			break;
+		case O_AUTH:
+			opt_check("word", optarg, proof_auth_parse(optarg,
+			    &cf.auth));
+			break;
 		case O_JSON: cf.json = true; break;
 		case O_CSV: cf.csv = true; break;
 		case O_TOTAL: cf.view.total = true; break;
@@ -146,7 +152,10 @@ parse(int argc, char *argv[])
 	    cf.seed != NULL || cf.duration != NULL || cf.sets > 0 || cf.csv ||
 	    cf.view.total || cf.columns != NULL || cf.by != RESULT_GROUP))
 		errx(2, "--chaos draws all of it: it goes with --runs, "
-		    "--jobs, --json, -q and -v alone");
+		    "--auth, --jobs, --json, -q and -v alone");
+	if (cf.chaos == NULL && cf.auth != PROOF_AUTH_NONE)
+		errx(2, "--auth goes with --chaos; a scenario's trainings "
+		    "have auth");
 	if (cf.path == NULL && cf.chaos == NULL) {
 		warnx("no scenario");
 		opt_misuse(&tool);
@@ -347,7 +356,7 @@ run_planes(const struct conf *cf, struct runner *r)
 static int
 run_chaos(const struct conf *cf)
 {
-	struct chaos_conf c = { .runs = 1, .jobs = cf->jobs,
+	struct chaos_conf c = { .runs = 1, .jobs = cf->jobs, .auth = cf->auth,
 	    .json = cf->json, .quiet = cf->quiet, .verbose = cf->verbose,
 	    .stopped = &got };
 

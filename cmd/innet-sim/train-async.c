@@ -159,13 +159,13 @@ say(struct sim *s, struct train_worker *w)
 
 	for (; async_worker_next(m, s->now_ns, &o); any = true) {
 		if (o.count == 0) {
-			train_send(s, w, train_peer(w), CONTROL_TOS,
-			    o.message, (uint32_t)o.len);
+			train_say(s, w, o.message, o.len);
 			continue;
 		}
 		if (!o.again && !m->again)
 			w->sent_ns = s->now_ns;
-		train_send_run(s, w, o.iteration, o.first, o.count);
+		train_send_run(s, w, &m->in.proofs, o.iteration, o.first,
+		    o.count);
 		async_worker_sent(m, &o, o.count, s->now_ns);
 	}
 	return any;
@@ -238,7 +238,10 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 
 	if (w->phase == TRAIN_DONE)
 		return;
-	if (d->tos == SEG_TOS && seg_parse(d->p, d->len, &g)) {
+	if (d->tos == training_tos(t->cf) &&
+	    seg_parse_as(d->tos, d->p, d->len, &g)) {
+		if (!train_believes(w, &a->m.in.proofs, d))
+			return;
 		train_check(s, w, &g);
 		if (async_worker_result(&a->m, &g, s->now_ns) !=
 		    ASYNC_WEIGHTS_APPLIED)
@@ -253,7 +256,8 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 		else if (t->server != NULL && g.index == 0)
 			/* what others did meanwhile */
 			count_stale(t, (uint64_t)vec_get(g.vec, 0) - 1);
-	} else if (control_parse(train_bytes(s, d), d->len, &c)) {
+	} else if (d->tos == CONTROL_TOS && train_hear(s, w, &a->m.in, NULL,
+	    d, &c)) {
 		async_worker_control(&a->m, &c, s->now_ns);
 	}
 }

@@ -93,7 +93,8 @@ train_open_machine(struct train_switch *w)
 {
 	const struct training *t = w->t;
 	const bool async = t->cf->mode == TRAINING_ASYNC;
-	const uint64_t packet = SEG_HEADER_BYTES + 4 * (uint64_t)t->floats;
+	const uint64_t packet = training_head(t->cf) + 4 *
+	    (uint64_t)t->floats;
 	struct iswitch_settings *set = &w->settings;
 	struct job_conf *job = &set->iswitch.job;
 
@@ -115,10 +116,16 @@ train_open_machine(struct train_switch *w)
 	job->whole = t->server != NULL && !async;
 	job->server = t->server != NULL && async;
 	job->child = w->up != NULL && t->server == NULL;
+	job->proves = t->cf->auth == PROOF_AUTH_ALL;
 	w->conf = (struct plane_conf){ .program = &iswitch_program,
 	    .settings = set, .place = { .address = w->self, .live = true,
 	    .xid = 1 + (w->lives++ << TRAIN_LIFE), .memory_bytes =
-	    t->ledger == NULL ? 0 : w->sim->sc->chaos->memory_bytes } };
+	    t->ledger == NULL ? 0 : w->sim->sc->chaos->memory_bytes,
+	    .key = train_key(t), .secret_known = train_key(t) != NULL,
+	    .proves = t->cf->auth == PROOF_AUTH_ALL } };
+	if (train_key(t) != NULL)
+		train_secret(w->sim, t, TRAINING_WORKERS_MAX + 1 +
+		    w->node->index, w->lives, w->conf.place.secret);
 	if (train_is_dlp(t))
 		train_dlp_machine(w);
 	w->plane = sim_have(1, sizeof(*w->plane), "switches");
@@ -198,7 +205,10 @@ membership_of(const struct train_worker *w, uint32_t xid)
 	    .number = w->id, .elements = t->segs * t->carried,
 	    .floats = (uint16_t)t->carried, .floats_max =
 	    (uint16_t)t->carried, .give_up_ns = t->give_up_ns,
-	    .gives = t->gives, .xid = xid };
+	    .gives = t->gives, .xid = xid,
+	    .proves = t->cf->auth == PROOF_AUTH_ALL,
+	    .key = train_key(t) == NULL ? NULL : &train_key(t)->start,
+	    .channel = &w->channel };
 }
 
 uint32_t
@@ -212,7 +222,8 @@ train_open_worker(const struct sim *s, struct train_worker *w,
     uint64_t iterations, uint32_t xid)
 {
 	const struct training *t = w->t;
-	const uint64_t packet = SEG_HEADER_BYTES + 4 * (uint64_t)t->floats;
+	const uint64_t packet = training_head(t->cf) + 4 *
+	    (uint64_t)t->floats;
 	const struct membership_conf in = membership_of(w, xid);
 	const struct sync_worker_conf cf = {
 	    .next = (train_first(s) + iterations) % SEG_ITERATIONS,
@@ -230,6 +241,7 @@ open_worker(struct sim *s, struct train_worker *w)
 	const struct membership_conf in = membership_of(w, 1);
 	const struct chaos_plan *plan = s->sc->chaos;
 
+	train_open_channel(s, w);
 	if (t->cf->approach == TRAINING_RING) {
 		train_ring_open(w);
 		w->in = true;

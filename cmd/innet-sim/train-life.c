@@ -90,23 +90,15 @@ say(struct sim *s, struct train_worker *w)
 
 	while ((len = heritage_next(&w->life.heritage, &w->l.in, s->now_ns,
 	    msg)) > 0)
-		train_send(s, w, train_peer(w), CONTROL_TOS, msg,
-		    (uint32_t)len);
+		train_say(s, w, msg, len);
 }
 
-bool
-train_life_control(struct sim *s, struct train_worker *w,
-    const struct control *c)
+void
+train_life_answer(struct sim *s, struct train_worker *w)
 {
-	struct heritage *h = &w->life.heritage;
-
-	if (!w->t->gives || !heritage_take(h, &w->l.in, c, train_first(s) +
-	    w->life.used, s->now_ns))
-		return false;
-	if (h->donor.wanted)
+	if (w->life.heritage.donor.wanted)
 		give(s, w);
 	say(s, w);
-	return true;
 }
 
 /* Go on from a state: join with it. */
@@ -193,6 +185,7 @@ train_life_begin(struct sim *s, struct train_worker *w)
 	w->life.used = w->life.weights = w->iterations = 0;
 	w->tx_ns = w->rx_ns = w->busy_ns = s->now_ns;
 	w->wake_ns = SIM_NEVER;
+	train_open_channel(s, w);
 	train_open_worker(s, w, 0, 1 + (w->life.lives << TRAIN_LIFE));
 	w->began_ns = SIM_NEVER;
 	w->phase = TRAIN_UPDATES;

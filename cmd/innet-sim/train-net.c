@@ -63,8 +63,8 @@ train_packet(struct training *t, uint8_t tos, const uint8_t *p, uint32_t len)
 		memcpy(q.dg.p, p, len);
 	else
 		keep_long(t, q.dg.p, p, len);
-	if (tos == SEG_TOS)
-		q.wire_bytes = FRAME_V4_BYTES + SEG_HEADER_BYTES + 4 *
+	if (seg_is(tos))
+		q.wire_bytes = FRAME_V4_BYTES + seg_head_bytes(tos) + 4 *
 		    seg_floats_at(t->elements, t->floats, seg_split(
 		    bytes_get(p, 8)).index);
 	return q;

@@ -66,7 +66,7 @@ train_emit(const struct sim_plane *from, uint32_t way, const union addr *to,
 		    t->cf->switch_ns);
 		return;
 	}
-	if (tos == SEG_TOS) {
+	if (seg_is(tos)) {
 		g = seg_split(bytes_get(p, 8));
 		t->n[TRAIN_PACKETS]++;
 		if (g.index == 0)
@@ -137,7 +137,7 @@ arrive_server(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	if (w->busy_ns < s->now_ns)
 		w->busy_ns = s->now_ns;
 	w->busy_ns += t->cf->packet_ns;
-	if (d->tos == SEG_TOS && seg_split(bytes_get(d->p, 8)).index ==
+	if (seg_is(d->tos) && seg_split(bytes_get(d->p, 8)).index ==
 	    t->segs - 1)
 		w->busy_ns += train_cost_ns(t, 4 * (uint64_t)t->elements);
 	train_put(s, t, w->rx, p, w->busy_ns);

@@ -37,7 +37,7 @@ train_send(struct sim *s, struct train_worker *w, const struct sim_node *n,
 	q.dg.to = (struct sim_node *)(uintptr_t)n;
 	q.dg.sport = train_life_port(w);
 	q.dg.dport = train_port(t);
-	t->n[TRAIN_PACKETS] += tos == SEG_TOS;
+	t->n[TRAIN_PACKETS] += seg_is(tos);
 	t->n[TRAIN_HELPS] += tos == CONTROL_TOS && p[0] == CONTROL_HELP;
 	w->tx_ns = (w->tx_ns > s->now_ns ? w->tx_ns : s->now_ns) +
 	    t->cf->packet_ns;
@@ -51,19 +51,21 @@ train_peer(const struct train_worker *w)
 }
 
 void
-train_send_run(struct sim *s, struct train_worker *w, uint32_t iteration,
-    uint32_t first, uint32_t count)
+train_send_run(struct sim *s, struct train_worker *w, struct proofs *proofs,
+    uint32_t iteration, uint32_t first, uint32_t count)
 {
-	uint8_t p[SEG_HEADER_BYTES + 4 * LEDGER_FLOATS], *vec;
+	uint8_t p[SEG_HEADER_BYTES + SEG_PROOF_BYTES + 4 * LEDGER_FLOATS];
+	uint8_t *vec = p + training_head(w->t->cf);
 
 	for (uint32_t k = 0; k < count; k++) {
-		vec = seg_put(p, iteration, 1, first + k);
+		seg_put(p, iteration, 1, first + k);
 		if (w->t->ledger == NULL)
 			vec_set(vec, 0, 1);
 		else
 			ledger_put(w->t->ledger, w->id, iteration, first + k,
 			    vec);
-		train_send(s, w, train_peer(w), SEG_TOS, p,
+		train_prove(w, proofs, p);
+		train_send(s, w, train_peer(w), training_tos(w->t->cf), p,
 		    train_segment_bytes(w->t));
 	}
 }
@@ -281,10 +283,10 @@ pump(struct sim *s, struct train_worker *w)
 		return due;
 	while (sync_worker_next(&w->l, s->now_ns, &o)) {
 		if (o.count == 0)
-			train_send(s, w, train_peer(w), CONTROL_TOS, o.message,
-			    (uint32_t)o.len);
+			train_say(s, w, o.message, o.len);
 		else
-			train_send_run(s, w, o.iteration, o.first, o.count);
+			train_send_run(s, w, &w->l.in.proofs, o.iteration,
+			    o.first, o.count);
 	}
 	if (train_life_inherits(s, w, &due))
 		return due;
@@ -348,7 +350,10 @@ take(struct sim *s, struct train_worker *w, const struct sim_datagram *d)
 	struct control c;
 	struct seg g;
 
-	if (d->tos == SEG_TOS && seg_parse(d->p, d->len, &g)) {
+	if (d->tos == training_tos(w->t->cf) &&
+	    seg_parse_as(d->tos, d->p, d->len, &g)) {
+		if (!train_believes(w, &w->l.in.proofs, d))
+			return;
 		train_check(s, w, &g);
 		if (sync_worker_result(&w->l, &g, s->now_ns) !=
 		    SYNC_WORKER_TAKE)
@@ -356,8 +361,8 @@ take(struct sim *s, struct train_worker *w, const struct sim_datagram *d)
 		train_life_take(w, &g);
 		w->t->n[TRAIN_WRONG] += w->t->ledger == NULL &&
 		    !train_right(&g);
-	} else if (control_parse(train_bytes(s, d), d->len, &c) &&
-	    !train_life_control(s, w, &c)) {
+	} else if (d->tos == CONTROL_TOS && train_hear(s, w, &w->l.in,
+	    w->t->gives ? &w->life.heritage : NULL, d, &c)) {
 		sync_worker_control(&w->l, &c, s->now_ns);
 	}
 }

@@ -175,6 +175,7 @@ struct train_worker {
 	uint64_t iterations;
 	uint64_t counted;		/* of them, in training.round */
 	bool in;			/* a member */
+	struct channel channel;		/* to who sums */
 	struct sync_worker l;
 	struct train_life life;
 	struct train_ring ring;
@@ -197,7 +198,7 @@ bool train_captured(const struct sim_node *n);
 static inline uint32_t
 train_segment_bytes(const struct training *t)
 {
-	return SEG_HEADER_BYTES + 4 * t->carried;
+	return training_head(t->cf) + 4 * t->carried;
 }
 
 void train_build(struct sim *s);
@@ -280,6 +281,30 @@ train_right(const struct seg *g)
 /* A result has come to worker w, whatever it is to it. */
 void train_check(struct sim *s, struct train_worker *w, const struct seg *g);
 
+/* train-trust.c: the key of a training that has one, or NULL */
+const struct key *train_key(const struct training *t);
+
+/* What is random in a life of a machine, number `who` of the training. */
+void train_secret(const struct sim *s, const struct training *t,
+    uint32_t who, uint32_t lives, uint8_t secret[32]);
+
+/* A channel of a worker that begins. */
+void train_open_channel(const struct sim *s, struct train_worker *w);
+
+/* Say the len bytes at msg, which has room for CONTROL_MAX_BYTES. */
+void train_say(struct sim *s, struct train_worker *w, uint8_t *msg,
+    size_t len);
+
+/* Is there a message for the machine in d?  Then c is it. */
+bool train_hear(struct sim *s, struct train_worker *w, struct membership *in,
+    struct heritage *h, const struct sim_datagram *d, struct control *c);
+
+/* Prove a segment of a worker's; may a result, which was read, be believed? */
+void train_prove(const struct train_worker *w, struct proofs *p,
+    uint8_t *seg);
+bool train_believes(const struct train_worker *w, struct proofs *p,
+    const struct sim_datagram *d);
+
 /* train-worker.c */
 
 /* A gradient takes so long to compute. */
@@ -292,9 +317,10 @@ const struct sim_node *train_peer(const struct train_worker *w);
 void train_send(struct sim *s, struct train_worker *w,
     const struct sim_node *n, uint8_t tos, const uint8_t *p, uint32_t len);
 
-/* Segments of a gradient. */
-void train_send_run(struct sim *s, struct train_worker *w, uint32_t iteration,
-    uint32_t first, uint32_t count);
+/* Segments of a gradient, with proofs of the machine's if they need any. */
+void train_send_run(struct sim *s, struct train_worker *w,
+    struct proofs *proofs, uint32_t iteration, uint32_t first,
+    uint32_t count);
 
 /* Worker w is done. */
 void train_finish(struct sim *s, struct train_worker *w);
@@ -326,9 +352,8 @@ train_life_port(const struct train_worker *w)
 void train_life_take(struct train_worker *w, const struct seg *g);
 void train_life_use(struct train_worker *w);
 
-/* A control message of a state that is handed over?  Then it is done with. */
-bool train_life_control(struct sim *s, struct train_worker *w,
-    const struct control *c);
+/* A message of a state that is handed over was taken: what follows is said. */
+void train_life_answer(struct sim *s, struct train_worker *w);
 
 /*
  * Does it take over a state, or begin to, now that its machine has ended?  Then

@@ -21,6 +21,7 @@ static const char *const modes[] = { "sync", "async", NULL };
 static const char *const shapes[] = { "constant", "uniform", "lognormal",
 	"exponential", NULL };
 static const char *const none[] = { "none", NULL };
+static const char *const auths[] = { "none", "control", "all", NULL };
 static const char *const same[] = { "same", NULL };
 static const char *const patience[] = { "auto", "none", NULL };
 static const char *const sizes[] = { "auto", NULL };
@@ -94,6 +95,8 @@ static const struct json_reader_key keys[] = {
 	{ "give_up", JSON_READER_TIME, AT(give_up_ns), "auto", 1,
 	    .words = patience,
 	    .help = "a worker's, without progress; auto: 30s with faults" },
+	{ "auth", JSON_READER_WORD, AT(auth), "none", .words = auths,
+	    .help = "what is proved by a key: control messages, or all" },
 	{ "capture", JSON_READER_BOOL, AT(capture),
 	    .help = "with -w, what passes the ends of its links" },
 	{ 0 }
@@ -159,7 +162,7 @@ check_program(const struct scenario_training *t, size_t i,
 {
 	static const char *const iswitch[] = { "approach", "mode", "rack",
 	    "slots_of_sums", "payload", "staleness", "barrier", "server_rate",
-	    "core_rate", "message", "messages", "copy_rate", NULL };
+	    "core_rate", "message", "messages", "copy_rate", "auth", NULL };
 	static const char *const dlp[] = { "reduce", "straggler", NULL };
 	const bool is_dlp = t->program == TRAINING_DLP;
 	const char *other = first_set(t, is_dlp ? iswitch : dlp);
@@ -200,6 +203,13 @@ training_check(const struct scenario_training *t, size_t i,
 	    t->approach != TRAINING_SWITCH))
 		return json_reader_fail_at(r, list, i, "slots_of_sums",
 		    "is for switches in step");
+	if (t->approach == TRAINING_RING && t->auth != PROOF_AUTH_NONE)
+		return json_reader_fail_at(r, list, i, "auth",
+		    "is for switches and servers");
+	if (t->payload_bytes < training_head(t) + 4)
+		return json_reader_fail_at(r, list, i, "payload",
+		    "is not the %u bytes of a head with a proof, and a float",
+		    training_head(t));
 	if (t->barrier && t->mode == TRAINING_ASYNC)
 		return json_reader_fail_at(r, list, i, "barrier",
 		    "is for workers in step");

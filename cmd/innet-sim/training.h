@@ -14,6 +14,8 @@
 
 #include "common/base/json-reader.h"
 #include "common/wire/dlp.h"
+#include "common/wire/proof.h"
+#include "common/wire/seg.h"
 
 enum {
 	TRAININGS_MAX = 100,
@@ -62,6 +64,7 @@ struct scenario_training {
 	uint64_t copy_bps;		/* 0: copies take no time */
 	uint64_t packet_ns;		/* a host's, each packet */
 	bool capture;			/* its links, with -w */
+	uint64_t auth;			/* enum proof_auth: with a key */
 	uint64_t give_up_ns;		/* words: auto, none */
 };
 
@@ -83,11 +86,24 @@ const char *training_name(const struct scenario_training *t);
 
 enum { TRAINING_PPO = 10005 };	/* elements, as num_vector() has them */
 
+/* The ToS of its segments, and what they have before their floats, in bytes. */
+static inline uint8_t
+training_tos(const struct scenario_training *t)
+{
+	return t->auth == PROOF_AUTH_ALL ? SEG_PROVED_TOS : SEG_TOS;
+}
+
+static inline uint32_t
+training_head(const struct scenario_training *t)
+{
+	return seg_head_bytes(training_tos(t));
+}
+
 /* Floats in a segment, but for the last, and in the vector. */
 static inline uint32_t
 training_floats(const struct scenario_training *t)
 {
-	return (uint32_t)(t->payload_bytes - 8) / 4;
+	return (uint32_t)(t->payload_bytes - training_head(t)) / 4;
 }
 
 static inline uint32_t

@@ -30,23 +30,14 @@ voice_hear(struct voice *v, struct membership *in, struct heritage *h,
     uint64_t given, const struct udpio_packet *p, struct control *c,
     uint64_t now_ns)
 {
-	enum channel_news news;
-
-	if (!control_parse(p->data, p->len, c)) {
-		++*v->malformed;
-		return false;
+	switch (heritage_hear(h, in, &v->channel, given, p->data, p->len, c,
+	    now_ns)) {
+	case HERITAGE_MESSAGE: return true;
+	case HERITAGE_TAKEN: inherit_send(h, v, in, now_ns); break;
+	case HERITAGE_DOUBTFUL: ++*v->bad_mac; break;
+	case HERITAGE_MALFORMED: ++*v->malformed; break;
+	case HERITAGE_NOTHING: break;
 	}
-	news = channel_take(&v->channel, p->data, p->len, c);
-	if (news == CHANNEL_GOOD) {
-		if (!heritage_take(h, in, c, given, now_ns))
-			return true;
-		inherit_send(h, v, in, now_ns);
-		return false;
-	}
-	*v->bad_mac += news == CHANNEL_BAD || news == CHANNEL_HINT;
-	membership_doubts(in, news, c, now_ns);
-	if (news == CHANNEL_CHALLENGED)
-		heritage_again(h, now_ns);
 	return false;
 }
 

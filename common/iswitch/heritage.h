@@ -7,9 +7,9 @@
  * for it is too late, begins to fetch: then heritage_next() says what to send,
  * by heritage_due(), until heir.end.  What was joined before is left.
  *
- * Pure: time is an argument (ns, monotonic).  What is said and heard here goes
- * through the caller's channel (channel.h), which when it is challenged has
- * heritage_again().  Owns its memory: heritage_free().
+ * Pure: time is an argument (ns, monotonic).  What is said goes through the
+ * caller's channel (channel.h), and what comes by it is heritage_hear()'s.
+ * Owns its memory: heritage_free().
  */
 #ifndef INNET_ISWITCH_HERITAGE_H
 #define INNET_ISWITCH_HERITAGE_H
@@ -23,6 +23,15 @@
 enum {
 	HERITAGE_TRIES = 10,		/* each too late for its Join */
 	HERITAGE_PATIENT = 2		/* tries; then the job waits for us */
+};
+
+/* What has come by a channel: */
+enum heritage_news {
+	HERITAGE_MESSAGE,		/* a message for the machine */
+	HERITAGE_TAKEN,			/* of a state: is there an answer? */
+	HERITAGE_NOTHING,		/* a challenge, or what came before */
+	HERITAGE_DOUBTFUL,		/* anybody's, perhaps */
+	HERITAGE_MALFORMED
 };
 
 struct heritage {
@@ -145,6 +154,31 @@ heritage_take(struct heritage *h, const struct membership *in,
 		return true;
 	default: return false;
 	}
+}
+
+/*
+ * The len bytes of a control message have come by the channel of membership
+ * `in`.  Only c of HERITAGE_MESSAGE is still to be acted upon.  given: as
+ * above; h NULL: no state is handed over.
+ */
+static inline enum heritage_news
+heritage_hear(struct heritage *h, struct membership *in, struct channel *ch,
+    uint64_t given, const uint8_t *p, size_t len, struct control *c,
+    uint64_t now_ns)
+{
+	enum channel_news news;
+
+	if (!control_parse(p, len, c))
+		return HERITAGE_MALFORMED;
+	news = channel_take(ch, p, len, c);
+	if (news == CHANNEL_GOOD)
+		return h != NULL && heritage_take(h, in, c, given, now_ns) ?
+		    HERITAGE_TAKEN : HERITAGE_MESSAGE;
+	membership_doubts(in, news, c, now_ns);
+	if (news == CHANNEL_CHALLENGED && h != NULL)
+		heritage_again(h, now_ns);
+	return news == CHANNEL_BAD || news == CHANNEL_HINT ?
+	    HERITAGE_DOUBTFUL : HERITAGE_NOTHING;
 }
 
 /* When heritage_next() has something, even if nothing comes. */

@@ -102,6 +102,8 @@ struct membership {
 	uint8_t status;			/* of what refused us */
 	char said[MEMBERSHIP_SAID_BYTES];	/* and its words for it */
 	bool joined, halted;
+	bool forgotten;			/* the switch knows us no more: it has
+					 * been started again, perhaps */
 	enum { MEMBERSHIP_UNDOUBTED, MEMBERSHIP_UNSEALED,
 	    MEMBERSHIP_WRONG_KEY } doubt;	/* of answers to this Join */
 	bool orphan;			/* the switch's parent, `said`, does
@@ -214,7 +216,7 @@ membership_halt(struct membership *m, uint64_t now_ns)
 static inline enum membership_news
 membership_enter(struct membership *m, const struct control_ack *a)
 {
-	const bool was = m->joined, resumed = m->halted;
+	const bool was = m->joined && !m->forgotten, resumed = m->halted;
 
 	if (a->elements != m->cf.elements || a->floats == 0 ||
 	    a->floats > m->cf.floats_max ||
@@ -229,7 +231,7 @@ membership_enter(struct membership *m, const struct control_ack *a)
 	m->life_ns = a->timeout_s == 0 ? MEMBERSHIP_SECOND_NS :
 	    (uint64_t)a->timeout_s * MEMBERSHIP_SECOND_NS / 3;
 	m->joined = true;
-	m->halted = false;
+	m->forgotten = m->halted = false;
 	return !was ? MEMBERSHIP_IN : resumed ? MEMBERSHIP_RESUMED :
 	    MEMBERSHIP_STAYS;
 }
@@ -253,6 +255,7 @@ membership_doubts(struct membership *m, enum channel_news news,
 {
 	switch (news) {
 	case CHANNEL_CHALLENGED:
+		m->forgotten = m->joined;	/* members' channels stay */
 		if (m->join_open)
 			m->join_ns = now_ns;
 		else if (m->leaving && m->leaves > 0)
@@ -325,7 +328,8 @@ membership_answered(struct membership *m, const struct control_ack *a,
 		return membership_over(m, MEMBERSHIP_FORM);
 	if (a->status == CONTROL_DONE && a->proves)
 		proofs_begin(&m->proofs, m->cf.key, m->cf.job, a->salt,
-		    a->epoch, a->next, !m->joined, m->cf.async);
+		    a->epoch, a->next, !m->joined || m->forgotten,
+		    m->cf.async);
 	if (a->status == CONTROL_DONE)
 		return membership_enter(m, a);
 	if (a->status == CONTROL_NOT_READY)

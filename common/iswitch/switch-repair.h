@@ -435,6 +435,13 @@ iswitch_mend_result(struct job *j, const struct seg *g, bool taken,
 		iswitch_mend_turn(j, j->mends + 1, now_ns);
 }
 
+/* Is what slot `at` holds still our own, and not the result by now? */
+static inline bool
+iswitch_has_own(const struct job *j, uint32_t at)
+{
+	return j->a.s.apart || j->a.slot[at].state != SUMS_COMPLETE;
+}
+
 /* Send up what may go, and ask for what does not come down. */
 static inline void
 iswitch_mend(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
@@ -454,7 +461,8 @@ iswitch_mend(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 		for (uint32_t k = first; k < first + n; k++) {
 			const uint32_t at = sums_at(&o->a, o->mends, k);
 
-			if (sums_index(&o->a, at) == k)
+			if (sums_index(&o->a, at) == k && iswitch_has_own(o,
+			    at))
 				job_post_up(o, at);
 		}
 	}

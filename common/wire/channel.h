@@ -38,6 +38,8 @@ struct channel {
 	struct key seals;		/* of the pass */
 	uint64_t out, in;		/* last counters */
 	uint32_t first_xid, last_xid;
+	bool challenged;		/* requests up to this one were: */
+	uint32_t challenged_xid;
 };
 
 enum channel_news {
@@ -116,6 +118,20 @@ channel_challenged(const struct channel *ch, const struct control *c)
 	    c->xid - ch->first_xid <= ch->last_xid - ch->first_xid;
 }
 
+/*
+ * Is it one that was overtaken by another?  A server whose machine was started
+ * again has earlier times, but it challenges new requests too.
+ */
+static inline bool
+channel_late(const struct channel *ch, const struct control *c)
+{
+	const uint64_t t = pass_time_ns(c->pass), has = pass_time_ns(ch->pass);
+
+	return memcmp(c->pass, ch->pass, PASS_BYTES) == 0 || (!ch->any &&
+	    t <= has && ch->challenged &&
+	    !control_newer(c->xid, ch->challenged_xid));
+}
+
 /* The pass that the server has given us is ours from now on. */
 static inline void
 channel_take_pass(struct channel *ch, const uint8_t pass[PASS_BYTES])
@@ -126,6 +142,21 @@ channel_take_pass(struct channel *ch, const uint8_t pass[PASS_BYTES])
 		seal_channel(ch->key, pass, &ch->seals);
 	ch->out = ch->in = 0;
 	ch->asked = false;
+}
+
+/* A challenge: from now on ours is that pass. */
+static inline enum channel_news
+channel_answer(struct channel *ch, const struct control *c)
+{
+	if (!channel_challenged(ch, c))
+		return CHANNEL_BAD;
+	if (channel_late(ch, c))
+		return CHANNEL_OLD;
+	channel_take_pass(ch, c->pass);
+	if (!ch->challenged || control_newer(c->xid, ch->challenged_xid))
+		ch->challenged_xid = c->xid;
+	ch->challenged = true;
+	return CHANNEL_CHALLENGED;
 }
 
 /* A message that proves nothing: may it be heeded a little? */
@@ -145,12 +176,8 @@ channel_take(struct channel *ch, const uint8_t *msg, size_t len,
     const struct control *c)
 {
 	if (c->action == CONTROL_ACK && c->body_bytes >= 2 &&
-	    c->body[1] == CONTROL_PROVE) {
-		if (!channel_challenged(ch, c))
-			return CHANNEL_BAD;
-		channel_take_pass(ch, c->pass);
-		return CHANNEL_CHALLENGED;
-	}
+	    c->body[1] == CONTROL_PROVE)
+		return channel_answer(ch, c);
 	if (!ch->passes)
 		return CHANNEL_GOOD;
 	if (ch->key == NULL) {

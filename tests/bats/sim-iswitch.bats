@@ -51,6 +51,20 @@ near() {
 	done
 }
 
+@test "a proof takes the place of two floats of a segment, and no time" {
+	training '"auth": "all", "vector": "14560B"'	# ten segments of 364
+	is aggregation_ns $((11 * 1514 + 2 * 1000 + 1000))
+	training '"auth": "control", "vector": "14640B"'
+	is aggregation_ns $((11 * 1514 + 2 * 1000 + 1000))
+	training '"auth": "all", "mode": "async", "vector": "14560B", "iterations": 4'
+	is iterations 4
+	training '"auth": "all", "rack": 2, "vector": "14560B", "iterations": 4'
+	is iterations 4
+	for keys in '"approach": "ring"' '"program": "dlp"' '"payload": "16B"'; do
+		run -1 training "\"auth\": \"all\", $keys"
+	done
+}
+
 @test "racks cost two frames more, and their own propagation and delays" {
 	# while losses are looked for the rack's STATE, of 76 bytes, goes down among the results
 	for n in 4 6 9 12; do

@@ -172,6 +172,36 @@ nonces(void)
 	    "with its own it is, and once");
 }
 
+/* Challenges that the network has sent twice, or in another order. */
+static void
+late(void)
+{
+	const union addr a = at(1, 4000);
+	uint8_t pass[PASS_BYTES];
+
+	serve(true, "S");
+	begin(&key);
+	ask(CONTROL_HALT, 7);
+	ok(challenge(&a, 7) == CHANNEL_CHALLENGED, "challenged");
+	memcpy(pass, client.pass, PASS_BYTES);
+	ask(CONTROL_HALT, 7);
+	ok(challenge(&a, 7) == CHANNEL_OLD && client.out == 1,
+	    "the same once more begins no counter anew");
+	now -= SECOND;
+	ok(challenge(&a, 7) == CHANNEL_OLD &&
+	    memcmp(client.pass, pass, PASS_BYTES) == 0,
+	    "nor does one that was overtaken");
+	ask(CONTROL_HALT, 8);
+	ok(challenge(&a, 8) == CHANNEL_CHALLENGED &&
+	    memcmp(client.pass, pass, PASS_BYTES) != 0,
+	    "a clock that has begun anew challenges what is new");
+	now += SECOND;
+	ask(CONTROL_HALT, 8);
+	ok(challenge(&a, 8) == CHANNEL_CHALLENGED &&
+	    memcmp(client.pass, pass, PASS_BYTES) == 0,
+	    "and a newer one anything");
+}
+
 static void
 seals(void)
 {
@@ -353,6 +383,7 @@ main(void)
 	opening(true);
 	opening(false);
 	nonces();
+	late();
 	seals();
 	without();
 	pushed_out();

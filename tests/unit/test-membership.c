@@ -328,6 +328,14 @@ doubts(void)
 	    "who may be forgotten joins once more, and stays what he is");
 	membership_doubts(&m, CHANNEL_HINT, &c, 4 + MEMBERSHIP_HINT_NS);
 	ok(says(&m, 4 + MEMBERSHIP_HINT_NS) == 0, "not for each hint");
+	ok(hears(&m, 3, m.join_xid, in, 5 + MEMBERSHIP_HINT_NS) ==
+	    MEMBERSHIP_STAYS, "if he is known still");
+	membership_join(&m, 6 * SECOND);
+	says(&m, 6 * SECOND);
+	membership_doubts(&m, CHANNEL_CHALLENGED, &c, 6 * SECOND + 1);
+	says(&m, 6 * SECOND + 1);
+	ok(hears(&m, 3, m.join_xid, in, 6 * SECOND + 2) == MEMBERSHIP_IN,
+	    "who was challenged for it is let in anew");
 }
 
 int
