@@ -29,7 +29,7 @@ static struct opt table[OPT_MAX] = {
 	{ INTERFACES, "interfaces", "LIST", "the same between two or more" },
 	{ PORT_RATE, "port-rate", "RULE", "in the path: PORT=RATE of a link" },
 	{ BACKEND, "backend", "NAME",
-	    "in the path: packet, tap, or auto (default)" },
+	    "in the path: packet, tap, xdp, or auto (default)" },
 	{ TAPS, "taps", "DIR", "in the path: captures of each port, there" },
 	{ MULTICAST, "multicast", "GROUP",
 	    "iswitch, in the path: results once a port, to it" },
@@ -153,9 +153,10 @@ parse_port_rate(struct inpath_conf *cf, const char *arg)
 static void
 parse_backend(struct inpath_conf *cf, const char *arg)
 {
-	static const char *const names[] = { "auto", "packet", "tap", NULL };
+	static const char *const names[] = { "auto", "packet", "tap",
+		"xdp", NULL };
 	static const struct netport_kind *const kinds[] = { NULL,
-		&netport_packet, &netport_tap };
+		&netport_packet, &netport_tap, &netport_xdp };
 
 	cf->kind = kinds[opt_word("back-end", arg, names)];
 	cf->backend = true;
@@ -198,9 +199,10 @@ settle_path(struct conf *cf)
 		    cf->inpath.rates > 0 ? "port-rate" :
 		    cf->inpath.taps != NULL ? "taps" :
 		    cf->inpath.backend ? "backend" : "multicast");
-	if (cf->inpath.wire && cf->inpath.kind == &netport_tap)
-		errx(2, "--backend tap goes with --bridge, whose ports take "
-		    "in what is for others");
+	if (cf->inpath.wire && cf->inpath.kind != NULL &&
+	    cf->inpath.kind != &netport_packet)
+		errx(2, "--backend %s goes with --bridge, whose ports take "
+		    "in what is for others", cf->inpath.kind->name);
 	if (cf->inpath.where == NULL && cf->regular &&
 	    cf->trace_option == NULL)
 		cf->trace_option = "--regular";

@@ -30,13 +30,19 @@ enum {
 	EBPF_CLOCK = 5,			/* ktime_get_ns */
 	EBPF_REDIRECT = 23,
 	EBPF_LOAD_BYTES = 26,		/* skb_load_bytes */
+	EBPF_REDIRECT_MAP = 51,
+	EBPF_LOAD_BYTES_XDP = 189,	/* xdp_load_bytes, Linux 5.18 */
 	/* commands of bpf(2) */
-	EBPF_MAP_CREATE = 0, EBPF_PROG_LOAD = 5, EBPF_LINK_CREATE = 28,
+	EBPF_MAP_CREATE = 0, EBPF_MAP_UPDATE = 2, EBPF_PROG_LOAD = 5,
+	EBPF_LINK_CREATE = 28,
 	/* kinds of maps and programs, and where these are attached */
-	EBPF_ARRAY = 2, EBPF_OF_SOCKET = 1, EBPF_OF_HOOK = 3,
+	EBPF_ARRAY = 2, EBPF_XSK_MAP = 17,	/* of AF_XDP sockets */
+	EBPF_OF_SOCKET = 1, EBPF_OF_HOOK = 3, EBPF_OF_XDP = 6,
 	EBPF_AT_INGRESS = 46, EBPF_AT_EGRESS = 47,	/* tcx, Linux 6.6 */
+	EBPF_AT_XDP = 37,
+	EBPF_GENERIC = 2, EBPF_NATIVE = 4,	/* flags of a link there */
 	EBPF_SHARED_MAP = 1 << 10,	/* mmap(2) of it, Linux 5.5 */
-	EBPF_VALUE_OF_MAP = 2,		/* its address, Linux 5.2 */
+	EBPF_MAP_ITSELF = 1, EBPF_VALUE_OF_MAP = 2,	/* its address, 5.2 */
 	/* of a struct ebpf_code */
 	EBPF_CODE_MAX = 128, EBPF_LEAVES_MAX = 32
 };
@@ -132,13 +138,18 @@ ebpf_leave(struct ebpf_code *c, int jump)
 	c->leave[c->leaves++] = jump;
 }
 
-/* The address of a map's one value into a register. */
+/* A map, or the address of its one value, into a register. */
+static inline void
+ebpf_map_in(struct ebpf_code *c, int to, int map, int what)
+{
+	ebpf_put(c, EBPF_LD | EBPF_DW | EBPF_IMM, to, what, 0, map);
+	ebpf_put(c, 0, 0, 0, 0, 0);
+}
+
 static inline void
 ebpf_value(struct ebpf_code *c, int to, int map)
 {
-	ebpf_put(c, EBPF_LD | EBPF_DW | EBPF_IMM, to, EBPF_VALUE_OF_MAP, 0,
-	    map);
-	ebpf_put(c, 0, 0, 0, 0, 0);
+	ebpf_map_in(c, to, map, EBPF_VALUE_OF_MAP);
 }
 
 /* End with what register 0 has; whoever left ends with a number. */
@@ -175,31 +186,51 @@ ebpf_program(const struct ebpf_code *c, int kind, char *log,
 	} a = { .kind = (uint32_t)kind, .n = (uint32_t)c->n,
 	    .in = (uintptr_t)c->in, .license = (uintptr_t)"GPL",
 	    .log_level = log != NULL, .log = (uintptr_t)log,
-	    .log_bytes = log == NULL ? 0 : log_bytes, .name = "innet" };
+	    .log_bytes = log == NULL ? 0 : log_bytes, .name = "innet",
+	    .at = kind == EBPF_OF_XDP ? EBPF_AT_XDP : 0 };
 
 	return ebpf_ask(EBPF_PROG_LOAD, &a, sizeof(a));
 }
 
 /* Attach a program to a hook of an interface, as long as the link is open. */
 static inline int
-ebpf_attach(int program, uint32_t interface, int at)
+ebpf_attach(int program, uint32_t interface, int at, uint32_t flags)
 {
 	const struct {
 		uint32_t program, interface, at, flags;
-	} a = { (uint32_t)program, interface, (uint32_t)at, 0 };
+	} a = { (uint32_t)program, interface, (uint32_t)at, flags };
 
 	return ebpf_ask(EBPF_LINK_CREATE, &a, sizeof(a));
+}
+
+static inline int
+ebpf_map_make(int kind, uint32_t bytes, uint32_t entries, uint32_t flags)
+{
+	const struct {
+		uint32_t kind, key_bytes, value_bytes, entries, flags;
+	} a = { (uint32_t)kind, 4, bytes, entries, flags };
+
+	return ebpf_ask(EBPF_MAP_CREATE, &a, sizeof(a));
 }
 
 /* A map of one value, which mmap(2) shares with the programs. */
 static inline int
 ebpf_map(uint32_t bytes)
 {
-	const struct {
-		uint32_t kind, key_bytes, value_bytes, entries, flags;
-	} a = { EBPF_ARRAY, 4, bytes, 1, EBPF_SHARED_MAP };
+	return ebpf_map_make(EBPF_ARRAY, bytes, 1, EBPF_SHARED_MAP);
+}
 
-	return ebpf_ask(EBPF_MAP_CREATE, &a, sizeof(a));
+/* Entry k of a map of descriptors. */
+static inline int
+ebpf_map_fd(int map, uint32_t k, int fd)
+{
+	const struct {
+		uint32_t map, pad;
+		uint64_t key, value, flags;
+	} a = { .map = (uint32_t)map, .key = (uintptr_t)&k,
+	    .value = (uintptr_t)&fd };
+
+	return ebpf_ask(EBPF_MAP_UPDATE, &a, sizeof(a));
 }
 
 #endif

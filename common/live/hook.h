@@ -141,7 +141,7 @@ hook_attach(struct hook *h, int program, uint32_t interface, bool leaving)
 {
 	*h = hook_none;
 	h->link = ebpf_attach(program, interface, leaving ? EBPF_AT_EGRESS :
-	    EBPF_AT_INGRESS);
+	    EBPF_AT_INGRESS, 0);
 	if (h->link != -1)
 		return 0;
 	if (errno != EINVAL && errno != EOPNOTSUPP)

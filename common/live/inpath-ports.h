@@ -23,6 +23,7 @@
 #include "common/live/links.h"
 #include "common/live/netport-packet.h"
 #include "common/live/netport-tap.h"
+#include "common/live/netport-xdp.h"
 #include "common/live/serve-ways.h"
 #include "common/live/steer.h"
 #include "common/plane/stations.h"
@@ -108,7 +109,7 @@ inpath_missing(const struct inpath *ip, char text[64])
 	struct __user_cap_header_struct h = {
 		.version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct have[2] = { { 0 } };
-	const bool tap = ip->cf->kind != NULL && ip->cf->kind->marks;
+	const bool tap = ip->cf->kind == &netport_tap;
 	uint64_t caps;
 
 	text[0] = '\0';
@@ -123,6 +124,15 @@ inpath_missing(const struct inpath *ip, char text[64])
 			    need[i].name);
 	}
 	return text;
+}
+
+/* An error of the back-end's, in words. */
+static inline const char *
+inpath_why(const struct inpath *ip, int error)
+{
+	const char *why = ip->kind->why == NULL ? NULL : ip->kind->why(error);
+
+	return why != NULL ? why : strerror(error);
 }
 
 /* It cannot be opened: why, in a line. */
@@ -140,7 +150,7 @@ inpath_fail(const struct inpath *ip, const char *what)
 	if (saved == EPERM)
 		errx(1, "%s: %s: not permitted; a user namespace of its own "
 		    "does not give CAP_BPF", ip->cf->where, what);
-	err(1, "%s: %s", ip->cf->where, what);
+	errx(1, "%s: %s: %s", ip->cf->where, what, inpath_why(ip, saved));
 }
 
 /* Take the name of an interface's port for ourselves; or -1 with errno. */
@@ -287,8 +297,8 @@ inpath_join(struct inpath *ip, const struct netlink_link *l)
 {
 	struct netport *p = inpath_place(ip, l->name);
 
-	errno = ENFILE;
-	if (p == NULL)
+	errno = p == NULL ? ENFILE : ERANGE;
+	if (p == NULL || (ip->kind->mtu != 0 && l->mtu > ip->kind->mtu))
 		return NULL;
 	p->lock = inpath_lock(l->index);
 	if (p->lock == -1)
@@ -333,6 +343,27 @@ inpath_wants(const struct inpath *ip, const char *name)
 	return ip->cf->onlys == 0;
 }
 
+/* Stand at a port that was told of, or say why not: NULL. */
+static inline struct netport *
+inpath_try(struct inpath *ip, const struct netlink_link *l)
+{
+	struct netport *p = inpath_join(ip, l);
+
+	if (p != NULL && ip->looked)
+		warnx("%s: joins %s", l->name, ip->cf->where);
+	if (p != NULL)
+		return p;
+	if (errno == EADDRINUSE)
+		errno = EBUSY;
+	if (!ip->looked && errno == EBUSY)
+		errx(1, "%s: another innet-switch stands at port %s",
+		    ip->cf->where, l->name);
+	if (!ip->looked)
+		inpath_fail(ip, l->name);
+	warnx("%s: not in the path: %s", l->name, inpath_why(ip, errno));
+	return NULL;
+}
+
 /* A port of the bridge was told of: join it, or see how it is. */
 static inline void
 inpath_see_port(struct inpath *ip, const struct netlink_link *l)
@@ -344,22 +375,14 @@ inpath_see_port(struct inpath *ip, const struct netlink_link *l)
 	if (ip->cf->wire && l->master != 0 && !ip->looked)
 		errx(1, "%s is a port of a bridge, which --bridge is for",
 		    l->name);
-	if (p == NULL) {
-		p = inpath_join(ip, l);
-		if (p == NULL && errno == EADDRINUSE)
-			errno = EBUSY;
-		if (p == NULL && !ip->looked && errno == EBUSY)
-			errx(1, "%s: another innet-switch stands at port %s",
-			    ip->cf->where, l->name);
-		if (p == NULL && !ip->looked)
-			inpath_fail(ip, l->name);
-		if (p == NULL) {
-			warn("%s: not in the path", l->name);
-			return;
-		}
-		if (ip->looked)
-			warnx("%s: joins %s", l->name, ip->cf->where);
+	if (p != NULL && ip->kind->mtu != 0 && l->mtu > ip->kind->mtu) {
+		inpath_shut(p);
+		p = NULL;
 	}
+	if (p == NULL)
+		p = inpath_try(ip, l);
+	if (p == NULL)
+		return;
 	p->up = (l->flags & up) == up;
 	p->forwards = p->up && (!l->has_state ||
 	    l->state == NETLINK_PORT_FORWARDS);

@@ -251,6 +251,7 @@ static inline void
 inpath_tell(const struct inpath *ip, bool verbose)
 {
 	char text[INPATH_PORTS * (IF_NAMESIZE + 2)] = "";
+	const char *said = NULL;
 	size_t n = 0;
 
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
@@ -261,11 +262,16 @@ inpath_tell(const struct inpath *ip, bool verbose)
 	fprintf(stderr, "in the path of %s: %s\n", ip->cf->where,
 	    n == 0 ? "no port yet" : text);
 	for (uint32_t k = 0; k < INPATH_PORTS && verbose; k++) {
+		const char *how;
+
 		if (ip->port[k].fd == -1)
 			continue;
-		warnx("back-end %s: %s by %s", ip->kind->name, ip->kind->about,
-		    hook_how(&ip->port[k].hook));
-		return;
+		how = netport_how(&ip->port[k]);
+		if (said == NULL || strcmp(said, how) != 0)
+			warnx("back-end %s: %s by %s from %s on",
+			    ip->kind->name, ip->kind->about, how,
+			    ip->port[k].name);
+		said = how;
 	}
 }
 

@@ -4,8 +4,8 @@
  * Frames come whole, up to 64 kB of a run of datagrams (GSO), with what the
  * kernel knows of them (virtio_net_hdr: segment size, a checksum still to be
  * made), and leave so.  How is a back-end's, one struct netport_kind each:
- * packet sockets (netport-packet.h) or tap devices (netport-tap.h).  Who takes
- * and sends knows none of them.
+ * packet sockets (netport-packet.h), tap devices (netport-tap.h) or AF_XDP
+ * sockets (netport-xdp.h).  Who takes and sends knows none of them.
  */
 #ifndef INNET_LIVE_NETPORT_H
 #define INNET_LIVE_NETPORT_H
@@ -41,6 +41,7 @@ enum {
 
 struct netport;
 struct netport_in;
+struct netport_xdp;
 
 /* A back-end. */
 struct netport_kind {
@@ -53,7 +54,15 @@ struct netport_kind {
 	int (*send)(struct netport *p, struct mmsghdr *m, unsigned n);
 	/* what the kernel dropped, since it was last asked */
 	uint64_t (*drops)(struct netport *p);
-	bool marks;			/* what it sends has DETOUR_MARK */
+	/* or NULL: nothing but p->fd and the hooks is held */
+	void (*close)(struct netport *p);
+	/* by what it is attached; NULL: as hook_how() has it */
+	const char *(*how)(const struct netport *p);
+	/* an error of open in words, or NULL; it may be NULL */
+	const char *(*why)(int error);
+	/* what it sends does not meet a detour, or has DETOUR_MARK */
+	bool marks;
+	uint32_t mtu;			/* at most; 0: any */
 };
 
 struct netport {
@@ -66,6 +75,7 @@ struct netport {
 	struct hook back;		/* of a tap, for what leaves */
 	uint32_t tap;			/* its index */
 	uint64_t tap_drops;		/* that it had counted */
+	struct netport_xdp *xdp;	/* owned by netport-xdp.h */
 	int lock;			/* ours alone */
 	struct detour detour;		/* of what leaves, where it waits */
 	bool up, forwards, isolated;
@@ -128,9 +138,18 @@ netport_close(struct netport *p)
 {
 	hook_close(&p->hook);
 	hook_close(&p->back);
+	if (p->kind != NULL && p->kind->close != NULL)
+		p->kind->close(p);
 	if (p->fd != -1)
 		close(p->fd);
 	p->fd = -1;
+}
+
+/* How a port is attached, in words. */
+static inline const char *
+netport_how(const struct netport *p)
+{
+	return p->kind->how != NULL ? p->kind->how(p) : hook_how(&p->hook);
 }
 
 /* Frames that are about to leave by one port. */

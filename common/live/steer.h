@@ -1,12 +1,12 @@
 /*
  * steer.h - marked frames are taken out before the kernel's bridge sees them
  *
- * Two programs in the kernel have one match: that of a packet socket says which
- * frames it gets, and that of a port's ingress hook drops the same ones behind
- * it.  All else goes its own way.  Taken are UDP datagrams over IPv4 (without
- * options) or IPv6 (without extension headers), never fragments, to one host:
- * those to the switch itself at its UDP port, and, if it is asked to, updates
- * that pass (innet-wire(5)).
+ * Programs in the kernel have one match: that of a packet socket says which
+ * frames it gets, that of a port's ingress hook drops the same ones behind it,
+ * or sends them elsewhere, and so does that of XDP.  All else goes its own way.
+ * Taken are UDP datagrams over IPv4 (without options) or IPv6 (without
+ * extension headers), never fragments, to one host: those to the switch itself
+ * at its UDP port, and, if it is asked to, updates that pass (innet-wire(5)).
  *
  * It fails open.  The hook is a link that goes with the process, however it
  * ends.  A process that hangs does not call steer_beat(): STEER_OPEN_NS after
@@ -33,6 +33,8 @@ enum {
 	STEER_OPEN_NS = 100000000,	/* without a beat: fail open */
 	STEER_BEAT_NS = 20000000,	/* a beat at least so often */
 	STEER_DROP = 2, STEER_NEXT = -1,	/* of a hook */
+	STEER_PASS = 2,			/* of XDP */
+	STEER_QUEUE_AT = 16,		/* of its context: rx_queue_index */
 	STEER_WHOLE = 1 << 20		/* of a socket: bytes to keep */
 };
 
@@ -46,6 +48,8 @@ struct steer_what {
 struct steer_way {
 	int32_t take, pass;
 	uint32_t redirect;	/* an interface, to which it leaves, or 0 */
+	bool xdp;		/* it goes to the socket of its queue in: */
+	int sockets;		/* a map */
 };
 
 /* What the programs look at, shared with them. */
@@ -67,14 +71,15 @@ enum { STEER_FRAME = -64, STEER_UDP = -16, STEER_TOS = 8, STEER_PORT = 9,
 
 /* Copy bytes of the frame to the stack, or leave. */
 static inline void
-steer_read(struct ebpf_code *c, int at, int to, int bytes)
+steer_read(struct ebpf_code *c, const struct steer_way *way, int at, int to,
+    int bytes)
 {
 	ebpf_move(c, 1, STEER_CONTEXT);
 	ebpf_set(c, 2, at);
 	ebpf_move(c, 3, 10);
 	ebpf_do(c, EBPF_ADD, 3, to);
 	ebpf_set(c, 4, bytes);
-	ebpf_call(c, EBPF_LOAD_BYTES);
+	ebpf_call(c, way->xdp ? EBPF_LOAD_BYTES_XDP : EBPF_LOAD_BYTES);
 	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 0, 0));
 }
 
@@ -101,10 +106,10 @@ steer_match_v4(struct ebpf_code *c)
 
 /* The same of IPv6. */
 static inline void
-steer_match_v6(struct ebpf_code *c)
+steer_match_v6(struct ebpf_code *c, const struct steer_way *way)
 {
 	steer_byte_is(c, 20, IPPROTO_UDP);
-	steer_read(c, 56, STEER_UDP, 2);
+	steer_read(c, way, 56, STEER_UDP, 2);
 	ebpf_load(c, EBPF_H, STEER_PORT, 10, STEER_UDP);
 	ebpf_load(c, EBPF_B, STEER_TOS, 10, STEER_FRAME + 14);
 	ebpf_do(c, EBPF_LSH, STEER_TOS, 4);
@@ -139,7 +144,12 @@ steer_alive(struct ebpf_code *c)
 static inline void
 steer_take(struct ebpf_code *c, const struct steer_way *way)
 {
-	if (way->redirect != 0) {
+	if (way->xdp) {
+		ebpf_map_in(c, 1, way->sockets, EBPF_MAP_ITSELF);
+		ebpf_load(c, EBPF_W, 2, STEER_CONTEXT, STEER_QUEUE_AT);
+		ebpf_set(c, 3, way->pass);	/* where there is no socket */
+		ebpf_call(c, EBPF_REDIRECT_MAP);
+	} else if (way->redirect != 0) {
 		ebpf_set(c, 1, (int32_t)way->redirect);
 		ebpf_set(c, 2, 0);
 		ebpf_call(c, EBPF_REDIRECT);
@@ -161,7 +171,7 @@ steer_match(struct ebpf_code *c, int map, bool passing, bool marked,
 
 	*c = (struct ebpf_code){ .n = 0 };
 	ebpf_move(c, STEER_CONTEXT, 1);
-	steer_read(c, 0, STEER_FRAME, STEER_HEAD_BYTES);
+	steer_read(c, way, 0, STEER_FRAME, STEER_HEAD_BYTES);
 	ebpf_load(c, EBPF_B, 1, 10, STEER_FRAME);	/* to a group? */
 	ebpf_do(c, EBPF_AND, 1, 1);
 	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 1, 0));
@@ -169,7 +179,7 @@ steer_match(struct ebpf_code *c, int map, bool passing, bool marked,
 	ebpf_load(c, EBPF_H, 1, 10, STEER_FRAME + 12);
 	v4 = ebpf_if(c, EBPF_JEQ, 1, htons(0x0800));
 	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 1, htons(0x86dd)));
-	steer_match_v6(c);
+	steer_match_v6(c, way);
 	common = ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0);
 	ebpf_here(c, v4);
 	steer_match_v4(c);
@@ -202,6 +212,7 @@ static inline void
 steer_match_all(struct ebpf_code *c, int map, const struct steer_way *way)
 {
 	*c = (struct ebpf_code){ .n = 0 };
+	ebpf_move(c, STEER_CONTEXT, 1);
 	ebpf_value(c, STEER_SHARED, map);
 	steer_alive(c);
 	steer_take(c, way);
@@ -227,6 +238,18 @@ steer_redirects(const struct steer *s, uint32_t interface)
 
 	steer_write(&c, s->map, &s->what, &way);
 	return ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
+}
+
+/* A program of XDP that sends what is taken to the sockets of a map. */
+static inline int
+steer_to_sockets(const struct steer *s, int sockets)
+{
+	const struct steer_way way = { .pass = STEER_PASS, .xdp = true,
+	    .sockets = sockets };
+	struct ebpf_code c;
+
+	steer_write(&c, s->map, &s->what, &way);
+	return ebpf_program(&c, EBPF_OF_XDP, NULL, 0);
 }
 
 /* The process is alive. */

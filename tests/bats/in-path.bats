@@ -126,6 +126,84 @@ end_server() {
 	jq -e '.jobs["1"].counters.results == 20 * 108 and .interfaces.frames > 0' switch.json
 }
 
+# How many programs of XDP there are at the switch's ports
+xdp_attached() { on switch ip -o link show | grep -c 'prog/xdp' || true; }
+
+# A rack; skip where the kernel has no AF_XDP
+has_xdp() {
+	rack
+	local rc=0
+	on switch innet-switch -q --insecure --bridge br0 --backend xdp --duration 1ms 2>why || rc=$?
+	[ $rc -eq 0 ] || ! grep -Eq 'no AF_XDP|Function not implemented' why || skip "$(tail -n 1 why)"
+	[ $rc -eq 0 ] || { cat why; return 1; }
+}
+
+@test "in the path: by AF_XDP it is the same: updates merge, sums are right, and nothing is left attached" {
+	has_xdp
+	in_path -v --backend xdp --port-rate server=10Mbit --report switch.json
+	said 'back-end xdp: .* by native XDP, copied, 1 queue from server on'
+	[ "$(xdp_attached)" -eq 3 ]
+	server
+	for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 200; done
+	join_workers
+	end_switch
+	end_server 10.77.0.2
+	jq -e '.totals.aggregated.packets + .totals.superseded.packets > 100 and .models > 10 and .interfaces.no_way == 0' switch.json
+	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
+		'$s[0].totals.delivered.constituents == $p[0].constituents'
+	[ "$(xdp_attached)" -eq 0 ]
+	in_path -p iswitch -H 2 --backend xdp --report switch.json
+	for w in 0 1; do
+		testbed.sh exec w$w innet-worker -p iswitch --worker $w --check 2 --synthetic 157kB --interval 0 -c 100 \
+			--switch 10.77.0.1 --json >w$w.json 2>w$w.err 3>&- &
+		pids="$pids $!"
+		workers="${workers-} $!"
+	done
+	join_workers
+	end_switch
+	jq -e '.jobs["1"].counters | .results == 100 * 108 and .partial == 0' switch.json
+	jq -e '.interfaces | .frames > 0 and all(.w0, .w1; .kernel == 0 and .send_failed == 0)' switch.json
+}
+
+@test "in the path: by AF_XDP regular traffic waits for its link, queues are all read, long frames are refused in a line" {
+	has_xdp
+	in_path -p iswitch -H 1 --backend xdp --port-rate w0=50Mbit --regular queued --report switch.json
+	on w0 innet-worker -p iswitch --worker 0 --check 1 --synthetic 157kB --interval 0 -c 20 --switch 10.77.0.1
+	end_switch
+	jq -e '.jobs["1"].counters.results == 20 * 108 and .regular > 0' switch.json
+	on switch ip link add late0 numrxqueues 2 numtxqueues 2 type veth peer name late1 numrxqueues 2 numtxqueues 2
+	on switch ip link set late0 up master br0
+	on switch ip link set late1 up
+	in_path -v --backend xdp
+	said 'native XDP, copied, 2 queues from late0 on'
+	on switch ip link del late0
+	said 'late0: leaves br0'
+	on switch ip link set w0 mtu 9000
+	said 'w0: not in the path: XDP carries an MTU of 3506 bytes'
+	[ "$(xdp_attached)" -eq 2 ]
+	on switch ip link set w0 mtu 1500
+	said 'w0: joins br0'
+	[ "$(xdp_attached)" -eq 3 ]
+	end_switch
+	on w0 ip link set eth0 mtu 9000
+	run -1 --separate-stderr on switch innet-switch --insecure --bridge br0 --backend xdp
+	[[ $stderr == *'br0: w0: XDP carries an MTU of 3506 bytes at most, at both ends of a veth' ]]
+	on switch ip link set w0 mtu 9000
+	run -1 --separate-stderr on switch innet-switch --insecure --bridge br0 --backend xdp
+	[[ $stderr == *'br0: w0: XDP carries an MTU of 3506 bytes at most, at both ends of a veth' ]]
+	[ "$(xdp_attached)" -eq 0 ]
+}
+
+@test "in the path: by AF_XDP frames of all other kinds come out as they went in, and in order" {
+	has_xdp
+	other_kinds --backend xdp
+}
+
+@test "in the path: by AF_XDP, killed or hung, it fails open, and nothing is left attached" {
+	has_xdp
+	fails_open --backend xdp
+}
+
 @test "in the path: what does not go together is misuse, what is not there is named" {
 	run -2 innet-switch -p iswitch --listen :0 --multicast 239.1.2.3
 	[[ "$output" = *'--multicast goes with --bridge or --interfaces' ]]
@@ -139,7 +217,7 @@ end_server() {
 	    '--bridge lo --upstream :9' '--bridge lo --propagation 1ms' '--bridge , --rate 1M' \
 	    '--bridge averyveryverylongname' '--bridge lo --port-rate x' '--interfaces a' \
 	    '--interfaces a,b -p iswitch' '--interfaces a,b --rate 1M --regular queued' '--backend tap -r x' \
-	    '--bridge lo --backend x' '--interfaces a,b --backend tap'; do
+	    '--bridge lo --backend x' '--interfaces a,b --backend tap' '--interfaces a,b --backend xdp'; do
 		run -2 --separate-stderr innet-switch $words
 		[ -n "$stderr" ]
 	done
@@ -231,13 +309,13 @@ results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' 
 	cmp lived filtered
 }
 
-@test "in the path: frames of all other kinds come out as they went in, and in order" {
-	rack
+# other_kinds OPTION...: frames that no switch takes, without and with one
+other_kinds() {
 	innet-frames switch attached w0
 	mac=$(on server cat /sys/class/net/eth0/address)
 	server
 	for way in plain path; do
-		[ $way = plain ] || in_path --report switch.json
+		[ $way = plain ] || in_path --report switch.json "$@"
 		[ $way = plain ] || worker 1 --synthetic 40kB --interval 1ms -c 1000
 		testbed.sh exec server python3 "$srcdir/tests/bats/frames.py" recv eth0 2 >$way.frames 3>&- &
 		receiver=$!
@@ -253,6 +331,11 @@ results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' 
 	join_workers
 	end_switch
 	jq -e '.ignored | add > 0' switch.json
+}
+
+@test "in the path: frames of all other kinds come out as they went in, and in order" {
+	rack
+	other_kinds
 }
 
 @test "in the path: streams, datagrams in runs and multicast arrive whole and in order, at an MTU of 9,000 too" {
@@ -303,12 +386,12 @@ beyond() {
 	return 1
 }
 
-@test "in the path: killed or hung, it fails open, and nothing is left attached" {
-	rack
+# fails_open OPTION...: a switch is killed, and one is stopped: updates pass, and its programs go
+fails_open() {
 	server
 	for signal in KILL STOP; do
-		in_path
-		[ "$(innet-frames switch attached w0)" -eq 1 ]
+		in_path "$@"
+		[ $(($(innet-frames switch attached w0) + $(xdp_attached))) -gt 0 ]
 		worker 0 --synthetic 4kB --interval 2ms
 		beyond 20
 		kill -s $signal "$switch"
@@ -319,8 +402,14 @@ beyond() {
 		kill "$switch" 2>/dev/null || true
 		wait "$switch" || true
 		[ "$(innet-frames switch attached w0)" -eq 0 ]
+		[ "$(xdp_attached)" -eq 0 ]
 		[ -z "$(testbed.sh exec switch ip -o link show type tun)" ]
 	done
+}
+
+@test "in the path: killed or hung, it fails open, and nothing is left attached" {
+	rack
+	fails_open
 }
 
 @test "in the path: ports come, go, go down and up; a second switch is refused; the bridge goes" {

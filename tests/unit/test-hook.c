@@ -1,5 +1,6 @@
-/* test-hook - the programs at hooks load on this kernel, by tcx and by clsact,
- * take what is marked while somebody beats, and let it pass when nobody does */
+/* test-hook - the programs at hooks load on this kernel, by tcx, by clsact and
+ * by XDP, take what is marked while somebody beats, and let it pass when nobody
+ * does */
 #include "config.h"
 
 #include <net/if.h>
@@ -13,6 +14,7 @@
 #include "common/live/detour.h"
 #include "common/live/hook.h"
 #include "common/live/netport-tap.h"
+#include "common/live/netport-xdp.h"
 #include "common/live/steer.h"
 #include "tests/unit/tap.h"
 
@@ -81,6 +83,85 @@ takes(struct steer *s, bool filter)
 	steer_let_go(s);
 }
 
+/* A run of two datagrams by the loopback, which come back to its port. */
+static bool
+cut(struct netport *p, struct netport_in *in)
+{
+	static const struct frame_flow flow = { .src = { 127, 0, 0, 1 },
+	    .dst = { 127, 0, 0, 1 }, .sport = 9, .dport = PORT };
+	static const char bytes[] = "abcdefghijk";
+	static struct netport_out o;
+	uint8_t own[FRAME_V4_BYTES];
+	struct iovec piece[2] = { { own, sizeof(own) },
+	    { (char *)(uintptr_t)bytes, 12 } };
+	struct virtio_net_hdr v;
+	struct frame fr, one;
+	bool good;
+
+	frame_put(own, &flow, SEG_TOS, 12, &fr);
+	memset(own, 0, 12);		/* the loopback's addresses */
+	inpath_head(own, own, &fr, 0, 12, 8, &one, &v);
+	netport_put(&o, p, &v, piece, 2);
+	netport_send(&o, 1);
+	good = p->failed == 0 && netport_xdp_recv(p, in) == 2;
+	for (int k = 0; k < 2 && good; k++) {
+		const struct netport_frame *f = &in->got[k];
+		const uint32_t n = k == 0 ? 8 : 4;
+
+		good = frame_parse(FRAME_ETHERNET, f->data, f->len, f->len,
+		    &fr) == FRAME_UDP && fr.payload_bytes == n &&
+		    memcmp(f->data + fr.payload_at, bytes + k * 8, n) == 0 &&
+		    frame_sums(f->data, &fr) == FRAME_SUMS_RIGHT &&
+		    f->head.flags == 0;
+	}
+	return good;
+}
+
+/* A port by XDP: the loopback has but the generic one. */
+static void
+sockets(struct steer *s)
+{
+	struct netport p = { .kind = &netport_xdp, .index = LOOPBACK, .fd = -1,
+	    .hook = { .link = -1 }, .back = { .link = -1 } };
+	struct netport_in in;
+	bool all = true;
+
+	if (netport_xdp_open(&p, s) != 0 && errno == EAFNOSUPPORT) {
+		ok(true, "a port opens by XDP # SKIP no AF_XDP");
+		return;
+	}
+	ok(hook_held(&p.hook) && netport_in_init(&in), "a port opens by XDP: "
+	    "%s", netport_how(&p));
+	ok(arrives(SEG_TOS), "nobody beats: it lets everything pass");
+	steer_beat(s);
+	/* more often than it has room for frames */
+	for (int i = 0; i < NETPORT_XDP_COME + 100; i++) {
+		steer_beat(s);
+		all = all && !arrives(SEG_TOS) &&
+		    netport_xdp_recv(&p, &in) == 1 && !in.more &&
+		    in.got[0].len == FRAME_V4_BYTES + 8 &&
+		    memcmp(in.got[0].data + FRAME_V4_BYTES, "12345678",
+		    8) == 0 && in.got[0].head.csum_start == 34;
+	}
+	ok(all, "what is marked comes, each frame, with its checksum to make");
+	ok(arrives(0), "nothing else does");
+	for (int i = 0; i < NETPORT_XDP_LEAVE; i++) {
+		steer_beat(s);
+		all = all && cut(&p, &in);
+	}
+	steer_let_go(s);
+	ok(all, "a run leaves in datagrams, each finished");
+	ok(netport_xdp_drops(&p) == 0, "none was lost");
+	netport_close(&p);
+	steer_beat(s);
+	ok(arrives(SEG_TOS) && p.fd == -1 && p.xdp == NULL,
+	    "it is gone when closed");
+	steer_let_go(s);
+	ok(netport_xdp_open(&p, s) == 0, "it opens again");
+	netport_close(&p);
+	free(in.bytes);
+}
+
 int
 main(void)
 {
@@ -110,6 +191,7 @@ main(void)
 	ok(netport_tap_open(&p, &s) == 0 && hook_held(&p.hook) &&
 	    hook_held(&p.back), "a port opens by a tap device");
 	netport_close(&p);
+	sockets(&s);
 	steer_close(&s);
 	return tap_end();
 }
