@@ -240,6 +240,21 @@ iswitch_take_segment(struct iswitch *s, const union addr *from, uint8_t tos,
 		iswitch_follow(s, j, now_ns);
 }
 
+/* In step: has segment g come down already?  Its answer was long on its way. */
+static inline bool
+iswitch_has_had(const struct job *j, const struct seg *g)
+{
+	const int64_t t = sums_unwrap(g->iteration, j->newest);
+	uint32_t at;
+	int is;
+
+	if (j->cf->async || !job_has_memory(j) || g->index >= j->a.s.segs)
+		return false;
+	at = sums_at(&j->a, t, g->index);
+	is = sums_compare(&j->a, at, t, g->index);
+	return is > 0 || (is == 0 && j->a.slot[at].state == SUMS_COMPLETE);
+}
+
 /* What the parent's message came to, for those below. */
 static inline void
 iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
@@ -254,6 +269,8 @@ iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
 		    &asking);
 		break;
 	case MEMBERSHIP_LOST:
+		if (iswitch_has_had(&j->j, &up->seg))
+			break;
 		if (j->j.mender != NULL && j->j.cf->async)
 			iswitch_push_gone(&j->j, up->seg.iteration, now_ns);
 		iswitch_tell_group(s, &j->j, CONTROL_GONE, seg_word(

@@ -156,7 +156,8 @@ sync_worker_news(struct sync_worker *l, enum membership_news news,
 	case MEMBERSHIP_LOST:
 		if (l->in.seg.iteration == l->t && l->redo)
 			sync_worker_redone(l, now_ns);	/* none lacks it */
-		else if (l->in.seg.iteration == l->t)
+		else if (l->in.seg.iteration == l->t &&
+		    sync_worker_lacks(l, l->in.seg.index))
 			l->end = SYNC_WORKER_LOST;
 		break;
 	case MEMBERSHIP_OUT:

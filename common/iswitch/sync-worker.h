@@ -317,6 +317,17 @@ sync_worker_missing(struct sync_worker *l, uint32_t i)
 	return i;
 }
 
+/*
+ * Is there no result of segment i of t?  Where slots are fewer than segments it
+ * may be kept no more, and what was asked long ago is answered so, while others
+ * of t are yet to come.
+ */
+static inline bool
+sync_worker_lacks(const struct sync_worker *l, uint32_t i)
+{
+	return i >= l->segs || l->given[l->t & 1][i] == 0;
+}
+
 /* Queue what misses of the result of t, from where that was left; so many. */
 static inline void
 sync_worker_ask_on(struct sync_worker *l, uint32_t most)

@@ -102,3 +102,68 @@ join_members() { for m in $members; do wait "$m"; done; }
 	run -1 --separate-stderr innet-worker -q -p iswitch --job 2 --worker 0 --switch "$at" --synthetic 4kB
 	[[ $stderr == *'of its 4 slots of sums are taken'* ]]
 }
+
+# tier NAME SLOTS [OPTION...]: a live switch of two members; its pid in $NAME
+tier() {
+	innet-switch -q -p iswitch -H 2 --listen 127.0.0.1:0 --port-file "$1.port" --report "$1.json" --slots-of-sums "${@:2}" \
+		2>"$1.err" 3>&- &
+	declare -g "$1=$!"
+	pids="$pids $!"
+	await "$1.port"
+	at=127.0.0.1:$(cat "$1.port")
+}
+# racks CORE RACK1 RACK2 [OPTION...]: a core and two racks of two workers, of so many slots each
+racks() {
+	tier core "$1" "${@:4}"
+	local up=$at
+	tier rack1 "$2" --number 1 --parent "$up" "${@:4}"
+	rack1_at=$at
+	tier rack2 "$3" --number 2 --parent "$up" "${@:4}"
+}
+# job_of_four COUNT: four workers of two racks, whose sums are checked
+job_of_four() {
+	for w in 0 1 2 3; do
+		[ $w -lt 2 ] && at=$rack1_at || at=127.0.0.1:$(cat rack2.port)
+		member 1 $w --check 4 --synthetic 40kB -c "$1"
+	done
+}
+
+@test "bounded: a rack and its core have different numbers of slots, and sums are right though packets are lost" {
+	for slots in '8 64 16' '64 8 4'; do
+		members=''
+		# shellcheck disable=SC2086
+		racks $slots --impair loss=1%
+		job_of_four 60
+		within 20 innet-ctl "$rack1_at" stats --job 1
+		join_members
+		kill "$core" "$rack1" "$rack2"
+		wait "$core" "$rack1" "$rack2"
+		# nobody sent what had no slot, and no more were taken than there are
+		jq -se 'all(.[].jobs["1"].counters; .no_slot == 0 and .results >= 60 * 28)' core.json rack1.json rack2.json
+		rm ./*.port ./*.json
+	done
+}
+
+@test "bounded: what its parent has no slots for, a rack tells in words" {
+	tier core 4 -H 1
+	tier rack1 64 --number 1 -H 1 --parent "$at"
+	member 1 0 --check 1 --synthetic 40kB
+	for _ in $(seq 500); do
+		[ "$(innet-ctl "$at" jobs --json | jq '.jobs[0].iteration // 0')" -lt 2 ] || break
+	done
+	run -1 --separate-stderr innet-worker -q -p iswitch --job 2 --worker 0 --switch "$at" --synthetic 4kB
+	[[ $stderr == *'refused: no room: 2 of its 4 slots of sums are taken at its parent 127.0.0.1:'* ]]
+}
+
+@test "bounded: a rack that is killed and started again goes on with its slots, and sums are right" {
+	racks 8 64 16 --reduce ordered
+	job_of_four 300
+	for _ in $(seq 500); do
+		[ "$(innet-ctl "$rack1_at" jobs --json | jq '.jobs[0].iteration // 0')" -lt 20 ] || break
+	done
+	kill -KILL "$rack1"
+	wait "$rack1" || true
+	rm rack1.port
+	tier rack1 12 --reduce ordered --number 1 --parent "127.0.0.1:$(cat core.port)" --listen "$rack1_at"
+	join_members
+}

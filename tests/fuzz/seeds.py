@@ -124,6 +124,29 @@ def ports():
         put("ports", name, rules.encode())
 
 
+def bounded():
+    """Settings of a network and its switches: see tests/fuzz/bounded.c."""
+    def network(name, seed, workers, racks, slots, root, segs, goal=3, window=0,
+                run=8, loss=0, twice=0, late=0, run_loss=0, full=0, pause=0,
+                packet=10, delay=300, think=2, skew=0, restarts=0):
+        put("bounded", name, struct.pack(
+            ">H17BH3B", seed, workers - 1, racks, slots - 4, root - 4,
+            segs - 1, seed & 1, goal - 1, seed & 3, window, run - 1, loss,
+            twice, late, run_loss, full, pause, packet, delay, think, skew,
+            restarts))
+
+    network("one-slot", 1, 2, 0, 4, 4, 30)
+    network("quiet", 2, 4, 2, 16, 16, 40)
+    network("root-smaller", 3, 4, 2, 60, 4, 40, loss=30)
+    network("root-larger", 4, 4, 2, 4, 60, 40, loss=30, twice=60)
+    network("late", 5, 5, 0, 20, 6, 50, late=250, delay=30000)
+    network("late-racks", 6, 4, 2, 50, 5, 34, late=200, delay=30000)
+    network("lossy", 7, 3, 1, 8, 12, 60, loss=250, run_loss=200, full=200)
+    network("restarts", 8, 3, 0, 9, 9, 50, restarts=2, delay=5000)
+    network("restarts-racks", 9, 4, 2, 9, 20, 50, restarts=1, loss=60)
+    network("window", 10, 2, 2, 30, 30, 60, window=3, run=1, skew=100)
+
+
 def trees():
     """Leaves, alpha, and operations on them: see tests/fuzz/tree.c."""
     def put_tree(name, leaves, alpha, *ops):
@@ -544,6 +567,7 @@ if __name__ == "__main__":
     policies()
     ports()
     trees()
+    bounded()
     channels()
     replies()
     checkpoints()

@@ -44,6 +44,10 @@ draw(uint64_t seed)
 	    c.racks == 0 && c.loss < 0.05 && c.run_loss == 0;
 	c.restarts = rng_below(&r, 8) != 0 || c.follows ? 0 :
 	    1 + (uint32_t)rng_below(&r, 3);
+	if (rng_below(&r, 3) == 0) {
+		c.slots = 4 + (uint32_t)rng_below(&r, 60);
+		c.slots_root = 4 + (uint32_t)rng_below(&r, 60);
+	}
 	return c;
 }
 
@@ -68,6 +72,8 @@ tell(const struct tiers *w)
 		    n->done, n->wrong ? ", wrong" : "", n->l.got[n->l.t & 1],
 		    n->l.segs, n->l.t, sync_worker_why(&n->l, why));
 	}
+	note("slots %u, of the root %u, %u of %u restarts", c->slots,
+	    c->slots_root, w->restarts, c->restarts);
 	note("%.3f s, %llu events, %llu sent, %llu segments, %llu again",
 	    (double)w->now_ns / 1e9, (unsigned long long)w->steps,
 	    (unsigned long long)w->sent,
@@ -115,14 +121,19 @@ well(struct tiers *w, const struct tiers_conf *c)
 		most_seed = c->seed;
 	}
 	needless += !needed(w);
-	if (!good || !needed(w))
+	if (!good || !needed(w) || copies >= 10)
 		tell(w);
 	tiers_close(w);
 	return good;
 }
 
-/* Networks that were not well once. */
-static const uint64_t once[] = { 3997, 6656, 20576 };
+/* Networks that were not well once, with whole vectors and without. */
+static const struct {
+	uint64_t seed;
+	bool bounded;
+} once[] = { { 3997, false }, { 6656, false }, { 20576, false },
+    { 214, true }, { 1075, true }, { 42476, true },
+    { 57123, true } };
 
 int
 main(int argc, char *argv[])
@@ -133,8 +144,10 @@ main(int argc, char *argv[])
 	uint64_t failed = 0;
 
 	for (size_t k = 0; k < sizeof(once) / sizeof(*once); k++) {
-		const struct tiers_conf c = draw(once[k]);
+		struct tiers_conf c = draw(once[k].seed);
 
+		if (!once[k].bounded)
+			c.slots = c.slots_root = 0;
 		failed += !well(w, &c);
 	}
 	for (uint64_t seed = from; seed < to; seed++) {

@@ -28,6 +28,8 @@ struct tiers_conf {
 	    skew_ns, grain_ns, limit_ns;
 	bool follows;			/* H is how many have joined */
 	uint32_t restarts;		/* of the root, which forgets all */
+	uint32_t slots, slots_root;	/* of sums, of a rack and the root; 0:
+					   whole vectors */
 };
 
 struct tiers_packet {
@@ -335,6 +337,7 @@ tiers_open_switch(struct tiers *w, int k, int below)
 	const bool child = k < w->nodes - 1;
 	const struct iswitch_conf cf = { .job = { .child = child, .keep = 16,
 	    .h = w->cf.follows ? 0 : (uint16_t)below,
+	    .slots = child ? w->cf.slots : w->cf.slots_root,
 	    .reduce = { .kind = REDUCE_SUM, .fixed_bits = 24 },
 	    .member_timeout_ns = 60000000000 }, .floats = TIERS_FLOATS,
 	    .floats_max = 366, .number = (uint32_t)k };
