@@ -347,6 +347,21 @@ inpath_close(struct inpath *ip)
 	return rc;
 }
 
+/* What left by the queue of a port: how much of it was regular traffic. */
+static inline void
+inpath_put_bytes(const struct port *p, struct counters *c)
+{
+	const uint64_t own = p->n[PORT_PROGRAM].bytes,
+	    regular = p->n[PORT_REGULAR].bytes;
+
+	if (p->link.rate_bps == 0)
+		return;
+	counters_put(c, "own_bytes", own);
+	counters_put(c, "regular_bytes", regular);
+	counters_put(c, "regular_permille", own + regular == 0 ? 0 :
+	    regular * 1000 / (own + regular));
+}
+
 /* What the ports counted. */
 static inline void
 inpath_put_account(const void *ctx, struct counters *c)
@@ -366,6 +381,7 @@ inpath_put_account(const void *ctx, struct counters *c)
 		counters_in(c, p->name);
 		counters_put(c, "kernel", p->kernel_drops);
 		counters_put(c, "send_failed", p->failed);
+		inpath_put_bytes(p->port, c);
 		counters_out(c);
 	}
 	counters_out(c);

@@ -56,6 +56,8 @@ enum port_kind { PORT_REGULAR, PORT_PROGRAM, PORT_KINDS };
 
 struct port_count {
 	uint64_t sent, dropped, queued;
+	uint64_t bytes;		/* of frames that left; PORT_PROGRAM: updates,
+				 * too */
 };
 
 /*
@@ -197,6 +199,8 @@ port_pop(struct port *p)
 {
 	const struct slot *head = slots_head(&p->slots);
 
+	p->n[head->framed && !head->is_update ? PORT_REGULAR :
+	    PORT_PROGRAM].bytes += head->wire_bytes;
 	if (head->is_update)
 		tally_deliver(&p->updates->tally, head->up.cluster,
 		    head->up.merged);

@@ -1,92 +1,6 @@
 # A switch in the path of a bridge, between hosts that are network namespaces.
 load common
-
-PATH=$testbed:$PATH
-
-setup() {
-	cd "$BATS_TEST_TMPDIR" || return
-	pids=''
-}
-
-teardown() {
-	end_all
-	end_testbed
-}
-
-# A rack of two workers and a server; skip where the kernel lacks what it takes.
-rack() {
-	privileged
-	unshare -n innet-switch --bridge none 2>why || true
-	export INNET_TESTBED
-	INNET_TESTBED=$(testbed.sh up rack -n 2 --rate 1gbit "$@" --owner $$)
-	local rc=0
-	on switch innet-switch -q --insecure --bridge br0 --duration 1ms 2>why || rc=$?
-	[ $rc -le 1 ] || { cat why; return 1; }		# it has crashed
-	[ $rc -eq 0 ] || skip "no frames can be taken here: $(tail -n 1 why)"
-}
-
-on() { testbed.sh exec "$@"; }
-innet-frames() { on "$1" python3 "$srcdir/tests/bats/frames.py" "${@:2}"; }
-
-# in_path OPTION...: a switch at br0, its pid in $switch; favoured, for one that is
-# kept waiting for 100 ms lets frames pass
-in_path() {
-	testbed.sh exec switch $favoured innet-switch --insecure --bridge br0 "$@" >switch.out 2>switch.err 3>&- &
-	switch=$!
-	pids="$pids $switch"
-	said 'in the path of br0: '
-}
-
-# Wait until the switch has said so.
-said() {
-	for _ in $(seq 250); do
-		! grep -q "$1" switch.err || return 0
-		sleep 0.02
-	done
-	cat switch.err
-	return 1
-}
-
-end_switch() {
-	kill "$switch"
-	wait "$switch"
-}
-
-# server OPTION...: a parameter server, and workers that know of no switch
-server() {
-	testbed.sh exec server innet-ps --insecure --listen 10.77.0.2 --report ps.json "$@" 2>server.err 3>&- &
-	server=$!
-	pids="$pids $server"
-	await server.err
-}
-worker() {
-	local n=$1
-	shift
-	testbed.sh exec "w$n" innet-worker -p olaf --worker "$n" --switch 10.77.0.2 --json "$@" >"w$n.json" 2>"w$n.err" 3>&- &
-	pids="$pids $!"
-	workers="${workers-} $!"
-}
-join_workers() {
-	local w
-	for w in $workers; do wait "$w"; done
-	workers=''
-}
-
-# updates ADDRESS: how many the server there has had
-updates() { on server innet-ctl "$1" stats --json | jq .counters.updates; }
-
-# end_server ADDRESS: when it has read all that waits for it
-end_server() {
-	local now='' before
-	for _ in $(seq 100); do
-		before=$now
-		now=$(updates "$1")
-		[ "$now" != "$before" ] || break
-		sleep 0.2
-	done
-	kill "$server"
-	wait "$server"
-}
+load in-path
 
 @test "in the path: without privilege, one line that names what is missing" {
 	rack
@@ -124,84 +38,6 @@ end_server() {
 	on w0 innet-worker -p iswitch --worker 0 --check 1 --synthetic 157kB --interval 0 -c 20 --switch 10.77.0.1
 	end_switch
 	jq -e '.jobs["1"].counters.results == 20 * 108 and .interfaces.frames > 0' switch.json
-}
-
-# How many programs of XDP there are at the switch's ports
-xdp_attached() { on switch ip -o link show | grep -c 'prog/xdp' || true; }
-
-# A rack; skip where the kernel has no AF_XDP
-has_xdp() {
-	rack
-	local rc=0
-	on switch innet-switch -q --insecure --bridge br0 --backend xdp --duration 1ms 2>why || rc=$?
-	[ $rc -eq 0 ] || ! grep -Eq 'no AF_XDP|Function not implemented' why || skip "$(tail -n 1 why)"
-	[ $rc -eq 0 ] || { cat why; return 1; }
-}
-
-@test "in the path: by AF_XDP it is the same: updates merge, sums are right, and nothing is left attached" {
-	has_xdp
-	in_path -v --backend xdp --port-rate server=10Mbit --report switch.json
-	said 'back-end xdp: .* by native XDP, copied, 1 queue from server on'
-	[ "$(xdp_attached)" -eq 3 ]
-	server
-	for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 200; done
-	join_workers
-	end_switch
-	end_server 10.77.0.2
-	jq -e '.totals.aggregated.packets + .totals.superseded.packets > 100 and .models > 10 and .interfaces.no_way == 0' switch.json
-	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
-		'$s[0].totals.delivered.constituents == $p[0].constituents'
-	[ "$(xdp_attached)" -eq 0 ]
-	in_path -p iswitch -H 2 --backend xdp --report switch.json
-	for w in 0 1; do
-		testbed.sh exec w$w innet-worker -p iswitch --worker $w --check 2 --synthetic 157kB --interval 0 -c 100 \
-			--switch 10.77.0.1 --json >w$w.json 2>w$w.err 3>&- &
-		pids="$pids $!"
-		workers="${workers-} $!"
-	done
-	join_workers
-	end_switch
-	jq -e '.jobs["1"].counters | .results == 100 * 108 and .partial == 0' switch.json
-	jq -e '.interfaces | .frames > 0 and all(.w0, .w1; .kernel == 0 and .send_failed == 0)' switch.json
-}
-
-@test "in the path: by AF_XDP regular traffic waits for its link, queues are all read, long frames are refused in a line" {
-	has_xdp
-	in_path -p iswitch -H 1 --backend xdp --port-rate w0=50Mbit --regular queued --report switch.json
-	on w0 innet-worker -p iswitch --worker 0 --check 1 --synthetic 157kB --interval 0 -c 20 --switch 10.77.0.1
-	end_switch
-	jq -e '.jobs["1"].counters.results == 20 * 108 and .regular > 0' switch.json
-	on switch ip link add late0 numrxqueues 2 numtxqueues 2 type veth peer name late1 numrxqueues 2 numtxqueues 2
-	on switch ip link set late0 up master br0
-	on switch ip link set late1 up
-	in_path -v --backend xdp
-	said 'native XDP, copied, 2 queues from late0 on'
-	on switch ip link del late0
-	said 'late0: leaves br0'
-	on switch ip link set w0 mtu 9000
-	said 'w0: not in the path: XDP carries an MTU of 3506 bytes'
-	[ "$(xdp_attached)" -eq 2 ]
-	on switch ip link set w0 mtu 1500
-	said 'w0: joins br0'
-	[ "$(xdp_attached)" -eq 3 ]
-	end_switch
-	on w0 ip link set eth0 mtu 9000
-	run -1 --separate-stderr on switch innet-switch --insecure --bridge br0 --backend xdp
-	[[ $stderr == *'br0: w0: XDP carries an MTU of 3506 bytes at most, at both ends of a veth' ]]
-	on switch ip link set w0 mtu 9000
-	run -1 --separate-stderr on switch innet-switch --insecure --bridge br0 --backend xdp
-	[[ $stderr == *'br0: w0: XDP carries an MTU of 3506 bytes at most, at both ends of a veth' ]]
-	[ "$(xdp_attached)" -eq 0 ]
-}
-
-@test "in the path: by AF_XDP frames of all other kinds come out as they went in, and in order" {
-	has_xdp
-	other_kinds --backend xdp
-}
-
-@test "in the path: by AF_XDP, killed or hung, it fails open, and nothing is left attached" {
-	has_xdp
-	fails_open --backend xdp
 }
 
 @test "in the path: what does not go together is misuse, what is not there is named" {
@@ -309,30 +145,6 @@ results() { for f in "$@"; do dumpiswitch "$f"; done | grep ' seg ' | cut -d' ' 
 	cmp lived filtered
 }
 
-# other_kinds OPTION...: frames that no switch takes, without and with one
-other_kinds() {
-	innet-frames switch attached w0
-	mac=$(on server cat /sys/class/net/eth0/address)
-	server
-	for way in plain path; do
-		[ $way = plain ] || in_path --report switch.json "$@"
-		[ $way = plain ] || worker 1 --synthetic 40kB --interval 1ms -c 1000
-		testbed.sh exec server python3 "$srcdir/tests/bats/frames.py" recv eth0 2 >$way.frames 3>&- &
-		receiver=$!
-		await $way.frames
-		innet-frames w0 send eth0 "$mac"
-		wait $receiver
-	done
-	[ "$(wc -l <plain.frames)" -gt 400 ]
-	# what a bridge lets pass the switch does, in each flow in the same order
-	for way in plain path; do LC_ALL=C sort -s -k1.1,1.60 $way.frames >$way.flows; done
-	diff plain.flows path.flows | head -n 4 >differ
-	[ ! -s differ ]
-	join_workers
-	end_switch
-	jq -e '.ignored | add > 0' switch.json
-}
-
 @test "in the path: frames of all other kinds come out as they went in, and in order" {
 	rack
 	other_kinds
@@ -373,38 +185,6 @@ other_kinds() {
 	on w0 innet-worker -p iswitch --worker 0 --check 1 --synthetic 157kB --interval 0 -c 50 --floats 2241 --switch 10.77.0.1
 	end_switch
 	jq -e '.jobs["1"].counters.results == 50 * 18' switch.json
-}
-
-# beyond N: wait until the server has had more updates, 60 s at most: $updates
-beyond() {
-	for _ in $(seq 600); do
-		updates=$(updates 10.77.0.2)
-		[ "$updates" -le "$1" ] || return 0
-		sleep 0.1
-	done
-	echo "$updates updates, not more than $1" >&2
-	return 1
-}
-
-# fails_open OPTION...: a switch is killed, and one is stopped: updates pass, and its programs go
-fails_open() {
-	server
-	for signal in KILL STOP; do
-		in_path "$@"
-		[ $(($(innet-frames switch attached w0) + $(xdp_attached))) -gt 0 ]
-		worker 0 --synthetic 4kB --interval 2ms
-		beyond 20
-		kill -s $signal "$switch"
-		beyond $((updates + 100))
-		kill $workers
-		join_workers
-		[ $signal != STOP ] || kill -s CONT "$switch"
-		kill "$switch" 2>/dev/null || true
-		wait "$switch" || true
-		[ "$(innet-frames switch attached w0)" -eq 0 ]
-		[ "$(xdp_attached)" -eq 0 ]
-		[ -z "$(testbed.sh exec switch ip -o link show type tun)" ]
-	done
 }
 
 @test "in the path: killed or hung, it fails open, and nothing is left attached" {
@@ -466,6 +246,36 @@ within() {
 	within "$alone" $bits 20e6
 	within "$beside" $bits 15e6
 	jq -e '.regular > 200 and .regular_dropped == 0' switch.json
+	# both in the report: 48 vectors of the job, and regular frames of 514 bytes at most
+	jq -e --argjson own $((48 * bits / 8)) '.regular as $n | .interfaces.w0 | .own_bytes >= $own and .own_bytes < $own * 1.1
+		and .regular_bytes > 200 * 500 and .regular_bytes <= $n * 514
+		and .regular_permille == (.regular_bytes * 1000 / (.own_bytes + .regular_bytes) | floor)' switch.json
+	jq -e '.interfaces.w1 | has("own_bytes") | not' switch.json
+}
+
+@test "in the path: a stream of TCP beside a job shares its link, and the report has both" {
+	rack
+	in_path -p iswitch -H 1 --port-rate w0=20Mbit --regular queued --report switch.json
+	if command -v iperf3 >/dev/null; then
+		testbed.sh exec w0 iperf3 -s -1 >iperf.out 2>&1 3>&- &
+		pids="$pids $!"
+		until on w0 ss -ltn | grep -q ':5201 '; do :; done
+		testbed.sh exec w1 iperf3 -c 10.77.0.10 -t 4 >sent.out 3>&- &
+	else
+		testbed.sh exec w0 python3 "$srcdir/tests/bats/flows.py" sink 10.77.0.10 1500 >sunk 3>&- &
+		pids="$pids $!"
+		await sunk
+		testbed.sh exec w1 python3 "$srcdir/tests/bats/flows.py" send 10.77.0.10 1500 >sent.out 3>&- &
+	fi
+	stream=$!
+	pids="$pids $stream"
+	rounds >alone
+	wait $stream
+	end_switch
+	cat alone
+	# in one queue neither is put out: the job has all its sums, and TCP went on beside it
+	jq -e '.jobs["1"].counters.results == 24 * 108' switch.json
+	jq -e '.interfaces.w0 | .own_bytes > 24 * 157000 and .regular_bytes > 1e6 and .regular_permille > 100' switch.json
 }
 
 @test "in the path: racks that are bridges sum, and a core that is one sums theirs" {
