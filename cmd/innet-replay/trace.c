@@ -98,7 +98,7 @@ is_wanted(const struct trace *t, const struct frame *f)
 	const uint8_t tos = frame_dscp_tos(f);
 
 	switch (t->want.program) {
-	case TRACE_OLAF: return tos == UPDATE_TOS;
+	case TRACE_OLAF: return update_is(tos);
 	case TRACE_ISWITCH: return seg_is(tos) || tos == CONTROL_TOS;
 	case TRACE_DLP: return is_dlp(f);
 	case TRACE_ALL: break;
@@ -114,7 +114,7 @@ direction(struct trace *t, const struct frame *f, const uint8_t *payload,
 	const uint8_t tos = frame_dscp_tos(f);
 	const enum trace_program want = t->want.program;
 
-	*update = tos == UPDATE_TOS &&
+	*update = tos == UPDATE_TOS &&	/* a proof holds no change */
 	    f->payload_bytes >= UPDATE_HEADER_BYTES &&
 	    payload[0] == UPDATE_VERSION && payload[1] == UPDATE_UPDATE;
 	if (want == TRACE_OLAF && f->payload_bytes > 1 &&

@@ -9,26 +9,36 @@
 #ifndef INNET_WORKER_INQUIRY_H
 #define INNET_WORKER_INQUIRY_H
 
-#include "common/wire/channel.h"
+#include "common/olaf/opening.h"
 
 #include "cmd/innet-worker/carrier.h"
 
 enum { INQUIRY_WORDS_BYTES = 200 };
 
-/* All zero at first. */
+/* A channel that several ask by, and the last xid of theirs. */
+struct inquiry_way {
+	struct channel channel;
+	uint32_t xid;
+};
+
+/* All zero at first, but for way and opening, which are the mode's. */
 struct inquiry {
+	struct inquiry_way *way;
+	const struct opening *opening;
 	uint64_t heard_ns;		/* the last model */
 	uint64_t ask_ns, tell_ns;
-	struct channel channel;		/* once xid is not 0 */
 	uint32_t xid;			/* of the last request; 0: none */
 	bool answered;
+	bool sealed;			/* it takes sealed messages only */
+	bool proved;			/* it has dropped data without proofs */
 	char program[16];		/* that answered */
 	bool is_switch;
 	bool has_models;		/* from its server; or has sent them */
 };
 
-/* A packet from there: is it an answer? */
-bool inquiry_take(struct inquiry *q, const struct udpio_packet *p);
+/* c has come from there, which channel_take() finds so: is it an answer? */
+bool inquiry_hear(struct inquiry *q, enum channel_news news,
+    const struct control *c);
 
 /*
  * No model has come since heard_ns: ask, and say so.  False if it will never:

@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "common/base/progress.h"
+#include "common/live/nonce.h"
 #include "common/live/timer.h"
+#include "common/olaf/opening.h"
 #include "common/olaf/worker.h"
 
 #include "cmd/innet-worker/carrier.h"
@@ -19,24 +21,28 @@
 
 #define WAIT_NS 1000000000u	/* a shorter run may have had no model yet */
 
-enum count { PACKETS, SEND_FAILED, COUNTS };
+enum count { PACKETS, SEND_FAILED, BAD_PROOF, REPLAYED, COUNTS };
 
 enum { ALL = (int)OLAF_WORKER_COUNTS + (int)COUNTS };
 
 /* The machine's, then ours. */
 static const char *const count_name[ALL] = {
 	"generated", "sent", "suppressed", "without_model", "weights_sent",
-	"models", "models_stale", "ignored", "packets_sent", "send_failed"
+	"models", "models_stale", "ignored", "packets_sent", "send_failed",
+	"bad_proof", "replayed_data"
 };
 
 struct olaf {
 	const struct worker_conf *cf;
 	struct carrier c;
 	struct olaf_worker m;
+	struct inquiry_way way;		/* of what is asked */
+	struct opening opening;
 	struct inquiry inquiry;
 	uint32_t floats;		/* of a packet, as the path allows */
 	uint8_t *turned;		/* a gradient that points up, if the
 					   child's point down */
+	uint8_t *proved;		/* packets that are, one by one */
 	uint64_t n[COUNTS];
 	uint8_t head[UDPIO_RUN_MAX][UPDATE_MODEL_BYTES];	/* made ready */
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
@@ -47,11 +53,27 @@ static void
 send_ready(struct olaf *w, int n)
 {
 	const struct iovec *v = w->piece;
-	const int sent = outlet_send_gather(&w->c.out, &w->cf->to, UPDATE_TOS,
-	    v, 2, n, v[0].iov_len + v[1].iov_len, timer_wall_ns());
+	const int sent = outlet_send_gather(&w->c.out, &w->cf->to,
+	    opening_tos(&w->opening), v, 2, n, v[0].iov_len + v[1].iov_len,
+	    timer_wall_ns());
 
 	w->n[PACKETS] += (uint64_t)sent;
 	w->n[SEND_FAILED] += (uint64_t)(n - sent);
+}
+
+/* The k-th packet of those to be sent, header and floats, gets its proof. */
+static void
+prove(struct olaf *w, int k, struct iovec v[2])
+{
+	uint8_t *p = w->proved + (size_t)k * (UPDATE_HEADER_BYTES + 4 *
+	    (size_t)w->m.model.n + UPDATE_TAIL_BYTES);
+	const size_t head = v[0].iov_len, floats = v[1].iov_len;
+
+	memcpy(p, v[0].iov_base, head);
+	memcpy(p + head, v[1].iov_base, floats);
+	v[0].iov_base = p;
+	v[1] = (struct iovec){ p + head, opening_prove(&w->opening, p,
+	    (uint32_t)(head + floats), timer_mono_ns()) - head };
 }
 
 /* Send a vector as o says, in ranges of one length, but for the last. */
@@ -72,6 +94,8 @@ send_vector(struct olaf *w, struct olaf_worker_out *o, const uint8_t *vec)
 		    head) };
 		v[1] = (struct iovec){ (uint8_t *)(uintptr_t)vec +
 		    4 * (size_t)u.first, 4 * (size_t)u.n };
+		if (w->proved != NULL)
+			prove(w, n, v);
 		if (++n == UDPIO_RUN_MAX) {
 			send_ready(w, n);
 			n = 0;
@@ -92,6 +116,12 @@ make_model(struct olaf *w, uint32_t elements)
 		    PRIu32, elements, UINT16_MAX, n);
 	if (!olaf_worker_size(&w->m, elements, n))
 		err(1, "a model of %" PRIu32 " elements", elements);
+	if (!w->opening.on)
+		return;
+	w->proved = malloc(UDPIO_RUN_MAX * (UPDATE_HEADER_BYTES + 4 *
+	    (size_t)w->m.model.n + UPDATE_TAIL_BYTES));
+	if (w->proved == NULL)
+		err(1, "packets of %" PRIu32 " elements", w->m.model.n);
 }
 
 /*
@@ -171,20 +201,64 @@ read_carrier(void *ctx, uint64_t now_ns)
 	w->c.done |= w->c.last;
 }
 
+/* Something that was asked is answered, perhaps. */
+static bool
+take_control(struct olaf *w, const struct udpio_packet *p, uint64_t now_ns)
+{
+	enum channel_news news;
+	struct control c;
+
+	if (!control_parse(p->data, p->len, &c))
+		return false;
+	news = channel_take(&w->way.channel, p->data, p->len, &c);
+	if (opening_hear(&w->opening, news, &c, now_ns)) {
+		w->m.held = !opening_ready(&w->opening);
+		return true;
+	}
+	return inquiry_hear(&w->inquiry, news, &c) ||
+	    news == CHANNEL_CHALLENGED;
+}
+
+/* Data: may it be believed?  Else it is counted. */
+static bool
+believes(struct olaf *w, const struct udpio_packet *p)
+{
+	switch (opening_judge(&w->opening, p->tos, p->data, p->len)) {
+	case UPDATE_OK: return true;
+	case SOUNDNESS_REPLAYED: w->n[REPLAYED]++; break;
+	default: w->n[BAD_PROOF]++; break;
+	}
+	return false;
+}
+
 /* A packet from the network. */
 static void
 take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 {
+	const uint8_t tos = p->tos & 0xfc;
 	struct olaf *w = ctx;
 	struct update u;
 
-	if (addr_same(p->from, &w->cf->to) && inquiry_take(&w->inquiry, p))
-		return;
-	if (addr_same(p->from, &w->cf->to) && (p->tos & 0xfc) == UPDATE_TOS &&
-	    update_parse(p->data, p->len, &u) == UPDATE_OK)
-		olaf_worker_take(&w->m, &u, now_ns);
-	else
+	if (!addr_same(p->from, &w->cf->to) || (tos == CONTROL_TOS ?
+	    !take_control(w, p, now_ns) : !update_is(tos) ||
+	    update_parse_as(tos, p->data, p->len, &u) != UPDATE_OK))
 		w->m.n[OLAF_WORKER_IGNORED]++;
+	else if (tos != CONTROL_TOS && believes(w, p))
+		olaf_worker_take(&w->m, &u, now_ns);
+}
+
+/* Open, or open again, if it is time. */
+static void
+check_opening(struct olaf *w, uint64_t now_ns)
+{
+	uint8_t msg[OPENING_BYTES];
+	uint32_t n;
+
+	if (now_ns < opening_due(&w->opening))
+		return;
+	n = opening_next(&w->opening, ++w->way.xid, now_ns, msg);
+	outlet_send(&w->c.out, &w->cf->to, CONTROL_TOS, msg, n,
+	    timer_wall_ns());
 }
 
 /* Ask for a model if it is time; what is waited for too long is named. */
@@ -236,6 +310,7 @@ act(void *ctx, uint64_t now_ns)
 {
 	struct olaf *w = ctx;
 
+	check_opening(w, now_ns);
 	if (!w->c.done)
 		check_waits(w, now_ns);
 	tick(w, now_ns);
@@ -246,12 +321,29 @@ due(const void *ctx)
 {
 	const struct olaf *w = ctx;
 
-	return olaf_worker_due(&w->m);
+	return timer_first(olaf_worker_due(&w->m), opening_due(&w->opening));
 }
 
 static const struct carrier_turns turns = {
 	.due = due, .take = take_packet, .read = read_carrier, .act = act
 };
+
+/* How it speaks to what is above, and whether data is proved. */
+static void
+open_way(struct olaf *w)
+{
+	const struct worker_conf *cf = w->cf;
+	const struct key *key = cf->key->set ? cf->key : NULL;
+
+	w->way.xid = control_first_xid(timer_wall_ns());
+	nonce_channel(&w->way.channel, key, &cf->to);
+	w->way.channel.passes |= worker_proves(cf);	/* tokens are of one */
+	opening_init(&w->opening, worker_proves(cf), &w->way.channel, key);
+	opening_want(&w->opening, timer_mono_ns());
+	w->inquiry.way = &w->way;
+	w->inquiry.opening = &w->opening;
+	w->m.held = !opening_ready(&w->opening);
+}
 
 int
 olaf_run(const struct worker_conf *cf)
@@ -267,8 +359,12 @@ olaf_run(const struct worker_conf *cf)
 		err(1, "worker");
 	w->cf = cf;
 	olaf_worker_init(&w->m, &m);
-	carrier_open(&w->c, cf, UPDATE_TOS, &mtu);
+	carrier_open(&w->c, cf, worker_proves(cf) ? UPDATE_PROVED_TOS :
+	    UPDATE_TOS, &mtu);
+	open_way(w);
 	w->floats = update_floats(mtu, cf->to.sa.sa_family == AF_INET6);
+	if (w->opening.on && w->floats > UPDATE_TAIL_FLOATS)
+		w->floats -= UPDATE_TAIL_FLOATS;
 	carrier_loop(&w->c, &turns, w);
 	rc = carrier_close(&w->c);
 	if (w->m.n[OLAF_WORKER_GENERATED] == w->m.n[OLAF_WORKER_WAITING] &&
@@ -279,6 +375,7 @@ olaf_run(const struct worker_conf *cf)
 		summary(w);
 	olaf_worker_free(&w->m);
 	free(w->turned);
+	free(w->proved);
 	free(w);
 	return rc;
 }

@@ -26,6 +26,7 @@ enum soundness {
 	SOUNDNESS_SNAPLEN, SOUNDNESS_MISMATCHED, SOUNDNESS_FOREIGN,
 	    SOUNDNESS_NO_ROOM, SOUNDNESS_SUPER_DATAGRAM, SOUNDNESS_TIME,
 	    SOUNDNESS_STREAM,
+	    SOUNDNESS_BAD_PROOF, SOUNDNESS_REPLAYED,
 	SOUNDNESS_VERDICTS,
 	SOUNDNESS_SEVERAL = UINT8_MAX	/* no verdict: of each, one by one */
 };
@@ -36,7 +37,8 @@ soundness_name(unsigned verdict)
 {
 	static const char *const name[SOUNDNESS_VERDICTS - UPDATE_REASONS] = {
 		"regular", "fragment", "checksum", "snaplen", "mismatched",
-		"foreign", "no_room", "super_datagram", "time", "stream"
+		"foreign", "no_room", "super_datagram", "time", "stream",
+		"bad_proof", "replayed_data"
 	};
 
 	return verdict < UPDATE_REASONS ?
@@ -115,16 +117,19 @@ soundness_datagram(enum frame_is is, const uint8_t *p, const struct frame *f)
 }
 
 /*
- * Judge a packet of len bytes, of which have are at p.  Of SOUNDNESS_SNAPLEN,
+ * Judge a packet of len bytes, of which have are at p and `tail` are a proof,
+ * which is not judged.  Of SOUNDNESS_SNAPLEN,
  * *u is the update without its vector if its header is there and sound, and
  * else u->n is 0.
  */
 static inline unsigned
 soundness_update(const uint8_t *p, uint32_t have, uint32_t len,
-    struct update *u)
+    uint32_t tail, struct update *u)
 {
 	enum update_bad bad;
 
+	len = len < tail ? 0 : len - tail;
+	have = have < len ? have : len;
 	if (have == len)
 		return update_parse(p, len, u);
 	bad = update_parse_header(p, have, len, u);
@@ -141,7 +146,8 @@ soundness_odd(enum frame_is is, const uint8_t *p, uint32_t caplen,
     uint32_t len, const struct frame *f, struct update *u,
     struct split *pieces)
 {
-	const struct split_as as = { .kind = SPLIT_UPDATES };
+	const struct split_as as = { .kind = SPLIT_UPDATES,
+	    .tail = update_tail_bytes(frame_dscp_tos(f)) };
 	unsigned verdict;
 
 	*u = (struct update){ .n = 0 };
@@ -152,11 +158,11 @@ soundness_odd(enum frame_is is, const uint8_t *p, uint32_t caplen,
 	case SPLIT_ONE: break;
 	}
 	verdict = soundness_datagram(is, p, f);
-	if (verdict == UPDATE_OK)
-		return update_parse(p + f->payload_at, f->payload_bytes, u);
-	if (verdict == SOUNDNESS_SNAPLEN && f->payload_at > 0)
+	if (verdict == UPDATE_OK || (verdict == SOUNDNESS_SNAPLEN &&
+	    f->payload_at > 0))
 		return soundness_update(p + f->payload_at,
-		    caplen - f->payload_at, f->payload_bytes, u);
+		    verdict == UPDATE_OK ? f->payload_bytes :
+		    caplen - f->payload_at, f->payload_bytes, as.tail, u);
 	return verdict;
 }
 
@@ -180,13 +186,14 @@ soundness_frame(const struct clusters *bare, bool marked, int link,
 		return SOUNDNESS_REGULAR;
 	if (bare != NULL ? !clusters_find(bare, f->flow.src,
 	    f->flow.v6, &cluster) :
-	    marked && frame_dscp_tos(f) != UPDATE_TOS)
+	    marked && !update_is(frame_dscp_tos(f)))
 		return SOUNDNESS_REGULAR;
 	if (bare == NULL) {
 		if (is != FRAME_UDP || split_spare(f, len) >=
 		    SPLIT_SPARE_BYTES || frame_sums(p, f) != FRAME_SUMS_RIGHT)
 			return soundness_odd(is, p, caplen, len, f, u, pieces);
-		return update_parse(p + f->payload_at, f->payload_bytes, u);
+		return update_parse_as(frame_dscp_tos(f), p + f->payload_at,
+		    f->payload_bytes, u);
 	}
 	verdict = split_unsized(is, p, f, len) == SPLIT_CANNOT ?
 	    SOUNDNESS_SUPER_DATAGRAM :

@@ -43,6 +43,7 @@ typedef uint32_t split_bytes_fn(const uint8_t *p, size_t have);
 struct split_as {
 	enum split_kind kind;
 	split_bytes_fn *bytes;	/* SPLIT_SELF: each says it */
+	uint32_t tail;		/* bytes of a proof behind each update */
 };
 
 enum split_is {
@@ -58,6 +59,7 @@ struct split {
 	const uint8_t *p;
 	uint32_t have, left;	/* bytes at p; on the wire */
 	uint32_t each;		/* but for the last */
+	uint32_t tail;		/* as split_as has it */
 	uint32_t count;		/* of them in all */
 };
 
@@ -87,7 +89,8 @@ split_as(uint8_t tos, split_bytes_fn *bytes)
 	const uint8_t dscp = tos & 0xfc;
 
 	return (struct split_as){ .bytes = bytes,
-	    .kind = dscp == UPDATE_TOS ? SPLIT_UPDATES : seg_is(dscp) ?
+	    .tail = update_tail_bytes(dscp),
+	    .kind = update_is(dscp) ? SPLIT_UPDATES : seg_is(dscp) ?
 	    SPLIT_SEGMENTS : dscp == CONTROL_TOS ? SPLIT_CONTROLS :
 	    bytes != NULL ? SPLIT_SELF : SPLIT_NONE };
 }
@@ -97,16 +100,19 @@ static inline uint32_t
 split_least(const struct split_as *as)
 {
 	switch (as->kind) {
-	case SPLIT_UPDATES: return UPDATE_HEADER_BYTES + 4;
+	case SPLIT_UPDATES: return UPDATE_HEADER_BYTES + 4 + as->tail;
 	case SPLIT_SEGMENTS: return SEG_HEADER_BYTES + 4;
 	case SPLIT_CONTROLS: return CONTROL_HEADER_BYTES;
 	default: return as->bytes(NULL, 0);
 	}
 }
 
-/* Has a datagram of n bytes, have of them at p, a sound update's header? */
+/*
+ * Has a datagram of n bytes, have of them at p, a sound update's header, and a
+ * tail of so many bytes?
+ */
 static inline bool
-split_update(const uint8_t *p, uint32_t have, uint32_t n)
+split_update(const uint8_t *p, uint32_t have, uint32_t n, uint32_t tail)
 {
 	struct update u;
 	enum update_bad bad;
@@ -114,7 +120,8 @@ split_update(const uint8_t *p, uint32_t have, uint32_t n)
 	if (have < n && have < UPDATE_MODEL_BYTES)	/* it was cut */
 		return have < 2 || (p[0] == UPDATE_VERSION && p[1] != 0 &&
 		    p[1] <= UPDATE_WEIGHTS);
-	bad = update_parse_header(p, have, n, &u);
+	n -= tail;
+	bad = update_parse_header(p, have < n ? have : n, n, &u);
 	return bad == UPDATE_OK || bad == UPDATE_NONFINITE;
 }
 
@@ -180,7 +187,7 @@ split_sound(const struct split_as *as, const uint8_t *p, const uint8_t *q,
 		return false;
 	switch (as->kind) {
 	case SPLIT_UPDATES:
-		return split_update(q, have, n) && (p == NULL ||
+		return split_update(q, have, n, as->tail) && (p == NULL ||
 		    have < UPDATE_HEADER_BYTES || split_beside(p, q));
 	case SPLIT_SEGMENTS:
 		return n % 4 == 0 && (p == NULL || have < SEG_HEADER_BYTES ||
@@ -249,9 +256,9 @@ split_scan(const struct split_as *as, const uint8_t *p, uint32_t have,
 
 /* The same of updates, whose elements may say it. */
 static inline enum split_is
-split_updates(const uint8_t *p, uint32_t have, uint32_t bytes, uint32_t *each)
+split_updates(const struct split_as *as, const uint8_t *p, uint32_t have,
+    uint32_t bytes, uint32_t *each)
 {
-	const struct split_as as = { .kind = SPLIT_UPDATES };
 	struct update u;
 	uint64_t whole;
 
@@ -261,12 +268,13 @@ split_updates(const uint8_t *p, uint32_t have, uint32_t bytes, uint32_t *each)
 	if (p[0] != UPDATE_VERSION || u.kind < UPDATE_UPDATE ||
 	    u.kind > UPDATE_WEIGHTS)
 		return SPLIT_ONE;
-	whole = update_head_bytes(u.kind) + 4 * (uint64_t)u.elements;
+	whole = update_head_bytes(u.kind) + 4 * (uint64_t)u.elements +
+	    as->tail;
 	if (whole == bytes)		/* one vector, in one packet */
 		return SPLIT_ONE;
-	*each = u.following == 0 && whole < bytes && split_holds(&as, p, have,
+	*each = u.following == 0 && whole < bytes && split_holds(as, p, have,
 	    bytes, (uint32_t)whole, false) ? (uint32_t)whole :
-	    split_scan(&as, p, have, bytes);
+	    split_scan(as, p, have, bytes);
 	if (*each > 0)
 		return SPLIT_SEVERAL;
 	return whole < bytes ? SPLIT_CANNOT : have < bytes ? SPLIT_UNSEEN :
@@ -301,7 +309,7 @@ split_find(const struct split_as *as, const uint8_t *p, uint32_t have,
 	*each = 0;
 	switch (as->kind) {
 	case SPLIT_UPDATES:
-		return split_updates(p, have, bytes, each);
+		return split_updates(as, p, have, bytes, each);
 	case SPLIT_SEGMENTS:
 		*each = split_segments(p, have, bytes);
 		break;
@@ -380,7 +388,7 @@ split_frame(const struct split_as *as, enum frame_is is, const uint8_t *p,
 {
 	enum split_is found;
 
-	*s = (struct split){ .each = 0 };
+	*s = (struct split){ .tail = as->tail };
 	if (as->kind == SPLIT_NONE || !split_may(is, p, f, len) ||
 	    (is != FRAME_LENGTH && !frame_ip_sum_ok(p, f)))
 		return SPLIT_ONE;

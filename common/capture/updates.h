@@ -79,7 +79,7 @@ updates_piece(struct updates *it, struct update *u)
 	uint32_t have = 0, n = 0;
 
 	split_next(&it->pieces, &p, &have, &n);
-	return soundness_update(p, have, n, u);
+	return soundness_update(p, have, n, it->pieces.tail, u);
 }
 
 /* A packet was not taken, or not as it is.  True: it is taken after all. */

@@ -20,120 +20,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/base/num.h"
 #include "common/capture/soundness.h"
-#include "common/olaf/groups.h"
-#include "common/olaf/routes.h"
-#include "common/olaf/txctl.h"
-#include "common/program/program.h"
+#include "common/olaf/program-text.h"
+#include "common/olaf/slots.h"
 #include "common/wire/flow.h"
-#include "common/wire/stream.h"
-
-struct olaf_conf {
-	union addr upstream;		/* family 0: none was given */
-	bool bare;
-	uint64_t elements;		/* of every vector; 0: as they come */
-	const char *table_path;		/* of bare packets */
-	struct clusters table;
-};
-
-enum olaf_count { OLAF_MODELS, OLAF_WEIGHTS, OLAF_NO_ROUTE,
-	OLAF_NO_ROOM,		/* for a route: a quota, or memory */
-	OLAF_COUNTS
-};
-
-struct olaf {
-	const struct olaf_conf *cf;
-	const struct program_env *env;
-	bool addressed;			/* not in the path */
-	struct routes routes;		/* where workers were heard from */
-	struct quota quota;		/* ... of each address, if any */
-	struct groups groups;		/* workers that were moved */
-	uint32_t bare_seen;		/* stands in for a sequence */
-	uint64_t n[OLAF_COUNTS];
-};
-
-enum olaf_option {
-	OLAF_UPSTREAM = 1, OLAF_FORMAT, OLAF_TABLE, OLAF_ELEMENTS
-};
-
-static const struct opt olaf_opts[] = {
-	{ OLAF_UPSTREAM, "upstream", "ADDR",
-	    "olaf: send updates on to HOST:PORT" },
-	{ OLAF_FORMAT, "format", "NAME", "olaf: innet (default) or bare" },
-	{ OLAF_TABLE, "cluster-table", "FILE",
-	    "olaf: prefix,cluster for bare" },
-	{ OLAF_ELEMENTS, "elements", "N",
-	    "olaf: of every vector; others are dropped" },
-	{ 0 }
-};
-
-static inline void
-olaf_defaults(void *conf)
-{
-	*(struct olaf_conf *)conf = (struct olaf_conf){ 0 };
-}
-
-static inline const char *
-olaf_set(void *conf, int option, const char *arg)
-{
-	struct olaf_conf *cf = conf;
-	const char *why;
-
-	switch (option) {
-	case OLAF_UPSTREAM:
-		why = addr_parse(arg, "46638", &cf->upstream);
-		return why != NULL ? why : addr_port(&cf->upstream) == 0 ?
-		    "port 0 is nobody's" : NULL;
-	case OLAF_FORMAT:
-		cf->bare = strcmp(arg, "bare") == 0;
-		return cf->bare || strcmp(arg, "innet") == 0 ? NULL :
-		    "not one of innet, bare";
-	case OLAF_ELEMENTS:
-		return num_u64(arg, 1, STREAM_ELEMENTS_MAX, &cf->elements);
-	default:
-		cf->table_path = arg;
-		return NULL;
-	}
-}
-
-static inline void
-olaf_forget(void *conf)
-{
-	struct olaf_conf *cf = conf;
-
-	clusters_free(&cf->table);
-}
-
-static inline const char *
-olaf_settle(void *conf, struct program_place *place)
-{
-	struct olaf_conf *cf = conf;
-	const bool addressed = place->address.sa.sa_family != 0 &&
-	    !place->in_path;
-
-	if (place->in_path && cf->upstream.sa.sa_family != 0)
-		return "--upstream does not go with --bridge: in the path "
-		    "each packet goes where it is addressed";
-	if (place->in_path && cf->bare)
-		return "--format bare does not go with --bridge: it is "
-		    "known by no codepoint";
-	if (cf->bare != (cf->table_path != NULL))
-		return "--format bare and --cluster-table go together";
-	if (cf->bare)
-		cf->table = clusters_load_or_exit(cf->table_path);
-	if (addressed && cf->upstream.sa.sa_family == 0)
-		return "--listen needs --upstream, where updates go on to";
-	if (!addressed && cf->upstream.sa.sa_family != 0)
-		return "--upstream needs --listen, the switch's own address";
-	if (addressed && place->address.sa.sa_family !=
-	    cf->upstream.sa.sa_family)
-		return "--listen and --upstream must both be IPv4 or IPv6";
-	if (addressed && addr_same(&place->address, &cf->upstream))
-		return "--upstream is the switch's own address";
-	place->above = cf->upstream;
-	return NULL;
-}
 
 static inline bool
 olaf_init(void *state, const void *conf, const struct program_env *env)
@@ -146,6 +36,7 @@ olaf_init(void *state, const void *conf, const struct program_env *env)
 	    !env->place->in_path;
 	o->groups.most = routes_within(env->place->memory_bytes / 2);
 	o->quota = quota_of(0, &env->place->by);
+	hop_init(&o->hop, env->place, o->addressed, &o->quota);
 	if (!routes_init(&o->routes, env->place->memory_bytes / 2,
 	    &env->place->by))
 		return false;
@@ -160,6 +51,7 @@ olaf_free(void *state)
 	struct olaf *o = state;
 
 	routes_free(&o->routes);
+	hop_free(&o->hop);
 	quota_free(&o->quota);
 	groups_free(&o->groups);
 }
@@ -193,7 +85,8 @@ static inline enum program_claim
 olaf_claim(void *state, struct packet *p)
 {
 	const struct olaf *o = state;
-	const bool marked = (p->tos & 0xfc) == UPDATE_TOS;
+	const bool marked = (p->tos & 0xfc) == UPDATE_TOS ||
+	    (o->addressed && (p->tos & 0xfc) == UPDATE_PROVED_TOS);
 
 	if (p->frame == NULL ? o->env->place->in_path : p->is == FRAME_OTHER)
 		return PROGRAM_REGULAR;	/* the former is to the switch */
@@ -227,7 +120,7 @@ olaf_read(struct olaf *o, struct packet *p, struct update *u,
 		if (bad == UPDATE_OK)
 			u->sequence = ++o->bare_seen;
 	} else {
-		bad = update_parse(p->payload, p->bytes, u);
+		bad = update_parse_as(p->tos, p->payload, p->bytes, u);
 	}
 	if (bad != UPDATE_OK || o->groups.count == 0 ||
 	    u->kind == UPDATE_MODEL)
@@ -258,6 +151,36 @@ olaf_see(struct olaf *o, const struct packet *p, const struct update *u,
 		o->n[OLAF_NO_ROOM]++;
 }
 
+/* Post a packet up beside the queue. */
+static inline void
+olaf_post_up(struct olaf *o, const struct packet *p, uint64_t now_ns)
+{
+	struct outbox *out = o->env->out;
+	uint8_t *q = p->payload;
+
+	if (o->hop.above.on) {
+		q = outbox_room(out, p->bytes);
+		memcpy(q, p->payload, p->bytes);
+		hop_prove_up(&o->hop, q, p->bytes, now_ns);
+	}
+	outbox_add(out, POST_ONE, 0, &o->cf->upstream, hop_tos(&o->hop), q,
+	    p->bytes);
+}
+
+/* The model p as it goes down. */
+static inline const uint8_t *
+olaf_proved(struct olaf *o, const struct packet *p)
+{
+	uint8_t *q;
+
+	if (!o->hop.below.on)
+		return p->payload;
+	q = outbox_room(o->env->out, p->bytes);
+	memcpy(q, p->payload, p->bytes);
+	hop_prove_down(&o->hop, q, p->bytes);
+	return q;
+}
+
 /* An update or weights from a worker, or from a switch below. */
 static inline void
 olaf_up(struct olaf *o, struct packet *p, const struct update *u,
@@ -275,8 +198,7 @@ olaf_up(struct olaf *o, struct packet *p, const struct update *u,
 	olaf_see(o, p, u, now_ns);
 	o->n[OLAF_WEIGHTS]++;
 	if (o->addressed)
-		outbox_add(env->out, POST_ONE, 0, to, UPDATE_TOS, p->payload,
-		    p->bytes);
+		olaf_post_up(o, p, now_ns);
 	else
 		env->pass(env->plane, p, now_ns);
 }
@@ -294,7 +216,8 @@ olaf_rename(struct olaf *o, const struct packet *p, const struct update *u,
 		v.worker = own.worker;
 	memcpy(q, p->payload, p->bytes);
 	update_put(q, &v);
-	outbox_add(o->env->out, POST_ONE, 0, &r->to, UPDATE_TOS, q,
+	hop_prove_down(&o->hop, q, p->bytes);
+	outbox_add(o->env->out, POST_ONE, 0, &r->to, hop_tos(&o->hop), q,
 	    p->bytes);
 }
 
@@ -304,6 +227,7 @@ olaf_hand_out(struct olaf *o, const struct packet *p, const struct update *u,
     uint64_t now_ns)
 {
 	const bool all = u->worker == UPDATE_ALL_WORKERS;
+	const uint8_t tos = hop_tos(&o->hop);
 	const struct route *r = all ? NULL : routes_find(&o->routes,
 	    u->cluster, u->worker, now_ns);
 	uint32_t next = 0;
@@ -312,11 +236,11 @@ olaf_hand_out(struct olaf *o, const struct packet *p, const struct update *u,
 	    NULL : r == NULL)
 		o->n[OLAF_NO_ROUTE]++;
 	else if (all)
-		outbox_add(o->env->out, POST_GROUP, u->cluster, NULL,
-		    UPDATE_TOS, p->payload, p->bytes);
+		outbox_add(o->env->out, POST_GROUP, u->cluster, NULL, tos,
+		    olaf_proved(o, p), p->bytes);
 	else
-		outbox_add(o->env->out, POST_ONE, 0, &r->to, UPDATE_TOS,
-		    p->payload, p->bytes);
+		outbox_add(o->env->out, POST_ONE, 0, &r->to, tos,
+		    olaf_proved(o, p), p->bytes);
 }
 
 /* The same where some were: each of these gets its own copy. */
@@ -418,7 +342,11 @@ olaf_take(void *state, struct packet *p, uint64_t now_ns)
 		olaf_bare_down(o, p, now_ns);
 		return;
 	}
-	bad = olaf_read(o, p, &u, now_ns);
+	bad = UPDATE_OK;
+	if (o->addressed && !o->cf->bare && p->update == NULL)
+		bad = hop_judge(&o->hop, down, p);
+	if (bad == UPDATE_OK)
+		bad = olaf_read(o, p, &u, now_ns);
 	if (bad == UPDATE_OK && o->addressed && down != (u.kind ==
 	    UPDATE_MODEL))
 		bad = SOUNDNESS_FOREIGN;
@@ -469,99 +397,73 @@ static inline enum program_reply
 olaf_control(void *state, const union addr *from, const struct control *c,
     struct control_ack *a, uint64_t now_ns)
 {
-	(void)from;
+	struct olaf *o = state;
+
+	if (c->action == CONTROL_OPEN)
+		return hop_control(&o->hop, from, c, a, now_ns);
 	if (c->action != CONTROL_REGROUP)
 		return PROGRAM_UNKNOWN;
-	olaf_regroup(state, c, a, now_ns);
+	olaf_regroup(o, c, a, now_ns);
 	return PROGRAM_ANSWERS;
 }
 
-/* Clusters that have workers. */
 static inline void
-olaf_jobs(const void *state, struct counters *c, uint64_t now_ns)
+olaf_told(void *state, const uint8_t *p, size_t len, uint64_t now_ns)
+{
+	struct olaf *o = state;
+
+	hop_told(&o->hop, p, len, now_ns);
+}
+
+static inline uint64_t
+olaf_due(const void *state)
 {
 	const struct olaf *o = state;
 
-	for (uint32_t k = 0; k < 65536; k++) {
-		const uint32_t n = o->routes.cluster[k].count == 0 ? 0 :
-		    routes_workers(&o->routes, (uint16_t)k,
-		    now_ns);
+	return opening_due(&o->hop.above);
+}
 
-		if (n == 0)
-			continue;
-		counters_in(c, NULL);
-		counters_put(c, "job", k);
-		counters_word(c, "kind", "cluster");
-		counters_put(c, "members", n);
-		counters_out(c);
-	}
+static inline void
+olaf_fire(void *state, uint64_t now_ns)
+{
+	struct olaf *o = state;
+
+	hop_fire(&o->hop, o->env->out, &o->cf->upstream, now_ns);
+}
+
+/* program.prove */
+static inline void
+olaf_prove(void *state, struct slot *s, uint64_t now_ns)
+{
+	struct olaf *o = state;
+
+	hop_prove_up(&o->hop, s->bytes + s->payload_at, s->have -
+	    s->payload_at, now_ns);
 }
 
 static inline bool
-olaf_members(const void *state, uint16_t job, struct counters *c,
-    uint64_t now_ns)
-{
-	const struct olaf *o = state;
-	const struct route *r;
-	uint32_t next = 0, id = 0;
-
-	counters_put(c, "job", job);
-	counters_list(c, "members");
-	while ((r = routes_next(&o->routes, job, now_ns, &next)) != NULL) {
-		const struct groups_name given = { r->cluster, r->worker };
-		const struct groups_name own = groups_down(&o->groups, given);
-
-		counters_in(c, NULL);
-		counters_put(c, "id", id++);
-		counters_put(c, "worker", r->worker);
-		counters_put(c, "cluster", own.cluster);
-		routes_tell(r, c, o->addressed ? &o->env->place->address :
-		    NULL, now_ns);
-		counters_out(c);
-	}
-	counters_list_end(c);
-	return id > 0;
-}
-
-static inline bool
-olaf_stats(const void *state, int32_t job, bool gauges, struct counters *c,
-    uint64_t now_ns)
-{
-	static const char *const name[] = { "models", "weights", "no_route",
-	    "no_room_for_route" };
-	const struct olaf *o = state;
-
-	if (job >= 0) {
-		const uint32_t n = routes_workers(&o->routes, (uint16_t)job,
-		    now_ns);
-
-		if (gauges)
-			counters_put(c, "members", n);
-		else
-			o->env->tally(o->env->plane, (uint16_t)job, c);
-		return n > 0;
-	}
-	for (int i = 0; i < OLAF_COUNTS && !gauges; i++)
-		counters_put(c, name[i], o->n[i]);
-	return true;
-}
-
-static inline void
-olaf_account(const void *state, struct counters *c)
-{
-	olaf_stats(state, -1, false, c, 0);
-}
-
-static inline void
-olaf_summary(const void *state, struct counters *c)
+olaf_is_member(const void *state, const union addr *at, int32_t job)
 {
 	const struct olaf *o = state;
 
-	counters_put(c, "models", o->n[OLAF_MODELS]);
-	counters_put(c, "weights", o->n[OLAF_WEIGHTS]);
-	if (o->addressed)
-		counters_put(c, "models without a route",
-		    o->n[OLAF_NO_ROUTE]);
+	(void)job;
+	return openers_has(&o->hop.below, at);
+}
+
+static inline uint32_t
+olaf_member_count(const void *state)
+{
+	const struct olaf *o = state;
+
+	return o->hop.below.rows.count;
+}
+
+static inline const char *
+olaf_trouble(void *state, char *text, size_t room, uint64_t now_ns)
+{
+	struct olaf *o = state;
+
+	return hop_trouble(&o->hop, &o->cf->upstream, text, room, now_ns);
 }
 
 static inline uint16_t
@@ -583,6 +485,10 @@ static const struct program olaf_program = {
 	.name = "olaf", .about = "merge updates that wait for a server",
 	.port = olaf_port, .tos = UPDATE_TOS,
 	.rate_bps = 40000000000, .slots = 8, .merges = true, .beside = true,
+	.proves = true, .due = olaf_due, .fire = olaf_fire,
+	.told = olaf_told, .prove = olaf_prove,
+	.is_member = olaf_is_member, .member_count = olaf_member_count,
+	.trouble = olaf_trouble,
 	.conf_bytes = sizeof(struct olaf_conf), .opts = olaf_opts,
 	.defaults = olaf_defaults, .set = olaf_set, .settle = olaf_settle,
 	.forget = olaf_forget,

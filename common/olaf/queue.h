@@ -76,6 +76,7 @@ olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 	const uint64_t generated = e->up.generated_ns > a->up->generated_ns ?
 	    e->up.generated_ns : a->up->generated_ns;
 	const size_t vec_at = (size_t)(a->up->vec - a->bytes);
+	const uint32_t have = (uint32_t)vec_at + 4 * a->up->n + a->tail;
 	uint8_t *vec = e->bytes + (e->up.vec - e->bytes);
 
 	if (q->combine == OLAF_QUEUE_SUM)
@@ -84,21 +85,22 @@ olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 		vec_mean(vec, vec, a->up->vec, a->up->n, me / all, ma / all);
 	/* the arrival's headers, in front of the merged vector */
 	if (vec_at != (size_t)(vec - e->bytes)) {
-		uint32_t need = (uint32_t)vec_at + 4 * a->up->n;
-
-		if (e->room < need) {
-			uint8_t *p = realloc(e->bytes, need);
+		if (e->room < have) {
+			uint8_t *p = realloc(e->bytes, have);
 
 			if (p == NULL)
 				return false;
 			vec = p + (vec - e->bytes);
 			e->bytes = p;
-			e->room = need;
+			e->room = have;
 		}
 		memmove(e->bytes + vec_at, vec, 4 * (size_t)a->up->n);
 	}
 	memcpy(e->bytes, a->bytes, vec_at);
-	e->have = (uint32_t)vec_at + 4 * a->up->n;
+	if (a->tail > 0)		/* its proof is made anew */
+		memcpy(e->bytes + have - a->tail, a->bytes + have - a->tail,
+		    a->tail);
+	e->have = have;
 	e->wire_bytes = a->wire_bytes;
 	e->payload_at = a->payload_at;
 	e->len = e->have;
@@ -120,7 +122,8 @@ olaf_queue_meet(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 	const double r = (double)a->up->reward, re = (double)e->up.reward;
 
 	/* another job has taken the cluster (egress.h): nothing to merge */
-	if (a->up->n != e->up.n || a->up->elements != e->up.elements)
+	if (a->up->n != e->up.n || a->up->elements != e->up.elements ||
+	    a->tail != e->tail)
 		return slots_fill(e, a) ? OLAF_QUEUE_REPLACED :
 		    OLAF_QUEUE_DROPPED_FULL;
 	if (a->up->worker == e->up.worker &&

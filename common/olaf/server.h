@@ -20,6 +20,7 @@
 #include "common/base/num.h"
 #include "common/capture/soundness.h"
 #include "common/olaf/newest.h"
+#include "common/olaf/openers.h"
 #include "common/olaf/routes.h"
 #include "common/olaf/server-rule.h"
 #include "common/program/program.h"
@@ -57,6 +58,7 @@ struct server {
 	struct routes routes;
 	struct quota quota;		/* ... of each address, if any */
 	struct newest newest;		/* update of each worker */
+	struct openers openers;		/* who sends with proofs */
 	uint64_t memory_bytes;		/* taken by vectors */
 	uint64_t n[SERVER_COUNTS];
 	char trouble[160];		/* to be told; empty: none */
@@ -190,6 +192,7 @@ server_init(void *state, const void *conf, const struct program_env *env)
 	s->newest = newest_within(env->place->memory_bytes / 8,
 	    &env->place->by);
 	s->quota = quota_of(0, &env->place->by);
+	openers_init(&s->openers, env->place, &s->quota);
 	if (s->cluster == NULL || !routes_init(&s->routes,
 	    env->place->memory_bytes / 8, &env->place->by))
 		return false;
@@ -207,6 +210,7 @@ server_free(void *state)
 		server_rule_free(&s->cluster[c]);
 	free(s->cluster);
 	routes_free(&s->routes);
+	openers_free(&s->openers);
 	quota_free(&s->quota);
 	newest_free(&s->newest);
 }
@@ -215,8 +219,7 @@ static inline enum program_claim
 server_claim(void *state, struct packet *p)
 {
 	(void)state;
-	return (p->tos & 0xfc) == UPDATE_TOS ? PROGRAM_TAKES :
-	    PROGRAM_REGULAR;
+	return update_is(p->tos & 0xfc) ? PROGRAM_TAKES : PROGRAM_REGULAR;
 }
 
 /* Answer u with the model of its range: to its worker, or to the cluster. */
@@ -226,6 +229,7 @@ server_answer(struct server *s, const struct update *u,
 {
 	const struct server_rule *c = &s->cluster[u->cluster];
 	struct outbox *out = s->env->out;
+	const uint8_t tos = openers_tos(&s->openers);
 	struct update model;
 	uint32_t next = 0, bytes;
 	uint8_t *p, *vec;
@@ -233,19 +237,19 @@ server_answer(struct server *s, const struct update *u,
 	server_rule_answer(c, u, to_all ? UPDATE_ALL_WORKERS : u->worker,
 	    &model);
 	bytes = UPDATE_MODEL_BYTES + 4 * model.n;
-	p = outbox_room(out, bytes);
+	p = outbox_room(out, bytes + update_tail_bytes(tos));
 	vec = update_put(p, &model);
 	for (uint32_t i = 0; i < model.n; i++)
 		vec_set(vec, i, c->w[model.first + i]);
+	bytes = openers_prove(&s->openers, p, bytes);
 	if (to_all) {
 		while (routes_each(&s->routes, u->cluster, now_ns, &next) !=
 		    NULL)
 			s->n[SERVER_MODELS]++;
-		outbox_add(out, POST_GROUP, u->cluster, NULL, UPDATE_TOS, p,
-		    bytes);
+		outbox_add(out, POST_GROUP, u->cluster, NULL, tos, p, bytes);
 	} else {
 		s->n[SERVER_MODELS]++;
-		outbox_add(out, POST_ONE, 0, from, UPDATE_TOS, p, bytes);
+		outbox_add(out, POST_ONE, 0, from, tos, p, bytes);
 	}
 }
 
@@ -403,8 +407,11 @@ server_take(void *state, struct packet *p, uint64_t now_ns)
 {
 	struct server *s = state;
 	struct update u;
-	unsigned bad = update_parse(p->payload, p->bytes, &u);
+	unsigned bad = update_parse_as(p->tos, p->payload, p->bytes, &u);
 
+	if (bad == UPDATE_OK)
+		bad = openers_judge(&s->openers, p->from, p->tos, p->payload,
+		    p->bytes);
 	if (bad == UPDATE_OK && u.kind == UPDATE_MODEL)
 		bad = SOUNDNESS_FOREIGN;
 	else if (bad == UPDATE_OK && s->cf->elements > 0 &&
@@ -427,6 +434,35 @@ server_each(const void *state, uint32_t group, uint32_t *next,
 	const struct server *s = state;
 
 	return routes_each(&s->routes, (uint16_t)group, now_ns, next);
+}
+
+static inline enum program_reply
+server_control(void *state, const union addr *from, const struct control *c,
+    struct control_ack *a, uint64_t now_ns)
+{
+	struct server *s = state;
+
+	if (c->action != CONTROL_OPEN || !s->openers.on)
+		return PROGRAM_UNKNOWN;
+	openers_open(&s->openers, from, c, a, now_ns);
+	return PROGRAM_ANSWERS;
+}
+
+static inline bool
+server_is_member(const void *state, const union addr *at, int32_t job)
+{
+	const struct server *s = state;
+
+	(void)job;
+	return openers_has(&s->openers, at);
+}
+
+static inline uint32_t
+server_member_count(const void *state)
+{
+	const struct server *s = state;
+
+	return s->openers.rows.count;
 }
 
 static inline void
@@ -545,12 +581,14 @@ server_port(const void *conf)
 
 static const struct program server_program = {
 	.name = "olaf", .about = "keep the weights of clusters",
-	.port = server_port, .tos = UPDATE_TOS,
+	.port = server_port, .tos = UPDATE_TOS, .proves = true,
 	.conf_bytes = sizeof(struct server_conf), .opts = server_opts,
 	.defaults = server_defaults, .set = server_set,
 	.settle = server_settle, .state_bytes = sizeof(struct server),
 	.init = server_init, .free = server_free, .claim = server_claim,
-	.take = server_take, .each = server_each, .jobs = server_jobs,
+	.take = server_take, .each = server_each,
+	.control = server_control, .is_member = server_is_member,
+	.member_count = server_member_count, .jobs = server_jobs,
 	.members = server_members, .stats = server_stats,
 	.account = server_account, .summary = server_summary,
 	.progress = server_progress, .trouble = server_trouble,

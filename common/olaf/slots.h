@@ -36,6 +36,7 @@ struct slot {
 	uint32_t wire_bytes;	/* length of the frame on the link */
 	uint32_t payload_at;	/* where the update begins in bytes */
 	uint32_t len;		/* of a frame before it was cut */
+	uint32_t tail;		/* bytes of a proof, behind the vector */
 	bool framed;		/* bytes are a frame; else a payload */
 	bool bare;		/* the update is the paper's own packet */
 	bool changed;		/* not as it came: checksum is to be made */
@@ -65,6 +66,7 @@ struct arrival {
 	uint32_t wire_bytes;
 	uint32_t payload_at;
 	uint32_t len;		/* of a frame before it was cut */
+	uint32_t tail;		/* bytes of a proof, behind the vector */
 	bool framed, bare;
 	bool is_update;
 	const struct update *up;	/* its vec points into bytes; or NULL */
@@ -175,6 +177,7 @@ slots_fill(struct slot *s, const struct arrival *a)
 	s->wire_bytes = a->wire_bytes;
 	s->payload_at = a->payload_at;
 	s->len = a->len;
+	s->tail = a->tail;
 	s->framed = a->framed;
 	s->bare = a->bare;
 	s->is_update = a->is_update;

@@ -261,6 +261,12 @@ plane_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 		pl->controls[CONTROLS_BAD]++;
 		return;
 	}
+	if (pl->program->told != NULL && addr_same(p->from,
+	    &pl->cf->place.above)) {
+		pl->controls[CONTROLS_TAKEN]++;
+		pl->program->told(pl->state, p->payload, p->bytes, now_ns);
+		return;
+	}
 	if (c.action == CONTROL_ACK) {	/* it is never answered */
 		pl->controls[CONTROLS_TAKEN]++;
 		pl->controls[CONTROLS_ACKS]++;

@@ -59,7 +59,7 @@ plane_offer(void *plane, uint32_t way, const union addr *to,
 	struct slot_to datagram;
 	struct arrival a = { .bytes = p->payload, .have = p->bytes,
 	    .wire_bytes = p->wire_bytes, .is_update = true, .up = u,
-	    .bare = p->bare };
+	    .bare = p->bare, .tail = p->bare ? 0 : update_tail_bytes(p->tos) };
 
 	if (port == NULL) {
 		pl->n[PLANE_NO_PORT]++;
@@ -232,9 +232,16 @@ plane_due(const struct plane *pl)
 static inline void
 plane_depart(struct plane *pl, struct port *port, uint64_t when_ns)
 {
+	struct slot *head = port_head(port);
+
 	if (when_ns > pl->now_ns)
 		pl->now_ns = when_ns;
-	pl->driver->leave(pl->ctx, port, port_head(port), pl->now_ns);
+	if (head->is_update && head->tail > 0) {
+		if (head->changed)
+			port_freshen(head);
+		pl->program->prove(pl->state, head, pl->now_ns);
+	}
+	pl->driver->leave(pl->ctx, port, head, pl->now_ns);
 	pl->unsettled = pl->driver->settle != NULL;
 	port_pop(port);
 }

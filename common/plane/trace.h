@@ -105,13 +105,13 @@ trace_is_departure(struct trace *t, struct packet *p)
 	if (p->is != FRAME_UDP)
 		return false;
 	d->bytes = p->bytes;
-	d->is_update = (p->tos & 0xfc) == UPDATE_TOS;
-	if (d->is_update && (update_parse(p->payload, p->bytes, &d->up) !=
-	    UPDATE_OK || d->up.kind != UPDATE_UPDATE))
+	d->is_update = update_is(p->tos & 0xfc);
+	if (d->is_update && (update_parse_as(p->tos, p->payload, p->bytes,
+	    &d->up) != UPDATE_OK || d->up.kind != UPDATE_UPDATE))
 		return false;
-	if (!d->is_update && pl->program->claim(pl->state, p) !=
-	    PROGRAM_OWN)
-		return false;
+	if (!d->is_update && (pl->program->beside ||
+	    pl->program->claim(pl->state, p) != PROGRAM_OWN))
+		return false;		/* what passes beside never waits */
 	d->port = plane_towards(pl, p->to);
 	return d->is_update || (d->port != NULL && d->port->link.rate_bps >
 	    0);

@@ -33,6 +33,8 @@
 
 #define PROGRAM_NEVER UINT64_MAX
 
+struct slot;			/* of a queue: common/olaf/slots.h */
+
 /* Whose is a packet? */
 enum program_claim {
 	PROGRAM_REGULAR,	/* other traffic: it is forwarded */
@@ -171,6 +173,8 @@ struct program {
 	/* Of a way that is not PACKET_WAY_OWN: is it still needed, and which
 	 * address is it where the driver does not choose? */
 	bool (*needs)(const void *state, uint32_t way);
+	/* An update that had a tail leaves its queue: it is proved anew. */
+	void (*prove)(void *state, struct slot *s, uint64_t now_ns);
 	void (*address)(const void *state, uint32_t way, union addr *a);
 
 	/* the control plane */
@@ -183,6 +187,9 @@ struct program {
 	/* Nobody was heard for span_ns up to now_ns, for the switch itself was
 	 * held up: that others are silent is to count without it. */
 	void (*deaf)(void *state, uint64_t span_ns, uint64_t now_ns);
+	/* A control message from what is above: env->place->above. */
+	void (*told)(void *state, const uint8_t *p, size_t len,
+	    uint64_t now_ns);
 	enum program_reply (*control)(void *state, const union addr *from,
 	    const struct control *c, struct control_ack *a, uint64_t now_ns);
 	/* What there is: a group of a list each. */

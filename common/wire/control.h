@@ -31,8 +31,8 @@ enum {
 enum control_action {
 	CONTROL_JOIN = 1, CONTROL_LEAVE, CONTROL_RESET, CONTROL_SETH,
 	CONTROL_FBCAST, CONTROL_HELP, CONTROL_HALT, CONTROL_ACK,
-	CONTROL_RESUME = 16, CONTROL_MEMBERS, CONTROL_STATS,
-	CONTROL_JOBS = 20, CONTROL_REGROUP, CONTROL_FETCH, CONTROL_CHUNK
+	CONTROL_RESUME = 16, CONTROL_MEMBERS, CONTROL_STATS, CONTROL_OPEN,
+	CONTROL_JOBS, CONTROL_REGROUP, CONTROL_FETCH, CONTROL_CHUNK
 };
 
 /* What stands behind the body, in this order, and under which key. */
@@ -105,6 +105,7 @@ struct control_ack {
 	bool repairs;			/* by Probe, STATE and NACK */
 	uint32_t span;			/* segments with slots; 0: all */
 	bool proves;			/* data too; and then, if DONE: */
+	/* of Open as well: */
 	uint8_t salt[16];		/* of its proofs */
 	uint32_t epoch;			/* of next: proof.h */
 	bool groups;			/* results come to a group, if DONE: */
@@ -133,7 +134,8 @@ control_action_name(unsigned action)
 		[CONTROL_FBCAST] = "fbcast", [CONTROL_HELP] = "help",
 		[CONTROL_HALT] = "halt", [CONTROL_ACK] = "ack",
 		[CONTROL_RESUME] = "resume", [CONTROL_MEMBERS] = "members",
-		[CONTROL_STATS] = "stats", [CONTROL_JOBS] = "jobs",
+		[CONTROL_STATS] = "stats", [CONTROL_OPEN] = "open",
+		[CONTROL_JOBS] = "jobs",
 		[CONTROL_REGROUP] = "regroup", [CONTROL_FETCH] = "fetch",
 		[CONTROL_CHUNK] = "chunk"
 	};
@@ -322,6 +324,23 @@ control_put_address(uint8_t *p, const uint8_t at[16], uint16_t port)
 	return p + 16;
 }
 
+/* What proofs are of. */
+static inline void
+control_get_salt(struct bytes *w, struct control_ack *a)
+{
+	for (int i = 0; i < 16; i++)
+		a->salt[i] = bytes_u8(w);
+	a->epoch = bytes_u32(w);
+}
+
+/* Write it at p; the place behind. */
+static inline uint8_t *
+control_put_salt(uint8_t *p, const struct control_ack *a)
+{
+	memcpy(p, a->salt, 16);
+	return bytes_put(p + 16, a->epoch, 4);
+}
+
 /* How a Join went, behind its numbers: bits, and what they say follows. */
 static inline void
 control_get_joined(struct bytes *w, struct control_ack *a)
@@ -344,10 +363,8 @@ control_get_joined(struct bytes *w, struct control_ack *a)
 		return;
 	if ((bits & 16) != 0)
 		a->span = bytes_u32(w);
-	for (int i = 0; a->proves && i < 16; i++)
-		a->salt[i] = bytes_u8(w);
 	if (a->proves)
-		a->epoch = bytes_u32(w);
+		control_get_salt(w, a);
 	if (a->groups)
 		control_get_address(w, a->group, &a->group_port);
 }
@@ -379,6 +396,10 @@ control_get_ack(const struct control *c, struct control_ack *a)
 		a->elements = bytes_u32(&w);
 		a->timeout_s = bytes_u16(&w);
 		control_get_joined(&w, a);
+		break;
+	case CONTROL_OPEN:
+		if (a->status == CONTROL_DONE)
+			control_get_salt(&w, a);
 		break;
 	case CONTROL_SETH: a->h = bytes_u16(&w); break;
 	case CONTROL_FBCAST: a->contributions = bytes_u16(&w); break;
@@ -423,10 +444,8 @@ control_put_joined(uint8_t *p, const struct control_ack *a)
 		    a->async << 3 | spans << 4 | proves << 5 | groups << 6);
 	if (spans)
 		p = bytes_put(p, a->span, 4);
-	if (proves) {
-		memcpy(p, a->salt, 16);
-		p = bytes_put(p + 16, a->epoch, 4);
-	}
+	if (proves)
+		p = control_put_salt(p, a);
 	if (groups)
 		p = control_put_address(p, a->group, a->group_port);
 	return a->status != CONTROL_TAKEN ? control_put_text(p, a) :
@@ -451,6 +470,8 @@ control_put_ack(uint8_t *p, const struct control_ack *a)
 		p = bytes_put(p, a->elements, 4);
 		p = bytes_put(p, a->timeout_s, 2);
 		return control_put_joined(p, a);
+	case CONTROL_OPEN:
+		return a->status == CONTROL_DONE ? control_put_salt(p, a) : p;
 	case CONTROL_SETH: return bytes_put(p, a->h, 2);
 	case CONTROL_FBCAST: return bytes_put(p, a->contributions, 2);
 	case CONTROL_HELP:

@@ -24,6 +24,9 @@ enum {
 	UPDATE_STATUS_BYTES = 8,
 	UPDATE_MODEL_BYTES = UPDATE_HEADER_BYTES + UPDATE_STATUS_BYTES,
 	UPDATE_TOS = 0x2c,		/* DSCP 11 */
+	UPDATE_PROVED_TOS = 0x4c,	/* DSCP 19: a tail behind (proof.h) */
+	UPDATE_TAIL_BYTES = 16,		/* counter and proof */
+	UPDATE_TAIL_FLOATS = 4,		/* fewer fit beside them */
 	UPDATE_PORT = 46638,
 	UPDATE_MTU_LOOPBACK = 65536,
 	UPDATE_MERGED_AT = 12,		/* offsets of what a queue rewrites */
@@ -183,6 +186,29 @@ update_parse(const uint8_t *p, size_t len, struct update *u)
 	if (bad == UPDATE_OK && !vec_finite(u->vec, u->n))
 		return UPDATE_NONFINITE;
 	return bad;
+}
+
+/* Is that the ToS, without its ECN bits, of a packet of either form? */
+static inline bool
+update_is(uint8_t tos)
+{
+	return tos == UPDATE_TOS || tos == UPDATE_PROVED_TOS;
+}
+
+/* Bytes behind the vector of a packet whose ToS is that of one. */
+static inline uint32_t
+update_tail_bytes(uint8_t tos)
+{
+	return (tos & 0xfc) == UPDATE_PROVED_TOS ? UPDATE_TAIL_BYTES : 0;
+}
+
+/* Read one of either form, by its ToS; its proof is not judged (proof.h). */
+static inline enum update_bad
+update_parse_as(uint8_t tos, const uint8_t *p, size_t len, struct update *u)
+{
+	const uint32_t tail = update_tail_bytes(tos);
+
+	return update_parse(p, len < tail ? 0 : len - tail, u);
 }
 
 /* Bytes before the vector in a packet of this kind. */

@@ -12,7 +12,7 @@ local segment = Proto("innet.segment", "innet gradient segment (iSwitch)")
 local control = Proto("innet.control", "innet control message (iSwitch)")
 local dlp = Proto("innet.dlp", "Distributed Learning Protocol")
 
-local UPDATE_BYTES, STATUS_BYTES = 32, 8
+local UPDATE_BYTES, STATUS_BYTES, TAIL_BYTES = 32, 8, 16
 local SEGMENT_BYTES, PROOF_BYTES = 8, 8
 local CONTROL_BYTES, PASS_BYTES, SEAL_BYTES = 8, 24, 24
 local PROBE_BYTES, STATE_BYTES = 30, 24
@@ -24,7 +24,7 @@ local kinds = { [1] = "update", [2] = "model", [3] = "weights" }
 local actions = {
 	[1] = "Join", [2] = "Leave", [3] = "Reset", [4] = "SetH",
 	[5] = "FBcast", [6] = "Help", [7] = "Halt", [8] = "Ack",
-	[16] = "Resume", [17] = "Members", [18] = "Stats",
+	[16] = "Resume", [17] = "Members", [18] = "Stats", [19] = "Open",
 	[20] = "Jobs", [21] = "Regroup", [22] = "Fetch", [23] = "Chunk",
 }
 local statuses = {
@@ -83,6 +83,8 @@ local uf = fields(update, {
 	{ "floats", "uint32", "Elements in this packet" },
 	{ "first", "uint32", "First element in this packet" },
 	{ "vector", "bytes", "Vector" },
+	{ "counter", "uint64", "Counter of its sender" },
+	{ "proof", "bytes", "Proof" },
 })
 local ue = notes(update, {
 	short = "Ends within its header or status",
@@ -291,8 +293,14 @@ local function dissect_range(tvb, tree, head, elements, following)
 	end
 end
 
-local function dissect_update(tvb, pinfo, root)
+local function dissect_update(tvb, pinfo, root, tail)
 	local tree = root:add(update, tvb())
+	local head = tvb:len() - (tail or 0)
+	if tail and head >= 0 and tvb:len() == tvb:reported_len() then
+		tree:add(uf.counter, tvb(head, 8))
+		tree:add(uf.proof, tvb(head + 8, 8))
+		tvb = tvb(0, head):tvb()
+	end
 	if tvb:len() < UPDATE_BYTES then
 		headline(tree, pinfo, "INNET", "update, cut short")
 		note_length(tree, tvb, ue, "short")
@@ -329,7 +337,7 @@ local function dissect_update(tvb, pinfo, root)
 	if not finite(reward) then
 		tree:add_proto_expert_info(ue.nonfinite)
 	end
-	local head = UPDATE_BYTES
+	head = UPDATE_BYTES
 	if kind == 2 then
 		head = head + STATUS_BYTES
 		if tvb:len() < head then
@@ -557,6 +565,11 @@ local function read_text(r)
 	r.rest(cf.text)
 end
 
+local function read_salt(r)
+	r.add(cf.salt, 16)
+	r.add(cf.epoch, 4)
+end
+
 -- What stands behind action and status in an Ack.
 local answers = {
 	[1] = function(r, status)
@@ -582,8 +595,7 @@ local answers = {
 				r.add(cf.span, 4)
 			end
 			if says(32) then
-				r.add(cf.salt, 16)
-				r.add(cf.epoch, 4)
+				read_salt(r)
 			end
 			if says(64) then
 				r.add(cf.group_port, 2)
@@ -606,6 +618,11 @@ local answers = {
 	end,
 	[17] = read_text,
 	[18] = read_text,
+	[19] = function(r, status)
+		if status == 0 then
+			read_salt(r)
+		end
+	end,
 	[20] = read_text,
 }
 
@@ -721,6 +738,9 @@ local by_dscp = {
 	[11] = dissect_update,
 	[15] = function(tvb, pinfo, root)
 		dissect_segment(tvb, pinfo, root, PROOF_BYTES)
+	end,
+	[19] = function(tvb, pinfo, root)
+		dissect_update(tvb, pinfo, root, TAIL_BYTES)
 	end,
 }
 local dscp4 = Field.new("ip.dsfield.dscp")

@@ -77,8 +77,8 @@ bad() { jq '[.. | .bad_proof? // empty] | add // 0' "$@" | paste -sd+ | bc; }
 	[[ $output == *"--auth control goes with --key"* ]]
 	run -2 innet-worker -p iswitch --worker 0 --switch :1 --synthetic 4B --key key --auth none
 	[[ $output == *"--auth none does not go with --key"* ]]
-	run -2 innet-switch --auth all --listen 127.0.0.1:0
-	[[ $output == *"--auth all does not go with program olaf: its data has no proofs"* ]]
+	run -2 innet-switch -p dlp --auth all --listen 127.0.0.1:0
+	[[ $output == *"--auth all does not go with program dlp: its data has no proofs"* ]]
 	run -2 innet-switch -p iswitch --auth some --listen 127.0.0.1:0
 }
 

@@ -24,6 +24,10 @@ again FILE ACTION [raw] [pass]
     as if it were asked
 forge ACTION JOB [HEX]
     a control message from the address of --from, which is somebody else's
+data FILE TOS [raw] [flip] [kind=N] [most=N]
+    what of a capture has that ToS, and perhaps is of that kind, and was to
+    HOST:PORT, the first so many of these, as it is or with its last bit flipped; with raw from the address
+    of --from.  Prints how many
 forge-seg TOS HEX
     the same, of any bytes and with any ToS
 flood N
@@ -176,15 +180,32 @@ def forge_seg(tos, payload):
     raw(raw_socket(), source, bytes.fromhex(payload), int(tos, 0))
 
 
-def captured(path):
-    """The control messages of a capture of Ethernet frames with IPv4."""
+def captured(path, tos=CONTROL_TOS, port=None):
+    """The payloads with that ToS, and to that port, of a capture of Ethernet
+    frames with IPv4."""
     data = open(path, "rb").read()
     at = 24
     while at + 16 <= len(data):
         n = struct.unpack("<I", data[at + 8:at + 12])[0]
         f, at = data[at + 16:at + 16 + n], at + 16 + n
-        if f[12:14] == b"\x08\0" and f[15] & 0xfc == CONTROL_TOS:
+        if f[12:14] == b"\x08\0" and f[15] & 0xfc == tos and \
+                port in (None, struct.unpack(">H", f[36:38])[0]):
             yield f[42:]
+
+
+def data(path, tos):
+    tos = int(tos, 0)
+    s = raw_socket() if "raw" in words else bound(source, tos)
+    all_ = [m for m in captured(path, tos, to[1])
+            if m[1] == int(more.get("kind", m[1]))][:int(more.get("most", 1000))]
+    for m in all_:
+        if "flip" in words:
+            m = m[:-1] + bytes([m[-1] ^ 1])
+        if "raw" in words:
+            raw(s, source, m, tos)
+        else:
+            s.sendto(m, to)
+    print(len(all_))
 
 
 def again(path, action_):
@@ -241,4 +262,4 @@ def join(job, workers, elements):
 
 leave = "leave" in args
 globals()[action.replace("-", "_")](*[a for a in args if a not in ("leave", "jobs", "raw",
-                                                "pass")])
+                                                "pass", "flip")])

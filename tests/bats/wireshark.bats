@@ -198,3 +198,17 @@ infos() {
 	2,,1,4,5,,,1000,3,0,616263
 	EOF
 }
+
+@test "proofs: the counter and proof behind an update, the salt of an Open" {
+	head -c 32 /dev/urandom >key
+	serve ps innet-ps -q --key key -w out.pcap
+	innet-worker -q --key key --switch "$ps" --synthetic 400B --interval 10ms -c 20 -w w.pcap
+	finish ps
+	shark w.pcap -T fields -e innet.control.action -e innet.control.acked -e innet.control.salt |
+		awk '$2 == 19 && $1 == 8 && length($3) == 32' >open
+	shark w.pcap -Y 'innet.update.kind != 2' -T fields -e innet.update.floats -e innet.update.counter -e innet.update.proof >up
+	[ -s open ]
+	[ "$(cut -f 2 up | paste -sd' ')" = "$(seq -s ' ' "$(wc -l <up)")" ]
+	[ "$(awk '$1 == 100 && length($3) == 16' up | wc -l)" -eq "$(wc -l <up)" ]
+	[ -z "$(shark w.pcap -Y _ws.expert)" ]
+}

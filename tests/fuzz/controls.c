@@ -2,8 +2,9 @@
  * A live plane of each program, and who asks it: a byte of settings, then
  * datagrams, each a byte that says who sends it (3 bits), as what (2 bits) and
  * after how long (3 bits), its length, and its bytes.  With a key each has a
- * channel, answers challenges and seals what it asks.  What is answered is what
- * was asked, and a text comes whole.
+ * channel, answers challenges and seals what it asks; who has opened proves his
+ * data.  What is answered is what was asked, a text comes whole, and data that
+ * leaves for who has opened is proved, each counter once.
  */
 #include <math.h>
 
@@ -18,6 +19,7 @@ static struct plane pl;
 static uint32_t asked_xid;
 static const union addr *asker;
 static struct channel channel[ASKERS];
+static struct opening opening[ASKERS];
 static bool challenged;
 
 static union addr
@@ -28,12 +30,29 @@ host(uint32_t n)
 	    n) } } };
 }
 
+/* Data leaves: who has opened believes it. */
+static void
+on_data(const union addr *to, const struct post *p)
+{
+	for (uint32_t k = 0; k < ASKERS; k++) {
+		const union addr at = host(k);
+		const uint8_t *q = p->p;
+
+		for (uint32_t i = 0; addr_same(&at, to) && opening[k].open &&
+		    i < p->count; i++, q += p->bytes)
+			must(opening_judge(&opening[k], p->tos, q,
+			    i + 1 < p->count ? p->bytes : p->last_bytes) ==
+			    UPDATE_OK, "what the switch hands out is proved");
+	}
+}
+
 /* What leaves for an asker: an Ack of what was asked is one. */
 static void
 on_send(void *ctx, uint32_t way, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
 {
 	struct control_ack a;
+	enum channel_news news;
 	struct control c;
 
 	(void)ctx;
@@ -41,6 +60,8 @@ on_send(void *ctx, uint32_t way, const union addr *from,
 	(void)from;
 	(void)now_ns;
 	must(p->count > 0 && p->last_bytes <= p->bytes, "a run is a run");
+	if (p->tos == UPDATE_PROVED_TOS)
+		on_data(to, p);
 	if (p->tos != CONTROL_TOS || asker == NULL || !addr_same(to, asker))
 		return;
 	must(control_parse(p->p, p->bytes, &c), "what answers is a message");
@@ -49,7 +70,9 @@ on_send(void *ctx, uint32_t way, const union addr *from,
 
 		if (!addr_same(&at, to))
 			continue;
-		switch (channel_take(&channel[k], p->p, p->bytes, &c)) {
+		news = channel_take(&channel[k], p->p, p->bytes, &c);
+		opening_hear(&opening[k], news, &c, now_ns);
+		switch (news) {
 		case CHANNEL_CHALLENGED: challenged = true; break;
 		case CHANNEL_GOOD:
 		case CHANNEL_HINT: break;
@@ -102,7 +125,8 @@ static void
 come(const struct plane_conf *cf, uint8_t what, uint8_t *p, uint32_t len,
     uint64_t now_ns)
 {
-	static const uint8_t tos[] = { CONTROL_TOS, UPDATE_TOS, SEG_TOS, 0 };
+	static const uint8_t tos[] = { CONTROL_TOS, UPDATE_TOS, SEG_TOS,
+	    UPDATE_PROVED_TOS };
 	const union addr from = host(what & 7);
 	struct packet k = { .from = &from, .to = &cf->place.address,
 	    .tos = tos[what >> 3 & 3], .payload = p, .bytes = len,
@@ -136,6 +160,8 @@ ask(const struct plane_conf *cf, uint8_t what, const uint8_t *p, uint32_t n,
 	if (seals) {
 		q[1] = 0;
 		n = (uint32_t)channel_put(&channel[what & 7], q, n);
+	} else if ((what >> 3 & 3) == 3 && opening[what & 7].open) {
+		n = opening_prove(&opening[what & 7], q, n, now_ns);
 	}
 	exact = fuzz_copy(q, n);
 	come(cf, what, exact, n, now_ns);
@@ -188,14 +214,20 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	must(cf.program->settle(settings, &place) == NULL, "it is settled");
 	key_set(&key, "a key", 5);
 	cf.place.key = p[0] & 64 ? &key : NULL;
-	for (uint32_t k = 0; k < ASKERS; k++)
+	cf.place.proves = p[0] & 32 && cf.program->proves;
+	for (uint32_t k = 0; k < ASKERS; k++) {
 		channel_open(&channel[k], cf.place.key, cf.place.key != NULL,
 		    (const uint8_t *)"nonce--0");
+		opening_init(&opening[k], true, &channel[k], cf.place.key);
+	}
 	cf.ports.all = (struct port_conf){ .threshold = NAN,
 	    .slots = 4, .active_window_ns = 1000000000,
 	    .queue = cf.program->merges ? PORT_OLAF : PORT_FIFO,
 	    .rate_bps = p[0] & 128 ? 100000 : 0 };
 	must(plane_init(&pl, &cf, &driver, NULL), "there is memory");
+	if (cf.place.proves && cf.program == &olaf_program)	/* it is open */
+		opening_acked(&((struct olaf *)pl.state)->hop.above,
+		    &(struct control_ack){ .action = CONTROL_OPEN });
 	session(&cf, p + 1, len - 1);
 	plane_end(&pl);
 	plane_free(&pl);

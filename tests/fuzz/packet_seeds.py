@@ -486,6 +486,13 @@ def control_sessions():
     put("controls", "olaf-regroup", bytes([0]) + updates
         + say(3, ask(21, 1, regroup)) + updates + say(3, page(17, 2, 0, 2))
         + say(3, ask(21, 3, regroup[:5])) + say(7, update(kind=2), 1))
+    def of(kind):       # that settings byte which is of program olaf
+        return next(bytes([kind + k]) for k in range(3) if (kind + k) % 3 == 0)
+    proved = b"".join(say(w, update(), 3, 3) for w in (1, 2, 1))
+    for kind in (32, 96, 96 + 128):
+        put("controls", f"olaf-open-{kind}", of(kind) + b"".join(
+            say(w, ask(19, 1, b"")) for w in (1, 2)) + proved
+            + say(1, ask(19, 2, b"")) + proved + updates + all_asked(1))
     put("controls", "iswitch-late", bytes([1]) + joins + segs
         + say(3, page(17, 2), 0, 7) + say(3, page(20, 3), 0, 7))
 

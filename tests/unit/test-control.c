@@ -74,7 +74,7 @@ actions(void)
 	static const char *const names[] = { NULL, "join", "leave", "reset",
 	    "set-h", "fbcast", "help", "halt", "ack", NULL, NULL, NULL, NULL,
 	    NULL, NULL, NULL, "resume", "members", "stats",
-	    NULL, "jobs", "regroup", "fetch", "chunk" };
+	    "open", "jobs", "regroup", "fetch", "chunk" };
 	uint8_t p[8] = { 0 };
 	struct control c;
 	bool good = true;
@@ -88,7 +88,7 @@ actions(void)
 		    (want == NULL ? got == NULL :
 		    got != NULL && strcmp(got, want) == 0);
 	}
-	ok(good, "of 256 actions 15 have a name, and they alone are taken");
+	ok(good, "of 256 actions 16 have a name, and they alone are taken");
 	for (unsigned i = 0; i < 256; i++)
 		for (unsigned j = 0; j < i && j < CONTROL_STATUSES; j++)
 			good = good && strcmp(control_status_text(i),
@@ -286,6 +286,11 @@ acks(void)
 	    "Halt");
 	ack(&(struct control_ack){ .action = CONTROL_RESUME }, "\20\0", 2, 2,
 	    "Resume");
+	ack(&(struct control_ack){ .action = CONTROL_OPEN,
+	    .salt = "0123456789abcde", .epoch = 0x01020304 },
+	    "\23\0" "0123456789abcde\0" "\1\2\3\4", 22, 22, "Open");
+	ack(&(struct control_ack){ .action = CONTROL_OPEN, .status = 2 },
+	    "\23\2", 2, 2, "Open, no room");
 	ack(&(struct control_ack){ .action = CONTROL_MEMBERS, .status = 1,
 	    .page = 1 }, "\21\1\0\1\0\0", 6, 6, "Members, no job");
 	ack(&(struct control_ack){ .action = CONTROL_STATS, .page = 2,

@@ -120,6 +120,18 @@ updates(void)
 	update(1000, 100, 9, 1);
 	ok(is(UPDATE_TOS, 0, SPLIT_SEVERAL, 432, 2),
 	    "the end of a vector, and the next one's beginning");
+	for (int i = 0; i < 44; i++) {
+		update(356, 356, 0, 1);
+		bytes += UPDATE_TAIL_BYTES;
+	}
+	ok(is(UPDATE_PROVED_TOS, 0, SPLIT_SEVERAL, 1472, 44),
+	    "44 with proofs");
+	for (uint16_t i = 0; i < 9; i++) {
+		update(1000, 100, (uint16_t)(9 - i), 1);
+		bytes += UPDATE_TAIL_BYTES;
+	}
+	ok(is(UPDATE_PROVED_TOS, 0, SPLIT_SEVERAL, 448, 9),
+	    "parts of a vector with proofs");
 	update(360, 360, 0, 1);
 	ok(is(UPDATE_TOS, 0, SPLIT_ONE, 0, 0), "one is one");
 	update(10000, 100, 7, 0);

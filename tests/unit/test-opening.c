@@ -1,0 +1,258 @@
+/*
+ * Data with proofs, at both ends: who opens and who is opened to, the vectors
+ * of tests/data/trust-vectors.txt, and a network that loses, repeats, changes
+ * and disorders.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/rng.h"
+#include "common/olaf/openers.h"
+#include "common/olaf/opening.h"
+#include "tests/unit/named-vectors.h"
+#include "tests/unit/tap.h"
+
+#define SECOND UINT64_C(1000000000)
+
+enum { PACKET = 48, WHOLE = PACKET + UPDATE_TAIL_BYTES };
+
+static struct key key;
+static struct program_place place = { .live = true, .proves = true,
+    .by = { 3, 5 }, .key = &key };
+static struct openers server;
+static struct channel channel;
+static struct opening client;
+static uint64_t now = 5 * SECOND;
+
+static union addr
+at(uint16_t port)
+{
+	return (union addr){ .in = { .sin_family = AF_INET,
+	    .sin_port = htons(port), .sin_addr = { htonl(0x0a000001) } } };
+}
+
+/* A client that has this pass, and asks. */
+static void
+begin(const uint8_t *pass)
+{
+	static const uint8_t nonce[PASS_NONCE_BYTES] = "nonce-1";
+
+	channel_open(&channel, &key, true, nonce);
+	channel_take_pass(&channel, pass);
+	opening_init(&client, true, &channel, &key);
+	opening_want(&client, now);
+}
+
+static void
+serve(void)
+{
+	openers_free(&server);
+	openers_init(&server, &place, NULL);
+}
+
+/* What the client asks is answered. */
+static bool
+open_from(uint16_t port)
+{
+	uint8_t msg[OPENING_BYTES];
+	struct control_ack a = { .action = CONTROL_OPEN };
+	const uint32_t n = opening_next(&client, 7, now, msg);
+	const union addr from = at(port);
+	struct control c;
+
+	if (n == 0 || n > sizeof(msg) || !control_parse(msg, n, &c) ||
+	    c.action != CONTROL_OPEN)
+		return false;
+	openers_open(&server, &from, &c, &a, now);
+	opening_acked(&client, &a);
+	return a.status == CONTROL_DONE;
+}
+
+static unsigned
+up(uint16_t port, const uint8_t *p, uint32_t bytes)
+{
+	const union addr from = at(port);
+
+	return openers_judge(&server, &from, UPDATE_PROVED_TOS, p, bytes);
+}
+
+static void
+vectors_are(void)
+{
+	const struct vector *u = vector_of("update-4"),
+	    *m = vector_of("model-4"), *p = vector_of("pass-192.0.2.1-4660"),
+	    *salt = vector_of("salt");
+	struct control_ack a = { .action = CONTROL_OPEN };
+	uint8_t made[256];
+	uint32_t n;
+
+	serve();
+	begin(p->b);
+	ok(open_from(1), "a client opens");
+	memcpy(a.salt, salt->b, sizeof(a.salt));
+	opening_acked(&client, &a);		/* of this salt instead */
+	proof_key_set(&server.key, &key.start, salt->b);
+	client.counter = 16;
+	server.counter = 17;
+	n = (uint32_t)u->n - UPDATE_TAIL_BYTES;
+	memcpy(made, u->b, n);
+	ok(opening_prove(&client, made, n, now) == u->n &&
+	    memcmp(made, u->b, u->n) == 0, "update-4 is proved");
+	ok(up(1, u->b, (uint32_t)u->n) == UPDATE_OK, "... and believed");
+	n = (uint32_t)m->n - UPDATE_TAIL_BYTES;
+	memcpy(made, m->b, n);
+	ok(openers_prove(&server, made, n) == m->n &&
+	    memcmp(made, m->b, m->n) == 0, "model-4 is proved");
+	ok(opening_judge(&client, UPDATE_PROVED_TOS, m->b, m->n) == UPDATE_OK,
+	    "... and believed");
+	ok(opening_judge(&client, UPDATE_PROVED_TOS, m->b, m->n) ==
+	    SOUNDNESS_REPLAYED, "... once");
+	ok(opening_judge(&client, UPDATE_PROVED_TOS, u->b, u->n) ==
+	    SOUNDNESS_BAD_PROOF, "what went up is not what comes down");
+	ok(up(1, m->b, (uint32_t)m->n) == SOUNDNESS_BAD_PROOF,
+	    "nor the other way");
+}
+
+static void
+who(void)
+{
+	static const uint8_t pass[PASS_BYTES] = "nonce-1-time--1--tag";
+	static const uint8_t next[PASS_BYTES] = "nonce-1-time--2--tag";
+	uint8_t p[WHOLE] = { 1 }, q[WHOLE] = { 2 };
+	const union addr from = at(1);
+	uint32_t n;
+
+	serve();
+	begin(pass);
+	ok(!opening_ready(&client), "before the Ack nothing goes up");
+	open_from(1);
+	ok(opening_ready(&client), "then it does");
+	opening_prove(&client, q, PACKET, now);
+	n = opening_prove(&client, p, PACKET, now);
+	ok(up(1, p, n) == UPDATE_OK && up(1, p, n) == SOUNDNESS_REPLAYED,
+	    "a packet is believed once");
+	ok(up(2, p, n) == SOUNDNESS_BAD_PROOF, "from its own address");
+	ok(openers_judge(&server, &from, UPDATE_TOS, p, n) ==
+	    SOUNDNESS_BAD_PROOF, "in its own form");
+	ok(up(1, p, UPDATE_TAIL_BYTES - 1) == SOUNDNESS_BAD_PROOF,
+	    "not without a tail");
+	opening_want(&client, now);
+	ok(opening_due(&client) == now + OPENING_SILENCE_NS,
+	    "it asks again when nothing comes down");
+	now += OPENING_SILENCE_NS;
+	open_from(1);
+	ok(up(1, p, n) == SOUNDNESS_REPLAYED && up(1, q, WHOLE) == UPDATE_OK,
+	    "under the same pass nothing begins anew");
+	channel_take_pass(&channel, next);
+	client.awaits = true;
+	now += OPENING_SILENCE_NS;
+	open_from(1);
+	ok(up(1, q, WHOLE) == SOUNDNESS_BAD_PROOF,
+	    "under a new one what was sent before is no more");
+	opening_prove(&client, p, PACKET, now);
+	ok(up(1, p, WHOLE) == UPDATE_OK, "but what is sent now");
+	serve();
+	now += OPENING_SILENCE_NS;
+	client.awaits = true;
+	open_from(1);
+	opening_prove(&client, q, PACKET, now);
+	ok(up(1, p, WHOLE) == SOUNDNESS_BAD_PROOF &&
+	    up(1, q, WHOLE) == UPDATE_OK, "a server that begins anew, "
+	    "with the same secret, has another salt");
+}
+
+static void
+refusals(void)
+{
+	static const uint8_t pass[PASS_BYTES] = "nonce-1-time--1--tag";
+	struct control c = { .action = CONTROL_OPEN };
+	struct control_ack a = { .action = CONTROL_OPEN };
+	const union addr from = at(9);
+	uint8_t msg[OPENING_BYTES];
+	uint64_t spans = 0;
+
+	serve();
+	openers_open(&server, &from, &c, &a, now);
+	ok(a.status == CONTROL_REFUSED && !openers_has(&server, &from),
+	    "who has no pass is not let in");
+	c.pass = pass;
+	for (uint32_t i = 0; i < OPENERS_MOST + 10; i++) {
+		const union addr one = { .in = { .sin_family = AF_INET,
+		    .sin_port = htons(1), .sin_addr = { htonl(i + 1) } } };
+
+		openers_open(&server, &one, &c, &a, now);
+	}
+	ok(server.rows.count == OPENERS_MOST && !openers_has(&server,
+	    &(union addr){ .in = { .sin_family = AF_INET,
+	    .sin_port = htons(1), .sin_addr = { htonl(1) } } }),
+	    "of very many those go who were heard longest ago");
+	begin(pass);
+	for (int i = 0; i < 8; i++) {
+		const uint64_t was = opening_due(&client);
+
+		opening_next(&client, 1, was, msg);
+		spans = opening_due(&client) - was;
+	}
+	ok(spans >= OPENING_MOST_NS && spans < 2 * OPENING_MOST_NS,
+	    "who is not answered asks more and more seldom");
+	a = (struct control_ack){ .action = CONTROL_OPEN,
+	    .status = CONTROL_UNKNOWN };
+	opening_acked(&client, &a);
+	ok(!opening_ready(&client) && strstr(opening_why(&client),
+	    "--auth") != NULL, "who is refused knows why");
+}
+
+/* Packets that are lost, repeated, changed and out of order. */
+static void
+network(void)
+{
+	static const uint8_t pass[PASS_BYTES] = "nonce-1-time--1--tag";
+	static uint8_t sent[4096][WHOLE];
+	static unsigned taken[4096];
+	struct rng rng = rng_seed(16);
+	unsigned twice = 0, changed = 0, none = 0;
+
+	serve();
+	begin(pass);
+	open_from(1);
+	for (uint32_t i = 0; i < 4096; i++) {
+		uint8_t copy[WHOLE];
+
+		bytes_put(sent[i], i, 8);
+		opening_prove(&client, sent[i], PACKET, now);
+		for (int k = 0; k < 3; k++) {
+			const uint64_t back = rng_below(&rng, 100);
+			const uint32_t j = back > i ? i : i -
+			    (uint32_t)(back % 60);
+
+			memcpy(copy, sent[j], WHOLE);
+			if (rng_below(&rng, 4) == 0) {
+				copy[rng_below(&rng, WHOLE)] ^= 0x20;
+				changed += up(1, copy, WHOLE) == UPDATE_OK;
+			} else if (up(1, copy, WHOLE) == UPDATE_OK) {
+				twice += taken[j]++ > 0;
+			}
+		}
+	}
+	for (uint32_t i = 0; i < 4096; i++)
+		none += taken[i] == 0;
+	ok(changed == 0 && twice == 0, "a bad network: nothing that was "
+	    "changed, and nothing twice");
+	ok(none < 1024, "but what came once (%u did not)", none);
+}
+
+int
+main(void)
+{
+	const struct vector *k;
+
+	vectors_read("trust-vectors.txt");
+	k = vector_of("key");
+	key_set(&key, k->b, k->n);
+	vectors_are();
+	who();
+	refusals();
+	network();
+	openers_free(&server);
+	return tap_end();
+}
