@@ -11,7 +11,11 @@
 
 #include "common/iswitch/reduce.h"
 
-enum { JOB_ASK_MS = 10 };	/* between rounds of Helps for a segment */
+enum {
+	JOB_ASK_MS = 10,	/* between rounds of Helps for a segment */
+	JOB_AGAIN_EACH = 4,	/* results sent again, for each new one, */
+	JOB_AGAIN_MS = 100	/* and for so long a time, to a member */
+};
 
 /* What became of a packet, and other things worth counting. */
 enum job_count {
@@ -31,6 +35,7 @@ enum job_count {
 	JOB_PROBES,		/* came from members; and sent to them: */
 	JOB_STATES, JOB_NOTICES, JOB_NACKS,
 	JOB_FETCHES, JOB_CHUNKS,	/* passed on to donors, and back */
+	JOB_WITHHELD,		/* results that are not sent again so often */
 	JOB_BAD_PROOF,		/* from a member's address, or the parent's */
 	JOB_COUNTS
 };
@@ -47,7 +52,7 @@ job_count_name(unsigned what)
 		"help", "help_resent", "help_asked", "help_up", "gone", "joins",
 		    "leaves",
 		"evicted", "incomplete", "probes", "states", "notices",
-		"nacks", "fetches", "chunks", "bad_proof"
+		"nacks", "fetches", "chunks", "withheld", "bad_proof"
 	};
 
 	return name[what];

@@ -66,11 +66,42 @@ job_fits(struct job *j, const struct seg *g)
 	    j->a.s.elements, j->a.s.floats, g->index);
 }
 
-static inline void
-job_resend(struct job *j, const struct member *m, const uint8_t *p)
+/*
+ * May member m, who was heard just now, have a result again?  Four for each new
+ * one of the job's, all of two vectors saved up at most, and ten a second: what
+ * of his comes over and over, by whoever sends it, is not answered as often.
+ */
+static inline bool
+job_may_resend(struct job *j, struct member *m)
 {
+	const uint64_t results = j->n[JOB_RESULTS] + j->n[JOB_FROM_PARENT];
+	const uint64_t most = JOB_AGAIN_EACH * 2 * (uint64_t)j->a.s.segs;
+
+	m->again += JOB_AGAIN_EACH * (results - m->again_results);
+	m->again = m->again > most ? most : m->again;
+	m->again_results = results;
+	if (m->again == 0 && m->heard_ns - m->again_ns >= JOB_AGAIN_MS *
+	    UINT64_C(1000000)) {
+		m->again_ns = m->heard_ns;
+		m->again = 1;
+	}
+	if (m->again == 0) {
+		j->n[JOB_WITHHELD]++;
+		return false;
+	}
+	m->again--;
+	return true;
+}
+
+/* False if it is not sent, for it was too often. */
+static inline bool
+job_resend(struct job *j, struct member *m, const uint8_t *p)
+{
+	if (!job_may_resend(j, m))
+		return false;
 	sums_kept_at(&j->a, p)->posted = outbox_add(j->out, POST_ONE, j->self,
 	    &m->at, job_tos(j), p, sums_result_bytes(&j->a, p));
+	return true;
 }
 
 static inline enum job_count
@@ -108,7 +139,7 @@ job_may_begin(const struct job *j, int64_t t, uint32_t i)
 static inline enum job_count
 job_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 {
-	const struct member *m = &j->members.m[id];
+	struct member *m = &j->members.m[id];
 	const int64_t t = sums_unwrap(g->iteration, j->newest);
 	const uint32_t at = sums_at(&j->a, t, g->index);
 	struct sums_slot *s = &j->a.slot[at];
@@ -118,7 +149,7 @@ job_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 	if (is > 0) {
 		kept = sums_result(&j->a, t, g->index);
 		if (kept != NULL && m->gaps == NULL)
-			job_resend(j, m, kept);
+			(void)job_resend(j, m, kept);
 		return JOB_STALE;	/* else the caller says it is gone */
 	}
 	if (is < 0) {
@@ -130,8 +161,8 @@ job_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 	} else if (s->state == SUMS_COMPLETE) {
 		if (m->gaps != NULL || job_coming(j, id, t, g->index))
 			return JOB_DUPLICATE;
-		job_resend(j, m, sums_place(&j->a, t, g->index));
-		return JOB_RESENT;
+		return job_resend(j, m, sums_place(&j->a, t, g->index)) ?
+		    JOB_RESENT : JOB_DUPLICATE;
 	} else if (sums_has(&j->a, at, id)) {
 		return JOB_DUPLICATE;
 	} else if (s->state != SUMS_FILLING || m->from > t) {
@@ -402,7 +433,7 @@ static inline enum job_helped
 job_help(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
     job_ask *ask, void *ctx)
 {
-	const struct member *m = &j->members.m[id];
+	struct member *m = &j->members.m[id];
 	const uint64_t word = seg_word(g->iteration, 0, g->index);
 	const int64_t t = sums_unwrap(g->iteration, j->newest);
 	const uint8_t *kept;
@@ -418,8 +449,7 @@ job_help(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 	if (kept != NULL) {
 		if (job_coming(j, id, t, g->index))
 			return JOB_HELPED;
-		job_resend(j, m, kept);
-		j->n[JOB_HELP_RESENT]++;
+		j->n[JOB_HELP_RESENT] += job_resend(j, m, kept);
 		return JOB_HELPED;
 	}
 	at = sums_at(&j->a, t, g->index);

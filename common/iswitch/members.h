@@ -59,6 +59,9 @@ struct member {
 	uint32_t *pushed;	/* of each segment: last iteration + 1 */
 	struct gaps *gaps;	/* owned; NULL: it does not repair */
 	uint64_t added;		/* contributions */
+	/* results that it may have once more, and since which count, and time,
+	 * of the job's (job_may_resend) */
+	uint64_t again, again_results, again_ns;
 	uint8_t pass[PROOF_PASS_BYTES];	/* with which it joined */
 	/* out of step: newest push, unwrapped; its epoch before any */
 	int64_t push;

@@ -155,7 +155,7 @@ static inline uint32_t
 iswitch_resend(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
     const struct repair_help *h)
 {
-	const struct member *m = &j->members.m[id];
+	struct member *m = &j->members.m[id];
 	const uint32_t end = h->lacks.base + 8 * h->lacks.bytes,
 	    floor = iswitch_floor(j, h);
 	uint32_t resent = 0;
@@ -170,8 +170,7 @@ iswitch_resend(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 			if (control_newer(sums_kept_at(&j->a, kept)->done,
 			    floor))
 				continue;	/* on its way */
-			job_resend(j, m, kept);
-			resent++;
+			resent += job_resend(j, m, kept);
 		} else if (iswitch_gone(j, t, i)) {
 			j->n[JOB_GONE]++;
 			iswitch_tell(s, &m->at, j->id, CONTROL_GONE,

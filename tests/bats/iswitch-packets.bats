@@ -209,3 +209,15 @@ load iswitch
 	[ "$(to 4)" = "seg 1 2 0 7 7" ]
 	[ "$(counter added 2)" -eq 2 ]
 }
+
+@test "a segment that comes over and over has its result four times, and ten times a second" {
+	{ joins 2; segs 0 1 0 1 2; for i in $(seq 100); do seg "$i" 1 1 0 1 1; done
+		for i in $(seq 100); do seg $((1000 + 10 * i)) 1 1 0 1 1; done; } | through -H 2
+	[ "$(counter resent)" -ge 14 ]
+	[ "$(counter resent)" -le 16 ]
+	[ "$(counter withheld)" -eq $((200 - $(counter resent))) ]
+	# who adds is answered as before
+	{ joins 2; for i in $(seq 50); do segs "$i" "$i" 0 1 2; seg "$i" 1 "$i" 0 1 1; done; } | through -H 2
+	[ "$(counter withheld)" -eq 0 ]
+	[ "$(counter resent)" -eq 50 ]
+}
