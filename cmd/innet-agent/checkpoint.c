@@ -15,6 +15,7 @@
 #include "cmd/innet-agent/policy-file.h"
 #include "common/base/atomic-file.h"
 #include "common/base/crc32c.h"
+#include "common/base/file-link.h"
 #include "common/wire/stream.h"
 
 enum { MARK_BYTES = 8, CRC_BYTES = 4 };
@@ -83,17 +84,17 @@ static void
 stand_aside(const char *path)
 {
 	struct stat st;
-	char *old, *link_;
+	char *old, *link_, end[PATH_MAX];
 
-	if (lstat(path, &st) == -1 || !S_ISREG(st.st_mode))
+	if (!file_link_end(path, end) || lstat(end, &st) == -1 || !S_ISREG(st.st_mode))
 		return;
 	if (asprintf(&old, "%s.old", path) == -1)
 		err(1, "%s", path);
 	if (asprintf(&link_, "%s.tmp", old) == -1)
 		err(1, "%s", path);
 	unlink(link_);
-	if ((link(path, link_) == 0 ? rename(link_, old) :
-	    rename(path, old)) == -1)
+	if ((link(end, link_) == 0 ? rename(link_, old) :
+	    rename(end, old)) == -1)
 		warn("%s", old);
 	free(link_);
 	free(old);

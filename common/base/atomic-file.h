@@ -3,7 +3,8 @@
  *
  * What is written goes beside the file and takes its place at the end, so a
  * reader sees the old one or the new one, and a full disk or a crash leaves
- * the old.  "-" is the standard output; a device or a pipe is written itself.
+ * the old.  "-" is the standard output; a device or a pipe is written itself,
+ * and a link stays: what it leads to is written.
  * A struct atomic_file owns its descriptor until atomic_file_close().
  */
 #ifndef INNET_BASE_ATOMIC_FILE_H
@@ -18,9 +19,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/file-link.h"
+
 struct atomic_file {
 	const char *path;	/* borrowed */
 	char *beside;		/* NULL: path itself is written */
+	char *end;		/* what it replaces: path, or where that leads */
 	int fd;			/* write here */
 	mode_t mode;		/* it gets; 0: what the umask leaves */
 };
@@ -30,6 +34,7 @@ static inline int
 atomic_file_begin(struct atomic_file *w, const char *path, const char *tail,
     bool chosen)
 {
+	char end[PATH_MAX];
 	struct stat st;
 
 	*w = (struct atomic_file){ .path = path };
@@ -38,16 +43,24 @@ atomic_file_begin(struct atomic_file *w, const char *path, const char *tail,
 	} else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
 		w->fd = open(path, O_WRONLY | O_CLOEXEC);
 	} else {
-		if (asprintf(&w->beside, "%s%s", path, tail) == -1)
+		if (!file_link_end(path, end))
 			return -1;
+		w->end = strdup(end);
+		if (w->end == NULL || asprintf(&w->beside, "%s%s", end,
+		    tail) == -1) {
+			free(w->end);
+			return -1;
+		}
 		if (!chosen)
 			unlink(w->beside);
 		w->fd = chosen ? mkostemp(w->beside, O_CLOEXEC) :
 		    open(w->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		    0600);
 	}
-	if (w->fd == -1)
+	if (w->fd == -1) {
 		free(w->beside);
+		free(w->end);
+	}
 	return w->fd == -1 ? -1 : 0;
 }
 
@@ -108,11 +121,12 @@ atomic_file_close(struct atomic_file *w, bool good)
 	if (close(w->fd) == -1 && why == 0)
 		why = errno;
 	if (w->beside != NULL && why == 0 && good &&
-	    rename(w->beside, w->path) == -1)
+	    rename(w->beside, w->end) == -1)
 		why = errno;
 	if (w->beside != NULL && (why != 0 || !good))
 		unlink(w->beside);
 	free(w->beside);
+	free(w->end);
 	errno = why;
 	return good && why == 0 ? 0 : -1;
 }

@@ -26,6 +26,7 @@
 #define INNET_BASE_FILES_H
 
 #include <err.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +36,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILES_LINKS_MAX = 40 };
+#include "common/base/file-link.h"
 
 struct files_one {
 	const char *option;	/* NULL: an argument that is no option's */
@@ -52,31 +53,11 @@ struct files {
 	size_t n;
 };
 
-/* Where path, a link that leads nowhere yet, leads.  False if nowhere. */
-static inline bool
-files_follow(char path[PATH_MAX])
-{
-	char to[PATH_MAX], *slash = strrchr(path, '/');
-	const ssize_t n = readlink(path, to, sizeof(to) - 1);
-	size_t folder = slash == NULL ? 0 : (size_t)(slash - path) + 1;
-
-	if (n <= 0)
-		return false;
-	to[n] = '\0';
-	if (to[0] == '/')
-		folder = 0;
-	if (folder + (size_t)n >= PATH_MAX)
-		return false;
-	memcpy(path + folder, to, (size_t)n + 1);
-	return true;
-}
-
 /* Find what f->path is, or would be. */
 static inline void
 files_find(struct files_one *f)
 {
 	char path[PATH_MAX], *slash, *last;
-	int links = 0;
 
 	if (strcmp(f->path, "-") == 0) {
 		f->known = fstat(f->out ? STDOUT_FILENO : STDIN_FILENO,
@@ -84,11 +65,8 @@ files_find(struct files_one *f)
 		return;
 	}
 	f->known = stat(f->path, &f->st) == 0;
-	if (f->known || strlen(f->path) >= sizeof(path))
+	if (f->known || (!file_link_end(f->path, path) && errno != ELOOP))
 		return;
-	memcpy(path, f->path, strlen(f->path) + 1);
-	while (links < FILES_LINKS_MAX && files_follow(path))
-		links++;
 	slash = strrchr(path, '/');
 	last = slash == NULL ? path : slash + 1;
 	if (*last == '\0' || strlen(last) >= sizeof(f->name))

@@ -32,6 +32,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/base/file-link.h"
+
 /* What Debian 12's headers lack: of ABI 2 and 3. */
 #ifndef LANDLOCK_ACCESS_FS_REFER
 #define LANDLOCK_ACCESS_FS_REFER (1ULL << 13)
@@ -91,10 +93,14 @@ sandbox_allow(int rules, const char *path, uint64_t known)
 {
 	struct landlock_path_beneath_attr at = { .allowed_access =
 	    SANDBOX_FOLDER & known };
-	char folder[PATH_MAX];
-	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX], end[PATH_MAX];
+	const char *slash;
 	struct stat st;
 	bool ok;
+
+	if (file_link_end(path, end))	/* a link stays: atomic-file.h */
+		path = end;
+	slash = strrchr(path, '/');
 
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
 	    !S_ISSOCK(st.st_mode)) {	/* a pipe, or what is in /dev */

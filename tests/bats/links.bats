@@ -1,0 +1,69 @@
+# Links and pipes where files are meant: each works, or is one line and status 1.
+load common
+
+# writes COMMAND...: with "@" for a link to a file elsewhere: the link stays
+writes() {
+	mkdir -p d
+	rm -f d/to at
+	ln -s d/to at
+	"${@//@/at}" >/dev/null
+	[ -L at ]
+	[ -s d/to ]
+	[ "$(find d . -maxdepth 1 -name 'to.*' -o -maxdepth 1 -name 'at.*' | wc -l)" -eq 0 ]
+	rm d/to			# and once more, where it leads to is there
+	echo before >d/to
+	"${@//@/at}" >/dev/null
+	[ -L at ]
+	[ "$(head -c 6 d/to)" != before ]
+}
+
+@test "a link that is written stays a link, and what it leads to is written" {
+	innet-gen -q -c 20 -w g.pcap
+	writes innet-gen -q -c 5 -w @
+	writes innet-switch -q -r g.pcap -w o.pcap --report @
+	writes innet-switch -q -r g.pcap -w @
+	writes innet-replay -q -r g.pcap -w @
+	writes innet-ps -q --listen 127.0.0.1:0 --duration 50ms --report @
+	writes innet-ps -q --listen 127.0.0.1:0 --duration 50ms --port-file @
+	writes innet-agent -q --env cartpole --steps 10 --save @
+}
+
+@test "a link that goes round is one line" {
+	ln -s round round
+	innet-gen -q -c 20 -w g.pcap
+	run -1 timeout 20 innet-switch -q -r g.pcap -w o.pcap --report round
+	[[ $output == "innet-switch: round: "* ]]
+	[ "${#lines[@]}" -eq 1 ]
+	[ -L round ]
+}
+
+@test "pipes are read and written like files" {
+	mkfifo key in out report
+	head -c 32 /dev/urandom >k
+	innet-gen -q -c 20 -w g.pcap
+	innet-switch -q -r g.pcap -w want.pcap
+	cat k >key & cat g.pcap >in & cat out >o.pcap & cat report >r.json &
+	timeout 20 innet-switch -q --key key -r in -w out --report report
+	wait
+	cmp want.pcap o.pcap
+	jq -e .totals.arrived.packets r.json
+	[ -p report ]
+}
+
+@test "too few descriptors are one line" {
+	innet-gen -q -c 20 -w g.pcap
+	head -c 32 /dev/urandom >key
+	for n in 4 5 6 7 8; do
+		for tool in "innet-gen -q -c 5 -w o.pcap" "innet-aom -q -r g.pcap" \
+			"innet-switch -q -r g.pcap -w o.pcap --report r.json" \
+			"innet-switch -q --listen 127.0.0.1:0 --upstream 127.0.0.1:9 --duration 10ms --key key -w o.pcap --report r.json" \
+			"innet-ps -q --listen 127.0.0.1:0 --duration 10ms --save s" "innet-replay -q -r g.pcap -w o.pcap" \
+			"innet-ctl --give-up 10ms 127.0.0.1:9 stats" "innet-agent -q --env cartpole --steps 10 --save s2"; do
+			rc=0
+			# shellcheck disable=SC2086
+			(exec >/dev/null 2>err 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; ulimit -n $n; exec timeout 20 $tool) || rc=$?
+			[ $rc -le 1 ] || { echo "$n $tool: $rc"; return 1; }
+			[ $rc -eq 0 ] || [ "$(grep -vc '^listening' err)" -eq 1 ] || { cat err; return 1; }
+		done
+	done
+}
