@@ -33,8 +33,8 @@ forge-seg TOS HEX
 flood N
     Joins with a pass that has no time, from N addresses that follow --from's
 
-dlp STATE [PARAMETER...] [times=N] [every=SECONDS]
-    a DLP request; with sources=N, from as many ports
+dlp STATE [PARAMETER...]
+    a DLP request
 
 Each prints how many datagrams came back, and their bytes.
 """
@@ -105,6 +105,13 @@ def olaf(kind, cluster, worker, sequence, *values):
             s.sendto(packet(int(worker) + i), to)
     tell(sum((answers(s, 0.3 if i == 0 else 0.001)
               for i, s in enumerate(socks)), []))
+
+
+def dlp(state, *parameters):
+    s = bound(source, 0)
+    six = [int(x) for x in parameters] + [0] * (6 - len(parameters))
+    s.sendto(struct.pack(">BBi6i", int(state), 2, 0, *six), to)
+    tell(answers(s))
 
 
 clients = {}
