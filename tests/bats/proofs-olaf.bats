@@ -32,7 +32,7 @@ free() { python3 -c 'import socket; s = socket.socket(type=socket.SOCK_DGRAM); s
 stat() { innet-ctl --key key "$1" stats --json | jq ".counters.$2 // 0"; }
 
 # stat_is AT NAME TEST...: wait until that counter is so
-stat_is() { [ "$(stat "$1" "$2")" "${@:3}" ]; }
+stat_is() { test "$(stat "$1" "$2")" "${@:3}"; }
 
 none_bad() { jq -es '[.. | objects | .bad_proof, .replayed_data | numbers] | add // 0 | . == 0' "$@"; }
 
