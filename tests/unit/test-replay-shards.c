@@ -1,0 +1,230 @@
+/* Unit tests of replay/shards.h and wire/keyslot.h: draws over a union. */
+#include <math.h>
+#include <string.h>
+
+#include "common/replay/shards.h"
+#include "common/replay/table.h"
+#include "common/wire/keyslot.h"
+
+#include "tests/unit/tap.h"
+
+enum { SHARDS = 3, EACH = 40, BATCH = 100, ITEMS = SHARDS * EACH };
+
+struct site {
+	struct replay_table b[SHARDS];
+	uint64_t id[ITEMS];
+	double weigh[SHARDS];	/* as seen last */
+	struct rng rng;
+};
+
+static void
+see(struct site *s, size_t k)
+{
+	int shift;
+	const uint64_t sum = replay_table_sum(&s->b[k], &shift);
+
+	s->weigh[k] = shards_weight(sum, shift);
+}
+
+/* Each shard with items of its own range of priorities, so of its own scale. */
+static void
+open_(struct site *s, uint64_t seed)
+{
+	const struct replay_table_conf conf = { .capacity = EACH, .alpha = 1 };
+
+	*s = (struct site){ .rng = rng_seed(seed) };
+	for (size_t k = 0; k < SHARDS; k++) {
+		replay_table_open(&s->b[k], &conf, NULL, NULL);
+		for (size_t i = 0; i < EACH; i++) {
+			const float p = (float)ldexp(1 + (double)(i % 7),
+			    3 * (int)k);
+			void *item = (void *)(k * EACH + i + 1);
+
+			replay_table_add_batch(&s->b[k], &p, &item, 1,
+			    &s->id[k * EACH + i]);
+		}
+		see(s, k);
+	}
+}
+
+static void
+close_(struct site *s)
+{
+	for (size_t k = 0; k < SHARDS; k++)
+		replay_table_close(&s->b[k]);
+}
+
+/* One priority of some shard is another one. */
+static void
+change(struct site *s)
+{
+	const size_t at = rng_below(&s->rng, ITEMS);
+	const float p = (float)(1 + rng_below(&s->rng, 300));
+
+	replay_table_update(&s->b[at / EACH], &s->id[at], &p, 1);
+}
+
+/* Add the chances over the union that all have now. */
+static void
+expect(const struct site *s, double *due)
+{
+	double q[ITEMS], sum = 0;
+
+	for (size_t i = 0; i < ITEMS; i++) {
+		q[i] = (double)s->b[i / EACH].priority[i % EACH];
+		sum += q[i];
+	}
+	for (size_t i = 0; i < ITEMS; i++)
+		due[i] += BATCH * q[i] / sum;
+}
+
+/*
+ * Draw by the sums seen last; what each draw should have brought on average by
+ * its own word, 1 / P, goes into *told, by item into said.
+ */
+static void
+draw(struct site *s, double *hits, double *told)
+{
+	struct replay_table_draw d[BATCH];
+	size_t share[SHARDS];
+	double p[BATCH];
+	size_t at = 0;
+
+	shards_share(s->weigh, SHARDS, BATCH, &s->rng, share);
+	for (size_t k = 0; k < SHARDS; k++) {
+		see(s, k);	/* of before the draw */
+		if (share[k] == 0)
+			continue;
+		replay_table_sample(&s->b[k], &s->rng, share[k], 1, false, d);
+		for (size_t i = 0; i < share[k]; i++) {
+			p[at + i] = d[i].prob;
+			hits[(size_t)(uintptr_t)d[i].item - 1]++;
+		}
+		shards_chances(p + at, share[k], share[k], BATCH);
+		at += share[k];
+	}
+	for (size_t i = 0; i < BATCH; i++)
+		*told += 1 / (BATCH * p[i]);
+}
+
+/* Chi-squared of hits, of ITEMS - 1 degrees, in deviations from its mean. */
+static double
+excess(const double *hits, const double *due)
+{
+	double chi = 0;
+
+	for (size_t i = 0; i < ITEMS; i++)
+		chi += (hits[i] - due[i]) * (hits[i] - due[i]) / due[i];
+	return (chi - (ITEMS - 1)) / sqrt(2 * (ITEMS - 1));
+}
+
+/*
+ * Rounds of draws; in each one priority changes, after the sums were seen if
+ * old.  Returns excess(), and what 1 / P says that there are of items.
+ */
+static double
+rounds(uint64_t seed, bool old, double *items)
+{
+	double hits[ITEMS] = { 0 }, due[ITEMS] = { 0 }, told = 0, got;
+	const int n = 3000;
+	struct site s;
+
+	open_(&s, seed);
+	for (int i = 0; i < n; i++) {
+		change(&s);
+		for (size_t k = 0; k < SHARDS && !old; k++)
+			see(&s, k);
+		expect(&s, due);
+		draw(&s, hits, &told);
+	}
+	got = excess(hits, due);
+	*items = told / n;
+	close_(&s);
+	note("seed %ju: %.2f deviations, %.2f items", (uintmax_t)seed, got,
+	    *items);
+	return got;
+}
+
+/* Weights are those of one table that has all. */
+static bool
+as_one(double beta)
+{
+	double p[4] = { 0.5, 0.25, 0.2, 0.1 };
+	float w[4];
+
+	shards_chances(p, 2, 1, 4);
+	shards_chances(p + 2, 2, 3, 4);
+	/* 1/8, 1/16, 0.15 and 0.075 */
+	shards_weights(p, 4, beta, w);
+	for (int i = 0; i < 4; i++) {
+		const double due = pow(0.0625 / p[i], beta);
+
+		if (fabs((double)w[i] - due) > 1e-6)
+			return false;
+	}
+	return w[1] == 1;
+}
+
+static bool
+shared(double a, double b, double c, size_t n, const char *kind)
+{
+	const double weigh[SHARDS] = { a, b, c };
+	size_t share[SHARDS];
+	struct rng rng = rng_seed(5);
+	bool good = true;
+
+	for (int i = 0; i < 1000; i++) {
+		shards_share(weigh, SHARDS, n, &rng, share);
+		good &= share[0] + share[1] + share[2] == n;
+		for (size_t k = 0; k < SHARDS; k++)
+			good &= kind[k] == 'x' || (share[k] == 0) ==
+			    (kind[k] == '0');
+	}
+	return good;
+}
+
+/* Names with the tags of all parts are in slots of these, in order. */
+static bool
+tagged(unsigned parts)
+{
+	char tag[KEYSLOT_TAG], name[64];
+	unsigned last = 0;
+
+	for (unsigned k = 0; k < parts; k++) {
+		keyslot_tag(k, parts, tag);
+		snprintf(name, sizeof(name), "innet:replay%s", tag);
+		if (keyslot_of(name) < k * KEYSLOT_SLOTS / parts ||
+		    (k > 0 && keyslot_of(name) <= last))
+			return false;
+		last = keyslot_of(name);
+	}
+	return last < KEYSLOT_SLOTS;
+}
+
+int
+main(void)
+{
+	double items;
+
+	ok(fabs(rounds(1, false, &items)) < 4,
+	    "draws over three shards are proportional over the union, while "
+	    "priorities change");
+	ok(fabs(items - ITEMS) < 2, "and 1 / P says how many there are");
+	/* the share of a shard is old by a change of one item */
+	ok(fabs(rounds(2, true, &items)) < 4, "so are draws by old sums");
+	ok(fabs(items - ITEMS) < 2, "and their chances are as right");
+	ok(as_one(0) && as_one(0.4) && as_one(1), "weights over the union");
+	ok(shared(1, 2, 3, 64, "nnn") && shared(0, 2, 0, 64, "0n0") &&
+	    shared(1, 0, 1, 64, "n0n"), "all is shared out, and nothing is "
+	    "asked of what weighs nothing");
+	ok(shared(0, 0, 0, 9, "n00"), "where nothing weighs the first is asked");
+	ok(shared(1e-300, 1e300, 0, 9, "0n0"), "however far apart they are");
+	ok(shards_weight(3 << 20, 20) == 3 && shards_weight(3, -2) == 12,
+	    "a weight is sum / 2^shift");
+	ok(keyslot_of("123456789") == 0x31c3 && keyslot_of("foo") == 12182 &&
+	    keyslot_of("x{foo}y") == 12182 && keyslot_of("{}foo") ==
+	    keyslot_crc16("{}foo", 5) % KEYSLOT_SLOTS, "slots are Redis's");
+	ok(tagged(1) && tagged(2) && tagged(3) && tagged(64),
+	    "each part of the slots has its tag");
+	return tap_end();
+}
