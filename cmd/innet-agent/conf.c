@@ -76,8 +76,9 @@ static const struct opt opts[] = {
 	{ O_DUELING,  "dueling",   "YESNO", "dqn: value and advantages apart" },
 	{ O_ROLE,     "role",      "WHICH", "worker (default), or a part of "
 	    "Ape-X: actor or\nlearner" },
-	{ O_MEMORY,   "replay-memory", "ADDR", "innet-memory, where "
-	    "experiences are: HOST:PORT\nor a path" },
+	{ O_MEMORY,   "replay-memory", "ADDRS", "innet-memory, where "
+	    "experiences are: HOST:PORT\nor a path; or several, each with a "
+	    "part of them" },
 	{ O_REDIS,    "redis",     "ADDR", "or a plain Redis, where they are "
 	    "a list" },
 	{ O_PASSWORD, "password-file", "FILE", "its first line is that "
@@ -173,12 +174,12 @@ settle_remote(struct conf *cf)
 
 	if (rm->role == ROLE_WORKER && rm->password != NULL)
 		errx(2, "--password-file needs --role actor or --role learner");
-	if (rm->role == ROLE_WORKER && rm->at != NULL)
+	if (rm->role == ROLE_WORKER && rm->servers != 0)
 		errx(2, "--replay-memory and --redis need --role actor or "
 		    "--role learner");
 	if (rm->role == ROLE_WORKER)
 		return;
-	if (rm->at == NULL)
+	if (rm->servers == 0)
 		errx(2, "--role needs --replay-memory or --redis, where "
 		    "experiences are");
 	if (cf->algo->judge == NULL)
@@ -319,6 +320,27 @@ ratio(struct remote *rm)
 	opt_check("ratio", optarg, why);
 }
 
+/* "HOST:PORT,HOST:PORT": the argument is cut there; of a list, one. */
+static void
+servers(struct remote *rm)
+{
+	char *at = optarg, *comma;
+
+	do {
+		comma = rm->redis ? NULL : strchr(at, ',');
+		if (comma != NULL)
+			*comma = '\0';
+		if (*at == '\0')
+			errx(2, "--replay-memory: no address, where one should "
+			    "be");
+		if (rm->servers == SHARDS_MAX)
+			errx(2, "--replay-memory: more than %d servers",
+			    SHARDS_MAX);
+		rm->at[rm->servers++] = at;
+		at = comma + 1;
+	} while (comma != NULL);
+}
+
 /* One of what makes a part of Ape-X; false if it is none. */
 static bool
 take_remote(int ch, struct remote *rm)
@@ -332,10 +354,10 @@ take_remote(int ch, struct remote *rm)
 		return true;
 	case O_MEMORY:
 	case O_REDIS:
-		if (rm->at != NULL)
+		if (rm->servers != 0)
 			errx(2, "--replay-memory or --redis, and once");
-		rm->at = optarg;
 		rm->redis = ch == O_REDIS;
+		servers(rm);
 		return true;
 	case O_PASSWORD:
 		free(rm->password);

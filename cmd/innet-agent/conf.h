@@ -10,13 +10,15 @@
 #include "cmd/innet-agent/env/env.h"
 #include "cmd/innet-agent/learner.h"
 #include "cmd/innet-agent/net/optim.h"
+#include "common/replay/shards.h"
 
 /* What the agent is: it does all by itself, or is one part of Ape-X. */
 enum role { ROLE_WORKER, ROLE_ACTOR, ROLE_LEARNER };
 
 struct remote {
 	enum role role;
-	const char *at;		/* the server: HOST:PORT, or a path */
+	const char *at[SHARDS_MAX];	/* servers: HOST:PORT, or a path; */
+	size_t servers;		/* how many, 0: none given */
 	bool redis;		/* a plain one: experiences are a list */
 	const char *password_file;
 	char *password;		/* the server's, owned; NULL: none */

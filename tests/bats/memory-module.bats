@@ -79,3 +79,7 @@ inside() {
 	run -1 ./old "$MEMORY_MODULE"
 	[[ $output == *"the server has no RedisModule_TryAlloc"* ]]
 }
+
+@test "innet-agent's actors and learner through three masters" {
+	inside agents
+}

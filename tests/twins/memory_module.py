@@ -404,10 +404,27 @@ def apex():
     return said[0]
 
 
+def agents():
+    """innet-agent's actors and learner through a cluster of three, named in another order than its slots have."""
+    said = []
+
+    def check(servers, ports, c):
+        at = ["--replay-memory", ",".join(s.addr for s in servers[1:] + servers[:1]), "-q", "--algo", "dqn"]
+        actors = [subprocess.Popen(["innet-agent", "--role", "actor", "--actor", "%d/2" % k, *at]) for k in range(2)]
+        subprocess.run(["innet-agent", "--role", "learner", "--replay", "per", "--gradients", "200", *at], check=True)
+        for a in actors:
+            assert a.wait(60) == 0, "an actor failed"
+        for x in c:
+            assert b"per.update" in x.call("info", "commandstats"), "a master that was not drawn from"
+            said.append(x.call("keys", "*"))
+    three(check)
+    return said
+
+
 def np_ones(n):
     import numpy
     return numpy.ones(n)
 
 
 if __name__ == "__main__":
-    sys.exit(main((answers, rdb, aof, replicas, keys, acl, tls, cluster, apex), sys.argv))
+    sys.exit(main((answers, rdb, aof, replicas, keys, acl, tls, cluster, apex, agents), sys.argv))

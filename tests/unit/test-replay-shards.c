@@ -217,7 +217,8 @@ main(void)
 	ok(shared(1, 2, 3, 64, "nnn") && shared(0, 2, 0, 64, "0n0") &&
 	    shared(1, 0, 1, 64, "n0n"), "all is shared out, and nothing is "
 	    "asked of what weighs nothing");
-	ok(shared(0, 0, 0, 9, "n00"), "where nothing weighs the first is asked");
+	ok(shared(0, 0, 0, 9, "n00"),
+	    "where nothing weighs the first is asked");
 	ok(shared(1e-300, 1e300, 0, 9, "0n0"), "however far apart they are");
 	ok(shards_weight(3 << 20, 20) == 3 && shards_weight(3, -2) == 12,
 	    "a weight is sum / 2^shift");

@@ -21,7 +21,10 @@ enum { PAUSE_NS = 5000000, REWARDS = 64, REWARD_TEXT = 80 };
 
 struct actor {
 	const struct conf *cf;
-	struct link link;
+	struct link *link;	/* to each server, the first of which */
+	struct names *names;	/* has the parameters; what is there */
+	size_t servers, to;	/* which has the next push */
+	bool plain;		/* the first has no GETV */
 	struct learner l;
 	struct tally tally;
 	struct rows rows;	/* not yet pushed, n of them; */
@@ -39,6 +42,7 @@ struct actor {
 	uint64_t version;	/* of the parameters held */
 	bool have;		/* there are parameters; */
 	uint64_t fresh_ns;	/* when they last were other ones */
+	const struct link *failed;	/* the one used last */
 	bool ended;		/* the learner says so */
 	bool limited;		/* the memory would not take the last push */
 	char waiting[256];	/* for what */
@@ -77,21 +81,21 @@ exploration(const struct conf *cf)
 static bool
 refuse(struct actor *a, const char *why)
 {
-	a->link.call.refused = true;
-	return respcall_fail(&a->link.call, "%s: %s", REMOTE_PARAMS, why);
+	a->link->call.refused = true;
+	return respcall_fail(&a->link->call, "%s: %s", a->names->params, why);
 }
 
 /* The parameters, whose body of n bytes is to come, become ours. */
 static bool
 take(struct actor *a, size_t n)
 {
-	struct respcall *c = &a->link.call;
+	struct respcall *c = &a->link->call;
 	const uint8_t *w = a->policy + a->head_bytes;
 	bool other = !a->have;
 
 	if (n != a->policy_bytes)
 		return refuse(a, "of another length than this agent's");
-	if (!respcall_body(c, a->policy, n, REMOTE_PARAMS))
+	if (!respcall_body(c, a->policy, n, a->names->params))
 		return false;
 	if (memcmp(a->policy, a->head, a->head_bytes) != 0)
 		return refuse(a, "of another environment or algorithm than "
@@ -116,26 +120,31 @@ pull(struct link *k, void *arg)
 {
 	struct actor *a = arg;
 	struct respcall *c = &k->call;
-	const bool redis = a->cf->remote.redis;
+	const bool plain = a->cf->remote.redis || a->plain;
+	const char *what = a->names->params;
 	const uint64_t begun = timer_mono_ns();
 	uint64_t version = a->version;
 	struct respreply r;
 
-	respcall_begin(c, redis ? 2 : 3);
-	respcall_word(c, redis ? "GET" : "GETV");
-	respcall_word(c, REMOTE_PARAMS);
-	if (!redis)
+	respcall_begin(c, plain ? 2 : 3);
+	respcall_word(c, plain ? "GET" : "GETV");
+	respcall_word(c, what);
+	if (!plain)
 		respcall_count(c, a->version);
-	respcall_words(c, (const char *[]){ "EXISTS", REMOTE_END, NULL });
-	if (!respcall_send(c, REMOTE_PARAMS) ||
-	    !respcall_next(c, &r, REMOTE_PARAMS))
+	respcall_words(c, (const char *[]){ "EXISTS", a->names->end, NULL });
+	if (!respcall_send(c, what) || !respcall_next(c, &r, what))
 		return false;
 	if (r.kind == RESPREPLY_ARRAY && r.n == 2) {
-		if (!respcall_want(c, RESPREPLY_INT, &r, REMOTE_PARAMS))
+		if (!respcall_want(c, RESPREPLY_INT, &r, what))
 			return false;
 		version = (uint64_t)r.n;
-		if (!respcall_next(c, &r, REMOTE_PARAMS))
+		if (!respcall_next(c, &r, what))
 			return false;
+	}
+	if (r.kind == RESPREPLY_ERROR && !plain &&
+	    strncmp(r.text, "ERR unknown command", 19) == 0) {
+		a->plain = true;	/* Redis with the module */
+		r.kind = RESPREPLY_NIL;
 	}
 	if (r.kind == RESPREPLY_ERROR)
 		return refuse(a, r.text);
@@ -144,11 +153,19 @@ pull(struct link *k, void *arg)
 	if (r.kind == RESPREPLY_BULK && !take(a, (size_t)r.n))
 		return false;
 	a->version = version;	/* of what has come whole */
-	if (!respcall_want(c, RESPREPLY_INT, &r, REMOTE_END))
+	if (!respcall_want(c, RESPREPLY_INT, &r, a->names->end))
 		return false;
 	a->ended = r.n != 0;
 	latency_add(&a->pull, timer_mono_ns() - begun);
 	return true;
+}
+
+/* From the first server. */
+static bool
+pull_from(struct actor *a)
+{
+	a->failed = a->link;
+	return link_do(a->link, pull, a);
 }
 
 /*
@@ -158,15 +175,15 @@ pull(struct link *k, void *arg)
 static bool
 pull_now(struct actor *a)
 {
-	const uint64_t again = a->link.again, span_ns = a->cf->timeout_ns;
-	bool good = link_do(&a->link, pull, a);
+	const uint64_t again = a->link->again, span_ns = a->cf->timeout_ns;
+	bool good = pull_from(a);
 
-	if (good && a->link.again != again) {
+	if (good && a->link->again != again) {
 		a->version = 0;
-		good = link_do(&a->link, pull, a);
+		good = pull_from(a);
 	}
 	if (good && a->have && timer_mono_ns() - a->fresh_ns > span_ns)
-		return respcall_fail(&a->link.call, "no new parameters for "
+		return respcall_fail(&a->link->call, "no new parameters for "
 		    "%g s: the learner is gone", (double)span_ns * 1e-9);
 	return good;
 }
@@ -179,16 +196,16 @@ await_learner(struct actor *a)
 	const uint64_t heap_ns = timer_after(timer_mono_ns(), span_ns);
 
 	for (;;) {
-		if (!link_do(&a->link, pull, a))
+		if (!pull_from(a))
 			return false;
 		if (a->have && !a->ended) {
 			a->fresh_ns = timer_mono_ns();
 			return true;
 		}
 		if (timer_mono_ns() >= heap_ns)
-			return respcall_fail(&a->link.call, "no learner has "
+			return respcall_fail(&a->link->call, "no learner has "
 			    "begun within %g s", (double)span_ns * 1e-9);
-		if (!link_sleep(&a->link, PAUSE_NS))
+		if (!link_sleep(a->link, PAUSE_NS))
 			return false;
 	}
 }
@@ -218,15 +235,23 @@ pack(struct actor *a)
 	}
 }
 
+/* Rewards go to the first server alone, with what goes there next. */
+static bool
+has_rewards(const struct actor *a)
+{
+	return a->to == 0 && a->rewards > 0;
+}
+
 static void
 ask(struct actor *a)
 {
 	const bool redis = a->cf->remote.redis;
-	struct respcall *c = &a->link.call;
+	struct respcall *c = &a->link[a->to].call;
+	const struct names *names = &a->names[a->to];
 
 	respcall_begin(c, redis ? 2 + a->n : 4 + 2 * a->n);
 	respcall_word(c, redis ? "RPUSH" : "PER.ADD");
-	respcall_word(c, redis ? REMOTE_LIST : REMOTE_TABLE);
+	respcall_word(c, redis ? names->list : names->table);
 	if (!redis) {
 		respcall_word(c, "timeout");
 		respcall_count(c, REMOTE_PATIENCE_MS);
@@ -241,11 +266,11 @@ ask(struct actor *a)
 		respcall_real(c, a->priority[i]);
 		respcall_arg(c, p + sizeof(float), a->bytes);
 	}
-	if (a->rewards == 0)
+	if (!has_rewards(a))
 		return;
 	respcall_begin(c, 2 + a->rewards);
 	respcall_word(c, "RPUSH");
-	respcall_word(c, REMOTE_REWARDS);
+	respcall_word(c, names->rewards);
 	for (size_t i = 0; i < a->rewards; i++)
 		respcall_word(c, a->reward[i]);
 }
@@ -276,7 +301,7 @@ push(struct link *k, void *arg)
 	} else if (r.kind == RESPREPLY_INT &&
 	    (uint64_t)r.n > a->cf->set.buffer) {	/* it was taken */
 		snprintf(a->waiting, sizeof(a->waiting), "%" PRId64
-		    " experiences in %s", r.n, REMOTE_LIST);
+		    " experiences in %s", r.n, a->names->list);
 		a->limits++;
 		link_sleep(k, PAUSE_NS);
 	}
@@ -288,17 +313,20 @@ push(struct link *k, void *arg)
 		return false;
 	if (!a->limited)
 		latency_add(&a->push, timer_mono_ns() - begun);
-	if (a->rewards == 0)
+	if (!has_rewards(a))
 		return true;
-	if (!respcall_next(c, &r, REMOTE_REWARDS))
+	if (!respcall_next(c, &r, a->names->rewards))
 		return false;
 	if (r.kind == RESPREPLY_ERROR && says_wait(r.text))
 		return true;	/* they go with the next */
 	a->rewards = 0;
-	return r.kind == RESPREPLY_INT || link_refuse(k, REMOTE_REWARDS, &r);
+	return r.kind == RESPREPLY_INT || link_refuse(k, a->names->rewards, &r);
 }
 
-/* Push all there is; wait, within limits, for a memory that is full. */
+/*
+ * Push all there is, to each server in its turn; wait, within limits, for a
+ * memory that is full.
+ */
 static bool
 push_now(struct actor *a)
 {
@@ -309,19 +337,21 @@ push_now(struct actor *a)
 		return true;
 	pack(a);
 	while (!a->ended) {
-		if (!link_do(&a->link, push, a))
+		a->failed = &a->link[a->to];
+		if (!link_do(&a->link[a->to], push, a))
 			return false;
 		if (!a->limited) {
 			a->pushed += a->n;
 			a->n = 0;
+			a->to = (a->to + 1) % a->servers;
 			return true;
 		}
 		a->limits++;
 		if (timer_mono_ns() >= heap_ns)
-			return respcall_fail(&a->link.call, "a push was not "
-			    "taken within %g s: %s", (double)span_ns * 1e-9,
+			return respcall_fail(&a->link[a->to].call, "a push was "
+			    "not taken within %g s: %s", (double)span_ns * 1e-9,
 			    a->waiting);
-		if (!link_sleep(&a->link, PAUSE_NS) || !pull_now(a))
+		if (!link_sleep(a->link, PAUSE_NS) || !pull_now(a))
 			return false;
 	}
 	return true;
@@ -370,12 +400,17 @@ static int
 more(int fd, void *arg)
 {
 	struct actor *a = arg;
-	int n = dprintf(fd, ",\"role\":\"actor\",\"actor\":%" PRIu64
+	uint64_t again = 0;
+	int n;
+
+	for (size_t k = 0; k < a->servers; k++)
+		again += a->link[k].again;
+	n = dprintf(fd, ",\"role\":\"actor\",\"actor\":%" PRIu64
 	    ",\"actors\":%" PRIu64 ",\"explore\":%.9g,\"pushed\":%" PRIu64
 	    ",\"pulled\":%" PRIu64 ",\"limits\":%" PRIu64 ",\"reconnected\":%"
 	    PRIu64 ",\"experience_bytes\":%zu,\"params_bytes\":%zu",
 	    a->cf->remote.index, a->cf->remote.actors, a->l.set.explore,
-	    a->pushed, a->pulled, a->limits, a->link.again, a->bytes,
+	    a->pushed, a->pulled, a->limits, again, a->bytes,
 	    a->policy_bytes);
 
 	n = n < 0 ? n : latency_print(fd, "push", &a->push);
@@ -406,13 +441,23 @@ open_(struct actor *a)
 	a->head_bytes = saved_head(a->head, &a->l, elements, 0);
 	a->policy_bytes = a->head_bytes + elements * sizeof(float);
 	a->policy = learner_room(1, a->policy_bytes);
-	link_to(&a->link, cf, a->policy_bytes, a->tally.stop);
+	a->servers = cf->remote.servers;
+	a->to = cf->remote.index % a->servers;
+	a->link = learner_room(a->servers, sizeof(*a->link));
+	a->names = learner_room(a->servers, sizeof(*a->names));
+	for (size_t k = 0; k < a->servers; k++) {
+		link_to(&a->link[k], cf, k, a->policy_bytes, a->tally.stop);
+		a->names[k] = names_on(k, a->servers);
+	}
 }
 
 static void
 close_(struct actor *a)
 {
-	respcall_close(&a->link.call);
+	for (size_t k = 0; k < a->servers; k++)
+		respcall_close(&a->link[k].call);
+	free(a->link);
+	free(a->names);
 	rows_close(&a->rows);
 	learner_close(&a->l);
 	free(a->priority);
@@ -439,7 +484,7 @@ actor_run(const struct conf *cf, const volatile sig_atomic_t *got)
 	open_(a);
 	if (!act(a, &rep) && *got == 0) {
 		report_clear(&rep);
-		warnx("%s", a->link.call.why);
+		warnx("%s", a->failed->call.why);
 		rc = 1;
 	}
 	a->tally.play_ns = (uint64_t)(1e9 * tally_seconds(&a->tally)) -

@@ -22,7 +22,7 @@ take(struct feed *f, const struct respreply *r)
 	const char *why;
 	float priority;
 
-	if (len <= most && !respcall_body(&f->link.call, f->blob, len,
+	if (len <= most && !respcall_body(&f->shard->link.call, f->blob, len,
 	    "LPOP"))
 		return false;
 	why = feed_row(f, sizeof(float), len, &f->one, 0);
@@ -44,21 +44,22 @@ take(struct feed *f, const struct respreply *r)
  * nothing may be queued in MULTI, not even what would make room.)
  */
 static bool
-fetch(struct feed *f)
+fetch(struct link *k, void *arg)
 {
-	struct respcall *c = &f->link.call;
+	struct feed *f = arg;
+	struct respcall *c = &k->call;
 	struct respreply r;
 
 	respcall_begin(c, 3);
 	respcall_word(c, "LPOP");
-	respcall_word(c, REMOTE_LIST);
+	respcall_word(c, f->shard->names.list);
 	respcall_count(c, FEED_FETCH_MOST);
 	if (!respcall_send(c, "LPOP") || !respcall_next(c, &r, "LPOP"))
 		return false;
 	if (r.kind == RESPREPLY_NIL)
 		return true;
 	if (r.kind != RESPREPLY_ARRAY)
-		return link_refuse(&f->link, "LPOP", &r);
+		return link_refuse(k, "LPOP", &r);
 	for (int64_t i = 0, n = r.n; i < n; i++) {
 		if (!respcall_next(c, &r, "LPOP") || !take(f, &r))
 			return false;
@@ -75,7 +76,8 @@ feed_list(struct feed *f, struct batch *b, bool judged)
 	if (judged)
 		replay_judge(&f->replay, b, set->batch);
 	if (begun - f->fetched_ns >= FETCH_NS) {
-		if (!fetch(f))
+		f->lost = &f->shard->link;
+		if (!link_do(&f->shard->link, fetch, f))
 			return FEED_LOST;
 		latency_add(&f->fetch, timer_mono_ns() - begun);
 		f->fetched_ns = begun = timer_mono_ns();

@@ -1,26 +1,32 @@
-/* feed-table - experiences in a table of innet-memory, which draws them */
+/* feed-table - experiences in tables of innet-memory, which draw them */
 #include "config.h"
-
 
 #include "cmd/innet-agent/apex/feed.h"
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
 
+/* A shard's part of so many. */
+static uint64_t
+part(const struct feed *f, uint64_t n)
+{
+	return (n + f->shards - 1) / f->shards;
+}
+
 /* The table is to be there: made, unless it was. */
 static bool
-make(struct feed *f)
+make(struct feed *f, struct shard *s)
 {
 	const struct conf *cf = f->cf;
 	const struct remote *rm = &cf->remote;
 	const bool bounded = rm->lo > 0 || rm->hi > 0;
-	struct respcall *c = &f->link.call;
+	struct respcall *c = &s->link.call;
 	struct respreply r;
 
 	respcall_begin(c, bounded ? 13 : 8);
 	respcall_word(c, "PER.CREATE");
-	respcall_word(c, REMOTE_TABLE);
+	respcall_word(c, s->names.table);
 	respcall_word(c, "capacity");
-	respcall_count(c, cf->set.buffer);
+	respcall_count(c, part(f, cf->set.buffer));
 	respcall_word(c, "alpha");
 	respcall_real(c, cf->set.alpha);
 	respcall_word(c, "selector");
@@ -30,7 +36,7 @@ make(struct feed *f)
 		respcall_real(c, rm->lo);
 		respcall_real(c, rm->hi);
 		respcall_word(c, "slack");
-		respcall_count(c, 2 * cf->set.warmup);
+		respcall_count(c, 2 * part(f, cf->set.warmup));
 	}
 	if (!respcall_send(c, "PER.CREATE") ||
 	    !respcall_next(c, &r, "PER.CREATE"))
@@ -39,15 +45,13 @@ make(struct feed *f)
 		return respcall_rest(c, "PER.CREATE");
 	if (strstr(r.text, " already") != NULL)
 		return true;
-	c->refused = true;
-	return respcall_fail(c, "PER.CREATE: %s", r.text);
+	return link_refuse(&s->link, "PER.CREATE", &r);
 }
 
 /* Its next element is a string of n bytes: at to. */
 static bool
-bulk(struct feed *f, void *to, size_t n, const char *what)
+bulk(struct respcall *c, void *to, size_t n, const char *what)
 {
-	struct respcall *c = &f->link.call;
 	struct respreply r;
 
 	if (!respcall_want(c, RESPREPLY_BULK, &r, what))
@@ -59,67 +63,189 @@ bulk(struct feed *f, void *to, size_t n, const char *what)
 	    n, r.n);
 }
 
-/* How many experiences there are, in *n. */
+/* What a shard is drawn by, as it says; and is that so? */
 static bool
-count(struct feed *f, uint64_t *n)
+weigh(struct shard *s, int64_t sum, int64_t shift)
 {
-	struct respcall *c = &f->link.call;
-	struct respreply r;
-	char name[4];
+	struct respcall *c = &s->link.call;
 
-	*n = 0;
-	respcall_words(c, (const char *[]){ "PER.INFO", REMOTE_TABLE, NULL });
-	if (!respcall_send(c, "PER.INFO") ||
-	    !respcall_want(c, RESPREPLY_ARRAY, &r, "PER.INFO"))
-		return false;
-	while (c->in.due > 0) {
-		bool ours;
-
-		if (!respcall_next(c, &r, "PER.INFO"))
-			return false;
-		ours = r.kind == RESPREPLY_BULK && r.n == 4 &&
-		    c->in.due % 2 == 1;
-		if (ours && !respcall_body(c, name, 4, "PER.INFO"))
-			return false;
-		if (!ours || memcmp(name, "have", 4) != 0)
-			continue;
-		if (!respcall_next(c, &r, "PER.INFO"))
-			return false;
-		*n = r.kind == RESPREPLY_INT ? (uint64_t)r.n : 0;
+	if (sum >= 0 && shift >= -1000 && shift <= 1000) {
+		s->weigh = shards_weight((uint64_t)sum, shift);
+		return true;
 	}
+	c->refused = true;
+	return respcall_fail(c, "%s: a sum that is none", s->names.table);
+}
+
+/* Of PER.INFO's array: experiences in *have, and what they weigh. */
+static bool
+look(struct shard *s, uint64_t *have)
+{
+	enum { HAVE, SUM, SHIFT, NAMES };
+	static const char *const known[NAMES] = { "have", "sum", "shift" };
+	struct respcall *c = &s->link.call;
+	int64_t got[NAMES] = { 0 };
+	struct respreply r;
+	char name[8];
+
+	while (c->in.due > 0) {
+		const bool is_name = c->in.due % 2 == 0;
+		size_t which = 0;
+
+		if (!respcall_next(c, &r, "PER.INFO"))
+			return false;
+		if (!is_name || r.kind != RESPREPLY_BULK ||
+		    (size_t)r.n >= sizeof(name))
+			continue;
+		memset(name, 0, sizeof(name));
+		if (!respcall_body(c, name, (size_t)r.n, "PER.INFO"))
+			return false;
+		while (which < NAMES && strcmp(known[which], name) != 0)
+			which++;
+		if (which == NAMES)
+			continue;
+		if (!respcall_want(c, RESPREPLY_INT, &r, "PER.INFO"))
+			return false;
+		got[which] = r.n;
+	}
+	*have = (uint64_t)got[HAVE];
+	return weigh(s, got[SUM], got[SHIFT]);
+}
+
+static void
+ask_info(struct shard *s)
+{
+	respcall_words(&s->link.call, (const char *[]){ "PER.INFO",
+	    s->names.table, NULL });
+}
+
+/* See whether the table has its part of what is enough: s->warm. */
+static bool
+warm_up(struct feed *f, struct shard *s)
+{
+	const uint64_t enough = part(f, f->cf->set.warmup);
+	struct respcall *c = &s->link.call;
+	struct respreply r;
+	uint64_t n;
+
+	if (!s->made && !make(f, s))
+		return false;
+	s->made = true;
+	ask_info(s);
+	if (!respcall_send(c, "PER.INFO") ||
+	    !respcall_want(c, RESPREPLY_ARRAY, &r, "PER.INFO") ||
+	    !look(s, &n))
+		return false;
+	s->warm = n >= enough;
+	if (s->warm)
+		return true;
+	snprintf(f->waiting, sizeof(f->waiting), "%" PRIu64
+	    " experiences of %" PRIu64, n, enough);
+	f->idle = &s->link;
 	return true;
 }
 
-bool
+/* What b says goes to shards of its own from now on. */
+static void
+keep_told(struct feed *f, const struct batch *b)
+{
+	const size_t n = f->cf->set.batch;
+
+	memcpy(f->told, f->drawn[b - f->batch], sizeof(f->told));
+	for (size_t i = 0; i < n; i++) {
+		stream_put_le((uint8_t *)&f->told_ids[i], b->id[i], 8);
+		vec_set((uint8_t *)f->told_numbers, i, b->priority[i]);
+	}
+}
+
+/* Tell a shard the priorities of what is its own, if any is. */
+static bool
+tell(struct feed *f, struct shard *s)
+{
+	const size_t k = (size_t)(s - f->shard), n = f->told[k];
+	struct respcall *c = &s->link.call;
+	size_t from = 0;
+
+	for (size_t i = 0; i < k; i++)
+		from += f->told[i];
+	if (n == 0)
+		return false;
+	respcall_begin(c, 5);
+	respcall_word(c, "PER.UPDATE");
+	respcall_word(c, s->names.table);
+	respcall_word(c, "binary");
+	respcall_arg(c, f->told_ids + from, n * sizeof(*f->told_ids));
+	respcall_arg(c, f->told_numbers + from, n * sizeof(*f->told_numbers));
+	return true;
+}
+
+/*
+ * Ask a shard for its share of a round; of nothing, what it weighs, which may
+ * be something by now.
+ */
+static bool
+ask(struct feed *f, struct shard *s, const struct round *r)
+{
+	struct respcall *c = &s->link.call;
+	const size_t n = r->share[s - f->shard];
+	const bool told = s->owed && tell(f, s);
+
+	if (n == 0) {
+		ask_info(s);
+	} else {
+		respcall_begin(c, 8);
+		respcall_word(c, "PER.SAMPLE");
+		respcall_word(c, s->names.table);
+		respcall_count(c, n);
+		respcall_word(c, "stratified");
+		respcall_word(c, "binary");
+		respcall_word(c, "sum");
+		respcall_word(c, "timeout");
+		respcall_count(c, REMOTE_PATIENCE_MS);
+	}
+	if (!respcall_send(c, "PER.SAMPLE"))
+		return false;
+	s->told[s->asked++] = told;
+	s->owed &= !told;
+	return true;
+}
+
+/*
+ * Is there an answer to come?  Not to what was asked over a connection that is
+ * lost; priorities that went with it are owed.
+ */
+static bool
+is_asked(struct shard *s)
+{
+	if (s->opened != s->link.opened || s->link.call.fd == -1) {
+		while (s->asked > 0)
+			s->owed |= s->told[--s->asked];
+	}
+	s->opened = s->link.opened;
+	return s->asked > 0;
+}
+
+void
 feed_ask(struct feed *f, const struct batch *b)
 {
-	const struct settings *set = &f->cf->set;
-	struct respcall *c = &f->link.call;
+	struct round *r = &f->round[f->rounds++];
+	double weights[SHARDS_MAX];
 
-	if (b != NULL) {
-		for (size_t i = 0; i < set->batch; i++) {
-			stream_put_le((uint8_t *)&f->ids[i], b->id[i], 8);
-			vec_set((uint8_t *)f->numbers, i, b->priority[i]);
-		}
-		respcall_begin(c, 5);
-		respcall_word(c, "PER.UPDATE");
-		respcall_word(c, REMOTE_TABLE);
-		respcall_word(c, "binary");
-		respcall_arg(c, f->ids, set->batch * sizeof(*f->ids));
-		respcall_arg(c, f->numbers, set->batch * sizeof(*f->numbers));
+	*r = (struct round){ .share = { 0 } };
+	for (size_t k = 0; k < f->shards; k++)
+		weights[k] = f->shard[k].weigh;
+	shards_share(weights, f->shards, f->cf->set.batch, &f->rng, r->share);
+	if (b != NULL)
+		keep_told(f, b);
+	for (size_t k = 0; k < f->shards; k++) {
+		struct shard *s = &f->shard[k];
+
+		s->owed |= b != NULL;
+		/* not before what is to be asked first, see fetch() */
+		if ((is_asked(s) || f->rounds == 1) &&
+		    s->link.call.fd != -1)
+			ask(f, s, r);
 	}
-	respcall_begin(c, 9);
-	respcall_word(c, "PER.SAMPLE");
-	respcall_word(c, REMOTE_TABLE);
-	respcall_count(c, set->batch);
-	respcall_word(c, "beta");
-	respcall_real(c, offp_beta(set, f->draws));
-	respcall_word(c, "stratified");
-	respcall_word(c, "binary");
-	respcall_word(c, "timeout");
-	respcall_count(c, REMOTE_PATIENCE_MS);
-	f->told[f->asked++] = b != NULL;
-	return respcall_send(c, "PER.SAMPLE");
 }
 
 /*
@@ -145,21 +271,21 @@ leave_out(struct feed *f, struct batch *b, size_t i, const char *why)
 	b->rows.reward[0] = b->rows.go[0] = 0;
 }
 
+/* The n experiences from row `at` on. */
 static bool
-blobs(struct feed *f, struct batch *b)
+blobs(struct feed *f, struct respcall *c, struct batch *b, size_t at, size_t n)
 {
-	struct respcall *c = &f->link.call;
 	struct respreply r;
 	const char *why;
 
 	if (!respcall_want(c, RESPREPLY_ARRAY, &r, "PER.SAMPLE"))
 		return false;
-	if ((uint64_t)r.n != f->cf->set.batch) {
+	if ((uint64_t)r.n != n) {
 		c->refused = true;
 		return respcall_fail(c, "PER.SAMPLE: %" PRId64
-		    " experiences, not %" PRIu64, r.n, f->cf->set.batch);
+		    " experiences, not %zu", r.n, n);
 	}
-	for (size_t i = 0; i < f->cf->set.batch; i++) {
+	for (size_t i = at; i < at + n; i++) {
 		size_t len;
 
 		if (!respcall_want(c, RESPREPLY_BULK, &r, "PER.SAMPLE"))
@@ -169,129 +295,257 @@ blobs(struct feed *f, struct batch *b)
 		    "PER.SAMPLE"))
 			return false;
 		why = feed_row(f, 0, len, &b->rows, i);
+		b->weight[i] = why == NULL;
 		if (why != NULL)
 			leave_out(f, b, i, why);
 	}
-	return respcall_rest(c, "PER.SAMPLE");
+	return true;
 }
 
-/* What a draw is made of. */
+/* The chances of what was drawn: they are some, and become the union's. */
 static bool
-drawn(struct feed *f, struct batch *b)
+chances(struct feed *f, struct respcall *c, size_t at, size_t n)
 {
-	const size_t n = f->cf->set.batch;
+	for (size_t i = 0; i < n; i++) {
+		const float p = vec_get((const uint8_t *)f->numbers, i);
 
-	if (!bulk(f, f->ids, n * sizeof(*f->ids), "PER.SAMPLE"))
+		if (!(p > 0 && p <= 1)) {
+			c->refused = true;
+			return respcall_fail(c, "PER.SAMPLE: a chance that is "
+			    "none");
+		}
+		f->chance[at + i] = (double)p;
+	}
+	shards_chances(f->chance + at, n, n, f->cf->set.batch);
+	return true;
+}
+
+/* What the table weighed before that draw. */
+static bool
+summed(struct shard *s)
+{
+	struct respcall *c = &s->link.call;
+	int64_t got[3] = { 0 };
+	struct respreply r;
+
+	if (!respcall_want(c, RESPREPLY_ARRAY, &r, "PER.SAMPLE"))
+		return false;
+	for (int64_t i = 0, n = r.n; i < n && i < 3; i++) {
+		if (!respcall_want(c, RESPREPLY_INT, &r, "PER.SAMPLE"))
+			return false;
+		got[i] = r.n;
+	}
+	return weigh(s, got[0], got[1]) && respcall_rest(c, "PER.SAMPLE");
+}
+
+/* What a draw is made of, into n rows from row `at` on. */
+static bool
+drawn(struct feed *f, struct shard *s, struct batch *b, size_t at, size_t n)
+{
+	struct respcall *c = &s->link.call;
+
+	if (!bulk(c, f->ids, n * sizeof(*f->ids), "PER.SAMPLE"))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		b->id[i] = stream_get_le((const uint8_t *)&f->ids[i], 8);
-	if (!bulk(f, f->numbers, n * sizeof(*f->numbers), "PER.SAMPLE") ||
-	    !bulk(f, f->numbers, n * sizeof(*f->numbers), "PER.SAMPLE"))
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		const float w = vec_get((const uint8_t *)f->numbers, i);
-
-		b->weight[i] = w >= 0 && w <= 1 ? w : 0;
-	}
-	return blobs(f, b);
+		b->id[at + i] = stream_get_le((const uint8_t *)&f->ids[i], 8);
+	/* weights are the union's, not the shard's */
+	return bulk(c, f->numbers, n * sizeof(*f->numbers), "PER.SAMPLE") &&
+	    chances(f, c, at, n) &&
+	    bulk(c, f->numbers, n * sizeof(*f->numbers), "PER.SAMPLE") &&
+	    blobs(f, c, b, at, n) && summed(s);
 }
 
-/* The answer, if it is no draw: a limit, or a table that is gone. */
-static enum feed_result
-refusal(struct feed *f, const char *text)
+/* A share of a batch that is to come. */
+struct piece {
+	struct feed *f;
+	struct batch *b;
+	struct shard *s;
+	size_t at;		/* its first row */
+	bool come;
+};
+
+/* The next answer of a shard, up to its first element. */
+static bool
+next(struct shard *s, struct respreply *r)
 {
+	struct respcall *c = &s->link.call;
+	const bool told = s->told[0];
+
+	s->told[0] = s->told[1];
+	s->asked--;
+	/* an error here is one there, too */
+	if (told && (!respcall_next(c, r, "PER.UPDATE") ||
+	    !respcall_rest(c, "PER.UPDATE")))
+		return false;
+	return respcall_next(c, r, "PER.SAMPLE");
+}
+
+/*
+ * The answer is no draw: a limit, or a table that is gone.  An answer that is
+ * still to come goes unread, unless it is to the same question.
+ */
+static bool
+refused(struct feed *f, struct shard *s, const char *text)
+{
+	const size_t k = (size_t)(s - f->shard);
+	struct respreply r;
+
 	snprintf(f->waiting, sizeof(f->waiting), "%s", text);
+	f->idle = &s->link;
 	if (strncmp(text, "LIMIT", 5) == 0)
 		f->limits++;
-	else if (f->warm)	/* the server may have begun anew: so do we */
-		f->made = f->warm = false;
-	else
-		return FEED_LOST;
-	return FEED_NOT_YET;
+	else	/* the server may have begun anew: so do we */
+		s->made = s->warm = false;
+	while (s->asked > 0 && (!s->warm ||
+	    f->round[0].share[k] != f->round[1].share[k])) {
+		if (!next(s, &r) || !respcall_rest(&s->link.call,
+		    "PER.SAMPLE"))
+			return false;
+	}
+	return true;
 }
 
-/* Is the table there, and does it hold enough? */
-static enum feed_result
-warm_up(struct feed *f)
+/* A shard's share of round 0: what is there of it is in p->come. */
+static bool
+fetch(struct link *k, void *arg)
 {
-	uint64_t n;
+	struct piece *p = arg;
+	struct feed *f = p->f;
+	struct shard *s = p->s;
+	const struct round *round = &f->round[0];
+	const size_t n = round->share[s - f->shard];
+	struct respcall *c = &k->call;
+	uint64_t have;
+	struct respreply r;
 
-	if (!f->made && !make(f))
-		return FEED_LOST;
-	f->made = true;
-	if (!count(f, &n))
-		return FEED_LOST;
-	f->warm = n >= f->cf->set.warmup;
-	snprintf(f->waiting, sizeof(f->waiting), "%" PRIu64
-	    " experiences of %" PRIu64, n, f->cf->set.warmup);
-	return f->warm ? FEED_DRAWN : FEED_NOT_YET;
+	if (!is_asked(s) && !s->warm && !warm_up(f, s))
+		return false;
+	if (!is_asked(s) && !s->warm)
+		return true;
+	if (!is_asked(s) && !ask(f, s, round))
+		return false;
+	if (!next(s, &r))
+		return false;
+	if (r.kind == RESPREPLY_ERROR)
+		return refused(f, s, r.text);
+	if (r.kind != RESPREPLY_ARRAY || (n > 0 && r.n != 5)) {
+		c->refused = true;
+		return respcall_fail(c, "PER.SAMPLE: an answer of another "
+		    "kind");
+	}
+	p->come = n == 0 ? look(s, &have) : drawn(f, s, p->b, p->at, n);
+	return p->come;
 }
 
-/* The first of the answers that are to come. */
+/* Weights over the union of all that has come; what is left out has none. */
+static void
+weights(struct feed *f, struct batch *b)
+{
+	const struct settings *set = &f->cf->set;
+
+	if (!set->by_priority)
+		return;
+	shards_weights(f->chance, set->batch, offp_beta(set, f->draws),
+	    f->numbers);
+	for (size_t i = 0; i < set->batch; i++)
+		b->weight[i] *= f->numbers[i];
+}
+
+/* Round 0, as far as it comes; and then the next one is it. */
 static enum feed_result
 answer(struct feed *f, struct batch *b)
 {
-	struct respcall *c = &f->link.call;
-	const bool told = f->told[0];
-	struct respreply r;
+	struct round *r = &f->round[0];
+	bool whole = true;
+	size_t at = 0;
 
-	f->told[0] = f->told[1];
-	f->asked--;
-	/* an error here is one there, too */
-	if (told && (!respcall_next(c, &r, "PER.UPDATE") ||
-	    !respcall_rest(c, "PER.UPDATE")))
-		return FEED_LOST;
-	if (!respcall_next(c, &r, "PER.SAMPLE"))
-		return FEED_LOST;
-	if (r.kind == RESPREPLY_ERROR)
-		return refusal(f, r.text);
-	if (r.kind != RESPREPLY_ARRAY || r.n != 4) {
-		c->refused = true;
-		respcall_fail(c, "PER.SAMPLE: an answer of another kind");
-		return FEED_LOST;
+	for (size_t k = 0; k < f->shards; at += r->share[k++]) {
+		struct piece p = { f, b, &f->shard[k], at, false };
+
+		f->lost = &p.s->link;
+		if (!r->come[k] && !link_do(&p.s->link, fetch, &p))
+			return FEED_LOST;
+		r->come[k] |= p.come;
+		whole &= r->come[k];
 	}
-	return drawn(f, b) ? FEED_DRAWN : FEED_LOST;
+	if (!whole)
+		return FEED_NOT_YET;
+	weights(f, b);
+	memcpy(f->drawn[b - f->batch], r->share, sizeof(r->share));
+	f->round[0] = f->round[1];
+	f->rounds--;
+	return FEED_DRAWN;
 }
 
-/* What was asked over a connection that is lost will not come. */
-static void
-begin(struct feed *f)
+static bool
+warm_up_one(struct link *k, void *arg)
 {
-	if (f->opened != f->link.opened)
-		f->asked = 0;
-	f->opened = f->link.opened;
+	const struct piece *p = arg;
+
+	(void)k;
+	return warm_up(p->f, p->s);
+}
+
+/* Before the first round all shards have their part. */
+static enum feed_result
+warm(struct feed *f)
+{
+	bool all = true;
+
+	for (size_t k = 0; k < f->shards; k++) {
+		struct piece p = { .f = f, .s = &f->shard[k] };
+
+		f->lost = &p.s->link;
+		if (!p.s->warm && !link_do(&p.s->link, warm_up_one, &p))
+			return FEED_LOST;
+		all &= p.s->warm;
+	}
+	return all ? FEED_DRAWN : FEED_NOT_YET;
 }
 
 enum feed_result
 feed_table(struct feed *f, struct batch *b, bool judged)
 {
 	const uint64_t begun = timer_mono_ns();
-	enum feed_result rc = f->warm ? FEED_DRAWN : warm_up(f);
+	enum feed_result rc = f->rounds > 0 ? FEED_DRAWN : warm(f);
 
-	begin(f);
-	if (rc == FEED_DRAWN)
-		rc = feed_ask(f, judged ? b : NULL) ? answer(f, b) :
-		    FEED_LOST;
-	if (rc == FEED_DRAWN)
-		latency_add(&f->exchange, timer_mono_ns() - begun);
-	return rc;
-}
-
-enum feed_result
-feed_asked(struct feed *f, struct batch *b)
-{
-	const uint64_t begun = timer_mono_ns();
-	enum feed_result rc = FEED_DRAWN;
-
-	begin(f);
-	if (f->asked == 0 && !f->warm)
-		rc = warm_up(f);
-	if (rc == FEED_DRAWN && f->asked == 0 && !feed_ask(f, NULL))
-		return FEED_LOST;
-	if (rc == FEED_DRAWN)
-		rc = answer(f, b);
+	if (rc != FEED_DRAWN)
+		return rc;
+	if (f->rounds == 0)
+		feed_ask(f, judged ? b : NULL);
+	rc = answer(f, b);
 	if (rc != FEED_DRAWN)
 		return rc;
 	latency_add(&f->exchange, timer_mono_ns() - begun);
-	return f->asked > 0 || feed_ask(f, NULL) ? FEED_DRAWN : FEED_LOST;
+	if (f->how == FEED_ASK && f->rounds == 0)
+		feed_ask(f, NULL);
+	return FEED_DRAWN;
+}
+
+static bool
+drop(struct link *k, void *arg)
+{
+	const struct shard *s = arg;
+	struct respreply r;
+
+	respcall_words(&k->call, (const char *[]){ "PER.DROP",
+	    s->names.table, NULL });
+	if (!respcall_send(&k->call, "PER.DROP") ||
+	    !respcall_next(&k->call, &r, "PER.DROP"))
+		return false;
+	if (r.kind == RESPREPLY_ERROR && strncmp(r.text, "ERR no table",
+	    12) != 0)
+		return link_refuse(k, "PER.DROP", &r);
+	return respcall_rest(&k->call, "PER.DROP");
+}
+
+bool
+feed_clear(struct feed *f)
+{
+	for (size_t k = 1; k < f->shards; k++) {
+		f->lost = &f->shard[k].link;
+		if (!link_do(&f->shard[k].link, drop, &f->shard[k]))
+			return false;
+	}
+	return true;
 }

@@ -27,53 +27,37 @@ static _Thread_local volatile sig_atomic_t woken;
 static bool
 stopped(const struct feed *f)
 {
-	return *f->link.call.stop != 0;
-}
-
-struct errand {
-	struct feed *f;
-	struct batch *b;
-	bool judged, drawn;
-};
-
-static bool
-run_errand(struct link *k, void *arg)
-{
-	struct errand *e = arg;
-	struct feed *f = e->f;
-	const enum feed_result rc = f->how == FEED_ASK ?
-	    feed_asked(f, e->b) : f->cf->remote.redis ?
-	    feed_list(f, e->b, e->judged) : feed_table(f, e->b, e->judged);
-
-	(void)k;
-	e->drawn = rc == FEED_DRAWN;
-	e->judged = e->judged && rc == FEED_LOST;
-	return rc != FEED_LOST;
+	return *f->shard->link.call.stop != 0;
 }
 
 /*
  * Fill the batch, and before that say what priorities it has, if judged.
- * False when it is over or has failed: the reason is in f->link.call.why.
+ * False when it is over or has failed: the reason is in f->lost->call.why.
  */
 static bool
 fill(struct feed *f, struct batch *b, bool judged)
 {
-	struct errand e = { .f = f, .b = b, .judged = judged };
 	const uint64_t span_ns = f->cf->timeout_ns;
 	const uint64_t heap_ns = timer_after(timer_mono_ns(), span_ns);
+	enum feed_result rc;
 
 	while (!stopped(f)) {
-		if (!link_do(&f->link, run_errand, &e))
+		rc = f->cf->remote.redis ? feed_list(f, b, judged) :
+		    feed_table(f, b, judged);
+		judged = false;
+		if (rc == FEED_LOST)
 			return false;
-		if (e.drawn) {
+		if (rc == FEED_DRAWN) {
 			f->draws++;
 			return true;
 		}
-		if (timer_mono_ns() >= heap_ns)
-			return respcall_fail(&f->link.call, "nothing to learn "
+		if (timer_mono_ns() >= heap_ns) {
+			f->lost = f->idle;
+			return respcall_fail(&f->idle->call, "nothing to learn "
 			    "from for %g s: %s", (double)span_ns * 1e-9,
 			    f->waiting);
-		link_sleep(&f->link, PAUSE_NS);
+		}
+		link_sleep(&f->shard->link, PAUSE_NS);
 	}
 	return false;
 }
@@ -102,7 +86,8 @@ run(void *arg)
 	struct feed *f = arg;
 	bool good = true;
 
-	f->link.call.stop = &woken;
+	for (size_t k = 0; k < f->shards; k++)
+		f->shard[k].link.call.stop = &woken;
 	for (size_t i = 0; good && !stopped(f); i = 1 - i) {
 		enum feed_state was;
 
@@ -162,7 +147,7 @@ judge(void *self, struct batch *b)
 
 	moved(f, &f->state[f->turn], FEED_JUDGED);
 	if (f->how == FEED_ASK)
-		feed_ask(f, b);	/* if it fails, the next draw sees it */
+		feed_ask(f, b);
 	if (f->how != FEED_WAIT)
 		f->turn = 1 - f->turn;
 }
@@ -197,6 +182,29 @@ launch(struct feed *f)
 		err(1, "a thread to draw with");
 }
 
+/* Servers and what stands in rounds, for so long a batch. */
+static void
+open_shards(struct feed *f)
+{
+	const struct remote *rm = &f->cf->remote;
+	const size_t n = f->cf->set.batch;
+
+	f->shards = rm->servers;
+	f->shard = learner_room(f->shards, sizeof(*f->shard));
+	f->idle = &f->shard->link;
+	for (size_t k = 0; k < f->shards; k++) {
+		/* a thread has another `stop` */
+		link_to(&f->shard[k].link, f->cf, k, f->bytes * (rm->redis ?
+		    FEED_FETCH_MOST : n), f->got);
+		f->shard[k].names = names_on(k, f->shards);
+	}
+	f->ids = learner_room(n, sizeof(*f->ids));
+	f->numbers = learner_room(n, sizeof(*f->numbers));
+	f->chance = learner_room(n, sizeof(*f->chance));
+	f->told_ids = learner_room(n, sizeof(*f->told_ids));
+	f->told_numbers = learner_room(n, sizeof(*f->told_numbers));
+}
+
 void
 feed_open(struct feed *f)
 {
@@ -206,8 +214,6 @@ feed_open(struct feed *f)
 
 	f->bytes = codec_bytes(f->cf->env, f->cf->remote.experience_bytes);
 	f->blob = learner_room(1, f->bytes + sizeof(float));
-	f->ids = learner_room(set->batch, sizeof(*f->ids));
-	f->numbers = learner_room(set->batch, sizeof(*f->numbers));
 	for (int i = 0; i < 2; i++)
 		f->batch[i] = batch_open(set->batch, wide);
 	f->rng = rng_seed(f->cf->seed);
@@ -216,9 +222,7 @@ feed_open(struct feed *f)
 		f->replay = replay_open(set->buffer, wide, set->batch,
 		    set->by_priority ? set->alpha : -1);
 	}
-	/* a thread has another `stop` */
-	link_to(&f->link, f->cf, f->bytes * (f->cf->remote.redis ?
-	    FEED_FETCH_MOST : set->batch), f->got);
+	open_shards(f);
 	f->how = !f->cf->remote.prefetch ? FEED_WAIT :
 	    f->cf->remote.redis || set->batch * f->bytes > ASK_BYTES ?
 	    FEED_THREAD : FEED_ASK;
@@ -227,6 +231,11 @@ feed_open(struct feed *f)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&f->moved, &attr);
 	pthread_condattr_destroy(&attr);
+}
+
+void
+feed_begin(struct feed *f)
+{
 	if (f->how == FEED_THREAD)
 		launch(f);
 }
@@ -247,7 +256,9 @@ feed_end(struct feed *f)
 void
 feed_close(struct feed *f)
 {
-	respcall_close(&f->link.call);
+	for (size_t k = 0; k < f->shards; k++)
+		respcall_close(&f->shard[k].link.call);
+	free(f->shard);
 	for (int i = 0; i < 2; i++)
 		batch_close(&f->batch[i]);
 	if (f->cf->remote.redis) {
@@ -257,6 +268,9 @@ feed_close(struct feed *f)
 	free(f->blob);
 	free(f->ids);
 	free(f->numbers);
+	free(f->chance);
+	free(f->told_ids);
+	free(f->told_numbers);
 	pthread_mutex_destroy(&f->lock);
 	pthread_cond_destroy(&f->moved);
 }

@@ -4,8 +4,9 @@
  * The next batch is drawn while the learner learns from this one.  In one
  * exchange the priorities of a batch that is learned from go to the memory and
  * another is drawn, so a draw knows all priorities but those of the one batch
- * that is being learned from meanwhile.  Where the memory is a table and its
- * answer fits into a socket, the learner asks for a batch and reads it one
+ * that is being learned from meanwhile.  Of several servers each draws a share
+ * of a batch, by what it weighs (shards.h).  Where the memory is a table and
+ * its answer fits into a socket, the learner asks for a batch and reads it one
  * lesson later.  Else a thread with the connection does so, for it is work to
  * receive much, and to draw from a list.  Without prefetching the learner
  * waits for each exchange.
@@ -24,13 +25,35 @@ enum { FEED_FETCH_MOST = 4096 };	/* experiences of a list at once */
 enum feed_how { FEED_WAIT, FEED_ASK, FEED_THREAD };
 enum feed_state { FEED_EMPTY, FEED_READY, FEED_TAKEN, FEED_JUDGED };
 
+/* A server, and its table; of a list, the server alone. */
+struct shard {
+	struct link link;
+	struct names names;
+	double weigh;		/* what it is drawn by, as seen last */
+	bool made, warm;	/* it is there; it has its part of warmup */
+	uint64_t opened;	/* of the connection asked over; */
+	size_t asked;		/* rounds whose answer is to come, */
+	bool told[2];		/* and whether priorities went with it */
+	bool owed;		/* what f->told has for it is to be told */
+};
+
+/* A batch that is asked for, or of which some has come. */
+struct round {
+	size_t share[SHARDS_MAX];	/* of each shard */
+	bool come[SHARDS_MAX];
+};
+
 struct feed {
 	/* the caller's: */
 	const struct conf *cf;
 	const volatile sig_atomic_t *got;	/* a signal came */
 
 	enum feed_how how;
-	struct link link;
+	struct shard *shard;
+	size_t shards;
+	const struct link *lost;	/* the connection that failed */
+	struct link *idle;	/* whose server has nothing to draw, */
+	char waiting[256];	/* and what it waits for */
 	size_t bytes;		/* of an experience */
 	uint8_t *blob;		/* one, with what may stand before it */
 	struct batch batch[2];
@@ -38,23 +61,25 @@ struct feed {
 	uint64_t limits;	/* answers that a limit was reached */
 	uint64_t bad;		/* experiences left out: see why_bad */
 	const char *why_bad;
-	char waiting[256];	/* for what there is nothing to draw */
 	/* of both, or without a table: draws, */
 	struct latency exchange;
 	struct latency fetch;	/* and fetches of the list */
+	struct rng rng;
 
 	/* of a table: */
 	uint64_t *ids;		/* as they travel, batch of them; */
 	float *numbers;
-	bool made, warm;
-	uint64_t opened;	/* of the connection asked over; */
-	size_t asked;		/* batches that are to come, */
-	bool told[2];		/* and whether priorities went with it */
+	double *chance;		/* of what has come of round 0 */
+	struct round round[2];	/* from the one that is next, */
+	size_t rounds;
+	size_t drawn[2][SHARDS_MAX];	/* shares of what is in a batch */
+	uint64_t *told_ids;	/* priorities told last, as they travel, */
+	float *told_numbers;
+	size_t told[SHARDS_MAX];	/* and how many to each shard */
 
 	/* of a list: */
 	struct rows one;	/* that has just come */
 	struct replay replay;
-	struct rng rng;
 	uint64_t fetched_ns;	/* when last */
 
 	/* what learner and thread share, under the lock: */
@@ -62,25 +87,36 @@ struct feed {
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
 	enum feed_state state[2];
-	bool failed;		/* link.call.why says why */
+	bool failed;		/* lost->call.why says why */
 	size_t turn;		/* whose batch is the learner's next */
 };
 
-/* One of the two ways to exchange batches, by what is in the memory. */
+/*
+ * One of the two ways to exchange batches, by what is in the memory: fill b,
+ * whose priorities are told before if it is judged.
+ */
 enum feed_result { FEED_DRAWN, FEED_NOT_YET, FEED_LOST };
 enum feed_result feed_table(struct feed *f, struct batch *b, bool judged);
-enum feed_result feed_asked(struct feed *f, struct batch *b);
 enum feed_result feed_list(struct feed *f, struct batch *b, bool judged);
 
-/* Ask for a batch, and say what priorities b has, if it is not NULL. */
-bool feed_ask(struct feed *f, const struct batch *b);
+/*
+ * Ask for a batch, and say what priorities b has, if it is not NULL.  Where a
+ * connection fails, who waits for the answer sees it.
+ */
+void feed_ask(struct feed *f, const struct batch *b);
 
 /* What is wrong with the experience in f->blob, from `at` on, or row i. */
 const char *feed_row(struct feed *f, size_t at, size_t len, struct rows *rows,
     size_t i);
 
-/* Begin, with f->cf and f->got set; exits 1 without memory or a thread. */
+/* With f->cf and f->got set; exits 1 without memory. */
 void feed_open(struct feed *f);
+
+/* Remove all tables but the first; false with f->lost. */
+bool feed_clear(struct feed *f);
+
+/* Begin to draw, perhaps ahead; exits 1 without a thread. */
+void feed_begin(struct feed *f);
 
 /* Draw no more: all of *f may be read from here on.  And give back memory. */
 void feed_end(struct feed *f);

@@ -21,7 +21,8 @@ enum { LOOK_NS = 50000000, ACTORS_MAX = 4096, LINE_BYTES = 128 };
 
 struct apex {
 	const struct conf *cf;
-	struct link link;
+	struct link link;	/* to the first server */
+	struct names names;	/* there */
 	struct feed feed;
 	struct learner l;
 	struct optim optim;
@@ -97,7 +98,7 @@ try_set(struct apex *a, struct value *v)
 	if (a->warned_ns == 0 || now - a->warned_ns >= TIMER_SECOND_NS) {
 		report_clear(&a->rep);
 		warnx("%s: %s not taken, to be tried again: %s",
-		    a->cf->remote.at, v->key, a->waiting);
+		    a->link.call.name, v->key, a->waiting);
 		a->warned_ns = now;
 	}
 	return true;
@@ -120,7 +121,7 @@ params(struct apex *a)
 {
 	memcpy(a->policy + a->head_bytes, a->l.w,
 	    a->l.params * sizeof(*a->l.w));
-	return (struct value){ a, REMOTE_PARAMS, a->policy, a->policy_bytes,
+	return (struct value){ a, a->names.params, a->policy, a->policy_bytes,
 	    false };
 }
 
@@ -132,11 +133,11 @@ clear(struct link *k, void *arg)
 	const struct apex *a = arg;
 	struct respreply r;
 
-	respcall_words(c, (const char *[]){ "DEL", REMOTE_REWARDS,
-	    REMOTE_LIST, NULL });
+	respcall_words(c, (const char *[]){ "DEL", a->names.rewards,
+	    a->names.list, NULL });
 	if (!a->cf->remote.redis)
-		respcall_words(c, (const char *[]){ "PER.DROP", REMOTE_TABLE,
-		    NULL });
+		respcall_words(c, (const char *[]){ "PER.DROP",
+		    a->names.table, NULL });
 	if (!respcall_send(c, "DEL") ||
 	    !respcall_want(c, RESPREPLY_INT, &r, "DEL"))
 		return false;
@@ -149,10 +150,10 @@ clear(struct link *k, void *arg)
 static bool
 begin(struct link *k, void *arg)
 {
+	const struct apex *a = arg;
 	struct respreply r;
 
-	(void)arg;
-	respcall_words(&k->call, (const char *[]){ "DEL", REMOTE_END, NULL });
+	respcall_words(&k->call, (const char *[]){ "DEL", a->names.end, NULL });
 	return respcall_send(&k->call, "DEL") &&
 	    respcall_want(&k->call, RESPREPLY_INT, &r, "DEL");
 }
@@ -187,7 +188,7 @@ rewards(struct link *k, void *arg)
 	char line[LINE_BYTES];
 
 	/* as feed-list.c takes experiences */
-	respcall_words(c, (const char *[]){ "LPOP", REMOTE_REWARDS,
+	respcall_words(c, (const char *[]){ "LPOP", a->names.rewards,
 	    REWARDS_MOST, NULL });
 	if (!respcall_send(c, "LPOP") || !respcall_next(c, &r, "LPOP"))
 		return false;
@@ -253,7 +254,7 @@ learn(struct apex *a)
 
 		t->lesson_ns += timer_mono_ns() - begun;
 		if (rc != ASCENT_ON)
-			bad = &a->feed.link;
+			bad = a->feed.lost;
 		else if (!follow(a))
 			bad = &a->link;
 	}
@@ -277,9 +278,11 @@ open_(struct apex *a)
 	a->policy_bytes = a->head_bytes + elements * sizeof(float);
 	a->policy = learner_room(1, a->policy_bytes);
 	memcpy(a->policy, head, a->head_bytes);
-	link_to(&a->link, cf, 0, a->tally.stop);
+	link_to(&a->link, cf, 0, 0, a->tally.stop);
+	a->names = names_on(0, cf->remote.servers);
 	a->feed.cf = cf;
 	a->feed.got = a->tally.stop;
+	feed_open(&a->feed);
 }
 
 static int
@@ -288,14 +291,20 @@ more(int fd, void *arg)
 	struct apex *a = arg;
 	struct feed *f = &a->feed;
 	const struct remote *rm = &a->cf->remote;
-	int n = dprintf(fd, ",\"role\":\"learner\",\"memory\":\"%s\""
+	uint64_t again = a->link.again;
+	int n;
+
+	for (size_t k = 0; k < f->shards; k++)
+		again += f->shard[k].link.again;
+	n = dprintf(fd, ",\"role\":\"learner\",\"memory\":\"%s\""
+	    ",\"shards\":%zu"
 	    ",\"replay\":\"%s\",\"prefetch\":%s,\"limits\":%" PRIu64
 	    ",\"left_out\":%" PRIu64 ",\"reconnected\":%" PRIu64
 	    ",\"experience_bytes\":%zu,\"params_bytes\":%zu",
-	    rm->redis ? "list" : "table",
+	    rm->redis ? "list" : "table", f->shards,
 	    a->cf->set.by_priority ? "per" : "uniform",
 	    rm->prefetch ? "true" : "false", f->limits, f->bad,
-	    a->link.again + f->link.again, f->bytes, a->policy_bytes);
+	    again, f->bytes, a->policy_bytes);
 
 	n = n < 0 ? n : latency_print(fd, "set", &a->set);
 	n = n < 0 ? n : latency_print(fd, "sample", &f->exchange);
@@ -306,7 +315,7 @@ more(int fd, void *arg)
 static bool
 end(struct apex *a)
 {
-	const struct value over = { a, REMOTE_END, "1", 1, false };
+	const struct value over = { a, a->names.end, "1", 1, false };
 	bool good;
 
 	/* also where a signal came: actors are to end with their learner */
@@ -319,21 +328,32 @@ end(struct apex *a)
 	return (good || a->full_ns != 0) && set_now(a, over) && good;
 }
 
+/* Until actors may begin: NULL, or the connection that failed. */
+static const struct link *
+start(struct apex *a)
+{
+	if (!link_do(&a->link, clear, a))
+		return &a->link;
+	if (!feed_clear(&a->feed))
+		return a->feed.lost;
+	return set_now(a, params(a)) && link_do(&a->link, begin, a) ? NULL :
+	    &a->link;
+}
+
 /* From an open learner to one that is done: 0, or 1 with a message. */
 static int
 train(struct apex *a)
 {
 	const struct memory m = feed_memory(&a->feed);
-	const struct link *bad;
+	const struct link *bad = start(a);
 
-	if (!link_do(&a->link, clear, a) || !set_now(a, params(a)) ||
-	    !link_do(&a->link, begin, NULL)) {
+	if (bad != NULL) {
 		if (*a->tally.stop != 0)
 			return 0;
-		warnx("%s", a->link.call.why);
+		warnx("%s", bad->call.why);
 		return 1;
 	}
-	feed_open(&a->feed);
+	feed_begin(&a->feed);
 	offp_use(&a->l, &m);
 	bad = learn(a);
 	feed_end(&a->feed);
@@ -345,14 +365,13 @@ train(struct apex *a)
 		warnx("%s", bad->call.why);
 	}
 	if (a->feed.bad > 0)
-		warnx("%s: %" PRIu64 " left out: %s", a->cf->remote.at,
+		warnx("%s: %" PRIu64 " left out: %s", a->link.call.name,
 		    a->feed.bad, a->feed.why_bad);
 	a->tally.update_ns = a->optim.ns;
 	report_end(&a->rep);
 	if (a->cf->report != NULL && report_write(&a->rep, a->cf->report,
 	    &a->l) == -1)
 		a->rep.bad = true;
-	feed_close(&a->feed);
 	return bad != NULL || a->rep.bad;
 }
 
@@ -383,6 +402,7 @@ apex_run(const struct conf *cf, const volatile sig_atomic_t *got)
 	if (tally_close(&a->tally) == -1 ||
 	    (cf->save != NULL && saved_write(cf->save, &a->l) == -1))
 		rc = 1;
+	feed_close(&a->feed);
 	respcall_close(&a->link.call);
 	optim_close(&a->optim);
 	learner_close(&a->l);

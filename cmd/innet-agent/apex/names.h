@@ -9,17 +9,26 @@
  *	innet:params	the learner's policy, as --save writes it
  *	innet:rewards	a list: actor, actors, steps so far, an episode's reward
  *	innet:end	is there when training is over
+ *
+ * Of several servers each has such a table, and the first all else.  Names on
+ * server k then end in a tag, keyslot.h's for that part of the slots, so that
+ * the masters of a Redis Cluster have them in that order, too.
  */
 #ifndef INNET_AGENT_APEX_NAMES_H
 #define INNET_AGENT_APEX_NAMES_H
 
 #include "cmd/innet-agent/conf.h"
+#include "common/wire/keyslot.h"
 
-#define REMOTE_TABLE "innet:replay"
-#define REMOTE_LIST "innet:list"
-#define REMOTE_PARAMS "innet:params"
-#define REMOTE_REWARDS "innet:rewards"
-#define REMOTE_END "innet:end"
+enum { NAMES_BYTES = 16 + KEYSLOT_TAG };
+
+struct names {
+	char table[NAMES_BYTES], list[NAMES_BYTES], params[NAMES_BYTES];
+	char rewards[NAMES_BYTES], end[NAMES_BYTES];
+};
+
+/* Those on server k of so many. */
+struct names names_on(size_t k, size_t servers);
 
 /* How long the server is asked to wait for a limit, in ms. */
 #define REMOTE_PATIENCE_MS 200

@@ -13,10 +13,10 @@ link_sleep(const struct link *k, uint64_t ns)
 }
 
 void
-link_to(struct link *k, const struct conf *cf, uint64_t bytes,
+link_to(struct link *k, const struct conf *cf, size_t server, uint64_t bytes,
     const volatile sig_atomic_t *stop)
 {
-	k->call.name = cf->remote.at;
+	k->call.name = cf->remote.at[server];
 	k->call.timeout_ns = cf->timeout_ns;
 	k->call.most_bytes = bytes + LINK_MORE_BYTES;
 	k->call.stop = stop;
@@ -57,6 +57,30 @@ gone(struct respcall *c)
 	    (double)c->timeout_ns * 1e-9, why);
 }
 
+/*
+ * The answer that was refused is a cluster's word to ask elsewhere, which k
+ * does from now on, or later: not a failure.
+ */
+static bool
+redirected(struct link *k)
+{
+	static const char *const later[] = { ": ASK ", ": TRYAGAIN ",
+	    ": CLUSTERDOWN ", ": LOADING ", ": MASTERDOWN ", NULL };
+	const char *said = strstr(k->call.why, ": MOVED ");
+	char at[sizeof(k->moved)];
+
+	if (said != NULL && sscanf(said, ": MOVED %*u %127s", at) == 1) {
+		memcpy(k->moved, at, sizeof(at));
+		k->call.name = k->moved;
+		return true;
+	}
+	for (size_t i = 0; later[i] != NULL; i++) {
+		if (strstr(k->call.why, later[i]) != NULL)
+			return link_sleep(k, RETRY_NS);
+	}
+	return false;
+}
+
 bool
 link_do(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 {
@@ -69,7 +93,7 @@ link_do(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 
 		if (open && it(k, arg))
 			return true;
-		if (k->begun && c->refused)
+		if (k->begun && c->refused && !redirected(k))
 			return false;
 		if (heap_ns == TIMER_NEVER)
 			heap_ns = timer_after(timer_mono_ns(), c->timeout_ns);

@@ -10,25 +10,27 @@
 struct link {
 	struct respcall call;
 	const char *password;	/* borrowed; NULL: none */
+	char moved[128];	/* where a cluster said to go */
 	uint64_t opened;	/* connections made */
 	uint64_t again;		/* of them after the first */
 	bool begun;
 };
 
 /*
- * The caller's part of it: where the server is, and how to get in there.  Its
+ * The caller's part of it: which of the servers, and how to get in there.  Its
  * replies should have so many bytes; they may have LINK_MORE_BYTES more, for
  * rewards, and for experiences that are none.
  */
 #define LINK_MORE_BYTES ((uint64_t)64 << 20)
-void link_to(struct link *k, const struct conf *cf, uint64_t bytes,
-    const volatile sig_atomic_t *stop);
+void link_to(struct link *k, const struct conf *cf, size_t server,
+    uint64_t bytes, const volatile sig_atomic_t *stop);
 
 /*
  * Do it until it is done: it uses k->call and says false when that failed.
  * Where the connection did, it is made again, up to timeout_ns after the first
- * failure; false then, or where the server's answer was wrong or did not come
- * in time, or *stop says so: the reason is in k->call.why.
+ * failure, and so where a Redis Cluster says that a key is elsewhere, or not to
+ * be had now; false then, or where the server's answer was wrong or did not
+ * come in time, or *stop says so: the reason is in k->call.why.
  */
 bool link_do(struct link *k, bool (*it)(struct link *k, void *arg),
     void *arg);

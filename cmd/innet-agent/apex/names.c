@@ -1,0 +1,26 @@
+/* names - of what actors and a learner keep on each server */
+#include "config.h"
+
+#include "cmd/innet-agent/apex/names.h"
+
+static void
+name(char to[NAMES_BYTES], const char *what, const char *tag)
+{
+	snprintf(to, NAMES_BYTES, "innet:%s%s", what, tag);
+}
+
+struct names
+names_on(size_t k, size_t servers)
+{
+	char tag[KEYSLOT_TAG] = "";
+	struct names n;
+
+	if (servers > 1)
+		keyslot_tag((unsigned)k, (unsigned)servers, tag);
+	name(n.table, "replay", tag);
+	name(n.list, "list", tag);
+	name(n.params, "params", tag);
+	name(n.rewards, "rewards", tag);
+	name(n.end, "end", tag);
+	return n;
+}

@@ -1,0 +1,107 @@
+# Actors and a learner over several memories.
+load common
+load apex
+
+# tables N: so many servers; agents find them by $at, tests in memory0, memory1...
+tables() {
+	local k name list=''
+	for ((k = 0; k < $1; k++)); do
+		serve "memory$k" innet-memory
+		name=memory$k
+		list=$list${list:+,}${!name}
+	done
+	at="--replay-memory $list"
+}
+
+# of K WHAT: a line of PER.INFO from server K, of the table that is there
+of() {
+	local name=memory$1 port
+	command -v redis-cli >/dev/null || skip 'no redis-cli'
+	port=${!name#*:}
+	redis-cli -p "$port" PER.INFO "$(redis-cli -p "$port" PER.LIST)" |
+		awk -v what="$2" '$1 == what { getline; print $1 }'
+}
+
+@test "experiences are spread over three servers, draws and priorities by them" {
+	local k
+	tables 3
+	actors 2 --algo dqn
+	learner --algo dqn --replay per --gradients 300 --buffer 300000
+	ended
+	jq -e '.gradients == 300 and .shards == 3 and .left_out == 0' l.json
+	for k in 0 1 2; do
+		[ "$(of $k inserted)" -ge 334 ]
+		[ "$(of $k sampled)" -gt 3000 ]
+		[ "$(of $k updated)" -gt 3000 ]
+		[ "$(of $k stale)" -eq 0 ]
+	done
+	# two batches may have been under way
+	jq -e --argjson n $(($(of 0 sampled) + $(of 1 sampled) + $(of 2 sampled))) \
+		'128 * .sample.count <= $n and $n <= 128 * (.sample.count + 2)' l.json
+}
+
+@test "one actor serves two servers, and each way to draw is good for them" {
+	local how
+	for how in '' --no-prefetch '--experience 4000'; do
+		tables 2
+		actors 1 --algo dqn ${how%--no*}
+		learner --algo dqn --replay per --gradients 100 $how
+		ended
+		[ "$(of 0 sampled)" -gt 1000 ]
+		[ "$(of 1 sampled)" -gt 1000 ]
+	done
+}
+
+# dies N: with N servers, of which the last is killed: learner and actors say so
+dies() {
+	local last=memory$(($1 - 1)) pid=memory$(($1 - 1))_pid p rc
+	tables "$1"
+	actors 2 -q --algo dqn --give-up 500ms
+	innet-agent -q --role learner $at --algo dqn --give-up 500ms 2>l.err 3>&- &
+	pids="$pids $!" works="$works $!"
+	within 20 updated $(($1 - 1))
+	kill -9 "${!pid}"
+	for p in $works; do
+		rc=0
+		wait "$p" || rc=$?
+		[ $rc -eq 1 ]
+	done
+	[[ $(cat l.err) == "innet-agent: ${!last}: no connection for 0.5 s: "* ]]
+	grep -q "^innet-agent: ${!last}: no connection for 0.5 s: " a?.err
+}
+updated() { [ "$(of "$1" updated)" -gt 0 ]; }
+
+@test "one of two servers dies: all end, and name it" {
+	dies 2
+}
+
+@test "one of three servers dies: all end, and name it" {
+	dies 3
+}
+
+@test "one that comes again, with nothing, is filled and drawn from again" {
+	tables 3
+	actors 2 -q --algo dqn
+	innet-agent -q --role learner $at --algo dqn --report l.json 2>l.err 3>&- &
+	lrn=$! pids="$pids $!"
+	within 20 updated 2
+	kill -9 "$memory2_pid"
+	wait "$memory2_pid" || true
+	innet-memory -q --listen "$memory2" 3>&- &
+	pids="$pids $!"
+	within 20 updated 2
+	kill -TERM $lrn
+	wait $lrn
+	ended
+	[ ! -s l.err ]
+	jq -e '.reconnected >= 1' l.json
+}
+
+@test "servers: what is no list of them is misuse" {
+	run -2 innet-agent --role learner --replay-memory a,,b
+	[ "$output" = "innet-agent: --replay-memory: no address, where one should be" ]
+	run -2 innet-agent --role learner --replay-memory "$(seq -s, 65)"
+	[ "$output" = "innet-agent: --replay-memory: more than 64 servers" ]
+	run -1 innet-agent -q --role actor --replay-memory :1,nonsense:x --give-up 100ms
+	[[ $output == "innet-agent: "*:1:* ]]
+}
