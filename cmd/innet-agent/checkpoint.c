@@ -51,6 +51,8 @@ parts(struct checkpoint *c, struct snapshot *s)
 	snapshot_part(s, &o->steps, sizeof(o->steps));
 	snapshot_part(s, o->m, o->params * sizeof(*o->m));
 	snapshot_part(s, o->v, o->params * sizeof(*o->v));
+	if (c->more != NULL)
+		c->more(c->arg, s);
 }
 
 static uint64_t
@@ -59,8 +61,8 @@ updates(const struct checkpoint *c)
 	return c->iteration != NULL ? *c->iteration : c->l->tally->gradients;
 }
 
-static void
-take(struct checkpoint *c)
+void
+checkpoint_take(struct checkpoint *c)
 {
 	const uint64_t iteration = c->iteration != NULL ? *c->iteration : 0;
 	struct same same = same_of(c);
@@ -127,7 +129,7 @@ checkpoint_lesson(struct checkpoint *c)
 {
 	const uint64_t before = c->written / c->every;
 
-	take(c);
+	checkpoint_take(c);
 	if (c->updates / c->every > before)
 		write_last(c);
 }
@@ -275,7 +277,7 @@ checkpoint_load(struct checkpoint *c, const char *path)
 	t->begun = (struct tally_begun){ .steps = t->steps,
 	    .episodes = t->episodes, .gradients = t->gradients };
 	if (c->path != NULL)
-		take(c);
+		checkpoint_take(c);
 	c->written = updates(c);
 	return 0;
 }

@@ -23,11 +23,16 @@ struct checkpoint {
 	struct learner *l;	/* borrowed, as the next two */
 	struct optim *optim;
 	uint64_t *iteration;	/* the stream's; NULL: alone */
+	void (*more)(void *arg, struct snapshot *s);	/* names more parts, */
+	void *arg;		/* unless it is NULL */
 	struct snapshot last;	/* the newest, owned; empty: none yet */
 	uint64_t updates;	/* of it */
 	uint64_t written;	/* updates of that in the file */
 	bool there;		/* the file has one of this run */
 };
+
+/* The state as it is now is the newest. */
+void checkpoint_take(struct checkpoint *c);
 
 /* Go on from the file at path: 0, or -1 with a message. */
 int checkpoint_load(struct checkpoint *c, const char *path);

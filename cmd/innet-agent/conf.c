@@ -94,6 +94,8 @@ static const struct opt opts[] = {
 	{ O_GRADIENTS, "gradients", "N",   "learner: end after N gradients" },
 	{ O_RATIO,    "ratio",     "LO:HI", "learner: bounds of draws per "
 	    "experience" },
+	{ O_CLEAR,    "clear",     NULL,   "learner: first remove what an "
+	    "earlier one left" },
 	{ O_NO_PREFETCH, "no-prefetch", NULL, "learner: draw only when the "
 	    "last batch is done" },
 	{ O_EXPERIENCE, "experience", "SIZE", "fill experiences up to SIZE" },
@@ -174,6 +176,8 @@ settle_remote(struct conf *cf)
 
 	if (rm->role == ROLE_WORKER && rm->password != NULL)
 		errx(2, "--password-file needs --role actor or --role learner");
+	if (rm->role == ROLE_WORKER && rm->clear)
+		errx(2, "--clear needs --role learner");
 	if (rm->role == ROLE_WORKER && rm->servers != 0)
 		errx(2, "--replay-memory and --redis need --role actor or "
 		    "--role learner");
@@ -189,8 +193,10 @@ settle_remote(struct conf *cf)
 	    cf->interval_ns != 0 || cf->compute_ns != 0)
 		errx(2, "--role does not go with --alone, --eval, --send, "
 		    "--interval or --compute");
-	if (rm->role == ROLE_ACTOR && (cf->solve || cf->save != NULL))
-		errx(2, "--solve and --save are for the learner");
+	if (rm->role == ROLE_ACTOR && (cf->solve || cf->save != NULL ||
+	    cf->load != NULL || rm->clear))
+		errx(2, "--solve, --save, --load and --clear are for the "
+		    "learner");
 	if (rm->redis && (rm->lo > 0 || rm->hi > 0))
 		errx(2, "--ratio needs --replay-memory: a list has no limits");
 }
@@ -203,13 +209,14 @@ settle_kept(const struct conf *cf)
 		errx(2, "--save-every goes with --save");
 	if (cf->save_every == 0 && cf->load == NULL)
 		return;
-	if (cf->remote.role != ROLE_WORKER || cf->eval != NULL)
-		errx(2, "--save-every and --load do not go with --role or "
-		    "--eval");
-	if (cf->algo->parts == NULL)
+	if (cf->eval != NULL)
+		errx(2, "--save-every and --load do not go with --eval");
+	if (cf->remote.role == ROLE_LEARNER)
+		return;
+	if (cf->algo->judge != NULL)
 		errx(2, "--save-every and --load are for a2c and ppo, not for "
-		    "%s, which would have to keep all it remembers",
-		    cf->algo->name);
+		    "%s, which would have to keep all it remembers; as "
+		    "--role learner it can", cf->algo->name);
 	if (cf->env->opaque)
 		errx(2, "--save-every and --load are not for %s: Box2D keeps "
 		    "its state to itself", cf->env->name);
@@ -374,6 +381,7 @@ take_remote(int ch, struct remote *rm)
 		rm->gradients = count("gradients", 1, UINT64_MAX);
 		return true;
 	case O_RATIO: ratio(rm); return true;
+	case O_CLEAR: rm->clear = true; return true;
 	case O_NO_PREFETCH: rm->prefetch = false; return true;
 	case O_EXPERIENCE: rm->experience_bytes = size("experience");
 		return true;

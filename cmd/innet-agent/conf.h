@@ -26,6 +26,7 @@ struct remote {
 	uint64_t push, pull;	/* actor: experiences at once; steps between */
 	uint64_t publish;	/* learner: gradients between parameters */
 	uint64_t gradients;	/* learner: the end, 0: not by them */
+	bool clear;		/* learner: begin with nothing */
 	bool prefetch;		/* learner: draw while it learns */
 	double lo, hi;		/* learner: bounds of samples per insert, 0:
 				   none */

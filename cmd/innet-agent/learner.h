@@ -59,7 +59,7 @@ struct algo {
 
 	/*
 	 * Name the parts of self that the next lesson depends on, after init
-	 * or a lesson; NULL: it cannot.
+	 * or a lesson; of what remembers, where that is elsewhere.
 	 */
 	void (*parts)(struct learner *l, struct snapshot *s);
 

@@ -325,7 +325,7 @@ child_open(struct child *c, const struct learner *l)
 	len = saved_hello(text, l, c->elements);
 	len = len - 1 + (size_t)snprintf(text + len - 1, SAVED_HELLO_MAX -
 	    len + 1, ",\"gradients\":\"up\"}");
-	if (l->algo->parts != NULL)	/* all that it learns is in there */
+	if (l->algo->judge == NULL)	/* all that it learns is in there */
 		len = len - 1 + (size_t)snprintf(text + len - 1,
 		    SAVED_HELLO_MAX - len + 1, ",\"state\":true}");
 	c->mean = learner_room(c->params, sizeof(*c->mean));

@@ -13,6 +13,13 @@ tables() {
 	at="--replay-memory $list"
 }
 
+# even K: whether all that was drawn from server K, but two batches a learner, has
+# new priorities, or had been evicted meanwhile
+even() {
+	local left=$(($(of $1 sampled) - $(of $1 updated) - $(of $1 stale)))
+	[ $left -ge 0 ] && [ $left -le 512 ]
+}
+
 # of K WHAT: a line of PER.INFO from server K, of the table that is there
 of() {
 	local name=memory$1 port
@@ -52,22 +59,42 @@ of() {
 	done
 }
 
+@test "priorities go to the server that an experience is from" {
+	local name
+	tables 2
+	actors 1 --algo dqn
+	learner --algo dqn --gradients 1
+	ended
+	name=$(redis-cli -p "${memory0#*:}" PER.LIST)
+	# ids there soon have generations that the other table has not
+	redis-cli -p "${memory0#*:}" PER.DROP "$name"
+	redis-cli -p "${memory0#*:}" PER.CREATE "$name" capacity 600
+	actors 1 --algo dqn
+	learner --algo dqn --replay per --gradients 200
+	ended
+	[ "$(of 0 evicted)" -gt 600 ]
+	[ "$(of 1 evicted)" -eq 0 ]
+	[ "$(of 1 updated)" -gt 1000 ]
+	[ "$(of 1 stale)" -eq 0 ]
+	even 0 && even 1
+}
+
 # dies N: with N servers, of which the last is killed: learner and actors say so
 dies() {
 	local last=memory$(($1 - 1)) pid=memory$(($1 - 1))_pid p rc
 	tables "$1"
-	actors 2 -q --algo dqn --give-up 500ms
-	innet-agent -q --role learner $at --algo dqn --give-up 500ms 2>l.err 3>&- &
+	actors 2 -q --algo dqn --give-up 4s
+	innet-agent -q --role learner $at --algo dqn --give-up 4s 2>l.err 3>&- &
 	pids="$pids $!" works="$works $!"
-	within 20 updated $(($1 - 1))
+	within 60 updated $(($1 - 1))
 	kill -9 "${!pid}"
 	for p in $works; do
 		rc=0
 		wait "$p" || rc=$?
 		[ $rc -eq 1 ]
 	done
-	[[ $(cat l.err) == "innet-agent: ${!last}: no connection for 0.5 s: "* ]]
-	grep -q "^innet-agent: ${!last}: no connection for 0.5 s: " a?.err
+	[[ $(cat l.err) == "innet-agent: ${!last}: no connection for 4 s: "* ]]
+	grep -q "^innet-agent: ${!last}: no connection for 4 s: " a?.err
 }
 updated() { [ "$(of "$1" updated)" -gt 0 ]; }
 
@@ -84,12 +111,12 @@ updated() { [ "$(of "$1" updated)" -gt 0 ]; }
 	actors 2 -q --algo dqn
 	innet-agent -q --role learner $at --algo dqn --report l.json 2>l.err 3>&- &
 	lrn=$! pids="$pids $!"
-	within 20 updated 2
+	within 60 updated 2
 	kill -9 "$memory2_pid"
 	wait "$memory2_pid" || true
 	innet-memory -q --listen "$memory2" 3>&- &
 	pids="$pids $!"
-	within 20 updated 2
+	within 60 updated 2
 	kill -TERM $lrn
 	wait $lrn
 	ended

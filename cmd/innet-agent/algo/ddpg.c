@@ -225,6 +225,7 @@ const struct algo algo_ddpg = {
 	.open = open_,
 	.close = close_,
 	.init = init,
+	.parts = offp_parts,
 	.play = offp_play,
 	.learn = learn,
 	.judge = offp_judge,

@@ -192,6 +192,7 @@ const struct algo algo_dqn = {
 	.open = open_,
 	.close = close_,
 	.init = init,
+	.parts = offp_parts,
 	.play = offp_play,
 	.learn = learn,
 	.judge = offp_judge,

@@ -174,16 +174,35 @@ offp_judge(struct learner *l, const struct rows *rows, size_t n,
 	offp_miss(l, l->w, rows, n, priority);
 }
 
+/* There are target weights: at first the learner's own. */
+static void
+aim(struct learner *l)
+{
+	struct offp *o = l->self;
+
+	if (o->target != NULL)
+		return;
+	o->target = learner_room(l->params, sizeof(*o->target));
+	memcpy(o->target, l->w, l->params * sizeof(*l->w));
+}
+
+void
+offp_parts(struct learner *l, struct snapshot *s)
+{
+	struct offp *o = l->self;
+
+	aim(l);
+	snapshot_part(s, o->target, l->params * sizeof(*o->target));
+	snapshot_part(s, &o->lessons, sizeof(o->lessons));
+}
+
 struct batch *
 offp_draw(struct learner *l)
 {
 	struct offp *o = l->self;
 	uint64_t begun;
 
-	if (o->target == NULL) {
-		o->target = learner_room(l->params, sizeof(*o->target));
-		memcpy(o->target, l->w, l->params * sizeof(*l->w));
-	}
+	aim(l);
 	begun = tally_now_ns();
 	o->batch = o->memory.draw(o->memory.self);
 	l->tally->replay_ns += tally_now_ns() - begun;

@@ -70,6 +70,12 @@ void offp_use(struct learner *l, const struct memory *memory);
 /* Give back what is open. */
 void offp_close(struct offp *o);
 
+/*
+ * algo.parts of a learner whose memory is elsewhere and who plays nothing: what
+ * the next lesson depends on but for what is drawn.
+ */
+void offp_parts(struct learner *l, struct snapshot *s);
+
 /* algo.play, by act(), and algo.judge, by misses(). */
 bool offp_play(struct learner *l);
 void offp_judge(struct learner *l, const struct rows *rows, size_t n,

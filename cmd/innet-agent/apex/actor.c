@@ -13,7 +13,7 @@
 #include "cmd/innet-agent/algo/off-policy.h"
 #include "cmd/innet-agent/apex/names.h"
 #include "cmd/innet-agent/report.h"
-#include "cmd/innet-agent/policy-file.h"
+#include "cmd/innet-agent/apex/params.h"
 #include "common/base/latency.h"
 #include "common/base/vec.h"
 
@@ -35,10 +35,7 @@ struct actor {
 	uint8_t *blob;		/* each, its priority before it */
 	char reward[REWARDS][REWARD_TEXT];	/* of episodes since a push */
 	size_t rewards;
-	uint8_t *policy;	/* room for the parameters, and what must */
-	size_t policy_bytes;	/* stand before them */
-	uint8_t head[SAVED_HEAD_MAX];
-	size_t head_bytes;
+	struct params params;	/* room for them */
 	uint64_t version;	/* of the parameters held */
 	bool have;		/* there are parameters; */
 	uint64_t fresh_ns;	/* when they last were other ones */
@@ -89,25 +86,12 @@ refuse(struct actor *a, const char *why)
 static bool
 take(struct actor *a, size_t n)
 {
-	struct respcall *c = &a->link->call;
-	const uint8_t *w = a->policy + a->head_bytes;
-	bool other = !a->have;
+	bool other;
 
-	if (n != a->policy_bytes)
-		return refuse(a, "of another length than this agent's");
-	if (!respcall_body(c, a->policy, n, a->names->params))
+	if (!params_take(&a->params, &a->link->call, a->names->params, n,
+	    &a->l, &other))
 		return false;
-	if (memcmp(a->policy, a->head, a->head_bytes) != 0)
-		return refuse(a, "of another environment or algorithm than "
-		    "this agent's");
-	if (!vec_finite(w, a->l.params))
-		return refuse(a, "not finite");
-	for (size_t i = 0; i < a->l.params; i++) {
-		const float x = vec_get(w, i);
-
-		other |= x != a->l.w[i];
-		a->l.w[i] = x;
-	}
+	other |= !a->have;
 	if (other)
 		a->fresh_ns = timer_mono_ns();
 	a->have = true;
@@ -411,7 +395,7 @@ more(int fd, void *arg)
 	    PRIu64 ",\"experience_bytes\":%zu,\"params_bytes\":%zu",
 	    a->cf->remote.index, a->cf->remote.actors, a->l.set.explore,
 	    a->pushed, a->pulled, a->limits, again, a->bytes,
-	    a->policy_bytes);
+	    a->params.len);
 
 	n = n < 0 ? n : latency_print(fd, "push", &a->push);
 	return n < 0 ? n : latency_print(fd, "pull", &a->pull);
@@ -423,7 +407,6 @@ open_(struct actor *a)
 	const struct conf *cf = a->cf;
 	struct settings set = cf->set;
 	const size_t room = cf->remote.push + set.nstep + 1;
-	size_t elements = cf->elements;
 
 	set.explore = exploration(cf);
 	set.explore_steps = 0;
@@ -437,16 +420,13 @@ open_(struct actor *a)
 	a->bytes = codec_bytes(cf->env, cf->remote.experience_bytes);
 	a->stride = sizeof(float) + a->bytes;
 	a->blob = learner_room(room, a->stride);
-	elements = elements < a->l.params ? a->l.params : elements;
-	a->head_bytes = saved_head(a->head, &a->l, elements, 0);
-	a->policy_bytes = a->head_bytes + elements * sizeof(float);
-	a->policy = learner_room(1, a->policy_bytes);
+	params_open(&a->params, &a->l, cf->elements);
 	a->servers = cf->remote.servers;
 	a->to = cf->remote.index % a->servers;
 	a->link = learner_room(a->servers, sizeof(*a->link));
 	a->names = learner_room(a->servers, sizeof(*a->names));
 	for (size_t k = 0; k < a->servers; k++) {
-		link_to(&a->link[k], cf, k, a->policy_bytes, a->tally.stop);
+		link_to(&a->link[k], cf, k, a->params.len, a->tally.stop);
 		a->names[k] = names_on(k, a->servers);
 	}
 }
@@ -462,7 +442,7 @@ close_(struct actor *a)
 	learner_close(&a->l);
 	free(a->priority);
 	free(a->blob);
-	free(a->policy);
+	params_close(&a->params);
 	free(a);
 }
 

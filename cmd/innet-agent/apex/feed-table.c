@@ -12,6 +12,34 @@ part(const struct feed *f, uint64_t n)
 	return (n + f->shards - 1) / f->shards;
 }
 
+/* The bounds of draws per experience, in five words. */
+static void
+put_bounds(const struct feed *f, struct respcall *c)
+{
+	const struct conf *cf = f->cf;
+
+	respcall_word(c, "ratio");
+	respcall_real(c, cf->remote.lo);
+	respcall_real(c, cf->remote.hi);
+	respcall_word(c, "slack");
+	respcall_count(c, 2 * part(f, cf->set.warmup));
+}
+
+/* The table was there: it gets our bounds, if there are any. */
+static bool
+bound(struct feed *f, struct shard *s)
+{
+	struct respcall *c = &s->link.call;
+	struct respreply r;
+
+	respcall_begin(c, 7);
+	respcall_word(c, "PER.LIMIT");
+	respcall_word(c, s->names.table);
+	put_bounds(f, c);
+	return respcall_send(c, "PER.LIMIT") &&
+	    respcall_want(c, RESPREPLY_STATUS, &r, "PER.LIMIT");
+}
+
 /* The table is to be there: made, unless it was. */
 static bool
 make(struct feed *f, struct shard *s)
@@ -31,20 +59,15 @@ make(struct feed *f, struct shard *s)
 	respcall_real(c, cf->set.alpha);
 	respcall_word(c, "selector");
 	respcall_word(c, cf->set.by_priority ? "per" : "uniform");
-	if (bounded) {
-		respcall_word(c, "ratio");
-		respcall_real(c, rm->lo);
-		respcall_real(c, rm->hi);
-		respcall_word(c, "slack");
-		respcall_count(c, 2 * part(f, cf->set.warmup));
-	}
+	if (bounded)
+		put_bounds(f, c);
 	if (!respcall_send(c, "PER.CREATE") ||
 	    !respcall_next(c, &r, "PER.CREATE"))
 		return false;
 	if (r.kind != RESPREPLY_ERROR)
 		return respcall_rest(c, "PER.CREATE");
 	if (strstr(r.text, " already") != NULL)
-		return true;
+		return !bounded || bound(f, s);
 	return link_refuse(&s->link, "PER.CREATE", &r);
 }
 

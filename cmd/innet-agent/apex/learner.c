@@ -13,6 +13,8 @@
 #include "cmd/innet-agent/apex/names.h"
 #include "cmd/innet-agent/report.h"
 #include "cmd/innet-agent/policy-file.h"
+#include "cmd/innet-agent/apex/params.h"
+#include "cmd/innet-agent/checkpoint.h"
 
 enum { LOOK_NS = 50000000, ACTORS_MAX = 4096, LINE_BYTES = 128 };
 
@@ -28,8 +30,8 @@ struct apex {
 	struct optim optim;
 	struct tally tally;
 	struct report rep;
-	uint8_t *policy;	/* what actors pull: the policy as saved */
-	size_t head_bytes, policy_bytes;
+	struct params params;	/* what actors pull */
+	struct checkpoint kept;
 	uint64_t steps[ACTORS_MAX];	/* of each actor, as it last said */
 	uint64_t looked_ns;	/* when rewards were last asked for */
 	struct latency set;
@@ -119,31 +121,59 @@ set_now(struct apex *a, struct value v)
 static struct value
 params(struct apex *a)
 {
-	memcpy(a->policy + a->head_bytes, a->l.w,
-	    a->l.params * sizeof(*a->l.w));
-	return (struct value){ a, a->names.params, a->policy, a->policy_bytes,
-	    false };
+	params_set(&a->params, &a->l);
+	return (struct value){ a, a->names.params, a->params.bytes,
+	    a->params.len, false };
 }
 
-/* What an earlier training left goes, but for its end. */
+/*
+ * The rewards that an earlier training left go; and with --clear all of it, but
+ * for its end.
+ */
 static bool
 clear(struct link *k, void *arg)
 {
 	struct respcall *c = &k->call;
 	const struct apex *a = arg;
+	const bool all = a->cf->remote.clear;
+	const bool drops = all && !a->cf->remote.redis;
 	struct respreply r;
 
-	respcall_words(c, (const char *[]){ "DEL", a->names.rewards,
-	    a->names.list, NULL });
-	if (!a->cf->remote.redis)
+	respcall_words(c, (const char *[]){ "DEL", a->names.rewards, all ?
+	    a->names.params : NULL, a->names.list, NULL });	/* or not */
+	if (drops)
 		respcall_words(c, (const char *[]){ "PER.DROP",
 		    a->names.table, NULL });
 	if (!respcall_send(c, "DEL") ||
 	    !respcall_want(c, RESPREPLY_INT, &r, "DEL"))
 		return false;
 	/* an error says that it was not there */
-	return a->cf->remote.redis || (respcall_next(c, &r, "PER.DROP") &&
+	return !drops || (respcall_next(c, &r, "PER.DROP") &&
 	    respcall_rest(c, "PER.DROP"));
+}
+
+/* The parameters that an earlier training left are those to begin with. */
+static bool
+adopt(struct link *k, void *arg)
+{
+	struct apex *a = arg;
+	struct respcall *c = &k->call;
+	const char *what = a->names.params;
+	struct respreply r;
+	bool other;
+
+	respcall_words(c, (const char *[]){ "GET", what, NULL });
+	if (!respcall_send(c, what) || !respcall_next(c, &r, what))
+		return false;
+	if (r.kind == RESPREPLY_NIL)
+		return true;
+	if (r.kind != RESPREPLY_BULK)
+		return link_refuse(k, what, &r);
+	if (params_take(&a->params, c, what, (size_t)r.n, &a->l, &other))
+		return true;
+	if (c->refused && strlen(c->why) + 30 < sizeof(c->why))
+		strcat(c->why, "; --clear removes them");
+	return false;
 }
 
 /* Now that there are parameters of ours, actors may begin. */
@@ -227,6 +257,9 @@ follow(struct apex *a)
 {
 	const uint64_t now = timer_mono_ns();
 
+	if (a->kept.path != NULL &&
+	    a->tally.gradients % a->kept.every == 0)
+		checkpoint_lesson(&a->kept);
 	a->owed |= a->tally.gradients % a->cf->remote.publish == 0;
 	if (a->owed && (a->full_ns == 0 || now - a->tried_ns >= LOOK_NS)) {
 		struct value v = params(a);
@@ -261,24 +294,32 @@ learn(struct apex *a)
 	return *t->stop == 0 ? bad : NULL;
 }
 
+/* What a checkpoint has besides: how far actors were, as they had said. */
+static void
+parts(void *arg, struct snapshot *s)
+{
+	struct apex *a = arg;
+
+	snapshot_part(s, a->steps, sizeof(a->steps));
+}
+
 static void
 open_(struct apex *a)
 {
 	const struct conf *cf = a->cf;
-	uint8_t head[SAVED_HEAD_MAX];
-	size_t elements = cf->elements;
 
 	learner_open(&a->l, cf->env, cf->algo, &cf->set, cf->seed,
 	    cf->init ? &cf->init_seed : NULL, &a->tally);
 	a->optim = optim_open(cf->rule, a->l.kern, cf->set.rate, a->l.params);
 	a->l.up = optim_ascent(&a->optim);
 	a->l.own = &a->optim;
-	elements = elements < a->l.params ? a->l.params : elements;
-	a->head_bytes = saved_head(head, &a->l, elements, 0);
-	a->policy_bytes = a->head_bytes + elements * sizeof(float);
-	a->policy = learner_room(1, a->policy_bytes);
-	memcpy(a->policy, head, a->head_bytes);
-	link_to(&a->link, cf, 0, 0, a->tally.stop);
+	params_open(&a->params, &a->l, cf->elements);
+	a->kept = (struct checkpoint){
+		.path = cf->save_every != 0 ? cf->save : NULL,
+		.every = cf->save_every, .l = &a->l, .optim = &a->optim,
+		.more = parts, .arg = a,
+	};
+	link_to(&a->link, cf, 0, a->params.len, a->tally.stop);
 	a->names = names_on(0, cf->remote.servers);
 	a->feed.cf = cf;
 	a->feed.got = a->tally.stop;
@@ -304,7 +345,7 @@ more(int fd, void *arg)
 	    rm->redis ? "list" : "table", f->shards,
 	    a->cf->set.by_priority ? "per" : "uniform",
 	    rm->prefetch ? "true" : "false", f->limits, f->bad,
-	    again, f->bytes, a->policy_bytes);
+	    again, f->bytes, a->params.len);
 
 	n = n < 0 ? n : latency_print(fd, "set", &a->set);
 	n = n < 0 ? n : latency_print(fd, "sample", &f->exchange);
@@ -332,10 +373,16 @@ end(struct apex *a)
 static const struct link *
 start(struct apex *a)
 {
-	if (!link_do(&a->link, clear, a))
+	const struct conf *cf = a->cf;
+
+	if ((cf->load == NULL || cf->remote.clear) &&
+	    !link_do(&a->link, clear, a))
 		return &a->link;
-	if (!feed_clear(&a->feed))
+	if (cf->remote.clear && !feed_clear(&a->feed))
 		return a->feed.lost;
+	if (cf->load == NULL && !cf->remote.clear &&
+	    !link_do(&a->link, adopt, a))
+		return &a->link;
 	return set_now(a, params(a)) && link_do(&a->link, begin, a) ? NULL :
 	    &a->link;
 }
@@ -375,6 +422,38 @@ train(struct apex *a)
 	return bad != NULL || a->rep.bad;
 }
 
+/* Go on from a checkpoint, if one is given: 0, or -1 with a message. */
+static int
+resume(struct apex *a)
+{
+	const struct conf *cf = a->cf;
+	const struct tally *t = &a->tally;
+
+	if (cf->load == NULL)
+		return 0;
+	if (checkpoint_load(&a->kept, cf->load) == -1)
+		return -1;
+	if (cf->verbose)
+		warnx("%s: %" PRIu64 " steps, %" PRIu64 " gradients", cf->load,
+		    t->steps, t->gradients);
+	/* a draw was a gradient; those that follow are others */
+	a->feed.draws = t->gradients;
+	a->feed.rng = rng_seed(cf->seed + t->gradients);
+	return 0;
+}
+
+/* What is to be kept at the end is: 0, or -1 with a message. */
+static int
+save(struct apex *a)
+{
+	if (a->cf->save == NULL)
+		return 0;
+	if (a->kept.path == NULL)
+		return saved_write(a->cf->save, &a->l);
+	checkpoint_take(&a->kept);
+	return checkpoint_end(&a->kept);
+}
+
 int
 apex_run(const struct conf *cf, const volatile sig_atomic_t *got)
 {
@@ -390,23 +469,26 @@ apex_run(const struct conf *cf, const volatile sig_atomic_t *got)
 	    .solved = cf->env->solved, .stop = got };
 	a->rep = (struct report){ .tally = &a->tally, .quiet = cf->quiet,
 	    .json = cf->json, .more = more, .more_arg = a };
-	tally_open(&a->tally, cf->log);
 	open_(a);
-	rc = train(a);
+	rc = resume(a) == -1;
+	if (rc == 0) {
+		tally_open(&a->tally, cf->log);
+		rc = train(a);
+		if (tally_close(&a->tally) == -1 || save(a) == -1)
+			rc = 1;
+	}
 	if (cf->solve && *got == 0 && rc == 0 && !tally_is_solved(&a->tally)) {
 		warnx("not solved: mean reward of the last %d episodes %.1f, "
 		    "%g wanted", TALLY_LAST, tally_mean(&a->tally,
 		    TALLY_LAST), cf->env->solved);
 		rc = 1;
 	}
-	if (tally_close(&a->tally) == -1 ||
-	    (cf->save != NULL && saved_write(cf->save, &a->l) == -1))
-		rc = 1;
 	feed_close(&a->feed);
 	respcall_close(&a->link.call);
 	optim_close(&a->optim);
+	checkpoint_free(&a->kept);
+	params_close(&a->params);
 	learner_close(&a->l);
-	free(a->policy);
 	free(a);
 	return rc;
 }

@@ -1,0 +1,99 @@
+# A learner that ends, and one that goes on from there.
+load common
+load apex
+
+# weights FILE: the bytes of them, as they stand in a policy or a checkpoint
+weights() {
+	local n
+	n=$(od -An -tu4 -j8 -N4 "$1")
+	tail -c +$((n + 2 * 32 + 1)) "$1" | head -c $((4610 * 4))
+}
+
+# stored FILE: what stands on the server for actors
+stored() { cli --raw GET innet:params | head -c -1 >"$1"; }
+
+# gradients FILE: that it was saved with, as --load -v says
+gradients() {
+	innet-agent -qv --role learner $at --algo dqn --load "$1" --gradients 1 2>&1 |
+		sed -n 's/.*steps, \([0-9]*\) gradients$/\1/p'
+}
+
+@test "killed amid training, a learner goes on from its step, with its weights" {
+	local n
+	table
+	actors 2 --algo dqn
+	innet-agent -q --role learner $at --algo dqn --replay per --save ck --save-every 50 2>l.err 3>&- &
+	lrn=$! pids="$pids $!"
+	await ck
+	kill -KILL $lrn
+	wait $lrn || [ $? -eq 137 ]
+	[ "$(cli EXISTS innet:replay)" = 1 ]
+	cp ck killed
+	n=$(gradients killed)
+	[ $((n % 50)) -eq 0 ] && [ "$n" -ge 50 ]
+	ended		# that learner had nothing left to do, and said so
+	stored p
+	weights p >was && weights killed | cmp - was
+	actors 2 --algo dqn
+	learner -v --algo dqn --replay per --load killed --gradients $((n + 200)) --save ck --save-every 50 2>l.err
+	grep -q "^innet-agent: killed: .* steps, $n gradients" l.err
+	ended
+	jq -e --argjson n "$n" '.gradients == $n + 200 and .sample.count <= 202' l.json
+	[ "$(gradients ck)" -eq $((n + 200)) ]
+}
+
+@test "where nobody adds, a learner that was stopped comes to the same weights, bit for bit" {
+	set -- -q --algo dqn --replay per --no-prefetch --save-every 1000
+	table --save kept
+	actors 1 --algo dqn --n-step 1	# whose ends are few, so targets count
+	learner -q --algo dqn --gradients 1
+	ended
+	cli DEL innet:params
+	cli PER.SAVE
+	kill -9 "$memory_pid"
+	cp kept was
+	table --save kept --seed 7
+	learner "$@" --gradients 60 --save whole
+	kill -9 "$memory_pid"
+	cp was kept
+	table --save kept --seed 7
+	learner "$@" --gradients 30 --save ck
+	learner "$@" --gradients 60 --load ck --save again --seed 5
+	cmp whole again
+	run ! cmp -s ck again
+}
+
+@test "a new learner begins with what is there, and --clear with nothing" {
+	table
+	actors 1 --algo dqn
+	learner --algo dqn --gradients 50 --save one
+	ended
+	# a step of 1e-30 changes nothing, and what is drawn was there
+	learner --algo dqn --gradients 1 --learning-rate 1e-30 --seed 9 --save two
+	cmp one two
+	run -1 learner -q --algo dqn --hidden 32
+	[[ $output == "innet-agent: $memory: innet:params: of another length than this agent's; --clear removes them" ]]
+	run -1 learner -q --algo dqn --clear --give-up 200ms
+	[ "$output" = "innet-agent: $memory: nothing to learn from for 0.2 s: 0 experiences of 1000" ]
+	[ "$(cli LLEN innet:rewards)" = 0 ]
+}
+
+@test "a table that is there gets the bounds of a new learner" {
+	table
+	actors 1 --algo dqn
+	learner --algo dqn --gradients 1
+	ended
+	learner -q --algo dqn --ratio 4:8 --gradients 1
+	[ "$(cli PER.INFO innet:replay | paste - - | grep -E '^(ratio_|slack)' | tr '\t\n' ' ')" = "ratio_lo 4 ratio_hi 8 slack 2000 " ]
+}
+
+@test "what does not go together" {
+	run -2 innet-agent --role actor --replay-memory x --load y
+	[[ $output == *"--solve, --save, --load and --clear are for the learner" ]]
+	run -2 innet-agent --alone --algo dqn --clear
+	[ "$output" = "innet-agent: --clear needs --role learner" ]
+	table
+	innet-agent -q --alone --algo a2c --steps 5k --save ck --save-every 1
+	run -1 learner -q --algo dqn --load ck
+	[ "$output" = "innet-agent: ck: it is of a2c on cartpole, not of dqn on cartpole" ]
+}
