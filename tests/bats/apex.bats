@@ -47,6 +47,33 @@ load apex
 	jq -e '.gradients == 40 and .experience_bytes == 3212 and .left_out == 0' l.json
 }
 
+@test "Breakout's frames are stored once, with interleaved actors, too" {
+	table
+	actors 2 --algo dqn --env breakout --push 100
+	learner --algo dqn --env breakout --replay per --warmup 2000 --gradients 20
+	ended
+	jq -e '.gradients == 20 and .left_out == 0' l.json
+	begun
+	cli PER.INFO innet:replay | paste - - >info
+	awk '{ v[$1] = $2 } END { exit !(v["have"] >= 2000 && v["frames"] > 1000 && v["frames"] < 1.2 * v["have"]) }' info
+}
+
+@test "a memory too small for --buffer: so many are kept as have room, and it goes on" {
+	table --memory 16MiB
+	actors 2 --algo dqn --experience 8000
+	innet-agent -q --role learner $at --algo dqn --experience 8000 --report l.json 2>l.err 3>&- &
+	lrn=$! pids="$pids $!"
+	within 60 evicted 3000
+	kill -TERM $lrn
+	wait $lrn
+	ended
+	grep -x "innet-agent: $memory: 16777216 bytes allowed have room for [0-9]* experiences, not 50000: so many are kept" l.err
+	[ "$(wc -l <l.err)" -eq 1 ]
+	run -1 learner -q --clear --algo dqn --experience 8000 --warmup 4000
+	[[ $output == "innet-agent: $memory: 16777216 bytes allowed have room for "*" experiences, 4000 are needed to begin: see --warmup" ]]
+}
+evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1 }')" -ge "$1" ]; }
+
 @test "experiences and parameters of the paper's sizes" {
 	table
 	actors 1 --algo dqn --experience 213500 --vector 13MB --push 20

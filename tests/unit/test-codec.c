@@ -127,9 +127,47 @@ test_hostile(void)
 	refused(future, 8, -0.5f, 36);
 }
 
+/*
+ * Experiences of steps of n of two episodes: each refers to what it shows, and
+ * every frame is on the list once.  A second film begins anew.
+ */
+static void
+test_film(size_t n)
+{
+	enum { FRAME = 8, STEPS = 20, MOST = 2 * (STEPS + 1) };
+	struct codec_film f = codec_film_open(2 * STEPS);
+	uint8_t p[2 * STEPS][2][FRAME] = { { { 0 } } };
+	bool good = true;
+
+	for (size_t i = 0; i < 2 * STEPS; i++) {
+		const size_t game = i / STEPS, at = i % STEPS;
+		const size_t to = at + n < STEPS ? at + n : STEPS;
+
+		p[i][0][3] = (uint8_t)(game * 100 + at);
+		p[i][1][3] = (uint8_t)(game * 100 + to);
+	}
+	for (int film = 0; film < 2; film++) {
+		for (size_t i = 0; i < 2 * STEPS; i++)
+			codec_film_add(&f, i, p[i][0], FRAME, 2 * n + 2);
+		good &= f.frames == MOST;
+		for (size_t i = 0; i < 2 * STEPS; i++) {
+			for (size_t k = 0; k < 2; k++)
+				good &= memcmp(f.list[f.ref[i][k][0] +
+				    256 * f.ref[i][k][1]], p[i][k], FRAME) ==
+				    0;
+		}
+	}
+	ok(good, "steps of %zu: each frame once, and each where it belongs",
+	    n);
+	codec_film_close(&f);
+}
+
 int
 main(void)
 {
+	test_film(1);
+	test_film(3);
+	test_film(30);
 	test_round(&choices, 0);
 	test_round(&numbers, 0);
 	test_round(&env_cartpole, 100);

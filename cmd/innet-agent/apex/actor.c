@@ -33,6 +33,10 @@ struct actor {
 	size_t bytes;		/* of an experience; of one with its priority */
 	size_t stride;
 	uint8_t *blob;		/* each, its priority before it */
+	size_t frame;		/* bytes of those it has two of; 0: none */
+	struct codec_film film;	/* theirs */
+	uint8_t *shot;		/* each by reference: numbers, and the tail */
+	size_t shot_bytes;
 	char reward[REWARDS][REWARD_TEXT];	/* of episodes since a push */
 	size_t rewards;
 	struct params params;	/* room for them */
@@ -194,6 +198,19 @@ await_learner(struct actor *a)
 	}
 }
 
+/* Experience i, whose bytes are at p, by reference. */
+static void
+shoot(struct actor *a, size_t i, const uint8_t *p)
+{
+	uint8_t *to = a->shot + i * a->shot_bytes;
+	const size_t refs = sizeof(a->film.ref[i]);
+
+	/* what is seen now was seen after the step so many before */
+	codec_film_add(&a->film, i, p, a->frame, 2 * a->cf->set.nstep + 2);
+	memcpy(to, a->film.ref[i], refs);
+	memcpy(to + refs, p + 2 * a->frame, a->shot_bytes - refs);
+}
+
 /* How urgent each is, by the parameters held; and all of them in bytes. */
 static void
 pack(struct actor *a)
@@ -216,6 +233,8 @@ pack(struct actor *a)
 
 		vec_set(to, 0, a->priority[i]);
 		codec_put(a->cf->env, &e, to + sizeof(float), a->bytes);
+		if (a->frame > 0)
+			shoot(a, i, to + sizeof(float));
 	}
 }
 
@@ -226,6 +245,34 @@ has_rewards(const struct actor *a)
 	return a->to == 0 && a->rewards > 0;
 }
 
+/* PER.ADD of all there is, where what is seen is large by reference to it. */
+static void
+add(struct actor *a, struct respcall *c)
+{
+	const size_t frames = a->frame > 0 ? a->film.frames : 0;
+
+	respcall_begin(c, 4 + (frames > 0 ? 2 + frames : 0) + 2 * a->n);
+	respcall_word(c, "PER.ADD");
+	respcall_word(c, a->names[a->to].table);
+	respcall_word(c, "timeout");
+	respcall_count(c, REMOTE_PATIENCE_MS);
+	if (frames > 0) {
+		respcall_word(c, "frames");
+		respcall_count(c, frames);
+	}
+	for (size_t i = 0; i < frames; i++)
+		respcall_arg(c, a->film.list[i], a->frame);
+	for (size_t i = 0; i < a->n; i++) {
+		respcall_real(c, a->priority[i]);
+		if (frames > 0)
+			respcall_arg(c, a->shot + i * a->shot_bytes,
+			    a->shot_bytes);
+		else
+			respcall_arg(c, a->blob + i * a->stride +
+			    sizeof(float), a->bytes);
+	}
+}
+
 static void
 ask(struct actor *a)
 {
@@ -233,22 +280,14 @@ ask(struct actor *a)
 	struct respcall *c = &a->link[a->to].call;
 	const struct names *names = &a->names[a->to];
 
-	respcall_begin(c, redis ? 2 + a->n : 4 + 2 * a->n);
-	respcall_word(c, redis ? "RPUSH" : "PER.ADD");
-	respcall_word(c, redis ? names->list : names->table);
-	if (!redis) {
-		respcall_word(c, "timeout");
-		respcall_count(c, REMOTE_PATIENCE_MS);
-	}
-	for (size_t i = 0; i < a->n; i++) {
-		const uint8_t *p = a->blob + i * a->stride;
-
-		if (redis) {
-			respcall_arg(c, p, a->stride);
-			continue;
-		}
-		respcall_real(c, a->priority[i]);
-		respcall_arg(c, p + sizeof(float), a->bytes);
+	if (redis) {
+		respcall_begin(c, 2 + a->n);
+		respcall_word(c, "RPUSH");
+		respcall_word(c, names->list);
+		for (size_t i = 0; i < a->n; i++)
+			respcall_arg(c, a->blob + i * a->stride, a->stride);
+	} else {
+		add(a, c);
 	}
 	if (!has_rewards(a))
 		return;
@@ -263,8 +302,14 @@ ask(struct actor *a)
 static bool
 says_wait(const char *text)
 {
-	return strncmp(text, "LIMIT", 5) == 0 || strncmp(text, "OOM", 3) ==
-	    0 || strncmp(text, "ERR no table", 12) == 0;
+	static const char *const wait[] = { "LIMIT", "OOM", "ERR no table",
+	    "ERR frames: the table has none" /* yet */, NULL };
+
+	for (size_t i = 0; wait[i] != NULL; i++) {
+		if (strncmp(text, wait[i], strlen(wait[i])) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* One push; a->limited: the memory would not have it now. */
@@ -420,6 +465,17 @@ open_(struct actor *a)
 	a->bytes = codec_bytes(cf->env, cf->remote.experience_bytes);
 	a->stride = sizeof(float) + a->bytes;
 	a->blob = learner_room(room, a->stride);
+	a->frame = cf->remote.redis ? 0 : codec_frame(cf->env);
+	if (a->frame > 0) {
+		if (room > CODEC_FILM_MOST)
+			errx(1, "--push %" PRIu64 ": of %s %d at most",
+			    cf->remote.push, cf->env->name, CODEC_FILM_MOST -
+			    (int)set.nstep - 1);
+		a->film = codec_film_open(room);
+		a->shot_bytes = sizeof(*a->film.ref) + a->bytes -
+		    2 * a->frame;
+		a->shot = learner_room(room, a->shot_bytes);
+	}
 	params_open(&a->params, &a->l, cf->elements);
 	a->servers = cf->remote.servers;
 	a->to = cf->remote.index % a->servers;
@@ -442,6 +498,8 @@ close_(struct actor *a)
 	learner_close(&a->l);
 	free(a->priority);
 	free(a->blob);
+	codec_film_close(&a->film);
+	free(a->shot);
 	params_close(&a->params);
 	free(a);
 }

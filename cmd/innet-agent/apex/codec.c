@@ -1,11 +1,17 @@
 /* codec - an experience in bytes */
 #include "config.h"
 
+#include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/innet-agent/apex/codec.h"
+#include "cmd/innet-agent/learner.h"
 #include "common/base/vec.h"
+#include "common/wire/stream.h"
+
+enum { FRAME_LEAST = 256 };	/* what a frame costs itself is less then */
 
 /* Numbers that say what was done. */
 static size_t
@@ -26,6 +32,14 @@ codec_bytes(const struct env_kind *kind, size_t least)
 	const size_t n = 4 * numbers(kind);
 
 	return n > least ? n : least;
+}
+
+size_t
+codec_frame(const struct env_kind *kind)
+{
+	const size_t bytes = 4 * kind->obs;
+
+	return bytes >= FRAME_LEAST ? bytes : 0;
 }
 
 /* Write n numbers at *p, which moves on; and read them. */
@@ -109,4 +123,46 @@ codec_get(const struct env_kind *kind, const uint8_t *p, size_t len,
 		return "an experience of no known action";
 	return rows->go[i] >= 0 && rows->go[i] <= 1 ? NULL :
 	    "an experience whose future counts more than 1 or less than 0";
+}
+
+struct codec_film
+codec_film_open(size_t n)
+{
+	struct codec_film f = { 0 };
+
+	assert(n <= CODEC_FILM_MOST);
+	f.list = learner_room(2 * n, sizeof(*f.list));
+	f.ref = learner_room(n, sizeof(*f.ref));
+	return f;
+}
+
+void
+codec_film_close(struct codec_film *f)
+{
+	free(f->list);
+	free(f->ref);
+}
+
+/* The number of the frame at p, which is put on the list unless it is there. */
+static size_t
+number(struct codec_film *f, const uint8_t *p, size_t frame, size_t back)
+{
+	const size_t end = f->frames > back ? f->frames - back : 0;
+
+	for (size_t i = f->frames; i-- > end;) {
+		if (memcmp(f->list[i], p, frame) == 0)
+			return i;
+	}
+	f->list[f->frames] = p;
+	return f->frames++;
+}
+
+void
+codec_film_add(struct codec_film *f, size_t i, const uint8_t *p,
+    size_t frame, size_t back)
+{
+	if (i == 0)
+		f->frames = 0;
+	stream_put_le(f->ref[i][0], number(f, p, frame, back), 2);
+	stream_put_le(f->ref[i][1], number(f, p + frame, frame, back), 2);
 }

@@ -5,72 +5,6 @@
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
 
-/* A shard's part of so many. */
-static uint64_t
-part(const struct feed *f, uint64_t n)
-{
-	return (n + f->shards - 1) / f->shards;
-}
-
-/* The bounds of draws per experience, in five words. */
-static void
-put_bounds(const struct feed *f, struct respcall *c)
-{
-	const struct conf *cf = f->cf;
-
-	respcall_word(c, "ratio");
-	respcall_real(c, cf->remote.lo);
-	respcall_real(c, cf->remote.hi);
-	respcall_word(c, "slack");
-	respcall_count(c, 2 * part(f, cf->set.warmup));
-}
-
-/* The table was there: it gets our bounds, if there are any. */
-static bool
-bound(struct feed *f, struct shard *s)
-{
-	struct respcall *c = &s->link.call;
-	struct respreply r;
-
-	respcall_begin(c, 7);
-	respcall_word(c, "PER.LIMIT");
-	respcall_word(c, s->names.table);
-	put_bounds(f, c);
-	return respcall_send(c, "PER.LIMIT") &&
-	    respcall_want(c, RESPREPLY_STATUS, &r, "PER.LIMIT");
-}
-
-/* The table is to be there: made, unless it was. */
-static bool
-make(struct feed *f, struct shard *s)
-{
-	const struct conf *cf = f->cf;
-	const struct remote *rm = &cf->remote;
-	const bool bounded = rm->lo > 0 || rm->hi > 0;
-	struct respcall *c = &s->link.call;
-	struct respreply r;
-
-	respcall_begin(c, bounded ? 13 : 8);
-	respcall_word(c, "PER.CREATE");
-	respcall_word(c, s->names.table);
-	respcall_word(c, "capacity");
-	respcall_count(c, part(f, cf->set.buffer));
-	respcall_word(c, "alpha");
-	respcall_real(c, cf->set.alpha);
-	respcall_word(c, "selector");
-	respcall_word(c, cf->set.by_priority ? "per" : "uniform");
-	if (bounded)
-		put_bounds(f, c);
-	if (!respcall_send(c, "PER.CREATE") ||
-	    !respcall_next(c, &r, "PER.CREATE"))
-		return false;
-	if (r.kind != RESPREPLY_ERROR)
-		return respcall_rest(c, "PER.CREATE");
-	if (strstr(r.text, " already") != NULL)
-		return !bounded || bound(f, s);
-	return link_refuse(&s->link, "PER.CREATE", &r);
-}
-
 /* Its next element is a string of n bytes: at to. */
 static bool
 bulk(struct respcall *c, void *to, size_t n, const char *what)
@@ -146,12 +80,12 @@ ask_info(struct shard *s)
 static bool
 warm_up(struct feed *f, struct shard *s)
 {
-	const uint64_t enough = part(f, f->cf->set.warmup);
+	const uint64_t enough = feed_part(f, f->cf->set.warmup);
 	struct respcall *c = &s->link.call;
 	struct respreply r;
 	uint64_t n;
 
-	if (!s->made && !make(f, s))
+	if (!s->made && !feed_make(f, s))
 		return false;
 	s->made = true;
 	ask_info(s);

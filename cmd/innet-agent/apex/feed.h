@@ -47,6 +47,7 @@ struct feed {
 	/* the caller's: */
 	const struct conf *cf;
 	const volatile sig_atomic_t *got;	/* a signal came */
+	size_t reserve;		/* bytes that servers are to have besides */
 
 	enum feed_how how;
 	struct shard *shard;
@@ -98,6 +99,16 @@ struct feed {
 enum feed_result { FEED_DRAWN, FEED_NOT_YET, FEED_LOST };
 enum feed_result feed_table(struct feed *f, struct batch *b, bool judged);
 enum feed_result feed_list(struct feed *f, struct batch *b, bool judged);
+
+/* A shard's part of so many. */
+static inline uint64_t
+feed_part(const struct feed *f, uint64_t n)
+{
+	return (n + f->shards - 1) / f->shards;
+}
+
+/* s has its table: it was there, or it is made now. */
+bool feed_make(struct feed *f, struct shard *s);
 
 /*
  * Ask for a batch, and say what priorities b has, if it is not NULL.  Where a

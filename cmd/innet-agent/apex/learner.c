@@ -323,6 +323,8 @@ open_(struct apex *a)
 	a->names = names_on(0, cf->remote.servers);
 	a->feed.cf = cf;
 	a->feed.got = a->tally.stop;
+	/* while new ones come the old ones are there */
+	a->feed.reserve = 3 * a->params.len;
 	feed_open(&a->feed);
 }
 
