@@ -189,6 +189,8 @@ settle_remote(struct conf *cf)
 	if (cf->algo->judge == NULL)
 		errx(2, "--role is for dqn and ddpg, not for %s",
 		    cf->algo->name);
+	if (cf->set.batch > SHARDS_DRAW_MAX)
+		errx(2, "--batch is %d at most with --role", SHARDS_DRAW_MAX);
 	if (cf->alone || cf->eval != NULL || cf->deltas ||
 	    cf->interval_ns != 0 || cf->compute_ns != 0)
 		errx(2, "--role does not go with --alone, --eval, --send, "

@@ -22,7 +22,10 @@
 #include "common/base/rng.h"
 #include "common/replay/priorities.h"
 
-enum { SHARDS_MAX = 64 };
+enum {
+	SHARDS_MAX = 64,
+	SHARDS_DRAW_MAX = 1 << 17	/* that a server gives at once */
+};
 
 /* What a shard of that sum and scale, as PER.SAMPLE tells them, weighs. */
 static inline double

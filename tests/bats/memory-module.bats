@@ -17,7 +17,7 @@ inside() {
 }
 
 @test "inside Redis: limits, and who waits for them" {
-	per limits 'freed 2' inserts turns
+	per limits 'freed 2' inserts turns most
 }
 
 @test "inside Redis: priorities, pages, draws, weights, sums" {

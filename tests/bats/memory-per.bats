@@ -32,6 +32,10 @@ per_keys() {
 	per turns
 }
 
+@test "a request of more than 131072 experiences is refused" {
+	per most
+}
+
 @test "PER.UPDATE: the last of duplicates, stale and removed ids, priorities that are none" {
 	per updates
 }

@@ -127,6 +127,24 @@ def turns():
                 until(lambda: info(c, "blocked_clients") == 4, "one that is parked again")
 
 
+def most():
+    """A request has 131072 experiences at most: one that has more is refused, and changes nothing."""
+    with Server() as server, server.client() as c:
+        n = 1 << 17
+        c.call("per.create", "t", "capacity", 200000)
+        ids = c.call("per.add", "t", *[1, "x"] * n)
+        assert len(ids) == n
+        before = c.call("per.info", "t")
+        for bad in (("per.sample", "t", n + 1), ("per.sample_ro", "t", n + 1), ("per.add", "t", *[1, "x"] * (n + 1)),
+                    ("per.update", "t", *[ids[0], 1] * (n + 1)), ("per.remove", "t", *ids, ids[0]),
+                    ("per.update", "t", "binary", bytes(8 * n + 8), bytes(4 * n + 4))):
+            assert "%d experiences in a request, %d are the most" % (n + 1, n) in c.error(*bad), bad[0]
+        assert c.call("per.info", "t") == before
+        assert len(c.call("per.sample", "t", n, "binary")[0]) == 8 * n
+        assert c.call("per.update", "t", "binary", struct.pack("<%dQ" % n, *ids), bytes(4 * n)) == n
+        assert c.call("per.remove", "t", *ids) == n
+
+
 def updates():
     """Duplicate, stale and removed ids; priorities that are none."""
     with Server() as server, server.client() as c:
@@ -558,4 +576,4 @@ def room():
 
 
 if __name__ == "__main__":
-    sys.exit(main((limits, freed, inserts, turns, updates, pages, model, strata, binary, times, worn, extremes, sums, frames, shared, room, nonsense), sys.argv))
+    sys.exit(main((limits, freed, inserts, turns, most, updates, pages, model, strata, binary, times, worn, extremes, sums, frames, shared, room, nonsense), sys.argv))

@@ -102,7 +102,7 @@ read_options(struct client *c, struct add *d, uint64_t *timeout_ms)
 	d->first = i;
 	d->n = (d->a->n - i) / 2;
 	if (d->n > 0 && (d->a->n - i) % 2 == 0)
-		return true;
+		return per_bounded(c, d->n);
 	reply_error(c, "ERR priorities and blobs come in pairs, one at least: "
 	    "%zu arguments are left", d->a->n - i);
 	return false;

@@ -34,7 +34,7 @@ read_ask(struct client *c, const struct resp_args *a, struct ask *k,
 	*k = (struct ask){ .t = per_table(c, a), .beta = 0.4,
 		.counted = timeout_ms != NULL };
 	if (k->t == NULL || !per_whole(c, a, 2, "batch", 1,
-	    TABLE_CAPACITY_MAX, &k->n))
+	    TABLE_CAPACITY_MAX, &k->n) || !per_bounded(c, k->n))
 		return false;
 	for (size_t i = 3; i < a->n && good; i++) {
 		const int word = per_word(a, i, words);

@@ -15,6 +15,8 @@ struct updates {
 static bool
 open_updates(struct client *c, struct updates *u, size_t n)
 {
+	if (!per_bounded(c, n))
+		return false;
 	u->n = n;
 	u->id = malloc(n * sizeof(*u->id) + 1);
 	u->priority = malloc(n * sizeof(*u->priority) + 1);
@@ -98,7 +100,7 @@ per_remove(struct client *c, const struct resp_args *a)
 	uint64_t id;
 	int64_t n = 0;
 
-	if (t == NULL)
+	if (t == NULL || !per_bounded(c, a->n - 2))
 		return;
 	for (size_t i = 2; i < a->n; i++) {
 		if (!per_whole(c, a, i, "id", 0, INT64_MAX, &id))

@@ -98,6 +98,17 @@ per_real(struct client *c, const struct resp_args *a, size_t i,
 }
 
 bool
+per_bounded(struct client *c, size_t n)
+{
+	/* what a master or a file tells has been done */
+	if (n <= PER_MOST || host_told(c))
+		return true;
+	reply_error(c, "ERR %zu experiences in a request, %d are the most", n,
+	    PER_MOST);
+	return false;
+}
+
+bool
 per_priority(struct client *c, const struct resp_args *a, size_t i, bool max,
     float *out)
 {

@@ -15,6 +15,7 @@
 #include "cmd/innet-memory/commands/command.h"
 #include "cmd/innet-memory/commands/host.h"
 #include "cmd/innet-memory/store/table.h"
+#include "common/replay/shards.h"
 
 /* Their rows; the last one has no name. */
 extern const struct command per_commands[];
@@ -31,7 +32,11 @@ void per_sample(struct client *c, const struct resp_args *a);
 void per_sample_ro(struct client *c, const struct resp_args *a);
 void per_update(struct client *c, const struct resp_args *a);
 
-enum { PER_SHOWN_BYTES = 36 };
+enum {
+	PER_SHOWN_BYTES = 36,
+	PER_MOST = SHARDS_DRAW_MAX	/* experiences of a request: others
+				   wait meanwhile */
+};
 
 /* Argument i as it is shown in an error: its beginning, made printable. */
 const char *per_shown(const struct resp_args *a, size_t i,
@@ -52,6 +57,9 @@ bool per_whole(struct client *c, const struct resp_args *a, size_t i,
     const char *what, uint64_t lo, uint64_t hi, uint64_t *out);
 bool per_real(struct client *c, const struct resp_args *a, size_t i,
     const char *what, double lo, double hi, double *out);
+
+/* n experiences are not more than a request may have. */
+bool per_bounded(struct client *c, size_t n);
 
 /* A priority: 0 or more, in 32 bits; "max", where that may be, is -1. */
 bool per_priority(struct client *c, const struct resp_args *a, size_t i,
