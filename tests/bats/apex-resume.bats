@@ -73,8 +73,8 @@ gradients() {
 	cmp one two
 	run -1 learner -q --algo dqn --hidden 32
 	[[ $output == "innet-agent: $memory: innet:params: of another length than this agent's; --clear removes them" ]]
-	run -1 learner -q --algo dqn --clear --give-up 200ms
-	[ "$output" = "innet-agent: $memory: nothing to learn from for 0.2 s: 0 experiences of 1000" ]
+	run -1 learner -q --algo dqn --clear --give-up 3s
+	[ "$output" = "innet-agent: $memory: nothing to learn from for 3 s: 0 experiences of 1000" ]
 	[ "$(cli LLEN innet:rewards)" = 0 ]
 }
 
