@@ -88,4 +88,4 @@ verdict "P9 push" "$(m ours-push-table)" "$(m redis-push-list)" 0.333
 verdict "P9 set" "$(m ours-set)" "$(m redis-set)" 0.333
 verdict "P9 get" "$(m ours-get)" "$(m redis-get)" 0.500
 verdict "P9 frames-push" "$(m ours-push-frames)" "$(m redis-small-push-list)" 0.100
-verdict "P9 frames-sample" "$(m ours-sample-frames)" "$small" 0.200
+verdict "P9 frames-sample" "$(m ours-sample-frames)" "$small" 0.100
