@@ -36,7 +36,7 @@ struct dlp_switch {
 	struct dlp_repeats {
 		uint32_t step, n;
 		uint64_t at_ns;		/* of the last one past DLP_REPEATS */
-	} repeats[DLP_NODES_MAX];
+	} repeats[DLP_NODES_MAX], configures;	/* which change nothing */
 	uint64_t dropped;	/* what is no request, or of strangers */
 };
 
@@ -206,19 +206,31 @@ dlp_is_request(struct dlp_switch *d, const struct dlp *q,
 	}
 }
 
+/* What counts how often q was answered; NULL: that is not counted. */
+static inline struct dlp_repeats *
+dlp_repeats_of(struct dlp_switch *d, const struct dlp *q,
+    const union addr *from)
+{
+	const unsigned i = q->state == DLP_LEARNING ? dlp_participant(&d->job,
+	    from, true) : DLP_NODES_MAX;
+
+	if (q->state == DLP_CONFIGURE)
+		return &d->configures;
+	return i == DLP_NODES_MAX ? NULL : &d->repeats[i];
+}
+
 /*
- * Has this participant had the answer of that step often enough?  Past a number
- * it has one in a while: what is lost must be told again while it asks.
+ * Has this participant had the answer of that step often enough, or who
+ * configures what is so?  Past a number it has one in a while: what is lost
+ * must be told again while it asks.
  */
 static inline bool
 dlp_is_tired(struct dlp_switch *d, const struct dlp *q, const union addr *from,
     uint64_t now_ns)
 {
-	const unsigned i = q->state == DLP_LEARNING ? dlp_participant(&d->job,
-	    from, true) : DLP_NODES_MAX;
-	struct dlp_repeats *r = &d->repeats[i % DLP_NODES_MAX];
+	struct dlp_repeats *r = dlp_repeats_of(d, q, from);
 
-	if (i == DLP_NODES_MAX)
+	if (r == NULL)
 		return false;
 	if (r->step != q->step)
 		*r = (struct dlp_repeats){ .step = q->step };
@@ -240,6 +252,8 @@ dlp_take(void *state, struct packet *p, uint64_t now_ns)
 	struct dlp_aggregator_out o;
 	struct dlp q = { 0 };
 	const bool sound = dlp_parse(p->payload, p->bytes, &q) == DLP_OK;
+	const struct dlp_session was = d->job.session;
+	const uint8_t before = d->job.state;
 
 	if (sound && !dlp_is_request(d, &q, p)) {
 		d->dropped++;
@@ -251,6 +265,9 @@ dlp_take(void *state, struct packet *p, uint64_t now_ns)
 	if (sound && q.state != DLP_LEARNING && q.state != DLP_POLL)
 		memset(d->repeats, 0, sizeof(d->repeats));
 	dlp_aggregator_take(&d->job, p->payload, p->bytes, &peer, &o, now_ns);
+	if (before != DLP_SETUP || memcmp(&was, &d->job.session, sizeof(was)) !=
+	    0)
+		d->configures.n = 0;	/* it has changed something */
 	if (sound && o.n == 1 && dlp_is_tired(d, &q, p->from, now_ns))
 		d->dropped++;
 	else

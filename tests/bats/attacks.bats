@@ -2,11 +2,49 @@
 load common
 load stranger
 
-poll=0a02$(printf '00%.0s' {1..28})
+zeros=$(printf '00%.0s' {1..28})
+poll=0a02$zeros
 
-@test "one forged poll starts nothing between an aggregator and a server of DLP" {
+# Skip where nobody may forge an address.
+forging() {
 	python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)' 2>/dev/null ||
 		skip "no raw sockets"
+}
+
+# forge FROM TO STATE-AND-NODES: a packet of DLP
+forge() { stranger --from "$1" "$2" forge-seg 0 "$3$zeros"; }
+
+# Both aggregators have had so few packets, and have no more to say.
+quiet() {
+	for _ in 1 2 3; do stranger "$one" dlp 10 >/dev/null; done	# each waits for answers
+	finish one
+	finish two
+	jq -s 'map(.packets) | add' one.json two.json
+	[ "$(jq -s 'map(.packets) | add' one.json two.json)" -lt "$1" ]
+}
+
+@test "one forged CONFIGURE starts nothing between two aggregators of DLP" {
+	forging
+	serve one innet-switch -q -p dlp --report one.json
+	serve two innet-switch -q -p dlp --report two.json
+	forge "$two" "$one" 0602
+	quiet 60
+}
+
+@test "two aggregators of DLP, each enrolled in the other by forged SETUPs: it ends" {
+	forging
+	serve one innet-switch -q -p dlp --report one.json
+	serve two innet-switch -q -p dlp --report two.json
+	for at in "$one" "$two"; do forge 127.0.0.9:7 "$at" 0601; done
+	for state in 01 02 02 02; do
+		forge "$two" "$one" ${state}01
+		forge "$one" "$two" ${state}01
+	done
+	quiet 100
+}
+
+@test "one forged poll starts nothing between an aggregator and a server of DLP" {
+	forging
 	serve sw innet-switch -q -p dlp --report sw.json
 	serve ps innet-ps -q -p dlp --report ps.json
 	stranger --from "$ps" "$sw" forge-seg 0 "$poll"
