@@ -88,7 +88,8 @@ stand_aside(const char *path)
 	struct stat st;
 	char *old, *link_, end[PATH_MAX];
 
-	if (!file_link_end(path, end) || lstat(end, &st) == -1 || !S_ISREG(st.st_mode))
+	if (!file_link_end(path, end) || lstat(end, &st) == -1 ||
+	    !S_ISREG(st.st_mode))
 		return;
 	if (asprintf(&old, "%s.old", path) == -1)
 		err(1, "%s", path);

@@ -24,7 +24,7 @@
 struct atomic_file {
 	const char *path;	/* borrowed */
 	char *beside;		/* NULL: path itself is written */
-	char *end;		/* what it replaces: path, or where that leads */
+	char *end;		/* it is replaced: path, or where that leads */
 	int fd;			/* write here */
 	mode_t mode;		/* it gets; 0: what the umask leaves */
 };

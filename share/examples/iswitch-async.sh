@@ -58,9 +58,9 @@ trap 'exit 1' INT TERM
 # Every run there is to be: carrier, Mbit/s, bytes, queue, pace, seconds.
 plan() {
 	[ -z "$quick" ] || cat <<-END
-	switch 20 80000 long none 2
-	switch 20 80000 long 92 2
-	ps 20 80000 long none 3
+	switch 20 80000 long none 3
+	switch 20 80000 long 92 3
+	ps 20 80000 long none 5
 	END
 	[ -n "$quick" ] || cat <<-END
 	switch 20 1282000 long none 15
@@ -123,6 +123,10 @@ work() {
 	serve && push || return 1
 	testbed.sh down "$testbed"
 	testbed=''
+	tail -qn 1 w?.json | jq -se 'all(.round_p50_ns > 0)' >/dev/null || {
+		say "$key: no round in $length s: $(tail -qn 1 w?.err server.err)"
+		return 1
+	}
 	tail -qn 1 w?.json | jq -rs --slurpfile s <(tail -n 1 server.json) --arg key "$key" \
 		--argjson gradients $gradients '
 		(map(.round_p50_ns) | add / length / 1e6) as $ms | $s[0].jobs["1"].counters as $c |

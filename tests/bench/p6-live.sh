@@ -6,14 +6,16 @@
 # held to its bar in processor time an update, which is the same whoever else
 # is on the machine; both rates are printed.  As comments the same with 9 clusters, 8 slots and a link
 # that carries a twentieth: Olaf merges nearly all, drop-tail does nothing.
+# Then Olaf with --key, where each update has a proof, which the switch judges, and
+# makes anew when it leaves, against Olaf without.
 # The upstream is a server that is stopped: nobody reads what leaves.
 # Run from the build folder, or say where it is in BUILD.
 set -eu
 build=${BUILD:-.} seconds=${SECONDS_EACH:-1} rounds=${ROUNDS:-7}
 export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C TIMEFORMAT='%U %S'
 dir=$(mktemp -d -p /dev/shm)
-ps=''
-trap '[ -z "$ps" ] || kill -KILL $ps; rm -rf "$dir"' EXIT
+ps='' keyed=''
+trap '[ -z "$ps$keyed" ] || kill -KILL $ps $keyed; rm -rf "$dir"' EXIT
 
 await() {
 	for ((k = 0; k < 500; k++)); do
@@ -32,16 +34,19 @@ on() {
 }
 # packets NAME: a total of the report
 packets() { sed -n "/\"$1\"/{n;s/[^0-9]//gp;q}" "$dir/r"; }
-# run PROGRAM CLUSTERS SLOTS RATE: seconds of it, into the files of this name
+# run PROGRAM CLUSTERS SLOTS RATE [KEY]: seconds of it, into the files of this name
 run() {
-	local name=$dir/$1-$2 switch
+	local name=$dir/$1${5:+-proved}-$2 switch at=$server
+	[ -z "${5-}" ] || at=$proving
 	rm -f "$dir/port" "$dir/r"
-	{ time on 0 innet-switch -q --queue "$1" --listen 127.0.0.1:0 --upstream "127.0.0.1:$server" \
+	{ time on 0 innet-switch -q --queue "$1" --listen 127.0.0.1:0 --upstream "127.0.0.1:$at" \
 		--slots "$3" --rate "$4" --port-file "$dir/port" --report "$dir/r" \
-		--duration $((seconds + 1))s 2>"$dir/err"; } 2>"$dir/cpu" &
+		${5:+--key "$5"} --duration $((seconds + 1))s 2>"$dir/err"; } 2>"$dir/cpu" &
 	switch=$!
 	await "$dir/port"
-	on 1 udp-blast "127.0.0.1:$(cat "$dir/port")" "$seconds" "$2" >"$dir/sent"
+	# a switch answers an Open when the server has answered its own
+	[ -z "${5-}" ] || { kill -CONT $keyed && { sleep 0.3 && kill -STOP $keyed; } & }
+	on 1 udp-blast "127.0.0.1:$(cat "$dir/port")" "$seconds" "$2" ${5:+1024 1 0 "$5"} >"$dir/sent"
 	wait $switch
 	packets arrived | awk -v s="$seconds" '{ print $1 / s / 1e6 }' >>"$name.rate"
 	awk -v n="$(packets arrived)" '{ print ($1 + $2) / n * 1e9 }' "$dir/cpu" >>"$name.cost"
@@ -63,16 +68,25 @@ ps=$!
 await "$dir/server"
 server=$(cat "$dir/server")
 kill -STOP $ps
+head -c 32 /dev/urandom >"$dir/key"
+innet-ps -q --listen 127.0.0.1:0 --port-file "$dir/proving" --key "$dir/key" 2>"$dir/ps.err" &
+keyed=$!
+await "$dir/proving"
+proving=$(cat "$dir/proving")
+kill -STOP $keyed
 run olaf 60 64 20G && rm -f "$dir"/olaf-*	# once to warm up
 for ((i = 0; i < rounds; i++)); do
 	run olaf 60 64 20G
 	run fifo 60 64 20G
 	run olaf 9 8 1G
 	run fifo 9 8 1G
+	run olaf 60 64 20G "$dir/key"
 done
 a=$(median olaf-60.rate) b=$(median fifo-60.rate)
 row live-1M-in M/s "$a" 1 1.00 high
 row live-merging ns "$(median olaf-60.cost)" "$(median fifo-60.cost)" 1.10 low
+echo "# P6 with proofs: $(median olaf-proved-60.rate | cut -c1-4) M/s in, $(median olaf-proved-60.cost | cut -d. -f1) ns each," \
+	"$(awk -v a="$(median olaf-proved-60.cost)" -v b="$(median olaf-60.cost)" 'BEGIN { printf "%.2f", a / b }') times that without"
 echo "# P6 fifo takes $b M/s: $(awk -v a="$a" -v b="$b" 'BEGIN { printf "%.2f", b / a }') times olaf's"
 for p in olaf fifo; do
 	echo "# P6 $p: $(median $p-60.out | cut -c1-4) % leave, the kernel drops $(median $p-60.lost | cut -c1-4) %"

@@ -1,9 +1,9 @@
 /*
- * udp-blast - udp-blast ADDR SECONDS [CLUSTERS [BYTES [KIND [RATE]]]]: updates
- * of BYTES (1024 unless given) of CLUSTERS clusters (9) as fast as they go, in
- * runs, by eight workers a place in turn; what was sent is printed.  KIND 3 has
- * them be initial weights, which pass every switch; RATE is of updates a
- * second, at most.  udp-blast :PORT SECONDS sink: how many come to the port in
+ * udp-blast - udp-blast ADDR SECONDS [CLUSTERS [BYTES [KIND [RATE [KEY]]]]]:
+ * updates of BYTES (1024 unless given) of CLUSTERS clusters (9) as fast as they
+ * go, in runs, by eight workers a place in turn; what was sent is printed.  KIND
+ * 3 has them be initial weights, which pass every switch; RATE is of updates a
+ * second, at most (0: no limit); with a KEY file they have proofs.  udp-blast :PORT SECONDS sink: how many come to the port in
  * SECONDS from the first on
  */
 #include <err.h>
@@ -14,8 +14,10 @@
 #include <string.h>
 
 #include "common/base/num.h"
+#include "common/live/nonce.h"
 #include "common/live/timer.h"
 #include "common/live/udpio.h"
+#include "common/olaf/opening.h"
 #include "common/wire/update.h"
 
 static uint64_t
@@ -28,16 +30,53 @@ number(const char *s, uint64_t most)
 	return v;
 }
 
-/* A run of updates, a cluster after the other. */
+/* What has come of an Open, for 10 ms. */
 static void
-prepare(uint8_t *run, int n, size_t bytes, uint16_t clusters,
+hear(struct udpio *u, struct opening *o)
+{
+	struct pollfd p = { .fd = u->fd, .events = POLLIN };
+	struct udpio_packet q;
+	struct control c;
+
+	poll(&p, 1, 10);
+	for (int i = udpio_recv(u); i-- > 0;) {
+		for (size_t at = 0; udpio_next(&u->got[i], &at, &q);) {
+			if (control_parse(q.data, q.len, &c))
+				opening_hear(o, channel_take(o->channel,
+				    q.data, q.len, &c), &c, timer_mono_ns());
+		}
+	}
+}
+
+/* Data to that switch has proofs from now on. */
+static void
+open_switch(struct udpio *u, const union addr *to, struct opening *o)
+{
+	const uint64_t end = timer_mono_ns() + 10 * TIMER_SECOND_NS;
+	uint8_t msg[OPENING_BYTES];
+
+	opening_want(o, timer_mono_ns());
+	while (!o->open) {
+		const uint32_t len = opening_next(o, 1, timer_mono_ns(), msg);
+
+		if (len > 0)
+			udpio_send(u, to, CONTROL_TOS, msg, len);
+		hear(u, o);
+		if (timer_mono_ns() > end)
+			errx(1, "no answer to an Open in 10 s");
+	}
+}
+
+/* A run of updates, a cluster after the other, with room for tails. */
+static void
+prepare(uint8_t *run, int n, size_t bytes, size_t stride, uint16_t clusters,
     uint8_t kind)
 {
 	struct update u = { .kind = kind, .merged = 1, .reward = 1,
 	    .elements = (uint32_t)(bytes - UPDATE_HEADER_BYTES) / 4 };
 
 	for (uint32_t i = 0; i < (uint32_t)n; i++) {
-		uint8_t *p = run + i * bytes;
+		uint8_t *p = run + i * stride;
 
 		u.cluster = (uint16_t)(1 + i % clusters);
 		p = update_put(p, &u);
@@ -46,14 +85,16 @@ prepare(uint8_t *run, int n, size_t bytes, uint16_t clusters,
 	}
 }
 
-/* What changes in each: who made it and when, and its number. */
+/* What changes in each: who made it and when, its number, its proof. */
 static void
-renew(uint8_t *run, int n, size_t bytes, uint32_t sequence, uint64_t now_ns)
+renew(uint8_t *run, int n, size_t bytes, size_t stride, uint32_t sequence,
+    uint64_t now_ns, struct opening *o)
 {
-	for (int i = 0; i < n; i++, run += bytes) {
+	for (int i = 0; i < n; i++, run += stride) {
 		bytes_put(run + 4, sequence % 8 << 8 | (uint32_t)i, 4);
 		bytes_put(run + 8, sequence, 4);
 		bytes_put(run + UPDATE_GENERATED_AT, now_ns, 8);
+		opening_prove(o, run, (uint32_t)bytes, now_ns);
 	}
 }
 
@@ -89,7 +130,10 @@ main(int argc, char *argv[])
 {
 	uint64_t end, now, began, sent = 0, rate = 0;
 	uint16_t clusters = 9;
-	size_t bytes = 1024;
+	size_t bytes = 1024, stride;
+	struct key key = { 0 };
+	struct channel channel;
+	struct opening opening;
 	uint32_t sequence = 1;
 	uint8_t kind = UPDATE_UPDATE;
 	struct udpio u;
@@ -99,37 +143,44 @@ main(int argc, char *argv[])
 
 	if (argc == 4 && strcmp(argv[3], "sink") == 0)
 		return sink(argv[1], number(argv[2], 3600));
-	if (argc < 3 || argc > 7 || addr_parse(argv[1], "46638", &to) != NULL)
+	if (argc < 3 || argc > 8 || addr_parse(argv[1], "46638", &to) != NULL)
 		errx(2, "usage: udp-blast ADDR SECONDS "
-		    "[CLUSTERS [BYTES [KIND [RATE]]]]");
+		    "[CLUSTERS [BYTES [KIND [RATE [KEY]]]]]");
 	if (argc > 3)
 		clusters = (uint16_t)number(argv[3], 65534);
 	if (argc > 4)
 		bytes = number(argv[4], 65504) / 4 * 4;
 	if (argc > 5)
 		kind = (uint8_t)number(argv[5], UPDATE_WEIGHTS);
-	if (argc > 6)
+	if (argc > 6 && strcmp(argv[6], "0") != 0)
 		rate = number(argv[6], UINT32_MAX);
+	if (argc > 7)
+		key_load_or_exit(&key, argv[7], KEY_LEAST_BYTES);
 	if (bytes <= UPDATE_HEADER_BYTES)
 		errx(2, "an update needs more than %d bytes",
 		    UPDATE_HEADER_BYTES);
 	if (udpio_open_towards(&u, &to, UPDATE_TOS, true, NULL) == -1)
 		err(1, "%s", argv[1]);
-	n = udpio_run_max(&u, bytes);
-	run = calloc((size_t)n, bytes);
+	nonce_channel(&channel, key.set ? &key : NULL, &to);
+	opening_init(&opening, key.set, &channel, &key);
+	if (key.set)
+		open_switch(&u, &to, &opening);
+	stride = bytes + (key.set ? PROOF_TAIL_BYTES : 0);
+	n = udpio_run_max(&u, stride);
+	run = calloc((size_t)n, stride);
 	if (run == NULL)
 		err(1, "a run");
-	prepare(run, n, bytes, clusters, kind);
+	prepare(run, n, bytes, stride, clusters, kind);
 	now = began = timer_mono_ns();
 	end = now + number(argv[2], 3600) * TIMER_SECOND_NS;
 	for (; now < end; now = timer_mono_ns()) {
 		if (rate > 0 && (double)sent > (double)(now - began) / 1e9 *
 		    (double)rate)
 			continue;	/* it is not time yet */
-		renew(run, n, bytes, kind == UPDATE_UPDATE ? sequence++ : 0,
-		    timer_wall_ns());
-		sent_now = udpio_send_run(&u, &to, UPDATE_TOS, run, bytes, n,
-		    bytes);
+		renew(run, n, bytes, stride, kind == UPDATE_UPDATE ?
+		    sequence++ : 0, timer_wall_ns(), &opening);
+		sent_now = udpio_send_run(&u, &to, opening_tos(&opening), run,
+		    stride, n, stride);
 		sent += (uint64_t)sent_now;
 		if (sent_now < n && errno != EAGAIN && errno != ECONNREFUSED)
 			err(1, "%s", argv[1]);
