@@ -68,14 +68,16 @@ job_fits(struct job *j, const struct seg *g)
 
 /*
  * May member m, who was heard just now, have a result again?  Four for each new
- * one of the job's, all of two vectors saved up at most, and ten a second: what
- * of his comes over and over, by whoever sends it, is not answered as often.
+ * one of the job's, as many as he may lack of what is kept saved up at most, and
+ * ten a second: what of his comes over and over, by whoever sends it, is not
+ * answered as often.
  */
 static inline bool
 job_may_resend(struct job *j, struct member *m)
 {
 	const uint64_t results = j->n[JOB_RESULTS] + j->n[JOB_FROM_PARENT];
-	const uint64_t most = JOB_AGAIN_EACH * 2 * (uint64_t)j->a.s.segs;
+	const uint64_t most = JOB_AGAIN_EACH * (uint64_t)j->a.s.segs *
+	    (j->a.s.depth > 2 ? j->a.s.depth : 2);
 
 	m->again += JOB_AGAIN_EACH * (results - m->again_results);
 	m->again = m->again > most ? most : m->again;
