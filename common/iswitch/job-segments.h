@@ -67,10 +67,10 @@ job_fits(struct job *j, const struct seg *g)
 }
 
 /*
- * May member m, who was heard just now, have a result again?  Four for each new
- * one of the job's, as many as he may lack of what is kept saved up at most, and
- * ten a second: what of his comes over and over, by whoever sends it, is not
- * answered as often.
+ * May member m, who was heard just now, have a result again?  Four for each
+ * new one of the job's, as many as he may lack of what is kept saved up at
+ * most, and ten a second: what of his comes over and over, by whoever sends it,
+ * is not answered as often.
  */
 static inline bool
 job_may_resend(struct job *j, struct member *m)

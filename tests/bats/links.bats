@@ -51,6 +51,7 @@ writes() {
 }
 
 @test "too few descriptors are one line" {
+	[[ $COMPILE != *-fsanitize* ]] || skip "a sanitizer needs descriptors of its own"
 	innet-gen -q -c 20 -w g.pcap
 	head -c 32 /dev/urandom >key
 	for n in 4 5 6 7 8; do

@@ -1,10 +1,11 @@
 /*
  * udp-blast - udp-blast ADDR SECONDS [CLUSTERS [BYTES [KIND [RATE [KEY]]]]]:
- * updates of BYTES (1024 unless given) of CLUSTERS clusters (9) as fast as they
- * go, in runs, by eight workers a place in turn; what was sent is printed.  KIND
- * 3 has them be initial weights, which pass every switch; RATE is of updates a
- * second, at most (0: no limit); with a KEY file they have proofs.  udp-blast :PORT SECONDS sink: how many come to the port in
- * SECONDS from the first on
+ * updates of BYTES (1024 unless given) of CLUSTERS clusters (9) as fast as
+ * they go, in runs, by eight workers a place in turn; what was sent is printed.
+ * KIND 3 has them be initial weights, which pass every switch; RATE is of
+ * updates a second, at most (0: no limit); with a KEY file they have proofs.
+ * udp-blast :PORT SECONDS sink: how many come to the port in SECONDS from the
+ * first on
  */
 #include <err.h>
 #include <inttypes.h>
