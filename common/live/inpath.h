@@ -213,10 +213,10 @@ inpath_choose(void)
 /* Begin: before the plane, whose driver is inpath_driver, with this struct. */
 static inline void
 inpath_open(struct inpath *ip, const struct inpath_conf *cf,
-    const struct serve_conf *sc, const struct program *pr, bool merges,
+    const struct serve_conf *sc, const struct program *pr, bool passing,
     union addr *own)
 {
-	const struct steer_what what = { cf->wire, merges, pr->tos != 0 };
+	const struct steer_what what = { cf->wire, passing, pr->tos != 0 };
 
 	memset(ip, 0, sizeof(*ip));
 	ip->cf = cf;
@@ -399,8 +399,9 @@ inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
 	v->serve = &ip->serve;
 	v->also = inpath_put_account;
 	v->also_ctx = ip;
-	inpath_open(ip, cf, &v->conf, o->plane.program, ports_merge(
-	    &o->plane.ports), &o->plane.place.address);
+	inpath_open(ip, cf, &v->conf, o->plane.program,
+	    o->plane.program->merges || ports_merge(&o->plane.ports),
+	    &o->plane.place.address);
 	if (!plane_init(&v->plane, &o->plane, &inpath_driver, ip))
 		err(1, "%s", o->plane.program->name);
 	inpath_begin(ip, &v->plane, o->verbose);

@@ -91,6 +91,17 @@ load in-path
 		<(jq -S '.totals, .clusters, .models, .weights, .ignored' filter.json)
 }
 
+@test "in the path: behind drop-tail queues updates are taken, and wait" {
+	rack
+	in_path --queue fifo --port-rate server=10Mbit --report switch.json
+	server
+	worker 0 --synthetic 4kB --interval 2ms -c 200
+	join_workers
+	end_server 10.77.0.2
+	end_switch
+	jq -e '.totals.arrived.packets > 150 and .totals.aggregated.packets == 0' switch.json
+}
+
 @test "in the path: iSwitch sums at the bridge's address, and every sum is right" {
 	rack
 	in_path -p iswitch -H 2 --report switch.json

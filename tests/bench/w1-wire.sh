@@ -48,6 +48,7 @@ done
 
 switch=''
 start() {	# OPTION...
+	: >"$dir/err"		# of the one before
 	(on switch innet-switch -q --insecure --bridge br0 "$@" 2>"$dir/err") &
 	switch=$!
 	until grep -qs 'in the path' "$dir/err"; do sleep 0.02; done
