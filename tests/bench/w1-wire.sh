@@ -51,7 +51,10 @@ start() {	# OPTION...
 	: >"$dir/err"		# of the one before
 	(on switch innet-switch -q --insecure --bridge br0 "$@" 2>"$dir/err") &
 	switch=$!
-	until grep -qs 'in the path' "$dir/err"; do sleep 0.02; done
+	until grep -qs 'in the path' "$dir/err"; do
+		kill -0 $switch 2>/dev/null || { cat "$dir/err" >&2; exit 1; }
+		sleep 0.02
+	done
 }
 stop() {
 	[ -z "$switch" ] || { kill $switch && wait $switch; }
@@ -140,7 +143,10 @@ sums() {
 	shift 2
 	(on switch innet-switch -q -p iswitch -H 4 "$@" 2>"$dir/err") &
 	switch=$!
-	until grep -qs 'listening' "$dir/err"; do sleep 0.02; done
+	until grep -qs 'listening' "$dir/err"; do
+		kill -0 $switch 2>/dev/null || { cat "$dir/err" >&2; exit 1; }
+		sleep 0.02
+	done
 	sleep 0.2
 	for w in 0 1 2 3; do
 		(on w$w timeout 60 innet-worker -q -p iswitch --worker $w --switch 10.77.0.1 \
@@ -165,7 +171,7 @@ for ((i = 0; i < runs; i++)); do
 	opens STOP hung
 	for size in 157kB 3.31MB; do
 		count=$([ $size = 157kB ] && echo 500 || echo 40)
-		sums path $size --bridge br0
+		sums path $size --insecure --bridge br0
 		sums peer $size --insecure --listen 10.77.0.1
 	done
 done
