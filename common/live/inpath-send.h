@@ -265,15 +265,15 @@ inpath_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
 
 	if (s->changed)
 		port_freshen(s);
-	if (!s->framed && to != NULL && addr_is_group(&s->to.to))
-		inpath_share_by(ip, to, &s->to.to, &one, when_ns);
-	else if (!s->framed)
+	if (!s->framed && !addr_is_group(&s->to.to))
 		inpath_send(ip, s->to.way, s->to.from.sa.sa_family == 0 ? NULL :
 		    &s->to.from, &s->to.to, &one, when_ns);
-	else if (to != NULL && to->forwards)
+	else if (to == NULL || !to->forwards)
+		ip->n[INPATH_NO_WAY]++;
+	else if (s->framed)
 		inpath_leave_frame(ip, to, s, when_ns);
 	else
-		ip->n[INPATH_NO_WAY]++;
+		inpath_share_by(ip, to, &s->to.to, &one, when_ns);
 }
 
 /* plane_driver.settle: what finds no room is lost, as on a full link. */

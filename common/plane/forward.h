@@ -97,34 +97,45 @@ plane_wait(struct plane *pl, struct port *port, const struct slot_to *to,
 	}
 }
 
+/*
+ * What does not go straight on: a post towards `at` that is too long, has no
+ * port or waits for its link.  False: it is the driver's to send, and counted.
+ */
+static inline bool
+plane_holds(struct plane *pl, const union addr *at, const struct slot_to *to,
+    const struct post *p)
+{
+	const bool waits = pl->shaped && !pl->program->beside;
+	struct port *port;
+
+	if (to->to.sa.sa_family != AF_INET6 && p->bytes > PLANE_V4_MAX) {
+		pl->n[PLANE_TOO_LONG] += p->count;
+		return true;
+	}
+	port = waits ? plane_towards(pl, at) : NULL;
+	if (waits && port == NULL) {
+		pl->n[PLANE_NO_PORT] += p->count;
+		return true;
+	}
+	if (port == NULL || port->link.rate_bps == 0) {
+		pl->n[PLANE_OUT] += p->count;
+		return false;
+	}
+	plane_wait(pl, port, to, p);
+	return true;
+}
+
 /* A post goes to one address: straight on, or before the port's queue. */
 static inline void
 plane_forward_whole(struct plane *pl, uint32_t way, const union addr *at,
     const struct post *p)
 {
-	const bool given = p->from.sa.sa_family != 0;
-	const bool waits = pl->shaped && !pl->program->beside;
-	struct slot_to to;
-	struct port *port;
-
-	if (at->sa.sa_family != AF_INET6 && p->bytes > PLANE_V4_MAX) {
-		pl->n[PLANE_TOO_LONG] += p->count;
-		return;
-	}
-	port = waits ? plane_towards(pl, at) : NULL;
-	if (waits && port == NULL) {
-		pl->n[PLANE_NO_PORT] += p->count;
-		return;
-	}
-	if (port == NULL || port->link.rate_bps == 0) {
-		pl->n[PLANE_OUT] += p->count;
-		pl->driver->send(pl->ctx, way, given ? &p->from : NULL, at, p,
-		    pl->now_ns);
-		return;
-	}
-	to = (struct slot_to){ .to = *at, .from = p->from, .way = way,
+	const struct slot_to to = { .to = *at, .from = p->from, .way = way,
 	    .tos = p->tos };
-	plane_wait(pl, port, &to, p);
+
+	if (!plane_holds(pl, at, &to, p))
+		pl->driver->send(pl->ctx, way, p->from.sa.sa_family != 0 ?
+		    &p->from : NULL, at, p, pl->now_ns);
 }
 
 /* The same: a control message gets what proves that it is the switch's. */
@@ -171,15 +182,9 @@ plane_share(struct plane *pl, uint32_t behind, const union addr *group,
 {
 	const struct slot_to to = { .to = *group, .way = PACKET_WAY_OWN,
 	    .tos = p->tos };
-	struct port *port = pl->shaped && !pl->program->beside ?
-	    plane_towards(pl, at) : NULL;
 
-	if (port != NULL && port->link.rate_bps != 0) {
-		plane_wait(pl, port, &to, p);
-		return;
-	}
-	pl->n[PLANE_OUT] += p->count;
-	pl->driver->share(pl->ctx, behind, group, p, pl->now_ns);
+	if (!plane_holds(pl, at, &to, p))
+		pl->driver->share(pl->ctx, behind, group, p, pl->now_ns);
 }
 
 /* A post to each of a group: once by a port behind which several hear it. */
