@@ -63,7 +63,7 @@ send_ready(struct olaf *w, int n)
 
 /* The k-th packet of those to be sent, header and floats, gets its proof. */
 static void
-prove(struct olaf *w, int k, struct iovec v[2])
+prove(struct olaf *w, int k, struct iovec v[2], uint64_t now_ns)
 {
 	uint8_t *p = w->proved + (size_t)k * (UPDATE_HEADER_BYTES + 4 *
 	    (size_t)w->m.model.n + UPDATE_TAIL_BYTES);
@@ -73,13 +73,14 @@ prove(struct olaf *w, int k, struct iovec v[2])
 	memcpy(p + head, v[1].iov_base, floats);
 	v[0].iov_base = p;
 	v[1] = (struct iovec){ p + head, opening_prove(&w->opening, p,
-	    (uint32_t)(head + floats), timer_mono_ns()) - head };
+	    (uint32_t)(head + floats), now_ns) - head };
 }
 
 /* Send a vector as o says, in ranges of one length, but for the last. */
 static void
 send_vector(struct olaf *w, struct olaf_worker_out *o, const uint8_t *vec)
 {
+	const uint64_t now_ns = timer_mono_ns();
 	struct update u;
 	int n = 0;
 
@@ -95,7 +96,7 @@ send_vector(struct olaf *w, struct olaf_worker_out *o, const uint8_t *vec)
 		v[1] = (struct iovec){ (uint8_t *)(uintptr_t)vec +
 		    4 * (size_t)u.first, 4 * (size_t)u.n };
 		if (w->proved != NULL)
-			prove(w, n, v);
+			prove(w, n, v, now_ns);
 		if (++n == UDPIO_RUN_MAX) {
 			send_ready(w, n);
 			n = 0;

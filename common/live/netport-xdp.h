@@ -337,12 +337,13 @@ netport_xdp_why(int error)
 
 /* A frame that came, in place, with what is known of it. */
 static inline void
-netport_xdp_frame(struct netport_frame *f, uint8_t *data, uint32_t len)
+netport_xdp_frame(struct netport_frame *f, uint8_t *data, uint32_t len,
+    uint64_t stamp_ns)
 {
 	struct frame fr;
 
 	*f = (struct netport_frame){ .data = data, .len = len,
-	    .stamp_ns = timer_wall_ns() };
+	    .stamp_ns = stamp_ns };
 	if (frame_parse(FRAME_ETHERNET, data, len, len, &fr) == FRAME_UDP &&
 	    inpath_unfinished(data, &fr))
 		f->head = (struct virtio_net_hdr){ .csum_offset = 6,
@@ -363,6 +364,7 @@ netport_xdp_return(struct netport_xdp *x)
 static inline int
 netport_xdp_recv(struct netport *p, struct netport_in *in)
 {
+	const uint64_t stamp_ns = timer_wall_ns();
 	struct netport_xdp *x = p->xdp;
 	int n = 0;
 
@@ -379,7 +381,7 @@ netport_xdp_recv(struct netport *p, struct netport_in *in)
 			    &entry[q->come.at++ & q->come.mask];
 
 			netport_xdp_frame(&in->got[n], q->memory + d->addr,
-			    d->len);
+			    d->len, stamp_ns);
 			x->held[x->helds].queue = now;
 			x->held[x->helds++].at = d->addr -
 			    d->addr % NETPORT_XDP_CHUNK;

@@ -15,6 +15,7 @@
 #ifndef INNET_OLAF_OPENERS_H
 #define INNET_OLAF_OPENERS_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 #include "common/wire/proof.h"
 
 enum { OPENERS_MOST = 65536 };
+static_assert((int)UPDATE_TAIL_BYTES == (int)PROOF_TAIL_BYTES, "one tail");
 
 struct opener {
 	union addr at;
@@ -70,15 +72,17 @@ openers_tos(const struct openers *o)
 	return o->on ? UPDATE_PROVED_TOS : UPDATE_TOS;
 }
 
-/* The row of an address, or NULL. */
-static inline struct opener *
-openers_find(const struct openers *o, const union addr *at)
+/* The number of an address's row, which is at *r; 0 and NULL: it has none. */
+static inline uint32_t
+openers_find(const struct openers *o, const union addr *at, struct opener **r)
 {
-	const uint32_t k = recent_find(&o->rows, addr_key(at,
-	    &o->place->by));
-	struct opener *r = k == 0 ? NULL : recent_row(&o->rows, k);
+	const uint32_t k = recent_find(&o->rows, addr_key(at, &o->place->by));
 
-	return r != NULL && addr_same(&r->at, at) ? r : NULL;
+	*r = k == 0 ? NULL : recent_row(&o->rows, k);
+	if (*r != NULL && addr_same(&(*r)->at, at))
+		return k;
+	*r = NULL;
+	return 0;
 }
 
 static inline void
@@ -97,9 +101,9 @@ openers_make(struct openers *o, const union addr *at)
 {
 	const uint64_t key = addr_key(at, &o->place->by);
 	uint32_t k = recent_find(&o->rows, key);
-	struct opener *r = openers_find(o, at);
+	struct opener *r;
 
-	if (r != NULL)
+	if (openers_find(o, at, &r) != 0)
 		return r;
 	if (k != 0)			/* of the same key */
 		openers_forget(o, k);
@@ -170,19 +174,19 @@ openers_judge(struct openers *o, const union addr *from, uint8_t tos,
 {
 	struct opener *r;
 	uint64_t counter;
+	uint32_t k;
 
 	if ((tos & 0xfc) != openers_tos(o))
 		return SOUNDNESS_BAD_PROOF;
 	if (!o->on || o->credulous)
 		return UPDATE_OK;
-	r = openers_find(o, from);
-	if (r == NULL || !proof_update_good(&o->key, proof_head(PROOF_UP, 0,
+	k = openers_find(o, from, &r);
+	if (k == 0 || !proof_update_good(&o->key, proof_head(PROOF_UP, 0,
 	    0, r->pass), p, bytes, &counter))
 		return SOUNDNESS_BAD_PROOF;
 	if (!proof_window_take(&r->came, counter))
 		return SOUNDNESS_REPLAYED;
-	recent_touch(&o->rows, recent_find(&o->rows, addr_key(from,
-	    &o->place->by)));
+	recent_touch(&o->rows, k);
 	return UPDATE_OK;
 }
 
@@ -201,7 +205,9 @@ openers_prove(struct openers *o, uint8_t *p, uint32_t bytes)
 static inline bool
 openers_has(const struct openers *o, const union addr *at)
 {
-	return openers_find(o, at) != NULL;
+	struct opener *r;
+
+	return openers_find(o, at, &r) != 0;
 }
 
 #endif
