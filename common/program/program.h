@@ -173,9 +173,9 @@ struct program {
 	/* Of a way that is not PACKET_WAY_OWN: is it still needed, and which
 	 * address is it where the driver does not choose? */
 	bool (*needs)(const void *state, uint32_t way);
+	void (*address)(const void *state, uint32_t way, union addr *a);
 	/* An update that had a tail leaves its queue: it is proved anew. */
 	void (*prove)(void *state, struct slot *s, uint64_t now_ns);
-	void (*address)(const void *state, uint32_t way, union addr *a);
 
 	/* the control plane */
 	/* Is the address a member's, of that job (-1: of any), and how many

@@ -228,7 +228,7 @@ static inline bool
 control_get_join(const struct control *c, struct control_join *j)
 {
 	struct bytes w = bytes_over(c->body, c->body_bytes);
-	uint8_t mode;
+	uint8_t mode, bits;
 
 	j->type = bytes_u8(&w);
 	mode = bytes_u8(&w);
@@ -239,12 +239,13 @@ control_get_join(const struct control *c, struct control_join *j)
 	j->floats = bytes_u16(&w);
 	j->next = bytes_u32(&w);
 	j->crc = bytes_u32(&w);
-	j->again = w.left > 0 && (*w.p & 1) != 0;
-	j->repairs = w.left > 0 && (*w.p & 2) != 0;
-	j->gives = w.left > 0 && (*w.p & 4) != 0;
-	j->founds = w.left > 0 && (*w.p & 8) != 0;
-	j->can_hear = w.left > 0 && (*w.p & 16) != 0;
-	j->hears = w.left > 0 && (*w.p & 32) != 0;
+	bits = w.left > 0 ? *w.p : 0;
+	j->again = (bits & 1) != 0;
+	j->repairs = (bits & 2) != 0;
+	j->gives = (bits & 4) != 0;
+	j->founds = (bits & 8) != 0;
+	j->can_hear = (bits & 16) != 0;
+	j->hears = (bits & 32) != 0;
 	return bytes_ok(&w) && mode <= 1 && j->type >= CONTROL_WORKER &&
 	    j->type <= CONTROL_SERVER;
 }
