@@ -17,7 +17,21 @@ inherit(const struct handover_chunk *k)
 	heir_free(&h);
 }
 
-enum { JOIN_BYTES = 22 };	/* of a Join without flags */
+enum { JOIN_BYTES = 22, JOINED_BYTES = 20 };	/* without flags */
+
+/* An Ack: what its status, or this version, does not say is not said again. */
+static size_t
+ack_again(const struct control *c, const struct control_ack *a, uint8_t *put)
+{
+	const size_t known = (size_t)(control_put_ack(put, a) - put);
+
+	if (a->action != CONTROL_JOIN || known <= JOINED_BYTES ||
+	    put[JOINED_BYTES] == c->body[JOINED_BYTES])
+		return known;
+	must((put[JOINED_BYTES] & ~c->body[JOINED_BYTES]) == 0,
+	    "no flag is made up");
+	return JOINED_BYTES;
+}
 
 /* The body of c, read and put again at put: how much of it was known. */
 static size_t
@@ -54,7 +68,7 @@ body_again(const struct control *c, uint8_t *put)
 		    a.text + a.text_bytes == c->body + c->body_bytes),
 		    "the text ends where the body does");
 		must(control_status_text(a.status) != NULL, "it has a text");
-		return (size_t)(control_put_ack(put, &a) - put);
+		return ack_again(c, &a, put);
 	case CONTROL_FETCH:
 		return handover_get_fetch(c, &f) && c->body_bytes == 18 &&
 		    c->body[2] == 0 && c->body[3] <= 1 ?

@@ -76,6 +76,7 @@ def controls():
     put("control", "help-cut", message(6, number[:-1]))
     put("control", "ack-join", ack(1, 5, struct.pack(
         ">HHHIHIH", 3, 4, 4, 5, 366, 10000, 10)))
+    put("control", "ack-join-refused-spans", ack(1, 5, bytes(18) + b"\x16x"))
     put("control", "ack-join-cut", ack(1, 0, bytes(17)))
     put("control", "ack-set-h", ack(4, 0, b"\0\3"))
     put("control", "ack-fbcast", ack(5, 0, b"\0\2"))
@@ -493,6 +494,8 @@ def control_sessions():
         put("controls", f"olaf-open-{kind}", of(kind) + b"".join(
             say(w, ask(19, 1, b"")) for w in (1, 2)) + proved
             + say(1, ask(19, 2, b"")) + proved + updates + all_asked(1))
+    put("controls", "dlp-pass-made-up", bytes([2])
+        + say(1, b"\x12\2" + ask(18, 7, bytes(2))[2:] + bytes(24)))
     put("controls", "iswitch-late", bytes([1]) + joins + segs
         + say(3, page(17, 2), 0, 7) + say(3, page(20, 3), 0, 7))
 
