@@ -103,8 +103,9 @@ send_all(bool part)
 
 	while ((n = mender_run(&m, 44, &first, &again, now_ns)) > 0) {
 		for (uint32_t k = 0; k < n; k++)
-			must(first + k < m.segs && (m.s[first + k].flags &
-			    MENDER_HERE) == 0, "what lacks is sent");
+			must(first + k < m.segs && ((again && !m.acks) ||
+			    (m.s[first + k].flags & MENDER_HERE) == 0),
+			    "what lacks is sent");
 		if (!part)
 			continue;
 		mender_unsent(&m, first, n, (n + 1) / 2, again);
