@@ -103,7 +103,7 @@ train_open_machine(struct train_switch *w)
 	set->iswitch.floats = set->iswitch.floats_max = t->carried;
 	set->iswitch.number = w->number;
 	job->h = (uint16_t)w->members;
-	job->slots = t->cf->slots == UINT64_MAX ? 0 : (uint32_t)t->cf->slots;
+	job->slots = training_slots(t->cf, t->racks > 0 && w->node == t->sw);
 	job->async = async;
 	/* 64 MB, as they would be with all the floats */
 	job->keep_bytes = KEEP_BYTES / packet * train_segment_bytes(t);

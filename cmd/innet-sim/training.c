@@ -23,6 +23,7 @@ static const char *const shapes[] = { "constant", "uniform", "lognormal",
 static const char *const none[] = { "none", NULL };
 static const char *const auths[] = { "none", "control", "all", NULL };
 static const char *const same[] = { "same", NULL };
+static const char *const same_none[] = { "same", "none", NULL };
 static const char *const patience[] = { "auto", "none", NULL };
 static const char *const sizes[] = { "auto", NULL };
 
@@ -46,6 +47,8 @@ static const struct json_reader_key keys[] = {
 	{ "slots_of_sums", JSON_READER_COUNT, AT(slots), "none", 4,
 	    1 << 30, .words = none,
 	    .help = "segments at a time in a switch; none: whole vectors" },
+	{ "core_slots_of_sums", JSON_READER_COUNT, AT(core_slots), "same", 4,
+	    1 << 30, .words = same_none, .help = "of the core above racks" },
 	{ "vector", JSON_READER_VECTOR, AT(elements), "auto", 1,
 	    VECTOR_MAX, .words = sizes,
 	    .help = "size of a gradient; auto: ppo, of dlp 24B" },
@@ -161,8 +164,9 @@ check_program(const struct scenario_training *t, size_t i,
     struct json_reader *r)
 {
 	static const char *const iswitch[] = { "approach", "mode", "rack",
-	    "slots_of_sums", "payload", "staleness", "barrier", "server_rate",
-	    "core_rate", "message", "messages", "copy_rate", "auth", NULL };
+	    "slots_of_sums", "core_slots_of_sums", "payload", "staleness",
+	    "barrier", "server_rate", "core_rate", "message", "messages",
+	    "copy_rate", "auth", NULL };
 	static const char *const dlp[] = { "reduce", "straggler", NULL };
 	const bool is_dlp = t->program == TRAINING_DLP;
 	const char *other = first_set(t, is_dlp ? iswitch : dlp);
@@ -183,6 +187,22 @@ check_program(const struct scenario_training *t, size_t i,
 	return true;
 }
 
+/* Slots are of switches that sum in step. */
+static bool
+check_slots(const struct scenario_training *t, size_t i,
+    struct json_reader *r)
+{
+	static const char *const keys_of[] = { "slots_of_sums",
+	    "core_slots_of_sums", NULL };
+	const char *set = first_set(t, keys_of);
+
+	if (set != NULL && (t->mode == TRAINING_ASYNC ||
+	    t->approach != TRAINING_SWITCH))
+		return json_reader_fail_at(r, "trainings", i, set,
+		    "is for switches in step");
+	return true;
+}
+
 bool
 training_check(const struct scenario_training *t, size_t i,
     struct json_reader *r)
@@ -199,10 +219,8 @@ training_check(const struct scenario_training *t, size_t i,
 	if (t->approach == TRAINING_RING && t->mode == TRAINING_ASYNC)
 		return json_reader_fail_at(r, list, i, "mode",
 		    "a ring keeps all in step");
-	if (t->slots != UINT64_MAX && (t->mode == TRAINING_ASYNC ||
-	    t->approach != TRAINING_SWITCH))
-		return json_reader_fail_at(r, list, i, "slots_of_sums",
-		    "is for switches in step");
+	if (!check_slots(t, i, r))
+		return false;
 	if (t->approach == TRAINING_RING && t->auth != PROOF_AUTH_NONE)
 		return json_reader_fail_at(r, list, i, "auth",
 		    "is for switches and servers");

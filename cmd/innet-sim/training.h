@@ -42,8 +42,7 @@ struct scenario_training {
 	uint64_t mode;			/* enum training_mode */
 	uint64_t workers;
 	uint64_t rack;			/* workers in one; 0: no racks */
-	uint64_t slots;			/* of sums, a switch; UINT64_MAX: as
-					   vectors need */
+	uint64_t slots, core_slots;	/* of sums: training_slots() */
 	uint64_t elements;	/* of a vector */
 	uint64_t payload_bytes;
 	uint64_t iterations;		/* UINT64_MAX: no limit */
@@ -104,6 +103,19 @@ static inline uint32_t
 training_floats(const struct scenario_training *t)
 {
 	return (uint32_t)(t->payload_bytes - training_head(t)) / 4;
+}
+
+/*
+ * Segments at a time in the core above racks, or in any other switch; 0: as
+ * vectors need.
+ */
+static inline uint32_t
+training_slots(const struct scenario_training *t, bool core)
+{
+	const uint64_t n = core && t->core_slots != UINT64_MAX ?
+	    t->core_slots : t->slots;
+
+	return n >= UINT64_MAX - 1 ? 0 : (uint32_t)n;
 }
 
 static inline uint32_t

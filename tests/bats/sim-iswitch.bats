@@ -48,7 +48,26 @@ near() {
 	is aggregation_ns $((11 * 1514 + 3000))
 	for keys in '"approach": "ps"' '"mode": "async"' '"program": "dlp"'; do
 		run -1 training "\"slots_of_sums\": 4, $keys"
+		run -1 training "\"core_slots_of_sums\": 4, $keys"
+		[[ $output == *'.core_slots_of_sums: is '* ]]
 	done
+}
+
+@test "racks and their core have numbers of slots of their own" {
+	# W = 1 in the racks: a segment goes to the core and back before the next
+	for core in '"same"' 4 64 '"none"'; do
+		training "\"rack\": 2, \"slots_of_sums\": 4, \"core_slots_of_sums\": $core"
+		is aggregation_ns $((10 * (4 * 1514 + 7000)))
+	done
+	# W = 1 in the core: only from the rack to there, and back
+	for racks in 64 '"none"'; do
+		training "\"rack\": 2, \"slots_of_sums\": $racks, \"core_slots_of_sums\": 4"
+		is aggregation_ns $((10 * (2 * 1514 + 4000) + 2 * 1514 + 3000))
+	done
+	training '"rack": 2, "slots_of_sums": "none", "core_slots_of_sums": "none"'
+	cp f whole
+	training '"rack": 2'
+	cmp f whole
 }
 
 @test "a proof takes the place of two floats of a segment, and no time" {
@@ -206,6 +225,24 @@ r=$((10000 + 14640))
 		diff <(dumpiswitch rack.pcap) <(dumpiswitch $mode/x.rack1.out.pcap)
 		[ "$(dumpiswitch rack.pcap | grep -c ' seg ')" -gt 400 ]
 	done
+}
+
+@test "the same where racks and core have different numbers of slots" {
+	while read -r racks core; do
+		training "\"rack\": 2, \"iterations\": 20, \"loss\": \"1%\", \"compute_shape\": \"exponential\",
+			\"slots_of_sums\": $racks, \"core_slots_of_sums\": $core" -w "out$racks"
+		[ "$(jq .lost f)" -gt 0 ]
+		set -- -q --program iswitch -H 2
+		innet-switch "$@" --slots-of-sums "$core" -r "out$racks/x.switch.in.pcap" -w core.pcap --report core.json
+		innet-switch "$@" --slots-of-sums "$racks" --listen 10.255.255.3 --parent 10.255.255.1 --number 2 \
+			-r "out$racks/x.rack1.in.pcap" -w rack.pcap
+		diff <(dumpiswitch core.pcap) <(dumpiswitch "out$racks/x.switch.out.pcap")
+		diff <(dumpiswitch rack.pcap) <(dumpiswitch "out$racks/x.rack1.out.pcap")
+		jq -e '.jobs["1"].counters | .results == 200 and .no_slot == 0' core.json
+	done <<-'END'
+	16 4
+	4 12
+	END
 }
 
 @test "what is lost is asked for, and every sum is of what it says" {
