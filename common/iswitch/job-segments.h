@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/iswitch/job-whole-vectors.h"
+#include "common/iswitch/job-resend.h"
 
 /* Room in what members have pushed for so many segments, asynchronous. */
 static inline bool
@@ -64,46 +64,6 @@ job_fits(struct job *j, const struct seg *g)
 		return job_make_room(j, SUMS_NONE, g);
 	return g->index < j->a.s.segs && g->n == seg_floats_at(
 	    j->a.s.elements, j->a.s.floats, g->index);
-}
-
-/*
- * May member m, who was heard just now, have a result again?  Four for each
- * new one of the job's, as many as he may lack of what is kept saved up at
- * most, and ten a second: what of his comes over and over, by whoever sends it,
- * is not answered as often.
- */
-static inline bool
-job_may_resend(struct job *j, struct member *m)
-{
-	const uint64_t results = j->n[JOB_RESULTS] + j->n[JOB_FROM_PARENT];
-	const uint64_t most = JOB_AGAIN_EACH * (uint64_t)j->a.s.segs *
-	    (j->a.s.depth > 2 ? j->a.s.depth : 2);
-
-	m->again += JOB_AGAIN_EACH * (results - m->again_results);
-	m->again = m->again > most ? most : m->again;
-	m->again_results = results;
-	if (m->again == 0 && m->heard_ns - m->again_ns >= JOB_AGAIN_MS *
-	    UINT64_C(1000000)) {
-		m->again_ns = m->heard_ns;
-		m->again = 1;
-	}
-	if (m->again == 0) {
-		j->n[JOB_WITHHELD]++;
-		return false;
-	}
-	m->again--;
-	return true;
-}
-
-/* False if it is not sent, for it was too often. */
-static inline bool
-job_resend(struct job *j, struct member *m, const uint8_t *p)
-{
-	if (!job_may_resend(j, m))
-		return false;
-	sums_kept_at(&j->a, p)->posted = outbox_add(j->out, POST_ONE, j->self,
-	    &m->at, job_tos(j), p, sums_result_bytes(&j->a, p));
-	return true;
 }
 
 static inline enum job_count
@@ -425,8 +385,7 @@ job_help_served(struct job *j, uint32_t id, const struct seg *g)
 		return t < m->round ? JOB_HELP_LOST : JOB_HELPED;
 	if (job_coming(j, id, t, g->index))
 		return JOB_HELPED;
-	job_post_served(j, id, kept, g->index);
-	j->n[JOB_HELP_RESENT]++;
+	j->n[JOB_HELP_RESENT] += job_resend_served(j, id, kept, t, g->index);
 	return JOB_HELPED;
 }
 

@@ -212,9 +212,7 @@ iswitch_resend_served(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 			    (SEG_ITERATIONS - 1)), 0, i));
 			break;
 		}
-		m->posted[t % JOB_ASYNC_SERVER_KEPT] = job_post_served(j, id,
-		    kept, i);
-		n++;
+		n += job_resend_served(j, id, kept, t, i);
 	}
 	j->n[JOB_HELP_RESENT] += n;
 	return n;

@@ -68,3 +68,12 @@ quiet() {
 	[ "$(stranger "$sw" join 1 4300 10 leave)" = "4300 " ]
 	innet-ctl "$sw" join --vector 10 --worker 9999
 }
+
+@test "a server out of step sends an answer again four times, and ten times a second" {
+	serve ps innet-ps -q -p iswitch --async -H 1 --report ps.json
+	got=$(stranger "$ps" served 1000)
+	finish ps
+	[ "$got" -ge 5 ]
+	[ "$got" -lt 200 ]
+	jq -e '.jobs["1"].counters | .help >= 900 and .withheld + .help_resent == .help' ps.json
+}

@@ -13,6 +13,9 @@ join JOB WORKERS ELEMENTS [leave] [sources=N]
     many were let in, and with which status others were answered.
 contribute [async]
     two workers of job 1, who send a vector of a hundred segments each
+served N
+    the only worker of job 1 out of step, who asks a server N times for the
+    answer to its vector.  Prints how many segments came
 control ACTION JOB [HEX]
     one control message as it was before there were passes; prints how many
     datagrams came back, and their bytes
@@ -151,6 +154,21 @@ def contribute(*mode):
         for s in socks:
             s.sendto(struct.pack(">Q366f", 1 << 40 | 1 << 24 | i, *[0] * 366),
                      to)
+
+
+def served(n):
+    s = bound(source, CONTROL_TOS)
+    a = ask(s, 1, 1, 1, struct.pack(">BBHIIHII", 1, 1, 0, 0, 4, 0, 0, 0))
+    assert a is not None and a[9] == 0
+    s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0x1c)
+    s.sendto(struct.pack(">Q4f", 1 << 24, 1, 1, 1, 1), to)
+    got = answers(s)
+    s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, CONTROL_TOS)
+    for i in range(int(n)):
+        s.sendto(struct.pack(">BBHIQ", 6, 0, 1, 2 + i, 0), to)
+        got += answers(s, 0.001) if i % 100 == 99 else []
+    got += answers(s)
+    print(sum(len(g) == 24 for g in got))
 
 
 def control(action_, job, body=""):

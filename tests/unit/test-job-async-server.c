@@ -379,6 +379,60 @@ memory(void)
 	rigged_close(&rig_plane);
 }
 
+/* A member of a server asks for its answer over and over; how many it gets. */
+static uint32_t
+asks(uint32_t times, uint64_t every_ns, bool probes)
+{
+	const union addr from = rig_addr(1000);
+	uint8_t m[256], bits[1] = { 1 }, *p;
+	uint32_t sent = 0;
+
+	for (uint32_t k = 0; k < times; k++, rig_now += every_ns) {
+		const struct repair_help h = { .last = REPAIR_NONE,
+		    .lacks = { .bits = bits, .bytes = 1 }, .seen = k };
+
+		p = control_put(m, CONTROL_HELP, 1, rig_xid);
+		p = bytes_put(p, seg_word(0, 0, 0), 8);
+		if (probes)
+			p = m + repair_say_help(m, 1, rig_xid, &h);
+		rig_xid++;
+		rig_n = 0;
+		rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m),
+		    rig_now);
+		rig_flush();
+		for (uint32_t i = 0; i < rig_n; i++)
+			sent += rig_out[i].tos == SEG_TOS;
+	}
+	return sent;
+}
+
+/* The answers of a server have the limit that sums have. */
+static void
+served_again(void)
+{
+	struct job_conf cf = rig_conf(1);
+	struct control_ack a;
+	uint64_t round = 0;
+	uint32_t n;
+
+	cf.async = cf.server = true;
+	rig_open(&cf, 0);
+	for (int probes = 0; probes < 2; probes++) {
+		rig_join_as(1000, (struct control_join){ .async = true,
+		    .type = CONTROL_WORKER, .elements = 4, .next = 0,
+		    .repairs = probes == 1 }, &a);
+		rig_now += 1000000000;
+		rig_segment(0, (uint32_t)round++, 0, 4, 1);
+		n = asks(1000, 0, probes);
+		ok(n >= 4 && n <= 9 && rig_count(JOB_WITHHELD) >= 991,
+		    "%s: asked for 1,000 times, an answer comes %u times",
+		    probes ? "Probe" : "Help", n);
+		n = asks(1000, 10000000, probes);
+		ok(n >= 99 && n <= 101, "and %u times in ten seconds", n);
+	}
+	rigged_close(&rig_plane);
+}
+
 int
 main(void)
 {
@@ -394,5 +448,6 @@ main(void)
 	keeps();
 	drifts();
 	memory();
+	served_again();
 	return tap_end();
 }
