@@ -168,7 +168,8 @@ split_answers(const uint8_t *p, const uint8_t *q)
 	const uint32_t ahead = (uint32_t)(bytes_get(q + 4, 4) -
 	    bytes_get(p + 4, 4));
 
-	return control_action_name(q[0]) != NULL && q[1] <= 1 &&
+	return control_action_name(q[0]) != NULL &&
+	    (q[1] & ~CONTROL_FLAGS) == 0 &&
 	    memcmp(p + 2, q + 2, 2) == 0 &&
 	    (ahead < SPLIT_XID_FAR || -ahead < SPLIT_XID_FAR);
 }

@@ -127,9 +127,8 @@ channel_late(const struct channel *ch, const struct control *c)
 {
 	const uint64_t t = pass_time_ns(c->pass), has = pass_time_ns(ch->pass);
 
-	return memcmp(c->pass, ch->pass, PASS_BYTES) == 0 || (!ch->any &&
-	    t <= has && ch->challenged &&
-	    !control_newer(c->xid, ch->challenged_xid));
+	return memcmp(c->pass, ch->pass, PASS_BYTES) == 0 || (t <= has &&
+	    ch->challenged && !control_newer(c->xid, ch->challenged_xid));
 }
 
 /* The pass that the server has given us is ours from now on. */

@@ -38,7 +38,7 @@ enum control_action {
 /* What stands behind the body, in this order, and under which key. */
 enum control_flag {
 	CONTROL_HAS_PASS = 0x02, CONTROL_HAS_SEAL = 0x04,
-	CONTROL_COMMANDS = 0x08
+	CONTROL_COMMANDS = 0x08, CONTROL_FLAGS = 0x0e	/* all of them */
 };
 
 /* Whose counters Stats asks for. */

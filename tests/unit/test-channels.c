@@ -172,34 +172,40 @@ nonces(void)
 	    "with its own it is, and once");
 }
 
-/* Challenges that the network has sent twice, or in another order. */
+/*
+ * Challenges that the network has sent twice, or in another order; any: in a
+ * trace, where they are of another run.
+ */
 static void
-late(void)
+late(bool any)
 {
+	const char *where = any ? "a trace" : "live";
 	const union addr a = at(1, 4000);
 	uint8_t pass[PASS_BYTES];
 
 	serve(true, "S");
 	begin(&key);
+	client.any = any;
 	ask(CONTROL_HALT, 7);
-	ok(challenge(&a, 7) == CHANNEL_CHALLENGED, "challenged");
+	ok(challenge(&a, 7) == CHANNEL_CHALLENGED, "%s: challenged",
+	    where);
 	memcpy(pass, client.pass, PASS_BYTES);
 	ask(CONTROL_HALT, 7);
 	ok(challenge(&a, 7) == CHANNEL_OLD && client.out == 1,
-	    "the same once more begins no counter anew");
+	    "%s: the same once more begins no counter anew", where);
 	now -= SECOND;
 	ok(challenge(&a, 7) == CHANNEL_OLD &&
 	    memcmp(client.pass, pass, PASS_BYTES) == 0,
-	    "nor does one that was overtaken");
+	    "%s: nor does one that was overtaken", where);
 	ask(CONTROL_HALT, 8);
 	ok(challenge(&a, 8) == CHANNEL_CHALLENGED &&
 	    memcmp(client.pass, pass, PASS_BYTES) != 0,
-	    "a clock that has begun anew challenges what is new");
+	    "%s: a clock that has begun anew challenges what is new", where);
 	now += SECOND;
 	ask(CONTROL_HALT, 8);
 	ok(challenge(&a, 8) == CHANNEL_CHALLENGED &&
 	    memcmp(client.pass, pass, PASS_BYTES) == 0,
-	    "and a newer one anything");
+	    "%s: and a newer one anything", where);
 }
 
 static void
@@ -383,7 +389,8 @@ main(void)
 	opening(true);
 	opening(false);
 	nonces();
-	late();
+	late(false);
+	late(true);
 	seals();
 	without();
 	pushed_out();

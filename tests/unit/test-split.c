@@ -48,6 +48,16 @@ help(uint32_t xid)
 	bytes += CONTROL_HEADER_BYTES + 8;
 }
 
+/* The same with what stands behind it under these flags, whatever that is. */
+static void
+sealed_help(uint32_t xid, uint8_t flags)
+{
+	help(xid);
+	payload[bytes - 15] = flags;
+	for (uint32_t i = 0; i < 48; i++)
+		payload[bytes++] = (uint8_t)(31 * i + xid);
+}
+
 /* Put the payload into a frame whose UDP checksum is the pseudo header's. */
 static uint32_t
 wrap(const struct frame_flow *flow, uint8_t tos, struct frame *f)
@@ -173,6 +183,16 @@ others(void)
 	for (uint32_t i = 0; i < 9; i++)
 		help(0xfffffffe + i);
 	ok(is(CONTROL_TOS, 0, SPLIT_SEVERAL, 16, 9), "control messages");
+	for (uint32_t i = 0; i < 9; i++)
+		sealed_help(i, CONTROL_HAS_PASS | CONTROL_HAS_SEAL);
+	ok(is(CONTROL_TOS, 0, SPLIT_SEVERAL, 64, 9), "with passes and seals");
+	for (uint32_t i = 0; i < 9; i++)
+		sealed_help(i, CONTROL_HAS_SEAL | CONTROL_HAS_PASS |
+		    CONTROL_COMMANDS);
+	ok(is(CONTROL_TOS, 0, SPLIT_SEVERAL, 64, 9), "under another key");
+	sealed_help(1, CONTROL_HAS_PASS | CONTROL_HAS_SEAL);
+	sealed_help(2, 0x10);
+	ok(is(CONTROL_TOS, 0, SPLIT_ONE, 0, 0), "a flag that is none: one");
 	help(7);
 	ok(is(CONTROL_TOS, 0, SPLIT_ONE, 0, 0), "one is one");
 	help(7);
