@@ -1,0 +1,50 @@
+# What the rules of share/debian/ put into packages, without building these.
+load common
+
+setup_file() {
+	command -v dh_install >/dev/null && [ -e "$builddir/innet_per.so" ] || return 0
+	unset MAKEFLAGS MFLAGS MAKELEVEL
+	cd "$BATS_FILE_TMPDIR"
+	cp -R "$srcdir/share/debian" debian
+	ln -s "$srcdir/share" share	# beside debian/, as in the tree of a package
+	make -s -C "$builddir" install DESTDIR="$PWD/debian/tmp" prefix=/usr libdir=/usr/lib/x
+	mkdir -p debian/tmp/usr/share/doc/innet-doc/html
+	touch debian/tmp/usr/share/doc/innet-doc/html/index.html	# html.bats has the rest
+	dh_install
+	dh_link
+}
+
+setup() {
+	command -v dh_install >/dev/null || skip "no debhelper"
+	[ -e "$builddir/innet_per.so" ] || skip "innet_per.so was not built"
+	cd "$BATS_FILE_TMPDIR/debian"
+}
+
+# files FOLDER...: what is in them, sorted
+files() { find "$@" \( -type f -o -type l \) -printf '%P\n' | sort; }
+
+@test "each file that make install installs is in one package" {
+	packages=$(sed -n 's/^Package: //p' control)
+	[ "$(wc -l <<<"$packages")" -eq 3 ]
+	files tmp >installed
+	[ "$(wc -l <installed)" -gt 100 ]
+	files $packages >packed
+	[ -z "$(uniq -d packed)" ]
+	comm -23 installed packed >missing
+	[ ! -s missing ] || { cat missing; false; }
+}
+
+@test "completions of each tool and both modules of Python are where they are looked for" {
+	for tool in tmp/usr/bin/*; do
+		[ -e "innet/usr/share/bash-completion/completions/${tool##*/}" ] || { echo "$tool"; false; }
+	done
+	for module in tmp/usr/share/innet/python/*.py; do
+		[ -e "innet/usr/lib/python3/dist-packages/${module##*/}" ] || { echo "$module"; false; }
+	done
+}
+
+@test "each override of lintian has its reason above it" {
+	for f in *.lintian-overrides; do
+		awk '/^[^#]/ && before !~ /^#/ { exit 1 } { before = $0 }' "$f"
+	done
+}
