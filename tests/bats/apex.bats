@@ -345,12 +345,12 @@ locked() {
 
 @test "apex.sh: every table, of short runs" {
 	once
-	"$BATS_TEST_DIRNAME/../../share/examples/apex.sh" -o out --quick --only latency,rate 2>err 3>&- ||
+	"$share/examples/apex.sh" -o out --quick --only latency,rate 2>err 3>&- ||
 		{ cat err; false; }
 	[ "$(wc -l <out/latency.csv)" -ge 3 ]
 	awk -F, 'NR > 1 && !($3 > 0 && $6 > 0 && $9 > 0 && $12 > 0 && $18 > 0) { exit 1 }' out/latency.csv
 	awk -F, 'NR > 1 && !($5 > 0) { exit 1 }' out/rate.csv
-	run -2 "$BATS_TEST_DIRNAME/../../share/examples/apex.sh" -o out --only x
+	run -2 "$share/examples/apex.sh" -o out --only x
 }
 
 @test "roles: what does not go together is misuse" {

@@ -1,7 +1,7 @@
 # The gradient stream from Python: share/python and the examples that use it.
 load common
 
-examples=$BATS_TEST_DIRNAME/../../share/examples
+examples=$share/examples
 
 # lockstep N COMMAND...: N workers in step across a switch, each with its own
 # copy of the command; what worker K says in wK
@@ -21,7 +21,7 @@ lockstep() {
 # child OPTION...: stream-echo with what Python standard input has
 child() {
 	python numpy
-	export PYTHONPATH=$BATS_TEST_DIRNAME/../../share/python
+	export PYTHONPATH=$share/python
 	{ printf 'import sys, numpy as np, innet_stream as i\n'; cat; } >child.py
 	timeout -k 5 60 stream-echo "$@" "$py" child.py
 }

@@ -100,7 +100,9 @@ python() {
 	skip "no python3 with $1"
 }
 
-testbed=$BATS_TEST_DIRNAME/../../share/testbed
+# What is installed beside the tools: of the tree, or where check-installed says.
+share=${share:-$BATS_TEST_DIRNAME/../../share}
+testbed=$share/testbed
 
 # Skip where there is no right to namespaces, or no veth, bridge or tbf.
 privileged() {

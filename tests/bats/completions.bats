@@ -5,7 +5,7 @@ load common
 complete_() {
 	(
 		complete() { :; }
-		. "$BATS_TEST_DIRNAME/../../share/completions/innet.bash"
+		. "$share/completions/innet.bash"
 		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
 		_innet || true
 		printf '%s\n' "${COMPREPLY[@]-}"

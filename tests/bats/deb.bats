@@ -1,4 +1,5 @@
-# What the rules of share/debian/ put into packages, without building these.
+# What the rules of share/debian/ put into packages, without building these, and
+# how the tests are run against it.
 load common
 
 setup_file() {
@@ -41,6 +42,23 @@ files() { find "$@" \( -type f -o -type l \) -printf '%P\n' | sort; }
 	for module in tmp/usr/share/innet/python/*.py; do
 		[ -e "innet/usr/lib/python3/dist-packages/${module##*/}" ] || { echo "$module"; false; }
 	done
+}
+
+@test "make check-installed tests what is installed" {
+	unset MAKEFLAGS MFLAGS MAKELEVEL
+	cat >probe.bats <<-'E'	# for sh
+		[ "$(command -v innet-gen)" = "$DESTDIR/usr/bin/innet-gen" ] &&
+		[ "$share" = "$DESTDIR/usr/share/innet" ] &&
+		[ "$per_module" = "$DESTDIR/usr/lib/x/innet/innet_per.so" ] || printf 'not '
+		printf 'ok 1 places\n1..1\n'
+	E
+	installed() {
+		DESTDIR="$PWD/tmp" make -C "$builddir" check-installed BATS=sh TEST_SUITE_LOG="$PWD/log" \
+			TESTS="tests/unit/test-num $PWD/probe.bats" prefix=/usr libdir=/usr/lib/x "$@"
+	}
+	installed
+	grep -q '^PASS.* places' probe.log
+	run ! installed DESTDIR=/nowhere
 }
 
 @test "each override of lintian has its reason above it" {

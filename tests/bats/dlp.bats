@@ -214,7 +214,7 @@ filter_agrees() {
 	serve to innet-switch -q -p dlp --session nodes=3,iterations=1
 	lead='--session nodes=3,iterations=1' crew=''
 	for x in 1 2 3; do
-		PYTHONPATH=$srcdir/share/python innet-worker -q -p dlp --switch "$to" $lead -- \
+		PYTHONPATH=$share/python innet-worker -q -p dlp --switch "$to" $lead -- \
 			"$py" long.py $x 2>child-$x 3>&- &
 		crew="$crew $!" lead=''
 	done

@@ -1,7 +1,7 @@
 # The scripts under share/examples, against what they are meant to show.
 load common
 
-examples=$BATS_TEST_DIRNAME/../../share/examples
+examples=$share/examples
 
 # within FILE JQ-FILTER WANT PERCENT
 within() {

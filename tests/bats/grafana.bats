@@ -5,7 +5,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return
 	command -v jq >/dev/null || skip "no jq"
 	pids=''
-	board=$srcdir/share/grafana/innet.json
+	board=$share/grafana/innet.json
 }
 
 # What the panels of a data source ask for, a name a line.

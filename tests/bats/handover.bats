@@ -97,7 +97,7 @@ vanish() {
 }
 
 @test "a new worker joins late, and the others go on meanwhile, unless --strict" {
-	export PYTHONPATH=$BATS_TEST_DIRNAME/../../share/python
+	export PYTHONPATH=$share/python
 	python numpy
 	cat >child.py <<-'E'
 		import sys, time, numpy, innet_stream
@@ -196,7 +196,7 @@ vanish() {
 @test "a PyTorch script is killed and replaced: all end with the same weights" {
 	once training
 	python torch
-	export PYTHONPATH=$BATS_TEST_DIRNAME/../../share/python
+	export PYTHONPATH=$share/python
 	cat >script.py <<-'E'
 		import sys, torch, innet_stream
 		torch.manual_seed(1)

@@ -420,7 +420,7 @@ six() {
 	rack
 	testbed.sh down "$INNET_TESTBED"
 	unset INNET_TESTBED
-	"$srcdir/share/examples/in-path.sh" --seconds 6 >table
+	"$share/examples/in-path.sh" --seconds 6 >table
 	cat table
 	awk '/^in the path/ { a = $5 > 2 * $4 } /^killed/ { b = $2 > 100 && $3 < 1.2 * $2 }
 		/^started/ { c = $3 > 2 * $2 } END { exit !(a && b && c) }' table
@@ -455,7 +455,7 @@ six() {
 	testbed.sh down "$INNET_TESTBED"
 	unset INNET_TESTBED
 	for way in '' --in-path; do
-		"$srcdir/share/examples/iswitch-cartpole.sh" --hierarchy $way --out "$PWD/out$way" >said$way 2>err 3>&-
+		"$share/examples/iswitch-cartpole.sh" --hierarchy $way --out "$PWD/out$way" >said$way 2>err 3>&-
 	done
 	diff <(grep -E '^(iterations|mean reward|CRC)' said) <(grep -E '^(iterations|mean reward|CRC)' said--in-path)
 	jq -e '.interfaces.frames > 1000' <(cat out--in-path/1-core.out)

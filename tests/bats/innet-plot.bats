@@ -399,7 +399,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 }
 
 @test "topology: nodes, links, and how busy these are" {
-	scenarios=$BATS_TEST_DIRNAME/../../share/scenarios
+	scenarios=$share/scenarios
 	printf 'switch,runs,busy_percent\nsw1,1,25\nsw2,1,50\nsw3,1,90\nsw3,1,100\n' >busy.csv
 	innet-plot --script topology "$scenarios/olaf-figure9.json" busy.csv >out
 	[ "$(grep -c '^set arrow' out)" -eq 5 ]
@@ -420,7 +420,7 @@ at() { innet-plot --script --smooth 1 rewards "${@:2}" | grep -m 1 "^$1 "; }
 
 @test "ages of a schedule that innet-verify found" {
 	command -v innet-verify >/dev/null || skip "no innet-verify"
-	specs=$BATS_TEST_DIRNAME/../../share/scenarios/verify
+	specs=$share/scenarios/verify
 	run -3 innet-verify -q --json --objective 'fair<=3ms' -w v.csv "$specs/urgent-unequal.json"
 	echo "$output" >v.json
 	for c in 1 2; do

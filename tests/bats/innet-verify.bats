@@ -2,7 +2,7 @@
 # run again by the other tools, an enumeration of every run, and bad input.
 load common
 
-specs=$BATS_TEST_DIRNAME/../../share/scenarios/verify
+specs=$share/scenarios/verify
 
 setup() {
 	command -v innet-verify >/dev/null || skip "no Z3"

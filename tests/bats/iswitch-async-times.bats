@@ -2,7 +2,7 @@
 # from it.  What an iteration takes is for the whole of it to say: 10 minutes.
 load common
 
-example=$BATS_TEST_DIRNAME/../../share/examples/iswitch-async.sh
+example=$share/examples/iswitch-async.sh
 head=run,carrier,rate_mbit,vector_bytes,queue,pace_percent,round_ms,iteration_ms,sent_again
 
 @test "the short form: no vector takes less than its bytes, with a pace not less than that" {

@@ -1,7 +1,7 @@
 # share/examples/iswitch-cartpole.sh: that what is summed by switches learns.
 load common
 
-example=$BATS_TEST_DIRNAME/../../share/examples/iswitch-cartpole.sh
+example=$share/examples/iswitch-cartpole.sh
 
 # cartpole OPTION...: the example, its files in out/, what it prints in said
 cartpole() {

@@ -2,7 +2,7 @@
 # what becomes of it when something is missing or fails.
 load common
 
-example=$BATS_TEST_DIRNAME/../../share/examples/iswitch-evaluation.sh
+example=$share/examples/iswitch-evaluation.sh
 
 # evaluate OPTION...: its results in out/; MPI's library has leaks.  Beside other
 # work it takes some times the 100 s it has alone.

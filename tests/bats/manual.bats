@@ -100,10 +100,10 @@ page() {
 @test "innet-olaf(7): the examples run" { page innet-olaf.7; }
 
 @test "innet-per-module(7): the examples run" {
-	[ -e "$builddir/innet_per.so" ] || skip "innet_per.so was not built"
+	[ -e "$per_module" ] || skip "innet_per.so was not built"
 	command -v redis-server >/dev/null || skip "no redis-server"
 	mkdir man
-	sed "s|so=/usr/local/lib/innet/|so=$builddir/|" \
+	sed "s|so=/usr/local/lib/innet/|so=${per_module%/*}/|" \
 		"$srcdir/man/innet-per-module.7" >man/innet-per-module.7
 	srcdir=.
 	page innet-per-module.7
@@ -113,7 +113,7 @@ page() {
 	mkdir bin && ln -s "$(command -v "$py")" bin/python3
 	sed -n '/^import innet/,/^\.Ed/{/^\.Ed/!p}' \
 	    "$srcdir/man/innet_stream.3" >child.py
-	export PYTHONPATH=$srcdir/share/python PATH=$PWD/bin:$PATH
+	export PYTHONPATH=$share/python PATH=$PWD/bin:$PATH
 	page innet_stream.3
 }
 
@@ -121,7 +121,7 @@ page() {
 	command -v redis-cli >/dev/null || skip "no redis-cli"
 	python numpy
 	mkdir bin && ln -s "$(command -v "$py")" bin/python3
-	export PYTHONPATH=$srcdir/share/python PATH=$PWD/bin:$PATH
+	export PYTHONPATH=$share/python PATH=$PWD/bin:$PATH
 	page innet_replay.3
 }
 

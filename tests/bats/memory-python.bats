@@ -41,7 +41,7 @@ client() {
 	once training
 	python torch
 	memory
-	"$py" "$srcdir/share/examples/torch-apex.py" "$memory" 2 30000 >said
+	"$py" "$share/examples/torch-apex.py" "$memory" 2 30000 >said
 	tail -n 1 said | grep -E 'return (47[5-9]|4[89].|500)'
 }
 

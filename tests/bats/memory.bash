@@ -33,7 +33,7 @@ cli() { redis-cli -h "${memory%:*}" -p "${memory##*:}" "$@"; }
 
 # A redis-server that takes innet_per.so, whose path goes into MEMORY_MODULE
 setup_module() {
-	MEMORY_MODULE=$builddir/innet_per.so
+	MEMORY_MODULE=$per_module
 	[ -e "$MEMORY_MODULE" ] || skip "innet_per.so was not built"
 	command -v redis-server >/dev/null || skip "no redis-server"
 	case $(redis-server --version) in

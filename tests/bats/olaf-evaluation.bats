@@ -2,7 +2,7 @@
 # That Olaf learns faster is for the full evaluation to say, which takes 15 minutes.
 load common
 
-evaluation=$BATS_TEST_DIRNAME/../../share/examples/olaf-evaluation.sh
+evaluation=$share/examples/olaf-evaluation.sh
 
 setup_file() {
 	[ -z "${INNET_TESTS_ONCE-}" ] || return 0
@@ -82,7 +82,7 @@ value() {
 		echo factorial,olaf,worker,0.3,8,$s,30,$((16 - s)).000,2,,480.000,9,9,0,9,9,1,1,99
 		echo factorial,olaf,worker,0.3,8,$s,5,1.000,2,,480.000,9,9,0,9,9,1,1,99
 	done >>runs.csv
-	"$BATS_TEST_DIRNAME/../../share/examples/olaf-report.sh" .
+	"$share/examples/olaf-report.sh" .
 	grep -qF '| 4 | worker | 23.0 (1.58) | 10.6 (0.55) | 2.17 | 5 of 5 | **Olaf is faster** |' REPORT.md
 	grep -qF '| 0.3 | worker | 13.0 (1.58) | 13.0 (1.58) | 1.00 | 2 of 5 | no difference beyond chance |' REPORT.md
 }
@@ -98,5 +98,5 @@ value() {
 	echo other >runs.csv
 	run -1 "$evaluation" -o .
 	[[ $output == *"runs.csv: not of this script" ]]
-	run -2 "$BATS_TEST_DIRNAME/../../share/examples/olaf-report.sh"
+	run -2 "$share/examples/olaf-report.sh"
 }

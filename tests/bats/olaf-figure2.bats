@@ -2,7 +2,7 @@
 # fewer iterations is for the whole of it to say, which takes 35 minutes.
 load common
 
-example=$BATS_TEST_DIRNAME/../../share/examples/olaf-figure2.sh
+example=$share/examples/olaf-figure2.sh
 head=set,mode,step,delay,horizon,seed,iterations,workers_there,final_reward,pace_percent
 
 @test "eight workers learn in each mode; what has a row is not run again" {

@@ -2,7 +2,7 @@
 # another simulation, are robust, innet-sim comes to them.
 load common
 
-reproduce=$BATS_TEST_DIRNAME/../../share/examples/reproduce.sh
+reproduce=$share/examples/reproduce.sh
 report=$BATS_FILE_TMPDIR/report
 
 setup() { once; }
@@ -136,7 +136,7 @@ near() { holds 'x > w * (1 - p / 100) && x < w * (1 + p / 100)' "x=$1" "w=$2" "p
 	grep -q '^| olaf | f: simulation | 0.0 | 21[0-9] | 337 | ' "$report/report.md"
 	# what was tried has a row
 	for p in table1 figure9 control; do
-		jq -r ".tried.$p[].says" "$BATS_TEST_DIRNAME/../../share/examples/reproduce.json" | while read -r says; do
+		jq -r ".tried.$p[].says" "$share/examples/reproduce.json" | while read -r says; do
 			grep -q "^| $says | [0-9].* |\$" "$report/report.md" || { echo "$says" >&2; exit 1; }
 		done
 	done

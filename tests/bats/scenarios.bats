@@ -1,7 +1,7 @@
 # share/scenarios: every file is read, runs, and loses count of nothing.
 load common
 
-scenarios=$BATS_TEST_DIRNAME/../../share/scenarios
+scenarios=$share/scenarios
 
 @test "each scenario runs for 20 ms, and all that was sent is accounted for" {
 	for f in "$scenarios"/olaf-*.json "$scenarios"/datacenter.json; do

@@ -71,7 +71,7 @@ is() {
 }
 
 @test "the scenario of the suite: 2 ms make a step shorter, with loss as well" {
-	innet-sim -q --json "$srcdir/share/scenarios/dlp-straggler.json" >f
+	innet-sim -q --json "$share/scenarios/dlp-straggler.json" >f
 	jq -es 'length == 6 and all(.iterations == 200) and
 		([ .[] | select(.training == "all") | .partial_steps ] |
 		add == 0) and

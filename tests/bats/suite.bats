@@ -181,7 +181,7 @@ innet-worker -p iswitch --async --switch $async --synthetic 4B --interval 1ms -c
 
 # All that those need, and $run: those of tools that are here.
 with_json() {
-	local t q one=$srcdir/share/scenarios
+	local t q one=$share/scenarios
 	export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0	# MPI's
 	innet-gen -q -c 5 -w in.pcap
 	innet-agent -q --alone --steps 200 --save policy

@@ -8,7 +8,7 @@ task() {
 	command -v gnuplot >/dev/null || skip "no gnuplot"
 	once
 	python
-	EXAMPLES=$BATS_TEST_DIRNAME/../../share/examples PYTHON=$py \
+	EXAMPLES=$share/examples PYTHON=$py \
 		timeout -k 5 300 bash -eE -o pipefail "$BATS_TEST_DIRNAME/../tasks/$1.sh" 3>&-
 }
 

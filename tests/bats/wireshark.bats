@@ -3,7 +3,7 @@
 load common
 
 data=$BATS_TEST_DIRNAME/../data
-lua=$BATS_TEST_DIRNAME/../../share/wireshark/innet.lua
+lua=$share/wireshark/innet.lua
 
 # shark FILE OPTION...: tshark with the dissector, without root's warning
 shark() {
