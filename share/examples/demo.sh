@@ -3,7 +3,8 @@
 #
 #	share/examples/demo.sh [--seed N] [--seconds N] [--out DIR] [--impair LIST]
 #
-# --impair is the switch's, and applies to both arms.
+# DIR is build/demo of a tree, or else ./demo.  --impair is the switch's, and
+# applies to both arms.
 #
 # Nine agents in three clusters train across a live switch whose uplink carries
 # about a quarter of what they send: first with an Olaf queue, then with a
@@ -26,9 +27,10 @@ while [ $# -gt 0 ]; do
 	shift 2
 done
 case $seed$seconds in *[!0-9]*|'') die "--seed and --seconds take whole numbers" ;; esac
-[ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
+made=.
+[ -x "$top/build/innet-switch" ] && made=$top/build PATH=$top/build:$PATH
 command -v innet-switch >/dev/null || die 'innet-switch is not built; ./bootstrap'
-out=${out:-$top/build/demo}
+out=${out:-$made/demo}
 mkdir -p "$out" && cd "$out" || exit 1
 
 clusters='1 2 3' workers='0 1 2'

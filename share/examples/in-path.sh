@@ -14,7 +14,7 @@ set -eu
 [ "${1-}" != --seconds ] || shift
 third=$(((${1:-20} + 2) / 3)) top=$(cd "$(dirname "$0")/../.." && pwd)
 [ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
-PATH=$top/share/testbed:$PATH
+PATH=$(cd "$(dirname "$0")/../testbed" && pwd):$PATH
 if [ -z "${INNET_TESTBED-}" ]; then exec testbed.sh rack -n 2 --rate 1gbit -- "$0" "$@"; fi
 dir=$(mktemp -d) && trap 'kill $(jobs -p) 2>/dev/null || :; wait; rm -rf "$dir"' EXIT && cd "$dir"
 on() { exec testbed.sh exec "$@"; }	# in the background: the process itself

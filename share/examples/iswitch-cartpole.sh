@@ -58,9 +58,10 @@ esac
 [ -n "$hierarchy" ] || [ -z "$in_path" ] || die '--in-path goes with --hierarchy'
 [ -z "$hierarchy" ] || [ "${workers:=12}" -eq 12 ] || die '--hierarchy has 12 workers'
 workers=${workers:-4}
-[ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
+made=.
+[ -x "$top/build/innet-switch" ] && made=$top/build PATH=$top/build:$PATH
 command -v innet-switch >/dev/null || die 'innet-switch is not built; ./bootstrap'
-out=${out:-$top/build/iswitch-cartpole}
+out=${out:-$made/iswitch-cartpole}
 PATH=$PATH:$here/../testbed
 
 # However it ends, nothing is left running, and no namespace.

@@ -13,7 +13,7 @@
 #   fig8       the same through a narrow link
 #   fairness   ages of unlike clusters, with and without transmission control
 #
-# DIR (build/olaf-evaluation) gets runs.csv, a row for each run as it ends; curves/,
+# DIR (build/olaf-evaluation, or ./olaf-evaluation) gets runs.csv, a row for each run as it ends; curves/,
 # the episodes of each; and by olaf-report.sh tables, plots and REPORT.md.  What is
 # in runs.csv is not run again, so one that was stopped goes on with the same DIR.
 # Arms that are compared run at the same time, with the same seeds, and share what
@@ -25,7 +25,7 @@
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
-out=$top/build/olaf-evaluation quick='' seeds=5 step=0.2 parts=''
+out='' quick='' seeds=5 step=0.2 parts=''
 all_parts='factorial fig7 fig2 fig3 fig8 fairness'
 say() { printf 'olaf-evaluation: %s\n' "$*" >&2; }
 die() { say "$*"; exit 2; }
@@ -47,7 +47,9 @@ for p in $parts; do
 	[[ " $all_parts " == *" $p "* ]] || die "no part '$p'; there are: $all_parts"
 done
 parts=${parts:-$all_parts}
-[ -x "$top/build/innet-switch" ] && PATH=$top/build:$PATH
+made=.
+[ -x "$top/build/innet-switch" ] && made=$top/build PATH=$top/build:$PATH
+out=${out:-$made/olaf-evaluation}
 command -v innet-switch >/dev/null || die 'innet-switch is not built; ./bootstrap'
 mkdir -p "$out/curves" && cd "$out" || exit 1
 out=$PWD

@@ -74,6 +74,25 @@ demo() {
 	run -2 "$examples/olaf-table1.sh" --speed 3
 }
 
+@test "what is installed finds its testbed, and writes beside where it is called" {
+	mkdir -p opt/bin cwd
+	cp -R "$share/examples" "$share/testbed" opt/
+	for tool in switch ps gen agent worker; do
+		printf '#!/bin/sh\nexit 1\n' >opt/bin/innet-$tool
+	done
+	printf '#!/bin/sh\necho racked\n' >opt/testbed/testbed.sh
+	chmod +x opt/bin/*
+	cd cwd && PATH=$PWD/../opt/bin:$PATH
+	run -1 ../opt/examples/demo.sh
+	[ -e demo/olaf-ps.err ]
+	run -1 ../opt/examples/iswitch-cartpole.sh
+	[ -e iswitch-cartpole ]
+	timeout 60 ../opt/examples/olaf-evaluation.sh --quick --part fig3 >out 2>&1 || [ $? -ne 124 ]
+	[ -e olaf-evaluation ]
+	[ "$(../opt/examples/in-path.sh)" = racked ]
+	[ ! -e ../build ]
+}
+
 @test "Fisher's irises: 5 of 32 Byzantine workers ruin the mean, not the median" {
 	once
 	"$examples/dlp-iris.sh" --splits 2 >out 3>&-
