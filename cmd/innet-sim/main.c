@@ -15,6 +15,7 @@
 #include "cmd/innet-sim/output.h"
 #include "cmd/innet-sim/planes.h"
 #include "cmd/innet-sim/runner.h"
+#include "cmd/innet-sim/shard.h"
 #include "cmd/innet-sim/sweep.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
@@ -24,7 +25,8 @@ enum { SETS_MAX = 256 };
 
 enum {
 	O_SEED = OPT_LONG, O_RUNS, O_JSON, O_CSV, O_BY, O_SET, O_DURATION,
-	O_JOBS, O_LIST_KEYS, O_CHAOS, O_TOTAL, O_COLUMNS, O_AUTH
+	O_JOBS, O_LIST_KEYS, O_CHAOS, O_TOTAL, O_COLUMNS, O_AUTH,
+	O_SHARD, O_PARTS, O_JOIN
 };
 
 static const struct opt opts[] = {
@@ -36,6 +38,9 @@ static const struct opt opts[] = {
 	{ O_BY, "by", "WHAT", "rows by group (default), cluster, switch, "
 	    "traffic" },
 	{ O_JOBS, "jobs", "N", "runs at a time (default: all cores)" },
+	{ O_SHARD, "shard", "I/N", "a part of the runs: I of N, or auto" },
+	{ O_PARTS, "parts", "DIR", "into which a part goes" },
+	{ O_JOIN, "join", "DIR", "show the results of all parts in DIR" },
 	{ O_CHAOS, "chaos", "SEED", "random trainings under faults, checked" },
 	{ O_AUTH, "auth", "WHAT", "of --chaos: prove none, control or all" },
 	{ O_JSON, "json", NULL, "results as JSON, an object a row" },
@@ -52,6 +57,7 @@ static const struct opt opts[] = {
 static const struct opt_tool tool = {
 	.name = "innet-sim", .version = PACKAGE_VERSION,
 	.usage = "[-qv] [-w DIR] [--OPTION=VALUE]... SCENARIO.json\n"
+	    "       innet-sim [-q] [--json | --csv] --join=DIR\n"
 	    "       innet-sim [-qv] --chaos=SEED [--runs=N]",
 	.about = "Simulate workers, switches and servers in virtual time.",
 	.opts = opts
@@ -60,6 +66,9 @@ static const struct opt_tool tool = {
 struct conf {
 	const char *path, *dir;
 	const char *seed, *runs, *duration;	/* NULL: as the scenario says */
+	const char *shard, *parts;	/* NULL: all is simulated here */
+	struct runner_shard mine;
+	const char *join;		/* the folder of the parts, or NULL */
 	const char *chaos;		/* its first seed, or NULL */
 	enum proof_auth auth;		/* of its trainings */
 	char *set[SETS_MAX];		/* "path=value" */
@@ -89,12 +98,42 @@ parse_set(struct conf *cf, char *arg)
 	cf->set[cf->sets++] = arg;
 }
 
+/* Options that are of different ways to use the tool exclude each other. */
+static void
+check_way(const struct conf *cf)
+{
+	const bool shows = cf->json || cf->csv || cf->view.total ||
+	    cf->columns != NULL;
+	const bool sets = cf->path != NULL || cf->dir != NULL ||
+	    cf->seed != NULL || cf->duration != NULL || cf->sets > 0 ||
+	    cf->by != RESULT_GROUP || cf->shard != NULL || cf->parts != NULL;
+
+	if (cf->chaos != NULL && (sets || cf->csv || cf->view.total ||
+	    cf->columns != NULL || cf->join != NULL))
+		errx(2, "--chaos draws all of it: it goes with --runs, "
+		    "--auth, --jobs, --json, -q and -v alone");
+	if (cf->chaos == NULL && cf->auth != PROOF_AUTH_NONE)
+		errx(2, "--auth goes with --chaos; a scenario's trainings "
+		    "have auth");
+	if (cf->join != NULL && (sets || cf->runs != NULL))
+		errx(2, "--join shows what its parts have: it goes with "
+		    "--json, --csv, --total, --columns and -q alone");
+	if ((cf->shard == NULL) != (cf->parts == NULL))
+		errx(2, "--shard and --parts go together");
+	if (cf->shard != NULL && (shows || cf->dir != NULL))
+		errx(2, "--shard prints nothing: --json, --csv, --total and "
+		    "--columns go with --join, -w with neither");
+	if (cf->json && cf->csv)
+		errx(2, "--json and --csv exclude each other");
+}
+
 static struct conf
 parse(int argc, char *argv[])
 {
 	static const char *const by[] = { "group", "cluster", "switch",
 		"traffic", NULL };
-	struct conf cf = { .jobs = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) };
+	struct conf cf = { .jobs = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN),
+	    .mine = { 0, 1 } };
 	uint64_t n;
 	int ch;
 
@@ -124,6 +163,13 @@ parse(int argc, char *argv[])
 			opt_check("number of jobs", optarg, num_u64(optarg, 1,
 			    1024, &cf.jobs));
 			break;
+		case O_SHARD:
+			opt_check("part", optarg, shard_parse(optarg,
+			    &cf.mine));
+			cf.shard = optarg;
+			break;
+		case O_PARTS: cf.parts = optarg; break;
+		case O_JOIN: cf.join = optarg; break;
 		case O_CHAOS:
 			opt_check("seed", optarg, num_u64(optarg, 0,
 			    (uint64_t)1 << 53, &n));
@@ -148,20 +194,11 @@ parse(int argc, char *argv[])
 		}
 	}
 	opt_done(&tool, argc, argv);
-	if (cf.chaos != NULL && (cf.path != NULL || cf.dir != NULL ||
-	    cf.seed != NULL || cf.duration != NULL || cf.sets > 0 || cf.csv ||
-	    cf.view.total || cf.columns != NULL || cf.by != RESULT_GROUP))
-		errx(2, "--chaos draws all of it: it goes with --runs, "
-		    "--auth, --jobs, --json, -q and -v alone");
-	if (cf.chaos == NULL && cf.auth != PROOF_AUTH_NONE)
-		errx(2, "--auth goes with --chaos; a scenario's trainings "
-		    "have auth");
-	if (cf.path == NULL && cf.chaos == NULL) {
+	check_way(&cf);
+	if (cf.path == NULL && cf.chaos == NULL && cf.join == NULL) {
 		warnx("no scenario");
 		opt_misuse(&tool);
 	}
-	if (cf.json && cf.csv)
-		errx(2, "--json and --csv exclude each other");
 	return cf;
 }
 
@@ -257,7 +294,8 @@ read_points(const struct conf *cf, const cJSON *root, struct runner *r)
 			errx(1, "%s: sweep: a path %s", name_of(cf), why);
 		if (!scenario_read(&r->point[i].sc, point, &rd))
 			errx(1, "%s: %s", name_of(cf), rd.why);
-		find_files(cf, &r->point[i].sc);
+		if (cf->join == NULL)
+			find_files(cf, &r->point[i].sc);
 		cJSON_Delete(point);
 	}
 }
@@ -285,16 +323,19 @@ describe(const struct runner *r)
 }
 
 static void
-summary(const struct runner *r, uint64_t began_ns)
+summary(const struct runner *r, double s)
 {
-	const double s = 1e-9 * (double)(timer_mono_ns() - began_ns);
-
 	const double more = 100 * r->apart;
 	const bool run = scenario_ages_to_run(&r->point[0].sc);
 
-	fprintf(stderr, "%zu runs, %" PRIu64 " events in %.2f s (%.2f M/s)\n",
-	    r->points * r->runs, r->events, s, s > 0 ? (double)r->events /
-	    s * 1e-6 : 0);
+	if (r->shard.of > 1)
+		fprintf(stderr, "part %" PRIu64 " of %" PRIu64 ": ",
+		    r->shard.at + 1, r->shard.of);
+	fprintf(stderr, "%" PRIu64 " runs, %" PRIu64 " events in %.2f s "
+	    "(%.2f M/s)\n", runner_mine(r), r->events, s, s > 0 ?
+	    (double)r->events / s * 1e-6 : 0);
+	if (r->shard.of > 1)	/* what is true of a part alone */
+		return;
 	if (more > 5 || more < -5)
 		warnx("ages end with %s; with \"ages_to\": \"%s\" the mean "
 		    "of all would be %.3g %% %s%s", run ? "the run" :
@@ -303,18 +344,10 @@ summary(const struct runner *r, uint64_t began_ns)
 		    r->points * r->runs > 1 ? ", in one of the runs" : "");
 }
 
-/* All runs, and what came out of them. */
+/* What came out of all runs. */
 static int
-simulate(const struct conf *cf, struct runner *r)
+show(const struct conf *cf, const struct runner *r, double seconds)
 {
-	const uint64_t began_ns = timer_mono_ns();
-	int rc;
-
-	if (cf->verbose)
-		describe(r);
-	rc = runner_run(r);
-	if (rc != 0 || got != 0)
-		return rc;
 	if (cf->json)
 		output_json(stdout, r, &cf->view);
 	else if (cf->csv)
@@ -326,8 +359,30 @@ simulate(const struct conf *cf, struct runner *r)
 		return 1;
 	}
 	if (!cf->quiet)
-		summary(r, began_ns);
+		summary(r, seconds);
 	return 0;
+}
+
+/* All runs, or those of a shard, of the scenario that text has. */
+static int
+simulate(const struct conf *cf, struct runner *r, const char *text)
+{
+	const uint64_t began_ns = timer_mono_ns();
+	double seconds;
+	int rc;
+
+	if (cf->verbose)
+		describe(r);
+	rc = runner_run(r);
+	if (rc != 0 || got != 0)
+		return rc;
+	seconds = 1e-9 * (double)(timer_mono_ns() - began_ns);
+	if (cf->shard == NULL)
+		return show(cf, r, seconds);
+	rc = shard_write(r, cf->parts, text, seconds);
+	if (rc == 0 && !cf->quiet)
+		summary(r, seconds);
+	return rc;
 }
 
 /* Switches of any program: their accounts. */
@@ -341,8 +396,8 @@ run_planes(const struct conf *cf, struct runner *r)
 
 	if (cf->csv || cf->by != RESULT_GROUP || cf->seed != NULL ||
 	    cf->runs != NULL || r->points > 1 || cf->view.total ||
-	    cf->columns != NULL)
-		errx(2, "planes have no seed, runs, sweep, rows or CSV");
+	    cf->columns != NULL || cf->shard != NULL)
+		errx(2, "planes have no seed, runs, sweep, parts, rows or CSV");
 	rc = planes_run(&pc, stdout);
 	if (fflush(stdout) == EOF || ferror(stdout)) {
 		warn("standard output");
@@ -368,15 +423,49 @@ run_chaos(const struct conf *cf)
 	return chaos_run(&c);
 }
 
+/* What rows and figures are shown, now that the points are known. */
+static void
+choose(struct conf *cf, const struct runner *r)
+{
+	if (r->by == RESULT_TRAFFIC && r->point[0].sc.traffic.n == 0)
+		errx(2, "--by: there is no traffic");
+	if (cf->view.total && (r->by == RESULT_SWITCH || r->by ==
+	    RESULT_TRAINING))
+		errx(2, "--total: %s have no row of all", r->by ==
+		    RESULT_SWITCH ? "switches" : "trainings");
+	opt_check("columns", cf->columns, output_choose(&cf->view, r,
+	    cf->columns));
+}
+
+/* The results of all parts. */
+static int
+join(struct conf *cf)
+{
+	struct runner r = { .shard = { 0, 1 }, .stopped = &got };
+	struct shard_parts parts;
+	cJSON *root = shard_open(&parts, cf->join, &r);
+	int rc;
+
+	cf->path = parts.path[0];
+	read_points(cf, root, &r);
+	cJSON_Delete(root);
+	choose(cf, &r);
+	shard_read(&parts, &r);
+	rc = show(cf, &r, parts.seconds);
+	runner_free(&r);
+	return rc;
+}
+
 static int
 run(struct conf *cf)
 {
 	cJSON *root = read_json(cf);
 	struct runner r = { .by = cf->by, .jobs = cf->jobs, .dir = cf->dir,
-	    .scenario = cf->path,
+	    .shard = cf->mine, .scenario = cf->path,
 	    .progress = !cf->quiet && isatty(STDERR_FILENO),
 	    .stopped = &got };
 	uint64_t n = 0;
+	char *text = NULL;
 	int rc;
 
 	for (size_t i = 0; i < cf->sets; i++)
@@ -389,6 +478,8 @@ run(struct conf *cf)
 		apply_set(root, set);
 	}
 	read_points(cf, root, &r);
+	if (cf->shard != NULL && (text = cJSON_PrintUnformatted(root)) == NULL)
+		err(1, "%s", name_of(cf));
 	cJSON_Delete(root);
 	if (r.point[0].sc.planes.n > 0)
 		return run_planes(cf, &r);
@@ -397,14 +488,7 @@ run(struct conf *cf)
 			errx(2, "--by: a training has one row");
 		r.by = RESULT_TRAINING;
 	}
-	if (r.by == RESULT_TRAFFIC && r.point[0].sc.traffic.n == 0)
-		errx(2, "--by: there is no traffic");
-	if (cf->view.total && (r.by == RESULT_SWITCH || r.by ==
-	    RESULT_TRAINING))
-		errx(2, "--total: %s have no row of all", r.by ==
-		    RESULT_SWITCH ? "switches" : "trainings");
-	opt_check("columns", cf->columns, output_choose(&cf->view, &r,
-	    cf->columns));
+	choose(cf, &r);
 	r.seed = r.point[0].sc.seed;
 	r.runs = r.point[0].sc.runs;
 	if (cf->seed != NULL && num_u64(cf->seed, 0, UINT64_MAX, &n) == NULL)
@@ -414,7 +498,8 @@ run(struct conf *cf)
 	if (cf->dir != NULL && r.points * r.runs > 1)
 		errx(2, "-w needs one run, but these are %zu",
 		    r.points * r.runs);
-	rc = simulate(cf, &r);
+	rc = simulate(cf, &r, text);
+	free(text);
 	runner_free(&r);
 	return rc;
 }
@@ -430,7 +515,8 @@ main(int argc, char *argv[])
 	mallopt(M_MMAP_THRESHOLD, 1 << 16);
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	rc = cf.chaos != NULL ? run_chaos(&cf) : run(&cf);
+	rc = cf.chaos != NULL ? run_chaos(&cf) : cf.join != NULL ? join(&cf) :
+	    run(&cf);
 	if (got != 0) {
 		signal(got, SIG_DFL);
 		raise(got);

@@ -31,7 +31,7 @@ void *
 runner_share(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED |
-	    MAP_ANONYMOUS, -1, 0);
+	    MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
 		err(1, "%zu bytes of results", bytes);
@@ -62,16 +62,25 @@ one(const struct runner *r, struct shared *sh, uint64_t at)
 	return whole;
 }
 
+uint64_t
+runner_mine(const struct runner *r)
+{
+	const uint64_t all = r->points * r->runs;
+
+	return r->shard.at < all ? (all - r->shard.at - 1) / r->shard.of + 1 :
+	    0;
+}
+
 /* Take runs as long as there are any. */
 static void
 work(const struct runner *r, struct shared *sh)
 {
-	const uint64_t all = r->points * r->runs;
+	const uint64_t mine = runner_mine(r);
 	uint64_t at;
 
 	while (*r->stopped == 0 && sh->failed == 0 &&
-	    (at = sh->next++) < all) {
-		if (!one(r, sh, at))
+	    (at = sh->next++) < mine) {
+		if (!one(r, sh, r->shard.at + at * r->shard.of))
 			sh->failed = 1;
 		sh->done++;
 	}
@@ -86,7 +95,7 @@ seconds(void)
 static void
 tell(const struct runner *r, const struct shared *sh, double began)
 {
-	const uint64_t all = r->points * r->runs, done = sh->done;
+	const uint64_t all = runner_mine(r), done = sh->done;
 	const double s = seconds() - began;
 
 	fprintf(stderr, "\r%" PRIu64 "/%" PRIu64 " runs", done, all);
@@ -142,21 +151,34 @@ fan_out(const struct runner *r, struct shared *sh)
 	await(r, sh, n);
 }
 
+void
+runner_rows(struct runner *r)
+{
+	size_t rows = 0;
+
+	for (size_t i = 0; i < r->points; i++) {
+		r->point[i].rows = result_rows(&r->point[i].sc, r->by);
+		rows += r->runs * r->point[i].rows;
+	}
+	r->row_bytes = rows * sizeof(*r->row);
+	r->row = runner_share(r->row_bytes);
+	rows = 0;
+	for (size_t i = 0; i < r->points; i++) {
+		r->point[i].row = r->row + rows;
+		rows += r->runs * r->point[i].rows;
+	}
+}
+
 int
 runner_run(struct runner *r)
 {
-	const uint64_t all = r->points * r->runs;
+	const uint64_t mine = runner_mine(r);
 	struct shared *sh = runner_share(sizeof(*sh));
 	int failed;
 
-	for (size_t i = 0; i < r->points; i++) {
-		struct point *p = &r->point[i];
-
-		p->rows = result_rows(&p->sc, r->by);
-		p->row = runner_share(r->runs * p->rows * sizeof(*p->row));
-	}
-	if (r->jobs > all)
-		r->jobs = all;
+	runner_rows(r);
+	if (r->jobs > mine)
+		r->jobs = mine;
 	if (r->jobs <= 1)
 		work(r, sh);
 	else
@@ -172,12 +194,10 @@ void
 runner_free(struct runner *r)
 {
 	for (size_t i = 0; i < r->points; i++) {
-		struct point *p = &r->point[i];
-
-		if (p->row != NULL)
-			munmap(p->row, r->runs * p->rows * sizeof(*p->row));
-		cJSON_Delete(p->values);
-		scenario_free(&p->sc);
+		cJSON_Delete(r->point[i].values);
+		scenario_free(&r->point[i].sc);
 	}
+	if (r->row != NULL)
+		munmap(r->row, r->row_bytes);
 	free(r->point);
 }

@@ -2,7 +2,8 @@
  * runner.h - many runs: points by seeds, on all cores
  *
  * Each run is one simulation in one of several processes; they take the next
- * run that is left and put its rows where all can see them.
+ * run that is left and put its rows where all can see them.  Of a shard only
+ * its own runs are done, and the other rows are never touched.
  */
 #ifndef INNET_SIM_RUNNER_H
 #define INNET_SIM_RUNNER_H
@@ -14,14 +15,22 @@ struct point {
 	struct scenario sc;
 	cJSON *values;		/* or NULL */
 	size_t rows;
-	struct result_row *row;	/* runs times rows */
+	struct result_row *row;	/* runs times rows, of the runner's */
+};
+
+/* Of all runs, those whose number leaves at when divided by of. */
+struct runner_shard {
+	uint64_t at, of;
 };
 
 struct runner {
 	struct point *point;
 	size_t points, runs;	/* of each */
 	uint64_t seed;		/* of the first run; the others follow */
+	struct runner_shard shard;	/* { 0, 1 }: all */
 	enum result_by by;
+	struct result_row *row;	/* of all points, by runner_rows() */
+	size_t row_bytes;
 	size_t jobs;		/* processes */
 	const char *dir;	/* captures of the only run, or NULL */
 	const char *scenario;	/* the file */
@@ -32,10 +41,16 @@ struct runner {
 				 * would differ by the other rule of its end */
 };
 
-/* Do them all.  0, or 1: something failed and was said. */
+/* How many of the runs are in the shard. */
+uint64_t runner_mine(const struct runner *r);
+
+/* Room for the rows of all points, or exit. */
+void runner_rows(struct runner *r);
+
+/* Do those of the shard.  0, or 1: something failed and was said. */
 int runner_run(struct runner *r);
 
-/* Free the rows. */
+/* Free the points and their rows. */
 void runner_free(struct runner *r);
 
 /* bytes of zeroes that processes forked later share, never freed; exits 1

@@ -3,7 +3,8 @@
  *
  * mpirun and srun say so in the environment.  The innermost launcher counts:
  * in a batch job of Slurm's everything has a SLURM_PROCID, also what mpirun
- * started there.  Only for tools: without a launcher the program ends.
+ * started there.  Of a job array they say which of its tasks this is.  Only
+ * for tools: without a launcher the program ends.
  */
 #ifndef INNET_BASE_LAUNCHER_H
 #define INNET_BASE_LAUNCHER_H
@@ -37,7 +38,8 @@ launcher_number(const char *option, const char *const names[], size_t n,
 		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
 		    i == 0 ? "" : i + 1 < n ? ", " : " and ", names[i]);
 	}
-	errx(2, "%s auto: none of %s is set", option, list);
+	errx(2, n == 1 ? "%s auto: %s is not set" :
+	    "%s auto: none of %s is set", option, list);
 }
 
 /* This process's rank, at most max. */
@@ -60,6 +62,36 @@ launcher_size(const char *option, uint64_t max)
 
 	return launcher_number(option, names, sizeof(names) / sizeof(*names),
 	    1, max);
+}
+
+/* One of the numbers that Slurm gives a task of a job array. */
+static inline uint64_t
+launcher_slurm(const char *option, const char *name)
+{
+	return launcher_number(option, &name, 1, 0, UINT32_MAX);
+}
+
+/*
+ * This task's place in its job array, from 0 on, and how many tasks that has:
+ * of --array=3-9:2 task 7 is at 2 of 4.  Only where all are one step apart, for
+ * else the numbers do not say where a task is.
+ */
+static inline void
+launcher_array(const char *option, uint64_t *at, uint64_t *of)
+{
+	const uint64_t id = launcher_slurm(option, "SLURM_ARRAY_TASK_ID");
+	const uint64_t min = launcher_slurm(option, "SLURM_ARRAY_TASK_MIN");
+	const uint64_t max = launcher_slurm(option, "SLURM_ARRAY_TASK_MAX");
+	uint64_t step = 1;
+
+	*of = launcher_slurm(option, "SLURM_ARRAY_TASK_COUNT");
+	if (getenv("SLURM_ARRAY_TASK_STEP") != NULL)
+		step = launcher_slurm(option, "SLURM_ARRAY_TASK_STEP");
+	if (step == 0 || id < min || id > max || (id - min) % step != 0 ||
+	    max - min != (*of - 1) * step)
+		errx(2, "%s auto: the indices of the job array are not one "
+		    "step apart", option);
+	*at = (id - min) / step;
 }
 
 #endif

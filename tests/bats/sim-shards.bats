@@ -1,0 +1,211 @@
+# innet-sim: parts of a sweep on several machines, and all put together.
+bats_require_minimum_version 1.5.0
+load common
+load slurm
+
+# A sweep of 6 points and 3 runs each, with figures that are no number.
+setup_file() {
+	cat >"$BATS_FILE_TMPDIR/s.json" <<-'END'
+	{ "duration": "300ms", "runs": 3, "seed": 5,
+	  "sweep": { "links[sw].rate": [ "0", 2000000, 300000.5 ], "switches[*].queue": [ "olaf", "fifo" ] },
+	  "switches": [ { "name": "sw", "slots": 2 } ],
+	  "servers": [ { "name": "ps" } ],
+	  "links": [ { "from": "sw", "to": "ps", "rate": "1M", "loss": 0.1 } ],
+	  "workers": [ { "at": "sw", "clusters": 3, "workers": 4, "arrivals": "poisson" },
+	    { "at": "sw", "clusters": "7-7", "start": "299ms", "name": "late" } ] }
+	END
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	pids=''
+	cp "$BATS_FILE_TMPDIR/s.json" .
+}
+
+# parts N OPTION...: all N of s.json, in the folder parts, the last one first
+parts() {
+	local i n=$1
+	shift
+	rm -rf parts
+	for ((i = n; i >= 1; i--)); do
+		innet-sim -q --shard $i/$n --parts parts "$@" s.json
+	done
+}
+
+# refused STATUS TEXT WORD...: that of innet-sim WORD, and nothing on stdout
+refused() {
+	run -"$1" --separate-stderr innet-sim "${@:3}"
+	[ "$output$stderr" = "innet-sim: $2" ] || { echo "$output$stderr"; return 1; }
+}
+
+@test "parts, however many, joined: what one process says, byte by byte" {
+	for n in 1 2 5 18 20; do
+		parts $n
+		[ "$(ls parts | wc -l)" -eq $n ]
+		for how in --json --csv '--csv --total' '--columns sent,p95_age_ns' '--json --columns jain'; do
+			# shellcheck disable=SC2086
+			cmp <(innet-sim -q $how s.json) <(innet-sim -q $how --join parts)
+		done
+	done
+}
+
+@test "whatever the rows are of, and what --set, --seed, --runs and --duration say" {
+	for by in group cluster switch; do
+		set -- --by $by --seed 7 --runs 2 --duration 200ms --set 'switches[sw].slots=3' \
+			--set 'switches[*].queue=fifo'
+		parts 4 "$@"
+		cmp <(innet-sim -q --json "$@" s.json) <(innet-sim -q --json --join parts)
+	done
+	jq -n '{ duration: "none", trainings: [{ iterations: 5 }], runs: 5 }' >s.json
+	parts 2
+	cmp <(innet-sim -q --csv s.json) <(innet-sim -q --csv --join parts)
+}
+
+@test "the summary is of all parts: runs, events, and where ages end otherwise" {
+	jq 'del(.sweep) | .workers[0].count = 2 | .duration = "1h"' s.json >t.json && mv t.json s.json
+	whole=$(innet-sim s.json 2>&1 >/dev/null | sed 's/ in .* s (.*//')
+	[[ $whole == "3 runs, "*" events"*"of the runs" ]]
+	parts 2
+	[ "$(innet-sim --join parts 2>&1 >/dev/null | sed 's/ in .* s (.*//')" = "$whole" ]
+	run -0 --separate-stderr innet-sim --shard 2/2 --parts parts s.json
+	[[ -z $output && $stderr =~ ^"part 2 of 2: 1 runs, "[0-9]+" events in "[^$'\n']+$ ]]
+}
+
+@test "parts that are missing are named, as sbatch --array takes them" {
+	parts 9
+	rm parts/2-of-9.part
+	refused 1 "parts: lacks part 2 of 9" --join parts
+	rm parts/[45689]-of-9.part
+	refused 1 "parts: lacks parts 2,4-6,8-9 of 9" --join parts
+	rm parts/*
+	refused 1 "parts: has no parts" --join parts
+	refused 1 "none: No such file or directory" --join none
+}
+
+@test "parts of another sweep, scenario or number are refused" {
+	other() {
+		parts 2
+		innet-sim -q --shard 2/"${3:-2}" --parts parts "${@:4}" "$1"
+		refused 1 "parts/2-of-${3:-2}.part: has another $2 than parts/1-of-2.part" --join parts
+	}
+	other s.json seed 2 --seed 6
+	other s.json 'number of runs' 2 --runs 2
+	other s.json --by 2 --by cluster
+	other s.json 'number of parts' 3
+	other s.json scenario 2 --set 'switches[sw].slots=3'
+	jq '.sweep["links[sw].rate"] += [ 1 ]' s.json >t.json
+	other t.json scenario
+	parts 2
+	sed -i '1s/"innet-sim":"[^"]*"/"innet-sim":"0"/' parts/2-of-2.part
+	refused 1 "parts/2-of-2.part: has another version than parts/1-of-2.part" --join parts
+}
+
+@test "a schedule that changed in between is another" {
+	jq '.workers[0].schedule = "a.csv" | .workers[0].clusters = 1 | del(.sweep, .workers[0].arrivals)' \
+		s.json >t.json && mv t.json s.json
+	printf '%s\n' cluster,worker,time_ns,reward 1,0,5ms,1 >a.csv
+	parts 2
+	cmp <(innet-sim -q --json s.json) <(innet-sim -q --json --join parts)
+	echo 1,1,6ms,1 >>a.csv
+	innet-sim -q --shard 2/2 --parts parts s.json
+	refused 1 "parts/2-of-2.part: has another schedule than parts/1-of-2.part" --join parts
+}
+
+@test "a part that is damaged, or there twice, is named with its line" {
+	parts 2
+	cp parts/1-of-2.part parts/3-of-2.part
+	refused 1 "parts/3-of-2.part: is part 1 again" --join parts
+	head -n 4 parts/1-of-2.part >parts/3-of-2.part && mv parts/3-of-2.part parts/1-of-2.part
+	refused 1 "parts/1-of-2.part: ends before line 5" --join parts
+	parts 2
+	sed -i '4s/.$//' parts/1-of-2.part
+	refused 1 "parts/1-of-2.part:4: is no line of a part" --join parts
+	parts 2
+	sed -i '4s/"rows":\[\[[^]]*/"rows":[[1/' parts/1-of-2.part
+	refused 1 "parts/1-of-2.part:4: lacks figures" --join parts
+	parts 2
+	sed -i 4d parts/1-of-2.part
+	refused 1 "parts/1-of-2.part:4: no run" --join parts
+	parts 2
+	tail -n 1 parts/1-of-2.part >>parts/2-of-2.part
+	refused 1 "parts/2-of-2.part: goes on after its last run" --join parts
+	rm parts/2-of-2.part
+	for text in '' '{}' '{"of":1}' '{"of":1,"seed":0,"runs":1}'; do
+		echo "$text" >parts/1-of-2.part
+		run -1 --separate-stderr innet-sim --join parts
+		[[ -z $output && $stderr == 'innet-sim: parts/1-of-2.part:1: '* ]]
+	done
+}
+
+@test "--shard auto: the place in Slurm's job array, whatever its first index and step" {
+	rm -rf parts
+	task() {
+		SLURM_ARRAY_TASK_ID=$1 SLURM_ARRAY_TASK_MIN=$2 SLURM_ARRAY_TASK_MAX=$3 SLURM_ARRAY_TASK_COUNT=$4 \
+			SLURM_ARRAY_TASK_STEP=$5 innet-sim -q --shard auto --parts parts s.json
+	}
+	task 3 3 9 4 2 && task 9 3 9 4 2
+	[ "$(ls parts | paste -sd' ')" = '1-of-4.part 4-of-4.part' ]
+	run -2 --separate-stderr task 3 1 9 3 1
+	[ "$stderr" = "innet-sim: --shard auto: the indices of the job array are not one step apart" ]
+	refused 2 "--shard auto: SLURM_ARRAY_TASK_ID is not set" --shard auto --parts parts s.json
+}
+
+@test "sweep.sbatch: a job array under Slurm makes the parts, and a lost one again" {
+	once
+	python
+	cluster
+	sweep=$BATS_TEST_DIRNAME/../../share/examples/sweep.sbatch
+	timeout -k 5 200 sbatch --wait --array=1-5 -o 'out.%a' "$sweep" parts s.json --seed 9 3>&-
+	cmp <(innet-sim -q --csv --seed 9 s.json) <(innet-sim -q --csv --join parts)
+	rm parts/[24]-of-5.part
+	timeout -k 5 200 sbatch --wait --array=2,4 --export=ALL,PARTS=5 -o 'out.%a' "$sweep" parts s.json --seed 9 3>&-
+	cmp <(innet-sim -q --csv --seed 9 s.json) <(innet-sim -q --csv --join parts)
+	[[ $(cat out.4) == "part 4 of 5: 3 runs, "* ]]
+	run -2 "$sweep" parts
+}
+
+@test "what does not go together is refused" {
+	for part in 0/2 3/2 1/0 x/2 2 1/100001; do
+		run -2 --separate-stderr innet-sim --shard $part --parts parts s.json
+		[[ -z $output && $stderr == "innet-sim: invalid part '$part': "* ]]
+	done
+	refused 2 "--shard and --parts go together" --shard 1/2 s.json
+	refused 2 "--shard and --parts go together" --parts parts s.json
+	for how in --json --csv --total '--columns sent' '-w out'; do
+		# shellcheck disable=SC2086
+		refused 2 "--shard prints nothing: --json, --csv, --total and --columns go with --join, -w with neither" \
+			--shard 1/2 --parts parts $how s.json
+	done
+	for how in s.json '--seed 1' '--runs 2' '--set a=1' '--by cluster' '--shard 1/2' '--duration 1s'; do
+		# shellcheck disable=SC2086
+		refused 2 "--join shows what its parts have: it goes with --json, --csv, --total, --columns and -q alone" \
+			--join parts $how
+	done
+	cp s.json 1-of-2.part
+	refused 2 "--parts ./1-of-2.part would destroy its own input" --shard 1/2 --parts . 1-of-2.part
+}
+
+@test "a part is there whole or not at all: a full disk, a signal" {
+	mkdir parts
+	if [ -w /dev/full ]; then
+		ln -s /dev/full parts/1-of-2.part
+		refused 1 "parts/1-of-2.part: No space left on device" -q --shard 1/2 --parts parts s.json
+		rm parts/*
+	fi
+	innet-sim -q --shard 1/2 --parts parts --jobs 1 --duration 10h --set 'workers[0].interval=1us' s.json 3>&- &
+	pid=$!
+	until [ "$(cut -d' ' -f22 /proc/$pid/stat)" ] && [ "$(cut -d' ' -f14 /proc/$pid/stat)" -gt 10 ]; do sleep 0.02; done
+	kill -TERM $pid
+	rc=0
+	wait $pid || rc=$?
+	[ $rc -eq 143 ]
+	[ -z "$(ls parts)" ]
+}
+
+@test "a sweep of more points than a process has maps" {
+	once
+	jq '.duration = "1ns" | .runs = 1 | .sweep = { "switches[*].slots": [range(1; 301)],
+	    "links[0].propagation": [range(230) | "\(.)ns"] }' s.json >t.json
+	innet-sim -q --csv --total --columns sent t.json >out
+	[ "$(wc -l <out)" -eq 69001 ]
+}
