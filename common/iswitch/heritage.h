@@ -59,6 +59,17 @@ heritage_free(struct heritage *h)
 }
 
 /*
+ * Is who has joined behind the job that has refused it?  Of two iterations of
+ * the wire; 0 is behind all others, for who begins has nothing that they lack.
+ */
+static inline bool
+heritage_is_behind(const struct membership *in)
+{
+	return in->join_next == 0 ? in->job_next != 0 :
+	    seg_before(in->join_next, in->job_next);
+}
+
+/*
  * A machine has ended: would another's state help?  lost: the network has no
  * more what it waits for; been: it has been in the job before.
  */
@@ -69,7 +80,7 @@ heritage_helps(const struct heritage *h, const struct membership *in,
 	return in->cf.gives && h->tries < HERITAGE_TRIES &&
 	    ((in->end == MEMBERSHIP_GOING && lost) ||
 	    (in->end == MEMBERSHIP_REFUSED && in->status == CONTROL_REFUSED &&
-	    (been || seg_before(in->join_next, in->job_next))));
+	    (been || heritage_is_behind(in))));
 }
 
 /* Begin to fetch; what was joined as `in` is over, and is left. */

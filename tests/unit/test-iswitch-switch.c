@@ -79,6 +79,16 @@ furthest(void)
 	ok(rig_join_as(1001, far, &a) == CONTROL_DONE && a.next == 7,
 	    "a job of which results have come stays where it is");
 	rigged_close(&rig_plane);
+	rig_open(&cf, 0);
+	fresh.worker = 0;
+	fresh.next = 0;
+	rig_join_as(1000, fresh, &a);
+	far.next = 9000000;
+	ok(rig_join_as(1001, far, &a) == CONTROL_DONE && a.next == 9000000 &&
+	    rig_join_as(1000, fresh, &a) == CONTROL_REFUSED &&
+	    a.next == 9000000,
+	    "nobody is behind 0, not by more than 2^23 either");
+	rigged_close(&rig_plane);
 }
 
 /* A restarted switch: some have the last result, some have not. */
