@@ -461,6 +461,15 @@ six() {
 	jq -e '.interfaces.frames > 1000' <(cat out--in-path/1-core.out)
 }
 
+@test "in the path: iterations pass 2^24, workers that come late go on there, and all is counted" {
+	rack
+	testbed.sh down "$INNET_TESTBED"
+	unset INNET_TESTBED
+	BUILD=$builddir FIRST=16777100 bash "$srcdir/tests/chaos/hour.sh" 4 >hour 3>&- || { cat hour; false; }
+	cat hour
+	grep -q 'job 1 to [0-9]* past 2^24 1 times' hour
+}
+
 @test "in the path: updates with a VLAN tag merge, and leave with it" {
 	rack
 	in_path --port-rate server=10Mbit --report switch.json

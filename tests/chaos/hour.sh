@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# hour.sh [SECONDS] - does a switch in the path last?
+#
+# For SECONDS (3600) a switch stands in the path of a rack of network namespaces
+# (as root), between workers whose every sum is checked: job 2 brings it SEGMENTS
+# (100000) a second, gradients of 157 kB, and job 1 six floats as fast as they go,
+# from iteration FIRST (2^24 - 500000) on, so that it passes 2^24.  Updates for a
+# server wait in an Olaf queue before a link of 5 Mbit/s, which is never idle.
+#
+# A line every ten seconds: how long it has run, segments a second since the line
+# before, the iteration of job 1, kB of memory of the switch, Mbit/s of the queue.
+# At the end a line of figures, and status 1 if a sum was wrong, a worker gave up,
+# counters do not add up, memory grew by more than 1 MB after the first tenth, or
+# the queue's pace over the last tenth is off by more than 2 %.
+set -u
+here=$(cd "$(dirname "$0")" && pwd) share=$(cd "$(dirname "$0")/../../share" && pwd)
+build=$(cd "${BUILD:-.}" && pwd) || exit 2
+seconds=${1:-3600} segments=${SEGMENTS:-100000} first=${FIRST:-16277216}
+PATH=$share/testbed:$build:$PATH
+export PYTHONPATH=$share/python PYTHONDONTWRITEBYTECODE=1
+dir=$(mktemp -d) && cd "$dir" || exit 2
+INNET_TESTBED=$(testbed.sh up rack -n 4 --rate 10gbit --in-path --owner $$) || exit 2
+export INNET_TESTBED
+trap 'kill "${pids[@]}" 2>/dev/null; wait; testbed.sh down "$INNET_TESTBED"; cd /; rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM
+pids=() bad=0
+
+finding() { echo "finding: $*"; bad=1; }
+
+# run HOST COMMAND...: in the background
+run() {
+	local host=$1
+	shift
+	testbed.sh exec "$host" "$@" &
+	pids+=($!)
+}
+# worker N JOB OPTION...: in the path of the switch, checked
+worker() {
+	run "w$1" innet-worker -q -p iswitch --switch 10.77.0.1 --worker "$1" --job "$2" --check 2 "${@:3}" 2>>"w$1.$2"
+}
+# until_said WORD FILE
+until_said() {
+	until grep -qs "$1" "$2"; do
+		kill -0 "${pids[-1]}" 2>/dev/null || { cat "$2" >&2; exit 1; }
+		sleep 0.1
+	done
+}
+
+# The switch's counters, in the file now.
+counters() {
+	local i
+	: >switch.out
+	kill -USR1 "$switch" || return 1
+	for ((i = 0; i < 300; i++)); do
+		[ ! -s switch.out ] || ! jq -e .jobs switch.out >jobs 2>/dev/null || break
+		sleep 0.1
+	done
+	cp switch.out now
+}
+figure() { jq "$1" now; }
+memory() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$switch/status"; }
+alive() {
+	local p
+	for p in "${pids[@]}"; do
+		kill -0 "$p" 2>/dev/null || return 1
+	done
+}
+
+# Where job 1 begins is for commands to say: these two play eight iterations and
+# sixteen, and the workers that take their places take over their states.
+cat >begin.py <<'END'
+import sys
+import numpy as np
+import innet_stream
+
+first, count = map(int, sys.argv[1:])
+with innet_stream.Stream(np.zeros(6, '<f4'), iteration=first,
+                         give=lambda: b'', take=lambda state: None) as s:
+    for t in range(first, first + count):
+        s.exchange(((s.worker * 37 + t * 29 + 13 * np.arange(6)) & 1023)
+                   .astype('<f4') - 512)
+END
+begin() {
+	testbed.sh exec "w$1" innet-worker -q -p iswitch --switch 10.77.0.1 --worker "$1" \
+		--job 1 -- python3 begin.py "$first" $((8 * (1 + $1))) 2>>"w$1.1"
+}
+
+run switch innet-switch --json --insecure --bridge br0 -p iswitch -H 2 --queue olaf \
+	--port-rate server=5Mbit --report end >>switch.out 2>switch.err
+switch=${pids[-1]}
+until_said 'in the path' switch.err
+run server innet-ps -q --insecure --listen 10.77.0.2 2>server.err
+until_said listening server.err
+begin 1 &
+second=$!
+begin 0 || { cat w0.1; exit 1; }
+worker 0 1 --synthetic 24B --interval 0
+wait $second || { cat w1.1; exit 1; }
+worker 1 1 --synthetic 24B --interval 0
+for w in 0 1; do worker $w 2 --synthetic 157kB --interval $((216000000000 / segments))ns; done
+workers=("${pids[@]:2}")
+for w in 2 3; do
+	run w$w innet-worker -q -p olaf --switch 10.77.0.2 --worker $w --synthetic 40kB --interval 10ms 2>w$w.0
+done
+
+# Lines of: ns, segments, iterations of job 1, kB, bytes of the queue
+line() {
+	counters || return 1
+	jq -r --arg ns "$(date +%s%N)" --arg kb "$(memory)" '[$ns, ([.jobs[].counters.segments] | add),
+		.jobs["1"].counters.results, $kb, .interfaces.server.own_bytes] | @tsv' now >>lines
+	tail -n 2 lines | awk -v first="$first" 'NR == 1 { s = $2; q = $5; t = $1 }
+		END { d = ($1 - t) / 1e9; printf "%d segments/s, job 1 at iteration %d, %d kB, queue %.2f Mbit/s\n",
+			d ? ($2 - s) / d : 0, (first + $3) % 16777216, $4, d ? ($5 - q) * 8e-6 / d : 0 }'
+}
+sleep 1
+line >/dev/null
+SECONDS=0 every=$((seconds < 40 ? (seconds + 3) / 4 : 10))
+for ((at = every; at <= seconds; at += every)); do
+	sleep $((at > SECONDS ? at - SECONDS : 0))
+	alive || { finding 'something has ended'; break; }
+	printf '%5d s: ' $at
+	line || break
+done
+
+# All end in order; who gave up, or had a wrong sum, has said so.
+kill "${workers[@]}"
+for p in "${workers[@]}"; do wait "$p" || bad=1; done
+[ ! -s w0.1 ] && [ ! -s w1.1 ] && [ ! -s w0.2 ] && [ ! -s w1.2 ] || { finding 'a worker said:'; cat w?.[12]; }
+kill "$switch" && wait "$switch" && cp end now || finding 'the switch has failed'
+jq -e '.jobs | all(.counters | .segments == .added + .duplicate + .late + .early + .resent + .stale +
+	.mismatched + .halted + .no_slot + .no_memory)' now >/dev/null || finding 'segments do not add up'
+jq -e '.totals | .arrived.constituents == .delivered.constituents + .superseded.constituents +
+	.dropped_full.constituents + .dropped_limit.constituents + .queued.constituents' now >/dev/null ||
+	finding "updates do not add up: $(jq -c .totals now)"
+jq -e '.packets == .taken + .own + .regular + .passed + (.ignored | add // 0)' now >/dev/null ||
+	finding 'packets do not add up'
+jq -e '.jobs | all(.counters | .mismatched + .partial + .evicted + .nonfinite == 0)' now >/dev/null ||
+	finding "$(jq -c .jobs now)"
+awk -v first="$first" '{ t[NR] = $1; s[NR] = $2; m[NR] = $4; q[NR] = $5; n = $3; if ($4 > most) most = $4 }
+	END {
+		a = int(NR * 0.1) + 1; z = int(NR * 0.9); z = z < 1 ? 1 : z
+		for_s = (t[NR] - t[z]) / 1e9
+		pace = (q[NR] - q[z]) * 8e-6 / for_s
+		printf "%d s: %d segments/s, %d iterations of job 1 to %d past 2^24 %d times, memory %d kB at first, %d at last, %d at most, queue at the end %.2f Mbit/s\n",
+		    (t[NR] - t[1]) / 1e9, (s[NR] - s[1]) / ((t[NR] - t[1]) / 1e9), n,
+		    (first + n) % 16777216, int((first + n) / 16777216), m[a], m[NR], most, pace
+		if (most > m[a] + 1024) { print "finding: memory grows"; bad = 1 }
+		if (pace < 5 * (0.98 - 1 / for_s) || pace > 5 * (1.02 + 1 / for_s)) { print "finding: the queue is off its pace"; bad = 1 }
+		exit bad
+	}' lines || bad=1
+exit $bad
