@@ -1,11 +1,13 @@
 """frames.py send IFACE MAC | recv IFACE SECONDS | attached IFACE | load ADDR RATE
-           play IFACE MAC FILE VLAN | heard IFACE SECONDS
+           play IFACE MAC FILE VLAN | heard IFACE SECONDS | same FILE FILE
 
 send:      frames of every kind a switch in the path must not touch, to MAC
 recv:      those that came, in hex, in order, until none has for SECONDS
 attached:  how many programs are at the ingress hook of IFACE
 play:      the frames of a capture at IFACE, to MAC, with a tag (VLAN)
 heard:     tag, port and length of each UDP datagram over IPv4 that came
+same:      are the frames of two captures the same, and in each flow in the same
+           order?  All but checksums, which who offloads them makes later
 load:      datagrams whose frames are RATE bit/s, evenly, until killed
 """
 import ctypes
@@ -127,6 +129,39 @@ def heard(name, seconds):
         print(*datagram(f), flush=True)
 
 
+def flows(path):
+    """The frames of a capture by flow: addresses, protocol and ports."""
+    data, at, flow = open(path, "rb").read(), 24, {}
+    while at < len(data):
+        n = struct.unpack_from("<I", data, at + 8)[0]
+        f = bytearray(data[at + 16:at + 16 + n])
+        at += 16 + n
+        six = f[12:14] == b"\x86\xdd"
+        proto = f[20] if six else f[23] if f[12:14] == b"\x08\x00" else -1
+        ports = 54 if six else 34
+        if proto in (6, 17):
+            sum_at = ports + (16 if proto == 6 else 6)
+            f[sum_at:sum_at + 2] = b"\0\0"
+        key = bytes(f[22:54] if six else f[26:34]), proto, \
+            bytes(f[ports:ports + 4]) if proto in (6, 17) else b""
+        flow.setdefault(key, []).append(bytes(f))
+    return flow
+
+
+def same(sent, came):
+    a, b = flows(sent), flows(came)
+    print(sum(map(len, a.values())), "frames,", len(a), "flows,",
+          max(len(f) for v in a.values() for f in v), "bytes at most")
+    for key in a.keys() | b.keys():
+        x, y = a.get(key, []), b.get(key, [])
+        for k, (f, g) in enumerate(zip(x, y)):
+            if f != g:
+                sys.exit("%s: frame %d: %s, then %s" %
+                         (key, k, f.hex()[:200], g.hex()[:200]))
+        if len(x) != len(y):
+            sys.exit("%s: %d frames, then %d" % (key, len(x), len(y)))
+
+
 def attached(name):
     ids = (ctypes.c_uint32 * 64)()
     attr = ctypes.create_string_buffer(struct.pack(
@@ -157,6 +192,8 @@ elif sys.argv[1] == "play":
     play(*sys.argv[2:5], int(sys.argv[5]))
 elif sys.argv[1] == "heard":
     heard(sys.argv[2], float(sys.argv[3]))
+elif sys.argv[1] == "same":
+    same(*sys.argv[2:4])
 elif sys.argv[1] == "load":
     load(sys.argv[2], float(sys.argv[3]))
 else:

@@ -21,7 +21,7 @@ lines_of() {
 missing_for() {
 	local word
 	for word in $(grep -oE '(^|[ |;&(])innet-[a-z]+' "$1" | tr -d ' |;&(' |
-	    sort -u) bash gnuplot ip mpirun od python3 redis-benchmark redis-cli \
+	    sort -u) bash gnuplot ip iperf3 mpirun od python3 redis-benchmark redis-cli \
 	    tcpdump tshark; do
 		case $word in
 		gnuplot) grep -qw innet-plot "$1" || continue ;;

@@ -17,7 +17,8 @@ packages() {
 	ns3-figure9) echo g++ libns3-dev ;;
 	redis-cli) echo redis-tools ;;
 	ip) echo iproute2 ;;
-	redis-server|tcpdump|tshark|tcpreplay) echo "$1" ;;
+	ping) echo iputils-ping ;;
+	redis-server|tcpdump|tshark|tcpreplay|iperf3) echo "$1" ;;
 	esac
 }
 

@@ -190,7 +190,8 @@ for r in 'stream tcp-beside Gbit/s 0.90 high' 'pings ping-beside us 2.00 low'; d
 	if [ -e "$dir/$name.path" ]; then
 		row "$title" "$unit" "$(median "$dir/$name.path")" "$(median "$dir/$name.peer")" "$bar" "$high"
 	else
-		echo "W1 $title skipped: no ${name/stream/iperf3}"
+		tool=${name/stream/iperf3}
+		(skip "W1 $title" "no ${tool/pings/ping}" "$(packages "${tool/pings/ping}")")
 	fi
 done
 row paced-800k share "$(median "$dir/paced")" 1 0.995 high

@@ -1,0 +1,79 @@
+# Regular traffic beside a job with a switch in the path: what people run.
+load common
+load in-path
+
+# Skip, visibly, where one of these programs is missing.
+needs() {
+	local tool
+	for tool; do
+		command -v "$tool" >/dev/null || skip "no $tool"
+	done
+}
+
+# jumbo: an MTU of 9,000, and frames one by one, as a wire has them
+jumbo() {
+	local h
+	for h in w0 w1 server; do
+		on $h ip link set eth0 mtu 9000 gso_max_segs 1
+		on switch ip link set $h mtu 9000 gso_max_segs 1
+	done
+	on switch ip link set br0 mtu 9000
+	on server ip -6 addr add fd77::2/64 dev eth0 nodad
+	on w0 ip -6 addr add fd77::10/64 dev eth0 nodad
+}
+
+# capture HOST out|in FILE FILTER: until all are ended, by $tapping
+capture() {
+	testbed.sh exec "$1" $favoured tcpdump -Z root -i eth0 -Q "$2" -B 65536 -s 0 --immediate-mode -U -w "$3" "$4" 2>"$3.err" 3>&- &
+	tapping="${tapping-} $!"
+	pids="$pids $!"
+	within 20 grep -q 'listening on' "$3.err"
+}
+same() { python3 "$srcdir/tests/bats/frames.py" same "$1.pcap" "$1-came.pcap"; }
+# end_capture NAME...: when what was sent has come; they have had all
+end_capture() {
+	local name
+	for name; do within 20 same $name || same $name; done
+	kill -INT $tapping
+	wait $tapping
+	cat ./*.pcap.err | awk '/dropped by kernel/ && $1 > 0 { print; bad = 1 } END { exit bad }'
+}
+
+@test "in the path: iperf3 by TCP and UDP, with innet's codepoints too, and ping pass beside a job, frame by frame" {
+	needs iperf3 ping tcpdump
+	rack
+	jumbo
+	favoured="$favoured taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')"
+	in_path --port-rate server=500Mbit --report switch.json
+	server
+	worker 1 --synthetic 40kB --interval 2ms
+	beyond 20
+	mac=$(on w0 cat /sys/class/net/eth0/address)
+	capture w0 out there.pcap 'arp or ip or ip6'
+	capture server in there-came.pcap "ether src $mac"
+	capture server out back.pcap "ether dst $mac"
+	capture w0 in back-came.pcap "ether src $(on server cat /sys/class/net/eth0/address) and ether dst $mac"
+	testbed.sh exec server $favoured iperf3 -s --forceflush >iperf.out 2>&1 3>&- &
+	pids="$pids $!"
+	within 20 grep -q 'Server listening' iperf.out
+	while read -r to tos; do
+		on w0 $favoured iperf3 -c $to -S $tos -n 2M -b 50M -J >tcp.json </dev/null
+		jq -e '.end.sum_received.bytes > 1e6' tcp.json
+		on w0 $favoured iperf3 -c $to -S $tos -u -l 8900 -w 2M -n 500K -b 20M -J >udp.json </dev/null
+		jq -e '.end.sum | .packets > 50 and .lost_packets == 0' udp.json
+		on w0 ping -q -M do -s 8900 -Q $tos -c 10 -i 0.01 $to >ping.out </dev/null
+		grep -q ' 0% packet loss' ping.out
+	done <<-'END'
+	10.77.0.2 0
+	10.77.0.2 0x0c
+	10.77.0.2 0x1c
+	10.77.0.2 0x2c
+	fd77::2 0
+	fd77::2 0x2c
+	END
+	end_capture there back
+	kill $workers
+	join_workers
+	end_switch
+	jq -e '.totals.delivered.packets > 100 and .interfaces.no_way == 0' switch.json
+}
