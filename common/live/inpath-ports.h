@@ -91,6 +91,7 @@ struct inpath {
 	int lock;			/* it is ours alone */
 	uint8_t mac[6];
 	bool bridge_seen, filters_vlans, look, looked;
+	bool proved;			/* what passes has proofs */
 	bool asked;			/* neighbours were, in this second */
 	uint64_t told_ns;
 	struct inpath_frame now;

@@ -207,6 +207,17 @@ inpath_take(struct inpath *ip, const uint8_t *head, uint32_t k)
 		memcpy(p.data, save, h);
 }
 
+/* Where there is no bridge: is the datagram one that the program takes? */
+static inline bool
+inpath_claims(const struct inpath *ip, const uint8_t *data)
+{
+	const uint8_t tos = frame_dscp_tos(&ip->now.fr);
+
+	return !stations_is_group(data) && (ip->proved ?
+	    tos == UPDATE_PROVED_TOS || tos == CONTROL_TOS :
+	    tos == UPDATE_TOS);
+}
+
 /* A frame that came at a port. */
 static inline void
 inpath_take_frame(struct inpath *ip, struct netport *from,
@@ -223,8 +234,7 @@ inpath_take_frame(struct inpath *ip, struct netport *from,
 	n->f = f;
 	if (frame_parse(FRAME_ETHERNET, f->data, f->len, f->len, &n->fr) !=
 	    FRAME_UDP || n->fr.payload_at > INPATH_HEAD_MAX || (ip->cf->wire &&
-	    (frame_dscp_tos(&n->fr) != UPDATE_TOS ||
-	    stations_is_group(f->data)))) {
+	    !inpath_claims(ip, f->data))) {
 		inpath_forward(ip, f);
 		return;
 	}

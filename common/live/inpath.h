@@ -213,10 +213,9 @@ inpath_choose(void)
 /* Begin: before the plane, whose driver is inpath_driver, with this struct. */
 static inline void
 inpath_open(struct inpath *ip, const struct inpath_conf *cf,
-    const struct serve_conf *sc, const struct program *pr, bool passing,
-    union addr *own)
+    const struct serve_conf *sc, const struct program *pr,
+    const struct steer_what *what, union addr *own)
 {
-	const struct steer_what what = { cf->wire, passing, pr->tos != 0 };
 
 	memset(ip, 0, sizeof(*ip));
 	ip->cf = cf;
@@ -234,7 +233,8 @@ inpath_open(struct inpath *ip, const struct inpath_conf *cf,
 			errx(1, "--interfaces: no interface '%s'",
 			    cf->only[i]);
 	}
-	if (steer_open(&ip->steer, &what) == -1)
+	ip->proved = what->proved;
+	if (steer_open(&ip->steer, what) == -1)
 		inpath_fail(ip, "steering of marked frames");
 	ip->events = links_events();
 	if (ip->events == -1 || !netport_in_init(&ip->in))
@@ -392,6 +392,12 @@ static inline int
 inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
     struct plane_options *o, const struct serve_conf *conf)
 {
+	const struct program *pr = o->plane.program;
+	const struct program_place *place = &o->plane.place;
+	const struct steer_what what = { .all = cf->wire, .passing =
+	    pr->merges || ports_merge(&o->plane.ports), .marked = pr->tos != 0,
+	    .proved = pr->prove != NULL && place->proves && place->key != NULL
+	};
 	int rc;
 
 	service_begin(v, o, conf);
@@ -399,11 +405,9 @@ inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
 	v->serve = &ip->serve;
 	v->also = inpath_put_account;
 	v->also_ctx = ip;
-	inpath_open(ip, cf, &v->conf, o->plane.program,
-	    o->plane.program->merges || ports_merge(&o->plane.ports),
-	    &o->plane.place.address);
+	inpath_open(ip, cf, &v->conf, pr, &what, &o->plane.place.address);
 	if (!plane_init(&v->plane, &o->plane, &inpath_driver, ip))
-		err(1, "%s", o->plane.program->name);
+		err(1, "%s", pr->name);
 	inpath_begin(ip, &v->plane, o->verbose);
 	rc = service_end(v, serve_run(&ip->serve, &v->plane));
 	return rc | inpath_close(ip);

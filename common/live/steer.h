@@ -41,7 +41,7 @@ enum {
 /* Which frames are taken. */
 struct steer_what {
 	bool all;		/* every frame; or: */
-	bool passing, marked;	/* as steer_match() has them */
+	bool passing, marked, proved;	/* as steer_match() has them */
 };
 
 /* And what becomes of them: register 0 at the end of a program. */
@@ -159,15 +159,34 @@ steer_take(struct ebpf_code *c, const struct steer_way *way)
 	ebpf_end(c, way->pass);
 }
 
+/* What passes between others: a jump for each kind that is taken; how many. */
+static inline int
+steer_match_passing(struct ebpf_code *c, const struct steer_what *what,
+    int good[2])
+{
+	int n = 0;
+
+	if (what->passing && what->proved) {
+		good[n++] = ebpf_if(c, EBPF_JEQ, STEER_TOS, UPDATE_PROVED_TOS);
+		good[n++] = ebpf_if(c, EBPF_JEQ, STEER_TOS, CONTROL_TOS);
+	} else if (what->passing) {
+		good[n++] = ebpf_if(c, EBPF_JEQ, STEER_TOS, UPDATE_TOS);
+	}
+	ebpf_leave(c, ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
+	return n;
+}
+
 /*
  * The match: it ends by a way.  passing: updates between others
- * too; marked: what is for the switch has one of innet's codepoints.
+ * too, or, proved, those with proofs and control messages; marked: what is for
+ * the switch has one of innet's codepoints.
  */
 static inline void
-steer_match(struct ebpf_code *c, int map, bool passing, bool marked,
+steer_match(struct ebpf_code *c, int map, const struct steer_what *what,
     const struct steer_way *way)
 {
-	int v4, common, other[2], good[4] = { 0 };
+	const bool marked = what->marked;
+	int v4, common, other[2], good[4] = { 0 }, between[2] = { 0 }, n;
 
 	*c = (struct ebpf_code){ .n = 0 };
 	ebpf_move(c, STEER_CONTEXT, 1);
@@ -199,10 +218,11 @@ steer_match(struct ebpf_code *c, int map, bool passing, bool marked,
 	}
 	ebpf_here(c, other[0]);
 	ebpf_here(c, other[1]);
-	ebpf_leave(c, passing ? ebpf_if(c, EBPF_JNE, STEER_TOS, UPDATE_TOS) :
-	    ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
+	n = steer_match_passing(c, what, between);
 	for (int i = 0; i < (marked ? 4 : 1); i++)
 		ebpf_here(c, good[i]);
+	for (int i = 0; i < n; i++)
+		ebpf_here(c, between[i]);
 	steer_alive(c);
 	steer_take(c, way);
 }
@@ -225,7 +245,7 @@ steer_write(struct ebpf_code *c, int map, const struct steer_what *what,
 	if (what->all)
 		steer_match_all(c, map, way);
 	else
-		steer_match(c, map, what->passing, what->marked, way);
+		steer_match(c, map, what, way);
 }
 
 /* A program for a hook that sends what is taken to another interface. */

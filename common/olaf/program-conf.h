@@ -12,6 +12,7 @@
 #include "common/capture/clusters.h"
 #include "common/olaf/groups.h"
 #include "common/olaf/hop.h"
+#include "common/olaf/path.h"
 #include "common/olaf/routes.h"
 #include "common/program/program.h"
 #include "common/wire/stream.h"
@@ -37,6 +38,7 @@ struct olaf {
 	struct quota quota;		/* ... of each address, if any */
 	struct groups groups;		/* workers that were moved */
 	struct hop hop;			/* data with proofs */
+	struct path path;		/* ... of others, in the path */
 	uint32_t bare_seen;		/* stands in for a sequence */
 	uint64_t n[OLAF_COUNTS];
 };

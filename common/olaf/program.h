@@ -37,6 +37,7 @@ olaf_init(void *state, const void *conf, const struct program_env *env)
 	o->groups.most = routes_within(env->place->memory_bytes / 2);
 	o->quota = quota_of(0, &env->place->by);
 	hop_init(&o->hop, env->place, o->addressed, &o->quota);
+	path_init(&o->path, env->place, !o->addressed && !o->cf->bare);
 	if (!routes_init(&o->routes, env->place->memory_bytes / 2,
 	    &env->place->by))
 		return false;
@@ -52,6 +53,7 @@ olaf_free(void *state)
 
 	routes_free(&o->routes);
 	hop_free(&o->hop);
+	path_free(&o->path);
 	quota_free(&o->quota);
 	groups_free(&o->groups);
 }
@@ -90,6 +92,8 @@ olaf_claim(void *state, struct packet *p)
 
 	if (p->frame == NULL ? o->env->place->in_path : p->is == FRAME_OTHER)
 		return PROGRAM_REGULAR;	/* the former is to the switch */
+	if (o->path.on)
+		return path_claim(&o->path, p);
 	if (o->addressed && !addr_same(p->to, &o->env->place->address))
 		return addr_same(p->from, &o->env->place->address) ?
 		    PROGRAM_OWN : marked ? PROGRAM_OTHERS : PROGRAM_REGULAR;
@@ -197,10 +201,13 @@ olaf_up(struct olaf *o, struct packet *p, const struct update *u,
 	}
 	olaf_see(o, p, u, now_ns);
 	o->n[OLAF_WEIGHTS]++;
-	if (o->addressed)
+	if (o->addressed) {
 		olaf_post_up(o, p, now_ns);
-	else
-		env->pass(env->plane, p, now_ns);
+		return;
+	}
+	if (o->path.on)
+		path_prove(&o->path, env, p);
+	env->pass(env->plane, p, now_ns);
 }
 
 /* A copy of a model under the names of the worker that it is for. */
@@ -286,6 +293,8 @@ olaf_pass_model(struct olaf *o, struct packet *p, struct update *u,
 		update_put(p->payload, u);
 		break;
 	}
+	if (o->path.on)
+		path_prove(&o->path, o->env, p);
 	o->env->pass(o->env->plane, p, now_ns);
 }
 
@@ -333,8 +342,7 @@ static inline void
 olaf_take(void *state, struct packet *p, uint64_t now_ns)
 {
 	struct olaf *o = state;
-	const bool down = o->addressed && addr_same(p->from,
-	    &o->cf->upstream);
+	bool down = o->addressed && addr_same(p->from, &o->cf->upstream);
 	struct update u;
 	unsigned bad;
 
@@ -342,13 +350,19 @@ olaf_take(void *state, struct packet *p, uint64_t now_ns)
 		olaf_bare_down(o, p, now_ns);
 		return;
 	}
+	if (p->way == PATH_WAY && o->path.on) {
+		path_control(&o->path, o->env, p, now_ns);
+		return;
+	}
 	bad = UPDATE_OK;
+	if (o->path.on)
+		bad = path_judge(&o->path, p, &down);
 	if (o->addressed && !o->cf->bare && p->update == NULL)
 		bad = hop_judge(&o->hop, down, p);
 	if (bad == UPDATE_OK)
 		bad = olaf_read(o, p, &u, now_ns);
-	if (bad == UPDATE_OK && o->addressed && down != (u.kind ==
-	    UPDATE_MODEL))
+	if (bad == UPDATE_OK && (o->addressed || o->path.on) && down !=
+	    (u.kind == UPDATE_MODEL))
 		bad = SOUNDNESS_FOREIGN;
 	if (bad == UPDATE_OK && o->cf->elements > 0 && u.elements !=
 	    o->cf->elements)
@@ -437,8 +451,11 @@ olaf_prove(void *state, struct slot *s, uint64_t now_ns)
 {
 	struct olaf *o = state;
 
-	hop_prove_up(&o->hop, s->bytes + s->payload_at, s->have -
-	    s->payload_at, now_ns);
+	if (o->path.on)
+		path_prove_slot(&o->path, s);
+	else
+		hop_prove_up(&o->hop, s->bytes + s->payload_at, s->have -
+		    s->payload_at, now_ns);
 }
 
 static inline bool

@@ -25,7 +25,8 @@ plane_is_to(const struct plane *pl, const struct packet *p)
 
 /*
  * Behind any program Olaf's queue takes the updates that pass.  False: it is
- * no update, or there is no such queue on its way.
+ * no update, or there is no such queue on its way, or those there are proved:
+ * with what has no proof they do not mix.
  */
 static inline bool
 plane_passing_update(struct plane *pl, struct packet *p)
@@ -33,7 +34,8 @@ plane_passing_update(struct plane *pl, struct packet *p)
 	struct port *port;
 	struct update u;
 
-	if (!pl->merges || (p->tos & 0xfc) != UPDATE_TOS || p->frame == NULL)
+	if (!pl->merges || (p->tos & 0xfc) != UPDATE_TOS || p->frame == NULL ||
+	    (pl->program->prove != NULL && pl->cf->place.proves))
 		return false;
 	port = plane_towards(pl, p->to);
 	if (port == NULL || port->link.rate_bps == 0 ||

@@ -72,8 +72,8 @@ join_workers() {
 	workers=''
 }
 
-# updates ADDRESS: how many the server there has had
-updates() { on server innet-ctl "$1" stats --json | jq .counters.updates; }
+# updates ADDRESS: how many the server there, of $key perhaps, has had
+updates() { on server innet-ctl ${key:+--key "$key"} "$1" stats --json | jq .counters.updates; }
 
 # end_server ADDRESS: when it has read all that waits for it
 end_server() {

@@ -91,6 +91,34 @@ load in-path
 		<(jq -S '.totals, .clusters, .models, .weights, .ignored' filter.json)
 }
 
+@test "in the path: with the key, updates with proofs merge, too, and each side has its own" {
+	rack
+	mkdir taps
+	printf 'sixteen bytes and more' >key
+	printf 'a secret of thirty-two bytes, so' >secret
+	key=key
+	in_path --key key --secret secret --port-rate server=10Mbit --taps taps --report switch.json
+	server --key key
+	for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 300 --key key; done
+	join_workers
+	end_switch
+	end_server 10.77.0.2
+	jq -e '.totals.aggregated.packets > 100 and .models > 100 and .ignored == {}' switch.json
+	jq -e '.ignored == {}' ps.json
+	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
+		'$s[0].totals.delivered.constituents == $p[0].constituents'
+	jq -es 'all(.[]; .models > 100 and .bad_proof == 0 and .replayed_data == 0)' w0.json w1.json
+	# the filter sends the same
+	innet-switch -q --key key --secret secret --port 10.77.0.2:rate=10Mbit -r taps/w0-in.pcap -r taps/w1-in.pcap \
+		-r taps/server-in.pcap --departures taps/server-out.pcap -w again.pcap --report filter.json
+	jq -e '.departures_differ == 0' filter.json
+	diff <(jq -S '.totals, .clusters, .models, .weights, .ignored' switch.json) \
+		<(jq -S '.totals, .clusters, .models, .weights, .ignored' filter.json)
+	# (but that it tells models another status of the queue, perhaps)
+	payloads() { for f in "$@"; do tshark -r $f -Y 'ip.dst == 10.77.0.2 || ip.dsfield.dscp == 3' -T fields -e ip.dst -e udp.payload 2>/dev/null; done | sort; }
+	! command -v tshark >/dev/null || cmp <(payloads taps/*-out.pcap) <(payloads again.pcap)
+}
+
 @test "in the path: behind drop-tail queues updates are taken, and wait" {
 	rack
 	in_path --queue fifo --port-rate server=10Mbit --report switch.json

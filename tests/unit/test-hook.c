@@ -200,8 +200,9 @@ sockets(struct steer *s)
 int
 main(void)
 {
-	static const struct steer_what what[] = { { true, false, false },
-	    { false, true, true }, { false, false, true } };
+	static const struct steer_what what[] = { { .all = true },
+	    { .passing = true, .marked = true, .proved = true },
+	    { .passing = true, .marked = true }, { .marked = true } };
 	struct detour d;
 	struct netport p = { .index = LOOPBACK, .fd = -1,
 	    .hook = { .link = -1 }, .back = { .link = -1 } };
@@ -211,12 +212,12 @@ main(void)
 		printf("1..0 # SKIP no network namespace\n");
 		return 0;
 	}
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		if (steer_open(&s, &what[i]) != 0) {
 			printf("1..0 # SKIP no programs here\n");
 			return 0;
 		}
-		if (i < 2)
+		if (i < 3)
 			steer_close(&s);
 	}
 	takes(&s, false);
