@@ -6,7 +6,8 @@
  * it.  Nobody writes to a blob that others hold.  An account says how much
  * there may be; what a blob costs is what malloc(3) takes for it.  Other
  * things of size (lists, buffers) stand in the same account by blobs_charge()
- * and blobs_force().  One thread.
+ * and blobs_force().  What is still to be freed stands there, too: whoever
+ * needs room makes give() free of it.  One thread.
  */
 #ifndef INNET_BASE_BLOB_H
 #define INNET_BASE_BLOB_H
@@ -28,6 +29,9 @@ struct blobs {
 	size_t used;		/* bytes; past limit only by force */
 	size_t limit;		/* bytes */
 	size_t most;		/* that used has been, bytes */
+	/* free until n bytes are left; false: they are not.  NULL: nothing */
+	bool (*give)(void *arg, size_t n);
+	void *arg;
 };
 
 /* Bytes that malloc(3) takes for n: a word before, and in sixteens. */
@@ -48,9 +52,17 @@ blobs_force(struct blobs *bs, size_t n)
 
 /* Are n bytes left? */
 static inline bool
-blobs_room(const struct blobs *bs, size_t n)
+blobs_left(const struct blobs *bs, size_t n)
 {
 	return bs->used <= bs->limit && n <= bs->limit - bs->used;
+}
+
+/* Are they, or can they be? */
+static inline bool
+blobs_room(const struct blobs *bs, size_t n)
+{
+	return blobs_left(bs, n) || (bs->give != NULL &&
+	    bs->give(bs->arg, n));
 }
 
 /* Take n bytes; false, and nothing is taken, if they are not left. */

@@ -95,6 +95,10 @@ saves() {
 	faults turns
 }
 
+@test "what is large and removed is freed in slices, and for who needs memory at once" {
+	faults slices
+}
+
 @test "the child that saves has the lock, too, and a lock about to be given back is waited for" {
 	saves heirs
 }

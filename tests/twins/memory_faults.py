@@ -366,6 +366,63 @@ def turns():
         server.alive()
 
 
+def slices():
+    """What is large goes in slices: others are served between them, and who needs memory has it."""
+    with Server("--memory", "60MB", "--touch", "0") as server, server.client() as c:
+        def table():
+            c.call("per.create", "t", "capacity", 100000)
+            for _ in range(10):
+                c.call("per.add", "t", *[1, "x"] * 10000)
+
+        def frames():
+            c.call("per.create", "t", "capacity", 10000)
+            c.call("per.frames", "t", 4, 4)
+            c.call("per.add", "t", *[w for i in range(10000) for w in (1, b"%032d" % i)])
+
+        def rows():
+            c.call("rpush", "t", *["x"] * 100000)
+
+        def keys():
+            c.call("mset", *[w for i in range(100000) for w in ("key%d" % i, "x")])
+
+        empty = info(c, "used_memory")
+        for make in (table, frames, rows, keys):
+            for kill in (("flushall",), ("del", "t"), ("unlink", "t"), ("pexpire", "t", 0), ("ltrim", "t", 1, 0),
+                         ("per.drop", "t"), ("set", "t", "x"), ("rename", "u", "t")):
+                if (make == keys and kill != ("flushall",)) or (kill[0][:3] == "per" and make == rows) or (
+                        kill[0] == "ltrim" and make != rows):
+                    continue
+                make()
+                c.call("set", "u", "x")
+                c.call("config", "resetstat")
+                # of one request: the second is answered before all is gone
+                c.send(request(*kill) + request("info", "memory") + request("dbsize"))
+                c.reply()
+                said = dict(line.split(":") for line in c.reply().decode().split("\r\n") if ":" in line)
+                assert int(said["lazyfree_pending_objects"]) >= 1, (make, kill, said)
+                assert int(said["lazyfree_most"]) <= 256, (make, kill, said)
+                assert c.reply() <= 2
+                until(lambda: info(c, "lazyfree_pending_objects") == 0, "the end of what %s removed" % kill[0])
+                assert 256 <= info(c, "lazyfree_most") <= 4096, "%s: %d things in a turn" % (
+                    kill[0], info(c, "lazyfree_most"))
+                c.call("del", "t", "u")
+                assert info(c, "used_memory") <= empty + 256000, (make, kill, info(c, "used_memory") - empty)
+        # it is freed for who needs it: a value, many arguments, a table
+        for need in (("set", "u", b"x" * 50000000), ("rpush", "u", *["x"] * 500000),
+                     ("per.create", "u", "capacity", 1500000)):
+            while True:
+                try:
+                    c.call("rpush", "t", *["x" * 40] * 10000)
+                except Error as e:
+                    assert str(e).startswith("OOM"), e
+                    break
+            c.send(request("del", "t") + request(*need))
+            assert c.reply() == 1
+            assert c.reply() in (b"OK", 500000)
+            c.call("flushall")
+        server.alive()
+
+
 def halves(runs=300, first=1):
     """A value is the old one or the new one, never half of each."""
     r = random.Random(first)
@@ -396,4 +453,4 @@ def halves(runs=300, first=1):
 
 
 if __name__ == "__main__":
-    sys.exit(main((clients, unread, spent, greedy, hoarder, limit, queued, crowd, left, halted, descriptors, turns, halves), sys.argv))
+    sys.exit(main((clients, unread, spent, greedy, hoarder, limit, queued, crowd, left, halted, descriptors, turns, slices, halves), sys.argv))

@@ -259,6 +259,13 @@ def keys():
                 assert w.reply() == b"7"
                 w.close()
         c.call("flushall")
+        for how in (["per.drop", "t"], ["unlink", "t"], ["flushall", "async"]):  # in a thread of the server
+            c.call("config", "resetstat")
+            c.call("per.create", "t", "capacity", 1000)
+            c.call("per.add", "t", *[1, "x"] * 1000)
+            c.call(*how)
+            until(lambda: info(c, "lazyfreed_objects") >= 1, "a table freed elsewhere after " + how[0])
+        c.call("flushall")
         c.call("per.create", "t", "capacity", 5)
         c.call("per.create", "t2", "capacity", 5)
         with server.client() as w, server.client() as gone:

@@ -216,13 +216,12 @@ look_up(struct client *c, const struct resp_args *a)
 static bool
 allowed(struct client *c, struct verb *v, const struct resp_args *a)
 {
-	const struct blobs *bs = &c->srv->blobs;
 	const unsigned flags = v->cmd->flags;
 
 	if (!c->known && (flags & COMMAND_STRANGER) == 0) {
 		reject(c, v, "NOAUTH Authentication required.");
-	} else if (a->lost || ((flags & COMMAND_MORE) != 0 && bs->used >
-	    bs->limit)) {
+	} else if (a->lost || ((flags & COMMAND_MORE) != 0 &&
+	    !blobs_room(&c->srv->blobs, 0))) {
 		v->rejected++;
 		reply_oom(c);
 		tx_spoil(c);

@@ -62,11 +62,14 @@ info_memory(struct server *srv, FILE *f)
 	    "used_memory_peak:%zu\r\nused_memory_peak_human:%.2fM\r\n"
 	    "maxmemory:%zu\r\nmaxmemory_human:%.2fM\r\n"
 	    "maxmemory_policy:noeviction\r\nused_memory_rss:%zu\r\n"
-	    "mem_fragmentation_ratio:%.2f\r\nmem_allocator:libc\r\n",
+	    "mem_fragmentation_ratio:%.2f\r\nmem_allocator:libc\r\n"
+	    "lazyfree_pending_objects:%zu\r\nlazyfreed_objects:%" PRIu64
+	    "\r\nlazyfree_most:%zu\r\n",
 	    bs->used, (double)bs->used / mb,
 	    bs->most, (double)bs->most / mb, bs->limit,
 	    (double)bs->limit / mb, rss, bs->used == 0 ? 0 : (double)rss /
-	    (double)bs->used);
+	    (double)bs->used, srv->remains.keys, srv->remains.freed,
+	    srv->remains.most);
 }
 
 static void

@@ -354,9 +354,10 @@ run_ltrim(struct client *c, const struct resp_args *a)
 	if (!range(c, a, k == NULL || k->type != KEY_LIST ? 0 : k->list.n,
 	    &from, &n) || !keys_find(c, a, 1, KEY_LIST, &k))
 		return;
-	if (k != NULL) {
-		if (n == 0)
-			from = k->list.n;
+	if (k != NULL && n == 0) {
+		keys_changed(c, k);
+		keyspace_remove(&c->srv->keys, k);
+	} else if (k != NULL) {
 		after = k->list.n - from - n;
 		undo(c, &k->list, from, true);
 		undo(c, &k->list, after, false);

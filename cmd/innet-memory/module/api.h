@@ -99,7 +99,7 @@ enum { RM_KEY_RO = 1, RM_KEY_RW = 2, RM_KEY_ACCESS = 16, RM_KEY_UPDATE = 32,
 	X(rm_key *, OpenKey, (struct rm_ctx *, rm_string *, int)) \
 	X(void, CloseKey, (rm_key *)) \
 	X(int, KeyType, (rm_key *)) \
-	X(int, DeleteKey, (rm_key *)) \
+	X(int, UnlinkKey, (rm_key *)) \
 	X(int, GetSelectedDb, (struct rm_ctx *)) \
 	X(rm_type *, ModuleTypeGetType, (rm_key *)) \
 	X(void *, ModuleTypeGetValue, (rm_key *)) \

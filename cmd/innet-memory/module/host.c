@@ -88,7 +88,7 @@ host_drop(struct client *c, const struct resp_args *a, struct table *t)
 	rm_key *key = RM_OpenKey(c->ctx, c->v[1], RM_READ | RM_WRITE);
 
 	(void)a, (void)t;
-	RM_DeleteKey(key);
+	RM_UnlinkKey(key);	/* freed in another thread, if it is large */
 	RM_CloseKey(key);
 }
 

@@ -16,6 +16,7 @@ enum {
 	TAIL_BYTES = 512,	/* read past a bulk: its end, what follows */
 	TURN_NS = 2000000,	/* of commands of one client, and one more */
 	SHARED_BYTES = 32 << 10, /* of one client while others have come, too */
+	SPARE_BYTES = 4 << 20,	/* for a request of many arguments */
 	SMALL_BYTES = 16 << 10,	/* kept of a line, whatever memory is left */
 	LARGE_BYTES = 1 << 20	/* of replies, not kept when there is none */
 };
@@ -200,7 +201,11 @@ static void
 set_limits(struct client *c)
 {
 	const struct blobs *bs = &c->srv->blobs;
+	const size_t want = SPARE_BYTES + 2 * c->charged;
 
+	/* what was removed must not make a request too large */
+	if (remains_any(&c->srv->remains))
+		(void)blobs_room(bs, want < bs->limit ? want : bs->limit);
 	c->in.keep_bytes = bs->used < bs->limit ? bs->limit - bs->used : 0;
 	c->in.stranger = !c->known;
 }
@@ -210,7 +215,7 @@ static void
 check_memory(struct client *c)
 {
 	const struct server *srv = c->srv;
-	const bool full = srv->blobs.used > srv->blobs.limit;
+	const bool full = !blobs_room(&srv->blobs, 0);
 
 	if (c->out.bad || (full && (out_bytes(&c->out) > LARGE_BYTES ||
 	    (!c->stalled && c->rest_room > SMALL_BYTES))))

@@ -148,7 +148,7 @@ bool
 restore_from(struct server *srv, const char *path, char *why, size_t size)
 {
 	struct beside b = { .keys = { .account = &srv->blobs,
-	    .seed = srv->keys.seed } }, old;
+	    .remains = &srv->remains, .seed = srv->keys.seed } }, old;
 	const struct load_into into = { &b, take_clock, take_string,
 		take_list, take_element, take_table, take_expiry };
 	/* of a pipe, which has no writer, it would wait for one */

@@ -53,7 +53,9 @@ server_heap(struct server *srv)
 
 /*
  * Memory is taken from one heap that grows in large steps and does not
- * shrink, the first of it touched now: no page faults later.
+ * shrink, the first of it touched now: no page faults later.  What is freed is
+ * merged at once: small blocks kept for later would be merged by the million
+ * before a large one, which takes 40 ms.
  */
 static void
 touch(struct server *srv)
@@ -67,6 +69,7 @@ touch(struct server *srv)
 	mallopt(M_TRIM_THRESHOLD, -1);
 	mallopt(M_TOP_PAD, TOP_BYTES);
 	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MXFAST, 0);
 	srv->heap_end = sbrk(0);
 	p = malloc(n);
 	if (p == NULL)
@@ -96,6 +99,15 @@ server_make_room(struct server *srv)
 	    (unsigned long long)r.rlim_cur);
 }
 
+/* Somebody needs so many bytes: what was removed is freed for that. */
+static bool
+give(void *arg, size_t bytes)
+{
+	struct server *srv = arg;
+
+	return remains_give(&srv->remains, &srv->blobs, bytes);
+}
+
 bool
 server_open(struct server *srv, const struct conf *cf)
 {
@@ -108,6 +120,9 @@ server_open(struct server *srv, const struct conf *cf)
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
 		err(1, "random numbers");
 	srv->keys.account = &srv->blobs;
+	srv->keys.remains = &srv->remains;
+	srv->blobs.give = give;
+	srv->blobs.arg = srv;
 	srv->keys.seed = random[0];
 	srv->rng = rng_seed(cf->seeded ? cf->seed : random[1]);
 	/* so that they also grow from one run to the next */
@@ -157,6 +172,7 @@ server_close(struct server *srv)
 		if (server_parts[i]->close != NULL)
 			server_parts[i]->close(srv);
 	}
+	remains_free(&srv->remains, &srv->blobs, SIZE_MAX);
 	verbs_close(&srv->verbs);
 	free(srv->client);
 	free(srv->in);
@@ -286,7 +302,7 @@ bury(struct server *srv)
 static bool
 is_dear(const struct server *srv, const struct client *c)
 {
-	return !blobs_room(&srv->blobs, c->charged < c->out.pending ?
+	return !blobs_left(&srv->blobs, c->charged < c->out.pending ?
 	    c->out.pending : c->charged);
 }
 
@@ -403,6 +419,15 @@ go_on(struct server *srv)
 		client_go_on(srv->client[i]);
 }
 
+/* Some of what was removed is freed in each turn, more while nobody waits. */
+static void
+free_some(struct server *srv)
+{
+	if (remains_any(&srv->remains))
+		remains_free(&srv->remains, &srv->blobs, srv->ready > 0 ||
+		    srv->more ? REMAINS_BUSY : REMAINS_IDLE);
+}
+
 static int
 wait_ms(uint64_t now, uint64_t until)
 {
@@ -422,8 +447,8 @@ loop(struct server *srv)
 	int n;
 
 	while (!srv->stop && srv->now_ns < end) {
-		n = epoll_wait(srv->epoll, ev, EVENTS, srv->more ? 0 :
-		    wait_ms(srv->now_ns, timer_first(timer_first(end,
+		n = epoll_wait(srv->epoll, ev, EVENTS, srv->more ||
+		    remains_any(&srv->remains) ? 0 : wait_ms(srv->now_ns, timer_first(timer_first(end,
 		    srv->next_tick_ns), parked)));
 		srv->now_ns = timer_mono_ns();
 		srv->ready = n;
@@ -437,6 +462,7 @@ loop(struct server *srv)
 			parked = TIMER_NEVER;
 		if (srv->now_ns >= srv->next_tick_ns)
 			srv->next_tick_ns = tick(srv);
+		free_some(srv);
 		bury(srv);
 	}
 	srv->stop_save |= !srv->stop;	/* the end of --duration */

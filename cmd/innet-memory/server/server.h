@@ -22,6 +22,7 @@
 #include "cmd/innet-memory/commands/command.h"
 #include "cmd/innet-memory/conf.h"
 #include "cmd/innet-memory/store/keyspace.h"
+#include "cmd/innet-memory/store/remains.h"
 
 struct part {
 	const char *name;		/* of its section in INFO */
@@ -53,6 +54,7 @@ struct server {
 	struct conf conf;
 	struct blobs blobs;		/* the account of all memory */
 	struct keyspace keys;
+	struct remains remains;		/* of what was removed */
 	struct verbs verbs;
 	struct rng rng;
 	char *password;			/* NULL: none is asked for */

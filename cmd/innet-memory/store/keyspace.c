@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/innet-memory/store/keyspace.h"
+#include "cmd/innet-memory/store/remains.h"
 #include "cmd/innet-memory/store/table.h"
 
 enum { MAP_BYTES = 48 };	/* of a key in the map and the array, or more */
@@ -40,8 +41,8 @@ keyspace_find(const struct keyspace *ks, const uint8_t *name, size_t len)
 	return k;
 }
 
-static size_t
-cost(const struct key *k)
+size_t
+keyspace_cost(const struct key *k)
 {
 	return blobs_cost(sizeof(*k) + k->name_len) + MAP_BYTES;
 }
@@ -74,13 +75,13 @@ keyspace_add(struct keyspace *ks, const uint8_t *name, size_t len)
 	*k = (struct key){ .hash = h, .place = (uint32_t)ks->n,
 	    .name_len = (uint32_t)len };
 	memcpy(k->name, name, len);
-	if (!blobs_charge(ks->account, cost(k))) {
+	if (!blobs_charge(ks->account, keyspace_cost(k))) {
 		free(k);
 		return NULL;
 	}
 	at = grow(ks) ? keymap_put(&ks->map, h, UINT32_MAX) : NULL;
 	if (at == NULL) {
-		blobs_give(ks->account, cost(k));
+		blobs_give(ks->account, keyspace_cost(k));
 		free(k);
 		return NULL;
 	}
@@ -120,31 +121,6 @@ tabled_at(const struct keyspace *ks, const struct key *k)
 	return i;
 }
 
-static void
-free_table(struct keyspace *ks, struct key *k)
-{
-	ks->tabled[tabled_at(ks, k)] = ks->tabled[ks->tables - 1];
-	ks->tables--;
-	table_close(k->table);
-}
-
-static void
-free_key(struct keyspace *ks, struct key *k)
-{
-	if (k->table != NULL)
-		free_table(ks, k);
-	blob_drop(ks->account, k->string);
-	while (k->list.n > 0)
-		blob_drop(ks->account, list_take(&k->list, true));
-	if (k->list.ring != NULL)
-		blobs_give(ks->account, blobs_cost((k->list.mask + 1) *
-		    sizeof(*k->list.ring)));
-	free(k->list.ring);
-	blobs_give(ks->account, cost(k));
-	ks->timed -= k->expires_ms != 0;
-	free(k);
-}
-
 /* The keys of k's hash are now those from first on. */
 static void
 rehash(struct keyspace *ks, const struct key *k, const struct key *first)
@@ -175,7 +151,10 @@ keyspace_remove(struct keyspace *ks, struct key *k)
 		last->place = k->place;
 		ks->key[k->place] = last;
 	}
-	free_key(ks, k);
+	if (k->table != NULL)
+		ks->tabled[tabled_at(ks, k)] = ks->tabled[--ks->tables];
+	ks->timed -= k->expires_ms != 0;
+	remains_take(ks->remains, ks->account, k);
 }
 
 void
@@ -213,12 +192,10 @@ keyspace_rename(struct keyspace *ks, struct key *k, const uint8_t *name,
 void
 keyspace_clear(struct keyspace *ks)
 {
-	for (size_t i = 0; i < ks->n; i++)
-		free_key(ks, ks->key[i]);
 	keymap_free(&ks->map);
-	free(ks->key);
+	remains_take_row(ks->remains, ks->account, ks->key, ks->n);
 	ks->key = NULL;
-	ks->n = ks->room = 0;
+	ks->n = ks->room = ks->tables = ks->timed = 0;
 }
 
 bool
@@ -268,6 +245,15 @@ list_take(struct list *l, bool left)
 		l->first = (l->first + 1) & l->mask;
 	l->n--;
 	return b;
+}
+
+void
+list_free(struct list *l, struct blobs *bs)
+{
+	if (l->ring != NULL)
+		blobs_give(bs, blobs_cost((l->mask + 1) * sizeof(*l->ring)));
+	free(l->ring);
+	*l = (struct list){ 0 };
 }
 
 size_t

@@ -14,6 +14,7 @@
 #include "common/base/blob.h"
 #include "common/base/keymap.h"
 
+struct remains;
 struct table;
 
 enum key_type { KEY_STRING, KEY_LIST, KEY_TABLE };
@@ -44,6 +45,7 @@ struct key {
 
 struct keyspace {
 	struct blobs *account;
+	struct remains *remains;	/* of what was removed */
 	struct keymap map;	/* hash to place of the first */
 	struct key **key;
 	size_t n, room;
@@ -67,6 +69,7 @@ struct key *keyspace_add(struct keyspace *ks, const uint8_t *name, size_t len);
 const char *keyspace_add_table(struct keyspace *ks, struct table *t,
     struct key **k);
 
+/* What stood there is freed by and by. */
 void keyspace_remove(struct keyspace *ks, struct key *k);
 
 /* It expires at that time; 0: never. */
@@ -80,8 +83,11 @@ void keyspace_expire(struct keyspace *ks, struct key *k, uint64_t at_ms);
 struct key *keyspace_rename(struct keyspace *ks, struct key *k,
     const uint8_t *name, size_t len);
 
-/* Remove them all, and give back the memory. */
+/* Remove them all, as keyspace_remove() does. */
 void keyspace_clear(struct keyspace *ks);
+
+/* What a key takes in the account, but for what stands there. */
+size_t keyspace_cost(const struct key *k);
 
 /* Room for n more; false, with nothing changed: memory is full. */
 bool list_reserve(struct list *l, struct blobs *bs, size_t n);
@@ -95,6 +101,9 @@ struct blob *list_take(struct list *l, bool left);
 /* Take those of n away that are the same bytes, the first or the last ones. */
 size_t list_remove(struct list *l, struct blobs *bs, const uint8_t *p,
     size_t len, size_t n, bool left);
+
+/* Give back the memory of a list without elements. */
+void list_free(struct list *l, struct blobs *bs);
 
 static inline struct blob *
 list_at(const struct list *l, size_t i)

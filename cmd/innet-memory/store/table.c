@@ -74,6 +74,19 @@ table_open(struct blobs *blobs, const void *name, size_t len,
 	return t;
 }
 
+bool
+table_shed(struct table *t, size_t *n)
+{
+	const size_t each = 1 + frames_per(&t->frames);
+	const size_t slots = (*n + each - 1) / each;
+	size_t done;
+
+	frames_forget(&t->frames);
+	done = replay_table_shed(&t->buf, slots);
+	*n -= done * each < *n ? done * each : *n;
+	return done < slots;
+}
+
 void
 table_close(struct table *t)
 {

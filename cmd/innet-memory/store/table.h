@@ -45,6 +45,12 @@ struct table *table_open(struct blobs *blobs, const void *name, size_t len,
     const struct replay_table_conf *conf);
 void table_close(struct table *t);
 
+/*
+ * The first of what close() does, up to *n things, which are fewer by those
+ * then: true if nothing is left but close() itself.
+ */
+bool table_shed(struct table *t, size_t *n);
+
 /* Another name, of 1 to TABLE_NAME_MAX bytes. */
 void table_rename(struct table *t, const void *name, size_t len);
 
