@@ -9,6 +9,10 @@
  * 0 leaves its range, or a leaf would be above SUMTREE_WEIGHT_MAX, all leaves
  * are made anew from the priorities with a shift that brings the mean to about
  * PRIORITIES_MEAN, or as near to it as the greatest leaf allows.
+ *
+ * With a slice, that is done in as many goes as it takes: another tree is made
+ * beside this one, which is drawn from until then, its leaves by the shift of
+ * before; what is too large for that is SUMTREE_WEIGHT_MAX.
  */
 #ifndef INNET_REPLAY_PRIORITIES_H
 #define INNET_REPLAY_PRIORITIES_H
@@ -43,6 +47,16 @@ struct priorities {
 	uint64_t raised;	/* leaves made 1 that were below 1/2 */
 	bool pinned;		/* the greatest leaf keeps shift down */
 	size_t since;		/* leaves set since shift was chosen */
+
+	size_t slice;		/* leaves made anew in a go, in whole nodes;
+				   0: all at once */
+	struct sumtree next;	/* the tree in the making; leaf NULL: none */
+	int next_shift;
+	size_t made;		/* its leaves below this slot */
+	double next_most;	/* the greatest p^alpha that was seen for it */
+	bool large;		/* a leaf was too large for it */
+	bool second;		/* the one before it had not the right shift */
+	size_t most;		/* leaves ever made anew in a go */
 };
 
 /*
@@ -66,6 +80,7 @@ static inline void
 priorities_close(struct priorities *r)
 {
 	sumtree_close(&r->tree);
+	sumtree_close(&r->next);
 	free(r->priority);
 	r->priority = NULL;
 }
@@ -99,12 +114,15 @@ priorities_power(double alpha, const float *p, size_t n, double *q)
 	}
 }
 
-/* Leaves of n <= PRIORITIES_GROUP powers; false if one would be too large. */
+/*
+ * Leaves of n <= PRIORITIES_GROUP powers; false if one would be too large, and
+ * is as large as may be.
+ */
 static inline bool
-priorities_round(struct priorities *r, const double *q, size_t n,
+priorities_round(struct priorities *r, int shift, const double *q, size_t n,
     uint32_t *leaf)
 {
-	const double scale = logexp_pow2(r->shift);
+	const double scale = logexp_pow2(shift);
 	const double end = SUMTREE_WEIGHT_MAX + 1.0;
 	uint32_t raised = 0;
 	bool fit = true;
@@ -113,23 +131,12 @@ priorities_round(struct priorities *r, const double *q, size_t n,
 		const double w = q[i] * scale + 0.5;
 
 		fit &= w < end;
-		leaf[i] = (uint32_t)(w < end ? w : 0);
+		leaf[i] = (uint32_t)(w < end ? w : SUMTREE_WEIGHT_MAX);
 		raised += w < 1 && q[i] > 0;
 		leaf[i] += leaf[i] == 0 && q[i] > 0;
 	}
 	r->raised += raised;
 	return fit;
-}
-
-/* The same of n <= PRIORITIES_GROUP priorities. */
-static inline bool
-priorities_leaves(struct priorities *r, const float *p, size_t n,
-    uint32_t *leaf)
-{
-	double q[PRIORITIES_GROUP];
-
-	priorities_power(r->alpha, p, n, q);
-	return priorities_round(r, q, n, leaf);
 }
 
 /* The sum of all p^alpha, and the greatest; with make, all leaves anew. */
@@ -150,7 +157,7 @@ priorities_pass(struct priorities *r, bool make, double *most)
 			*most = q[j] > *most ? q[j] : *most;
 		}
 		if (make) {
-			priorities_round(r, q, m, leaf);
+			priorities_round(r, r->shift, q, m, leaf);
 			sumtree_insert(&r->tree, i, leaf, m);
 		}
 	}
@@ -184,12 +191,21 @@ priorities_guess(const struct priorities *r)
 	return priorities_shift(mean, most, &pinned);
 }
 
+/* The bounds of the mean from a mean leaf on. */
+static inline void
+priorities_settle(struct priorities *r, double mean)
+{
+	r->low = (mean < PRIORITIES_MEAN ? mean : PRIORITIES_MEAN) /
+	    PRIORITIES_RANGE;
+	r->since = 0;
+}
+
 /*
  * Choose the shift for the priorities that are there, and make all leaves anew
- * if it is another or they are not made yet.
+ * if it is another.
  */
 static inline void
-priorities_rescale(struct priorities *r, bool made)
+priorities_rescale(struct priorities *r)
 {
 	const int was = r->shift;
 	double most, mean;
@@ -197,34 +213,126 @@ priorities_rescale(struct priorities *r, bool made)
 
 	assert(r->live > 0);
 	r->shift = priorities_guess(r);
-	mean = priorities_pass(r, !made || r->shift != was, &most) /
-	    (double)r->live;
+	mean = priorities_pass(r, r->shift != was, &most) / (double)r->live;
 	shift = priorities_shift(mean, most, &r->pinned);
 	if (shift != r->shift) {
 		r->shift = shift;
 		priorities_pass(r, true, &most);
 	}
-	mean *= logexp_pow2(shift);
-	r->low = (mean < PRIORITIES_MEAN ? mean : PRIORITIES_MEAN) /
-	    PRIORITIES_RANGE;
-	r->since = 0;
+	priorities_settle(r, mean * logexp_pow2(shift));
+	r->most = r->used > r->most ? r->used : r->most;
 }
 
-/* n leaves were set, or, if not made, could not be: see to the shift. */
+/* Begin another tree with that shift, or begin anew; false without memory. */
+static inline bool
+priorities_begin(struct priorities *r, int shift)
+{
+	sumtree_close(&r->next);
+	r->next_shift = shift;
+	r->made = 0;
+	r->next_most = 0;
+	r->large = false;
+	return sumtree_open_raw(&r->next, r->tree.n);
+}
+
+/* All leaves anew, at once or by and by, and then by that shift. */
 static inline void
-priorities_follow(struct priorities *r, size_t n, bool made)
+priorities_remake(struct priorities *r, int shift)
+{
+	if (r->slice == 0 || r->used <= r->slice || !priorities_begin(r,
+	    shift))
+		priorities_rescale(r);
+}
+
+/* The other tree is made: it is the one now. */
+static inline void
+priorities_turn(struct priorities *r)
+{
+	double mean;
+	int shift;
+
+	sumtree_close(&r->tree);
+	r->tree = r->next;
+	r->next = (struct sumtree){ 0 };
+	r->shift = r->next_shift;
+	r->low = HUGE_VAL;
+	r->since = 0;
+	if (r->live == 0)
+		return;
+	mean = (double)r->tree.total / (double)r->live;
+	priorities_settle(r, mean);
+	shift = priorities_shift(mean * logexp_pow2(-r->shift), r->next_most,
+	    &r->pinned);
+	r->second = shift != r->shift && !r->second;
+	if (r->second)
+		priorities_remake(r, shift);
+}
+
+/* The next slice of leaves of another tree, if one is in the making. */
+static inline void
+priorities_go_on(struct priorities *r)
+{
+	const size_t end = sumtree_nodes(r->next.n) * SUMNODE_K;
+	const size_t to = end - r->made < r->slice ? end : r->made + r->slice;
+	double q[PRIORITIES_GROUP];
+	uint32_t leaf[PRIORITIES_GROUP];
+	size_t m, k;
+
+	if (r->next.leaf == NULL)
+		return;
+	r->most = to - r->made > r->most ? to - r->made : r->most;
+	for (; r->made < to; r->made += m) {
+		m = to - r->made < PRIORITIES_GROUP ? to - r->made :
+		    PRIORITIES_GROUP;
+		sumtree_blank(&r->next, r->made, sumtree_nodes(m));
+		if (r->made >= r->used)
+			continue;
+		k = r->used - r->made < m ? r->used - r->made : m;
+		priorities_power(r->alpha, r->priority + r->made, k, q);
+		for (size_t i = 0; i < k; i++)
+			r->next_most = q[i] > r->next_most ? q[i] :
+			    r->next_most;
+		r->large |= !priorities_round(r, r->next_shift, q, k, leaf);
+		sumtree_insert(&r->next, r->made, leaf, k);
+	}
+	if (r->large)
+		priorities_remake(r, priorities_guess(r));
+	else if (r->made == end)
+		priorities_turn(r);
+}
+
+/* n <= PRIORITIES_GROUP powers were set: in the other tree as well. */
+static inline void
+priorities_also(struct priorities *r, const uint32_t *slot, const double *q,
+    size_t n)
+{
+	uint32_t leaf[PRIORITIES_GROUP], at[PRIORITIES_GROUP];
+	double of[PRIORITIES_GROUP];
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		r->next_most = q[i] > r->next_most ? q[i] : r->next_most;
+		at[k] = slot[i];
+		of[k] = q[i];
+		k += slot[i] < r->made;
+	}
+	r->large |= !priorities_round(r, r->next_shift, of, k, leaf);
+	sumtree_update(&r->next, at, leaf, k);
+}
+
+/* n leaves were set, all of them as they should be or not: see to the shift. */
+static inline void
+priorities_follow(struct priorities *r, size_t n, bool fit)
 {
 	const double mean = (double)r->tree.total / (double)r->live;
-	double most;
 
 	r->since += n;
-	if (r->live == 0 && !made)
-		/* one too large, and then 0 */
-		priorities_pass(r, true, &most);
-	else if (r->live > 0 && (!made || mean < r->low ||
-	    mean > PRIORITIES_MEAN * 2 * PRIORITIES_RANGE ||
-	    (r->pinned && r->since > r->used)))
-		priorities_rescale(r, made);
+	if (r->live == 0 || r->next.leaf != NULL || (fit && mean >= r->low &&
+	    mean <= PRIORITIES_MEAN * 2 * PRIORITIES_RANGE &&
+	    !(r->pinned && r->since > r->used)))
+		return;
+	r->second = false;
+	priorities_remake(r, priorities_guess(r));
 }
 
 static inline void
@@ -242,8 +350,9 @@ static inline void
 priorities_set(struct priorities *r, const uint32_t *slot, const float *p,
     size_t n)
 {
+	double q[PRIORITIES_GROUP];
 	uint32_t leaf[PRIORITIES_GROUP];
-	bool made;
+	bool fit;
 	size_t m;
 
 	for (size_t i = 0; i < n; i += m) {
@@ -254,10 +363,12 @@ priorities_set(struct priorities *r, const uint32_t *slot, const float *p,
 				    slot[j + SUMNODE_AHEAD]], 1);
 			priorities_keep(r, slot[j], p[j]);
 		}
-		made = priorities_leaves(r, p + i, m, leaf);
-		if (made)
-			sumtree_update(&r->tree, slot + i, leaf, m);
-		priorities_follow(r, m, made);
+		priorities_power(r->alpha, p + i, m, q);
+		fit = priorities_round(r, r->shift, q, m, leaf);
+		sumtree_update(&r->tree, slot + i, leaf, m);
+		if (r->next.leaf != NULL)
+			priorities_also(r, slot + i, q, m);
+		priorities_follow(r, m, fit);
 	}
 }
 
@@ -265,19 +376,24 @@ priorities_set(struct priorities *r, const uint32_t *slot, const float *p,
 static inline void
 priorities_insert(struct priorities *r, size_t from, const float *p, size_t n)
 {
-	uint32_t leaf[PRIORITIES_GROUP];
-	bool made;
+	double q[PRIORITIES_GROUP];
+	uint32_t leaf[PRIORITIES_GROUP], at[PRIORITIES_GROUP];
+	bool fit;
 	size_t m;
 
 	assert(from < r->tree.n && n <= r->tree.n);
 	for (size_t i = 0; i < n; i += m) {
 		m = n - i < PRIORITIES_GROUP ? n - i : PRIORITIES_GROUP;
-		for (size_t j = 0; j < m; j++)
-			priorities_keep(r, (from + j) % r->tree.n, p[i + j]);
-		made = priorities_leaves(r, p + i, m, leaf);
-		if (made)
-			sumtree_insert(&r->tree, from, leaf, m);
-		priorities_follow(r, m, made);
+		for (size_t j = 0; j < m; j++) {
+			at[j] = (uint32_t)((from + j) % r->tree.n);
+			priorities_keep(r, at[j], p[i + j]);
+		}
+		priorities_power(r->alpha, p + i, m, q);
+		fit = priorities_round(r, r->shift, q, m, leaf);
+		sumtree_insert(&r->tree, from, leaf, m);
+		if (r->next.leaf != NULL)
+			priorities_also(r, at, q, m);
+		priorities_follow(r, m, fit);
 		from = (from + m) % r->tree.n;
 	}
 }

@@ -57,11 +57,12 @@ sumtree_nodes(size_t children)
 }
 
 /*
- * A tree of n leaves of weight 0, 1 <= n < 2^32; false without memory.  Close
- * it in the end.
+ * A tree of n leaves, 1 <= n < 2^32, which are no weights yet: each must be
+ * blanked before it is set, and all before one is looked for.  False without
+ * memory.  Close it in the end.
  */
 static inline bool
-sumtree_open(struct sumtree *t, size_t n)
+sumtree_open_raw(struct sumtree *t, size_t n)
 {
 	const size_t leaves = sumtree_nodes(n), mids = sumtree_nodes(leaves);
 	size_t wide = 0, nodes;
@@ -74,15 +75,34 @@ sumtree_open(struct sumtree *t, size_t n)
 		t->form = sumnode_plain();
 	for (nodes = mids; nodes > SUMNODE_TOPS; wide += nodes)
 		nodes = sumtree_nodes(nodes);
-	t->leaf = pages_new((leaves + mids + 2 * wide) * SUMNODE_LINE);
+	t->leaf = pages_raw((leaves + mids + 2 * wide) * SUMNODE_LINE);
 	if (t->leaf == NULL)
 		return false;
 	t->mid = t->leaf + leaves * SUMNODE_K;
+	memset(t->mid, 0, (mids + 2 * wide) * SUMNODE_LINE);
 	p = (void *)(t->mid + mids * SUMNODE_K);
 	for (nodes = mids; nodes > SUMNODE_TOPS; p += nodes * SUMNODE_K) {
 		nodes = sumtree_nodes(nodes);
 		t->wide[t->wides++] = p;
 	}
+	return true;
+}
+
+/* Leaves of weight 0 from a node's first one on, in whole nodes. */
+static inline void
+sumtree_blank(struct sumtree *t, size_t from, size_t nodes)
+{
+	assert(from % SUMNODE_K == 0);
+	memset(t->leaf + from, 0, nodes * SUMNODE_LINE);
+}
+
+/* A tree of n leaves of weight 0, which are set as they are; as before. */
+static inline bool
+sumtree_open(struct sumtree *t, size_t n)
+{
+	if (!sumtree_open_raw(t, n))
+		return false;
+	sumtree_blank(t, 0, sumtree_nodes(n));
 	return true;
 }
 

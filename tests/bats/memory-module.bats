@@ -21,7 +21,7 @@ inside() {
 }
 
 @test "inside Redis: priorities, pages, draws, weights, sums" {
-	per updates 'pages 2' "model $(few 10)" strata binary worn extremes sums
+	per updates 'pages 2' "model $(few 10)" strata binary worn extremes rescale sums
 }
 
 @test "inside Redis: what wears out, frames, memory at its limit, any words" {

@@ -68,6 +68,10 @@ per_keys() {
 	per extremes
 }
 
+@test "a large table is weighed anew in slices, and drawn from meanwhile" {
+	per rescale
+}
+
 @test "tables are keys: all that asks for keys sees them, and what removes keys removes them" {
 	per_keys keys
 }

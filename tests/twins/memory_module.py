@@ -103,7 +103,7 @@ def state(c):
         of = fields(c.call("per.info", t))
         # which experience a new one shares its frames with is forgotten
         frames = ("frames", "frames_bytes") if t == "g" else ()
-        out[t] = (dump(c, t), {k: v for k, v in of.items() if k not in ("shift", "sum", "raised", *frames)},
+        out[t] = (dump(c, t), {k: v for k, v in of.items() if k not in ("shift", "sum", "raised", "rescaled_most", *frames)},
                   c.call("per.sample_ro", t, of["have"])[3] if t == "g" and of["have"] else
                   c.call("debug", "digest-value", t))
     return out

@@ -412,6 +412,31 @@ def extremes():
         assert c.call("per.create", "u", "ratio", 0, 2, "capacity", 10, "selector", "lifo") == b"OK"
 
 
+def rescale():
+    """All leaves of a large table are made anew in slices, and drawn from as they were until then."""
+    n, most = 200000, 65536
+    with Server("--seed", 4) as server, server.client() as c:
+        c.call("per.create", "t", "capacity", n, "alpha", 1)
+        ids = [i for _ in range(20) for i in c.call("per.add", "t", *[1, "x"] * (n // 20))]
+        was = fields(c.call("per.info", "t"))
+        c.call("per.update", "t", ids[7], 1e6)
+        requests = 1
+        while (now := fields(c.call("per.info", "t")))["rescaling"] > 0:
+            assert now["rescaling"] == n - requests * most and now["shift"] == was["shift"]
+            assert now["sum"] == n * 2**14 - 2**14 + 2**23 - 1, "what is too large is as large as may be"
+            got = c.call("per.sample", "t", 1000, "sum")
+            assert got[4] == [now["sum"], now["shift"], n]
+            for i, p in zip(got[0], map(float, got[1])):
+                leaf = 2**23 - 1 if i == ids[7] else 2**14
+                assert abs(p * now["sum"] / leaf - 1) < 1e-7, (i, p)
+            c.call("per.update", "t", ids[8], 1)
+            requests += 1
+        assert requests == -(-n // most) and now["rescaled_most"] == most, (requests, now)
+        assert now["shift"] == 3 and now["sum"] == 8 * (1000000 + n - 1), now
+        got = dict(zip(*c.call("per.sample", "t", 1000)[:2]))
+        assert abs(float(got[ids[7]]) - 1e6 / (1e6 + n - 1)) < 1e-9 and len(got) > 100
+
+
 def sums():
     """SUM: what was drawn from, exact and from before the draw, as PER.INFO has it."""
     with Server("--seed", 9) as server, server.client() as c:
@@ -576,4 +601,4 @@ def room():
 
 
 if __name__ == "__main__":
-    sys.exit(main((limits, freed, inserts, turns, most, updates, pages, model, strata, binary, times, worn, extremes, sums, frames, shared, room, nonsense), sys.argv))
+    sys.exit(main((limits, freed, inserts, turns, most, updates, pages, model, strata, binary, times, worn, extremes, rescale, sums, frames, shared, room, nonsense), sys.argv))

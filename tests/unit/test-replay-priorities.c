@@ -237,6 +237,92 @@ test_extremes(void)
 	priorities_close(&r);
 }
 
+/*
+ * In slices: drawn by the tree of before, each leaf right but those too large
+ * for it, until the other one is made, and no go makes more than a slice.
+ */
+static void
+test_slices(double alpha, bool outlier)
+{
+	enum { SLICE = 64 };
+	struct rng rng = rng_seed(12);
+	size_t goes = 0, bad = 0, drawn = 0;
+	struct priorities r;
+	uint32_t at[SLOTS], slot[SLOTS];
+	float p[SLOTS], weight[SLOTS];
+	double prob[SLOTS];
+	int shift;
+
+	open_per(&r, SLOTS, alpha);
+	fill(&rng, p, SLOTS - 3, 1, 1);
+	for (uint32_t i = 0; i < SLOTS; i++)
+		at[i] = i;
+	priorities_set(&r, at, p, SLOTS - 3);
+	r.slice = SLICE;
+	r.most = 0;
+	shift = r.shift;
+	if (outlier) {
+		p[17] = 3e30f;
+		priorities_set(&r, at + 17, p + 17, 1);
+		bad += sumtree_weight(&r.tree, 17) != SUMTREE_WEIGHT_MAX;
+	} else {
+		for (int i = 0; i < SLOTS; i++)
+			p[i] *= 1e-9f;
+		priorities_set(&r, at, p, SLOTS - 3);
+	}
+	for (; r.next.leaf != NULL; goes++) {
+		const uint32_t one = (uint32_t)rng_below(&rng, SLOTS - 3);
+
+		bad += r.shift != shift && r.next_shift == shift;
+		fill(&rng, &p[one], one != 17, 1, outlier ? 1 : 1e-9);
+		if (goes % 2 == 0)
+			priorities_set(&r, &one, &p[one], 1);
+		else
+			priorities_insert(&r, one, &p[one], 1);
+		priorities_draw(&r, &rng, 1, false, SLOTS, slot, prob, weight);
+		for (int i = 0; i < SLOTS; i++, drawn++)
+			bad += prob[i] != (double)sumtree_weight(&r.tree,
+			    slot[i]) / (double)r.tree.total;
+		priorities_go_on(&r);
+	}
+	ok(bad == 0 && drawn > 0 && goes >= SLOTS / SLICE && r.most == SLICE,
+	    "alpha %g, %s: made anew in %zu goes of %zu leaves, and drawn "
+	    "from", alpha, outlier ? "an outlier" : "all fall", goes, r.most);
+	ok(r.shift != shift && r.shift == rule(&r) && right(&r), "and then "
+	    "all leaves are as if made at once (2^%d, 2^%d)", shift, r.shift);
+	priorities_close(&r);
+}
+
+/* Whatever is set meanwhile; and what is too large for the other tree, too. */
+static void
+test_slices_any(void)
+{
+	struct rng rng = rng_seed(13);
+	size_t bad = 0, ends = 0;
+	struct priorities r;
+	double level = 0;
+
+	open_per(&r, SLOTS, 0.6);
+	r.slice = 16;
+	for (int i = 0; i < 20000; i++) {
+		const size_t n = 1 + rng_below(&rng, 20);
+		const bool was = r.next.leaf != NULL;
+		float p[20];
+
+		level += rng_uniform(&rng, -1, 1);
+		fill(&rng, p, n, 3, exp(30 * sin(level / 10)));
+		priorities_insert(&r, rng_below(&rng, SLOTS), p, n);
+		priorities_go_on(&r);
+		if (was && r.next.leaf == NULL) {
+			ends++;
+			bad += !right(&r);
+		}
+	}
+	ok(bad == 0 && ends > 20 && r.most == 16, "anything, meanwhile: %zu "
+	    "times all was right in the end", ends);
+	priorities_close(&r);
+}
+
 /* Chances and weights of draws against their formulas in binary64. */
 static void
 test_draws(double alpha, double beta, bool strata)
@@ -359,6 +445,9 @@ main(void)
 	test_outlier(3000);
 	test_rescales(0.6);
 	test_rescales(2);
+	test_slices(0.6, false);
+	test_slices(1, true);
+	test_slices_any();
 	test_extremes();
 	for (int i = 0; i < 6; i++)
 		test_draws(alpha[i], alpha[6 - i], i % 2);

@@ -221,7 +221,7 @@ per_info(struct client *c, const struct resp_args *a)
 		return;
 	b = &t->buf;
 	sum = replay_table_sum(b, &shift);
-	reply_map(c, 25);
+	reply_map(c, 27);
 	reply_text(c, "selector");
 	reply_text(c, table_picks[b->conf.pick]);
 	put_int(c, "capacity", b->conf.capacity);
@@ -245,6 +245,9 @@ per_info(struct client *c, const struct resp_args *a)
 	put_int(c, "shift", (uint64_t)(int64_t)shift);
 	put_int(c, "raised", b->conf.pick == REPLAY_TABLE_PER ? b->per.raised :
 	    0);
+	put_int(c, "rescaling", b->per.next.leaf == NULL ? 0 :
+	    b->conf.capacity - b->per.made);
+	put_int(c, "rescaled_most", b->per.most);
 	put_int(c, "blobs_bytes", t->frames.tail_bytes);
 	put_int(c, "stack", t->frames.stack);
 	put_int(c, "frames", t->frames.count);

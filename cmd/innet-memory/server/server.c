@@ -448,8 +448,9 @@ loop(struct server *srv)
 
 	while (!srv->stop && srv->now_ns < end) {
 		n = epoll_wait(srv->epoll, ev, EVENTS, srv->more ||
-		    remains_any(&srv->remains) ? 0 : wait_ms(srv->now_ns, timer_first(timer_first(end,
-		    srv->next_tick_ns), parked)));
+		    remains_any(&srv->remains) ? 0 : wait_ms(srv->now_ns,
+		    timer_first(timer_first(end, srv->next_tick_ns),
+		    parked)));
 		srv->now_ns = timer_mono_ns();
 		srv->ready = n;
 		for (int i = 0; i < n; i++)

@@ -293,6 +293,7 @@ load_items(struct load *l, struct table *t, struct frame *const *all,
 	uint64_t left = load_uint(l, 8);
 	size_t n;
 
+	t->buf.per.slice = 0;	/* nobody is served meanwhile */
 	while (left > 0 && load_good(l)) {
 		for (n = 0; n < REPLAY_TABLE_GROUP && n < left; n++) {
 			e[n].item = load_item(l, t, all, frames, &e[n]);
@@ -302,6 +303,7 @@ load_items(struct load *l, struct table *t, struct frame *const *all,
 		restore(l, t, e, n);
 		left -= n;
 	}
+	t->buf.per.slice = TABLE_SLICE;
 	if (load_good(l) && !replay_table_whole(&t->buf))
 		load_refuse(l, "counters that do not add up");
 }

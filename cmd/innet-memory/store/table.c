@@ -36,9 +36,11 @@ table_frames_wrong(uint64_t bytes, uint64_t stack)
 size_t
 table_bytes(const struct replay_table_conf *conf)
 {
-	/* the tree: a leaf, and an eighth of one for what is above it */
+	/* a tree: a leaf, and an eighth of one for what is above it */
+	const size_t tree = 5, trees = conf->pick == REPLAY_TABLE_PER &&
+	    conf->capacity > TABLE_SLICE ? 2 : 1;
 	const size_t slot = sizeof(struct replay_table_slot) + sizeof(float) +
-	    5 + (conf->times > 0 ? sizeof(void *) : 0);
+	    trees * tree + (conf->times > 0 ? sizeof(void *) : 0);
 
 	return sizeof(struct table) + conf->capacity * slot;
 }
@@ -67,6 +69,7 @@ table_open(struct blobs *blobs, const void *name, size_t len,
 		free(t);
 		return NULL;
 	}
+	t->buf.per.slice = TABLE_SLICE;
 	t->frames.blobs = blobs;
 	t->charged = bytes;
 	t->name_len = len;

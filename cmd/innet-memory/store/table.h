@@ -18,7 +18,10 @@
 #include "cmd/innet-memory/store/load.h"
 #include "cmd/innet-memory/store/save.h"
 
-enum { TABLE_NAME_MAX = 255 };		/* bytes */
+enum {
+	TABLE_NAME_MAX = 255,		/* bytes */
+	TABLE_SLICE = 65536	/* leaves made anew with a request: 0.5 ms */
+};
 #define TABLE_CAPACITY_MAX ((size_t)1 << 31)	/* experiences */
 
 struct table {
