@@ -7,7 +7,7 @@
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"
 
-enum { ROOM = 260 * 135, GUARD = 64 };
+enum { ROOM = 260 * 260, GUARD = 64 };
 
 static struct rng rng;
 
@@ -76,8 +76,15 @@ test_gemm(const struct kern *fast)
 	static const size_t ns[] = { 0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 64, 70,
 		130 };
 	static const size_t ks[] = { 0, 1, 4, 5, 8, 64, 255, 256, 257 };
+	/* of which A is packed, too, once a band of 258 rows */
+	static const struct { size_t m, n, k; } tall[] = { { 129, 64, 3 },
+		{ 130, 70, 256 }, { 134, 144, 100 }, { 256, 130, 257 },
+		{ 258, 64, 1 }, { 259, 65, 20 }, { 263, 80, 9 },
+		{ 517, 79, 30 }, { 260, 130, 0 } };
 	unsigned shapes = 0, wrong = 0;
 
+	for (size_t i = 0; i < sizeof(tall) / sizeof(*tall); i++)
+		wrong += ways(fast, tall[i].m, tall[i].n, tall[i].k, &shapes);
 	for (size_t i = 0; i < sizeof(ms) / sizeof(*ms); i++) {
 		for (size_t j = 0; j < sizeof(ns) / sizeof(*ns); j++) {
 			for (size_t l = 0; l < sizeof(ks) / sizeof(*ks); l++)

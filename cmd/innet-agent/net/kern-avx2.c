@@ -54,6 +54,8 @@ enum {
 	NARROW = 4,		/* columns of C not worth a vector */
 	TALL = 16 * HIGH,	/* rows of C from which packing B pays */
 	FAR = 128,		/* or floats between its rows */
+	BAND = 43 * HIGH,	/* rows of A packed at a time, if that pays: */
+	BROAD = 4 * WIDE,	/* from so many columns of C on */
 };
 
 /* What all blocks of a product, or of a part of it, have in common. */
@@ -246,6 +248,84 @@ packed(struct job j, struct kern_mat b, size_t m, size_t n, size_t x)
 }
 
 /*
+ * The first k columns of A, whose m rows lie beside each other, strip by strip
+ * as panel() cuts them: so the columns, which are far apart, are read once, not
+ * for each panel.  8 are copied where 6 are meant, and the next ones lie there.
+ */
+AVX2 static void
+pack_a(struct kern_mat a, size_t m, size_t k, float *to)
+{
+	size_t left = (m + HIGH - 1) / HIGH, rows;
+
+	for (size_t y = 0; y < m; y += rows, left--, to += k * HIGH) {
+		rows = (m - y + left - 1) / left;
+		for (size_t i = 0; i < k; i++) {
+			const float *p = a.p + y + i * a.col;
+
+			if (y + 8 <= m)
+				_mm256_storeu_ps(to + i * HIGH,
+				    _mm256_loadu_ps(p));
+			for (size_t r = 0; y + 8 > m && r < rows; r++)
+				to[i * HIGH + r] = p[r];
+		}
+	}
+}
+
+/* As panel(), of an A that is packed, and n = WIDE columns. */
+AVX2 static void
+panel_of_packed(struct job j, size_t m, size_t x)
+{
+	size_t left = (m + HIGH - 1) / HIGH, rows;
+
+	for (size_t y = 0; y < m; y += rows, left--) {
+		rows = (m - y + left - 1) / left;
+		strip(2, false, lanes(8), &j, rows, 0, x);
+		j.a.p += j.k * HIGH;
+		j.c += rows * j.ldc;
+		if (j.from != NULL)
+			j.from += rows * j.ldf;
+	}
+}
+
+/* m <= BAND rows, n whole panels of columns, and both A and B packed. */
+AVX2 static void
+packed_both(struct job j, struct kern_mat b, size_t m, size_t n)
+{
+	float room[DEEP * WIDE] __attribute__((aligned(64)));
+	float strips[BAND * DEEP + 2] __attribute__((aligned(64)));
+	struct kern_mat a = j.a;
+	const size_t k = j.k;
+
+	j.a = (struct kern_mat){ strips, 1, HIGH };
+	j.b = room;
+	j.ldb = WIDE;
+	for (size_t i = 0; i == 0 || i < k; i += DEEP) {
+		j.k = k - i < DEEP ? k - i : DEEP;
+		pack_a(a, m, j.k, strips);
+		for (j.left = 0; j.left < n; j.left += WIDE) {
+			pack(b, j.left, WIDE, i, j.k, room);
+			panel_of_packed(j, m, j.left);
+		}
+		a.p += DEEP * a.col;
+		j.from = j.c;
+		j.ldf = j.ldc;
+	}
+}
+
+/* The same of any number of rows. */
+AVX2 static void
+bands(struct job j, struct kern_mat b, size_t m, size_t n)
+{
+	for (size_t y = 0; y < m; y += BAND) {
+		packed_both(j, b, m - y < BAND ? m - y : BAND, n);
+		j.a.p += BAND;
+		j.c += BAND * j.ldc;
+		if (j.from != NULL)
+			j.from += BAND * j.ldf;
+	}
+}
+
+/*
  * A product of n <= NARROW columns, of a that lies transposed: computed as
  * rows of its transpose, whose lanes are full.
  */
@@ -295,6 +375,10 @@ avx2_gemm(size_t m, size_t n, size_t k, struct kern_mat a, struct kern_mat b,
 	}
 	if (m == 1 && b.col == 1)
 		x = row(&j, n);
+	if (a.row == 1 && a.col > FAR && n >= BROAD && m >= TALL) {
+		x = n - n % WIDE;
+		bands(j, b, m, x);
+	}
 	for (; x < n; x += WIDE) {
 		const size_t some = n - x < WIDE ? n - x : WIDE;
 
