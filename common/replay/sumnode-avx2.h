@@ -44,6 +44,24 @@ sumnode_below64(const uint64_t *p, uint64_t y)
 	    _mm256_packs_epi16(a, b))) / 2;
 }
 
+/* Four at a time: what is not below the total, or has its highest bit. */
+__attribute__((target("avx2,popcnt"))) static inline bool
+sumnode_within_avx2(const uint64_t *x, size_t n, uint64_t total)
+{
+	const __m256i most = _mm256_set1_epi64x((long long)total - 1);
+	__m256i out = _mm256_setzero_si256();
+	size_t i;
+
+	for (i = 0; i + 4 <= n; i += 4) {
+		const __m256i v = _mm256_loadu_si256((const void *)(x + i));
+
+		out = _mm256_or_si256(out, v);
+		out = _mm256_or_si256(out, _mm256_cmpgt_epi64(v, most));
+	}
+	return _mm256_movemask_pd(_mm256_castsi256_pd(out)) == 0 &&
+	    sumnode_within(x + i, n - i, total);
+}
+
 /* v, each byte's left neighbours' greatest taken in; least is the floor. */
 __attribute__((target("avx2,popcnt"))) static inline __m256i
 sumnode_spread32(__m256i v, __m256i least)
@@ -244,6 +262,7 @@ sumnode_avx2(void)
 {
 #if defined(__x86_64__)
 	static const struct sumnode_form avx2 = {
+		.within = sumnode_within_avx2,
 		.spread = sumnode_spread_avx2,
 		.enter = sumnode_enter_avx2,
 		.down64 = sumnode_down64_avx2,

@@ -14,6 +14,7 @@
 #ifndef INNET_REPLAY_SUMNODE_H
 #define INNET_REPLAY_SUMNODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -70,6 +71,17 @@ sumnode_spread(uint8_t *guide)
 
 	for (size_t i = 0; i < SUMNODE_GUIDES; i++)
 		guide[i] = most = guide[i] > most ? guide[i] : most;
+}
+
+/* Are all n of x below the total, which is below 2^63? */
+static inline bool
+sumnode_within(const uint64_t *x, size_t n, uint64_t total)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < n; i++)
+		all &= x[i] < total;
+	return all;
 }
 
 /* Into the top: node is that where x lies, left what x is above its begin. */
@@ -211,6 +223,7 @@ sumnode_add32(uint32_t *sums, const uint32_t *at, unsigned shift,
 
 /* What can be done, in one form. */
 struct sumnode_form {
+	bool (*within)(const uint64_t *x, size_t n, uint64_t total);
 	void (*spread)(uint8_t *guide);
 	void (*enter)(const struct sumnode_top *top, const uint64_t *x,
 	    uint32_t *node, uint64_t *left, size_t n,
@@ -236,6 +249,7 @@ static inline const struct sumnode_form *
 sumnode_plain(void)
 {
 	static const struct sumnode_form plain = {
+		.within = sumnode_within,
 		.spread = sumnode_spread,
 		.enter = sumnode_enter,
 		.down64 = sumnode_down64,

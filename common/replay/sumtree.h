@@ -245,8 +245,7 @@ sumtree_find_group(const struct sumtree *t, const uint64_t *x, size_t n,
 	uint32_t node[SUMTREE_GROUP];
 	uint64_t left[SUMTREE_GROUP];
 
-	for (size_t i = 0; i < n; i++)
-		assert(x[i] < t->total);
+	assert(t->form->within(x, n, t->total));
 	t->form->enter(&t->top, x, node, left, n,
 	    sumtree_level(t, t->wides));
 	for (unsigned l = t->wides; l-- > 0;)

@@ -11,7 +11,7 @@ trap 'exit 1' INT TERM
 
 sumtree 1Mi 256 "${ROUNDS:-21}" >"$dir/1Mi-256"
 awk '
-	BEGIN { bar["sample"] = 0.1; bar["update"] = 0.25; bar["insert"] = 0.05 }
+	BEGIN { bar["sample"] = 0.06; bar["update"] = 0.16; bar["insert"] = 0.02 }
 	$1 == "hot" && $2 in bar {
 		r = $3 / $4
 		printf "P8 sumtree-%s innet %.2f ns peer %.2f ns ratio %.3f bar %.3f %s\n",

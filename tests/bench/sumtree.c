@@ -4,7 +4,8 @@
  *
  * usage: sumtree LEAVES BATCH ROUNDS: a line for each operation, hot, cold or
  *   plain (hot, without vector code), ours and the peer's ns for each of a
- *   batch, medians over the rounds
+ *   batch, medians over the rounds, which go in blocks of one side's, so that
+ *   neither finds the other's tree in the caches
  * usage: sumtree long LEAVES UPDATES: are the sums exact after so many?
  */
 #include <err.h>
@@ -16,7 +17,11 @@
 #include "common/base/stats.h"
 #include "common/replay/sumtree.h"
 
-enum { WORK = 1 << 16, FLUSH = 64 << 20, ROUNDS_MAX = 1001 };
+enum {
+	WORK = 1 << 16, FLUSH = 64 << 20, ROUNDS_MAX = 1001,
+	BLOCK = 7,		/* rounds of one side */
+	WARM = 4		/* before them */
+};
 
 /* What they work on: the same leaves, weights and shares of their totals. */
 struct sums {
@@ -153,8 +158,6 @@ timed(void (*side)(int what, size_t i), int what, bool cold, size_t round)
 
 	if (cold)
 		flush();
-	else
-		took_ns(side, what, from, upto);	/* to warm up */
 	return took_ns(side, what, from, upto) / (double)(upto - from);
 }
 
@@ -196,6 +199,17 @@ open_both(void)
 		peer[i] = peer[2 * i] + peer[2 * i + 1];
 }
 
+/* Rounds from one on, of one side, which has the caches to itself. */
+static void
+block(void (*side)(int what, size_t i), int what, bool cold, size_t from,
+    size_t upto, double *ns)
+{
+	for (int i = 0; i < WARM && !cold; i++)
+		took_ns(side, what, 0, WORK);
+	for (size_t n = from; n < upto; n++)
+		ns[n] = timed(side, what, cold, n);
+}
+
 static void
 compare(const char *how, size_t rounds)
 {
@@ -203,11 +217,12 @@ compare(const char *how, size_t rounds)
 	const bool cold = strcmp(how, "cold") == 0;
 	struct rng r = rng_seed(2);
 
-	for (size_t n = 0; n < rounds; n++) {
+	for (size_t n = 0, upto; n < rounds; n = upto) {
+		upto = rounds - n < BLOCK ? rounds : n + BLOCK;
 		fill(&r);
 		for (int what = 0; what < NAMES; what++) {
-			a[what][n] = timed(ours, what, cold, n);
-			b[what][n] = timed(theirs, what, cold, n);
+			block(ours, what, cold, n, upto, a[what]);
+			block(theirs, what, cold, n, upto, b[what]);
 		}
 	}
 	for (int what = 0; what < NAMES; what++)

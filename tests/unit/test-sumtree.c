@@ -306,11 +306,45 @@ test_chances(bool strata)
 	sumtree_close(&t);
 }
 
+/* Both forms see one x of n, wherever it is, that is not below the total. */
+static void
+test_within(void)
+{
+	static const uint64_t totals[] = { 1, 2, 1000, (uint64_t)1 << 40,
+		INT64_MAX };
+	static const uint64_t outs[] = { 0, 1, INT64_MAX, UINT64_MAX };
+	const struct sumnode_form *form[FORMS] = { sumnode_plain(),
+		sumnode_avx2() != NULL ? sumnode_avx2() : sumnode_plain() };
+	unsigned bad = 0;
+	uint64_t x[11];
+
+	for (int f = 0; f < FORMS; f++) {
+		for (size_t n = 0; n <= 11; n++) {
+			for (size_t i = 0; i < 5 * (n + 1) * 4; i++) {
+				const uint64_t total = totals[i % 5];
+				const uint64_t out = outs[i / 5 % 4];
+				const size_t at = i / 20;
+
+				for (size_t j = 0; j < n; j++)
+					x[j] = j % 2 == 0 ? total - 1 : 0;
+				bad += !form[f]->within(x, n, total);
+				if (at == n)
+					continue;
+				x[at] = total > UINT64_MAX - out ? UINT64_MAX :
+				    total + out;
+				bad += form[f]->within(x, n, total);
+			}
+		}
+	}
+	ok(bad == 0, "a sum that is not below the total is seen");
+}
+
 int
 main(void)
 {
 	if (sumnode_avx2() == NULL)
 		note("no AVX2: plain C against itself");
+	test_within();
 	test_sizes();
 	test_large();
 	test_strata(SUMTREE_WEIGHT_MAX, 1000);
