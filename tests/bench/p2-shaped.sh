@@ -3,21 +3,25 @@
 # RATE Mbit/s (100): a switch against a parameter server and MPI's ring, by
 # turns, the median of ROUNDS runs (3); then 6, 9 and 12 workers (iSwitch,
 # Figure 15); with 4 also the switch in the path of the rack's bridge.  Twelve at
-# 100 Mbit/s may take all of two processors; a lower RATE shows what the links
-# alone allow.  Needs root.
+# 100 Mbit/s may take all of two processors: their rows are at 20 Mbit/s, in a
+# rack of their own, where the links are the limit.  Needs root.
 # Run from the build folder, or say where it is in BUILD.
 #
 # shellcheck disable=SC1091,SC2154
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${BUILD:-.}" && pwd) runs=${ROUNDS:-3} mbit=${RATE:-100}
+build=$(cd "${BUILD:-.}" && pwd) runs=${ROUNDS:-3} part=${1-} mbit=${2:-${RATE:-100}}
 export PATH="$here/../../share/testbed:$build:$build/tests/bench:$PATH" LC_ALL=C
 . "$here/need.bash"
 need 'P2 shaped' innet-switch innet-worker innet-ps mpirun mpi-allreduce
-if [ "${1-}" != inside ]; then
+if [ -z "$part" ]; then
 	why=$(testbed.sh list 2>&1 >/dev/null) || skip 'P2 shaped' "$why"
-	BUILD=$build exec testbed.sh rack -n 12 --rate "${mbit}mbit" -- \
-		bash "$here/p2-shaped.sh" inside
+	for part in "all $mbit" 'twelve 20'; do
+		# shellcheck disable=SC2086	# what, and at which rate
+		BUILD=$build testbed.sh rack -n 12 --rate "${part#* }mbit" -- \
+			bash "$here/p2-shaped.sh" $part
+	done
+	exit
 fi
 dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
 . "$here/rounds.bash"
@@ -27,12 +31,12 @@ switch=$(testbed.sh addr switch) server=$(testbed.sh addr server)
 declare -A rounds=([40kB]=100 [157kB]=40 [3.31MB]=3 [6.41MB]=2)
 declare -A ps_rounds=([40kB]=20 [157kB]=8 [3.31MB]=3 [6.41MB]=2)
 
-# WORKERS SIZE: a run of each of the three
+# WORKERS SIZE: a run of each of the three, or without the server
 turn() {
 	local n=$1 s=$2
 	through switch "$switch" "$n" "${bytes[$s]}" "${rounds[$s]}" 366 \
 		innet-switch --program iswitch --reduce sum >>"$dir/innet.$n.$s"
-	through server "$server" "$n" "${bytes[$s]}" "${ps_rounds[$s]}" 366 \
+	[ "$part" = twelve ] || through server "$server" "$n" "${bytes[$s]}" "${ps_rounds[$s]}" 366 \
 		innet-ps -p iswitch >>"$dir/ps.$n.$s"
 	[ "$n" -ne 4 ] || through switch "$switch" 4 "${bytes[$s]}" "${rounds[$s]}" 366 \
 		innet-switch --program iswitch --reduce sum --bridge br0 >>"$dir/path.4.$s"
@@ -43,16 +47,6 @@ turn() {
 		mpi-allreduce "${bytes[$s]}" "${rounds[$s]}" >>"$dir/ring.$n.$s"
 }
 got() { [ ! -e "$dir/$1.$2.$3" ] || median "$dir/$1.$2.$3"; }
-
-for ((i = 0; i < runs; i++)); do
-	for s in $sizes; do
-		turn 4 "$s"
-	done
-	for n in 6 9 12; do
-		turn $n 40kB
-		turn $n 157kB
-	done
-done
 
 # What a round takes at least when frames are all payload: one vector a link;
 # for a server of N workers N + 1, as it answers one while the next sends; in a
@@ -66,14 +60,32 @@ least() {
 # ROW WORKERS SIZE PEER BAR
 hold() { verdict "P2 $1" "$(got innet "$2" "$3")" "$4" "$5"; }
 
+if [ "$part" = twelve ]; then
+	for s in 40kB 157kB; do
+		for ((i = 0; i < runs; i++)); do turn 12 $s; done
+		hold ring-$s-12-workers 12 $s "$(got ring 12 $s)" 0.61
+		hold link-$s-12-workers 12 $s "$(least innet 12 $s)" 1.05
+	done
+	exit
+fi
+for ((i = 0; i < runs; i++)); do
+	for s in $sizes; do
+		turn 4 "$s"
+	done
+	for n in 6 9 12; do
+		turn $n 40kB
+		turn $n 157kB
+	done
+done
+
 for s in 157kB 3.31MB 6.41MB; do
-	hold "server-$s" 4 "$s" "$(got ps 4 "$s")" 0.184
+	hold "server-$s" 4 "$s" "$(got ps 4 "$s")" 0.215
+done
+for n in 6 9 12; do
+	hold "server-157kB-$n-workers" $n 157kB "$(got ps $n 157kB)" 0.160
 done
 for s in $sizes; do
 	hold "ring-$s" 4 "$s" "$(got ring 4 "$s")" 0.74
-done
-for s in 40kB 157kB; do
-	hold ring-$s-12-workers 12 $s "$(got ring 12 $s)" 0.61
 done
 for s in $sizes; do
 	hold "link-$s" 4 "$s" "$(least innet 4 "$s")" 1.10
@@ -81,7 +93,7 @@ done
 
 # the same switch in the path of the rack's bridge
 for s in 157kB 3.31MB 6.41MB; do
-	verdict "P2 path-server-$s" "$(got path 4 "$s")" "$(got ps 4 "$s")" 0.184
+	verdict "P2 path-server-$s" "$(got path 4 "$s")" "$(got ps 4 "$s")" 0.215
 done
 for s in $sizes; do
 	verdict "P2 path-link-$s" "$(got path 4 "$s")" "$(least innet 4 "$s")" 1.10

@@ -45,8 +45,8 @@ for ((i = 0; i < rounds; i++)); do
 	timed copy >>"$dir/b"
 	timed olaf 60000 >>"$dir/c"
 done
-row olaf-filter "$dir/a" "$dir/b" 1.00
-row olaf-60000-clusters "$dir/c" "$dir/a" 2.00
+row olaf-filter "$dir/a" "$dir/b" 0.50
+row olaf-60000-clusters "$dir/c" "$dir/a" 1.50
 awk -v n="$updates" -v d="$delivered" -v s="$(median "$dir/a")" 'BEGIN {
 	printf "# P3 %.2f M updates/s, %.0f %% of them leave as packets\n", n / s / 1e6, 100 * d / n
 }'

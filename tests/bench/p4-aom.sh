@@ -47,7 +47,7 @@ while [ $((i += 1)) -le "$rounds" ]; do
 	clock innet-aom -q -r "$dir/all.pcap" --json >>"$dir/innet"
 	clock tcpdump --nano -Z root -r "$dir/all.pcap" -w /dev/null >>"$dir/tcpdump"
 done
-verdict aom-tcpdump "$(median "$dir/innet")" "$(median "$dir/tcpdump")" 0.50
+verdict aom-tcpdump "$(median "$dir/innet")" "$(median "$dir/tcpdump")" 0.35
 
 part=$((frames / 20))
 head -c $((24 + part * 1018)) "$dir/all.pcap" >"$dir/part.pcap"

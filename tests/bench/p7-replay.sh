@@ -87,6 +87,6 @@ for ((i = 0; i < rounds; i++)); do
 done
 kill -CONT $ps
 x=$(median gap.innet) y=$(median gap.peer)
-row gap-p99 us "$x" "$y" 1.00 "$(awk -v x="$x" -v y="$y" 'BEGIN { print x / y }')"
+row gap-p99 us "$x" "$y" 0.70 "$(awk -v x="$x" -v y="$y" 'BEGIN { print x / y }')"
 x=$(median top.innet) y=$(median top.peer)
-row topspeed M/s "$x" "$y" 0.50 "$(awk -v x="$x" -v y="$y" 'BEGIN { print y / x }')"
+row topspeed M/s "$x" "$y" 0.33 "$(awk -v x="$x" -v y="$y" 'BEGIN { print y / x }')"

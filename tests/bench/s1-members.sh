@@ -24,3 +24,7 @@ for n in ${MEMBERS:-1 2 4 8 16 32 64}; do
 	echo "$n $ms" >>"$dir/fit"
 done
 scales 'S1 members' "$dir/fit" 'ms a round, by members' 1.10
+awk '$1 == 64 {
+	printf "S1 members-64 innet %.2f ms peer 1.20 ms ratio %.2f bar 1.00 %s\n",
+	    $2, $2 / 1.2, $2 <= 1.2 ? "ok" : "short"
+}' "$dir/fit"
