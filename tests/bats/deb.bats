@@ -13,6 +13,7 @@ setup_file() {
 	touch debian/tmp/usr/share/doc/innet-doc/html/index.html	# html.bats has the rest
 	dh_install
 	dh_link
+	make -s -f debian/rules override_dh_fixperms
 }
 
 setup() {
@@ -42,6 +43,12 @@ files() { find "$@" \( -type f -o -type l \) -printf '%P\n' | sort; }
 	for module in tmp/usr/share/innet/python/*.py; do
 		[ -e "innet/usr/lib/python3/dist-packages/${module##*/}" ] || { echo "$module"; false; }
 	done
+}
+
+@test "the module may be executed, or Redis would not load it; and no other file of data" {
+	so=innet-redis/usr/lib/x/innet/innet_per.so
+	[ "$(stat -c %a "$so")" = 755 ]
+	[ "$(stat -c %a innet/usr/share/innet/data/iris.csv)" = 644 ]
 }
 
 @test "make check-installed tests what is installed" {
