@@ -28,6 +28,8 @@ end() {
 trap end EXIT
 . "$here/rounds.bash"
 
+# cpu N: what makes a command stay on that processor, where there are two
+cpu() { [ "$(nproc)" -lt 2 ] || echo "taskset -c $1"; }
 on() { exec ip netns exec "$ns-$1" "${@:2}"; }
 ip netns add $ns-switch 2>"$dir/why" || skip 'W1 wire' "$(cat "$dir/why")"
 ip -n $ns-switch -batch - <<-END
@@ -49,7 +51,8 @@ done
 switch=''
 start() {	# OPTION...
 	: >"$dir/err"		# of the one before
-	(on switch innet-switch -q --insecure --bridge br0 "$@" 2>"$dir/err") &
+	# shellcheck disable=SC2086	# words
+	(on switch ${at-} innet-switch -q --insecure --bridge br0 "$@" 2>"$dir/err") &
 	switch=$!
 	until grep -qs 'in the path' "$dir/err"; do
 		kill -0 $switch 2>/dev/null || { cat "$dir/err" >&2; exit 1; }
@@ -122,19 +125,23 @@ opens() {
 	wait $blast
 }
 
-# QUEUE: updates of 1 kB of 60 clusters that a queue before a link of 1 Gbit/s
-# takes in, M/s, and processor time each, ns
+# QUEUE: P6 in the path: updates of 1 kB of 60 clusters that a queue takes in
+# before a link that lets about half of them leave, M/s, and processor time each,
+# ns; the switch has a processor, and the sender another.  A departure costs three
+# times what an arrival does, and the link sets how many there are.
 taken() {
 	local ticks
 	rm -f "$dir/report"
 	(on w1 udp-blast :46638 1 sink) >/dev/null &
-	start --queue "$1" --rate 1G --slots 64 --report "$dir/report"
-	(on w0 udp-blast 10.77.0.11 1 60) >/dev/null
+	at=$(cpu 0) start --queue "$1" --rate 6G --slots 64 --report "$dir/report"
+	# shellcheck disable=SC2046	# words
+	(on w0 $(cpu 1) udp-blast 10.77.0.11 1 60) >/dev/null
 	ticks=$(awk '{ print $14 + $15 }' /proc/$switch/stat)
 	stop
 	wait
 	jq '.totals.arrived.packets / 1e6' "$dir/report" >>"$dir/taken-$1"
 	jq --argjson ticks "$ticks" '$ticks * 1e7 / .totals.arrived.packets' "$dir/report" >>"$dir/cost-$1"
+	jq '.totals | .delivered.packets * 100 / .arrived.packets' "$dir/report" >>"$dir/leave-$1"
 }
 
 # sums of SIZE for four workers: NAME SIZE OPTION...
@@ -177,8 +184,9 @@ for ((i = 0; i < runs; i++)); do
 done
 
 # ROW UNIT A B BAR high|low: of what more, or less, is better
+id=W1
 row() {
-	awk -v row="W1 $1" -v unit="$2" -v a="$3" -v b="$4" -v bar="$5" -v high="$6" 'BEGIN {
+	awk -v row="$id $1" -v unit="$2" -v a="$3" -v b="$4" -v bar="$5" -v high="$6" 'BEGIN {
 		r = a / b
 		printf "%s innet %.2f %s peer %.2f %s ratio %.3f bar %.2f %s\n", row, a, unit, b, unit,
 		    r, bar, (high == "high" ? r >= bar : r <= bar) ? "ok" : "short"
@@ -198,7 +206,13 @@ row paced-800k share "$(median "$dir/paced")" 1 0.995 high
 row killed-opens ms "$(median "$dir/killed")" 500 1.00 low
 row hung-opens ms "$(median "$dir/hung")" 300 1.00 low
 row olaf-in M/s "$(median "$dir/taken-olaf")" 0.5 1.00 high
-row olaf-merging ns "$(median "$dir/cost-olaf")" "$(median "$dir/cost-fifo")" 1.10 low
+id=P6
+row path-live-in M/s "$(median "$dir/taken-olaf")" 1 1.00 high
+row path-live-merging ns "$(median "$dir/cost-olaf")" "$(median "$dir/cost-fifo")" 1.15 low
+id=W1
+for q in olaf fifo; do
+	echo "# P6 in the path $q: $(median "$dir/taken-$q" | cut -c1-4) M/s in, $(median "$dir/leave-$q" | cut -d. -f1) % leave"
+done
 for size in 157kB 3.31MB; do
 	row "iswitch-$size" ms "$(median "$dir/path-$size")" "$(median "$dir/peer-$size")" 1.50 low
 done

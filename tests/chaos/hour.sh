@@ -13,7 +13,7 @@
 # counters do not add up, memory grew by more than 1 MB after the first tenth, or
 # the queue's pace over the last tenth is off by more than 2 %.
 set -u
-here=$(cd "$(dirname "$0")" && pwd) share=$(cd "$(dirname "$0")/../../share" && pwd)
+share=$(cd "$(dirname "$0")/../../share" && pwd)
 build=$(cd "${BUILD:-.}" && pwd) || exit 2
 seconds=${1:-3600} segments=${SEGMENTS:-100000} first=${FIRST:-16277216}
 PATH=$share/testbed:$build:$PATH
@@ -52,12 +52,11 @@ counters() {
 	: >switch.out
 	kill -USR1 "$switch" || return 1
 	for ((i = 0; i < 300; i++)); do
-		[ ! -s switch.out ] || ! jq -e .jobs switch.out >jobs 2>/dev/null || break
+		[ ! -s switch.out ] || ! jq -e .jobs switch.out >numbers 2>&1 || break
 		sleep 0.1
 	done
 	cp switch.out now
 }
-figure() { jq "$1" now; }
 memory() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$switch/status"; }
 alive() {
 	local p
@@ -122,11 +121,13 @@ for ((at = every; at <= seconds; at += every)); do
 	line || break
 done
 
-# All end in order; who gave up, or had a wrong sum, has said so.
+# All end in order, unless one gave up or had a wrong sum: then it has said so.
 kill "${workers[@]}"
-for p in "${workers[@]}"; do wait "$p" || bad=1; done
-[ ! -s w0.1 ] && [ ! -s w1.1 ] && [ ! -s w0.2 ] && [ ! -s w1.2 ] || { finding 'a worker said:'; cat w?.[12]; }
-kill "$switch" && wait "$switch" && cp end now || finding 'the switch has failed'
+for p in "${workers[@]}"; do wait "$p" || finding 'a worker has failed'; done
+[ $bad -eq 0 ] || cat w?.[12]
+kill "$switch"
+wait "$switch" || finding 'the switch has failed'
+cp end now
 jq -e '.jobs | all(.counters | .segments == .added + .duplicate + .late + .early + .resent + .stale +
 	.mismatched + .halted + .no_slot + .no_memory)' now >/dev/null || finding 'segments do not add up'
 jq -e '.totals | .arrived.constituents == .delivered.constituents + .superseded.constituents +
