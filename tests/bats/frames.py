@@ -130,19 +130,22 @@ def heard(name, seconds):
 
 
 def flows(path):
-    """The frames of a capture by flow: addresses, protocol and ports."""
+    """The frames of a capture by flow: tag, addresses, protocol and ports."""
     data, at, flow = open(path, "rb").read(), 24, {}
     while at < len(data):
         n = struct.unpack_from("<I", data, at + 8)[0]
         f = bytearray(data[at + 16:at + 16 + n])
         at += 16 + n
-        six = f[12:14] == b"\x86\xdd"
-        proto = f[20] if six else f[23] if f[12:14] == b"\x08\x00" else -1
-        ports = 54 if six else 34
+        ip = 18 if f[12:14] == b"\x81\x00" else 14
+        kind = f[ip - 2:ip]
+        six = kind == b"\x86\xdd"
+        ports = ip + (40 if six else 20)
+        proto = f[ip + 6] if six else f[ip + 9] if kind == b"\x08\0" else -1
         if proto in (6, 17):
             sum_at = ports + (16 if proto == 6 else 6)
             f[sum_at:sum_at + 2] = b"\0\0"
-        key = bytes(f[22:54] if six else f[26:34]), proto, \
+        key = bytes(f[12:ip] + (f[ip + 8:ip + 40] if six else
+                                f[ip + 12:ip + 20])), proto, \
             bytes(f[ports:ports + 4]) if proto in (6, 17) else b""
         flow.setdefault(key, []).append(bytes(f))
     return flow

@@ -39,7 +39,7 @@ end_capture() {
 	cat ./*.pcap.err | awk '/dropped by kernel/ && $1 > 0 { print; bad = 1 } END { exit bad }'
 }
 
-@test "in the path: iperf3 by TCP and UDP, with innet's codepoints too, and ping pass beside a job, frame by frame" {
+@test "in the path: iperf3 by TCP and UDP, with innet's codepoints too, and ping pass beside a job, frame by frame: long ones, in fragments, over IPv6" {
 	needs iperf3 ping tcpdump
 	rack
 	jumbo
@@ -56,24 +56,49 @@ end_capture() {
 	testbed.sh exec server $favoured iperf3 -s --forceflush >iperf.out 2>&1 3>&- &
 	pids="$pids $!"
 	within 20 grep -q 'Server listening' iperf.out
-	while read -r to tos; do
+	while read -r to tos bytes; do
 		on w0 $favoured iperf3 -c $to -S $tos -n 2M -b 50M -J >tcp.json </dev/null
 		jq -e '.end.sum_received.bytes > 1e6' tcp.json
-		on w0 $favoured iperf3 -c $to -S $tos -u -l 8900 -w 2M -n 500K -b 20M -J >udp.json </dev/null
-		jq -e '.end.sum | .packets > 50 and .lost_packets == 0' udp.json
-		on w0 ping -q -M do -s 8900 -Q $tos -c 10 -i 0.01 $to >ping.out </dev/null
+		on w0 $favoured iperf3 -c $to -S $tos -u -l $bytes -w 2M -n 500K -b 20M -J >udp.json </dev/null
+		jq -e '.end.sum | .packets > 20 and .lost_packets == 0' udp.json
+		on w0 ping -q -M dont -s $bytes -Q $tos -c 10 -i 0.01 $to >ping.out </dev/null
 		grep -q ' 0% packet loss' ping.out
 	done <<-'END'
-	10.77.0.2 0
-	10.77.0.2 0x0c
-	10.77.0.2 0x1c
-	10.77.0.2 0x2c
-	fd77::2 0
-	fd77::2 0x2c
+	10.77.0.2 0 8900
+	10.77.0.2 0x0c 8900
+	10.77.0.2 0x1c 8900
+	10.77.0.2 0x2c 8900
+	10.77.0.2 0x2c 20000
+	fd77::2 0 8900
+	fd77::2 0x2c 8900
+	fd77::2 0x2c 20000
 	END
 	end_capture there back
 	kill $workers
 	join_workers
 	end_switch
 	jq -e '.totals.delivered.packets > 100 and .interfaces.no_way == 0' switch.json
+}
+
+@test "in the path: no ping is lost when a switch is killed, and none when it hangs" {
+	needs ping
+	rack
+	server
+	for signal in KILL STOP; do
+		in_path --port-rate server=10Mbit
+		worker 1 --synthetic 4kB --interval 2ms
+		beyond 20
+		testbed.sh exec w0 ping -q -c 1000 -i 0.002 10.77.0.2 >ping.out 3>&- &
+		pinging=$!
+		pids="$pids $pinging"
+		kill -s $signal "$switch"
+		beyond $((updates + 100))
+		wait $pinging
+		grep '1000 packets transmitted, 1000 received' ping.out || { cat ping.out; false; }
+		kill $workers
+		join_workers
+		kill -s CONT "$switch" 2>/dev/null || true
+		kill "$switch" 2>/dev/null || true
+		wait "$switch" || true
+	done
 }
