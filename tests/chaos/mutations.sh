@@ -24,7 +24,7 @@ asked-while-closed|switch-repair.h|if (m->gaps->held_upto > 0 \|\| !j->open) {|i
 push-behind-push|job.h|j->a.slot\[at\].iteration > j->mends;|j->a.slot[at].iteration > j->mends + 1;
 rounds-in-any-order|switch-push.h|return t < j->round \|\| (job_whole(j, t) && iswitch_done(j, t));|return job_whole(j, t);
 queue-overflows|mender.h|if ((s->flags & MENDER_QUEUED) == 0)|
-first-comes-founds|switch-join.h|if (iswitch_yields(&j->j, &join)) {|if (false) {
+first-comes-founds|switch-join.h|iswitch_yields(&j->j, &join)|false
 donor-behind|switch-fetch.h|if (id != MEMBERS_NONE \&\& iswitch_outdates(&j->j, &k)) {|if (false) {
 gives-what-it-lacks|switch-again.h|j->members.m\[i\].since >= next|false
 redo-goes-on|sync-worker-control.h|l->redo = false;|;
