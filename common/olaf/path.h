@@ -265,7 +265,7 @@ path_judge(struct path *h, const struct packet *p, bool *down)
 	    &counter) ? UPDATE_OK : SOUNDNESS_BAD_PROOF;
 }
 
-/* What was believed goes on up: the bytes at p, with the tail they came with. */
+/* What was believed goes on up: bytes at p, with the tail they came with. */
 static inline void
 path_prove_up(struct path_row *r, uint8_t *p, uint32_t bytes)
 {

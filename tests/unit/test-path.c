@@ -1,4 +1,4 @@
-/* A queue in the path that has the key: what it believes, and who believes it. */
+/* A queue in the path that has the key: what it believes, and who it. */
 #include <arpa/inet.h>
 
 #include "common/olaf/openers.h"
