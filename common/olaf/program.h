@@ -41,8 +41,8 @@ olaf_init(void *state, const void *conf, const struct program_env *env)
 	if (!routes_init(&o->routes, env->place->memory_bytes / 2,
 	    &env->place->by))
 		return false;
-	if (env->place->quotas)
-		o->routes.quota = &o->quota;
+	routes_guard(&o->routes, env->place->quotas ? &o->quota : NULL,
+	    o->hop.below.on);
 	return true;
 }
 
@@ -248,6 +248,8 @@ olaf_hand_out(struct olaf *o, const struct packet *p, const struct update *u,
 	else
 		outbox_add(o->env->out, POST_ONE, 0, &r->to, tos,
 		    olaf_proved(o, p), p->bytes);
+	if (all)
+		routes_spend(&o->routes, u->cluster);
 }
 
 /* The same where some were: each of these gets its own copy. */
@@ -255,6 +257,7 @@ static inline void
 olaf_hand_out_renamed(struct olaf *o, const struct packet *p,
     const struct update *u, uint64_t now_ns)
 {
+	const bool all = u->worker == UPDATE_ALL_WORKERS;
 	const struct route *r;
 	uint32_t next = 0, sent = 0;
 
@@ -262,12 +265,15 @@ olaf_hand_out_renamed(struct olaf *o, const struct packet *p,
 	    NULL) {
 		const struct groups_name given = { r->cluster, r->worker };
 
-		if (u->worker != UPDATE_ALL_WORKERS && u->worker != r->worker)
+		if (all ? !routes_may(&o->routes, routes_place(&o->routes,
+		    r->place)) : u->worker != r->worker)
 			continue;
 		sent++;
 		olaf_rename(o, p, u, r, groups_down(&o->groups, given));
 	}
 	o->n[OLAF_NO_ROUTE] += sent == 0;
+	if (all)
+		routes_spend(&o->routes, u->cluster);
 }
 
 /* A model in the path: the worker that it is addressed to may have moved. */
@@ -336,6 +342,7 @@ olaf_bare_down(struct olaf *o, const struct packet *p, uint64_t now_ns)
 	else
 		outbox_add(o->env->out, POST_GROUP, cluster, NULL, p->tos,
 		    p->payload, p->bytes);
+	routes_spend(&o->routes, cluster);
 }
 
 static inline void

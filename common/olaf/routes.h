@@ -4,7 +4,10 @@
  * For (cluster, worker) the address of its last packet, and for a cluster
  * each address once, as a model for all of it goes to each address once.
  * A worker that was not heard for ROUTES_KEEP_NS is forgotten; where there is
- * no more room, the one that was not heard for longest.  Each sight and each
+ * no more room, the one that was not heard for longest.  Where nobody has to
+ * show that he hears what is sent to his address (routes_guard), a packet
+ * from there brings so many models for all there, and no more.  Each sight and
+ * each
  * forgetting costs the same however many there are.  Used by the live switch
  * and by the parameter server.  Owns its memory; routes_free().
  */
@@ -26,7 +29,11 @@
 #define ROUTES_LEAST 64u		/* however little memory there is */
 #define ROUTES_BYTES 320u	/* of one, with what tables leave free */
 
-enum { ROUTES_SWEEP = 64 };	/* old ones that a sight may have forgotten */
+enum {
+	ROUTES_SWEEP = 64,	/* old ones that a sight may have forgotten */
+	ROUTES_MODELS = 64,	/* for all, to an address, for a packet, */
+	ROUTES_MODELS_MOST = 4096	/* and saved up */
+};
 
 /* A place in a list through rows; 0: none. */
 struct routes_link {
@@ -53,6 +60,7 @@ struct routes_place {
 	uint16_t cluster;
 	struct routes_link fellow;
 	struct routes_list routes;
+	uint32_t models;		/* that it may yet hear, if bounded */
 };
 
 struct routes_cluster {
@@ -66,6 +74,7 @@ struct routes {
 	struct keymap_number by;	/* of keys of addresses */
 	struct routes_cluster *cluster;	/* 65,536 */
 	struct quota *quota;		/* of addresses; NULL: none */
+	bool bounded;			/* nobody shows that he hears */
 };
 
 /* How many rows of ROUTES_BYTES there may be in so many bytes; 0: no limit. */
@@ -92,6 +101,14 @@ routes_init(struct routes *r, uint64_t bytes, const struct keymap_number *by)
 	    .place = recent_of(most, sizeof(struct routes_place), by),
 	    .cluster = calloc(65536, sizeof(*r->cluster)) };
 	return r->cluster != NULL;
+}
+
+/* Addresses have that quota; validated: they have shown that they hear. */
+static inline void
+routes_guard(struct routes *r, struct quota *quota, bool validated)
+{
+	r->quota = quota;
+	r->bounded = quota != NULL && !validated;
 }
 
 static inline void
@@ -305,6 +322,7 @@ static inline bool
 routes_see(struct routes *r, uint16_t cluster, uint32_t worker,
     const union addr *from, uint64_t now_ns)
 {
+	struct routes_place *p;
 	uint32_t at;
 
 	routes_sweep(r, now_ns);
@@ -315,10 +333,14 @@ routes_see(struct routes *r, uint16_t cluster, uint32_t worker,
 		return false;
 	recent_touch(&r->route, at);
 	routes_route(r, at)->heard_ns = now_ns;
-	if (routes_settle(r, at, from))
-		return true;
-	routes_forget(r, at);
-	return false;
+	if (!routes_settle(r, at, from)) {
+		routes_forget(r, at);
+		return false;
+	}
+	p = routes_place(r, routes_route(r, at)->place);
+	if (p->models <= ROUTES_MODELS_MOST - ROUTES_MODELS)
+		p->models += ROUTES_MODELS;
+	return true;
 }
 
 static inline bool
@@ -355,9 +377,29 @@ routes_next(const struct routes *r, uint16_t cluster, uint64_t now_ns,
 	return routes_route(r, at);
 }
 
+/* May more models for all go to an address of a cluster? */
+static inline bool
+routes_may(const struct routes *r, const struct routes_place *p)
+{
+	return !r->bounded || p->models > 0 || addr_is_loopback(&p->at);
+}
+
+/* A model for all of a cluster goes out. */
+static inline void
+routes_spend(const struct routes *r, uint16_t cluster)
+{
+	struct routes_place *p;
+
+	for (uint32_t at = r->bounded ? r->cluster[cluster].places.first : 0;
+	    at != 0; at = p->fellow.after) {
+		p = routes_place(r, at);
+		p->models -= p->models > 0;
+	}
+}
+
 /*
- * The next address of a cluster, each once; *next starts at 0 and runs along.
- * NULL when there are no more.
+ * The next address of a cluster that models for all go to, each once; *next
+ * starts at 0 and runs along.  NULL when there are no more.
  */
 static inline const union addr *
 routes_each(const struct routes *r, uint16_t cluster, uint64_t now_ns,
@@ -366,8 +408,9 @@ routes_each(const struct routes *r, uint16_t cluster, uint64_t now_ns,
 	uint32_t at = *next == 0 ? r->cluster[cluster].places.first :
 	    routes_place(r, *next)->fellow.after;
 
-	while (at != 0 && !routes_is_fresh(routes_route(r,
-	    routes_place(r, at)->routes.first), now_ns))
+	while (at != 0 && (!routes_may(r, routes_place(r, at)) ||
+	    !routes_is_fresh(routes_route(r,
+	    routes_place(r, at)->routes.first), now_ns)))
 		at = routes_place(r, at)->fellow.after;
 	if (at == 0)
 		return NULL;

@@ -196,8 +196,8 @@ server_init(void *state, const void *conf, const struct program_env *env)
 	if (s->cluster == NULL || !routes_init(&s->routes,
 	    env->place->memory_bytes / 8, &env->place->by))
 		return false;
-	if (env->place->quotas)
-		s->routes.quota = &s->quota;
+	routes_guard(&s->routes, env->place->quotas ? &s->quota : NULL,
+	    s->openers.on);
 	return true;
 }
 
@@ -247,6 +247,7 @@ server_answer(struct server *s, const struct update *u,
 		    NULL)
 			s->n[SERVER_MODELS]++;
 		outbox_add(out, POST_GROUP, u->cluster, NULL, tos, p, bytes);
+		routes_spend(&s->routes, u->cluster);
 	} else {
 		s->n[SERVER_MODELS]++;
 		outbox_add(out, POST_ONE, 0, from, tos, p, bytes);

@@ -69,6 +69,27 @@ quiet() {
 	innet-ctl "$sw" join --vector 10 --worker 9999
 }
 
+@test "without a key one packet brings 64 models for all to whom it names, and no more" {
+	beside "--upstream 10.98.0.2:9 --rate 20Mbit" >out <<-'E'
+		innet-ps -q --insecure --listen 10.98.0.2:9 & ps=$!
+		for w in 1 2; do
+			innet-worker -q --worker $w --switch $to --synthetic 40kB --interval 5ms --duration 90s & workers="$workers $!"
+		done
+		models() { innet-ctl $to stats --json | jq '.counters.models // 0'; }
+		for _ in $(seq 600); do [ "$(models)" -lt 20 ] || break; sleep 0.1; done
+		was=$(models)
+		stranger --from 10.98.0.77 $to olaf 3 1 77 1 0
+		for _ in $(seq 600); do [ "$(models)" -lt $((was + 150)) ] || break; sleep 0.1; done
+		echo $(($(models) - was))
+		kill $workers $ps
+		wait $workers $ps || true
+	E
+	{ read -r n _; read -r models; } <out
+	[ "$n" -ge 1 ]
+	[ "$n" -le 64 ]
+	[ "$models" -ge 150 ]
+}
+
 @test "a server out of step sends an answer again four times, and ten times a second" {
 	serve ps innet-ps -q -p iswitch --async -H 1 --report ps.json
 	got=$(stranger "$ps" served 1000)

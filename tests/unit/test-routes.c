@@ -114,6 +114,39 @@ room(void)
 	routes_free(&r);
 }
 
+/* Models for all that go to an address for one packet from there. */
+static void
+bounded(void)
+{
+	struct quota q = quota_of(0, &keymap_constant);
+	union addr a = at(9);
+	uint32_t n, sent[2] = { 0 };
+	uint16_t p[64];
+	struct routes r;
+
+	if (!ok(routes_init(&r, 0, &keymap_constant), "there is room"))
+		return;
+	a.in.sin_addr.s_addr = htonl(0x0a000001);
+	for (int validated = 0; validated < 2; validated++) {
+		routes_guard(&r, &q, validated == 1);
+		routes_see(&r, 1, 1, &a, 10);
+		for (int k = 0; k < 1000; k++, routes_spend(&r, 1))
+			sent[validated] += each(&r, 1, 10, p);
+	}
+	ok(sent[0] == ROUTES_MODELS && sent[1] == 1000,
+	    "one packet brings %u models, and all to who hears", sent[0]);
+	routes_guard(&r, &q, false);
+	see(&r, 1, 2, 8, 10);
+	for (int k = 0; k < 1000; k++)
+		routes_see(&r, 1, 1, &a, 10);
+	for (n = 0; each(&r, 1, 10, p) == 2 && n < 10000; n++)
+		routes_spend(&r, 1);
+	ok(n == ROUTES_MODELS_MOST, "so many are saved up, and no more");
+	ok(each(&r, 1, 10, p) == 1 && p[0] == 8, "loopback has no bound");
+	routes_free(&r);
+	quota_free(&q);
+}
+
 /* Of an address away from loopback, 64 routes and not one more. */
 static void
 quotas(void)
@@ -224,6 +257,7 @@ main(void)
 
 	rules();
 	room();
+	bounded();
 	quotas();
 	flooded();
 	for (uint64_t seed = 0; seed < 100; seed++)
