@@ -56,11 +56,22 @@ quiet() {
 }
 
 @test "an aggregator of DLP does not answer answers, nor a SETUP with parameters" {
-	serve sw innet-switch -q -p dlp
-	for state in 0 3 4 8 9; do
+	serve sw innet-switch -q -p dlp --report sw.json
+	for state in 0 3 4 7 8 9; do
 		[ "$(stranger "$sw" dlp $state)" = "0 0" ]
 	done
 	[ "$(stranger "$sw" dlp 1 1 2 3 4 5 6)" = "0 0" ]
+	finish sw
+	jq -e '.packets == 7 and (.out // 0) == 0' sw.json
+}
+
+@test "an aggregator of DLP does not answer what seems to come from itself" {
+	forging
+	serve sw innet-switch -q -p dlp --report sw.json
+	for state in 01 02 05 06 0a; do forge "$sw" "$sw" ${state}02; done
+	stranger "$sw" dlp 10 >/dev/null
+	finish sw
+	jq -e '.no_request == 5 and .answers == 1' sw.json
 }
 
 @test "more Joins and Leaves than there are ids, and still there is room" {

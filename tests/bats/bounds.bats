@@ -120,12 +120,12 @@ finish() {
 	done
 }
 
-@test "each unit is rated at most 2.0 by systemd-analyze security" {
+@test "each unit is rated at most 1.5 by systemd-analyze security" {
 	command -v systemd-analyze >/dev/null || skip "no systemd-analyze"
 	for unit in "$share"/systemd/*.service; do
 		systemd-analyze security --offline=true --no-pager "$unit" >rated 2>&1 ||
 			skip "$(tail -n 1 rated)"
-		sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p' rated | awk '{ n = 1; if ($1 > 2) exit 1 } END { exit !n }'
+		sed -n 's/.*exposure level for .*: \([0-9.]*\) .*/\1/p' rated | awk '{ n = 1; if ($1 > 1.5) exit 1 } END { exit !n }'
 	done
 }
 

@@ -484,6 +484,25 @@ join_job(uint16_t port, uint16_t job)
 	    (size_t)(control_put_join(body, &j) - body), &a);
 }
 
+/* Ten thousand numbers, one after the other: ids are given again. */
+static void
+come_and_go(void)
+{
+	struct job_conf cf = rig_conf(2);
+	struct control_ack a;
+	uint32_t in = 0, out = 0;
+
+	rig_open(&cf, 0);
+	for (uint32_t w = 0; w < 10000; w++, rig_now++) {
+		in += rig_join(w, 4, 1) == CONTROL_DONE;
+		out += rig_say((uint16_t)(1000 + w), CONTROL_LEAVE, 0, 0,
+		    &a) == CONTROL_DONE;
+	}
+	ok(in == 10000 && out == 10000, "10,000 workers join and leave at "
+	    "once: %u found room, %u left", in, out);
+	rigged_close(&rig_plane);
+}
+
 /* The table of jobs is for those that have members. */
 static void
 many_jobs(void)
@@ -560,6 +579,7 @@ main(void)
 	implied_and_joined();
 	stragglers();
 	comes_and_goes();
+	come_and_go();
 	many_jobs();
 	resent_in_time();
 	return tap_end();

@@ -1,8 +1,10 @@
 /* The table against an array that is searched, over random puts, removals. */
 #include <string.h>
 
+#include "common/base/bytes.h"
 #include "common/base/keymap.h"
 #include "common/base/rng.h"
+#include "common/wire/addr.h"
 #include "tests/unit/tap.h"
 
 enum { KEYS_MAX = 512 };
@@ -227,6 +229,35 @@ former(void)
 	keymap_free(&usual);
 }
 
+/* 65,536 addresses of an IPv6 /64 which is one key under a number of before. */
+static void
+neighbours(void)
+{
+	const struct keymap_number secret = { 0x123456789abcdef0,
+	    0xfedcba9876543211 };
+	const uint64_t prefix = 0x9e3779b97f4a7c15;
+	union addr a = { .in6 = { .sin6_family = AF_INET6 } }, b;
+	struct keymap m = { 0 }, usual = { 0 };
+
+	memcpy(&a.in6.sin6_addr, &prefix, sizeof(prefix));
+	b = a;
+	b.in6.sin6_addr.s6_addr[15] = 1;
+	ok(addr_key(&a, &keymap_constant) == addr_key(&b, &keymap_constant),
+	    "who knows the number has a /64 of one key");
+	keymap_seed(&m, &secret);
+	keymap_seed(&usual, &secret);
+	for (uint32_t x = 0; x < 65536; x++) {
+		bytes_put(a.in6.sin6_addr.s6_addr + 8, x, 8);
+		keymap_put(&m, addr_key(&a, &secret), x);
+		keymap_put(&usual, x, x);
+	}
+	ok(m.count > 65500 && reach(&m) < 3 * reach(&usual), "who does not "
+	    "has 65,536 of so many: %.2f cells, usually %.2f", reach(&m),
+	    reach(&usual));
+	keymap_free(&m);
+	keymap_free(&usual);
+}
+
 int
 main(void)
 {
@@ -244,5 +275,6 @@ main(void)
 	grows();
 	attacked();
 	former();
+	neighbours();
 	return tap_end();
 }
