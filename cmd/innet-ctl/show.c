@@ -76,8 +76,8 @@ show_jobs(FILE *f, const cJSON *j)
 		for (size_t i = 0; i < t.n; i++)
 			add_value(&t, values_get(job, head[i]));
 	}
-	fprintf(f, "%s, %d jobs\n", values_string(values_get(j, "program")),
-	    cJSON_GetArraySize(list));
+	show_word(f, values_string(values_get(j, "program")));
+	fprintf(f, ", %d jobs\n", cJSON_GetArraySize(list));
 	if (t.n > 0)
 		columns_print(&t, f);
 	columns_free(&t);

@@ -488,13 +488,9 @@ job_clear(struct job *j)
 	memset(j->n, 0, sizeof(j->n));
 	memset(&j->a.count, 0, sizeof(j->a.count));
 	j->ps.incomplete = j->ps.nonfinite = 0;
-	for (uint32_t at = 0; clears && at < sums_slots(&j->a.s); at++) {
-		const struct sums_slot *s = &j->a.slot[at];
-
-		if (s->state == SUMS_FILLING)
-			sums_restart(&j->a, at, s->iteration, s->n,
-			    s->began_ns);
-	}
+	for (uint32_t at = clears ? j->a.oldest : SUMS_NONE; at != SUMS_NONE;
+	    at = j->a.slot[at].after)
+		sums_blank(&j->a, at);	/* they fill since when they did */
 }
 
 /* When the next thing is due, or UINT64_MAX: stragglers, members, opening. */

@@ -424,6 +424,22 @@ sums_put_off(struct sums *a, uint32_t at, uint64_t now_ns)
 	sums_link(a, at);
 }
 
+/* Nothing has been added to slot `at`, which has its iteration. */
+static inline void
+sums_blank(struct sums *a, uint32_t at)
+{
+	struct sums_slot *s = &a->slot[at];
+
+	s->posted = 0;
+	s->accepted = s->rows = 0;
+	s->contributions = 0;
+	s->asked_ms = 0;
+	memset(sums_bits(a, at), 0, a->s.words * sizeof(uint64_t));
+	if (!a->s.apart)
+		*sums_kept(a, s->iteration, sums_index(a, at)) =
+		    (struct sums_kept){ 0 };
+}
+
 /*
  * Slot `at` begins at iteration t with n floats a packet, empty and filling.
  * Whatever stood at its place in the ring is gone; the caller has settled the
@@ -437,14 +453,8 @@ sums_restart(struct sums *a, uint32_t at, int64_t t, uint32_t n,
 
 	s->iteration = t;
 	s->began_ns = now_ns;
-	s->posted = 0;
-	s->accepted = s->rows = 0;
-	s->contributions = 0;
-	s->asked_ms = 0;
 	s->n = n;
-	memset(sums_bits(a, at), 0, a->s.words * sizeof(uint64_t));
-	if (!a->s.apart)
-		*sums_kept(a, t, sums_index(a, at)) = (struct sums_kept){ 0 };
+	sums_blank(a, at);
 	sums_turn(a, at, SUMS_FILLING);
 }
 

@@ -233,8 +233,8 @@ refuses() {
 	{"program":"a\u001b[2J\"\\\u009b\nz","job":{}, "members":[7, [], {"id":"0","port":1e999,"address":"\u001b[2J\u00e9","missing":-1.5}],
 	 "counters":{"\u001b[2J":1,"big":1e300,"text":"x","a b":3,"a-b":4,"null":null}}
 	END
-	fake --members text --stats text
-	for v in members stats "stats --job 7 --prometheus"; do
+	fake --members text --stats text --jobs text
+	for v in members jobs stats "stats --job 7 --prometheus"; do
 		innet-ctl $at $v >out
 		[ -z "$(tr -d ' -~\n' <out)" ]
 	done

@@ -346,6 +346,12 @@ def switches():
             kind |= 8
         put("iswitch", name, bytes([kind, k % 4 if "small" in name else 0,
                                     8 if "stranger" in name else 0]) + data)
+    reset = [(w, 0, 1, join(w)) for w in (0, 1)] + [
+        (7, 6, 3, b""), (0, 0, 0, seg(1, 1, 1, 2)),
+        (0, 6, 0, seg(1, 0, 1, 2, 3, 4)), (5, 0, 1, ask(3, 1))]
+    put("iswitch", "reset-keeps-order", bytes(3) + b"".join(
+        bytes([w | after << 3 | kind << 6, len(p)]) + p
+        for w, after, kind, p in reset))
 
 
 def proved_switches():

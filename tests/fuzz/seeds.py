@@ -26,6 +26,7 @@ def answers():
     put("ctl", "members-as-stats", b"\1" + members)
     put("ctl", "jobs", b'\2{"program":"dlp","jobs":[{"job":1,"kind":"session",'
         b'"open":true,"n":null},{"job":2},7,[]]}')
+    put("ctl", "jobs-of-no-word", b'\2{"program":"\x9b2J","jobs":[]}')
     put("ctl", "jobs-ragged", b'\2{"jobs":[7,{"a\\u001b":1}]}')
     put("ctl", "blanks", b"\0 { \"members\" : [ 7 , [ ] , { } ]\r\n}\t")
     put("ctl", "names", b'\1{"counters":{"a b":1,"a-b":2,"":3,"\\u001b":4}}')
