@@ -56,6 +56,9 @@ struct respcall {
 	uint64_t timeout_ns;
 	uint64_t most_bytes;	/* of a reply; 0: RESPCALL_MOST */
 	const volatile sig_atomic_t *stop;	/* NULL, or ends all waiting */
+	bool asking;		/* each request follows an ASKING, as a node of
+				   a Redis Cluster wants it of who was sent
+				   there */
 
 	int fd;			/* -1: closed */
 	uint64_t heap_ns;	/* when it must be done; 0: not yet begun, */
@@ -304,6 +307,8 @@ respcall_begin(struct respcall *c, size_t args)
 {
 	assert(c->args == 0 && args > 0 && args <= INT32_MAX);
 	c->args = (unsigned)args;
+	if (c->asking)
+		respcall_put(c, "*1\r\n$6\r\nASKING\r\n", 16);
 	respcall_line(c, '*', args);
 }
 
@@ -463,9 +468,9 @@ respcall_read(struct respcall *c, void *to, size_t len, size_t *into,
 	return true;
 }
 
-/* The next element of a reply to what was sent. */
+/* The next element that comes. */
 static inline bool
-respcall_next(struct respcall *c, struct respreply *r, const char *what)
+respcall_element(struct respcall *c, struct respreply *r, const char *what)
 {
 	const char *why;
 	size_t into;
@@ -483,6 +488,17 @@ respcall_next(struct respcall *c, struct respreply *r, const char *what)
 		    " bytes at least; it may have %" PRIu64, what,
 		    c->in.bytes, c->in.most);
 	return got == 1 || respcall_fail(c, "waiting for %s: %s", what, why);
+}
+
+/* The next element of a reply to what was sent; of one to ASKING nothing. */
+static inline bool
+respcall_next(struct respcall *c, struct respreply *r, const char *what)
+{
+	if (c->asking && c->in.due == 0 && (!respcall_element(c, r, what) ||
+	    r->kind == RESPREPLY_ERROR))
+		return c->fd != -1 && respcall_fail(c, "%s: %s", what,
+		    r->text);
+	return respcall_element(c, r, what);
 }
 
 /* The body of the bulk that just came, or its first len bytes. */

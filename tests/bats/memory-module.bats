@@ -83,3 +83,15 @@ inside() {
 @test "innet-agent's actors and learner through three masters" {
 	inside agents
 }
+
+@test "innet-agent's actors and learner, and a slot that is on its way" {
+	inside asks
+}
+
+@test "innet-agent's actors and learner, and a master that is killed: its replica takes over" {
+	inside failover
+}
+
+@test "innet-agent's actors and learner, and a master that is killed: nobody takes over" {
+	inside leaderless
+}

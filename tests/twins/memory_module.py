@@ -428,10 +428,104 @@ def agents():
     return said
 
 
+class Agents:
+    """Two actors and a learner of Ape-X at these servers, without end."""
+
+    def __init__(self, servers, *options):
+        at = ["--replay-memory", ",".join(s.addr for s in servers), "-q", "--algo", "dqn", *options]
+        each = [["--role", "actor", "--actor", "%d/2" % k] for k in range(2)]
+        each.append(["--role", "learner", "--replay", "per"])
+        self.all = [subprocess.Popen(["innet-agent", *one, *at], stderr=subprocess.PIPE) for one in each]
+
+    def ended(self):
+        """What each has said, and its status, when all have ended."""
+        return [(a.communicate(timeout=4 * WAIT_S)[1].decode(), a.returncode) for a in self.all]
+
+    def end(self):
+        """The learner is told to end, and the actors by it: without a word."""
+        self.all[-1].terminate()
+        for said, status in self.ended():
+            assert (said, status) == ("", 0), (said, status)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for a in self.all:
+            if a.poll() is None:
+                a.kill()
+            a.wait()
+            a.stderr.close()
+
+
+def updated(c, key, asking=False):
+    """How many priorities were set in a table, which may be on its way to there; 0 where it is not."""
+    got = c.pipeline([("asking",)] * asking + [("per.info", key)])[-1]
+    return 0 if isinstance(got, Error) else fields(got)["updated"]
+
+
+def asks():
+    """A slot is on its way and stays so: agents ask where they are sent, each time, and do not wait for its end."""
+    def check(servers, ports, c):
+        key = innet_replay.shard_names("innet:replay", 3)[0]
+        slot, ids = innet_replay.slot(key), [x.call("cluster", "myid") for x in c]
+        with Agents(servers) as agents:
+            until(lambda: updated(c[0], key) > 500, "a learner that learns")
+            c[1].call("cluster", "setslot", slot, "importing", ids[0])
+            c[0].call("cluster", "setslot", slot, "migrating", ids[1])
+            for name in c[0].call("cluster", "getkeysinslot", slot, 100):
+                c[0].call("migrate", "127.0.0.1", ports[1], name, 0, 1000 * WAIT_S)
+            had = updated(c[1], key, True)
+            until(lambda: updated(c[1], key, True) > had + 1000, "a learner that asks")
+            assert c[0].error("per.info", key).startswith("ASK"), "the slot is there already"
+            for x in c[1], c[0], c[2]:
+                x.call("cluster", "setslot", slot, "node", ids[1])
+            had = updated(c[1], key)
+            until(lambda: updated(c[1], key) > had + 1000, "a learner that has heard of it")
+            agents.end()
+    three(check)
+
+
+def failover():
+    """A master is killed while agents train: they go on at the replica that takes over."""
+    def check(servers, ports, c):
+        key = innet_replay.shard_names("innet:replay", 3)[0]
+        port, bus = free_ports(2)
+        replica = Redis("replica", "--cluster-enabled", "yes", "--cluster-node-timeout", 2000, "--cluster-port", bus, port=port)
+        servers.append(replica)
+        r = replica.client()
+        r.call("cluster", "meet", "127.0.0.1", ports[1], ports[4])
+        master = c[0].call("cluster", "myid")
+        until(lambda: r.pipeline([("cluster", "replicate", master)])[0] == b"OK", "a replica")
+        until(lambda: b"master_link_status:up" in r.call("info", "replication"), "a replica that has all")
+        until(lambda: all(b"cluster_known_nodes:4" in x.call("cluster", "info") for x in [r, *c]), "a cluster of four")
+        with Agents(servers[:3]) as agents:
+            until(lambda: updated(c[0], key) > 500, "a learner that learns")
+            servers[0].process.kill()
+            until(lambda: b"role:master" in r.call("info", "replication"), "a replica that takes over")
+            had = updated(r, key)
+            until(lambda: updated(r, key) > had + 1000, "a learner that goes on")
+            agents.end()
+        r.close()
+    three(check)
+
+
+def leaderless():
+    """A master is killed and nobody takes over: one line each, which says what is missing."""
+    def check(servers, ports, c):
+        key = innet_replay.shard_names("innet:replay", 3)[1]
+        with Agents(servers, "--give-up", "4s") as agents:
+            until(lambda: updated(c[1], key) > 500, "a learner that learns")
+            servers[1].process.kill()
+            for said, status in agents.ended():
+                assert status == 1 and said.count("\n") == 1 and "no connection for 4 s: " in said, (said, status)
+    three(check)
+
+
 def np_ones(n):
     import numpy
     return numpy.ones(n)
 
 
 if __name__ == "__main__":
-    sys.exit(main((answers, rdb, aof, replicas, keys, acl, tls, cluster, apex, agents), sys.argv))
+    sys.exit(main((answers, rdb, aof, replicas, keys, acl, tls, cluster, apex, agents, asks, failover, leaderless), sys.argv))

@@ -68,6 +68,37 @@ test_request(void)
 	close(far);
 }
 
+/* What a cluster wants of who was sent to a node: ASKING before each request. */
+static void
+test_asking(void)
+{
+	static const char want[] =
+	    "*1\r\n$6\r\nASKING\r\n*1\r\n$1\r\na\r\n"
+	    "*1\r\n$6\r\nASKING\r\n*1\r\n$1\r\nb\r\n";
+	char got[sizeof(want)] = "";
+	struct respcall c;
+	struct respreply r;
+	int far;
+
+	c = meet(&far, 1000000000);
+	c.asking = true;
+	respcall_words(&c, (const char *[]){ "a", NULL });
+	respcall_words(&c, (const char *[]){ "b", NULL });
+	ok(respcall_send(&c, "a") && recv(far, got, sizeof(want) - 1,
+	    MSG_WAITALL) > 0 && strcmp(got, want) == 0, "each request follows "
+	    "an ASKING");
+	answer(far, "+OK\r\n*2\r\n:1\r\n$2\r\nxy\r\n+OK\r\n:3\r\n");
+	ok(respcall_want(&c, RESPREPLY_ARRAY, &r, "a") && respcall_want(&c,
+	    RESPREPLY_INT, &r, "a") && respcall_want(&c, RESPREPLY_BULK, &r,
+	    "a") && respcall_want(&c, RESPREPLY_INT, &r, "b") && r.n == 3,
+	    "whose answers are passed over");
+	answer(far, "-ERR no\r\n");
+	ok(!respcall_next(&c, &r, "c") && strstr(c.why, ": c: ERR no") != NULL,
+	    "unless they are errors");
+	respcall_close(&c);
+	close(far);
+}
+
 /* A mebibyte, written by another process, straight into memory. */
 static void
 test_long(void)
@@ -299,6 +330,7 @@ main(void)
 	    listen(door, 8) == -1)
 		abort();
 	test_request();
+	test_asking();
 	test_long();
 	test_failures();
 	test_floods();

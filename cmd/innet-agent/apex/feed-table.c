@@ -321,19 +321,30 @@ struct piece {
 	bool come;
 };
 
+/* A cluster's word to ask elsewhere, or later: link_do() does. */
+static bool
+led(struct shard *s, const char *text)
+{
+	s->link.call.refused = true;
+	return respcall_fail(&s->link.call, "PER.SAMPLE: %s", text);
+}
+
 /* The next answer of a shard, up to its first element. */
 static bool
 next(struct shard *s, struct respreply *r)
 {
 	struct respcall *c = &s->link.call;
-	const bool told = s->told[0];
+	const bool told = s->told[0], owed = s->owed;
 
 	s->told[0] = s->told[1];
 	s->asked--;
+	s->owed |= told;	/* until it is taken */
 	/* an error here is one there, too */
 	if (told && (!respcall_next(c, r, "PER.UPDATE") ||
+	    (r->kind == RESPREPLY_ERROR && link_leads(r->text)) ||
 	    !respcall_rest(c, "PER.UPDATE")))
-		return false;
+		return c->fd != -1 && led(s, r->text);
+	s->owed = owed;
 	return respcall_next(c, r, "PER.SAMPLE");
 }
 
@@ -347,6 +358,8 @@ refused(struct feed *f, struct shard *s, const char *text)
 	const size_t k = (size_t)(s - f->shard);
 	struct respreply r;
 
+	if (link_leads(text))
+		return led(s, text);
 	snprintf(f->waiting, sizeof(f->waiting), "%s", text);
 	f->idle = &s->link;
 	if (strncmp(text, "LIMIT", 5) == 0)

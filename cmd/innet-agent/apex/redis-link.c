@@ -20,7 +20,9 @@ link_to(struct link *k, const struct conf *cf, size_t server, uint64_t bytes,
 	k->call.timeout_ns = cf->timeout_ns;
 	k->call.most_bytes = bytes + LINK_MORE_BYTES;
 	k->call.stop = stop;
-	k->password = cf->remote.password;
+	k->remote = &cf->remote;
+	k->server = server;
+	k->alone = cf->remote.redis;
 }
 
 /*
@@ -30,12 +32,68 @@ link_to(struct link *k, const struct conf *cf, size_t server, uint64_t bytes,
 static bool
 greet(struct link *k)
 {
-	const char *const what = k->password != NULL ? "AUTH" : "PING";
+	const char *const password = k->remote->password;
+	const char *const what = password != NULL ? "AUTH" : "PING";
 	struct respreply r = { 0 };
 
-	respcall_words(&k->call, (const char *[]){ what, k->password, NULL });
+	respcall_words(&k->call, (const char *[]){ what, password, NULL });
 	return respcall_send(&k->call, what) &&
 	    respcall_want(&k->call, RESPREPLY_STATUS, &r, what);
+}
+
+static bool
+open_one(struct link *k)
+{
+	if (!respcall_open(&k->call) || !greet(k))
+		return false;
+	k->again += k->opened++ > 0;
+	return true;
+}
+
+/* Is the one that is connected part of a cluster? */
+static bool
+clustered(struct link *k)
+{
+	struct respcall *c = &k->call;
+	char text[256] = "";
+	struct respreply r;
+	size_t n;
+
+	respcall_words(c, (const char *[]){ "INFO", "cluster", NULL });
+	if (!respcall_send(c, "INFO") || !respcall_next(c, &r, "INFO") ||
+	    r.kind != RESPREPLY_BULK)
+		return false;
+	n = (size_t)r.n < sizeof(text) - 1 ? (size_t)r.n : sizeof(text) - 1;
+	return respcall_body(c, text, n, "INFO") &&
+	    strstr(text, "cluster_enabled:1") != NULL;
+}
+
+/*
+ * Nobody is there any more.  Where the servers are a cluster, another one
+ * knows who is to be asked now, and is connected.
+ */
+static void
+elsewhere(struct link *k)
+{
+	const struct remote *rm = k->remote;
+	struct respcall *c = &k->call;
+	const char *const gone = c->asking ? k->home : c->name;
+
+	c->name = gone;
+	c->asking = false;
+	for (size_t i = 0; i < rm->servers && !k->alone; i++) {
+		c->name = rm->at[(k->server + i) % rm->servers];
+		if (strcmp(c->name, gone) == 0 || !open_one(k))
+			continue;
+		if (clustered(k))
+			return;
+		k->alone = c->fd != -1;
+	}
+	if (c->fd != -1)
+		close(c->fd);
+	c->fd = -1;
+	c->name = gone;
+	c->refused = false;
 }
 
 bool
@@ -50,11 +108,35 @@ link_refuse(struct link *k, const char *what, const struct respreply *r)
 static bool
 gone(struct respcall *c)
 {
+	/* behind a name, of here or of where it was sent */
+	const char *said = strstr(c->why, ": ");
 	char why[sizeof(c->why)];
 
-	snprintf(why, sizeof(why), "%s", c->why + strlen(c->name) + 2);
+	snprintf(why, sizeof(why), "%s", said == NULL ? c->why : said + 2);
 	return respcall_fail(c, "no connection for %g s: %s",
 	    (double)c->timeout_ns * 1e-9, why);
+}
+
+/* A cluster's words to ask elsewhere, and from LATER on to ask later. */
+static const char *const leads[] = { "MOVED ", "ASK ", "TRYAGAIN ",
+	"CLUSTERDOWN ", "LOADING ", "MASTERDOWN ", NULL };
+enum { MOVED, ASK, LATER };
+
+/* Which of them is said of what was asked, or none: then the last, NULL. */
+static size_t
+lead(const char *text)
+{
+	size_t i = 0;
+
+	while (leads[i] != NULL && strncmp(text, leads[i], strlen(leads[i])))
+		i++;
+	return i;
+}
+
+bool
+link_leads(const char *text)
+{
+	return leads[lead(text)] != NULL;
 }
 
 /*
@@ -64,21 +146,41 @@ gone(struct respcall *c)
 static bool
 redirected(struct link *k)
 {
-	static const char *const later[] = { ": ASK ", ": TRYAGAIN ",
-	    ": CLUSTERDOWN ", ": LOADING ", ": MASTERDOWN ", NULL };
-	const char *said = strstr(k->call.why, ": MOVED ");
-	char at[sizeof(k->moved)];
+	struct respcall *c = &k->call;
+	char at[sizeof(k->moved)] = "";
+	const char *said = c->why;
+	size_t which;
 
-	if (said != NULL && sscanf(said, ": MOVED %*u %127s", at) == 1) {
-		memcpy(k->moved, at, sizeof(at));
-		k->call.name = k->moved;
-		return true;
-	}
-	for (size_t i = 0; later[i] != NULL; i++) {
-		if (strstr(k->call.why, later[i]) != NULL)
-			return link_sleep(k, RETRY_NS);
-	}
-	return false;
+	do {	/* behind the name and what was asked */
+		said = strstr(said, ": ");
+		said += said == NULL ? 0 : 2;
+		which = said == NULL ? 0 : lead(said);
+	} while (said != NULL && leads[which] == NULL);
+	if (said == NULL)
+		return false;
+	if (which >= LATER)
+		return link_sleep(k, RETRY_NS);
+	if (sscanf(said, "%*s %*u %127s", at) != 1)
+		return false;
+	if (which == ASK && !c->asking)
+		k->home = c->name;
+	memcpy(which == ASK ? k->asked : k->moved, at, sizeof(at));
+	c->name = which == ASK ? k->asked : k->moved;
+	c->asking = which == ASK;
+	return true;
+}
+
+/* What was to be asked there once was: the next goes where this came from. */
+static void
+home(struct link *k)
+{
+	struct respcall *c = &k->call;
+
+	if (c->fd != -1)
+		close(c->fd);
+	c->fd = -1;
+	c->name = k->home;
+	c->asking = false;
 }
 
 bool
@@ -91,18 +193,22 @@ link_do(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 	for (;;) {
 		const bool open = k->begun && c->fd != -1;
 
-		if (open && it(k, arg))
+		if (open && it(k, arg)) {
+			if (c->asking)
+				home(k);
 			return true;
+		}
 		if (k->begun && c->refused && !redirected(k))
 			return false;
 		if (heap_ns == TIMER_NEVER)
 			heap_ns = timer_after(timer_mono_ns(), c->timeout_ns);
 		else if (timer_mono_ns() >= heap_ns)
 			return gone(c);
-		if (respcall_open(c) && greet(k))
-			k->again += k->opened++ > 0;
-		else if (c->refused || !link_sleep(k, RETRY_NS))
-			return false;
+		if (!open_one(k)) {
+			if (c->refused || !link_sleep(k, RETRY_NS))
+				return false;
+			elsewhere(k);
+		}
 		k->begun = true;
 	}
 }

@@ -9,8 +9,12 @@
 
 struct link {
 	struct respcall call;
-	const char *password;	/* borrowed; NULL: none */
+	const struct remote *remote;	/* borrowed: the servers, password */
+	size_t server;		/* which of them */
+	bool alone;		/* no other answers for it: no cluster */
 	char moved[128];	/* where a cluster said to go */
+	char asked[128];	/* where it said to ask this once */
+	const char *home;	/* ... and who said so */
 	uint64_t opened;	/* connections made */
 	uint64_t again;		/* of them after the first */
 	bool begun;
@@ -29,11 +33,15 @@ void link_to(struct link *k, const struct conf *cf, size_t server,
  * Do it until it is done: it uses k->call and says false when that failed.
  * Where the connection did, it is made again, up to timeout_ns after the first
  * failure, and so where a Redis Cluster says that a key is elsewhere, or not to
- * be had now; false then, or where the server's answer was wrong or did not
+ * be had now.  Where a server of a cluster is gone another one is asked who has
+ * taken over.  False then, or where the server's answer was wrong or did not
  * come in time, or *stop says so: the reason is in k->call.why.
  */
 bool link_do(struct link *k, bool (*it)(struct link *k, void *arg),
     void *arg);
+
+/* Is that error a cluster's word to ask elsewhere, or later? */
+bool link_leads(const char *text);
 
 /* The answer to what is an error, or no answer to it: fail with that; false. */
 bool link_refuse(struct link *k, const char *what, const struct respreply *r);
