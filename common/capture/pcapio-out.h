@@ -3,7 +3,7 @@
  *
  * In the host's byte order; "-" is the standard output.  A writer owns its
  * buffer and file until it is closed, and stays where it is in memory
- * meanwhile.  A classic file has stamps up to 2106: a later one fails it.
+ * meanwhile; with pcapio_behind() a thread writes what is full.  A classic file has stamps up to 2106: a later one fails it.
  * Failures are returned, with errno; only pcapio_create_or_exit(), for tools,
  * ends the program.
  */
@@ -19,10 +19,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/capture/write-behind.h"
+
 enum {
 	PCAPIO_BLOCK_BYTES = 256 * 1024,
 	PCAPIO_FRAME_MAX_BYTES = 262144,	/* libpcap's own limit */
-	PCAPIO_HEADER_BYTES = 24, PCAPIO_RECORD_BYTES = 16
+	PCAPIO_HEADER_BYTES = 24, PCAPIO_RECORD_BYTES = 16,
+	PCAPIO_BUFFER_BYTES = PCAPIO_BLOCK_BYTES + PCAPIO_RECORD_BYTES +
+	    PCAPIO_FRAME_MAX_BYTES
 };
 
 struct pcapio_out {
@@ -34,6 +38,7 @@ struct pcapio_out {
 	size_t have;
 	uint64_t packets;	/* put so far */
 	uint64_t bytes;		/* written into the file */
+	struct behind *behind;	/* who writes; NULL: the caller's thread */
 };
 
 /* A path as messages have it. */
@@ -49,20 +54,38 @@ pcapio_name(const char *path, bool writes)
 static inline int
 pcapio_flush(struct pcapio_out *out)
 {
-	size_t done = 0;
-	ssize_t n;
+	struct behind *b = out->behind;
 
-	while (done < out->have && out->failed == 0) {
-		n = write(out->fd, out->buf + done, out->have - done);
-		if (n >= 0) {
-			done += (size_t)n;
-			out->bytes += (uint64_t)n;
-		} else if (errno != EINTR) {
-			out->failed = errno;
-		}
+	if (b != NULL) {
+		behind_wait(b);
+		out->bytes = b->bytes;
+		out->failed = out->failed != 0 ? out->failed : b->failed;
 	}
+	if (out->failed == 0)
+		out->failed = behind_write(out->fd, out->buf, out->have,
+		    &out->bytes);
+	if (b != NULL)
+		b->bytes = out->bytes;
 	out->have = 0;
 	return out->failed == 0 ? 0 : -1;
+}
+
+/* The block is full: another one. */
+static inline void
+pcapio_next_block(struct pcapio_out *out)
+{
+	struct behind *b = out->behind;
+
+	if (b == NULL || out->failed != 0) {
+		pcapio_flush(out);
+		return;
+	}
+	behind_wait(b);
+	out->bytes = b->bytes;
+	out->failed = b->failed;
+	if (out->failed == 0)
+		out->buf = behind_give(b, out->buf, out->have);
+	out->have = 0;
 }
 
 /*
@@ -105,12 +128,20 @@ pcapio_create(struct pcapio_out *out, const char *path)
 		    0666);
 	if (out->fd == -1)
 		return -1;
-	out->buf = malloc(PCAPIO_BLOCK_BYTES + PCAPIO_RECORD_BYTES +
-	    PCAPIO_FRAME_MAX_BYTES);
+	out->buf = malloc(PCAPIO_BUFFER_BYTES);
 	if (out->buf == NULL)
 		return -1;
 	pcapio_head(out);
 	return 0;
+}
+
+/* Have a thread write from now on, where there is a processor for it. */
+static inline void
+pcapio_behind(struct pcapio_out *out)
+{
+	if (out->behind == NULL && behind_pays())
+		out->behind = behind_start(out->fd, out->bytes,
+		    PCAPIO_BUFFER_BYTES);
 }
 
 /*
@@ -121,7 +152,7 @@ static inline uint8_t *
 pcapio_room(struct pcapio_out *out)
 {
 	if (out->have >= PCAPIO_BLOCK_BYTES)
-		pcapio_flush(out);
+		pcapio_next_block(out);
 	return out->buf + out->have + PCAPIO_RECORD_BYTES;
 }
 
@@ -169,6 +200,9 @@ static inline int
 pcapio_close(struct pcapio_out *out)
 {
 	pcapio_flush(out);
+	if (out->behind != NULL)
+		behind_stop(out->behind);
+	out->behind = NULL;
 	/* some disks tell only now; the standard output stays open */
 	if (out->failed == 0 && close(out->fd == STDOUT_FILENO ?
 	    dup(out->fd) : out->fd) == -1)
