@@ -122,22 +122,6 @@ vec_mean_from(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t from,
 }
 
 #ifdef VEC_AVX2
-__attribute__((target("avx2"))) static inline bool
-vec_finite_avx2(const uint8_t *p, size_t n)
-{
-	const __m256i exp = _mm256_set1_epi32(0x7f800000);
-	__m256i bad = _mm256_setzero_si256();
-	size_t i;
-
-	for (i = 0; i + 8 <= n; i += 8) {
-		__m256i v = _mm256_loadu_si256((const void *)(p + 4 * i));
-
-		bad = _mm256_or_si256(bad, _mm256_cmpeq_epi32(
-		    _mm256_and_si256(v, exp), exp));
-	}
-	return _mm256_testz_si256(bad, bad) && vec_finite_from(p, i, n);
-}
-
 __attribute__((target("avx2"))) static inline void
 vec_add_avx2(uint8_t *a, const uint8_t *b, size_t n)
 {
@@ -167,6 +151,30 @@ vec_calm(const __m256i m[4])
 	    _mm256_set1_epi32(0x7f7fffff));
 
 	return _mm256_testz_si256(bad, bad);
+}
+
+__attribute__((target("avx2"))) static inline __m256
+vec_load8(const uint8_t *p)
+{
+	return _mm256_loadu_ps((const void *)p);
+}
+
+__attribute__((target("avx2"))) static inline bool
+vec_finite_avx2(const uint8_t *p, size_t n)
+{
+	__m256i m[4] = { _mm256_setzero_si256() };
+	size_t i = 0;
+
+	m[1] = m[2] = m[3] = m[0];
+	for (; i + 32 <= n; i += 32) {
+		m[0] = vec_most(m[0], vec_load8(p + 4 * i));
+		m[1] = vec_most(m[1], vec_load8(p + 4 * i + 32));
+		m[2] = vec_most(m[2], vec_load8(p + 4 * i + 64));
+		m[3] = vec_most(m[3], vec_load8(p + 4 * i + 96));
+	}
+	for (; i + 8 <= n; i += 8)
+		m[0] = vec_most(m[0], vec_load8(p + 4 * i));
+	return vec_finite_from(p, i, n) && vec_calm(m);
 }
 
 __attribute__((target("avx2"))) static inline __m256
