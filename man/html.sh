@@ -42,6 +42,36 @@ for page; do
 	mv "$dir/$name.html.new" "$dir/$name.html"
 done
 
+# A section that is not in the page is in the one page that has it.
+(cd "$dir" && awk '
+	BEGIN { for (i = 1; i < ARGC; i++) pages[i] = ARGV[i] }
+	{
+		for (s = $0; match(s, / id="[^"]*"/); s = substr(s, RSTART + RLENGTH)) {
+			id = substr(s, RSTART + 5, RLENGTH - 6)
+			here[FILENAME, id] = 1
+			n[id]++
+			in_page[id] = FILENAME
+		}
+		text[FILENAME, FNR] = $0
+		lines[FILENAME] = FNR
+	}
+	END {
+		for (i = 1; i in pages; i++) {
+			page = pages[i]
+			for (l = 1; l <= lines[page]; l++) print fixed(text[page, l]) >page
+			close(page)
+		}
+	}
+	function fixed(s,    out, to) {
+		while (match(s, /class="Sx" href="#[^"]*"/)) {
+			to = substr(s, RSTART + 18, RLENGTH - 19)
+			out = out substr(s, 1, RSTART + 16)
+			s = substr(s, RSTART + 17)
+			if (!((page, to) in here) && n[to] == 1) out = out in_page[to]
+		}
+		return out s
+	}' $(printf '%s.html ' $ours))
+
 {
 	cat <<'END'
 <!DOCTYPE html>

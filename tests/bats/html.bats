@@ -22,3 +22,25 @@ setup() {
 	grep -q 'href="innet-wire.5.html"' html/innet-ctl.1.html
 	grep -q 'tcpdump(1)' html/innet-gen.1.html || grep -q 'tcpdump(1)' html/innet-aom.1.html
 }
+
+# A section is in the page that has it; "see Proofs of data in innet-wire(5)".
+@test "every link into a page leads to a place that is there" {
+	grep -oE ' id="[^"]+"' html/*.html | sed 's|^html/||; s|: id="|#|; s|"$||' | sort -u >places
+	for f in html/*.html; do
+		grep -oE 'href="[^"]*#[^"]+"' "$f" | sed "s|href=\"#|href=\"${f##*/}#|; s|^href=\"||; s|\"$||"
+	done | sort -u >wanted
+	[ "$(wc -l <wanted)" -gt 200 ]
+	comm -13 places wanted >missing
+	[ ! -s missing ] || { cat missing; false; }
+	grep -q 'class="Sx" href="innet-wire.5.html#Proofs_of_data"' html/innet-ps.1.html
+}
+
+@test "no page of ours is named without a link, but for the page itself" {
+	for f in html/innet*.html; do
+		sed 's|<a class="Xr"[^>]*>[^<]*</a>||g; s|<[^>]*>||g' "$f" |
+			grep -oE 'innet[-_a-z]*\([1-8]\)' | tr '()' '. ' | while read -r page; do
+			[ "$page.html" = "${f##*/}" ] || { echo "$f: $page"; }
+		done
+	done >unlinked
+	[ ! -s unlinked ] || { cat unlinked; false; }
+}
