@@ -34,6 +34,19 @@ asked() {
 	[ ! -s missing ] || { cat missing; false; }
 }
 
+@test "its labels are those that innet-ctl prints, and instance, which a scrape adds" {
+	serve sums innet-switch -q -p iswitch -H 1
+	innet-worker -q -p iswitch --worker 0 --switch "$sums" --synthetic 4kB --interval 1ms -c 5
+	innet-ctl "$sums" stats --prometheus | grep -oE '[a-z]+="' | tr -d '="' | sort -u >printed
+	echo instance >>printed
+	jq -r '.panels[].targets[]? | .expr // empty, .legendFormat // empty' "$board" >text
+	{ grep -oE '[a-z_]+=~?"' text | tr -d '=~"'; grep -oE '\{\{[a-z_]+' text | tr -d '{'
+		grep -oE 'by \([^)]*' text | sed 's/by (//; s/, */\n/g'; } | sort -u >labels
+	[ "$(wc -l <labels)" -eq 3 ]
+	[ -z "$(comm -23 labels <(sort printed))" ]
+	grep -q 'honor_labels: true' "$srcdir/man/innet-service.7"
+}
+
 @test "every field of the dashboard is in INFO of innet-memory" {
 	command -v redis-cli >/dev/null || skip "no redis-cli"
 	serve memory innet-memory -q
