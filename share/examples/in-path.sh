@@ -18,8 +18,14 @@ PATH=$(cd "$(dirname "$0")/../testbed" && pwd):$PATH
 if [ -z "${INNET_TESTBED-}" ]; then exec testbed.sh rack -n 2 --rate 1gbit -- "$0" "$@"; fi
 dir=$(mktemp -d) && trap 'kill $(jobs -p) 2>/dev/null || :; wait; rm -rf "$dir"' EXIT && cd "$dir"
 on() { exec testbed.sh exec "$@"; }	# in the background: the process itself
-switch() { (on switch innet-switch -q --insecure --bridge br0 --port-rate server=2Mbit 2>>switch.err) & pid=$!; sleep 0.5; }
+until_ok() { local i; for ((i = 0; i < 300; i++)); do "$@" && return; sleep 0.1; done; echo "in-path.sh: in vain: $*" >&2; exit 1; }
+switch() {
+	: >switch.err
+	(on switch innet-switch -q --insecure --bridge br0 --port-rate server=2Mbit 2>>switch.err) & pid=$!
+	until_ok grep -q 'in the path' switch.err
+}
 came() { testbed.sh exec server innet-ctl 10.77.0.2 stats --json | jq -r '"\(.counters.updates) \(.counters.constituents)"'; }
+further() { local n; read -r _ n <<<"$(came)" && [ "$n" -ge $((${was#* } + $1)) ]; }
 reward() { cat w?.csv | awk -F, '$3 + 0 { r[n++ % 50] = $3 } END { for (i in r) s += r[i]; printf "%.1f", s / (n < 50 ? n : 50) }'; }
 
 beside=()
@@ -29,11 +35,17 @@ for w in 0 1; do
 	(on w$w innet-worker -q -p olaf --switch 10.77.0.2 --worker $w --duration $((3 * third + 9))s -- \
 		innet-agent -q --algo a2c --seed $w --interval 2ms --log w$w.csv 2>w$w.err) &
 done
-! command -v iperf3 >/dev/null || { (on server iperf3 -s) >/dev/null 2>&1 & (sleep 0.5; on w0 iperf3 -c 10.77.0.2 -b 200M -t $((3 * third)) >iperf) & beside+=($!); }
+if command -v iperf3 >/dev/null; then
+	(on server iperf3 -s --forceflush) >served 2>&1 &
+	until_ok grep -q listening served
+	(on w0 iperf3 -c 10.77.0.2 -b 200M -t $((3 * third)) >iperf) & beside+=($!)
+fi
 ! command -v ping >/dev/null || { (on w1 ping -q -i 0.1 -w $((3 * third)) 10.77.0.2 >ping) & beside+=($!); }
 printf '%-12s %8s %8s %8s\n' switch packets updates reward
 for is in 'in the path' 'killed' 'started'; do
 	case $is in killed) kill -9 $pid; wait $pid 2>/dev/null || : ;; started) switch ;; esac
+	was=$(came)
+	until_ok further 100
 	was=$(came)
 	sleep $third
 	read -r p u q v <<<"$(came) $was"
