@@ -3,7 +3,8 @@
  *
  * In the host's byte order; "-" is the standard output.  A writer owns its
  * buffer and file until it is closed, and stays where it is in memory
- * meanwhile; with pcapio_behind() a thread writes what is full.  A classic file has stamps up to 2106: a later one fails it.
+ * meanwhile; with pcapio_behind() a thread writes what is full.  A classic file
+ * has stamps up to 2106: a later one fails it.
  * Failures are returned, with errno; only pcapio_create_or_exit(), for tools,
  * ends the program.
  */
