@@ -493,6 +493,7 @@ come_and_go(void)
 	uint32_t in = 0, out = 0;
 
 	rig_open(&cf, 0);
+	rig_join(20000, 4, 1);	/* who stays, and so does the job */
 	for (uint32_t w = 0; w < 10000; w++, rig_now++) {
 		in += rig_join(w, 4, 1) == CONTROL_DONE;
 		out += rig_say((uint16_t)(1000 + w), CONTROL_LEAVE, 0, 0,
