@@ -141,7 +141,7 @@ routes_place(const struct routes *r, uint32_t at)
 static inline struct routes_link *
 routes_link(const struct recent *t, uint32_t at, size_t offset)
 {
-	return (struct routes_link *)((uint8_t *)recent_row(t, at) + offset);
+	return (void *)((uint8_t *)recent_row(t, at) + offset);
 }
 
 static inline void
