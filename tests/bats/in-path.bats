@@ -459,6 +459,29 @@ six() {
 		/^started/ { c = $3 > 2 * $2 } END { exit !(a && b && c) }' table
 }
 
+@test "in the path: between interfaces, with the key, updates with proofs merge, others pass" {
+	rack
+	printf 'sixteen bytes and more' >key
+	on switch ip link del br0
+	for p in w0 w1 server; do on switch ip link set $p up; done
+	testbed.sh exec switch $favoured innet-switch --interfaces w0,w1,server --key key --port-rate server=10Mbit \
+		--report switch.json >switch.out 2>switch.err 3>&- &
+	switch=$!
+	pids="$pids $switch"
+	said 'in the path of w0,w1,server: '
+	server --key key
+	for w in 0 1; do worker $w --synthetic 4kB --interval 1ms -c 200 --key key; done
+	on w0 python3 -B "$srcdir/tests/bats/stranger.py" --from 10.77.0.10 10.77.0.2:46638 olaf 1 1 7 0 1 2 >/dev/null
+	join_workers
+	end_switch
+	kill "$server"
+	wait "$server"
+	jq -e '.totals.aggregated.packets + .totals.superseded.packets > 100 and .models > 50 and .ignored == {}' switch.json
+	jq -e '.ignored == { "bad_proof": 1 }' ps.json	# the stranger's, at the server
+	jq -n -e --slurpfile s switch.json --slurpfile p ps.json \
+		'$s[0].totals.delivered.constituents == $p[0].constituents'
+}
+
 @test "in the path: between interfaces, without a bridge, all frames pass and updates merge" {
 	rack
 	run -1 --separate-stderr on switch innet-switch --interfaces w0,w1
