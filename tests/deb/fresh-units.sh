@@ -73,7 +73,7 @@ systemctl restart redis-server || { tail -n 20 /var/log/redis/*.log; journalctl 
 waited redis-cli ping
 [[ $(redis-cli module list) == *innet* ]]
 echo "Redis: $(redis-cli module list | tr '\n' ' ')"
-systemctl --failed --no-legend --no-pager 'innet-*' redis-server
+[ -z "$(systemctl list-units --failed --no-legend --no-pager 'innet-*' 'redis*')" ]
 systemctl stop innet-switch innet-ps innet-memory
 for u in switch ps memory; do [ "$(value innet-$u Result)" = success ]; done
 echo 'the units serve'

@@ -11,7 +11,8 @@
 #   manual    man opens innet(7) and every other page, every tool says its version
 #   units     systemd is process 1 there and starts the units; workers train
 #             through them with a key, Redis loads the module
-#   demo      the demonstration, by a user, from what is installed
+#   demo      the demonstration, by a user, from what is installed; on a machine
+#             that is busy its agents come too late to learn, and it fails
 #   tests     make check-installed, of a tree where no tool was built
 #
 # --from goes on with a ROOT that is there, --tests runs these of the tests, such
@@ -115,12 +116,12 @@ units() {
 		[Install]
 		WantedBy=multi-user.target
 	E
-	ln -sf "$unit" "$root/etc/systemd/system/multi-user.target.wants/" 2>/dev/null
-	ln -sf ../fresh.service "$root/etc/systemd/system/multi-user.target.wants/fresh.service"
+	mkdir -p "${unit%/*}/multi-user.target.wants"
+	ln -sf ../fresh.service "${unit%/*}/multi-user.target.wants/fresh.service"
 	rm -f "$root/fresh/units.log" "$root/usr/sbin/policy-rc.d"
 	timeout -k 10 400 systemd-nspawn -q -D "$root" --boot --register=no --keep-unit \
 		--private-network --console=pipe </dev/null >"$tree/build/boot.log" 2>&1
-	rm -f "$unit" "$root/etc/systemd/system/multi-user.target.wants/fresh.service"
+	rm -f "$unit" "${unit%/*}/multi-user.target.wants/fresh.service"
 	[ -s "$root/fresh/units.log" ] || { tail "$tree/build/boot.log"; return 1; }
 	cat "$root/fresh/units.log"
 	[ "$(tail -n 1 "$root/fresh/units.log")" = 'the units serve' ]
