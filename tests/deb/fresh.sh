@@ -60,13 +60,17 @@ alone=''
 inside() {
 	unshare --mount --pid --fork --kill-child ${alone:+--net} sh -c '
 		root=$1; shift
-		mount --make-rprivate / && mount -t proc proc "$root/proc" &&
+		mount --make-rprivate / && mount --bind "$root" "$root" &&
+		mount -t proc proc "$root/proc" &&
 		mount -t sysfs sysfs "$root/sys" && mount --rbind /dev "$root/dev" &&
 		mount -t tmpfs tmpfs "$root/run" || exit
 		mkdir -p "$root/run/lock"
 		[ -z "'"$alone"'" ] || ip link set lo up
-		exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C \
-			TZ=UTC HOME=/root DEBIAN_FRONTEND=noninteractive "$@"
+		# not chroot alone, where users may make no namespaces
+		cd "$root" && pivot_root . mnt || exit
+		exec chroot . sh -c "umount -l /mnt && exec \"\$@\"" inside env -i \
+			PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C TZ=UTC HOME=/root \
+			DEBIAN_FRONTEND=noninteractive "$@"
 	' inside "$root" "$@" </dev/null
 }
 
