@@ -178,6 +178,28 @@ ideal_ns(const struct scenario_training *t)
 }
 
 /*
+ * How many segments racks and a core hold at a time, where they are bounded;
+ * not by racks of workers that do not repair, whose Help may come too late.
+ */
+static void
+draw_slots(struct rng *r, struct chaos_plan *p)
+{
+	const double vectors = 3.0 * (double)p->t.elements * 4 /
+	    (double)(p->t.payload_bytes - SEG_HEADER_BYTES) + 6;
+
+	if (p->t.mode == TRAINING_ASYNC || p->t.approach != TRAINING_SWITCH ||
+	    p->memory_bytes > 0 || (p->old != 0 && p->t.rack > 0) ||
+	    chance(r, 0.6))
+		return;
+	if (chance(r, 0.9))
+		p->t.slots = (uint64_t)scale(r, 4, vectors);
+	p->t.core_slots = p->t.slots;
+	if (p->t.rack > 0 && chance(r, 0.8))
+		p->t.core_slots = chance(r, 0.1) ? 0 :
+		    (uint64_t)scale(r, 4, vectors);
+}
+
+/*
  * What fails, at least: a link or a machine; no more than `left` times.  A
  * switch is killed where the job is defined to go on: not out of step, where
  * it is to be restored, nor where workers wait for each other beside the
@@ -266,6 +288,7 @@ chaos_draw(struct chaos_plan *p, uint64_t seed)
 		p->memory_bytes = (uint64_t)((double)(4 * p->t.elements /
 		    (p->t.payload_bytes - SEG_HEADER_BYTES) + 4) *
 		    scale(&r, 50, 2000));
+	draw_slots(&r, p);
 	p->sc.duration_ns = BOUND_NS;
 	p->sc.trainings.item = &p->t;
 	p->sc.trainings.n = 1;
@@ -314,13 +337,14 @@ chaos_print(FILE *f, const struct chaos_plan *p)
 
 	fprintf(f, "{\"seed\":%" PRIu64 ",\"trainings\":[{\"approach\":\"%s\","
 	    "\"mode\":\"%s\",\"workers\":%" PRIu64 ",\"rack\":%" PRIu64
+	    ",\"slots_of_sums\":%" PRIu64 ",\"core_slots_of_sums\":%" PRIu64
 	    ",\"vector\":\"%" PRIu64 "B\",\"payload\":\"%" PRIu64
 	    "B\",\"auth\":\"%s\",\"iterations\":%" PRIu64
 	    ",\"staleness\":%" PRIu64 ",\"barrier\":%s", p->seed,
 	    t->approach == TRAINING_PS ? "ps" : "switch",
 	    t->mode == TRAINING_ASYNC ? "async" : "sync", t->workers, t->rack,
-	    4 * t->elements, t->payload_bytes, auth[t->auth],
-	    t->iterations, t->staleness, t->barrier ? "true" : "false");
+	    t->slots, t->core_slots, 4 * t->elements, t->payload_bytes,
+	    auth[t->auth], t->iterations, t->staleness, t->barrier ? "true" : "false");
 	fprintf(f, ",\"rate\":%" PRIu64 ",\"propagation\":\"%" PRIu64
 	    "ns\",\"switch_delay\":\"%" PRIu64 "ns\",\"compute\":\"%" PRIu64
 	    "ns\",\"compute_shape\":\"%s\",\"compute_spread\":%.4f,"

@@ -91,6 +91,7 @@ gaps_turn(struct gaps *g, const struct sums *a, int64_t t)
 /* Where it shows what has come of a member. */
 struct gaps_view {
 	const struct sums *sums;
+	int64_t fresh;			/* the job's: sums_may_begin() */
 	uint32_t id;			/* the member's */
 	const uint32_t *pushed;		/* asynchronous: last push + 1 */
 	/* of an asynchronous server */
@@ -116,7 +117,23 @@ gaps_has(const struct gaps_view *v, int64_t t, uint32_t i)
 	return s->state != SUMS_FILLING || sums_has(a, at, v->id);
 }
 
-/* What of [from, upto) of t is lacking, at room; it is asked for now. */
+/*
+ * Where slots are fewer than segments: has segment i of t none yet?  What is
+ * sent then is dropped.
+ */
+static inline bool
+gaps_early(const struct gaps_view *v, int64_t t, uint32_t i)
+{
+	const struct sums *a = v->sums;
+
+	return a->s.span != 0 && sums_compare(a, sums_at(a, t, i), t, i) < 0 &&
+	    !sums_may_begin(a, v->fresh, t, i);
+}
+
+/*
+ * What of [from, upto) of t is lacking, and has a slot, at room; it is asked
+ * for now.
+ */
 static inline struct repair_bitmap
 gaps_lacking(struct gaps *g, const struct gaps_view *v, int64_t t,
     uint32_t from, uint32_t upto, uint8_t *room)
@@ -125,7 +142,7 @@ gaps_lacking(struct gaps *g, const struct gaps_view *v, int64_t t,
 	struct repair_bitmap b = { 0 };
 
 	for (uint32_t i = from; i < upto && i < segs; i++) {
-		if (gaps_has(v, t, i))
+		if (gaps_has(v, t, i) || gaps_early(v, t, i))
 			continue;
 		if (!repair_add(&b, room, i))
 			break;

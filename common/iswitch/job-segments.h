@@ -88,13 +88,7 @@ job_add(struct job *j, uint32_t at, uint32_t id, const struct seg *g)
 static inline bool
 job_may_begin(const struct job *j, int64_t t, uint32_t i)
 {
-	const bool old = t < j->start;
-	const uint32_t k = sums_before(&j->a, &t, i);
-	const uint32_t at = sums_at(&j->a, t, k);
-
-	return !old && (t < j->fresh ||
-	    (j->a.slot[at].state == SUMS_COMPLETE &&
-	    sums_compare(&j->a, at, t, k) == 0));
+	return t >= j->start && sums_may_begin(&j->a, j->fresh, t, i);
 }
 
 /* A segment of member id of a synchronous job. */

@@ -106,6 +106,7 @@ struct membership {
 					 * been started again, perhaps */
 	enum { MEMBERSHIP_UNDOUBTED, MEMBERSHIP_UNSEALED,
 	    MEMBERSHIP_WRONG_KEY } doubt;	/* of answers to this Join */
+	bool anew;			/* a Leave goes before the Join */
 	bool orphan;			/* the switch's parent, `said`, does
 					   not answer it */
 	uint32_t xid;			/* of the next request */
@@ -187,6 +188,16 @@ membership_join(struct membership *m, uint64_t now_ns)
 {
 	if (m->join_open || m->join_ns != MEMBERSHIP_NEVER)
 		return;
+	m->join_ns = now_ns;
+	m->join_wait_ns = MEMBERSHIP_FIRST_NS;
+}
+
+/* What we had of the job is lost: out, and in again as somebody new. */
+static inline void
+membership_anew(struct membership *m, uint64_t now_ns)
+{
+	m->joined = m->halted = m->join_open = false;
+	m->anew = true;
 	m->join_ns = now_ns;
 	m->join_wait_ns = MEMBERSHIP_FIRST_NS;
 }
@@ -537,6 +548,10 @@ membership_next(struct membership *m, uint64_t now_ns,
 	} else if (now_ns >= membership_patience_ns(m)) {
 		m->end = m->doubt == MEMBERSHIP_UNDOUBTED ?
 		    MEMBERSHIP_UNANSWERED : MEMBERSHIP_KEYED;
+	} else if (m->anew) {
+		m->anew = false;
+		len = (size_t)(control_put(msg, CONTROL_LEAVE, m->cf.job,
+		    m->xid++) - msg);
 	} else if (now_ns >= membership_join_due(m)) {
 		membership_join(m, now_ns);
 		len = membership_say_join(m, now_ns, at, msg);

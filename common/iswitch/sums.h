@@ -265,6 +265,20 @@ sums_before(const struct sums *a, int64_t *t, uint32_t i)
 	return i + a->s.segs - span;
 }
 
+/*
+ * Is what goes before segment i of t done, so that its slot may begin?  Nothing
+ * goes before the iterations that are older than `fresh`.
+ */
+static inline bool
+sums_may_begin(const struct sums *a, int64_t fresh, int64_t t, uint32_t i)
+{
+	const uint32_t k = sums_before(a, &t, i);
+	const uint32_t at = sums_at(a, t, k);
+
+	return t < fresh || (a->slot[at].state == SUMS_COMPLETE &&
+	    sums_compare(a, at, t, k) == 0);
+}
+
 /* The place in the ring where the result of segment i at t goes. */
 static inline size_t
 sums_turn_of(const struct sums *a, int64_t t, uint32_t i)

@@ -273,6 +273,11 @@ iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
 			break;
 		if (j->j.mender != NULL && j->j.cf->async)
 			iswitch_push_gone(&j->j, up->seg.iteration, now_ns);
+		if (!j->j.cf->async && up->span != 0) {
+			iswitch_clear(s, j);
+			iswitch_drop(s, j);
+			break;
+		}
 		iswitch_tell_group(s, &j->j, CONTROL_GONE, seg_word(
 		    up->seg.iteration, up->seg.contributions,
 		    up->seg.index));

@@ -115,18 +115,22 @@ iswitch_yields(struct job *j, const struct control_join *join)
 }
 
 /*
- * Who joins amid an iteration lacks results that have no slot any more: the job
- * begins with that iteration once more, as if the switch had been started
- * again, and the others join it again.
+ * Who joins amid an iteration, or one behind, lacks results that have no slot
+ * any more: the job begins with that iteration once more, as if the switch had
+ * been started again, and the others join it again.
  */
 static inline bool
 iswitch_loses(struct job *j, const struct control_join *join)
 {
-	const int64_t n = sums_unwrap(join->next, j->newest);
+	int64_t n, next;
 
-	return job_has_memory(j) && j->a.s.span != 0 &&
-	    j->newest >= j->start && n == iswitch_next(j) &&
-	    iswitch_admits(j, join) && iswitch_misses(j, n);
+	if (!job_has_memory(j) || j->a.s.span == 0 || j->newest < j->start ||
+	    join->founds)
+		return false;
+	n = sums_unwrap(join->next, j->newest);
+	next = iswitch_next(j);
+	return n == next ? iswitch_misses(j, n) : n == next - 1 &&
+	    !iswitch_keeps(j, n) && iswitch_gives_again(j, next);
 }
 
 /* What member m, which is let in, needs for its proofs; t is its next. */

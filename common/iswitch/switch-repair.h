@@ -18,7 +18,7 @@
 static inline struct gaps_view
 iswitch_view(const struct job *j, uint32_t id)
 {
-	return (struct gaps_view){ .sums = &j->a, .id = id,
+	return (struct gaps_view){ .sums = &j->a, .fresh = j->fresh, .id = id,
 	    .served = j->cf->server ? job_async_server_member(&j->ps, id) :
 	    NULL, .pushed = j->cf->async ? j->members.m[id].pushed : NULL };
 }
@@ -176,7 +176,8 @@ iswitch_resend(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 			iswitch_tell(s, &m->at, j->id, CONTROL_GONE,
 			    seg_word((uint32_t)(t & (SEG_ITERATIONS - 1)), 0,
 			    i));
-			break;
+			if (j->a.s.span == 0)
+				break;
 		}
 	}
 	j->n[JOB_HELP_RESENT] += resent;

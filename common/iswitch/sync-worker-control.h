@@ -133,6 +133,34 @@ sync_worker_asked(struct sync_worker *l, const struct seg *s)
 		l->sent_ns[s->index] = 0;
 }
 
+/*
+ * The result of segment i of t is kept no more.  Where slots are fewer than
+ * segments, and all must give, nobody can be done with t if we are not: it is
+ * to begin once more.
+ */
+static inline void
+sync_worker_lost(struct sync_worker *l, uint32_t i, uint64_t now_ns)
+{
+	const bool bounded = l->in.span != 0;
+
+	if (l->redo && (!bounded || i >= l->segs)) {
+		sync_worker_redone(l, now_ns);	/* none lacks it */
+	} else if (!sync_worker_lacks(l, i)) {
+		;		/* an answer to what was asked long ago */
+	} else if (l->redo) {
+		l->given[l->t & 1][i] = 1;	/* likewise, of this one */
+		l->got[l->t & 1]++;
+		sync_worker_mended(l, i, now_ns);
+		if (sync_worker_whole(l))
+			sync_worker_redone(l, now_ns);
+	} else if (bounded && l->in.h >= l->in.members) {
+		membership_anew(&l->in, now_ns);
+		l->timer_ns = SYNC_WORKER_NEVER;
+	} else {
+		l->end = SYNC_WORKER_LOST;
+	}
+}
+
 /* What our standing with the switch has come to. */
 static inline void
 sync_worker_news(struct sync_worker *l, enum membership_news news,
@@ -154,11 +182,8 @@ sync_worker_news(struct sync_worker *l, enum membership_news news,
 		break;
 	case MEMBERSHIP_ASKED: sync_worker_asked(l, &l->in.seg); break;
 	case MEMBERSHIP_LOST:
-		if (l->in.seg.iteration == l->t && l->redo)
-			sync_worker_redone(l, now_ns);	/* none lacks it */
-		else if (l->in.seg.iteration == l->t &&
-		    sync_worker_lacks(l, l->in.seg.index))
-			l->end = SYNC_WORKER_LOST;
+		if (l->in.seg.iteration == l->t)
+			sync_worker_lost(l, l->in.seg.index, now_ns);
 		break;
 	case MEMBERSHIP_OUT:
 	case MEMBERSHIP_HALTED: l->timer_ns = SYNC_WORKER_NEVER; break;

@@ -44,6 +44,19 @@ sync_worker_mended(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 		mender_fetch(&l->mender, false);
 }
 
+/*
+ * A result that is here comes again.  Where slots are few a switch that was
+ * started again has one now for more of what it lacks.
+ */
+static inline void
+sync_worker_mended_again(struct sync_worker *l, uint32_t index,
+    uint64_t now_ns)
+{
+	mender_duplicate(&l->mender, index);
+	if (l->in.span != 0)
+		mender_want(&l->mender, now_ns);
+}
+
 /* What a result at odds with the two iterations is. */
 static inline enum sync_worker_verdict
 sync_worker_astray(struct sync_worker *l, uint32_t iteration)
@@ -73,7 +86,7 @@ sync_worker_judge(struct sync_worker *l, const struct seg *s, uint64_t now_ns)
 		return sync_worker_astray(l, s->iteration);
 	if (l->given[way][s->index] != 0) {
 		if (l->repairs && now)
-			mender_duplicate(&l->mender, s->index);
+			sync_worker_mended_again(l, s->index, now_ns);
 		return SYNC_WORKER_DUPLICATE;
 	}
 	l->given[way][s->index] = s->contributions;

@@ -34,6 +34,12 @@ setup() {
 	for seed in 23104081 23039737 21000974 24059493 60007920 60001104; do
 		innet-sim -q --chaos $seed
 	done
+	# of few slots: a rack that had forgotten results which its core keeps no more,
+	# also an iteration behind it; a worker that took itself for forgotten; one that
+	# went back to give again what had no slot, and what had none sent without end
+	for seed in 1899 2200 7639 7778 9453; do
+		innet-sim -q --chaos $seed
+	done
 	# under a key: a switch that had forgotten a rack, which then gave results for
 	# sums; a challenge that another had overtaken; a result that was sent up
 	for seed in 50004059 50011831 50000434 50012520; do

@@ -133,7 +133,7 @@ static const struct {
 	bool bounded;
 } once[] = { { 3997, false }, { 6656, false }, { 20576, false },
     { 214, true }, { 1075, true }, { 42476, true },
-    { 57123, true } };
+    { 57123, true }, { 16665, true } };
 
 int
 main(int argc, char *argv[])
