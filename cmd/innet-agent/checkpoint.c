@@ -149,17 +149,17 @@ checkpoint_free(struct checkpoint *c)
 	snapshot_free(&c->last);
 }
 
-/* All of the regular file at path: 0, or -1 with a message. */
+/* All of the file, or pipe, at path: 0, or -1 with a message. */
 static int
 swallow(struct snapshot *s, const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	const int fd = file_open_read(path);
 	uint8_t piece[65536];
 	struct stat st;
 	ssize_t n = -1;
 
 	if (fd != -1 && fstat(fd, &st) == 0) {
-		if (!S_ISREG(st.st_mode)) {
+		if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode)) {
 			warnx("%s: not a regular file", path);
 			close(fd);
 			return -1;

@@ -16,6 +16,7 @@
 #include "cmd/innet-agent/presets.h"
 #include "cmd/innet-agent/policy-file.h"
 #include "common/base/atomic-file.h"
+#include "common/base/file-open.h"
 #include "common/base/vec.h"
 #include "common/wire/stream.h"
 
@@ -48,14 +49,10 @@ saved_head(uint8_t to[SAVED_HEAD_MAX], const struct learner *l,
 int
 saved_check(const char *path)
 {
-	struct atomic_file w;
-
-	if (atomic_file_open(&w, path) == -1) {
-		warn("%s", path);
-		return -1;
-	}
-	atomic_file_close(&w, false);
-	return 0;
+	if (atomic_file_try(path) == 0)
+		return 0;
+	warn("%s", path);
+	return -1;
 }
 
 int
@@ -215,7 +212,7 @@ saved_read(const char *path, uint64_t seed, struct tally *t,
 {
 	struct stream_in in = { 0 };
 	const char *why;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = file_open_read(path);
 
 	*l = (struct learner){ 0 };
 	if (fd == -1) {

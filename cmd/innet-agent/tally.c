@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "cmd/innet-agent/tally.h"
+#include "common/base/file-open.h"
 #include "common/live/timer.h"
 
 uint64_t
@@ -36,7 +37,7 @@ tally_open(struct tally *t, const char *path)
 	if (path == NULL)
 		return;
 	t->log_path = path;
-	t->log = fopen(path, "we");
+	t->log = file_open_stream(path, true);
 	if (t->log == NULL)
 		err(1, "%s", path);
 	fputs("step,episode,reward,seconds\n", t->log);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/files.h"
@@ -163,9 +164,10 @@ static void
 load_format(struct conf *cf, const char *path)
 {
 	struct json_reader r;
+	struct stat st;
 	cJSON *root;
 
-	if (access(path, R_OK) == -1 && strpbrk(path, "./") == NULL)
+	if (lstat(path, &st) == -1 && strpbrk(path, "./") == NULL)
 		errx(2, "format '%s' is none of innet, bare, match, csv, and "
 		    "no file", path);
 	root = json_reader_load(&r, path);

@@ -11,12 +11,13 @@
 #include "cmd/innet-aom/estimate.h"
 #include "cmd/innet-aom/tell.h"
 #include "cmd/innet-aom/timing.h"
+#include "common/base/file-open.h"
 
 static int
 write_series(const struct run *r, const char *path)
 {
 	const bool out = strcmp(path, "-") == 0;
-	FILE *f = out ? stdout : fopen(path, "w");
+	FILE *f = out ? stdout : file_open_stream(path, true);
 
 	if (f == NULL) {
 		warn("%s", path);

@@ -12,6 +12,7 @@
 
 #include <csv.h>
 
+#include "common/base/file-open.h"
 #include "common/base/num.h"
 #include "common/capture/pcapio.h"
 
@@ -314,7 +315,7 @@ table_read(struct table *t, const char *path, struct names *clusters,
 
 	if (std && isatty(STDIN_FILENO))
 		errx(2, "standard input is a terminal; use -r FILE");
-	f = std ? stdin : fopen(path, "re");
+	f = std ? stdin : file_open_stream(path, false);
 	if (f == NULL)
 		err(1, "%s", path);
 	if (table_parse(t, f, pcapio_name(path, false), clusters, workers,

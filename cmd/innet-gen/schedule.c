@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/innet-gen/sources.h"
+#include "common/base/file-open.h"
 
 static int
 by_worker(const void *a, const void *b)
@@ -194,7 +195,7 @@ bool
 source_table(const struct conf *cf, const struct schedule *s)
 {
 	bool *seen = calloc(FRAME_CLUSTERS_MAX, sizeof(*seen));
-	FILE *f = fopen(cf->table, "w");
+	FILE *f = file_open_stream(cf->table, true);
 	bool whole;
 
 	if (seen == NULL || f == NULL) {

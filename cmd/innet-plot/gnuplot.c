@@ -12,7 +12,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,8 +30,10 @@ start(int out, FILE **to)
 	int ear[2], rc;
 	pid_t pid;
 
-	if (pipe2(ear, O_CLOEXEC) == -1)
-		err(1, "pipe");
+	if (pipe2(ear, O_CLOEXEC) == -1) {
+		warn("pipe");
+		return -1;
+	}
 	sigemptyset(&def);
 	sigaddset(&def, SIGPIPE);
 	posix_spawnattr_init(&attr);
@@ -106,8 +108,11 @@ figure_svg(const struct figure *fig, bool *missing)
 	char *s, *inside;
 
 	signal(SIGPIPE, SIG_IGN);
-	if (f == NULL)
-		err(1, "temporary file");
+	*missing = false;
+	if (f == NULL) {
+		warn("temporary file");
+		return NULL;
+	}
 	errno = 0;
 	s = draw(fig, INLINE, fileno(f)) == 0 ? read_all(f) : NULL;
 	*missing = s == NULL && errno == ENOENT;
@@ -125,24 +130,49 @@ figure_svg(const struct figure *fig, bool *missing)
 	return s;
 }
 
-/* Draw into path, whole or not at all. */
+/* All that is in `from`, into w: how many bytes, or -1 with errno. */
+static off_t
+hand_over(const struct atomic_file *w, int from)
+{
+	char buf[65536];
+	off_t all = 0;
+	ssize_t n;
+
+	while ((n = pread(from, buf, sizeof(buf), all)) > 0) {
+		if (!atomic_file_write(w, buf, (size_t)n))
+			return -1;
+		all += n;
+	}
+	return n == -1 ? -1 : all;
+}
+
+/*
+ * Draw into path, whole or not at all; by way of memory, for gnuplot does not
+ * say that a disk is full.
+ */
 static int
 draw_file(const struct figure *fig, enum terminal as, const char *path)
 {
 	struct atomic_file w;
-	struct stat st;
+	const int drawn = memfd_create("figure", MFD_CLOEXEC);
+	off_t n = 0;
 	int rc;
 
-	if (atomic_file_open(&w, path) == -1) {
+	if (drawn == -1 || atomic_file_open(&w, path) == -1) {
 		warn("%s", path);
+		file_open_fail(drawn);
 		return 1;
 	}
-	rc = draw(fig, as, w.fd);
-	if (rc == 0 && w.beside != NULL && fstat(w.fd, &st) == 0 &&
-	    st.st_size == 0) {
-		warnx("%s: gnuplot drew nothing", path);
+	rc = draw(fig, as, drawn);
+	if (rc == 0 && (n = hand_over(&w, drawn)) < 1) {
+		if (n == -1)
+			warn("%s", strcmp(path, "-") == 0 ? "standard output" :
+			    path);
+		else
+			warnx("%s: gnuplot drew nothing", path);
 		rc = 1;
 	}
+	close(drawn);
 	if (atomic_file_close(&w, rc == 0) == -1 && rc == 0) {
 		warn("%s", path);
 		rc = 1;

@@ -9,9 +9,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/innet-plot/page.h"
 #include "cmd/innet-plot/table.h"
+#include "common/base/file-open.h"
 #include "common/base/json-reader.h"
 #include "common/base/num.h"
 
@@ -92,7 +94,7 @@ take_rows(struct page *p, const char *path, const char *name)
 static char *
 first_line(const char *path)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = file_open_stream(path, false);
 	char *s = NULL;
 	size_t room = 0;
 	ssize_t n;
@@ -236,7 +238,7 @@ take_figures(struct page *p, const char *name, const cJSON *root)
 static bool
 take_lines_of_json(struct page *p, const char *path, const char *name)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = file_open_stream(path, false);
 	struct json_reader j;
 	char *s = NULL;
 	size_t room = 0, line = 0, figures = 0;
@@ -293,6 +295,12 @@ void
 page_take(struct page *p, struct figure *fig, const char *path,
     const char *name)
 {
+	struct stat st;
+
+	if ((ends(path, ".csv") || ends(path, ".json")) &&
+	    stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		errx(1, "%s: no regular file, and a page reads it twice",
+		    path);
 	if (ends(path, ".csv"))
 		take_csv(p, fig, path, name);
 	else if (ends(path, ".json"))

@@ -145,7 +145,7 @@ put_picture(struct writer *w, struct figure *fig, const char *heading,
 		figure_title(fig);
 	figure_scale(fig);
 	fig->axes = axes;
-	svg = figure_svg(fig, &w->missing);
+	svg = w->rc == 0 ? figure_svg(fig, &w->missing) : NULL;
 	if (svg == NULL) {
 		w->rc |= !w->missing;
 		fprintf(w->f, "<p>%s</p></figure>\n", w->missing ?
@@ -453,13 +453,11 @@ page_write(struct page *p, const char *path)
 		group_draw(&p->rewards, &p->arm[i].rewards);
 	}
 	page_sort(p);
-	if (atomic_file_open(&a, path) == -1) {
+	if (atomic_file_open(&a, path) == -1 ||
+	    (w.f = atomic_file_stream(&a)) == NULL) {
 		warn("%s", path);
 		return 1;
 	}
-	w.f = fdopen(dup(a.fd), "w");
-	if (w.f == NULL)
-		err(1, "%s", path);
 	put_page(&w, p);
 	if (fclose(w.f) == 0)
 		rc = 0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/file-open.h"
 #include "common/base/num.h"
 #include "common/capture/pcapio.h"
 
@@ -81,7 +82,7 @@ void
 table_each(struct table *t)
 {
 	const bool in = strcmp(t->path, "-") == 0;
-	FILE *f = in ? stdin : fopen(t->path, "r");
+	FILE *f = in ? stdin : file_open_stream(t->path, false);
 	struct csv_parser csv;
 	char *s = NULL;
 	size_t room = 0;

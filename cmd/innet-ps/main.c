@@ -106,15 +106,14 @@ parse(struct conf *cf, int argc, char *argv[])
 	plane_options_settle(o, true);
 }
 
-/* A place that cannot be written is better known now than at the end. */
+/* It is written while others are served, and read again: no pipe. */
 static void
 check_save(const char *path)
 {
-	struct atomic_file w;
-
-	if (atomic_file_open(&w, path) == -1)
+	if (file_open_is_fifo(path))
+		errx(1, "%s: not a regular file", path);
+	if (atomic_file_try(path) == -1)
 		err(1, "%s", path);
-	atomic_file_close(&w, false);
 }
 
 /* Is there a model at all?  An empty file must not replace a good one. */

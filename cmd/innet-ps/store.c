@@ -7,6 +7,7 @@
 
 #include "common/base/atomic-file.h"
 #include "common/base/crc32c.h"
+#include "common/base/file-open.h"
 #include "common/wire/stream.h"
 
 #include "cmd/innet-ps/store.h"
@@ -86,7 +87,8 @@ store_parse(const uint8_t *p, size_t len, struct server_rule *clusters)
 void
 store_load_or_exit(const char *path, struct server_rule *clusters)
 {
-	FILE *f = fopen(path, "re");
+	const int fd = file_open_again(path);
+	FILE *f = fd == -1 ? NULL : fdopen(fd, "r");
 	struct stat st;
 	const char *why;
 	uint8_t *p;
@@ -146,7 +148,7 @@ store_save(const char *path, const struct server_rule *clusters)
 	struct writer w = { 0 };
 
 	if (atomic_file_open(&w.file, path) == -1 ||
-	    (w.f = fdopen(dup(w.file.fd), "w")) == NULL) {
+	    (w.f = atomic_file_stream(&w.file)) == NULL) {
 		warn("%s", path);
 		return 1;
 	}

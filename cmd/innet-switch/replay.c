@@ -85,7 +85,8 @@ replay_run(struct conf *cf)
 		rc |= files_flush(cf->o.json_to);
 	if (cf->o.report != NULL) {
 		c = account(&pl, &t, COUNTERS_PAGE);
-		rc |= service_write(cf->o.report, counters_text(&c));
+		rc |= service_write(cf->o.report, counters_text(&c),
+		    true);
 		counters_free(&c);
 	}
 	plane_free(&pl);

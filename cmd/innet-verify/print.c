@@ -284,10 +284,8 @@ write_schedule(const char *path, const struct spec *s,
 	FILE *f;
 	bool good;
 
-	if (atomic_file_open(&w, path) == -1)
-		err(1, "%s", path);
-	f = fdopen(dup(w.fd), "w");
-	if (f == NULL)
+	if (atomic_file_open(&w, path) == -1 ||
+	    (f = atomic_file_stream(&w)) == NULL)
 		err(1, "%s", path);
 	fputs("cluster,worker,time_ns,reward\n", f);
 	for (size_t i = 0; i < plan->n; i++) {

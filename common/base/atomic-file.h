@@ -3,8 +3,8 @@
  *
  * What is written goes beside the file and takes its place at the end, so a
  * reader sees the old one or the new one, and a full disk or a crash leaves
- * the old.  "-" is the standard output; a device or a pipe is written itself,
- * and a link stays: what it leads to is written.
+ * the old.  "-" is the standard output; a device or a pipe is written itself
+ * (file-open.h), and a link stays: what it leads to is written.
  * A struct atomic_file owns its descriptor until atomic_file_close().
  */
 #ifndef INNET_BASE_ATOMIC_FILE_H
@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "common/base/file-link.h"
+#include "common/base/file-open.h"
 
 struct atomic_file {
 	const char *path;	/* borrowed */
@@ -29,11 +30,18 @@ struct atomic_file {
 	mode_t mode;		/* it gets; 0: what the umask leaves */
 };
 
-/* Begin to write path, by way of path + tail.  0, or -1 with errno. */
+/* Of the file beside: one writer at a time, or a name that is none yet? */
+enum atomic_file_how { ATOMIC_FILE_TMP, ATOMIC_FILE_CHOSEN };
+
+/*
+ * Begin to write path, by way of path + tail; waits: for who reads a pipe.  0,
+ * or -1 with errno.
+ */
 static inline int
-atomic_file_begin(struct atomic_file *w, const char *path, const char *tail,
-    bool chosen)
+atomic_file_begin(struct atomic_file *w, const char *path,
+    enum atomic_file_how how, bool waits)
 {
+	const bool chosen = how == ATOMIC_FILE_CHOSEN;
 	char end[PATH_MAX];
 	struct stat st;
 
@@ -41,13 +49,13 @@ atomic_file_begin(struct atomic_file *w, const char *path, const char *tail,
 	if (strcmp(path, "-") == 0) {
 		w->fd = dup(STDOUT_FILENO);
 	} else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-		w->fd = open(path, O_WRONLY | O_CLOEXEC);
+		w->fd = file_open_write(path, 0, waits);
 	} else {
 		if (!file_link_end(path, end))
 			return -1;
 		w->end = strdup(end);
 		if (w->end == NULL || asprintf(&w->beside, "%s%s", end,
-		    tail) == -1) {
+		    chosen ? ".XXXXXX" : ".tmp") == -1) {
 			free(w->end);
 			return -1;
 		}
@@ -68,7 +76,14 @@ atomic_file_begin(struct atomic_file *w, const char *path, const char *tail,
 static inline int
 atomic_file_open(struct atomic_file *w, const char *path)
 {
-	return atomic_file_begin(w, path, ".XXXXXX", true);
+	return atomic_file_begin(w, path, ATOMIC_FILE_CHOSEN, true);
+}
+
+/* The same while others are served: a pipe that nobody reads is ENXIO. */
+static inline int
+atomic_file_open_now(struct atomic_file *w, const char *path)
+{
+	return atomic_file_begin(w, path, ATOMIC_FILE_CHOSEN, false);
 }
 
 /*
@@ -78,7 +93,7 @@ atomic_file_open(struct atomic_file *w, const char *path)
 static inline int
 atomic_file_open_tmp(struct atomic_file *w, const char *path)
 {
-	return atomic_file_begin(w, path, ".tmp", false);
+	return atomic_file_begin(w, path, ATOMIC_FILE_TMP, true);
 }
 
 /* Make path's entry in its folder last.  0, or -1 with errno. */
@@ -129,6 +144,41 @@ atomic_file_close(struct atomic_file *w, bool good)
 	free(w->end);
 	errno = why;
 	return good && why == 0 ? 0 : -1;
+}
+
+/*
+ * Could path be written?  A place that cannot be is better known early than at
+ * the end.  It stays as it was; a pipe is not tried, whose reader would take
+ * that for all.  0, or -1 with errno.
+ */
+static inline int
+atomic_file_try(const char *path)
+{
+	struct atomic_file w;
+
+	if (file_open_is_fifo(path))
+		return 0;
+	if (atomic_file_open(&w, path) == -1)
+		return -1;
+	atomic_file_close(&w, false);
+	return 0;
+}
+
+/*
+ * A stream onto w's descriptor, to be closed before w is.  NULL with errno, and
+ * then w is closed and things are as they were.
+ */
+static inline FILE *
+atomic_file_stream(struct atomic_file *w)
+{
+	const int fd = dup(w->fd);
+	FILE *f = fd == -1 ? NULL : fdopen(fd, "w");
+
+	if (f == NULL) {
+		file_open_fail(fd);
+		atomic_file_close(w, false);
+	}
+	return f;
 }
 
 /* All of len bytes; false with errno if they do not go. */

@@ -29,6 +29,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "common/base/file-open.h"
 #include "common/base/num.h"
 
 enum { JSON_READER_NAME_BYTES = 32, JSON_READER_FILE_BYTES = 256 };
@@ -472,7 +473,7 @@ static inline cJSON *
 json_reader_load(struct json_reader *r, const char *path)
 {
 	const bool std = strcmp(path, "-") == 0;
-	FILE *f = std ? stdin : fopen(path, "re");
+	FILE *f = std ? stdin : file_open_stream(path, false);
 	const char *name = std ? "standard input" : path;
 	cJSON *root = NULL;
 	char why[sizeof(r->why)];

@@ -22,6 +22,7 @@
 
 #include <csv.h>
 
+#include "common/base/file-open.h"
 #include "common/base/keymap.h"
 #include "common/base/num.h"
 #include "common/wire/frame.h"
@@ -215,7 +216,7 @@ clusters_load_or_exit(const char *path)
 	struct csv_parser csv;
 	char buf[4096];
 	size_t n;
-	FILE *f = fopen(path, "re");
+	FILE *f = file_open_stream(path, false);
 
 	if (f == NULL || csv_init(&csv, CSV_APPEND_NULL |
 	    CSV_REPALL_NL) != 0)

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/file-open.h"
 #include "common/capture/write-behind.h"
 
 enum {
@@ -125,8 +126,7 @@ pcapio_create(struct pcapio_out *out, const char *path)
 {
 	*out = (struct pcapio_out){ .path = path, .fd = STDOUT_FILENO };
 	if (strcmp(path, "-") != 0)
-		out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-		    0666);
+		out->fd = file_open_write(path, O_CREAT | O_TRUNC, true);
 	if (out->fd == -1)
 		return -1;
 	out->buf = malloc(PCAPIO_BUFFER_BYTES);

@@ -33,6 +33,7 @@
 
 #include <pcap/pcap.h>
 
+#include "common/base/file-open.h"
 #include "common/capture/pcapio-out.h"
 #include "common/capture/read-ahead.h"
 #include "common/wire/frame-link.h"
@@ -279,7 +280,7 @@ pcapio_open(struct pcapio_in *in, const char *path)
 	int fd = STDIN_FILENO;
 
 	if (strcmp(path, "-") != 0)
-		fd = open(path, O_RDONLY | O_CLOEXEC);
+		fd = file_open_read(path);
 	if (fd == -1) {
 		*in = (struct pcapio_in){ .path = path, .fd = -1 };
 		return pcapio_fail(in, "%s", strerror(errno));

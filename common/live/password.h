@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
+#include "common/base/file-open.h"
+
 /* The first line of the file, to be freed. */
 static inline char *
 password_read(const char *path)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = file_open_stream(path, false);
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t n;

@@ -32,13 +32,17 @@ struct service {
 	const void *also_ctx;
 };
 
-/* Write text to path, whole or not at all ("-": standard output). */
+/*
+ * Write text to path, whole or not at all ("-": standard output); last: it may
+ * wait for who reads a pipe.
+ */
 static inline int
-service_write(const char *path, const char *text)
+service_write(const char *path, const char *text, bool last)
 {
 	struct atomic_file w;
 
-	if (text == NULL || atomic_file_open(&w, path) == -1) {
+	if (text == NULL || (last ? atomic_file_open(&w, path) :
+	    atomic_file_open_now(&w, path)) == -1) {
 		warn("%s", path);
 		return 1;
 	}
@@ -86,7 +90,7 @@ service_show(void *ctx)
 
 /* Write the report, if there is to be one; the exit status. */
 static inline int
-service_report(const struct service *v)
+service_report(const struct service *v, bool last)
 {
 	struct counters c;
 	int rc;
@@ -94,7 +98,7 @@ service_report(const struct service *v)
 	if (v->o->report == NULL)
 		return 0;
 	c = service_account(v, COUNTERS_PAGE);
-	rc = service_write(v->o->report, counters_text(&c));
+	rc = service_write(v->o->report, counters_text(&c), last);
 	counters_free(&c);
 	return rc;
 }
@@ -109,7 +113,7 @@ service_reopen(void *ctx)
 		rotate_again(v->conf.ingress);
 	if (v->conf.egress != NULL)
 		rotate_again(v->conf.egress);
-	service_report(v);
+	service_report(v, false);
 }
 
 /* A number that nobody knows: strangers cannot choose keys that meet. */
@@ -188,7 +192,7 @@ service_end(struct service *v, int rc)
 		service_show(v);
 	if (v->o->json)
 		rc |= files_flush(v->o->json_to);
-	rc |= service_report(v);
+	rc |= service_report(v, true);
 	plane_free(&v->plane);
 	return rc;
 }

@@ -11,19 +11,18 @@
 #define INNET_TRAFFIC_SCHEDULE_H
 
 #include <err.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <csv.h>
 
+#include "common/base/file-open.h"
 #include "common/base/num.h"
 #include "common/capture/updates.h"
 
@@ -194,32 +193,6 @@ schedule_is_capture(int fd)
 	return false;
 }
 
-/* A file that can be read again: path, or a copy of what comes by a pipe. */
-static inline int
-schedule_open(const char *path, const char *name)
-{
-	const int in = strcmp(path, "-") == 0 ? STDIN_FILENO :
-	    open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	char buf[65536];
-	ssize_t n = 0;
-	int fd;
-
-	if (in == -1 || fstat(in, &st) == -1)
-		err(1, "%s", name);
-	if (S_ISREG(st.st_mode) && in != STDIN_FILENO)
-		return in;
-	fd = memfd_create("schedule", MFD_CLOEXEC);
-	while (fd != -1 && (n = read(in, buf, sizeof(buf))) > 0)
-		if (write(fd, buf, (size_t)n) != n)
-			err(1, "%s", name);
-	if (fd == -1 || n == -1 || lseek(fd, 0, SEEK_SET) == -1)
-		err(1, "%s", name);
-	if (in != STDIN_FILENO)
-		close(in);
-	return fd;
-}
-
 /* An update of a capture as a row. */
 static inline void
 schedule_on_update(struct schedule_reader *r, const struct update *u,
@@ -280,7 +253,9 @@ schedule_read_or_exit(const char *path, uint32_t clusters, uint32_t workers)
 	int fd;
 
 	r.path = strcmp(path, "-") == 0 ? "standard input" : path;
-	fd = schedule_open(path, r.path);
+	fd = file_open_again(path);
+	if (fd == -1)
+		err(1, "%s", r.path);
 	if (schedule_is_capture(fd)) {
 		schedule_from_capture(&r, fd);
 	} else {

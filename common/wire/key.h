@@ -20,6 +20,8 @@
 
 #include <nettle/hmac.h>
 
+#include "common/base/file-open.h"
+
 enum {
 	KEY_LEAST_BYTES = 16, KEY_MOST_BYTES = 4096,	/* of a key file */
 	KEY_HASH_BYTES = 32, KEY_LABEL_BYTES = 16
@@ -103,7 +105,7 @@ key_read_or_exit(const char *path, size_t least,
 {
 	size_t have = 0;
 	ssize_t n = 1;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = file_open_read(path);
 
 	if (fd == -1)
 		err(1, "%s", path);

@@ -278,9 +278,13 @@ static bool
 follow(struct server *srv)
 {
 	const char *path = srv->conf.save;
+	char end[PATH_MAX];
 	struct stat st;
 
-	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+	if (stat(path, &st) == -1 && errno == ENOENT)	/* it may be made */
+		srv->save->path = file_link_end(path, end) ? strdup(end) :
+		    NULL;
+	else if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
 		srv->save->path = realpath(path, NULL);
 	else
 		srv->save->path = strdup(path);

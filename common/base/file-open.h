@@ -1,0 +1,165 @@
+/*
+ * file-open.h - open a file that the user names, which may be a pipe
+ *
+ * A pipe with a name (FIFO) works as one: its other end is waited for.  When
+ * nobody has come for a second that is said, once, and SIGINT and SIGTERM end
+ * the wait, also where they are blocked: EINTR.  All else is opened as it is.
+ */
+#ifndef INNET_BASE_FILE_OPEN_H
+#define INNET_BASE_FILE_OPEN_H
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { FILE_OPEN_LOOKS_MS = 20, FILE_OPEN_SAYS_MS = 1000 };
+
+/* May its other end be missing?  That of a pipe of the shell is there. */
+static inline bool
+file_open_is_fifo(const char *path)
+{
+	struct statfs fs;
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode) &&
+	    statfs(path, &fs) == 0 && fs.f_type != PIPEFS_MAGIC;
+}
+
+/* Is the process to end, though it does not hear that now? */
+static inline bool
+file_open_ended(void)
+{
+	sigset_t set;
+
+	return sigpending(&set) == 0 && (sigismember(&set, SIGINT) == 1 ||
+	    sigismember(&set, SIGTERM) == 1);
+}
+
+/* Close fd, and -1 with errno as it is. */
+static inline int
+file_open_fail(int fd)
+{
+	const int why = errno;
+
+	if (fd != -1)
+		close(fd);
+	errno = why;
+	return -1;
+}
+
+/*
+ * One look at fd, or -1 for a rest, the ms-th of a wait: is anything there?
+ * False with errno 0: not yet.
+ */
+static inline bool
+file_open_look(const char *path, const char *why, int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int n;
+
+	if (ms == FILE_OPEN_SAYS_MS)
+		warnx("%s: %s", path, why);
+	n = poll(&p, 1, FILE_OPEN_LOOKS_MS);
+	if (n == 0)
+		errno = file_open_ended() ? EINTR : 0;
+	return n > 0;
+}
+
+/* For reading: a descriptor, or -1 with errno. */
+static inline int
+file_open_read(const char *path)
+{
+	const bool fifo = file_open_is_fifo(path);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC |
+	    (fifo ? O_NONBLOCK : 0));
+
+	for (int ms = 0; fifo && fd != -1 && !file_open_look(path,
+	    "a pipe, and nothing has come through it yet", fd, ms);
+	    ms += ms <= FILE_OPEN_SAYS_MS ? FILE_OPEN_LOOKS_MS : 0) {
+		if (errno != 0)
+			return file_open_fail(fd);
+	}
+	if (fifo && fd != -1 && fcntl(fd, F_SETFL, 0) == -1)
+		return file_open_fail(fd);
+	return fd;
+}
+
+/*
+ * For reading again, and to know how long it is: path, or a copy of what comes
+ * by a pipe; "-": of the standard input.  A descriptor, or -1 with errno.
+ */
+static inline int
+file_open_again(const char *path)
+{
+	const bool std = strcmp(path, "-") == 0;
+	const int in = std ? STDIN_FILENO : file_open_read(path);
+	char buf[65536];
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	if (in == -1 || fstat(in, &st) == -1)
+		return -1;
+	if (S_ISREG(st.st_mode) && !std)
+		return in;
+	fd = memfd_create("innet", MFD_CLOEXEC);
+	while (fd != -1 && (n = read(in, buf, sizeof(buf))) != 0) {
+		if (n == -1 || write(fd, buf, (size_t)n) != n)
+			fd = file_open_fail(fd);
+	}
+	if (fd != -1 && lseek(fd, 0, SEEK_SET) == -1)
+		fd = file_open_fail(fd);
+	if (!std)
+		file_open_fail(in);
+	return fd;
+}
+
+/*
+ * For writing, with more flags of open(2); what is new may be used by all that
+ * the umask leaves.  waits: else a pipe that nobody reads is ENXIO.
+ */
+static inline int
+file_open_write(const char *path, int flags, bool waits)
+{
+	const bool fifo = file_open_is_fifo(path);
+	int fd;
+
+	flags |= O_WRONLY | O_CLOEXEC | (fifo ? O_NONBLOCK : 0);
+	fd = open(path, flags, 0666);
+	for (int ms = 0; fd == -1 && fifo && waits && errno == ENXIO;
+	    ms += ms <= FILE_OPEN_SAYS_MS ? FILE_OPEN_LOOKS_MS : 0) {
+		file_open_look(path, "a pipe, and nobody reads it yet", -1,
+		    ms);
+		if (errno != 0)
+			return -1;
+		fd = open(path, flags, 0666);
+	}
+	if (fifo && fd != -1 && fcntl(fd, F_SETFL, 0) == -1)
+		return file_open_fail(fd);
+	return fd;
+}
+
+/* The same as a stream, to read or to write anew; NULL with errno. */
+static inline FILE *
+file_open_stream(const char *path, bool out)
+{
+	const int fd = out ? file_open_write(path, O_CREAT | O_TRUNC, true) :
+	    file_open_read(path);
+	FILE *f = fd == -1 ? NULL : fdopen(fd, out ? "w" : "r");
+
+	if (f == NULL)
+		file_open_fail(fd);
+	return f;
+}
+
+#endif
