@@ -7,6 +7,8 @@
 # and gives by reference.  They are held against what Redis takes for the same
 # experiences, 56,464 B each by value; as many of 213.5 kB, as the paper's are,
 # are comments.  With hiredis on both sides one sees the servers alone.
+# Then eight actors of apex.sh, up to three times SECONDS_EACH (10) over each:
+# the medians of what a pull, a set and a push of theirs take.
 # Redis: RPUSH of 200 and LTRIM; of LINDEX one by one in a pipeline and MGET,
 # the faster one; SET, GET.  ROUNDS (5) by turns, each the median of 5.
 # Run from the build folder, or say where it is in BUILD.
@@ -90,3 +92,19 @@ verdict "P9 frames-sample" "$(m ours-sample-frames)" "$small" 0.100
 verdict "P9 hiredis-push" "$(m hiredis-push-table)" "$(m redis-push-list)" 0.700
 verdict "P9 hiredis-set" "$(m hiredis-set)" "$(m redis-set)" 0.750
 verdict "P9 hiredis-get" "$(m hiredis-get)" "$(m redis-get)" 0.500
+
+need 'P9 actors' innet-agent jq
+for ((i = 0; i < (rounds < 3 ? rounds : 3); i++)); do
+	"$(dirname "$0")/../../share/examples/apex.sh" -o "$dir/apex" --only latency --actors 8 \
+		--seconds "${SECONDS_EACH:-10}" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+	for what in push:4 pull:7 set:10; do
+		for memory in redis memory; do
+			awk -F, -v m=$memory -v c=${what#*:} '$1 == m && $c > 0 { print $c; n++ } END { exit !n }' \
+				"$dir/apex/latency.csv" >>"$dir/actors-$memory-${what%:*}" ||
+				{ echo "P9 actors: no figure of $memory's ${what%:*}" >&2; exit 1; }
+		done
+	done
+done
+verdict "P9 actors-pull" "$(m actors-memory-pull)" "$(m actors-redis-pull)" 1.000
+verdict "P9 actors-set" "$(m actors-memory-set)" "$(m actors-redis-set)" 2.000
+verdict "P9 actors-push" "$(m actors-memory-push)" "$(m actors-redis-push)" 0.600
