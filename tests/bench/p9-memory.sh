@@ -99,7 +99,7 @@ for ((i = 0; i < (rounds < 3 ? rounds : 3); i++)); do
 		--seconds "${SECONDS_EACH:-10}" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
 	for what in push:4 pull:7 set:10; do
 		for memory in redis memory; do
-			awk -F, -v m=$memory -v c=${what#*:} '$1 == m && $c > 0 { print $c; n++ } END { exit !n }' \
+			awk -F, -v m=$memory -v c=${what#*:} 'NR > 1 && $1 == m && $c > 0 { print $c; n++ } END { exit !n }' \
 				"$dir/apex/latency.csv" >>"$dir/actors-$memory-${what%:*}" ||
 				{ echo "P9 actors: no figure of $memory's ${what%:*}" >&2; exit 1; }
 		done
