@@ -85,8 +85,10 @@ struct job_conf {
 struct job_budget {
 	uint64_t used_bytes;
 	uint64_t limit_bytes;		/* 0: none */
+	uint64_t job_bytes;		/* likewise, of one job */
 	uint64_t lacked_bytes;		/* more than were left, when last
 					   something was refused */
+	bool lacked_by_job;		/* its own limit was meant */
 	uint32_t slots;			/* taken, where they are counted */
 	uint32_t founded;		/* jobs: each has another salt */
 };

@@ -122,15 +122,18 @@ job_share(const struct job_conf *cf, uint32_t taken, struct sums_shape *s)
 static inline bool
 job_afford(struct job *j, uint64_t bytes)
 {
-	const uint64_t others = j->budget->used_bytes - j->used_bytes;
+	struct job_budget *b = j->budget;
+	const uint64_t others = b->used_bytes - j->used_bytes;
+	const bool own = b->job_bytes > 0 && bytes > b->job_bytes;
 
-	if (j->budget->limit_bytes > 0 && bytes > j->used_bytes &&
-	    others + bytes > j->budget->limit_bytes) {
-		j->budget->lacked_bytes = others + bytes -
-		    j->budget->limit_bytes;
+	if (bytes > j->used_bytes && (own || (b->limit_bytes > 0 &&
+	    others + bytes > b->limit_bytes))) {
+		b->lacked_bytes = own ? bytes - b->job_bytes : others + bytes -
+		    b->limit_bytes;
+		b->lacked_by_job = own;
 		return false;
 	}
-	j->budget->used_bytes = others + bytes;
+	b->used_bytes = others + bytes;
 	j->used_bytes = bytes;
 	return true;
 }

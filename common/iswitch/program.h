@@ -41,6 +41,8 @@ iswitch_program_init(void *state, const void *conf,
 	t->env = env;
 	cf = t->cf->iswitch;
 	cf.memory_bytes = place->memory_bytes;
+	if (cf.job_memory_bytes == 0 && place->key != NULL)
+		cf.job_memory_bytes = place->memory_bytes / 4;
 	cf.key = place->key;
 	cf.by = place->by;
 	cf.quotas = place->quotas;

@@ -31,7 +31,7 @@ enum iswitch_option {
 	ISWITCH_ASYNC = 1, ISWITCH_REDUCE, ISWITCH_BITS, ISWITCH_STRAGGLER,
 	ISWITCH_TIMEOUT, ISWITCH_KEEP, ISWITCH_PARENT, ISWITCH_NUMBER,
 	ISWITCH_MEMBERS, ISWITCH_VECTOR, ISWITCH_FLOATS, ISWITCH_STRICT,
-	ISWITCH_SLOTS
+	ISWITCH_SLOTS, ISWITCH_JOB_MEMORY
 };
 
 static const struct opt iswitch_opts[] = {
@@ -50,6 +50,8 @@ static const struct opt iswitch_opts[] = {
 	    "iswitch: results kept (16); async: bytes (64MB)" },
 	{ ISWITCH_SLOTS, "slots-of-sums", "N",
 	    "iswitch: segments at a time, over all jobs" },
+	{ ISWITCH_JOB_MEMORY, "job-memory", "SIZE",
+	    "iswitch: of a job (with a key: a quarter)" },
 	{ ISWITCH_PARENT, "parent", "ADDR", "iswitch: the switch above" },
 	{ ISWITCH_NUMBER, "number", "N",
 	    "iswitch: this switch's, to a parent" },
@@ -144,6 +146,9 @@ iswitch_set(void *conf, int option, const char *arg)
 	case ISWITCH_SLOTS:
 		return iswitch_set_number(&j->slots, arg, ISWITCH_SLOTS_MIN,
 		    ISWITCH_SLOTS_MAX);
+	case ISWITCH_JOB_MEMORY:
+		return num_bytes(arg, 1, INT64_MAX,
+		    &cf->iswitch.job_memory_bytes);
 	case ISWITCH_PARENT: return iswitch_set_parent(cf, arg);
 	case ISWITCH_NUMBER:
 		cf->has_number = true;

@@ -429,10 +429,12 @@ iswitch_say_room(struct iswitch *s, struct control_ack *a)
 		iswitch_say_why(s, a, "%u of its %u slots of sums are taken",
 		    b->slots, s->cf.job.slots);
 	else if (b->lacked_bytes > 0)
-		iswitch_say_why(s, a, "%.1f MB more than the %.1f MB that it "
-		    "may take; raise its --memory",
-		    (double)b->lacked_bytes / 1e6,
-		    (double)b->limit_bytes / 1e6);
+		iswitch_say_why(s, a, "%.1f MB more than the %.1f MB that %s "
+		    "may take; raise its --%smemory",
+		    (double)b->lacked_bytes / 1e6, 1e-6 *
+		    (double)(b->lacked_by_job ? b->job_bytes : b->limit_bytes),
+		    b->lacked_by_job ? "a job" : "it",
+		    b->lacked_by_job ? "job-" : "");
 	else
 		iswitch_say_why(s, a, "%d jobs and %d members of one are its "
 		    "most", ISWITCH_JOBS_MAX, MEMBERS_MAX);

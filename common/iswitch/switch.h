@@ -58,6 +58,7 @@ iswitch_count_name(unsigned what)
 struct iswitch_conf {
 	struct job_conf job;
 	uint64_t memory_bytes;		/* for all jobs; 0: no limit */
+	uint64_t job_memory_bytes;	/* for each; 0: no limit */
 	uint32_t floats;		/* F where a job's first Join says 0 */
 	uint32_t floats_max;
 	/* the first so many sources are job 1 */
@@ -149,7 +150,8 @@ iswitch_init(struct iswitch *s, const struct iswitch_conf *cf, uint32_t xid,
 	*s = (struct iswitch){ .cf = *cf, .xid = xid, .out = out,
 	    .buckets = buckets,
 	    .ref_free = MEMBERS_NONE,
-	    .heap_ns = UINT64_MAX, .budget.limit_bytes = cf->memory_bytes };
+	    .heap_ns = UINT64_MAX, .budget.limit_bytes = cf->memory_bytes,
+	    .budget.job_bytes = cf->job_memory_bytes };
 	keymap_seed(&s->by_addr, &cf->by);
 	s->quota = quota_of(cf->memory_bytes, &cf->by);
 }

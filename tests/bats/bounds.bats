@@ -142,3 +142,23 @@ finish() {
 	[ "$(head -n 4 out)" = $'64 2:1\n1 \n4 2:1\n1 ' ]
 	[[ $(tail -n 2 out) =~ ^[12]\ 2:[23]$'\n'1\ $ ]]
 }
+
+@test "with a key a job has a quarter of the memory, or --job-memory" {
+	printf 'sixteen bytes and more' >key
+	joins() { innet-worker -q -p iswitch --key key --switch "$sw" --worker 0 --job "$1" --synthetic "$2" -c 3; }
+	serve sw innet-switch -q -p iswitch -H 1 --key key --memory 40MB
+	run ! --separate-stderr joins 1 8MB
+	[[ $stderr == *"MB more than the 10.0 MB that a job may take; raise its --job-memory" ]]
+	joins 2 1MB
+	finish sw
+	for more in '--key key --job-memory 39MB' '--job-memory 2MB'; do
+		# shellcheck disable=SC2086
+		serve sw innet-switch -q -p iswitch -H 1 --memory 40MB $more
+		case $more in
+		--key*) joins 1 8MB ;;
+		*) run ! --separate-stderr innet-worker -q -p iswitch --switch "$sw" --worker 0 --synthetic 2MB -c 3
+			[[ $stderr == *" the 2.0 MB that a job may take; "* ]] ;;
+		esac
+		finish sw
+	done
+}
