@@ -1,0 +1,75 @@
+#!/bin/bash
+# F1: what strangers cost beside an honest job of four with a key: RATE packets a
+# second (100,000) that ask for a Join from 100,000 addresses, all forged.  Rounds
+# of 40 kB with them and without, by turns, the median of ROUNDS runs (3); what
+# the switch's memory grows by; and how long another honest Join takes.  All is
+# in a network namespace; the strangers take processors, too, and how much is
+# said.
+# Run from the build folder, or say where it is in BUILD.
+#
+# shellcheck disable=SC1091,SC2154,SC2034
+set -eu -o pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "${BUILD:-.}" && pwd) runs=${ROUNDS:-3} rate=${RATE:-100000}
+export PATH="$build:$build/tests/bench:$PATH" LC_ALL=C
+. "$here/need.bash"
+need 'F1 floods' innet-switch innet-worker innet-ctl strangers jq unshare ip
+if [ "${1-}" != inside ]; then
+	unshare -rn true 2>/dev/null || skip 'F1 floods' 'no network namespaces'
+	exec unshare -rn bash "$0" inside
+fi
+dir=$(mktemp -d -p /dev/shm) && trap 'rm -rf "$dir"' EXIT
+. "$here/rounds.bash"
+ip link set lo up
+ip addr add 10.98.0.0/15 dev lo
+head -c 32 /dev/urandom >"$dir/key"
+
+# of PID FIELD: of its memory, in kB
+of() { sed -n "s/^$2:[^0-9]*\([0-9]*\) kB/\1/p" "/proc/$1/status"; }
+
+# spent PID: seconds of processor that it has had
+spent() { awk -v hz="$(getconf CLK_TCK)" '{ print ($14 + $15) / hz }' "/proc/$1/stat"; }
+
+# round ROUNDS: the median in ms of four workers' rounds of 40 kB
+round() {
+	local pids='' i
+	for i in 0 1 2 3; do
+		innet-worker -p iswitch --switch "$at" --key "$dir/key" --job 1 --worker $i --synthetic 40020B \
+			--interval 0 -c "$1" --json >"$dir/out.$i" 2>"$dir/err.$i" &
+		pids="$pids $!"
+	done
+	for i in $pids; do wait "$i" || { tail -n 2 "$dir"/err.* >&2; return 1; }; done
+	sed -n 's/.*"round_p50_ns":\([0-9]*\).*/\1/p' "$dir"/out.* >"$dir/p50"
+	awk -v ns="$(median "$dir/p50")" 'BEGIN { print ns / 1e6 }'
+}
+
+innet-switch -q -p iswitch -H 4 --key "$dir/key" --listen 10.98.0.1:0 --port-file "$dir/port" \
+	--report "$dir/report" 2>"$dir/err.switch" &
+switch=$!
+await "$dir/port"
+at=10.98.0.1:$(cat "$dir/port")
+for ((i = 0; i < runs; i++)); do
+	round 1000 >>"$dir/calm"
+	before=$(of $switch VmRSS) busy=$(spent $switch)
+	SECONDS=0
+	strangers "$at" 3600 "$rate" 100000 >"$dir/sent" &
+	flood=$!
+	sleep 1.2		# all 100,000 addresses have asked
+	round 1000 >>"$dir/flooded"
+	s=$(date +%s%N)
+	innet-ctl --key "$dir/key" "$at" --job $((9 + i)) join --vector 10 --worker 1 >/dev/null
+	awk -v a="$s" -v b="$(date +%s%N)" 'BEGIN { print (b - a) / 1e6 }' >>"$dir/join"
+	echo "# F1: in $SECONDS s the strangers took $(spent $flood) s of processor, the switch $(awk \
+		-v a="$busy" -v b="$(spent $switch)" 'BEGIN { print b - a }') s, of $(nproc) processors"
+	kill $flood
+	wait $flood 2>/dev/null || :
+	of $switch VmRSS | awk -v a="$before" '{ print $1 - a }' >>"$dir/grown"
+done
+kill $switch
+wait $switch
+jq -r '"# F1: of \(.packets) packets \([.. | .challenged? // empty][0]) were challenged, \([.. | .unproved? // empty][0]) had no answer"' "$dir/report"
+verdict 'F1 flood-4x40kB' "$(median "$dir/flooded")" "$(median "$dir/calm")" 1.3
+awk -v ms="$(median "$dir/join")" 'BEGIN { printf "F1 join-in-a-flood innet %.1f ms peer 1000 ms ratio %.3f bar 1.00 %s\n",
+	ms, ms / 1000, ms <= 1000 ? "ok" : "short" }'
+awk -v kb="$(sort -n "$dir/grown" | tail -n 1)" 'BEGIN { printf "F1 memory-of-100k-strangers innet %d bytes peer %d bytes ratio %.2f bar 1.00 %s\n",
+	kb * 1024, 1048576, kb / 1024, kb <= 1024 ? "ok" : "short" }'
