@@ -441,8 +441,8 @@ def repairs():
         2, 3) + thing(4, 0, b"\0\2") + thing(0, 5) * 3)
     put("repair", "notice", start(9) + sent + thing(1, 0, state(
         0, 9, 9, 0, 3, 0)) + sent)
-    put("repair", "result-of-another-switch", start(40) + sent + came(2) +
-        later + thing(1, 0, state(0, 3, 40, 1, 0, 1, (2, 9, 39))) + sent)
+    put("repair", "result-of-another-switch", start(9) + sent + came(0) +
+        thing(1, 0, state(0, 9, 9, 0, 0, 0, (0,))) + sent)
     put("repair", "rack", start(40, True) + thing(5, 1, bytes(range(40))) +
         sent + thing(1, 0, state(1, 0, 20, 0, 0, 0, (3, 5, 7))) + sent)
     put("repair", "push", start(40, acks=True) + sent + thing(1, 0, state(
