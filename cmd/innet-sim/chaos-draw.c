@@ -344,7 +344,8 @@ chaos_print(FILE *f, const struct chaos_plan *p)
 	    t->approach == TRAINING_PS ? "ps" : "switch",
 	    t->mode == TRAINING_ASYNC ? "async" : "sync", t->workers, t->rack,
 	    t->slots, t->core_slots, 4 * t->elements, t->payload_bytes,
-	    auth[t->auth], t->iterations, t->staleness, t->barrier ? "true" : "false");
+	    auth[t->auth], t->iterations, t->staleness,
+	    t->barrier ? "true" : "false");
 	fprintf(f, ",\"rate\":%" PRIu64 ",\"propagation\":\"%" PRIu64
 	    "ns\",\"switch_delay\":\"%" PRIu64 "ns\",\"compute\":\"%" PRIu64
 	    "ns\",\"compute_shape\":\"%s\",\"compute_spread\":%.4f,"

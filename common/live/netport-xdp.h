@@ -30,6 +30,7 @@
 #include "common/live/netport.h"
 #include "common/live/steer.h"
 #include "common/live/timer.h"
+#include "common/live/vlan-tags.h"
 
 enum {
 	NETPORT_XDP_QUEUES = 64,
@@ -72,6 +73,7 @@ struct netport_xdp {
 	int helds;
 	uint64_t told_drops;
 	bool native, zero_copy;
+	bool tags;			/* the interface took them off before */
 	char how[64];
 };
 
@@ -278,6 +280,8 @@ netport_xdp_close(struct netport *p)
 
 	for (uint32_t k = 0; x != NULL && k < x->queues; k++)
 		netport_xdp_queue_close(&x->queue[k]);
+	if (x != NULL && x->tags)
+		(void)vlan_tags_take(p->index, true);
 	free(x);
 	p->xdp = NULL;
 }
@@ -287,6 +291,20 @@ static inline const char *
 netport_xdp_how(const struct netport *p)
 {
 	return p->xdp->how;
+}
+
+/* Tags stay in frames while we are here; false: they would be lost. */
+static inline bool
+netport_xdp_tags(const struct netport *p, struct netport_xdp *x)
+{
+	uint32_t flags;
+
+	x->tags = vlan_tags_taken(p->index, &flags);
+	if (!x->tags || vlan_tags_take(p->index, false))
+		return true;
+	x->tags = false;
+	errno = ENOPROTOOPT;
+	return false;
 }
 
 /* netport_kind.open */
@@ -300,7 +318,7 @@ netport_xdp_open(struct netport *p, const struct steer *s)
 
 	p->xdp = x;
 	p->hook = hook_none;
-	if (x != NULL && netport_xdp_queues(p, x) &&
+	if (x != NULL && netport_xdp_queues(p, x) && netport_xdp_tags(p, x) &&
 	    netport_xdp_attach(p, x, s)) {
 		for (; x->spares < NETPORT_XDP_LEAVE; x->spares++)
 			x->spare[x->spares] = ((uint64_t)NETPORT_XDP_COME +
@@ -327,6 +345,8 @@ netport_xdp_why(int error)
 	case EAFNOSUPPORT: return "this kernel has no AF_XDP";
 	case EEXIST: return "another program of XDP is attached, or another "
 	    "socket bound to a queue";
+	case ENOPROTOOPT: return "it takes VLAN tags off frames, which would be "
+	    "lost: turn that off, as by ethtool -K with rxvlan off";
 	case ERANGE: return "XDP carries an MTU of 3506 bytes at most, at "
 	    "both ends of a veth";
 	case ENOBUFS: return "memory for frames may not be locked: it takes "

@@ -1,8 +1,10 @@
 """frames.py send IFACE MAC | recv IFACE SECONDS | attached IFACE | load ADDR RATE
+           rxvlan IFACE...
            play IFACE MAC FILE VLAN | heard IFACE SECONDS | same FILE FILE
 
 send:      frames of every kind a switch in the path must not touch, to MAC
 recv:      those that came, in hex, in order, until none has for SECONDS
+rxvlan:    does each take VLAN tags off the frames that come?  on or off
 attached:  how many programs are at the ingress hook of IFACE
 play:      the frames of a capture at IFACE, to MAC, with a tag (VLAN)
 heard:     tag, port and length of each UDP datagram over IPv4 that came
@@ -177,6 +179,16 @@ def attached(name):
     print(struct.unpack_from("I", attr, 24)[0])
 
 
+def rxvlan(name):
+    flags = ctypes.create_string_buffer(struct.pack("II", 0x25, 0))
+    libc = ctypes.CDLL(None, use_errno=True)
+    r = struct.pack("16sQ8x", name.encode(), ctypes.addressof(flags))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        if libc.ioctl(s.fileno(), 0x8946, r) < 0:
+            sys.exit(name + ": " + os.strerror(ctypes.get_errno()))
+    return "on" if struct.unpack_from("II", flags)[1] & 1 << 8 else "off"
+
+
 def load(host, rate):
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     step, at = 514 * 8 / rate, time.monotonic()
@@ -199,5 +211,7 @@ elif sys.argv[1] == "same":
     same(*sys.argv[2:4])
 elif sys.argv[1] == "load":
     load(sys.argv[2], float(sys.argv[3]))
+elif sys.argv[1] == "rxvlan":
+    print(*map(rxvlan, sys.argv[2:]))
 else:
     attached(sys.argv[2])

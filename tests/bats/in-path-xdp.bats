@@ -41,6 +41,25 @@ has_xdp() {
 	jq -e '.interfaces | .frames > 0 and all(.w0, .w1; .kernel == 0 and .send_failed == 0)' switch.json
 }
 
+@test "in the path: while AF_XDP is there interfaces leave VLAN tags in frames" {
+	has_xdp
+	tags() { [ "$(innet-frames switch rxvlan w0 w1 server)" = "$1" ]; }
+	tags 'on on on'
+	in_path -v --backend xdp
+	tags 'off off off'
+	on switch ip link set w0 nomaster
+	said 'w0: leaves br0'
+	tags 'on off off'
+	on switch ip link set w0 master br0
+	said 'w0: joins br0'
+	tags 'off off off'
+	end_switch
+	tags 'on on on'
+	in_path
+	tags 'on on on'
+	end_switch
+}
+
 @test "in the path: by AF_XDP regular traffic waits for its link, queues are all read, long frames are refused in a line" {
 	has_xdp
 	in_path -p iswitch -H 1 --backend xdp --port-rate w0=50Mbit --regular queued --report switch.json
