@@ -101,6 +101,29 @@ quiet() {
 	[ "$models" -ge 150 ]
 }
 
+@test "one update after 200 forged routes: an address gets one model, a host 64 at most" {
+	beside "--upstream 10.98.0.2:9" >out <<-'E'
+		innet-ps -q --insecure --listen 10.98.0.2:9 --port-file port2 & ps=$!
+		until [ -s port2 ]; do sleep 0.02; done
+		nobody() { awk '/^Udp: [0-9]/ { print $3 }' /proc/net/snmp; }	# what came where nobody listens
+		stranger --from 10.98.0.9:5 $to olaf 3 1 3 0 0 >&2
+		n=0
+		for how in '' ports; do
+			stranger --from 10.98.0.77:4000 $to routes 1 200 $how
+			stranger --from 10.98.0.9:5 $to olaf 1 1 3 $((++n)) 1 >&2	# behind them, and waits
+			was=$(nobody)
+			stranger --from 10.98.0.9:5 $to olaf 1 1 3 $((++n)) 1 >&2
+			echo $(($(nobody) - was))
+		done
+		kill $ps
+		wait $ps || true
+	E
+	cat out
+	[ "$(sed -n 1p out)" -eq 1 ]
+	[ "$(sed -n 2p out)" -ge 1 ]
+	[ "$(sed -n 2p out)" -le 64 ]
+}
+
 @test "a server out of step sends an answer again four times, and ten times a second" {
 	serve ps innet-ps -q -p iswitch --async -H 1 --report ps.json
 	got=$(stranger "$ps" served 1000)

@@ -257,6 +257,18 @@ def flood(n):
         raw(s, (str(ipaddress.ip_address(first + i)), 4000), m)
 
 
+def routes(cluster, n):
+    """Updates of so many workers, as if from one address, or from so many
+    ports of one host."""
+    s, at = raw_socket(), source
+    for i in range(int(n)):
+        if "ports" in words:
+            at = source[0], source[1] + i
+        raw(s, at, struct.pack(
+            ">BBHIIHHQfI", 1, 1, int(cluster), 1000 + i, 1, 1, 0,
+            time.time_ns(), 1.0, 1) + struct.pack("<f", 1), UPDATE_TOS)
+
+
 def join(job, workers, elements):
     xid, let_in, refused = 1, 0, {}
     n = int(more.get("sources", 1))
@@ -286,5 +298,5 @@ def join(job, workers, elements):
 
 
 leave = "leave" in args
-globals()[action.replace("-", "_")](*[a for a in args if a not in ("leave", "jobs", "raw",
+globals()[action.replace("-", "_")](*[a for a in args if a not in ("leave", "jobs", "raw", "ports",
                                                 "pass", "flip")])
