@@ -129,6 +129,121 @@ finish() {
 	done
 }
 
+# calls GROUP...: the names of system calls in those, which may have groups
+calls() {
+	local word
+	for word; do
+		case $word in
+		@*) calls $(systemd-analyze syscall-filter "$word" | sed '1d; s/#.*//') ;;
+		*) echo "$word" ;;
+		esac
+	done
+}
+
+# words UNIT KEY: what it has of that
+words() { sed -n "s/^$2=//p" "$tests/../share/systemd/innet-$1.service"; }
+
+# start UNIT: its command line as it is but for its folders, as a user
+# without rights; what it calls goes to UNIT.calls, and it is in $unit_pid
+start() {
+	local name=$1 line
+	line=$(words "$1" ExecStart | sed "s,/usr/bin/,,; s,%d,$PWD/given,; s,%S,$PWD,; s,\${LISTEN},127.0.0.1:0,")
+	strace -f -o "$name.calls" setpriv --reuid nobody --regid nogroup --clear-groups --no-new-privs \
+		--inh-caps=-all --bounding-set=-all $line --port-file "$PWD/innet-$name/port" >/dev/null 2>$name.err 3>&- &
+	strace_pid=$!
+	await "innet-$name/port" || cat $name.err
+	unit_pid=$(pgrep -P $strace_pid)
+	pids="$pids $unit_pid"		# strace ends with it
+	at=127.0.0.1:$(<"innet-$name/port")
+}
+
+@test "each unit's command runs without rights, and calls nothing that its filter forbids" {
+	for c in systemd-analyze strace setpriv; do command -v $c >/dev/null || skip "no $c"; done
+	[[ $COMPILE != *-fsanitize* ]] || skip "a sanitizer calls more"
+	[ "$(id -u)" -eq 0 ] || skip "only root can be another"
+	setpriv --bounding-set=-all strace -o /dev/null true 2>/dev/null || skip "strace may not trace"
+	for f in "$PWD" "$PWD/.." "$PWD/../.."; do chmod a+x "$f"; done
+	mkdir given innet-switch innet-ps innet-memory
+	head -c 32 /dev/urandom >given/key
+	echo secret >given/password
+	chown -R nobody given innet-switch innet-ps innet-memory
+	for name in switch ps memory; do
+		start $name
+		case $name in
+		switch) innet-worker -q -p iswitch --switch "$at" --key given/key --worker 0 --synthetic 4kB --interval 1ms -c 3 &
+			innet-worker -q -p iswitch --switch "$at" --key given/key --worker 1 --synthetic 4kB --interval 1ms -c 3
+			wait $! ;;
+		ps) innet-worker -q --switch "$at" --key given/key --synthetic 4kB --interval 10ms -c 3 ;;
+		memory) exec 4<>"/dev/tcp/${at/:/\/}"
+			printf 'AUTH secret\r\nSET a b\r\nPER.SAVE\r\n' >&4
+			for _ in 1 2 3; do read -r -t 20 said <&4; done
+			[[ $said == +OK* ]]
+			exec 4>&- ;;
+		esac
+		kill -TERM "$unit_pid"
+		wait $strace_pid
+		sed -i '1,/ execve("[^"]*innet-/d' $name.calls		# of setpriv
+		sed -n 's/^[0-9]* *\([a-z0-9_]*\)(.*/\1/p' $name.calls | sort -u >called
+		[ "$(wc -l <called)" -gt 20 ]
+		words $name SystemCallFilter >filter
+		calls $(grep -v '^~' filter) | sort -u >may
+		calls $(sed -n 's/^~//p' filter) | sort -u >may_not
+		[ -z "$(comm -23 called <(comm -23 may may_not))" ] || { comm -23 called <(comm -23 may may_not); return 1; }
+		! grep -E 'PROT_WRITE\|PROT_EXEC|mprotect\(.*PROT_EXEC' $name.calls
+		for family in $(sed -n 's/.* socket(\(AF_[A-Z0-9]*\).*/\1/p' $name.calls | sort -u); do
+			[[ " $(words $name RestrictAddressFamilies) " == *" $family "* ]]
+		done
+	done
+}
+
+@test "a disk that fills ends every live capture, which is said, and all serve on" {
+	unshare -rm true 2>/dev/null || skip "no namespaces with mounts"
+	cat >inside <<-'E'
+		bats_require_minimum_version() { :; }
+		. "$BATS_TEST_DIRNAME/common.bash"
+		pids=''
+		mkdir full
+		mount -t tmpfs -o size=64k none full
+		# filled NAME FILE: NAME was served, has said that it captures no more, and ends with 1
+		filled() {
+			code=0
+			[ $1 = worker ] && code=$rc || finish $1 || code=$?
+			[ $code -eq 1 ]
+			[ "$(grep -c "^innet-[a-z]*: full/$2: captures no more: No space left on device$" $1.err)" -eq 1 ]
+			grep -q "^innet-[a-z]*: full/$2: output is incomplete: No space left on device$" $1.err
+			[ "$(stat -c %s full/$2)" -gt 0 ]
+			rm full/$2
+		}
+		enough='--synthetic 40kB -c 150'
+		# work PROGRAM [OPTION...]: of one worker, for long enough
+		work() {
+			rc=0
+			innet-worker --json -p "$@" --switch "$switch" --interval 20ms >worker.out 2>worker.err || rc=$?
+		}
+		while IFS='|' read -r tool options program; do
+			serve switch $tool $options full/served
+			work $program
+			jq -e '(.iterations // .results // .models // .rounds) >= 100' worker.out
+			[ $rc -eq 0 ]
+			filled switch served
+			serve switch $tool
+			work $program -w full/sent
+			jq -e '(.iterations // .results // .models // .rounds) >= 100' worker.out
+			filled worker sent
+			finish switch
+		done <<-T
+		innet-switch -q -p iswitch -H 1|-w|iswitch --worker 0 $enough
+		innet-switch -q -p iswitch -H 1|--write-in|iswitch --worker 0 $enough
+		innet-switch -q -p iswitch -H 1 --async|-w|iswitch --async --worker 0 $enough
+		innet-ps -q|-w|olaf $enough
+		innet-ps -q|--write-in|olaf $enough
+		innet-switch -q -p dlp|-w|dlp --session nodes=1,iterations=150 --synthetic 1464B
+		T
+	E
+	export BATS_TEST_DIRNAME
+	unshare -rm bash -eux inside >out 2>&1 || { tail -n 30 out; return 1; }
+}
+
 @test "one address has 64 members, 4 jobs and a quarter of the memory; others find room" {
 	beside "-p iswitch -H 4096 --memory 1GB" >out <<-'E'
 		stranger --from 10.98.7.1 $to join 1 65 100
