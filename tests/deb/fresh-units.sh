@@ -16,9 +16,11 @@ waited() {
 value() { systemctl show -p "$2" --value "$1"; }
 
 umask 077
-run_without() { ! systemctl start "$1" 2>/dev/null; systemctl stop "$1"; systemctl reset-failed "$1"; }
+refused() { if "$@" >/dev/null 2>&1; then echo "not refused: $*"; return 1; fi; }
 if [ ! -e /etc/innet/key ]; then
-	run_without innet-switch
+	refused systemctl start innet-switch
+	systemctl stop innet-switch
+	systemctl reset-failed innet-switch 2>/dev/null || :
 	head -c 32 /dev/urandom >key
 	install -D -m 0600 key /etc/innet/key
 fi
@@ -51,7 +53,7 @@ for w in $workers; do wait "$w"; done
 echo "innet-switch: 100 vectors of two workers summed," \
 	"$(innet-ctl --key key $switch stats | sed -n 's/^out  *//p') packets sent"
 timeout 60 innet-worker -q --key key --switch $ps --worker 1 --synthetic 400B --interval 1ms -c 50
-! innet-ctl $ps stats 2>/dev/null
+refused timeout 20 innet-ctl $ps stats
 innet-ctl --key key $ps stats >/dev/null
 systemctl restart innet-ps
 waited innet-ctl --key key $ps stats
