@@ -345,8 +345,8 @@ netport_xdp_why(int error)
 	case EAFNOSUPPORT: return "this kernel has no AF_XDP";
 	case EEXIST: return "another program of XDP is attached, or another "
 	    "socket bound to a queue";
-	case ENOPROTOOPT: return "it takes VLAN tags off frames, which would be "
-	    "lost: turn that off, as by ethtool -K with rxvlan off";
+	case ENOPROTOOPT: return "it takes VLAN tags off frames, which "
+	    "would be lost: turn that off, as by ethtool -K with rxvlan off";
 	case ERANGE: return "XDP carries an MTU of 3506 bytes at most, at "
 	    "both ends of a veth";
 	case ENOBUFS: return "memory for frames may not be locked: it takes "

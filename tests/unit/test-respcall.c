@@ -68,7 +68,7 @@ test_request(void)
 	close(far);
 }
 
-/* What a cluster wants of who was sent to a node: ASKING before each request. */
+/* What a cluster wants of who was sent to a node: ASKING each time. */
 static void
 test_asking(void)
 {
