@@ -26,7 +26,7 @@ switch() {
 }
 came() { testbed.sh exec server innet-ctl 10.77.0.2 stats --json | jq -r '"\(.counters.updates) \(.counters.constituents)"'; }
 further() { local n; read -r _ n <<<"$(came)" && [ "$n" -ge $((${was#* } + $1)) ]; }
-reward() { cat w?.csv | awk -F, '$3 + 0 { r[n++ % 50] = $3 } END { for (i in r) s += r[i]; printf "%.1f", s / (n < 50 ? n : 50) }'; }
+reward() { tail -qn 25 w?.csv | awk -F, '$3 + 0 { n++; s += $3 } END { printf "%.1f", n ? s / n : 0 }'; }
 
 beside=()
 (on server innet-ps -q --insecure --listen 10.77.0.2 --optimizer adam --learning-rate 0.003 2>ps.err) &

@@ -1,0 +1,69 @@
+# Training by Olaf with switches in the path, two tiers, that are killed amid it.
+load common
+load in-path
+
+# tiers: switches at the bridges of two racks and of the core; their pids in $tiers
+tiers() {
+	local s link
+	tiers=''
+	for s in core switch1 switch2; do
+		link=uplink
+		[ $s != core ] || link=server
+		testbed.sh exec $s $favoured innet-switch -q --insecure --bridge br0 --port-rate $link=2Mbit --report $s.json \
+			>$s.out 2>switch.err 3>&- &
+		tiers="$tiers $!"
+		pids="$pids $!"
+		said 'in the path of br0: '
+	done
+}
+
+# The mean reward of the last 25 episodes of each
+reward() { tail -qn 25 w?.csv | awk -F, '$3 + 0 { n++; s += $3 } END { printf "%d", n < 100 ? 0 : s / n }'; }
+
+# reaches REWARD: within 60 s
+reaches() {
+	for _ in $(seq 600); do
+		[ "$(reward)" -lt "$1" ] || return 0
+		sleep 0.1
+	done
+	echo "reward $(reward), not $1" >&2
+	return 1
+}
+
+# each [N]: of 1000 / N packets that come from now on, how many updates one has, times ten
+each() {
+	local is was
+	beyond $(($(updates 10.77.0.2) + 100))		# what was on its way
+	was=$(came)
+	beyond $((${was% *} + 1000 / ${1:-1}))
+	is=$(came)
+	echo $((10 * (${is#* } - ${was#* }) / (${is% *} - ${was% *})))
+}
+came() { on server innet-ctl 10.77.0.2 stats --json | jq -r '"\(.counters.updates) \(.counters.constituents)"'; }
+
+@test "in the path: agents under two tiers learn CartPole by Olaf to 475 though all switches are killed, and are merged again" {
+	once training
+	rack
+	testbed.sh down "$INNET_TESTBED"
+	INNET_TESTBED=$(testbed.sh up two-racks -n 4 --rate 1gbit --owner $$)
+	server --optimizer adam --learning-rate 0.003
+	tiers
+	for w in 0 1 2 3; do
+		worker $w --duration 300s -- innet-agent -q --algo a2c --seed $w --interval 2ms --log w$w.csv
+	done
+	[ "$(each 4)" -gt 20 ]
+	reaches 60
+	kill -KILL $tiers
+	[ "$(reward)" -lt 475 ]
+	for t in $tiers; do wait "$t" || true; done
+	[ "$(each)" -eq 10 ]			# as they were sent
+	reaches 475
+	tiers
+	[ "$(each 4)" -gt 20 ]
+	kill $tiers
+	for t in $tiers; do wait "$t"; done
+	# both tiers had their part
+	jq -se 'all(.totals.aggregated.packets > 100 and .models > 10)' core.json switch?.json
+	kill $workers
+	join_workers
+}
