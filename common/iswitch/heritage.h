@@ -60,13 +60,14 @@ heritage_free(struct heritage *h)
 
 /*
  * Is who has joined behind the job that has refused it?  Of two iterations of
- * the wire; 0 is behind all others, for who begins has nothing that they lack.
+ * the wire; 0 is behind all others, for who begins has nothing that they lack,
+ * but for those that it comes right after where the count comes round.
  */
 static inline bool
 heritage_is_behind(const struct membership *in)
 {
-	return in->join_next == 0 ? in->job_next != 0 :
-	    seg_before(in->join_next, in->job_next);
+	return in->join_next == 0 && in->job_next < SEG_ITERATIONS - SEG_NEAR ?
+	    in->job_next != 0 : seg_before(in->join_next, in->job_next);
 }
 
 /*

@@ -99,9 +99,11 @@ iswitch_yields(struct job *j, const struct control_join *join)
 		return false;
 	n = sums_unwrap(join->next, j->newest);
 	t = iswitch_next(j);
-	if (t % SEG_ITERATIONS == 0 && n < t - 1)
-		n += SEG_ITERATIONS;	/* nobody is behind 0 */
-	if (join->next == 0 || n <= t || (n == t + 1 && join->again))
+	/* who is at 0 has begun, unless that is where the count comes round */
+	if (t % SEG_ITERATIONS == 0 && n < t - SEG_NEAR)
+		n += SEG_ITERATIONS;
+	if (n <= t || (n == t + 1 && join->again) ||
+	    (join->next == 0 && n > t + SEG_NEAR))
 		return false;
 	id = members_find(&j->members, join->type, join->worker);
 	if (iswitch_admits(j, join) ? n == t + 1 && iswitch_gave(j, id, t) :

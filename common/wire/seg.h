@@ -29,6 +29,7 @@ enum {
 	SEG_FLOATS_MAX_V4 = 16374,	/* where only loopback is crossed */
 	SEG_FLOATS_MAX_V6 = 16370,
 	SEG_ITERATIONS = 1 << 24,	/* and then from 0 again */
+	SEG_NEAR = 2,			/* those in step are no more apart */
 	SEG_INDEX_MAX = (1 << 24) - 1
 };
 

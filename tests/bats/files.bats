@@ -64,6 +64,8 @@ writes='|innet-agent -q --alone --steps 10 --log @
 # Folders and sockets have tests of their own: TOOL OPTION
 apart='innet-memory --unix
 innet-sim -w
+innet-sim --parts
+innet-sim --join
 innet-switch --taps'
 
 setup_file() {

@@ -230,7 +230,7 @@ refuses() {
 
 @test "values that make no sense are a dash, and nothing upsets a terminal" {
 	cat >text <<-'END'
-	{"program":"a\u001b[2J\"\\\u009b\nz","job":{}, "members":[7, [], {"id":"0","port":1e999,"address":"\u001b[2J\u00e9","missing":-1.5}],
+	{"program":"a\u001b[2J\"\\\u009b\nz","job":{}, "jobs":[{"job":"\u001b[2J\u009b"}], "members":[7, [], {"id":"0","port":1e999,"address":"\u001b[2J\u00e9","missing":-1.5}],
 	 "counters":{"\u001b[2J":1,"big":1e300,"text":"x","a b":3,"a-b":4,"null":null}}
 	END
 	fake --members text --stats text --jobs text

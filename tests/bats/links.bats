@@ -41,7 +41,7 @@ writes() {
 	mkfifo key in out report
 	head -c 32 /dev/urandom >k
 	innet-gen -q -c 20 -w g.pcap
-	innet-switch -q -r g.pcap -w want.pcap
+	innet-switch -q --key k -r g.pcap -w want.pcap
 	cat k >key & cat g.pcap >in & cat out >o.pcap & cat report >r.json &
 	timeout 20 innet-switch -q --key key -r in -w out --report report
 	wait

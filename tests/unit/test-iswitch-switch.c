@@ -89,6 +89,13 @@ furthest(void)
 	    a.next == 9000000,
 	    "nobody is behind 0, not by more than 2^23 either");
 	rigged_close(&rig_plane);
+	rig_open(&cf, 0);
+	fresh.next = SEG_ITERATIONS - 1;
+	rig_join_as(1000, fresh, &a);
+	far.next = 0;
+	ok(rig_join_as(1001, far, &a) == CONTROL_DONE && a.next == 0,
+	    "but for who comes right after where the count comes round");
+	rigged_close(&rig_plane);
 }
 
 /* A restarted switch: some have the last result, some have not. */
