@@ -46,11 +46,11 @@ shard_parse(const char *s, struct runner_shard *to)
 	return why;
 }
 
-/* The CRC of all that is in a file; what cannot be read has none. */
+/* The CRC of all in a file; what cannot be read, and a pipe, have none. */
 static uint32_t
 add_file(uint32_t crc, const char *path)
 {
-	FILE *f = fopen(path, "re");
+	FILE *f = file_open_is_fifo(path) ? NULL : fopen(path, "re");
 	char room[65536];
 	size_t n;
 
@@ -139,12 +139,12 @@ shard_write(const struct runner *r, const char *dir, const char *scenario,
 	files_done(&files);
 	if (atomic_file_open(&w, path) == -1)
 		err(1, "%s", path);
-	f = fdopen(dup(w.fd), "w");
-	if (f != NULL)
-		write_all(f, r, scenario, seconds);
-	good = f != NULL && !ferror(f);
-	if (f != NULL && fclose(f) == EOF)
-		good = false;
+	f = atomic_file_stream(&w);
+	if (f == NULL)
+		err(1, "%s", path);
+	write_all(f, r, scenario, seconds);
+	good = !ferror(f);
+	good = fclose(f) == 0 && good;
 	good = atomic_file_close(&w, good) == 0;
 	if (!good)
 		warn("%s", path);
@@ -164,7 +164,8 @@ struct lines {
 static struct lines
 lines_open(const char *path)
 {
-	struct lines l = { .path = path, .f = fopen(path, "re") };
+	struct lines l = { .path = path, .f =
+	    file_open_stream(path, false) };
 
 	if (l.f == NULL)
 		err(1, "%s", path);

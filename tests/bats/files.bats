@@ -320,6 +320,10 @@ $writes"
 		[ -e plain ] && [ -p pipe ] && [ -L dangling ]
 		go "innet-sim -q -w @ scenario" $f
 		wrong $f/.*
+		go "innet-sim -q --runs 2 --shard 1/2 --parts @ scenario" $f
+		wrong "$f[^:]*"
+		go "innet-sim -q --join @" $f
+		wrong "$f[^:]*"
 	done
 	ln -s . here
 	go "innet-sim -q -w @ scenario" here
