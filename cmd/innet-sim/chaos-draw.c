@@ -177,10 +177,7 @@ ideal_ns(const struct scenario_training *t)
 	    (double)t->propagation_ns + 2 * bits + 10000);
 }
 
-/*
- * How many segments racks and a core hold at a time, where they are bounded;
- * not for workers that do not repair, whose Help may come too late.
- */
+/* How many segments racks and a core hold at a time, where they are bounded. */
 static void
 draw_slots(struct rng *r, struct chaos_plan *p)
 {
@@ -188,7 +185,7 @@ draw_slots(struct rng *r, struct chaos_plan *p)
 	    (double)(p->t.payload_bytes - SEG_HEADER_BYTES) + 6;
 
 	if (p->t.mode == TRAINING_ASYNC || p->t.approach != TRAINING_SWITCH ||
-	    p->memory_bytes > 0 || p->old != 0 || chance(r, 0.6))
+	    p->memory_bytes > 0 || chance(r, 0.6))
 		return;
 	if (chance(r, 0.9))
 		p->t.slots = (uint64_t)scale(r, 4, vectors);

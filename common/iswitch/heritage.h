@@ -150,7 +150,8 @@ heritage_take(struct heritage *h, const struct membership *in,
 		if (!in->cf.gives || !in->joined || h->fetching ||
 		    !handover_get_fetch(c, &f))
 			return false;
-		donor_asked(&h->donor, &f, given, now_ns);
+		/* where slots are few one iteration is behind what is kept */
+		donor_asked(&h->donor, &f, given + (in->span != 0), now_ns);
 		heritage_give(h, &f);
 		return true;
 	case CONTROL_CHUNK:

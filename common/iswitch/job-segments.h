@@ -426,6 +426,17 @@ job_help(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 	return j->cf->child ? JOB_HELP_PARENT : JOB_HELPED;
 }
 
+/*
+ * Has segment i of t been sent up?  Where the parent's slots are few, what is
+ * summed may still wait for its turn, and comes too soon before.
+ */
+static inline bool
+job_went_up(const struct job *j, int64_t t, uint32_t i)
+{
+	return j->mender == NULL || j->mender->span == 0 || t < j->mends ||
+	    (t == j->mends && j->mender->s[i].times > 0);
+}
+
 /* The parent asks for what this child has, or is yet to have. */
 static inline void
 job_help_parent(struct job *j, const struct seg *g, uint64_t now_ns,
@@ -441,7 +452,7 @@ job_help_parent(struct job *j, const struct seg *g, uint64_t now_ns,
 	s = &j->a.slot[at];
 	if (sums_compare(&j->a, at, t, g->index) != 0)
 		return;
-	if (s->state == SUMS_SENT_UP)
+	if (s->state == SUMS_SENT_UP && job_went_up(j, t, g->index))
 		job_post_up(j, at);
 	else if (s->state == SUMS_FILLING)
 		job_ask_missing(j, at, false, seg_word(g->iteration, 0,

@@ -425,7 +425,7 @@ sync_worker_expire(struct sync_worker *l, uint64_t now_ns)
 
 	l->n[SYNC_WORKER_TIMEOUTS]++;
 	/* a server answers whole vectors alone: what is held back must go */
-	if (l->sent < l->segs)
+	if (l->sent < l->segs && l->spare < l->segs)
 		l->spare = 2 * l->spare + l->window;
 	if (l->rto.doubled == 0 && l->cf.window == 0)
 		l->slow = l->window = l->window / 2 < 2 ? 2 : l->window / 2;

@@ -36,8 +36,10 @@ setup() {
 	done
 	# of few slots: a rack that had forgotten results which its core keeps no more,
 	# also an iteration behind it; a worker that took itself for forgotten; one that
-	# went back to give again what had no slot, and what had none sent without end
-	for seed in 1899 2200 7639 7778 9453; do
+	# went back to give again what had no slot, and what had none sent without end; an
+	# old state that was given over and over; by Help alone a window that grew until
+	# it was none, and a rack's sum that its core asked for before it had a slot
+	for seed in 1899 2200 7639 7778 9453 12424 15981 187; do
 		innet-sim -q --chaos $seed
 	done
 	# under a key: a switch that had forgotten a rack, which then gave results for
