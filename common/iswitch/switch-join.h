@@ -118,8 +118,7 @@ iswitch_yields(struct job *j, const struct control_join *join)
 
 /*
  * Who joins amid an iteration, or one behind, lacks results that have no slot
- * any more: the job begins with that iteration once more, as if the switch had
- * been started again, and the others join it again.
+ * any more: all begin that iteration once more, as if the switch had restarted.
  */
 static inline bool
 iswitch_loses(struct job *j, const struct control_join *join)
