@@ -7,9 +7,8 @@
  * no more room, the one that was not heard for longest.  Where nobody has to
  * show that he hears what is sent to his address (routes_guard), a packet
  * from there brings so many models for all there, and no more.  Each sight and
- * each
- * forgetting costs the same however many there are.  Used by the live switch
- * and by the parameter server.  Owns its memory; routes_free().
+ * each forgetting costs the same however many there are.  Used by the live
+ * switch and by the parameter server.  Owns its memory; routes_free().
  */
 #ifndef INNET_OLAF_ROUTES_H
 #define INNET_OLAF_ROUTES_H
