@@ -9,7 +9,8 @@ attached:  how many programs are at the ingress hook of IFACE
 play:      the frames of a capture at IFACE, to MAC, with a tag (VLAN)
 heard:     tag, port and length of each UDP datagram over IPv4 that came
 same:      are the frames of two captures the same, and in each flow in the same
-           order?  All but checksums, which who offloads them makes later
+           order?  All but checksums, which who offloads them makes later, and
+           two, or a tenth, of TCP's: its kernel answers on any processor
 load:      datagrams whose frames are RATE bit/s, evenly, until killed
 """
 import ctypes
@@ -159,6 +160,9 @@ def same(sent, came):
           max(len(f) for v in a.values() for f in v), "bytes at most")
     for key in a.keys() | b.keys():
         x, y = a.get(key, []), b.get(key, [])
+        if key[1] == 6 and sorted(x) == sorted(y) and \
+                sum(f != g for f, g in zip(x, y)) <= max(2, len(x) // 10):
+            continue
         for k, (f, g) in enumerate(zip(x, y)):
             if f != g:
                 sys.exit("%s: frame %d: %s, then %s" %

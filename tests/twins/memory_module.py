@@ -160,7 +160,7 @@ def answers():
                 lines.append("%.9g" % float(x[1:]) if x[:1] == b"," else x)
             got.append(lines)
     memory_server.MODULE = MODULE
-    assert got[2] == got[3] and b"%25" in got[2][4:], "RESP3: %r" % [(a, b) for a, b in zip(*got[2:]) if a != b]
+    assert got[2] == got[3] and b"%27" in got[2][4:], "RESP3: %r" % [(a, b) for a, b in zip(*got[2:]) if a != b]
     return "%d answers" % len(script)
 
 
