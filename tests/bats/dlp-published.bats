@@ -26,7 +26,9 @@ crew() {
 		crew="$crew $!"
 	done
 	pids="$pids $crew"
-	for w in $crew; do wait "$w"; done
+	for w in $crew; do
+		wait "$w" || { tail -n 3 w?.err; return 1; }
+	done
 	wait "$twin"
 }
 
