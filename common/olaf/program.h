@@ -395,7 +395,7 @@ static inline void
 olaf_regroup(struct olaf *o, const struct control *c, struct control_ack *a,
     uint64_t now_ns)
 {
-	struct groups_name own, given;
+	struct groups_name own, given, was;
 	struct control_regroup r;
 
 	if (!control_get_regroup(c, &r)) {
@@ -410,8 +410,11 @@ olaf_regroup(struct olaf *o, const struct control *c, struct control_ack *a,
 		a->status = CONTROL_REFUSED;	/* a worker has that number */
 		return;
 	}
+	was = groups_up(&o->groups, own);
 	if (!groups_move(&o->groups, own, given))
 		a->status = CONTROL_REFUSED;
+	else if (groups_key(was) != groups_key(given))
+		routes_leave(&o->routes, was.cluster, was.worker);
 }
 
 static inline enum program_reply

@@ -252,6 +252,17 @@ routes_forget(struct routes *r, uint32_t at)
 	recent_forget(&r->route, at);
 }
 
+/* A worker is no longer called that. */
+static inline void
+routes_leave(struct routes *r, uint16_t cluster, uint32_t worker)
+{
+	const uint32_t at = recent_find(&r->route, (uint64_t)cluster << 32 |
+	    worker);
+
+	if (at != 0)
+		routes_forget(r, at);
+}
+
 /* Forget some who were not heard for long. */
 static inline void
 routes_sweep(struct routes *r, uint64_t now_ns)

@@ -384,6 +384,32 @@ refuses() {
 	ctl stats --prometheus | grep -q '^innet_job_leaves_total{job="1",program="iswitch"} 1$'
 }
 
+@test "a queue that runs: its clusters are listed, and a worker is moved to another and back" {
+	serve ps innet-ps -q --write-in ps.pcap
+	serve sw innet-switch -q --queue olaf --upstream "$ps" --rate 5Mbit
+	for w in 7 8; do
+		innet-worker -q --json --cluster 3 --worker $w --switch "$sw" --synthetic 1kB --interval 4ms --duration 60s >$w.json 3>&- &
+		pids="$pids $!" workers="${workers-} $!"
+	done
+	clusters() { innet-ctl "$sw" jobs --json | jq -c '[.jobs[].job]'; }
+	# models CLUSTER: the server has been told of it, and answers
+	models() { innet-ctl "$ps" jobs --json | jq -e --argjson c "$1" 'any(.jobs[]; .job == $c)'; }
+	within 20 models 3
+	[ "$(clusters)" = '[3]' ]
+	run -1 --separate-stderr innet-ctl "$sw" regroup 3/7=3/8	# there is one
+	[ -z "$(innet-ctl "$sw" regroup 3/7=9/258)" ]
+	within 20 models 9
+	[ "$(clusters)" = '[3,9]' ]
+	[ -z "$(innet-ctl "$sw" regroup 3/7=3)" ]
+	kill $workers
+	for w in $workers; do wait "$w"; done
+	finish sw
+	finish ps
+	# models of its other cluster came back to it under its own
+	jq -se 'all(.models > 0)' 7.json 8.json
+	dumpolaf ps.pcap | awk '$2 == 1 { n[$3 "/" $4]++ } END { exit !(n["3/7"] && n["3/8"] && n["9/258"]) }'
+}
+
 @test "at the port of an earlier one innet-ctl is heard, and so are workers" {
 	why=$(unshare -n ip link set lo up 2>&1) || skip "no namespace of our own: $why"
 	cat >script <<-'END'
