@@ -449,6 +449,8 @@ join(struct conf *cf)
 	cf->path = parts.path[0];
 	read_points(cf, root, &r);
 	cJSON_Delete(root);
+	if ((r.by == RESULT_TRAINING) != (r.point[0].sc.trainings.n > 0))
+		errx(1, "%s:1: no by of its scenario", parts.path[0]);
 	choose(cf, &r);
 	shard_read(&parts, &r);
 	rc = show(cf, &r, parts.seconds);

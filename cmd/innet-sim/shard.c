@@ -295,9 +295,11 @@ shard_open(struct shard_parts *s, const char *dir, struct runner *r)
 	r->runs = (size_t)number(&l, whole, "runs", 1, 1 << 20);
 	by = cJSON_GetObjectItemCaseSensitive(whole, "by");
 	r->by = RESULT_GROUP;
-	while (r->by < RESULT_TRAINING && cJSON_IsString(by) &&
-	    strcmp(by->valuestring, rows_by[r->by]) != 0)
+	while (r->by <= RESULT_TRAINING && (!cJSON_IsString(by) ||
+	    strcmp(by->valuestring, rows_by[r->by]) != 0))
 		r->by++;
+	if (r->by > RESULT_TRAINING)
+		errx(1, "%s:1: no by", l.path);
 	root = cJSON_DetachItemFromObjectCaseSensitive(whole, "scenario");
 	if (root == NULL)
 		errx(1, "%s:1: no scenario", l.path);
@@ -327,8 +329,12 @@ read_run(struct lines *l, struct runner *r, uint64_t run)
 			to[k] = cJSON_IsNumber(v) ? v->valuedouble : NAN;
 			v = v->next;
 		}
+		if (v != NULL)
+			errx(1, "%s:%u: has other figures", l->path, l->number);
 		row = row->next;
 	}
+	if (row != NULL)
+		errx(1, "%s:%u: has more rows", l->path, l->number);
 	cJSON_Delete(o);
 }
 

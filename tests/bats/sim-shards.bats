@@ -124,6 +124,16 @@ refused() {
 	sed -i '4s/"rows":\[\[[^]]*/"rows":[[1/' parts/1-of-2.part
 	refused 1 "parts/1-of-2.part:4: lacks figures" --join parts
 	parts 2
+	sed -i '4s/"rows":\[\[/"rows":[[1,/' parts/1-of-2.part
+	refused 1 "parts/1-of-2.part:4: has other figures" --join parts
+	sed -i '4s/"rows":\[\[1,/"rows":[[/; 4s/]]}$/],[]]}/' parts/1-of-2.part
+	refused 1 "parts/1-of-2.part:4: has more rows" --join parts
+	parts 2
+	sed -i '1s/"by":"group"/"by":"nobody"/' parts/*.part
+	refused 1 "parts/1-of-2.part:1: no by" --join parts
+	sed -i '1s/"by":"nobody"/"by":"training"/' parts/*.part
+	refused 1 "parts/1-of-2.part:1: no by of its scenario" --join parts
+	parts 2
 	sed -i 4d parts/1-of-2.part
 	refused 1 "parts/1-of-2.part:4: no run" --join parts
 	parts 2
