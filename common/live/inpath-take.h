@@ -211,11 +211,12 @@ inpath_take(struct inpath *ip, const uint8_t *head, uint32_t k)
 static inline bool
 inpath_claims(const struct inpath *ip, const uint8_t *data)
 {
-	const uint8_t tos = frame_dscp_tos(&ip->now.fr);
+	const uint8_t has = frame_dscp_tos(&ip->now.fr);
+	uint8_t tos[2];
+	const int n = steer_passing(ip->proved, tos);
 
-	return !stations_is_group(data) && (ip->proved ?
-	    tos == UPDATE_PROVED_TOS || tos == CONTROL_TOS :
-	    tos == UPDATE_TOS);
+	return !stations_is_group(data) && (has == tos[0] ||
+	    (n > 1 && has == tos[1]));
 }
 
 /* A frame that came at a port. */

@@ -159,19 +159,25 @@ steer_take(struct ebpf_code *c, const struct steer_way *way)
 	ebpf_end(c, way->pass);
 }
 
+/* Between others: the ToS of what is taken, proved or not; how many. */
+static inline int
+steer_passing(bool proved, uint8_t tos[2])
+{
+	tos[0] = proved ? UPDATE_PROVED_TOS : UPDATE_TOS;
+	tos[1] = CONTROL_TOS;		/* who opens */
+	return proved ? 2 : 1;
+}
+
 /* What passes between others: a jump for each kind that is taken; how many. */
 static inline int
 steer_match_passing(struct ebpf_code *c, const struct steer_what *what,
     int good[2])
 {
-	int n = 0;
+	uint8_t tos[2];
+	const int n = what->passing ? steer_passing(what->proved, tos) : 0;
 
-	if (what->passing && what->proved) {
-		good[n++] = ebpf_if(c, EBPF_JEQ, STEER_TOS, UPDATE_PROVED_TOS);
-		good[n++] = ebpf_if(c, EBPF_JEQ, STEER_TOS, CONTROL_TOS);
-	} else if (what->passing) {
-		good[n++] = ebpf_if(c, EBPF_JEQ, STEER_TOS, UPDATE_TOS);
-	}
+	for (int i = 0; i < n; i++)
+		good[i] = ebpf_if(c, EBPF_JEQ, STEER_TOS, tos[i]);
 	ebpf_leave(c, ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
 	return n;
 }

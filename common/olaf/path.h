@@ -81,15 +81,30 @@ path_free(struct path *h)
 	recent_free(&h->rows);
 }
 
-/* The row of an address that is open to a server, or NULL. */
-static inline struct path_row *
-path_find(const struct path *h, const union addr *at, const union addr *server)
+/* The number of an address's row, which is at *r; 0 and NULL: it has none. */
+static inline uint32_t
+path_row(const struct path *h, const union addr *at, struct path_row **r)
 {
 	const uint32_t k = recent_find(&h->rows, addr_key(at, &h->place->by));
-	struct path_row *r = k == 0 ? NULL : recent_row(&h->rows, k);
 
-	return r != NULL && r->open && addr_same(&r->at, at) &&
-	    addr_same(&r->server, server) ? r : NULL;
+	*r = k == 0 ? NULL : recent_row(&h->rows, k);
+	if (*r != NULL && addr_same(&(*r)->at, at))
+		return k;
+	*r = NULL;
+	return 0;
+}
+
+/* The same of one that is open to that server. */
+static inline uint32_t
+path_open(const struct path *h, const union addr *at, const union addr *server,
+    struct path_row **r)
+{
+	const uint32_t k = path_row(h, at, r);
+
+	if (k != 0 && (*r)->open && addr_same(&(*r)->server, server))
+		return k;
+	*r = NULL;
+	return 0;
 }
 
 /* Is a control message an Open, or its Ack? */
@@ -109,12 +124,13 @@ static inline enum program_claim
 path_claim(const struct path *h, struct packet *p)
 {
 	const uint8_t tos = p->tos & 0xfc;
+	struct path_row *r;
 
 	if (p->is != FRAME_UDP)
 		return PROGRAM_REGULAR;
 	if (tos == UPDATE_PROVED_TOS)
-		return path_find(h, p->from, p->to) != NULL ||
-		    path_find(h, p->to, p->from) != NULL ? PROGRAM_TAKES :
+		return path_open(h, p->from, p->to, &r) != 0 ||
+		    path_open(h, p->to, p->from, &r) != 0 ? PROGRAM_TAKES :
 		    PROGRAM_REGULAR;
 	if (tos != CONTROL_TOS || !path_opens(p))
 		return PROGRAM_REGULAR;
@@ -191,14 +207,12 @@ static inline void
 path_acked(struct path *h, const struct program_env *env, struct packet *p,
     const struct control *c, uint64_t now_ns)
 {
-	const uint32_t k = recent_find(&h->rows, addr_key(p->to,
-	    &h->place->by));
-	struct path_row *r = k == 0 ? NULL : recent_row(&h->rows, k);
+	struct path_row *r;
 	struct control_ack a;
 	struct key channel;
 
-	if (r == NULL || !addr_same(&r->at, p->to) ||
-	    !addr_same(&r->asked_of, p->from) || !control_get_ack(c, &a))
+	if (path_row(h, p->to, &r) == 0 || !addr_same(&r->asked_of, p->from) ||
+	    !control_get_ack(c, &a))
 		return;
 	seal_channel(h->place->key, r->asked, &channel);
 	if (!seal_good(&channel, SEAL_ANSWERS, p->payload, p->bytes))
@@ -229,10 +243,11 @@ path_control(struct path *h, const struct program_env *env, struct packet *p,
 	env->pass(env->plane, p, now_ns);
 }
 
-/* What comes from below: UPDATE_OK, or the verdict. */
+/* What comes from below, of row k: UPDATE_OK, or the verdict. */
 static inline unsigned
-path_judge_up(struct path *h, struct path_row *r, const struct packet *p)
+path_judge_up(struct path *h, uint32_t k, const struct packet *p)
 {
+	struct path_row *r = recent_row(&h->rows, k);
 	uint64_t counter = 0;
 	const bool good = proof_update_good(&r->below, proof_head(PROOF_UP, 0,
 	    0, r->pass), p->payload, p->bytes, &counter);
@@ -244,8 +259,7 @@ path_judge_up(struct path *h, struct path_row *r, const struct packet *p)
 	if (r->begins && counter > r->counter)
 		r->counter = counter - 1;
 	r->begins = false;
-	recent_touch(&h->rows, recent_find(&h->rows, addr_key(&r->at,
-	    &h->place->by)));
+	recent_touch(&h->rows, k);
 	return UPDATE_OK;
 }
 
@@ -253,13 +267,14 @@ path_judge_up(struct path *h, struct path_row *r, const struct packet *p)
 static inline unsigned
 path_judge(struct path *h, const struct packet *p, bool *down)
 {
-	struct path_row *r = path_find(h, p->from, p->to);
+	struct path_row *r;
+	const uint32_t k = path_open(h, p->from, p->to, &r);
 	uint64_t counter;
 
-	*down = r == NULL;
+	*down = k == 0;
 	if (!*down)
-		return path_judge_up(h, r, p);
-	r = path_find(h, p->to, p->from);
+		return path_judge_up(h, k, p);
+	path_open(h, p->to, p->from, &r);
 	return h->credulous || proof_update_good(&r->above,
 	    proof_head(PROOF_DOWN, 0, 0, NULL), p->payload, p->bytes,
 	    &counter) ? UPDATE_OK : SOUNDNESS_BAD_PROOF;
@@ -277,14 +292,14 @@ path_prove_up(struct path_row *r, uint8_t *p, uint32_t bytes)
 static inline void
 path_prove(struct path *h, const struct program_env *env, struct packet *p)
 {
-	struct path_row *r = path_find(h, p->from, p->to);
+	struct path_row *r;
 
 	env->edit(env->plane, p);
-	if (r != NULL) {
+	if (path_open(h, p->from, p->to, &r) != 0) {
 		path_prove_up(r, p->payload, p->bytes);
 		return;
 	}
-	r = path_find(h, p->to, p->from);
+	path_open(h, p->to, p->from, &r);
 	proof_update_put(&r->below, proof_head(PROOF_DOWN, 0, 0, NULL),
 	    p->payload, p->bytes - UPDATE_TAIL_BYTES, bytes_get(p->payload +
 	    p->bytes - UPDATE_TAIL_BYTES, PROOF_COUNTER_BYTES));
@@ -306,8 +321,7 @@ path_prove_slot(struct path *h, struct slot *s)
 		return;
 	flow_addr(&from, fr.flow.src, fr.flow.sport, fr.flow.v6);
 	flow_addr(&to, fr.flow.dst, fr.flow.dport, fr.flow.v6);
-	r = path_find(h, &from, &to);
-	if (r == NULL)
+	if (path_open(h, &from, &to, &r) == 0)
 		return;
 	path_prove_up(r, s->bytes + s->payload_at, s->have - s->payload_at);
 	s->changed = true;
