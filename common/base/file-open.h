@@ -108,8 +108,10 @@ file_open_again(const char *path)
 	ssize_t n;
 	int fd;
 
-	if (in == -1 || fstat(in, &st) == -1)
+	if (in == -1)
 		return -1;
+	if (fstat(in, &st) == -1)
+		return std ? -1 : file_open_fail(in);
 	if (S_ISREG(st.st_mode) && !std)
 		return in;
 	fd = memfd_create("innet", MFD_CLOEXEC);
