@@ -46,7 +46,8 @@ done
 (cd "$dir" && awk '
 	BEGIN { for (i = 1; i < ARGC; i++) pages[i] = ARGV[i] }
 	{
-		for (s = $0; match(s, / id="[^"]*"/); s = substr(s, RSTART + RLENGTH)) {
+		for (s = $0; match(s, / id="[^"]*"/);
+		    s = substr(s, RSTART + RLENGTH)) {
 			id = substr(s, RSTART + 5, RLENGTH - 6)
 			here[FILENAME, id] = 1
 			n[id]++
@@ -58,7 +59,8 @@ done
 	END {
 		for (i = 1; i in pages; i++) {
 			page = pages[i]
-			for (l = 1; l <= lines[page]; l++) print fixed(text[page, l]) >page
+			for (l = 1; l <= lines[page]; l++)
+				print fixed(text[page, l]) >page
 			close(page)
 		}
 	}
@@ -67,7 +69,8 @@ done
 			to = substr(s, RSTART + 18, RLENGTH - 19)
 			out = out substr(s, 1, RSTART + 16)
 			s = substr(s, RSTART + 17)
-			if (!((page, to) in here) && n[to] == 1) out = out in_page[to]
+			if (!((page, to) in here) && n[to] == 1)
+				out = out in_page[to]
 		}
 		return out s
 	}' $(printf '%s.html ' $ours))

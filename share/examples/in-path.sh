@@ -18,10 +18,17 @@ PATH=$(cd "$(dirname "$0")/../testbed" && pwd):$PATH
 if [ -z "${INNET_TESTBED-}" ]; then exec testbed.sh rack -n 2 --rate 1gbit -- "$0" "$@"; fi
 dir=$(mktemp -d) && trap 'kill $(jobs -p) 2>/dev/null || :; wait; rm -rf "$dir"' EXIT && cd "$dir"
 on() { exec testbed.sh exec "$@"; }	# in the background: the process itself
-until_ok() { local i; for ((i = 0; i < 300; i++)); do "$@" && return; sleep 0.1; done; echo "in-path.sh: in vain: $*" >&2; exit 1; }
+until_ok() {
+	local i
+	for ((i = 0; i < 300; i++)); do "$@" && return; sleep 0.1; done
+	echo "in-path.sh: in vain: $*" >&2
+	exit 1
+}
 switch() {
 	: >switch.err
-	(on switch innet-switch -q --insecure --bridge br0 --port-rate server=2Mbit 2>>switch.err) & pid=$!
+	(on switch innet-switch -q --insecure --bridge br0 \
+		--port-rate server=2Mbit 2>>switch.err) &
+	pid=$!
 	until_ok grep -q 'in the path' switch.err
 }
 came() { testbed.sh exec server innet-ctl 10.77.0.2 stats --json | jq -r '"\(.counters.updates) \(.counters.constituents)"'; }

@@ -86,7 +86,7 @@ end_workers() {
 @test "behind a NAT whose port changes a worker is known again, and three command at once" {
 	python
 	cat >nat.py <<-'END'
-	import select, signal, socket, sys
+	import os, select, signal, socket, sys
 	def new():
 	    s = socket.socket(type=socket.SOCK_DGRAM)
 	    s.bind(("127.0.0.1", 0))
@@ -94,8 +94,8 @@ end_workers() {
 	host, port = sys.argv[1].split(":")
 	there, inside, out, who = (host, int(port)), new(), [new()], None
 	signal.signal(signal.SIGUSR1, lambda *_: out.insert(0, new()))
-	open("nat.new", "w").write(str(inside.getsockname()[1]))
-	import os
+	with open("nat.new", "w") as f:
+	    f.write(str(inside.getsockname()[1]))
 	os.rename("nat.new", "nat.port")
 	tos = (socket.IPPROTO_IP, socket.IP_TOS)
 	inside.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)

@@ -12,26 +12,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/base/num.h"
 #include "common/live/timer.h"
 #include "common/wire/addr.h"
 #include "common/wire/control.h"
 #include "common/wire/frame.h"
 #include "common/wire/pass.h"
+#include "tests/bench/number.h"
 
 enum { RUN = 64, JOIN_BYTES = 22, HEAD_BYTES = 28,
 	PACKET_BYTES = HEAD_BYTES + CONTROL_HEADER_BYTES + JOIN_BYTES +
 	    PASS_BYTES };
-
-static uint64_t
-number(const char *s, uint64_t most)
-{
-	uint64_t v = 0;
-
-	if (num_u64(s, 1, most, &v) != NULL)
-		errx(2, "not a number from 1 to %" PRIu64 ": %s", most, s);
-	return v;
-}
 
 /* The first one's packet: IP, UDP without a checksum, a Join and a pass. */
 static void

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/base/num.h"
 #include "common/base/stats.h"
 #include "common/replay/sumtree.h"
+#include "tests/bench/number.h"
 
 enum {
 	WORK = 1 << 16, FLUSH = 64 << 20, ROUNDS_MAX = 1001,
@@ -255,17 +255,6 @@ exact(uint64_t updates)
 	    (unsigned long long)done, leaves, (unsigned long long)tree.total,
 	    (unsigned long long)sum);
 	return sum != tree.total;
-}
-
-static uint64_t
-number(const char *s, uint64_t most)
-{
-	uint64_t n;
-	const char *why = num_u64(s, 1, most, &n);
-
-	if (why != NULL)
-		errx(2, "invalid number '%s': %s", s, why);
-	return n;
 }
 
 int

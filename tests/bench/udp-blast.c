@@ -14,22 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/num.h"
 #include "common/live/nonce.h"
 #include "common/live/timer.h"
 #include "common/live/udpio.h"
 #include "common/olaf/opening.h"
 #include "common/wire/update.h"
-
-static uint64_t
-number(const char *s, uint64_t most)
-{
-	uint64_t v = 0;
-
-	if (num_u64(s, 1, most, &v) != NULL)
-		errx(2, "not a number from 1 to %" PRIu64 ": %s", most, s);
-	return v;
-}
+#include "tests/bench/number.h"
 
 /* What has come of an Open, for 10 ms. */
 static void
