@@ -39,6 +39,7 @@ struct olaf {
 	struct inquiry_way way;		/* of what is asked */
 	struct opening opening;
 	struct inquiry inquiry;
+	bool said_short;
 	uint32_t floats;		/* of a packet, as the path allows */
 	uint8_t *turned;		/* a gradient that points up, if the
 					   child's point down */
@@ -232,6 +233,18 @@ believes(struct olaf *w, const struct udpio_packet *p)
 	return false;
 }
 
+/* Once: the end of each vector is lost in a queue on the way. */
+static void
+say_short(struct olaf *w)
+{
+	if (w->m.short_of == 0 || w->said_short)
+		return;
+	w->said_short = true;
+	warnx("%s: a queue on the way has %u slots, a vector takes %" PRIu32
+	    " packets: what does not fit is lost each time; give that switch "
+	    "more --slots", w->cf->to_name, w->m.short_of, w->m.model.ranges);
+}
+
 /* A packet from the network. */
 static void
 take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
@@ -246,6 +259,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 		w->m.n[OLAF_WORKER_IGNORED]++;
 	else if (tos != CONTROL_TOS && believes(w, p))
 		olaf_worker_take(&w->m, &u, now_ns);
+	say_short(w);
 }
 
 /* Open, or open again, if it is time. */

@@ -64,6 +64,8 @@ struct olaf_worker {
 	bool stuck;			/* no model came in time: the end */
 	uint32_t other_elements;	/* or one of another length, */
 	uint32_t other_n;		/* or cut otherwise; 0: none */
+	uint16_t short_of;		/* a queue on the way has so many
+					   slots, fewer than ranges; or 0 */
 	uint64_t given;			/* model.taken at the last result */
 	uint64_t heard_ns;		/* last model */
 	uint64_t ask_ns;		/* when to send weights */
@@ -214,6 +216,8 @@ olaf_worker_take(struct olaf_worker *w, const struct update *u,
 	w->heard_ns = now_ns;
 	w->asked = 0;
 	txctl_status(&w->control, &u->status, now_ns);
+	if (u->status.filled && u->status.capacity < w->model.ranges)
+		w->short_of = u->status.capacity;
 	if (!worker_model_take(&w->model, u, now_ns))
 		w->n[OLAF_WORKER_STALE]++;
 	if (worker_model_whole(&w->model))

@@ -378,8 +378,8 @@ plane_options_settle_ports(struct plane_options *o)
 	if (!plane_options_has(o, PLANE_QUEUE))
 		p->queue = pr->merges ? PORT_OLAF : PORT_FIFO;
 	if (!plane_options_has(o, PLANE_SLOTS))
-		p->slots = p->queue == PORT_OLAF && pr->slots == 0 ? 8 :
-		    pr->slots;
+		p->slots = p->queue == PORT_FIFO && pr->slots == 0 ? 0 :
+		    o->plane.place.in_path ? PORTS_SLOTS_IN_PATH : PORTS_SLOTS;
 	ports_settle(ports);
 	if (!pr->merges && plane_options_has(o, PLANE_WINDOW))
 		errx(2, "--active-window does not go with --program %s: it "

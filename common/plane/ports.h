@@ -30,7 +30,10 @@
 enum {
 	PORTS_RULES_MAX = 64, PORTS_NONE = UINT32_MAX,
 	PORTS_TRIES = 64,		/* hosts looked at for an idle one */
-	PORTS_TIGHT_BYTES = 65536	/* left: idle ports give back theirs */
+	PORTS_TIGHT_BYTES = 65536,	/* left: idle ports give back theirs */
+	/* what merges has, if nothing is said: the paper's, for updates of a
+	   frame each; in the path one takes as many as it has frames */
+	PORTS_SLOTS = 8, PORTS_SLOTS_IN_PATH = 1024
 };
 
 #define PORTS_RATE_MAX 1000000000000000u
@@ -232,7 +235,7 @@ ports_settle(struct ports_conf *cf)
 		if (r->has_queue)
 			r->conf.queue = said.queue;
 		if (r->conf.queue == PORT_OLAF && r->conf.slots == 0)
-			r->conf.slots = 8;
+			r->conf.slots = PORTS_SLOTS;
 	}
 }
 

@@ -106,6 +106,18 @@ close_counters() {
 	[ "$(jq .ignored w.json)" -eq 0 ]
 }
 
+@test "a queue with fewer slots than a vector has packets: the worker says so, once" {
+	serve ps innet-ps -q
+	serve switch innet-switch -q --upstream "$ps"
+	innet-worker -q --switch "$switch" --mtu 1500 --synthetic 20kB --interval 10ms -c 60 2>w.err
+	[ "$(grep -c . w.err)" -eq 1 ]
+	grep -qx "innet-worker: $switch: a queue on the way has 8 slots, a vector takes 14 packets: what does not fit is lost each time; give that switch more --slots" w.err
+	innet-worker -q --switch "$switch" --cluster 2 --mtu 1500 --synthetic 11kB --interval 10ms -c 60 2>w.err
+	[ ! -s w.err ]
+	finish switch
+	finish ps
+}
+
 @test "-v says how packets pass the kernel, --no-offload does without" {
 	serve ps innet-ps -q -v
 	serve switch innet-switch -q -v --upstream "$ps" --no-offload
