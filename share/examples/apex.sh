@@ -17,18 +17,24 @@
 #     are the learner's own, and what they are made from it fetches;
 # paper: the same with experiences filled up to 213.5 kB and parameters to 13 MB,
 #     the paper's sizes, in a memory of 2048;
+# network: the same as latency with 1, 4 and 8 actors, memory, learner and each
+#     actor on hosts of their own, whose links carry 1 Gbit/s (rack), or 100 Mbit/s
+#     with 10 ms more on the memory's, each way (wide); needs root;
 # rate: gradients in a second with and without hidden draws, batches of 64, 256
 #     and 1024, once the actors are done (Meng et al., Figures 9 and 10).
 #
-# DIR gets learn.csv, latency.csv, paper.csv and rate.csv, which are also printed,
-# and bars of each drawn by innet-plot.  --only leaves out all but those named;
+# DIR gets learn.csv, latency.csv, paper.csv, network.csv and rate.csv, which are
+# also printed, and bars of each drawn by innet-plot.  breakdown.csv has what actors
+# and learner spent their time with in the runs of latency, paper and network
+# (Furukawa and Matsutani, Figure 6), rate-breakdown.csv the learner in those of
+# rate (Meng et al., Figure 3), in percent.  --only leaves out all but those named;
 # --quick is a short form for tests.  Needs jq.  Exits 1 if a run failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 say() { printf 'apex: %s\n' "$*" >&2; }
 misuse() { say "$*"; exit 2; }
-out='' seed=1 seconds='' actors='' only=learn,latency,paper,rate quick=''
+out='' seed=1 seconds='' actors='' only=learn,latency,paper,network,rate quick=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) quick=1; shift; continue ;;
@@ -39,7 +45,7 @@ while [ $# -gt 0 ]; do
 	-o) out=$2 ;;
 	--seed) seed=$2 ;;
 	--seconds) seconds=$2 ;;
-	--actors) actors=$2 ;;
+	--actors) actors=$2 given=1 ;;
 	--only) only=$2 ;;
 	*) misuse "unknown option '$1'" ;;
 	esac
@@ -54,8 +60,8 @@ enough=${quick:+--gradients 50}
 [[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] || misuse "--seconds '$seconds' is not a number of seconds"
 [[ $actors =~ ^[1-9][0-9]?(,[1-9][0-9]?)*$ ]] || misuse "--actors '$actors' is not a list such as 1,4,8"
 for name in ${only//,/ }; do
-	[[ " learn latency paper rate " == *" $name "* ]] ||
-		misuse "--only: '$name' is none of learn, latency, paper and rate"
+	[[ " learn latency paper network rate " == *" $name "* ]] ||
+		misuse "--only: '$name' is none of learn, latency, paper, network and rate"
 done
 [ -x "$top/build/innet-agent" ] && PATH=$top/build:$PATH
 for tool in innet-agent innet-memory jq; do
@@ -69,6 +75,15 @@ redis|memory) memories=$REPLAY ;;
 *) misuse "REPLAY=$REPLAY: redis or memory" ;;
 esac
 
+testbed=$here/../testbed/testbed.sh
+unset INNET_TESTBED	# of our own, or none
+
+if [[ ,$only, == *,network,* ]] && ! why=$("$testbed" list 2>&1 >/dev/null); then
+	say "network is left out: $why"
+	[ "$only" != network ] || exit 1
+	only=${only/network/}
+fi
+
 # However it ends, nothing is left running; what runs write is in $work.
 running='' server=''
 work=$(mktemp -d) || exit 1
@@ -76,15 +91,44 @@ end() {
 	# shellcheck disable=SC2086	# words
 	kill $running $server 2>/dev/null
 	wait
+	[ -z "${INNET_TESTBED-}" ] || "$testbed" down "$INNET_TESTBED"
 	rm -rf "$work"
 }
 trap end EXIT
 trap 'exit 1' INT TERM
 mkdir -p "$out" && cd "$out" || exit 1
 
+# on HOST COMMAND...: there, if there are hosts
+on() {
+	[ -n "${INNET_TESTBED-}" ] || exec "${@:2}"
+	exec "$testbed" exec "$@"
+}
+
+# serve_far MEMORY: on the testbed's server
+serve_far() {
+	local server_port=7000
+	if [ "$1" = redis ]; then
+		on server redis-server --bind 10.77.0.2 --port $server_port --protected-mode no --save '' \
+			--dir "$work" >"$work/server.err" 2>&1 &
+		at="--redis 10.77.0.2:$server_port"
+	else
+		on server innet-memory -q --listen 10.77.0.2:$server_port --insecure --memory 8G \
+			2>"$work/server.err" &
+		at="--replay-memory 10.77.0.2:$server_port"
+	fi
+	server=$!
+	for _ in {1..500}; do
+		! (on w0 bash -c ": </dev/tcp/10.77.0.2/$server_port") 2>/dev/null || return 0
+		kill -0 $server 2>/dev/null || break
+		sleep 0.02
+	done
+	return 1
+}
+
 # serve MEMORY: start it; what agents need to find it in $at
 serve() {
 	rm -f "$work/socket"
+	[ -z "${INNET_TESTBED-}" ] || { serve_far "$1"; return; }
 	if [ "$1" = redis ]; then
 		redis-server --port 0 --unixsocket "$work/socket" --save '' --dir "$work" \
 			>"$work/server.err" 2>&1 &
@@ -116,7 +160,7 @@ play() {
 	rm -f "$work"/a*.json "$work"/l.json
 	for ((i = 0; i < n; i++)); do
 		# shellcheck disable=SC2086	# words
-		innet-agent -q --role actor $at --actor $i/$n --seed "$seed" \
+		on w$((i + 1)) innet-agent -q --role actor $at --actor $i/$n --seed "$seed" \
 			--report "$work/a$i.json" "$@" 2>"$work/a$i.err" &
 		running="$running $!"
 	done
@@ -127,8 +171,8 @@ learn() {
 	local span=$1 rc=0 p
 	shift
 	# shellcheck disable=SC2086	# words
-	timeout -s INT "$span" innet-agent -q --role learner $at --seed "$seed" \
-		--report "$work/l.json" "$@" 2>"$work/l.err"
+	(on w0 timeout -s INT "$span" innet-agent -q --role learner $at --seed "$seed" \
+		--report "$work/l.json" "$@" 2>"$work/l.err")
 	[ -s "$work/l.json" ] && [ ! -s "$work/l.err" ] || rc=1
 	for p in $running; do wait "$p" || rc=1; done
 	running=''
@@ -173,6 +217,14 @@ latency_run() {
 		[$l[0].gradients_per_s, (map(.pushed) | add) / $l[0].elapsed_s] | map(
 			if type == "number" then (10000 * . + 0.5 | floor / 10000) else . end) | @csv' \
 		"$work"/a*.json | tr -d '"' >>"$csv"
+	# what took part of the time: of actors on average, and of the learner
+	jq -rs --arg p "$part" --arg m "$memory" --arg n "$n" --slurpfile l "$work/l.json" '
+		def share(f): map(100 * (f) / .elapsed_s) | add / length;
+		def all(f): f | if . == null then 0 else .count * .mean_s end;
+		[$p, $m, ($n | tonumber)] +
+		([share(.elapsed_s - all(.push) - all(.pull)), share(all(.push)), share(all(.pull))] +
+		($l | [share(.learn_s + .update_s), share(.replay_s), share(all(.set))]) |
+			map(10 * . + 0.5 | floor / 10)) | @csv' "$work"/a*.json | tr -d '"' >>breakdown.csv
 }
 
 rate_run() {
@@ -187,6 +239,10 @@ rate_run() {
 			1e6 * .sample.p50_s, 100 * .replay_s / .elapsed_s] |
 		map(if type == "number" then (100 * . + 0.5 | floor / 100) else . end) | @csv' \
 		"$work/l.json" | tr -d '"' >>rate.csv
+	jq -r --arg s "$memory" --arg h "$hidden" --arg b "$batch" --arg a "$algo" '
+		.elapsed_s as $all | [.learn_s, .update_s, .replay_s, .set.count * .set.mean_s] |
+		. + [$all - add] | map(1000 * . / $all + 0.5 | floor / 10) |
+		[$a, ($b | tonumber), $s, $h] + . | @csv' "$work/l.json" | tr -d '"' >>rate-breakdown.csv
 }
 
 # bars NAME LABEL: draw NAME.csv
@@ -207,8 +263,13 @@ latencies() {
 	csv=$1.csv
 	echo memory,actors,push_ms,push_p50_ms,push_p99_ms,pull_ms,pull_p50_ms,pull_p99_ms,set_ms,set_p50_ms,set_p99_ms,sample_ms,sample_p50_ms,sample_p99_ms,fetch_ms,fetch_p50_ms,fetch_p99_ms,gradients_per_s,experiences_per_s >"$csv"
 	run() { latency_run; }
+	part=$1
 	for memory in $memories; do for n in ${actors//,/ }; do
+		[ -z "$link" ] || INNET_TESTBED=$("$testbed" up rack -n $((n + 1)) --owner $$ $link) || exit 1
+		export INNET_TESTBED
 		attempt "$1: $memory, $n actors"
+		[ -z "$link" ] || "$testbed" down "$INNET_TESTBED"
+		unset INNET_TESTBED
 	done; done
 	local c=4 name
 	for name in $columns; do
@@ -219,6 +280,9 @@ latencies() {
 }
 
 wants() { [[ ,$only, == *,$1,* ]]; }
+
+link=''		# options of the testbed that runs are in
+echo part,memory,actors,actor_compute_percent,actor_push_percent,actor_pull_percent,learner_compute_percent,learner_sample_percent,learner_set_percent >breakdown.csv
 
 if wants learn; then
 	echo memory,actors,seconds,gradients,steps,reward,solved >learn.csv
@@ -234,7 +298,22 @@ if wants paper; then
 	sizes='--experience 213500 --vector 13MB --buffer 2048 --warmup 512'
 	latencies paper
 fi
+if wants network; then
+	sizes=''
+	every=$actors
+	[ -n "${given-}" ] || actors=${quick:+1}
+	: "${actors:=1,4,8}"
+	for part in rack wide; do
+		link='--rate 1gbit'
+		[ $part = rack ] || link='--rate 100mbit --delay 10ms'
+		latencies network-$part
+	done
+	{ sed '1s/^/link,/;q' network-rack.csv; for part in rack wide; do sed "1d;s/^/$part,/" network-$part.csv; done; } >network.csv
+	rm network-rack.csv network-wide.csv
+	link='' actors=$every
+fi
 if wants rate; then
+	echo algorithm,batch,memory,hidden,learn_percent,optimizer_percent,waiting_percent,set_percent,rest_percent >rate-breakdown.csv
 	echo algorithm,batch,memory,hidden,gradients_per_s,learn_us,sample_p50_us,waiting_percent >rate.csv
 	run() { rate_run; }
 	for algo in dqn ddpg; do
@@ -254,7 +333,9 @@ if wants rate; then
 		rate.csv >rate-bars.csv
 	bars rate-bars 'gradients in a second'
 fi
-for name in learn latency paper rate; do
+for name in learn latency paper network rate; do
 	! wants $name || { echo "# $name"; column -s, -t "$name.csv"; echo; }
 done
+{ ! wants latency && ! wants paper && ! wants network; } || { echo '# breakdown'; column -s, -t breakdown.csv; echo; }
+! wants rate || { echo '# rate-breakdown'; column -s, -t rate-breakdown.csv; echo; }
 [ -z "$failed" ]

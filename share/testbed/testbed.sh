@@ -16,6 +16,7 @@
 #	--burst BYTES		of a link's token bucket (250 us, at least 2 frames)
 #	--queue BYTES		before a link (1500000)
 #	--loss SHARE		of a link's IPv4 packets, each way: 1%, 0.001 (0)
+#	--delay TIME		of the server's link, each way: 10ms (0)
 #	--in-path		a switch stands in the path, not at an address
 #	--owner PID		up: the testbed may go when this process is dead
 #
@@ -152,10 +153,34 @@ link() {
 	lose "$3" "$4"
 }
 
+# HOST SWITCH: a host's link; that to a server which is far goes by a host that
+# holds what passes, for there need be no netem.
+wire() {
+	local i
+	if [ "$1" != server ] || [ -z "$delay" ]; then
+		link "$1" eth0 "$2" "$1" "$rate"
+		return
+	fi
+	host far
+	link far away "$2" "$1" "$rate"
+	ip link add eth0 netns "innet-$id-$1" type veth peer name near netns "innet-$id-far"
+	ip -n "innet-$id-$1" link set eth0 addrgenmode none up
+	ip -n "innet-$id-far" link set near addrgenmode none up
+	shape "$1" eth0 "$rate"
+	ip netns exec "innet-$id-far" "$here/delay.py" near away "$delay" \
+		>/dev/null 2>&1 </dev/null 3>&- &
+	for ((i = 0; i < 100; i++)); do	# until it has both interfaces
+		[ "$(ip netns exec "innet-$id-far" sed 1d /proc/net/packet | wc -l)" -lt 2 ] || return 0
+		kill -0 $! 2>/dev/null || break
+		sleep 0.05
+	done
+	die 'delay.py did not start: it needs python3'
+}
+
 # HOST ADDRESS SWITCH: a host with one link, to that switch.
 leaf() {
 	host "$1"
-	link "$1" eth0 "$3" "$1" "$rate"
+	wire "$1" "$3"
 	ip -n "innet-$id-$1" address add "$2/24" brd + dev eth0
 }
 
@@ -186,7 +211,7 @@ build() {
 # Take the options of a kind of testbed; what follows is the COMMAND.
 options() {
 	workers=4 rate=100mbit core_rate='' burst='' queue=1500000 owner=''
-	keep='' in_path=''
+	keep='' in_path='' delay=''
 	kind=${1-}
 	case $kind in
 	rack|two-racks) shift ;;
@@ -208,6 +233,11 @@ options() {
 		--queue) queue=$2 ;;
 		--owner) owner=$2 ;;
 		--loss) keep=$(kept "$2") ;;
+		--delay)
+			[[ $2 =~ ^[0-9]{1,6}(us|ms|s)$ ]] ||
+				misuse "invalid delay '$2': not such as 10ms"
+			delay=$2
+			;;
 		*) misuse "unknown option '$1'" ;;
 		esac
 		shift 2

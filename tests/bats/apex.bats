@@ -350,7 +350,20 @@ locked() {
 	[ "$(wc -l <out/latency.csv)" -ge 3 ]
 	awk -F, 'NR > 1 && !($3 > 0 && $6 > 0 && $9 > 0 && $12 > 0 && $18 > 0) { exit 1 }' out/latency.csv
 	awk -F, 'NR > 1 && !($5 > 0) { exit 1 }' out/rate.csv
+	# actors' three and the learner's; of a learner in rate all
+	[ "$(wc -l <out/breakdown.csv)" -eq "$(wc -l <out/latency.csv)" ]
+	awk -F, 'NR > 1 && !($4 + $5 + $6 > 99 && $4 + $5 + $6 < 101 && $7 > 0 && $8 > 0 && $7 + $8 + $9 < 101) { exit 1 }' \
+		out/breakdown.csv
+	awk -F, 'NR > 1 && !($5 > 0 && $7 > 0 && $5 + $6 + $7 + $8 + $9 > 99) { exit 1 }' out/rate-breakdown.csv
 	run -2 "$share/examples/apex.sh" -o out --only x
+}
+
+@test "apex.sh over shaped links: 10 ms more each way are seen in every latency" {
+	once
+	REPLAY=memory "$share/examples/apex.sh" -o out --quick --only network 2>err 3>&- ||
+		{ cat err; false; }
+	[ "$(cut -d, -f 1-3 out/network.csv | tr '\n' ' ')" = 'link,memory,actors rack,memory,1 wide,memory,1 ' ]
+	awk -F, '$1 == "wide" && !($4 > 20 && $10 > 20 && $13 > 20) { exit 1 }' out/network.csv
 }
 
 @test "roles: what does not go together is misuse" {

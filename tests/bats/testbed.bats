@@ -231,6 +231,38 @@ killed() {
 	jq -se '(map(.retransmitted) | add) / (map(.segments_sent) | add) | . > 0.03 and . < 0.08' w?.json
 }
 
+@test "--delay: the server is so far away, each way, and what passes stays whole" {
+	export INNET_TESTBED=$(testbed.sh up two-racks -n 2 --delay 15ms --owner $$)
+	testbed.sh exec server python3 - >got 3>&- <<-'END' &
+	import hashlib, socket
+	s = socket.create_server(('10.77.0.2', 7000))
+	print('ready', flush=True)
+	c, _ = s.accept()
+	h = hashlib.sha256()
+	while b := c.recv(1 << 16):
+	    h.update(b)
+	c.sendall(h.hexdigest().encode())
+	END
+	await got
+	testbed.sh exec w1 python3 - >sent <<-'END'
+	import hashlib, random, socket, time
+	b = random.Random(1).randbytes(1000000)
+	at = time.monotonic()
+	c = socket.create_connection(('10.77.0.2', 7000))
+	print(time.monotonic() - at >= 0.030)	# there and back
+	c.sendall(b)
+	c.shutdown(socket.SHUT_WR)
+	print(c.recv(100).decode() == hashlib.sha256(b).hexdigest())
+	END
+	[ "$(cat sent)" = $'True\nTrue' ]
+	wait
+	ip netns pids "innet-$INNET_TESTBED-far" >relay
+	testbed.sh down
+	! running "$(cat relay)"
+	run -2 testbed.sh rack --delay 10 -- true
+	[[ $output == "testbed: invalid delay '10': not such as 10ms" ]]
+}
+
 @test "--in-path: the same switch stands at an address or in the path" {
 	privileged
 	unshare -n sh -c 'ip link add br0 type bridge &&
