@@ -83,11 +83,35 @@ schedules_crc(const struct runner *r)
 	return crc;
 }
 
-static void
-write_run(FILE *f, const struct runner *r, uint64_t run)
+/* A part that is written: a line, once it is whole, and the CRC of all. */
+struct part {
+	FILE *to, *line;
+	char *text;
+	size_t bytes;
+	uint32_t crc;
+};
+
+/* The line is whole.  False without memory, or room in the file. */
+static bool
+end_line(struct part *w)
+{
+	bool good;
+
+	putc('\n', w->line);
+	good = fflush(w->line) == 0 &&
+	    fwrite(w->text, 1, w->bytes, w->to) == w->bytes;
+	if (good)
+		w->crc = crc32c(w->crc, w->text, w->bytes);
+	rewind(w->line);
+	return good;
+}
+
+static bool
+write_run(struct part *w, const struct runner *r, uint64_t run)
 {
 	const struct result_figure *fig = result_figures(r->by);
 	const struct point *p = &r->point[run / r->runs];
+	FILE *f = w->line;
 
 	fprintf(f, "{\"run\":%" PRIu64 ",\"rows\":[", run);
 	for (size_t i = 0; i < p->rows; i++) {
@@ -99,24 +123,45 @@ write_run(FILE *f, const struct runner *r, uint64_t run)
 			    k == 0 ? "" : ",", v[k]);
 		putc(']', f);
 	}
-	fputs("]}\n", f);
+	fputs("]}", f);
+	return end_line(w);
 }
 
-static void
-write_all(FILE *f, const struct runner *r, const char *scenario,
+static bool
+write_lines(struct part *w, const struct runner *r, const char *scenario,
     double seconds)
 {
 	const uint64_t mine = runner_mine(r);
+	bool good;
 
-	fprintf(f, "{\"innet-sim\":\"%s\",\"of\":%" PRIu64 ",\"seed\":%" PRIu64
+	fprintf(w->line, "{\"innet-sim\":\"%s\",\"of\":%" PRIu64 ",\"seed\":%" PRIu64
 	    ",\"runs\":%zu,\"by\":\"%s\",\"schedules\":%" PRIu32
-	    ",\"scenario\":%s}\n", PACKAGE_VERSION, r->shard.of, r->seed,
+	    ",\"scenario\":%s}", PACKAGE_VERSION, r->shard.of, r->seed,
 	    r->runs, rows_by[r->by], schedules_crc(r), scenario);
-	fprintf(f, "{\"part\":%" PRIu64 ",\"events\":%" PRIu64
-	    ",\"seconds\":%.3f,\"apart\":%.17g}\n", r->shard.at + 1, r->events,
+	good = end_line(w);
+	fprintf(w->line, "{\"part\":%" PRIu64 ",\"events\":%" PRIu64
+	    ",\"seconds\":%.3f,\"apart\":%.17g}", r->shard.at + 1, r->events,
 	    seconds, r->apart);
-	for (uint64_t i = 0; i < mine; i++)
-		write_run(f, r, r->shard.at + i * r->shard.of);
+	good = end_line(w) && good;
+	for (uint64_t i = 0; i < mine && good; i++)
+		good = write_run(w, r, r->shard.at + i * r->shard.of);
+	fprintf(w->line, "{\"crc\":%" PRIu32 "}", w->crc);
+	return end_line(w) && good;
+}
+
+static bool
+write_all(FILE *f, const struct runner *r, const char *scenario,
+    double seconds)
+{
+	struct part w = { .to = f };
+	bool good;
+
+	w.line = open_memstream(&w.text, &w.bytes);
+	good = w.line != NULL && write_lines(&w, r, scenario, seconds);
+	if (w.line != NULL)
+		fclose(w.line);
+	free(w.text);
+	return good;
 }
 
 int
@@ -142,8 +187,7 @@ shard_write(const struct runner *r, const char *dir, const char *scenario,
 	f = atomic_file_stream(&w);
 	if (f == NULL)
 		err(1, "%s", path);
-	write_all(f, r, scenario, seconds);
-	good = !ferror(f);
+	good = write_all(f, r, scenario, seconds);
 	good = fclose(f) == 0 && good;
 	good = atomic_file_close(&w, good) == 0;
 	if (!good)
@@ -159,6 +203,8 @@ struct lines {
 	char *line;
 	size_t room;
 	unsigned number;
+	uint32_t crc;		/* of those before this one */
+	uint32_t last;		/* of this one, too */
 };
 
 static struct lines
@@ -187,10 +233,12 @@ next(struct lines *l)
 	cJSON *o = NULL;
 
 	l->number++;
+	l->crc = l->last;
 	if (n == -1 && ferror(l->f))
 		err(1, "%s", l->path);
 	if (n == -1)
 		errx(1, "%s: ends before line %u", l->path, l->number);
+	l->last = crc32c(l->crc, l->line, (size_t)n);
 	if (l->line[n - 1] == '\n')
 		o = cJSON_Parse(l->line);
 	if (!cJSON_IsObject(o))
@@ -326,6 +374,9 @@ read_run(struct lines *l, struct runner *r, uint64_t run)
 			if (v == NULL)
 				errx(1, "%s:%u: lacks figures", l->path,
 				    l->number);
+			if (!cJSON_IsNumber(v) && !cJSON_IsNull(v))
+				errx(1, "%s:%u: has no figures", l->path,
+				    l->number);
 			to[k] = cJSON_IsNumber(v) ? v->valuedouble : NAN;
 			v = v->next;
 		}
@@ -385,8 +436,13 @@ read_part(struct shard_parts *s, struct runner *r, struct lines *l)
 	mine = runner_mine(r);
 	for (uint64_t i = 0; i < mine; i++)
 		read_run(l, r, r->shard.at + i * s->of);
+	o = next(l);
+	if ((uint32_t)number(l, o, "crc", 0, UINT32_MAX) != l->crc)
+		errx(1, "%s: is damaged: its crc is not that of its lines",
+		    l->path);
+	cJSON_Delete(o);
 	if (getc(l->f) != EOF)
-		errx(1, "%s: goes on after its last run", l->path);
+		errx(1, "%s: goes on after its last line", l->path);
 	return r->shard.at;
 }
 

@@ -3,9 +3,9 @@
  *
  * A part is a file, I-of-N.part, of lines of JSON: all that says what was
  * simulated, which is the same in every part of a whole; what this part did;
- * and a line for each of its runs, every figure as it was.  So N processes
- * anywhere, which need only share a folder in the end, make what one makes
- * alone, to the last byte.
+ * a line for each of its runs, every figure as it was; and the CRC-32C of all
+ * these.  So N processes anywhere, which need only share a folder in the end,
+ * make what one makes alone, to the last byte.
  */
 #ifndef INNET_SIM_SHARD_H
 #define INNET_SIM_SHARD_H

@@ -157,7 +157,9 @@ load in-path
 	innet-switch -q -p dlp --listen 10.77.0.1:46638 -r taps/w0-in.pcap -r taps/w1-in.pcap -r taps/server-in.pcap \
 		--departures taps/w0-out.pcap -w again.pcap --report filter.json
 	jq -e '.departures_differ == 0' filter.json
-	diff <(jq -S '.steps, .switch, .ignored' switch.json) <(jq -S '.steps, .switch, .ignored' filter.json)
+	diff <(jq -S '.taken, .steps, .switch, .ignored' switch.json) \
+		<(jq -S '.taken, .steps, .switch, .ignored' filter.json) ||
+		{ jq -c . switch.json filter.json; capinfos -Tmc taps/*.pcap; false; }
 }
 
 # Every result of a switch in captures, by whom it goes to, in order

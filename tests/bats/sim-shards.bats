@@ -134,11 +134,18 @@ refused() {
 	sed -i '1s/"by":"nobody"/"by":"training"/' parts/*.part
 	refused 1 "parts/1-of-2.part:1: no by of its scenario" --join parts
 	parts 2
+	sed -i '4s/"rows":\[\[[^,]*/"rows":[[[]/' parts/1-of-2.part
+	refused 1 "parts/1-of-2.part:4: has no figures" --join parts
+	sed -i '4s/"rows":\[\[\[\]/"rows":[[99/' parts/1-of-2.part
+	refused 1 "parts/1-of-2.part: is damaged: its crc is not that of its lines" --join parts
+	sed -i '$d' parts/1-of-2.part
+	refused 1 "parts/1-of-2.part: ends before line $(($(wc -l <parts/1-of-2.part) + 1))" --join parts
+	parts 2
 	sed -i 4d parts/1-of-2.part
 	refused 1 "parts/1-of-2.part:4: no run" --join parts
 	parts 2
 	tail -n 1 parts/1-of-2.part >>parts/2-of-2.part
-	refused 1 "parts/2-of-2.part: goes on after its last run" --join parts
+	refused 1 "parts/2-of-2.part: goes on after its last line" --join parts
 	rm parts/2-of-2.part
 	for text in '' '{}' '{"of":1}' '{"of":1,"seed":0,"runs":1}'; do
 		echo "$text" >parts/1-of-2.part
