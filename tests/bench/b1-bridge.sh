@@ -8,7 +8,7 @@
 set -eu -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=${BUILD:-.} runs=${ROUNDS:-5}
-export PATH="$build/tests:$PATH" LC_ALL=C PYTHONPATH=$here/../../share/python
+export PATH="$build:$build/tests/bats:$PATH" LC_ALL=C PYTHONPATH=$here/../../share/python
 for py in python3 /usr/bin/python3 ''; do
 	! "${py:-true}" -c 'import numpy' 2>/dev/null || break
 done
