@@ -134,14 +134,15 @@ write_lines(struct part *w, const struct runner *r, const char *scenario,
 	const uint64_t mine = runner_mine(r);
 	bool good;
 
-	fprintf(w->line, "{\"innet-sim\":\"%s\",\"of\":%" PRIu64 ",\"seed\":%" PRIu64
-	    ",\"runs\":%zu,\"by\":\"%s\",\"schedules\":%" PRIu32
-	    ",\"scenario\":%s}", PACKAGE_VERSION, r->shard.of, r->seed,
-	    r->runs, rows_by[r->by], schedules_crc(r), scenario);
+	fprintf(w->line, "{\"innet-sim\":\"%s\",\"of\":%" PRIu64
+	    ",\"seed\":%" PRIu64 ",\"runs\":%zu,\"by\":\"%s\""
+	    ",\"schedules\":%" PRIu32 ",\"scenario\":%s}", PACKAGE_VERSION,
+	    r->shard.of, r->seed, r->runs, rows_by[r->by],
+	    schedules_crc(r), scenario);
 	good = end_line(w);
 	fprintf(w->line, "{\"part\":%" PRIu64 ",\"events\":%" PRIu64
-	    ",\"seconds\":%.3f,\"apart\":%.17g}", r->shard.at + 1, r->events,
-	    seconds, r->apart);
+	    ",\"seconds\":%.3f,\"apart\":%.17g}", r->shard.at + 1,
+	    r->events, seconds, r->apart);
 	good = end_line(w) && good;
 	for (uint64_t i = 0; i < mine && good; i++)
 		good = write_run(w, r, r->shard.at + i * r->shard.of);
