@@ -511,7 +511,7 @@ olaf_relies(const void *state, const union addr *at)
 static const struct program olaf_program = {
 	.name = "olaf", .about = "merge updates that wait for a server",
 	.port = olaf_port, .tos = UPDATE_TOS,
-	.rate_bps = 40000000000, .slots = 8, .merges = true, .beside = true,
+	.rate_bps = 40000000000, .merges = true, .beside = true,
 	.proves = true, .due = olaf_due, .fire = olaf_fire,
 	.told = olaf_told, .prove = olaf_prove,
 	.is_member = olaf_is_member, .member_count = olaf_member_count,

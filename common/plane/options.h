@@ -378,7 +378,7 @@ plane_options_settle_ports(struct plane_options *o)
 	if (!plane_options_has(o, PLANE_QUEUE))
 		p->queue = pr->merges ? PORT_OLAF : PORT_FIFO;
 	if (!plane_options_has(o, PLANE_SLOTS))
-		p->slots = p->queue == PORT_FIFO && pr->slots == 0 ? 0 :
+		p->slots = p->queue == PORT_FIFO && !pr->merges ? 0 :
 		    o->plane.place.in_path ? PORTS_SLOTS_IN_PATH : PORTS_SLOTS;
 	ports_settle(ports);
 	if (!pr->merges && plane_options_has(o, PLANE_WINDOW))

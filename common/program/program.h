@@ -127,7 +127,6 @@ struct program {
 
 	/* ports where nothing else is said */
 	uint64_t rate_bps;	/* 0: nothing waits */
-	uint32_t slots;		/* 0: as many as it takes */
 	bool merges;		/* their queues are Olaf's */
 	bool beside;		/* what it posts waits for no link */
 	bool proves;		/* its data can have proofs: --auth all */
