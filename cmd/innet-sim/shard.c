@@ -98,7 +98,7 @@ end_line(struct part *w)
 	bool good;
 
 	putc('\n', w->line);
-	good = fflush(w->line) == 0 &&
+	good = fflush(w->line) == 0 && !ferror(w->line) &&
 	    fwrite(w->text, 1, w->bytes, w->to) == w->bytes;
 	if (good)
 		w->crc = crc32c(w->crc, w->text, w->bytes);
@@ -438,7 +438,7 @@ read_part(struct shard_parts *s, struct runner *r, struct lines *l)
 	for (uint64_t i = 0; i < mine; i++)
 		read_run(l, r, r->shard.at + i * s->of);
 	o = next(l);
-	if ((uint32_t)number(l, o, "crc", 0, UINT32_MAX) != l->crc)
+	if (number(l, o, "crc", 0, UINT32_MAX) != (double)l->crc)
 		errx(1, "%s: is damaged: its crc is not that of its lines",
 		    l->path);
 	cJSON_Delete(o);

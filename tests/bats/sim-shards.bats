@@ -38,6 +38,13 @@ refused() {
 	[ "$output$stderr" = "innet-sim: $2" ] || { echo "$output$stderr"; return 1; }
 }
 
+# damaged SED TEXT: the first of two parts, changed so, is refused with the text
+damaged() {
+	parts 2
+	sed -i "$1" parts/1-of-2.part
+	refused 1 "parts/1-of-2.part$2" --join parts
+}
+
 @test "parts, however many, joined: what one process says, byte by byte" {
 	for n in 1 2 5 18 20; do
 		parts $n
@@ -117,32 +124,19 @@ refused() {
 	refused 1 "parts/3-of-2.part: is part 1 again" --join parts
 	head -n 4 parts/1-of-2.part >parts/3-of-2.part && mv parts/3-of-2.part parts/1-of-2.part
 	refused 1 "parts/1-of-2.part: ends before line 5" --join parts
-	parts 2
-	sed -i '4s/.$//' parts/1-of-2.part
-	refused 1 "parts/1-of-2.part:4: is no line of a part" --join parts
-	parts 2
-	sed -i '4s/"rows":\[\[[^]]*/"rows":[[1/' parts/1-of-2.part
-	refused 1 "parts/1-of-2.part:4: lacks figures" --join parts
-	parts 2
-	sed -i '4s/"rows":\[\[/"rows":[[1,/' parts/1-of-2.part
-	refused 1 "parts/1-of-2.part:4: has other figures" --join parts
-	sed -i '4s/"rows":\[\[1,/"rows":[[/; 4s/]]}$/],[]]}/' parts/1-of-2.part
-	refused 1 "parts/1-of-2.part:4: has more rows" --join parts
+	damaged '4s/.$//' ':4: is no line of a part'
+	damaged '4s/"rows":\[\[[^]]*/"rows":[[1/' ':4: lacks figures'
+	damaged '4s/"rows":\[\[/"rows":[[1,/' ':4: has other figures'
+	damaged '4s/]]}$/],[]]}/' ':4: has more rows'
+	damaged '4s/"rows":\[\[[^,]*/"rows":[[[]/' ':4: has no figures'
+	damaged '4s/"rows":\[\[[^,]*/"rows":[[99/' ': is damaged: its crc is not that of its lines'
+	damaged '$d' ": ends before line $(wc -l <parts/1-of-2.part)"
+	damaged 4d ':4: no run'
 	parts 2
 	sed -i '1s/"by":"group"/"by":"nobody"/' parts/*.part
 	refused 1 "parts/1-of-2.part:1: no by" --join parts
 	sed -i '1s/"by":"nobody"/"by":"training"/' parts/*.part
 	refused 1 "parts/1-of-2.part:1: no by of its scenario" --join parts
-	parts 2
-	sed -i '4s/"rows":\[\[[^,]*/"rows":[[[]/' parts/1-of-2.part
-	refused 1 "parts/1-of-2.part:4: has no figures" --join parts
-	sed -i '4s/"rows":\[\[\[\]/"rows":[[99/' parts/1-of-2.part
-	refused 1 "parts/1-of-2.part: is damaged: its crc is not that of its lines" --join parts
-	sed -i '$d' parts/1-of-2.part
-	refused 1 "parts/1-of-2.part: ends before line $(($(wc -l <parts/1-of-2.part) + 1))" --join parts
-	parts 2
-	sed -i 4d parts/1-of-2.part
-	refused 1 "parts/1-of-2.part:4: no run" --join parts
 	parts 2
 	tail -n 1 parts/1-of-2.part >>parts/2-of-2.part
 	refused 1 "parts/2-of-2.part: goes on after its last line" --join parts
