@@ -174,7 +174,7 @@ wire() {
 		kill -0 $! 2>/dev/null || break
 		sleep 0.05
 	done
-	die 'delay.py did not start: it needs python3'
+	die 'delay.py did not start'
 }
 
 # HOST ADDRESS SWITCH: a host with one link, to that switch.
@@ -236,6 +236,7 @@ options() {
 		--delay)
 			[[ $2 =~ ^[0-9]{1,6}(us|ms|s)$ ]] ||
 				misuse "invalid delay '$2': not such as 10ms"
+			command -v python3 >/dev/null || die '--delay needs python3'
 			delay=$2
 			;;
 		*) misuse "unknown option '$1'" ;;
