@@ -17,24 +17,26 @@
 #     are the learner's own, and what they are made from it fetches;
 # paper: the same with experiences filled up to 213.5 kB and parameters to 13 MB,
 #     the paper's sizes, in a memory of 2048;
-# network: the same as latency with 1, 4 and 8 actors, memory, learner and each
-#     actor on hosts of their own, whose links carry 1 Gbit/s (rack), or 100 Mbit/s
-#     with 10 ms more on the memory's, each way (wide); needs root;
+# network: the same as latency with 1, 4 and 8 actors; memory, learner and each
+#     actor have hosts of their own, whose links carry 1 Gbit/s (rack), or
+#     100 Mbit/s with 10 ms more on the memory's, each way (wide); needs root;
 # rate: gradients in a second with and without hidden draws, batches of 64, 256
 #     and 1024, once the actors are done (Meng et al., Figures 9 and 10).
 #
-# DIR gets learn.csv, latency.csv, paper.csv, network.csv and rate.csv, which are
-# also printed, and bars of each drawn by innet-plot.  breakdown.csv has what actors
-# and learner spent their time with in the runs of latency, paper and network
-# (Furukawa and Matsutani, Figure 6), rate-breakdown.csv the learner in those of
-# rate (Meng et al., Figure 3), in percent.  --only leaves out all but those named;
+# DIR gets learn.csv, latency.csv, paper.csv, network.csv and rate.csv, which
+# are also printed, and bars of each drawn by innet-plot.  breakdown.csv has what
+# actors and learner spent their time with in the runs of latency, paper and
+# network (Furukawa and Matsutani, Figure 6), rate-breakdown.csv the learner in
+# those of rate (Meng et al., Figure 3), in percent.  --only leaves out all but
+# those named; without it network is left out where that cannot be.
 # --quick is a short form for tests.  Needs jq.  Exits 1 if a run failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 say() { printf 'apex: %s\n' "$*" >&2; }
 misuse() { say "$*"; exit 2; }
-out='' seed=1 seconds='' actors='' only=learn,latency,paper,network,rate quick=''
+parts=learn,latency,paper,network,rate
+out='' seed=1 seconds='' actors='' only='' quick=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) quick=1; shift; continue ;;
@@ -45,7 +47,7 @@ while [ $# -gt 0 ]; do
 	-o) out=$2 ;;
 	--seed) seed=$2 ;;
 	--seconds) seconds=$2 ;;
-	--actors) actors=$2 given=1 ;;
+	--actors) actors=$2 ;;
 	--only) only=$2 ;;
 	*) misuse "unknown option '$1'" ;;
 	esac
@@ -55,13 +57,14 @@ done
 # A quick run ends when it has learned a little, however busy the machine is.
 enough=${quick:+--gradients 50}
 : "${seconds:=${quick:+60}}" "${seconds:=5}"
+few=${actors:-${quick:+1}}	# of network
+: "${few:=1,4,8}"
 : "${actors:=${quick:+1,2}}" "${actors:=1,2,3,4,5,6,7,8}"
 [[ $seed =~ ^(0|[1-9][0-9]{0,5})$ ]] || misuse "--seed '$seed' is not a number up to 999999"
 [[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] || misuse "--seconds '$seconds' is not a number of seconds"
 [[ $actors =~ ^[1-9][0-9]?(,[1-9][0-9]?)*$ ]] || misuse "--actors '$actors' is not a list such as 1,4,8"
 for name in ${only//,/ }; do
-	[[ " learn latency paper network rate " == *" $name "* ]] ||
-		misuse "--only: '$name' is none of learn, latency, paper, network and rate"
+	[[ ,$parts, == *,$name,* ]] || misuse "--only: '$name' is none of ${parts//,/, }"
 done
 [ -x "$top/build/innet-agent" ] && PATH=$top/build:$PATH
 for tool in innet-agent innet-memory jq; do
@@ -78,11 +81,12 @@ esac
 testbed=$here/../testbed/testbed.sh
 unset INNET_TESTBED	# of our own, or none
 
-if [[ ,$only, == *,network,* ]] && ! why=$("$testbed" list 2>&1 >/dev/null); then
+if [[ ,${only:-$parts}, == *,network,* ]] && ! why=$("$testbed" list 2>&1 >/dev/null); then
+	[ -z "$only" ] || { say "$why"; exit 1; }
 	say "network is left out: $why"
-	[ "$only" != network ] || exit 1
-	only=${only/network/}
+	parts=${parts/network,/}
 fi
+: "${only:=$parts}"
 
 # However it ends, nothing is left running; what runs write is in $work.
 running='' server=''
@@ -208,11 +212,12 @@ latency_run() {
 		--replay per --publish 25 --no-prefetch $enough $sizes || return
 	jq -rs --arg m "$memory" --arg n "$n" --slurpfile l "$work/l.json" '
 		def ms: 1e6 * . + 0.5 | floor / 1000;
+		def made: if .count > 0 then . else {} end;
 		def all(f): [.[] | f | select(.count > 0)] | if length == 0 then {} else
 			{ mean_s: ((map(.mean_s * .count) | add) / (map(.count) | add)),
 			  p50_s: (map(.p50_s) | add / length), p99_s: (map(.p99_s) | max) } end;
 		[$m, ($n | tonumber)] +
-		([all(.push), all(.pull), $l[0].set, $l[0].sample, $l[0].fetch] | map([.mean_s, .p50_s, .p99_s] |
+		([all(.push), all(.pull), ($l[0] | .set, .sample, .fetch | made)] | map([.mean_s, .p50_s, .p99_s] |
 			map(if . == null then "" else ms end)) | add) +
 		[$l[0].gradients_per_s, (map(.pushed) | add) / $l[0].elapsed_s] | map(
 			if type == "number" then (10000 * . + 0.5 | floor / 10000) else . end) | @csv' \
@@ -265,9 +270,12 @@ latencies() {
 	run() { latency_run; }
 	part=$1
 	for memory in $memories; do for n in ${actors//,/ }; do
-		[ -z "$link" ] || INNET_TESTBED=$("$testbed" up rack -n $((n + 1)) --owner $$ $link) || exit 1
-		export INNET_TESTBED
-		attempt "$1: $memory, $n actors"
+		if [ -n "$link" ]; then
+			# shellcheck disable=SC2086	# words
+			INNET_TESTBED=$("$testbed" up rack -n $((n + 1)) --owner $$ $link) || exit 1
+			export INNET_TESTBED
+		fi
+		attempt "$part: $memory, $n actors"
 		[ -z "$link" ] || "$testbed" down "$INNET_TESTBED"
 		unset INNET_TESTBED
 	done; done
@@ -299,18 +307,14 @@ if wants paper; then
 	latencies paper
 fi
 if wants network; then
-	sizes=''
-	every=$actors
-	[ -n "${given-}" ] || actors=${quick:+1}
-	: "${actors:=1,4,8}"
-	for part in rack wide; do
-		link='--rate 1gbit'
-		[ $part = rack ] || link='--rate 100mbit --delay 10ms'
-		latencies network-$part
-	done
-	{ sed '1s/^/link,/;q' network-rack.csv; for part in rack wide; do sed "1d;s/^/$part,/" network-$part.csv; done; } >network.csv
+	sizes='' actors=$few
+	link='--rate 1gbit'
+	latencies network-rack
+	link='--rate 100mbit --delay 10ms'
+	latencies network-wide
+	link=''
+	{ sed '1s/^/link,/; 2,$s/^/rack,/' network-rack.csv; sed '1d; s/^/wide,/' network-wide.csv; } >network.csv
 	rm network-rack.csv network-wide.csv
-	link='' actors=$every
 fi
 if wants rate; then
 	echo algorithm,batch,memory,hidden,learn_percent,optimizer_percent,waiting_percent,set_percent,rest_percent >rate-breakdown.csv
