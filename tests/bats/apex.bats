@@ -93,12 +93,12 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 @test "--ratio: actors wait while the learner is behind" {
 	table
 	actors 4 --algo dqn --push 30
-	learner --algo dqn --ratio 8:64 --gradients 600
+	learner --algo dqn --ratio 64:512 --gradients 300
 	ended
 	jq -es 'map(.limits) | add > 0' a?.json
 	begun
 	cli PER.INFO innet:replay >info
-	awk '/^inserted/ { getline; i = $1 } /^sampled/ { getline; s = $1 } END { exit !(i <= 2000 + s / 8) }' info
+	awk '/^inserted/ { getline; i = $1 } /^sampled/ { getline; s = $1 } END { exit !(i <= 2000 + s / 64) }' info
 }
 
 @test "what the learner set can be evaluated" {
