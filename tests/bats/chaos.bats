@@ -76,3 +76,15 @@ setup() {
 	run -0 bash "$srcdir/tests/chaos/live.sh" 21 22 19 1
 	[ "$(grep -c ' faults: as it should be$' <<<"$output")" -eq 4 ]
 }
+
+@test "ten seconds of a soak: keyed jobs with loss, a queue, a replay memory" {
+	once training
+	python numpy
+	BUILD=$(dirname "$(command -v innet-switch)") bash "$srcdir/tests/chaos/soak.sh" 10 log 3>&- ||
+		{ cat log; false; }
+	[ "$(grep -c ' iterations, the longest ' log)" -eq 10 ]
+	# ... and one that is too slow is found
+	BUILD=$(dirname "$(command -v innet-switch)") LONGEST=0.000001 run -1 \
+		bash "$srcdir/tests/chaos/soak.sh" 2 3>&-
+	grep -q '^finding: an iteration took longer than 0.000001 s' <<<"$output"
+}
