@@ -58,6 +58,7 @@ struct channels_row {
 struct channels {
 	struct recent rows;
 	struct keymap_number by;	/* of their keys */
+	bool began;			/* a request has come */
 	uint64_t floor_ns;		/* no pass opens that is not newer */
 	uint64_t text_bytes;
 	/* whose channels stay, and how many they are; or NULL */
@@ -230,6 +231,18 @@ channels_bare(struct channels *s, const struct channels_rules *rules,
 }
 
 /*
+ * A first request comes: what was handed out before, under the same secret, was
+ * another run's, and what that has done may not be done once more.
+ */
+static inline void
+channels_begin_at(struct channels *s, uint64_t now_ns)
+{
+	s->began = true;
+	if (now_ns > 0 && s->floor_ns < now_ns - 1)
+		s->floor_ns = now_ns - 1;
+}
+
+/*
  * The request c, of len bytes at msg, comes from that address: is it to be
  * done?  If so *row is its channel, good until the next one is made.
  */
@@ -244,6 +257,8 @@ channels_judge(struct channels *s, const struct channels_rules *rules,
 	const struct key *key = &fresh;
 	bool opens;
 
+	if (!s->began && rules->secret.set)
+		channels_begin_at(s, now_ns);
 	if (c->pass == NULL)
 		return channels_bare(s, rules, from, row);
 	opens = r == NULL || !r->open ||

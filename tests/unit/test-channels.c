@@ -380,6 +380,32 @@ texts(void)
 	channels_free(&table);
 }
 
+/* A request that was recorded, after the server was started again. */
+static void
+started_again(void)
+{
+	const union addr a = at(1, 4000);
+	uint8_t was[sizeof(msg)];
+	size_t n;
+
+	serve(true, "S");
+	begin(&key);
+	ok(enter(&a), "a client asks, and is heard");
+	memcpy(was, msg, n = len);
+	now += 2;
+	serve(true, "S");
+	ok(judge(&a) == CHANNELS_CHALLENGE && table.rows.count == 0,
+	    "started again under the same secret, a server does not do it "
+	    "once more");
+	ok(challenge(&a, 7) == CHANNEL_CHALLENGED, "who asks anew has a new "
+	    "pass");
+	ask(CONTROL_HALT, 7);
+	ok(judge(&a) == CHANNELS_GOOD && answer(&a) == CHANNEL_GOOD,
+	    "and hears the server");
+	memcpy(msg, was, len = n);
+	ok(judge(&a) == CHANNELS_CHALLENGE, "nor does it later");
+}
+
 int
 main(void)
 {
@@ -394,6 +420,7 @@ main(void)
 	seals();
 	without();
 	pushed_out();
+	started_again();
 	command();
 	strangers();
 	texts();
