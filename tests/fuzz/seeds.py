@@ -3,13 +3,15 @@
 
 Each file is small and named for what it shows.  Run it again (python3 -B)
 after a layout changes; what is in corpus/ besides (findings that were fixed)
-stays.  Packets are in packet_seeds.py and path_seeds.py; here is what tools
-read as files, settings, requests and replies.
+stays.  Packets are in packet_seeds.py and path_seeds.py, who opens what in
+openings_seeds.py; here is what tools read as files, settings, requests and
+replies.
 """
 import json
 import struct
 
 from corpus_file import put
+from openings_seeds import channels, openings
 from packet_seeds import packets
 from path_seeds import paths
 
@@ -176,32 +178,6 @@ def trees():
              b"\2\210", check)
     put_tree("follows", 100, 40, row(100, 0, 3, 1), strata,
              row(100, 0, 3, 255 << 8 | 1), check, row(99, 0, 3, one), check)
-
-
-def channels():
-    """What clients, time and others do: see tests/fuzz/channel.c."""
-    ask, again, replay, elsewhere, flip, wait, forget, noise = range(8)
-
-    def op(what, client=0, n=0):
-        return client | what << 2 | n << 5
-
-    opened = [op(ask), op(again), op(ask), op(ask, 1), op(again, 1)]
-    for name, ops in (
-            ("opened", opened),
-            ("replayed", opened + [op(replay, 0, n) for n in range(8)]),
-            ("elsewhere", opened + [op(elsewhere, c, n) for n in range(4)
-                                    for c in range(4)]),
-            ("flipped", opened + [b for n in range(0, 80, 3)
-                                  for b in (op(flip, 0, n % 4), n)]),
-            ("too-late", [op(ask), op(wait, 0, 6), op(again), op(again)]),
-            ("forgotten", opened + [op(forget), op(replay, 0, 2), op(forget),
-                                    op(replay, 0, 0), op(again), op(again)]),
-            ("restarted", opened + [op(forget, 0, 7), op(replay, 0, 2),
-                                    op(again), op(again), op(ask)]),
-            ("other-key", [op(ask, 2), op(again, 2), op(ask, 3), op(again, 3)]),
-            ("noise", opened + [op(noise, 0, 4)] + [7, 6] + 30 * [0])):
-        for key in (0, 1):
-            put("channel", name + "-key" * key, bytes([key] + ops))
 
 
 def replies():
@@ -569,6 +545,7 @@ if __name__ == "__main__":
     ports()
     trees()
     bounded()
+    openings()
     channels()
     replies()
     checkpoints()
