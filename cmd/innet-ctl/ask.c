@@ -223,8 +223,9 @@ say_none(const struct ask *a, const struct question *q)
 	if (q->other_key)
 		snprintf(why, sizeof(why), "; it has another key");
 	else if (q->unsealed > 0)
-		snprintf(why, sizeof(why), "; %" PRIu64 " came without the "
-		    "seal of our key", q->unsealed);
+		snprintf(why, sizeof(why), "; %" PRIu64 " came without %s",
+		    q->unsealed, a->channel.key == NULL ? "our pass" :
+		    "the seal of our key");
 	else if (q->send_errno != 0)
 		snprintf(why, sizeof(why), "; cannot send: %s",
 		    strerror(q->send_errno));

@@ -526,6 +526,7 @@ six() {
 }
 
 @test "in the path: iterations pass 2^24, workers that come late go on there, and all is counted" {
+	python numpy
 	rack
 	testbed.sh down "$INNET_TESTBED"
 	unset INNET_TESTBED

@@ -17,6 +17,7 @@ share=$(cd "$(dirname "$0")/../../share" && pwd)
 build=$(cd "${BUILD:-.}" && pwd) || exit 2
 seconds=${1:-3600} segments=${SEGMENTS:-100000} first=${FIRST:-16277216}
 PATH=$share/testbed:$build:$PATH
+. "$(dirname "$0")/python.bash"
 export PYTHONPATH=$share/python PYTHONDONTWRITEBYTECODE=1
 dir=$(mktemp -d) && cd "$dir" || exit 2
 INNET_TESTBED=$(testbed.sh up rack -n 4 --rate 10gbit --in-path --owner $$) || exit 2
@@ -81,7 +82,7 @@ with innet_stream.Stream(np.zeros(6, '<f4'), iteration=first,
 END
 begin() {
 	testbed.sh exec "w$1" innet-worker -q -p iswitch --switch 10.77.0.1 --worker "$1" \
-		--job 1 -- python3 begin.py "$first" $((8 * (1 + $1))) 2>>"w$1.1"
+		--job 1 -- "$python" begin.py "$first" $((8 * (1 + $1))) 2>>"w$1.1"
 }
 
 run switch innet-switch --json --insecure --bridge br0 -p iswitch -H 2 --queue olaf \

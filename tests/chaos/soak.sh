@@ -18,9 +18,7 @@ share=$(cd "$(dirname "$0")/../../share" && pwd)
 build=$(cd "${BUILD:-.}" && pwd) || exit 2
 seconds=${1:-7200} longest=${LONGEST:-10} log=$(realpath "${2:-/dev/null}") || exit 2
 PATH=$build:$PATH
-# The first python3 that has numpy
-for python in python3 /usr/bin/python3 ""; do "$python" -c "import numpy" 2>/dev/null && break; done
-[ "$python" ] || { echo "soak.sh: no python3 with numpy" >&2; exit 2; }
+. "$(dirname "$0")/python.bash"
 export PYTHONPATH=$share/python PYTHONDONTWRITEBYTECODE=1
 dir=$(mktemp -d) && cd "$dir" || exit 2
 pids=() servers=() names=() works=() bad=0
