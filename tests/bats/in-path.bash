@@ -62,7 +62,7 @@ end_switch() {
 
 # server OPTION...: a parameter server, and workers that know of no switch
 server() {
-	testbed.sh exec server innet-ps --insecure --listen 10.77.0.2 --report ps.json "$@" 2>server.err 3>&- &
+	testbed.sh exec server $favoured innet-ps --insecure --listen 10.77.0.2 --report ps.json "$@" 2>server.err 3>&- &
 	server=$!
 	pids="$pids $server"
 	await server.err

@@ -461,7 +461,7 @@ six() {
 	rack
 	testbed.sh down "$INNET_TESTBED"
 	unset INNET_TESTBED
-	"$share/examples/in-path.sh" --seconds 6 >table
+	$favoured "$share/examples/in-path.sh" --seconds 6 >table
 	cat table
 	awk '/^in the path/ { a = $5 > 2 * $4 } /^killed/ { b = $2 > 100 && $3 < 1.2 * $2 }
 		/^started/ { c = $3 > 2 * $2 } END { exit !(a && b && c) }' table
