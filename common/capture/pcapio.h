@@ -460,6 +460,22 @@ pcapio_next(struct pcapio_in *in, struct pcapio_packet *p)
 	return in->plain ? pcapio_read(in, p) : pcapio_next_odd(in, p);
 }
 
+/*
+ * What follows byte `at` of the record n behind p, which was read last, if all
+ * are as long as p is and so many bytes of it have been read; else NULL.  A
+ * guess, for what may be wrong: nothing there has been judged.
+ */
+static inline const uint8_t *
+pcapio_guess(const struct pcapio_in *in, const struct pcapio_packet *p,
+    size_t n, size_t at, size_t bytes)
+{
+	const size_t ahead = n * (PCAPIO_RECORD_BYTES + p->caplen) + at;
+
+	if (!in->plain || in->have - in->used + p->caplen < ahead + bytes)
+		return NULL;
+	return p->data + ahead;
+}
+
 /* For tools: pcapio_open(), or say why not and exit 1 (2 for a terminal). */
 static inline void
 pcapio_open_or_exit(struct pcapio_in *in, const char *path)

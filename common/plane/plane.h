@@ -135,6 +135,27 @@ plane_updated(const struct plane *pl)
 	return only;
 }
 
+/* Has the one port more clusters than a cache holds? */
+static inline bool
+plane_fetches(const struct plane *pl)
+{
+	return pl->ports.n == 1 && pl->ports.port[0]->updates != NULL &&
+	    pl->ports.port[0]->updates->active.count > PLANE_CACHED;
+}
+
+/*
+ * If so: an update of that cluster comes soon, perhaps, and what it needs is
+ * fetched.  Apart, so that it costs nothing where it is not so.
+ */
+__attribute__((noinline, unused)) static void
+plane_fetch(const struct plane *pl, uint16_t cluster)
+{
+	const struct port *p = pl->ports.port[0];
+
+	if (p->cf.clusters == 0 || cluster < p->cf.clusters)
+		port_fetch(p, cluster);
+}
+
 /* A model passes the queue of a port, and is told its status: is it new? */
 static inline bool
 plane_stamp_at(struct port *port, struct update_status *s, uint64_t now_ns)

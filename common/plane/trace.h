@@ -26,6 +26,8 @@
 #include "common/plane/classifier.h"
 #include "common/plane/trace-out.h"
 
+enum { TRACE_AHEAD = 4 };	/* packets, that memory has time to come */
+
 /* A packet of a capture, and all that the plane is told of it. */
 struct trace_in {
 	struct packet p;
@@ -329,6 +331,18 @@ trace_several(struct trace *t, const struct merged_input *i, struct packet *p)
 	return trace_split(t, i, p, &as);
 }
 
+/* Of which cluster is an update a few packets behind this one, perhaps? */
+static inline void
+trace_fetch(const struct trace *t, const struct merged_input *i,
+    const struct packet *p)
+{
+	const uint8_t *c = pcapio_guess(i->in, &i->p, TRACE_AHEAD,
+	    (size_t)(p->payload - i->p.data) + UPDATE_CLUSTER_AT, 2);
+
+	if (c != NULL)
+		plane_fetch(t->pl, (uint16_t)bytes_get(c, 2));
+}
+
 /* One packet, at i->now_ns, which is now. */
 static inline void
 trace_feed(struct trace *t, const struct merged_input *i)
@@ -342,6 +356,9 @@ trace_feed(struct trace *t, const struct merged_input *i)
 		return;
 	}
 	t->stamp_ns = i->p.stamp_ns;
+	if (plane_fetches(t->pl) && update_is(in.p.tos & 0xfc) &&
+	    i->in->link == FRAME_ETHERNET)
+		trace_fetch(t, i, &in.p);
 	if (!trace_several(t, i, &in.p))
 		trace_take(t, i, &in.p);
 }

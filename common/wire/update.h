@@ -29,6 +29,7 @@ enum {
 	UPDATE_TAIL_FLOATS = 4,		/* fewer fit beside them */
 	UPDATE_PORT = 46638,
 	UPDATE_MTU_LOOPBACK = 65536,
+	UPDATE_CLUSTER_AT = 2,
 	UPDATE_MERGED_AT = 12,		/* offsets of what a queue rewrites */
 	UPDATE_GENERATED_AT = 16,
 	UPDATE_REWARD_AT = 24
@@ -127,7 +128,7 @@ update_get(const uint8_t *p)
 {
 	return (struct update){
 		.kind = p[1],
-		.cluster = (uint16_t)bytes_get(p + 2, 2),
+		.cluster = (uint16_t)bytes_get(p + UPDATE_CLUSTER_AT, 2),
 		.worker = (uint32_t)bytes_get(p + 4, 4),
 		.sequence = (uint32_t)bytes_get(p + 8, 4),
 		.merged = (uint16_t)bytes_get(p + UPDATE_MERGED_AT, 2),

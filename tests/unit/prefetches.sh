@@ -28,6 +28,7 @@ for cc in gcc clang; do
 		say $? "$cc: $source has $n prefetches, at least $least"
 	done <<-LIST
 		24 cmd/innet-sim/ahead.c
+		6 cmd/innet-switch/replay.c
 		2 cmd/innet-gen/workers.c
 		16 cmd/innet-memory/store/table.c
 	LIST
