@@ -235,6 +235,19 @@ say_none(const struct ask *a, const struct question *q)
 	    span(a->cf->give_up_ns, all), ASK_TRIES, why);
 }
 
+/*
+ * How long try i waits, each twice as long as the one before; but evenly where
+ * a segment comes when somebody else has sent it again.
+ */
+static uint64_t
+patience_ns(const struct ask *a, uint8_t action, unsigned i)
+{
+	const uint64_t all = a->cf->give_up_ns;
+
+	return action == CONTROL_HELP ? all / ASK_TRIES :
+	    (all << i) / ((1 << ASK_TRIES) - 1);
+}
+
 bool
 ask(struct ask *a, uint8_t action, const uint8_t *body, size_t n,
     struct ask_answer *w)
@@ -248,10 +261,10 @@ ask(struct ask *a, uint8_t action, const uint8_t *body, size_t n,
 	if (action == CONTROL_HELP)
 		q.want = seg_split(bytes_get(body, 8));
 	q.len = CONTROL_HEADER_BYTES + n;
-	for (uint64_t i = 0; i < ASK_TRIES && !*a->cf->stop; i++) {
+	for (unsigned i = 0; i < ASK_TRIES && !*a->cf->stop; i++) {
 		put(a, &q);
 		if (await(a, &q, timer_after(timer_mono_ns(),
-		    a->cf->give_up_ns / ASK_TRIES), w))
+		    patience_ns(a, action, i)), w))
 			return true;
 	}
 	if (!*a->cf->stop)

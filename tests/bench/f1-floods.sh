@@ -51,7 +51,7 @@ at=10.98.0.1:$(cat "$dir/port")
 for ((i = 0; i < runs; i++)); do
 	round 1000 >>"$dir/calm"
 	before=$(of $switch VmRSS) busy=$(spent $switch)
-	SECONDS=0
+	began=$(date +%s%N)
 	strangers "$at" 3600 "$rate" 100000 >"$dir/sent" &
 	flood=$!
 	sleep 1.2		# all 100,000 addresses have asked
@@ -59,8 +59,12 @@ for ((i = 0; i < runs; i++)); do
 	s=$(date +%s%N)
 	innet-ctl --key "$dir/key" "$at" --job $((9 + i)) join --vector 10 --worker 1 >/dev/null
 	awk -v a="$s" -v b="$(date +%s%N)" 'BEGIN { print (b - a) / 1e6 }' >>"$dir/join"
-	echo "# F1: in $SECONDS s the strangers took $(spent $flood) s of processor, the switch $(awk \
-		-v a="$busy" -v b="$(spent $switch)" 'BEGIN { print b - a }') s, of $(nproc) processors"
+	awk -v ns=$(($(date +%s%N) - began)) -v f="$(spent $flood)" -v was="$busy" -v is="$(spent $switch)" \
+		-v n="$(nproc)" 'BEGIN {
+		all = n * ns / 1e9
+		printf "# F1: of %.1f s of processor the strangers took %.2f, the switch %.2f: workers have what 1 / %.2f of them is\n",
+		    all, f, is - was, all / (all - f - is + was)
+	}'
 	kill $flood
 	wait $flood 2>/dev/null || :
 	of $switch VmRSS | awk -v a="$before" '{ print $1 - a }' >>"$dir/grown"
