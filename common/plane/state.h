@@ -20,7 +20,7 @@
 #define PLANE_ALL UINT32_MAX		/* clusters */
 
 enum {
-	PLANE_CACHED = 1000,	/* clusters */
+	PLANE_CACHED = 1000,	/* clusters, at most, that a cache holds */
 	PLANE_V4_MAX = 65507,	/* payload of a datagram over IPv4 */
 	PLANE_BEHIND = 64	/* ports that members share; and none of them */
 };

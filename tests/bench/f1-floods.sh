@@ -62,7 +62,7 @@ for ((i = 0; i < runs; i++)); do
 	awk -v ns=$(($(date +%s%N) - began)) -v f="$(spent $flood)" -v was="$busy" -v is="$(spent $switch)" \
 		-v n="$(nproc)" 'BEGIN {
 		all = n * ns / 1e9
-		printf "# F1: of %.1f s of processor the strangers took %.2f, the switch %.2f: workers have what 1 / %.2f of them is\n",
+		printf "# F1: of %.1f s of processor the strangers took %.2f, the switch %.2f: 1 / %.2f of it is left to workers\n",
 		    all, f, is - was, all / (all - f - is + was)
 	}'
 	kill $flood

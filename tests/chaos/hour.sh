@@ -18,16 +18,13 @@ share=$(cd "$(dirname "$0")/../../share" && pwd)
 build=$(cd "${BUILD:-.}" && pwd) || exit 2
 seconds=${1:-3600} segments=${SEGMENTS:-100000} first=${FIRST:-16277216}
 PATH=$share/testbed:$build:$PATH
-. "$(dirname "$0")/python.bash"
+. "$(dirname "$0")/lasting.bash"
 export PYTHONPATH=$share/python PYTHONDONTWRITEBYTECODE=1
 dir=$(mktemp -d) && cd "$dir" || exit 2
 INNET_TESTBED=$(testbed.sh up rack -n 4 --rate 10gbit --in-path --owner $$) || exit 2
 export INNET_TESTBED
 trap 'kill "${pids[@]}" 2>/dev/null; wait; testbed.sh down "$INNET_TESTBED"; cd /; rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
-pids=() bad=0
-
-finding() { echo "finding: $*"; bad=1; }
 
 # run HOST COMMAND...: in the background
 run() {
@@ -58,13 +55,6 @@ counters() {
 		sleep 0.1
 	done
 	cp switch.out now
-}
-memory() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$switch/status"; }
-alive() {
-	local p
-	for p in "${pids[@]}"; do
-		kill -0 "$p" 2>/dev/null || return 1
-	done
 }
 
 # Where job 1 begins is for commands to say: these two play eight iterations and
@@ -107,7 +97,7 @@ done
 # Lines of: ns, segments, iterations of job 1, kB, bytes of the queue
 line() {
 	counters || return 1
-	jq -r --arg ns "$(date +%s%N)" --arg kb "$(memory)" '[$ns, ([.jobs[].counters.segments] | add),
+	jq -r --arg ns "$(date +%s%N)" --arg kb "$(resident "$switch")" '[$ns, ([.jobs[].counters.segments] | add),
 		.jobs["1"].counters.results, $kb, .interfaces.server.own_bytes] | @tsv' now >>lines
 	tail -n 2 lines | awk -v first="$first" 'NR == 1 { s = $2; q = $5; t = $1 }
 		END { d = ($1 - t) / 1e9; printf "%d segments/s, job 1 at iteration %d, %d kB, queue %.2f Mbit/s\n",

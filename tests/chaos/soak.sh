@@ -18,15 +18,12 @@ share=$(cd "$(dirname "$0")/../../share" && pwd)
 build=$(cd "${BUILD:-.}" && pwd) || exit 2
 seconds=${1:-7200} longest=${LONGEST:-10} log=$(realpath "${2:-/dev/null}") || exit 2
 PATH=$build:$PATH
-. "$(dirname "$0")/python.bash"
+. "$(dirname "$0")/lasting.bash"
 export PYTHONPATH=$share/python PYTHONDONTWRITEBYTECODE=1
 dir=$(mktemp -d) && cd "$dir" || exit 2
-pids=() servers=() names=() works=() bad=0
-trap 'kill "${pids[@]}" 2>/dev/null; wait; cd /; rm -rf "$dir"' EXIT
+servers=() names=() works=() of=() actor=''
+trap 'kill "${pids[@]}" $actor 2>/dev/null; wait; cd /; rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
-
-say() { echo "$*" | tee -a "$log"; }
-finding() { say "finding: $*"; bad=1; }
 
 # server NAME COMMAND...: serve on a port of its own, in the file NAME.port; with a
 # report in NAME.json at its end
@@ -46,7 +43,7 @@ work() {
 	local name=$1
 	shift
 	"$@" >"$name.json" 2>"$name.err" &
-	pids+=($!) works+=($!)
+	pids+=($!) works+=($!) of+=("$name")
 }
 
 # A worker's command: sums are checked, and the longest exchange is kept.
@@ -124,16 +121,10 @@ done
 # agents N: an actor and a learner of innet-agent's, for so many gradients
 agents() {
 	nice innet-agent -q --role actor --replay-memory "$(at memory)" --algo dqn 2>actor.err &
+	actor=$!
 	nice innet-agent -q --role learner --replay-memory "$(at memory)" --algo dqn --clear \
 		--gradients "$1" 2>learner.err || { cat learner.err; return 1; }
-	wait $! || { cat actor.err; return 1; }
-}
-resident() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$1/status"; }
-alive() {
-	local p
-	for p in "${pids[@]}"; do
-		kill -0 "$p" 2>/dev/null || return 1
-	done
+	wait $actor || { cat actor.err; return 1; }
 }
 # A line; memory of all servers goes to the file lines.
 line() {
@@ -147,15 +138,17 @@ line() {
 
 say "$(uname -sr), innet $(git -C "$share" describe --always --dirty 2>/dev/null), $(date -u +%F\ %T)"
 SECONDS=0 every=$((seconds < 600 ? (seconds + 9) / 10 : 60))
-for ((at = every; at <= seconds; at += every)); do
+for ((t = every; t <= seconds; t += every)); do
 	agents 200 || finding 'an agent has failed'
-	sleep $((at > SECONDS ? at - SECONDS : 0))
+	sleep $((t > SECONDS ? t - SECONDS : 0))
 	alive || { finding "something has ended: $(cat ./*.err | grep -v listening)"; break; }
-	line $at
+	line $t
 done
 
-kill "${works[@]}"
-for ((w = 0; w < 10; w++)); do wait "${works[w]}" || finding "a worker has failed: $(tail -qn 2 ./*.err)"; done
+kill "${works[@]}" 2>/dev/null
+for ((w = 0; w < ${#works[@]}; w++)); do	# those in Python end by the signal
+	wait "${works[w]}" || [ "$? ${of[w]%?}" = "143 replay" ] || finding "${of[w]} has failed: $(tail -n 2 "${of[w]}.err")"
+done
 for ((s = ${#servers[@]} - 1; s >= 0; s--)); do
 	kill "${servers[s]}"
 	wait "${servers[s]}" || finding "${names[s]} has failed: $(cat "${names[s]}.err")"

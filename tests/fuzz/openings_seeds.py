@@ -11,11 +11,15 @@ def openings():
         return worker | what << 2 | n << 5
 
     begun = [op(enter), op(enter, 1), op(up), op(up, 1), op(down)]
-    every = [b for k in range(16) for w in (0, 1)
+    # what is sent again is recorded, too, so that what was before moves back
+    every = [b for k in range(0, 64, 3) for w in (0, 1)
              for b in (op(again, 0, w), k, op(moved, w), k)]
     for name, ops in (
             ("begun", begun),
             ("another-key", [op(enter, 3), op(up, 3)] + begun),
+            ("sent-twice", [op(enter), op(up), op(again), 1]),
+            ("left-twice", [op(enter), op(up), op(again, 0, 1), 0]),
+            ("same-secret", 2 * [op(enter)] + [op(time, 0, 4), op(enter)]),
             ("overheard", begun + every + [op(enter)]),
             ("queue-again", begun + [op(time, 0, 1)] + every + [op(enter)]),
             ("queue-gone", begun + [op(time)] + every + [op(enter)]),

@@ -1,0 +1,22 @@
+# For bash to source: what long runs share.  $pids are those that have to live,
+# $python is the first python3 that has numpy, $log a file for what is said.
+#
+# shellcheck shell=bash disable=SC2034
+pids=() bad=0
+for python in python3 /usr/bin/python3 ''; do
+	! "$python" -c 'import numpy' 2>/dev/null || break
+done
+[ "$python" ] || { echo "${0##*/}: no python3 with numpy" >&2; exit 2; }
+
+say() { echo "$*" | tee -a "${log:-/dev/null}"; }
+finding() { say "finding: $*"; bad=1; }
+
+# resident PID: kB of its memory
+resident() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$1/status"; }
+
+alive() {
+	local p
+	for p in "${pids[@]}"; do
+		kill -0 "$p" 2>/dev/null || return 1
+	done
+}
