@@ -1,10 +1,10 @@
 /*
- * ghash.h - GHASH (SP 800-38D) by carry-less multiplication, sixteen blocks at
- * a time
+ * ghash.h - GHASH (SP 800-38D) by carry-less multiplication, eight blocks at a
+ * time, or sixteen
  *
  * Nettle's takes a block at a time, which is most of what a proof costs
- * (proof.h).  Here sixteen products are added before they are reduced once, and
- * four are made by one instruction where there is such a one.
+ * (proof.h).  Here eight products are added before they are reduced once; or
+ * sixteen, four by one instruction, where there is such a one.
  * Blocks and key are turned round, so that bits stand as the processor
  * multiplies them, with the reduction of POLYVAL (RFC 8452, appendix A).
  * ghash_able() says whether this processor can; who calls has Nettle else.
@@ -17,11 +17,11 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { GHASH_BLOCK = 16, GHASH_TOGETHER = 16 };
+enum { GHASH_BLOCK = 16, GHASH_TOGETHER = 8, GHASH_POWERS = 16 };
 
 /* Powers of the key, from the highest. */
 struct ghash_key {
-	uint8_t h[GHASH_TOGETHER][GHASH_BLOCK];
+	uint8_t h[GHASH_POWERS][GHASH_BLOCK];
 	bool fours;		/* four blocks by one instruction */
 };
 
@@ -108,7 +108,7 @@ ghash_key_set(struct ghash_key *key, const uint8_t h[GHASH_BLOCK])
 	low = low << 1 ^ (carry & 1);
 	first = power = _mm_set_epi64x((long long)high, (long long)low);
 	key->fours = ghash_able_fours();
-	for (int i = GHASH_TOGETHER - 1; i >= 0; i--) {
+	for (int i = GHASH_POWERS - 1; i >= 0; i--) {
 		struct ghash_wide w = none;
 
 		_mm_storeu_si128((__m128i *)(void *)key->h[i], power);
@@ -139,9 +139,9 @@ ghash_fours(const struct ghash_key *key, __m128i y, const uint8_t *p, size_t *n)
 	    5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
 
 	while (*n >= 4) {
-		const size_t some = *n < GHASH_TOGETHER ? *n & ~(size_t)3 :
-		    GHASH_TOGETHER;
-		const uint8_t *h = key->h[GHASH_TOGETHER - some];
+		const size_t some = *n < GHASH_POWERS ? *n & ~(size_t)3 :
+		    GHASH_POWERS;
+		const uint8_t *h = key->h[GHASH_POWERS - some];
 		__m512i low = _mm512_setzero_si512(), middle = low, high = low;
 		struct ghash_wide w;
 
@@ -195,7 +195,7 @@ ghash_blocks(const struct ghash_key *key, __m128i y, const uint8_t *p, size_t n)
 
 			ghash_add(&w, i == 0 ? _mm_xor_si128(x, y) : x,
 			    _mm_loadu_si128((const __m128i *)(const void *)
-			    key->h[GHASH_TOGETHER - some + i]));
+			    key->h[GHASH_POWERS - some + i]));
 		}
 		y = ghash_reduced(&w);
 		p += some * GHASH_BLOCK;
