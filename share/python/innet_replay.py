@@ -292,7 +292,8 @@ class Shard:
         self.sum, self.have = float(total) * 2.0 ** -shift, have
 
     def look(self, reply):
-        it = {bytes(reply[i]): reply[i + 1] for i in range(0, len(reply), 2)}
+        # A client of redis-py that speaks RESP3 has made a dictionary of it.
+        it = reply if isinstance(reply, dict) else {bytes(reply[i]): reply[i + 1] for i in range(0, len(reply), 2)}
         self.saw(int(it[b"sum"]), int(it[b"shift"]), int(it[b"have"]))
 
 
