@@ -98,6 +98,8 @@ static const struct opt opts[] = {
 	    "earlier one left" },
 	{ O_NO_PREFETCH, "no-prefetch", NULL, "learner: draw only when the "
 	    "last batch is done" },
+	{ O_BATCHES,  "batches",   "N",    "learner: batches drawn by one "
+	    "exchange (1)" },
 	{ O_EXPERIENCE, "experience", "SIZE", "fill experiences up to SIZE" },
 	{ O_JSON,     "json",      NULL,   "one JSON object a line" },
 	{ 'q', "quiet",   NULL, "leave out the summary on standard error" },
@@ -178,6 +180,8 @@ settle_remote(struct conf *cf)
 		errx(2, "--password-file needs --role actor or --role learner");
 	if (rm->role == ROLE_WORKER && rm->clear)
 		errx(2, "--clear needs --role learner");
+	if (rm->role == ROLE_WORKER && rm->batches > 1)
+		errx(2, "--batches needs --role learner");
 	if (rm->role == ROLE_WORKER && rm->servers != 0)
 		errx(2, "--replay-memory and --redis need --role actor or "
 		    "--role learner");
@@ -189,8 +193,9 @@ settle_remote(struct conf *cf)
 	if (cf->algo->judge == NULL)
 		errx(2, "--role is for dqn and ddpg, not for %s",
 		    cf->algo->name);
-	if (cf->set.batch > SHARDS_DRAW_MAX)
-		errx(2, "--batch is %d at most with --role", SHARDS_DRAW_MAX);
+	if (cf->set.batch * rm->batches > SHARDS_DRAW_MAX)
+		errx(2, "--batch, times --batches, is %d at most with --role",
+		    SHARDS_DRAW_MAX);
 	if (cf->alone || cf->eval != NULL || cf->deltas ||
 	    cf->interval_ns != 0 || cf->compute_ns != 0)
 		errx(2, "--role does not go with --alone, --eval, --send, "
@@ -201,6 +206,8 @@ settle_remote(struct conf *cf)
 		    "learner");
 	if (rm->redis && (rm->lo > 0 || rm->hi > 0))
 		errx(2, "--ratio needs --replay-memory: a list has no limits");
+	if (rm->batches > 1 && (rm->redis || rm->role == ROLE_ACTOR))
+		errx(2, "--batches needs --replay-memory and --role learner");
 }
 
 /* Checkpoints. */
@@ -385,6 +392,7 @@ take_remote(int ch, struct remote *rm)
 	case O_RATIO: ratio(rm); return true;
 	case O_CLEAR: rm->clear = true; return true;
 	case O_NO_PREFETCH: rm->prefetch = false; return true;
+	case O_BATCHES: rm->batches = count("batches", 1, 1024); return true;
 	case O_EXPERIENCE: rm->experience_bytes = size("experience");
 		return true;
 	}
@@ -447,7 +455,7 @@ conf_parse(int argc, char *argv[])
 		.env = env_kinds[0], .seed = 1,
 		.timeout_ns = 60000000000,
 		.remote = { .actors = 1, .push = 50, .pull = 50,
-		    .publish = 10, .prefetch = true },
+		    .publish = 10, .prefetch = true, .batches = 1 },
 	};
 	struct given g = { 0 };
 	bool json = false;

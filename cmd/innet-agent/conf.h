@@ -28,6 +28,7 @@ struct remote {
 	uint64_t gradients;	/* learner: the end, 0: not by them */
 	bool clear;		/* learner: begin with nothing */
 	bool prefetch;		/* learner: draw while it learns */
+	uint64_t batches;	/* learner: drawn by one exchange */
 	double lo, hi;		/* learner: bounds of samples per insert, 0:
 				   none */
 	uint64_t experience_bytes;	/* least length of one */

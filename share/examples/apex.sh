@@ -21,7 +21,8 @@
 #     actor have hosts of their own, whose links carry 1 Gbit/s (rack), or
 #     100 Mbit/s with 10 ms more on the memory's, each way (wide); needs root;
 # rate: gradients in a second with and without hidden draws, batches of 64, 256
-#     and 1024, once the actors are done (Meng et al., Figures 9 and 10).
+#     and 1024, once the actors are done (Meng et al., Figures 9 and 10); from
+#     innet-memory also with four batches by one exchange (by4).
 #
 # DIR gets learn.csv, latency.csv, paper.csv, network.csv and rate.csv, which
 # are also printed, and bars of each drawn by innet-plot.  breakdown.csv has what
@@ -234,7 +235,10 @@ latency_run() {
 
 rate_run() {
 	local hide=''
-	[ "$hidden" = yes ] || hide=--no-prefetch
+	case $hidden in
+	no) hide=--no-prefetch ;;
+	by4) hide='--batches 4' ;;
+	esac
 	# shellcheck disable=SC2086	# words
 	play 2 --algo "$algo" --env "$env" --steps 15000
 	# shellcheck disable=SC2086	# words
@@ -324,13 +328,13 @@ if wants rate; then
 		env=cartpole
 		[ $algo = dqn ] || env=pendulum
 		for batch in $([ -n "$quick" ] && echo 64 || echo 64 256 1024); do
-			for memory in $memories; do for hidden in no yes; do
+			for memory in $memories; do for hidden in no yes $([ "$memory" = redis ] || echo by4); do
 				attempt "rate: $algo, batch $batch, $memory, hidden $hidden"
 			done; done
 		done
 	done
 	awk -F, 'NR > 1 { k = $1 " " $2; if (!(k in seen)) { seen[k] = 1; order[++n] = k }
-		c = ($3 == "redis" ? "Redis" : "innet-memory") ($4 == "yes" ? " hidden" : ""); if (!(c in kind)) { kind[c] = ++m; kinds[m] = c }
+		c = ($3 == "redis" ? "Redis" : "innet-memory") ($4 == "yes" ? " hidden" : $4 == "by4" ? " hidden, by 4" : ""); if (!(c in kind)) { kind[c] = ++m; kinds[m] = c }
 		v[k "," c] = $5 }
 		END { printf "batch"; for (i = 1; i <= m; i++) printf ",%s", kinds[i]; print ""
 		for (j = 1; j <= n; j++) { printf "%s", order[j]; for (i = 1; i <= m; i++) printf ",%s", v[order[j] "," kinds[i]]; print "" } }' \

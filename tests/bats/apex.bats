@@ -378,10 +378,46 @@ locked() {
 	run -2 innet-agent --role learner --redis x --algo dqn --ratio 8:4
 	run -2 innet-agent --role learner --redis x --algo dqn --ratio 4
 	[[ $output == *"--ratio needs --replay-memory"* ]]
+	run -2 innet-agent --role learner --redis x --algo dqn --batches 4
+	[[ $output == *"--batches needs --replay-memory and --role learner"* ]]
+	run -2 innet-agent --role actor --replay-memory x --algo dqn --batches 4
+	run -2 innet-agent --alone --algo dqn --batches 4
+	[[ $output == *"--batches needs --role learner"* ]]
+	run -2 innet-agent --role learner --replay-memory x --algo dqn --batch 2048 --batches 1024
+	[[ $output == *"--batch, times --batches, is 131072 at most with --role"* ]]
 	run -2 innet-agent --alone --algo dqn --alpha 0.5
 	[[ $output == *"are for --replay per"* ]]
 	run -1 innet-agent --role actor --redis nonsense:x --algo dqn
 	[[ $output == *"nonsense:x: not HOST:PORT"* ]]
+}
+
+@test "--batches: an exchange draws several, and each experience has its own priority" {
+	local how
+	table
+	actors 1 --algo dqn
+	learner --algo dqn --gradients 1
+	ended
+	cli PER.DUMP innet:replay count 9999 >given
+	# a step of 1e-30 changes no weight, so an experience has one priority
+	set -- --algo dqn --replay per --learning-rate 1e-30
+	learner "$@" --gradients 600
+	cli PER.DUMP innet:replay count 9999 >one
+	run ! cmp -s given one
+	for how in '' --no-prefetch '--experience 4000'; do
+		[[ $how != *exp* ]] || {
+			table
+			actors 1 --algo dqn $how
+			learner --algo dqn --gradients 1 $how
+			ended
+			learner "$@" --gradients 600 $how
+			cli PER.DUMP innet:replay count 9999 >one
+		}
+		learner "$@" --gradients 302 --batches 4 $how
+		jq -e '.gradients == 302 and .sample.count >= 76 and .sample.count <= 78' l.json
+		cli PER.DUMP innet:replay count 9999 | cmp - one
+	done
+	tables=$(cli PER.INFO innet:replay | paste - - | awk '$1 == "updated" { print $2 }')
+	[ "$tables" -gt 1000 ]
 }
 
 @test "a part of Ape-X learns by what remembers, unless told" {

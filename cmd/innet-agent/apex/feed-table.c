@@ -106,12 +106,12 @@ warm_up(struct feed *f, struct shard *s)
 static void
 keep_told(struct feed *f, const struct batch *b)
 {
-	const size_t n = f->cf->set.batch;
-
 	memcpy(f->told, f->drawn[b - f->batch], sizeof(f->told));
-	for (size_t i = 0; i < n; i++) {
-		stream_put_le((uint8_t *)&f->told_ids[i], b->id[i], 8);
-		vec_set((uint8_t *)f->told_numbers, i, b->priority[i]);
+	for (size_t i = 0; i < f->many; i++) {
+		const size_t at = feed_place(f, i);
+
+		stream_put_le((uint8_t *)&f->told_ids[i], b->id[at], 8);
+		vec_set((uint8_t *)f->told_numbers, i, b->priority[at]);
 	}
 }
 
@@ -191,7 +191,7 @@ feed_ask(struct feed *f, const struct batch *b)
 	*r = (struct round){ .share = { 0 } };
 	for (size_t k = 0; k < f->shards; k++)
 		weights[k] = f->shard[k].weigh;
-	shards_share(weights, f->shards, f->cf->set.batch, &f->rng, r->share);
+	shards_share(weights, f->shards, f->many, &f->rng, r->share);
 	if (b != NULL)
 		keep_told(f, b);
 	for (size_t k = 0; k < f->shards; k++) {
@@ -206,8 +206,9 @@ feed_ask(struct feed *f, const struct batch *b)
 }
 
 /*
- * One experience is no good: row i is a copy of row 0, or, the first, of
- * zeros, and counts nothing.  (What weighs 0 may still not be infinite.)
+ * One experience is no good: row i is a copy of row 0, which is the first that
+ * is drawn, or, that one, of zeros, and counts nothing.  (What weighs 0 may
+ * still not be infinite.)
  */
 static void
 leave_out(struct feed *f, struct batch *b, size_t i, const char *why)
@@ -228,7 +229,7 @@ leave_out(struct feed *f, struct batch *b, size_t i, const char *why)
 	b->rows.reward[0] = b->rows.go[0] = 0;
 }
 
-/* The n experiences from row `at` on. */
+/* The n experiences that are drawn from the `at`-th on. */
 static bool
 blobs(struct feed *f, struct respcall *c, struct batch *b, size_t at, size_t n)
 {
@@ -243,6 +244,7 @@ blobs(struct feed *f, struct respcall *c, struct batch *b, size_t at, size_t n)
 		    " experiences, not %zu", r.n, n);
 	}
 	for (size_t i = at; i < at + n; i++) {
+		const size_t row = feed_place(f, i);
 		size_t len;
 
 		if (!respcall_want(c, RESPREPLY_BULK, &r, "PER.SAMPLE"))
@@ -251,10 +253,10 @@ blobs(struct feed *f, struct respcall *c, struct batch *b, size_t at, size_t n)
 		if (len == f->bytes && !respcall_body(c, f->blob, len,
 		    "PER.SAMPLE"))
 			return false;
-		why = feed_row(f, 0, len, &b->rows, i);
-		b->weight[i] = why == NULL;
+		why = feed_row(f, 0, len, &b->rows, row);
+		b->weight[row] = why == NULL;
 		if (why != NULL)
-			leave_out(f, b, i, why);
+			leave_out(f, b, row, why);
 	}
 	return true;
 }
@@ -273,7 +275,7 @@ chances(struct feed *f, struct respcall *c, size_t at, size_t n)
 		}
 		f->chance[at + i] = (double)p;
 	}
-	shards_chances(f->chance + at, n, n, f->cf->set.batch);
+	shards_chances(f->chance + at, n, n, f->many);
 	return true;
 }
 
@@ -295,7 +297,7 @@ summed(struct shard *s)
 	return weigh(s, got[0], got[1]) && respcall_rest(c, "PER.SAMPLE");
 }
 
-/* What a draw is made of, into n rows from row `at` on. */
+/* What a draw of n is made of, of which the first is the `at`-th of all. */
 static bool
 drawn(struct feed *f, struct shard *s, struct batch *b, size_t at, size_t n)
 {
@@ -304,7 +306,8 @@ drawn(struct feed *f, struct shard *s, struct batch *b, size_t at, size_t n)
 	if (!bulk(c, f->ids, n * sizeof(*f->ids), "PER.SAMPLE"))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		b->id[at + i] = stream_get_le((const uint8_t *)&f->ids[i], 8);
+		b->id[feed_place(f, at + i)] =
+		    stream_get_le((const uint8_t *)&f->ids[i], 8);
 	/* weights are the union's, not the shard's */
 	return bulk(c, f->numbers, n * sizeof(*f->numbers), "PER.SAMPLE") &&
 	    chances(f, c, at, n) &&
@@ -317,7 +320,7 @@ struct piece {
 	struct feed *f;
 	struct batch *b;
 	struct shard *s;
-	size_t at;		/* its first row */
+	size_t at;		/* its first of all that is drawn */
 	bool come;
 };
 
@@ -415,10 +418,10 @@ weights(struct feed *f, struct batch *b)
 
 	if (!set->by_priority)
 		return;
-	shards_weights(f->chance, set->batch, offp_beta(set, f->draws),
+	shards_weights(f->chance, f->many, offp_beta(set, f->draws),
 	    f->numbers);
-	for (size_t i = 0; i < set->batch; i++)
-		b->weight[i] *= f->numbers[i];
+	for (size_t i = 0; i < f->many; i++)
+		b->weight[feed_place(f, i)] *= f->numbers[i];
 }
 
 /* Round 0, as far as it comes; and then the next one is it. */

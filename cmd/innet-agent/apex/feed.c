@@ -48,7 +48,7 @@ fill(struct feed *f, struct batch *b, bool judged)
 		if (rc == FEED_LOST)
 			return false;
 		if (rc == FEED_DRAWN) {
-			f->draws++;
+			f->draws += f->cf->remote.batches;
 			return true;
 		}
 		if (timer_mono_ns() >= heap_ns) {
@@ -124,20 +124,40 @@ await(struct feed *f)
 	return good;
 }
 
+/* The batch of b whose turn it is. */
+static struct batch *
+deal(struct feed *f, const struct batch *b)
+{
+	const size_t at = f->part * f->cf->set.batch;
+	const struct rows *r = &b->rows;
+
+	f->dealt = (struct batch){
+		.rows = { r->obs + at * f->cf->env->obs,
+		    r->next + at * f->cf->env->obs, r->action + at,
+		    r->reward + at, r->go + at },
+		.weight = b->weight + at,
+		.priority = b->priority + at,
+		.id = b->id + at,
+	};
+	return &f->dealt;
+}
+
 static struct batch *
 draw(void *self)
 {
 	struct feed *f = self;
-	bool good;
+	bool good = true;
 
-	if (f->how == FEED_THREAD) {
+	if (f->part > 0) {
+		good = *f->got == 0;
+	} else if (f->how == FEED_THREAD) {
 		good = await(f);
 	} else {
 		good = fill(f, &f->batch[f->turn],
 		    f->state[f->turn] == FEED_JUDGED);
 		f->failed = !good;
 	}
-	return good ? &f->batch[f->turn] : NULL;
+	return good ? deal(f, &f->batch[f->turn]) : NULL;
 }
 
 static void
@@ -145,9 +165,13 @@ judge(void *self, struct batch *b)
 {
 	struct feed *f = self;
 
+	(void)b;	/* whose priorities stand in what it was dealt from */
+	f->part = (f->part + 1) % f->cf->remote.batches;
+	if (f->part > 0)
+		return;
 	moved(f, &f->state[f->turn], FEED_JUDGED);
 	if (f->how == FEED_ASK)
-		feed_ask(f, b);
+		feed_ask(f, &f->batch[f->turn]);
 	if (f->how != FEED_WAIT)
 		f->turn = 1 - f->turn;
 }
@@ -187,7 +211,7 @@ static void
 open_shards(struct feed *f)
 {
 	const struct remote *rm = &f->cf->remote;
-	const size_t n = f->cf->set.batch;
+	const size_t n = f->many;
 
 	f->shards = rm->servers;
 	f->shard = learner_room(f->shards, sizeof(*f->shard));
@@ -213,9 +237,10 @@ feed_open(struct feed *f)
 	pthread_condattr_t attr;
 
 	f->bytes = codec_bytes(f->cf->env, f->cf->remote.experience_bytes);
+	f->many = set->batch * f->cf->remote.batches;
 	f->blob = learner_room(1, f->bytes + sizeof(float));
 	for (int i = 0; i < 2; i++)
-		f->batch[i] = batch_open(set->batch, wide);
+		f->batch[i] = batch_open(f->many, wide);
 	f->rng = rng_seed(f->cf->seed);
 	if (f->cf->remote.redis) {
 		f->one = rows_open(1, wide);
@@ -224,7 +249,7 @@ feed_open(struct feed *f)
 	}
 	open_shards(f);
 	f->how = !f->cf->remote.prefetch ? FEED_WAIT :
-	    f->cf->remote.redis || set->batch * f->bytes > ASK_BYTES ?
+	    f->cf->remote.redis || f->many * f->bytes > ASK_BYTES ?
 	    FEED_THREAD : FEED_ASK;
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_condattr_init(&attr);

@@ -10,6 +10,11 @@
  * lesson later.  Else a thread with the connection does so, for it is work to
  * receive much, and to draw from a list.  Without prefetching the learner
  * waits for each exchange.
+ *
+ * --batches has one exchange draw several batches of a table, and tell what
+ * priorities all of them got: what it costs to send and be answered is then
+ * paid once for so many lessons.  They are dealt out, the first experience
+ * drawn to the first batch, the second to the second: strata are in order.
  */
 #ifndef INNET_AGENT_APEX_FEED_H
 #define INNET_AGENT_APEX_FEED_H
@@ -57,7 +62,10 @@ struct feed {
 	char waiting[256];	/* and what it waits for */
 	size_t bytes;		/* of an experience */
 	uint8_t *blob;		/* one, with what may stand before it */
+	size_t many;		/* experiences in one of these, */
 	struct batch batch[2];
+	size_t part;		/* of which the learner has this one, */
+	struct batch dealt;	/* borrowed from there */
 	uint64_t draws;		/* so far */
 	uint64_t limits;	/* answers that a limit was reached */
 	uint64_t bad;		/* experiences left out: see why_bad */
@@ -99,6 +107,15 @@ struct feed {
 enum feed_result { FEED_DRAWN, FEED_NOT_YET, FEED_LOST };
 enum feed_result feed_table(struct feed *f, struct batch *b, bool judged);
 enum feed_result feed_list(struct feed *f, struct batch *b, bool judged);
+
+/* Where the i-th that is drawn stands among the batches of an exchange. */
+static inline size_t
+feed_place(const struct feed *f, size_t i)
+{
+	const size_t batches = f->cf->remote.batches;
+
+	return i % batches * f->cf->set.batch + i / batches;
+}
 
 /* A shard's part of so many. */
 static inline uint64_t
