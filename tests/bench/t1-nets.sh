@@ -1,7 +1,8 @@
 #!/bin/bash
 # T1: training by innet-agent's nets and by PyTorch's, the same nets on the same
 # numbers, one thread each; medians of ROUNDS runs by turns (5), per second of
-# processor time, for which the machine need not be idle.  Then PPO as a whole.
+# processor time, for which the machine need not be idle.  Then PPO as a whole,
+# and the three products of a layer beside OpenBLAS's.
 # Run from the build folder, or say where it is in BUILD.
 #
 # shellcheck disable=SC1091,SC2086
@@ -73,3 +74,16 @@ done
 row ppo-cartpole-steps "$(median ppo 1)" "$(median ppo.py 1)" 0.100
 row ppo-cartpole-gradients "$(median ppo 2)" "$(median ppo.py 2)" 0.200
 echo "# T1 ppo: mean reward $(median ppo 3) after 200,000 steps, PyTorch's $(median ppo.py 3) after 32,768"
+
+need 'T1 product' products
+if products >"$dir/products" 2>"$dir/log"; then
+	awk '{
+		printf "T1 product-%s innet %.1f GFLOP/s peer %.1f GFLOP/s ratio %.3f bar %.3f %s\n",
+		    $1, $2, $3, $3 / $2, 1 / 0.95, $3 <= $2 / 0.95 ? "ok" : "short"
+	}' "$dir/products"
+elif [ $? -eq 77 ]; then
+	skip 'T1 product' "$(cat "$dir/log")" libopenblas0-serial
+else
+	cat "$dir/log" >&2
+	exit 1
+fi
