@@ -11,7 +11,7 @@
 
 enum {
 	PAUSE_NS = 5000000, LOOK_NS = 20000000,
-	ASK_BYTES = 192 << 10	/* a batch that waits in a socket */
+	ASK_BYTES = 32 << 10	/* a batch that waits in a socket */
 };
 
 const char *
@@ -249,7 +249,8 @@ feed_open(struct feed *f)
 	}
 	open_shards(f);
 	f->how = !f->cf->remote.prefetch ? FEED_WAIT :
-	    f->cf->remote.redis || f->many * f->bytes > ASK_BYTES ?
+	    f->cf->remote.redis || f->cf->remote.batches > 1 ||
+	    f->many * f->bytes > ASK_BYTES ?
 	    FEED_THREAD : FEED_ASK;
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_condattr_init(&attr);

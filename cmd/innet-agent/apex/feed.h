@@ -6,14 +6,15 @@
  * another is drawn, so a draw knows all priorities but those of the one batch
  * that is being learned from meanwhile.  Of several servers each draws a share
  * of a batch, by what it weighs (shards.h).  Where the memory is a table and
- * its answer fits into a socket, the learner asks for a batch and reads it one
- * lesson later.  Else a thread with the connection does so, for it is work to
- * receive much, and to draw from a list.  Without prefetching the learner
- * waits for each exchange.
+ * its answer is small, the learner asks for a batch and reads it one lesson
+ * later: so it waits for no processor but its own, where actors take them all.
+ * Else a thread with the connection does so, for it is work to receive much,
+ * and to draw from a list.  Without prefetching the learner waits for each
+ * exchange.
  *
  * --batches has one exchange draw several batches of a table, and tell what
- * priorities all of them got: what it costs to send and be answered is then
- * paid once for so many lessons.  They are dealt out, the first experience
+ * priorities all of them got: what it costs to send, to be answered and to wake
+ * a thread is then paid once for so many lessons.  They are dealt out, the first experience
  * drawn to the first batch, the second to the second: strata are in order.
  */
 #ifndef INNET_AGENT_APEX_FEED_H
