@@ -158,14 +158,15 @@ unserve() {
 	server=''
 }
 
-# play N OPTION...: start N actors, reports in $work/aI.json
+# play N OPTION...: start N actors, reports in $work/aI.json.  They give way to
+# memory and learner, for which the papers have machines of their own.
 play() {
 	local n=$1 i
 	shift
 	rm -f "$work"/a*.json "$work"/l.json
 	for ((i = 0; i < n; i++)); do
 		# shellcheck disable=SC2086	# words
-		on w$((i + 1)) innet-agent -q --role actor $at --actor $i/$n --seed "$seed" \
+		on w$((i + 1)) nice innet-agent -q --role actor $at --actor $i/$n --seed "$seed" \
 			--report "$work/a$i.json" "$@" 2>"$work/a$i.err" &
 		running="$running $!"
 	done
