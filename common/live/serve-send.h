@@ -3,6 +3,12 @@
  *
  * What goes straight on waits for room in the kernel, for a while; what left a
  * port by its link's schedule and finds none is lost, as on a full link.
+ *
+ * What leaves is sent in runs, for a call to the kernel takes as long as 25
+ * packets in it.  A run waits for more until it is SERVE_GATHER_NS old, the
+ * packets that came together are all looked at, or something else is to be
+ * sent; where departures are captured, or a bad network sees each, for none
+ * that leaves at another time.
  */
 #ifndef INNET_LIVE_SERVE_SEND_H
 #define INNET_LIVE_SERVE_SEND_H
@@ -11,11 +17,17 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "common/live/serve-ways.h"
 
-enum { SERVE_WAIT_MS = 1000 };	/* for room to send, a batch, at most */
+enum {
+	SERVE_WAIT_MS = 1000,		/* for room to send, a batch, at most */
+	SERVE_GATHER_NS = 30000
+};
+
+static inline void serve_send_leaving(struct serve *s);
 
 /*
  * Wait for room in u to send; false if there is none.  The link's queue may be
@@ -48,6 +60,8 @@ serve_send(void *ctx, uint32_t way, const union addr *from,
 	int tries = 0, n;
 
 	(void)from;		/* a socket has the one it is bound to */
+	if (s->leavings > 0)	/* what left before comes before */
+		serve_send_leaving(s);
 	if (w == NULL)
 		s->gone.send_failed += p->count;
 	while (w != NULL && done < p->count) {
@@ -97,6 +111,26 @@ serve_send_leaving(struct serve *s)
 	s->leavings = 0;
 }
 
+/*
+ * Keep the bytes of a slot that may be filled again before the i-th of a run is
+ * sent: it gets as many others.  False without memory.
+ */
+static inline bool
+serve_keep(struct serve *s, int i, struct slot *slot)
+{
+	uint8_t *p = s->spare[i];
+
+	if (s->spare_room[i] != slot->room) {
+		p = realloc(p, slot->room);
+		if (p == NULL)
+			return false;
+		s->spare_room[i] = slot->room;
+	}
+	s->spare[i] = slot->bytes;
+	slot->bytes = p;
+	return true;
+}
+
 /* plane_driver.leave: slots that are popped keep their bytes for a while. */
 static inline void
 serve_leave(void *ctx, struct port *port, struct slot *slot, uint64_t when_ns)
@@ -107,14 +141,18 @@ serve_leave(void *ctx, struct port *port, struct slot *slot, uint64_t when_ns)
 	(void)port;
 	if (slot->changed)
 		port_freshen(slot);
-	if (s->leavings == UDPIO_RUN_MAX || s->left_ns != when_ns ||
+	if (s->leavings == UDPIO_RUN_MAX ||
+	    (!s->gathers && s->left_ns != when_ns) ||
 	    (s->leavings > 0 && (s->leaving_to.way != to->way ||
 	    s->leaving_to.tos != to->tos ||
 	    !addr_same(&s->leaving_to.to, &to->to))))
 		serve_send_leaving(s);
-	s->left_ns = when_ns;
+	if (s->leavings == 0)
+		s->left_ns = when_ns;
 	s->leaving_to = *to;
 	s->leaving[s->leavings++] = (struct iovec){ slot->bytes, slot->have };
+	if (s->gathers && !serve_keep(s, s->leavings - 1, slot))
+		serve_send_leaving(s);
 }
 
 /* plane_driver.clock: what leaves at once leaves at one time. */
@@ -123,14 +161,19 @@ serve_clock(void *ctx)
 {
 	struct serve *s = ctx;
 
-	return s->leavings > 0 ? s->left_ns : clock_now(&s->clock);
+	if (s->advance_ns == 0)
+		s->advance_ns = clock_now(&s->clock);
+	return s->advance_ns;
 }
 
 /* plane_driver.settle */
 static inline void
 serve_settle(void *ctx)
 {
-	serve_send_leaving(ctx);
+	struct serve *s = ctx;
+
+	if (!s->gathers || s->pl->now_ns - s->left_ns >= SERVE_GATHER_NS)
+		serve_send_leaving(s);
 }
 
 static const struct plane_driver serve_driver = {

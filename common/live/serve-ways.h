@@ -94,7 +94,12 @@ struct serve {
 	struct iovec leaving[UDPIO_RUN_MAX];
 	int leavings;
 	struct slot_to leaving_to;
-	uint64_t left_ns;
+	uint64_t left_ns;		/* the first of them */
+	uint64_t advance_ns;		/* when they leave; 0: ask the clock */
+	/* of runs that wait for more: what their slots got for their bytes */
+	bool gathers;
+	uint8_t *spare[UDPIO_RUN_MAX];	/* owned */
+	uint32_t spare_room[UDPIO_RUN_MAX];
 };
 
 static inline void

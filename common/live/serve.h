@@ -39,6 +39,7 @@ enum {
 static inline void
 serve_advance(struct serve *s, uint64_t now_ns)
 {
+	s->advance_ns = 0;
 	plane_advance(s->pl, now_ns);
 	plane_advance(s->pl, s->pl->now_ns);
 	plane_settle(s->pl);
@@ -121,6 +122,7 @@ serve_receive(struct serve *s, struct serve_way *w)
 		}
 		plane_flush(s->pl);
 		serve_advance(s, s->clock.now_ns);
+		serve_send_leaving(s);
 	}
 }
 
@@ -245,6 +247,7 @@ serve_open(struct serve *s, const struct serve_conf *cf,
 	udpio_tell(&s->own.u, cf->verbose);
 	s->own.out = outlet_over(&s->own.u, &cf->impair, cf->egress);
 	s->own.out.propagation_ns = cf->propagation_ns;
+	s->gathers = cf->egress == NULL && outlet_plain(&s->own.out);
 	*own = s->own.u.local;
 }
 
@@ -276,6 +279,7 @@ serve_run(struct serve *s, struct plane *pl)
 			s->beside->receive(s->beside->ctx);
 		now = serve_look(s);
 		serve_advance(s, now);
+		serve_send_leaving(s);
 		plane_flush(pl);
 		serve_give(s);
 		outlet_flush(&s->own.out, now);
@@ -306,6 +310,8 @@ serve_close(struct serve *s)
 		serve_shut(s, 0);
 	free(s->way);
 	free(s->poll);
+	for (int i = 0; i < UDPIO_RUN_MAX; i++)
+		free(s->spare[i]);
 	outlet_free(&s->own.out);
 	udpio_close(&s->own.u);
 }
