@@ -14,8 +14,9 @@
  *
  * --batches has one exchange draw several batches of a table, and tell what
  * priorities all of them got: what it costs to send, to be answered and to wake
- * a thread is then paid once for so many lessons.  They are dealt out, the first experience
- * drawn to the first batch, the second to the second: strata are in order.
+ * a thread is then paid once for so many lessons.  They are dealt out, the
+ * first experience drawn to the first batch, the second to the second: strata
+ * are in order.
  */
 #ifndef INNET_AGENT_APEX_FEED_H
 #define INNET_AGENT_APEX_FEED_H
