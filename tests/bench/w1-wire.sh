@@ -128,16 +128,20 @@ opens() {
 # QUEUE: P6 in the path: updates of 1 kB of 60 clusters that a queue takes in
 # before a link that lets about half of them leave, M/s, and processor time each,
 # ns; the switch has a processor, and the sender another.  A departure costs three
-# times what an arrival does, and the link sets how many there are.
+# times what an arrival does, and the link sets how many there are.  The receiver is
+# stopped, as P6's is: one that is woken for each packet takes the switch's time.
 taken() {
-	local ticks
+	local ticks sink
 	rm -f "$dir/report"
-	(on w1 udp-blast :46638 1 sink) >/dev/null &
-	at=$(cpu 0) start --queue "$1" --rate 6G --slots 64 --report "$dir/report"
+	(on w1 udp-blast :46638 60 sink) >/dev/null &
+	sink=$!
+	at=$(cpu 0) start --queue "$1" --rate 3200M --slots 64 --report "$dir/report"
+	kill -STOP $sink
 	# shellcheck disable=SC2046	# words
 	(on w0 $(cpu 1) udp-blast 10.77.0.11 1 60) >/dev/null
 	ticks=$(awk '{ print $14 + $15 }' /proc/$switch/stat)
 	stop
+	kill -KILL $sink
 	wait
 	jq '.totals.arrived.packets / 1e6' "$dir/report" >>"$dir/taken-$1"
 	jq --argjson ticks "$ticks" '$ticks * 1e7 / .totals.arrived.packets' "$dir/report" >>"$dir/cost-$1"
