@@ -49,8 +49,10 @@ end_capture() {
 	worker 1 --synthetic 40kB --interval 2ms
 	beyond 20
 	mac=$(on w0 cat /sys/class/net/eth0/address)
-	capture w0 out there.pcap 'arp or ip or ip6'
-	capture server in there-came.pcap "ether src $mac"
+	# but what a host says of itself unasked, perhaps before both capture
+	unasked='ip6[6] == 0 or (ip6[6] == 58 and ip6[40] == 133)'
+	capture w0 out there.pcap "(arp or ip or ip6) and not ($unasked)"
+	capture server in there-came.pcap "ether src $mac and not ($unasked)"
 	capture server out back.pcap "ether dst $mac"
 	capture w0 in back-came.pcap "ether src $(on server cat /sys/class/net/eth0/address) and ether dst $mac"
 	testbed.sh exec server $favoured iperf3 -s --forceflush >iperf.out 2>&1 3>&- &
