@@ -4,8 +4,8 @@
  * What goes straight on waits for room in the kernel, for a while; what left a
  * port by its link's schedule and finds none is lost, as on a full link.
  *
- * What leaves is sent in runs, for a call to the kernel takes as long as 25
- * packets in it.  A run waits for more until it is SERVE_GATHER_NS old, the
+ * What leaves is sent in runs, for a call to the kernel costs more than a
+ * packet in it.  A run waits for more until it is SERVE_GATHER_NS old, the
  * packets that came together are all looked at, or something else is to be
  * sent; where departures are captured, or a bad network sees each, for none
  * that leaves at another time.
@@ -120,6 +120,8 @@ serve_keep(struct serve *s, int i, struct slot *slot)
 {
 	uint8_t *p = s->spare[i];
 
+	if (slot->room == 0)	/* an empty datagram has no bytes */
+		return true;
 	if (s->spare_room[i] != slot->room) {
 		p = realloc(p, slot->room);
 		if (p == NULL)

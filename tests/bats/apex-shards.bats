@@ -14,7 +14,8 @@ tables() {
 }
 
 # even K [MOST]: whether all that was drawn from server K, but two batches a
-# learner, or so many experiences, has new priorities, or had been evicted meanwhile
+# learner, or so many experiences, has new priorities, or had been evicted
+# meanwhile
 even() {
 	local left=$(($(of $1 sampled) - $(of $1 updated) - $(of $1 stale)))
 	[ $left -ge 0 ] && [ $left -le ${2:-512} ]

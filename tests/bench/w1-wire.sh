@@ -127,8 +127,8 @@ opens() {
 
 # QUEUE: P6 in the path: updates of 1 kB of 60 clusters that a queue takes in
 # before a link that lets about half of them leave, M/s, and processor time each,
-# ns; the switch has a processor, and the sender another.  A departure costs three
-# times what an arrival does, and the link sets how many there are.  The receiver is
+# ns; the switch has a processor, and the sender another.  A departure costs far
+# more than an arrival does, and the link sets how many there are.  The receiver is
 # stopped, as P6's is: one that is woken for each packet takes the switch's time.
 taken() {
 	local ticks sink
