@@ -43,6 +43,8 @@ end_capture() {
 	needs iperf3 ping tcpdump
 	rack
 	jumbo
+	# one processor: behind a queue of a veth, whichever sends may take over from
+	# another, and a veth's frames wait where they were sent
 	favoured="$favoured taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')"
 	in_path --port-rate server=500Mbit --report switch.json
 	server
@@ -63,7 +65,7 @@ end_capture() {
 		jq -e '.end.sum_received.bytes > 1e6' tcp.json
 		on w0 $favoured iperf3 -c $to -S $tos -u -l $bytes -w 2M -n 500K -b 20M -J >udp.json </dev/null
 		jq -e '.end.sum | .packets > 20 and .lost_packets == 0' udp.json
-		on w0 ping -q -M dont -s $bytes -Q $tos -c 10 -i 0.01 $to >ping.out </dev/null
+		on w0 $favoured ping -q -M dont -s $bytes -Q $tos -c 10 -i 0.01 $to >ping.out </dev/null
 		grep -q ' 0% packet loss' ping.out
 	done <<-'END'
 	10.77.0.2 0 8900
