@@ -135,16 +135,17 @@ vanish() {
 
 @test "who has fallen behind what is kept catches up" {
 	serve at innet-switch -q -p iswitch -H 2 --keep 200
-	for w in 0 1 2; do work $w o$w --synthetic 4kB --interval 1ms -c 3000; done
+	for w in 0 1 2; do work $w o$w --synthetic 4kB --interval 1ms; done
 	results "$at" 300
 	kill -STOP $w2
 	results "$at" 3000
 	kill -CONT $w2
+	within 20 grep -q 'took over the state of worker [01], 0 bytes' o2.err || { cat o2.err; false; }
+	kill $w0 $w1 $w2
 	for w in 0 1 2; do
 		eval "wait \$w$w" || { cat o$w.err; false; }
 	done
 	finish at
-	grep -q 'took over the state of worker [01], 0 bytes' o2.err
 	jq -se 'all(.iterations > 0)' o?.json
 }
 

@@ -62,9 +62,9 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 	once training
 	privileged
 	mkdir bin
-	ln -s /usr/bin/* /usr/sbin/* bin/ 2>/dev/null || true
+	ln -s /usr/bin/* /usr/sbin/* "$(dirname "$(command -v innet-switch)")"/innet-* bin/ 2>/dev/null || true
 	rm -f bin/mpirun
-	PATH=$PWD/bin:$(dirname "$(command -v innet-switch)") run -0 --separate-stderr evaluate --only ppo
+	PATH=$PWD/bin run -0 --separate-stderr evaluate --only ppo
 	[[ $stderr == *'the ring is left out'* ]]
 	[ "$(rows '^carry,ppo,')" -eq 4 ]
 	run ! grep -q ring out/measured.csv
