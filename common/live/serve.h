@@ -41,7 +41,8 @@ serve_advance(struct serve *s, uint64_t now_ns)
 {
 	s->advance_ns = 0;
 	plane_advance(s->pl, now_ns);
-	plane_advance(s->pl, s->pl->now_ns);
+	if (s->pl->now_ns > now_ns)
+		plane_advance(s->pl, s->pl->now_ns);
 	plane_settle(s->pl);
 }
 

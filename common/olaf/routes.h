@@ -30,6 +30,7 @@
 
 enum {
 	ROUTES_SWEEP = 64,	/* old ones that a sight may have forgotten */
+	ROUTES_TICK = 20,	/* bits of the ns in which order is not kept */
 	ROUTES_MODELS = 64,	/* for all, to an address, for a packet, */
 	ROUTES_MODELS_MOST = 4096	/* and saved up */
 };
@@ -50,7 +51,8 @@ struct route {
 	uint32_t worker;
 	uint32_t place;			/* of its address */
 	struct routes_link fellow;	/* of its cluster, as they came */
-	struct routes_link there;	/* at its address, last heard first */
+	/* at its address, last heard first, by ticks */
+	struct routes_link there;
 };
 
 /* An address of a cluster. */
@@ -324,6 +326,34 @@ routes_settle(struct routes *r, uint32_t at, const union addr *from)
 	return true;
 }
 
+/* Was it heard in this tick, from there?  Then its place is as it was. */
+static inline bool
+routes_stays(const struct route *it, const union addr *from, uint64_t now_ns)
+{
+	return it->place != 0 && it->heard_ns >> ROUTES_TICK == now_ns >>
+	    ROUTES_TICK && addr_same(&it->to, from);
+}
+
+/* The worker is there now, and heard last; 0 if it cannot be. */
+static inline uint32_t
+routes_move(struct routes *r, uint16_t cluster, uint32_t worker,
+    const union addr *from, uint64_t now_ns)
+{
+	uint32_t at;
+
+	routes_sweep(r, now_ns);
+	at = recent_find(&r->route, (uint64_t)cluster << 32 | worker);
+	if (at == 0)
+		at = routes_add(r, cluster, worker);
+	if (at == 0)
+		return 0;
+	recent_touch(&r->route, at);
+	if (routes_settle(r, at, from))
+		return at;
+	routes_forget(r, at);
+	return 0;
+}
+
 /*
  * A packet of this worker came from this address.  False without memory, or
  * past the quota of its address: it has no route, and models for it have none.
@@ -332,21 +362,17 @@ static inline bool
 routes_see(struct routes *r, uint16_t cluster, uint32_t worker,
     const union addr *from, uint64_t now_ns)
 {
+	uint32_t at = recent_find(&r->route, (uint64_t)cluster << 32 | worker);
 	struct routes_place *p;
-	uint32_t at;
 
-	routes_sweep(r, now_ns);
-	at = recent_find(&r->route, (uint64_t)cluster << 32 | worker);
-	if (at == 0)
-		at = routes_add(r, cluster, worker);
-	if (at == 0)
-		return false;
-	recent_touch(&r->route, at);
-	routes_route(r, at)->heard_ns = now_ns;
-	if (!routes_settle(r, at, from)) {
-		routes_forget(r, at);
-		return false;
+	if (at == 0 || !routes_stays(routes_route(r, at), from, now_ns)) {
+		at = routes_move(r, cluster, worker, from, now_ns);
+		if (at == 0)
+			return false;
 	}
+	routes_route(r, at)->heard_ns = now_ns;
+	if (!r->bounded)
+		return true;
 	p = routes_place(r, routes_route(r, at)->place);
 	if (p->models <= ROUTES_MODELS_MOST - ROUTES_MODELS)
 		p->models += ROUTES_MODELS;

@@ -5,6 +5,7 @@
 #define INNET_WIRE_ADDR_H
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -19,11 +20,18 @@
 
 enum { ADDR_NAME_BYTES = INET6_ADDRSTRLEN + 10 };
 
+/*
+ * Of a size that is copied in whole registers: from a copy made of parts that
+ * overlap a processor does not read at once.
+ */
 union addr {
 	struct sockaddr sa;
 	struct sockaddr_in in;
 	struct sockaddr_in6 in6;
+	uint64_t words[4];
 };
+static_assert(offsetof(struct sockaddr_in, sin_addr) == 4,
+    "family, port and address are a word");
 
 static inline socklen_t
 addr_len(const union addr *a)
@@ -38,15 +46,15 @@ addr_port(const union addr *a)
 	    a->in.sin_port);
 }
 
+/* Of IPv4 family, port and address are one word. */
 static inline bool
 addr_same(const union addr *a, const union addr *b)
 {
-	if (a->sa.sa_family != b->sa.sa_family || addr_port(a) !=
-	    addr_port(b))
-		return false;
-	if (a->sa.sa_family == AF_INET6)
-		return memcmp(&a->in6.sin6_addr, &b->in6.sin6_addr, 16) == 0;
-	return a->in.sin_addr.s_addr == b->in.sin_addr.s_addr;
+	if (a->sa.sa_family != AF_INET6)
+		return a->words[0] == b->words[0];
+	return b->sa.sa_family == AF_INET6 && a->in6.sin6_port ==
+	    b->in6.sin6_port && memcmp(&a->in6.sin6_addr, &b->in6.sin6_addr,
+	    16) == 0;
 }
 
 /* Are they of one host, whatever their ports? */

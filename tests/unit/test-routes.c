@@ -86,7 +86,7 @@ rules(void)
 static void
 room(void)
 {
-	const uint64_t minute = ROUTES_KEEP_NS;
+	const uint64_t minute = ROUTES_KEEP_NS, tick = 1 << ROUTES_TICK;
 	struct routes r;
 	bool same = true;
 
@@ -97,18 +97,21 @@ room(void)
 	    routes_within(100 * ROUTES_BYTES) == 100,
 	    "memory says how many workers may be known");
 	for (uint32_t w = 0; w < r.route.most; w++)
-		see(&r, (uint16_t)(w % 3), w, (uint16_t)(1000 + w), 10 + w);
-	see(&r, 0, 0, 1000, 100);
-	see(&r, 1, 100, 9, 120);
-	ok(is_at(&r, 1, 100, 120, 9) && is_at(&r, 0, 0, 120, 1000) &&
-	    is_at(&r, 1, 1, 120, 0) && routes_count(&r) == ROUTES_LEAST,
+		see(&r, (uint16_t)(w % 3), w, (uint16_t)(1000 + w),
+		    (10 + w) * tick);
+	see(&r, 0, 0, 1000, 100 * tick);
+	see(&r, 1, 100, 9, 120 * tick);
+	ok(is_at(&r, 1, 100, 120 * tick, 9) && is_at(&r, 0, 0, 120 * tick,
+	    1000) && is_at(&r, 1, 1, 120 * tick, 0) &&
+	    routes_count(&r) == ROUTES_LEAST,
 	    "where there is no more room the one silent for longest goes");
 	for (uint32_t w = 2; w < r.route.most; w += 2)
-		see(&r, (uint16_t)(w % 3), w, (uint16_t)(2000 + w), minute);
-	see(&r, 1, 200, 9, 130 + minute);
+		see(&r, (uint16_t)(w % 3), w, (uint16_t)(2000 + w), minute +
+		    9 * tick);
+	see(&r, 1, 200, 9, minute + 130 * tick);
 	for (uint32_t w = 2; w < r.route.most; w++)
-		same = same && is_at(&r, (uint16_t)(w % 3), w, 130 + minute,
-		    w % 2 == 0 ? (uint16_t)(2000 + w) : 0);
+		same = same && is_at(&r, (uint16_t)(w % 3), w, minute +
+		    130 * tick, w % 2 == 0 ? (uint16_t)(2000 + w) : 0);
 	ok(same && routes_count(&r) == ROUTES_LEAST / 2,
 	    "who was silent for a minute has gone before that");
 	routes_free(&r);
