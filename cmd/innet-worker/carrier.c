@@ -16,6 +16,7 @@
 #define PATIENCE_NS 5000000000u	/* for a child to end */
 #define LINK_NS 1000000u	/* for room on a full link */
 #define NAP_NS 50000000u	/* at most */
+#define PLACED_BYTES 8192u	/* of a message, for the next to be placed */
 
 void
 carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
@@ -149,6 +150,53 @@ carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 		outlet_flush(&c->out, timer_wall_ns());
 }
 
+/*
+ * Is it known where the next message belongs?  Of short ones many come a call.
+ */
+static bool
+place(struct carrier *c)
+{
+	const struct carrier_turns *m = c->turns;
+
+	if (c->misses > 0 || m->place == NULL || c->cf->capture != NULL ||
+	    !c->u.gro || c->u.got[0].len < PLACED_BYTES)
+		return false;
+	return m->place(c->ctx, &c->place);
+}
+
+/* Receive: messages, or one that has landed where it belongs. */
+static int
+receive(struct carrier *c)
+{
+	const bool placed = place(c);
+	int n;
+
+	c->landed = false;
+	c->misses -= c->misses > 0;
+	if (!placed)
+		return udpio_recv(&c->u);
+	n = udpland_recv(&c->u, &c->place);
+	if (n == 0)		/* perhaps by a group's socket */
+		return c->u.hears ? udpio_recv(&c->u) : 0;
+	c->landed = udpland_fits(&c->u.got[0], &c->place) &&
+	    c->turns->foreseen(c->ctx, &c->u.got[0]);
+	if (!c->landed) {
+		c->misses = CARRIER_MISSES;
+		udpland_gather(&c->u, &c->place);
+	}
+	return n;
+}
+
+/* The next datagram of the message. */
+static bool
+next_packet(struct carrier *c, struct udpio_packet *p)
+{
+	const struct udpio_message *m = &c->u.got[c->next];
+
+	return c->landed ? udpland_next(m, &c->place, &c->at, p) :
+	    udpio_next(m, &c->at, p);
+}
+
 /* The next message that has come, or none for now. */
 static bool
 next_message(struct carrier *c)
@@ -162,14 +210,14 @@ next_message(struct carrier *c)
 	if (c->batches == CARRIER_AT_ONCE || (c->batches > 0 && !c->u.more))
 		return false;
 	c->batches++;
-	c->got = udpio_recv(&c->u);
+	c->got = receive(c);
 	return c->got > 0;
 }
 
 bool
 carrier_packet(struct carrier *c, struct udpio_packet *p)
 {
-	while (c->got == 0 || !udpio_next(&c->u.got[c->next], &c->at, p)) {
+	while (c->got == 0 || !next_packet(c, p)) {
 		if (!next_message(c))
 			return false;
 	}
@@ -186,6 +234,8 @@ carrier_turn(struct carrier *c, const struct carrier_turns *m, void *ctx,
 	const uint64_t due = m->due(ctx);
 	struct udpio_packet p;
 
+	c->turns = m;
+	c->ctx = ctx;
 	carrier_nap(c, now_ns, timer_first(due > now_ns ? due - now_ns : 0,
 	    NAP_NS));
 	now_ns = timer_mono_ns();

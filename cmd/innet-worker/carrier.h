@@ -17,13 +17,17 @@
 #include "common/base/rng.h"
 #include "common/live/child.h"
 #include "common/live/outlet.h"
+#include "common/live/udpland.h"
 #include "common/live/udpio.h"
 #include "common/wire/stream-order.h"
 #include "common/wire/stream.h"
 
 #include "cmd/innet-worker/worker.h"
 
-enum { CARRIER_AT_ONCE = 64 };	/* of anything, between looks at all else */
+enum {
+	CARRIER_AT_ONCE = 64,	/* of anything, between looks at all else */
+	CARRIER_MISSES = 16	/* messages not guessed at after a wrong one */
+};
 
 enum carrier_event {
 	CARRIER_NOTHING,
@@ -33,12 +37,19 @@ enum carrier_event {
 	CARRIER_STATE		/* of a child that was asked for it */
 };
 
+struct carrier_turns;
+
 struct carrier {
 	const struct worker_conf *cf;
 	struct udpio u;
 	struct outlet out;		/* over u: send here */
 	int got, next;			/* messages of u: had, being read */
 	size_t at;			/* in that one */
+	const struct carrier_turns *turns;	/* the mode's, and its own */
+	void *ctx;
+	struct udpland place;		/* of the message, if it is there: */
+	bool landed;
+	unsigned misses;		/* messages that are not guessed at */
 	unsigned batches;		/* since the last nap */
 	struct child child;
 	struct stream_order order;		/* what it has said */
@@ -147,6 +158,10 @@ struct carrier_turns {
 	uint64_t (*due)(const void *ctx);
 	void (*take)(void *ctx, const struct udpio_packet *p,
 	    uint64_t now_ns);
+	/* Where what comes next belongs, unless that is not known; and were
+	 * these heads foreseen?  NULL: it never is. */
+	bool (*place)(void *ctx, struct udpland *l);
+	bool (*foreseen)(void *ctx, const struct udpio_message *m);
 	/* After all packets: what the carrier has, then what is due. */
 	void (*read)(void *ctx, uint64_t now_ns);
 	void (*act)(void *ctx, uint64_t now_ns);

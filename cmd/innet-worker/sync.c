@@ -14,20 +14,12 @@
 
 #include "common/base/crc32c.h"
 #include "common/base/progress.h"
-#include "common/base/spans.h"
 #include "common/iswitch/sync-worker-control.h"
 #include "common/live/timer.h"
 #include "common/traffic/madeup.h"
 
-#include "cmd/innet-worker/carrier.h"
-#include "cmd/innet-worker/held.h"
 #include "cmd/innet-worker/inherit.h"
-#include "cmd/innet-worker/missing.h"
-
-enum count {
-	JOINS, CONTROL_IGNORED, ROUND_P10, ROUND_P50, ROUND_P90, ROUND_MEAN,
-	RESULTS, FOREIGN, MALFORMED, BAD_MAC, BAD_PROOF, SEND_FAILED, COUNTS
-};
+#include "cmd/innet-worker/sync.h"
 
 static const char *const count_name[COUNTS] = {
 	"joins", "control_ignored", "round_p10_ns", "round_p50_ns",
@@ -43,31 +35,6 @@ static const char *const step_name[SYNC_WORKER_COUNTS] = {
 	"iterations", "missed", "partial", "segments_sent", "retransmitted",
 	"timeouts", "helps_sent", "helps_answered", "helps_ignored",
 	"probes_sent", "states", "nacks"
-};
-
-struct sync {
-	const struct worker_conf *cf;
-	struct carrier c;
-	struct sync_worker l;
-	uint64_t mtu;
-	float *grad[2], *result[2];	/* by iteration & 1 */
-	struct voice voice;
-	struct held held;		/* results the child has yet to get */
-	uint64_t given;			/* iterations the child has, whole */
-	uint64_t left;			/* made up: to --count; 0: no end */
-	uint64_t based;			/* those its gradient was based on */
-	struct missing missing;
-	struct heritage heritage;
-	bool inherits;			/* a state waits for the child */
-	bool renews;			/* its gradients are of weights before
-					 * that, still */
-	bool begun;			/* l is there */
-	bool greeted;
-	bool pending;			/* a gradient waits for its result */
-	struct spans rounds;		/* first segment to last result */
-	uint64_t n[COUNTS];
-	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_PROOF_BYTES];
-	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
 };
 
 /* A vector of ours, all of it touched. */
@@ -209,7 +176,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 		if (!worker_believes(w->cf, &w->l.in.proofs, tos, p))
 			w->n[BAD_PROOF]++;
 		else if (w->n[RESULTS]++, sync_worker_result(&w->l, &s,
-		    now_ns) == SYNC_WORKER_TAKE)
+		    now_ns) == SYNC_WORKER_TAKE && p->body == NULL)
 			memcpy(w->result[s.iteration & 1] +
 			    (size_t)s.index * w->l.floats, s.vec,
 			    4 * (size_t)s.n);
@@ -540,7 +507,8 @@ due(const void *ctx)
 }
 
 static const struct carrier_turns turns = {
-	.due = due, .take = take_packet, .read = settle, .act = act
+	.due = due, .take = take_packet, .place = sync_place,
+	.foreseen = sync_foreseen, .read = settle, .act = act
 };
 
 /* Say that we go, and wait a moment to be let go. */

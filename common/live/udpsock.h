@@ -67,6 +67,8 @@ struct udpio_packet {
 	uint64_t stamp_ns;
 	uint8_t tos;
 	const union addr *from, *to;
+	uint8_t *body;		/* what its head is followed by, if that is
+				 * elsewhere (udpland.h), or NULL */
 };
 
 struct udpio {
@@ -363,44 +365,33 @@ udpio_errors(struct udpio *u)
 	}
 }
 
-/* udpio_recv() of one of its sockets, which dropped so many. */
+/*
+ * Receive `ask` messages into what m says, and u->got: how many, of one of the
+ * sockets, which dropped so many.
+ */
 static inline int
-udpio_recv_from(struct udpio *u, int fd, const union addr *to,
-    uint32_t *dropped)
+udpio_recv_into(struct udpio *u, int fd, const union addr *to,
+    uint32_t *dropped, struct mmsghdr *m, int ask)
 {
-	struct mmsghdr m[UDPIO_BATCH];
-	struct iovec v[UDPIO_BATCH];
-	const int ask = u->ask;
 	size_t bytes = 0;
-	int n;
+	int n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 
-	for (int i = 0; i < ask; i++) {
-		struct udpio_message *p = &u->got[i];
-
-		p->data = u->bytes + (size_t)i * UDPIO_STRIDE_BYTES;
-		p->stamp_ns = 0;
-		p->tos = 0;
-		v[i] = (struct iovec){ p->data, UDPIO_PACKET_BYTES };
-		m[i].msg_hdr = (struct msghdr){ .msg_name = &p->from,
-		    .msg_namelen = sizeof(p->from), .msg_iov = &v[i],
-		    .msg_iovlen = 1, .msg_control = u->control +
-		    (size_t)i * UDPIO_CONTROL_BYTES,
-		    .msg_controllen = UDPIO_CONTROL_BYTES };
-	}
-	n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 	if (n == -1 && errno != EAGAIN && errno != EINTR) {
 		udpio_errors(u);	/* a pending error was reported once */
 		n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
 	}
 	u->more = n == ask;
 	for (int i = 0; i < n; i++) {
-		u->got[i].len = u->got[i].seg_bytes = m[i].msg_len;
+		struct udpio_message *p = &u->got[i];
+
+		p->stamp_ns = 0;
+		p->tos = 0;
+		p->len = p->seg_bytes = m[i].msg_len;
 		bytes += m[i].msg_len;
-		u->got[i].to = to;
-		udpio_read_control(dropped, &m[i].msg_hdr, &u->got[i]);
-		if (u->got[i].stamp_ns == 0) {
-			u->got[i].stamp_ns = timer_wall_ns();
-		}
+		p->to = to;
+		udpio_read_control(dropped, &m[i].msg_hdr, p);
+		if (p->stamp_ns == 0)
+			p->stamp_ns = timer_wall_ns();
 	}
 	u->kernel_drops = (uint64_t)u->drops + u->group_drops;
 	if (n <= 0)
@@ -411,6 +402,29 @@ udpio_recv_from(struct udpio *u, int fd, const union addr *to,
 	else if (u->ask < UDPIO_BATCH_LONG)
 		u->ask = UDPIO_BATCH_LONG;
 	return n;
+}
+
+/* udpio_recv() of one of its sockets, which dropped so many. */
+static inline int
+udpio_recv_from(struct udpio *u, int fd, const union addr *to,
+    uint32_t *dropped)
+{
+	struct mmsghdr m[UDPIO_BATCH];
+	struct iovec v[UDPIO_BATCH];
+	const int ask = u->ask;
+
+	for (int i = 0; i < ask; i++) {
+		struct udpio_message *p = &u->got[i];
+
+		p->data = u->bytes + (size_t)i * UDPIO_STRIDE_BYTES;
+		v[i] = (struct iovec){ p->data, UDPIO_PACKET_BYTES };
+		m[i].msg_hdr = (struct msghdr){ .msg_name = &p->from,
+		    .msg_namelen = sizeof(p->from), .msg_iov = &v[i],
+		    .msg_iovlen = 1, .msg_control = u->control +
+		    (size_t)i * UDPIO_CONTROL_BYTES,
+		    .msg_controllen = UDPIO_CONTROL_BYTES };
+	}
+	return udpio_recv_into(u, fd, to, dropped, m, ask);
 }
 
 /*
@@ -449,7 +463,7 @@ udpio_next(const struct udpio_message *m, size_t *at, struct udpio_packet *p)
 		return false;
 	*p = (struct udpio_packet){ m->data + *at,
 	    m->len - *at < seg ? m->len - *at : seg, m->stamp_ns, m->tos,
-	    &m->from, m->to };
+	    &m->from, m->to, NULL };
 	*at += p->len > 0 ? p->len : 1;
 	return true;
 }

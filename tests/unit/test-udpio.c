@@ -288,7 +288,7 @@ coalesced(size_t len, int seg)
 	struct udpio u = { 0 };
 
 	memcpy(CMSG_DATA(&control.c), &seg, sizeof(seg));
-	udpio_read_control(&u, &m, &got);
+	udpio_read_control(&u.drops, &m, &got);
 	return got;
 }
 

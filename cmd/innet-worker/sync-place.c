@@ -1,0 +1,55 @@
+/* sync-place.c - where results belong before they have come */
+#include "common/iswitch/sync-worker-results.h"
+
+#include "cmd/innet-worker/sync.h"
+
+/*
+ * Results come in order: where those that are still to come belong.  Not where
+ * each is judged by its proof, or an iteration is given once more, whose result
+ * is here.
+ */
+bool
+sync_place(void *ctx, struct udpland *l)
+{
+	struct sync *w = ctx;
+	const uint32_t t = w->l.t, segs = w->l.segs, floats = w->l.floats;
+	uint32_t end;
+
+	if (!w->begun || worker_proves(w->cf) || w->l.redo || segs == 0 ||
+	    sync_worker_whole(&w->l))
+		return false;
+	if (w->place_t != t)
+		w->place = 0;
+	w->place_t = t;
+	while (w->place < segs && sync_worker_given(&w->l, w->place) != 0)
+		w->place++;
+	for (end = w->place; end < segs && end < w->place + UDPIO_RUN_MAX &&
+	    sync_worker_given(&w->l, end) == 0; end++)
+		;
+	*l = (struct udpland){
+		.body = (uint8_t *)(w->result[t & 1] + (size_t)w->place *
+		    floats),
+		.bytes = 4 * ((end < segs ? (size_t)end * floats :
+		    w->c.elements) - (size_t)w->place * floats),
+		.head_bytes = seg_head_bytes(worker_tos(w->cf)),
+		.body_bytes = 4 * floats };
+	return end > w->place;
+}
+
+bool
+sync_foreseen(void *ctx, const struct udpio_message *m)
+{
+	const struct sync *w = ctx;
+
+	if ((m->tos & 0xfc) != worker_tos(w->cf) ||
+	    !addr_same(&m->from, &w->cf->to))
+		return false;
+	for (size_t k = 0; k < udpio_count(m); k++) {
+		const struct seg s = seg_split(bytes_get(udpland_head(m, k),
+		    SEG_HEADER_BYTES));
+
+		if (s.iteration != w->l.t || s.index != w->place + k)
+			return false;
+	}
+	return true;
+}
