@@ -11,7 +11,7 @@
 #
 # learn: how soon eight actors and a learner solve CartPole;
 # latency: how long a push, a pull, a set and a draw take with 1 to 8 actors
-#     (--actors 1,2,3,4,5,6,7,8), each for --seconds T (5): Breakout by MinAtar's
+#     (--actors 1,2,3,4,5,6,7,8), each for --seconds T (10): Breakout by MinAtar's
 #     rules, 200 experiences a push, parameters pulled every 200 steps, draws of
 #     512 (Furukawa and Matsutani, Figures 10 and 11); with a plain Redis draws
 #     are the learner's own, and what they are made from it fetches;
@@ -57,7 +57,7 @@ done
 [ -n "$out" ] || misuse '-o DIR is needed, where results go'
 # A quick run ends when it has learned a little, however busy the machine is.
 enough=${quick:+--gradients 50}
-: "${seconds:=${quick:+60}}" "${seconds:=5}"
+: "${seconds:=${quick:+60}}" "${seconds:=10}"
 few=${actors:-${quick:+1}}	# of network
 : "${few:=1,4,8}"
 : "${actors:=${quick:+1,2}}" "${actors:=1,2,3,4,5,6,7,8}"
@@ -159,14 +159,17 @@ unserve() {
 }
 
 # play N OPTION...: start N actors, reports in $work/aI.json.  They give way to
-# memory and learner, for which the papers have machines of their own.
+# memory and learner, for which the papers have machines of their own: at once,
+# where a nice one would first use up its slice.  In a quick run, which may be
+# beside other work, they get some time in any case.
 play() {
-	local n=$1 i
+	local n=$1 i give_way='chrt --idle 0'
+	[ -z "$quick" ] && command -v chrt >/dev/null || give_way=nice
 	shift
 	rm -f "$work"/a*.json "$work"/l.json
 	for ((i = 0; i < n; i++)); do
 		# shellcheck disable=SC2086	# words
-		on w$((i + 1)) nice innet-agent -q --role actor $at --actor $i/$n --seed "$seed" \
+		on w$((i + 1)) $give_way innet-agent -q --role actor $at --actor $i/$n --seed "$seed" \
 			--report "$work/a$i.json" "$@" 2>"$work/a$i.err" &
 		running="$running $!"
 	done
@@ -207,11 +210,14 @@ learn_run() {
 # What latencies are of.  Draws are timed with nothing hidden.
 columns='push pull set sample fetch'
 latency_run() {
+	# a quick run needs what all actors have, lest one comes when it is over
+	local steps='' warmup=1000
+	[ -z "$quick" ] || { steps='--steps 3000'; warmup=$((3000 * n - 2000)); }
 	# shellcheck disable=SC2086	# words
-	play "$n" --env breakout --algo dqn --push 200 --pull 200 --n-step 3 $sizes
+	play "$n" --env breakout --algo dqn --push 200 --pull 200 --n-step 3 $steps $sizes
 	# shellcheck disable=SC2086	# words
-	learn "$seconds" --env breakout --algo dqn --dueling no --n-step 3 --batch 512 --warmup 1000 \
-		--replay per --publish 25 --no-prefetch $enough $sizes || return
+	learn "$seconds" --env breakout --algo dqn --dueling no --n-step 3 --batch 512 --warmup $warmup \
+		--replay per --publish $publish --no-prefetch $enough $sizes || return
 	jq -rs --arg m "$memory" --arg n "$n" --slurpfile l "$work/l.json" '
 		def ms: 1e6 * . + 0.5 | floor / 1000;
 		def made: if .count > 0 then . else {} end;
@@ -235,7 +241,8 @@ latency_run() {
 }
 
 rate_run() {
-	local hide=''
+	local hide='' all=''
+	[ -z "$quick" ] || all='--warmup 20000'		# of both actors
 	case $hidden in
 	no) hide=--no-prefetch ;;
 	by4) hide='--batches 4' ;;
@@ -243,7 +250,7 @@ rate_run() {
 	# shellcheck disable=SC2086	# words
 	play 2 --algo "$algo" --env "$env" --steps 15000
 	# shellcheck disable=SC2086	# words
-	learn "$seconds" --algo "$algo" --env "$env" --batch "$batch" --replay per --publish 100 $enough $hide || return
+	learn "$seconds" --algo "$algo" --env "$env" --batch "$batch" --replay per --publish 100 $enough $hide $all || return
 	jq -r --arg s "$memory" --arg h "$hidden" --arg b "$batch" --arg a "$algo" '
 		[$a, ($b | tonumber), $s, $h, .gradients_per_s, 1e6 * (.learn_s + .update_s) / .gradients,
 			1e6 * .sample.p50_s, 100 * .replay_s / .elapsed_s] |
@@ -295,6 +302,7 @@ latencies() {
 wants() { [[ ,$only, == *,$1,* ]]; }
 
 link=''		# options of the testbed that runs are in
+publish=25	# gradients between parameters
 echo part,memory,actors,actor_compute_percent,actor_push_percent,actor_pull_percent,learner_compute_percent,learner_sample_percent,learner_set_percent >breakdown.csv
 
 if wants learn; then
@@ -316,6 +324,7 @@ if wants network; then
 	link='--rate 1gbit'
 	latencies network-rack
 	link='--rate 100mbit --delay 10ms'
+	publish=5	# gradients are few there
 	latencies network-wide
 	link=''
 	{ sed '1s/^/link,/; 2,$s/^/rack,/' network-rack.csv; sed '1d; s/^/wide,/' network-wide.csv; } >network.csv
