@@ -116,7 +116,9 @@ off() {
 	[ "$(off 'Figure 12' 6 5 | cut -d' ' -f2)" -eq 7 ]
 	[ "$(off 'Table 4' 7 20)" = "12 0" ]
 	[ "$(off 'Table 3' 6 14 | cut -d' ' -f2)" -eq 3 ]	# and not out of step
-	[ "$(off 'The same against innet, live' 6 17)" = "12 0" ]
+	# with what was measured here, which is not installed beside the script
+	[ ! -e "$examples/../results/iswitch/measured.csv" ] ||
+		[ "$(off 'The same against innet, live' 6 17)" = "12 0" ]
 	# who is best, and who scales: the order of Figure 15
 	jq -e -s '[ .[] | select(.point[] == 12) | { (.training): .vectors_per_s } ] | add |
 		."ppo-isw" > ."ppo-ps" and ."ppo-ps" > ."ppo-ar" and
