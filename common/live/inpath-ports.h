@@ -68,7 +68,10 @@ struct inpath_frame {
 	struct frame fr;
 	union addr src, dst;
 	uint32_t seg_bytes, segs, seg;
-	uint8_t each[INPATH_HEAD_MAX];	/* headers of each but the last */
+	const uint8_t *head;		/* headers of the run, as they came */
+	uint8_t each[INPATH_HEAD_MAX];	/* ... of each datagram but the last */
+	bool whole;			/* headers stand before this datagram */
+	uint8_t hidden[INPATH_HEAD_MAX];	/* what was there */
 	bool changed;
 	uint8_t passes[INPATH_RUN_MAX];	/* of each, how often */
 };

@@ -20,7 +20,7 @@
 
 enum { INPATH_TRIES = 1000 };	/* milliseconds for room, as SERVE_WAIT_MS */
 
-/* Capture the datagrams of a run, each with its headers; out may be NULL. */
+/* Capture the datagrams of a run, each with its headers. */
 static inline void
 inpath_capture(struct pcapio_out *out, const uint8_t *head,
     const struct frame *fr, const uint8_t *payload, uint32_t k,
@@ -29,7 +29,7 @@ inpath_capture(struct pcapio_out *out, const uint8_t *head,
 	struct virtio_net_hdr v;
 	struct frame one;
 
-	while (out != NULL) {
+	for (;;) {
 		const uint32_t n = seg == 0 || bytes < seg ? bytes : seg;
 		uint8_t *q = pcapio_room(out);
 
@@ -51,9 +51,12 @@ inpath_capture_left(const struct inpath *ip, const struct netport *port,
     const uint8_t *head, const struct frame *fr, const uint8_t *payload,
     uint32_t k, uint32_t bytes, uint32_t seg, uint64_t stamp_ns)
 {
-	inpath_capture(ip->serve.cf->egress, head, fr, payload, k, bytes, seg,
-	    stamp_ns);
-	inpath_capture(port->left, head, fr, payload, k, bytes, seg, stamp_ns);
+	if (ip->serve.cf->egress != NULL)
+		inpath_capture(ip->serve.cf->egress, head, fr, payload, k,
+		    bytes, seg, stamp_ns);
+	if (port->left != NULL)
+		inpath_capture(port->left, head, fr, payload, k, bytes, seg,
+		    stamp_ns);
 }
 
 /* Capture a frame as it is. */
@@ -299,6 +302,53 @@ inpath_pass(void *ctx, struct packet *p, uint64_t now_ns)
 	ip->now.changed |= p->changed;
 }
 
+/*
+ * Write at `to` the headers of datagram k, not the last, of a run: all have the
+ * same but for the number of their IPv4 packet.
+ */
+static inline void
+inpath_number(uint8_t *to, const struct inpath_frame *n, uint32_t k)
+{
+	uint8_t *ip = to + n->fr.ip_at;
+	uint32_t was, is, sum;
+
+	memcpy(to, n->each, n->fr.payload_at);
+	if (n->fr.flow.v6)
+		return;
+	was = (uint32_t)bytes_get(ip + 4, 2);
+	is = (was + k) & 0xffff;
+	sum = (~(uint32_t)bytes_get(ip + 10, 2) & 0xffff) + (was ^ 0xffff) +
+	    is;
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	bytes_put(ip + 4, is, 2);
+	bytes_put(ip + 10, ~sum & 0xffff, 2);
+}
+
+/*
+ * plane_driver.whole: a datagram of a run has no headers of its own, until they
+ * are asked for.  They stand for a while where the end of the one before is.
+ */
+static inline void
+inpath_whole(void *ctx, const struct packet *p)
+{
+	struct inpath *ip = ctx;
+	struct inpath_frame *n = &ip->now;
+	struct virtio_net_hdr v;
+	struct frame one;
+
+	if (n->segs <= 1 || n->to == NULL || n->whole)
+		return;
+	plane_flush(ip->pl);	/* it may have borrowed what changes */
+	memcpy(n->hidden, p->data, n->fr.payload_at);
+	if (n->seg + 1 < n->segs)
+		inpath_number(p->data, n, n->seg);
+	else
+		inpath_head(p->data, n->head, &n->fr, n->seg, p->bytes, 0,
+		    &one, &v);
+	n->whole = true;
+}
+
 /* plane_driver.towards */
 static inline struct port *
 inpath_towards(void *ctx, const union addr *to)
@@ -326,7 +376,8 @@ inpath_clock(void *ctx)
 static const struct plane_driver inpath_driver = {
 	.send = inpath_send, .leave = inpath_leave, .settle = inpath_settle,
 	.behind = inpath_behind, .share = inpath_share,
-	.pass = inpath_pass, .clock = inpath_clock, .towards = inpath_towards
+	.pass = inpath_pass, .whole = inpath_whole, .clock = inpath_clock,
+	.towards = inpath_towards
 };
 
 #endif

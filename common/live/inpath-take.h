@@ -132,46 +132,20 @@ inpath_pass_on(struct inpath *ip, const uint8_t *head)
 	}
 }
 
-/*
- * Write at `to` the headers of datagram k, not the last, of a run: all have the
- * same but for the number of their IPv4 packet.
- */
+/* Datagram k of the run at its time.  Where it passes it is a frame. */
 static inline void
-inpath_number(uint8_t *to, const struct inpath_frame *n, uint32_t k)
-{
-	uint8_t *ip = to + n->fr.ip_at;
-	uint32_t was, is, sum;
-
-	memcpy(to, n->each, n->fr.payload_at);
-	if (n->fr.flow.v6)
-		return;
-	was = (uint32_t)bytes_get(ip + 4, 2);
-	is = (was + k) & 0xffff;
-	sum = (~(uint32_t)bytes_get(ip + 10, 2) & 0xffff) + (was ^ 0xffff) +
-	    is;
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	bytes_put(ip + 4, is, 2);
-	bytes_put(ip + 10, ~sum & 0xffff, 2);
-}
-
-/*
- * Datagram k of the run at its time.  Where it passes it is a frame: its
- * headers stand for a while where the end of the one before is.
- */
-static inline void
-inpath_take(struct inpath *ip, const uint8_t *head, uint32_t k)
+inpath_take(struct inpath *ip, uint32_t k)
 {
 	struct inpath_frame *n = &ip->now;
 	const uint32_t bytes = k + 1 < n->segs ? n->seg_bytes :
 	    n->fr.payload_bytes - k * n->seg_bytes;
 	uint8_t *payload = n->f->data + n->fr.payload_at +
-	    (size_t)k * n->seg_bytes, save[INPATH_HEAD_MAX];
+	    (size_t)k * n->seg_bytes;
+	const uint8_t *head = n->head;
 	const uint32_t h = n->fr.payload_at;
 	const bool own = n->to == NULL, trusted = (n->f->head.flags &
 	    (VIRTIO_NET_HDR_F_NEEDS_CSUM | VIRTIO_NET_HDR_F_DATA_VALID)) != 0;
 	struct frame one = n->fr;
-	struct virtio_net_hdr v;
 	struct packet p = { .from = &n->src, .to = &n->dst,
 	    .way = PACKET_WAY_OWN, .tos = n->fr.tos, .payload = payload,
 	    .bytes = bytes, .wire_bytes = bytes + h };
@@ -184,27 +158,23 @@ inpath_take(struct inpath *ip, const uint8_t *head, uint32_t k)
 		p.have = p.len = bytes + h;
 	}
 	n->seg = k;
-	if (!own && n->segs > 1) {
-		plane_flush(ip->pl);	/* it may have borrowed what changes */
-		memcpy(save, p.data, h);
-		one.payload_bytes = bytes;
-		if (k + 1 < n->segs)
-			inpath_number(p.data, n, k);
-		else
-			inpath_head(p.data, head, &n->fr, k, bytes, 0, &one,
-			    &v);
-	}
+	n->whole = false;
+	one.payload_bytes = bytes;
+	if (p.frame != NULL && !trusted)
+		inpath_whole(ip, &p);	/* its sums are checked */
 	serve_come(&ip->serve, n->f->stamp_ns);
 	for (int c = plane_copies(ip->pl); c > 0; c--) {
-		inpath_capture(ip->serve.cf->ingress, head, &n->fr, payload, k,
-		    bytes, 0, ip->pl->now_ns);
-		inpath_capture(n->from->came, head, &n->fr, payload, k, bytes,
-		    0, ip->pl->now_ns);
+		if (ip->serve.cf->ingress != NULL)
+			inpath_capture(ip->serve.cf->ingress, head, &n->fr,
+			    payload, k, bytes, 0, ip->pl->now_ns);
+		if (n->from->came != NULL)
+			inpath_capture(n->from->came, head, &n->fr, payload, k,
+			    bytes, 0, ip->pl->now_ns);
 		plane_take(ip->pl, &p);
 		n->changed |= p.changed;
 	}
-	if (!own && n->segs > 1)
-		memcpy(p.data, save, h);
+	if (n->whole)
+		memcpy(p.data, n->hidden, h);
 }
 
 /* Where there is no bridge: is the datagram one that the program takes? */
@@ -253,15 +223,17 @@ inpath_take_frame(struct inpath *ip, struct netport *from,
 		return;
 	}
 	memcpy(head, f->data, n->fr.payload_at);
+	n->head = head;
 	if (n->to != NULL && n->segs > 1)
 		inpath_head(n->each, head, &n->fr, 0, n->seg_bytes, 0, &one,
 		    &v);
 	memset(n->passes, 0, n->segs);
 	n->changed = false;
 	for (uint32_t k = 0; k < n->segs; k++)
-		inpath_take(ip, head, k);
+		inpath_take(ip, k);
 	if (n->to != NULL)
 		inpath_pass_on(ip, head);
+	n->head = NULL;
 }
 
 /* What has come at one port, a part at a time. */

@@ -31,7 +31,8 @@
 
 enum {
 	NETPORT_BATCH = 16,		/* frames a call, at most */
-	NETPORT_LONG_BYTES = 16384,	/* of these one a call */
+	NETPORT_LONG_BYTES = 16384,	/* of these so many a call: */
+	NETPORT_BATCH_LONG = 4,
 	NETPORT_GAP = 64,		/* before a frame: for a tag */
 	NETPORT_FRAME_BYTES = 65536 + 64,
 	/* not one set of a cache */
@@ -120,8 +121,8 @@ netport_in_init(struct netport_in *in)
 static inline int
 netport_ask(const struct netport_in *in, int n)
 {
-	return n > 0 && in->got[n - 1].len > NETPORT_LONG_BYTES ? 1 :
-	    NETPORT_BATCH;
+	return n > 0 && in->got[n - 1].len > NETPORT_LONG_BYTES ?
+	    NETPORT_BATCH_LONG : NETPORT_BATCH;
 }
 
 /* What the kernel dropped since the last look. */

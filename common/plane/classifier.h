@@ -68,6 +68,7 @@ plane_regular(struct plane *pl, struct packet *p)
 		plane_pass(pl, p, pl->now_ns);
 		return;
 	}
+	plane_whole(pl, p);
 	a = (struct arrival){ .bytes = p->data, .have = p->have,
 	    .len = p->len, .framed = true, .wire_bytes = p->wire_bytes };
 	plane_queue(pl, port, &a);

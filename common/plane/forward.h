@@ -26,6 +26,14 @@ plane_settle(struct plane *pl)
 	pl->driver->settle(pl->ctx);
 }
 
+/* All of a packet's frame is to be kept. */
+static inline void
+plane_whole(const struct plane *pl, const struct packet *p)
+{
+	if (pl->driver->whole != NULL)
+		pl->driver->whole(pl->ctx, p);
+}
+
 /* The port towards an address; NULL without memory. */
 static inline struct port *
 plane_towards(struct plane *pl, const union addr *to)

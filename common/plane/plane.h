@@ -67,6 +67,7 @@ plane_offer(void *plane, uint32_t way, const union addr *to,
 	}
 	/* a frame stays what it is, but where it is addressed anew */
 	if (p->data != NULL && (p->to == NULL || addr_same(p->to, to))) {
+		plane_whole(pl, p);
 		a.bytes = p->data;
 		a.have = p->have;
 		a.len = p->len;

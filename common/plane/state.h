@@ -61,6 +61,9 @@ struct plane_driver {
 	void (*settle)(void *ctx);
 	/* A packet passes beside the queues.  NULL: nothing does. */
 	void (*pass)(void *ctx, struct packet *p, uint64_t now_ns);
+	/* The headers of its frame are about to be read; NULL: they are there
+	 * in any case. */
+	void (*whole)(void *ctx, const struct packet *p);
 	/* Have its payload where it can be changed; NULL: it can. */
 	void (*edit)(void *ctx, struct packet *p);
 	/* What really is the time of a departure; NULL: when it is due. */
