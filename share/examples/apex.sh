@@ -159,12 +159,12 @@ unserve() {
 }
 
 # play N OPTION...: start N actors, reports in $work/aI.json.  They give way to
-# memory and learner, for which the papers have machines of their own: at once,
-# where a nice one would first use up its slice.  In a quick run, which may be
-# beside other work, they get some time in any case.
+# memory and learner, for which the papers have machines of their own: at once, as
+# a nice one first uses up its slice.  Those whose pushes are of megabytes, and
+# those of a quick run, which may be beside other work, get some time in any case.
 play() {
 	local n=$1 i give_way='chrt --idle 0'
-	[ -z "$quick" ] && command -v chrt >/dev/null || give_way=nice
+	[ -z "$quick" ] && [ "${part-}" != paper ] && command -v chrt >/dev/null || give_way=nice
 	shift
 	rm -f "$work"/a*.json "$work"/l.json
 	for ((i = 0; i < n; i++)); do
@@ -264,7 +264,8 @@ rate_run() {
 
 # bars NAME LABEL: draw NAME.csv
 bars() {
-	! command -v gnuplot >/dev/null || innet-plot bars --label "$2" -w "$1.svg" "$1.csv"
+	! command -v gnuplot >/dev/null || innet-plot bars --label "$2" -w "$1.svg" "$1.csv" ||
+		failed=1
 }
 
 # beside FILE COLUMN NAME: that column of FILE by actors, a memory beside the other
@@ -344,7 +345,7 @@ if wants rate; then
 		done
 	done
 	awk -F, 'NR > 1 { k = $1 " " $2; if (!(k in seen)) { seen[k] = 1; order[++n] = k }
-		c = ($3 == "redis" ? "Redis" : "innet-memory") ($4 == "yes" ? " hidden" : $4 == "by4" ? " hidden, by 4" : ""); if (!(c in kind)) { kind[c] = ++m; kinds[m] = c }
+		c = ($3 == "redis" ? "Redis" : "innet-memory") ($4 == "yes" ? " hidden" : $4 == "by4" ? " hidden by 4" : ""); if (!(c in kind)) { kind[c] = ++m; kinds[m] = c }
 		v[k "," c] = $5 }
 		END { printf "batch"; for (i = 1; i <= m; i++) printf ",%s", kinds[i]; print ""
 		for (j = 1; j <= n; j++) { printf "%s", order[j]; for (i = 1; i <= m; i++) printf ",%s", v[order[j] "," kinds[i]]; print "" } }' \

@@ -350,6 +350,7 @@ locked() {
 	[ "$(wc -l <out/latency.csv)" -ge 3 ]
 	awk -F, 'NR > 1 && !($3 > 0 && $6 > 0 && $9 > 0 && $12 > 0 && $18 > 0) { exit 1 }' out/latency.csv
 	awk -F, 'NR > 1 && !($5 > 0) { exit 1 }' out/rate.csv
+	! command -v gnuplot || [ -s out/rate-bars.svg ]
 	# actors' three and the learner's; of a learner in rate all
 	[ "$(wc -l <out/breakdown.csv)" -eq "$(wc -l <out/latency.csv)" ]
 	awk -F, 'NR > 1 && !($4 + $5 + $6 > 99 && $4 + $5 + $6 < 101 && $7 > 0 && $8 > 0 && $7 + $8 + $9 < 101) { exit 1 }' \
