@@ -2,7 +2,7 @@
 # apex.sh - Ape-X: actors, a replay memory and a learner, as in two papers
 #
 #	share/examples/apex.sh -o DIR [--quick] [--seed N] [--seconds T]
-#		[--actors LIST] [--only NAME[,NAME...]]
+#		[--actors LIST] [--only NAME[,NAME...]] [--give-way idle|nice]
 #
 # Actors play and push experiences into a memory, a learner draws from it, and
 # sets parameters that the actors pull.  The memory is innet-memory, or a plain
@@ -24,6 +24,11 @@
 #     and 1024, once the actors are done (Meng et al., Figures 9 and 10); from
 #     innet-memory also with four batches by one exchange (by4).
 #
+# Actors give way to memory and learner, for which the papers have machines of
+# their own.  Those of class idle do at once, so that a set never waits for one's
+# slice, and have what is left; nice ones (--give-way nice) have some time in any
+# case: in paper, where a push is megabytes, and in a quick run.
+#
 # DIR gets learn.csv, latency.csv, paper.csv, network.csv and rate.csv, which
 # are also printed, and bars of each drawn by innet-plot.  breakdown.csv has what
 # actors and learner spent their time with in the runs of latency, paper and
@@ -37,7 +42,7 @@ top=$(cd "$here/../.." && pwd)
 say() { printf 'apex: %s\n' "$*" >&2; }
 misuse() { say "$*"; exit 2; }
 parts=learn,latency,paper,network,rate
-out='' seed=1 seconds='' actors='' only='' quick=''
+out='' seed=1 seconds='' actors='' only='' quick='' give_way=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) quick=1; shift; continue ;;
@@ -50,6 +55,7 @@ while [ $# -gt 0 ]; do
 	--seconds) seconds=$2 ;;
 	--actors) actors=$2 ;;
 	--only) only=$2 ;;
+	--give-way) give_way=$2 ;;
 	*) misuse "unknown option '$1'" ;;
 	esac
 	shift 2
@@ -64,6 +70,10 @@ few=${actors:-${quick:+1}}	# of network
 [[ $seed =~ ^(0|[1-9][0-9]{0,5})$ ]] || misuse "--seed '$seed' is not a number up to 999999"
 [[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] || misuse "--seconds '$seconds' is not a number of seconds"
 [[ $actors =~ ^[1-9][0-9]?(,[1-9][0-9]?)*$ ]] || misuse "--actors '$actors' is not a list such as 1,4,8"
+case ${give_way:=${quick:+nice}} in
+''|idle|nice) ;;
+*) misuse "--give-way '$give_way' is neither idle nor nice" ;;
+esac
 for name in ${only//,/ }; do
 	[[ ,$parts, == *,$name,* ]] || misuse "--only: '$name' is none of ${parts//,/, }"
 done
@@ -158,18 +168,17 @@ unserve() {
 	server=''
 }
 
-# play N OPTION...: start N actors, reports in $work/aI.json.  They give way to
-# memory and learner, for which the papers have machines of their own: at once, as
-# a nice one first uses up its slice.  Those whose pushes are of megabytes, and
-# those of a quick run, which may be beside other work, get some time in any case.
+# play N OPTION...: start N actors, reports in $work/aI.json.
 play() {
-	local n=$1 i give_way='chrt --idle 0'
-	[ -z "$quick" ] && [ "${part-}" != paper ] && command -v chrt >/dev/null || give_way=nice
+	local n=$1 i way=${give_way:-idle}
+	[ "${part-}" != paper ] || [ -n "$give_way" ] || way=nice
+	[ $way = nice ] || ! command -v chrt >/dev/null || way='chrt --idle 0'
+	[ "$way" != idle ] || way=nice
 	shift
 	rm -f "$work"/a*.json "$work"/l.json
 	for ((i = 0; i < n; i++)); do
 		# shellcheck disable=SC2086	# words
-		on w$((i + 1)) $give_way innet-agent -q --role actor $at --actor $i/$n --seed "$seed" \
+		on w$((i + 1)) $way innet-agent -q --role actor $at --actor $i/$n --seed "$seed" \
 			--report "$work/a$i.json" "$@" 2>"$work/a$i.err" &
 		running="$running $!"
 	done
