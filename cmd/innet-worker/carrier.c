@@ -151,7 +151,8 @@ carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 }
 
 /*
- * Is it known where the next message belongs?  Of short ones many come a call.
+ * Is it known where the next message belongs?  Of short ones many come a call,
+ * and where a group's socket brings results the other has none.
  */
 static bool
 place(struct carrier *c)
@@ -159,7 +160,7 @@ place(struct carrier *c)
 	const struct carrier_turns *m = c->turns;
 
 	if (c->misses > 0 || m->place == NULL || c->cf->capture != NULL ||
-	    !c->u.gro || c->u.got[0].len < PLACED_BYTES)
+	    !c->u.gro || c->u.hears || c->u.got[0].len < PLACED_BYTES)
 		return false;
 	return m->place(c->ctx, &c->place);
 }
@@ -176,8 +177,8 @@ receive(struct carrier *c)
 	if (!placed)
 		return udpio_recv(&c->u);
 	n = udpland_recv(&c->u, &c->place);
-	if (n == 0)		/* perhaps by a group's socket */
-		return c->u.hears ? udpio_recv(&c->u) : 0;
+	if (n == 0)
+		return 0;
 	c->landed = udpland_fits(&c->u.got[0], &c->place) &&
 	    c->turns->foreseen(c->ctx, &c->u.got[0]);
 	if (!c->landed) {

@@ -17,8 +17,8 @@
 #include "common/base/rng.h"
 #include "common/live/child.h"
 #include "common/live/outlet.h"
-#include "common/live/udpland.h"
 #include "common/live/udpio.h"
+#include "common/live/udpland.h"
 #include "common/wire/stream-order.h"
 #include "common/wire/stream.h"
 

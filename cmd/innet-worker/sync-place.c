@@ -40,11 +40,12 @@ bool
 sync_foreseen(void *ctx, const struct udpio_message *m)
 {
 	const struct sync *w = ctx;
+	const size_t n = udpio_count(m);
 
 	if ((m->tos & 0xfc) != worker_tos(w->cf) ||
 	    !addr_same(&m->from, &w->cf->to))
 		return false;
-	for (size_t k = 0; k < udpio_count(m); k++) {
+	for (size_t k = 0; k < n; k++) {
 		const struct seg s = seg_split(bytes_get(udpland_head(m, k),
 		    SEG_HEADER_BYTES));
 

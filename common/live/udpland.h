@@ -97,7 +97,7 @@ udpland_fits(const struct udpio_message *m, const struct udpland *l)
 }
 
 /* The head of its k-th datagram. */
-static inline const uint8_t *
+static inline uint8_t *
 udpland_head(const struct udpio_message *m, size_t k)
 {
 	return m->data + k * UDPLAND_HEAD_BYTES;
@@ -112,7 +112,7 @@ udpland_next(const struct udpio_message *m, const struct udpland *l,
 
 	if (!udpio_next(m, at, p))
 		return false;
-	p->data = m->data + k * UDPLAND_HEAD_BYTES;
+	p->data = udpland_head(m, k);
 	p->body = l->body + k * l->body_bytes;
 	return true;
 }

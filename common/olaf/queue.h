@@ -81,8 +81,6 @@ olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
 
 	if (q->combine == OLAF_QUEUE_SUM)
 		vec_add(vec, a->up->vec, a->up->n);
-	else if (me == ma)
-		vec_mean(vec, vec, a->up->vec, a->up->n, 0.5, 0.5);
 	else
 		vec_mean(vec, vec, a->up->vec, a->up->n, me / all, ma / all);
 	/* the arrival's headers, in front of the merged vector */

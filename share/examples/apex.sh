@@ -11,8 +11,8 @@
 #
 # learn: how soon eight actors and a learner solve CartPole;
 # latency: how long a push, a pull, a set and a draw take with 1 to 8 actors
-#     (--actors 1,2,3,4,5,6,7,8), each for --seconds T (10): Breakout by MinAtar's
-#     rules, 200 experiences a push, parameters pulled every 200 steps, draws of
+#     (--actors 1,2,3,4,5,6,7,8), each for --seconds T (10): Breakout by
+#     MinAtar's rules, 200 experiences a push, parameters pulled every 200 steps, draws of
 #     512 (Furukawa and Matsutani, Figures 10 and 11); with a plain Redis draws
 #     are the learner's own, and what they are made from it fetches;
 # paper: the same with experiences filled up to 213.5 kB and parameters to 13 MB,
@@ -25,9 +25,9 @@
 #     innet-memory also with four batches by one exchange (by4).
 #
 # Actors give way to memory and learner, for which the papers have machines of
-# their own.  Those of class idle do at once, so that a set never waits for one's
-# slice, and have what is left; nice ones (--give-way nice) have some time in any
-# case: in paper, where a push is megabytes, and in a quick run.
+# their own.  Those of class idle (chrt) do at once, so that a set never waits
+# for one's slice, and have what is left; nice ones have some time in any case:
+# in paper, where a push is megabytes, and in a quick run.
 #
 # DIR gets learn.csv, latency.csv, paper.csv, network.csv and rate.csv, which
 # are also printed, and bars of each drawn by innet-plot.  breakdown.csv has what
@@ -170,15 +170,14 @@ unserve() {
 
 # play N OPTION...: start N actors, reports in $work/aI.json.
 play() {
-	local n=$1 i way=${give_way:-idle}
-	[ "${part-}" != paper ] || [ -n "$give_way" ] || way=nice
-	[ $way = nice ] || ! command -v chrt >/dev/null || way='chrt --idle 0'
-	[ "$way" != idle ] || way=nice
+	local n=$1 i way=nice
+	[ "${give_way:-$class}" = nice ] || way='chrt --idle 0'
 	shift
 	rm -f "$work"/a*.json "$work"/l.json
 	for ((i = 0; i < n; i++)); do
 		# shellcheck disable=SC2086	# words
-		on w$((i + 1)) $way innet-agent -q --role actor $at --actor $i/$n --seed "$seed" \
+		on w$((i + 1)) $way innet-agent -q --role actor $at \
+			--actor $i/$n --seed "$seed" \
 			--report "$work/a$i.json" "$@" 2>"$work/a$i.err" &
 		running="$running $!"
 	done
@@ -221,7 +220,9 @@ columns='push pull set sample fetch'
 latency_run() {
 	# a quick run needs what all actors have, lest one comes when it is over
 	local steps='' warmup=1000
-	[ -z "$quick" ] || { steps='--steps 3000'; warmup=$((3000 * n - 2000)); }
+	if [ -n "$quick" ]; then
+		steps='--steps 3000' warmup=$((3000 * n - 2000))
+	fi
 	# shellcheck disable=SC2086	# words
 	play "$n" --env breakout --algo dqn --push 200 --pull 200 --n-step 3 $steps $sizes
 	# shellcheck disable=SC2086	# words
@@ -313,6 +314,8 @@ wants() { [[ ,$only, == *,$1,* ]]; }
 
 link=''		# options of the testbed that runs are in
 publish=25	# gradients between parameters
+class=idle	# of actors, unless --give-way says
+command -v chrt >/dev/null || class=nice
 echo part,memory,actors,actor_compute_percent,actor_push_percent,actor_pull_percent,learner_compute_percent,learner_sample_percent,learner_set_percent >breakdown.csv
 
 if wants learn; then
@@ -327,7 +330,9 @@ if wants latency; then
 fi
 if wants paper; then
 	sizes='--experience 213500 --vector 13MB --buffer 2048 --warmup 512'
+	was=$class class=nice
 	latencies paper
+	class=$was
 fi
 if wants network; then
 	sizes='' actors=$few

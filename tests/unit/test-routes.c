@@ -79,6 +79,13 @@ rules(void)
 	see(&r, 65535, UINT32_MAX, 9, 0);
 	ok(is_at(&r, 65535, UINT32_MAX, 0, 9) && each(&r, 65535, 0, p) == 1,
 	    "the last cluster and worker have a route too");
+	see(&r, 9, 1, 1000, 5 * minute);
+	see(&r, 9, 1, 1001, 5 * minute + 1);
+	ok(is_at(&r, 9, 1, 5 * minute + 1, 1001) && each(&r, 9, 5 * minute + 1,
+	    p) == 1 && p[0] == 1001, "a worker may move within a tick");
+	see(&r, 9, 1, 1001, 5 * minute + 2);
+	ok(is_at(&r, 9, 1, 6 * minute + 2, 1001),
+	    "and a minute is counted from when it was heard last in it");
 	routes_free(&r);
 }
 

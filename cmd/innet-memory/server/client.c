@@ -15,7 +15,7 @@
 enum {
 	TAIL_BYTES = 512,	/* read past a bulk: its end, what follows */
 	TURN_NS = 2000000,	/* of commands of one client, and one more */
-	LEAST_BYTES = 16 << 10,	/* of a turn, however many have come */
+	SHARED_BYTES = 32 << 10, /* of one client while others have come, too */
 	SPARE_BYTES = 4 << 20,	/* for a request of many arguments */
 	SMALL_BYTES = 16 << 10,	/* kept of a line, whatever memory is left */
 	LARGE_BYTES = 1 << 20	/* of replies, not kept when there is none */
@@ -320,16 +320,13 @@ flush(struct client *c)
 
 /*
  * Read once, a bulk straight to its place; the bytes that came.  Of a client
- * that sends megabytes others who ask for little see no more than a part: all
- * who have come share what one alone may send.
+ * that sends megabytes others who ask for little see no more than this.
  */
 static ssize_t
 receive(struct client *c)
 {
 	struct server *srv = c->srv;
-	const size_t share = SERVER_IN_BYTES / (size_t)(srv->ready > 1 ?
-	    srv->ready : 1);
-	const size_t most = share > LEAST_BYTES ? share : LEAST_BYTES;
+	const size_t most = srv->ready > 1 ? SHARED_BYTES : SERVER_IN_BYTES;
 	uint8_t *hole;
 	const size_t all = resp_hole(&c->in, &hole);
 	const size_t left = all < most ? all : most;
