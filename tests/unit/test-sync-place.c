@@ -1,0 +1,71 @@
+/* Where results belong before they have come, and which were foreseen. */
+#include "cmd/innet-worker/sync-place.c"
+
+#include "tests/unit/tap.h"
+
+enum { SEGS = 100, FLOATS = 10, ELEMENTS = 995, T = 6 };
+
+static struct worker_conf cf;
+static struct sync w = { .cf = &cf, .begun = true };
+static uint16_t given[SEGS];
+static float vec[ELEMENTS];
+static uint8_t heads[4 * UDPLAND_HEAD_BYTES];
+
+/* Is the place that of so many bytes from segment i on? */
+static bool
+is_place(uint32_t i, size_t bytes)
+{
+	struct udpland l;
+
+	return sync_place(&w, &l) && l.body == (uint8_t *)(vec + i * FLOATS) &&
+	    l.bytes == bytes && l.head_bytes == SEG_HEADER_BYTES &&
+	    l.body_bytes == 4 * FLOATS;
+}
+
+/* Four results, the first of which is i, of an iteration: are they foreseen? */
+static bool
+foreseen(uint32_t iteration, uint32_t i, uint32_t then, uint8_t tos)
+{
+	const size_t each = SEG_HEADER_BYTES + 4 * FLOATS;
+	const struct udpio_message m = { .data = heads, .len = 4 * each,
+	    .seg_bytes = each, .tos = tos, .from = cf.to };
+
+	for (uint32_t k = 0; k < 4; k++)
+		seg_put(heads + k * UDPLAND_HEAD_BYTES, iteration, 3, k < 2 ?
+		    i + k : then + k);
+	return sync_foreseen(&w, &m);
+}
+
+int
+main(void)
+{
+	struct udpland l;
+
+	addr_parse("127.0.0.1:9", "0", &cf.to);
+	w.l.t = T;
+	w.l.segs = SEGS;
+	w.l.floats = FLOATS;
+	w.c.elements = ELEMENTS;
+	w.l.given[0] = given;
+	w.result[0] = vec;
+	ok(is_place(0, 4 * FLOATS * UDPIO_RUN_MAX),
+	    "at first a run belongs to the beginning");
+	ok(foreseen(T, 0, 0, SEG_TOS), "which is foreseen");
+	ok(!foreseen(T, 1, 1, SEG_TOS), "later ones are not");
+	ok(!foreseen(T, 0, 1, SEG_TOS), "nor those with one left out");
+	ok(!foreseen(T + 2, 0, 0, SEG_TOS), "nor those of another iteration");
+	ok(!foreseen(T, 0, 0, CONTROL_TOS), "nor what is no segment");
+	given[0] = given[1] = given[20] = 3;
+	w.l.got[0] = 3;
+	ok(is_place(2, 18 * 4 * FLOATS) && foreseen(T, 2, 2, SEG_TOS),
+	    "then up to the next that is here");
+	for (uint32_t i = 0; i < 95; i++)
+		given[i] = 3;
+	ok(is_place(95, 4 * (ELEMENTS - 950)), "the last one may be shorter");
+	w.l.redo = true;
+	ok(!sync_place(&w, &l), "not where it is given once more");
+	w.l.redo = false;
+	cf.auth = PROOF_AUTH_ALL;
+	ok(!sync_place(&w, &l), "nor where each has a proof");
+	return tap_end();
+}
