@@ -3,7 +3,8 @@
  *
  * Vectors are little-endian binary32 at any address (a payload begins where
  * the headers end).  Every kernel is there twice, in plain C, the reference,
- * and for AVX2, chosen at run time; the two agree to the last bit.  (Of two
+ * and for AVX2, some for AVX-512 too (vec-avx512.h), chosen at run time; they
+ * agree to the last bit.  (Of two
  * NaNs the sum or mean is a NaN; whose payload it has is the compiler's
  * choice, as C leaves it.)
  */
@@ -14,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "common/base/vec-avx512.h"
 
 #if defined(__x86_64__)
 #define VEC_AVX2 1
@@ -372,6 +375,13 @@ vec_mean(uint8_t *out, const uint8_t *a, const uint8_t *b, size_t n,
     double wa, double wb)
 {
 #ifdef VEC_AVX2
+	if (vec_avx512()) {
+		if (wa == 0.5 && wb == 0.5)
+			vec_mean2_avx512(out, a, b, n);
+		else
+			vec_mean_avx512(out, a, b, n, wa, wb);
+		return;
+	}
 	if (vec_avx2()) {
 		if (wa == 0.5 && wb == 0.5)
 			vec_mean2_avx2(out, a, b, n);

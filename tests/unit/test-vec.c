@@ -150,6 +150,14 @@ same_mean(const struct trio *t, size_t n, double wa)
 	vec_mean_from(twin, t->a, t->b, 0, n, wa, 1 - wa);
 	vec_mean_avx2(t->out, t->a, t->b, n, wa, 1 - wa);
 	same = same_bits(t, twin, n, "mean");
+	if (wa == 0.5) {
+		vec_mean2_avx2(t->out, t->a, t->b, n);
+		same = same_bits(t, twin, n, "mean of two") && same;
+	}
+	if (vec_avx512()) {
+		vec_mean_avx512(t->out, t->a, t->b, n, wa, 1 - wa);
+		same = same_bits(t, twin, n, "mean, AVX-512") && same;
+	}
 	vec_mean(t->out, t->a, t->b, n, wa, 1 - wa);
 	same = same_bits(t, twin, n, "mean by any way") && same;
 	free(twin);
