@@ -164,22 +164,15 @@ openers_open(struct openers *o, const union addr *from,
 	memcpy(a->salt, o->key.salt, sizeof(a->salt));
 }
 
-/*
- * May a packet of data with that ToS, so many bytes at p, be believed?
- * UPDATE_OK, or the verdict.
- */
-static inline unsigned
-openers_judge(struct openers *o, const union addr *from, uint8_t tos,
+/* openers_judge() where packets are proved: apart, as they seldom are. */
+__attribute__((noinline, unused)) static unsigned
+openers_judge_proof(struct openers *o, const union addr *from,
     const uint8_t *p, uint32_t bytes)
 {
 	struct opener *r;
 	uint64_t counter;
 	uint32_t k;
 
-	if ((tos & 0xfc) != openers_tos(o))
-		return SOUNDNESS_BAD_PROOF;
-	if (!o->on || o->credulous)
-		return UPDATE_OK;
 	k = openers_find(o, from, &r);
 	if (k == 0 || !proof_update_good(&o->key, proof_head(PROOF_UP, 0,
 	    0, r->pass), p, bytes, &counter))
@@ -188,6 +181,20 @@ openers_judge(struct openers *o, const union addr *from, uint8_t tos,
 		return SOUNDNESS_REPLAYED;
 	recent_touch(&o->rows, k);
 	return UPDATE_OK;
+}
+
+/*
+ * May a packet of data with that ToS, so many bytes at p, be believed?
+ * UPDATE_OK, or the verdict.
+ */
+static inline unsigned
+openers_judge(struct openers *o, const union addr *from, uint8_t tos,
+    const uint8_t *p, uint32_t bytes)
+{
+	if ((tos & 0xfc) != openers_tos(o))
+		return SOUNDNESS_BAD_PROOF;
+	return !o->on || o->credulous ? UPDATE_OK :
+	    openers_judge_proof(o, from, p, bytes);
 }
 
 /*

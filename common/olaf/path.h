@@ -120,7 +120,7 @@ path_opens(const struct packet *p)
 }
 
 /* Whose is a packet between others? */
-static inline enum program_claim
+__attribute__((noinline, unused)) static enum program_claim
 path_claim(const struct path *h, struct packet *p)
 {
 	const uint8_t tos = p->tos & 0xfc;
@@ -264,7 +264,7 @@ path_judge_up(struct path *h, uint32_t k, const struct packet *p)
 }
 
 /* May a packet that was claimed be believed?  down: it is from a server. */
-static inline unsigned
+__attribute__((noinline, unused)) static unsigned
 path_judge(struct path *h, const struct packet *p, bool *down)
 {
 	struct path_row *r;

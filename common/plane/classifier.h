@@ -74,6 +74,13 @@ plane_regular(struct plane *pl, struct packet *p)
 	plane_queue(pl, port, &a);
 }
 
+/* Does --allow shut out who sent it?  Apart, as it is seldom given. */
+__attribute__((noinline, unused)) static bool
+plane_shuts_out(const struct plane *pl, const struct packet *p)
+{
+	return p->from == NULL || !networks_allow(&pl->cf->allow, p->from);
+}
+
 /* A packet that the program claims. */
 static inline void
 plane_claimed(struct plane *pl, struct packet *p)
@@ -81,8 +88,7 @@ plane_claimed(struct plane *pl, struct packet *p)
 	const unsigned verdict = p->frame == NULL ? UPDATE_OK :
 	    soundness_summed(p->is, p->sums, p->data, p->frame);
 
-	if (pl->cf->allow.n > 0 && (p->from == NULL || !networks_allow(
-	    &pl->cf->allow, p->from))) {
+	if (pl->cf->allow.n > 0 && plane_shuts_out(pl, p)) {
 		pl->n[PLANE_NOT_ALLOWED]++;
 		return;
 	}

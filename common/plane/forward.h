@@ -34,16 +34,22 @@ plane_whole(const struct plane *pl, const struct packet *p)
 		pl->driver->whole(pl->ctx, p);
 }
 
+/* Ports give back memory that they do not need. */
+__attribute__((noinline, unused)) static void
+plane_trim(struct plane *pl)
+{
+	plane_settle(pl);
+	ports_trim(&pl->ports);
+}
+
 /* The port towards an address; NULL without memory. */
 static inline struct port *
 plane_towards(struct plane *pl, const union addr *to)
 {
 	if (pl->driver->towards != NULL)
 		return pl->driver->towards(pl->ctx, to);
-	if (ports_tight(&pl->ports)) {
-		plane_settle(pl);
-		ports_trim(&pl->ports);
-	}
+	if (ports_tight(&pl->ports))
+		plane_trim(pl);
 	return ports_towards(&pl->ports, to);
 }
 
