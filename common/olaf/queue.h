@@ -2,8 +2,9 @@
  * queue.h - the Olaf queue: waiting updates of a cluster merge
  * (Olaf section 3, section 4 Algorithm 1, section 12.1)
  *
- * Slots as in slots.h, and an index of the update that waits, unlocked, for
- * each key (cluster, following).  An arrival that finds one is merged with
+ * Slots as in slots.h, and where the update is that waits, unlocked, for each
+ * key (cluster, following): for keys below `plain` in an array, for others in a
+ * map.  An arrival that finds one is merged with
  * it, replaces it, or is dropped; innet-olaf(7) has the rules and what was
  * chosen where the paper leaves a choice.  Pure: time is an argument.
  */
@@ -13,6 +14,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "common/base/bytes.h"
 #include "common/base/keymap.h"
@@ -34,9 +36,13 @@ enum olaf_queue_verdict {
 	OLAF_QUEUE_DROPPED_FULL	/* dropped: no slot is free */
 };
 
+#define OLAF_QUEUE_NONE UINT32_MAX	/* nothing waits */
+
 struct olaf_queue {
 	struct slots *slots;	/* borrowed */
-	struct keymap waiting;	/* key -> index in the ring */
+	uint32_t *at;		/* owned: index in the ring and 1; 0: none */
+	uint32_t plain;
+	struct keymap waiting;	/* keys from plain on -> index in the ring */
 	enum olaf_queue_combine combine;
 	double threshold;	/* of rewards; NAN: the test is off */
 };
@@ -51,18 +57,34 @@ olaf_queue_key(const struct update *u)
 	return (uint32_t)u->following << 16 | u->cluster;
 }
 
-static inline struct olaf_queue
-olaf_queue_over(struct slots *slots, enum olaf_queue_combine combine,
-    double threshold)
+/* Keys below plain are usual.  False without memory; then nothing is held. */
+static inline bool
+olaf_queue_init(struct olaf_queue *q, struct slots *slots,
+    enum olaf_queue_combine combine, double threshold, uint32_t plain)
 {
-	return (struct olaf_queue){ .slots = slots, .combine = combine,
-	    .threshold = threshold };
+	*q = (struct olaf_queue){ .slots = slots, .combine = combine,
+	    .threshold = threshold, .plain = plain,
+	    .at = calloc(plain, sizeof(*q->at)) };
+	return q->at != NULL;
 }
 
 static inline void
 olaf_queue_free(struct olaf_queue *q)
 {
 	keymap_free(&q->waiting);
+	free(q->at);
+}
+
+/* Where the update waits that has this key, in the ring; OLAF_QUEUE_NONE. */
+static inline uint32_t
+olaf_queue_find(const struct olaf_queue *q, uint32_t key)
+{
+	const uint32_t *at;
+
+	if (key < q->plain)
+		return q->at[key] - 1;
+	at = keymap_get(&q->waiting, key);
+	return at == NULL ? OLAF_QUEUE_NONE : *at;
 }
 
 /* Mean, or sum, of what waits and what arrives, into the arrival's frame. */
@@ -153,13 +175,13 @@ olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
     uint16_t *lost)
 {
 	const uint32_t key = olaf_queue_key(a->up);
-	uint32_t *at = keymap_get(&q->waiting, key);
+	const uint32_t at = olaf_queue_find(q, key);
 	enum olaf_queue_verdict v;
 	int64_t slot;
 
 	*lost = 0;
-	if (at != NULL) {
-		struct slot *e = &q->slots->ring[*at];
+	if (at != OLAF_QUEUE_NONE) {
+		struct slot *e = &q->slots->ring[at];
 		uint16_t had = e->up.merged;
 
 		v = olaf_queue_meet(q, e, a);
@@ -171,7 +193,9 @@ olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
 	if (slot < 0)
 		return OLAF_QUEUE_DROPPED_FULL;
 	/* the first of all is in transmission at once: it never waits */
-	if (q->slots->count > 1)
+	if (q->slots->count > 1 && key < q->plain)
+		q->at[key] = (uint32_t)slot + 1;
+	else if (q->slots->count > 1)
 		keymap_put(&q->waiting, key, (uint32_t)slot);
 	return OLAF_QUEUE_APPENDED;
 }
@@ -180,8 +204,14 @@ olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
 static inline void
 olaf_queue_lock(struct olaf_queue *q, const struct slot *head)
 {
-	if (head->is_update)
-		keymap_remove(&q->waiting, olaf_queue_key(&head->up));
+	const uint32_t key = olaf_queue_key(&head->up);
+
+	if (!head->is_update)
+		return;
+	if (key < q->plain)
+		q->at[key] = 0;
+	else
+		keymap_remove(&q->waiting, key);
 }
 
 #endif

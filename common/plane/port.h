@@ -119,7 +119,7 @@ port_init(struct port *p, const struct port_conf *cf)
 }
 
 /* Make ready for updates; false without memory.  Once is enough. */
-static inline bool
+__attribute__((noinline, unused)) static bool
 port_open_updates(struct port *p)
 {
 	const struct port_conf *cf = &p->cf;
@@ -134,7 +134,8 @@ port_open_updates(struct port *p)
 		return false;
 	u->shape = calloc(clusters, sizeof(*u->shape));
 	have = active_clusters_init(&u->active, cf->active_window_ns, clusters);
-	u->olaf = olaf_queue_over(&p->slots, cf->combine, cf->threshold);
+	have = olaf_queue_init(&u->olaf, &p->slots, cf->combine,
+	    cf->threshold, clusters) && have;
 	have = tally_init(&u->tally, clusters, cf->clusters == 0 ?
 	    UINT16_MAX : 16) && have && u->shape != NULL;
 	if (!have) {
@@ -157,16 +158,16 @@ static inline void
 port_fetch(const struct port *p, uint16_t cluster)
 {
 	const struct port_updates *u = p->updates;
-	const uint32_t *at;
+	uint32_t at;
 
 	if (u == NULL)
 		return;
 	fetch_line(&u->shape[cluster]);
 	fetch_line(&u->tally.cluster[cluster]);
 	fetch_line(&u->active.node[cluster + 1]);
-	at = keymap_get(&u->olaf.waiting, cluster);
-	if (at != NULL)
-		slots_fetch(&p->slots, *at);
+	at = olaf_queue_find(&u->olaf, cluster);
+	if (at != OLAF_QUEUE_NONE)
+		slots_fetch(&p->slots, at);
 	else
 		slots_fetch(&p->slots, p->slots.head + p->slots.count);
 }
@@ -312,7 +313,7 @@ port_offer(struct port *p, const struct arrival *a, uint64_t now_ns)
 	uint16_t lost = 0;
 	bool idle = p->slots.count == 0;
 
-	if (!port_open_updates(p))
+	if (p->updates == NULL && !port_open_updates(p))
 		return PORT_NO_MEMORY;
 	u = p->updates;
 	if (!port_shape_fits(&u->shape[a->up->cluster], a->up, now_ns))
