@@ -162,7 +162,7 @@ inpath_take(struct inpath *ip, uint32_t k)
 	one.payload_bytes = bytes;
 	if (p.frame != NULL && !trusted)
 		inpath_whole(ip, &p);	/* its sums are checked */
-	serve_come(&ip->serve, n->f->stamp_ns);
+	serve_come(&ip->serve, serve_stamped(&ip->serve, n->f->stamp_ns));
 	for (int c = plane_copies(ip->pl); c > 0; c--) {
 		if (ip->serve.cf->ingress != NULL)
 			inpath_capture(ip->serve.cf->ingress, head, &n->fr,
@@ -275,7 +275,8 @@ inpath_take_leaving(struct inpath *ip, struct netport *port, uint8_t *data,
 	n->seg = 0;
 	flow_addr(&n->src, n->fr.flow.src, n->fr.flow.sport, n->fr.flow.v6);
 	flow_addr(&n->dst, n->fr.flow.dst, n->fr.flow.dport, n->fr.flow.v6);
-	serve_come(&ip->serve, ip->serve.clock.wall_ns);
+	serve_come(&ip->serve, serve_stamped(&ip->serve,
+	    ip->serve.clock.wall_ns));
 	inpath_capture_whole(ip->serve.cf->ingress, data, len, ip->pl->now_ns);
 	inpath_capture_whole(port->came, data, len, ip->pl->now_ns);
 	ip->pl->n[PLANE_PACKETS]++;

@@ -109,6 +109,7 @@ serve_send_leaving(struct serve *s)
 		}
 	}
 	s->leavings = 0;
+	s->leaving_bytes = 0;
 }
 
 /*
@@ -143,7 +144,8 @@ serve_leave(void *ctx, struct port *port, struct slot *slot, uint64_t when_ns)
 	(void)port;
 	if (slot->changed)
 		port_freshen(slot);
-	if (s->leavings == UDPIO_RUN_MAX ||
+	if (s->leavings == UDPIO_RUN_MAX ||	/* as much as a call takes */
+	    s->leaving_bytes + slot->have > UDPIO_RUN_BYTES_V6 ||
 	    (!s->gathers && s->left_ns != when_ns) ||
 	    (s->leavings > 0 && (s->leaving_to.way != to->way ||
 	    s->leaving_to.tos != to->tos ||
@@ -153,6 +155,7 @@ serve_leave(void *ctx, struct port *port, struct slot *slot, uint64_t when_ns)
 		s->left_ns = when_ns;
 	s->leaving_to = *to;
 	s->leaving[s->leavings++] = (struct iovec){ slot->bytes, slot->have };
+	s->leaving_bytes += slot->have;
 	if (s->gathers && !serve_keep(s, s->leavings - 1, slot))
 		serve_send_leaving(s);
 }

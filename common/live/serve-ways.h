@@ -93,6 +93,7 @@ struct serve {
 	/* what has left a port and is not sent yet: a run to one address */
 	struct iovec leaving[UDPIO_RUN_MAX];
 	int leavings;
+	size_t leaving_bytes;
 	struct slot_to leaving_to;
 	uint64_t left_ns;		/* the first of them */
 	uint64_t advance_ns;		/* when they leave; 0: ask the clock */

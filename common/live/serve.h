@@ -33,17 +33,24 @@ enum {
 };
 
 /*
- * It is now_ns; what has left is sent.  A departure is later than it is due:
- * others are due by then as well.
+ * It is now_ns; what has left is sent.  What leaves does so at read_ns, if the
+ * clock has just been read, or (0) at what it says then: later than it is due,
+ * so that others are due by then as well.
  */
 static inline void
-serve_advance(struct serve *s, uint64_t now_ns)
+serve_advance_at(struct serve *s, uint64_t now_ns, uint64_t read_ns)
 {
-	s->advance_ns = 0;
+	s->advance_ns = read_ns;
 	plane_advance(s->pl, now_ns);
 	if (s->pl->now_ns > now_ns)
 		plane_advance(s->pl, s->pl->now_ns);
 	plane_settle(s->pl);
+}
+
+static inline void
+serve_advance(struct serve *s, uint64_t now_ns)
+{
+	serve_advance_at(s, now_ns, 0);
 }
 
 /* Nobody was looked at from from_ns to now_ns: for long, as if held up? */
@@ -70,33 +77,45 @@ serve_look(struct serve *s)
 	return now;
 }
 
-/*
- * A packet that the kernel stamped so comes now.  Time goes on within a batch:
- * links carry what is due while the rest is looked at.
- */
-static inline void
-serve_come(struct serve *s, uint64_t stamp_ns)
+/* When came what the kernel stamped so, which is looked at now? */
+static inline uint64_t
+serve_stamped(struct serve *s, uint64_t stamp_ns)
 {
-	serve_miss(s, clock_of(&s->clock, stamp_ns, s->pl->now_ns),
-	    s->clock.now_ns);
-	if (++s->taken >= SERVE_CLOCK_EVERY) {
-		s->taken = 0;
-		serve_advance(s, serve_look(s));
-	}
-	serve_advance(s, clock_of(&s->clock, stamp_ns, s->pl->now_ns));
+	const uint64_t at_ns = clock_of(&s->clock, stamp_ns, s->pl->now_ns);
+
+	serve_miss(s, at_ns, s->clock.now_ns);
+	return at_ns;
 }
 
-/* One datagram of socket w, at its time. */
+/*
+ * A packet that came at at_ns is looked at: as of then, or of what happened
+ * since.  Time goes on within a batch: links carry what is due while the rest
+ * is looked at.
+ */
+static inline void
+serve_come(struct serve *s, uint64_t at_ns)
+{
+	uint64_t now;
+
+	if (++s->taken >= SERVE_CLOCK_EVERY) {
+		s->taken = 0;
+		now = serve_look(s);
+		serve_advance_at(s, now, now);
+	}
+	serve_advance(s, at_ns > s->pl->now_ns ? at_ns : s->pl->now_ns);
+}
+
+/* One datagram of socket w, which came at at_ns. */
 static inline void
 serve_take(struct serve *s, struct serve_way *w,
-    const struct udpio_packet *d)
+    const struct udpio_packet *d, uint64_t at_ns)
 {
 	struct packet p = { .from = d->from, .to = &w->u.local,
 	    .way = w->way, .tos = d->tos, .payload = d->data,
 	    .bytes = (uint32_t)d->len,
 	    .wire_bytes = (uint32_t)d->len + flow_head_bytes(d->from) };
 
-	serve_come(s, d->stamp_ns);
+	serve_come(s, at_ns);
 	for (int n = plane_copies(s->pl); n > 0; n--) {
 		if (s->cf->ingress != NULL)
 			udpio_capture(s->cf->ingress, d->from, &w->u.local,
@@ -105,22 +124,30 @@ serve_take(struct serve *s, struct serve_way *w,
 	}
 }
 
+/* The datagrams of one message, which came together. */
+static inline void
+serve_take_all(struct serve *s, struct serve_way *w,
+    const struct udpio_message *m)
+{
+	const uint64_t at_ns = serve_stamped(s, m->stamp_ns);
+	struct udpio_packet p;
+
+	for (size_t at = 0; udpio_next(m, &at, &p);)
+		serve_take(s, w, &p, at_ns);
+}
+
 /* What has come to one socket, a part at a time; a flood leaves time. */
 static inline void
 serve_receive(struct serve *s, struct serve_way *w)
 {
-	struct udpio_packet p;
-
 	w->u.more = true;
 	for (int k = 0; k < SERVE_BATCHES && w->u.more; k++) {
 		const int n = udpio_recv(&w->u);
 
 		clock_read(&s->clock);
 		s->hasty = false;
-		for (int i = 0; i < n; i++) {
-			for (size_t at = 0; udpio_next(&w->u.got[i], &at, &p);)
-				serve_take(s, w, &p);
-		}
+		for (int i = 0; i < n; i++)
+			serve_take_all(s, w, &w->u.got[i]);
 		plane_flush(s->pl);
 		serve_advance(s, s->clock.now_ns);
 		serve_send_leaving(s);
@@ -279,7 +306,7 @@ serve_run(struct serve *s, struct plane *pl)
 		if (s->beside != NULL)
 			s->beside->receive(s->beside->ctx);
 		now = serve_look(s);
-		serve_advance(s, now);
+		serve_advance_at(s, now, now);
 		serve_send_leaving(s);
 		plane_flush(pl);
 		serve_give(s);

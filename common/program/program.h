@@ -156,6 +156,7 @@ struct program {
 	enum program_claim (*claim)(void *state, struct packet *p);
 	void (*take)(void *state, struct packet *p, uint64_t now_ns);
 	uint64_t (*due)(const void *state);
+	bool due_if_proved;	/* nothing ever is where data has no proofs */
 	void (*fire)(void *state, uint64_t now_ns);
 	/* Addresses of a group of an outbox's post, one a call, or NULL. */
 	const union addr *(*each)(const void *state, uint32_t group,
