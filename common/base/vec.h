@@ -177,7 +177,11 @@ vec_finite_avx2(const uint8_t *p, size_t n)
 	}
 	for (; i + 8 <= n; i += 8)
 		m[0] = vec_most(m[0], vec_load8(p + 4 * i));
-	return vec_finite_from(p, i, n) && vec_calm(m);
+	if (n < 8)
+		return vec_finite_from(p, 0, n);
+	/* the last eight, of which some were looked at */
+	m[0] = vec_most(m[0], vec_load8(p + 4 * (n - 8)));
+	return vec_calm(m);
 }
 
 __attribute__((target("avx2"))) static inline __m256

@@ -65,7 +65,8 @@ enum inpath_count {
 struct inpath_frame {
 	struct netport *from, *to;
 	const struct netport_frame *f;
-	struct frame fr;
+	struct frame fr, one;		/* all of it, a datagram of it */
+	uint64_t came_ns;
 	union addr src, dst;
 	uint32_t seg_bytes, segs, seg;
 	const uint8_t *head;		/* headers of the run, as they came */

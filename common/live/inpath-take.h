@@ -145,13 +145,12 @@ inpath_take(struct inpath *ip, uint32_t k)
 	const uint32_t h = n->fr.payload_at;
 	const bool own = n->to == NULL, trusted = (n->f->head.flags &
 	    (VIRTIO_NET_HDR_F_NEEDS_CSUM | VIRTIO_NET_HDR_F_DATA_VALID)) != 0;
-	struct frame one = n->fr;
 	struct packet p = { .from = &n->src, .to = &n->dst,
 	    .way = PACKET_WAY_OWN, .tos = n->fr.tos, .payload = payload,
 	    .bytes = bytes, .wire_bytes = bytes + h };
 
 	if (!own || !trusted) {
-		p.frame = &one;
+		p.frame = &n->one;
 		p.is = FRAME_UDP;
 		p.sums = trusted ? FRAME_SUMS_RIGHT : FRAME_SUMS_UNKNOWN;
 		p.data = payload - h;
@@ -159,10 +158,10 @@ inpath_take(struct inpath *ip, uint32_t k)
 	}
 	n->seg = k;
 	n->whole = false;
-	one.payload_bytes = bytes;
+	n->one.payload_bytes = bytes;
 	if (p.frame != NULL && !trusted)
 		inpath_whole(ip, &p);	/* its sums are checked */
-	serve_come(&ip->serve, serve_stamped(&ip->serve, n->f->stamp_ns));
+	serve_come(&ip->serve, n->came_ns);
 	for (int c = plane_copies(ip->pl); c > 0; c--) {
 		if (ip->serve.cf->ingress != NULL)
 			inpath_capture(ip->serve.cf->ingress, head, &n->fr,
@@ -229,6 +228,8 @@ inpath_take_frame(struct inpath *ip, struct netport *from,
 		    &v);
 	memset(n->passes, 0, n->segs);
 	n->changed = false;
+	n->one = n->fr;
+	n->came_ns = serve_stamped(&ip->serve, f->stamp_ns);
 	for (uint32_t k = 0; k < n->segs; k++)
 		inpath_take(ip, k);
 	if (n->to != NULL)
