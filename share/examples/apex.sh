@@ -16,10 +16,11 @@
 #     512 (Furukawa and Matsutani, Figures 10 and 11); with a plain Redis draws
 #     are the learner's own, and what they are made from it fetches;
 # paper: the same with experiences filled up to 213.5 kB and parameters to 13 MB,
-#     the paper's sizes, in a memory of 2048;
+#     the paper's sizes, in a memory of 2048, for three times as long;
 # network: the same as latency with 1, 4 and 8 actors; memory, learner and each
 #     actor have hosts of their own, whose links carry 1 Gbit/s (rack), or
-#     100 Mbit/s with 10 ms more on the memory's, each way (wide); needs root;
+#     100 Mbit/s with 10 ms more on the memory's, each way (wide), also three
+#     times as long, for a set is to meet the pushes, and seldom is; needs root;
 # rate: gradients in a second with and without hidden draws, batches of 64, 256
 #     and 1024, once the actors are done (Meng et al., Figures 9 and 10); from
 #     innet-memory also with four batches by one exchange (by4).
@@ -62,7 +63,8 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$out" ] || misuse '-o DIR is needed, where results go'
 # A quick run ends when it has learned a little, however busy the machine is.
-enough=${quick:+--gradients 50}
+enough=${quick:+--gradients 50} few_times=${quick:+1}
+: "${few_times:=3}"	# where gradients are few
 : "${seconds:=${quick:+60}}" "${seconds:=10}"
 few=${actors:-${quick:+1}}	# of network
 : "${few:=1,4,8}"
@@ -226,7 +228,7 @@ latency_run() {
 	# shellcheck disable=SC2086	# words
 	play "$n" --env breakout --algo dqn --push 200 --pull 200 --n-step 3 $steps $sizes
 	# shellcheck disable=SC2086	# words
-	learn "$seconds" --env breakout --algo dqn --dueling no --n-step 3 --batch 512 --warmup $warmup \
+	learn $((seconds * times)) --env breakout --algo dqn --dueling no --n-step 3 --batch 512 --warmup $warmup \
 		--replay per --publish $publish --no-prefetch $enough $sizes || return
 	jq -rs --arg m "$memory" --arg n "$n" --slurpfile l "$work/l.json" '
 		def ms: 1e6 * . + 0.5 | floor / 1000;
@@ -314,6 +316,7 @@ wants() { [[ ,$only, == *,$1,* ]]; }
 
 link=''		# options of the testbed that runs are in
 publish=25	# gradients between parameters
+times=1		# --seconds of a run
 class=idle	# of actors, unless --give-way says
 command -v chrt >/dev/null || class=nice
 echo part,memory,actors,actor_compute_percent,actor_push_percent,actor_pull_percent,learner_compute_percent,learner_sample_percent,learner_set_percent >breakdown.csv
@@ -330,18 +333,18 @@ if wants latency; then
 fi
 if wants paper; then
 	sizes='--experience 213500 --vector 13MB --buffer 2048 --warmup 512'
-	was=$class class=nice
+	was=$class class=nice times=$few_times publish=5
 	latencies paper
-	class=$was
+	class=$was times=1 publish=25
 fi
 if wants network; then
-	sizes='' actors=$few
+	sizes='' actors=$few times=$few_times
 	link='--rate 1gbit'
 	latencies network-rack
 	link='--rate 100mbit --delay 10ms'
-	publish=5	# gradients are few there
+	publish=1	# gradients are few there
 	latencies network-wide
-	link=''
+	link='' times=1
 	{ sed '1s/^/link,/; 2,$s/^/rack,/' network-rack.csv; sed '1d; s/^/wide,/' network-wide.csv; } >network.csv
 	rm network-rack.csv network-wide.csv
 fi
