@@ -4,9 +4,8 @@
  * Vectors are little-endian binary32 at any address (a payload begins where
  * the headers end).  Every kernel is there twice, in plain C, the reference,
  * and for AVX2, some for AVX-512 too (vec-avx512.h), chosen at run time; they
- * agree to the last bit.  (Of two
- * NaNs the sum or mean is a NaN; whose payload it has is the compiler's
- * choice, as C leaves it.)
+ * agree to the last bit.  (Of two NaNs the sum or mean is a NaN; whose payload
+ * it has is the compiler's choice, as C leaves it.)
  */
 #ifndef INNET_BASE_VEC_H
 #define INNET_BASE_VEC_H

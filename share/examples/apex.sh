@@ -12,9 +12,10 @@
 # learn: how soon eight actors and a learner solve CartPole;
 # latency: how long a push, a pull, a set and a draw take with 1 to 8 actors
 #     (--actors 1,2,3,4,5,6,7,8), each for --seconds T (10): Breakout by
-#     MinAtar's rules, 200 experiences a push, parameters pulled every 200 steps, draws of
-#     512 (Furukawa and Matsutani, Figures 10 and 11); with a plain Redis draws
-#     are the learner's own, and what they are made from it fetches;
+#     MinAtar's rules, 200 experiences a push, parameters pulled every 200
+#     steps, draws of 512 (Furukawa and Matsutani, Figures 10 and 11); with a
+#     plain Redis draws are the learner's own, and what they are made from it
+#     fetches;
 # paper: the same with experiences filled up to 213.5 kB and parameters to 13 MB,
 #     the paper's sizes, in a memory of 2048, for three times as long;
 # network: the same as latency with 1, 4 and 8 actors; memory, learner and each
@@ -228,7 +229,8 @@ latency_run() {
 	# shellcheck disable=SC2086	# words
 	play "$n" --env breakout --algo dqn --push 200 --pull 200 --n-step 3 $steps $sizes
 	# shellcheck disable=SC2086	# words
-	learn $((seconds * times)) --env breakout --algo dqn --dueling no --n-step 3 --batch 512 --warmup $warmup \
+	learn $((seconds * times)) --env breakout --algo dqn --dueling no --n-step 3 \
+		--batch 512 --warmup $warmup \
 		--replay per --publish $publish --no-prefetch $enough $sizes || return
 	jq -rs --arg m "$memory" --arg n "$n" --slurpfile l "$work/l.json" '
 		def ms: 1e6 * . + 0.5 | floor / 1000;

@@ -1,0 +1,73 @@
+/* What leaves a queue goes in runs that one call to the kernel takes. */
+#include <poll.h>
+
+#include "common/live/serve-send.h"
+#include "tests/unit/tap.h"
+
+enum { UPDATES = 100, BYTES = 1024, CALL = UDPIO_RUN_BYTES / BYTES };
+
+static struct serve s;
+static struct udpio b;
+
+/* An update leaves, all of whose bytes are k. */
+static void
+leave(uint8_t k)
+{
+	struct slot slot = { .bytes = malloc(BYTES), .have = BYTES,
+	    .room = BYTES, .to = { .to = b.local, .tos = UPDATE_TOS } };
+
+	memset(slot.bytes, k, BYTES);
+	serve_leave(&s, NULL, &slot, 1);
+	free(slot.bytes);
+}
+
+/* How many updates the next message brings, which are from k on; or 0. */
+static size_t
+next(uint8_t k)
+{
+	struct pollfd p = { .fd = b.fd, .events = POLLIN };
+	struct udpio_packet d;
+	size_t n = 0;
+
+	if (poll(&p, 1, 10000) != 1)
+		return 0;
+	b.ask = 1;
+	if (udpio_recv(&b) != 1)
+		return 0;
+	for (size_t at = 0; udpio_next(&b.got[0], &at, &d); n++) {
+		if (d.len != BYTES || d.data[0] != (uint8_t)(k + n))
+			return 0;
+	}
+	return n;
+}
+
+int
+main(void)
+{
+	const union addr at = { .in = { .sin_family = AF_INET,
+	    .sin_addr = { htonl(INADDR_LOOPBACK) } } };
+	const struct impair none = { .loss = 0 };
+
+	if (udpio_open(&s.own.u, &at, UPDATE_TOS, true) == -1 ||
+	    udpio_open(&b, &at, UPDATE_TOS, true) == -1)
+		err(1, "127.0.0.1");
+	if (!s.own.u.gso || !b.gro) {
+		ok(true, "runs # SKIP no UDP_SEGMENT or UDP_GRO");
+		return tap_end();
+	}
+	s.own.out = outlet_over(&s.own.u, &none, NULL);
+	s.gathers = true;
+	for (int k = 0; k < UPDATES; k++)
+		leave((uint8_t)k);
+	serve_send_leaving(&s);
+	ok(next(0) == CALL, "as many updates as a call takes are a run");
+	ok(next(CALL) == UPDATES - CALL, "the others are the next one");
+	ok(s.leavings == 0 && s.leaving_bytes == 0 &&
+	    s.own.u.send_failed == 0, "nothing is left or lost");
+	for (int k = 0; k < UDPIO_RUN_MAX; k++)
+		free(s.spare[k]);
+	outlet_free(&s.own.out);
+	udpio_close(&s.own.u);
+	udpio_close(&b);
+	return tap_end();
+}
