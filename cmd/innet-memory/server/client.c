@@ -15,7 +15,7 @@
 enum {
 	TAIL_BYTES = 512,	/* read past a bulk: its end, what follows */
 	TURN_NS = 2000000,	/* of commands of one client, and one more */
-	SHARED_BYTES = 32 << 10, /* of one client while others have come, too */
+	SHARED_BYTES = 256 << 10, /* of one client while others come, too */
 	SPARE_BYTES = 4 << 20,	/* for a request of many arguments */
 	SMALL_BYTES = 16 << 10,	/* kept of a line, whatever memory is left */
 	LARGE_BYTES = 1 << 20	/* of replies, not kept when there is none */
