@@ -2,7 +2,8 @@
 # apex.sh - Ape-X: actors, a replay memory and a learner, as in two papers
 #
 #	share/examples/apex.sh -o DIR [--quick] [--seed N] [--seconds T]
-#		[--actors LIST] [--only NAME[,NAME...]] [--give-way idle|nice]
+#		[--turns N] [--actors LIST] [--only NAME[,NAME...]]
+#		[--give-way fifo|idle|nice]
 #
 # Actors play and push experiences into a memory, a learner draws from it, and
 # sets parameters that the actors pull.  The memory is innet-memory, or a plain
@@ -11,11 +12,11 @@
 #
 # learn: how soon eight actors and a learner solve CartPole;
 # latency: how long a push, a pull, a set and a draw take with 1 to 8 actors
-#     (--actors 1,2,3,4,5,6,7,8), each for --seconds T (10): Breakout by
-#     MinAtar's rules, 200 experiences a push, parameters pulled every 200
-#     steps, draws of 512 (Furukawa and Matsutani, Figures 10 and 11); with a
-#     plain Redis draws are the learner's own, and what they are made from it
-#     fetches;
+#     (--actors 1,2,3,4,5,6,7,8), for --seconds T (10) in each of --turns N (3),
+#     the memories one after the other: Breakout by MinAtar's rules, 200
+#     experiences a push, parameters pulled every 200 steps, draws of 512
+#     (Furukawa and Matsutani, Figures 10 and 11); with a plain Redis draws are
+#     the learner's own, and what they are made from it fetches;
 # paper: the same with experiences filled up to 213.5 kB and parameters to 13 MB,
 #     the paper's sizes, in a memory of 2048, for three times as long;
 # network: the same as latency with 1, 4 and 8 actors; memory, learner and each
@@ -27,9 +28,14 @@
 #     innet-memory also with four batches by one exchange (by4).
 #
 # Actors give way to memory and learner, for which the papers have machines of
-# their own.  Those of class idle (chrt) do at once, so that a set never waits
-# for one's slice, and have what is left; nice ones have some time in any case:
-# in paper, where a push is megabytes, and in a quick run.
+# their own.  In latency those are of class fifo (chrt), where that is allowed: a
+# learner that has just run would else wait half a millisecond for an actor, even
+# one of class idle, as they are in the other parts, where links and sums take
+# longer.  In paper, where a push is megabytes, and in a quick run actors are only
+# nice, and have some time in any case.
+#
+# innet-memory touches a gigabyte when it starts (--touch): on a virtual machine a
+# large page that is touched first by a push can take 4 ms.
 #
 # DIR gets learn.csv, latency.csv, paper.csv, network.csv and rate.csv, which
 # are also printed, and bars of each drawn by innet-plot.  breakdown.csv has what
@@ -44,7 +50,7 @@ top=$(cd "$here/../.." && pwd)
 say() { printf 'apex: %s\n' "$*" >&2; }
 misuse() { say "$*"; exit 2; }
 parts=learn,latency,paper,network,rate
-out='' seed=1 seconds='' actors='' only='' quick='' give_way=''
+out='' seed=1 seconds='' many_turns='' actors='' only='' quick='' give_way=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) quick=1; shift; continue ;;
@@ -55,6 +61,7 @@ while [ $# -gt 0 ]; do
 	-o) out=$2 ;;
 	--seed) seed=$2 ;;
 	--seconds) seconds=$2 ;;
+	--turns) many_turns=$2 ;;
 	--actors) actors=$2 ;;
 	--only) only=$2 ;;
 	--give-way) give_way=$2 ;;
@@ -66,16 +73,20 @@ done
 # A quick run ends when it has learned a little, however busy the machine is.
 enough=${quick:+--gradients 50} few_times=${quick:+1}
 : "${few_times:=3}"	# where gradients are few
+: "${many_turns:=${quick:+1}}" "${many_turns:=3}"	# of latency
 : "${seconds:=${quick:+60}}" "${seconds:=10}"
+touch='--touch 1G'	# before anyone waits for it
+[ -z "$quick" ] || touch=''
 few=${actors:-${quick:+1}}	# of network
 : "${few:=1,4,8}"
 : "${actors:=${quick:+1,2}}" "${actors:=1,2,3,4,5,6,7,8}"
 [[ $seed =~ ^(0|[1-9][0-9]{0,5})$ ]] || misuse "--seed '$seed' is not a number up to 999999"
 [[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] || misuse "--seconds '$seconds' is not a number of seconds"
+[[ $many_turns =~ ^[1-9][0-9]?$ ]] || misuse "--turns '$many_turns' is not a number up to 99"
 [[ $actors =~ ^[1-9][0-9]?(,[1-9][0-9]?)*$ ]] || misuse "--actors '$actors' is not a list such as 1,4,8"
 case ${give_way:=${quick:+nice}} in
-''|idle|nice) ;;
-*) misuse "--give-way '$give_way' is neither idle nor nice" ;;
+''|fifo|idle|nice) ;;
+*) misuse "--give-way '$give_way' is none of fifo, idle, nice" ;;
 esac
 for name in ${only//,/ }; do
 	[[ ,$parts, == *,$name,* ]] || misuse "--only: '$name' is none of ${parts//,/, }"
@@ -122,15 +133,27 @@ on() {
 	exec "$testbed" exec "$@"
 }
 
+# ways: what memory and learner are started by, and what actors are
+ways() {
+	ahead='' behind=''
+	case ${give_way:-$class} in
+	fifo) ahead='chrt --fifo 1' ;;
+	idle) behind='chrt --idle 0' ;;
+	nice) behind='nice' ;;
+	esac
+}
+
 # serve_far MEMORY: on the testbed's server
 serve_far() {
 	local server_port=7000
 	if [ "$1" = redis ]; then
-		on server redis-server --bind 10.77.0.2 --port $server_port --protected-mode no --save '' \
+		# shellcheck disable=SC2086	# words
+		on server $ahead redis-server --bind 10.77.0.2 --port $server_port --protected-mode no --save '' \
 			--dir "$work" >"$work/server.err" 2>&1 &
 		at="--redis 10.77.0.2:$server_port"
 	else
-		on server innet-memory -q --listen 10.77.0.2:$server_port --insecure --memory 8G \
+		# shellcheck disable=SC2086	# words
+		on server $ahead innet-memory -q --listen 10.77.0.2:$server_port --insecure --memory 8G $touch \
 			2>"$work/server.err" &
 		at="--replay-memory 10.77.0.2:$server_port"
 	fi
@@ -148,11 +171,12 @@ serve() {
 	rm -f "$work/socket"
 	[ -z "${INNET_TESTBED-}" ] || { serve_far "$1"; return; }
 	if [ "$1" = redis ]; then
-		redis-server --port 0 --unixsocket "$work/socket" --save '' --dir "$work" \
+		$ahead redis-server --port 0 --unixsocket "$work/socket" --save '' --dir "$work" \
 			>"$work/server.err" 2>&1 &
 		at="--redis $work/socket"
 	else
-		innet-memory -q --listen 127.0.0.1:0 --unix "$work/socket" --memory 8G \
+		# shellcheck disable=SC2086	# words
+		$ahead innet-memory -q --listen 127.0.0.1:0 --unix "$work/socket" --memory 8G $touch \
 			2>"$work/server.err" &
 		at="--replay-memory $work/socket"
 	fi
@@ -173,13 +197,12 @@ unserve() {
 
 # play N OPTION...: start N actors, reports in $work/aI.json.
 play() {
-	local n=$1 i way=nice
-	[ "${give_way:-$class}" = nice ] || way='chrt --idle 0'
+	local n=$1 i
 	shift
 	rm -f "$work"/a*.json "$work"/l.json
 	for ((i = 0; i < n; i++)); do
 		# shellcheck disable=SC2086	# words
-		on w$((i + 1)) $way innet-agent -q --role actor $at \
+		on w$((i + 1)) $behind innet-agent -q --role actor $at \
 			--actor $i/$n --seed "$seed" \
 			--report "$work/a$i.json" "$@" 2>"$work/a$i.err" &
 		running="$running $!"
@@ -191,7 +214,7 @@ learn() {
 	local span=$1 rc=0 p
 	shift
 	# shellcheck disable=SC2086	# words
-	(on w0 timeout -s INT "$span" innet-agent -q --role learner $at --seed "$seed" \
+	(on w0 timeout -s INT "$span" $ahead innet-agent -q --role learner $at --seed "$seed" \
 		--report "$work/l.json" "$@" 2>"$work/l.err")
 	[ -s "$work/l.json" ] && [ ! -s "$work/l.err" ] || rc=1
 	for p in $running; do wait "$p" || rc=1; done
@@ -232,26 +255,35 @@ latency_run() {
 	learn $((seconds * times)) --env breakout --algo dqn --dueling no --n-step 3 \
 		--batch 512 --warmup $warmup \
 		--replay per --publish $publish --no-prefetch $enough $sizes || return
-	jq -rs --arg m "$memory" --arg n "$n" --slurpfile l "$work/l.json" '
+	# for row()
+	cat "$work"/a*.json >>"$work/actors-$memory-$n"
+	cat "$work/l.json" >>"$work/learners-$memory-$n"
+}
+
+# row: of $memory and $n, what all turns of theirs had
+row() {
+	[ -e "$work/learners-$memory-$n" ] || return
+	jq -rs --arg m "$memory" --arg n "$n" --slurpfile l "$work/learners-$memory-$n" '
 		def ms: 1e6 * . + 0.5 | floor / 1000;
-		def made: if .count > 0 then . else {} end;
 		def all(f): [.[] | f | select(.count > 0)] | if length == 0 then {} else
 			{ mean_s: ((map(.mean_s * .count) | add) / (map(.count) | add)),
 			  p50_s: (map(.p50_s) | add / length), p99_s: (map(.p99_s) | max) } end;
 		[$m, ($n | tonumber)] +
-		([all(.push), all(.pull), ($l[0] | .set, .sample, .fetch | made)] | map([.mean_s, .p50_s, .p99_s] |
+		([all(.push), all(.pull), ($l | all(.set), all(.sample), all(.fetch))] | map([.mean_s, .p50_s, .p99_s] |
 			map(if . == null then "" else ms end)) | add) +
-		[$l[0].gradients_per_s, (map(.pushed) | add) / $l[0].elapsed_s] | map(
+		[($l | map(.gradients_per_s) | add / length), (map(.pushed) | add) / ($l | map(.elapsed_s) | add)] | map(
 			if type == "number" then (10000 * . + 0.5 | floor / 10000) else . end) | @csv' \
-		"$work"/a*.json | tr -d '"' >>"$csv"
+		"$work/actors-$memory-$n" | tr -d '"' >>"$csv"
 	# what took part of the time: of actors on average, and of the learner
-	jq -rs --arg p "$part" --arg m "$memory" --arg n "$n" --slurpfile l "$work/l.json" '
+	jq -rs --arg p "$part" --arg m "$memory" --arg n "$n" --slurpfile l "$work/learners-$memory-$n" '
 		def share(f): map(100 * (f) / .elapsed_s) | add / length;
 		def all(f): f | if . == null then 0 else .count * .mean_s end;
 		[$p, $m, ($n | tonumber)] +
 		([share(.elapsed_s - all(.push) - all(.pull)), share(all(.push)), share(all(.pull))] +
 		($l | [share(.learn_s + .update_s), share(.replay_s), share(all(.set))]) |
-			map(10 * . + 0.5 | floor / 10)) | @csv' "$work"/a*.json | tr -d '"' >>breakdown.csv
+			map(10 * . + 0.5 | floor / 10)) | @csv' \
+		"$work/actors-$memory-$n" | tr -d '"' >>breakdown.csv
+	rm "$work/actors-$memory-$n" "$work/learners-$memory-$n"
 }
 
 rate_run() {
@@ -296,16 +328,18 @@ latencies() {
 	echo memory,actors,push_ms,push_p50_ms,push_p99_ms,pull_ms,pull_p50_ms,pull_p99_ms,set_ms,set_p50_ms,set_p99_ms,sample_ms,sample_p50_ms,sample_p99_ms,fetch_ms,fetch_p50_ms,fetch_p99_ms,gradients_per_s,experiences_per_s >"$csv"
 	run() { latency_run; }
 	part=$1
-	for memory in $memories; do for n in ${actors//,/ }; do
+	local turn
+	for n in ${actors//,/ }; do for ((turn = 1; turn <= turns; turn++)); do for memory in $memories; do
 		if [ -n "$link" ]; then
 			# shellcheck disable=SC2086	# words
 			INNET_TESTBED=$("$testbed" up rack -n $((n + 1)) --owner $$ $link) || exit 1
 			export INNET_TESTBED
 		fi
-		attempt "$part: $memory, $n actors"
+		attempt "$part: $memory, $n actors$([ "$turns" -eq 1 ] || echo ", turn $turn")"
 		[ -z "$link" ] || "$testbed" down "$INNET_TESTBED"
 		unset INNET_TESTBED
-	done; done
+	done; done; done
+	for memory in $memories; do for n in ${actors//,/ }; do row; done; done
 	local c=4 name
 	for name in $columns; do
 		beside "$csv" $c "$1-$name"
@@ -319,8 +353,10 @@ wants() { [[ ,$only, == *,$1,* ]]; }
 link=''		# options of the testbed that runs are in
 publish=25	# gradients between parameters
 times=1		# --seconds of a run
-class=idle	# of actors, unless --give-way says
-command -v chrt >/dev/null || class=nice
+turns=1		# runs of a cell, a memory after the other
+class='nice'	# how actors give way, unless --give-way says
+! chrt --idle 0 true 2>/dev/null || class=idle
+ways
 echo part,memory,actors,actor_compute_percent,actor_push_percent,actor_pull_percent,learner_compute_percent,learner_sample_percent,learner_set_percent >breakdown.csv
 
 if wants learn; then
@@ -330,14 +366,20 @@ if wants learn; then
 	grep -vq ',true$' <(tail -n +2 learn.csv) && { say 'CartPole was not solved'; failed=1; }
 fi
 if wants latency; then
-	sizes=''
+	sizes='' was=$class turns=$many_turns
+	! chrt --fifo 1 true 2>/dev/null || class=fifo
+	ways
 	latencies latency
+	class=$was turns=1
+	ways
 fi
 if wants paper; then
 	sizes='--experience 213500 --vector 13MB --buffer 2048 --warmup 512'
-	was=$class class=nice times=$few_times publish=5
+	was=$class class='nice' times=$few_times publish=5
+	ways
 	latencies paper
 	class=$was times=1 publish=25
+	ways
 fi
 if wants network; then
 	sizes='' actors=$few times=$few_times
