@@ -345,9 +345,11 @@ locked() {
 
 @test "apex.sh: every table, of short runs" {
 	once
-	"$share/examples/apex.sh" -o out --quick --only latency,rate 2>err 3>&- ||
+	"$share/examples/apex.sh" -o out --quick --turns 2 --only latency,rate 2>err 3>&- ||
 		{ cat err; false; }
 	[ "$(wc -l <out/latency.csv)" -ge 3 ]
+	[ "$(grep -c 'latency: memory, . actors, turn [12]$' err)" -eq 4 ]
+	[ "$(grep -c "^memory,[12]," out/latency.csv)" -eq 2 ]
 	awk -F, 'NR > 1 && !($3 > 0 && $6 > 0 && $9 > 0 && $12 > 0 && $18 > 0) { exit 1 }' out/latency.csv
 	awk -F, 'NR > 1 && !($5 > 0) { exit 1 }' out/rate.csv
 	! command -v gnuplot || [ -s out/rate-bars.svg ]
@@ -357,6 +359,9 @@ locked() {
 		out/breakdown.csv
 	awk -F, 'NR > 1 && !($5 > 0 && $7 > 0 && $5 + $6 + $7 + $8 + $9 > 99) { exit 1 }' out/rate-breakdown.csv
 	run -2 "$share/examples/apex.sh" -o out --only x
+	run -2 "$share/examples/apex.sh" -o out --turns 0
+	run -2 "$share/examples/apex.sh" -o out --give-way x
+	[ "$output" = "apex: --give-way 'x' is none of fifo, idle, nice" ]
 }
 
 @test "apex.sh over shaped links: 10 ms more each way are seen in every latency" {
