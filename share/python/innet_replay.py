@@ -445,11 +445,19 @@ class Memory:
         return list(at), heads
 
     def shares(self, n):
-        """How many of n to draw from each shard, by what they weighed last."""
+        """How many of n to draw from each shard, by what they weighed last; none is asked for more than it holds."""
         weigh = np.array([s.sum for s in self.shards])
         if len(weigh) == 1 or weigh.sum() == 0:
             return [n] + [0] * (len(weigh) - 1)
-        return self.rng.multinomial(n, weigh / weigh.sum())
+        share = self.rng.multinomial(n, weigh / weigh.sum())
+        have = np.array([s.have for s in self.shards])
+        while (share > have).any():
+            room = np.where(share < have, weigh, 0)
+            if room.sum() == 0:
+                break       # all have less: the server says so
+            over = np.maximum(share - have, 0)
+            share += self.rng.multinomial(over.sum(), room / room.sum()) - over
+        return share
 
     def sample(self, n, beta=0.4, stratified=False, timeout=0, counted=True):
         """A batch of n, drawn by priority over all shards; weights are over the union."""

@@ -73,6 +73,8 @@ def frames():
                 m.add(t=0, states=states[0], next_states=after[0], shard=0)
                 b = m.sample(50)
                 assert (b.states == states[b.t]).all() and (b.next_states == after[b.t]).all()
+                # as many as there are: none is asked for more than it holds
+                assert all(len(m.sample(61).ids) == 61 for _ in range(9))
                 # 30 of a stretch of 34, and an experience of 5 more
                 stored = [s.call("PER.INFO", s.table) for s in m.shards]
                 count = sum(int(r[r.index(b"frames") + 1]) for r in stored)
