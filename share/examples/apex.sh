@@ -28,14 +28,14 @@
 #     innet-memory also with four batches by one exchange (by4).
 #
 # Actors give way to memory and learner, for which the papers have machines of
-# their own.  In latency those are of class fifo (chrt), where that is allowed: a
-# learner that has just run would else wait half a millisecond for an actor, even
-# one of class idle, as they are in the other parts, where links and sums take
-# longer.  In paper, where a push is megabytes, and in a quick run actors are only
-# nice, and have some time in any case.
+# their own.  In latency those are of class fifo (chrt), where that is allowed:
+# a learner that has just run would else wait half a millisecond for an actor,
+# even one of class idle, as they are in the other parts, where links and sums
+# take longer.  In paper, where a push is megabytes, and in a quick run actors
+# are only nice, and have some time in any case.
 #
-# innet-memory touches a gigabyte when it starts (--touch): on a virtual machine a
-# large page that is touched first by a push can take 4 ms.
+# innet-memory touches a gigabyte when it starts (--touch): on a virtual
+# machine a large page that is touched first by a push can take 4 ms.
 #
 # DIR gets learn.csv, latency.csv, paper.csv, network.csv and rate.csv, which
 # are also printed, and bars of each drawn by innet-plot.  breakdown.csv has what
@@ -75,14 +75,15 @@ enough=${quick:+--gradients 50} few_times=${quick:+1}
 : "${few_times:=3}"	# where gradients are few
 : "${many_turns:=${quick:+1}}" "${many_turns:=3}"	# of latency
 : "${seconds:=${quick:+60}}" "${seconds:=10}"
-touch='--touch 1G'	# before anyone waits for it
-[ -z "$quick" ] || touch=''
+touch=''
+[ -n "$quick" ] || touch='--touch 1G'	# before anyone waits for it
 few=${actors:-${quick:+1}}	# of network
 : "${few:=1,4,8}"
 : "${actors:=${quick:+1,2}}" "${actors:=1,2,3,4,5,6,7,8}"
 [[ $seed =~ ^(0|[1-9][0-9]{0,5})$ ]] || misuse "--seed '$seed' is not a number up to 999999"
 [[ $seconds =~ ^[1-9][0-9]{0,3}$ ]] || misuse "--seconds '$seconds' is not a number of seconds"
-[[ $many_turns =~ ^[1-9][0-9]?$ ]] || misuse "--turns '$many_turns' is not a number up to 99"
+[[ $many_turns =~ ^[1-9][0-9]?$ ]] ||
+	misuse "--turns '$many_turns' is not a number up to 99"
 [[ $actors =~ ^[1-9][0-9]?(,[1-9][0-9]?)*$ ]] || misuse "--actors '$actors' is not a list such as 1,4,8"
 case ${give_way:=${quick:+nice}} in
 ''|fifo|idle|nice) ;;
@@ -133,10 +134,11 @@ on() {
 	exec "$testbed" exec "$@"
 }
 
-# ways: what memory and learner are started by, and what actors are
+# ways CLASS: what memory and learner are started by, and what actors are,
+# unless --give-way says
 ways() {
 	ahead='' behind=''
-	case ${give_way:-$class} in
+	case ${give_way:-$1} in
 	fifo) ahead='chrt --fifo 1' ;;
 	idle) behind='chrt --idle 0' ;;
 	nice) behind='nice' ;;
@@ -354,9 +356,9 @@ link=''		# options of the testbed that runs are in
 publish=25	# gradients between parameters
 times=1		# --seconds of a run
 turns=1		# runs of a cell, a memory after the other
-class='nice'	# how actors give way, unless --give-way says
-! chrt --idle 0 true 2>/dev/null || class=idle
-ways
+most='nice'	# how actors give way
+! chrt --idle 0 true 2>/dev/null || most=idle
+ways $most
 echo part,memory,actors,actor_compute_percent,actor_push_percent,actor_pull_percent,learner_compute_percent,learner_sample_percent,learner_set_percent >breakdown.csv
 
 if wants learn; then
@@ -366,20 +368,19 @@ if wants learn; then
 	grep -vq ',true$' <(tail -n +2 learn.csv) && { say 'CartPole was not solved'; failed=1; }
 fi
 if wants latency; then
-	sizes='' was=$class turns=$many_turns
-	! chrt --fifo 1 true 2>/dev/null || class=fifo
-	ways
+	sizes='' turns=$many_turns
+	! chrt --fifo 1 true 2>/dev/null || ways fifo
 	latencies latency
-	class=$was turns=1
-	ways
+	turns=1
+	ways $most
 fi
 if wants paper; then
 	sizes='--experience 213500 --vector 13MB --buffer 2048 --warmup 512'
-	was=$class class='nice' times=$few_times publish=5
-	ways
+	times=$few_times publish=5
+	ways nice
 	latencies paper
-	class=$was times=1 publish=25
-	ways
+	times=1 publish=25
+	ways $most
 fi
 if wants network; then
 	sizes='' actors=$few times=$few_times
