@@ -256,7 +256,7 @@ class Shard:
     def follow(self, rows):
         """What was asked for, from wherever in a cluster the table is now."""
         got = self.open().reply(rows=rows)
-        end, pause = time.monotonic() + self.memory.wait, 0.01
+        end, pause, sent = time.monotonic() + self.memory.wait, 0.01, False
         while isinstance(got, Error) and isinstance(self.addr, str):
             what, *where = str(got).split()
             if what == "ASK" and len(where) == 2:
@@ -267,11 +267,13 @@ class Shard:
                 aside.close()
                 if not isinstance(got, Error):
                     break
-                what = str(got).split()[0]
-            if what == "MOVED" and len(where) == 2 and where[1] != self.addr:
+                what, *where = str(got).split()
+            if what == "MOVED" and len(where) == 2 and where[1] != self.addr and not sent:
+                sent = True
                 self.close()
                 self.addr = where[1]
             elif what in ("MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN"):
+                sent = False        # servers may not agree yet whose it is
                 time.sleep(pause)
                 pause = min(1, 2 * pause)
             else:

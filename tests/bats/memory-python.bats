@@ -29,6 +29,10 @@ client() {
 	client ahead
 }
 
+@test "two servers that each send to the other are not asked without a pause" {
+	client senders
+}
+
 @test "a client of redis-py in the place of an address" {
 	module=redis client redis_py
 }

@@ -363,6 +363,12 @@ def three(check):
             s.kill()
 
 
+def settled(c):
+    """Each has heard of each one's epoch and slots: one who had not could give its own the same epoch."""
+    said = [sorted(line.split()[:1] + line.split()[6:] for line in x.call("cluster", "nodes").splitlines()) for x in c]
+    return said[0] == said[1] == said[2]
+
+
 def cluster(moves=30):
     """Three masters; a table's slot goes from one to another and on while clients add and sample."""
     def check(servers, ports, c):
@@ -387,6 +393,7 @@ def cluster(moves=30):
             m.update(got.ids, np_ones(len(got.ids)))
             for k in (to, at, 3 - at - to):
                 c[k].call("cluster", "setslot", the_slot, "node", ids[to])
+            until(lambda: settled(c), "an agreement")
             added += 2
             at = to
             assert len(m.sample(50).x) == 50

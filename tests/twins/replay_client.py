@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 """replay_client.py CHECK [RUNS] - innet_replay.py against servers; as memory_per.py otherwise"""
 import os
+import re
+import socket
+import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../share/python"))
 import innet_replay
 from innet_replay import Error, Memory
-from memory_server import Server, main
+from memory_server import Server, main, until
 
 KINDS = {"obs": ("f4", (4,)), "action": "i8", "reward": "f8", "flags": ("u1", (3,)), "name": "S5"}
 
@@ -158,6 +162,65 @@ def ahead():
         assert threading.active_count() == 1
 
 
+class Senders:
+    """Two servers, each of which sends whoever asks to the other: MOVED, or the first by ASK."""
+
+    def __init__(self, asks=False):
+        self.asked, self.socks = 0, [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+        self.addr = ["127.0.0.1:%d" % s.getsockname()[1] for s in self.socks]
+        for k in range(2):
+            word = "ASK" if asks and k == 0 else "MOVED"
+            threading.Thread(target=self.accept, args=(k, b"-%s 1584 %s\r\n" % (word.encode(), self.addr[1 - k].encode())),
+                             daemon=True).start()
+
+    def accept(self, k, said):
+        while True:
+            try:
+                c = self.socks[k].accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.answer, args=(c, said), daemon=True).start()
+
+    def answer(self, c, said):
+        with c:
+            while True:
+                try:
+                    words = c.recv(65536)
+                    for word in re.findall(rb"(?:^|\n)\*\d+\r\n\$\d+\r\n(\w+)", words):
+                        self.asked += word not in (b"ASKING", b"PING")
+                        c.sendall({b"ASKING": b"+OK\r\n", b"PING": b"+PONG\r\n"}.get(word, said))
+                except OSError:
+                    return
+                if words == b"":
+                    return
+
+    def close(self):
+        for s in self.socks:
+            s.shutdown(socket.SHUT_RDWR)
+            s.close()
+
+
+def senders():
+    """Servers that do not agree whose a slot is are asked until the wait ends, but not without a pause."""
+    for asks in False, True:
+        s = Senders(asks)
+        try:
+            Memory(s.addr, cluster=True, wait=1, capacity=9)
+            raise AssertionError("somebody had it")
+        except Error as e:
+            assert "MOVED 1584" in str(e), e
+        assert 3 < s.asked < 40, s.asked
+        s.close()
+        s = Senders(asks)
+        with subprocess.Popen(["innet-agent", "--role", "actor", "--replay-memory", s.addr[0], "-q"]) as agent:
+            until(lambda: s.asked > 3, "an actor that asks both")
+            had = s.asked
+            time.sleep(1)
+            agent.terminate()
+        assert s.asked - had < 100, s.asked - had
+        s.close()
+
+
 class Resp3:
     """A client of an older redis-py that answers as those do which speak RESP3: a map is a dictionary."""
 
@@ -212,4 +275,4 @@ def torchrl():
 
 
 if __name__ == "__main__":
-    sys.exit(main((arrays, frames, steps, union, ahead, redis_py, torchrl), sys.argv))
+    sys.exit(main((arrays, frames, steps, union, ahead, senders, redis_py, torchrl), sys.argv))

@@ -141,10 +141,11 @@ link_leads(const char *text)
 
 /*
  * The answer that was refused is a cluster's word to ask elsewhere, which k
- * does from now on, or later: not a failure.
+ * does from now on, or later: not a failure.  Unless it is the first, servers
+ * may not agree yet whose it is.
  */
 static bool
-redirected(struct link *k)
+redirected(struct link *k, bool first)
 {
 	struct respcall *c = &k->call;
 	char at[sizeof(k->moved)] = "";
@@ -158,8 +159,10 @@ redirected(struct link *k)
 	} while (said != NULL && leads[which] == NULL);
 	if (said == NULL)
 		return false;
+	if ((which >= LATER || !first) && !link_sleep(k, RETRY_NS))
+		return false;
 	if (which >= LATER)
-		return link_sleep(k, RETRY_NS);
+		return true;
 	if (sscanf(said, "%*s %*u %127s", at) != 1)
 		return false;
 	if (which == ASK && !c->asking)
@@ -198,7 +201,8 @@ link_do(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 				home(k);
 			return true;
 		}
-		if (k->begun && c->refused && !redirected(k))
+		if (k->begun && c->refused &&
+		    !redirected(k, heap_ns == TIMER_NEVER))
 			return false;
 		if (heap_ns == TIMER_NEVER)
 			heap_ns = timer_after(timer_mono_ns(), c->timeout_ns);
