@@ -9,13 +9,14 @@
 #ifndef INNET_BASE_NUM_H
 #define INNET_BASE_NUM_H
 
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/base/decimal.h"
 
 struct num_unit {
 	const char *name;
@@ -168,12 +169,14 @@ num_real(const char *s, double lo, double hi, double *out)
 	char *end;
 	double v;
 
-	if (strspn(s, "+-.0123456789eE") != strlen(s))
-		return "not a number";	/* strtod would take "nan", "0x1" */
-	errno = 0;
-	v = strtod(s, &end);
-	if (end == s || *end != '\0')
-		return "not a number";
+	if (!decimal_read(s, &v)) {
+		/* strtod would take "nan", "0x1" */
+		if (strspn(s, "+-.0123456789eE") != strlen(s))
+			return "not a number";
+		v = strtod(s, &end);
+		if (end == s || *end != '\0')
+			return "not a number";
+	}
 	if (!isfinite(v) || v > hi)
 		return "too large";
 	if (v < lo)

@@ -32,6 +32,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/base/decimal.h"
 #include "common/live/wait.h"
 #include "common/wire/addr.h"
 #include "common/wire/respreply.h"
@@ -350,6 +351,15 @@ respcall_real(struct respcall *c, double x)
 
 	respcall_arg(c, text, (size_t)snprintf(text, sizeof(text), "%.9g",
 	    x));
+}
+
+/* A float, of as many digits as say which. */
+static inline void
+respcall_float(struct respcall *c, float x)
+{
+	char text[DECIMAL_TEXT];
+
+	respcall_arg(c, text, decimal_put(text, x));
 }
 
 /* A whole request of words, the last NULL. */

@@ -263,7 +263,7 @@ add(struct actor *a, struct respcall *c)
 	for (size_t i = 0; i < frames; i++)
 		respcall_arg(c, a->film.list[i], a->frame);
 	for (size_t i = 0; i < a->n; i++) {
-		respcall_real(c, a->priority[i]);
+		respcall_float(c, a->priority[i]);
 		if (frames > 0)
 			respcall_arg(c, a->shot + i * a->shot_bytes,
 			    a->shot_bytes);

@@ -1,0 +1,173 @@
+/*
+ * decimal.h - decimal numbers of few digits, read and written fast
+ *
+ * The same numbers and texts as strtod(3) and printf(3) have, which take five
+ * times as long, for they are right for any number of digits: what is not
+ * sure here is left to them.  Pure.
+ */
+#ifndef INNET_BASE_DECIMAL_H
+#define INNET_BASE_DECIMAL_H
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	DECIMAL_EXACT = 22,	/* 10^22 is the last power that is a double */
+	DECIMAL_DIGITS = 9,	/* of a text from which a float is had again */
+	DECIMAL_TEXT = 24	/* bytes of one, its end included */
+};
+
+/* 10^e, exact up to DECIMAL_EXACT, from there on within 2^-50. */
+static inline double
+decimal_power(unsigned e)
+{
+	static const double ten[] = {
+		1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+		1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
+		1e22
+	};
+	double p = 1;
+
+	for (; e > DECIMAL_EXACT; e -= DECIMAL_EXACT)
+		p *= ten[DECIMAL_EXACT];
+	return p * ten[e];
+}
+
+/*
+ * The digits at *s, up to the first other character, are appended to *m;
+ * false: it has no room for them.
+ */
+static inline bool
+decimal_digits(const char **s, uint64_t *m)
+{
+	while (**s >= '0' && **s <= '9') {
+		if (*m > ((uint64_t)1 << 53) / 10 - 1)
+			return false;
+		*m = 10 * *m + (uint64_t)(*(*s)++ - '0');
+	}
+	return true;
+}
+
+/*
+ * A number without a sign that is a whole number below 2^53 times or by a
+ * power of ten that is a double: then one operation rounds, as strtod(3) does
+ * (Clinger, 1990).  False: it is not one, or no number.
+ */
+static inline bool
+decimal_read(const char *s, double *out)
+{
+	const char *begun = s, *point;
+	uint64_t m = 0, power = 0;
+	int e = 0;
+	bool minus;
+
+	if (!decimal_digits(&s, &m))
+		return false;
+	if (*s == '.') {
+		point = ++s;
+		if (!decimal_digits(&s, &m))
+			return false;
+		e = -(int)(s - point);
+		begun++;
+	}
+	if (s == begun)
+		return false;
+	if (*s == 'e' || *s == 'E') {
+		minus = *++s == '-';
+		s += *s == '-' || *s == '+';
+		begun = s;
+		if (!decimal_digits(&s, &power) || s == begun || power > 99)
+			return false;
+		e += minus ? -(int)power : (int)power;
+	}
+	if (*s != '\0' || e < -DECIMAL_EXACT || e > DECIMAL_EXACT ||
+	    FLT_EVAL_METHOD != 0)
+		return false;
+	*out = e < 0 ? (double)m / decimal_power((unsigned)-e) :
+	    (double)m * decimal_power((unsigned)e);
+	return true;
+}
+
+/*
+ * The DECIMAL_DIGITS digits of x > 0 as a whole number, which is x times 10 to
+ * 8 - *e; 0: it is too near the middle of two to be sure.
+ */
+static inline uint32_t
+decimal_scaled(double x, int *e)
+{
+	const double least = 1e8, most = 1e9, near = 1e-5;
+	int two, by;
+	double m, whole;
+
+	frexp(x, &two);
+	*e = (int)floor((two - 1) * 0.3010299956639812);  /* or one more */
+	for (;; ++*e) {
+		by = DECIMAL_DIGITS - 1 - *e;
+		m = by < 0 ? x / decimal_power((unsigned)-by) :
+		    x * decimal_power((unsigned)by);
+		if (m < most)
+			break;
+	}
+	whole = floor(m);
+	if (m < least || fabs(m - whole - 0.5) < near || m > most - 1)
+		return 0;
+	return (uint32_t)whole + (m - whole > 0.5);
+}
+
+/* n digits at `to`, from the last; what is behind them. */
+static inline char *
+decimal_put_digits(char *to, uint32_t m, int n)
+{
+	for (int i = n; i-- > 0; m /= 10)
+		to[i] = (char)('0' + m % 10);
+	return to + n;
+}
+
+/*
+ * x as printf(3) has it by %.9g, from which it is had again, at `to`, which
+ * has room for DECIMAL_TEXT bytes; how many characters.
+ */
+static inline size_t
+decimal_put(char *to, float x)
+{
+	char *p = to;
+	int e = 0, n = DECIMAL_DIGITS;
+	uint32_t m = x > 0 && x <= FLT_MAX ? decimal_scaled((double)x, &e) : 0;
+
+	if (m == 0)
+		return (size_t)snprintf(to, DECIMAL_TEXT, "%.9g", (double)x);
+	for (; m % 10 == 0; m /= 10)
+		n--;
+	if (e < -4 || e >= DECIMAL_DIGITS) {	/* 1.25e-07 */
+		p = decimal_put_digits(p + (n > 1), m, n);
+		if (n > 1) {
+			to[0] = to[1];
+			to[1] = '.';
+		}
+		*p++ = 'e';
+		*p++ = e < 0 ? '-' : '+';
+		p = decimal_put_digits(p, (uint32_t)abs(e), 2);
+	} else if (e < 0) {	/* 0.00125 */
+		memcpy(p, "0.0000", 6);
+		p = decimal_put_digits(p + 1 - e, m, n);
+	} else {	/* 125, 12.5, 12500 */
+		p = decimal_put_digits(p, m, n);
+		for (; n <= e; n++)
+			*p++ = '0';
+		if (n > e + 1) {
+			memmove(to + e + 2, to + e + 1, (size_t)(n - e - 1));
+			to[e + 1] = '.';
+			p++;
+		}
+	}
+	*p = '\0';
+	return (size_t)(p - to);
+}
+
+#endif

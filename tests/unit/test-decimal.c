@@ -1,0 +1,125 @@
+/* Decimal numbers against strtod(3) and printf(3). */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/decimal.h"
+#include "common/base/num.h"
+#include "common/base/rng.h"
+#include "tests/unit/tap.h"
+
+enum { ROUNDS = 400000 };
+
+/* Read as strtod(3) does; how many of them are left to it. */
+static bool
+same(const char *s, unsigned *left)
+{
+	double got = -1;
+	const double want = strtod(s, NULL);
+
+	if (!decimal_read(s, &got)) {
+		*left += 1;
+		return true;
+	}
+	if (memcmp(&got, &want, sizeof(got)) == 0)
+		return true;
+	fprintf(stderr, "# %s: %a, not %a\n", s, got, want);
+	return false;
+}
+
+static void
+test_read(void)
+{
+	static const char *const formats[] = { "%.9g", "%.17g", "%.3f", "%.0f",
+	    "%.5e", "%g" };
+	struct rng rng = rng_seed(5);
+	unsigned left = 0;
+	bool good = true;
+	char s[400];
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		const double x = ldexp(rng_double(&rng),
+		    (int)rng_below(&rng, 160) - 80);
+
+		snprintf(s, sizeof(s), formats[i % 6], x);
+		good &= same(s, &left);
+	}
+	ok(good, "%u texts are read as strtod reads them", ROUNDS);
+	ok(left < ROUNDS / 2, "most of them here (%u are not)", left);
+}
+
+static void
+test_edges(void)
+{
+	static const char *const numbers[] = { "0", "0.0", "5.", ".5", "1e22",
+	    "1e-22", "1E+5", "900719925474098", "90071992547409.1e3",
+	    "0.000000000000000000001", "3e0", "007", "123456789e-11" };
+	static const char *const none[] = { "", ".", "e5", "-1", "+1", "1e",
+	    "1e+", "1.2.3", "1x", " 1", "1 ", "nan", "inf", "0x1", "1e23",
+	    "1e-23", "99999999999999999999", "1e100", "1-1",
+	    "1e99999999999999999999", "0.99999999999999999999" };
+	unsigned left = 0;
+	bool good = true;
+	double v = 7;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		good &= same(numbers[i], &left);
+	ok(good && left == 0, "edges are read");
+	good = true;
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
+		good &= !decimal_read(none[i], &v) && v == 7;
+	ok(good, "what is no such number is left to others");
+}
+
+/* As printf(3) has it, and had again. */
+static bool
+is_put(float x)
+{
+	char got[DECIMAL_TEXT], want[40];
+	const size_t n = decimal_put(got, x);
+
+	snprintf(want, sizeof(want), "%.9g", (double)x);
+	if (n == strlen(want) && strcmp(got, want) == 0 &&
+	    (x != x || strtof(got, NULL) == x))
+		return true;
+	fprintf(stderr, "# %s, not %s\n", got, want);
+	return false;
+}
+
+static void
+test_put(void)
+{
+	struct rng rng = rng_seed(6);
+	bool good = true;
+	float x;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		const uint32_t bits = (uint32_t)rng_below(&rng, UINT32_MAX);
+
+		memcpy(&x, &bits, sizeof(x));
+		good &= is_put(x) && is_put((float)rng_double(&rng)) &&
+		    is_put((float)rng_below(&rng, 1 << 20) / 64);
+	}
+	ok(good, "%u floats are put as printf puts them", 3 * ROUNDS);
+	good = is_put(0) && is_put(-0.0f) && is_put(INFINITY) &&
+	    is_put(NAN) && is_put(FLT_MAX) && is_put(FLT_MIN) &&
+	    is_put(FLT_TRUE_MIN) && is_put(16777216) && is_put(0.5f);
+	for (int e = -45; e <= 38; e++) {
+		x = (float)pow(10, e);
+		good &= is_put(x) && is_put(nextafterf(x, 0)) &&
+		    is_put(nextafterf(x, INFINITY));
+	}
+	ok(good, "edges and powers of ten, too");
+}
+
+int
+main(void)
+{
+	test_read();
+	test_edges();
+	test_put();
+	return tap_end();
+}
