@@ -119,6 +119,17 @@ replay_table_fill(struct replay_table *b, struct replay_table_slot *s,
 	b->have++;
 }
 
+/* The item that the i-th insert from now evicts; NULL: none. */
+static inline void *
+replay_table_next(const struct replay_table *b, size_t i)
+{
+	const size_t at = (b->head + i) % b->conf.capacity;
+
+	return i < b->conf.capacity && at < b->used &&
+	    (b->slot[at].generation & REPLAY_TABLE_LIVE) != 0 ?
+	    b->slot[at].item : NULL;
+}
+
 /*
  * Insert n items, and give their ids unless id is NULL.  A priority below 0
  * stands for the highest that ever was, or 1 if that is 0; others must be

@@ -6,6 +6,7 @@
 #include "cmd/innet-memory/commands/per.h"
 
 enum { FRAMES_MOST = 65536, INDEX_BYTES = 2 };	/* of one request */
+enum { FETCHED = 1024 };	/* at once: more would not stay in the cache */
 
 /* A request, as it was found good. */
 struct add {
@@ -280,11 +281,30 @@ refuse(struct client *c, const struct add *d)
 	reply_error(c, "%s", why);
 }
 
+/* Fetch what will be evicted, which nobody has looked at for long. */
+static void
+fetch(const struct add *d)
+{
+	const struct replay_table *b = &d->t->buf;
+	const size_t n = d->n < FETCHED ? d->n : FETCHED;
+
+	for (int step = 0; step < FRAMES_STEPS; step++) {
+		for (size_t i = 0; i < n; i++) {
+			const void *x = replay_table_next(b, i);
+
+			if (x != NULL)
+				frames_fetch(&d->t->frames, x,
+				    (enum frames_step)step);
+		}
+	}
+}
+
 static void
 store(struct client *c, struct add *d)
 {
 	const uint64_t stream = host_stream(c);
 
+	fetch(d);
 	if (!make_all(d, stream)) {
 		reply_oom(c);
 		return;

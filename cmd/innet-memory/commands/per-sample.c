@@ -8,7 +8,7 @@
 
 #include "cmd/innet-memory/commands/per.h"
 
-enum { REF_BYTES = 4 };
+enum { REF_BYTES = 4, FETCHED = 256 /* at once */ };
 
 struct ask {
 	struct table *t;
@@ -189,6 +189,24 @@ reply_by_reference(struct client *c, const struct frames *f,
 	reply_rest(c, x);
 }
 
+/*
+ * Before draw i of n, the first of a group, fetch what the group will read:
+ * anywhere in memory, so that a draw takes two thirds of the time with this.
+ */
+static void
+fetch(const struct frames *f, const struct replay_table_draw *d, size_t i,
+    size_t n)
+{
+	if (i % FETCHED != 0)
+		return;
+	d += i;
+	n = n - i < FETCHED ? n - i : FETCHED;
+	for (int step = 0; step < FRAMES_STEPS; step++) {
+		for (size_t k = 0; k < n; k++)
+			frames_fetch(f, d[k].item, (enum frames_step)step);
+	}
+}
+
 static void
 reply_frames(struct client *c, struct frames *f,
     const struct replay_table_draw *d, size_t n, struct frame **fresh)
@@ -196,8 +214,10 @@ reply_frames(struct client *c, struct frames *f,
 	uint32_t listed = 0;
 
 	frames_round(f);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		fetch(f, d, i, n);
 		reply_by_reference(c, f, d[i].item, fresh, &listed);
+	}
 	reply_array(c, listed);
 	for (uint32_t i = 0; i < listed; i++)
 		reply_blob(c, fresh[i]->blob);
@@ -235,8 +255,10 @@ reply_sample(struct client *c, const struct ask *k,
 	reply_array(c, n);
 	if (k->refs)
 		reply_frames(c, f, d, n, fresh);
-	for (size_t i = 0; i < n && !k->refs; i++)
+	for (size_t i = 0; i < n && !k->refs; i++) {
+		fetch(f, d, i, n);
 		reply_by_value(c, f, d[i].item);
+	}
 	if (k->sum)
 		reply_sum(c, before);
 }

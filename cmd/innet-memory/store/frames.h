@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "common/base/blob.h"
+#include "common/base/fetch.h"
 
 enum { FRAMES_STACK_MAX = 32, FRAMES_STREAMS = 64 };
 
@@ -112,6 +113,27 @@ struct experience *frames_refer(struct frames *f, struct frame *const *frame,
 /* One of prev's frames equal to b, or NULL. */
 struct frame *frames_same(const struct frames *f,
     const struct experience *prev, const struct blob *b);
+
+/*
+ * Fetch what is read of an experience that will be drawn or given back.  Each
+ * step needs what the one before has fetched: x itself, its frames and tail,
+ * what the frames are.
+ */
+enum frames_step { FRAMES_ITSELF, FRAMES_PARTS, FRAMES_BLOBS, FRAMES_STEPS };
+
+static inline void
+frames_fetch(const struct frames *f, const struct experience *x,
+    enum frames_step step)
+{
+	if (step == FRAMES_ITSELF)
+		fetch_line_to_write(x);
+	if (step == FRAMES_PARTS && x->tail != NULL)
+		fetch_line_to_write(x->tail);
+	for (unsigned i = 0; step == FRAMES_PARTS && i < frames_per(f); i++)
+		fetch_line_to_write(x->frame[i]);
+	for (unsigned i = 0; step == FRAMES_BLOBS && i < frames_per(f); i++)
+		fetch_line_to_write(x->frame[i]->blob);
+}
 
 /* Give back an experience and every frame that only it used. */
 void frames_drop(struct frames *f, struct experience *x);
