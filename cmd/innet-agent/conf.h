@@ -24,6 +24,7 @@ struct remote {
 	char *password;		/* the server's, owned; NULL: none */
 	uint64_t index, actors;	/* actor: which, of how many */
 	uint64_t push, pull;	/* actor: experiences at once; steps between */
+	bool urgent;		/* actor: exchanges before what computes */
 	uint64_t publish;	/* learner: gradients between parameters */
 	uint64_t gradients;	/* learner: the end, 0: not by them */
 	bool clear;		/* learner: begin with nothing */

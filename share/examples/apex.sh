@@ -27,12 +27,14 @@
 #     and 1024, once the actors are done (Meng et al., Figures 9 and 10); from
 #     innet-memory also with four batches by one exchange (by4).
 #
-# Actors give way to memory and learner, for which the papers have machines of
-# their own.  In latency those are of class fifo (chrt), where that is allowed:
-# a learner that has just run would else wait half a millisecond for an actor,
-# even one of class idle, as they are in the other parts, where links and sums
-# take longer.  In paper, where a push is megabytes, and in a quick run actors
-# are only nice, and have some time in any case.
+# The papers have a machine for the memory, the learner and each actor; here
+# they share one, and what they wait for is to be the memory, not a processor.
+# So in latency, where that is allowed, the memory is of class fifo (chrt), then
+# the learner, and then whoever exchanges (--urgent): whose answer has come would
+# else wait milliseconds until other actors have had their slices of play.  In
+# the other parts, where links and sums take longer, actors are of class idle;
+# in paper, where a push is megabytes, and in a quick run they are only nice, and
+# have some time in any case.
 #
 # innet-memory touches a gigabyte when it starts (--touch): on a virtual
 # machine a large page that is touched first by a push can take 4 ms.
@@ -134,12 +136,12 @@ on() {
 	exec "$testbed" exec "$@"
 }
 
-# ways CLASS: what memory and learner are started by, and what actors are,
-# unless --give-way says
+# ways CLASS: what memory, learner and actors are started by, unless --give-way
+# says, and how actors exchange
 ways() {
-	ahead='' behind=''
+	first='' ahead='' behind='' exchange=''
 	case ${give_way:-$1} in
-	fifo) ahead='chrt --fifo 1' ;;
+	fifo) first='chrt --fifo 2' ahead='chrt --fifo 1' exchange=--urgent ;;
 	idle) behind='chrt --idle 0' ;;
 	nice) behind='nice' ;;
 	esac
@@ -150,12 +152,12 @@ serve_far() {
 	local server_port=7000
 	if [ "$1" = redis ]; then
 		# shellcheck disable=SC2086	# words
-		on server $ahead redis-server --bind 10.77.0.2 --port $server_port --protected-mode no --save '' \
+		on server $first redis-server --bind 10.77.0.2 --port $server_port --protected-mode no --save '' \
 			--dir "$work" >"$work/server.err" 2>&1 &
 		at="--redis 10.77.0.2:$server_port"
 	else
 		# shellcheck disable=SC2086	# words
-		on server $ahead innet-memory -q --listen 10.77.0.2:$server_port --insecure --memory 8G $touch \
+		on server $first innet-memory -q --listen 10.77.0.2:$server_port --insecure --memory 8G $touch \
 			2>"$work/server.err" &
 		at="--replay-memory 10.77.0.2:$server_port"
 	fi
@@ -173,12 +175,12 @@ serve() {
 	rm -f "$work/socket"
 	[ -z "${INNET_TESTBED-}" ] || { serve_far "$1"; return; }
 	if [ "$1" = redis ]; then
-		$ahead redis-server --port 0 --unixsocket "$work/socket" --save '' --dir "$work" \
+		$first redis-server --port 0 --unixsocket "$work/socket" --save '' --dir "$work" \
 			>"$work/server.err" 2>&1 &
 		at="--redis $work/socket"
 	else
 		# shellcheck disable=SC2086	# words
-		$ahead innet-memory -q --listen 127.0.0.1:0 --unix "$work/socket" --memory 8G $touch \
+		$first innet-memory -q --listen 127.0.0.1:0 --unix "$work/socket" --memory 8G $touch \
 			2>"$work/server.err" &
 		at="--replay-memory $work/socket"
 	fi
@@ -205,7 +207,7 @@ play() {
 	for ((i = 0; i < n; i++)); do
 		# shellcheck disable=SC2086	# words
 		on w$((i + 1)) $behind innet-agent -q --role actor $at \
-			--actor $i/$n --seed "$seed" \
+			--actor $i/$n --seed "$seed" $exchange \
 			--report "$work/a$i.json" "$@" 2>"$work/a$i.err" &
 		running="$running $!"
 	done

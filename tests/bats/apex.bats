@@ -176,6 +176,45 @@ evicted() { [ "$(cli PER.INFO innet:replay | awk '/^evicted/ { getline; print $1
 	[ "$output" = "innet-agent: $memory: waiting for PING: nothing for 0.2 s" ]
 }
 
+# class_of PID NAME: it comes to be of that scheduler's class within 10 s
+class_of() {
+	local n
+	for ((n = 0; n < 1000; n++)); do
+		[[ $(chrt -p "$1") != *$2* ]] || return 0
+		sleep 0.01
+	done
+	return 1
+}
+
+@test "--urgent: an exchange is of class fifo, and play is not" {
+	chrt --fifo 1 true 2>/dev/null || skip 'class fifo is not allowed here'
+	table
+	actors 1 -q --algo dqn --urgent
+	innet-agent -q --role learner $at --algo dqn 2>l.err 3>&- &
+	pids="$pids $!"
+	begun
+	class_of $works SCHED_OTHER
+	kill -STOP "$memory_pid"
+	class_of $works SCHED_FIFO
+	kill -CONT "$memory_pid"
+	class_of $works SCHED_OTHER
+	actors 1 -q --algo dqn
+	kill -STOP "$memory_pid"
+	sleep 0.1
+	[[ $(chrt -p $works) == *SCHED_OTHER* ]]
+	kill -CONT "$memory_pid"
+}
+
+@test "--urgent where it is not allowed" {
+	local drop='setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice'
+	command -v setpriv >/dev/null || skip 'no setpriv'
+	[ "$(id -u)" -eq 0 ] || drop=''
+	[ "$(ulimit -r)" = 0 ] || skip 'anyone may be of class fifo'
+	table
+	run -1 $drop innet-agent -q --role actor $at --algo dqn --urgent
+	[ "$output" = "innet-agent: --urgent: class fifo (CAP_SYS_NICE or RLIMIT_RTPRIO): Operation not permitted" ]
+}
+
 # learns: wait, 10 s at most, until a learner has set its parameters five times
 learns() {
 	local n
@@ -391,6 +430,9 @@ locked() {
 	[[ $output == *"--batches needs --role learner"* ]]
 	run -2 innet-agent --role learner --replay-memory x --algo dqn --batch 2048 --batches 1024
 	[[ $output == *"--batch, times --batches, is 131072 at most with --role"* ]]
+	run -2 innet-agent --role learner --replay-memory x --algo dqn --urgent
+	[[ $output == *"--urgent needs --role actor"* ]]
+	run -2 innet-agent --alone --algo dqn --urgent
 	run -2 innet-agent --alone --algo dqn --alpha 0.5
 	[[ $output == *"are for --replay per"* ]]
 	run -1 innet-agent --role actor --redis nonsense:x --algo dqn

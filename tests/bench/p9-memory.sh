@@ -95,7 +95,7 @@ verdict "P9 hiredis-get" "$(m hiredis-get)" "$(m redis-get)" 0.500
 
 need 'P9 actors' innet-agent jq
 for ((i = 0; i < (rounds < 3 ? rounds : 3); i++)); do
-	"$(dirname "$0")/../../share/examples/apex.sh" -o "$dir/apex" --only latency --actors 8 --give-way nice \
+	"$(dirname "$0")/../../share/examples/apex.sh" -o "$dir/apex" --only latency --actors 8 \
 		--turns 1 --seconds "${SECONDS_EACH:-10}" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
 	for what in push:4 pull:7 set:10; do
 		for memory in redis memory; do

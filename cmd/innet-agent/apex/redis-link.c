@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "cmd/innet-agent/apex/redis-link.h"
+#include "cmd/innet-agent/apex/urgent.h"
 
 enum { RETRY_NS = 50000000 };
 
@@ -23,6 +24,8 @@ link_to(struct link *k, const struct conf *cf, size_t server, uint64_t bytes,
 	k->remote = &cf->remote;
 	k->server = server;
 	k->alone = cf->remote.redis;
+	if (cf->remote.urgent)
+		urgent_check();
 }
 
 /*
@@ -186,8 +189,8 @@ home(struct link *k)
 	c->asking = false;
 }
 
-bool
-link_do(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
+static bool
+exchange(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 {
 	struct respcall *c = &k->call;
 	uint64_t heap_ns = TIMER_NEVER;	/* unless something has failed */
@@ -215,4 +218,18 @@ link_do(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 		}
 		k->begun = true;
 	}
+}
+
+bool
+link_do(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
+{
+	struct urgent before;
+	bool good;
+
+	if (!k->remote->urgent)
+		return exchange(k, it, arg);
+	urgent_begin(&before);
+	good = exchange(k, it, arg);
+	urgent_end(&before);
+	return good;
 }
