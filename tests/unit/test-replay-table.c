@@ -63,6 +63,26 @@ some_id(struct pair *a)
 	    rng_below(&a->rng, 10) == 0 ? a->ids : late)];
 }
 
+/* What n inserts will evict, before; and whether they have, after. */
+static size_t
+foretell(const struct pair *a, size_t n, uintptr_t *want)
+{
+	size_t m = 0;
+
+	for (size_t i = 0; i < n && i < a->b.conf.capacity; i++) {
+		want[m] = (uintptr_t)replay_table_next(&a->b, i);
+		m += want[m] != 0;
+	}
+	return m;
+}
+
+static bool
+came_true(const struct pair *a, size_t had, const uintptr_t *want, size_t m)
+{
+	return a->b.drop == NULL || (a->logged - had >= m &&
+	    memcmp(a->log + had, want, m * sizeof(*want)) == 0);
+}
+
 static void
 op_add(struct pair *a)
 {
@@ -71,12 +91,15 @@ op_add(struct pair *a)
 	float p[BATCH] = { 0 };
 	void *item[BATCH] = { NULL };
 	uint64_t id[BATCH];
+	uintptr_t evicted[BATCH + 1];
+	const size_t m = foretell(a, n, evicted), had = a->logged;
 
 	for (size_t i = 0; i < n; i++) {
 		item[i] = (void *)++a->items;
 		p[i] = rng_below(&a->rng, 4) == 0 ? -1 : priority(a);
 	}
 	replay_table_add_batch(&a->b, p, item, n, id);
+	wrong(a, !came_true(a, had, evicted, m), "what inserts evict");
 	for (size_t i = 0; i < n; i++) {
 		wrong(a, a->b.conf.pick != REPLAY_TABLE_LIFO && id[i] %
 		    ((uint64_t)1 << 32) != a->t->inserted %
