@@ -29,12 +29,12 @@
 #
 # The papers have a machine for the memory, the learner and each actor; here
 # they share one, and what they wait for is to be the memory, not a processor.
-# So in latency, where that is allowed, the memory is of class fifo (chrt), then
-# the learner, and then whoever exchanges (--urgent): whose answer has come would
-# else wait milliseconds until other actors have had their slices of play.  In
-# the other parts, where links and sums take longer, actors are of class idle;
-# in paper, where a push is megabytes, and in a quick run they are only nice, and
-# have some time in any case.
+# So in latency, where that is allowed, all are of class fifo (chrt): the memory
+# first, then the learner and an actor while it exchanges (--urgent), which are
+# equal.  One whose answer has come would else wait milliseconds until others
+# have had their slices of play.  In the other parts, where links and sums take longer, actors
+# are of class idle; in paper, where a push is megabytes, and in a quick run they
+# are only nice, and have some time in any case.
 #
 # innet-memory touches a gigabyte when it starts (--touch): on a virtual
 # machine a large page that is touched first by a push can take 4 ms.
@@ -371,7 +371,7 @@ if wants learn; then
 fi
 if wants latency; then
 	sizes='' turns=$many_turns
-	! chrt --fifo 1 true 2>/dev/null || ways fifo
+	! chrt --fifo 2 true 2>/dev/null || ways fifo
 	latencies latency
 	turns=1
 	ways $most

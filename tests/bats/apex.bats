@@ -198,11 +198,6 @@ class_of() {
 	class_of $works SCHED_FIFO
 	kill -CONT "$memory_pid"
 	class_of $works SCHED_OTHER
-	actors 1 -q --algo dqn
-	kill -STOP "$memory_pid"
-	sleep 0.1
-	[[ $(chrt -p $works) == *SCHED_OTHER* ]]
-	kill -CONT "$memory_pid"
 }
 
 @test "--urgent where it is not allowed" {

@@ -194,6 +194,7 @@ exchange(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 {
 	struct respcall *c = &k->call;
 	uint64_t heap_ns = TIMER_NEVER;	/* unless something has failed */
+	bool sent = false;	/* elsewhere, by a cluster */
 
 	c->refused = false;
 	for (;;) {
@@ -204,9 +205,11 @@ exchange(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 				home(k);
 			return true;
 		}
-		if (k->begun && c->refused &&
-		    !redirected(k, heap_ns == TIMER_NEVER))
-			return false;
+		if (k->begun && c->refused) {
+			if (!redirected(k, !sent))
+				return false;
+			sent = true;
+		}
 		if (heap_ns == TIMER_NEVER)
 			heap_ns = timer_after(timer_mono_ns(), c->timeout_ns);
 		else if (timer_mono_ns() >= heap_ns)

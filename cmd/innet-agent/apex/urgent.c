@@ -11,13 +11,17 @@ static int
 change(struct urgent *before)
 {
 	const struct sched_param first = { .sched_priority = PRIORITY };
+	int policy;
 
 	before->policy = sched_getscheduler(0);
 	if (before->policy == -1 || sched_getparam(0, &before->param) == -1)
 		return -1;
-	if (before->policy == SCHED_FIFO || before->policy == SCHED_RR)
+	policy = before->policy & ~SCHED_RESET_ON_FORK;
+	if (policy != SCHED_OTHER && policy != SCHED_BATCH &&
+	    policy != SCHED_IDLE)
 		return 0;	/* it is urgent as it is */
-	return sched_setscheduler(0, SCHED_FIFO, &first);
+	return sched_setscheduler(0, SCHED_FIFO | (before->policy &
+	    SCHED_RESET_ON_FORK), &first);
 }
 
 void

@@ -191,7 +191,7 @@ reply_by_reference(struct client *c, const struct frames *f,
 
 /*
  * Before draw i of n, the first of a group, fetch what the group will read:
- * anywhere in memory, so that a draw takes two thirds of the time with this.
+ * anywhere in memory, so that a draw takes the server two thirds of the time.
  */
 static void
 fetch(const struct frames *f, const struct replay_table_draw *d, size_t i,
