@@ -195,8 +195,10 @@ class_of() {
 	begun
 	class_of $works SCHED_OTHER
 	kill -STOP "$memory_pid"
-	class_of $works SCHED_FIFO
+	rc=0
+	class_of $works SCHED_FIFO || rc=$?
 	kill -CONT "$memory_pid"
+	[ $rc -eq 0 ]
 	class_of $works SCHED_OTHER
 }
 

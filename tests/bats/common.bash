@@ -22,7 +22,6 @@ setup() {
 # End by pid what a test left running.
 end_all() {
 	[ -z "$pids" ] || kill $pids 2>/dev/null || true
-	[ -z "$pids" ] || kill -CONT $pids 2>/dev/null || true	# who was stopped
 	[ -z "$pids" ] || wait $pids 2>/dev/null || true
 }
 teardown() { end_all; }
