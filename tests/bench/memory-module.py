@@ -27,7 +27,7 @@ def pairs(turns):
     """The module beside innet-memory, with the client in Python at both."""
     module, memory_server.MODULE = memory_server.MODULE, None
     with memory_server.Server() as a, Redis("bench", port=free_ports(1)[0]) as b:
-        for size, n, batch in ((44, 200, 512), (3200, 200, 512), (56000, 20, 64)):
+        for size, n, batch in ((44, 200, 512), (3000, 200, 512), (56000, 20, 64)):
             both = [innet_replay.Memory(s.addr, table="t%d" % size, fields={"x": ("u1", (size,))},
                                         capacity=4000 if size < 50000 else 200) for s in (a, b)]
             rows = np.ones((n, size), "u1")

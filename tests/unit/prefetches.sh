@@ -32,7 +32,7 @@ for cc in gcc clang; do
 		2 cmd/innet-gen/workers.c
 		16 cmd/innet-memory/store/table.c
 		22 cmd/innet-memory/commands/per-add.c
-		24 cmd/innet-memory/commands/per-sample.c
+		25 cmd/innet-memory/commands/per-sample.c
 	LIST
 done
 if command -v gcc >/dev/null; then

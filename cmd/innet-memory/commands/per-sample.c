@@ -8,7 +8,12 @@
 
 #include "cmd/innet-memory/commands/per.h"
 
-enum { REF_BYTES = 4, FETCHED = 256 /* at once */ };
+enum {
+	REF_BYTES = 4,
+	FETCHED = 256,	/* at once: where the parts of experiences are, */
+	TAILS = 8,	/* and their tails, so many before they are copied, */
+	TAIL_BYTES = 4096	/* this much of each */
+};
 
 struct ask {
 	struct table *t;
@@ -207,6 +212,15 @@ fetch(const struct frames *f, const struct replay_table_draw *d, size_t i,
 	}
 }
 
+/* And what will be copied soon: a tail, of no more than that. */
+static void
+fetch_tail(const struct experience *x)
+{
+	const size_t len = frames_tail_len(x);
+
+	fetch_bytes(frames_tail(x), len < TAIL_BYTES ? len : TAIL_BYTES);
+}
+
 static void
 reply_frames(struct client *c, struct frames *f,
     const struct replay_table_draw *d, size_t n, struct frame **fresh)
@@ -257,6 +271,8 @@ reply_sample(struct client *c, const struct ask *k,
 		reply_frames(c, f, d, n, fresh);
 	for (size_t i = 0; i < n && !k->refs; i++) {
 		fetch(f, d, i, n);
+		if (i + TAILS < n)
+			fetch_tail(d[i + TAILS].item);
 		reply_by_value(c, f, d[i].item);
 	}
 	if (k->sum)
