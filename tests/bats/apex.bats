@@ -439,22 +439,22 @@ locked() {
 @test "--batches: an exchange draws several, and each experience has its own priority" {
 	local how
 	table
-	actors 1 --algo dqn
+	actors 1 --algo dqn --steps 1100	# so that each is drawn at first
 	learner --algo dqn --gradients 1
 	ended
 	cli PER.DUMP innet:replay count 9999 >given
 	# a step of 1e-30 changes no weight, so an experience has one priority
 	set -- --algo dqn --replay per --learning-rate 1e-30
-	learner "$@" --gradients 600
+	learner "$@" --gradients 1500
 	cli PER.DUMP innet:replay count 9999 >one
 	run ! cmp -s given one
 	for how in '' --no-prefetch '--experience 4000'; do
 		[[ $how != *exp* ]] || {
 			table
-			actors 1 --algo dqn $how
+			actors 1 --algo dqn --steps 1100 $how
 			learner --algo dqn --gradients 1 $how
 			ended
-			learner "$@" --gradients 600 $how
+			learner "$@" --gradients 1500 $how
 			cli PER.DUMP innet:replay count 9999 >one
 		}
 		learner "$@" --gradients 302 --batches 4 $how
