@@ -32,9 +32,9 @@
 # So in latency, where that is allowed, all are of class fifo (chrt): the memory
 # first, then the learner and an actor while it exchanges (--urgent), which are
 # equal.  One whose answer has come would else wait milliseconds until others
-# have had their slices of play.  In the other parts, where links and sums take longer, actors
-# are of class idle; in paper, where a push is megabytes, and in a quick run they
-# are only nice, and have some time in any case.
+# have had their slices of play.  In the other parts, where links and sums take
+# longer, actors are of class idle; in paper, where a push is megabytes, and in a
+# quick run they are only nice, and have some time in any case.
 #
 # innet-memory touches a gigabyte when it starts (--touch): on a virtual
 # machine a large page that is touched first by a push can take 4 ms.
@@ -152,12 +152,14 @@ serve_far() {
 	local server_port=7000
 	if [ "$1" = redis ]; then
 		# shellcheck disable=SC2086	# words
-		on server $first redis-server --bind 10.77.0.2 --port $server_port --protected-mode no --save '' \
+		on server $first redis-server --bind 10.77.0.2 \
+			--port $server_port --protected-mode no --save '' \
 			--dir "$work" >"$work/server.err" 2>&1 &
 		at="--redis 10.77.0.2:$server_port"
 	else
 		# shellcheck disable=SC2086	# words
-		on server $first innet-memory -q --listen 10.77.0.2:$server_port --insecure --memory 8G $touch \
+		on server $first innet-memory -q --insecure \
+			--listen 10.77.0.2:$server_port --memory 8G $touch \
 			2>"$work/server.err" &
 		at="--replay-memory 10.77.0.2:$server_port"
 	fi
@@ -175,13 +177,13 @@ serve() {
 	rm -f "$work/socket"
 	[ -z "${INNET_TESTBED-}" ] || { serve_far "$1"; return; }
 	if [ "$1" = redis ]; then
-		$first redis-server --port 0 --unixsocket "$work/socket" --save '' --dir "$work" \
-			>"$work/server.err" 2>&1 &
+		$first redis-server --port 0 --unixsocket "$work/socket" \
+			--save '' --dir "$work" >"$work/server.err" 2>&1 &
 		at="--redis $work/socket"
 	else
 		# shellcheck disable=SC2086	# words
-		$first innet-memory -q --listen 127.0.0.1:0 --unix "$work/socket" --memory 8G $touch \
-			2>"$work/server.err" &
+		$first innet-memory -q --listen 127.0.0.1:0 \
+			--unix "$work/socket" --memory 8G $touch 2>"$work/server.err" &
 		at="--replay-memory $work/socket"
 	fi
 	server=$!
@@ -218,8 +220,8 @@ learn() {
 	local span=$1 rc=0 p
 	shift
 	# shellcheck disable=SC2086	# words
-	(on w0 timeout -s INT "$span" $ahead innet-agent -q --role learner $at --seed "$seed" \
-		--report "$work/l.json" "$@" 2>"$work/l.err")
+	(on w0 timeout -s INT "$span" $ahead innet-agent -q --role learner \
+		$at --seed "$seed" --report "$work/l.json" "$@" 2>"$work/l.err")
 	[ -s "$work/l.json" ] && [ ! -s "$work/l.err" ] || rc=1
 	for p in $running; do wait "$p" || rc=1; done
 	running=''

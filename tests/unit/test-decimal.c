@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common/base/decimal.h"
-#include "common/base/num.h"
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"
 

@@ -14,6 +14,7 @@
 #include "cmd/innet-agent/apex/names.h"
 #include "cmd/innet-agent/report.h"
 #include "cmd/innet-agent/apex/params.h"
+#include "cmd/innet-agent/apex/urgent.h"
 #include "common/base/latency.h"
 #include "common/base/vec.h"
 
@@ -453,6 +454,8 @@ open_(struct actor *a)
 	struct settings set = cf->set;
 	const size_t room = cf->remote.push + set.nstep + 1;
 
+	if (cf->remote.urgent)
+		urgent_check();
 	set.explore = exploration(cf);
 	set.explore_steps = 0;
 	set.horizon = 1;

@@ -24,8 +24,6 @@ link_to(struct link *k, const struct conf *cf, size_t server, uint64_t bytes,
 	k->remote = &cf->remote;
 	k->server = server;
 	k->alone = cf->remote.redis;
-	if (cf->remote.urgent)
-		urgent_check();
 }
 
 /*
