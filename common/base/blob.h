@@ -1,13 +1,14 @@
 /*
  * blob.h - bytes with a count of holders, and the account they stand in
  *
- * blob_new() gives a blob with one holder and bytes nobody has written yet;
- * blob_hold() adds a holder, and whoever holds it drops it: the last one frees
- * it.  Nobody writes to a blob that others hold.  An account says how much
- * there may be; what a blob costs is what malloc(3) takes for it.  Other
- * things of size (lists, buffers) stand in the same account by blobs_charge()
- * and blobs_force().  What is still to be freed stands there, too: whoever
- * needs room makes give() free of it.  One thread.
+ * blob_new() gives a blob with one holder and bytes nobody has written yet,
+ * blob_new_behind() one behind room for something of its holder's, which is
+ * there as long as the blob; blob_hold() adds a holder, and whoever holds it
+ * drops it: the last one frees it.  Nobody writes to a blob that others hold.
+ * An account says how much there may be; what a blob costs is what malloc(3)
+ * takes for it.  Other things of size (lists, buffers) stand in the same
+ * account by blobs_charge() and blobs_force().  What is still to be freed
+ * stands there, too: whoever needs room makes give() free of it.  One thread.
  */
 #ifndef INNET_BASE_BLOB_H
 #define INNET_BASE_BLOB_H
@@ -21,8 +22,30 @@
 
 struct blob {
 	uint32_t refs;
+	uint32_t front;		/* bytes before it, its holder's */
 	size_t len;
 	uint8_t bytes[];
+};
+
+/*
+ * What was given back last is kept for who takes as much next: of pieces that
+ * cost up to so many bytes, and so many bytes of all; a push evicts as many
+ * experiences as it brings, and malloc(3) and free(3) were a fifth of its time.
+ * (Where addresses are checked nothing is kept, or who uses what was given back
+ * would not be found.)
+ */
+enum { BLOBS_SPARE_MOST = 2048 };
+#ifndef __has_feature
+#define __has_feature(x) 0	/* clang's way to say so */
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+enum { BLOBS_SPARE_BYTES = 0 };
+#else
+enum { BLOBS_SPARE_BYTES = 256 << 10 };
+#endif
+
+struct blobs_spare {
+	struct blobs_spare *next;
 };
 
 struct blobs {
@@ -32,6 +55,8 @@ struct blobs {
 	/* free until n bytes are left; false: they are not.  NULL: nothing */
 	bool (*give)(void *arg, size_t n);
 	void *arg;
+	struct blobs_spare *spare[BLOBS_SPARE_MOST / 16 + 1];	/* by cost */
+	size_t spare_bytes;	/* of them, which are not used */
 };
 
 /* Bytes that malloc(3) takes for n: a word before, and in sixteens. */
@@ -82,25 +107,101 @@ blobs_give(struct blobs *bs, size_t n)
 	bs->used -= n;
 }
 
-/* A blob of len bytes, held once; NULL past the limit or without memory. */
-static inline struct blob *
-blob_new(struct blobs *bs, size_t len)
+/* n bytes, at least 1, from malloc(3), charged; NULL as above. */
+static inline void *
+blobs_take(struct blobs *bs, size_t n)
 {
-	const size_t need = sizeof(struct blob) + len;
-	struct blob *b;
+	const size_t cost = blobs_cost(n);
+	struct blobs_spare *p;
 
-	if (len > SIZE_MAX / 2 || !blobs_room(bs, blobs_cost(need)))
+	if (!blobs_room(bs, cost))
 		return NULL;
-	b = malloc(need);
-	if (b == NULL)
+	p = cost > BLOBS_SPARE_MOST ? NULL : bs->spare[cost / 16];
+	if (p != NULL) {
+		bs->spare[cost / 16] = p->next;
+		bs->spare_bytes -= cost;
+	} else {
+		/* for whoever costs as much, as it may be spare once */
+		p = malloc(cost - sizeof(size_t));
+	}
+	if (p != NULL)
+		blobs_force(bs, cost);
+	return p;
+}
+
+/* Give them back. */
+static inline void
+blobs_free(struct blobs *bs, void *p, size_t n)
+{
+	const size_t cost = blobs_cost(n);
+	struct blobs_spare *s = p;
+
+	blobs_give(bs, cost);
+	if (cost > BLOBS_SPARE_MOST ||
+	    bs->spare_bytes + cost > BLOBS_SPARE_BYTES) {
+		free(p);
+		return;
+	}
+	s->next = bs->spare[cost / 16];
+	bs->spare[cost / 16] = s;
+	bs->spare_bytes += cost;
+}
+
+/* Free what is kept. */
+static inline void
+blobs_end(struct blobs *bs)
+{
+	for (size_t i = 0; i <= BLOBS_SPARE_MOST / 16; i++) {
+		struct blobs_spare *s = bs->spare[i];
+
+		while (s != NULL) {
+			struct blobs_spare *next = s->next;
+
+			free(s);
+			s = next;
+		}
+		bs->spare[i] = NULL;
+	}
+	bs->spare_bytes = 0;
+}
+
+/*
+ * A blob of len bytes, held once, behind so many that nobody has written yet;
+ * these are as malloc(3) aligns them.  NULL past the limit or without memory.
+ */
+static inline struct blob *
+blob_new_behind(struct blobs *bs, uint32_t front, size_t len)
+{
+	const size_t need = front + sizeof(struct blob) + len;
+	struct blob *b;
+	char *p;
+
+	assert(front % 16 == 0);
+	p = len > SIZE_MAX / 2 ? NULL : blobs_take(bs, need);
+	if (p == NULL)
 		return NULL;
-	blobs_force(bs, blobs_cost(need));
+	b = (struct blob *)(void *)(p + front);
 	b->refs = 1;
+	b->front = front;
 	b->len = len;
 	return b;
 }
 
-/* The same with these bytes in it. */
+/* What stands before b. */
+static inline void *
+blob_front(struct blob *b)
+{
+	return (char *)b - b->front;
+}
+
+/* The same with nothing before it. */
+static inline struct blob *
+blob_new(struct blobs *bs, size_t len)
+{
+	return blob_new_behind(bs, 0, len);
+}
+
+/* And with these bytes in it. */
 static inline struct blob *
 blob_copy(struct blobs *bs, const void *p, size_t len)
 {
@@ -128,8 +229,7 @@ blob_drop(struct blobs *bs, struct blob *b)
 	assert(b->refs > 0);
 	if (--b->refs > 0)
 		return;
-	blobs_give(bs, blobs_cost(sizeof(*b) + b->len));
-	free(b);
+	blobs_free(bs, blob_front(b), b->front + sizeof(*b) + b->len);
 }
 
 #endif

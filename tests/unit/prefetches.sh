@@ -31,7 +31,7 @@ for cc in gcc clang; do
 		6 cmd/innet-switch/replay.c
 		2 cmd/innet-gen/workers.c
 		16 cmd/innet-memory/store/table.c
-		22 cmd/innet-memory/commands/per-add.c
+		21 cmd/innet-memory/commands/per-add.c
 		25 cmd/innet-memory/commands/per-sample.c
 	LIST
 done

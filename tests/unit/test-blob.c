@@ -2,6 +2,38 @@
 #include "common/base/blob.h"
 #include "tests/unit/tap.h"
 
+/* What is given back is for who takes as much, of no more than so many. */
+static void
+test_spare(void)
+{
+	enum { LEN = 1000, MANY = BLOBS_SPARE_BYTES / LEN + 10 };
+	struct blobs bs = { .limit = SIZE_MAX };
+	struct blob *b[MANY], *large = blob_new(&bs, 4096);
+	size_t most = 0;
+
+	for (size_t i = 0; i < MANY; i++)
+		b[i] = blob_new(&bs, LEN);
+	blob_drop(&bs, large);
+	ok(bs.spare_bytes == 0, "a large one is not kept");
+	for (size_t i = 0; i < MANY; i++) {
+		blob_drop(&bs, b[i]);
+		most = bs.spare_bytes > most ? bs.spare_bytes : most;
+	}
+	ok(bs.used == 0 && most <= BLOBS_SPARE_BYTES && (most > 0 ||
+	    BLOBS_SPARE_BYTES == 0), "%zu bytes are kept, not in use", most);
+	large = blob_new(&bs, LEN - 40);
+	ok(bs.spare_bytes == most, "not for who takes less");
+	blob_drop(&bs, large);
+	most = bs.spare_bytes;
+	b[0] = blob_new(&bs, LEN - 1);	/* of the same cost */
+	memset(b[0]->bytes, 1, LEN - 1);
+	ok(bs.spare_bytes == most - (most > 0 ? bs.used : 0),
+	    "one is taken again, by who takes as much");
+	blob_drop(&bs, b[0]);
+	blobs_end(&bs);
+	ok(bs.used == 0 && bs.spare_bytes == 0, "in the end none is kept");
+}
+
 int
 main(void)
 {
@@ -37,10 +69,19 @@ main(void)
 	blob_drop(&bs, a);
 	ok(bs.used == 0 && bs.most == 1500, "all is given back");
 
+	a = blob_new_behind(&bs, 32, 5);
+	memset(blob_front(a), 1, 32);
+	memset(a->bytes, 2, 5);
+	ok(a->refs == 1 && a->len == 5 && bs.used ==
+	    blobs_cost(32 + sizeof(*a) + 5), "one behind room costs both");
+	blob_drop(&bs, a);
+	ok(bs.used == 0, "and both go back");
+
 	b = blob_copy(&bs, NULL, 0);
 	c = blob_hold(b);
 	ok(b == c && b->len == 0, "an empty blob is one");
 	blob_drop(&bs, b);
 	blob_drop(&bs, c);
+	test_spare();
 	return tap_end();
 }

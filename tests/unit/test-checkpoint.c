@@ -42,8 +42,7 @@ filled(bool frames, enum replay_table_pick pick)
 		p[len - (len > 0)] = (uint8_t)i;
 		x = frames ? frames_split(&t->frames,
 		    frames_last(&t->frames, 1), p, len) :
-		    frames_plain(&t->frames, len == 0 ? NULL :
-		    blob_copy(&account, p, len));
+		    frames_refer_copy(&t->frames, NULL, p, len);
 		if (frames)
 			frames_added(&t->frames, 1, x);
 		item = x;
@@ -175,8 +174,8 @@ same_experience(const struct frames *f, const struct experience *x,
 	    frames_tail_len(x)) == 0);
 
 	for (unsigned i = 0; i < frames_per(f) && same; i++)
-		same = memcmp(x->frame[i]->blob->bytes,
-		    y->frame[i]->blob->bytes, f->bytes) == 0;
+		same = memcmp(frame_blob(x->frame[i])->bytes,
+		    frame_blob(y->frame[i])->bytes, f->bytes) == 0;
 	return same;
 }
 

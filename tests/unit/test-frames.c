@@ -7,7 +7,7 @@
 
 enum { BYTES = 5, STACK = 3, PER = 2 * STACK, TAIL = 4 };
 
-static struct blobs account;
+static struct blobs account = { .limit = SIZE_MAX };
 
 static struct frames
 opened(void)
@@ -35,7 +35,7 @@ equals(const struct frames *f, const struct experience *x, const uint8_t *p,
 	bool good = frames_len(f, x) == len;
 
 	for (unsigned i = 0; i < PER && good; i++)
-		good = memcmp(x->frame[i]->blob->bytes, p + i * BYTES,
+		good = memcmp(frame_blob(x->frame[i])->bytes, p + i * BYTES,
 		    BYTES) == 0;
 	return good && (frames_tail_len(x) == 0 || memcmp(frames_tail(x),
 	    p + PER * BYTES, frames_tail_len(x)) == 0);
@@ -102,7 +102,7 @@ test_random(void)
 		}
 		x = frames_split(&f, prev, now, PER * BYTES);
 		once = once && f.count == before + fresh;
-		whole = whole && x->tail == NULL &&
+		whole = whole && x->len == 0 &&
 		    equals(&f, x, now, PER * BYTES);
 		if (prev != NULL)
 			frames_drop(&f, prev);
@@ -142,7 +142,8 @@ static void
 test_refer(void)
 {
 	struct frames f = opened();
-	struct blob *b = blob_new(&account, BYTES), *tail;
+	struct blob *b = blob_new_behind(&account, sizeof(struct frame),
+	    BYTES), *tail;
 	struct frame *one, *all[PER];
 	struct experience *x;
 	bool fresh;
@@ -155,10 +156,13 @@ test_refer(void)
 	tail = blob_new(&account, 12);
 	memcpy(tail->bytes, "headbodybody", 12);
 	x = frames_refer(&f, all, tail, 4);
-	ok(one->uses == PER && b->refs == 2, "a blob is held, not copied");
+	blob_drop(&account, tail);
+	ok(frame_blob(one) == b && one->uses == PER && b->refs == 2,
+	    "a blob is held, not copied");
 	ok(frames_tail_len(x) == 8 && memcmp(frames_tail(x), "bodybody", 8) ==
 	    0, "the tail begins behind what is skipped");
-	ok(frames_same(&f, x, b) == one && frames_same(&f, NULL, b) == NULL,
+	ok(frames_same(&f, x, b->bytes) == one &&
+	    frames_same(&f, NULL, b->bytes) == NULL,
 	    "an equal frame is found in the last experience");
 	frames_round(&f);
 	ok(frames_list(&f, one, &n, &fresh) == 0 && fresh && n == 1 &&
@@ -177,9 +181,39 @@ test_refer(void)
 	ok(account.used == 0, "a frame nobody used leaves nothing");
 }
 
+/* A tail that is not short is held, from where it begins on. */
+static void
+test_tail(void)
+{
+	struct frames f = { .blobs = &account };
+	struct blob *b = blob_new(&account, FRAMES_TAIL_HELD + 7);
+	struct experience *held, *own, *copy;
+
+	memset(b->bytes, 1, 7);
+	memset(b->bytes + 7, 2, FRAMES_TAIL_HELD);
+	held = frames_refer(&f, NULL, b, 7);
+	ok(held->tail == b && b->refs == 2 && held->len == FRAMES_TAIL_HELD &&
+	    frames_tail(held) == b->bytes + 7, "a tail is held, not copied");
+	own = frames_refer(&f, NULL, b, 8);
+	ok(own->tail == NULL && b->refs == 2 && own->len ==
+	    FRAMES_TAIL_HELD - 1 && memcmp(frames_tail(own), b->bytes + 8,
+	    FRAMES_TAIL_HELD - 1) == 0, "a shorter one is copied");
+	copy = frames_refer_copy(&f, NULL, b->bytes, FRAMES_TAIL_HELD + 7);
+	ok(copy->tail != NULL && copy->tail->refs == 1 &&
+	    memcmp(frames_tail(copy), b->bytes, FRAMES_TAIL_HELD + 7) == 0,
+	    "one that came without a blob gets one");
+	frames_drop(&f, held);
+	frames_drop(&f, own);
+	frames_drop(&f, copy);
+	ok(b->refs == 1 && f.tail_bytes == 0, "each goes with who has it");
+	blob_drop(&account, b);
+	ok(account.used == 0, "and all goes back");
+}
+
 int
 main(void)
 {
+	test_tail();
 	test_episode();
 	test_random();
 	test_limit();

@@ -162,40 +162,15 @@ read_add(struct client *c, struct add *d, uint64_t *timeout_ms)
 static struct frame *
 frame_of(struct add *d, const struct experience *prev, size_t k)
 {
-	struct blob *b;
+	const struct resp_arg *v = &d->a->v[d->first_frame + k];
+	struct frames *f = &d->t->frames;
 
-	if (d->frame[k] != NULL)
-		return d->frame[k];
-	b = args_hold(d->t->frames.blobs, d->a, d->first_frame + k);
-	if (b == NULL)
-		return NULL;
-	d->frame[k] = frames_same(&d->t->frames, prev, b);
 	if (d->frame[k] == NULL)
-		d->frame[k] = frames_new(&d->t->frames, b);
-	blob_drop(d->t->frames.blobs, b);
+		d->frame[k] = frames_same(f, prev, v->p);
+	if (d->frame[k] == NULL)
+		d->frame[k] = v->bulk != NULL ? frames_new(f, v->bulk) :
+		    frames_copy(f, v->p);
 	return d->frame[k];
-}
-
-/*
- * The tail of argument k behind skip bytes: a large blob is held as it came,
- * *skip and all.  False: memory is full.
- */
-static bool
-tail_of(const struct add *d, size_t k, size_t *skip, struct blob **tail)
-{
-	const struct resp_arg *v = &d->a->v[k];
-
-	*tail = NULL;
-	if (v->len == *skip)
-		return true;
-	if (v->bulk != NULL) {
-		*tail = args_hold(d->t->frames.blobs, d->a, k);
-	} else {
-		*tail = blob_copy(d->t->frames.blobs, v->p + *skip,
-		    v->len - *skip);
-		*skip = 0;
-	}
-	return *tail != NULL;
 }
 
 /*
@@ -207,12 +182,9 @@ static struct experience *
 make_one(struct add *d, const struct experience *prev, size_t i)
 {
 	struct frames *f = &d->t->frames;
-	const size_t k = d->first + 2 * i + 1;
-	const struct resp_arg *v = &d->a->v[k];
+	const struct resp_arg *v = &d->a->v[d->first + 2 * i + 1];
+	const size_t skip = frames_per(f) * INDEX_BYTES;
 	struct frame *own[2 * FRAMES_STACK_MAX];
-	struct experience *x;
-	struct blob *tail;
-	size_t skip = 0;
 
 	if (f->stack > 0 && !d->by_reference)
 		return frames_split(f, prev, v->p, v->len);
@@ -222,13 +194,8 @@ make_one(struct add *d, const struct experience *prev, size_t i)
 		if (own[at] == NULL)
 			return NULL;
 	}
-	skip = frames_per(f) * INDEX_BYTES;
-	if (!tail_of(d, k, &skip, &tail))
-		return NULL;
-	x = frames_refer(f, own, tail, skip);
-	if (x == NULL)
-		blob_drop(d->t->frames.blobs, tail);
-	return x;
+	return v->bulk != NULL ? frames_refer(f, own, v->bulk, skip) :
+	    frames_refer_copy(f, own, v->p + skip, v->len - skip);
 }
 
 /* All of them, or none; false: memory is full. */

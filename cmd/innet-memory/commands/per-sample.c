@@ -11,8 +11,8 @@
 enum {
 	REF_BYTES = 4,
 	FETCHED = 256,	/* at once: where the parts of experiences are, */
-	TAILS = 8,	/* and their tails, so many before they are copied, */
-	TAIL_BYTES = 4096	/* this much of each */
+	COPIED = 8,	/* and their tails, so many before they are copied, */
+	COPIED_BYTES = 4096	/* this much of each */
 };
 
 struct ask {
@@ -159,7 +159,9 @@ static void
 reply_rest(struct client *c, const struct experience *x)
 {
 	if (x->tail != NULL)
-		reply_piece(c, x->tail, x->skip);
+		reply_piece(c, x->tail, x->at);
+	else
+		reply_bytes(c, frames_tail(x), x->len);
 	reply_end(c);
 }
 
@@ -169,7 +171,7 @@ reply_by_value(struct client *c, const struct frames *f,
 {
 	reply_begin(c, frames_len(f, x));
 	for (unsigned i = 0; i < frames_per(f); i++)
-		reply_piece(c, x->frame[i]->blob, 0);
+		reply_piece(c, frame_blob(x->frame[i]), 0);
 	reply_rest(c, x);
 }
 
@@ -212,13 +214,16 @@ fetch(const struct frames *f, const struct replay_table_draw *d, size_t i,
 	}
 }
 
-/* And what will be copied soon: a tail, of no more than that. */
+/* And what will be copied soon: frames and tail, of each no more than that. */
 static void
-fetch_tail(const struct experience *x)
+fetch_copied(const struct frames *f, const struct experience *x)
 {
 	const size_t len = frames_tail_len(x);
+	const size_t frame = f->bytes < COPIED_BYTES ? f->bytes : COPIED_BYTES;
 
-	fetch_bytes(frames_tail(x), len < TAIL_BYTES ? len : TAIL_BYTES);
+	for (unsigned i = 0; i < frames_per(f); i++)
+		fetch_bytes(frame_blob(x->frame[i])->bytes, frame);
+	fetch_bytes(frames_tail(x), len < COPIED_BYTES ? len : COPIED_BYTES);
 }
 
 static void
@@ -234,7 +239,7 @@ reply_frames(struct client *c, struct frames *f,
 	}
 	reply_array(c, listed);
 	for (uint32_t i = 0; i < listed; i++)
-		reply_blob(c, fresh[i]->blob);
+		reply_blob(c, frame_blob(fresh[i]));
 }
 
 /* What a table was drawn from, told before the draw. */
@@ -271,8 +276,8 @@ reply_sample(struct client *c, const struct ask *k,
 		reply_frames(c, f, d, n, fresh);
 	for (size_t i = 0; i < n && !k->refs; i++) {
 		fetch(f, d, i, n);
-		if (i + TAILS < n)
-			fetch_tail(d[i + TAILS].item);
+		if (i + COPIED < n)
+			fetch_copied(f, d[i + COPIED].item);
 		reply_by_value(c, f, d[i].item);
 	}
 	if (k->sum)

@@ -10,6 +10,7 @@
 
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/server/server.h"
+#include "cmd/innet-memory/store/frames.h"
 #include "cmd/innet-memory/commands/tx.h"
 
 enum {
@@ -122,7 +123,9 @@ client_leave(struct client *c, enum leaving why)
 static void
 place(struct client *c)
 {
-	struct blob *b = blob_new(&c->srv->blobs, c->in.bulk_len);
+	/* it may become a frame */
+	struct blob *b = blob_new_behind(&c->srv->blobs, sizeof(struct frame),
+	    c->in.bulk_len);
 
 	if (b == NULL) {
 		client_drop_args(c, &c->in.args);

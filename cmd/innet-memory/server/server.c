@@ -173,6 +173,7 @@ server_close(struct server *srv)
 			server_parts[i]->close(srv);
 	}
 	remains_free(&srv->remains, &srv->blobs, SIZE_MAX);
+	blobs_end(&srv->blobs);
 	verbs_close(&srv->verbs);
 	free(srv->client);
 	free(srv->in);

@@ -5,43 +5,49 @@
 
 #include "cmd/innet-memory/store/frames.h"
 
-/* Memory on the account, or NULL. */
-static void *
-take(struct frames *f, size_t bytes)
-{
-	void *p = blobs_room(f->blobs, blobs_cost(bytes)) ? malloc(bytes) :
-	    NULL;
-
-	if (p != NULL)
-		blobs_force(f->blobs, blobs_cost(bytes));
-	return p;
-}
-
-static void
-give(struct frames *f, void *p, size_t bytes)
-{
-	blobs_give(f->blobs, blobs_cost(bytes));
-	free(p);
-}
-
+/* Of one with a tail of so many bytes of its own. */
 static size_t
-experience_bytes(const struct frames *f)
+experience_bytes(const struct frames *f, size_t own)
 {
 	return sizeof(struct experience) +
-	    frames_per(f) * sizeof(struct frame *);
+	    frames_per(f) * sizeof(struct frame *) + own;
+}
+
+/* The frame before b, which nobody has used. */
+static struct frame *
+begin(struct frames *f, struct blob *b)
+{
+	struct frame *one = blob_front(b);
+
+	assert(b->len == f->bytes && frame_blob(one) == b);
+	*one = (struct frame){ 0 };
+	f->count++;
+	return one;
+}
+
+struct frame *
+frames_blank(struct frames *f)
+{
+	struct blob *b = blob_new_behind(f->blobs, sizeof(struct frame),
+	    f->bytes);
+
+	return b == NULL ? NULL : begin(f, b);
+}
+
+struct frame *
+frames_copy(struct frames *f, const uint8_t *p)
+{
+	struct frame *one = frames_blank(f);
+
+	if (one != NULL)
+		memcpy(frame_blob(one)->bytes, p, f->bytes);
+	return one;
 }
 
 struct frame *
 frames_new(struct frames *f, struct blob *b)
 {
-	struct frame *one = take(f, sizeof(*one));
-
-	if (one == NULL)
-		return NULL;
-	assert(b->len == f->bytes);
-	*one = (struct frame){ .blob = blob_hold(b) };
-	f->count++;
-	return one;
+	return begin(f, blob_hold(b));
 }
 
 void
@@ -49,39 +55,72 @@ frames_unused(struct frames *f, struct frame *one)
 {
 	if (one->uses > 0)
 		return;
-	blob_drop(f->blobs, one->blob);
-	give(f, one, sizeof(*one));
+	blob_drop(f->blobs, frame_blob(one));
 	f->count--;
+}
+
+/* One whose tail of len bytes is to come; `own` of them stand in it. */
+static struct experience *
+refer(struct frames *f, struct frame *const *frame, size_t len, size_t own)
+{
+	struct experience *x = blobs_take(f->blobs,
+	    experience_bytes(f, own));
+
+	if (x == NULL)
+		return NULL;
+	assert(len <= UINT32_MAX);
+	x->tail = NULL;
+	x->at = (uint32_t)experience_bytes(f, 0);
+	x->len = (uint32_t)len;
+	for (unsigned i = 0; i < frames_per(f); i++) {
+		x->frame[i] = frame[i];
+		x->frame[i]->uses++;
+	}
+	f->tail_bytes += len;
+	return x;
+}
+
+struct experience *
+frames_refer_copy(struct frames *f, struct frame *const *frame,
+    const uint8_t *tail, size_t len)
+{
+	struct experience *x;
+	struct blob *b;
+
+	if (len >= FRAMES_TAIL_HELD) {
+		b = blob_copy(f->blobs, tail, len);
+		x = b == NULL ? NULL : frames_refer(f, frame, b, 0);
+		blob_drop(f->blobs, b);
+		return x;
+	}
+	x = refer(f, frame, len, len);
+	if (x != NULL && len > 0)
+		memcpy((uint8_t *)x + x->at, tail, len);
+	return x;
 }
 
 struct experience *
 frames_refer(struct frames *f, struct frame *const *frame, struct blob *tail,
     size_t skip)
 {
-	struct experience *x = take(f, experience_bytes(f));
+	const size_t len = tail->len - skip;
+	struct experience *x;
 
+	if (len < FRAMES_TAIL_HELD)
+		return frames_refer_copy(f, frame, tail->bytes + skip, len);
+	x = refer(f, frame, len, 0);
 	if (x == NULL)
 		return NULL;
-	x->tail = tail;
-	x->skip = skip;
-	for (unsigned i = 0; i < frames_per(f); i++) {
-		x->frame[i] = frame[i];
-		x->frame[i]->uses++;
-	}
-	f->tail_bytes += frames_tail_len(x);
+	x->tail = blob_hold(tail);
+	x->at = (uint32_t)skip;
 	return x;
-}
-
-struct experience *
-frames_plain(struct frames *f, struct blob *tail)
-{
-	assert(f->stack == 0);
-	return frames_refer(f, NULL, tail, 0);
 }
 
 void
 frames_drop(struct frames *f, struct experience *x)
 {
+	const size_t bytes = experience_bytes(f, x->tail == NULL ? x->len : 0);
+
 	for (size_t i = 0; f->stack > 0 && i < f->streams; i++) {
 		if (f->stream[i].last == x)
 			f->stream[i].last = NULL;
@@ -92,7 +131,7 @@ frames_drop(struct frames *f, struct experience *x)
 		frames_unused(f, x->frame[i]);
 	}
 	blob_drop(f->blobs, x->tail);
-	give(f, x, experience_bytes(f));
+	blobs_free(f->blobs, x, bytes);
 }
 
 /* The first of n frames with these bytes, or NULL; `try` is asked first. */
@@ -100,10 +139,10 @@ static struct frame *
 same(const struct frames *f, struct frame *const *frame, unsigned n,
     unsigned try, const uint8_t *p)
 {
-	if (try < n && memcmp(frame[try]->blob->bytes, p, f->bytes) == 0)
+	if (try < n && memcmp(frame_blob(frame[try])->bytes, p, f->bytes) == 0)
 		return frame[try];
 	for (unsigned i = 0; i < n; i++) {
-		if (memcmp(frame[i]->blob->bytes, p, f->bytes) == 0)
+		if (memcmp(frame_blob(frame[i])->bytes, p, f->bytes) == 0)
 			return frame[i];
 	}
 	return NULL;
@@ -111,24 +150,10 @@ same(const struct frames *f, struct frame *const *frame, unsigned n,
 
 struct frame *
 frames_same(const struct frames *f, const struct experience *prev,
-    const struct blob *b)
+    const uint8_t *p)
 {
 	return prev == NULL ? NULL :
-	    same(f, prev->frame, frames_per(f), 0, b->bytes);
-}
-
-/* A frame with a copy of the bytes, or NULL. */
-static struct frame *
-store(struct frames *f, const uint8_t *p)
-{
-	struct blob *b = blob_copy(f->blobs, p, f->bytes);
-	struct frame *one;
-
-	if (b == NULL)
-		return NULL;
-	one = frames_new(f, b);
-	blob_drop(f->blobs, b);
-	return one;
+	    same(f, prev->frame, frames_per(f), 0, p);
 }
 
 /*
@@ -156,32 +181,24 @@ frames_split(struct frames *f, const struct experience *prev,
 	const size_t stacked = per * f->bytes;
 	struct frame *own[2 * FRAMES_STACK_MAX] = { 0 };
 	struct experience *x = NULL;
-	struct blob *tail = NULL;
 	unsigned n;
 
 	assert(per > 0 && len >= stacked);
 	for (n = 0; n < per; n++) {
 		own[n] = find(f, prev, own, n, p + n * f->bytes);
 		if (own[n] == NULL)
-			own[n] = store(f, p + n * f->bytes);
+			own[n] = frames_copy(f, p + n * f->bytes);
 		if (own[n] == NULL)
 			goto out;
 		own[n]->uses++;		/* ours, until x has its own */
 	}
-	if (len > stacked) {
-		tail = blob_copy(f->blobs, p + stacked, len - stacked);
-		if (tail == NULL)
-			goto out;
-	}
-	x = frames_refer(f, own, tail, 0);
+	x = frames_refer_copy(f, own, p + stacked, len - stacked);
 out:
 	for (unsigned i = 0; i < n; i++) {
 		own[i]->uses--;
 		if (x == NULL)
 			frames_unused(f, own[i]);
 	}
-	if (x == NULL)
-		blob_drop(f->blobs, tail);
 	return x;
 }
 
@@ -220,7 +237,8 @@ frames_added(struct frames *f, uint64_t stream, struct experience *x)
 	if (f->stack == 0)
 		return;
 	if (f->stream == NULL)
-		f->stream = take(f, FRAMES_STREAMS * sizeof(*f->stream));
+		f->stream = blobs_take(f->blobs,
+		    FRAMES_STREAMS * sizeof(*f->stream));
 	if (f->stream == NULL)
 		return;		/* then frames are stored again */
 	while (i < f->streams && f->stream[i].of != stream)
@@ -236,7 +254,8 @@ void
 frames_forget(struct frames *f)
 {
 	if (f->stream != NULL)
-		give(f, f->stream, FRAMES_STREAMS * sizeof(*f->stream));
+		blobs_free(f->blobs, f->stream,
+		    FRAMES_STREAMS * sizeof(*f->stream));
 	f->stream = NULL;
 	f->streams = 0;
 }

@@ -4,9 +4,10 @@
  * An experience is what a table holds: bytes as they came (the tail), and
  * before them, in a table of frames, 2 * stack frames: those of the state,
  * then those of the next state.  Neighbours share most of theirs, so a frame
- * is held once and counted.  All memory is charged to the account; whatever
- * makes something returns NULL, and has changed nothing, when the account or
- * the machine has no room.
+ * is held once and counted; it stands before its blob, in the same piece of
+ * memory, and so does a short tail behind its experience.  All memory is
+ * charged to the account; whatever makes something returns NULL, and has
+ * changed nothing, when the account or the machine has no room.
  */
 #ifndef INNET_MEMORY_STORE_FRAMES_H
 #define INNET_MEMORY_STORE_FRAMES_H
@@ -21,15 +22,24 @@
 enum { FRAMES_STACK_MAX = 32, FRAMES_STREAMS = 64 };
 
 struct frame {
-	struct blob *blob;
 	uint32_t uses;		/* by experiences of the table */
 	uint32_t index;		/* in the listing of this round */
 	uint64_t round;
 };
 
+static inline struct blob *
+frame_blob(struct frame *one)
+{
+	return (struct blob *)(void *)(one + 1);
+}
+
+/* A tail of so many bytes is held as a blob, a shorter one copied. */
+enum { FRAMES_TAIL_HELD = 1024 };
+
 struct experience {
-	struct blob *tail;	/* NULL: empty */
-	size_t skip;		/* bytes of it that are not ours */
+	struct blob *tail;	/* NULL: it is in the experience */
+	uint32_t at;		/* where it begins in either */
+	uint32_t len;
 	struct frame *frame[];	/* 2 * stack */
 };
 
@@ -70,13 +80,13 @@ frames_per(const struct frames *f)
 static inline size_t
 frames_tail_len(const struct experience *x)
 {
-	return x->tail == NULL ? 0 : x->tail->len - x->skip;
+	return x->len;
 }
 
 static inline const uint8_t *
 frames_tail(const struct experience *x)
 {
-	return x->tail == NULL ? NULL : x->tail->bytes + x->skip;
+	return (x->tail == NULL ? (const uint8_t *)x : x->tail->bytes) + x->at;
 }
 
 /* The bytes of x by value: its frames and its tail. */
@@ -86,9 +96,6 @@ frames_len(const struct frames *f, const struct experience *x)
 	return frames_per(f) * f->bytes + frames_tail_len(x);
 }
 
-/* An experience of a tail alone; takes the tail (NULL: empty), if it can. */
-struct experience *frames_plain(struct frames *f, struct blob *tail);
-
 /*
  * One by value: len bytes, of at least 2 * stack frames, are split.  A frame
  * that prev (or NULL) has, or that came before in this one, is not stored
@@ -97,29 +104,38 @@ struct experience *frames_plain(struct frames *f, struct blob *tail);
 struct experience *frames_split(struct frames *f, const struct experience *prev,
     const uint8_t *p, size_t len);
 
-/* A frame for frames_refer(), not used yet; holds the blob. */
+/* A frame for frames_refer(), not used yet, whose bytes are yet to come. */
+struct frame *frames_blank(struct frames *f);
+
+/* The same with a copy of these bytes. */
+struct frame *frames_copy(struct frames *f, const uint8_t *p);
+
+/* The same of a blob behind room for a frame, not yet taken; holds it. */
 struct frame *frames_new(struct frames *f, struct blob *b);
 
 /* Give back a frame if no experience uses it. */
 void frames_unused(struct frames *f, struct frame *one);
 
 /*
- * One by reference: frames (2 * stack) are used once more; takes the tail, of
- * which the first skip bytes are not part.
+ * One by reference: frames (2 * stack) are used once more.  Its tail is what
+ * the blob has behind the first skip bytes, held if it is not short.
  */
 struct experience *frames_refer(struct frames *f, struct frame *const *frame,
     struct blob *tail, size_t skip);
 
-/* One of prev's frames equal to b, or NULL. */
+/* The same with a copy of a tail of len bytes. */
+struct experience *frames_refer_copy(struct frames *f,
+    struct frame *const *frame, const uint8_t *tail, size_t len);
+
+/* One of prev's frames that has these bytes, or NULL. */
 struct frame *frames_same(const struct frames *f,
-    const struct experience *prev, const struct blob *b);
+    const struct experience *prev, const uint8_t *p);
 
 /*
- * Fetch what is read of an experience that will be drawn or given back.  Each
- * step needs what the one before has fetched: x itself, its frames and tail,
- * what the frames are.
+ * Fetch what is read of an experience that will be drawn or given back: x
+ * itself and then, which needs that, its frames and tail.
  */
-enum frames_step { FRAMES_ITSELF, FRAMES_PARTS, FRAMES_BLOBS, FRAMES_STEPS };
+enum frames_step { FRAMES_ITSELF, FRAMES_PARTS, FRAMES_STEPS };
 
 static inline void
 frames_fetch(const struct frames *f, const struct experience *x,
@@ -131,8 +147,6 @@ frames_fetch(const struct frames *f, const struct experience *x,
 		fetch_line_to_write(x->tail);
 	for (unsigned i = 0; step == FRAMES_PARTS && i < frames_per(f); i++)
 		fetch_line_to_write(x->frame[i]);
-	for (unsigned i = 0; step == FRAMES_BLOBS && i < frames_per(f); i++)
-		fetch_line_to_write(x->frame[i]->blob);
 }
 
 /* Give back an experience and every frame that only it used. */

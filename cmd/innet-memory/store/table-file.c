@@ -65,7 +65,7 @@ save_frames(struct saver *s, const struct table *t, struct keymap *number)
 			}
 			if (*have != n)
 				continue;
-			save_bytes(s, x->frame[i]->blob->bytes,
+			save_bytes(s, frame_blob(x->frame[i])->bytes,
 			    t->frames.bytes);
 			n++;
 		}
@@ -221,16 +221,16 @@ load_frames(struct load *l, struct table *t, uint32_t *n)
 	if (all == NULL)
 		load_refuse(l, "no memory for %" PRIu32 " frames", want);
 	while (*n < want && load_good(l)) {
-		struct blob *b = load_blob(l, t->frames.bytes);
+		struct frame *one = frames_blank(&t->frames);
 
-		if (b != NULL)
-			all[*n] = frames_new(&t->frames, b);
-		blob_drop(l->blobs, b);
-		if (load_good(l) && all[*n] == NULL)
+		if (one == NULL) {
 			load_refuse(l, "no memory for %" PRIu32 " frames",
 			    want);
-		if (load_good(l))
-			all[(*n)++]->uses = 1;	/* by all[] */
+			break;
+		}
+		one->uses = 1;	/* by all[] */
+		all[(*n)++] = one;
+		load_bytes(l, frame_blob(one)->bytes, t->frames.bytes);
 	}
 	return all;
 }
@@ -259,15 +259,10 @@ load_item(struct load *l, struct table *t, struct frame *const *all,
 	tail = load_counted(l);
 	if (tail == NULL)
 		return NULL;
-	if (tail->len == 0) {
-		blob_drop(l->blobs, tail);
-		tail = NULL;
-	}
 	x = frames_refer(&t->frames, own, tail, 0);
-	if (x == NULL) {
-		blob_drop(l->blobs, tail);
+	blob_drop(l->blobs, tail);
+	if (x == NULL)
 		load_refuse(l, "no memory for an experience more");
-	}
 	return x;
 }
 
