@@ -39,7 +39,7 @@
 
 enum {
 	RESPCALL_BUFFER = 65536,
-	RESPCALL_SMALL = 128,	/* bytes up to which an argument is copied */
+	RESPCALL_SMALL = 1024,	/* bytes up to which an argument is copied */
 	RESPCALL_IOV = 256	/* pieces handed to the kernel at once */
 };
 #define RESPCALL_MOST ((uint64_t)1 << 30)	/* bytes of a reply */

@@ -44,7 +44,7 @@ load apex
 	actors 2 --algo dqn --env breakout --dueling yes --n-step 3 --push 100
 	learner --algo dqn --env breakout --dueling yes --replay per --warmup 500 --gradients 40
 	ended
-	jq -e '.gradients == 40 and .experience_bytes == 3212 and .left_out == 0' l.json
+	jq -e '.gradients == 40 and .experience_bytes == 812 and .left_out == 0' l.json
 }
 
 @test "Breakout's frames are stored once, with interleaved actors, too" {

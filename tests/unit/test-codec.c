@@ -34,7 +34,7 @@ test_round(const struct env_kind *kind, size_t least)
 	struct rng rng = rng_seed(3);
 	uint8_t *p = malloc(bytes);
 	float *seen = calloc(2 * kind->obs, sizeof(*seen));
-	bool good = bytes >= least && bytes >= 4 * (2 * kind->obs + 3);
+	bool good = bytes >= least;
 
 	for (size_t i = 0; i < ROWS; i++) {
 		struct experience e = { .obs = seen, .next = seen + kind->obs,
@@ -42,7 +42,8 @@ test_round(const struct env_kind *kind, size_t least)
 		    .go = (float)rng_double(&rng) }, got;
 
 		for (size_t k = 0; k < 2 * kind->obs; k++)
-			seen[k] = (float)rng_uniform(&rng, -1e9, 1e9);
+			seen[k] = kind->whole ? (float)rng_below(&rng, 256) :
+			    (float)rng_uniform(&rng, -1e9, 1e9);
 		for (size_t k = 0; k < kind->dims; k++)
 			e.action.x[k] = (float)rng_uniform(&rng, -1, 3);
 		if (kind->actions != 0)
@@ -62,7 +63,7 @@ test_round(const struct env_kind *kind, size_t least)
 	free(seen);
 }
 
-/* A layout that others can read: MinAtar's 400 numbers are 3212 bytes. */
+/* A layout that others can read: MinAtar's 2 * 400 numbers are bytes. */
 static void
 test_layout(void)
 {
@@ -74,12 +75,39 @@ test_layout(void)
 	bool good = codec_bytes(&choices, 0) == 36 &&
 	    codec_bytes(&choices, 40) == 40 &&
 	    codec_bytes(&numbers, 0) == 40 &&
-	    codec_bytes(&env_breakout, 0) == 3212;
+	    codec_bytes(&env_breakout, 0) == 812;
 
 	codec_put(&choices, &e, p, sizeof(p));
 	for (size_t i = 0; i < 10; i++)
 		good = good && vec_get(p, i) == want[i];
 	ok(good, "seen, seen after, done, reward, to go; then zeros");
+}
+
+/* The same of what is seen in bytes, where any is good; the rest is not. */
+static void
+test_whole(void)
+{
+	const struct env_kind kind = { .name = "whole", .obs = 3, .actions = 3,
+	    .whole = true };
+	const struct experience e = { .obs = (float[]){ 0, 1, 255 },
+	    .next = (float[]){ 254, 127, 128 }, .action.index = 2,
+	    .reward = 8, .go = 0.5f };
+	const uint8_t want[] = { 0, 1, 255, 254, 127, 128 };
+	struct rows rows = rows_open(1, kind.obs);
+	uint8_t p[18];
+
+	codec_put(&kind, &e, p, sizeof(p));
+	ok(codec_bytes(&kind, 0) == 18 && memcmp(p, want, 6) == 0 &&
+	    vec_get(p + 6, 0) == 2 && vec_get(p + 6, 1) == 8 &&
+	    vec_get(p + 6, 2) == 0.5f, "what is seen in bytes, then floats");
+	memset(p, 255, 6);	/* as floats they would be none */
+	ok(codec_get(&kind, p, 18, 18, &rows, 0) == NULL &&
+	    rows.obs[0] == 255 && rows.next[2] == 255 && rows.reward[0] == 8,
+	    "each byte is a number");
+	vec_set(p + 6, 1, NAN);
+	ok(codec_get(&kind, p, 18, 18, &rows, 0) != NULL,
+	    "a reward that is none is refused");
+	rows_close(&rows);
 }
 
 static void
@@ -174,6 +202,7 @@ main(void)
 	test_round(&env_pendulum, 0);
 	test_round(&env_breakout, 213 * 1000);
 	test_layout();
+	test_whole();
 	test_hostile();
 	return tap_end();
 }

@@ -20,16 +20,23 @@ deeds(const struct env_kind *kind)
 	return kind->actions != 0 ? 1 : kind->dims;
 }
 
+/* Bytes of what is seen; and of the numbers behind what is seen twice. */
 static size_t
-numbers(const struct env_kind *kind)
+sight(const struct env_kind *kind)
 {
-	return 2 * kind->obs + deeds(kind) + 2;
+	return (kind->whole ? 1 : sizeof(float)) * kind->obs;
+}
+
+static size_t
+tail(const struct env_kind *kind)
+{
+	return sizeof(float) * (deeds(kind) + 2);
 }
 
 size_t
 codec_bytes(const struct env_kind *kind, size_t least)
 {
-	const size_t n = 4 * numbers(kind);
+	const size_t n = 2 * sight(kind) + tail(kind);
 
 	return n > least ? n : least;
 }
@@ -37,7 +44,7 @@ codec_bytes(const struct env_kind *kind, size_t least)
 size_t
 codec_frame(const struct env_kind *kind)
 {
-	const size_t bytes = 4 * kind->obs;
+	const size_t bytes = sight(kind);
 
 	return bytes >= FRAME_LEAST ? bytes : 0;
 }
@@ -59,6 +66,31 @@ get(const uint8_t **p, float *to, size_t n)
 	*p += 4 * n;
 }
 
+/* The same of what is seen. */
+static void
+put_sight(const struct env_kind *kind, uint8_t **p, const float *from)
+{
+	if (!kind->whole) {
+		put(p, from, kind->obs);
+		return;
+	}
+	for (size_t i = 0; i < kind->obs; i++)
+		(*p)[i] = (uint8_t)from[i];
+	*p += kind->obs;
+}
+
+static void
+get_sight(const struct env_kind *kind, const uint8_t **p, float *to)
+{
+	if (!kind->whole) {
+		get(p, to, kind->obs);
+		return;
+	}
+	for (size_t i = 0; i < kind->obs; i++)
+		to[i] = (*p)[i];
+	*p += kind->obs;
+}
+
 void
 codec_put(const struct env_kind *kind, const struct experience *e,
     uint8_t *to, size_t bytes)
@@ -66,8 +98,8 @@ codec_put(const struct env_kind *kind, const struct experience *e,
 	const float index = (float)e->action.index;
 	uint8_t *const end = to + bytes;
 
-	put(&to, e->obs, kind->obs);
-	put(&to, e->next, kind->obs);
+	put_sight(kind, &to, e->obs);
+	put_sight(kind, &to, e->next);
 	put(&to, kind->actions != 0 ? &index : e->action.x, deeds(kind));
 	put(&to, &e->reward, 1);
 	put(&to, &e->go, 1);
@@ -106,16 +138,19 @@ const char *
 codec_get(const struct env_kind *kind, const uint8_t *p, size_t len,
     size_t bytes, struct rows *rows, size_t i)
 {
+	/* where they are floats; all of these are one after the other */
+	const size_t bare = kind->whole ? 2 * kind->obs : 0;
+	const size_t n = (2 * sight(kind) + tail(kind) - bare) / sizeof(float);
 	float x[ENV_DIMS_MAX];
 
 	if (len != bytes)
 		return "an experience of another length";
-	if (!vec_finite(p, numbers(kind)))
+	if (!vec_finite(p + bare, n))
 		return "an experience that is not finite";
-	if (!is_sane(p, numbers(kind)))
+	if (!is_sane(p + bare, n))
 		return "an experience of numbers beyond 1e9";
-	get(&p, rows->obs + i * kind->obs, kind->obs);
-	get(&p, rows->next + i * kind->obs, kind->obs);
+	get_sight(kind, &p, rows->obs + i * kind->obs);
+	get_sight(kind, &p, rows->next + i * kind->obs);
 	get(&p, x, deeds(kind));
 	get(&p, rows->reward + i, 1);
 	get(&p, rows->go + i, 1);

@@ -1,11 +1,12 @@
 /*
  * codec.h - an experience in bytes, as it travels
  *
- * Little-endian binary32 all of it: what was seen, what was seen after it, the
- * action (its number, or what it consists of), the reward and what is to go;
- * then zeros up to a length that was asked for.  Where what is seen is large,
- * both are frames, which a table has once for all experiences that show them;
- * the tail is what comes behind.
+ * What was seen, what was seen after it, the action (its number, or what it
+ * consists of), the reward and what is to go; then zeros up to a length that
+ * was asked for.  Numbers are little-endian binary32, but a byte each in what
+ * is seen where that is whole numbers from 0 to 255.  Where what is seen is
+ * large, both are frames, which a table has once for all experiences that show
+ * them; the tail is what comes behind.
  */
 #ifndef INNET_AGENT_APEX_CODEC_H
 #define INNET_AGENT_APEX_CODEC_H

@@ -176,6 +176,7 @@ const struct env_kind env_breakout = {
 	.name = "breakout",
 	.gym = "MinAtar/Breakout-v1",
 	.obs = SIDE * SIDE * CHANNELS,
+	.whole = true,
 	.actions = ACTIONS,
 	.state_bytes = sizeof(struct breakout),
 	.solved = INFINITY,	/* none is agreed on */

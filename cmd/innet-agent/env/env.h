@@ -28,6 +28,7 @@ struct env_kind {
 	const char *name;	/* as --env has it */
 	const char *gym;	/* as Gymnasium or MinAtar calls the same */
 	size_t obs;		/* floats in an observation */
+	bool whole;		/* which are whole numbers from 0 to 255 */
 	size_t actions;		/* discrete: 0 ... actions - 1; else 0 */
 	size_t dims;		/* continuous: numbers in an action; else 0 */
 	float low, high;	/* continuous: what such a number may be */
