@@ -5,13 +5,33 @@
 
 #include "cmd/innet-memory/server/out.h"
 
-enum { IOVS = 512, KEEP_BYTES = 64 << 10 };
+/*
+ * TURN_BYTES: to a client until others have had their turn.  A call with more
+ * can last until the link has taken it all, for acknowledgements that come
+ * meanwhile are worked off before it is done.
+ */
+enum { IOVS = 512, KEEP_BYTES = 64 << 10, TURN_BYTES = 64 << 10 };
 
-/* Let go of what has left, rather than grow, if it is half of it or more. */
+/*
+ * Let go of parts that have left, or of text, rather than grow, if it is half
+ * of it or more.  They are two, for a part is added when its text is there.
+ */
 static void
-compact(struct out *o)
+compact_parts(struct out *o)
 {
 	const size_t parts = o->parts - o->first;
+
+	if (o->first < parts)
+		return;
+	if (parts > 0)
+		memmove(o->part, o->part + o->first, parts * sizeof(*o->part));
+	o->first = 0;
+	o->parts = parts;
+}
+
+static void
+compact_text(struct out *o)
+{
 	size_t gone = o->text_len;
 
 	for (size_t i = o->first; i < o->parts; i++) {
@@ -19,13 +39,6 @@ compact(struct out *o)
 			gone = o->part[i].at;
 			break;
 		}
-	}
-	if (o->first >= parts) {
-		if (parts > 0)
-			memmove(o->part, o->part + o->first, parts *
-			    sizeof(*o->part));
-		o->first = 0;
-		o->parts = parts;
 	}
 	if (gone == 0 || gone < o->text_len / 2)
 		return;
@@ -44,7 +57,7 @@ out_room(struct out *o, size_t n)
 	if (o->bad)
 		return NULL;
 	if (o->text_len + n > room)
-		compact(o);
+		compact_text(o);
 	if (o->text_len + n <= room)
 		return o->text + o->text_len;
 	room = 2 * room + n + 1024;
@@ -64,7 +77,7 @@ add_part(struct out *o)
 	struct out_part *p;
 
 	if (o->parts == room)
-		compact(o);
+		compact_parts(o);
 	if (o->parts < room)
 		return &o->part[o->parts++];
 	room = 2 * room + 16;
@@ -147,19 +160,22 @@ bool
 out_flush(struct out *o, struct blobs *bs, int fd)
 {
 	struct iovec v[IOVS];
+	size_t left = TURN_BYTES;
 	ssize_t n;
 
-	while (o->pending > 0) {
+	while (o->pending > 0 && left > 0) {
 		struct msghdr m = { .msg_iov = v };
 		size_t want = 0;
 
-		for (size_t i = o->first; i < o->parts && m.msg_iovlen < IOVS;
-		    i++) {
+		for (size_t i = o->first; i < o->parts && m.msg_iovlen < IOVS &&
+		    want < left; i++) {
 			const struct out_part *p = &o->part[i];
+			const size_t most = left - want;
 
-			v[m.msg_iovlen++] = (struct iovec){ (p->blob != NULL ?
-			    p->blob->bytes : o->text) + p->at, p->len };
-			want += p->len;
+			v[m.msg_iovlen] = (struct iovec){ (p->blob != NULL ?
+			    p->blob->bytes : o->text) + p->at,
+			    p->len < most ? p->len : most };
+			want += v[m.msg_iovlen++].iov_len;
 		}
 		n = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n == -1 && errno == EINTR)
@@ -167,6 +183,7 @@ out_flush(struct out *o, struct blobs *bs, int fd)
 		if (n == -1)
 			return errno == EAGAIN || errno == EWOULDBLOCK;
 		sent(o, bs, (size_t)n);
+		left -= (size_t)n;
 		if ((size_t)n < want)
 			return true;
 	}

@@ -1,0 +1,105 @@
+/* out.h: all that is to go goes, in its order, and in turns */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cmd/innet-memory/server/out.h"
+#include "common/base/rng.h"
+#include "tests/unit/tap.h"
+
+enum { TURN = 64 << 10, ALL = 8 << 20, BLOB_MOST = 20000, TEXT_MOST = 60 };
+
+static struct blobs account = { .limit = SIZE_MAX };
+
+/* A pair of sockets, the first of which takes more than a turn. */
+static void
+pair(int fd[2])
+{
+	const int room = 1 << 20;
+
+	ok(socketpair(AF_UNIX, SOCK_STREAM, 0, fd) == 0 && setsockopt(fd[0],
+	    SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)) == 0, "a pair");
+}
+
+static void
+test_turn(void)
+{
+	struct out o = { 0 };
+	struct blob *b = blob_new(&account, 2 * TURN);
+	int fd[2];
+
+	memset(b->bytes, 1, b->len);
+	pair(fd);
+	out_text(&o, "text", 4);
+	out_blob(&o, &account, b, 0);
+	ok(out_flush(&o, &account, fd[0]) && o.sent == TURN && o.pending ==
+	    TURN + 4, "a turn is of so many bytes");
+	ok(out_flush(&o, &account, fd[0]) && out_flush(&o, &account, fd[0]) &&
+	    o.pending == 0 && account.used == 0, "the rest goes in others");
+	out_free(&o, &account);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+/* What is expected, and a part of it as text or as a blob. */
+static void
+more(struct out *o, struct rng *rng, uint8_t *want, size_t *n)
+{
+	const bool text = rng_below(rng, 3) > 0;
+	const size_t len = 1 + rng_below(rng, text ? TEXT_MOST : BLOB_MOST);
+	struct blob *b;
+
+	for (size_t i = 0; i < len; i++)
+		want[*n + i] = (uint8_t)rng_u64(rng);
+	if (text) {
+		out_text(o, want + *n, len);
+	} else {
+		b = blob_copy(&account, want + *n, len);
+		out_blob(o, &account, b, 0);
+	}
+	*n += len;
+}
+
+/* The other side reads as it likes; what comes is what went. */
+static void
+test_order(uint64_t seed)
+{
+	struct rng rng = rng_seed(seed);
+	struct out o = { 0 };
+	uint8_t *want = malloc(ALL + BLOB_MOST), *got = malloc(BLOB_MOST);
+	size_t n = 0, read_n = 0;
+	bool good = true;
+	int fd[2];
+
+	pair(fd);
+	while (read_n < ALL && good) {
+		const size_t ask = 1 + rng_below(&rng, BLOB_MOST);
+		ssize_t have;
+
+		for (uint64_t k = rng_below(&rng, 9); k > 0 && n < ALL; k--)
+			more(&o, &rng, want, &n);
+		good = out_flush(&o, &account, fd[0]) && !o.bad;
+		have = recv(fd[1], got, ask, MSG_DONTWAIT);
+		if (have <= 0)
+			continue;
+		good = good && memcmp(got, want + read_n, (size_t)have) == 0;
+		read_n += (size_t)have;
+	}
+	ok(good, "seed %zu: each byte in its place", (size_t)seed);
+	out_free(&o, &account);
+	close(fd[0]);
+	close(fd[1]);
+	free(want);
+	free(got);
+}
+
+int
+main(void)
+{
+	test_turn();
+	for (uint64_t seed = 1; seed <= 5; seed++)
+		test_order(seed);
+	ok(account.used == 0, "and no blob is left");
+	return tap_end();
+}
