@@ -28,21 +28,11 @@ struct blob {
 };
 
 /*
- * What was given back last is kept for who takes as much next: of pieces that
- * cost up to so many bytes, and so many bytes of all; a push evicts as many
- * experiences as it brings, and malloc(3) and free(3) were a fifth of its time.
- * (Where addresses are checked nothing is kept, or who uses what was given back
- * would not be found.)
+ * Pieces that cost up to so many bytes are kept when they are given back, for
+ * who takes as much next: a push evicts as many experiences as it brings, and
+ * malloc(3) and free(3) were a fifth of its time.
  */
 enum { BLOBS_SPARE_MOST = 2048 };
-#ifndef __has_feature
-#define __has_feature(x) 0	/* clang's way to say so */
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-enum { BLOBS_SPARE_BYTES = 0 };
-#else
-enum { BLOBS_SPARE_BYTES = 256 << 10 };
-#endif
 
 struct blobs_spare {
 	struct blobs_spare *next;
@@ -55,8 +45,9 @@ struct blobs {
 	/* free until n bytes are left; false: they are not.  NULL: nothing */
 	bool (*give)(void *arg, size_t n);
 	void *arg;
+	size_t keep;		/* bytes of spare pieces there may be; */
+	size_t spare_bytes;	/* there are, which are not used */
 	struct blobs_spare *spare[BLOBS_SPARE_MOST / 16 + 1];	/* by cost */
-	size_t spare_bytes;	/* of them, which are not used */
 };
 
 /* Bytes that malloc(3) takes for n: a word before, and in sixteens. */
@@ -129,24 +120,6 @@ blobs_take(struct blobs *bs, size_t n)
 	return p;
 }
 
-/* Give them back. */
-static inline void
-blobs_free(struct blobs *bs, void *p, size_t n)
-{
-	const size_t cost = blobs_cost(n);
-	struct blobs_spare *s = p;
-
-	blobs_give(bs, cost);
-	if (cost > BLOBS_SPARE_MOST ||
-	    bs->spare_bytes + cost > BLOBS_SPARE_BYTES) {
-		free(p);
-		return;
-	}
-	s->next = bs->spare[cost / 16];
-	bs->spare[cost / 16] = s;
-	bs->spare_bytes += cost;
-}
-
 /* Free what is kept. */
 static inline void
 blobs_end(struct blobs *bs)
@@ -163,6 +136,25 @@ blobs_end(struct blobs *bs)
 		bs->spare[i] = NULL;
 	}
 	bs->spare_bytes = 0;
+}
+
+/* Give n bytes back.  Where no more are kept others go, or they might stay. */
+static inline void
+blobs_free(struct blobs *bs, void *p, size_t n)
+{
+	const size_t cost = blobs_cost(n);
+	struct blobs_spare *s = p;
+
+	blobs_give(bs, cost);
+	if (cost > BLOBS_SPARE_MOST || cost > bs->keep) {
+		free(p);
+		return;
+	}
+	if (bs->spare_bytes + cost > bs->keep)
+		blobs_end(bs);
+	s->next = bs->spare[cost / 16];
+	bs->spare[cost / 16] = s;
+	bs->spare_bytes += cost;
 }
 
 /*

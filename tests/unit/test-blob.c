@@ -6,10 +6,10 @@
 static void
 test_spare(void)
 {
-	enum { LEN = 1000, MANY = BLOBS_SPARE_BYTES / LEN + 10 };
-	struct blobs bs = { .limit = SIZE_MAX };
+	enum { LEN = 1000, KEEP = 10000, MANY = 2 * KEEP / LEN };
+	struct blobs bs = { .limit = SIZE_MAX, .keep = KEEP };
 	struct blob *b[MANY], *large = blob_new(&bs, 4096);
-	size_t most = 0;
+	size_t most = 0, cost;
 
 	for (size_t i = 0; i < MANY; i++)
 		b[i] = blob_new(&bs, LEN);
@@ -19,17 +19,22 @@ test_spare(void)
 		blob_drop(&bs, b[i]);
 		most = bs.spare_bytes > most ? bs.spare_bytes : most;
 	}
-	ok(bs.used == 0 && most <= BLOBS_SPARE_BYTES && (most > 0 ||
-	    BLOBS_SPARE_BYTES == 0), "%zu bytes are kept, not in use", most);
+	ok(bs.used == 0 && bs.spare_bytes > 0 && most > KEEP - 2 * LEN &&
+	    most <= KEEP, "%zu bytes are kept at most, not in use", most);
+	most = bs.spare_bytes;
 	large = blob_new(&bs, LEN - 40);
 	ok(bs.spare_bytes == most, "not for who takes less");
-	blob_drop(&bs, large);
-	most = bs.spare_bytes;
-	b[0] = blob_new(&bs, LEN - 1);	/* of the same cost */
+	b[0] = blob_new(&bs, LEN - 1);
 	memset(b[0]->bytes, 1, LEN - 1);
-	ok(bs.spare_bytes == most - (most > 0 ? bs.used : 0),
-	    "one is taken again, by who takes as much");
+	cost = blobs_cost(sizeof(*b[0]) + LEN - 1);
+	ok(bs.spare_bytes == most - cost, "one is taken again");
+	blob_drop(&bs, large);
 	blob_drop(&bs, b[0]);
+	bs.keep = bs.spare_bytes;	/* all full of what nobody takes */
+	large = blob_new(&bs, 200);
+	blob_drop(&bs, large);
+	ok(blob_new(&bs, 200) == large, "the last is kept, others go for it");
+	blob_drop(&bs, large);
 	blobs_end(&bs);
 	ok(bs.used == 0 && bs.spare_bytes == 0, "in the end none is kept");
 }

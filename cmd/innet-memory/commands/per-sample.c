@@ -11,8 +11,8 @@
 enum {
 	REF_BYTES = 4,
 	FETCHED = 256,	/* at once: where the parts of experiences are, */
-	COPIED = 8,	/* and their tails, so many before they are copied, */
-	COPIED_BYTES = 4096	/* this much of each */
+	COPIED = 8,	/* and bytes, so many before they are copied, */
+	COPIED_BYTES = 4096	/* this much */
 };
 
 struct ask {
@@ -214,12 +214,13 @@ fetch(const struct frames *f, const struct replay_table_draw *d, size_t i,
 	}
 }
 
-/* And what will be copied soon: frames and tail, of each no more than that. */
+/* And what will be copied soon, of frames and of tail no more than that. */
 static void
 fetch_copied(const struct frames *f, const struct experience *x)
 {
 	const size_t len = frames_tail_len(x);
-	const size_t frame = f->bytes < COPIED_BYTES ? f->bytes : COPIED_BYTES;
+	const size_t most = COPIED_BYTES / (frames_per(f) + 1);
+	const size_t frame = f->bytes < most ? f->bytes : most;
 
 	for (unsigned i = 0; i < frames_per(f); i++)
 		fetch_bytes(frame_blob(x->frame[i])->bytes, frame);

@@ -44,7 +44,6 @@ held_free(void *value)
 	struct held *h = value;
 
 	table_close(h->table);
-	blobs_end(&h->account);
 	free(h);
 }
 
@@ -66,7 +65,6 @@ held_load(struct load *l, load_source *source, void *arg, uint64_t bytes)
 		return h;
 	if (h->table != NULL)
 		table_close(h->table);
-	blobs_end(&h->account);
 	free(h);
 	return NULL;
 }
@@ -332,7 +330,7 @@ usage(const void *value)
 {
 	const struct held *h = value;
 
-	return sizeof(*h) + h->account.used + h->account.spare_bytes;
+	return sizeof(*h) + h->account.used;
 }
 
 /* Allocations to be given back: from some dozens on in another thread. */

@@ -68,10 +68,9 @@ refer(struct frames *f, struct frame *const *frame, size_t len, size_t own)
 
 	if (x == NULL)
 		return NULL;
-	assert(len <= UINT32_MAX);
 	x->tail = NULL;
 	x->at = (uint32_t)experience_bytes(f, 0);
-	x->len = (uint32_t)len;
+	x->len = len;
 	for (unsigned i = 0; i < frames_per(f); i++) {
 		x->frame[i] = frame[i];
 		x->frame[i]->uses++;

@@ -38,8 +38,8 @@ enum { FRAMES_TAIL_HELD = 1024 };
 
 struct experience {
 	struct blob *tail;	/* NULL: it is in the experience */
-	uint32_t at;		/* where it begins in either */
-	uint32_t len;
+	size_t len;		/* bytes of it, */
+	uint32_t at;		/* from here on in either */
 	struct frame *frame[];	/* 2 * stack */
 };
 

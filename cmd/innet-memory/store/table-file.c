@@ -241,8 +241,10 @@ load_item(struct load *l, struct table *t, struct frame *const *all,
     uint32_t n, struct replaydump_entry *e)
 {
 	struct frame *own[2 * FRAMES_STACK_MAX];
+	uint8_t shot[FRAMES_TAIL_HELD];
 	struct experience *x;
 	struct blob *tail;
+	uint64_t len;
 	uint32_t k;
 
 	e->id = load_uint(l, 8);
@@ -256,12 +258,18 @@ load_item(struct load *l, struct table *t, struct frame *const *all,
 		}
 		own[i] = all[k];
 	}
-	tail = load_counted(l);
-	if (tail == NULL)
-		return NULL;
-	x = frames_refer(&t->frames, own, tail, 0);
-	blob_drop(l->blobs, tail);
-	if (x == NULL)
+	len = load_uint(l, 8);
+	if (len < sizeof(shot)) {
+		load_bytes(l, shot, (size_t)len);
+		x = load_good(l) ? frames_refer_copy(&t->frames, own, shot,
+		    (size_t)len) : NULL;
+	} else {
+		tail = load_blob(l, len);
+		x = tail == NULL ? NULL : frames_refer(&t->frames, own, tail,
+		    0);
+		blob_drop(l->blobs, tail);
+	}
+	if (x == NULL && load_good(l))
 		load_refuse(l, "no memory for an experience more");
 	return x;
 }
