@@ -366,7 +366,7 @@ def three(check):
 def settled(c):
     """Each has heard of each one's epoch and slots: one who had not could give its own the same epoch."""
     said = [sorted(line.split()[:1] + line.split()[6:] for line in x.call("cluster", "nodes").splitlines()) for x in c]
-    return said[0] == said[1] == said[2]
+    return all(x == said[0] for x in said)
 
 
 def cluster(moves=30):
@@ -506,10 +506,13 @@ def failover():
         until(lambda: r.pipeline([("cluster", "replicate", master)])[0] == b"OK", "a replica")
         until(lambda: b"master_link_status:up" in r.call("info", "replication"), "a replica that has all")
         until(lambda: all(b"cluster_known_nodes:4" in x.call("cluster", "info") for x in [r, *c]), "a cluster of four")
+        # who has heard of an epoch that the replica has not would not vote for it
+        until(lambda: settled([r, *c]), "four that agree")
         with Agents(servers[:3]) as agents:
             until(lambda: updated(c[0], key) > 500, "a learner that learns")
             servers[0].process.kill()
-            until(lambda: b"role:master" in r.call("info", "replication"), "a replica that takes over")
+            until(lambda: b"role:master" in r.call("info", "replication"), "a replica that takes over",
+                  lambda: "; its log ends " + replica.said())
             had = updated(r, key)
             until(lambda: updated(r, key) > had + 1000, "a learner that goes on")
             agents.end()

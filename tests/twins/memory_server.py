@@ -117,10 +117,11 @@ class Server:
             return next(int(line.split()[1]) * 1024 for line in f if line.startswith(what + ":"))
 
 
-def until(ready, what="what was waited for"):
+def until(ready, what="what was waited for", said=lambda: ""):
+    """Wait; if it does not come, say so, and what else there is to say."""
     end = time.monotonic() + WAIT_S
     while not ready():
-        assert time.monotonic() < end, "%s did not come in %d s" % (what, WAIT_S)
+        assert time.monotonic() < end, "%s did not come in %d s%s" % (what, WAIT_S, said())
         time.sleep(0.002)
 
 
