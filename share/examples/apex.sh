@@ -33,8 +33,8 @@
 # first, then the learner and an actor while it exchanges (--urgent), which are
 # equal.  One whose answer has come would else wait milliseconds until others
 # have had their slices of play.  In the other parts, where links and sums take
-# longer, actors are of class idle; in paper, where a push is megabytes, and in a
-# quick run they are only nice, and have some time in any case.
+# longer, actors are of class idle; in paper, where a push is megabytes, and in
+# a quick run they are only nice, and have some time in any case.
 #
 # innet-memory touches a gigabyte when it starts (--touch): on a virtual
 # machine a large page that is touched first by a push can take 4 ms.
@@ -183,7 +183,8 @@ serve() {
 	else
 		# shellcheck disable=SC2086	# words
 		$first innet-memory -q --listen 127.0.0.1:0 \
-			--unix "$work/socket" --memory 8G $touch 2>"$work/server.err" &
+			--unix "$work/socket" --memory 8G $touch \
+			2>"$work/server.err" &
 		at="--replay-memory $work/socket"
 	fi
 	server=$!

@@ -11,8 +11,8 @@
 # before, the iteration of job 1, kB of memory of the switch, Mbit/s of the queue.
 # At the end a line of figures, and status 1 if a sum was wrong, a worker gave up,
 # counters do not add up, memory grew by more than 1 MB after the first tenth (4 MB
-# in less than a minute), or the queue's pace over the last tenth (all of it in less
-# than a minute) is off by more than 2 %.
+# in less than a minute), or the queue's pace over the last tenth, in less than a
+# minute over all of it, is off by more than 2 %.
 set -u
 share=$(cd "$(dirname "$0")/../../share" && pwd)
 build=$(cd "${BUILD:-.}" && pwd) || exit 2
@@ -132,7 +132,7 @@ jq -e '.jobs | all(.counters | .mismatched + .partial + .evicted + .nonfinite ==
 awk -v first="$first" '{ t[NR] = $1; s[NR] = $2; m[NR] = $4; q[NR] = $5; n = $3; if ($4 > most) most = $4 }
 	END {
 		for_all = (t[NR] - t[1]) / 1e9
-		# the clock is read some time after the counters, on a busy machine
+		# the clock is read some time after the counters
 		a = int(NR * 0.1) + 1; z = for_all < 60 ? 1 : int(NR * 0.9)
 		for_s = (t[NR] - t[z]) / 1e9
 		pace = (q[NR] - q[z]) * 8e-6 / for_s
