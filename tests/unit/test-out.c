@@ -33,10 +33,10 @@ test_turn(void)
 	pair(fd);
 	out_text(&o, "text", 4);
 	out_blob(&o, &account, b, 0);
-	ok(out_flush(&o, &account, fd[0]) && o.sent == TURN && o.pending ==
-	    TURN + 4, "a turn is of so many bytes");
-	ok(out_flush(&o, &account, fd[0]) && out_flush(&o, &account, fd[0]) &&
-	    o.pending == 0 && account.used == 0, "the rest goes in others");
+	ok(out_flush(&o, &account, fd[0], TURN) && o.sent == TURN &&
+	    o.pending == TURN + 4, "a turn is of so many bytes");
+	ok(out_flush(&o, &account, fd[0], 2 * TURN) && o.pending == 0 &&
+	    account.used == 0, "and the next as long as is said");
 	out_free(&o, &account);
 	close(fd[0]);
 	close(fd[1]);
@@ -79,7 +79,7 @@ test_order(uint64_t seed)
 
 		for (uint64_t k = rng_below(&rng, 9); k > 0 && n < ALL; k--)
 			more(&o, &rng, want, &n);
-		good = out_flush(&o, &account, fd[0]) && !o.bad;
+		good = out_flush(&o, &account, fd[0], TURN) && !o.bad;
 		have = recv(fd[1], got, ask, MSG_DONTWAIT);
 		if (have <= 0)
 			continue;

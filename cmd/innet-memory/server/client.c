@@ -16,7 +16,8 @@
 enum {
 	TAIL_BYTES = 512,	/* read past a bulk: its end, what follows */
 	TURN_NS = 2000000,	/* of commands of one client, and one more */
-	SHARED_BYTES = 256 << 10, /* of one client while others come, too */
+	NEAR_BYTES = 512 << 10,	/* sent in a turn to one on this machine */
+	FAR_BYTES = 64 << 10,	/* ... and to another machine */
 	SPARE_BYTES = 4 << 20,	/* for a request of many arguments */
 	SMALL_BYTES = 16 << 10,	/* kept of a line, whatever memory is left */
 	LARGE_BYTES = 1 << 20	/* of replies, not kept when there is none */
@@ -293,17 +294,22 @@ part_with(struct client *c)
 	client_kill(c, c->leaving);
 }
 
-/* Send what goes, and run what waited for that. */
+/*
+ * Send what goes, and run what waited for that.  Over a link a call with more
+ * can last until that has taken it all, for acknowledgements that come
+ * meanwhile are worked off before it is done.
+ */
 static void
 flush(struct client *c)
 {
+	const size_t most = c->far ? FAR_BYTES : NEAR_BYTES;
 	const uint64_t had = c->out.sent;
 
 	do {
 		if (c->stalled && runs(c) && !had_turn(c))
 			client_feed(c, c->rest, c->rest_len);
 		if (!c->dead && c->out.pending > 0 && !out_flush(&c->out,
-		    &c->srv->blobs, c->fd))
+		    &c->srv->blobs, c->fd, most))
 			client_kill(c, LEAVING_GONE);
 	} while (c->stalled && runs(c) && !had_turn(c));
 	c->srv->more |= c->stalled && runs(c);
@@ -329,14 +335,12 @@ static ssize_t
 receive(struct client *c)
 {
 	struct server *srv = c->srv;
-	const size_t most = srv->ready > 1 ? SHARED_BYTES : SERVER_IN_BYTES;
 	uint8_t *hole;
 	const size_t all = resp_hole(&c->in, &hole);
-	const size_t left = all < most ? all : most;
+	const size_t left = all < SERVER_IN_BYTES ? all : SERVER_IN_BYTES;
 	const size_t had = all > 0 ? 0 : c->rest_len;
 	const size_t free = SERVER_IN_BYTES - had;
-	const size_t room = all > most ? 0 : all > 0 ? TAIL_BYTES : free <
-	    most ? free : most;
+	const size_t room = all > left ? 0 : all > 0 ? TAIL_BYTES : free;
 	struct iovec v[] = { { hole, left }, { srv->in + had, room } };
 	struct msghdr m = { .msg_iov = left > 0 ? v : v + 1,
 	    .msg_iovlen = left > 0 && room > 0 ? 2 : 1 };

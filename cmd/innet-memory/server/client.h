@@ -65,6 +65,7 @@ struct client {
 	bool dead;			/* goes at once */
 	bool stalled;			/* rest could be read, but not run */
 	bool eof;			/* it will send no more */
+	bool far;			/* on another machine, or maybe */
 	bool known;			/* has given the password */
 	bool no_evict;
 	bool resp3;			/* what it speaks, or RESP2 */

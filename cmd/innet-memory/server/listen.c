@@ -61,9 +61,9 @@ grow(struct server *srv)
 	return true;
 }
 
-/* One has come at fd. */
+/* One has come at fd, maybe from another machine. */
 static void
-welcome(struct server *srv, int fd, const char *addr)
+welcome(struct server *srv, int fd, const char *addr, bool far)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 	struct client *c;
@@ -83,6 +83,7 @@ welcome(struct server *srv, int fd, const char *addr)
 		return;
 	}
 	c->watching = EPOLLIN;
+	c->far = far;
 	c->at = srv->clients;
 	srv->client[srv->clients++] = c;
 	if (srv->clients > srv->clients_most)
@@ -207,7 +208,7 @@ accept_tcp(struct server *srv, struct watch *w)
 		if (protects(srv, fd, &a, addr_print(&a, name)))
 			continue;
 		tune(fd, &a);
-		welcome(srv, fd, addr_print(&a, name));
+		welcome(srv, fd, addr_print(&a, name), !addr_is_loopback(&a));
 	}
 }
 
@@ -225,7 +226,7 @@ accept_unix(struct server *srv, struct watch *w)
 			continue;
 		if (fd == -1)
 			return;
-		welcome(srv, fd, name);
+		welcome(srv, fd, name, false);
 	}
 }
 

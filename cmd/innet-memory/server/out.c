@@ -5,12 +5,7 @@
 
 #include "cmd/innet-memory/server/out.h"
 
-/*
- * TURN_BYTES: to a client until others have had their turn.  A call with more
- * can last until the link has taken it all, for acknowledgements that come
- * meanwhile are worked off before it is done.
- */
-enum { IOVS = 512, KEEP_BYTES = 64 << 10, TURN_BYTES = 64 << 10 };
+enum { IOVS = 512, KEEP_BYTES = 64 << 10 };
 
 /*
  * Let go of parts that have left, or of text, rather than grow, if it is half
@@ -157,24 +152,23 @@ sent(struct out *o, struct blobs *bs, size_t n)
 }
 
 bool
-out_flush(struct out *o, struct blobs *bs, int fd)
+out_flush(struct out *o, struct blobs *bs, int fd, size_t most)
 {
 	struct iovec v[IOVS];
-	size_t left = TURN_BYTES;
 	ssize_t n;
 
-	while (o->pending > 0 && left > 0) {
+	while (o->pending > 0 && most > 0) {
 		struct msghdr m = { .msg_iov = v };
 		size_t want = 0;
 
 		for (size_t i = o->first; i < o->parts && m.msg_iovlen < IOVS &&
-		    want < left; i++) {
+		    want < most; i++) {
 			const struct out_part *p = &o->part[i];
-			const size_t most = left - want;
+			const size_t left = most - want;
 
 			v[m.msg_iovlen] = (struct iovec){ (p->blob != NULL ?
 			    p->blob->bytes : o->text) + p->at,
-			    p->len < most ? p->len : most };
+			    p->len < left ? p->len : left };
 			want += v[m.msg_iovlen++].iov_len;
 		}
 		n = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -183,7 +177,7 @@ out_flush(struct out *o, struct blobs *bs, int fd)
 		if (n == -1)
 			return errno == EAGAIN || errno == EWOULDBLOCK;
 		sent(o, bs, (size_t)n);
-		left -= (size_t)n;
+		most -= (size_t)n;
 		if ((size_t)n < want)
 			return true;
 	}
