@@ -11,8 +11,11 @@ See innet_replay(3).  One file; it needs numpy, and takes clients of redis-py
 in the place of addresses.
 """
 import binascii
+import json
+import os
 import queue
 import socket
+import sys
 import threading
 import time
 
@@ -25,6 +28,10 @@ SLOTS = 16384           # of a cluster
 
 class Error(Exception):
     """What a server answered with instead: ERR, LIMIT, OOM, WRONGTYPE..."""
+
+
+class OutOfStep(Error):
+    """What came is no reply, or not to the end: the connection is of no more use."""
 
 
 def _word(w):
@@ -42,24 +49,37 @@ class Rows:
     """Where the bulks of a reply go that are one long: rows of an array."""
 
     def __init__(self, size):
-        self.size = size
+        self.size, self.other = size, None
 
     def fill(self, link, n):
-        head = b"$%d\r\n" % self.size
+        """The rows; none, and other is set, if there is a bulk of another size."""
+        sizes = np.full(n, self.size)
+        if n:
+            sizes[0] = link.bulk()
+        if n and sizes[0] == self.size < LARGE:
+            return self.cut(link, n)
         rows = np.empty((n, self.size), "u1")
-        if self.size >= LARGE:
-            for row in rows:
-                if link.take(len(head)) != head:
-                    raise Error("an experience is not of %d bytes" % self.size)
-                link.read_into(memoryview(row))
-                link.take(2)
-            return rows
-        # all of it as it comes, and the rows cut out of that
+        for k in range(n):
+            sizes[k] = link.bulk() if k else sizes[0]
+            link.read_into(memoryview(rows[k]) if sizes[k] == self.size else memoryview(bytearray(sizes[k])))
+            link.take(2)
+        if (sizes != self.size).any():
+            self.other = sizes[sizes != self.size][0]
+        return rows
+
+    def cut(self, link, n):
+        """All of it as it comes, but for the first one's head, and the rows out of that."""
+        head = b"$%d\r\n" % self.size
         whole = np.empty((n, len(head) + self.size + 2), "u1")
-        link.read_into(memoryview(whole).cast("B"))
-        if n and (whole[:, :len(head)] != np.frombuffer(head, "u1")).any():
-            raise Error("an experience is not of %d bytes" % self.size)
+        whole[0, :len(head)] = np.frombuffer(head, "u1")
+        link.read_into(memoryview(whole).cast("B")[len(head):])
+        if (whole[:, :len(head)] != np.frombuffer(head, "u1")).any():
+            raise OutOfStep("not every experience is of %d bytes, as the fields are" % self.size)
         return whole[:, len(head):-2]
+
+    def check(self):
+        if self.other is not None:
+            raise Error("an experience is of %d bytes, and the fields of %d" % (self.other, self.size))
 
 
 class Link:
@@ -67,7 +87,9 @@ class Link:
 
     def __init__(self, addr, wait, username, password, tls):
         host, colon, port = addr.rpartition(":")
-        unix = not colon or "/" in addr
+        unix = "/" in addr or not colon and os.path.exists(addr)
+        if not unix and not (host and port.isdigit() and int(port) < 65536):
+            raise ValueError("%r: an address is HOST:PORT or the path of a socket" % addr)
         s = socket.socket(socket.AF_UNIX) if unix else socket.create_connection((host.strip("[]"), int(port)), wait)
         s.settimeout(wait)
         if unix:
@@ -132,8 +154,15 @@ class Link:
                 self.at = end + 2
                 return got
             if self.have - self.at > 4096:
-                raise Error("no reply begins like this")
+                raise OutOfStep("no reply begins with %r" % bytes(self.view[self.at:self.at + 20]))
             self.more()
+
+    def bulk(self):
+        """The length of one that begins here."""
+        head = self.line()
+        if head[:1] != b"$" or not head[1:].isdigit():
+            raise OutOfStep("no experience begins with %r" % head[:20])
+        return int(head[1:])
 
     def reply(self, rows=None, depth=0, place=0):
         """The next one; the fourth of its elements, which are blobs, into rows."""
@@ -157,7 +186,7 @@ class Link:
             return rest
         if kind == b"-":
             return Error(rest.decode(errors="replace"))
-        raise Error("no reply begins with %r" % head[:20])
+        raise OutOfStep("no reply begins with %r" % head[:20])
 
 
 class RedisPy:
@@ -165,9 +194,12 @@ class RedisPy:
 
     def __init__(self, client):
         self.client, self.waiting = client, []
+        pool = getattr(client, "connection_pool", None)
+        if getattr(pool, "connection_kwargs", {}).get("decode_responses"):
+            raise ValueError("a client of redis-py with decode_responses has no bytes for a batch")
 
     def close(self):
-        pass
+        self.waiting = []
 
     def call(self, *words, **how):
         self.ask(*words)
@@ -188,8 +220,9 @@ class RedisPy:
                 return Error(str(e))
             raise
         if rows is not None and isinstance(got, list) and len(got) > 3:
-            if any(len(b) != rows.size for b in got[3]):
-                raise Error("an experience is not of %d bytes" % rows.size)
+            for b in got[3]:
+                rows.other = rows.other if len(b) == rows.size else len(b)
+            rows.check()
             got[3] = np.frombuffer(b"".join(got[3]), "u1").reshape(len(got[3]), rows.size)
         return got
 
@@ -212,12 +245,17 @@ def shard_names(table, shards):
     return names
 
 
+def named(reply):
+    """PER.INFO's as a dictionary, which a client of redis-py that speaks RESP3 has made of it."""
+    return reply if isinstance(reply, dict) else {bytes(reply[i]): reply[i + 1] for i in range(0, len(reply), 2)}
+
+
 class Shard:
     """A table on a server, and how much it weighed when last seen."""
 
     def __init__(self, memory, addr, table):
         self.memory, self.addr, self.table = memory, addr, table
-        self.link, self.sum, self.have = None, 0.0, 0
+        self.link, self.sum, self.have, self.selector = None, 0.0, 0, "per"
 
     def open(self):
         if self.link is None:
@@ -248,10 +286,14 @@ class Shard:
     def answer(self, rows=None):
         """What was asked for; a connection that fails is closed, and the next request opens another."""
         try:
-            return self.follow(rows)
-        except OSError:
-            self.close()
+            got = self.follow(rows)
+        except BaseException as e:
+            if not isinstance(e, Error) or isinstance(e, OutOfStep):
+                self.close()
             raise
+        if rows is not None:
+            rows.check()
+        return got
 
     def follow(self, rows):
         """What was asked for, from wherever in a cluster the table is now."""
@@ -261,10 +303,12 @@ class Shard:
             what, *where = str(got).split()
             if what == "ASK" and len(where) == 2:
                 aside = Link(where[1], self.memory.wait, self.memory.username, self.memory.password, self.memory.tls)
-                aside.call("ASKING")
-                aside.send(_request(self.asked))
-                got = aside.reply(rows=rows)
-                aside.close()
+                try:
+                    aside.call("ASKING")
+                    aside.send(_request(self.asked))
+                    got = aside.reply(rows=rows)
+                finally:
+                    aside.close()
                 if not isinstance(got, Error):
                     break
                 what, *where = str(got).split()
@@ -293,10 +337,25 @@ class Shard:
     def saw(self, total, shift, have):
         self.sum, self.have = float(total) * 2.0 ** -shift, have
 
+    def check(self, want):
+        """A table that was there is what is wanted, or this is an error."""
+        it = named(self.call("PER.INFO", self.table))
+        for name, value in want.items():
+            had = it[name.encode()]
+            if isinstance(value, str):
+                same = had == value.encode()
+            elif name == "stack":
+                same = int(had) in (0, value)       # 0: who made it has yet to declare it
+            else:
+                same = abs(float(had) - value) <= 1e-6 * abs(value)
+            if not same:
+                raise ValueError("table %s is there already, of %s %s, not %s" %
+                                 (self.table, name, had.decode() if isinstance(had, bytes) else had, value))
+
     def look(self, reply):
-        # A client of redis-py that speaks RESP3 has made a dictionary of it.
-        it = reply if isinstance(reply, dict) else {bytes(reply[i]): reply[i + 1] for i in range(0, len(reply), 2)}
+        it = named(reply)
         self.saw(int(it[b"sum"]), int(it[b"shift"]), int(it[b"have"]))
+        self.selector = it[b"selector"].decode()
 
 
 class Batch(dict):
@@ -311,6 +370,44 @@ class Batch(dict):
             return self[name]
         except KeyError:
             raise AttributeError(name) from None
+
+
+def exchange(asks):
+    """
+    Answers to (shard, rows, words...), asked together.  All that were sent are
+    read before the first failure is raised: none is left for a later request.
+    """
+    asked, got, failed = [], [], None
+    try:
+        for shard, rows, *words in asks:
+            shard.ask(*words)
+            asked.append((shard, rows))
+    except Exception as e:
+        failed = e
+    try:
+        for shard, rows in asked:
+            try:
+                got.append(shard.answer(rows))
+            except Exception as e:
+                failed = failed or e
+    except BaseException:       # an interrupt
+        for shard, _ in asked:
+            shard.close()
+        raise
+    if failed is not None:
+        raise failed
+    return got
+
+
+def floats(priorities):
+    """Priorities as PER.UPDATE has them; what is above 0 stays so."""
+    p = np.asarray(priorities).reshape(-1)
+    if p.dtype == "<f4":
+        return p
+    with np.errstate(over="ignore"):
+        small = p.astype("<f4")
+    small[(small == 0) & (p > 0)] = np.finfo("f4").tiny
+    return small
 
 
 def union_weights(probs, have, beta):
@@ -345,6 +442,9 @@ class Memory:
         """A record: two stacks of frames, if there are any, and then the fields."""
         self.fields = {n: np.dtype(d) if not isinstance(d, tuple) else np.dtype((d[0], tuple(d[1])))
                        for n, d in fields.items()}
+        taken = set(self.fields) & {"ids", "probs", "weights", "priority", "shard", "states", "next_states", "timeout"}
+        if taken:
+            raise ValueError("no field can be named %s" % ", ".join(sorted(taken)))
         self.record = np.dtype([(n, d.base.newbyteorder("<"), d.shape) for n, d in self.fields.items()])
         self.frames, self.stack = frames, stack
         if frames is not None and stack < 1:
@@ -353,8 +453,8 @@ class Memory:
 
     def create(self, capacity, alpha=0.6, selector="per", times=0, ratio=None):
         """Make the tables where there are none; capacity is of all together."""
-        words = ["capacity", -(-capacity // len(self.shards)), "alpha", alpha, "selector", selector, "times", times]
-        words += ["ratio", *ratio] if ratio else []
+        want = {"capacity": -(-int(capacity) // len(self.shards)), "alpha": alpha, "selector": selector, "times": times}
+        words = [w for pair in want.items() for w in pair] + (["ratio", *ratio] if ratio else [])
         for s in self.shards:
             try:
                 s.call("PER.CREATE", s.table, *words)
@@ -363,6 +463,7 @@ class Memory:
             except Error as e:
                 if "already" not in str(e):
                     raise
+                s.check({**want, **dict(zip(("ratio_lo", "ratio_hi"), ratio or ())), "stack": self.stack})
 
     def drop(self):
         for s in self.shards:
@@ -384,10 +485,15 @@ class Memory:
 
     def look(self):
         """See anew how much each shard weighs."""
-        for s in self.shards:
-            s.ask("PER.INFO", s.table)
-        for s in self.shards:
-            s.look(s.answer())
+        for s, got in zip(self.shards, exchange((s, None, "PER.INFO", s.table) for s in self.shards)):
+            s.look(got)
+
+    def look_again(self, failed):
+        """Sums were old, if that is why a draw failed: the next one is by those of now."""
+        try:
+            self.look()
+        except Exception as e:
+            raise failed from e
 
     def rows(self, values):
         """Values by field as records, and how many; alone: of one that had no first axis."""
@@ -403,8 +509,11 @@ class Memory:
                 raise ValueError("%s: shape %s, not %s or a batch of that" % (name, v.shape, d.shape))
             n = (many, size)
         rows = np.zeros(1 if n is None or n[0] == 0 else n[1], self.record)
-        for name in self.fields:
-            rows[name] = values[name]
+        for name, d in self.fields.items():
+            v = np.asarray(values[name])
+            rows[name] = v
+            if d.base.kind in "iub" and not np.can_cast(v.dtype, d.base) and (rows[name] != v).any():
+                raise ValueError("%s: %s does not hold every value" % (name, d.base))
         return rows
 
     def add(self, priority="max", shard=None, states=None, next_states=None, timeout=0, **values):
@@ -412,6 +521,8 @@ class Memory:
         Add one experience or a batch; priority may be of each.  With frames,
         states and next_states are stacks of them: each frame goes once.  The ids.
         """
+        if (states is not None, next_states is not None) != 2 * (self.stack > 0,):
+            raise ValueError("states and next_states are both given with frames, and without frames neither")
         rows = self.rows(values)
         if self.fields == {}:
             rows = np.zeros(1 if np.ndim(states) == 1 + len(self.frame.shape) else len(states), self.record)
@@ -419,8 +530,7 @@ class Memory:
         p = [priority] * n if isinstance(priority, str) or np.ndim(priority) == 0 else list(priority)
         if len(p) != n:
             raise ValueError("%d priorities for %d experiences" % (len(p), n))
-        k = self.next if shard is None else shard
-        self.next = (k + 1) % len(self.shards)
+        k = self.turn(shard)
         words = ["PER.ADD", self.shards[k].table] + (["timeout", timeout] if timeout else [])
         blobs = [r.tobytes() for r in rows] if self.record.itemsize else [b""] * n
         if self.stack:
@@ -433,6 +543,14 @@ class Memory:
         ids = np.zeros(n, ID)
         ids["shard"], ids["id"] = k, got
         return ids
+
+    def turn(self, shard):
+        """The shard that is named, or the next in turn."""
+        k = self.next if shard is None else shard
+        if not 0 <= k < len(self.shards):
+            raise ValueError("shard %s: there are %d" % (k, len(self.shards)))
+        self.next = (k + 1) % len(self.shards)
+        return k
 
     def refer(self, states, next_states, n):
         """Each frame once, and of each experience which they are."""
@@ -463,30 +581,29 @@ class Memory:
 
     def sample(self, n, beta=0.4, stratified=False, timeout=0, counted=True):
         """A batch of n, drawn by priority over all shards; weights are over the union."""
+        if n < 1:
+            raise ValueError("%s experiences: a batch has one or more" % n)
         if len(self.shards) > 1:
             if all(s.sum == 0 for s in self.shards):
                 self.look()
         shares = self.shares(n)
         words = ["binary", "sum", "beta", beta] + ["stratified"] * stratified + ["refs"] * (self.stack > 0)
         words += ["timeout", timeout] if timeout and counted else []
-        name = "PER.SAMPLE" if counted else "PER.SAMPLE_RO"
-        for s, k in zip(self.shards, shares):
-            s.ask(*([name, s.table, int(k)] + words if k else ["PER.INFO", s.table]))
-        parts, failed = [], None
-        for i, (s, k) in enumerate(zip(self.shards, shares)):
-            try:
-                got = s.answer(Rows(self.record.itemsize + 8 * self.stack) if k else None)
-            except Error as e:          # the others' answers are to be read, too
-                failed = e
-                continue
-            if not k:
+        name, size = "PER.SAMPLE" if counted else "PER.SAMPLE_RO", self.record.itemsize + 8 * self.stack
+        try:
+            replies = exchange((s, Rows(size), name, s.table, int(k), *words) if k else (s, None, "PER.INFO", s.table)
+                               for s, k in zip(self.shards, shares))
+        except Error as e:
+            if len(self.shards) > 1:
+                self.look_again(e)
+            raise
+        parts = []
+        for i, (s, k, got) in enumerate(zip(self.shards, shares, replies)):
+            if k:
+                s.saw(*got[-1])
+                parts.append((i, got))
+            else:
                 s.look(got)
-                continue
-            s.saw(*got[-1])
-            parts.append((i, got))
-        if failed is not None:
-            self.look()
-            raise failed
         return self.batch(parts, n, beta)
 
     def batch(self, parts, n, beta):
@@ -502,6 +619,8 @@ class Memory:
             at += k
         if len(self.shards) == 1:
             weights = np.frombuffer(parts[0][1][2], "<f4").copy()
+        elif any(s.selector != "per" for s in self.shards):
+            weights = np.ones(at, "f4")     # as each table has it
         else:
             weights = union_weights(probs[:at], sum(s.have for s in self.shards), beta)
         arrays = self.arrays(rows[0] if len(rows) == 1 else np.concatenate(rows), parts)
@@ -531,18 +650,29 @@ class Memory:
 
     def update(self, ids, priorities):
         """Set priorities by id; how many of the experiences are still there."""
-        p = np.asarray(priorities, "<f4").reshape(-1)
-        ids = np.asarray(ids, ID).reshape(-1)
+        p, ids = floats(priorities), self.ids(ids)
         if len(p) != len(ids):
             raise ValueError("%d priorities for %d ids" % (len(p), len(ids)))
-        asked = []
+        asks = []
         for k, s in enumerate(self.shards):
-            mine = ids["shard"] == k
-            if mine.any():
-                s.ask("PER.UPDATE", s.table, "binary", np.ascontiguousarray(ids["id"][mine]).tobytes(),
-                      p[mine].tobytes())
-                asked.append(s)
-        return sum(s.answer() for s in asked)
+            mine = slice(None) if len(self.shards) == 1 else ids["shard"] == k
+            if len(ids[mine]):
+                asks.append((s, None, "PER.UPDATE", s.table, "binary", ids["id"][mine].tobytes(), p[mine].tobytes()))
+        return sum(exchange(asks))
+
+    def ids(self, ids):
+        """Ids as add() and batches have them; with one table its own numbers do, too."""
+        a = np.asarray(ids)
+        if a.dtype.names != ID.names:
+            alone = len(self.shards) == 1 and a.ndim < 2
+            if a.size and (a.dtype.kind not in "iu" or not alone and (a.ndim != 2 or a.shape[1] != 2)):
+                raise ValueError("ids are those of add() or of a batch: shard and id of each")
+            made = np.zeros(a.size if alone else len(a), ID)
+            made["shard"], made["id"] = (0, a.reshape(-1)) if alone else a.reshape(-1, 2).T
+            a = made
+        if (a["shard"] >= len(self.shards)).any():
+            raise ValueError("shard %d: there are %d" % (a["shard"].max(), len(self.shards)))
+        return a.astype(ID, copy=False).reshape(-1)
 
     def put(self, name, data):
         """Store bytes under a name, for others that use these servers."""
@@ -561,9 +691,7 @@ class Memory:
 
     def writer(self, shard=None, **how):
         """What one actor adds step by step: see Writer."""
-        k = self.next if shard is None else shard
-        self.next = (k + 1) % len(self.shards)
-        return Writer(self, k, **how)
+        return Writer(self, self.turn(shard), **how)
 
 
 class Prefetch:
@@ -616,27 +744,31 @@ class Prefetch:
 class Writer:
     """
     Steps of one actor into experiences.  With n_step, rewards are summed over
-    that many steps by gamma and "discount" is what the value behind them counts.
-    With sequence, an experience is that many steps in a row, each field with one
-    axis more, and the next begins overlap steps before its end.
+    that many steps by gamma, what is named next_ is the last step's, and
+    "discount" is what the value behind them counts.  With sequence, an
+    experience is that many steps in a row, each field with one axis more; the
+    next begins overlap steps before its end, or as many as it takes to end where
+    the episode does.  Of an episode that is shorter nothing is kept: see short.
     """
 
     def __init__(self, memory, shard, n_step=1, gamma=0.99, sequence=0, overlap=0, batch=1):
         if n_step < 1 or sequence < 0 or not 0 <= overlap < max(1, sequence) or n_step > 1 and sequence:
             raise ValueError("either n_step of 1 or more, or a sequence longer than its overlap")
+        if sequence and memory.stack:
+            raise ValueError("a sequence of stacks of frames is not had: make the frames a field")
         self.memory, self.shard, self.n_step, self.gamma = memory, shard, n_step, gamma
         self.sequence, self.overlap, self.batch = sequence, overlap, batch
         self.steps, self.waiting = [], []
+        self.due, self.short = sequence, 0
 
     def append(self, done, priority="max", truncated=False, **step):
         """A step; done: the episode ends there.  truncated: it is cut, and values go on."""
+        if self.n_step > 1 and "reward" not in step:
+            raise ValueError("a step of n_step has a reward")
         self.steps.append(step)
         end = done or truncated
         if self.sequence:
-            if len(self.steps) == self.sequence:
-                self.emit({k: np.stack([s[k] for s in self.steps]) for k in step}, priority)
-                self.steps = self.steps[self.sequence - self.overlap:]
-            self.steps = [] if end else self.steps
+            self.row(end, priority)
         else:
             while len(self.steps) == self.n_step or end and self.steps:
                 self.emit(self.sum(done), priority)
@@ -644,14 +776,27 @@ class Writer:
         if end:
             self.flush()
 
+    def row(self, end, priority):
+        """One more step of a sequence."""
+        self.steps = self.steps[-self.sequence:]
+        self.due -= 1
+        whole = len(self.steps) == self.sequence
+        if whole and (self.due == 0 or end):
+            self.emit({k: np.stack([s[k] for s in self.steps]) for k in self.steps[0]}, priority)
+            self.due = self.sequence - self.overlap
+        if end:
+            self.short += not whole
+            self.steps, self.due = [], self.sequence
+
     def sum(self, done):
         first, last = self.steps[0], self.steps[-1]
-        out = dict(first)
-        out["reward"] = sum(self.gamma ** k * s["reward"] for k, s in enumerate(self.steps))
-        if "next_obs" in last:
-            out["next_obs"] = last["next_obs"]
-        out["discount"] = 0.0 if done else self.gamma ** len(self.steps)
-        return {k: v for k, v in out.items() if k in self.memory.fields}
+        out = {k: v for k, v in first.items() if not k.startswith("next_")}
+        out.update((k, v) for k, v in last.items() if k.startswith("next_"))
+        if "reward" in first:
+            out["reward"] = sum(self.gamma ** k * s["reward"] for k, s in enumerate(self.steps))
+        if "discount" in self.memory.fields:
+            out["discount"] = 0.0 if done else self.gamma ** len(self.steps)
+        return out
 
     def emit(self, values, priority):
         self.waiting.append((priority, values))
@@ -667,32 +812,98 @@ class Writer:
         self.waiting = []
 
 
-class Sampler:
-    """
-    The calling convention of torchrl's samplers: sample(storage, batch_size)
-    gives indices and info with "_weight", update_priority(index, priority)
-    sets them; extend(index) and add(index) need nothing, for the server knows.
-    Indices are ids; the arrays of the batch are info["batch"].
-    """
+class _Sampler:
+    """See Sampler()."""
 
-    def __init__(self, memory, beta=0.4):
-        self.memory, self.beta = memory, beta
+    def __init__(self, servers, capacity, alpha=0.6, beta=0.4, eps=1e-8, table="sampler", **how):
+        self.memory = servers if isinstance(servers, Memory) else \
+            Memory(servers, table=table, fields={"index": "i8"}, capacity=capacity, alpha=alpha, **how)
+        self.capacity, self.beta, self.eps, self.highest = capacity, beta, eps, 1.0
+        self.ids, self.there, self.cursor = np.zeros(capacity, ID), np.zeros(capacity, bool), 0
 
     def sample(self, storage, batch_size):
         batch = self.memory.sample(batch_size, self.beta)
-        return batch.ids, {"_weight": batch.weights, "index": batch.ids, "batch": batch}
-
-    def update_priority(self, index, priority):
-        if hasattr(priority, "detach"):
-            priority = priority.detach().cpu().numpy()
-        return self.memory.update(index, priority)
-
-    def add(self, index):
-        pass
+        return _tensor(batch.index), {"_weight": _tensor(batch.weights)}
 
     def extend(self, index):
-        pass
+        """These places of the storage hold something new: what they held is not drawn any more."""
+        index = _numbers(index)
+        if (index != (self.cursor + np.arange(len(index))) % self.capacity).any():
+            raise ValueError("places are written in turn, and the next is %d of %d" % (self.cursor, self.capacity))
+        old = self.ids[index[self.there[index]]]
+        if len(old):
+            self.memory.update(old, np.zeros(len(old)))
+        shards = len(self.memory.shards)
+        for k in range(shards):
+            mine = index[index % shards == k]
+            if len(mine):
+                self.ids[mine] = self.memory.add(index=mine, shard=k)
+        self.there[index] = True
+        self.cursor = (self.cursor + len(index)) % self.capacity
+
+    add = extend
+
+    def update_priority(self, index, priority, **_):
+        index = _numbers(index)
+        p = np.broadcast_to(_numbers(priority, "f8"), index.shape) + self.eps
+        self.highest = max(self.highest, p.max(initial=0))
+        self.memory.update(self.ids[index], p)
+
+    def mark_update(self, index, **_):
+        self.update_priority(index, self.default_priority)
 
     @property
     def default_priority(self):
-        return 1.0
+        return self.highest
+
+    @property
+    def ran_out(self):
+        return False
+
+    def state_dict(self):
+        return {"ids": self.ids.tolist(), "there": self.there.tolist(), "highest": self.highest,
+                "cursor": self.cursor}
+
+    def load_state_dict(self, state):
+        """The places of the storage again; what they weigh is what the servers have."""
+        self.ids, self.there = np.array([tuple(i) for i in state["ids"]], ID), np.array(state["there"], bool)
+        self.highest, self.cursor = state["highest"], state["cursor"]
+
+    def dumps(self, path):
+        os.makedirs(path, exist_ok=True)
+        with open(os.path.join(path, "innet_replay.json"), "w") as f:
+            json.dump(self.state_dict(), f)
+
+    def loads(self, path):
+        with open(os.path.join(path, "innet_replay.json")) as f:
+            self.load_state_dict(json.load(f))
+
+    def _empty(self):
+        if self.there.any():
+            self.memory.update(self.ids[self.there], np.zeros(self.there.sum()))
+        self.there[:] = False
+        self.cursor = 0
+
+
+def _numbers(x, kind="i8"):
+    if isinstance(x, tuple):
+        raise ValueError("a storage of one dimension is drawn from, not of %d" % len(x))
+    return np.asarray(x.detach().cpu().numpy() if hasattr(x, "detach") else x, kind).reshape(-1)
+
+
+def _tensor(x):
+    """Of torch, if the script has imported it."""
+    torch = sys.modules.get("torch")
+    return np.array(x) if torch is None else torch.from_numpy(np.array(x))
+
+
+def Sampler(servers, capacity, **how):
+    """
+    In the place of torchrl's PrioritizedSampler(capacity, alpha, beta): what is
+    stored stays where the script has it; servers draw from it by priority.
+    """
+    kind = (_Sampler,)
+    if "torchrl" in sys.modules:
+        from torchrl.data.replay_buffers.samplers import Sampler as base    # which buffers insist on
+        kind = (_Sampler, base)
+    return type("Sampler", kind, {})(servers, capacity, **how)

@@ -410,7 +410,7 @@ def apex():
 
     def check(servers, ports, c):
         run = subprocess.run([sys.executable, where, ",".join(s.addr for s in servers), "3", "30000", "cluster"],
-                             stdout=subprocess.PIPE)
+                             stdout=subprocess.PIPE, check=True)
         said.append(run.stdout.decode().splitlines()[-1])
         for x in c:
             assert b"per.add" in x.call("info", "commandstats"), "a master without experiences"

@@ -2,6 +2,7 @@
 """replay_client.py CHECK [RUNS] - innet_replay.py against servers; as memory_per.py otherwise"""
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -108,11 +109,25 @@ def steps(runs=200):
                     want = 0 if done and t + k == length else gamma ** k
                     assert abs(b.discount[t] - want) < 1e-12, (t, k, length, done, b.discount[t])
                 m.drop()
-        with Memory(server.addr, table="s", fields={"x": ("i8", (5,))}, capacity=100, selector="fifo") as m:
-            w = m.writer(sequence=5, overlap=2)
-            for t in range(17):
-                w.append(t == 16, x=t)
-            assert [list(x) for x in m.sample(5).x] == [list(range(i, i + 5)) for i in (0, 3, 6, 9, 12)]
+        for length, begins in ((17, (0, 3, 6, 9, 12)), (19, (0, 3, 6, 9, 12, 14)), (5, (0,)), (6, (0, 1)), (4, ())):
+            with Memory(server.addr, table="s", fields={"x": ("i8", (5,))}, capacity=100, selector="fifo") as m:
+                w = m.writer(sequence=5, overlap=2)
+                for t in range(length):
+                    w.append(t == length - 1, x=t)
+                assert len(m) == len(begins) and w.short == (length < 5)
+                if begins:
+                    assert [list(x) for x in m.sample(len(m)).x] == [list(range(i, i + 5)) for i in begins]
+                m.drop()
+        film = np.arange(40, dtype="u1").reshape(10, 4)
+        with Memory(server.addr, table="f", fields={"reward": "f8", "next_lives": "i8"}, frames=("u1", (4,)), stack=2,
+                    capacity=100, selector="fifo") as m:
+            w = m.writer(n_step=3, gamma=0.5)
+            for t in range(6):
+                w.append(False, states=film[t:t + 2], next_states=film[t + 1:t + 3], reward=1, next_lives=t)
+            b = m.sample(4)
+            assert (b.states[:, 0] == film[:4]).all() and (b.next_states[:, 0] == film[3:7]).all()
+            assert (b.next_lives == [2, 3, 4, 5]).all() and (b.reward == 1.75).all()
+            refused(ValueError, "has a reward", w.append, False, next_lives=1)
 
 
 def union(runs=400):
@@ -239,6 +254,7 @@ def redis_py():
     import redis
     for wrap in (lambda c: c, Resp3):
         redis_py_once(lambda **at: wrap(redis.Redis(**at)))
+    refused(ValueError, "decode_responses", len, Memory(redis.Redis(decode_responses=True)))
 
 
 def redis_py_once(client):
@@ -261,18 +277,159 @@ def redis_py_once(client):
                 assert str(e).startswith("LIMIT"), e
 
 
+class Buffer:
+    """What torchrl's ReplayBuffer asks of its sampler, with a storage of one array and a writer round robin."""
+
+    def __init__(self, capacity, sampler):
+        self.storage, self.sampler, self.cursor = np.full(capacity, -1), sampler, 0
+
+    def extend(self, data):
+        index = (self.cursor + np.arange(len(data))) % len(self.storage)
+        self.cursor = (self.cursor + len(data)) % len(self.storage)
+        self.storage[index] = data
+        self.sampler.extend(index)
+        return index
+
+    def sample(self, n):
+        index, info = self.sampler.sample(self.storage, n)
+        return self.storage[index], dict(info, index=index)
+
+
 def torchrl():
-    """By the calls that torchrl's replay buffers make of their sampler."""
-    with Server() as server, Memory(server.addr, fields={"x": "i8"}, capacity=100, alpha=1) as m:
-        sampler = innet_replay.Sampler(m, beta=0.5)
-        m.add(x=range(30))
-        index, how = sampler.sample(None, 10)
-        assert len(index) == len(how["_weight"]) == len(how["batch"].x) == 10
-        sampler.update_priority(index, np.zeros(10))
-        sampler.extend(index)
-        again, _ = sampler.sample(None, 10)
-        assert not set(again["id"]) & set(index["id"])
+    """In the place of torchrl's prioritized sampler: what is stored is drawn by the priorities it has been given."""
+    with Server("--seed", 1) as a, Server("--seed", 2) as b:
+        for servers in (a.addr, a.addr + "," + b.addr):
+            table = "t%d" % len(servers)
+            rb = Buffer(100, innet_replay.Sampler(servers, 100, alpha=1, beta=0.5, table=table, seed=7))
+            rb.extend(np.arange(60))
+            rb.extend(np.arange(60, 150))       # 50 of the places anew
+            held = set(range(50, 150))
+            seen = np.concatenate([rb.sample(90)[0] for _ in range(40)])
+            assert set(seen) == held, "what was written over is drawn, or something is not"
+            index = np.arange(100)
+            rb.sampler.update_priority(index, np.where(index < 50, 3.0, 1.0))
+            seen = np.concatenate([rb.sample(90)[1]["index"] for _ in range(100)])
+            share = (seen < 50).mean()
+            assert abs(share - 0.75) < 4.5 * np.sqrt(0.75 * 0.25 / len(seen)) + 1e-3, share
+            _, info = rb.sample(90)
+            index, w = info["index"], info["_weight"]
+            for mine in [index % 2 == 0, index % 2 == 1] if "," in servers else [index >= 0]:
+                # between two tables they also tell how many were drawn from each
+                due = np.where(index[mine] < 50, 3 ** -0.5, 1)
+                assert np.allclose(w[mine] / w[mine].max(), due, rtol=1e-3)
+            rb.sampler.update_priority(info["index"][:1], 9.0)
+            assert rb.sampler.default_priority == 9 + 1e-8
+            refused(ValueError, "in turn", rb.sampler.extend, [7])
+            state = rb.sampler.state_dict()
+            again = Buffer(100, innet_replay.Sampler(servers, 100, alpha=1, table=table))
+            again.sampler.load_state_dict(state)
+            again.sampler.update_priority([0], 0)
+            assert len(again.sample(50)[0]) == 50
+            rb.sampler._empty()
+            refused(Error, "LIMIT", rb.sample, 1)
+            refused(ValueError, "one dimension", rb.sampler.update_priority, ([1], [2]), 1)
+
+
+def refused(kind, word, what, *a, **k):
+    try:
+        got = what(*a, **k)
+    except kind as e:
+        assert word in str(e), "%r does not say %r" % (str(e), word)
+        return
+    raise AssertionError("%s was not refused: %r" % (word, got))
+
+
+def trouble():
+    """One of two servers refuses, stops or goes: answers of the other are not taken for later ones."""
+    for wrap in (lambda addr: addr, redis_of):
+        with Server("--seed", 1) as a, Server("--seed", 2) as b:
+            with Memory([wrap(a.addr), wrap(b.addr)], fields={"k": "i8"}, capacity=100, alpha=1, seed=1, wait=2) as m:
+                ids = np.concatenate([m.add(k=range(20), shard=0), m.add(k=range(100, 120), shard=1)])
+
+                def right():
+                    for n in (9, 10, 11):
+                        b = m.sample(n)
+                        assert len(b.k) == len(b.weights) == n and ((b.k >= 100) == (b.ids["shard"] == 1)).all()
+                    assert len(m) == 40 and m.update(b.ids, np.ones(n)) == n
+
+                right()
+                refused(Error, "not a finite", m.update, ids[[0, 20]], [float("nan"), 1])
+                right()
+                if isinstance(m.shards[0].addr, str):
+                    a.process.send_signal(signal.SIGSTOP)
+                    refused(OSError, "", m.sample, 10)
+                    refused(OSError, "", m.update, ids[[0, 20]], [1, 1])
+                    a.process.send_signal(signal.SIGCONT)
+                    right()
+                with Memory(wrap(a.addr), fields={"k": "i8"}) as other:
+                    other.drop()
+                refused(Error, "no table", len, m)
+                refused(Error, "no table", m.sample, 10)
+                assert len(m.add(k=[107, 108, 109], shard=1)) == 3
+                m.create(100, 1)
+                m.add(k=range(17), shard=0)
+                right()
+
+
+def redis_of(addr):
+    import redis
+    host, port = addr.split(":")
+    return redis.Redis(host=host, port=int(port))
+
+
+def misfits():
+    """What does not fit is said, and the connection is of use afterwards."""
+    sizes = {"a": ("f4", (4,)), "b": ("u1", (20000,))}
+    with Server() as server:
+        for name, kind in sizes.items():
+            with Memory(server.addr, table=name, fields={"x": kind}, capacity=50) as m:
+                m.add(x=np.ones((20,) + kind[1]))
+            for other in ("f4", (8,)), ("u1", (15,)), ("u1", (19999,)), ("u1", (20001,)):
+                with Memory(server.addr, table=name, fields={"x": other}, wait=5) as m:
+                    for _ in range(2):
+                        refused(Error, "and the fields of %d" % np.dtype(other).itemsize, m.sample, 10)
+                        assert len(m) == 20
+            m = Memory(server.addr, table=name)
+            m.shards[0].call("PER.ADD", name, 1, b"odd")
+            with Memory(server.addr, table=name, fields={"x": kind}, wait=2) as m:
+                # one of another size among them is met at last, and the next draw is by a new connection
+                try:
+                    while True:
+                        m.sample(20)
+                except (Error, OSError):
+                    assert len(m) == 21
+        one = Memory(server.addr, table="one", fields={"k": "i8"}, capacity=50, alpha=1)
+        ids = one.add(k=range(9))
+        assert one.update(ids["id"], np.ones(9)) == 9 and one.update([tuple(i) for i in ids], np.ones(9)) == 9
+        assert one.update(ids, [1e-50] * 9) == 9 and len(one.sample(4).k) == 4, "small is not 0"
+        refused(ValueError, "shard 7", one.update, np.array([(7, 1)], innet_replay.ID), [1.0])
+        refused(ValueError, "ids are", one.update, [1.5], [1.0])
+        refused(ValueError, "shard -1", one.add, k=1, shard=-1)
+        refused(ValueError, "one or more", one.sample, 0)
+        refused(ValueError, "does not hold", Memory(server.addr, table="u", fields={"k": "u1"}, capacity=9).add, k=300)
+        refused(ValueError, "does not hold", one.add, k=np.array([np.nan]))
+        refused(ValueError, "neither", one.add, k=1, states=np.zeros(4))
+        two = Memory(server.addr + "," + server.addr, table="one", fields={"k": "i8"})
+        refused(ValueError, "ids are", two.update, ids["id"], np.ones(9))
+        for name in "ids", "priority", "states":
+            refused(ValueError, name, Memory, server.addr, fields={name: "i8"})
+        for how, word in ((dict(selector="uniform"), "selector per, not uniform"), (dict(alpha=0.5), "alpha 1"),
+                          (dict(capacity=60), "capacity 50, not 60"), (dict(times=3), "times 0, not 3"),
+                          (dict(ratio=(1, 2)), "ratio_lo")):
+            refused(ValueError, word, Memory, server.addr, table="one", **{"capacity": 50, "alpha": 1, **how})
+        for at in "", "localhost", "h:x", "127.0.0.1:99999":
+            refused(ValueError, "an address is", len, Memory(at))
+
+
+def others():
+    """Where a table draws by no priority, weights are 1, from two tables as from one."""
+    with Server() as a, Server() as b:
+        for selector in "uniform", "fifo", "lifo":
+            m = Memory(a.addr + "," + b.addr, table=selector, fields={"k": "i8"}, capacity=200, selector=selector, seed=3)
+            m.add(k=range(30), shard=0)
+            m.add(k=range(100, 190), shard=1)
+            assert all((m.sample(10, beta=1).weights == 1).all() for _ in range(5))
 
 
 if __name__ == "__main__":
-    sys.exit(main((arrays, frames, steps, union, ahead, senders, redis_py, torchrl), sys.argv))
+    sys.exit(main((arrays, frames, steps, union, ahead, senders, redis_py, torchrl, trouble, misfits, others), sys.argv))
