@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""memory-module.py [TURNS] - innet_per.so beside innet-memory, and innet_replay.py beside redis-py
+"""memory-module.py [TURNS [rows]] - innet_per.so beside innet-memory, and innet_replay.py beside redis-py
 
+With rows, a line has a name and two times in ms, for P9.
 MEMORY_MODULE is the module's path.  Requests of both servers in turns, over
 loopback; of each the least time in ms, as the machine has other work.
 """
@@ -23,7 +24,7 @@ def timed(what, best):
     return got
 
 
-def pairs(turns):
+def pairs(turns, rows_only):
     """The module beside innet-memory, with the client in Python at both."""
     module, memory_server.MODULE = memory_server.MODULE, None
     with memory_server.Server() as a, Redis("bench", port=free_ports(1)[0]) as b:
@@ -42,6 +43,9 @@ def pairs(turns):
                     timed(lambda: m.update(got.ids, got.probs), best["update"][k])
             for what, of in best.items():
                 one, two = map(min, of)
+                if rows_only:
+                    print("module-%s-%dB %f %f" % (what, size, two, one), flush=True)
+                    continue
                 print("%6d B %-6s %4d: innet-memory %.3f ms, module %.3f ms, %.2f times" %
                       (size, what, n if what == "add" else batch, one, two, two / one), flush=True)
             for m in both:
@@ -50,7 +54,7 @@ def pairs(turns):
     memory_server.MODULE = module
 
 
-def python(turns):
+def python(turns, rows_only):
     """512 experiences of 3.2 kB as arrays, and as what redis-py gives of a list."""
     import redis
     memory_server.MODULE = None
@@ -72,11 +76,15 @@ def python(turns):
                 rows = np.frombuffer(b"".join(got), m.record)
                 [np.ascontiguousarray(rows[f]) for f in fields]
                 best[2].append(1000 * (time.perf_counter() - start))
+            if rows_only:
+                print("python-sample %f %f" % (min(best[0]), min(best[1])))
+                return
             print("512 x 3200 B in Python: innet_replay %.3f ms; redis-py LRANGE %.3f ms, and as arrays %.3f ms, "
                   "%.2f and %.2f times" % (*map(min, best), min(best[1]) / min(best[0]), min(best[2]) / min(best[0])))
 
 
 if __name__ == "__main__":
     turns = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    pairs(turns)
-    python(turns)
+    rows_only = "rows" in sys.argv[2:]
+    pairs(turns, rows_only)
+    python(turns, rows_only)

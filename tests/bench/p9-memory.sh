@@ -7,6 +7,8 @@
 # and gives by reference.  They are held against what Redis takes for the same
 # experiences, 56,464 B each by value; as many of 213.5 kB, as the paper's are,
 # are comments.  With hiredis on both sides one sees the servers alone.
+# Then innet_per.so, whose peer is innet-memory, and innet_replay.py, whose peer is
+# LRANGE by redis-py, each the least of TURNS (200).
 # Then eight actors of apex.sh, up to three times SECONDS_EACH (10) over each:
 # the medians of what a pull, a set and a push of theirs take.
 # Redis: RPUSH of 200 and LTRIM; of LINDEX one by one in a pipeline and MGET,
@@ -92,6 +94,26 @@ verdict "P9 frames-sample" "$(m ours-sample-frames)" "$small" 0.100
 verdict "P9 hiredis-push" "$(m hiredis-push-table)" "$(m redis-push-list)" 0.700
 verdict "P9 hiredis-set" "$(m hiredis-set)" "$(m redis-set)" 0.750
 verdict "P9 hiredis-get" "$(m hiredis-get)" "$(m redis-get)" 0.500
+
+for py in python3 /usr/bin/python3 ''; do
+	[ -z "$py" ] || ! "$py" -c 'import numpy, redis' 2>/dev/null || break
+done
+module=$(realpath "$build")/innet_per.so
+if [ -n "$py" ] && [ -e "$module" ]; then
+	bench=$(realpath "$(dirname "$0")")
+	(cd "$dir" && MEMORY_MODULE=$module "$py" -B "$bench/memory-module.py" "${TURNS:-200}" rows) >"$dir/rows"
+	while read -r row a b; do
+		case $row in
+		python*) bar=1.000 ;;
+		*-56000B) bar=0 ;;	# past what has one
+		*) bar=1.500 ;;
+		esac
+		if [ $bar = 0 ]; then note "$row" "$a" "$b"; else verdict "P9 $row" "$a" "$b" $bar; fi
+	done <"$dir/rows"
+else
+	echo "P9 module skipped: no python3 with numpy and redis, or no innet_per.so;" \
+		"on Debian: apt-get install python3-numpy python3-redis"
+fi
 
 need 'P9 actors' innet-agent jq
 for ((i = 0; i < (rounds < 3 ? rounds : 3); i++)); do
