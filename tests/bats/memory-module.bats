@@ -26,6 +26,7 @@ inside() {
 
 @test "inside Redis: what wears out, frames, memory at its limit, any words" {
 	per times 'frames 3' shared room 'nonsense 500'
+	"$py" -B "$tests/twins/memory_keys.py" streams
 }
 
 @test "the same requests with the same seed: innet-memory's answers, to the byte" {

@@ -68,7 +68,8 @@ def history(c, r, steps=120):
     """Tables of all kinds, and what happens to them; the errors that came."""
     kinds = {"p": ["alpha", 1], "u": ["selector", "uniform", "times", 2], "f": ["selector", "fifo"],
              "l": ["selector", "lifo", "times", 3], "s": ["selector", "lifo"],
-             "g": ["selector", "fifo"]}
+             "g": ["selector", "fifo"], "w": ["selector", "fifo", "times", 1],
+             "v": ["selector", "fifo"]}
     if not c.call("exists", "p"):
         for t, how in kinds.items():
             c.call("per.create", t, "capacity", r.choice((5, 17, 64)), *how)
@@ -87,8 +88,10 @@ def history(c, r, steps=120):
                 c.call("per.sample", t, r.randrange(1, 4))
             elif kind < .8 and ids[t]:
                 c.call("per.update", t, r.choice(ids[t]), r.random())
-            elif kind < .95 and ids[t]:
+            elif kind < .93 and ids[t]:
                 c.call("per.remove", t, *r.sample(ids[t], min(len(ids[t]), 2)))
+            elif kind < .95:
+                waits(c)
             else:
                 c.call("per.limit", t, "ratio", 0, 0, "slack", r.randrange(9))
         except Error as e:
@@ -96,10 +99,30 @@ def history(c, r, steps=120):
     return sorted(kinds)
 
 
+def waits(c):
+    """One waits to draw until there is enough, one to add until it may, and both are served."""
+    at = c.sock.getpeername()
+    at = at if isinstance(at, str) else "%s:%d" % at[:2]
+    with Client(at) as drawer, Client(at) as adder:
+        have = fields(c.call("per.info", "w"))["have"]
+        if have > 0:        # each is drawn once
+            c.call("per.sample", "w", have)
+        drawer.send(request("per.sample", "w", 2, "timeout", 30000))
+        # ten times as many draws as there can have been
+        c.call("per.limit", "v", "ratio", 10 * (1 + fields(c.call("per.info", "v"))["sampled"]), 0, "slack", 0)
+        assert c.error("per.add", "v", 1, "no").startswith("LIMIT")
+        adder.send(request("per.add", "v", "timeout", 30000, 1, "late"))
+        until(lambda: info(c, "blocked_clients") == 2, "two who wait")
+        c.call("per.add", "w", 1, "one", 2, "two")
+        c.call("per.limit", "v", "ratio", 0, 0)
+        got = drawer.reply(), adder.reply()
+        assert not any(isinstance(g, Error) for g in got), got
+
+
 def state(c):
     """All there is to know of the tables, but for the scale of a tree."""
     out = {}
-    for t in "fglpsu":
+    for t in "fglpsuvw":
         of = fields(c.call("per.info", t))
         # which experience a new one shares its frames with is forgotten
         frames = ("frames", "frames_bytes") if t == "g" else ()
