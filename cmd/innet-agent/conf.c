@@ -249,6 +249,8 @@ settle(struct conf *cf, const struct given *g)
 		errx(2, "%s cannot learn %s: %s", cf->algo->name,
 		    cf->env->name, why);
 	knobs_overlay(g, cf->algo, cf->env, &cf->set);
+	cf->buffer_given = knobs_given(g, O_BUFFER);
+	cf->alpha_given = knobs_given(g, O_ALPHA);
 	if (cf->set.by_priority == 0 && (knobs_given(g, O_ALPHA) ||
 	    knobs_given(g, O_BETA) || knobs_given(g, O_ANNEAL)))
 		errx(2, "--alpha, --beta and --anneal are for --replay per");

@@ -39,6 +39,7 @@ struct conf {
 	const struct env_kind *env;
 	const struct algo *algo;
 	struct settings set;
+	bool buffer_given, alpha_given;	/* ... by an option, not a preset */
 	enum optim_rule rule;
 	uint64_t seed, init_seed, steps, episodes, interval_ns;
 	uint64_t compute_ns, timeout_ns;

@@ -69,6 +69,8 @@ load apex
 	ended
 	grep -x "innet-agent: $memory: 16777216 bytes allowed have room for [0-9]* experiences, not 50000: so many are kept" l.err
 	[ "$(wc -l <l.err)" -eq 1 ]
+	learner -q --algo dqn --experience 8000 --buffer 50000 --gradients 1 2>again.err
+	cmp l.err again.err
 	run -1 learner -q --clear --algo dqn --experience 8000 --warmup 4000
 	[[ $output == "innet-agent: $memory: 16777216 bytes allowed have room for "*" experiences, 4000 are needed to begin: see --warmup" ]]
 }
@@ -440,7 +442,7 @@ locked() {
 	local how
 	table
 	actors 1 --algo dqn --steps 1100	# so that each is drawn at first
-	learner --algo dqn --gradients 1
+	learner --algo dqn --replay per --gradients 1
 	ended
 	cli PER.DUMP innet:replay count 9999 >given
 	# a step of 1e-30 changes no weight, so an experience has one priority
@@ -452,7 +454,7 @@ locked() {
 		[[ $how != *exp* ]] || {
 			table
 			actors 1 --algo dqn --steps 1100 $how
-			learner --algo dqn --gradients 1 $how
+			learner --algo dqn --replay per --gradients 1 $how
 			ended
 			learner "$@" --gradients 1500 $how
 			cli PER.DUMP innet:replay count 9999 >one

@@ -72,38 +72,150 @@ cost(const struct feed *f)
 	return f->bytes - frame + frame / 4 + ITEM_BYTES;
 }
 
+/* What a table is made for. */
+struct room {
+	uint64_t bytes;		/* the server allows itself; 0: any */
+	uint64_t capacity;	/* experiences */
+};
+
 /*
  * How many experiences the table is to have: as asked for, or as many as leave
- * a tenth of the server's memory and room for parameters, which is said.
+ * a tenth of the server's memory and room for parameters.
  */
 static bool
-fit(struct feed *f, struct shard *s, uint64_t *capacity)
+fit(struct feed *f, struct shard *s, struct room *to)
 {
 	const struct settings *set = &f->cf->set;
 	struct respcall *c = &s->link.call;
-	uint64_t bytes, most;
+	uint64_t most;
 
-	*capacity = feed_part(f, set->buffer);
-	if (!allowed(c, &bytes))
+	to->capacity = feed_part(f, set->buffer);
+	if (!allowed(c, &to->bytes))
 		return false;
-	if (bytes == 0)
+	if (to->bytes == 0)
 		return true;
-	most = bytes - bytes / 10;
+	most = to->bytes - to->bytes / 10;
 	most = most > f->reserve ? (most - f->reserve) / cost(f) : 0;
-	if (most >= *capacity)
+	if (most >= to->capacity)
 		return true;
 	if (most < feed_part(f, set->warmup) || most < 1) {
 		c->refused = true;
 		return respcall_fail(c, "%" PRIu64 " bytes allowed have room "
 		    "for %" PRIu64 " experiences, %" PRIu64 " are needed to "
-		    "begin: see --warmup", bytes, most,
+		    "begin: see --warmup", to->bytes, most,
 		    feed_part(f, set->warmup));
 	}
-	warnx("%s: %" PRIu64 " bytes allowed have room for %" PRIu64
-	    " experiences, not %" PRIu64 ": so many are kept", c->name, bytes,
-	    most, *capacity);
-	*capacity = most;
+	to->capacity = most;
 	return true;
+}
+
+/* What PER.INFO says of how a table was made, as text. */
+enum { SELECTOR, CAPACITY, ALPHA, NAMES, TEXT_BYTES = 32 };
+static const char *const names[NAMES] = { "selector", "capacity", "alpha" };
+
+/* The next name or value of its array; what is too long is none. */
+static bool
+text(struct respcall *c, char to[TEXT_BYTES])
+{
+	struct respreply r;
+
+	memset(to, 0, TEXT_BYTES);
+	if (!respcall_next(c, &r, "PER.INFO"))
+		return false;
+	if (r.kind == RESPREPLY_INT)
+		snprintf(to, TEXT_BYTES, "%" PRId64, r.n);
+	return r.kind != RESPREPLY_BULK || (size_t)r.n >= TEXT_BYTES ||
+	    respcall_body(c, to, (size_t)r.n, "PER.INFO");
+}
+
+static bool
+texts(struct respcall *c, char is[NAMES][TEXT_BYTES])
+{
+	while (c->in.due > 0) {
+		char name[TEXT_BYTES], value[TEXT_BYTES];
+
+		if (!text(c, name) || !text(c, value))
+			return false;
+		for (size_t i = 0; i < NAMES; i++) {
+			if (strcmp(name, names[i]) == 0)
+				memcpy(is[i], value, TEXT_BYTES);
+		}
+	}
+	return true;
+}
+
+/* The table is another one than this learner wants; or, it would do so. */
+static bool
+other(struct shard *s, const char *what, const char *is, const char *want,
+    const char *or)
+{
+	struct respcall *c = &s->link.call;
+
+	c->refused = true;
+	return respcall_fail(c, "%s: its %s is %s, not %s: --clear removes "
+	    "it%s", s->names.table, what, is, want, or);
+}
+
+/* It draws as this learner wants, and has what an option asks for. */
+static bool
+compare(struct feed *f, struct shard *s, char is[NAMES][TEXT_BYTES])
+{
+	const struct conf *cf = f->cf;
+	const char *pick = cf->set.by_priority ? "per" : "uniform";
+	char want[TEXT_BYTES];
+	struct room room;
+	uint64_t n = 0;
+
+	if (strcmp(is[SELECTOR], pick) != 0)
+		return other(s, names[SELECTOR], is[SELECTOR], pick,
+		    strcmp(is[SELECTOR], "per") == 0 ?
+		    ", --replay per uses it" :
+		    strcmp(is[SELECTOR], "uniform") == 0 ?
+		    ", --replay uniform uses it" : "");
+	snprintf(want, sizeof(want), "%.9g", cf->set.alpha);
+	if (cf->alpha_given && strcmp(is[ALPHA], want) != 0)
+		return other(s, names[ALPHA], is[ALPHA], want,
+		    ", without --alpha it is used");
+	snprintf(want, sizeof(want), "%" PRIu64, feed_part(f, cf->set.buffer));
+	if (!cf->buffer_given || strcmp(is[CAPACITY], want) == 0)
+		return true;
+	if (!fit(f, s, &room))
+		return false;
+	num_u64(is[CAPACITY], 0, UINT64_MAX, &n);	/* or it stays 0 */
+	return n == room.capacity || other(s, names[CAPACITY], is[CAPACITY],
+	    want, ", without --buffer it is used");
+}
+
+bool
+feed_fits(struct feed *f, struct shard *s)
+{
+	struct respcall *c = &s->link.call;
+	char is[NAMES][TEXT_BYTES] = { "" };
+	struct respreply r;
+
+	respcall_words(c, (const char *[]){ "PER.INFO", s->names.table,
+	    NULL });
+	if (!respcall_send(c, "PER.INFO") ||
+	    !respcall_next(c, &r, "PER.INFO"))
+		return false;
+	if (r.kind == RESPREPLY_ERROR && strncmp(r.text, "ERR no table",
+	    12) == 0)
+		return true;
+	if (r.kind != RESPREPLY_ARRAY)
+		return link_refuse(&s->link, "PER.INFO", &r);
+	return texts(c, is) && compare(f, s, is);
+}
+
+/* Where there is room for less than was asked for, this is said. */
+static void
+say_room(const struct feed *f, const struct shard *s, const struct room *room)
+{
+	const uint64_t asked = feed_part(f, f->cf->set.buffer);
+
+	if (room->capacity < asked)
+		warnx("%s: %" PRIu64 " bytes allowed have room for %" PRIu64
+		    " experiences, not %" PRIu64 ": so many are kept",
+		    s->link.call.name, room->bytes, room->capacity, asked);
 }
 
 static void
@@ -147,12 +259,12 @@ feed_make(struct feed *f, struct shard *s)
 	const size_t frame = codec_frame(f->cf->env);
 	struct respcall *c = &s->link.call;
 	struct respreply r;
-	uint64_t capacity;
+	struct room room;
 	bool there;
 
-	if (!fit(f, s, &capacity))
+	if (!fit(f, s, &room))
 		return false;
-	put_create(f, s, capacity, bounded);
+	put_create(f, s, room.capacity, bounded);
 	if (frame > 0)
 		put_frames(s, frame);
 	if (!respcall_send(c, "PER.CREATE") ||
@@ -167,5 +279,9 @@ feed_make(struct feed *f, struct shard *s)
 		return false;
 	if (frame > 0 && r.kind == RESPREPLY_ERROR && !there)
 		return link_refuse(&s->link, "PER.FRAMES", &r);
-	return !there || !bounded || bound(f, s);
+	if (there && (!feed_fits(f, s) || (bounded && !bound(f, s))))
+		return false;
+	if (!there || f->cf->buffer_given)
+		say_room(f, s, &room);
+	return true;
 }

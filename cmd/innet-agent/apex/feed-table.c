@@ -496,6 +496,28 @@ feed_table(struct feed *f, struct batch *b, bool judged)
 }
 
 static bool
+fits(struct link *k, void *arg)
+{
+	const struct piece *p = arg;
+
+	(void)k;
+	return feed_fits(p->f, p->s);
+}
+
+bool
+feed_check(struct feed *f)
+{
+	for (size_t k = 0; k < f->shards; k++) {
+		struct piece p = { .f = f, .s = &f->shard[k] };
+
+		f->lost = &p.s->link;
+		if (!link_do(&p.s->link, fits, &p))
+			return false;
+	}
+	return true;
+}
+
+static bool
 drop(struct link *k, void *arg)
 {
 	const struct shard *s = arg;

@@ -130,6 +130,15 @@ feed_part(const struct feed *f, uint64_t n)
 bool feed_make(struct feed *f, struct shard *s);
 
 /*
+ * The table of s draws as the learner does, and has the capacity and the alpha
+ * that options gave; or there is none.
+ */
+bool feed_fits(struct feed *f, struct shard *s);
+
+/* The same of all tables; false with f->lost. */
+bool feed_check(struct feed *f);
+
+/*
  * Ask for a batch, and say what priorities b has, if it is not NULL.  Where a
  * connection fails, who waits for the answer sees it.
  */

@@ -377,6 +377,9 @@ start(struct apex *a)
 {
 	const struct conf *cf = a->cf;
 
+	/* nothing is touched before all tables are known to fit */
+	if (!cf->remote.clear && !cf->remote.redis && !feed_check(&a->feed))
+		return a->feed.lost;
 	if ((cf->load == NULL || cf->remote.clear) &&
 	    !link_do(&a->link, clear, a))
 		return &a->link;
