@@ -5,7 +5,8 @@
 
 SERVERS are addresses of innet-memory, or of redis-server with innet_per.so,
 with commas between them; many are drawn from as one.  It prints the mean return
-of ten greedy episodes, and ends with status 0 when that is 475 or more.
+of ten greedy episodes, and ends with status 0 when that is 475 or more; or, when an
+actor has ended, says which.
 """
 import math, multiprocessing, os, sys
 import numpy as np
@@ -54,6 +55,11 @@ def actor(k, n):                        # explores less, the higher its number
             if done:
                 break
 
+def watch(crew):                        # actors end with the learner, not before
+    for k, c in enumerate(crew):
+        if c.exitcode is not None:
+            sys.exit('torch-apex: actor %d ended with status %d' % (k, c.exitcode))
+
 def greedy(q):                          # the mean return of ten episodes
     total, rng = 0, np.random.default_rng(1)
     for _ in range(10):
@@ -75,6 +81,7 @@ def learn():
     [c.start() for c in crew]
     while len(mem) < 1000:              # the first of their experiences
         crew[0].join(0.05)
+        watch(crew)
     with mem.prefetch(64, beta=0.4) as batches:
         for n, b in zip(range(1, int(gradients) + 1), batches):
             obs, new, action, reward, discount, weight = map(torch.from_numpy, (
@@ -88,6 +95,7 @@ def learn():
             mem.update(b.ids, error.detach().abs().numpy() + 1e-3)
             if n % 20 == 0:
                 publish()
+                watch(crew)
             if n % 200 == 0:
                 target.load_state_dict(q.state_dict())
             if n % 500 == 0:

@@ -125,3 +125,14 @@ off() {
 		."ddpg-isw" > ."ddpg-ps" and ."ddpg-ps" > ."ddpg-ar"' kept/iswitch-fig15.json
 	run -2 "$examples/reproduce-iswitch.sh" --speed 3
 }
+
+@test "Ape-X in PyTorch: an actor that ends before there is something to learn is named" {
+	python torch
+	mkdir examples
+	ln -s "$share/python" .
+	# each actor's first words are its last
+	sed '/^def actor/a\    sys.exit(3)' "$examples/torch-apex.py" >examples/torch-apex.py
+	serve memory innet-memory -q
+	run -1 timeout 60 "$py" examples/torch-apex.py "$memory"
+	[[ $output == "torch-apex: actor "[01]" ended with status 3" ]]
+}
