@@ -30,10 +30,12 @@ gradients() {
 	[ "$(cli EXISTS innet:replay)" = 1 ]
 	cp ck killed
 	n=$(gradients killed)
-	[ $((n % 50)) -eq 0 ] && [ "$n" -ge 50 ]
+	[ $((n % 50)) -eq 0 ]
+	[ "$n" -ge 50 ]
 	ended		# that learner had nothing left to do, and said so
 	stored p
-	weights p >was && weights killed | cmp - was
+	weights p >was
+	weights killed | cmp - was
 	actors 2 --algo dqn
 	learner -v --algo dqn --replay per --load killed --gradients $((n + 200)) --save ck --save-every 50 2>l.err
 	grep -q "^innet-agent: killed: .* steps, $n gradients" l.err

@@ -471,7 +471,7 @@ locked() {
 	serve memory innet-memory -q
 	for env in cartpole pendulum; do
 		innet-agent -q --role actor --env $env --replay-memory "$memory" --give-up 200ms 2>err || true
-		! grep 'is for dqn and ddpg' err
+		run ! grep 'is for dqn and ddpg' err
 	done
 	run -2 --separate-stderr innet-agent --role actor --algo ppo --replay-memory "$memory"
 	[[ $stderr == *'--role is for dqn and ddpg, not for ppo' ]]

@@ -189,7 +189,7 @@ start() {
 		calls $(grep -v '^~' filter) | sort -u >may
 		calls $(sed -n 's/^~//p' filter) | sort -u >may_not
 		[ -z "$(comm -23 called <(comm -23 may may_not))" ] || { comm -23 called <(comm -23 may may_not); return 1; }
-		! grep -E 'PROT_WRITE\|PROT_EXEC|mprotect\(.*PROT_EXEC' $name.calls
+		run ! grep -E 'PROT_WRITE\|PROT_EXEC|mprotect\(.*PROT_EXEC' $name.calls
 		for family in $(sed -n 's/.* socket(\(AF_[A-Z0-9]*\).*/\1/p' $name.calls | sort -u); do
 			[[ " $(words $name RestrictAddressFamilies) " == *" $family "* ]]
 		done

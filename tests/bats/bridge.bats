@@ -260,7 +260,9 @@ kept() {
 	kept 0-30 ''
 	grep -h '^weights ' w0 w1 >whole
 	kept 0-17 "save='K.pt', save_every=5"
-	[ -s 0.pt ] && [ -s 1.pt.old ] && [ ! -e 0.pt.tmp ]
+	[ -s 0.pt ]
+	[ -s 1.pt.old ]
+	[ ! -e 0.pt.tmp ]
 	kept 15-30 "load='K.pt'"
 	grep -h '^weights ' w0 w1 | cmp - whole
 	kept 10-30 "load='K.pt.old', save='K.pt', save_every=30"

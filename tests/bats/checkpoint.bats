@@ -150,7 +150,9 @@ refuses() {
 	await here/ck
 	mv here gone
 	await err
-	wait $! && false || [ $? -eq 1 ]
+	rc=0
+	wait $! || rc=$?
+	[ $rc -eq 1 ]
 	[ "$(sort -u err)" = "innet-agent: here/ck: No such file or directory" ]
 	innet-agent --eval gone/ck --episodes 1
 }

@@ -317,7 +317,9 @@ $writes"
 	for f in plain pipe dangling; do
 		go "innet-memory -q --listen 127.0.0.1:0 --duration 10ms --unix @" $f
 		wrong $f
-		[ -e plain ] && [ -p pipe ] && [ -L dangling ]
+		[ -e plain ]
+		[ -p pipe ]
+		[ -L dangling ]
 		go "innet-sim -q -w @ scenario" $f
 		wrong $f/.*
 		go "innet-sim -q --runs 2 --shard 1/2 --parts @ scenario" $f

@@ -112,7 +112,8 @@ child() {
 	await got2
 	kill -KILL "$(cut -d' ' -f2 pids2)"
 	wait $all || rc=$?
-	[ "$rc" -ne 0 ] && [ "$rc" -ne 124 ]
+	[ "$rc" -ne 0 ]
+	[ "$rc" -ne 124 ]
 	grep 'process rank 2 .* exited on signal 9' out
 	for pid in $(cat pids?); do
 		for _ in $(seq 500); do kill -0 $pid 2>/dev/null || break; sleep 0.02; done

@@ -117,7 +117,8 @@ broken() {
 	run -3 --separate-stderr innet-verify --objective no-loss "$specs/one-slot.json"
 	[ "${lines[0]}" = cluster,worker,time_ns,reward ]
 	innet-verify -q --objective no-loss -w none.csv "$specs/two-slots.json" >out
-	[ ! -s out ] && [ ! -e none.csv ]
+	[ ! -s out ]
+	[ ! -e none.csv ]
 	run -1 innet-verify -q --objective no-loss -w /dev/full "$specs/one-slot.json"
 	[ "$output" = "innet-verify: /dev/full: No space left on device" ]
 }
@@ -150,7 +151,7 @@ broken() {
 	script -qec "innet-verify --objective no-loss $specs/two-slots.json" /dev/null >out </dev/null
 	grep -q $'\rinnet-verify: up to .*: [0-9]* updates ...\033\[K\r\033\[Kinnet-verify: no-loss holds' out
 	innet-verify --objective no-loss "$specs/two-slots.json" 2>out
-	! grep -q $'\r' out
+	run ! grep -q $'\r' out
 }
 
 @test "a cluster that is never served misses a bound on its age" {

@@ -48,7 +48,8 @@ field() { sed -nE "s/^($1,[^,]*,[^,]*,$2,.*)/\1/p" out/measured.csv | cut -d, -f
 	mkdir -p out/runs/carry-ppo-sync-ps.port	# where a file is to be
 	run -1 --separate-stderr evaluate --only ppo
 	[[ $stderr == *'carry-ppo-sync-ps failed; see '* ]]
-	[ "$(rows '^carry,ppo,')" -ge 3 ] && [ "$(rows ',sync,ps')" -eq 0 ]
+	[ "$(rows '^carry,ppo,')" -ge 3 ]
+	[ "$(rows ',sync,ps')" -eq 0 ]
 	grep -q '^| PPO | 40.02 kB | switch | ' out/results.md
 	rmdir out/runs/carry-ppo-sync-ps.port
 	run -0 --separate-stderr evaluate --only ppo

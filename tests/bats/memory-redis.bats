@@ -136,7 +136,8 @@ both() {
 		redis-cli -s "$redis" $raw <requests >expected
 		cli $raw <requests >got
 		diff expected got
-		cli flushall && redis-cli -s "$redis" flushall
+		cli flushall
+		redis-cli -s "$redis" flushall
 	done
 	seq 20000 | sed 's/.*/*3\r\n$5\r\nrpush\r\n$1\r\np\r\n$1\r\nx\r/' | cli --pipe >pipe
 	grep -q 'errors: 0, replies: 20000' pipe

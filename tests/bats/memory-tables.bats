@@ -237,7 +237,8 @@ slow_disk() {
 	stop_it
 	echo half >ck.tmp
 	start --save ck
-	[ ! -e ck.tmp ] && [ "$(cli get a)" = bcd ]
+	[ ! -e ck.tmp ]
+	[ "$(cli get a)" = bcd ]
 	printf X | dd of=ck bs=1 seek=$(($(stat -c %s ck) - 6)) conv=notrunc status=none
 	[ "$(cli per.load)" = "ERR ck: byte $(($(stat -c %s ck) - 4)): damaged: the CRC-32C of all before is not this" ]
 	[ "$(cli get a)" = bcd ]

@@ -48,7 +48,9 @@ setup() {
 	mv in.pcap in.old
 	mv out.pcap out.old
 	kill -HUP "$switch_pid"
-	begins in.pcap && begins out.pcap && begins r.json
+	begins in.pcap
+	begins out.pcap
+	begins r.json
 	jq -e '.totals.arrived.packets == 10' r.json
 	send 5
 	sleep 0.2
@@ -87,10 +89,13 @@ setup() {
 		sleep 0.1
 	done
 	finish sink
-	[ -e got.pcap.1 ] && [ -e got.pcap.2 ] && [ -e got.pcap.3 ] && [ ! -e got.pcap.4 ]
+	[ -e got.pcap.1 ]
+	[ -e got.pcap.2 ]
+	[ -e got.pcap.3 ]
+	[ ! -e got.pcap.4 ]
 	for f in got.pcap got.pcap.[123]; do
 		tcpdump -nr "$f" >/dev/null 2>err
-		! grep truncated err
+		run ! grep truncated err
 	done
 	[ "$(stat -c %s got.pcap.1)" -ge 4000 ]
 	[ "$(packets got.pcap got.pcap.1 got.pcap.2)" -ge 20 ]
@@ -101,7 +106,8 @@ setup() {
 	switch=$sink
 	send 20
 	finish sink
-	[ -c /dev/null ] && [ ! -e /dev/null.1 ]
+	[ -c /dev/null ]
+	[ ! -e /dev/null.1 ]
 	while IFS='|' read -r words why; do
 		run -2 --separate-stderr innet-switch --listen :0 --upstream :9 $words
 		[ "${stderr_lines[0]}" = "innet-switch: $why" ]

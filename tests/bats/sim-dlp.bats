@@ -55,7 +55,7 @@ is() {
 	session '"loss": "5%", "iterations": 100'
 	cmp f g
 	session '"loss": "5%", "iterations": 100' --seed 2
-	! cmp -s f g
+	run ! cmp -s f g
 }
 
 @test "a step waits for a straggler no longer than it is told to" {

@@ -340,7 +340,8 @@ failing() {
 }
 
 @test "a fault while nothing is on its way changes nothing, in its training only" {
-	training '"iterations": 30' && cp f want
+	training '"iterations": 30'
+	cp f want
 	failing '' '{ link: "worker", from: "5100us", to: "5900us" }, { switch: "switch", from: "9s", to: "10s" },
 		{ training: "y", link: "worker", from: "10ms", to: "15ms" }' || true
 	[ "$(cat err)" = "innet-sim: s.json: faults[2].link: no training called y has a link called 'worker'" ]

@@ -154,7 +154,8 @@ damaged() {
 		SLURM_ARRAY_TASK_ID=$1 SLURM_ARRAY_TASK_MIN=$2 SLURM_ARRAY_TASK_MAX=$3 SLURM_ARRAY_TASK_COUNT=$4 \
 			SLURM_ARRAY_TASK_STEP=$5 innet-sim -q --shard auto --parts parts s.json
 	}
-	task 3 3 9 4 2 && task 9 3 9 4 2
+	task 3 3 9 4 2
+	task 9 3 9 4 2
 	[ "$(ls parts | paste -sd' ')" = '1-of-4.part 4-of-4.part' ]
 	run -2 --separate-stderr task 3 1 9 3 1
 	[ "$stderr" = "innet-sim: --shard auto: the indices of the job array are not one step apart" ]

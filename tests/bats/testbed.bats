@@ -143,7 +143,7 @@ killed() {
 	running "$(cat inside)"
 	testbed.sh down
 	absent $dead w0
-	! running "$(cat inside)"
+	if running "$(cat inside)"; then false; fi	# bash -e knows no run
 }
 
 @test "what a killed run left goes with the next down" {
@@ -258,7 +258,7 @@ killed() {
 	wait
 	ip netns pids "innet-$INNET_TESTBED-far" >relay
 	testbed.sh down
-	! running "$(cat relay)"
+	run ! running "$(cat relay)"
 	run -2 testbed.sh rack --delay 10 -- true
 	[[ $output == "testbed: invalid delay '10': not such as 10ms" ]]
 }

@@ -2,7 +2,7 @@
 # folder includes only from those before it in common/README, and the four
 # systems never from one another; a clock or a socket is in live/ alone; no file
 # is over 600 lines, but for a module of Python that is one file so that it can be
-# copied, and no line of C over 80 columns.
+# copied, and no line of C over 80 columns; and no test has what cannot fail it.
 cd "$srcdir" || exit 1
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 i=0 bad=
@@ -81,4 +81,7 @@ bad=$(find common cmd tests -name '*.[ch]' | xargs awk -F'\t' '
 { for (i = n = 0; ++i < NF;) n += length($i) + 8 - (n + length($i)) % 8
   if (n + length($NF) > 80) print FILENAME ":" FNR }')
 say "no line of C is over 80 columns"
+
+bad=$(grep -nE '^\s*! ' tests/bats/*.bats | grep -v '||' | cut -d: -f1,2)
+say "no test has a bare !, which would not fail it"
 echo "1..$i"
