@@ -428,6 +428,8 @@ class Memory:
                         shards=shards, username=username, password=password, tls=tls, wait=wait)
         at = servers.split(",") if isinstance(servers, str) else \
             list(servers) if isinstance(servers, (list, tuple)) else [servers]
+        if not at or not all(isinstance(a, str) or hasattr(a, "execute_command") for a in at):
+            raise ValueError("%r: servers are addresses or clients of redis-py" % (servers,))
         if cluster:
             names = shard_names(table, shards or 3)
             self.shards = [Shard(self, at[k % len(at)], name) for k, name in enumerate(names)]
@@ -447,8 +449,8 @@ class Memory:
             raise ValueError("no field can be named %s" % ", ".join(sorted(taken)))
         self.record = np.dtype([(n, d.base.newbyteorder("<"), d.shape) for n, d in self.fields.items()])
         self.frames, self.stack = frames, stack
-        if frames is not None and stack < 1:
-            raise ValueError("frames need a stack of 1 or more")
+        if (frames is not None) != (stack > 0):
+            raise ValueError("frames and a stack of 1 or more belong together")
         self.frame = np.dtype("u1") if frames is None else np.dtype((frames[0], tuple(frames[1])))
 
     def create(self, capacity, alpha=0.6, selector="per", times=0, ratio=None):
@@ -511,7 +513,8 @@ class Memory:
         rows = np.zeros(1 if n is None or n[0] == 0 else n[1], self.record)
         for name, d in self.fields.items():
             v = np.asarray(values[name])
-            rows[name] = v
+            with np.errstate(invalid="ignore"):
+                rows[name] = v
             if d.base.kind in "iub" and not np.can_cast(v.dtype, d.base) and (rows[name] != v).any():
                 raise ValueError("%s: %s does not hold every value" % (name, d.base))
         return rows

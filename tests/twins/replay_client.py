@@ -417,6 +417,9 @@ def misfits():
                           (dict(capacity=60), "capacity 50, not 60"), (dict(times=3), "times 0, not 3"),
                           (dict(ratio=(1, 2)), "ratio_lo")):
             refused(ValueError, word, Memory, server.addr, table="one", **{"capacity": 50, "alpha": 1, **how})
+        refused(ValueError, "belong together", Memory, server.addr, stack=4)
+        for at in None, []:
+            refused(ValueError, "servers are", Memory, at)
         for at in "", "localhost", "h:x", "127.0.0.1:99999":
             refused(ValueError, "an address is", len, Memory(at))
 
