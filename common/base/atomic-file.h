@@ -30,8 +30,11 @@ struct atomic_file {
 	mode_t mode;		/* it gets; 0: what the umask leaves */
 };
 
-/* Of the file beside: one writer at a time, or a name that is none yet? */
-enum atomic_file_how { ATOMIC_FILE_TMP, ATOMIC_FILE_CHOSEN };
+/*
+ * Of the file beside: one writer at a time, or a name that is none yet?  With
+ * HERE it is TMP, and a link at path is replaced, not followed.
+ */
+enum atomic_file_how { ATOMIC_FILE_TMP, ATOMIC_FILE_CHOSEN, ATOMIC_FILE_HERE };
 
 /*
  * Begin to write path, by way of path + tail; waits: for who reads a pipe.  0,
@@ -42,19 +45,21 @@ atomic_file_begin(struct atomic_file *w, const char *path,
     enum atomic_file_how how, bool waits)
 {
 	const bool chosen = how == ATOMIC_FILE_CHOSEN;
+	const bool here = how == ATOMIC_FILE_HERE;
 	char end[PATH_MAX];
 	struct stat st;
 
 	*w = (struct atomic_file){ .path = path };
 	if (strcmp(path, "-") == 0) {
 		w->fd = dup(STDOUT_FILENO);
-	} else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+	} else if ((here ? lstat(path, &st) : stat(path, &st)) == 0 &&
+	    !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) {
 		w->fd = file_open_write(path, 0, waits);
 	} else {
-		if (!file_link_end(path, end))
+		if (!here && !file_link_end(path, end))
 			return -1;
-		w->end = strdup(end);
-		if (w->end == NULL || asprintf(&w->beside, "%s%s", end,
+		w->end = strdup(here ? path : end);
+		if (w->end == NULL || asprintf(&w->beside, "%s%s", w->end,
 		    chosen ? ".XXXXXX" : ".tmp") == -1) {
 			free(w->end);
 			return -1;
@@ -94,6 +99,13 @@ static inline int
 atomic_file_open_tmp(struct atomic_file *w, const char *path)
 {
 	return atomic_file_begin(w, path, ATOMIC_FILE_TMP, true);
+}
+
+/* The same where path was followed before: a link that is there now goes. */
+static inline int
+atomic_file_open_here(struct atomic_file *w, const char *path)
+{
+	return atomic_file_begin(w, path, ATOMIC_FILE_HERE, true);
 }
 
 /* Make path's entry in its folder last.  0, or -1 with errno. */

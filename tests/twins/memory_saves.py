@@ -226,6 +226,25 @@ def links():
     with open("precious") as g:
         assert g.read() == "mine", "it was written through a link at FILE.tmp"
 
+    def mislead():
+        os.unlink(SAVE)
+        os.symlink("precious", SAVE)
+    os.chmod("precious", 0o644)
+    with Server("--save", "by-symbol") as a, a.client() as c:   # which leads to SAVE
+        mislead()
+        assert c.error("per.load").endswith("not a regular file"), "it is loaded from where a new link leads"
+        c.call("set", "k", 3)
+        assert c.call("per.save") == b"OK"
+        assert not os.path.islink(SAVE), "a save goes where a link leads that came after the start"
+        assert os.stat(SAVE).st_mode & 0o777 == 0o600, "it has the permissions of what the link led to"
+        mislead()
+        a.process.terminate()
+        assert a.ends() == 0, a.said()
+    with open("precious") as g:
+        assert g.read() == "mine", "the last save went where a link led that came after the start"
+    with Server("--save", SAVE) as a, a.client() as c:
+        assert c.call("get", "k") == b"3"
+
 
 def pipes():
     """A pipe that comes into the place of the file: refused, and nobody waits."""

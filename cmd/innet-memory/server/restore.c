@@ -152,14 +152,14 @@ restore_from(struct server *srv, const char *path, char *why, size_t size)
 	const struct load_into into = { &b, take_clock, take_string,
 		take_list, take_element, take_table, take_expiry };
 	/* of a pipe, which has no writer, it would wait for one */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	struct stat st;
 	struct load l;
 	bool good;
 
 	if (fd == -1 || fstat(fd, &st) == -1 || !S_ISREG(st.st_mode)) {
-		snprintf(why, size, "%s", fd == -1 ? strerror(errno) :
-		    "not a regular file");
+		snprintf(why, size, "%s", fd == -1 && errno != ELOOP ?
+		    strerror(errno) : "not a regular file");
 		if (fd != -1)
 			close(fd);
 		return false;

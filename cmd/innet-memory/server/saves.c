@@ -99,7 +99,7 @@ writable(const struct server *srv)
 	struct atomic_file w;
 
 	clean(srv);
-	if (atomic_file_open_tmp(&w, srv->save->path) == -1)
+	if (atomic_file_open_here(&w, srv->save->path) == -1)
 		return false;
 	atomic_file_close(&w, false);
 	return true;

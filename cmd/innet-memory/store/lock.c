@@ -63,7 +63,8 @@ lock_give(int fd, const char *path)
 int
 lock_hold(const char *path)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
+	    O_NOFOLLOW);
 	int why;
 
 	for (int ms = 0; fd != -1 && flock(fd, LOCK_EX | LOCK_NB) == -1;

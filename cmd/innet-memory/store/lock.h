@@ -21,7 +21,7 @@ void lock_give(int fd, const char *path);
 /*
  * Hold the file at path itself, so that no server begins from it by another
  * name, a hard link: its descriptor, to be closed; -1 with errno, ENOENT if it
- * is not there, EWOULDBLOCK as above.
+ * is not there, ELOOP if that is a symbolic link, EWOULDBLOCK as above.
  */
 int lock_hold(const char *path);
 

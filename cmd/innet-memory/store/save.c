@@ -70,11 +70,11 @@ save_file(const char *path, void (*fill)(struct saver *s, void *arg), void *arg)
 {
 	struct atomic_file w;
 	struct stat st;
-	const bool there = stat(path, &st) == 0;
+	const bool there = lstat(path, &st) == 0 && !S_ISLNK(st.st_mode);
 
 	if (there && !S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode))
 		return ENOTSUP;		/* a pipe would make it wait */
-	if (atomic_file_open_tmp(&w, path) == -1)
+	if (atomic_file_open_here(&w, path) == -1)
 		return errno;
 	/* of others' experiences only who may already read them may know */
 	w.mode = there ? st.st_mode & 0777 : 0600;

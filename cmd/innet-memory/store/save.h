@@ -92,7 +92,8 @@ void save_list(struct saver *s, const void *key, size_t key_len,
 
 /*
  * Everything between the head and the end is fill's; onto fd, or into the
- * file at path.  0, or an errno, and then what stood at path still does.
+ * file at path, where a symbolic link is replaced.  0, or an errno, and then
+ * what stood at path still does.
  */
 int save_to(int fd, void (*fill)(struct saver *s, void *arg), void *arg);
 int save_file(const char *path, void (*fill)(struct saver *s, void *arg),
