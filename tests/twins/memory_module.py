@@ -265,7 +265,8 @@ def keys():
         assert c.error("per.info", "string").startswith("WRONGTYPE")
         assert c.error("per.create", "string", "capacity", 5).startswith("WRONGTYPE")
         for how in (["del", "t"], ["unlink", "t"], ["per.drop", "t"], ["set", "t", 1], ["rename", "t", "u"],
-                    ["flushall"], ["flushdb", "async"], ["pexpire", "t", 1], ["rename", "other", "t"]):
+                    ["flushall"], ["flushdb", "async"], ["pexpire", "t", 1], ["rename", "other", "t"],
+                    ["swapdb", 0, 1], ["swapdb", 1, 0]):
             c.call("flushall")
             c.call("per.create", "t", "capacity", 5)
             c.call("per.create", "other", "capacity", 5)
@@ -273,6 +274,8 @@ def keys():
             for w in waiting:
                 w.send(request("per.sample", "t", 1, "timeout", 3600000) + request("echo", 7))
             until(lambda: info(c, "blocked_clients") == 3, "three that wait")
+            if how == ["swapdb", 1, 0]:     # for one that could be drawn from
+                c.pipeline([("select", 1), ("per.create", "t", "capacity", 5), ("per.add", "t", 1, "x"), ("select", 0)])
             c.call(*how)
             if how[0] == "pexpire":
                 until(lambda: not c.call("exists", "t"), "an end")

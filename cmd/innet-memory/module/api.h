@@ -23,7 +23,7 @@ enum {				/* of RM_GetContextFlags() */
 	RM_CTX_DENY_BLOCKING = 1 << 21, RM_CTX_RESP3 = 1 << 22
 };
 enum { RM_OPTION_IO_ERRORS = 1, RM_TYPE_VERSION = 3 };
-enum { RM_EVENT_FLUSHDB = 2, RM_FLUSHDB_START = 0 };
+enum { RM_EVENT_FLUSHDB = 2, RM_FLUSHDB_START = 0, RM_EVENT_SWAPDB = 11 };
 
 struct rm_ctx { void *get_api; };	/* its beginning */
 typedef struct rm_string rm_string;	/* opaque, all of them */
@@ -37,6 +37,7 @@ typedef int rm_command(struct rm_ctx *c, rm_string **v, int n);
 
 struct rm_event { uint64_t id, version; };
 struct rm_flush { uint64_t version; int32_t sync, db; };	/* db -1: all */
+struct rm_swap { uint64_t version; int32_t db[2]; };
 
 /* A data type's functions, in the order of version 3. */
 struct rm_methods {

@@ -268,3 +268,22 @@ module_flushed(struct rm_ctx *ctx, struct rm_event event, uint64_t part,
 	if (part == RM_FLUSHDB_START && data != NULL)
 		tell(NULL, waits_in, data);
 }
+
+static bool
+waits_in_either(const struct waiter *w, const void *arg)
+{
+	const struct rm_swap *s = arg;
+
+	return w->db == s->db[0] || w->db == s->db[1];
+}
+
+void
+module_swapped(struct rm_ctx *ctx, struct rm_event event, uint64_t part,
+    void *data)
+{
+	const struct rm_swap *s = data;
+
+	(void)ctx, (void)event, (void)part;
+	if (s != NULL && s->db[0] != s->db[1])
+		tell(NULL, waits_in_either, s);
+}

@@ -214,6 +214,9 @@ RedisModule_OnLoad(struct rm_ctx *ctx, rm_string **v, int n)
 	    !add_commands(ctx, module_commands))
 		return RM_ERR;
 	RM_SetModuleOptions(ctx, RM_OPTION_IO_ERRORS);
+	if (RM_SubscribeToServerEvent(ctx, (struct rm_event){
+	    RM_EVENT_SWAPDB, 1 }, module_swapped) != RM_OK)
+		return RM_ERR;
 	return RM_SubscribeToServerEvent(ctx, (struct rm_event){
 	    RM_EVENT_FLUSHDB, 1 }, module_flushed);
 }

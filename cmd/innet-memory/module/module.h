@@ -49,6 +49,8 @@ int module_serve(struct rm_ctx *ctx, rm_string **v, int n, module_run *run);
 void module_wake(const struct held *h);
 void module_flushed(struct rm_ctx *ctx, struct rm_event event, uint64_t part,
     void *data);
+void module_swapped(struct rm_ctx *ctx, struct rm_event event, uint64_t part,
+    void *data);
 
 /* A value without a table in it, or NULL; and with one, of these settings. */
 struct held *held_new(void);
