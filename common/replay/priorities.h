@@ -8,7 +8,8 @@
  * really drawn.  shift follows the mean: where that of the leaves that are not
  * 0 leaves its range, or a leaf would be above SUMTREE_WEIGHT_MAX, all leaves
  * are made anew from the priorities with a shift that brings the mean to about
- * PRIORITIES_MEAN, or as near to it as the greatest leaf allows.
+ * PRIORITIES_MEAN, or as near to it as the greatest leaf allows.  So what is
+ * below about 2^-15 of the mean, or 2^-23 of the greatest, is raised to 1.
  *
  * With a slice, that is done in as many goes as it takes: another tree is made
  * beside this one, which is drawn from until then, its leaves by the shift of

@@ -428,6 +428,28 @@ test_clear(void)
 	priorities_close(&r);
 }
 
+/* Beside ones, the first perhaps a greatest, raised is what is below least. */
+static void
+test_raised(float greatest, float least)
+{
+	struct priorities r;
+	float p[SLOTS];
+
+	open_per(&r, SLOTS + 2, 1);
+	p[0] = greatest;
+	for (int i = 1; i < SLOTS; i++)
+		p[i] = 1;
+	priorities_insert(&r, 0, p, SLOTS);
+	priorities_insert(&r, SLOTS, &least, 1);
+	ok(r.raised == 0, "%g beside %g is not raised", (double)least,
+	    (double)greatest);
+	least /= 2;
+	priorities_insert(&r, SLOTS + 1, &least, 1);
+	ok(r.raised == 1 && sumtree_weight(&r.tree, SLOTS + 1) == 1,
+	    "half of that is");
+	priorities_close(&r);
+}
+
 int
 main(void)
 {
@@ -449,6 +471,8 @@ main(void)
 	test_slices(1, true);
 	test_slices_any();
 	test_extremes();
+	test_raised(1, 0x1p-15f);	/* of the mean */
+	test_raised(0x1p20f, 0x1p-3f);	/* 2^-23 of the greatest */
 	for (int i = 0; i < 6; i++)
 		test_draws(alpha[i], alpha[6 - i], i % 2);
 	test_chances(0.6);
