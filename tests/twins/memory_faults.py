@@ -349,20 +349,26 @@ def turns():
         c.call("per.create", "u", "capacity", 200000)
         for _ in range(20):
             c.call("per.add", "u", *[1, "x"] * 10000)
-        c.send(request("per.sample", "u", 100000, "binary") * 20 + request("echo", "end"))
-        seen = set()
-        while 20 not in seen:
-            for line in other.call("info", "commandstats").split():
-                if line.startswith(b"cmdstat_per.sample:calls="):
-                    seen.add(int(line.partition(b"=")[2].partition(b",")[0]))
-            select.select([c.sock], [], [], 0)
-            c.sock.setblocking(False)
-            try:
-                c.sock.recv(1 << 24)
-            except BlockingIOError:
-                pass
-            c.sock.setblocking(True)
-        assert len(seen - {0, 20}) >= 5, "all in one turn: %s" % sorted(seen)
+
+        def seen():
+            """How many of 20 samples were done, each time that another asked."""
+            out = set()
+            other.call("config", "resetstat")
+            with server.client() as many:
+                many.send(request("per.sample", "u", 100000, "binary") * 20)
+                many.sock.setblocking(False)
+                while 20 not in out:
+                    for line in other.call("info", "commandstats").split():
+                        if line.startswith(b"cmdstat_per.sample:calls="):
+                            out.add(int(line.partition(b"=")[2].partition(b",")[0]))
+                    try:
+                        many.sock.recv(1 << 24)
+                    except BlockingIOError:
+                        pass
+            return out - {0, 20}
+        # by twos they would be 10; who asks may be slow for other reasons
+        tries = [len(seen()) for _ in range(3)]
+        assert max(tries) >= 13, "seen between 20 samples: %s" % tries
         server.alive()
 
 

@@ -172,6 +172,15 @@ had_turn(const struct client *c)
 	return c->fd != -1 && c->srv->spent_ns >= TURN_NS;
 }
 
+/* It has a turn, or it has had one and only sends what there is. */
+static void
+begin_turn(struct client *c, bool turn)
+{
+	c->srv->spent_ns = turn ? 0 : TURN_NS;
+	if (turn)
+		c->turn_ns = c->srv->now_ns;
+}
+
 /* Keep what cannot be read yet; it may stand in c->rest. */
 static void
 keep(struct client *c, const uint8_t *p, size_t len)
@@ -363,7 +372,7 @@ client_readable(struct client *c)
 {
 	ssize_t n;
 
-	c->srv->spent_ns = 0;
+	begin_turn(c, !c->stalled);
 	if (runs(c) && !c->stalled) {
 		n = receive(c);
 		if (n == 0)
@@ -382,15 +391,21 @@ client_readable(struct client *c)
 void
 client_writable(struct client *c)
 {
-	c->srv->spent_ns = 0;
+	begin_turn(c, false);
 	flush(c);
 }
 
 void
 client_go_on(struct client *c)
 {
-	if (c->stalled && runs(c))
-		client_writable(c);
+	if (!c->stalled || !runs(c))
+		return;
+	if (c->turn_ns == c->srv->now_ns) {
+		c->srv->more = true;	/* in the next turn of the loop */
+		return;
+	}
+	begin_turn(c, true);
+	flush(c);
 }
 
 bool
@@ -416,7 +431,7 @@ client_retry_parked(struct client *c, bool late)
 {
 	client_retry *retry = c->retry;
 
-	c->srv->spent_ns = 0;
+	begin_turn(c, false);	/* this is one, however long it takes */
 	c->parked_seen = c->srv->changes;
 	if (!retry(c, &c->in.args, late))
 		return;

@@ -58,6 +58,7 @@ struct client {
 	uint64_t since_ns;		/* connected, monotonic */
 	uint64_t heard_ns;		/* last time something came */
 	uint64_t moved_ns;		/* last time something went out */
+	uint64_t turn_ns;		/* srv->now_ns of its last turn */
 	int queued;			/* bytes with the kernel then */
 	uint64_t commands, in_bytes, errors;
 	unsigned watching;		/* epoll events asked for */
@@ -128,7 +129,7 @@ struct client *client_new(struct server *srv, int fd, const char *addr);
 void client_free(struct client *c);
 void client_readable(struct client *c);
 void client_writable(struct client *c);
-void client_go_on(struct client *c);	/* after the others' turns */
+void client_go_on(struct client *c);	/* after the others' turns, one */
 void client_retry_parked(struct client *c, bool late);
 void client_feed(struct client *c, const uint8_t *p, size_t len);
 

@@ -418,7 +418,11 @@ serve(struct server *srv, const struct epoll_event *ev)
 		client_writable(c);
 }
 
-/* Those who have sent more than they had time for get another turn each. */
+/*
+ * Those who have sent more than they had time for get another turn each, if
+ * they had none since the others were looked at: who asks for little waits for
+ * one of theirs, not for two or three.
+ */
 static void
 go_on(struct server *srv)
 {
