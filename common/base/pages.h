@@ -3,7 +3,9 @@
  *
  * It begins on a cache line; from 2 MiB on, in a huge page, which the kernel is
  * asked for: one TLB entry then does for 512.  All of pages_new() is touched,
- * so that its first use costs no page fault.  free() gives it back.
+ * so that its first use costs no page fault; but from 64 MiB on the kernel
+ * zeroes each page when it is first used, for all of them at once take up to
+ * seconds.  free() gives it back.
  */
 #ifndef INNET_BASE_PAGES_H
 #define INNET_BASE_PAGES_H
@@ -16,6 +18,7 @@
 
 #define PAGES_LINE 64
 #define PAGES_HUGE ((size_t)2 << 20)
+#define PAGES_LATER ((size_t)64 << 20)
 
 /* So many bytes, not touched yet; NULL without memory. */
 static inline void *
@@ -37,13 +40,28 @@ pages_raw(size_t bytes)
 	return p;
 }
 
+/* So many bytes are 0 now, of pages_raw() from its beginning on. */
+static inline void
+pages_zero(void *p, size_t bytes)
+{
+	size_t later = bytes < PAGES_LATER ? 0 : bytes / PAGES_HUGE *
+	    PAGES_HUGE;
+
+	/* private memory without a file comes back as zeros */
+	if (later > 0 && madvise(p, later, MADV_DONTNEED) == -1)
+		later = 0;
+	memset((char *)p + later, 0, bytes - later);
+}
+
 /* So many bytes, all 0; NULL without memory. */
 static inline void *
 pages_new(size_t bytes)
 {
 	void *p = pages_raw(bytes);
 
-	return p == NULL ? NULL : memset(p, 0, bytes);
+	if (p != NULL)
+		pages_zero(p, bytes);
+	return p;
 }
 
 #endif

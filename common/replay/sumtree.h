@@ -102,7 +102,7 @@ sumtree_open(struct sumtree *t, size_t n)
 {
 	if (!sumtree_open_raw(t, n))
 		return false;
-	sumtree_blank(t, 0, sumtree_nodes(n));
+	pages_zero(t->leaf, sumtree_nodes(n) * SUMNODE_LINE);
 	return true;
 }
 
