@@ -44,17 +44,30 @@ host_table(struct client *c, const struct resp_args *a, const char **why)
 	return h == NULL ? NULL : h->table;
 }
 
+/* A figure of the server's memory. */
+static uint64_t
+figure(struct client *c, const char *name)
+{
+	void *i = RM_GetServerInfo(c->ctx, "memory");
+	const uint64_t v = RM_ServerInfoGetFieldUnsigned(i, name, NULL);
+
+	RM_FreeServerInfo(c->ctx, i);
+	return v;
+}
+
+uint64_t
+module_limit(struct client *c)
+{
+	return figure(c, "maxmemory");
+}
+
 /* deny-oom looks at what is used before a command, not at what it takes. */
 static bool
 room(struct client *c, size_t bytes)
 {
-	void *i = RM_GetServerInfo(c->ctx, "memory");
-	const uint64_t most = RM_ServerInfoGetFieldUnsigned(i, "maxmemory",
-	    NULL);
-	const uint64_t used = RM_ServerInfoGetFieldUnsigned(i, "used_memory",
-	    NULL);
+	const uint64_t most = module_limit(c);
+	const uint64_t used = figure(c, "used_memory");
 
-	RM_FreeServerInfo(c->ctx, i);
 	return most == 0 || (used < most && bytes <= most - used);
 }
 

@@ -45,6 +45,9 @@ extern const struct command module_commands[];	/* in this host alone */
 typedef void module_run(struct client *c, const struct resp_args *a);
 int module_serve(struct rm_ctx *ctx, rm_string **v, int n, module_run *run);
 
+/* maxmemory of the server; 0: there is no limit. */
+uint64_t module_limit(struct client *c);
+
 /* Those that wait for this value are told that there is no such table. */
 void module_wake(const struct held *h);
 void module_flushed(struct rm_ctx *ctx, struct rm_event event, uint64_t part,

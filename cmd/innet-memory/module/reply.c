@@ -87,7 +87,8 @@ reply_nil(struct client *c)
 void
 reply_oom(struct client *c)
 {
-	reply_error(c, "OOM command not allowed when used memory > "
+	reply_error(c, "%s", module_limit(c) == 0 ? "OOM there is no memory "
+	    "for it" : "OOM command not allowed when used memory > "
 	    "'maxmemory'.");
 }
 
