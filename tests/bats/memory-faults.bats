@@ -75,6 +75,10 @@ saves() {
 	saves links
 }
 
+@test "what stands in the place of FILE.lock or FILE.tmp is named" {
+	saves beside
+}
+
 @test "a pipe in the file's place is refused, and nobody waits for it" {
 	saves pipes
 }

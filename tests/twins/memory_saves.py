@@ -246,6 +246,23 @@ def links():
         assert c.call("get", "k") == b"3"
 
 
+def beside():
+    """What stands where FILE.lock or FILE.tmp go is named, and not FILE."""
+    os.mkdir("f.lock")
+    os.mkdir("g.tmp")
+    os.symlink("elsewhere", "h.lock")
+    for name, tail, why in (("f", ".lock", "Is a directory"), ("g", ".tmp", "File exists"),
+                            ("h", ".lock", "Too many levels of symbolic links")):
+        with Server("--save", name, wait=False) as server:
+            assert server.ends() == 1
+            assert server.said() == "innet-memory: %s%s: %s\n" % (name, tail, why), server.said()
+    with Server("--save", SAVE) as server, server.client() as c:
+        os.mkdir(SAVE + ".tmp")
+        assert c.error("per.save") == "ERR %s: not saved: %s.tmp: File exists" % (SAVE, SAVE)
+        os.rmdir(SAVE + ".tmp")
+        assert c.call("per.save") == b"OK"
+
+
 def pipes():
     """A pipe that comes into the place of the file: refused, and nobody waits."""
     with Server("--save", SAVE) as a, a.client() as c:
@@ -521,4 +538,4 @@ def at_once():
 
 
 if __name__ == "__main__":
-    sys.exit(main((kill9, orphan, second, links, pipes, private, times, heirs, ends, every, disk, quota, damaged, loads, at_once), sys.argv))
+    sys.exit(main((kill9, orphan, second, links, beside, pipes, private, times, heirs, ends, every, disk, quota, damaged, loads, at_once), sys.argv))

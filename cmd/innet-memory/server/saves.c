@@ -80,6 +80,17 @@ ended(struct server *srv, const char *why)
 		begin(srv);
 }
 
+/* Why it was not saved: what is there already is beside the file. */
+static void
+say(const struct save *s, int error, char why[WHY_BYTES])
+{
+	if (error == EEXIST)
+		snprintf(why, WHY_BYTES, "%s.tmp: %s", s->path,
+		    strerror(error));
+	else
+		snprintf(why, WHY_BYTES, "%s", strerror(error));
+}
+
 /* What a crash or a kill has left beside the file goes. */
 static void
 clean(const struct server *srv)
@@ -121,8 +132,7 @@ on_end(struct server *srv, struct watch *w)
 		    "by signal %d", WTERMSIG(status));
 		clean(srv);
 	} else if (WEXITSTATUS(status) != 0) {
-		snprintf(why, sizeof(why), "%s",
-		    strerror(WEXITSTATUS(status)));
+		say(s, WEXITSTATUS(status), why);
 	}
 	ended(srv, why);
 }
@@ -304,8 +314,10 @@ lock(struct server *srv)
 	if (s->lock == -1 && errno == EWOULDBLOCK)
 		warnx("%s: another innet-memory saves there, and has locked "
 		    "%s.lock", path, s->path);
+	else if (s->lock == -1 && errno == ENOENT)
+		warn("%s", path);	/* its folder is not there */
 	else if (s->lock == -1)
-		warn("%s", path);
+		warn("%s.lock", s->path);
 	else if (hold(s))
 		return true;
 	else if (errno == EWOULDBLOCK)
@@ -336,7 +348,8 @@ begin_from(struct server *srv)
 	if (!lock(srv))
 		return false;
 	if (!writable(srv)) {
-		warn("%s", path);
+		warn("%s%s", errno == EEXIST ? srv->save->path : path,
+		    errno == EEXIST ? ".tmp" : "");
 		return false;
 	}
 	if (stat(path, &st) == -1 || restore_from(srv, srv->save->path, why,
@@ -392,7 +405,7 @@ static int
 stop(struct server *srv)
 {
 	struct save *s = srv->save;
-	const char *why = "";
+	char why[WHY_BYTES] = "";
 	int error;
 
 	if (srv->conf.save == NULL)
@@ -401,7 +414,7 @@ stop(struct server *srv)
 	s->from_ns = timer_mono_ns();
 	error = save_file(srv->save->path, restore_fill, srv);
 	if (error != 0)
-		why = strerror(error);
+		say(s, error, why);
 	s->due[(s->n + 1) % 2] = s->next = false;
 	snprintf(s->why[(s->n + 1) % 2], WHY_BYTES, "%s", why);
 	ended(srv, why);
