@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <err.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "common/base/files.h"
@@ -112,7 +113,11 @@ parse_one(int ch, struct conf *cf)
 		    &cf->seed));
 		cf->seeded = true;
 		break;
-	case SAVE: cf->save = optarg; break;
+	case SAVE:
+		opt_check("file", optarg, *optarg == '\0' ? "it has no name" :
+		    NULL);
+		cf->save = optarg;
+		break;
 	case 'v': cf->verbose = true; break;
 	case 'q': cf->quiet = true; break;
 	}
@@ -143,13 +148,15 @@ conf_parse(int argc, char *argv[])
 		.idle_ns = TIMER_NEVER, .save_every_ns = TIMER_NEVER,
 		.duration_ns = TIMER_NEVER
 	};
-	bool json = false;
+	bool json = false, alpha = false, touch = false;
 	int ch;
 
 	opt_check("address", "127.0.0.1", addr_parse("127.0.0.1", "6399",
 	    &cf.listen));
 	while ((ch = opt_next(&tool, argc, argv)) != -1) {
 		json |= ch == JSON;
+		alpha |= ch == ALPHA;
+		touch |= ch == TOUCH;
 		parse_one(ch, &cf);
 	}
 	opt_done(&tool, argc, argv);
@@ -157,6 +164,13 @@ conf_parse(int argc, char *argv[])
 		errx(2, "--listen none needs --unix");
 	if (cf.no_tcp && cf.port_file != NULL)
 		errx(2, "--listen none has no port for --port-file");
+	if (cf.save == NULL && cf.save_every_ns != TIMER_NEVER)
+		errx(2, "--save-every needs --save");
+	if (alpha && cf.capacity == 0)
+		errx(2, "--alpha needs --capacity");
+	if (touch && cf.touch_bytes > cf.memory_bytes)
+		errx(2, "--touch is of --memory: %" PRIu64 " bytes are more "
+		    "than %" PRIu64, cf.touch_bytes, cf.memory_bytes);
 	check_files(&cf, json);
 	return cf;
 }

@@ -557,6 +557,14 @@ s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	[ "$output" = "innet-memory: invalid memory '1x': unknown unit" ]
 	run -2 innet-memory --listen none
 	[ "$output" = "innet-memory: --listen none needs --unix" ]
+	run -2 innet-memory --save-every 1s
+	[ "$output" = "innet-memory: --save-every needs --save" ]
+	run -2 innet-memory --alpha 0.6
+	[ "$output" = "innet-memory: --alpha needs --capacity" ]
+	run -2 innet-memory --touch 2MB --memory 1500000
+	[ "$output" = "innet-memory: --touch is of --memory: 2000000 bytes are more than 1500000" ]
+	run -2 innet-memory --save ''
+	[ "$output" = "innet-memory: invalid file '': it has no name" ]
 	run -2 innet-memory --alpha 4.1
 	run -2 innet-memory --capacity 2147483649
 }
