@@ -406,9 +406,9 @@ def extremes():
         assert fields(c.call("per.info", "t"))["raised"] < 50
         c.call("per.add", "t", "1e6", "x")
         assert fields(c.call("per.info", "t"))["raised"] >= 900
-        for twice in (("capacity", 10, "capacity", 10), ("capacity", 10, "ratio", 1, 2, "ratio", 1, 2),
-                      ("capacity", 10, "slack", 1, "times", 0, "slack", 2), ("capacity", 1, "selector", "per", "SELECTOR", "per")):
-            assert c.error("per.create", "u", *twice).endswith("given twice"), twice
+        for twice in ("create u capacity 1 CAPACITY 1", "create u ratio 1 2 times 0 ratio 1 2", "sample t 1 beta 1 beta 1",
+                      "sample_ro t 1 sum binary sum", "add t timeout 0 timeout 0 1 x", "dump t count 1 from 0 count 1"):
+            assert c.error(*("per." + twice).split()).endswith("given twice"), twice
         assert c.call("per.create", "u", "ratio", 0, 2, "capacity", 10, "selector", "lifo") == b"OK"
 
 

@@ -84,13 +84,15 @@ read_options(struct client *c, struct add *d, uint64_t *timeout_ms)
 {
 	static const char *const words[] = { "timeout", "frames", NULL };
 	const uint64_t most_ms = INT64_MAX / 1000000;
-	size_t i = 2;
+	size_t i = 2, seen[2] = { 0 };
 
 	while (i < d->a->n) {
 		const int word = per_word(d->a, i, words);
 
 		if (word == PER_NO_WORD)
 			break;
+		if (!per_once(c, words, word, i, seen))
+			return false;
 		i++;
 		if (word == 0) {
 			if (!per_whole(c, d->a, i++, "timeout", 0, most_ms,

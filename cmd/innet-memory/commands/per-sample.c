@@ -28,12 +28,13 @@ static bool
 read_ask(struct client *c, const struct resp_args *a, struct ask *k,
     uint64_t *timeout_ms)
 {
-	enum { BETA, STRATIFIED, TIMEOUT, REFS, BINARY, SUM };
+	enum { BETA, STRATIFIED, TIMEOUT, REFS, BINARY, SUM, WORDS };
 	static const char *const words[] = {
 		"beta", "stratified", "timeout", "refs", "binary", "sum",
 		NULL
 	};
 	const uint64_t most_ms = INT64_MAX / 1000000;
+	size_t seen[WORDS] = { 0 };
 	bool good = true;
 
 	*k = (struct ask){ .t = per_table(c, a), .beta = 0.4,
@@ -44,6 +45,8 @@ read_ask(struct client *c, const struct resp_args *a, struct ask *k,
 	for (size_t i = 3; i < a->n && good; i++) {
 		const int word = per_word(a, i, words);
 
+		if (!per_once(c, words, word, i, seen))
+			return false;
 		switch (k->counted || word != TIMEOUT ? word : PER_NO_WORD) {
 		case BETA:
 			good = per_real(c, a, ++i, "beta", 0,

@@ -7,7 +7,7 @@
 
 enum { DUMP_DEFAULT = 1000, DUMP_MOST = 100000 };	/* ids on a page */
 
-enum { CAPACITY, ALPHA, SELECTOR, TIMES, RATIO, SLACK };
+enum { CAPACITY, ALPHA, SELECTOR, TIMES, RATIO, SLACK, CREATE_WORDS };
 static const char *const create_words[] = {
 	"capacity", "alpha", "selector", "times", "ratio", "slack", NULL
 };
@@ -15,15 +15,18 @@ static const char *const create_words[] = {
 /* One option at *i, which is moved behind it. */
 static bool
 read_option(struct client *c, const struct resp_args *a, size_t *i,
-    struct replay_table_conf *conf, bool *slack)
+    struct replay_table_conf *conf, size_t *seen)
 {
 	const size_t at = *i;
+	const int word = per_word(a, at, create_words);
 	uint64_t v = 0;
 	int pick;
 	bool good;
 
 	*i += 2;
-	switch (per_word(a, at, create_words)) {
+	if (!per_once(c, create_words, word, at, seen))
+		return false;
+	switch (word) {
 	case CAPACITY:
 		good = per_whole(c, a, at + 1, "capacity", 1,
 		    TABLE_CAPACITY_MAX, &v);
@@ -49,30 +52,12 @@ read_option(struct client *c, const struct resp_args *a, size_t *i,
 		(*i)++;
 		return per_ratio(c, a, at + 1, &conf->limit);
 	case SLACK:
-		*slack = true;
 		return per_whole(c, a, at + 1, "slack", 0, INT64_MAX,
 		    &conf->limit.slack);
 	default:
 		per_no_word(c, a, at);
 		return false;
 	}
-}
-
-/* Does option i stand for the first time? */
-static bool
-once(struct client *c, const struct resp_args *a, size_t i)
-{
-	const int word = per_word(a, i, create_words);
-
-	for (size_t k = 2; word != PER_NO_WORD && k < i;
-	    k += per_word(a, k, create_words) == RATIO ? 3 : 2) {
-		if (per_word(a, k, create_words) != word)
-			continue;
-		reply_error(c, "ERR %s (arguments %zu and %zu): given twice",
-		    create_words[word], k, i);
-		return false;
-	}
-	return true;
 }
 
 /* The name of a new table. */
@@ -100,18 +85,18 @@ void
 per_create(struct client *c, const struct resp_args *a)
 {
 	struct replay_table_conf conf = { .alpha = 0.6 };
+	size_t seen[CREATE_WORDS] = { 0 };
 	const char *why;
-	bool slack = false;
 
 	for (size_t i = 2; i < a->n;) {
-		if (!once(c, a, i) || !read_option(c, a, &i, &conf, &slack))
+		if (!read_option(c, a, &i, &conf, seen))
 			return;
 	}
 	if (conf.capacity == 0) {
 		reply_error(c, "ERR capacity: a table needs one");
 		return;
 	}
-	if (!slack)
+	if (seen[SLACK] == 0)
 		conf.limit.slack = conf.capacity;
 	if (!name_fits(c, a))
 		return;
@@ -261,6 +246,7 @@ read_page(struct client *c, const struct resp_args *a, uint64_t *from,
     uint64_t *count)
 {
 	static const char *const words[] = { "from", "count", NULL };
+	size_t seen[2] = { 0 };
 
 	for (size_t i = 2; i < a->n; i += 2) {
 		const int word = per_word(a, i, words);
@@ -269,7 +255,8 @@ read_page(struct client *c, const struct resp_args *a, uint64_t *from,
 			per_no_word(c, a, i);
 			return false;
 		}
-		if (!per_whole(c, a, i + 1, words[word], word == 0 ? 0 : 1,
+		if (!per_once(c, words, word, i, seen) ||
+		    !per_whole(c, a, i + 1, words[word], word == 0 ? 0 : 1,
 		    word == 0 ? INT64_MAX : DUMP_MOST, word == 0 ? from :
 		    count))
 			return false;

@@ -45,6 +45,21 @@ per_word(const struct resp_args *a, size_t i, const char *const *words)
 	return PER_NO_WORD;
 }
 
+bool
+per_once(struct client *c, const char *const *words, int word, size_t i,
+    size_t *seen)
+{
+	if (word == PER_NO_WORD)
+		return true;
+	if (seen[word] == 0) {
+		seen[word] = i;
+		return true;
+	}
+	reply_error(c, "ERR %s (arguments %zu and %zu): given twice",
+	    words[word], seen[word], i);
+	return false;
+}
+
 void
 per_no_word(struct client *c, const struct resp_args *a, size_t i)
 {

@@ -49,6 +49,13 @@ struct table *per_table(struct client *c, const struct resp_args *a);
 enum { PER_NO_WORD = -1 };
 int per_word(const struct resp_args *a, size_t i, const char *const *words);
 
+/*
+ * Does that word, argument i, stand for the first time?  seen has a place for
+ * each word, all 0 at first.
+ */
+bool per_once(struct client *c, const char *const *words, int word, size_t i,
+    size_t *seen);
+
 /* Say that argument i is no word that may stand there. */
 void per_no_word(struct client *c, const struct resp_args *a, size_t i);
 
