@@ -72,6 +72,7 @@ def updates(sampler):
         rb.update_priority(info['index'], torch.as_tensor([abs(float(error))]))
         if ((q - truth) ** 2).mean() < 1e-3:
             return n
+    sys.exit('torchrl-sampler: Q is not right after %d updates' % n)
 
 torch.manual_seed(1)
 uniform = updates(lambda n: RandomSampler())

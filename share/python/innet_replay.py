@@ -279,7 +279,7 @@ class Shard:
                 link.ask(*words)
             else:
                 link.send(_request(words))
-        except OSError:
+        except BaseException:       # half of it may have gone
             self.close()
             raise
 
@@ -337,17 +337,18 @@ class Shard:
     def saw(self, total, shift, have):
         self.sum, self.have = float(total) * 2.0 ** -shift, have
 
-    def check(self, want):
+    def check(self, want, frame):
         """A table that was there is what is wanted, or this is an error."""
         it = named(self.call("PER.INFO", self.table))
+        if want["stack"] and int(it[b"stack"]) == 0:
+            try:
+                self.call("PER.FRAMES", self.table, frame, want["stack"])
+            except Error:
+                pass            # who made it did so meanwhile, or it has experiences without
+            it = named(self.call("PER.INFO", self.table))
         for name, value in want.items():
             had = it[name.encode()]
-            if isinstance(value, str):
-                same = had == value.encode()
-            elif name == "stack":
-                same = int(had) in (0, value)       # 0: who made it has yet to declare it
-            else:
-                same = abs(float(had) - value) <= 1e-6 * abs(value)
+            same = had == value.encode() if isinstance(value, str) else abs(float(had) - value) <= 1e-6 * abs(value)
             if not same:
                 raise ValueError("table %s is there already, of %s %s, not %s" %
                                  (self.table, name, had.decode() if isinstance(had, bytes) else had, value))
@@ -379,12 +380,12 @@ def exchange(asks):
     """
     asked, got, failed = [], [], None
     try:
-        for shard, rows, *words in asks:
-            shard.ask(*words)
-            asked.append((shard, rows))
-    except Exception as e:
-        failed = e
-    try:
+        try:
+            for shard, rows, *words in asks:
+                shard.ask(*words)
+                asked.append((shard, rows))
+        except Exception as e:
+            failed = e
         for shard, rows in asked:
             try:
                 got.append(shard.answer(rows))
@@ -465,7 +466,8 @@ class Memory:
             except Error as e:
                 if "already" not in str(e):
                     raise
-                s.check({**want, **dict(zip(("ratio_lo", "ratio_hi"), ratio or ())), "stack": self.stack})
+                s.check({**want, **dict(zip(("ratio_lo", "ratio_hi"), ratio or ())), "stack": self.stack},
+                        self.frame.itemsize)
 
     def drop(self):
         for s in self.shards:
@@ -766,74 +768,103 @@ class Writer:
 
     def append(self, done, priority="max", truncated=False, **step):
         """A step; done: the episode ends there.  truncated: it is cut, and values go on."""
-        if self.n_step > 1 and "reward" not in step:
-            raise ValueError("a step of n_step has a reward")
-        self.steps.append(step)
+        self.check(step)
         end = done or truncated
-        if self.sequence:
-            self.row(end, priority)
-        else:
-            while len(self.steps) == self.n_step or end and self.steps:
-                self.emit(self.sum(done), priority)
-                self.steps.pop(0)
-        if end:
+        made = self.row(step, end) if self.sequence else self.sums(step, done, end)
+        self.waiting += [(priority, values) for values in made]
+        if end or len(self.waiting) >= self.batch:
             self.flush()
 
-    def row(self, end, priority):
-        """One more step of a sequence."""
-        self.steps = self.steps[-self.sequence:]
+    def check(self, step):
+        """It has what an experience needs, and no more: said before it is taken."""
+        want = set(self.memory.fields) | ({"states", "next_states"} if self.memory.stack else set())
+        if not self.sequence:
+            want.discard("discount")
+        if set(step) != want:
+            raise ValueError("a step has %s, not %s" % (", ".join(sorted(want)), ", ".join(sorted(step))))
+        if self.n_step > 1 and "reward" not in step:
+            raise ValueError("a step of n_step has a reward")
+
+    def sums(self, step, done, end):
+        """Experiences of n steps that this one ends."""
+        steps, made = self.steps + [step], []
+        while len(steps) == self.n_step or end and steps:
+            made.append(self.sum(steps, done))
+            steps = steps[1:]
+        self.steps = steps
+        return made
+
+    def row(self, step, end):
+        """The sequence that this step ends, if it does."""
+        self.steps = (self.steps + [step])[-self.sequence:]
         self.due -= 1
-        whole = len(self.steps) == self.sequence
+        whole, made = len(self.steps) == self.sequence, []
         if whole and (self.due == 0 or end):
-            self.emit({k: np.stack([s[k] for s in self.steps]) for k in self.steps[0]}, priority)
+            made = [{k: np.stack([s[k] for s in self.steps]) for k in step}]
             self.due = self.sequence - self.overlap
         if end:
             self.short += not whole
             self.steps, self.due = [], self.sequence
+        return made
 
-    def sum(self, done):
-        first, last = self.steps[0], self.steps[-1]
+    def sum(self, steps, done):
+        first, last = steps[0], steps[-1]
         out = {k: v for k, v in first.items() if not k.startswith("next_")}
         out.update((k, v) for k, v in last.items() if k.startswith("next_"))
         if "reward" in first:
-            out["reward"] = sum(self.gamma ** k * s["reward"] for k, s in enumerate(self.steps))
+            out["reward"] = sum(self.gamma ** k * s["reward"] for k, s in enumerate(steps))
         if "discount" in self.memory.fields:
-            out["discount"] = 0.0 if done else self.gamma ** len(self.steps)
+            out["discount"] = 0.0 if done else self.gamma ** len(steps)
         return out
 
-    def emit(self, values, priority):
-        self.waiting.append((priority, values))
-        if len(self.waiting) >= self.batch:
-            self.flush()
-
     def flush(self):
-        """Send what waits for a batch to be full."""
+        """Send what waits for a batch to be full; what a server did not take is sent with the next."""
         if not self.waiting:
             return
-        values = {k: np.stack([np.asarray(v[k]) for _, v in self.waiting]) for k in self.waiting[0][1]}
-        self.memory.add(priority=[p for p, _ in self.waiting], shard=self.shard, **values)
+        try:
+            values = {k: np.stack([np.asarray(v[k]) for _, v in self.waiting]) for k in self.waiting[0][1]}
+            self.memory.add(priority=[p for p, _ in self.waiting], shard=self.shard, **values)
+        except ValueError:
+            self.waiting = []       # it never will
+            raise
         self.waiting = []
 
 
 class _Sampler:
     """See Sampler()."""
 
-    def __init__(self, servers, capacity, alpha=0.6, beta=0.4, eps=1e-8, table="sampler", **how):
-        self.memory = servers if isinstance(servers, Memory) else \
-            Memory(servers, table=table, fields={"index": "i8"}, capacity=capacity, alpha=alpha, **how)
+    def __init__(self, servers, capacity, alpha=0.6, beta=0.4, eps=1e-8, table="sampler", clear=False, **how):
+        self.memory = Memory(servers, table=table, fields={"index": "i8"}, capacity=capacity, alpha=alpha, **how)
         self.capacity, self.beta, self.eps, self.highest = capacity, beta, eps, 1.0
         self.ids, self.there, self.cursor = np.zeros(capacity, ID), np.zeros(capacity, bool), 0
+        if clear:
+            self.memory.drop()
+            self.memory.create(capacity, alpha)
+        self.strange = len(self.memory)     # of an earlier run, whose places these are
 
     def sample(self, storage, batch_size):
+        self.check()
         batch = self.memory.sample(batch_size, self.beta)
-        return _tensor(batch.index), {"_weight": _tensor(batch.weights)}
+        weight = _tensor(batch.weights)
+        return _tensor(batch.index), {"_weight": weight, "priority_weight": weight}     # of 0.3, of now
+
+    def check(self):
+        if self.strange:
+            raise ValueError("table %s has %d places of an earlier run: load_state_dict() knows them, clear=True "
+                             "removes them" % (self.memory.shards[0].table, self.strange))
 
     def extend(self, index):
         """These places of the storage hold something new: what they held is not drawn any more."""
+        self.check()
         index = _numbers(index)
+        if len(index) > self.capacity:
+            raise ValueError("%d places at once, of %d" % (len(index), self.capacity))
         if (index != (self.cursor + np.arange(len(index))) % self.capacity).any():
             raise ValueError("places are written in turn, and the next is %d of %d" % (self.cursor, self.capacity))
+        # the storage has them now; where a server fails they are not drawn
         old = self.ids[index[self.there[index]]]
+        self.there[index] = False
+        self.cursor = (self.cursor + len(index)) % self.capacity
         if len(old):
             self.memory.update(old, np.zeros(len(old)))
         shards = len(self.memory.shards)
@@ -841,8 +872,7 @@ class _Sampler:
             mine = index[index % shards == k]
             if len(mine):
                 self.ids[mine] = self.memory.add(index=mine, shard=k)
-        self.there[index] = True
-        self.cursor = (self.cursor + len(index)) % self.capacity
+                self.there[mine] = True
 
     add = extend
 
@@ -850,10 +880,15 @@ class _Sampler:
         index = _numbers(index)
         p = np.broadcast_to(_numbers(priority, "f8"), index.shape) + self.eps
         self.highest = max(self.highest, p.max(initial=0))
-        self.memory.update(self.ids[index], p)
+        self.tell(index, p)
+
+    def tell(self, index, p):
+        there = self.there[index]
+        self.memory.update(self.ids[index][there], p[there])
 
     def mark_update(self, index, **_):
-        self.update_priority(index, self.default_priority)
+        index = _numbers(index)
+        self.tell(index, np.full(len(index), self.highest))
 
     @property
     def default_priority(self):
@@ -870,7 +905,7 @@ class _Sampler:
     def load_state_dict(self, state):
         """The places of the storage again; what they weigh is what the servers have."""
         self.ids, self.there = np.array([tuple(i) for i in state["ids"]], ID), np.array(state["there"], bool)
-        self.highest, self.cursor = state["highest"], state["cursor"]
+        self.highest, self.cursor, self.strange = state["highest"], state["cursor"], 0
 
     def dumps(self, path):
         os.makedirs(path, exist_ok=True)
@@ -900,7 +935,7 @@ def _tensor(x):
     return np.array(x) if torch is None else torch.from_numpy(np.array(x))
 
 
-def Sampler(servers, capacity, **how):
+def Sampler(servers, capacity, *power, **how):
     """
     In the place of torchrl's PrioritizedSampler(capacity, alpha, beta): what is
     stored stays where the script has it; servers draw from it by priority.
@@ -909,4 +944,4 @@ def Sampler(servers, capacity, **how):
     if "torchrl" in sys.modules:
         from torchrl.data.replay_buffers.samplers import Sampler as base    # which buffers insist on
         kind = (_Sampler, base)
-    return type("Sampler", kind, {})(servers, capacity, **how)
+    return type("Sampler", kind, {})(servers, capacity, *power, **how)

@@ -127,7 +127,8 @@ def steps(runs=200):
             b = m.sample(4)
             assert (b.states[:, 0] == film[:4]).all() and (b.next_states[:, 0] == film[3:7]).all()
             assert (b.next_lives == [2, 3, 4, 5]).all() and (b.reward == 1.75).all()
-            refused(ValueError, "has a reward", w.append, False, next_lives=1)
+            refused(ValueError, "a step has", w.append, False, next_lives=1)
+        refusals(server)
 
 
 def union(runs=400):
@@ -277,6 +278,31 @@ def redis_py_once(client):
                 assert str(e).startswith("LIMIT"), e
 
 
+def refusals(server):
+    """A writer whose adds are refused goes on as if they had not been, and sends them later."""
+    kinds = {"x": "i8", "reward": "f8", "discount": "f8"}
+    with Memory(server.addr, table="r", fields=kinds, capacity=100, selector="fifo") as m:
+        for n in (1, 3):
+            w = m.writer(n_step=n, gamma=0.5)
+            m.shards[0].call("PER.LIMIT", "r", "ratio", 100, 0, "slack", 0)
+            for t in range(6):
+                if t == 4:
+                    m.shards[0].call("PER.LIMIT", "r", "ratio", 0, 0)
+                try:
+                    w.append(t == 5, x=t, reward=1.0)
+                    assert t >= 4 or t < n - 1, t
+                except Error:
+                    assert n - 1 <= t < 4, t
+            b = m.sample(len(m))
+            assert list(b.x) == list(range(6)), b.x
+            assert list(b.reward) == [sum(0.5 ** i for i in range(min(n, 6 - t))) for t in range(6)], b.reward
+            refused(ValueError, "a step has", w.append, False, x=1)
+            refused(ValueError, "inhomogeneous", w.append, True, x=[1, [2]], reward=1.0)
+            w.append(True, x=9, reward=0.0)
+            m.drop()
+            m.create(100, selector="fifo")
+
+
 class Buffer:
     """What torchrl's ReplayBuffer asks of its sampler, with a storage of one array and a writer round robin."""
 
@@ -300,7 +326,9 @@ def torchrl():
     with Server("--seed", 1) as a, Server("--seed", 2) as b:
         for servers in (a.addr, a.addr + "," + b.addr):
             table = "t%d" % len(servers)
-            rb = Buffer(100, innet_replay.Sampler(servers, 100, alpha=1, beta=0.5, table=table, seed=7))
+            rb = Buffer(100, innet_replay.Sampler(servers, 100, 1.0, 0.5, table=table, seed=7))
+            rb.sampler.update_priority([3], 5)      # of nothing yet
+            refused(ValueError, "101 places", rb.sampler.extend, np.arange(101))
             rb.extend(np.arange(60))
             rb.extend(np.arange(60, 150))       # 50 of the places anew
             held = set(range(50, 150))
@@ -318,15 +346,21 @@ def torchrl():
                 due = np.where(index[mine] < 50, 3 ** -0.5, 1)
                 assert np.allclose(w[mine] / w[mine].max(), due, rtol=1e-3)
             rb.sampler.update_priority(info["index"][:1], 9.0)
+            rb.sampler.mark_update(info["index"][:1])
             assert rb.sampler.default_priority == 9 + 1e-8
             refused(ValueError, "in turn", rb.sampler.extend, [7])
             state = rb.sampler.state_dict()
             again = Buffer(100, innet_replay.Sampler(servers, 100, alpha=1, table=table))
+            refused(ValueError, "places of an earlier run", again.sample, 1)
+            refused(ValueError, "places of an earlier run", again.extend, np.arange(1))
             again.sampler.load_state_dict(state)
             again.sampler.update_priority([0], 0)
             assert len(again.sample(50)[0]) == 50
             rb.sampler._empty()
             refused(Error, "LIMIT", rb.sample, 1)
+            anew = Buffer(100, innet_replay.Sampler(servers, 100, alpha=1, table=table, clear=True))
+            anew.extend(np.arange(100))
+            assert len(anew.sample(90)[0]) == 90
             refused(ValueError, "one dimension", rb.sampler.update_priority, ([1], [2]), 1)
 
 
@@ -343,7 +377,7 @@ def trouble():
     """One of two servers refuses, stops or goes: answers of the other are not taken for later ones."""
     for wrap in (lambda addr: addr, redis_of):
         with Server("--seed", 1) as a, Server("--seed", 2) as b:
-            with Memory([wrap(a.addr), wrap(b.addr)], fields={"k": "i8"}, capacity=100, alpha=1, seed=1, wait=2) as m:
+            with Memory([wrap(a.addr), wrap(b.addr)], fields={"k": "i8"}, capacity=100, alpha=1, seed=1) as m:
                 ids = np.concatenate([m.add(k=range(20), shard=0), m.add(k=range(100, 120), shard=1)])
 
                 def right():
@@ -357,9 +391,13 @@ def trouble():
                 right()
                 if isinstance(m.shards[0].addr, str):
                     a.process.send_signal(signal.SIGSTOP)
+                    m.wait = 0.5
+                    m.shards[0].link.sock.settimeout(m.wait)
                     refused(OSError, "", m.sample, 10)
                     refused(OSError, "", m.update, ids[[0, 20]], [1, 1])
                     a.process.send_signal(signal.SIGCONT)
+                    m.wait = 60
+                    m.close()
                     right()
                 with Memory(wrap(a.addr), fields={"k": "i8"}) as other:
                     other.drop()
