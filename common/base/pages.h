@@ -2,10 +2,10 @@
  * pages.h - zeroed memory for large tables that are read at random
  *
  * It begins on a cache line; from 2 MiB on, in a huge page, which the kernel is
- * asked for: one TLB entry then does for 512.  All of pages_new() is touched,
- * so that its first use costs no page fault; but from 64 MiB on the kernel
- * zeroes each page when it is first used, for all of them at once take up to
- * seconds.  free() gives it back.
+ * asked for: one TLB entry then does for 512.  Below 64 MiB pages_new() touches
+ * all of it, so that its first use costs no page fault; from there on the
+ * kernel zeroes each page when it is first used, for all of them at once take
+ * up to seconds.  free() gives it back.
  */
 #ifndef INNET_BASE_PAGES_H
 #define INNET_BASE_PAGES_H

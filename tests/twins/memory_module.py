@@ -6,6 +6,7 @@ it as well.
 """
 import os
 import random
+import resource
 import socket
 import subprocess
 import sys
@@ -321,8 +322,9 @@ def keys():
             c.call("config", "set", "sanitize-dump-payload", "no")
             assert isinstance(c.pipeline([("restore", "bad", 0, bad)])[0], Error)
         assert c.error("per.put", "t", 1, 0, "x").startswith("ERR") and c.error("per.taken", "t", "count", 1)
-        if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 30 << 31:
-            assert c.error("per.create", "big", "capacity", 1 << 31) == "OOM there is no memory for it"
+        limits = resource.prlimit(server.process.pid, resource.RLIMIT_AS, (8 << 30, resource.RLIM_INFINITY))
+        assert c.error("per.create", "big", "capacity", 1 << 31) == "OOM there is no memory for it"
+        resource.prlimit(server.process.pid, resource.RLIMIT_AS, limits)
         c.call("config", "set", "maxmemory", "3mb")
         assert c.error("per.create", "big", "capacity", 1000000).endswith("'maxmemory'.")
         assert c.call("ping") == b"PONG"

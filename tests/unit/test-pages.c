@@ -1,4 +1,6 @@
 /* What was used before is zeroed, all of it and no more, at any size. */
+#include <err.h>
+
 #include "common/base/pages.h"
 #include "tests/unit/tap.h"
 
@@ -18,6 +20,8 @@ main(void)
 
 	for (size_t i = 0; i < sizeof(size) / sizeof(*size); i++) {
 		p = pages_raw(size[i] + PAGES_HUGE);
+		if (p == NULL)
+			err(1, "%zu bytes", size[i]);
 		memset(p, 0xff, size[i] + PAGES_HUGE);
 		pages_zero(p, size[i]);
 		ok(is_all(p, 0, size[i]), "%zu bytes are 0", size[i]);

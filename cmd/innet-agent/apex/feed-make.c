@@ -144,16 +144,16 @@ texts(struct respcall *c, char is[NAMES][TEXT_BYTES])
 	return true;
 }
 
-/* The table is another one than this learner wants; or, it would do so. */
+/* The table is another one than this learner wants, and what else it can do. */
 static bool
 other(struct shard *s, const char *what, const char *is, const char *want,
-    const char *or)
+    const char *hint)
 {
 	struct respcall *c = &s->link.call;
 
 	c->refused = true;
 	return respcall_fail(c, "%s: its %s is %s, not %s: --clear removes "
-	    "it%s", s->names.table, what, is, want, or);
+	    "it%s", s->names.table, what, is, want, hint);
 }
 
 /* It draws as this learner wants, and has what an option asks for. */
@@ -182,7 +182,12 @@ compare(struct feed *f, struct shard *s, char is[NAMES][TEXT_BYTES])
 	if (!fit(f, s, &room))
 		return false;
 	num_u64(is[CAPACITY], 0, UINT64_MAX, &n);	/* or it stays 0 */
-	return n == room.capacity || other(s, names[CAPACITY], is[CAPACITY],
+	/* a server that is started anew may allow itself another size */
+	if (n == s->capacity || n == room.capacity) {
+		s->capacity = n;
+		return true;
+	}
+	return other(s, names[CAPACITY], is[CAPACITY],
 	    want, ", without --buffer it is used");
 }
 
@@ -281,6 +286,8 @@ feed_make(struct feed *f, struct shard *s)
 		return link_refuse(&s->link, "PER.FRAMES", &r);
 	if (there && (!feed_fits(f, s) || (bounded && !bound(f, s))))
 		return false;
+	if (!there)
+		s->capacity = room.capacity;
 	if (!there || f->cf->buffer_given)
 		say_room(f, s, &room);
 	return true;

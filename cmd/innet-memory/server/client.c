@@ -305,8 +305,8 @@ part_with(struct client *c)
 
 /*
  * Send what goes, and run what waited for that.  Over a link a call with more
- * can last until that has taken it all, for acknowledgements that come
- * meanwhile are worked off before it is done.
+ * than FAR_BYTES can last until that has taken it all, for acknowledgements
+ * that come meanwhile are worked off before it is done.
  */
 static void
 flush(struct client *c)
@@ -338,7 +338,7 @@ flush(struct client *c)
 
 /*
  * Read once, a bulk straight to its place; the bytes that came.  Of a client
- * that sends megabytes others who ask for little see no more than this.
+ * that sends megabytes others who ask for little see SERVER_IN_BYTES at most.
  */
 static ssize_t
 receive(struct client *c)

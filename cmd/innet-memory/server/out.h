@@ -40,7 +40,7 @@ void out_text(struct out *o, const void *p, size_t len);
 /* A blob from a byte on, that the caller holds: now out does. */
 void out_blob(struct out *o, struct blobs *bs, struct blob *b, size_t from);
 
-/* Send what goes, `most` bytes of it.  False with errno if it will never. */
+/* Send what goes, at most `most` bytes.  False with errno if it will never. */
 bool out_flush(struct out *o, struct blobs *bs, int fd, size_t most);
 
 /* Bytes in its buffers. */
