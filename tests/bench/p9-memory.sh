@@ -101,7 +101,7 @@ done
 module=$(realpath "$build")/innet_per.so
 if [ -n "$py" ] && [ -e "$module" ]; then
 	bench=$(realpath "$(dirname "$0")")
-	(cd "$dir" && MEMORY_MODULE=$module "$py" -B "$bench/memory-module.py" "${TURNS:-200}" rows) >"$dir/rows"
+	(cd "$dir" && PATH="${module%/*}:$PATH" MEMORY_MODULE=$module "$py" -B "$bench/memory-module.py" "${TURNS:-200}" rows) >"$dir/rows"
 	while read -r row a b; do
 		case $row in
 		python*) bar=1.000 ;;
