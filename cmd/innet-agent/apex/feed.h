@@ -38,7 +38,7 @@ struct shard {
 	struct names names;
 	double weigh;		/* what it is drawn by, as seen last */
 	bool made, warm;	/* it is there; it has its part of warmup */
-	uint64_t capacity;	/* it had when it was found to fit; 0: not yet */
+	uint64_t capacity;	/* it was found to fit with; 0: not yet */
 	uint64_t opened;	/* of the connection asked over; */
 	size_t asked;		/* rounds whose answer is to come, */
 	bool told[2];		/* and whether priorities went with it */
