@@ -846,7 +846,8 @@ class _Sampler:
         self.check()
         batch = self.memory.sample(batch_size, self.beta)
         weight = _tensor(batch.weights)
-        return _tensor(batch.index), {"_weight": weight, "priority_weight": weight}     # of 0.3, of now
+        # by the name that it had, and by the one that it has
+        return _tensor(batch.index), {"_weight": weight, "priority_weight": weight}
 
     def check(self):
         if self.strange:
