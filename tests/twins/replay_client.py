@@ -358,6 +358,12 @@ def torchrl():
             assert len(again.sample(50)[0]) == 50
             rb.sampler._empty()
             refused(Error, "LIMIT", rb.sample, 1)
+            # one of two tables has room for an experience more than it has places
+            odd = Buffer(101, innet_replay.Sampler(servers, 101, alpha=1, table="o" + table, seed=8))
+            odd.extend(np.arange(101))
+            odd.extend(np.arange(2))
+            seen = np.bincount(np.concatenate([odd.sample(90)[1]["index"] for _ in range(220)]), minlength=101)
+            assert seen[:2].max() < 300, "of 196 that were due: %s" % seen[:2]
             anew = Buffer(100, innet_replay.Sampler(servers, 100, alpha=1, table=table, clear=True))
             anew.extend(np.arange(100))
             assert len(anew.sample(90)[0]) == 90
