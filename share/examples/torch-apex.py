@@ -5,8 +5,8 @@
 
 SERVERS are addresses of innet-memory, or of redis-server with innet_per.so,
 with commas between them; many are drawn from as one.  It prints the mean return
-of ten greedy episodes, and ends with status 0 when that is 475 or more; or, when an
-actor has ended, says which.
+of ten greedy episodes, and ends with status 0 when that is 475 or more; when an
+actor has ended it says which, and ends with status 1.
 """
 import math, multiprocessing, os, sys
 import numpy as np

@@ -52,19 +52,18 @@ class Rows:
         self.size, self.other = size, None
 
     def fill(self, link, n):
-        """The rows; none, and other is set, if there is a bulk of another size."""
-        sizes = np.full(n, self.size)
-        if n:
-            sizes[0] = link.bulk()
-        if n and sizes[0] == self.size < LARGE:
-            return self.cut(link, n)
+        """The rows; they are not whole, and other is set, if there is a bulk of another size."""
         rows = np.empty((n, self.size), "u1")
         for k in range(n):
-            sizes[k] = link.bulk() if k else sizes[0]
-            link.read_into(memoryview(rows[k]) if sizes[k] == self.size else memoryview(bytearray(sizes[k])))
+            size = link.bulk()
+            if k == 0 and size == self.size < LARGE:
+                return self.cut(link, n)
+            if size == self.size:
+                link.read_into(memoryview(rows[k]))
+            else:
+                self.other = size
+                link.take(size)
             link.take(2)
-        if (sizes != self.size).any():
-            self.other = sizes[sizes != self.size][0]
         return rows
 
     def cut(self, link, n):

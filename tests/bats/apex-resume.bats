@@ -14,7 +14,8 @@ stored() { cli --raw GET innet:params | head -c -1 >"$1"; }
 
 # gradients FILE: that it was saved with, as --load -v says
 gradients() {
-	innet-agent -qv --role learner $at --algo dqn --replay per --load "$1" --gradients 1 2>&1 |
+	innet-agent -qv --role learner $at --algo dqn --replay per --load "$1" \
+		--gradients 1 2>&1 |
 		sed -n 's/.*steps, \([0-9]*\) gradients$/\1/p'
 }
 
@@ -89,29 +90,35 @@ gradients() {
 	[ "$(cli PER.INFO innet:replay | paste - - | grep -E '^(ratio_|slack)' | tr '\t\n' ' ')" = "ratio_lo 4 ratio_hi 8 slack 2000 " ]
 }
 
-@test "a table that draws otherwise, or is not what an option asks for, is refused" {
-	local how
+@test "a table that draws otherwise, or is not what was asked for, is refused" {
+	local how is or load other
 	table
+	other="innet-agent: $memory: innet:replay: its"
 	for how in uniform per; do
 		actors 1 --algo dqn
 		learner -q --algo dqn --replay $how --clear --gradients 1
 		ended
-		learner -q --algo dqn --replay $how --gradients 1 --save $how --save-every 1
+		learner -q --algo dqn --replay $how --gradients 1 --save $how \
+			--save-every 1
 	done
-	for how in "uniform|selector is per, not uniform|, --replay per uses it" \
-		"per --buffer 600|capacity is 50000, not 600|, without --buffer it is used" \
-		"per --alpha 0.5|alpha is 0.4, not 0.5|, without --alpha it is used"; do
-		IFS='|' read -r how is or <<<"$how"
+	while IFS='|' read -r how is or; do
 		for load in '' '--load uniform'; do
-			run -1 learner -q --algo dqn --replay $how $load --gradients 1
-			[ "$output" = "innet-agent: $memory: innet:replay: its $is: --clear removes it$or" ]
+			run -1 learner -q --algo dqn --replay $how $load \
+				--gradients 1 </dev/null
+			[ "$output" = "$other $is: --clear removes it, $or" ]
 		done
-	done
-	learner -q --algo dqn --replay per --buffer 50000 --alpha 0.4 --load per --gradients 2
+	done <<-'END'
+	uniform|selector is per, not uniform|--replay per uses it
+	per --buffer 600|capacity is 50000, not 600|without --buffer it is used
+	per --alpha 0.5|alpha is 0.4, not 0.5|without --alpha it is used
+	END
+	learner -q --algo dqn --replay per --buffer 50000 --alpha 0.4 \
+		--load per --gradients 2
 	cli PER.DROP innet:replay
 	cli PER.CREATE innet:replay capacity 9 alpha 1 selector fifo
 	run -1 learner -q --algo dqn
-	[ "$output" = "innet-agent: $memory: innet:replay: its selector is fifo, not uniform: --clear removes it" ]
+	is='selector is fifo, not uniform'
+	[ "$output" = "$other $is: --clear removes it" ]
 	[ "$(cli EXISTS innet:end)" = 1 ]	# nothing has begun
 }
 

@@ -60,18 +60,22 @@ of() {
 	done
 }
 
-@test "of two tables the second is another: it is named, and nothing has begun" {
+@test "of two tables the second is another: it is named" {
+	local name is
 	tables 2
 	actors 1 --algo dqn
 	learner --algo dqn --gradients 1
 	ended
 	name=$(redis-cli -p "${memory1#*:}" PER.LIST)
 	redis-cli -p "${memory1#*:}" PER.DROP "$name"
-	redis-cli -p "${memory1#*:}" PER.CREATE "$name" capacity 600 selector uniform
+	redis-cli -p "${memory1#*:}" PER.CREATE "$name" capacity 600 \
+		selector uniform
 	run -1 learner -q --algo dqn --buffer 9999 --gradients 1
-	[ "$output" = "innet-agent: $memory0: $(redis-cli -p "${memory0#*:}" PER.LIST): its capacity is 25000, not 5000: --clear removes it, without --buffer it is used" ]
+	is="$(redis-cli -p "${memory0#*:}" PER.LIST): its capacity is 25000, not 5000"
+	[[ $output == "innet-agent: $memory0: $is: "*"without --buffer it is used" ]]
 	run -1 learner -q --algo dqn --buffer 50000 --gradients 1
-	[ "$output" = "innet-agent: $memory1: $name: its capacity is 600, not 25000: --clear removes it, without --buffer it is used" ]
+	is="$name: its capacity is 600, not 25000"
+	[[ $output == "innet-agent: $memory1: $is: "*"without --buffer it is used" ]]
 }
 
 @test "priorities go to the server that an experience is from" {

@@ -7,8 +7,8 @@
 # and gives by reference.  They are held against what Redis takes for the same
 # experiences, 56,464 B each by value; as many of 213.5 kB, as the paper's are,
 # are comments.  With hiredis on both sides one sees the servers alone.
-# Then innet_per.so, whose peer is innet-memory, and innet_replay.py, whose peer is
-# LRANGE by redis-py, each the least of TURNS (200).
+# Then innet_per.so, whose peer is innet-memory, and innet_replay.py, whose peer
+# is LRANGE by redis-py, each the least of TURNS (200).
 # Then eight actors of apex.sh, up to three times SECONDS_EACH (10) over each:
 # the medians of what a pull, a set and a push of theirs take.
 # Redis: RPUSH of 200 and LTRIM; of LINDEX one by one in a pipeline and MGET,
@@ -101,14 +101,14 @@ done
 module=$(realpath "$build")/innet_per.so
 if [ -n "$py" ] && [ -e "$module" ]; then
 	bench=$(realpath "$(dirname "$0")")
-	(cd "$dir" && PATH="${module%/*}:$PATH" MEMORY_MODULE=$module "$py" -B "$bench/memory-module.py" "${TURNS:-200}" rows) >"$dir/rows"
+	(cd "$dir" && PATH="${module%/*}:$PATH" MEMORY_MODULE=$module "$py" -B \
+		"$bench/memory-module.py" "${TURNS:-200}" rows) >"$dir/rows"
 	while read -r row a b; do
 		case $row in
-		python*) bar=1.000 ;;
-		*-56000B) bar=0 ;;	# past what has one
-		*) bar=1.500 ;;
+		python*) verdict "P9 $row" "$a" "$b" 1.000 ;;
+		*-56000B) note "$row" "$a" "$b" ;;	# past what has a bar
+		*) verdict "P9 $row" "$a" "$b" 1.500 ;;
 		esac
-		if [ $bar = 0 ]; then note "$row" "$a" "$b"; else verdict "P9 $row" "$a" "$b" $bar; fi
 	done <"$dir/rows"
 else
 	echo "P9 module skipped: no python3 with numpy and redis, or no innet_per.so;" \

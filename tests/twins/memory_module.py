@@ -77,7 +77,9 @@ def history(c, r, steps=120):
         c.call("per.frames", "g", 20, 2)
     ids = {t: [i for i, _ in dump(c, t)] for t in kinds}
     film = [r.randbytes(20) for _ in range(8)]
-    for _ in range(steps):
+    for step in range(steps):
+        if step % 20 == 10:
+            waits(c)
         t, kind = r.choice(list(kinds)), r.random()
         try:
             if kind < .45:
@@ -89,10 +91,8 @@ def history(c, r, steps=120):
                 c.call("per.sample", t, r.randrange(1, 4))
             elif kind < .8 and ids[t]:
                 c.call("per.update", t, r.choice(ids[t]), r.random())
-            elif kind < .93 and ids[t]:
+            elif kind < .95 and ids[t]:
                 c.call("per.remove", t, *r.sample(ids[t], min(len(ids[t]), 2)))
-            elif kind < .95:
-                waits(c)
             else:
                 c.call("per.limit", t, "ratio", 0, 0, "slack", r.randrange(9))
         except Error as e:

@@ -2,7 +2,7 @@
 # folder includes only from those before it in common/README, and the four
 # systems never from one another; a clock or a socket is in live/ alone; no file
 # is over 600 lines, but for a module of Python that is one file so that it can be
-# copied, and no line of C over 80 columns; and no test has what cannot fail it.
+# copied, and no line of C over 80 columns; and no test has a bare !.
 cd "$srcdir" || exit 1
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 i=0 bad=
