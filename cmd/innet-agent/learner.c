@@ -94,10 +94,10 @@ pace(struct learner *l)
 
 	if (l->interval_ns == 0)
 		return true;
-	if (l->heap_ns < now)
-		l->heap_ns = now;	/* late, or the first: no catching up */
-	rc = wait_until(NULL, 0, l->heap_ns, l->tally->stop);
-	l->heap_ns += l->interval_ns;
+	if (l->deadline_ns < now)
+		l->deadline_ns = now;	/* late, or the first: no catching up */
+	rc = wait_until(NULL, 0, l->deadline_ns, l->tally->stop);
+	l->deadline_ns += l->interval_ns;
 	return rc == WAIT_DUE;
 }
 

@@ -33,7 +33,7 @@ struct learner {
 				   what becomes of them is elsewhere */
 	struct tally *tally;	/* borrowed */
 	uint64_t interval_ns;	/* least time between what goes up */
-	uint64_t heap_ns;	/* when the next may leave */
+	uint64_t deadline_ns;	/* when the next may leave */
 	uint64_t compute_ns;	/* least time that each takes to compute */
 	uint64_t free_ns;	/* when computing it could begin */
 	/* What goes up is what a lesson changed (--send deltas), not NULL: */

@@ -18,11 +18,11 @@
 #include "common/live/wait.h"
 
 /*
- * Wait for fd until heap_ns.  ASCENT_FAILED with a message naming what was
+ * Wait for fd until deadline_ns.  ASCENT_FAILED with a message naming what was
  * waited for when time is up, ASCENT_END if nobody will read us any more.
  */
 static enum ascent_result
-await(const struct child *c, int fd, short events, uint64_t heap_ns,
+await(const struct child *c, int fd, short events, uint64_t deadline_ns,
     const char *what)
 {
 	struct pollfd p[2] = {
@@ -30,7 +30,7 @@ await(const struct child *c, int fd, short events, uint64_t heap_ns,
 		{ .fd = c->out },	/* to see its reader go away */
 	};
 
-	switch (wait_until(p, 2, heap_ns, c->stop)) {
+	switch (wait_until(p, 2, deadline_ns, c->stop)) {
 	case WAIT_READY:
 		return p[0].revents != 0 ? ASCENT_ON : ASCENT_END;
 	case WAIT_STOP:
@@ -51,14 +51,14 @@ await(const struct child *c, int fd, short events, uint64_t heap_ns,
 static enum ascent_result
 put(const struct child *c, const void *bytes, size_t n)
 {
-	const uint64_t heap_ns = tally_now_ns() + c->timeout_ns;
+	const uint64_t deadline_ns = tally_now_ns() + c->timeout_ns;
 	const char *p = bytes;
 	enum ascent_result rc;
 
 	while (n > 0) {
 		ssize_t done;
 
-		rc = await(c, c->out, POLLOUT, heap_ns, "nobody took");
+		rc = await(c, c->out, POLLOUT, deadline_ns, "nobody took");
 		if (rc != ASCENT_ON)
 			return rc;
 		done = write(c->out, p, n < PIPE_BUF ? n : PIPE_BUF);
@@ -92,7 +92,7 @@ send_message(const struct child *c, const struct stream_head *h,
 static enum ascent_result
 receive(struct child *c, struct stream_head *h, const uint8_t **body)
 {
-	const uint64_t heap_ns = tally_now_ns() + c->timeout_ns;
+	const uint64_t deadline_ns = tally_now_ns() + c->timeout_ns;
 	const char *why = NULL;
 	enum ascent_result rc;
 	size_t missing;
@@ -101,7 +101,7 @@ receive(struct child *c, struct stream_head *h, const uint8_t **body)
 
 	while ((got = stream_in_next(&c->stream, h, body, &missing, &why)) ==
 	    0) {
-		rc = await(c, c->in, POLLIN, heap_ns, "no result for");
+		rc = await(c, c->in, POLLIN, deadline_ns, "no result for");
 		if (rc != ASCENT_ON)
 			return rc;
 		n = stream_in_fill(&c->stream, c->in, missing);

@@ -51,7 +51,7 @@ source_bursts(const struct conf *cf, struct writer *w)
 	heap_order(h, n);
 	while (n > 0 && heap_ns(&h[0]) < cf->duration_ns) {
 		struct cluster *c = &v[heap_id(&h[0])];
-		struct burst b = { w, { .heap_ns = heap_ns(&h[0]),
+		struct burst b = { w, { .deadline_ns = heap_ns(&h[0]),
 		    .cluster = heap_id(&h[0]) + 1 } };
 		uint64_t left = cf->count - c->put, t;
 
@@ -61,7 +61,7 @@ source_bursts(const struct conf *cf, struct writer *w)
 		    (uint32_t)left, put_one, &b))
 			break;
 		c->put += (uint32_t)left;
-		t = arrivals_again(&kind, &c->arrivals, &r, b.u.heap_ns);
+		t = arrivals_again(&kind, &c->arrivals, &r, b.u.deadline_ns);
 		if (c->put == cf->count)
 			n = heap_drop(h, n);
 		else

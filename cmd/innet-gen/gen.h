@@ -58,7 +58,7 @@ struct conf {
 
 /* One update that a worker has ready. */
 struct ready {
-	uint64_t heap_ns;
+	uint64_t deadline_ns;
 	uint32_t cluster, worker;
 	uint32_t sequence;		/* from 1 */
 	float reward;

@@ -159,7 +159,7 @@ play(const struct schedule *s, struct writer *w, uint64_t after, uint32_t *put)
 		    ++put[r->cluster * FRAME_WORKERS_MAX + r->worker],
 		    r->reward };
 
-		if (u.heap_ns >= w->cf->duration_ns || !writer_put(w, &u))
+		if (u.deadline_ns >= w->cf->duration_ns || !writer_put(w, &u))
 			return false;
 	}
 	return true;

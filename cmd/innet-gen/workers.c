@@ -78,7 +78,7 @@ source_workers(const struct conf *cf, struct writer *w)
 	heap_order(h, n);
 	while (n > 0 && heap_ns(&h[0]) < cf->duration_ns) {
 		struct worker *k = &v[heap_id(&h[0])];
-		struct ready u = { .heap_ns = heap_ns(&h[0]),
+		struct ready u = { .deadline_ns = heap_ns(&h[0]),
 		    .cluster = heap_id(&h[0]) / workers + 1,
 		    .worker = heap_id(&h[0]) % workers,
 		    .sequence = ++k->put };

@@ -179,12 +179,12 @@ put_regular(struct writer *w, uint64_t at_ns)
 
 /* When a frame of this shape, due then, is seen. */
 static uint64_t
-leave(struct writer *w, const struct writer_shape *s, uint64_t heap_ns)
+leave(struct writer *w, const struct writer_shape *s, uint64_t deadline_ns)
 {
-	unsigned __int128 due = (unsigned __int128)heap_ns << 32;
+	unsigned __int128 due = (unsigned __int128)deadline_ns << 32;
 
 	if (w->cf->port_rate == 0)
-		return heap_ns;
+		return deadline_ns;
 	if (w->port_free < due)
 		w->port_free = due;
 	w->port_free += s->port_time;
@@ -256,7 +256,7 @@ writer_put(struct writer *w, const struct ready *u)
 	for (uint32_t i = w->packets; i-- > 0;) {
 		const struct writer_shape *s = i > 0 ? &w->whole : &w->last;
 
-		at_ns = leave(w, s, u->heap_ns);
+		at_ns = leave(w, s, u->deadline_ns);
 		put_regular(w, at_ns);
 		if (i == w->packets - 1)
 			generated_ns = w->cf->start_ns + at_ns;

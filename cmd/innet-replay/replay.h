@@ -34,16 +34,16 @@ struct tally {
 extern volatile sig_atomic_t stopped;
 
 /*
- * When packet k, heap_ns after the first in the trace, is due after the first:
- * at --pps or --speed.
+ * When packet k, deadline_ns after the first in the trace, is due after the
+ * first: at --pps or --speed.
  */
 static inline uint64_t
-replay_due_ns(const struct conf *cf, uint64_t heap_ns, uint64_t k)
+replay_due_ns(const struct conf *cf, uint64_t deadline_ns, uint64_t k)
 {
 	if (cf->pps > 0)
 		return (uint64_t)((unsigned __int128)k * 1000000000 / cf->pps);
-	return cf->speed == 1 ? heap_ns :
-	    (uint64_t)((double)heap_ns / cf->speed);
+	return cf->speed == 1 ? deadline_ns :
+	    (uint64_t)((double)deadline_ns / cf->speed);
 }
 
 /* Send the trace, or write it with new stamps.  The exit status. */

@@ -40,7 +40,7 @@ retime_trace(const struct conf *cf, struct trace *t, struct tally *n)
 		got = trace_next(t, &p);
 		if (got != 1)
 			break;
-		at = replay_due_ns(cf, p.heap_ns, n->packets);
+		at = replay_due_ns(cf, p.deadline_ns, n->packets);
 		if (at >= cf->duration_ns)
 			break;
 		put(cf, &out, &p, t->first_ns + at);

@@ -38,7 +38,7 @@ struct waiting {
 	const uint8_t *p;
 	uint32_t len, flow;
 	uint32_t next;		/* of the same flow; NONE */
-	uint64_t heap_ns;	/* by the monotonic clock */
+	uint64_t deadline_ns;	/* by the monotonic clock */
 	uint8_t tos;
 	bool update;
 };
@@ -79,14 +79,14 @@ sleep_ns(struct sender *s, uint64_t ns)
 	ppoll(NULL, 0, &ts, &s->wait);
 }
 
-/* Be there at heap_ns; false if it ended before. */
+/* Be there at deadline_ns; false if it ended before. */
 static bool
-wait_until(struct sender *s, uint64_t heap_ns)
+wait_until(struct sender *s, uint64_t deadline_ns)
 {
 	uint64_t now = timer_mono_ns(), ns;
 
-	while (now < heap_ns && stopped == 0) {
-		ns = pace_sleep_ns(now, heap_ns);
+	while (now < deadline_ns && stopped == 0) {
+		ns = pace_sleep_ns(now, deadline_ns);
 		if (ns > 0)
 			sleep_ns(s, ns);
 		now = timer_mono_ns();
@@ -182,8 +182,8 @@ send_from(struct sender *s, uint32_t k, bool along)
 			iov[n] = (struct iovec){ (void *)(uintptr_t)w->p,
 			    w->len };
 			if (!s->cf->topspeed)
-				latency_add(&s->n->late, now > w->heap_ns ?
-				    now - w->heap_ns : 0);
+				latency_add(&s->n->late, now > w->deadline_ns ?
+				    now - w->deadline_ns : 0);
 			k = along ? w->next : k + 1;
 			if (k == NONE || k >= s->have) {
 				n++;
@@ -243,14 +243,14 @@ join(struct sender *s, uint32_t f, uint32_t k)
 
 /* Put a packet into the window. */
 static void
-keep(struct sender *s, const struct trace_packet *p, uint64_t heap_ns)
+keep(struct sender *s, const struct trace_packet *p, uint64_t deadline_ns)
 {
 	const uint32_t f = flows_find(&s->flows, &p->f.flow);
 	const uint32_t k = s->have++;
 
 	s->w[k] = (struct waiting){ .p = s->bytes + s->used,
 	    .len = p->f.payload_bytes, .flow = f, .next = NONE,
-	    .heap_ns = heap_ns, .tos = p->f.tos, .update = p->update };
+	    .deadline_ns = deadline_ns, .tos = p->f.tos, .update = p->update };
 	memcpy(s->bytes + s->used, p->payload, p->f.payload_bytes);
 	s->used += p->f.payload_bytes;
 	if (s->cf->topspeed)
@@ -259,17 +259,17 @@ keep(struct sender *s, const struct trace_packet *p, uint64_t heap_ns)
 
 /* What is waiting goes before what is not due yet.  False when it is over. */
 static bool
-make_way(struct sender *s, uint64_t heap_ns, size_t bytes)
+make_way(struct sender *s, uint64_t deadline_ns, size_t bytes)
 {
-	const bool early = !s->cf->topspeed && timer_mono_ns() < heap_ns;
+	const bool early = !s->cf->topspeed && timer_mono_ns() < deadline_ns;
 
 	if (s->have > 0 && (early || full(s, bytes)))
 		flush(s);
 	if (s->cf->duration_ns != TIMER_NEVER &&
 	    timer_after(s->began_ns, s->cf->duration_ns) <=
-	    (early ? heap_ns : timer_mono_ns()))
+	    (early ? deadline_ns : timer_mono_ns()))
 		return false;
-	return !early || wait_until(s, heap_ns);
+	return !early || wait_until(s, deadline_ns);
 }
 
 static int
@@ -284,7 +284,7 @@ play(struct sender *s, struct trace *t)
 		if (got != 1)
 			break;
 		due = s->cf->topspeed ? 0 : s->began_ns +
-		    replay_due_ns(s->cf, p.heap_ns, k);
+		    replay_due_ns(s->cf, p.deadline_ns, k);
 		if (!make_way(s, due, p.f.payload_bytes))
 			break;
 		keep(s, &p, due);

@@ -182,12 +182,12 @@ judge(struct trace *t, const struct pcapio_packet *p, struct frame *f,
 static uint64_t
 due(struct trace *t, uint64_t stamp_ns)
 {
-	uint64_t at = t->heap_ns;
+	uint64_t at = t->deadline_ns;
 
 	if (t->taken == 0)
 		t->first_ns = stamp_ns;
 	if (!t->any) {		/* begins here, this time */
-		t->base_ns = t->taken == 0 ? 0 : t->heap_ns + t->gap_ns;
+		t->base_ns = t->taken == 0 ? 0 : t->deadline_ns + t->gap_ns;
 		t->any = true;
 		return t->base_ns;
 	}
@@ -287,10 +287,10 @@ trace_next(struct trace *t, struct trace_packet *out)
 			t->skipped[why]++;
 	}
 	at = due(t, t->stamp_ns);
-	t->gap_ns = t->taken == 0 ? 0 : at - t->heap_ns;
-	t->heap_ns = at;
+	t->gap_ns = t->taken == 0 ? 0 : at - t->deadline_ns;
+	t->deadline_ns = at;
 	t->taken++;
-	out->heap_ns = at;
+	out->deadline_ns = at;
 	out->stamp_ns = t->stamp_ns;
 	return 1;
 }

@@ -35,7 +35,7 @@ struct trace_want {
 };
 
 struct trace_packet {
-	uint64_t heap_ns;	/* since the trace's first packet */
+	uint64_t deadline_ns;	/* since the trace's first packet */
 	uint64_t stamp_ns;	/* in the capture */
 	struct frame f;
 	const uint8_t *payload;	/* f.payload_bytes, until the next */
@@ -51,7 +51,7 @@ struct trace {
 	uint64_t loops_left;
 	uint64_t first_ns;	/* stamp of the first that was taken */
 	uint64_t base_ns;	/* due time of this time's first */
-	uint64_t heap_ns, gap_ns;	/* of the last, and to it */
+	uint64_t deadline_ns, gap_ns;	/* of the last, and to it */
 	bool any;		/* taken this time */
 	struct split_count split;
 	struct split pieces;	/* of the frame that was read last: */

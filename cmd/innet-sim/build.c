@@ -141,7 +141,7 @@ sim_add_link(struct sim *s, struct sim_node *from, struct sim_node *to,
 		    .link = { .rate_bps = way == 0 ? up_bps : down_bps,
 		    .extra_bytes = extra },
 		    .propagation_ns = propagation_ns, .loss = loss,
-		    .leave_ns = SIM_NEVER, .heap_ns = SIM_NEVER,
+		    .leave_ns = SIM_NEVER, .deadline_ns = SIM_NEVER,
 		    .ring = { &p[way].one, 0, 0, 1 },
 		    .port = SIM_NONE, .class = way == 1 ? SIM_ACK :
 		    to->kind == &sim_server ? SIM_DELIVERY : SIM_ARRIVAL };

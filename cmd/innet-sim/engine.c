@@ -66,8 +66,8 @@ ring_head(const struct sim_ring *r)
 static void
 expect(struct sim *s, struct sim_pipe *p)
 {
-	p->heap_ns = ring_head(&p->ring)->at_ns;
-	sim_at(s, p->class, p->index, p->heap_ns);
+	p->deadline_ns = ring_head(&p->ring)->at_ns;
+	sim_at(s, p->class, p->index, p->deadline_ns);
 }
 
 struct sim_packet *
@@ -144,7 +144,7 @@ deliver(struct sim *s, struct sim_pipe *pipe)
 	struct sim_ring *r = &pipe->ring;
 	struct sim_packet p;
 
-	if (r->count == 0 || pipe->heap_ns != s->now_ns)
+	if (r->count == 0 || pipe->deadline_ns != s->now_ns)
 		return;		/* it was lost before */
 	if (s->tap != NULL)
 		capture_left(s, pipe, ring_head(r));
@@ -152,7 +152,7 @@ deliver(struct sim *s, struct sim_pipe *pipe)
 	r->head = (r->head + 1) & (r->room - 1);
 	r->count--;
 	pipe->left -= pipe->left > 0;
-	pipe->heap_ns = SIM_NEVER;
+	pipe->deadline_ns = SIM_NEVER;
 	if (r->count > 0)
 		expect(s, pipe);
 	if (pipe->loss > 0 && rng_double(&s->chance) < pipe->loss) {
@@ -183,7 +183,7 @@ sim_clear(struct sim *s, struct sim_pipe *pipe, bool all)
 	if (pipe->left > r->count)
 		pipe->left = r->count;
 	if (r->count == 0)
-		pipe->heap_ns = SIM_NEVER;
+		pipe->deadline_ns = SIM_NEVER;
 	pipe->link.free_ns = s->now_ns;
 }
 

@@ -115,10 +115,10 @@ play_row(struct sim *s, struct sim_crowd *crowd)
 /* What is next for a worker that waits for models: a time-out, or an update. */
 static void
 expect_wait(struct sim *s, const struct sim_crowd *crowd, uint32_t at,
-    bool waits, uint64_t heap_ns)
+    bool waits, uint64_t deadline_ns)
 {
-	crowd->wait[at - crowd->base] = (struct sim_wait){ heap_ns, waits };
-	sim_at(s, SIM_GENERATE, at, heap_ns);
+	crowd->wait[at - crowd->base] = (struct sim_wait){ deadline_ns, waits };
+	sim_at(s, SIM_GENERATE, at, deadline_ns);
 }
 
 /* It computes from now on. */
@@ -142,7 +142,7 @@ wait_is_over(struct sim *s, const struct sim_crowd *crowd, uint32_t at)
 	struct sim_wait *l = &crowd->wait[at - crowd->base];
 	struct sim_worker *w = &s->worker[at];
 
-	if (l->heap_ns != s->now_ns) {
+	if (l->deadline_ns != s->now_ns) {
 		s->now_ns = s->was_ns;	/* a model came: nothing happened */
 	} else if (l->waits) {
 		s->cluster[w->cluster].count[SIM_TIMED_OUT]++;
@@ -151,7 +151,7 @@ wait_is_over(struct sim *s, const struct sim_crowd *crowd, uint32_t at)
 		bool sent = have_update(s, crowd, w, reward_of(s, crowd,
 		    w));
 
-		l->heap_ns = SIM_NEVER;
+		l->deadline_ns = SIM_NEVER;
 		if (w->put >= crowd->cf->count)
 			return;
 		if (sent)

@@ -115,7 +115,7 @@ struct trouble;
 
 struct sim_pipe {
 	struct sim_ring ring;	/* what is needed first stands first */
-	uint64_t heap_ns;	/* the arrival that is meant */
+	uint64_t deadline_ns;	/* the arrival that is meant */
 	struct sim_node *to;
 	uint32_t port;		/* the sender's or receiver's own number */
 	uint32_t left;		/* of those in the ring, have left */
@@ -346,7 +346,7 @@ extern const struct sim_kind sim_workers;
 
 /* A worker that waits for models before it computes. */
 struct sim_wait {
-	uint64_t heap_ns;	/* the SIM_GENERATE that is meant */
+	uint64_t deadline_ns;	/* the SIM_GENERATE that is meant */
 	bool waits;		/* it is a time-out */
 };
 

@@ -362,16 +362,16 @@ is_over(struct lwu *l)
 	return l->over;
 }
 
-/* Sleep until a packet comes, LGC rings, or heap_ns; without the lock. */
+/* Sleep until a packet comes, LGC rings, or deadline_ns; without the lock. */
 static void
-nap(struct lwu *l, uint64_t heap_ns)
+nap(struct lwu *l, uint64_t deadline_ns)
 {
 	struct pollfd p[3] = { { .fd = l->u->fd, .events = (short)(POLLIN |
 	    (l->w.blocked && !l->u->link_full ? POLLOUT : 0)) },
 	    { .fd = l->wake, .events = POLLIN },
 	    { .fd = l->u->hears ? l->u->group_fd : -1, .events = POLLIN } };
 	const uint64_t now = timer_mono_ns(), held = outlet_due(l->out);
-	uint64_t ns = heap_ns > now ? heap_ns - now : 0, wall;
+	uint64_t ns = deadline_ns > now ? deadline_ns - now : 0, wall;
 	struct timespec ts;
 	int n;
 

@@ -65,7 +65,7 @@ struct dlp_ask {
 					 * when ours were refused */
 	uint32_t missing;		/* workers, a bit each, as heard */
 	uint64_t out_ns;		/* last sent */
-	uint64_t heap_ns;		/* to be sent (again) */
+	uint64_t deadline_ns;		/* to be sent (again) */
 	unsigned tries;			/* of it, since it is news */
 	uint64_t srtt_ns, var_ns, rto_ns, loss_timer_ns;
 	uint64_t since_ns;		/* of the last step forward */
@@ -86,7 +86,7 @@ dlp_ask_enter(struct dlp_ask *a, enum dlp_ask_phase phase, uint64_t now_ns)
 
 	a->phase = phase;
 	a->out = (struct dlp){ .state = state[phase], .node_count = 1 };
-	a->heap_ns = now_ns;
+	a->deadline_ns = now_ns;
 	a->tries = 0;
 	if (phase == DLP_ASK_CONFIGURE) {
 		a->out.node_count = a->wish.nodes;
@@ -150,14 +150,14 @@ dlp_ask_waits(const struct dlp_ask *a)
 static inline uint64_t
 dlp_ask_next_ns(const struct dlp_ask *a)
 {
-	return dlp_ask_waits(a) ? a->heap_ns : DLP_ASK_NEVER;
+	return dlp_ask_waits(a) ? a->deadline_ns : DLP_ASK_NEVER;
 }
 
 /* A gradient without an answer: every other packet asks who is missing. */
 static inline void
 dlp_ask_alternate(struct dlp_ask *a)
 {
-	const uint64_t at = a->heap_ns;
+	const uint64_t at = a->deadline_ns;
 	const unsigned tries = a->tries;
 
 	if (a->phase != DLP_ASK_STEP || a->peer != DLP_ASK_INNET || tries < 2)
@@ -182,7 +182,7 @@ dlp_ask_due(struct dlp_ask *a, uint64_t now_ns)
 	}
 	a->sent++;
 	a->out_ns = now_ns;
-	a->heap_ns = a->phase == DLP_ASK_STEP &&
+	a->deadline_ns = a->phase == DLP_ASK_STEP &&
 	    a->peer == DLP_ASK_OLD_SWITCH ? DLP_ASK_NEVER : now_ns + a->rto_ns;
 	return true;
 }
@@ -277,7 +277,7 @@ dlp_ask_take_poll(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		a->phase = DLP_ASK_READY;
 		return DLP_ASK_OPEN;
 	}
-	if (a->heap_ns > now_ns && a->tries == 0)
+	if (a->deadline_ns > now_ns && a->tries == 0)
 		return DLP_ASK_IGNORED;	/* pausing already */
 	dlp_ask_pause(a, d->state == DLP_WAITING ? DLP_ASK_SETUP :
 	    DLP_ASK_POLL, now_ns);
@@ -297,7 +297,7 @@ dlp_ask_take_setup(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 	}
 	if (d->state == DLP_ERROR)
 		return DLP_ASK_LOST;	/* so the published server */
-	if (a->heap_ns > now_ns && a->tries == 0)
+	if (a->deadline_ns > now_ns && a->tries == 0)
 		return DLP_ASK_IGNORED;	/* pausing already */
 	dlp_ask_pause(a, DLP_ASK_SETUP, now_ns);
 	return DLP_ASK_NOTHING;
@@ -314,7 +314,7 @@ dlp_ask_take_missing(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		return DLP_ASK_IGNORED;
 	a->missing = ours ? (uint32_t)d->param[DLP_PARAMS - 1] : 0;
 	if (!ours || (a->missing >> a->index % 32 & 1) != 0)
-		a->heap_ns = now_ns;
+		a->deadline_ns = now_ns;
 	return DLP_ASK_NOTHING;
 }
 

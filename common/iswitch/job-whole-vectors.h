@@ -195,9 +195,9 @@ job_ask_on(struct job *j, uint32_t id, job_ask *ask, void *ctx)
 static inline void
 job_watch(struct job *j, struct member_flow *f, uint64_t now_ns)
 {
-	f->heap_ns = now_ns + loss_timer_ns(&f->pause, f->vain);
-	if (f->heap_ns < j->quiet_ns)
-		j->quiet_ns = f->heap_ns;
+	f->deadline_ns = now_ns + loss_timer_ns(&f->pause, f->vain);
+	if (f->deadline_ns < j->quiet_ns)
+		j->quiet_ns = f->deadline_ns;
 }
 
 /*
@@ -215,7 +215,7 @@ job_heard(struct job *j, uint32_t id, int64_t t, bool new, uint64_t now_ns)
 		f->send = t;
 		f->asked = UINT32_MAX;	/* nothing, for now */
 		f->out = f->vain = 0;
-		f->heap_ns = UINT64_MAX;
+		f->deadline_ns = UINT64_MAX;
 		loss_timer_since(&f->pause, now_ns);
 	} else if (new) {
 		loss_timer_took(&f->pause, now_ns);
@@ -227,7 +227,7 @@ job_heard(struct job *j, uint32_t id, int64_t t, bool new, uint64_t now_ns)
 		    f->credit < most)
 			f->credit++;
 	}
-	if (new || f->heap_ns == UINT64_MAX)
+	if (new || f->deadline_ns == UINT64_MAX)
 		job_watch(j, f, now_ns);
 }
 
@@ -241,11 +241,12 @@ job_quiet(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
 	for (uint32_t id = 0; id < j->members.count; id++) {
 		struct member_flow *f = &j->members.m[id].flow;
 
-		if (!f->sends || f->heap_ns == UINT64_MAX)
+		if (!f->sends || f->deadline_ns == UINT64_MAX)
 			continue;
-		if (f->heap_ns > now_ns) {
-			j->quiet_ns = f->heap_ns < j->quiet_ns ? f->heap_ns :
-			    j->quiet_ns;
+		if (f->deadline_ns > now_ns) {
+			j->quiet_ns = f->deadline_ns < j->quiet_ns
+					  ? f->deadline_ns
+					  : j->quiet_ns;
 			continue;
 		}
 		if (f->credit == 0)
@@ -253,7 +254,7 @@ job_quiet(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
 		else if (f->out > 0)	/* what was asked for was lost */
 			f->credit = (f->credit + JOBFLOW_ASKS_LEAST) / 2;
 		f->asked = f->out = 0;
-		f->heap_ns = UINT64_MAX;
+		f->deadline_ns = UINT64_MAX;
 		if (!job_ask_on(j, id, ask, ctx) && j->open)
 			continue;
 		f->vain += j->open;

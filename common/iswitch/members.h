@@ -35,7 +35,7 @@ struct member_flow {
 	uint32_t out, credit;	/* asked for and not come, and the most */
 	struct loss_timer pause;	/* within `send` */
 	unsigned vain;		/* askings that nothing came of */
-	uint64_t heap_ns;	/* to ask; UINT64_MAX */
+	uint64_t deadline_ns;	/* to ask; UINT64_MAX */
 };
 
 struct member {

@@ -503,7 +503,7 @@ iswitch_fire(struct iswitch *s, uint64_t now_ns)
 	for (uint64_t due; (due = iswitch_due(s)) <= now_ns;) {
 		for (uint32_t k = 0; k < s->jobs; k++)
 			iswitch_fire_job(s, s->job[k], due);
-		s->heap_ns = iswitch_earliest(s);
+		s->deadline_ns = iswitch_earliest(s);
 	}
 }
 

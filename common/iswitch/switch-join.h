@@ -283,7 +283,7 @@ iswitch_enter(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 	member_heard(m, now_ns);
 	if (was)
 		return CONTROL_DONE;
-	m->flow = (struct member_flow){ .heap_ns = UINT64_MAX };
+	m->flow = (struct member_flow){ .deadline_ns = UINT64_MAX };
 	if ((m->reused || (o->h == 0 && o->open)) && o->newest >= o->start)
 		first = o->newest + 1;
 	else

@@ -482,7 +482,7 @@ iswitch_follow(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 	iswitch_notices(s, &j->j);
 	iswitch_mend(s, j, now_ns);
 	at = iswitch_job_due(s, j);
-	s->heap_ns = at < s->heap_ns ? at : s->heap_ns;
+	s->deadline_ns = at < s->deadline_ns ? at : s->deadline_ns;
 }
 
 #endif

@@ -135,7 +135,7 @@ struct iswitch {
 	struct job_budget budget;
 	struct quota quota;		/* of addresses, if there are any */
 	uint32_t xid;			/* of what we send of our own */
-	uint64_t heap_ns;		/* nothing is due before */
+	uint64_t deadline_ns;		/* nothing is due before */
 	uint64_t n[ISWITCH_COUNTS];
 	char said[ISWITCH_SAID_BYTES];	/* an Ack's words, until it is sent */
 	struct outbox *out;		/* borrowed */
@@ -150,7 +150,7 @@ iswitch_init(struct iswitch *s, const struct iswitch_conf *cf, uint32_t xid,
 	*s = (struct iswitch){ .cf = *cf, .xid = xid, .out = out,
 	    .buckets = buckets,
 	    .ref_free = MEMBERS_NONE,
-	    .heap_ns = UINT64_MAX, .budget.limit_bytes = cf->memory_bytes,
+	    .deadline_ns = UINT64_MAX, .budget.limit_bytes = cf->memory_bytes,
 	    .budget.job_bytes = cf->job_memory_bytes };
 	keymap_seed(&s->by_addr, &cf->by);
 	s->quota = quota_of(cf->memory_bytes, &cf->by);
@@ -592,7 +592,7 @@ iswitch_earliest(const struct iswitch *s)
 static inline uint64_t
 iswitch_due(const struct iswitch *s)
 {
-	return s->heap_ns;
+	return s->deadline_ns;
 }
 
 #endif

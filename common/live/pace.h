@@ -1,7 +1,7 @@
 /*
  * pace.h - be on time: sleep short of the mark, spin the rest
  *
- * A sleeping process wakes 30 to 130 us late.  Who must act at heap_ns asks
+ * A sleeping process wakes 30 to 130 us late.  Who must act at deadline_ns asks
  * how long to sleep, and is told 0 (poll, do not sleep) near the mark.
  */
 #ifndef INNET_LIVE_PACE_H
@@ -11,13 +11,14 @@
 
 enum { PACE_SPIN_NS = 60000 };
 
-/* How long to sleep at now_ns so as to wake before heap_ns, but not by much. */
+/* How long to sleep at now_ns so as to wake before deadline_ns, but not by
+ * much. */
 static inline uint64_t
-pace_sleep_ns(uint64_t now_ns, uint64_t heap_ns)
+pace_sleep_ns(uint64_t now_ns, uint64_t deadline_ns)
 {
-	if (heap_ns <= now_ns || heap_ns - now_ns <= PACE_SPIN_NS)
+	if (deadline_ns <= now_ns || deadline_ns - now_ns <= PACE_SPIN_NS)
 		return 0;
-	return heap_ns - now_ns - PACE_SPIN_NS;
+	return deadline_ns - now_ns - PACE_SPIN_NS;
 }
 
 #endif

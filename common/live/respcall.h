@@ -62,7 +62,7 @@ struct respcall {
 				   there */
 
 	int fd;			/* -1: closed */
-	uint64_t heap_ns;	/* when it must be done; 0: not yet begun, */
+	uint64_t deadline_ns;	/* when it must be done; 0: not yet begun, */
 	bool moved;		/* and some of it is */
 	struct respreply_in in;
 	uint8_t *buffer;	/* RESPCALL_BUFFER bytes, owned */
@@ -99,7 +99,7 @@ respcall_fail(struct respcall *c, const char *fmt, ...)
 static inline void
 respcall_clock(struct respcall *c)
 {
-	c->heap_ns = timer_after(timer_mono_ns(), c->timeout_ns);
+	c->deadline_ns = timer_after(timer_mono_ns(), c->timeout_ns);
 	c->moved = false;
 }
 
@@ -124,7 +124,7 @@ respcall_wait(struct respcall *c, short events, const char *doing,
 {
 	struct pollfd p = { .fd = c->fd, .events = events };
 
-	return respcall_on(c, wait_until(&p, 1, c->heap_ns, c->stop), doing,
+	return respcall_on(c, wait_until(&p, 1, c->deadline_ns, c->stop), doing,
 	    what);
 }
 
@@ -210,7 +210,7 @@ respcall_open(struct respcall *c)
 		return respcall_fail(c, "socket: %s", strerror(errno));
 	if (!respcall_connect(c, &to, len))
 		return false;
-	c->heap_ns = 0;
+	c->deadline_ns = 0;
 	return true;
 }
 
@@ -424,7 +424,7 @@ respcall_send(struct respcall *c, const char *what)
 			gone -= c->piece[at].len;
 	}
 	c->pieces = c->used = 0;
-	c->heap_ns = 0;
+	c->deadline_ns = 0;
 	return true;
 }
 
@@ -434,11 +434,11 @@ respcall_in_time(struct respcall *c, const char *what)
 {
 	enum wait_result rc = WAIT_READY;
 
-	if (c->heap_ns == 0)
+	if (c->deadline_ns == 0)
 		respcall_clock(c);
 	else if (c->stop != NULL && *c->stop != 0)
 		rc = WAIT_STOP;
-	else if (timer_mono_ns() >= c->heap_ns)
+	else if (timer_mono_ns() >= c->deadline_ns)
 		rc = WAIT_DUE;
 	return respcall_on(c, rc, "waiting for", what);
 }

@@ -18,11 +18,11 @@ enum wait_result { WAIT_READY, WAIT_DUE, WAIT_STOP };
 
 /*
  * Until one of the n descriptors of p is ready (their revents say which) or
- * has failed, heap_ns of CLOCK_MONOTONIC has come, or a handler has set *stop;
- * which may be NULL.
+ * has failed, deadline_ns of CLOCK_MONOTONIC has come, or a handler has set
+ * *stop; which may be NULL.
  */
 static inline enum wait_result
-wait_until(struct pollfd *p, nfds_t n, uint64_t heap_ns,
+wait_until(struct pollfd *p, nfds_t n, uint64_t deadline_ns,
     const volatile sig_atomic_t *stop)
 {
 	sigset_t ends, before;
@@ -34,7 +34,7 @@ wait_until(struct pollfd *p, nfds_t n, uint64_t heap_ns,
 	sigprocmask(SIG_BLOCK, &ends, &before);
 	while ((stop == NULL || *stop == 0) && got == -1) {
 		const uint64_t now = timer_mono_ns();
-		const uint64_t left = now < heap_ns ? heap_ns - now : 0;
+		const uint64_t left = now < deadline_ns ? deadline_ns - now : 0;
 		const struct timespec ts = timer_spec(left);
 
 		got = ppoll(p, n, &ts, &before);

@@ -79,7 +79,7 @@ struct port_updates {
 
 struct port {
 	struct slots slots;
-	uint64_t heap_ns;	/* of the head; PORT_NEVER: empty */
+	uint64_t deadline_ns;	/* of the head; PORT_NEVER: empty */
 	uint64_t put_off_ns;	/* ... of that, by merges */
 	struct port_updates *updates;	/* NULL: none has come */
 	struct link link;
@@ -112,7 +112,7 @@ port_free(struct port *p)
 static inline bool
 port_init(struct port *p, const struct port_conf *cf)
 {
-	*p = (struct port){ .cf = *cf, .heap_ns = PORT_NEVER,
+	*p = (struct port){ .cf = *cf, .deadline_ns = PORT_NEVER,
 	    .link = { .rate_bps = cf->rate_bps,
 	    .extra_bytes = cf->extra_bytes, .frame_ns = cf->frame_ns } };
 	return slots_init(&p->slots, cf->slots);
@@ -150,7 +150,7 @@ port_open_updates(struct port *p)
 static inline uint64_t
 port_due(const struct port *p)
 {
-	return p->heap_ns;
+	return p->deadline_ns;
 }
 
 /* Fetch into the cache what an update of this cluster will need soon. */
@@ -185,13 +185,14 @@ port_start(struct port *p)
 {
 	struct slot *head = slots_head(&p->slots);
 
-	p->heap_ns = PORT_NEVER;
+	p->deadline_ns = PORT_NEVER;
 	p->put_off_ns = 0;
 	if (head == NULL)
 		return;
 	if (head->is_update)
 		olaf_queue_lock(&p->updates->olaf, head);
-	p->heap_ns = link_start(&p->link, head->opened_ns, head->wire_bytes);
+	p->deadline_ns =
+	    link_start(&p->link, head->opened_ns, head->wire_bytes);
 }
 
 /* The head has left the link: count it and start the next. */
@@ -289,7 +290,7 @@ port_take_merge_time(struct port *p, enum olaf_queue_verdict v)
 	if (p->cf.merge_ns == 0 || (v != OLAF_QUEUE_AGGREGATED &&
 	    v != OLAF_QUEUE_REPLACED && v != OLAF_QUEUE_REPLACED_REWARD))
 		return;
-	p->heap_ns = link_put_off(&p->link, p->cf.merge_ns);
+	p->deadline_ns = link_put_off(&p->link, p->cf.merge_ns);
 	p->put_off_ns += p->cf.merge_ns;
 }
 
@@ -422,7 +423,7 @@ port_lose_head(struct port *p, uint64_t now_ns)
 	if (port_head(p)->is_update)
 		olaf_queue_lock(&p->updates->olaf, port_head(p));
 	slots_pop(&p->slots);
-	p->heap_ns = PORT_NEVER;
+	p->deadline_ns = PORT_NEVER;
 	p->link.free_ns = now_ns;
 }
 

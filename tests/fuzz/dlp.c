@@ -124,7 +124,7 @@ hear(struct dlp_ask *a, const struct dlp *d, uint64_t now_ns)
 		    DLP_ELEMENTS_MAX, now_ns);
 	if (dlp_ask_due(a, now_ns)) {
 		dlp_put(bytes, &a->out);
-		must(a->heap_ns > now_ns && (a->heap_ns - now_ns <=
+		must(a->deadline_ns > now_ns && (a->deadline_ns - now_ns <=
 		    DLP_ASK_RTO_MAX_NS || a->peer == DLP_ASK_OLD_SWITCH),
 		    "it will be sent again");
 	}

@@ -26,11 +26,11 @@ walk(const char *path, const struct trace_want *want, uint64_t loops)
 
 	trace_open(&t, path, want, loops);
 	while (trace_next(&t, &p) == 1) {
-		must(n > 0 || p.heap_ns == 0, "the first is due at once");
-		must(p.heap_ns >= last_ns, "due times never go back");
+		must(n > 0 || p.deadline_ns == 0, "the first is due at once");
+		must(p.deadline_ns >= last_ns, "due times never go back");
 		must(!p.update || p.f.payload_bytes >= UPDATE_HEADER_BYTES,
 		    "an update has a header");
-		last_ns = p.heap_ns;
+		last_ns = p.deadline_ns;
 		n++;
 	}
 	for (unsigned i = 0; i < TRACE_REASONS; i++) {

@@ -182,7 +182,7 @@ static bool
 await_learner(struct actor *a)
 {
 	const uint64_t span_ns = a->cf->timeout_ns;
-	const uint64_t heap_ns = timer_after(timer_mono_ns(), span_ns);
+	const uint64_t deadline_ns = timer_after(timer_mono_ns(), span_ns);
 
 	for (;;) {
 		if (!pull_from(a))
@@ -191,7 +191,7 @@ await_learner(struct actor *a)
 			a->fresh_ns = timer_mono_ns();
 			return true;
 		}
-		if (timer_mono_ns() >= heap_ns)
+		if (timer_mono_ns() >= deadline_ns)
 			return respcall_fail(&a->link->call, "no learner has "
 			    "begun within %g s", (double)span_ns * 1e-9);
 		if (!link_sleep(a->link, PAUSE_NS))
@@ -361,7 +361,7 @@ static bool
 push_now(struct actor *a)
 {
 	const uint64_t span_ns = a->cf->timeout_ns;
-	const uint64_t heap_ns = timer_after(timer_mono_ns(), span_ns);
+	const uint64_t deadline_ns = timer_after(timer_mono_ns(), span_ns);
 
 	if (a->n == 0)
 		return true;
@@ -377,7 +377,7 @@ push_now(struct actor *a)
 			return true;
 		}
 		a->limits++;
-		if (timer_mono_ns() >= heap_ns)
+		if (timer_mono_ns() >= deadline_ns)
 			return respcall_fail(&a->link[a->to].call, "a push was "
 			    "not taken within %g s: %s", (double)span_ns * 1e-9,
 			    a->waiting);

@@ -38,7 +38,7 @@ static bool
 fill(struct feed *f, struct batch *b, bool judged)
 {
 	const uint64_t span_ns = f->cf->timeout_ns;
-	const uint64_t heap_ns = timer_after(timer_mono_ns(), span_ns);
+	const uint64_t deadline_ns = timer_after(timer_mono_ns(), span_ns);
 	enum feed_result rc;
 
 	while (!stopped(f)) {
@@ -51,7 +51,7 @@ fill(struct feed *f, struct batch *b, bool judged)
 			f->draws += f->cf->remote.batches;
 			return true;
 		}
-		if (timer_mono_ns() >= heap_ns) {
+		if (timer_mono_ns() >= deadline_ns) {
 			f->lost = f->idle;
 			return respcall_fail(&f->idle->call, "nothing to learn "
 			    "from for %g s: %s", (double)span_ns * 1e-9,

@@ -191,7 +191,7 @@ static bool
 exchange(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 {
 	struct respcall *c = &k->call;
-	uint64_t heap_ns = TIMER_NEVER;	/* unless something has failed */
+	uint64_t deadline_ns = TIMER_NEVER; /* unless something has failed */
 	bool sent = false;	/* elsewhere, by a cluster */
 
 	c->refused = false;
@@ -208,9 +208,10 @@ exchange(struct link *k, bool (*it)(struct link *k, void *arg), void *arg)
 				return false;
 			sent = true;
 		}
-		if (heap_ns == TIMER_NEVER)
-			heap_ns = timer_after(timer_mono_ns(), c->timeout_ns);
-		else if (timer_mono_ns() >= heap_ns)
+		if (deadline_ns == TIMER_NEVER)
+			deadline_ns =
+			    timer_after(timer_mono_ns(), c->timeout_ns);
+		else if (timer_mono_ns() >= deadline_ns)
 			return gone(c);
 		if (!open_one(k)) {
 			if (c->refused || !link_sleep(k, RETRY_NS))
