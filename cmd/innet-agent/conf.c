@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "cmd/innet-agent/conf.h"
-#include "cmd/innet-agent/knobs.h"
+#include "cmd/innet-agent/hyperparameters.h"
 #include "common/base/files.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
-#include "common/live/password.h"
+#include "common/net/password.h"
 #include "common/wire/stream.h"
 
 static const struct opt opts[] = {

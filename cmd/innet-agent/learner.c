@@ -8,7 +8,7 @@
 
 #include "cmd/innet-agent/checkpoint.h"
 #include "cmd/innet-agent/learner.h"
-#include "common/live/wait.h"
+#include "cmd/innet-agent/apex/wait.h"
 
 const struct algo *const algo_all[] = {
 	&algo_a2c,

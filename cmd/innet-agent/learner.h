@@ -8,7 +8,7 @@
 #ifndef INNET_AGENT_LEARNER_H
 #define INNET_AGENT_LEARNER_H
 
-#include "cmd/innet-agent/net/ascent.h"
+#include "cmd/innet-agent/net/optimizer-status.h"
 #include "cmd/innet-agent/env/env.h"
 #include "cmd/innet-agent/net/kern.h"
 #include "cmd/innet-agent/net/optim.h"

@@ -15,7 +15,7 @@
 #include "cmd/innet-agent/policy-file.h"
 #include "cmd/innet-agent/snapshot.h"
 #include "cmd/innet-agent/tally.h"
-#include "common/live/wait.h"
+#include "cmd/innet-agent/apex/wait.h"
 
 /*
  * Wait for fd until deadline_ns.  ASCENT_FAILED with a message naming what was

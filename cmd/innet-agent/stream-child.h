@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/innet-agent/net/ascent.h"
+#include "cmd/innet-agent/net/optimizer-status.h"
 #include "cmd/innet-agent/learner.h"
 #include "cmd/innet-agent/net/optim.h"
 #include "common/wire/stream.h"

@@ -6,7 +6,7 @@
 
 #include "cmd/innet-agent/tally.h"
 #include "common/base/file-open.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 uint64_t
 tally_now_ns(void)

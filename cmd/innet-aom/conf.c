@@ -13,7 +13,7 @@
 #include "common/base/files.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
-#include "common/capture/format-text.h"
+#include "cmd/innet-aom/format/text.h"
 
 enum {
 	O_SENT = OPT_LONG, O_BY, O_CONSTITUENTS, O_COUNTERS, O_FROM, O_UNTIL,

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/base/keymap.h"
+#include "common/base/hashmap.h"
 #include "common/capture/clusters.h"
 #include "common/capture/pcapio.h"
 #include "common/wire/frame.h"

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "cmd/innet-aom/sample.h"
-#include "cmd/innet-aom/seen.h"
+#include "cmd/innet-aom/bitmap.h"
 #include "common/wire/addr.h"
 
 enum {

@@ -16,7 +16,7 @@
 
 #include "cmd/innet-aom/job.h"
 #include "cmd/innet-aom/packets.h"
-#include "common/base/keymap.h"
+#include "common/base/hashmap.h"
 
 enum { JOBS_ENDS_MAX = 65536, JOBS_MAX = 4096 };
 

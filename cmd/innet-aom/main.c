@@ -9,7 +9,7 @@
 
 #include "cmd/innet-aom/conf.h"
 #include "cmd/innet-aom/estimate.h"
-#include "cmd/innet-aom/tell.h"
+#include "cmd/innet-aom/log.h"
 #include "cmd/innet-aom/timing.h"
 #include "common/base/file-open.h"
 

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/keymap.h"
-#include "common/capture/format.h"
+#include "common/base/hashmap.h"
+#include "cmd/innet-aom/format/format.h"
 
 struct names {
 	struct keymap index;	/* hash of a name -> its number */

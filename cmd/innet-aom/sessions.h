@@ -13,7 +13,7 @@
 
 #include "cmd/innet-aom/job.h"
 #include "cmd/innet-aom/packets.h"
-#include "common/base/keymap.h"
+#include "common/base/hashmap.h"
 
 enum { SESSIONS_MAX = 4096, SESSIONS_WORKERS_MAX = 65536 };
 

@@ -14,7 +14,7 @@
 
 #include "cmd/innet-aom/names.h"
 #include "common/capture/hints.h"
-#include "common/capture/messages.h"
+#include "cmd/innet-aom/format/messages.h"
 #include "common/capture/updates.h"
 
 struct run;

@@ -9,7 +9,7 @@
 
 #include "cmd/innet-aom/job.h"
 #include "cmd/innet-aom/packets.h"
-#include "cmd/innet-aom/sheet.h"
+#include "cmd/innet-aom/figures.h"
 #include "common/base/opt.h"
 
 enum timing_program { TIMING_ISWITCH, TIMING_DLP };

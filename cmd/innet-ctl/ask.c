@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/live/nonce.h"
-#include "common/live/timer.h"
+#include "common/auth/nonce.h"
+#include "common/net/timer.h"
 
 #include "cmd/innet-ctl/ask.h"
 

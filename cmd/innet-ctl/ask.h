@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/live/udpio.h"
+#include "common/net/udp-io.h"
 #include "common/wire/addr.h"
-#include "common/wire/channel.h"
+#include "common/auth/secure-channel.h"
 #include "common/wire/control.h"
 #include "common/wire/seg.h"
 

@@ -10,7 +10,7 @@
 
 #include "common/base/num.h"
 #include "common/base/opt.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 #include "common/wire/update.h"
 
 #include "cmd/innet-ctl/ctl.h"

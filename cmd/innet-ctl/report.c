@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 #include "cmd/innet-ctl/ctl.h"
 #include "cmd/innet-ctl/paged.h"

@@ -11,7 +11,7 @@
  *
  * With --async there is no common iteration: each worker pushes at times of its
  * own (sources.h), which its iterations count, vectors whose sums are known
- * (traffic/madeup.h).  A push that --duration lets begin is whole.
+ * (traffic/synthetic.h).  A push that --duration lets begin is whole.
  */
 #ifndef INNET_GEN_SEGMENTS_H
 #define INNET_GEN_SEGMENTS_H

@@ -15,7 +15,7 @@
 #include "common/base/plural.h"
 #include "common/base/progress.h"
 #include "common/base/vec.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 #include "common/wire/inetsum.h"
 
 #define STAMP_MAX_NS (((uint64_t)1 << 32) * 1000000000 - 1)

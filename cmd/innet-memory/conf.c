@@ -8,7 +8,7 @@
 #include "common/base/files.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 #include "cmd/innet-memory/conf.h"
 #include "cmd/innet-memory/store/table.h"

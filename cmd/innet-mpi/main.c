@@ -8,7 +8,7 @@
 #include "common/base/files.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 #include "common/wire/stream.h"
 
 #include "cmd/innet-mpi/rank.h"

@@ -19,9 +19,9 @@
 #include "common/base/files.h"
 #include "common/base/progress.h"
 #include "common/base/spans.h"
-#include "common/live/child.h"
-#include "common/live/timer.h"
-#include "common/traffic/madeup.h"
+#include "common/net/child.h"
+#include "common/net/timer.h"
+#include "common/traffic/synthetic.h"
 #include "common/wire/stream-order.h"
 
 #include "cmd/innet-mpi/rank.h"

@@ -8,9 +8,9 @@
 
 #include "common/base/num.h"
 #include "common/base/opt.h"
-#include "common/live/service.h"
-#include "common/live/timer.h"
-#include "common/olaf/server.h"
+#include "common/net/service.h"
+#include "common/net/timer.h"
+#include "cmd/innet-ps/olaf-server.h"
 
 #include "cmd/innet-ps/servers.h"
 #include "cmd/innet-ps/store.h"

@@ -6,7 +6,7 @@
  */
 #include "common/dlp/program.h"
 #include "common/iswitch/program.h"
-#include "common/olaf/server.h"
+#include "cmd/innet-ps/olaf-server.h"
 
 #include "cmd/innet-ps/servers.h"
 

@@ -2,7 +2,7 @@
 #ifndef INNET_PS_SERVERS_H
 #define INNET_PS_SERVERS_H
 
-#include "common/program/program.h"
+#include "common/switch/program.h"
 
 /*
  * Programs as innet-switch has them, but for what makes them servers: olaf

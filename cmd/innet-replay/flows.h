@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/keymap.h"
-#include "common/live/udpsend.h"
+#include "common/base/hashmap.h"
+#include "common/net/udp-send.h"
 #include "common/wire/addr.h"
 #include "common/wire/frame.h"
 

@@ -13,7 +13,7 @@
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/base/plural.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 enum {
 	O_TO = OPT_LONG, O_SPEED, O_PPS, O_TOPSPEED, O_LOOP, O_PROGRAM,

@@ -5,7 +5,7 @@
 
 #include "cmd/innet-replay/replay.h"
 #include "common/base/bytes.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 /* Write a packet as it would stand in a capture of ours, stamped at_ns. */
 static void

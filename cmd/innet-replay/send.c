@@ -20,8 +20,8 @@
 #include "cmd/innet-replay/flows.h"
 #include "cmd/innet-replay/replay.h"
 #include "common/base/progress.h"
-#include "common/live/pace.h"
-#include "common/live/timer.h"
+#include "common/net/pace.h"
+#include "common/net/timer.h"
 
 enum {
 	WINDOW_PACKETS = 2048,

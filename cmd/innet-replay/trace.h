@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/base/keymap.h"
+#include "common/base/hashmap.h"
 #include "common/capture/filter.h"
 #include "common/capture/pcapio.h"
 #include "common/capture/soundness.h"

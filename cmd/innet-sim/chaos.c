@@ -16,7 +16,7 @@
 
 #include "cmd/innet-sim/chaos.h"
 #include "cmd/innet-sim/runner.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 enum { PATIENCE_S = 120, FINDINGS_MAX = 100 };
 

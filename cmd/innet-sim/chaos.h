@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "cmd/innet-sim/training.h"
-#include "cmd/innet-sim/trouble.h"
+#include "cmd/innet-sim/link-faults.h"
 
 enum { CHAOS_FAULTS = 8 };
 

@@ -2,20 +2,20 @@
  * driver.h - the simulator as a driver of the data plane
  *
  * Packets come from other nodes, and the queue of events is the clock.  What
- * is decided about them is the plane's (common/plane/plane.h) and its
+ * is decided about them is the plane's (common/switch/plane.h) and its
  * program's alone.
  *
  * The switches of a network of updates are the ports of one plane, one each,
  * in the order of the nodes: program olaf keeps nothing of a switch that has no
- * address.  Their packets have no bytes (common/plane/known.h).  A switch of a
+ * address.  Their packets have no bytes (cmd/innet-sim/payload-free.h).  A switch of a
  * training is a plane of its own, whose datagrams have.
  */
 #ifndef INNET_SIM_DRIVER_H
 #define INNET_SIM_DRIVER_H
 
 #include "cmd/innet-sim/sim.h"
-#include "common/plane/classifier.h"
-#include "common/plane/known.h"
+#include "common/switch/classifier.h"
+#include "cmd/innet-sim/payload-free.h"
 
 struct sim_plane;
 

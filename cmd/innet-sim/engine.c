@@ -12,7 +12,7 @@
 #include "cmd/innet-sim/driver.h"
 #include "cmd/innet-sim/traffic.h"
 #include "cmd/innet-sim/train.h"
-#include "cmd/innet-sim/trouble.h"
+#include "cmd/innet-sim/link-faults.h"
 
 void
 sim_wrong(struct sim *s, const char *fmt, ...)

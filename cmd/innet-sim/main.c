@@ -19,7 +19,7 @@
 #include "cmd/innet-sim/sweep.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 enum { SETS_MAX = 256 };
 

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 
 #include "cmd/innet-sim/planes.h"
-#include "common/plane/memory.h"
-#include "common/plane/options.h"
-#include "common/plane/programs.h"
-#include "common/plane/trace.h"
+#include "common/switch/memory.h"
+#include "common/switch/options.h"
+#include "common/switch/programs.h"
+#include "common/switch/trace.h"
 
 enum { REGULAR = OPT_LONG, WORDS_MAX = 64 };
 

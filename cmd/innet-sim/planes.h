@@ -3,7 +3,7 @@
  *
  * Each is a plane with the options of innet-switch.  What one sends to the
  * address of another arrives there behind its link; all else leaves the
- * network.  The driver of traces (common/plane/trace.h) runs each of them, and
+ * network.  The driver of traces (common/switch/trace.h) runs each of them, and
  * the next event of all is taken.
  */
 #ifndef INNET_SIM_PLANES_H

@@ -17,7 +17,7 @@
 #include "cmd/innet-sim/capture.h"
 #include "cmd/innet-sim/runner.h"
 #include "common/base/progress.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 /* What all processes see. */
 struct shared {

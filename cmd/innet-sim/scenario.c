@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/innet-sim/scenario.h"
-#include "common/olaf/txctl.h"
+#include "common/queue/txctl.h"
 #include "common/traffic/arrivals.h"
 #include "common/wire/frame.h"
 #include "common/wire/update.h"

@@ -44,15 +44,15 @@
 #include <stdint.h>
 
 #include "cmd/innet-sim/scenario.h"
-#include "common/base/calendar.h"
-#include "common/base/keymap.h"
+#include "cmd/innet-sim/calendar.h"
+#include "common/base/hashmap.h"
 #include "common/base/rng.h"
 #include "common/capture/pcapio.h"
 #include "common/olaf/aom.h"
 #include "common/olaf/server-rule.h"
-#include "common/olaf/txctl.h"
-#include "common/plane/link.h"
-#include "common/plane/port.h"
+#include "common/queue/txctl.h"
+#include "common/queue/link.h"
+#include "common/queue/port.h"
 #include "common/traffic/arrivals.h"
 #include "common/traffic/schedule.h"
 #include "common/wire/update.h"
@@ -243,7 +243,7 @@ struct sim {
 	uint64_t was_ns;	/* now_ns before this event */
 	struct sim_source *source;	/* of regular traffic: traffic.h */
 	uint32_t sources;
-	struct trouble *trouble;	/* of links, or NULL: trouble.h */
+	struct trouble *trouble;	/* of links, or NULL: link-faults.h */
 	char *wrong;			/* what is, SIM_WRONG_BYTES; or NULL:
 					   then the tool says so and exits */
 	uint64_t most;			/* events; 0: any number */
@@ -315,7 +315,7 @@ void sim_pass_down(struct sim *s, struct sim_node *n,
 void sim_run(struct sim *s);
 
 /*
- * ahead.c: a day of the calendar begins.  Fetch what its events will read, and
+ * prefetch.c: a day of the calendar begins.  Fetch what its events will read, and
  * who those of the day after it are about, while there is other work.
  */
 void sim_look_ahead(const struct sim *s);

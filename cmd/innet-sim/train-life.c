@@ -1,6 +1,6 @@
 /*
  * A worker in step that is killed and started again: without its state it takes
- * over another's, as innet-worker does (iswitch/heritage.h): train.h.
+ * over another's, as innet-worker does (iswitch/state-transfer.h): train.h.
  *
  * What stands for its weights is made of all results that it has used, in
  * order, so those of workers that are where they should be are the same.  A

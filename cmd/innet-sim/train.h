@@ -31,10 +31,10 @@
 #include "common/dlp/program.h"
 #include "common/dlp/worker.h"
 #include "common/iswitch/async-worker.h"
-#include "common/iswitch/heritage.h"
+#include "common/iswitch/state-transfer.h"
 #include "common/iswitch/program.h"
 #include "common/iswitch/sync-worker-control.h"
-#include "common/plane/classifier.h"
+#include "common/switch/classifier.h"
 
 enum {
 	TRAIN_PORT = 5000,		/* of workers */

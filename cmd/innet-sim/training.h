@@ -14,7 +14,7 @@
 
 #include "common/base/json-reader.h"
 #include "common/wire/dlp.h"
-#include "common/wire/proof.h"
+#include "common/auth/tag.h"
 #include "common/wire/seg.h"
 
 enum {

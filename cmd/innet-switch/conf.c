@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/live/inpath.h"
-#include "common/plane/programs.h"
+#include "cmd/innet-switch/inpath/inpath.h"
+#include "common/switch/programs.h"
 
 #include "cmd/innet-switch/conf.h"
 

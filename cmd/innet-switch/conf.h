@@ -2,9 +2,9 @@
 #ifndef INNET_SWITCH_CONF_H
 #define INNET_SWITCH_CONF_H
 
-#include "common/live/inpath-ports.h"
-#include "common/plane/options.h"
-#include "common/plane/trace.h"
+#include "cmd/innet-switch/inpath/inpath-ports.h"
+#include "common/switch/options.h"
+#include "common/switch/trace.h"
 
 enum { CONF_READ_MAX = 64 };
 

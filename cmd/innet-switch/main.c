@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "common/capture/clusters.h"
-#include "common/live/inpath.h"
-#include "common/live/service.h"
-#include "common/live/timer.h"
-#include "common/plane/programs.h"
+#include "cmd/innet-switch/inpath/inpath.h"
+#include "common/net/service.h"
+#include "common/net/timer.h"
+#include "common/switch/programs.h"
 
 #include "cmd/innet-switch/conf.h"
 #include "cmd/innet-switch/replay.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/live/service.h"
+#include "common/net/service.h"
 
 #include "cmd/innet-switch/replay.h"
 

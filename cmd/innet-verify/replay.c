@@ -7,8 +7,8 @@
 
 #include "cmd/innet-verify/replay.h"
 #include "common/olaf/aom.h"
-#include "common/olaf/txctl.h"
-#include "common/plane/port.h"
+#include "common/queue/txctl.h"
+#include "common/queue/port.h"
 
 /* At this rate a frame of so many bytes takes as many ns. */
 enum { WORKER = 0 };

@@ -9,7 +9,7 @@
 #include "cmd/innet-verify/model.h"
 #include "cmd/innet-verify/solve.h"
 #include "cmd/innet-verify/terms.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 enum { PAIRS_MAX = 200000 };
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "common/base/json-reader.h"
-#include "common/olaf/txctl.h"
+#include "common/queue/txctl.h"
 
 enum {
 	SPEC_CLUSTERS_MAX = 64,

@@ -2,7 +2,7 @@
  * async.c - one worker of an asynchronous job: iSwitch, Algorithm 1
  *
  * Two threads.  This one is LGC's side: it takes gradients from the child,
- * commits those that are not too stale to LWU (lwu.h), and starts the child
+ * commits those that are not too stale to LWU (weight-update-thread.h), and starts the child
  * again from the newest weights, without waiting for any result.
  */
 #include <err.h>
@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "common/base/progress.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 #include "cmd/innet-worker/carrier.h"
-#include "cmd/innet-worker/lwu.h"
+#include "cmd/innet-worker/weight-update-thread.h"
 
 static const char *const worker_name[ASYNC_WORKER_COUNTS] = {
 	"sent", "segments_sent", "resent",

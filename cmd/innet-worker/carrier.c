@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "common/base/progress.h"
-#include "common/live/pace.h"
-#include "common/live/timer.h"
+#include "common/net/pace.h"
+#include "common/net/timer.h"
 
 #include "cmd/innet-worker/carrier.h"
 

@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 #include "common/base/rng.h"
-#include "common/live/child.h"
-#include "common/live/outlet.h"
-#include "common/live/udpio.h"
-#include "common/live/udpland.h"
+#include "common/net/child.h"
+#include "common/net/udp-transmit.h"
+#include "common/net/udp-io.h"
+#include "cmd/innet-worker/udp-scatter.h"
 #include "common/wire/stream-order.h"
 #include "common/wire/stream.h"
 

@@ -11,7 +11,7 @@
 
 #include "common/base/progress.h"
 #include "common/dlp/worker.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 #include "cmd/innet-worker/carrier.h"
 

@@ -12,7 +12,7 @@
 #include "common/base/launcher.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 #include "common/wire/seg.h"
 #include "common/wire/update.h"
 

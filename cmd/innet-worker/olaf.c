@@ -1,7 +1,7 @@
 /*
  * olaf.c - one worker of an Olaf cluster
  *
- * olaf/worker.h decides; this is its clock, its socket and its child, whose
+ * cmd/innet-worker/olaf-worker.h decides; this is its clock, its socket and its child, whose
  * gradients are each answered at once with the newest model.
  */
 #include <err.h>
@@ -11,13 +11,13 @@
 #include <string.h>
 
 #include "common/base/progress.h"
-#include "common/live/nonce.h"
-#include "common/live/timer.h"
-#include "common/olaf/opening.h"
-#include "common/olaf/worker.h"
+#include "common/auth/nonce.h"
+#include "common/net/timer.h"
+#include "common/auth/handshake-client.h"
+#include "cmd/innet-worker/olaf-worker.h"
 
 #include "cmd/innet-worker/carrier.h"
-#include "cmd/innet-worker/inquiry.h"
+#include "cmd/innet-worker/peer-check.h"
 
 #define WAIT_NS 1000000000u	/* a shorter run may have had no model yet */
 

@@ -15,10 +15,10 @@
 #include "common/base/crc32c.h"
 #include "common/base/progress.h"
 #include "common/iswitch/sync-worker-control.h"
-#include "common/live/timer.h"
-#include "common/traffic/madeup.h"
+#include "common/net/timer.h"
+#include "common/traffic/synthetic.h"
 
-#include "cmd/innet-worker/inherit.h"
+#include "cmd/innet-worker/state-transfer.h"
 #include "cmd/innet-worker/sync.h"
 
 static const char *const count_name[COUNTS] = {

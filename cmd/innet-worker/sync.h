@@ -9,12 +9,12 @@
 
 #include "common/base/spans.h"
 #include "common/iswitch/sync-worker.h"
-#include "common/live/udpland.h"
+#include "cmd/innet-worker/udp-scatter.h"
 
 #include "cmd/innet-worker/carrier.h"
-#include "cmd/innet-worker/held.h"
-#include "cmd/innet-worker/inherit.h"
-#include "cmd/innet-worker/missing.h"
+#include "cmd/innet-worker/pending-results.h"
+#include "cmd/innet-worker/state-transfer.h"
+#include "cmd/innet-worker/stall-report.h"
 
 enum sync_count {
 	JOINS, CONTROL_IGNORED, ROUND_P10, ROUND_P50, ROUND_P90, ROUND_MEAN,

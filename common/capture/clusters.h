@@ -23,7 +23,7 @@
 #include <csv.h>
 
 #include "common/base/file-open.h"
-#include "common/base/keymap.h"
+#include "common/base/hashmap.h"
 #include "common/base/num.h"
 #include "common/wire/frame.h"
 

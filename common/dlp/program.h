@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "common/dlp/aggregator.h"
-#include "common/program/program.h"
+#include "common/switch/program.h"
 
 struct dlp_settings {
 	struct dlp_aggregator_conf job;

@@ -33,7 +33,7 @@
 
 #include "common/base/crc32c.h"
 #include "common/base/vec.h"
-#include "common/iswitch/rto.h"
+#include "common/arq/rtt.h"
 #include "common/wire/seg.h"
 
 #define ASYNC_WEIGHTS_NEVER UINT64_MAX

@@ -9,7 +9,7 @@
 
 #include "common/iswitch/async-weights.h"
 #include "common/iswitch/membership.h"
-#include "common/iswitch/mender-probe.h"
+#include "common/arq/probe.h"
 
 #define ASYNC_WORKER_NEVER MEMBERSHIP_NEVER
 

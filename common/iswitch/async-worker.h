@@ -13,7 +13,7 @@
  * and sends what async_worker_next() wants sent, until it wants nothing more
  * before async_worker_due().  Of each run it says how much has left
  * (async_worker_sent); without room for the rest it calls async_worker_room()
- * when there may be some.  Messages go through its channel (channel.h).
+ * when there may be some.  Messages go through its channel (secure-channel.h).
  *
  * Owns its memory: async_worker_free().  No locking: that is for who has two
  * threads.

@@ -17,10 +17,10 @@
 #include "common/iswitch/job-async-server.h"
 #include "common/iswitch/job-conf.h"
 #include "common/iswitch/members.h"
-#include "common/iswitch/mender.h"
-#include "common/iswitch/proofs.h"
+#include "common/arq/retransmit.h"
+#include "common/auth/segment-tag.h"
 #include "common/iswitch/sums-reshape.h"
-#include "common/program/outbox.h"
+#include "common/switch/outbox.h"
 #include "common/wire/control.h"
 
 enum { JOB_DONE = 16 };			/* iterations, or rounds */

@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/iswitch/gaps.h"
-#include "common/iswitch/loss-timer.h"
+#include "common/iswitch/loss-detect.h"
+#include "common/arq/loss-timer.h"
 #include "common/wire/addr.h"
 #include "common/wire/control.h"
-#include "common/wire/proof.h"
+#include "common/auth/tag.h"
 
 enum { MEMBERS_MAX = 4096, MEMBERS_NONE = UINT32_MAX };
 

@@ -8,7 +8,7 @@
  * another are members alike, by `type` and `async`.
  *
  * Pure: time is an argument (ns, monotonic), messages go out by
- * membership_next().  The caller has a channel (channel.h), by which all passes
+ * membership_next().  The caller has a channel (secure-channel.h), by which all passes
  * that leaves, and that comes: what is good goes to membership_control(), other
  * news of it to membership_doubts().  It takes the xid of requests of its own
  * from membership_xid(), and calls membership_said() when it sends anything
@@ -22,9 +22,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/iswitch/proofs.h"
+#include "common/auth/segment-tag.h"
 #include "common/wire/addr.h"
-#include "common/wire/channel.h"
+#include "common/auth/secure-channel.h"
 #include "common/wire/seg.h"
 
 #define MEMBERSHIP_NEVER UINT64_MAX

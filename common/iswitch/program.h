@@ -18,7 +18,7 @@
 
 #include "common/iswitch/settings.h"
 #include "common/iswitch/switch-control.h"
-#include "common/program/program.h"
+#include "common/switch/program.h"
 
 struct iswitch_state {
 	struct iswitch s;

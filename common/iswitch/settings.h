@@ -10,7 +10,7 @@
 
 #include "common/base/num.h"
 #include "common/iswitch/switch.h"
-#include "common/program/program.h"
+#include "common/switch/program.h"
 
 enum {
 	ISWITCH_KEEP_MAX = 65536,

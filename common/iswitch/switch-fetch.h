@@ -17,7 +17,7 @@
 #include "common/iswitch/switch-again.h"
 #include "common/iswitch/switch-place.h"
 #include "common/iswitch/switch.h"
-#include "common/wire/handover.h"
+#include "common/wire/state-transfer.h"
 
 /* Pass an action on to every member. */
 static inline void

@@ -1,8 +1,8 @@
 /*
  * switch-repair.h - Probe, STATE and NACK at an aggregation switch
  *
- * What members lack is told and sent (gaps.h), what goes up to a parent is
- * mended (mender.h).  The switch has no timers for its members: all it says
+ * What members lack is told and sent (loss-detect.h), what goes up to a parent is
+ * mended (retransmit.h).  The switch has no timers for its members: all it says
  * here answers something.  Repair never crosses a tier.
  */
 #ifndef INNET_ISWITCH_SWITCH_REPAIR_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/iswitch/mender-probe.h"
+#include "common/arq/probe.h"
 #include "common/iswitch/switch-push.h"
 
 /* What has come of member id. */

@@ -19,13 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/keymap.h"
+#include "common/base/hashmap.h"
 #include "common/iswitch/job-segments.h"
 #include "common/iswitch/membership.h"
-#include "common/iswitch/mender-probe.h"
-#include "common/program/buckets.h"
-#include "common/program/quota.h"
-#include "common/wire/channel.h"
+#include "common/arq/probe.h"
+#include "common/auth/rate-limit.h"
+#include "common/auth/quota.h"
+#include "common/auth/secure-channel.h"
 
 enum {
 	ISWITCH_JOBS_MAX = 1024,

@@ -4,7 +4,7 @@
  *
  * With sync_worker_control(), sync_worker_next(), sync_worker_leave() and
  * sync_worker_why() the whole of iswitch/sync-worker.h for a caller, through
- * whose channel (channel.h) messages leave and come in.
+ * whose channel (secure-channel.h) messages leave and come in.
  */
 #ifndef INNET_ISWITCH_SYNC_WORKER_CONTROL_H
 #define INNET_ISWITCH_SYNC_WORKER_CONTROL_H

@@ -24,10 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/iswitch/loss-timer.h"
+#include "common/arq/loss-timer.h"
 #include "common/iswitch/membership.h"
-#include "common/iswitch/mender-probe.h"
-#include "common/iswitch/rto.h"
+#include "common/arq/probe.h"
+#include "common/arq/rtt.h"
 #include "common/wire/seg.h"
 
 #define SYNC_WORKER_NEVER MEMBERSHIP_NEVER

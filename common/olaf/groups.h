@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "common/base/keymap.h"
+#include "common/base/hashmap.h"
 
 enum { GROUPS_NONE = UINT32_MAX };
 

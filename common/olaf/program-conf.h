@@ -11,10 +11,10 @@
 #include "common/base/num.h"
 #include "common/capture/clusters.h"
 #include "common/olaf/groups.h"
-#include "common/olaf/hop.h"
-#include "common/olaf/path.h"
+#include "common/auth/relay-tag.h"
+#include "common/auth/transit-tag.h"
 #include "common/olaf/routes.h"
-#include "common/program/program.h"
+#include "common/switch/program.h"
 #include "common/wire/stream.h"
 
 struct olaf_conf {

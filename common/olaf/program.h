@@ -22,7 +22,7 @@
 
 #include "common/capture/soundness.h"
 #include "common/olaf/program-text.h"
-#include "common/olaf/slots.h"
+#include "common/queue/slots.h"
 #include "common/wire/flow.h"
 
 static inline bool

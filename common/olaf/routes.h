@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "common/base/counters.h"
-#include "common/base/recent.h"
-#include "common/program/quota.h"
+#include "common/base/lru.h"
+#include "common/auth/quota.h"
 #include "common/wire/addr.h"
 
 #define ROUTES_KEEP_NS 60000000000u	/* a minute */

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "common/base/keymap.h"
+#include "common/base/hashmap.h"
 
 enum { ADDR_NAME_BYTES = INET6_ADDRSTRLEN + 10 };
 

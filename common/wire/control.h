@@ -5,7 +5,7 @@
  * 2; codes and layouts are innet's own).  Parsing borrows the bytes and
  * trusts nothing in them; a body longer than known is fine.  Passes and seals
  * are not judged here: control_parse() only tells where they are (pass.h,
- * seal.h).
+ * mac.h).
  */
 #ifndef INNET_WIRE_CONTROL_H
 #define INNET_WIRE_CONTROL_H
@@ -21,7 +21,7 @@ enum {
 	CONTROL_TOS = 0x0c,		/* DSCP 3 */
 	CONTROL_HEADER_BYTES = 8,
 	CONTROL_PASS_BYTES = 24,	/* pass.h */
-	CONTROL_SEAL_BYTES = 24,	/* seal.h */
+	CONTROL_SEAL_BYTES = 24,	/* mac.h */
 	CONTROL_JOIN_BYTES = 22,	/* and one of flags, unless it is 0 */
 	CONTROL_PAGE_BYTES = 1400,	/* of JSON text in an Ack */
 	CONTROL_MAX_BYTES = 1452	/* of any message of ours, all told:
@@ -107,7 +107,7 @@ struct control_ack {
 	bool proves;			/* data too; and then, if DONE: */
 	/* of Open as well: */
 	uint8_t salt[16];		/* of its proofs */
-	uint32_t epoch;			/* of next: proof.h */
+	uint32_t epoch;			/* of next: tag.h */
 	bool groups;			/* results come to a group, if DONE: */
 	uint8_t group[16];		/* IPv6, or IPv4 within it */
 	uint16_t group_port;

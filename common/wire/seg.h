@@ -112,7 +112,7 @@ seg_head_bytes(uint8_t tos)
 	    SEG_PROOF_BYTES : 0);
 }
 
-/* Read one of either form, by its ToS; its proof is not judged (proof.h). */
+/* Read one of either form, by its ToS; its proof is not judged (tag.h). */
 static inline bool
 seg_parse_as(uint8_t tos, const uint8_t *p, size_t len, struct seg *s)
 {

@@ -24,7 +24,7 @@ enum {
 	UPDATE_STATUS_BYTES = 8,
 	UPDATE_MODEL_BYTES = UPDATE_HEADER_BYTES + UPDATE_STATUS_BYTES,
 	UPDATE_TOS = 0x2c,		/* DSCP 11 */
-	UPDATE_PROVED_TOS = 0x4c,	/* DSCP 19: a tail behind (proof.h) */
+	UPDATE_PROVED_TOS = 0x4c,	/* DSCP 19: a tail behind (tag.h) */
 	UPDATE_TAIL_BYTES = 16,		/* counter and proof */
 	UPDATE_TAIL_FLOATS = 4,		/* fewer fit beside them */
 	UPDATE_PORT = 46638,
@@ -203,7 +203,7 @@ update_tail_bytes(uint8_t tos)
 	return (tos & 0xfc) == UPDATE_PROVED_TOS ? UPDATE_TAIL_BYTES : 0;
 }
 
-/* Read one of either form, by its ToS; its proof is not judged (proof.h). */
+/* Read one of either form, by its ToS; its proof is not judged (tag.h). */
 static inline enum update_bad
 update_parse_as(uint8_t tos, const uint8_t *p, size_t len, struct update *u)
 {

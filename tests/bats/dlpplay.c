@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/live/udpio.h"
+#include "common/net/udp-io.h"
 #include "common/wire/dlp.h"
 
 enum { WORKERS_MAX = 64, PATIENCE_MS = 10000, LINGER_MS = 200 };

@@ -18,13 +18,13 @@ anew() {
 setup_file() {
 	[ "${INNET_TESTS_ONCE-}" != all ] || return 0
 	cd "$BATS_FILE_TMPDIR"
-	mkdir -p common/toy common/plane
+	mkdir -p common/toy common/switch
 	cp "$srcdir/tests/data/toy/program.h" common/toy
 	# the row, and where it is declared
 	sed 's|#include "common/olaf/program.h"|&\n#include "common/toy/program.h"|
 		s|^\t&olaf_program,$|&\n\t\&toy_program,|' \
-		"$srcdir/common/plane/programs.h" >common/plane/programs.h
-	[ "$(diff common/plane/programs.h "$srcdir/common/plane/programs.h" | grep -c '^<')" -eq 2 ]
+		"$srcdir/common/switch/programs.h" >common/switch/programs.h
+	[ "$(diff common/switch/programs.h "$srcdir/common/switch/programs.h" | grep -c '^<')" -eq 2 ]
 	anew innet-switch conf main
 	anew innet-sim planes
 }

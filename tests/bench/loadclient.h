@@ -14,7 +14,7 @@
 #include <hiredis.h>
 #endif
 
-#include "common/live/respcall.h"
+#include "cmd/innet-agent/apex/resp-call.h"
 
 enum { LOAD_ITEMS = 8192 };
 

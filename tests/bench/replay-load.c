@@ -13,7 +13,7 @@
 #include "common/base/num.h"
 #include "common/base/rng.h"
 #include "common/base/stats.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 #include "tests/bench/loadclient.h"
 
 enum {

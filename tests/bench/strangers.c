@@ -12,11 +12,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 #include "common/wire/addr.h"
 #include "common/wire/control.h"
 #include "common/wire/frame.h"
-#include "common/wire/pass.h"
+#include "common/auth/cookie.h"
 #include "tests/bench/number.h"
 
 enum { RUN = 64, JOIN_BYTES = 22, HEAD_BYTES = 28,

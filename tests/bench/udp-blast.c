@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/live/nonce.h"
-#include "common/live/timer.h"
-#include "common/live/udpio.h"
-#include "common/olaf/opening.h"
+#include "common/auth/nonce.h"
+#include "common/net/timer.h"
+#include "common/net/udp-io.h"
+#include "common/auth/handshake-client.h"
 #include "common/wire/update.h"
 #include "tests/bench/number.h"
 

@@ -4,8 +4,8 @@
  * and a number (3 bits), which may take more bytes.  What was asked is done
  * once, if at all, from where it was asked, and as it was asked.
  */
-#include "common/program/channels.h"
-#include "common/wire/channel.h"
+#include "common/auth/secure-channel-server.h"
+#include "common/auth/secure-channel.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { CLIENTS = 4, LOG = 64, BYTES = 80 };

@@ -1,6 +1,6 @@
 /* UDP payloads as control messages, their bodies, and their seals. */
-#include "common/iswitch/handover.h"
-#include "common/wire/seal.h"
+#include "common/iswitch/state-copy.h"
+#include "common/auth/mac.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A Chunk is all that an heir hears of. */

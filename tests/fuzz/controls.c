@@ -8,9 +8,9 @@
  */
 #include <math.h>
 
-#include "common/plane/classifier.h"
-#include "common/plane/programs.h"
-#include "common/wire/channel.h"
+#include "common/switch/classifier.h"
+#include "common/switch/programs.h"
+#include "common/auth/secure-channel.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { ASKERS = 8 };

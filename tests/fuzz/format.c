@@ -2,8 +2,8 @@
  * The bytes as a format in JSON, and as a capture that is read by formats of
  * every kind.
  */
-#include "common/capture/format-text.h"
-#include "common/capture/messages.h"
+#include "cmd/innet-aom/format/text.h"
+#include "cmd/innet-aom/format/messages.h"
 #include "tests/fuzz/fuzz.h"
 
 static void

@@ -4,7 +4,7 @@
  */
 #include <fcntl.h>
 
-#include "common/live/inpath.h"
+#include "cmd/innet-switch/inpath/inpath.h"
 #include "common/olaf/program.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
 /* Messages of rtnetlink, as the kernel would tell them. */
-#include "common/wire/netlink.h"
+#include "cmd/innet-switch/inpath/netlink.h"
 #include "tests/fuzz/fuzz.h"
 
 int

@@ -18,7 +18,7 @@ numeric(const char *host, const char *port, const struct addrinfo *want,
 
 #define getaddrinfo numeric
 
-#include "common/plane/ports.h"
+#include "common/switch/ports.h"
 #include "tests/fuzz/fuzz.h"
 
 /* One rule: it is added whole, or not at all. */

@@ -2,7 +2,7 @@
  * memory there is. */
 #include <strings.h>
 
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 #include "tests/fuzz/fuzz.h"
 
 #include "cmd/innet-memory/server/server.h"

@@ -3,7 +3,7 @@
  * comes, byte 1 how much of each body the caller takes; whatever they are, the
  * same elements are found.
  */
-#include "common/wire/respreply.h"
+#include "cmd/innet-agent/apex/resp-reply.h"
 #include "tests/fuzz/fuzz.h"
 
 struct found {

@@ -4,7 +4,7 @@
  * never go back, and what is written with new stamps reads back whole.
  */
 #include "cmd/innet-replay/replay.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 #include "tests/fuzz/fuzz.h"
 
 volatile sig_atomic_t stopped;

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "common/plane/trace.h"
+#include "common/switch/trace.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Each packet is one of these; constituents are conserved at each port. */

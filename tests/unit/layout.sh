@@ -65,11 +65,11 @@ bad=$(find cmd -name '*.[ch]' | xargs awk -F'"' '
 say "a tool includes from common/ and its own folder"
 
 bad=$(grep -lE '\b(clock_gettime|clock_nanosleep|gettimeofday|time\(NULL|socket|recvmsg|sendmsg|poll)\(' \
-	$(echo "$headers" | grep -vE '^common/(live/|base/file-open\.h)'))
+	$(echo "$headers" | grep -vE '^common/(net/|base/file-open\.h)'))
 say "a clock or a socket is in live/ alone, and the wait for a pipe in file-open.h"
 
 bad=$(grep -lE '\b(clock_gettime|gettimeofday)\(|\btime\(NULL' $headers $(find cmd -name '*.c' -o -name '*.h') |
-	grep -vx 'common/live/timer\.h')
+	grep -vx 'common/net/timer\.h')
 say "one header reads the clocks"
 
 bad=$(find common cmd tests share -name data -prune -o -name corpus -prune -o -name results -prune -o -name innet_replay.py -o \

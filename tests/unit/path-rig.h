@@ -9,10 +9,10 @@
 
 #include <arpa/inet.h>
 
-#include "common/olaf/openers.h"
-#include "common/olaf/opening.h"
-#include "common/olaf/path.h"
-#include "common/program/channels.h"
+#include "common/auth/handshake-server.h"
+#include "common/auth/handshake-client.h"
+#include "common/auth/transit-tag.h"
+#include "common/auth/secure-channel-server.h"
 
 #define SECOND UINT64_C(1000000000)
 

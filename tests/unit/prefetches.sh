@@ -27,7 +27,7 @@ for cc in gcc clang; do
 		[ "$n" -ge "$least" ]
 		say $? "$cc: $source has $n prefetches, at least $least"
 	done <<-LIST
-		19 cmd/innet-sim/ahead.c
+		19 cmd/innet-sim/prefetch.c
 		6 cmd/innet-switch/replay.c
 		2 cmd/innet-gen/workers.c
 		16 cmd/innet-memory/store/table.c

@@ -1,5 +1,5 @@
 /*
- * replaytwin.h - what replay/table.h promises, done the slow and plain way
+ * replaytwin.h - what cmd/innet-memory/store/replay-table.h promises, done the slow and plain way
  *
  * A list of cells, oldest first, moved about by hand; every question is
  * answered by going through it.
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/base/rng.h"
-#include "common/replay/table.h"
+#include "cmd/innet-memory/store/replay-table.h"
 
 enum { TWIN_CELLS = 400, TWIN_LOG = 1 << 16 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/iswitch/program.h"
-#include "common/plane/classifier.h"
+#include "common/switch/classifier.h"
 
 struct rigged {
 	struct plane pl;

@@ -1,5 +1,5 @@
 /* blob.h: holders, the account and its limit */
-#include "common/base/blob.h"
+#include "cmd/innet-memory/store/blob.h"
 #include "tests/unit/tap.h"
 
 /* What is given back is for who takes as much, of no more than so many. */

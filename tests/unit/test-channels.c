@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/program/buckets.h"
-#include "common/program/channels.h"
-#include "common/wire/channel.h"
+#include "common/auth/rate-limit.h"
+#include "common/auth/secure-channel-server.h"
+#include "common/auth/secure-channel.h"
 #include "tests/unit/tap.h"
 
 #define SECOND UINT64_C(1000000000)

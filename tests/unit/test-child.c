@@ -1,7 +1,7 @@
 /* A child that gives back what it gets: cat(1). */
 #include <poll.h>
 
-#include "common/live/child.h"
+#include "common/net/child.h"
 #include "tests/unit/tap.h"
 
 enum { N = 3000000 };			/* more than pipes hold */

@@ -1,6 +1,6 @@
 /* A state on its way from one worker to another, and over the switch. */
 #include "common/base/rng.h"
-#include "common/iswitch/handover.h"
+#include "common/iswitch/state-copy.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/tap.h"
 

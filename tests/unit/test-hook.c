@@ -11,11 +11,11 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "common/live/detour.h"
-#include "common/live/hook.h"
-#include "common/live/netport-tap.h"
-#include "common/live/netport-xdp.h"
-#include "common/live/steer.h"
+#include "cmd/innet-switch/inpath/egress-tap.h"
+#include "cmd/innet-switch/inpath/bpf-attach.h"
+#include "cmd/innet-switch/inpath/netport-tap.h"
+#include "cmd/innet-switch/inpath/netport-xdp.h"
+#include "cmd/innet-switch/inpath/bpf-classifier.h"
 #include "tests/unit/tap.h"
 
 enum { PORT = 46638, LOOPBACK = 1 };

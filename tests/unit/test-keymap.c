@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "common/base/bytes.h"
-#include "common/base/keymap.h"
+#include "common/base/hashmap.h"
 #include "common/base/rng.h"
 #include "common/wire/addr.h"
 #include "tests/unit/tap.h"

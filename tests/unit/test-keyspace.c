@@ -1,6 +1,6 @@
 /* keyspace.h: names that were made to collide do not */
 #include "cmd/innet-memory/store/keyspace.h"
-#include "cmd/innet-memory/store/remains.h"
+#include "cmd/innet-memory/store/lazy-free.h"
 #include "tests/unit/tap.h"
 
 enum { PAIRS = 12, NAMES = 1 << PAIRS };

@@ -1,6 +1,6 @@
 /* Departure times, against the formula in 128-bit integers. */
 #include "common/base/rng.h"
-#include "common/plane/link.h"
+#include "common/queue/link.h"
 #include "tests/unit/tap.h"
 
 enum { FRAME_MOST = 262144 };

@@ -1,7 +1,7 @@
-/* Unit tests of iswitch/loss-timer.h. */
+/* Unit tests of arq/loss-timer.h. */
 #include <stdbool.h>
 
-#include "common/iswitch/loss-timer.h"
+#include "common/arq/loss-timer.h"
 
 #include "tests/unit/tap.h"
 

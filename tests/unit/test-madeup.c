@@ -1,5 +1,5 @@
 /* Made-up gradients against sums made one by one. */
-#include "common/traffic/madeup.h"
+#include "common/traffic/synthetic.h"
 #include "tests/unit/tap.h"
 
 enum { N = 4096 };

@@ -1,5 +1,5 @@
 /* An update is taken once, in order, and a worker may begin anew. */
-#include "common/olaf/newest.h"
+#include "cmd/innet-ps/newest.h"
 #include "tests/unit/tap.h"
 
 static struct newest n;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/plane/port.h"
+#include "common/queue/port.h"
 #include "tests/unit/tap.h"
 
 #define MS 1000000u

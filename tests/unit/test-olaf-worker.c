@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "common/olaf/worker.h"
+#include "cmd/innet-worker/olaf-worker.h"
 #include "tests/unit/tap.h"
 
 #define MS ((uint64_t)1000000)

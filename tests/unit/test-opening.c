@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common/base/rng.h"
-#include "common/olaf/openers.h"
-#include "common/olaf/opening.h"
+#include "common/auth/handshake-server.h"
+#include "common/auth/handshake-client.h"
 #include "tests/unit/named-vectors.h"
 #include "tests/unit/tap.h"
 

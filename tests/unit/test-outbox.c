@@ -1,7 +1,7 @@
 /* The outbox: order, runs, copies, and what must be sent before it changes. */
 #include <string.h>
 
-#include "common/program/outbox.h"
+#include "common/switch/outbox.h"
 #include "tests/unit/tap.h"
 
 static struct outbox o;

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "common/base/rng.h"
-#include "common/live/outlet.h"
+#include "common/net/udp-transmit.h"
 #include "tests/unit/tap.h"
 
 enum { TOS = 0x2c };

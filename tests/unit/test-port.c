@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/base/rng.h"
-#include "common/plane/port.h"
+#include "common/queue/port.h"
 #include "tests/unit/tap.h"
 
 enum { FRAME = 100, TIME = 100, MOST = 12 };	/* bytes, ns a frame */

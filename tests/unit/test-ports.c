@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/plane/ports.h"
+#include "common/switch/ports.h"
 #include "tests/unit/tap.h"
 
 static union addr

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/wire/key.h"
-#include "common/wire/proof.h"
+#include "common/auth/key.h"
+#include "common/auth/tag.h"
 #include "tests/unit/tap.h"
 
 enum { VALUE_MAX = 2048, PAYLOAD = 1456 };

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "common/wire/key.h"
+#include "common/auth/key.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/tap.h"
 

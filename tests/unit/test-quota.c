@@ -1,5 +1,5 @@
 /* What one address may take, and its neighbours with it. */
-#include "common/program/quota.h"
+#include "common/auth/quota.h"
 #include "tests/unit/tap.h"
 
 static union addr

@@ -1,5 +1,5 @@
 /* The rows used last, against a list that is searched. */
-#include "common/base/recent.h"
+#include "common/base/lru.h"
 #include "common/base/rng.h"
 #include "tests/unit/tap.h"
 

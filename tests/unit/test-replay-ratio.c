@@ -1,8 +1,8 @@
-/* Unit tests of replay/ratio.h: at its limits, and that it cannot lock up. */
+/* Unit tests of cmd/innet-memory/store/ratio.h: at its limits, and that it cannot lock up. */
 #include <string.h>
 
 #include "common/base/rng.h"
-#include "common/replay/ratio.h"
+#include "cmd/innet-memory/store/ratio.h"
 
 #include "tests/unit/tap.h"
 

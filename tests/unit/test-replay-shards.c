@@ -1,10 +1,10 @@
-/* Unit tests of replay/shards.h and wire/keyslot.h: draws over a union. */
+/* Unit tests of replay/shards.h and cmd/innet-agent/apex/key-slot.h: draws over a union. */
 #include <math.h>
 #include <string.h>
 
 #include "common/replay/shards.h"
-#include "common/replay/table.h"
-#include "common/wire/keyslot.h"
+#include "cmd/innet-memory/store/replay-table.h"
+#include "cmd/innet-agent/apex/key-slot.h"
 
 #include "tests/unit/tap.h"
 

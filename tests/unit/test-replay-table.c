@@ -1,11 +1,11 @@
-/* Unit tests of replay/table.h and replay/dump.h, beside a plain twin. */
+/* Unit tests of cmd/innet-memory/store/replay-table.h and cmd/innet-memory/store/dump.h, beside a plain twin. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/rng.h"
-#include "common/replay/dump.h"
-#include "common/replay/table.h"
+#include "cmd/innet-memory/store/dump.h"
+#include "cmd/innet-memory/store/replay-table.h"
 
 #include "tests/unit/replaytwin.h"
 #include "tests/unit/tap.h"

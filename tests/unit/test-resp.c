@@ -1,7 +1,7 @@
 /* resp.h: requests in any cuts, their limits, and Redis's own errors */
 #include <stdarg.h>
 
-#include "common/wire/resp.h"
+#include "cmd/innet-memory/server/resp.h"
 #include "tests/unit/tap.h"
 
 struct got {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "common/live/respcall.h"
+#include "cmd/innet-agent/apex/resp-call.h"
 #include "tests/unit/tap.h"
 
 static char path[64];		/* where a server listens */

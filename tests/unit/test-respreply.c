@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/wire/respreply.h"
+#include "cmd/innet-agent/apex/resp-reply.h"
 #include "tests/unit/tap.h"
 
 static uint8_t room[RESPREPLY_LINE_MAX + 1];

@@ -1,8 +1,8 @@
-/* Unit tests of rto.h against RFC 6298. */
+/* Unit tests of rtt.h against RFC 6298. */
 #include <math.h>
 
 #include "common/base/rng.h"
-#include "common/iswitch/rto.h"
+#include "common/arq/rtt.h"
 
 #include "tests/unit/tap.h"
 

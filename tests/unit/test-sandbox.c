@@ -1,7 +1,7 @@
 /* What can be opened and executed before and behind it. */
 #include <sys/wait.h>
 
-#include "common/live/sandbox.h"
+#include "common/net/sandbox.h"
 #include "tests/unit/tap.h"
 
 /* The errno of opening a file, or 0. */

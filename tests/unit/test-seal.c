@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 
 #include "common/wire/control.h"
-#include "common/wire/seal.h"
+#include "common/auth/mac.h"
 #include "tests/unit/named-vectors.h"
 #include "tests/unit/tap.h"
 

@@ -1,7 +1,7 @@
 /* Slots: whose bytes they are, where the update is in them, who is next. */
 #include <string.h>
 
-#include "common/olaf/slots.h"
+#include "common/queue/slots.h"
 #include "tests/unit/tap.h"
 
 enum { HEAD = 42, N = 3, BYTES = HEAD + UPDATE_HEADER_BYTES + 4 * N };

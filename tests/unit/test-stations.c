@@ -1,5 +1,5 @@
 /* stations.h: who is behind which port, and how a host is reached */
-#include "common/plane/stations.h"
+#include "cmd/innet-switch/inpath/stations.h"
 
 #include "tests/unit/tap.h"
 

@@ -1,6 +1,6 @@
 /* The account: what is added is there, and the law is noticed when broken. */
 #include "common/base/rng.h"
-#include "common/plane/tally.h"
+#include "common/queue/tally.h"
 #include "tests/unit/tap.h"
 
 static const enum tally_what out[] = { TALLY_DELIVERED, TALLY_SUPERSEDED,

@@ -1,7 +1,7 @@
 /* Deadlines at their limits, and signals that wait for a wait. */
 #include <unistd.h>
 
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 #include "tests/unit/tap.h"
 
 static volatile sig_atomic_t got;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/rng.h"
-#include "common/plane/port.h"
+#include "common/queue/port.h"
 #include "tests/unit/tap.h"
 
 enum { ELEMENTS = 5, RANGES = 3, BYTES = 32 + 4 * ELEMENTS };

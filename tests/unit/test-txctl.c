@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/base/rng.h"
-#include "common/olaf/txctl.h"
+#include "common/queue/txctl.h"
 #include "tests/unit/tap.h"
 
 #define MS 1000000u

@@ -2,8 +2,8 @@
 #include <poll.h>
 #include <sys/mman.h>
 
-#include "common/live/timer.h"
-#include "common/live/udpio.h"
+#include "common/net/timer.h"
+#include "common/net/udp-io.h"
 #include "tests/unit/tap.h"
 
 enum { TOS = 0x2c, MOST = 65507 };

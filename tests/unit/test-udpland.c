@@ -1,8 +1,8 @@
 /* Runs whose bodies land where they belong, on 127.0.0.1, and others. */
 #include <poll.h>
 
-#include "common/live/udpland.h"
-#include "common/live/udpsend.h"
+#include "cmd/innet-worker/udp-scatter.h"
+#include "common/net/udp-send.h"
 #include "tests/unit/tap.h"
 
 enum { TOS = 0x0c, HEAD = 8, BODY = 100, PARTS = 70, REST = 36 };

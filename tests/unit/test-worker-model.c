@@ -1,5 +1,5 @@
 /* A worker's copy of the model: ranges, versions, and what is not taken. */
-#include "common/olaf/worker-model.h"
+#include "cmd/innet-worker/olaf-worker-model.h"
 #include "tests/unit/tap.h"
 
 enum { MOST = 12 };

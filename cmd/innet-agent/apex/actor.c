@@ -14,7 +14,7 @@
 #include "cmd/innet-agent/apex/names.h"
 #include "cmd/innet-agent/report.h"
 #include "cmd/innet-agent/apex/params.h"
-#include "cmd/innet-agent/apex/urgent.h"
+#include "cmd/innet-agent/apex/realtime.h"
 #include "common/base/latency.h"
 #include "common/base/vec.h"
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cmd/innet-agent/apex/feed.h"
+#include "cmd/innet-agent/apex/sampler.h"
 #include "cmd/innet-agent/net/optim.h"
 #include "cmd/innet-agent/apex/names.h"
 #include "cmd/innet-agent/report.h"
@@ -217,7 +217,7 @@ rewards(struct link *k, void *arg)
 	struct respreply r;
 	char line[LINE_BYTES];
 
-	/* as feed-list.c takes experiences */
+	/* as sampler-list.c takes experiences */
 	respcall_words(c, (const char *[]){ "LPOP", a->names.rewards,
 	    REWARDS_MOST, NULL });
 	if (!respcall_send(c, "LPOP") || !respcall_next(c, &r, "LPOP"))

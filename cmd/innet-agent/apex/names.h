@@ -11,14 +11,14 @@
  *	innet:end	is there when training is over
  *
  * Of several servers each has such a table, and the first all else.  Names on
- * server k then end in a tag, keyslot.h's for that part of the slots, so that
+ * server k then end in a tag, key-slot.h's for that part of the slots, so that
  * the masters of a Redis Cluster have them in that order, too.
  */
 #ifndef INNET_AGENT_APEX_NAMES_H
 #define INNET_AGENT_APEX_NAMES_H
 
 #include "cmd/innet-agent/conf.h"
-#include "common/wire/keyslot.h"
+#include "cmd/innet-agent/apex/key-slot.h"
 
 enum { NAMES_BYTES = 16 + KEYSLOT_TAG };
 

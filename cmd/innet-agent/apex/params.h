@@ -6,7 +6,7 @@
 
 #include "cmd/innet-agent/learner.h"
 #include "cmd/innet-agent/policy-file.h"
-#include "common/live/respcall.h"
+#include "cmd/innet-agent/apex/resp-call.h"
 
 struct params {
 	uint8_t *bytes;		/* len of them, owned */

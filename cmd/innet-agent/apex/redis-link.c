@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "cmd/innet-agent/apex/redis-link.h"
-#include "cmd/innet-agent/apex/urgent.h"
+#include "cmd/innet-agent/apex/realtime.h"
 
 enum { RETRY_NS = 50000000 };
 

@@ -5,7 +5,7 @@
 #define INNET_AGENT_APEX_REDIS_LINK_H
 
 #include "cmd/innet-agent/conf.h"
-#include "common/live/respcall.h"
+#include "cmd/innet-agent/apex/resp-call.h"
 
 struct link {
 	struct respcall call;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/innet-agent/net/ascent.h"
+#include "cmd/innet-agent/net/optimizer-status.h"
 #include "cmd/innet-agent/net/kern.h"
 
 enum optim_rule { OPTIM_ADAM, OPTIM_SGD };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/base/num.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 #include "cmd/innet-memory/commands/usage.h"
 #include "cmd/innet-memory/server/parts.h"

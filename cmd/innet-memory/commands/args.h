@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/blob.h"
-#include "common/wire/resp.h"
+#include "cmd/innet-memory/store/blob.h"
+#include "cmd/innet-memory/server/resp.h"
 
 /* Are these bytes this word (lower case), in any case? */
 bool word_is(const char *word, const uint8_t *p, size_t len);

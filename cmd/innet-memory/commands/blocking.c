@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 #include "cmd/innet-memory/commands/keys.h"
 #include "cmd/innet-memory/commands/lists.h"

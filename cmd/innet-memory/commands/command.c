@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 #include "cmd/innet-memory/commands/command.h"
 #include "cmd/innet-memory/server/server.h"

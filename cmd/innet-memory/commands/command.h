@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/wire/resp.h"
+#include "cmd/innet-memory/server/resp.h"
 
 #include "common/base/latency.h"
 

@@ -2,7 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 #include "cmd/innet-memory/commands/keys.h"
 #include "cmd/innet-memory/server/parts.h"

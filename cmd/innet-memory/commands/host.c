@@ -1,5 +1,5 @@
 /* host.c - innet-memory as the host of the PER commands */
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 #include "cmd/innet-memory/commands/host.h"
 #include "cmd/innet-memory/commands/keys.h"

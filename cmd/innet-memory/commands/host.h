@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "common/base/rng.h"
-#include "common/replay/table.h"
+#include "cmd/innet-memory/store/replay-table.h"
 
 #include "cmd/innet-memory/commands/args.h"
 #include "cmd/innet-memory/commands/reply.h"

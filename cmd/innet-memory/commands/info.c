@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 #include "cmd/innet-memory/server/parts.h"
 #include "cmd/innet-memory/server/server.h"

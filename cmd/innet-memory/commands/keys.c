@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base/glob.h"
+#include "cmd/innet-memory/commands/glob.h"
 
 #include "cmd/innet-memory/commands/keys.h"
 #include "cmd/innet-memory/server/parts.h"

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/wire/resp.h"
+#include "cmd/innet-memory/server/resp.h"
 
 struct client;
 struct verb;

@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/base/blob.h"
-#include "common/wire/resp.h"
+#include "cmd/innet-memory/store/blob.h"
+#include "cmd/innet-memory/server/resp.h"
 
 #include "cmd/innet-memory/commands/args.h"
 #include "cmd/innet-memory/commands/reply.h"

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/blob.h"
+#include "cmd/innet-memory/store/blob.h"
 
 struct out_part {
 	struct blob *blob;	/* NULL: it is of the text */

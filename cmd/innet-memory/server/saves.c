@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "common/base/atomic-file.h"
-#include "common/live/timer.h"
+#include "common/net/timer.h"
 
 #include "cmd/innet-memory/store/lock.h"
 #include "cmd/innet-memory/server/parts.h"

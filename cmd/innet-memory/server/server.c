@@ -16,9 +16,9 @@
 
 #include "common/base/counters.h"
 #include "common/base/files.h"
-#include "common/live/password.h"
-#include "common/live/sandbox.h"
-#include "common/live/timer.h"
+#include "common/net/password.h"
+#include "common/net/sandbox.h"
+#include "common/net/timer.h"
 
 #include "cmd/innet-memory/server/parts.h"
 #include "cmd/innet-memory/server/server.h"

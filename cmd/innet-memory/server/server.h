@@ -15,14 +15,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/base/blob.h"
+#include "cmd/innet-memory/store/blob.h"
 #include "common/base/rng.h"
 
 #include "cmd/innet-memory/server/client.h"
 #include "cmd/innet-memory/commands/command.h"
 #include "cmd/innet-memory/conf.h"
 #include "cmd/innet-memory/store/keyspace.h"
-#include "cmd/innet-memory/store/remains.h"
+#include "cmd/innet-memory/store/lazy-free.h"
 
 struct part {
 	const char *name;		/* of its section in INFO */

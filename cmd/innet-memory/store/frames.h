@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/blob.h"
+#include "cmd/innet-memory/store/blob.h"
 #include "common/base/fetch.h"
 
 enum { FRAMES_STACK_MAX = 32, FRAMES_STREAMS = 64 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cmd/innet-memory/store/keyspace.h"
-#include "cmd/innet-memory/store/remains.h"
+#include "cmd/innet-memory/store/lazy-free.h"
 #include "cmd/innet-memory/store/table.h"
 
 enum { MAP_BYTES = 48 };	/* of a key in the map and the array, or more */

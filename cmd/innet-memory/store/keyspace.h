@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/blob.h"
-#include "common/base/keymap.h"
+#include "cmd/innet-memory/store/blob.h"
+#include "common/base/hashmap.h"
 
 struct remains;
 struct table;

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/blob.h"
+#include "cmd/innet-memory/store/blob.h"
 
 /* Gives the next len bytes, all of them: NULL, or why not. */
 typedef const char *load_source(void *arg, void *p, size_t len);

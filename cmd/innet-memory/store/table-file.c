@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "common/base/keymap.h"
+#include "common/base/hashmap.h"
 
 #include "cmd/innet-memory/store/table.h"
 

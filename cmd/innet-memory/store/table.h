@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/replay/dump.h"
-#include "common/wire/resp.h"
+#include "cmd/innet-memory/store/dump.h"
+#include "cmd/innet-memory/server/resp.h"
 
 #include "cmd/innet-memory/store/frames.h"
 #include "cmd/innet-memory/store/load.h"

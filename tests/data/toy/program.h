@@ -8,7 +8,7 @@
 #define INNET_TOY_PROGRAM_H
 
 #include "common/base/num.h"
-#include "common/program/program.h"
+#include "common/switch/program.h"
 
 struct toy_conf {
 	uint64_t times;

@@ -1,0 +1,567 @@
+/*
+ * resp-call.h - a connection to a server of the Redis protocol, as its client
+ *
+ * A request is begun with the number of its arguments, which follow one by
+ * one; several may be begun before respcall_send() sends them all.  Arguments
+ * that are not small are not copied: they are borrowed until then and go out
+ * of the caller's memory.  Replies come in the same order, element by element
+ * (resp-reply.h), and long bulks go straight into the caller's memory.
+ *
+ * What fails, fails with a line in c->why that names the server and what was
+ * waited for; after that the connection is closed and everything fails until
+ * it is opened again.  All that is sent at once is to go within timeout_ns, and
+ * its answers are to be whole within timeout_ns from when the first of them is
+ * waited for, even where something comes all the time; no reply may have more
+ * than most_bytes.  An error that the server answers is a reply and closes
+ * nothing.  A struct respcall is for one thread, but for respcall_abort().
+ */
+#ifndef INNET_AGENT_APEX_RESP_CALL_H
+#define INNET_AGENT_APEX_RESP_CALL_H
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/base/decimal.h"
+#include "cmd/innet-agent/apex/wait.h"
+#include "common/wire/addr.h"
+#include "cmd/innet-agent/apex/resp-reply.h"
+
+enum {
+	RESPCALL_BUFFER = 65536,
+	RESPCALL_SMALL = 1024,	/* bytes up to which an argument is copied */
+	RESPCALL_IOV = 256	/* pieces handed to the kernel at once */
+};
+#define RESPCALL_MOST ((uint64_t)1 << 30)	/* bytes of a reply */
+
+/* A run of what is to be sent. */
+struct respcall_piece {
+	const void *p;		/* borrowed; NULL: it is in the scratch, */
+	size_t at;		/* here */
+	size_t len;
+};
+
+struct respcall {
+	/* the caller's, before respcall_open(): */
+	const char *name;	/* HOST:PORT, or a path with a / in it */
+	uint64_t timeout_ns;
+	uint64_t most_bytes;	/* of a reply; 0: RESPCALL_MOST */
+	const volatile sig_atomic_t *stop;	/* NULL, or ends all waiting */
+	bool asking;		/* each request follows an ASKING, as a node of
+				   a Redis Cluster wants it of who was sent
+				   there */
+
+	int fd;			/* -1: closed */
+	uint64_t deadline_ns;	/* when it must be done; 0: not yet begun, */
+	bool moved;		/* and some of it is */
+	struct respreply_in in;
+	uint8_t *buffer;	/* RESPCALL_BUFFER bytes, owned */
+	struct respcall_piece *piece;	/* owned */
+	size_t pieces, room;
+	char *scratch;		/* owned */
+	size_t used, size;
+	unsigned args;		/* of the request begun, yet to come */
+	bool starved;		/* there was no memory for a request */
+	bool refused;		/* not the connection failed but an answer, one
+				   did not come in time, or the address is
+				   none: it is no use to open it again */
+	char why[512];
+};
+
+/* Close, and say why; false. */
+__attribute__((format(printf, 2, 3))) static inline bool
+respcall_fail(struct respcall *c, const char *fmt, ...)
+{
+	const int n = snprintf(c->why, sizeof(c->why), "%s: ", c->name);
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (n > 0 && (size_t)n < sizeof(c->why))
+		vsnprintf(c->why + n, sizeof(c->why) - (size_t)n, fmt, ap);
+	va_end(ap);
+	if (c->fd != -1)
+		close(c->fd);
+	c->fd = -1;
+	return false;
+}
+
+/* From now on it is to be done within timeout_ns. */
+static inline void
+respcall_clock(struct respcall *c)
+{
+	c->deadline_ns = timer_after(timer_mono_ns(), c->timeout_ns);
+	c->moved = false;
+}
+
+/* May it still go on?  What comes after a wait, if one is over, in rc. */
+static inline bool
+respcall_on(struct respcall *c, enum wait_result rc, const char *doing,
+    const char *what)
+{
+	if (rc == WAIT_READY)
+		return true;
+	c->refused = true;
+	if (rc == WAIT_STOP)
+		return respcall_fail(c, "stopped while %s %s", doing, what);
+	return respcall_fail(c, "%s %s: %s %g s", doing, what, c->moved ?
+	    "not all of it in" : "nothing for", (double)c->timeout_ns * 1e-9);
+}
+
+/* Until the socket is ready for that; false if it is not in time. */
+static inline bool
+respcall_wait(struct respcall *c, short events, const char *doing,
+    const char *what)
+{
+	struct pollfd p = { .fd = c->fd, .events = events };
+
+	return respcall_on(c, wait_until(&p, 1, c->deadline_ns, c->stop), doing,
+	    what);
+}
+
+/* The address that name is: its length, or 0 with the reason in *why. */
+static inline socklen_t
+respcall_address(const char *name, struct sockaddr_storage *to,
+    const char **why)
+{
+	struct sockaddr_un *un = (struct sockaddr_un *)to;
+	union addr at;
+
+	memset(to, 0, sizeof(*to));
+	*why = NULL;
+	if (strchr(name, '/') != NULL) {
+		un->sun_family = AF_UNIX;
+		if (strlen(name) >= sizeof(un->sun_path))
+			*why = "path too long";
+		else
+			memcpy(un->sun_path, name, strlen(name) + 1);
+		return *why == NULL ? sizeof(*un) : 0;
+	}
+	*why = addr_parse(name, "6399", &at);
+	if (*why != NULL)
+		return 0;
+	memcpy(to, &at, addr_len(&at));
+	return addr_len(&at);
+}
+
+/* The socket is new: until it is connected. */
+static inline bool
+respcall_connect(struct respcall *c, const struct sockaddr_storage *to,
+    socklen_t len)
+{
+	const int yes = 1;
+	int bad = 0;
+	socklen_t n = sizeof(bad);
+
+	if (connect(c->fd, (const struct sockaddr *)to, len) == -1 &&
+	    errno != EINPROGRESS)
+		return respcall_fail(c, "%s", strerror(errno));
+	if (!respcall_wait(c, POLLOUT, "waiting for", "a connection"))
+		return false;
+	getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &bad, &n);
+	if (bad != 0)
+		return respcall_fail(c, "%s", strerror(bad));
+	if (to->ss_family == AF_UNIX)
+		return true;
+	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+	if (addr_is_loopback((const union addr *)to))	/* no pacing there */
+		setsockopt(c->fd, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+	return true;
+}
+
+/* Connect, also again; false with c->why.  Begun requests are forgotten. */
+static inline bool
+respcall_open(struct respcall *c)
+{
+	struct sockaddr_storage to;
+	const char *why;
+	socklen_t len;
+
+	if (c->buffer == NULL)
+		c->fd = -1;	/* the first time */
+	else if (c->fd != -1)
+		close(c->fd);
+	c->fd = -1;
+	c->pieces = c->used = c->args = 0;
+	c->starved = c->refused = false;
+	if (c->buffer == NULL)
+		c->buffer = malloc(RESPCALL_BUFFER);
+	if (c->buffer == NULL)
+		return respcall_fail(c, "out of memory");
+	respreply_open(&c->in, c->buffer, RESPCALL_BUFFER);
+	c->in.most = c->most_bytes != 0 ? c->most_bytes : RESPCALL_MOST;
+	len = respcall_address(c->name, &to, &why);
+	c->refused = len == 0;
+	if (c->refused)
+		return respcall_fail(c, "%s", why);
+	respcall_clock(c);
+	c->fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0);
+	if (c->fd == -1)
+		return respcall_fail(c, "socket: %s", strerror(errno));
+	if (!respcall_connect(c, &to, len))
+		return false;
+	c->deadline_ns = 0;
+	return true;
+}
+
+/* Close and give back memory. */
+static inline void
+respcall_close(struct respcall *c)
+{
+	if (c->buffer != NULL && c->fd != -1)
+		close(c->fd);
+	free(c->buffer);
+	free(c->piece);
+	free(c->scratch);
+	c->buffer = NULL;
+	c->piece = NULL;
+	c->scratch = NULL;
+	c->pieces = c->room = c->used = c->size = 0;
+	c->fd = -1;
+}
+
+/* From another thread: whoever waits here fails at once. */
+static inline void
+respcall_abort(const struct respcall *c)
+{
+	shutdown(c->fd, SHUT_RDWR);
+}
+
+/* Room for one piece more; false without memory. */
+static inline bool
+respcall_grow(struct respcall *c)
+{
+	const size_t room = 2 * c->room + 64;
+	struct respcall_piece *more;
+
+	if (c->pieces < c->room)
+		return true;
+	more = realloc(c->piece, room * sizeof(*more));
+	if (more == NULL) {
+		c->starved = true;
+		return false;
+	}
+	c->piece = more;
+	c->room = room;
+	return true;
+}
+
+/* These bytes, copied, behind what is begun. */
+static inline void
+respcall_put(struct respcall *c, const void *p, size_t len)
+{
+	struct respcall_piece *last = c->pieces == 0 ? NULL :
+	    &c->piece[c->pieces - 1];
+
+	if (c->used + len > c->size) {
+		const size_t size = 2 * c->size + len + 1024;
+		char *more = realloc(c->scratch, size);
+
+		if (more == NULL) {
+			c->starved = true;
+			return;
+		}
+		c->scratch = more;
+		c->size = size;
+	}
+	if (last == NULL || last->p != NULL) {
+		if (!respcall_grow(c))
+			return;
+		last = &c->piece[c->pieces++];
+		*last = (struct respcall_piece){ .at = c->used };
+	}
+	if (len > 0)
+		memcpy(c->scratch + c->used, p, len);
+	c->used += len;
+	last->len += len;
+}
+
+/* A line of RESP: its kind and a number. */
+static inline void
+respcall_line(struct respcall *c, char kind, size_t n)
+{
+	char line[32];
+	char *p = line + sizeof(line);
+
+	*--p = '\n';
+	*--p = '\r';
+	do
+		*--p = (char)('0' + n % 10);
+	while ((n /= 10) > 0);
+	*--p = kind;
+	respcall_put(c, p, (size_t)(line + sizeof(line) - p));
+}
+
+/* A request of so many arguments, the command's name among them. */
+static inline void
+respcall_begin(struct respcall *c, size_t args)
+{
+	assert(c->args == 0 && args > 0 && args <= INT32_MAX);
+	c->args = (unsigned)args;
+	if (c->asking)
+		respcall_put(c, "*1\r\n$6\r\nASKING\r\n", 16);
+	respcall_line(c, '*', args);
+}
+
+/* Its next argument: len bytes, borrowed until respcall_send(). */
+static inline void
+respcall_arg(struct respcall *c, const void *p, size_t len)
+{
+	assert(c->args > 0);
+	c->args--;
+	respcall_line(c, '$', len);
+	if (len <= RESPCALL_SMALL)
+		respcall_put(c, p, len);
+	else if (respcall_grow(c))
+		c->piece[c->pieces++] = (struct respcall_piece){
+		    .p = p, .len = len };
+	respcall_put(c, "\r\n", 2);
+}
+
+/* The same: a word, a whole number, another number. */
+static inline void
+respcall_word(struct respcall *c, const char *word)
+{
+	respcall_arg(c, word, strlen(word));
+}
+
+static inline void
+respcall_count(struct respcall *c, uint64_t n)
+{
+	char text[24];
+
+	respcall_arg(c, text, (size_t)snprintf(text, sizeof(text), "%" PRIu64,
+	    n));
+}
+
+static inline void
+respcall_real(struct respcall *c, double x)
+{
+	char text[40];
+
+	respcall_arg(c, text, (size_t)snprintf(text, sizeof(text), "%.9g",
+	    x));
+}
+
+/* A float, of as many digits as say which. */
+static inline void
+respcall_float(struct respcall *c, float x)
+{
+	char text[DECIMAL_TEXT];
+
+	respcall_arg(c, text, decimal_put(text, x));
+}
+
+/* A whole request of words, the last NULL. */
+static inline void
+respcall_words(struct respcall *c, const char *const word[])
+{
+	size_t n = 0;
+
+	while (word[n] != NULL)
+		n++;
+	respcall_begin(c, n);
+	for (size_t i = 0; i < n; i++)
+		respcall_word(c, word[i]);
+}
+
+/* The pieces from *first on, of which `gone` bytes are sent, for the kernel. */
+static inline size_t
+respcall_pieces(const struct respcall *c, size_t first, size_t gone,
+    struct iovec *iov)
+{
+	size_t n = 0;
+
+	for (; n < RESPCALL_IOV && first + n < c->pieces; n++) {
+		const struct respcall_piece *q = &c->piece[first + n];
+		const char *p = q->p != NULL ? q->p : c->scratch + q->at;
+		const size_t skip = n == 0 ? gone : 0;
+
+		iov[n] = (struct iovec){ (void *)(uintptr_t)(p + skip),
+		    q->len - skip };
+	}
+	return n;
+}
+
+/* All that was begun goes out; what is a name for it, in messages. */
+static inline bool
+respcall_send(struct respcall *c, const char *what)
+{
+	struct iovec iov[RESPCALL_IOV];
+	size_t at = 0, gone = 0;
+
+	assert(c->args == 0);
+	if (c->fd == -1)
+		return false;
+	if (c->starved)
+		return respcall_fail(c, "out of memory for %s", what);
+	respcall_clock(c);
+	while (at < c->pieces) {
+		const struct msghdr m = { .msg_iov = iov,
+		    .msg_iovlen = respcall_pieces(c, at, gone, iov) };
+		ssize_t n = sendmsg(c->fd, &m, MSG_NOSIGNAL);
+
+		if (n == -1 && errno == EAGAIN) {
+			if (!respcall_wait(c, POLLOUT, "sending", what))
+				return false;
+		} else if (n == -1 && errno != EINTR) {
+			return respcall_fail(c, "sending %s: %s", what,
+			    strerror(errno));
+		}
+		c->moved |= n > 0;
+		for (gone += n > 0 ? (size_t)n : 0; at < c->pieces &&
+		    gone >= c->piece[at].len; at++)
+			gone -= c->piece[at].len;
+	}
+	c->pieces = c->used = 0;
+	c->deadline_ns = 0;
+	return true;
+}
+
+/* Before each read: is there still time, or does the wait begin here? */
+static inline bool
+respcall_in_time(struct respcall *c, const char *what)
+{
+	enum wait_result rc = WAIT_READY;
+
+	if (c->deadline_ns == 0)
+		respcall_clock(c);
+	else if (c->stop != NULL && *c->stop != 0)
+		rc = WAIT_STOP;
+	else if (timer_mono_ns() >= c->deadline_ns)
+		rc = WAIT_DUE;
+	return respcall_on(c, rc, "waiting for", what);
+}
+
+/*
+ * Read once more: into the buffer, or first, if more than a buffer of a body
+ * is to come, into the len bytes at to; *into is how many went there.
+ */
+static inline bool
+respcall_read(struct respcall *c, void *to, size_t len, size_t *into,
+    const char *what)
+{
+	size_t room;
+	uint8_t *p = respreply_room(&c->in, &room);
+	struct iovec iov[2] = { { to, len }, { p, room } };
+	ssize_t n;
+
+	*into = 0;
+	if (c->fd == -1 || !respcall_in_time(c, what))
+		return false;
+	n = len > 0 ? readv(c->fd, iov, 2) : read(c->fd, p, room);
+	if (n == 0)
+		return respcall_fail(c, "waiting for %s: the connection was "
+		    "closed", what);
+	if (n == -1 && errno == EAGAIN)
+		return respcall_wait(c, POLLIN, "waiting for", what);
+	if (n == -1 && errno != EINTR)
+		return respcall_fail(c, "waiting for %s: %s", what,
+		    strerror(errno));
+	if (n <= 0)
+		return true;
+	c->moved = true;
+	*into = (size_t)n < len ? (size_t)n : len;
+	if (*into > 0)
+		respreply_past(&c->in, *into);
+	c->in.have += (size_t)n - *into;
+	return true;
+}
+
+/* The next element that comes. */
+static inline bool
+respcall_element(struct respcall *c, struct respreply *r, const char *what)
+{
+	const char *why;
+	size_t into;
+	int got;
+
+	if (c->fd == -1)
+		return false;
+	while ((got = respreply_next(&c->in, r, &why)) == 0) {
+		if (!respcall_read(c, NULL, 0, &into, what))
+			return false;
+	}
+	c->refused = got != 1;
+	if (c->in.bytes > c->in.most)
+		return respcall_fail(c, "waiting for %s: a reply of %" PRIu64
+		    " bytes at least; it may have %" PRIu64, what,
+		    c->in.bytes, c->in.most);
+	return got == 1 || respcall_fail(c, "waiting for %s: %s", what, why);
+}
+
+/* The next element of a reply to what was sent; of one to ASKING nothing. */
+static inline bool
+respcall_next(struct respcall *c, struct respreply *r, const char *what)
+{
+	if (c->asking && c->in.due == 0 && (!respcall_element(c, r, what) ||
+	    r->kind == RESPREPLY_ERROR))
+		return c->fd != -1 && respcall_fail(c, "%s: %s", what,
+		    r->text);
+	return respcall_element(c, r, what);
+}
+
+/* The body of the bulk that just came, or its first len bytes. */
+static inline bool
+respcall_body(struct respcall *c, void *to, size_t len, const char *what)
+{
+	size_t done = 0, into;
+
+	assert(len <= c->in.body);
+	while (c->fd != -1) {
+		char *p = (char *)to + done;
+
+		done += respreply_body(&c->in, p, len - done);
+		if (done == len)
+			return true;
+		p = (char *)to + done;
+		if (!respcall_read(c, p, len - done < RESPCALL_BUFFER ? 0 :
+		    len - done, &into, what))
+			return false;
+		done += into;
+	}
+	return false;
+}
+
+/* Pass over what is left of the reply. */
+static inline bool
+respcall_rest(struct respcall *c, const char *what)
+{
+	struct respreply r;
+
+	while (c->in.due > 0) {
+		if (!respcall_next(c, &r, what))
+			return false;
+	}
+	return c->fd != -1;
+}
+
+/*
+ * The next element, of that kind.  An error that the server answers, or
+ * another kind, is a failure here.
+ */
+static inline bool
+respcall_want(struct respcall *c, enum respreply_kind kind,
+    struct respreply *r, const char *what)
+{
+	if (!respcall_next(c, r, what))
+		return false;
+	c->refused = r->kind != kind;
+	if (r->kind == RESPREPLY_ERROR && c->refused)
+		return respcall_fail(c, "%s: %s", what, r->text);
+	if (c->refused)
+		return respcall_fail(c, "%s: an answer of another kind", what);
+	return true;
+}
+
+#endif

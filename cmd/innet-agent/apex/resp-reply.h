@@ -1,0 +1,208 @@
+/*
+ * resp-reply.h - a Redis client's side of RESP2: replies, however they are cut
+ *
+ * Bytes go in through respreply_room(); respreply_next() gives the elements of
+ * the replies one by one, an array as its number of elements and then these.
+ * The body of a bulk is not gathered here: after its element the caller takes
+ * the bytes that have come with respreply_body(), or reads them from wherever
+ * they come from straight into memory of its own and says so with
+ * respreply_past().  What it leaves is skipped.
+ *
+ * Pure: the buffer is the caller's, nothing is allocated.  Of a reply that is
+ * not RESP2 nothing more can be read.
+ */
+#ifndef INNET_AGENT_APEX_RESP_REPLY_H
+#define INNET_AGENT_APEX_RESP_REPLY_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+	RESPREPLY_LINE_MAX = 16384,	/* bytes of a line, its end included */
+	RESPREPLY_BULK_MAX = 512 << 20,	/* of a bulk, as Redis has it */
+	RESPREPLY_LEAST = 3		/* of an element: "+\r\n" */
+};
+
+enum respreply_kind {
+	RESPREPLY_STATUS, RESPREPLY_ERROR, RESPREPLY_INT, RESPREPLY_BULK,
+	RESPREPLY_NIL, RESPREPLY_ARRAY
+};
+
+struct respreply {
+	enum respreply_kind kind;
+	int64_t n;		/* the integer; a bulk's bytes; elements */
+	const char *text;	/* of a status or an error, ended by 0; until
+				   the reader is used again */
+};
+
+struct respreply_in {
+	uint8_t *buf;		/* borrowed: size bytes */
+	size_t size;
+	size_t from, have;	/* what is not yet read: buf[from ... have-1] */
+	size_t body;		/* bytes of a bulk's body that are to come */
+	unsigned tail;		/* and of the end of line behind it */
+	uint64_t due;		/* elements of this reply that are to come */
+	uint64_t bytes;		/* it has at least: what came, and promised */
+	uint64_t most;		/* ... and may have; any, unless it is set */
+};
+
+/* A reader with that buffer, larger than a line may be. */
+static inline void
+respreply_open(struct respreply_in *in, void *buf, size_t size)
+{
+	assert(size > RESPREPLY_LINE_MAX);
+	*in = (struct respreply_in){ .buf = buf, .size = size,
+	    .most = UINT64_MAX };
+}
+
+/* Where the next *n > 0 bytes may be put; say how many with in->have += . */
+static inline uint8_t *
+respreply_room(struct respreply_in *in, size_t *n)
+{
+	if (in->from == in->have) {
+		in->from = in->have = 0;
+	} else if (in->size - in->have < in->size / 2) {
+		memmove(in->buf, in->buf + in->from, in->have - in->from);
+		in->have -= in->from;
+		in->from = 0;
+	}
+	*n = in->size - in->have;
+	return in->buf + in->have;
+}
+
+/* Up to len bytes of the bulk's body that have come; how many. */
+static inline size_t
+respreply_body(struct respreply_in *in, void *to, size_t len)
+{
+	const size_t here = in->have - in->from;
+
+	len = len < in->body ? len : in->body;
+	len = len < here ? len : here;
+	if (len > 0 && to != NULL)
+		memcpy(to, in->buf + in->from, len);
+	in->from += len;
+	in->body -= len;
+	return len;
+}
+
+/* len bytes of it came without passing through the buffer, which was empty. */
+static inline void
+respreply_past(struct respreply_in *in, size_t len)
+{
+	assert(in->from == in->have && len <= in->body);
+	in->body -= len;
+}
+
+/* A number from first to the 0 behind it: false if it is none. */
+static inline bool
+respreply_number(const char *p, int64_t *out)
+{
+	const bool minus = *p == '-';
+	uint64_t v = 0;
+	size_t n = 0;
+
+	for (p += minus; *p >= '0' && *p <= '9' && n < 19; p++, n++)
+		v = v * 10 + (uint64_t)(*p - '0');
+	if (*p != '\0' || n == 0 || v > (uint64_t)INT64_MAX + minus)
+		return false;
+	*out = minus ? (int64_t)(0 - v) : (int64_t)v;
+	return true;
+}
+
+/* What is wrong with a line's first character or number, or NULL. */
+static inline const char *
+respreply_line(const char *line, struct respreply *r)
+{
+	r->text = line + 1;
+	switch (*line) {
+	case '+': r->kind = RESPREPLY_STATUS; return NULL;
+	case '-': r->kind = RESPREPLY_ERROR; return NULL;
+	case ':': r->kind = RESPREPLY_INT; break;
+	case '$': r->kind = RESPREPLY_BULK; break;
+	case '*': r->kind = RESPREPLY_ARRAY; break;
+	default: return "a reply of no known kind";
+	}
+	if (!respreply_number(line + 1, &r->n))
+		return "a reply without its number";
+	if (r->kind == RESPREPLY_INT)
+		return NULL;
+	if (r->n < -1 || r->n > (r->kind == RESPREPLY_BULK ?
+	    RESPREPLY_BULK_MAX : INT32_MAX))
+		return "a reply of impossible length";
+	if (r->n == -1)
+		r->kind = RESPREPLY_NIL;
+	return NULL;
+}
+
+/* Skip what the caller left of a bulk; false if more of it is to come. */
+static inline bool
+respreply_skip(struct respreply_in *in, const char **why)
+{
+	respreply_body(in, NULL, in->body);
+	for (; in->tail > 0 && in->from < in->have; in->from++) {
+		if (in->buf[in->from] != (in->tail == 2 ? '\r' : '\n')) {
+			*why = "a bulk longer than it says";
+			return false;
+		}
+		in->tail--;
+	}
+	return in->body == 0 && in->tail == 0;
+}
+
+/* A line of so many bytes, which is *r, counts; false if that is too much. */
+static inline bool
+respreply_count(struct respreply_in *in, const struct respreply *r, size_t len)
+{
+	if (in->due == 0) {
+		in->due = 1;
+		in->bytes = RESPREPLY_LEAST;
+	}
+	in->due--;
+	in->bytes += len - RESPREPLY_LEAST;
+	in->body = r->kind == RESPREPLY_BULK ? (size_t)r->n : 0;
+	in->tail = r->kind == RESPREPLY_BULK ? 2 : 0;
+	in->bytes += in->body + in->tail;
+	if (r->kind == RESPREPLY_ARRAY) {
+		in->due += (uint64_t)r->n;
+		in->bytes += (uint64_t)r->n * RESPREPLY_LEAST;
+	}
+	return in->bytes <= in->most;
+}
+
+/*
+ * 1: the next element is in *r; 0: it has not yet come whole; -1: what came is
+ * no reply, and *why says so.  in->due is how many are left of the same reply.
+ */
+static inline int
+respreply_next(struct respreply_in *in, struct respreply *r, const char **why)
+{
+	char *line, *end;
+
+	*why = NULL;
+	if (!respreply_skip(in, why))
+		return *why != NULL ? -1 : 0;
+	line = (char *)in->buf + in->from;
+	end = memchr(line, '\n', in->have - in->from);
+	if (end == NULL && in->have - in->from < RESPREPLY_LINE_MAX)
+		return 0;
+	if (end == NULL || end - line >= RESPREPLY_LINE_MAX) {
+		*why = "a line too long";
+		return -1;
+	}
+	if (end == line || end[-1] != '\r' ||
+	    memchr(line, '\0', (size_t)(end - line)) != NULL) {
+		*why = "a line that is none";
+		return -1;
+	}
+	in->from += (size_t)(end - line) + 1;
+	end[-1] = '\0';
+	*why = respreply_line(line, r);
+	if (*why == NULL && !respreply_count(in, r, (size_t)(end - line) + 1))
+		*why = "a reply too long";
+	return *why == NULL ? 1 : -1;
+}
+
+#endif

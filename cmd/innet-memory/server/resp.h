@@ -1,0 +1,481 @@
+/*
+ * resp.h - requests of the Redis protocol (RESP2 and inline), read in any cuts
+ *
+ * The caller shows what has come; resp_read() says how much of it is done
+ * with, and the caller shows the rest again with what comes next.  It ends at
+ *
+ *	RESP_MORE	all done but the beginning of something
+ *	RESP_PLACE	a bulk of RESP_BULK bytes or more begins: give it a
+ *			place by resp_place(), or refuse the request
+ *	RESP_REQUEST	a request stands in r->args, to be taken or left
+ *			before the next resp_read(); resp_next() empties it
+ *	RESP_BAD	r->bad is what Redis says; nothing more can be read
+ *
+ * A bulk that was placed may be filled from elsewhere: resp_hole() says where
+ * its rest goes, resp_filled() how much of that has come.  Lesser arguments
+ * are copied into the request, which owns them, up to r->keep_bytes and some
+ * for one request: past that, or without memory, or when resp_refuse() says so,
+ * it is read to its end but not kept, and `lost`.  Pure: no sockets, no clock.
+ */
+#ifndef INNET_MEMORY_SERVER_RESP_H
+#define INNET_MEMORY_SERVER_RESP_H
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RESP_BULK_MAX ((size_t)512 << 20)
+enum {
+	RESP_BULK = 4096,		/* bytes of one that is placed */
+	RESP_LINE_MAX = 64 << 10,	/* bytes of an inline request */
+	RESP_ARGS_MAX = 1024 * 1024,
+	RESP_STRANGER_ARGS = 10,	/* of one who has not given the */
+	RESP_STRANGER_BULK = 16384,	/* ... password: Redis's limits */
+	RESP_BAD_BYTES = 64,
+	RESP_SMALL_BYTES = 16 << 10	/* of buffers that are kept */
+};
+
+struct resp_arg {
+	const uint8_t *p;	/* good while the request stands */
+	size_t len;
+	void *bulk;		/* as given to resp_place(), or NULL */
+};
+
+/* A request; its owner frees it by resp_free_args(), bulks before that. */
+struct resp_args {
+	struct resp_arg *v;
+	size_t n;
+	bool lost;		/* arguments are missing: not kept */
+	size_t room;		/* of v */
+	uint8_t *text;		/* the arguments that were not placed */
+	size_t text_len, text_room;
+};
+
+enum resp_end { RESP_MORE, RESP_PLACE, RESP_REQUEST, RESP_BAD };
+
+struct resp {
+	struct resp_args args;
+	size_t keep_bytes;	/* of one request, past RESP_SMALL_BYTES */
+	bool stranger;		/* Redis's narrow limits for those */
+	char bad[RESP_BAD_BYTES];
+	size_t bulk_len;	/* of the one to be placed */
+	size_t to_come;		/* arguments of this request yet to come */
+	uint8_t *hole;		/* where left bytes go; NULL: nowhere */
+	size_t left;		/* bytes of this bulk yet to come */
+	size_t skip;		/* bytes of its end, "\r\n", yet to come */
+	bool place;		/* RESP_PLACE was said and not answered */
+	bool whole;		/* args are a request */
+};
+
+static inline void
+resp_free_args(struct resp_args *a)
+{
+	free(a->v);
+	free(a->text);
+	*a = (struct resp_args){ 0 };
+}
+
+static inline void
+resp_free(struct resp *r)
+{
+	resp_free_args(&r->args);
+}
+
+/* Bytes that a request keeps, apart from its bulks. */
+static inline size_t
+resp_args_bytes(const struct resp_args *a)
+{
+	return a->room * sizeof(*a->v) + a->text_room;
+}
+
+/* Has a request begun, and not ended, that keeps more than a buffer does? */
+static inline bool
+resp_hoards(const struct resp *r)
+{
+	bool bulk = false;
+
+	if (r->whole || (r->to_come == 0 && r->left == 0 && r->skip == 0))
+		return false;
+	for (size_t i = 0; i < r->args.n && !bulk; i++)
+		bulk = r->args.v[i].bulk != NULL;
+	return bulk || resp_args_bytes(&r->args) > RESP_SMALL_BYTES;
+}
+
+/* Done with the request: its bulks are the caller's to have dropped. */
+static inline void
+resp_next(struct resp *r)
+{
+	struct resp_args *a = &r->args;
+
+	if (resp_args_bytes(a) > RESP_SMALL_BYTES)
+		resp_free_args(a);
+	a->n = 0;
+	a->text_len = 0;
+	a->lost = false;
+	r->whole = false;
+}
+
+/* The rest of this request is read, but not kept. */
+static inline void
+resp_refuse(struct resp *r)
+{
+	r->args.lost = true;
+	r->place = false;
+	r->hole = NULL;
+}
+
+static inline enum resp_end
+resp_fail(struct resp *r, const char *why)
+{
+	snprintf(r->bad, sizeof(r->bad), "ERR Protocol error: %s", why);
+	return RESP_BAD;
+}
+
+/* A place for one more argument and its text; false: not kept. */
+static inline bool
+resp_room(struct resp *r, size_t text)
+{
+	struct resp_args *a = &r->args;
+	size_t room = a->room, text_room = a->text_room;
+	void *p;
+
+	if (a->n == room)
+		room = room == 0 ? 8 : 2 * room;
+	if (a->text_len + text > text_room)
+		text_room = 2 * (a->text_len + text) + 64;
+	if (room == a->room && text_room == a->text_room)
+		return true;
+	if (room * sizeof(*a->v) + text_room > r->keep_bytes +
+	    RESP_SMALL_BYTES)
+		return false;
+	p = realloc(a->v, room * sizeof(*a->v));
+	if (p == NULL)
+		return false;
+	a->v = p;
+	a->room = room;
+	p = realloc(a->text, text_room + 1);
+	if (p == NULL)
+		return false;
+	a->text = p;
+	a->text_room = text_room;
+	return true;
+}
+
+/* Keep an argument of these bytes, if that may be. */
+static inline void
+resp_keep(struct resp *r, const uint8_t *p, size_t len)
+{
+	struct resp_args *a = &r->args;
+
+	if (a->lost || !resp_room(r, len)) {
+		a->lost = true;
+		return;
+	}
+	if (len > 0)
+		memcpy(a->text + a->text_len, p, len);
+	a->v[a->n++] = (struct resp_arg){ .len = len };
+	a->text_len += len;
+}
+
+/* Say where each argument stands, now that the text moves no more. */
+static inline enum resp_end
+resp_whole(struct resp *r)
+{
+	struct resp_args *a = &r->args;
+	size_t at = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		if (a->v[i].bulk != NULL)
+			continue;
+		a->v[i].p = a->text + at;
+		at += a->v[i].len;
+	}
+	r->whole = true;
+	return RESP_REQUEST;
+}
+
+/* Where the bulk's bytes go: bulk (not NULL) is the caller's name for it. */
+static inline void
+resp_place(struct resp *r, void *bulk, uint8_t *bytes)
+{
+	/* resp_bulk() has made room for it */
+	assert(r->place && bulk != NULL && r->args.n < r->args.room);
+	r->place = false;
+	r->args.v[r->args.n++] = (struct resp_arg){ bytes, r->bulk_len, bulk };
+	r->hole = bytes;
+}
+
+/* How many bytes may be put at *p, the rest of a bulk; 0: none. */
+static inline size_t
+resp_hole(const struct resp *r, uint8_t **p)
+{
+	*p = r->hole;
+	return r->hole == NULL ? 0 : r->left;
+}
+
+/* n bytes have been put there. */
+static inline void
+resp_filled(struct resp *r, size_t n)
+{
+	assert(n <= r->left);
+	r->left -= n;
+	r->hole = r->left == 0 ? NULL : r->hole + n;
+}
+
+/* An integer as Redis reads one: no space, no plus, no zeros before. */
+static inline bool
+resp_integer(const uint8_t *p, size_t len, int64_t *out)
+{
+	const bool minus = len > 0 && *p == '-';
+	uint64_t v = 0;
+
+	if (len == 1 && *p == '0') {
+		*out = 0;
+		return true;
+	}
+	if (minus) {
+		p++;
+		len--;
+	}
+	if (len == 0 || len > 19 || *p == '0')
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		if (p[i] < '0' || p[i] > '9')
+			return false;
+		v = v * 10 + (uint64_t)(p[i] - '0');
+	}
+	if (v > (uint64_t)INT64_MAX + minus)
+		return false;
+	*out = minus ? (int64_t)-v : (int64_t)v;
+	return true;
+}
+
+static inline int
+resp_nibble(uint8_t c)
+{
+	return isdigit(c) ? c - '0' : isxdigit(c) ? tolower(c) - 'a' + 10 : -1;
+}
+
+/* One character of a quoted word at p, after a backslash; bytes it took. */
+static inline size_t
+resp_escape(const uint8_t *p, size_t len, uint8_t *out)
+{
+	static const char from[] = "nrtba", to[] = "\n\r\t\b\a";
+	const char *at;
+
+	if (len >= 3 && p[0] == 'x' && resp_nibble(p[1]) >= 0 &&
+	    resp_nibble(p[2]) >= 0) {
+		*out = (uint8_t)(resp_nibble(p[1]) << 4 | resp_nibble(p[2]));
+		return 3;
+	}
+	at = p[0] == '\0' ? NULL : strchr(from, p[0]);
+	*out = at == NULL ? p[0] : (uint8_t)to[at - from];
+	return 1;
+}
+
+/* The word at p, perhaps in quotes, to out; bytes it took, 0: unbalanced. */
+static inline size_t
+resp_word(const uint8_t *p, size_t len, uint8_t *out, size_t *out_len)
+{
+	uint8_t quote = 0;
+	size_t i = 0, n = 0;
+
+	for (; i < len; i++) {
+		if (quote == '"' && p[i] == '\\' && i + 1 < len) {
+			i += resp_escape(p + i + 1, len - i - 1, &out[n++]);
+		} else if (quote == '\'' && p[i] == '\\' && i + 1 < len &&
+		    p[i + 1] == '\'') {
+			out[n++] = p[++i];
+		} else if (quote != 0 && p[i] == quote) {
+			/* a word ends with its quotes */
+			if (i + 1 < len && !isspace(p[i + 1]))
+				return 0;
+			quote = 0;
+			i++;
+			break;
+		} else if (quote == 0 && (isspace(p[i]) || p[i] == '\0')) {
+			break;
+		} else if (quote == 0 && (p[i] == '"' || p[i] == '\'')) {
+			quote = p[i];
+		} else {
+			out[n++] = p[i];
+		}
+	}
+	*out_len = n;
+	return quote != 0 ? 0 : i;
+}
+
+/* A line of words.  An empty one is no request. */
+static inline enum resp_end
+resp_inline(struct resp *r, const uint8_t *p, size_t len)
+{
+	uint8_t *word = malloc(len + 1);
+	size_t took, n;
+
+	if (word == NULL)
+		r->args.lost = true;
+	while (word != NULL) {
+		while (len > 0 && isspace(*p)) {
+			p++;
+			len--;
+		}
+		if (len == 0 || *p == '\0')	/* as Redis: C strings */
+			break;
+		took = resp_word(p, len, word, &n);
+		if (took == 0) {
+			free(word);
+			return resp_fail(r, "unbalanced quotes in request");
+		}
+		resp_keep(r, word, n);
+		p += took;
+		len -= took;
+	}
+	free(word);
+	return r->args.n == 0 && !r->args.lost ? RESP_MORE : resp_whole(r);
+}
+
+/*
+ * The number on the line at p, after its first character; the bytes of the
+ * line in *took, or 0 if it has not come.  NULL, or what is wrong.
+ */
+static inline const char *
+resp_count(const uint8_t *p, size_t len, const char *too_big,
+    const char *invalid, int64_t hi, int64_t *out, size_t *took)
+{
+	const uint8_t *cr = memchr(p, '\r', len);
+
+	*took = 0;
+	if (cr == NULL)
+		return len > RESP_LINE_MAX ? too_big : NULL;
+	if ((size_t)(cr - p) + 2 > len)
+		return NULL;
+	if (!resp_integer(p + 1, (size_t)(cr - p) - 1, out) || *out > hi)
+		return invalid;
+	*took = (size_t)(cr - p) + 2;
+	return NULL;
+}
+
+/* A request begins at p: how many of the bytes are done with, in *took. */
+static inline enum resp_end
+resp_begin(struct resp *r, const uint8_t *p, size_t len, size_t *took)
+{
+	const uint8_t *nl;
+	const char *why;
+	int64_t n = 0;
+
+	*took = 0;
+	if (*p != '*') {
+		nl = memchr(p, '\n', len);
+		if (nl == NULL)
+			return len > RESP_LINE_MAX ? resp_fail(r,
+			    "too big inline request") : RESP_MORE;
+		*took = (size_t)(nl - p) + 1;
+		return resp_inline(r, p, (size_t)(nl - p) -
+		    (nl > p && nl[-1] == '\r'));
+	}
+	why = resp_count(p, len, "too big mbulk count string",
+	    "invalid multibulk length", RESP_ARGS_MAX, &n, took);
+	if (why == NULL && r->stranger && n > RESP_STRANGER_ARGS)
+		why = "unauthenticated multibulk length";
+	if (why != NULL)
+		return resp_fail(r, why);
+	r->to_come = n > 0 ? (size_t)n : 0;
+	return RESP_MORE;
+}
+
+/* An argument begins at p. */
+static inline enum resp_end
+resp_bulk(struct resp *r, const uint8_t *p, size_t len, size_t *took)
+{
+	char say[32];
+	const char *why;
+	int64_t n = 0;
+
+	*took = 0;
+	if (*p != '$') {
+		/* Redis looks at it when the line is there, and one byte */
+		if (memchr(p, '\r', len - 1) == NULL && len <= RESP_LINE_MAX)
+			return RESP_MORE;
+		snprintf(say, sizeof(say), "expected '$', got '%c'", *p);
+		return resp_fail(r, say);
+	}
+	why = resp_count(p, len, "too big bulk count string",
+	    "invalid bulk length", RESP_BULK_MAX, &n, took);
+	if (why == NULL && n < 0)
+		why = "invalid bulk length";
+	if (why == NULL && r->stranger && n > RESP_STRANGER_BULK)
+		why = "unauthenticated bulk length";
+	if (why != NULL)
+		return resp_fail(r, why);
+	if (*took == 0)
+		return RESP_MORE;
+	r->bulk_len = (size_t)n;
+	if (r->bulk_len >= RESP_BULK) {
+		r->to_come--;
+		r->left = r->bulk_len;
+		r->skip = 2;
+		r->args.lost |= !resp_room(r, 0);
+		r->place = !r->args.lost;
+		return r->place ? RESP_PLACE : RESP_MORE;
+	}
+	if (len - *took < r->bulk_len + 2) {
+		*took = 0;
+		return RESP_MORE;
+	}
+	r->to_come--;
+	resp_keep(r, p + *took, r->bulk_len);
+	*took += r->bulk_len + 2;
+	return RESP_MORE;
+}
+
+/* Bytes of a bulk and of its end. */
+static inline size_t
+resp_fill(struct resp *r, const uint8_t *p, size_t len)
+{
+	const size_t n = r->left < len ? r->left : len;
+	const size_t end = r->skip < len - n ? r->skip : len - n;
+
+	if (n > 0 && r->hole != NULL) {
+		memcpy(r->hole, p, n);
+		r->hole += n;
+	}
+	r->left -= n;
+	if (r->left == 0) {
+		r->hole = NULL;
+		r->skip -= end;
+	}
+	return r->left == 0 ? n + end : n;
+}
+
+/* Read on; *took of the len bytes at p are done with. */
+static inline enum resp_end
+resp_read(struct resp *r, const uint8_t *p, size_t len, size_t *took)
+{
+	enum resp_end end;
+	size_t n;
+
+	*took = 0;
+	assert(!r->whole && !r->place);
+	for (;;) {
+		n = resp_fill(r, p + *took, len - *took);
+		*took += n;
+		if (r->left > 0 || r->skip > 0)
+			return RESP_MORE;
+		if (r->to_come == 0 && (r->args.n > 0 || r->args.lost))
+			return resp_whole(r);
+		if (*took == len)
+			return RESP_MORE;
+		end = (r->to_come > 0 ? resp_bulk : resp_begin)(r, p + *took,
+		    len - *took, &n);
+		*took += n;
+		if (end != RESP_MORE || n == 0)
+			return end;
+	}
+}
+
+#endif

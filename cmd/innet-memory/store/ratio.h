@@ -1,0 +1,73 @@
+/*
+ * ratio.h - how often experiences may be drawn for each that is inserted
+ *
+ * With I inserted and S sampled so far, of n more:
+ * an insert is refused while S < lo (I + n - slack), never where lo is 0;
+ * a sample is refused while S + n > hi I, never where hi is 0.
+ * Slack is how many inserts come free before lo counts.
+ *
+ * Not both for ever: where inserts of n <= slack are refused, I > slack - n
+ * and S < lo (I + n - slack), so with lo <= hi
+ *	hi I - S > (hi - lo) I + lo (slack - n) >= hi (slack - n),
+ * and samples of up to hi (slack - n) at once are allowed.  Whoever inserts
+ * more than the slack or samples more than that at once may wait for ever,
+ * and should give up in time.
+ *
+ * Counts are the caller's, below 2^53, where what is said here is exact.  The
+ * limits may change at any time.
+ */
+#ifndef INNET_MEMORY_STORE_RATIO_H
+#define INNET_MEMORY_STORE_RATIO_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct ratio {
+	double lo, hi;		/* samples per insert; 0: no limit */
+	uint64_t slack;		/* inserts */
+};
+
+/* NULL, or what is wrong with these limits. */
+static inline const char *
+ratio_wrong(const struct ratio *l)
+{
+	if (!isfinite(l->lo) || !isfinite(l->hi) || l->lo < 0 || l->hi < 0)
+		return "a limit must be a number from 0 on";
+	if (l->hi != 0 && l->hi < l->lo)
+		return "the upper limit is below the lower one";
+	return NULL;
+}
+
+static inline bool
+ratio_insert(const struct ratio *l, uint64_t inserted, uint64_t sampled,
+    uint64_t n)
+{
+	const uint64_t all = inserted + n;
+
+	return all <= l->slack ||
+	    (double)sampled >= l->lo * (double)(all - l->slack);
+}
+
+static inline bool
+ratio_sample(const struct ratio *l, uint64_t inserted, uint64_t sampled,
+    uint64_t n)
+{
+	return l->hi == 0 ||
+	    (double)(sampled + n) <= l->hi * (double)inserted;
+}
+
+/* Why n more were refused: inserts, or samples.  As snprintf. */
+static inline int
+ratio_why(const struct ratio *l, bool insert, uint64_t inserted,
+    uint64_t sampled, uint64_t n, char *buf, size_t size)
+{
+	return snprintf(buf, size, "LIMIT samples per insert at %.2f, at %s "
+	    "%.2f wanted: %ju inserted, %ju sampled, %ju more asked for",
+	    inserted == 0 ? 0 : (double)sampled / (double)inserted,
+	    insert ? "least" : "most", insert ? l->lo : l->hi,
+	    (uintmax_t)inserted, (uintmax_t)sampled, (uintmax_t)n);
+}
+
+#endif

@@ -1,0 +1,598 @@
+/*
+ * olaf-server.h - program olaf of innet-ps: the parameter server (Olaf section 2.1)
+ *
+ * Keeps the weights of each cluster, which the first worker that sends its own
+ * has brought, changes them by the updates that come (olaf/server-rule.h), and
+ * answers each with the model of its range: to the worker, or to all of the
+ * cluster.
+ */
+#ifndef INNET_PS_OLAF_SERVER_H
+#define INNET_PS_OLAF_SERVER_H
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/num.h"
+#include "common/capture/soundness.h"
+#include "cmd/innet-ps/newest.h"
+#include "common/auth/handshake-server.h"
+#include "common/olaf/routes.h"
+#include "common/olaf/server-rule.h"
+#include "common/switch/program.h"
+#include "common/wire/stream.h"
+
+enum { SERVER_CLUSTERS = 65536, SERVER_ELEMENT_BYTES = 20 };
+
+struct server_conf {
+	struct server_rule_conf rule;
+	bool reply_worker;		/* to the sender alone */
+	uint64_t elements;		/* of every vector; 0: as they come */
+	/* all clusters, of a file; or NULL */
+	struct server_rule *loaded;
+};
+
+enum server_count {
+	SERVER_UPDATES, SERVER_CONSTITUENTS, SERVER_APPLIED, SERVER_GATED,
+	SERVER_NONFINITE, SERVER_MISMATCHED, SERVER_NO_MODEL, SERVER_WEIGHTS,
+	SERVER_DISCARDED, SERVER_MODELS,
+	SERVER_REPEATED,		/* not newer than its worker's last */
+	SERVER_FORGOTTEN,		/* clusters of who said nothing more */
+	SERVER_COUNTS
+};
+
+static const char *const server_count_name[SERVER_COUNTS] = {
+	"updates", "constituents", "applied", "gated", "refused_nonfinite",
+	"mismatched", "no_model", "weights", "weights_discarded",
+	"models_sent", "updates_repeated", "clusters_forgotten"
+};
+
+struct server {
+	const struct server_conf *cf;
+	const struct program_env *env;
+	struct server_rule *cluster;		/* by id */
+	struct routes routes;
+	struct quota quota;		/* ... of each address, if any */
+	struct newest newest;		/* update of each worker */
+	struct openers openers;		/* who sends with proofs */
+	uint64_t memory_bytes;		/* taken by vectors */
+	uint64_t n[SERVER_COUNTS];
+	char trouble[160];		/* to be told; empty: none */
+	bool told_memory, told_cut;
+};
+
+enum server_option {
+	SERVER_RATE = 1, SERVER_GATE, SERVER_AVERAGE, SERVER_OPTIMIZER,
+	SERVER_REPLY, SERVER_ELEMENTS
+};
+
+static const struct opt server_opts[] = {
+	{ SERVER_RATE, "learning-rate", "X",
+	    "olaf: step size (default 0.001)" },
+	{ SERVER_GATE, "gate", "NAME",
+	    "olaf: none (default), ema[:A], last or best" },
+	{ SERVER_AVERAGE, "average", "NAME",
+	    "olaf: ema[:A] (default ema:0.5) or none" },
+	{ SERVER_OPTIMIZER, "optimizer", "NAME",
+	    "olaf: sgd (default) or adam" },
+	{ SERVER_REPLY, "reply", "WHOM",
+	    "olaf: model to the cluster (default) or worker" },
+	{ SERVER_ELEMENTS, "elements", "N",
+	    "olaf: of every vector; others are refused" },
+	{ 0 }
+};
+
+static inline void
+server_defaults(void *conf)
+{
+	*(struct server_conf *)conf = (struct server_conf){ .rule = {
+	    .rate = 0.001, .gate_ema = 0.1, .average_ema = 0.5 } };
+}
+
+/* "ema:0.1" or "ema": the share in *a; *is: it is that word at all. */
+static inline const char *
+server_ema(const char *s, double *a, bool *is)
+{
+	*is = strncmp(s, "ema", 3) == 0 && (s[3] == '\0' || s[3] == ':');
+	return *is && s[3] == ':' ? num_real(s + 4, 1e-9, 1, a) : NULL;
+}
+
+/* The place of s among words, or -1. */
+static inline int
+server_word(const char *s, const char *const words[])
+{
+	for (int i = 0; words[i] != NULL; i++) {
+		if (strcmp(s, words[i]) == 0)
+			return i;
+	}
+	return -1;
+}
+
+static inline const char *
+server_set_gate(struct server_rule_conf *rule, const char *arg)
+{
+	static const char *const gates[] = { "none", "ema", "last", "best",
+	    NULL };
+	bool is;
+	const char *why = server_ema(arg, &rule->gate_ema, &is);
+	const int gate = is ? SERVER_RULE_EMA : server_word(arg, gates);
+
+	if (gate < 0)
+		return "not one of none, ema, last, best";
+	rule->gate = (enum server_rule_gate)gate;
+	return why;
+}
+
+static inline const char *
+server_set_average(struct server_rule_conf *rule, const char *arg)
+{
+	bool is;
+	const char *why;
+
+	rule->average_ema = 0.5;
+	why = server_ema(arg, &rule->average_ema, &is);
+	if (!is && strcmp(arg, "none") != 0)
+		return "not one of none, ema";
+	if (!is)
+		rule->average_ema = 1;
+	return why;
+}
+
+static inline const char *
+server_set(void *conf, int option, const char *arg)
+{
+	static const char *const optimizers[] = { "sgd", "adam", NULL };
+	static const char *const replies[] = { "cluster", "worker", NULL };
+	struct server_conf *cf = conf;
+	int word;
+
+	switch (option) {
+	case SERVER_RATE: return num_real(arg, 0, 1e9, &cf->rule.rate);
+	case SERVER_GATE: return server_set_gate(&cf->rule, arg);
+	case SERVER_AVERAGE: return server_set_average(&cf->rule, arg);
+	case SERVER_OPTIMIZER:
+		word = server_word(arg, optimizers);
+		cf->rule.optimizer = word == 1 ? SERVER_RULE_ADAM :
+		    SERVER_RULE_SGD;
+		return word < 0 ? "not one of sgd, adam" : NULL;
+	case SERVER_ELEMENTS:
+		return num_u64(arg, 1, STREAM_ELEMENTS_MAX, &cf->elements);
+	default:
+		word = server_word(arg, replies);
+		cf->reply_worker = word == 1;
+		return word < 0 ? "not one of cluster, worker" : NULL;
+	}
+}
+
+static inline const char *
+server_settle(void *conf, struct program_place *place)
+{
+	(void)conf;
+	(void)place;
+	return NULL;
+}
+
+static inline bool
+server_init(void *state, const void *conf, const struct program_env *env)
+{
+	struct server *s = state;
+
+	s->cf = conf;
+	s->env = env;
+	s->cluster = s->cf->loaded;
+	if (s->cluster == NULL)
+		s->cluster = calloc(SERVER_CLUSTERS, sizeof(*s->cluster));
+	for (unsigned c = 0; s->cluster != NULL && c < SERVER_CLUSTERS; c++)
+		s->memory_bytes += (uint64_t)s->cluster[c].elements *
+		    SERVER_ELEMENT_BYTES;
+	s->newest = newest_within(env->place->memory_bytes / 8,
+	    &env->place->by);
+	s->quota = quota_of(0, &env->place->by);
+	openers_init(&s->openers, env->place, &s->quota);
+	if (s->cluster == NULL || !routes_init(&s->routes,
+	    env->place->memory_bytes / 8, &env->place->by))
+		return false;
+	routes_guard(&s->routes, env->place->quotas ? &s->quota : NULL,
+	    s->openers.on);
+	return true;
+}
+
+static inline void
+server_free(void *state)
+{
+	struct server *s = state;
+
+	for (unsigned c = 0; s->cluster != NULL && c < SERVER_CLUSTERS; c++)
+		server_rule_free(&s->cluster[c]);
+	free(s->cluster);
+	routes_free(&s->routes);
+	openers_free(&s->openers);
+	quota_free(&s->quota);
+	newest_free(&s->newest);
+}
+
+static inline enum program_claim
+server_claim(void *state, struct packet *p)
+{
+	(void)state;
+	return update_is(p->tos & 0xfc) ? PROGRAM_TAKES : PROGRAM_REGULAR;
+}
+
+/* Answer u with the model of its range: to its worker, or to the cluster. */
+static inline void
+server_answer(struct server *s, const struct update *u,
+    const union addr *from, bool to_all, uint64_t now_ns)
+{
+	const struct server_rule *c = &s->cluster[u->cluster];
+	struct outbox *out = s->env->out;
+	const uint8_t tos = openers_tos(&s->openers);
+	struct update model;
+	uint32_t next = 0, bytes;
+	uint8_t *p, *vec;
+
+	server_rule_answer(c, u, to_all ? UPDATE_ALL_WORKERS : u->worker,
+	    &model);
+	bytes = UPDATE_MODEL_BYTES + 4 * model.n;
+	p = outbox_room(out, bytes + update_tail_bytes(tos));
+	vec = update_put(p, &model);
+	for (uint32_t i = 0; i < model.n; i++)
+		vec_set(vec, i, c->w[model.first + i]);
+	bytes = openers_prove(&s->openers, p, bytes);
+	if (to_all) {
+		while (routes_each(&s->routes, u->cluster, now_ns, &next) !=
+		    NULL)
+			s->n[SERVER_MODELS]++;
+		outbox_add(out, POST_GROUP, u->cluster, NULL, tos, p, bytes);
+		routes_spend(&s->routes, u->cluster);
+	} else {
+		s->n[SERVER_MODELS]++;
+		outbox_add(out, POST_ONE, 0, from, tos, p, bytes);
+	}
+}
+
+/*
+ * A vector of another length than its cluster's, or cut otherwise: who sent it
+ * gets a packet of the model, which shows how it is.
+ */
+static inline void
+server_differs(struct server *s, const struct update *u,
+    const union addr *from, uint64_t now_ns)
+{
+	const struct server_rule *c = &s->cluster[u->cluster];
+	struct update like = *u;
+	char name[ADDR_NAME_BYTES];
+
+	if (!s->told_cut)
+		snprintf(s->trouble, sizeof(s->trouble), "%s: cluster %u: "
+		    "worker %" PRIu32 " has %" PRIu32 " elements, %" PRIu32
+		    " a packet, and the cluster %" PRIu32 ", %" PRIu32
+		    " a packet",
+		    addr_print(from, name), u->cluster, u->worker,
+		    u->elements, u->n, c->elements, c->n);
+	s->told_cut = true;
+	if (c->w == NULL || c->range[0].version == 0)
+		return;
+	like.elements = c->elements;
+	like.first = 0;
+	like.n = c->ranges > 1 ? c->n : c->elements;
+	like.following = (uint16_t)(c->ranges - 1);
+	server_answer(s, &like, from, false, now_ns);
+}
+
+/* A gradient would break the model: its sender is to be named. */
+static inline void
+server_nonfinite(struct server *s, const struct update *u,
+    const union addr *from)
+{
+	char name[ADDR_NAME_BYTES];
+
+	snprintf(s->trouble, sizeof(s->trouble), "%s: cluster %u: worker %"
+	    PRIu32 ": update %" PRIu32 " would make a weight non-finite; "
+	    "refused", addr_print(from, name), u->cluster, u->worker,
+	    u->sequence);
+}
+
+static inline void
+server_update(struct server *s, const struct update *u,
+    const union addr *from, uint64_t now_ns)
+{
+	static const enum server_count what[] = {
+		[SERVER_RULE_APPLIED] = SERVER_APPLIED,
+		[SERVER_RULE_GATED] = SERVER_GATED,
+		[SERVER_RULE_NONFINITE] = SERVER_NONFINITE,
+		[SERVER_RULE_MISMATCHED] = SERVER_MISMATCHED,
+		[SERVER_RULE_NO_MODEL] = SERVER_NO_MODEL
+	};
+	struct server_rule *c = &s->cluster[u->cluster];
+	enum server_rule_verdict v;
+
+	s->n[SERVER_UPDATES]++;
+	if (server_rule_range(c, u) != UINT32_MAX &&
+	    !newest_is(&s->newest, u)) {
+		s->n[SERVER_REPEATED]++;
+		return;
+	}
+	v = server_rule_update(&s->cf->rule, c, u);
+	if (v == SERVER_RULE_APPLIED || v == SERVER_RULE_GATED ||
+	    v == SERVER_RULE_NONFINITE) {
+		newest_note(&s->newest, u);
+		routes_see(&s->routes, u->cluster, u->worker, from, now_ns);
+	}
+	s->n[SERVER_CONSTITUENTS] += u->merged;
+	s->n[what[v]]++;
+	if (v == SERVER_RULE_NONFINITE)
+		server_nonfinite(s, u, from);
+	if (v == SERVER_RULE_MISMATCHED)
+		server_differs(s, u, from, now_ns);
+	else if (v != SERVER_RULE_NO_MODEL)
+		server_answer(s, u, from, !s->cf->reply_worker, now_ns);
+}
+
+/* Is there memory for the vectors of a cluster that is new? */
+static inline bool
+server_has_room(struct server *s, const struct update *u, uint64_t need)
+{
+	const uint64_t limit = s->env->place->memory_bytes;
+	const uint64_t routes = (uint64_t)routes_count(&s->routes) *
+	    ROUTES_BYTES;
+
+	if (limit == 0 || s->memory_bytes + routes + need <= limit)
+		return true;
+	if (!s->told_memory)
+		snprintf(s->trouble, sizeof(s->trouble), "cluster %u: %"
+		    PRIu32 " elements need %.1f MB more; raise --memory",
+		    u->cluster, u->elements, (double)need / 1e6);
+	s->told_memory = true;
+	return false;
+}
+
+/*
+ * Weights of another cut: those who said how a cluster is cut, and neither
+ * learned nor were heard for a minute, give it up.
+ */
+static inline void
+server_forget(struct server *s, const struct update *u, uint64_t now_ns)
+{
+	struct server_rule *c = &s->cluster[u->cluster];
+
+	if (c->w == NULL || c->heard || c->founder == UPDATE_ALL_WORKERS ||
+	    (server_rule_range(c, u) != UINT32_MAX &&
+	    (c->founder == u->worker || server_rule_ready(c))) ||
+	    routes_find(&s->routes, u->cluster, c->founder, now_ns) != NULL)
+		return;
+	s->memory_bytes -= (uint64_t)c->elements * SERVER_ELEMENT_BYTES;
+	server_rule_free(c);
+	s->n[SERVER_FORGOTTEN]++;
+}
+
+/* Initial weights: the first worker's count, all are answered. */
+static inline void
+server_weights(struct server *s, const struct update *u,
+    const union addr *from, uint64_t now_ns)
+{
+	struct server_rule *c = &s->cluster[u->cluster];
+	const uint64_t need = (uint64_t)u->elements * SERVER_ELEMENT_BYTES;
+	bool fresh;
+	uint32_t r;
+
+	s->n[SERVER_WEIGHTS]++;
+	server_forget(s, u, now_ns);
+	fresh = c->w == NULL;
+	if (fresh && !server_has_room(s, u, need)) {
+		s->env->ignore(s->env->plane, SOUNDNESS_NO_ROOM);
+		return;
+	}
+	if (!server_rule_weights(c, u))
+		s->n[SERVER_DISCARDED]++;
+	if (fresh && c->w != NULL)
+		s->memory_bytes += need;
+	r = server_rule_range(c, u);
+	if (r != UINT32_MAX) {
+		newest_begin(&s->newest, u);
+		routes_see(&s->routes, u->cluster, u->worker, from, now_ns);
+	}
+	if (r != UINT32_MAX && c->range[r].version != 0) {
+		server_answer(s, u, from, false, now_ns);
+	} else if (r == UINT32_MAX && c->w != NULL) {
+		s->n[SERVER_MISMATCHED]++;
+		server_differs(s, u, from, now_ns);
+	}
+}
+
+static inline void
+server_take(void *state, struct packet *p, uint64_t now_ns)
+{
+	struct server *s = state;
+	struct update u;
+	unsigned bad = update_parse_as(p->tos, p->payload, p->bytes, &u);
+
+	if (bad == UPDATE_OK)
+		bad = openers_judge(&s->openers, p->from, p->tos, p->payload,
+		    p->bytes);
+	if (bad == UPDATE_OK && u.kind == UPDATE_MODEL)
+		bad = SOUNDNESS_FOREIGN;
+	else if (bad == UPDATE_OK && s->cf->elements > 0 &&
+	    u.elements != s->cf->elements)
+		bad = SOUNDNESS_MISMATCHED;
+	if (bad != UPDATE_OK) {
+		s->env->ignore(s->env->plane, bad);
+		return;
+	}
+	if (u.kind == UPDATE_UPDATE)
+		server_update(s, &u, p->from, now_ns);
+	else
+		server_weights(s, &u, p->from, now_ns);
+}
+
+static inline const union addr *
+server_each(const void *state, uint32_t group, uint32_t *next,
+    uint64_t now_ns)
+{
+	const struct server *s = state;
+
+	return routes_each(&s->routes, (uint16_t)group, now_ns, next);
+}
+
+static inline enum program_reply
+server_control(void *state, const union addr *from, const struct control *c,
+    struct control_ack *a, uint64_t now_ns)
+{
+	struct server *s = state;
+
+	if (c->action != CONTROL_OPEN || !s->openers.on)
+		return PROGRAM_UNKNOWN;
+	openers_open(&s->openers, from, c, a, now_ns);
+	return PROGRAM_ANSWERS;
+}
+
+static inline bool
+server_is_member(const void *state, const union addr *at, int32_t job)
+{
+	const struct server *s = state;
+
+	(void)job;
+	return openers_has(&s->openers, at);
+}
+
+static inline uint32_t
+server_member_count(const void *state)
+{
+	const struct server *s = state;
+
+	return s->openers.rows.count;
+}
+
+static inline void
+server_jobs(const void *state, struct counters *c, uint64_t now_ns)
+{
+	const struct server *s = state;
+
+	for (uint32_t k = 0; k < SERVER_CLUSTERS; k++) {
+		const struct server_rule *r = &s->cluster[k];
+
+		if (r->w == NULL)
+			continue;
+		counters_in(c, NULL);
+		counters_put(c, "job", k);
+		counters_word(c, "kind", "cluster");
+		counters_put(c, "elements", r->elements);
+		counters_put(c, "version", r->range[0].version);
+		counters_put(c, "members", routes_workers(&s->routes,
+		    (uint16_t)k, now_ns));
+		counters_out(c);
+	}
+}
+
+static inline bool
+server_members(const void *state, uint16_t job, struct counters *c,
+    uint64_t now_ns)
+{
+	const struct server *s = state;
+	const struct route *r;
+	uint32_t next = 0, id = 0;
+
+	counters_put(c, "job", job);
+	counters_list(c, "members");
+	while ((r = routes_next(&s->routes, job, now_ns, &next)) != NULL) {
+		counters_in(c, NULL);
+		counters_put(c, "id", id++);
+		counters_put(c, "worker", r->worker);
+		counters_put(c, "cluster", r->cluster);
+		routes_tell(r, c, &s->env->place->address, now_ns);
+		counters_out(c);
+	}
+	counters_list_end(c);
+	return s->cluster[job].w != NULL;
+}
+
+static inline bool
+server_stats(const void *state, int32_t job, bool gauges, struct counters *c,
+    uint64_t now_ns)
+{
+	const struct server *s = state;
+
+	if (job >= 0) {
+		const struct server_rule *r = &s->cluster[job];
+
+		if (gauges && r->w != NULL) {
+			counters_put(c, "members", routes_workers(
+			    &s->routes, (uint16_t)job, now_ns));
+			counters_put(c, "elements", r->elements);
+			counters_put(c, "version", r->range[0].version);
+		}
+		return r->w != NULL;
+	}
+	if (gauges)
+		counters_put(c, "memory_bytes", s->memory_bytes);
+	for (int i = 0; i < SERVER_COUNTS && !gauges; i++)
+		counters_put(c, server_count_name[i], s->n[i]);
+	return true;
+}
+
+static inline void
+server_account(const void *state, struct counters *c)
+{
+	server_stats(state, -1, false, c, 0);
+}
+
+/* For people: what was done, and of trouble what there was. */
+static inline void
+server_summary(const void *state, struct counters *c)
+{
+	const struct server *s = state;
+
+	for (int i = 0; i < SERVER_COUNTS; i++) {
+		if (i <= SERVER_APPLIED || s->n[i] > 0)
+			counters_put(c, server_count_name[i], s->n[i]);
+	}
+}
+
+static inline void
+server_progress(const void *state, struct counters *c)
+{
+	const struct server *s = state;
+
+	counters_put(c, "updates", s->n[SERVER_UPDATES]);
+	counters_put(c, "applied", s->n[SERVER_APPLIED]);
+}
+
+static inline const char *
+server_trouble(void *state, char *text, size_t room, uint64_t now_ns)
+{
+	struct server *s = state;
+
+	(void)now_ns;
+	if (s->trouble[0] == '\0')
+		return NULL;
+	snprintf(text, room, "%s", s->trouble);
+	s->trouble[0] = '\0';
+	return text;
+}
+
+static inline uint16_t
+server_port(const void *conf)
+{
+	(void)conf;
+	return UPDATE_PORT;
+}
+
+static const struct program server_program = {
+	.name = "olaf", .about = "keep the weights of clusters",
+	.port = server_port, .tos = UPDATE_TOS, .proves = true,
+	.conf_bytes = sizeof(struct server_conf), .opts = server_opts,
+	.defaults = server_defaults, .set = server_set,
+	.settle = server_settle, .state_bytes = sizeof(struct server),
+	.init = server_init, .free = server_free, .claim = server_claim,
+	.take = server_take, .each = server_each,
+	.control = server_control, .is_member = server_is_member,
+	.member_count = server_member_count, .jobs = server_jobs,
+	.members = server_members, .stats = server_stats,
+	.account = server_account, .summary = server_summary,
+	.progress = server_progress, .trouble = server_trouble,
+};
+
+#endif

@@ -1,0 +1,301 @@
+/*
+ * calendar.h - who is due next, among many: a calendar of days and months
+ *
+ * The same order as base/heap.h's heap, time and then id, at a cost that does
+ * not grow with how many wait.  Times are cut into days of 1 << shift ns, and
+ * those into months.  What is due in this month and the next waits, unsorted,
+ * in one short list a day; what is due in a later one, in a list a month, which
+ * is dealt out to its days the month before.  So few places are written to at a
+ * time, and they stay in the cache.  Today is sorted when it begins; what comes
+ * into today later, and what is many months away, waits in a heap each.  The
+ * length of a day follows the events: a few in each.
+ *
+ * Times may not go back: not before what was popped last.  A zeroed struct is
+ * an empty calendar; it owns its memory: calendar_free().
+ */
+#ifndef INNET_SIM_CALENDAR_H
+#define INNET_SIM_CALENDAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/heap.h"
+
+enum {
+	CALENDAR_MONTH = 8,		/* 256 days a month */
+	CALENDAR_DAYS = 2 << CALENDAR_MONTH,	/* that have a list */
+	CALENDAR_MONTHS = 1024,		/* likewise */
+	CALENDAR_SHIFT = 16,		/* a day: 65 us, at first */
+	CALENDAR_FEW = 4, CALENDAR_MANY = 32,	/* events a day, in between */
+	CALENDAR_TRIAL = 256,		/* days before it is judged */
+	CALENDAR_SORT = 64		/* events that insertion sorts well */
+};
+
+struct calendar_list {
+	struct heap *item;		/* from heap_new() */
+	size_t n, room;
+};
+
+struct calendar {
+	struct calendar_list today;	/* sorted */
+	size_t at;			/* the next of them */
+	struct calendar_list late, far;	/* heaps */
+	struct calendar_list *day;	/* by day % CALENDAR_DAYS */
+	struct calendar_list *month;	/* behind them; likewise */
+	unsigned shift;
+	uint64_t now;			/* the day today is */
+	size_t near, later;		/* waiting in days, in months */
+	uint64_t days, seen;		/* gone by since the last change */
+};
+
+static inline void
+calendar_free(struct calendar *c)
+{
+	for (size_t i = 0; c->day != NULL && i < CALENDAR_DAYS +
+	    CALENDAR_MONTHS; i++)
+		heap_free(c->day[i].item);
+	free(c->day);
+	heap_free(c->today.item);
+	heap_free(c->late.item);
+	heap_free(c->far.item);
+	*c = (struct calendar){ 0 };
+}
+
+/* Room for one more.  False without memory. */
+static inline bool
+calendar_room(struct calendar_list *l)
+{
+	size_t room = l->room == 0 ? 16 : 2 * l->room;
+	struct heap *p;
+
+	if (l->n < l->room)
+		return true;
+	p = heap_new(room);
+	if (p == NULL)
+		return false;
+	if (l->n > 0)
+		memcpy(p, l->item, l->n * sizeof(*p));
+	heap_free(l->item);
+	l->item = p;
+	l->room = room;
+	return true;
+}
+
+static inline bool
+calendar_heap_push(struct calendar_list *l, struct heap x)
+{
+	if (!calendar_room(l))
+		return false;
+	l->n = heap_push(l->item, l->n, x);
+	return true;
+}
+
+/* A new one, of days that long, all empty.  False without memory. */
+static inline bool
+calendar_lay_out(struct calendar *c, unsigned shift)
+{
+	c->day = calloc(CALENDAR_DAYS + CALENDAR_MONTHS, sizeof(*c->day));
+	c->month = c->day + CALENDAR_DAYS;
+	c->shift = shift;
+	return c->day != NULL;
+}
+
+/* x is due; not before what was popped last.  False without memory. */
+static inline bool
+calendar_push(struct calendar *c, struct heap x)
+{
+	struct calendar_list *l;
+	uint64_t day, ahead;
+
+	if (c->day == NULL && !calendar_lay_out(c, CALENDAR_SHIFT))
+		return false;
+	day = heap_ns(&x) >> c->shift;
+	if (day <= c->now)
+		return calendar_heap_push(&c->late, x);
+	ahead = (day >> CALENDAR_MONTH) - (c->now >> CALENDAR_MONTH);
+	if (ahead > CALENDAR_MONTHS)
+		return calendar_heap_push(&c->far, x);
+	l = ahead <= 1 ? &c->day[day % CALENDAR_DAYS] :
+	    &c->month[(day >> CALENDAR_MONTH) % CALENDAR_MONTHS];
+	if (!calendar_room(l))
+		return false;
+	l->item[l->n++] = x;
+	c->near += ahead <= 1;
+	c->later += ahead > 1;
+	return true;
+}
+
+static inline int
+calendar_compare(const void *a, const void *b)
+{
+	const struct heap *x = a, *y = b;
+
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+static inline void
+calendar_sort(struct heap *x, size_t n)
+{
+	if (n > CALENDAR_SORT) {
+		qsort(x, n, sizeof(*x), calendar_compare);
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		struct heap it = x[i];
+		size_t k = i;
+
+		for (; k > 0 && it.key < x[k - 1].key; k--)
+			x[k] = x[k - 1];
+		x[k] = it;
+	}
+}
+
+/* All of a list is due, as calendar_push() has it; the list is gone then. */
+static inline bool
+calendar_push_all(struct calendar *c, struct calendar_list *l)
+{
+	bool have = true;
+
+	for (size_t k = 0; k < l->n && have; k++)
+		have = calendar_push(c, l->item[k]);
+	heap_free(l->item);
+	*l = (struct calendar_list){ 0 };
+	return have;
+}
+
+/* All events again, in other days.  False without memory. */
+static inline bool
+calendar_change(struct calendar *c, unsigned shift)
+{
+	struct calendar old = *c;
+	bool have;
+
+	c->now = c->now << old.shift >> shift;
+	if (c->now > 0)		/* nothing of it may be left behind */
+		c->now--;
+	c->far = (struct calendar_list){ 0 };
+	c->near = c->later = 0;
+	have = calendar_lay_out(c, shift);
+	for (size_t i = 0; i < CALENDAR_DAYS + CALENDAR_MONTHS; i++)
+		have = calendar_push_all(c, &old.day[i]) && have;
+	have = calendar_push_all(c, &old.far) && have;
+	free(old.day);
+	return have;
+}
+
+/* Is a day too long or too short? */
+static inline bool
+calendar_judge(struct calendar *c)
+{
+	unsigned shift = c->shift;
+	uint64_t each;
+
+	if (c->days < CALENDAR_TRIAL)
+		return true;
+	each = c->seen / c->days;
+	for (; each > CALENDAR_MANY && shift > 0; each /= 2)
+		shift--;
+	if (each < CALENDAR_FEW && shift < 62)
+		shift += each == 0 ? 4 : 2;
+	c->days = c->seen = 0;
+	return shift == c->shift || calendar_change(c, shift);
+}
+
+/* A month begins: the next one's events to their days, the far ones nearer. */
+static inline bool
+calendar_open_month(struct calendar *c)
+{
+	const uint64_t month = c->now >> CALENDAR_MONTH;
+	struct calendar_list *l = &c->month[(month + 1) % CALENDAR_MONTHS];
+	struct calendar_list was = *l;
+
+	*l = (struct calendar_list){ 0 };
+	c->later -= was.n;
+	if (!calendar_push_all(c, &was))
+		return false;
+	while (c->far.n > 0 && (heap_ns(&c->far.item[0]) >> c->shift >>
+	    CALENDAR_MONTH) - month <= CALENDAR_MONTHS) {
+		struct heap x = c->far.item[0];
+
+		c->far.n = heap_drop(c->far.item, c->far.n);
+		if (!calendar_push(c, x))
+			return false;
+	}
+	return true;
+}
+
+/* The last day before one that may have something in it. */
+static inline uint64_t
+calendar_eve(const struct calendar *c)
+{
+	const uint64_t month = ((uint64_t)1 << CALENDAR_MONTH) - 1;
+
+	if (c->near > 0)
+		return c->now;
+	if (c->later > 0)
+		return c->now | month;
+	return (heap_ns(&c->far.item[0]) >> c->shift & ~month) - 1;
+}
+
+/* On to the next day with something in it.  False without memory. */
+static inline bool
+calendar_turn(struct calendar *c)
+{
+	struct calendar_list was = c->today, *l;
+
+	c->today.n = c->at = 0;
+	if (!calendar_judge(c))
+		return false;
+	while (c->late.n == 0 && c->near + c->later + c->far.n > 0) {
+		const uint64_t eve = calendar_eve(c);
+
+		c->days += eve - c->now < CALENDAR_TRIAL ? eve - c->now + 1 :
+		    CALENDAR_TRIAL;
+		c->now = eve + 1;
+		if (c->now % (1u << CALENDAR_MONTH) == 0 &&
+		    !calendar_open_month(c))
+			return false;
+		l = &c->day[c->now % CALENDAR_DAYS];
+		if (l->n == 0)
+			continue;
+		c->today = *l;
+		*l = (struct calendar_list){ was.item, 0, was.room };
+		c->near -= c->today.n;
+		c->seen += c->today.n;
+		calendar_sort(c->today.item, c->today.n);
+		break;
+	}
+	return true;
+}
+
+/* Take the next out into *x: 1, 0 if there is none, or -1 without memory. */
+static inline int
+calendar_pop(struct calendar *c, struct heap *x)
+{
+	if (c->at == c->today.n && c->late.n == 0) {
+		if (c->near + c->later + c->far.n == 0)
+			return 0;
+		if (!calendar_turn(c))
+			return -1;
+	}
+	if (c->late.n > 0 && (c->at == c->today.n ||
+	    c->late.item[0].key < c->today.item[c->at].key)) {
+		*x = c->late.item[0];
+		c->late.n = heap_drop(c->late.item, c->late.n);
+	} else {
+		*x = c->today.item[c->at++];
+	}
+	return 1;
+}
+
+/* What is due the day after today, in no order. */
+static inline const struct calendar_list *
+calendar_tomorrow(const struct calendar *c)
+{
+	return &c->day[(c->now + 1) % CALENDAR_DAYS];
+}
+
+#endif

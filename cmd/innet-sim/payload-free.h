@@ -1,0 +1,44 @@
+/*
+ * payload-free.h - updates that are known without their bytes, as a simulator has them
+ *
+ * What passes a switch is not classified, and which port is on its way is the
+ * driver's to say; all else is the plane's, as for packets.  Regular traffic is
+ * plane_queue()'s, departures plane_depart()'s.
+ */
+#ifndef INNET_SIM_PAYLOAD_FREE_H
+#define INNET_SIM_PAYLOAD_FREE_H
+
+#include "common/switch/plane.h"
+
+/* An update comes, which waits for the port. */
+static inline void
+known_update(struct plane *pl, struct port *port, const struct arrival *a)
+{
+	pl->n[PLANE_PACKETS]++;
+	pl->n[PLANE_TAKEN]++;
+	plane_offer_at(pl, port, a, pl->now_ns);
+}
+
+/* A model with that status comes, which passes the port's queue. */
+static inline void
+known_model(struct plane *pl, struct port *port, struct update_status *s)
+{
+	pl->n[PLANE_PACKETS]++;
+	pl->n[PLANE_TAKEN]++;
+	plane_stamp_at(port, s, pl->now_ns);
+}
+
+/* A port goes down: what waits there, which is counted as queued, is lost. */
+static inline void
+known_lose(struct plane *pl, struct port *port)
+{
+	struct slot *head;
+
+	port_count_queued(port);
+	while ((head = port_head(port)) != NULL) {
+		pl->driver->lose(pl->ctx, port, head);
+		port_lose_head(port, pl->now_ns);
+	}
+}
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * egress-tap.h - what leaves by a port comes here first, to wait for its link
+ *
+ * A program at the port's egress hook sends every frame to a tap device of
+ * ours, but those that the switch itself sends, which are marked.  So regular
+ * traffic can wait in the queue of the port, with the rest.  Frames come one by
+ * one, cut to the link's length, with their checksums made.  It fails open as
+ * bpf-classifier.h does, and goes with the process.
+ */
+#ifndef INNET_SWITCH_INPATH_EGRESS_TAP_H
+#define INNET_SWITCH_INPATH_EGRESS_TAP_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <linux/virtio_net.h>
+#include <net/if.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "cmd/innet-switch/inpath/ebpf.h"
+#include "cmd/innet-switch/inpath/bpf-attach.h"
+#include "cmd/innet-switch/inpath/bpf-classifier.h"
+
+enum {
+	DETOUR_MARK = 0x696e6e65,	/* SO_MARK of what does not come */
+	DETOUR_QUEUE = 4096		/* frames that the tap holds for us */
+};
+
+struct detour {
+	int tap;			/* -1: none */
+	struct hook hook;
+};
+
+static const struct detour detour_none = { .tap = -1, .hook = { .link = -1 } };
+
+/* The program: to the tap, but what is marked, or when nobody beats. */
+static inline void
+detour_program(struct ebpf_code *c, int map, uint32_t tap)
+{
+	enum { MARK_AT = 8 };
+
+	*c = (struct ebpf_code){ .n = 0 };
+	ebpf_move(c, STEER_CONTEXT, 1);
+	ebpf_load(c, EBPF_W, 1, STEER_CONTEXT, MARK_AT);
+	ebpf_leave(c, ebpf_if(c, EBPF_JEQ, 1, DETOUR_MARK));
+	ebpf_value(c, STEER_SHARED, map);
+	steer_alive(c);
+	ebpf_set(c, 1, (int32_t)tap);
+	ebpf_set(c, 2, 0);
+	ebpf_call(c, EBPF_REDIRECT);
+	ebpf_end(c, STEER_NEXT);
+}
+
+/* Have the tap say nothing of its own. */
+static inline void
+detour_hush(const char *name)
+{
+	char path[64 + IF_NAMESIZE];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/disable_ipv6",
+	    name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd == -1)
+		return;			/* there is no IPv6 */
+	(void)!write(fd, "1", 1);
+	close(fd);
+}
+
+/*
+ * A tap device that is up, with what it takes of work left over (TUN_F_...);
+ * its descriptor, or -1 with errno.
+ */
+static inline int
+detour_tap(uint32_t *index, unsigned long offload)
+{
+	struct ifreq r = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
+	const int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC),
+	    s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int saved, bad;
+
+	memcpy(r.ifr_name, "innet%d", sizeof("innet%d"));
+	bad = fd == -1 || s == -1 || ioctl(fd, TUNSETIFF, &r) == -1 ||
+	    ioctl(fd, TUNSETOFFLOAD, offload) == -1;
+	if (!bad) {
+		detour_hush(r.ifr_name);
+		*index = if_nametoindex(r.ifr_name);
+		r.ifr_qlen = DETOUR_QUEUE;
+		bad = ioctl(s, SIOCSIFTXQLEN, &r) == -1;
+		r.ifr_mtu = 65535 - 14;
+		bad = bad || ioctl(s, SIOCSIFMTU, &r) == -1;
+		r.ifr_flags = IFF_UP | IFF_NOARP;
+		bad = bad || ioctl(s, SIOCSIFFLAGS, &r) == -1;
+	}
+	saved = errno;
+	if (s != -1)
+		close(s);
+	if (bad && fd != -1)
+		close(fd);
+	errno = saved;
+	return bad ? -1 : fd;
+}
+
+static inline void
+detour_close(struct detour *d)
+{
+	hook_close(&d->hook);
+	if (d->tap != -1)
+		close(d->tap);
+	*d = detour_none;
+}
+
+/*
+ * Have what leaves by an interface come here, but for what leaves by the packet
+ * socket `sender` (-1: it is marked otherwise).  0, or -1 with errno, and then
+ * nothing is held.
+ */
+static inline int
+detour_open(struct detour *d, const struct steer *s, uint32_t interface,
+    int sender)
+{
+	const uint32_t mark = DETOUR_MARK;
+	struct ebpf_code c;
+	uint32_t index = 0;
+	int program = -1, saved;
+
+	*d = detour_none;
+	if (sender == -1 || setsockopt(sender, SOL_SOCKET, SO_MARK, &mark,
+	    sizeof(mark)) == 0)
+		d->tap = detour_tap(&index, 0);
+	if (d->tap != -1) {
+		detour_program(&c, s->map, index);
+		program = ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
+	}
+	if (program != -1)
+		hook_attach(&d->hook, program, interface, true);
+	saved = errno;
+	if (program != -1)
+		close(program);
+	if (hook_held(&d->hook))
+		return 0;
+	detour_close(d);
+	errno = saved;
+	return -1;
+}
+
+/* The next frame, of `room` bytes at most, or 0: none has come. */
+static inline uint32_t
+detour_read(struct detour *d, uint8_t *to, size_t room)
+{
+	struct virtio_net_hdr head;
+	const struct iovec v[2] = { { &head, sizeof(head) }, { to, room } };
+	const ssize_t n = readv(d->tap, v, 2);
+
+	return n <= (ssize_t)sizeof(head) ? 0 : (uint32_t)n -
+	    (uint32_t)sizeof(head);
+}
+
+#endif

@@ -1,0 +1,520 @@
+/*
+ * inpath-ports.h - the interfaces that a switch in the path stands at
+ *
+ * The ports of a bridge, as the kernel tells them: one that is added joins, one
+ * that goes is left.  Who is behind which is the kernel's table and what was
+ * heard.  Two switches at one port are refused: a name that the kernel keeps
+ * as long as the process lives is taken for each.
+ *
+ * For tools: says what is wrong, and exits 1 while it opens.
+ */
+#ifndef INNET_SWITCH_INPATH_INPATH_PORTS_H
+#define INNET_SWITCH_INPATH_INPATH_PORTS_H
+
+#include <err.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include "cmd/innet-switch/inpath/links.h"
+#include "cmd/innet-switch/inpath/netport-packet.h"
+#include "cmd/innet-switch/inpath/netport-tap.h"
+#include "cmd/innet-switch/inpath/netport-xdp.h"
+#include "common/net/serve-sockets.h"
+#include "cmd/innet-switch/inpath/bpf-classifier.h"
+#include "cmd/innet-switch/inpath/stations.h"
+
+enum {
+	INPATH_PORTS = 64, INPATH_RUN_MAX = 1024,
+	INPATH_HEAD_MAX = FRAME_V6_BYTES + 8
+};
+
+struct inpath_rate {
+	char port[IF_NAMESIZE];
+	uint64_t bps;
+};
+
+struct inpath_conf {
+	const char *where;		/* the bridge, or the interfaces; NULL:
+					 * not in the path */
+	bool wire;			/* there is no bridge */
+	char only[INPATH_PORTS][IF_NAMESIZE];	/* ports; none: all */
+	uint32_t onlys;
+	struct inpath_rate rate[INPATH_PORTS];
+	uint32_t rates;
+	bool every;			/* port has a rate that was given */
+	const struct netport_kind *kind;	/* NULL: what there may be */
+	bool backend;			/* it was asked for */
+	const char *taps;		/* folder of captures, or NULL */
+};
+
+enum inpath_count {
+	INPATH_FRAMES,		/* came; runs count as one */
+	INPATH_FLOODED,		/* to a host behind no known port */
+	INPATH_NO_WAY,		/* back to where it came from, or to a port
+				 * that does not forward, as in a bridge */
+	INPATH_SHARED,		/* results, to who is behind a port together */
+	INPATH_COUNTS
+};
+
+/* The frame that is being taken, or the run of them. */
+struct inpath_frame {
+	struct netport *from, *to;
+	const struct netport_frame *f;
+	struct frame fr, one;		/* all of it, a datagram of it */
+	uint64_t came_ns;
+	union addr src, dst;
+	uint32_t seg_bytes, segs, seg;
+	const uint8_t *head;		/* headers of the run, as they came */
+	uint8_t each[INPATH_HEAD_MAX];	/* ... of each datagram but the last */
+	bool whole;			/* headers stand before this datagram */
+	uint8_t hidden[INPATH_HEAD_MAX];	/* what was there */
+	bool changed;
+	uint8_t passes[INPATH_RUN_MAX];	/* of each, how often */
+};
+
+struct inpath {
+	struct serve serve;		/* sockets and the clock */
+	const struct inpath_conf *cf;
+	struct plane *pl;
+	struct steer steer;
+	const struct netport_kind *kind;
+	struct stations stations;
+	struct netport port[INPATH_PORTS];	/* fd -1: free */
+	struct serve_beside with;	/* as the loop knows it */
+	struct port *beside;		/* of what leaves by no port of ours */
+	struct netport_in in;
+	struct netport_out out;
+	int events;
+	const struct pollfd *waited;	/* for them */
+	uint32_t bridge;		/* its index */
+	int lock;			/* it is ours alone */
+	uint8_t mac[6];
+	bool bridge_seen, filters_vlans, look, looked;
+	bool proved;			/* what passes has proofs */
+	bool asked;			/* neighbours were, in this second */
+	uint64_t told_ns;
+	struct inpath_frame now;
+	uint64_t n[INPATH_COUNTS];
+};
+
+/* Which of the privileges that it takes are missing, as text. */
+static inline const char *
+inpath_missing(const struct inpath *ip, char text[64])
+{
+	static const struct { int cap; const char *name; } need[] = {
+		{ CAP_NET_RAW, "CAP_NET_RAW" },
+		{ CAP_NET_ADMIN, "CAP_NET_ADMIN" },
+		{ 39, "CAP_BPF" }
+	};
+	struct __user_cap_header_struct h = {
+		.version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct have[2] = { { 0 } };
+	const bool tap = ip->cf->kind == &netport_tap;
+	uint64_t caps;
+
+	text[0] = '\0';
+	if (syscall(SYS_capget, &h, have) == -1)
+		return text;
+	caps = (uint64_t)have[1].effective << 32 | have[0].effective;
+	caps |= (caps >> CAP_SYS_ADMIN & 1) << 39;
+	for (size_t i = tap ? 1 : 0; i < 3; i++) {
+		if ((caps >> need[i].cap & 1) == 0)
+			snprintf(text + strlen(text), 64 - strlen(text),
+			    "%s%s", text[0] == '\0' ? "" : ", ",
+			    need[i].name);
+	}
+	return text;
+}
+
+/* An error of the back-end's, in words. */
+static inline const char *
+inpath_why(const struct inpath *ip, int error)
+{
+	const char *why = ip->kind->why == NULL ? NULL : ip->kind->why(error);
+
+	return why != NULL ? why : strerror(error);
+}
+
+/* It cannot be opened: why, in a line. */
+__attribute__((noreturn)) static inline void
+inpath_fail(const struct inpath *ip, const char *what)
+{
+	const int saved = errno;
+	char text[64];
+
+	if (inpath_missing(ip, text)[0] != '\0')
+		errx(1, "--%s %s: standing in the path takes privileges that "
+		    "are missing: %s", ip->cf->wire ? "interfaces" : "bridge",
+		    ip->cf->where, text);
+	errno = saved;
+	if (saved == EPERM)
+		errx(1, "%s: %s: not permitted; a user namespace of its own "
+		    "does not give CAP_BPF", ip->cf->where, what);
+	errx(1, "%s: %s: %s", ip->cf->where, what, inpath_why(ip, saved));
+}
+
+/* Take the name of an interface's port for ourselves; or -1 with errno. */
+static inline int
+inpath_lock(uint32_t index)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	const int n = snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1,
+	    "innet-switch/%u", index);
+	const socklen_t len = (socklen_t)(offsetof(struct sockaddr_un,
+	    sun_path) + 1 + (size_t)n);
+	int saved;
+
+	if (fd == -1 || bind(fd, (const struct sockaddr *)&at, len) == 0)
+		return fd;
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return -1;
+}
+
+/* The port with that index of the kernel's, or NULL. */
+static inline struct netport *
+inpath_port(struct inpath *ip, uint32_t index)
+{
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		if (ip->port[k].fd != -1 && ip->port[k].index == index)
+			return &ip->port[k];
+	}
+	return NULL;
+}
+
+/* Is there a port of that name? */
+static inline bool
+inpath_is_port(const struct inpath *ip, const char *name)
+{
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		if (ip->port[k].fd != -1 && strcmp(ip->port[k].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Leave an interface. */
+static inline void
+inpath_shut(struct netport *p)
+{
+	netport_count_drops(p);
+	netport_close(p);
+	detour_close(&p->detour);
+	close(p->lock);
+	p->lock = -1;
+	p->up = p->forwards = false;
+}
+
+/* The rate that was given for one port, or NULL. */
+static inline const struct inpath_rate *
+inpath_rate(const struct inpath *ip, const char *name)
+{
+	for (uint32_t i = 0; i < ip->cf->rates; i++) {
+		if (strcmp(ip->cf->rate[i].port, name) == 0)
+			return &ip->cf->rate[i];
+	}
+	return NULL;
+}
+
+/* The plane's port of an interface: what it had, if it was here before. */
+static inline struct port *
+inpath_plane_port(struct inpath *ip, const struct netport *p)
+{
+	const struct inpath_rate *rate = inpath_rate(ip, p->name);
+	struct port_conf cf = ip->pl->ports_cf.all;
+	uint32_t k;
+
+	if (p->port != NULL)
+		return p->port;
+	if (rate != NULL)
+		cf.rate_bps = rate->bps;
+	k = ports_make(&ip->pl->ports, &cf);
+	if (k == PORTS_NONE)
+		err(1, "%s", p->name);
+	return ip->pl->ports.port[k];
+}
+
+/* A capture of what comes at, or leaves by, a port. */
+static inline struct pcapio_out *
+inpath_tap(const struct inpath *ip, const struct netport *p, const char *way)
+{
+	const size_t bytes = strlen(ip->cf->taps) + IF_NAMESIZE + 16;
+	struct pcapio_out *out = malloc(sizeof(*out));
+	char *path = malloc(bytes);
+
+	if (out == NULL || path == NULL)
+		err(1, "%s", ip->cf->taps);
+	snprintf(path, bytes, "%s/%s-%s.pcap", ip->cf->taps, p->name, way);
+	pcapio_create_or_exit(out, path);
+	return out;
+}
+
+/* The captures of a port end: the exit status. */
+static inline int
+inpath_untap(struct netport *p)
+{
+	struct pcapio_out *const out[] = { p->came, p->left };
+	int rc = 0;
+
+	for (size_t i = 0; i < 2 && out[i] != NULL; i++) {
+		char *path = (char *)(uintptr_t)out[i]->path;
+
+		rc |= pcapio_close_or_warn(out[i]);
+		free(path);
+		free(out[i]);
+	}
+	p->came = p->left = NULL;
+	return rc;
+}
+
+/* A place for the port of that name: its own, if it was here before. */
+static inline struct netport *
+inpath_place(struct inpath *ip, const char *name)
+{
+	struct netport *spare = NULL;
+
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		struct netport *p = &ip->port[k];
+
+		if (p->fd == -1 && strcmp(p->name, name) == 0)
+			return p;
+		if (p->fd == -1 && (spare == NULL || (spare->name[0] != '\0' &&
+		    p->name[0] == '\0')))
+			spare = p;
+	}
+	if (spare != NULL) {
+		ip->serve.rc |= inpath_untap(spare);
+		spare->port = NULL;
+	}
+	return spare;
+}
+
+/* Stand at an interface; NULL and errno if that cannot be. */
+static inline struct netport *
+inpath_join(struct inpath *ip, const struct netlink_link *l)
+{
+	struct netport *p = inpath_place(ip, l->name);
+
+	errno = p == NULL ? ENFILE : ERANGE;
+	if (p == NULL || (ip->kind->mtu != 0 && l->mtu > ip->kind->mtu))
+		return NULL;
+	p->lock = inpath_lock(l->index);
+	if (p->lock == -1)
+		return NULL;
+	p->kind = ip->kind;
+	p->index = l->index;
+	if (p->kind->open(p, &ip->steer) == -1) {
+		const int saved = errno;
+
+		close(p->lock);
+		p->lock = -1;
+		errno = saved;
+		return NULL;
+	}
+	memcpy(p->name, l->name, sizeof(p->name));
+	p->port = inpath_plane_port(ip, p);
+	if (ip->cf->taps != NULL && p->came == NULL) {
+		p->came = inpath_tap(ip, p, "in");
+		p->left = inpath_tap(ip, p, "out");
+	}
+	if (ip->pl->cf->regular_queued && (ip->cf->every ||
+	    inpath_rate(ip, p->name) != NULL) &&
+	    detour_open(&p->detour, &ip->steer, p->index, p->kind->marks ? -1 :
+	    p->fd) == -1) {
+		const int saved = errno;
+
+		inpath_shut(p);
+		errno = saved;
+		return NULL;
+	}
+	return p;
+}
+
+/* Is the interface one of those that were asked for? */
+static inline bool
+inpath_wants(const struct inpath *ip, const char *name)
+{
+	for (uint32_t i = 0; i < ip->cf->onlys; i++) {
+		if (strcmp(ip->cf->only[i], name) == 0)
+			return true;
+	}
+	return ip->cf->onlys == 0;
+}
+
+/* Stand at a port that was told of, or say why not: NULL. */
+static inline struct netport *
+inpath_try(struct inpath *ip, const struct netlink_link *l)
+{
+	struct netport *p = inpath_join(ip, l);
+
+	if (p != NULL && ip->looked)
+		warnx("%s: joins %s", l->name, ip->cf->where);
+	if (p != NULL)
+		return p;
+	if (errno == EADDRINUSE)
+		errno = EBUSY;
+	if (!ip->looked && errno == EBUSY)
+		errx(1, "%s: another innet-switch stands at port %s",
+		    ip->cf->where, l->name);
+	if (!ip->looked)
+		inpath_fail(ip, l->name);
+	warnx("%s: not in the path: %s", l->name, inpath_why(ip, errno));
+	return NULL;
+}
+
+/* A port of the bridge was told of: join it, or see how it is. */
+static inline void
+inpath_see_port(struct inpath *ip, const struct netlink_link *l)
+{
+	struct netport *p = inpath_port(ip, l->index);
+	const uint32_t up = NETLINK_UP | NETLINK_LOWER_UP;
+	const bool was = p != NULL && p->up;
+
+	if (ip->cf->wire && l->master != 0 && !ip->looked)
+		errx(1, "%s is a port of a bridge, which --bridge is for",
+		    l->name);
+	if (p != NULL && ip->kind->mtu != 0 && l->mtu > ip->kind->mtu) {
+		inpath_shut(p);
+		p = NULL;
+	}
+	if (p == NULL)
+		p = inpath_try(ip, l);
+	if (p == NULL)
+		return;
+	p->up = (l->flags & up) == up;
+	p->forwards = p->up && (!l->has_state ||
+	    l->state == NETLINK_PORT_FORWARDS);
+	p->isolated = l->isolated;
+	p->mtu = l->mtu;
+	p->seen = true;
+	if (ip->looked && was != p->up)
+		warnx("%s: %s", p->name, p->up ? "up" : "down");
+}
+
+/* links_told: interfaces. */
+static inline void
+inpath_see_link(void *ctx, const struct netlink_message *m)
+{
+	struct inpath *ip = ctx;
+	struct netlink_link l;
+
+	if (!netlink_link(m, &l) || l.gone)
+		return;
+	if (ip->cf->wire) {
+		if (l.family != NETLINK_FAMILY_BRIDGE &&
+		    inpath_wants(ip, l.name))
+			inpath_see_port(ip, &l);
+	} else if (l.index == ip->bridge && l.family != NETLINK_FAMILY_BRIDGE) {
+		ip->bridge_seen = l.is_bridge;
+		ip->filters_vlans = l.filters_vlans;
+		memcpy(ip->mac, l.mac, sizeof(ip->mac));
+	} else if (l.family == NETLINK_FAMILY_BRIDGE &&
+	    l.master == ip->bridge && inpath_wants(ip, l.name)) {
+		inpath_see_port(ip, &l);
+	}
+}
+
+/* Look at the bridge alone; false if there is none (any more). */
+static inline bool
+inpath_look_bridge(struct inpath *ip)
+{
+	ip->bridge_seen = false;
+	if (ip->cf->wire)
+		return true;
+	return links_ask(NETLINK_GET_LINK, 0, inpath_see_link, ip) != -1 &&
+	    ip->bridge_seen;
+}
+
+/* links_told: who is behind which port, and whose address is which. */
+static inline void
+inpath_see_neighbour(void *ctx, const struct netlink_message *m)
+{
+	enum { PERMANENT = 0x80 };
+	struct inpath *ip = ctx;
+	struct netlink_neighbour b;
+	struct station_at at = { .vlan = 0 };
+	struct netport *p;
+	union addr host = { 0 };
+
+	if (!netlink_neighbour(m, &b) || !b.has_mac)
+		return;
+	p = inpath_port(ip, b.index);
+	if (b.family == NETLINK_FAMILY_BRIDGE && (p != NULL || b.index ==
+	    ip->bridge)) {
+		const uint32_t k = (b.state & PERMANENT) != 0 || p == NULL ?
+		    STATIONS_HERE : (uint32_t)(p - ip->port);
+
+		if (b.gone)
+			stations_lose(&ip->stations, b.mac, k);
+		else
+			stations_see(&ip->stations, b.mac, k);
+	} else if (b.index == ip->bridge && !b.gone && b.ip_bytes != 0) {
+		flow_addr(&host, b.ip, 0, b.ip_bytes == 16);
+		memcpy(at.mac, b.mac, 6);
+		stations_learn(&ip->stations, &host, &at);
+	}
+}
+
+/* Ask the kernel who is where. */
+static inline void
+inpath_ask_neighbours(struct inpath *ip)
+{
+	ip->stations.forgot = false;
+	ip->asked = true;
+	if (ip->cf->wire)
+		return;			/* it is all learnt from frames */
+	if (links_ask(NETLINK_GET_NEIGHBOUR, NETLINK_FAMILY_BRIDGE,
+	    inpath_see_neighbour, ip) == -1 ||
+	    links_ask(NETLINK_GET_NEIGHBOUR, 0, inpath_see_neighbour, ip) ==
+	    -1)
+		warn("%s: neighbours", ip->cf->where);
+}
+
+/* Look at all interfaces; false if there is no such bridge (any more). */
+static inline bool
+inpath_look(struct inpath *ip)
+{
+	ip->look = false;
+	for (uint32_t k = 0; k < INPATH_PORTS; k++)
+		ip->port[k].seen = false;
+	if (!inpath_look_bridge(ip))
+		return false;
+	if (links_ask(NETLINK_GET_LINK, ip->cf->wire ? 0 :
+	    NETLINK_FAMILY_BRIDGE, inpath_see_link, ip) == -1)
+		return false;
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		struct netport *p = &ip->port[k];
+
+		if (p->fd == -1 || p->seen)
+			continue;
+		warnx("%s: leaves %s", p->name, ip->cf->where);
+		inpath_shut(p);
+		keymap_free(&ip->stations.port_of);
+		ip->stations.forgot = true;
+	}
+	return true;
+}
+
+/* links_told: something changes. */
+static inline void
+inpath_event(void *ctx, const struct netlink_message *m)
+{
+	struct inpath *ip = ctx;
+	struct netlink_link l;
+
+	if (!netlink_link(m, &l))
+		inpath_see_neighbour(ip, m);
+	else if (inpath_port(ip, l.index) != NULL || (ip->cf->wire ?
+	    inpath_wants(ip, l.name) : l.index == ip->bridge ||
+	    l.master == ip->bridge))
+		ip->look = true;
+}
+
+#endif

@@ -1,0 +1,383 @@
+/*
+ * inpath-send.h - what leaves a plane, as frames by the ports of a switch
+ *
+ * What came as a frame leaves as one, by the port behind which its destination
+ * is.  What the switch itself says gets headers: from its own address, to the
+ * host as it was heard.  A host that is behind no port is reached by the
+ * socket, through the kernel.  Runs of datagrams leave whole, and checksums are
+ * the kernel's to make.
+ */
+#ifndef INNET_SWITCH_INPATH_INPATH_SEND_H
+#define INNET_SWITCH_INPATH_INPATH_SEND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "cmd/innet-switch/inpath/inpath-head.h"
+#include "cmd/innet-switch/inpath/inpath-ports.h"
+#include "common/net/serve-send.h"
+
+enum { INPATH_TRIES = 1000 };	/* milliseconds for room, as SERVE_WAIT_MS */
+
+/* Capture the datagrams of a run, each with its headers. */
+static inline void
+inpath_capture(struct pcapio_out *out, const uint8_t *head,
+    const struct frame *fr, const uint8_t *payload, uint32_t k,
+    uint32_t bytes, uint32_t seg, uint64_t stamp_ns)
+{
+	struct virtio_net_hdr v;
+	struct frame one;
+
+	for (;;) {
+		const uint32_t n = seg == 0 || bytes < seg ? bytes : seg;
+		uint8_t *q = pcapio_room(out);
+
+		inpath_head(q, head, fr, k++, n, 0, &one, &v);
+		memcpy(q + fr->payload_at, payload, n);
+		frame_seal(q, &one);
+		pcapio_commit(out, stamp_ns, fr->payload_at + n,
+		    fr->payload_at + n);
+		payload += n;
+		bytes -= n;
+		if (bytes == 0)
+			return;
+	}
+}
+
+/* The same of what leaves by a port. */
+static inline void
+inpath_capture_left(const struct inpath *ip, const struct netport *port,
+    const uint8_t *head, const struct frame *fr, const uint8_t *payload,
+    uint32_t k, uint32_t bytes, uint32_t seg, uint64_t stamp_ns)
+{
+	if (ip->serve.cf->egress != NULL)
+		inpath_capture(ip->serve.cf->egress, head, fr, payload, k,
+		    bytes, seg, stamp_ns);
+	if (port->left != NULL)
+		inpath_capture(port->left, head, fr, payload, k, bytes, seg,
+		    stamp_ns);
+}
+
+/* Capture a frame as it is. */
+static inline void
+inpath_capture_whole(struct pcapio_out *out, const uint8_t *p, uint32_t len,
+    uint64_t stamp_ns)
+{
+	if (out != NULL)
+		pcapio_write(out, stamp_ns, p, len, len);
+}
+
+/* May a frame go from one port (NULL: the switch) to another? */
+static inline bool
+inpath_may(const struct netport *from, const struct netport *to)
+{
+	return to->fd != -1 && to->forwards && to != from && (from == NULL ||
+	    (from->forwards && !(from->isolated && to->isolated)));
+}
+
+/* Headers of what the switch itself sends to a station. */
+static inline uint32_t
+inpath_own_head(const struct inpath *ip, uint8_t *q,
+    const struct station *to, const struct frame_flow *flow, uint8_t tos,
+    struct frame *fr)
+{
+	const uint32_t tag = to->at.vlan == 0 ? 0 : 4;
+	uint8_t plain[FRAME_V6_BYTES];
+
+	frame_put(plain, flow, tos, 0, fr);
+	memcpy(q, to->at.mac, 6);
+	memcpy(q + 6, ip->mac, 6);
+	if (tag > 0) {
+		bytes_put(q + 12, 0x8100, 2);
+		bytes_put(q + 14, to->at.vlan, 2);
+	}
+	memcpy(q + 12 + tag, plain + 12, fr->payload_at - 12);
+	fr->ip_at += tag;
+	fr->udp_at += tag;
+	fr->payload_at += tag;
+	return fr->payload_at;
+}
+
+/* The port by which a station is reached, or NULL. */
+static inline struct netport *
+inpath_way(struct inpath *ip, const struct station *s)
+{
+	const uint32_t k = s == NULL ? STATIONS_NOWHERE :
+	    stations_port(&ip->stations, s->at.mac);
+
+	return k < INPATH_PORTS && inpath_may(NULL, &ip->port[k]) ?
+	    &ip->port[k] : NULL;
+}
+
+/* The datagrams of a post to a station leave by a port, in runs. */
+static inline void
+inpath_send_runs(struct inpath *ip, struct netport *port,
+    const struct station *to, const struct frame_flow *flow,
+    const struct post *p, uint64_t now_ns)
+{
+	const uint32_t room = (flow->v6 ? UDPIO_RUN_BYTES_V6 :
+	    UDPIO_RUN_BYTES);
+	const uint32_t most = p->bytes == 0 || ip->serve.cf->no_offload ||
+	    room / p->bytes == 0 ? 1 : room / p->bytes < UDPIO_RUN_MAX ?
+	    room / p->bytes : UDPIO_RUN_MAX;
+	uint8_t head[FRAME_V6_BYTES + 8];
+	struct frame fr, one;
+	const uint32_t bytes = inpath_own_head(ip, head, to, flow, p->tos,
+	    &fr);
+
+	for (uint32_t k = 0; k < p->count;) {
+		const uint32_t n = p->count - k < most ? p->count - k : most;
+		const uint32_t len = (n - 1) * p->bytes + (k + n < p->count ?
+		    p->bytes : p->last_bytes);
+		uint8_t *payload = (uint8_t *)(uintptr_t)p->p +
+		    (size_t)k * p->bytes;
+		struct virtio_net_hdr v;
+		struct iovec piece[2];
+		uint8_t *own = netport_head(&ip->out, port);
+
+		inpath_head(own, head, &fr, 0, len, n > 1 ? p->bytes : 0, &one,
+		    &v);
+		inpath_capture_left(ip, port, head, &fr, payload, 0, len,
+		    n > 1 ? p->bytes : 0, now_ns);
+		piece[0] = (struct iovec){ own, bytes };
+		piece[1] = (struct iovec){ payload, len };
+		netport_put(&ip->out, port, &v, piece, len > 0 ? 2 : 1);
+		k += n;
+	}
+}
+
+/* plane_driver.send */
+static inline void
+inpath_send(void *ctx, uint32_t way, const union addr *from,
+    const union addr *to, const struct post *p, uint64_t now_ns)
+{
+	struct inpath *ip = ctx;
+	const struct station *s = way != PACKET_WAY_OWN ? NULL :
+	    stations_find(&ip->stations, to);
+	struct netport *port = inpath_way(ip, s);
+	struct frame_flow flow;
+
+	if (port == NULL) {
+		serve_send(&ip->serve, way, from, to, p, now_ns);
+		return;
+	}
+	flow = flow_between(from != NULL ? from : &ip->serve.own.u.local, to);
+	inpath_send_runs(ip, port, s, &flow, p, now_ns);
+	netport_send(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
+}
+
+/* plane_driver.behind: who has a tag of a VLAN is told apart. */
+static inline uint32_t
+inpath_behind(void *ctx, const union addr *at)
+{
+	struct inpath *ip = ctx;
+	const struct station *s = stations_find(&ip->stations, at);
+	const struct netport *port = inpath_way(ip, s);
+
+	static_assert((int)INPATH_PORTS == (int)PLANE_BEHIND, "all ports");
+	return port == NULL || s->at.vlan != 0 ? PLANE_BEHIND :
+	    (uint32_t)(port - ip->port);
+}
+
+/* The Ethernet address of a group of hosts: RFC 1112, 6.4; RFC 2464, 7. */
+static inline void
+inpath_group_mac(const union addr *group, uint8_t mac[6])
+{
+	const uint8_t v4[3] = { 0x01, 0x00, 0x5e }, v6[2] = { 0x33, 0x33 };
+	const uint8_t *low = (const uint8_t *)&group->in.sin_addr;
+
+	if (group->sa.sa_family == AF_INET6) {
+		memcpy(mac, v6, 2);
+		memcpy(mac + 2, group->in6.sin6_addr.s6_addr + 12, 4);
+		return;
+	}
+	memcpy(mac, v4, 3);
+	memcpy(mac + 3, low + 1, 3);
+	mac[3] &= 0x7f;
+}
+
+/* A run leaves by a port to who hears the group's address. */
+static inline void
+inpath_share_by(struct inpath *ip, struct netport *port,
+    const union addr *group, const struct post *p, uint64_t now_ns)
+{
+	const struct frame_flow flow = flow_between(&ip->serve.own.u.local,
+	    group);
+	struct station all = { .host = *group };
+
+	inpath_group_mac(group, all.at.mac);
+	inpath_send_runs(ip, port, &all, &flow, p, now_ns);
+	ip->n[INPATH_SHARED] += p->count;
+}
+
+/* plane_driver.share */
+static inline void
+inpath_share(void *ctx, uint32_t behind, const union addr *group,
+    const struct post *p, uint64_t now_ns)
+{
+	struct inpath *ip = ctx;
+
+	inpath_share_by(ip, &ip->port[behind], group, p, now_ns);
+	netport_send(&ip->out, INPATH_TRIES);	/* the bytes are borrowed */
+}
+
+/* The port that stands at one of the plane's; NULL: none (any more). */
+static inline struct netport *
+inpath_port_of(struct inpath *ip, const struct port *port)
+{
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		if (ip->port[k].port == port && ip->port[k].fd != -1)
+			return &ip->port[k];
+	}
+	return NULL;
+}
+
+/* A frame that has waited leaves. */
+static inline void
+inpath_leave_frame(struct inpath *ip, struct netport *to, struct slot *s,
+    uint64_t when_ns)
+{
+	struct virtio_net_hdr v = { .flags = 0 };
+	struct iovec piece = { s->bytes, s->have };
+	struct frame fr, one;
+
+	if (frame_parse(FRAME_ETHERNET, s->bytes, s->have, s->have, &fr) ==
+	    FRAME_UDP) {
+		inpath_capture_left(ip, to, s->bytes, &fr, s->bytes +
+		    fr.payload_at, 0, fr.payload_bytes, 0, when_ns);
+		if (s->changed || inpath_unfinished(s->bytes, &fr))
+			inpath_head(s->bytes, s->bytes, &fr, 0,
+			    fr.payload_bytes, 0, &one, &v);
+	} else {
+		inpath_capture_whole(ip->serve.cf->egress, s->bytes, s->have,
+		    when_ns);
+		inpath_capture_whole(to->left, s->bytes, s->have, when_ns);
+	}
+	netport_put(&ip->out, to, &v, &piece, 1);
+}
+
+/* plane_driver.leave: slots that are popped keep their bytes for a while. */
+static inline void
+inpath_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
+{
+	struct inpath *ip = ctx;
+	struct netport *to = inpath_port_of(ip, port);
+	const struct post one = { .p = s->bytes, .count = 1,
+	    .bytes = s->have, .last_bytes = s->have, .tos = s->to.tos };
+
+	if (s->changed)
+		port_freshen(s);
+	if (!s->framed && !addr_is_group(&s->to.to))
+		inpath_send(ip, s->to.way, s->to.from.sa.sa_family == 0 ? NULL :
+		    &s->to.from, &s->to.to, &one, when_ns);
+	else if (to == NULL || !to->forwards)
+		ip->n[INPATH_NO_WAY]++;
+	else if (s->framed)
+		inpath_leave_frame(ip, to, s, when_ns);
+	else
+		inpath_share_by(ip, to, &s->to.to, &one, when_ns);
+}
+
+/* plane_driver.settle: what finds no room is lost, as on a full link. */
+static inline void
+inpath_settle(void *ctx)
+{
+	struct inpath *ip = ctx;
+
+	netport_send(&ip->out, 0);
+	serve_settle(&ip->serve);
+}
+
+/* plane_driver.pass: what passes of a run leaves when all of it was seen. */
+static inline void
+inpath_pass(void *ctx, struct packet *p, uint64_t now_ns)
+{
+	struct inpath *ip = ctx;
+
+	(void)now_ns;
+	if (p->frame == NULL || p->data == NULL)
+		return;			/* to a socket, or to the switch */
+	ip->now.passes[ip->now.seg]++;
+	ip->now.changed |= p->changed;
+}
+
+/*
+ * Write at `to` the headers of datagram k, not the last, of a run: all have the
+ * same but for the number of their IPv4 packet.
+ */
+static inline void
+inpath_number(uint8_t *to, const struct inpath_frame *n, uint32_t k)
+{
+	uint8_t *ip = to + n->fr.ip_at;
+	uint32_t was, is, sum;
+
+	memcpy(to, n->each, n->fr.payload_at);
+	if (n->fr.flow.v6)
+		return;
+	was = (uint32_t)bytes_get(ip + 4, 2);
+	is = (was + k) & 0xffff;
+	sum = (~(uint32_t)bytes_get(ip + 10, 2) & 0xffff) + (was ^ 0xffff) +
+	    is;
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	bytes_put(ip + 4, is, 2);
+	bytes_put(ip + 10, ~sum & 0xffff, 2);
+}
+
+/*
+ * plane_driver.whole: a datagram of a run has no headers of its own, until they
+ * are asked for.  They stand for a while where the end of the one before is.
+ */
+static inline void
+inpath_whole(void *ctx, const struct packet *p)
+{
+	struct inpath *ip = ctx;
+	struct inpath_frame *n = &ip->now;
+	struct virtio_net_hdr v;
+	struct frame one;
+
+	if (n->segs <= 1 || n->to == NULL || n->whole)
+		return;
+	plane_flush(ip->pl);	/* it may have borrowed what changes */
+	memcpy(n->hidden, p->data, n->fr.payload_at);
+	if (n->seg + 1 < n->segs)
+		inpath_number(p->data, n, n->seg);
+	else
+		inpath_head(p->data, n->head, &n->fr, n->seg, p->bytes, 0,
+		    &one, &v);
+	n->whole = true;
+}
+
+/* plane_driver.towards */
+static inline struct port *
+inpath_towards(void *ctx, const union addr *to)
+{
+	struct inpath *ip = ctx;
+	struct netport *p;
+
+	if (to == &ip->now.dst && ip->now.to != NULL)
+		return ip->now.to->port;
+	if (to == &ip->now.src)
+		return ip->now.from->port;
+	p = inpath_way(ip, stations_find(&ip->stations, to));
+	return p == NULL ? ip->beside : p->port;
+}
+
+/* plane_driver.clock */
+static inline uint64_t
+inpath_clock(void *ctx)
+{
+	struct inpath *ip = ctx;
+
+	return clock_now(&ip->serve.clock);
+}
+
+static const struct plane_driver inpath_driver = {
+	.send = inpath_send, .leave = inpath_leave, .settle = inpath_settle,
+	.behind = inpath_behind, .share = inpath_share,
+	.pass = inpath_pass, .whole = inpath_whole, .clock = inpath_clock,
+	.towards = inpath_towards
+};
+
+#endif

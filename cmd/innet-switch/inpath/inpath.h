@@ -1,0 +1,416 @@
+/*
+ * inpath.h - the driver of interfaces: a plane in the path of a bridge
+ *
+ *	host A -- p0 \                     / p2 -- server
+ *	host B -- p1  > the kernel's bridge <
+ *	              marked frames are taken at p0, p1, p2 before it
+ *
+ * Regular traffic stays in the kernel's bridge.  Marked frames (bpf-classifier.h) come
+ * here by a back-end (netport.h), are given to the plane one datagram at a
+ * time, and what it lets pass, or sends, leaves by the port behind which its
+ * destination is (inpath-send.h).  What is for the switch itself comes without
+ * its frame, as from a socket; a socket serves those who are behind no port.
+ *
+ * The loop is that of serve.h.  A host behind no port that is known gets its
+ * frames by all ports, as in a bridge.  For tools, as serve.h is.
+ */
+#ifndef INNET_SWITCH_INPATH_INPATH_H
+#define INNET_SWITCH_INPATH_INPATH_H
+
+#include <ifaddrs.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/innet-switch/inpath/inpath-receive.h"
+#include "common/net/serve.h"
+#include "common/net/service.h"
+
+enum { INPATH_ROUNDS = 64 };	/* of what the kernel tells, at once */
+
+/* What the kernel tells of interfaces and neighbours. */
+static inline void
+inpath_hear(struct inpath *ip)
+{
+	int got = 1;
+
+	for (int k = 0; k < INPATH_ROUNDS && got == 1; k++)
+		got = links_hear(ip->events, inpath_event, ip);
+	ip->look |= got == -1;		/* some were lost */
+	ip->stations.forgot |= got == -1;
+	if (ip->look && !inpath_look(ip)) {
+		warnx("%s: the bridge is gone", ip->cf->where);
+		ip->serve.broken = true;
+		ip->serve.rc = 1;
+		return;
+	}
+	if (ip->stations.forgot)
+		inpath_ask_neighbours(ip);
+	steer_own(&ip->steer, ip->mac, addr_port(&ip->serve.own.u.local));
+}
+
+/* What ports lost is of the whole switch too. */
+static inline void
+inpath_count(struct inpath *ip)
+{
+	struct serve_account *all = &ip->serve.gone;
+
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		struct netport *p = &ip->port[k];
+
+		netport_count_drops(p);
+		all->kernel += p->kernel_drops - p->told_drops;
+		all->send_failed += p->failed - p->told_failed;
+		p->told_drops = p->kernel_drops;
+		p->told_failed = p->failed;
+	}
+}
+
+/* serve_beside.receive */
+static inline void
+inpath_receive(void *ctx)
+{
+	struct inpath *ip = ctx;
+
+	steer_beat(&ip->steer);
+	if (ip->waited != NULL && ip->waited->revents != 0)
+		inpath_hear(ip);
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		struct netport *p = &ip->port[k];
+		const struct pollfd *w = p->waited;
+
+		p->waited = NULL;
+		if (w == NULL || p->fd == -1)
+			continue;
+		if (w[0].revents != 0)
+			inpath_receive_port(ip, p);
+		if (p->detour.tap != -1 && w[1].revents != 0)
+			inpath_receive_leaving(ip, p);
+	}
+	if (ip->serve.clock.now_ns - ip->told_ns >= TIMER_SECOND_NS) {
+		ip->told_ns = ip->serve.clock.now_ns;
+		ip->asked = false;
+		inpath_count(ip);
+		for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+			struct netport *p = &ip->port[k];
+
+			if (p->came == NULL)
+				continue;
+			ip->serve.broken |= pcapio_flush_or_warn(p->came);
+			ip->serve.broken |= pcapio_flush_or_warn(p->left);
+		}
+	}
+}
+
+/* serve_beside.end: what comes from now on goes its own way. */
+static inline void
+inpath_end(void *ctx)
+{
+	struct inpath *ip = ctx;
+
+	steer_let_go(&ip->steer);
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		if (ip->port[k].fd != -1)
+			inpath_receive_port(ip, &ip->port[k]);
+	}
+	inpath_count(ip);
+}
+
+/* serve_beside.polls */
+static inline uint32_t
+inpath_polls(void *ctx, struct pollfd *p)
+{
+	struct inpath *ip = ctx;
+	uint32_t n = 0;
+
+	ip->waited = p;
+	p[n++] = (struct pollfd){ .fd = ip->events, .events = POLLIN };
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		struct netport *port = &ip->port[k];
+
+		port->waited = port->fd == -1 ? NULL : &p[n];
+		if (port->fd == -1)
+			continue;
+		p[n++] = (struct pollfd){ .fd = port->fd, .events = POLLIN };
+		if (port->detour.tap != -1)
+			p[n++] = (struct pollfd){ .events = POLLIN,
+			    .fd = port->detour.tap };
+	}
+	return n;
+}
+
+/*
+ * The address of a bridge, into text as --listen has it, or else NULL; and
+ * whether there is such an interface.
+ */
+static inline const char *
+inpath_address(const char *bridge, char text[ADDR_NAME_BYTES])
+{
+	struct ifaddrs *all, *i;
+	int best = 0;
+
+	if (if_nametoindex(bridge) == 0)
+		errx(1, "--bridge: no interface '%s'", bridge);
+	if (getifaddrs(&all) == -1)
+		err(1, "%s", bridge);
+	for (i = all; i != NULL; i = i->ifa_next) {
+		const int family = i->ifa_addr == NULL ? 0 :
+		    i->ifa_addr->sa_family;
+		const int rank = family == AF_INET ? 2 : family == AF_INET6 ?
+		    1 : 0;
+		union addr a;
+
+		if (strcmp(i->ifa_name, bridge) != 0 || rank <= best)
+			continue;
+		memcpy(&a, i->ifa_addr, rank == 2 ? sizeof(a.in) :
+		    sizeof(a.in6));
+		if (rank == 1 && IN6_IS_ADDR_LINKLOCAL(&a.in6.sin6_addr))
+			continue;
+		best = rank;
+		addr_print(&a, text);
+		*strrchr(text, ':') = '\0';	/* the port */
+	}
+	freeifaddrs(all);
+	return best == 0 ? NULL : text;
+}
+
+/* The bridge, ours alone. */
+static inline void
+inpath_open_bridge(struct inpath *ip)
+{
+	const char *name = ip->cf->where;
+
+	ip->bridge = if_nametoindex(name);
+	if (ip->bridge == 0)
+		errx(1, "--bridge: no interface '%s'", name);
+	if (!inpath_look_bridge(ip))
+		errx(1, "--bridge: '%s' is not a bridge", name);
+	if (ip->filters_vlans)
+		errx(1, "%s filters VLANs (vlan_filtering 1), which a switch "
+		    "in the path does not do", name);
+	ip->lock = inpath_lock(ip->bridge);
+	if (ip->lock == -1 && errno == EADDRINUSE)
+		errx(1, "%s: another innet-switch stands in its path", name);
+	if (ip->lock == -1)
+		err(1, "%s", name);
+}
+
+/* The back-end where none was asked for: what is allowed. */
+static inline const struct netport_kind *
+inpath_choose(void)
+{
+	const int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	if (fd == -1)
+		return &netport_tap;
+	close(fd);
+	return &netport_packet;
+}
+
+/* Begin: before the plane, whose driver is inpath_driver, with this struct. */
+static inline void
+inpath_open(struct inpath *ip, const struct inpath_conf *cf,
+    const struct serve_conf *sc, const struct program *pr,
+    const struct steer_what *what, union addr *own)
+{
+
+	memset(ip, 0, sizeof(*ip));
+	ip->cf = cf;
+	ip->kind = cf->kind != NULL ? cf->kind : inpath_choose();
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		ip->port[k].fd = ip->port[k].lock = -1;
+		ip->port[k].hook = ip->port[k].back = hook_none;
+		ip->port[k].detour = detour_none;
+	}
+	ip->lock = -1;
+	if (!cf->wire)
+		inpath_open_bridge(ip);
+	for (uint32_t i = 0; i < cf->onlys && cf->wire; i++) {
+		if (if_nametoindex(cf->only[i]) == 0)
+			errx(1, "--interfaces: no interface '%s'",
+			    cf->only[i]);
+	}
+	ip->proved = what->proved;
+	if (steer_open(&ip->steer, what) == -1)
+		inpath_fail(ip, "steering of marked frames");
+	ip->events = links_events();
+	if (ip->events == -1 || !netport_in_init(&ip->in))
+		inpath_fail(ip, "interfaces");
+	serve_open(&ip->serve, sc, pr, own);
+	ip->with = (struct serve_beside){ .ctx = ip, .nap_ns = STEER_BEAT_NS,
+	    .polls = inpath_polls, .receive = inpath_receive,
+	    .end = inpath_end };
+	ip->serve.beside = &ip->with;
+}
+
+/* Say where it stands. */
+static inline void
+inpath_tell(const struct inpath *ip, bool verbose)
+{
+	char text[INPATH_PORTS * (IF_NAMESIZE + 2)] = "";
+	const char *said = NULL;
+	size_t n = 0;
+
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		if (ip->port[k].fd != -1)
+			n += (size_t)snprintf(text + n, sizeof(text) - n,
+			    "%s%s", n == 0 ? "" : ", ", ip->port[k].name);
+	}
+	fprintf(stderr, "in the path of %s: %s\n", ip->cf->where,
+	    n == 0 ? "no port yet" : text);
+	for (uint32_t k = 0; k < INPATH_PORTS && verbose; k++) {
+		const char *how;
+
+		if (ip->port[k].fd == -1)
+			continue;
+		how = netport_how(&ip->port[k]);
+		if (said == NULL || strcmp(said, how) != 0)
+			warnx("back-end %s: %s by %s from %s on",
+			    ip->kind->name, ip->kind->about, how,
+			    ip->port[k].name);
+		said = how;
+	}
+}
+
+/*
+ * Stay on this processor: of who moves to another, a later frame may overtake
+ * an earlier one in the kernel, which has a queue for each.
+ */
+static inline void
+inpath_stay(void)
+{
+	const int cpu = sched_getcpu();
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		return;
+	CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one) == -1)
+		warn("frames may overtake one another: processor %d", cpu);
+}
+
+/* The plane was made: stand at the ports, and take frames from now on. */
+static inline void
+inpath_begin(struct inpath *ip, struct plane *pl, bool verbose)
+{
+	struct port_conf none = { .rate_bps = 0 };
+	uint32_t k;
+
+	ip->pl = pl;
+	inpath_stay();
+	k = ports_make(&pl->ports, &none);
+	if (k == PORTS_NONE)
+		err(1, "%s", ip->cf->where);
+	ip->beside = pl->ports.port[k];
+	if (!inpath_look(ip))
+		err(1, "%s", ip->cf->where);
+	for (uint32_t i = 0; i < ip->cf->onlys && !ip->cf->wire; i++) {
+		if (!inpath_is_port(ip, ip->cf->only[i]))
+			errx(1, "--bridge: '%s' is no port of %s",
+			    ip->cf->only[i], ip->cf->where);
+	}
+	for (uint32_t i = 0; i < ip->cf->rates; i++) {
+		if (!inpath_is_port(ip, ip->cf->rate[i].port))
+			warnx("--port-rate: no port '%s' at %s yet",
+			    ip->cf->rate[i].port, ip->cf->where);
+	}
+	ip->looked = true;
+	inpath_ask_neighbours(ip);
+	steer_own(&ip->steer, ip->mac, addr_port(&ip->serve.own.u.local));
+	inpath_tell(ip, verbose);
+	steer_beat(&ip->steer);
+}
+
+/* Frames go their own way again.  The exit status of captures. */
+static inline int
+inpath_close(struct inpath *ip)
+{
+	int rc = 0;
+
+	steer_let_go(&ip->steer);
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		if (ip->port[k].fd != -1)
+			inpath_shut(&ip->port[k]);
+		rc |= inpath_untap(&ip->port[k]);
+	}
+	steer_close(&ip->steer);
+	close(ip->events);
+	if (ip->lock != -1)
+		close(ip->lock);
+	free(ip->in.bytes);
+	stations_free(&ip->stations);
+	serve_close(&ip->serve);
+	return rc;
+}
+
+/* What left by the queue of a port: how much of it was regular traffic. */
+static inline void
+inpath_put_bytes(const struct port *p, struct counters *c)
+{
+	const uint64_t own = p->n[PORT_PROGRAM].bytes,
+	    regular = p->n[PORT_REGULAR].bytes;
+
+	if (p->link.rate_bps == 0)
+		return;
+	counters_put(c, "own_bytes", own);
+	counters_put(c, "regular_bytes", regular);
+	counters_put(c, "regular_permille", own + regular == 0 ? 0 :
+	    regular * 1000 / (own + regular));
+}
+
+/* What the ports counted. */
+static inline void
+inpath_put_account(const void *ctx, struct counters *c)
+{
+	const struct inpath *ip = ctx;
+
+	counters_in(c, "interfaces");
+	counters_put(c, "frames", ip->n[INPATH_FRAMES]);
+	counters_put(c, "flooded", ip->n[INPATH_FLOODED]);
+	counters_put(c, "no_way", ip->n[INPATH_NO_WAY]);
+	counters_put(c, "shared", ip->n[INPATH_SHARED]);
+	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
+		const struct netport *p = &ip->port[k];
+
+		if (p->name[0] == '\0')
+			continue;
+		counters_in(c, p->name);
+		counters_put(c, "kernel", p->kernel_drops);
+		counters_put(c, "send_failed", p->failed);
+		inpath_put_bytes(p->port, c);
+		counters_out(c);
+	}
+	counters_out(c);
+}
+
+/* Serve in the path until the end, as service_run() does.  The exit status. */
+static inline int
+inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
+    struct plane_options *o, const struct serve_conf *conf)
+{
+	const struct program *pr = o->plane.program;
+	const struct program_place *place = &o->plane.place;
+	const struct steer_what what = { .all = cf->wire, .passing =
+	    pr->merges || ports_merge(&o->plane.ports), .marked = pr->tos != 0,
+	    .proved = pr->prove != NULL && place->proves && place->key != NULL
+	};
+	int rc;
+
+	service_begin(v, o, conf);
+	stations_seed(&ip->stations, &o->plane.place.by);
+	v->serve = &ip->serve;
+	v->also = inpath_put_account;
+	v->also_ctx = ip;
+	inpath_open(ip, cf, &v->conf, pr, &what, &o->plane.place.address);
+	if (!plane_init(&v->plane, &o->plane, &inpath_driver, ip))
+		err(1, "%s", pr->name);
+	inpath_begin(ip, &v->plane, o->verbose);
+	rc = service_end(v, serve_run(&ip->serve, &v->plane));
+	return rc | inpath_close(ip);
+}
+
+#endif

@@ -1,0 +1,272 @@
+/*
+ * netlink.h - what the kernel says of interfaces and neighbours
+ *
+ * netlink_next() walks a buffer of rtnetlink(7) messages, and netlink_link()
+ * and netlink_neighbour() read the two kinds a switch on a bridge is told of:
+ * interfaces (the ports of a bridge among them, with their state), and who is
+ * behind which port or has which Ethernet address.  Fields that were not there
+ * are 0.  The bytes are borrowed and nothing in them is trusted.  Numbers are
+ * in the host's order, addresses as they are on the wire.
+ */
+#ifndef INNET_SWITCH_INPATH_NETLINK_H
+#define INNET_SWITCH_INPATH_NETLINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+	/* messages */
+	NETLINK_ERROR = 2, NETLINK_DONE = 3, NETLINK_NEW_LINK = 16,
+	NETLINK_DEL_LINK = 17, NETLINK_GET_LINK = 18,
+	NETLINK_NEW_NEIGHBOUR = 28, NETLINK_DEL_NEIGHBOUR = 29,
+	NETLINK_GET_NEIGHBOUR = 30,
+	/* of a bridge's own tables */
+	NETLINK_FAMILY_BRIDGE = 7,
+	/* sizes */
+	NETLINK_HEAD_BYTES = 16, NETLINK_LINK_BYTES = 16,
+	NETLINK_NEIGHBOUR_BYTES = 12, NETLINK_NAME_BYTES = 16,
+	/* states of a bridge's port (IEEE 802.1D) */
+	NETLINK_PORT_FORWARDS = 3,
+	/* of an interface: IFF_UP, IFF_LOWER_UP */
+	NETLINK_UP = 1, NETLINK_LOWER_UP = 1 << 16
+};
+
+/* A walk over messages, or over attributes. */
+struct netlink {
+	const uint8_t *p;
+	size_t left;
+};
+
+struct netlink_message {
+	uint16_t type;
+	const uint8_t *p;	/* behind its header */
+	size_t bytes;
+};
+
+/* An interface. */
+struct netlink_link {
+	bool gone;
+	uint8_t family;		/* NETLINK_FAMILY_BRIDGE: as a port */
+	uint32_t index, flags;
+	uint32_t master;	/* the bridge it is a port of; 0: none */
+	uint32_t mtu;
+	char name[NETLINK_NAME_BYTES];
+	uint8_t mac[6];
+	bool is_bridge, filters_vlans;
+	bool has_state;
+	uint8_t state;		/* of a port */
+	bool isolated;		/* it does not talk to others that are */
+};
+
+/* A neighbour: an Ethernet address behind a port, or that of an IP address. */
+struct netlink_neighbour {
+	bool gone;
+	uint8_t family;
+	uint32_t index;		/* the port, or the interface */
+	uint32_t master;	/* the bridge; 0: of no bridge */
+	uint16_t state, vlan;
+	uint8_t flags;
+	bool has_mac;
+	uint8_t mac[6];
+	uint8_t ip[16];
+	size_t ip_bytes;	/* 4 or 16; 0: none */
+};
+
+static inline struct netlink
+netlink_over(const void *p, size_t bytes)
+{
+	return (struct netlink){ .p = p, .left = bytes };
+}
+
+static inline uint32_t
+netlink_u32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint16_t
+netlink_u16(const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* The next message; false at the end, or where the bytes are none. */
+static inline bool
+netlink_next(struct netlink *n, struct netlink_message *m)
+{
+	size_t bytes, whole;
+
+	if (n->left < NETLINK_HEAD_BYTES)
+		return false;
+	bytes = netlink_u32(n->p);
+	if (bytes < NETLINK_HEAD_BYTES || bytes > n->left)
+		return false;
+	*m = (struct netlink_message){ .type = netlink_u16(n->p + 4),
+	    .p = n->p + NETLINK_HEAD_BYTES,
+	    .bytes = bytes - NETLINK_HEAD_BYTES };
+	whole = (bytes + 3) & ~(size_t)3;
+	if (whole > n->left)
+		whole = n->left;
+	n->p += whole;
+	n->left -= whole;
+	return true;
+}
+
+/* The next attribute: its type, and what is in it. */
+static inline bool
+netlink_attribute(struct netlink *n, uint16_t *type, struct netlink *in)
+{
+	size_t bytes, whole;
+
+	if (n->left < 4)
+		return false;
+	bytes = netlink_u16(n->p);
+	if (bytes < 4 || bytes > n->left)
+		return false;
+	*type = netlink_u16(n->p + 2) & 0x3fff;
+	*in = netlink_over(n->p + 4, bytes - 4);
+	whole = (bytes + 3) & ~(size_t)3;
+	if (whole > n->left)
+		whole = n->left;
+	n->p += whole;
+	n->left -= whole;
+	return true;
+}
+
+/* A number of 4 bytes, or else what there was. */
+static inline void
+netlink_number(const struct netlink *in, uint32_t *v)
+{
+	if (in->left >= 4)
+		*v = netlink_u32(in->p);
+}
+
+/* What a port of a bridge is told of itself. */
+static inline void
+netlink_port_info(struct netlink n, struct netlink_link *l)
+{
+	enum { STATE = 1, ISOLATED = 33 };
+	struct netlink in;
+	uint16_t type;
+
+	while (netlink_attribute(&n, &type, &in)) {
+		if (in.left < 1)
+			continue;
+		if (type == STATE) {
+			l->has_state = true;
+			l->state = *in.p;
+		} else if (type == ISOLATED) {
+			l->isolated = *in.p != 0;
+		}
+	}
+}
+
+/* What a bridge is told of itself. */
+static inline void
+netlink_bridge_info(struct netlink n, struct netlink_link *l)
+{
+	enum { KIND = 1, DATA = 2, VLAN_FILTERING = 7 };
+	struct netlink in, data = { 0 };
+	uint16_t type;
+
+	while (netlink_attribute(&n, &type, &in)) {
+		if (type == KIND)
+			l->is_bridge = in.left >= 6 &&
+			    memcmp(in.p, "bridge", 6) == 0;
+		else if (type == DATA)
+			data = in;
+	}
+	while (l->is_bridge && netlink_attribute(&data, &type, &in)) {
+		if (type == VLAN_FILTERING && in.left >= 1)
+			l->filters_vlans = *in.p != 0;
+	}
+}
+
+/* Read an interface; false if the message is of none. */
+static inline bool
+netlink_link(const struct netlink_message *m, struct netlink_link *l)
+{
+	enum { ADDRESS = 1, NAME = 3, MTU = 4, MASTER = 10, PORT = 12,
+	    INFO = 18 };
+	struct netlink n, in;
+	uint16_t type;
+
+	if ((m->type != NETLINK_NEW_LINK && m->type != NETLINK_DEL_LINK) ||
+	    m->bytes < NETLINK_LINK_BYTES)
+		return false;
+	*l = (struct netlink_link){ .gone = m->type == NETLINK_DEL_LINK,
+	    .family = m->p[0], .index = netlink_u32(m->p + 4),
+	    .flags = netlink_u32(m->p + 8) };
+	n = netlink_over(m->p + NETLINK_LINK_BYTES,
+	    m->bytes - NETLINK_LINK_BYTES);
+	while (netlink_attribute(&n, &type, &in)) {
+		switch (type) {
+		case ADDRESS:
+			if (in.left == 6)
+				memcpy(l->mac, in.p, 6);
+			break;
+		case NAME:
+			memset(l->name, 0, sizeof(l->name));
+			memcpy(l->name, in.p, in.left < sizeof(l->name) - 1 ?
+			    in.left : sizeof(l->name) - 1);
+			break;
+		case MTU: netlink_number(&in, &l->mtu); break;
+		case MASTER: netlink_number(&in, &l->master); break;
+		case PORT: netlink_port_info(in, l); break;
+		case INFO: netlink_bridge_info(in, l); break;
+		}
+	}
+	return true;
+}
+
+/* Read a neighbour; false if the message is of none. */
+static inline bool
+netlink_neighbour(const struct netlink_message *m,
+    struct netlink_neighbour *b)
+{
+	enum { DST = 1, ADDRESS = 2, VLAN = 5, MASTER = 9 };
+	struct netlink n, in;
+	uint16_t type;
+
+	if ((m->type != NETLINK_NEW_NEIGHBOUR &&
+	    m->type != NETLINK_DEL_NEIGHBOUR) ||
+	    m->bytes < NETLINK_NEIGHBOUR_BYTES)
+		return false;
+	*b = (struct netlink_neighbour){
+	    .gone = m->type == NETLINK_DEL_NEIGHBOUR, .family = m->p[0],
+	    .index = netlink_u32(m->p + 4), .state = netlink_u16(m->p + 8),
+	    .flags = m->p[10] };
+	n = netlink_over(m->p + NETLINK_NEIGHBOUR_BYTES,
+	    m->bytes - NETLINK_NEIGHBOUR_BYTES);
+	while (netlink_attribute(&n, &type, &in)) {
+		switch (type) {
+		case DST:
+			if (in.left == 4 || in.left == 16) {
+				b->ip_bytes = in.left;
+				memcpy(b->ip, in.p, in.left);
+			}
+			break;
+		case ADDRESS:
+			b->has_mac = in.left == 6;
+			if (b->has_mac)
+				memcpy(b->mac, in.p, 6);
+			break;
+		case VLAN:
+			if (in.left >= 2)
+				b->vlan = netlink_u16(in.p);
+			break;
+		case MASTER: netlink_number(&in, &b->master); break;
+		}
+	}
+	return true;
+}
+
+#endif

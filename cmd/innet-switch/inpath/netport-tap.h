@@ -1,0 +1,156 @@
+/*
+ * netport-tap.h - the back-end of tap devices, where packet sockets are not
+ * allowed
+ *
+ * A program at the port's ingress hook sends what is taken to a tap device of
+ * ours, whole (USO, Linux 6.2), and one at the tap's sends what we write there
+ * out of the port, marked.  Frames have no stamps of the kernel's.
+ */
+#ifndef INNET_SWITCH_INPATH_NETPORT_TAP_H
+#define INNET_SWITCH_INPATH_NETPORT_TAP_H
+
+#include <errno.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "cmd/innet-switch/inpath/egress-tap.h"
+#include "cmd/innet-switch/inpath/netport.h"
+#include "common/net/timer.h"
+
+enum {
+	NETPORT_TAP_USO = 0x20 | 0x40,	/* TUN_F_USO4, TUN_F_USO6 */
+	NETPORT_TAP_OFFLOAD = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6
+};
+
+/* The program at a tap: out of an interface, marked. */
+static inline int
+netport_tap_program(uint32_t interface)
+{
+	enum { MARK_AT = 8 };
+	struct ebpf_code c = { .n = 0 };
+
+	ebpf_set(&c, 2, DETOUR_MARK);
+	ebpf_put(&c, EBPF_STX | EBPF_MEM | EBPF_W, 1, 2, MARK_AT, 0);
+	ebpf_set(&c, 1, (int32_t)interface);
+	ebpf_set(&c, 2, 0);
+	ebpf_call(&c, EBPF_REDIRECT);
+	ebpf_put(&c, EBPF_JMP | EBPF_EXIT, 0, 0, 0, 0);
+	return ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
+}
+
+/* Attach a program and be done with its descriptor. */
+static inline bool
+netport_tap_attach(struct hook *h, int program, uint32_t interface)
+{
+	int saved, got;
+
+	if (program == -1)
+		return false;
+	got = hook_attach(h, program, interface, false);
+	saved = errno;
+	close(program);
+	errno = saved;
+	return got == 0;
+}
+
+/* netport_kind.open */
+static inline int
+netport_tap_open(struct netport *p, const struct steer *s)
+{
+	int saved;
+
+	p->tap_drops = 0;
+	p->fd = detour_tap(&p->tap, NETPORT_TAP_OFFLOAD | NETPORT_TAP_USO);
+	if (p->fd == -1 && errno == EINVAL)	/* before Linux 6.2 */
+		p->fd = detour_tap(&p->tap, NETPORT_TAP_OFFLOAD);
+	if (p->fd != -1 && netport_tap_attach(&p->back,
+	    netport_tap_program(p->index), p->tap) &&
+	    netport_tap_attach(&p->hook, steer_redirects(s, p->tap),
+	    p->index))
+		return 0;
+	saved = errno;
+	netport_close(p);
+	errno = saved;
+	return -1;
+}
+
+/* netport_kind.recv */
+static inline int
+netport_tap_recv(struct netport *p, struct netport_in *in)
+{
+	int n = 0;
+
+	in->more = true;
+	while (n < in->ask) {
+		struct netport_frame *f = &in->got[n];
+		struct iovec v[2] = { { &f->head, sizeof(f->head) } };
+		ssize_t got;
+
+		f->data = in->bytes + (size_t)n * NETPORT_STRIDE + NETPORT_GAP;
+		v[1] = (struct iovec){ f->data, NETPORT_FRAME_BYTES };
+		got = readv(p->fd, v, 2);
+		in->more = got > 0;
+		if (!in->more)
+			break;
+		if (got < (ssize_t)sizeof(f->head) + FRAME_ETH_BYTES) {
+			p->kernel_drops++;	/* no frame */
+			continue;
+		}
+		f->len = (uint32_t)got - (uint32_t)sizeof(f->head);
+		f->stamp_ns = timer_wall_ns();
+		n++;
+	}
+	in->ask = netport_ask(in, n);
+	return n;
+}
+
+/* netport_kind.send */
+static inline int
+netport_tap_send(struct netport *p, struct mmsghdr *m, unsigned n)
+{
+	unsigned k = 0;
+
+	while (k < n && writev(p->fd, m[k].msg_hdr.msg_iov,
+	    (int)m[k].msg_hdr.msg_iovlen) != -1)
+		k++;
+	return k > 0 ? (int)k : -1;
+}
+
+/* netport_kind.drops: frames that found the tap's queue full */
+static inline uint64_t
+netport_tap_drops(struct netport *p)
+{
+	char path[80 + IF_NAMESIZE], name[IF_NAMESIZE];
+	unsigned long long all = p->tap_drops;
+	uint64_t since;
+	FILE *f;
+
+	if (if_indextoname(p->tap, name) == NULL)
+		return 0;
+	snprintf(path, sizeof(path), "/sys/class/net/%s/statistics/tx_dropped",
+	    name);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return 0;
+	if (fscanf(f, "%llu", &all) != 1)
+		all = p->tap_drops;
+	fclose(f);
+	since = all - p->tap_drops;
+	p->tap_drops = all;
+	return since;
+}
+
+static const struct netport_kind netport_tap = {
+	.name = "tap", .about = "a tap device a port; marked frames are sent "
+	    "to it whole",
+	.open = netport_tap_open, .recv = netport_tap_recv,
+	.send = netport_tap_send, .drops = netport_tap_drops, .marks = true
+};
+
+#endif

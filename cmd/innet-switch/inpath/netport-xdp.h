@@ -1,0 +1,573 @@
+/*
+ * netport-xdp.h - the back-end of AF_XDP sockets, for interfaces that hand over
+ * frames without copying them
+ *
+ * A program at the interface sends what is taken to the socket of its receive
+ * queue, before the kernel has made anything of it: native where the driver can
+ * do that, else generic.  Each queue has its memory, where frames are read in
+ * place; what leaves does so by the first queue, past all queueing disciplines.
+ * Frames are single and finished: runs are cut and checksums made here.  A
+ * checksum that a sender on this machine left to make is that of the pseudo
+ * header.  Frames have no stamps of the kernel's.
+ */
+#ifndef INNET_SWITCH_INPATH_NETPORT_XDP_H
+#define INNET_SWITCH_INPATH_NETPORT_XDP_H
+
+#include <errno.h>
+#include <linux/if_xdp.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cmd/innet-switch/inpath/inpath-head.h"
+#include "cmd/innet-switch/inpath/netport.h"
+#include "cmd/innet-switch/inpath/bpf-classifier.h"
+#include "common/net/timer.h"
+#include "cmd/innet-switch/inpath/vlan-tags.h"
+
+enum {
+	NETPORT_XDP_QUEUES = 64,
+	NETPORT_XDP_CHUNK = 4096,	/* bytes for a frame, and before it: */
+	NETPORT_XDP_GAP = 256,		/* XDP_PACKET_HEADROOM */
+	/* what native drivers carry on pages of 4 kB */
+	NETPORT_XDP_MTU = 3506,
+	NETPORT_XDP_COME = 2048,	/* chunks of a queue, powers of two */
+	NETPORT_XDP_LEAVE = 1024,	/* and, of the first, to send from */
+	NETPORT_XDP_KICKS = 64,
+	NETPORT_XDP_TRIES = 200		/* a millisecond each */
+};
+
+/* A ring that is shared with the kernel. */
+struct netport_xdp_ring {
+	uint32_t *produced, *consumed;
+	void *entries;
+	uint32_t mask;
+	uint32_t at;			/* our end of it */
+	void *map;			/* NULL: none */
+	size_t map_bytes;
+};
+
+struct netport_xdp_queue {
+	int fd;
+	uint8_t *memory;		/* mapped, or NULL */
+	size_t memory_bytes;
+	struct netport_xdp_ring fill, done, come, leave;
+};
+
+struct netport_xdp {
+	struct netport_xdp_queue queue[NETPORT_XDP_QUEUES];
+	uint32_t queues, next;		/* the one that is read next */
+	uint64_t spare[NETPORT_XDP_LEAVE];	/* chunks to send from */
+	uint32_t spares;
+	struct {
+		uint32_t queue;
+		uint64_t at;
+	} held[NETPORT_BATCH];		/* what was read last, to be filled */
+	int helds;
+	uint64_t told_drops;
+	bool native, zero_copy;
+	bool tags;			/* the interface took them off before */
+	char how[64];
+};
+
+/* How many entries the kernel has put there for us. */
+static inline uint32_t
+netport_xdp_got(const struct netport_xdp_ring *r)
+{
+	return __atomic_load_n(r->produced, __ATOMIC_ACQUIRE) - r->at;
+}
+
+/* How many of ours it has not taken yet. */
+static inline uint32_t
+netport_xdp_left(const struct netport_xdp_ring *r)
+{
+	return r->at - __atomic_load_n(r->consumed, __ATOMIC_ACQUIRE);
+}
+
+/* Give a chunk to the kernel, to be filled. */
+static inline void
+netport_xdp_fill(struct netport_xdp_queue *q, uint64_t at)
+{
+	uint64_t *entry = q->fill.entries;
+
+	entry[q->fill.at++ & q->fill.mask] = at;
+	__atomic_store_n(q->fill.produced, q->fill.at, __ATOMIC_RELEASE);
+}
+
+/* Map one ring of so many entries of some bytes each. */
+static inline bool
+netport_xdp_map(int fd, struct netport_xdp_ring *r,
+    const struct xdp_ring_offset *o, uint32_t entries, size_t bytes,
+    uint64_t where)
+{
+	uint8_t *p;
+
+	r->map_bytes = o->desc + entries * bytes;
+	p = mmap(NULL, r->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED |
+	    MAP_POPULATE, fd, (off_t)where);
+	if (p == MAP_FAILED)
+		return false;
+	r->map = p;
+	r->mask = entries - 1;
+	r->produced = (uint32_t *)(void *)(p + o->producer);
+	r->consumed = (uint32_t *)(void *)(p + o->consumer);
+	r->entries = p + o->desc;
+	return true;
+}
+
+static inline void
+netport_xdp_unmap(struct netport_xdp_ring *r)
+{
+	if (r->map != NULL)
+		munmap(r->map, r->map_bytes);
+	r->map = NULL;
+}
+
+static inline void
+netport_xdp_queue_close(struct netport_xdp_queue *q)
+{
+	if (q->fd != -1)
+		close(q->fd);
+	netport_xdp_unmap(&q->fill);
+	netport_xdp_unmap(&q->done);
+	netport_xdp_unmap(&q->come);
+	netport_xdp_unmap(&q->leave);
+	if (q->memory != NULL)
+		munmap(q->memory, q->memory_bytes);
+	*q = (struct netport_xdp_queue){ .fd = -1 };
+}
+
+/* The rings of a queue; of the first also what it sends by. */
+static inline bool
+netport_xdp_rings(struct netport_xdp_queue *q, bool sends)
+{
+	const int come = NETPORT_XDP_COME, leave = NETPORT_XDP_LEAVE;
+	const struct xdp_umem_reg memory = { .addr = (uintptr_t)q->memory,
+	    .len = q->memory_bytes, .chunk_size = NETPORT_XDP_CHUNK };
+	struct xdp_mmap_offsets o;
+	socklen_t len = sizeof(o);
+
+	return setsockopt(q->fd, SOL_XDP, XDP_UMEM_REG, &memory,
+	    sizeof(memory)) == 0 &&
+	    setsockopt(q->fd, SOL_XDP, XDP_UMEM_FILL_RING, &come,
+	    sizeof(come)) == 0 &&
+	    setsockopt(q->fd, SOL_XDP, XDP_UMEM_COMPLETION_RING, &leave,
+	    sizeof(leave)) == 0 &&
+	    setsockopt(q->fd, SOL_XDP, XDP_RX_RING, &come, sizeof(come)) == 0 &&
+	    (!sends || setsockopt(q->fd, SOL_XDP, XDP_TX_RING, &leave,
+	    sizeof(leave)) == 0) &&
+	    getsockopt(q->fd, SOL_XDP, XDP_MMAP_OFFSETS, &o, &len) == 0 &&
+	    netport_xdp_map(q->fd, &q->fill, &o.fr, NETPORT_XDP_COME,
+	    sizeof(uint64_t), XDP_UMEM_PGOFF_FILL_RING) &&
+	    netport_xdp_map(q->fd, &q->done, &o.cr, NETPORT_XDP_LEAVE,
+	    sizeof(uint64_t), XDP_UMEM_PGOFF_COMPLETION_RING) &&
+	    netport_xdp_map(q->fd, &q->come, &o.rx, NETPORT_XDP_COME,
+	    sizeof(struct xdp_desc), XDP_PGOFF_RX_RING) &&
+	    (!sends || netport_xdp_map(q->fd, &q->leave, &o.tx,
+	    NETPORT_XDP_LEAVE, sizeof(struct xdp_desc), XDP_PGOFF_TX_RING));
+}
+
+/* Bind: the kernel lets go of a queue a while after its socket was closed. */
+static inline bool
+netport_xdp_bind(int fd, const struct sockaddr_xdp *at)
+{
+	for (int k = 0; k < NETPORT_XDP_TRIES; k++) {
+		if (bind(fd, (const struct sockaddr *)at, sizeof(*at)) == 0)
+			return true;
+		if (errno != EBUSY)
+			return false;
+		poll(NULL, 0, 1);
+		errno = EBUSY;
+	}
+	return false;
+}
+
+/*
+ * The socket of queue k of an interface: without copies if the driver can, as
+ * the kernel finds out.  False with errno, and then nothing is held.
+ */
+static inline bool
+netport_xdp_queue_open(struct netport_xdp_queue *q, uint32_t index,
+    uint32_t k)
+{
+	const struct sockaddr_xdp at = { .sxdp_family = AF_XDP,
+	    .sxdp_ifindex = index, .sxdp_queue_id = k };
+	int saved;
+
+	*q = (struct netport_xdp_queue){ .memory_bytes = (NETPORT_XDP_COME +
+	    (k == 0 ? (size_t)NETPORT_XDP_LEAVE : 0)) * NETPORT_XDP_CHUNK,
+	    .fd = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0) };
+	if (q->fd == -1)
+		return false;
+	q->memory = mmap(NULL, q->memory_bytes, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (q->memory == MAP_FAILED)
+		q->memory = NULL;
+	if (q->memory != NULL && netport_xdp_rings(q, k == 0)) {
+		for (uint64_t i = 0; i < NETPORT_XDP_COME; i++)
+			netport_xdp_fill(q, i * NETPORT_XDP_CHUNK);
+		if (netport_xdp_bind(q->fd, &at))
+			return true;
+	}
+	saved = errno;
+	netport_xdp_queue_close(q);
+	errno = saved;
+	return false;
+}
+
+/* The sockets of all queues of an interface, in one descriptor to wait for. */
+static inline bool
+netport_xdp_queues(struct netport *p, struct netport_xdp *x)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+
+	p->fd = epoll_create1(EPOLL_CLOEXEC);
+	if (p->fd == -1)
+		return false;
+	while (x->queues < NETPORT_XDP_QUEUES && netport_xdp_queue_open(
+	    &x->queue[x->queues], p->index, x->queues)) {
+		if (epoll_ctl(p->fd, EPOLL_CTL_ADD,
+		    x->queue[x->queues++].fd, &e) == -1)
+			return false;
+	}
+	/* beyond the last one it is no number of a queue */
+	return x->queues == NETPORT_XDP_QUEUES || (x->queues > 0 &&
+	    errno == EINVAL);
+}
+
+/* Attach the program: native, or generic if the driver has nothing else. */
+static inline bool
+netport_xdp_attach(struct netport *p, struct netport_xdp *x,
+    const struct steer *s)
+{
+	const int sockets = ebpf_map_make(EBPF_XSK_MAP, sizeof(uint32_t),
+	    NETPORT_XDP_QUEUES, 0);
+	const int program = sockets == -1 ? -1 : steer_to_sockets(s, sockets);
+	bool good = program != -1;
+	int saved;
+
+	for (uint32_t k = 0; k < x->queues && good; k++)
+		good = ebpf_map_fd(sockets, k, x->queue[k].fd) == 0;
+	if (good) {
+		p->hook.link = ebpf_attach(program, p->index, EBPF_AT_XDP,
+		    EBPF_NATIVE);
+		x->native = p->hook.link != -1;
+		if (!x->native && errno == EOPNOTSUPP)
+			p->hook.link = ebpf_attach(program, p->index,
+			    EBPF_AT_XDP, EBPF_GENERIC);
+	}
+	saved = errno;
+	if (program != -1)
+		close(program);
+	if (sockets != -1)
+		close(sockets);
+	errno = saved;
+	return p->hook.link != -1;
+}
+
+/* netport_kind.close */
+static inline void
+netport_xdp_close(struct netport *p)
+{
+	struct netport_xdp *x = p->xdp;
+
+	for (uint32_t k = 0; x != NULL && k < x->queues; k++)
+		netport_xdp_queue_close(&x->queue[k]);
+	if (x != NULL && x->tags)
+		(void)vlan_tags_take(p->index, true);
+	free(x);
+	p->xdp = NULL;
+}
+
+/* netport_kind.how */
+static inline const char *
+netport_xdp_how(const struct netport *p)
+{
+	return p->xdp->how;
+}
+
+/* Tags stay in frames while we are here; false: they would be lost. */
+static inline bool
+netport_xdp_tags(const struct netport *p, struct netport_xdp *x)
+{
+	uint32_t flags;
+
+	x->tags = vlan_tags_taken(p->index, &flags);
+	if (!x->tags || vlan_tags_take(p->index, false))
+		return true;
+	x->tags = false;
+	errno = ENOPROTOOPT;
+	return false;
+}
+
+/* netport_kind.open */
+static inline int
+netport_xdp_open(struct netport *p, const struct steer *s)
+{
+	struct netport_xdp *x = calloc(1, sizeof(*x));
+	struct xdp_options o = { .flags = 0 };
+	socklen_t len = sizeof(o);
+	int saved;
+
+	p->xdp = x;
+	p->hook = hook_none;
+	if (x != NULL && netport_xdp_queues(p, x) && netport_xdp_tags(p, x) &&
+	    netport_xdp_attach(p, x, s)) {
+		for (; x->spares < NETPORT_XDP_LEAVE; x->spares++)
+			x->spare[x->spares] = ((uint64_t)NETPORT_XDP_COME +
+			    x->spares) * NETPORT_XDP_CHUNK;
+		x->zero_copy = getsockopt(x->queue[0].fd, SOL_XDP, XDP_OPTIONS,
+		    &o, &len) == 0 && (o.flags & XDP_OPTIONS_ZEROCOPY) != 0;
+		snprintf(x->how, sizeof(x->how), "%s XDP, %s, %u queue%s",
+		    x->native ? "native" : "generic", x->zero_copy ?
+		    "without copies" : "copied", x->queues,
+		    x->queues == 1 ? "" : "s");
+		return 0;
+	}
+	saved = errno == EBUSY ? EEXIST : errno;
+	netport_close(p);
+	errno = saved;
+	return -1;
+}
+
+/* netport_kind.why */
+static inline const char *
+netport_xdp_why(int error)
+{
+	switch (error) {
+	case EAFNOSUPPORT: return "this kernel has no AF_XDP";
+	case EEXIST: return "another program of XDP is attached, or another "
+	    "socket bound to a queue";
+	case ENOPROTOOPT: return "it takes VLAN tags off frames, which "
+	    "would be lost: turn that off, as by ethtool -K with rxvlan off";
+	case ERANGE: return "XDP carries an MTU of 3506 bytes at most, at "
+	    "both ends of a veth";
+	case ENOBUFS: return "memory for frames may not be locked: it takes "
+	    "CAP_IPC_LOCK, or a higher RLIMIT_MEMLOCK";
+	default: return NULL;
+	}
+}
+
+/* A frame that came, in place, with what is known of it. */
+static inline void
+netport_xdp_frame(struct netport_frame *f, uint8_t *data, uint32_t len,
+    uint64_t stamp_ns)
+{
+	struct frame fr;
+
+	*f = (struct netport_frame){ .data = data, .len = len,
+	    .stamp_ns = stamp_ns };
+	if (frame_parse(FRAME_ETHERNET, data, len, len, &fr) == FRAME_UDP &&
+	    inpath_unfinished(data, &fr))
+		f->head = (struct virtio_net_hdr){ .csum_offset = 6,
+		    .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
+		    .csum_start = (uint16_t)fr.udp_at };
+}
+
+/* What was read before goes back. */
+static inline void
+netport_xdp_return(struct netport_xdp *x)
+{
+	for (; x->helds > 0; x->helds--)
+		netport_xdp_fill(&x->queue[x->held[x->helds - 1].queue],
+		    x->held[x->helds - 1].at);
+}
+
+/* netport_kind.recv: of all queues in turn */
+static inline int
+netport_xdp_recv(struct netport *p, struct netport_in *in)
+{
+	const uint64_t stamp_ns = timer_wall_ns();
+	struct netport_xdp *x = p->xdp;
+	int n = 0;
+
+	netport_xdp_return(x);
+	for (uint32_t k = 0; k < x->queues && n < NETPORT_BATCH; k++) {
+		const uint32_t now = x->next;
+		struct netport_xdp_queue *q = &x->queue[now];
+		const struct xdp_desc *entry = q->come.entries;
+		uint32_t got = netport_xdp_got(&q->come);
+
+		x->next = (x->next + 1) % x->queues;
+		for (; got > 0 && n < NETPORT_BATCH; got--, n++) {
+			const struct xdp_desc *d =
+			    &entry[q->come.at++ & q->come.mask];
+
+			netport_xdp_frame(&in->got[n], q->memory + d->addr,
+			    d->len, stamp_ns);
+			x->held[x->helds].queue = now;
+			x->held[x->helds++].at = d->addr -
+			    d->addr % NETPORT_XDP_CHUNK;
+		}
+		__atomic_store_n(q->come.consumed, q->come.at,
+		    __ATOMIC_RELEASE);
+	}
+	in->more = n == NETPORT_BATCH;
+	return n;
+}
+
+/* Bytes of a message, from one of them on. */
+static inline void
+netport_xdp_copy(uint8_t *to, const struct iovec *v, size_t pieces,
+    size_t from, size_t bytes)
+{
+	for (size_t i = 0; i < pieces && bytes > 0; i++) {
+		const size_t skip = from < v[i].iov_len ? from : v[i].iov_len,
+		    have = v[i].iov_len - skip,
+		    take = have < bytes ? have : bytes;
+
+		memcpy(to, (const uint8_t *)v[i].iov_base + skip, take);
+		from -= skip;
+		to += take;
+		bytes -= take;
+	}
+}
+
+/* A chunk to send from, which is the next to leave with so many bytes. */
+static inline uint8_t *
+netport_xdp_put(struct netport_xdp *x, uint32_t bytes)
+{
+	struct netport_xdp_queue *q = &x->queue[0];
+	struct xdp_desc *entry = q->leave.entries;
+	const uint64_t at = x->spare[--x->spares];
+
+	entry[q->leave.at++ & q->leave.mask] = (struct xdp_desc){ .addr = at,
+	    .len = bytes };
+	return q->memory + at;
+}
+
+/* A frame leaves, or a run of datagrams, cut: each finished. */
+static inline void
+netport_xdp_cut(struct netport_xdp *x, const struct virtio_net_hdr *head,
+    const struct iovec *v, size_t pieces, uint32_t bytes)
+{
+	const uint32_t h = head->hdr_len, seg = head->gso_size;
+	struct virtio_net_hdr w = *head;
+	struct frame fr, one;
+
+	if (head->gso_type == VIRTIO_NET_HDR_GSO_NONE) {
+		uint8_t *to = netport_xdp_put(x, bytes);
+
+		netport_xdp_copy(to, v, pieces, 0, bytes);
+		inpath_finish(to, bytes, head);
+		return;
+	}
+	for (uint32_t k = 0, at = h; at < bytes; k++, at += seg) {
+		const uint32_t n = bytes - at < seg ? bytes - at : seg;
+		uint8_t *to = netport_xdp_put(x, h + n);
+
+		netport_xdp_copy(to, v, pieces, 0, h);
+		netport_xdp_copy(to + h, v, pieces, at, n);
+		frame_parse(FRAME_ETHERNET, to, h, bytes, &fr);
+		inpath_head(to, to, &fr, k, n, 0, &one, &w);
+		inpath_finish(to, h + n, &w);
+	}
+}
+
+/* Take back the chunks that have left. */
+static inline void
+netport_xdp_reap(struct netport_xdp *x)
+{
+	struct netport_xdp_ring *r = &x->queue[0].done;
+	const uint64_t *entry = r->entries;
+
+	for (uint32_t n = netport_xdp_got(r); n > 0; n--)
+		x->spare[x->spares++] = entry[r->at++ & r->mask];
+	__atomic_store_n(r->consumed, r->at, __ATOMIC_RELEASE);
+}
+
+/* Have the kernel send what is there, a few dozen frames a call. */
+static inline void
+netport_xdp_kick(struct netport_xdp *x)
+{
+	struct netport_xdp_queue *q = &x->queue[0];
+
+	for (int k = 0; k < NETPORT_XDP_KICKS && netport_xdp_left(&q->leave) >
+	    0; k++) {
+		if (sendto(q->fd, NULL, 0, MSG_DONTWAIT, NULL, 0) == -1 &&
+		    errno != EAGAIN && errno != EBUSY)
+			break;
+		if (x->zero_copy)	/* it sends by itself from here on */
+			break;
+	}
+	netport_xdp_reap(x);
+}
+
+/* netport_kind.send: as many as there are chunks for */
+static inline int
+netport_xdp_send(struct netport *p, struct mmsghdr *m, unsigned n)
+{
+	struct netport_xdp *x = p->xdp;
+	struct netport_xdp_queue *q = &x->queue[0];
+	unsigned k = 0;
+
+	errno = EAGAIN;
+	netport_xdp_reap(x);
+	for (; k < n; k++) {
+		const struct virtio_net_hdr *head =
+		    m[k].msg_hdr.msg_iov->iov_base;
+		const struct iovec *v = m[k].msg_hdr.msg_iov + 1;
+		const size_t pieces = m[k].msg_hdr.msg_iovlen - 1;
+		size_t bytes = 0, frames = 1, longest;
+
+		for (size_t i = 0; i < pieces; i++)
+			bytes += v[i].iov_len;
+		longest = bytes;
+		if (head->gso_type != VIRTIO_NET_HDR_GSO_NONE) {
+			frames = (bytes - head->hdr_len - 1) / head->gso_size +
+			    1;
+			longest = head->hdr_len + (size_t)head->gso_size;
+		}
+		if (longest > NETPORT_XDP_CHUNK ||
+		    frames > NETPORT_XDP_LEAVE) {
+			errno = EMSGSIZE;
+			break;
+		}
+		if (frames > x->spares)
+			break;
+		netport_xdp_cut(x, head, v, pieces, (uint32_t)bytes);
+	}
+	__atomic_store_n(q->leave.produced, q->leave.at, __ATOMIC_RELEASE);
+	if (k > 0 || errno == EAGAIN)
+		netport_xdp_kick(x);
+	return k > 0 ? (int)k : -1;
+}
+
+/* netport_kind.drops: what found no room, or was longer than a chunk */
+static inline uint64_t
+netport_xdp_drops(struct netport *p)
+{
+	struct netport_xdp *x = p->xdp;
+	uint64_t all = 0, since;
+
+	for (uint32_t k = 0; k < x->queues; k++) {
+		struct xdp_statistics s = { .rx_dropped = 0 };
+		socklen_t len = sizeof(s);
+
+		if (getsockopt(x->queue[k].fd, SOL_XDP, XDP_STATISTICS, &s,
+		    &len) == 0)
+			all += s.rx_dropped + s.rx_ring_full;
+	}
+	netport_xdp_kick(x);		/* what a busy device has left */
+	since = all - x->told_drops;
+	x->told_drops = all;
+	return since;
+}
+
+static const struct netport_kind netport_xdp = {
+	.name = "xdp", .about = "AF_XDP sockets; marked frames come before "
+	    "the kernel has made anything of them,",
+	.open = netport_xdp_open, .recv = netport_xdp_recv,
+	.send = netport_xdp_send, .drops = netport_xdp_drops,
+	.close = netport_xdp_close, .how = netport_xdp_how,
+	.why = netport_xdp_why, .marks = true, .mtu = NETPORT_XDP_MTU
+};
+
+#endif

@@ -1,0 +1,238 @@
+/*
+ * netport.h - a network interface, where frames are taken and sent
+ *
+ * Frames come whole, up to 64 kB of a run of datagrams (GSO), with what the
+ * kernel knows of them (virtio_net_hdr: segment size, a checksum still to be
+ * made), and leave so.  How is a back-end's, one struct netport_kind each:
+ * packet sockets (netport-packet.h), tap devices (netport-tap.h) or AF_XDP
+ * sockets (netport-xdp.h).  Who takes and sends knows none of them.
+ */
+#ifndef INNET_SWITCH_INPATH_NETPORT_H
+#define INNET_SWITCH_INPATH_NETPORT_H
+
+#include <errno.h>
+#include <linux/virtio_net.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "common/capture/pcapio-out.h"
+#include "cmd/innet-switch/inpath/egress-tap.h"
+#include "cmd/innet-switch/inpath/bpf-attach.h"
+#include "cmd/innet-switch/inpath/bpf-classifier.h"
+#include "common/queue/port.h"
+#include "common/wire/frame.h"
+
+enum {
+	NETPORT_BATCH = 16,		/* frames a call, at most */
+	NETPORT_LONG_BYTES = 16384,	/* of these so many a call: */
+	NETPORT_BATCH_LONG = 3,
+	/* before a frame: for a tag, and so that a payload behind 42 bytes of
+	 * headers begins a line of the cache; it is copied in less time */
+	NETPORT_GAP = 128 - 42,
+	NETPORT_FRAME_BYTES = 65536 + 64,
+	/* not one set of a cache */
+	NETPORT_STRIDE = 128 + NETPORT_FRAME_BYTES + 15 * 64,
+	NETPORT_GSO_UDP = 5		/* VIRTIO_NET_HDR_GSO_UDP_L4 */
+};
+
+struct netport;
+struct netport_in;
+struct netport_xdp;
+
+/* A back-end. */
+struct netport_kind {
+	const char *name, *about;
+	/* what is taken there comes to p->fd from now on; -1 with errno */
+	int (*open)(struct netport *p, const struct steer *s);
+	/* some of what has come, into in->got: how many; never waits */
+	int (*recv)(struct netport *p, struct netport_in *in);
+	/* as sendmmsg(2), of a head and pieces each */
+	int (*send)(struct netport *p, struct mmsghdr *m, unsigned n);
+	/* what the kernel dropped, since it was last asked */
+	uint64_t (*drops)(struct netport *p);
+	/* or NULL: nothing but p->fd and the hooks is held */
+	void (*close)(struct netport *p);
+	/* by what it is attached; NULL: as hook_how() has it */
+	const char *(*how)(const struct netport *p);
+	/* an error of open in words, or NULL; it may be NULL */
+	const char *(*why)(int error);
+	/* what it sends does not meet a detour, or has DETOUR_MARK */
+	bool marks;
+	uint32_t mtu;			/* at most; 0: any */
+};
+
+struct netport {
+	const struct netport_kind *kind;	/* NULL: never opened */
+	char name[IF_NAMESIZE];
+	uint32_t index;			/* the kernel's */
+	uint32_t mtu;
+	int fd;				/* -1: not open */
+	struct hook hook;		/* what bpf-classifier.h takes, and how */
+	struct hook back;		/* of a tap, for what leaves */
+	uint32_t tap;			/* its index */
+	uint64_t tap_drops;		/* that it had counted */
+	struct netport_xdp *xdp;	/* owned by netport-xdp.h */
+	int lock;			/* ours alone */
+	struct detour detour;		/* of what leaves, where it waits */
+	bool up, forwards, isolated;
+	bool seen;			/* in the last look at all interfaces */
+	struct port *port;		/* of the plane; borrowed */
+	struct pcapio_out *came, *left;	/* captures of --taps, or NULL */
+	uint64_t kernel_drops, failed;
+	uint64_t told_drops, told_failed;	/* in the switch's account */
+	const struct pollfd *waited;	/* for it, and its detour behind it */
+};
+
+/* A frame that came. */
+struct netport_frame {
+	struct virtio_net_hdr head;
+	uint8_t *data;			/* Ethernet; borrowed */
+	uint32_t len;
+	uint64_t stamp_ns;		/* the kernel's, since the epoch */
+};
+
+/* Room for what comes, of all ports in turn. */
+struct netport_in {
+	uint8_t *bytes;			/* owned */
+	uint8_t control[NETPORT_BATCH][256];
+	struct netport_frame got[NETPORT_BATCH];
+	int ask;			/* frames of the next call */
+	bool more;			/* it got all that it asked for */
+};
+
+static inline bool
+netport_in_init(struct netport_in *in)
+{
+	const size_t bytes = (size_t)NETPORT_BATCH * NETPORT_STRIDE;
+
+	*in = (struct netport_in){ .ask = NETPORT_BATCH,
+	    .bytes = aligned_alloc(64, bytes) };
+	if (in->bytes != NULL)
+		memset(in->bytes, 0, bytes);	/* touched here, not later */
+	return in->bytes != NULL;
+}
+
+/* How many frames the next call is to ask for: long ones stay in a cache. */
+static inline int
+netport_ask(const struct netport_in *in, int n)
+{
+	return n > 0 && in->got[n - 1].len > NETPORT_LONG_BYTES ?
+	    NETPORT_BATCH_LONG : NETPORT_BATCH;
+}
+
+/* What the kernel dropped since the last look. */
+static inline void
+netport_count_drops(struct netport *p)
+{
+	if (p->fd != -1)
+		p->kernel_drops += p->kind->drops(p);
+}
+
+/* What was taken goes its own way again. */
+static inline void
+netport_close(struct netport *p)
+{
+	hook_close(&p->hook);
+	hook_close(&p->back);
+	if (p->kind != NULL && p->kind->close != NULL)
+		p->kind->close(p);
+	if (p->fd != -1)
+		close(p->fd);
+	p->fd = -1;
+}
+
+/* How a port is attached, in words. */
+static inline const char *
+netport_how(const struct netport *p)
+{
+	return p->kind->how != NULL ? p->kind->how(p) : hook_how(&p->hook);
+}
+
+/* Frames that are about to leave by one port. */
+enum { NETPORT_OUT = 64, NETPORT_PIECES = 3 };
+
+struct netport_out {
+	struct netport *port;		/* borrowed */
+	int n;
+	struct mmsghdr m[NETPORT_OUT];
+	struct iovec v[NETPORT_OUT][NETPORT_PIECES];
+	struct virtio_net_hdr head[NETPORT_OUT];
+	uint8_t own[NETPORT_OUT][FRAME_V6_BYTES + 8];	/* headers made here */
+};
+
+/*
+ * Wait for room in a port, `ms` at most.  A link's own queue may be full while
+ * the socket's is not: then a millisecond is slept.
+ */
+static inline bool
+netport_room(const struct netport *p, int ms)
+{
+	struct pollfd f = { .fd = p->fd, .events = POLLOUT };
+
+	return poll(&f, 1, ms) == 1 && (f.revents & POLLOUT) != 0;
+}
+
+/*
+ * Send what is about to leave.  What the kernel refuses is counted in the port;
+ * what finds no room is tried `tries` times, a millisecond each.
+ */
+static inline void
+netport_send(struct netport_out *o, int tries)
+{
+	int done = 0, n;
+
+	if (o->n == 0)
+		return;
+	while (done < o->n && o->port->fd != -1) {
+		n = o->port->kind->send(o->port, o->m + done,
+		    (unsigned)(o->n - done));
+		if (n > 0) {
+			done += n;
+		} else if ((errno == EAGAIN || errno == ENOBUFS) &&
+		    tries-- > 0) {
+			if (errno == ENOBUFS || !netport_room(o->port, 1))
+				poll(NULL, 0, 1);
+		} else {
+			o->port->failed++;
+			done++;
+		}
+	}
+	o->port->failed += (uint64_t)(o->n - done);
+	o->n = 0;
+}
+
+/* Room for the headers of the frame that is put next. */
+static inline uint8_t *
+netport_head(struct netport_out *o, struct netport *to)
+{
+	if (o->n == NETPORT_OUT || (o->n > 0 && o->port != to))
+		netport_send(o, 0);
+	o->port = to;
+	return o->own[o->n];
+}
+
+/* A frame of pieces more, which are borrowed until it is sent. */
+static inline void
+netport_put(struct netport_out *o, struct netport *to,
+    const struct virtio_net_hdr *head, const struct iovec *piece, int pieces)
+{
+	struct iovec *v;
+
+	netport_head(o, to);
+	v = o->v[o->n];
+	o->head[o->n] = *head;
+	v[0] = (struct iovec){ &o->head[o->n], sizeof(*head) };
+	for (int i = 0; i < pieces; i++)
+		v[i + 1] = piece[i];
+	o->m[o->n++].msg_hdr = (struct msghdr){ .msg_iov = v,
+	    .msg_iovlen = (size_t)pieces + 1 };
+}
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * olaf-worker-model.h - a worker's copy of the model, which comes in ranges
+ *
+ * A vector that spans packets is answered range by range, each with a version
+ * of its own; the worker keeps the newest of each (Olaf section 2.1).  Pure:
+ * time is an argument.  Owns its vector; worker_model_free().
+ */
+#ifndef INNET_WORKER_OLAF_WORKER_MODEL_H
+#define INNET_WORKER_OLAF_WORKER_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/wire/update.h"
+
+/* After such a silence any version is taken: the server may have restarted. */
+#define WORKER_MODEL_RESTART_NS 1000000000u
+
+struct worker_model_range {
+	uint32_t version;
+	bool have;		/* a model of it has come */
+	uint64_t came_ns;
+};
+
+struct worker_model {
+	uint32_t elements, n;	/* of the vector; of each packet but the last */
+	uint32_t ranges, whole;	/* packets a vector; how many have come */
+	float *w;		/* owned */
+	struct worker_model_range *range;	/* owned */
+	uint64_t taken;		/* models taken in, ever */
+	uint64_t stale;		/* models not newer */
+};
+
+/* A vector of elements in packets of n, all zero.  False without memory. */
+static inline bool
+worker_model_init(struct worker_model *m, uint32_t elements, uint32_t n)
+{
+	*m = (struct worker_model){ .elements = elements,
+	    .n = n < elements ? n : elements };
+	m->ranges = update_packets(elements, m->n);
+	m->w = calloc(elements, sizeof(*m->w));
+	m->range = calloc(m->ranges, sizeof(*m->range));
+	return m->w != NULL && m->range != NULL;
+}
+
+static inline void
+worker_model_free(struct worker_model *m)
+{
+	free(m->w);
+	free(m->range);
+	*m = (struct worker_model){ 0 };
+}
+
+/* Elements of range r, and where they begin. */
+static inline uint32_t
+worker_model_range(const struct worker_model *m, uint32_t r, uint32_t *first)
+{
+	*first = r * m->n;
+	return r + 1 < m->ranges ? m->n : m->elements - *first;
+}
+
+/* Have all ranges come from the server? */
+static inline bool
+worker_model_whole(const struct worker_model *m)
+{
+	return m->ranges > 0 && m->whole == m->ranges;
+}
+
+/* The least version of all ranges; 0 before the first model. */
+static inline uint32_t
+worker_model_version(const struct worker_model *m)
+{
+	uint32_t least = m->range[0].version;
+
+	for (uint32_t r = 1; r < m->ranges; r++) {
+		if ((int32_t)(m->range[r].version - least) < 0)
+			least = m->range[r].version;
+	}
+	return least;
+}
+
+/*
+ * A model packet u came at now_ns.  True if it was taken: it fits and is newer
+ * than what was there.
+ */
+static inline bool
+worker_model_take(struct worker_model *m, const struct update *u,
+    uint64_t now_ns)
+{
+	uint32_t r = m->n == 0 ? 0 : u->first / m->n, first;
+	struct worker_model_range *it;
+
+	if (u->elements != m->elements || r >= m->ranges ||
+	    worker_model_range(m, r, &first) != u->n || first != u->first)
+		return false;
+	it = &m->range[r];
+	if (it->have && (int32_t)(u->sequence - it->version) <= 0 &&
+	    now_ns < it->came_ns + WORKER_MODEL_RESTART_NS) {
+		m->stale++;
+		return false;
+	}
+	for (uint32_t i = 0; i < u->n; i++)
+		m->w[first + i] = vec_get(u->vec, i);
+	m->whole += !it->have;
+	*it = (struct worker_model_range){ u->sequence, true, now_ns };
+	m->taken++;
+	return true;
+}
+
+#endif

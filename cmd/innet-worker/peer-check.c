@@ -1,0 +1,151 @@
+/* peer-check.c - what is at the other end, if no model comes from there */
+#include <err.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "common/net/timer.h"
+#include "common/wire/control.h"
+
+#include "cmd/innet-worker/peer-check.h"
+
+#define FIRST_NS 250000000u	/* without a model, until it asks */
+#define AGAIN_NS 1000000000u	/* between that and the next */
+#define TELL_NS 1000000000u	/* until a line */
+#define TELL_AGAIN_NS 10000000000u	/* between that and the next */
+
+/* What it has counted. */
+static void
+read_counters(struct inquiry *q, const struct control_ack *a)
+{
+	cJSON *json = a->text == NULL ? NULL : cJSON_ParseWithLength(
+	    (const char *)a->text, a->text_bytes);
+	const cJSON *program = cJSON_GetObjectItem(json, "program");
+	const cJSON *n = cJSON_GetObjectItem(json, "counters");
+	const cJSON *models = cJSON_GetObjectItem(n, "models");
+	const cJSON *bad = cJSON_GetObjectItem(n, "bad_proof");
+
+	q->is_switch = cJSON_GetObjectItem(n, "no_route") != NULL;
+	snprintf(q->program, sizeof(q->program), "%.15s",
+	    cJSON_IsString(program) ? program->valuestring : "");
+	q->has_models = cJSON_IsNumber(models) && models->valuedouble > 0;
+	q->proved = cJSON_IsNumber(bad) && bad->valuedouble > 0;
+	cJSON_Delete(json);
+}
+
+bool
+inquiry_hear(struct inquiry *q, enum channel_news news,
+    const struct control *c)
+{
+	struct control_ack a;
+
+	if (c->action != CONTROL_ACK || q->xid == 0)
+		return false;
+	if (news == CHANNEL_CHALLENGED)
+		q->ask_ns = q->answered ? q->ask_ns : 0;
+	if (news == CHANNEL_CHALLENGED || c->xid != q->xid ||
+	    !control_get_ack(c, &a))
+		return news == CHANNEL_CHALLENGED;
+	q->sealed |= a.status == CONTROL_BAD_MAC;
+	if (news != CHANNEL_GOOD)
+		return news == CHANNEL_HINT;
+	q->answered = true;
+	read_counters(q, &a);
+	return true;
+}
+
+/* Of keys and proofs: what may be wrong, or NULL. */
+static const char *
+trust_words(const struct inquiry *q)
+{
+	const char *why = opening_why(q->opening);
+
+	if (why != NULL)
+		return why;
+	if (q->sealed)
+		return q->way->channel.key == NULL ? "it takes sealed "
+		    "messages only; give the --key that it has" :
+		    "it has another key; give both the same --key";
+	return q->proved && !q->opening->on ? "it has dropped data without "
+	    "proofs; give both the same --auth, and --key or none" : NULL;
+}
+
+const char *
+inquiry_words(const struct inquiry *q, char words[INQUIRY_WORDS_BYTES])
+{
+	const char *what = "", *trust = trust_words(q);
+
+	if (trust != NULL)
+		what = "; ";
+	else if (q->xid != 0 && !q->answered)
+		what = "; is a switch or server there?";
+	else if (q->answered && q->is_switch && !q->has_models)
+		what = "; it has had none, is the server behind its "
+		    "--upstream there?";
+	else if (q->answered && q->program[0] != '\0' && !q->has_models)
+		what = "; the server has sent none, what does it say?";
+	snprintf(words, INQUIRY_WORDS_BYTES, "%s%s", what,
+	    trust != NULL ? trust : "");
+	return words;
+}
+
+/* Ask for the counters. */
+static void
+ask(struct inquiry *q, struct carrier *c)
+{
+	uint8_t msg[CONTROL_HEADER_BYTES + 3 + CHANNEL_MORE_BYTES], *p;
+
+	q->xid = ++q->way->xid;
+	q->answered = false;
+	p = control_put(msg, CONTROL_STATS, 0, q->xid);
+	p = bytes_put(p, 0, 2);		/* the first page */
+	*p++ = CONTROL_SCOPE_SWITCH;
+	outlet_send(&c->out, &c->cf->to, CONTROL_TOS, msg, channel_put(
+	    &q->way->channel, msg, (size_t)(p - msg)), timer_wall_ns());
+}
+
+/* It will never send a model: that is said. */
+static bool
+refuses(const struct inquiry *q, const struct carrier *c)
+{
+	if (!q->answered || q->program[0] == '\0')
+		return false;
+	if (strcmp(q->program, "olaf") != 0)
+		warnx("%s: refused: it runs program %s, and this is olaf: "
+		    "give both the same --program", c->cf->to_name,
+		    q->program);
+	else if (q->opening->status == CONTROL_UNKNOWN && !q->opening->open)
+		warnx("%s: refused: %s", c->cf->to_name,
+		    opening_why(q->opening));
+	else
+		return false;
+	return true;
+}
+
+bool
+inquiry_act(struct inquiry *q, struct carrier *c, uint64_t heard_ns,
+    uint64_t now_ns)
+{
+	char words[INQUIRY_WORDS_BYTES];
+
+	if (heard_ns != q->heard_ns) {
+		q->heard_ns = heard_ns;
+		q->ask_ns = heard_ns + FIRST_NS;
+		q->tell_ns = heard_ns + TELL_NS;
+		q->answered = false;
+	}
+	if (refuses(q, c))
+		return false;
+	if (now_ns >= q->tell_ns) {
+		q->tell_ns = now_ns + TELL_AGAIN_NS;
+		warnx("%s: no model of cluster %u for %.1f s%s",
+		    c->cf->to_name, c->cf->cluster, (double)(now_ns -
+		    heard_ns) / 1e9, inquiry_words(q, words));
+	}
+	if (now_ns >= q->ask_ns) {
+		q->ask_ns = now_ns + AGAIN_NS;
+		ask(q, c);
+	}
+	return true;
+}

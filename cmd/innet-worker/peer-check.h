@@ -1,0 +1,54 @@
+/*
+ * peer-check.h - what is at the other end, if no model comes from there
+ *
+ * After a quarter of a second without a model a worker of program olaf asks the
+ * switch or server for its counters (Stats, innet-wire(5)).  From these it
+ * knows whether that is one at all, and after a second, and again every ten,
+ * it says what it waits for.
+ */
+#ifndef INNET_WORKER_PEER_CHECK_H
+#define INNET_WORKER_PEER_CHECK_H
+
+#include "common/auth/handshake-client.h"
+
+#include "cmd/innet-worker/carrier.h"
+
+enum { INQUIRY_WORDS_BYTES = 200 };
+
+/* A channel that several ask by, and the last xid of theirs. */
+struct inquiry_way {
+	struct channel channel;
+	uint32_t xid;
+};
+
+/* All zero at first, but for way and opening, which are the mode's. */
+struct inquiry {
+	struct inquiry_way *way;
+	const struct opening *opening;
+	uint64_t heard_ns;		/* the last model */
+	uint64_t ask_ns, tell_ns;
+	uint32_t xid;			/* of the last request; 0: none */
+	bool answered;
+	bool sealed;			/* it takes sealed messages only */
+	bool proved;			/* it has dropped data without proofs */
+	char program[16];		/* that answered */
+	bool is_switch;
+	bool has_models;		/* from its server; or has sent them */
+};
+
+/* c has come from there, which channel_take() finds so: is it an answer? */
+bool inquiry_hear(struct inquiry *q, enum channel_news news,
+    const struct control *c);
+
+/*
+ * No model has come since heard_ns: ask, and say so.  False if it will never:
+ * another program is there, which has been said.
+ */
+bool inquiry_act(struct inquiry *q, struct carrier *c, uint64_t heard_ns,
+    uint64_t now_ns);
+
+/* Why no model may have come, to follow a sentence; words. */
+const char *inquiry_words(const struct inquiry *q,
+    char words[INQUIRY_WORDS_BYTES]);
+
+#endif

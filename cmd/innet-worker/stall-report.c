@@ -1,0 +1,198 @@
+/* stall-report.c - whom a job waits for, in words */
+#include <err.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cjson/cJSON.h>
+
+#include "cmd/innet-worker/stall-report.h"
+
+#define FIRST_NS 1000000000u	/* of a wait, until a line */
+#define AGAIN_NS 10000000000u	/* between that and the next */
+#define ANSWER_NS 200000000u	/* for the list of members */
+
+enum { NAME_BYTES = 128 };
+
+/* Seconds, as the switch tells milliseconds. */
+static double
+seconds(const cJSON *o, const char *key)
+{
+	const cJSON *n = cJSON_GetObjectItem(o, key);
+
+	return cJSON_IsNumber(n) ? n->valuedouble / 1e3 : 0;
+}
+
+/* More words, behind what is there; only if all fit. */
+__attribute__((format(printf, 3, 4))) static size_t
+say(char *text, size_t at, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(text + at, MISSING_BYTES - at, fmt, ap);
+	va_end(ap);
+	if (n >= 0 && (size_t)n < MISSING_BYTES - at)
+		return at + (size_t)n;
+	text[at] = '\0';
+	return at;
+}
+
+/* A member's type, number and address. */
+static const char *
+who(const cJSON *m, char name[NAME_BYTES])
+{
+	const cJSON *type = cJSON_GetObjectItem(m, "type");
+	const cJSON *worker = cJSON_GetObjectItem(m, "worker");
+	const cJSON *address = cJSON_GetObjectItem(m, "address");
+	const cJSON *port = cJSON_GetObjectItem(m, "port");
+
+	snprintf(name, NAME_BYTES, "%s %.0f (%s:%.0f)", cJSON_IsString(type) ?
+	    type->valuestring : "member", cJSON_IsNumber(worker) ?
+	    worker->valuedouble : 0, cJSON_IsString(address) ?
+	    address->valuestring : "?", cJSON_IsNumber(port) ?
+	    port->valuedouble : 0);
+	return name;
+}
+
+/* One member who misses something; what text then has. */
+static size_t
+say_member(const cJSON *m, char *text, size_t at)
+{
+	const cJSON *missing = cJSON_GetObjectItem(m, "missing");
+	char name[NAME_BYTES];
+
+	if (!cJSON_IsNumber(missing) || missing->valuedouble < 1)
+		return at;
+	return say(text, at, "%s %s, last heard %.1f s ago", at == 0 ?
+	    "; missing:" : ";", who(m, name), seconds(m, "last_heard_ms"));
+}
+
+/* One who was a member; what text then has. */
+static size_t
+say_gone(const cJSON *m, char *text, size_t at)
+{
+	char name[NAME_BYTES];
+
+	who(m, name);
+	if (!cJSON_IsTrue(cJSON_GetObjectItem(m, "evicted")))
+		return say(text, at, "; %s left %.1f s ago", name,
+		    seconds(m, "gone_ms"));
+	return say(text, at, "; %s was put out %.1f s ago, last heard %.1f s "
+	    "ago", name, seconds(m, "gone_ms"), seconds(m, "last_heard_ms"));
+}
+
+/* Fewer members are left than a sum needs: who went? */
+static void
+say_too_few(const cJSON *json, double h, char *text)
+{
+	const cJSON *m;
+	size_t at = say(text, 0, "; %.0f needed, %d left", h,
+	    cJSON_GetArraySize(cJSON_GetObjectItem(json, "members")));
+
+	cJSON_ArrayForEach(m, cJSON_GetObjectItem(json, "gone"))
+		at = say_gone(m, text, at);
+}
+
+void
+missing_say(const struct sync_worker *l, char text[MISSING_BYTES])
+{
+	cJSON *json = l->text == NULL || l->text_bytes == 0 ? NULL :
+	    cJSON_ParseWithLength(l->text, l->text_bytes);
+	const cJSON *list = cJSON_GetObjectItem(json, "members"), *m;
+	const cJSON *open = cJSON_GetObjectItem(json, "open");
+	const cJSON *h = cJSON_GetObjectItem(json, "h");
+	size_t at = 0;
+
+	text[0] = '\0';
+	if (json == NULL)
+		snprintf(text, MISSING_BYTES, "; it does not say who is "
+		    "missing");
+	else if (cJSON_IsFalse(open) && cJSON_IsNumber(h))
+		snprintf(text, MISSING_BYTES, "; the job is not open: %d of "
+		    "%.0f have joined", cJSON_GetArraySize(list),
+		    h->valuedouble);
+	else if (cJSON_IsNumber(h) && cJSON_GetArraySize(list) < h->valuedouble)
+		say_too_few(json, h->valuedouble, text);
+	else
+		cJSON_ArrayForEach(m, list)
+			at = say_member(m, text, at);
+	cJSON_Delete(json);
+}
+
+/* Is a wait since since_ns (0: none) to be told of after so long? */
+static bool
+is_due(struct missing *m, uint64_t since_ns, uint64_t first_ns,
+    uint64_t now_ns)
+{
+	if (since_ns == 0)
+		*m = (struct missing){ 0 };
+	else if (since_ns != m->since_ns)
+		*m = (struct missing){ .since_ns = since_ns,
+		    .tell_ns = since_ns + first_ns };
+	if (since_ns == 0 || now_ns < m->tell_ns)
+		return false;
+	m->tell_ns = now_ns + AGAIN_NS;
+	m->asked = false;
+	return true;
+}
+
+void
+missing_join(struct missing *m, const char *switch_name,
+    const struct membership *in, uint64_t now_ns)
+{
+	const bool open = in->join_open && !in->joined;
+	const bool waits = in->end == MEMBERSHIP_GOING && !in->leaving &&
+	    (open || in->halted || (in->joined && in->closed));
+	double s;
+
+	/* a Join goes to a job that is not open again and again */
+	if (!is_due(m, !waits ? 0 : m->since_ns != 0 ? m->since_ns : now_ns,
+	    FIRST_NS, now_ns))
+		return;
+	s = (double)(now_ns - m->since_ns) / 1e9;
+	if (in->halted)
+		warnx("%s: job %u: is halted, for %.1f s", switch_name,
+		    in->cf.job, s);
+	else if (!open)
+		warnx("%s: job %u: is not open, for %.1f s: %u of %u have "
+		    "joined", switch_name, in->cf.job, s, in->members, in->h);
+	else if (in->orphan)
+		warnx("%s: job %u: its parent %s has not answered it for %.1f "
+		    "s", switch_name, in->cf.job, in->said, s);
+	else
+		warnx("%s: job %u: no answer to a Join for %.1f s; is a "
+		    "switch there?", switch_name, in->cf.job, s);
+}
+
+void
+missing_result(struct missing *m, const char *switch_name,
+    struct sync_worker *l, uint64_t usual_ns, uint64_t now_ns)
+{
+	const uint64_t first_ns = usual_ns * 4 < FIRST_NS ? FIRST_NS :
+	    usual_ns * 4;
+	char text[MISSING_BYTES];
+
+	if (!sync_worker_going(l))
+		return;			/* why will be said */
+	if (!l->in.joined || l->in.halted) {
+		missing_join(m, switch_name, &l->in, now_ns);
+		return;
+	}
+	if (!is_due(m, sync_worker_waits(l) && !l->in.leaving ?
+	    l->progress_ns : 0, first_ns, now_ns)) {
+		if (m->since_ns != 0 && !m->asked && now_ns + ANSWER_NS >=
+		    m->tell_ns) {
+			l->asking = false;
+			sync_worker_ask(l, now_ns);
+			m->asked = true;
+		}
+		return;
+	}
+	missing_say(l, text);
+	l->asking = false;		/* before the end once more */
+	warnx("%s: job %u: no result of iteration %" PRIu32 " for %.1f s%s",
+	    switch_name, l->in.cf.job, l->t, (double)(now_ns - m->since_ns) /
+	    1e9, text);
+}

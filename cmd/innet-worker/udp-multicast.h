@@ -1,0 +1,97 @@
+/*
+ * udp-multicast.h - to hear what comes to the address of a group of hosts as well
+ *
+ * A second socket of a struct udpio, bound to the group's address and port,
+ * which those of other processes of this host hear alike.  udpio_recv() takes
+ * what comes to either.
+ */
+#ifndef INNET_WORKER_UDP_MULTICAST_H
+#define INNET_WORKER_UDP_MULTICAST_H
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/net/udp-socket.h"
+#include "common/wire/addr.h"
+
+/* The interface that has an IPv6 address; 0: none has. */
+static inline unsigned
+udpgroup_interface(const union addr *local)
+{
+	struct ifaddrs *all, *i;
+	unsigned index = 0;
+
+	if (getifaddrs(&all) == -1)
+		return 0;
+	for (i = all; i != NULL && index == 0; i = i->ifa_next) {
+		const struct sockaddr_in6 *a = (const void *)i->ifa_addr;
+
+		if (a != NULL && a->sin6_family == AF_INET6 &&
+		    IN6_ARE_ADDR_EQUAL(&a->sin6_addr, &local->in6.sin6_addr))
+			index = if_nametoindex(i->ifa_name);
+	}
+	freeifaddrs(all);
+	return index;
+}
+
+/* Have the kernel take in what is for a group, where `local` is. */
+static inline int
+udpgroup_join(int fd, const union addr *group, const union addr *local)
+{
+	const struct ipv6_mreq six = {
+	    .ipv6mr_multiaddr = group->in6.sin6_addr,
+	    .ipv6mr_interface = udpgroup_interface(local) };
+	const struct ip_mreqn four = { .imr_multiaddr = group->in.sin_addr,
+	    .imr_address = local->in.sin_addr };
+
+	return group->sa.sa_family == AF_INET6 ?
+	    setsockopt(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &six, sizeof(six)) :
+	    setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &four, sizeof(four));
+}
+
+/*
+ * From now on u hears that group too, of what `from` sends; or, if group has
+ * no family, none any more.  0, or -1 with errno, and then it hears none.
+ */
+static inline int
+udpgroup_hear(struct udpio *u, const union addr *group,
+    const union addr *from)
+{
+	const int on = 1;
+	int fd, saved;
+
+	if (u->hears)
+		close(u->group_fd);
+	u->hears = false;
+	if (group->sa.sa_family == 0)
+		return 0;
+	fd = socket(group->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0);
+	if (fd == -1)
+		return -1;
+	udpio_options(fd, group->sa.sa_family == AF_INET6, u->tos);
+	if (u->gro)
+		udpio_on(fd, SOL_UDP, UDP_GRO, 1);
+	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == -1 ||
+	    bind(fd, &group->sa, addr_len(group)) == -1 ||
+	    connect(fd, &from->sa, addr_len(from)) == -1 ||
+	    udpgroup_join(fd, group, &u->local) == -1) {
+		saved = errno;
+		close(fd);
+		errno = saved;
+		return -1;
+	}
+	u->hears = true;
+	u->group_fd = fd;
+	u->group = *group;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,526 @@
+/* weight-update-thread.c - the thread that keeps the weights: LWU of Algorithm 1 */
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "common/net/timer.h"
+
+#include "cmd/innet-worker/weight-update-thread.h"
+#include "cmd/innet-worker/stall-report.h"
+
+enum {
+	BATCHES = 16,			/* received between looks at all else */
+	ROOM_NS = 1000000		/* for a full link to drain */
+};
+
+/* What LGC might do. */
+enum { GREET = 1, END = 2, COMMIT = 4 };
+
+static void
+ring(int fd)
+{
+	const uint64_t one = 1;
+
+	if (write(fd, &one, sizeof(one)) == -1 && errno != EAGAIN)
+		warn("eventfd");
+}
+
+static void
+hush(int fd)
+{
+	uint64_t n;
+
+	if (read(fd, &n, sizeof(n)) == -1 && errno != EAGAIN)
+		warn("eventfd");
+}
+
+/* Somebody wants our weights, and all of them are of one round. */
+static void
+take_snapshot(struct lwu *l, uint64_t now_ns)
+{
+	const struct async_weights *a = &l->w.weights;
+	const size_t bytes = 4 * (size_t)a->elements;
+	uint8_t *copy;
+
+	donor_rest(&l->heritage.donor, now_ns);
+	if (!l->heritage.donor.wanted || !async_weights_uniform(a) ||
+	    a->proving)
+		return;
+	copy = malloc(bytes);
+	if (copy == NULL)
+		return;			/* it asks again */
+	memcpy(copy, a->w, bytes);
+	heritage_has(&l->heritage, copy, (uint32_t)bytes, (uint64_t)a->t_s,
+	    now_ns);
+	inherit_send(&l->heritage, &l->voice, &l->w.in, now_ns);
+}
+
+static void
+take_result(struct lwu *l, const struct seg *s, uint64_t now_ns)
+{
+	const int64_t had = l->w.weights.t_s;
+
+	async_worker_result(&l->w, s, now_ns);
+	if (l->w.weights.t_s > had && l->committed_ns != 0) {
+		spans_add(&l->rounds, now_ns - l->committed_ns);
+		l->committed_ns = 0;
+	}
+	take_snapshot(l, now_ns);
+}
+
+/* A datagram from the switch. */
+static void
+take_packet(struct lwu *l, const struct udpio_packet *p, uint64_t now_ns)
+{
+	const uint8_t tos = p->tos & 0xfc;
+	struct control c;
+	struct seg s;
+
+	if (!addr_same(p->from, &l->cf->to) ||
+	    (!seg_is(tos) && tos != CONTROL_TOS)) {
+		l->n[LWU_FOREIGN]++;
+	} else if (seg_is(tos) && seg_parse_as(tos, p->data, p->len, &s)) {
+		if (worker_believes(l->cf, &l->w.in.proofs, tos, p))
+			take_result(l, &s, now_ns);
+		else
+			l->n[LWU_BAD_PROOF]++;
+	} else if (seg_is(tos)) {
+		l->n[LWU_MALFORMED]++;
+	} else if (voice_hear(&l->voice, &l->w.in, &l->heritage,
+	    (uint64_t)l->w.weights.t_s, p, &c, now_ns)) {
+		async_worker_control(&l->w, &c, now_ns);
+	}
+}
+
+/* What has come; a flood leaves time for the rest. */
+static void
+receive(struct lwu *l)
+{
+	struct udpio_packet p;
+
+	l->u->more = true;
+	for (int k = 0; k < BATCHES && l->u->more; k++) {
+		const int n = udpio_recv(l->u);
+		const uint64_t now = timer_mono_ns();
+
+		for (int i = 0; i < n; i++) {
+			for (size_t at = 0; udpio_next(&l->u->got[i], &at,
+			    &p);) {
+				if (l->cf->capture != NULL)
+					udpio_capture(l->cf->capture, p.from,
+					    p.to, p.tos, p.data, p.len,
+					    p.stamp_ns);
+				take_packet(l, &p, now);
+			}
+		}
+	}
+}
+
+/* Send a control message. */
+static void
+send_message(struct lwu *l, struct async_worker_out *o)
+{
+	if (!voice_say(&l->voice, o->message, o->len))
+		l->n[LWU_SEND_FAILED]++;
+}
+
+/* Send a run of segments of the gradient, as far as there is room. */
+static void
+send_run(struct lwu *l, const struct async_worker_out *o, uint64_t now_ns)
+{
+	const uint32_t floats = l->w.in.floats, all = l->w.in.cf.elements;
+	const uint32_t head = seg_head_bytes(worker_tos(l->cf));
+	const int n = (int)o->count;
+	bool blocked;
+	int sent;
+
+	for (uint32_t k = 0; k < o->count; k++) {
+		const uint32_t i = o->first + k;
+		struct iovec *v = &l->piece[2 * k];
+
+		seg_put(l->head[k], o->iteration, 1, i);
+		v[0] = (struct iovec){ l->head[k], head };
+		v[1] = (struct iovec){ l->push + 4 * (size_t)i * floats,
+		    4 * (size_t)seg_floats_at(all, floats, i) };
+		if (worker_proves(l->cf))
+			proofs_put(&l->w.in.proofs, l->head[k], v[1].iov_base,
+			    v[1].iov_len);
+	}
+	sent = outlet_send_room(l->out, &l->cf->to, worker_tos(l->cf),
+	    l->piece, 2, n, l->piece[0].iov_len + l->piece[1].iov_len,
+	    timer_wall_ns(), &blocked);
+	/* what failed though there was room the socket has counted */
+	async_worker_sent(&l->w, o, (uint32_t)(blocked ? sent : n), now_ns);
+}
+
+/* Ring if LGC may do what it could not; when to look at that again. */
+static uint64_t
+look(struct lwu *l, uint64_t now_ns)
+{
+	const bool ready = lwu_ready(l);
+	const uint64_t at = async_worker_ready_ns(&l->w);
+	const unsigned may = (l->w.in.segs > 0 ? GREET : 0) |
+	    (l->w.busy ? 0 : END) | (ready ? COMMIT : 0);
+
+	if ((may & ~l->may) != 0)
+		ring(l->back);
+	l->may = may;
+	return ready || at == ASYNC_WORKER_NEVER ? TIMER_NEVER :
+	    at > now_ns ? at : now_ns + ROOM_NS;
+}
+
+/* Begin with these weights, as they are before round `first`. */
+static bool
+join(struct lwu *l, const uint8_t *w, uint64_t first, bool founds,
+    uint32_t xid)
+{
+	const struct worker_conf *cf = l->cf;
+	const uint32_t most = worker_floats(cf, UPDATE_MTU_LOOPBACK);
+	struct membership_conf in = { .type = CONTROL_WORKER, .async = true,
+	    .job = cf->job, .cluster = cf->cluster, .number = cf->worker,
+	    .elements = l->elements,
+	    .floats = (uint16_t)(cf->floats < most ? cf->floats : most),
+	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
+	    .gives = true, .founds = founds, .xid = xid,
+	    .can_hear = !l->voice.deaf,
+	    .proves = worker_proves(cf), .key = worker_proof_key(cf),
+	    .channel = &l->voice.channel };
+	const struct async_worker_conf aw = { .first = (int64_t)first,
+	    .gamma = l->ascend ? -(float)cf->gamma : (float)cf->gamma,
+	    .staleness = cf->staleness, .pace_bps = cf->pace_bps,
+	    .run_segments = UDPIO_RUN_MAX };
+
+	if (cf->floats == 0 && l->mtu < 1500)
+		in.floats = (uint16_t)worker_floats(cf, l->mtu);
+	l->told = (int64_t)first;
+	return async_worker_init(&l->w, &in, &aw, w, timer_mono_ns());
+}
+
+/* Anew, with weights that precede round `first`. */
+static void
+join_anew(struct lwu *l, const uint8_t *weights, uint64_t first, bool founds)
+{
+	const uint64_t joins = l->w.in.joins;
+	uint8_t *copy = malloc(4 * (size_t)l->elements);
+	bool good = copy != NULL;
+
+	if (good) {
+		memcpy(copy, weights, 4 * (size_t)l->elements);
+		async_worker_free(&l->w);
+		good = join(l, copy, first, founds, l->heritage.heir.xid);
+	}
+	if (!good)
+		err(1, "a vector of %" PRIu32 " elements", l->elements);
+	free(copy);
+	l->w.in.joins = joins;
+	l->w.weights.applied = 1;	/* they are news */
+	l->been = true;
+}
+
+/* A state has come: join with it. */
+static void
+inherit(struct lwu *l)
+{
+	struct heir *e = &l->heritage.heir;
+
+	if (e->bytes != 4 * (size_t)l->elements) {
+		warnx("%s: the state of worker %" PRIu32 " is no vector of %"
+		    PRIu32 " elements", l->cf->to_name, e->donor, l->elements);
+		l->failed = true;
+		return;
+	}
+	join_anew(l, e->body, e->iteration, false);
+	heir_free(e);
+}
+
+/*
+ * Nobody has a state: the switch has been started again, and the others are
+ * where we are.  What is missing of the last rounds is lost to all, for they
+ * take over what we have.
+ */
+static void
+found(struct lwu *l)
+{
+	const struct async_weights *a = &l->w.weights;
+
+	join_anew(l, a->w, (uint64_t)a->most, true);
+}
+
+/* Fetching a state: what is due, and what has come of it. */
+static uint64_t
+work_heir(struct lwu *l, uint64_t now_ns)
+{
+	struct heritage *h = &l->heritage;
+
+	inherit_send(h, &l->voice, &l->w.in, now_ns);
+	if (h->heir.end == HEIR_GOING)
+		return heritage_due(h);
+	h->fetching = false;
+	if (h->heir.end == HEIR_REFUSED && l->been) {
+		found(l);
+		return now_ns;
+	}
+	inherit_tell(h, l->cf);
+	if (h->heir.end == HEIR_HAS)
+		inherit(l);
+	else
+		l->failed = true;
+	return now_ns;
+}
+
+/* Send what is to be sent now; when to look again. */
+static uint64_t
+work(struct lwu *l)
+{
+	const uint64_t now = timer_mono_ns();
+	struct async_worker_out o;
+	uint64_t due;
+
+	if (l->heritage.fetching)
+		return work_heir(l, now);
+	l->been |= l->w.in.joined;
+	if (l->w.weights.t_s > l->w.weights.first)
+		l->heritage.tries = 0;
+	take_snapshot(l, now);
+	async_worker_room(&l->w);
+	while (async_worker_next(&l->w, now, &o)) {
+		if (o.count > 0)
+			send_run(l, &o, now);
+		else
+			send_message(l, &o);
+	}
+	due = timer_first(async_worker_due(&l->w), look(l, now));
+	return l->w.blocked && l->u->link_full ?
+	    timer_first(due, now + ROOM_NS) : due;
+}
+
+/* Of each so many rounds, and of the last, a line with its CRC. */
+static void
+tell_rounds(struct lwu *l, bool last)
+{
+	const int64_t every = (int64_t)l->cf->every;
+	const int64_t t_s = l->w.weights.t_s;
+	uint32_t crc;
+
+	if (l->cf->json == NULL || every == 0)
+		return;
+	while (l->told < t_s) {
+		int64_t r = (l->told + every - 1) / every * every;
+
+		if (r >= t_s && (!last || l->told == t_s))
+			break;
+		r = r < t_s ? r : t_s - 1;
+		if (async_weights_crc(&l->w.weights, r, &crc))
+			fprintf(l->cf->json, "{\"round\":%" PRId64
+			    ",\"crc\":\"%08" PRIx32 "\"}\n", r, crc);
+		l->told = r + 1;
+		fflush(l->cf->json);
+	}
+}
+
+/* It cannot go on: would another's state help?  Then fetch it. */
+static bool
+fetch(struct lwu *l)
+{
+	if (async_worker_going(&l->w) || !heritage_helps(&l->heritage,
+	    &l->w.in, l->w.end >= ASYNC_WORKER_AHEAD, l->been))
+		return false;
+	heritage_begin(&l->heritage, &l->w.in, timer_mono_ns());
+	return true;
+}
+
+/* Is it over?  If not because that was asked for, say why. */
+static bool
+is_over(struct lwu *l)
+{
+	char why[ASYNC_WORKER_WHY_BYTES];
+
+	if (l->heritage.fetching && !l->failed) {
+		l->over = l->leave;	/* we are no member */
+		return l->over;
+	}
+	if (l->leave)
+		async_worker_leave(&l->w, timer_mono_ns());
+	else if (fetch(l))
+		return false;
+	if (l->cf->capture != NULL && l->cf->capture->failed == EPIPE) {
+		l->failed = true;	/* who closes it says why */
+	} else if (!async_worker_going(&l->w) &&
+	    l->w.in.end != MEMBERSHIP_LEFT) {
+		warnx("%s: %s", l->cf->to_name,
+		    async_worker_why(&l->w, why));
+		l->failed = true;
+	}
+	l->over = l->failed || !async_worker_going(&l->w);
+	return l->over;
+}
+
+/* Sleep until a packet comes, LGC rings, or deadline_ns; without the lock. */
+static void
+nap(struct lwu *l, uint64_t deadline_ns)
+{
+	struct pollfd p[3] = { { .fd = l->u->fd, .events = (short)(POLLIN |
+	    (l->w.blocked && !l->u->link_full ? POLLOUT : 0)) },
+	    { .fd = l->wake, .events = POLLIN },
+	    { .fd = l->u->hears ? l->u->group_fd : -1, .events = POLLIN } };
+	const uint64_t now = timer_mono_ns(), held = outlet_due(l->out);
+	uint64_t ns = deadline_ns > now ? deadline_ns - now : 0, wall;
+	struct timespec ts;
+	int n;
+
+	if (held != OUTLET_NEVER) {
+		wall = timer_wall_ns();
+		ns = timer_first(ns, held > wall ? held - wall : 0);
+	}
+	ts = timer_spec(timer_first(ns, TIMER_SECOND_NS));
+	pthread_mutex_unlock(&l->lock);
+	while (atomic_load(&l->want) > 0)
+		sched_yield();		/* a mutex is not fair */
+	n = ppoll(p, 3, &ts, NULL);
+	pthread_mutex_lock(&l->lock);
+	if (n <= 0)
+		return;
+	if ((p[0].revents & POLLERR) != 0)
+		udpio_errors(l->u);
+	if (p[1].revents != 0)
+		hush(l->wake);
+}
+
+/* Once a second, if need be: what is wrong with the network. */
+static void
+complain(struct lwu *l, uint64_t *warned_ns, uint64_t *told)
+{
+	const uint64_t now = timer_mono_ns();
+
+	if (now - *warned_ns < TIMER_SECOND_NS)
+		return;
+	*warned_ns = now;
+	worker_flush_capture(l->cf);
+	if (l->u->unreachable != *told)
+		warnx("%s: unreachable, %" PRIu64 " packets so far",
+		    l->cf->to_name, l->u->unreachable);
+	*told = l->u->unreachable;
+}
+
+static void *
+run(void *arg)
+{
+	struct lwu *l = arg;
+	uint64_t warned_ns = 0, told = 0;
+	struct missing missing = { 0 };
+
+	pthread_mutex_lock(&l->lock);
+	while (!is_over(l)) {
+		nap(l, work(l));
+		receive(l);
+		outlet_flush(l->out, timer_wall_ns());
+		voice_follow(&l->voice, &l->w.in, timer_mono_ns());
+		tell_rounds(l, false);
+		complain(l, &warned_ns, &told);
+		missing_join(&missing, l->cf->to_name, &l->w.in,
+		    timer_mono_ns());
+	}
+	tell_rounds(l, true);
+	pthread_mutex_unlock(&l->lock);
+	ring(l->back);
+	return NULL;
+}
+
+void
+lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
+    struct outlet *out, uint64_t mtu, uint32_t elements, const uint8_t *w,
+    uint64_t first, bool ascend)
+{
+	*l = (struct lwu){ .cf = cf, .u = u, .out = out, .mtu = mtu,
+	    .elements = elements, .may = END, .ascend = ascend,
+	    .wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
+	    .back = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
+	    .push = malloc(4 * (size_t)elements) };
+	heritage_init(&l->heritage, cf->worker);
+	voice_open(&l->voice, cf, out, &l->n[LWU_MALFORMED],
+	    &l->n[LWU_BAD_MAC]);
+	if (l->wake == -1 || l->back == -1)
+		err(1, "eventfd");
+	if (l->push == NULL || !spans_init(&l->rounds) ||
+	    !join(l, w, first, false,
+	    control_first_xid(timer_wall_ns())))
+		err(1, "a vector of %" PRIu32 " elements", elements);
+	pthread_mutex_init(&l->lock, NULL);
+	errno = pthread_create(&l->thread, NULL, run, l);
+	if (errno != 0)
+		err(1, "a thread");
+}
+
+bool
+lwu_stop(struct lwu *l)
+{
+	lwu_enter(l);
+	l->leave = true;
+	lwu_exit(l);
+	ring(l->wake);
+	pthread_join(l->thread, NULL);
+	close(l->wake);
+	close(l->back);
+	free(l->push);
+	heritage_free(&l->heritage);
+	return !l->failed;
+}
+
+void
+lwu_enter(struct lwu *l)
+{
+	atomic_fetch_add(&l->want, 1);
+	pthread_mutex_lock(&l->lock);
+	atomic_fetch_sub(&l->want, 1);
+}
+
+void
+lwu_exit(struct lwu *l)
+{
+	pthread_mutex_unlock(&l->lock);
+}
+
+void
+lwu_hush(struct lwu *l)
+{
+	hush(l->back);
+}
+
+bool
+lwu_ready(const struct lwu *l)
+{
+	return async_worker_ready(&l->w, true, timer_mono_ns()) &&
+	    udpio_unsent(l->u) <= ASYNC_WORKER_UNSENT_BYTES;
+}
+
+void
+lwu_commit(struct lwu *l, const uint8_t *vec)
+{
+	const uint64_t now = timer_mono_ns();
+
+	memcpy(l->push, vec, 4 * (size_t)l->w.in.cf.elements);
+	if (l->committed_ns == 0)
+		l->committed_ns = now;
+	async_worker_commit(&l->w, now);
+	l->may &= ~(unsigned)(END | COMMIT);
+	ring(l->wake);
+}
+
+bool
+lwu_weights(const struct lwu *l, uint8_t *w, uint64_t *seen)
+{
+	const struct async_weights *a = &l->w.weights;
+
+	if (a->applied == *seen)
+		return false;
+	*seen = a->applied;
+	memcpy(w, a->w, 4 * (size_t)a->elements);
+	return true;
+}

@@ -1,0 +1,81 @@
+/*
+ * weight-update-thread.h - the thread that keeps the weights: LWU of iSwitch's Algorithm 1
+ *
+ * async-worker.h decides; this is its clock, its socket and its lock.  The
+ * thread holds the lock of all that both see, the socket too, except while it
+ * sleeps; the other thread (LGC) reads and commits between lwu_enter() and
+ * lwu_exit(), for a copy of the weights at the longest.  Each wakes the other
+ * through an eventfd.
+ */
+#ifndef INNET_WORKER_WEIGHT_UPDATE_THREAD_H
+#define INNET_WORKER_WEIGHT_UPDATE_THREAD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "common/base/spans.h"
+#include "common/iswitch/async-worker.h"
+#include "common/net/udp-transmit.h"
+
+#include "cmd/innet-worker/state-transfer.h"
+#include "cmd/innet-worker/worker.h"
+
+enum lwu_count {
+	LWU_SEND_FAILED, LWU_FOREIGN, LWU_MALFORMED, LWU_BAD_MAC,
+	LWU_BAD_PROOF, LWU_COUNTS
+};
+
+struct lwu {
+	const struct worker_conf *cf;
+	uint64_t mtu;
+	uint32_t elements;
+	bool ascend;			/* add gradients, not subtract them */
+	pthread_t thread;
+	int wake, back;			/* eventfds: of the thread, of LGC */
+	atomic_uint want;		/* LGC waits for the lock */
+
+	pthread_mutex_t lock;		/* of all from here on: */
+	struct udpio *u;
+	struct outlet *out;
+	struct async_worker w;
+	struct heritage heritage;
+	struct voice voice;
+	bool been;			/* in the job, with these weights */
+	uint8_t *push;			/* the gradient that was committed */
+	bool leave, over, failed;
+	unsigned may;			/* what LGC might do at the last look */
+	int64_t told;			/* rounds whose CRC was told */
+	uint64_t n[LWU_COUNTS];
+	struct spans rounds;		/* a commit to the round after it */
+	uint64_t committed_ns;		/* since the last round; 0: none */
+	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_PROOF_BYTES];
+	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
+};
+
+/* Start it with weights as they are before round `first`, or exit 1. */
+void lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
+    struct outlet *out, uint64_t mtu, uint32_t elements, const uint8_t *w,
+    uint64_t first, bool ascend);
+
+/* Leave the job, end the thread.  False if it has failed and said why. */
+bool lwu_stop(struct lwu *l);
+
+void lwu_enter(struct lwu *l);
+void lwu_exit(struct lwu *l);
+
+/* What it rang for will be looked at now. */
+void lwu_hush(struct lwu *l);
+
+/* Within the lock: may a gradient be committed? */
+bool lwu_ready(const struct lwu *l);
+
+/* Within: commit one, which is copied, and sent in the background. */
+void lwu_commit(struct lwu *l, const uint8_t *vec);
+
+/* Within: copy weights that are newer than *seen says; are there any? */
+bool lwu_weights(const struct lwu *l, uint8_t *w, uint64_t *seen);
+
+#endif

@@ -1,0 +1,570 @@
+/*
+ * retransmit.h - a member's side of repair: what it sends again, and asks for
+ *
+ * A worker, or a rack towards its parent, that has lost segments or results
+ * (iSwitch section 3.3 leaves it to a time-out a segment; this is innet's own).
+ * Nothing is sent again but on proof that what was sent later has arrived: a
+ * STATE or a NACK lacks it.  A time-out costs a Probe, never data.  Probes go
+ * out for gaps in what came, at the tail of a vector while there are losses,
+ * and when all is silent.
+ *
+ * Pure: time is an argument (ns, monotonic).  The caller sends the runs of
+ * mender_run(), and the Probes of arq/probe.h, and says what came:
+ * mender_take(), mender_duplicate(), mender_told().  It speaks of one iteration
+ * at a time: mender_turn().
+ * Owns its memory: mender_free().
+ */
+#ifndef INNET_ARQ_RETRANSMIT_H
+#define INNET_ARQ_RETRANSMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/wire/repair.h"
+
+enum {
+	MENDER_SLACK = 3,		/* results that may overtake one */
+	MENDER_PROBES = 64,		/* remembered */
+	MENDER_OPEN = 8,		/* not answered, and yet not lost */
+	MENDER_LOSSY = 32,		/* iterations with a tail Probe */
+	MENDER_MOVED = 16,		/* segments a Probe, when they abound */
+	MENDER_WINDOW = 1024,		/* segments, unless one is asked for */
+	MENDER_ORDER = 8,		/* most patience, in eighths of srtt */
+	MENDER_LOST = 16,		/* and it may be a short queue */
+	MENDER_FIRST_NS = 20000000,	/* time-out before any sample */
+	MENDER_GRAIN_NS = 100000,	/* how late a sleeper wakes */
+	MENDER_CEILING_NS = 250000000,	/* of the time between Probes */
+	MENDER_QUIET_NS = 1000000000	/* without a sample: look once */
+};
+
+enum mender_flag {
+	MENDER_HERE = 1,		/* its result */
+	MENDER_FLIES = 2,		/* in the network, for all we know */
+	MENDER_AGAIN = 4,		/* to be sent again */
+	MENDER_QUEUED = 8		/* in that queue; maybe for nothing */
+};
+
+struct mender_segment {
+	uint64_t at_ns;			/* of its last sending */
+	uint32_t serial;		/* mark at its last sending */
+	uint32_t asked;			/* Probe that asked for it; 0 none */
+	uint8_t times;			/* sent, or not needed; 2: more */
+	uint8_t flags;
+};
+
+struct mender_probed {
+	uint32_t xid;
+	uint32_t round;			/* out of step: it asks for that */
+	uint32_t came;			/* results it asked for */
+	uint64_t at_ns;
+};
+
+enum mender_count {
+	MENDER_SENT, MENDER_REPEATED, MENDER_PROBES_SENT, MENDER_EXPIRED,
+	MENDER_STATES, MENDER_NACKS, MENDER_COUNTS
+};
+
+struct mender {
+	uint32_t segs;
+	struct mender_segment *s;
+	uint32_t *again;		/* ring of segs: stale if not AGAIN */
+	uint32_t again_first, again_end;
+	uint32_t agains;		/* AGAIN */
+	uint32_t *order;		/* what to send first; NULL: by index */
+	uint32_t readied;		/* entries of it that may go */
+	bool fetches;			/* owed results, sent or not */
+	bool acks;			/* a STATE is all that comes back */
+	bool unbound;			/* results wait for the last segment */
+	uint32_t span;			/* segments from the first that has no
+					   result on; 0: any number */
+	uint64_t n[MENDER_COUNTS];
+
+	/* this iteration */
+	uint32_t iteration;
+	uint32_t next;			/* of order: not sent yet */
+	uint32_t upto;			/* segments sent at least once */
+	uint32_t skipped;		/* of those: were not needed */
+	uint32_t here;			/* results */
+	uint32_t first;			/* segment without one */
+	uint32_t out;			/* sent, without a result */
+	uint32_t flight;		/* MENDER_FLIES */
+	uint32_t last, last_round;	/* result that was not asked for */
+	uint32_t highest, gap_from;	/* results, for gaps */
+	uint32_t round;			/* out of step: that is owed to us */
+	bool lost_any;
+	bool idle;			/* all of ours is there */
+
+	/* the path */
+	uint32_t serial;		/* segments sent, ever */
+	uint32_t tail;			/* of those, before the last Probe */
+	uint32_t seen;			/* highest mark of the other side's */
+	uint32_t probe, acked;		/* numbers, from 1: sent, answered */
+	uint32_t turned;		/* the last before this iteration */
+	struct mender_probed probed[MENDER_PROBES];
+	bool asks;			/* a Probe is not answered yet */
+	bool wants;			/* ... and one is to go at want_ns */
+	uint32_t moved;			/* segments since the last */
+	uint64_t want_ns, news_ns, progress_ns, probed_ns, cut_ns;
+	uint64_t srtt_ns, var_ns, least_ns, rtt_ns;	/* 0: no sample */
+	uint32_t window, slow, grown, window_most;	/* of `out` */
+	uint32_t allowed;		/* of `flight` */
+	uint32_t asking;		/* of results a Probe */
+	uint32_t lost, there;		/* of ours, since `allowed` changed */
+	uint32_t lossy;			/* tail Probes for so many more */
+	uint32_t order_slack, clean;	/* patience; STATEs without dups */
+	uint16_t dups;
+};
+
+static inline void
+mender_free(struct mender *m)
+{
+	free(m->s);
+	free(m->again);
+	free(m->order);
+	*m = (struct mender){ 0 };
+}
+
+/*
+ * For vectors of so many segments; ordered: they become ready in any order
+ * (mender_ready), else all at once (mender_all).  False without memory.
+ */
+static inline bool
+mender_init(struct mender *m, uint32_t segs, bool ordered)
+{
+	uint64_t n[MENDER_COUNTS];
+
+	memcpy(n, m->n, sizeof(n));	/* they go on */
+	mender_free(m);
+	*m = (struct mender){ .segs = segs, .last = REPAIR_NONE,
+	    .lossy = MENDER_LOSSY };
+	memcpy(m->n, n, sizeof(n));
+	m->s = calloc(segs, sizeof(*m->s));
+	m->again = calloc(segs, sizeof(*m->again));
+	m->order = ordered ? calloc(segs, sizeof(*m->order)) : NULL;
+	if (m->s != NULL && m->again != NULL && (m->order != NULL || !ordered))
+		return true;
+	mender_free(m);
+	return false;
+}
+
+/* Bytes that it takes. */
+static inline uint64_t
+mender_bytes(uint32_t segs)
+{
+	return (uint64_t)segs * (sizeof(struct mender_segment) +
+	    2 * sizeof(uint32_t));
+}
+
+/* Segments in flight to begin with, and at most. */
+static inline void
+mender_window(struct mender *m, uint32_t first, uint32_t most)
+{
+	m->window_most = m->allowed = m->asking = m->slow = most;
+	m->window = first < most ? first : most;
+	m->grown = 0;
+}
+
+/* A round trip took so long (RFC 6298). */
+static inline void
+mender_sample(struct mender *m, uint64_t rtt_ns)
+{
+	const uint64_t off = rtt_ns > m->srtt_ns ? rtt_ns - m->srtt_ns :
+	    m->srtt_ns - rtt_ns;
+
+	m->rtt_ns = rtt_ns > 0 ? rtt_ns : 1;
+	if (m->srtt_ns == 0) {
+		m->srtt_ns = m->least_ns = m->rtt_ns;
+		m->var_ns = m->rtt_ns / 2;
+		return;
+	}
+	m->var_ns = (3 * m->var_ns + off) / 4;
+	m->srtt_ns = (7 * m->srtt_ns + m->rtt_ns) / 8;
+	m->least_ns = m->rtt_ns < m->least_ns ? m->rtt_ns : m->least_ns;
+}
+
+static inline bool
+mender_whole(const struct mender *m)
+{
+	return m->here == m->segs;
+}
+
+/* Does the network owe us something of this iteration? */
+static inline bool
+mender_waits(const struct mender *m)
+{
+	return m->segs > 0 && ((m->acks && m->fetches) ||
+	    (!mender_whole(m) && (m->upto > 0 || m->fetches)));
+}
+
+/* Iteration t begins: what is ready and what came of it, say anew. */
+static inline void
+mender_turn(struct mender *m, uint32_t t, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < m->segs; i++)	/* rounds go on */
+		m->s[i] = (struct mender_segment){
+		    .asked = m->acks ? m->s[i].asked : 0 };
+	m->iteration = t;
+	m->again_first = m->again_end = m->agains = 0;
+	m->readied = m->next = m->upto = m->skipped = 0;
+	m->here = m->first = m->out = m->flight = 0;
+	m->lost = m->there = m->highest = m->gap_from = 0;
+	if (!m->acks)		/* out of step a round goes on */
+		m->last = REPAIR_NONE;
+	m->wants = m->idle = m->fetches = false;
+	m->want_ns = 0;
+	m->news_ns = m->progress_ns = now_ns;
+	m->turned = m->probe;
+	m->tail = m->serial;
+	m->lossy -= m->lossy > 0 && !m->lost_any;
+	if (m->lossy == 0 && now_ns - m->probed_ns > MENDER_QUIET_NS)
+		m->lossy = 1;
+	m->lost_any = false;
+}
+
+/* All of it is ready to be sent. */
+static inline void
+mender_all(struct mender *m)
+{
+	m->readied = m->segs;
+}
+
+/* Segment i is. */
+static inline void
+mender_ready(struct mender *m, uint32_t i)
+{
+	if (m->readied < m->segs)
+		m->order[m->readied++] = i;
+}
+
+/* All of it is owed to us, sent or not; soon: ask at once. */
+static inline void
+mender_fetch(struct mender *m, bool soon)
+{
+	m->fetches = true;
+	m->wants |= soon;
+}
+
+/* Results miss: ask, but not before they may have come after others. */
+static inline void
+mender_want(struct mender *m, uint64_t now_ns)
+{
+	if (!m->wants)
+		m->want_ns = now_ns + m->order_slack * m->srtt_ns / 8;
+	m->wants = true;
+}
+
+/* Something was lost: what the path can hold, if its queue has grown. */
+static inline void
+mender_cut(struct mender *m, uint64_t now_ns)
+{
+	const uint64_t most_ns = m->least_ns * 3 / 2 + MENDER_GRAIN_NS;
+	uint64_t w;
+
+	m->lost_any = true;
+	m->lossy = MENDER_LOSSY;
+	if (m->rtt_ns <= most_ns || now_ns - m->cut_ns <= 2 * m->rtt_ns)
+		return;
+	w = m->window * most_ns / m->rtt_ns;
+	m->slow = m->window = w < 16 ? 16 : (uint32_t)w;
+	m->cut_ns = now_ns;
+}
+
+static inline void
+mender_send(struct mender *m, uint32_t i, uint64_t now_ns)
+{
+	struct mender_segment *s = &m->s[i];
+
+	if (s->times == 0) {
+		m->upto++;
+		m->out++;
+	}
+	m->n[s->times == 0 ? MENDER_SENT : MENDER_REPEATED]++;
+	s->times += s->times < 2;
+	s->serial = ++m->serial;
+	s->at_ns = now_ns;
+	if ((s->flags & MENDER_FLIES) == 0)
+		m->flight++;
+	s->flags |= MENDER_FLIES;
+	m->moved++;
+	m->idle = false;
+	if (m->upto == 1)
+		m->news_ns = now_ns;
+}
+
+/* Of those to be sent again, a run from *first on; how many. */
+static inline uint32_t
+mender_run_again(struct mender *m, uint32_t most, uint32_t *first,
+    uint64_t now_ns)
+{
+	uint32_t n = 0;
+
+	while (m->agains > 0 && n < most && m->flight < m->allowed) {
+		const uint32_t i = m->again[m->again_first % m->segs];
+
+		if ((m->s[i].flags & MENDER_AGAIN) != 0 && n > 0 &&
+		    i != *first + n)
+			break;
+		m->s[i].flags &= (uint8_t)~MENDER_QUEUED;
+		if ((m->s[i].flags & MENDER_AGAIN) == 0) {
+			m->again_first++;
+			continue;
+		}
+		if (n++ == 0)
+			*first = i;
+		m->again_first++;
+		m->agains--;
+		m->s[i].flags &= (uint8_t)~MENDER_AGAIN;
+		mender_send(m, i, now_ns);
+	}
+	return n;
+}
+
+/* Has the other side a slot for segment i? */
+static inline bool
+mender_fits(const struct mender *m, uint32_t i)
+{
+	return m->span == 0 || i < m->first + m->span;
+}
+
+/* Of those that are ready, the next that it has a slot for; or readied. */
+static inline uint32_t
+mender_fitting(const struct mender *m)
+{
+	uint32_t k = m->next;
+
+	if (m->order == NULL)
+		return mender_fits(m, k) ? k : m->readied;
+	while (k < m->readied && !mender_fits(m, m->order[k]))
+		k++;
+	return k;
+}
+
+/* That is next, then. */
+static inline uint32_t
+mender_pick(struct mender *m)
+{
+	const uint32_t k = m->span == 0 ? m->next : mender_fitting(m);
+	uint32_t i = m->next;
+
+	if (m->order == NULL)
+		return i;
+	i = m->order[k];
+	m->order[k] = m->order[m->next];
+	m->order[m->next] = i;
+	return i;
+}
+
+/*
+ * May one more be ahead of its result?  Of a vector that is answered whole, and
+ * of a push, all may.  A rack's members see to that: racks have orders of their
+ * own, and if each waited for what it has sent before, no two might ever have
+ * sent the same.
+ */
+static inline bool
+mender_ahead(const struct mender *m)
+{
+	if (m->span != 0 && mender_fitting(m) == m->readied)
+		return false;
+	return m->order != NULL || m->acks || m->unbound ||
+	    m->out < m->window;
+}
+
+/*
+ * What is to be sent now: a run of at most so many segments from *first on;
+ * how many, 0 if none.  *again: they were sent before.
+ */
+static inline uint32_t
+mender_run(struct mender *m, uint32_t most, uint32_t *first, bool *again,
+    uint64_t now_ns)
+{
+	uint32_t n = mender_run_again(m, most, first, now_ns);
+
+	*again = n > 0;
+	while (!*again && m->next < m->readied && n < most &&
+	    m->flight < m->allowed && mender_ahead(m)) {
+		const uint32_t i = mender_pick(m);
+
+		if (n > 0 && (i != *first + n ||
+		    (m->s[i].flags & MENDER_HERE) != 0))
+			break;		/* mender_unsent() goes back by one */
+		m->next++;
+		if ((m->s[i].flags & MENDER_HERE) != 0) {
+			m->upto++;
+			m->skipped++;
+			m->s[i].times = 2;
+			continue;
+		}
+		if (n++ == 0)
+			*first = i;
+		mender_send(m, i, now_ns);
+	}
+	return n;
+}
+
+/* Is there anything that could be sent, if more might be in the network? */
+static inline bool
+mender_has(const struct mender *m)
+{
+	return m->agains > 0 || (m->next < m->readied && mender_ahead(m));
+}
+
+/* Has mender_run() anything? */
+static inline bool
+mender_runs(const struct mender *m)
+{
+	return m->flight < m->allowed && mender_has(m);
+}
+
+/* There was no room for the last n of a run of mender_run(). */
+static inline void
+mender_unsent(struct mender *m, uint32_t first, uint32_t count, uint32_t n,
+    bool again)
+{
+	for (uint32_t k = 1; k <= n; k++) {
+		struct mender_segment *s = &m->s[first + count - k];
+
+		m->n[again ? MENDER_REPEATED : MENDER_SENT]--;
+		s->flags &= (uint8_t)~MENDER_FLIES;
+		m->flight--;
+		m->serial--;
+		if (again) {
+			s->flags |= MENDER_AGAIN | MENDER_QUEUED;
+			m->again_first--;
+			m->again[m->again_first % m->segs] = first + count - k;
+			m->agains++;
+		} else {
+			s->times = 0;
+			m->upto--;
+			m->out--;
+			m->next--;
+		}
+	}
+}
+
+/* The first result of segment i is here. */
+static inline void
+mender_take(struct mender *m, uint32_t i, uint64_t now_ns)
+{
+	struct mender_segment *s = &m->s[i];
+	uint32_t end;
+
+	m->here++;
+	m->moved++;
+	m->out -= s->times > 0;
+	if ((s->flags & MENDER_FLIES) != 0) {
+		m->flight--;
+		m->there++;
+	}
+	m->agains -= (s->flags & MENDER_AGAIN) != 0;
+	s->flags = MENDER_HERE | (s->flags & MENDER_QUEUED);
+	while (m->first < m->segs &&
+	    (m->s[m->first].flags & MENDER_HERE) != 0)
+		m->first++;
+	if (s->asked != 0)
+		m->probed[s->asked % MENDER_PROBES].came++;
+	else
+		m->last = i;
+	m->news_ns = m->progress_ns = now_ns;
+	m->idle = false;
+	if (m->window < m->window_most && (m->window < m->slow ||
+	    ++m->grown >= m->window)) {
+		m->window++;
+		m->grown = 0;
+	}
+	m->highest = i > m->highest ? i : m->highest;
+	end = m->highest > MENDER_SLACK ? m->highest - MENDER_SLACK : 0;
+	for (; m->gap_from < end; m->gap_from++) {
+		s = &m->s[m->gap_from];
+		if ((s->flags & MENDER_HERE) == 0 && s->asked == 0)
+			mender_want(m, now_ns);
+	}
+}
+
+/* Something that was asked for had been late, not lost. */
+static inline void
+mender_late(struct mender *m)
+{
+	m->order_slack += m->order_slack < MENDER_ORDER;
+	m->clean = 0;
+}
+
+/* A result of segment i has come once more. */
+static inline void
+mender_duplicate(struct mender *m, uint32_t i)
+{
+	if (m->s[i].asked != 0)
+		mender_late(m);
+}
+
+/*
+ * The other side lacks those of b, of what was sent by `floor` and by_ns: they
+ * are lost.  Later ones may be on their way: look again.
+ */
+static inline void
+mender_lacks(struct mender *m, const struct repair_bitmap *b, uint32_t floor,
+    uint64_t by_ns, uint64_t now_ns)
+{
+	const uint32_t end = b->base + 8 * b->bytes;
+	/* a result may be of a switch that is no more, and others wait */
+	const uint8_t settled = MENDER_AGAIN | (m->acks ? MENDER_HERE : 0);
+	bool any = false;
+
+	for (uint32_t i = b->base; i < end && i < m->segs; i++) {
+		struct mender_segment *s = &m->s[i];
+
+		if (!repair_lacks(b, i) || s->times == 0 ||
+		    (s->flags & settled) != 0 ||
+		    control_newer(s->serial, floor))
+			continue;
+		if (s->at_ns > by_ns) {
+			m->wants = true;
+			continue;
+		}
+		if ((s->flags & MENDER_FLIES) != 0)
+			m->flight--;
+		if ((s->flags & MENDER_QUEUED) == 0)
+			m->again[m->again_end++ % m->segs] = i;
+		s->flags = (uint8_t)((s->flags & MENDER_HERE) |
+		    MENDER_QUEUED | MENDER_AGAIN);
+		m->agains++;
+		m->lost++;
+		any = true;
+	}
+	if (any) {
+		m->progress_ns = now_ns;
+		mender_cut(m, now_ns);
+	}
+}
+
+/* Most of a flight lost is no accident, but a short queue. */
+static inline void
+mender_allow(struct mender *m)
+{
+	const uint32_t some = m->there + m->there / 4;
+
+	if (m->lost >= MENDER_LOST && m->lost > m->there) {
+		if (some < m->allowed)
+			m->allowed = some < 2 ? 2 : some;
+	} else if (m->lost <= m->there && m->there > 0 &&
+	    m->lost + m->there >= m->allowed / 2 &&
+	    m->allowed < m->window_most) {
+		m->allowed += m->allowed / 8 + 1;
+	} else if (m->lost > m->there || m->lost + m->there < 8) {
+		return;
+	}
+	m->lost = m->there = 0;
+}
+
+/* Likewise of results: so many were resent, of which so many are here. */
+static inline void
+mender_allow_asking(struct mender *m, uint32_t resent, uint32_t came)
+{
+	if (resent >= MENDER_LOST && 2 * came < resent)
+		m->asking = came + came / 4 < 8 ? 8 : came + came / 4;
+	else if (resent >= m->asking / 2 && m->asking < m->window_most)
+		m->asking += m->asking / 8 + 1;
+}
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * key.h - a key, and what is hashed under it: H(k, label, x) of innet-wire(5)
+ *
+ * HMAC-SHA-256 (RFC 2104) of a label of 16 bytes, ASCII and padded with zeros,
+ * and x.  What a hash is for stands in its label, so that none can pass for
+ * another's.  A key that is not set hashes nothing.
+ */
+#ifndef INNET_AUTH_KEY_H
+#define INNET_AUTH_KEY_H
+
+#include <assert.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nettle/hmac.h>
+
+#include "common/base/file-open.h"
+
+enum {
+	KEY_LEAST_BYTES = 16, KEY_MOST_BYTES = 4096,	/* of a key file */
+	KEY_HASH_BYTES = 32, KEY_LABEL_BYTES = 16
+};
+
+struct key {
+	bool set;			/* false in a zeroed one */
+	struct hmac_sha256_ctx start;	/* keyed, nothing hashed */
+};
+
+/* A hash under way. */
+struct key_hash {
+	struct hmac_sha256_ctx h;
+};
+
+/* Make the len bytes at p the key. */
+static inline void
+key_set(struct key *k, const void *p, size_t len)
+{
+	hmac_sha256_set_key(&k->start, len, p);
+	k->set = true;
+}
+
+/* Begin with the label, of KEY_LABEL_BYTES at most. */
+static inline struct key_hash
+key_begin(const struct key *k, const char *label)
+{
+	struct key_hash h = { k->start };
+	uint8_t padded[KEY_LABEL_BYTES] = { 0 };
+	const size_t len = strlen(label);
+
+	assert(k->set && len <= sizeof(padded));
+	memcpy(padded, label, len);
+	hmac_sha256_update(&h.h, sizeof(padded), padded);
+	return h;
+}
+
+static inline void
+key_add(struct key_hash *h, const void *p, size_t len)
+{
+	hmac_sha256_update(&h->h, len, p);
+}
+
+/* Its first so many bytes, KEY_HASH_BYTES at most; it is done with. */
+static inline void
+key_end(struct key_hash *h, uint8_t *hash, size_t bytes)
+{
+	hmac_sha256_digest(&h->h, bytes, hash);
+}
+
+/* H(k, label, the len bytes at p): its first so many bytes. */
+static inline void
+key_hash_of(const struct key *k, const char *label, const void *p, size_t len,
+    uint8_t *hash, size_t bytes)
+{
+	struct key_hash h = key_begin(k, label);
+
+	key_add(&h, p, len);
+	key_end(&h, hash, bytes);
+}
+
+/* The key that H(k, label, the len bytes at p) is. */
+static inline void
+key_derive(const struct key *k, const char *label, const void *p, size_t len,
+    struct key *derived)
+{
+	uint8_t hash[KEY_HASH_BYTES];
+
+	key_hash_of(k, label, p, len, hash, sizeof(hash));
+	key_set(derived, hash, sizeof(hash));
+	explicit_bzero(hash, sizeof(hash));
+}
+
+/*
+ * For tools: all bytes of a key file, a last newline among them, `least` to
+ * KEY_MOST_BYTES, into buf; how many.  Exits 1 if it cannot be.
+ */
+static inline size_t
+key_read_or_exit(const char *path, size_t least,
+    uint8_t buf[KEY_MOST_BYTES + 1])
+{
+	size_t have = 0;
+	ssize_t n = 1;
+	int fd = file_open_read(path);
+
+	if (fd == -1)
+		err(1, "%s", path);
+	while (n != 0 && have < KEY_MOST_BYTES + 1) {
+		n = read(fd, buf + have, KEY_MOST_BYTES + 1 - have);
+		if (n == -1 && errno != EINTR)
+			err(1, "%s", path);
+		have += n > 0 ? (size_t)n : 0;
+	}
+	close(fd);
+	if (have == 0)
+		errx(1, "%s: empty: no key", path);
+	if (have < least)
+		errx(1, "%s: %zu byte%s: a key has at least %zu", path, have,
+		    have == 1 ? "" : "s", least);
+	if (have > KEY_MOST_BYTES)
+		errx(1, "%s: more than %d bytes: no key", path,
+		    KEY_MOST_BYTES);
+	return have;
+}
+
+/* The key that such a file has. */
+static inline void
+key_load_or_exit(struct key *k, const char *path, size_t least)
+{
+	uint8_t buf[KEY_MOST_BYTES + 1];
+
+	key_set(k, buf, key_read_or_exit(path, least, buf));
+	explicit_bzero(buf, sizeof(buf));
+}
+
+#endif

@@ -1,0 +1,153 @@
+/*
+ * quota.h - what one address, and its neighbourhood, may take of a switch
+ *
+ * Without a key anybody who can send a datagram may join and found jobs.  So
+ * each address (IPv4 /32, IPv6 /64) and each neighbourhood (/24, /56) may take
+ * so much and no more, and all others find room beside it.  Loopback is not
+ * limited: whoever is there is of the machine.
+ *
+ * quota_take() charges an address or refuses; what was charged is given back
+ * with quota_give().  A row of an address is there as long as something is
+ * charged to it.  Owns its memory: quota_free().
+ */
+#ifndef INNET_AUTH_QUOTA_H
+#define INNET_AUTH_QUOTA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/base/lru.h"
+#include "common/wire/addr.h"
+
+enum quota_what {
+	QUOTA_MEMBERS, QUOTA_JOBS, QUOTA_BYTES, QUOTA_ROUTES, QUOTA_WHATS
+};
+
+enum { QUOTA_ROWS = 1 << 20 };
+
+struct quota_row {
+	uint64_t taken[QUOTA_WHATS];
+};
+
+/* One width of prefix. */
+struct quota_part {
+	struct recent rows;
+	uint64_t most[QUOTA_WHATS];
+};
+
+struct quota {
+	struct quota_part host, net;
+};
+
+/* Of a switch with so much memory for jobs (0: no limit). */
+static inline struct quota
+quota_of(uint64_t memory_bytes, const struct keymap_number *by)
+{
+	const uint64_t all = memory_bytes == 0 ? UINT64_MAX : memory_bytes;
+	const struct recent rows = recent_of(QUOTA_ROWS,
+	    sizeof(struct quota_row), by);
+
+	return (struct quota){
+		.host = { rows, { [QUOTA_MEMBERS] = 64, [QUOTA_JOBS] = 4,
+		    [QUOTA_BYTES] = all / 4, [QUOTA_ROUTES] = 64 } },
+		.net = { rows, { [QUOTA_MEMBERS] = 1024, [QUOTA_JOBS] = 16,
+		    [QUOTA_BYTES] = all / 2, [QUOTA_ROUTES] = 1024 } },
+	};
+}
+
+static inline void
+quota_free(struct quota *q)
+{
+	recent_free(&q->host.rows);
+	recent_free(&q->net.rows);
+}
+
+/* The prefix of an address: /32 or /64, or of a neighbourhood /24 or /56. */
+static inline uint64_t
+quota_key(const union addr *a, bool net)
+{
+	uint64_t key = 0;
+
+	if (a->sa.sa_family != AF_INET6) {
+		key = ntohl(a->in.sin_addr.s_addr);
+		return net ? key >> 8 : key;
+	}
+	for (int i = 0; i < 8; i++)
+		key = key << 8 | a->in6.sin6_addr.s6_addr[i];
+	return net ? key >> 8 : key;
+}
+
+/* May `a` have n more? */
+static inline bool
+quota_part_has(const struct quota_part *p, uint64_t key, enum quota_what what,
+    uint64_t n)
+{
+	const uint32_t at = recent_find(&p->rows, key);
+	const uint64_t taken = at == 0 ? 0 :
+	    ((struct quota_row *)recent_row(&p->rows, at))->taken[what];
+
+	return taken <= p->most[what] && n <= p->most[what] - taken;
+}
+
+static inline bool
+quota_part_take(struct quota_part *p, uint64_t key, enum quota_what what,
+    uint64_t n)
+{
+	uint32_t at = recent_find(&p->rows, key);
+
+	if (at == 0)
+		at = recent_make(&p->rows, key);
+	if (at == 0)
+		return false;
+	((struct quota_row *)recent_row(&p->rows, at))->taken[what] += n;
+	return true;
+}
+
+static inline void
+quota_part_give(struct quota_part *p, uint64_t key, enum quota_what what,
+    uint64_t n)
+{
+	static const struct quota_row nothing;
+	const uint32_t at = recent_find(&p->rows, key);
+	struct quota_row *row;
+
+	if (at == 0)
+		return;
+	row = recent_row(&p->rows, at);
+	row->taken[what] -= n < row->taken[what] ? n : row->taken[what];
+	if (memcmp(row, &nothing, sizeof(nothing)) == 0)
+		recent_forget(&p->rows, at);
+}
+
+/* Address a takes n more; false, and nothing is charged, if it may not. */
+static inline bool
+quota_take(struct quota *q, const union addr *a, enum quota_what what,
+    uint64_t n)
+{
+	const uint64_t host = quota_key(a, false), net = quota_key(a, true);
+
+	if (n == 0 || addr_is_loopback(a))
+		return true;
+	if (!quota_part_has(&q->host, host, what, n) ||
+	    !quota_part_has(&q->net, net, what, n) ||
+	    !quota_part_take(&q->host, host, what, n))
+		return false;
+	if (quota_part_take(&q->net, net, what, n))
+		return true;
+	quota_part_give(&q->host, host, what, n);
+	return false;
+}
+
+/* It gives n back. */
+static inline void
+quota_give(struct quota *q, const union addr *a, enum quota_what what,
+    uint64_t n)
+{
+	if (n == 0 || addr_is_loopback(a))
+		return;
+	quota_part_give(&q->host, quota_key(a, false), what, n);
+	quota_part_give(&q->net, quota_key(a, true), what, n);
+}
+
+#endif

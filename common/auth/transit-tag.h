@@ -1,0 +1,330 @@
+/*
+ * transit-tag.h - data with proofs, at a queue in the path that has the key
+ *
+ * Workers and server are configured for each other.  The queue sees an Open
+ * pass, and in the Ack, whose seal it can verify and make, writes a salt of its
+ * own in the place of the server's.  From then on each side has a proof that
+ * is good there alone: what comes up is believed under our salt, each counter
+ * once, may merge, and is proved anew under the server's, with the worker's
+ * pass; what comes down the other way about.  So what was overheard on one
+ * side is nothing on the other, though it never left the queue as it came.
+ *
+ * Our salt is of the address, the opening and the time: nothing that was proved
+ * under another is believed again, whatever is recorded and sent once more.
+ * Counters up are ours, one after the other, from where the worker's were when
+ * it opened, and never ahead of them for long: without us it goes on.  Those
+ * down stay.
+ *
+ * Who opened before we were there, or without us, has no row: it is not
+ * claimed.  Of addresses PATH_MOST are known, who was heard last.  In a trace
+ * without the secret all proofs are good.  Pure.  Owns its memory: path_free().
+ */
+#ifndef INNET_AUTH_TRANSIT_TAG_H
+#define INNET_AUTH_TRANSIT_TAG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/base/lru.h"
+#include "common/capture/soundness.h"
+#include "common/queue/slots.h"
+#include "common/switch/program.h"
+#include "common/wire/flow.h"
+#include "common/auth/tag.h"
+#include "common/auth/mac.h"
+
+enum {
+	PATH_MOST = 4096,
+	PATH_WAY = 1,		/* of a control message that passes */
+	PATH_SALT_AT = CONTROL_HEADER_BYTES + 2
+};
+
+/* A worker, or a switch below. */
+struct path_row {
+	union addr at;
+	union addr asked_of;		/* by its last Open, */
+	uint8_t asked[PASS_BYTES];	/* under this pass */
+	bool open;			/* to: */
+	union addr server;
+	uint8_t pass[PASS_BYTES];
+	struct proof_key below, above;
+	struct proof_window came;	/* from below */
+	bool begins;			/* what comes next says where its
+					   counters are */
+	uint64_t counter;		/* of what went up last */
+};
+
+struct path {
+	bool on;
+	bool credulous;			/* all proofs are good */
+	const struct program_place *place;
+	struct recent rows;
+};
+
+/* on: the program has no address of its own, and its data proofs. */
+static inline void
+path_init(struct path *h, const struct program_place *place, bool on)
+{
+	*h = (struct path){ .on = on && place->proves && place->key != NULL,
+	    .credulous = place->replayed && !place->secret_known,
+	    .place = place, .rows = recent_of(PATH_MOST,
+	    sizeof(struct path_row), &place->by) };
+}
+
+static inline void
+path_free(struct path *h)
+{
+	if (h->rows.row != NULL)
+		explicit_bzero(h->rows.row, (h->rows.made + (size_t)1) *
+		    h->rows.row_bytes);
+	recent_free(&h->rows);
+}
+
+/* The number of an address's row, which is at *r; 0 and NULL: it has none. */
+static inline uint32_t
+path_row(const struct path *h, const union addr *at, struct path_row **r)
+{
+	const uint32_t k = recent_find(&h->rows, addr_key(at, &h->place->by));
+
+	*r = k == 0 ? NULL : recent_row(&h->rows, k);
+	if (*r != NULL && addr_same(&(*r)->at, at))
+		return k;
+	*r = NULL;
+	return 0;
+}
+
+/* The same of one that is open to that server. */
+static inline uint32_t
+path_open(const struct path *h, const union addr *at, const union addr *server,
+    struct path_row **r)
+{
+	const uint32_t k = path_row(h, at, r);
+
+	if (k != 0 && (*r)->open && addr_same(&(*r)->server, server))
+		return k;
+	*r = NULL;
+	return 0;
+}
+
+/* Is a control message an Open, or its Ack? */
+static inline bool
+path_opens(const struct packet *p)
+{
+	struct control c;
+
+	return control_parse(p->payload, p->bytes, &c) && c.sealed &&
+	    !c.commands && (c.action == CONTROL_OPEN ||
+	    (c.action == CONTROL_ACK && c.body_bytes >= 2 &&
+	    c.body[0] == CONTROL_OPEN && c.body[1] == CONTROL_DONE));
+}
+
+/* Whose is a packet between others? */
+__attribute__((noinline, unused)) static enum program_claim
+path_claim(const struct path *h, struct packet *p)
+{
+	const uint8_t tos = p->tos & 0xfc;
+	struct path_row *r;
+
+	if (p->is != FRAME_UDP)
+		return PROGRAM_REGULAR;
+	if (tos == UPDATE_PROVED_TOS)
+		return path_open(h, p->from, p->to, &r) != 0 ||
+		    path_open(h, p->to, p->from, &r) != 0 ? PROGRAM_TAKES :
+		    PROGRAM_REGULAR;
+	if (tos != CONTROL_TOS || !path_opens(p))
+		return PROGRAM_REGULAR;
+	p->way = PATH_WAY;		/* it is not for the switch */
+	return PROGRAM_TAKES;
+}
+
+/* An Open goes up: if it is of who has the key, its pass is kept. */
+static inline void
+path_asked(struct path *h, const struct packet *p, const struct control *c)
+{
+	struct path_row *r;
+	struct key channel;
+	uint32_t k;
+
+	if (c->pass == NULL)
+		return;
+	seal_channel(h->place->key, c->pass, &channel);
+	if (!seal_good(&channel, SEAL_ASKS, p->payload, p->bytes))
+		return;
+	k = recent_use(&h->rows, addr_key(p->from, &h->place->by));
+	if (k == 0)
+		return;
+	r = recent_row(&h->rows, k);
+	if (!addr_same(&r->at, p->from))
+		*r = (struct path_row){ .at = *p->from };
+	r->asked_of = *p->to;
+	memcpy(r->asked, c->pass, PASS_BYTES);
+}
+
+/* A salt that there was not before. */
+static inline void
+path_salt(const struct path *h, const struct path_row *r, uint64_t now_ns,
+    uint8_t salt[PROOF_SALT_BYTES])
+{
+	struct key secret;
+	struct key_hash hash;
+	const bool v6 = r->at.sa.sa_family == AF_INET6;
+	uint8_t what[8 + 2 + 16] = { 0 };
+
+	key_set(&secret, h->place->secret, sizeof(h->place->secret));
+	hash = key_begin(&secret, "innet 1 path");
+	bytes_put(bytes_put(what, now_ns, 8), addr_port(&r->at), 2);
+	if (v6)
+		memcpy(what + 10, &r->at.in6.sin6_addr, 16);
+	else
+		memcpy(what + 10, &r->at.in.sin_addr, 4);
+	key_add(&hash, what, sizeof(what));
+	key_add(&hash, r->pass, PASS_BYTES);
+	key_add(&hash, r->above.salt, PROOF_SALT_BYTES);
+	key_end(&hash, salt, PROOF_SALT_BYTES);
+}
+
+/* Row r is open to a server under the salt that this has told. */
+static inline void
+path_begin(struct path *h, struct path_row *r, const union addr *server,
+    const uint8_t told[PROOF_SALT_BYTES], uint64_t now_ns)
+{
+	const struct hmac_sha256_ctx *key = &h->place->key->start;
+	uint8_t salt[PROOF_SALT_BYTES];
+
+	r->open = true;
+	r->server = *server;
+	memcpy(r->pass, r->asked, PASS_BYTES);
+	proof_key_set(&r->above, key, told);
+	path_salt(h, r, now_ns, salt);
+	proof_key_set(&r->below, key, salt);
+	r->came = (struct proof_window){ 0 };
+	r->counter = 0;
+}
+
+/* An Ack comes down: our salt goes into it. */
+static inline void
+path_acked(struct path *h, const struct program_env *env, struct packet *p,
+    const struct control *c, uint64_t now_ns)
+{
+	struct path_row *r;
+	struct control_ack a;
+	struct key channel;
+
+	if (path_row(h, p->to, &r) == 0 || !addr_same(&r->asked_of, p->from) ||
+	    !control_get_ack(c, &a))
+		return;
+	seal_channel(h->place->key, r->asked, &channel);
+	if (!seal_good(&channel, SEAL_ANSWERS, p->payload, p->bytes))
+		return;
+	if (!r->open || !addr_same(&r->server, p->from) ||
+	    memcmp(r->pass, r->asked, PASS_BYTES) != 0 ||
+	    memcmp(r->above.salt, a.salt, PROOF_SALT_BYTES) != 0)
+		path_begin(h, r, p->from, a.salt, now_ns);
+	r->begins = true;
+	env->edit(env->plane, p);
+	memcpy(p->payload + PATH_SALT_AT, r->below.salt, PROOF_SALT_BYTES);
+	seal_put(&channel, SEAL_ANSWERS, c->counter, p->payload,
+	    p->bytes - SEAL_BYTES);
+}
+
+/* A control message that was claimed; it goes on. */
+static inline void
+path_control(struct path *h, const struct program_env *env, struct packet *p,
+    uint64_t now_ns)
+{
+	struct control c;
+
+	control_parse(p->payload, p->bytes, &c);
+	if (c.action == CONTROL_OPEN)
+		path_asked(h, p, &c);
+	else
+		path_acked(h, env, p, &c, now_ns);
+	env->pass(env->plane, p, now_ns);
+}
+
+/* What comes from below, of row k: UPDATE_OK, or the verdict. */
+static inline unsigned
+path_judge_up(struct path *h, uint32_t k, const struct packet *p)
+{
+	struct path_row *r = recent_row(&h->rows, k);
+	uint64_t counter = 0;
+	const bool good = proof_update_good(&r->below, proof_head(PROOF_UP, 0,
+	    0, r->pass), p->payload, p->bytes, &counter);
+
+	if (!h->credulous && !good)
+		return SOUNDNESS_BAD_PROOF;
+	if (!h->credulous && !proof_window_take(&r->came, counter))
+		return SOUNDNESS_REPLAYED;
+	if (r->begins && counter > r->counter)
+		r->counter = counter - 1;
+	r->begins = false;
+	recent_touch(&h->rows, k);
+	return UPDATE_OK;
+}
+
+/* May a packet that was claimed be believed?  down: it is from a server. */
+__attribute__((noinline, unused)) static unsigned
+path_judge(struct path *h, const struct packet *p, bool *down)
+{
+	struct path_row *r;
+	const uint32_t k = path_open(h, p->from, p->to, &r);
+	uint64_t counter;
+
+	*down = k == 0;
+	if (!*down)
+		return path_judge_up(h, k, p);
+	path_open(h, p->to, p->from, &r);
+	return h->credulous || proof_update_good(&r->above,
+	    proof_head(PROOF_DOWN, 0, 0, NULL), p->payload, p->bytes,
+	    &counter) ? UPDATE_OK : SOUNDNESS_BAD_PROOF;
+}
+
+/* What was believed goes on up: bytes at p, with the tail they came with. */
+static inline void
+path_prove_up(struct path_row *r, uint8_t *p, uint32_t bytes)
+{
+	proof_update_put(&r->above, proof_head(PROOF_UP, 0, 0, r->pass), p,
+	    bytes - UPDATE_TAIL_BYTES, ++r->counter);
+}
+
+/* A packet that passes beside the queue is proved for where it goes. */
+static inline void
+path_prove(struct path *h, const struct program_env *env, struct packet *p)
+{
+	struct path_row *r;
+
+	env->edit(env->plane, p);
+	if (path_open(h, p->from, p->to, &r) != 0) {
+		path_prove_up(r, p->payload, p->bytes);
+		return;
+	}
+	path_open(h, p->to, p->from, &r);
+	proof_update_put(&r->below, proof_head(PROOF_DOWN, 0, 0, NULL),
+	    p->payload, p->bytes - UPDATE_TAIL_BYTES, bytes_get(p->payload +
+	    p->bytes - UPDATE_TAIL_BYTES, PROOF_COUNTER_BYTES));
+}
+
+/*
+ * A frame leaves the queue, under the opening of who sent it.  If there is none
+ * any more, its proof is good nowhere.
+ */
+static inline void
+path_prove_slot(struct path *h, struct slot *s)
+{
+	union addr from = { 0 }, to = { 0 };
+	struct path_row *r;
+	struct frame fr;
+
+	if (!s->framed || frame_parse(FRAME_ETHERNET, s->bytes, s->have,
+	    s->have, &fr) != FRAME_UDP)
+		return;
+	flow_addr(&from, fr.flow.src, fr.flow.sport, fr.flow.v6);
+	flow_addr(&to, fr.flow.dst, fr.flow.dport, fr.flow.v6);
+	if (path_open(h, &from, &to, &r) == 0)
+		return;
+	path_prove_up(r, s->bytes + s->payload_at, s->have - s->payload_at);
+	s->changed = true;
+}
+
+#endif

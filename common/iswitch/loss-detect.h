@@ -1,0 +1,211 @@
+/*
+ * loss-detect.h - a switch's side of repair: what a member's segments lack
+ *
+ * A switch that is missing what a member has sent says so at once (a NACK),
+ * when segments behind it have come, and in answer to a Probe (a STATE); it
+ * has no timers.  Segments that overtake others are no loss: `slack` of them
+ * may, and more when what was asked for came twice.  t is an iteration, or the
+ * push of an asynchronous member.
+ */
+#ifndef INNET_ISWITCH_LOSS_DETECT_H
+#define INNET_ISWITCH_LOSS_DETECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/iswitch/job-async-server.h"
+#include "common/iswitch/sums.h"
+#include "common/wire/repair.h"
+
+enum {
+	GAPS_SLACK = 3, GAPS_SLACK_MAX = 64,
+	GAPS_EVERY = 8			/* segments between NACKs */
+};
+
+#define GAPS_NOTHING INT64_MIN		/* owed */
+
+struct gaps {
+	int64_t t;			/* its newest segment's iteration */
+	int64_t high;			/* highest index of t; -1 none */
+	uint32_t from;			/* none before is NACKed any more */
+	uint32_t since;			/* segments since the last NACK */
+	uint32_t slack;			/* segments that may overtake one */
+	uint32_t last;			/* newest of t, not asked for */
+	uint32_t mark;			/* of the last Probe */
+	uint32_t xid;			/* of the last Probe */
+	bool marked;			/* there was one */
+	uint32_t held_upto;		/* its upto, when the job was closed */
+	uint16_t dups;			/* came though asked for */
+	int64_t owed;			/* a notice when it is whole */
+	uint32_t owed_xid;		/* the Probe that it answers */
+	bool fenced;			/* out of step: the member is told */
+	uint32_t fence;			/* ... this mark, since t has come */
+	uint8_t asked[];		/* bit i: of t, and asked for */
+};
+
+/* Bytes of one, for vectors of so many segments. */
+static inline uint64_t
+gaps_bytes(uint32_t segs)
+{
+	return sizeof(struct gaps) + (segs + 7) / 8;
+}
+
+/* Of a member that has just been let in; NULL without memory. */
+static inline struct gaps *
+gaps_make(uint32_t segs)
+{
+	struct gaps *g = calloc(1, gaps_bytes(segs));
+
+	if (g == NULL)
+		return NULL;
+	g->t = g->owed = GAPS_NOTHING;
+	g->high = -1;
+	g->slack = GAPS_SLACK;
+	g->since = GAPS_EVERY;
+	g->last = REPAIR_NONE;
+	return g;
+}
+
+static inline bool
+gaps_asked(const struct gaps *g, uint32_t i)
+{
+	return (g->asked[i / 8] >> i % 8 & 1) != 0;
+}
+
+/* Its segments are of iteration t from now on. */
+static inline void
+gaps_turn(struct gaps *g, const struct sums *a, int64_t t)
+{
+	g->t = t;
+	g->fenced = false;
+	g->high = -1;
+	g->from = 0;
+	g->since = GAPS_EVERY;
+	g->last = REPAIR_NONE;
+	g->slack -= g->slack > GAPS_SLACK;
+	memset(g->asked, 0, (a->s.segs + 7) / 8);
+}
+
+/* Where it shows what has come of a member. */
+struct gaps_view {
+	const struct sums *sums;
+	int64_t fresh;			/* the job's: sums_may_begin() */
+	uint32_t id;			/* the member's */
+	const uint32_t *pushed;		/* asynchronous: last push + 1 */
+	/* of an asynchronous server */
+	const struct job_async_server_member *served;
+};
+
+/* Is its part of segment i of t here? */
+static inline bool
+gaps_has(const struct gaps_view *v, int64_t t, uint32_t i)
+{
+	const struct sums *a = v->sums;
+	const uint32_t at = sums_at(a, t, i);
+	const struct sums_slot *s = &a->slot[at];
+
+	if (v->served != NULL)
+		return job_async_server_has(v->served, (uint32_t)t &
+		    (SEG_ITERATIONS - 1), i);
+	if (v->pushed != NULL)
+		return v->pushed[i] != 0 && !seg_before(v->pushed[i] - 1,
+		    (uint32_t)t & (SEG_ITERATIONS - 1));
+	if (sums_compare(a, at, t, i) != 0)
+		return sums_compare(a, at, t, i) > 0;
+	return s->state != SUMS_FILLING || sums_has(a, at, v->id);
+}
+
+/*
+ * Where slots are fewer than segments: has segment i of t none yet?  What is
+ * sent then is dropped.
+ */
+static inline bool
+gaps_early(const struct gaps_view *v, int64_t t, uint32_t i)
+{
+	const struct sums *a = v->sums;
+
+	return a->s.span != 0 && sums_compare(a, sums_at(a, t, i), t, i) < 0 &&
+	    !sums_may_begin(a, v->fresh, t, i);
+}
+
+/*
+ * What of [from, upto) of t is lacking, and has a slot, at room; it is asked
+ * for now.
+ */
+static inline struct repair_bitmap
+gaps_lacking(struct gaps *g, const struct gaps_view *v, int64_t t,
+    uint32_t from, uint32_t upto, uint8_t *room)
+{
+	const uint32_t segs = v->sums->s.segs;
+	struct repair_bitmap b = { 0 };
+
+	for (uint32_t i = from; i < upto && i < segs; i++) {
+		if (gaps_has(v, t, i) || gaps_early(v, t, i))
+			continue;
+		if (!repair_add(&b, room, i))
+			break;
+		if (t == g->t)
+			g->asked[i / 8] |= (uint8_t)(1u << i % 8);
+	}
+	return b;
+}
+
+/*
+ * Segment i of t has come, and is added.  True if a NACK is due, for what is
+ * lacking of [*from, *upto).
+ */
+static inline bool
+gaps_took(struct gaps *g, const struct gaps_view *v, int64_t t, uint32_t i,
+    uint32_t *from, uint32_t *upto)
+{
+	uint32_t end;
+
+	if (g->t == GAPS_NOTHING || t > g->t)
+		gaps_turn(g, v->sums, t);
+	if (t != g->t)
+		return false;
+	if (!gaps_asked(g, i))
+		g->last = i;
+	g->since++;
+	if (i > g->high)
+		g->high = i;
+	if (g->high < g->slack)
+		return false;
+	end = (uint32_t)(g->high - g->slack) + 1;
+	while (g->from < end && gaps_has(v, t, g->from))
+		g->from++;
+	if (g->from >= end || g->since < GAPS_EVERY)
+		return false;
+	*from = g->from;
+	*upto = end;
+	g->from = end;
+	g->since = 0;
+	return true;
+}
+
+/* Segment i of t has come twice: if it was asked for, it had only been late. */
+static inline void
+gaps_duplicate(struct gaps *g, int64_t t, uint32_t i)
+{
+	if (t != g->t || !gaps_asked(g, i))
+		return;
+	g->dups++;
+	if (g->slack < GAPS_SLACK_MAX)
+		g->slack *= 2;
+}
+
+/* A Probe with that xid and mark; false if it is an old one. */
+static inline bool
+gaps_probed(struct gaps *g, uint32_t xid, uint32_t mark)
+{
+	if (g->marked && !control_newer(xid, g->xid))
+		return false;
+	g->mark = mark;		/* lower, if the member was started again */
+	g->xid = xid;
+	g->marked = true;
+	return true;
+}
+
+#endif

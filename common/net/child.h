@@ -1,0 +1,400 @@
+/*
+ * child.h - the training process that a tool carries
+ *
+ * Its standard input and output are pipes with the gradient stream, as
+ * tcpclient gives a program its connection.  Nothing here blocks: what is to
+ * be written waits in a buffer, what was read is handed out message by
+ * message.  It leads a process group of its own, which ends with it: whatever
+ * it has started, and left in its group.  For tools: says what is wrong, and
+ * may exit.
+ */
+#ifndef INNET_NET_CHILD_H
+#define INNET_NET_CHILD_H
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/net/timer.h"
+#include "common/wire/stream.h"
+
+enum {
+	CHILD_BEHIND_MAX_BYTES = 64 << 20,	/* results it has not read */
+	CHILD_QUOTE_BYTES = 61		/* of text that it wrote */
+};
+
+struct child {
+	const char *name;		/* argv[0], for messages */
+	pid_t pid;			/* 0: none is running */
+	pid_t group;			/* what it was: its group's number */
+	int to, from;			/* our ends of the pipes, or -1 */
+	struct stream_in in;
+	uint8_t *out;			/* what is still to be written */
+	size_t out_at, out_have, out_room;
+	int status;			/* of wait(2), once pid is 0 */
+	bool cut;			/* it ended within a message */
+};
+
+/* A pipe whose our end does not block, as large as the system lets it be. */
+static inline void
+child_pipe(int fd[2], int ours)
+{
+	if (pipe2(fd, O_CLOEXEC) == -1)
+		err(1, "pipe");
+	(void)fcntl(fd[ours], F_SETPIPE_SZ, STREAM_PIPE_BYTES);
+	if (fcntl(fd[ours], F_SETFL, O_NONBLOCK) == -1)
+		err(1, "pipe");
+}
+
+/*
+ * Let a Python child find innet_stream: its folder comes last in PYTHONPATH,
+ * found beside this program, as installed or as built.
+ */
+static inline void
+child_shows_python(void)
+{
+	static const char *const beside[] = { "../share/innet/python",
+		"../share/python" };
+	const char *had = getenv("PYTHONPATH");
+	char self[PATH_MAX], dir[PATH_MAX + 32];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash, *all = NULL;
+
+	self[n > 0 ? n : 0] = '\0';
+	slash = strrchr(self, '/');
+	for (size_t i = 0; slash != NULL && i < 2; i++) {
+		snprintf(dir, sizeof(dir), "%.*s/%s", (int)(slash - self),
+		    self, beside[i]);
+		if (access(dir, X_OK) != 0)
+			continue;
+		if (asprintf(&all, "%s%s%s", had == NULL ? "" : had,
+		    had == NULL || *had == '\0' ? "" : ":", dir) == -1 ||
+		    setenv("PYTHONPATH", all, 1) == -1)
+			err(1, "PYTHONPATH");
+		free(all);
+		return;
+	}
+}
+
+/* Start argv or exit 1; wait_mask is the signal mask the child gets. */
+static inline void
+child_start(struct child *c, char *argv[], const sigset_t *wait_mask)
+{
+	int to[2], from[2], report[2], why = 0;
+
+	*c = (struct child){ .name = argv[0] };
+	child_shows_python();
+	child_pipe(to, 1);
+	child_pipe(from, 0);
+	if (pipe2(report, O_CLOEXEC) == -1)
+		err(1, "pipe");
+	/* its orphans are ours to wait for, whatever process 1 does */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	c->pid = fork();
+	if (c->pid == -1)
+		err(1, "%s", argv[0]);
+	if (c->pid == 0) {
+		if (setpgid(0, 0) == -1 || dup2(to[0], STDIN_FILENO) == -1 ||
+		    dup2(from[1], STDOUT_FILENO) == -1)
+			_exit(126);
+		signal(SIGPIPE, SIG_DFL);
+		sigprocmask(SIG_SETMASK, wait_mask, NULL);
+		execvp(argv[0], argv);
+		why = errno;
+		if (write(report[1], &why, sizeof(why)) == -1)
+			_exit(126);
+		_exit(127);
+	}
+	c->group = c->pid;
+	close(to[0]);
+	close(from[1]);
+	close(report[1]);
+	c->to = to[1];
+	c->from = from[0];
+	if (read(report[0], &why, sizeof(why)) == sizeof(why)) {
+		errno = why;
+		err(1, "%s", argv[0]);
+	}
+	close(report[0]);
+}
+
+/* The pipe has room: write on.  The child's end of file closes it. */
+static inline void
+child_write(struct child *c)
+{
+	while (c->to != -1 && c->out_at < c->out_have) {
+		ssize_t n = write(c->to, c->out + c->out_at,
+		    c->out_have - c->out_at);
+
+		if (n >= 0) {
+			c->out_at += (size_t)n;
+		} else if (errno == EPIPE) {
+			close(c->to);	/* it listens no more */
+			c->to = -1;
+		} else if (errno != EINTR) {
+			return;		/* full */
+		}
+	}
+	c->out_at = c->out_have = 0;
+}
+
+/* Queue a message for the child and write what goes without waiting. */
+static inline void
+child_send(struct child *c, const struct stream_head *h, const void *body)
+{
+	size_t len = stream_body_bytes(h);
+	size_t need = STREAM_HEADER_BYTES + len;
+
+	if (c->to == -1)
+		return;
+	if (c->out_have + need > c->out_room) {
+		size_t room = c->out_have + 2 * need;
+		uint8_t *p = realloc(c->out, room);
+
+		if (p == NULL)
+			err(1, "%s: a result of %zu bytes", c->name, need);
+		c->out = p;
+		c->out_room = room;
+	}
+	stream_put(c->out + c->out_have, h);
+	if (len > 0)
+		memcpy(c->out + c->out_have + STREAM_HEADER_BYTES, body, len);
+	c->out_have += need;
+	child_write(c);
+}
+
+/* Has it written text where a message belongs?  Then that is said. */
+static inline bool
+child_prints(const struct child *c)
+{
+	const size_t n = c->in.have - c->in.used;
+	char text[CHILD_QUOTE_BYTES];
+	size_t k = 0;
+
+	for (const uint8_t *p = c->in.buf + c->in.used; k < n && k <
+	    sizeof(text) - 1 && p[k] >= ' ' && p[k] <= '~'; k++)
+		text[k] = (char)p[k];
+	text[k] = '\0';
+	if (k == 0 || memcmp(text, "INET", k < 4 ? k : 4) == 0)
+		return false;
+	warnx("%s: offset %" PRIu64 ": wrote \"%s\", no message of a gradient "
+	    "stream; print that to standard error", c->name, c->in.offset,
+	    text);
+	return true;
+}
+
+/* It has ended.  Within a message, which is said once?  Then true. */
+static inline bool
+child_is_cut(struct child *c)
+{
+	if (c->cut || c->in.have == c->in.used)
+		return c->cut;
+	c->cut = true;
+	if (!child_prints(c))
+		warnx("%s: offset %" PRIu64 ": ends within a message",
+		    c->name, c->in.offset);
+	return c->cut;
+}
+
+/*
+ * The next message: 1; 0 none yet; -1 the child has ended its output; -2 it
+ * is no gradient stream, which has been said.
+ */
+static inline int
+child_next(struct child *c, struct stream_head *h, const uint8_t **body)
+{
+	const char *why;
+	size_t missing;
+	ssize_t n;
+
+	for (;;) {
+		switch (stream_in_next(&c->in, h, body, &missing, &why)) {
+		case 1:
+			return 1;
+		case -1:
+			if (!child_prints(c))
+				warnx("%s: offset %" PRIu64 ": %s", c->name,
+				    c->in.offset, why);
+			return -2;
+		}
+		if (c->from == -1)
+			return -1;
+		n = stream_in_fill(&c->in, c->from, missing);
+		if (n > 0)
+			continue;
+		if (n == -1 && (errno == EAGAIN || errno == EINTR))
+			return child_prints(c) ? -2 : 0;
+		if (n == -1)
+			err(1, "%s", c->name);
+		(void)child_is_cut(c);
+		close(c->from);
+		c->from = -1;
+	}
+}
+
+/*
+ * The kind of its next message, as far as it has come: 0 if it has not, -1 if
+ * none will.
+ */
+static inline int
+child_peek(struct child *c)
+{
+	struct stream_in *in = &c->in;
+	struct stream_head h;
+
+	if (in->have - in->used < STREAM_HEADER_BYTES && c->from != -1 &&
+	    stream_in_fill(in, c->from, STREAM_HEADER_BYTES) == 0)
+		return -1;
+	if (in->have - in->used < STREAM_HEADER_BYTES)
+		return 0;
+	return stream_get(in->buf + in->used, &h) != NULL ? -1 : h.kind;
+}
+
+/* Name the place in its stream of the message that came last: it is wrong. */
+static inline void
+child_wrong(const struct child *c, const struct stream_head *h,
+    const char *why)
+{
+	warnx("%s: offset %" PRIu64 ": %s", c->name, c->in.offset -
+	    STREAM_HEADER_BYTES - stream_body_bytes(h), why);
+}
+
+/* Has it ended, whoever may still hold its pipe? */
+static inline bool
+child_gone(struct child *c)
+{
+	if (c->pid != 0 && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
+		c->pid = 0;
+	return c->pid == 0;
+}
+
+/* Bytes of results that it has not read yet. */
+static inline size_t
+child_behind(const struct child *c)
+{
+	return c->out_have - c->out_at;
+}
+
+/* Does it read so little that it is not to be listened to? */
+static inline bool
+child_deaf(const struct child *c)
+{
+	return child_behind(c) >= CHILD_BEHIND_MAX_BYTES;
+}
+
+/* Wait for the child until the deadline.  True once it has gone. */
+static inline bool
+child_gone_by(struct child *c, uint64_t deadline_ns)
+{
+	const struct timespec nap = { 0, 2000000 };
+	char rest[4096];
+
+	for (;;) {
+		/* what it still says is not wanted, but must not break it */
+		for (int k = 0; k < 64 && c->from != -1 &&
+		    read(c->from, rest, sizeof(rest)) > 0; k++)
+			;
+		if (child_gone(c))
+			return true;
+		if (timer_mono_ns() >= deadline_ns)
+			return false;
+		nanosleep(&nap, NULL);
+	}
+}
+
+/* Is nobody left of its group?  Zombies that are ours are waited for. */
+static inline bool
+child_group_gone(const struct child *c)
+{
+	while (waitpid(-c->group, NULL, WNOHANG) > 0)
+		;
+	return kill(-c->group, 0) == -1;
+}
+
+/*
+ * It has gone: end what it leaves in its group, which is said, by SIGTERM, and
+ * by SIGKILL if that takes longer than patience_ns.
+ */
+static inline void
+child_end_group(const struct child *c, uint64_t patience_ns)
+{
+	const struct timespec nap = { 0, 2000000 };
+	uint64_t deadline = timer_mono_ns() + patience_ns;
+	int killed = 0;
+
+	if (child_group_gone(c))
+		return;
+	warnx("%s: what it had started still ran, and is ended", c->name);
+	kill(-c->group, SIGTERM);
+	while (!child_group_gone(c) && killed < 2) {
+		if (timer_mono_ns() >= deadline) {
+			kill(-c->group, SIGKILL);
+			killed++;
+			deadline += patience_ns;
+		}
+		nanosleep(&nap, NULL);
+	}
+}
+
+/*
+ * End it: close its input and read on, wait up to patience_ns, then SIGTERM to
+ * its group, then as long again, then SIGKILL; then the rest of its group.
+ * 0, or 1 after a line if it failed; how it exits does not count as a failure
+ * if the end was asked for.
+ */
+static inline int
+child_end(struct child *c, uint64_t patience_ns, bool asked)
+{
+	bool killed = false;
+
+	if (c->to != -1)
+		close(c->to);
+	c->to = -1;
+	if (!child_gone_by(c, timer_mono_ns() + patience_ns)) {
+		killed = true;
+		kill(-c->group, SIGTERM);
+		if (!child_gone_by(c, timer_mono_ns() + patience_ns)) {
+			kill(-c->group, SIGKILL);
+			child_gone_by(c, TIMER_NEVER);
+		}
+	}
+	child_end_group(c, patience_ns);
+	if (c->from != -1)
+		close(c->from);
+	stream_in_free(&c->in);
+	free(c->out);
+	if (killed) {
+		warnx("%s: still running %.1f s after the end of its input; "
+		    "killed", c->name, (double)patience_ns / 1e9);
+		return 1;
+	}
+	if (asked)
+		return 0;
+	if (WIFSIGNALED(c->status) && WTERMSIG(c->status) != SIGPIPE) {
+		warnx("%s: ended by signal %d (%s)", c->name,
+		    WTERMSIG(c->status), strsignal(WTERMSIG(c->status)));
+		return 1;
+	}
+	if (WIFEXITED(c->status) && WEXITSTATUS(c->status) != 0) {
+		warnx("%s: exited with status %d", c->name,
+		    WEXITSTATUS(c->status));
+		return 1;
+	}
+	return 0;
+}
+
+#endif

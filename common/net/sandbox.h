@@ -1,0 +1,184 @@
+/*
+ * sandbox.h - what a live tool gives up once it serves
+ *
+ * After its sockets and files are open it needs little: it becomes another user
+ * (--user), says that nothing it might start gains rights, and has the kernel
+ * (Landlock, from Linux 5.13 on) hold it to the folders of the files that it
+ * was given to write: nothing else is opened, and nothing is executed.  Where
+ * the kernel has no Landlock that part is left out.  Seccomp is for the unit
+ * that starts a service (innet-security(7)).  Not for tools that start
+ * commands.
+ *
+ * For tools: says what cannot be, and exits 1.
+ */
+#ifndef INNET_NET_SANDBOX_H
+#define INNET_NET_SANDBOX_H
+
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <linux/landlock.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/base/file-link.h"
+
+/* What Debian 12's headers lack: of ABI 2 and 3. */
+#ifndef LANDLOCK_ACCESS_FS_REFER
+#define LANDLOCK_ACCESS_FS_REFER (1ULL << 13)
+#endif
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
+#endif
+
+/* Of ABI 1, everything; the later two where the kernel knows them. */
+#define SANDBOX_ALL ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
+#define SANDBOX_FILE (LANDLOCK_ACCESS_FS_WRITE_FILE | \
+    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_TRUNCATE)
+#define SANDBOX_FOLDER (SANDBOX_FILE | LANDLOCK_ACCESS_FS_READ_DIR | \
+    LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG | \
+    LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_REFER)
+
+enum { SANDBOX_PATHS = 16 };
+
+struct sandbox {
+	const char *user;		/* NULL: stay who it is */
+	const char *path[SANDBOX_PATHS];	/* written later; NULL: none */
+	size_t paths;
+};
+
+/* The file at path, if there is one, will be written, or made anew. */
+static inline void
+sandbox_writes(struct sandbox *s, const char *path)
+{
+	if (path != NULL && strcmp(path, "-") != 0 && s->paths <
+	    SANDBOX_PATHS)
+		s->path[s->paths++] = path;
+}
+
+/* Another user, with its groups and no others. */
+static inline void
+sandbox_become(const char *name)
+{
+	const struct passwd *pw;
+
+	errno = 0;
+	pw = getpwnam(name);
+	if (pw == NULL && errno != 0)
+		err(1, "user '%s'", name);
+	if (pw == NULL)
+		errx(1, "user '%s': there is none", name);
+	if (initgroups(name, pw->pw_gid) == -1 || setgid(pw->pw_gid) == -1 ||
+	    setuid(pw->pw_uid) == -1)
+		err(1, "user '%s'", name);
+	if (pw->pw_uid != 0 && setuid(0) == 0)
+		errx(1, "user '%s': the rights of root would come back",
+		    name);
+}
+
+/* Add a rule for the folder of path, which is found as it is opened later. */
+static inline bool
+sandbox_allow(int rules, const char *path, uint64_t known)
+{
+	struct landlock_path_beneath_attr at = { .allowed_access =
+	    SANDBOX_FOLDER & known };
+	char folder[PATH_MAX], end[PATH_MAX];
+	const char *slash;
+	struct stat st;
+	bool ok;
+
+	if (file_link_end(path, end))	/* a link stays: atomic-file.h */
+		path = end;
+	slash = strrchr(path, '/');
+
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) &&
+	    !S_ISSOCK(st.st_mode)) {	/* a pipe, or what is in /dev */
+		snprintf(folder, sizeof(folder), "%s", path);
+		at.allowed_access = SANDBOX_FILE & known;
+	} else if (slash == NULL) {
+		snprintf(folder, sizeof(folder), ".");
+	} else {
+		snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 :
+		    (int)(slash - path), path);
+	}
+	at.parent_fd = open(folder, O_PATH | O_CLOEXEC);
+	if (at.parent_fd == -1)
+		return false;
+	ok = syscall(SYS_landlock_add_rule, rules,
+	    LANDLOCK_RULE_PATH_BENEATH, &at, 0) == 0;
+	close(at.parent_fd);
+	return ok;
+}
+
+/* What looks for leaks as a process ends reads of its threads in /proc. */
+static inline bool
+sandbox_leaks(int rules)
+{
+#ifdef __SANITIZE_ADDRESS__
+	struct landlock_path_beneath_attr at = { .allowed_access =
+	    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
+	    .parent_fd = open("/proc", O_PATH | O_CLOEXEC) };
+	const bool ok = at.parent_fd != -1 && syscall(
+	    SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &at,
+	    0) == 0;
+
+	close(at.parent_fd);
+	return ok;
+#else
+	(void)rules;
+	return true;
+#endif
+}
+
+/* Hold this process to its files; without Landlock nothing is done. */
+static inline void
+sandbox_hold(const struct sandbox *s)
+{
+	const long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
+	    LANDLOCK_CREATE_RULESET_VERSION);
+	struct landlock_ruleset_attr all = { .handled_access_fs =
+	    SANDBOX_ALL | (abi >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0) |
+	    (abi >= 3 ? LANDLOCK_ACCESS_FS_TRUNCATE : 0) };
+	int rules;
+
+	if (abi < 1)
+		return;
+	rules = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof(all),
+	    0);
+	if (rules == -1)
+		err(1, "landlock");
+	for (size_t i = 0; i < s->paths; i++) {
+		if (!sandbox_allow(rules, s->path[i],
+		    all.handled_access_fs))
+			err(1, "%s", s->path[i]);
+	}
+	if (!sandbox_leaks(rules))
+		err(1, "/proc");
+	if (syscall(SYS_landlock_restrict_self, rules, 0) == -1)
+		err(1, "landlock");
+	close(rules);
+}
+
+/* Everything is open: give up all else. */
+static inline void
+sandbox_enter(const struct sandbox *s)
+{
+	if (s->user != NULL)
+		sandbox_become(s->user);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+		err(1, "no_new_privs");
+	sandbox_hold(s);
+}
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * serve-sockets.h - the sockets that a plane serves on
+ *
+ * One is the switch's own address, and each way of a program has one more: it
+ * is opened when something is to be sent by it, and shut when the program needs
+ * it no longer.  What they counted stays.
+ */
+#ifndef INNET_NET_SERVE_SOCKETS_H
+#define INNET_NET_SERVE_SOCKETS_H
+
+#include <err.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "common/net/clock.h"
+#include "common/capture/rotate.h"
+#include "common/net/udp-transmit.h"
+#include "common/net/udp-io.h"
+#include "common/switch/plane.h"
+
+enum {
+	SERVE_WAYS_MAX = 1024,		/* sockets beside the own one */
+	SERVE_BESIDE_MAX = 256		/* descriptors of what is beside them */
+};
+
+/* What serves the plane beside sockets: interfaces (inpath.h). */
+struct serve_beside {
+	void *ctx;
+	uint64_t nap_ns;		/* it is looked at so often */
+	/* What to wait for, SERVE_BESIDE_MAX at most: how many. */
+	uint32_t (*polls)(void *ctx, struct pollfd *p);
+	void (*receive)(void *ctx);	/* what has come */
+	void (*end)(void *ctx);		/* take no more, but what has come */
+};
+
+struct serve_conf {
+	const char *tool;		/* for the summary */
+	union addr listen;
+	uint64_t duration_ns;		/* TIMER_NEVER: until a signal */
+	uint64_t propagation_ns;	/* of every port's link */
+	struct impair impair;		/* of what goes out */
+	const char *port_file;		/* NULL: none */
+	const char *save;		/* what the tool itself writes */
+	struct pcapio_out *ingress, *egress;	/* captures, or NULL */
+	struct rotate rotate;		/* of these */
+	volatile sig_atomic_t *stop, *tell, *again;	/* set by signals */
+	const sigset_t *wait_mask;	/* signals let in while waiting */
+	bool one_link;			/* hosts share one: wait for room */
+	bool no_offload;		/* without UDP_SEGMENT and UDP_GRO */
+	bool verbose, progress;
+	/* Once a second and at the end, and when a signal asks; or NULL. */
+	int (*tick)(void *ctx, uint64_t now_ns, bool last);
+	void *tick_ctx;
+	void (*show)(void *ctx);
+	void (*reopen)(void *ctx);	/* at SIGHUP */
+	void *show_ctx;
+};
+
+/* A socket. */
+struct serve_way {
+	struct udpio u;
+	struct outlet out;
+	uint32_t way;
+};
+
+/* What the kernel and --impair did, of all sockets. */
+struct serve_account {
+	uint64_t kernel, unreachable, send_failed;
+	uint64_t lost, duplicated, reordered;
+};
+
+struct serve {
+	const struct serve_conf *cf;
+	struct plane *pl;
+	struct clock clock;
+	struct serve_way own;
+	struct serve_way **way;		/* the others; owned */
+	uint32_t ways;
+	struct pollfd *poll;
+	uint64_t told_ns, warned_ns, unreachable;
+	uint64_t heard_to_ns, deaf_ns;	/* serve_miss() */
+	struct serve_account gone;	/* of sockets closed */
+	bool warned_drops, warned_ways;
+	const struct serve_beside *beside;	/* or NULL */
+	bool broken;			/* it cannot go on; that was said */
+	bool hasty;			/* waited enough in this batch */
+	int taken;			/* packets since a look at the clock */
+	int rc;
+	/* what has left a port and is not sent yet: a run to one address */
+	struct iovec leaving[UDPIO_RUN_MAX];
+	int leavings;
+	size_t leaving_bytes;
+	struct slot_to leaving_to;
+	uint64_t left_ns;		/* the first of them */
+	uint64_t advance_ns;		/* when they leave; 0: ask the clock */
+	/* of runs that wait for more: what their slots got for their bytes */
+	bool gathers;
+	uint8_t *spare[UDPIO_RUN_MAX];	/* owned */
+	uint32_t spare_room[UDPIO_RUN_MAX];
+};
+
+static inline void
+serve_account_one(struct serve_account *c, const struct serve_way *w)
+{
+	c->kernel += w->u.kernel_drops;
+	c->unreachable += w->u.unreachable;
+	c->send_failed += w->u.send_failed;
+	c->lost += w->out.impair.lost;
+	c->duplicated += w->out.impair.duplicated;
+	c->reordered += w->out.impair.reordered;
+}
+
+/* The socket of way number k is not needed any more. */
+static inline void
+serve_shut(struct serve *s, uint32_t k)
+{
+	struct serve_way *w = s->way[k];
+
+	serve_account_one(&s->gone, w);
+	outlet_free(&w->out);
+	udpio_close(&w->u);
+	free(w);
+	s->way[k] = s->way[--s->ways];
+}
+
+/*
+ * The socket of a way, opened towards `to` when it is needed; or NULL: what was
+ * to be sent by it is counted as failed.
+ */
+static inline struct serve_way *
+serve_way(struct serve *s, uint32_t way, const union addr *to)
+{
+	struct serve_way *w;
+	char name[ADDR_NAME_BYTES];
+
+	if (way == PACKET_WAY_OWN)
+		return &s->own;
+	for (uint32_t k = 0; k < s->ways; k++) {
+		if (s->way[k]->way == way)
+			return s->way[k];
+	}
+	errno = EMFILE;
+	w = s->ways == SERVE_WAYS_MAX ? NULL : calloc(1, sizeof(*w));
+	if (w == NULL || udpio_open_towards(&w->u, to,
+	    s->pl->program->tos, !s->cf->no_offload, NULL) == -1) {
+		if (!s->warned_ways)
+			warn("%s: one more socket", addr_print(to, name));
+		s->warned_ways = true;
+		free(w);
+		return NULL;
+	}
+	udpio_waits(&w->u);
+	w->out = outlet_over(&w->u, &s->cf->impair, s->cf->egress);
+	w->out.propagation_ns = s->cf->propagation_ns;
+	w->way = way;
+	s->way[s->ways++] = w;
+	return w;
+}
+
+#endif

@@ -1,0 +1,347 @@
+/*
+ * serve.h - the driver of sockets: a plane that serves on UDP
+ *
+ * The loop: packets come (here) and leave (serve-send.h) by sockets
+ * (serve-sockets.h), and once a second people are told (serve-log.h).  Time is
+ * monotonic (clock.h): a packet that is looked at only after a departure
+ * counts, and is captured, as no earlier than that departure, so that captures
+ * hold exactly the order of events that the plane decided by.
+ *
+ * For tools: says what is wrong, and exits 1 while it opens.
+ */
+#ifndef INNET_NET_SERVE_H
+#define INNET_NET_SERVE_H
+
+#include <err.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/progress.h"
+#include "common/net/pace.h"
+#include "common/net/serve-send.h"
+#include "common/net/serve-log.h"
+#include "common/switch/classifier.h"
+
+enum {
+	SERVE_BATCHES = 16,		/* received between looks at all else */
+	SERVE_CLOCK_EVERY = 32,		/* packets without a look at it */
+	SERVE_DEAF_NS = 100000000	/* that packets wait to be looked at */
+};
+
+/*
+ * It is now_ns; what has left is sent.  What leaves does so at read_ns, if the
+ * clock has just been read, or (0) at what it says then: later than it is due,
+ * so that others are due by then as well.
+ */
+static inline void
+serve_advance_at(struct serve *s, uint64_t now_ns, uint64_t read_ns)
+{
+	s->advance_ns = read_ns;
+	plane_advance(s->pl, now_ns);
+	if (s->pl->now_ns > now_ns)
+		plane_advance(s->pl, s->pl->now_ns);
+	plane_settle(s->pl);
+}
+
+static inline void
+serve_advance(struct serve *s, uint64_t now_ns)
+{
+	serve_advance_at(s, now_ns, 0);
+}
+
+/* Nobody was looked at from from_ns to now_ns: for long, as if held up? */
+static inline void
+serve_miss(struct serve *s, uint64_t from_ns, uint64_t now_ns)
+{
+	if (from_ns < s->heard_to_ns)
+		from_ns = s->heard_to_ns;
+	if (now_ns < from_ns + SERVE_DEAF_NS)
+		return;
+	s->heard_to_ns = now_ns;
+	s->deaf_ns += now_ns - from_ns;
+	if (s->pl->program->deaf != NULL)
+		s->pl->program->deaf(s->pl->state, now_ns - from_ns, now_ns);
+}
+
+/* What time is it, since packets were last received? */
+static inline uint64_t
+serve_look(struct serve *s)
+{
+	const uint64_t now = clock_now(&s->clock);
+
+	serve_miss(s, s->clock.now_ns, now);
+	return now;
+}
+
+/* When came what the kernel stamped so, which is looked at now? */
+static inline uint64_t
+serve_stamped(struct serve *s, uint64_t stamp_ns)
+{
+	const uint64_t at_ns = clock_of(&s->clock, stamp_ns, s->pl->now_ns);
+
+	serve_miss(s, at_ns, s->clock.now_ns);
+	return at_ns;
+}
+
+/*
+ * A packet that came at at_ns is looked at: as of then, or of what happened
+ * since.  Time goes on within a batch: links carry what is due while the rest
+ * is looked at.
+ */
+static inline void
+serve_come(struct serve *s, uint64_t at_ns)
+{
+	uint64_t now;
+
+	if (++s->taken >= SERVE_CLOCK_EVERY) {
+		s->taken = 0;
+		now = serve_look(s);
+		serve_advance_at(s, now, now);
+	}
+	serve_advance(s, at_ns > s->pl->now_ns ? at_ns : s->pl->now_ns);
+}
+
+/* One datagram of socket w, which came at at_ns. */
+static inline void
+serve_take(struct serve *s, struct serve_way *w,
+    const struct udpio_packet *d, uint64_t at_ns)
+{
+	struct packet p = { .from = d->from, .to = &w->u.local,
+	    .way = w->way, .tos = d->tos, .payload = d->data,
+	    .bytes = (uint32_t)d->len,
+	    .wire_bytes = (uint32_t)d->len + flow_head_bytes(d->from) };
+
+	serve_come(s, at_ns);
+	for (int n = plane_copies(s->pl); n > 0; n--) {
+		if (s->cf->ingress != NULL)
+			udpio_capture(s->cf->ingress, d->from, &w->u.local,
+			    d->tos, d->data, d->len, s->pl->now_ns);
+		plane_take(s->pl, &p);
+	}
+}
+
+/* The datagrams of one message, which came together. */
+static inline void
+serve_take_all(struct serve *s, struct serve_way *w,
+    const struct udpio_message *m)
+{
+	const uint64_t at_ns = serve_stamped(s, m->stamp_ns);
+	struct udpio_packet p;
+
+	for (size_t at = 0; udpio_next(m, &at, &p);)
+		serve_take(s, w, &p, at_ns);
+}
+
+/* What has come to one socket, a part at a time; a flood leaves time. */
+static inline void
+serve_receive(struct serve *s, struct serve_way *w)
+{
+	w->u.more = true;
+	for (int k = 0; k < SERVE_BATCHES && w->u.more; k++) {
+		const int n = udpio_recv(&w->u);
+
+		clock_read(&s->clock);
+		s->hasty = false;
+		for (int i = 0; i < n; i++)
+			serve_take_all(s, w, &w->u.got[i]);
+		plane_flush(s->pl);
+		serve_advance(s, s->clock.now_ns);
+		serve_send_leaving(s);
+	}
+}
+
+/*
+ * Give what the program owes, a run at a time, as long as the socket has room:
+ * who else waits, and what comes in, is not to wait for it.
+ */
+static inline void
+serve_give(struct serve *s)
+{
+	const struct program *pr = s->pl->program;
+	struct pollfd p = { .fd = s->own.u.fd, .events = POLLOUT };
+
+	for (int k = 0; pr->give != NULL && k < SERVE_BATCHES &&
+	    poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) != 0 &&
+	    pr->give(s->pl->state); k++)
+		plane_flush(s->pl);
+}
+
+/* How long to sleep at most: until something is due, or the end. */
+static inline uint64_t
+serve_span(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
+{
+	uint64_t due = timer_first(plane_due_program(s->pl), end_ns), ns;
+
+	due = timer_first(due, outlet_due(&s->own.out));
+	for (uint32_t k = 0; k < s->ways; k++)
+		due = timer_first(due, outlet_due(&s->way[k]->out));
+	ns = due > now_ns ? due - now_ns : 0;
+	ns = timer_first(ns, pace_sleep_ns(now_ns, plane_due_port(s->pl)));
+	return timer_first(ns, s->beside == NULL ? TIMER_SECOND_NS :
+	    s->beside->nap_ns);
+}
+
+/* Sleep until a packet, something due, a signal, or the end. */
+static inline void
+serve_nap(struct serve *s, uint64_t end_ns)
+{
+	const struct program *pr = s->pl->program;
+	const bool owes = pr->owes != NULL && pr->owes(s->pl->state);
+	const struct timespec ts = timer_spec(serve_span(s,
+	    clock_now(&s->clock), end_ns));
+	uint32_t more = 0;
+	int n;
+
+	s->poll[0] = (struct pollfd){ .fd = s->own.u.fd,
+	    .events = (short)(POLLIN | (owes ? POLLOUT : 0)) };
+	for (uint32_t k = 0; k < s->ways; k++)
+		s->poll[k + 1] = (struct pollfd){ .events = POLLIN,
+		    .fd = s->way[k]->u.fd };
+	if (s->beside != NULL)
+		more = s->beside->polls(s->beside->ctx, s->poll + s->ways + 1);
+	n = ppoll(s->poll, s->ways + 1 + more, &ts, s->cf->wait_mask);
+	timer_let_signals(s->cf->wait_mask);
+	if (n <= 0)
+		return;
+	if ((s->poll[0].revents & POLLERR) != 0)
+		udpio_errors(&s->own.u);
+	for (uint32_t k = 0; k < s->ways; k++) {
+		if ((s->poll[k + 1].revents & POLLERR) != 0)
+			udpio_errors(&s->way[k]->u);
+	}
+}
+
+/* Once a second: captures to the disk, ways that are not needed, progress. */
+static inline void
+serve_tick(struct serve *s, uint64_t now_ns)
+{
+	const struct program *pr = s->pl->program;
+
+	if (*s->cf->tell != 0) {
+		*s->cf->tell = 0;
+		s->cf->show(s->cf->show_ctx);
+	}
+	if (*s->cf->again != 0) {
+		*s->cf->again = 0;
+		s->cf->reopen(s->cf->show_ctx);
+	}
+	if (s->cf->ingress != NULL)
+		rotate_full(s->cf->ingress, &s->cf->rotate);
+	if (s->cf->egress != NULL)
+		rotate_full(s->cf->egress, &s->cf->rotate);
+	serve_warn(s, now_ns);
+	if (now_ns - s->told_ns < TIMER_SECOND_NS)
+		return;
+	s->told_ns = now_ns;
+	if (s->cf->ingress != NULL)
+		s->broken |= pcapio_flush_or_warn(s->cf->ingress);
+	if (s->cf->egress != NULL)
+		s->broken |= pcapio_flush_or_warn(s->cf->egress);
+	if (s->cf->progress)
+		serve_progress(s);
+	if (s->cf->tick != NULL)
+		s->rc |= s->cf->tick(s->cf->tick_ctx, now_ns,
+		    false);
+	for (uint32_t k = s->ways; k-- > 0;) {
+		if (pr->needs != NULL && !pr->needs(s->pl->state,
+		    s->way[k]->way) &&
+		    outlet_due(&s->way[k]->out) == OUTLET_NEVER)
+			serve_shut(s, k);
+	}
+}
+
+/*
+ * Listen, or exit 1; *own becomes the address that the kernel gave.  Before
+ * plane_init(), which needs the address, and serve_run().
+ */
+static inline void
+serve_open(struct serve *s, const struct serve_conf *cf,
+    const struct program *pr, union addr *own)
+{
+	*s = (struct serve){ .cf = cf, .clock = clock_start() };
+	s->way = calloc(SERVE_WAYS_MAX, sizeof(struct serve_way *));
+	s->poll = calloc(SERVE_WAYS_MAX + 1 + SERVE_BESIDE_MAX,
+	    sizeof(*s->poll));
+	if (s->way == NULL || s->poll == NULL)
+		err(1, "sockets");
+	udpio_listen_or_exit(&s->own.u, &cf->listen, pr->tos,
+	    !cf->no_offload, cf->port_file);
+	if (cf->one_link && pr->give != NULL)
+		udpio_waits(&s->own.u);
+	udpio_tell(&s->own.u, cf->verbose);
+	s->own.out = outlet_over(&s->own.u, &cf->impair, cf->egress);
+	s->own.out.propagation_ns = cf->propagation_ns;
+	s->gathers = cf->egress == NULL && outlet_plain(&s->own.out);
+	*own = s->own.u.local;
+}
+
+/* Is it to go on? */
+static inline bool
+serve_goes_on(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
+{
+	return !*s->cf->stop && now_ns < end_ns && !s->broken;
+}
+
+/*
+ * Serve until the end with a plane that was made over serve_driver and s.  The
+ * exit status.
+ */
+static inline int
+serve_run(struct serve *s, struct plane *pl)
+{
+	uint64_t now = clock_now(&s->clock);
+	const uint64_t end = timer_after(now, s->cf->duration_ns);
+
+	s->pl = pl;
+	s->told_ns = pl->now_ns = now;
+	while (serve_goes_on(s, now, end)) {
+		serve_nap(s, end);
+		serve_receive(s, &s->own);
+		for (uint32_t k = 0; k < s->ways; k++)
+			serve_receive(s, s->way[k]);
+		if (s->beside != NULL)
+			s->beside->receive(s->beside->ctx);
+		now = serve_look(s);
+		serve_advance_at(s, now, now);
+		serve_send_leaving(s);
+		plane_flush(pl);
+		serve_give(s);
+		outlet_flush(&s->own.out, now);
+		for (uint32_t k = 0; k < s->ways; k++)
+			outlet_flush(&s->way[k]->out, now);
+		serve_tick(s, now);
+	}
+	serve_receive(s, &s->own);	/* what has come counts */
+	for (uint32_t k = 0; k < s->ways; k++)
+		serve_receive(s, s->way[k]);
+	if (s->beside != NULL)
+		s->beside->end(s->beside->ctx);
+	outlet_flush(&s->own.out, OUTLET_NEVER);
+	for (uint32_t k = 0; k < s->ways; k++)
+		outlet_flush(&s->way[k]->out, OUTLET_NEVER);
+	if (s->cf->progress)
+		progress_clear();
+	plane_end(pl);
+	if (s->cf->tick != NULL)
+		s->rc |= s->cf->tick(s->cf->tick_ctx, now, true);
+	return s->rc;
+}
+
+static inline void
+serve_close(struct serve *s)
+{
+	while (s->ways > 0)
+		serve_shut(s, 0);
+	free(s->way);
+	free(s->poll);
+	for (int i = 0; i < UDPIO_RUN_MAX; i++)
+		free(s->spare[i]);
+	outlet_free(&s->own.out);
+	udpio_close(&s->own.u);
+}
+
+#endif

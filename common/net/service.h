@@ -1,0 +1,268 @@
+/*
+ * service.h - what a tool that serves does around the serve loop
+ *
+ * Captures are opened and closed, the plane is made, run and freed; the summary
+ * and the report are written, the summary also when a signal asks.
+ */
+#ifndef INNET_NET_SERVICE_H
+#define INNET_NET_SERVICE_H
+
+#include <err.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "common/base/atomic-file.h"
+#include "common/net/sandbox.h"
+#include "common/net/serve.h"
+#include "common/switch/memory.h"
+
+struct service {
+	const char *tool;
+	struct plane_options *o;
+	struct serve_conf conf;
+	struct serve *serve;		/* of sockets, or within a driver */
+	struct serve sockets;
+	struct plane plane;
+	struct pcapio_out in, out;
+	/* What a driver counts beside sockets; or NULL. */
+	void (*also)(const void *ctx, struct counters *c);
+	const void *also_ctx;
+};
+
+/*
+ * Write text to path, whole or not at all ("-": standard output); last: it may
+ * wait for who reads a pipe.
+ */
+static inline int
+service_write(const char *path, const char *text, bool last)
+{
+	struct atomic_file w;
+
+	if (text == NULL || (last ? atomic_file_open(&w, path) :
+	    atomic_file_open_now(&w, path)) == -1) {
+		warn("%s", path);
+		return 1;
+	}
+	if (atomic_file_close(&w, atomic_file_write(&w, text,
+	    strlen(text))) == 0)
+		return 0;
+	warn("%s: report not written", strcmp(path, "-") == 0 ?
+	    "standard output" : path);
+	return 1;
+}
+
+/* Everything that was counted, in a form. */
+static inline struct counters
+service_account(const struct service *v, enum counters_form form)
+{
+	struct counters c = counters_begin(form, v->tool);
+
+	if (form == COUNTERS_LINE) {
+		plane_summary(&v->plane, &c);
+		counters_part(&c);
+		serve_put_summary(v->serve, &c);
+	} else {
+		plane_account(&v->plane, &c);
+		serve_put_account(v->serve, &c);
+		if (v->also != NULL)
+			v->also(v->also_ctx, &c);
+	}
+	return c;
+}
+
+/* The summary: a line for people, or JSON on standard output. */
+static inline void
+service_show(void *ctx)
+{
+	struct service *v = ctx;
+	FILE *f = v->o->json ? v->o->json_to : stderr;
+	struct counters c = service_account(v, v->o->json ? COUNTERS_JSON :
+	    COUNTERS_LINE);
+
+	if (counters_text(&c) != NULL)
+		fputs(c.text, f);
+	fflush(f);
+	counters_free(&c);
+}
+
+/* Write the report, if there is to be one; the exit status. */
+static inline int
+service_report(const struct service *v, bool last)
+{
+	struct counters c;
+	int rc;
+
+	if (v->o->report == NULL)
+		return 0;
+	c = service_account(v, COUNTERS_PAGE);
+	rc = service_write(v->o->report, counters_text(&c), last);
+	counters_free(&c);
+	return rc;
+}
+
+/* SIGHUP: captures that were moved begin anew, and the report is written. */
+static inline void
+service_reopen(void *ctx)
+{
+	struct service *v = ctx;
+
+	if (v->conf.ingress != NULL)
+		rotate_again(v->conf.ingress);
+	if (v->conf.egress != NULL)
+		rotate_again(v->conf.egress);
+	service_report(v, false);
+}
+
+/* A number that nobody knows: strangers cannot choose keys that meet. */
+static inline struct keymap_number
+service_number(void)
+{
+	struct keymap_number by;
+
+	if (getrandom(&by, sizeof(by), 0) != sizeof(by))
+		err(1, "random numbers");
+	by.low |= 1;
+	return by;
+}
+
+static inline void
+service_open(struct service *v)
+{
+	const struct plane_options *o = v->o;
+
+	if (o->write_in != NULL) {
+		pcapio_create_or_exit(&v->in, o->write_in);
+		v->conf.ingress = &v->in;
+	}
+	if (o->out != NULL) {
+		pcapio_create_or_exit(&v->out, o->out);
+		v->conf.egress = &v->out;
+	}
+}
+
+static inline int
+service_close(struct service *v)
+{
+	int rc = 0;
+
+	if (v->conf.ingress != NULL)
+		rc |= pcapio_close_or_warn(&v->in);
+	if (v->conf.egress != NULL)
+		rc |= pcapio_close_or_warn(&v->out);
+	return rc;
+}
+
+/*
+ * Begin as conf and o say; what conf has of files and lengths of time is filled
+ * in from o.  Then the driver is opened, and the plane made.
+ */
+static inline void
+service_begin(struct service *v, struct plane_options *o,
+    const struct serve_conf *conf)
+{
+	*v = (struct service){ .tool = conf->tool, .o = o, .conf = *conf };
+	v->conf.listen = o->listen_at;
+	v->conf.duration_ns = o->duration_ns;
+	v->conf.propagation_ns = o->propagation_ns;
+	v->conf.impair = o->impair;
+	v->conf.port_file = o->port_file;
+	v->conf.no_offload = o->no_offload;
+	v->conf.verbose = o->verbose;
+	v->conf.progress = !o->quiet && isatty(STDERR_FILENO) == 1;
+	v->conf.rotate = o->rotate;
+	v->conf.show = service_show;
+	v->conf.reopen = service_reopen;
+	v->conf.show_ctx = v;
+	service_open(v);
+	o->plane.place.by = service_number();
+	o->plane.place.quotas = o->plane.place.key == NULL;
+	if (!o->plane.place.secret_known || o->plane.place.key == NULL)
+		o->plane.place.xid = control_first_xid(timer_wall_ns());
+}
+
+/* The plane has served: close, tell, and free it.  The exit status. */
+static inline int
+service_end(struct service *v, int rc)
+{
+	rc |= service_close(v);
+	if (!v->o->quiet || v->o->json)
+		service_show(v);
+	if (v->o->json)
+		rc |= files_flush(v->o->json_to);
+	rc |= service_report(v, true);
+	plane_free(&v->plane);
+	return rc;
+}
+
+/* Everything is open: what is not needed any more is given up. */
+static inline void
+service_give_up(const struct service *v)
+{
+	struct sandbox s = { .user = v->o->user };
+
+	sandbox_writes(&s, v->o->report);
+	sandbox_writes(&s, v->o->write_in);
+	sandbox_writes(&s, v->o->out);
+	sandbox_writes(&s, v->conf.save);
+	sandbox_enter(&s);
+}
+
+/* Is it an address of this machine? */
+static inline bool
+service_is_here(const union addr *a)
+{
+	const int fd = socket(a->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	union addr host = *a;
+	bool is;
+
+	if (a->sa.sa_family == AF_INET6)
+		host.in6.sin6_port = 0;
+	else
+		host.in.sin_port = 0;
+	is = fd != -1 && bind(fd, &host.sa, addr_len(&host)) == 0;
+	if (fd != -1)
+		close(fd);
+	return is;
+}
+
+/* What is above the switch is not the switch, which is bound: or exit 1. */
+static inline void
+service_check_above(const struct program_place *place)
+{
+	const union addr *own = &place->address, *above = &place->above;
+	static const union addr any4 = { .in.sin_family = AF_INET },
+	    any6 = { .in6.sin6_family = AF_INET6 };
+	char name[ADDR_NAME_BYTES];
+
+	if (above->sa.sa_family == 0 || addr_port(above) != addr_port(own))
+		return;
+	if (addr_same_host(above, own) || ((addr_same_host(own, &any4) ||
+	    addr_same_host(own, &any6)) && service_is_here(above)))
+		errx(1, "%s is this switch's own address: it cannot be above "
+		    "itself", addr_print(above, name));
+}
+
+/* Serve on sockets until the end.  The exit status. */
+static inline int
+service_run(struct service *v, struct plane_options *o,
+    const struct serve_conf *conf)
+{
+	int rc;
+
+	service_begin(v, o, conf);
+	v->serve = &v->sockets;
+	serve_open(v->serve, &v->conf, o->plane.program,
+	    &o->plane.place.address);
+	service_check_above(&o->plane.place);
+	if (!plane_init(&v->plane, &o->plane, &serve_driver, v->serve))
+		err(1, "%s", o->plane.program->name);
+	service_give_up(v);
+	rc = service_end(v, serve_run(v->serve, &v->plane));
+	serve_close(v->serve);
+	return rc;
+}
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * timer.h - clocks and deadlines for live tools
+ *
+ * The only header that reads a clock.  Wall time (CLOCK_REALTIME, ns since the
+ * epoch) stamps packets and drives the machines, as the kernel's own stamps
+ * do; monotonic time measures waits.
+ */
+#ifndef INNET_NET_TIMER_H
+#define INNET_NET_TIMER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#define TIMER_NEVER UINT64_MAX
+#define TIMER_SECOND_NS 1000000000u
+
+static inline uint64_t
+timer_ns(const struct timespec *ts)
+{
+	return (uint64_t)ts->tv_sec * TIMER_SECOND_NS + (uint64_t)ts->tv_nsec;
+}
+
+static inline uint64_t
+timer_wall_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return timer_ns(&ts);
+}
+
+static inline uint64_t
+timer_mono_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return timer_ns(&ts);
+}
+
+static inline struct timespec
+timer_spec(uint64_t ns)
+{
+	return (struct timespec){ (time_t)(ns / TIMER_SECOND_NS),
+	    (long)(ns % TIMER_SECOND_NS) };
+}
+
+/* The earlier of two deadlines. */
+static inline uint64_t
+timer_first(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* now + span, TIMER_NEVER if span is or the sum would pass it. */
+static inline uint64_t
+timer_after(uint64_t now_ns, uint64_t span_ns)
+{
+	return span_ns > TIMER_NEVER - now_ns ? TIMER_NEVER : now_ns + span_ns;
+}
+
+/*
+ * Block SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM and SIGCHLD but inside
+ * ppoll(2), so that none is lost between a test and a wait.  The mask to give
+ * ppoll is in *wait.
+ */
+static inline void
+timer_signals(void (*handler)(int), sigset_t *wait)
+{
+	const int sigs[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM,
+	    SIGCHLD };
+	struct sigaction sa = { .sa_handler = handler };
+	sigset_t block;
+
+	sigemptyset(&block);
+	for (size_t i = 0; i < sizeof(sigs) / sizeof(*sigs); i++) {
+		sigaddset(&block, sigs[i]);
+		sigaction(sigs[i], &sa, NULL);
+	}
+	signal(SIGPIPE, SIG_IGN);
+	sigprocmask(SIG_BLOCK, &block, wait);
+	for (size_t i = 0; i < sizeof(sigs) / sizeof(*sigs); i++)
+		sigdelset(wait, sigs[i]);
+}
+
+/*
+ * Let in the signals that wait.  ppoll() does so only when it has to sleep: a
+ * loop that always finds a packet would not hear that it is to stop.
+ */
+static inline void
+timer_let_signals(const sigset_t *wait)
+{
+	sigset_t had;
+
+	sigprocmask(SIG_SETMASK, wait, &had);
+	sigprocmask(SIG_SETMASK, &had, NULL);
+}
+
+#endif

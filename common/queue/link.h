@@ -1,0 +1,72 @@
+/*
+ * link.h - a link that sends one frame at a time at so many bits a second
+ *
+ * Pure arithmetic: service starts at the later of the frame's arrival and the
+ * previous departure, and takes (8e9 length + rate / 2) / rate ns, rounded
+ * down, and a time that is the same for every frame: of hardware that begins a
+ * frame some cycles after the one before.  The departure of the frame in
+ * transmission can be put off.  Times are ns on one clock, which ends at
+ * LINK_END_NS: a capture may give its frames any length up to 4 GB, and none
+ * leaves later than that.
+ */
+#ifndef INNET_QUEUE_LINK_H
+#define INNET_QUEUE_LINK_H
+
+#include <stdint.h>
+
+#define LINK_END_NS ((uint64_t)INT64_MAX)
+
+struct link {
+	uint64_t rate_bps;	/* 0: no limit, frames take no time */
+	uint32_t extra_bytes;	/* a frame's own overhead on the wire */
+	uint64_t frame_ns;	/* of each frame beyond its bits */
+	uint64_t free_ns;	/* departure of the last frame started */
+	uint32_t last_bytes;	/* cache of one division: */
+	uint64_t last_ns;	/* ... such a frame's time */
+};
+
+/* How long a frame of so many bytes occupies the link, ns. */
+static inline uint64_t
+link_time_ns(struct link *l, uint32_t bytes)
+{
+	if (l->rate_bps == 0)
+		return l->frame_ns;
+	if (bytes != l->last_bytes || l->last_ns == 0) {
+		const unsigned __int128 ns = ((unsigned __int128)8000000000u *
+		    ((uint64_t)bytes + l->extra_bytes) + l->rate_bps / 2) /
+		    l->rate_bps;
+
+		l->last_bytes = bytes;
+		l->last_ns = ns + l->frame_ns < LINK_END_NS ?
+		    (uint64_t)ns + l->frame_ns : LINK_END_NS;
+	}
+	return l->last_ns;
+}
+
+/*
+ * Start to send a frame that has been there since arrival_ns; when its last
+ * bit will have left.
+ */
+static inline uint64_t
+link_start(struct link *l, uint64_t arrival_ns, uint32_t bytes)
+{
+	uint64_t start = arrival_ns > l->free_ns ? arrival_ns : l->free_ns;
+	uint64_t left = start < LINK_END_NS ? LINK_END_NS - start : 0;
+	uint64_t time = link_time_ns(l, bytes);
+
+	l->free_ns = start + (time < left ? time : left);
+	return l->free_ns;
+}
+
+/* The last frame started leaves so much later; when that is. */
+static inline uint64_t
+link_put_off(struct link *l, uint64_t ns)
+{
+	const uint64_t left = l->free_ns < LINK_END_NS ?
+	    LINK_END_NS - l->free_ns : 0;
+
+	l->free_ns += ns < left ? ns : left;
+	return l->free_ns;
+}
+
+#endif

@@ -1,0 +1,217 @@
+/*
+ * olaf-queue.h - the Olaf queue: waiting updates of a cluster merge
+ * (Olaf section 3, section 4 Algorithm 1, section 12.1)
+ *
+ * Slots as in slots.h, and where the update is that waits, unlocked, for each
+ * key (cluster, following): for keys below `plain` in an array, for others in a
+ * map.  An arrival that finds one is merged with
+ * it, replaces it, or is dropped; innet-olaf(7) has the rules and what was
+ * chosen where the paper leaves a choice.  Pure: time is an argument.
+ */
+#ifndef INNET_QUEUE_OLAF_QUEUE_H
+#define INNET_QUEUE_OLAF_QUEUE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "common/base/bytes.h"
+#include "common/base/hashmap.h"
+#include "common/base/vec.h"
+#include "common/queue/slots.h"
+#include "common/wire/update.h"
+
+enum olaf_queue_combine { OLAF_QUEUE_MEAN, OLAF_QUEUE_SUM };
+
+enum olaf_queue_verdict {
+	OLAF_QUEUE_APPENDED,		/* took a free slot */
+	OLAF_QUEUE_AGGREGATED,	/* merged into the one that waits */
+	/* took the place of an older, same worker */
+	OLAF_QUEUE_REPLACED,
+	OLAF_QUEUE_REPLACED_REWARD,	/* ... of one with a lower reward */
+	OLAF_QUEUE_SUPERSEDED,	/* dropped: not newer, same worker */
+	OLAF_QUEUE_DROPPED_REWARD,	/* dropped: reward too low */
+	OLAF_QUEUE_DROPPED_LIMIT,	/* dropped: merged would pass 65,535 */
+	OLAF_QUEUE_DROPPED_FULL	/* dropped: no slot is free */
+};
+
+#define OLAF_QUEUE_NONE UINT32_MAX	/* nothing waits */
+
+struct olaf_queue {
+	struct slots *slots;	/* borrowed */
+	uint32_t *at;		/* owned: index in the ring and 1; 0: none */
+	uint32_t plain;
+	struct keymap waiting;	/* keys from plain on -> index in the ring */
+	enum olaf_queue_combine combine;
+	double threshold;	/* of rewards; NAN: the test is off */
+};
+
+/*
+ * What a queue holds at most one waiting update of.  The keys of vectors that
+ * travel in one packet are the clusters themselves, 0 to 65,535.
+ */
+static inline uint32_t
+olaf_queue_key(const struct update *u)
+{
+	return (uint32_t)u->following << 16 | u->cluster;
+}
+
+/* Keys below plain are usual.  False without memory; then nothing is held. */
+static inline bool
+olaf_queue_init(struct olaf_queue *q, struct slots *slots,
+    enum olaf_queue_combine combine, double threshold, uint32_t plain)
+{
+	*q = (struct olaf_queue){ .slots = slots, .combine = combine,
+	    .threshold = threshold, .plain = plain,
+	    .at = calloc(plain, sizeof(*q->at)) };
+	return q->at != NULL;
+}
+
+static inline void
+olaf_queue_free(struct olaf_queue *q)
+{
+	keymap_free(&q->waiting);
+	free(q->at);
+}
+
+/* Where the update waits that has this key, in the ring; OLAF_QUEUE_NONE. */
+static inline uint32_t
+olaf_queue_find(const struct olaf_queue *q, uint32_t key)
+{
+	const uint32_t *at;
+
+	if (key < q->plain)
+		return q->at[key] - 1;
+	at = keymap_get(&q->waiting, key);
+	return at == NULL ? OLAF_QUEUE_NONE : *at;
+}
+
+/* Mean, or sum, of what waits and what arrives, into the arrival's frame. */
+static inline bool
+olaf_queue_merge(struct olaf_queue *q, struct slot *e, const struct arrival *a)
+{
+	const uint32_t me = e->up.merged, ma = a->up->merged;
+	const double all = (double)(me + ma);
+	const double reward = ((double)e->up.reward * me +
+	    (double)a->up->reward * ma) / all;
+	const uint64_t generated = e->up.generated_ns > a->up->generated_ns ?
+	    e->up.generated_ns : a->up->generated_ns;
+	const size_t vec_at = (size_t)(a->up->vec - a->bytes);
+	const uint32_t have = (uint32_t)vec_at + 4 * a->up->n + a->tail;
+	uint8_t *vec = e->bytes + (e->up.vec - e->bytes);
+
+	if (q->combine == OLAF_QUEUE_SUM)
+		vec_add(vec, a->up->vec, a->up->n);
+	else
+		vec_mean(vec, vec, a->up->vec, a->up->n, me / all, ma / all);
+	/* the arrival's headers, in front of the merged vector */
+	if (vec_at != (size_t)(vec - e->bytes)) {
+		if (e->room < have) {
+			uint8_t *p = realloc(e->bytes, have);
+
+			if (p == NULL)
+				return false;
+			vec = p + (vec - e->bytes);
+			e->bytes = p;
+			e->room = have;
+		}
+		memmove(e->bytes + vec_at, vec, 4 * (size_t)a->up->n);
+	}
+	memcpy(e->bytes, a->bytes, vec_at);
+	if (a->tail > 0)		/* its proof is made anew */
+		memcpy(e->bytes + have - a->tail, a->bytes + have - a->tail,
+		    a->tail);
+	e->have = have;
+	e->wire_bytes = a->wire_bytes;
+	e->payload_at = a->payload_at;
+	e->len = e->have;
+	if (a->to != NULL)
+		e->to = *a->to;
+	e->changed = true;
+	e->up = *a->up;
+	e->up.vec = e->bytes + vec_at;
+	e->up.merged = (uint16_t)(me + ma);
+	e->up.reward = (float)reward;
+	e->up.generated_ns = generated;
+	return true;
+}
+
+/* Decide about the arrival a of an update whose waiting elder is e. */
+static inline enum olaf_queue_verdict
+olaf_queue_meet(struct olaf_queue *q, struct slot *e, const struct arrival *a)
+{
+	const double r = (double)a->up->reward, re = (double)e->up.reward;
+
+	/* another job has taken the cluster (egress.h): nothing to merge */
+	if (a->up->n != e->up.n || a->up->elements != e->up.elements ||
+	    a->tail != e->tail)
+		return slots_fill(e, a) ? OLAF_QUEUE_REPLACED :
+		    OLAF_QUEUE_DROPPED_FULL;
+	if (a->up->worker == e->up.worker &&
+	    (int32_t)(a->up->sequence - e->up.sequence) <= 0)
+		return OLAF_QUEUE_SUPERSEDED;
+	if (a->up->worker == e->up.worker && a->up->merged == 1 &&
+	    e->up.merged == 1)
+		return slots_fill(e, a) ? OLAF_QUEUE_REPLACED :
+		    OLAF_QUEUE_DROPPED_FULL;
+	if (!isnan(q->threshold) && r > re + q->threshold)
+		return slots_fill(e, a) ? OLAF_QUEUE_REPLACED_REWARD :
+		    OLAF_QUEUE_DROPPED_FULL;
+	if (!isnan(q->threshold) && r < re - q->threshold)
+		return OLAF_QUEUE_DROPPED_REWARD;
+	if ((uint32_t)e->up.merged + a->up->merged > UINT16_MAX)
+		return OLAF_QUEUE_DROPPED_LIMIT;
+	return olaf_queue_merge(q, e, a) ? OLAF_QUEUE_AGGREGATED :
+	    OLAF_QUEUE_DROPPED_FULL;
+}
+
+/*
+ * An update arrives at now_ns.  *lost gets the constituents that a
+ * replacement put out of the queue, otherwise 0.
+ */
+static inline enum olaf_queue_verdict
+olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
+    uint16_t *lost)
+{
+	const uint32_t key = olaf_queue_key(a->up);
+	const uint32_t at = olaf_queue_find(q, key);
+	enum olaf_queue_verdict v;
+	int64_t slot;
+
+	*lost = 0;
+	if (at != OLAF_QUEUE_NONE) {
+		struct slot *e = &q->slots->ring[at];
+		uint16_t had = e->up.merged;
+
+		v = olaf_queue_meet(q, e, a);
+		if (v == OLAF_QUEUE_REPLACED || v == OLAF_QUEUE_REPLACED_REWARD)
+			*lost = had;
+		return v;
+	}
+	slot = slots_append(q->slots, a, now_ns);
+	if (slot < 0)
+		return OLAF_QUEUE_DROPPED_FULL;
+	/* the first of all is in transmission at once: it never waits */
+	if (q->slots->count > 1 && key < q->plain)
+		q->at[key] = (uint32_t)slot + 1;
+	else if (q->slots->count > 1)
+		keymap_put(&q->waiting, key, (uint32_t)slot);
+	return OLAF_QUEUE_APPENDED;
+}
+
+/* A new head goes into transmission: it is locked from now on. */
+static inline void
+olaf_queue_lock(struct olaf_queue *q, const struct slot *head)
+{
+	const uint32_t key = olaf_queue_key(&head->up);
+
+	if (!head->is_update)
+		return;
+	if (key < q->plain)
+		q->at[key] = 0;
+	else
+		keymap_remove(&q->waiting, key);
+}
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * tally.h - what became of every update, per cluster and in all
+ *
+ * Each counter has packets and constituents (worker updates inside them).
+ * In every run, and for every cluster, constituents obey
+ *
+ *	arrived = delivered + superseded + dropped_full + dropped_reward +
+ *	          dropped_limit + queued
+ *
+ * Owns its tables, whose untouched pages cost nothing; tally_free().
+ */
+#ifndef INNET_QUEUE_TALLY_H
+#define INNET_QUEUE_TALLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum tally_what {
+	TALLY_ARRIVED, TALLY_DELIVERED, TALLY_AGGREGATED, TALLY_REPLACED,
+	TALLY_REPLACED_REWARD, TALLY_SUPERSEDED, TALLY_DROPPED_FULL,
+	TALLY_DROPPED_REWARD, TALLY_DROPPED_LIMIT, TALLY_QUEUED, TALLY_WHATS
+};
+
+struct tally_count {
+	uint64_t packets, constituents;
+};
+
+/* The first four, which move most, share a line of the cache. */
+struct tally_cluster {
+	_Alignas(64) struct tally_count of[TALLY_WHATS];
+};
+
+struct tally {
+	struct tally_cluster all;
+	void *block;			/* of what follows, not aligned */
+	struct tally_cluster *cluster;	/* all that there can be */
+	uint64_t *merged;		/* delivered packets by constituents */
+	uint32_t merged_room;
+};
+
+static inline const char *
+tally_name(enum tally_what what)
+{
+	static const char *const name[TALLY_WHATS] = {
+		"arrived", "delivered", "aggregated", "replaced",
+		"replaced_reward", "superseded", "dropped_full",
+		"dropped_reward", "dropped_limit", "queued"
+	};
+
+	return name[what];
+}
+
+/*
+ * For clusters 0 to clusters - 1, and packets of up to merged constituents,
+ * where the table grows.  False without memory.
+ */
+static inline bool
+tally_init(struct tally *t, uint32_t clusters, uint32_t merged)
+{
+	*t = (struct tally){
+		.block = calloc((size_t)clusters + 1, sizeof(*t->cluster)),
+		.merged = calloc((size_t)merged + 1, sizeof(*t->merged)),
+		.merged_room = merged + 1,
+	};
+	if (t->block != NULL)
+		t->cluster = (struct tally_cluster *)(((uintptr_t)t->block +
+		    63) & ~(uintptr_t)63);
+	return t->cluster != NULL && t->merged != NULL;
+}
+
+static inline void
+tally_free(struct tally *t)
+{
+	free(t->block);
+	free(t->merged);
+}
+
+/* One packet with so many constituents. */
+static inline void
+tally_add(struct tally *t, enum tally_what what, uint16_t cluster,
+    uint16_t constituents)
+{
+	struct tally_count *c = &t->cluster[cluster].of[what];
+
+	c->packets++;
+	c->constituents += constituents;
+	t->all.of[what].packets++;
+	t->all.of[what].constituents += constituents;
+}
+
+/* A packet with so many constituents was delivered. */
+static inline void
+tally_deliver(struct tally *t, uint16_t cluster, uint16_t constituents)
+{
+	tally_add(t, TALLY_DELIVERED, cluster, constituents);
+	if (constituents >= t->merged_room) {	/* now for any */
+		uint64_t *p = realloc(t->merged, 65536 * sizeof(*p));
+
+		if (p == NULL)
+			return;
+		memset(p + t->merged_room, 0, (65536 - t->merged_room) *
+		    sizeof(*p));
+		t->merged = p;
+		t->merged_room = 65536;
+	}
+	t->merged[constituents]++;
+}
+
+/* Add the counters of one to those of another. */
+static inline void
+tally_sum(struct tally_cluster *to, const struct tally_cluster *c)
+{
+	for (int w = 0; w < TALLY_WHATS; w++) {
+		to->of[w].packets += c->of[w].packets;
+		to->of[w].constituents += c->of[w].constituents;
+	}
+}
+
+/* Does the law hold for these counters? */
+static inline bool
+tally_conserved(const struct tally_cluster *c)
+{
+	static const enum tally_what out[] = { TALLY_DELIVERED,
+	    TALLY_SUPERSEDED, TALLY_DROPPED_FULL, TALLY_DROPPED_REWARD,
+	    TALLY_DROPPED_LIMIT, TALLY_QUEUED };
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(out) / sizeof(*out); i++)
+		sum += c->of[out[i]].constituents;
+	return sum == c->of[TALLY_ARRIVED].constituents;
+}
+
+#endif

@@ -1,0 +1,295 @@
+/*
+ * control.h - control messages to a switch, whatever its program
+ *
+ * Who asks has to prove that he hears what is sent to his address, and with a
+ * key that he has it (secure-channel-server.h); else he is challenged, or not answered at
+ * all.  A request is done once: one that comes again is answered with the same
+ * Ack, an older one is dropped (iSwitch section 3.4, Table 2; innet-wire(5)).
+ * Jobs, Members and Stats are answered here, page by page, from what the
+ * program tells; all else is the program's.
+ */
+#ifndef INNET_SWITCH_CONTROL_H
+#define INNET_SWITCH_CONTROL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/switch/report.h"
+#include "common/wire/control.h"
+
+/* The text that a request asks for; the caller's, NULL without memory. */
+static inline char *
+plane_text(struct plane *pl, const struct control *c, bool *known,
+    uint64_t now_ns)
+{
+	const struct program *pr = pl->program;
+	struct counters t = counters_begin(COUNTERS_JSON, "");
+	uint64_t scope = 0;
+
+	*known = true;
+	if (c->action == CONTROL_STATS)
+		control_get_scope(c, &scope);
+	switch (c->action) {
+	case CONTROL_JOBS:
+		counters_word(&t, "program", pr->name);
+		counters_list(&t, "jobs");
+		if (pr->jobs != NULL)
+			pr->jobs(pl->state, &t, now_ns);
+		counters_list_end(&t);
+		break;
+	case CONTROL_MEMBERS:
+		*known = pr->members != NULL &&
+		    pr->members(pl->state, c->job, &t, now_ns);
+		break;
+	default:
+		*known = plane_stats(pl, scope == CONTROL_SCOPE_SWITCH ? -1 :
+		    c->job, &t, now_ns);
+		break;
+	}
+	if (!*known || counters_text(&t) == NULL) {
+		counters_free(&t);
+		return NULL;
+	}
+	t.text[t.len - 1] = '\0';	/* without the line feed */
+	return t.text;
+}
+
+/* A page of a text that is frozen when page 0 is asked for. */
+static inline void
+plane_page(struct plane *pl, struct channels_row *r, const struct control *c,
+    struct control_ack *a, uint64_t now_ns)
+{
+	bool known = true;
+	uint64_t page;
+	size_t at;
+
+	if (!control_get_number(c, 2, &page)) {
+		a->status = CONTROL_BAD_VALUE;
+		return;
+	}
+	if (page == 0)
+		channels_text(&pl->channels, r, plane_text(pl, c, &known,
+		    now_ns));
+	at = (size_t)page * CONTROL_PAGE_BYTES;
+	if (!known) {
+		a->status = CONTROL_NO_JOB;
+		return;
+	}
+	if (r->text == NULL || at >= r->text_bytes) {
+		a->status = CONTROL_BAD_VALUE;
+		return;
+	}
+	a->page = (uint16_t)page;
+	a->pages = (uint16_t)((r->text_bytes - 1) / CONTROL_PAGE_BYTES + 1);
+	a->text = (const uint8_t *)r->text + at;
+	a->text_bytes = r->text_bytes - at < CONTROL_PAGE_BYTES ?
+	    r->text_bytes - at : CONTROL_PAGE_BYTES;
+}
+
+/* Send the Ack of c, from where that was sent to, and remember it. */
+static inline void
+plane_answer(struct plane *pl, const struct packet *p,
+    const struct control *c, struct channels_row *r,
+    const struct control_ack *a)
+{
+	uint8_t msg[CONTROL_MAX_BYTES];
+	const uint32_t len = (uint32_t)(control_put_ack(control_put(msg,
+	    CONTROL_ACK, c->job, c->xid), a) - msg);
+
+	if (a->status != CONTROL_NO_PARENT)	/* it will be asked again */
+		channels_keep(r, c->xid, msg, len);
+	outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS, msg, len);
+}
+
+/*
+ * The same, unproved: the status alone and, if there is one, a pass.  Who may
+ * not hear us is sent nothing longer than what he sent; false if it would be.
+ */
+static inline bool
+plane_hint(struct plane *pl, const struct packet *p, const struct control *c,
+    enum control_status status, const uint8_t *pass)
+{
+	uint8_t msg[CONTROL_HEADER_BYTES + 2 + PASS_BYTES];
+	uint8_t *q = control_put(msg, CONTROL_ACK, c->job, c->xid);
+
+	*q++ = c->action;
+	*q++ = (uint8_t)status;
+	if (pass != NULL) {
+		msg[1] |= CONTROL_HAS_PASS;
+		memcpy(q, pass, PASS_BYTES);
+		q += PASS_BYTES;
+	}
+	if (status == CONTROL_PROVE && (uint32_t)(q - msg) > p->bytes)
+		return false;
+	outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS, msg,
+	    (uint32_t)(q - msg));
+	pl->out.post[pl->out.n - 1].bare = true;
+	return true;
+}
+
+/* Have who asks prove that he hears us: a pass, under his own nonce. */
+static inline void
+plane_challenge(struct plane *pl, const struct packet *p,
+    const struct control *c, uint64_t now_ns)
+{
+	uint8_t pass[PASS_BYTES] = { 0 };
+
+	if (pl->rules.secret.set)
+		pass_make(&pl->rules.secret, p->from, c->pass, now_ns, pass);
+	else
+		bytes_put(pass + PASS_TIME_AT, now_ns, 8);
+	memcpy(pass, c->pass, PASS_NONCE_BYTES);
+	if (buckets_take(&pl->buckets, p->from, now_ns) && plane_hint(pl, p, c,
+	    CONTROL_PROVE, pass))
+		pl->controls[CONTROLS_CHALLENGED]++;
+	else
+		pl->controls[CONTROLS_UNPROVED]++;
+}
+
+/* May c be done at all?  If not that was counted, and answered if need be. */
+static inline struct channels_row *
+plane_admit(struct plane *pl, const struct packet *p, const struct control *c,
+    uint64_t now_ns)
+{
+	struct channels_row *r = NULL;
+
+	switch (channels_judge(&pl->channels, &pl->rules, p->from, p->payload,
+	    p->bytes, c, now_ns, &r)) {
+	case CHANNELS_GOOD: return r;
+	case CHANNELS_CHALLENGE: plane_challenge(pl, p, c, now_ns); break;
+	case CHANNELS_BAD_MAC:
+		pl->controls[CONTROLS_BAD_MAC]++;
+		plane_hint(pl, p, c, CONTROL_BAD_MAC, c->pass);
+		break;
+	case CHANNELS_REPLAYED: pl->controls[CONTROLS_REPLAYED]++; break;
+	case CHANNELS_UNPROVED:
+	case CHANNELS_NO_MEMORY: pl->controls[CONTROLS_UNPROVED]++; break;
+	}
+	return NULL;
+}
+
+/* Does c change how others go on? */
+static inline bool
+plane_commands(const struct control *c)
+{
+	switch (c->action) {
+	case CONTROL_RESET:
+	case CONTROL_SETH:
+	case CONTROL_FBCAST:
+	case CONTROL_HALT:
+	case CONTROL_RESUME:
+	case CONTROL_REGROUP: return true;
+	case CONTROL_LEAVE: return c->body_bytes >= 4;	/* another's */
+	default: return false;
+	}
+}
+
+/*
+ * May it come from there, if it does?  With a key of commands that is needed;
+ * without a key only members command, and who is of this machine.
+ */
+static inline bool
+plane_may_command(const struct plane *pl, const union addr *from,
+    const struct channels_row *r, const struct control *c)
+{
+	const struct program *pr = pl->program;
+
+	if (!plane_commands(c))
+		return true;
+	if (pl->rules.key != NULL)
+		return pl->rules.commands == NULL || r->commands;
+	return !r->open || addr_is_loopback(from) ||
+	    (!pl->rules.passes && c->sealed) || (pr->is_member != NULL &&
+	    pr->is_member(pl->state, from, c->job));
+}
+
+/* Do what c asks for. */
+static inline enum program_reply
+plane_do(struct plane *pl, const union addr *from, const struct control *c,
+    struct channels_row *r, struct control_ack *a, uint64_t now_ns)
+{
+	const struct program *pr = pl->program;
+
+	switch (c->action) {
+	case CONTROL_JOBS:
+	case CONTROL_MEMBERS:
+	case CONTROL_STATS:
+		plane_page(pl, r, c, a, now_ns);
+		return PROGRAM_ANSWERS;
+	default:
+		return pr->control == NULL ? PROGRAM_UNKNOWN :
+		    pr->control(pl->state, from, c, a, now_ns);
+	}
+}
+
+/* A request that is no repeated one: it is done, and answered. */
+static inline void
+plane_request(struct plane *pl, const struct packet *p,
+    const struct control *c, struct channels_row *r, uint64_t now_ns)
+{
+	struct control_ack a = { .action = c->action };
+	enum program_reply reply = PROGRAM_ANSWERS;
+
+	if (plane_may_command(pl, p->from, r, c))
+		reply = plane_do(pl, p->from, c, r, &a, now_ns);
+	else
+		a.status = CONTROL_REFUSED;
+	if (reply == PROGRAM_LATER)
+		return;
+	if (reply == PROGRAM_UNKNOWN) {
+		a.status = CONTROL_UNKNOWN;
+		a.text = (const uint8_t *)pl->program->name;
+		a.text_bytes = strlen(pl->program->name);
+	}
+	pl->controls[CONTROLS_REFUSED] += a.status != CONTROL_DONE;
+	plane_answer(pl, p, c, r, &a);
+}
+
+/*
+ * A control message to the switch's own address at now_ns.  Apart: what looks
+ * at every packet needs none of its room.
+ */
+__attribute__((noinline, unused)) static void
+plane_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
+{
+	struct channels_row *r;
+	struct control c;
+
+	if (addr_same(p->from, &pl->cf->place.address)) {
+		pl->controls[CONTROLS_REFLECTED]++;
+		return;
+	}
+	if (!control_parse(p->payload, p->bytes, &c)) {
+		pl->controls[CONTROLS_BAD]++;
+		return;
+	}
+	if (pl->program->told != NULL && addr_same(p->from,
+	    &pl->cf->place.above)) {
+		pl->controls[CONTROLS_TAKEN]++;
+		pl->program->told(pl->state, p->payload, p->bytes, now_ns);
+		return;
+	}
+	if (c.action == CONTROL_ACK) {	/* it is never answered */
+		pl->controls[CONTROLS_TAKEN]++;
+		pl->controls[CONTROLS_ACKS]++;
+		return;
+	}
+	r = plane_admit(pl, p, &c, now_ns);
+	if (r == NULL)
+		return;
+	pl->controls[CONTROLS_TAKEN]++;
+	if (pl->program->heard != NULL)
+		pl->program->heard(pl->state, p->from, now_ns);
+	if (r->asked && c.xid == r->xid) {
+		pl->controls[CONTROLS_REPEATED]++;
+		outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS,
+		    r->ack, r->ack_bytes);
+	} else if (r->asked && !control_newer(c.xid, r->xid)) {
+		pl->controls[CONTROLS_OLD_XID]++;
+	} else {
+		plane_request(pl, p, &c, r, now_ns);
+	}
+}
+
+#endif

@@ -1,0 +1,189 @@
+/*
+ * memory.h - what a switch may come to hold, before it begins
+ *
+ * Full slots of the largest frame, the tables of updates, and what the program
+ * plans with.  Memory that is made later is bounded by what is then left of the
+ * limit: a quarter is for ports of hosts, where there are any, with what waits
+ * there, and the rest for the program, whose jobs join.
+ */
+#ifndef INNET_SWITCH_MEMORY_H
+#define INNET_SWITCH_MEMORY_H
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/base/columns.h"
+#include "common/switch/options.h"
+
+enum {
+	PLANE_FRAME_BYTES = 65536,	/* of the largest datagram */
+	PLANE_PORTS_BYTES = 2 * PORTS_TIGHT_BYTES	/* at least, of ports */
+};
+
+/* Add the slots of ports with these settings to *slots. */
+static inline void
+plane_port_memory(const struct port_conf *cf, struct memory_part *slots)
+{
+	slots->number += cf->slots;
+	slots->bytes += cf->slots * (sizeof(struct slot) + PLANE_FRAME_BYTES);
+}
+
+/* The slots that were asked for. */
+static inline struct memory_part
+plane_slots_memory(const struct ports_conf *ports)
+{
+	struct memory_part slots = { .what = "port slots" };
+
+	if (ports_shaped(ports))
+		plane_port_memory(&ports->all, &slots);
+	for (uint32_t i = 0; i < ports->rules; i++)
+		plane_port_memory(&ports->rule[i].conf, &slots);
+	return slots;
+}
+
+/* All parts, into parts with room for MEMORY_PARTS; returns how many. */
+static inline size_t
+plane_memory(const struct plane_options *o, struct memory_part *part)
+{
+	const struct program *pr = o->plane.program;
+	const struct memory_part slots = plane_slots_memory(&o->plane.ports);
+	size_t n = 0;
+
+	if (slots.number > 0)
+		part[n++] = slots;
+	if (pr->merges)
+		part[n++] = (struct memory_part){ .what = "clusters",
+		    .number = 65536, .bytes = 65536 *
+		    (sizeof(struct tally_cluster) + sizeof(struct port_shape) +
+		    sizeof(struct active_clusters_node) + sizeof(uint64_t) +
+		    sizeof(uint32_t)) };
+	return n + (pr->memory == NULL ? 0 : pr->memory(o->settings,
+	    part + n));
+}
+
+/* How many bytes from the beginning, and how many later. */
+static inline uint64_t
+plane_memory_sum(const struct memory_part *part, size_t n, bool later)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (later || !part[i].grows)
+			bytes += part[i].bytes;
+	}
+	return bytes;
+}
+
+static inline void
+plane_print_memory(const struct memory_part *part, size_t n, uint64_t plan,
+    uint64_t now)
+{
+	struct columns t = { .n = 3, .left = 1 << 2 };
+
+	printf("%.6g MB, %.6g of them from the beginning\n",
+	    (double)plan / 1e6, (double)now / 1e6);
+	columns_add(&t, "MB");
+	columns_add(&t, "number");
+	columns_add(&t, "of what");
+	for (size_t i = 0; i < n; i++) {
+		columns_add(&t, "%.6g", (double)part[i].bytes / 1e6);
+		columns_add(&t, "%" PRIu64, part[i].number);
+		columns_add(&t, "%s%s", part[i].what, part[i].grows ?
+		    ", as they come" : "");
+	}
+	if (n > 0)
+		columns_print(&t, stdout);
+	columns_free(&t);
+}
+
+/*
+ * --dry-run: what memory is needed, and for what.  What grows does so up to
+ * the limit, if there is one: 0 is none.
+ */
+static inline void
+plane_say_memory(const struct memory_part *part, size_t n, uint64_t limit,
+    bool json)
+{
+	const uint64_t now = plane_memory_sum(part, n, false), later =
+	    plane_memory_sum(part, n, true), plan = limit > 0 && later > limit ?
+	    limit : later;
+	struct counters c = counters_begin(COUNTERS_JSON, NULL);
+
+	counters_put(&c, "plan", plan);
+	counters_put(&c, "bytes", now);
+	counters_put(&c, "later", later);
+	counters_in(&c, "parts");
+	for (size_t i = 0; i < n; i++) {
+		counters_in(&c, part[i].what);
+		counters_put(&c, "number", part[i].number);
+		counters_put(&c, "bytes", part[i].bytes);
+		counters_out(&c);
+	}
+	counters_out(&c);
+	if (counters_text(&c) == NULL)
+		err(1, "memory");
+	if (json)
+		fputs(c.text, stdout);
+	else
+		plane_print_memory(part, n, plan, now);
+	counters_free(&c);
+	if (fflush(stdout) == EOF)
+		err(1, "standard output");
+}
+
+/* Half of the machine's memory: what jobs may ask for, unless it is said. */
+static inline uint64_t
+plane_half_memory(void)
+{
+	const long pages = sysconf(_SC_PHYS_PAGES), page =
+	    sysconf(_SC_PAGESIZE);
+
+	return pages <= 0 || page <= 0 ? 0 : (uint64_t)pages / 2 *
+	    (uint64_t)page;
+}
+
+/* So much is left for what is made later; 0: no limit. */
+static inline void
+plane_share_memory(struct plane_options *o, uint64_t left)
+{
+	struct ports_conf *ports = &o->plane.ports;
+	const bool hosts = left > 0 && ports_shaped(ports);
+
+	ports->memory_bytes = !hosts ? 0 : left / 4 + PLANE_PORTS_BYTES +
+	    plane_slots_memory(ports).bytes;
+	o->plane.place.memory_bytes = hosts ? left - left / 4 : left;
+}
+
+/* For tools: say what is needed and exit, or refuse, or go on. */
+static inline void
+plane_check_memory(struct plane_options *o)
+{
+	struct memory_part part[MEMORY_PARTS];
+	const size_t n = plane_memory(o, part);
+	const uint64_t need = plane_memory_sum(part, n, false);
+
+	if (o->memory_bytes > 0 && need > o->memory_bytes && o->dry_run)
+		errx(1, "it needs %.1f MB from the beginning, %.1f MB allowed; "
+		    "raise --memory", (double)need / 1e6,
+		    (double)o->memory_bytes / 1e6);
+	if (o->dry_run) {
+		plane_say_memory(part, n, o->memory_bytes, o->json);
+		exit(0);
+	}
+	if (o->memory_bytes > 0 && need > o->memory_bytes)
+		errx(1, "--slots %" PRIu32 " needs %.1f MB, %.1f MB allowed; "
+		    "lower it or raise --memory", o->plane.ports.all.slots,
+		    (double)need / 1e6, (double)o->memory_bytes / 1e6);
+	if (o->memory_bytes > 0)
+		plane_share_memory(o, o->memory_bytes > need ?
+		    o->memory_bytes - need : 1);
+	else
+		plane_share_memory(o, o->plane.place.live ?
+		    plane_half_memory() : 0);
+}
+
+#endif

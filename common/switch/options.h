@@ -1,0 +1,573 @@
+/*
+ * options.h - the options of a switch or server, whatever its program
+ *
+ * A tool has a list of programs, and their options and these make one table:
+ * an option that several programs have is one row.  An option that does not go
+ * with the program, or with the way the switch is run, is misuse.  For tools:
+ * exits 2.
+ */
+#ifndef INNET_SWITCH_OPTIONS_H
+#define INNET_SWITCH_OPTIONS_H
+
+#include <err.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "common/base/files.h"
+#include "common/base/launcher.h"
+#include "common/base/num.h"
+#include "common/base/opt.h"
+#include "common/capture/rotate.h"
+#include "common/switch/plane.h"
+#include "common/auth/key.h"
+#include "common/auth/tag.h"
+
+enum plane_option {
+	PLANE_SLOTS = OPT_LONG + 200, PLANE_RATE, PLANE_QUEUE, PLANE_PORT,
+	PLANE_COMBINE, PLANE_THRESHOLD, PLANE_OVERHEAD, PLANE_WINDOW,
+	PLANE_PROPAGATION, PLANE_IMPAIR, PLANE_SEED, PLANE_KEY,
+	PLANE_MEMORY, PLANE_DRY_RUN, PLANE_REPORT, PLANE_LISTEN,
+	PLANE_WRITE_IN, PLANE_DURATION, PLANE_PORT_FILE, PLANE_NO_OFFLOAD,
+	PLANE_JSON, PLANE_ROTATE, PLANE_ALLOW, PLANE_FRAME_TIME,
+	PLANE_MERGE_TIME, PLANE_AUTH, PLANE_INSECURE, PLANE_USER,
+	PLANE_COMMAND_KEY, PLANE_SECRET,
+	PLANE_OPTIONS_END
+};
+
+enum { PLANE_PROGRAM_OPTION = OPT_LONG + 300, PLANE_GIVEN_MAX = 256 };
+
+/* Rows for a tool's table. */
+#define PLANE_OPTIONS_PORTS \
+	{ PLANE_RATE, "rate", "RATE", "of every port's link, bit/s" }, \
+	{ PLANE_SLOTS, "slots", "N", "frames a port's queue holds" }, \
+	{ PLANE_QUEUE, "queue", "NAME", "of every port: olaf or fifo" }, \
+	{ PLANE_PORT, "port", "RULE", "HOST:rate=,slots=,queue= of one" }, \
+	{ PLANE_OVERHEAD, "wire-overhead", NULL, \
+	    "count 24 bytes more a frame" }, \
+	{ PLANE_FRAME_TIME, "frame-time", "TIME", \
+	    "of each frame beyond its bits" }, \
+	{ PLANE_PROPAGATION, "propagation", "TIME", \
+	    "of every port's link" }, \
+	{ PLANE_IMPAIR, "impair", "LIST", "loss=,dup=,reorder=,delay=" }, \
+	{ PLANE_SEED, "seed", "N", "of --impair's chance (default 1)" }
+
+/* Of what sends updates on. */
+#define PLANE_OPTIONS_MERGE \
+	{ PLANE_COMBINE, "combine", "HOW", "olaf: merge by mean or sum" }, \
+	{ PLANE_THRESHOLD, "reward-threshold", "X", \
+	    "olaf: replace or drop by reward" }, \
+	{ PLANE_MERGE_TIME, "merge-time", "TIME", \
+	    "olaf: a merge puts off what is being sent" }, \
+	{ PLANE_WINDOW, "active-window", "TIME", \
+	    "olaf: clusters seen so lately count (1s)" }
+
+#define PLANE_OPTIONS_LIVE \
+	{ PLANE_LISTEN, "listen", "ADDR", "serve HOST:PORT" }, \
+	{ PLANE_WRITE_IN, "write-in", "FILE", "live: capture what comes" }, \
+	{ PLANE_ROTATE, "rotate", "LIST", \
+	    "live: SIZE,N: captures so large, and N older" }, \
+	{ PLANE_DURATION, "duration", "TIME", "live: end after TIME" }, \
+	{ PLANE_PORT_FILE, "port-file", "FILE", \
+	    "live: write the port there" }, \
+	{ PLANE_NO_OFFLOAD, "no-offload", NULL, \
+	    "live: no UDP_SEGMENT, no UDP_GRO" }, \
+	{ PLANE_INSECURE, "insecure", NULL, \
+	    "live: serve beyond loopback without --key" }, \
+	{ PLANE_USER, "user", "NAME", "live: be this user once it serves" }
+
+#define PLANE_OPTIONS_ALL \
+	{ PLANE_KEY, "key", "FILE", "control messages need this key" }, \
+	{ PLANE_COMMAND_KEY, "command-key", "FILE", \
+	    "reset, halt and the like need this one" }, \
+	{ PLANE_SECRET, "secret", "FILE", \
+	    "32 bytes: of passes, live and in traces" }, \
+	{ PLANE_AUTH, "auth", "WHAT", \
+	    "prove none, control or all (with a key)" }, \
+	{ PLANE_ALLOW, "allow", "LIST", \
+	    "take packets of these networks alone" }, \
+	{ PLANE_MEMORY, "memory", "SIZE", "take no more than that" }, \
+	{ PLANE_DRY_RUN, "dry-run", NULL, \
+	    "say the memory needed and exit" }, \
+	{ PLANE_REPORT, "report", "FILE", "write all counters as JSON" }, \
+	{ PLANE_JSON, "json", NULL, "summary as a JSON object" }
+
+struct plane_options {
+	const struct program *const *programs;
+	struct opt *table;		/* the tool's: rows are added */
+	size_t rows;
+	struct { const char *name, *arg; } given[PLANE_GIVEN_MAX];
+	size_t givens;
+	bool seen[PLANE_OPTIONS_END - PLANE_SLOTS];
+
+	void *settings;			/* of the program; owned */
+	struct plane_conf plane;
+	struct impair impair;
+	struct key key, commands;
+	uint64_t memory_bytes;		/* 0: not given */
+	uint64_t propagation_ns, duration_ns;
+	const char *listen;		/* as given, or NULL */
+	union addr listen_at;		/* as it means */
+	const char *out, *write_in, *report, *port_file;
+	struct rotate rotate;		/* of captures */
+	bool json, quiet, verbose, dry_run, no_offload, insecure;
+	const char *key_path, *commands_path, *secret_path, *user;
+	enum proof_auth auth;
+	struct files files;		/* all of the tool's */
+	FILE *json_to;			/* where --json goes; NULL without */
+};
+
+/*
+ * Begin: the rows of all programs are added to those in table, which has room
+ * for OPT_MAX and ends behind its first empty row's place.
+ */
+static inline void
+plane_options_init(struct plane_options *o, const struct program *const *all,
+    struct opt *table)
+{
+	static const struct opt last[] = { OPT_HELP_VERSION, { 0 } };
+	size_t n = 0, k;
+
+	*o = (struct plane_options){ .programs = all, .table = table,
+	    .duration_ns = UINT64_MAX,
+	    .auth = PROOF_AUTH_UNSAID, .impair = { .rng = rng_seed(1) },
+	    .plane = { .program = all[0] } };
+	o->plane.ports.all = (struct port_conf){ .threshold = NAN,
+	    .active_window_ns = 1000000000 };
+	while (table[n].name != NULL)
+		n++;
+	o->rows = n;
+	for (size_t i = 0; all[i] != NULL; i++) {
+		for (const struct opt *r = all[i]->opts; r != NULL &&
+		    r->name != NULL; r++) {
+			for (k = 0; k < n && strcmp(table[k].name, r->name) !=
+			    0; k++)
+				;
+			assert(n + 3 < OPT_MAX);
+			if (k < n)
+				continue;
+			table[n] = *r;
+			if (r->ch < OPT_LONG && (r->ch < 'A' || r->ch > 'z'))
+				table[n].ch = PLANE_PROGRAM_OPTION + (int)n;
+			n++;
+		}
+	}
+	memcpy(&table[n], last, sizeof(last));
+}
+
+/* Choose the program. */
+static inline void
+plane_options_program(struct plane_options *o, const char *name)
+{
+	const char *names[16] = { NULL };
+	size_t n;
+
+	for (n = 0; o->programs[n] != NULL && n < 15; n++)
+		names[n] = o->programs[n]->name;
+	o->plane.program = o->programs[opt_word("program", name, names)];
+}
+
+static inline void
+plane_options_port(struct plane_options *o, int ch, const char *arg)
+{
+	static const char *const queues[] = { "fifo", "olaf", NULL };
+	static const char *const combines[] = { "mean", "sum", NULL };
+	struct ports_conf *ports = &o->plane.ports;
+	struct port_conf *p = &ports->all;
+	uint64_t v = 0;
+
+	switch (ch) {
+	case PLANE_SLOTS:
+		opt_check("slots", arg, num_u64(arg, 1, 1u << 24, &v));
+		p->slots = (uint32_t)v;
+		break;
+	case PLANE_RATE:
+		opt_check("rate", arg, num_rate(arg, 1, PORTS_RATE_MAX,
+		    &p->rate_bps));
+		break;
+	case PLANE_QUEUE:
+		p->queue = (enum port_queue)opt_word("queue", arg, queues);
+		break;
+	case PLANE_PORT:
+		opt_check("port", arg, ports_rule_add(ports, arg));
+		break;
+	case PLANE_COMBINE:
+		p->combine = (enum olaf_queue_combine)opt_word("combine", arg,
+		    combines);
+		break;
+	case PLANE_THRESHOLD:
+		opt_check("reward threshold", arg, num_real(arg, 0, 1e30,
+		    &p->threshold));
+		break;
+	case PLANE_OVERHEAD:
+		p->extra_bytes = FRAME_WIRE_EXTRA_BYTES;
+		break;
+	case PLANE_FRAME_TIME:
+		opt_check("frame time", arg, num_time(arg, 0,
+		    3600 * (uint64_t)1000000000, &p->frame_ns));
+		break;
+	case PLANE_MERGE_TIME:
+		opt_check("merge time", arg, num_time(arg, 0,
+		    3600 * (uint64_t)1000000000, &p->merge_ns));
+		break;
+	case PLANE_WINDOW:
+		opt_check("active window", arg, num_time(arg, 1,
+		    3600 * (uint64_t)1000000000, &p->active_window_ns));
+		break;
+	}
+}
+
+static inline void
+plane_options_other(struct plane_options *o, int ch, const char *arg)
+{
+	uint64_t v = 0;
+
+	switch (ch) {
+	case PLANE_PROPAGATION:
+		opt_check("propagation", arg, num_time(arg, 0,
+		    3600 * (uint64_t)1000000000, &o->propagation_ns));
+		break;
+	case PLANE_IMPAIR:
+		opt_check("impairment", arg, impair_parse(arg, &o->impair));
+		break;
+	case PLANE_SEED:
+		opt_check("seed", arg, num_u64(arg, 0, UINT64_MAX, &v));
+		o->impair.rng = rng_seed(v);
+		break;
+	case PLANE_KEY:
+		key_load_or_exit(&o->key, arg, KEY_LEAST_BYTES);
+		o->key_path = arg;
+		break;
+	case PLANE_COMMAND_KEY:
+		key_load_or_exit(&o->commands, arg, KEY_LEAST_BYTES);
+		o->commands_path = arg;
+		break;
+	case PLANE_SECRET: o->secret_path = arg; break;
+	case PLANE_AUTH:
+		opt_check("proofs", arg, proof_auth_parse(arg, &o->auth));
+		break;
+	case PLANE_ALLOW:
+		opt_check("networks", arg, networks_parse(&o->plane.allow,
+		    arg));
+		break;
+	case PLANE_MEMORY:
+		opt_check("memory", arg, num_bytes(arg, 1, INT64_MAX,
+		    &o->memory_bytes));
+		break;
+	case PLANE_DRY_RUN: o->dry_run = true; break;
+	case PLANE_REPORT: o->report = arg; break;
+	case PLANE_LISTEN: o->listen = arg; break;
+	case PLANE_WRITE_IN: o->write_in = arg; break;
+	case PLANE_ROTATE:
+		opt_check("rotation", arg, rotate_parse(arg, &o->rotate));
+		break;
+	case PLANE_DURATION:
+		opt_check("duration", arg, num_time(arg, 1, INT64_MAX,
+		    &o->duration_ns));
+		break;
+	case PLANE_PORT_FILE: o->port_file = arg; break;
+	case PLANE_NO_OFFLOAD: o->no_offload = true; break;
+	case PLANE_INSECURE: o->insecure = true; break;
+	case PLANE_USER: o->user = arg; break;
+	case PLANE_JSON: o->json = true; break;
+	case 'w': o->out = arg; break;
+	case 'v': o->verbose = true; break;
+	case 'q': o->quiet = true; break;
+	default:
+		plane_options_port(o, ch, arg);
+		break;
+	}
+}
+
+/* Take the option ch in; false if it is the tool's own. */
+static inline bool
+plane_options_take(struct plane_options *o, int ch, const char *arg)
+{
+	const struct opt *r = o->table;
+
+	if (ch >= PLANE_SLOTS && ch < PLANE_OPTIONS_END)
+		o->seen[ch - PLANE_SLOTS] = true;
+	if ((ch >= PLANE_SLOTS && ch < PLANE_OPTIONS_END) || ch == 'w' ||
+	    ch == 'v' || ch == 'q') {
+		plane_options_other(o, ch, arg);
+		return true;
+	}
+	while (r->ch != ch)
+		r++;
+	if (r < o->table + o->rows)
+		return false;
+	if (o->givens == PLANE_GIVEN_MAX)
+		errx(2, "more than %d options of a program", PLANE_GIVEN_MAX);
+	o->given[o->givens].name = r->name;
+	o->given[o->givens++].arg = arg;
+	return true;
+}
+
+static inline bool
+plane_options_has(const struct plane_options *o, enum plane_option ch)
+{
+	return o->seen[ch - PLANE_SLOTS];
+}
+
+/* Hand the program what was given of its own. */
+static inline void
+plane_options_give(struct plane_options *o)
+{
+	const struct program *pr = o->plane.program;
+	char size[16];
+
+	o->settings = calloc(1, pr->conf_bytes + 1);
+	if (o->settings == NULL)
+		err(1, "settings");
+	if (pr->defaults != NULL)
+		pr->defaults(o->settings);
+	for (size_t i = 0; i < o->givens; i++) {
+		const struct opt *r = pr->opts;
+		const char *arg = o->given[i].arg;
+
+		while (r != NULL && r->name != NULL && strcmp(r->name,
+		    o->given[i].name) != 0)
+			r++;
+		if (r == NULL || r->name == NULL)
+			errx(2, "--%s does not go with --program %s",
+			    o->given[i].name, pr->name);
+		if (strcmp(r->name, "threshold") == 0 && arg != NULL &&
+		    strcmp(arg, "auto") == 0) {
+			snprintf(size, sizeof(size), "%u",
+			    (unsigned)launcher_size("-H", UINT16_MAX));
+			arg = size;
+		}
+		opt_check(r->name, arg == NULL ? "" : arg,
+		    pr->set(o->settings, r->ch, arg));
+	}
+	o->plane.settings = o->settings;
+}
+
+/* One of these (to 0) that was given is misuse, for it goes with that. */
+static inline void
+plane_options_refuse(const struct plane_options *o, const int *ch,
+    const char *with)
+{
+	for (; *ch != 0; ch++) {
+		const struct opt *r = o->table;
+
+		if (!plane_options_has(o, (enum plane_option)*ch))
+			continue;
+		while (r->ch != *ch)
+			r++;
+		errx(2, "--%s goes with %s", r->name, with);
+	}
+}
+
+/* What ports have where nothing is said, by the program. */
+static inline void
+plane_options_settle_ports(struct plane_options *o)
+{
+	static const int merging[] = { PLANE_COMBINE, PLANE_THRESHOLD,
+	    PLANE_MERGE_TIME, 0 };
+	static const int waiting[] = { PLANE_SLOTS, PLANE_QUEUE,
+	    PLANE_OVERHEAD, PLANE_FRAME_TIME, PLANE_MERGE_TIME, 0 };
+	const struct program *pr = o->plane.program;
+	struct ports_conf *ports = &o->plane.ports;
+	struct port_conf *p = &ports->all;
+
+	if (!plane_options_has(o, PLANE_RATE))
+		p->rate_bps = pr->rate_bps;
+	if (!plane_options_has(o, PLANE_QUEUE))
+		p->queue = pr->merges ? PORT_OLAF : PORT_FIFO;
+	if (!plane_options_has(o, PLANE_SLOTS))
+		p->slots = p->queue == PORT_FIFO && !pr->merges ? 0 :
+		    o->plane.place.in_path ? PORTS_SLOTS_IN_PATH : PORTS_SLOTS;
+	ports_settle(ports);
+	if (!pr->merges && plane_options_has(o, PLANE_WINDOW))
+		errx(2, "--active-window does not go with --program %s: it "
+		    "tells no status", pr->name);
+	if (!ports_merge(ports))
+		plane_options_refuse(o, merging, "--queue olaf");
+	for (uint32_t i = 0; i < ports->rules; i++) {
+		if (ports->rule[i].conf.rate_bps == 0)
+			errx(2, "--port goes with --rate, or has a rate= of "
+			    "its own: without one nothing waits");
+	}
+	if (!ports_shaped(ports))
+		plane_options_refuse(o, waiting,
+		    "--rate: without one nothing waits");
+}
+
+/* An option of live switches, or NULL. */
+static inline const char *
+plane_options_live(const struct plane_options *o)
+{
+	return o->write_in != NULL ? "--write-in" :
+	    o->rotate.bytes != 0 ? "--rotate" :
+	    o->duration_ns != UINT64_MAX ? "--duration" :
+	    o->port_file != NULL ? "--port-file" :
+	    o->no_offload ? "--no-offload" :
+	    o->insecure ? "--insecure" : o->user != NULL ? "--user" :
+	    o->verbose ? "-v" : NULL;
+}
+
+/* No file destroys another; in a trace what leaves has standard output. */
+static inline void
+plane_options_settle_files(struct plane_options *o, bool live)
+{
+	struct files *f = &o->files;
+
+	files_in(f, "--key", o->key_path);
+	files_in(f, "--command-key", o->commands_path);
+	files_in(f, "--secret", o->secret_path);
+	for (size_t i = 0; i < o->givens; i++) {
+		if (strcmp(o->given[i].name, "cluster-table") == 0)
+			files_in(f, "--cluster-table", o->given[i].arg);
+	}
+	files_out(f, "-w", o->out == NULL && !live ? "-" : o->out);
+	files_out(f, "--write-in", o->write_in);
+	files_out(f, "--report", o->report);
+	files_out(f, "--port-file", o->port_file);
+	o->json_to = o->json ? files_json(f) : NULL;
+	files_done(f);
+}
+
+/* The secret of a switch, from a file, or exit. */
+static inline void
+plane_options_secret(struct plane_options *o, const char *path)
+{
+	uint8_t buf[KEY_MOST_BYTES + 1];
+	const size_t n = key_read_or_exit(path, sizeof(o->plane.place.secret),
+	    buf);
+
+	if (n > sizeof(o->plane.place.secret))
+		errx(1, "%s: %zu bytes: a secret has %zu", path, n,
+		    sizeof(o->plane.place.secret));
+	memcpy(o->plane.place.secret, buf, n);
+	explicit_bzero(buf, sizeof(buf));
+	o->plane.place.secret_known = true;
+}
+
+/* The first xid of one who is known by its secret: in a trace the same. */
+static inline uint32_t
+plane_options_xid(const struct program_place *place)
+{
+	struct key secret;
+	uint8_t xid[4];
+
+	key_set(&secret, place->secret, sizeof(place->secret));
+	key_hash_of(&secret, "innet 1 xid", "", 0, xid, sizeof(xid));
+	return (uint32_t)bytes_get(xid, sizeof(xid)) | 1;
+}
+
+/* What is proved, and the secret that salts are made of. */
+static inline void
+plane_options_settle_auth(struct plane_options *o, bool live)
+{
+	struct program_place *place = &o->plane.place;
+	const bool able = o->plane.program->proves;
+	const char *why;
+
+	if (o->auth == PROOF_AUTH_ALL && !able)
+		errx(2, "--auth all does not go with program %s: its data "
+		    "has no proofs", o->plane.program->name);
+	if (o->auth == PROOF_AUTH_UNSAID && o->key.set && !able)
+		o->auth = PROOF_AUTH_CONTROL;
+	why = proof_auth_settle(&o->auth, o->key.set);
+	if (why != NULL)
+		errx(2, "%s", why);
+	place->proves = o->auth == PROOF_AUTH_ALL;
+	if (o->secret_path != NULL)
+		plane_options_secret(o, o->secret_path);
+	if (o->commands.set && !o->key.set)
+		errx(2, "--command-key goes with --key");
+	place->commands = o->commands.set ? &o->commands : NULL;
+	if (place->secret_known && o->key.set)
+		place->xid = plane_options_xid(place);
+	if (live && !place->secret_known && getrandom(place->secret,
+	    sizeof(place->secret), 0) != sizeof(place->secret))
+		err(1, "getrandom");
+}
+
+/*
+ * Beyond loopback anybody may send: without a key, and with a program whose
+ * bytes have no place for one, that must have been asked for.
+ */
+static inline void
+plane_options_exposed(const struct plane_options *o)
+{
+	const struct program *pr = o->plane.program;
+	char name[ADDR_NAME_BYTES];
+
+	if (o->insecure || o->dry_run || o->listen_at.sa.sa_family == 0 ||
+	    addr_is_loopback(&o->listen_at) || (o->key.set && !pr->unkeyed))
+		return;
+	addr_print(&o->listen_at, name);
+	if (pr->unkeyed)
+		errx(1, "--listen %s: anyone who can reach it may take part, "
+		    "for the packets of --program %s carry no proof; give "
+		    "--insecure as well as --key, or listen on 127.0.0.1",
+		    name, pr->name);
+	errx(1, "--listen %s: anyone who can reach it may take part; give "
+	    "--key FILE, or --insecure, or listen on 127.0.0.1", name);
+}
+
+/*
+ * After the last option, and after the tool's own files were added to
+ * o->files.  live: it serves on sockets, else it reads traces.
+ * What does not go together is misuse.
+ */
+static inline void
+plane_options_settle(struct plane_options *o, bool live)
+{
+	const struct program *pr = o->plane.program;
+	struct program_place *place = &o->plane.place;
+	const char *listen = o->listen, *why;
+	char port[8];
+
+	plane_options_give(o);
+	plane_options_settle_ports(o);
+	plane_options_settle_files(o, live);
+	snprintf(port, sizeof(port), "%u", pr->port(o->settings));
+	if (listen == NULL && !live)
+		listen = pr->trace_address;
+	if (listen != NULL)
+		opt_check("address", listen, addr_parse(listen, port,
+		    &o->listen_at));
+	if (!live && o->listen != NULL && addr_port(&o->listen_at) == 0)
+		errx(2, "--listen: port 0 is nobody's in a trace");
+	if (!live && plane_options_live(o) != NULL)
+		errx(2, "%s goes with a live switch (--listen)",
+		    plane_options_live(o));
+	if (o->rotate.bytes != 0 && o->write_in == NULL && o->out == NULL)
+		errx(2, "--rotate goes with --write-in or -w: what is to be "
+		    "rotated");
+	if (plane_options_has(o, PLANE_SEED) && !impair_any(&o->impair))
+		errx(2, "--seed goes with --impair");
+	place->address = o->listen_at;
+	place->live = place->passes = live;
+	place->replayed = !live;
+	place->key = o->key.set ? &o->key : NULL;
+	plane_options_settle_auth(o, live);
+	place->memory_bytes = o->memory_bytes;
+	place->plans = o->dry_run;
+	if (place->xid == 0)
+		place->xid = 1;
+	why = pr->settle == NULL ? NULL : pr->settle(o->settings, place);
+	if (why != NULL)
+		errx(2, "%s", why);
+	if (live)
+		plane_options_exposed(o);
+	o->plane.impair = o->impair;
+	o->plane.impair.delay_ns = 0;	/* what comes is not held back */
+	o->plane.impair.rng = rng_seed(rng_u64(&o->plane.impair.rng));
+}
+
+/* After the run. */
+static inline void
+plane_options_free(struct plane_options *o)
+{
+	if (o->plane.program->forget != NULL)
+		o->plane.program->forget(o->settings);
+	free(o->settings);
+}
+
+#endif

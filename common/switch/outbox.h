@@ -1,0 +1,157 @@
+/*
+ * outbox.h - what a switch has decided to send, in order
+ *
+ * A machine posts datagrams; the driver's deliver() gets them when the outbox
+ * is flushed, at the latest when it is full.  Datagrams that lie behind one
+ * another in memory, to the same receivers, become one post: a run that a
+ * driver may hand to the kernel in one call (UDP_SEGMENT).
+ *
+ * Posted bytes are borrowed until the flush; outbox_copy() keeps its own.
+ * Who overwrites what may have been posted flushes first: outbox_settle().
+ */
+#ifndef INNET_SWITCH_OUTBOX_H
+#define INNET_SWITCH_OUTBOX_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "common/wire/addr.h"
+
+enum { OUTBOX_POSTS = 128, OUTBOX_ARENA_BYTES = 65536 };
+
+enum post_to {
+	POST_ONE,		/* to the address in the post */
+	POST_GROUP,		/* to each address of the program's group */
+	POST_UP			/* up, from the group's own address: its way */
+};
+
+struct post {
+	enum post_to to;
+	uint32_t group;		/* as the machine counts its jobs */
+	uint8_t tos;
+	bool bare;		/* a control message without proof of ours */
+	union addr at;		/* POST_ONE */
+	union addr from;	/* family 0: the switch's own address */
+	const uint8_t *p;	/* count datagrams, one behind the other */
+	uint32_t count;
+	uint32_t bytes;		/* of each but the last */
+	uint32_t last_bytes;
+};
+
+typedef void outbox_deliver(void *ctx, const struct post *p);
+
+struct outbox {
+	outbox_deliver *deliver;
+	void *ctx;		/* the driver's, handed to deliver() */
+	uint32_t n;
+	uint32_t used;		/* bytes of the arena */
+	uint64_t round;		/* flushes so far, and 1 */
+	struct post post[OUTBOX_POSTS];
+	uint8_t arena[OUTBOX_ARENA_BYTES];
+};
+
+static inline void
+outbox_init(struct outbox *o, outbox_deliver *deliver, void *ctx)
+{
+	o->deliver = deliver;
+	o->ctx = ctx;
+	o->n = o->used = 0;
+	o->round = 1;
+}
+
+/* Deliver all that was posted. */
+static inline void
+outbox_flush(struct outbox *o)
+{
+	const uint32_t n = o->n;
+
+	for (uint32_t i = 0; i < n; i++)
+		o->deliver(o->ctx, &o->post[i]);
+	assert(o->n == n);	/* deliver() posts nothing */
+	o->n = o->used = 0;
+	o->round++;
+}
+
+/* Bytes posted in round `posted` (0: never) are about to change. */
+static inline void
+outbox_settle(struct outbox *o, uint64_t posted)
+{
+	if (posted == o->round)
+		outbox_flush(o);
+}
+
+/* May the datagram at p join the run of q? */
+static inline bool
+outbox_joins(const struct post *q, const struct post *p)
+{
+	return q->to == p->to && q->group == p->group && q->tos == p->tos &&
+	    q->last_bytes == q->bytes && p->bytes <= q->bytes &&
+	    q->p + (size_t)q->count * q->bytes == p->p &&
+	    (q->to != POST_ONE || addr_same(&q->at, &p->at));
+}
+
+/*
+ * Post the datagram of so many bytes at p, to `at` if to POST_ONE (else it
+ * may be NULL).  The round it was posted in, for outbox_settle().
+ */
+static inline uint64_t
+outbox_add(struct outbox *o, enum post_to to, uint32_t group,
+    const union addr *at, uint8_t tos, const uint8_t *p, uint32_t bytes)
+{
+	struct post next = { .to = to, .group = group, .tos = tos, .p = p,
+	    .count = 1, .bytes = bytes, .last_bytes = bytes };
+
+	if (to == POST_ONE)
+		next.at = *at;
+	if (o->n > 0 && outbox_joins(&o->post[o->n - 1], &next)) {
+		o->post[o->n - 1].count++;
+		o->post[o->n - 1].last_bytes = bytes;
+		return o->round;
+	}
+	if (o->n == OUTBOX_POSTS)
+		outbox_flush(o);
+	o->post[o->n++] = next;
+	return o->round;
+}
+
+/*
+ * Room for so many bytes, at most OUTBOX_ARENA_BYTES, that are posted next and
+ * may be changed until then.  What is there is no run with what is beside it.
+ */
+static inline uint8_t *
+outbox_room(struct outbox *o, uint32_t bytes)
+{
+	uint8_t *q;
+
+	assert(bytes <= sizeof(o->arena));
+	if (o->used + bytes > sizeof(o->arena) || o->n == OUTBOX_POSTS)
+		outbox_flush(o);
+	q = o->arena + o->used;
+	o->used += (bytes + 8) & ~7u;	/* a gap: copies are no run */
+	return q;
+}
+
+/* The same of a copy, which need not outlive the call; no run. */
+static inline void
+outbox_copy(struct outbox *o, enum post_to to, uint32_t group,
+    const union addr *at, uint8_t tos, const uint8_t *p, uint32_t bytes)
+{
+	uint8_t *q = outbox_room(o, bytes);
+
+	memcpy(q, p, bytes);
+	outbox_add(o, to, group, at, tos, q, bytes);
+}
+
+/* The same to `at` from another address than the switch's own. */
+static inline void
+outbox_copy_from(struct outbox *o, const union addr *from,
+    const union addr *at, uint8_t tos, const uint8_t *p, uint32_t bytes)
+{
+	outbox_copy(o, POST_ONE, 0, at, tos, p, bytes);
+	o->post[o->n - 1].from = *from;
+}
+
+#endif

@@ -1,0 +1,517 @@
+/*
+ * ports.h - the ports of a switch, and what is behind each
+ *
+ * Each remote host is behind a port of its own; on loopback, where all hosts
+ * are one, each address and UDP port is a host.  A rule gives a host other
+ * settings than the rest have, or puts all hosts of a prefix behind one port:
+ *
+ *	10.0.0.7:rate=20Mbit,queue=olaf		one host
+ *	10.0.1.0/24:rate=1G			a port for all of them
+ *
+ * Of rules that fit the longest prefix wins.  Ports are made when they are
+ * first asked for.  Strangers may ask for any number: where memory has a limit,
+ * a new host gets the port of one for which nothing waits, which is forgotten;
+ * if there is none either, it is refused.  Owns them: ports_free().
+ */
+#ifndef INNET_SWITCH_PORTS_H
+#define INNET_SWITCH_PORTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/hashmap.h"
+#include "common/base/num.h"
+#include "common/queue/port.h"
+#include "common/wire/addr.h"
+
+enum {
+	PORTS_RULES_MAX = 64, PORTS_NONE = UINT32_MAX,
+	PORTS_TRIES = 64,		/* hosts looked at for an idle one */
+	PORTS_TIGHT_BYTES = 65536,	/* left: idle ports give back theirs */
+	/* what merges has, if nothing is said: the paper's, for updates of a
+	   frame each; in the path one takes as many as it has frames */
+	PORTS_SLOTS = 8, PORTS_SLOTS_IN_PATH = 1024
+};
+
+#define PORTS_RATE_MAX 1000000000000000u
+
+struct ports_rule {
+	union addr at;			/* prefix, or host with its port */
+	uint8_t bits;			/* that count */
+	bool shares;			/* one port for all that fit */
+	bool has_rate, has_slots, has_queue;
+	struct port_conf conf;
+	uint32_t port;			/* of a rule that shares; PORTS_NONE */
+};
+
+struct ports_conf {
+	struct port_conf all;
+	struct ports_rule rule[PORTS_RULES_MAX];
+	uint32_t rules;
+	bool shaped;			/* a port has a rate that is said
+					 * nowhere here */
+	/* ports of hosts, and what waits there; 0: no limit */
+	uint64_t memory_bytes;
+	struct keymap_number by;	/* of maps that strangers fill */
+};
+
+struct ports_place {
+	union addr host;		/* family 0: it was forgotten */
+	uint32_t port, next;		/* next: of the same key */
+	bool shares;			/* the port is of other hosts too */
+};
+
+struct ports {
+	/* borrowed; its rules know their port */
+	struct ports_conf *cf;
+	struct port **port;
+	uint32_t n, room;
+	struct ports_place *place;
+	uint32_t places, places_room;
+	struct keymap by_host;		/* addr_key() -> place */
+	uint32_t last;			/* place asked for last, or NONE */
+	struct slots_budget budget;
+	uint32_t hand;			/* place to be looked at next */
+};
+
+static inline struct ports
+ports_over(struct ports_conf *cf)
+{
+	for (uint32_t i = 0; i < cf->rules; i++)
+		cf->rule[i].port = PORTS_NONE;
+	return (struct ports){ .cf = cf, .last = PORTS_NONE,
+	    .by_host.by = cf->by, .budget.limit_bytes = cf->memory_bytes };
+}
+
+static inline void
+ports_free(struct ports *s)
+{
+	for (uint32_t i = 0; i < s->n; i++) {
+		port_free(s->port[i]);
+		free(s->port[i]);
+	}
+	free(s->port);
+	free(s->place);
+	keymap_free(&s->by_host);
+}
+
+/* The host of an address: without its port, but on loopback. */
+static inline union addr
+ports_host(const union addr *a)
+{
+	union addr h = *a;
+
+	if (addr_is_loopback(a))
+		return h;
+	if (a->sa.sa_family == AF_INET6)
+		h.in6.sin6_port = 0;
+	else
+		h.in.sin_port = 0;
+	return h;
+}
+
+/* One "key=value" of a rule.  NULL, or what is wrong. */
+static inline const char *
+ports_set(struct ports_rule *r, const char *key, const char *value)
+{
+	uint64_t v = 0;
+	const char *why;
+
+	if (strcmp(key, "rate") == 0) {
+		r->has_rate = true;
+		return num_rate(value, 1, PORTS_RATE_MAX, &r->conf.rate_bps);
+	}
+	if (strcmp(key, "slots") == 0) {
+		why = num_u64(value, 1, 1u << 24, &v);
+		r->conf.slots = (uint32_t)v;
+		r->has_slots = true;
+		return why;
+	}
+	if (strcmp(key, "queue") != 0)
+		return "not rate=, slots= or queue=";
+	r->has_queue = true;
+	r->conf.queue = strcmp(value, "olaf") == 0 ? PORT_OLAF : PORT_FIFO;
+	return strcmp(value, "olaf") == 0 || strcmp(value, "fifo") == 0 ?
+	    NULL : "queue is olaf or fifo";
+}
+
+/* Where the settings of a rule begin: behind its last colon before a '='. */
+static inline const char *
+ports_settings(const char *s)
+{
+	const char *colon = NULL;
+
+	for (; *s != '\0' && *s != '='; s++) {
+		if (*s == ':')
+			colon = s;
+	}
+	return *s == '=' ? colon : NULL;
+}
+
+/* "10.0.1.0/24", "fd00::1", or HOST:PORT: the addresses a rule is for. */
+static inline const char *
+ports_prefix(struct ports_rule *r, char *name)
+{
+	char *slash = strchr(name, '/');
+	uint64_t bits;
+	const char *why;
+
+	if (slash != NULL)
+		*slash = '\0';
+	if (strchr(name, '.') == NULL && strchr(name, '[') == NULL &&
+	    strchr(name, ':') != NULL) {	/* IPv6 as it is */
+		char whole[ADDR_NAME_BYTES];
+
+		if (snprintf(whole, sizeof(whole), "[%s]", name) >=
+		    (int)sizeof(whole))
+			return "not an address";
+		why = addr_parse(whole, "0", &r->at);
+	} else {
+		why = addr_parse(name, "0", &r->at);
+	}
+	if (why != NULL)
+		return why;
+	if (addr_port(&r->at) != 0 && !addr_is_loopback(&r->at))
+		return "a UDP port is of hosts on loopback alone";
+	bits = r->at.sa.sa_family == AF_INET6 ? 128 : 32;
+	if (slash != NULL && num_u64(slash + 1, 0, bits, &bits) != NULL)
+		return "not a prefix length";
+	r->bits = (uint8_t)bits;
+	r->shares = slash != NULL;
+	return NULL;
+}
+
+/* Add the rule s.  NULL, or what is wrong. */
+static inline const char *
+ports_rule_add(struct ports_conf *cf, const char *s)
+{
+	struct ports_rule *r = &cf->rule[cf->rules];
+	const char *at = ports_settings(s), *why;
+	char item[128];
+
+	if (cf->rules == PORTS_RULES_MAX)
+		return "more than 64 of them";
+	if (at == NULL || at == s || (size_t)(at - s) >= sizeof(item))
+		return "not HOST:rate=RATE,slots=N,queue=NAME";
+	*r = (struct ports_rule){ .port = PORTS_NONE };
+	memcpy(item, s, (size_t)(at - s));
+	item[at - s] = '\0';
+	why = ports_prefix(r, item);
+	while (why == NULL && *at != '\0') {
+		const size_t len = strcspn(at + 1, ",");
+		char *equals;
+
+		if (len >= sizeof(item))
+			return "item too long";
+		memcpy(item, at + 1, len);
+		item[len] = '\0';
+		at += 1 + len;
+		equals = strchr(item, '=');
+		if (equals == NULL)
+			return "not rate=, slots= or queue=";
+		*equals = '\0';
+		why = ports_set(r, item, equals + 1);
+	}
+	cf->rules += why == NULL;
+	return why;
+}
+
+/* What a rule does not say is as everywhere. */
+static inline void
+ports_settle(struct ports_conf *cf)
+{
+	for (uint32_t i = 0; i < cf->rules; i++) {
+		struct ports_rule *r = &cf->rule[i];
+		const struct port_conf said = r->conf;
+
+		r->conf = cf->all;
+		if (r->has_rate)
+			r->conf.rate_bps = said.rate_bps;
+		if (r->has_slots)
+			r->conf.slots = said.slots;
+		if (r->has_queue)
+			r->conf.queue = said.queue;
+		if (r->conf.queue == PORT_OLAF && r->conf.slots == 0)
+			r->conf.slots = PORTS_SLOTS;
+	}
+}
+
+/* Does the host fit the rule? */
+static inline bool
+ports_fits(const struct ports_rule *r, const union addr *host)
+{
+	const bool v6 = host->sa.sa_family == AF_INET6;
+	const uint8_t *a = v6 ? host->in6.sin6_addr.s6_addr :
+	    (const uint8_t *)&host->in.sin_addr;
+	const uint8_t *b = v6 ? r->at.in6.sin6_addr.s6_addr :
+	    (const uint8_t *)&r->at.in.sin_addr;
+	const unsigned whole = r->bits / 8, rest = r->bits % 8;
+
+	if (r->at.sa.sa_family != host->sa.sa_family ||
+	    (addr_port(&r->at) != 0 && addr_port(&r->at) != addr_port(host)))
+		return false;
+	return memcmp(a, b, whole) == 0 && (rest == 0 ||
+	    ((a[whole] ^ b[whole]) >> (8 - rest)) == 0);
+}
+
+/* The rule for a host, or NULL. */
+static inline struct ports_rule *
+ports_rule_for(const struct ports *s, const union addr *host)
+{
+	struct ports_rule *best = NULL;
+
+	for (uint32_t i = 0; i < s->cf->rules; i++) {
+		struct ports_rule *r = &s->cf->rule[i];
+
+		if (ports_fits(r, host) && (best == NULL ||
+		    r->bits > best->bits))
+			best = r;
+	}
+	return best;
+}
+
+/* A port with these settings: its index, or PORTS_NONE without memory. */
+static inline uint32_t
+ports_make(struct ports *s, const struct port_conf *cf)
+{
+	struct port *p;
+
+	if (s->n == s->room) {
+		const uint32_t room = s->room == 0 ? 16 : s->room * 2;
+		struct port **q = realloc(s->port, room * sizeof(*q));
+
+		if (q == NULL)
+			return PORTS_NONE;
+		s->port = q;
+		s->room = room;
+	}
+	p = malloc(sizeof(*p));
+	if (p == NULL || !port_init(p, cf)) {
+		free(p);
+		return PORTS_NONE;
+	}
+	p->index = s->n;
+	p->slots.budget = &s->budget;
+	s->port[s->n] = p;
+	return s->n++;
+}
+
+/* What a host takes, with a port of its own or (NULL) a share of one. */
+static inline uint64_t
+ports_bytes(const struct port_conf *cf)
+{
+	const uint64_t place = sizeof(struct ports_place) +
+	    2 * sizeof(struct keymap_cell);
+	const uint32_t slots = cf == NULL || cf->slots > 0 ? 0 : SLOTS_FIRST;
+
+	return cf == NULL ? place : place + sizeof(struct port) +
+	    (cf->slots + slots) * sizeof(struct slot);
+}
+
+/* Forget the host at place k, which may be forgotten already. */
+static inline void
+ports_forget(struct ports *s, uint32_t k)
+{
+	struct ports_place *p = &s->place[k];
+	const uint64_t key = addr_key(&p->host, &s->cf->by);
+	uint32_t *at = p->host.sa.sa_family == 0 ? NULL :
+	    keymap_get(&s->by_host, key);
+
+	if (at != NULL && *at == k && p->next == PORTS_NONE) {
+		keymap_remove(&s->by_host, key);
+	} else if (at != NULL) {
+		while (*at != k)
+			at = &s->place[*at].next;
+		*at = p->next;
+	}
+	p->host = (union addr){ 0 };
+	s->last = PORTS_NONE;
+}
+
+/* A port for which nothing waits begins anew; false without memory. */
+static inline bool
+ports_again(struct ports *s, struct port *p, const struct port_conf *cf)
+{
+	const struct port was = *p;
+	bool have;
+
+	s->budget.used_bytes -= slots_bytes(&p->slots);
+	slots_free(&p->slots);
+	have = port_init(p, cf);
+	memcpy(p->n, was.n, sizeof(p->n));
+	p->index = was.index;
+	p->slots.budget = &s->budget;
+	if (have && slots_afford(&s->budget, slots_bytes(&p->slots)))
+		return true;
+	slots_free(&p->slots);
+	p->slots.budget = &s->budget;
+	return false;
+}
+
+/* Does nothing wait for the host at place k, which has its own port? */
+static inline bool
+ports_idle(const struct ports *s, uint32_t k)
+{
+	const struct port *p = s->port[s->place[k].port];
+
+	return !s->place[k].shares && p->slots.count == 0 &&
+	    p->updates == NULL;
+}
+
+/* The place of a host that can be forgotten, for cf as above; PORTS_NONE. */
+static inline uint32_t
+ports_reuse(struct ports *s, const struct port_conf *cf)
+{
+	for (uint32_t i = 0; i < PORTS_TRIES && i < s->places; i++) {
+		const uint32_t k = s->hand++ % s->places;
+
+		if (cf == NULL ? !s->place[k].shares : !ports_idle(s, k))
+			continue;
+		ports_forget(s, k);
+		if (cf == NULL || ports_again(s, s->port[s->place[k].port],
+		    cf))
+			return k;
+	}
+	return PORTS_NONE;
+}
+
+/* Is the memory all but used?  Then ports_trim() comes before a frame. */
+static inline bool
+ports_tight(const struct ports *s)
+{
+	return s->budget.limit_bytes > 0 && s->budget.used_bytes +
+	    PORTS_TIGHT_BYTES > s->budget.limit_bytes;
+}
+
+/* Some ports for which nothing waits give back what they have kept. */
+static inline void
+ports_trim(struct ports *s)
+{
+	for (uint32_t i = 0; i < PORTS_TRIES / 8 && i < s->places; i++) {
+		const uint32_t k = s->hand++ % s->places;
+		struct port *p = s->port[s->place[k].port];
+
+		if (ports_idle(s, k) && p->slots.size > 0)
+			ports_again(s, p, &p->cf);
+	}
+}
+
+/* One place more, with a port; PORTS_NONE without memory. */
+static inline uint32_t
+ports_place_add(struct ports *s, struct ports_rule *r,
+    const struct port_conf *cf)
+{
+	uint32_t port;
+
+	if (s->places == s->places_room) {
+		const uint32_t room = s->places_room == 0 ? 64 :
+		    s->places_room * 2;
+		struct ports_place *p = realloc(s->place, room * sizeof(*p));
+
+		if (p == NULL)
+			return PORTS_NONE;
+		s->place = p;
+		s->places_room = room;
+	}
+	port = r != NULL && r->port != PORTS_NONE ? r->port :
+	    ports_make(s, cf);
+	if (port == PORTS_NONE)
+		return PORTS_NONE;
+	s->place[s->places].port = port;
+	return s->places++;
+}
+
+/* A host that is new; its place, or PORTS_NONE without memory. */
+static inline uint32_t
+ports_add(struct ports *s, const union addr *host)
+{
+	struct ports_rule *r = ports_rule_for(s, host);
+	const bool shares = r != NULL && r->shares;
+	const struct port_conf *cf = r == NULL ? &s->cf->all : &r->conf;
+	const struct port_conf *own = shares && r->port != PORTS_NONE ? NULL :
+	    cf;
+	uint32_t k, *head;
+
+	k = slots_afford(&s->budget, ports_bytes(own)) ?
+	    ports_place_add(s, r, cf) : ports_reuse(s, own);
+	head = k == PORTS_NONE ? NULL :
+	    keymap_put(&s->by_host, addr_key(host, &s->cf->by), PORTS_NONE);
+	if (head == NULL)
+		return PORTS_NONE;
+	if (shares)
+		r->port = s->place[k].port;
+	s->place[k] = (struct ports_place){ *host, s->place[k].port, *head,
+	    shares };
+	*head = k;
+	return k;
+}
+
+/* Is `to` on that host, as ports_host() makes them? */
+static inline bool
+ports_is_on(const union addr *to, const union addr *host)
+{
+	if (to->sa.sa_family != host->sa.sa_family)
+		return false;
+	if (to->sa.sa_family == AF_INET6 ? memcmp(&to->in6.sin6_addr,
+	    &host->in6.sin6_addr, 16) != 0 : to->in.sin_addr.s_addr !=
+	    host->in.sin_addr.s_addr)
+		return false;
+	return !addr_is_loopback(to) || addr_port(to) == addr_port(host);
+}
+
+/*
+ * The same for a host that was not asked for just before: apart, so that all
+ * else of ports_towards() is inline.
+ */
+__attribute__((noinline, unused)) static struct port *
+ports_search(struct ports *s, const union addr *to)
+{
+	const union addr host = ports_host(to);
+	const uint32_t *head = keymap_get(&s->by_host,
+	    addr_key(&host, &s->cf->by));
+	uint32_t k;
+
+	for (k = head == NULL ? PORTS_NONE : *head; k != PORTS_NONE &&
+	    !addr_same(&s->place[k].host, &host); k = s->place[k].next)
+		;
+	if (k == PORTS_NONE)
+		k = ports_add(s, &host);
+	s->last = k;
+	return k == PORTS_NONE ? NULL : s->port[s->place[k].port];
+}
+
+/* The port behind which an address is; NULL without memory. */
+static inline struct port *
+ports_towards(struct ports *s, const union addr *to)
+{
+	if (s->last != PORTS_NONE && ports_is_on(to, &s->place[s->last].host))
+		return s->port[s->place[s->last].port];
+	return ports_search(s, to);
+}
+
+/* Can anything wait at any port? */
+static inline bool
+ports_shaped(const struct ports_conf *cf)
+{
+	bool shaped = cf->shaped || cf->all.rate_bps > 0;
+
+	for (uint32_t i = 0; i < cf->rules; i++)
+		shaped |= cf->rule[i].conf.rate_bps > 0;
+	return shaped;
+}
+
+/* Has any port Olaf's queue? */
+static inline bool
+ports_merge(const struct ports_conf *cf)
+{
+	bool merges = cf->all.queue == PORT_OLAF;
+
+	for (uint32_t i = 0; i < cf->rules; i++)
+		merges |= cf->rule[i].conf.queue == PORT_OLAF;
+	return merges;
+}
+
+#endif
