@@ -194,7 +194,7 @@ cut(struct learner *l)
 }
 
 enum ascent_result
-learner_rise(struct learner *l)
+learner_apply_gradient(struct learner *l)
 {
 	if (*l->tally->stop != 0)	/* a lesson may have many */
 		return ASCENT_END;

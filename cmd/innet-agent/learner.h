@@ -66,7 +66,8 @@ struct algo {
 	/* Play until there is a lesson; false as soon as it is over. */
 	bool (*play)(struct learner *l);
 
-	/* Learn from it: gradients, in l->grad, go up by learner_rise(). */
+	/* Learn from it: gradients, in l->grad, go up by
+	 * learner_apply_gradient(). */
 	enum ascent_result (*learn)(struct learner *l);
 
 	/*
@@ -113,7 +114,7 @@ enum ascent_result learner_run(struct learner *l, bool (*each)(void *),
     void *arg);
 
 /* l->grad, cut to set.norm, goes up. */
-enum ascent_result learner_rise(struct learner *l);
+enum ascent_result learner_apply_gradient(struct learner *l);
 
 extern const struct algo algo_a2c, algo_ppo, algo_dqn, algo_ddpg;
 

@@ -29,10 +29,10 @@ struct spread {
 };
 
 struct seen {
-	struct keymap index;	/* hash of a packet -> its sight */
+	struct hashmap index;	/* hash of a packet -> its sight */
 	struct sight *sight;
 	size_t n, room;
-	struct keymap pairs;	/* hash of a pair -> its number */
+	struct hashmap pairs;	/* hash of a pair -> its number */
 	uint32_t pair_count;
 };
 
@@ -64,8 +64,8 @@ look(struct seen *s, int link, const struct pcapio_packet *p, uint64_t *hash,
 	pair = clusters_hash(CLUSTERS_HASH_START, c < 0 ? f.flow.src :
 	    f.flow.dst, 16);
 	pair = clusters_hash(pair, c < 0 ? f.flow.dst : f.flow.src, 16);
-	at = keymap_get(&s->pairs, pair);
-	if (at == NULL && (at = keymap_put(&s->pairs, pair,
+	at = hashmap_get(&s->pairs, pair);
+	if (at == NULL && (at = hashmap_put(&s->pairs, pair,
 	    s->pair_count++)) == NULL)
 		err(1, "pairs of addresses");
 	*x = (struct sight){ .stamp_ns = p->stamp_ns, .pair = *at,
@@ -87,7 +87,7 @@ remember(struct seen *s, const char *path)
 	while (pcapio_next(&in, &p) == 1) {
 		if (!look(s, in.link, &p, &hash, &x))
 			continue;
-		at = keymap_get(&s->index, hash);
+		at = hashmap_get(&s->index, hash);
 		if (at != NULL) {
 			s->sight[*at].doubtful = true;
 			continue;
@@ -98,7 +98,7 @@ remember(struct seen *s, const char *path)
 			if (s->sight == NULL)
 				err(1, "%zu packets", s->room);
 		}
-		if (s->n == UINT32_MAX || keymap_put(&s->index, hash,
+		if (s->n == UINT32_MAX || hashmap_put(&s->index, hash,
 		    (uint32_t)s->n) == NULL)
 			err(1, "%zu packets", s->n);
 		s->sight[s->n++] = x;
@@ -125,11 +125,11 @@ compare(const struct seen *by, const struct seen *other)
 	if (s == NULL)
 		err(1, "%" PRIu32 " pairs of addresses", by->pair_count);
 	for (size_t i = 0; i <= other->index.mask && other->n > 0; i++) {
-		const struct keymap_cell *c = &other->index.cell[i];
+		const struct hashmap_cell *c = &other->index.cell[i];
 		const struct sight *x, *y;
 		const uint32_t *at;
 
-		at = c->used ? keymap_get(&by->index, c->key) : NULL;
+		at = c->used ? hashmap_get(&by->index, c->key) : NULL;
 		if (at == NULL)
 			continue;
 		x = &by->sight[*at];
@@ -172,8 +172,8 @@ bounds_of(const struct spread *s, uint32_t pairs)
 static void
 seen_free(struct seen *s)
 {
-	keymap_free(&s->index);
-	keymap_free(&s->pairs);
+	hashmap_free(&s->index);
+	hashmap_free(&s->pairs);
 	free(s->sight);
 }
 

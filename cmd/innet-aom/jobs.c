@@ -28,7 +28,7 @@ end_of(struct jobs *s, const union addr *at)
 	uint32_t *place;
 	int alike = 0;
 
-	while ((have = keymap_get(&s->end_at, key)) != NULL) {
+	while ((have = hashmap_get(&s->end_at, key)) != NULL) {
 		if (addr_same(&s->end[*have].at, at))
 			return &s->end[*have];
 		if (++alike == ALIKE_MAX)
@@ -43,7 +43,7 @@ end_of(struct jobs *s, const union addr *at)
 		if (s->end == NULL)
 			err(1, "%u addresses", s->ends_room);
 	}
-	place = keymap_put(&s->end_at, key, s->ends);
+	place = hashmap_put(&s->end_at, key, s->ends);
 	if (place == NULL)
 		err(1, "%u addresses", s->ends);
 	s->end[s->ends] = (struct jobs_end){ .at = *at };
@@ -79,7 +79,7 @@ job_of(struct jobs *s, const struct jobs_end *sw, int32_t number)
 {
 	const uint64_t key = (uint64_t)(sw - s->end) << 17 |
 	    (uint64_t)(number + 1);
-	uint32_t *at = keymap_get(&s->job_at, key);
+	uint32_t *at = hashmap_get(&s->job_at, key);
 	struct job *j;
 
 	if (at != NULL)
@@ -91,7 +91,7 @@ job_of(struct jobs *s, const struct jobs_end *sw, int32_t number)
 		s->job = realloc(s->job, s->room * sizeof(*s->job));
 	}
 	j = calloc(1, sizeof(*j));
-	at = keymap_put(&s->job_at, key, s->n);
+	at = hashmap_put(&s->job_at, key, s->n);
 	if (s->job == NULL || j == NULL || at == NULL)
 		err(1, "%u jobs", s->n);
 	job_init(j, &s->cf, &sw->at, number);
@@ -111,14 +111,14 @@ job_heard(struct jobs *s, const struct jobs_end *sw, int32_t number)
 {
 	const uint64_t nameless = (uint64_t)(sw - s->end) << 17;
 	const uint64_t key = nameless | (uint64_t)(number + 1);
-	const uint32_t *old = keymap_get(&s->job_at, nameless);
+	const uint32_t *old = hashmap_get(&s->job_at, nameless);
 	uint32_t i, *at;
 
-	if (number < 0 || old == NULL || keymap_get(&s->job_at, key) != NULL)
+	if (number < 0 || old == NULL || hashmap_get(&s->job_at, key) != NULL)
 		return job_of(s, sw, number);
 	i = *old;
-	keymap_remove(&s->job_at, nameless);
-	at = keymap_put(&s->job_at, key, i);
+	hashmap_remove(&s->job_at, nameless);
+	at = hashmap_put(&s->job_at, key, i);
 	if (at == NULL)
 		err(1, "%u jobs", s->n);
 	s->job[i]->number = number;
@@ -457,6 +457,6 @@ jobs_free(struct jobs *s)
 	}
 	free(s->job);
 	free(s->end);
-	keymap_free(&s->end_at);
-	keymap_free(&s->job_at);
+	hashmap_free(&s->end_at);
+	hashmap_free(&s->job_at);
 }

@@ -36,10 +36,10 @@ struct jobs {
 	bool async;		/* jobs whose Joins were not seen are */
 	struct jobs_end *end;
 	uint32_t ends, ends_room;
-	struct keymap end_at;	/* by address */
+	struct hashmap end_at;	/* by address */
 	struct job **job;	/* owned, and what they point to */
 	uint32_t n, room;
-	struct keymap job_at;	/* by switch and number */
+	struct hashmap job_at;	/* by switch and number */
 	uint64_t unplaced;	/* segments between unknown ends */
 	uint64_t bad_segment, bad_control;
 	uint64_t too_many;	/* packets of ends, jobs, members */

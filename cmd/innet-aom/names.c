@@ -11,7 +11,7 @@ names_number(struct names *s, const struct format_name *n)
 	uint32_t *at;
 
 	/* two names of one hash: the later one's is the next that is free */
-	while ((at = keymap_get(&s->index, h)) != NULL) {
+	while ((at = hashmap_get(&s->index, h)) != NULL) {
 		if (format_compare(&s->name[*at], n) == 0)
 			return *at;
 		h++;
@@ -22,7 +22,7 @@ names_number(struct names *s, const struct format_name *n)
 		if (s->name == NULL)
 			err(1, "%zu names", s->room);
 	}
-	if (s->n == UINT32_MAX || keymap_put(&s->index, h,
+	if (s->n == UINT32_MAX || hashmap_put(&s->index, h,
 	    (uint32_t)s->n) == NULL)
 		err(1, "%zu names", s->n);
 	s->name[s->n] = *n;
@@ -62,7 +62,7 @@ names_rank(struct names *s)
 void
 names_free(struct names *s)
 {
-	keymap_free(&s->index);
+	hashmap_free(&s->index);
 	free(s->name);
 	free(s->place);
 }

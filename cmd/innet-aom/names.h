@@ -16,7 +16,7 @@
 #include "cmd/innet-aom/format/format.h"
 
 struct names {
-	struct keymap index;	/* hash of a name -> its number */
+	struct hashmap index;	/* hash of a name -> its number */
 	struct format_name *name;	/* by number; once ranked by place */
 	uint32_t *place;	/* by number, once ranked */
 	size_t n, room;

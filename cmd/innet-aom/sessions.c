@@ -33,7 +33,7 @@ session_of(struct sessions *s, const union addr *at, uint32_t *number)
 	uint32_t *place;
 	int alike = 0;
 
-	while ((have = keymap_get(&s->at, key)) != NULL) {
+	while ((have = hashmap_get(&s->at, key)) != NULL) {
 		*number = *have;
 		if (addr_same(&s->session[*have]->job.at, at))
 			return s->session[*have];
@@ -46,7 +46,7 @@ session_of(struct sessions *s, const union addr *at, uint32_t *number)
 	if (s->session == NULL)
 		s->session = calloc(SESSIONS_MAX, sizeof(*s->session));
 	x = calloc(1, sizeof(*x));
-	place = keymap_put(&s->at, key, s->n);
+	place = hashmap_put(&s->at, key, s->n);
 	if (s->session == NULL || x == NULL || place == NULL)
 		err(1, "%u sessions", s->n);
 	job_init(&x->job, &s->cf, at, -1);
@@ -74,7 +74,7 @@ worker_of(struct sessions *s, uint32_t number, const union addr *at,
 	int alike = 0;
 	int32_t m;
 
-	while ((have = keymap_get(&s->worker_at, key)) != NULL) {
+	while ((have = hashmap_get(&s->worker_at, key)) != NULL) {
 		struct session_worker *w = &s->worker[*have];
 
 		if (w->session == number &&
@@ -96,7 +96,7 @@ worker_of(struct sessions *s, uint32_t number, const union addr *at,
 		s->room = s->room == 0 ? 16 : 2 * s->room;
 		s->worker = realloc(s->worker, s->room * sizeof(*s->worker));
 	}
-	place = keymap_put(&s->worker_at, key, s->workers);
+	place = hashmap_put(&s->worker_at, key, s->workers);
 	if (s->worker == NULL || place == NULL)
 		err(1, "%u workers", s->workers);
 	s->worker[s->workers] = (struct session_worker){ .session = number,
@@ -275,6 +275,6 @@ sessions_free(struct sessions *s)
 	}
 	free(s->session);
 	free(s->worker);
-	keymap_free(&s->at);
-	keymap_free(&s->worker_at);
+	hashmap_free(&s->at);
+	hashmap_free(&s->worker_at);
 }

@@ -41,10 +41,10 @@ struct sessions {
 	bool late;		/* all do */
 	struct session **session;	/* owned, and what they point to */
 	uint32_t n;
-	struct keymap at;	/* sessions by address */
+	struct hashmap at;	/* sessions by address */
 	struct session_worker *worker;
 	uint32_t workers, room;
-	struct keymap worker_at;	/* by session and address */
+	struct hashmap worker_at;	/* by session and address */
 	uint64_t bad;		/* of another length */
 	uint64_t too_many;	/* packets of aggregators, workers */
 };

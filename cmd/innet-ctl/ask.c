@@ -15,7 +15,7 @@
 /* A request that is out. */
 struct question {
 	uint8_t msg[CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
-	    CHANNEL_MORE_BYTES];
+	    CHANNEL_CLIENT_MORE_BYTES];
 	size_t len;			/* without what the channel adds */
 	uint8_t action;
 	struct seg want;		/* of Help */
@@ -101,7 +101,7 @@ put(struct ask *a, struct question *q)
 	size_t len;
 
 	memcpy(msg, q->msg, q->len);
-	len = channel_put(&a->channel, msg, q->len);
+	len = channel_client_put(&a->channel, msg, q->len);
 	q->send_errno = udpio_send(&a->u, &a->cf->to, CONTROL_TOS, msg, len) ?
 	    0 : errno;
 }
@@ -111,12 +111,12 @@ static bool
 is_good(struct ask *a, struct question *q, const struct udpio_packet *p,
     const struct control *c)
 {
-	switch (channel_take(&a->channel, p->data, p->len, c)) {
-	case CHANNEL_GOOD: return true;
-	case CHANNEL_CHALLENGED: put(a, q); break;
-	case CHANNEL_HINT: q->other_key |= c->xid == a->xid; break;
-	case CHANNEL_BAD: q->unsealed++; break;
-	case CHANNEL_OLD: break;
+	switch (channel_client_take(&a->channel, p->data, p->len, c)) {
+	case CHANNEL_CLIENT_GOOD: return true;
+	case CHANNEL_CLIENT_CHALLENGED: put(a, q); break;
+	case CHANNEL_CLIENT_HINT: q->other_key |= c->xid == a->xid; break;
+	case CHANNEL_CLIENT_BAD: q->unsealed++; break;
+	case CHANNEL_CLIENT_OLD: break;
 	}
 	return false;
 }

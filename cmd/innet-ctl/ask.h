@@ -16,7 +16,7 @@
 
 #include "common/net/udp-io.h"
 #include "common/wire/addr.h"
-#include "common/auth/secure-channel.h"
+#include "common/auth/channel-client.h"
 #include "common/wire/control.h"
 #include "common/wire/seg.h"
 
@@ -36,7 +36,7 @@ struct ask_conf {
 struct ask {
 	const struct ask_conf *cf;
 	struct udpio u;
-	struct channel channel;
+	struct channel_client channel;
 	char peer[ADDR_NAME_BYTES];
 	uint32_t xid;			/* of the last request */
 	uint16_t job;			/* that requests are about */

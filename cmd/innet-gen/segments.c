@@ -136,7 +136,7 @@ fill(struct segments *g, const struct worker *w, uint8_t *p, uint32_t n)
 
 	for (uint32_t i = 0; i < n; i++)
 		vec_set(p, i, g->cf->async ?
-		    (float)madeup_value(w->number, w->done, at + i) :
+		    (float)synthetic_value(w->number, w->done, at + i) :
 		    (float)rng_uniform(&g->values, -1, 1));
 }
 

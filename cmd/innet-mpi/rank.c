@@ -300,7 +300,7 @@ take(struct rank *r)
 	if (r->cf->synthetic > 0) {
 		r->over |= *r->cf->stop != 0;
 		if (!r->over && (r->cf->check || r->given == 0))
-			madeup_fill(r->mine, r->elements, (uint32_t)r->me,
+			synthetic_fill(r->mine, r->elements, (uint32_t)r->me,
 			    (uint32_t)r->given);
 		return !r->over;
 	}
@@ -317,14 +317,14 @@ static void
 check(struct rank *r)
 {
 	const uint32_t t = (uint32_t)r->given;
-	const uint32_t i = madeup_wrong(r->sum, r->elements,
+	const uint32_t i = synthetic_wrong(r->sum, r->elements,
 	    (uint32_t)r->ranks, t);
 
 	if (i == r->elements)
 		return;
 	warnx("rank %d: iteration %" PRIu32 ", element %" PRIu32
 	    ": the sum is %g, not %g", r->me, t, i, (double)r->sum[i],
-	    (double)madeup_sum((uint32_t)r->ranks, t, i));
+	    (double)synthetic_sum((uint32_t)r->ranks, t, i));
 	fail(r);
 }
 

@@ -29,16 +29,16 @@ struct newest_row {
 };
 
 struct newest {
-	struct recent rows;
+	struct lru rows;
 };
 
 /* To take so many bytes at most; 0: no limit.  by: of its map, hashmap.h. */
 static inline struct newest
-newest_within(uint64_t bytes, const struct keymap_number *by)
+newest_within(uint64_t bytes, const struct hashmap_number *by)
 {
 	const uint64_t rows = bytes == 0 ? NEWEST_MAX : bytes / NEWEST_BYTES;
 
-	return (struct newest){ .rows = recent_of(rows < NEWEST_LEAST ?
+	return (struct newest){ .rows = lru_of(rows < NEWEST_LEAST ?
 	    NEWEST_LEAST : rows > NEWEST_MAX ? NEWEST_MAX : (uint32_t)rows,
 	    sizeof(struct newest_row), by) };
 }
@@ -46,7 +46,7 @@ newest_within(uint64_t bytes, const struct keymap_number *by)
 static inline void
 newest_free(struct newest *n)
 {
-	recent_free(&n->rows);
+	lru_free(&n->rows);
 }
 
 /* Cluster, range from the end, worker. */
@@ -61,12 +61,12 @@ newest_key(const struct update *u)
 static inline bool
 newest_is(const struct newest *n, const struct update *u)
 {
-	const uint32_t at = recent_find(&n->rows, newest_key(u));
+	const uint32_t at = lru_find(&n->rows, newest_key(u));
 	const struct newest_row *row;
 
 	if (at == 0)
 		return true;
-	row = recent_row(&n->rows, at);
+	row = lru_row(&n->rows, at);
 	return !row->any || (int32_t)(u->sequence - row->sequence) > 0;
 }
 
@@ -74,12 +74,12 @@ newest_is(const struct newest *n, const struct update *u)
 static inline void
 newest_note(struct newest *n, const struct update *u)
 {
-	const uint32_t at = recent_use(&n->rows, newest_key(u));
+	const uint32_t at = lru_use(&n->rows, newest_key(u));
 	struct newest_row *row;
 
 	if (at == 0)
 		return;
-	row = recent_row(&n->rows, at);
+	row = lru_row(&n->rows, at);
 	row->sequence = u->sequence;
 	row->any = true;
 }
@@ -88,12 +88,12 @@ newest_note(struct newest *n, const struct update *u)
 static inline void
 newest_begin(struct newest *n, const struct update *u)
 {
-	const uint32_t at = recent_use(&n->rows, newest_key(u));
+	const uint32_t at = lru_use(&n->rows, newest_key(u));
 	struct newest_row *row;
 
 	if (at == 0)
 		return;
-	row = recent_row(&n->rows, at);
+	row = lru_row(&n->rows, at);
 	if (u->generated_ns <= row->begun_ns)
 		return;
 	row->begun_ns = u->generated_ns;

@@ -1,5 +1,6 @@
 /*
- * olaf-server.h - program olaf of innet-ps: the parameter server (Olaf section 2.1)
+ * olaf-server.h - program olaf of innet-ps: the parameter server (Olaf
+ * section 2.1)
  *
  * Keeps the weights of each cluster, which the first worker that sends its own
  * has brought, changes them by the updates that come (olaf/server-rule.h), and
@@ -58,7 +59,7 @@ struct server {
 	struct routes routes;
 	struct quota quota;		/* ... of each address, if any */
 	struct newest newest;		/* update of each worker */
-	struct openers openers;		/* who sends with proofs */
+	struct handshake_server handshakes; /* who sends with proofs */
 	uint64_t memory_bytes;		/* taken by vectors */
 	uint64_t n[SERVER_COUNTS];
 	char trouble[160];		/* to be told; empty: none */
@@ -192,12 +193,12 @@ server_init(void *state, const void *conf, const struct program_env *env)
 	s->newest = newest_within(env->place->memory_bytes / 8,
 	    &env->place->by);
 	s->quota = quota_of(0, &env->place->by);
-	openers_init(&s->openers, env->place, &s->quota);
+	handshake_server_init(&s->handshakes, env->place, &s->quota);
 	if (s->cluster == NULL || !routes_init(&s->routes,
 	    env->place->memory_bytes / 8, &env->place->by))
 		return false;
 	routes_guard(&s->routes, env->place->quotas ? &s->quota : NULL,
-	    s->openers.on);
+	    s->handshakes.on);
 	return true;
 }
 
@@ -210,7 +211,7 @@ server_free(void *state)
 		server_rule_free(&s->cluster[c]);
 	free(s->cluster);
 	routes_free(&s->routes);
-	openers_free(&s->openers);
+	handshake_server_free(&s->handshakes);
 	quota_free(&s->quota);
 	newest_free(&s->newest);
 }
@@ -229,7 +230,7 @@ server_answer(struct server *s, const struct update *u,
 {
 	const struct server_rule *c = &s->cluster[u->cluster];
 	struct outbox *out = s->env->out;
-	const uint8_t tos = openers_tos(&s->openers);
+	const uint8_t tos = handshake_server_tos(&s->handshakes);
 	struct update model;
 	uint32_t next = 0, bytes;
 	uint8_t *p, *vec;
@@ -241,7 +242,7 @@ server_answer(struct server *s, const struct update *u,
 	vec = update_put(p, &model);
 	for (uint32_t i = 0; i < model.n; i++)
 		vec_set(vec, i, c->w[model.first + i]);
-	bytes = openers_prove(&s->openers, p, bytes);
+	bytes = handshake_server_prove(&s->handshakes, p, bytes);
 	if (to_all) {
 		while (routes_each(&s->routes, u->cluster, now_ns, &next) !=
 		    NULL)
@@ -411,8 +412,8 @@ server_take(void *state, struct packet *p, uint64_t now_ns)
 	unsigned bad = update_parse_as(p->tos, p->payload, p->bytes, &u);
 
 	if (bad == UPDATE_OK)
-		bad = openers_judge(&s->openers, p->from, p->tos, p->payload,
-		    p->bytes);
+		bad = handshake_server_judge(
+		    &s->handshakes, p->from, p->tos, p->payload, p->bytes);
 	if (bad == UPDATE_OK && u.kind == UPDATE_MODEL)
 		bad = SOUNDNESS_FOREIGN;
 	else if (bad == UPDATE_OK && s->cf->elements > 0 &&
@@ -443,9 +444,9 @@ server_control(void *state, const union addr *from, const struct control *c,
 {
 	struct server *s = state;
 
-	if (c->action != CONTROL_OPEN || !s->openers.on)
+	if (c->action != CONTROL_OPEN || !s->handshakes.on)
 		return PROGRAM_UNKNOWN;
-	openers_open(&s->openers, from, c, a, now_ns);
+	handshake_server_open(&s->handshakes, from, c, a, now_ns);
 	return PROGRAM_ANSWERS;
 }
 
@@ -455,7 +456,7 @@ server_is_member(const void *state, const union addr *at, int32_t job)
 	const struct server *s = state;
 
 	(void)job;
-	return openers_has(&s->openers, at);
+	return handshake_server_has(&s->handshakes, at);
 }
 
 static inline uint32_t
@@ -463,7 +464,7 @@ server_member_count(const void *state)
 {
 	const struct server *s = state;
 
-	return s->openers.rows.count;
+	return s->handshakes.rows.count;
 }
 
 static inline void

@@ -32,7 +32,7 @@ flows_close(struct flows *s)
 	for (uint32_t i = 0; i < s->count; i++)
 		udpio_close(&s->flow[i].u);
 	free(s->flow);
-	keymap_free(&s->by_hash);
+	hashmap_free(&s->by_hash);
 }
 
 static bool
@@ -75,7 +75,7 @@ add(struct flows *s, const struct frame_flow *id, uint64_t key)
 		err(1, "a socket for five-tuple %" PRIu32 " (see ulimit -n)",
 		    s->count + 1);
 	s->flow[s->count].id = *id;
-	if (keymap_put(&s->by_hash, key, s->count) == NULL)
+	if (hashmap_put(&s->by_hash, key, s->count) == NULL)
 		errx(1, "no memory for %" PRIu32 " five-tuples", s->count);
 	return s->count++;
 }
@@ -86,7 +86,7 @@ flows_find(struct flows *s, const struct frame_flow *id)
 	const uint32_t *at;
 	uint64_t key = hash(id);
 
-	for (; (at = keymap_get(&s->by_hash, key)) != NULL; key++) {
+	for (; (at = hashmap_get(&s->by_hash, key)) != NULL; key++) {
 		if (same(&s->flow[*at].id, id))
 			return *at;
 	}

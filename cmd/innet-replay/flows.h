@@ -27,7 +27,7 @@ struct flows {
 	bool offload;
 	struct flow *flow;
 	uint32_t count, room;
-	struct keymap by_hash;
+	struct hashmap by_hash;
 };
 
 /* Exits 1 where there is no way to the address. */

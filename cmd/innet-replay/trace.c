@@ -53,7 +53,7 @@ trace_close(struct trace *t)
 {
 	pcapio_close_in(&t->in);
 	filter_close(&t->filter);
-	keymap_free(&t->switches);
+	hashmap_free(&t->switches);
 }
 
 static uint64_t
@@ -75,10 +75,10 @@ goes_up(struct trace *t, const struct frame *f, const uint8_t *payload)
 
 	if (frame_dscp_tos(f) == CONTROL_TOS &&
 	    control_parse(payload, f->payload_bytes, &c) &&
-	    c.action == CONTROL_JOIN && !keymap_put(&t->switches,
+	    c.action == CONTROL_JOIN && !hashmap_put(&t->switches,
 	    hash_end(w->dst, w->dport, w->v6), 1))
 		errx(1, "out of memory");
-	return keymap_get(&t->switches, hash_end(w->src, w->sport,
+	return hashmap_get(&t->switches, hash_end(w->src, w->sport,
 	    w->v6)) == NULL;
 }
 

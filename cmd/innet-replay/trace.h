@@ -47,7 +47,7 @@ struct trace {
 	struct trace_want want;
 	struct pcapio_in in;
 	struct filter filter;
-	struct keymap switches;	/* hashes of who was sent a Join */
+	struct hashmap switches;	/* hashes of who was sent a Join */
 	uint64_t loops_left;
 	uint64_t first_ns;	/* stamp of the first that was taken */
 	uint64_t base_ns;	/* due time of this time's first */

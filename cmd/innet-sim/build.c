@@ -218,7 +218,7 @@ static void
 add_route(struct sim *s, struct sim_node *n, uint16_t cluster,
     struct sim_route r)
 {
-	uint32_t *at = keymap_put(&n->cluster, cluster, SIM_NONE);
+	uint32_t *at = hashmap_put(&n->cluster, cluster, SIM_NONE);
 
 	if (s->routes == s->routes_room) {
 		s->routes_room = s->routes_room == 0 ? 64 :
@@ -449,7 +449,7 @@ sim_free(struct sim *s)
 	for (uint32_t i = 0; i < s->nodes; i++) {
 		if (s->node[i].kind->free != NULL)
 			s->node[i].kind->free(&s->node[i]);
-		keymap_free(&s->node[i].cluster);
+		hashmap_free(&s->node[i].cluster);
 	}
 	for (uint32_t i = 0; i < s->pipes; i++) {
 		if (s->pipe[i].ring.item != &s->pipe[i].one)

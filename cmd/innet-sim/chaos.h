@@ -61,7 +61,7 @@ bool chaos_one(const struct chaos_plan *p, struct chaos_tally *n,
 
 struct chaos_conf {
 	uint64_t seed, runs, jobs;
-	enum proof_auth auth;
+	enum tag_auth auth;
 	bool json, quiet, verbose;
 	const volatile int *stopped;
 };

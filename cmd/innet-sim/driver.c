@@ -137,6 +137,6 @@ void
 sim_plane_lose(struct sim *s, struct sim_pipe *pipe)
 {
 	plane_advance(&s->plane->pl, s->now_ns);
-	known_lose(&s->plane->pl, pipe->egress);
+	payload_free_lose(&s->plane->pl, pipe->egress);
 	pipe->leave_ns = PORT_NEVER;
 }

@@ -7,8 +7,8 @@
  *
  * The switches of a network of updates are the ports of one plane, one each,
  * in the order of the nodes: program olaf keeps nothing of a switch that has no
- * address.  Their packets have no bytes (cmd/innet-sim/payload-free.h).  A switch of a
- * training is a plane of its own, whose datagrams have.
+ * address.  Their packets have no bytes (cmd/innet-sim/payload-free.h).  A
+ * switch of a training is a plane of its own, whose datagrams have.
  */
 #ifndef INNET_SIM_DRIVER_H
 #define INNET_SIM_DRIVER_H
@@ -48,8 +48,9 @@ sim_plane_settle(struct sim_plane *sp)
 	struct plane *pl = &sp->pl;
 
 	plane_flush(pl);
-	while (pl->program->owes != NULL && pl->program->owes(pl->state) &&
-	    pl->program->give(pl->state))
+	while (pl->program->has_backlog != NULL &&
+	       pl->program->has_backlog(pl->state) &&
+	       pl->program->send_backlog(pl->state))
 		plane_flush(pl);
 }
 

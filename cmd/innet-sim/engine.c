@@ -208,7 +208,7 @@ sim_pass_down(struct sim *s, struct sim_node *n, const struct sim_packet *p,
     uint64_t ready_ns)
 {
 	const bool all = p->up.worker == UPDATE_ALL_WORKERS;
-	const uint32_t *at = keymap_get(&n->cluster, p->up.cluster);
+	const uint32_t *at = hashmap_get(&n->cluster, p->up.cluster);
 	uint32_t next;
 
 	for (uint32_t i = at == NULL ? SIM_NONE : *at; i != SIM_NONE;

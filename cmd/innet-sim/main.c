@@ -70,7 +70,7 @@ struct conf {
 	struct runner_shard mine;
 	const char *join;		/* the folder of the parts, or NULL */
 	const char *chaos;		/* its first seed, or NULL */
-	enum proof_auth auth;		/* of its trainings */
+	enum tag_auth auth;		/* of its trainings */
 	char *set[SETS_MAX];		/* "path=value" */
 	size_t sets;
 	uint64_t jobs;
@@ -112,7 +112,7 @@ check_way(const struct conf *cf)
 	    cf->columns != NULL || cf->join != NULL))
 		errx(2, "--chaos draws all of it: it goes with --runs, "
 		    "--auth, --jobs, --json, -q and -v alone");
-	if (cf->chaos == NULL && cf->auth != PROOF_AUTH_NONE)
+	if (cf->chaos == NULL && cf->auth != TAG_AUTH_NONE)
 		errx(2, "--auth goes with --chaos; a scenario's trainings "
 		    "have auth");
 	if (cf->join != NULL && (sets || cf->runs != NULL))
@@ -176,7 +176,7 @@ parse(int argc, char *argv[])
 			cf.chaos = optarg;
 			break;
 		case O_AUTH:
-			opt_check("word", optarg, proof_auth_parse(optarg,
+			opt_check("word", optarg, tag_auth_parse(optarg,
 			    &cf.auth));
 			break;
 		case O_JSON: cf.json = true; break;

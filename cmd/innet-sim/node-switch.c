@@ -16,7 +16,7 @@ clusters_of(struct sim_node *n)
 	n->first = n->cluster.count == 0 ? 0 : UINT16_MAX;
 	for (size_t i = 0; n->cluster.cell != NULL && i <= n->cluster.mask;
 	    i++) {
-		const struct keymap_cell *cell = &n->cluster.cell[i];
+		const struct hashmap_cell *cell = &n->cluster.cell[i];
 
 		if (cell->used && cell->key < n->first)
 			n->first = (uint16_t)cell->key;
@@ -71,7 +71,7 @@ take_up(struct sim *s, struct sim_node *n, const struct sim_packet *p)
 	u.vec = nothing + 1;
 	if (u.kind == UPDATE_UPDATE) {
 		u.cluster -= n->first;	/* tables as short as can be */
-		known_update(pl, port, &a);
+		payload_free_update(pl, port, &a);
 		return;
 	}
 	a.is_update = false;
@@ -91,7 +91,7 @@ arrive(struct sim *s, struct sim_node *n, struct sim_pipe *by,
 	plane_advance(&s->plane->pl, s->now_ns);
 	if (p->up.kind == UPDATE_MODEL) {
 		model = *p;
-		known_model(&s->plane->pl, n->up->egress,
+		payload_free_model(&s->plane->pl, n->up->egress,
 		    &model.up.status);
 		sim_pass_down(s, n, &model, s->now_ns);
 	} else if (n->up->down) {

@@ -1,5 +1,6 @@
 /*
- * payload-free.h - updates that are known without their bytes, as a simulator has them
+ * payload-free.h - updates that are known without their bytes, as a simulator
+ * has them
  *
  * What passes a switch is not classified, and which port is on its way is the
  * driver's to say; all else is the plane's, as for packets.  Regular traffic is
@@ -12,7 +13,8 @@
 
 /* An update comes, which waits for the port. */
 static inline void
-known_update(struct plane *pl, struct port *port, const struct arrival *a)
+payload_free_update(
+    struct plane *pl, struct port *port, const struct arrival *a)
 {
 	pl->n[PLANE_PACKETS]++;
 	pl->n[PLANE_TAKEN]++;
@@ -21,7 +23,7 @@ known_update(struct plane *pl, struct port *port, const struct arrival *a)
 
 /* A model with that status comes, which passes the port's queue. */
 static inline void
-known_model(struct plane *pl, struct port *port, struct update_status *s)
+payload_free_model(struct plane *pl, struct port *port, struct update_status *s)
 {
 	pl->n[PLANE_PACKETS]++;
 	pl->n[PLANE_TAKEN]++;
@@ -30,7 +32,7 @@ known_model(struct plane *pl, struct port *port, struct update_status *s)
 
 /* A port goes down: what waits there, which is counted as queued, is lost. */
 static inline void
-known_lose(struct plane *pl, struct port *port)
+payload_free_lose(struct plane *pl, struct port *port)
 {
 	struct slot *head;
 

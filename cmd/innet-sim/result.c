@@ -222,7 +222,7 @@ add_tallies(const struct sim *s, struct fate *fate)
 
 		for (size_t k = 0; n->kind == &sim_switch &&
 		    n->cluster.cell != NULL && k <= n->cluster.mask; k++) {
-			const struct keymap_cell *c = &n->cluster.cell[k];
+			const struct hashmap_cell *c = &n->cluster.cell[k];
 
 			if (c->used)
 				add_tally(&fate[s->cluster_of[c->key]],

@@ -165,7 +165,7 @@ struct sim_node {	/* what moves most is in the first line of the cache */
 	uint32_t down;		/* as of a pipe */
 	uint16_t first;		/* its least cluster, which its port calls 0 */
 	uint32_t index;		/* in sim->node */
-	struct keymap cluster;	/* -> its first route */
+	struct hashmap cluster;	/* -> its first route */
 	char name[JSON_READER_NAME_BYTES + 16];
 };
 
@@ -315,8 +315,8 @@ void sim_pass_down(struct sim *s, struct sim_node *n,
 void sim_run(struct sim *s);
 
 /*
- * prefetch.c: a day of the calendar begins.  Fetch what its events will read, and
- * who those of the day after it are about, while there is other work.
+ * prefetch.c: a day of the calendar begins.  Fetch what its events will read,
+ * and who those of the day after it are about, while there is other work.
  */
 void sim_look_ahead(const struct sim *s);
 

@@ -164,7 +164,7 @@ say(struct sim *s, struct train_worker *w)
 		}
 		if (!o.again && !m->again)
 			w->sent_ns = s->now_ns;
-		train_send_run(s, w, &m->in.proofs, o.iteration, o.first,
+		train_send_run(s, w, &m->in.tags, o.iteration, o.first,
 		    o.count);
 		async_worker_sent(m, &o, o.count, s->now_ns);
 	}
@@ -240,7 +240,7 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 		return;
 	if (d->tos == training_tos(t->cf) &&
 	    seg_parse_as(d->tos, d->p, d->len, &g)) {
-		if (!train_believes(w, &a->m.in.proofs, d))
+		if (!train_believes(w, &a->m.in.tags, d))
 			return;
 		train_check(s, w, &g);
 		if (async_worker_result(&a->m, &g, s->now_ns) !=

@@ -19,7 +19,7 @@ enum { STATE_MOST = 40000 };		/* bytes */
 void
 train_life_open(struct train_worker *w)
 {
-	heritage_init(&w->life.heritage, w->id);
+	state_transfer_init(&w->life.transfer, w->id);
 	for (int i = 0; i < 2; i++)
 		w->life.what[i] = sim_have(w->t->segs, sizeof(**w->life.what),
 		    "results");
@@ -28,7 +28,7 @@ train_life_open(struct train_worker *w)
 void
 train_life_free(struct train_worker *w)
 {
-	heritage_free(&w->life.heritage);
+	state_transfer_free(&w->life.transfer);
 	free(w->life.what[0]);
 	free(w->life.what[1]);
 }
@@ -77,7 +77,7 @@ give(struct sim *s, struct train_worker *w)
 	for (uint32_t i = 0; i < bytes; i++)
 		body[i] = (uint8_t)(i * 7 + w->life.used);
 	memcpy(body, &w->life.weights, sizeof(w->life.weights));
-	heritage_has(&w->life.heritage, body, bytes, train_first(s) +
+	state_transfer_has(&w->life.transfer, body, bytes, train_first(s) +
 	    w->life.used, s->now_ns);
 }
 
@@ -88,15 +88,15 @@ say(struct sim *s, struct train_worker *w)
 	uint8_t msg[CONTROL_MAX_BYTES];
 	size_t len;
 
-	while ((len = heritage_next(&w->life.heritage, &w->l.in, s->now_ns,
-	    msg)) > 0)
+	while ((len = state_transfer_next(
+		    &w->life.transfer, &w->l.in, s->now_ns, msg)) > 0)
 		train_say(s, w, msg, len);
 }
 
 void
 train_life_answer(struct sim *s, struct train_worker *w)
 {
-	if (w->life.heritage.donor.wanted)
+	if (w->life.transfer.sender.wanted)
 		give(s, w);
 	say(s, w);
 }
@@ -105,7 +105,7 @@ train_life_answer(struct sim *s, struct train_worker *w)
 static void
 go_on(struct sim *s, struct train_worker *w)
 {
-	struct heir *e = &w->life.heritage.heir;
+	struct state_receiver *e = &w->life.transfer.receiver;
 	const uint64_t at = e->iteration - train_first(s);
 
 	if (e->bytes != state_bytes(w->t) || at > w->t->cf->iterations)
@@ -117,7 +117,7 @@ go_on(struct sim *s, struct train_worker *w)
 		train_count_result(s, w);
 	sync_worker_free(&w->l);
 	train_open_worker(s, w, at, e->xid);
-	heir_free(e);
+	state_receiver_free(e);
 	w->began_ns = SIM_NEVER;
 	w->phase = TRAIN_UPDATES;
 	w->phase_ns = s->now_ns;
@@ -127,40 +127,41 @@ go_on(struct sim *s, struct train_worker *w)
 static void
 settle(struct sim *s, struct train_worker *w)
 {
-	struct heritage *h = &w->life.heritage;
+	struct state_transfer *h = &w->life.transfer;
 
 	h->fetching = false;
-	if (h->heir.end == HEIR_HAS)
+	if (h->receiver.end == STATE_RECEIVER_HAS)
 		go_on(s, w);
 	else
-		sim_wrong(s, "state: %s: %s", w->node->name, h->heir.end ==
-		    HEIR_UNANSWERED ? "none has come" :
-		    control_status_text(h->heir.status));
+		sim_wrong(s, "state: %s: %s", w->node->name, h->receiver.end ==
+		    STATE_RECEIVER_UNANSWERED ? "none has come" :
+		    control_status_text(h->receiver.status));
 }
 
 bool
 train_life_inherits(struct sim *s, struct train_worker *w, uint64_t *due)
 {
-	struct heritage *h = &w->life.heritage;
+	struct state_transfer *h = &w->life.transfer;
 
 	if (!w->t->gives)
 		return false;
-	donor_rest(&h->donor, s->now_ns);
+	state_sender_rest(&h->sender, s->now_ns);
 	if (w->l.in.joined && !h->fetching)
 		h->tries = 0;
-	if (!h->fetching && (sync_worker_going(&w->l) || !heritage_helps(h,
-	    &w->l.in, w->l.end == SYNC_WORKER_LOST, false)))
+	if (!h->fetching && (sync_worker_going(&w->l) ||
+				!state_transfer_helps(h, &w->l.in,
+				    w->l.end == SYNC_WORKER_LOST, false)))
 		return false;
 	if (!h->fetching)
-		heritage_begin(h, &w->l.in, s->now_ns);
+		state_transfer_begin(h, &w->l.in, s->now_ns);
 	w->phase = TRAIN_UPDATES;
 	w->phase_ns = SIM_NEVER;
 	say(s, w);
-	if (h->heir.end != HEIR_GOING) {
+	if (h->receiver.end != STATE_RECEIVER_GOING) {
 		settle(s, w);
 		*due = s->now_ns;
 	} else {
-		*due = heritage_due(h);
+		*due = state_transfer_due(h);
 	}
 	return true;
 }
@@ -173,7 +174,7 @@ train_life_end(struct train_worker *w)
 	w->life.lives++;
 	w->phase_ns = SIM_NEVER;
 	sync_worker_free(&w->l);
-	heritage_free(&w->life.heritage);
+	state_transfer_free(&w->life.transfer);
 }
 
 void
@@ -181,7 +182,7 @@ train_life_begin(struct sim *s, struct train_worker *w)
 {
 	if (w->life.dead == 0 || --w->life.dead > 0)
 		return;
-	heritage_init(&w->life.heritage, w->id);
+	state_transfer_init(&w->life.transfer, w->id);
 	w->life.used = w->life.weights = w->iterations = 0;
 	w->tx_ns = w->rx_ns = w->busy_ns = s->now_ns;
 	w->wake_ns = SIM_NEVER;

@@ -51,7 +51,7 @@ train_peer(const struct train_worker *w)
 }
 
 void
-train_send_run(struct sim *s, struct train_worker *w, struct proofs *proofs,
+train_send_run(struct sim *s, struct train_worker *w, struct segment_tag *tags,
     uint32_t iteration, uint32_t first, uint32_t count)
 {
 	uint8_t p[SEG_HEADER_BYTES + SEG_PROOF_BYTES + 4 * LEDGER_FLOATS];
@@ -64,7 +64,7 @@ train_send_run(struct sim *s, struct train_worker *w, struct proofs *proofs,
 		else
 			ledger_put(w->t->ledger, w->id, iteration, first + k,
 			    vec);
-		train_prove(w, proofs, p);
+		train_prove(w, tags, p);
 		train_send(s, w, train_peer(w), training_tos(w->t->cf), p,
 		    train_segment_bytes(w->t));
 	}
@@ -285,7 +285,7 @@ pump(struct sim *s, struct train_worker *w)
 		if (o.count == 0)
 			train_say(s, w, o.message, o.len);
 		else
-			train_send_run(s, w, &w->l.in.proofs, o.iteration,
+			train_send_run(s, w, &w->l.in.tags, o.iteration,
 			    o.first, o.count);
 	}
 	if (train_life_inherits(s, w, &due))
@@ -352,7 +352,7 @@ take(struct sim *s, struct train_worker *w, const struct sim_datagram *d)
 
 	if (d->tos == training_tos(w->t->cf) &&
 	    seg_parse_as(d->tos, d->p, d->len, &g)) {
-		if (!train_believes(w, &w->l.in.proofs, d))
+		if (!train_believes(w, &w->l.in.tags, d))
 			return;
 		train_check(s, w, &g);
 		if (sync_worker_result(&w->l, &g, s->now_ns) !=
@@ -362,7 +362,7 @@ take(struct sim *s, struct train_worker *w, const struct sim_datagram *d)
 		w->t->n[TRAIN_WRONG] += w->t->ledger == NULL &&
 		    !train_right(&g);
 	} else if (d->tos == CONTROL_TOS && train_hear(s, w, &w->l.in,
-	    w->t->gives ? &w->life.heritage : NULL, d, &c)) {
+	    w->t->gives ? &w->life.transfer : NULL, d, &c)) {
 		sync_worker_control(&w->l, &c, s->now_ns);
 	}
 }

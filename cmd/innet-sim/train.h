@@ -154,7 +154,7 @@ struct train_dlp {
 /* Of a worker that may be killed: train-life.c. */
 struct train_life {
 	uint32_t lives, dead;		/* faults that hold it down */
-	struct heritage heritage;
+	struct state_transfer transfer;
 	float *what[2];			/* results, by iteration & 1; owned */
 	uint64_t used, weights;		/* results, and what stands for them */
 };
@@ -175,7 +175,7 @@ struct train_worker {
 	uint64_t iterations;
 	uint64_t counted;		/* of them, in training.round */
 	bool in;			/* a member */
-	struct channel channel;		/* to who sums */
+	struct channel_client channel;		/* to who sums */
 	struct sync_worker l;
 	struct train_life life;
 	struct train_ring ring;
@@ -297,12 +297,12 @@ void train_say(struct sim *s, struct train_worker *w, uint8_t *msg,
 
 /* Is there a message for the machine in d?  Then c is it. */
 bool train_hear(struct sim *s, struct train_worker *w, struct membership *in,
-    struct heritage *h, const struct sim_datagram *d, struct control *c);
+    struct state_transfer *h, const struct sim_datagram *d, struct control *c);
 
 /* Prove a segment of a worker's; may a result, which was read, be believed? */
-void train_prove(const struct train_worker *w, struct proofs *p,
+void train_prove(const struct train_worker *w, struct segment_tag *p,
     uint8_t *seg);
-bool train_believes(const struct train_worker *w, struct proofs *p,
+bool train_believes(const struct train_worker *w, struct segment_tag *p,
     const struct sim_datagram *d);
 
 /* train-worker.c */
@@ -319,7 +319,7 @@ void train_send(struct sim *s, struct train_worker *w,
 
 /* Segments of a gradient, with proofs of the machine's if they need any. */
 void train_send_run(struct sim *s, struct train_worker *w,
-    struct proofs *proofs, uint32_t iteration, uint32_t first,
+    struct segment_tag *tags, uint32_t iteration, uint32_t first,
     uint32_t count);
 
 /* Worker w is done. */

@@ -221,7 +221,7 @@ training_check(const struct scenario_training *t, size_t i,
 		    "a ring keeps all in step");
 	if (!check_slots(t, i, r))
 		return false;
-	if (t->approach == TRAINING_RING && t->auth != PROOF_AUTH_NONE)
+	if (t->approach == TRAINING_RING && t->auth != TAG_AUTH_NONE)
 		return json_reader_fail_at(r, list, i, "auth",
 		    "is for switches and servers");
 	if (t->payload_bytes < training_head(t) + 4)

@@ -63,7 +63,7 @@ struct scenario_training {
 	uint64_t copy_bps;		/* 0: copies take no time */
 	uint64_t packet_ns;		/* a host's, each packet */
 	bool capture;			/* its links, with -w */
-	uint64_t auth;			/* enum proof_auth: with a key */
+	uint64_t auth;			/* enum tag_auth: with a key */
 	uint64_t give_up_ns;		/* words: auto, none */
 };
 
@@ -89,7 +89,7 @@ enum { TRAINING_PPO = 10005 };	/* elements, as num_vector() has them */
 static inline uint8_t
 training_tos(const struct scenario_training *t)
 {
-	return t->auth == PROOF_AUTH_ALL ? SEG_PROVED_TOS : SEG_TOS;
+	return t->auth == TAG_AUTH_ALL ? SEG_PROVED_TOS : SEG_TOS;
 }
 
 static inline uint32_t

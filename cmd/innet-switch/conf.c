@@ -258,7 +258,7 @@ settle_group(struct conf *cf)
 
 	if (cf->multicast == NULL)
 		return;
-	if (o->plane.program->hears == NULL)
+	if (o->plane.program->multicast_group == NULL)
 		errx(2, "--multicast does not go with --program %s, whose "
 		    "results go to one host each", o->plane.program->name);
 	snprintf(port, sizeof(port), "%u", o->plane.program->port(o->settings));

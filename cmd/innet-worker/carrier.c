@@ -33,7 +33,7 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 		err(1, "%s", cf->to_name);
 	c->watch = c->u.fd;
 	udpio_tell(&c->u, cf->verbose);
-	c->out = outlet_over(&c->u, &cf->impair, cf->capture);
+	c->out = udp_transmit_over(&c->u, &cf->impair, cf->capture);
 	if (cf->mtu != 0)
 		*mtu = cf->mtu;
 	c->order = (struct stream_order){ .most =
@@ -70,8 +70,8 @@ carrier_close(struct carrier *c)
 {
 	if (c->cf->progress)
 		progress_clear();
-	outlet_flush(&c->out, OUTLET_NEVER);
-	outlet_free(&c->out);
+	udp_transmit_flush(&c->out, UDP_TRANSMIT_NEVER);
+	udp_transmit_free(&c->out);
 	if (c->cf->synthetic == 0) {
 		wait_for_last(c);
 		c->rc |= child_end(&c->child, PATIENCE_NS, !c->child_ended);
@@ -135,9 +135,9 @@ carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 	if (made_up && !c->full && !c->last)
 		ns = c->elements > 0 ? timer_first(ns, pace_sleep_ns(now_ns,
 		    c->next_ns)) : 0;
-	if (!c->apart && outlet_due(&c->out) != OUTLET_NEVER)
+	if (!c->apart && udp_transmit_due(&c->out) != UDP_TRANSMIT_NEVER)
 		ns = timer_first(ns, pace_sleep_ns(timer_wall_ns(),
-		    outlet_due(&c->out)));
+		    udp_transmit_due(&c->out)));
 	ts = timer_spec(ns);
 	if (ppoll(p, 4, &ts, c->cf->wait_mask) > 0) {
 		if ((p[0].revents & POLLERR) != 0 && !c->apart)
@@ -146,8 +146,8 @@ carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 			child_write(&c->child);
 	}
 	timer_let_signals(c->cf->wait_mask);
-	if (!c->apart && outlet_due(&c->out) != OUTLET_NEVER)
-		outlet_flush(&c->out, timer_wall_ns());
+	if (!c->apart && udp_transmit_due(&c->out) != UDP_TRANSMIT_NEVER)
+		udp_transmit_flush(&c->out, timer_wall_ns());
 }
 
 /*
@@ -176,14 +176,14 @@ receive(struct carrier *c)
 	c->misses -= c->misses > 0;
 	if (!placed)
 		return udpio_recv(&c->u);
-	n = udpland_recv(&c->u, &c->place);
+	n = udp_scatter_recv(&c->u, &c->place);
 	if (n == 0)
 		return 0;
-	c->landed = udpland_fits(&c->u.got[0], &c->place) &&
+	c->landed = udp_scatter_fits(&c->u.got[0], &c->place) &&
 	    c->turns->foreseen(c->ctx, &c->u.got[0]);
 	if (!c->landed) {
 		c->misses = CARRIER_MISSES;
-		udpland_gather(&c->u, &c->place);
+		udp_scatter_gather(&c->u, &c->place);
 	}
 	return n;
 }
@@ -194,7 +194,7 @@ next_packet(struct carrier *c, struct udpio_packet *p)
 {
 	const struct udpio_message *m = &c->u.got[c->next];
 
-	return c->landed ? udpland_next(m, &c->place, &c->at, p) :
+	return c->landed ? udp_scatter_next(m, &c->place, &c->at, p) :
 	    udpio_next(m, &c->at, p);
 }
 

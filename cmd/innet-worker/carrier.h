@@ -42,12 +42,12 @@ struct carrier_turns;
 struct carrier {
 	const struct worker_conf *cf;
 	struct udpio u;
-	struct outlet out;		/* over u: send here */
+	struct udp_transmit out;		/* over u: send here */
 	int got, next;			/* messages of u: had, being read */
 	size_t at;			/* in that one */
 	const struct carrier_turns *turns;	/* the mode's, and its own */
 	void *ctx;
-	struct udpland place;		/* of the message, if it is there: */
+	struct udp_scatter place; /* of the message, if it is there: */
 	bool landed;
 	unsigned misses;		/* messages that are not guessed at */
 	unsigned batches;		/* since the last nap */
@@ -160,7 +160,7 @@ struct carrier_turns {
 	    uint64_t now_ns);
 	/* Where what comes next belongs, unless that is not known; and were
 	 * these heads foreseen?  NULL: it never is. */
-	bool (*place)(void *ctx, struct udpland *l);
+	bool (*place)(void *ctx, struct udp_scatter *l);
 	bool (*foreseen)(void *ctx, const struct udpio_message *m);
 	/* After all packets: what the carrier has, then what is due. */
 	void (*read)(void *ctx, uint64_t now_ns);

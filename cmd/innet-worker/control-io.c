@@ -9,8 +9,8 @@
 #include "cmd/innet-worker/control-io.h"
 
 void
-voice_open(struct voice *v, const struct worker_conf *cf, struct outlet *out,
-    uint64_t *malformed, uint64_t *bad_mac)
+voice_open(struct voice *v, const struct worker_conf *cf,
+    struct udp_transmit *out, uint64_t *malformed, uint64_t *bad_mac)
 {
 	*v = (struct voice){ .cf = cf, .out = out, .malformed = malformed,
 	    .bad_mac = bad_mac };
@@ -21,22 +21,22 @@ voice_open(struct voice *v, const struct worker_conf *cf, struct outlet *out,
 bool
 voice_say(struct voice *v, uint8_t *msg, size_t len)
 {
-	return outlet_send(v->out, &v->cf->to, CONTROL_TOS, msg,
-	    channel_put(&v->channel, msg, len), timer_wall_ns());
+	return udp_transmit_send(v->out, &v->cf->to, CONTROL_TOS, msg,
+	    channel_client_put(&v->channel, msg, len), timer_wall_ns());
 }
 
 bool
-voice_hear(struct voice *v, struct membership *in, struct heritage *h,
+voice_hear(struct voice *v, struct membership *in, struct state_transfer *h,
     uint64_t given, const struct udpio_packet *p, struct control *c,
     uint64_t now_ns)
 {
-	switch (heritage_hear(h, in, &v->channel, given, p->data, p->len, c,
-	    now_ns)) {
-	case HERITAGE_MESSAGE: return true;
-	case HERITAGE_TAKEN: inherit_send(h, v, in, now_ns); break;
-	case HERITAGE_DOUBTFUL: ++*v->bad_mac; break;
-	case HERITAGE_MALFORMED: ++*v->malformed; break;
-	case HERITAGE_NOTHING: break;
+	switch (state_transfer_hear(
+	    h, in, &v->channel, given, p->data, p->len, c, now_ns)) {
+	case STATE_TRANSFER_MESSAGE: return true;
+	case STATE_TRANSFER_TAKEN: inherit_send(h, v, in, now_ns); break;
+	case STATE_TRANSFER_DOUBTFUL: ++*v->bad_mac; break;
+	case STATE_TRANSFER_MALFORMED: ++*v->malformed; break;
+	case STATE_TRANSFER_NOTHING: break;
 	}
 	return false;
 }
@@ -50,7 +50,7 @@ voice_follow(struct voice *v, struct membership *in, uint64_t now_ns)
 
 	if (hears == in->hears && (!hears || addr_same(&u->group, &in->group)))
 		return;
-	if (udpgroup_hear(u, &in->group, &v->cf->to) == -1) {
+	if (udp_multicast_hear(u, &in->group, &v->cf->to) == -1) {
 		warn("%s: results come one by one: cannot hear %s",
 		    v->cf->to_name, addr_print(&in->group, name));
 		v->deaf = true;

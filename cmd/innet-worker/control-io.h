@@ -1,26 +1,27 @@
 /*
- * control-io.h - a worker's control messages: what it says and hears by its channel
+ * control-io.h - a worker's control messages: what it says and hears by its
+ * channel
  */
 #ifndef INNET_WORKER_CONTROL_IO_H
 #define INNET_WORKER_CONTROL_IO_H
 
 #include "common/iswitch/state-transfer.h"
 #include "common/net/udp-transmit.h"
-#include "common/auth/secure-channel.h"
+#include "common/auth/channel-client.h"
 
 #include "cmd/innet-worker/worker.h"
 
 struct voice {
 	const struct worker_conf *cf;
-	struct outlet *out;
-	struct channel channel;
+	struct udp_transmit *out;
+	struct channel_client channel;
 	uint64_t *malformed, *bad_mac;	/* counters of the mode's */
 	bool deaf;			/* to groups: there is no hearing one */
 };
 
 /* Exits 1 without random numbers. */
-void voice_open(struct voice *, const struct worker_conf *, struct outlet *,
-    uint64_t *malformed, uint64_t *bad_mac);
+void voice_open(struct voice *, const struct worker_conf *,
+    struct udp_transmit *, uint64_t *malformed, uint64_t *bad_mac);
 
 /* Say the len bytes at msg, which has room for CONTROL_MAX_BYTES. */
 bool voice_say(struct voice *, uint8_t *msg, size_t len);
@@ -30,7 +31,7 @@ bool voice_say(struct voice *, uint8_t *msg, size_t len);
  * results.  True: c is the mode's.  Else it was h's, or counted, or a
  * challenge, which has `in` or h say again what they have said.
  */
-bool voice_hear(struct voice *, struct membership *in, struct heritage *h,
+bool voice_hear(struct voice *, struct membership *in, struct state_transfer *h,
     uint64_t given, const struct udpio_packet *p, struct control *c,
     uint64_t now_ns);
 

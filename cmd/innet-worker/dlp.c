@@ -54,7 +54,7 @@ send_due(struct dlper *w, uint64_t now_ns)
 	if (!dlp_worker_next(&w->m, now_ns))
 		return;
 	len = dlp_put(bytes, &w->m.ask.out);
-	if (!outlet_send(&w->c.out, &w->cf->to, 0, bytes, len,
+	if (!udp_transmit_send(&w->c.out, &w->cf->to, 0, bytes, len,
 	    timer_wall_ns()))
 		w->send_failed++;
 }

@@ -212,7 +212,7 @@ parse_sync(int ch, struct conf *cf)
 		key_load_or_exit(&cf->key, optarg, KEY_LEAST_BYTES);
 		return true;
 	case AUTH:
-		opt_check("proofs", optarg, proof_auth_parse(optarg,
+		opt_check("proofs", optarg, tag_auth_parse(optarg,
 		    &w->auth));
 		return true;
 	case CHECK:
@@ -346,7 +346,7 @@ settle(struct conf *cf)
 			o++;
 		errx(2, "--%s does not go with %s", o->name, mode->options);
 	}
-	why = proof_auth_settle(&w->auth, cf->key.set);
+	why = tag_auth_settle(&w->auth, cf->key.set);
 	if (why != NULL)
 		errx(2, "%s", why);
 	if (w->to_name == NULL)
@@ -368,7 +368,7 @@ static struct conf
 parse(int argc, char *argv[])
 {
 	struct conf cf = { .worker = { .mode = modes, .job = 1,
-		.auth = PROOF_AUTH_UNSAID,
+		.auth = TAG_AUTH_UNSAID,
 		.cluster = 1, .gamma = 0.001, .staleness = 3, .every = 100,
 		.threshold_ns = 400000000, .interval_ns = 100000000,
 		.give_up_ns = 30 * (uint64_t)TIMER_SECOND_NS,

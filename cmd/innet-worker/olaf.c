@@ -1,8 +1,8 @@
 /*
  * olaf.c - one worker of an Olaf cluster
  *
- * cmd/innet-worker/olaf-worker.h decides; this is its clock, its socket and its child, whose
- * gradients are each answered at once with the newest model.
+ * cmd/innet-worker/olaf-worker.h decides; this is its clock, its socket and its
+ * child, whose gradients are each answered at once with the newest model.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -37,7 +37,7 @@ struct olaf {
 	struct carrier c;
 	struct olaf_worker m;
 	struct inquiry_way way;		/* of what is asked */
-	struct opening opening;
+	struct handshake_client handshake;
 	struct inquiry inquiry;
 	bool said_short;
 	uint32_t floats;		/* of a packet, as the path allows */
@@ -54,9 +54,9 @@ static void
 send_ready(struct olaf *w, int n)
 {
 	const struct iovec *v = w->piece;
-	const int sent = outlet_send_gather(&w->c.out, &w->cf->to,
-	    opening_tos(&w->opening), v, 2, n, v[0].iov_len + v[1].iov_len,
-	    timer_wall_ns());
+	const int sent = udp_transmit_send_gather(&w->c.out, &w->cf->to,
+	    handshake_client_tos(&w->handshake), v, 2, n,
+	    v[0].iov_len + v[1].iov_len, timer_wall_ns());
 
 	w->n[PACKETS] += (uint64_t)sent;
 	w->n[SEND_FAILED] += (uint64_t)(n - sent);
@@ -73,8 +73,9 @@ prove(struct olaf *w, int k, struct iovec v[2], uint64_t now_ns)
 	memcpy(p, v[0].iov_base, head);
 	memcpy(p + head, v[1].iov_base, floats);
 	v[0].iov_base = p;
-	v[1] = (struct iovec){ p + head, opening_prove(&w->opening, p,
-	    (uint32_t)(head + floats), now_ns) - head };
+	v[1] = (struct iovec){p + head, handshake_client_prove(&w->handshake, p,
+					    (uint32_t)(head + floats), now_ns) -
+					    head};
 }
 
 /* Send a vector as o says, in ranges of one length, but for the last. */
@@ -118,7 +119,7 @@ make_model(struct olaf *w, uint32_t elements)
 		    PRIu32, elements, UINT16_MAX, n);
 	if (!olaf_worker_size(&w->m, elements, n))
 		err(1, "a model of %" PRIu32 " elements", elements);
-	if (!w->opening.on)
+	if (!w->handshake.on)
 		return;
 	w->proved = malloc(UDPIO_RUN_MAX * (UPDATE_HEADER_BYTES + 4 *
 	    (size_t)w->m.model.n + UPDATE_TAIL_BYTES));
@@ -207,25 +208,26 @@ read_carrier(void *ctx, uint64_t now_ns)
 static bool
 take_control(struct olaf *w, const struct udpio_packet *p, uint64_t now_ns)
 {
-	enum channel_news news;
+	enum channel_client_news news;
 	struct control c;
 
 	if (!control_parse(p->data, p->len, &c))
 		return false;
-	news = channel_take(&w->way.channel, p->data, p->len, &c);
-	if (opening_hear(&w->opening, news, &c, now_ns)) {
-		w->m.held = !opening_ready(&w->opening);
+	news = channel_client_take(&w->way.channel, p->data, p->len, &c);
+	if (handshake_client_hear(&w->handshake, news, &c, now_ns)) {
+		w->m.held = !handshake_client_ready(&w->handshake);
 		return true;
 	}
 	return inquiry_hear(&w->inquiry, news, &c) ||
-	    news == CHANNEL_CHALLENGED;
+	    news == CHANNEL_CLIENT_CHALLENGED;
 }
 
 /* Data: may it be believed?  Else it is counted. */
 static bool
 believes(struct olaf *w, const struct udpio_packet *p)
 {
-	switch (opening_judge(&w->opening, p->tos, p->data, p->len)) {
+	switch (
+	    handshake_client_judge(&w->handshake, p->tos, p->data, p->len)) {
 	case UPDATE_OK: return true;
 	case SOUNDNESS_REPLAYED: w->n[REPLAYED]++; break;
 	default: w->n[BAD_PROOF]++; break;
@@ -266,13 +268,13 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 static void
 check_opening(struct olaf *w, uint64_t now_ns)
 {
-	uint8_t msg[OPENING_BYTES];
+	uint8_t msg[HANDSHAKE_CLIENT_BYTES];
 	uint32_t n;
 
-	if (now_ns < opening_due(&w->opening))
+	if (now_ns < handshake_client_due(&w->handshake))
 		return;
-	n = opening_next(&w->opening, ++w->way.xid, now_ns, msg);
-	outlet_send(&w->c.out, &w->cf->to, CONTROL_TOS, msg, n,
+	n = handshake_client_next(&w->handshake, ++w->way.xid, now_ns, msg);
+	udp_transmit_send(&w->c.out, &w->cf->to, CONTROL_TOS, msg, n,
 	    timer_wall_ns());
 }
 
@@ -336,7 +338,8 @@ due(const void *ctx)
 {
 	const struct olaf *w = ctx;
 
-	return timer_first(olaf_worker_due(&w->m), opening_due(&w->opening));
+	return timer_first(
+	    olaf_worker_due(&w->m), handshake_client_due(&w->handshake));
 }
 
 static const struct carrier_turns turns = {
@@ -353,11 +356,12 @@ open_way(struct olaf *w)
 	w->way.xid = control_first_xid(timer_wall_ns());
 	nonce_channel(&w->way.channel, key, &cf->to);
 	w->way.channel.passes |= worker_proves(cf);	/* tokens are of one */
-	opening_init(&w->opening, worker_proves(cf), &w->way.channel, key);
-	opening_want(&w->opening, timer_mono_ns());
+	handshake_client_init(
+	    &w->handshake, worker_proves(cf), &w->way.channel, key);
+	handshake_client_want(&w->handshake, timer_mono_ns());
 	w->inquiry.way = &w->way;
-	w->inquiry.opening = &w->opening;
-	w->m.held = !opening_ready(&w->opening);
+	w->inquiry.handshake = &w->handshake;
+	w->m.held = !handshake_client_ready(&w->handshake);
 }
 
 int
@@ -378,7 +382,7 @@ olaf_run(const struct worker_conf *cf)
 	    UPDATE_TOS, &mtu);
 	open_way(w);
 	w->floats = update_floats(mtu, cf->to.sa.sa_family == AF_INET6);
-	if (w->opening.on && w->floats > UPDATE_TAIL_FLOATS)
+	if (w->handshake.on && w->floats > UPDATE_TAIL_FLOATS)
 		w->floats -= UPDATE_TAIL_FLOATS;
 	carrier_loop(&w->c, &turns, w);
 	rc = carrier_close(&w->c);

@@ -35,21 +35,21 @@ read_counters(struct inquiry *q, const struct control_ack *a)
 }
 
 bool
-inquiry_hear(struct inquiry *q, enum channel_news news,
+inquiry_hear(struct inquiry *q, enum channel_client_news news,
     const struct control *c)
 {
 	struct control_ack a;
 
 	if (c->action != CONTROL_ACK || q->xid == 0)
 		return false;
-	if (news == CHANNEL_CHALLENGED)
+	if (news == CHANNEL_CLIENT_CHALLENGED)
 		q->ask_ns = q->answered ? q->ask_ns : 0;
-	if (news == CHANNEL_CHALLENGED || c->xid != q->xid ||
+	if (news == CHANNEL_CLIENT_CHALLENGED || c->xid != q->xid ||
 	    !control_get_ack(c, &a))
-		return news == CHANNEL_CHALLENGED;
+		return news == CHANNEL_CLIENT_CHALLENGED;
 	q->sealed |= a.status == CONTROL_BAD_MAC;
-	if (news != CHANNEL_GOOD)
-		return news == CHANNEL_HINT;
+	if (news != CHANNEL_CLIENT_GOOD)
+		return news == CHANNEL_CLIENT_HINT;
 	q->answered = true;
 	read_counters(q, &a);
 	return true;
@@ -59,7 +59,7 @@ inquiry_hear(struct inquiry *q, enum channel_news news,
 static const char *
 trust_words(const struct inquiry *q)
 {
-	const char *why = opening_why(q->opening);
+	const char *why = handshake_client_why(q->handshake);
 
 	if (why != NULL)
 		return why;
@@ -67,7 +67,7 @@ trust_words(const struct inquiry *q)
 		return q->way->channel.key == NULL ? "it takes sealed "
 		    "messages only; give the --key that it has" :
 		    "it has another key; give both the same --key";
-	return q->proved && !q->opening->on ? "it has dropped data without "
+	return q->proved && !q->handshake->on ? "it has dropped data without "
 	    "proofs; give both the same --auth, and --key or none" : NULL;
 }
 
@@ -94,15 +94,16 @@ inquiry_words(const struct inquiry *q, char words[INQUIRY_WORDS_BYTES])
 static void
 ask(struct inquiry *q, struct carrier *c)
 {
-	uint8_t msg[CONTROL_HEADER_BYTES + 3 + CHANNEL_MORE_BYTES], *p;
+	uint8_t msg[CONTROL_HEADER_BYTES + 3 + CHANNEL_CLIENT_MORE_BYTES], *p;
 
 	q->xid = ++q->way->xid;
 	q->answered = false;
 	p = control_put(msg, CONTROL_STATS, 0, q->xid);
 	p = bytes_put(p, 0, 2);		/* the first page */
 	*p++ = CONTROL_SCOPE_SWITCH;
-	outlet_send(&c->out, &c->cf->to, CONTROL_TOS, msg, channel_put(
-	    &q->way->channel, msg, (size_t)(p - msg)), timer_wall_ns());
+	udp_transmit_send(&c->out, &c->cf->to, CONTROL_TOS, msg,
+	    channel_client_put(&q->way->channel, msg, (size_t)(p - msg)),
+	    timer_wall_ns());
 }
 
 /* It will never send a model: that is said. */
@@ -115,9 +116,9 @@ refuses(const struct inquiry *q, const struct carrier *c)
 		warnx("%s: refused: it runs program %s, and this is olaf: "
 		    "give both the same --program", c->cf->to_name,
 		    q->program);
-	else if (q->opening->status == CONTROL_UNKNOWN && !q->opening->open)
+	else if (q->handshake->status == CONTROL_UNKNOWN && !q->handshake->open)
 		warnx("%s: refused: %s", c->cf->to_name,
-		    opening_why(q->opening));
+		    handshake_client_why(q->handshake));
 	else
 		return false;
 	return true;

@@ -17,14 +17,14 @@ enum { INQUIRY_WORDS_BYTES = 200 };
 
 /* A channel that several ask by, and the last xid of theirs. */
 struct inquiry_way {
-	struct channel channel;
+	struct channel_client channel;
 	uint32_t xid;
 };
 
 /* All zero at first, but for way and opening, which are the mode's. */
 struct inquiry {
 	struct inquiry_way *way;
-	const struct opening *opening;
+	const struct handshake_client *handshake;
 	uint64_t heard_ns;		/* the last model */
 	uint64_t ask_ns, tell_ns;
 	uint32_t xid;			/* of the last request; 0: none */
@@ -36,8 +36,9 @@ struct inquiry {
 	bool has_models;		/* from its server; or has sent them */
 };
 
-/* c has come from there, which channel_take() finds so: is it an answer? */
-bool inquiry_hear(struct inquiry *q, enum channel_news news,
+/* c has come from there, which channel_client_take() finds so: is it an answer?
+ */
+bool inquiry_hear(struct inquiry *q, enum channel_client_news news,
     const struct control *c);
 
 /*

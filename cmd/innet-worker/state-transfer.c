@@ -1,47 +1,48 @@
-/* state-transfer.c - a state from another worker, or for another: state-transfer.h */
+/* state-transfer.c - a state from another worker, or for another:
+ * state-transfer.h */
 #include <err.h>
 #include <inttypes.h>
 
 #include "cmd/innet-worker/state-transfer.h"
 
 void
-inherit_send(struct heritage *h, struct voice *v, struct membership *in,
+inherit_send(struct state_transfer *h, struct voice *v, struct membership *in,
     uint64_t now_ns)
 {
 	uint8_t msg[CONTROL_MAX_BYTES];
 	size_t len;
 
-	while ((len = heritage_next(h, in, now_ns, msg)) > 0)
+	while ((len = state_transfer_next(h, in, now_ns, msg)) > 0)
 		voice_say(v, msg, len);
 }
 
 void
-inherit_tell(const struct heritage *h, const struct worker_conf *cf)
+inherit_tell(const struct state_transfer *h, const struct worker_conf *cf)
 {
-	const struct heir *e = &h->heir;
+	const struct state_receiver *e = &h->receiver;
 
 	switch (e->end) {
-	case HEIR_HAS:
+	case STATE_RECEIVER_HAS:
 		if (!cf->quiet)
 			warnx("%s: job %u: took over the state of worker %"
 			    PRIu32 ", %" PRIu32 " bytes, after iteration %"
-			    PRIu64, cf->to_name, cf->job, e->donor, e->bytes,
+			    PRIu64, cf->to_name, cf->job, e->sender, e->bytes,
 			    e->iteration);
 		break;
-	case HEIR_REFUSED:
+	case STATE_RECEIVER_REFUSED:
 		warnx("%s: job %u is past what this worker has, and no other "
 		    "can hand over its state: %s", cf->to_name, cf->job,
 		    e->status == CONTROL_REFUSED ? "none has one to give" :
 		    control_status_text(e->status));
 		break;
-	case HEIR_UNANSWERED:
+	case STATE_RECEIVER_UNANSWERED:
 		warnx("%s: job %u: no state of another worker came in %.1f s",
 		    cf->to_name, cf->job, (double)e->give_up_ns / 1e9);
 		break;
-	case HEIR_NO_MEMORY:
+	case STATE_RECEIVER_NO_MEMORY:
 		warnx("%s: job %u: no memory for a state of %" PRIu32 " bytes",
 		    cf->to_name, cf->job, e->bytes);
 		break;
-	case HEIR_GOING: break;
+	case STATE_RECEIVER_GOING: break;
 	}
 }

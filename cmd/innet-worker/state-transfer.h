@@ -1,5 +1,6 @@
 /*
- * state-transfer.h - handing a state over, live: iswitch/state-transfer.h decides
+ * state-transfer.h - handing a state over, live: iswitch/state-transfer.h
+ * decides
  */
 #ifndef INNET_WORKER_STATE_TRANSFER_H
 #define INNET_WORKER_STATE_TRANSFER_H
@@ -7,10 +8,10 @@
 #include "cmd/innet-worker/control-io.h"
 
 /* Send what is due. */
-void inherit_send(struct heritage *h, struct voice *v, struct membership *in,
-    uint64_t now_ns);
+void inherit_send(struct state_transfer *h, struct voice *v,
+    struct membership *in, uint64_t now_ns);
 
 /* Why the fetch has failed, in a line of its own; or what has come. */
-void inherit_tell(const struct heritage *h, const struct worker_conf *cf);
+void inherit_tell(const struct state_transfer *h, const struct worker_conf *cf);
 
 #endif

@@ -9,7 +9,7 @@
  * is here.
  */
 bool
-sync_place(void *ctx, struct udpland *l)
+sync_place(void *ctx, struct udp_scatter *l)
 {
 	struct sync *w = ctx;
 	const uint32_t t = w->l.t, segs = w->l.segs, floats = w->l.floats;
@@ -26,7 +26,7 @@ sync_place(void *ctx, struct udpland *l)
 	for (end = w->place; end < segs && end < w->place + UDPIO_RUN_MAX &&
 	    sync_worker_given(&w->l, end) == 0; end++)
 		;
-	*l = (struct udpland){
+	*l = (struct udp_scatter){
 		.body = (uint8_t *)(w->result[t & 1] + (size_t)w->place *
 		    floats),
 		.bytes = 4 * ((end < segs ? (size_t)end * floats :
@@ -46,7 +46,7 @@ sync_foreseen(void *ctx, const struct udpio_message *m)
 	    !addr_same(&m->from, &w->cf->to))
 		return false;
 	for (size_t k = 0; k < n; k++) {
-		const struct seg s = seg_split(bytes_get(udpland_head(m, k),
+		const struct seg s = seg_split(bytes_get(udp_scatter_head(m, k),
 		    SEG_HEADER_BYTES));
 
 		if (s.iteration != w->l.t || s.index != w->place + k)

@@ -91,7 +91,7 @@ begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 	}
 	held_init(&w->held, w->c.elements);
 	w->left = cf->synthetic > 0 ? cf->count : 0;
-	heritage_init(&w->heritage, cf->worker);
+	state_transfer_init(&w->transfer, cf->worker);
 	join(w, next, crc, control_first_xid(timer_wall_ns()), now_ns);
 }
 
@@ -105,7 +105,7 @@ send_ready(struct sync *w, int n)
 	const struct iovec *v = w->piece;
 	const size_t each = v[0].iov_len + v[1].iov_len;
 	bool blocked;
-	const int sent = outlet_send_room(&w->c.out, &w->cf->to,
+	const int sent = udp_transmit_send_room(&w->c.out, &w->cf->to,
 	    worker_tos(w->cf), v, 2, n, each, timer_wall_ns(), &blocked);
 
 	if (blocked) {
@@ -134,8 +134,8 @@ send_run(struct sync *w, const struct sync_worker_out *o)
 		v[1] = (struct iovec){ vec + (size_t)i * floats,
 		    4 * (size_t)seg_floats_at(w->c.elements, floats, i) };
 		if (worker_proves(w->cf))
-			proofs_put(&w->l.in.proofs, w->head[n], v[1].iov_base,
-			    v[1].iov_len);
+			segment_tag_put(&w->l.in.tags, w->head[n],
+			    v[1].iov_base, v[1].iov_len);
 		if (++n == UDPIO_RUN_MAX || i + 1 == end) {
 			done += (uint32_t)send_ready(w, n);
 			n = 0;
@@ -173,7 +173,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 	    (!seg_is(tos) && tos != CONTROL_TOS)) {
 		w->n[FOREIGN]++;
 	} else if (seg_is(tos) && seg_parse_as(tos, p->data, p->len, &s)) {
-		if (!worker_believes(w->cf, &w->l.in.proofs, tos, p))
+		if (!worker_believes(w->cf, &w->l.in.tags, tos, p))
 			w->n[BAD_PROOF]++;
 		else if (w->n[RESULTS]++, sync_worker_result(&w->l, &s,
 		    now_ns) == SYNC_WORKER_TAKE && p->body == NULL)
@@ -182,7 +182,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 			    4 * (size_t)s.n);
 	} else if (seg_is(tos)) {
 		w->n[MALFORMED]++;
-	} else if (voice_hear(&w->voice, &w->l.in, &w->heritage, w->given, p,
+	} else if (voice_hear(&w->voice, &w->l.in, &w->transfer, w->given, p,
 	    &c, now_ns)) {
 		sync_worker_control(&w->l, &c, now_ns);
 	}
@@ -193,13 +193,13 @@ static void
 check(struct sync *w, const float *vec)
 {
 	const uint32_t t = w->l.t, n = w->c.elements;
-	const uint32_t i = madeup_wrong(vec, n, w->cf->check, t);
+	const uint32_t i = synthetic_wrong(vec, n, w->cf->check, t);
 
 	if (i == n)
 		return;
 	warnx("%s: job %u: iteration %" PRIu32 ", element %" PRIu32
 	    ": the sum is %g, not %g", w->cf->to_name, w->cf->job, t, i,
-	    (double)vec[i], (double)madeup_sum(w->cf->check, t, i));
+	    (double)vec[i], (double)synthetic_sum(w->cf->check, t, i));
 	carrier_fail(&w->c);
 }
 
@@ -258,7 +258,7 @@ take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 	if (w->cf->synthetic == 0)
 		memcpy(w->grad[way], body, 4 * (size_t)w->c.elements);
 	else if (w->cf->check > 0 || w->given < 2)
-		madeup_fill(w->grad[way], w->c.elements, w->cf->worker, t);
+		synthetic_fill(w->grad[way], w->c.elements, w->cf->worker, t);
 	w->pending = true;
 	sync_worker_gradient(&w->l, now_ns);
 }
@@ -268,15 +268,15 @@ static void
 have_state(struct sync *w, uint8_t *body, uint32_t bytes, uint64_t given,
     uint64_t now_ns)
 {
-	heritage_has(&w->heritage, body, bytes, given, now_ns);
-	inherit_send(&w->heritage, &w->voice, &w->l.in, now_ns);
+	state_transfer_has(&w->transfer, body, bytes, given, now_ns);
+	inherit_send(&w->transfer, &w->voice, &w->l.in, now_ns);
 }
 
 /* Somebody wants our state: the child has it. */
 static void
 take_snapshot(struct sync *w, uint64_t now_ns)
 {
-	if (!w->heritage.donor.wanted)
+	if (!w->transfer.sender.wanted)
 		return;
 	if (w->cf->synthetic == 0)
 		carrier_ask_state(&w->c);
@@ -335,13 +335,13 @@ read_carrier(struct sync *w, uint64_t now_ns)
 static void
 pass_state(struct sync *w)
 {
-	struct heir *e = &w->heritage.heir;
+	struct state_receiver *e = &w->transfer.receiver;
 
 	if (w->cf->synthetic == 0)
 		carrier_give_state(&w->c, e->body, e->bytes, e->iteration);
-	heir_free(e);
+	state_receiver_free(e);
 	w->inherits = false;
-	w->heritage.tries = 0;
+	w->transfer.tries = 0;
 }
 
 /* Results that are whole, and the gradients that follow them. */
@@ -368,10 +368,10 @@ settle(void *ctx, uint64_t now_ns)
 static bool
 fetch(struct sync *w, uint64_t now_ns)
 {
-	if (!heritage_helps(&w->heritage, &w->l.in, w->l.end ==
+	if (!state_transfer_helps(&w->transfer, &w->l.in, w->l.end ==
 	    SYNC_WORKER_LOST, false))
 		return false;
-	heritage_begin(&w->heritage, &w->l.in, now_ns);
+	state_transfer_begin(&w->transfer, &w->l.in, now_ns);
 	return true;
 }
 
@@ -379,14 +379,14 @@ fetch(struct sync *w, uint64_t now_ns)
 static void
 inherit(struct sync *w, uint64_t now_ns)
 {
-	const uint64_t at = w->heritage.heir.iteration;
+	const uint64_t at = w->transfer.receiver.iteration;
 	const struct sync_worker was = w->l;
 	struct held_result r;
 
 	while (held_take(&w->held, &r))
 		continue;
 	sync_worker_free(&w->l);
-	join(w, at, 0, w->heritage.heir.xid, now_ns);
+	join(w, at, 0, w->transfer.receiver.xid, now_ns);
 	w->l.in.joins = was.in.joins;
 	memcpy(w->l.n, was.n, sizeof(was.n));
 	memcpy(w->l.verdicts, was.verdicts, sizeof(was.verdicts));
@@ -401,14 +401,14 @@ inherit(struct sync *w, uint64_t now_ns)
 static void
 act_heir(struct sync *w, uint64_t now_ns)
 {
-	struct heritage *h = &w->heritage;
+	struct state_transfer *h = &w->transfer;
 
 	inherit_send(h, &w->voice, &w->l.in, now_ns);
-	if (h->heir.end == HEIR_GOING)
+	if (h->receiver.end == STATE_RECEIVER_GOING)
 		return;
 	h->fetching = false;
 	inherit_tell(h, w->cf);
-	if (h->heir.end == HEIR_HAS)
+	if (h->receiver.end == STATE_RECEIVER_HAS)
 		inherit(w, now_ns);
 	else
 		carrier_fail(&w->c);
@@ -478,7 +478,7 @@ act(void *ctx, uint64_t now_ns)
 {
 	struct sync *w = ctx;
 
-	if (w->heritage.fetching)
+	if (w->transfer.fetching)
 		act_heir(w, now_ns);
 	else if (w->begun)
 		send_all(w, now_ns);
@@ -487,11 +487,11 @@ act(void *ctx, uint64_t now_ns)
 	tick(w, now_ns);
 	if (w->begun)
 		voice_follow(&w->voice, &w->l.in, now_ns);
-	if (w->begun && !w->heritage.fetching)
+	if (w->begun && !w->transfer.fetching)
 		missing_result(&w->missing, w->cf->to_name, &w->l,
 		    spans_mean(&w->rounds), now_ns);
-	donor_rest(&w->heritage.donor, now_ns);
-	if (!w->heritage.fetching && !sync_worker_going(&w->l) &&
+	state_sender_rest(&w->transfer.sender, now_ns);
+	if (!w->transfer.fetching && !sync_worker_going(&w->l) &&
 	    !fetch(w, now_ns))
 		explain(w);
 }
@@ -501,8 +501,8 @@ due(const void *ctx)
 {
 	const struct sync *w = ctx;
 
-	if (w->heritage.fetching)
-		return heritage_due(&w->heritage);
+	if (w->transfer.fetching)
+		return state_transfer_due(&w->transfer);
 	return w->begun ? sync_worker_due(&w->l) : TIMER_NEVER;
 }
 
@@ -552,7 +552,7 @@ sync_run(const struct worker_conf *cf)
 	if (!cf->quiet)
 		summary(w);
 	sync_worker_free(&w->l);
-	heritage_free(&w->heritage);
+	state_transfer_free(&w->transfer);
 	held_free(&w->held);
 	for (int i = 0; i < 2; i++) {
 		free(w->grad[i]);

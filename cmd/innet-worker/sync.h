@@ -33,7 +33,7 @@ struct sync {
 	uint64_t left;			/* made up: to --count; 0: no end */
 	uint64_t based;			/* those its gradient was based on */
 	struct missing missing;
-	struct heritage heritage;
+	struct state_transfer transfer;
 	bool inherits;			/* a state waits for the child */
 	bool renews;			/* its gradients are of weights before
 					 * that, still */
@@ -49,7 +49,7 @@ struct sync {
 };
 
 /* Where results that come next belong; false: not known.  ctx: struct sync. */
-bool sync_place(void *ctx, struct udpland *l);
+bool sync_place(void *ctx, struct udp_scatter *l);
 
 /* Are these the results that were to come there? */
 bool sync_foreseen(void *ctx, const struct udpio_message *m);

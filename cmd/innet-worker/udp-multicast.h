@@ -1,5 +1,6 @@
 /*
- * udp-multicast.h - to hear what comes to the address of a group of hosts as well
+ * udp-multicast.h - to hear what comes to the address of a group of hosts as
+ * well
  *
  * A second socket of a struct udpio, bound to the group's address and port,
  * which those of other processes of this host hear alike.  udpio_recv() takes
@@ -23,7 +24,7 @@
 
 /* The interface that has an IPv6 address; 0: none has. */
 static inline unsigned
-udpgroup_interface(const union addr *local)
+udp_multicast_interface(const union addr *local)
 {
 	struct ifaddrs *all, *i;
 	unsigned index = 0;
@@ -43,11 +44,11 @@ udpgroup_interface(const union addr *local)
 
 /* Have the kernel take in what is for a group, where `local` is. */
 static inline int
-udpgroup_join(int fd, const union addr *group, const union addr *local)
+udp_multicast_join(int fd, const union addr *group, const union addr *local)
 {
 	const struct ipv6_mreq six = {
 	    .ipv6mr_multiaddr = group->in6.sin6_addr,
-	    .ipv6mr_interface = udpgroup_interface(local) };
+	    .ipv6mr_interface = udp_multicast_interface(local) };
 	const struct ip_mreqn four = { .imr_multiaddr = group->in.sin_addr,
 	    .imr_address = local->in.sin_addr };
 
@@ -61,7 +62,7 @@ udpgroup_join(int fd, const union addr *group, const union addr *local)
  * no family, none any more.  0, or -1 with errno, and then it hears none.
  */
 static inline int
-udpgroup_hear(struct udpio *u, const union addr *group,
+udp_multicast_hear(struct udpio *u, const union addr *group,
     const union addr *from)
 {
 	const int on = 1;
@@ -82,7 +83,7 @@ udpgroup_hear(struct udpio *u, const union addr *group,
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == -1 ||
 	    bind(fd, &group->sa, addr_len(group)) == -1 ||
 	    connect(fd, &from->sa, addr_len(from)) == -1 ||
-	    udpgroup_join(fd, group, &u->local) == -1) {
+	    udp_multicast_join(fd, group, &u->local) == -1) {
 		saved = errno;
 		close(fd);
 		errno = saved;

@@ -1,15 +1,15 @@
 /*
- * udp-scatter.h - receive a run of datagrams so that what they carry lies together
+ * udp-scatter.h - receive a run of datagrams so that what they carry lies
+ *together
  *
  * A vector comes in datagrams, each with a head of its own.  Who knows which
  * parts come next says where they belong: the kernel puts heads aside and
  * bodies into their place, and nothing is copied afterwards.
  *
- *	n = udpland_recv(u, &place);		into u->got[0], as udpio_recv()
- *	if (udpland_fits(&u->got[0], &place) && ... heads are as expected ...)
- *		while (udpland_next(u, &place, &at, &p)) ...
- *	else
- *		udpland_gather(u, &place);	and udpio_next()
+ *	n = udp_scatter_recv(u, &place);		into u->got[0], as
+ *udpio_recv() if (udp_scatter_fits(&u->got[0], &place) && ... heads are as
+ *expected ...) while (udp_scatter_next(u, &place, &at, &p)) ... else
+ *		udp_scatter_gather(u, &place);	and udpio_next()
  *
  * It is a guess.  What came instead is put together elsewhere, and the place
  * has bytes of no meaning: it must be one that is still to be written.
@@ -26,12 +26,12 @@
 #include "common/net/udp-socket.h"
 
 enum {
-	UDPLAND_HEAD_BYTES = 32,	/* room of a head */
-	UDPLAND_PIECES = 2 * UDPIO_RUN_MAX + 1
+	UDP_SCATTER_HEAD_BYTES = 32,	/* room of a head */
+	UDP_SCATTER_PIECES = 2 * UDPIO_RUN_MAX + 1
 };
 
 /* Where parts that come next belong; borrowed. */
-struct udpland {
+struct udp_scatter {
 	uint8_t *body;
 	size_t bytes;			/* of all parts that may follow there */
 	uint32_t head_bytes;		/* of a datagram */
@@ -40,42 +40,42 @@ struct udpland {
 
 /* What is longer than the place goes there, and what is put together. */
 static inline uint8_t *
-udpland_rest(const struct udpio *u)
+udp_scatter_rest(const struct udpio *u)
 {
 	return u->bytes + UDPIO_STRIDE_BYTES;
 }
 
 /* Heads and bodies by turns, and the rest: how many pieces. */
 static inline int
-udpland_pieces(const struct udpio *u, const struct udpland *l,
-    struct iovec v[UDPLAND_PIECES])
+udp_scatter_pieces(const struct udpio *u, const struct udp_scatter *l,
+    struct iovec v[UDP_SCATTER_PIECES])
 {
 	size_t at = 0;
 	int n = 0;
 
-	while (n + 2 < UDPLAND_PIECES && at < l->bytes) {
+	while (n + 2 < UDP_SCATTER_PIECES && at < l->bytes) {
 		const size_t left = l->bytes - at;
 		const size_t len = left < l->body_bytes ? left :
 		    l->body_bytes;
 
 		v[n] = (struct iovec){ u->bytes + (size_t)(n / 2) *
-		    UDPLAND_HEAD_BYTES, l->head_bytes };
+		    UDP_SCATTER_HEAD_BYTES, l->head_bytes };
 		v[n + 1] = (struct iovec){ l->body + at, len };
 		at += len;
 		n += 2;
 	}
-	v[n++] = (struct iovec){ udpland_rest(u), UDPIO_PACKET_BYTES };
+	v[n++] = (struct iovec){ udp_scatter_rest(u), UDPIO_PACKET_BYTES };
 	return n;
 }
 
 /* udpio_recv() of one message, there: 1, or 0. */
 static inline int
-udpland_recv(struct udpio *u, const struct udpland *l)
+udp_scatter_recv(struct udpio *u, const struct udp_scatter *l)
 {
-	struct iovec v[UDPLAND_PIECES];
+	struct iovec v[UDP_SCATTER_PIECES];
 	struct mmsghdr m = { .msg_hdr = { .msg_name = &u->got[0].from,
 	    .msg_namelen = sizeof(u->got[0].from), .msg_iov = v,
-	    .msg_iovlen = (size_t)udpland_pieces(u, l, v),
+	    .msg_iovlen = (size_t)udp_scatter_pieces(u, l, v),
 	    .msg_control = u->control,
 	    .msg_controllen = UDPIO_CONTROL_BYTES } };
 
@@ -85,7 +85,7 @@ udpland_recv(struct udpio *u, const struct udpland *l)
 
 /* Is what came cut as the place is? */
 static inline bool
-udpland_fits(const struct udpio_message *m, const struct udpland *l)
+udp_scatter_fits(const struct udpio_message *m, const struct udp_scatter *l)
 {
 	const size_t each = l->head_bytes + l->body_bytes;
 	const size_t n = udpio_count(m), body = m->len - n * l->head_bytes;
@@ -98,33 +98,33 @@ udpland_fits(const struct udpio_message *m, const struct udpland *l)
 
 /* The head of its k-th datagram. */
 static inline uint8_t *
-udpland_head(const struct udpio_message *m, size_t k)
+udp_scatter_head(const struct udpio_message *m, size_t k)
 {
-	return m->data + k * UDPLAND_HEAD_BYTES;
+	return m->data + k * UDP_SCATTER_HEAD_BYTES;
 }
 
 /* The next datagram: p->data is its head alone, p->body what it carries. */
 static inline bool
-udpland_next(const struct udpio_message *m, const struct udpland *l,
+udp_scatter_next(const struct udpio_message *m, const struct udp_scatter *l,
     size_t *at, struct udpio_packet *p)
 {
 	const size_t each = l->head_bytes + l->body_bytes, k = *at / each;
 
 	if (!udpio_next(m, at, p))
 		return false;
-	p->data = udpland_head(m, k);
+	p->data = udp_scatter_head(m, k);
 	p->body = l->body + k * l->body_bytes;
 	return true;
 }
 
 /* Put together what came: it is as udpio_recv() would have it. */
 static inline void
-udpland_gather(struct udpio *u, const struct udpland *l)
+udp_scatter_gather(struct udpio *u, const struct udp_scatter *l)
 {
-	struct iovec v[UDPLAND_PIECES];
-	const int n = udpland_pieces(u, l, v);
+	struct iovec v[UDP_SCATTER_PIECES];
+	const int n = udp_scatter_pieces(u, l, v);
 	struct udpio_message *m = &u->got[0];
-	uint8_t *to = udpland_rest(u) + UDPIO_STRIDE_BYTES;
+	uint8_t *to = udp_scatter_rest(u) + UDPIO_STRIDE_BYTES;
 	size_t left = m->len;
 
 	m->data = to;

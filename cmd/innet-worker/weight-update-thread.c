@@ -1,4 +1,5 @@
-/* weight-update-thread.c - the thread that keeps the weights: LWU of Algorithm 1 */
+/* weight-update-thread.c - the thread that keeps the weights: LWU of Algorithm
+ * 1 */
 #include <err.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -49,17 +50,17 @@ take_snapshot(struct lwu *l, uint64_t now_ns)
 	const size_t bytes = 4 * (size_t)a->elements;
 	uint8_t *copy;
 
-	donor_rest(&l->heritage.donor, now_ns);
-	if (!l->heritage.donor.wanted || !async_weights_uniform(a) ||
+	state_sender_rest(&l->transfer.sender, now_ns);
+	if (!l->transfer.sender.wanted || !async_weights_uniform(a) ||
 	    a->proving)
 		return;
 	copy = malloc(bytes);
 	if (copy == NULL)
 		return;			/* it asks again */
 	memcpy(copy, a->w, bytes);
-	heritage_has(&l->heritage, copy, (uint32_t)bytes, (uint64_t)a->t_s,
-	    now_ns);
-	inherit_send(&l->heritage, &l->voice, &l->w.in, now_ns);
+	state_transfer_has(
+	    &l->transfer, copy, (uint32_t)bytes, (uint64_t)a->t_s, now_ns);
+	inherit_send(&l->transfer, &l->voice, &l->w.in, now_ns);
 }
 
 static void
@@ -87,13 +88,13 @@ take_packet(struct lwu *l, const struct udpio_packet *p, uint64_t now_ns)
 	    (!seg_is(tos) && tos != CONTROL_TOS)) {
 		l->n[LWU_FOREIGN]++;
 	} else if (seg_is(tos) && seg_parse_as(tos, p->data, p->len, &s)) {
-		if (worker_believes(l->cf, &l->w.in.proofs, tos, p))
+		if (worker_believes(l->cf, &l->w.in.tags, tos, p))
 			take_result(l, &s, now_ns);
 		else
 			l->n[LWU_BAD_PROOF]++;
 	} else if (seg_is(tos)) {
 		l->n[LWU_MALFORMED]++;
-	} else if (voice_hear(&l->voice, &l->w.in, &l->heritage,
+	} else if (voice_hear(&l->voice, &l->w.in, &l->transfer,
 	    (uint64_t)l->w.weights.t_s, p, &c, now_ns)) {
 		async_worker_control(&l->w, &c, now_ns);
 	}
@@ -150,10 +151,10 @@ send_run(struct lwu *l, const struct async_worker_out *o, uint64_t now_ns)
 		v[1] = (struct iovec){ l->push + 4 * (size_t)i * floats,
 		    4 * (size_t)seg_floats_at(all, floats, i) };
 		if (worker_proves(l->cf))
-			proofs_put(&l->w.in.proofs, l->head[k], v[1].iov_base,
-			    v[1].iov_len);
+			segment_tag_put(&l->w.in.tags, l->head[k],
+			    v[1].iov_base, v[1].iov_len);
 	}
-	sent = outlet_send_room(l->out, &l->cf->to, worker_tos(l->cf),
+	sent = udp_transmit_send_room(l->out, &l->cf->to, worker_tos(l->cf),
 	    l->piece, 2, n, l->piece[0].iov_len + l->piece[1].iov_len,
 	    timer_wall_ns(), &blocked);
 	/* what failed though there was room the socket has counted */
@@ -214,7 +215,7 @@ join_anew(struct lwu *l, const uint8_t *weights, uint64_t first, bool founds)
 	if (good) {
 		memcpy(copy, weights, 4 * (size_t)l->elements);
 		async_worker_free(&l->w);
-		good = join(l, copy, first, founds, l->heritage.heir.xid);
+		good = join(l, copy, first, founds, l->transfer.receiver.xid);
 	}
 	if (!good)
 		err(1, "a vector of %" PRIu32 " elements", l->elements);
@@ -228,16 +229,16 @@ join_anew(struct lwu *l, const uint8_t *weights, uint64_t first, bool founds)
 static void
 inherit(struct lwu *l)
 {
-	struct heir *e = &l->heritage.heir;
+	struct state_receiver *e = &l->transfer.receiver;
 
 	if (e->bytes != 4 * (size_t)l->elements) {
 		warnx("%s: the state of worker %" PRIu32 " is no vector of %"
-		    PRIu32 " elements", l->cf->to_name, e->donor, l->elements);
+		    PRIu32 " elements", l->cf->to_name, e->sender, l->elements);
 		l->failed = true;
 		return;
 	}
 	join_anew(l, e->body, e->iteration, false);
-	heir_free(e);
+	state_receiver_free(e);
 }
 
 /*
@@ -257,18 +258,18 @@ found(struct lwu *l)
 static uint64_t
 work_heir(struct lwu *l, uint64_t now_ns)
 {
-	struct heritage *h = &l->heritage;
+	struct state_transfer *h = &l->transfer;
 
 	inherit_send(h, &l->voice, &l->w.in, now_ns);
-	if (h->heir.end == HEIR_GOING)
-		return heritage_due(h);
+	if (h->receiver.end == STATE_RECEIVER_GOING)
+		return state_transfer_due(h);
 	h->fetching = false;
-	if (h->heir.end == HEIR_REFUSED && l->been) {
+	if (h->receiver.end == STATE_RECEIVER_REFUSED && l->been) {
 		found(l);
 		return now_ns;
 	}
 	inherit_tell(h, l->cf);
-	if (h->heir.end == HEIR_HAS)
+	if (h->receiver.end == STATE_RECEIVER_HAS)
 		inherit(l);
 	else
 		l->failed = true;
@@ -283,11 +284,11 @@ work(struct lwu *l)
 	struct async_worker_out o;
 	uint64_t due;
 
-	if (l->heritage.fetching)
+	if (l->transfer.fetching)
 		return work_heir(l, now);
 	l->been |= l->w.in.joined;
 	if (l->w.weights.t_s > l->w.weights.first)
-		l->heritage.tries = 0;
+		l->transfer.tries = 0;
 	take_snapshot(l, now);
 	async_worker_room(&l->w);
 	while (async_worker_next(&l->w, now, &o)) {
@@ -329,10 +330,10 @@ tell_rounds(struct lwu *l, bool last)
 static bool
 fetch(struct lwu *l)
 {
-	if (async_worker_going(&l->w) || !heritage_helps(&l->heritage,
+	if (async_worker_going(&l->w) || !state_transfer_helps(&l->transfer,
 	    &l->w.in, l->w.end >= ASYNC_WORKER_AHEAD, l->been))
 		return false;
-	heritage_begin(&l->heritage, &l->w.in, timer_mono_ns());
+	state_transfer_begin(&l->transfer, &l->w.in, timer_mono_ns());
 	return true;
 }
 
@@ -342,7 +343,7 @@ is_over(struct lwu *l)
 {
 	char why[ASYNC_WORKER_WHY_BYTES];
 
-	if (l->heritage.fetching && !l->failed) {
+	if (l->transfer.fetching && !l->failed) {
 		l->over = l->leave;	/* we are no member */
 		return l->over;
 	}
@@ -370,12 +371,12 @@ nap(struct lwu *l, uint64_t deadline_ns)
 	    (l->w.blocked && !l->u->link_full ? POLLOUT : 0)) },
 	    { .fd = l->wake, .events = POLLIN },
 	    { .fd = l->u->hears ? l->u->group_fd : -1, .events = POLLIN } };
-	const uint64_t now = timer_mono_ns(), held = outlet_due(l->out);
+	const uint64_t now = timer_mono_ns(), held = udp_transmit_due(l->out);
 	uint64_t ns = deadline_ns > now ? deadline_ns - now : 0, wall;
 	struct timespec ts;
 	int n;
 
-	if (held != OUTLET_NEVER) {
+	if (held != UDP_TRANSMIT_NEVER) {
 		wall = timer_wall_ns();
 		ns = timer_first(ns, held > wall ? held - wall : 0);
 	}
@@ -420,7 +421,7 @@ run(void *arg)
 	while (!is_over(l)) {
 		nap(l, work(l));
 		receive(l);
-		outlet_flush(l->out, timer_wall_ns());
+		udp_transmit_flush(l->out, timer_wall_ns());
 		voice_follow(&l->voice, &l->w.in, timer_mono_ns());
 		tell_rounds(l, false);
 		complain(l, &warned_ns, &told);
@@ -435,7 +436,7 @@ run(void *arg)
 
 void
 lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
-    struct outlet *out, uint64_t mtu, uint32_t elements, const uint8_t *w,
+    struct udp_transmit *out, uint64_t mtu, uint32_t elements, const uint8_t *w,
     uint64_t first, bool ascend)
 {
 	*l = (struct lwu){ .cf = cf, .u = u, .out = out, .mtu = mtu,
@@ -443,7 +444,7 @@ lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
 	    .wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
 	    .back = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
 	    .push = malloc(4 * (size_t)elements) };
-	heritage_init(&l->heritage, cf->worker);
+	state_transfer_init(&l->transfer, cf->worker);
 	voice_open(&l->voice, cf, out, &l->n[LWU_MALFORMED],
 	    &l->n[LWU_BAD_MAC]);
 	if (l->wake == -1 || l->back == -1)
@@ -469,7 +470,7 @@ lwu_stop(struct lwu *l)
 	close(l->wake);
 	close(l->back);
 	free(l->push);
-	heritage_free(&l->heritage);
+	state_transfer_free(&l->transfer);
 	return !l->failed;
 }
 

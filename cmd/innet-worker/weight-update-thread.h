@@ -1,5 +1,6 @@
 /*
- * weight-update-thread.h - the thread that keeps the weights: LWU of iSwitch's Algorithm 1
+ * weight-update-thread.h - the thread that keeps the weights: LWU of iSwitch's
+ * Algorithm 1
  *
  * async-worker.h decides; this is its clock, its socket and its lock.  The
  * thread holds the lock of all that both see, the socket too, except while it
@@ -39,9 +40,9 @@ struct lwu {
 
 	pthread_mutex_t lock;		/* of all from here on: */
 	struct udpio *u;
-	struct outlet *out;
+	struct udp_transmit *out;
 	struct async_worker w;
-	struct heritage heritage;
+	struct state_transfer transfer;
 	struct voice voice;
 	bool been;			/* in the job, with these weights */
 	uint8_t *push;			/* the gradient that was committed */
@@ -57,7 +58,7 @@ struct lwu {
 
 /* Start it with weights as they are before round `first`, or exit 1. */
 void lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
-    struct outlet *out, uint64_t mtu, uint32_t elements, const uint8_t *w,
+    struct udp_transmit *out, uint64_t mtu, uint32_t elements, const uint8_t *w,
     uint64_t first, bool ascend);
 
 /* Leave the job, end the thread.  False if it has failed and said why. */

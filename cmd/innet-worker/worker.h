@@ -47,7 +47,7 @@ struct worker_conf {
 	uint32_t window;		/* segments in flight; 0: as it fits */
 	uint32_t check;			/* sums of so many workers; 0: none */
 	const struct key *key;		/* of control messages */
-	enum proof_auth auth;
+	enum tag_auth auth;
 	double gamma;			/* the learning rate, asynchronous */
 	enum stream_direction direction;	/* of gradients, if told us */
 	uint64_t staleness;		/* rounds; staler is discarded */
@@ -105,7 +105,7 @@ worker_proof_key(const struct worker_conf *cf)
 static inline bool
 worker_proves(const struct worker_conf *cf)
 {
-	return cf->auth == PROOF_AUTH_ALL;
+	return cf->auth == TAG_AUTH_ALL;
 }
 
 /* The ToS of segments. */
@@ -117,11 +117,11 @@ worker_tos(const struct worker_conf *cf)
 
 /* Has the result p the form that it must have, and a good proof? */
 static inline bool
-worker_believes(const struct worker_conf *cf, struct proofs *proofs,
+worker_believes(const struct worker_conf *cf, struct segment_tag *tags,
     uint8_t tos, const struct udpio_packet *p)
 {
 	return !worker_proves(cf) ? tos == SEG_TOS :
-	    proofs_good(proofs, tos, p->data, p->len);
+	    segment_tag_good(tags, tos, p->data, p->len);
 }
 
 /* The most floats that a segment carries, and that fit an MTU. */

@@ -9,10 +9,10 @@
  * and when all is silent.
  *
  * Pure: time is an argument (ns, monotonic).  The caller sends the runs of
- * mender_run(), and the Probes of arq/probe.h, and says what came:
- * mender_take(), mender_duplicate(), mender_told().  It speaks of one iteration
- * at a time: mender_turn().
- * Owns its memory: mender_free().
+ * retransmit_run(), and the Probes of arq/probe.h, and says what came:
+ * retransmit_take(), retransmit_duplicate(), retransmit_told().  It speaks of
+ * one iteration at a time: retransmit_turn(). Owns its memory:
+ * retransmit_free().
  */
 #ifndef INNET_ARQ_RETRANSMIT_H
 #define INNET_ARQ_RETRANSMIT_H
@@ -25,28 +25,28 @@
 #include "common/wire/repair.h"
 
 enum {
-	MENDER_SLACK = 3,		/* results that may overtake one */
-	MENDER_PROBES = 64,		/* remembered */
-	MENDER_OPEN = 8,		/* not answered, and yet not lost */
-	MENDER_LOSSY = 32,		/* iterations with a tail Probe */
-	MENDER_MOVED = 16,		/* segments a Probe, when they abound */
-	MENDER_WINDOW = 1024,		/* segments, unless one is asked for */
-	MENDER_ORDER = 8,		/* most patience, in eighths of srtt */
-	MENDER_LOST = 16,		/* and it may be a short queue */
-	MENDER_FIRST_NS = 20000000,	/* time-out before any sample */
-	MENDER_GRAIN_NS = 100000,	/* how late a sleeper wakes */
-	MENDER_CEILING_NS = 250000000,	/* of the time between Probes */
-	MENDER_QUIET_NS = 1000000000	/* without a sample: look once */
+	RETRANSMIT_SLACK = 3,		/* results that may overtake one */
+	RETRANSMIT_PROBES = 64,		/* remembered */
+	RETRANSMIT_OPEN = 8,		/* not answered, and yet not lost */
+	RETRANSMIT_LOSSY = 32,		/* iterations with a tail Probe */
+	RETRANSMIT_MOVED = 16,		/* segments a Probe, when they abound */
+	RETRANSMIT_WINDOW = 1024,	/* segments, unless one is asked for */
+	RETRANSMIT_ORDER = 8,		/* most patience, in eighths of srtt */
+	RETRANSMIT_LOST = 16,		/* and it may be a short queue */
+	RETRANSMIT_FIRST_NS = 20000000, /* time-out before any sample */
+	RETRANSMIT_GRAIN_NS = 100000,	/* how late a sleeper wakes */
+	RETRANSMIT_CEILING_NS = 250000000, /* of the time between Probes */
+	RETRANSMIT_QUIET_NS = 1000000000   /* without a sample: look once */
 };
 
-enum mender_flag {
-	MENDER_HERE = 1,		/* its result */
-	MENDER_FLIES = 2,		/* in the network, for all we know */
-	MENDER_AGAIN = 4,		/* to be sent again */
-	MENDER_QUEUED = 8		/* in that queue; maybe for nothing */
+enum retransmit_flag {
+	RETRANSMIT_HERE = 1,		/* its result */
+	RETRANSMIT_FLIES = 2,		/* in the network, for all we know */
+	RETRANSMIT_AGAIN = 4,		/* to be sent again */
+	RETRANSMIT_QUEUED = 8		/* in that queue; maybe for nothing */
 };
 
-struct mender_segment {
+struct retransmit_segment {
 	uint64_t at_ns;			/* of its last sending */
 	uint32_t serial;		/* mark at its last sending */
 	uint32_t asked;			/* Probe that asked for it; 0 none */
@@ -54,21 +54,26 @@ struct mender_segment {
 	uint8_t flags;
 };
 
-struct mender_probed {
+struct retransmit_probed {
 	uint32_t xid;
 	uint32_t round;			/* out of step: it asks for that */
 	uint32_t came;			/* results it asked for */
 	uint64_t at_ns;
 };
 
-enum mender_count {
-	MENDER_SENT, MENDER_REPEATED, MENDER_PROBES_SENT, MENDER_EXPIRED,
-	MENDER_STATES, MENDER_NACKS, MENDER_COUNTS
+enum retransmit_count {
+	RETRANSMIT_SENT,
+	RETRANSMIT_REPEATED,
+	RETRANSMIT_PROBES_SENT,
+	RETRANSMIT_EXPIRED,
+	RETRANSMIT_STATES,
+	RETRANSMIT_NACKS,
+	RETRANSMIT_COUNTS
 };
 
-struct mender {
+struct retransmit {
 	uint32_t segs;
-	struct mender_segment *s;
+	struct retransmit_segment *s;
 	uint32_t *again;		/* ring of segs: stale if not AGAIN */
 	uint32_t again_first, again_end;
 	uint32_t agains;		/* AGAIN */
@@ -79,7 +84,7 @@ struct mender {
 	bool unbound;			/* results wait for the last segment */
 	uint32_t span;			/* segments from the first that has no
 					   result on; 0: any number */
-	uint64_t n[MENDER_COUNTS];
+	uint64_t n[RETRANSMIT_COUNTS];
 
 	/* this iteration */
 	uint32_t iteration;
@@ -89,7 +94,7 @@ struct mender {
 	uint32_t here;			/* results */
 	uint32_t first;			/* segment without one */
 	uint32_t out;			/* sent, without a result */
-	uint32_t flight;		/* MENDER_FLIES */
+	uint32_t flight;		/* RETRANSMIT_FLIES */
 	uint32_t last, last_round;	/* result that was not asked for */
 	uint32_t highest, gap_from;	/* results, for gaps */
 	uint32_t round;			/* out of step: that is owed to us */
@@ -102,7 +107,7 @@ struct mender {
 	uint32_t seen;			/* highest mark of the other side's */
 	uint32_t probe, acked;		/* numbers, from 1: sent, answered */
 	uint32_t turned;		/* the last before this iteration */
-	struct mender_probed probed[MENDER_PROBES];
+	struct retransmit_probed probed[RETRANSMIT_PROBES];
 	bool asks;			/* a Probe is not answered yet */
 	bool wants;			/* ... and one is to go at want_ns */
 	uint32_t moved;			/* segments since the last */
@@ -118,48 +123,48 @@ struct mender {
 };
 
 static inline void
-mender_free(struct mender *m)
+retransmit_free(struct retransmit *m)
 {
 	free(m->s);
 	free(m->again);
 	free(m->order);
-	*m = (struct mender){ 0 };
+	*m = (struct retransmit){ 0 };
 }
 
 /*
  * For vectors of so many segments; ordered: they become ready in any order
- * (mender_ready), else all at once (mender_all).  False without memory.
+ * (retransmit_ready), else all at once (retransmit_all).  False without memory.
  */
 static inline bool
-mender_init(struct mender *m, uint32_t segs, bool ordered)
+retransmit_init(struct retransmit *m, uint32_t segs, bool ordered)
 {
-	uint64_t n[MENDER_COUNTS];
+	uint64_t n[RETRANSMIT_COUNTS];
 
 	memcpy(n, m->n, sizeof(n));	/* they go on */
-	mender_free(m);
-	*m = (struct mender){ .segs = segs, .last = REPAIR_NONE,
-	    .lossy = MENDER_LOSSY };
+	retransmit_free(m);
+	*m = (struct retransmit){ .segs = segs, .last = REPAIR_NONE,
+	    .lossy = RETRANSMIT_LOSSY };
 	memcpy(m->n, n, sizeof(n));
 	m->s = calloc(segs, sizeof(*m->s));
 	m->again = calloc(segs, sizeof(*m->again));
 	m->order = ordered ? calloc(segs, sizeof(*m->order)) : NULL;
 	if (m->s != NULL && m->again != NULL && (m->order != NULL || !ordered))
 		return true;
-	mender_free(m);
+	retransmit_free(m);
 	return false;
 }
 
 /* Bytes that it takes. */
 static inline uint64_t
-mender_bytes(uint32_t segs)
+retransmit_bytes(uint32_t segs)
 {
-	return (uint64_t)segs * (sizeof(struct mender_segment) +
+	return (uint64_t)segs * (sizeof(struct retransmit_segment) +
 	    2 * sizeof(uint32_t));
 }
 
 /* Segments in flight to begin with, and at most. */
 static inline void
-mender_window(struct mender *m, uint32_t first, uint32_t most)
+retransmit_window(struct retransmit *m, uint32_t first, uint32_t most)
 {
 	m->window_most = m->allowed = m->asking = m->slow = most;
 	m->window = first < most ? first : most;
@@ -168,7 +173,7 @@ mender_window(struct mender *m, uint32_t first, uint32_t most)
 
 /* A round trip took so long (RFC 6298). */
 static inline void
-mender_sample(struct mender *m, uint64_t rtt_ns)
+retransmit_sample(struct retransmit *m, uint64_t rtt_ns)
 {
 	const uint64_t off = rtt_ns > m->srtt_ns ? rtt_ns - m->srtt_ns :
 	    m->srtt_ns - rtt_ns;
@@ -185,25 +190,25 @@ mender_sample(struct mender *m, uint64_t rtt_ns)
 }
 
 static inline bool
-mender_whole(const struct mender *m)
+retransmit_whole(const struct retransmit *m)
 {
 	return m->here == m->segs;
 }
 
 /* Does the network owe us something of this iteration? */
 static inline bool
-mender_waits(const struct mender *m)
+retransmit_waits(const struct retransmit *m)
 {
 	return m->segs > 0 && ((m->acks && m->fetches) ||
-	    (!mender_whole(m) && (m->upto > 0 || m->fetches)));
+	    (!retransmit_whole(m) && (m->upto > 0 || m->fetches)));
 }
 
 /* Iteration t begins: what is ready and what came of it, say anew. */
 static inline void
-mender_turn(struct mender *m, uint32_t t, uint64_t now_ns)
+retransmit_turn(struct retransmit *m, uint32_t t, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < m->segs; i++)	/* rounds go on */
-		m->s[i] = (struct mender_segment){
+		m->s[i] = (struct retransmit_segment){
 		    .asked = m->acks ? m->s[i].asked : 0 };
 	m->iteration = t;
 	m->again_first = m->again_end = m->agains = 0;
@@ -218,21 +223,21 @@ mender_turn(struct mender *m, uint32_t t, uint64_t now_ns)
 	m->turned = m->probe;
 	m->tail = m->serial;
 	m->lossy -= m->lossy > 0 && !m->lost_any;
-	if (m->lossy == 0 && now_ns - m->probed_ns > MENDER_QUIET_NS)
+	if (m->lossy == 0 && now_ns - m->probed_ns > RETRANSMIT_QUIET_NS)
 		m->lossy = 1;
 	m->lost_any = false;
 }
 
 /* All of it is ready to be sent. */
 static inline void
-mender_all(struct mender *m)
+retransmit_all(struct retransmit *m)
 {
 	m->readied = m->segs;
 }
 
 /* Segment i is. */
 static inline void
-mender_ready(struct mender *m, uint32_t i)
+retransmit_ready(struct retransmit *m, uint32_t i)
 {
 	if (m->readied < m->segs)
 		m->order[m->readied++] = i;
@@ -240,7 +245,7 @@ mender_ready(struct mender *m, uint32_t i)
 
 /* All of it is owed to us, sent or not; soon: ask at once. */
 static inline void
-mender_fetch(struct mender *m, bool soon)
+retransmit_fetch(struct retransmit *m, bool soon)
 {
 	m->fetches = true;
 	m->wants |= soon;
@@ -248,7 +253,7 @@ mender_fetch(struct mender *m, bool soon)
 
 /* Results miss: ask, but not before they may have come after others. */
 static inline void
-mender_want(struct mender *m, uint64_t now_ns)
+retransmit_want(struct retransmit *m, uint64_t now_ns)
 {
 	if (!m->wants)
 		m->want_ns = now_ns + m->order_slack * m->srtt_ns / 8;
@@ -257,13 +262,13 @@ mender_want(struct mender *m, uint64_t now_ns)
 
 /* Something was lost: what the path can hold, if its queue has grown. */
 static inline void
-mender_cut(struct mender *m, uint64_t now_ns)
+retransmit_cut(struct retransmit *m, uint64_t now_ns)
 {
-	const uint64_t most_ns = m->least_ns * 3 / 2 + MENDER_GRAIN_NS;
+	const uint64_t most_ns = m->least_ns * 3 / 2 + RETRANSMIT_GRAIN_NS;
 	uint64_t w;
 
 	m->lost_any = true;
-	m->lossy = MENDER_LOSSY;
+	m->lossy = RETRANSMIT_LOSSY;
 	if (m->rtt_ns <= most_ns || now_ns - m->cut_ns <= 2 * m->rtt_ns)
 		return;
 	w = m->window * most_ns / m->rtt_ns;
@@ -272,21 +277,21 @@ mender_cut(struct mender *m, uint64_t now_ns)
 }
 
 static inline void
-mender_send(struct mender *m, uint32_t i, uint64_t now_ns)
+retransmit_send(struct retransmit *m, uint32_t i, uint64_t now_ns)
 {
-	struct mender_segment *s = &m->s[i];
+	struct retransmit_segment *s = &m->s[i];
 
 	if (s->times == 0) {
 		m->upto++;
 		m->out++;
 	}
-	m->n[s->times == 0 ? MENDER_SENT : MENDER_REPEATED]++;
+	m->n[s->times == 0 ? RETRANSMIT_SENT : RETRANSMIT_REPEATED]++;
 	s->times += s->times < 2;
 	s->serial = ++m->serial;
 	s->at_ns = now_ns;
-	if ((s->flags & MENDER_FLIES) == 0)
+	if ((s->flags & RETRANSMIT_FLIES) == 0)
 		m->flight++;
-	s->flags |= MENDER_FLIES;
+	s->flags |= RETRANSMIT_FLIES;
 	m->moved++;
 	m->idle = false;
 	if (m->upto == 1)
@@ -295,7 +300,7 @@ mender_send(struct mender *m, uint32_t i, uint64_t now_ns)
 
 /* Of those to be sent again, a run from *first on; how many. */
 static inline uint32_t
-mender_run_again(struct mender *m, uint32_t most, uint32_t *first,
+retransmit_run_again(struct retransmit *m, uint32_t most, uint32_t *first,
     uint64_t now_ns)
 {
 	uint32_t n = 0;
@@ -303,11 +308,11 @@ mender_run_again(struct mender *m, uint32_t most, uint32_t *first,
 	while (m->agains > 0 && n < most && m->flight < m->allowed) {
 		const uint32_t i = m->again[m->again_first % m->segs];
 
-		if ((m->s[i].flags & MENDER_AGAIN) != 0 && n > 0 &&
+		if ((m->s[i].flags & RETRANSMIT_AGAIN) != 0 && n > 0 &&
 		    i != *first + n)
 			break;
-		m->s[i].flags &= (uint8_t)~MENDER_QUEUED;
-		if ((m->s[i].flags & MENDER_AGAIN) == 0) {
+		m->s[i].flags &= (uint8_t)~RETRANSMIT_QUEUED;
+		if ((m->s[i].flags & RETRANSMIT_AGAIN) == 0) {
 			m->again_first++;
 			continue;
 		}
@@ -315,37 +320,37 @@ mender_run_again(struct mender *m, uint32_t most, uint32_t *first,
 			*first = i;
 		m->again_first++;
 		m->agains--;
-		m->s[i].flags &= (uint8_t)~MENDER_AGAIN;
-		mender_send(m, i, now_ns);
+		m->s[i].flags &= (uint8_t)~RETRANSMIT_AGAIN;
+		retransmit_send(m, i, now_ns);
 	}
 	return n;
 }
 
 /* Has the other side a slot for segment i? */
 static inline bool
-mender_fits(const struct mender *m, uint32_t i)
+retransmit_fits(const struct retransmit *m, uint32_t i)
 {
 	return m->span == 0 || i < m->first + m->span;
 }
 
 /* Of those that are ready, the next that it has a slot for; or readied. */
 static inline uint32_t
-mender_fitting(const struct mender *m)
+retransmit_fitting(const struct retransmit *m)
 {
 	uint32_t k = m->next;
 
 	if (m->order == NULL)
-		return mender_fits(m, k) ? k : m->readied;
-	while (k < m->readied && !mender_fits(m, m->order[k]))
+		return retransmit_fits(m, k) ? k : m->readied;
+	while (k < m->readied && !retransmit_fits(m, m->order[k]))
 		k++;
 	return k;
 }
 
 /* That is next, then. */
 static inline uint32_t
-mender_pick(struct mender *m)
+retransmit_pick(struct retransmit *m)
 {
-	const uint32_t k = m->span == 0 ? m->next : mender_fitting(m);
+	const uint32_t k = m->span == 0 ? m->next : retransmit_fitting(m);
 	uint32_t i = m->next;
 
 	if (m->order == NULL)
@@ -363,9 +368,9 @@ mender_pick(struct mender *m)
  * sent the same.
  */
 static inline bool
-mender_ahead(const struct mender *m)
+retransmit_ahead(const struct retransmit *m)
 {
-	if (m->span != 0 && mender_fitting(m) == m->readied)
+	if (m->span != 0 && retransmit_fitting(m) == m->readied)
 		return false;
 	return m->order != NULL || m->acks || m->unbound ||
 	    m->out < m->window;
@@ -376,21 +381,21 @@ mender_ahead(const struct mender *m)
  * how many, 0 if none.  *again: they were sent before.
  */
 static inline uint32_t
-mender_run(struct mender *m, uint32_t most, uint32_t *first, bool *again,
-    uint64_t now_ns)
+retransmit_run(struct retransmit *m, uint32_t most, uint32_t *first,
+    bool *again, uint64_t now_ns)
 {
-	uint32_t n = mender_run_again(m, most, first, now_ns);
+	uint32_t n = retransmit_run_again(m, most, first, now_ns);
 
 	*again = n > 0;
 	while (!*again && m->next < m->readied && n < most &&
-	    m->flight < m->allowed && mender_ahead(m)) {
-		const uint32_t i = mender_pick(m);
+	    m->flight < m->allowed && retransmit_ahead(m)) {
+		const uint32_t i = retransmit_pick(m);
 
 		if (n > 0 && (i != *first + n ||
-		    (m->s[i].flags & MENDER_HERE) != 0))
-			break;		/* mender_unsent() goes back by one */
+		    (m->s[i].flags & RETRANSMIT_HERE) != 0))
+			break; /* retransmit_unsent() goes back by one */
 		m->next++;
-		if ((m->s[i].flags & MENDER_HERE) != 0) {
+		if ((m->s[i].flags & RETRANSMIT_HERE) != 0) {
 			m->upto++;
 			m->skipped++;
 			m->s[i].times = 2;
@@ -398,39 +403,39 @@ mender_run(struct mender *m, uint32_t most, uint32_t *first, bool *again,
 		}
 		if (n++ == 0)
 			*first = i;
-		mender_send(m, i, now_ns);
+		retransmit_send(m, i, now_ns);
 	}
 	return n;
 }
 
 /* Is there anything that could be sent, if more might be in the network? */
 static inline bool
-mender_has(const struct mender *m)
+retransmit_has(const struct retransmit *m)
 {
-	return m->agains > 0 || (m->next < m->readied && mender_ahead(m));
+	return m->agains > 0 || (m->next < m->readied && retransmit_ahead(m));
 }
 
-/* Has mender_run() anything? */
+/* Has retransmit_run() anything? */
 static inline bool
-mender_runs(const struct mender *m)
+retransmit_runs(const struct retransmit *m)
 {
-	return m->flight < m->allowed && mender_has(m);
+	return m->flight < m->allowed && retransmit_has(m);
 }
 
-/* There was no room for the last n of a run of mender_run(). */
+/* There was no room for the last n of a run of retransmit_run(). */
 static inline void
-mender_unsent(struct mender *m, uint32_t first, uint32_t count, uint32_t n,
-    bool again)
+retransmit_unsent(struct retransmit *m, uint32_t first, uint32_t count,
+    uint32_t n, bool again)
 {
 	for (uint32_t k = 1; k <= n; k++) {
-		struct mender_segment *s = &m->s[first + count - k];
+		struct retransmit_segment *s = &m->s[first + count - k];
 
-		m->n[again ? MENDER_REPEATED : MENDER_SENT]--;
-		s->flags &= (uint8_t)~MENDER_FLIES;
+		m->n[again ? RETRANSMIT_REPEATED : RETRANSMIT_SENT]--;
+		s->flags &= (uint8_t)~RETRANSMIT_FLIES;
 		m->flight--;
 		m->serial--;
 		if (again) {
-			s->flags |= MENDER_AGAIN | MENDER_QUEUED;
+			s->flags |= RETRANSMIT_AGAIN | RETRANSMIT_QUEUED;
 			m->again_first--;
 			m->again[m->again_first % m->segs] = first + count - k;
 			m->agains++;
@@ -445,25 +450,25 @@ mender_unsent(struct mender *m, uint32_t first, uint32_t count, uint32_t n,
 
 /* The first result of segment i is here. */
 static inline void
-mender_take(struct mender *m, uint32_t i, uint64_t now_ns)
+retransmit_take(struct retransmit *m, uint32_t i, uint64_t now_ns)
 {
-	struct mender_segment *s = &m->s[i];
+	struct retransmit_segment *s = &m->s[i];
 	uint32_t end;
 
 	m->here++;
 	m->moved++;
 	m->out -= s->times > 0;
-	if ((s->flags & MENDER_FLIES) != 0) {
+	if ((s->flags & RETRANSMIT_FLIES) != 0) {
 		m->flight--;
 		m->there++;
 	}
-	m->agains -= (s->flags & MENDER_AGAIN) != 0;
-	s->flags = MENDER_HERE | (s->flags & MENDER_QUEUED);
+	m->agains -= (s->flags & RETRANSMIT_AGAIN) != 0;
+	s->flags = RETRANSMIT_HERE | (s->flags & RETRANSMIT_QUEUED);
 	while (m->first < m->segs &&
-	    (m->s[m->first].flags & MENDER_HERE) != 0)
+	    (m->s[m->first].flags & RETRANSMIT_HERE) != 0)
 		m->first++;
 	if (s->asked != 0)
-		m->probed[s->asked % MENDER_PROBES].came++;
+		m->probed[s->asked % RETRANSMIT_PROBES].came++;
 	else
 		m->last = i;
 	m->news_ns = m->progress_ns = now_ns;
@@ -474,28 +479,28 @@ mender_take(struct mender *m, uint32_t i, uint64_t now_ns)
 		m->grown = 0;
 	}
 	m->highest = i > m->highest ? i : m->highest;
-	end = m->highest > MENDER_SLACK ? m->highest - MENDER_SLACK : 0;
+	end = m->highest > RETRANSMIT_SLACK ? m->highest - RETRANSMIT_SLACK : 0;
 	for (; m->gap_from < end; m->gap_from++) {
 		s = &m->s[m->gap_from];
-		if ((s->flags & MENDER_HERE) == 0 && s->asked == 0)
-			mender_want(m, now_ns);
+		if ((s->flags & RETRANSMIT_HERE) == 0 && s->asked == 0)
+			retransmit_want(m, now_ns);
 	}
 }
 
 /* Something that was asked for had been late, not lost. */
 static inline void
-mender_late(struct mender *m)
+retransmit_late(struct retransmit *m)
 {
-	m->order_slack += m->order_slack < MENDER_ORDER;
+	m->order_slack += m->order_slack < RETRANSMIT_ORDER;
 	m->clean = 0;
 }
 
 /* A result of segment i has come once more. */
 static inline void
-mender_duplicate(struct mender *m, uint32_t i)
+retransmit_duplicate(struct retransmit *m, uint32_t i)
 {
 	if (m->s[i].asked != 0)
-		mender_late(m);
+		retransmit_late(m);
 }
 
 /*
@@ -503,16 +508,17 @@ mender_duplicate(struct mender *m, uint32_t i)
  * are lost.  Later ones may be on their way: look again.
  */
 static inline void
-mender_lacks(struct mender *m, const struct repair_bitmap *b, uint32_t floor,
-    uint64_t by_ns, uint64_t now_ns)
+retransmit_lacks(struct retransmit *m, const struct repair_bitmap *b,
+    uint32_t floor, uint64_t by_ns, uint64_t now_ns)
 {
 	const uint32_t end = b->base + 8 * b->bytes;
 	/* a result may be of a switch that is no more, and others wait */
-	const uint8_t settled = MENDER_AGAIN | (m->acks ? MENDER_HERE : 0);
+	const uint8_t settled =
+	    RETRANSMIT_AGAIN | (m->acks ? RETRANSMIT_HERE : 0);
 	bool any = false;
 
 	for (uint32_t i = b->base; i < end && i < m->segs; i++) {
-		struct mender_segment *s = &m->s[i];
+		struct retransmit_segment *s = &m->s[i];
 
 		if (!repair_lacks(b, i) || s->times == 0 ||
 		    (s->flags & settled) != 0 ||
@@ -522,29 +528,29 @@ mender_lacks(struct mender *m, const struct repair_bitmap *b, uint32_t floor,
 			m->wants = true;
 			continue;
 		}
-		if ((s->flags & MENDER_FLIES) != 0)
+		if ((s->flags & RETRANSMIT_FLIES) != 0)
 			m->flight--;
-		if ((s->flags & MENDER_QUEUED) == 0)
+		if ((s->flags & RETRANSMIT_QUEUED) == 0)
 			m->again[m->again_end++ % m->segs] = i;
-		s->flags = (uint8_t)((s->flags & MENDER_HERE) |
-		    MENDER_QUEUED | MENDER_AGAIN);
+		s->flags = (uint8_t)((s->flags & RETRANSMIT_HERE) |
+		    RETRANSMIT_QUEUED | RETRANSMIT_AGAIN);
 		m->agains++;
 		m->lost++;
 		any = true;
 	}
 	if (any) {
 		m->progress_ns = now_ns;
-		mender_cut(m, now_ns);
+		retransmit_cut(m, now_ns);
 	}
 }
 
 /* Most of a flight lost is no accident, but a short queue. */
 static inline void
-mender_allow(struct mender *m)
+retransmit_allow(struct retransmit *m)
 {
 	const uint32_t some = m->there + m->there / 4;
 
-	if (m->lost >= MENDER_LOST && m->lost > m->there) {
+	if (m->lost >= RETRANSMIT_LOST && m->lost > m->there) {
 		if (some < m->allowed)
 			m->allowed = some < 2 ? 2 : some;
 	} else if (m->lost <= m->there && m->there > 0 &&
@@ -559,9 +565,9 @@ mender_allow(struct mender *m)
 
 /* Likewise of results: so many were resent, of which so many are here. */
 static inline void
-mender_allow_asking(struct mender *m, uint32_t resent, uint32_t came)
+retransmit_allow_asking(struct retransmit *m, uint32_t resent, uint32_t came)
 {
-	if (resent >= MENDER_LOST && 2 * came < resent)
+	if (resent >= RETRANSMIT_LOST && 2 * came < resent)
 		m->asking = came + came / 4 < 8 ? 8 : came + came / 4;
 	else if (resent >= m->asking / 2 && m->asking < m->window_most)
 		m->asking += m->asking / 8 + 1;

@@ -12,13 +12,13 @@
 #include <stdint.h>
 
 enum {
-	RTO_FLOOR_NS = 1000000,
-	RTO_CEILING_NS = 1000000000,
-	RTO_FIRST_NS = 20000000,	/* before any sample */
-	RTO_GRAIN_NS = 100000		/* how late a sleeper wakes */
+	RTT_FLOOR_NS = 1000000,
+	RTT_CEILING_NS = 1000000000,
+	RTT_FIRST_NS = 20000000,	/* before any sample */
+	RTT_GRAIN_NS = 100000		/* how late a sleeper wakes */
 };
 
-struct rto {
+struct rtt {
 	uint64_t srtt_ns, var_ns;	/* 0 before any sample */
 	uint64_t base_ns;		/* the time-out, not doubled; 0 none */
 	unsigned doubled;		/* so often since something came */
@@ -26,23 +26,23 @@ struct rto {
 
 /* The time-out now. */
 static inline uint64_t
-rto_ns(const struct rto *r)
+rtt_timeout_ns(const struct rtt *r)
 {
-	uint64_t ns = r->base_ns == 0 ? RTO_FIRST_NS : r->base_ns;
+	uint64_t ns = r->base_ns == 0 ? RTT_FIRST_NS : r->base_ns;
 
-	for (unsigned i = 0; i < r->doubled && ns < RTO_CEILING_NS; i++)
+	for (unsigned i = 0; i < r->doubled && ns < RTT_CEILING_NS; i++)
 		ns *= 2;
-	return ns > RTO_CEILING_NS ? RTO_CEILING_NS : ns;
+	return ns > RTT_CEILING_NS ? RTT_CEILING_NS : ns;
 }
 
 /* A round trip took so long. */
 static inline void
-rto_sample(struct rto *r, uint64_t rtt_ns)
+rtt_sample(struct rtt *r, uint64_t rtt_ns)
 {
 	uint64_t off;
 
-	if (rtt_ns > RTO_CEILING_NS)
-		rtt_ns = RTO_CEILING_NS;
+	if (rtt_ns > RTT_CEILING_NS)
+		rtt_ns = RTT_CEILING_NS;
 	if (r->base_ns == 0) {
 		r->srtt_ns = rtt_ns;
 		r->var_ns = rtt_ns / 2;
@@ -53,16 +53,16 @@ rto_sample(struct rto *r, uint64_t rtt_ns)
 		r->srtt_ns = (7 * r->srtt_ns + rtt_ns) / 8;
 	}
 	off = 4 * r->var_ns;
-	r->base_ns = r->srtt_ns + (off < RTO_GRAIN_NS ? RTO_GRAIN_NS : off);
-	if (r->base_ns < RTO_FLOOR_NS)
-		r->base_ns = RTO_FLOOR_NS;
+	r->base_ns = r->srtt_ns + (off < RTT_GRAIN_NS ? RTT_GRAIN_NS : off);
+	if (r->base_ns < RTT_FLOOR_NS)
+		r->base_ns = RTT_FLOOR_NS;
 }
 
 /* It ran out: wait twice as long. */
 static inline void
-rto_expired(struct rto *r)
+rtt_expired(struct rtt *r)
 {
-	if (rto_ns(r) < RTO_CEILING_NS)
+	if (rtt_timeout_ns(r) < RTT_CEILING_NS)
 		r->doubled++;
 }
 
@@ -72,7 +72,7 @@ rto_expired(struct rto *r)
  * doubling all would be sent twice, and never be a sample.
  */
 static inline void
-rto_heard(struct rto *r)
+rtt_heard(struct rtt *r)
 {
 	if (r->base_ns != 0)
 		r->doubled = 0;

@@ -3,8 +3,8 @@
  *
  * A server hands them out and keeps nothing: nonce, time and tag lie in the
  * pass (innet-wire(5)), and its secret says whether that is one of its own, for
- * this address.  Times are ns, monotonic.  A pass is good for PASS_LIFE_NS, to
- * begin with.
+ * this address.  Times are ns, monotonic.  A pass is good for COOKIE_LIFE_NS,
+ * to begin with.
  */
 #ifndef INNET_AUTH_COOKIE_H
 #define INNET_AUTH_COOKIE_H
@@ -21,31 +21,32 @@
 #include "common/auth/key.h"
 
 enum {
-	PASS_BYTES = 24, PASS_NONCE_BYTES = 8, PASS_TAG_BYTES = 8,
-	PASS_TIME_AT = PASS_NONCE_BYTES, PASS_TAG_AT = PASS_TIME_AT + 8
+	COOKIE_BYTES = 24, COOKIE_NONCE_BYTES = 8, COOKIE_TAG_BYTES = 8,
+	COOKIE_TIME_AT = COOKIE_NONCE_BYTES, COOKIE_TAG_AT = COOKIE_TIME_AT + 8
 };
 
-#define PASS_LIFE_NS 10000000000u
+#define COOKIE_LIFE_NS 10000000000u
 
 /* When it was handed out; 0: it is the client's own. */
 static inline uint64_t
-pass_time_ns(const uint8_t pass[PASS_BYTES])
+cookie_time_ns(const uint8_t pass[COOKIE_BYTES])
 {
-	return bytes_get(pass + PASS_TIME_AT, 8);
+	return bytes_get(pass + COOKIE_TIME_AT, 8);
 }
 
 /* A client's first, with the nonce that its later ones have as well. */
 static inline void
-pass_first(uint8_t pass[PASS_BYTES], const uint8_t nonce[PASS_NONCE_BYTES])
+cookie_first(
+    uint8_t pass[COOKIE_BYTES], const uint8_t nonce[COOKIE_NONCE_BYTES])
 {
-	memcpy(pass, nonce, PASS_NONCE_BYTES);
-	memset(pass + PASS_TIME_AT, 0, PASS_BYTES - PASS_TIME_AT);
+	memcpy(pass, nonce, COOKIE_NONCE_BYTES);
+	memset(pass + COOKIE_TIME_AT, 0, COOKIE_BYTES - COOKIE_TIME_AT);
 }
 
 /* The tag that its nonce and time have at that address. */
 static inline void
-pass_tag(const struct key *secret, const union addr *at,
-    const uint8_t pass[PASS_BYTES], uint8_t tag[PASS_TAG_BYTES])
+cookie_tag(const struct key *secret, const union addr *at,
+    const uint8_t pass[COOKIE_BYTES], uint8_t tag[COOKIE_TAG_BYTES])
 {
 	struct key_hash h = key_begin(secret, "innet 1 pass");
 	const bool v6 = at->sa.sa_family == AF_INET6;
@@ -57,19 +58,19 @@ pass_tag(const struct key *secret, const union addr *at,
 		memcpy(who + 1, &at->in.sin_addr, 4);
 	bytes_put(who + 17, addr_port(at), 2);
 	key_add(&h, who, sizeof(who));
-	key_add(&h, pass, PASS_TAG_AT);
-	key_end(&h, tag, PASS_TAG_BYTES);
+	key_add(&h, pass, COOKIE_TAG_AT);
+	key_end(&h, tag, COOKIE_TAG_BYTES);
 }
 
 /* Hand out a pass: to that nonce and address, at now_ns, not 0. */
 static inline void
-pass_make(const struct key *secret, const union addr *at,
-    const uint8_t nonce[PASS_NONCE_BYTES], uint64_t now_ns,
-    uint8_t pass[PASS_BYTES])
+cookie_make(const struct key *secret, const union addr *at,
+    const uint8_t nonce[COOKIE_NONCE_BYTES], uint64_t now_ns,
+    uint8_t pass[COOKIE_BYTES])
 {
-	memcpy(pass, nonce, PASS_NONCE_BYTES);
-	bytes_put(pass + PASS_TIME_AT, now_ns, 8);
-	pass_tag(secret, at, pass, pass + PASS_TAG_AT);
+	memcpy(pass, nonce, COOKIE_NONCE_BYTES);
+	bytes_put(pass + COOKIE_TIME_AT, now_ns, 8);
+	cookie_tag(secret, at, pass, pass + COOKIE_TAG_AT);
 }
 
 /*
@@ -77,16 +78,17 @@ pass_make(const struct key *secret, const union addr *at,
  * old as floor_ns, or older.
  */
 static inline bool
-pass_good(const struct key *secret, const union addr *at,
-    const uint8_t pass[PASS_BYTES], uint64_t floor_ns, uint64_t now_ns)
+cookie_good(const struct key *secret, const union addr *at,
+    const uint8_t pass[COOKIE_BYTES], uint64_t floor_ns, uint64_t now_ns)
 {
-	const uint64_t t = pass_time_ns(pass);
-	uint8_t tag[PASS_TAG_BYTES];
+	const uint64_t t = cookie_time_ns(pass);
+	uint8_t tag[COOKIE_TAG_BYTES];
 
-	if (t == 0 || t <= floor_ns || t > now_ns || now_ns - t > PASS_LIFE_NS)
+	if (t == 0 || t <= floor_ns || t > now_ns ||
+	    now_ns - t > COOKIE_LIFE_NS)
 		return false;
-	pass_tag(secret, at, pass, tag);
-	return memeql_sec(tag, pass + PASS_TAG_AT, sizeof(tag)) != 0;
+	cookie_tag(secret, at, pass, tag);
+	return memeql_sec(tag, pass + COOKIE_TAG_AT, sizeof(tag)) != 0;
 }
 
 #endif

@@ -1,15 +1,17 @@
 /*
- * handshake-client.h - data with proofs, at who sends it up: a worker, or a switch
+ * handshake-client.h - data with proofs, at who sends it up: a worker, or a
+ * switch
  *
  * It asks the switch or server above by Open, again and again until that
- * answers, over a channel (secure-channel.h) that is the caller's and that other
- * requests may share.  The Ack tells the salt: from then on what goes up is
- * proved under the channel's pass, and what comes down is believed if it is
+ * answers, over a channel (channel-client.h) that is the caller's and that
+ * other requests may share.  The Ack tells the salt: from then on what goes up
+ * is proved under the channel's pass, and what comes down is believed if it is
  * proved, and each counter once (tag.h).  When what was sent up is not
  * answered for a second it asks again: that above may have begun anew.
  *
- * Pure: time (ns) is an argument.  The caller sends what opening_next() says,
- * and gives what channel_take() found good, or else.
+ * Pure: time (ns) is an argument.  The caller sends what
+ * handshake_client_next() says, and gives what channel_client_take() found
+ * good, or else.
  */
 #ifndef INNET_AUTH_HANDSHAKE_CLIENT_H
 #define INNET_AUTH_HANDSHAKE_CLIENT_H
@@ -19,31 +21,34 @@
 #include <string.h>
 
 #include "common/capture/soundness.h"
-#include "common/auth/secure-channel.h"
+#include "common/auth/channel-client.h"
 #include "common/auth/tag.h"
 #include "common/wire/update.h"
 
-#define OPENING_NEVER UINT64_MAX
+#define HANDSHAKE_CLIENT_NEVER UINT64_MAX
 
 enum {
-	OPENING_FIRST_NS = 25000000,	/* unanswered; then twice as long, */
-	OPENING_MOST_NS = 1000000000,	/* up to this */
-	OPENING_SILENCE_NS = 1000000000,	/* no data, having sent some */
-	OPENING_BYTES = CONTROL_HEADER_BYTES + CHANNEL_PAD_BYTES +
-	    CHANNEL_MORE_BYTES
+	HANDSHAKE_CLIENT_FIRST_NS =
+	    25000000, /* unanswered; then twice as long, */
+	HANDSHAKE_CLIENT_MOST_NS = 1000000000, /* up to this */
+	HANDSHAKE_CLIENT_SILENCE_NS =
+	    1000000000, /* no data, having sent some */
+	HANDSHAKE_CLIENT_BYTES = CONTROL_HEADER_BYTES +
+				 CHANNEL_CLIENT_PAD_BYTES +
+				 CHANNEL_CLIENT_MORE_BYTES
 };
 
-struct opening {
+struct handshake_client {
 	bool on;			/* data has proofs */
 	bool credulous;			/* in a trace without a secret: all of
 					   them are good */
-	struct channel *channel;	/* borrowed */
+	struct channel_client *channel;	/* borrowed */
 	const struct key *file;		/* NULL: proofs are tokens; borrowed */
 	bool open;			/* an Ack has told the salt */
-	struct proof_key key;
-	uint8_t pass[PROOF_PASS_BYTES];
+	struct tag_key key;
+	uint8_t pass[TAG_COOKIE_BYTES];
 	uint64_t counter;		/* of what went up last */
-	struct proof_window came;	/* of what came down */
+	struct tag_window came;	/* of what came down */
 	bool asks;			/* an Open is under way */
 	uint64_t ask_ns, wait_ns;	/* when to ask, and then when again */
 	bool awaits;			/* data went up, nothing came down */
@@ -54,103 +59,105 @@ struct opening {
 
 /* on: data has proofs.  file: the key, or NULL. */
 static inline void
-opening_init(struct opening *o, bool on, struct channel *channel,
-    const struct key *file)
+handshake_client_init(struct handshake_client *o, bool on,
+    struct channel_client *channel, const struct key *file)
 {
-	*o = (struct opening){ .on = on, .channel = channel, .file = file };
+	*o = (struct handshake_client){
+	    .on = on, .channel = channel, .file = file};
 }
 
 /* The ToS of data. */
 static inline uint8_t
-opening_tos(const struct opening *o)
+handshake_client_tos(const struct handshake_client *o)
 {
 	return o->on ? UPDATE_PROVED_TOS : UPDATE_TOS;
 }
 
 /* May data go up? */
 static inline bool
-opening_ready(const struct opening *o)
+handshake_client_ready(const struct handshake_client *o)
 {
 	return !o->on || o->open || o->credulous;
 }
 
 /* It is to be open: ask now, unless it is, or is asked for. */
 static inline void
-opening_want(struct opening *o, uint64_t now_ns)
+handshake_client_want(struct handshake_client *o, uint64_t now_ns)
 {
-	if (opening_ready(o) || o->asks)
+	if (handshake_client_ready(o) || o->asks)
 		return;
 	o->asks = true;
 	o->ask_ns = o->since_ns = now_ns;
-	o->wait_ns = OPENING_FIRST_NS;
+	o->wait_ns = HANDSHAKE_CLIENT_FIRST_NS;
 }
 
-/* When something is to be asked; OPENING_NEVER. */
+/* When something is to be asked; HANDSHAKE_CLIENT_NEVER. */
 static inline uint64_t
-opening_due(const struct opening *o)
+handshake_client_due(const struct handshake_client *o)
 {
 	if (o->asks)
 		return o->ask_ns;
-	return o->open && o->awaits ? o->since_ns + OPENING_SILENCE_NS :
-	    OPENING_NEVER;
+	return o->open && o->awaits ? o->since_ns + HANDSHAKE_CLIENT_SILENCE_NS
+				    : HANDSHAKE_CLIENT_NEVER;
 }
 
 /*
  * It is now_ns: is an Open to be sent, under that xid?  Its length at msg,
- * which has room for OPENING_BYTES; or 0.
+ * which has room for HANDSHAKE_CLIENT_BYTES; or 0.
  */
 static inline uint32_t
-opening_next(struct opening *o, uint32_t xid, uint64_t now_ns, uint8_t *msg)
+handshake_client_next(
+    struct handshake_client *o, uint32_t xid, uint64_t now_ns, uint8_t *msg)
 {
-	const uint64_t due = opening_due(o);
+	const uint64_t due = handshake_client_due(o);
 
 	if (now_ns < due)
 		return 0;
 	if (!o->asks) {
 		o->asks = true;
-		o->wait_ns = OPENING_FIRST_NS;
+		o->wait_ns = HANDSHAKE_CLIENT_FIRST_NS;
 	}
 	o->ask_ns = due + o->wait_ns;	/* however late it is: a trace knows */
-	if (o->wait_ns < OPENING_MOST_NS)
+	if (o->wait_ns < HANDSHAKE_CLIENT_MOST_NS)
 		o->wait_ns *= 2;
-	return (uint32_t)channel_put(o->channel, msg, (size_t)(control_put(msg,
-	    CONTROL_OPEN, 0, xid) - msg));
+	return (uint32_t)channel_client_put(o->channel, msg,
+	    (size_t)(control_put(msg, CONTROL_OPEN, 0, xid) - msg));
 }
 
 /* The Ack of an Open, which is that above's. */
 static inline void
-opening_acked(struct opening *o, const struct control_ack *a)
+handshake_client_acked(struct handshake_client *o, const struct control_ack *a)
 {
 	const bool salt = !o->open || memcmp(o->key.salt, a->salt,
-	    PROOF_SALT_BYTES) != 0;
+	    TAG_SALT_BYTES) != 0;
 
 	o->status = a->status;
 	o->other_key = false;
 	if (a->status != CONTROL_DONE)
 		return;			/* it is asked again */
 	if (salt) {
-		proof_key_set(&o->key, o->file == NULL ? NULL :
+		tag_key_set(&o->key, o->file == NULL ? NULL :
 		    &o->file->start, a->salt);
-		o->came = (struct proof_window){ 0 };
+		o->came = (struct tag_window){ 0 };
 	}
-	memcpy(o->pass, o->channel->pass, PROOF_PASS_BYTES);
+	memcpy(o->pass, o->channel->pass, TAG_COOKIE_BYTES);
 	o->open = true;
 	o->asks = o->awaits = false;
 }
 
 /*
- * A control message c from that above, of which channel_take() said `news`:
- * true if it was for us.
+ * A control message c from that above, of which channel_client_take() said
+ * `news`: true if it was for us.
  */
 static inline bool
-opening_hear(struct opening *o, enum channel_news news,
+handshake_client_hear(struct handshake_client *o, enum channel_client_news news,
     const struct control *c, uint64_t now_ns)
 {
 	struct control_ack a;
 
 	if (!o->on)
 		return false;
-	if (news == CHANNEL_CHALLENGED) {
+	if (news == CHANNEL_CLIENT_CHALLENGED) {
 		if (o->asks)
 			o->ask_ns = now_ns;
 		return false;		/* another's question, perhaps */
@@ -158,9 +165,9 @@ opening_hear(struct opening *o, enum channel_news news,
 	if (c->action != CONTROL_ACK || !control_get_ack(c, &a) ||
 	    a.action != CONTROL_OPEN)
 		return false;
-	if (news == CHANNEL_GOOD)
-		opening_acked(o, &a);
-	else if (news == CHANNEL_HINT && a.status == CONTROL_BAD_MAC)
+	if (news == CHANNEL_CLIENT_GOOD)
+		handshake_client_acked(o, &a);
+	else if (news == CHANNEL_CLIENT_HINT && a.status == CONTROL_BAD_MAC)
 		o->other_key = true;
 	return true;
 }
@@ -170,7 +177,8 @@ opening_hear(struct opening *o, enum channel_news news,
  * goes up: it is proved if it has to be.  Its length.
  */
 static inline uint32_t
-opening_prove(struct opening *o, uint8_t *p, uint32_t bytes, uint64_t now_ns)
+handshake_client_prove(
+    struct handshake_client *o, uint8_t *p, uint32_t bytes, uint64_t now_ns)
 {
 	if (!o->on)
 		return bytes;
@@ -178,20 +186,22 @@ opening_prove(struct opening *o, uint8_t *p, uint32_t bytes, uint64_t now_ns)
 		o->awaits = true;
 		o->since_ns = now_ns;
 	}
-	return (uint32_t)proof_update_put(&o->key, proof_head(PROOF_UP, 0, 0,
+	return (uint32_t)tag_update_put(&o->key, tag_head(TAG_UP, 0, 0,
 	    o->pass), p, bytes, ++o->counter);
 }
 
-/* opening_judge() where packets are proved: apart, as they seldom are. */
+/* handshake_client_judge() where packets are proved: apart, as they seldom are.
+ */
 __attribute__((noinline, unused)) static unsigned
-opening_judge_proof(struct opening *o, const uint8_t *p, size_t bytes)
+handshake_client_judge_tag(
+    struct handshake_client *o, const uint8_t *p, size_t bytes)
 {
 	uint64_t counter;
 
-	if (!o->open || !proof_update_good(&o->key, proof_head(PROOF_DOWN, 0,
+	if (!o->open || !tag_update_good(&o->key, tag_head(TAG_DOWN, 0,
 	    0, NULL), p, bytes, &counter))
-		return SOUNDNESS_BAD_PROOF;
-	if (!proof_window_take(&o->came, counter))
+		return SOUNDNESS_BAD_TAG;
+	if (!tag_window_take(&o->came, counter))
 		return SOUNDNESS_REPLAYED;
 	o->awaits = false;
 	return UPDATE_OK;
@@ -202,17 +212,18 @@ opening_judge_proof(struct opening *o, const uint8_t *p, size_t bytes)
  * UPDATE_OK, or the verdict.
  */
 static inline unsigned
-opening_judge(struct opening *o, uint8_t tos, const uint8_t *p, size_t bytes)
+handshake_client_judge(
+    struct handshake_client *o, uint8_t tos, const uint8_t *p, size_t bytes)
 {
-	if ((tos & 0xfc) != opening_tos(o))
-		return SOUNDNESS_BAD_PROOF;
+	if ((tos & 0xfc) != handshake_client_tos(o))
+		return SOUNDNESS_BAD_TAG;
 	return !o->on || o->credulous ? UPDATE_OK :
-	    opening_judge_proof(o, p, bytes);
+	    handshake_client_judge_tag(o, p, bytes);
 }
 
 /* Why it is not open, to follow "refused: "; NULL: it may be soon. */
 static inline const char *
-opening_why(const struct opening *o)
+handshake_client_why(const struct handshake_client *o)
 {
 	if (!o->on || o->open)
 		return NULL;

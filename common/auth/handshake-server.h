@@ -1,5 +1,6 @@
 /*
- * handshake-server.h - who sends us data with proofs, and what is proved for them
+ * handshake-server.h - who sends us data with proofs, and what is proved for
+ * them
  *
  * A worker, or a switch below, asks a switch or server by Open before its first
  * update.  From the Ack it knows the salt, and from then on what comes from its
@@ -8,9 +9,9 @@
  * made at the first Open, of that time, so that nothing of another run is
  * believed.
  *
- * Of addresses OPENERS_MOST are known: who was heard longest ago has to open
- * again.  In a trace without the secret the salt is not known, and all proofs
- * are good.  Pure.  Owns its memory: openers_free().
+ * Of addresses HANDSHAKE_SERVER_MOST are known: who was heard longest ago has
+ * to open again.  In a trace without the secret the salt is not known, and all
+ * proofs are good.  Pure.  Owns its memory: handshake_server_free().
  */
 #ifndef INNET_AUTH_HANDSHAKE_SERVER_H
 #define INNET_AUTH_HANDSHAKE_SERVER_H
@@ -26,59 +27,60 @@
 #include "common/auth/quota.h"
 #include "common/auth/tag.h"
 
-enum { OPENERS_MOST = 65536 };
-static_assert((int)UPDATE_TAIL_BYTES == (int)PROOF_TAIL_BYTES, "one tail");
+enum { HANDSHAKE_SERVER_MOST = 65536 };
+static_assert((int)UPDATE_TAIL_BYTES == (int)TAG_TAIL_BYTES, "one tail");
 
-struct opener {
+struct handshake_peer {
 	union addr at;
-	uint8_t pass[PROOF_PASS_BYTES];
-	struct proof_window came;
+	uint8_t pass[TAG_COOKIE_BYTES];
+	struct tag_window came;
 };
 
-struct openers {
+struct handshake_server {
 	bool on;			/* data has proofs */
 	bool credulous;			/* all of them are good */
 	bool salted;			/* the key has its salt */
 	const struct program_place *place;
-	struct proof_key key;
+	struct tag_key key;
 	uint64_t counter;		/* of what went down last */
-	struct recent rows;
+	struct lru rows;
 	struct quota *quota;		/* of addresses; NULL: none */
 };
 
 /* Of a program at that place, which is borrowed, as is the quota. */
 static inline void
-openers_init(struct openers *o, const struct program_place *place,
-    struct quota *quota)
+handshake_server_init(struct handshake_server *o,
+    const struct program_place *place, struct quota *quota)
 {
-	*o = (struct openers){ .on = place->proves, .place = place,
+	*o = (struct handshake_server){ .on = place->proves, .place = place,
 	    .credulous = place->replayed && !place->secret_known,
 	    .quota = place->quotas ? quota : NULL,
-	    .rows = recent_of(OPENERS_MOST, sizeof(struct opener),
+	    .rows = lru_of(HANDSHAKE_SERVER_MOST, sizeof(struct handshake_peer),
 	    &place->by) };
 }
 
 static inline void
-openers_free(struct openers *o)
+handshake_server_free(struct handshake_server *o)
 {
-	recent_free(&o->rows);
+	lru_free(&o->rows);
 	explicit_bzero(&o->key, sizeof(o->key));
 }
 
 /* The ToS of data. */
 static inline uint8_t
-openers_tos(const struct openers *o)
+handshake_server_tos(const struct handshake_server *o)
 {
 	return o->on ? UPDATE_PROVED_TOS : UPDATE_TOS;
 }
 
 /* The number of an address's row, which is at *r; 0 and NULL: it has none. */
 static inline uint32_t
-openers_find(const struct openers *o, const union addr *at, struct opener **r)
+handshake_server_find(const struct handshake_server *o, const union addr *at,
+    struct handshake_peer **r)
 {
-	const uint32_t k = recent_find(&o->rows, addr_key(at, &o->place->by));
+	const uint32_t k = lru_find(&o->rows, addr_key(at, &o->place->by));
 
-	*r = k == 0 ? NULL : recent_row(&o->rows, k);
+	*r = k == 0 ? NULL : lru_row(&o->rows, k);
 	if (*r != NULL && addr_same(&(*r)->at, at))
 		return k;
 	*r = NULL;
@@ -86,100 +88,101 @@ openers_find(const struct openers *o, const union addr *at, struct opener **r)
 }
 
 static inline void
-openers_forget(struct openers *o, uint32_t at)
+handshake_server_forget(struct handshake_server *o, uint32_t at)
 {
-	const struct opener *r = recent_row(&o->rows, at);
+	const struct handshake_peer *r = lru_row(&o->rows, at);
 
 	if (o->quota != NULL)
 		quota_give(o->quota, &r->at, QUOTA_MEMBERS, 1);
-	recent_forget(&o->rows, at);
+	lru_forget(&o->rows, at);
 }
 
 /* The row of an address, made if it is new; NULL without room. */
-static inline struct opener *
-openers_make(struct openers *o, const union addr *at)
+static inline struct handshake_peer *
+handshake_server_make(struct handshake_server *o, const union addr *at)
 {
 	const uint64_t key = addr_key(at, &o->place->by);
-	uint32_t k = recent_find(&o->rows, key);
-	struct opener *r;
+	uint32_t k = lru_find(&o->rows, key);
+	struct handshake_peer *r;
 
-	if (openers_find(o, at, &r) != 0)
+	if (handshake_server_find(o, at, &r) != 0)
 		return r;
 	if (k != 0)			/* of the same key */
-		openers_forget(o, k);
+		handshake_server_forget(o, k);
 	if (o->quota != NULL && !quota_take(o->quota, at, QUOTA_MEMBERS, 1))
 		return NULL;
 	if (o->rows.count == o->rows.most)
-		openers_forget(o, recent_oldest(&o->rows));
-	k = recent_make(&o->rows, key);
+		handshake_server_forget(o, lru_oldest(&o->rows));
+	k = lru_make(&o->rows, key);
 	if (k == 0) {
 		if (o->quota != NULL)
 			quota_give(o->quota, at, QUOTA_MEMBERS, 1);
 		return NULL;
 	}
-	r = recent_row(&o->rows, k);
+	r = lru_row(&o->rows, k);
 	r->at = *at;
 	return r;
 }
 
 /* The salt, from now on. */
 static inline void
-openers_salt(struct openers *o, uint64_t now_ns)
+handshake_server_salt(struct handshake_server *o, uint64_t now_ns)
 {
 	const struct program_place *place = o->place;
-	uint8_t what[8], salt[PROOF_SALT_BYTES];
+	uint8_t what[8], salt[TAG_SALT_BYTES];
 	struct key secret;
 
 	key_set(&secret, place->secret, sizeof(place->secret));
 	bytes_put(what, now_ns, sizeof(what));
 	key_hash_of(&secret, "innet 1 salt", what, sizeof(what), salt,
 	    sizeof(salt));
-	proof_key_set(&o->key, place->key == NULL ? NULL :
+	tag_key_set(&o->key, place->key == NULL ? NULL :
 	    &place->key->start, salt);
 	o->salted = true;
 }
 
 /* The request c, which is an Open: its Ack. */
 static inline void
-openers_open(struct openers *o, const union addr *from,
+handshake_server_open(struct handshake_server *o, const union addr *from,
     const struct control *c, struct control_ack *a, uint64_t now_ns)
 {
-	struct opener *r;
+	struct handshake_peer *r;
 
 	if (c->pass == NULL) {		/* proofs are of a pass */
 		a->status = CONTROL_REFUSED;
 		return;
 	}
-	r = openers_make(o, from);
+	r = handshake_server_make(o, from);
 	if (r == NULL) {
 		a->status = CONTROL_NO_ROOM;
 		return;
 	}
 	if (!o->salted)
-		openers_salt(o, now_ns);
-	if (memcmp(r->pass, c->pass, PROOF_PASS_BYTES) != 0) {
-		memcpy(r->pass, c->pass, PROOF_PASS_BYTES);
-		r->came = (struct proof_window){ 0 };
+		handshake_server_salt(o, now_ns);
+	if (memcmp(r->pass, c->pass, TAG_COOKIE_BYTES) != 0) {
+		memcpy(r->pass, c->pass, TAG_COOKIE_BYTES);
+		r->came = (struct tag_window){ 0 };
 	}
 	memcpy(a->salt, o->key.salt, sizeof(a->salt));
 }
 
-/* openers_judge() where packets are proved: apart, as they seldom are. */
+/* handshake_server_judge() where packets are proved: apart, as they seldom are.
+ */
 __attribute__((noinline, unused)) static unsigned
-openers_judge_proof(struct openers *o, const union addr *from,
+handshake_server_judge_tag(struct handshake_server *o, const union addr *from,
     const uint8_t *p, uint32_t bytes)
 {
-	struct opener *r;
+	struct handshake_peer *r;
 	uint64_t counter;
 	uint32_t k;
 
-	k = openers_find(o, from, &r);
-	if (k == 0 || !proof_update_good(&o->key, proof_head(PROOF_UP, 0,
+	k = handshake_server_find(o, from, &r);
+	if (k == 0 || !tag_update_good(&o->key, tag_head(TAG_UP, 0,
 	    0, r->pass), p, bytes, &counter))
-		return SOUNDNESS_BAD_PROOF;
-	if (!proof_window_take(&r->came, counter))
+		return SOUNDNESS_BAD_TAG;
+	if (!tag_window_take(&r->came, counter))
 		return SOUNDNESS_REPLAYED;
-	recent_touch(&o->rows, k);
+	lru_touch(&o->rows, k);
 	return UPDATE_OK;
 }
 
@@ -188,13 +191,13 @@ openers_judge_proof(struct openers *o, const union addr *from,
  * UPDATE_OK, or the verdict.
  */
 static inline unsigned
-openers_judge(struct openers *o, const union addr *from, uint8_t tos,
-    const uint8_t *p, uint32_t bytes)
+handshake_server_judge(struct handshake_server *o, const union addr *from,
+    uint8_t tos, const uint8_t *p, uint32_t bytes)
 {
-	if ((tos & 0xfc) != openers_tos(o))
-		return SOUNDNESS_BAD_PROOF;
+	if ((tos & 0xfc) != handshake_server_tos(o))
+		return SOUNDNESS_BAD_TAG;
 	return !o->on || o->credulous ? UPDATE_OK :
-	    openers_judge_proof(o, from, p, bytes);
+	    handshake_server_judge_tag(o, from, p, bytes);
 }
 
 /*
@@ -202,19 +205,19 @@ openers_judge(struct openers *o, const union addr *from, uint8_t tos,
  * goes down: it is proved if it has to be.  Its length.
  */
 static inline uint32_t
-openers_prove(struct openers *o, uint8_t *p, uint32_t bytes)
+handshake_server_prove(struct handshake_server *o, uint8_t *p, uint32_t bytes)
 {
-	return !o->on ? bytes : (uint32_t)proof_update_put(&o->key,
-	    proof_head(PROOF_DOWN, 0, 0, NULL), p, bytes, ++o->counter);
+	return !o->on ? bytes : (uint32_t)tag_update_put(&o->key,
+	    tag_head(TAG_DOWN, 0, 0, NULL), p, bytes, ++o->counter);
 }
 
 /* program.is_member: its channel stays. */
 static inline bool
-openers_has(const struct openers *o, const union addr *at)
+handshake_server_has(const struct handshake_server *o, const union addr *at)
 {
-	struct opener *r;
+	struct handshake_peer *r;
 
-	return openers_find(o, at, &r) != 0;
+	return handshake_server_find(o, at, &r) != 0;
 }
 
 #endif

@@ -19,60 +19,60 @@
 #include "common/auth/cookie.h"
 
 enum {
-	SEAL_COUNTER_BYTES = 8, SEAL_MAC_BYTES = 16,
-	SEAL_BYTES = SEAL_COUNTER_BYTES + SEAL_MAC_BYTES
+	MAC_COUNTER_BYTES = 8, MAC_HASH_BYTES = 16,
+	MAC_BYTES = MAC_COUNTER_BYTES + MAC_HASH_BYTES
 };
 
 /* Who speaks: who asks, or who answers and gives notice. */
-enum seal_way { SEAL_ASKS = 1, SEAL_ANSWERS };
+enum mac_way { MAC_ASKS = 1, MAC_ANSWERS };
 
 /* The key of the channel that this pass has opened. */
 static inline void
-seal_channel(const struct key *k, const uint8_t pass[PASS_BYTES],
+mac_channel(const struct key *k, const uint8_t pass[COOKIE_BYTES],
     struct key *channel)
 {
-	key_derive(k, "innet 1 channel", pass, PASS_BYTES, channel);
+	key_derive(k, "innet 1 channel", pass, COOKIE_BYTES, channel);
 }
 
 /* The hash of the len bytes at p, the counter among them. */
 static inline void
-seal_mac(const struct key *channel, enum seal_way way, const uint8_t *p,
-    size_t len, uint8_t mac[SEAL_MAC_BYTES])
+mac_compute(const struct key *channel, enum mac_way way, const uint8_t *p,
+    size_t len, uint8_t mac[MAC_HASH_BYTES])
 {
 	struct key_hash h = key_begin(channel, "innet 1 control");
 	const uint8_t direction = (uint8_t)way;
 
 	key_add(&h, &direction, 1);
 	key_add(&h, p, len);
-	key_end(&h, mac, SEAL_MAC_BYTES);
+	key_end(&h, mac, MAC_HASH_BYTES);
 }
 
 /*
  * Seal the message of len bytes at p, whose flags say so already and which has
- * room for SEAL_BYTES more.  Its new length.
+ * room for MAC_BYTES more.  Its new length.
  */
 static inline size_t
-seal_put(const struct key *channel, enum seal_way way, uint64_t counter,
+mac_put(const struct key *channel, enum mac_way way, uint64_t counter,
     uint8_t *p, size_t len)
 {
-	bytes_put(p + len, counter, SEAL_COUNTER_BYTES);
-	len += SEAL_COUNTER_BYTES;
-	seal_mac(channel, way, p, len, p + len);
-	return len + SEAL_MAC_BYTES;
+	bytes_put(p + len, counter, MAC_COUNTER_BYTES);
+	len += MAC_COUNTER_BYTES;
+	mac_compute(channel, way, p, len, p + len);
+	return len + MAC_HASH_BYTES;
 }
 
 /* Is the seal at the end of the len bytes at p right? */
 static inline bool
-seal_good(const struct key *channel, enum seal_way way, const uint8_t *p,
+mac_good(const struct key *channel, enum mac_way way, const uint8_t *p,
     size_t len)
 {
-	uint8_t mac[SEAL_MAC_BYTES];
+	uint8_t mac[MAC_HASH_BYTES];
 
-	if (len < SEAL_BYTES)
+	if (len < MAC_BYTES)
 		return false;
-	len -= SEAL_MAC_BYTES;
-	seal_mac(channel, way, p, len, mac);
-	return memeql_sec(mac, p + len, SEAL_MAC_BYTES) != 0;
+	len -= MAC_HASH_BYTES;
+	mac_compute(channel, way, p, len, mac);
+	return memeql_sec(mac, p + len, MAC_HASH_BYTES) != 0;
 }
 
 #endif

@@ -10,17 +10,19 @@
 #include <sys/random.h>
 
 #include "common/wire/addr.h"
-#include "common/auth/secure-channel.h"
+#include "common/auth/channel-client.h"
 
 /* A channel to the server at `to`, with a key or NULL. */
 static inline void
-nonce_channel(struct channel *ch, const struct key *key, const union addr *to)
+nonce_channel(
+    struct channel_client *ch, const struct key *key, const union addr *to)
 {
-	uint8_t nonce[PASS_NONCE_BYTES];
+	uint8_t nonce[COOKIE_NONCE_BYTES];
 
 	if (getrandom(nonce, sizeof(nonce), 0) != sizeof(nonce))
 		err(1, "random numbers");
-	channel_open(ch, key, key != NULL || !addr_is_loopback(to), nonce);
+	channel_client_open(
+	    ch, key, key != NULL || !addr_is_loopback(to), nonce);
 }
 
 #endif

@@ -32,7 +32,7 @@ struct quota_row {
 
 /* One width of prefix. */
 struct quota_part {
-	struct recent rows;
+	struct lru rows;
 	uint64_t most[QUOTA_WHATS];
 };
 
@@ -42,10 +42,10 @@ struct quota {
 
 /* Of a switch with so much memory for jobs (0: no limit). */
 static inline struct quota
-quota_of(uint64_t memory_bytes, const struct keymap_number *by)
+quota_of(uint64_t memory_bytes, const struct hashmap_number *by)
 {
 	const uint64_t all = memory_bytes == 0 ? UINT64_MAX : memory_bytes;
-	const struct recent rows = recent_of(QUOTA_ROWS,
+	const struct lru rows = lru_of(QUOTA_ROWS,
 	    sizeof(struct quota_row), by);
 
 	return (struct quota){
@@ -59,8 +59,8 @@ quota_of(uint64_t memory_bytes, const struct keymap_number *by)
 static inline void
 quota_free(struct quota *q)
 {
-	recent_free(&q->host.rows);
-	recent_free(&q->net.rows);
+	lru_free(&q->host.rows);
+	lru_free(&q->net.rows);
 }
 
 /* The prefix of an address: /32 or /64, or of a neighbourhood /24 or /56. */
@@ -83,9 +83,9 @@ static inline bool
 quota_part_has(const struct quota_part *p, uint64_t key, enum quota_what what,
     uint64_t n)
 {
-	const uint32_t at = recent_find(&p->rows, key);
+	const uint32_t at = lru_find(&p->rows, key);
 	const uint64_t taken = at == 0 ? 0 :
-	    ((struct quota_row *)recent_row(&p->rows, at))->taken[what];
+	    ((struct quota_row *)lru_row(&p->rows, at))->taken[what];
 
 	return taken <= p->most[what] && n <= p->most[what] - taken;
 }
@@ -94,13 +94,13 @@ static inline bool
 quota_part_take(struct quota_part *p, uint64_t key, enum quota_what what,
     uint64_t n)
 {
-	uint32_t at = recent_find(&p->rows, key);
+	uint32_t at = lru_find(&p->rows, key);
 
 	if (at == 0)
-		at = recent_make(&p->rows, key);
+		at = lru_make(&p->rows, key);
 	if (at == 0)
 		return false;
-	((struct quota_row *)recent_row(&p->rows, at))->taken[what] += n;
+	((struct quota_row *)lru_row(&p->rows, at))->taken[what] += n;
 	return true;
 }
 
@@ -109,15 +109,15 @@ quota_part_give(struct quota_part *p, uint64_t key, enum quota_what what,
     uint64_t n)
 {
 	static const struct quota_row nothing;
-	const uint32_t at = recent_find(&p->rows, key);
+	const uint32_t at = lru_find(&p->rows, key);
 	struct quota_row *row;
 
 	if (at == 0)
 		return;
-	row = recent_row(&p->rows, at);
+	row = lru_row(&p->rows, at);
 	row->taken[what] -= n < row->taken[what] ? n : row->taken[what];
 	if (memcmp(row, &nothing, sizeof(nothing)) == 0)
-		recent_forget(&p->rows, at);
+		lru_forget(&p->rows, at);
 }
 
 /* Address a takes n more; false, and nothing is charged, if it may not. */

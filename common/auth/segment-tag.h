@@ -1,5 +1,6 @@
 /*
- * segment-tag.h - the proofs of what a member and its switch exchange, at the member
+ * segment-tag.h - the proofs of what a member and its switch exchange, at the
+ * member
  *
  * A worker, or a rack below its parent, proves its segments under the salt
  * that the Ack of its Join told, and judges results by it (tag.h).  A proof
@@ -17,12 +18,12 @@
 #include "common/auth/tag.h"
 #include "common/wire/seg.h"
 
-struct proofs {
+struct segment_tag {
 	bool on;			/* an Ack has told the salt */
-	struct proof_key key;
+	struct tag_key key;
 	uint16_t job;
-	uint8_t pass[PROOF_PASS_BYTES];
-	int64_t near[PROOF_DOWN + 1];	/* newest iteration, by way; the
+	uint8_t pass[TAG_COOKIE_BYTES];
+	int64_t near[TAG_DOWN + 1];	/* newest iteration, by way; the
 					   epoch is what is above 24 bits */
 	bool pushes;			/* has none proved yet: it will be of */
 	uint32_t epoch;			/* this epoch */
@@ -33,49 +34,50 @@ struct proofs {
  * we were no member before.  async: pushes have numbers of their own.
  */
 static inline void
-proofs_begin(struct proofs *p, const struct hmac_sha256_ctx *key,
-    uint16_t job, const uint8_t salt[PROOF_SALT_BYTES], uint32_t epoch,
+segment_tag_begin(struct segment_tag *p, const struct hmac_sha256_ctx *key,
+    uint16_t job, const uint8_t salt[TAG_SALT_BYTES], uint32_t epoch,
     uint32_t next, bool fresh, bool async)
 {
 	const bool same = p->on && memcmp(p->key.salt, salt,
-	    PROOF_SALT_BYTES) == 0;
+	    TAG_SALT_BYTES) == 0;
 
 	if (same && !fresh)
 		return;
 	if (!same)
-		proof_key_set(&p->key, key, salt);
+		tag_key_set(&p->key, key, salt);
 	p->on = true;
 	p->job = job;
-	p->near[PROOF_UP] = p->near[PROOF_DOWN] = (int64_t)epoch << 24 |
+	p->near[TAG_UP] = p->near[TAG_DOWN] = (int64_t)epoch << 24 |
 	    (next & (SEG_ITERATIONS - 1));
 	p->pushes = async;
 	p->epoch = epoch;
 }
 
-static inline struct proof_head
-proofs_head(const struct proofs *p, enum proof_way way, const uint8_t *seg,
-    int64_t *t)
+static inline struct tag_head
+segment_tag_head(const struct segment_tag *p, enum tag_way way,
+    const uint8_t *seg, int64_t *t)
 {
 	*t = seg_unwrap((uint32_t)bytes_get(seg, 3), p->near[way]);
-	return proof_head(way, p->job, (uint32_t)(*t >> 24),
-	    way == PROOF_UP ? p->pass : NULL);
+	return tag_head(way, p->job, (uint32_t)(*t >> 24),
+	    way == TAG_UP ? p->pass : NULL);
 }
 
 /* Prove the segment at seg, whose floats are at vec, so many bytes. */
 static inline void
-proofs_put(struct proofs *p, uint8_t *seg, const void *vec, size_t bytes)
+segment_tag_put(
+    struct segment_tag *p, uint8_t *seg, const void *vec, size_t bytes)
 {
-	struct proof_head h;
+	struct tag_head h;
 	int64_t t;
 
 	if (p->pushes)			/* as the switch takes the first */
-		p->near[PROOF_UP] = (int64_t)p->epoch << 24 |
+		p->near[TAG_UP] = (int64_t)p->epoch << 24 |
 		    (int64_t)bytes_get(seg, 3);
 	p->pushes = false;
-	h = proofs_head(p, PROOF_UP, seg, &t);
-	if (t > p->near[PROOF_UP])
-		p->near[PROOF_UP] = t;
-	proof_segment_put(&p->key, h, seg, vec, bytes);
+	h = segment_tag_head(p, TAG_UP, seg, &t);
+	if (t > p->near[TAG_UP])
+		p->near[TAG_UP] = t;
+	tag_segment_put(&p->key, h, seg, vec, bytes);
 }
 
 /*
@@ -83,18 +85,19 @@ proofs_put(struct proofs *p, uint8_t *seg, const void *vec, size_t bytes)
  * that ToS, be believed?
  */
 static inline bool
-proofs_good(struct proofs *p, uint8_t tos, const uint8_t *seg, size_t len)
+segment_tag_good(
+    struct segment_tag *p, uint8_t tos, const uint8_t *seg, size_t len)
 {
-	struct proof_head h;
+	struct tag_head h;
 	int64_t t;
 
 	if (!p->on || (tos & 0xfc) != SEG_PROVED_TOS)
 		return false;
-	h = proofs_head(p, PROOF_DOWN, seg, &t);
-	if (!proof_segment_good(&p->key, h, seg, len))
+	h = segment_tag_head(p, TAG_DOWN, seg, &t);
+	if (!tag_segment_good(&p->key, h, seg, len))
 		return false;
-	if (t > p->near[PROOF_DOWN])
-		p->near[PROOF_DOWN] = t;
+	if (t > p->near[TAG_DOWN])
+		p->near[TAG_DOWN] = t;
 	return true;
 }
 

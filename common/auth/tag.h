@@ -30,36 +30,36 @@
 #include "common/auth/ghash.h"
 
 enum {
-	PROOF_BYTES = 8,
-	PROOF_COUNTER_BYTES = 8,
-	PROOF_TAIL_BYTES = PROOF_COUNTER_BYTES + PROOF_BYTES,
-	PROOF_SALT_BYTES = 16,
-	PROOF_PASS_BYTES = 16,		/* nonce and t, of a pass */
-	PROOF_CONTEXT_BYTES = 24,
-	PROOF_HEAD_BYTES = PROOF_CONTEXT_BYTES + 8,
-	PROOF_VERSION = 1,
-	PROOF_WINDOW = 64		/* counters */
+	TAG_BYTES = 8,
+	TAG_COUNTER_BYTES = 8,
+	TAG_TAIL_BYTES = TAG_COUNTER_BYTES + TAG_BYTES,
+	TAG_SALT_BYTES = 16,
+	TAG_COOKIE_BYTES = 16,		/* nonce and t, of a pass */
+	TAG_CONTEXT_BYTES = 24,
+	TAG_HEAD_BYTES = TAG_CONTEXT_BYTES + 8,
+	TAG_VERSION = 1,
+	TAG_WINDOW = 64		/* counters */
 };
 
-enum proof_way { PROOF_UP = 1, PROOF_DOWN };
+enum tag_way { TAG_UP = 1, TAG_DOWN };
 
 /* What has to be proved: --auth. */
-enum proof_auth {
-	PROOF_AUTH_NONE,	/* nothing */
-	PROOF_AUTH_CONTROL,	/* control messages are sealed */
-	PROOF_AUTH_ALL,		/* and data is proved */
-	PROOF_AUTH_UNSAID	/* what follows from the key */
+enum tag_auth {
+	TAG_AUTH_NONE,	/* nothing */
+	TAG_AUTH_CONTROL,	/* control messages are sealed */
+	TAG_AUTH_ALL,		/* and data is proved */
+	TAG_AUTH_UNSAID	/* what follows from the key */
 };
 
 /* A word of --auth; NULL, or what is wrong with it. */
 static inline const char *
-proof_auth_parse(const char *word, enum proof_auth *auth)
+tag_auth_parse(const char *word, enum tag_auth *auth)
 {
 	static const char *const words[] = { "none", "control", "all" };
 
 	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		if (strcmp(word, words[i]) == 0) {
-			*auth = (enum proof_auth)i;
+			*auth = (enum tag_auth)i;
 			return NULL;
 		}
 	}
@@ -68,21 +68,21 @@ proof_auth_parse(const char *word, enum proof_auth *auth)
 
 /* What it comes to with a key, or without.  NULL, or what is wrong. */
 static inline const char *
-proof_auth_settle(enum proof_auth *auth, bool keyed)
+tag_auth_settle(enum tag_auth *auth, bool keyed)
 {
-	if (*auth == PROOF_AUTH_UNSAID)
-		*auth = keyed ? PROOF_AUTH_ALL : PROOF_AUTH_NONE;
-	if (*auth == PROOF_AUTH_NONE && keyed)
+	if (*auth == TAG_AUTH_UNSAID)
+		*auth = keyed ? TAG_AUTH_ALL : TAG_AUTH_NONE;
+	if (*auth == TAG_AUTH_NONE && keyed)
 		return "--auth none does not go with --key";
-	if (*auth == PROOF_AUTH_CONTROL && !keyed)
+	if (*auth == TAG_AUTH_CONTROL && !keyed)
 		return "--auth control goes with --key";
 	return NULL;
 }
 
 /* What proves the data of one job, or of one server. */
-struct proof_key {
+struct tag_key {
 	bool keyed;			/* else proofs are tokens */
-	uint8_t salt[PROOF_SALT_BYTES];
+	uint8_t salt[TAG_SALT_BYTES];
 	bool fast;			/* ghash_able() */
 	struct ghash_key powers;	/* of k1, if so */
 	struct gcm_key hash;		/* of k1, else */
@@ -92,13 +92,13 @@ struct proof_key {
 };
 
 /* What a proof begins with: the context, then a Seg or a counter. */
-struct proof_head {
-	uint8_t b[PROOF_HEAD_BYTES];
+struct tag_head {
+	uint8_t b[TAG_HEAD_BYTES];
 };
 
 /* nettle_cipher_func: the one block that there is was encrypted before. */
 static inline void
-proof_mask(const void *mask, size_t len, uint8_t *to, const uint8_t *from)
+tag_mask(const void *mask, size_t len, uint8_t *to, const uint8_t *from)
 {
 	(void)from;
 	memcpy(to, mask, len);
@@ -109,8 +109,8 @@ proof_mask(const void *mask, size_t len, uint8_t *to, const uint8_t *from)
  * hashed yet; NULL: proofs are tokens.
  */
 static inline void
-proof_key_set(struct proof_key *k, const struct hmac_sha256_ctx *key,
-    const uint8_t salt[PROOF_SALT_BYTES])
+tag_key_set(struct tag_key *k, const struct hmac_sha256_ctx *key,
+    const uint8_t salt[TAG_SALT_BYTES])
 {
 	static const uint8_t label[16] = "innet 1 data", nonce[GCM_IV_SIZE];
 	uint8_t kk[SHA256_DIGEST_SIZE], first[GCM_BLOCK_SIZE] = { 0 };
@@ -118,13 +118,13 @@ proof_key_set(struct proof_key *k, const struct hmac_sha256_ctx *key,
 	struct hmac_sha256_ctx h;
 	struct aes128_ctx k1;
 
-	*k = (struct proof_key){ .keyed = key != NULL };
-	memcpy(k->salt, salt, PROOF_SALT_BYTES);
+	*k = (struct tag_key){ .keyed = key != NULL };
+	memcpy(k->salt, salt, TAG_SALT_BYTES);
 	if (!k->keyed)
 		return;
 	h = *key;
 	hmac_sha256_update(&h, sizeof(label), label);
-	hmac_sha256_update(&h, PROOF_SALT_BYTES, salt);
+	hmac_sha256_update(&h, TAG_SALT_BYTES, salt);
 	hmac_sha256_digest(&h, sizeof(kk), kk);
 	aes128_set_encrypt_key(&k1, kk);
 	aes128_set_encrypt_key(&k->last, kk + AES128_KEY_SIZE);
@@ -142,66 +142,66 @@ proof_key_set(struct proof_key *k, const struct hmac_sha256_ctx *key,
 	explicit_bzero(&h, sizeof(h));
 }
 
-/* pass: its PROOF_PASS_BYTES first, going up; NULL going down. */
-static inline struct proof_head
-proof_head(enum proof_way way, uint16_t job, uint32_t epoch,
+/* pass: its TAG_COOKIE_BYTES first, going up; NULL going down. */
+static inline struct tag_head
+tag_head(enum tag_way way, uint16_t job, uint32_t epoch,
     const uint8_t *pass)
 {
-	struct proof_head h = { { (uint8_t)way, PROOF_VERSION } };
+	struct tag_head h = { { (uint8_t)way, TAG_VERSION } };
 
 	bytes_put(h.b + 2, job, 2);
 	bytes_put(h.b + 4, epoch, 4);
 	if (pass != NULL)
-		memcpy(h.b + 8, pass, PROOF_PASS_BYTES);
+		memcpy(h.b + 8, pass, TAG_COOKIE_BYTES);
 	return h;
 }
 
 /* GMAC of h and the len bytes at p. */
 static inline void
-proof_tag(const struct proof_key *k, const struct proof_head *h,
+tag_compute(const struct tag_key *k, const struct tag_head *h,
     const uint8_t *p, size_t len, uint8_t tag[GCM_BLOCK_SIZE])
 {
 	struct gcm_ctx g;
 
 	if (k->fast) {
-		ghash(&k->powers, h->b, PROOF_HEAD_BYTES / GHASH_BLOCK, p,
+		ghash(&k->powers, h->b, TAG_HEAD_BYTES / GHASH_BLOCK, p,
 		    len, tag);
 		for (int i = 0; i < GCM_BLOCK_SIZE; i++)
 			tag[i] ^= k->mask[i];
 		return;
 	}
 	g = k->start;
-	gcm_update(&g, &k->hash, PROOF_HEAD_BYTES, h->b);
+	gcm_update(&g, &k->hash, TAG_HEAD_BYTES, h->b);
 	gcm_update(&g, &k->hash, len, p);
-	gcm_digest(&g, &k->hash, k->mask, proof_mask, GCM_BLOCK_SIZE, tag);
+	gcm_digest(&g, &k->hash, k->mask, tag_mask, GCM_BLOCK_SIZE, tag);
 }
 
 /* The proof of h and the len bytes at p. */
 static inline void
-proof_of(const struct proof_key *k, const struct proof_head *h,
-    const uint8_t *p, size_t len, uint8_t proof[PROOF_BYTES])
+tag_of(const struct tag_key *k, const struct tag_head *h,
+    const uint8_t *p, size_t len, uint8_t proof[TAG_BYTES])
 {
 	uint8_t tag[GCM_BLOCK_SIZE];
 
 	if (!k->keyed) {
-		memcpy(proof, h->b[0] == PROOF_UP ? h->b + 8 : k->salt,
-		    PROOF_BYTES);
+		memcpy(proof, h->b[0] == TAG_UP ? h->b + 8 : k->salt,
+		    TAG_BYTES);
 		return;
 	}
-	proof_tag(k, h, p, len, tag);
+	tag_compute(k, h, p, len, tag);
 	aes128_encrypt(&k->last, sizeof(tag), tag, tag);
-	memcpy(proof, tag, PROOF_BYTES);
+	memcpy(proof, tag, TAG_BYTES);
 }
 
 /* Is that its proof?  The time it takes tells nothing about the right one. */
 static inline bool
-proof_good(const struct proof_key *k, const struct proof_head *h,
-    const uint8_t *p, size_t len, const uint8_t proof[PROOF_BYTES])
+tag_good(const struct tag_key *k, const struct tag_head *h,
+    const uint8_t *p, size_t len, const uint8_t proof[TAG_BYTES])
 {
-	uint8_t right[PROOF_BYTES];
+	uint8_t right[TAG_BYTES];
 
-	proof_of(k, h, p, len, right);
-	return memeql_sec(right, proof, PROOF_BYTES) != 0;
+	tag_of(k, h, p, len, right);
+	return memeql_sec(right, proof, TAG_BYTES) != 0;
 }
 
 /*
@@ -209,72 +209,72 @@ proof_good(const struct proof_key *k, const struct proof_head *h,
  * behind the Seg at p.
  */
 static inline void
-proof_segment_put(const struct proof_key *k, struct proof_head h, uint8_t *p,
+tag_segment_put(const struct tag_key *k, struct tag_head h, uint8_t *p,
     const void *vec, size_t bytes)
 {
-	memcpy(h.b + PROOF_CONTEXT_BYTES, p, 8);
-	proof_of(k, &h, vec, bytes, p + 8);
+	memcpy(h.b + TAG_CONTEXT_BYTES, p, 8);
+	tag_of(k, &h, vec, bytes, p + 8);
 }
 
 /* May the segment of len bytes at p, more than 16, be believed? */
 static inline bool
-proof_segment_good(const struct proof_key *k, struct proof_head h,
+tag_segment_good(const struct tag_key *k, struct tag_head h,
     const uint8_t *p, size_t len)
 {
-	memcpy(h.b + PROOF_CONTEXT_BYTES, p, 8);
-	return proof_good(k, &h, p + 8 + PROOF_BYTES, len - 8 - PROOF_BYTES,
+	memcpy(h.b + TAG_CONTEXT_BYTES, p, 8);
+	return tag_good(k, &h, p + 8 + TAG_BYTES, len - 8 - TAG_BYTES,
 	    p + 8);
 }
 
 /*
  * Write counter and proof behind the packet of len bytes at p (an update, a
- * model or weights), which has room for PROOF_TAIL_BYTES more; its length.
+ * model or weights), which has room for TAG_TAIL_BYTES more; its length.
  */
 static inline size_t
-proof_update_put(const struct proof_key *k, struct proof_head h, uint8_t *p,
+tag_update_put(const struct tag_key *k, struct tag_head h, uint8_t *p,
     size_t len, uint64_t counter)
 {
-	bytes_put(h.b + PROOF_CONTEXT_BYTES, counter, PROOF_COUNTER_BYTES);
-	bytes_put(p + len, counter, PROOF_COUNTER_BYTES);
-	proof_of(k, &h, p, len, p + len + PROOF_COUNTER_BYTES);
-	return len + PROOF_TAIL_BYTES;
+	bytes_put(h.b + TAG_CONTEXT_BYTES, counter, TAG_COUNTER_BYTES);
+	bytes_put(p + len, counter, TAG_COUNTER_BYTES);
+	tag_of(k, &h, p, len, p + len + TAG_COUNTER_BYTES);
+	return len + TAG_TAIL_BYTES;
 }
 
 /* May the packet at p, whose len bytes end so, be believed?  Its counter. */
 static inline bool
-proof_update_good(const struct proof_key *k, struct proof_head h,
+tag_update_good(const struct tag_key *k, struct tag_head h,
     const uint8_t *p, size_t len, uint64_t *counter)
 {
 	const uint8_t *tail;
 
-	if (len < PROOF_TAIL_BYTES)
+	if (len < TAG_TAIL_BYTES)
 		return false;
-	len -= PROOF_TAIL_BYTES;
+	len -= TAG_TAIL_BYTES;
 	tail = p + len;
-	memcpy(h.b + PROOF_CONTEXT_BYTES, tail, PROOF_COUNTER_BYTES);
-	*counter = bytes_get(tail, PROOF_COUNTER_BYTES);
-	return proof_good(k, &h, p, len, tail + PROOF_COUNTER_BYTES);
+	memcpy(h.b + TAG_CONTEXT_BYTES, tail, TAG_COUNTER_BYTES);
+	*counter = bytes_get(tail, TAG_COUNTER_BYTES);
+	return tag_good(k, &h, p, len, tail + TAG_COUNTER_BYTES);
 }
 
-/* Counters of one sender: each once, none PROOF_WINDOW before the newest. */
-struct proof_window {
+/* Counters of one sender: each once, none TAG_WINDOW before the newest. */
+struct tag_window {
 	uint64_t top, came;		/* came: bit i is of top - i */
 };
 
 /* Is counter c, of a good proof, one that has not come?  Then it has. */
 static inline bool
-proof_window_take(struct proof_window *w, uint64_t c)
+tag_window_take(struct tag_window *w, uint64_t c)
 {
 	const uint64_t ahead = c - w->top, behind = w->top - c;
 
 	if (c == 0)
 		return false;
 	if (c > w->top) {
-		w->came = ahead < PROOF_WINDOW ? w->came << ahead | 1 : 1;
+		w->came = ahead < TAG_WINDOW ? w->came << ahead | 1 : 1;
 		w->top = c;
 		return true;
 	}
-	if (behind >= PROOF_WINDOW || (w->came >> behind & 1) != 0)
+	if (behind >= TAG_WINDOW || (w->came >> behind & 1) != 0)
 		return false;
 	w->came |= (uint64_t)1 << behind;
 	return true;

@@ -16,8 +16,9 @@
  * down stay.
  *
  * Who opened before we were there, or without us, has no row: it is not
- * claimed.  Of addresses PATH_MOST are known, who was heard last.  In a trace
- * without the secret all proofs are good.  Pure.  Owns its memory: path_free().
+ * claimed.  Of addresses TRANSIT_TAG_MOST are known, who was heard last.  In a
+ * trace without the secret all proofs are good.  Pure.  Owns its memory:
+ * transit_tag_free().
  */
 #ifndef INNET_AUTH_TRANSIT_TAG_H
 #define INNET_AUTH_TRANSIT_TAG_H
@@ -35,59 +36,63 @@
 #include "common/auth/mac.h"
 
 enum {
-	PATH_MOST = 4096,
-	PATH_WAY = 1,		/* of a control message that passes */
-	PATH_SALT_AT = CONTROL_HEADER_BYTES + 2
+	TRANSIT_TAG_MOST = 4096,
+	TRANSIT_TAG_WAY = 1,		/* of a control message that passes */
+	TRANSIT_TAG_SALT_AT = CONTROL_HEADER_BYTES + 2
 };
 
 /* A worker, or a switch below. */
-struct path_row {
+struct transit_tag_row {
 	union addr at;
 	union addr asked_of;		/* by its last Open, */
-	uint8_t asked[PASS_BYTES];	/* under this pass */
+	uint8_t asked[COOKIE_BYTES];	/* under this pass */
 	bool open;			/* to: */
 	union addr server;
-	uint8_t pass[PASS_BYTES];
-	struct proof_key below, above;
-	struct proof_window came;	/* from below */
+	uint8_t pass[COOKIE_BYTES];
+	struct tag_key below, above;
+	struct tag_window came;	/* from below */
 	bool begins;			/* what comes next says where its
 					   counters are */
 	uint64_t counter;		/* of what went up last */
 };
 
-struct path {
+struct transit_tag {
 	bool on;
 	bool credulous;			/* all proofs are good */
 	const struct program_place *place;
-	struct recent rows;
+	struct lru rows;
 };
 
 /* on: the program has no address of its own, and its data proofs. */
 static inline void
-path_init(struct path *h, const struct program_place *place, bool on)
+transit_tag_init(
+    struct transit_tag *h, const struct program_place *place, bool on)
 {
-	*h = (struct path){ .on = on && place->proves && place->key != NULL,
+	*h = (struct transit_tag){
+	    .on = on && place->proves && place->key != NULL,
 	    .credulous = place->replayed && !place->secret_known,
-	    .place = place, .rows = recent_of(PATH_MOST,
-	    sizeof(struct path_row), &place->by) };
+	    .place = place,
+	    .rows = lru_of(
+		TRANSIT_TAG_MOST, sizeof(struct transit_tag_row), &place->by)};
 }
 
 static inline void
-path_free(struct path *h)
+transit_tag_free(struct transit_tag *h)
 {
 	if (h->rows.row != NULL)
 		explicit_bzero(h->rows.row, (h->rows.made + (size_t)1) *
 		    h->rows.row_bytes);
-	recent_free(&h->rows);
+	lru_free(&h->rows);
 }
 
 /* The number of an address's row, which is at *r; 0 and NULL: it has none. */
 static inline uint32_t
-path_row(const struct path *h, const union addr *at, struct path_row **r)
+transit_tag_row(const struct transit_tag *h, const union addr *at,
+    struct transit_tag_row **r)
 {
-	const uint32_t k = recent_find(&h->rows, addr_key(at, &h->place->by));
+	const uint32_t k = lru_find(&h->rows, addr_key(at, &h->place->by));
 
-	*r = k == 0 ? NULL : recent_row(&h->rows, k);
+	*r = k == 0 ? NULL : lru_row(&h->rows, k);
 	if (*r != NULL && addr_same(&(*r)->at, at))
 		return k;
 	*r = NULL;
@@ -96,10 +101,10 @@ path_row(const struct path *h, const union addr *at, struct path_row **r)
 
 /* The same of one that is open to that server. */
 static inline uint32_t
-path_open(const struct path *h, const union addr *at, const union addr *server,
-    struct path_row **r)
+transit_tag_open(const struct transit_tag *h, const union addr *at,
+    const union addr *server, struct transit_tag_row **r)
 {
-	const uint32_t k = path_row(h, at, r);
+	const uint32_t k = transit_tag_row(h, at, r);
 
 	if (k != 0 && (*r)->open && addr_same(&(*r)->server, server))
 		return k;
@@ -109,7 +114,7 @@ path_open(const struct path *h, const union addr *at, const union addr *server,
 
 /* Is a control message an Open, or its Ack? */
 static inline bool
-path_opens(const struct packet *p)
+transit_tag_opens(const struct packet *p)
 {
 	struct control c;
 
@@ -121,50 +126,52 @@ path_opens(const struct packet *p)
 
 /* Whose is a packet between others? */
 __attribute__((noinline, unused)) static enum program_claim
-path_claim(const struct path *h, struct packet *p)
+transit_tag_claim(const struct transit_tag *h, struct packet *p)
 {
 	const uint8_t tos = p->tos & 0xfc;
-	struct path_row *r;
+	struct transit_tag_row *r;
 
 	if (p->is != FRAME_UDP)
 		return PROGRAM_REGULAR;
 	if (tos == UPDATE_PROVED_TOS)
-		return path_open(h, p->from, p->to, &r) != 0 ||
-		    path_open(h, p->to, p->from, &r) != 0 ? PROGRAM_TAKES :
-		    PROGRAM_REGULAR;
-	if (tos != CONTROL_TOS || !path_opens(p))
+		return transit_tag_open(h, p->from, p->to, &r) != 0 ||
+			       transit_tag_open(h, p->to, p->from, &r) != 0
+			   ? PROGRAM_TAKES
+			   : PROGRAM_REGULAR;
+	if (tos != CONTROL_TOS || !transit_tag_opens(p))
 		return PROGRAM_REGULAR;
-	p->way = PATH_WAY;		/* it is not for the switch */
+	p->way = TRANSIT_TAG_WAY;		/* it is not for the switch */
 	return PROGRAM_TAKES;
 }
 
 /* An Open goes up: if it is of who has the key, its pass is kept. */
 static inline void
-path_asked(struct path *h, const struct packet *p, const struct control *c)
+transit_tag_asked(
+    struct transit_tag *h, const struct packet *p, const struct control *c)
 {
-	struct path_row *r;
+	struct transit_tag_row *r;
 	struct key channel;
 	uint32_t k;
 
 	if (c->pass == NULL)
 		return;
-	seal_channel(h->place->key, c->pass, &channel);
-	if (!seal_good(&channel, SEAL_ASKS, p->payload, p->bytes))
+	mac_channel(h->place->key, c->pass, &channel);
+	if (!mac_good(&channel, MAC_ASKS, p->payload, p->bytes))
 		return;
-	k = recent_use(&h->rows, addr_key(p->from, &h->place->by));
+	k = lru_use(&h->rows, addr_key(p->from, &h->place->by));
 	if (k == 0)
 		return;
-	r = recent_row(&h->rows, k);
+	r = lru_row(&h->rows, k);
 	if (!addr_same(&r->at, p->from))
-		*r = (struct path_row){ .at = *p->from };
+		*r = (struct transit_tag_row){ .at = *p->from };
 	r->asked_of = *p->to;
-	memcpy(r->asked, c->pass, PASS_BYTES);
+	memcpy(r->asked, c->pass, COOKIE_BYTES);
 }
 
 /* A salt that there was not before. */
 static inline void
-path_salt(const struct path *h, const struct path_row *r, uint64_t now_ns,
-    uint8_t salt[PROOF_SALT_BYTES])
+transit_tag_salt(const struct transit_tag *h, const struct transit_tag_row *r,
+    uint64_t now_ns, uint8_t salt[TAG_SALT_BYTES])
 {
 	struct key secret;
 	struct key_hash hash;
@@ -179,130 +186,132 @@ path_salt(const struct path *h, const struct path_row *r, uint64_t now_ns,
 	else
 		memcpy(what + 10, &r->at.in.sin_addr, 4);
 	key_add(&hash, what, sizeof(what));
-	key_add(&hash, r->pass, PASS_BYTES);
-	key_add(&hash, r->above.salt, PROOF_SALT_BYTES);
-	key_end(&hash, salt, PROOF_SALT_BYTES);
+	key_add(&hash, r->pass, COOKIE_BYTES);
+	key_add(&hash, r->above.salt, TAG_SALT_BYTES);
+	key_end(&hash, salt, TAG_SALT_BYTES);
 }
 
 /* Row r is open to a server under the salt that this has told. */
 static inline void
-path_begin(struct path *h, struct path_row *r, const union addr *server,
-    const uint8_t told[PROOF_SALT_BYTES], uint64_t now_ns)
+transit_tag_begin(struct transit_tag *h, struct transit_tag_row *r,
+    const union addr *server, const uint8_t told[TAG_SALT_BYTES],
+    uint64_t now_ns)
 {
 	const struct hmac_sha256_ctx *key = &h->place->key->start;
-	uint8_t salt[PROOF_SALT_BYTES];
+	uint8_t salt[TAG_SALT_BYTES];
 
 	r->open = true;
 	r->server = *server;
-	memcpy(r->pass, r->asked, PASS_BYTES);
-	proof_key_set(&r->above, key, told);
-	path_salt(h, r, now_ns, salt);
-	proof_key_set(&r->below, key, salt);
-	r->came = (struct proof_window){ 0 };
+	memcpy(r->pass, r->asked, COOKIE_BYTES);
+	tag_key_set(&r->above, key, told);
+	transit_tag_salt(h, r, now_ns, salt);
+	tag_key_set(&r->below, key, salt);
+	r->came = (struct tag_window){ 0 };
 	r->counter = 0;
 }
 
 /* An Ack comes down: our salt goes into it. */
 static inline void
-path_acked(struct path *h, const struct program_env *env, struct packet *p,
-    const struct control *c, uint64_t now_ns)
+transit_tag_acked(struct transit_tag *h, const struct program_env *env,
+    struct packet *p, const struct control *c, uint64_t now_ns)
 {
-	struct path_row *r;
+	struct transit_tag_row *r;
 	struct control_ack a;
 	struct key channel;
 
-	if (path_row(h, p->to, &r) == 0 || !addr_same(&r->asked_of, p->from) ||
-	    !control_get_ack(c, &a))
+	if (transit_tag_row(h, p->to, &r) == 0 ||
+	    !addr_same(&r->asked_of, p->from) || !control_get_ack(c, &a))
 		return;
-	seal_channel(h->place->key, r->asked, &channel);
-	if (!seal_good(&channel, SEAL_ANSWERS, p->payload, p->bytes))
+	mac_channel(h->place->key, r->asked, &channel);
+	if (!mac_good(&channel, MAC_ANSWERS, p->payload, p->bytes))
 		return;
 	if (!r->open || !addr_same(&r->server, p->from) ||
-	    memcmp(r->pass, r->asked, PASS_BYTES) != 0 ||
-	    memcmp(r->above.salt, a.salt, PROOF_SALT_BYTES) != 0)
-		path_begin(h, r, p->from, a.salt, now_ns);
+	    memcmp(r->pass, r->asked, COOKIE_BYTES) != 0 ||
+	    memcmp(r->above.salt, a.salt, TAG_SALT_BYTES) != 0)
+		transit_tag_begin(h, r, p->from, a.salt, now_ns);
 	r->begins = true;
 	env->edit(env->plane, p);
-	memcpy(p->payload + PATH_SALT_AT, r->below.salt, PROOF_SALT_BYTES);
-	seal_put(&channel, SEAL_ANSWERS, c->counter, p->payload,
-	    p->bytes - SEAL_BYTES);
+	memcpy(p->payload + TRANSIT_TAG_SALT_AT, r->below.salt, TAG_SALT_BYTES);
+	mac_put(&channel, MAC_ANSWERS, c->counter, p->payload,
+	    p->bytes - MAC_BYTES);
 }
 
 /* A control message that was claimed; it goes on. */
 static inline void
-path_control(struct path *h, const struct program_env *env, struct packet *p,
-    uint64_t now_ns)
+transit_tag_control(struct transit_tag *h, const struct program_env *env,
+    struct packet *p, uint64_t now_ns)
 {
 	struct control c;
 
 	control_parse(p->payload, p->bytes, &c);
 	if (c.action == CONTROL_OPEN)
-		path_asked(h, p, &c);
+		transit_tag_asked(h, p, &c);
 	else
-		path_acked(h, env, p, &c, now_ns);
+		transit_tag_acked(h, env, p, &c, now_ns);
 	env->pass(env->plane, p, now_ns);
 }
 
 /* What comes from below, of row k: UPDATE_OK, or the verdict. */
 static inline unsigned
-path_judge_up(struct path *h, uint32_t k, const struct packet *p)
+transit_tag_judge_up(struct transit_tag *h, uint32_t k, const struct packet *p)
 {
-	struct path_row *r = recent_row(&h->rows, k);
+	struct transit_tag_row *r = lru_row(&h->rows, k);
 	uint64_t counter = 0;
-	const bool good = proof_update_good(&r->below, proof_head(PROOF_UP, 0,
+	const bool good = tag_update_good(&r->below, tag_head(TAG_UP, 0,
 	    0, r->pass), p->payload, p->bytes, &counter);
 
 	if (!h->credulous && !good)
-		return SOUNDNESS_BAD_PROOF;
-	if (!h->credulous && !proof_window_take(&r->came, counter))
+		return SOUNDNESS_BAD_TAG;
+	if (!h->credulous && !tag_window_take(&r->came, counter))
 		return SOUNDNESS_REPLAYED;
 	if (r->begins && counter > r->counter)
 		r->counter = counter - 1;
 	r->begins = false;
-	recent_touch(&h->rows, k);
+	lru_touch(&h->rows, k);
 	return UPDATE_OK;
 }
 
 /* May a packet that was claimed be believed?  down: it is from a server. */
 __attribute__((noinline, unused)) static unsigned
-path_judge(struct path *h, const struct packet *p, bool *down)
+transit_tag_judge(struct transit_tag *h, const struct packet *p, bool *down)
 {
-	struct path_row *r;
-	const uint32_t k = path_open(h, p->from, p->to, &r);
+	struct transit_tag_row *r;
+	const uint32_t k = transit_tag_open(h, p->from, p->to, &r);
 	uint64_t counter;
 
 	*down = k == 0;
 	if (!*down)
-		return path_judge_up(h, k, p);
-	path_open(h, p->to, p->from, &r);
-	return h->credulous || proof_update_good(&r->above,
-	    proof_head(PROOF_DOWN, 0, 0, NULL), p->payload, p->bytes,
-	    &counter) ? UPDATE_OK : SOUNDNESS_BAD_PROOF;
+		return transit_tag_judge_up(h, k, p);
+	transit_tag_open(h, p->to, p->from, &r);
+	return h->credulous || tag_update_good(&r->above,
+	    tag_head(TAG_DOWN, 0, 0, NULL), p->payload, p->bytes,
+	    &counter) ? UPDATE_OK : SOUNDNESS_BAD_TAG;
 }
 
 /* What was believed goes on up: bytes at p, with the tail they came with. */
 static inline void
-path_prove_up(struct path_row *r, uint8_t *p, uint32_t bytes)
+transit_tag_prove_up(struct transit_tag_row *r, uint8_t *p, uint32_t bytes)
 {
-	proof_update_put(&r->above, proof_head(PROOF_UP, 0, 0, r->pass), p,
+	tag_update_put(&r->above, tag_head(TAG_UP, 0, 0, r->pass), p,
 	    bytes - UPDATE_TAIL_BYTES, ++r->counter);
 }
 
 /* A packet that passes beside the queue is proved for where it goes. */
 static inline void
-path_prove(struct path *h, const struct program_env *env, struct packet *p)
+transit_tag_prove(
+    struct transit_tag *h, const struct program_env *env, struct packet *p)
 {
-	struct path_row *r;
+	struct transit_tag_row *r;
 
 	env->edit(env->plane, p);
-	if (path_open(h, p->from, p->to, &r) != 0) {
-		path_prove_up(r, p->payload, p->bytes);
+	if (transit_tag_open(h, p->from, p->to, &r) != 0) {
+		transit_tag_prove_up(r, p->payload, p->bytes);
 		return;
 	}
-	path_open(h, p->to, p->from, &r);
-	proof_update_put(&r->below, proof_head(PROOF_DOWN, 0, 0, NULL),
+	transit_tag_open(h, p->to, p->from, &r);
+	tag_update_put(&r->below, tag_head(TAG_DOWN, 0, 0, NULL),
 	    p->payload, p->bytes - UPDATE_TAIL_BYTES, bytes_get(p->payload +
-	    p->bytes - UPDATE_TAIL_BYTES, PROOF_COUNTER_BYTES));
+	    p->bytes - UPDATE_TAIL_BYTES, TAG_COUNTER_BYTES));
 }
 
 /*
@@ -310,10 +319,10 @@ path_prove(struct path *h, const struct program_env *env, struct packet *p)
  * any more, its proof is good nowhere.
  */
 static inline void
-path_prove_slot(struct path *h, struct slot *s)
+transit_tag_prove_slot(struct transit_tag *h, struct slot *s)
 {
 	union addr from = { 0 }, to = { 0 };
-	struct path_row *r;
+	struct transit_tag_row *r;
 	struct frame fr;
 
 	if (!s->framed || frame_parse(FRAME_ETHERNET, s->bytes, s->have,
@@ -321,9 +330,10 @@ path_prove_slot(struct path *h, struct slot *s)
 		return;
 	flow_addr(&from, fr.flow.src, fr.flow.sport, fr.flow.v6);
 	flow_addr(&to, fr.flow.dst, fr.flow.dport, fr.flow.v6);
-	if (path_open(h, &from, &to, &r) == 0)
+	if (transit_tag_open(h, &from, &to, &r) == 0)
 		return;
-	path_prove_up(r, s->bytes + s->payload_at, s->have - s->payload_at);
+	transit_tag_prove_up(
+	    r, s->bytes + s->payload_at, s->have - s->payload_at);
 	s->changed = true;
 }
 

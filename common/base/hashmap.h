@@ -3,13 +3,13 @@
  *
  * Open addressing with linear probing; removal shifts back, so there are no
  * tombstones and the cost stays flat.  It grows by itself and owns its
- * memory: keymap_free() gives it back.  A zeroed struct is an empty map.
+ * memory: hashmap_free() gives it back.  A zeroed struct is an empty map.
  *
  * Where a key belongs is said by multiply-shift: the upper bits of its product
  * with an odd number of 128 bits.  Who does not know that number cannot choose
  * keys that meet, so a map that strangers fill is given one that is random,
- * keymap_seed(); others have a constant, and the same order in each run.  No
- * key is more than KEYMAP_PROBES cells from where it belongs: a put that would
+ * hashmap_seed(); others have a constant, and the same order in each run.  No
+ * key is more than HASHMAP_PROBES cells from where it belongs: a put that would
  * need more has the map grow or take another number, once in as many puts as
  * it has cells, and is refused otherwise.
  */
@@ -23,33 +23,33 @@
 
 #include "common/base/fetch.h"
 
-struct keymap_cell {
+struct hashmap_cell {
 	uint64_t key;
 	uint32_t value;
 	bool used;
 };
 
-enum { KEYMAP_PROBES = 64 };
+enum { HASHMAP_PROBES = 64 };
 
 /* A number that keys are multiplied by, its halves; {0}: a constant. */
-struct keymap_number {
+struct hashmap_number {
 	uint64_t high, low;
 };
 
-static const struct keymap_number keymap_constant = { 0, 0 };
+static const struct hashmap_number keymap_constant = { 0, 0 };
 
-struct keymap {
-	struct keymap_cell *cell;
+struct hashmap {
+	struct hashmap_cell *cell;
 	size_t mask;		/* cells - 1; cells is a power of two */
 	size_t count;
-	struct keymap_number by;
+	struct hashmap_number by;
 	unsigned shift;		/* 64 - log2(cells) */
 	size_t puts;		/* since it last took another number */
 };
 
 /* The number of a map that is still empty; {0}: the constant. */
 static inline void
-keymap_seed(struct keymap *m, const struct keymap_number *by)
+hashmap_seed(struct hashmap *m, const struct hashmap_number *by)
 {
 	m->by = *by;
 	if (by->low != 0)
@@ -57,8 +57,8 @@ keymap_seed(struct keymap *m, const struct keymap_number *by)
 }
 
 /* The next number after this one, or the first. */
-static inline struct keymap_number
-keymap_next(const struct keymap_number *by)
+static inline struct hashmap_number
+hashmap_next(const struct hashmap_number *by)
 {
 	uint64_t part[2] = { by->high, by->low };
 
@@ -69,11 +69,11 @@ keymap_next(const struct keymap_number *by)
 		z = (z ^ z >> 27) * 0x94d049bb133111eb;
 		part[i] = z ^ z >> 31;
 	}
-	return (struct keymap_number){ part[0] ^ part[1] >> 1, part[1] | 1 };
+	return (struct hashmap_number){ part[0] ^ part[1] >> 1, part[1] | 1 };
 }
 
 static inline size_t
-keymap_home(const struct keymap *m, uint64_t key)
+hashmap_home(const struct hashmap *m, uint64_t key)
 {
 	const uint64_t upper = (uint64_t)((unsigned __int128)key *
 	    m->by.low >> 64) + key * m->by.high;
@@ -83,22 +83,22 @@ keymap_home(const struct keymap *m, uint64_t key)
 
 /* Fetch into the cache where key is, or will be. */
 static inline void
-keymap_fetch(const struct keymap *m, uint64_t key)
+hashmap_fetch(const struct hashmap *m, uint64_t key)
 {
 	if (m->count > 0)
-		fetch_line(&m->cell[keymap_home(m, key)]);
+		fetch_line(&m->cell[hashmap_home(m, key)]);
 }
 
 /* The value of key, or NULL; good until the next put or remove. */
 static inline uint32_t *
-keymap_get(const struct keymap *m, uint64_t key)
+hashmap_get(const struct hashmap *m, uint64_t key)
 {
 	size_t i;
 
 	if (m->count == 0)
 		return NULL;
-	i = keymap_home(m, key);
-	for (int n = 0; n <= KEYMAP_PROBES && m->cell[i].used; n++) {
+	i = hashmap_home(m, key);
+	for (int n = 0; n <= HASHMAP_PROBES && m->cell[i].used; n++) {
 		if (m->cell[i].key == key)
 			return &m->cell[i].value;
 		i = (i + 1) & m->mask;
@@ -107,12 +107,12 @@ keymap_get(const struct keymap *m, uint64_t key)
 }
 
 /* A free cell for a key that is not there, or NULL if that is too far. */
-static inline struct keymap_cell *
-keymap_vacant(const struct keymap *m, uint64_t key)
+static inline struct hashmap_cell *
+hashmap_vacant(const struct hashmap *m, uint64_t key)
 {
-	size_t i = keymap_home(m, key);
+	size_t i = hashmap_home(m, key);
 
-	for (int n = 0; n <= KEYMAP_PROBES; n++) {
+	for (int n = 0; n <= HASHMAP_PROBES; n++) {
 		if (!m->cell[i].used)
 			return &m->cell[i];
 		i = (i + 1) & m->mask;
@@ -122,14 +122,14 @@ keymap_vacant(const struct keymap *m, uint64_t key)
 
 /* Put all of `old` into m, which is empty.  False if one gets too far. */
 static inline bool
-keymap_refill(struct keymap *m, const struct keymap *old)
+hashmap_refill(struct hashmap *m, const struct hashmap *old)
 {
 	for (size_t i = 0; old->cell != NULL && i <= old->mask; i++) {
-		struct keymap_cell *to;
+		struct hashmap_cell *to;
 
 		if (!old->cell[i].used)
 			continue;
-		to = keymap_vacant(m, old->cell[i].key);
+		to = hashmap_vacant(m, old->cell[i].key);
 		if (to == NULL)
 			return false;
 		*to = old->cell[i];
@@ -139,18 +139,18 @@ keymap_refill(struct keymap *m, const struct keymap *old)
 
 /* So many cells, a power of two, and another number if need be. */
 static inline bool
-keymap_resize(struct keymap *m, size_t cells, bool afresh)
+hashmap_resize(struct hashmap *m, size_t cells, bool afresh)
 {
-	const struct keymap old = *m;
+	const struct hashmap old = *m;
 
 	m->mask = cells - 1;
 	m->shift = (unsigned)(64 - __builtin_ctzll(cells));
 	if (m->by.low == 0 || afresh)
-		m->by = keymap_next(&m->by);
+		m->by = hashmap_next(&m->by);
 	m->cell = calloc(cells, sizeof(*m->cell));
-	for (int k = 0; m->cell != NULL && !keymap_refill(m, &old); k++) {
+	for (int k = 0; m->cell != NULL && !hashmap_refill(m, &old); k++) {
 		free(m->cell);
-		m->by = keymap_next(&m->by);
+		m->by = hashmap_next(&m->by);
 		m->cell = k == 3 ? NULL : calloc(cells, sizeof(*m->cell));
 	}
 	if (m->cell == NULL) {
@@ -166,21 +166,22 @@ keymap_resize(struct keymap *m, size_t cells, bool afresh)
  * Make room for one more, and in reach of key: the cell, or NULL without
  * memory, or because its keys meet too often.
  */
-static inline struct keymap_cell *
-keymap_room(struct keymap *m, uint64_t key)
+static inline struct hashmap_cell *
+hashmap_room(struct hashmap *m, uint64_t key)
 {
 	const size_t cells = m->cell == NULL ? 0 : m->mask + 1;
-	struct keymap_cell *to;
+	struct hashmap_cell *to;
 
 	if ((m->cell == NULL || m->count * 2 > m->mask) &&
-	    !keymap_resize(m, cells == 0 ? 16 : cells * 2, false))
+	    !hashmap_resize(m, cells == 0 ? 16 : cells * 2, false))
 		return NULL;
-	to = keymap_vacant(m, key);
+	to = hashmap_vacant(m, key);
 	if (to != NULL || m->puts <= m->mask)
 		return to;
-	if (!keymap_resize(m, m->count * 4 > m->mask ? cells * 2 : cells, true))
+	if (!hashmap_resize(
+		m, m->count * 4 > m->mask ? cells * 2 : cells, true))
 		return NULL;
-	return keymap_vacant(m, key);
+	return hashmap_vacant(m, key);
 }
 
 /*
@@ -188,31 +189,31 @@ keymap_room(struct keymap *m, uint64_t key)
  * without memory, or if it is refused.  Good until the next put or remove.
  */
 static inline uint32_t *
-keymap_put(struct keymap *m, uint64_t key, uint32_t fresh)
+hashmap_put(struct hashmap *m, uint64_t key, uint32_t fresh)
 {
-	uint32_t *have = keymap_get(m, key);
-	struct keymap_cell *to;
+	uint32_t *have = hashmap_get(m, key);
+	struct hashmap_cell *to;
 
 	if (have != NULL)
 		return have;
 	m->puts++;
-	to = keymap_room(m, key);
+	to = hashmap_room(m, key);
 	if (to == NULL)
 		return NULL;
-	*to = (struct keymap_cell){ key, fresh, true };
+	*to = (struct hashmap_cell){ key, fresh, true };
 	m->count++;
 	return &to->value;
 }
 
 /* Take key out, if it is there. */
 static inline void
-keymap_remove(struct keymap *m, uint64_t key)
+hashmap_remove(struct hashmap *m, uint64_t key)
 {
 	size_t hole, i;
 
 	if (m->count == 0)
 		return;
-	for (hole = keymap_home(m, key); m->cell[hole].key != key ||
+	for (hole = hashmap_home(m, key); m->cell[hole].key != key ||
 	    !m->cell[hole].used; hole = (hole + 1) & m->mask) {
 		if (!m->cell[hole].used)
 			return;
@@ -220,7 +221,7 @@ keymap_remove(struct keymap *m, uint64_t key)
 	m->count--;
 	for (i = (hole + 1) & m->mask; m->cell[i].used;
 	    i = (i + 1) & m->mask) {
-		size_t home = keymap_home(m, m->cell[i].key);
+		size_t home = hashmap_home(m, m->cell[i].key);
 
 		/* may the one at i move into the hole? */
 		if (((i - home) & m->mask) >= ((i - hole) & m->mask)) {
@@ -232,10 +233,10 @@ keymap_remove(struct keymap *m, uint64_t key)
 }
 
 static inline void
-keymap_free(struct keymap *m)
+hashmap_free(struct hashmap *m)
 {
 	free(m->cell);
-	*m = (struct keymap){ .by = m->by };
+	*m = (struct hashmap){ .by = m->by };
 }
 
 #endif

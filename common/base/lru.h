@@ -6,7 +6,7 @@
  * Each use costs the same however many there are.  What a row holds is the
  * caller's; rows are zeroed when they are made and may move when one is.  Row
  * numbers are from 1 on and stay while the row does.  Owns its memory:
- * recent_free().
+ * lru_free().
  */
 #ifndef INNET_BASE_LRU_H
 #define INNET_BASE_LRU_H
@@ -19,14 +19,14 @@
 
 #include "common/base/hashmap.h"
 
-struct recent_node {
+struct lru_node {
 	uint64_t key;
 	uint32_t older, newer;	/* rows; 0 at the ends.  Free: newer is next */
 };
 
-struct recent {
-	struct keymap index;		/* key -> row */
-	struct recent_node *node;	/* [0] is both ends of the list */
+struct lru {
+	struct hashmap index;		/* key -> row */
+	struct lru_node *node;	/* [0] is both ends of the list */
 	uint8_t *row;			/* row_bytes each; [0] is not used */
 	size_t row_bytes;
 	uint32_t count, most;
@@ -34,59 +34,59 @@ struct recent {
 };
 
 /* A table of at most `most` rows of row_bytes; by: of its map, hashmap.h. */
-static inline struct recent
-recent_of(uint32_t most, size_t row_bytes, const struct keymap_number *by)
+static inline struct lru
+lru_of(uint32_t most, size_t row_bytes, const struct hashmap_number *by)
 {
-	struct recent r = { .most = most, .row_bytes = row_bytes };
+	struct lru r = { .most = most, .row_bytes = row_bytes };
 
-	keymap_seed(&r.index, by);
+	hashmap_seed(&r.index, by);
 	return r;
 }
 
 static inline void
-recent_free(struct recent *r)
+lru_free(struct lru *r)
 {
-	keymap_free(&r->index);
+	hashmap_free(&r->index);
 	free(r->node);
 	free(r->row);
-	*r = (struct recent){ 0 };
+	*r = (struct lru){ 0 };
 }
 
 static inline void *
-recent_row(const struct recent *r, uint32_t at)
+lru_row(const struct lru *r, uint32_t at)
 {
 	return r->row + at * r->row_bytes;
 }
 
 /* The row of a key, or 0. */
 static inline uint32_t
-recent_find(const struct recent *r, uint64_t key)
+lru_find(const struct lru *r, uint64_t key)
 {
-	const uint32_t *at = keymap_get(&r->index, key);
+	const uint32_t *at = hashmap_get(&r->index, key);
 
 	return at == NULL ? 0 : *at;
 }
 
 /* The row that was used longest ago, or 0. */
 static inline uint32_t
-recent_oldest(const struct recent *r)
+lru_oldest(const struct lru *r)
 {
 	return r->count == 0 ? 0 : r->node[0].newer;
 }
 
 static inline void
-recent_unlink(struct recent *r, uint32_t at)
+lru_unlink(struct lru *r, uint32_t at)
 {
-	const struct recent_node *n = &r->node[at];
+	const struct lru_node *n = &r->node[at];
 
 	r->node[n->older].newer = n->newer;
 	r->node[n->newer].older = n->older;
 }
 
 static inline void
-recent_link(struct recent *r, uint32_t at)
+lru_link(struct lru *r, uint32_t at)
 {
-	struct recent_node *n = &r->node[at], *end = &r->node[0];
+	struct lru_node *n = &r->node[at], *end = &r->node[0];
 
 	n->older = end->older;
 	n->newer = 0;
@@ -96,20 +96,20 @@ recent_link(struct recent *r, uint32_t at)
 
 /* A row is used now. */
 static inline void
-recent_touch(struct recent *r, uint32_t at)
+lru_touch(struct lru *r, uint32_t at)
 {
 	if (r->node[0].older == at)
 		return;
-	recent_unlink(r, at);
-	recent_link(r, at);
+	lru_unlink(r, at);
+	lru_link(r, at);
 }
 
 /* Forget a row; what it holds is still there until another is made. */
 static inline void
-recent_forget(struct recent *r, uint32_t at)
+lru_forget(struct lru *r, uint32_t at)
 {
-	recent_unlink(r, at);
-	keymap_remove(&r->index, r->node[at].key);
+	lru_unlink(r, at);
+	hashmap_remove(&r->index, r->node[at].key);
 	r->node[at].newer = r->free;
 	r->free = at;
 	r->count--;
@@ -117,10 +117,10 @@ recent_forget(struct recent *r, uint32_t at)
 
 /* Room for one more row.  False without memory. */
 static inline bool
-recent_grow(struct recent *r)
+lru_grow(struct lru *r)
 {
 	const uint32_t room = r->room == 0 ? 16 : r->room * 2;
-	struct recent_node *node;
+	struct lru_node *node;
 	uint8_t *row;
 
 	if (r->made + 1 < r->room)
@@ -133,7 +133,7 @@ recent_grow(struct recent *r)
 	if (row == NULL)
 		return false;
 	if (r->room == 0)
-		node[0] = (struct recent_node){ 0 };
+		node[0] = (struct lru_node){ 0 };
 	r->row = row;
 	r->room = room;
 	return true;
@@ -144,40 +144,40 @@ recent_grow(struct recent *r)
  * table must first forget one.
  */
 static inline uint32_t
-recent_make(struct recent *r, uint64_t key)
+lru_make(struct lru *r, uint64_t key)
 {
 	uint32_t at = r->free;
 
-	if (r->count >= r->most || (at == 0 && !recent_grow(r)))
+	if (r->count >= r->most || (at == 0 && !lru_grow(r)))
 		return 0;
 	if (at == 0)
 		at = r->made + 1;
-	if (keymap_put(&r->index, key, at) == NULL)
+	if (hashmap_put(&r->index, key, at) == NULL)
 		return 0;
 	if (at > r->made)
 		r->made = at;
 	else
 		r->free = r->node[at].newer;
 	r->node[at].key = key;
-	memset(recent_row(r, at), 0, r->row_bytes);
-	recent_link(r, at);
+	memset(lru_row(r, at), 0, r->row_bytes);
+	lru_link(r, at);
 	r->count++;
 	return at;
 }
 
 /* The row of a key, made if need be, is used now; 0 without memory. */
 static inline uint32_t
-recent_use(struct recent *r, uint64_t key)
+lru_use(struct lru *r, uint64_t key)
 {
-	const uint32_t at = recent_find(r, key);
+	const uint32_t at = lru_find(r, key);
 
 	if (at != 0) {
-		recent_touch(r, at);
+		lru_touch(r, at);
 		return at;
 	}
 	if (r->count >= r->most && r->count > 0)
-		recent_forget(r, recent_oldest(r));
-	return recent_make(r, key);
+		lru_forget(r, lru_oldest(r));
+	return lru_make(r, key);
 }
 
 #endif

@@ -37,7 +37,7 @@ struct clusters_row {
 struct clusters {
 	struct clusters_row *row;
 	size_t rows, room;
-	struct keymap index;		/* hash of a prefix -> its row */
+	struct hashmap index;		/* hash of a prefix -> its row */
 	bool used[2][129];		/* prefix lengths, of IPv4 and IPv6 */
 };
 
@@ -98,7 +98,7 @@ clusters_find(const struct clusters *c, const uint8_t *addr, bool v6,
 		if (!c->used[v6][bits])
 			continue;
 		clusters_mask(p, addr, (unsigned)bits);
-		at = keymap_get(&c->index, clusters_key(p, (unsigned)bits,
+		at = hashmap_get(&c->index, clusters_key(p, (unsigned)bits,
 		    v6));
 		if (at != NULL && c->row[*at].v6 == v6 &&
 		    c->row[*at].bits == bits &&
@@ -146,7 +146,7 @@ clusters_add(struct clusters *c, const char *prefix, const char *cluster)
 		c->row = p;
 		c->room = room;
 	}
-	at = keymap_put(&c->index, clusters_key(r.prefix, r.bits, r.v6),
+	at = hashmap_put(&c->index, clusters_key(r.prefix, r.bits, r.v6),
 	    (uint32_t)c->rows);
 	if (at == NULL)
 		return "out of memory";
@@ -161,7 +161,7 @@ static inline void
 clusters_free(struct clusters *c)
 {
 	free(c->row);
-	keymap_free(&c->index);
+	hashmap_free(&c->index);
 }
 
 /* What libcsv's callbacks gather. */

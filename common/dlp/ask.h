@@ -67,7 +67,7 @@ struct dlp_ask {
 	uint64_t out_ns;		/* last sent */
 	uint64_t deadline_ns;		/* to be sent (again) */
 	unsigned tries;			/* of it, since it is news */
-	uint64_t srtt_ns, var_ns, rto_ns, loss_timer_ns;
+	uint64_t srtt_ns, var_ns, rtt_timeout_ns, loss_timer_ns;
 	uint64_t since_ns;		/* of the last step forward */
 	bool heard;			/* anything, since then: */
 	uint8_t heard_state, heard_nodes;
@@ -110,8 +110,8 @@ dlp_ask_forward(struct dlp_ask *a, uint64_t now_ns)
 	a->heard = false;
 	a->missing = 0;
 	a->loss_timer_ns = DLP_ASK_PAUSE_NS;
-	if (a->rto_ns == 0)
-		a->rto_ns = DLP_ASK_RTO_MAX_NS / 10;
+	if (a->rtt_timeout_ns == 0)
+		a->rtt_timeout_ns = DLP_ASK_RTO_MAX_NS / 10;
 }
 
 /* Take part in a session, from the phase over. */
@@ -177,13 +177,15 @@ dlp_ask_due(struct dlp_ask *a, uint64_t now_ns)
 	dlp_ask_alternate(a);
 	if (a->tries++ > 0) {
 		a->repeated++;
-		a->rto_ns = a->rto_ns * 2 < DLP_ASK_RTO_MAX_NS ?
-		    a->rto_ns * 2 : DLP_ASK_RTO_MAX_NS;
+		a->rtt_timeout_ns = a->rtt_timeout_ns * 2 < DLP_ASK_RTO_MAX_NS ?
+		    a->rtt_timeout_ns * 2 : DLP_ASK_RTO_MAX_NS;
 	}
 	a->sent++;
 	a->out_ns = now_ns;
-	a->deadline_ns = a->phase == DLP_ASK_STEP &&
-	    a->peer == DLP_ASK_OLD_SWITCH ? DLP_ASK_NEVER : now_ns + a->rto_ns;
+	a->deadline_ns =
+	    a->phase == DLP_ASK_STEP && a->peer == DLP_ASK_OLD_SWITCH
+		? DLP_ASK_NEVER
+		: now_ns + a->rtt_timeout_ns;
 	return true;
 }
 
@@ -203,11 +205,11 @@ dlp_ask_measure(struct dlp_ask *a, uint64_t now_ns)
 		a->var_ns = (3 * a->var_ns + off) / 4;
 		a->srtt_ns = (7 * a->srtt_ns + r) / 8;
 	}
-	a->rto_ns = a->srtt_ns + 4 * a->var_ns;
-	if (a->rto_ns < DLP_ASK_RTO_MIN_NS)
-		a->rto_ns = DLP_ASK_RTO_MIN_NS;
-	if (a->rto_ns > DLP_ASK_RTO_MAX_NS)
-		a->rto_ns = DLP_ASK_RTO_MAX_NS;
+	a->rtt_timeout_ns = a->srtt_ns + 4 * a->var_ns;
+	if (a->rtt_timeout_ns < DLP_ASK_RTO_MIN_NS)
+		a->rtt_timeout_ns = DLP_ASK_RTO_MIN_NS;
+	if (a->rtt_timeout_ns > DLP_ASK_RTO_MAX_NS)
+		a->rtt_timeout_ns = DLP_ASK_RTO_MAX_NS;
 }
 
 /* Not yet: in a while, the packet of this phase. */

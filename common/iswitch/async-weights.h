@@ -108,7 +108,7 @@ struct async_weights {
 	uint32_t *queue;		/* segments to ask for: a ring */
 	uint32_t queue_at, queued;
 	uint32_t helping;		/* asked for and not come */
-	struct rto rto;			/* of Help */
+	struct rtt rtt;			/* of Help */
 	uint64_t retry_ns;		/* look for those not answered */
 	uint64_t quiet_ns, quiet_wait_ns;
 	uint64_t heard_ns;		/* the last that was applied */
@@ -380,8 +380,8 @@ async_weights_got(struct async_weights *a, uint32_t i, uint64_t now_ns)
 	if (s->asked == s->next) {
 		a->helping--;
 		if (!s->again)
-			rto_sample(&a->rto, now_ns - s->asked_ns);
-		rto_heard(&a->rto);
+			rtt_sample(&a->rtt, now_ns - s->asked_ns);
+		rtt_heard(&a->rtt);
 	}
 }
 
@@ -480,7 +480,7 @@ async_weights_lost(const struct async_weights *a, const struct seg *g)
 static inline void
 async_weights_expire(struct async_weights *a, uint64_t now_ns)
 {
-	const uint64_t patience = rto_ns(&a->rto);
+	const uint64_t patience = rtt_timeout_ns(&a->rtt);
 	const uint32_t had = a->helping;
 
 	for (uint32_t i = 0; i < a->segs; i++) {
@@ -494,8 +494,8 @@ async_weights_expire(struct async_weights *a, uint64_t now_ns)
 		async_weights_want(a, i);
 	}
 	if (a->helping < had)
-		rto_expired(&a->rto);
-	a->retry_ns = a->helping > 0 ? now_ns + rto_ns(&a->rto) :
+		rtt_expired(&a->rtt);
+	a->retry_ns = a->helping > 0 ? now_ns + rtt_timeout_ns(&a->rtt) :
 	    ASYNC_WEIGHTS_NEVER;
 }
 
@@ -513,7 +513,7 @@ async_weights_ask(struct async_weights *a, uint32_t i, int64_t round,
 		s->asked = s->next;
 		s->asked_ns = now_ns;
 		if (a->helping++ == 0)
-			a->retry_ns = now_ns + rto_ns(&a->rto);
+			a->retry_ns = now_ns + rtt_timeout_ns(&a->rtt);
 	}
 	return seg_word(async_weights_wire(round), 0, i);
 }

@@ -21,11 +21,11 @@ async_worker_repair_look(struct async_worker *w)
 {
 	if (!w->repairs)
 		return;
-	w->mender.fetches = !w->weights.proving &&
+	w->retransmit.fetches = !w->weights.proving &&
 	    (w->weights.t_s < w->need || !async_weights_uniform(&w->weights) ||
 	    async_weights_behind(&w->weights));
-	w->mender.round = async_weights_wire(w->weights.t_s);
-	if (w->busy && mender_whole(&w->mender))
+	w->retransmit.round = async_weights_wire(w->weights.t_s);
+	if (w->busy && retransmit_whole(&w->retransmit))
 		w->busy = false;
 }
 
@@ -39,16 +39,16 @@ async_worker_repair_begin(struct async_worker *w, uint64_t now_ns)
 	w->weights.repairs = w->repairs;
 	if (!w->repairs)
 		return true;
-	if (!mender_init(&w->mender, segs, false))
+	if (!retransmit_init(&w->retransmit, segs, false))
 		return false;
-	w->mender.acks = true;
-	mender_window(&w->mender, segs, segs);
+	w->retransmit.acks = true;
+	retransmit_window(&w->retransmit, segs, segs);
 	if (w->in.rtt_ns > 0)
-		mender_sample(&w->mender, w->in.rtt_ns);
-	mender_turn(&w->mender, (w->pushes - 1) & (SEG_ITERATIONS - 1),
+		retransmit_sample(&w->retransmit, w->in.rtt_ns);
+	retransmit_turn(&w->retransmit, (w->pushes - 1) & (SEG_ITERATIONS - 1),
 	    now_ns);
 	if (w->busy)
-		mender_all(&w->mender);	/* all of it once more */
+		retransmit_all(&w->retransmit);	/* all of it once more */
 	async_worker_repair_look(w);
 	return true;
 }
@@ -59,9 +59,9 @@ async_worker_repair_push(struct async_worker *w, uint64_t now_ns)
 {
 	if (!w->repairs)
 		return;
-	mender_turn(&w->mender, (w->pushes - 1) & (SEG_ITERATIONS - 1),
+	retransmit_turn(&w->retransmit, (w->pushes - 1) & (SEG_ITERATIONS - 1),
 	    now_ns);
-	mender_all(&w->mender);
+	retransmit_all(&w->retransmit);
 }
 
 /* Segment i has taken round `round`, or keeps it until its turn. */
@@ -72,9 +72,9 @@ async_worker_repair_result(struct async_worker *w, const struct seg *g,
 	if (!w->repairs || g->index >= w->weights.segs)
 		return;
 	if (v == ASYNC_WEIGHTS_DUPLICATE)
-		mender_duplicate(&w->mender, g->index);
+		retransmit_duplicate(&w->retransmit, g->index);
 	else if (v == ASYNC_WEIGHTS_APPLIED || v == ASYNC_WEIGHTS_EARLY)
-		mender_took_round(&w->mender, g->index, g->iteration,
+		retransmit_took_round(&w->retransmit, g->index, g->iteration,
 		    v == ASYNC_WEIGHTS_EARLY, now_ns);
 }
 
@@ -86,7 +86,7 @@ async_worker_told(struct async_worker *w, const struct control *c,
 	bool behind;
 
 	if (!w->repairs || c->job != w->in.cf.job ||
-	    !mender_told(&w->mender, c, c->xid, &behind, now_ns))
+	    !retransmit_told(&w->retransmit, c, c->xid, &behind, now_ns))
 		return false;
 	async_worker_repair_look(w);
 	return true;
@@ -98,18 +98,18 @@ async_worker_say_probe(struct async_worker *w, struct async_worker_out *o,
     uint64_t now_ns)
 {
 	struct async_weights *a = &w->weights;
-	struct mender *m = &w->mender;
+	struct retransmit *m = &w->retransmit;
 	uint8_t room[REPAIR_BITMAP_BYTES];
 	struct repair_help h;
 	uint32_t xid;
 
-	if (!w->repairs || !mender_probe(m, now_ns))
+	if (!w->repairs || !retransmit_probe(m, now_ns))
 		return false;
 	xid = membership_xid(&w->in);
-	mender_fill(m, xid, &h, room, now_ns);
+	retransmit_fill(m, xid, &h, room, now_ns);
 	for (uint32_t i = 0; i < a->segs; i++) {
 		if (a->seg[i].next == a->t_s &&
-		    !mender_ask_round(m, &h, room, i))
+		    !retransmit_ask_round(m, &h, room, i))
 			break;
 	}
 	o->count = 0;

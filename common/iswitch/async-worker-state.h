@@ -72,7 +72,7 @@ struct async_worker {
 
 	/* repair, if both sides know how: of the last push, and a round */
 	bool repairs;
-	struct mender mender;
+	struct retransmit retransmit;
 
 	/* the gradient that was committed last */
 	uint32_t pushes;		/* and those before it */

@@ -13,7 +13,7 @@
  * and sends what async_worker_next() wants sent, until it wants nothing more
  * before async_worker_due().  Of each run it says how much has left
  * (async_worker_sent); without room for the rest it calls async_worker_room()
- * when there may be some.  Messages go through its channel (secure-channel.h).
+ * when there may be some.  Messages go through its channel (channel-client.h).
  *
  * Owns its memory: async_worker_free().  No locking: that is for who has two
  * threads.
@@ -46,7 +46,7 @@ static inline void
 async_worker_free(struct async_worker *w)
 {
 	async_weights_free(&w->weights);
-	mender_free(&w->mender);
+	retransmit_free(&w->retransmit);
 }
 
 /* So many of them so far. */
@@ -54,9 +54,10 @@ static inline uint64_t
 async_worker_count(const struct async_worker *w, enum async_worker_count what)
 {
 	switch (what) {
-	case ASYNC_WORKER_PROBES: return w->mender.n[MENDER_PROBES_SENT];
-	case ASYNC_WORKER_STATES: return w->mender.n[MENDER_STATES];
-	case ASYNC_WORKER_NACKS: return w->mender.n[MENDER_NACKS];
+	case ASYNC_WORKER_PROBES:
+		return w->retransmit.n[RETRANSMIT_PROBES_SENT];
+	case ASYNC_WORKER_STATES: return w->retransmit.n[RETRANSMIT_STATES];
+	case ASYNC_WORKER_NACKS: return w->retransmit.n[RETRANSMIT_NACKS];
 	default: return w->n[what];
 	}
 }
@@ -331,8 +332,8 @@ async_worker_run(struct async_worker *w, struct async_worker_out *o,
 	if (o->again) {
 		o->count = async_worker_answer(w, most, &o->first);
 	} else if (w->repairs) {
-		o->count = mender_run(&w->mender, most, &o->first, &o->again,
-		    now_ns);
+		o->count = retransmit_run(
+		    &w->retransmit, most, &o->first, &o->again, now_ns);
 		return o->count > 0;
 	} else if (w->busy) {
 		o->first = w->sent;
@@ -394,8 +395,8 @@ async_worker_sent(struct async_worker *w, const struct async_worker_out *o,
 	if (n > 0)
 		membership_said(&w->in, now_ns);
 	if (o->mended) {
-		mender_unsent(&w->mender, o->first, o->count, o->count - n,
-		    o->again);
+		retransmit_unsent(
+		    &w->retransmit, o->first, o->count, o->count - n, o->again);
 		w->sent += o->again ? 0 : n;
 	} else if (o->again) {
 		w->asked += n;
@@ -445,9 +446,9 @@ async_worker_due(const struct async_worker *w)
 	at = async_worker_again_ns(w);
 	due = at < due ? at : due;
 	if (!w->blocked && (w->asked != w->asks || (w->repairs ?
-	    mender_runs(&w->mender) : w->busy)))
+	    retransmit_runs(&w->retransmit) : w->busy)))
 		due = w->send_ns < due ? w->send_ns : due;
-	at = w->repairs ? mender_due(&w->mender) : ASYNC_WORKER_NEVER;
+	at = w->repairs ? retransmit_due(&w->retransmit) : ASYNC_WORKER_NEVER;
 	return at < due ? at : due;
 }
 

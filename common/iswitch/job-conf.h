@@ -34,7 +34,7 @@ enum job_count {
 	JOB_INCOMPLETE,		/* server: vectors with a segment lost */
 	JOB_PROBES,		/* came from members; and sent to them: */
 	JOB_STATES, JOB_NOTICES, JOB_NACKS,
-	JOB_FETCHES, JOB_CHUNKS,	/* passed on to donors, and back */
+	JOB_FETCHES, JOB_CHUNKS,	/* passed on to senders, and back */
 	JOB_WITHHELD,		/* results that are not sent again so often */
 	JOB_BAD_PROOF,		/* from a member's address, or the parent's */
 	JOB_COUNTS

@@ -104,7 +104,7 @@ job_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 
 	if (is > 0) {
 		kept = sums_result(&j->a, t, g->index);
-		if (kept != NULL && m->gaps == NULL)
+		if (kept != NULL && m->loss_detect == NULL)
 			(void)job_resend(j, m, kept);
 		return JOB_STALE;	/* else the caller says it is gone */
 	}
@@ -115,7 +115,7 @@ job_sync(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns)
 			return JOB_LATE;
 		job_restart(j, at, t, g, now_ns);
 	} else if (s->state == SUMS_COMPLETE) {
-		if (m->gaps != NULL || job_coming(j, id, t, g->index))
+		if (m->loss_detect != NULL || job_coming(j, id, t, g->index))
 			return JOB_DUPLICATE;
 		return job_resend(j, m, sums_place(&j->a, t, g->index)) ?
 		    JOB_RESENT : JOB_DUPLICATE;
@@ -268,12 +268,12 @@ job_segment(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 		what = job_async(j, id, g, now_ns);
 	else
 		what = job_sync(j, id, g, now_ns);
-	*gone = what == JOB_STALE && j->members.m[id].gaps == NULL &&
+	*gone = what == JOB_STALE && j->members.m[id].loss_detect == NULL &&
 	    sums_result(&j->a, sums_unwrap(
 	    g->iteration, j->newest), g->index) == NULL;
 	j->n[JOB_SEGMENTS]++;
 	j->n[what]++;
-	if (job_flows(j) && j->members.m[id].gaps == NULL &&
+	if (job_flows(j) && j->members.m[id].loss_detect == NULL &&
 	    (what == JOB_ADDED || what == JOB_EARLY))
 		job_heard(j, id, sums_unwrap(g->iteration, j->newest),
 		    what == JOB_ADDED, now_ns);
@@ -433,8 +433,8 @@ job_help(struct job *j, uint32_t id, const struct seg *g, uint64_t now_ns,
 static inline bool
 job_went_up(const struct job *j, int64_t t, uint32_t i)
 {
-	return j->mender == NULL || j->mender->span == 0 || t < j->mends ||
-	    (t == j->mends && j->mender->s[i].times > 0);
+	return j->retransmit == NULL || j->retransmit->span == 0 ||
+	       t < j->mends || (t == j->mends && j->retransmit->s[i].times > 0);
 }
 
 /* The parent asks for what this child has, or is yet to have. */

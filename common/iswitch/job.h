@@ -52,7 +52,7 @@ struct job {
 	/* segments that are complete, by t % JOB_DONE */
 	struct { int64_t t; uint32_t n; } done[JOB_DONE];
 	bool news;			/* an iteration is whole: tell */
-	struct mender *mender;		/* of a rack, to its parent; or NULL */
+	struct retransmit *retransmit;	/* of a rack, to its parent; or NULL */
 	int64_t mends;			/* its iteration, or push */
 	int64_t round;			/* out of step: lacks that of it */
 	int64_t awaited;		/* latest round that a member wants */
@@ -62,8 +62,8 @@ struct job {
 	uint64_t quiet_ns;		/* nobody is to be asked before */
 	/* rows of one slot; room for a.s.rows */
 	uint32_t *order;
-	struct proof_key *proof;	/* of its data; NULL: not proved */
-	struct proofs *up;		/* of a rack, to its parent; its
+	struct tag_key *proof;	/* of its data; NULL: not proved */
+	struct segment_tag *up;		/* of a rack, to its parent; its
 					   membership's, or NULL */
 	uint64_t n[JOB_COUNTS];
 };
@@ -142,20 +142,20 @@ job_afford(struct job *j, uint64_t bytes)
 static inline uint64_t
 job_pushed_bytes(const struct job *j, uint32_t members, uint32_t segs)
 {
-	return members * gaps_bytes(segs) + (j->cf->server ?
+	return members * loss_detect_bytes(segs) + (j->cf->server ?
 	    job_async_server_bytes(j->a.s.elements, j->a.s.floats, members) :
 	    j->cf->async ? members * segs * sizeof(uint32_t) : 0) +
-	    (j->mender != NULL ? mender_bytes(segs) : 0);
+	    (j->retransmit != NULL ? retransmit_bytes(segs) : 0);
 }
 
 /* It mends nothing that goes up. */
 static inline void
 job_no_mender(struct job *j)
 {
-	if (j->mender != NULL)
-		mender_free(j->mender);
-	free(j->mender);
-	j->mender = NULL;
+	if (j->retransmit != NULL)
+		retransmit_free(j->retransmit);
+	free(j->retransmit);
+	j->retransmit = NULL;
 }
 
 static inline void
@@ -221,7 +221,7 @@ static inline bool
 job_salt(struct job *j)
 {
 	static const uint8_t label[16] = "innet 1 salt";
-	uint8_t what[6], salt[PROOF_SALT_BYTES];
+	uint8_t what[6], salt[TAG_SALT_BYTES];
 	struct hmac_sha256_ctx h;
 
 	if (!j->cf->proves)
@@ -234,7 +234,7 @@ job_salt(struct job *j)
 	hmac_sha256_update(&h, sizeof(label), label);
 	hmac_sha256_update(&h, sizeof(what), what);
 	hmac_sha256_digest(&h, sizeof(salt), salt);
-	proof_key_set(j->proof, j->cf->key, salt);
+	tag_key_set(j->proof, j->cf->key, salt);
 	return true;
 }
 
@@ -257,7 +257,7 @@ static inline void
 job_prove(const struct job *j, uint8_t *p, int64_t t, uint32_t n)
 {
 	if (j->proof != NULL)
-		proof_segment_put(j->proof, proof_head(PROOF_DOWN, j->id,
+		tag_segment_put(j->proof, tag_head(TAG_DOWN, j->id,
 		    job_epoch(t), NULL), p, p + sums_head_bytes(&j->a.s),
 		    4 * (size_t)n);
 }
@@ -410,7 +410,7 @@ job_post_up(struct job *j, uint32_t at)
 
 	if (j->proof != NULL && j->up != NULL) {
 		outbox_settle(j->out, s->posted);
-		proofs_put(j->up, p, p + head, 4 * (size_t)s->n);
+		segment_tag_put(j->up, p, p + head, 4 * (size_t)s->n);
 	}
 	s->posted = outbox_add(j->out, POST_UP, j->self, NULL, job_tos(j), p,
 	    head + 4 * s->n);
@@ -429,10 +429,10 @@ job_complete(struct job *j, uint32_t at)
 		j->n[JOB_PARTIAL]++;
 	job_finish(j, at);
 	if (j->cf->child) {
-		if (j->mender == NULL)
+		if (j->retransmit == NULL)
 			job_post_up(j, at);
 		else if (t == j->mends)
-			mender_ready(j->mender, sums_index(a, at));
+			retransmit_ready(j->retransmit, sums_index(a, at));
 		sums_turn(a, at, SUMS_SENT_UP);
 	} else {
 		sums_turn(a, at, SUMS_COMPLETE);
@@ -480,7 +480,7 @@ job_too_few(const struct job *j, uint32_t at)
 static inline bool
 job_behind(const struct job *j, uint32_t at)
 {
-	return j->cf->async && j->mender != NULL &&
+	return j->cf->async && j->retransmit != NULL &&
 	    j->a.slot[at].iteration > j->mends;
 }
 

@@ -20,13 +20,13 @@
 #include "common/wire/repair.h"
 
 enum {
-	GAPS_SLACK = 3, GAPS_SLACK_MAX = 64,
-	GAPS_EVERY = 8			/* segments between NACKs */
+	LOSS_DETECT_SLACK = 3, LOSS_DETECT_SLACK_MAX = 64,
+	LOSS_DETECT_EVERY = 8			/* segments between NACKs */
 };
 
-#define GAPS_NOTHING INT64_MIN		/* owed */
+#define LOSS_DETECT_NOTHING INT64_MIN		/* owed */
 
-struct gaps {
+struct loss_detect {
 	int64_t t;			/* its newest segment's iteration */
 	int64_t high;			/* highest index of t; -1 none */
 	uint32_t from;			/* none before is NACKed any more */
@@ -47,49 +47,49 @@ struct gaps {
 
 /* Bytes of one, for vectors of so many segments. */
 static inline uint64_t
-gaps_bytes(uint32_t segs)
+loss_detect_bytes(uint32_t segs)
 {
-	return sizeof(struct gaps) + (segs + 7) / 8;
+	return sizeof(struct loss_detect) + (segs + 7) / 8;
 }
 
 /* Of a member that has just been let in; NULL without memory. */
-static inline struct gaps *
-gaps_make(uint32_t segs)
+static inline struct loss_detect *
+loss_detect_make(uint32_t segs)
 {
-	struct gaps *g = calloc(1, gaps_bytes(segs));
+	struct loss_detect *g = calloc(1, loss_detect_bytes(segs));
 
 	if (g == NULL)
 		return NULL;
-	g->t = g->owed = GAPS_NOTHING;
+	g->t = g->owed = LOSS_DETECT_NOTHING;
 	g->high = -1;
-	g->slack = GAPS_SLACK;
-	g->since = GAPS_EVERY;
+	g->slack = LOSS_DETECT_SLACK;
+	g->since = LOSS_DETECT_EVERY;
 	g->last = REPAIR_NONE;
 	return g;
 }
 
 static inline bool
-gaps_asked(const struct gaps *g, uint32_t i)
+loss_detect_asked(const struct loss_detect *g, uint32_t i)
 {
 	return (g->asked[i / 8] >> i % 8 & 1) != 0;
 }
 
 /* Its segments are of iteration t from now on. */
 static inline void
-gaps_turn(struct gaps *g, const struct sums *a, int64_t t)
+loss_detect_turn(struct loss_detect *g, const struct sums *a, int64_t t)
 {
 	g->t = t;
 	g->fenced = false;
 	g->high = -1;
 	g->from = 0;
-	g->since = GAPS_EVERY;
+	g->since = LOSS_DETECT_EVERY;
 	g->last = REPAIR_NONE;
-	g->slack -= g->slack > GAPS_SLACK;
+	g->slack -= g->slack > LOSS_DETECT_SLACK;
 	memset(g->asked, 0, (a->s.segs + 7) / 8);
 }
 
 /* Where it shows what has come of a member. */
-struct gaps_view {
+struct loss_detect_view {
 	const struct sums *sums;
 	int64_t fresh;			/* the job's: sums_may_begin() */
 	uint32_t id;			/* the member's */
@@ -100,7 +100,7 @@ struct gaps_view {
 
 /* Is its part of segment i of t here? */
 static inline bool
-gaps_has(const struct gaps_view *v, int64_t t, uint32_t i)
+loss_detect_has(const struct loss_detect_view *v, int64_t t, uint32_t i)
 {
 	const struct sums *a = v->sums;
 	const uint32_t at = sums_at(a, t, i);
@@ -122,7 +122,7 @@ gaps_has(const struct gaps_view *v, int64_t t, uint32_t i)
  * sent then is dropped.
  */
 static inline bool
-gaps_early(const struct gaps_view *v, int64_t t, uint32_t i)
+loss_detect_early(const struct loss_detect_view *v, int64_t t, uint32_t i)
 {
 	const struct sums *a = v->sums;
 
@@ -135,14 +135,14 @@ gaps_early(const struct gaps_view *v, int64_t t, uint32_t i)
  * for now.
  */
 static inline struct repair_bitmap
-gaps_lacking(struct gaps *g, const struct gaps_view *v, int64_t t,
-    uint32_t from, uint32_t upto, uint8_t *room)
+loss_detect_lacking(struct loss_detect *g, const struct loss_detect_view *v,
+    int64_t t, uint32_t from, uint32_t upto, uint8_t *room)
 {
 	const uint32_t segs = v->sums->s.segs;
 	struct repair_bitmap b = { 0 };
 
 	for (uint32_t i = from; i < upto && i < segs; i++) {
-		if (gaps_has(v, t, i) || gaps_early(v, t, i))
+		if (loss_detect_has(v, t, i) || loss_detect_early(v, t, i))
 			continue;
 		if (!repair_add(&b, room, i))
 			break;
@@ -157,16 +157,16 @@ gaps_lacking(struct gaps *g, const struct gaps_view *v, int64_t t,
  * lacking of [*from, *upto).
  */
 static inline bool
-gaps_took(struct gaps *g, const struct gaps_view *v, int64_t t, uint32_t i,
-    uint32_t *from, uint32_t *upto)
+loss_detect_took(struct loss_detect *g, const struct loss_detect_view *v,
+    int64_t t, uint32_t i, uint32_t *from, uint32_t *upto)
 {
 	uint32_t end;
 
-	if (g->t == GAPS_NOTHING || t > g->t)
-		gaps_turn(g, v->sums, t);
+	if (g->t == LOSS_DETECT_NOTHING || t > g->t)
+		loss_detect_turn(g, v->sums, t);
 	if (t != g->t)
 		return false;
-	if (!gaps_asked(g, i))
+	if (!loss_detect_asked(g, i))
 		g->last = i;
 	g->since++;
 	if (i > g->high)
@@ -174,9 +174,9 @@ gaps_took(struct gaps *g, const struct gaps_view *v, int64_t t, uint32_t i,
 	if (g->high < g->slack)
 		return false;
 	end = (uint32_t)(g->high - g->slack) + 1;
-	while (g->from < end && gaps_has(v, t, g->from))
+	while (g->from < end && loss_detect_has(v, t, g->from))
 		g->from++;
-	if (g->from >= end || g->since < GAPS_EVERY)
+	if (g->from >= end || g->since < LOSS_DETECT_EVERY)
 		return false;
 	*from = g->from;
 	*upto = end;
@@ -187,18 +187,18 @@ gaps_took(struct gaps *g, const struct gaps_view *v, int64_t t, uint32_t i,
 
 /* Segment i of t has come twice: if it was asked for, it had only been late. */
 static inline void
-gaps_duplicate(struct gaps *g, int64_t t, uint32_t i)
+loss_detect_duplicate(struct loss_detect *g, int64_t t, uint32_t i)
 {
-	if (t != g->t || !gaps_asked(g, i))
+	if (t != g->t || !loss_detect_asked(g, i))
 		return;
 	g->dups++;
-	if (g->slack < GAPS_SLACK_MAX)
+	if (g->slack < LOSS_DETECT_SLACK_MAX)
 		g->slack *= 2;
 }
 
 /* A Probe with that xid and mark; false if it is an old one. */
 static inline bool
-gaps_probed(struct gaps *g, uint32_t xid, uint32_t mark)
+loss_detect_probed(struct loss_detect *g, uint32_t xid, uint32_t mark)
 {
 	if (g->marked && !control_newer(xid, g->xid))
 		return false;

@@ -57,12 +57,12 @@ struct member {
 	int64_t from;		/* first iteration it may add to */
 	int64_t since;		/* and first that this process can give */
 	uint32_t *pushed;	/* of each segment: last iteration + 1 */
-	struct gaps *gaps;	/* owned; NULL: it does not repair */
+	struct loss_detect *loss_detect; /* owned; NULL: it does not repair */
 	uint64_t added;		/* contributions */
 	/* results that it may have once more, and since which count, and time,
 	 * of the job's (job_may_resend) */
 	uint64_t again, again_results, again_ns;
-	uint8_t pass[PROOF_PASS_BYTES];	/* with which it joined */
+	uint8_t pass[TAG_COOKIE_BYTES];	/* with which it joined */
 	/* out of step: newest push, unwrapped; its epoch before any */
 	int64_t push;
 	uint32_t push_epoch;
@@ -98,7 +98,7 @@ members_free(struct members *s)
 {
 	for (uint32_t i = 0; i < s->count; i++) {
 		free(s->m[i].pushed);
-		free(s->m[i].gaps);
+		free(s->m[i].loss_detect);
 	}
 	free(s->m);
 	free(s->rank);
@@ -239,8 +239,8 @@ static inline void
 members_leave(struct members *s, uint32_t id)
 {
 	s->m[id].present = false;
-	free(s->m[id].gaps);
-	s->m[id].gaps = NULL;
+	free(s->m[id].loss_detect);
+	s->m[id].loss_detect = NULL;
 	s->present--;
 	members_from_max(s);
 }

@@ -8,11 +8,11 @@
  * another are members alike, by `type` and `async`.
  *
  * Pure: time is an argument (ns, monotonic), messages go out by
- * membership_next().  The caller has a channel (secure-channel.h), by which all passes
- * that leaves, and that comes: what is good goes to membership_control(), other
- * news of it to membership_doubts().  It takes the xid of requests of its own
- * from membership_xid(), and calls membership_said() when it sends anything
- * else.
+ * membership_next().  The caller has a channel (channel-client.h), by which all
+ * passes that leaves, and that comes: what is good goes to
+ * membership_control(), other news of it to membership_doubts().  It takes the
+ * xid of requests of its own from membership_xid(), and calls membership_said()
+ * when it sends anything else.
  */
 #ifndef INNET_ISWITCH_MEMBERSHIP_H
 #define INNET_ISWITCH_MEMBERSHIP_H
@@ -24,7 +24,7 @@
 
 #include "common/auth/segment-tag.h"
 #include "common/wire/addr.h"
-#include "common/auth/secure-channel.h"
+#include "common/auth/channel-client.h"
 #include "common/wire/seg.h"
 
 #define MEMBERSHIP_NEVER UINT64_MAX
@@ -39,7 +39,7 @@ enum {
 	MEMBERSHIP_SAID_BYTES = 96,	/* of a refusal's own words */
 	MEMBERSHIP_WHY_BYTES = 256,
 	MEMBERSHIP_MESSAGE_BYTES = CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
-	    1 + CHANNEL_MORE_BYTES
+	    1 + CHANNEL_CLIENT_MORE_BYTES
 };
 
 struct membership_conf {
@@ -61,7 +61,8 @@ struct membership_conf {
 	bool proves;			/* data goes with proofs, both ways */
 	/* keyed with the key file, or NULL: proofs are tokens */
 	const struct hmac_sha256_ctx *key;
-	const struct channel *channel;	/* whose pass they are of; or NULL */
+	const struct channel_client
+	    *channel; /* whose pass they are of; or NULL */
 };
 
 /* Where a member stands, for its Join. */
@@ -123,7 +124,7 @@ struct membership {
 	union addr holder;		/* of our number, if that is TAKEN */
 	union addr group;		/* may come to it too; family 0: none */
 	bool hears;			/* the caller sees to that */
-	struct proofs proofs;		/* if it proves */
+	struct segment_tag tags;		/* if it proves */
 	uint32_t floats, segs;		/* as agreed; 0 before */
 	uint32_t span;			/* segments that have slots; 0: all */
 	uint64_t life_ns;		/* between signs of life */
@@ -261,30 +262,30 @@ membership_awaits(const struct membership *m, const struct control *c)
  * may have been said by anybody ends nothing: at most we join once more.
  */
 static inline void
-membership_doubts(struct membership *m, enum channel_news news,
+membership_doubts(struct membership *m, enum channel_client_news news,
     const struct control *c, uint64_t now_ns)
 {
 	switch (news) {
-	case CHANNEL_CHALLENGED:
+	case CHANNEL_CLIENT_CHALLENGED:
 		m->forgotten = m->joined;	/* members' channels stay */
 		if (m->join_open)
 			m->join_ns = now_ns;
 		else if (m->leaving && m->leaves > 0)
 			m->leave_ns = now_ns;
 		break;
-	case CHANNEL_HINT:
+	case CHANNEL_CLIENT_HINT:
 		if (membership_awaits(m, c))
 			m->doubt = MEMBERSHIP_WRONG_KEY;
 		else if (m->joined && !m->leaving && !m->halted &&
 		    now_ns - m->asked_ns >= MEMBERSHIP_HINT_NS)
 			membership_join(m, now_ns);
 		break;
-	case CHANNEL_BAD:
+	case CHANNEL_CLIENT_BAD:
 		if (!c->sealed && membership_awaits(m, c))
 			m->doubt = MEMBERSHIP_UNSEALED;
 		break;
-	case CHANNEL_OLD:
-	case CHANNEL_GOOD: break;
+	case CHANNEL_CLIENT_OLD:
+	case CHANNEL_CLIENT_GOOD: break;
 	}
 }
 
@@ -334,11 +335,11 @@ membership_answered(struct membership *m, const struct control_ack *a,
 	}
 	if (m->cf.channel != NULL && (a->status == CONTROL_DONE ||
 	    a->status == CONTROL_NOT_READY))	/* we joined with this one */
-		memcpy(m->proofs.pass, m->cf.channel->pass, PROOF_PASS_BYTES);
+		memcpy(m->tags.pass, m->cf.channel->pass, TAG_COOKIE_BYTES);
 	if (a->status == CONTROL_DONE && a->proves != m->cf.proves)
 		return membership_over(m, MEMBERSHIP_FORM);
 	if (a->status == CONTROL_DONE && a->proves)
-		proofs_begin(&m->proofs, m->cf.key, m->cf.job, a->salt,
+		segment_tag_begin(&m->tags, m->cf.key, m->cf.job, a->salt,
 		    a->epoch, a->next, !m->joined || m->forgotten,
 		    m->cf.async);
 	if (a->status == CONTROL_DONE)

@@ -25,7 +25,7 @@ struct iswitch_state {
 	const struct iswitch_settings *cf;
 	const struct program_env *env;
 	uint16_t *port_of;		/* job -> the port it has in a trace */
-	struct keymap job_of;		/* that port -> job */
+	struct hashmap job_of;		/* that port -> job */
 	uint64_t told_ns;		/* how long a Join upward had waited */
 };
 
@@ -57,7 +57,7 @@ iswitch_program_init(void *state, const void *conf,
 	    place->secret_known) && !addr_is_loopback(&t->cf->parent));
 	if (cf.job.child && !place->live)
 		cf.job_limit = 65535u - addr_port(&place->address);
-	iswitch_init(&t->s, &cf, place->xid, env->out, env->buckets);
+	iswitch_init(&t->s, &cf, place->xid, env->out, env->rate_limit);
 	if (cf.job.child && !place->live)
 		t->port_of = calloc(65536, sizeof(*t->port_of));
 	return !cf.job.child || place->live || t->port_of != NULL;
@@ -70,7 +70,7 @@ iswitch_program_free(void *state)
 
 	iswitch_free(&t->s);
 	free(t->port_of);
-	keymap_free(&t->job_of);
+	hashmap_free(&t->job_of);
 }
 
 /* The port of job's way in a trace. */
@@ -107,8 +107,8 @@ iswitch_learn(struct iswitch_state *t, const struct packet *p)
 	    !control_parse(p->payload, p->bytes, &c) ||
 	    t->port_of[c.job] == port)
 		return;
-	keymap_remove(&t->job_of, t->port_of[c.job]);
-	at = keymap_put(&t->job_of, port, c.job);
+	hashmap_remove(&t->job_of, t->port_of[c.job]);
+	at = hashmap_put(&t->job_of, port, c.job);
 	if (at == NULL)
 		return;
 	*at = c.job;
@@ -119,7 +119,7 @@ iswitch_learn(struct iswitch_state *t, const struct packet *p)
 static inline int32_t
 iswitch_job_at(const struct iswitch_state *t, uint16_t port)
 {
-	const uint32_t *at = keymap_get(&t->job_of, port);
+	const uint32_t *at = hashmap_get(&t->job_of, port);
 	const int32_t behind = port - addr_port(&t->env->place->address) - 1;
 
 	if (at != NULL)
@@ -224,7 +224,7 @@ iswitch_each(const void *state, uint32_t group, uint32_t *next,
 }
 
 static inline const union addr *
-iswitch_hears(const void *state, const union addr *at)
+iswitch_multicast_group(const void *state, const union addr *at)
 {
 	const struct iswitch_state *t = state;
 	const struct iswitch_ref *who = iswitch_who(&t->s, at);
@@ -245,7 +245,7 @@ iswitch_up(const void *state, uint32_t group, uint32_t *way)
 }
 
 static inline bool
-iswitch_program_owes(const void *state)
+iswitch_program_has_backlog(const void *state)
 {
 	const struct iswitch_state *t = state;
 
@@ -253,7 +253,7 @@ iswitch_program_owes(const void *state)
 }
 
 static inline bool
-iswitch_program_give(void *state)
+iswitch_program_send_backlog(void *state)
 {
 	struct iswitch_state *t = state;
 
@@ -281,7 +281,7 @@ iswitch_heard(void *state, const union addr *from, uint64_t now_ns)
 }
 
 static inline void
-iswitch_deaf(void *state, uint64_t span_ns, uint64_t now_ns)
+iswitch_stalled(void *state, uint64_t span_ns, uint64_t now_ns)
 {
 	struct iswitch_state *t = state;
 
@@ -520,26 +520,45 @@ iswitch_default_port(const void *conf)
 }
 
 static const struct program iswitch_program = {
-	.name = "iswitch", .about = "sum gradients for the workers of jobs",
-	.port = iswitch_default_port, .tos = SEG_TOS,
-	.trace_address = "10.255.255.1", .proves = true,
-	.conf_bytes = sizeof(struct iswitch_settings), .opts = iswitch_opts,
-	.defaults = iswitch_defaults, .set = iswitch_set,
-	.settle = iswitch_settle, .memory = iswitch_memory,
-	.state_bytes = sizeof(struct iswitch_state),
-	.init = iswitch_program_init, .free = iswitch_program_free,
-	.claim = iswitch_claim, .take = iswitch_program_take,
-	.due = iswitch_program_due, .fire = iswitch_program_fire,
-	.each = iswitch_each, .hears = iswitch_hears, .up = iswitch_up,
-	.address = iswitch_address,
-	.owes = iswitch_program_owes, .give = iswitch_program_give,
-	.needs = iswitch_needs, .heard = iswitch_heard, .deaf = iswitch_deaf,
-	.is_member = iswitch_is_member, .member_count = iswitch_member_count,
-	.control = iswitch_control_of, .jobs = iswitch_jobs,
-	.members = iswitch_members, .stats = iswitch_stats,
-	.account = iswitch_account, .summary = iswitch_summary,
-	.progress = iswitch_progress, .trouble = iswitch_trouble,
-	.adds_up = iswitch_adds_up,
+    .name = "iswitch",
+    .about = "sum gradients for the workers of jobs",
+    .port = iswitch_default_port,
+    .tos = SEG_TOS,
+    .trace_address = "10.255.255.1",
+    .proves = true,
+    .conf_bytes = sizeof(struct iswitch_settings),
+    .opts = iswitch_opts,
+    .defaults = iswitch_defaults,
+    .set = iswitch_set,
+    .settle = iswitch_settle,
+    .memory = iswitch_memory,
+    .state_bytes = sizeof(struct iswitch_state),
+    .init = iswitch_program_init,
+    .free = iswitch_program_free,
+    .claim = iswitch_claim,
+    .take = iswitch_program_take,
+    .due = iswitch_program_due,
+    .fire = iswitch_program_fire,
+    .each = iswitch_each,
+    .multicast_group = iswitch_multicast_group,
+    .up = iswitch_up,
+    .address = iswitch_address,
+    .has_backlog = iswitch_program_has_backlog,
+    .send_backlog = iswitch_program_send_backlog,
+    .needs = iswitch_needs,
+    .heard = iswitch_heard,
+    .stalled = iswitch_stalled,
+    .is_member = iswitch_is_member,
+    .member_count = iswitch_member_count,
+    .control = iswitch_control_of,
+    .jobs = iswitch_jobs,
+    .members = iswitch_members,
+    .stats = iswitch_stats,
+    .account = iswitch_account,
+    .summary = iswitch_summary,
+    .progress = iswitch_progress,
+    .trouble = iswitch_trouble,
+    .adds_up = iswitch_adds_up,
 };
 
 #endif

@@ -33,8 +33,9 @@ iswitch_step_back(struct job *j, uint32_t crc)
 	j->fresh = j->start;
 	j->newest--;
 	j->mends--;
-	if (j->mender != NULL)	/* it has sent nothing yet */
-		j->mender->iteration = seg_step(j->mender->iteration, -1);
+	if (j->retransmit != NULL)	/* it has sent nothing yet */
+		j->retransmit->iteration =
+		    seg_step(j->retransmit->iteration, -1);
 	j->ahead = true;
 	j->crc[1] = j->crc[0];
 	j->crc[0] = crc;
@@ -95,8 +96,8 @@ iswitch_begin_again(struct job *j, int64_t t, uint64_t now_ns)
 			j->done[k].t = SUMS_NEVER;
 	}
 	for (uint32_t i = 0; i < j->members.count; i++) {
-		if (j->members.m[i].gaps != NULL)
-			j->members.m[i].gaps->t = GAPS_NOTHING;
+		if (j->members.m[i].loss_detect != NULL)
+			j->members.m[i].loss_detect->t = LOSS_DETECT_NOTHING;
 	}
 }
 

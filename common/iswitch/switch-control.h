@@ -82,7 +82,7 @@ iswitch_helped(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 {
 	struct repair_help h;
 
-	if (!repair_is_help(c) || j->j.members.m[id].gaps == NULL) {
+	if (!repair_is_help(c) || j->j.members.m[id].loss_detect == NULL) {
 		iswitch_help(s, j, id, a, now_ns);
 		return true;
 	}
@@ -209,9 +209,9 @@ iswitch_take_pass(struct iswitch *s, const union addr *from,
 		return;
 	pass = s->job[who->job]->j.members.m[who->member].pass;
 	if (c->pass != NULL)
-		memcpy(pass, c->pass, PROOF_PASS_BYTES);
+		memcpy(pass, c->pass, TAG_COOKIE_BYTES);
 	else
-		memset(pass, 0, PROOF_PASS_BYTES);
+		memset(pass, 0, TAG_COOKIE_BYTES);
 }
 
 /* A request, which is not a repeated one; false: it has to be asked again. */
@@ -271,7 +271,7 @@ iswitch_parent_news(struct iswitch *s, struct iswitch_job *j,
 	case MEMBERSHIP_LOST:
 		if (iswitch_has_had(&j->j, &up->seg))
 			break;
-		if (j->j.mender != NULL && j->j.cf->async)
+		if (j->j.retransmit != NULL && j->j.cf->async)
 			iswitch_push_gone(&j->j, up->seg.iteration, now_ns);
 		if (!j->j.cf->async && up->span != 0) {
 			iswitch_clear(s, j);
@@ -317,9 +317,9 @@ iswitch_mend_told(struct iswitch_job *j, const struct control *c,
 {
 	bool behind;
 
-	if (j->j.mender == NULL || c->job != j->j.id ||
-	    !mender_told(j->j.mender, c, c->xid - j->up.as.xid_ahead, &behind,
-	    now_ns))
+	if (j->j.retransmit == NULL || c->job != j->j.id ||
+	    !retransmit_told(j->j.retransmit, c, c->xid - j->up.as.xid_ahead,
+		&behind, now_ns))
 		return false;
 	if (behind && !j->j.cf->async)
 		iswitch_mend_behind(&j->j, now_ns);
@@ -369,9 +369,9 @@ iswitch_parent_says(const struct control *c)
 /* A message that is not to be acted upon: at most we ask again. */
 static inline void
 iswitch_parent_doubtful(struct iswitch *s, struct iswitch_job *j,
-    enum channel_news news, const struct control *c, uint64_t now_ns)
+    enum channel_client_news news, const struct control *c, uint64_t now_ns)
 {
-	if (news == CHANNEL_CHALLENGED)
+	if (news == CHANNEL_CLIENT_CHALLENGED)
 		s->n[ISWITCH_CONTROL]++;
 	else
 		s->n[ISWITCH_BAD_MAC]++;
@@ -387,15 +387,15 @@ iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
     const uint8_t *p, size_t len, uint64_t now_ns)
 {
 	enum membership_news was;
-	enum channel_news news;
+	enum channel_client_news news;
 	struct control c;
 
 	if (!control_parse(p, len, &c)) {
 		s->n[ISWITCH_BAD_CONTROL]++;
 		return;
 	}
-	news = channel_take(&j->channel, p, len, &c);
-	if (news != CHANNEL_GOOD) {
+	news = channel_client_take(&j->channel, p, len, &c);
+	if (news != CHANNEL_CLIENT_GOOD) {
 		iswitch_parent_doubtful(s, j, news, &c, now_ns);
 		return;
 	}
@@ -420,7 +420,7 @@ iswitch_believes_parent(struct iswitch_job *j, uint8_t tos, const uint8_t *p,
 	if (!j->up.as.cf.proves)
 		return (tos & 0xfc) == SEG_TOS;
 	return j->j.cf->credulous ||
-	    proofs_good(&j->up.as.proofs, tos, p, len);
+	    segment_tag_good(&j->up.as.tags, tos, p, len);
 }
 
 /* A datagram from the parent to job's own port. */

@@ -2,7 +2,7 @@
  * switch-fetch.h - the way of a state from one member to another
  *
  * Who lacks a job's state sends Fetch, member or not; the switch passes it on
- * to a donor, the member with the least number that gives, or the next if that
+ * to a sender, the member with the least number that gives, or the next if that
  * one says nothing, or else up; and Chunks back to who asked.  It remembers who
  * asked, by numbers of its own, and nothing of the state.  With --strict, or if
  * who asks says so, the job is halted until that one has joined or has been
@@ -49,7 +49,7 @@ iswitch_asker(struct iswitch_job *j, const union addr *at, uint16_t number,
 	if (idle == NULL)
 		return NULL;
 	*idle = (struct iswitch_asker){ .used = true, .number = number,
-	    .up = at == NULL, .donor = MEMBERS_NONE };
+	    .up = at == NULL, .sender = MEMBERS_NONE };
 	if (at != NULL)
 		idle->at = *at;
 	return idle;
@@ -92,7 +92,7 @@ iswitch_donor(const struct job *j, const union addr *at, uint32_t worker,
 	return id;
 }
 
-/* The donor for asker a: another than before if that one says nothing. */
+/* The sender for asker a: another than before if that one says nothing. */
 static inline uint32_t
 iswitch_next_donor(const struct iswitch_job *j, struct iswitch_asker *a,
     uint32_t worker, bool child)
@@ -183,12 +183,12 @@ iswitch_fetch(struct iswitch *s, struct iswitch_job *j, const union addr *at,
     const struct control *c, uint64_t now_ns)
 {
 	uint8_t msg[CONTROL_MAX_BYTES];
-	struct handover_fetch f;
+	struct transfer_fetch f;
 	struct iswitch_asker *a;
 	uint32_t id;
 	size_t len;
 
-	if (!handover_get_fetch(c, &f))
+	if (!transfer_get_fetch(c, &f))
 		return CONTROL_BAD_VALUE;
 	a = iswitch_asker(j, at, f.asker, now_ns);
 	if (a == NULL)
@@ -199,10 +199,10 @@ iswitch_fetch(struct iswitch *s, struct iswitch_job *j, const union addr *at,
 		return j->j.open ? CONTROL_REFUSED : CONTROL_NOT_READY;
 	if ((f.waits || s->cf.strict) && id != MEMBERS_NONE)
 		iswitch_hold_for(s, j, a);
-	a->donor = id;
+	a->sender = id;
 	f.asker = (uint16_t)(a - j->asker + 1);
 	f.waits |= s->cf.strict;
-	len = (size_t)(handover_put_fetch(control_put(msg, CONTROL_FETCH,
+	len = (size_t)(transfer_put_fetch(control_put(msg, CONTROL_FETCH,
 	    j->j.id, s->xid++), &f) - msg);
 	j->j.n[JOB_FETCHES]++;
 	iswitch_post(s, id == MEMBERS_NONE ? POST_UP : POST_ONE, j->j.self,
@@ -212,7 +212,7 @@ iswitch_fetch(struct iswitch *s, struct iswitch_job *j, const union addr *at,
 
 /* Is a state of that iteration too old for who has it to join? */
 static inline bool
-iswitch_outdates(const struct job *j, const struct handover_chunk *k)
+iswitch_outdates(const struct job *j, const struct transfer_chunk *k)
 {
 	int64_t n;
 
@@ -231,13 +231,13 @@ iswitch_chunk(struct iswitch *s, struct iswitch_job *j, uint32_t id,
     const struct control *c)
 {
 	uint8_t msg[CONTROL_MAX_BYTES];
-	struct handover_chunk k;
+	struct transfer_chunk k;
 	struct iswitch_asker *a;
 	size_t len;
 
-	if (!handover_get_chunk(c, &k) || k.asker == 0 ||
+	if (!transfer_get_chunk(c, &k) || k.asker == 0 ||
 	    k.asker > ISWITCH_ASKERS || !j->asker[k.asker - 1].used ||
-	    j->asker[k.asker - 1].donor != id) {
+	    j->asker[k.asker - 1].sender != id) {
 		s->n[ISWITCH_BAD_CONTROL]++;
 		return;
 	}
@@ -248,7 +248,7 @@ iswitch_chunk(struct iswitch *s, struct iswitch_job *j, uint32_t id,
 		return;
 	}
 	k.asker = a->number;
-	len = (size_t)(handover_put_chunk(control_put(msg, CONTROL_CHUNK,
+	len = (size_t)(transfer_put_chunk(control_put(msg, CONTROL_CHUNK,
 	    j->j.id, s->xid++), &k) - msg);
 	j->j.n[JOB_CHUNKS]++;
 	iswitch_post(s, a->up ? POST_UP : POST_ONE, j->j.self,
@@ -267,7 +267,7 @@ iswitch_fetch_refused(struct iswitch *s, struct iswitch_job *j,
 	for (uint32_t k = 0; k < ISWITCH_ASKERS; k++) {
 		struct iswitch_asker *a = &j->asker[k];
 
-		if (!a->used || a->up || a->donor != MEMBERS_NONE)
+		if (!a->used || a->up || a->sender != MEMBERS_NONE)
 			continue;
 		iswitch_post(s, POST_ONE, j->j.self, &a->at, msg,
 		    (size_t)(control_put_ack(control_put(msg, CONTROL_ACK,

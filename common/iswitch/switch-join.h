@@ -186,7 +186,7 @@ iswitch_values(const struct iswitch *s, const struct job *j, uint32_t id,
 	    999999999) / 1000000000);
 	if (id != MEMBERS_NONE) {
 		a->member = (uint16_t)id;
-		a->repairs = j->members.m[id].gaps != NULL;
+		a->repairs = j->members.m[id].loss_detect != NULL;
 		a->next = (uint32_t)((j->cf->server ?
 		    job_async_server_member(&j->ps, id)->round + 1 :
 		    j->cf->async ? j->newest + 1 :
@@ -216,7 +216,7 @@ iswitch_want_parent(struct iswitch *s, struct iswitch_job *j, bool founds,
 
 	j->up.wanted = true;
 	membership_init(&j->up.as, &cf, now_ns);
-	j->j.up = &j->up.as.proofs;
+	j->j.up = &j->up.as.tags;
 }
 
 /* What j has to say to the parent now. */
@@ -576,8 +576,9 @@ iswitch_join(struct iswitch *s, const union addr *from,
 		j->j.members.m[id].alive = true;
 		j->j.members.m[id].since = sums_unwrap(join.next,
 		    j->j.newest) - join.again;
-		if (j->j.members.m[id].gaps != NULL)	/* another process? */
-			j->j.members.m[id].gaps->marked = false;
+		if (j->j.members.m[id].loss_detect !=
+		    NULL) /* another process? */
+			j->j.members.m[id].loss_detect->marked = false;
 		iswitch_follow_rack(&j->j, &join, now_ns);
 	} else {
 		status = iswitch_join_new(s, j, from, &join, &id, now_ns);

@@ -35,11 +35,11 @@ iswitch_push_of(const struct job *j, uint32_t i)
 static inline void
 iswitch_push_turn(struct job *j, int64_t t, uint64_t now_ns)
 {
-	struct mender *m = j->mender;
+	struct retransmit *m = j->retransmit;
 
 	j->mends = t;
 	j->news = true;		/* there is room again */
-	mender_turn(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
+	retransmit_turn(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
 	for (uint32_t i = 0; i < j->a.s.segs; i++) {
 		const uint32_t at = sums_at(&j->a, t, i);
 		const struct sums_slot *s = &j->a.slot[at];
@@ -47,11 +47,11 @@ iswitch_push_turn(struct job *j, int64_t t, uint64_t now_ns)
 		if (s->state == SUMS_EMPTY || s->iteration < t)
 			continue;
 		if (s->iteration > t) {	/* its parent did not repair then */
-			m->s[i].flags = MENDER_HERE;
+			m->s[i].flags = RETRANSMIT_HERE;
 			m->here++;
-			mender_ready(m, i);
+			retransmit_ready(m, i);
 		} else if (s->state == SUMS_SENT_UP) {
-			mender_ready(m, i);
+			retransmit_ready(m, i);
 		} else {
 			job_test(j, at);
 		}
@@ -64,7 +64,7 @@ iswitch_push_begin(struct job *j, uint64_t now_ns)
 {
 	int64_t t = INT64_MAX;
 
-	j->mender->acks = true;
+	j->retransmit->acks = true;
 	for (uint32_t i = 0; i < j->a.s.segs; i++) {
 		const int64_t its = iswitch_push_of(j, i);
 
@@ -88,9 +88,9 @@ iswitch_push_whole(const struct job *j, int64_t t)
 static inline void
 iswitch_push_look(struct job *j, uint64_t now_ns)
 {
-	struct mender *m = j->mender;
+	struct retransmit *m = j->retransmit;
 
-	while (mender_whole(m)) {
+	while (retransmit_whole(m)) {
 		for (uint32_t i = 0; i < j->a.s.segs; i++) {
 			const uint32_t at = sums_at(&j->a, j->mends, i);
 
@@ -108,11 +108,11 @@ iswitch_push_look(struct job *j, uint64_t now_ns)
 
 /* Does push k of a member wait, of its first `upto` segments, for room? */
 static inline bool
-iswitch_push_full(const struct job *j, const struct gaps_view *v, int64_t k,
-    uint32_t upto)
+iswitch_push_full(const struct job *j, const struct loss_detect_view *v,
+    int64_t k, uint32_t upto)
 {
 	for (uint32_t i = 0; i < upto && i < j->a.s.segs; i++) {
-		if (job_full(j, job_latest(j, i)) && !gaps_has(v, k, i))
+		if (job_full(j, job_latest(j, i)) && !loss_detect_has(v, k, i))
 			return true;
 	}
 	return false;
@@ -126,9 +126,9 @@ iswitch_push_result(struct job *j, const struct seg *g, bool taken,
 	const int64_t t = sums_unwrap(g->iteration, j->newest);
 
 	if (!taken)
-		mender_duplicate(j->mender, g->index);
+		retransmit_duplicate(j->retransmit, g->index);
 	else
-		mender_took_round(j->mender, g->index, g->iteration,
+		retransmit_took_round(j->retransmit, g->index, g->iteration,
 		    t > j->round && sums_result(&j->a, t - 1, g->index) ==
 		    NULL, now_ns);
 	iswitch_push_look(j, now_ns);
@@ -150,7 +150,7 @@ iswitch_push_ask(struct job *j, struct repair_help *h, uint8_t *room)
 {
 	for (uint32_t i = 0; i < j->a.s.segs; i++) {
 		if (sums_result(&j->a, j->round, i) == NULL &&
-		    !mender_ask_round(j->mender, h, room, i))
+		    !retransmit_ask_round(j->retransmit, h, room, i))
 			break;
 	}
 }

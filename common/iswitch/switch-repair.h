@@ -1,9 +1,9 @@
 /*
  * switch-repair.h - Probe, STATE and NACK at an aggregation switch
  *
- * What members lack is told and sent (loss-detect.h), what goes up to a parent is
- * mended (retransmit.h).  The switch has no timers for its members: all it says
- * here answers something.  Repair never crosses a tier.
+ * What members lack is told and sent (loss-detect.h), what goes up to a parent
+ * is mended (retransmit.h).  The switch has no timers for its members: all it
+ * says here answers something.  Repair never crosses a tier.
  */
 #ifndef INNET_ISWITCH_SWITCH_REPAIR_H
 #define INNET_ISWITCH_SWITCH_REPAIR_H
@@ -15,23 +15,27 @@
 #include "common/iswitch/switch-push.h"
 
 /* What has come of member id. */
-static inline struct gaps_view
+static inline struct loss_detect_view
 iswitch_view(const struct job *j, uint32_t id)
 {
-	return (struct gaps_view){ .sums = &j->a, .fresh = j->fresh, .id = id,
-	    .served = j->cf->server ? job_async_server_member(&j->ps, id) :
-	    NULL, .pushed = j->cf->async ? j->members.m[id].pushed : NULL };
+	return (struct loss_detect_view){.sums = &j->a,
+	    .fresh = j->fresh,
+	    .id = id,
+	    .served =
+		j->cf->server ? job_async_server_member(&j->ps, id) : NULL,
+	    .pushed = j->cf->async ? j->members.m[id].pushed : NULL};
 }
 
 /* Its iteration, or push, of the wire. */
 static inline int64_t
 iswitch_unwrap(const struct job *j, uint32_t id, uint32_t t)
 {
-	const struct gaps *g = j->members.m[id].gaps;
+	const struct loss_detect *g = j->members.m[id].loss_detect;
 
 	if (!j->cf->async)
 		return sums_unwrap(t, j->newest);
-	return sums_unwrap(t, g->t == GAPS_NOTHING ? SUMS_EPOCH + t : g->t);
+	return sums_unwrap(
+	    t, g->t == LOSS_DETECT_NOTHING ? SUMS_EPOCH + t : g->t);
 }
 
 /* Tell member id that [from, upto) has gaps, if it has. */
@@ -40,13 +44,13 @@ iswitch_nack(struct iswitch *s, struct job *j, uint32_t id, uint32_t from,
     uint32_t upto)
 {
 	const struct member *m = &j->members.m[id];
-	struct gaps *g = m->gaps;
-	const struct gaps_view v = iswitch_view(j, id);
+	struct loss_detect *g = m->loss_detect;
+	const struct loss_detect_view v = iswitch_view(j, id);
 	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES];
 	const struct repair_help h = {
 	    .iteration = (uint32_t)(g->t & (SEG_ITERATIONS - 1)),
 	    .seen = g->mark, .last = g->last,
-	    .lacks = gaps_lacking(g, &v, g->t, from, upto, room) };
+	    .lacks = loss_detect_lacking(g, &v, g->t, from, upto, room) };
 
 	if (h.lacks.bytes == 0)
 		return;
@@ -60,18 +64,18 @@ static inline void
 iswitch_repair(struct iswitch *s, struct job *j, uint32_t id,
     const struct seg *g, enum job_count what)
 {
-	const struct gaps_view v = iswitch_view(j, id);
-	struct gaps *gaps = j->members.m[id].gaps;
+	const struct loss_detect_view v = iswitch_view(j, id);
+	struct loss_detect *loss_detect = j->members.m[id].loss_detect;
 	uint32_t from, upto;
 	int64_t t;
 
-	if (gaps == NULL)
+	if (loss_detect == NULL)
 		return;
 	t = iswitch_unwrap(j, id, g->iteration);
 	if (what == JOB_DUPLICATE)
-		gaps_duplicate(gaps, t, g->index);
-	else if (what == JOB_ADDED && gaps_took(gaps, &v, t, g->index, &from,
-	    &upto))
+		loss_detect_duplicate(loss_detect, t, g->index);
+	else if (what == JOB_ADDED &&
+		 loss_detect_took(loss_detect, &v, t, g->index, &from, &upto))
 		iswitch_nack(s, j, id, from, upto);
 }
 
@@ -103,7 +107,7 @@ iswitch_given(const struct job *j, uint32_t id, int64_t t)
 	if (j->cf->server)
 		return t < job_async_server_member(&j->ps, id)->round &&
 		    !job_coming(j, id, t, j->a.s.segs - 1);
-	if (j->mender != NULL && j->cf->async)
+	if (j->retransmit != NULL && j->cf->async)
 		return iswitch_push_whole(j, t);
 	return job_whole(j, t) && !job_coming(j, id, t, j->a.s.segs - 1);
 }
@@ -113,16 +117,17 @@ static inline void
 iswitch_state(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
     uint32_t xid, uint32_t upto, struct repair_state *st)
 {
-	const struct gaps_view v = iswitch_view(j, id);
+	const struct loss_detect_view v = iswitch_view(j, id);
 	const struct member *m = &j->members.m[id];
 	uint8_t msg[CONTROL_MAX_BYTES], room[REPAIR_BITMAP_BYTES], *p;
 
 	st->iteration = (uint32_t)(t & (SEG_ITERATIONS - 1));
 	st->mark = iswitch_mark(j, id);
-	st->seen = m->gaps->mark;
-	st->dups = m->gaps->dups;
+	st->seen = m->loss_detect->mark;
+	st->dups = m->loss_detect->dups;
 	if (j->cf->async ? !st->notice : !st->whole && t >= m->from)
-		st->lacks = gaps_lacking(m->gaps, &v, t, 0, upto, room);
+		st->lacks =
+		    loss_detect_lacking(m->loss_detect, &v, t, 0, upto, room);
 	p = repair_put_state(control_put(msg, CONTROL_ACK, j->id, xid), st);
 	iswitch_post(s, POST_ONE, j->self, &m->at, msg, (size_t)(p - msg));
 	j->n[st->notice ? JOB_NOTICES : JOB_STATES]++;
@@ -138,7 +143,7 @@ iswitch_floor(const struct job *j, const struct repair_help *h)
 
 	if (h->last >= j->a.s.segs || sums_result(&j->a, t, h->last) == NULL)
 		return h->seen;
-	done = sums_kept(&j->a, t, h->last)->done - MENDER_SLACK;
+	done = sums_kept(&j->a, t, h->last)->done - RETRANSMIT_SLACK;
 	return control_newer(done, h->seen) ? done : h->seen;
 }
 
@@ -193,7 +198,8 @@ iswitch_resend_served(struct iswitch *s, struct job *j, uint32_t id, int64_t t,
 	    job_async_server_member(&j->ps, id);
 	const uint32_t end = h->lacks.base + 8 * h->lacks.bytes;
 	const int64_t last = sums_unwrap(h->last_round, m->round);
-	uint32_t floor = iswitch_served(j, last, h->last) - MENDER_SLACK, n = 0;
+	uint32_t floor = iswitch_served(j, last, h->last) - RETRANSMIT_SLACK,
+		 n = 0;
 
 	if (h->last >= j->a.s.segs || last < j->start ||
 	    !control_newer(floor, h->seen))
@@ -229,7 +235,7 @@ static inline bool
 iswitch_recounts(struct job *j, uint32_t id, int64_t k, uint32_t seen)
 {
 	struct member *m = &j->members.m[id];
-	struct gaps *g = m->gaps;
+	struct loss_detect *g = m->loss_detect;
 
 	if (!g->fenced) {
 		g->fenced = true;
@@ -239,7 +245,7 @@ iswitch_recounts(struct job *j, uint32_t id, int64_t k, uint32_t seen)
 	if (control_newer(g->fence, seen))
 		return false;
 	memset(m->pushed, 0, j->a.s.segs * sizeof(*m->pushed));
-	gaps_turn(g, &j->a, k);
+	loss_detect_turn(g, &j->a, k);
 	return true;
 }
 
@@ -255,28 +261,29 @@ iswitch_probe_async(struct iswitch *s, struct job *j, uint32_t id,
 	    job_async_server_member(&j->ps, id)->round : j->newest);
 	struct repair_state st = { .whole = iswitch_given(j, id, round) };
 
-	if (m->pushed != NULL && k < m->gaps->t && !iswitch_recounts(j, id, k,
-	    h->seen))
-		k = m->gaps->t;	/* it is not said what has come of k */
-	else if (h->upto > 0 && k > m->gaps->t)
-		gaps_turn(m->gaps, &j->a, k);
+	if (m->pushed != NULL && k < m->loss_detect->t &&
+	    !iswitch_recounts(j, id, k, h->seen))
+		k = m->loss_detect->t;	/* it is not said what has come of k */
+	else if (h->upto > 0 && k > m->loss_detect->t)
+		loss_detect_turn(m->loss_detect, &j->a, k);
 	if (!st.whole) {
-		m->gaps->owed = round;
-		m->gaps->owed_xid = xid;
+		m->loss_detect->owed = round;
+		m->loss_detect->owed_xid = xid;
 		j->awaited = round > j->awaited ? round : j->awaited;
 	}
 	st.resent = j->cf->server ? iswitch_resend_served(s, j, id, round, h) :
 	    iswitch_resend(s, j, id, round, h);
-	iswitch_state(s, j, id, k, xid, asked == m->gaps->t ? h->upto : 0, &st);
+	iswitch_state(
+	    s, j, id, k, xid, asked == m->loss_detect->t ? h->upto : 0, &st);
 }
 
 /* Is there no room in a rack, now, for the push that member id asks after? */
 static inline bool
 iswitch_full(const struct job *j, uint32_t id, const struct repair_help *h)
 {
-	const struct gaps_view v = iswitch_view(j, id);
+	const struct loss_detect_view v = iswitch_view(j, id);
 
-	return j->cf->async && j->mender != NULL && iswitch_push_full(j, &v,
+	return j->cf->async && j->retransmit != NULL && iswitch_push_full(j, &v,
 	    iswitch_unwrap(j, id, h->iteration), h->upto);
 }
 
@@ -291,13 +298,14 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 	const int64_t probed = t;
 	uint32_t upto = h->upto;
 
-	if (!gaps_probed(m->gaps, xid, h->mark))
+	if (!loss_detect_probed(m->loss_detect, xid, h->mark))
 		return;
 	j->n[JOB_PROBES]++;
-	m->gaps->held_upto = j->open && !iswitch_full(j, id, h) ? 0 : h->upto;
-	if (m->gaps->held_upto > 0 || !j->open) {
-		m->gaps->owed = t;	/* it is early: iswitch_notices() */
-		m->gaps->owed_xid = xid;
+	m->loss_detect->held_upto =
+	    j->open && !iswitch_full(j, id, h) ? 0 : h->upto;
+	if (m->loss_detect->held_upto > 0 || !j->open) {
+		m->loss_detect->owed = t; /* it is early: iswitch_notices() */
+		m->loss_detect->owed_xid = xid;
 		return;
 	}
 	if (j->cf->async) {
@@ -309,11 +317,11 @@ iswitch_probe(struct iswitch *s, struct job *j, uint32_t id, uint32_t xid,
 		upto = j->a.s.segs;
 	}
 	st.whole = iswitch_given(j, id, t);
-	if (t > m->gaps->t)
-		gaps_turn(m->gaps, &j->a, t);
+	if (t > m->loss_detect->t)
+		loss_detect_turn(m->loss_detect, &j->a, t);
 	if (!st.whole) {
-		m->gaps->owed = t;
-		m->gaps->owed_xid = xid;
+		m->loss_detect->owed = t;
+		m->loss_detect->owed_xid = xid;
 	}
 	if (t == probed)
 		st.resent = iswitch_resend(s, j, id, t, h);
@@ -332,9 +340,9 @@ iswitch_notices(struct iswitch *s, struct job *j)
 	j->news = false;
 	for (uint32_t i = 0; i < j->members.count; i++) {
 		struct repair_state st = { .whole = true, .notice = true };
-		struct gaps *g = j->members.m[i].gaps;
+		struct loss_detect *g = j->members.m[i].loss_detect;
 
-		if (g == NULL || g->owed == GAPS_NOTHING)
+		if (g == NULL || g->owed == LOSS_DETECT_NOTHING)
 			continue;
 		if (j->open && g->held_upto > 0) {	/* now it counts */
 			st.whole = false;
@@ -343,10 +351,10 @@ iswitch_notices(struct iswitch *s, struct job *j)
 			    g->held_upto, &st);
 			g->held_upto = 0;
 			if (j->cf->async)	/* it was of a push */
-				g->owed = GAPS_NOTHING;
+				g->owed = LOSS_DETECT_NOTHING;
 		} else if (iswitch_given(j, i, g->owed)) {
 			iswitch_state(s, j, i, g->owed, g->owed_xid, 0, &st);
-			g->owed = GAPS_NOTHING;
+			g->owed = LOSS_DETECT_NOTHING;
 		}
 	}
 }
@@ -355,19 +363,19 @@ iswitch_notices(struct iswitch *s, struct job *j)
 static inline void
 iswitch_mend_turn(struct job *j, int64_t t, uint64_t now_ns)
 {
-	struct mender *m = j->mender;
+	struct retransmit *m = j->retransmit;
 
 	j->mends = t;
-	mender_turn(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
+	retransmit_turn(m, (uint32_t)(t & (SEG_ITERATIONS - 1)), now_ns);
 	for (uint32_t i = 0; i < j->a.s.segs; i++) {
 		const uint32_t at = sums_at(&j->a, t, i);
 		const int is = sums_compare(&j->a, at, t, i);
 
 		if (is == 0 && j->a.slot[at].state == SUMS_SENT_UP)
-			mender_ready(m, i);
+			retransmit_ready(m, i);
 		else if (is > 0 ||
 		    (is == 0 && j->a.slot[at].state == SUMS_COMPLETE))
-			mender_take(m, i, now_ns);
+			retransmit_take(m, i, now_ns);
 	}
 }
 
@@ -381,15 +389,15 @@ iswitch_mend_begin(struct iswitch_job *j, uint64_t now_ns)
 		iswitch_begin_again(o, iswitch_next(o), now_ns);
 	if (!j->up.as.repairs || o->cf->whole)
 		return;
-	if (o->mender == NULL)
-		o->mender = calloc(1, sizeof(*o->mender));
-	if (o->mender == NULL || !job_room(o, &o->a.s) ||
-	    !mender_init(o->mender, o->a.s.segs, true)) {
+	if (o->retransmit == NULL)
+		o->retransmit = calloc(1, sizeof(*o->retransmit));
+	if (o->retransmit == NULL || !job_room(o, &o->a.s) ||
+	    !retransmit_init(o->retransmit, o->a.s.segs, true)) {
 		job_no_mender(o);	/* by Help, then */
 		return;
 	}
-	mender_window(o->mender, MENDER_WINDOW, MENDER_WINDOW);
-	o->mender->span = j->up.as.span;
+	retransmit_window(o->retransmit, RETRANSMIT_WINDOW, RETRANSMIT_WINDOW);
+	o->retransmit->span = j->up.as.span;
 	if (o->cf->async)
 		iswitch_push_begin(o, now_ns);
 	else
@@ -415,7 +423,7 @@ iswitch_mend_result(struct job *j, const struct seg *g, bool taken,
 {
 	const int64_t t = sums_unwrap(g->iteration, j->newest);
 
-	if (j->mender == NULL || g->index >= j->a.s.segs)
+	if (j->retransmit == NULL || g->index >= j->a.s.segs)
 		return;
 	if (j->cf->async) {
 		iswitch_push_result(j, g, taken, now_ns);
@@ -426,10 +434,11 @@ iswitch_mend_result(struct job *j, const struct seg *g, bool taken,
 	if (t != j->mends)
 		return;
 	if (!taken)
-		mender_duplicate(j->mender, g->index);
+		retransmit_duplicate(j->retransmit, g->index);
 	else
-		mender_take(j->mender, g->index, now_ns);
-	while (mender_whole(j->mender))	/* all of the next may be here, too */
+		retransmit_take(j->retransmit, g->index, now_ns);
+	while (retransmit_whole(
+	    j->retransmit)) /* all of the next may be here, too */
 		iswitch_mend_turn(j, j->mends + 1, now_ns);
 }
 
@@ -454,7 +463,7 @@ iswitch_mend(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 		return;
 	if (o->cf->async)
 		iswitch_push_look(o, now_ns);
-	while ((n = mender_run(o->mender, o->a.s.segs, &first, &again,
+	while ((n = retransmit_run(o->retransmit, o->a.s.segs, &first, &again,
 	    now_ns)) > 0) {
 		for (uint32_t k = first; k < first + n; k++) {
 			const uint32_t at = sums_at(&o->a, o->mends, k);
@@ -464,9 +473,9 @@ iswitch_mend(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
 				job_post_up(o, at);
 		}
 	}
-	if (!mender_probe(o->mender, now_ns))
+	if (!retransmit_probe(o->retransmit, now_ns))
 		return;
-	mender_fill(o->mender, s->xid, &h, room, now_ns);
+	retransmit_fill(o->retransmit, s->xid, &h, room, now_ns);
 	if (o->cf->async)
 		iswitch_push_ask(o, &h, room);
 	iswitch_post(s, POST_UP, o->self, NULL, msg,

@@ -63,7 +63,7 @@ iswitch_believes(struct job *j, struct member *m, uint8_t tos,
 	    m->push == MEMBERS_NO_PUSH ? (int64_t)epoch << 24 | g->iteration :
 	    seg_unwrap(g->iteration, m->push);
 	epoch = pushes ? (uint32_t)(t >> 24) : job_epoch(t);
-	if (!proof_segment_good(j->proof, proof_head(PROOF_UP, j->id, epoch,
+	if (!tag_segment_good(j->proof, tag_head(TAG_UP, j->id, epoch,
 	    m->pass), p, len))
 		return false;
 	if (pushes && t > m->push)
@@ -81,7 +81,7 @@ iswitch_may_tell(struct iswitch *s, const union addr *from, size_t len,
 {
 	return (len >= CONTROL_HEADER_BYTES + 2 + 8 ||
 	    addr_is_loopback(from) || s->cf.any_xid) &&
-	    buckets_tell(s->buckets, from, now_ns);
+	    rate_limit_tell(s->rate_limit, from, now_ns);
 }
 
 /* A segment from a member, or from somebody who is none: its job, or NULL. */
@@ -126,7 +126,7 @@ iswitch_segment(struct iswitch *s, const union addr *from, uint8_t tos,
 	what = job_segment(j, who->member, &g, now_ns, &gone);
 	iswitch_repair(s, j, who->member, &g, what);
 	if (what == JOB_ADDED && job_flows(j) &&
-	    j->members.m[who->member].gaps == NULL) {
+	    j->members.m[who->member].loss_detect == NULL) {
 		asking = (struct iswitch_asking){ s, j };
 		job_ask_on(j, who->member, iswitch_ask, &asking);
 	}

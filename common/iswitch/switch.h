@@ -25,7 +25,7 @@
 #include "common/arq/probe.h"
 #include "common/auth/rate-limit.h"
 #include "common/auth/quota.h"
-#include "common/auth/secure-channel.h"
+#include "common/auth/channel-client.h"
 
 enum {
 	ISWITCH_JOBS_MAX = 1024,
@@ -70,7 +70,7 @@ struct iswitch_conf {
 	const struct key *key;		/* of what goes up; NULL: none */
 	struct key secret;		/* nonces are made of it; or not set */
 	bool passes;			/* the parent may ask for passes */
-	struct keymap_number by;	/* of maps that strangers fill */
+	struct hashmap_number by;	/* of maps that strangers fill */
 	bool quotas;			/* of addresses: quota.h */
 	bool any_xid;			/* a parent's answers are to another
 					 * run's requests */
@@ -79,8 +79,8 @@ struct iswitch_conf {
 };
 
 enum {
-	ISWITCH_ASKERS = 8,		/* of a job, at a time */
-	ISWITCH_VAIN = 8		/* Fetches; then another donor's turn */
+	ISWITCH_ASKERS = 8, /* of a job, at a time */
+	ISWITCH_VAIN = 8    /* Fetches; then another sender's turn */
 };
 #define ISWITCH_ASKER_NS 2000000000u	/* silent for so long: forgotten */
 #define ISWITCH_GHOST_NS 1000000000u	/* so long one may say nothing else */
@@ -90,8 +90,8 @@ enum {
 struct iswitch_asker {
 	bool used, up, halts;		/* up: the parent, for another */
 	uint16_t number;		/* its own for whom it asks, or 0 */
-	uint32_t donor;			/* id, MEMBERS_NONE: above */
-	uint32_t passed;		/* donors that gave nothing */
+	uint32_t sender;			/* id, MEMBERS_NONE: above */
+	uint32_t passed;		/* senders that gave nothing */
 	uint32_t vain;			/* Fetches since the last Chunk */
 	union addr at;
 	uint64_t heard_ns;
@@ -107,7 +107,7 @@ struct iswitch_up {
 struct iswitch_job {
 	struct job j;
 	struct iswitch_up up;
-	struct channel channel;		/* to the parent */
+	struct channel_client channel;		/* to the parent */
 	union addr group;		/* of its members; family 0: none */
 	struct iswitch_asker asker[ISWITCH_ASKERS];
 	bool charged;			/* to who founded it, until it rests */
@@ -128,8 +128,8 @@ struct iswitch {
 	struct iswitch_job **job;	/* by index */
 	uint32_t jobs;
 	uint32_t turn;			/* of the job last given to */
-	struct keymap by_id;		/* job id -> index */
-	struct keymap by_addr;		/* addr_key() -> ref */
+	struct hashmap by_id;		/* job id -> index */
+	struct hashmap by_addr;		/* addr_key() -> ref */
 	struct iswitch_ref *ref;
 	uint32_t refs, refs_room, ref_free;
 	struct job_budget budget;
@@ -139,20 +139,20 @@ struct iswitch {
 	uint64_t n[ISWITCH_COUNTS];
 	char said[ISWITCH_SAID_BYTES];	/* an Ack's words, until it is sent */
 	struct outbox *out;		/* borrowed */
-	struct buckets *buckets;	/* likewise */
+	struct rate_limit *rate_limit;	/* likewise */
 };
 
 /* xid: where numbers of our own messages begin: control_first_xid(). */
 static inline void
 iswitch_init(struct iswitch *s, const struct iswitch_conf *cf, uint32_t xid,
-    struct outbox *out, struct buckets *buckets)
+    struct outbox *out, struct rate_limit *rate_limit)
 {
 	*s = (struct iswitch){ .cf = *cf, .xid = xid, .out = out,
-	    .buckets = buckets,
+	    .rate_limit = rate_limit,
 	    .ref_free = MEMBERS_NONE,
 	    .deadline_ns = UINT64_MAX, .budget.limit_bytes = cf->memory_bytes,
 	    .budget.job_bytes = cf->job_memory_bytes };
-	keymap_seed(&s->by_addr, &cf->by);
+	hashmap_seed(&s->by_addr, &cf->by);
 	s->quota = quota_of(cf->memory_bytes, &cf->by);
 }
 
@@ -165,8 +165,8 @@ iswitch_free(struct iswitch *s)
 	}
 	free(s->job);
 	free(s->ref);
-	keymap_free(&s->by_id);
-	keymap_free(&s->by_addr);
+	hashmap_free(&s->by_id);
+	hashmap_free(&s->by_addr);
 	quota_free(&s->quota);
 }
 
@@ -174,7 +174,7 @@ iswitch_free(struct iswitch *s)
 static inline struct iswitch_job *
 iswitch_job(const struct iswitch *s, uint16_t id)
 {
-	const uint32_t *k = keymap_get(&s->by_id, id);
+	const uint32_t *k = hashmap_get(&s->by_id, id);
 
 	return k == NULL ? NULL : s->job[*k];
 }
@@ -183,13 +183,13 @@ iswitch_job(const struct iswitch *s, uint16_t id)
 static inline void
 iswitch_open_channel(const struct iswitch *s, struct iswitch_job *j)
 {
-	uint8_t nonce[PASS_NONCE_BYTES] = { 0 }, what[6];
+	uint8_t nonce[COOKIE_NONCE_BYTES] = { 0 }, what[6];
 
 	bytes_put(bytes_put(what, j->j.id, 2), s->xid, 4);
 	if (s->cf.secret.set)
 		key_hash_of(&s->cf.secret, "innet 1 nonce", what, sizeof(what),
 		    nonce, sizeof(nonce));
-	channel_open(&j->channel, s->cf.key, s->cf.passes, nonce);
+	channel_client_open(&j->channel, s->cf.key, s->cf.passes, nonce);
 	j->channel.any = s->cf.any_xid;
 }
 
@@ -229,13 +229,13 @@ iswitch_make_job(struct iswitch *s, uint16_t id)
 	have = calloc(1, sizeof(*have));
 	p = s->job;
 	if (p == NULL || have == NULL ||
-	    keymap_put(&s->by_id, id, k) == NULL) {
+	    hashmap_put(&s->by_id, id, k) == NULL) {
 		free(have);
 		return NULL;
 	}
 	if (k < s->jobs) {
 		outbox_flush(s->out);
-		keymap_remove(&s->by_id, p[k]->j.id);
+		hashmap_remove(&s->by_id, p[k]->j.id);
 		job_free(&p[k]->j);
 		free(p[k]);
 	}
@@ -254,7 +254,7 @@ iswitch_make_job(struct iswitch *s, uint16_t id)
 static inline struct iswitch_ref *
 iswitch_who(const struct iswitch *s, const union addr *at)
 {
-	const uint32_t *head = keymap_get(&s->by_addr,
+	const uint32_t *head = hashmap_get(&s->by_addr,
 	    addr_key(at, &s->cf.by));
 
 	for (uint32_t r = head == NULL ? MEMBERS_NONE : *head;
@@ -286,7 +286,7 @@ iswitch_bind(struct iswitch *s, const union addr *at, uint32_t job,
 	}
 	if (s->cf.quotas && !quota_take(&s->quota, at, QUOTA_MEMBERS, 1))
 		return false;
-	head = keymap_put(&s->by_addr, addr_key(at, &s->cf.by),
+	head = hashmap_put(&s->by_addr, addr_key(at, &s->cf.by),
 	    MEMBERS_NONE);
 	if (head == NULL) {
 		if (s->cf.quotas)
@@ -308,7 +308,7 @@ static inline void
 iswitch_unbind(struct iswitch *s, const union addr *at)
 {
 	const uint64_t key = addr_key(at, &s->cf.by);
-	uint32_t *head = keymap_get(&s->by_addr, key), *where = head, r;
+	uint32_t *head = hashmap_get(&s->by_addr, key), *where = head, r;
 
 	while (where != NULL && *where != MEMBERS_NONE &&
 	    !addr_same(&s->ref[*where].at, at))
@@ -318,7 +318,7 @@ iswitch_unbind(struct iswitch *s, const union addr *at)
 	r = *where;
 	*where = s->ref[r].next;
 	if (*head == MEMBERS_NONE)
-		keymap_remove(&s->by_addr, key);
+		hashmap_remove(&s->by_addr, key);
 	s->ref[r].next = s->ref_free;
 	s->ref_free = r;
 	if (s->cf.quotas)
@@ -334,7 +334,7 @@ iswitch_post(struct iswitch *s, enum post_to to, uint32_t job,
     const union addr *at, uint8_t *p, size_t len)
 {
 	if (to == POST_UP)
-		len = channel_put(&s->job[job]->channel, p, len);
+		len = channel_client_put(&s->job[job]->channel, p, len);
 	outbox_copy(s->out, to, job, at, CONTROL_TOS, p, (uint32_t)len);
 }
 
@@ -491,12 +491,12 @@ iswitch_seat(struct iswitch_job *j, uint32_t id, bool repairs)
 	struct member *m = &o->members.m[id];
 	struct sums_shape shape = o->a.s;
 
-	free(m->gaps);
-	m->gaps = NULL;
+	free(m->loss_detect);
+	m->loss_detect = NULL;
 	/* a rack: what is lost above it is asked for as those below ask */
-	if (repairs && (!o->cf->child || o->mender != NULL) &&
+	if (repairs && (!o->cf->child || o->retransmit != NULL) &&
 	    job_room(o, &shape))
-		m->gaps = gaps_make(shape.segs);
+		m->loss_detect = loss_detect_make(shape.segs);
 	if (o->cf->server)
 		return job_room(o, &shape) && job_served(o, id);
 	if (o->cf->async) {
@@ -529,7 +529,7 @@ iswitch_found(struct iswitch *s, struct iswitch_job *j, uint32_t elements,
 static inline bool
 iswitch_mends(const struct iswitch_job *j)
 {
-	return j->j.mender != NULL && !j->j.halted &&
+	return j->j.retransmit != NULL && !j->j.halted &&
 	    membership_works(&j->up.as);
 }
 
@@ -542,7 +542,7 @@ iswitch_up_due(const struct iswitch_job *j)
 	if (!j->up.wanted)
 		return UINT64_MAX;
 	due = membership_due(&j->up.as);
-	mend = iswitch_mends(j) ? mender_due(j->j.mender) : UINT64_MAX;
+	mend = iswitch_mends(j) ? retransmit_due(j->j.retransmit) : UINT64_MAX;
 	return mend < due ? mend : due;
 }
 

@@ -4,7 +4,7 @@
  *
  * With sync_worker_control(), sync_worker_next(), sync_worker_leave() and
  * sync_worker_why() the whole of iswitch/sync-worker.h for a caller, through
- * whose channel (secure-channel.h) messages leave and come in.
+ * whose channel (channel-client.h) messages leave and come in.
  */
 #ifndef INNET_ISWITCH_SYNC_WORKER_CONTROL_H
 #define INNET_ISWITCH_SYNC_WORKER_CONTROL_H
@@ -46,7 +46,7 @@ sync_worker_enter(struct sync_worker *l)
 	if (l->segs == 0 && !sync_worker_size(l))
 		return;
 	l->repairs = l->in.repairs;
-	if (l->repairs && !mender_init(&l->mender, l->segs, false)) {
+	if (l->repairs && !retransmit_init(&l->retransmit, l->segs, false)) {
 		l->end = SYNC_WORKER_NO_MEMORY;
 		return;
 	}
@@ -66,7 +66,7 @@ sync_worker_values(struct sync_worker *l)
 	if (seg_before(l->in.job_next, l->from))	/* may do so now */
 		l->from = l->in.job_next & (SEG_ITERATIONS - 1);
 	if (l->repairs && l->have[l->t & 1] && !sync_worker_fetches(l))
-		mender_all(&l->mender);
+		retransmit_all(&l->retransmit);
 }
 
 /* Let in, or on after a Halt. */
@@ -75,14 +75,14 @@ sync_worker_resume(struct sync_worker *l, uint64_t now_ns)
 {
 	l->window = sync_worker_window_first(l);
 	l->slow = sync_worker_window_max(l);
-	l->mender.unbound = l->in.whole;
+	l->retransmit.unbound = l->in.whole;
 	if (l->in.whole)	/* a server answers whole vectors alone */
-		mender_window(&l->mender, l->segs, l->segs);
+		retransmit_window(&l->retransmit, l->segs, l->segs);
 	else
-		mender_window(&l->mender, l->window, l->slow);
-	l->mender.span = l->in.span;
-	if (l->mender.srtt_ns == 0 && l->in.rtt_ns > 0)
-		mender_sample(&l->mender, l->in.rtt_ns);
+		retransmit_window(&l->retransmit, l->window, l->slow);
+	l->retransmit.span = l->in.span;
+	if (l->retransmit.srtt_ns == 0 && l->in.rtt_ns > 0)
+		retransmit_sample(&l->retransmit, l->in.rtt_ns);
 	sync_worker_heard(l, now_ns);
 }
 
@@ -201,7 +201,7 @@ sync_worker_told(struct sync_worker *l, const struct control *c,
 	bool behind = false;
 
 	if (!l->repairs || c->job != l->in.cf.job ||
-	    !mender_told(&l->mender, c, c->xid, &behind, now_ns))
+	    !retransmit_told(&l->retransmit, c, c->xid, &behind, now_ns))
 		return false;
 	if (behind)
 		sync_worker_go_back(l, now_ns);
@@ -346,11 +346,11 @@ sync_worker_mend_run(struct sync_worker *l, struct sync_worker_out *o,
 {
 	const uint32_t most = l->cf.run_bytes /
 	    (uint32_t)sync_worker_segment_bytes(l);
-	struct mender *m = &l->mender;
+	struct retransmit *m = &l->retransmit;
 
 	o->iteration = l->t;
 	o->mended = true;
-	o->count = mender_run(m, most, &o->first, &o->again, now_ns);
+	o->count = retransmit_run(m, most, &o->first, &o->again, now_ns);
 	l->sent = m->upto;
 	if (o->count == 0)
 		return false;
@@ -369,10 +369,10 @@ sync_worker_probe(struct sync_worker *l, struct sync_worker_out *o,
 	struct repair_help h;
 	uint32_t xid;
 
-	if (!mender_probe(&l->mender, now_ns))
+	if (!retransmit_probe(&l->retransmit, now_ns))
 		return false;
 	xid = membership_xid(&l->in);
-	mender_fill(&l->mender, xid, &h, room, now_ns);
+	retransmit_fill(&l->retransmit, xid, &h, room, now_ns);
 	o->count = 0;
 	o->len = repair_say_help(o->message, l->in.cf.job, xid, &h);
 	membership_said(&l->in, now_ns);
@@ -385,7 +385,8 @@ sync_worker_unsent(struct sync_worker *l, const struct sync_worker_out *o,
     uint32_t n)
 {
 	if (o->mended) {
-		mender_unsent(&l->mender, o->first, o->count, n, o->again);
+		retransmit_unsent(
+		    &l->retransmit, o->first, o->count, n, o->again);
 		return;
 	}
 	if (!o->again) {

@@ -30,7 +30,7 @@ sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 	/* a whole answer is one sample: many would outvote the others */
 	if (l->sent_ns[index] != 0 && l->sampled_ns != now_ns &&
 	    (!l->in.whole || l->sampled_ns == 0)) {
-		rto_sample(&l->rto, now_ns - l->sent_ns[index]);
+		rtt_sample(&l->rtt, now_ns - l->sent_ns[index]);
 		l->sampled_ns = now_ns;
 	}
 }
@@ -39,9 +39,9 @@ sync_worker_count_result(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 static inline void
 sync_worker_mended(struct sync_worker *l, uint32_t index, uint64_t now_ns)
 {
-	mender_take(&l->mender, index, now_ns);
+	retransmit_take(&l->retransmit, index, now_ns);
 	if (!l->have[l->t & 1])
-		mender_fetch(&l->mender, false);
+		retransmit_fetch(&l->retransmit, false);
 }
 
 /*
@@ -52,9 +52,9 @@ static inline void
 sync_worker_mended_again(struct sync_worker *l, uint32_t index,
     uint64_t now_ns)
 {
-	mender_duplicate(&l->mender, index);
+	retransmit_duplicate(&l->retransmit, index);
 	if (l->in.span != 0)
-		mender_want(&l->mender, now_ns);
+		retransmit_want(&l->retransmit, now_ns);
 }
 
 /* What a result at odds with the two iterations is. */
@@ -66,7 +66,7 @@ sync_worker_astray(struct sync_worker *l, uint32_t iteration)
 	if (seg_before(l->seen, iteration))
 		l->seen = iteration;
 	if (l->repairs)
-		mender_fetch(&l->mender, false);
+		retransmit_fetch(&l->retransmit, false);
 	else if (l->timer_ns == SYNC_WORKER_NEVER && sync_worker_waits(l))
 		l->timer_ns = 0;	/* the job goes on without us */
 	return SYNC_WORKER_AHEAD;

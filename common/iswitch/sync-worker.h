@@ -33,18 +33,19 @@
 #define SYNC_WORKER_NEVER MEMBERSHIP_NEVER
 
 enum {
-	SYNC_WORKER_WINDOW = 64,		/* to begin with, or two runs */
-	SYNC_WORKER_WINDOW_MAX = MENDER_WINDOW,	/* unless one is asked for */
-	SYNC_WORKER_HELPS = 16,		/* asked for at a time-out, at most */
-	SYNC_WORKER_ASKS = 256,		/* waiting to be asked for */
+	SYNC_WORKER_WINDOW = 64, /* to begin with, or two runs */
+	SYNC_WORKER_WINDOW_MAX =
+	    RETRANSMIT_WINDOW,	/* unless one is asked for */
+	SYNC_WORKER_HELPS = 16, /* asked for at a time-out, at most */
+	SYNC_WORKER_ASKS = 256, /* waiting to be asked for */
 	/* of Help, waiting to be sent */
 	SYNC_WORKER_ANSWERS = 256,
 	/* most patience before any result */
 	SYNC_WORKER_OPEN_NS = 100000000,
 	/* between Joins that ask for H */
 	SYNC_WORKER_AGAIN_NS = 1000000000,
-	SYNC_WORKER_ASK_NS = 1000000000,	/* for the list of members */
-	SYNC_WORKER_TEXT_MAX = 1 << 20	/* bytes of it */
+	SYNC_WORKER_ASK_NS = 1000000000, /* for the list of members */
+	SYNC_WORKER_TEXT_MAX = 1 << 20	 /* bytes of it */
 };
 
 struct sync_worker_conf {
@@ -92,7 +93,7 @@ struct sync_worker_out {
 struct sync_worker {
 	struct sync_worker_conf cf;
 	struct membership in;		/* of the job */
-	struct rto rto;
+	struct rtt rtt;
 	enum sync_worker_end end;
 	uint64_t n[SYNC_WORKER_COUNTS], verdicts[SYNC_WORKER_VERDICTS];
 
@@ -132,7 +133,7 @@ struct sync_worker {
 	uint32_t ask[SYNC_WORKER_ASKS];	/* indices, a queue */
 	uint32_t asks, asked;
 	bool repairs;			/* both sides: by this, not by Help */
-	struct mender mender;
+	struct retransmit retransmit;
 	bool redo;			/* t is done: once more for others */
 	bool mends;			/* asks on as what it asked for comes */
 	uint32_t mend;			/* from this index */
@@ -159,7 +160,7 @@ sync_worker_free(struct sync_worker *l)
 	free(l->given[1]);
 	free(l->sent_ns);
 	free(l->text);
-	mender_free(&l->mender);
+	retransmit_free(&l->retransmit);
 	l->given[0] = l->given[1] = NULL;
 	l->sent_ns = NULL;
 	l->text = NULL;
@@ -170,16 +171,16 @@ static inline uint64_t
 sync_worker_count(const struct sync_worker *l, enum sync_worker_count what)
 {
 	static const int mended[SYNC_WORKER_COUNTS] = {
-		[SYNC_WORKER_SEGMENTS] = 1 + MENDER_SENT,
-		[SYNC_WORKER_RETRANSMITTED] = 1 + MENDER_REPEATED,
-		[SYNC_WORKER_TIMEOUTS] = 1 + MENDER_EXPIRED,
-		[SYNC_WORKER_PROBES] = 1 + MENDER_PROBES_SENT,
-		[SYNC_WORKER_STATES] = 1 + MENDER_STATES,
-		[SYNC_WORKER_NACKS] = 1 + MENDER_NACKS
+		[SYNC_WORKER_SEGMENTS] = 1 + RETRANSMIT_SENT,
+		[SYNC_WORKER_RETRANSMITTED] = 1 + RETRANSMIT_REPEATED,
+		[SYNC_WORKER_TIMEOUTS] = 1 + RETRANSMIT_EXPIRED,
+		[SYNC_WORKER_PROBES] = 1 + RETRANSMIT_PROBES_SENT,
+		[SYNC_WORKER_STATES] = 1 + RETRANSMIT_STATES,
+		[SYNC_WORKER_NACKS] = 1 + RETRANSMIT_NACKS
 	};
 
 	return l->n[what] + (mended[what] == 0 ? 0 :
-	    l->mender.n[mended[what] - 1]);
+	    l->retransmit.n[mended[what] - 1]);
 }
 
 /* Has it not ended yet? */
@@ -261,12 +262,12 @@ sync_worker_widen(struct sync_worker *l)
 static inline void
 sync_worker_arm(struct sync_worker *l, uint64_t now_ns)
 {
-	uint64_t ns = rto_ns(&l->rto);
+	uint64_t ns = rtt_timeout_ns(&l->rtt);
 
 	if (l->repairs)
 		return;
 	if (l->in.whole && l->got[l->t & 1] > 0)	/* it comes in one go */
-		ns = loss_timer_ns(&l->pause, l->rto.doubled);
+		ns = loss_timer_ns(&l->pause, l->rtt.doubled);
 	if (l->n[SYNC_WORKER_ITERATIONS] == 0 && ns > SYNC_WORKER_OPEN_NS)
 		/* the job may not be open yet */
 		ns = SYNC_WORKER_OPEN_NS;
@@ -279,7 +280,7 @@ sync_worker_heard(struct sync_worker *l, uint64_t now_ns)
 {
 	l->progress_ns = now_ns;
 	l->asking = false;
-	rto_heard(&l->rto);
+	rtt_heard(&l->rtt);
 	sync_worker_arm(l, now_ns);
 }
 
@@ -298,7 +299,7 @@ sync_worker_gradient(struct sync_worker *l, uint64_t now_ns)
 		l->progress_ns = now_ns;
 	l->have[sync_worker_iteration(l) & 1] = true;
 	if (l->repairs && !l->redo && !sync_worker_fetches(l))
-		mender_all(&l->mender);
+		retransmit_all(&l->retransmit);
 }
 
 /* The index of the first segment from i on without a result, or segs. */
@@ -375,20 +376,20 @@ sync_worker_begin(struct sync_worker *l)
 static inline void
 sync_worker_mend(struct sync_worker *l, uint64_t now_ns)
 {
-	struct mender *m = &l->mender;
+	struct retransmit *m = &l->retransmit;
 
 	if (!l->repairs)
 		return;
-	mender_turn(m, l->t, now_ns);
+	retransmit_turn(m, l->t, now_ns);
 	for (uint32_t i = 0; i < l->segs && l->got[l->t & 1] > 0; i++) {
 		if (l->given[l->t & 1][i] != 0)
-			mender_take(m, i, now_ns);
+			retransmit_take(m, i, now_ns);
 	}
 	if (sync_worker_fetches(l) || l->got[l->t & 1] > 0 ||
 	    seg_before(l->t, l->seen))
-		mender_fetch(m, sync_worker_fetches(l));
+		retransmit_fetch(m, sync_worker_fetches(l));
 	if (l->have[l->t & 1] && !sync_worker_fetches(l))
-		mender_all(m);
+		retransmit_all(m);
 }
 
 /* The result of t has been taken away: on to the next. */
@@ -399,7 +400,7 @@ sync_worker_advance(struct sync_worker *l, uint64_t now_ns)
 
 	l->n[SYNC_WORKER_ITERATIONS]++;
 	l->n[SYNC_WORKER_MISSED] += l->sent < l->segs || l->skipped > 0 ||
-	    l->mender.skipped > 0 || !l->have[way];
+	    l->retransmit.skipped > 0 || !l->have[way];
 	if (sync_worker_partial(l)) {
 		l->n[SYNC_WORKER_PARTIAL]++;
 		if (now_ns - l->in.asked_ns >= SYNC_WORKER_AGAIN_NS)
@@ -421,15 +422,15 @@ sync_worker_advance(struct sync_worker *l, uint64_t now_ns)
 static inline void
 sync_worker_expire(struct sync_worker *l, uint64_t now_ns)
 {
-	const uint32_t most = l->rto.doubled == 0 ? SYNC_WORKER_HELPS : 1;
+	const uint32_t most = l->rtt.doubled == 0 ? SYNC_WORKER_HELPS : 1;
 
 	l->n[SYNC_WORKER_TIMEOUTS]++;
 	/* a server answers whole vectors alone: what is held back must go */
 	if (l->sent < l->segs && l->spare < l->segs)
 		l->spare = 2 * l->spare + l->window;
-	if (l->rto.doubled == 0 && l->cf.window == 0)
+	if (l->rtt.doubled == 0 && l->cf.window == 0)
 		l->slow = l->window = l->window / 2 < 2 ? 2 : l->window / 2;
-	rto_expired(&l->rto);
+	rtt_expired(&l->rtt);
 	l->asks = l->asked = l->mend = 0;
 	l->mends = l->in.whole && l->got[l->t & 1] > 0;
 	sync_worker_ask_on(l, most);
@@ -484,7 +485,7 @@ sync_worker_due(const struct sync_worker *l)
 
 	if (l->in.leaving || !sync_worker_waits(l))
 		return due;
-	at = !l->repairs ? l->timer_ns : mender_due(&l->mender);
+	at = !l->repairs ? l->timer_ns : retransmit_due(&l->retransmit);
 	due = at < due ? at : due;
 	at = l->asking ? l->ask_ns : sync_worker_ask_due(l);
 	due = at < due ? at : due;

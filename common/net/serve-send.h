@@ -55,7 +55,7 @@ serve_send(void *ctx, uint32_t way, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
 {
 	struct serve *s = ctx;
-	struct serve_way *w = serve_way(s, way, to);
+	struct serve_socket *w = serve_socket(s, way, to);
 	uint32_t done = 0;
 	int tries = 0, n;
 
@@ -65,7 +65,7 @@ serve_send(void *ctx, uint32_t way, const union addr *from,
 	if (w == NULL)
 		s->gone.send_failed += p->count;
 	while (w != NULL && done < p->count) {
-		n = outlet_send_run(&w->out, to, p->tos,
+		n = udp_transmit_send_run(&w->out, to, p->tos,
 		    p->p + (size_t)done * p->bytes, p->bytes,
 		    (int)(p->count - done), p->last_bytes, now_ns);
 		done += n > 0 ? (uint32_t)n : 0;
@@ -87,8 +87,8 @@ serve_send_leaving(struct serve *s)
 {
 	const struct iovec *v = s->leaving, *end = v + s->leavings;
 	const struct slot_to *to = &s->leaving_to;
-	struct serve_way *w = s->leavings == 0 ? NULL :
-	    serve_way(s, to->way, &to->to);
+	struct serve_socket *w = s->leavings == 0 ? NULL :
+	    serve_socket(s, to->way, &to->to);
 
 	if (w == NULL)
 		s->gone.send_failed += (uint64_t)s->leavings;
@@ -99,12 +99,12 @@ serve_send_leaving(struct serve *s)
 		    v[n].iov_len <= v[0].iov_len)
 			n++;
 		if (n > 1)
-			sent = outlet_send_gather(&w->out, &to->to, to->tos, v,
-			    1, n, v[0].iov_len, s->left_ns);
+			sent = udp_transmit_send_gather(&w->out, &to->to,
+			    to->tos, v, 1, n, v[0].iov_len, s->left_ns);
 		v += sent;
 		if (sent < n) {
-			outlet_send(&w->out, &to->to, to->tos, v->iov_base,
-			    v->iov_len, s->left_ns);
+			udp_transmit_send(&w->out, &to->to, to->tos,
+			    v->iov_base, v->iov_len, s->left_ns);
 			v++;
 		}
 	}

@@ -61,9 +61,9 @@ struct serve_conf {
 };
 
 /* A socket. */
-struct serve_way {
+struct serve_socket {
 	struct udpio u;
-	struct outlet out;
+	struct udp_transmit out;
 	uint32_t way;
 };
 
@@ -77,8 +77,8 @@ struct serve {
 	const struct serve_conf *cf;
 	struct plane *pl;
 	struct clock clock;
-	struct serve_way own;
-	struct serve_way **way;		/* the others; owned */
+	struct serve_socket own;
+	struct serve_socket **way;		/* the others; owned */
 	uint32_t ways;
 	struct pollfd *poll;
 	uint64_t told_ns, warned_ns, unreachable;
@@ -104,7 +104,7 @@ struct serve {
 };
 
 static inline void
-serve_account_one(struct serve_account *c, const struct serve_way *w)
+serve_account_one(struct serve_account *c, const struct serve_socket *w)
 {
 	c->kernel += w->u.kernel_drops;
 	c->unreachable += w->u.unreachable;
@@ -118,10 +118,10 @@ serve_account_one(struct serve_account *c, const struct serve_way *w)
 static inline void
 serve_shut(struct serve *s, uint32_t k)
 {
-	struct serve_way *w = s->way[k];
+	struct serve_socket *w = s->way[k];
 
 	serve_account_one(&s->gone, w);
-	outlet_free(&w->out);
+	udp_transmit_free(&w->out);
 	udpio_close(&w->u);
 	free(w);
 	s->way[k] = s->way[--s->ways];
@@ -131,10 +131,10 @@ serve_shut(struct serve *s, uint32_t k)
  * The socket of a way, opened towards `to` when it is needed; or NULL: what was
  * to be sent by it is counted as failed.
  */
-static inline struct serve_way *
-serve_way(struct serve *s, uint32_t way, const union addr *to)
+static inline struct serve_socket *
+serve_socket(struct serve *s, uint32_t way, const union addr *to)
 {
-	struct serve_way *w;
+	struct serve_socket *w;
 	char name[ADDR_NAME_BYTES];
 
 	if (way == PACKET_WAY_OWN)
@@ -154,7 +154,7 @@ serve_way(struct serve *s, uint32_t way, const union addr *to)
 		return NULL;
 	}
 	udpio_waits(&w->u);
-	w->out = outlet_over(&w->u, &s->cf->impair, s->cf->egress);
+	w->out = udp_transmit_over(&w->u, &s->cf->impair, s->cf->egress);
 	w->out.propagation_ns = s->cf->propagation_ns;
 	w->way = way;
 	s->way[s->ways++] = w;

@@ -63,8 +63,8 @@ serve_miss(struct serve *s, uint64_t from_ns, uint64_t now_ns)
 		return;
 	s->heard_to_ns = now_ns;
 	s->deaf_ns += now_ns - from_ns;
-	if (s->pl->program->deaf != NULL)
-		s->pl->program->deaf(s->pl->state, now_ns - from_ns, now_ns);
+	if (s->pl->program->stalled != NULL)
+		s->pl->program->stalled(s->pl->state, now_ns - from_ns, now_ns);
 }
 
 /* What time is it, since packets were last received? */
@@ -107,7 +107,7 @@ serve_come(struct serve *s, uint64_t at_ns)
 
 /* One datagram of socket w, which came at at_ns. */
 static inline void
-serve_take(struct serve *s, struct serve_way *w,
+serve_take(struct serve *s, struct serve_socket *w,
     const struct udpio_packet *d, uint64_t at_ns)
 {
 	struct packet p = { .from = d->from, .to = &w->u.local,
@@ -126,7 +126,7 @@ serve_take(struct serve *s, struct serve_way *w,
 
 /* The datagrams of one message, which came together. */
 static inline void
-serve_take_all(struct serve *s, struct serve_way *w,
+serve_take_all(struct serve *s, struct serve_socket *w,
     const struct udpio_message *m)
 {
 	const uint64_t at_ns = serve_stamped(s, m->stamp_ns);
@@ -138,7 +138,7 @@ serve_take_all(struct serve *s, struct serve_way *w,
 
 /* What has come to one socket, a part at a time; a flood leaves time. */
 static inline void
-serve_receive(struct serve *s, struct serve_way *w)
+serve_receive(struct serve *s, struct serve_socket *w)
 {
 	w->u.more = true;
 	for (int k = 0; k < SERVE_BATCHES && w->u.more; k++) {
@@ -164,9 +164,9 @@ serve_give(struct serve *s)
 	const struct program *pr = s->pl->program;
 	struct pollfd p = { .fd = s->own.u.fd, .events = POLLOUT };
 
-	for (int k = 0; pr->give != NULL && k < SERVE_BATCHES &&
+	for (int k = 0; pr->send_backlog != NULL && k < SERVE_BATCHES &&
 	    poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) != 0 &&
-	    pr->give(s->pl->state); k++)
+	    pr->send_backlog(s->pl->state); k++)
 		plane_flush(s->pl);
 }
 
@@ -176,9 +176,9 @@ serve_span(const struct serve *s, uint64_t now_ns, uint64_t end_ns)
 {
 	uint64_t due = timer_first(plane_due_program(s->pl), end_ns), ns;
 
-	due = timer_first(due, outlet_due(&s->own.out));
+	due = timer_first(due, udp_transmit_due(&s->own.out));
 	for (uint32_t k = 0; k < s->ways; k++)
-		due = timer_first(due, outlet_due(&s->way[k]->out));
+		due = timer_first(due, udp_transmit_due(&s->way[k]->out));
 	ns = due > now_ns ? due - now_ns : 0;
 	ns = timer_first(ns, pace_sleep_ns(now_ns, plane_due_port(s->pl)));
 	return timer_first(ns, s->beside == NULL ? TIMER_SECOND_NS :
@@ -190,7 +190,8 @@ static inline void
 serve_nap(struct serve *s, uint64_t end_ns)
 {
 	const struct program *pr = s->pl->program;
-	const bool owes = pr->owes != NULL && pr->owes(s->pl->state);
+	const bool owes =
+	    pr->has_backlog != NULL && pr->has_backlog(s->pl->state);
 	const struct timespec ts = timer_spec(serve_span(s,
 	    clock_now(&s->clock), end_ns));
 	uint32_t more = 0;
@@ -249,7 +250,7 @@ serve_tick(struct serve *s, uint64_t now_ns)
 	for (uint32_t k = s->ways; k-- > 0;) {
 		if (pr->needs != NULL && !pr->needs(s->pl->state,
 		    s->way[k]->way) &&
-		    outlet_due(&s->way[k]->out) == OUTLET_NEVER)
+		    udp_transmit_due(&s->way[k]->out) == UDP_TRANSMIT_NEVER)
 			serve_shut(s, k);
 	}
 }
@@ -263,19 +264,19 @@ serve_open(struct serve *s, const struct serve_conf *cf,
     const struct program *pr, union addr *own)
 {
 	*s = (struct serve){ .cf = cf, .clock = clock_start() };
-	s->way = calloc(SERVE_WAYS_MAX, sizeof(struct serve_way *));
+	s->way = calloc(SERVE_WAYS_MAX, sizeof(struct serve_socket *));
 	s->poll = calloc(SERVE_WAYS_MAX + 1 + SERVE_BESIDE_MAX,
 	    sizeof(*s->poll));
 	if (s->way == NULL || s->poll == NULL)
 		err(1, "sockets");
 	udpio_listen_or_exit(&s->own.u, &cf->listen, pr->tos,
 	    !cf->no_offload, cf->port_file);
-	if (cf->one_link && pr->give != NULL)
+	if (cf->one_link && pr->send_backlog != NULL)
 		udpio_waits(&s->own.u);
 	udpio_tell(&s->own.u, cf->verbose);
-	s->own.out = outlet_over(&s->own.u, &cf->impair, cf->egress);
+	s->own.out = udp_transmit_over(&s->own.u, &cf->impair, cf->egress);
 	s->own.out.propagation_ns = cf->propagation_ns;
-	s->gathers = cf->egress == NULL && outlet_plain(&s->own.out);
+	s->gathers = cf->egress == NULL && udp_transmit_plain(&s->own.out);
 	*own = s->own.u.local;
 }
 
@@ -310,9 +311,9 @@ serve_run(struct serve *s, struct plane *pl)
 		serve_send_leaving(s);
 		plane_flush(pl);
 		serve_give(s);
-		outlet_flush(&s->own.out, now);
+		udp_transmit_flush(&s->own.out, now);
 		for (uint32_t k = 0; k < s->ways; k++)
-			outlet_flush(&s->way[k]->out, now);
+			udp_transmit_flush(&s->way[k]->out, now);
 		serve_tick(s, now);
 	}
 	serve_receive(s, &s->own);	/* what has come counts */
@@ -320,9 +321,9 @@ serve_run(struct serve *s, struct plane *pl)
 		serve_receive(s, s->way[k]);
 	if (s->beside != NULL)
 		s->beside->end(s->beside->ctx);
-	outlet_flush(&s->own.out, OUTLET_NEVER);
+	udp_transmit_flush(&s->own.out, UDP_TRANSMIT_NEVER);
 	for (uint32_t k = 0; k < s->ways; k++)
-		outlet_flush(&s->way[k]->out, OUTLET_NEVER);
+		udp_transmit_flush(&s->way[k]->out, UDP_TRANSMIT_NEVER);
 	if (s->cf->progress)
 		progress_clear();
 	plane_end(pl);
@@ -340,7 +341,7 @@ serve_close(struct serve *s)
 	free(s->poll);
 	for (int i = 0; i < UDPIO_RUN_MAX; i++)
 		free(s->spare[i]);
-	outlet_free(&s->own.out);
+	udp_transmit_free(&s->own.out);
 	udpio_close(&s->own.u);
 }
 

@@ -1,13 +1,13 @@
 /*
- * udp-transmit.h - what a live tool sends: through a socket, past a capture, and
- * through a bad network if one is asked for
+ * udp-transmit.h - what a live tool sends: through a socket, past a capture,
+ * and through a bad network if one is asked for
  *
  * Without impairment everything leaves at once, runs as runs.  With it each
  * datagram's copies leave when impair.h says: those that are late are held
- * here, OUTLET_HELD_MAX of them, until outlet_flush() at their time, in order
- * of time and, at one time, in the order they were sent.  The capture shows
- * what would have been sent by a good network.  Borrows socket and capture;
- * owns what it holds, outlet_free().  Time is an argument.
+ * here, UDP_TRANSMIT_HELD_MAX of them, until udp_transmit_flush() at their
+ * time, in order of time and, at one time, in the order they were sent.  The
+ * capture shows what would have been sent by a good network.  Borrows socket
+ * and capture; owns what it holds, udp_transmit_free().  Time is an argument.
  */
 #ifndef INNET_NET_UDP_TRANSMIT_H
 #define INNET_NET_UDP_TRANSMIT_H
@@ -27,40 +27,40 @@
 #include "common/traffic/impair.h"
 #include "common/wire/addr.h"
 
-enum { OUTLET_HELD_MAX = 65536 };
+enum { UDP_TRANSMIT_HELD_MAX = 65536 };
 
-#define OUTLET_NEVER TIMED_QUEUE_NEVER
+#define UDP_TRANSMIT_NEVER TIMED_QUEUE_NEVER
 
 /* A datagram that is late. */
-struct outlet_packet {
+struct udp_transmit_packet {
 	union addr to;
 	uint8_t tos;
 	size_t len;
 	uint8_t bytes[];
 };
 
-struct outlet {
+struct udp_transmit {
 	struct udpio *u;		/* borrowed */
 	struct pcapio_out *capture;	/* borrowed; NULL: none */
 	struct impair impair;
 	uint64_t propagation_ns;	/* everything leaves so much later */
-	/* struct outlet_packet, owned */
+	/* struct udp_transmit_packet, owned */
 	struct timed_queue held;
 };
 
-static inline struct outlet
-outlet_over(struct udpio *u, const struct impair *impair,
+static inline struct udp_transmit
+udp_transmit_over(struct udpio *u, const struct impair *impair,
     struct pcapio_out *capture)
 {
-	return (struct outlet){ .u = u, .impair = *impair,
+	return (struct udp_transmit){ .u = u, .impair = *impair,
 	    .capture = capture };
 }
 
 /* What is held is not sent any more. */
 static inline void
-outlet_free(struct outlet *o)
+udp_transmit_free(struct udp_transmit *o)
 {
-	struct outlet_packet *n;
+	struct udp_transmit_packet *n;
 
 	while ((n = timed_queue_pop(&o->held)) != NULL)
 		free(n);
@@ -69,14 +69,15 @@ outlet_free(struct outlet *o)
 
 /* Hold a copy until at_ns; without room it is lost, and counted so. */
 static inline void
-outlet_hold(struct outlet *o, const union addr *to, uint8_t tos,
+udp_transmit_hold(struct udp_transmit *o, const union addr *to, uint8_t tos,
     const void *p, size_t len, uint64_t at_ns)
 {
-	struct outlet_packet *n = o->held.count >= OUTLET_HELD_MAX ? NULL :
-	    malloc(sizeof(*n) + len);
+	struct udp_transmit_packet *n = o->held.count >= UDP_TRANSMIT_HELD_MAX
+					    ? NULL
+					    : malloc(sizeof(*n) + len);
 
 	if (n != NULL) {
-		*n = (struct outlet_packet){ .to = *to, .tos = tos,
+		*n = (struct udp_transmit_packet){ .to = *to, .tos = tos,
 		    .len = len };
 		memcpy(n->bytes, p, len);
 		if (timed_queue_push(&o->held, at_ns, n))
@@ -86,19 +87,20 @@ outlet_hold(struct outlet *o, const union addr *to, uint8_t tos,
 	o->impair.lost++;
 }
 
-/* When the first of those held is to leave; OUTLET_NEVER: none is held. */
+/* When the first of those held is to leave; UDP_TRANSMIT_NEVER: none is held.
+ */
 static inline uint64_t
-outlet_due(const struct outlet *o)
+udp_transmit_due(const struct udp_transmit *o)
 {
 	return timed_queue_due(&o->held);
 }
 
-/* Send what is due by now_ns; with OUTLET_NEVER, all. */
+/* Send what is due by now_ns; with UDP_TRANSMIT_NEVER, all. */
 static inline void
-outlet_flush(struct outlet *o, uint64_t now_ns)
+udp_transmit_flush(struct udp_transmit *o, uint64_t now_ns)
 {
 	while (o->held.count > 0 && timed_queue_due(&o->held) <= now_ns) {
-		struct outlet_packet *n = timed_queue_pop(&o->held);
+		struct udp_transmit_packet *n = timed_queue_pop(&o->held);
 
 		udpio_send(o->u, &n->to, n->tos, n->bytes, n->len);
 		free(n);
@@ -106,7 +108,7 @@ outlet_flush(struct outlet *o, uint64_t now_ns)
 }
 
 static inline void
-outlet_capture(struct outlet *o, const union addr *to, uint8_t tos,
+udp_transmit_capture(struct udp_transmit *o, const union addr *to, uint8_t tos,
     const void *p, size_t len, uint64_t now_ns)
 {
 	if (o->capture != NULL)
@@ -116,14 +118,14 @@ outlet_capture(struct outlet *o, const union addr *to, uint8_t tos,
 
 /* Does everything leave at once, as it is? */
 static inline bool
-outlet_plain(const struct outlet *o)
+udp_transmit_plain(const struct udp_transmit *o)
 {
 	return !impair_any(&o->impair) && o->propagation_ns == 0;
 }
 
 /* Through the bad network; false, and counted, if the kernel refused it. */
 static inline bool
-outlet_impaired(struct outlet *o, const union addr *to, uint8_t tos,
+udp_transmit_impaired(struct udp_transmit *o, const union addr *to, uint8_t tos,
     const void *p, size_t len, uint64_t now_ns)
 {
 	uint64_t at[2];
@@ -135,7 +137,7 @@ outlet_impaired(struct outlet *o, const union addr *to, uint8_t tos,
 		if (at[i] <= now_ns)
 			sent = udpio_send(o->u, to, tos, p, len) && sent;
 		else
-			outlet_hold(o, to, tos, p, len, at[i]);
+			udp_transmit_hold(o, to, tos, p, len, at[i]);
 	}
 	return sent;
 }
@@ -145,23 +147,23 @@ outlet_impaired(struct outlet *o, const union addr *to, uint8_t tos,
  * take it.  Captured in either case.
  */
 static inline bool
-outlet_send(struct outlet *o, const union addr *to, uint8_t tos,
+udp_transmit_send(struct udp_transmit *o, const union addr *to, uint8_t tos,
     const void *p, size_t len, uint64_t now_ns)
 {
-	outlet_capture(o, to, tos, p, len, now_ns);
-	if (!outlet_plain(o))
-		return outlet_impaired(o, to, tos, p, len, now_ns);
+	udp_transmit_capture(o, to, tos, p, len, now_ns);
+	if (!udp_transmit_plain(o))
+		return udp_transmit_impaired(o, to, tos, p, len, now_ns);
 	return udpio_send(o->u, to, tos, p, len);
 }
 
 /* A datagram of a run: into the capture, and through the bad network. */
 static inline void
-outlet_one(struct outlet *o, const union addr *to, uint8_t tos,
+udp_transmit_one(struct udp_transmit *o, const union addr *to, uint8_t tos,
     const void *p, size_t len, uint64_t now_ns)
 {
-	outlet_capture(o, to, tos, p, len, now_ns);
-	if (!outlet_plain(o))
-		outlet_impaired(o, to, tos, p, len, now_ns);
+	udp_transmit_capture(o, to, tos, p, len, now_ns);
+	if (!udp_transmit_plain(o))
+		udp_transmit_impaired(o, to, tos, p, len, now_ns);
 }
 
 /*
@@ -171,11 +173,11 @@ outlet_one(struct outlet *o, const union addr *to, uint8_t tos,
  * kernel then refuses is counted in the socket.
  */
 static inline int
-outlet_send_gather(struct outlet *o, const union addr *to, uint8_t tos,
-    const struct iovec *iov, int per, int count, size_t seg_bytes,
+udp_transmit_send_gather(struct udp_transmit *o, const union addr *to,
+    uint8_t tos, const struct iovec *iov, int per, int count, size_t seg_bytes,
     uint64_t now_ns)
 {
-	const bool bad = !outlet_plain(o);
+	const bool bad = !udp_transmit_plain(o);
 	uint8_t whole[UDPIO_PACKET_BYTES];
 	int sent = count, saved;
 
@@ -193,7 +195,7 @@ outlet_send_gather(struct outlet *o, const union addr *to, uint8_t tos,
 			memcpy(whole + len, iov[i].iov_base, iov[i].iov_len);
 			len += iov[i].iov_len;
 		}
-		outlet_one(o, to, tos, whole, len, now_ns);
+		udp_transmit_one(o, to, tos, whole, len, now_ns);
 	}
 	errno = saved;
 	return sent;
@@ -204,12 +206,12 @@ outlet_send_gather(struct outlet *o, const union addr *to, uint8_t tos,
  * (udpio_crowded).  *blocked: what is left waits for room.
  */
 static inline int
-outlet_send_room(struct outlet *o, const union addr *to, uint8_t tos,
-    const struct iovec *iov, int per, int count, size_t seg_bytes,
+udp_transmit_send_room(struct udp_transmit *o, const union addr *to,
+    uint8_t tos, const struct iovec *iov, int per, int count, size_t seg_bytes,
     uint64_t now_ns, bool *blocked)
 {
 	const bool crowded = udpio_crowded(o->u);
-	const int sent = crowded ? 0 : outlet_send_gather(o, to, tos, iov,
+	const int sent = crowded ? 0 : udp_transmit_send_gather(o, to, tos, iov,
 	    per, count, seg_bytes, now_ns);
 
 	*blocked = crowded || (sent < count && errno == EAGAIN);
@@ -219,11 +221,11 @@ outlet_send_room(struct outlet *o, const union addr *to, uint8_t tos,
 
 /* The same for datagrams that lie one after another: udpio_send_run(). */
 static inline int
-outlet_send_run(struct outlet *o, const union addr *to, uint8_t tos,
+udp_transmit_send_run(struct udp_transmit *o, const union addr *to, uint8_t tos,
     const void *base, size_t seg_bytes, int count, size_t last_bytes,
     uint64_t now_ns)
 {
-	const bool bad = !outlet_plain(o);
+	const bool bad = !udp_transmit_plain(o);
 	const uint8_t *p = base;
 	int sent = count, saved;
 
@@ -234,7 +236,7 @@ outlet_send_run(struct outlet *o, const union addr *to, uint8_t tos,
 		return sent;
 	saved = errno;
 	for (int k = 0; k < sent; k++, p += seg_bytes)
-		outlet_one(o, to, tos, p, k < count - 1 ? seg_bytes :
+		udp_transmit_one(o, to, tos, p, k < count - 1 ? seg_bytes :
 		    last_bytes, now_ns);
 	errno = saved;
 	return sent;

@@ -33,15 +33,15 @@ struct groups {
 	struct groups_row *row;
 	uint32_t count, room;		/* rows, those not used too */
 	uint32_t most;			/* of them; 0: no limit */
-	struct keymap own, given;	/* name -> row */
+	struct hashmap own, given;	/* name -> row */
 };
 
 static inline void
 groups_free(struct groups *g)
 {
 	free(g->row);
-	keymap_free(&g->own);
-	keymap_free(&g->given);
+	hashmap_free(&g->own);
+	hashmap_free(&g->given);
 }
 
 static inline uint64_t
@@ -54,7 +54,7 @@ groups_key(struct groups_name n)
 static inline struct groups_name
 groups_up(const struct groups *g, struct groups_name own)
 {
-	const uint32_t *at = keymap_get(&g->own, groups_key(own));
+	const uint32_t *at = hashmap_get(&g->own, groups_key(own));
 
 	return at == NULL ? own : g->row[*at].given;
 }
@@ -63,7 +63,7 @@ groups_up(const struct groups *g, struct groups_name own)
 static inline struct groups_name
 groups_down(const struct groups *g, struct groups_name given)
 {
-	const uint32_t *at = keymap_get(&g->given, groups_key(given));
+	const uint32_t *at = hashmap_get(&g->given, groups_key(given));
 
 	return at == NULL ? given : g->row[*at].own;
 }
@@ -72,15 +72,15 @@ groups_down(const struct groups *g, struct groups_name given)
 static inline void
 groups_forget(struct groups *g, struct groups_name own)
 {
-	const uint32_t *at = keymap_get(&g->own, groups_key(own));
+	const uint32_t *at = hashmap_get(&g->own, groups_key(own));
 	struct groups_row *r;
 
 	if (at == NULL)
 		return;
 	r = &g->row[*at];
 	r->used = false;
-	keymap_remove(&g->given, groups_key(r->given));
-	keymap_remove(&g->own, groups_key(own));
+	hashmap_remove(&g->given, groups_key(r->given));
+	hashmap_remove(&g->own, groups_key(own));
 }
 
 /* A row that is free, or GROUPS_NONE without room. */
@@ -115,7 +115,7 @@ static inline bool
 groups_move(struct groups *g, struct groups_name own,
     struct groups_name given)
 {
-	const uint32_t *taken = keymap_get(&g->given, groups_key(given));
+	const uint32_t *taken = hashmap_get(&g->given, groups_key(given));
 	uint32_t at;
 
 	if (taken != NULL && groups_key(g->row[*taken].own) !=
@@ -125,11 +125,11 @@ groups_move(struct groups *g, struct groups_name own,
 	if (groups_key(own) == groups_key(given))
 		return true;
 	at = groups_room(g);
-	if (at == GROUPS_NONE || keymap_put(&g->own, groups_key(own), at) ==
+	if (at == GROUPS_NONE || hashmap_put(&g->own, groups_key(own), at) ==
 	    NULL)
 		return false;
-	if (keymap_put(&g->given, groups_key(given), at) == NULL) {
-		keymap_remove(&g->own, groups_key(own));
+	if (hashmap_put(&g->given, groups_key(given), at) == NULL) {
+		hashmap_remove(&g->own, groups_key(own));
 		return false;
 	}
 	g->row[at] = (struct groups_row){ own, given, true };

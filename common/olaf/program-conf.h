@@ -37,8 +37,8 @@ struct olaf {
 	struct routes routes;		/* where workers were heard from */
 	struct quota quota;		/* ... of each address, if any */
 	struct groups groups;		/* workers that were moved */
-	struct hop hop;			/* data with proofs */
-	struct path path;		/* ... of others, in the path */
+	struct relay_tag relay_tag;			/* data with proofs */
+	struct transit_tag path;		/* ... of others, in the path */
 	uint32_t bare_seen;		/* stands in for a sequence */
 	uint64_t n[OLAF_COUNTS];
 };

@@ -36,13 +36,13 @@ olaf_init(void *state, const void *conf, const struct program_env *env)
 	    !env->place->in_path;
 	o->groups.most = routes_within(env->place->memory_bytes / 2);
 	o->quota = quota_of(0, &env->place->by);
-	hop_init(&o->hop, env->place, o->addressed, &o->quota);
-	path_init(&o->path, env->place, !o->addressed && !o->cf->bare);
+	relay_tag_init(&o->relay_tag, env->place, o->addressed, &o->quota);
+	transit_tag_init(&o->path, env->place, !o->addressed && !o->cf->bare);
 	if (!routes_init(&o->routes, env->place->memory_bytes / 2,
 	    &env->place->by))
 		return false;
 	routes_guard(&o->routes, env->place->quotas ? &o->quota : NULL,
-	    o->hop.below.on);
+	    o->relay_tag.below.on);
 	return true;
 }
 
@@ -52,8 +52,8 @@ olaf_free(void *state)
 	struct olaf *o = state;
 
 	routes_free(&o->routes);
-	hop_free(&o->hop);
-	path_free(&o->path);
+	relay_tag_free(&o->relay_tag);
+	transit_tag_free(&o->path);
 	quota_free(&o->quota);
 	groups_free(&o->groups);
 }
@@ -93,7 +93,7 @@ olaf_claim(void *state, struct packet *p)
 	if (p->frame == NULL ? o->env->place->in_path : p->is == FRAME_OTHER)
 		return PROGRAM_REGULAR;	/* the former is to the switch */
 	if (o->path.on)
-		return path_claim(&o->path, p);
+		return transit_tag_claim(&o->path, p);
 	if (o->addressed && !addr_same(p->to, &o->env->place->address))
 		return addr_same(p->from, &o->env->place->address) ?
 		    PROGRAM_OWN : marked ? PROGRAM_OTHERS : PROGRAM_REGULAR;
@@ -162,13 +162,13 @@ olaf_post_up(struct olaf *o, const struct packet *p, uint64_t now_ns)
 	struct outbox *out = o->env->out;
 	uint8_t *q = p->payload;
 
-	if (o->hop.above.on) {
+	if (o->relay_tag.above.on) {
 		q = outbox_room(out, p->bytes);
 		memcpy(q, p->payload, p->bytes);
-		hop_prove_up(&o->hop, q, p->bytes, now_ns);
+		relay_tag_prove_up(&o->relay_tag, q, p->bytes, now_ns);
 	}
-	outbox_add(out, POST_ONE, 0, &o->cf->upstream, hop_tos(&o->hop), q,
-	    p->bytes);
+	outbox_add(out, POST_ONE, 0, &o->cf->upstream,
+	    relay_tag_tos(&o->relay_tag), q, p->bytes);
 }
 
 /* The model p as it goes down. */
@@ -177,11 +177,11 @@ olaf_proved(struct olaf *o, const struct packet *p)
 {
 	uint8_t *q;
 
-	if (!o->hop.below.on)
+	if (!o->relay_tag.below.on)
 		return p->payload;
 	q = outbox_room(o->env->out, p->bytes);
 	memcpy(q, p->payload, p->bytes);
-	hop_prove_down(&o->hop, q, p->bytes);
+	relay_tag_prove_down(&o->relay_tag, q, p->bytes);
 	return q;
 }
 
@@ -206,7 +206,7 @@ olaf_up(struct olaf *o, struct packet *p, const struct update *u,
 		return;
 	}
 	if (o->path.on)
-		path_prove(&o->path, env, p);
+		transit_tag_prove(&o->path, env, p);
 	env->pass(env->plane, p, now_ns);
 }
 
@@ -223,9 +223,9 @@ olaf_rename(struct olaf *o, const struct packet *p, const struct update *u,
 		v.worker = own.worker;
 	memcpy(q, p->payload, p->bytes);
 	update_put(q, &v);
-	hop_prove_down(&o->hop, q, p->bytes);
-	outbox_add(o->env->out, POST_ONE, 0, &r->to, hop_tos(&o->hop), q,
-	    p->bytes);
+	relay_tag_prove_down(&o->relay_tag, q, p->bytes);
+	outbox_add(o->env->out, POST_ONE, 0, &r->to,
+	    relay_tag_tos(&o->relay_tag), q, p->bytes);
 }
 
 /* A model for one worker, or for a cluster no worker of which was moved. */
@@ -234,7 +234,7 @@ olaf_hand_out(struct olaf *o, const struct packet *p, const struct update *u,
     uint64_t now_ns)
 {
 	const bool all = u->worker == UPDATE_ALL_WORKERS;
-	const uint8_t tos = hop_tos(&o->hop);
+	const uint8_t tos = relay_tag_tos(&o->relay_tag);
 	const struct route *r = all ? NULL : routes_find(&o->routes,
 	    u->cluster, u->worker, now_ns);
 	uint32_t next = 0;
@@ -300,7 +300,7 @@ olaf_pass_model(struct olaf *o, struct packet *p, struct update *u,
 		break;
 	}
 	if (o->path.on)
-		path_prove(&o->path, o->env, p);
+		transit_tag_prove(&o->path, o->env, p);
 	o->env->pass(o->env->plane, p, now_ns);
 }
 
@@ -357,15 +357,15 @@ olaf_take(void *state, struct packet *p, uint64_t now_ns)
 		olaf_bare_down(o, p, now_ns);
 		return;
 	}
-	if (p->way == PATH_WAY && o->path.on) {
-		path_control(&o->path, o->env, p, now_ns);
+	if (p->way == TRANSIT_TAG_WAY && o->path.on) {
+		transit_tag_control(&o->path, o->env, p, now_ns);
 		return;
 	}
 	bad = UPDATE_OK;
 	if (o->path.on)
-		bad = path_judge(&o->path, p, &down);
+		bad = transit_tag_judge(&o->path, p, &down);
 	if (o->addressed && !o->cf->bare && p->update == NULL)
-		bad = hop_judge(&o->hop, down, p);
+		bad = relay_tag_judge(&o->relay_tag, down, p);
 	if (bad == UPDATE_OK)
 		bad = olaf_read(o, p, &u, now_ns);
 	if (bad == UPDATE_OK && (o->addressed || o->path.on) && down !=
@@ -424,7 +424,7 @@ olaf_control(void *state, const union addr *from, const struct control *c,
 	struct olaf *o = state;
 
 	if (c->action == CONTROL_OPEN)
-		return hop_control(&o->hop, from, c, a, now_ns);
+		return relay_tag_control(&o->relay_tag, from, c, a, now_ns);
 	if (c->action != CONTROL_REGROUP)
 		return PROGRAM_UNKNOWN;
 	olaf_regroup(o, c, a, now_ns);
@@ -436,7 +436,7 @@ olaf_told(void *state, const uint8_t *p, size_t len, uint64_t now_ns)
 {
 	struct olaf *o = state;
 
-	hop_told(&o->hop, p, len, now_ns);
+	relay_tag_told(&o->relay_tag, p, len, now_ns);
 }
 
 static inline uint64_t
@@ -444,7 +444,7 @@ olaf_due(const void *state)
 {
 	const struct olaf *o = state;
 
-	return opening_due(&o->hop.above);
+	return handshake_client_due(&o->relay_tag.above);
 }
 
 static inline void
@@ -452,7 +452,7 @@ olaf_fire(void *state, uint64_t now_ns)
 {
 	struct olaf *o = state;
 
-	hop_fire(&o->hop, o->env->out, &o->cf->upstream, now_ns);
+	relay_tag_fire(&o->relay_tag, o->env->out, &o->cf->upstream, now_ns);
 }
 
 /* program.prove */
@@ -462,10 +462,10 @@ olaf_prove(void *state, struct slot *s, uint64_t now_ns)
 	struct olaf *o = state;
 
 	if (o->path.on)
-		path_prove_slot(&o->path, s);
+		transit_tag_prove_slot(&o->path, s);
 	else
-		hop_prove_up(&o->hop, s->bytes + s->payload_at, s->have -
-		    s->payload_at, now_ns);
+		relay_tag_prove_up(&o->relay_tag, s->bytes + s->payload_at,
+		    s->have - s->payload_at, now_ns);
 }
 
 static inline bool
@@ -474,7 +474,7 @@ olaf_is_member(const void *state, const union addr *at, int32_t job)
 	const struct olaf *o = state;
 
 	(void)job;
-	return openers_has(&o->hop.below, at);
+	return handshake_server_has(&o->relay_tag.below, at);
 }
 
 static inline uint32_t
@@ -482,7 +482,7 @@ olaf_member_count(const void *state)
 {
 	const struct olaf *o = state;
 
-	return o->hop.below.rows.count;
+	return o->relay_tag.below.rows.count;
 }
 
 static inline const char *
@@ -490,7 +490,8 @@ olaf_trouble(void *state, char *text, size_t room, uint64_t now_ns)
 {
 	struct olaf *o = state;
 
-	return hop_trouble(&o->hop, &o->cf->upstream, text, room, now_ns);
+	return relay_tag_trouble(
+	    &o->relay_tag, &o->cf->upstream, text, room, now_ns);
 }
 
 static inline uint16_t

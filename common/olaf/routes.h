@@ -70,9 +70,9 @@ struct routes_cluster {
 };
 
 struct routes {
-	struct recent route;		/* cluster << 32 | worker -> route */
-	struct recent place;		/* of an address -> routes_place */
-	struct keymap_number by;	/* of keys of addresses */
+	struct lru route;		/* cluster << 32 | worker -> route */
+	struct lru place;		/* of an address -> routes_place */
+	struct hashmap_number by;	/* of keys of addresses */
 	struct routes_cluster *cluster;	/* 65,536 */
 	struct quota *quota;		/* of addresses; NULL: none */
 	bool bounded;			/* nobody shows that he hears */
@@ -93,13 +93,13 @@ routes_within(uint64_t bytes)
  * cannot foresee.  False without memory.
  */
 static inline bool
-routes_init(struct routes *r, uint64_t bytes, const struct keymap_number *by)
+routes_init(struct routes *r, uint64_t bytes, const struct hashmap_number *by)
 {
 	const uint32_t most = routes_within(bytes);
 
 	*r = (struct routes){ .by = *by,
-	    .route = recent_of(most, sizeof(struct route), by),
-	    .place = recent_of(most, sizeof(struct routes_place), by),
+	    .route = lru_of(most, sizeof(struct route), by),
+	    .place = lru_of(most, sizeof(struct routes_place), by),
 	    .cluster = calloc(65536, sizeof(*r->cluster)) };
 	return r->cluster != NULL;
 }
@@ -116,8 +116,8 @@ static inline void
 routes_free(struct routes *r)
 {
 	free(r->cluster);
-	recent_free(&r->route);
-	recent_free(&r->place);
+	lru_free(&r->route);
+	lru_free(&r->place);
 }
 
 static inline uint32_t
@@ -129,24 +129,24 @@ routes_count(const struct routes *r)
 static inline struct route *
 routes_route(const struct routes *r, uint32_t at)
 {
-	return recent_row(&r->route, at);
+	return lru_row(&r->route, at);
 }
 
 static inline struct routes_place *
 routes_place(const struct routes *r, uint32_t at)
 {
-	return recent_row(&r->place, at);
+	return lru_row(&r->place, at);
 }
 
 /* The link of row `at` of a table, which is so many bytes from its start. */
 static inline struct routes_link *
-routes_link(const struct recent *t, uint32_t at, size_t offset)
+routes_link(const struct lru *t, uint32_t at, size_t offset)
 {
-	return (void *)((uint8_t *)recent_row(t, at) + offset);
+	return (void *)((uint8_t *)lru_row(t, at) + offset);
 }
 
 static inline void
-routes_unlink(const struct recent *t, struct routes_list *l, uint32_t at,
+routes_unlink(const struct lru *t, struct routes_list *l, uint32_t at,
     size_t offset)
 {
 	const struct routes_link k = *routes_link(t, at, offset);
@@ -163,7 +163,7 @@ routes_unlink(const struct recent *t, struct routes_list *l, uint32_t at,
 
 /* Row `at` is the last of a list, or the first. */
 static inline void
-routes_append(const struct recent *t, struct routes_list *l, uint32_t at,
+routes_append(const struct lru *t, struct routes_list *l, uint32_t at,
     size_t offset)
 {
 	*routes_link(t, at, offset) = (struct routes_link){ l->last, 0 };
@@ -175,7 +175,7 @@ routes_append(const struct recent *t, struct routes_list *l, uint32_t at,
 }
 
 static inline void
-routes_prepend(const struct recent *t, struct routes_list *l, uint32_t at,
+routes_prepend(const struct lru *t, struct routes_list *l, uint32_t at,
     size_t offset)
 {
 	*routes_link(t, at, offset) = (struct routes_link){ 0, l->first };
@@ -202,14 +202,14 @@ static inline uint32_t
 routes_make_place(struct routes *r, uint16_t cluster, const union addr *at)
 {
 	const uint64_t key = routes_place_key(r, cluster, at);
-	uint32_t p = recent_find(&r->place, key);
+	uint32_t p = lru_find(&r->place, key);
 	struct routes_place *o;
 
 	if (p != 0) {
 		o = routes_place(r, p);
 		return o->cluster == cluster && addr_same(&o->at, at) ? p : 0;
 	}
-	p = recent_make(&r->place, key);
+	p = lru_make(&r->place, key);
 	if (p == 0)
 		return 0;
 	o = routes_place(r, p);
@@ -232,7 +232,7 @@ routes_depart(struct routes *r, uint32_t at)
 	if (p->routes.first == 0) {
 		routes_unlink(&r->place, &r->cluster[it->cluster].places,
 		    it->place, offsetof(struct routes_place, fellow));
-		recent_forget(&r->place, it->place);
+		lru_forget(&r->place, it->place);
 	}
 	if (r->quota != NULL)
 		quota_give(r->quota, &it->to, QUOTA_ROUTES, 1);
@@ -251,14 +251,14 @@ routes_forget(struct routes *r, uint32_t at)
 	routes_unlink(&r->route, &c->routes, at, offsetof(struct route,
 	    fellow));
 	c->count--;
-	recent_forget(&r->route, at);
+	lru_forget(&r->route, at);
 }
 
 /* A worker is no longer called that. */
 static inline void
 routes_leave(struct routes *r, uint16_t cluster, uint32_t worker)
 {
-	const uint32_t at = recent_find(&r->route, (uint64_t)cluster << 32 |
+	const uint32_t at = lru_find(&r->route, (uint64_t)cluster << 32 |
 	    worker);
 
 	if (at != 0)
@@ -271,7 +271,7 @@ routes_sweep(struct routes *r, uint64_t now_ns)
 {
 	uint32_t at;
 
-	for (int n = 0; n < ROUTES_SWEEP && (at = recent_oldest(&r->route)) !=
+	for (int n = 0; n < ROUTES_SWEEP && (at = lru_oldest(&r->route)) !=
 	    0 && routes_route(r, at)->heard_ns + ROUTES_KEEP_NS < now_ns; n++)
 		routes_forget(r, at);
 }
@@ -285,8 +285,8 @@ routes_add(struct routes *r, uint16_t cluster, uint32_t worker)
 	uint32_t at;
 
 	if (r->route.count == r->route.most)
-		routes_forget(r, recent_oldest(&r->route));
-	at = recent_make(&r->route, (uint64_t)cluster << 32 | worker);
+		routes_forget(r, lru_oldest(&r->route));
+	at = lru_make(&r->route, (uint64_t)cluster << 32 | worker);
 	if (at == 0)
 		return 0;
 	it = routes_route(r, at);
@@ -342,12 +342,12 @@ routes_move(struct routes *r, uint16_t cluster, uint32_t worker,
 	uint32_t at;
 
 	routes_sweep(r, now_ns);
-	at = recent_find(&r->route, (uint64_t)cluster << 32 | worker);
+	at = lru_find(&r->route, (uint64_t)cluster << 32 | worker);
 	if (at == 0)
 		at = routes_add(r, cluster, worker);
 	if (at == 0)
 		return 0;
-	recent_touch(&r->route, at);
+	lru_touch(&r->route, at);
 	if (routes_settle(r, at, from))
 		return at;
 	routes_forget(r, at);
@@ -362,7 +362,7 @@ static inline bool
 routes_see(struct routes *r, uint16_t cluster, uint32_t worker,
     const union addr *from, uint64_t now_ns)
 {
-	uint32_t at = recent_find(&r->route, (uint64_t)cluster << 32 | worker);
+	uint32_t at = lru_find(&r->route, (uint64_t)cluster << 32 | worker);
 	struct routes_place *p;
 
 	if (at == 0 || !routes_stays(routes_route(r, at), from, now_ns)) {
@@ -390,7 +390,7 @@ static inline const struct route *
 routes_find(const struct routes *r, uint16_t cluster, uint32_t worker,
     uint64_t now_ns)
 {
-	const uint32_t at = recent_find(&r->route,
+	const uint32_t at = lru_find(&r->route,
 	    (uint64_t)cluster << 32 | worker);
 
 	return at == 0 || !routes_is_fresh(routes_route(r, at), now_ns) ?

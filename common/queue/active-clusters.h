@@ -26,7 +26,7 @@ struct active_clusters_node {
 };
 
 struct active_clusters {
-	struct keymap index;	/* keys from plain on -> place */
+	struct hashmap index;	/* keys from plain on -> place */
 	/* owned; [0] is both ends of the list */
 	struct active_clusters_node *node;
 	uint32_t plain;
@@ -52,7 +52,7 @@ active_clusters_init(struct active_clusters *a, uint64_t window_ns,
 static inline void
 active_clusters_free(struct active_clusters *a)
 {
-	keymap_free(&a->index);
+	hashmap_free(&a->index);
 	free(a->node);
 }
 
@@ -91,7 +91,7 @@ active_clusters_place(struct active_clusters *a, uint32_t key)
 		return key + 1;
 	if (a->used == a->room && !active_clusters_grow(a))
 		return 0;
-	at = keymap_put(&a->index, key, a->used);
+	at = hashmap_put(&a->index, key, a->used);
 	if (at == NULL)
 		return 0;
 	a->used += *at == a->used;

@@ -42,7 +42,7 @@ struct olaf_queue {
 	struct slots *slots;	/* borrowed */
 	uint32_t *at;		/* owned: index in the ring and 1; 0: none */
 	uint32_t plain;
-	struct keymap waiting;	/* keys from plain on -> index in the ring */
+	struct hashmap waiting;	/* keys from plain on -> index in the ring */
 	enum olaf_queue_combine combine;
 	double threshold;	/* of rewards; NAN: the test is off */
 };
@@ -71,7 +71,7 @@ olaf_queue_init(struct olaf_queue *q, struct slots *slots,
 static inline void
 olaf_queue_free(struct olaf_queue *q)
 {
-	keymap_free(&q->waiting);
+	hashmap_free(&q->waiting);
 	free(q->at);
 }
 
@@ -83,7 +83,7 @@ olaf_queue_find(const struct olaf_queue *q, uint32_t key)
 
 	if (key < q->plain)
 		return q->at[key] - 1;
-	at = keymap_get(&q->waiting, key);
+	at = hashmap_get(&q->waiting, key);
 	return at == NULL ? OLAF_QUEUE_NONE : *at;
 }
 
@@ -196,7 +196,7 @@ olaf_queue_offer(struct olaf_queue *q, const struct arrival *a, uint64_t now_ns,
 	if (q->slots->count > 1 && key < q->plain)
 		q->at[key] = (uint32_t)slot + 1;
 	else if (q->slots->count > 1)
-		keymap_put(&q->waiting, key, (uint32_t)slot);
+		hashmap_put(&q->waiting, key, (uint32_t)slot);
 	return OLAF_QUEUE_APPENDED;
 }
 
@@ -211,7 +211,7 @@ olaf_queue_lock(struct olaf_queue *q, const struct slot *head)
 	if (key < q->plain)
 		q->at[key] = 0;
 	else
-		keymap_remove(&q->waiting, key);
+		hashmap_remove(&q->waiting, key);
 }
 
 #endif

@@ -2,11 +2,11 @@
  * control.h - control messages to a switch, whatever its program
  *
  * Who asks has to prove that he hears what is sent to his address, and with a
- * key that he has it (secure-channel-server.h); else he is challenged, or not answered at
- * all.  A request is done once: one that comes again is answered with the same
- * Ack, an older one is dropped (iSwitch section 3.4, Table 2; innet-wire(5)).
- * Jobs, Members and Stats are answered here, page by page, from what the
- * program tells; all else is the program's.
+ * key that he has it (channel-server.h); else he is challenged, or not answered
+ * at all.  A request is done once: one that comes again is answered with the
+ * same Ack, an older one is dropped (iSwitch section 3.4, Table 2;
+ * innet-wire(5)). Jobs, Members and Stats are answered here, page by page, from
+ * what the program tells; all else is the program's.
  */
 #ifndef INNET_SWITCH_CONTROL_H
 #define INNET_SWITCH_CONTROL_H
@@ -57,8 +57,8 @@ plane_text(struct plane *pl, const struct control *c, bool *known,
 
 /* A page of a text that is frozen when page 0 is asked for. */
 static inline void
-plane_page(struct plane *pl, struct channels_row *r, const struct control *c,
-    struct control_ack *a, uint64_t now_ns)
+plane_page(struct plane *pl, struct channel_server_row *r,
+    const struct control *c, struct control_ack *a, uint64_t now_ns)
 {
 	bool known = true;
 	uint64_t page;
@@ -69,7 +69,7 @@ plane_page(struct plane *pl, struct channels_row *r, const struct control *c,
 		return;
 	}
 	if (page == 0)
-		channels_text(&pl->channels, r, plane_text(pl, c, &known,
+		channel_server_text(&pl->channels, r, plane_text(pl, c, &known,
 		    now_ns));
 	at = (size_t)page * CONTROL_PAGE_BYTES;
 	if (!known) {
@@ -90,7 +90,7 @@ plane_page(struct plane *pl, struct channels_row *r, const struct control *c,
 /* Send the Ack of c, from where that was sent to, and remember it. */
 static inline void
 plane_answer(struct plane *pl, const struct packet *p,
-    const struct control *c, struct channels_row *r,
+    const struct control *c, struct channel_server_row *r,
     const struct control_ack *a)
 {
 	uint8_t msg[CONTROL_MAX_BYTES];
@@ -98,7 +98,7 @@ plane_answer(struct plane *pl, const struct packet *p,
 	    CONTROL_ACK, c->job, c->xid), a) - msg);
 
 	if (a->status != CONTROL_NO_PARENT)	/* it will be asked again */
-		channels_keep(r, c->xid, msg, len);
+		channel_server_keep(r, c->xid, msg, len);
 	outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS, msg, len);
 }
 
@@ -110,15 +110,15 @@ static inline bool
 plane_hint(struct plane *pl, const struct packet *p, const struct control *c,
     enum control_status status, const uint8_t *pass)
 {
-	uint8_t msg[CONTROL_HEADER_BYTES + 2 + PASS_BYTES];
+	uint8_t msg[CONTROL_HEADER_BYTES + 2 + COOKIE_BYTES];
 	uint8_t *q = control_put(msg, CONTROL_ACK, c->job, c->xid);
 
 	*q++ = c->action;
 	*q++ = (uint8_t)status;
 	if (pass != NULL) {
 		msg[1] |= CONTROL_HAS_PASS;
-		memcpy(q, pass, PASS_BYTES);
-		q += PASS_BYTES;
+		memcpy(q, pass, COOKIE_BYTES);
+		q += COOKIE_BYTES;
 	}
 	if (status == CONTROL_PROVE && (uint32_t)(q - msg) > p->bytes)
 		return false;
@@ -133,38 +133,38 @@ static inline void
 plane_challenge(struct plane *pl, const struct packet *p,
     const struct control *c, uint64_t now_ns)
 {
-	uint8_t pass[PASS_BYTES] = { 0 };
+	uint8_t pass[COOKIE_BYTES] = { 0 };
 
 	if (pl->rules.secret.set)
-		pass_make(&pl->rules.secret, p->from, c->pass, now_ns, pass);
+		cookie_make(&pl->rules.secret, p->from, c->pass, now_ns, pass);
 	else
-		bytes_put(pass + PASS_TIME_AT, now_ns, 8);
-	memcpy(pass, c->pass, PASS_NONCE_BYTES);
-	if (buckets_take(&pl->buckets, p->from, now_ns) && plane_hint(pl, p, c,
-	    CONTROL_PROVE, pass))
+		bytes_put(pass + COOKIE_TIME_AT, now_ns, 8);
+	memcpy(pass, c->pass, COOKIE_NONCE_BYTES);
+	if (rate_limit_take(&pl->rate_limit, p->from, now_ns) &&
+	    plane_hint(pl, p, c, CONTROL_PROVE, pass))
 		pl->controls[CONTROLS_CHALLENGED]++;
 	else
 		pl->controls[CONTROLS_UNPROVED]++;
 }
 
 /* May c be done at all?  If not that was counted, and answered if need be. */
-static inline struct channels_row *
+static inline struct channel_server_row *
 plane_admit(struct plane *pl, const struct packet *p, const struct control *c,
     uint64_t now_ns)
 {
-	struct channels_row *r = NULL;
+	struct channel_server_row *r = NULL;
 
-	switch (channels_judge(&pl->channels, &pl->rules, p->from, p->payload,
-	    p->bytes, c, now_ns, &r)) {
-	case CHANNELS_GOOD: return r;
-	case CHANNELS_CHALLENGE: plane_challenge(pl, p, c, now_ns); break;
-	case CHANNELS_BAD_MAC:
+	switch (channel_server_judge(&pl->channels, &pl->rules, p->from,
+	    p->payload, p->bytes, c, now_ns, &r)) {
+	case CHANNEL_SERVER_GOOD: return r;
+	case CHANNEL_SERVER_CHALLENGE: plane_challenge(pl, p, c, now_ns); break;
+	case CHANNEL_SERVER_BAD_MAC:
 		pl->controls[CONTROLS_BAD_MAC]++;
 		plane_hint(pl, p, c, CONTROL_BAD_MAC, c->pass);
 		break;
-	case CHANNELS_REPLAYED: pl->controls[CONTROLS_REPLAYED]++; break;
-	case CHANNELS_UNPROVED:
-	case CHANNELS_NO_MEMORY: pl->controls[CONTROLS_UNPROVED]++; break;
+	case CHANNEL_SERVER_REPLAYED: pl->controls[CONTROLS_REPLAYED]++; break;
+	case CHANNEL_SERVER_UNPROVED:
+	case CHANNEL_SERVER_NO_MEMORY: pl->controls[CONTROLS_UNPROVED]++; break;
 	}
 	return NULL;
 }
@@ -191,7 +191,7 @@ plane_commands(const struct control *c)
  */
 static inline bool
 plane_may_command(const struct plane *pl, const union addr *from,
-    const struct channels_row *r, const struct control *c)
+    const struct channel_server_row *r, const struct control *c)
 {
 	const struct program *pr = pl->program;
 
@@ -207,7 +207,7 @@ plane_may_command(const struct plane *pl, const union addr *from,
 /* Do what c asks for. */
 static inline enum program_reply
 plane_do(struct plane *pl, const union addr *from, const struct control *c,
-    struct channels_row *r, struct control_ack *a, uint64_t now_ns)
+    struct channel_server_row *r, struct control_ack *a, uint64_t now_ns)
 {
 	const struct program *pr = pl->program;
 
@@ -226,7 +226,7 @@ plane_do(struct plane *pl, const union addr *from, const struct control *c,
 /* A request that is no repeated one: it is done, and answered. */
 static inline void
 plane_request(struct plane *pl, const struct packet *p,
-    const struct control *c, struct channels_row *r, uint64_t now_ns)
+    const struct control *c, struct channel_server_row *r, uint64_t now_ns)
 {
 	struct control_ack a = { .action = c->action };
 	enum program_reply reply = PROGRAM_ANSWERS;
@@ -253,7 +253,7 @@ plane_request(struct plane *pl, const struct packet *p,
 __attribute__((noinline, unused)) static void
 plane_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 {
-	struct channels_row *r;
+	struct channel_server_row *r;
 	struct control c;
 
 	if (addr_same(p->from, &pl->cf->place.address)) {

@@ -165,8 +165,8 @@ plane_forward(struct plane *pl, uint32_t way, const union addr *at,
 		    p->bytes <= sizeof(msg) - CONTROL_SEAL_BYTES);
 		memcpy(msg, p->p, p->bytes);
 		whole.p = msg;
-		whole.bytes = whole.last_bytes = channels_prove(&pl->channels,
-		    &pl->rules, at, msg, p->bytes);
+		whole.bytes = whole.last_bytes = channel_server_prove(
+		    &pl->channels, &pl->rules, at, msg, p->bytes);
 		p = &whole;
 	}
 	plane_forward_whole(pl, way, at, p);
@@ -178,14 +178,14 @@ plane_shares(const struct plane *pl, const struct post *p)
 {
 	return pl->cf->place.group.sa.sa_family != 0 &&
 	    p->tos != CONTROL_TOS && pl->driver->behind != NULL &&
-	    pl->program->hears != NULL;
+	    pl->program->multicast_group != NULL;
 }
 
 /* Behind which port is who hears *group; PLANE_BEHIND: he hears none. */
 static inline uint32_t
 plane_behind(struct plane *pl, const union addr *at, const union addr **group)
 {
-	*group = pl->program->hears(pl->state, at);
+	*group = pl->program->multicast_group(pl->state, at);
 	return *group == NULL ? PLANE_BEHIND : pl->driver->behind(pl->ctx, at);
 }
 

@@ -114,7 +114,7 @@ struct plane_options {
 	struct rotate rotate;		/* of captures */
 	bool json, quiet, verbose, dry_run, no_offload, insecure;
 	const char *key_path, *commands_path, *secret_path, *user;
-	enum proof_auth auth;
+	enum tag_auth auth;
 	struct files files;		/* all of the tool's */
 	FILE *json_to;			/* where --json goes; NULL without */
 };
@@ -132,7 +132,7 @@ plane_options_init(struct plane_options *o, const struct program *const *all,
 
 	*o = (struct plane_options){ .programs = all, .table = table,
 	    .duration_ns = UINT64_MAX,
-	    .auth = PROOF_AUTH_UNSAID, .impair = { .rng = rng_seed(1) },
+	    .auth = TAG_AUTH_UNSAID, .impair = { .rng = rng_seed(1) },
 	    .plane = { .program = all[0] } };
 	o->plane.ports.all = (struct port_conf){ .threshold = NAN,
 	    .active_window_ns = 1000000000 };
@@ -246,7 +246,7 @@ plane_options_other(struct plane_options *o, int ch, const char *arg)
 		break;
 	case PLANE_SECRET: o->secret_path = arg; break;
 	case PLANE_AUTH:
-		opt_check("proofs", arg, proof_auth_parse(arg, &o->auth));
+		opt_check("proofs", arg, tag_auth_parse(arg, &o->auth));
 		break;
 	case PLANE_ALLOW:
 		opt_check("networks", arg, networks_parse(&o->plane.allow,
@@ -466,15 +466,15 @@ plane_options_settle_auth(struct plane_options *o, bool live)
 	const bool able = o->plane.program->proves;
 	const char *why;
 
-	if (o->auth == PROOF_AUTH_ALL && !able)
+	if (o->auth == TAG_AUTH_ALL && !able)
 		errx(2, "--auth all does not go with program %s: its data "
 		    "has no proofs", o->plane.program->name);
-	if (o->auth == PROOF_AUTH_UNSAID && o->key.set && !able)
-		o->auth = PROOF_AUTH_CONTROL;
-	why = proof_auth_settle(&o->auth, o->key.set);
+	if (o->auth == TAG_AUTH_UNSAID && o->key.set && !able)
+		o->auth = TAG_AUTH_CONTROL;
+	why = tag_auth_settle(&o->auth, o->key.set);
 	if (why != NULL)
 		errx(2, "%s", why);
-	place->proves = o->auth == PROOF_AUTH_ALL;
+	place->proves = o->auth == TAG_AUTH_ALL;
 	if (o->secret_path != NULL)
 		plane_options_secret(o, o->secret_path);
 	if (o->commands.set && !o->key.set)

@@ -347,14 +347,14 @@ plane_staying(const void *plane)
 static inline void
 plane_init_channels(struct plane *pl, const struct program_place *place)
 {
-	pl->buckets.by = place->by;
-	pl->channels = channels_of(&place->by);
+	pl->rate_limit.by = place->by;
+	pl->channels = channel_server_of(&place->by);
 	if (pl->program->is_member != NULL) {
 		pl->channels.stays = plane_stays;
 		pl->channels.staying = plane_staying;
 		pl->channels.ctx = pl;
 	}
-	pl->rules = (struct channels_rules){ .key = place->key,
+	pl->rules = (struct channel_server_rules){ .key = place->key,
 	    .commands = place->commands, .passes = place->passes };
 	if (place->live || place->secret_known)
 		key_set(&pl->rules.secret, place->secret,
@@ -384,7 +384,7 @@ plane_init(struct plane *pl, const struct plane_conf *cf,
 	plane_init_channels(pl, &cf->place);
 	outbox_init(&pl->out, plane_deliver, pl);
 	pl->env = (struct program_env){ .plane = pl, .place = &cf->place,
-	    .out = &pl->out, .buckets = &pl->buckets,
+	    .out = &pl->out, .rate_limit = &pl->rate_limit,
 	    .offer = plane_offer, .cut = plane_cut, .pass = plane_pass,
 	    .edit = plane_edit, .stamp = plane_stamp,
 	    .ignore = plane_ignore, .tally = plane_tell_cluster };
@@ -408,7 +408,7 @@ plane_free(struct plane *pl)
 	free(pl->state);
 	ports_free(&pl->ports);
 	heap_free(pl->due);
-	channels_free(&pl->channels);
+	channel_server_free(&pl->channels);
 }
 
 #endif

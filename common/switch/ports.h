@@ -55,7 +55,7 @@ struct ports_conf {
 					 * nowhere here */
 	/* ports of hosts, and what waits there; 0: no limit */
 	uint64_t memory_bytes;
-	struct keymap_number by;	/* of maps that strangers fill */
+	struct hashmap_number by;	/* of maps that strangers fill */
 };
 
 struct ports_place {
@@ -71,7 +71,7 @@ struct ports {
 	uint32_t n, room;
 	struct ports_place *place;
 	uint32_t places, places_room;
-	struct keymap by_host;		/* addr_key() -> place */
+	struct hashmap by_host;		/* addr_key() -> place */
 	uint32_t last;			/* place asked for last, or NONE */
 	struct slots_budget budget;
 	uint32_t hand;			/* place to be looked at next */
@@ -95,7 +95,7 @@ ports_free(struct ports *s)
 	}
 	free(s->port);
 	free(s->place);
-	keymap_free(&s->by_host);
+	hashmap_free(&s->by_host);
 }
 
 /* The host of an address: without its port, but on loopback. */
@@ -304,7 +304,7 @@ static inline uint64_t
 ports_bytes(const struct port_conf *cf)
 {
 	const uint64_t place = sizeof(struct ports_place) +
-	    2 * sizeof(struct keymap_cell);
+	    2 * sizeof(struct hashmap_cell);
 	const uint32_t slots = cf == NULL || cf->slots > 0 ? 0 : SLOTS_FIRST;
 
 	return cf == NULL ? place : place + sizeof(struct port) +
@@ -318,10 +318,10 @@ ports_forget(struct ports *s, uint32_t k)
 	struct ports_place *p = &s->place[k];
 	const uint64_t key = addr_key(&p->host, &s->cf->by);
 	uint32_t *at = p->host.sa.sa_family == 0 ? NULL :
-	    keymap_get(&s->by_host, key);
+	    hashmap_get(&s->by_host, key);
 
 	if (at != NULL && *at == k && p->next == PORTS_NONE) {
-		keymap_remove(&s->by_host, key);
+		hashmap_remove(&s->by_host, key);
 	} else if (at != NULL) {
 		while (*at != k)
 			at = &s->place[*at].next;
@@ -438,7 +438,7 @@ ports_add(struct ports *s, const union addr *host)
 	k = slots_afford(&s->budget, ports_bytes(own)) ?
 	    ports_place_add(s, r, cf) : ports_reuse(s, own);
 	head = k == PORTS_NONE ? NULL :
-	    keymap_put(&s->by_host, addr_key(host, &s->cf->by), PORTS_NONE);
+	    hashmap_put(&s->by_host, addr_key(host, &s->cf->by), PORTS_NONE);
 	if (head == NULL)
 		return PORTS_NONE;
 	if (shares)
@@ -470,7 +470,7 @@ __attribute__((noinline, unused)) static struct port *
 ports_search(struct ports *s, const union addr *to)
 {
 	const union addr host = ports_host(to);
-	const uint32_t *head = keymap_get(&s->by_host,
+	const uint32_t *head = hashmap_get(&s->by_host,
 	    addr_key(&host, &s->cf->by));
 	uint32_t k;
 

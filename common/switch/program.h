@@ -59,7 +59,7 @@ struct program_place {
 	uint32_t xid;		/* of its first request */
 	const struct key *key;		/* of control messages; NULL: none */
 	const struct key *commands;	/* of those that command; NULL: key */
-	struct keymap_number by;	/* of maps that strangers fill */
+	struct hashmap_number by;	/* of maps that strangers fill */
 	bool quotas;		/* of addresses: quota.h */
 	bool proves;			/* data goes with proofs: --auth all */
 	bool passes;			/* who is elsewhere must have one */
@@ -89,7 +89,7 @@ struct program_env {
 	bool (*stamp)(void *plane, const union addr *to,
 	    struct update_status *status, uint64_t now_ns);
 	/* How often strangers are told something. */
-	struct buckets *buckets;
+	struct rate_limit *rate_limit;
 	/* A claimed packet was not sound: count it under the verdict. */
 	void (*ignore)(void *plane, unsigned verdict);
 	/* What became of a cluster's updates at all ports. */
@@ -163,13 +163,14 @@ struct program {
 	    uint32_t *next, uint64_t now_ns);
 	/* By which group's address does who is there hear posts to all of his
 	 * as well?  NULL: by none.  NULL here: nobody does. */
-	const union addr *(*hears)(const void *state, const union addr *at);
+	const union addr *(*multicast_group)(
+	    const void *state, const union addr *at);
 	/* Where a group's post goes up to, and by which way; or NULL. */
 	const union addr *(*up)(const void *state, uint32_t group,
 	    uint32_t *way);
 	/* What it owes, for a driver with room: posts some. */
-	bool (*owes)(const void *state);
-	bool (*give)(void *state);
+	bool (*has_backlog)(const void *state);
+	bool (*send_backlog)(void *state);
 	/* Of a way that is not PACKET_WAY_OWN: is it still needed, and which
 	 * address is it where the driver does not choose? */
 	bool (*needs)(const void *state, uint32_t way);
@@ -186,7 +187,7 @@ struct program {
 	void (*heard)(void *state, const union addr *from, uint64_t now_ns);
 	/* Nobody was heard for span_ns up to now_ns, for the switch itself was
 	 * held up: that others are silent is to count without it. */
-	void (*deaf)(void *state, uint64_t span_ns, uint64_t now_ns);
+	void (*stalled)(void *state, uint64_t span_ns, uint64_t now_ns);
 	/* A control message from what is above: env->place->above. */
 	void (*told)(void *state, const uint8_t *p, size_t len,
 	    uint64_t now_ns);

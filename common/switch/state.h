@@ -10,7 +10,7 @@
 #include "common/base/heap.h"
 #include "common/capture/soundness.h"
 #include "common/switch/ports.h"
-#include "common/auth/secure-channel-server.h"
+#include "common/auth/channel-server.h"
 #include "common/switch/program.h"
 #include "common/traffic/impair.h"
 #include "common/wire/networks.h"
@@ -115,9 +115,9 @@ struct plane {
 	bool timed;			/* the program may be due */
 	bool impaired;			/* in does anything at all */
 	struct impair in;
-	struct channels channels;
-	struct channels_rules rules;
-	struct buckets buckets;		/* of what strangers are told */
+	struct channel_server channels;
+	struct channel_server_rules rules;
+	struct rate_limit rate_limit;		/* of what strangers are told */
 	uint64_t now_ns;		/* of the last thing that happened */
 	uint64_t late_max_ns;		/* a departure behind its time */
 	uint64_t n[PLANE_COUNTS];

@@ -10,35 +10,35 @@
 #include <stdint.h>
 
 static inline int32_t
-madeup_value(uint32_t worker, uint32_t t, uint32_t i)
+synthetic_value(uint32_t worker, uint32_t t, uint32_t i)
 {
 	return (int32_t)((worker * 37 + t * 29 + i * 13) & 1023) - 512;
 }
 
 static inline void
-madeup_fill(float *v, uint32_t n, uint32_t worker, uint32_t t)
+synthetic_fill(float *v, uint32_t n, uint32_t worker, uint32_t t)
 {
 	for (uint32_t i = 0; i < n; i++)
-		v[i] = (float)madeup_value(worker, t, i);
+		v[i] = (float)synthetic_value(worker, t, i);
 }
 
 /* The sum that workers 0 ... workers-1 should come to at place i. */
 static inline float
-madeup_sum(uint32_t workers, uint32_t t, uint32_t i)
+synthetic_sum(uint32_t workers, uint32_t t, uint32_t i)
 {
 	int32_t sum = 0;
 
 	for (uint32_t w = 0; w < workers; w++)
-		sum += madeup_value(w, t, i);
+		sum += synthetic_value(w, t, i);
 	return (float)sum;
 }
 
 /* The first of n places where the sum is wrong, or n. */
 static inline uint32_t
-madeup_wrong(const float *v, uint32_t n, uint32_t workers, uint32_t t)
+synthetic_wrong(const float *v, uint32_t n, uint32_t workers, uint32_t t)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		if (v[i] != madeup_sum(workers, t, i))
+		if (v[i] != synthetic_sum(workers, t, i))
 			return i;
 	}
 	return n;

@@ -13,8 +13,8 @@ local control = Proto("innet.control", "innet control message (iSwitch)")
 local dlp = Proto("innet.dlp", "Distributed Learning Protocol")
 
 local UPDATE_BYTES, STATUS_BYTES, TAIL_BYTES = 32, 8, 16
-local SEGMENT_BYTES, PROOF_BYTES = 8, 8
-local CONTROL_BYTES, PASS_BYTES, SEAL_BYTES = 8, 24, 24
+local SEGMENT_BYTES, TAG_BYTES = 8, 8
+local CONTROL_BYTES, COOKIE_BYTES, MAC_BYTES = 8, 24, 24
 local PROBE_BYTES, STATE_BYTES = 30, 24
 local DLP_BYTES = 30
 local DLP_VECTOR = 7
@@ -652,7 +652,7 @@ local function read_trust(tree, tvb, at, proves, sealed)
 		tree:add(cf.nonce, tvb(at, 8))
 		tree:add(cf.time, tvb(at + 8, 8))
 		tree:add(cf.tag, tvb(at + 16, 8))
-		at = at + PASS_BYTES
+		at = at + COOKIE_BYTES
 	end
 	if sealed then
 		tree:add(cf.counter, tvb(at, 8))
@@ -671,8 +671,8 @@ local function dissect_control(tvb, pinfo, root)
 	local flags = tvb(1, 1):uint()
 	local proves = math.floor(flags / 2) % 2 == 1
 	local sealed = math.floor(flags / 4) % 2 == 1
-	local bytes = tvb:len() - (proves and PASS_BYTES or 0) -
-	    (sealed and SEAL_BYTES or 0)
+	local bytes = tvb:len() - (proves and COOKIE_BYTES or 0) -
+	    (sealed and MAC_BYTES or 0)
 	tree:add(cf.action, tvb(0, 1))
 	tree:add(cf.flags, tvb(1, 1))
 	tree:add(cf.proves, tvb(1, 1))
@@ -737,7 +737,7 @@ local by_dscp = {
 	[7] = dissect_segment,
 	[11] = dissect_update,
 	[15] = function(tvb, pinfo, root)
-		dissect_segment(tvb, pinfo, root, PROOF_BYTES)
+		dissect_segment(tvb, pinfo, root, TAG_BYTES)
 	end,
 	[19] = function(tvb, pinfo, root)
 		dissect_update(tvb, pinfo, root, TAIL_BYTES)

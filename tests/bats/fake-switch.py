@@ -76,8 +76,8 @@ def admitted(data, to):
             return True, None
         return False, trust.message(ACK, job, xid, bytes([action, 7]))
     t = struct.unpack(">Q", p[8:16])[0]
-    if t == 0 or trust.pass_make(secret, to, p[:8], t) != p:
-        fresh = trust.pass_make(secret, to, p[:8], time.monotonic_ns())
+    if t == 0 or trust.cookie_make(secret, to, p[:8], t) != p:
+        fresh = trust.cookie_make(secret, to, p[:8], time.monotonic_ns())
         return False, trust.message(ACK, job, xid, bytes([action, 9]), fresh)
     if key is not None and not trust.sealed(trust.channel_key(key, p), data,
                                             trust.ASKS):

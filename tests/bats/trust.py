@@ -22,7 +22,7 @@ def H(key, label, *parts):
                     hashlib.sha256).digest()
 
 
-def pass_make(secret, at, nonce, t):
+def cookie_make(secret, at, nonce, t):
     """Of an address as socket has it: (host, port, ...)."""
     v6 = ":" in at[0]
     a = socket.inet_pton(socket.AF_INET6 if v6 else socket.AF_INET, at[0])

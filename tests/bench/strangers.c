@@ -21,7 +21,7 @@
 
 enum { RUN = 64, JOIN_BYTES = 22, HEAD_BYTES = 28,
 	PACKET_BYTES = HEAD_BYTES + CONTROL_HEADER_BYTES + JOIN_BYTES +
-	    PASS_BYTES };
+	    COOKIE_BYTES };
 
 /* The first one's packet: IP, UDP without a checksum, a Join and a pass. */
 static void
@@ -29,7 +29,7 @@ prepare(uint8_t p[PACKET_BYTES], const union addr *to)
 {
 	const struct control_join j = { .type = CONTROL_WORKER, .worker = 1,
 	    .elements = 1000, .floats = 366 };
-	const uint8_t nonce[PASS_NONCE_BYTES] = "nonce--";
+	const uint8_t nonce[COOKIE_NONCE_BYTES] = "nonce--";
 	uint8_t *q = p;
 
 	memset(p, 0, PACKET_BYTES);
@@ -46,7 +46,7 @@ prepare(uint8_t p[PACKET_BYTES], const union addr *to)
 	q = control_put(bytes_put(q, 0, 2), CONTROL_JOIN, 1, 7);
 	p[HEAD_BYTES + 1] |= CONTROL_HAS_PASS;
 	q = control_put_join(q, &j);
-	pass_first(q, nonce);
+	cookie_first(q, nonce);
 }
 
 int

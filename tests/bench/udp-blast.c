@@ -24,7 +24,7 @@
 
 /* What has come of an Open, for 10 ms. */
 static void
-hear(struct udpio *u, struct opening *o)
+hear(struct udpio *u, struct handshake_client *o)
 {
 	struct pollfd p = { .fd = u->fd, .events = POLLIN };
 	struct udpio_packet q;
@@ -34,22 +34,25 @@ hear(struct udpio *u, struct opening *o)
 	for (int i = udpio_recv(u); i-- > 0;) {
 		for (size_t at = 0; udpio_next(&u->got[i], &at, &q);) {
 			if (control_parse(q.data, q.len, &c))
-				opening_hear(o, channel_take(o->channel,
-				    q.data, q.len, &c), &c, timer_mono_ns());
+				handshake_client_hear(o,
+				    channel_client_take(
+					o->channel, q.data, q.len, &c),
+				    &c, timer_mono_ns());
 		}
 	}
 }
 
 /* Data to that switch has proofs from now on. */
 static void
-open_switch(struct udpio *u, const union addr *to, struct opening *o)
+open_switch(struct udpio *u, const union addr *to, struct handshake_client *o)
 {
 	const uint64_t end = timer_mono_ns() + 10 * TIMER_SECOND_NS;
-	uint8_t msg[OPENING_BYTES];
+	uint8_t msg[HANDSHAKE_CLIENT_BYTES];
 
-	opening_want(o, timer_mono_ns());
+	handshake_client_want(o, timer_mono_ns());
 	while (!o->open) {
-		const uint32_t len = opening_next(o, 1, timer_mono_ns(), msg);
+		const uint32_t len =
+		    handshake_client_next(o, 1, timer_mono_ns(), msg);
 
 		if (len > 0)
 			udpio_send(u, to, CONTROL_TOS, msg, len);
@@ -80,13 +83,13 @@ prepare(uint8_t *run, int n, size_t bytes, size_t stride, uint16_t clusters,
 /* What changes in each: who made it and when, its number, its proof. */
 static void
 renew(uint8_t *run, int n, size_t bytes, size_t stride, uint32_t sequence,
-    uint64_t now_ns, struct opening *o)
+    uint64_t now_ns, struct handshake_client *o)
 {
 	for (int i = 0; i < n; i++, run += stride) {
 		bytes_put(run + 4, sequence % 8 << 8 | (uint32_t)i, 4);
 		bytes_put(run + 8, sequence, 4);
 		bytes_put(run + UPDATE_GENERATED_AT, now_ns, 8);
-		opening_prove(o, run, (uint32_t)bytes, now_ns);
+		handshake_client_prove(o, run, (uint32_t)bytes, now_ns);
 	}
 }
 
@@ -128,8 +131,8 @@ main(int argc, char *argv[])
 	uint16_t clusters = 9;
 	size_t bytes = 1024, stride;
 	struct key key = { 0 };
-	struct channel channel;
-	struct opening opening;
+	struct channel_client channel;
+	struct handshake_client handshake;
 	uint32_t sequence = 1;
 	uint8_t kind = UPDATE_UPDATE;
 	struct udpio u;
@@ -158,10 +161,10 @@ main(int argc, char *argv[])
 	if (udpio_open_towards(&u, &to, UPDATE_TOS, true, NULL) == -1)
 		err(1, "%s", argv[1]);
 	nonce_channel(&channel, key.set ? &key : NULL, &to);
-	opening_init(&opening, key.set, &channel, &key);
+	handshake_client_init(&handshake, key.set, &channel, &key);
 	if (key.set)
-		open_switch(&u, &to, &opening);
-	stride = bytes + (key.set ? PROOF_TAIL_BYTES : 0);
+		open_switch(&u, &to, &handshake);
+	stride = bytes + (key.set ? TAG_TAIL_BYTES : 0);
 	n = udpio_run_max(&u, stride);
 	run = calloc((size_t)n, stride);
 	if (run == NULL)
@@ -174,9 +177,9 @@ main(int argc, char *argv[])
 		    (double)rate)
 			continue;	/* it is not time yet */
 		renew(run, n, bytes, stride, kind == UPDATE_UPDATE ?
-		    sequence++ : 0, timer_wall_ns(), &opening);
-		sent_now = udpio_send_run(&u, &to, opening_tos(&opening), run,
-		    stride, n, stride);
+		    sequence++ : 0, timer_wall_ns(), &handshake);
+		sent_now = udpio_send_run(&u, &to,
+		    handshake_client_tos(&handshake), run, stride, n, stride);
 		sent += (uint64_t)sent_now;
 		if (sent_now < n && errno != EAGAIN && errno != ECONNREFUSED)
 			err(1, "%s", argv[1]);

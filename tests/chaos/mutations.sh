@@ -16,14 +16,14 @@ mutations='accept-duplicate|job-segments.h|} else if (sums_has(&j->a, at, id)) {
 accept-old-push|job-segments.h|\*last != 0 && !seg_before(\*last - 1, g->iteration)|*last == g->iteration + 1 \&\& g->index % 2
 restart-too-early|job-segments.h|return t == j->start \|\||return t > j->start \|\|
 results-not-resent|switch-repair.h|job_resend(j, m, kept);|(void)m;
-lacks-forgotten|loss-detect.h|if (gaps_has(v, t, i))|if (i % 8 == 7 \|\| gaps_has(v, t, i))
+lacks-forgotten|loss-detect.h|if (loss_detect_has(v, t, i))|if (i % 8 == 7 \|\| loss_detect_has(v, t, i))
 later-ones-are-there|probe.h|control_newer(s->serial, st->seen))|false)
-no-time-out|probe.h|if (now_ns >= mender_expires_ns(m)) {|if (false) {
+no-time-out|probe.h|if (now_ns >= retransmit_expires_ns(m)) {|if (false) {
 notice-ends-push|probe.h|if (m->acks && st->notice)|if (false)
 asked-while-closed|switch-repair.h|if (m->gaps->held_upto > 0 \|\| !j->open) {|if (false) {
 push-behind-push|job.h|j->a.slot\[at\].iteration > j->mends;|j->a.slot[at].iteration > j->mends + 1;
 rounds-in-any-order|switch-push.h|return t < j->round \|\| (job_whole(j, t) && iswitch_done(j, t));|return job_whole(j, t);
-queue-overflows|retransmit.h|if ((s->flags & MENDER_QUEUED) == 0)|
+queue-overflows|retransmit.h|if ((s->flags & RETRANSMIT_QUEUED) == 0)|
 first-comes-founds|switch-join.h|iswitch_yields(&j->j, &join)|false
 donor-behind|switch-fetch.h|if (id != MEMBERS_NONE \&\& iswitch_outdates(&j->j, &k)) {|if (false) {
 gives-what-it-lacks|switch-again.h|j->members.m\[i\].since >= next|false

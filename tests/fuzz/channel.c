@@ -4,8 +4,8 @@
  * and a number (3 bits), which may take more bytes.  What was asked is done
  * once, if at all, from where it was asked, and as it was asked.
  */
-#include "common/auth/secure-channel-server.h"
-#include "common/auth/secure-channel.h"
+#include "common/auth/channel-server.h"
+#include "common/auth/channel-client.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { CLIENTS = 4, LOG = 64, BYTES = 80 };
@@ -13,7 +13,7 @@ enum { CLIENTS = 4, LOG = 64, BYTES = 80 };
 enum what { ASK, ASK_AGAIN, REPLAY, FROM_ELSEWHERE, FLIP, WAIT, FORGET, NOISE };
 
 struct client {
-	struct channel ch;
+	struct channel_client ch;
 	union addr at;
 	uint32_t xid;
 };
@@ -26,8 +26,8 @@ struct sent {
 	bool taken;
 };
 
-static struct channels table;
-static struct channels_rules rules;
+static struct channel_server table;
+static struct channel_server_rules rules;
 static struct key key, other, commands;
 static struct client client[CLIENTS];
 static struct sent sent[LOG];
@@ -39,12 +39,12 @@ static bool keyed;
 static void
 start(void)
 {
-	static const struct keymap_number by = { 3, 5 };
+	static const struct hashmap_number by = { 3, 5 };
 	const uint32_t n = restarts++;
 
-	channels_free(&table);
-	table = channels_of(&by);
-	rules = (struct channels_rules){ .key = keyed ? &key : NULL,
+	channel_server_free(&table);
+	table = channel_server_of(&by);
+	rules = (struct channel_server_rules){ .key = keyed ? &key : NULL,
 	    .commands = keyed ? &commands : NULL, .passes = true };
 	key_set(&rules.secret, &n, sizeof(n));
 }
@@ -54,7 +54,7 @@ static void
 answer(struct client *c, const struct control *k, size_t len, bool good)
 {
 	uint8_t a[BYTES], *p = control_put(a, CONTROL_ACK, 1, k->xid);
-	enum channel_news news;
+	enum channel_client_news news;
 	struct control r;
 	size_t n;
 
@@ -62,39 +62,44 @@ answer(struct client *c, const struct control *k, size_t len, bool good)
 	*p++ = good ? CONTROL_DONE : CONTROL_PROVE;
 	n = (size_t)(p - a);
 	if (good) {
-		n = channels_prove(&table, &rules, &c->at, a, (uint32_t)n);
+		n = channel_server_prove(
+		    &table, &rules, &c->at, a, (uint32_t)n);
 	} else {
-		pass_make(&rules.secret, &c->at, k->pass, now, p);
+		cookie_make(&rules.secret, &c->at, k->pass, now, p);
 		a[1] = CONTROL_HAS_PASS;
-		n += PASS_BYTES;
+		n += COOKIE_BYTES;
 		if (n > len)
 			return;
 	}
 	must(control_parse(a, n, &r), "what is said is a message");
-	news = channel_take(&c->ch, a, n, &r);
-	must(!good || news == CHANNEL_GOOD, "the client believes the server");
-	must(news != CHANNEL_GOOD || good, "and no challenge");
-	if (news == CHANNEL_GOOD && keyed)
-		must(channel_take(&c->ch, a, n, &r) == CHANNEL_OLD, "once");
+	news = channel_client_take(&c->ch, a, n, &r);
+	must(!good || news == CHANNEL_CLIENT_GOOD,
+	    "the client believes the server");
+	must(news != CHANNEL_CLIENT_GOOD || good, "and no challenge");
+	if (news == CHANNEL_CLIENT_GOOD && keyed)
+		must(
+		    channel_client_take(&c->ch, a, n, &r) == CHANNEL_CLIENT_OLD,
+		    "once");
 }
 
 /* A message comes from an address, which may be somebody's. */
-static enum channels_verdict
+static enum channel_server_verdict
 come(const union addr *from, const uint8_t *m, size_t len, struct client *c)
 {
-	enum channels_verdict v = CHANNELS_UNPROVED;
-	struct channels_row *row = NULL;
+	enum channel_server_verdict v = CHANNEL_SERVER_UNPROVED;
+	struct channel_server_row *row = NULL;
 	uint8_t *p = fuzz_copy(m, len);
 	struct control k;
 
 	if (control_parse(p, len, &k)) {
-		v = channels_judge(&table, &rules, from, p, len, &k, now,
+		v = channel_server_judge(&table, &rules, from, p, len, &k, now,
 		    &row);
-		must((v == CHANNELS_GOOD) == (row != NULL), "a row if good");
+		must((v == CHANNEL_SERVER_GOOD) == (row != NULL),
+		    "a row if good");
 		must(row == NULL || addr_same(&row->at, from), "and its own");
-		if (c != NULL && (v == CHANNELS_GOOD ||
-		    v == CHANNELS_CHALLENGE))
-			answer(c, &k, len, v == CHANNELS_GOOD);
+		if (c != NULL && (v == CHANNEL_SERVER_GOOD ||
+		    v == CHANNEL_SERVER_CHALLENGE))
+			answer(c, &k, len, v == CHANNEL_SERVER_GOOD);
 	}
 	free(p);
 	return v;
@@ -107,9 +112,9 @@ ask(struct client *c, bool anew)
 
 	c->xid += anew;
 	s->client = (uint32_t)(c - client);
-	s->len = channel_put(&c->ch, s->m, (size_t)(control_put(s->m,
+	s->len = channel_client_put(&c->ch, s->m, (size_t)(control_put(s->m,
 	    CONTROL_HALT, 1, c->xid) - s->m));
-	s->taken = come(&c->at, s->m, s->len, c) == CHANNELS_GOOD;
+	s->taken = come(&c->at, s->m, s->len, c) == CHANNEL_SERVER_GOOD;
 	must(!s->taken || !keyed || c != &client[2],
 	    "who has another key is not let in");
 }
@@ -131,14 +136,15 @@ step(uint8_t op, const uint8_t *p, size_t len)
 	case ASK_AGAIN: ask(c, false); return 0;
 	case REPLAY:
 		if (logged > 0 && come(&client[s->client].at, s->m, s->len,
-		    NULL) == CHANNELS_GOOD) {
+		    NULL) == CHANNEL_SERVER_GOOD) {
 			must(!keyed || !s->taken, "what was done is not again");
 			s->taken = true;
 		}
 		return 0;
 	case FROM_ELSEWHERE:
 		if (logged > 0 && s->client != (op & 3))
-			must(come(&c->at, s->m, s->len, NULL) != CHANNELS_GOOD,
+			must(come(&c->at, s->m, s->len, NULL) !=
+				 CHANNEL_SERVER_GOOD,
 			    "nor from elsewhere");
 		return 0;
 	case FLIP:
@@ -147,17 +153,17 @@ step(uint8_t op, const uint8_t *p, size_t len)
 		memcpy(m, s->m, s->len);
 		m[p[0] % s->len] ^= (uint8_t)(1 << (op >> 5));
 		must(come(&client[s->client].at, m, s->len, NULL) !=
-		    CHANNELS_GOOD, "nor with a bit changed");
+		    CHANNEL_SERVER_GOOD, "nor with a bit changed");
 		return 1;
 	case WAIT: now += step_ns[op >> 5]; return 0;
 	case FORGET:
 		if (op >> 5 == 7)
 			start();
 		else if (table.rows.count > 0)
-			channels_forget(&table, recent_oldest(&table.rows));
+			channel_server_forget(&table, lru_oldest(&table.rows));
 		return 0;
 	case NOISE:
-		must(come(&c->at, p, n, NULL) != CHANNELS_GOOD || !keyed,
+		must(come(&c->at, p, n, NULL) != CHANNEL_SERVER_GOOD || !keyed,
 		    "noise is no request");
 		return n;
 	}
@@ -183,12 +189,12 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		client[k] = (struct client){ .at = { .in = {
 		    .sin_family = AF_INET, .sin_port = htons(4000),
 		    .sin_addr = { htonl(0x0a000001 + k) } } } };
-		channel_open(&client[k].ch, keyed ? keys[k] : NULL, true,
+		channel_client_open(&client[k].ch, keyed ? keys[k] : NULL, true,
 		    (const uint8_t *)(k % 2 == 0 ? "nonce--A" : "nonce--B"));
 		client[k].ch.commands = keyed && k == 3;
 	}
 	for (size_t i = 1; i < len; i++)
 		i += step(p[i], p + i + 1, len - i - 1);
-	channels_free(&table);
+	channel_server_free(&table);
 	return 0;
 }

@@ -3,18 +3,18 @@
 #include "common/auth/mac.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A Chunk is all that an heir hears of. */
+/* A Chunk is all that an receiver hears of. */
 static void
-inherit(const struct handover_chunk *k)
+inherit(const struct transfer_chunk *k)
 {
-	struct heir h;
+	struct state_receiver h;
 
 	if (k->bytes > 1 << 20)
 		return;			/* memory, and nothing else */
-	heir_init(&h, 1, 2, 3, false, 1000, 0);
-	heir_take(&h, k, 0);
-	must(h.end != HEIR_HAS || h.here == h.chunks, "it has all");
-	heir_free(&h);
+	state_receiver_init(&h, 1, 2, 3, false, 1000, 0);
+	state_receiver_take(&h, k, 0);
+	must(h.end != STATE_RECEIVER_HAS || h.here == h.chunks, "it has all");
+	state_receiver_free(&h);
 }
 
 enum { JOIN_BYTES = 22, JOINED_BYTES = 20 };	/* without flags */
@@ -38,8 +38,8 @@ static size_t
 body_again(const struct control *c, uint8_t *put)
 {
 	struct control_join j;
-	struct handover_fetch f;
-	struct handover_chunk k;
+	struct transfer_fetch f;
+	struct transfer_chunk k;
 	struct control_ack a;
 	uint64_t v;
 	size_t known;
@@ -70,15 +70,15 @@ body_again(const struct control *c, uint8_t *put)
 		must(control_status_text(a.status) != NULL, "it has a text");
 		return ack_again(c, &a, put);
 	case CONTROL_FETCH:
-		return handover_get_fetch(c, &f) && c->body_bytes == 18 &&
+		return transfer_get_fetch(c, &f) && c->body_bytes == 18 &&
 		    c->body[2] == 0 && c->body[3] <= 1 ?
-		    (size_t)(handover_put_fetch(put, &f) - put) : 0;
+		    (size_t)(transfer_put_fetch(put, &f) - put) : 0;
 	case CONTROL_CHUNK:
-		if (!handover_get_chunk(c, &k))
+		if (!transfer_get_chunk(c, &k))
 			return 0;
 		inherit(&k);
 		return c->body[2] == 0 && c->body[3] <= 1 ?
-		    (size_t)(handover_put_chunk(put, &k) - put) : 0;
+		    (size_t)(transfer_put_chunk(put, &k) - put) : 0;
 	default: return 0;
 	}
 }
@@ -93,14 +93,14 @@ sign(uint8_t *msg, size_t len)
 	key_set(&key, msg, 8);
 	key_set(&other, "another", 7);
 	msg[1] |= CONTROL_HAS_SEAL;
-	len = seal_put(&key, SEAL_ASKS, 3, msg, len);
+	len = mac_put(&key, MAC_ASKS, 3, msg, len);
 	must(control_parse(msg, len, &c) && c.sealed && c.counter == 3 &&
-	    seal_good(&key, SEAL_ASKS, msg, len), "what is sealed is good");
-	must(!seal_good(&other, SEAL_ASKS, msg, len) &&
-	    !seal_good(&key, SEAL_ANSWERS, msg, len),
+	    mac_good(&key, MAC_ASKS, msg, len), "what is sealed is good");
+	must(!mac_good(&other, MAC_ASKS, msg, len) &&
+	    !mac_good(&key, MAC_ANSWERS, msg, len),
 	    "not so under another key, or the other way");
 	msg[msg[7] % len] ^= 0x80;
-	must(!seal_good(&key, SEAL_ASKS, msg, len),
+	must(!mac_good(&key, MAC_ASKS, msg, len),
 	    "nor after a bit has flipped");
 }
 

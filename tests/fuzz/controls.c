@@ -10,7 +10,7 @@
 
 #include "common/switch/classifier.h"
 #include "common/switch/programs.h"
-#include "common/auth/secure-channel.h"
+#include "common/auth/channel-client.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { ASKERS = 8 };
@@ -18,8 +18,8 @@ enum { ASKERS = 8 };
 static struct plane pl;
 static uint32_t asked_xid;
 static const union addr *asker;
-static struct channel channel[ASKERS];
-static struct opening opening[ASKERS];
+static struct channel_client channel[ASKERS];
+static struct handshake_client handshake[ASKERS];
 static bool challenged;
 
 static union addr
@@ -38,9 +38,9 @@ on_data(const union addr *to, const struct post *p)
 		const union addr at = host(k);
 		const uint8_t *q = p->p;
 
-		for (uint32_t i = 0; addr_same(&at, to) && opening[k].open &&
+		for (uint32_t i = 0; addr_same(&at, to) && handshake[k].open &&
 		    i < p->count; i++, q += p->bytes)
-			must(opening_judge(&opening[k], p->tos, q,
+			must(handshake_client_judge(&handshake[k], p->tos, q,
 			    i + 1 < p->count ? p->bytes : p->last_bytes) ==
 			    UPDATE_OK, "what the switch hands out is proved");
 	}
@@ -52,7 +52,7 @@ on_send(void *ctx, uint32_t way, const union addr *from,
     const union addr *to, const struct post *p, uint64_t now_ns)
 {
 	struct control_ack a;
-	enum channel_news news;
+	enum channel_client_news news;
 	struct control c;
 
 	(void)ctx;
@@ -70,12 +70,12 @@ on_send(void *ctx, uint32_t way, const union addr *from,
 
 		if (!addr_same(&at, to))
 			continue;
-		news = channel_take(&channel[k], p->p, p->bytes, &c);
-		opening_hear(&opening[k], news, &c, now_ns);
+		news = channel_client_take(&channel[k], p->p, p->bytes, &c);
+		handshake_client_hear(&handshake[k], news, &c, now_ns);
 		switch (news) {
-		case CHANNEL_CHALLENGED: challenged = true; break;
-		case CHANNEL_GOOD:
-		case CHANNEL_HINT: break;
+		case CHANNEL_CLIENT_CHALLENGED: challenged = true; break;
+		case CHANNEL_CLIENT_GOOD:
+		case CHANNEL_CLIENT_HINT: break;
 		default:	/* without a key, of a pass that was made up */
 			must(channel[k].key == NULL && c.pass != NULL,
 			    "what the switch says is proved");
@@ -153,7 +153,8 @@ ask(const struct plane_conf *cf, uint8_t what, const uint8_t *p, uint32_t n,
 {
 	const bool seals = cf->place.key != NULL && n >= CONTROL_HEADER_BYTES &&
 	    (what >> 3 & 3) == 0;
-	uint8_t *q = malloc(n + CHANNEL_PAD_BYTES + CHANNEL_MORE_BYTES);
+	uint8_t *q =
+	    malloc(n + CHANNEL_CLIENT_PAD_BYTES + CHANNEL_CLIENT_MORE_BYTES);
 	uint8_t *exact;
 
 	if (q == NULL)
@@ -161,9 +162,9 @@ ask(const struct plane_conf *cf, uint8_t what, const uint8_t *p, uint32_t n,
 	memcpy(q, p, n);
 	if (seals) {
 		q[1] = 0;
-		n = (uint32_t)channel_put(&channel[what & 7], q, n);
-	} else if ((what >> 3 & 3) == 3 && opening[what & 7].open) {
-		n = opening_prove(&opening[what & 7], q, n, now_ns);
+		n = (uint32_t)channel_client_put(&channel[what & 7], q, n);
+	} else if ((what >> 3 & 3) == 3 && handshake[what & 7].open) {
+		n = handshake_client_prove(&handshake[what & 7], q, n, now_ns);
 	}
 	exact = fuzz_copy(q, n);
 	come(cf, what, exact, n, now_ns);
@@ -218,9 +219,10 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	cf.place.key = p[0] & 64 ? &key : NULL;
 	cf.place.proves = p[0] & 32 && cf.program->proves;
 	for (uint32_t k = 0; k < ASKERS; k++) {
-		channel_open(&channel[k], cf.place.key, cf.place.key != NULL,
-		    (const uint8_t *)"nonce--0");
-		opening_init(&opening[k], true, &channel[k], cf.place.key);
+		channel_client_open(&channel[k], cf.place.key,
+		    cf.place.key != NULL, (const uint8_t *)"nonce--0");
+		handshake_client_init(
+		    &handshake[k], true, &channel[k], cf.place.key);
 	}
 	cf.ports.all = (struct port_conf){ .threshold = NAN,
 	    .slots = 4, .active_window_ns = 1000000000,
@@ -228,8 +230,9 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	    .rate_bps = p[0] & 128 ? 100000 : 0 };
 	must(plane_init(&pl, &cf, &driver, NULL), "there is memory");
 	if (cf.place.proves && cf.program == &olaf_program)	/* it is open */
-		opening_acked(&((struct olaf *)pl.state)->hop.above,
-		    &(struct control_ack){ .action = CONTROL_OPEN });
+		handshake_client_acked(
+		    &((struct olaf *)pl.state)->relay_tag.above,
+		    &(struct control_ack){.action = CONTROL_OPEN});
 	session(&cf, p + 1, len - 1);
 	plane_end(&pl);
 	plane_free(&pl);

@@ -91,7 +91,7 @@ sends(struct worker *w)
 {
 	struct mail m;
 
-	if (made == UPDATES || !w->opening.open)
+	if (made == UPDATES || !w->handshake.open)
 		return false;
 	sent[made].by = (uint8_t)(w - worker);
 	sent[made].applied = false;
@@ -105,7 +105,7 @@ tells(const struct worker *w)
 {
 	struct mail m;
 
-	if (!ps.openers.salted)
+	if (!ps.handshakes.salted)
 		return false;
 	m = model(w);
 	record(&m);
@@ -148,7 +148,7 @@ static void
 begin_anew(unsigned n)
 {
 	if (n == 0)
-		path_free(&q.path);
+		transit_tag_free(&q.path);
 	else if (n < 4)
 		stand((uint8_t)n);
 	else if (n < 6)
@@ -211,8 +211,8 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		now++;		/* no two salts are of one instant */
 		i += step(p[i], p + i + 1, len - i - 1);
 	}
-	openers_free(&ps.openers);
-	channels_free(&ps.channels);
-	path_free(&q.path);
+	handshake_server_free(&ps.handshakes);
+	channel_server_free(&ps.channels);
+	transit_tag_free(&q.path);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * Repair: four bytes, then things that happen to a member (retransmit.h) and to a
- * switch of two.  The first two bytes say how many segments there are, the
+ * Repair: four bytes, then things that happen to a member (retransmit.h) and to
+ * a switch of two.  The first two bytes say how many segments there are, the
  * third whether they become ready in any order (bit 0) and out of step (bit 1);
  * the fourth is left.  Each thing is a byte, what (3 bits) and how (5 bits),
  * two of the length of what follows, and that.
@@ -12,7 +12,7 @@
 enum { JOB = 1, SWITCH_SEGS = 64, F = 1 };
 
 static struct rigged plane;
-static struct mender m;
+static struct retransmit m;
 static uint32_t xid;
 static uint64_t now_ns;
 static struct control c;
@@ -77,12 +77,12 @@ check(void)
 	uint32_t here = 0, flies = 0, again = 0, out = 0;
 
 	for (uint32_t i = 0; i < m.segs; i++) {
-		const struct mender_segment *s = &m.s[i];
+		const struct retransmit_segment *s = &m.s[i];
 
-		here += (s->flags & MENDER_HERE) != 0;
-		flies += (s->flags & MENDER_FLIES) != 0;
-		again += (s->flags & MENDER_AGAIN) != 0;
-		out += s->times > 0 && (s->flags & MENDER_HERE) == 0;
+		here += (s->flags & RETRANSMIT_HERE) != 0;
+		flies += (s->flags & RETRANSMIT_FLIES) != 0;
+		again += (s->flags & RETRANSMIT_AGAIN) != 0;
+		out += s->times > 0 && (s->flags & RETRANSMIT_HERE) == 0;
 	}
 	must(here == m.here && flies == m.flight && again == m.agains &&
 	    out == m.out, "segments are counted");
@@ -101,22 +101,22 @@ send_all(bool part)
 	uint32_t first, n;
 	bool again;
 
-	while ((n = mender_run(&m, 44, &first, &again, now_ns)) > 0) {
+	while ((n = retransmit_run(&m, 44, &first, &again, now_ns)) > 0) {
 		for (uint32_t k = 0; k < n; k++)
 			must(first + k < m.segs && ((again && !m.acks) ||
-			    (m.s[first + k].flags & MENDER_HERE) == 0),
+			    (m.s[first + k].flags & RETRANSMIT_HERE) == 0),
 			    "what lacks is sent");
 		if (!part)
 			continue;
-		mender_unsent(&m, first, n, (n + 1) / 2, again);
+		retransmit_unsent(&m, first, n, (n + 1) / 2, again);
 		break;
 	}
-	if (!mender_probe(&m, now_ns))
+	if (!retransmit_probe(&m, now_ns))
 		return;
-	mender_fill(&m, ++xid, &h, room, now_ns);
+	retransmit_fill(&m, ++xid, &h, room, now_ns);
 	must(repair_put_help(msg + CONTROL_HEADER_BYTES, &h) <=
 	    msg + sizeof(msg), "a Probe has room");
-	must(mender_due(&m) > now_ns, "there is time after a Probe");
+	must(retransmit_due(&m) > now_ns, "there is time after a Probe");
 }
 
 /* Another iteration; what of it is ready. */
@@ -125,9 +125,9 @@ turn(unsigned how, const uint8_t *p, size_t len)
 {
 	static uint8_t is[12000 / 8 + 1];
 
-	mender_turn(&m, seg_step(m.iteration, (int)(how & 3)), now_ns);
+	retransmit_turn(&m, seg_step(m.iteration, (int)(how & 3)), now_ns);
 	if (m.order == NULL) {
-		mender_all(&m);
+		retransmit_all(&m);
 		return;
 	}
 	memset(is, 0, sizeof(is));
@@ -135,7 +135,7 @@ turn(unsigned how, const uint8_t *p, size_t len)
 		const uint32_t i = (uint32_t)bytes_get(p + k, 2) % m.segs;
 
 		if ((is[i / 8] >> i % 8 & 1) == 0)
-			mender_ready(&m, i);
+			retransmit_ready(&m, i);
 		is[i / 8] |= (uint8_t)(1u << i % 8);
 	}
 }
@@ -162,17 +162,17 @@ happen(unsigned what, unsigned how, const uint8_t *p, size_t len)
 		break;
 	case 1:
 		if (repair_is_state(&c) && repair_get_state(&c, &st))
-			mender_state(&m, c.xid, &st, now_ns);
+			retransmit_state(&m, c.xid, &st, now_ns);
 		break;
 	case 2:
 		if (repair_is_help(&c) && repair_get_help(&c, &h))
-			mender_nack(&m, &h, now_ns);
+			retransmit_nack(&m, &h, now_ns);
 		break;
 	case 3:
-		if ((m.s[i].flags & MENDER_HERE) == 0)
-			mender_take(&m, i, now_ns);
+		if ((m.s[i].flags & RETRANSMIT_HERE) == 0)
+			retransmit_take(&m, i, now_ns);
 		break;
-	case 4: mender_duplicate(&m, i); break;
+	case 4: retransmit_duplicate(&m, i); break;
 	case 5: turn(how, p, len); break;
 	case 6:
 		control_put(msg, CONTROL_HELP, JOB, ++xid);
@@ -195,11 +195,11 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	segs = 1 + (uint32_t)bytes_get(p, 2) % 12000;
 	xid = 100;
 	now_ns = 1000000000;
-	m = (struct mender){ 0 };
-	if (!mender_init(&m, segs, (p[2] & 1) != 0))
+	m = (struct retransmit){ 0 };
+	if (!retransmit_init(&m, segs, (p[2] & 1) != 0))
 		return 0;
 	m.acks = (p[2] & 3) == 2;
-	mender_window(&m, 64, 1024);
+	retransmit_window(&m, 64, 1024);
 	turn(0, p, 0);
 	open_switch(segs < SWITCH_SEGS ? segs : SWITCH_SEGS);
 	for (p += 4, len -= 4; len >= 3;) {
@@ -215,7 +215,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		p += n;
 		len -= n;
 	}
-	mender_free(&m);
+	retransmit_free(&m);
 	rigged_close(&plane);
 	return 0;
 }

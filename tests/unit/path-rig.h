@@ -12,7 +12,7 @@
 #include "common/auth/handshake-server.h"
 #include "common/auth/handshake-client.h"
 #include "common/auth/transit-tag.h"
-#include "common/auth/secure-channel-server.h"
+#include "common/auth/channel-server.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -21,7 +21,7 @@ enum { MOST = 128 };
 static const uint8_t file[] = "sixteen bytes and more";
 static struct key key;
 static uint64_t now = SECOND;
-static struct keymap_number by;
+static struct hashmap_number by;
 
 /* A datagram with its ends. */
 struct mail {
@@ -33,21 +33,21 @@ struct mail {
 static struct {			/* the server */
 	union addr at;
 	struct program_place place;
-	struct channels channels;
-	struct channels_rules rules;
-	struct openers openers;
+	struct channel_server channels;
+	struct channel_server_rules rules;
+	struct handshake_server handshakes;
 } ps;
 
 static struct {			/* the queue */
 	struct program_place place;
 	struct program_env env;
-	struct path path;
+	struct transit_tag path;
 } q;
 
 struct worker {
 	union addr at;
-	struct channel channel;
-	struct opening opening;
+	struct channel_client channel;
+	struct handshake_client handshake;
 	uint32_t xid;
 	struct mail open, ack;	/* that were last, as the queue got them */
 };
@@ -63,15 +63,15 @@ at(uint8_t host, uint16_t port)
 static void
 serve(uint8_t secret)
 {
-	openers_free(&ps.openers);
-	channels_free(&ps.channels);
+	handshake_server_free(&ps.handshakes);
+	channel_server_free(&ps.channels);
 	ps.at = at(9, 46638);
 	ps.place = (struct program_place){ .live = true, .proves = true,
 	    .key = &key, .by = by, .secret = { secret } };
-	ps.channels = channels_of(&by);
-	ps.rules = (struct channels_rules){ .key = &key, .passes = true };
+	ps.channels = channel_server_of(&by);
+	ps.rules = (struct channel_server_rules){ .key = &key, .passes = true };
 	key_set(&ps.rules.secret, ps.place.secret, sizeof(ps.place.secret));
-	openers_init(&ps.openers, &ps.place, NULL);
+	handshake_server_init(&ps.handshakes, &ps.place, NULL);
 }
 
 static void
@@ -92,11 +92,11 @@ pass(void *plane, struct packet *p, uint64_t now_ns)
 static void
 stand(uint8_t secret)
 {
-	path_free(&q.path);
+	transit_tag_free(&q.path);
 	q.place = (struct program_place){ .live = true, .in_path = true,
 	    .proves = true, .key = &key, .by = by, .secret = { secret } };
 	q.env = (struct program_env){ .edit = edit, .pass = pass };
-	path_init(&q.path, &q.place, true);
+	transit_tag_init(&q.path, &q.place, true);
 }
 
 static struct packet
@@ -114,15 +114,16 @@ passes(struct mail *m)
 	unsigned bad;
 	bool down;
 
-	if (q.path.rows.most == 0 || path_claim(&q.path, &p) != PROGRAM_TAKES)
+	if (q.path.rows.most == 0 ||
+	    transit_tag_claim(&q.path, &p) != PROGRAM_TAKES)
 		return SOUNDNESS_REGULAR;
-	if (p.way == PATH_WAY) {
-		path_control(&q.path, &q.env, &p, now);
+	if (p.way == TRANSIT_TAG_WAY) {
+		transit_tag_control(&q.path, &q.env, &p, now);
 		return UPDATE_OK;
 	}
-	bad = path_judge(&q.path, &p, &down);
+	bad = transit_tag_judge(&q.path, &p, &down);
 	if (bad == UPDATE_OK)
-		path_prove(&q.path, &q.env, &p);
+		transit_tag_prove(&q.path, &q.env, &p);
 	return bad;
 }
 
@@ -131,7 +132,7 @@ static bool
 answers(const struct mail *m, struct mail *to)
 {
 	struct control_ack a = { .action = CONTROL_OPEN };
-	struct channels_row *row;
+	struct channel_server_row *row;
 	struct control c;
 	uint8_t *p;
 
@@ -139,19 +140,19 @@ answers(const struct mail *m, struct mail *to)
 	if (!control_parse(m->b, m->n, &c))
 		return false;
 	p = control_put(to->b, CONTROL_ACK, 0, c.xid);
-	switch (channels_judge(&ps.channels, &ps.rules, &m->from, m->b, m->n,
-	    &c, now, &row)) {
-	case CHANNELS_GOOD:
-		openers_open(&ps.openers, &m->from, &c, &a, now);
-		to->n = channels_prove(&ps.channels, &ps.rules, &m->from,
+	switch (channel_server_judge(
+	    &ps.channels, &ps.rules, &m->from, m->b, m->n, &c, now, &row)) {
+	case CHANNEL_SERVER_GOOD:
+		handshake_server_open(&ps.handshakes, &m->from, &c, &a, now);
+		to->n = channel_server_prove(&ps.channels, &ps.rules, &m->from,
 		    to->b, (uint32_t)(control_put_ack(p, &a) - to->b));
 		return true;
-	case CHANNELS_CHALLENGE:
+	case CHANNEL_SERVER_CHALLENGE:
 		*p++ = CONTROL_OPEN;
 		*p++ = CONTROL_PROVE;
-		pass_make(&ps.rules.secret, &m->from, c.pass, now, p);
+		cookie_make(&ps.rules.secret, &m->from, c.pass, now, p);
 		to->b[1] = CONTROL_HAS_PASS;
-		to->n = (uint32_t)(p + PASS_BYTES - to->b);
+		to->n = (uint32_t)(p + COOKIE_BYTES - to->b);
 		return true;
 	default:
 		return false;
@@ -164,8 +165,8 @@ hears(struct worker *w, const struct mail *m)
 	struct control c;
 
 	if (control_parse(m->b, m->n, &c))
-		opening_hear(&w->opening, channel_take(&w->channel, m->b, m->n,
-		    &c), &c, now);
+		handshake_client_hear(&w->handshake,
+		    channel_client_take(&w->channel, m->b, m->n, &c), &c, now);
 }
 
 /* It asks, is challenged if need be, and is let in. */
@@ -175,11 +176,11 @@ enters(struct worker *w)
 	struct mail m, a;
 
 	for (int k = 0; k < 2; k++) {
-		w->opening.asks = true;
-		w->opening.ask_ns = ++now;
+		w->handshake.asks = true;
+		w->handshake.ask_ns = ++now;
 		m = (struct mail){ .from = w->at, .to = ps.at,
 		    .tos = CONTROL_TOS };
-		m.n = opening_next(&w->opening, w->xid++, now, m.b);
+		m.n = handshake_client_next(&w->handshake, w->xid++, now, m.b);
 		w->open = m;
 		passes(&m);
 		if (!answers(&m, &a))
@@ -188,17 +189,17 @@ enters(struct worker *w)
 		passes(&a);
 		hears(w, &a);
 	}
-	return w->opening.open;
+	return w->handshake.open;
 }
 
 static void
 start(struct worker *w, uint8_t host, const struct key *k)
 {
-	const uint8_t nonce[PASS_NONCE_BYTES] = { 'n', host };
+	const uint8_t nonce[COOKIE_NONCE_BYTES] = { 'n', host };
 
 	*w = (struct worker){ .at = at(host, 5000), .xid = 7 };
-	channel_open(&w->channel, k, true, nonce);
-	opening_init(&w->opening, true, &w->channel, k);
+	channel_client_open(&w->channel, k, true, nonce);
+	handshake_client_init(&w->handshake, true, &w->channel, k);
 }
 
 /* An update of w as it leaves it. */
@@ -212,7 +213,8 @@ update(struct worker *w, uint32_t sequence)
 	uint8_t *p = update_put(m.b, &u);
 
 	vec_set(p, 0, 1);
-	m.n = opening_prove(&w->opening, m.b, (uint32_t)(p + 4 - m.b), now);
+	m.n = handshake_client_prove(
+	    &w->handshake, m.b, (uint32_t)(p + 4 - m.b), now);
 	return m;
 }
 
@@ -226,20 +228,22 @@ model(const struct worker *w)
 	uint8_t *p = update_put(m.b, &u);
 
 	vec_set(p, 0, 1);
-	m.n = openers_prove(&ps.openers, m.b, (uint32_t)(p + 4 - m.b));
+	m.n = handshake_server_prove(
+	    &ps.handshakes, m.b, (uint32_t)(p + 4 - m.b));
 	return m;
 }
 
 static unsigned
 judged(const struct mail *m)
 {
-	return openers_judge(&ps.openers, &m->from, m->tos, m->b, m->n);
+	return handshake_server_judge(
+	    &ps.handshakes, &m->from, m->tos, m->b, m->n);
 }
 
 static unsigned
 believed(struct worker *w, const struct mail *m)
 {
-	return opening_judge(&w->opening, m->tos, m->b, m->n);
+	return handshake_client_judge(&w->handshake, m->tos, m->b, m->n);
 }
 
 #endif

@@ -3,17 +3,17 @@
 #include <string.h>
 
 #include "common/auth/rate-limit.h"
-#include "common/auth/secure-channel-server.h"
-#include "common/auth/secure-channel.h"
+#include "common/auth/channel-server.h"
+#include "common/auth/channel-client.h"
 #include "tests/unit/tap.h"
 
 #define SECOND UINT64_C(1000000000)
 
-static struct channels table;
-static struct channels_rules rules;
+static struct channel_server table;
+static struct channel_server_rules rules;
 static struct key key, commands, other;
-static struct channel client;
-static struct channels_row *row;
+static struct channel_client client;
+static struct channel_server_row *row;
 static uint8_t msg[256];	/* what was asked last, */
 static size_t len;		/* so long */
 static uint32_t members;	/* ports below it are members' */
@@ -45,13 +45,13 @@ staying(const void *ctx)
 static void
 serve(bool keyed, const char *secret)
 {
-	static const struct keymap_number by = { 3, 5 };
+	static const struct hashmap_number by = { 3, 5 };
 
-	channels_free(&table);
-	table = channels_of(&by);
+	channel_server_free(&table);
+	table = channel_server_of(&by);
 	table.stays = stays;
 	table.staying = staying;
-	rules = (struct channels_rules){ .key = keyed ? &key : NULL,
+	rules = (struct channel_server_rules){ .key = keyed ? &key : NULL,
 	    .passes = true };
 	key_set(&rules.secret, secret, strlen(secret));
 }
@@ -59,55 +59,57 @@ serve(bool keyed, const char *secret)
 static void
 begin(const struct key *k)
 {
-	channel_open(&client, k, true, (const uint8_t *)"nonce--A");
+	channel_client_open(&client, k, true, (const uint8_t *)"nonce--A");
 }
 
 /* Ask for an action under that xid. */
 static void
 ask(enum control_action action, uint32_t xid)
 {
-	len = channel_put(&client, msg, (size_t)(control_put(msg,
+	len = channel_client_put(&client, msg, (size_t)(control_put(msg,
 	    (uint8_t)action, 1, xid) - msg));
 }
 
 /* What comes of it from that address. */
-static enum channels_verdict
+static enum channel_server_verdict
 judge(const union addr *from)
 {
 	struct control c;
 
 	row = NULL;
-	return control_parse(msg, len, &c) ? channels_judge(&table, &rules,
-	    from, msg, len, &c, now, &row) : CHANNELS_UNPROVED;
+	return control_parse(msg, len, &c)
+		   ? channel_server_judge(
+			 &table, &rules, from, msg, len, &c, now, &row)
+		   : CHANNEL_SERVER_UNPROVED;
 }
 
 /* The server's challenge of a client at that address reaches it. */
-static enum channel_news
+static enum channel_client_news
 challenge(const union addr *from, uint32_t xid)
 {
-	uint8_t a[CHANNEL_CHALLENGE_BYTES];
+	uint8_t a[CHANNEL_CLIENT_CHALLENGE_BYTES];
 	uint8_t *p = control_put(a, CONTROL_ACK, 1, xid);
 	struct control c;
 
 	*p++ = CONTROL_HALT;
 	*p++ = CONTROL_PROVE;
-	pass_make(&rules.secret, from, client.pass, now, p);
+	cookie_make(&rules.secret, from, client.pass, now, p);
 	a[1] = CONTROL_HAS_PASS;
 	return control_parse(a, sizeof(a), &c) && sizeof(a) <= len ?
-	    channel_take(&client, a, sizeof(a), &c) : CHANNEL_OLD;
+	    channel_client_take(&client, a, sizeof(a), &c) : CHANNEL_CLIENT_OLD;
 }
 
 /* What the server says to an address, as the client hears it. */
-static enum channel_news
+static enum channel_client_news
 answer(const union addr *to)
 {
 	uint8_t a[64];
 	uint32_t n = (uint32_t)(control_put(a, CONTROL_HALT, 1, 9) - a);
 	struct control c;
 
-	n = channels_prove(&table, &rules, to, a, n);
-	return control_parse(a, n, &c) ? channel_take(&client, a, n, &c) :
-	    CHANNEL_BAD;
+	n = channel_server_prove(&table, &rules, to, a, n);
+	return control_parse(a, n, &c) ? channel_client_take(&client, a, n, &c)
+				       : CHANNEL_CLIENT_BAD;
 }
 
 /* Open the client's channel from there, as if all went well. */
@@ -115,11 +117,11 @@ static bool
 enter(const union addr *from)
 {
 	ask(CONTROL_HALT, 7);
-	if (judge(from) != CHANNELS_CHALLENGE ||
-	    challenge(from, 7) != CHANNEL_CHALLENGED)
+	if (judge(from) != CHANNEL_SERVER_CHALLENGE ||
+	    challenge(from, 7) != CHANNEL_CLIENT_CHALLENGED)
 		return false;
 	ask(CONTROL_HALT, 7);
-	return judge(from) == CHANNELS_GOOD;
+	return judge(from) == CHANNEL_SERVER_GOOD;
 }
 
 static void
@@ -131,44 +133,53 @@ opening(bool keyed)
 	serve(keyed, "S");
 	begin(keyed ? &key : NULL);
 	ask(CONTROL_HALT, 7);
-	ok(judge(&a) == CHANNELS_CHALLENGE && table.rows.count == 0 &&
-	    len >= CHANNEL_CHALLENGE_BYTES,
+	ok(judge(&a) == CHANNEL_SERVER_CHALLENGE && table.rows.count == 0 &&
+	    len >= CHANNEL_CLIENT_CHALLENGE_BYTES,
 	    "%s: who is new is challenged, and nothing is kept", with);
-	ok(challenge(&a, 8) == CHANNEL_BAD && !channel_has_pass(&client),
+	ok(challenge(&a, 8) == CHANNEL_CLIENT_BAD &&
+		!channel_client_has_cookie(&client),
 	    "%s: a challenge to another xid is not taken", with);
-	ok(challenge(&a, 7) == CHANNEL_CHALLENGED, "%s: its own is", with);
+	ok(challenge(&a, 7) == CHANNEL_CLIENT_CHALLENGED, "%s: its own is",
+	    with);
 	ask(CONTROL_HALT, 7);
-	ok(judge(&b) == CHANNELS_CHALLENGE && judge(&c) == CHANNELS_CHALLENGE,
+	ok(judge(&b) == CHANNEL_SERVER_CHALLENGE &&
+		judge(&c) == CHANNEL_SERVER_CHALLENGE,
 	    "%s: a pass is of one address and port", with);
-	now += PASS_LIFE_NS + 1;
-	ok(judge(&a) == CHANNELS_CHALLENGE, "%s: and of 10 seconds", with);
-	now -= PASS_LIFE_NS + 1;
-	ok(judge(&a) == CHANNELS_GOOD && row->open && !row->asked,
+	now += COOKIE_LIFE_NS + 1;
+	ok(judge(&a) == CHANNEL_SERVER_CHALLENGE, "%s: and of 10 seconds",
+	    with);
+	now -= COOKIE_LIFE_NS + 1;
+	ok(judge(&a) == CHANNEL_SERVER_GOOD && row->open && !row->asked,
 	    "%s: then it opens", with);
 	now += 3600 * SECOND;
 	ask(CONTROL_HALT, 8);
-	ok(judge(&a) == CHANNELS_GOOD, "%s: what is open stays so", with);
-	ok(answer(&a) == CHANNEL_GOOD, "%s: what is said is believed", with);
+	ok(judge(&a) == CHANNEL_SERVER_GOOD, "%s: what is open stays so", with);
+	ok(answer(&a) == CHANNEL_CLIENT_GOOD, "%s: what is said is believed",
+	    with);
 	serve(keyed, "T");
-	ok(judge(&a) == CHANNELS_CHALLENGE, "%s: by one process", with);
+	ok(judge(&a) == CHANNEL_SERVER_CHALLENGE, "%s: by one process", with);
 }
 
 static void
 nonces(void)
 {
-	uint8_t m[CHANNEL_CHALLENGE_BYTES] = { CONTROL_ACK, CONTROL_HAS_PASS,
-	    0, 1, 0, 0, 0, 7, CONTROL_HALT, CONTROL_PROVE, 'n', 'o', 'n', 'c',
-	    'e', '-', '-', 'B', 1 };
+	uint8_t m[CHANNEL_CLIENT_CHALLENGE_BYTES] = {CONTROL_ACK,
+	    CONTROL_HAS_PASS, 0, 1, 0, 0, 0, 7, CONTROL_HALT, CONTROL_PROVE,
+	    'n', 'o', 'n', 'c', 'e', '-', '-', 'B', 1};
 	struct control c;
 
 	begin(&key);
 	ask(CONTROL_HALT, 7);
-	ok(control_parse(m, sizeof(m), &c) && channel_take(&client, m,
-	    sizeof(m), &c) == CHANNEL_BAD && !channel_has_pass(&client),
+	ok(control_parse(m, sizeof(m), &c) &&
+		channel_client_take(&client, m, sizeof(m), &c) ==
+		    CHANNEL_CLIENT_BAD &&
+		!channel_client_has_cookie(&client),
 	    "a challenge with another's nonce is not taken");
 	m[17] = 'A';
-	ok(channel_take(&client, m, sizeof(m), &c) == CHANNEL_CHALLENGED &&
-	    channel_take(&client, m, sizeof(m), &c) == CHANNEL_BAD,
+	ok(channel_client_take(&client, m, sizeof(m), &c) ==
+		    CHANNEL_CLIENT_CHALLENGED &&
+		channel_client_take(&client, m, sizeof(m), &c) ==
+		    CHANNEL_CLIENT_BAD,
 	    "with its own it is, and once");
 }
 
@@ -181,30 +192,30 @@ late(bool any)
 {
 	const char *where = any ? "a trace" : "live";
 	const union addr a = at(1, 4000);
-	uint8_t pass[PASS_BYTES];
+	uint8_t pass[COOKIE_BYTES];
 
 	serve(true, "S");
 	begin(&key);
 	client.any = any;
 	ask(CONTROL_HALT, 7);
-	ok(challenge(&a, 7) == CHANNEL_CHALLENGED, "%s: challenged",
+	ok(challenge(&a, 7) == CHANNEL_CLIENT_CHALLENGED, "%s: challenged",
 	    where);
-	memcpy(pass, client.pass, PASS_BYTES);
+	memcpy(pass, client.pass, COOKIE_BYTES);
 	ask(CONTROL_HALT, 7);
-	ok(challenge(&a, 7) == CHANNEL_OLD && client.out == 1,
+	ok(challenge(&a, 7) == CHANNEL_CLIENT_OLD && client.out == 1,
 	    "%s: the same once more begins no counter anew", where);
 	now -= SECOND;
-	ok(challenge(&a, 7) == CHANNEL_OLD &&
-	    memcmp(client.pass, pass, PASS_BYTES) == 0,
+	ok(challenge(&a, 7) == CHANNEL_CLIENT_OLD &&
+	    memcmp(client.pass, pass, COOKIE_BYTES) == 0,
 	    "%s: nor does one that was overtaken", where);
 	ask(CONTROL_HALT, 8);
-	ok(challenge(&a, 8) == CHANNEL_CHALLENGED &&
-	    memcmp(client.pass, pass, PASS_BYTES) != 0,
+	ok(challenge(&a, 8) == CHANNEL_CLIENT_CHALLENGED &&
+	    memcmp(client.pass, pass, COOKIE_BYTES) != 0,
 	    "%s: a clock that has begun anew challenges what is new", where);
 	now += SECOND;
 	ask(CONTROL_HALT, 8);
-	ok(challenge(&a, 8) == CHANNEL_CHALLENGED &&
-	    memcmp(client.pass, pass, PASS_BYTES) == 0,
+	ok(challenge(&a, 8) == CHANNEL_CLIENT_CHALLENGED &&
+	    memcmp(client.pass, pass, COOKIE_BYTES) == 0,
 	    "%s: and a newer one anything", where);
 }
 
@@ -219,36 +230,42 @@ seals(void)
 	serve(true, "S");
 	begin(&key);
 	ok(enter(&a) && row->in == 1, "sealed, from 1 on");
-	ok(judge(&a) == CHANNELS_REPLAYED, "a counter that is equal is old");
+	ok(judge(&a) == CHANNEL_SERVER_REPLAYED,
+	    "a counter that is equal is old");
 	memcpy(was, msg, n = len);
 	ask(CONTROL_RESUME, 8);
-	ok(judge(&a) == CHANNELS_GOOD && row->in == 2, "the next is new");
+	ok(judge(&a) == CHANNEL_SERVER_GOOD && row->in == 2, "the next is new");
 	memcpy(msg, was, len = n);
-	ok(judge(&a) == CHANNELS_REPLAYED, "one that is lower is old");
+	ok(judge(&a) == CHANNEL_SERVER_REPLAYED, "one that is lower is old");
 	ask(CONTROL_RESUME, 9);
 	msg[5] ^= 1;
-	ok(judge(&a) == CHANNELS_BAD_MAC, "a bit that flips breaks the seal");
+	ok(judge(&a) == CHANNEL_SERVER_BAD_MAC,
+	    "a bit that flips breaks the seal");
 	ask(CONTROL_RESUME, 9);
 	client.key = NULL;
 	ask(CONTROL_RESUME, 9);
-	ok(judge(&a) == CHANNELS_BAD_MAC, "no seal is none");
+	ok(judge(&a) == CHANNEL_SERVER_BAD_MAC, "no seal is none");
 	client.key = &key;
-	len = channels_prove(&table, &rules, &a, msg, (uint32_t)(control_put(
-	    msg, CONTROL_HALT, 1, 9) - msg));
+	len = channel_server_prove(&table, &rules, &a, msg,
+	    (uint32_t)(control_put(msg, CONTROL_HALT, 1, 9) - msg));
 	memcpy(was, msg, n = len);
-	ok(control_parse(msg, len, &c) && channel_take(&client, msg, len, &c)
-	    == CHANNEL_GOOD, "the server's is good at the client");
-	ok(channel_take(&client, msg, len, &c) == CHANNEL_OLD, "once");
+	ok(control_parse(msg, len, &c) && channel_client_take(&client, msg, len,
+					      &c) == CHANNEL_CLIENT_GOOD,
+	    "the server's is good at the client");
+	ok(channel_client_take(&client, msg, len, &c) == CHANNEL_CLIENT_OLD,
+	    "once");
 	msg[1] |= CONTROL_HAS_PASS;
 	memmove(msg + 32, msg + 8, 24);
-	memcpy(msg + 8, client.pass, PASS_BYTES);
-	len += PASS_BYTES;
-	ok(judge(&a) == CHANNELS_BAD_MAC, "and sent back to the server bad");
+	memcpy(msg + 8, client.pass, COOKIE_BYTES);
+	len += COOKIE_BYTES;
+	ok(judge(&a) == CHANNEL_SERVER_BAD_MAC,
+	    "and sent back to the server bad");
 	ask(CONTROL_RESUME, 10);
-	ok(control_parse(msg, len, &c) && channel_take(&client, msg, len, &c)
-	    == CHANNEL_BAD, "so is its own at the client");
+	ok(control_parse(msg, len, &c) && channel_client_take(&client, msg, len,
+					      &c) == CHANNEL_CLIENT_BAD,
+	    "so is its own at the client");
 	begin(&other);
-	ok(!enter(&a) && judge(&a) == CHANNELS_BAD_MAC,
+	ok(!enter(&a) && judge(&a) == CHANNEL_SERVER_BAD_MAC,
 	    "another key opens nothing");
 }
 
@@ -262,21 +279,23 @@ without(void)
 	serve(false, "S");
 	client.passes = false;
 	ask(CONTROL_HALT, 1);
-	ok(judge(&a) == CHANNELS_UNPROVED && judge(&near) == CHANNELS_GOOD,
+	ok(judge(&a) == CHANNEL_SERVER_UNPROVED &&
+		judge(&near) == CHANNEL_SERVER_GOOD,
 	    "no pass: from loopback alone");
 	serve(true, "S");
-	ok(judge(&a) == CHANNELS_UNPROVED && judge(&near) == CHANNELS_BAD_MAC,
+	ok(judge(&a) == CHANNEL_SERVER_UNPROVED &&
+		judge(&near) == CHANNEL_SERVER_BAD_MAC,
 	    "and with a key not from there either");
 	serve(false, "S");
 	rules.passes = false;
 	rules.secret.set = false;
-	ok(judge(&a) == CHANNELS_GOOD, "a trace takes it");
+	ok(judge(&a) == CHANNEL_SERVER_GOOD, "a trace takes it");
 	begin(NULL);
 	ask(CONTROL_HALT, 1);
-	ok(judge(&b) == CHANNELS_CHALLENGE, "one without a time is not");
-	client.pass[PASS_TIME_AT] = 1;
+	ok(judge(&b) == CHANNEL_SERVER_CHALLENGE, "one without a time is not");
+	client.pass[COOKIE_TIME_AT] = 1;
 	ask(CONTROL_HALT, 1);
-	ok(judge(&b) == CHANNELS_GOOD, "any other is");
+	ok(judge(&b) == CHANNEL_SERVER_GOOD, "any other is");
 }
 
 static void
@@ -294,20 +313,22 @@ pushed_out(void)
 	begin(&key);
 	ok(enter(&a) && all, "a member, and one who is none");
 	memcpy(was, msg, n = len);
-	for (unsigned i = 0; i < 3 * CHANNELS_OTHERS; i++) {
+	for (unsigned i = 0; i < 3 * CHANNEL_SERVER_OTHERS; i++) {
 		const union addr o = at(2 + i, 4000);
 
 		now++;
 		begin(&key);
 		all = all && enter(&o);
 	}
-	ok(all && table.rows.count <= CHANNELS_OTHERS + members,
+	ok(all && table.rows.count <= CHANNEL_SERVER_OTHERS + members,
 	    "others come, and there are no more than so many");
-	ok(channels_find(&table, &a) == NULL && channels_find(&table, &m) !=
-	    NULL, "a member stays, the others go");
+	ok(channel_server_find(&table, &a) == NULL &&
+		channel_server_find(&table, &m) != NULL,
+	    "a member stays, the others go");
 	memcpy(msg, was, len = n);
-	ok(judge(&a) == CHANNELS_CHALLENGE && channels_find(&table, &a) ==
-	    NULL, "what opened a channel that was pushed out opens none");
+	ok(judge(&a) == CHANNEL_SERVER_CHALLENGE &&
+		channel_server_find(&table, &a) == NULL,
+	    "what opened a channel that was pushed out opens none");
 	now++;
 	begin(&key);
 	ok(enter(&a), "whose it was is let in again");
@@ -324,7 +345,7 @@ command(void)
 	serve(true, "S");
 	begin(&commands);
 	client.commands = true;
-	ok(!enter(&a) && judge(&a) == CHANNELS_BAD_MAC,
+	ok(!enter(&a) && judge(&a) == CHANNEL_SERVER_BAD_MAC,
 	    "no key of commands is none");
 	rules.commands = &commands;
 	now++;
@@ -335,37 +356,39 @@ command(void)
 	ok(enter(&b) && !row->commands, "and under the other");
 	client.commands = true;
 	ask(CONTROL_HALT, 9);
-	ok(judge(&b) == CHANNELS_BAD_MAC, "a flag makes it no commander");
+	ok(judge(&b) == CHANNEL_SERVER_BAD_MAC, "a flag makes it no commander");
 }
 
 static void
 strangers(void)
 {
-	static struct buckets b = { .by = { 7, 9 } };
+	static struct rate_limit b = { .by = { 7, 9 } };
 	uint32_t n = 0, net = 0;
 	const union addr one = at(77, 1);
 
 	for (uint32_t i = 0; i < 100000; i++) {	/* within one second */
 		const union addr from = at(i << 8 | 1, 9);
 
-		n += buckets_take(&b, &from, now + i * 10000);
+		n += rate_limit_take(&b, &from, now + i * 10000);
 	}
-	ok(n >= BUCKETS_ALL - 1000 && n <= BUCKETS_ALL + BUCKETS_ALL_BURST,
+	ok(n >= RATE_LIMIT_ALL - 1000 &&
+		n <= RATE_LIMIT_ALL + RATE_LIMIT_ALL_BURST,
 	    "%u of 100,000 strangers are answered in a second", n);
 	now += 10 * SECOND;
 	for (uint32_t i = 0; i < 10000; i++)
-		net += buckets_take(&b, &one, now + i * 100000);
-	ok(net >= BUCKETS_NET && net <= 2 * BUCKETS_NET, "%u of one /24", net);
+		net += rate_limit_take(&b, &one, now + i * 100000);
+	ok(net >= RATE_LIMIT_NET && net <= 2 * RATE_LIMIT_NET, "%u of one /24",
+	    net);
 	now += 10 * SECOND;
-	ok(buckets_tell(&b, &one, now) && !buckets_tell(&b, &one, now +
-	    SECOND - 1) && buckets_tell(&b, &one, now + SECOND),
+	ok(rate_limit_tell(&b, &one, now) && !rate_limit_tell(&b, &one, now +
+	    SECOND - 1) && rate_limit_tell(&b, &one, now + SECOND),
 	    "the same is told once a second");
 }
 
 static void
 texts(void)
 {
-	const size_t big = CHANNELS_TEXT_BYTES / 2 + 1;
+	const size_t big = CHANNEL_SERVER_TEXT_BYTES / 2 + 1;
 
 	serve(false, "S");
 	for (uint16_t k = 0; k < 3; k++) {
@@ -374,10 +397,11 @@ texts(void)
 
 		memset(text, 'x', big);
 		text[big] = '\0';
-		channels_text(&table, channels_use(&table, &a), text);
+		channel_server_text(
+		    &table, channel_server_use(&table, &a), text);
 	}
-	ok(table.text_bytes <= CHANNELS_TEXT_BYTES, "texts are bounded");
-	channels_free(&table);
+	ok(table.text_bytes <= CHANNEL_SERVER_TEXT_BYTES, "texts are bounded");
+	channel_server_free(&table);
 }
 
 /* A request that was recorded, after the server was started again. */
@@ -394,16 +418,18 @@ started_again(void)
 	memcpy(was, msg, n = len);
 	now += 2;
 	serve(true, "S");
-	ok(judge(&a) == CHANNELS_CHALLENGE && table.rows.count == 0,
+	ok(judge(&a) == CHANNEL_SERVER_CHALLENGE && table.rows.count == 0,
 	    "started again under the same secret, a server does not do it "
 	    "once more");
-	ok(challenge(&a, 7) == CHANNEL_CHALLENGED, "who asks anew has a new "
+	ok(challenge(&a, 7) == CHANNEL_CLIENT_CHALLENGED,
+	    "who asks anew has a new "
 	    "pass");
 	ask(CONTROL_HALT, 7);
-	ok(judge(&a) == CHANNELS_GOOD && answer(&a) == CHANNEL_GOOD,
+	ok(judge(&a) == CHANNEL_SERVER_GOOD &&
+		answer(&a) == CHANNEL_CLIENT_GOOD,
 	    "and hears the server");
 	memcpy(msg, was, len = n);
-	ok(judge(&a) == CHANNELS_CHALLENGE, "nor does it later");
+	ok(judge(&a) == CHANNEL_SERVER_CHALLENGE, "nor does it later");
 }
 
 int
@@ -424,6 +450,6 @@ main(void)
 	command();
 	strangers();
 	texts();
-	channels_free(&table);
+	channel_server_free(&table);
 	return tap_end();
 }

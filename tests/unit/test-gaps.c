@@ -113,7 +113,8 @@ test_nacks(void)
 	    .last = REPAIR_NONE }, &s);
 	ok(quiet && s.dups == 1, "what was asked for and came twice is "
 	    "counted, what was not is not");
-	ok(rig.job[0]->j.members.m[1].gaps->slack == 2 * GAPS_SLACK,
+	ok(rig.job[0]->j.members.m[1].loss_detect->slack ==
+		2 * LOSS_DETECT_SLACK,
 	    "and more may overtake from then on");
 	rigged_close(&rig_plane);
 }

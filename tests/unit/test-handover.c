@@ -4,7 +4,7 @@
 #include "tests/unit/rig.h"
 #include "tests/unit/tap.h"
 
-enum { STATE = 300 * HANDOVER_CHUNK_BYTES + 7, MS = 1000000 };
+enum { STATE = 300 * TRANSFER_CHUNK_BYTES + 7, MS = 1000000 };
 
 /* Numbers that tell their place. */
 static uint8_t *
@@ -19,26 +19,26 @@ made(uint32_t bytes)
 
 /* What d sends for a Fetch goes to h, unless it is lost; the Chunks sent. */
 static uint32_t
-answer(struct donor *d, struct heir *h, const uint8_t *msg, size_t len,
-    struct rng *r, double loss, uint64_t now_ns)
+answer(struct state_sender *d, struct state_receiver *h, const uint8_t *msg,
+    size_t len, struct rng *r, double loss, uint64_t now_ns)
 {
 	uint8_t out[CONTROL_MAX_BYTES];
-	struct handover_fetch f;
-	struct handover_chunk k;
+	struct transfer_fetch f;
+	struct transfer_chunk k;
 	struct control c;
 	uint32_t n;
 
-	if (!control_parse(msg, len, &c) || !handover_get_fetch(&c, &f))
+	if (!control_parse(msg, len, &c) || !transfer_get_fetch(&c, &f))
 		return 0;
-	donor_asked(d, &f, 9, now_ns);
-	n = donor_count(d, &f);
+	state_sender_asked(d, &f, 9, now_ns);
+	n = state_sender_count(d, &f);
 	for (uint32_t i = 0; i < n; i++) {
-		const size_t m = donor_put(d, &f, i, 1, i, out);
+		const size_t m = state_sender_put(d, &f, i, 1, i, out);
 
 		if (rng_double(r) < loss || !control_parse(out, m, &c) ||
-		    !handover_get_chunk(&c, &k))
+		    !transfer_get_chunk(&c, &k))
 			continue;
-		heir_take(h, &k, now_ns);
+		state_receiver_take(h, &k, now_ns);
 	}
 	return n;
 }
@@ -47,31 +47,34 @@ answer(struct donor *d, struct heir *h, const uint8_t *msg, size_t len,
 static uint64_t
 hand(uint32_t bytes, double loss, uint32_t *chunks)
 {
-	struct donor d = { .worker = 4 };
+	struct state_sender d = { .worker = 4 };
 	struct rng r = rng_seed(bytes);
 	uint8_t msg[CONTROL_MAX_BYTES];
 	uint64_t now = 1000;
-	struct heir h;
+	struct state_receiver h;
 	size_t len;
 
 	*chunks = 0;
-	heir_init(&h, 1, 2, 1, false, UINT64_MAX, now);
-	while (h.end == HEIR_GOING) {
-		while ((len = heir_next(&h, now, msg)) > 0) {
+	state_receiver_init(&h, 1, 2, 1, false, UINT64_MAX, now);
+	while (h.end == STATE_RECEIVER_GOING) {
+		while ((len = state_receiver_next(&h, now, msg)) > 0) {
 			if (rng_double(&r) >= loss)
 				*chunks += answer(&d, &h, msg, len, &r, loss,
 				    now);
 			if (d.wanted)
-				donor_has(&d, made(bytes), bytes, 9, now);
+				state_sender_has(
+				    &d, made(bytes), bytes, 9, now);
 		}
-		if (h.end == HEIR_GOING && heir_due(&h) > now)
-			now = heir_due(&h);
+		if (h.end == STATE_RECEIVER_GOING &&
+		    state_receiver_due(&h) > now)
+			now = state_receiver_due(&h);
 	}
-	if (h.end != HEIR_HAS || h.bytes != bytes || h.iteration != 9 ||
-	    h.donor != 4 || memcmp(h.body, d.body, bytes) != 0)
+	if (h.end != STATE_RECEIVER_HAS || h.bytes != bytes ||
+	    h.iteration != 9 || h.sender != 4 ||
+	    memcmp(h.body, d.body, bytes) != 0)
 		now = UINT64_MAX;
-	heir_free(&h);
-	donor_free(&d);
+	state_receiver_free(&h);
+	state_sender_free(&d);
 	return now;
 }
 
@@ -82,61 +85,64 @@ test_hand(void)
 
 	ok(hand(STATE, 0, &n) < 50 * MS && n <= 305, "a state is handed over");
 	ok(hand(0, 0, &n) < 50 * MS && hand(1, 0, &n) < 50 * MS &&
-	    hand(HANDOVER_CHUNK_BYTES, 0, &n) < 50 * MS,
+	    hand(TRANSFER_CHUNK_BYTES, 0, &n) < 50 * MS,
 	    "one of nothing, one byte, one chunk");
 	ok(hand(STATE, 0.2, &n) < (uint64_t)2000 * MS && n < 500,
 	    "a fifth is lost: it comes, and little of it twice (%u)", n);
 	ok(hand(STATE, 0.8, &n) != UINT64_MAX, "most is lost: it comes");
 }
 
-/* What heir h takes of a Chunk that is made up. */
+/* What receiver h takes of a Chunk that is made up. */
 static void
-take(struct heir *h, struct handover_chunk k, uint64_t now_ns)
+take(struct state_receiver *h, struct transfer_chunk k, uint64_t now_ns)
 {
-	static const uint8_t zero[HANDOVER_CHUNK_BYTES];
+	static const uint8_t zero[TRANSFER_CHUNK_BYTES];
 
 	k.data = zero;
-	k.data_bytes = handover_chunk_bytes(k.bytes, k.index);
-	heir_take(h, &k, now_ns);
+	k.data_bytes = transfer_chunk_bytes(k.bytes, k.index);
+	state_receiver_take(h, &k, now_ns);
 }
 
 static void
 test_heir(void)
 {
-	struct handover_chunk k = { .ready = true, .snapshot = 3, .bytes = 8,
+	struct transfer_chunk k = { .ready = true, .snapshot = 3, .bytes = 8,
 	    .crc = 1 };
 	uint8_t msg[CONTROL_MAX_BYTES];
-	struct heir h;
+	struct state_receiver h;
 
-	heir_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
-	for (int i = 0; i < HANDOVER_TRIES; i++)
+	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
+	for (int i = 0; i < TRANSFER_TRIES; i++)
 		take(&h, k, 0);
-	ok(h.end == HEIR_REFUSED && h.status == CONTROL_BAD_VALUE,
+	ok(h.end == STATE_RECEIVER_REFUSED && h.status == CONTROL_BAD_VALUE,
 	    "what is not what was sent is asked for so often, no more");
-	heir_free(&h);
-	heir_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
-	heir_next(&h, 0, msg);
-	take(&h, (struct handover_chunk){ .ready = false }, 500 * MS);
-	ok(heir_next(&h, (uint64_t)1000 * MS, msg) == 0 &&
-	    h.end == HEIR_UNANSWERED, "a donor with nothing is no news");
-	heir_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
-	heir_refused(&h, CONTROL_NO_ROOM, 0);
-	ok(h.end == HEIR_GOING && heir_due(&h) > 0, "no room now: again");
-	heir_refused(&h, CONTROL_REFUSED, 0);
-	ok(h.end == HEIR_REFUSED, "refused: the end");
-	heir_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
-	k.bytes = 2 * HANDOVER_CHUNK_BYTES;
+	state_receiver_free(&h);
+	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
+	state_receiver_next(&h, 0, msg);
+	take(&h, (struct transfer_chunk){ .ready = false }, 500 * MS);
+	ok(state_receiver_next(&h, (uint64_t)1000 * MS, msg) == 0 &&
+		h.end == STATE_RECEIVER_UNANSWERED,
+	    "a sender with nothing is no news");
+	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
+	state_receiver_refused(&h, CONTROL_NO_ROOM, 0);
+	ok(h.end == STATE_RECEIVER_GOING && state_receiver_due(&h) > 0,
+	    "no room now: again");
+	state_receiver_refused(&h, CONTROL_REFUSED, 0);
+	ok(h.end == STATE_RECEIVER_REFUSED, "refused: the end");
+	state_receiver_init(&h, 1, 2, 1, false, (uint64_t)1000 * MS, 0);
+	k.bytes = 2 * TRANSFER_CHUNK_BYTES;
 	take(&h, k, 0);
 	k.snapshot = 4;
 	k.index = 1;
-	k.crc = crc32c(0, (uint8_t[2 * HANDOVER_CHUNK_BYTES]){ 0 },
-	    2 * HANDOVER_CHUNK_BYTES);
+	k.crc = crc32c(0, (uint8_t[2 * TRANSFER_CHUNK_BYTES]){ 0 },
+	    2 * TRANSFER_CHUNK_BYTES);
 	take(&h, k, 0);
-	ok(h.end == HEIR_GOING && h.here == 1, "another snapshot: all anew");
+	ok(h.end == STATE_RECEIVER_GOING && h.here == 1,
+	    "another snapshot: all anew");
 	k.index = 0;
 	take(&h, k, 0);
-	ok(h.end == HEIR_HAS, "and it is there");
-	heir_free(&h);
+	ok(h.end == STATE_RECEIVER_HAS, "and it is there");
+	state_receiver_free(&h);
 }
 
 /* Worker w joins, and gives its state. */
@@ -154,13 +160,13 @@ join(uint32_t w)
 static int
 fetch(uint16_t port, uint32_t w, bool waits)
 {
-	const struct handover_fetch f = { .worker = w, .count = 1,
+	const struct transfer_fetch f = { .worker = w, .count = 1,
 	    .waits = waits };
 	struct control_ack a;
 	uint8_t body[32];
 
 	return rig_control(port, CONTROL_FETCH, 1, body,
-	    (size_t)(handover_put_fetch(body, &f) - body), &a);
+	    (size_t)(transfer_put_fetch(body, &f) - body), &a);
 }
 
 /* The port to which that action was sent last, 0 if to none; its asker. */
@@ -186,13 +192,13 @@ sent(enum control_action action, uint16_t *asker)
 static void
 chunk(uint32_t w, uint16_t asker)
 {
-	const struct handover_chunk k = { .asker = asker, .ready = true,
-	    .snapshot = 1, .donor = w };
+	const struct transfer_chunk k = { .asker = asker, .ready = true,
+	    .snapshot = 1, .sender = w };
 	struct control_ack a;
 	uint8_t body[64];
 
 	rig_control((uint16_t)(1000 + w), CONTROL_CHUNK, 1, body,
-	    (size_t)(handover_put_chunk(body, &k) - body), &a);
+	    (size_t)(transfer_put_chunk(body, &k) - body), &a);
 }
 
 static void
@@ -206,7 +212,7 @@ test_relay(void)
 	for (uint32_t w = 0; w < 3; w++)
 		join(w);
 	ok(fetch(2000, 7, false) == -1 && sent(CONTROL_FETCH, &asker) ==
-	    1000 && asker == 1, "the least worker is the donor");
+	    1000 && asker == 1, "the least worker is the sender");
 	ok(fetch(2001, 0, false) == -1 && sent(CONTROL_FETCH, &asker) ==
 	    1001 && asker == 2, "but not to itself, come back");
 	chunk(0, 1);
@@ -221,7 +227,7 @@ test_relay(void)
 	    "nor for nobody");
 	for (int i = 0; i < ISWITCH_VAIN; i++)
 		fetch(2000, 7, false);
-	ok(sent(CONTROL_FETCH, NULL) == 1000, "a donor has some time");
+	ok(sent(CONTROL_FETCH, NULL) == 1000, "a sender has some time");
 	fetch(2000, 7, false);
 	ok(sent(CONTROL_FETCH, NULL) == 1001, "then it is another's turn");
 	for (int i = 0; i < 2 * ISWITCH_VAIN + 2; i++)
@@ -279,8 +285,8 @@ test_waits(void)
 static void
 test_chunk(void)
 {
-	uint8_t msg[CONTROL_MAX_BYTES], data[HANDOVER_CHUNK_BYTES] = { 0 };
-	struct handover_chunk k = { .asker = 1, .data = data }, got;
+	uint8_t msg[CONTROL_MAX_BYTES], data[TRANSFER_CHUNK_BYTES] = { 0 };
+	struct transfer_chunk k = { .asker = 1, .data = data }, got;
 	struct control c;
 
 	for (int ready = 0; ready < 2; ready++) {
@@ -289,10 +295,10 @@ test_chunk(void)
 
 			k.ready = ready;
 			k.snapshot = k.bytes = k.data_bytes = n;
-			len = (size_t)(handover_put_chunk(control_put(msg,
+			len = (size_t)(transfer_put_chunk(control_put(msg,
 			    CONTROL_CHUNK, 1, 1), &k) - msg);
 			ok(control_parse(msg, len, &c) &&
-			    handover_get_chunk(&c, &got) == (ready == (n > 0)),
+			    transfer_get_chunk(&c, &got) == (ready == (n > 0)),
 			    "a Chunk that is %sready, of %u bytes",
 			    ready ? "" : "not ", n);
 		}

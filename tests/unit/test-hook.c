@@ -59,19 +59,19 @@ arrives(int tos)
 static bool
 late(uint64_t beat_ns)
 {
-	return timer_mono_ns() - beat_ns >= STEER_OPEN_NS;
+	return timer_mono_ns() - beat_ns >= BPF_CLASSIFIER_OPEN_NS;
 }
 
 /* While somebody beats, is what is marked taken, and nothing else? */
 static bool
-chooses(struct steer *s)
+chooses(struct bpf_classifier *s)
 {
 	uint64_t beat_ns;
 	bool good;
 
 	do {
 		beat_ns = timer_mono_ns();
-		steer_beat(s);
+		bpf_classifier_beat(s);
 		good = !arrives(SEG_TOS) && arrives(0);
 	} while (!good && late(beat_ns));
 	return good;
@@ -79,28 +79,29 @@ chooses(struct steer *s)
 
 /* A program at the loopback's hook, by the one way or the other. */
 static void
-takes(struct steer *s, bool filter)
+takes(struct bpf_classifier *s, bool filter)
 {
 	static const uint8_t own[6] = { 0 };
 	const char *how = filter ? "clsact" : "tcx";
-	struct hook h = hook_none;
+	struct bpf_attach h = hook_none;
 
-	ok((filter ? hook_attach_filter(&h, s->of_hook, LOOPBACK, false) :
-	    hook_attach(&h, s->of_hook, LOOPBACK, false)) == 0,
+	ok((filter ? bpf_attach_attach_filter(&h, s->of_hook, LOOPBACK, false) :
+	    bpf_attach_attach(&h, s->of_hook, LOOPBACK, false)) == 0,
 	    "a program is attached by %s", how);
-	steer_own(s, own, PORT);
+	bpf_classifier_own(s, own, PORT);
 	ok(arrives(SEG_TOS), "nobody beats: it lets everything pass");
 	ok(chooses(s), "it takes what is marked, and nothing else");
-	steer_let_go(s);
+	bpf_classifier_let_go(s);
 	ok(arrives(SEG_TOS), "it is let go: all passes");
 	if (filter) {		/* one that was killed has left its own */
-		ok(hook_attach_filter(&h, s->of_hook, LOOPBACK, false) == 0,
+		ok(bpf_attach_attach_filter(&h, s->of_hook, LOOPBACK, false) ==
+			0,
 		    "the next process takes its place");
 	}
-	hook_close(&h);
-	steer_beat(s);
-	ok(arrives(SEG_TOS) && !hook_held(&h), "it is gone when closed");
-	steer_let_go(s);
+	bpf_attach_close(&h);
+	bpf_classifier_beat(s);
+	ok(arrives(SEG_TOS) && !bpf_attach_held(&h), "it is gone when closed");
+	bpf_classifier_let_go(s);
 }
 
 /* A run of two datagrams by the loopback, which come back to its port. */
@@ -149,13 +150,13 @@ comes(struct netport *p, struct netport_in *in)
 
 /* So many times, each with a beat; more often where we were held up. */
 static bool
-times(int n, struct steer *s, bool (*what)(struct netport *,
+times(int n, struct bpf_classifier *s, bool (*what)(struct netport *,
     struct netport_in *), struct netport *p, struct netport_in *in)
 {
 	while (n > 0) {
 		const uint64_t beat_ns = timer_mono_ns();
 
-		steer_beat(s);
+		bpf_classifier_beat(s);
 		if (what(p, in))
 			n--;
 		else if (!late(beat_ns))
@@ -166,7 +167,7 @@ times(int n, struct steer *s, bool (*what)(struct netport *,
 
 /* A port by XDP: the loopback has but the generic one. */
 static void
-sockets(struct steer *s)
+sockets(struct bpf_classifier *s)
 {
 	struct netport p = { .kind = &netport_xdp, .index = LOOPBACK, .fd = -1,
 	    .hook = { .link = -1 }, .back = { .link = -1 } };
@@ -176,8 +177,10 @@ sockets(struct steer *s)
 		ok(true, "a port opens by XDP # SKIP no AF_XDP");
 		return;
 	}
-	ok(hook_held(&p.hook) && netport_in_init(&in), "a port opens by XDP: "
-	    "%s", netport_how(&p));
+	ok(bpf_attach_held(&p.hook) && netport_in_init(&in),
+	    "a port opens by XDP: "
+	    "%s",
+	    netport_how(&p));
 	ok(arrives(SEG_TOS), "nobody beats: it lets everything pass");
 	/* more often than it has room for frames */
 	ok(times(NETPORT_XDP_COME + 100, s, comes, &p, &in),
@@ -185,13 +188,13 @@ sockets(struct steer *s)
 	ok(arrives(0), "nothing else does");
 	ok(times(NETPORT_XDP_LEAVE, s, cut, &p, &in),
 	    "a run leaves in datagrams, each finished");
-	steer_let_go(s);
+	bpf_classifier_let_go(s);
 	ok(netport_xdp_drops(&p) == 0, "none was lost");
 	netport_close(&p);
-	steer_beat(s);
+	bpf_classifier_beat(s);
 	ok(arrives(SEG_TOS) && p.fd == -1 && p.xdp == NULL,
 	    "it is gone when closed");
-	steer_let_go(s);
+	bpf_classifier_let_go(s);
 	ok(netport_xdp_open(&p, s) == 0, "it opens again");
 	netport_close(&p);
 	free(in.bytes);
@@ -200,34 +203,34 @@ sockets(struct steer *s)
 int
 main(void)
 {
-	static const struct steer_what what[] = { { .all = true },
+	static const struct bpf_classifier_what what[] = { { .all = true },
 	    { .passing = true, .marked = true, .proved = true },
 	    { .passing = true, .marked = true }, { .marked = true } };
-	struct detour d;
+	struct egress_tap d;
 	struct netport p = { .index = LOOPBACK, .fd = -1,
 	    .hook = { .link = -1 }, .back = { .link = -1 } };
-	struct steer s;
+	struct bpf_classifier s;
 
 	if (unshare(CLONE_NEWNET) != 0 || !up()) {
 		printf("1..0 # SKIP no network namespace\n");
 		return 0;
 	}
 	for (size_t i = 0; i < 4; i++) {
-		if (steer_open(&s, &what[i]) != 0) {
+		if (bpf_classifier_open(&s, &what[i]) != 0) {
 			printf("1..0 # SKIP no programs here\n");
 			return 0;
 		}
 		if (i < 3)
-			steer_close(&s);
+			bpf_classifier_close(&s);
 	}
 	takes(&s, false);
 	takes(&s, true);
-	ok(detour_open(&d, &s, LOOPBACK, -1) == 0, "a detour opens");
-	detour_close(&d);
-	ok(netport_tap_open(&p, &s) == 0 && hook_held(&p.hook) &&
-	    hook_held(&p.back), "a port opens by a tap device");
+	ok(egress_tap_open(&d, &s, LOOPBACK, -1) == 0, "a detour opens");
+	egress_tap_close(&d);
+	ok(netport_tap_open(&p, &s) == 0 && bpf_attach_held(&p.hook) &&
+	    bpf_attach_held(&p.back), "a port opens by a tap device");
 	netport_close(&p);
 	sockets(&s);
-	steer_close(&s);
+	bpf_classifier_close(&s);
 	return tap_end();
 }

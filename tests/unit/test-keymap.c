@@ -18,12 +18,12 @@ struct twin {
 
 /* Does every key have what it should, in map and twin? */
 static bool
-same(const struct keymap *m, const struct twin *t, uint32_t keys)
+same(const struct hashmap *m, const struct twin *t, uint32_t keys)
 {
 	bool all = m->count == t->count;
 
 	for (uint32_t i = 0; i < keys && all; i++) {
-		const uint32_t *at = keymap_get(m, t->key[i]);
+		const uint32_t *at = hashmap_get(m, t->key[i]);
 
 		all = t->have[i] ? at != NULL && *at == t->value[i] :
 		    at == NULL;
@@ -33,7 +33,7 @@ same(const struct keymap *m, const struct twin *t, uint32_t keys)
 
 /* Random work on `keys` of the twin's keys, at most `most` at a time. */
 static bool
-agrees(struct keymap *m, struct twin *t, uint32_t keys, uint32_t most,
+agrees(struct hashmap *m, struct twin *t, uint32_t keys, uint32_t most,
     struct rng *r)
 {
 	bool all = true;
@@ -43,7 +43,7 @@ agrees(struct keymap *m, struct twin *t, uint32_t keys, uint32_t most,
 		uint32_t *at;
 
 		if (rng_below(r, 2) == 0 && (t->have[k] || t->count < most)) {
-			at = keymap_put(m, t->key[k], step);
+			at = hashmap_put(m, t->key[k], step);
 			all = at != NULL;
 			t->count += !t->have[k];
 			if (!t->have[k])
@@ -52,7 +52,7 @@ agrees(struct keymap *m, struct twin *t, uint32_t keys, uint32_t most,
 			if (all && rng_below(r, 4) == 0)
 				*at = t->value[k] = ~step;
 		} else {
-			keymap_remove(m, t->key[k]);
+			hashmap_remove(m, t->key[k]);
 			t->count -= t->have[k];
 			t->have[k] = false;
 		}
@@ -66,85 +66,85 @@ static void
 wrapping(void)
 {
 	for (size_t from = 11; from < 16; from++) {
-		const struct keymap sixteen = { .mask = 15, .shift = 60,
-		    .by = keymap_next(&(struct keymap_number){ 0 }) };
+		const struct hashmap sixteen = { .mask = 15, .shift = 60,
+		    .by = hashmap_next(&(struct hashmap_number){ 0 }) };
 		struct rng r = rng_seed(from);
 		struct twin t = { .count = 0 };
-		struct keymap m = { 0 };
+		struct hashmap m = { 0 };
 		uint32_t n = 0;
 
 		for (uint64_t k = 0; n < 24; k++) {
-			if (keymap_home(&sixteen, k) >= from)
+			if (hashmap_home(&sixteen, k) >= from)
 				t.key[n++] = k;
 		}
 		ok(agrees(&m, &t, 24, 8, &r) && m.mask == 15,
 		    "chains from cells %zu to 15 wrap around and agree", from);
-		keymap_free(&m);
+		hashmap_free(&m);
 	}
 }
 
 static void
 edges(void)
 {
-	struct keymap m = { 0 };
+	struct hashmap m = { 0 };
 	uint32_t *at;
 
-	ok(keymap_get(&m, 0) == NULL, "an empty map has no key");
-	keymap_remove(&m, 0);
+	ok(hashmap_get(&m, 0) == NULL, "an empty map has no key");
+	hashmap_remove(&m, 0);
 	ok(m.count == 0, "taking out of an empty map does nothing");
-	at = keymap_put(&m, 0, 5);
+	at = hashmap_put(&m, 0, 5);
 	ok(at != NULL && *at == 5 && m.count == 1, "key 0 is a key");
-	at = keymap_put(&m, UINT64_MAX, 6);
+	at = hashmap_put(&m, UINT64_MAX, 6);
 	ok(at != NULL && *at == 6 && m.count == 2, "so is the largest");
-	at = keymap_put(&m, 0, 7);
+	at = hashmap_put(&m, 0, 7);
 	ok(at != NULL && *at == 5 && m.count == 2,
 	    "putting a key that is there keeps its value");
-	keymap_remove(&m, 1);
+	hashmap_remove(&m, 1);
 	ok(m.count == 2, "taking out a key that is not there does nothing");
-	keymap_remove(&m, 0);
-	keymap_remove(&m, 0);
-	ok(m.count == 1 && keymap_get(&m, 0) == NULL,
+	hashmap_remove(&m, 0);
+	hashmap_remove(&m, 0);
+	ok(m.count == 1 && hashmap_get(&m, 0) == NULL,
 	    "a key leaves once");
-	keymap_free(&m);
-	ok(m.cell == NULL && keymap_get(&m, UINT64_MAX) == NULL,
+	hashmap_free(&m);
+	ok(m.cell == NULL && hashmap_get(&m, UINT64_MAX) == NULL,
 	    "a map that was freed is an empty map");
 }
 
 static void
 grows(void)
 {
-	struct keymap m = { 0 };
+	struct hashmap m = { 0 };
 	bool all = true, half = true;
 
 	for (uint32_t i = 0; i < 100000; i++) {
-		uint32_t *at = keymap_put(&m, (uint64_t)i << 32, i);
+		uint32_t *at = hashmap_put(&m, (uint64_t)i << 32, i);
 
 		all = all && at != NULL && *at == i;
 		half = half && 2 * m.count <= m.mask + 1;
 	}
 	for (uint32_t i = 0; i < 100000; i++) {
-		uint32_t *at = keymap_get(&m, (uint64_t)i << 32);
+		uint32_t *at = hashmap_get(&m, (uint64_t)i << 32);
 
 		all = all && at != NULL && *at == i;
 	}
 	ok(all && m.count == 100000, "100,000 keys, each with its value");
 	ok(half, "never more than half of the cells are used");
 	for (uint32_t i = 0; i < 100000; i++)
-		keymap_remove(&m, (uint64_t)i << 32);
+		hashmap_remove(&m, (uint64_t)i << 32);
 	for (size_t i = 0; i <= m.mask; i++)
 		all = all && !m.cell[i].used;
 	ok(all && m.count == 0, "all taken out: no cell is in use");
-	keymap_free(&m);
+	hashmap_free(&m);
 }
 
 /* The longest way from where a key of m belongs to where it is. */
 static size_t
-farthest(const struct keymap *m)
+farthest(const struct hashmap *m)
 {
 	size_t most = 0;
 
 	for (size_t i = 0; i <= m->mask; i++) {
-		const size_t far = (i - keymap_home(m, m->cell[i].key)) &
+		const size_t far = (i - hashmap_home(m, m->cell[i].key)) &
 		    m->mask;
 
 		if (m->cell[i].used && far > most)
@@ -155,17 +155,17 @@ farthest(const struct keymap *m)
 
 /* Put n keys that all meet under the number `by`, in 2^bits cells. */
 static size_t
-put_meeting(struct keymap *m, const struct keymap_number *by, unsigned bits,
+put_meeting(struct hashmap *m, const struct hashmap_number *by, unsigned bits,
     uint32_t n)
 {
-	const struct keymap like = { .mask = ((size_t)1 << bits) - 1,
+	const struct hashmap like = { .mask = ((size_t)1 << bits) - 1,
 	    .shift = 64 - bits, .by = *by };
 	uint32_t put = 0;
 
 	for (uint64_t k = 0; put < n; k++) {
-		if (keymap_home(&like, k) >= 16)
+		if (hashmap_home(&like, k) >= 16)
 			continue;
-		if (keymap_put(m, k, put++) == NULL)
+		if (hashmap_put(m, k, put++) == NULL)
 			return put;
 	}
 	return put;
@@ -175,33 +175,33 @@ put_meeting(struct keymap *m, const struct keymap_number *by, unsigned bits,
 static void
 attacked(void)
 {
-	const struct keymap_number own = keymap_next(&(struct keymap_number)
+	const struct hashmap_number own = hashmap_next(&(struct hashmap_number)
 	    { 0 }), secret = { 0x123456789abcdef0, 0xfedcba9876543211 };
-	struct keymap m = { 0 };
+	struct hashmap m = { 0 };
 	const size_t put = put_meeting(&m, &own, 14, 4000);
 
 	ok(put == 4000 && farthest(&m) <=
-	    KEYMAP_PROBES && m.mask <= 16383,
+	    HASHMAP_PROBES && m.mask <= 16383,
 	    "4,000 keys for 16 cells: none is over 64 cells from its own, it "
 	    "is %zu", farthest(&m));
-	keymap_free(&m);
-	keymap_seed(&m, &secret);
+	hashmap_free(&m);
+	hashmap_seed(&m, &secret);
 	put_meeting(&m, &own, 14, 4000);
 	ok(m.by.high == secret.high && m.by.low == secret.low &&
 	    farthest(&m) < 32, "with a number they do not know they never "
 	    "meet: %zu", farthest(&m));
-	keymap_free(&m);
+	hashmap_free(&m);
 }
 
 /* What does it cost to find a key: cells that are looked at, the mean. */
 static double
-reach(const struct keymap *m)
+reach(const struct hashmap *m)
 {
 	size_t sum = 0;
 
 	for (size_t i = 0; i <= m->mask; i++) {
 		if (m->cell[i].used)
-			sum += 1 + ((i - keymap_home(m, m->cell[i].key)) &
+			sum += 1 + ((i - hashmap_home(m, m->cell[i].key)) &
 			    m->mask);
 	}
 	return (double)sum / (double)m->count;
@@ -213,49 +213,49 @@ former(void)
 {
 	const uint64_t golden = 0x9e3779b97f4a7c15;
 	uint64_t inverse = golden;		/* modulo 2^64 */
-	struct keymap m = { 0 }, usual = { 0 };
+	struct hashmap m = { 0 }, usual = { 0 };
 
 	for (int i = 0; i < 5; i++)
 		inverse *= 2 - golden * inverse;
 	for (uint32_t i = 0; i < 100000; i++) {
-		keymap_put(&m, inverse * ((uint64_t)i & 0xfff) +
+		hashmap_put(&m, inverse * ((uint64_t)i & 0xfff) +
 		    ((uint64_t)i >> 12) * inverse * ((uint64_t)1 << 60), i);
-		keymap_put(&usual, i, i);
+		hashmap_put(&usual, i, i);
 	}
 	ok(reach(&m) < 3 * reach(&usual), "100,000 keys that met under the "
 	    "number of before: %.2f cells, usually %.2f", reach(&m),
 	    reach(&usual));
-	keymap_free(&m);
-	keymap_free(&usual);
+	hashmap_free(&m);
+	hashmap_free(&usual);
 }
 
 /* 65,536 addresses of an IPv6 /64 which is one key under a number of before. */
 static void
 neighbours(void)
 {
-	const struct keymap_number secret = { 0x123456789abcdef0,
+	const struct hashmap_number secret = { 0x123456789abcdef0,
 	    0xfedcba9876543211 };
 	const uint64_t prefix = 0x9e3779b97f4a7c15;
 	union addr a = { .in6 = { .sin6_family = AF_INET6 } }, b;
-	struct keymap m = { 0 }, usual = { 0 };
+	struct hashmap m = { 0 }, usual = { 0 };
 
 	memcpy(&a.in6.sin6_addr, &prefix, sizeof(prefix));
 	b = a;
 	b.in6.sin6_addr.s6_addr[15] = 1;
 	ok(addr_key(&a, &keymap_constant) == addr_key(&b, &keymap_constant),
 	    "who knows the number has a /64 of one key");
-	keymap_seed(&m, &secret);
-	keymap_seed(&usual, &secret);
+	hashmap_seed(&m, &secret);
+	hashmap_seed(&usual, &secret);
 	for (uint32_t x = 0; x < 65536; x++) {
 		bytes_put(a.in6.sin6_addr.s6_addr + 8, x, 8);
-		keymap_put(&m, addr_key(&a, &secret), x);
-		keymap_put(&usual, x, x);
+		hashmap_put(&m, addr_key(&a, &secret), x);
+		hashmap_put(&usual, x, x);
 	}
 	ok(m.count > 65500 && reach(&m) < 3 * reach(&usual), "who does not "
 	    "has 65,536 of so many: %.2f cells, usually %.2f", reach(&m),
 	    reach(&usual));
-	keymap_free(&m);
-	keymap_free(&usual);
+	hashmap_free(&m);
+	hashmap_free(&usual);
 }
 
 int
@@ -263,7 +263,7 @@ main(void)
 {
 	struct twin t = { .count = 0 };
 	struct rng r = rng_seed(7);
-	struct keymap m = { 0 };
+	struct hashmap m = { 0 };
 
 	edges();
 	wrapping();
@@ -271,7 +271,7 @@ main(void)
 		t.key[i] = i % 2 ? i : rng_u64(&r);
 	ok(agrees(&m, &t, KEYS_MAX, KEYS_MAX, &r),
 	    "4,000 random puts and removals agree with a search");
-	keymap_free(&m);
+	hashmap_free(&m);
 	grows();
 	attacked();
 	former();

@@ -66,7 +66,7 @@ update(struct plane *pl, struct port *to, uint16_t cluster, uint32_t worker)
 	const struct arrival a = { .bytes = nothing, .have = 1,
 	    .wire_bytes = FRAME, .is_update = true, .up = &u };
 
-	known_update(pl, to, &a);
+	payload_free_update(pl, to, &a);
 }
 
 int
@@ -90,8 +90,8 @@ main(void)
 	    "there; a port that was idle is busy once");
 	ok(pl.n[PLANE_PACKETS] == 4 && pl.n[PLANE_TAKEN] == 4,
 	    "each is counted as a packet that was taken");
-	known_model(&pl, a, &told);
-	known_model(&pl, b, &quiet);
+	payload_free_model(&pl, a, &told);
+	payload_free_model(&pl, b, &quiet);
 	ok(told.filled && told.active == 2 && told.capacity == 2,
 	    "a model is told of the queue that it passes");
 	ok(!quiet.filled, "a silent port tells it nothing");
@@ -99,13 +99,13 @@ main(void)
 	plane_depart(&pl, a, port_due(a));
 	ok(left == 1 && merged == 1 && a->slots.count == 1,
 	    "what is in transmission leaves");
-	known_lose(&pl, a);
+	payload_free_lose(&pl, a);
 	ok(lost == 2 && a->slots.count == 0 && port_due(a) == PORT_NEVER &&
 	    plane_cluster(&pl, PLANE_ALL).of[TALLY_QUEUED].constituents == 2,
 	    "what waits at a port that goes down is lost, and counted");
 	told = (struct update_status){ 0 };
 	ok(port_forget(a), "a port forgets which clusters it has seen");
-	known_model(&pl, a, &told);
+	payload_free_model(&pl, a, &told);
 	ok(told.filled && told.active == 0, "and tells so");
 	plane_free(&pl);
 	return tap_end();

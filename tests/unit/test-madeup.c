@@ -11,7 +11,7 @@ main(void)
 	bool whole = true;
 
 	for (uint32_t w = 0; w < 12; w++) {
-		madeup_fill(v, N, w, 5);
+		synthetic_fill(v, N, w, 5);
 		for (uint32_t i = 0; i < N; i++) {
 			whole &= v[i] >= -512 && v[i] <= 511 &&
 			    v[i] == (float)(int)v[i];
@@ -19,10 +19,10 @@ main(void)
 		}
 	}
 	ok(whole, "whole numbers from -512 to 511");
-	ok(madeup_wrong(sum, N, 12, 5) == N, "a sum of twelve is right");
-	ok(madeup_wrong(sum, N, 12, 6) < N, "in its iteration alone");
-	ok(madeup_wrong(sum, N, 11, 5) < N, "and of all of them alone");
+	ok(synthetic_wrong(sum, N, 12, 5) == N, "a sum of twelve is right");
+	ok(synthetic_wrong(sum, N, 12, 6) < N, "in its iteration alone");
+	ok(synthetic_wrong(sum, N, 11, 5) < N, "and of all of them alone");
 	sum[N - 1]++;
-	ok(madeup_wrong(sum, N, 12, 5) == N - 1, "the wrong place is named");
+	ok(synthetic_wrong(sum, N, 12, 5) == N - 1, "the wrong place is named");
 	return tap_end();
 }

@@ -284,7 +284,7 @@ child(void)
 static void
 passes(void)
 {
-	struct channel ch = { .pass = "nonce--Aand time" };
+	struct channel_client ch = { .pass = "nonce--Aand time" };
 	struct membership_conf cf = worker;
 	struct control_ack a = in;
 	struct membership m;
@@ -295,8 +295,8 @@ passes(void)
 	says(&m, 1);
 	ch.pass[0] = 'N';
 	hears(&m, 3, 77, a, 2);
-	ok(memcmp(m.proofs.pass, ch.pass, PROOF_PASS_BYTES) == 0 &&
-	    m.proofs.on, "proofs are of the pass that let us in");
+	ok(memcmp(m.tags.pass, ch.pass, TAG_COOKIE_BYTES) == 0 &&
+	    m.tags.on, "proofs are of the pass that let us in");
 }
 
 /* What may be anybody's ends nothing. */
@@ -307,32 +307,32 @@ doubts(void)
 	struct membership m = fresh(&worker);
 
 	says(&m, 1);
-	membership_doubts(&m, CHANNEL_CHALLENGED, &c, 2);
+	membership_doubts(&m, CHANNEL_CLIENT_CHALLENGED, &c, 2);
 	ok(says(&m, 2) == CONTROL_JOIN && sent.xid == 77,
 	    "challenged: at once the same again, under the same xid");
-	membership_doubts(&m, CHANNEL_HINT, &c, 3);
+	membership_doubts(&m, CHANNEL_CLIENT_HINT, &c, 3);
 	ok(m.end == MEMBERSHIP_GOING && says(&m, 5 * SECOND + 1) == 0 &&
 	    m.end == MEMBERSHIP_KEYED &&
 	    strstr(membership_why(&m, why), "it has another key") != NULL,
 	    "a hint of another key is what is said when patience ends");
 	m = fresh(&worker);
 	says(&m, 1);
-	membership_doubts(&m, CHANNEL_BAD, &c, 3);
+	membership_doubts(&m, CHANNEL_CLIENT_BAD, &c, 3);
 	says(&m, 5 * SECOND + 1);
 	ok(strstr(membership_why(&m, why), "are not sealed") != NULL,
 	    "and so is what has no seal");
 	m = member();
 	c.xid = 9;
-	membership_doubts(&m, CHANNEL_HINT, &c, 3 + MEMBERSHIP_HINT_NS);
+	membership_doubts(&m, CHANNEL_CLIENT_HINT, &c, 3 + MEMBERSHIP_HINT_NS);
 	ok(says(&m, 3 + MEMBERSHIP_HINT_NS) == CONTROL_JOIN && m.joined,
 	    "who may be forgotten joins once more, and stays what he is");
-	membership_doubts(&m, CHANNEL_HINT, &c, 4 + MEMBERSHIP_HINT_NS);
+	membership_doubts(&m, CHANNEL_CLIENT_HINT, &c, 4 + MEMBERSHIP_HINT_NS);
 	ok(says(&m, 4 + MEMBERSHIP_HINT_NS) == 0, "not for each hint");
 	ok(hears(&m, 3, m.join_xid, in, 5 + MEMBERSHIP_HINT_NS) ==
 	    MEMBERSHIP_STAYS, "if he is known still");
 	membership_join(&m, 6 * SECOND);
 	says(&m, 6 * SECOND);
-	membership_doubts(&m, CHANNEL_CHALLENGED, &c, 6 * SECOND + 1);
+	membership_doubts(&m, CHANNEL_CLIENT_CHALLENGED, &c, 6 * SECOND + 1);
 	says(&m, 6 * SECOND + 1);
 	ok(hears(&m, 3, m.join_xid, in, 6 * SECOND + 2) == MEMBERSHIP_IN,
 	    "who was challenged for it is let in anew");

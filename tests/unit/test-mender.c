@@ -10,28 +10,28 @@ static uint8_t room[REPAIR_BITMAP_BYTES];
 static uint32_t xid = 1;
 
 /* A mender of so many segments, all of iteration t ready. */
-static struct mender
+static struct retransmit
 make(uint32_t segs, uint32_t t)
 {
-	struct mender m = { 0 };
+	struct retransmit m = { 0 };
 
-	mender_init(&m, segs, false);
-	mender_window(&m, segs, segs);
-	mender_sample(&m, MS);
-	mender_turn(&m, t, 0);
-	mender_all(&m);
+	retransmit_init(&m, segs, false);
+	retransmit_window(&m, segs, segs);
+	retransmit_sample(&m, MS);
+	retransmit_turn(&m, t, 0);
+	retransmit_all(&m);
 	return m;
 }
 
 /* Send all that may go, in runs of at most `most`: a bit each of the first. */
 static uint64_t
-sent(struct mender *m, uint32_t most, uint64_t now_ns)
+sent(struct retransmit *m, uint32_t most, uint64_t now_ns)
 {
 	uint32_t first, n;
 	uint64_t bits = 0;
 	bool again;
 
-	while ((n = mender_run(m, most, &first, &again, now_ns)) > 0) {
+	while ((n = retransmit_run(m, most, &first, &again, now_ns)) > 0) {
 		for (uint32_t i = first; i < first + n; i++)
 			bits |= (uint64_t)1 << i % MANY;
 	}
@@ -40,11 +40,11 @@ sent(struct mender *m, uint32_t most, uint64_t now_ns)
 
 /* A Probe, if one is due; its mark. */
 static bool
-probed(struct mender *m, struct repair_help *h, uint64_t now_ns)
+probed(struct retransmit *m, struct repair_help *h, uint64_t now_ns)
 {
-	if (!mender_probe(m, now_ns))
+	if (!retransmit_probe(m, now_ns))
 		return false;
-	mender_fill(m, ++xid, h, room, now_ns);
+	retransmit_fill(m, ++xid, h, room, now_ns);
 	return true;
 }
 
@@ -60,17 +60,18 @@ bitmap(uint64_t bits)
 }
 
 static void
-state(struct mender *m, struct repair_state s, uint64_t lacks, uint64_t now_ns)
+state(struct retransmit *m, struct repair_state s, uint64_t lacks,
+    uint64_t now_ns)
 {
 	s.iteration = m->iteration;
 	s.lacks = bitmap(lacks);
-	mender_state(m, xid, &s, now_ns);
+	retransmit_state(m, xid, &s, now_ns);
 }
 
 static void
 test_no_loss(void)
 {
-	struct mender m = make(40, 0);
+	struct retransmit m = make(40, 0);
 	struct repair_help h;
 	uint64_t now = 0;
 	uint32_t first, n;
@@ -78,30 +79,34 @@ test_no_loss(void)
 
 	for (uint32_t t = 0; t < 100; t++) {
 		for (uint32_t came = 0; came < 40;) {
-			while ((n = mender_run(&m, 7, &first, &again, now)) >
-			    0)
+			while ((n = retransmit_run(
+				    &m, 7, &first, &again, now)) > 0)
 				clean = clean && !again;
 			if (probed(&m, &h, now))
 				state(&m, (struct repair_state){ .seen =
 				    h.mark }, 0, now + MS / 2);
 			now += MS / 40;
-			mender_take(&m, came++, now);
+			retransmit_take(&m, came++, now);
 		}
-		mender_turn(&m, t + 1, now);
-		mender_all(&m);
+		retransmit_turn(&m, t + 1, now);
+		retransmit_all(&m);
 	}
-	ok(clean && m.n[MENDER_SENT] == 4000 && m.n[MENDER_REPEATED] == 0,
+	ok(clean && m.n[RETRANSMIT_SENT] == 4000 &&
+		m.n[RETRANSMIT_REPEATED] == 0,
 	    "without a loss nothing is sent again");
-	ok(m.n[MENDER_PROBES_SENT] > 0 && m.n[MENDER_PROBES_SENT] <=
-	    2 * MENDER_LOSSY && m.lossy == 0, "and tails are asked after no "
-	    "more: %llu Probes", (unsigned long long)m.n[MENDER_PROBES_SENT]);
-	mender_free(&m);
+	ok(m.n[RETRANSMIT_PROBES_SENT] > 0 &&
+		m.n[RETRANSMIT_PROBES_SENT] <= 2 * RETRANSMIT_LOSSY &&
+		m.lossy == 0,
+	    "and tails are asked after no "
+	    "more: %llu Probes",
+	    (unsigned long long)m.n[RETRANSMIT_PROBES_SENT]);
+	retransmit_free(&m);
 }
 
 static void
 test_state(void)
 {
-	struct mender m = make(40, 5);
+	struct retransmit m = make(40, 5);
 	struct repair_help h;
 
 	m.allowed = 20;
@@ -109,75 +114,76 @@ test_state(void)
 	ok(probed(&m, &h, 100) && h.mark == 20 && h.upto == 20 &&
 	    h.iteration == 5 && h.last == REPAIR_NONE,
 	    "a path that is full is asked after");
-	mender_take(&m, 0, 200);
-	mender_take(&m, 1, 200);
+	retransmit_take(&m, 0, 200);
+	retransmit_take(&m, 1, 200);
 	ok(sent(&m, 8, 200) == 0x300000, "as results come more goes out");
 	state(&m, (struct repair_state){ .seen = 20, .mark = 2 }, 0x1f0f0c,
 	    300);
 	ok((sent(&m, 8, 300) & 0x3fffff) == 0xf0f0c, "again: what lacks and "
 	    "was sent before the Probe, and nothing else");
-	ok(m.n[MENDER_REPEATED] == 10 && m.lossy == MENDER_LOSSY,
+	ok(m.n[RETRANSMIT_REPEATED] == 10 && m.lossy == RETRANSMIT_LOSSY,
 	    "each once");
 	state(&m, (struct repair_state){ .seen = 20, .mark = 2 }, 0x1f0f0c,
 	    400);
 	ok(sent(&m, 8, 400) == 0, "the same STATE once more: nothing");
-	ok(mender_state(&m, xid, &(struct repair_state){ .iteration = 4 },
+	ok(retransmit_state(&m, xid, &(struct repair_state){ .iteration = 4 },
 	    500), "a switch at the one before ours has been started again");
-	mender_turn(&m, 6, 500);
-	ok(mender_state(&m, xid, &(struct repair_state){ .iteration = 5 },
+	retransmit_turn(&m, 6, 500);
+	ok(retransmit_state(&m, xid, &(struct repair_state){ .iteration = 5 },
 	    600) == false, "but a Probe of the iteration before may be "
 	    "answered late");
-	mender_free(&m);
+	retransmit_free(&m);
 }
 
 static void
 test_nack(void)
 {
-	struct mender m = make(40, 5);
+	struct retransmit m = make(40, 5);
 	struct repair_help h = { .iteration = 5, .last = 9,
 	    .lacks = bitmap(0x8108) };
 
 	sent(&m, 8, 0);
 	h.iteration = 4;
-	mender_nack(&m, &h, 100);
+	retransmit_nack(&m, &h, 100);
 	ok(sent(&m, 8, 100) == 0, "a NACK of another iteration: nothing");
 	h.iteration = 5;
-	mender_nack(&m, &h, 100);
+	retransmit_nack(&m, &h, 100);
 	ok(sent(&m, 8, 100) == 0x108, "again: what was sent before the last "
 	    "that came");
-	mender_nack(&m, &h, 200);
+	retransmit_nack(&m, &h, 200);
 	ok(sent(&m, 8, 200) == 0, "and is on its way now");
 	h.last = 3;		/* itself sent twice: which of them came? */
 	h.lacks = bitmap(2);
-	mender_nack(&m, &h, 300);
+	retransmit_nack(&m, &h, 300);
 	ok(sent(&m, 8, 300) == 0, "one that was sent twice proves nothing");
-	ok(m.n[MENDER_NACKS] == 4, "all are counted");
-	mender_free(&m);
+	ok(m.n[RETRANSMIT_NACKS] == 4, "all are counted");
+	retransmit_free(&m);
 }
 
 static void
 test_time(void)
 {
-	struct mender m = make(10, 0);
+	struct retransmit m = make(10, 0);
 	struct repair_help h;
 	uint64_t due, gap = 0, now = 0;
 
 	sent(&m, 44, 0);
 	ok(probed(&m, &h, 0) && h.upto == 10, "the tail is asked after");
-	ok(!probed(&m, &h, 0) && mender_due(&m) > MS, "once, and then there "
+	ok(!probed(&m, &h, 0) && retransmit_due(&m) > MS,
+	    "once, and then there "
 	    "is time");
 	for (int k = 0; k < 200; k++) {
-		due = mender_due(&m);
+		due = retransmit_due(&m);
 		gap = due - now;
 		now = due;
 		if (!probed(&m, &h, now) || sent(&m, 44, now) != 0)
 			break;
 	}
-	ok(m.n[MENDER_EXPIRED] == 200 && m.n[MENDER_REPEATED] == 0,
+	ok(m.n[RETRANSMIT_EXPIRED] == 200 && m.n[RETRANSMIT_REPEATED] == 0,
 	    "a time-out sends a Probe, never data");
-	ok(gap == MENDER_CEILING_NS, "at last one each 250 ms");
+	ok(gap == RETRANSMIT_CEILING_NS, "at last one each 250 ms");
 	state(&m, (struct repair_state){ .seen = 10 }, 0, now + MS);
-	ok(m.idle && mender_due(&m) > now + 100 * MS, "when all of ours is "
+	ok(m.idle && retransmit_due(&m) > now + 100 * MS, "when all of ours is "
 	    "there we have time");
 	state(&m, (struct repair_state){ .seen = 10, .whole = true,
 	    .notice = true, .mark = 10 }, 0, now + 2 * MS);
@@ -185,17 +191,17 @@ test_time(void)
 	    repair_lacks(&h.lacks, 9), "a notice that all is done, and none "
 	    "came: it is asked for at once");
 	for (uint32_t i = 0; i < 10; i++)
-		mender_take(&m, i, now + 3 * MS);
-	ok(mender_due(&m) == UINT64_MAX && !probed(&m, &h, UINT64_MAX),
+		retransmit_take(&m, i, now + 3 * MS);
+	ok(retransmit_due(&m) == UINT64_MAX && !probed(&m, &h, UINT64_MAX),
 	    "all here: nothing is due");
-	mender_free(&m);
+	retransmit_free(&m);
 }
 
 /* Results come slowly, and the answers to Probes stand behind them. */
 static void
 test_slow(void)
 {
-	struct mender m = make(400, 0);
+	struct retransmit m = make(400, 0);
 	struct repair_help h;
 	uint64_t now = 0;
 	uint32_t first;
@@ -204,50 +210,51 @@ test_slow(void)
 	probed(&m, &h, now);
 	first = xid;
 	for (uint32_t i = 0; i < 200; i++) {
-		while (mender_due(&m) < now + 4 * MS)
-			probed(&m, &h, mender_due(&m));
+		while (retransmit_due(&m) < now + 4 * MS)
+			probed(&m, &h, retransmit_due(&m));
 		now += 4 * MS;
-		mender_take(&m, i, now);
+		retransmit_take(&m, i, now);
 	}
-	ok(m.n[MENDER_PROBES_SENT] > MENDER_OPEN && m.n[MENDER_PROBES_SENT] <
-	    MENDER_PROBES, "no more Probes go out than are remembered: %llu",
-	    (unsigned long long)m.n[MENDER_PROBES_SENT]);
-	mender_state(&m, first, &(struct repair_state){ .seen = 400 }, now);
+	ok(m.n[RETRANSMIT_PROBES_SENT] > RETRANSMIT_OPEN &&
+		m.n[RETRANSMIT_PROBES_SENT] < RETRANSMIT_PROBES,
+	    "no more Probes go out than are remembered: %llu",
+	    (unsigned long long)m.n[RETRANSMIT_PROBES_SENT]);
+	retransmit_state(&m, first, &(struct repair_state){ .seen = 400 }, now);
 	ok(m.acked == 1 && m.srtt_ns > 10 * MS, "so an answer that is late "
 	    "counts, and says how late");
-	mender_free(&m);
+	retransmit_free(&m);
 }
 
 static void
 test_gaps(void)
 {
-	struct mender m = make(40, 0);
+	struct retransmit m = make(40, 0);
 	struct repair_help h;
 
 	m.lossy = 0;
 	sent(&m, 44, 0);
 	for (uint32_t i = 0; i < 6; i++) {
 		if (i != 2)
-			mender_take(&m, i, 100);
+			retransmit_take(&m, i, 100);
 	}
 	ok(!probed(&m, &h, 100), "3 results may overtake one");
-	mender_take(&m, 6, 100);
+	retransmit_take(&m, 6, 100);
 	ok(probed(&m, &h, 100) && repair_lacks(&h.lacks, 2) &&
 	    !repair_lacks(&h.lacks, 3) && repair_lacks(&h.lacks, 39) &&
 	    h.last == 6, "not 4: a Probe asks for all that have none");
-	mender_take(&m, 2, 200);
-	mender_duplicate(&m, 3);
+	retransmit_take(&m, 2, 200);
+	retransmit_duplicate(&m, 3);
 	ok(m.order_slack == 0, "a duplicate of what was not asked for says "
 	    "nothing");
-	mender_duplicate(&m, 2);
+	retransmit_duplicate(&m, 2);
 	ok(m.order_slack == 1, "of what was: it had only been late");
-	mender_free(&m);
+	retransmit_free(&m);
 }
 
 static void
 test_slack(void)
 {
-	struct mender m = make(40, 0);
+	struct retransmit m = make(40, 0);
 	struct repair_help h;
 	bool full;
 
@@ -258,21 +265,21 @@ test_slack(void)
 	for (uint16_t k = 2; k < 40; k++)
 		state(&m, (struct repair_state){ .seen = 40, .dups = k }, 0,
 		    MS);
-	full = m.order_slack == MENDER_ORDER;
+	full = m.order_slack == RETRANSMIT_ORDER;
 	for (int k = 0; k < 33; k++)
 		state(&m, (struct repair_state){ .seen = 40, .dups = 39 }, 0,
 		    MS);
-	ok(full && m.order_slack == MENDER_ORDER - 1,
+	ok(full && m.order_slack == RETRANSMIT_ORDER - 1,
 	    "as much as a round trip; less after 32 clean STATEs");
 	m.iteration = 1;
-	mender_turn(&m, 1, 2 * MS);
-	mender_all(&m);
+	retransmit_turn(&m, 1, 2 * MS);
+	retransmit_all(&m);
 	sent(&m, 44, 2 * MS);
 	probed(&m, &h, 2 * MS + MS / 8);
 	state(&m, (struct repair_state){ .seen = 80, .dups = 39 }, 1, 3 * MS);
 	ok(sent(&m, 44, 3 * MS) == 0 && m.wants, "what was sent so shortly "
 	    "before a Probe may come yet: another Probe");
-	mender_free(&m);
+	retransmit_free(&m);
 }
 
 /* No room: what is left of a run goes later, in its order. */
@@ -280,56 +287,56 @@ static void
 test_unsent(void)
 {
 	const uint32_t segs = 7;
-	struct mender m = make(segs, 0);
+	struct retransmit m = make(segs, 0);
 	struct repair_help h;
 	uint32_t first, n;
 	bool again, right = true;
 
-	n = mender_run(&m, 5, &first, &again, 0);
-	mender_unsent(&m, first, n, 2, again);
+	n = retransmit_run(&m, 5, &first, &again, 0);
+	retransmit_unsent(&m, first, n, 2, again);
 	ok(n == 5 && m.flight == 3 && m.upto == 3 && m.serial == 3 &&
-	    m.n[MENDER_SENT] == 3, "what had no room is as if never sent");
-	n = mender_run(&m, 44, &first, &again, 0);
+	    m.n[RETRANSMIT_SENT] == 3, "what had no room is as if never sent");
+	n = retransmit_run(&m, 44, &first, &again, 0);
 	ok(n == 4 && first == 3 && !again, "it goes next");
 	for (uint32_t k = 0; k < 20; k++) {
 		probed(&m, &h, k * MS);
 		state(&m, (struct repair_state){ .seen = h.mark }, 0x6d,
 		    k * MS + MS / 2);
-		n = mender_run(&m, 44, &first, &again, k * MS + MS / 2);
+		n = retransmit_run(&m, 44, &first, &again, k * MS + MS / 2);
 		right = right && n == 1 && first == 0 && again;
-		n = mender_run(&m, 44, &first, &again, k * MS + MS / 2);
+		n = retransmit_run(&m, 44, &first, &again, k * MS + MS / 2);
 		right = right && n == 2 && first == 2 && again;
-		mender_unsent(&m, first, n, n, again);
+		retransmit_unsent(&m, first, n, n, again);
 		right = right && m.agains == 4;
-		n = mender_run(&m, 44, &first, &again, k * MS + MS / 2);
+		n = retransmit_run(&m, 44, &first, &again, k * MS + MS / 2);
 		right = right && n == 2 && first == 2 && again;
 		right = right && sent(&m, 44, k * MS + MS / 2) == 0x60;
 		m.lost = 0;	/* its share is not to the point */
 	}
-	ok(right && m.n[MENDER_REPEATED] == 100, "likewise again, round a "
+	ok(right && m.n[RETRANSMIT_REPEATED] == 100, "likewise again, round a "
 	    "ring of 7 many times");
-	mender_turn(&m, 1, 30 * MS);
-	mender_all(&m);
-	mender_take(&m, 2, 30 * MS);	/* others went on without us */
-	n = mender_run(&m, 44, &first, &again, 30 * MS);
-	mender_unsent(&m, first, n, 1, again);
-	ok(n == 2 && mender_run(&m, 44, &first, &again, 30 * MS) == 1 &&
+	retransmit_turn(&m, 1, 30 * MS);
+	retransmit_all(&m);
+	retransmit_take(&m, 2, 30 * MS);	/* others went on without us */
+	n = retransmit_run(&m, 44, &first, &again, 30 * MS);
+	retransmit_unsent(&m, first, n, 1, again);
+	ok(n == 2 && retransmit_run(&m, 44, &first, &again, 30 * MS) == 1 &&
 	    first == 1 && sent(&m, 44, 30 * MS) == 0x78 && m.upto == segs,
 	    "and before one that need not go any more");
-	mender_free(&m);
+	retransmit_free(&m);
 }
 
 static void
 test_windows(void)
 {
-	struct mender m = make(200, 0);
+	struct retransmit m = make(200, 0);
 	struct repair_help h;
 	uint32_t before;
 
-	mender_window(&m, 4, 100);
+	retransmit_window(&m, 4, 100);
 	sent(&m, 44, 0);
 	ok(m.out == 4, "a window to begin with");
-	mender_take(&m, 0, MS);
+	retransmit_take(&m, 0, MS);
 	sent(&m, 44, MS);
 	ok(m.window == 5 && m.out == 5, "which grows with each result");
 	m.window = 150;
@@ -349,47 +356,49 @@ test_windows(void)
 	ok(m.allowed > before, "and more when they arrive: %u", m.allowed);
 	ok(m.window >= 150, "a loss alone does not narrow the window");
 	m.rtt_ns = 10 * m.least_ns;
-	mender_cut(&m, 60 * MS);
+	retransmit_cut(&m, 60 * MS);
 	ok(m.window < 30 && m.window >= 16, "a longer round trip does");
 	before = m.window;
-	mender_cut(&m, 60 * MS + 1);
+	retransmit_cut(&m, 60 * MS + 1);
 	ok(m.window == before, "once in two of them");
-	mender_free(&m);
+	retransmit_free(&m);
 }
 
 /* What a rack sends has the order in which it became ready. */
 static void
 test_order(void)
 {
-	struct mender m = { 0 };
+	struct retransmit m = { 0 };
 	uint32_t first, n;
 	bool again;
 
-	mender_init(&m, 40, true);
-	mender_window(&m, 16, 1024);
-	mender_sample(&m, MS);
-	mender_turn(&m, 0, 0);
-	ok(mender_run(&m, 44, &first, &again, 0) == 0 && mender_due(&m) ==
-	    UINT64_MAX, "a rack waits until something is ready");
-	mender_ready(&m, 7);
-	mender_ready(&m, 8);
-	mender_ready(&m, 3);
-	n = mender_run(&m, 44, &first, &again, 0);
-	ok(n == 2 && first == 7 && mender_run(&m, 44, &first, &again, 0) == 1
-	    && first == 3, "then it goes at once, in runs");
+	retransmit_init(&m, 40, true);
+	retransmit_window(&m, 16, 1024);
+	retransmit_sample(&m, MS);
+	retransmit_turn(&m, 0, 0);
+	ok(retransmit_run(&m, 44, &first, &again, 0) == 0 &&
+		retransmit_due(&m) == UINT64_MAX,
+	    "a rack waits until something is ready");
+	retransmit_ready(&m, 7);
+	retransmit_ready(&m, 8);
+	retransmit_ready(&m, 3);
+	n = retransmit_run(&m, 44, &first, &again, 0);
+	ok(n == 2 && first == 7 &&
+		retransmit_run(&m, 44, &first, &again, 0) == 1 && first == 3,
+	    "then it goes at once, in runs");
 	for (uint32_t i = 9; i < 39; i++)
-		mender_ready(&m, i);
+		retransmit_ready(&m, i);
 	m.window = 16;
 	sent(&m, 44, 0);
 	ok(m.out == 33, "however few results have come: racks that wait for "
 	    "each other's would wait for ever");
-	mender_free(&m);
+	retransmit_free(&m);
 }
 
 static void
 test_wraps(void)
 {
-	struct mender m = make(40, SEG_ITERATIONS - 1);
+	struct retransmit m = make(40, SEG_ITERATIONS - 1);
 	struct repair_help h;
 
 	m.serial = UINT32_MAX - 19;
@@ -406,9 +415,9 @@ test_wraps(void)
 	ok(sent(&m, 44, 300) == 0x300000 && m.seen == 3,
 	    "and 2 is behind it");
 	m.iteration = 0;
-	ok(mender_state(&m, xid, &(struct repair_state){ .iteration =
+	ok(retransmit_state(&m, xid, &(struct repair_state){ .iteration =
 	    0xffffff }, 400), "the iteration before 0 is 2^24 - 1");
-	mender_free(&m);
+	retransmit_free(&m);
 }
 
 /* Out of step a STATE takes the place of results. */
@@ -416,32 +425,32 @@ test_wraps(void)
 static void
 test_queue(void)
 {
-	struct mender m = make(2, 1);
+	struct retransmit m = make(2, 1);
 	struct repair_bitmap b = bitmap(2);
 
 	sent(&m, 2, 0);
-	mender_lacks(&m, &b, m.serial, MS, MS);
+	retransmit_lacks(&m, &b, m.serial, MS, MS);
 	b = bitmap(1);
 	for (int k = 0; k < 5; k++) {
-		mender_lacks(&m, &b, m.serial, MS, MS);
-		mender_take(&m, 0, MS);
+		retransmit_lacks(&m, &b, m.serial, MS, MS);
+		retransmit_take(&m, 0, MS);
 	}
 	ok(sent(&m, 2, 2 * MS) == 2, "what is lost and comes, again and again, "
 	    "keeps no other from being sent");
-	mender_free(&m);
+	retransmit_free(&m);
 }
 
 static void
 test_acks(void)
 {
-	struct mender m = make(40, 9);
+	struct retransmit m = make(40, 9);
 	struct repair_help h;
 
 	m.acks = true;
 	sent(&m, 44, 0);
 	ok(probed(&m, &h, 100) && h.lacks.bytes == 0 && h.mark == 40,
 	    "out of step a push is asked after, too");
-	mender_state(&m, xid, &(struct repair_state){ .iteration = 9,
+	retransmit_state(&m, xid, &(struct repair_state){ .iteration = 9,
 	    .seen = 40, .whole = true, .notice = true }, 200);
 	ok(m.here == 0, "a notice is of a round, though it may have the number "
 	    "of the push");
@@ -450,8 +459,8 @@ test_acks(void)
 	    "a STATE says what there is of the push, and what lacks");
 	probed(&m, &h, 400);
 	state(&m, (struct repair_state){ .seen = 42 }, 0, 500);
-	ok(mender_whole(&m), "until it is whole");
-	mender_free(&m);
+	ok(retransmit_whole(&m), "until it is whole");
+	retransmit_free(&m);
 }
 
 int

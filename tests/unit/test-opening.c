@@ -19,9 +19,9 @@ enum { PACKET = 48, WHOLE = PACKET + UPDATE_TAIL_BYTES };
 static struct key key;
 static struct program_place place = { .live = true, .proves = true,
     .by = { 3, 5 }, .key = &key };
-static struct openers server;
-static struct channel channel;
-static struct opening client;
+static struct handshake_server server;
+static struct channel_client channel;
+static struct handshake_client client;
 static uint64_t now = 5 * SECOND;
 
 static union addr
@@ -35,36 +35,36 @@ at(uint16_t port)
 static void
 begin(const uint8_t *pass)
 {
-	static const uint8_t nonce[PASS_NONCE_BYTES] = "nonce-1";
+	static const uint8_t nonce[COOKIE_NONCE_BYTES] = "nonce-1";
 
-	channel_open(&channel, &key, true, nonce);
-	channel_take_pass(&channel, pass);
-	opening_init(&client, true, &channel, &key);
-	opening_want(&client, now);
+	channel_client_open(&channel, &key, true, nonce);
+	channel_client_take_cookie(&channel, pass);
+	handshake_client_init(&client, true, &channel, &key);
+	handshake_client_want(&client, now);
 }
 
 static void
 serve(void)
 {
-	openers_free(&server);
-	openers_init(&server, &place, NULL);
+	handshake_server_free(&server);
+	handshake_server_init(&server, &place, NULL);
 }
 
 /* What the client asks is answered. */
 static bool
 open_from(uint16_t port)
 {
-	uint8_t msg[OPENING_BYTES];
+	uint8_t msg[HANDSHAKE_CLIENT_BYTES];
 	struct control_ack a = { .action = CONTROL_OPEN };
-	const uint32_t n = opening_next(&client, 7, now, msg);
+	const uint32_t n = handshake_client_next(&client, 7, now, msg);
 	const union addr from = at(port);
 	struct control c;
 
 	if (n == 0 || n > sizeof(msg) || !control_parse(msg, n, &c) ||
 	    c.action != CONTROL_OPEN)
 		return false;
-	openers_open(&server, &from, &c, &a, now);
-	opening_acked(&client, &a);
+	handshake_server_open(&server, &from, &c, &a, now);
+	handshake_client_acked(&client, &a);
 	return a.status == CONTROL_DONE;
 }
 
@@ -73,7 +73,8 @@ up(uint16_t port, const uint8_t *p, uint32_t bytes)
 {
 	const union addr from = at(port);
 
-	return openers_judge(&server, &from, UPDATE_PROVED_TOS, p, bytes);
+	return handshake_server_judge(
+	    &server, &from, UPDATE_PROVED_TOS, p, bytes);
 }
 
 static void
@@ -90,73 +91,74 @@ vectors_are(void)
 	begin(p->b);
 	ok(open_from(1), "a client opens");
 	memcpy(a.salt, salt->b, sizeof(a.salt));
-	opening_acked(&client, &a);		/* of this salt instead */
-	proof_key_set(&server.key, &key.start, salt->b);
+	handshake_client_acked(&client, &a); /* of this salt instead */
+	tag_key_set(&server.key, &key.start, salt->b);
 	client.counter = 16;
 	server.counter = 17;
 	n = (uint32_t)u->n - UPDATE_TAIL_BYTES;
 	memcpy(made, u->b, n);
-	ok(opening_prove(&client, made, n, now) == u->n &&
+	ok(handshake_client_prove(&client, made, n, now) == u->n &&
 	    memcmp(made, u->b, u->n) == 0, "update-4 is proved");
 	ok(up(1, u->b, (uint32_t)u->n) == UPDATE_OK, "... and believed");
 	n = (uint32_t)m->n - UPDATE_TAIL_BYTES;
 	memcpy(made, m->b, n);
-	ok(openers_prove(&server, made, n) == m->n &&
+	ok(handshake_server_prove(&server, made, n) == m->n &&
 	    memcmp(made, m->b, m->n) == 0, "model-4 is proved");
-	ok(opening_judge(&client, UPDATE_PROVED_TOS, m->b, m->n) == UPDATE_OK,
+	ok(handshake_client_judge(&client, UPDATE_PROVED_TOS, m->b, m->n) ==
+		UPDATE_OK,
 	    "... and believed");
-	ok(opening_judge(&client, UPDATE_PROVED_TOS, m->b, m->n) ==
+	ok(handshake_client_judge(&client, UPDATE_PROVED_TOS, m->b, m->n) ==
 	    SOUNDNESS_REPLAYED, "... once");
-	ok(opening_judge(&client, UPDATE_PROVED_TOS, u->b, u->n) ==
-	    SOUNDNESS_BAD_PROOF, "what went up is not what comes down");
-	ok(up(1, m->b, (uint32_t)m->n) == SOUNDNESS_BAD_PROOF,
+	ok(handshake_client_judge(&client, UPDATE_PROVED_TOS, u->b, u->n) ==
+	    SOUNDNESS_BAD_TAG, "what went up is not what comes down");
+	ok(up(1, m->b, (uint32_t)m->n) == SOUNDNESS_BAD_TAG,
 	    "nor the other way");
 }
 
 static void
 who(void)
 {
-	static const uint8_t pass[PASS_BYTES] = "nonce-1-time--1--tag";
-	static const uint8_t next[PASS_BYTES] = "nonce-1-time--2--tag";
+	static const uint8_t pass[COOKIE_BYTES] = "nonce-1-time--1--tag";
+	static const uint8_t next[COOKIE_BYTES] = "nonce-1-time--2--tag";
 	uint8_t p[WHOLE] = { 1 }, q[WHOLE] = { 2 };
 	const union addr from = at(1);
 	uint32_t n;
 
 	serve();
 	begin(pass);
-	ok(!opening_ready(&client), "before the Ack nothing goes up");
+	ok(!handshake_client_ready(&client), "before the Ack nothing goes up");
 	open_from(1);
-	ok(opening_ready(&client), "then it does");
-	opening_prove(&client, q, PACKET, now);
-	n = opening_prove(&client, p, PACKET, now);
+	ok(handshake_client_ready(&client), "then it does");
+	handshake_client_prove(&client, q, PACKET, now);
+	n = handshake_client_prove(&client, p, PACKET, now);
 	ok(up(1, p, n) == UPDATE_OK && up(1, p, n) == SOUNDNESS_REPLAYED,
 	    "a packet is believed once");
-	ok(up(2, p, n) == SOUNDNESS_BAD_PROOF, "from its own address");
-	ok(openers_judge(&server, &from, UPDATE_TOS, p, n) ==
-	    SOUNDNESS_BAD_PROOF, "in its own form");
-	ok(up(1, p, UPDATE_TAIL_BYTES - 1) == SOUNDNESS_BAD_PROOF,
+	ok(up(2, p, n) == SOUNDNESS_BAD_TAG, "from its own address");
+	ok(handshake_server_judge(&server, &from, UPDATE_TOS, p, n) ==
+	    SOUNDNESS_BAD_TAG, "in its own form");
+	ok(up(1, p, UPDATE_TAIL_BYTES - 1) == SOUNDNESS_BAD_TAG,
 	    "not without a tail");
-	opening_want(&client, now);
-	ok(opening_due(&client) == now + OPENING_SILENCE_NS,
+	handshake_client_want(&client, now);
+	ok(handshake_client_due(&client) == now + HANDSHAKE_CLIENT_SILENCE_NS,
 	    "it asks again when nothing comes down");
-	now += OPENING_SILENCE_NS;
+	now += HANDSHAKE_CLIENT_SILENCE_NS;
 	open_from(1);
 	ok(up(1, p, n) == SOUNDNESS_REPLAYED && up(1, q, WHOLE) == UPDATE_OK,
 	    "under the same pass nothing begins anew");
-	channel_take_pass(&channel, next);
+	channel_client_take_cookie(&channel, next);
 	client.awaits = true;
-	now += OPENING_SILENCE_NS;
+	now += HANDSHAKE_CLIENT_SILENCE_NS;
 	open_from(1);
-	ok(up(1, q, WHOLE) == SOUNDNESS_BAD_PROOF,
+	ok(up(1, q, WHOLE) == SOUNDNESS_BAD_TAG,
 	    "under a new one what was sent before is no more");
-	opening_prove(&client, p, PACKET, now);
+	handshake_client_prove(&client, p, PACKET, now);
 	ok(up(1, p, WHOLE) == UPDATE_OK, "but what is sent now");
 	serve();
-	now += OPENING_SILENCE_NS;
+	now += HANDSHAKE_CLIENT_SILENCE_NS;
 	client.awaits = true;
 	open_from(1);
-	opening_prove(&client, q, PACKET, now);
-	ok(up(1, p, WHOLE) == SOUNDNESS_BAD_PROOF &&
+	handshake_client_prove(&client, q, PACKET, now);
+	ok(up(1, p, WHOLE) == SOUNDNESS_BAD_TAG &&
 	    up(1, q, WHOLE) == UPDATE_OK, "a server that begins anew, "
 	    "with the same secret, has another salt");
 }
@@ -164,49 +166,53 @@ who(void)
 static void
 refusals(void)
 {
-	static const uint8_t pass[PASS_BYTES] = "nonce-1-time--1--tag";
+	static const uint8_t pass[COOKIE_BYTES] = "nonce-1-time--1--tag";
 	struct control c = { .action = CONTROL_OPEN };
 	struct control_ack a = { .action = CONTROL_OPEN };
 	const union addr from = at(9);
-	uint8_t msg[OPENING_BYTES];
+	uint8_t msg[HANDSHAKE_CLIENT_BYTES];
 	uint64_t spans = 0;
 
 	serve();
-	openers_open(&server, &from, &c, &a, now);
-	ok(a.status == CONTROL_REFUSED && !openers_has(&server, &from),
+	handshake_server_open(&server, &from, &c, &a, now);
+	ok(a.status == CONTROL_REFUSED && !handshake_server_has(&server, &from),
 	    "who has no pass is not let in");
 	c.pass = pass;
-	for (uint32_t i = 0; i < OPENERS_MOST + 10; i++) {
+	for (uint32_t i = 0; i < HANDSHAKE_SERVER_MOST + 10; i++) {
 		const union addr one = { .in = { .sin_family = AF_INET,
 		    .sin_port = htons(1), .sin_addr = { htonl(i + 1) } } };
 
-		openers_open(&server, &one, &c, &a, now);
+		handshake_server_open(&server, &one, &c, &a, now);
 	}
-	ok(server.rows.count == OPENERS_MOST && !openers_has(&server,
-	    &(union addr){ .in = { .sin_family = AF_INET,
-	    .sin_port = htons(1), .sin_addr = { htonl(1) } } }),
+	ok(server.rows.count == HANDSHAKE_SERVER_MOST &&
+		!handshake_server_has(
+		    &server, &(union addr){.in = {.sin_family = AF_INET,
+					       .sin_port = htons(1),
+					       .sin_addr = {htonl(1)}}}),
 	    "of very many those go who were heard longest ago");
 	begin(pass);
 	for (int i = 0; i < 8; i++) {
-		const uint64_t was = opening_due(&client);
+		const uint64_t was = handshake_client_due(&client);
 
-		opening_next(&client, 1, was, msg);
-		spans = opening_due(&client) - was;
+		handshake_client_next(&client, 1, was, msg);
+		spans = handshake_client_due(&client) - was;
 	}
-	ok(spans >= OPENING_MOST_NS && spans < 2 * OPENING_MOST_NS,
+	ok(spans >= HANDSHAKE_CLIENT_MOST_NS &&
+		spans < 2 * HANDSHAKE_CLIENT_MOST_NS,
 	    "who is not answered asks more and more seldom");
 	a = (struct control_ack){ .action = CONTROL_OPEN,
 	    .status = CONTROL_UNKNOWN };
-	opening_acked(&client, &a);
-	ok(!opening_ready(&client) && strstr(opening_why(&client),
-	    "--auth") != NULL, "who is refused knows why");
+	handshake_client_acked(&client, &a);
+	ok(!handshake_client_ready(&client) &&
+		strstr(handshake_client_why(&client), "--auth") != NULL,
+	    "who is refused knows why");
 }
 
 /* Packets that are lost, repeated, changed and out of order. */
 static void
 network(void)
 {
-	static const uint8_t pass[PASS_BYTES] = "nonce-1-time--1--tag";
+	static const uint8_t pass[COOKIE_BYTES] = "nonce-1-time--1--tag";
 	static uint8_t sent[4096][WHOLE];
 	static unsigned taken[4096];
 	struct rng rng = rng_seed(16);
@@ -219,7 +225,7 @@ network(void)
 		uint8_t copy[WHOLE];
 
 		bytes_put(sent[i], i, 8);
-		opening_prove(&client, sent[i], PACKET, now);
+		handshake_client_prove(&client, sent[i], PACKET, now);
 		for (int k = 0; k < 3; k++) {
 			const uint64_t back = rng_below(&rng, 100);
 			const uint32_t j = back > i ? i : i -
@@ -253,6 +259,6 @@ main(void)
 	who();
 	refusals();
 	network();
-	openers_free(&server);
+	handshake_server_free(&server);
 	return tap_end();
 }

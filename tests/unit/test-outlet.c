@@ -36,44 +36,45 @@ next(uint32_t *value, int wait_ms)
 	}
 }
 
-static struct outlet
+static struct udp_transmit
 through(const char *how, struct pcapio_out *capture)
 {
 	struct impair im = { .rng = rng_seed(7) };
 
 	if (impair_parse(how, &im) != NULL)
 		errx(1, "%s", how);
-	return outlet_over(&a, &im, capture);
+	return udp_transmit_over(&a, &im, capture);
 }
 
 static bool
-send_one(struct outlet *o, uint32_t value, uint64_t now_ns)
+send_one(struct udp_transmit *o, uint32_t value, uint64_t now_ns)
 {
-	return outlet_send(o, &b.local, TOS, &value, sizeof(value), now_ns);
+	return udp_transmit_send(
+	    o, &b.local, TOS, &value, sizeof(value), now_ns);
 }
 
 static void
 good(void)
 {
-	struct outlet o = through("", NULL);
+	struct udp_transmit o = through("", NULL);
 	uint32_t run[100], got = 0;
 	struct iovec v[200];
 	bool order = true;
 
-	ok(send_one(&o, 5, 1) && outlet_due(&o) == OUTLET_NEVER &&
+	ok(send_one(&o, 5, 1) && udp_transmit_due(&o) == UDP_TRANSMIT_NEVER &&
 	    next(&got, 10000) && got == 5, "a good network sends at once");
 	for (uint32_t i = 0; i < 100; i++) {
 		run[i] = i;
 		v[2 * i] = (struct iovec){ &run[i], 2 };
 		v[2 * i + 1] = (struct iovec){ (uint8_t *)&run[i] + 2, 2 };
 	}
-	ok(outlet_send_run(&o, &b.local, TOS, run, 4, 100, 4, 1) == 100 &&
-	    outlet_send_gather(&o, &b.local, TOS, v, 2, 100, 4, 1) == 100,
+	ok(udp_transmit_send_run(&o, &b.local, TOS, run, 4, 100, 4, 1) == 100 &&
+	    udp_transmit_send_gather(&o, &b.local, TOS, v, 2, 100, 4, 1) == 100,
 	    "runs as runs");
 	for (uint32_t i = 0; i < 200; i++)
 		order = order && next(&got, 10000) && got == i % 100;
 	ok(order, "in order");
-	outlet_free(&o);
+	udp_transmit_free(&o);
 }
 
 /* Held back for random times, many alike: out by time, then as sent. */
@@ -81,7 +82,7 @@ static void
 held(void)
 {
 	enum { N = 20000, SPAN = 500 };
-	struct outlet o = through("delay=1ns", NULL);
+	struct udp_transmit o = through("delay=1ns", NULL);
 	struct rng r = rng_seed(3);
 	static uint32_t sent_at[N];
 	uint32_t got = 0, before = 0, n = 0;
@@ -91,10 +92,10 @@ held(void)
 		sent_at[i] = (uint32_t)rng_below(&r, SPAN);
 		send_one(&o, i, sent_at[i]);
 	}
-	due = outlet_due(&o) == 1;
+	due = udp_transmit_due(&o) == 1;
 	for (uint64_t t = 0; t <= SPAN; t++) {
-		outlet_flush(&o, t);
-		due = due && outlet_due(&o) > t;
+		udp_transmit_flush(&o, t);
+		due = due && udp_transmit_due(&o) > t;
 		while (next(&got, 0)) {
 			order = order && sent_at[got] + 1 == t && (n == 0 ||
 			    sent_at[before] != sent_at[got] || before < got);
@@ -102,46 +103,47 @@ held(void)
 			n++;
 		}
 	}
-	ok(due && outlet_due(&o) == OUTLET_NEVER && n == N,
+	ok(due && udp_transmit_due(&o) == UDP_TRANSMIT_NEVER && n == N,
 	    "what is late leaves at its time, not before: %u", n);
 	ok(order, "in order of time, and at one time as sent");
-	outlet_free(&o);
+	udp_transmit_free(&o);
 }
 
 static void
 limits(void)
 {
-	struct outlet o = through("delay=1s", NULL);
+	struct udp_transmit o = through("delay=1s", NULL);
 	uint32_t n = 0, got;
 
-	for (uint32_t i = 0; i < OUTLET_HELD_MAX; i++)
+	for (uint32_t i = 0; i < UDP_TRANSMIT_HELD_MAX; i++)
 		send_one(&o, i, 0);
-	ok(o.held.count == OUTLET_HELD_MAX && o.impair.lost == 0,
-	    "%d are held", OUTLET_HELD_MAX);
+	ok(o.held.count == UDP_TRANSMIT_HELD_MAX && o.impair.lost == 0,
+	    "%d are held", UDP_TRANSMIT_HELD_MAX);
 	send_one(&o, 0, 0);
-	ok(o.held.count == OUTLET_HELD_MAX && o.impair.lost == 1,
+	ok(o.held.count == UDP_TRANSMIT_HELD_MAX && o.impair.lost == 1,
 	    "one more is lost, and counted");
-	outlet_flush(&o, 999999999);
-	ok(!next(&got, 0) && o.held.count == OUTLET_HELD_MAX,
+	udp_transmit_flush(&o, 999999999);
+	ok(!next(&got, 0) && o.held.count == UDP_TRANSMIT_HELD_MAX,
 	    "none leaves before its time");
-	outlet_free(&o);
-	ok(outlet_due(&o) == OUTLET_NEVER, "what is freed is not sent");
+	udp_transmit_free(&o);
+	ok(udp_transmit_due(&o) == UDP_TRANSMIT_NEVER,
+	    "what is freed is not sent");
 
 	o = through("delay=60s", NULL);
 	for (uint32_t i = 0; i < 10; i++)
 		send_one(&o, i, 0);
-	outlet_flush(&o, OUTLET_NEVER);
+	udp_transmit_flush(&o, UDP_TRANSMIT_NEVER);
 	while (next(&got, 100))
 		n += got == n;
 	ok(n == 10 && o.held.count == 0,
 	    "at the end all that is held can leave");
-	outlet_free(&o);
+	udp_transmit_free(&o);
 }
 
 static void
 bad(void)
 {
-	struct outlet o = through("dup=100%", NULL);
+	struct udp_transmit o = through("dup=100%", NULL);
 	uint32_t run[50], got = 0, n = 0;
 	struct iovec v[50];
 
@@ -149,25 +151,25 @@ bad(void)
 		run[i] = i;
 		v[i] = (struct iovec){ &run[i], 4 };
 	}
-	outlet_send_run(&o, &b.local, TOS, run, 4, 50, 4, 1);
+	udp_transmit_send_run(&o, &b.local, TOS, run, 4, 50, 4, 1);
 	while (next(&got, 100))
 		n += got == n / 2;
 	ok(n == 100 && o.impair.duplicated == 50,
 	    "each datagram of a run is repeated, if so asked");
 	o = through("loss=100%", NULL);
-	ok(outlet_send_gather(&o, &b.local, TOS, v, 1, 50, 4, 1) == 50 &&
+	ok(udp_transmit_send_gather(&o, &b.local, TOS, v, 1, 50, 4, 1) == 50 &&
 	    o.impair.lost == 50 && !next(&got, 0), "or lost");
 	o = through("reorder=50%", NULL);
-	outlet_send_gather(&o, &b.local, TOS, v, 1, 50, 4, 1);
+	udp_transmit_send_gather(&o, &b.local, TOS, v, 1, 50, 4, 1);
 	ok(o.held.count == o.impair.reordered && o.held.count > 10 &&
 	    o.held.count < 40 &&
-	    outlet_due(&o) == 1 + IMPAIR_REORDER_NS,
+	    udp_transmit_due(&o) == 1 + IMPAIR_REORDER_NS,
 	    "or held back for others to pass");
-	outlet_flush(&o, OUTLET_NEVER);
+	udp_transmit_flush(&o, UDP_TRANSMIT_NEVER);
 	for (n = 0; next(&got, 100); n++)
 		;
 	ok(n == 50, "and comes later");
-	outlet_free(&o);
+	udp_transmit_free(&o);
 }
 
 /* Frames in a capture: with the payloads 0, 1, 2... that were sent. */
@@ -197,7 +199,7 @@ captures(const char *how)
 	int fd = memfd_create("capture", 0);
 	struct pcapio_out out;
 	struct iovec v[100];
-	struct outlet o;
+	struct udp_transmit o;
 	uint32_t run[50], got;
 	char path[64];
 
@@ -210,13 +212,13 @@ captures(const char *how)
 		v[2 * i + 1] = (struct iovec){ (uint8_t *)&run[i] + 1, 3 };
 		send_one(&o, i, 77);
 	}
-	outlet_send_run(&o, &b.local, TOS, run, 4, 50, 4, 77);
-	outlet_send_gather(&o, &b.local, TOS, v, 2, 50, 4, 77);
+	udp_transmit_send_run(&o, &b.local, TOS, run, 4, 50, 4, 77);
+	udp_transmit_send_gather(&o, &b.local, TOS, v, 2, 50, 4, 77);
 	ok(pcapio_close(&out) == 0 && captured(path) == 150,
 	    "\"%s\": the capture has each once, as sent", how);
 	while (next(&got, 100))
 		;
-	outlet_free(&o);
+	udp_transmit_free(&o);
 	close(fd);
 }
 

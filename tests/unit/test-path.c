@@ -27,24 +27,25 @@ to_and_fro(void)
 	stand(1);
 	start(&w, 1, &key);
 	ok(enters(&w), "a worker is let in through the queue");
-	ok(memcmp(w.opening.key.salt, ps.openers.key.salt, PROOF_SALT_BYTES) !=
-	    0, "under a salt that is not the server's");
+	ok(memcmp(w.handshake.key.salt, ps.handshakes.key.salt,
+	       TAG_SALT_BYTES) != 0,
+	    "under a salt that is not the server's");
 	m = was = update(&w, 1);
-	ok(passes(&m) == UPDATE_OK && judged(&was) == SOUNDNESS_BAD_PROOF &&
+	ok(passes(&m) == UPDATE_OK && judged(&was) == SOUNDNESS_BAD_TAG &&
 	    judged(&m) == UPDATE_OK, "what goes up is good at the server as "
 	    "it leaves, not as it came");
-	ok(passes(&m) == SOUNDNESS_BAD_PROOF, "nor is that one the queue's");
+	ok(passes(&m) == SOUNDNESS_BAD_TAG, "nor is that one the queue's");
 	m = was;
 	ok(passes(&m) == SOUNDNESS_REPLAYED, "it comes once");
 	m = was = update(&w, 2);
 	m.b[40] ^= 1;
-	ok(passes(&m) == SOUNDNESS_BAD_PROOF, "changed it is nothing");
+	ok(passes(&m) == SOUNDNESS_BAD_TAG, "changed it is nothing");
 	m = was;
 	ok(passes(&m) == UPDATE_OK && judged(&m) == UPDATE_OK,
 	    "and as it was it still is good");
 	m = was = model(&w);
 	ok(passes(&m) == UPDATE_OK && believed(&w, &was) ==
-	    SOUNDNESS_BAD_PROOF && believed(&w, &m) == UPDATE_OK &&
+	    SOUNDNESS_BAD_TAG && believed(&w, &m) == UPDATE_OK &&
 	    believed(&w, &m) == SOUNDNESS_REPLAYED, "the same down");
 	m = update(&w, 3);
 	m.to = at(8, 46638);
@@ -69,21 +70,22 @@ orders(void)
 
 		m[k] = update(&w, k);
 		p = packet(&m[k]);
-		good = good && path_judge(&q.path, &p, &down) == UPDATE_OK;
+		good =
+		    good && transit_tag_judge(&q.path, &p, &down) == UPDATE_OK;
 	}
 	for (uint32_t k = MOST; k-- > 0;) {	/* the last one first */
 		struct packet p = packet(&m[k]);
 
 		if (k % 3 == 1)
 			continue;		/* it was merged */
-		path_prove(&q.path, &q.env, &p);
+		transit_tag_prove(&q.path, &q.env, &p);
 		good = good && judged(&m[k]) == UPDATE_OK;
 		once = once && judged(&m[k]) == SOUNDNESS_REPLAYED;
 	}
 	ok(good && once, "of 128 updates that leave in any order none is late "
 	    "at the server");
 	ok(goes_on(&w), "what comes next goes on");
-	path_free(&q.path);
+	transit_tag_free(&q.path);
 	ok(goes_on(&w), "without the queue, too");
 	stand(2);
 	ok(goes_on(&w), "and behind another");
@@ -113,7 +115,7 @@ overheard(void)
 	passes(&m);
 	m = up = update(&w, 1);
 	m.from = v.at;
-	ok(passes(&m) == SOUNDNESS_BAD_PROOF, "salts are of one address");
+	ok(passes(&m) == SOUNDNESS_BAD_TAG, "salts are of one address");
 	enters(&v);
 	m = direct = up;
 	passes(&direct);
@@ -127,7 +129,7 @@ overheard(void)
 	ok(passes(&m) == SOUNDNESS_REPLAYED, "an Open and its Ack once more "
 	    "forget no counter");
 	m = direct;
-	ok(passes(&m) == SOUNDNESS_BAD_PROOF, "what has left is not let in");
+	ok(passes(&m) == SOUNDNESS_BAD_TAG, "what has left is not let in");
 	m = open;
 	m.from = v.at;
 	passes(&m);
@@ -136,22 +138,22 @@ overheard(void)
 	passes(&m);
 	m = up;
 	m.from = v.at;
-	ok(passes(&m) == SOUNDNESS_BAD_PROOF, "nor from another address, with "
+	ok(passes(&m) == SOUNDNESS_BAD_TAG, "nor from another address, with "
 	    "its Open and Ack");
 	ok(goes_on(&v), "whose own worker is let in again");
 	m = up;
 	m.from = v.at;
-	ok(passes(&m) == SOUNDNESS_BAD_PROOF, "and still it is nothing there");
+	ok(passes(&m) == SOUNDNESS_BAD_TAG, "and still it is nothing there");
 	serve(2);		/* another run, and back to the former */
 	ok(goes_on(&w), "the server is started again");
 	m = up;
-	ok(passes(&m) == SOUNDNESS_BAD_PROOF, "the run before is nothing");
+	ok(passes(&m) == SOUNDNESS_BAD_TAG, "the run before is nothing");
 	m = open;
 	passes(&m);
 	m = ack;
 	passes(&m);
 	m = up;
-	ok(passes(&m) == SOUNDNESS_BAD_PROOF, "nor with its Open and Ack");
+	ok(passes(&m) == SOUNDNESS_BAD_TAG, "nor with its Open and Ack");
 	ok(goes_on(&w), "of which the worker knows nothing");
 	stand(1);
 	m = open;
@@ -159,7 +161,7 @@ overheard(void)
 	m = ack;
 	passes(&m);
 	m = up;
-	ok(passes(&m) == SOUNDNESS_BAD_PROOF, "nor after the queue was "
+	ok(passes(&m) == SOUNDNESS_BAD_TAG, "nor after the queue was "
 	    "started again, under the same secret");
 }
 
@@ -188,16 +190,17 @@ strangers(void)
 	}
 	ok(q.path.rows.count == 1, "nor an Open that was changed");
 	m = w.ack;
-	m.b[PATH_SALT_AT] ^= 1;
+	m.b[TRANSIT_TAG_SALT_AT] ^= 1;
 	was = m;
 	ok(passes(&m) == UPDATE_OK && memcmp(&m, &was, sizeof(m)) == 0,
 	    "an Ack that was changed goes on as it came");
-	for (uint32_t i = 0; i < 3 * PATH_MOST; i++) {
+	for (uint32_t i = 0; i < 3 * TRANSIT_TAG_MOST; i++) {
 		m = w.open;
 		m.from.in.sin_addr.s_addr = htonl(0x0b000000 + i);
 		passes(&m);
 	}
-	ok(q.path.rows.count == PATH_MOST, "one that was overheard, from "
+	ok(q.path.rows.count == TRANSIT_TAG_MOST,
+	    "one that was overheard, from "
 	    "three times as many addresses as are kept");
 	ok(goes_on(&w), "the worker is let in again");
 	q.path.credulous = true;
@@ -215,8 +218,8 @@ main(void)
 	orders();
 	overheard();
 	strangers();
-	openers_free(&ps.openers);
-	channels_free(&ps.channels);
-	path_free(&q.path);
+	handshake_server_free(&ps.handshakes);
+	channel_server_free(&ps.channels);
+	transit_tag_free(&q.path);
 	return tap_end();
 }

@@ -45,8 +45,8 @@ vector(const char *name)
 }
 
 static struct key file_key;
-static struct proof_key key;
-static uint8_t pass[PROOF_PASS_BYTES];
+static struct tag_key key;
+static uint8_t pass[TAG_COOKIE_BYTES];
 
 /* The key and the pass of the vectors. */
 static void
@@ -56,9 +56,9 @@ load(void)
 	    p = vector("pass-192.0.2.1-4660");
 
 	key_set(&file_key, k.b, k.n);
-	proof_key_set(&key, &file_key.start, salt.b);
+	tag_key_set(&key, &file_key.start, salt.b);
 	memcpy(pass, p.b, sizeof(pass));
-	ok(salt.n == PROOF_SALT_BYTES && p.n == 24, "the vectors are there");
+	ok(salt.n == TAG_SALT_BYTES && p.n == 24, "the vectors are there");
 }
 
 static void
@@ -66,60 +66,60 @@ contexts(void)
 {
 	const struct value up = vector("context-up"),
 	    down = vector("context-down");
-	const struct proof_head a = proof_head(PROOF_UP, 1, 0, pass),
-	    b = proof_head(PROOF_DOWN, 1, 0, NULL);
+	const struct tag_head a = tag_head(TAG_UP, 1, 0, pass),
+	    b = tag_head(TAG_DOWN, 1, 0, NULL);
 
-	ok(up.n == PROOF_CONTEXT_BYTES && memcmp(a.b, up.b, up.n) == 0,
+	ok(up.n == TAG_CONTEXT_BYTES && memcmp(a.b, up.b, up.n) == 0,
 	    "a context going up is the vector's");
-	ok(down.n == PROOF_CONTEXT_BYTES && memcmp(b.b, down.b, down.n) == 0,
+	ok(down.n == TAG_CONTEXT_BYTES && memcmp(b.b, down.b, down.n) == 0,
 	    "a context going down is the vector's");
 }
 
 static void
-segment(const char *name, enum proof_way way)
+segment(const char *name, enum tag_way way)
 {
-	const struct proof_head h = proof_head(way, 1, 0,
-	    way == PROOF_UP ? pass : NULL);
+	const struct tag_head h = tag_head(way, 1, 0,
+	    way == TAG_UP ? pass : NULL);
 	struct value v = vector(name), made = v;
 	size_t passed = 0;
 
-	memset(made.b + 8, 0, PROOF_BYTES);
-	proof_segment_put(&key, h, made.b, made.b + 16, made.n - 16);
+	memset(made.b + 8, 0, TAG_BYTES);
+	tag_segment_put(&key, h, made.b, made.b + 16, made.n - 16);
 	ok(v.n > 16 && memcmp(made.b, v.b, v.n) == 0, "%s: its proof is made",
 	    name);
-	ok(proof_segment_good(&key, h, v.b, v.n), "%s: and found good", name);
+	ok(tag_segment_good(&key, h, v.b, v.n), "%s: and found good", name);
 	for (size_t i = 0; i < v.n; i++) {
 		v.b[i] ^= 1;
-		passed += proof_segment_good(&key, h, v.b, v.n);
+		passed += tag_segment_good(&key, h, v.b, v.n);
 		v.b[i] ^= 1;
 	}
 	ok(passed == 0, "%s: not when one of %zu bytes is another", name, v.n);
-	ok(!proof_segment_good(&key, h, v.b, v.n - 4),
+	ok(!tag_segment_good(&key, h, v.b, v.n - 4),
 	    "%s: nor when it was cut", name);
 }
 
 static void
-update(const char *name, enum proof_way way, uint64_t counter)
+update(const char *name, enum tag_way way, uint64_t counter)
 {
-	const struct proof_head h = proof_head(way, 0, 0,
-	    way == PROOF_UP ? pass : NULL);
+	const struct tag_head h = tag_head(way, 0, 0,
+	    way == TAG_UP ? pass : NULL);
 	struct value v = vector(name), made = v;
 	uint64_t c = 0;
 	size_t passed = 0;
 
-	memset(made.b + v.n - PROOF_TAIL_BYTES, 0, PROOF_TAIL_BYTES);
-	ok(proof_update_put(&key, h, made.b, v.n - PROOF_TAIL_BYTES,
+	memset(made.b + v.n - TAG_TAIL_BYTES, 0, TAG_TAIL_BYTES);
+	ok(tag_update_put(&key, h, made.b, v.n - TAG_TAIL_BYTES,
 	    counter) == v.n && memcmp(made.b, v.b, v.n) == 0,
 	    "%s: its proof is made", name);
-	ok(proof_update_good(&key, h, v.b, v.n, &c) && c == counter,
+	ok(tag_update_good(&key, h, v.b, v.n, &c) && c == counter,
 	    "%s: and found good, with its counter", name);
 	for (size_t i = 0; i < v.n; i++) {
 		v.b[i] ^= 1;
-		passed += proof_update_good(&key, h, v.b, v.n, &c);
+		passed += tag_update_good(&key, h, v.b, v.n, &c);
 		v.b[i] ^= 1;
 	}
 	ok(passed == 0, "%s: not when one of %zu bytes is another", name, v.n);
-	ok(!proof_update_good(&key, h, v.b, PROOF_TAIL_BYTES - 1, &c),
+	ok(!tag_update_good(&key, h, v.b, TAG_TAIL_BYTES - 1, &c),
 	    "%s: nor what is shorter than a proof", name);
 }
 
@@ -128,27 +128,27 @@ static void
 elsewhere(void)
 {
 	const struct value v = vector("segment-3");
-	uint8_t later[PROOF_PASS_BYTES];
-	struct proof_head other[] = {
-		proof_head(PROOF_UP, 1, 0, NULL),
-		proof_head(PROOF_DOWN, 1, 0, NULL),
-		proof_head(PROOF_DOWN, 1, 0, pass),
-		proof_head(PROOF_UP, 2, 0, pass),
-		proof_head(PROOF_UP, 1, 1, pass)
+	uint8_t later[TAG_COOKIE_BYTES];
+	struct tag_head other[] = {
+		tag_head(TAG_UP, 1, 0, NULL),
+		tag_head(TAG_DOWN, 1, 0, NULL),
+		tag_head(TAG_DOWN, 1, 0, pass),
+		tag_head(TAG_UP, 2, 0, pass),
+		tag_head(TAG_UP, 1, 1, pass)
 	};
-	const uint8_t salt[PROOF_SALT_BYTES] = { 1 };
-	struct proof_key fresh;
+	const uint8_t salt[TAG_SALT_BYTES] = { 1 };
+	struct tag_key fresh;
 	size_t passed = 0, n = sizeof(other) / sizeof(*other);
 
 	memcpy(later, pass, sizeof(later));
-	later[PROOF_PASS_BYTES - 1]++;
-	other[0] = proof_head(PROOF_UP, 1, 0, later);
+	later[TAG_COOKIE_BYTES - 1]++;
+	other[0] = tag_head(TAG_UP, 1, 0, later);
 	for (size_t i = 0; i < n; i++)
-		passed += proof_segment_good(&key, other[i], v.b, v.n);
+		passed += tag_segment_good(&key, other[i], v.b, v.n);
 	ok(passed == 0, "a proof is good in one direction, job and epoch, and "
 	    "of one member");
-	proof_key_set(&fresh, &file_key.start, salt);
-	ok(!proof_segment_good(&fresh, proof_head(PROOF_UP, 1, 0, pass), v.b,
+	tag_key_set(&fresh, &file_key.start, salt);
+	ok(!tag_segment_good(&fresh, tag_head(TAG_UP, 1, 0, pass), v.b,
 	    v.n), "nor under another salt: yesterday's run");
 }
 
@@ -157,23 +157,23 @@ tokens(void)
 {
 	const struct value salt = vector("salt");
 	struct value v = vector("segment-3");
-	struct proof_head up = proof_head(PROOF_UP, 1, 0, pass),
-	    down = proof_head(PROOF_DOWN, 1, 0, NULL);
-	struct proof_key k;
+	struct tag_head up = tag_head(TAG_UP, 1, 0, pass),
+	    down = tag_head(TAG_DOWN, 1, 0, NULL);
+	struct tag_key k;
 
-	proof_key_set(&k, NULL, salt.b);
-	proof_segment_put(&k, up, v.b, v.b + 16, v.n - 16);
+	tag_key_set(&k, NULL, salt.b);
+	tag_segment_put(&k, up, v.b, v.b + 16, v.n - 16);
 	ok(memcmp(v.b + 8, pass, 8) == 0 &&
-	    proof_segment_good(&k, up, v.b, v.n),
+	    tag_segment_good(&k, up, v.b, v.n),
 	    "without a key the token going up is the pass's nonce");
-	ok(!proof_segment_good(&k, down, v.b, v.n),
+	ok(!tag_segment_good(&k, down, v.b, v.n),
 	    "which is none going down");
-	proof_segment_put(&k, down, v.b, v.b + 16, v.n - 16);
+	tag_segment_put(&k, down, v.b, v.b + 16, v.n - 16);
 	ok(memcmp(v.b + 8, salt.b, 8) == 0 &&
-	    proof_segment_good(&k, down, v.b, v.n),
+	    tag_segment_good(&k, down, v.b, v.n),
 	    "there it is the salt's beginning");
 	v.b[15] ^= 1;
-	ok(!proof_segment_good(&k, down, v.b, v.n), "and all 8 bytes of it");
+	ok(!tag_segment_good(&k, down, v.b, v.n), "and all 8 bytes of it");
 }
 
 static void
@@ -187,11 +187,11 @@ window(void)
 		{ 101, true }, { UINT64_MAX, true }, { UINT64_MAX, false },
 		{ UINT64_MAX - 63, true }, { UINT64_MAX - 64, false }
 	};
-	struct proof_window w = { 0 };
+	struct tag_window w = { 0 };
 	bool good = true;
 
 	for (size_t i = 0; i < sizeof(step) / sizeof(*step); i++)
-		good = good && proof_window_take(&w, step[i].c) ==
+		good = good && tag_window_take(&w, step[i].c) ==
 		    step[i].good;
 	ok(good, "a window takes each counter once, none 64 before the newest");
 }
@@ -201,7 +201,7 @@ static void
 window_twin(void)
 {
 	static bool came[4096];
-	struct proof_window w = { 0 };
+	struct tag_window w = { 0 };
 	uint64_t top = 0, x = 1;
 	bool same = true;
 
@@ -213,8 +213,8 @@ window_twin(void)
 		c = (top > 100 ? top - 100 : 0) + (x >> 33) % 110;
 		if (c >= sizeof(came) / sizeof(*came))
 			break;
-		good = c > 0 && !came[c] && c + PROOF_WINDOW > top;
-		same = same && proof_window_take(&w, c) == good;
+		good = c > 0 && !came[c] && c + TAG_WINDOW > top;
+		same = same && tag_window_take(&w, c) == good;
 		came[c] |= good;
 		top = good && c > top ? c : top;
 	}
@@ -226,9 +226,9 @@ static void
 both_ways(void)
 {
 	static uint8_t p[PAYLOAD + 1];
-	struct proof_key plain = key, ones = key;
-	struct proof_head h = proof_head(PROOF_UP, 7, 9, pass);
-	uint8_t a[PROOF_BYTES], b[PROOF_BYTES], c[PROOF_BYTES];
+	struct tag_key plain = key, ones = key;
+	struct tag_head h = tag_head(TAG_UP, 7, 9, pass);
+	uint8_t a[TAG_BYTES], b[TAG_BYTES], c[TAG_BYTES];
 	bool same = true;
 
 	plain.fast = false;
@@ -237,9 +237,9 @@ both_ways(void)
 		p[i] = (uint8_t)(i * i + (i >> 3));
 	for (size_t n = 0; n < PAYLOAD; n++) {
 		h.b[31] = (uint8_t)n;
-		proof_of(&key, &h, p + (n & 1), n, a);
-		proof_of(&plain, &h, p + (n & 1), n, b);
-		proof_of(&ones, &h, p + (n & 1), n, c);
+		tag_of(&key, &h, p + (n & 1), n, a);
+		tag_of(&plain, &h, p + (n & 1), n, b);
+		tag_of(&ones, &h, p + (n & 1), n, c);
 		same = same && memcmp(a, b, sizeof(a)) == 0 &&
 		    memcmp(a, c, sizeof(a)) == 0;
 	}
@@ -263,7 +263,7 @@ static void
 cost(size_t bytes)
 {
 	static uint8_t p[16 + PAYLOAD];
-	const struct proof_head h = proof_head(PROOF_UP, 1, 0, pass);
+	const struct tag_head h = tag_head(TAG_UP, 1, 0, pass);
 	double best = 1e18;
 
 	for (int round = 0; round < 10; round++) {
@@ -271,7 +271,7 @@ cost(size_t bytes)
 		double ns;
 
 		for (int i = 0; i < 2000; i++)
-			proof_segment_put(&key, h, p, p + 16, bytes);
+			tag_segment_put(&key, h, p, p + 16, bytes);
 		ns = (now_ns() - from) / 2000;
 		best = ns < best ? ns : best;
 	}
@@ -283,11 +283,11 @@ main(void)
 {
 	load();
 	contexts();
-	segment("segment-3", PROOF_UP);
-	segment("segment-364", PROOF_UP);
-	segment("result-364", PROOF_DOWN);
-	update("update-4", PROOF_UP, 17);
-	update("model-4", PROOF_DOWN, 18);
+	segment("segment-3", TAG_UP);
+	segment("segment-364", TAG_UP);
+	segment("result-364", TAG_DOWN);
+	update("update-4", TAG_UP, 17);
+	update("model-4", TAG_DOWN, 18);
 	elsewhere();
 	tokens();
 	window();

@@ -12,8 +12,8 @@
 enum { FLOATS = 4, SEGMENTS = 64, BYTES = 16 + 4 * FLOATS };
 
 static struct key file_key;
-static struct proofs member[2];
-static uint8_t salt[PROOF_SALT_BYTES];
+static struct segment_tag member[2];
+static uint8_t salt[TAG_SALT_BYTES];
 
 /* Let member w in, with a pass of its own; what its Ack told. */
 static void
@@ -25,8 +25,8 @@ join(uint32_t w, uint32_t next)
 	    .type = CONTROL_WORKER, .worker = w, .elements = FLOATS * SEGMENTS,
 	    .next = next, .async = rig.cf.job.async }, &a);
 	memcpy(salt, a.salt, sizeof(salt));
-	proofs_begin(&member[w], rig.cf.job.key, 1, a.salt, a.epoch, a.next,
-	    true, rig.cf.job.async);
+	segment_tag_begin(&member[w], rig.cf.job.key, 1, a.salt, a.epoch,
+	    a.next, true, rig.cf.job.async);
 	memset(member[w].pass, (int)w + 1, sizeof(member[w].pass));
 	memcpy(rig.job[0]->j.members.m[w].pass, member[w].pass,
 	    sizeof(member[w].pass));
@@ -58,7 +58,7 @@ make(uint32_t w, uint32_t t, uint32_t i, float v, uint8_t m[BYTES])
 	seg_put(m, t, 1, i);
 	for (uint32_t k = 0; k < FLOATS; k++)
 		vec_set(vec, k, v);
-	proofs_put(&member[w], m, vec, 4 * FLOATS);
+	segment_tag_put(&member[w], m, vec, 4 * FLOATS);
 }
 
 static void
@@ -91,7 +91,7 @@ result(uint32_t w)
 	struct seg g;
 
 	if (rig_n != 1 || !seg_parse_as(s->tos, s->bytes, s->len, &g) ||
-	    !proofs_good(&member[w], s->tos, s->bytes, s->len))
+	    !segment_tag_good(&member[w], s->tos, s->bytes, s->len))
 		return NAN;
 	return vec_get(g.vec, 0);
 }
@@ -131,14 +131,14 @@ passes(void)
 	    &(struct control_join){ .type = CONTROL_WORKER, .next = 5,
 	    .elements = FLOATS * SEGMENTS });
 	m[1] = CONTROL_HAS_PASS;
-	pass_make(&rig_plane.pl.rules.secret, &from, (const uint8_t *)
+	cookie_make(&rig_plane.pl.rules.secret, &from, (const uint8_t *)
 	    "nonce--A", rig_now, p);
 	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m) +
-	    PASS_BYTES, rig_now);
+	    COOKIE_BYTES, rig_now);
 	rig_flush();
-	ok(memcmp(pass, p, PROOF_PASS_BYTES) == 0,
+	ok(memcmp(pass, p, TAG_COOKIE_BYTES) == 0,
 	    "what a member proves is of the pass with which he joined");
-	member[0] = (struct proofs){ 0 };
+	member[0] = (struct segment_tag){ 0 };
 	join(0, 5);
 	rigged_close(&rig_plane);
 }
@@ -148,7 +148,7 @@ static void
 forged(void)
 {
 	uint8_t m[BYTES], other[BYTES], result_up[BYTES];
-	struct proofs old;
+	struct segment_tag old;
 	uint64_t heard_ns;
 	size_t through = 0;
 
@@ -177,18 +177,18 @@ forged(void)
 	    "and one that has none");
 	old = member[0];
 	memset(old.key.salt, 7, sizeof(old.key.salt));
-	proof_key_set(&old.key, &file_key.start, old.key.salt);
+	tag_key_set(&old.key, &file_key.start, old.key.salt);
 	seg_put(other, 5, 1, 0);
-	proofs_put(&old, other, other + 16, 4 * FLOATS);
+	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
 	ok(dropped(0, SEG_PROVED_TOS, other, BYTES),
 	    "and one of another run, under another salt");
 	old = member[0];
 	old.job = 2;
-	proofs_put(&old, other, other + 16, 4 * FLOATS);
+	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
 	ok(dropped(0, SEG_PROVED_TOS, other, BYTES), "of another job");
 	old = member[0];
-	old.near[PROOF_UP] += SEG_ITERATIONS;
-	proofs_put(&old, other, other + 16, 4 * FLOATS);
+	old.near[TAG_UP] += SEG_ITERATIONS;
+	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
 	ok(dropped(0, SEG_PROVED_TOS, other, BYTES),
 	    "of the same number 2^24 iterations on");
 	give(0, SEG_PROVED_TOS, m, BYTES);
@@ -198,7 +198,7 @@ forged(void)
 	memcpy(result_up, rig_out[0].bytes, BYTES);
 	ok(dropped(1, SEG_PROVED_TOS, result_up, BYTES),
 	    "a result is no contribution");
-	ok(!proofs_good(&member[1], SEG_PROVED_TOS, other, BYTES),
+	ok(!segment_tag_good(&member[1], SEG_PROVED_TOS, other, BYTES),
 	    "and a contribution no result");
 	rigged_close(&rig_plane);
 }
@@ -272,7 +272,7 @@ tokens(void)
 
 	begin(false, false, 0);
 	make(0, 0, 0, 1, m);
-	memset(m + 8, 0, PROOF_BYTES);
+	memset(m + 8, 0, TAG_BYTES);
 	ok(dropped(0, SEG_PROVED_TOS, m, BYTES),
 	    "without a key, a segment without the member's nonce is dropped");
 	make(0, 0, 0, 1, m);

@@ -32,15 +32,15 @@ twin_at(const struct twin *t, uint64_t key)
 }
 
 static bool
-same(const struct recent *r, const struct twin *t)
+same(const struct lru *r, const struct twin *t)
 {
-	bool all = r->count == t->count && (t->count == 0 ? recent_oldest(r)
-	    == 0 : r->node[recent_oldest(r)].key == t->key[0]);
+	bool all = r->count == t->count && (t->count == 0 ? lru_oldest(r)
+	    == 0 : r->node[lru_oldest(r)].key == t->key[0]);
 
 	for (uint32_t i = 0; i < t->count && all; i++) {
-		const uint32_t at = recent_find(r, t->key[i]);
+		const uint32_t at = lru_find(r, t->key[i]);
 
-		all = at != 0 && *(uint32_t *)recent_row(r, at) ==
+		all = at != 0 && *(uint32_t *)lru_row(r, at) ==
 		    t->value[i];
 	}
 	return all;
@@ -49,13 +49,13 @@ same(const struct recent *r, const struct twin *t)
 int
 main(void)
 {
-	struct recent r = recent_of(MOST, sizeof(uint32_t),
-	    &(struct keymap_number){ 0 });
+	struct lru r = lru_of(MOST, sizeof(uint32_t),
+	    &(struct hashmap_number){ 0 });
 	struct rng random = rng_seed(3);
 	struct twin t = { .count = 0 };
 	bool all = true;
 
-	ok(recent_find(&r, 5) == 0 && recent_oldest(&r) == 0,
+	ok(lru_find(&r, 5) == 0 && lru_oldest(&r) == 0,
 	    "an empty table has nothing");
 	for (uint32_t step = 1; step < 20000 && all; step++) {
 		const uint64_t key = rng_below(&random, KEYS);
@@ -63,25 +63,25 @@ main(void)
 		uint32_t at;
 
 		if (i < t.count && rng_below(&random, 4) == 0) {
-			recent_forget(&r, recent_find(&r, key));
+			lru_forget(&r, lru_find(&r, key));
 			twin_drop(&t, i);
 		} else {
-			at = recent_use(&r, key);
+			at = lru_use(&r, key);
 			if (i < t.count)
 				twin_drop(&t, i);
 			else if (t.count == MOST)
 				twin_drop(&t, 0);
 			t.key[t.count] = key;
 			t.value[t.count++] = step;
-			*(uint32_t *)recent_row(&r, at) = step;
+			*(uint32_t *)lru_row(&r, at) = step;
 		}
 		all = same(&r, &t);
 	}
 	ok(all, "20,000 uses and removals agree with a list");
 	ok(r.room <= 2 * MOST && r.made <= MOST, "rows are used again");
-	recent_free(&r);
-	r = recent_of(0, 4, &(struct keymap_number){ 1, 1 });
-	ok(recent_use(&r, 1) == 0 && r.count == 0, "of none there is none");
-	recent_free(&r);
+	lru_free(&r);
+	r = lru_of(0, 4, &(struct hashmap_number){ 1, 1 });
+	ok(lru_use(&r, 1) == 0 && r.count == 0, "of none there is none");
+	lru_free(&r);
 	return tap_end();
 }

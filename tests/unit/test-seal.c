@@ -23,40 +23,40 @@ static void
 passes(void)
 {
 	union addr v4, v6, other;
-	uint8_t p[PASS_BYTES], q[PASS_BYTES];
-	const uint64_t t = 1000000007, life = PASS_LIFE_NS;
+	uint8_t p[COOKIE_BYTES], q[COOKIE_BYTES];
+	const uint64_t t = 1000000007, life = COOKIE_LIFE_NS;
 	bool good = true;
 
 	addr_parse("192.0.2.1:4660", "0", &v4);
 	addr_parse("192.0.2.1:4661", "0", &other);
 	addr_parse("[2001:db8::1]:46638", "0", &v6);
-	pass_make(&secret, &v4, nonce, t, p);
+	cookie_make(&secret, &v4, nonce, t, p);
 	is("pass-192.0.2.1-4660", p, sizeof(p));
-	pass_make(&secret, &v6, nonce, t, q);
+	cookie_make(&secret, &v6, nonce, t, q);
 	is("pass-2001:db8::1-46638", q, sizeof(q));
-	ok(pass_good(&secret, &v4, p, 0, t) &&
-	    pass_good(&secret, &v4, p, t - 1, t + life),
+	ok(cookie_good(&secret, &v4, p, 0, t) &&
+	    cookie_good(&secret, &v4, p, t - 1, t + life),
 	    "a pass is good where it belongs, for 10 s");
-	ok(!pass_good(&secret, &v4, p, 0, t + life + 1), "and no longer");
-	ok(!pass_good(&secret, &v4, p, 0, t - 1), "nor before its time");
-	ok(!pass_good(&secret, &v4, p, t, t), "nor at the floor");
-	ok(!pass_good(&secret, &other, p, 0, t) &&
-	    !pass_good(&secret, &v6, p, 0, t), "nor from elsewhere");
-	ok(!pass_good(&key, &v4, p, 0, t), "nor under another secret");
-	for (int bit = 0; bit < 8 * PASS_BYTES; bit++) {
+	ok(!cookie_good(&secret, &v4, p, 0, t + life + 1), "and no longer");
+	ok(!cookie_good(&secret, &v4, p, 0, t - 1), "nor before its time");
+	ok(!cookie_good(&secret, &v4, p, t, t), "nor at the floor");
+	ok(!cookie_good(&secret, &other, p, 0, t) &&
+	    !cookie_good(&secret, &v6, p, 0, t), "nor from elsewhere");
+	ok(!cookie_good(&key, &v4, p, 0, t), "nor under another secret");
+	for (int bit = 0; bit < 8 * COOKIE_BYTES; bit++) {
 		memcpy(q, p, sizeof(q));
 		q[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		good = good && !pass_good(&secret, &v4, q, 0, t + 255);
+		good = good && !cookie_good(&secret, &v4, q, 0, t + 255);
 	}
 	ok(good, "nor with a bit that is another");
-	pass_first(q, nonce);
-	ok(memcmp(q, nonce, 8) == 0 && pass_time_ns(q) == 0 &&
-	    !pass_good(&secret, &v4, q, 0, t), "a client's first is none");
+	cookie_first(q, nonce);
+	ok(memcmp(q, nonce, 8) == 0 && cookie_time_ns(q) == 0 &&
+	    !cookie_good(&secret, &v4, q, 0, t), "a client's first is none");
 }
 
 /* The vector's message, sealed again from its own bytes. */
 static void
-sealed(const struct key *channel, const char *name, enum seal_way way)
+sealed(const struct key *channel, const char *name, enum mac_way way)
 {
 	const struct vector *v = vector_of(name);
 	uint8_t p[VECTOR_MAX_BYTES];
@@ -64,21 +64,21 @@ sealed(const struct key *channel, const char *name, enum seal_way way)
 	bool good = true;
 
 	memcpy(p, v->b, v->n);
-	memset(p + v->n - SEAL_BYTES, 0, SEAL_BYTES);
-	ok(control_parse(v->b, v->n, &c) && c.sealed && seal_put(channel, way,
-	    c.counter, p, v->n - SEAL_BYTES) == v->n, "%s is sealed", name);
+	memset(p + v->n - MAC_BYTES, 0, MAC_BYTES);
+	ok(control_parse(v->b, v->n, &c) && c.sealed && mac_put(channel, way,
+	    c.counter, p, v->n - MAC_BYTES) == v->n, "%s is sealed", name);
 	is(name, p, v->n);
-	ok(seal_good(channel, way, p, v->n) && !seal_good(channel,
-	    way == SEAL_ASKS ? SEAL_ANSWERS : SEAL_ASKS, p, v->n) &&
-	    !seal_good(&key, way, p, v->n),
+	ok(mac_good(channel, way, p, v->n) && !mac_good(channel,
+	    way == MAC_ASKS ? MAC_ANSWERS : MAC_ASKS, p, v->n) &&
+	    !mac_good(&key, way, p, v->n),
 	    "its seal is good in that direction and under that key alone");
 	for (size_t bit = 0; bit < 8 * v->n; bit++) {
 		p[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		good = good && !seal_good(channel, way, p, v->n);
+		good = good && !mac_good(channel, way, p, v->n);
 		p[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	for (size_t n = 0; n < v->n; n++)
-		good = good && !seal_good(channel, way, p, n);
+		good = good && !mac_good(channel, way, p, n);
 	ok(good, "and with every bit and byte of it");
 }
 
@@ -89,17 +89,17 @@ parts(void)
 	static const char *const name[] = { "join-first", "join-challenge",
 	    "join-open", "join-sealed" };
 	const struct vector *p = vector_of("pass-192.0.2.1-4660");
-	uint8_t first[PASS_BYTES];
+	uint8_t first[COOKIE_BYTES];
 	struct control c;
 
-	pass_first(first, nonce);
+	cookie_first(first, nonce);
 	for (int i = 0; i < 4; i++) {
 		const struct vector *v = vector_of(name[i]);
 		const bool ack = i == 1;
 
 		ok(control_parse(v->b, v->n, &c) && c.job == 1 &&
 		    c.xid == 0x11223344 && c.pass != NULL &&
-		    memcmp(c.pass, i == 0 ? first : p->b, PASS_BYTES) == 0 &&
+		    memcmp(c.pass, i == 0 ? first : p->b, COOKIE_BYTES) == 0 &&
 		    c.body_bytes == (ack ? 2 : 23) && c.sealed == (i == 3) &&
 		    (!ack || (c.body[0] == CONTROL_JOIN && c.body[1] ==
 		    CONTROL_PROVE)), "%s read", name[i]);
@@ -171,11 +171,11 @@ main(void)
 	v = vector_of("pass-192.0.2.1-4660");
 	key_hash_of(&key, "innet 1 channel", v->b, v->n, hash, sizeof(hash));
 	is("channel-key", hash, sizeof(hash));
-	seal_channel(&key, v->b, &channel);
-	sealed(&channel, "join-sealed", SEAL_ASKS);
-	sealed(&channel, "halt-sealed", SEAL_ASKS);
-	sealed(&channel, "ack-sealed", SEAL_ANSWERS);
-	sealed(&channel, "halt-notice", SEAL_ANSWERS);
+	mac_channel(&key, v->b, &channel);
+	sealed(&channel, "join-sealed", MAC_ASKS);
+	sealed(&channel, "halt-sealed", MAC_ASKS);
+	sealed(&channel, "ack-sealed", MAC_ANSWERS);
+	sealed(&channel, "halt-notice", MAC_ANSWERS);
 	parts();
 	files();
 	return tap_end();

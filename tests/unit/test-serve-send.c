@@ -55,7 +55,7 @@ main(void)
 		ok(true, "runs # SKIP no UDP_SEGMENT or UDP_GRO");
 		return tap_end();
 	}
-	s.own.out = outlet_over(&s.own.u, &none, NULL);
+	s.own.out = udp_transmit_over(&s.own.u, &none, NULL);
 	s.gathers = true;
 	for (int k = 0; k < UPDATES; k++)
 		leave((uint8_t)k);
@@ -66,7 +66,7 @@ main(void)
 	    s.own.u.send_failed == 0, "nothing is left or lost");
 	for (int k = 0; k < UDPIO_RUN_MAX; k++)
 		free(s.spare[k]);
-	outlet_free(&s.own.out);
+	udp_transmit_free(&s.own.out);
 	udpio_close(&s.own.u);
 	udpio_close(&b);
 	return tap_end();

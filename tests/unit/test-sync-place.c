@@ -9,13 +9,13 @@ static struct worker_conf cf;
 static struct sync w = { .cf = &cf, .begun = true };
 static uint16_t given[SEGS];
 static float vec[ELEMENTS];
-static uint8_t heads[4 * UDPLAND_HEAD_BYTES];
+static uint8_t heads[4 * UDP_SCATTER_HEAD_BYTES];
 
 /* Is the place that of so many bytes from segment i on? */
 static bool
 is_place(uint32_t i, size_t bytes)
 {
-	struct udpland l;
+	struct udp_scatter l;
 
 	return sync_place(&w, &l) && l.body == (uint8_t *)(vec + i * FLOATS) &&
 	    l.bytes == bytes && l.head_bytes == SEG_HEADER_BYTES &&
@@ -31,15 +31,15 @@ foreseen(uint32_t iteration, uint32_t i, uint32_t then, uint8_t tos)
 	    .seg_bytes = each, .tos = tos, .from = cf.to };
 
 	for (uint32_t k = 0; k < 4; k++)
-		seg_put(heads + k * UDPLAND_HEAD_BYTES, iteration, 3, k < 2 ?
-		    i + k : then + k);
+		seg_put(heads + k * UDP_SCATTER_HEAD_BYTES, iteration, 3,
+		    k < 2 ? i + k : then + k);
 	return sync_foreseen(&w, &m);
 }
 
 int
 main(void)
 {
-	struct udpland l;
+	struct udp_scatter l;
 
 	addr_parse("127.0.0.1:9", "0", &cf.to);
 	w.l.t = T;
@@ -65,7 +65,7 @@ main(void)
 	w.l.redo = true;
 	ok(!sync_place(&w, &l), "not where it is given once more");
 	w.l.redo = false;
-	cf.auth = PROOF_AUTH_ALL;
+	cf.auth = TAG_AUTH_ALL;
 	ok(!sync_place(&w, &l), "nor where each has a proof");
 	return tap_end();
 }

@@ -211,12 +211,12 @@ test_whole(struct world *w)
 	ns = silence(l, 0, &now_ns);
 	ok(ns > 47 * MS && ns <= 50 * MS,
 	    "what is late all the same may be so again");
-	l->rto = (struct rto){ 0 };
+	l->rtt = (struct rtt){ 0 };
 	sync_worker_gradient(l, now_ns);
 	asks(l, 0, now_ns);
 	answers(l, l->t, 0, 0, 5 * MS, &now_ns);
 	answers(l, l->t, 1, SEGS - 1, MS, &now_ns);
-	ok(l->rto.srtt_ns == 5 * MS && l->rto.var_ns == 5 * MS / 2,
+	ok(l->rtt.srtt_ns == 5 * MS && l->rtt.var_ns == 5 * MS / 2,
 	    "a whole answer is one round trip");
 	end(w);
 }

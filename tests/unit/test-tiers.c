@@ -77,8 +77,8 @@ tell(const struct tiers *w)
 	note("%.3f s, %llu events, %llu sent, %llu segments, %llu again",
 	    (double)w->now_ns / 1e9, (unsigned long long)w->steps,
 	    (unsigned long long)w->sent,
-	    (unsigned long long)tiers_count(w, MENDER_SENT),
-	    (unsigned long long)tiers_count(w, MENDER_REPEATED));
+	    (unsigned long long)tiers_count(w, RETRANSMIT_SENT),
+	    (unsigned long long)tiers_count(w, RETRANSMIT_REPEATED));
 }
 
 static double most_copies;
@@ -93,7 +93,7 @@ needed(const struct tiers *w)
 
 	return c->loss > 0 || c->run_loss > 0 || c->late > 0 || c->twice > 0 ||
 	    c->queue_ns > 0 || c->racks > 0 || c->restarts > 0 ||
-	    tiers_count(w, MENDER_REPEATED) <= s->job[0]->j.n[JOB_EARLY];
+	    tiers_count(w, RETRANSMIT_REPEATED) <= s->job[0]->j.n[JOB_EARLY];
 }
 
 /* Play one; did all end, and with the right sums? */
@@ -114,8 +114,8 @@ well(struct tiers *w, const struct tiers_conf *c)
 		good = good && n->l.in.end == MEMBERSHIP_LEFT && !n->wrong &&
 		    n->done == c->goal;
 	}
-	copies = (double)(tiers_count(w, MENDER_SENT) +
-	    tiers_count(w, MENDER_REPEATED)) / segs;
+	copies = (double)(tiers_count(w, RETRANSMIT_SENT) +
+	    tiers_count(w, RETRANSMIT_REPEATED)) / segs;
 	if (copies > most_copies) {
 		most_copies = copies;
 		most_seed = c->seed;

@@ -34,14 +34,14 @@ is_part(const struct udpio_packet *p, size_t k)
 
 /* What came, of len bytes, landed: as n datagrams. */
 static bool
-landed(const struct udpland *l, size_t n, size_t len)
+landed(const struct udp_scatter *l, size_t n, size_t len)
 {
 	struct udpio_packet p;
 	size_t at = 0, k = 0;
-	bool good = udpland_fits(&b.got[0], l) && b.got[0].len == len;
+	bool good = udp_scatter_fits(&b.got[0], l) && b.got[0].len == len;
 
-	while (udpland_next(&b.got[0], l, &at, &p)) {
-		good = good && is_part(&p, k) && memcmp(udpland_head(
+	while (udp_scatter_next(&b.got[0], l, &at, &p)) {
+		good = good && is_part(&p, k) && memcmp(udp_scatter_head(
 		    &b.got[0], k), p.data, HEAD) == 0;
 		k++;
 	}
@@ -50,21 +50,21 @@ landed(const struct udpland *l, size_t n, size_t len)
 
 /* It did not, and is put together again. */
 static bool
-gathered(const struct udpland *l, size_t len)
+gathered(const struct udp_scatter *l, size_t len)
 {
-	const bool fits = udpland_fits(&b.got[0], l);
+	const bool fits = udp_scatter_fits(&b.got[0], l);
 
-	udpland_gather(&b, l);
+	udp_scatter_gather(&b, l);
 	return !fits && b.got[0].len == len && memcmp(b.got[0].data, sent,
 	    len) == 0;
 }
 
 /* A place of so many bytes, filled with nothing. */
-static struct udpland
+static struct udp_scatter
 place(size_t bytes)
 {
 	memset(vec, 0xee, sizeof(vec));
-	return (struct udpland){ .body = vec, .bytes = bytes,
+	return (struct udp_scatter){ .body = vec, .bytes = bytes,
 	    .head_bytes = HEAD, .body_bytes = BODY };
 }
 
@@ -82,22 +82,25 @@ static void
 lands(void)
 {
 	const size_t each = HEAD + BODY;
-	struct udpland l = place(10 * BODY);
+	struct udp_scatter l = place(10 * BODY);
 
-	ok(udpland_recv(&b, &l) == 0, "where nothing has come nothing lands");
-	ok(send_run(10, each, each, 0) && udpland_recv(&b, &l) == 1 &&
+	ok(udp_scatter_recv(&b, &l) == 0,
+	    "where nothing has come nothing lands");
+	ok(send_run(10, each, each, 0) && udp_scatter_recv(&b, &l) == 1 &&
 	    landed(&l, 10, 10 * each) && empty_from(10 * BODY),
 	    "a run of ten lands");
 	l = place(9 * BODY + REST);
-	ok(send_run(10, each, HEAD + REST, 1) && udpland_recv(&b, &l) == 1 &&
-	    landed(&l, 10, 9 * each + HEAD + REST) &&
-	    empty_from(9 * BODY + REST), "the last of a vector is shorter");
+	ok(send_run(10, each, HEAD + REST, 1) &&
+		udp_scatter_recv(&b, &l) == 1 &&
+		landed(&l, 10, 9 * each + HEAD + REST) &&
+		empty_from(9 * BODY + REST),
+	    "the last of a vector is shorter");
 	l = place(60 * BODY);
-	ok(send_run(4, each, each, 2) && udpland_recv(&b, &l) == 1 &&
+	ok(send_run(4, each, each, 2) && udp_scatter_recv(&b, &l) == 1 &&
 	    landed(&l, 4, 4 * each) && empty_from(4 * BODY),
 	    "fewer than there is room for land, and touch no more");
 	l = place(PARTS * BODY);
-	ok(send_run(1, each, each, 3) && udpland_recv(&b, &l) == 1 &&
+	ok(send_run(1, each, each, 3) && udp_scatter_recv(&b, &l) == 1 &&
 	    landed(&l, 1, each) && empty_from(BODY), "one datagram lands");
 	ok(b.got[0].tos == TOS && addr_same(&b.got[0].from, &a.local),
 	    "with its ToS byte and its source");
@@ -107,31 +110,32 @@ static void
 strays(void)
 {
 	const size_t each = HEAD + BODY;
-	struct udpland l = place(5 * BODY);
+	struct udp_scatter l = place(5 * BODY);
 
-	ok(send_run(10, each, each, 4) && udpland_recv(&b, &l) == 1 &&
+	ok(send_run(10, each, each, 4) && udp_scatter_recv(&b, &l) == 1 &&
 	    gathered(&l, 10 * each) && empty_from(5 * BODY),
 	    "more than there is room for is put together, and nothing is "
 	    "written behind the place");
 	l = place(20 * BODY);
-	ok(send_run(10, each + 4, each + 4, 5) && udpland_recv(&b, &l) == 1 &&
-	    gathered(&l, 10 * (each + 4)), "so are datagrams of another cut");
+	ok(send_run(10, each + 4, each + 4, 5) &&
+		udp_scatter_recv(&b, &l) == 1 && gathered(&l, 10 * (each + 4)),
+	    "so are datagrams of another cut");
 	l = place(20 * BODY);
-	ok(send_run(3, each, HEAD + 4, 6) && udpland_recv(&b, &l) == 1 &&
+	ok(send_run(3, each, HEAD + 4, 6) && udp_scatter_recv(&b, &l) == 1 &&
 	    gathered(&l, 2 * each + HEAD + 4),
 	    "and a shorter one that is not the last of all");
 	l = place(20 * BODY);
-	ok(send_run(1, HEAD, HEAD, 7) && udpland_recv(&b, &l) == 1 &&
+	ok(send_run(1, HEAD, HEAD, 7) && udp_scatter_recv(&b, &l) == 1 &&
 	    gathered(&l, HEAD), "and a head without a body");
 	l = place(20 * BODY);
-	ok(send_run(1, 3, 3, 8) && udpland_recv(&b, &l) == 1 &&
+	ok(send_run(1, 3, 3, 8) && udp_scatter_recv(&b, &l) == 1 &&
 	    gathered(&l, 3), "and less than a head");
 	l = place(20 * BODY);
-	ok(send_run(1, 0, 0, 9) && udpland_recv(&b, &l) == 1 &&
+	ok(send_run(1, 0, 0, 9) && udp_scatter_recv(&b, &l) == 1 &&
 	    gathered(&l, 0), "and an empty datagram");
 	l = place(BODY);
 	ok(send_run(1, sizeof(sent), sizeof(sent), 10) &&
-	    udpland_recv(&b, &l) == 1 && gathered(&l, sizeof(sent)) &&
+	    udp_scatter_recv(&b, &l) == 1 && gathered(&l, sizeof(sent)) &&
 	    empty_from(BODY), "and one that is longer than all");
 }
 

@@ -445,12 +445,12 @@ tiers_open(struct tiers *w, const struct tiers_conf *cf)
 
 /* Segments that members have sent: for the first time, or again. */
 static inline uint64_t
-tiers_count(const struct tiers *w, enum mender_count what)
+tiers_count(const struct tiers *w, enum retransmit_count what)
 {
 	uint64_t n = 0;
 
 	for (int k = 0; k < w->cf.workers; k++)
-		n += w->node[k].l.mender.n[what];
+		n += w->node[k].l.retransmit.n[what];
 	return n;
 }
 

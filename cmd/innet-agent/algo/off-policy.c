@@ -219,7 +219,7 @@ offp_rise(struct learner *l)
 
 	o->memory.judge(o->memory.self, o->batch);
 	l->tally->replay_ns += tally_now_ns() - begun;
-	rc = learner_rise(l);
+	rc = learner_apply_gradient(l);
 	o->lessons++;
 	for (size_t i = 0; i < l->params && tau != 0; i++)
 		o->target[i] += tau * (l->w[i] - o->target[i]);

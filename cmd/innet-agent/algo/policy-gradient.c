@@ -140,5 +140,5 @@ pg_rise(struct learner *l)
 	    l->grad);
 	memcpy(l->grad + ac_log_std(&pg->ac), pg->by_log_std,
 	    l->kind->dims * sizeof(*l->grad));
-	return learner_rise(l);
+	return learner_apply_gradient(l);
 }

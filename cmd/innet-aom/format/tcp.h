@@ -63,7 +63,7 @@ struct tcp_stream {
 
 struct tcp {
 	const struct format *format;	/* borrowed */
-	struct keymap index;		/* hash of a flow -> its stream */
+	struct hashmap index;		/* hash of a flow -> its stream */
 	struct tcp_stream **stream;	/* owned */
 	size_t streams;
 	struct tcp_stream *now;		/* whose run is being read */
@@ -102,7 +102,7 @@ tcp_free(struct tcp *t)
 		tcp_stream_free(t->stream[i]);
 	free(t->stream);
 	free(t->run.owned);
-	keymap_free(&t->index);
+	hashmap_free(&t->index);
 }
 
 static inline uint64_t
@@ -128,7 +128,7 @@ tcp_stream_new(struct tcp *t, uint64_t key)
 	more = realloc(t->stream, (t->streams + 1) * sizeof(*more));
 	if (more != NULL)
 		t->stream = more;
-	if (s->head == NULL || more == NULL || keymap_put(&t->index, key,
+	if (s->head == NULL || more == NULL || hashmap_put(&t->index, key,
 	    (uint32_t)t->streams) == NULL) {
 		tcp_stream_free(s);
 		return NULL;
@@ -141,7 +141,7 @@ static inline struct tcp_stream *
 tcp_stream_of(struct tcp *t, const struct format_packet *k)
 {
 	const uint64_t key = tcp_key(&k->flow);
-	const uint32_t *at = keymap_get(&t->index, key);
+	const uint32_t *at = hashmap_get(&t->index, key);
 
 	if (at != NULL)
 		return t->stream[*at];

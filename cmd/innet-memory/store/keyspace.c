@@ -32,7 +32,7 @@ hash(const struct keyspace *ks, const uint8_t *p, size_t len)
 struct key *
 keyspace_find(const struct keyspace *ks, const uint8_t *name, size_t len)
 {
-	const uint32_t *at = keymap_get(&ks->map, hash(ks, name, len));
+	const uint32_t *at = hashmap_get(&ks->map, hash(ks, name, len));
 	struct key *k = at == NULL ? NULL : ks->key[*at];
 
 	while (k != NULL && (k->name_len != len || memcmp(k->name, name,
@@ -79,7 +79,7 @@ keyspace_add(struct keyspace *ks, const uint8_t *name, size_t len)
 		free(k);
 		return NULL;
 	}
-	at = grow(ks) ? keymap_put(&ks->map, h, UINT32_MAX) : NULL;
+	at = grow(ks) ? hashmap_put(&ks->map, h, UINT32_MAX) : NULL;
 	if (at == NULL) {
 		blobs_give(ks->account, keyspace_cost(k));
 		free(k);
@@ -126,15 +126,15 @@ static void
 rehash(struct keyspace *ks, const struct key *k, const struct key *first)
 {
 	if (first == NULL)
-		keymap_remove(&ks->map, k->hash);
+		hashmap_remove(&ks->map, k->hash);
 	else
-		*keymap_get(&ks->map, k->hash) = first->place;
+		*hashmap_get(&ks->map, k->hash) = first->place;
 }
 
 void
 keyspace_remove(struct keyspace *ks, struct key *k)
 {
-	struct key *first = ks->key[*keymap_get(&ks->map, k->hash)], *p;
+	struct key *first = ks->key[*hashmap_get(&ks->map, k->hash)], *p;
 	struct key *last = ks->key[ks->n - 1];
 
 	if (first == k) {
@@ -146,8 +146,8 @@ keyspace_remove(struct keyspace *ks, struct key *k)
 	}
 	ks->n--;
 	if (last != k) {	/* the last takes its place */
-		if (ks->key[*keymap_get(&ks->map, last->hash)] == last)
-			*keymap_get(&ks->map, last->hash) = k->place;
+		if (ks->key[*hashmap_get(&ks->map, last->hash)] == last)
+			*hashmap_get(&ks->map, last->hash) = k->place;
 		last->place = k->place;
 		ks->key[k->place] = last;
 	}
@@ -192,7 +192,7 @@ keyspace_rename(struct keyspace *ks, struct key *k, const uint8_t *name,
 void
 keyspace_clear(struct keyspace *ks)
 {
-	keymap_free(&ks->map);
+	hashmap_free(&ks->map);
 	remains_take_row(ks->remains, ks->account, ks->key, ks->n);
 	ks->key = NULL;
 	ks->n = ks->room = ks->tables = ks->timed = 0;

@@ -46,7 +46,7 @@ struct key {
 struct keyspace {
 	struct blobs *account;
 	struct remains *remains;	/* of what was removed */
-	struct keymap map;	/* hash to place of the first */
+	struct hashmap map;	/* hash to place of the first */
 	struct key **key;
 	size_t n, room;
 	size_t timed;		/* keys that expire */

@@ -47,7 +47,7 @@ save_counters(struct saver *s, const struct table *t)
  * that saves would have to have for itself then.
  */
 static void
-save_frames(struct saver *s, const struct table *t, struct keymap *number)
+save_frames(struct saver *s, const struct table *t, struct hashmap *number)
 {
 	struct replaydump_entry e;
 	uint32_t n = 0, *have;
@@ -58,7 +58,7 @@ save_frames(struct saver *s, const struct table *t, struct keymap *number)
 		const struct experience *x = e.item;
 
 		for (unsigned i = 0; i < frames_per(&t->frames); i++) {
-			have = keymap_put(number, (uintptr_t)x->frame[i], n);
+			have = hashmap_put(number, (uintptr_t)x->frame[i], n);
 			if (have == NULL) {
 				save_fail(s, ENOMEM);
 				return;
@@ -75,7 +75,7 @@ save_frames(struct saver *s, const struct table *t, struct keymap *number)
 
 static void
 save_items(struct saver *s, const struct table *t,
-    const struct keymap *number)
+    const struct hashmap *number)
 {
 	struct replaydump_entry e;
 	size_t at = 0;
@@ -88,7 +88,7 @@ save_items(struct saver *s, const struct table *t,
 		save_f32(s, e.priority);
 		save_uint(s, t->buf.conf.times > 0 ? e.times : 0, 4);
 		for (unsigned i = 0; i < frames_per(&t->frames); i++)
-			save_uint(s, *keymap_get(number,
+			save_uint(s, *hashmap_get(number,
 			    (uintptr_t)x->frame[i]), 4);
 		save_counted(s, frames_tail(x), frames_tail_len(x));
 	}
@@ -120,7 +120,7 @@ table_saved_bytes(const struct table *t)
 void
 table_save_parts(struct saver *s, const struct table *t)
 {
-	struct keymap number = { 0 };
+	struct hashmap number = { 0 };
 
 	save_settings(s, t);
 	save_counters(s, t);
@@ -128,7 +128,7 @@ table_save_parts(struct saver *s, const struct table *t)
 	if (save_good(s))
 		save_items(s, t, &number);
 	save_holes(s, &t->buf);
-	keymap_free(&number);
+	hashmap_free(&number);
 }
 
 void

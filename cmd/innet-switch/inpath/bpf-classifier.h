@@ -1,5 +1,6 @@
 /*
- * bpf-classifier.h - marked frames are taken out before the kernel's bridge sees them
+ * bpf-classifier.h - marked frames are taken out before the kernel's bridge
+ * sees them
  *
  * Programs in the kernel have one match: that of a packet socket says which
  * frames it gets, that of a port's ingress hook drops the same ones behind it,
@@ -9,8 +10,9 @@
  * at its UDP port, and, if it is asked to, updates that pass (innet-wire(5)).
  *
  * It fails open.  The hook is a link that goes with the process, however it
- * ends.  A process that hangs does not call steer_beat(): STEER_OPEN_NS after
- * the last beat both programs let everything go its own way.
+ * ends.  A process that hangs does not call bpf_classifier_beat():
+ * BPF_CLASSIFIER_OPEN_NS after the last beat both programs let everything go
+ * its own way.
  */
 #ifndef INNET_SWITCH_INPATH_BPF_CLASSIFIER_H
 #define INNET_SWITCH_INPATH_BPF_CLASSIFIER_H
@@ -30,22 +32,23 @@
 #include "common/wire/update.h"
 
 enum {
-	STEER_OPEN_NS = 100000000,	/* without a beat: fail open */
-	STEER_BEAT_NS = 20000000,	/* a beat at least so often */
-	STEER_DROP = 2, STEER_NEXT = -1,	/* of a hook */
-	STEER_PASS = 2,			/* of XDP */
-	STEER_QUEUE_AT = 16,		/* of its context: rx_queue_index */
-	STEER_WHOLE = 1 << 20		/* of a socket: bytes to keep */
+	BPF_CLASSIFIER_OPEN_NS = 100000000, /* without a beat: fail open */
+	BPF_CLASSIFIER_BEAT_NS = 20000000,  /* a beat at least so often */
+	BPF_CLASSIFIER_DROP = 2,
+	BPF_CLASSIFIER_NEXT = -1,      /* of a hook */
+	BPF_CLASSIFIER_PASS = 2,       /* of XDP */
+	BPF_CLASSIFIER_QUEUE_AT = 16,  /* of its context: rx_queue_index */
+	BPF_CLASSIFIER_WHOLE = 1 << 20 /* of a socket: bytes to keep */
 };
 
 /* Which frames are taken. */
-struct steer_what {
+struct bpf_classifier_what {
 	bool all;		/* every frame; or: */
-	bool passing, marked, proved;	/* as steer_match() has them */
+	bool passing, marked, proved;	/* as bpf_classifier_match() has them */
 };
 
 /* And what becomes of them: register 0 at the end of a program. */
-struct steer_way {
+struct bpf_classifier_way {
 	int32_t take, pass;
 	uint32_t redirect;	/* an interface, to which it leaves, or 0 */
 	bool xdp;		/* it goes to the socket of its queue in: */
@@ -53,28 +56,35 @@ struct steer_way {
 };
 
 /* What the programs look at, shared with them. */
-struct steer_shared {
+struct bpf_classifier_shared {
 	uint64_t beat_ns;	/* CLOCK_MONOTONIC */
 	uint8_t mac[6];		/* of the switch itself */
 	uint16_t port;		/* of its service, in network order; 0: none */
 };
 
-struct steer {
-	struct steer_shared *shared;	/* mapped */
+struct bpf_classifier {
+	struct bpf_classifier_shared *shared;	/* mapped */
 	int map, of_socket, of_hook;	/* descriptors */
-	struct steer_what what;
+	struct bpf_classifier_what what;
 };
 
 /* How far the match has read: where things are on its stack. */
-enum { STEER_FRAME = -64, STEER_UDP = -16, STEER_TOS = 8, STEER_PORT = 9,
-    STEER_CONTEXT = 6, STEER_SHARED = 7, STEER_HEAD_BYTES = 38 };
+enum {
+	BPF_CLASSIFIER_FRAME = -64,
+	BPF_CLASSIFIER_UDP = -16,
+	BPF_CLASSIFIER_TOS = 8,
+	BPF_CLASSIFIER_PORT = 9,
+	BPF_CLASSIFIER_CONTEXT = 6,
+	BPF_CLASSIFIER_SHARED = 7,
+	BPF_CLASSIFIER_HEAD_BYTES = 38
+};
 
 /* Copy bytes of the frame to the stack, or leave. */
 static inline void
-steer_read(struct ebpf_code *c, const struct steer_way *way, int at, int to,
-    int bytes)
+bpf_classifier_read(struct ebpf_code *c, const struct bpf_classifier_way *way,
+    int at, int to, int bytes)
 {
-	ebpf_move(c, 1, STEER_CONTEXT);
+	ebpf_move(c, 1, BPF_CLASSIFIER_CONTEXT);
 	ebpf_set(c, 2, at);
 	ebpf_move(c, 3, 10);
 	ebpf_do(c, EBPF_ADD, 3, to);
@@ -85,68 +95,72 @@ steer_read(struct ebpf_code *c, const struct steer_way *way, int at, int to,
 
 /* Leave unless the byte at an offset of the frame is this one. */
 static inline void
-steer_byte_is(struct ebpf_code *c, int at, int value)
+bpf_classifier_byte_is(struct ebpf_code *c, int at, int value)
 {
-	ebpf_load(c, EBPF_B, 1, 10, STEER_FRAME + at);
+	ebpf_load(c, EBPF_B, 1, 10, BPF_CLASSIFIER_FRAME + at);
 	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 1, value));
 }
 
 /* IPv4: ToS and port of a datagram, or leave. */
 static inline void
-steer_match_v4(struct ebpf_code *c)
+bpf_classifier_match_v4(struct ebpf_code *c)
 {
-	steer_byte_is(c, 14, 0x45);
-	steer_byte_is(c, 23, IPPROTO_UDP);
-	ebpf_load(c, EBPF_H, 1, 10, STEER_FRAME + 20);	/* a fragment? */
+	bpf_classifier_byte_is(c, 14, 0x45);
+	bpf_classifier_byte_is(c, 23, IPPROTO_UDP);
+	ebpf_load(
+	    c, EBPF_H, 1, 10, BPF_CLASSIFIER_FRAME + 20); /* a fragment? */
 	ebpf_do(c, EBPF_AND, 1, htons(0x3fff));
 	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 1, 0));
-	ebpf_load(c, EBPF_B, STEER_TOS, 10, STEER_FRAME + 15);
-	ebpf_load(c, EBPF_H, STEER_PORT, 10, STEER_FRAME + 36);
+	ebpf_load(c, EBPF_B, BPF_CLASSIFIER_TOS, 10, BPF_CLASSIFIER_FRAME + 15);
+	ebpf_load(
+	    c, EBPF_H, BPF_CLASSIFIER_PORT, 10, BPF_CLASSIFIER_FRAME + 36);
 }
 
 /* The same of IPv6. */
 static inline void
-steer_match_v6(struct ebpf_code *c, const struct steer_way *way)
+bpf_classifier_match_v6(
+    struct ebpf_code *c, const struct bpf_classifier_way *way)
 {
-	steer_byte_is(c, 20, IPPROTO_UDP);
-	steer_read(c, way, 56, STEER_UDP, 2);
-	ebpf_load(c, EBPF_H, STEER_PORT, 10, STEER_UDP);
-	ebpf_load(c, EBPF_B, STEER_TOS, 10, STEER_FRAME + 14);
-	ebpf_do(c, EBPF_LSH, STEER_TOS, 4);
-	ebpf_load(c, EBPF_B, 1, 10, STEER_FRAME + 15);
+	bpf_classifier_byte_is(c, 20, IPPROTO_UDP);
+	bpf_classifier_read(c, way, 56, BPF_CLASSIFIER_UDP, 2);
+	ebpf_load(c, EBPF_H, BPF_CLASSIFIER_PORT, 10, BPF_CLASSIFIER_UDP);
+	ebpf_load(c, EBPF_B, BPF_CLASSIFIER_TOS, 10, BPF_CLASSIFIER_FRAME + 14);
+	ebpf_do(c, EBPF_LSH, BPF_CLASSIFIER_TOS, 4);
+	ebpf_load(c, EBPF_B, 1, 10, BPF_CLASSIFIER_FRAME + 15);
 	ebpf_do(c, EBPF_RSH, 1, 4);
-	ebpf_put(c, EBPF_ALU64 | EBPF_OR | EBPF_X, STEER_TOS, 1, 0, 0);
+	ebpf_put(c, EBPF_ALU64 | EBPF_OR | EBPF_X, BPF_CLASSIFIER_TOS, 1, 0, 0);
 }
 
 /* To the switch's own Ethernet address?  Jumps (two) if it is not. */
 static inline void
-steer_is_own(struct ebpf_code *c, int other[2])
+bpf_classifier_is_own(struct ebpf_code *c, int other[2])
 {
-	ebpf_load(c, EBPF_W, 1, 10, STEER_FRAME);
-	ebpf_load(c, EBPF_W, 2, STEER_SHARED, 8);
+	ebpf_load(c, EBPF_W, 1, 10, BPF_CLASSIFIER_FRAME);
+	ebpf_load(c, EBPF_W, 2, BPF_CLASSIFIER_SHARED, 8);
 	other[0] = ebpf_if_reg(c, EBPF_JNE, 1, 2);
-	ebpf_load(c, EBPF_H, 1, 10, STEER_FRAME + 4);
-	ebpf_load(c, EBPF_H, 2, STEER_SHARED, 12);
+	ebpf_load(c, EBPF_H, 1, 10, BPF_CLASSIFIER_FRAME + 4);
+	ebpf_load(c, EBPF_H, 2, BPF_CLASSIFIER_SHARED, 12);
 	other[1] = ebpf_if_reg(c, EBPF_JNE, 1, 2);
 }
 
 /* Leave when nobody has beaten for long. */
 static inline void
-steer_alive(struct ebpf_code *c)
+bpf_classifier_alive(struct ebpf_code *c)
 {
 	ebpf_call(c, EBPF_CLOCK);
-	ebpf_load(c, EBPF_DW, 1, STEER_SHARED, 0);
+	ebpf_load(c, EBPF_DW, 1, BPF_CLASSIFIER_SHARED, 0);
 	ebpf_put(c, EBPF_ALU64 | EBPF_SUB | EBPF_X, 0, 1, 0, 0);
-	ebpf_leave(c, ebpf_if(c, EBPF_JSGT, 0, STEER_OPEN_NS));
+	ebpf_leave(c, ebpf_if(c, EBPF_JSGT, 0, BPF_CLASSIFIER_OPEN_NS));
 }
 
 /* The end: what is taken goes its way, and all else is passed. */
 static inline void
-steer_take(struct ebpf_code *c, const struct steer_way *way)
+bpf_classifier_take(struct ebpf_code *c, const struct bpf_classifier_way *way)
 {
 	if (way->xdp) {
 		ebpf_map_in(c, 1, way->sockets, EBPF_MAP_ITSELF);
-		ebpf_load(c, EBPF_W, 2, STEER_CONTEXT, STEER_QUEUE_AT);
+		ebpf_load(c, EBPF_W, 2, BPF_CLASSIFIER_CONTEXT,
+		    BPF_CLASSIFIER_QUEUE_AT);
 		ebpf_set(c, 3, way->pass);	/* where there is no socket */
 		ebpf_call(c, EBPF_REDIRECT_MAP);
 	} else if (way->redirect != 0) {
@@ -161,7 +175,7 @@ steer_take(struct ebpf_code *c, const struct steer_way *way)
 
 /* Between others: the ToS of what is taken, proved or not; how many. */
 static inline int
-steer_passing(bool proved, uint8_t tos[2])
+bpf_classifier_passing(bool proved, uint8_t tos[2])
 {
 	tos[0] = proved ? UPDATE_PROVED_TOS : UPDATE_TOS;
 	tos[1] = CONTROL_TOS;		/* who opens */
@@ -170,14 +184,15 @@ steer_passing(bool proved, uint8_t tos[2])
 
 /* What passes between others: a jump for each kind that is taken; how many. */
 static inline int
-steer_match_passing(struct ebpf_code *c, const struct steer_what *what,
-    int good[2])
+bpf_classifier_match_passing(
+    struct ebpf_code *c, const struct bpf_classifier_what *what, int good[2])
 {
 	uint8_t tos[2];
-	const int n = what->passing ? steer_passing(what->proved, tos) : 0;
+	const int n =
+	    what->passing ? bpf_classifier_passing(what->proved, tos) : 0;
 
 	for (int i = 0; i < n; i++)
-		good[i] = ebpf_if(c, EBPF_JEQ, STEER_TOS, tos[i]);
+		good[i] = ebpf_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, tos[i]);
 	ebpf_leave(c, ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
 	return n;
 }
@@ -188,99 +203,104 @@ steer_match_passing(struct ebpf_code *c, const struct steer_what *what,
  * the switch has one of innet's codepoints.
  */
 static inline void
-steer_match(struct ebpf_code *c, int map, const struct steer_what *what,
-    const struct steer_way *way)
+bpf_classifier_match(struct ebpf_code *c, int map,
+    const struct bpf_classifier_what *what,
+    const struct bpf_classifier_way *way)
 {
 	const bool marked = what->marked;
 	int v4, common, other[2], good[4] = { 0 }, between[2] = { 0 }, n;
 
 	*c = (struct ebpf_code){ .n = 0 };
-	ebpf_move(c, STEER_CONTEXT, 1);
-	steer_read(c, way, 0, STEER_FRAME, STEER_HEAD_BYTES);
-	ebpf_load(c, EBPF_B, 1, 10, STEER_FRAME);	/* to a group? */
+	ebpf_move(c, BPF_CLASSIFIER_CONTEXT, 1);
+	bpf_classifier_read(
+	    c, way, 0, BPF_CLASSIFIER_FRAME, BPF_CLASSIFIER_HEAD_BYTES);
+	ebpf_load(c, EBPF_B, 1, 10, BPF_CLASSIFIER_FRAME); /* to a group? */
 	ebpf_do(c, EBPF_AND, 1, 1);
 	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 1, 0));
-	ebpf_value(c, STEER_SHARED, map);
-	ebpf_load(c, EBPF_H, 1, 10, STEER_FRAME + 12);
+	ebpf_value(c, BPF_CLASSIFIER_SHARED, map);
+	ebpf_load(c, EBPF_H, 1, 10, BPF_CLASSIFIER_FRAME + 12);
 	v4 = ebpf_if(c, EBPF_JEQ, 1, htons(0x0800));
 	ebpf_leave(c, ebpf_if(c, EBPF_JNE, 1, htons(0x86dd)));
-	steer_match_v6(c, way);
+	bpf_classifier_match_v6(c, way);
 	common = ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0);
 	ebpf_here(c, v4);
-	steer_match_v4(c);
+	bpf_classifier_match_v4(c);
 	ebpf_here(c, common);
-	ebpf_do(c, EBPF_AND, STEER_TOS, 0xfc);
-	steer_is_own(c, other);
-	ebpf_load(c, EBPF_H, 1, STEER_SHARED, 14);
+	ebpf_do(c, EBPF_AND, BPF_CLASSIFIER_TOS, 0xfc);
+	bpf_classifier_is_own(c, other);
+	ebpf_load(c, EBPF_H, 1, BPF_CLASSIFIER_SHARED, 14);
 	ebpf_leave(c, ebpf_if(c, EBPF_JEQ, 1, 0));
-	ebpf_leave(c, ebpf_if_reg(c, EBPF_JNE, STEER_PORT, 1));
-	good[0] = marked ? ebpf_if(c, EBPF_JEQ, STEER_TOS, CONTROL_TOS) :
-	    ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0);
+	ebpf_leave(c, ebpf_if_reg(c, EBPF_JNE, BPF_CLASSIFIER_PORT, 1));
+	good[0] = marked ? ebpf_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, CONTROL_TOS)
+			 : ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0);
 	if (marked) {
-		good[1] = ebpf_if(c, EBPF_JEQ, STEER_TOS, SEG_TOS);
-		good[2] = ebpf_if(c, EBPF_JEQ, STEER_TOS, UPDATE_TOS);
-		good[3] = ebpf_if(c, EBPF_JEQ, STEER_TOS, SEG_PROVED_TOS);
+		good[1] = ebpf_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, SEG_TOS);
+		good[2] = ebpf_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, UPDATE_TOS);
+		good[3] =
+		    ebpf_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, SEG_PROVED_TOS);
 		ebpf_leave(c, ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
 	}
 	ebpf_here(c, other[0]);
 	ebpf_here(c, other[1]);
-	n = steer_match_passing(c, what, between);
+	n = bpf_classifier_match_passing(c, what, between);
 	for (int i = 0; i < (marked ? 4 : 1); i++)
 		ebpf_here(c, good[i]);
 	for (int i = 0; i < n; i++)
 		ebpf_here(c, between[i]);
-	steer_alive(c);
-	steer_take(c, way);
+	bpf_classifier_alive(c);
+	bpf_classifier_take(c, way);
 }
 
 /* The same where every frame is taken. */
 static inline void
-steer_match_all(struct ebpf_code *c, int map, const struct steer_way *way)
+bpf_classifier_match_all(
+    struct ebpf_code *c, int map, const struct bpf_classifier_way *way)
 {
 	*c = (struct ebpf_code){ .n = 0 };
-	ebpf_move(c, STEER_CONTEXT, 1);
-	ebpf_value(c, STEER_SHARED, map);
-	steer_alive(c);
-	steer_take(c, way);
+	ebpf_move(c, BPF_CLASSIFIER_CONTEXT, 1);
+	ebpf_value(c, BPF_CLASSIFIER_SHARED, map);
+	bpf_classifier_alive(c);
+	bpf_classifier_take(c, way);
 }
 
 static inline void
-steer_write(struct ebpf_code *c, int map, const struct steer_what *what,
-    const struct steer_way *way)
+bpf_classifier_write(struct ebpf_code *c, int map,
+    const struct bpf_classifier_what *what,
+    const struct bpf_classifier_way *way)
 {
 	if (what->all)
-		steer_match_all(c, map, way);
+		bpf_classifier_match_all(c, map, way);
 	else
-		steer_match(c, map, what, way);
+		bpf_classifier_match(c, map, what, way);
 }
 
 /* A program for a hook that sends what is taken to another interface. */
 static inline int
-steer_redirects(const struct steer *s, uint32_t interface)
+bpf_classifier_redirects(const struct bpf_classifier *s, uint32_t interface)
 {
-	const struct steer_way way = { .pass = STEER_NEXT,
+	const struct bpf_classifier_way way = { .pass = BPF_CLASSIFIER_NEXT,
 	    .redirect = interface };
 	struct ebpf_code c;
 
-	steer_write(&c, s->map, &s->what, &way);
+	bpf_classifier_write(&c, s->map, &s->what, &way);
 	return ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
 }
 
 /* A program of XDP that sends what is taken to the sockets of a map. */
 static inline int
-steer_to_sockets(const struct steer *s, int sockets)
+bpf_classifier_to_sockets(const struct bpf_classifier *s, int sockets)
 {
-	const struct steer_way way = { .pass = STEER_PASS, .xdp = true,
-	    .sockets = sockets };
+	const struct bpf_classifier_way way = {
+	    .pass = BPF_CLASSIFIER_PASS, .xdp = true, .sockets = sockets};
 	struct ebpf_code c;
 
-	steer_write(&c, s->map, &s->what, &way);
+	bpf_classifier_write(&c, s->map, &s->what, &way);
 	return ebpf_program(&c, EBPF_OF_XDP, NULL, 0);
 }
 
 /* The process is alive. */
 static inline void
-steer_beat(struct steer *s)
+bpf_classifier_beat(struct bpf_classifier *s)
 {
 	__atomic_store_n(&s->shared->beat_ns, timer_mono_ns(),
 	    __ATOMIC_RELAXED);
@@ -288,21 +308,22 @@ steer_beat(struct steer *s)
 
 /* Let everything go its own way from now on. */
 static inline void
-steer_let_go(struct steer *s)
+bpf_classifier_let_go(struct bpf_classifier *s)
 {
 	__atomic_store_n(&s->shared->beat_ns, 0, __ATOMIC_RELAXED);
 }
 
 /* What is the switch itself. */
 static inline void
-steer_own(struct steer *s, const uint8_t mac[6], uint16_t port)
+bpf_classifier_own(
+    struct bpf_classifier *s, const uint8_t mac[6], uint16_t port)
 {
 	memcpy(s->shared->mac, mac, 6);
 	s->shared->port = htons(port);
 }
 
 static inline void
-steer_close(struct steer *s)
+bpf_classifier_close(struct bpf_classifier *s)
 {
 	if (s->shared != NULL)
 		munmap(s->shared, sizeof(*s->shared));
@@ -312,7 +333,7 @@ steer_close(struct steer *s)
 		close(s->of_socket);
 	if (s->of_hook >= 0)
 		close(s->of_hook);
-	*s = (struct steer){ .map = -1, .of_socket = -1, .of_hook = -1 };
+	*s = (struct bpf_classifier){.map = -1, .of_socket = -1, .of_hook = -1};
 }
 
 /*
@@ -320,30 +341,34 @@ steer_close(struct steer *s)
  * with errno, and then nothing is held.
  */
 static inline int
-steer_open(struct steer *s, const struct steer_what *what)
+bpf_classifier_open(
+    struct bpf_classifier *s, const struct bpf_classifier_what *what)
 {
-	static const struct steer_way of_socket = { .take = STEER_WHOLE },
-	    of_hook = { .take = STEER_DROP, .pass = STEER_NEXT };
+	static const struct bpf_classifier_way
+	    of_socket = {.take = BPF_CLASSIFIER_WHOLE},
+	    of_hook = {
+		.take = BPF_CLASSIFIER_DROP, .pass = BPF_CLASSIFIER_NEXT};
 	struct ebpf_code c;
 	void *p = MAP_FAILED;
 	int saved;
 
-	*s = (struct steer){ .of_socket = -1, .of_hook = -1, .what = *what };
+	*s = (struct bpf_classifier){
+	    .of_socket = -1, .of_hook = -1, .what = *what};
 	s->map = ebpf_map(sizeof(*s->shared));
 	if (s->map != -1)
 		p = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,
 		    MAP_SHARED, s->map, 0);
 	if (p != MAP_FAILED) {
 		s->shared = p;
-		steer_write(&c, s->map, what, &of_socket);
+		bpf_classifier_write(&c, s->map, what, &of_socket);
 		s->of_socket = ebpf_program(&c, EBPF_OF_SOCKET, NULL, 0);
-		steer_write(&c, s->map, what, &of_hook);
+		bpf_classifier_write(&c, s->map, what, &of_hook);
 		s->of_hook = ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
 	}
 	if (s->of_socket != -1 && s->of_hook != -1)
 		return 0;
 	saved = errno;
-	steer_close(s);
+	bpf_classifier_close(s);
 	errno = saved;
 	return -1;
 }

@@ -28,38 +28,38 @@
 #include "cmd/innet-switch/inpath/bpf-classifier.h"
 
 enum {
-	DETOUR_MARK = 0x696e6e65,	/* SO_MARK of what does not come */
-	DETOUR_QUEUE = 4096		/* frames that the tap holds for us */
+	EGRESS_TAP_MARK = 0x696e6e65,	/* SO_MARK of what does not come */
+	EGRESS_TAP_QUEUE = 4096		/* frames that the tap holds for us */
 };
 
-struct detour {
+struct egress_tap {
 	int tap;			/* -1: none */
-	struct hook hook;
+	struct bpf_attach hook;
 };
 
-static const struct detour detour_none = { .tap = -1, .hook = { .link = -1 } };
+static const struct egress_tap detour_none = {.tap = -1, .hook = {.link = -1}};
 
 /* The program: to the tap, but what is marked, or when nobody beats. */
 static inline void
-detour_program(struct ebpf_code *c, int map, uint32_t tap)
+egress_tap_program(struct ebpf_code *c, int map, uint32_t tap)
 {
 	enum { MARK_AT = 8 };
 
 	*c = (struct ebpf_code){ .n = 0 };
-	ebpf_move(c, STEER_CONTEXT, 1);
-	ebpf_load(c, EBPF_W, 1, STEER_CONTEXT, MARK_AT);
-	ebpf_leave(c, ebpf_if(c, EBPF_JEQ, 1, DETOUR_MARK));
-	ebpf_value(c, STEER_SHARED, map);
-	steer_alive(c);
+	ebpf_move(c, BPF_CLASSIFIER_CONTEXT, 1);
+	ebpf_load(c, EBPF_W, 1, BPF_CLASSIFIER_CONTEXT, MARK_AT);
+	ebpf_leave(c, ebpf_if(c, EBPF_JEQ, 1, EGRESS_TAP_MARK));
+	ebpf_value(c, BPF_CLASSIFIER_SHARED, map);
+	bpf_classifier_alive(c);
 	ebpf_set(c, 1, (int32_t)tap);
 	ebpf_set(c, 2, 0);
 	ebpf_call(c, EBPF_REDIRECT);
-	ebpf_end(c, STEER_NEXT);
+	ebpf_end(c, BPF_CLASSIFIER_NEXT);
 }
 
 /* Have the tap say nothing of its own. */
 static inline void
-detour_hush(const char *name)
+egress_tap_hush(const char *name)
 {
 	char path[64 + IF_NAMESIZE];
 	int fd;
@@ -78,7 +78,7 @@ detour_hush(const char *name)
  * its descriptor, or -1 with errno.
  */
 static inline int
-detour_tap(uint32_t *index, unsigned long offload)
+egress_tap_install(uint32_t *index, unsigned long offload)
 {
 	struct ifreq r = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
 	const int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC),
@@ -89,9 +89,9 @@ detour_tap(uint32_t *index, unsigned long offload)
 	bad = fd == -1 || s == -1 || ioctl(fd, TUNSETIFF, &r) == -1 ||
 	    ioctl(fd, TUNSETOFFLOAD, offload) == -1;
 	if (!bad) {
-		detour_hush(r.ifr_name);
+		egress_tap_hush(r.ifr_name);
 		*index = if_nametoindex(r.ifr_name);
-		r.ifr_qlen = DETOUR_QUEUE;
+		r.ifr_qlen = EGRESS_TAP_QUEUE;
 		bad = ioctl(s, SIOCSIFTXQLEN, &r) == -1;
 		r.ifr_mtu = 65535 - 14;
 		bad = bad || ioctl(s, SIOCSIFMTU, &r) == -1;
@@ -108,9 +108,9 @@ detour_tap(uint32_t *index, unsigned long offload)
 }
 
 static inline void
-detour_close(struct detour *d)
+egress_tap_close(struct egress_tap *d)
 {
-	hook_close(&d->hook);
+	bpf_attach_close(&d->hook);
 	if (d->tap != -1)
 		close(d->tap);
 	*d = detour_none;
@@ -122,10 +122,10 @@ detour_close(struct detour *d)
  * nothing is held.
  */
 static inline int
-detour_open(struct detour *d, const struct steer *s, uint32_t interface,
-    int sender)
+egress_tap_open(struct egress_tap *d, const struct bpf_classifier *s,
+    uint32_t interface, int sender)
 {
-	const uint32_t mark = DETOUR_MARK;
+	const uint32_t mark = EGRESS_TAP_MARK;
 	struct ebpf_code c;
 	uint32_t index = 0;
 	int program = -1, saved;
@@ -133,26 +133,26 @@ detour_open(struct detour *d, const struct steer *s, uint32_t interface,
 	*d = detour_none;
 	if (sender == -1 || setsockopt(sender, SOL_SOCKET, SO_MARK, &mark,
 	    sizeof(mark)) == 0)
-		d->tap = detour_tap(&index, 0);
+		d->tap = egress_tap_install(&index, 0);
 	if (d->tap != -1) {
-		detour_program(&c, s->map, index);
+		egress_tap_program(&c, s->map, index);
 		program = ebpf_program(&c, EBPF_OF_HOOK, NULL, 0);
 	}
 	if (program != -1)
-		hook_attach(&d->hook, program, interface, true);
+		bpf_attach_attach(&d->hook, program, interface, true);
 	saved = errno;
 	if (program != -1)
 		close(program);
-	if (hook_held(&d->hook))
+	if (bpf_attach_held(&d->hook))
 		return 0;
-	detour_close(d);
+	egress_tap_close(d);
 	errno = saved;
 	return -1;
 }
 
 /* The next frame, of `room` bytes at most, or 0: none has come. */
 static inline uint32_t
-detour_read(struct detour *d, uint8_t *to, size_t room)
+egress_tap_read(struct egress_tap *d, uint8_t *to, size_t room)
 {
 	struct virtio_net_hdr head;
 	const struct iovec v[2] = { { &head, sizeof(head) }, { to, room } };

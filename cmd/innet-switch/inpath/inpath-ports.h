@@ -81,7 +81,7 @@ struct inpath {
 	struct serve serve;		/* sockets and the clock */
 	const struct inpath_conf *cf;
 	struct plane *pl;
-	struct steer steer;
+	struct bpf_classifier classifier;
 	const struct netport_kind *kind;
 	struct stations stations;
 	struct netport port[INPATH_PORTS];	/* fd -1: free */
@@ -206,7 +206,7 @@ inpath_shut(struct netport *p)
 {
 	netport_count_drops(p);
 	netport_close(p);
-	detour_close(&p->detour);
+	egress_tap_close(&p->egress_tap);
 	close(p->lock);
 	p->lock = -1;
 	p->up = p->forwards = false;
@@ -310,7 +310,7 @@ inpath_join(struct inpath *ip, const struct netlink_link *l)
 		return NULL;
 	p->kind = ip->kind;
 	p->index = l->index;
-	if (p->kind->open(p, &ip->steer) == -1) {
+	if (p->kind->open(p, &ip->classifier) == -1) {
 		const int saved = errno;
 
 		close(p->lock);
@@ -324,10 +324,10 @@ inpath_join(struct inpath *ip, const struct netlink_link *l)
 		p->came = inpath_tap(ip, p, "in");
 		p->left = inpath_tap(ip, p, "out");
 	}
-	if (ip->pl->cf->regular_queued && (ip->cf->every ||
-	    inpath_rate(ip, p->name) != NULL) &&
-	    detour_open(&p->detour, &ip->steer, p->index, p->kind->marks ? -1 :
-	    p->fd) == -1) {
+	if (ip->pl->cf->regular_queued &&
+	    (ip->cf->every || inpath_rate(ip, p->name) != NULL) &&
+	    egress_tap_open(&p->egress_tap, &ip->classifier, p->index,
+		p->kind->marks ? -1 : p->fd) == -1) {
 		const int saved = errno;
 
 		inpath_shut(p);
@@ -496,7 +496,7 @@ inpath_look(struct inpath *ip)
 			continue;
 		warnx("%s: leaves %s", p->name, ip->cf->where);
 		inpath_shut(p);
-		keymap_free(&ip->stations.port_of);
+		hashmap_free(&ip->stations.port_of);
 		ip->stations.forgot = true;
 	}
 	return true;

@@ -182,7 +182,7 @@ inpath_claims(const struct inpath *ip, const uint8_t *data)
 {
 	const uint8_t has = frame_dscp_tos(&ip->now.fr);
 	uint8_t tos[2];
-	const int n = steer_passing(ip->proved, tos);
+	const int n = bpf_classifier_passing(ip->proved, tos);
 
 	return !stations_is_group(data) && (has == tos[0] ||
 	    (n > 1 && has == tos[1]));
@@ -293,7 +293,7 @@ inpath_receive_leaving(struct inpath *ip, struct netport *p)
 
 	clock_read(&ip->serve.clock);
 	for (int k = 0; k < UDPIO_BATCH * 4; k++) {
-		const uint32_t n = detour_read(&p->detour, to,
+		const uint32_t n = egress_tap_read(&p->egress_tap, to,
 		    NETPORT_FRAME_BYTES);
 
 		if (n == 0)

@@ -5,11 +5,12 @@
  *	host B -- p1  > the kernel's bridge <
  *	              marked frames are taken at p0, p1, p2 before it
  *
- * Regular traffic stays in the kernel's bridge.  Marked frames (bpf-classifier.h) come
- * here by a back-end (netport.h), are given to the plane one datagram at a
- * time, and what it lets pass, or sends, leaves by the port behind which its
- * destination is (inpath-send.h).  What is for the switch itself comes without
- * its frame, as from a socket; a socket serves those who are behind no port.
+ * Regular traffic stays in the kernel's bridge.  Marked frames
+ *(bpf-classifier.h) come here by a back-end (netport.h), are given to the plane
+ *one datagram at a time, and what it lets pass, or sends, leaves by the port
+ *behind which its destination is (inpath-send.h).  What is for the switch
+ *itself comes without its frame, as from a socket; a socket serves those who
+ *are behind no port.
  *
  * The loop is that of serve.h.  A host behind no port that is known gets its
  * frames by all ports, as in a bridge.  For tools, as serve.h is.
@@ -49,7 +50,8 @@ inpath_hear(struct inpath *ip)
 	}
 	if (ip->stations.forgot)
 		inpath_ask_neighbours(ip);
-	steer_own(&ip->steer, ip->mac, addr_port(&ip->serve.own.u.local));
+	bpf_classifier_own(
+	    &ip->classifier, ip->mac, addr_port(&ip->serve.own.u.local));
 }
 
 /* What ports lost is of the whole switch too. */
@@ -75,7 +77,7 @@ inpath_receive(void *ctx)
 {
 	struct inpath *ip = ctx;
 
-	steer_beat(&ip->steer);
+	bpf_classifier_beat(&ip->classifier);
 	if (ip->waited != NULL && ip->waited->revents != 0)
 		inpath_hear(ip);
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
@@ -87,7 +89,7 @@ inpath_receive(void *ctx)
 			continue;
 		if (w[0].revents != 0)
 			inpath_receive_port(ip, p);
-		if (p->detour.tap != -1 && w[1].revents != 0)
+		if (p->egress_tap.tap != -1 && w[1].revents != 0)
 			inpath_receive_leaving(ip, p);
 	}
 	if (ip->serve.clock.now_ns - ip->told_ns >= TIMER_SECOND_NS) {
@@ -111,7 +113,7 @@ inpath_end(void *ctx)
 {
 	struct inpath *ip = ctx;
 
-	steer_let_go(&ip->steer);
+	bpf_classifier_let_go(&ip->classifier);
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		if (ip->port[k].fd != -1)
 			inpath_receive_port(ip, &ip->port[k]);
@@ -135,9 +137,9 @@ inpath_polls(void *ctx, struct pollfd *p)
 		if (port->fd == -1)
 			continue;
 		p[n++] = (struct pollfd){ .fd = port->fd, .events = POLLIN };
-		if (port->detour.tap != -1)
+		if (port->egress_tap.tap != -1)
 			p[n++] = (struct pollfd){ .events = POLLIN,
-			    .fd = port->detour.tap };
+			    .fd = port->egress_tap.tap };
 	}
 	return n;
 }
@@ -214,7 +216,7 @@ inpath_choose(void)
 static inline void
 inpath_open(struct inpath *ip, const struct inpath_conf *cf,
     const struct serve_conf *sc, const struct program *pr,
-    const struct steer_what *what, union addr *own)
+    const struct bpf_classifier_what *what, union addr *own)
 {
 
 	memset(ip, 0, sizeof(*ip));
@@ -223,7 +225,7 @@ inpath_open(struct inpath *ip, const struct inpath_conf *cf,
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		ip->port[k].fd = ip->port[k].lock = -1;
 		ip->port[k].hook = ip->port[k].back = hook_none;
-		ip->port[k].detour = detour_none;
+		ip->port[k].egress_tap = detour_none;
 	}
 	ip->lock = -1;
 	if (!cf->wire)
@@ -234,15 +236,17 @@ inpath_open(struct inpath *ip, const struct inpath_conf *cf,
 			    cf->only[i]);
 	}
 	ip->proved = what->proved;
-	if (steer_open(&ip->steer, what) == -1)
+	if (bpf_classifier_open(&ip->classifier, what) == -1)
 		inpath_fail(ip, "steering of marked frames");
 	ip->events = links_events();
 	if (ip->events == -1 || !netport_in_init(&ip->in))
 		inpath_fail(ip, "interfaces");
 	serve_open(&ip->serve, sc, pr, own);
-	ip->with = (struct serve_beside){ .ctx = ip, .nap_ns = STEER_BEAT_NS,
-	    .polls = inpath_polls, .receive = inpath_receive,
-	    .end = inpath_end };
+	ip->with = (struct serve_beside){.ctx = ip,
+	    .nap_ns = BPF_CLASSIFIER_BEAT_NS,
+	    .polls = inpath_polls,
+	    .receive = inpath_receive,
+	    .end = inpath_end};
 	ip->serve.beside = &ip->with;
 }
 
@@ -320,9 +324,10 @@ inpath_begin(struct inpath *ip, struct plane *pl, bool verbose)
 	}
 	ip->looked = true;
 	inpath_ask_neighbours(ip);
-	steer_own(&ip->steer, ip->mac, addr_port(&ip->serve.own.u.local));
+	bpf_classifier_own(
+	    &ip->classifier, ip->mac, addr_port(&ip->serve.own.u.local));
 	inpath_tell(ip, verbose);
-	steer_beat(&ip->steer);
+	bpf_classifier_beat(&ip->classifier);
 }
 
 /* Frames go their own way again.  The exit status of captures. */
@@ -331,13 +336,13 @@ inpath_close(struct inpath *ip)
 {
 	int rc = 0;
 
-	steer_let_go(&ip->steer);
+	bpf_classifier_let_go(&ip->classifier);
 	for (uint32_t k = 0; k < INPATH_PORTS; k++) {
 		if (ip->port[k].fd != -1)
 			inpath_shut(&ip->port[k]);
 		rc |= inpath_untap(&ip->port[k]);
 	}
-	steer_close(&ip->steer);
+	bpf_classifier_close(&ip->classifier);
 	close(ip->events);
 	if (ip->lock != -1)
 		close(ip->lock);
@@ -394,7 +399,7 @@ inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
 {
 	const struct program *pr = o->plane.program;
 	const struct program_place *place = &o->plane.place;
-	const struct steer_what what = { .all = cf->wire, .passing =
+	const struct bpf_classifier_what what = { .all = cf->wire, .passing =
 	    pr->merges || ports_merge(&o->plane.ports), .marked = pr->tos != 0,
 	    .proved = pr->prove != NULL && place->proves && place->key != NULL
 	};

@@ -1,10 +1,10 @@
 /*
  * netport-packet.h - the back-end of packet sockets
  *
- * The socket gets what its program lets through (bpf-classifier.h), and nothing that
- * leaves by the interface; a program at the port's ingress hook drops the same
- * behind it.  A VLAN tag that the kernel took off is put back.  Opened without
- * a protocol, so that nothing comes before the program is in.
+ * The socket gets what its program lets through (bpf-classifier.h), and nothing
+ * that leaves by the interface; a program at the port's ingress hook drops the
+ * same behind it.  A VLAN tag that the kernel took off is put back.  Opened
+ * without a protocol, so that nothing comes before the program is in.
  */
 #ifndef INNET_SWITCH_INPATH_NETPORT_PACKET_H
 #define INNET_SWITCH_INPATH_NETPORT_PACKET_H
@@ -70,12 +70,12 @@ netport_packet_socket(uint32_t index, int program)
 
 /* netport_kind.open */
 static inline int
-netport_packet_open(struct netport *p, const struct steer *s)
+netport_packet_open(struct netport *p, const struct bpf_classifier *s)
 {
 	int saved;
 
 	p->fd = netport_packet_socket(p->index, s->of_socket);
-	if (p->fd != -1 && hook_attach(&p->hook, s->of_hook, p->index,
+	if (p->fd != -1 && bpf_attach_attach(&p->hook, s->of_hook, p->index,
 	    false) == 0)
 		return 0;
 	saved = errno;

@@ -35,7 +35,7 @@ netport_tap_program(uint32_t interface)
 	enum { MARK_AT = 8 };
 	struct ebpf_code c = { .n = 0 };
 
-	ebpf_set(&c, 2, DETOUR_MARK);
+	ebpf_set(&c, 2, EGRESS_TAP_MARK);
 	ebpf_put(&c, EBPF_STX | EBPF_MEM | EBPF_W, 1, 2, MARK_AT, 0);
 	ebpf_set(&c, 1, (int32_t)interface);
 	ebpf_set(&c, 2, 0);
@@ -46,13 +46,13 @@ netport_tap_program(uint32_t interface)
 
 /* Attach a program and be done with its descriptor. */
 static inline bool
-netport_tap_attach(struct hook *h, int program, uint32_t interface)
+netport_tap_attach(struct bpf_attach *h, int program, uint32_t interface)
 {
 	int saved, got;
 
 	if (program == -1)
 		return false;
-	got = hook_attach(h, program, interface, false);
+	got = bpf_attach_attach(h, program, interface, false);
 	saved = errno;
 	close(program);
 	errno = saved;
@@ -61,17 +61,18 @@ netport_tap_attach(struct hook *h, int program, uint32_t interface)
 
 /* netport_kind.open */
 static inline int
-netport_tap_open(struct netport *p, const struct steer *s)
+netport_tap_open(struct netport *p, const struct bpf_classifier *s)
 {
 	int saved;
 
 	p->tap_drops = 0;
-	p->fd = detour_tap(&p->tap, NETPORT_TAP_OFFLOAD | NETPORT_TAP_USO);
+	p->fd =
+	    egress_tap_install(&p->tap, NETPORT_TAP_OFFLOAD | NETPORT_TAP_USO);
 	if (p->fd == -1 && errno == EINVAL)	/* before Linux 6.2 */
-		p->fd = detour_tap(&p->tap, NETPORT_TAP_OFFLOAD);
+		p->fd = egress_tap_install(&p->tap, NETPORT_TAP_OFFLOAD);
 	if (p->fd != -1 && netport_tap_attach(&p->back,
 	    netport_tap_program(p->index), p->tap) &&
-	    netport_tap_attach(&p->hook, steer_redirects(s, p->tap),
+	    netport_tap_attach(&p->hook, bpf_classifier_redirects(s, p->tap),
 	    p->index))
 		return 0;
 	saved = errno;

@@ -245,11 +245,12 @@ netport_xdp_queues(struct netport *p, struct netport_xdp *x)
 /* Attach the program: native, or generic if the driver has nothing else. */
 static inline bool
 netport_xdp_attach(struct netport *p, struct netport_xdp *x,
-    const struct steer *s)
+    const struct bpf_classifier *s)
 {
 	const int sockets = ebpf_map_make(EBPF_XSK_MAP, sizeof(uint32_t),
 	    NETPORT_XDP_QUEUES, 0);
-	const int program = sockets == -1 ? -1 : steer_to_sockets(s, sockets);
+	const int program =
+	    sockets == -1 ? -1 : bpf_classifier_to_sockets(s, sockets);
 	bool good = program != -1;
 	int saved;
 
@@ -309,7 +310,7 @@ netport_xdp_tags(const struct netport *p, struct netport_xdp *x)
 
 /* netport_kind.open */
 static inline int
-netport_xdp_open(struct netport *p, const struct steer *s)
+netport_xdp_open(struct netport *p, const struct bpf_classifier *s)
 {
 	struct netport_xdp *x = calloc(1, sizeof(*x));
 	struct xdp_options o = { .flags = 0 };

@@ -50,7 +50,7 @@ struct netport_xdp;
 struct netport_kind {
 	const char *name, *about;
 	/* what is taken there comes to p->fd from now on; -1 with errno */
-	int (*open)(struct netport *p, const struct steer *s);
+	int (*open)(struct netport *p, const struct bpf_classifier *s);
 	/* some of what has come, into in->got: how many; never waits */
 	int (*recv)(struct netport *p, struct netport_in *in);
 	/* as sendmmsg(2), of a head and pieces each */
@@ -59,11 +59,11 @@ struct netport_kind {
 	uint64_t (*drops)(struct netport *p);
 	/* or NULL: nothing but p->fd and the hooks is held */
 	void (*close)(struct netport *p);
-	/* by what it is attached; NULL: as hook_how() has it */
+	/* by what it is attached; NULL: as bpf_attach_how() has it */
 	const char *(*how)(const struct netport *p);
 	/* an error of open in words, or NULL; it may be NULL */
 	const char *(*why)(int error);
-	/* what it sends does not meet a detour, or has DETOUR_MARK */
+	/* what it sends does not meet a detour, or has EGRESS_TAP_MARK */
 	bool marks;
 	uint32_t mtu;			/* at most; 0: any */
 };
@@ -74,13 +74,13 @@ struct netport {
 	uint32_t index;			/* the kernel's */
 	uint32_t mtu;
 	int fd;				/* -1: not open */
-	struct hook hook;		/* what bpf-classifier.h takes, and how */
-	struct hook back;		/* of a tap, for what leaves */
+	struct bpf_attach hook; /* what bpf-classifier.h takes, and how */
+	struct bpf_attach back;		/* of a tap, for what leaves */
 	uint32_t tap;			/* its index */
 	uint64_t tap_drops;		/* that it had counted */
 	struct netport_xdp *xdp;	/* owned by netport-xdp.h */
 	int lock;			/* ours alone */
-	struct detour detour;		/* of what leaves, where it waits */
+	struct egress_tap egress_tap;	/* of what leaves, where it waits */
 	bool up, forwards, isolated;
 	bool seen;			/* in the last look at all interfaces */
 	struct port *port;		/* of the plane; borrowed */
@@ -139,8 +139,8 @@ netport_count_drops(struct netport *p)
 static inline void
 netport_close(struct netport *p)
 {
-	hook_close(&p->hook);
-	hook_close(&p->back);
+	bpf_attach_close(&p->hook);
+	bpf_attach_close(&p->back);
 	if (p->kind != NULL && p->kind->close != NULL)
 		p->kind->close(p);
 	if (p->fd != -1)
@@ -152,7 +152,8 @@ netport_close(struct netport *p)
 static inline const char *
 netport_how(const struct netport *p)
 {
-	return p->kind->how != NULL ? p->kind->how(p) : hook_how(&p->hook);
+	return p->kind->how != NULL ? p->kind->how(p)
+				    : bpf_attach_how(&p->hook);
 }
 
 /* Frames that are about to leave by one port. */

@@ -38,28 +38,28 @@ struct station {
 };
 
 struct stations {
-	struct keymap port_of;		/* Ethernet address -> port */
-	struct keymap by_host;		/* addr_key() -> station */
+	struct hashmap port_of;		/* Ethernet address -> port */
+	struct hashmap by_host;		/* addr_key() -> station */
 	struct station *station;
 	uint32_t n, room;
 	bool forgot;			/* ports: to be asked for again */
-	struct keymap_number by;	/* of both maps */
+	struct hashmap_number by;	/* of both maps */
 };
 
 /* Of which by is so: hashmap.h. */
 static inline void
-stations_seed(struct stations *s, const struct keymap_number *by)
+stations_seed(struct stations *s, const struct hashmap_number *by)
 {
 	s->by = *by;
-	keymap_seed(&s->port_of, by);
-	keymap_seed(&s->by_host, by);
+	hashmap_seed(&s->port_of, by);
+	hashmap_seed(&s->by_host, by);
 }
 
 static inline void
 stations_free(struct stations *s)
 {
-	keymap_free(&s->port_of);
-	keymap_free(&s->by_host);
+	hashmap_free(&s->port_of);
+	hashmap_free(&s->by_host);
 	free(s->station);
 	*s = (struct stations){ 0 };
 }
@@ -84,7 +84,7 @@ stations_key(const uint8_t mac[6])
 static inline uint32_t
 stations_port(const struct stations *s, const uint8_t mac[6])
 {
-	const uint32_t *at = keymap_get(&s->port_of, stations_key(mac));
+	const uint32_t *at = hashmap_get(&s->port_of, stations_key(mac));
 
 	return at == NULL ? STATIONS_NOWHERE : *at;
 }
@@ -98,10 +98,10 @@ stations_see(struct stations *s, const uint8_t mac[6], uint32_t port)
 	if (stations_is_group(mac))
 		return;
 	if (s->port_of.count >= STATIONS_MAX) {
-		keymap_free(&s->port_of);
+		hashmap_free(&s->port_of);
 		s->forgot = true;
 	}
-	at = keymap_put(&s->port_of, stations_key(mac), port);
+	at = hashmap_put(&s->port_of, stations_key(mac), port);
 	if (at != NULL)
 		*at = port;
 }
@@ -111,7 +111,7 @@ static inline void
 stations_lose(struct stations *s, const uint8_t mac[6], uint32_t port)
 {
 	if (stations_port(s, mac) == port)
-		keymap_remove(&s->port_of, stations_key(mac));
+		hashmap_remove(&s->port_of, stations_key(mac));
 }
 
 /* How a host is reached, or NULL: not known. */
@@ -119,7 +119,7 @@ static inline struct station *
 stations_find(const struct stations *s, const union addr *to)
 {
 	const union addr host = ports_host(to);
-	const uint32_t *at = keymap_get(&s->by_host,
+	const uint32_t *at = hashmap_get(&s->by_host,
 	    addr_key(&host, &s->by));
 	uint32_t k = at == NULL ? STATIONS_NOWHERE : *at;
 
@@ -141,7 +141,7 @@ stations_learn(struct stations *s, const union addr *host,
 		return;
 	}
 	if (s->n == STATIONS_MAX) {
-		keymap_free(&s->by_host);
+		hashmap_free(&s->by_host);
 		s->n = 0;
 	}
 	if (s->n == s->room) {
@@ -155,7 +155,7 @@ stations_learn(struct stations *s, const union addr *host,
 	}
 	p = &s->station[s->n];
 	*p = (struct station){ .host = ports_host(host), .at = *at };
-	head = keymap_put(&s->by_host, addr_key(&p->host, &s->by),
+	head = hashmap_put(&s->by_host, addr_key(&p->host, &s->by),
 	    STATIONS_NOWHERE);
 	if (head == NULL)
 		return;

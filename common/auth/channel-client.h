@@ -1,5 +1,6 @@
 /*
- * secure-channel.h - a client's channel to a server: a pass, seals and their counters
+ * channel-client.h - a client's channel to a server: a pass, seals and their
+ * counters
  *
  * What is asked carries a pass, at first one without a time.  The server
  * answers that with a challenge, which is a pass of its own; with that the
@@ -11,8 +12,8 @@
  * Pure: who opens a channel draws the nonce.  Messages are judged, not acted
  * upon.
  */
-#ifndef INNET_AUTH_SECURE_CHANNEL_H
-#define INNET_AUTH_SECURE_CHANNEL_H
+#ifndef INNET_AUTH_CHANNEL_CLIENT_H
+#define INNET_AUTH_CHANNEL_CLIENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,18 +24,19 @@
 #include "common/auth/mac.h"
 
 enum {
-	CHANNEL_CHALLENGE_BYTES = CONTROL_HEADER_BYTES + 2 + PASS_BYTES,
-	CHANNEL_PAD_BYTES = 2,		/* of a body, and behind it: */
-	CHANNEL_MORE_BYTES = PASS_BYTES + SEAL_BYTES
+	CHANNEL_CLIENT_CHALLENGE_BYTES =
+	    CONTROL_HEADER_BYTES + 2 + COOKIE_BYTES,
+	CHANNEL_CLIENT_PAD_BYTES = 2, /* of a body, and behind it: */
+	CHANNEL_CLIENT_MORE_BYTES = COOKIE_BYTES + MAC_BYTES
 };
 
-struct channel {
+struct channel_client {
 	const struct key *key;		/* of seals, or NULL; borrowed */
 	bool commands;			/* that is the key of commands */
 	bool passes;			/* passes are needed at all */
 	bool any;			/* challenges are another run's */
 	bool asked;			/* under this pass: these xids */
-	uint8_t pass[PASS_BYTES];
+	uint8_t pass[COOKIE_BYTES];
 	struct key seals;		/* of the pass */
 	uint64_t out, in;		/* last counters */
 	uint32_t first_xid, last_xid;
@@ -42,12 +44,12 @@ struct channel {
 	uint32_t challenged_xid;
 };
 
-enum channel_news {
-	CHANNEL_GOOD,			/* from the server, and new */
-	CHANNEL_CHALLENGED,		/* ask again, under the same xid */
-	CHANNEL_HINT,			/* it may be: of BAD_MAC, NOT_MEMBER */
-	CHANNEL_BAD,			/* anybody's, or another key's */
-	CHANNEL_OLD			/* it came before */
+enum channel_client_news {
+	CHANNEL_CLIENT_GOOD,	   /* from the server, and new */
+	CHANNEL_CLIENT_CHALLENGED, /* ask again, under the same xid */
+	CHANNEL_CLIENT_HINT,	   /* it may be: of BAD_MAC, NOT_MEMBER */
+	CHANNEL_CLIENT_BAD,	   /* anybody's, or another key's */
+	CHANNEL_CLIENT_OLD	   /* it came before */
 };
 
 /*
@@ -55,23 +57,23 @@ enum channel_news {
  * a key.
  */
 static inline void
-channel_open(struct channel *ch, const struct key *key, bool passes,
-    const uint8_t nonce[PASS_NONCE_BYTES])
+channel_client_open(struct channel_client *ch, const struct key *key,
+    bool passes, const uint8_t nonce[COOKIE_NONCE_BYTES])
 {
-	*ch = (struct channel){ .key = key, .passes = passes };
-	pass_first(ch->pass, nonce);
+	*ch = (struct channel_client){ .key = key, .passes = passes };
+	cookie_first(ch->pass, nonce);
 }
 
 /* Has the server given us a pass? */
 static inline bool
-channel_has_pass(const struct channel *ch)
+channel_client_has_cookie(const struct channel_client *ch)
 {
-	return pass_time_ns(ch->pass) != 0;
+	return cookie_time_ns(ch->pass) != 0;
 }
 
 /* A request with that xid is under way. */
 static inline void
-channel_note(struct channel *ch, uint32_t xid)
+channel_client_note(struct channel_client *ch, uint32_t xid)
 {
 	if (!ch->asked || control_newer(ch->first_xid, xid))
 		ch->first_xid = xid;
@@ -82,39 +84,40 @@ channel_note(struct channel *ch, uint32_t xid)
 
 /*
  * What is asked, header and body of len bytes at msg, with room for
- * CHANNEL_PAD_BYTES and CHANNEL_MORE_BYTES more, gets what belongs behind it.
- * Its new length.
+ * CHANNEL_CLIENT_PAD_BYTES and CHANNEL_CLIENT_MORE_BYTES more, gets what
+ * belongs behind it. Its new length.
  */
 static inline size_t
-channel_put(struct channel *ch, uint8_t *msg, size_t len)
+channel_client_put(struct channel_client *ch, uint8_t *msg, size_t len)
 {
-	const bool seals = ch->key != NULL && channel_has_pass(ch);
+	const bool seals = ch->key != NULL && channel_client_has_cookie(ch);
 
-	channel_note(ch, (uint32_t)bytes_get(msg + 4, 4));
+	channel_client_note(ch, (uint32_t)bytes_get(msg + 4, 4));
 	if (!ch->passes)
 		return len;
 	msg[1] |= CONTROL_HAS_PASS;
-	while (!seals && len + PASS_BYTES < CHANNEL_CHALLENGE_BYTES)
+	while (!seals && len + COOKIE_BYTES < CHANNEL_CLIENT_CHALLENGE_BYTES)
 		msg[len++] = 0;		/* no shorter than its answer */
-	memcpy(msg + len, ch->pass, PASS_BYTES);
-	len += PASS_BYTES;
+	memcpy(msg + len, ch->pass, COOKIE_BYTES);
+	len += COOKIE_BYTES;
 	if (!seals)
 		return len;
 	msg[1] |= (uint8_t)(CONTROL_HAS_SEAL |
 	    (ch->commands ? CONTROL_COMMANDS : 0));
-	return seal_put(&ch->seals, SEAL_ASKS, ++ch->out, msg, len);
+	return mac_put(&ch->seals, MAC_ASKS, ++ch->out, msg, len);
 }
 
 /* Is c a challenge to something that we have asked? */
 static inline bool
-channel_challenged(const struct channel *ch, const struct control *c)
+channel_client_challenged(
+    const struct channel_client *ch, const struct control *c)
 {
-	if (c->pass == NULL || pass_time_ns(c->pass) == 0)
+	if (c->pass == NULL || cookie_time_ns(c->pass) == 0)
 		return false;
 	if (ch->any)
 		return true;
 	return ch->passes && ch->asked &&
-	    memcmp(c->pass, ch->pass, PASS_NONCE_BYTES) == 0 &&
+	    memcmp(c->pass, ch->pass, COOKIE_NONCE_BYTES) == 0 &&
 	    c->xid - ch->first_xid <= ch->last_xid - ch->first_xid;
 }
 
@@ -123,74 +126,77 @@ channel_challenged(const struct channel *ch, const struct control *c)
  * again has earlier times, but it challenges new requests too.
  */
 static inline bool
-channel_late(const struct channel *ch, const struct control *c)
+channel_client_late(const struct channel_client *ch, const struct control *c)
 {
-	const uint64_t t = pass_time_ns(c->pass), has = pass_time_ns(ch->pass);
+	const uint64_t t = cookie_time_ns(c->pass),
+		       has = cookie_time_ns(ch->pass);
 
-	return memcmp(c->pass, ch->pass, PASS_BYTES) == 0 || (t <= has &&
+	return memcmp(c->pass, ch->pass, COOKIE_BYTES) == 0 || (t <= has &&
 	    ch->challenged && !control_newer(c->xid, ch->challenged_xid));
 }
 
 /* The pass that the server has given us is ours from now on. */
 static inline void
-channel_take_pass(struct channel *ch, const uint8_t pass[PASS_BYTES])
+channel_client_take_cookie(
+    struct channel_client *ch, const uint8_t pass[COOKIE_BYTES])
 {
-	memcpy(ch->pass, pass, PASS_BYTES);
+	memcpy(ch->pass, pass, COOKIE_BYTES);
 	ch->passes = true;
 	if (ch->key != NULL)
-		seal_channel(ch->key, pass, &ch->seals);
+		mac_channel(ch->key, pass, &ch->seals);
 	ch->out = ch->in = 0;
 	ch->asked = false;
 }
 
 /* A challenge: from now on ours is that pass. */
-static inline enum channel_news
-channel_answer(struct channel *ch, const struct control *c)
+static inline enum channel_client_news
+channel_client_answer(struct channel_client *ch, const struct control *c)
 {
-	if (!channel_challenged(ch, c))
-		return CHANNEL_BAD;
-	if (channel_late(ch, c))
-		return CHANNEL_OLD;
-	channel_take_pass(ch, c->pass);
+	if (!channel_client_challenged(ch, c))
+		return CHANNEL_CLIENT_BAD;
+	if (channel_client_late(ch, c))
+		return CHANNEL_CLIENT_OLD;
+	channel_client_take_cookie(ch, c->pass);
 	if (!ch->challenged || control_newer(c->xid, ch->challenged_xid))
 		ch->challenged_xid = c->xid;
 	ch->challenged = true;
-	return CHANNEL_CHALLENGED;
+	return CHANNEL_CLIENT_CHALLENGED;
 }
 
 /* A message that proves nothing: may it be heeded a little? */
 static inline bool
-channel_hints(const struct channel *ch, const struct control *c)
+channel_client_hints(const struct channel_client *ch, const struct control *c)
 {
 	if (c->action != CONTROL_ACK || c->body_bytes < 2)
 		return false;
 	return c->body[1] == CONTROL_NOT_MEMBER ||
 	    (c->body[1] == CONTROL_BAD_MAC && c->pass != NULL &&
-	    memcmp(c->pass, ch->pass, PASS_BYTES) == 0);
+	    memcmp(c->pass, ch->pass, COOKIE_BYTES) == 0);
 }
 
 /* What is c, of len bytes at msg, which has come from the server's address? */
-static inline enum channel_news
-channel_take(struct channel *ch, const uint8_t *msg, size_t len,
+static inline enum channel_client_news
+channel_client_take(struct channel_client *ch, const uint8_t *msg, size_t len,
     const struct control *c)
 {
 	if (c->action == CONTROL_ACK && c->body_bytes >= 2 &&
 	    c->body[1] == CONTROL_PROVE)
-		return channel_answer(ch, c);
+		return channel_client_answer(ch, c);
 	if (!ch->passes)
-		return CHANNEL_GOOD;
+		return CHANNEL_CLIENT_GOOD;
 	if (ch->key == NULL) {
-		if (c->pass != NULL && channel_has_pass(ch) &&
-		    memcmp(c->pass, ch->pass, PASS_BYTES) == 0)
-			return CHANNEL_GOOD;
-	} else if (c->sealed && channel_has_pass(ch) &&
-	    seal_good(&ch->seals, SEAL_ANSWERS, msg, len)) {
+		if (c->pass != NULL && channel_client_has_cookie(ch) &&
+		    memcmp(c->pass, ch->pass, COOKIE_BYTES) == 0)
+			return CHANNEL_CLIENT_GOOD;
+	} else if (c->sealed && channel_client_has_cookie(ch) &&
+	    mac_good(&ch->seals, MAC_ANSWERS, msg, len)) {
 		if (c->counter <= ch->in)
-			return CHANNEL_OLD;
+			return CHANNEL_CLIENT_OLD;
 		ch->in = c->counter;
-		return CHANNEL_GOOD;
+		return CHANNEL_CLIENT_GOOD;
 	}
-	return channel_hints(ch, c) ? CHANNEL_HINT : CHANNEL_BAD;
+	return channel_client_hints(ch, c) ? CHANNEL_CLIENT_HINT
+					   : CHANNEL_CLIENT_BAD;
 }
 
 #endif

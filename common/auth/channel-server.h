@@ -1,0 +1,365 @@
+/*
+ * channel-server.h - who may ask a server, and what was answered to whom
+ *
+ * A channel is of an address and port.  It is opened by a pass that the server
+ * has handed out (pass.h), and then has the key of its seals (mac.h), the
+ * last counters either way, and the last request's xid with its Ack, so that
+ * nothing is done twice: innet-wire(5).  Where no pass is asked for there are
+ * the latter alone.  Also the text that a client reads page by page.
+ *
+ * Channels of members stay.  Of others there are CHANNEL_SERVER_OTHERS at most,
+ * and the one that was used longest ago goes: from then on no pass opens that
+ * is as old as its.  Rows move when one is made.  Owns its memory:
+ * channel_server_free().
+ */
+#ifndef INNET_AUTH_CHANNEL_SERVER_H
+#define INNET_AUTH_CHANNEL_SERVER_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/lru.h"
+#include "common/wire/addr.h"
+#include "common/wire/control.h"
+#include "common/auth/mac.h"
+
+enum {
+	CHANNEL_SERVER_OTHERS = 1024, CHANNEL_SERVER_MOST = 1 << 23,
+	CHANNEL_SERVER_TEXT_BYTES = 16 << 20	/* of all texts */
+};
+
+/* What a server demands. */
+struct channel_server_rules {
+	const struct key *key;		/* of seals; NULL: none */
+	const struct key *commands;	/* which commands need; NULL: none */
+	struct key secret;		/* of its passes; not set: any is
+					   good that has a time */
+	bool passes;			/* who is elsewhere needs one */
+};
+
+struct channel_server_row {
+	union addr at;
+	bool open;			/* by this pass: */
+	uint8_t pass[COOKIE_BYTES];
+	bool commands;			/* its key is that of commands */
+	struct key key;			/* of its seals */
+	uint64_t in, out;		/* last counters */
+	bool asked;			/* xid and ack are of a request */
+	uint32_t xid;
+	uint8_t *ack;			/* owned; without seal */
+	uint32_t ack_bytes;
+	char *text;			/* owned; frozen at page 0 */
+	uint32_t text_bytes;
+};
+
+struct channel_server {
+	struct lru rows;
+	struct hashmap_number by;	/* of their keys */
+	bool began;			/* a request has come */
+	uint64_t floor_ns;		/* no pass opens that is not newer */
+	uint64_t text_bytes;
+	/* whose channels stay, and how many they are; or NULL */
+	bool (*stays)(const void *ctx, const union addr *at);
+	uint32_t (*staying)(const void *ctx);
+	const void *ctx;
+};
+
+/* What became of a request. */
+enum channel_server_verdict {
+	CHANNEL_SERVER_GOOD,
+	CHANNEL_SERVER_CHALLENGE, /* no good pass: it may have one */
+	CHANNEL_SERVER_UNPROVED,  /* none at all, and one is needed */
+	CHANNEL_SERVER_BAD_MAC,	  /* of an address that is valid */
+	CHANNEL_SERVER_REPLAYED,
+	CHANNEL_SERVER_NO_MEMORY
+};
+
+static inline struct channel_server
+channel_server_of(const struct hashmap_number *by)
+{
+	return (struct channel_server){.by = *by,
+	    .rows = lru_of(
+		CHANNEL_SERVER_MOST, sizeof(struct channel_server_row), by)};
+}
+
+/* What row has read, it reads no more. */
+static inline void
+channel_server_no_text(struct channel_server *s, struct channel_server_row *r)
+{
+	s->text_bytes -= r->text_bytes;
+	free(r->text);
+	r->text = NULL;
+	r->text_bytes = 0;
+}
+
+/* Row r is of `at` now, and of nothing that was. */
+static inline void
+channel_server_begin(struct channel_server *s, struct channel_server_row *r,
+    const union addr *at)
+{
+	channel_server_no_text(s, r);
+	free(r->ack);
+	explicit_bzero(r, sizeof(*r));
+	r->at = *at;
+}
+
+/* What opened r opens nothing any more. */
+static inline void
+channel_server_shut(struct channel_server *s, struct channel_server_row *r)
+{
+	if (r->open && cookie_time_ns(r->pass) > s->floor_ns)
+		s->floor_ns = cookie_time_ns(r->pass);
+	channel_server_begin(s, r, &(union addr){ 0 });
+}
+
+/* Forget a row. */
+static inline void
+channel_server_forget(struct channel_server *s, uint32_t at)
+{
+	channel_server_shut(s, lru_row(&s->rows, at));
+	lru_forget(&s->rows, at);
+}
+
+static inline void
+channel_server_free(struct channel_server *s)
+{
+	for (uint32_t at; (at = lru_oldest(&s->rows)) != 0;)
+		channel_server_forget(s, at);
+	lru_free(&s->rows);
+}
+
+/* The row of an address, or NULL. */
+static inline struct channel_server_row *
+channel_server_find(const struct channel_server *s, const union addr *at)
+{
+	const uint32_t k = lru_find(&s->rows, addr_key(at, &s->by));
+	struct channel_server_row *r = k == 0 ? NULL : lru_row(&s->rows, k);
+
+	return r != NULL && addr_same(&r->at, at) ? r : NULL;
+}
+
+/* Room for one more of those that do not stay. */
+static inline void
+channel_server_trim(struct channel_server *s)
+{
+	const uint32_t most = CHANNEL_SERVER_OTHERS + (s->staying == NULL ? 0 :
+	    s->staying(s->ctx));
+	struct channel_server_row *r;
+	uint32_t at;
+
+	for (uint32_t n = s->rows.count; s->rows.count >= most && n > 0; n--) {
+		at = lru_oldest(&s->rows);
+		r = lru_row(&s->rows, at);
+		if (s->stays != NULL && s->stays(s->ctx, &r->at))
+			lru_touch(&s->rows, at);
+		else
+			channel_server_forget(s, at);
+	}
+}
+
+/* The row of an address is used now, and made if need be; NULL: no memory. */
+static inline struct channel_server_row *
+channel_server_use(struct channel_server *s, const union addr *at)
+{
+	const uint64_t key = addr_key(at, &s->by);
+	uint32_t k = lru_find(&s->rows, key);
+	struct channel_server_row *r;
+
+	if (k == 0) {
+		channel_server_trim(s);
+		k = lru_make(&s->rows, key);
+		if (k == 0)
+			return NULL;
+		r = lru_row(&s->rows, k);
+		r->at = *at;
+		return r;
+	}
+	lru_touch(&s->rows, k);
+	r = lru_row(&s->rows, k);
+	if (!addr_same(&r->at, at)) {	/* of the same key */
+		channel_server_shut(s, r);
+		r->at = *at;
+	}
+	return r;
+}
+
+/* May the pass open a channel, perhaps in place of row r's? */
+static inline bool
+channel_server_may_open(const struct channel_server *s,
+    const struct channel_server_rules *rules,
+    const struct channel_server_row *r, const union addr *from,
+    const uint8_t pass[COOKIE_BYTES], uint64_t now_ns)
+{
+	if (r != NULL && r->open &&
+	    cookie_time_ns(pass) <= cookie_time_ns(r->pass))
+		return false;
+	return rules->secret.set ? cookie_good(&rules->secret, from, pass,
+	    s->floor_ns, now_ns) : cookie_time_ns(pass) > s->floor_ns;
+}
+
+/* The channel that is opened: its xids begin anew. */
+static inline struct channel_server_row *
+channel_server_open(struct channel_server *s, const union addr *from,
+    const struct control *c, const struct key *key)
+{
+	struct channel_server_row *r = channel_server_use(s, from);
+
+	if (r == NULL)
+		return NULL;
+	channel_server_begin(s, r, from);
+	r->open = true;
+	memcpy(r->pass, c->pass, COOKIE_BYTES);
+	r->commands = c->commands;
+	if (key != NULL)
+		r->key = *key;
+	return r;
+}
+
+/* A request without a pass: it needs none from where nobody is a stranger. */
+static inline enum channel_server_verdict
+channel_server_bare(struct channel_server *s,
+    const struct channel_server_rules *rules, const union addr *from,
+    struct channel_server_row **row)
+{
+	const bool near = addr_is_loopback(from);
+
+	if (rules->key != NULL)
+		return near ? CHANNEL_SERVER_BAD_MAC : CHANNEL_SERVER_UNPROVED;
+	if (rules->passes && !near)
+		return CHANNEL_SERVER_UNPROVED;
+	*row = channel_server_use(s, from);
+	return *row == NULL ? CHANNEL_SERVER_NO_MEMORY : CHANNEL_SERVER_GOOD;
+}
+
+/*
+ * A first request comes: what was handed out before, under the same secret, was
+ * another run's, and what that has done may not be done once more.
+ */
+static inline void
+channel_server_begin_at(struct channel_server *s, uint64_t now_ns)
+{
+	s->began = true;
+	if (now_ns > 0 && s->floor_ns < now_ns - 1)
+		s->floor_ns = now_ns - 1;
+}
+
+/*
+ * The request c, of len bytes at msg, comes from that address: is it to be
+ * done?  If so *row is its channel, good until the next one is made.
+ */
+static inline enum channel_server_verdict
+channel_server_judge(struct channel_server *s,
+    const struct channel_server_rules *rules, const union addr *from,
+    const uint8_t *msg, size_t len, const struct control *c, uint64_t now_ns,
+    struct channel_server_row **row)
+{
+	const struct key *base = c->commands ? rules->commands : rules->key;
+	struct channel_server_row *r = channel_server_find(s, from);
+	struct key fresh = { 0 };
+	const struct key *key = &fresh;
+	bool opens;
+
+	if (!s->began && rules->secret.set)
+		channel_server_begin_at(s, now_ns);
+	if (c->pass == NULL)
+		return channel_server_bare(s, rules, from, row);
+	opens = r == NULL || !r->open ||
+	    memcmp(r->pass, c->pass, COOKIE_BYTES) != 0;
+	if (opens &&
+	    !channel_server_may_open(s, rules, r, from, c->pass, now_ns))
+		return CHANNEL_SERVER_CHALLENGE;
+	if (rules->key != NULL) {
+		if (!c->sealed || base == NULL ||
+		    (!opens && r->commands != c->commands))
+			return CHANNEL_SERVER_BAD_MAC;
+		if (opens)
+			mac_channel(base, c->pass, &fresh);
+		else
+			key = &r->key;
+		if (!mac_good(key, MAC_ASKS, msg, len))
+			return CHANNEL_SERVER_BAD_MAC;
+		if (c->counter <= (opens ? 0 : r->in))
+			return CHANNEL_SERVER_REPLAYED;
+	}
+	if (opens) {
+		r = channel_server_open(s, from, c, &fresh);
+		if (r != NULL && cookie_time_ns(r->pass) <= s->floor_ns) {
+			/* as old as one that was pushed out for it */
+			channel_server_forget(s, lru_find(&s->rows,
+			    addr_key(from, &s->by)));
+			return CHANNEL_SERVER_CHALLENGE;
+		}
+	} else {
+		r = channel_server_use(s, from);
+	}
+	if (r == NULL)
+		return CHANNEL_SERVER_NO_MEMORY;
+	r->in = c->counter;
+	*row = r;
+	return CHANNEL_SERVER_GOOD;
+}
+
+/*
+ * What is sent to an address, so many bytes at msg with room for
+ * CONTROL_SEAL_BYTES more, gets what proves that it is from here: a seal, or
+ * without a key the client's own pass.  Its new length.
+ */
+static inline uint32_t
+channel_server_prove(struct channel_server *s,
+    const struct channel_server_rules *rules, const union addr *to,
+    uint8_t *msg, uint32_t bytes)
+{
+	struct channel_server_row *r = channel_server_find(s, to);
+
+	if (r == NULL || !r->open)
+		return bytes;
+	if (rules->key != NULL) {
+		msg[1] |= CONTROL_HAS_SEAL;
+		return (uint32_t)mac_put(&r->key, MAC_ANSWERS, ++r->out, msg,
+		    bytes);
+	}
+	msg[1] |= CONTROL_HAS_PASS;
+	memcpy(msg + bytes, r->pass, COOKIE_BYTES);
+	return bytes + COOKIE_BYTES;
+}
+
+/*
+ * The client of row r reads that text from now on, which is r's to free; NULL:
+ * none.  When all are too long together others' are gone: they begin anew.
+ */
+static inline void
+channel_server_text(
+    struct channel_server *s, struct channel_server_row *r, char *text)
+{
+	channel_server_no_text(s, r);
+	r->text = text;
+	r->text_bytes = text == NULL ? 0 : (uint32_t)strlen(text);
+	s->text_bytes += r->text_bytes;
+	for (uint32_t at = lru_oldest(&s->rows); at != 0 &&
+	    s->text_bytes > CHANNEL_SERVER_TEXT_BYTES;
+	    at = s->rows.node[at].newer) {
+		if (lru_row(&s->rows, at) != (void *)r)
+			channel_server_no_text(s, lru_row(&s->rows, at));
+	}
+}
+
+/* Remember the Ack of a request; without memory it will be done anew. */
+static inline void
+channel_server_keep(struct channel_server_row *r, uint32_t xid,
+    const uint8_t *ack, uint32_t bytes)
+{
+	uint8_t *p = realloc(r->ack, bytes);
+
+	r->asked = p != NULL;
+	if (p == NULL)
+		return;
+	r->ack = p;
+	r->ack_bytes = bytes;
+	r->xid = xid;
+	memcpy(p, ack, bytes);
+}
+
+#endif
