@@ -61,7 +61,7 @@ files() { find "$@" \( -type f -o -type l \) -printf '%P\n' | sort; }
 	E
 	installed() {
 		DESTDIR="$PWD/tmp" make -C "$builddir" check-installed BATS=sh TEST_SUITE_LOG="$PWD/log" \
-			TESTS="tests/unit/test-num $PWD/probe.bats" prefix=/usr libdir=/usr/lib/x "$@"
+			TESTS="tests/unit/base/test-num $PWD/probe.bats" prefix=/usr libdir=/usr/lib/x "$@"
 	}
 	installed
 	grep -q '^PASS.* places' probe.log

@@ -6,7 +6,7 @@
  */
 #include "common/base/bytes.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/tiers.h"
+#include "tests/unit/iswitch/tiers.h"
 
 /* A share of one, `most` at most. */
 static double

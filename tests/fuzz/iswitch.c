@@ -5,7 +5,7 @@
  * whether it is the parent's (bit 7), and its bytes.  After each datagram
  * every table agrees with every other.
  */
-#include "tests/unit/rigged.h"
+#include "tests/unit/iswitch/rigged.h"
 #include "tests/fuzz/fuzz.h"
 
 static uint64_t posted;		/* of all bytes, so that they are read */

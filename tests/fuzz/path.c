@@ -6,7 +6,7 @@
  * made, from another address, or twice; and honest workers are always let in.
  */
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/path-rig.h"
+#include "tests/unit/auth/transit-tag-rig.h"
 
 enum { WORKERS = 4, LOG = 64, UPDATES = 4096, STEPS = 500 };
 

@@ -6,7 +6,7 @@
  * two of the length of what follows, and that.
  */
 #include "common/arq/probe.h"
-#include "tests/unit/rigged.h"
+#include "tests/unit/iswitch/rigged.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { JOB = 1, SWITCH_SEGS = 64, F = 1 };

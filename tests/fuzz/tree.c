@@ -8,7 +8,7 @@
 #include "common/base/bytes.h"
 #include "common/replay/priorities.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/plainsum.h"
+#include "tests/unit/iswitch/plainsum.h"
 
 enum { LEAVES_MAX = 5000, BATCH = 256, OPS_MAX = 50 };
 

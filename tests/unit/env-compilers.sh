@@ -39,7 +39,7 @@ objects() {			# from $2..., with compiler and flags $1
 }
 built() {			# with compiler and flags $1, and the tests
 	(objects "$1" "$agent"/env/*.c \
-		"$srcdir/tests/unit/test-envtraps.c" && cd "$t" &&
+		"$srcdir/tests/unit/innet-agent/test-envtraps.c" && cd "$t" &&
 	for test in envs envrules envtraps lander; do
 		$1 -o $test test-$test.o $(ls ./*.o | grep -v /test-) -lm || exit
 	done) 2>"$t/err" || { sed 's/^/# /' "$t/err"; return 1; }
@@ -55,8 +55,8 @@ holds() {			# what was built does as it should
 }
 for cc in gcc clang; do
 	command -v $cc >/dev/null || { echo "# no $cc here"; continue; }
-	objects $cc "$srcdir/tests/unit/test-envs.c" "$srcdir/tests/unit/test-envrules.c" \
-		"$srcdir/tests/unit/test-lander.c"
+	objects $cc "$srcdir/tests/unit/innet-agent/test-envs.c" "$srcdir/tests/unit/innet-agent/test-envrules.c" \
+		"$srcdir/tests/unit/innet-agent/test-lander.c"
 	for o in -O0 -O2 -O3 "-O3 -march=x86-64-v3"; do
 		what="$cc $o$flags"
 		if ! takes "$what"; then
@@ -76,7 +76,7 @@ for cc in gcc clang; do
 	for f in $flags; do
 		without=$(echo "$flags" | sed "s/ $f//")
 		$cc -std=gnu11 -O3 -march=x86-64-v3 $without -I"$srcdir" \
-			-o "$t/traps" "$srcdir/tests/unit/test-envtraps.c" -lm \
+			-o "$t/traps" "$srcdir/tests/unit/innet-agent/test-envtraps.c" -lm \
 			2>/dev/null || continue
 		lacks v3 || "$t/traps" >"$t/out" ||
 			echo "# $cc -O3 is wrong without $f"

@@ -1,5 +1,6 @@
 /*
- * replay-table-slots.h - the slots of a replay table, which table.h fills and draws
+ * replay-table-slots.h - the slots of a replay table, which table.h fills and
+ * draws
  *
  * What a table is made of, how it begins and ends, and what its ids are.
  */

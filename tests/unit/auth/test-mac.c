@@ -4,7 +4,7 @@
 
 #include "common/wire/control.h"
 #include "common/auth/mac.h"
-#include "tests/unit/named-vectors.h"
+#include "tests/unit/innet-agent/named-vectors.h"
 #include "tests/unit/tap.h"
 
 static struct key secret, key;

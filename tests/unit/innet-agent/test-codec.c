@@ -6,7 +6,7 @@
 #include "cmd/innet-agent/apex/codec.h"
 #include "common/base/rng.h"
 #include "common/base/vec.h"
-#include "tests/unit/chance.h"
+#include "tests/unit/innet-agent/chance.h"
 #include "tests/unit/tap.h"
 
 enum { ROWS = 50 };

@@ -1,5 +1,5 @@
 /* A switch's side of repair: NACKs, STATEs, notices, what it sends again. */
-#include "tests/unit/rig.h"
+#include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"
 
 enum { SEGS = 32, F = 4, NOT_THERE = 9999 };

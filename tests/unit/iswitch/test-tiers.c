@@ -4,7 +4,7 @@
  * With FROM and TO as arguments, of all seeds between them; else of a few.
  */
 #include "tests/unit/tap.h"
-#include "tests/unit/tiers.h"
+#include "tests/unit/iswitch/tiers.h"
 
 static struct tiers_conf
 draw(uint64_t seed)

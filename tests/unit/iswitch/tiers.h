@@ -13,7 +13,7 @@
 
 #include "common/base/rng.h"
 #include "common/iswitch/sync-worker-control.h"
-#include "tests/unit/rigged.h"
+#include "tests/unit/iswitch/rigged.h"
 
 enum { TIERS_NODES = 12, TIERS_FLOATS = 2, TIERS_SEGS = 256,
 	TIERS_ELEMENTS = TIERS_FLOATS * TIERS_SEGS, TIERS_BYTES = 160,

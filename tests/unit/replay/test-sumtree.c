@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/replay/sumtree.h"
-#include "tests/unit/plainsum.h"
+#include "tests/unit/iswitch/plainsum.h"
 #include "tests/unit/tap.h"
 
 enum kind { UNIFORM, HEAVY, SPARSE, ONE, FULL, KINDS };

@@ -7,7 +7,7 @@
 #ifndef INNET_TESTS_SYNC_WORKERS_H
 #define INNET_TESTS_SYNC_WORKERS_H
 
-#include "tests/unit/hub.h"
+#include "tests/unit/iswitch/hub.h"
 #include "tests/unit/tap.h"
 
 static inline struct world *

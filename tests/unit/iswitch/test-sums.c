@@ -8,7 +8,7 @@
 
 #include "common/base/crc32c.h"
 #include "common/base/rng.h"
-#include "tests/unit/rigged.h"
+#include "tests/unit/iswitch/rigged.h"
 #include "tests/unit/tap.h"
 
 enum { F = SEG_FLOATS_V4, WORKERS = 32 };

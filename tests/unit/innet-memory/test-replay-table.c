@@ -7,7 +7,7 @@
 #include "cmd/innet-memory/store/dump.h"
 #include "cmd/innet-memory/store/replay-table.h"
 
-#include "tests/unit/replaytwin.h"
+#include "tests/unit/innet-memory/replaytwin.h"
 #include "tests/unit/tap.h"
 
 enum { IDS = 1 << 15, BATCH = 1000 };

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "common/base/rng.h"
-#include "tests/unit/rig.h"
+#include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"
 
 /* The crc with which worker w joins again from `port` at `next`. */

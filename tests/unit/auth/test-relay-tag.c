@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "common/auth/key.h"
-#include "tests/unit/rig.h"
+#include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"
 
 enum { FLOATS = 4, SEGMENTS = 64, BYTES = 16 + 4 * FLOATS };

@@ -1,5 +1,5 @@
 /* Synchronous workers when packets, switches or others of them are lost. */
-#include "tests/unit/sync-workers.h"
+#include "tests/unit/iswitch/sync-workers.h"
 
 static void
 test_bad_network(struct world *w)

@@ -1,7 +1,7 @@
 /* The aggregation switch: who is in, what is summed, what is due. */
 #include <math.h>
 
-#include "tests/unit/rig.h"
+#include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"
 
 static void

@@ -8,7 +8,7 @@
 
 #include "cmd/innet-agent/algo/policy-gradient.h"
 #include "cmd/innet-agent/algo/policy.h"
-#include "tests/unit/chance.h"
+#include "tests/unit/innet-agent/chance.h"
 #include "tests/unit/tap.h"
 
 enum { OBS = CHANCE_OBS, ENVS = 3, HORIZON = 40, ROWS = ENVS * HORIZON };

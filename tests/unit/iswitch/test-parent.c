@@ -1,5 +1,5 @@
 /* An aggregation switch below another: what goes up, what the parent says. */
-#include "tests/unit/rig.h"
+#include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"
 
 /* The parent's answer to a Join of rig_join(0, 4, ...). */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/rigged.h"
+#include "tests/unit/iswitch/rigged.h"
 
 enum { RIG_SENT = 4096, RIG_BYTES = 1500 };
 

@@ -1,7 +1,7 @@
 /* A state on its way from one worker to another, and over the switch. */
 #include "common/base/rng.h"
 #include "common/iswitch/state-copy.h"
-#include "tests/unit/rig.h"
+#include "tests/unit/iswitch/rig.h"
 #include "tests/unit/tap.h"
 
 enum { STATE = 300 * TRANSFER_CHUNK_BYTES + 7, MS = 1000000 };

@@ -1,5 +1,5 @@
 /* Synchronous workers: results, windows, signs of life. */
-#include "tests/unit/sync-workers.h"
+#include "tests/unit/iswitch/sync-workers.h"
 
 static void
 test_clean(struct world *w)

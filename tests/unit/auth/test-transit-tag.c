@@ -1,5 +1,5 @@
 /* A queue in the path that has the key: what it believes, and who it. */
-#include "tests/unit/path-rig.h"
+#include "tests/unit/auth/transit-tag-rig.h"
 #include "tests/unit/tap.h"
 
 /* It is let in anew after something has changed, and data goes through. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmd/innet-agent/algo/off-policy.h"
-#include "tests/unit/chance.h"
+#include "tests/unit/innet-agent/chance.h"
 #include "tests/unit/tap.h"
 
 enum { OBS = CHANCE_OBS, HIDDEN = 16, BATCH = 32, WIDE_MAX = 32 };

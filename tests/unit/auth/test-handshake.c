@@ -9,7 +9,7 @@
 #include "common/base/rng.h"
 #include "common/auth/handshake-server.h"
 #include "common/auth/handshake-client.h"
-#include "tests/unit/named-vectors.h"
+#include "tests/unit/innet-agent/named-vectors.h"
 #include "tests/unit/tap.h"
 
 #define SECOND UINT64_C(1000000000)
