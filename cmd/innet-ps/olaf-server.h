@@ -583,7 +583,7 @@ server_port(const void *conf)
 
 static const struct program server_program = {
 	.name = "olaf", .about = "keep the weights of clusters",
-	.port = server_port, .tos = UPDATE_TOS, .proves = true,
+	.port = server_port, .tos = UPDATE_TOS, .tagged = true,
 	.conf_bytes = sizeof(struct server_conf), .opts = server_opts,
 	.defaults = server_defaults, .set = server_set,
 	.settle = server_settle, .state_bytes = sizeof(struct server),

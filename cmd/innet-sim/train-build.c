@@ -116,13 +116,13 @@ train_open_machine(struct train_switch *w)
 	job->whole = t->server != NULL && !async;
 	job->server = t->server != NULL && async;
 	job->child = w->up != NULL && t->server == NULL;
-	job->proves = t->cf->auth == TAG_AUTH_ALL;
+	job->tagged = t->cf->auth == TAG_AUTH_ALL;
 	w->conf = (struct plane_conf){ .program = &iswitch_program,
 	    .settings = set, .place = { .address = w->self, .live = true,
 	    .xid = 1 + (w->lives++ << TRAIN_LIFE), .memory_bytes =
 	    t->ledger == NULL ? 0 : w->sim->sc->chaos->memory_bytes,
 	    .key = train_key(t), .secret_known = train_key(t) != NULL,
-	    .proves = t->cf->auth == TAG_AUTH_ALL } };
+	    .tagged = t->cf->auth == TAG_AUTH_ALL } };
 	if (train_key(t) != NULL)
 		train_secret(w->sim, t, TRAINING_WORKERS_MAX + 1 +
 		    w->node->index, w->lives, w->conf.place.secret);
@@ -206,7 +206,7 @@ membership_of(const struct train_worker *w, uint32_t xid)
 	    .floats = (uint16_t)t->carried, .floats_max =
 	    (uint16_t)t->carried, .give_up_ns = t->give_up_ns,
 	    .gives = t->gives, .xid = xid,
-	    .proves = t->cf->auth == TAG_AUTH_ALL,
+	    .tagged = t->cf->auth == TAG_AUTH_ALL,
 	    .key = train_key(t) == NULL ? NULL : &train_key(t)->start,
 	    .channel = &w->channel };
 }

@@ -54,7 +54,7 @@ void
 train_send_run(struct sim *s, struct train_worker *w, struct segment_tag *tags,
     uint32_t iteration, uint32_t first, uint32_t count)
 {
-	uint8_t p[SEG_HEADER_BYTES + SEG_PROOF_BYTES + 4 * LEDGER_FLOATS];
+	uint8_t p[SEG_HEADER_BYTES + SEG_TAG_BYTES + 4 * LEDGER_FLOATS];
 	uint8_t *vec = p + training_head(w->t->cf);
 
 	for (uint32_t k = 0; k < count; k++) {

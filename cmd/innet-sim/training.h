@@ -89,7 +89,7 @@ enum { TRAINING_PPO = 10005 };	/* elements, as num_vector() has them */
 static inline uint8_t
 training_tos(const struct scenario_training *t)
 {
-	return t->auth == TAG_AUTH_ALL ? SEG_PROVED_TOS : SEG_TOS;
+	return t->auth == TAG_AUTH_ALL ? SEG_TAGGED_TOS : SEG_TOS;
 }
 
 static inline uint32_t

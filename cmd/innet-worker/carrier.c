@@ -115,14 +115,17 @@ carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 {
 	const bool made_up = c->cf->synthetic > 0;
 	struct pollfd p[4] = {
-		{ .fd = c->watch, .events = (short)(POLLIN |
-		    (c->blocked && !c->u.link_full ? POLLOUT : 0)) },
-		{ .fd = made_up || c->full || child_deaf(&c->child) ? -1 :
-		    c->child.from, .events = POLLIN },
-		{ .fd = made_up || c->child.out_have == 0 ? -1 : c->child.to,
-		    .events = POLLOUT },
-		{ .fd = c->u.hears && !c->apart ? c->u.group_fd : -1,
-		    .events = POLLIN },
+	    {.fd = c->watch,
+		.events =
+		    (short)(POLLIN |
+			    (c->blocked && !c->u.link_full ? POLLOUT : 0))},
+	    {.fd = made_up || c->full || child_deaf(&c->child) ? -1
+							       : c->child.from,
+		.events = POLLIN},
+	    {.fd = made_up || c->child.out_have == 0 ? -1 : c->child.to,
+		.events = POLLOUT},
+	    {.fd = c->u.in_multicast_group && !c->apart ? c->u.group_fd : -1,
+		.events = POLLIN},
 	};
 	uint64_t ns = now_ns < c->end_ns ?
 	    timer_first(c->end_ns - now_ns, span_ns) : 0;
@@ -160,7 +163,8 @@ place(struct carrier *c)
 	const struct carrier_turns *m = c->turns;
 
 	if (c->misses > 0 || m->place == NULL || c->cf->capture != NULL ||
-	    !c->u.gro || c->u.hears || c->u.got[0].len < PLACED_BYTES)
+	    !c->u.gro || c->u.in_multicast_group ||
+	    c->u.got[0].len < PLACED_BYTES)
 		return false;
 	return m->place(c->ctx, &c->place);
 }

@@ -15,7 +15,7 @@ voice_open(struct voice *v, const struct worker_conf *cf,
 	*v = (struct voice){ .cf = cf, .out = out, .malformed = malformed,
 	    .bad_mac = bad_mac };
 	nonce_channel(&v->channel, cf->key->set ? cf->key : NULL, &cf->to);
-	v->channel.passes |= worker_proves(cf);	/* tokens are of a pass */
+	v->channel.needs_cookie |= worker_proves(cf); /* tokens are of a pass */
 }
 
 bool
@@ -46,17 +46,18 @@ voice_follow(struct voice *v, struct membership *in, uint64_t now_ns)
 {
 	struct udpio *u = v->out->u;
 	char name[ADDR_NAME_BYTES];
-	bool hears = in->group.sa.sa_family != 0;
+	bool in_multicast_group = in->group.sa.sa_family != 0;
 
-	if (hears == in->hears && (!hears || addr_same(&u->group, &in->group)))
+	if (in_multicast_group == in->in_multicast_group &&
+	    (!in_multicast_group || addr_same(&u->group, &in->group)))
 		return;
 	if (udp_multicast_hear(u, &in->group, &v->cf->to) == -1) {
 		warn("%s: results come one by one: cannot hear %s",
 		    v->cf->to_name, addr_print(&in->group, name));
 		v->deaf = true;
-		in->cf.can_hear = hears = false;
+		in->cf.can_multicast = in_multicast_group = false;
 		in->group = (union addr){ 0 };
 	}
-	in->hears = hears;
+	in->in_multicast_group = in_multicast_group;
 	membership_join(in, now_ns);
 }

@@ -355,7 +355,8 @@ open_way(struct olaf *w)
 
 	w->way.xid = control_first_xid(timer_wall_ns());
 	nonce_channel(&w->way.channel, key, &cf->to);
-	w->way.channel.passes |= worker_proves(cf);	/* tokens are of one */
+	w->way.channel.needs_cookie |=
+	    worker_proves(cf); /* tokens are of one */
 	handshake_client_init(
 	    &w->handshake, worker_proves(cf), &w->way.channel, key);
 	handshake_client_want(&w->handshake, timer_mono_ns());
@@ -378,7 +379,7 @@ olaf_run(const struct worker_conf *cf)
 		err(1, "worker");
 	w->cf = cf;
 	olaf_worker_init(&w->m, &m);
-	carrier_open(&w->c, cf, worker_proves(cf) ? UPDATE_PROVED_TOS :
+	carrier_open(&w->c, cf, worker_proves(cf) ? UPDATE_TAGGED_TOS :
 	    UPDATE_TOS, &mtu);
 	open_way(w);
 	w->floats = update_floats(mtu, cf->to.sa.sa_family == AF_INET6);

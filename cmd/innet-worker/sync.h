@@ -44,7 +44,7 @@ struct sync {
 	uint64_t n[COUNTS];
 	uint32_t place_t, place;	/* of that iteration all before is
 					 * here */
-	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_PROOF_BYTES];
+	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_TAG_BYTES];
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
 };
 

@@ -68,9 +68,9 @@ udp_multicast_hear(struct udpio *u, const union addr *group,
 	const int on = 1;
 	int fd, saved;
 
-	if (u->hears)
+	if (u->in_multicast_group)
 		close(u->group_fd);
-	u->hears = false;
+	u->in_multicast_group = false;
 	if (group->sa.sa_family == 0)
 		return 0;
 	fd = socket(group->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC |
@@ -89,7 +89,7 @@ udp_multicast_hear(struct udpio *u, const union addr *group,
 		errno = saved;
 		return -1;
 	}
-	u->hears = true;
+	u->in_multicast_group = true;
 	u->group_fd = fd;
 	u->group = *group;
 	return 0;

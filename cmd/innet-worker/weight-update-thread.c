@@ -190,8 +190,8 @@ join(struct lwu *l, const uint8_t *w, uint64_t first, bool founds,
 	    .floats = (uint16_t)(cf->floats < most ? cf->floats : most),
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
 	    .gives = true, .founds = founds, .xid = xid,
-	    .can_hear = !l->voice.deaf,
-	    .proves = worker_proves(cf), .key = worker_proof_key(cf),
+	    .can_multicast = !l->voice.deaf,
+	    .tagged = worker_proves(cf), .key = worker_proof_key(cf),
 	    .channel = &l->voice.channel };
 	const struct async_worker_conf aw = { .first = (int64_t)first,
 	    .gamma = l->ascend ? -(float)cf->gamma : (float)cf->gamma,
@@ -367,10 +367,14 @@ is_over(struct lwu *l)
 static void
 nap(struct lwu *l, uint64_t deadline_ns)
 {
-	struct pollfd p[3] = { { .fd = l->u->fd, .events = (short)(POLLIN |
-	    (l->w.blocked && !l->u->link_full ? POLLOUT : 0)) },
-	    { .fd = l->wake, .events = POLLIN },
-	    { .fd = l->u->hears ? l->u->group_fd : -1, .events = POLLIN } };
+	struct pollfd p[3] = {
+	    {.fd = l->u->fd,
+		.events =
+		    (short)(POLLIN |
+			    (l->w.blocked && !l->u->link_full ? POLLOUT : 0))},
+	    {.fd = l->wake, .events = POLLIN},
+	    {.fd = l->u->in_multicast_group ? l->u->group_fd : -1,
+		.events = POLLIN}};
 	const uint64_t now = timer_mono_ns(), held = udp_transmit_due(l->out);
 	uint64_t ns = deadline_ns > now ? deadline_ns - now : 0, wall;
 	struct timespec ts;

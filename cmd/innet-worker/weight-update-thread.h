@@ -52,7 +52,7 @@ struct lwu {
 	uint64_t n[LWU_COUNTS];
 	struct spans rounds;		/* a commit to the round after it */
 	uint64_t committed_ns;		/* since the last round; 0: none */
-	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_PROOF_BYTES];
+	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_TAG_BYTES];
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
 };
 

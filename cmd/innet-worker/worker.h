@@ -112,7 +112,7 @@ worker_proves(const struct worker_conf *cf)
 static inline uint8_t
 worker_tos(const struct worker_conf *cf)
 {
-	return worker_proves(cf) ? SEG_PROVED_TOS : SEG_TOS;
+	return worker_proves(cf) ? SEG_TAGGED_TOS : SEG_TOS;
 }
 
 /* Has the result p the form that it must have, and a good proof? */
@@ -130,8 +130,8 @@ worker_floats(const struct worker_conf *cf, size_t mtu)
 {
 	const uint32_t n = seg_floats(mtu, cf->to.sa.sa_family == AF_INET6);
 
-	return !worker_proves(cf) ? n : n < SEG_PROOF_FLOATS ? 0 :
-	    n - SEG_PROOF_FLOATS;
+	return !worker_proves(cf) ? n : n < SEG_TAG_FLOATS ? 0 :
+	    n - SEG_TAG_FLOATS;
 }
 
 struct worker_mode {

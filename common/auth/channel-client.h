@@ -33,10 +33,10 @@ enum {
 struct channel_client {
 	const struct key *key;		/* of seals, or NULL; borrowed */
 	bool commands;			/* that is the key of commands */
-	bool passes;			/* passes are needed at all */
+	bool needs_cookie;			/* passes are needed at all */
 	bool any;			/* challenges are another run's */
 	bool asked;			/* under this pass: these xids */
-	uint8_t pass[COOKIE_BYTES];
+	uint8_t cookie[COOKIE_BYTES];
 	struct key seals;		/* of the pass */
 	uint64_t out, in;		/* last counters */
 	uint32_t first_xid, last_xid;
@@ -60,15 +60,15 @@ static inline void
 channel_client_open(struct channel_client *ch, const struct key *key,
     bool passes, const uint8_t nonce[COOKIE_NONCE_BYTES])
 {
-	*ch = (struct channel_client){ .key = key, .passes = passes };
-	cookie_first(ch->pass, nonce);
+	*ch = (struct channel_client){ .key = key, .needs_cookie = passes };
+	cookie_first(ch->cookie, nonce);
 }
 
 /* Has the server given us a pass? */
 static inline bool
 channel_client_has_cookie(const struct channel_client *ch)
 {
-	return cookie_time_ns(ch->pass) != 0;
+	return cookie_time_ns(ch->cookie) != 0;
 }
 
 /* A request with that xid is under way. */
@@ -93,16 +93,16 @@ channel_client_put(struct channel_client *ch, uint8_t *msg, size_t len)
 	const bool seals = ch->key != NULL && channel_client_has_cookie(ch);
 
 	channel_client_note(ch, (uint32_t)bytes_get(msg + 4, 4));
-	if (!ch->passes)
+	if (!ch->needs_cookie)
 		return len;
-	msg[1] |= CONTROL_HAS_PASS;
+	msg[1] |= CONTROL_HAS_COOKIE;
 	while (!seals && len + COOKIE_BYTES < CHANNEL_CLIENT_CHALLENGE_BYTES)
 		msg[len++] = 0;		/* no shorter than its answer */
-	memcpy(msg + len, ch->pass, COOKIE_BYTES);
+	memcpy(msg + len, ch->cookie, COOKIE_BYTES);
 	len += COOKIE_BYTES;
 	if (!seals)
 		return len;
-	msg[1] |= (uint8_t)(CONTROL_HAS_SEAL |
+	msg[1] |= (uint8_t)(CONTROL_HAS_MAC |
 	    (ch->commands ? CONTROL_COMMANDS : 0));
 	return mac_put(&ch->seals, MAC_ASKS, ++ch->out, msg, len);
 }
@@ -112,12 +112,12 @@ static inline bool
 channel_client_challenged(
     const struct channel_client *ch, const struct control *c)
 {
-	if (c->pass == NULL || cookie_time_ns(c->pass) == 0)
+	if (c->cookie == NULL || cookie_time_ns(c->cookie) == 0)
 		return false;
 	if (ch->any)
 		return true;
-	return ch->passes && ch->asked &&
-	    memcmp(c->pass, ch->pass, COOKIE_NONCE_BYTES) == 0 &&
+	return ch->needs_cookie && ch->asked &&
+	    memcmp(c->cookie, ch->cookie, COOKIE_NONCE_BYTES) == 0 &&
 	    c->xid - ch->first_xid <= ch->last_xid - ch->first_xid;
 }
 
@@ -128,10 +128,10 @@ channel_client_challenged(
 static inline bool
 channel_client_late(const struct channel_client *ch, const struct control *c)
 {
-	const uint64_t t = cookie_time_ns(c->pass),
-		       has = cookie_time_ns(ch->pass);
+	const uint64_t t = cookie_time_ns(c->cookie),
+		       has = cookie_time_ns(ch->cookie);
 
-	return memcmp(c->pass, ch->pass, COOKIE_BYTES) == 0 || (t <= has &&
+	return memcmp(c->cookie, ch->cookie, COOKIE_BYTES) == 0 || (t <= has &&
 	    ch->challenged && !control_newer(c->xid, ch->challenged_xid));
 }
 
@@ -140,8 +140,8 @@ static inline void
 channel_client_take_cookie(
     struct channel_client *ch, const uint8_t pass[COOKIE_BYTES])
 {
-	memcpy(ch->pass, pass, COOKIE_BYTES);
-	ch->passes = true;
+	memcpy(ch->cookie, pass, COOKIE_BYTES);
+	ch->needs_cookie = true;
 	if (ch->key != NULL)
 		mac_channel(ch->key, pass, &ch->seals);
 	ch->out = ch->in = 0;
@@ -156,7 +156,7 @@ channel_client_answer(struct channel_client *ch, const struct control *c)
 		return CHANNEL_CLIENT_BAD;
 	if (channel_client_late(ch, c))
 		return CHANNEL_CLIENT_OLD;
-	channel_client_take_cookie(ch, c->pass);
+	channel_client_take_cookie(ch, c->cookie);
 	if (!ch->challenged || control_newer(c->xid, ch->challenged_xid))
 		ch->challenged_xid = c->xid;
 	ch->challenged = true;
@@ -170,8 +170,8 @@ channel_client_hints(const struct channel_client *ch, const struct control *c)
 	if (c->action != CONTROL_ACK || c->body_bytes < 2)
 		return false;
 	return c->body[1] == CONTROL_NOT_MEMBER ||
-	    (c->body[1] == CONTROL_BAD_MAC && c->pass != NULL &&
-	    memcmp(c->pass, ch->pass, COOKIE_BYTES) == 0);
+	    (c->body[1] == CONTROL_BAD_MAC && c->cookie != NULL &&
+	    memcmp(c->cookie, ch->cookie, COOKIE_BYTES) == 0);
 }
 
 /* What is c, of len bytes at msg, which has come from the server's address? */
@@ -180,15 +180,15 @@ channel_client_take(struct channel_client *ch, const uint8_t *msg, size_t len,
     const struct control *c)
 {
 	if (c->action == CONTROL_ACK && c->body_bytes >= 2 &&
-	    c->body[1] == CONTROL_PROVE)
+	    c->body[1] == CONTROL_CHALLENGE)
 		return channel_client_answer(ch, c);
-	if (!ch->passes)
+	if (!ch->needs_cookie)
 		return CHANNEL_CLIENT_GOOD;
 	if (ch->key == NULL) {
-		if (c->pass != NULL && channel_client_has_cookie(ch) &&
-		    memcmp(c->pass, ch->pass, COOKIE_BYTES) == 0)
+		if (c->cookie != NULL && channel_client_has_cookie(ch) &&
+		    memcmp(c->cookie, ch->cookie, COOKIE_BYTES) == 0)
 			return CHANNEL_CLIENT_GOOD;
-	} else if (c->sealed && channel_client_has_cookie(ch) &&
+	} else if (c->has_mac && channel_client_has_cookie(ch) &&
 	    mac_good(&ch->seals, MAC_ANSWERS, msg, len)) {
 		if (c->counter <= ch->in)
 			return CHANNEL_CLIENT_OLD;

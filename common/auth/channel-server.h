@@ -37,13 +37,13 @@ struct channel_server_rules {
 	const struct key *commands;	/* which commands need; NULL: none */
 	struct key secret;		/* of its passes; not set: any is
 					   good that has a time */
-	bool passes;			/* who is elsewhere needs one */
+	bool needs_cookie;			/* who is elsewhere needs one */
 };
 
 struct channel_server_row {
 	union addr at;
 	bool open;			/* by this pass: */
-	uint8_t pass[COOKIE_BYTES];
+	uint8_t cookie[COOKIE_BYTES];
 	bool commands;			/* its key is that of commands */
 	struct key key;			/* of its seals */
 	uint64_t in, out;		/* last counters */
@@ -110,8 +110,8 @@ channel_server_begin(struct channel_server *s, struct channel_server_row *r,
 static inline void
 channel_server_shut(struct channel_server *s, struct channel_server_row *r)
 {
-	if (r->open && cookie_time_ns(r->pass) > s->floor_ns)
-		s->floor_ns = cookie_time_ns(r->pass);
+	if (r->open && cookie_time_ns(r->cookie) > s->floor_ns)
+		s->floor_ns = cookie_time_ns(r->cookie);
 	channel_server_begin(s, r, &(union addr){ 0 });
 }
 
@@ -194,7 +194,7 @@ channel_server_may_open(const struct channel_server *s,
     const uint8_t pass[COOKIE_BYTES], uint64_t now_ns)
 {
 	if (r != NULL && r->open &&
-	    cookie_time_ns(pass) <= cookie_time_ns(r->pass))
+	    cookie_time_ns(pass) <= cookie_time_ns(r->cookie))
 		return false;
 	return rules->secret.set ? cookie_good(&rules->secret, from, pass,
 	    s->floor_ns, now_ns) : cookie_time_ns(pass) > s->floor_ns;
@@ -211,7 +211,7 @@ channel_server_open(struct channel_server *s, const union addr *from,
 		return NULL;
 	channel_server_begin(s, r, from);
 	r->open = true;
-	memcpy(r->pass, c->pass, COOKIE_BYTES);
+	memcpy(r->cookie, c->cookie, COOKIE_BYTES);
 	r->commands = c->commands;
 	if (key != NULL)
 		r->key = *key;
@@ -228,7 +228,7 @@ channel_server_bare(struct channel_server *s,
 
 	if (rules->key != NULL)
 		return near ? CHANNEL_SERVER_BAD_MAC : CHANNEL_SERVER_UNPROVED;
-	if (rules->passes && !near)
+	if (rules->needs_cookie && !near)
 		return CHANNEL_SERVER_UNPROVED;
 	*row = channel_server_use(s, from);
 	return *row == NULL ? CHANNEL_SERVER_NO_MEMORY : CHANNEL_SERVER_GOOD;
@@ -264,19 +264,19 @@ channel_server_judge(struct channel_server *s,
 
 	if (!s->began && rules->secret.set)
 		channel_server_begin_at(s, now_ns);
-	if (c->pass == NULL)
+	if (c->cookie == NULL)
 		return channel_server_bare(s, rules, from, row);
 	opens = r == NULL || !r->open ||
-	    memcmp(r->pass, c->pass, COOKIE_BYTES) != 0;
+	    memcmp(r->cookie, c->cookie, COOKIE_BYTES) != 0;
 	if (opens &&
-	    !channel_server_may_open(s, rules, r, from, c->pass, now_ns))
+	    !channel_server_may_open(s, rules, r, from, c->cookie, now_ns))
 		return CHANNEL_SERVER_CHALLENGE;
 	if (rules->key != NULL) {
-		if (!c->sealed || base == NULL ||
+		if (!c->has_mac || base == NULL ||
 		    (!opens && r->commands != c->commands))
 			return CHANNEL_SERVER_BAD_MAC;
 		if (opens)
-			mac_channel(base, c->pass, &fresh);
+			mac_channel(base, c->cookie, &fresh);
 		else
 			key = &r->key;
 		if (!mac_good(key, MAC_ASKS, msg, len))
@@ -286,7 +286,7 @@ channel_server_judge(struct channel_server *s,
 	}
 	if (opens) {
 		r = channel_server_open(s, from, c, &fresh);
-		if (r != NULL && cookie_time_ns(r->pass) <= s->floor_ns) {
+		if (r != NULL && cookie_time_ns(r->cookie) <= s->floor_ns) {
 			/* as old as one that was pushed out for it */
 			channel_server_forget(s, lru_find(&s->rows,
 			    addr_key(from, &s->by)));
@@ -304,7 +304,7 @@ channel_server_judge(struct channel_server *s,
 
 /*
  * What is sent to an address, so many bytes at msg with room for
- * CONTROL_SEAL_BYTES more, gets what proves that it is from here: a seal, or
+ * CONTROL_MAC_BYTES more, gets what proves that it is from here: a seal, or
  * without a key the client's own pass.  Its new length.
  */
 static inline uint32_t
@@ -317,12 +317,12 @@ channel_server_prove(struct channel_server *s,
 	if (r == NULL || !r->open)
 		return bytes;
 	if (rules->key != NULL) {
-		msg[1] |= CONTROL_HAS_SEAL;
+		msg[1] |= CONTROL_HAS_MAC;
 		return (uint32_t)mac_put(&r->key, MAC_ANSWERS, ++r->out, msg,
 		    bytes);
 	}
-	msg[1] |= CONTROL_HAS_PASS;
-	memcpy(msg + bytes, r->pass, COOKIE_BYTES);
+	msg[1] |= CONTROL_HAS_COOKIE;
+	memcpy(msg + bytes, r->cookie, COOKIE_BYTES);
 	return bytes + COOKIE_BYTES;
 }
 

@@ -40,13 +40,13 @@ enum {
 
 struct handshake_client {
 	bool on;			/* data has proofs */
-	bool credulous;			/* in a trace without a secret: all of
-					   them are good */
+	bool accepts_any_tag;		/* in a trace without a secret: all of
+				   them are good */
 	struct channel_client *channel;	/* borrowed */
 	const struct key *file;		/* NULL: proofs are tokens; borrowed */
 	bool open;			/* an Ack has told the salt */
 	struct tag_key key;
-	uint8_t pass[TAG_COOKIE_BYTES];
+	uint8_t cookie[TAG_COOKIE_BYTES];
 	uint64_t counter;		/* of what went up last */
 	struct tag_window came;	/* of what came down */
 	bool asks;			/* an Open is under way */
@@ -70,14 +70,14 @@ handshake_client_init(struct handshake_client *o, bool on,
 static inline uint8_t
 handshake_client_tos(const struct handshake_client *o)
 {
-	return o->on ? UPDATE_PROVED_TOS : UPDATE_TOS;
+	return o->on ? UPDATE_TAGGED_TOS : UPDATE_TOS;
 }
 
 /* May data go up? */
 static inline bool
 handshake_client_ready(const struct handshake_client *o)
 {
-	return !o->on || o->open || o->credulous;
+	return !o->on || o->open || o->accepts_any_tag;
 }
 
 /* It is to be open: ask now, unless it is, or is asked for. */
@@ -140,7 +140,7 @@ handshake_client_acked(struct handshake_client *o, const struct control_ack *a)
 		    &o->file->start, a->salt);
 		o->came = (struct tag_window){ 0 };
 	}
-	memcpy(o->pass, o->channel->pass, TAG_COOKIE_BYTES);
+	memcpy(o->cookie, o->channel->cookie, TAG_COOKIE_BYTES);
 	o->open = true;
 	o->asks = o->awaits = false;
 }
@@ -187,7 +187,7 @@ handshake_client_prove(
 		o->since_ns = now_ns;
 	}
 	return (uint32_t)tag_update_put(&o->key, tag_head(TAG_UP, 0, 0,
-	    o->pass), p, bytes, ++o->counter);
+	    o->cookie), p, bytes, ++o->counter);
 }
 
 /* handshake_client_judge() where packets are proved: apart, as they seldom are.
@@ -217,7 +217,7 @@ handshake_client_judge(
 {
 	if ((tos & 0xfc) != handshake_client_tos(o))
 		return SOUNDNESS_BAD_TAG;
-	return !o->on || o->credulous ? UPDATE_OK :
+	return !o->on || o->accepts_any_tag ? UPDATE_OK :
 	    handshake_client_judge_tag(o, p, bytes);
 }
 

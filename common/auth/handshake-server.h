@@ -32,13 +32,13 @@ static_assert((int)UPDATE_TAIL_BYTES == (int)TAG_TAIL_BYTES, "one tail");
 
 struct handshake_peer {
 	union addr at;
-	uint8_t pass[TAG_COOKIE_BYTES];
+	uint8_t cookie[TAG_COOKIE_BYTES];
 	struct tag_window came;
 };
 
 struct handshake_server {
 	bool on;			/* data has proofs */
-	bool credulous;			/* all of them are good */
+	bool accepts_any_tag;			/* all of them are good */
 	bool salted;			/* the key has its salt */
 	const struct program_place *place;
 	struct tag_key key;
@@ -52,8 +52,8 @@ static inline void
 handshake_server_init(struct handshake_server *o,
     const struct program_place *place, struct quota *quota)
 {
-	*o = (struct handshake_server){ .on = place->proves, .place = place,
-	    .credulous = place->replayed && !place->secret_known,
+	*o = (struct handshake_server){ .on = place->tagged, .place = place,
+	    .accepts_any_tag = place->replayed && !place->secret_known,
 	    .quota = place->quotas ? quota : NULL,
 	    .rows = lru_of(HANDSHAKE_SERVER_MOST, sizeof(struct handshake_peer),
 	    &place->by) };
@@ -70,7 +70,7 @@ handshake_server_free(struct handshake_server *o)
 static inline uint8_t
 handshake_server_tos(const struct handshake_server *o)
 {
-	return o->on ? UPDATE_PROVED_TOS : UPDATE_TOS;
+	return o->on ? UPDATE_TAGGED_TOS : UPDATE_TOS;
 }
 
 /* The number of an address's row, which is at *r; 0 and NULL: it has none. */
@@ -148,7 +148,7 @@ handshake_server_open(struct handshake_server *o, const union addr *from,
 {
 	struct handshake_peer *r;
 
-	if (c->pass == NULL) {		/* proofs are of a pass */
+	if (c->cookie == NULL) {		/* proofs are of a pass */
 		a->status = CONTROL_REFUSED;
 		return;
 	}
@@ -159,8 +159,8 @@ handshake_server_open(struct handshake_server *o, const union addr *from,
 	}
 	if (!o->salted)
 		handshake_server_salt(o, now_ns);
-	if (memcmp(r->pass, c->pass, TAG_COOKIE_BYTES) != 0) {
-		memcpy(r->pass, c->pass, TAG_COOKIE_BYTES);
+	if (memcmp(r->cookie, c->cookie, TAG_COOKIE_BYTES) != 0) {
+		memcpy(r->cookie, c->cookie, TAG_COOKIE_BYTES);
 		r->came = (struct tag_window){ 0 };
 	}
 	memcpy(a->salt, o->key.salt, sizeof(a->salt));
@@ -178,7 +178,7 @@ handshake_server_judge_tag(struct handshake_server *o, const union addr *from,
 
 	k = handshake_server_find(o, from, &r);
 	if (k == 0 || !tag_update_good(&o->key, tag_head(TAG_UP, 0,
-	    0, r->pass), p, bytes, &counter))
+	    0, r->cookie), p, bytes, &counter))
 		return SOUNDNESS_BAD_TAG;
 	if (!tag_window_take(&r->came, counter))
 		return SOUNDNESS_REPLAYED;
@@ -196,7 +196,7 @@ handshake_server_judge(struct handshake_server *o, const union addr *from,
 {
 	if ((tos & 0xfc) != handshake_server_tos(o))
 		return SOUNDNESS_BAD_TAG;
-	return !o->on || o->credulous ? UPDATE_OK :
+	return !o->on || o->accepts_any_tag ? UPDATE_OK :
 	    handshake_server_judge_tag(o, from, p, bytes);
 }
 

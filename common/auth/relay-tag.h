@@ -43,9 +43,9 @@ relay_tag_init(struct relay_tag *h, const struct program_place *place,
 	key_hash_of(&secret, "innet 1 nonce", what, sizeof(what), nonce,
 	    sizeof(nonce));
 	channel_client_open(&h->channel, place->key, true, nonce);
-	h->channel.any = h->below.credulous;
+	h->channel.any = h->below.accepts_any_tag;
 	handshake_client_init(&h->above, h->below.on, &h->channel, place->key);
-	h->above.credulous = h->below.credulous;
+	h->above.accepts_any_tag = h->below.accepts_any_tag;
 }
 
 static inline void

@@ -22,7 +22,7 @@ struct segment_tag {
 	bool on;			/* an Ack has told the salt */
 	struct tag_key key;
 	uint16_t job;
-	uint8_t pass[TAG_COOKIE_BYTES];
+	uint8_t cookie[TAG_COOKIE_BYTES];
 	int64_t near[TAG_DOWN + 1];	/* newest iteration, by way; the
 					   epoch is what is above 24 bits */
 	bool pushes;			/* has none proved yet: it will be of */
@@ -59,7 +59,7 @@ segment_tag_head(const struct segment_tag *p, enum tag_way way,
 {
 	*t = seg_unwrap((uint32_t)bytes_get(seg, 3), p->near[way]);
 	return tag_head(way, p->job, (uint32_t)(*t >> 24),
-	    way == TAG_UP ? p->pass : NULL);
+	    way == TAG_UP ? p->cookie : NULL);
 }
 
 /* Prove the segment at seg, whose floats are at vec, so many bytes. */
@@ -91,7 +91,7 @@ segment_tag_good(
 	struct tag_head h;
 	int64_t t;
 
-	if (!p->on || (tos & 0xfc) != SEG_PROVED_TOS)
+	if (!p->on || (tos & 0xfc) != SEG_TAGGED_TOS)
 		return false;
 	h = segment_tag_head(p, TAG_DOWN, seg, &t);
 	if (!tag_segment_good(&p->key, h, seg, len))

@@ -48,7 +48,7 @@ struct transit_tag_row {
 	uint8_t asked[COOKIE_BYTES];	/* under this pass */
 	bool open;			/* to: */
 	union addr server;
-	uint8_t pass[COOKIE_BYTES];
+	uint8_t cookie[COOKIE_BYTES];
 	struct tag_key below, above;
 	struct tag_window came;	/* from below */
 	bool begins;			/* what comes next says where its
@@ -58,7 +58,7 @@ struct transit_tag_row {
 
 struct transit_tag {
 	bool on;
-	bool credulous;			/* all proofs are good */
+	bool accepts_any_tag;			/* all proofs are good */
 	const struct program_place *place;
 	struct lru rows;
 };
@@ -69,8 +69,8 @@ transit_tag_init(
     struct transit_tag *h, const struct program_place *place, bool on)
 {
 	*h = (struct transit_tag){
-	    .on = on && place->proves && place->key != NULL,
-	    .credulous = place->replayed && !place->secret_known,
+	    .on = on && place->tagged && place->key != NULL,
+	    .accepts_any_tag = place->replayed && !place->secret_known,
 	    .place = place,
 	    .rows = lru_of(
 		TRANSIT_TAG_MOST, sizeof(struct transit_tag_row), &place->by)};
@@ -118,7 +118,7 @@ transit_tag_opens(const struct packet *p)
 {
 	struct control c;
 
-	return control_parse(p->payload, p->bytes, &c) && c.sealed &&
+	return control_parse(p->payload, p->bytes, &c) && c.has_mac &&
 	    !c.commands && (c.action == CONTROL_OPEN ||
 	    (c.action == CONTROL_ACK && c.body_bytes >= 2 &&
 	    c.body[0] == CONTROL_OPEN && c.body[1] == CONTROL_DONE));
@@ -133,7 +133,7 @@ transit_tag_claim(const struct transit_tag *h, struct packet *p)
 
 	if (p->is != FRAME_UDP)
 		return PROGRAM_REGULAR;
-	if (tos == UPDATE_PROVED_TOS)
+	if (tos == UPDATE_TAGGED_TOS)
 		return transit_tag_open(h, p->from, p->to, &r) != 0 ||
 			       transit_tag_open(h, p->to, p->from, &r) != 0
 			   ? PROGRAM_TAKES
@@ -153,9 +153,9 @@ transit_tag_asked(
 	struct key channel;
 	uint32_t k;
 
-	if (c->pass == NULL)
+	if (c->cookie == NULL)
 		return;
-	mac_channel(h->place->key, c->pass, &channel);
+	mac_channel(h->place->key, c->cookie, &channel);
 	if (!mac_good(&channel, MAC_ASKS, p->payload, p->bytes))
 		return;
 	k = lru_use(&h->rows, addr_key(p->from, &h->place->by));
@@ -165,7 +165,7 @@ transit_tag_asked(
 	if (!addr_same(&r->at, p->from))
 		*r = (struct transit_tag_row){ .at = *p->from };
 	r->asked_of = *p->to;
-	memcpy(r->asked, c->pass, COOKIE_BYTES);
+	memcpy(r->asked, c->cookie, COOKIE_BYTES);
 }
 
 /* A salt that there was not before. */
@@ -186,7 +186,7 @@ transit_tag_salt(const struct transit_tag *h, const struct transit_tag_row *r,
 	else
 		memcpy(what + 10, &r->at.in.sin_addr, 4);
 	key_add(&hash, what, sizeof(what));
-	key_add(&hash, r->pass, COOKIE_BYTES);
+	key_add(&hash, r->cookie, COOKIE_BYTES);
 	key_add(&hash, r->above.salt, TAG_SALT_BYTES);
 	key_end(&hash, salt, TAG_SALT_BYTES);
 }
@@ -202,7 +202,7 @@ transit_tag_begin(struct transit_tag *h, struct transit_tag_row *r,
 
 	r->open = true;
 	r->server = *server;
-	memcpy(r->pass, r->asked, COOKIE_BYTES);
+	memcpy(r->cookie, r->asked, COOKIE_BYTES);
 	tag_key_set(&r->above, key, told);
 	transit_tag_salt(h, r, now_ns, salt);
 	tag_key_set(&r->below, key, salt);
@@ -226,7 +226,7 @@ transit_tag_acked(struct transit_tag *h, const struct program_env *env,
 	if (!mac_good(&channel, MAC_ANSWERS, p->payload, p->bytes))
 		return;
 	if (!r->open || !addr_same(&r->server, p->from) ||
-	    memcmp(r->pass, r->asked, COOKIE_BYTES) != 0 ||
+	    memcmp(r->cookie, r->asked, COOKIE_BYTES) != 0 ||
 	    memcmp(r->above.salt, a.salt, TAG_SALT_BYTES) != 0)
 		transit_tag_begin(h, r, p->from, a.salt, now_ns);
 	r->begins = true;
@@ -258,11 +258,11 @@ transit_tag_judge_up(struct transit_tag *h, uint32_t k, const struct packet *p)
 	struct transit_tag_row *r = lru_row(&h->rows, k);
 	uint64_t counter = 0;
 	const bool good = tag_update_good(&r->below, tag_head(TAG_UP, 0,
-	    0, r->pass), p->payload, p->bytes, &counter);
+	    0, r->cookie), p->payload, p->bytes, &counter);
 
-	if (!h->credulous && !good)
+	if (!h->accepts_any_tag && !good)
 		return SOUNDNESS_BAD_TAG;
-	if (!h->credulous && !tag_window_take(&r->came, counter))
+	if (!h->accepts_any_tag && !tag_window_take(&r->came, counter))
 		return SOUNDNESS_REPLAYED;
 	if (r->begins && counter > r->counter)
 		r->counter = counter - 1;
@@ -283,7 +283,7 @@ transit_tag_judge(struct transit_tag *h, const struct packet *p, bool *down)
 	if (!*down)
 		return transit_tag_judge_up(h, k, p);
 	transit_tag_open(h, p->to, p->from, &r);
-	return h->credulous || tag_update_good(&r->above,
+	return h->accepts_any_tag || tag_update_good(&r->above,
 	    tag_head(TAG_DOWN, 0, 0, NULL), p->payload, p->bytes,
 	    &counter) ? UPDATE_OK : SOUNDNESS_BAD_TAG;
 }
@@ -292,7 +292,7 @@ transit_tag_judge(struct transit_tag *h, const struct packet *p, bool *down)
 static inline void
 transit_tag_prove_up(struct transit_tag_row *r, uint8_t *p, uint32_t bytes)
 {
-	tag_update_put(&r->above, tag_head(TAG_UP, 0, 0, r->pass), p,
+	tag_update_put(&r->above, tag_head(TAG_UP, 0, 0, r->cookie), p,
 	    bytes - UPDATE_TAIL_BYTES, ++r->counter);
 }
 

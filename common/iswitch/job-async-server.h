@@ -70,7 +70,7 @@ static inline uint64_t
 job_async_server_bytes(uint32_t elements, uint32_t floats, uint32_t members)
 {
 	const uint64_t segs = seg_count(elements, floats);
-	const uint64_t packets = segs * (SEG_HEADER_BYTES + SEG_PROOF_BYTES +
+	const uint64_t packets = segs * (SEG_HEADER_BYTES + SEG_TAG_BYTES +
 	    4 * (uint64_t)floats);
 
 	return 8 * (uint64_t)elements + members * (12 * (uint64_t)elements +

@@ -73,9 +73,9 @@ struct job_conf {
 	uint64_t straggler_ns;		/* 0: none */
 	uint64_t member_timeout_ns;
 	uint32_t slots;			/* of all jobs; 0: as they need */
-	bool proves;			/* its data, and judges members' */
-	bool credulous;			/* in a trace without a secret: all
-					   proofs are good */
+	bool tagged;			/* its data, and judges members' */
+	bool accepts_any_tag;		/* in a trace without a secret: all
+				   proofs are good */
 	/* keyed with the key file, or NULL: proofs are tokens */
 	const struct hmac_sha256_ctx *key;
 	uint8_t secret[SHA256_DIGEST_SIZE];	/* salts are made of it */

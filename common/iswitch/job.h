@@ -82,7 +82,7 @@ job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
 	    .ways = cf->async && !cf->child ? 1 : 2, .depth = 2,
 	    .apart = cf->async && cf->child ? 2 : 0, .rows = 1 };
 	const uint64_t vector = (uint64_t)s.segs * (SEG_HEADER_BYTES +
-	    (cf->proves ? SEG_PROOF_BYTES : 0) + 4 * (uint64_t)floats);
+	    (cf->tagged ? SEG_TAG_BYTES : 0) + 4 * (uint64_t)floats);
 
 	if (cf->server) {	/* results are kept by member */
 		s.words = 0;
@@ -97,7 +97,7 @@ job_shape(const struct job_conf *cf, uint32_t elements, uint32_t floats)
 		s.depth = 2 + cf->keep;
 	}
 	s.rows = cf->h > 4 ? cf->h : 4;
-	s.proof = cf->proves ? SEG_PROOF_BYTES : 0;
+	s.proof = cf->tagged ? SEG_TAG_BYTES : 0;
 	return s;
 }
 
@@ -224,7 +224,7 @@ job_salt(struct job *j)
 	uint8_t what[6], salt[TAG_SALT_BYTES];
 	struct hmac_sha256_ctx h;
 
-	if (!j->cf->proves)
+	if (!j->cf->tagged)
 		return true;
 	j->proof = malloc(sizeof(*j->proof));
 	if (j->proof == NULL)
@@ -249,7 +249,7 @@ job_epoch(int64_t t)
 static inline uint8_t
 job_tos(const struct job *j)
 {
-	return j->cf->proves ? SEG_PROVED_TOS : SEG_TOS;
+	return j->cf->tagged ? SEG_TAGGED_TOS : SEG_TOS;
 }
 
 /* Prove the result of t at p, of n floats, for all members. */

@@ -46,7 +46,7 @@ struct member {
 	uint8_t type;		/* enum control_type */
 	bool present;
 	bool gives;		/* its state, to who comes late */
-	bool hears;		/* results by the group's address too */
+	bool in_multicast_group; /* results by the group's address too */
 	/* last packet of any kind, or until when the switch was deaf */
 	uint64_t heard_ns;
 	uint64_t gone_ns;	/* when it left, or was put out; 0 never */
@@ -62,7 +62,7 @@ struct member {
 	/* results that it may have once more, and since which count, and time,
 	 * of the job's (job_may_resend) */
 	uint64_t again, again_results, again_ns;
-	uint8_t pass[TAG_COOKIE_BYTES];	/* with which it joined */
+	uint8_t cookie[TAG_COOKIE_BYTES];	/* with which it joined */
 	/* out of step: newest push, unwrapped; its epoch before any */
 	int64_t push;
 	uint32_t push_epoch;

@@ -70,7 +70,7 @@ membership_why(const struct membership *m, char why[MEMBERSHIP_WHY_BYTES])
 		    "it has another key");
 	else if (m->end == MEMBERSHIP_FORM)
 		snprintf(p, room, "it sends data %s proofs; give both the "
-		    "same --auth, and --key or none", m->cf.proves ?
+		    "same --auth, and --key or none", m->cf.tagged ?
 		    "without" : "with");
 	else if (m->end == MEMBERSHIP_UNANSWERED && m->orphan)
 		snprintf(p, room, "its parent %s has not answered it for %.1f "

@@ -57,8 +57,8 @@ struct membership_conf {
 	bool founds;			/* a job, or is refused */
 	bool any_xid;			/* answers are to another's requests:
 					   a capture's */
-	bool can_hear;			/* results by a group's address too */
-	bool proves;			/* data goes with proofs, both ways */
+	bool can_multicast;		/* results by a group's address too */
+	bool tagged;			/* data goes with proofs, both ways */
 	/* keyed with the key file, or NULL: proofs are tokens */
 	const struct hmac_sha256_ctx *key;
 	const struct channel_client
@@ -123,7 +123,7 @@ struct membership {
 	uint32_t job_next, job_elements, job_floats;
 	union addr holder;		/* of our number, if that is TAKEN */
 	union addr group;		/* may come to it too; family 0: none */
-	bool hears;			/* the caller sees to that */
+	bool in_multicast_group;	/* the caller sees to that */
 	struct segment_tag tags;		/* if it proves */
 	uint32_t floats, segs;		/* as agreed; 0 before */
 	uint32_t span;			/* segments that have slots; 0: all */
@@ -281,7 +281,7 @@ membership_doubts(struct membership *m, enum channel_client_news news,
 			membership_join(m, now_ns);
 		break;
 	case CHANNEL_CLIENT_BAD:
-		if (!c->sealed && membership_awaits(m, c))
+		if (!c->has_mac && membership_awaits(m, c))
 			m->doubt = MEMBERSHIP_UNSEALED;
 		break;
 	case CHANNEL_CLIENT_OLD:
@@ -335,10 +335,10 @@ membership_answered(struct membership *m, const struct control_ack *a,
 	}
 	if (m->cf.channel != NULL && (a->status == CONTROL_DONE ||
 	    a->status == CONTROL_NOT_READY))	/* we joined with this one */
-		memcpy(m->tags.pass, m->cf.channel->pass, TAG_COOKIE_BYTES);
-	if (a->status == CONTROL_DONE && a->proves != m->cf.proves)
+		memcpy(m->tags.cookie, m->cf.channel->cookie, TAG_COOKIE_BYTES);
+	if (a->status == CONTROL_DONE && a->tagged != m->cf.tagged)
 		return membership_over(m, MEMBERSHIP_FORM);
-	if (a->status == CONTROL_DONE && a->proves)
+	if (a->status == CONTROL_DONE && a->tagged)
 		segment_tag_begin(&m->tags, m->cf.key, m->cf.job, a->salt,
 		    a->epoch, a->next, !m->joined || m->forgotten,
 		    m->cf.async);
@@ -484,8 +484,8 @@ membership_say_join(struct membership *m, uint64_t now_ns,
 	    .floats = m->segs > 0 ? (uint16_t)m->floats : m->cf.floats,
 	    .next = at->next, .crc = at->crc, .again = at->again,
 	    .repairs = m->cf.repairs, .gives = m->cf.gives,
-	    .founds = m->cf.founds, .can_hear = m->cf.can_hear,
-	    .hears = m->hears };
+	    .founds = m->cf.founds, .can_multicast = m->cf.can_multicast,
+	    .in_multicast_group = m->in_multicast_group };
 
 	if (!m->join_open) {
 		m->first_xid = m->xid;

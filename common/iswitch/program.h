@@ -48,13 +48,14 @@ iswitch_program_init(void *state, const void *conf,
 	cf.quotas = place->quotas;
 	cf.group = place->group;
 	cf.any_xid = place->replayed;
-	cf.job.credulous = place->replayed && !place->secret_known;
+	cf.job.accepts_any_tag = place->replayed && !place->secret_known;
 	cf.job.key = place->key == NULL ? NULL : &place->key->start;
 	memcpy(cf.job.secret, place->secret, sizeof(cf.job.secret));
 	if (place->live || place->secret_known)
 		key_set(&cf.secret, place->secret, sizeof(place->secret));
-	cf.passes = place->key != NULL || place->proves || ((place->passes ||
-	    place->secret_known) && !addr_is_loopback(&t->cf->parent));
+	cf.needs_cookie = place->key != NULL || place->tagged ||
+			  ((place->needs_cookie || place->secret_known) &&
+			      !addr_is_loopback(&t->cf->parent));
 	if (cf.job.child && !place->live)
 		cf.job_limit = 65535u - addr_port(&place->address);
 	iswitch_init(&t->s, &cf, place->xid, env->out, env->rate_limit);
@@ -231,8 +232,9 @@ iswitch_multicast_group(const void *state, const union addr *at)
 	const struct iswitch_job *j = who == NULL ? NULL :
 	    t->s.job[who->job];
 
-	return j != NULL && j->j.members.m[who->member].hears ? &j->group :
-	    NULL;
+	return j != NULL && j->j.members.m[who->member].in_multicast_group
+		   ? &j->group
+		   : NULL;
 }
 
 static inline const union addr *
@@ -525,7 +527,7 @@ static const struct program iswitch_program = {
     .port = iswitch_default_port,
     .tos = SEG_TOS,
     .trace_address = "10.255.255.1",
-    .proves = true,
+    .tagged = true,
     .conf_bytes = sizeof(struct iswitch_settings),
     .opts = iswitch_opts,
     .defaults = iswitch_defaults,

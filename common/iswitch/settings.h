@@ -244,7 +244,7 @@ iswitch_settle(void *conf, struct program_place *place)
 	struct iswitch_settings *cf = conf;
 	struct iswitch_conf *s = &cf->iswitch;
 	const bool v6 = place->address.sa.sa_family == AF_INET6;
-	const uint32_t less = place->proves ? SEG_PROOF_FLOATS : 0;
+	const uint32_t less = place->tagged ? SEG_TAG_FLOATS : 0;
 	const char *why = iswitch_settle_job(cf);
 
 	if (why == NULL)
@@ -254,7 +254,7 @@ iswitch_settle(void *conf, struct program_place *place)
 	if (s->job.async && s->job.straggler_ns > 0)
 		return "--straggler does not go with --async, where nobody "
 		    "waits";
-	s->job.proves = place->proves;
+	s->job.tagged = place->tagged;
 	s->floats = (v6 ? SEG_FLOATS_V6 : SEG_FLOATS_V4) - less;
 	s->floats_max = (v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4) - less;
 	if (cf->floats > s->floats_max)

@@ -207,9 +207,9 @@ iswitch_take_pass(struct iswitch *s, const union addr *from,
 
 	if (who == NULL)
 		return;
-	pass = s->job[who->job]->j.members.m[who->member].pass;
-	if (c->pass != NULL)
-		memcpy(pass, c->pass, TAG_COOKIE_BYTES);
+	pass = s->job[who->job]->j.members.m[who->member].cookie;
+	if (c->cookie != NULL)
+		memcpy(pass, c->cookie, TAG_COOKIE_BYTES);
 	else
 		memset(pass, 0, TAG_COOKIE_BYTES);
 }
@@ -417,9 +417,9 @@ static inline bool
 iswitch_believes_parent(struct iswitch_job *j, uint8_t tos, const uint8_t *p,
     size_t len)
 {
-	if (!j->up.as.cf.proves)
+	if (!j->up.as.cf.tagged)
 		return (tos & 0xfc) == SEG_TOS;
-	return j->j.cf->credulous ||
+	return j->j.cf->accepts_any_tag ||
 	    segment_tag_good(&j->up.as.tags, tos, p, len);
 }
 

@@ -141,7 +141,7 @@ iswitch_tell_salt(const struct job *j, struct member *m, int64_t t,
 {
 	if (j->proof == NULL)
 		return;
-	a->proves = true;
+	a->tagged = true;
 	memcpy(a->salt, j->proof->salt, sizeof(a->salt));
 	a->epoch = job_epoch(t);
 	if (m->push == MEMBERS_NO_PUSH)
@@ -158,15 +158,15 @@ iswitch_tell_hearer(const struct iswitch *s, struct iswitch_job *j,
 {
 	const uint32_t port = addr_port(&s->cf.group) + (uint32_t)j->j.id;
 
-	m->hears = false;
-	if (!join->can_hear || port > UINT16_MAX ||
+	m->in_multicast_group = false;
+	if (!join->can_multicast || port > UINT16_MAX ||
 	    m->at.sa.sa_family != s->cf.group.sa.sa_family)
 		return;
 	a->groups = true;
 	a->group_port = (uint16_t)port;
 	addr_bytes(&s->cf.group, a->group);
 	j->group = addr_of_bytes(a->group, a->group_port);
-	m->hears = join->hears;
+	m->in_multicast_group = join->in_multicast_group;
 }
 
 /* The Ack's fields that tell the job's values. */
@@ -211,7 +211,7 @@ iswitch_want_parent(struct iswitch *s, struct iswitch_job *j, bool founds,
 	    .floats = (uint16_t)j->j.a.s.floats,
 	    .floats_max = (uint16_t)j->j.a.s.floats,
 	    .give_up_ns = MEMBERSHIP_NEVER, .any_xid = s->cf.any_xid,
-	    .proves = s->cf.job.proves, .key = s->cf.job.key,
+	    .tagged = s->cf.job.tagged, .key = s->cf.job.key,
 	    .channel = &j->channel };
 
 	j->up.wanted = true;

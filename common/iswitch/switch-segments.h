@@ -55,16 +55,16 @@ iswitch_believes(struct job *j, struct member *m, uint8_t tos,
 	uint32_t epoch = m->push_epoch;
 	int64_t t;
 
-	if (!j->cf->proves || j->cf->credulous)
+	if (!j->cf->tagged || j->cf->accepts_any_tag)
 		return (tos & 0xfc) == job_tos(j);
-	if ((tos & 0xfc) != SEG_PROVED_TOS)
+	if ((tos & 0xfc) != SEG_TAGGED_TOS)
 		return false;
 	t = !pushes ? sums_unwrap(g->iteration, j->newest) :
 	    m->push == MEMBERS_NO_PUSH ? (int64_t)epoch << 24 | g->iteration :
 	    seg_unwrap(g->iteration, m->push);
 	epoch = pushes ? (uint32_t)(t >> 24) : job_epoch(t);
 	if (!tag_segment_good(j->proof, tag_head(TAG_UP, j->id, epoch,
-	    m->pass), p, len))
+	    m->cookie), p, len))
 		return false;
 	if (pushes && t > m->push)
 		m->push = t;

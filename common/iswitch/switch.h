@@ -69,7 +69,7 @@ struct iswitch_conf {
 	union addr group;		/* place->group */
 	const struct key *key;		/* of what goes up; NULL: none */
 	struct key secret;		/* nonces are made of it; or not set */
-	bool passes;			/* the parent may ask for passes */
+	bool needs_cookie;		/* the parent may ask for passes */
 	struct hashmap_number by;	/* of maps that strangers fill */
 	bool quotas;			/* of addresses: quota.h */
 	bool any_xid;			/* a parent's answers are to another
@@ -189,7 +189,7 @@ iswitch_open_channel(const struct iswitch *s, struct iswitch_job *j)
 	if (s->cf.secret.set)
 		key_hash_of(&s->cf.secret, "innet 1 nonce", what, sizeof(what),
 		    nonce, sizeof(nonce));
-	channel_client_open(&j->channel, s->cf.key, s->cf.passes, nonce);
+	channel_client_open(&j->channel, s->cf.key, s->cf.needs_cookie, nonce);
 	j->channel.any = s->cf.any_xid;
 }
 

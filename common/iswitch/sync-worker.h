@@ -217,7 +217,7 @@ sync_worker_waits(const struct sync_worker *l)
 static inline size_t
 sync_worker_segment_bytes(const struct sync_worker *l)
 {
-	return SEG_HEADER_BYTES + (l->in.cf.proves ? SEG_PROOF_BYTES : 0) +
+	return SEG_HEADER_BYTES + (l->in.cf.tagged ? SEG_TAG_BYTES : 0) +
 	    4 * (size_t)l->floats;
 }
 

@@ -74,7 +74,7 @@ struct udpio_packet {
 struct udpio {
 	int fd;
 	union addr local;
-	bool hears;			/* a group too: udp-multicast.h */
+	bool in_multicast_group; /* a group too: udp-multicast.h */
 	int group_fd;
 	union addr group;
 	uint8_t tos;			/* of packets that ask for no other */
@@ -163,9 +163,9 @@ udpio_close(struct udpio *u)
 {
 	if (u->fd >= 0)
 		close(u->fd);
-	if (u->hears)
+	if (u->in_multicast_group)
 		close(u->group_fd);
-	u->hears = false;
+	u->in_multicast_group = false;
 	free(u->bytes);
 	free(u->control);
 	u->fd = -1;
@@ -437,8 +437,10 @@ udpio_recv(struct udpio *u)
 {
 	const int n = udpio_recv_from(u, u->fd, &u->local, &u->drops);
 
-	return n > 0 || !u->hears ? n : udpio_recv_from(u, u->group_fd,
-	    &u->group, &u->group_drops);
+	return n > 0 || !u->in_multicast_group
+		   ? n
+		   : udpio_recv_from(
+			 u, u->group_fd, &u->group, &u->group_drops);
 }
 
 /* Datagrams in a message, at least one: an empty datagram is one too. */

@@ -111,7 +111,7 @@ olaf_settle(void *conf, struct program_place *place)
 	if (cf->bare != (cf->table_path != NULL))
 		return "--format bare and --cluster-table go together";
 	if (cf->bare)
-		place->proves = false;	/* they have no room for any */
+		place->tagged = false;	/* they have no room for any */
 	if (cf->bare)
 		cf->table = clusters_load_or_exit(cf->table_path);
 	if (addressed && cf->upstream.sa.sa_family == 0)

@@ -88,7 +88,7 @@ olaf_claim(void *state, struct packet *p)
 {
 	const struct olaf *o = state;
 	const bool marked = (p->tos & 0xfc) == UPDATE_TOS ||
-	    (o->addressed && (p->tos & 0xfc) == UPDATE_PROVED_TOS);
+	    (o->addressed && (p->tos & 0xfc) == UPDATE_TAGGED_TOS);
 
 	if (p->frame == NULL ? o->env->place->in_path : p->is == FRAME_OTHER)
 		return PROGRAM_REGULAR;	/* the former is to the switch */
@@ -513,9 +513,9 @@ static const struct program olaf_program = {
 	.name = "olaf", .about = "merge updates that wait for a server",
 	.port = olaf_port, .tos = UPDATE_TOS,
 	.rate_bps = 40000000000, .merges = true, .beside = true,
-	.proves = true, .due = olaf_due, .due_if_proved = true,
+	.tagged = true, .due = olaf_due, .due_if_tagged = true,
 	 .fire = olaf_fire,
-	.told = olaf_told, .prove = olaf_prove,
+	.told = olaf_told, .retag = olaf_prove,
 	.is_member = olaf_is_member, .member_count = olaf_member_count,
 	.trouble = olaf_trouble,
 	.conf_bytes = sizeof(struct olaf_conf), .opts = olaf_opts,

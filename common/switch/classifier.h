@@ -35,7 +35,7 @@ plane_passing_update(struct plane *pl, struct packet *p)
 	struct update u;
 
 	if (!pl->merges || (p->tos & 0xfc) != UPDATE_TOS || p->frame == NULL ||
-	    (pl->program->prove != NULL && pl->cf->place.proves))
+	    (pl->program->retag != NULL && pl->cf->place.tagged))
 		return false;
 	port = plane_towards(pl, p->to);
 	if (port == NULL || port->link.rate_bps == 0 ||

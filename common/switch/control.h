@@ -116,11 +116,11 @@ plane_hint(struct plane *pl, const struct packet *p, const struct control *c,
 	*q++ = c->action;
 	*q++ = (uint8_t)status;
 	if (pass != NULL) {
-		msg[1] |= CONTROL_HAS_PASS;
+		msg[1] |= CONTROL_HAS_COOKIE;
 		memcpy(q, pass, COOKIE_BYTES);
 		q += COOKIE_BYTES;
 	}
-	if (status == CONTROL_PROVE && (uint32_t)(q - msg) > p->bytes)
+	if (status == CONTROL_CHALLENGE && (uint32_t)(q - msg) > p->bytes)
 		return false;
 	outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS, msg,
 	    (uint32_t)(q - msg));
@@ -136,12 +136,13 @@ plane_challenge(struct plane *pl, const struct packet *p,
 	uint8_t pass[COOKIE_BYTES] = { 0 };
 
 	if (pl->rules.secret.set)
-		cookie_make(&pl->rules.secret, p->from, c->pass, now_ns, pass);
+		cookie_make(
+		    &pl->rules.secret, p->from, c->cookie, now_ns, pass);
 	else
 		bytes_put(pass + COOKIE_TIME_AT, now_ns, 8);
-	memcpy(pass, c->pass, COOKIE_NONCE_BYTES);
+	memcpy(pass, c->cookie, COOKIE_NONCE_BYTES);
 	if (rate_limit_take(&pl->rate_limit, p->from, now_ns) &&
-	    plane_hint(pl, p, c, CONTROL_PROVE, pass))
+	    plane_hint(pl, p, c, CONTROL_CHALLENGE, pass))
 		pl->controls[CONTROLS_CHALLENGED]++;
 	else
 		pl->controls[CONTROLS_UNPROVED]++;
@@ -160,7 +161,7 @@ plane_admit(struct plane *pl, const struct packet *p, const struct control *c,
 	case CHANNEL_SERVER_CHALLENGE: plane_challenge(pl, p, c, now_ns); break;
 	case CHANNEL_SERVER_BAD_MAC:
 		pl->controls[CONTROLS_BAD_MAC]++;
-		plane_hint(pl, p, c, CONTROL_BAD_MAC, c->pass);
+		plane_hint(pl, p, c, CONTROL_BAD_MAC, c->cookie);
 		break;
 	case CHANNEL_SERVER_REPLAYED: pl->controls[CONTROLS_REPLAYED]++; break;
 	case CHANNEL_SERVER_UNPROVED:
@@ -200,7 +201,7 @@ plane_may_command(const struct plane *pl, const union addr *from,
 	if (pl->rules.key != NULL)
 		return pl->rules.commands == NULL || r->commands;
 	return !r->open || addr_is_loopback(from) ||
-	    (!pl->rules.passes && c->sealed) || (pr->is_member != NULL &&
+	    (!pl->rules.needs_cookie && c->has_mac) || (pr->is_member != NULL &&
 	    pr->is_member(pl->state, from, c->job));
 }
 

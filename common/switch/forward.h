@@ -162,7 +162,7 @@ plane_forward(struct plane *pl, uint32_t way, const union addr *at,
 
 	if (p->tos == CONTROL_TOS && !p->bare) {
 		assert(p->count == 1 &&
-		    p->bytes <= sizeof(msg) - CONTROL_SEAL_BYTES);
+		    p->bytes <= sizeof(msg) - CONTROL_MAC_BYTES);
 		memcpy(msg, p->p, p->bytes);
 		whole.p = msg;
 		whole.bytes = whole.last_bytes = channel_server_prove(

@@ -463,7 +463,7 @@ static inline void
 plane_options_settle_auth(struct plane_options *o, bool live)
 {
 	struct program_place *place = &o->plane.place;
-	const bool able = o->plane.program->proves;
+	const bool able = o->plane.program->tagged;
 	const char *why;
 
 	if (o->auth == TAG_AUTH_ALL && !able)
@@ -474,7 +474,7 @@ plane_options_settle_auth(struct plane_options *o, bool live)
 	why = tag_auth_settle(&o->auth, o->key.set);
 	if (why != NULL)
 		errx(2, "%s", why);
-	place->proves = o->auth == TAG_AUTH_ALL;
+	place->tagged = o->auth == TAG_AUTH_ALL;
 	if (o->secret_path != NULL)
 		plane_options_secret(o, o->secret_path);
 	if (o->commands.set && !o->key.set)
@@ -543,7 +543,7 @@ plane_options_settle(struct plane_options *o, bool live)
 	if (plane_options_has(o, PLANE_SEED) && !impair_any(&o->impair))
 		errx(2, "--seed goes with --impair");
 	place->address = o->listen_at;
-	place->live = place->passes = live;
+	place->live = place->needs_cookie = live;
 	place->replayed = !live;
 	place->key = o->key.set ? &o->key : NULL;
 	plane_options_settle_auth(o, live);

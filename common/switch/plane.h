@@ -261,7 +261,7 @@ plane_depart(struct plane *pl, struct port *port, uint64_t when_ns)
 	if (head->is_update && head->tail > 0) {
 		if (head->changed)
 			port_freshen(head);
-		pl->program->prove(pl->state, head, pl->now_ns);
+		pl->program->retag(pl->state, head, pl->now_ns);
 	}
 	pl->driver->leave(pl->ctx, port, head, pl->now_ns);
 	pl->unsettled = pl->driver->settle != NULL;
@@ -355,7 +355,7 @@ plane_init_channels(struct plane *pl, const struct program_place *place)
 		pl->channels.ctx = pl;
 	}
 	pl->rules = (struct channel_server_rules){ .key = place->key,
-	    .commands = place->commands, .passes = place->passes };
+	    .commands = place->commands, .needs_cookie = place->needs_cookie };
 	if (place->live || place->secret_known)
 		key_set(&pl->rules.secret, place->secret,
 		    sizeof(place->secret));
@@ -374,8 +374,8 @@ plane_init(struct plane *pl, const struct plane_conf *cf,
 	*pl = (struct plane){ .cf = cf, .program = pr, .driver = driver,
 	    .ctx = ctx, .ports_cf = cf->ports, .in = cf->impair,
 	    .impaired = impair_any(&cf->impair), .port_due_ns = PLANE_NEVER,
-	    .timed = pr->due != NULL && (!pr->due_if_proved ||
-	    cf->place.proves), .state = calloc(1, pr->state_bytes) };
+	    .timed = pr->due != NULL && (!pr->due_if_tagged ||
+	    cf->place.tagged), .state = calloc(1, pr->state_bytes) };
 	pl->ports_cf.by = cf->place.by;
 	ports_settle(&pl->ports_cf);
 	pl->ports = ports_over(&pl->ports_cf);

@@ -61,8 +61,8 @@ struct program_place {
 	const struct key *commands;	/* of those that command; NULL: key */
 	struct hashmap_number by;	/* of maps that strangers fill */
 	bool quotas;		/* of addresses: quota.h */
-	bool proves;			/* data goes with proofs: --auth all */
-	bool passes;			/* who is elsewhere must have one */
+	bool tagged;			/* data goes with proofs: --auth all */
+	bool needs_cookie;		/* who is elsewhere must have one */
 	bool secret_known;		/* it was given; else drawn, if live: */
 	uint8_t secret[32];
 	uint64_t memory_bytes;	/* for what it makes later; 0: no limit */
@@ -129,7 +129,7 @@ struct program {
 	uint64_t rate_bps;	/* 0: nothing waits */
 	bool merges;		/* their queues are Olaf's */
 	bool beside;		/* what it posts waits for no link */
-	bool proves;		/* its data can have proofs: --auth all */
+	bool tagged;		/* its data can have proofs: --auth all */
 	bool unkeyed;		/* a key covers nothing of its packets */
 
 	/* settings: a block of so many bytes, and its options by name */
@@ -156,7 +156,7 @@ struct program {
 	enum program_claim (*claim)(void *state, struct packet *p);
 	void (*take)(void *state, struct packet *p, uint64_t now_ns);
 	uint64_t (*due)(const void *state);
-	bool due_if_proved;	/* nothing ever is where data has no proofs */
+	bool due_if_tagged;	/* nothing ever is where data has no proofs */
 	void (*fire)(void *state, uint64_t now_ns);
 	/* Addresses of a group of an outbox's post, one a call, or NULL. */
 	const union addr *(*each)(const void *state, uint32_t group,
@@ -176,7 +176,7 @@ struct program {
 	bool (*needs)(const void *state, uint32_t way);
 	void (*address)(const void *state, uint32_t way, union addr *a);
 	/* An update that had a tail leaves its queue: it is proved anew. */
-	void (*prove)(void *state, struct slot *s, uint64_t now_ns);
+	void (*retag)(void *state, struct slot *s, uint64_t now_ns);
 
 	/* the control plane */
 	/* Is the address a member's, of that job (-1: of any), and how many

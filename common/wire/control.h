@@ -20,8 +20,8 @@
 enum {
 	CONTROL_TOS = 0x0c,		/* DSCP 3 */
 	CONTROL_HEADER_BYTES = 8,
-	CONTROL_PASS_BYTES = 24,	/* pass.h */
-	CONTROL_SEAL_BYTES = 24,	/* mac.h */
+	CONTROL_COOKIE_BYTES = 24,	/* pass.h */
+	CONTROL_MAC_BYTES = 24,	/* mac.h */
 	CONTROL_JOIN_BYTES = 22,	/* and one of flags, unless it is 0 */
 	CONTROL_PAGE_BYTES = 1400,	/* of JSON text in an Ack */
 	CONTROL_MAX_BYTES = 1452	/* of any message of ours, all told:
@@ -37,7 +37,7 @@ enum control_action {
 
 /* What stands behind the body, in this order, and under which key. */
 enum control_flag {
-	CONTROL_HAS_PASS = 0x02, CONTROL_HAS_SEAL = 0x04,
+	CONTROL_HAS_COOKIE = 0x02, CONTROL_HAS_MAC = 0x04,
 	CONTROL_COMMANDS = 0x08, CONTROL_FLAGS = 0x0e	/* all of them */
 };
 
@@ -47,7 +47,7 @@ enum control_scope { CONTROL_SCOPE_JOB, CONTROL_SCOPE_SWITCH };
 enum control_status {
 	CONTROL_DONE, CONTROL_NO_JOB, CONTROL_NO_ROOM, CONTROL_NOT_MEMBER,
 	CONTROL_REFUSED, CONTROL_BAD_VALUE, CONTROL_NOT_READY,
-	CONTROL_BAD_MAC, CONTROL_GONE, CONTROL_PROVE, CONTROL_UNKNOWN,
+	CONTROL_BAD_MAC, CONTROL_GONE, CONTROL_CHALLENGE, CONTROL_UNKNOWN,
 	CONTROL_TAKEN, CONTROL_NO_PARENT, CONTROL_STATUSES
 };
 
@@ -59,8 +59,8 @@ struct control {
 	uint32_t xid;
 	const uint8_t *body;		/* borrowed */
 	size_t body_bytes;		/* without what is behind it */
-	const uint8_t *pass;		/* borrowed; NULL: none */
-	bool sealed, commands;		/* ... under the key of commands */
+	const uint8_t *cookie;		/* borrowed; NULL: none */
+	bool has_mac, commands;		/* ... under the key of commands */
 	uint64_t counter;		/* of the seal */
 };
 
@@ -79,8 +79,8 @@ struct control_join {
 	bool gives;			/* its state, to who comes late */
 	bool founds;			/* or not at all: its weights are no
 					   round's */
-	bool can_hear;			/* results by a group's address too */
-	bool hears;			/* ... and does so by now */
+	bool can_multicast;		/* results by a group's address too */
+	bool in_multicast_group;	/* ... and does so by now */
 };
 
 /* The body of Regroup: a worker of cluster `job`, and what it is to be. */
@@ -104,7 +104,7 @@ struct control_ack {
 	bool async;			/* the job is asynchronous */
 	bool repairs;			/* by Probe, STATE and NACK */
 	uint32_t span;			/* segments with slots; 0: all */
-	bool proves;			/* data too; and then, if DONE: */
+	bool tagged;			/* data too; and then, if DONE: */
 	/* of Open as well: */
 	uint8_t salt[16];		/* of its proofs */
 	uint32_t epoch;			/* of next: tag.h */
@@ -179,19 +179,19 @@ control_first_xid(uint64_t wall_ns)
 static inline bool
 control_parse_trust(struct control *c, uint8_t flags)
 {
-	if ((flags & CONTROL_HAS_SEAL) != 0) {
-		if (c->body_bytes < CONTROL_SEAL_BYTES)
+	if ((flags & CONTROL_HAS_MAC) != 0) {
+		if (c->body_bytes < CONTROL_MAC_BYTES)
 			return false;
-		c->body_bytes -= CONTROL_SEAL_BYTES;
-		c->sealed = true;
+		c->body_bytes -= CONTROL_MAC_BYTES;
+		c->has_mac = true;
 		c->commands = (flags & CONTROL_COMMANDS) != 0;
 		c->counter = bytes_get(c->body + c->body_bytes, 8);
 	}
-	if ((flags & CONTROL_HAS_PASS) != 0) {
-		if (c->body_bytes < CONTROL_PASS_BYTES)
+	if ((flags & CONTROL_HAS_COOKIE) != 0) {
+		if (c->body_bytes < CONTROL_COOKIE_BYTES)
 			return false;
-		c->body_bytes -= CONTROL_PASS_BYTES;
-		c->pass = c->body + c->body_bytes;
+		c->body_bytes -= CONTROL_COOKIE_BYTES;
+		c->cookie = c->body + c->body_bytes;
 	}
 	return true;
 }
@@ -244,8 +244,8 @@ control_get_join(const struct control *c, struct control_join *j)
 	j->repairs = (bits & 2) != 0;
 	j->gives = (bits & 4) != 0;
 	j->founds = (bits & 8) != 0;
-	j->can_hear = (bits & 16) != 0;
-	j->hears = (bits & 32) != 0;
+	j->can_multicast = (bits & 16) != 0;
+	j->in_multicast_group = (bits & 32) != 0;
 	return bytes_ok(&w) && mode <= 1 && j->type >= CONTROL_WORKER &&
 	    j->type <= CONTROL_SERVER;
 }
@@ -265,7 +265,8 @@ control_put_join(uint8_t *p, const struct control_join *j)
 	p = bytes_put(p, j->next, 4);
 	p = bytes_put(p, j->crc, 4);
 	bits = (uint8_t)(j->again | j->repairs << 1 | j->gives << 2 |
-	    j->founds << 3 | j->can_hear << 4 | j->hears << 5);
+			 j->founds << 3 | j->can_multicast << 4 |
+			 j->in_multicast_group << 5);
 	if (bits != 0)
 		*p++ = bits;
 	return p;
@@ -352,7 +353,7 @@ control_get_joined(struct bytes *w, struct control_ack *a)
 	a->closed = (bits & 2) != 0;
 	a->repairs = (bits & 4) != 0;
 	a->async = (bits & 8) != 0;
-	a->proves = (bits & 32) != 0;
+	a->tagged = (bits & 32) != 0;
 	a->groups = (bits & 64) != 0;
 	if (a->status == CONTROL_TAKEN) {
 		control_get_address(w, a->holder, &a->holder_port);
@@ -364,7 +365,7 @@ control_get_joined(struct bytes *w, struct control_ack *a)
 		return;
 	if ((bits & 16) != 0)
 		a->span = bytes_u32(w);
-	if (a->proves)
+	if (a->tagged)
 		control_get_salt(w, a);
 	if (a->groups)
 		control_get_address(w, a->group, &a->group_port);
@@ -374,7 +375,7 @@ control_get_joined(struct bytes *w, struct control_ack *a)
 static inline bool
 control_is_hint(uint8_t status)
 {
-	return status == CONTROL_BAD_MAC || status == CONTROL_PROVE;
+	return status == CONTROL_BAD_MAC || status == CONTROL_CHALLENGE;
 }
 
 /* The body of an Ack; false if it is too short for what it answers. */
@@ -435,17 +436,17 @@ static inline uint8_t *
 control_put_joined(uint8_t *p, const struct control_ack *a)
 {
 	const bool done = a->status == CONTROL_DONE;
-	const bool spans = done && a->span != 0, proves = done && a->proves;
+	const bool spans = done && a->span != 0, tagged = done && a->tagged;
 	const bool groups = done && a->groups;
 
 	if (a->whole || a->closed || a->async || a->repairs || spans ||
-	    proves || groups || a->status == CONTROL_TAKEN ||
+	    tagged || groups || a->status == CONTROL_TAKEN ||
 	    a->text_bytes > 0)
 		*p++ = (uint8_t)(a->whole | a->closed << 1 | a->repairs << 2 |
-		    a->async << 3 | spans << 4 | proves << 5 | groups << 6);
+		    a->async << 3 | spans << 4 | tagged << 5 | groups << 6);
 	if (spans)
 		p = bytes_put(p, a->span, 4);
-	if (proves)
+	if (tagged)
 		p = control_put_salt(p, a);
 	if (groups)
 		p = control_put_address(p, a->group, a->group_port);

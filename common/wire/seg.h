@@ -21,9 +21,9 @@
 enum {
 	SEG_HEADER_BYTES = 8,
 	SEG_TOS = 0x1c,			/* DSCP 7 */
-	SEG_PROVED_TOS = 0x3c,		/* DSCP 15: Seg, proof, vector */
-	SEG_PROOF_BYTES = 8,
-	SEG_PROOF_FLOATS = 2,		/* fewer fit beside a proof */
+	SEG_TAGGED_TOS = 0x3c,		/* DSCP 15: Seg, proof, vector */
+	SEG_TAG_BYTES = 8,
+	SEG_TAG_FLOATS = 2,		/* fewer fit beside a proof */
 	SEG_FLOATS_V4 = 366,		/* in 1,500 bytes */
 	SEG_FLOATS_V6 = 361,
 	SEG_FLOATS_MAX_V4 = 16374,	/* where only loopback is crossed */
@@ -101,15 +101,15 @@ seg_parse(const uint8_t *p, size_t len, struct seg *s)
 static inline bool
 seg_is(uint8_t tos)
 {
-	return tos == SEG_TOS || tos == SEG_PROVED_TOS;
+	return tos == SEG_TOS || tos == SEG_TAGGED_TOS;
 }
 
 /* Bytes before the vector of a segment whose ToS is that of one. */
 static inline uint32_t
 seg_head_bytes(uint8_t tos)
 {
-	return SEG_HEADER_BYTES + ((tos & 0xfc) == SEG_PROVED_TOS ?
-	    SEG_PROOF_BYTES : 0);
+	return SEG_HEADER_BYTES + ((tos & 0xfc) == SEG_TAGGED_TOS ?
+	    SEG_TAG_BYTES : 0);
 }
 
 /* Read one of either form, by its ToS; its proof is not judged (tag.h). */

@@ -24,7 +24,7 @@ enum {
 	UPDATE_STATUS_BYTES = 8,
 	UPDATE_MODEL_BYTES = UPDATE_HEADER_BYTES + UPDATE_STATUS_BYTES,
 	UPDATE_TOS = 0x2c,		/* DSCP 11 */
-	UPDATE_PROVED_TOS = 0x4c,	/* DSCP 19: a tail behind (tag.h) */
+	UPDATE_TAGGED_TOS = 0x4c,	/* DSCP 19: a tail behind (tag.h) */
 	UPDATE_TAIL_BYTES = 16,		/* counter and proof */
 	UPDATE_TAIL_FLOATS = 4,		/* fewer fit beside them */
 	UPDATE_PORT = 46638,
@@ -193,14 +193,14 @@ update_parse(const uint8_t *p, size_t len, struct update *u)
 static inline bool
 update_is(uint8_t tos)
 {
-	return tos == UPDATE_TOS || tos == UPDATE_PROVED_TOS;
+	return tos == UPDATE_TOS || tos == UPDATE_TAGGED_TOS;
 }
 
 /* Bytes behind the vector of a packet whose ToS is that of one. */
 static inline uint32_t
 update_tail_bytes(uint8_t tos)
 {
-	return (tos & 0xfc) == UPDATE_PROVED_TOS ? UPDATE_TAIL_BYTES : 0;
+	return (tos & 0xfc) == UPDATE_TAGGED_TOS ? UPDATE_TAIL_BYTES : 0;
 }
 
 /* Read one of either form, by its ToS; its proof is not judged (tag.h). */

@@ -129,13 +129,13 @@ print_control(const struct control *c, const uint8_t *end)
 
 	printf(" %s %u %" PRIu32, control_action_name(c->action), c->job,
 	    c->xid);
-	if (c->pass != NULL) {
+	if (c->cookie != NULL) {
 		printf(" pass=");
-		print_hex(c->pass, CONTROL_PASS_BYTES);
+		print_hex(c->cookie, CONTROL_COOKIE_BYTES);
 	}
-	if (c->sealed) {
+	if (c->has_mac) {
 		printf(" seal=");
-		print_hex(end - CONTROL_SEAL_BYTES, CONTROL_SEAL_BYTES);
+		print_hex(end - CONTROL_MAC_BYTES, CONTROL_MAC_BYTES);
 	}
 	switch (c->action) {
 	case CONTROL_JOIN: print_join(c); break;

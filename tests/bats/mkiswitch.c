@@ -40,7 +40,7 @@ struct line {
 	uint64_t seg;
 	struct control_join join;
 	struct control_ack ack;
-	uint8_t flags, tail[CONTROL_PASS_BYTES + CONTROL_SEAL_BYTES];
+	uint8_t flags, tail[CONTROL_COOKIE_BYTES + CONTROL_MAC_BYTES];
 	size_t tail_bytes;
 	long short_bytes, extra_bytes;	/* -1: not asked */
 	bool bad_sum;
@@ -174,7 +174,7 @@ word(struct line *l, char *w)
 	} else if (strcmp(w, "tail") == 0) {
 		l->tail_bytes = hex(v, l->tail, sizeof(l->tail));
 	} else if (strcmp(w, "pass") == 0 || strcmp(w, "seal") == 0) {
-		l->flags |= *w == 'p' ? CONTROL_HAS_PASS : CONTROL_HAS_SEAL;
+		l->flags |= *w == 'p' ? CONTROL_HAS_COOKIE : CONTROL_HAS_MAC;
 		l->tail_bytes += hex(v, l->tail + l->tail_bytes,
 		    sizeof(l->tail) - l->tail_bytes);
 	} else if (strcmp(w, "body") == 0) {

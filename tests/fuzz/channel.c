@@ -45,7 +45,7 @@ start(void)
 	channel_server_free(&table);
 	table = channel_server_of(&by);
 	rules = (struct channel_server_rules){ .key = keyed ? &key : NULL,
-	    .commands = keyed ? &commands : NULL, .passes = true };
+	    .commands = keyed ? &commands : NULL, .needs_cookie = true };
 	key_set(&rules.secret, &n, sizeof(n));
 }
 
@@ -59,14 +59,14 @@ answer(struct client *c, const struct control *k, size_t len, bool good)
 	size_t n;
 
 	*p++ = k->action;
-	*p++ = good ? CONTROL_DONE : CONTROL_PROVE;
+	*p++ = good ? CONTROL_DONE : CONTROL_CHALLENGE;
 	n = (size_t)(p - a);
 	if (good) {
 		n = channel_server_prove(
 		    &table, &rules, &c->at, a, (uint32_t)n);
 	} else {
-		cookie_make(&rules.secret, &c->at, k->pass, now, p);
-		a[1] = CONTROL_HAS_PASS;
+		cookie_make(&rules.secret, &c->at, k->cookie, now, p);
+		a[1] = CONTROL_HAS_COOKIE;
 		n += COOKIE_BYTES;
 		if (n > len)
 			return;

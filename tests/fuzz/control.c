@@ -92,9 +92,9 @@ sign(uint8_t *msg, size_t len)
 
 	key_set(&key, msg, 8);
 	key_set(&other, "another", 7);
-	msg[1] |= CONTROL_HAS_SEAL;
+	msg[1] |= CONTROL_HAS_MAC;
 	len = mac_put(&key, MAC_ASKS, 3, msg, len);
-	must(control_parse(msg, len, &c) && c.sealed && c.counter == 3 &&
+	must(control_parse(msg, len, &c) && c.has_mac && c.counter == 3 &&
 	    mac_good(&key, MAC_ASKS, msg, len), "what is sealed is good");
 	must(!mac_good(&other, MAC_ASKS, msg, len) &&
 	    !mac_good(&key, MAC_ANSWERS, msg, len),
@@ -116,8 +116,8 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	if (control_parse(q, len, &c)) {
 		must(control_action_name(c.action) != NULL, "it has a name");
 		must(c.body == q + 8 && c.body_bytes == len - 8 -
-		    (c.sealed ? CONTROL_SEAL_BYTES : 0) -
-		    (c.pass != NULL ? CONTROL_PASS_BYTES : 0),
+		    (c.has_mac ? CONTROL_MAC_BYTES : 0) -
+		    (c.cookie != NULL ? CONTROL_COOKIE_BYTES : 0),
 		    "the body's place");
 		must(control_put(put, c.action, c.job, c.xid) == put + 8,
 		    "a header is 8 bytes");

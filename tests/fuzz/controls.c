@@ -60,7 +60,7 @@ on_send(void *ctx, uint32_t way, const union addr *from,
 	(void)from;
 	(void)now_ns;
 	must(p->count > 0 && p->last_bytes <= p->bytes, "a run is a run");
-	if (p->tos == UPDATE_PROVED_TOS)
+	if (p->tos == UPDATE_TAGGED_TOS)
 		on_data(to, p);
 	if (p->tos != CONTROL_TOS || asker == NULL || !addr_same(to, asker))
 		return;
@@ -77,7 +77,7 @@ on_send(void *ctx, uint32_t way, const union addr *from,
 		case CHANNEL_CLIENT_GOOD:
 		case CHANNEL_CLIENT_HINT: break;
 		default:	/* without a key, of a pass that was made up */
-			must(channel[k].key == NULL && c.pass != NULL,
+			must(channel[k].key == NULL && c.cookie != NULL,
 			    "what the switch says is proved");
 		}
 	}
@@ -128,7 +128,7 @@ come(const struct plane_conf *cf, uint8_t what, uint8_t *p, uint32_t len,
     uint64_t now_ns)
 {
 	static const uint8_t tos[] = { CONTROL_TOS, UPDATE_TOS, SEG_TOS,
-	    UPDATE_PROVED_TOS };
+	    UPDATE_TAGGED_TOS };
 	const union addr from = host(what & 7);
 	struct packet k = { .from = &from, .to = &cf->place.address,
 	    .tos = tos[what >> 3 & 3], .payload = p, .bytes = len,
@@ -217,7 +217,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	must(cf.program->settle(settings, &place) == NULL, "it is settled");
 	key_set(&key, "a key", 5);
 	cf.place.key = p[0] & 64 ? &key : NULL;
-	cf.place.proves = p[0] & 32 && cf.program->proves;
+	cf.place.tagged = p[0] & 32 && cf.program->tagged;
 	for (uint32_t k = 0; k < ASKERS; k++) {
 		channel_client_open(&channel[k], cf.place.key,
 		    cf.place.key != NULL, (const uint8_t *)"nonce--0");
@@ -229,7 +229,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	    .queue = cf.program->merges ? PORT_OLAF : PORT_FIFO,
 	    .rate_bps = p[0] & 128 ? 100000 : 0 };
 	must(plane_init(&pl, &cf, &driver, NULL), "there is memory");
-	if (cf.place.proves && cf.program == &olaf_program)	/* it is open */
+	if (cf.place.tagged && cf.program == &olaf_program)	/* it is open */
 		handshake_client_acked(
 		    &((struct olaf *)pl.state)->relay_tag.above,
 		    &(struct control_ack){.action = CONTROL_OPEN});

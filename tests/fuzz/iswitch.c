@@ -28,7 +28,7 @@ deliver(void *ctx, const struct post *p)
 
 		for (uint32_t i = 0; i < len; i++)
 			posted += q[i];
-		if (p->tos == (s->cf.job.proves ? SEG_PROVED_TOS : SEG_TOS))
+		if (p->tos == (s->cf.job.tagged ? SEG_TAGGED_TOS : SEG_TOS))
 			must(seg_parse_as(p->tos, q, len, &g),
 			    "a segment is one");
 		else
@@ -176,7 +176,7 @@ settings(const uint8_t *p)
 	j->child = (p[0] & 16) != 0 && j->reduce.kind < REDUCE_MEDIAN;
 	j->whole = (p[0] & 32) != 0 && !j->async && !j->child;
 	j->straggler_ns = (p[0] & 64) != 0 && !j->async ? 30000000 : 0;
-	j->proves = (p[0] & 128) != 0;	/* tokens, of the pass 0 */
+	j->tagged = (p[0] & 128) != 0;	/* tokens, of the pass 0 */
 	j->h = p[1] & 3;
 	j->keep = 1 + (p[1] >> 2 & 3);
 	j->keep_bytes = (uint64_t)1 << (p[1] >> 4 & 15);
@@ -194,7 +194,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	static const uint64_t step[] = { 0, 1, 1000, 10000000, 50000000,
 	    300000000, 1100000000, 11000000000 };
 	static const uint8_t plain[] = { SEG_TOS, CONTROL_TOS, SEG_TOS + 1,
-	    0 }, proved[] = { SEG_PROVED_TOS, CONTROL_TOS, SEG_TOS, 0 };
+	    0 }, proved[] = { SEG_TAGGED_TOS, CONTROL_TOS, SEG_TOS, 0 };
 	static struct rigged r;
 	struct iswitch *s;
 	uint64_t now_ns = 1000;
@@ -204,7 +204,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	if (len < 3)
 		return 0;
 	cf = settings(p);
-	tos = cf.job.proves ? proved : plain;
+	tos = cf.job.tagged ? proved : plain;
 	rigged_open(&r, &cf, 7, deliver, &r);
 	s = rigged_switch(&r);
 	for (p += 3, len -= 3; len >= 2;) {

@@ -80,7 +80,7 @@ comes(struct mail m, bool beside)
 	if (w == NULL)
 		return false;
 	if ((m.tos & 0xfc) == CONTROL_TOS) {
-		hears(w, &m);
+		receive_above(w, &m);
 		return true;
 	}
 	return believed(w, &m) == UPDATE_OK;
@@ -134,7 +134,7 @@ static size_t
 noise(struct worker *w, unsigned n, const uint8_t *p, size_t len)
 {
 	const size_t bytes = len < MOST ? len : MOST;
-	struct mail m = { .tos = (n & 1) != 0 ? UPDATE_PROVED_TOS :
+	struct mail m = { .tos = (n & 1) != 0 ? UPDATE_TAGGED_TOS :
 	    CONTROL_TOS, .n = (uint32_t)bytes };
 
 	m.from = (n & 2) != 0 ? ps.at : w->at;

@@ -177,7 +177,7 @@ bpf_classifier_take(struct ebpf_code *c, const struct bpf_classifier_way *way)
 static inline int
 bpf_classifier_passing(bool proved, uint8_t tos[2])
 {
-	tos[0] = proved ? UPDATE_PROVED_TOS : UPDATE_TOS;
+	tos[0] = proved ? UPDATE_TAGGED_TOS : UPDATE_TOS;
 	tos[1] = CONTROL_TOS;		/* who opens */
 	return proved ? 2 : 1;
 }
@@ -237,7 +237,7 @@ bpf_classifier_match(struct ebpf_code *c, int map,
 		good[1] = ebpf_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, SEG_TOS);
 		good[2] = ebpf_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, UPDATE_TOS);
 		good[3] =
-		    ebpf_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, SEG_PROVED_TOS);
+		    ebpf_if(c, EBPF_JEQ, BPF_CLASSIFIER_TOS, SEG_TAGGED_TOS);
 		ebpf_leave(c, ebpf_put(c, EBPF_JMP | EBPF_JA, 0, 0, 0, 0));
 	}
 	ebpf_here(c, other[0]);

@@ -401,7 +401,7 @@ inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
 	const struct program_place *place = &o->plane.place;
 	const struct bpf_classifier_what what = { .all = cf->wire, .passing =
 	    pr->merges || ports_merge(&o->plane.ports), .marked = pr->tos != 0,
-	    .proved = pr->prove != NULL && place->proves && place->key != NULL
+	    .proved = pr->retag != NULL && place->tagged && place->key != NULL
 	};
 	int rc;
 

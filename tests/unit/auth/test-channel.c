@@ -52,7 +52,7 @@ serve(bool keyed, const char *secret)
 	table.stays = stays;
 	table.staying = staying;
 	rules = (struct channel_server_rules){ .key = keyed ? &key : NULL,
-	    .passes = true };
+	    .needs_cookie = true };
 	key_set(&rules.secret, secret, strlen(secret));
 }
 
@@ -92,9 +92,9 @@ challenge(const union addr *from, uint32_t xid)
 	struct control c;
 
 	*p++ = CONTROL_HALT;
-	*p++ = CONTROL_PROVE;
-	cookie_make(&rules.secret, from, client.pass, now, p);
-	a[1] = CONTROL_HAS_PASS;
+	*p++ = CONTROL_CHALLENGE;
+	cookie_make(&rules.secret, from, client.cookie, now, p);
+	a[1] = CONTROL_HAS_COOKIE;
 	return control_parse(a, sizeof(a), &c) && sizeof(a) <= len ?
 	    channel_client_take(&client, a, sizeof(a), &c) : CHANNEL_CLIENT_OLD;
 }
@@ -164,8 +164,8 @@ static void
 nonces(void)
 {
 	uint8_t m[CHANNEL_CLIENT_CHALLENGE_BYTES] = {CONTROL_ACK,
-	    CONTROL_HAS_PASS, 0, 1, 0, 0, 0, 7, CONTROL_HALT, CONTROL_PROVE,
-	    'n', 'o', 'n', 'c', 'e', '-', '-', 'B', 1};
+	    CONTROL_HAS_COOKIE, 0, 1, 0, 0, 0, 7, CONTROL_HALT,
+	    CONTROL_CHALLENGE, 'n', 'o', 'n', 'c', 'e', '-', '-', 'B', 1};
 	struct control c;
 
 	begin(&key);
@@ -200,22 +200,22 @@ late(bool any)
 	ask(CONTROL_HALT, 7);
 	ok(challenge(&a, 7) == CHANNEL_CLIENT_CHALLENGED, "%s: challenged",
 	    where);
-	memcpy(pass, client.pass, COOKIE_BYTES);
+	memcpy(pass, client.cookie, COOKIE_BYTES);
 	ask(CONTROL_HALT, 7);
 	ok(challenge(&a, 7) == CHANNEL_CLIENT_OLD && client.out == 1,
 	    "%s: the same once more begins no counter anew", where);
 	now -= SECOND;
 	ok(challenge(&a, 7) == CHANNEL_CLIENT_OLD &&
-	    memcmp(client.pass, pass, COOKIE_BYTES) == 0,
+	    memcmp(client.cookie, pass, COOKIE_BYTES) == 0,
 	    "%s: nor does one that was overtaken", where);
 	ask(CONTROL_HALT, 8);
 	ok(challenge(&a, 8) == CHANNEL_CLIENT_CHALLENGED &&
-	    memcmp(client.pass, pass, COOKIE_BYTES) != 0,
+	    memcmp(client.cookie, pass, COOKIE_BYTES) != 0,
 	    "%s: a clock that has begun anew challenges what is new", where);
 	now += SECOND;
 	ask(CONTROL_HALT, 8);
 	ok(challenge(&a, 8) == CHANNEL_CLIENT_CHALLENGED &&
-	    memcmp(client.pass, pass, COOKIE_BYTES) == 0,
+	    memcmp(client.cookie, pass, COOKIE_BYTES) == 0,
 	    "%s: and a newer one anything", where);
 }
 
@@ -254,9 +254,9 @@ seals(void)
 	    "the server's is good at the client");
 	ok(channel_client_take(&client, msg, len, &c) == CHANNEL_CLIENT_OLD,
 	    "once");
-	msg[1] |= CONTROL_HAS_PASS;
+	msg[1] |= CONTROL_HAS_COOKIE;
 	memmove(msg + 32, msg + 8, 24);
-	memcpy(msg + 8, client.pass, COOKIE_BYTES);
+	memcpy(msg + 8, client.cookie, COOKIE_BYTES);
 	len += COOKIE_BYTES;
 	ok(judge(&a) == CHANNEL_SERVER_BAD_MAC,
 	    "and sent back to the server bad");
@@ -277,7 +277,7 @@ without(void)
 	    htons(9), .sin_addr = { htonl(INADDR_LOOPBACK) } } };
 
 	serve(false, "S");
-	client.passes = false;
+	client.needs_cookie = false;
 	ask(CONTROL_HALT, 1);
 	ok(judge(&a) == CHANNEL_SERVER_UNPROVED &&
 		judge(&near) == CHANNEL_SERVER_GOOD,
@@ -287,13 +287,13 @@ without(void)
 		judge(&near) == CHANNEL_SERVER_BAD_MAC,
 	    "and with a key not from there either");
 	serve(false, "S");
-	rules.passes = false;
+	rules.needs_cookie = false;
 	rules.secret.set = false;
 	ok(judge(&a) == CHANNEL_SERVER_GOOD, "a trace takes it");
 	begin(NULL);
 	ask(CONTROL_HALT, 1);
 	ok(judge(&b) == CHANNEL_SERVER_CHALLENGE, "one without a time is not");
-	client.pass[COOKIE_TIME_AT] = 1;
+	client.cookie[COOKIE_TIME_AT] = 1;
 	ask(CONTROL_HALT, 1);
 	ok(judge(&b) == CHANNEL_SERVER_GOOD, "any other is");
 }

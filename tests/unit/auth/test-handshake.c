@@ -17,7 +17,7 @@
 enum { PACKET = 48, WHOLE = PACKET + UPDATE_TAIL_BYTES };
 
 static struct key key;
-static struct program_place place = { .live = true, .proves = true,
+static struct program_place place = { .live = true, .tagged = true,
     .by = { 3, 5 }, .key = &key };
 static struct handshake_server server;
 static struct channel_client channel;
@@ -74,7 +74,7 @@ up(uint16_t port, const uint8_t *p, uint32_t bytes)
 	const union addr from = at(port);
 
 	return handshake_server_judge(
-	    &server, &from, UPDATE_PROVED_TOS, p, bytes);
+	    &server, &from, UPDATE_TAGGED_TOS, p, bytes);
 }
 
 static void
@@ -104,12 +104,12 @@ vectors_are(void)
 	memcpy(made, m->b, n);
 	ok(handshake_server_prove(&server, made, n) == m->n &&
 	    memcmp(made, m->b, m->n) == 0, "model-4 is proved");
-	ok(handshake_client_judge(&client, UPDATE_PROVED_TOS, m->b, m->n) ==
+	ok(handshake_client_judge(&client, UPDATE_TAGGED_TOS, m->b, m->n) ==
 		UPDATE_OK,
 	    "... and believed");
-	ok(handshake_client_judge(&client, UPDATE_PROVED_TOS, m->b, m->n) ==
+	ok(handshake_client_judge(&client, UPDATE_TAGGED_TOS, m->b, m->n) ==
 	    SOUNDNESS_REPLAYED, "... once");
-	ok(handshake_client_judge(&client, UPDATE_PROVED_TOS, u->b, u->n) ==
+	ok(handshake_client_judge(&client, UPDATE_TAGGED_TOS, u->b, u->n) ==
 	    SOUNDNESS_BAD_TAG, "what went up is not what comes down");
 	ok(up(1, m->b, (uint32_t)m->n) == SOUNDNESS_BAD_TAG,
 	    "nor the other way");
@@ -177,7 +177,7 @@ refusals(void)
 	handshake_server_open(&server, &from, &c, &a, now);
 	ok(a.status == CONTROL_REFUSED && !handshake_server_has(&server, &from),
 	    "who has no pass is not let in");
-	c.pass = pass;
+	c.cookie = pass;
 	for (uint32_t i = 0; i < HANDSHAKE_SERVER_MOST + 10; i++) {
 		const union addr one = { .in = { .sin_family = AF_INET,
 		    .sin_port = htons(1), .sin_addr = { htonl(i + 1) } } };

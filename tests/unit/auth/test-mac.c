@@ -65,7 +65,7 @@ sealed(const struct key *channel, const char *name, enum mac_way way)
 
 	memcpy(p, v->b, v->n);
 	memset(p + v->n - MAC_BYTES, 0, MAC_BYTES);
-	ok(control_parse(v->b, v->n, &c) && c.sealed && mac_put(channel, way,
+	ok(control_parse(v->b, v->n, &c) && c.has_mac && mac_put(channel, way,
 	    c.counter, p, v->n - MAC_BYTES) == v->n, "%s is sealed", name);
 	is(name, p, v->n);
 	ok(mac_good(channel, way, p, v->n) && !mac_good(channel,
@@ -98,11 +98,14 @@ parts(void)
 		const bool ack = i == 1;
 
 		ok(control_parse(v->b, v->n, &c) && c.job == 1 &&
-		    c.xid == 0x11223344 && c.pass != NULL &&
-		    memcmp(c.pass, i == 0 ? first : p->b, COOKIE_BYTES) == 0 &&
-		    c.body_bytes == (ack ? 2 : 23) && c.sealed == (i == 3) &&
-		    (!ack || (c.body[0] == CONTROL_JOIN && c.body[1] ==
-		    CONTROL_PROVE)), "%s read", name[i]);
+			c.xid == 0x11223344 && c.cookie != NULL &&
+			memcmp(c.cookie, i == 0 ? first : p->b, COOKIE_BYTES) ==
+			    0 &&
+			c.body_bytes == (ack ? 2 : 23) &&
+			c.has_mac == (i == 3) &&
+			(!ack || (c.body[0] == CONTROL_JOIN &&
+				     c.body[1] == CONTROL_CHALLENGE)),
+		    "%s read", name[i]);
 	}
 	ok(vector_of(name[1])->n <= vector_of(name[0])->n,
 	    "a challenge is no longer than what asks for it");

@@ -27,9 +27,9 @@ join(uint32_t w, uint32_t next)
 	memcpy(salt, a.salt, sizeof(salt));
 	segment_tag_begin(&member[w], rig.cf.job.key, 1, a.salt, a.epoch,
 	    a.next, true, rig.cf.job.async);
-	memset(member[w].pass, (int)w + 1, sizeof(member[w].pass));
-	memcpy(rig.job[0]->j.members.m[w].pass, member[w].pass,
-	    sizeof(member[w].pass));
+	memset(member[w].cookie, (int)w + 1, sizeof(member[w].cookie));
+	memcpy(rig.job[0]->j.members.m[w].cookie, member[w].cookie,
+	    sizeof(member[w].cookie));
 }
 
 /* A switch for two, which have joined, keyed or not. */
@@ -39,7 +39,7 @@ begin(bool keyed, bool async, uint32_t next)
 	struct iswitch_conf cf = { .job = rig_conf(2), .floats = FLOATS,
 	    .floats_max = 364 };
 
-	cf.job.proves = true;
+	cf.job.tagged = true;
 	cf.job.async = async;
 	key_set(&file_key, "a key of sixteen bytes", 22);
 	memset(member, 0, sizeof(member));
@@ -103,15 +103,15 @@ honest(void)
 
 	begin(true, false, 5);
 	make(0, 5, 3, 1, m);
-	give(0, SEG_PROVED_TOS, m, BYTES);
+	give(0, SEG_TAGGED_TOS, m, BYTES);
 	ok(rig_n == 0 && rig_count(JOB_ADDED) == 1,
 	    "a segment with a good proof is added");
 	make(1, 5, 3, 2, m);
-	give(1, SEG_PROVED_TOS, m, BYTES);
+	give(1, SEG_TAGGED_TOS, m, BYTES);
 	ok(result(0) == 3 && result(1) == 3 && rig_out[0].to == POST_GROUP,
 	    "the sum has a proof that is good for all members");
 	memcpy(first, rig_out[0].bytes, BYTES);
-	give(1, SEG_PROVED_TOS, m, BYTES);
+	give(1, SEG_TAGGED_TOS, m, BYTES);
 	ok(rig_n == 1 && memcmp(first, rig_out[0].bytes, BYTES) == 0,
 	    "and is sent again as it is");
 	rigged_close(&rig_plane);
@@ -126,11 +126,11 @@ passes(void)
 	uint8_t m[128], *p;
 
 	begin(true, false, 5);
-	pass = rig.job[0]->j.members.m[0].pass;
+	pass = rig.job[0]->j.members.m[0].cookie;
 	p = control_put_join(control_put(m, CONTROL_JOIN, 1, rig_xid++),
 	    &(struct control_join){ .type = CONTROL_WORKER, .next = 5,
 	    .elements = FLOATS * SEGMENTS });
-	m[1] = CONTROL_HAS_PASS;
+	m[1] = CONTROL_HAS_COOKIE;
 	cookie_make(&rig_plane.pl.rules.secret, &from, (const uint8_t *)
 	    "nonce--A", rig_now, p);
 	rigged_take(&rig_plane, &from, CONTROL_TOS, m, (size_t)(p - m) +
@@ -158,7 +158,7 @@ forged(void)
 	rig_now += 1000000;
 	for (size_t i = 0; i < BYTES; i++) {
 		m[i] ^= 0x10;
-		through += !dropped(0, SEG_PROVED_TOS, m, BYTES);
+		through += !dropped(0, SEG_TAGGED_TOS, m, BYTES);
 		m[i] ^= 0x10;
 	}
 	ok(through == 0, "a segment with any of its %d bytes changed is "
@@ -166,8 +166,8 @@ forged(void)
 	ok(rig.job[0]->j.members.m[0].heard_ns == heard_ns,
 	    "and is no sign of life of its member");
 	make(1, 5, 0, 1e30f, other);
-	ok(dropped(0, SEG_PROVED_TOS, other, BYTES) &&
-	    dropped(1, SEG_PROVED_TOS, m, BYTES),
+	ok(dropped(0, SEG_TAGGED_TOS, other, BYTES) &&
+	    dropped(1, SEG_TAGGED_TOS, m, BYTES),
 	    "so are segments of two members that were swapped");
 	make(0, 5, 0, 1e30f, other);
 	ok(dropped(0, SEG_TOS, other, BYTES),
@@ -180,25 +180,25 @@ forged(void)
 	tag_key_set(&old.key, &file_key.start, old.key.salt);
 	seg_put(other, 5, 1, 0);
 	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
-	ok(dropped(0, SEG_PROVED_TOS, other, BYTES),
+	ok(dropped(0, SEG_TAGGED_TOS, other, BYTES),
 	    "and one of another run, under another salt");
 	old = member[0];
 	old.job = 2;
 	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
-	ok(dropped(0, SEG_PROVED_TOS, other, BYTES), "of another job");
+	ok(dropped(0, SEG_TAGGED_TOS, other, BYTES), "of another job");
 	old = member[0];
 	old.near[TAG_UP] += SEG_ITERATIONS;
 	segment_tag_put(&old, other, other + 16, 4 * FLOATS);
-	ok(dropped(0, SEG_PROVED_TOS, other, BYTES),
+	ok(dropped(0, SEG_TAGGED_TOS, other, BYTES),
 	    "of the same number 2^24 iterations on");
-	give(0, SEG_PROVED_TOS, m, BYTES);
+	give(0, SEG_TAGGED_TOS, m, BYTES);
 	make(1, 5, 0, 2, other);
-	give(1, SEG_PROVED_TOS, other, BYTES);
+	give(1, SEG_TAGGED_TOS, other, BYTES);
 	ok(result(0) == 3, "what honest members give is summed, exactly");
 	memcpy(result_up, rig_out[0].bytes, BYTES);
-	ok(dropped(1, SEG_PROVED_TOS, result_up, BYTES),
+	ok(dropped(1, SEG_TAGGED_TOS, result_up, BYTES),
 	    "a result is no contribution");
-	ok(!segment_tag_good(&member[1], SEG_PROVED_TOS, other, BYTES),
+	ok(!segment_tag_good(&member[1], SEG_TAGGED_TOS, other, BYTES),
 	    "and a contribution no result");
 	rigged_close(&rig_plane);
 }
@@ -213,7 +213,7 @@ run(void)
 	for (uint32_t i = 0; i < SEGMENTS; i++) {
 		make(0, 0, i, 1, m);
 		m[20] ^= i == 32;
-		give(0, SEG_PROVED_TOS, m, BYTES);
+		give(0, SEG_TAGGED_TOS, m, BYTES);
 	}
 	ok(rig_count(JOB_ADDED) == SEGMENTS - 1 &&
 	    rig_count(JOB_BAD_PROOF) == 1,
@@ -232,9 +232,9 @@ wrapped(void)
 	begin(true, false, last);
 	for (uint32_t t = last; t != 2; t = seg_step(t, 1)) {
 		make(0, t, 0, 1, m);
-		give(0, SEG_PROVED_TOS, m, BYTES);
+		give(0, SEG_TAGGED_TOS, m, BYTES);
 		make(1, t, 0, 2, m);
-		give(1, SEG_PROVED_TOS, m, BYTES);
+		give(1, SEG_TAGGED_TOS, m, BYTES);
 		good = good && result(0) == 3 && result(1) == 3;
 	}
 	ok(good && rig_count(JOB_BAD_PROOF) == 0,
@@ -252,14 +252,14 @@ pushes(void)
 	begin(true, true, 7);
 	for (uint32_t k = 0; k < 6; k++) {
 		make(k % 2, SEG_ITERATIONS - 2 + k / 2, 0, (float)k, m);
-		give(k % 2, SEG_PROVED_TOS, m, BYTES);
+		give(k % 2, SEG_TAGGED_TOS, m, BYTES);
 		if (k % 2 != 0)
 			good = good && result(0) == (float)(2 * k - 1);
 	}
 	ok(good && rig_count(JOB_ADDED) == 6,
 	    "pushes of an asynchronous job are counted apart");
 	make(0, SEG_ITERATIONS - 2, 0, 1, m);
-	give(0, SEG_PROVED_TOS, m, BYTES);
+	give(0, SEG_TAGGED_TOS, m, BYTES);
 	ok(rig_count(JOB_ADDED) == 6, "and each once");
 	rigged_close(&rig_plane);
 }
@@ -273,12 +273,12 @@ tokens(void)
 	begin(false, false, 0);
 	make(0, 0, 0, 1, m);
 	memset(m + 8, 0, TAG_BYTES);
-	ok(dropped(0, SEG_PROVED_TOS, m, BYTES),
+	ok(dropped(0, SEG_TAGGED_TOS, m, BYTES),
 	    "without a key, a segment without the member's nonce is dropped");
 	make(0, 0, 0, 1, m);
-	give(0, SEG_PROVED_TOS, m, BYTES);
+	give(0, SEG_TAGGED_TOS, m, BYTES);
 	make(1, 0, 0, 2, m);
-	give(1, SEG_PROVED_TOS, m, BYTES);
+	give(1, SEG_TAGGED_TOS, m, BYTES);
 	ok(result(1) == 3 && memcmp(rig_out[0].bytes + 8, salt, 8) == 0,
 	    "with it, it is added; the sum has the salt's beginning");
 	rigged_close(&rig_plane);

@@ -203,7 +203,7 @@ strangers(void)
 	    "one that was overheard, from "
 	    "three times as many addresses as are kept");
 	ok(goes_on(&w), "the worker is let in again");
-	q.path.credulous = true;
+	q.path.accepts_any_tag = true;
 	m = update(&w, 9);
 	m.b[40] ^= 1;
 	ok(passes(&m) == UPDATE_OK && judged(&m) == UPDATE_OK,

@@ -66,10 +66,11 @@ serve(uint8_t secret)
 	handshake_server_free(&ps.handshakes);
 	channel_server_free(&ps.channels);
 	ps.at = at(9, 46638);
-	ps.place = (struct program_place){ .live = true, .proves = true,
+	ps.place = (struct program_place){ .live = true, .tagged = true,
 	    .key = &key, .by = by, .secret = { secret } };
 	ps.channels = channel_server_of(&by);
-	ps.rules = (struct channel_server_rules){ .key = &key, .passes = true };
+	ps.rules =
+	    (struct channel_server_rules){.key = &key, .needs_cookie = true};
 	key_set(&ps.rules.secret, ps.place.secret, sizeof(ps.place.secret));
 	handshake_server_init(&ps.handshakes, &ps.place, NULL);
 }
@@ -94,7 +95,7 @@ stand(uint8_t secret)
 {
 	transit_tag_free(&q.path);
 	q.place = (struct program_place){ .live = true, .in_path = true,
-	    .proves = true, .key = &key, .by = by, .secret = { secret } };
+	    .tagged = true, .key = &key, .by = by, .secret = { secret } };
 	q.env = (struct program_env){ .edit = edit, .pass = pass };
 	transit_tag_init(&q.path, &q.place, true);
 }
@@ -149,9 +150,9 @@ answers(const struct mail *m, struct mail *to)
 		return true;
 	case CHANNEL_SERVER_CHALLENGE:
 		*p++ = CONTROL_OPEN;
-		*p++ = CONTROL_PROVE;
-		cookie_make(&ps.rules.secret, &m->from, c.pass, now, p);
-		to->b[1] = CONTROL_HAS_PASS;
+		*p++ = CONTROL_CHALLENGE;
+		cookie_make(&ps.rules.secret, &m->from, c.cookie, now, p);
+		to->b[1] = CONTROL_HAS_COOKIE;
 		to->n = (uint32_t)(p + COOKIE_BYTES - to->b);
 		return true;
 	default:
@@ -160,7 +161,7 @@ answers(const struct mail *m, struct mail *to)
 }
 
 static void
-hears(struct worker *w, const struct mail *m)
+receive_above(struct worker *w, const struct mail *m)
 {
 	struct control c;
 
@@ -187,7 +188,7 @@ enters(struct worker *w)
 			return false;
 		w->ack = a;
 		passes(&a);
-		hears(w, &a);
+		receive_above(w, &a);
 	}
 	return w->handshake.open;
 }
@@ -207,7 +208,7 @@ static struct mail
 update(struct worker *w, uint32_t sequence)
 {
 	struct mail m = { .from = w->at, .to = ps.at,
-	    .tos = UPDATE_PROVED_TOS };
+	    .tos = UPDATE_TAGGED_TOS };
 	const struct update u = { .kind = UPDATE_UPDATE, .cluster = 1,
 	    .worker = 1, .sequence = sequence, .merged = 1, .elements = 1 };
 	uint8_t *p = update_put(m.b, &u);
@@ -222,7 +223,7 @@ static struct mail
 model(const struct worker *w)
 {
 	struct mail m = { .from = ps.at, .to = w->at,
-	    .tos = UPDATE_PROVED_TOS };
+	    .tos = UPDATE_TAGGED_TOS };
 	const struct update u = { .kind = UPDATE_MODEL, .cluster = 1,
 	    .worker = UPDATE_ALL_WORKERS, .merged = 1, .elements = 1 };
 	uint8_t *p = update_put(m.b, &u);

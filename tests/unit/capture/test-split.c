@@ -134,13 +134,13 @@ updates(void)
 		update(356, 356, 0, 1);
 		bytes += UPDATE_TAIL_BYTES;
 	}
-	ok(is(UPDATE_PROVED_TOS, 0, SPLIT_SEVERAL, 1472, 44),
+	ok(is(UPDATE_TAGGED_TOS, 0, SPLIT_SEVERAL, 1472, 44),
 	    "44 with proofs");
 	for (uint16_t i = 0; i < 9; i++) {
 		update(1000, 100, (uint16_t)(9 - i), 1);
 		bytes += UPDATE_TAIL_BYTES;
 	}
-	ok(is(UPDATE_PROVED_TOS, 0, SPLIT_SEVERAL, 448, 9),
+	ok(is(UPDATE_TAGGED_TOS, 0, SPLIT_SEVERAL, 448, 9),
 	    "parts of a vector with proofs");
 	update(360, 360, 0, 1);
 	ok(is(UPDATE_TOS, 0, SPLIT_ONE, 0, 0), "one is one");
@@ -184,13 +184,13 @@ others(void)
 		help(0xfffffffe + i);
 	ok(is(CONTROL_TOS, 0, SPLIT_SEVERAL, 16, 9), "control messages");
 	for (uint32_t i = 0; i < 9; i++)
-		sealed_help(i, CONTROL_HAS_PASS | CONTROL_HAS_SEAL);
+		sealed_help(i, CONTROL_HAS_COOKIE | CONTROL_HAS_MAC);
 	ok(is(CONTROL_TOS, 0, SPLIT_SEVERAL, 64, 9), "with passes and seals");
 	for (uint32_t i = 0; i < 9; i++)
-		sealed_help(i, CONTROL_HAS_SEAL | CONTROL_HAS_PASS |
+		sealed_help(i, CONTROL_HAS_MAC | CONTROL_HAS_COOKIE |
 		    CONTROL_COMMANDS);
 	ok(is(CONTROL_TOS, 0, SPLIT_SEVERAL, 64, 9), "under another key");
-	sealed_help(1, CONTROL_HAS_PASS | CONTROL_HAS_SEAL);
+	sealed_help(1, CONTROL_HAS_COOKIE | CONTROL_HAS_MAC);
 	sealed_help(2, 0x10);
 	ok(is(CONTROL_TOS, 0, SPLIT_ONE, 0, 0), "a flag that is none: one");
 	help(7);

@@ -284,18 +284,18 @@ child(void)
 static void
 passes(void)
 {
-	struct channel_client ch = { .pass = "nonce--Aand time" };
+	struct channel_client ch = { .cookie = "nonce--Aand time" };
 	struct membership_conf cf = worker;
 	struct control_ack a = in;
 	struct membership m;
 
 	cf.channel = &ch;
-	cf.proves = a.proves = true;
+	cf.tagged = a.tagged = true;
 	m = fresh(&cf);
 	says(&m, 1);
-	ch.pass[0] = 'N';
+	ch.cookie[0] = 'N';
 	hears(&m, 3, 77, a, 2);
-	ok(memcmp(m.tags.pass, ch.pass, TAG_COOKIE_BYTES) == 0 &&
+	ok(memcmp(m.tags.cookie, ch.cookie, TAG_COOKIE_BYTES) == 0 &&
 	    m.tags.on, "proofs are of the pass that let us in");
 }
 

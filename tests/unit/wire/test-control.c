@@ -37,8 +37,8 @@ trust(uint8_t flags, size_t tail, bool has_pass, bool sealed)
 		good = good && !parse(p, n, &c);
 	p[8 + 5 + tail - 17] = 9;	/* of a seal the counter's last byte */
 	ok(good && parse(p, 8 + 5 + tail, &c) && c.body_bytes == 5 &&
-	    c.pass == (has_pass ? copy + 8 + 5 : NULL) &&
-	    c.sealed == sealed && c.counter == (sealed ? 9 : 0) &&
+	    c.cookie == (has_pass ? copy + 8 + 5 : NULL) &&
+	    c.has_mac == sealed && c.counter == (sealed ? 9 : 0) &&
 	    !c.commands, "flags %u: %zu bytes behind the body", flags, tail);
 }
 
@@ -134,10 +134,10 @@ joins(void)
 		good = good && parse(p, n, &c) && control_get_join(&c, &b) ==
 		    (n >= sizeof(want));
 	ok(good, "one that is cut off is refused, a longer one is not");
-	p[1] = CONTROL_HAS_SEAL;
+	p[1] = CONTROL_HAS_MAC;
 	for (size_t n = 32; n < sizeof(p); n++)
 		good = good && parse(p, n, &c) && control_get_join(&c, &b) ==
-		    (n >= sizeof(want) + CONTROL_SEAL_BYTES);
+		    (n >= sizeof(want) + CONTROL_MAC_BYTES);
 	ok(good, "a seal does not stand in for what is missing");
 	p[1] = 0;
 	for (int v = 0; v < 256; v++) {
@@ -154,20 +154,24 @@ joins(void)
 	}
 	ok(good, "modes other than 0 and 1 are refused");
 	for (unsigned v = 0; v < 64; v++) {
-		const struct control_join flags = { .type = CONTROL_WORKER,
-		    .again = v & 1, .repairs = v >> 1 & 1,
-		    .gives = v >> 2 & 1, .founds = v >> 3 & 1,
-		    .can_hear = v >> 4 & 1, .hears = v >> 5 & 1 };
+		const struct control_join flags = {.type = CONTROL_WORKER,
+		    .again = v & 1,
+		    .repairs = v >> 1 & 1,
+		    .gives = v >> 2 & 1,
+		    .founds = v >> 3 & 1,
+		    .can_multicast = v >> 4 & 1,
+		    .in_multicast_group = v >> 5 & 1};
 		uint8_t *end = control_put_join(control_put(p, CONTROL_JOIN,
 		    1, 2), &flags);
 
 		good = good && end - p == 30 + (v != 0) &&
-		    (v == 0 || p[30] == v) &&
-		    parse(p, (size_t)(end - p), &c) &&
-		    control_get_join(&c, &b) && b.again == flags.again &&
-		    b.repairs == flags.repairs && b.gives == flags.gives &&
-		    b.founds == flags.founds && b.hears == flags.hears &&
-		    b.can_hear == flags.can_hear;
+		       (v == 0 || p[30] == v) &&
+		       parse(p, (size_t)(end - p), &c) &&
+		       control_get_join(&c, &b) && b.again == flags.again &&
+		       b.repairs == flags.repairs && b.gives == flags.gives &&
+		       b.founds == flags.founds &&
+		       b.in_multicast_group == flags.in_multicast_group &&
+		       b.can_multicast == flags.can_multicast;
 	}
 	ok(good, "each flag is its own bit, and none needs no byte");
 }
@@ -180,7 +184,7 @@ joined(void)
 
 	for (unsigned v = 0; v < 8; v++) {
 		const struct control_ack a = { .action = CONTROL_JOIN,
-		    .span = v & 1 ? 7 : 0, .proves = v >> 1 & 1,
+		    .span = v & 1 ? 7 : 0, .tagged = v >> 1 & 1,
 		    .salt = "abcdefghijklmno", .epoch = 9,
 		    .groups = v >> 2 & 1, .group = "ABCDEFGHIJKLMNO",
 		    .group_port = 0x0102 };
@@ -192,7 +196,7 @@ joined(void)
 
 		good = good && parse(p, (size_t)(end - p), &c) &&
 		    control_get_ack(&c, &b) && b.span == a.span &&
-		    b.proves == a.proves && (!a.proves || (b.epoch == 9 &&
+		    b.tagged == a.tagged && (!a.tagged || (b.epoch == 9 &&
 		    memcmp(b.salt, a.salt, 16) == 0)) &&
 		    b.groups == a.groups && (!a.groups ||
 		    (b.group_port == 0x0102 &&
@@ -296,10 +300,10 @@ acks(void)
 	ack(&(struct control_ack){ .action = CONTROL_STATS, .page = 2,
 	    .pages = 3, .text = text, .text_bytes = sizeof(text) }, page,
 	    sizeof(page), 6, "Stats, a full page");
-	ok(8 + sizeof(page) + CONTROL_SEAL_BYTES <= CONTROL_MAX_BYTES,
+	ok(8 + sizeof(page) + CONTROL_MAC_BYTES <= CONTROL_MAX_BYTES,
 	    "the largest Ack, sealed, fits");
 	ack(&(struct control_ack){ .action = CONTROL_JOIN,
-	    .status = CONTROL_PROVE }, "\1\11", 2, 2, "prove yourself");
+	    .status = CONTROL_CHALLENGE }, "\1\11", 2, 2, "prove yourself");
 	ack(&(struct control_ack){ .action = CONTROL_HELP,
 	    .status = CONTROL_BAD_MAC }, "\6\7", 2, 2, "bad MAC");
 	ack(&(struct control_ack){ .action = 99, .status = 4 }, "\143\4", 2,

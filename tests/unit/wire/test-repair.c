@@ -105,7 +105,7 @@ test_limits(void)
 	    !repair_lacks(&b, end) && repair_covers(&b, 20000) == end,
 	    "one past it is not in it, and it is as long as can be");
 	ok(CONTROL_HEADER_BYTES + REPAIR_HELP_BYTES + REPAIR_BITMAP_BYTES +
-	    CONTROL_PASS_BYTES + CONTROL_SEAL_BYTES == CONTROL_MAX_BYTES &&
+	    CONTROL_COOKIE_BYTES + CONTROL_MAC_BYTES == CONTROL_MAX_BYTES &&
 	    CONTROL_MAX_BYTES + 40 + 8 == 1500,
 	    "with a pass and a seal it fits a frame, over IPv6 too");
 	h.lacks = b;
