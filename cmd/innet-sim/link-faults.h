@@ -1,5 +1,5 @@
 /*
- * link-faults.h - links that lose packets in bursts, double them and mix them up
+ * link-faults.h - links that lose packets in bursts, duplicate and reorder them
  *
  * Of each pipe, what it does to a packet that has come to its end: it may be
  * lost, alone or in a burst (Gilbert and Elliott: the way is good or bad, and

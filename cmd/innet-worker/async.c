@@ -1,8 +1,9 @@
 /*
  * async.c - one worker of an asynchronous job: iSwitch, Algorithm 1
  *
- * Two threads.  This one is LGC's side: it takes gradients from the child,
- * commits those that are not too stale to LWU (weight-update-thread.h), and starts the child
+ * There are two threads.  This one is the paper's local gradient computing
+ * (LGC): it takes gradients from the child, gives those that are not too stale
+ * to the weight update thread (weight-update-thread.h), and starts the child
  * again from the newest weights, without waiting for any result.
  */
 #include <err.h>

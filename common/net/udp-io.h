@@ -1,8 +1,8 @@
 /*
  * udp-io.h - what the tools that live on a UDP socket do with it
  *
- * All of udp-socket.h and udp-send.h; and listening or a message, what is said of
- * a socket, and udpio_capture(), which writes what passed as a capture.
+ * All of udp-socket.h and udp-send.h; and listening or a message, what is said
+ * of a socket, and udpio_capture(), which writes what passed as a capture.
  */
 #ifndef INNET_NET_UDP_IO_H
 #define INNET_NET_UDP_IO_H

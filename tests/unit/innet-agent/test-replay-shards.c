@@ -1,4 +1,4 @@
-/* Unit tests of replay/shards.h and cmd/innet-agent/apex/key-slot.h: draws over a union. */
+/* Unit tests of replay/shards.h and apex/key-slot.h: draws over a union. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Unit tests of cmd/innet-memory/store/ratio.h: at its limits, and that it cannot lock up. */
+/* Unit tests of ratio.h: at its limits, and that it cannot lock up. */
 #include <string.h>
 
 #include "common/base/rng.h"

@@ -1,4 +1,4 @@
-/* Unit tests of cmd/innet-memory/store/replay-table.h and cmd/innet-memory/store/dump.h, beside a plain twin. */
+/* Unit tests of replay-table.h and dump.h, beside a plain twin. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
