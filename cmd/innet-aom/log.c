@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/base/plural.h"
+#include "common/base/counters.h"
 
 /* ": of got.pcap 3 checksum, 1 short; of sent.pcap ..." */
 static void

@@ -160,7 +160,7 @@ packets_open(struct packets *s, const char *const *path, size_t n)
 	s->n = n;
 	for (size_t i = 0; i < n; i++) {
 		pcapio_open_or_exit(&s->file[i].in, path[i]);
-		pcapio_ahead(&s->file[i].in);
+		pcapio_read_ahead(&s->file[i].in);
 	}
 	for (size_t i = 0; i < n; i++)
 		read_next(s, &s->file[i]);

@@ -153,7 +153,7 @@ open_file(struct source *s, struct source_file *f, const char *path)
 		errx(2, "standard input is a terminal; use -r FILE");
 	if (updates_open(&f->up, path) == -1)
 		errx(1, "%s: %s", name, f->up.in.why);
-	pcapio_ahead(&f->up.in);
+	pcapio_read_ahead(&f->up.in);
 	f->up.bare = how->bare;
 	f->up.headers = true;
 	if (how->format != NULL && messages_open(&f->m, how->format,

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "cmd/innet-gen/writer.h"
+#include "common/base/counters.h"
 #include "common/base/draw.h"
 #include "common/base/files.h"
-#include "common/base/plural.h"
 #include "common/base/progress.h"
 #include "common/base/vec.h"
 #include "common/net/timer.h"

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "cmd/innet-replay/replay.h"
+#include "common/base/counters.h"
 #include "common/base/files.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"
-#include "common/base/plural.h"
 #include "common/net/timer.h"
 
 enum {

@@ -26,7 +26,7 @@ static void
 open_file(struct trace *t)
 {
 	pcapio_open_or_exit(&t->in, t->path);
-	pcapio_ahead(&t->in);
+	pcapio_read_ahead(&t->in);
 	t->any = false;
 }
 

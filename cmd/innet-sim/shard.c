@@ -14,11 +14,11 @@
 
 #include "cmd/innet-sim/shard.h"
 #include "common/base/atomic-file.h"
+#include "common/base/counters.h"
 #include "common/base/crc32c.h"
 #include "common/base/files.h"
 #include "common/base/launcher.h"
 #include "common/base/num.h"
-#include "common/base/plural.h"
 
 static const char tail[] = ".part";
 static const char *const rows_by[] = { "group", "cluster", "switch",

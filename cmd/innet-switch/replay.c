@@ -19,7 +19,7 @@ open_captures(const struct conf *cf, struct pcapio_in in[CONF_READ_MAX],
 	for (size_t i = 0; i < n; i++)
 		pcapio_open_or_exit(&in[i], cf->ins == 0 ? "-" : cf->in[i]);
 	pcapio_create_or_exit(out, to == NULL ? "-" : to);
-	pcapio_behind(out);
+	pcapio_write_behind(out);
 	return n;
 }
 

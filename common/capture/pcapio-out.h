@@ -3,10 +3,10 @@
  *
  * In the host's byte order; "-" is the standard output.  A writer owns its
  * buffer and file until it is closed, and stays where it is in memory
- * meanwhile; with pcapio_behind() a thread writes what is full.  A classic file
- * has stamps up to 2106: a later one fails it.
- * Failures are returned, with errno; only pcapio_create_or_exit(), for tools,
- * ends the program.
+ * meanwhile; with pcapio_write_behind() a thread writes what is full.  A
+ * classic file has stamps up to 2106: a later one fails it. Failures are
+ * returned, with errno; only pcapio_create_or_exit(), for tools, ends the
+ * program.
  */
 #ifndef INNET_CAPTURE_PCAPIO_OUT_H
 #define INNET_CAPTURE_PCAPIO_OUT_H
@@ -14,14 +14,162 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/base/file-open.h"
-#include "common/capture/write-behind.h"
+
+struct write_behind {
+	int fd;
+	pthread_t thread;
+	pthread_mutex_t lock;	/* of what follows */
+	pthread_cond_t moved;	/* any of it has changed */
+	uint8_t *full;		/* the block being written, or NULL */
+	size_t have;		/* in it */
+	uint8_t *spare;		/* the other one, or NULL: the caller has it */
+	uint64_t bytes;		/* written so far */
+	int failed;		/* errno of the write that failed, or 0 */
+	bool stop;
+};
+
+/* Write len bytes, and add to *bytes what went.  0, or an errno. */
+static inline int
+write_behind_write(int fd, const uint8_t *p, size_t len, uint64_t *bytes)
+{
+	ssize_t n;
+
+	for (size_t done = 0; done < len;) {
+		n = write(fd, p + done, len - done);
+		if (n == -1 && errno != EINTR)
+			return errno;
+		if (n > 0) {
+			done += (size_t)n;
+			*bytes += (uint64_t)n;
+		}
+	}
+	return 0;
+}
+
+static inline void *
+write_behind_run(void *arg)
+{
+	struct write_behind *b = arg;
+	uint64_t bytes;
+	int failed;
+
+	pthread_mutex_lock(&b->lock);
+	for (;;) {
+		while (b->full == NULL && !b->stop)
+			pthread_cond_wait(&b->moved, &b->lock);
+		if (b->full == NULL)
+			break;
+		failed = b->failed;
+		bytes = b->bytes;
+		pthread_mutex_unlock(&b->lock);
+		if (failed == 0)
+			failed =
+			    write_behind_write(b->fd, b->full, b->have, &bytes);
+		pthread_mutex_lock(&b->lock);
+		b->failed = failed;
+		b->bytes = bytes;
+		b->spare = b->full;
+		b->full = NULL;
+		pthread_cond_signal(&b->moved);
+	}
+	pthread_mutex_unlock(&b->lock);
+	return NULL;
+}
+
+/* Is there a processor beside the one that fills blocks? */
+static inline bool
+write_behind_pays(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) == 0 &&
+	    CPU_COUNT(&set) > 1;
+}
+
+/*
+ * Begin to write into fd, of which bytes are written; blocks are of size.  NULL
+ * without memory or thread.
+ */
+static inline struct write_behind *
+write_behind_start(int fd, uint64_t bytes, size_t size)
+{
+	struct write_behind *b = calloc(1, sizeof(*b));
+	sigset_t most, before;
+	int rc;
+
+	if (b == NULL)
+		return NULL;
+	b->fd = fd;
+	b->bytes = bytes;
+	b->spare = malloc(size);
+	pthread_mutex_init(&b->lock, NULL);
+	pthread_cond_init(&b->moved, NULL);
+	sigfillset(&most);
+	sigdelset(&most, SIGPIPE);
+	pthread_sigmask(SIG_SETMASK, &most, &before);
+	rc = b->spare == NULL ? ENOMEM :
+	    pthread_create(&b->thread, NULL, write_behind_run, b);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc == 0)
+		return b;
+	free(b->spare);
+	free(b);
+	return NULL;
+}
+
+/* Wait until all that was given is written, or failed. */
+static inline void
+write_behind_wait(struct write_behind *b)
+{
+	pthread_mutex_lock(&b->lock);
+	while (b->full != NULL)
+		pthread_cond_wait(&b->moved, &b->lock);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* Give a block with have bytes in it for another one, which is empty. */
+static inline uint8_t *
+write_behind_give(struct write_behind *b, uint8_t *block, size_t have)
+{
+	uint8_t *other;
+
+	pthread_mutex_lock(&b->lock);
+	while (b->full != NULL)
+		pthread_cond_wait(&b->moved, &b->lock);
+	other = b->spare;
+	b->spare = NULL;
+	b->full = block;
+	b->have = have;
+	pthread_cond_signal(&b->moved);
+	pthread_mutex_unlock(&b->lock);
+	return other;
+}
+
+/* The end, when all is written. */
+static inline void
+write_behind_stop(struct write_behind *b)
+{
+	pthread_mutex_lock(&b->lock);
+	b->stop = true;
+	pthread_cond_signal(&b->moved);
+	pthread_mutex_unlock(&b->lock);
+	pthread_join(b->thread, NULL);
+	pthread_cond_destroy(&b->moved);
+	pthread_mutex_destroy(&b->lock);
+	free(b->spare);
+	free(b);
+}
 
 enum {
 	PCAPIO_BLOCK_BYTES = 256 * 1024,
@@ -40,7 +188,7 @@ struct pcapio_out {
 	size_t have;
 	uint64_t packets;	/* put so far */
 	uint64_t bytes;		/* written into the file */
-	struct behind *behind;	/* who writes; NULL: the caller's thread */
+	struct write_behind *behind; /* who writes; NULL: the caller's thread */
 };
 
 /* A path as messages have it. */
@@ -56,15 +204,15 @@ pcapio_name(const char *path, bool writes)
 static inline int
 pcapio_flush(struct pcapio_out *out)
 {
-	struct behind *b = out->behind;
+	struct write_behind *b = out->behind;
 
 	if (b != NULL) {
-		behind_wait(b);
+		write_behind_wait(b);
 		out->bytes = b->bytes;
 		out->failed = out->failed != 0 ? out->failed : b->failed;
 	}
 	if (out->failed == 0)
-		out->failed = behind_write(out->fd, out->buf, out->have,
+		out->failed = write_behind_write(out->fd, out->buf, out->have,
 		    &out->bytes);
 	if (b != NULL)
 		b->bytes = out->bytes;
@@ -76,17 +224,17 @@ pcapio_flush(struct pcapio_out *out)
 static inline void
 pcapio_next_block(struct pcapio_out *out)
 {
-	struct behind *b = out->behind;
+	struct write_behind *b = out->behind;
 
 	if (b == NULL || out->failed != 0) {
 		pcapio_flush(out);
 		return;
 	}
-	behind_wait(b);
+	write_behind_wait(b);
 	out->bytes = b->bytes;
 	out->failed = b->failed;
 	if (out->failed == 0)
-		out->buf = behind_give(b, out->buf, out->have);
+		out->buf = write_behind_give(b, out->buf, out->have);
 	out->have = 0;
 }
 
@@ -138,10 +286,10 @@ pcapio_create(struct pcapio_out *out, const char *path)
 
 /* Have a thread write from now on, where there is a processor for it. */
 static inline void
-pcapio_behind(struct pcapio_out *out)
+pcapio_write_behind(struct pcapio_out *out)
 {
-	if (out->behind == NULL && behind_pays())
-		out->behind = behind_start(out->fd, out->bytes,
+	if (out->behind == NULL && write_behind_pays())
+		out->behind = write_behind_start(out->fd, out->bytes,
 		    PCAPIO_BUFFER_BYTES);
 }
 
@@ -202,7 +350,7 @@ pcapio_close(struct pcapio_out *out)
 {
 	pcapio_flush(out);
 	if (out->behind != NULL)
-		behind_stop(out->behind);
+		write_behind_stop(out->behind);
 	out->behind = NULL;
 	/* some disks tell only now; the standard output stays open */
 	if (out->failed == 0 && close(out->fd == STDOUT_FILENO ?

@@ -22,8 +22,11 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +38,156 @@
 
 #include "common/base/file-open.h"
 #include "common/capture/pcapio-out.h"
-#include "common/capture/read-ahead.h"
 #include "common/wire/frame-link.h"
+
+enum {
+	READ_AHEAD_BLOCKS = 4,
+	READ_AHEAD_BLOCK_BYTES = 1024 * 1024,
+	READ_AHEAD_BEFORE_BYTES = 260 * 1024 /* room before each, for a frame */
+};
+
+/* Block k of the file is in place k % READ_AHEAD_BLOCKS. */
+struct read_ahead {
+	int fd;
+	off_t base;		/* where block 0 begins */
+	pthread_t thread;
+	pthread_mutex_t lock;	/* of what follows */
+	pthread_cond_t moved;	/* any of it has changed */
+	uint64_t claimed;	/* blocks somebody reads or has read */
+	uint64_t next;		/* the block the caller takes next */
+	bool given, stop;	/* the one before it is the caller's */
+	bool ready[READ_AHEAD_BLOCKS];
+	ssize_t got[READ_AHEAD_BLOCKS];	/* bytes, 0 at the end, -errno */
+	uint8_t *block[READ_AHEAD_BLOCKS]; /* of bytes, behind their room */
+	uint8_t *room;
+};
+
+/* Is there a place for one more block?  Under the lock. */
+static inline bool
+read_ahead_free(const struct read_ahead *a)
+{
+	return a->claimed < a->next - a->given + READ_AHEAD_BLOCKS;
+}
+
+/* Claim the next block and read it.  Under the lock, but for the reading. */
+static inline ssize_t
+read_ahead_read(struct read_ahead *a)
+{
+	const uint64_t k = a->claimed++;
+	const size_t i = k % READ_AHEAD_BLOCKS;
+	ssize_t n;
+
+	a->ready[i] = false;
+	pthread_mutex_unlock(&a->lock);
+	do
+		n = pread(a->fd, a->block[i], READ_AHEAD_BLOCK_BYTES,
+		    a->base + (off_t)k * READ_AHEAD_BLOCK_BYTES);
+	while (n == -1 && errno == EINTR);
+	if (n == -1)
+		n = -errno;
+	pthread_mutex_lock(&a->lock);
+	a->got[i] = n;
+	a->ready[i] = true;
+	pthread_cond_broadcast(&a->moved);
+	return n;
+}
+
+static inline void *
+read_ahead_run(void *arg)
+{
+	struct read_ahead *a = arg;
+
+	pthread_mutex_lock(&a->lock);
+	while (!a->stop) {
+		if (!read_ahead_free(a))
+			pthread_cond_wait(&a->moved, &a->lock);
+		else if (read_ahead_read(a) <= 0)
+			break;
+	}
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+/* Begin to read fd from where it stands; NULL if there is no more thread. */
+static inline struct read_ahead *
+read_ahead_start(int fd)
+{
+	const size_t each = READ_AHEAD_BEFORE_BYTES + READ_AHEAD_BLOCK_BYTES;
+	struct read_ahead *a = calloc(1, sizeof(*a));
+	sigset_t all, before;
+	int rc;
+
+	if (a == NULL)
+		return NULL;
+	a->fd = fd;
+	a->base = lseek(fd, 0, SEEK_CUR);
+	a->room = aligned_alloc(4096, READ_AHEAD_BLOCKS * each);
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->moved, NULL);
+	for (size_t i = 0; i < READ_AHEAD_BLOCKS && a->room != NULL; i++)
+		a->block[i] = a->room + i * each + READ_AHEAD_BEFORE_BYTES;
+	sigfillset(&all);	/* signals are for the caller's thread */
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = a->room == NULL || a->base == -1 ? ENOMEM :
+	    pthread_create(&a->thread, NULL, read_ahead_run, a);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc == 0)
+		return a;
+	free(a->room);
+	free(a);
+	return NULL;
+}
+
+/*
+ * The next block, with the left bytes at rest (of the block before, which is
+ * given up) put before it: *at where they begin, and how many bytes there are
+ * in all; left at the end of the file; or -1 with errno, and left as it was.
+ * left is at most READ_AHEAD_BEFORE_BYTES.  Not to be called again after the
+ * end.
+ */
+static inline ssize_t
+read_ahead_next(
+    struct read_ahead *a, const uint8_t *rest, size_t left, uint8_t **at)
+{
+	const size_t i = a->next % READ_AHEAD_BLOCKS;
+	ssize_t n;
+
+	pthread_mutex_lock(&a->lock);
+	while (a->claimed <= a->next || !a->ready[i]) {
+		if (read_ahead_free(a))
+			read_ahead_read(a);
+		else
+			pthread_cond_wait(&a->moved, &a->lock);
+	}
+	n = a->got[i];
+	if (n < 0) {
+		pthread_mutex_unlock(&a->lock);
+		errno = (int)-n;
+		return -1;
+	}
+	*at = a->block[i] - left;
+	memcpy(*at, rest, left);
+	a->given = true;
+	a->next++;
+	pthread_cond_broadcast(&a->moved);
+	pthread_mutex_unlock(&a->lock);
+	return (ssize_t)left + n;
+}
+
+/* Stop reading, wherever it stands. */
+static inline void
+read_ahead_stop(struct read_ahead *a)
+{
+	pthread_mutex_lock(&a->lock);
+	a->stop = true;
+	pthread_cond_broadcast(&a->moved);
+	pthread_mutex_unlock(&a->lock);
+	pthread_join(a->thread, NULL);
+	pthread_cond_destroy(&a->moved);
+	pthread_mutex_destroy(&a->lock);
+	free(a->room);
+	free(a);
+}
 
 enum { PCAPIO_LEAP_S = 31536000 };	/* a year */
 
@@ -56,7 +207,8 @@ struct pcapio_in {
 	bool interrupted;	/* a signal came while a read waited */
 	uint8_t *buf;		/* owned, but for blocks of ahead */
 	size_t used, have;
-	struct ahead *ahead;	/* NULL unless pcapio_ahead() was called */
+	struct read_ahead
+	    *ahead;		/* NULL unless pcapio_read_ahead() was called */
 	bool ended;		/* of ahead: no block is left */
 	pcap_t *pcap;		/* NULL while the classic reader serves */
 	uint64_t packets;	/* read so far, copies among them */
@@ -95,7 +247,7 @@ pcapio_more_ahead(struct pcapio_in *in, size_t need)
 	ssize_t n;
 
 	while (in->have - in->used < need && !in->ended) {
-		n = ahead_next(in->ahead, in->buf + in->used,
+		n = read_ahead_next(in->ahead, in->buf + in->used,
 		    in->have - in->used, &at);
 		if (n == -1) {
 			in->ended = true;
@@ -218,7 +370,7 @@ pcapio_close_in(struct pcapio_in *in)
 	if (in->pcap != NULL)
 		pcap_close(in->pcap);
 	if (in->ahead != NULL) {
-		ahead_stop(in->ahead);
+		read_ahead_stop(in->ahead);
 		in->buf = NULL;
 	}
 	if (in->fd > STDIN_FILENO)
@@ -297,24 +449,24 @@ pcapio_open(struct pcapio_in *in, const char *path)
  * than one processor.  Before the first pcapio_next() only.
  */
 static inline void
-pcapio_ahead(struct pcapio_in *in)
+pcapio_read_ahead(struct pcapio_in *in)
 {
-	struct ahead *a;
+	struct read_ahead *a;
 	struct stat st;
 	uint8_t *at;
 	ssize_t n;
 
 	if (in->pcap != NULL || fstat(in->fd, &st) == -1 ||
 	    !S_ISREG(st.st_mode) ||
-	    st.st_size < AHEAD_BLOCKS * AHEAD_BLOCK_BYTES ||
+	    st.st_size < READ_AHEAD_BLOCKS * READ_AHEAD_BLOCK_BYTES ||
 	    sysconf(_SC_NPROCESSORS_ONLN) < 2)
 		return;
-	a = ahead_start(in->fd);
+	a = read_ahead_start(in->fd);
 	if (a == NULL)
 		return;
-	n = ahead_next(a, in->buf + in->used, in->have - in->used, &at);
+	n = read_ahead_next(a, in->buf + in->used, in->have - in->used, &at);
 	if (n == -1) {		/* a plain read will say why */
-		ahead_stop(a);
+		read_ahead_stop(a);
 		return;
 	}
 	in->ended = (size_t)n == in->have - in->used;

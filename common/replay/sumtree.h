@@ -25,7 +25,6 @@
 
 #include "common/base/pages.h"
 #include "common/base/rng.h"
-#include "common/replay/sumnode-avx2.h"
 #include "common/replay/sumnode.h"
 
 /* 256 of them are below 2^31. */

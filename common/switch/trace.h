@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/plural.h"
+#include "common/base/counters.h"
 #include "common/switch/classifier.h"
 #include "common/switch/trace-out.h"
 

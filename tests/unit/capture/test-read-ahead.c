@@ -41,7 +41,7 @@ digest(bool ahead, unsigned n, int *end)
 
 	pcapio_open_or_exit(&in, path);
 	if (ahead)
-		pcapio_ahead(&in);
+		pcapio_read_ahead(&in);
 	while (n-- > 0 && (*end = pcapio_next(&in, &p)) == 1)
 		sum = sum * 31 + p.stamp_ns + p.caplen +
 		    inetsum_add(0, p.data, p.caplen);

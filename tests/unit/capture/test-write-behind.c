@@ -16,7 +16,7 @@ static void
 behind(struct pcapio_out *out)
 {
 	if (out->behind == NULL)
-		out->behind = behind_start(out->fd, out->bytes,
+		out->behind = write_behind_start(out->fd, out->bytes,
 		    PCAPIO_BUFFER_BYTES);
 	if (out->behind == NULL)
 		abort();
