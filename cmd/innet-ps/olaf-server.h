@@ -191,11 +191,11 @@ server_init(void *state, const void *conf, const struct program_env *env)
 		s->memory_bytes += (uint64_t)s->cluster[c].elements *
 		    SERVER_ELEMENT_BYTES;
 	s->newest = newest_within(env->place->memory_bytes / 8,
-	    &env->place->by);
-	s->quota = quota_of(0, &env->place->by);
+	    &env->place->hash_seed);
+	s->quota = quota_of(0, &env->place->hash_seed);
 	handshake_server_init(&s->handshakes, env->place, &s->quota);
 	if (s->cluster == NULL || !routes_init(&s->routes,
-	    env->place->memory_bytes / 8, &env->place->by))
+	    env->place->memory_bytes / 8, &env->place->hash_seed))
 		return false;
 	routes_guard(&s->routes, env->place->quotas ? &s->quota : NULL,
 	    s->handshakes.on);
@@ -216,11 +216,11 @@ server_free(void *state)
 	newest_free(&s->newest);
 }
 
-static inline enum program_claim
+static inline enum packet_class
 server_claim(void *state, struct packet *p)
 {
 	(void)state;
-	return update_is(p->tos & 0xfc) ? PROGRAM_TAKES : PROGRAM_REGULAR;
+	return update_is(p->tos & 0xfc) ? PACKET_FOR_PROGRAM : PACKET_REGULAR;
 }
 
 /* Answer u with the model of its range: to its worker, or to the cluster. */
@@ -384,7 +384,7 @@ server_weights(struct server *s, const struct update *u,
 	server_forget(s, u, now_ns);
 	fresh = c->w == NULL;
 	if (fresh && !server_has_room(s, u, need)) {
-		s->env->ignore(s->env->plane, SOUNDNESS_NO_ROOM);
+		s->env->count_ignored(s->env->plane, SOUNDNESS_NO_ROOM);
 		return;
 	}
 	if (!server_rule_weights(c, u))
@@ -420,7 +420,7 @@ server_take(void *state, struct packet *p, uint64_t now_ns)
 	    u.elements != s->cf->elements)
 		bad = SOUNDNESS_MISMATCHED;
 	if (bad != UPDATE_OK) {
-		s->env->ignore(s->env->plane, bad);
+		s->env->count_ignored(s->env->plane, bad);
 		return;
 	}
 	if (u.kind == UPDATE_UPDATE)
@@ -447,7 +447,7 @@ server_control(void *state, const union addr *from, const struct control *c,
 	if (c->action != CONTROL_OPEN || !s->handshakes.on)
 		return PROGRAM_UNKNOWN;
 	handshake_server_open(&s->handshakes, from, c, a, now_ns);
-	return PROGRAM_ANSWERS;
+	return PROGRAM_ANSWERED;
 }
 
 static inline bool
@@ -582,18 +582,32 @@ server_port(const void *conf)
 }
 
 static const struct program server_program = {
-	.name = "olaf", .about = "keep the weights of clusters",
-	.port = server_port, .tos = UPDATE_TOS, .tagged = true,
-	.conf_bytes = sizeof(struct server_conf), .opts = server_opts,
-	.defaults = server_defaults, .set = server_set,
-	.settle = server_settle, .state_bytes = sizeof(struct server),
-	.init = server_init, .free = server_free, .claim = server_claim,
-	.take = server_take, .each = server_each,
-	.control = server_control, .is_member = server_is_member,
-	.member_count = server_member_count, .jobs = server_jobs,
-	.members = server_members, .stats = server_stats,
-	.account = server_account, .summary = server_summary,
-	.progress = server_progress, .trouble = server_trouble,
+    .name = "olaf",
+    .about = "keep the weights of clusters",
+    .default_port = server_port,
+    .tos = UPDATE_TOS,
+    .supports_tags = true,
+    .conf_bytes = sizeof(struct server_conf),
+    .options = server_opts,
+    .set_defaults = server_defaults,
+    .set_option = server_set,
+    .check_settings = server_settle,
+    .state_bytes = sizeof(struct server),
+    .init_state = server_init,
+    .free_state = server_free,
+    .classify = server_claim,
+    .receive = server_take,
+    .each_member = server_each,
+    .handle_request = server_control,
+    .is_member = server_is_member,
+    .member_count = server_member_count,
+    .list_jobs = server_jobs,
+    .list_members = server_members,
+    .put_counters = server_stats,
+    .put_report = server_account,
+    .put_summary = server_summary,
+    .put_progress = server_progress,
+    .describe_problem = server_trouble,
 };
 
 #endif

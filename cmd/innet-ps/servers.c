@@ -55,7 +55,7 @@ sums_settle(void *conf, struct program_place *place)
 		job->reduce.kind = REDUCE_ORDERED;	/* when all are there */
 		job->as_came = true;
 	}
-	place->plans = cf->elements > 0;	/* there is nothing to plan */
+	place->dry_run = cf->elements > 0;	/* there is nothing to plan */
 	why = iswitch_settle(cf, place);
 	return why;
 }
@@ -77,13 +77,13 @@ servers(void)
 
 	sums = iswitch_program;
 	sums.about = "sum whole vectors, or answer each";
-	sums.opts = sums_opts;
-	sums.defaults = sums_defaults;
-	sums.settle = sums_settle;
-	sums.memory = NULL;
+	sums.options = sums_opts;
+	sums.set_defaults = sums_defaults;
+	sums.check_settings = sums_settle;
+	sums.plan_memory = NULL;
 	session = dlp_program;
-	session.opts = session_opts;
-	session.defaults = session_defaults;
+	session.options = session_opts;
+	session.set_defaults = session_defaults;
 	list[0] = &server_program;
 	list[1] = &sums;
 	list[2] = &session;

@@ -77,7 +77,7 @@ sim_plane_adds_up(const struct sim_plane *sp)
 {
 	const struct program *pr = sp->pl.program;
 
-	return pr->adds_up == NULL || pr->adds_up(sp->pl.state);
+	return pr->counters_add_up == NULL || pr->counters_add_up(sp->pl.state);
 }
 
 /* A SIM_LEAVE: the frame that the pipe's port sends has left. */

@@ -220,7 +220,7 @@ settle_path(struct conf *cf)
 		errx(2, "a delay does not go with --bridge: links are real");
 	o->plane.place.in_path = true;
 	o->plane.ports.shaped = cf->inpath.rates > 0;
-	if (cf->inpath.wire && !o->plane.program->beside)
+	if (cf->inpath.wire && !o->plane.program->bypasses_queues)
 		errx(2, "--interfaces does not go with --program %s: workers "
 		    "need an address, which a bridge has",
 		    o->plane.program->name);
@@ -229,7 +229,7 @@ settle_path(struct conf *cf)
 		    "--interfaces");
 	if (o->listen == NULL && !cf->inpath.wire)
 		o->listen = inpath_address(cf->inpath.where, address);
-	if (o->listen == NULL && o->plane.program->beside)
+	if (o->listen == NULL && o->plane.program->bypasses_queues)
 		o->listen = "127.0.0.1";
 	if (o->listen == NULL)
 		errx(1, "%s has no address: program %s needs one, which its "
@@ -261,7 +261,8 @@ settle_group(struct conf *cf)
 	if (o->plane.program->multicast_group == NULL)
 		errx(2, "--multicast does not go with --program %s, whose "
 		    "results go to one host each", o->plane.program->name);
-	snprintf(port, sizeof(port), "%u", o->plane.program->port(o->settings));
+	snprintf(port, sizeof(port), "%u",
+	    o->plane.program->default_port(o->settings));
 	opt_check("group", cf->multicast, addr_parse(cf->multicast, port,
 	    group));
 	if (!addr_is_group(group) || addr_port(group) == 0)

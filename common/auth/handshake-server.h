@@ -56,7 +56,7 @@ handshake_server_init(struct handshake_server *o,
 	    .accepts_any_tag = place->replayed && !place->secret_known,
 	    .quota = place->quotas ? quota : NULL,
 	    .rows = lru_of(HANDSHAKE_SERVER_MOST, sizeof(struct handshake_peer),
-	    &place->by) };
+	    &place->hash_seed) };
 }
 
 static inline void
@@ -78,7 +78,8 @@ static inline uint32_t
 handshake_server_find(const struct handshake_server *o, const union addr *at,
     struct handshake_peer **r)
 {
-	const uint32_t k = lru_find(&o->rows, addr_key(at, &o->place->by));
+	const uint32_t k =
+	    lru_find(&o->rows, addr_key(at, &o->place->hash_seed));
 
 	*r = k == 0 ? NULL : lru_row(&o->rows, k);
 	if (*r != NULL && addr_same(&(*r)->at, at))
@@ -101,7 +102,7 @@ handshake_server_forget(struct handshake_server *o, uint32_t at)
 static inline struct handshake_peer *
 handshake_server_make(struct handshake_server *o, const union addr *at)
 {
-	const uint64_t key = addr_key(at, &o->place->by);
+	const uint64_t key = addr_key(at, &o->place->hash_seed);
 	uint32_t k = lru_find(&o->rows, key);
 	struct handshake_peer *r;
 

@@ -72,7 +72,7 @@ relay_tag_control(struct relay_tag *h, const union addr *from,
 	if (!handshake_client_ready(&h->above))
 		return PROGRAM_LATER;
 	handshake_server_open(&h->below, from, c, a, now_ns);
-	return PROGRAM_ANSWERS;
+	return PROGRAM_ANSWERED;
 }
 
 /* A control message from above.  False if it is none. */

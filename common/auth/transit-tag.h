@@ -72,8 +72,8 @@ transit_tag_init(
 	    .on = on && place->tagged && place->key != NULL,
 	    .accepts_any_tag = place->replayed && !place->secret_known,
 	    .place = place,
-	    .rows = lru_of(
-		TRANSIT_TAG_MOST, sizeof(struct transit_tag_row), &place->by)};
+	    .rows = lru_of(TRANSIT_TAG_MOST, sizeof(struct transit_tag_row),
+		&place->hash_seed)};
 }
 
 static inline void
@@ -90,7 +90,8 @@ static inline uint32_t
 transit_tag_row(const struct transit_tag *h, const union addr *at,
     struct transit_tag_row **r)
 {
-	const uint32_t k = lru_find(&h->rows, addr_key(at, &h->place->by));
+	const uint32_t k =
+	    lru_find(&h->rows, addr_key(at, &h->place->hash_seed));
 
 	*r = k == 0 ? NULL : lru_row(&h->rows, k);
 	if (*r != NULL && addr_same(&(*r)->at, at))
@@ -125,23 +126,23 @@ transit_tag_opens(const struct packet *p)
 }
 
 /* Whose is a packet between others? */
-__attribute__((noinline, unused)) static enum program_claim
+__attribute__((noinline, unused)) static enum packet_class
 transit_tag_claim(const struct transit_tag *h, struct packet *p)
 {
 	const uint8_t tos = p->tos & 0xfc;
 	struct transit_tag_row *r;
 
 	if (p->is != FRAME_UDP)
-		return PROGRAM_REGULAR;
+		return PACKET_REGULAR;
 	if (tos == UPDATE_TAGGED_TOS)
 		return transit_tag_open(h, p->from, p->to, &r) != 0 ||
 			       transit_tag_open(h, p->to, p->from, &r) != 0
-			   ? PROGRAM_TAKES
-			   : PROGRAM_REGULAR;
+			   ? PACKET_FOR_PROGRAM
+			   : PACKET_REGULAR;
 	if (tos != CONTROL_TOS || !transit_tag_opens(p))
-		return PROGRAM_REGULAR;
+		return PACKET_REGULAR;
 	p->way = TRANSIT_TAG_WAY;		/* it is not for the switch */
-	return PROGRAM_TAKES;
+	return PACKET_FOR_PROGRAM;
 }
 
 /* An Open goes up: if it is of who has the key, its pass is kept. */
@@ -158,7 +159,7 @@ transit_tag_asked(
 	mac_channel(h->place->key, c->cookie, &channel);
 	if (!mac_good(&channel, MAC_ASKS, p->payload, p->bytes))
 		return;
-	k = lru_use(&h->rows, addr_key(p->from, &h->place->by));
+	k = lru_use(&h->rows, addr_key(p->from, &h->place->hash_seed));
 	if (k == 0)
 		return;
 	r = lru_row(&h->rows, k);
@@ -230,7 +231,7 @@ transit_tag_acked(struct transit_tag *h, const struct program_env *env,
 	    memcmp(r->above.salt, a.salt, TAG_SALT_BYTES) != 0)
 		transit_tag_begin(h, r, p->from, a.salt, now_ns);
 	r->begins = true;
-	env->edit(env->plane, p);
+	env->make_writable(env->plane, p);
 	memcpy(p->payload + TRANSIT_TAG_SALT_AT, r->below.salt, TAG_SALT_BYTES);
 	mac_put(&channel, MAC_ANSWERS, c->counter, p->payload,
 	    p->bytes - MAC_BYTES);
@@ -248,7 +249,7 @@ transit_tag_control(struct transit_tag *h, const struct program_env *env,
 		transit_tag_asked(h, p, &c);
 	else
 		transit_tag_acked(h, env, p, &c, now_ns);
-	env->pass(env->plane, p, now_ns);
+	env->forward_packet(env->plane, p, now_ns);
 }
 
 /* What comes from below, of row k: UPDATE_OK, or the verdict. */
@@ -303,7 +304,7 @@ transit_tag_prove(
 {
 	struct transit_tag_row *r;
 
-	env->edit(env->plane, p);
+	env->make_writable(env->plane, p);
 	if (transit_tag_open(h, p->from, p->to, &r) != 0) {
 		transit_tag_prove_up(r, p->payload, p->bytes);
 		return;

@@ -135,19 +135,20 @@ dlp_free(void *state)
 	(void)state;
 }
 
-static inline enum program_claim
+static inline enum packet_class
 dlp_claim(void *state, struct packet *p)
 {
 	const struct dlp_switch *d = state;
 	const uint16_t port = dlp_port(d->cf);
 
 	if (p->frame == NULL)
-		return PROGRAM_TAKES;
+		return PACKET_FOR_PROGRAM;
 	if (p->is == FRAME_OTHER || p->is == FRAME_FRAGMENT)
-		return PROGRAM_REGULAR;
+		return PACKET_REGULAR;
 	if (addr_port(p->to) == port)
-		return PROGRAM_TAKES;
-	return addr_port(p->from) == port ? PROGRAM_OWN : PROGRAM_REGULAR;
+		return PACKET_FOR_PROGRAM;
+	return addr_port(p->from) == port ? PACKET_FROM_PROGRAM
+					  : PACKET_REGULAR;
 }
 
 /* What the aggregator answers leaves. */
@@ -451,16 +452,30 @@ dlp_progress(const void *state, struct counters *c)
 }
 
 static const struct program dlp_program = {
-	.name = "dlp", .about = "aggregate a session of DLP",
-	.port = dlp_port, .datagram_bytes = dlp_bytes, .unkeyed = true,
-	.conf_bytes = sizeof(struct dlp_settings),
-	.opts = dlp_opts, .defaults = dlp_defaults, .set = dlp_set,
-	.settle = dlp_settle, .state_bytes = sizeof(struct dlp_switch),
-	.init = dlp_init, .free = dlp_free, .claim = dlp_claim,
-	.take = dlp_take, .due = dlp_due, .fire = dlp_fire,
-	.jobs = dlp_jobs, .members = dlp_members,
-	.stats = dlp_stats, .account = dlp_account, .summary = dlp_summary,
-	.progress = dlp_progress, .trouble = dlp_trouble,
+    .name = "dlp",
+    .about = "aggregate a session of DLP",
+    .default_port = dlp_port,
+    .datagram_bytes = dlp_bytes,
+    .ignores_key = true,
+    .conf_bytes = sizeof(struct dlp_settings),
+    .options = dlp_opts,
+    .set_defaults = dlp_defaults,
+    .set_option = dlp_set,
+    .check_settings = dlp_settle,
+    .state_bytes = sizeof(struct dlp_switch),
+    .init_state = dlp_init,
+    .free_state = dlp_free,
+    .classify = dlp_claim,
+    .receive = dlp_take,
+    .deadline_ns = dlp_due,
+    .on_deadline = dlp_fire,
+    .list_jobs = dlp_jobs,
+    .list_members = dlp_members,
+    .put_counters = dlp_stats,
+    .put_report = dlp_account,
+    .put_summary = dlp_summary,
+    .put_progress = dlp_progress,
+    .describe_problem = dlp_trouble,
 };
 
 #endif

@@ -44,7 +44,7 @@ iswitch_program_init(void *state, const void *conf,
 	if (cf.job_memory_bytes == 0 && place->key != NULL)
 		cf.job_memory_bytes = place->memory_bytes / 4;
 	cf.key = place->key;
-	cf.by = place->by;
+	cf.by = place->hash_seed;
 	cf.quotas = place->quotas;
 	cf.group = place->group;
 	cf.any_xid = place->replayed;
@@ -142,7 +142,7 @@ iswitch_same_host(const union addr *a, const union addr *b)
 }
 
 /* In a trace: is it between the parent and a way of ours? */
-static inline enum program_claim
+static inline enum packet_class
 iswitch_claim_way(struct iswitch_state *t, struct packet *p)
 {
 	const union addr *own = &t->env->place->address;
@@ -150,20 +150,20 @@ iswitch_claim_way(struct iswitch_state *t, struct packet *p)
 
 	if (addr_same(p->to, &t->cf->parent) &&
 	    iswitch_same_host(p->from, own))
-		return PROGRAM_OWN;
+		return PACKET_FROM_PROGRAM;
 	if (!addr_same(p->from, &t->cf->parent) ||
 	    !iswitch_same_host(p->to, own))
-		return PROGRAM_OTHERS;
+		return PACKET_BETWEEN_OTHERS;
 	if (p->is == FRAME_UDP)
 		iswitch_learn(t, p);
 	job = iswitch_job_at(t, addr_port(p->to));
 	if (job < 0)
-		return PROGRAM_OTHERS;
+		return PACKET_BETWEEN_OTHERS;
 	p->way = (uint32_t)job + 1;
-	return PROGRAM_TAKES;
+	return PACKET_FOR_PROGRAM;
 }
 
-static inline enum program_claim
+static inline enum packet_class
 iswitch_claim(void *state, struct packet *p)
 {
 	struct iswitch_state *t = state;
@@ -172,13 +172,14 @@ iswitch_claim(void *state, struct packet *p)
 
 	if ((p->frame != NULL && p->is == FRAME_OTHER) ||
 	    (!seg_is(tos) && tos != CONTROL_TOS))
-		return PROGRAM_REGULAR;
+		return PACKET_REGULAR;
 	if (addr_same(p->to, &place->address) ||
 	    (place->live && p->frame == NULL))	/* a socket's, or to it */
-		return PROGRAM_TAKES;
+		return PACKET_FOR_PROGRAM;
 	if (addr_same(p->from, &place->address))
-		return PROGRAM_OWN;
-	return t->s.cf.job.child ? iswitch_claim_way(t, p) : PROGRAM_OTHERS;
+		return PACKET_FROM_PROGRAM;
+	return t->s.cf.job.child ? iswitch_claim_way(t, p)
+				 : PACKET_BETWEEN_OTHERS;
 }
 
 static inline void
@@ -310,7 +311,7 @@ iswitch_control_of(void *state, const union addr *from,
 	    c->action != CONTROL_CHUNK)
 		return PROGRAM_UNKNOWN;
 	return iswitch_request(&t->s, from, c, a, now_ns) ?
-	    PROGRAM_ANSWERS : PROGRAM_LATER;
+	    PROGRAM_ANSWERED : PROGRAM_LATER;
 }
 
 static inline void
@@ -524,43 +525,43 @@ iswitch_default_port(const void *conf)
 static const struct program iswitch_program = {
     .name = "iswitch",
     .about = "sum gradients for the workers of jobs",
-    .port = iswitch_default_port,
+    .default_port = iswitch_default_port,
     .tos = SEG_TOS,
     .trace_address = "10.255.255.1",
-    .tagged = true,
+    .supports_tags = true,
     .conf_bytes = sizeof(struct iswitch_settings),
-    .opts = iswitch_opts,
-    .defaults = iswitch_defaults,
-    .set = iswitch_set,
-    .settle = iswitch_settle,
-    .memory = iswitch_memory,
+    .options = iswitch_opts,
+    .set_defaults = iswitch_defaults,
+    .set_option = iswitch_set,
+    .check_settings = iswitch_settle,
+    .plan_memory = iswitch_memory,
     .state_bytes = sizeof(struct iswitch_state),
-    .init = iswitch_program_init,
-    .free = iswitch_program_free,
-    .claim = iswitch_claim,
-    .take = iswitch_program_take,
-    .due = iswitch_program_due,
-    .fire = iswitch_program_fire,
-    .each = iswitch_each,
+    .init_state = iswitch_program_init,
+    .free_state = iswitch_program_free,
+    .classify = iswitch_claim,
+    .receive = iswitch_program_take,
+    .deadline_ns = iswitch_program_due,
+    .on_deadline = iswitch_program_fire,
+    .each_member = iswitch_each,
     .multicast_group = iswitch_multicast_group,
-    .up = iswitch_up,
-    .address = iswitch_address,
+    .parent_address = iswitch_up,
+    .socket_address = iswitch_address,
     .has_backlog = iswitch_program_has_backlog,
     .send_backlog = iswitch_program_send_backlog,
-    .needs = iswitch_needs,
-    .heard = iswitch_heard,
+    .needs_socket = iswitch_needs,
+    .peer_alive = iswitch_heard,
     .stalled = iswitch_stalled,
     .is_member = iswitch_is_member,
     .member_count = iswitch_member_count,
-    .control = iswitch_control_of,
-    .jobs = iswitch_jobs,
-    .members = iswitch_members,
-    .stats = iswitch_stats,
-    .account = iswitch_account,
-    .summary = iswitch_summary,
-    .progress = iswitch_progress,
-    .trouble = iswitch_trouble,
-    .adds_up = iswitch_adds_up,
+    .handle_request = iswitch_control_of,
+    .list_jobs = iswitch_jobs,
+    .list_members = iswitch_members,
+    .put_counters = iswitch_stats,
+    .put_report = iswitch_account,
+    .put_summary = iswitch_summary,
+    .put_progress = iswitch_progress,
+    .describe_problem = iswitch_trouble,
+    .counters_add_up = iswitch_adds_up,
 };
 
 #endif

@@ -234,7 +234,7 @@ iswitch_settle_place(struct iswitch_settings *cf, struct program_place *place)
 		return "--parent is the switch's own address";
 	if (!place->live && addr_port(own) == UINT16_MAX)
 		return "--listen: no port behind it for a job with --parent";
-	cf->iswitch.parent = place->above = cf->parent;
+	cf->iswitch.parent = place->parent = cf->parent;
 	return NULL;
 }
 
@@ -259,9 +259,9 @@ iswitch_settle(void *conf, struct program_place *place)
 	s->floats_max = (v6 ? SEG_FLOATS_MAX_V6 : SEG_FLOATS_MAX_V4) - less;
 	if (cf->floats > s->floats_max)
 		return "--floats: so many do not fit a datagram";
-	if (place->plans != (cf->elements > 0))
+	if (place->dry_run != (cf->elements > 0))
 		return "--dry-run and --vector go together";
-	if (cf->floats > 0 && !place->plans)
+	if (cf->floats > 0 && !place->dry_run)
 		return "--floats goes with --dry-run";
 	if (!cf->has_number)
 		s->number = iswitch_number_of(&place->address);

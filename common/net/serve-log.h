@@ -77,13 +77,14 @@ serve_warn(struct serve *s, uint64_t now_ns)
 	udpio_warn_drops(u, &s->warned_drops);
 	if (s->warned_ns != 0 && now_ns - s->warned_ns < TIMER_SECOND_NS)
 		return;
-	if (u->unreachable != s->unreachable && pr->relies != NULL &&
-	    pr->relies(s->pl->state, &u->refused)) {
+	if (u->unreachable != s->unreachable && pr->depends_on != NULL &&
+	    pr->depends_on(s->pl->state, &u->refused)) {
 		s->warned_ns = now_ns;
 		warnx("%s: unreachable, %" PRIu64 " packets so far",
 		    addr_print(&u->refused, name), u->unreachable);
-	} else if (pr->trouble != NULL && pr->trouble(s->pl->state, text,
-	    sizeof(text), now_ns) != NULL) {
+	} else if (pr->describe_problem != NULL &&
+		   pr->describe_problem(
+		       s->pl->state, text, sizeof(text), now_ns) != NULL) {
 		s->warned_ns = now_ns;
 		warnx("%s", text);
 	}
@@ -102,8 +103,8 @@ serve_progress(const struct serve *s)
 		counters_put(&c, "out", t.of[TALLY_DELIVERED].packets);
 		counters_put(&c, "merged", t.of[TALLY_AGGREGATED].packets);
 	}
-	if (s->pl->program->progress != NULL)
-		s->pl->program->progress(s->pl->state, &c);
+	if (s->pl->program->put_progress != NULL)
+		s->pl->program->put_progress(s->pl->state, &c);
 	if (c.text != NULL)
 		progress_say("%s", c.text);
 	counters_free(&c);

@@ -248,7 +248,7 @@ serve_tick(struct serve *s, uint64_t now_ns)
 		s->rc |= s->cf->tick(s->cf->tick_ctx, now_ns,
 		    false);
 	for (uint32_t k = s->ways; k-- > 0;) {
-		if (pr->needs != NULL && !pr->needs(s->pl->state,
+		if (pr->needs_socket != NULL && !pr->needs_socket(s->pl->state,
 		    s->way[k]->way) &&
 		    udp_transmit_due(&s->way[k]->out) == UDP_TRANSMIT_NEVER)
 			serve_shut(s, k);

@@ -177,7 +177,7 @@ service_begin(struct service *v, struct plane_options *o,
 	v->conf.reopen = service_reopen;
 	v->conf.show_ctx = v;
 	service_open(v);
-	o->plane.place.by = service_number();
+	o->plane.place.hash_seed = service_number();
 	o->plane.place.quotas = o->plane.place.key == NULL;
 	if (!o->plane.place.secret_known || o->plane.place.key == NULL)
 		o->plane.place.xid = control_first_xid(timer_wall_ns());
@@ -232,7 +232,7 @@ service_is_here(const union addr *a)
 static inline void
 service_check_above(const struct program_place *place)
 {
-	const union addr *own = &place->address, *above = &place->above;
+	const union addr *own = &place->address, *above = &place->parent;
 	static const union addr any4 = { .in.sin_family = AF_INET },
 	    any6 = { .in6.sin6_family = AF_INET6 };
 	char name[ADDR_NAME_BYTES];

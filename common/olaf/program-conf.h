@@ -123,7 +123,7 @@ olaf_settle(void *conf, struct program_place *place)
 		return "--listen and --upstream must both be IPv4 or IPv6";
 	if (addressed && addr_same(&place->address, &cf->upstream))
 		return "--upstream is the switch's own address";
-	place->above = cf->upstream;
+	place->parent = cf->upstream;
 	return NULL;
 }
 

@@ -72,7 +72,7 @@ olaf_stats(const void *state, int32_t job, bool gauges, struct counters *c,
 		if (gauges)
 			counters_put(c, "members", n);
 		else
-			o->env->tally(o->env->plane, (uint16_t)job, c);
+			o->env->put_cluster(o->env->plane, (uint16_t)job, c);
 		return n > 0;
 	}
 	for (int i = 0; i < OLAF_COUNTS && !gauges; i++)

@@ -35,11 +35,11 @@ olaf_init(void *state, const void *conf, const struct program_env *env)
 	o->addressed = env->place->address.sa.sa_family != 0 &&
 	    !env->place->in_path;
 	o->groups.most = routes_within(env->place->memory_bytes / 2);
-	o->quota = quota_of(0, &env->place->by);
+	o->quota = quota_of(0, &env->place->hash_seed);
 	relay_tag_init(&o->relay_tag, env->place, o->addressed, &o->quota);
 	transit_tag_init(&o->path, env->place, !o->addressed && !o->cf->bare);
 	if (!routes_init(&o->routes, env->place->memory_bytes / 2,
-	    &env->place->by))
+	    &env->place->hash_seed))
 		return false;
 	routes_guard(&o->routes, env->place->quotas ? &o->quota : NULL,
 	    o->relay_tag.below.on);
@@ -83,7 +83,7 @@ olaf_claim_bare(const struct olaf *o, struct packet *p)
 }
 
 /* Is it Olaf's?  By its codepoint; bare packets by their source. */
-static inline enum program_claim
+static inline enum packet_class
 olaf_claim(void *state, struct packet *p)
 {
 	const struct olaf *o = state;
@@ -91,14 +91,16 @@ olaf_claim(void *state, struct packet *p)
 	    (o->addressed && (p->tos & 0xfc) == UPDATE_TAGGED_TOS);
 
 	if (p->frame == NULL ? o->env->place->in_path : p->is == FRAME_OTHER)
-		return PROGRAM_REGULAR;	/* the former is to the switch */
+		return PACKET_REGULAR;	/* the former is to the switch */
 	if (o->path.on)
 		return transit_tag_claim(&o->path, p);
 	if (o->addressed && !addr_same(p->to, &o->env->place->address))
-		return addr_same(p->from, &o->env->place->address) ?
-		    PROGRAM_OWN : marked ? PROGRAM_OTHERS : PROGRAM_REGULAR;
+		return addr_same(p->from, &o->env->place->address)
+			   ? PACKET_FROM_PROGRAM
+		       : marked ? PACKET_BETWEEN_OTHERS
+				: PACKET_REGULAR;
 	return (o->cf->bare ? olaf_claim_bare(o, p) : marked) ?
-	    PROGRAM_TAKES : PROGRAM_REGULAR;
+	    PACKET_FOR_PROGRAM : PACKET_REGULAR;
 }
 
 /* Read p into *u, under the names that its worker has above the switch. */
@@ -138,7 +140,7 @@ olaf_read(struct olaf *o, struct packet *p, struct update *u,
 	if (!o->cf->bare) {
 		const ptrdiff_t at = u->vec - p->payload;
 
-		o->env->edit(o->env->plane, p);
+		o->env->make_writable(o->env->plane, p);
 		update_put(p->payload, u);
 		u->vec = p->payload + at;
 	}
@@ -194,8 +196,10 @@ olaf_up(struct olaf *o, struct packet *p, const struct update *u,
 	const union addr *to = o->addressed ? &o->cf->upstream : p->to;
 
 	if (u->kind == UPDATE_UPDATE) {
-		if (env->offer(env->plane, o->cf->bare && o->addressed ?
-		    1u + u->cluster : PACKET_WAY_OWN, to, p, u, now_ns))
+		if (env->enqueue_update(env->plane,
+			o->cf->bare && o->addressed ? 1u + u->cluster
+						    : PACKET_WAY_OWN,
+			to, p, u, now_ns))
 			olaf_see(o, p, u, now_ns);
 		return;
 	}
@@ -207,7 +211,7 @@ olaf_up(struct olaf *o, struct packet *p, const struct update *u,
 	}
 	if (o->path.on)
 		transit_tag_prove(&o->path, env, p);
-	env->pass(env->plane, p, now_ns);
+	env->forward_packet(env->plane, p, now_ns);
 }
 
 /* A copy of a model under the names of the worker that it is for. */
@@ -295,13 +299,13 @@ olaf_pass_model(struct olaf *o, struct packet *p, struct update *u,
 		u->cluster = own.cluster;
 		if (u->worker != UPDATE_ALL_WORKERS)
 			u->worker = own.worker;
-		o->env->edit(o->env->plane, p);
+		o->env->make_writable(o->env->plane, p);
 		update_put(p->payload, u);
 		break;
 	}
 	if (o->path.on)
 		transit_tag_prove(&o->path, o->env, p);
-	o->env->pass(o->env->plane, p, now_ns);
+	o->env->forward_packet(o->env->plane, p, now_ns);
 }
 
 /* A model comes back: it is told how the queue is, and goes to its workers. */
@@ -312,11 +316,12 @@ olaf_down(struct olaf *o, struct packet *p, struct update *u, uint64_t now_ns)
 
 	o->n[OLAF_MODELS]++;
 	if (p->from != NULL)
-		env->cut(env->plane, o->addressed ? &o->cf->upstream :
+		env->learn_shape(env->plane, o->addressed ? &o->cf->upstream :
 		    p->from, u, now_ns);
-	if (env->stamp(env->plane, o->addressed ? &o->cf->upstream : p->from,
-	    &u->status, now_ns)) {
-		env->edit(env->plane, p);
+	if (env->stamp_status(env->plane,
+		o->addressed ? &o->cf->upstream : p->from, &u->status,
+		now_ns)) {
+		env->make_writable(env->plane, p);
 		update_put_status(p->payload + UPDATE_HEADER_BYTES,
 		    &u->status);
 	}
@@ -375,7 +380,7 @@ olaf_take(void *state, struct packet *p, uint64_t now_ns)
 	    o->cf->elements)
 		bad = SOUNDNESS_MISMATCHED;
 	if (bad != UPDATE_OK)
-		o->env->ignore(o->env->plane, bad);
+		o->env->count_ignored(o->env->plane, bad);
 	else if (u.kind == UPDATE_MODEL)
 		olaf_down(o, p, &u, now_ns);
 	else
@@ -428,7 +433,7 @@ olaf_control(void *state, const union addr *from, const struct control *c,
 	if (c->action != CONTROL_REGROUP)
 		return PROGRAM_UNKNOWN;
 	olaf_regroup(o, c, a, now_ns);
-	return PROGRAM_ANSWERS;
+	return PROGRAM_ANSWERED;
 }
 
 static inline void
@@ -510,23 +515,41 @@ olaf_relies(const void *state, const union addr *at)
 }
 
 static const struct program olaf_program = {
-	.name = "olaf", .about = "merge updates that wait for a server",
-	.port = olaf_port, .tos = UPDATE_TOS,
-	.rate_bps = 40000000000, .merges = true, .beside = true,
-	.tagged = true, .due = olaf_due, .due_if_tagged = true,
-	 .fire = olaf_fire,
-	.told = olaf_told, .retag = olaf_prove,
-	.is_member = olaf_is_member, .member_count = olaf_member_count,
-	.trouble = olaf_trouble,
-	.conf_bytes = sizeof(struct olaf_conf), .opts = olaf_opts,
-	.defaults = olaf_defaults, .set = olaf_set, .settle = olaf_settle,
-	.forget = olaf_forget,
-	.state_bytes = sizeof(struct olaf), .init = olaf_init,
-	.free = olaf_free, .claim = olaf_claim, .take = olaf_take,
-	.each = olaf_each, .control = olaf_control, .jobs = olaf_jobs,
-	.members = olaf_members, .stats = olaf_stats,
-	.account = olaf_account, .summary = olaf_summary,
-	.relies = olaf_relies,
+    .name = "olaf",
+    .about = "merge updates that wait for a server",
+    .default_port = olaf_port,
+    .tos = UPDATE_TOS,
+    .rate_bps = 40000000000,
+    .merges_updates = true,
+    .bypasses_queues = true,
+    .supports_tags = true,
+    .deadline_ns = olaf_due,
+    .deadline_needs_tags = true,
+    .on_deadline = olaf_fire,
+    .parent_message = olaf_told,
+    .retag_update = olaf_prove,
+    .is_member = olaf_is_member,
+    .member_count = olaf_member_count,
+    .describe_problem = olaf_trouble,
+    .conf_bytes = sizeof(struct olaf_conf),
+    .options = olaf_opts,
+    .set_defaults = olaf_defaults,
+    .set_option = olaf_set,
+    .check_settings = olaf_settle,
+    .free_settings = olaf_forget,
+    .state_bytes = sizeof(struct olaf),
+    .init_state = olaf_init,
+    .free_state = olaf_free,
+    .classify = olaf_claim,
+    .receive = olaf_take,
+    .each_member = olaf_each,
+    .handle_request = olaf_control,
+    .list_jobs = olaf_jobs,
+    .list_members = olaf_members,
+    .put_counters = olaf_stats,
+    .put_report = olaf_account,
+    .put_summary = olaf_summary,
+    .depends_on = olaf_relies,
 };
 
 #endif

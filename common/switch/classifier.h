@@ -35,7 +35,7 @@ plane_passing_update(struct plane *pl, struct packet *p)
 	struct update u;
 
 	if (!pl->merges || (p->tos & 0xfc) != UPDATE_TOS || p->frame == NULL ||
-	    (pl->program->retag != NULL && pl->cf->place.tagged))
+	    (pl->program->retag_update != NULL && pl->cf->place.tagged))
 		return false;
 	port = plane_towards(pl, p->to);
 	if (port == NULL || port->link.rate_bps == 0 ||
@@ -44,7 +44,7 @@ plane_passing_update(struct plane *pl, struct packet *p)
 	    p->bytes, &u) != UPDATE_OK || u.kind != UPDATE_UPDATE)
 		return false;
 	pl->n[PLANE_TAKEN]++;
-	plane_offer(pl, PACKET_WAY_OWN, p->to, p, &u, pl->now_ns);
+	plane_enqueue_update(pl, PACKET_WAY_OWN, p->to, p, &u, pl->now_ns);
 	return true;
 }
 
@@ -65,7 +65,7 @@ plane_regular(struct plane *pl, struct packet *p)
 		return;
 	}
 	if (port == NULL || port->link.rate_bps == 0) {
-		plane_pass(pl, p, pl->now_ns);
+		plane_forward_packet(pl, p, pl->now_ns);
 		return;
 	}
 	plane_whole(pl, p);
@@ -94,13 +94,13 @@ plane_claimed(struct plane *pl, struct packet *p)
 	}
 	pl->n[PLANE_TAKEN]++;
 	if (verdict != UPDATE_OK) {
-		plane_ignore(pl, verdict);
+		plane_count_ignored(pl, verdict);
 		return;
 	}
 	if ((p->tos & 0xfc) == CONTROL_TOS && p->way == PACKET_WAY_OWN)
 		plane_control(pl, p, pl->now_ns);
 	else
-		pl->program->take(pl->state, p, pl->now_ns);
+		pl->program->receive(pl->state, p, pl->now_ns);
 }
 
 /* The same in the path, where what is not sound goes on as it came. */
@@ -111,7 +111,7 @@ plane_claimed_in_path(struct plane *pl, struct packet *p)
 
 	plane_claimed(pl, p);
 	if (pl->cf->place.in_path && pl->n[PLANE_IGNORED] != ignored)
-		plane_pass(pl, p, pl->now_ns);
+		plane_forward_packet(pl, p, pl->now_ns);
 }
 
 /* How often impairment lets a packet in; what it holds back comes at once. */
@@ -141,13 +141,13 @@ plane_take(struct plane *pl, struct packet *p)
 	if ((p->tos & 0xfc) == CONTROL_TOS && plane_is_to(pl, p)) {
 		plane_claimed(pl, p);
 	} else {
-		switch (pl->program->claim(pl->state, p)) {
-		case PROGRAM_TAKES: plane_claimed_in_path(pl, p); break;
-		case PROGRAM_OWN: pl->n[PLANE_OWN]++; break;
-		case PROGRAM_REGULAR: plane_regular(pl, p); break;
-		case PROGRAM_OTHERS:
+		switch (pl->program->classify(pl->state, p)) {
+		case PACKET_FOR_PROGRAM: plane_claimed_in_path(pl, p); break;
+		case PACKET_FROM_PROGRAM: pl->n[PLANE_OWN]++; break;
+		case PACKET_REGULAR: plane_regular(pl, p); break;
+		case PACKET_BETWEEN_OTHERS:
 			pl->n[PLANE_PASSED]++;
-			plane_pass(pl, p, pl->now_ns);
+			plane_forward_packet(pl, p, pl->now_ns);
 			break;
 		}
 	}

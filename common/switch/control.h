@@ -34,13 +34,13 @@ plane_text(struct plane *pl, const struct control *c, bool *known,
 	case CONTROL_JOBS:
 		counters_word(&t, "program", pr->name);
 		counters_list(&t, "jobs");
-		if (pr->jobs != NULL)
-			pr->jobs(pl->state, &t, now_ns);
+		if (pr->list_jobs != NULL)
+			pr->list_jobs(pl->state, &t, now_ns);
 		counters_list_end(&t);
 		break;
 	case CONTROL_MEMBERS:
-		*known = pr->members != NULL &&
-		    pr->members(pl->state, c->job, &t, now_ns);
+		*known = pr->list_members != NULL &&
+		    pr->list_members(pl->state, c->job, &t, now_ns);
 		break;
 	default:
 		*known = plane_stats(pl, scope == CONTROL_SCOPE_SWITCH ? -1 :
@@ -217,10 +217,10 @@ plane_do(struct plane *pl, const union addr *from, const struct control *c,
 	case CONTROL_MEMBERS:
 	case CONTROL_STATS:
 		plane_page(pl, r, c, a, now_ns);
-		return PROGRAM_ANSWERS;
+		return PROGRAM_ANSWERED;
 	default:
-		return pr->control == NULL ? PROGRAM_UNKNOWN :
-		    pr->control(pl->state, from, c, a, now_ns);
+		return pr->handle_request == NULL ? PROGRAM_UNKNOWN :
+		    pr->handle_request(pl->state, from, c, a, now_ns);
 	}
 }
 
@@ -230,7 +230,7 @@ plane_request(struct plane *pl, const struct packet *p,
     const struct control *c, struct channel_server_row *r, uint64_t now_ns)
 {
 	struct control_ack a = { .action = c->action };
-	enum program_reply reply = PROGRAM_ANSWERS;
+	enum program_reply reply = PROGRAM_ANSWERED;
 
 	if (plane_may_command(pl, p->from, r, c))
 		reply = plane_do(pl, p->from, c, r, &a, now_ns);
@@ -265,10 +265,11 @@ plane_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 		pl->controls[CONTROLS_BAD]++;
 		return;
 	}
-	if (pl->program->told != NULL && addr_same(p->from,
-	    &pl->cf->place.above)) {
+	if (pl->program->parent_message != NULL && addr_same(p->from,
+	    &pl->cf->place.parent)) {
 		pl->controls[CONTROLS_TAKEN]++;
-		pl->program->told(pl->state, p->payload, p->bytes, now_ns);
+		pl->program->parent_message(
+		    pl->state, p->payload, p->bytes, now_ns);
 		return;
 	}
 	if (c.action == CONTROL_ACK) {	/* it is never answered */
@@ -280,8 +281,8 @@ plane_control(struct plane *pl, const struct packet *p, uint64_t now_ns)
 	if (r == NULL)
 		return;
 	pl->controls[CONTROLS_TAKEN]++;
-	if (pl->program->heard != NULL)
-		pl->program->heard(pl->state, p->from, now_ns);
+	if (pl->program->peer_alive != NULL)
+		pl->program->peer_alive(pl->state, p->from, now_ns);
 	if (r->asked && c.xid == r->xid) {
 		pl->controls[CONTROLS_REPEATED]++;
 		outbox_copy_from(&pl->out, p->to, p->from, CONTROL_TOS,

@@ -119,7 +119,7 @@ static inline bool
 plane_holds(struct plane *pl, const union addr *at, const struct slot_to *to,
     const struct post *p)
 {
-	const bool waits = pl->shaped && !pl->program->beside;
+	const bool waits = pl->shaped && !pl->program->bypasses_queues;
 	struct port *port;
 
 	if (to->to.sa.sa_family != AF_INET6 && p->bytes > PLANE_V4_MAX) {
@@ -208,11 +208,11 @@ plane_spread(struct plane *pl, const struct post *p)
 	uint32_t hear[PLANE_BEHIND + 1] = { 0 }, next = 0, k;
 	const union addr *at, *group;
 
-	while ((at = pl->program->each(pl->state, p->group, &next,
+	while ((at = pl->program->each_member(pl->state, p->group, &next,
 	    pl->now_ns)) != NULL)
 		hear[plane_behind(pl, at, &group)]++;
 	next = 0;
-	while ((at = pl->program->each(pl->state, p->group, &next,
+	while ((at = pl->program->each_member(pl->state, p->group, &next,
 	    pl->now_ns)) != NULL) {
 		k = plane_behind(pl, at, &group);
 		if (k == PLANE_BEHIND || hear[k] == 1) {
@@ -241,12 +241,12 @@ plane_deliver(void *plane, const struct post *p)
 			plane_spread(pl, p);
 			break;
 		}
-		while ((at = pl->program->each(pl->state, p->group, &next,
-		    pl->now_ns)) != NULL)
+		while ((at = pl->program->each_member(
+			    pl->state, p->group, &next, pl->now_ns)) != NULL)
 			plane_forward(pl, way, at, p);
 		break;
 	case POST_UP:
-		at = pl->program->up(pl->state, p->group, &way);
+		at = pl->program->parent_address(pl->state, p->group, &way);
 		if (at != NULL)		/* the program has proved it */
 			plane_forward_whole(pl, way, at, p);
 		break;

@@ -55,13 +55,13 @@ plane_memory(const struct plane_options *o, struct memory_part *part)
 
 	if (slots.number > 0)
 		part[n++] = slots;
-	if (pr->merges)
+	if (pr->merges_updates)
 		part[n++] = (struct memory_part){ .what = "clusters",
 		    .number = 65536, .bytes = 65536 *
 		    (sizeof(struct tally_cluster) + sizeof(struct port_shape) +
 		    sizeof(struct active_clusters_node) + sizeof(uint64_t) +
 		    sizeof(uint32_t)) };
-	return n + (pr->memory == NULL ? 0 : pr->memory(o->settings,
+	return n + (pr->plan_memory == NULL ? 0 : pr->plan_memory(o->settings,
 	    part + n));
 }
 

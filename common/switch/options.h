@@ -140,7 +140,7 @@ plane_options_init(struct plane_options *o, const struct program *const *all,
 		n++;
 	o->rows = n;
 	for (size_t i = 0; all[i] != NULL; i++) {
-		for (const struct opt *r = all[i]->opts; r != NULL &&
+		for (const struct opt *r = all[i]->options; r != NULL &&
 		    r->name != NULL; r++) {
 			for (k = 0; k < n && strcmp(table[k].name, r->name) !=
 			    0; k++)
@@ -321,10 +321,10 @@ plane_options_give(struct plane_options *o)
 	o->settings = calloc(1, pr->conf_bytes + 1);
 	if (o->settings == NULL)
 		err(1, "settings");
-	if (pr->defaults != NULL)
-		pr->defaults(o->settings);
+	if (pr->set_defaults != NULL)
+		pr->set_defaults(o->settings);
 	for (size_t i = 0; i < o->givens; i++) {
-		const struct opt *r = pr->opts;
+		const struct opt *r = pr->options;
 		const char *arg = o->given[i].arg;
 
 		while (r != NULL && r->name != NULL && strcmp(r->name,
@@ -340,7 +340,7 @@ plane_options_give(struct plane_options *o)
 			arg = size;
 		}
 		opt_check(r->name, arg == NULL ? "" : arg,
-		    pr->set(o->settings, r->ch, arg));
+		    pr->set_option(o->settings, r->ch, arg));
 	}
 	o->plane.settings = o->settings;
 }
@@ -376,12 +376,12 @@ plane_options_settle_ports(struct plane_options *o)
 	if (!plane_options_has(o, PLANE_RATE))
 		p->rate_bps = pr->rate_bps;
 	if (!plane_options_has(o, PLANE_QUEUE))
-		p->queue = pr->merges ? PORT_OLAF : PORT_FIFO;
+		p->queue = pr->merges_updates ? PORT_OLAF : PORT_FIFO;
 	if (!plane_options_has(o, PLANE_SLOTS))
-		p->slots = p->queue == PORT_FIFO && !pr->merges ? 0 :
+		p->slots = p->queue == PORT_FIFO && !pr->merges_updates ? 0 :
 		    o->plane.place.in_path ? PORTS_SLOTS_IN_PATH : PORTS_SLOTS;
 	ports_settle(ports);
-	if (!pr->merges && plane_options_has(o, PLANE_WINDOW))
+	if (!pr->merges_updates && plane_options_has(o, PLANE_WINDOW))
 		errx(2, "--active-window does not go with --program %s: it "
 		    "tells no status", pr->name);
 	if (!ports_merge(ports))
@@ -463,7 +463,7 @@ static inline void
 plane_options_settle_auth(struct plane_options *o, bool live)
 {
 	struct program_place *place = &o->plane.place;
-	const bool able = o->plane.program->tagged;
+	const bool able = o->plane.program->supports_tags;
 	const char *why;
 
 	if (o->auth == TAG_AUTH_ALL && !able)
@@ -479,7 +479,7 @@ plane_options_settle_auth(struct plane_options *o, bool live)
 		plane_options_secret(o, o->secret_path);
 	if (o->commands.set && !o->key.set)
 		errx(2, "--command-key goes with --key");
-	place->commands = o->commands.set ? &o->commands : NULL;
+	place->command_key = o->commands.set ? &o->commands : NULL;
 	if (place->secret_known && o->key.set)
 		place->xid = plane_options_xid(place);
 	if (live && !place->secret_known && getrandom(place->secret,
@@ -498,10 +498,10 @@ plane_options_exposed(const struct plane_options *o)
 	char name[ADDR_NAME_BYTES];
 
 	if (o->insecure || o->dry_run || o->listen_at.sa.sa_family == 0 ||
-	    addr_is_loopback(&o->listen_at) || (o->key.set && !pr->unkeyed))
+	    addr_is_loopback(&o->listen_at) || (o->key.set && !pr->ignores_key))
 		return;
 	addr_print(&o->listen_at, name);
-	if (pr->unkeyed)
+	if (pr->ignores_key)
 		errx(1, "--listen %s: anyone who can reach it may take part, "
 		    "for the packets of --program %s carry no proof; give "
 		    "--insecure as well as --key, or listen on 127.0.0.1",
@@ -526,7 +526,7 @@ plane_options_settle(struct plane_options *o, bool live)
 	plane_options_give(o);
 	plane_options_settle_ports(o);
 	plane_options_settle_files(o, live);
-	snprintf(port, sizeof(port), "%u", pr->port(o->settings));
+	snprintf(port, sizeof(port), "%u", pr->default_port(o->settings));
 	if (listen == NULL && !live)
 		listen = pr->trace_address;
 	if (listen != NULL)
@@ -548,10 +548,12 @@ plane_options_settle(struct plane_options *o, bool live)
 	place->key = o->key.set ? &o->key : NULL;
 	plane_options_settle_auth(o, live);
 	place->memory_bytes = o->memory_bytes;
-	place->plans = o->dry_run;
+	place->dry_run = o->dry_run;
 	if (place->xid == 0)
 		place->xid = 1;
-	why = pr->settle == NULL ? NULL : pr->settle(o->settings, place);
+	why = pr->check_settings == NULL
+		  ? NULL
+		  : pr->check_settings(o->settings, place);
 	if (why != NULL)
 		errx(2, "%s", why);
 	if (live)
@@ -565,8 +567,8 @@ plane_options_settle(struct plane_options *o, bool live)
 static inline void
 plane_options_free(struct plane_options *o)
 {
-	if (o->plane.program->forget != NULL)
-		o->plane.program->forget(o->settings);
+	if (o->plane.program->free_settings != NULL)
+		o->plane.program->free_settings(o->settings);
 	free(o->settings);
 }
 

@@ -40,7 +40,7 @@ plane_offer_at(struct plane *pl, struct port *port, const struct arrival *a,
 	switch (port_offer(port, a, now_ns)) {
 	case PORT_TAKEN: break;
 	case PORT_MISMATCHED:
-		pl->env.ignore(pl, SOUNDNESS_MISMATCHED);
+		pl->env.count_ignored(pl, SOUNDNESS_MISMATCHED);
 		return false;
 	case PORT_NO_MEMORY: err(1, "updates of a port");
 	}
@@ -49,9 +49,9 @@ plane_offer_at(struct plane *pl, struct port *port, const struct arrival *a,
 	return true;
 }
 
-/* program_env.offer */
+/* program_env.enqueue_update */
 static inline bool
-plane_offer(void *plane, uint32_t way, const union addr *to,
+plane_enqueue_update(void *plane, uint32_t way, const union addr *to,
     const struct packet *p, const struct update *u, uint64_t now_ns)
 {
 	struct plane *pl = plane;
@@ -82,12 +82,12 @@ plane_offer(void *plane, uint32_t way, const union addr *to,
 }
 
 /*
- * program_env.cut: at the port that updates go to, which is known before the
- * first where the switch has an address of its own.
+ * program_env.learn_shape: at the port that updates go to, which is known
+ * before the first where the switch has an address of its own.
  */
 static inline void
-plane_cut(void *plane, const union addr *from, const struct update *model,
-    uint64_t now_ns)
+plane_learn_shape(void *plane, const union addr *from,
+    const struct update *model, uint64_t now_ns)
 {
 	struct plane *pl = plane;
 	struct port *port = plane_towards(pl, from);
@@ -99,9 +99,9 @@ plane_cut(void *plane, const union addr *from, const struct update *model,
 		port_shape_is(port, model, now_ns);
 }
 
-/* program_env.pass */
+/* program_env.forward_packet */
 static inline void
-plane_pass(void *plane, struct packet *p, uint64_t now_ns)
+plane_forward_packet(void *plane, struct packet *p, uint64_t now_ns)
 {
 	struct plane *pl = plane;
 
@@ -109,9 +109,9 @@ plane_pass(void *plane, struct packet *p, uint64_t now_ns)
 		pl->driver->pass(pl->ctx, p, now_ns);
 }
 
-/* program_env.edit */
+/* program_env.make_writable */
 static inline void
-plane_edit(void *plane, struct packet *p)
+plane_make_writable(void *plane, struct packet *p)
 {
 	struct plane *pl = plane;
 
@@ -167,11 +167,11 @@ plane_stamp_at(struct port *port, struct update_status *s, uint64_t now_ns)
 }
 
 /*
- * program_env.stamp: by the queue towards `to`, or, where no update ever went
- * there, by the one that updates do go to.
+ * program_env.stamp_status: by the queue towards `to`, or, where no update ever
+ * went there, by the one that updates do go to.
  */
 static inline bool
-plane_stamp(void *plane, const union addr *to, struct update_status *s,
+plane_stamp_status(void *plane, const union addr *to, struct update_status *s,
     uint64_t now_ns)
 {
 	struct port *p = plane_towards(plane, to), *only;
@@ -184,9 +184,9 @@ plane_stamp(void *plane, const union addr *to, struct update_status *s,
 	return p != NULL && plane_stamp_at(p, s, now_ns);
 }
 
-/* program_env.ignore: what was counted as taken is not. */
+/* program_env.count_ignored: what was counted as taken is not. */
 static inline void
-plane_ignore(void *plane, unsigned verdict)
+plane_count_ignored(void *plane, unsigned verdict)
 {
 	struct plane *pl = plane;
 
@@ -211,9 +211,9 @@ plane_cluster(const struct plane *pl, uint32_t cluster)
 	return t;
 }
 
-/* program_env.tally: constituents, by what became of them. */
+/* program_env.put_cluster: constituents, by what became of them. */
 static inline void
-plane_tell_cluster(void *plane, uint16_t cluster, struct counters *c)
+plane_put_cluster(void *plane, uint16_t cluster, struct counters *c)
 {
 	const struct tally_cluster t = plane_cluster(plane, cluster);
 
@@ -239,7 +239,7 @@ plane_due_port(const struct plane *pl)
 static inline uint64_t
 plane_due_program(const struct plane *pl)
 {
-	return pl->timed ? pl->program->due(pl->state) : PLANE_NEVER;
+	return pl->timed ? pl->program->deadline_ns(pl->state) : PLANE_NEVER;
 }
 
 static inline uint64_t
@@ -261,7 +261,7 @@ plane_depart(struct plane *pl, struct port *port, uint64_t when_ns)
 	if (head->is_update && head->tail > 0) {
 		if (head->changed)
 			port_freshen(head);
-		pl->program->retag(pl->state, head, pl->now_ns);
+		pl->program->retag_update(pl->state, head, pl->now_ns);
 	}
 	pl->driver->leave(pl->ctx, port, head, pl->now_ns);
 	pl->unsettled = pl->driver->settle != NULL;
@@ -308,7 +308,7 @@ plane_catch_up(struct plane *pl, uint64_t now_ns)
 			plane_depart_first(pl);
 		} else if (own <= now_ns && own != PLANE_NEVER) {
 			pl->now_ns = own > pl->now_ns ? own : pl->now_ns;
-			pl->program->fire(pl->state, pl->now_ns);
+			pl->program->on_deadline(pl->state, pl->now_ns);
 			plane_flush(pl);
 		} else {
 			return;
@@ -347,15 +347,16 @@ plane_staying(const void *plane)
 static inline void
 plane_init_channels(struct plane *pl, const struct program_place *place)
 {
-	pl->rate_limit.by = place->by;
-	pl->channels = channel_server_of(&place->by);
+	pl->rate_limit.by = place->hash_seed;
+	pl->channels = channel_server_of(&place->hash_seed);
 	if (pl->program->is_member != NULL) {
 		pl->channels.stays = plane_stays;
 		pl->channels.staying = plane_staying;
 		pl->channels.ctx = pl;
 	}
-	pl->rules = (struct channel_server_rules){ .key = place->key,
-	    .commands = place->commands, .needs_cookie = place->needs_cookie };
+	pl->rules = (struct channel_server_rules){.key = place->key,
+	    .commands = place->command_key,
+	    .needs_cookie = place->needs_cookie};
 	if (place->live || place->secret_known)
 		key_set(&pl->rules.secret, place->secret,
 		    sizeof(place->secret));
@@ -374,9 +375,9 @@ plane_init(struct plane *pl, const struct plane_conf *cf,
 	*pl = (struct plane){ .cf = cf, .program = pr, .driver = driver,
 	    .ctx = ctx, .ports_cf = cf->ports, .in = cf->impair,
 	    .impaired = impair_any(&cf->impair), .port_due_ns = PLANE_NEVER,
-	    .timed = pr->due != NULL && (!pr->due_if_tagged ||
+	    .timed = pr->deadline_ns != NULL && (!pr->deadline_needs_tags ||
 	    cf->place.tagged), .state = calloc(1, pr->state_bytes) };
-	pl->ports_cf.by = cf->place.by;
+	pl->ports_cf.by = cf->place.hash_seed;
 	ports_settle(&pl->ports_cf);
 	pl->ports = ports_over(&pl->ports_cf);
 	pl->shaped = ports_shaped(&pl->ports_cf);
@@ -385,10 +386,14 @@ plane_init(struct plane *pl, const struct plane_conf *cf,
 	outbox_init(&pl->out, plane_deliver, pl);
 	pl->env = (struct program_env){ .plane = pl, .place = &cf->place,
 	    .out = &pl->out, .rate_limit = &pl->rate_limit,
-	    .offer = plane_offer, .cut = plane_cut, .pass = plane_pass,
-	    .edit = plane_edit, .stamp = plane_stamp,
-	    .ignore = plane_ignore, .tally = plane_tell_cluster };
-	return pl->state != NULL && pr->init(pl->state, cf->settings,
+	    .enqueue_update = plane_enqueue_update,
+	    .learn_shape = plane_learn_shape,
+	    .forward_packet = plane_forward_packet,
+	    .make_writable = plane_make_writable,
+	    .stamp_status = plane_stamp_status,
+	    .count_ignored = plane_count_ignored,
+	    .put_cluster = plane_put_cluster };
+	return pl->state != NULL && pr->init_state(pl->state, cf->settings,
 	    &pl->env);
 }
 
@@ -403,8 +408,8 @@ plane_end(struct plane *pl)
 static inline void
 plane_free(struct plane *pl)
 {
-	if (pl->state != NULL && pl->program->free != NULL)
-		pl->program->free(pl->state);
+	if (pl->state != NULL && pl->program->free_state != NULL)
+		pl->program->free_state(pl->state);
 	free(pl->state);
 	ports_free(&pl->ports);
 	heap_free(pl->due);

@@ -1,20 +1,19 @@
 /*
- * program.h - the contract of programs: what computes in a switch
+ * program.h - the contract of programs: the part of a switch that computes
  *
- * A program takes packets and a time, keeps state, and gives packets and the
- * time at which it is to be called again.  It answers control messages, counts
- * under named reasons and states its memory.  It reads no clock, touches no
- * socket and knows no driver: traces, sockets, interfaces and the simulator
- * come to it alike, through the data plane (plane.h).
+ * A program receives packets with a time, keeps state, sends packets and says
+ * when it must be called again.  It answers control requests, counts its
+ * packets by reason and plans its memory.  A program reads no clock, touches
+ * no socket and knows no driver: traces, sockets, network interfaces and the
+ * simulator all reach it through the data plane (plane.h).
  *
  * A program is a folder in common/ with its rules, a program.h that fills in
- * one struct program, and a row in switch/programs.h.  Of the members below
- * those that are marked may be NULL.
+ * one struct program, and a row in switch/programs.h.
  *
- * What it sends goes to its outbox (outbox.h) or, packets that came, back to
- * the plane: env->offer() puts an update before the queue of the port behind
- * which an address is, env->pass() sends a packet on as it came, beside the
- * queue.
+ * A program posts its datagrams to an outbox (outbox.h).  It returns received
+ * packets to the plane: env->enqueue_update() puts an update into the queue of
+ * the port towards an address, and env->forward_packet() sends a packet on
+ * without queueing it.
  */
 #ifndef INNET_SWITCH_PROGRAM_H
 #define INNET_SWITCH_PROGRAM_H
@@ -35,184 +34,221 @@
 
 struct slot;			/* of a queue: common/queue/slots.h */
 
-/* Whose is a packet? */
-enum program_claim {
-	PROGRAM_REGULAR,	/* other traffic: it is forwarded */
-	PROGRAM_TAKES,		/* it is for the program, if it is sound */
-	/* another run of the program sent it: skipped */
-	PROGRAM_OWN,
-	PROGRAM_OTHERS		/* the program's kind, but between others */
+/* Which part of the switch handles a packet. */
+enum packet_class {
+	PACKET_REGULAR,		/* other traffic: the plane forwards it */
+	PACKET_FOR_PROGRAM,	/* the program receives it if it is sound */
+	PACKET_FROM_PROGRAM,	/* a captured run of the program sent it; the
+				 * plane drops it */
+	PACKET_BETWEEN_OTHERS	/* of the program's protocol, but neither from
+				 * nor to this switch: it is forwarded */
 };
 
-/* How a switch stands among the others: settings that programs share. */
+/* The settings of the switch that all programs share. */
 struct program_place {
-	union addr address;	/* its own; family 0: it has none */
-	union addr above;	/* its parent, or server; family 0: none */
-	bool live;		/* ways are sockets, which the driver knows
-				 * apart; in a trace they are ports */
-	bool in_path;		/* live, at interfaces: what is between others
-				 * comes too, and what is not sound goes on */
-	bool replayed;		/* whoever answers it answered another run */
-	union addr group;	/* by it, and a port from this on for each job,
-				 * members behind a port hear results
-				 * together; family 0: they have none */
-	uint32_t xid;		/* of its first request */
-	const struct key *key;		/* of control messages; NULL: none */
-	const struct key *commands;	/* of those that command; NULL: key */
-	struct hashmap_number by;	/* of maps that strangers fill */
-	bool quotas;		/* of addresses: quota.h */
-	bool tagged;			/* data goes with proofs: --auth all */
-	bool needs_cookie;		/* who is elsewhere must have one */
-	bool secret_known;		/* it was given; else drawn, if live: */
+	union addr address;	/* the switch's own; family 0: none */
+	union addr parent;	/* parent switch or server; family 0: none */
+	bool live;		/* the driver knows at which socket a packet
+				 * arrived; in a trace the ports tell */
+	bool in_path;		/* live at interfaces: packets between other
+				 * hosts arrive too; unsound ones go on */
+	bool replayed;		/* the peers answered another run */
+	union addr group;	/* first multicast group: a job's group has
+				 * the job's number added to the port; family
+				 * 0: results are not sent by multicast */
+	uint32_t xid;		/* of the switch's first request */
+	const struct key *key;	/* of control messages; NULL: none */
+	const struct key *command_key;	/* of commands; NULL: key */
+	struct hashmap_number hash_seed;	/* of maps that untrusted hosts
+						 * fill */
+	bool quotas;		/* limit what one host may use: quota.h */
+	bool tagged;		/* data carries tags: --auth all */
+	bool needs_cookie;	/* requests from other hosts need a cookie */
+	bool secret_known;	/* the user gave the secret; a live switch
+				 * without one draws it at random */
 	uint8_t secret[32];
-	uint64_t memory_bytes;	/* for what it makes later; 0: no limit */
-	bool plans;		/* a dry run: say what memory is needed */
+	uint64_t memory_bytes;	/* limit of later allocations; 0: none */
+	bool dry_run;		/* only report the memory needed */
 };
 
-/* What a program may ask of the plane that it is in. */
+/* The functions of the plane that its program may call. */
 struct program_env {
-	void *plane;
+	void *plane;		/* first argument of each function */
 	const struct program_place *place;
 	struct outbox *out;
-	/* An update is to leave by a way, and the port towards `to`.  False:
-	 * it is not cut as its cluster's are, or there is no such port. */
-	bool (*offer)(void *plane, uint32_t way, const union addr *to,
-	    const struct packet *p, const struct update *u, uint64_t now_ns);
-	/* A model from `from` says how its cluster's updates are cut. */
-	void (*cut)(void *plane, const union addr *from,
+	/*
+	 * Put the update u, which is in the packet p, into the queue of the
+	 * port towards `to`, to leave by the socket `way`.  Returns false if
+	 * it is not segmented like the other updates of its cluster, or if
+	 * there is no such port.
+	 */
+	bool (*enqueue_update)(void *plane, uint32_t way,
+	    const union addr *to, const struct packet *p,
+	    const struct update *u, uint64_t now_ns);
+	/* Learn from a model that came from `from` how the updates of its
+	 * cluster are segmented. */
+	void (*learn_shape)(void *plane, const union addr *from,
 	    const struct update *model, uint64_t now_ns);
-	/* A packet passes beside all queues, as it came or was changed. */
-	void (*pass)(void *plane, struct packet *p, uint64_t now_ns);
-	/* A place where the payload of p may be changed; p follows. */
-	void (*edit)(void *plane, struct packet *p);
-	/* A model passes the queue towards `to`: does it change its status? */
-	bool (*stamp)(void *plane, const union addr *to,
+	/* Send a received packet on, past all queues. */
+	void (*forward_packet)(void *plane, struct packet *p,
+	    uint64_t now_ns);
+	/* Move the payload of p to memory that may be changed. */
+	void (*make_writable)(void *plane, struct packet *p);
+	/* Merge the state of the queue towards `to` into the status of a
+	 * model; returns whether the status changed. */
+	bool (*stamp_status)(void *plane, const union addr *to,
 	    struct update_status *status, uint64_t now_ns);
-	/* How often strangers are told something. */
+	/* Limits the answers to unauthenticated hosts. */
 	struct rate_limit *rate_limit;
-	/* A claimed packet was not sound: count it under the verdict. */
-	void (*ignore)(void *plane, unsigned verdict);
-	/* What became of a cluster's updates at all ports. */
-	void (*tally)(void *plane, uint16_t cluster, struct counters *c);
+	/* Count a received packet as ignored, under a soundness verdict. */
+	void (*count_ignored)(void *plane, unsigned verdict);
+	/* Add the counters of a cluster's updates at all ports to c. */
+	void (*put_cluster)(void *plane, uint16_t cluster,
+	    struct counters *c);
 };
 
-/* Some of the memory that a switch plans with. */
+/* One part of the memory that a switch plans to use. */
 struct memory_part {
-	const char *what;	/* plural */
-	uint64_t number, bytes;	/* bytes: of all of them */
-	bool grows;		/* only later, if all goes on well */
+	const char *what;	/* plural noun */
+	uint64_t number, bytes;	/* bytes: of all of them together */
+	bool grows;		/* allocated later, as members join */
 };
 
 enum { MEMORY_PARTS = 8 };
 
-/* What a request over the network came to. */
+/* The result of a control request. */
 enum program_reply {
-	PROGRAM_ANSWERS,	/* the Ack is filled in */
-	PROGRAM_LATER,		/* no answer yet: the peer asks again */
+	PROGRAM_ANSWERED,	/* the Ack is filled in */
+	PROGRAM_LATER,		/* no answer yet: the peer retries */
 	PROGRAM_UNKNOWN		/* the program has no such request */
 };
 
 /*
- * What a program is.  It needs a name, port, init, claim, take and stats, a
- * state, and each for what its posts go to; all else may be NULL or 0.
+ * A program.  Required are name, default_port, init_state, classify, receive
+ * and put_counters, and the member that finds the addresses of each kind of
+ * post that the program makes (each_member, parent_address).  Every other
+ * member may be NULL or 0.
  */
 struct program {
 	const char *name;
 	const char *about;	/* a few words, for --help */
-	uint16_t (*port)(const void *conf);	/* UDP, if none is given */
-	const char *trace_address;	/* its own in a trace; NULL: none */
-	uint8_t tos;		/* of what it sends most */
-	/* of one that begins so; NULL: its codepoints say what it takes */
+	/* Return the UDP port to use if the user gives none. */
+	uint16_t (*default_port)(const void *conf);
+	const char *trace_address;	/* of the switch in a trace; or NULL */
+	uint8_t tos;		/* of most packets that it sends */
+	/* Return the length of the datagram that starts at p.  NULL: the
+	 * codepoints of its packets tell the length. */
 	uint32_t (*datagram_bytes)(const uint8_t *p, size_t have);
 
-	/* ports where nothing else is said */
-	uint64_t rate_bps;	/* 0: nothing waits */
-	bool merges;		/* their queues are Olaf's */
-	bool beside;		/* what it posts waits for no link */
-	bool tagged;		/* its data can have proofs: --auth all */
-	bool unkeyed;		/* a key covers nothing of its packets */
+	/* defaults of the ports */
+	uint64_t rate_bps;	/* 0: packets leave at once */
+	bool merges_updates;	/* ports use the Olaf queue */
+	bool bypasses_queues;	/* posts are not queued at ports */
+	bool supports_tags;	/* its data can carry tags: --auth all */
+	bool ignores_key;	/* no packet of it can be authenticated */
 
-	/* settings: a block of so many bytes, and its options by name */
+	/* settings: a block of conf_bytes, zeroed, and the options */
 	size_t conf_bytes;
-	const struct opt *opts;
-	void (*defaults)(void *conf);
-	/* One of opts, by its ch.  NULL, or what is wrong with arg. */
-	const char *(*set)(void *conf, int option, const char *arg);
-	/* All are set.  NULL, or what does not go together. */
-	const char *(*settle)(void *conf, struct program_place *place);
-	/* what the settings own is given back */
-	void (*forget)(void *conf);
-	/* What it plans to hold, into parts, which has room for
-	 * MEMORY_PARTS; how many of them are used. */
-	size_t (*memory)(const void *conf, struct memory_part *parts);
+	const struct opt *options;
+	void (*set_defaults)(void *conf);
+	/* Set one of options, by its ch.  Returns NULL, or what is wrong. */
+	const char *(*set_option)(void *conf, int option, const char *arg);
+	/* Check the settings together once all are set, and adapt them to
+	 * place.  Returns NULL, or what is wrong. */
+	const char *(*check_settings)(void *conf,
+	    struct program_place *place);
+	/* Free the memory that the settings own. */
+	void (*free_settings)(void *conf);
+	/* List the memory that it plans to use in parts, which has room for
+	 * MEMORY_PARTS; returns how many it filled in. */
+	size_t (*plan_memory)(const void *conf, struct memory_part *parts);
 
-	/* state: a block of so many bytes; false without memory */
+	/* state: a block of state_bytes, zeroed */
 	size_t state_bytes;
-	bool (*init)(void *state, const void *conf,
+	/* Initialize the state; returns false without memory. */
+	bool (*init_state)(void *state, const void *conf,
 	    const struct program_env *env);
-	void (*free)(void *state);
+	void (*free_state)(void *state);
 
 	/* the data plane */
-	enum program_claim (*claim)(void *state, struct packet *p);
-	void (*take)(void *state, struct packet *p, uint64_t now_ns);
-	uint64_t (*due)(const void *state);
-	bool due_if_tagged;	/* nothing ever is where data has no proofs */
-	void (*fire)(void *state, uint64_t now_ns);
-	/* Addresses of a group of an outbox's post, one a call, or NULL. */
-	const union addr *(*each)(const void *state, uint32_t group,
+	/* Decide which part of the switch handles p. */
+	enum packet_class (*classify)(void *state, struct packet *p);
+	/* Process a packet of class PACKET_FOR_PROGRAM. */
+	void (*receive)(void *state, struct packet *p, uint64_t now_ns);
+	/* Return when on_deadline must be called next, or PROGRAM_NEVER. */
+	uint64_t (*deadline_ns)(const void *state);
+	bool deadline_needs_tags;	/* without tags there is none ever */
+	/* Do the work of a deadline that has passed. */
+	void (*on_deadline)(void *state, uint64_t now_ns);
+	/* Return the next address that a post to the group is sent to, and
+	 * advance *next, which starts at 0; NULL at the end. */
+	const union addr *(*each_member)(const void *state, uint32_t group,
 	    uint32_t *next, uint64_t now_ns);
-	/* By which group's address does who is there hear posts to all of his
-	 * as well?  NULL: by none.  NULL here: nobody does. */
+	/* Return the multicast group through which the member at `at`
+	 * receives results, or NULL. */
 	const union addr *(*multicast_group)(
 	    const void *state, const union addr *at);
-	/* Where a group's post goes up to, and by which way; or NULL. */
-	const union addr *(*up)(const void *state, uint32_t group,
-	    uint32_t *way);
-	/* What it owes, for a driver with room: posts some. */
+	/* Return where a group's post to the parent goes, and set *way to
+	 * the socket to use; NULL: drop the post. */
+	const union addr *(*parent_address)(const void *state,
+	    uint32_t group, uint32_t *way);
+	/* Does it have packets to send once the driver has room? */
 	bool (*has_backlog)(const void *state);
+	/* Post some of them; returns whether any were posted. */
 	bool (*send_backlog)(void *state);
-	/* Of a way that is not PACKET_WAY_OWN: is it still needed, and which
-	 * address is it where the driver does not choose? */
-	bool (*needs)(const void *state, uint32_t way);
-	void (*address)(const void *state, uint32_t way, union addr *a);
-	/* An update that had a tail leaves its queue: it is proved anew. */
-	void (*retag)(void *state, struct slot *s, uint64_t now_ns);
+	/* Is the socket `way`, which is not PACKET_WAY_OWN, still needed? */
+	bool (*needs_socket)(const void *state, uint32_t way);
+	/* Set *a to the address of the socket `way` in a trace. */
+	void (*socket_address)(const void *state, uint32_t way,
+	    union addr *a);
+	/* Replace the tag of an update that leaves its queue. */
+	void (*retag_update)(void *state, struct slot *s, uint64_t now_ns);
 
 	/* the control plane */
-	/* Is the address a member's, of that job (-1: of any), and how many
-	 * such addresses are there?  NULL: nobody is a member. */
+	/* Is `at` a member of the job (-1: of any job)?  NULL: there are no
+	 * members. */
 	bool (*is_member)(const void *state, const union addr *at,
 	    int32_t job);
+	/* Return the number of such addresses. */
 	uint32_t (*member_count)(const void *state);
-	void (*heard)(void *state, const union addr *from, uint64_t now_ns);
-	/* Nobody was heard for span_ns up to now_ns, for the switch itself was
-	 * held up: that others are silent is to count without it. */
+	/* Note that a valid message came from `from`. */
+	void (*peer_alive)(void *state, const union addr *from,
+	    uint64_t now_ns);
+	/* Do not count the span_ns before now_ns as silence of the peers: the
+	 * switch itself was not running. */
 	void (*stalled)(void *state, uint64_t span_ns, uint64_t now_ns);
-	/* A control message from what is above: env->place->above. */
-	void (*told)(void *state, const uint8_t *p, size_t len,
+	/* Process a control message from env->place->parent. */
+	void (*parent_message)(void *state, const uint8_t *p, size_t len,
 	    uint64_t now_ns);
-	enum program_reply (*control)(void *state, const union addr *from,
-	    const struct control *c, struct control_ack *a, uint64_t now_ns);
-	/* What there is: a group of a list each. */
-	void (*jobs)(const void *state, struct counters *c, uint64_t now_ns);
-	/* Who belongs to a job.  False: there is no such job. */
-	bool (*members)(const void *state, uint16_t job, struct counters *c,
+	/* Execute the request c from `from`, and fill in the Ack. */
+	enum program_reply (*handle_request)(void *state,
+	    const union addr *from, const struct control *c,
+	    struct control_ack *a, uint64_t now_ns);
+	/* Add all jobs to c, a group of a list each. */
+	void (*list_jobs)(const void *state, struct counters *c,
 	    uint64_t now_ns);
-	/* Counters, or gauges, of a job (-1: of none).  False likewise. */
-	bool (*stats)(const void *state, int32_t job, bool gauges,
+	/* Add the members of a job; returns false if it does not exist. */
+	bool (*list_members)(const void *state, uint16_t job,
+	    struct counters *c, uint64_t now_ns);
+	/* Add the counters, or the gauges, of a job (-1: of the switch);
+	 * returns false if it does not exist. */
+	bool (*put_counters)(const void *state, int32_t job, bool gauges,
 	    struct counters *c, uint64_t now_ns);
 
-	/* accounts: everything; a line at the end; one while it runs */
-	void (*account)(const void *state, struct counters *c);
-	void (*summary)(const void *state, struct counters *line);
-	void (*progress)(const void *state, struct counters *line);
-	/* What goes wrong for long, to be told; NULL if nothing does. */
-	const char *(*trouble)(void *state, char *text, size_t room,
+	/* output for users */
+	/* Add all counters to a report. */
+	void (*put_report)(const void *state, struct counters *c);
+	/* Add the most important counters to the line at the end. */
+	void (*put_summary)(const void *state, struct counters *line);
+	/* Add some counters to the line that is printed while it runs. */
+	void (*put_progress)(const void *state, struct counters *line);
+	/* Return a lasting problem to report, written to text, or NULL. */
+	const char *(*describe_problem)(void *state, char *text, size_t room,
 	    uint64_t now_ns);
-	/* Do its counters add up?  Or NULL. */
-	bool (*adds_up)(const void *state);
-	/* Is it trouble if that address is unreachable?  NULL: it is not. */
-	bool (*relies)(const void *state, const union addr *at);
+	/* Do its counters add up?  NULL: there is nothing to check. */
+	bool (*counters_add_up)(const void *state);
+	/* Must the user know if `at` is unreachable?  NULL: no. */
+	bool (*depends_on)(const void *state, const union addr *at);
 };
 
 #endif

@@ -59,7 +59,7 @@ plane_has_updates(const struct plane *pl)
 
 	for (uint32_t i = 0; i < pl->ports.n; i++)
 		any |= pl->ports.port[i]->updates != NULL;
-	return any || pl->program->merges;
+	return any || pl->program->merges_updates;
 }
 
 static inline void
@@ -213,12 +213,12 @@ plane_account(const struct plane *pl, struct counters *c)
 	counters_in(c, "switch");
 	for (unsigned i = 0; i < CONTROLS_COUNTS; i++)
 		counters_put(c, plane_controls_name(i), pl->controls[i]);
-	pl->program->stats(pl->state, -1, false, c, pl->now_ns);
+	pl->program->put_counters(pl->state, -1, false, c, pl->now_ns);
 	counters_out(c);
 	if (plane_has_updates(pl))
 		plane_put_updates(pl, c);
-	if (pl->program->account != NULL)
-		pl->program->account(pl->state, c);
+	if (pl->program->put_report != NULL)
+		pl->program->put_report(pl->state, c);
 }
 
 /* The line for people, but for what a driver adds. */
@@ -246,10 +246,10 @@ plane_summary(const struct plane *pl, struct counters *c)
 		counters_put(c, "queued", t.of[TALLY_QUEUED].constituents);
 		counters_part(c);
 	}
-	if (pl->program->summary != NULL)
-		pl->program->summary(pl->state, c);
+	if (pl->program->put_summary != NULL)
+		pl->program->put_summary(pl->state, c);
 	else
-		pl->program->stats(pl->state, -1, false, c, pl->now_ns);
+		pl->program->put_counters(pl->state, -1, false, c, pl->now_ns);
 	counters_part(c);
 	plane_summary_counts(pl, c);
 }
@@ -268,7 +268,7 @@ plane_stats(const struct plane *pl, int32_t job, struct counters *c,
 		counters_put(c, "job", (uint64_t)job);
 	counters_word(c, "program", pl->program->name);
 	counters_in(c, "counters");
-	known = pl->program->stats(pl->state, job, false, c, now_ns);
+	known = pl->program->put_counters(pl->state, job, false, c, now_ns);
 	if (job < 0) {
 		plane_put_counts(pl, c);
 		for (unsigned i = 0; i < CONTROLS_COUNTS; i++)
@@ -282,7 +282,7 @@ plane_stats(const struct plane *pl, int32_t job, struct counters *c,
 	}
 	counters_out(c);
 	counters_in(c, "gauges");
-	pl->program->stats(pl->state, job, true, c, now_ns);
+	pl->program->put_counters(pl->state, job, true, c, now_ns);
 	if (job < 0) {
 		counters_put(c, "up", 1);
 		counters_put(c, "ports", pl->ports.n);

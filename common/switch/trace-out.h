@@ -173,8 +173,8 @@ trace_way(const struct trace *t, uint32_t way)
 	const struct plane *pl = t->pl;
 	union addr a = pl->cf->place.address;
 
-	if (way != PACKET_WAY_OWN && pl->program->address != NULL)
-		pl->program->address(pl->state, way, &a);
+	if (way != PACKET_WAY_OWN && pl->program->socket_address != NULL)
+		pl->program->socket_address(pl->state, way, &a);
 	return a;
 }
 

@@ -111,8 +111,8 @@ trace_is_departure(struct trace *t, struct packet *p)
 	if (d->is_update && (update_parse_as(p->tos, p->payload, p->bytes,
 	    &d->up) != UPDATE_OK || d->up.kind != UPDATE_UPDATE))
 		return false;
-	if (!d->is_update && (pl->program->beside ||
-	    pl->program->claim(pl->state, p) != PROGRAM_OWN))
+	if (!d->is_update && (pl->program->bypasses_queues ||
+	    pl->program->classify(pl->state, p) != PACKET_FROM_PROGRAM))
 		return false;		/* what passes beside never waits */
 	d->port = plane_towards(pl, p->to);
 	return d->is_update || (d->port != NULL && d->port->link.rate_bps >
@@ -295,8 +295,8 @@ trace_unsized(struct trace *t, const struct merged_input *i, struct packet *p)
 	const enum split_is is = split_unsized(p->is, p->data, p->frame,
 	    p->len);
 
-	if (is == SPLIT_ONE || t->pl->program->claim(t->pl->state, p) !=
-	    PROGRAM_TAKES)
+	if (is == SPLIT_ONE || t->pl->program->classify(t->pl->state, p) !=
+	    PACKET_FOR_PROGRAM)
 		return;
 	if (t->cannot_in == NULL)
 		t->cannot_in = i->in->path;
@@ -401,7 +401,7 @@ trace_open(struct trace *t, const struct trace_conf *cf, struct plane *pl,
 	if (t->edit == NULL)
 		err(1, "frames");
 	if (pl->program->datagram_bytes != NULL)
-		t->own_port = pl->program->port(pl->cf->settings);
+		t->own_port = pl->program->default_port(pl->cf->settings);
 	merged_open(&t->feed, &cf->feed, in, n);
 	if (cf->departures != NULL)
 		trace_next_departure(t);

@@ -118,7 +118,8 @@ account(void)
 	must(n[PLANE_PACKETS] == n[PLANE_TAKEN] + n[PLANE_OWN] +
 	    n[PLANE_REGULAR] + n[PLANE_PASSED] + ignored,
 	    "every packet is counted once");
-	must(pl.program->adds_up == NULL || pl.program->adds_up(pl.state),
+	must(pl.program->counters_add_up == NULL ||
+		 pl.program->counters_add_up(pl.state),
 	    "the program's counters add up");
 }
 
@@ -208,16 +209,17 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	settings = calloc(1, cf.program->conf_bytes);
 	if (settings == NULL)
 		abort();
-	cf.program->defaults(settings);
+	cf.program->set_defaults(settings);
 	if (cf.program == &olaf_program)
 		((struct olaf_conf *)settings)->upstream = host(7);
 	cf.place.address = host(255);
 	cf.settings = settings;
 	place = cf.place;
-	must(cf.program->settle(settings, &place) == NULL, "it is settled");
+	must(cf.program->check_settings(settings, &place) == NULL,
+	    "it is settled");
 	key_set(&key, "a key", 5);
 	cf.place.key = p[0] & 64 ? &key : NULL;
-	cf.place.tagged = p[0] & 32 && cf.program->tagged;
+	cf.place.tagged = p[0] & 32 && cf.program->supports_tags;
 	for (uint32_t k = 0; k < ASKERS; k++) {
 		channel_client_open(&channel[k], cf.place.key,
 		    cf.place.key != NULL, (const uint8_t *)"nonce--0");
@@ -226,7 +228,7 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	}
 	cf.ports.all = (struct port_conf){ .threshold = NAN,
 	    .slots = 4, .active_window_ns = 1000000000,
-	    .queue = cf.program->merges ? PORT_OLAF : PORT_FIFO,
+	    .queue = cf.program->merges_updates ? PORT_OLAF : PORT_FIFO,
 	    .rate_bps = p[0] & 128 ? 100000 : 0 };
 	must(plane_init(&pl, &cf, &driver, NULL), "there is memory");
 	if (cf.place.tagged && cf.program == &olaf_program)	/* it is open */

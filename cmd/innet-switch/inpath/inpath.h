@@ -399,14 +399,15 @@ inpath_run(struct inpath *ip, const struct inpath_conf *cf, struct service *v,
 {
 	const struct program *pr = o->plane.program;
 	const struct program_place *place = &o->plane.place;
-	const struct bpf_classifier_what what = { .all = cf->wire, .passing =
-	    pr->merges || ports_merge(&o->plane.ports), .marked = pr->tos != 0,
-	    .proved = pr->retag != NULL && place->tagged && place->key != NULL
-	};
+	const struct bpf_classifier_what what = {.all = cf->wire,
+	    .passing = pr->merges_updates || ports_merge(&o->plane.ports),
+	    .marked = pr->tos != 0,
+	    .proved = pr->retag_update != NULL && place->tagged &&
+		      place->key != NULL};
 	int rc;
 
 	service_begin(v, o, conf);
-	stations_seed(&ip->stations, &o->plane.place.by);
+	stations_seed(&ip->stations, &o->plane.place.hash_seed);
 	v->serve = &ip->serve;
 	v->also = inpath_put_account;
 	v->also_ctx = ip;

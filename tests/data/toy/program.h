@@ -1,8 +1,8 @@
 /*
- * program.h - program toy: count what comes and echo it, each packet N times
+ * program.h - program toy: count packets and echo each of them N times
  *
- * It stands in no switch: tests/bats/toy.bats puts it into a row of
- * programs.h and shows that no more is needed.
+ * No switch includes it.  tests/bats/toy.bats adds it to a copy of programs.h
+ * and shows that a new program needs nothing else.
  */
 #ifndef INNET_TOY_PROGRAM_H
 #define INNET_TOY_PROGRAM_H
@@ -20,50 +20,49 @@ struct toy {
 	uint64_t packets, bytes;
 };
 
-static const struct opt toy_opts[] = {
+static const struct opt toy_options[] = {
 	{ 1, "times", "N", "toy: echo each packet N times (default 1)" },
 	{ 0 }
 };
 
 static inline void
-toy_defaults(void *conf)
+toy_set_defaults(void *conf)
 {
 	((struct toy_conf *)conf)->times = 1;
 }
 
 static inline const char *
-toy_set(void *conf, int option, const char *arg)
+toy_set_option(void *conf, int option, const char *arg)
 {
 	(void)option;
 	return num_u64(arg, 1, 16, &((struct toy_conf *)conf)->times);
 }
 
 static inline uint16_t
-toy_port(const void *conf)
+toy_default_port(const void *conf)
 {
 	(void)conf;
 	return 7;
 }
 
 static inline bool
-toy_init(void *state, const void *conf, const struct program_env *env)
+toy_init_state(void *state, const void *conf, const struct program_env *env)
 {
 	*(struct toy *)state = (struct toy){ .cf = conf, .env = env };
 	return true;
 }
 
-static inline enum program_claim
-toy_claim(void *state, struct packet *p)
+static inline enum packet_class
+toy_classify(void *state, struct packet *p)
 {
-	const struct toy *t = state;
+	const union addr *own = &((struct toy *)state)->env->place->address;
 
-	return addr_same(p->to, &t->env->place->address) ? PROGRAM_TAKES :
-	    addr_same(p->from, &t->env->place->address) ? PROGRAM_OWN :
-	    PROGRAM_REGULAR;
+	return addr_same(p->to, own) ? PACKET_FOR_PROGRAM :
+	    addr_same(p->from, own) ? PACKET_FROM_PROGRAM : PACKET_REGULAR;
 }
 
 static inline void
-toy_take(void *state, struct packet *p, uint64_t now_ns)
+toy_receive(void *state, struct packet *p, uint64_t now_ns)
 {
 	struct toy *t = state;
 
@@ -76,8 +75,8 @@ toy_take(void *state, struct packet *p, uint64_t now_ns)
 }
 
 static inline bool
-toy_stats(const void *state, int32_t job, bool gauges, struct counters *c,
-    uint64_t now_ns)
+toy_put_counters(const void *state, int32_t job, bool gauges,
+    struct counters *c, uint64_t now_ns)
 {
 	const struct toy *t = state;
 
@@ -90,11 +89,12 @@ toy_stats(const void *state, int32_t job, bool gauges, struct counters *c,
 }
 
 static const struct program toy_program = {
-	.name = "toy", .port = toy_port, .trace_address = "10.255.255.1",
-	.conf_bytes = sizeof(struct toy_conf), .opts = toy_opts,
-	.defaults = toy_defaults, .set = toy_set,
-	.state_bytes = sizeof(struct toy), .init = toy_init,
-	.claim = toy_claim, .take = toy_take, .stats = toy_stats
+	.name = "toy", .trace_address = "10.255.255.1",
+	.default_port = toy_default_port, .conf_bytes = sizeof(struct toy_conf),
+	.options = toy_options, .set_defaults = toy_set_defaults,
+	.set_option = toy_set_option, .state_bytes = sizeof(struct toy),
+	.init_state = toy_init_state, .classify = toy_classify,
+	.receive = toy_receive, .put_counters = toy_put_counters
 };
 
 #endif

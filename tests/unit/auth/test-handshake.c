@@ -18,7 +18,7 @@ enum { PACKET = 48, WHOLE = PACKET + UPDATE_TAIL_BYTES };
 
 static struct key key;
 static struct program_place place = { .live = true, .tagged = true,
-    .by = { 3, 5 }, .key = &key };
+    .hash_seed = { 3, 5 }, .key = &key };
 static struct handshake_server server;
 static struct channel_client channel;
 static struct handshake_client client;

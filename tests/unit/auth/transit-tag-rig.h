@@ -67,7 +67,7 @@ serve(uint8_t secret)
 	channel_server_free(&ps.channels);
 	ps.at = at(9, 46638);
 	ps.place = (struct program_place){ .live = true, .tagged = true,
-	    .key = &key, .by = by, .secret = { secret } };
+	    .key = &key, .hash_seed = by, .secret = { secret } };
 	ps.channels = channel_server_of(&by);
 	ps.rules =
 	    (struct channel_server_rules){.key = &key, .needs_cookie = true};
@@ -94,9 +94,14 @@ static void
 stand(uint8_t secret)
 {
 	transit_tag_free(&q.path);
-	q.place = (struct program_place){ .live = true, .in_path = true,
-	    .tagged = true, .key = &key, .by = by, .secret = { secret } };
-	q.env = (struct program_env){ .edit = edit, .pass = pass };
+	q.place = (struct program_place){.live = true,
+	    .in_path = true,
+	    .tagged = true,
+	    .key = &key,
+	    .hash_seed = by,
+	    .secret = {secret}};
+	q.env = (struct program_env){ .make_writable = edit,
+	    .forward_packet = pass };
 	transit_tag_init(&q.path, &q.place, true);
 }
 
@@ -116,7 +121,7 @@ passes(struct mail *m)
 	bool down;
 
 	if (q.path.rows.most == 0 ||
-	    transit_tag_claim(&q.path, &p) != PROGRAM_TAKES)
+	    transit_tag_claim(&q.path, &p) != PACKET_FOR_PROGRAM)
 		return SOUNDNESS_REGULAR;
 	if (p.way == TRANSIT_TAG_WAY) {
 		transit_tag_control(&q.path, &q.env, &p, now);

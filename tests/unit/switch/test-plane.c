@@ -14,7 +14,7 @@ enum { FAKE_TOS = 0x40, BYTES = 100 };
 /* The program: what it claims, when it is due, where its posts go. */
 struct fake {
 	const struct program_env *env;
-	enum program_claim claim;
+	enum packet_class claim;
 	uint64_t due[4];		/* in order; 0 ends */
 	unsigned fired;
 	bool bad;			/* a packet is not sound after all */
@@ -55,11 +55,11 @@ fake_init(void *state, const void *conf, const struct program_env *env)
 	struct fake *f = state;
 
 	(void)conf;
-	*f = (struct fake){ .env = env, .claim = PROGRAM_TAKES };
+	*f = (struct fake){ .env = env, .claim = PACKET_FOR_PROGRAM };
 	return true;
 }
 
-static enum program_claim
+static enum packet_class
 fake_claim(void *state, struct packet *p)
 {
 	(void)p;
@@ -75,7 +75,7 @@ fake_take(void *state, struct packet *p, uint64_t now_ns)
 
 	say("%d take\n", (int)now_ns);
 	if (f->bad)
-		f->env->ignore(f->env->plane, UPDATE_SHORT);
+		f->env->count_ignored(f->env->plane, UPDATE_SHORT);
 	for (int i = 0; i < f->repeat; i++)
 		outbox_add(f->env->out, f->to, 3, p->from, FAKE_TOS,
 		    bytes + (size_t)i * p->bytes, p->bytes);
@@ -146,12 +146,17 @@ fake_stats(const void *state, int32_t job, bool gauges, struct counters *c,
 	return job < 0;
 }
 
-static struct program fake = {
-	.name = "fake", .state_bytes = sizeof(struct fake),
-	.init = fake_init, .claim = fake_claim, .take = fake_take,
-	.due = fake_due, .fire = fake_fire, .each = fake_each,
-	.up = fake_up, .control = fake_control, .stats = fake_stats
-};
+static struct program fake = {.name = "fake",
+    .state_bytes = sizeof(struct fake),
+    .init_state = fake_init,
+    .classify = fake_claim,
+    .receive = fake_take,
+    .deadline_ns = fake_due,
+    .on_deadline = fake_fire,
+    .each_member = fake_each,
+    .parent_address = fake_up,
+    .handle_request = fake_control,
+    .put_counters = fake_stats};
 
 /* The driver. */
 static void
@@ -244,13 +249,13 @@ classes(void)
 	struct fake *f = begin(&cf, &driver);
 
 	come(5, BYTES, 1);
-	f->claim = PROGRAM_OWN;
+	f->claim = PACKET_FROM_PROGRAM;
 	come(6, BYTES, 1);
-	f->claim = PROGRAM_REGULAR;
+	f->claim = PACKET_REGULAR;
 	come(7, BYTES, 1);
-	f->claim = PROGRAM_OTHERS;
+	f->claim = PACKET_BETWEEN_OTHERS;
 	come(8, BYTES, 1);
-	f->claim = PROGRAM_TAKES;
+	f->claim = PACKET_FOR_PROGRAM;
 	f->bad = true;
 	come(9, BYTES, 1);
 	ok(was("5 take\n7 pass 100\n8 pass 100\n9 take\n"),
@@ -346,7 +351,7 @@ regular(void)
 	for (int queued = 0; queued < 2; queued++) {
 		cf.regular_queued = queued != 0;
 		f = begin(&cf, &driver);
-		f->claim = PROGRAM_REGULAR;
+		f->claim = PACKET_REGULAR;
 		come(0, BYTES, 1);
 		plane_advance(&pl, TIME);
 		ok(was(queued ? "1136 leave 0 0\n" : "0 pass 100\n") &&
@@ -421,7 +426,7 @@ control(void)
 	cf.place.address = (union addr){ .in = { .sin_family = AF_INET,
 	    .sin_port = htons(9) } };
 	f = begin(&cf, &driver);
-	f->claim = PROGRAM_REGULAR;
+	f->claim = PACKET_REGULAR;
 	ask(&cf, CONTROL_HALT, 7, 0, 1);
 	happened[0] = '\0';
 	ask(&cf, CONTROL_HALT, 7, 0, 1);
@@ -438,7 +443,7 @@ control(void)
 	f->replies = PROGRAM_LATER;
 	ask(&cf, CONTROL_JOIN, 8, 0, 1);
 	ok(f->asked == 3 && was(""), "later: no answer");
-	f->replies = PROGRAM_ANSWERS;
+	f->replies = PROGRAM_ANSWERED;
 	ask(&cf, CONTROL_JOIN, 8, 0, 1);
 	ok(f->asked == 4 && happened[0] != '\0', "asked again: it is done");
 	f->replies = PROGRAM_UNKNOWN;
