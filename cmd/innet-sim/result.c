@@ -11,6 +11,7 @@
 #include "cmd/innet-sim/traffic.h"
 #include "cmd/innet-sim/train.h"
 #include "common/base/stats.h"
+#include "common/queue/tally.h"
 
 enum {
 	GENERATED, SUPPRESSED, SENT, RECEIVED, MERGED, AGGREGATED, REPLACED,

@@ -15,6 +15,7 @@
 
 #include "cmd/innet-sim/training.h"
 #include "common/base/json-reader.h"
+#include "common/queue/olaf-queue.h"
 #include "common/wire/frame.h"
 
 /* A number for which a word was given, the first or the second of its key. */

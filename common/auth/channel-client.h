@@ -20,8 +20,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/wire/control.h"
+#include "common/auth/cookie.h"
 #include "common/auth/mac.h"
+#include "common/wire/control.h"
 
 enum {
 	CHANNEL_CLIENT_CHALLENGE_BYTES =

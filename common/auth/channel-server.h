@@ -21,10 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/auth/cookie.h"
+#include "common/auth/key.h"
+#include "common/auth/mac.h"
 #include "common/base/lru.h"
 #include "common/wire/addr.h"
 #include "common/wire/control.h"
-#include "common/auth/mac.h"
 
 enum {
 	CHANNEL_SERVER_OTHERS = 1024, CHANNEL_SERVER_MOST = 1 << 23,

@@ -16,9 +16,9 @@
 
 #include <nettle/memops.h>
 
+#include "common/auth/key.h"
 #include "common/base/bytes.h"
 #include "common/wire/addr.h"
-#include "common/auth/key.h"
 
 enum {
 	COOKIE_BYTES = 24, COOKIE_NONCE_BYTES = 8, COOKIE_TAG_BYTES = 8,

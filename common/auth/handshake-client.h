@@ -20,9 +20,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/capture/soundness.h"
 #include "common/auth/channel-client.h"
+#include "common/auth/key.h"
 #include "common/auth/tag.h"
+#include "common/capture/soundness.h"
 #include "common/wire/update.h"
 
 #define HANDSHAKE_CLIENT_NEVER UINT64_MAX

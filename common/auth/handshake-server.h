@@ -21,11 +21,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/auth/cookie.h"
+#include "common/auth/key.h"
+#include "common/auth/quota.h"
+#include "common/auth/tag.h"
 #include "common/base/lru.h"
 #include "common/capture/soundness.h"
 #include "common/switch/program.h"
-#include "common/auth/quota.h"
-#include "common/auth/tag.h"
 
 enum { HANDSHAKE_SERVER_MOST = 65536 };
 static_assert((int)UPDATE_TAIL_BYTES == (int)TAG_TAIL_BYTES, "one tail");

@@ -14,9 +14,9 @@
 
 #include <nettle/memops.h>
 
-#include "common/base/bytes.h"
-#include "common/auth/key.h"
 #include "common/auth/cookie.h"
+#include "common/auth/key.h"
+#include "common/base/bytes.h"
 
 enum {
 	MAC_COUNTER_BYTES = 8, MAC_HASH_BYTES = 16,

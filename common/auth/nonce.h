@@ -9,8 +9,8 @@
 #include <err.h>
 #include <sys/random.h>
 
-#include "common/wire/addr.h"
 #include "common/auth/channel-client.h"
+#include "common/wire/addr.h"
 
 /* A channel to the server at `to`, with a key or NULL. */
 static inline void

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/base/hashmap.h"
 #include "common/auth/quota.h"
+#include "common/base/hashmap.h"
 #include "common/wire/addr.h"
 
 enum {

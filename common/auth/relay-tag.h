@@ -14,8 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/auth/handshake-server.h"
+#include "common/auth/channel-client.h"
+#include "common/auth/cookie.h"
 #include "common/auth/handshake-client.h"
+#include "common/auth/handshake-server.h"
+#include "common/auth/key.h"
+#include "common/switch/outbox.h"
+#include "common/switch/program.h"
 
 #define RELAY_TAG_TROUBLE_NS 5000000000u
 

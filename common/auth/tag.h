@@ -26,8 +26,8 @@
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
 
-#include "common/base/bytes.h"
 #include "common/auth/ghash.h"
+#include "common/base/bytes.h"
 
 enum {
 	TAG_BYTES = 8,

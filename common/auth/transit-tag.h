@@ -27,13 +27,15 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/auth/cookie.h"
+#include "common/auth/key.h"
+#include "common/auth/mac.h"
+#include "common/auth/tag.h"
 #include "common/base/lru.h"
 #include "common/capture/soundness.h"
 #include "common/queue/slots.h"
 #include "common/switch/program.h"
 #include "common/wire/flow.h"
-#include "common/auth/tag.h"
-#include "common/auth/mac.h"
 
 enum {
 	TRANSIT_TAG_MOST = 4096,

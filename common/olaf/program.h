@@ -18,12 +18,339 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "common/capture/soundness.h"
-#include "common/olaf/program-text.h"
-#include "common/queue/slots.h"
+#include "common/base/counters.h"
+#include "common/base/hashmap.h"
+#include "common/base/num.h"
 #include "common/wire/flow.h"
+#include "common/wire/stream.h"
+#include "common/capture/clusters.h"
+#include "common/capture/soundness.h"
+#include "common/queue/slots.h"
+#include "common/switch/program.h"
+#include "common/auth/relay-tag.h"
+#include "common/auth/transit-tag.h"
+#include "common/olaf/routes.h"
+
+enum { GROUPS_NONE = UINT32_MAX };
+
+/* A worker, by its cluster and its number in it. */
+struct groups_name {
+	uint16_t cluster;
+	uint32_t worker;
+};
+
+struct groups_row {
+	struct groups_name own, given;	/* below the switch, and above it */
+	bool used;
+};
+
+struct groups {
+	struct groups_row *row;
+	uint32_t count, room;		/* rows, those not used too */
+	uint32_t most;			/* of them; 0: no limit */
+	struct hashmap own, given;	/* name -> row */
+};
+
+static inline void
+groups_free(struct groups *g)
+{
+	free(g->row);
+	hashmap_free(&g->own);
+	hashmap_free(&g->given);
+}
+
+static inline uint64_t
+groups_key(struct groups_name n)
+{
+	return (uint64_t)n.cluster << 32 | n.worker;
+}
+
+/* What the worker is called above the switch. */
+static inline struct groups_name
+groups_up(const struct groups *g, struct groups_name own)
+{
+	const uint32_t *at = hashmap_get(&g->own, groups_key(own));
+
+	return at == NULL ? own : g->row[*at].given;
+}
+
+/* What the worker calls itself. */
+static inline struct groups_name
+groups_down(const struct groups *g, struct groups_name given)
+{
+	const uint32_t *at = hashmap_get(&g->given, groups_key(given));
+
+	return at == NULL ? given : g->row[*at].own;
+}
+
+/* It has its own names again. */
+static inline void
+groups_forget(struct groups *g, struct groups_name own)
+{
+	const uint32_t *at = hashmap_get(&g->own, groups_key(own));
+	struct groups_row *r;
+
+	if (at == NULL)
+		return;
+	r = &g->row[*at];
+	r->used = false;
+	hashmap_remove(&g->given, groups_key(r->given));
+	hashmap_remove(&g->own, groups_key(own));
+}
+
+/* A row that is free, or GROUPS_NONE without room. */
+static inline uint32_t
+groups_room(struct groups *g)
+{
+	uint32_t room = g->room == 0 ? 16 : g->room * 2;
+	struct groups_row *p;
+
+	for (uint32_t i = 0; i < g->count; i++) {
+		if (!g->row[i].used)
+			return i;
+	}
+	if (g->most > 0 && g->count == g->most)
+		return GROUPS_NONE;
+	if (g->count == g->room) {
+		p = realloc(g->row, room * sizeof(*p));
+		if (p == NULL)
+			return GROUPS_NONE;
+		g->row = p;
+		g->room = room;
+	}
+	g->row[g->count].used = false;	/* should it not come to be */
+	return g->count++;
+}
+
+/*
+ * Worker `own` is `given` above the switch from now on.  False without room,
+ * or if another worker that was moved has that name.
+ */
+static inline bool
+groups_move(struct groups *g, struct groups_name own,
+    struct groups_name given)
+{
+	const uint32_t *taken = hashmap_get(&g->given, groups_key(given));
+	uint32_t at;
+
+	if (taken != NULL && groups_key(g->row[*taken].own) !=
+	    groups_key(own))
+		return false;
+	groups_forget(g, own);
+	if (groups_key(own) == groups_key(given))
+		return true;
+	at = groups_room(g);
+	if (at == GROUPS_NONE || hashmap_put(&g->own, groups_key(own), at) ==
+	    NULL)
+		return false;
+	if (hashmap_put(&g->given, groups_key(given), at) == NULL) {
+		hashmap_remove(&g->own, groups_key(own));
+		return false;
+	}
+	g->row[at] = (struct groups_row){ own, given, true };
+	return true;
+}
+
+struct olaf_conf {
+	union addr upstream;		/* family 0: none was given */
+	bool bare;
+	uint64_t elements;		/* of every vector; 0: as they come */
+	const char *table_path;		/* of bare packets */
+	struct clusters table;
+};
+
+enum olaf_count { OLAF_MODELS, OLAF_WEIGHTS, OLAF_NO_ROUTE,
+	OLAF_NO_ROOM,		/* for a route: a quota, or memory */
+	OLAF_COUNTS
+};
+
+struct olaf {
+	const struct olaf_conf *cf;
+	const struct program_env *env;
+	bool addressed;			/* not in the path */
+	struct routes routes;		/* where workers were heard from */
+	struct quota quota;		/* ... of each address, if any */
+	struct groups groups;		/* workers that were moved */
+	struct relay_tag relay_tag;			/* data with proofs */
+	struct transit_tag path;		/* ... of others, in the path */
+	uint32_t bare_seen;		/* stands in for a sequence */
+	uint64_t n[OLAF_COUNTS];
+};
+
+enum olaf_option {
+	OLAF_UPSTREAM = 1, OLAF_FORMAT, OLAF_TABLE, OLAF_ELEMENTS
+};
+
+static const struct opt olaf_opts[] = {
+	{ OLAF_UPSTREAM, "upstream", "ADDR",
+	    "olaf: send updates on to HOST:PORT" },
+	{ OLAF_FORMAT, "format", "NAME", "olaf: innet (default) or bare" },
+	{ OLAF_TABLE, "cluster-table", "FILE",
+	    "olaf: prefix,cluster for bare" },
+	{ OLAF_ELEMENTS, "elements", "N",
+	    "olaf: of every vector; others are dropped" },
+	{ 0 }
+};
+
+static inline void
+olaf_defaults(void *conf)
+{
+	*(struct olaf_conf *)conf = (struct olaf_conf){ 0 };
+}
+
+static inline const char *
+olaf_set(void *conf, int option, const char *arg)
+{
+	struct olaf_conf *cf = conf;
+	const char *why;
+
+	switch (option) {
+	case OLAF_UPSTREAM:
+		why = addr_parse(arg, "46638", &cf->upstream);
+		return why != NULL ? why : addr_port(&cf->upstream) == 0 ?
+		    "port 0 is nobody's" : NULL;
+	case OLAF_FORMAT:
+		cf->bare = strcmp(arg, "bare") == 0;
+		return cf->bare || strcmp(arg, "innet") == 0 ? NULL :
+		    "not one of innet, bare";
+	case OLAF_ELEMENTS:
+		return num_u64(arg, 1, STREAM_ELEMENTS_MAX, &cf->elements);
+	default:
+		cf->table_path = arg;
+		return NULL;
+	}
+}
+
+static inline void
+olaf_forget(void *conf)
+{
+	struct olaf_conf *cf = conf;
+
+	clusters_free(&cf->table);
+}
+
+static inline const char *
+olaf_settle(void *conf, struct program_place *place)
+{
+	struct olaf_conf *cf = conf;
+	const bool addressed = place->address.sa.sa_family != 0 &&
+	    !place->in_path;
+
+	if (place->in_path && cf->upstream.sa.sa_family != 0)
+		return "--upstream does not go with --bridge: in the path "
+		    "each packet goes where it is addressed";
+	if (place->in_path && cf->bare)
+		return "--format bare does not go with --bridge: it is "
+		    "known by no codepoint";
+	if (cf->bare != (cf->table_path != NULL))
+		return "--format bare and --cluster-table go together";
+	if (cf->bare)
+		place->tagged = false;	/* they have no room for any */
+	if (cf->bare)
+		cf->table = clusters_load_or_exit(cf->table_path);
+	if (addressed && cf->upstream.sa.sa_family == 0)
+		return "--listen needs --upstream, where updates go on to";
+	if (!addressed && cf->upstream.sa.sa_family != 0)
+		return "--upstream needs --listen, the switch's own address";
+	if (addressed && place->address.sa.sa_family !=
+	    cf->upstream.sa.sa_family)
+		return "--listen and --upstream must both be IPv4 or IPv6";
+	if (addressed && addr_same(&place->address, &cf->upstream))
+		return "--upstream is the switch's own address";
+	place->parent = cf->upstream;
+	return NULL;
+}
+
+/* Clusters that have workers. */
+static inline void
+olaf_jobs(const void *state, struct counters *c, uint64_t now_ns)
+{
+	const struct olaf *o = state;
+
+	for (uint32_t k = 0; k < 65536; k++) {
+		const uint32_t n = o->routes.cluster[k].count == 0 ? 0 :
+		    routes_workers(&o->routes, (uint16_t)k,
+		    now_ns);
+
+		if (n == 0)
+			continue;
+		counters_in(c, NULL);
+		counters_put(c, "job", k);
+		counters_word(c, "kind", "cluster");
+		counters_put(c, "members", n);
+		counters_out(c);
+	}
+}
+
+static inline bool
+olaf_members(const void *state, uint16_t job, struct counters *c,
+    uint64_t now_ns)
+{
+	const struct olaf *o = state;
+	const struct route *r;
+	uint32_t next = 0, id = 0;
+
+	counters_put(c, "job", job);
+	counters_list(c, "members");
+	while ((r = routes_next(&o->routes, job, now_ns, &next)) != NULL) {
+		const struct groups_name given = { r->cluster, r->worker };
+		const struct groups_name own = groups_down(&o->groups, given);
+
+		counters_in(c, NULL);
+		counters_put(c, "id", id++);
+		counters_put(c, "worker", r->worker);
+		counters_put(c, "cluster", own.cluster);
+		routes_tell(r, c, o->addressed ? &o->env->place->address :
+		    NULL, now_ns);
+		counters_out(c);
+	}
+	counters_list_end(c);
+	return id > 0;
+}
+
+static inline bool
+olaf_stats(const void *state, int32_t job, bool gauges, struct counters *c,
+    uint64_t now_ns)
+{
+	static const char *const name[] = { "models", "weights", "no_route",
+	    "no_room_for_route" };
+	const struct olaf *o = state;
+
+	if (job >= 0) {
+		const uint32_t n = routes_workers(&o->routes, (uint16_t)job,
+		    now_ns);
+
+		if (gauges)
+			counters_put(c, "members", n);
+		else
+			o->env->put_cluster(o->env->plane, (uint16_t)job, c);
+		return n > 0;
+	}
+	for (int i = 0; i < OLAF_COUNTS && !gauges; i++)
+		counters_put(c, name[i], o->n[i]);
+	return true;
+}
+
+static inline void
+olaf_account(const void *state, struct counters *c)
+{
+	olaf_stats(state, -1, false, c, 0);
+}
+
+static inline void
+olaf_summary(const void *state, struct counters *c)
+{
+	const struct olaf *o = state;
+
+	counters_put(c, "models", o->n[OLAF_MODELS]);
+	counters_put(c, "weights", o->n[OLAF_WEIGHTS]);
+	if (o->addressed)
+		counters_put(c, "models without a route",
+		    o->n[OLAF_NO_ROUTE]);
+}
 
 static inline bool
 olaf_init(void *state, const void *conf, const struct program_env *env)

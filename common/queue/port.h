@@ -24,11 +24,9 @@
 #include <stdlib.h>
 
 #include "common/base/fetch.h"
-#include "common/queue/active-clusters.h"
 #include "common/queue/olaf-queue.h"
 #include "common/queue/slots.h"
 #include "common/queue/txctl.h"
-#include "common/queue/fifo.h"
 #include "common/queue/link.h"
 #include "common/queue/tally.h"
 

@@ -230,4 +230,11 @@ slots_pop(struct slots *s)
 	s->count--;
 }
 
+/* Append a at now_ns; false if it is dropped because no slot is free. */
+static inline bool
+fifo_offer(struct slots *s, const struct arrival *a, uint64_t now_ns)
+{
+	return slots_append(s, a, now_ns) >= 0;
+}
+
 #endif

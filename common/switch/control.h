@@ -15,6 +15,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/auth/channel-server.h"
+#include "common/auth/cookie.h"
+#include "common/auth/key.h"
+#include "common/auth/rate-limit.h"
 #include "common/switch/report.h"
 #include "common/wire/control.h"
 

@@ -21,6 +21,7 @@
 #include "common/base/num.h"
 #include "common/base/opt.h"
 #include "common/capture/rotate.h"
+#include "common/queue/olaf-queue.h"
 #include "common/switch/plane.h"
 #include "common/auth/key.h"
 #include "common/auth/tag.h"

@@ -23,16 +23,17 @@
 #include <stdint.h>
 
 #include "common/base/counters.h"
+#include "common/base/hashmap.h"
 #include "common/base/opt.h"
-#include "common/auth/rate-limit.h"
 #include "common/switch/outbox.h"
 #include "common/switch/packet.h"
 #include "common/wire/control.h"
-#include "common/auth/key.h"
 
 #define PROGRAM_NEVER UINT64_MAX
 
 struct slot;			/* of a queue: common/queue/slots.h */
+struct key;			/* common/auth/key.h */
+struct rate_limit;		/* common/auth/rate-limit.h */
 
 /* Which part of the switch handles a packet. */
 enum packet_class {

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "common/capture/soundness.h"
+#include "common/queue/tally.h"
 #include "common/switch/plane.h"
 
 static inline const char *

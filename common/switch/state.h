@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/auth/rate-limit.h"
 #include "common/base/heap.h"
 #include "common/capture/soundness.h"
 #include "common/switch/ports.h"

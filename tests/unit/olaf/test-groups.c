@@ -1,6 +1,6 @@
 /* Workers under other names, against a table that is searched. */
 #include "common/base/rng.h"
-#include "common/olaf/groups.h"
+#include "common/olaf/program.h"
 #include "tests/unit/tap.h"
 
 static struct groups_name

@@ -1,6 +1,6 @@
 /* N, against an array of last sights that is counted through each time. */
 #include "common/base/rng.h"
-#include "common/queue/active-clusters.h"
+#include "common/queue/txctl.h"
 #include "tests/unit/tap.h"
 
 enum { KEYS = 40 };

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "common/base/rng.h"
-#include "common/queue/fifo.h"
+#include "common/queue/slots.h"
 #include "tests/unit/tap.h"
 
 static struct arrival
