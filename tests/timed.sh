@@ -1,0 +1,61 @@
+# Run one test under Automake's TAP driver, and note in ./test-times how long it
+# took: seconds of wall-clock time, seconds of processor time, name of the test.
+#
+# With FILTER set, only the tests run whose title matches this regular expression.
+# A bats file then runs these tests alone; a program runs whole, and its other
+# lines are left out.
+#
+# The environment has TAP_DRIVER, the command of the driver.  All arguments are the
+# driver's own, and behind "--" stands the command of the test.
+name=
+for a; do
+	[ "${last-}" != --test-name ] || name=$a
+	last=$a
+done
+
+if [ -n "${FILTER-}" ]; then
+	n=$# i=0 behind=
+	for a; do
+		shift
+		i=$((i + 1))
+		if [ $i -eq $n ] && [ "${a%.bats}" != "$a" ]; then
+			# A file without such a title is skipped.
+			grep '^@test ' "$a" | grep -qE -- "$FILTER" ||
+				set -- "$@" sh -c 'echo "1..0 # SKIP no title matches"'
+			set -- "$@" -f "$FILTER" "$a"
+		elif [ -n "$behind" ] && [ $i -eq $n ] && [ "${a%.sh}" = "$a" ]; then
+			set -- "$@" sh -c '{ "$1"; [ $? -lt 128 ] || echo "Bail out! it crashed"; } |
+				awk -v want="$FILTER" '\''
+				/^(not )?ok / {
+					title = $0
+					sub(/^(not )?ok [0-9]* - /, "", title)
+					if (title !~ want) next
+					sub(/ok [0-9]*/, "ok " ++n)
+				}
+				/^1\.\./ { next }
+				{ print }
+				END { print "1.." n + 0 (n ? "" : " # SKIP no title matches") }
+				'\' filter "$a"
+		else
+			set -- "$@" "$a"
+		fi
+		[ "$a" != -- ] || behind=yes
+	done
+fi
+
+start=$(date +%s%N)
+# shellcheck disable=SC2086	# a command and its arguments
+$TAP_DRIVER "$@"
+status=$?
+end=$(date +%s%N)
+# In a pipe these would be the times of a subshell.
+times >"test-times.$$"
+awk -v name="$name" -v ns=$((end - start)) 'NR == 2 {
+	for (i = 1; i <= 2; i++) {
+		split($i, t, /[ms]/)
+		cpu += 60 * t[1] + t[2]
+	}
+	printf "%.2f %.2f %s\n", ns / 1e9, cpu, name
+}' "test-times.$$" >>test-times
+rm -f "test-times.$$"
+exit $status
