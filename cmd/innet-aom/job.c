@@ -20,7 +20,7 @@ job_free(struct job *j)
 {
 	free(j->member);
 	free(j->closing);
-	sample_free(&j->iteration);
+	durations_free(&j->iteration);
 }
 
 int32_t
@@ -36,6 +36,13 @@ job_join(struct job *j, const union addr *at)
 	}
 	j->member[j->members] = (struct job_member){ .at = *at, .worker = -1 };
 	return (int32_t)j->members++;
+}
+
+void
+job_add_time(struct job *j, uint64_t ns)
+{
+	if (!durations_add(&j->iteration, ns))
+		err(1, "%zu times", durations_kept(&j->iteration) + 1);
 }
 
 void
@@ -111,14 +118,14 @@ add_phases(struct job *j, struct job_member *m, const struct job_part *p,
 	if (has_begun(p) && m->has_done && m->done == p->iteration - 1 &&
 	    m->done_ns <= up->first_ns) {
 		ns[JOB_COMPUTE] = up->first_ns - m->done_ns;
-		sum_add(&m->phase[JOB_COMPUTE], ns[JOB_COMPUTE]);
-		sum_add(&c->phase[JOB_COMPUTE], ns[JOB_COMPUTE]);
+		stats_sum_add(&m->phase[JOB_COMPUTE], ns[JOB_COMPUTE]);
+		stats_sum_add(&c->phase[JOB_COMPUTE], ns[JOB_COMPUTE]);
 	}
 	if (!has_begun(p) || !has_sent(j, p))
 		return;
 	ns[JOB_SEND] = up->last_ns - up->first_ns;
-	sum_add(&m->phase[JOB_SEND], ns[JOB_SEND]);
-	sum_add(&c->phase[JOB_SEND], ns[JOB_SEND]);
+	stats_sum_add(&m->phase[JOB_SEND], ns[JOB_SEND]);
+	stats_sum_add(&c->phase[JOB_SEND], ns[JOB_SEND]);
 	if (!has_result(j, p) || down->last_ns < up->last_ns)
 		return;
 	if (down->first_ns > from)
@@ -126,11 +133,11 @@ add_phases(struct job *j, struct job_member *m, const struct job_part *p,
 	ns[JOB_WAIT] = from - up->last_ns;
 	ns[JOB_RECEIVE] = down->last_ns - from;
 	for (int k = JOB_WAIT; k <= JOB_RECEIVE; k++) {
-		sum_add(&m->phase[k], ns[k]);
-		sum_add(&c->phase[k], ns[k]);
+		stats_sum_add(&m->phase[k], ns[k]);
+		stats_sum_add(&c->phase[k], ns[k]);
 	}
-	sum_add(&m->aggregation, down->last_ns - up->first_ns);
-	sum_add(&j->aggregation, down->last_ns - up->first_ns);
+	stats_sum_add(&m->aggregation, down->last_ns - up->first_ns);
+	stats_sum_add(&j->aggregation, down->last_ns - up->first_ns);
 }
 
 /* What is known of an iteration, part by part. */
@@ -218,22 +225,22 @@ close_iteration(struct job *j, struct job_conf *cf, struct job_iteration *it)
 	    c.contributors == c.members) && y.last_ns >= y.first_ns;
 	if (c.whole) {
 		c.iteration_ns = y.last_ns - y.first_ns;
-		sample_add(&j->iteration, c.iteration_ns);
+		job_add_time(j, c.iteration_ns);
 		c.repaired = it->lost &&
 		    it->repair_from_ns < y.last_ns;
 	}
 	if (c.repaired) {
 		c.repair_ns = y.last_ns - it->repair_from_ns;
-		sum_add(&j->repair, c.repair_ns);
+		stats_sum_add(&j->repair, c.repair_ns);
 	}
 	if (c.contributors > 1 && y.begun && y.sent) {
 		c.slowest = y.slowest;
 		c.slowest_by_ns = y.slowest_ns - y.second_ns;
 		j->member[y.slowest].slowest++;
-		sum_add(&j->slowest_by, c.slowest_by_ns);
+		stats_sum_add(&j->slowest_by, c.slowest_by_ns);
 	}
 	for (int k = 0; k < JOB_PHASES; k++)
-		sum_more(&j->phase[k], &c.phase[k]);
+		stats_sum_merge(&j->phase[k], &c.phase[k]);
 	if (c.vectors > 0)
 		j->missing += job_missing(j, c.vectors);
 	j->iterations++;

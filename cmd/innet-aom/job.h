@@ -20,8 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/innet-aom/sample.h"
 #include "cmd/innet-aom/bitmap.h"
+#include "common/base/durations.h"
 #include "common/wire/addr.h"
 
 enum {
@@ -75,7 +75,7 @@ struct job_member {
 	uint64_t n[JOB_COUNTS];
 	uint64_t iterations;	/* that it sent to */
 	uint64_t slowest;	/* of which it was the last */
-	struct sum phase[JOB_PHASES], aggregation, staleness;
+	struct stats_sum phase[JOB_PHASES], aggregation, staleness;
 	struct rounds *rounds;	/* out of step, until job_end(); owned */
 };
 
@@ -87,13 +87,13 @@ struct job_closed {
 	uint64_t iteration_ns;
 	bool repaired;		/* of a whole one: something was, for: */
 	uint64_t repair_ns;
-	struct sum time;	/* out of step: of members, iteration_ns */
+	struct stats_sum time;	/* out of step: of members, iteration_ns */
 	uint32_t members;	/* that had a part in it */
 	uint32_t contributors;
 	uint32_t vectors;	/* in the result, as it says; 0: none seen */
 	int32_t slowest;	/* a member; -1: unknown */
 	uint64_t slowest_by_ns;
-	struct sum phase[JOB_PHASES];
+	struct stats_sum phase[JOB_PHASES];
 	uint64_t n[JOB_COUNTS];
 };
 
@@ -124,9 +124,9 @@ struct job {
 	int64_t newest;
 	uint64_t n[JOB_COUNTS];
 	uint64_t iterations, restarts;
-	struct sample iteration;	/* times of those that are whole */
-	struct sum slowest_by, phase[JOB_PHASES], aggregation, staleness;
-	struct sum repair;	/* of iterations that had one */
+	struct durations iteration;	/* times of those that are whole */
+	struct stats_sum slowest_by, phase[JOB_PHASES], aggregation, staleness;
+	struct stats_sum repair;	/* of iterations that had one */
 	uint64_t stale_most;
 	uint64_t applied;	/* by a server out of step: vectors */
 	struct job_closed *closing;	/* out of step, by rounds; owned */
@@ -160,6 +160,9 @@ void job_free(struct job *j);
 
 /* A new member, its number; -1: there are too many. */
 int32_t job_join(struct job *j, const union addr *at);
+
+/* Add the time of a whole iteration; exits 1 without memory. */
+void job_add_time(struct job *j, uint64_t ns);
 
 /* Member m, or -1: nobody we know, sent or got so many of what, maybe of t. */
 void job_count(struct job *j, int32_t m, enum job_count what, uint64_t by);

@@ -23,7 +23,7 @@ jobs_claim(const void *none, uint8_t tos, uint16_t sport, uint16_t dport)
 static struct jobs_end *
 end_of(struct jobs *s, const union addr *at)
 {
-	uint64_t key = addr_key(at, &keymap_constant);
+	uint64_t key = addr_key(at, &hashmap_constant);
 	const uint32_t *have;
 	uint32_t *place;
 	int alike = 0;

@@ -40,8 +40,8 @@ end_push(struct job *j, struct job_conf *cf, struct job_member *m)
 	if (is_whole(j, p)) {
 		const uint64_t ns = p->side.last_ns - p->side.first_ns;
 
-		sum_add(&m->phase[JOB_SEND], ns);
-		sum_add(&j->phase[JOB_SEND], ns);
+		stats_sum_add(&m->phase[JOB_SEND], ns);
+		stats_sum_add(&j->phase[JOB_SEND], ns);
 	}
 	clear(cf, p);
 }
@@ -49,8 +49,8 @@ end_push(struct job *j, struct job_conf *cf, struct job_member *m)
 static void
 add_stale(struct job *j, struct job_member *m, uint64_t stale)
 {
-	sum_add(&m->staleness, stale);
-	sum_add(&j->staleness, stale);
+	stats_sum_add(&m->staleness, stale);
+	stats_sum_add(&j->staleness, stale);
 	if (stale > j->stale_most)
 		j->stale_most = stale;
 }
@@ -140,9 +140,9 @@ rounds_close(struct job *j, struct job_conf *cf, int64_t last)
 		}
 		if (c == NULL)
 			return;
-		c->whole = c->time.n > 0;
+		c->whole = c->time.count > 0;
 		if (c->whole)
-			c->iteration_ns = sum_mean(&c->time);
+			c->iteration_ns = stats_sum_mean(&c->time);
 		if (cf->report != NULL)
 			cf->report(cf->arg, j, c);
 		c->members = 0;
@@ -185,9 +185,10 @@ add_round(struct job *j, struct job_conf *cf, const struct rounds_part *p,
 	if (p->vectors > c->vectors)
 		c->vectors = p->vectors;
 	c->n[JOB_RESULTS] += p->side.seen.n;
-	sum_add(&c->phase[JOB_RECEIVE], p->side.last_ns - p->side.first_ns);
+	stats_sum_add(
+	    &c->phase[JOB_RECEIVE], p->side.last_ns - p->side.first_ns);
 	if (timed)
-		sum_add(&c->time, ns);
+		stats_sum_add(&c->time, ns);
 	if (c->members >= j->members)
 		rounds_close(j, cf, p->number);
 }
@@ -201,10 +202,10 @@ end_round(struct job *j, struct job_conf *cf, struct job_member *m,
 	struct rounds_part *p = &r->round[(uint64_t)r->next % ROUNDS_KEPT];
 	const uint64_t ns = p->side.last_ns - p->side.first_ns;
 
-	sum_add(&m->phase[JOB_RECEIVE], ns);
-	sum_add(&j->phase[JOB_RECEIVE], ns);
+	stats_sum_add(&m->phase[JOB_RECEIVE], ns);
+	stats_sum_add(&j->phase[JOB_RECEIVE], ns);
 	if (r->has_over)
-		sample_add(&j->iteration, now_ns - r->over_ns);
+		job_add_time(j, now_ns - r->over_ns);
 	if (!j->answers)	/* a server's are each member's own */
 		add_round(j, cf, p, r->has_over, now_ns - r->over_ns);
 	r->has_over = true;

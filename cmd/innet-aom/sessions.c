@@ -27,7 +27,7 @@ sessions_claim(const void *sessions, uint8_t tos, uint16_t sport,
 static struct session *
 session_of(struct sessions *s, const union addr *at, uint32_t *number)
 {
-	uint64_t key = addr_key(at, &keymap_constant);
+	uint64_t key = addr_key(at, &hashmap_constant);
 	const uint32_t *have;
 	struct session *x;
 	uint32_t *place;
@@ -67,7 +67,7 @@ worker_of(struct sessions *s, uint32_t number, const union addr *at,
     bool wanted)
 {
 	struct job *j = &s->session[number]->job;
-	uint64_t key = addr_key(at, &keymap_constant) * 0x9e3779b97f4a7c15 +
+	uint64_t key = addr_key(at, &hashmap_constant) * 0x9e3779b97f4a7c15 +
 	    number;
 	const uint32_t *have;
 	uint32_t *place;

@@ -1,4 +1,5 @@
 /* timing-rows.c - the figures of jobs, members and iterations */
+#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -188,28 +189,28 @@ timing_columns(enum timing_program program, enum timing_by by)
 static const struct sheet_cell unknown = { .known = false };
 
 static struct sheet_cell
-mean_cell(const struct sum *s)
+mean_cell(const struct stats_sum *s)
 {
-	return s->n == 0 ? unknown : sheet_count(sum_mean(s));
+	return s->count == 0 ? unknown : sheet_count(stats_sum_mean(s));
 }
 
 static struct sheet_cell
-real_cell(const struct sum *s)
+real_cell(const struct stats_sum *s)
 {
-	return s->n == 0 ? unknown : sheet_real((double)s->sum /
-	    (double)s->n);
+	return s->count == 0 ? unknown : sheet_real((double)s->total /
+	    (double)s->count);
 }
 
 /* How much of an iteration is communication: means by their sum. */
 static struct sheet_cell
-share_cell(const struct sum *compute, const struct sum *aggregation)
+share_cell(const struct stats_sum *compute, const struct stats_sum *aggregation)
 {
 	double c, a;
 
-	if (compute->n == 0 || aggregation->n == 0)
+	if (compute->count == 0 || aggregation->count == 0)
 		return unknown;
-	c = (double)compute->sum / (double)compute->n;
-	a = (double)aggregation->sum / (double)aggregation->n;
+	c = (double)compute->total / (double)compute->count;
+	a = (double)aggregation->total / (double)aggregation->count;
 	return c + a > 0 ? sheet_real(100 * a / (c + a)) : unknown;
 }
 
@@ -266,7 +267,7 @@ slowest_share(const struct job *j)
 	const int64_t m = slowest_of(j);
 
 	return m < 0 ? unknown : sheet_real(100 *
-	    (double)j->member[m].slowest / (double)j->slowest_by.n);
+	    (double)j->member[m].slowest / (double)j->slowest_by.count);
 }
 
 static struct sheet_cell
@@ -276,12 +277,12 @@ mode_cell(const struct job *j)
 	    JOB_ASYNC ? "async" : "sync", true);
 }
 
-/* Of a job whose sample is sorted. */
+/* The job's iteration times must be sorted. */
 static struct sheet_cell
 percentile_cell(const struct job *j, unsigned p)
 {
-	return j->iteration.all.n == 0 ? unknown :
-	    sheet_count(sample_percentile(&j->iteration, p));
+	return j->iteration.all.count == 0 ? unknown :
+	    sheet_count(durations_sorted(&j->iteration, p));
 }
 
 static struct sheet_cell
@@ -308,14 +309,14 @@ job_cell(const struct job *j, int f)
 	case F_EXPECTED: return if_known(j->expected);
 	case F_SEGS: return if_known(j->segs);
 	case F_ITERATIONS: return sheet_count(j->iterations);
-	case F_MEASURED: return sheet_count(j->iteration.all.n);
+	case F_MEASURED: return sheet_count(j->iteration.all.count);
 	case F_MEAN: return mean_cell(&j->iteration.all);
 	case F_P50: return percentile_cell(j, 50);
 	case F_P95: return percentile_cell(j, 95);
 	case F_P99: return percentile_cell(j, 99);
 	case F_MAX:
-		return j->iteration.all.n == 0 ? unknown :
-		    sheet_count(j->iteration.most);
+		return j->iteration.all.count == 0 ? unknown :
+		    sheet_count(j->iteration.longest_ns);
 	case F_COMPUTE: return mean_cell(&j->phase[JOB_COMPUTE]);
 	case F_SEND: return mean_cell(&j->phase[JOB_SEND]);
 	case F_WAIT: return mean_cell(&j->phase[JOB_WAIT]);
@@ -328,13 +329,14 @@ job_cell(const struct job *j, int f)
 	case F_SLOWEST_BY: return mean_cell(&j->slowest_by);
 	case F_REPAIRED:
 		return j->mode == JOB_ASYNC ? unknown :
-		    sheet_count(j->repair.n);
+		    sheet_count(j->repair.count);
 	case F_REPAIR: return mean_cell(&j->repair);
 	case F_STALENESS:
 		return knows_staleness(j) ? real_cell(&j->staleness) : unknown;
 	case F_STALEST:
-		return j->staleness.n == 0 || !knows_staleness(j) ? unknown :
-		    sheet_count(j->stale_most);
+		return j->staleness.count == 0 || !knows_staleness(j)
+			   ? unknown
+			   : sheet_count(j->stale_most);
 	case F_RESTARTS: return sheet_count(j->restarts);
 	case F_MISSING: return sheet_count(j->missing);
 	default: return sheet_count(j->n[f - F_COUNT]);
@@ -352,7 +354,7 @@ member_cell(const struct job *j, uint32_t k, int f)
 	case F_ADDRESS: return sheet_text(addr_print(&m->at, name), true);
 	case F_ITERATIONS: return sheet_count(m->iterations);
 	case F_SLOWEST:
-		return j->slowest_by.n == 0 ? unknown :
+		return j->slowest_by.count == 0 ? unknown :
 		    sheet_count(m->slowest);
 	case F_COMPUTE: return mean_cell(&m->phase[JOB_COMPUTE]);
 	case F_SEND: return mean_cell(&m->phase[JOB_SEND]);
@@ -433,7 +435,7 @@ timing_job_row(struct sheet *s, struct job *j)
 {
 	struct sheet_cell cell[COLUMNS_MAX];
 
-	sample_sort(&j->iteration);
+	durations_sort(&j->iteration);
 	for (int i = 0; i < s->n; i++)
 		cell[i] = job_cell(j, s->column[i].figure);
 	sheet_row(s, cell);
@@ -472,14 +474,15 @@ timing_add(struct job *all, const struct job *j)
 	for (int i = 0; i < JOB_COUNTS; i++)
 		all->n[i] += j->n[i];
 	for (int i = 0; i < JOB_PHASES; i++)
-		sum_more(&all->phase[i], &j->phase[i]);
-	sample_more(&all->iteration, &j->iteration);
-	sum_more(&all->aggregation, &j->aggregation);
-	sum_more(&all->slowest_by, &j->slowest_by);
-	sum_more(&all->repair, &j->repair);
+		stats_sum_merge(&all->phase[i], &j->phase[i]);
+	if (!durations_merge(&all->iteration, &j->iteration))
+		err(1, "%zu times", durations_kept(&j->iteration));
+	stats_sum_merge(&all->aggregation, &j->aggregation);
+	stats_sum_merge(&all->slowest_by, &j->slowest_by);
+	stats_sum_merge(&all->repair, &j->repair);
 	if (!knows_staleness(j))
 		return;
-	sum_more(&all->staleness, &j->staleness);
+	stats_sum_merge(&all->staleness, &j->staleness);
 	if (j->stale_most > all->stale_most)
 		all->stale_most = j->stale_most;
 }

@@ -133,7 +133,7 @@ summary(const struct timing *t)
 	fprintf(f, "%" PRIu64 " packets; %" PRIu64 " %s, %" PRIu64
 	    " of them measured; regular %" PRIu64 "; ignored %" PRIu64,
 	    in->taken, t->all.iterations, t->cf->program == TIMING_DLP ?
-	    "steps" : "iterations", t->all.iteration.all.n,
+	    "steps" : "iterations", t->all.iteration.all.count,
 	    packets_regular(in), packets_ignored(in) + bad);
 	for (unsigned k = 0; k < SOUNDNESS_VERDICTS; k++)
 		if (in->ignored[k] > 0)

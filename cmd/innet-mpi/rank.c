@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "common/base/crc32c.h"
+#include "common/base/durations.h"
 #include "common/base/files.h"
 #include "common/base/progress.h"
-#include "common/base/spans.h"
 #include "common/net/child.h"
 #include "common/net/timer.h"
 #include "common/traffic/synthetic.h"
@@ -39,7 +39,7 @@ struct rank {
 	uint32_t crc;			/* of the first weights */
 	uint64_t first, given;		/* iterations: before, and sums */
 	float *mine, *sum;		/* elements, and MARKS */
-	struct spans rounds;		/* gradient taken to sum there */
+	struct durations rounds;	/* gradient taken to sum there */
 	uint64_t start_ns, spoke_ns, told_ns;
 	bool over;			/* no more gradients from here */
 	bool failed;			/* why has been said */
@@ -373,7 +373,7 @@ iterate(struct rank *r)
 		return false;
 	}
 	now = timer_mono_ns();
-	spans_add(&r->rounds, now - began);
+	durations_add(&r->rounds, now - began);
 	give(r);
 	show(r, now);
 	return r->cf->count == 0 || r->given < r->cf->count;
@@ -382,10 +382,10 @@ iterate(struct rank *r)
 static void
 summary(const struct rank *r)
 {
-	const uint64_t p10 = spans_percentile(&r->rounds, 0.1),
-	    p50 = spans_percentile(&r->rounds, 0.5),
-	    p90 = spans_percentile(&r->rounds, 0.9),
-	    mean = spans_mean(&r->rounds);
+	const uint64_t p10 = durations_percentile(&r->rounds, 10),
+	    p50 = durations_percentile(&r->rounds, 50),
+	    p90 = durations_percentile(&r->rounds, 90),
+	    mean = durations_mean(&r->rounds);
 
 	if (r->cf->json != NULL)
 		fprintf(r->cf->json, "{\"worker\":%d,\"ranks\":%d,"
@@ -419,7 +419,7 @@ rank_run(const struct rank_conf *cf)
 	    .order = { .most = STREAM_ELEMENTS_MAX,
 	    .carrier = "innet-mpi" } };
 
-	if (!spans_init(&r.rounds))
+	if (!durations_reserve(&r.rounds))
 		err(1, "a rank");
 	if (cf->synthetic == 0)
 		child_start(&r.child, cf->argv, cf->wait_mask);
@@ -442,7 +442,7 @@ rank_run(const struct rank_conf *cf)
 	if (!cf->quiet || cf->json != NULL)
 		summary(&r);
 	r.failed |= cf->json != NULL && files_flush(cf->json) != 0;
-	spans_free(&r.rounds);
+	durations_free(&r.rounds);
 	free(r.mine);
 	free(r.sum);
 	return r.failed;

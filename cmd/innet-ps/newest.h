@@ -34,11 +34,11 @@ struct newest {
 
 /* To take so many bytes at most; 0: no limit.  by: of its map, hashmap.h. */
 static inline struct newest
-newest_within(uint64_t bytes, const struct hashmap_number *by)
+newest_within(uint64_t bytes, const struct hashmap_multiplier *by)
 {
 	const uint64_t rows = bytes == 0 ? NEWEST_MAX : bytes / NEWEST_BYTES;
 
-	return (struct newest){ .rows = lru_of(rows < NEWEST_LEAST ?
+	return (struct newest){ .rows = lru_new(rows < NEWEST_LEAST ?
 	    NEWEST_LEAST : rows > NEWEST_MAX ? NEWEST_MAX : (uint32_t)rows,
 	    sizeof(struct newest_row), by) };
 }
@@ -74,7 +74,7 @@ newest_is(const struct newest *n, const struct update *u)
 static inline void
 newest_note(struct newest *n, const struct update *u)
 {
-	const uint32_t at = lru_use(&n->rows, newest_key(u));
+	const uint32_t at = lru_find_or_add(&n->rows, newest_key(u));
 	struct newest_row *row;
 
 	if (at == 0)
@@ -88,7 +88,7 @@ newest_note(struct newest *n, const struct update *u)
 static inline void
 newest_begin(struct newest *n, const struct update *u)
 {
-	const uint32_t at = lru_use(&n->rows, newest_key(u));
+	const uint32_t at = lru_find_or_add(&n->rows, newest_key(u));
 	struct newest_row *row;
 
 	if (at == 0)

@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include "cmd/innet-sim/sim.h"
-#include "common/base/fetch.h"
+#include "common/base/prefetch.h"
 
 enum { FEW = 1000 };	/* workers, which are in the cache anyway */
 
@@ -14,15 +14,15 @@ fetch_first(const struct sim *s, struct heap x)
 
 	switch (sim_class_of(x)) {
 	case SIM_GENERATE:
-		fetch_bytes(&s->worker[id], sizeof(*s->worker));
+		prefetch_bytes(&s->worker[id], sizeof(*s->worker));
 		break;
 	case SIM_LEAVE:
-		fetch_bytes(slots_head(&s->pipe[id].egress->slots),
+		prefetch_bytes(slots_head(&s->pipe[id].egress->slots),
 		    sizeof(struct slot));
 		break;
 	case SIM_DELIVERY:
 	case SIM_ARRIVAL:
-		fetch_bytes(&s->pipe[id].ring.item[s->pipe[id].ring.head],
+		prefetch_bytes(&s->pipe[id].ring.item[s->pipe[id].ring.head],
 		    sizeof(struct sim_flying));
 		break;
 	default:
@@ -37,7 +37,7 @@ fetch_cluster(const struct sim *s, const struct sim_node *n, uint16_t cluster)
 	if (n->kind == &sim_switch)
 		port_fetch(n->up->egress, cluster - n->first);
 	else
-		fetch_bytes(sim_cluster(s, cluster),
+		prefetch_bytes(sim_cluster(s, cluster),
 		    sizeof(struct sim_cluster));
 }
 
@@ -53,7 +53,7 @@ fetch_rest(const struct sim *s, struct heap x)
 
 	switch (sim_class_of(x)) {
 	case SIM_GENERATE:
-		fetch_bytes(&s->cluster[w->cluster], sizeof(*s->cluster));
+		prefetch_bytes(&s->cluster[w->cluster], sizeof(*s->cluster));
 		if (w->up == SIM_NONE)
 			fetch_cluster(s, &s->node[w->at],
 			    s->cluster[w->cluster].id);

@@ -37,7 +37,7 @@ compute(struct sim *s, struct train_worker *w)
 	const uint64_t ns = train_compute_ns(w);
 
 	w->a.t_w = w->a.shown;
-	spans_add(&w->t->compute, ns);
+	durations_add(&w->t->compute, ns);
 	w->phase = TRAIN_COMPUTES;
 	w->phase_ns = s->now_ns + ns;
 }
@@ -136,7 +136,7 @@ learn(struct sim *s, struct train_worker *w)
 	if (a->committed_ns != 0)
 		train_aggregated(t, s->now_ns - a->committed_ns);
 	a->committed_ns = 0;
-	spans_add(&t->iteration, s->now_ns - a->learnt_ns);
+	durations_add(&t->iteration, s->now_ns - a->learnt_ns);
 	a->learnt_ns = s->now_ns;
 	if (t->server != NULL)
 		t->updates++;		/* each answer is one */
@@ -248,7 +248,7 @@ train_async_arrive(struct sim *s, struct train_worker *w,
 			return;
 		if (a->m.weights.t_s > a->shown + (a->learning ? 1 : 0) &&
 		    w->sent_ns != 0) {
-			spans_add(&t->network, s->now_ns - w->sent_ns);
+			durations_add(&t->network, s->now_ns - w->sent_ns);
 			w->sent_ns = 0;
 		}
 		if (t->server == NULL && t->ledger == NULL)

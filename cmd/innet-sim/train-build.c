@@ -262,11 +262,13 @@ open_worker(struct sim *s, struct train_worker *w)
 }
 
 static void
-open_spans(struct training *t)
+reserve_durations(struct training *t)
 {
-	if (!spans_init(&t->iteration) || !spans_init(&t->compute) ||
-	    !spans_init(&t->network) || !spans_init(&t->aggregation) ||
-	    !spans_init(&t->latency))
+	if (!durations_reserve(&t->iteration) ||
+	    !durations_reserve(&t->compute) ||
+	    !durations_reserve(&t->network) ||
+	    !durations_reserve(&t->aggregation) ||
+	    !durations_reserve(&t->latency))
 		err(1, "figures");
 }
 
@@ -353,7 +355,7 @@ add_training(struct sim *s, uint32_t k, struct sim_node *node)
 	t->server = cf->approach == TRAINING_PS ? node + t->switches : NULL;
 	t->host = node + t->switches + (t->server != NULL);
 	t->w = sim_have(cf->workers, sizeof(*t->w), "workers");
-	open_spans(t);
+	reserve_durations(t);
 	for (uint32_t i = 0; i < t->switches; i++)
 		add_switch(s, t, i);
 	link_racks(s, t);
@@ -415,11 +417,11 @@ train_free(struct sim *s)
 		free(t->w);
 		free(t->longs);
 		ledger_free(t->ledger);
-		spans_free(&t->iteration);
-		spans_free(&t->compute);
-		spans_free(&t->network);
-		spans_free(&t->aggregation);
-		spans_free(&t->latency);
+		durations_free(&t->iteration);
+		durations_free(&t->compute);
+		durations_free(&t->network);
+		durations_free(&t->aggregation);
+		durations_free(&t->latency);
 	}
 	free(s->training);
 }

@@ -165,9 +165,9 @@ train_whole(struct sim *s, struct training *t)
 }
 
 static double
-mean_or_none(const struct spans *s)
+mean_or_none(const struct durations *s)
 {
-	return s->count == 0 ? (double)NAN : (double)spans_mean(s);
+	return s->all.count == 0 ? (double)NAN : (double)durations_mean(s);
 }
 
 static void
@@ -177,7 +177,7 @@ set_row(const struct sim *s, const struct training *t,
 	const uint64_t end = train_over(t) ? t->end_ns : s->end_ns;
 	const double span = end > t->began_ns ? (double)(end - t->began_ns) :
 	    0;
-	const bool any = t->aggregation.count > 0;
+	const bool any = t->aggregation.all.count > 0;
 	double *v = row->v;
 
 	v[ITERATIONS] = (double)t->updates;
@@ -190,9 +190,9 @@ set_row(const struct sim *s, const struct training *t,
 	v[AGGREGATION] = mean_or_none(&t->aggregation);
 	v[NETWORK] = mean_or_none(&t->network);
 	v[UPDATE] = (double)t->cf->update_ns;
-	v[P50] = any ? (double)spans_percentile(&t->aggregation, 0.5) :
+	v[P50] = any ? (double)durations_percentile(&t->aggregation, 50) :
 	    (double)NAN;
-	v[P99] = any ? (double)spans_percentile(&t->aggregation, 0.99) :
+	v[P99] = any ? (double)durations_percentile(&t->aggregation, 99) :
 	    (double)NAN;
 	v[MOST] = any ? (double)t->most_ns : (double)NAN;
 	v[LATENCY] = mean_or_none(&t->latency);

@@ -115,7 +115,7 @@ train_finish(struct sim *s, struct train_worker *w)
 void
 train_aggregated(struct training *t, uint64_t ns)
 {
-	spans_add(&t->aggregation, ns);
+	durations_add(&t->aggregation, ns);
 	t->most_ns = ns > t->most_ns ? ns : t->most_ns;
 }
 
@@ -159,7 +159,7 @@ train_count_result(struct sim *s, struct train_worker *w)
 
 	if (++r->done < t->cf->workers)
 		return false;
-	spans_add(&t->latency, s->now_ns - r->ready_ns);
+	durations_add(&t->latency, s->now_ns - r->ready_ns);
 	*r = (struct train_round){ 0 };
 	return true;
 }
@@ -193,7 +193,7 @@ next_iteration(struct sim *s, struct train_worker *w)
 	uint64_t ns;
 
 	if (w->began_ns != SIM_NEVER) {
-		spans_add(&t->iteration, s->now_ns - w->began_ns);
+		durations_add(&t->iteration, s->now_ns - w->began_ns);
 		t->updates += ++w->iterations > t->updates;
 	}
 	if (w->iterations == t->cf->iterations) {
@@ -202,7 +202,7 @@ next_iteration(struct sim *s, struct train_worker *w)
 	}
 	w->began_ns = s->now_ns;
 	ns = train_compute_ns(w);
-	spans_add(&t->compute, ns);
+	durations_add(&t->compute, ns);
 	enter(s, w, TRAIN_COMPUTES, ns);
 }
 
@@ -236,7 +236,7 @@ commit(struct sim *s, struct train_worker *w)
 static void
 take_away(struct sim *s, struct train_worker *w)
 {
-	spans_add(&w->t->network, s->now_ns - w->sent_ns);
+	durations_add(&w->t->network, s->now_ns - w->sent_ns);
 	if (w->dlp != NULL) {
 		w->dlp->has = false;
 	} else if (!is_ring(w)) {

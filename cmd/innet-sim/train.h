@@ -27,12 +27,12 @@
 #include "cmd/innet-sim/result.h"
 #include "cmd/innet-sim/sim.h"
 #include "cmd/innet-sim/training.h"
-#include "common/base/spans.h"
+#include "common/base/durations.h"
 #include "common/dlp/program.h"
 #include "common/dlp/worker.h"
 #include "common/iswitch/async-worker.h"
-#include "common/iswitch/state-transfer.h"
 #include "common/iswitch/program.h"
+#include "common/iswitch/state-transfer.h"
 #include "common/iswitch/sync-worker-control.h"
 #include "common/switch/classifier.h"
 
@@ -89,7 +89,7 @@ struct training {
 	struct train_round round[2];
 	uint64_t n[TRAIN_COUNTS], lost[SIM_LOSSES];
 	uint64_t stale[TRAIN_STALE + 1], stale_sum, stale_count;
-	struct spans iteration, compute, network, aggregation, latency;
+	struct durations iteration, compute, network, aggregation, latency;
 	uint64_t most_ns;		/* of an aggregation */
 	struct train_long *longs;	/* by number; owned */
 	uint32_t long_number;		/* of the last */

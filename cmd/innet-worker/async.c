@@ -189,9 +189,9 @@ summary(struct async *w)
 		n[k] = a->n[i];
 	}
 	name[k] = "round_p50_ns";
-	n[k++] = w->begun ? spans_percentile(&w->l.rounds, 0.5) : 0;
+	n[k++] = w->begun ? durations_percentile(&w->l.rounds, 50) : 0;
 	name[k] = "round_mean_ns";
-	n[k++] = spans_mean(&w->l.rounds);
+	n[k++] = durations_mean(&w->l.rounds);
 	name[k] = "helps_sent";
 	n[k++] = a->helps;
 	name[k] = "nonfinite";
@@ -264,7 +264,7 @@ async_run(const struct worker_conf *cf)
 		summary(w);
 	if (w->begun) {
 		async_worker_free(&w->l.w);
-		spans_free(&w->l.rounds);
+		durations_free(&w->l.rounds);
 	}
 	free(w->w);
 	free(w);

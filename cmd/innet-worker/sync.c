@@ -231,7 +231,7 @@ take_result(struct sync *w, uint64_t now_ns)
 	if (w->cf->check > 0)
 		check(w, w->result[way]);
 	if (l->first_ns != 0)
-		spans_add(&w->rounds, now_ns - l->first_ns);
+		durations_add(&w->rounds, now_ns - l->first_ns);
 	sync_worker_advance(l, now_ns);
 	w->c.last |= w->left > 0 && --w->left == 0;
 	if (w->pending || w->cf->synthetic > 0) {
@@ -434,7 +434,7 @@ summary(struct sync *w)
 {
 	enum { ALL = (int)COUNTS + (int)SYNC_WORKER_VERDICTS +
 	    (int)SYNC_WORKER_COUNTS };
-	static const double at[] = { 0.1, 0.5, 0.9 };
+	static const unsigned percent[] = { 10, 50, 90 };
 	const char *name[ALL];
 	uint64_t n[ALL];
 	size_t k = 0;
@@ -442,8 +442,9 @@ summary(struct sync *w)
 	w->n[JOINS] = w->l.in.joins;
 	w->n[CONTROL_IGNORED] = w->l.in.ignored;
 	for (int i = 0; i < 3; i++)
-		w->n[ROUND_P10 + i] = spans_percentile(&w->rounds, at[i]);
-	w->n[ROUND_MEAN] = spans_mean(&w->rounds);
+		w->n[ROUND_P10 + i] = durations_percentile(&w->rounds,
+		    percent[i]);
+	w->n[ROUND_MEAN] = durations_mean(&w->rounds);
 	for (int i = 0; i < SYNC_WORKER_COUNTS; i++, k++) {
 		name[k] = step_name[i];
 		n[k] = sync_worker_count(&w->l, (enum sync_worker_count)i);
@@ -489,7 +490,7 @@ act(void *ctx, uint64_t now_ns)
 		voice_follow(&w->voice, &w->l.in, now_ns);
 	if (w->begun && !w->transfer.fetching)
 		missing_result(&w->missing, w->cf->to_name, &w->l,
-		    spans_mean(&w->rounds), now_ns);
+		    durations_mean(&w->rounds), now_ns);
 	state_sender_rest(&w->transfer.sender, now_ns);
 	if (!w->transfer.fetching && !sync_worker_going(&w->l) &&
 	    !fetch(w, now_ns))
@@ -536,7 +537,7 @@ sync_run(const struct worker_conf *cf)
 	struct sync *w = calloc(1, sizeof(*w));
 	int rc;
 
-	if (w == NULL || !spans_init(&w->rounds))
+	if (w == NULL || !durations_reserve(&w->rounds))
 		err(1, "worker");
 	w->cf = cf;
 	carrier_open(&w->c, cf, worker_tos(cf), &w->mtu);
@@ -558,7 +559,7 @@ sync_run(const struct worker_conf *cf)
 		free(w->grad[i]);
 		free(w->result[i]);
 	}
-	spans_free(&w->rounds);
+	durations_free(&w->rounds);
 	free(w);
 	return rc;
 }

@@ -7,14 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/base/spans.h"
-#include "common/iswitch/sync-worker.h"
 #include "cmd/innet-worker/udp-scatter.h"
+#include "common/base/durations.h"
+#include "common/iswitch/sync-worker.h"
 
 #include "cmd/innet-worker/carrier.h"
 #include "cmd/innet-worker/pending-results.h"
-#include "cmd/innet-worker/state-transfer.h"
 #include "cmd/innet-worker/stall-report.h"
+#include "cmd/innet-worker/state-transfer.h"
 
 enum sync_count {
 	JOINS, CONTROL_IGNORED, ROUND_P10, ROUND_P50, ROUND_P90, ROUND_MEAN,
@@ -40,7 +40,7 @@ struct sync {
 	bool begun;			/* l is there */
 	bool greeted;
 	bool pending;			/* a gradient waits for its result */
-	struct spans rounds;		/* first segment to last result */
+	struct durations rounds;	/* first segment to last result */
 	uint64_t n[COUNTS];
 	uint32_t place_t, place;	/* of that iteration all before is
 					 * here */

@@ -13,8 +13,8 @@
 
 #include "common/net/timer.h"
 
-#include "cmd/innet-worker/weight-update-thread.h"
 #include "cmd/innet-worker/stall-report.h"
+#include "cmd/innet-worker/weight-update-thread.h"
 
 enum {
 	BATCHES = 16,			/* received between looks at all else */
@@ -70,7 +70,7 @@ take_result(struct lwu *l, const struct seg *s, uint64_t now_ns)
 
 	async_worker_result(&l->w, s, now_ns);
 	if (l->w.weights.t_s > had && l->committed_ns != 0) {
-		spans_add(&l->rounds, now_ns - l->committed_ns);
+		durations_add(&l->rounds, now_ns - l->committed_ns);
 		l->committed_ns = 0;
 	}
 	take_snapshot(l, now_ns);
@@ -453,7 +453,7 @@ lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
 	    &l->n[LWU_BAD_MAC]);
 	if (l->wake == -1 || l->back == -1)
 		err(1, "eventfd");
-	if (l->push == NULL || !spans_init(&l->rounds) ||
+	if (l->push == NULL || !durations_reserve(&l->rounds) ||
 	    !join(l, w, first, false,
 	    control_first_xid(timer_wall_ns())))
 		err(1, "a vector of %" PRIu32 " elements", elements);

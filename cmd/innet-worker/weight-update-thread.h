@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "common/base/spans.h"
+#include "common/base/durations.h"
 #include "common/iswitch/async-worker.h"
 #include "common/net/udp-transmit.h"
 
@@ -50,7 +50,7 @@ struct lwu {
 	unsigned may;			/* what LGC might do at the last look */
 	int64_t told;			/* rounds whose CRC was told */
 	uint64_t n[LWU_COUNTS];
-	struct spans rounds;		/* a commit to the round after it */
+	struct durations rounds;	/* a commit to the round after it */
 	uint64_t committed_ns;		/* since the last round; 0: none */
 	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_TAG_BYTES];
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */

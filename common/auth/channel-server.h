@@ -59,7 +59,7 @@ struct channel_server_row {
 
 struct channel_server {
 	struct lru rows;
-	struct hashmap_number by;	/* of their keys */
+	struct hashmap_multiplier by;	/* of their keys */
 	bool began;			/* a request has come */
 	uint64_t floor_ns;		/* no pass opens that is not newer */
 	uint64_t text_bytes;
@@ -80,10 +80,10 @@ enum channel_server_verdict {
 };
 
 static inline struct channel_server
-channel_server_of(const struct hashmap_number *by)
+channel_server_of(const struct hashmap_multiplier *by)
 {
 	return (struct channel_server){.by = *by,
-	    .rows = lru_of(
+	    .rows = lru_new(
 		CHANNEL_SERVER_MOST, sizeof(struct channel_server_row), by)};
 }
 
@@ -122,7 +122,7 @@ static inline void
 channel_server_forget(struct channel_server *s, uint32_t at)
 {
 	channel_server_shut(s, lru_row(&s->rows, at));
-	lru_forget(&s->rows, at);
+	lru_remove(&s->rows, at);
 }
 
 static inline void
@@ -156,7 +156,7 @@ channel_server_trim(struct channel_server *s)
 		at = lru_oldest(&s->rows);
 		r = lru_row(&s->rows, at);
 		if (s->stays != NULL && s->stays(s->ctx, &r->at))
-			lru_touch(&s->rows, at);
+			lru_mark_used(&s->rows, at);
 		else
 			channel_server_forget(s, at);
 	}
@@ -172,14 +172,14 @@ channel_server_use(struct channel_server *s, const union addr *at)
 
 	if (k == 0) {
 		channel_server_trim(s);
-		k = lru_make(&s->rows, key);
+		k = lru_add(&s->rows, key);
 		if (k == 0)
 			return NULL;
 		r = lru_row(&s->rows, k);
 		r->at = *at;
 		return r;
 	}
-	lru_touch(&s->rows, k);
+	lru_mark_used(&s->rows, k);
 	r = lru_row(&s->rows, k);
 	if (!addr_same(&r->at, at)) {	/* of the same key */
 		channel_server_shut(s, r);

@@ -54,11 +54,12 @@ static inline void
 handshake_server_init(struct handshake_server *o,
     const struct program_place *place, struct quota *quota)
 {
-	*o = (struct handshake_server){ .on = place->tagged, .place = place,
+	*o = (struct handshake_server){.on = place->tagged,
+	    .place = place,
 	    .accepts_any_tag = place->replayed && !place->secret_known,
 	    .quota = place->quotas ? quota : NULL,
-	    .rows = lru_of(HANDSHAKE_SERVER_MOST, sizeof(struct handshake_peer),
-	    &place->hash_seed) };
+	    .rows = lru_new(HANDSHAKE_SERVER_MOST,
+		sizeof(struct handshake_peer), &place->hash_seed)};
 }
 
 static inline void
@@ -97,7 +98,7 @@ handshake_server_forget(struct handshake_server *o, uint32_t at)
 
 	if (o->quota != NULL)
 		quota_give(o->quota, &r->at, QUOTA_MEMBERS, 1);
-	lru_forget(&o->rows, at);
+	lru_remove(&o->rows, at);
 }
 
 /* The row of an address, made if it is new; NULL without room. */
@@ -116,7 +117,7 @@ handshake_server_make(struct handshake_server *o, const union addr *at)
 		return NULL;
 	if (o->rows.count == o->rows.most)
 		handshake_server_forget(o, lru_oldest(&o->rows));
-	k = lru_make(&o->rows, key);
+	k = lru_add(&o->rows, key);
 	if (k == 0) {
 		if (o->quota != NULL)
 			quota_give(o->quota, at, QUOTA_MEMBERS, 1);
@@ -185,7 +186,7 @@ handshake_server_judge_tag(struct handshake_server *o, const union addr *from,
 		return SOUNDNESS_BAD_TAG;
 	if (!tag_window_take(&r->came, counter))
 		return SOUNDNESS_REPLAYED;
-	lru_touch(&o->rows, k);
+	lru_mark_used(&o->rows, k);
 	return UPDATE_OK;
 }
 

@@ -42,10 +42,10 @@ struct quota {
 
 /* Of a switch with so much memory for jobs (0: no limit). */
 static inline struct quota
-quota_of(uint64_t memory_bytes, const struct hashmap_number *by)
+quota_of(uint64_t memory_bytes, const struct hashmap_multiplier *by)
 {
 	const uint64_t all = memory_bytes == 0 ? UINT64_MAX : memory_bytes;
-	const struct lru rows = lru_of(QUOTA_ROWS,
+	const struct lru rows = lru_new(QUOTA_ROWS,
 	    sizeof(struct quota_row), by);
 
 	return (struct quota){
@@ -97,7 +97,7 @@ quota_part_take(struct quota_part *p, uint64_t key, enum quota_what what,
 	uint32_t at = lru_find(&p->rows, key);
 
 	if (at == 0)
-		at = lru_make(&p->rows, key);
+		at = lru_add(&p->rows, key);
 	if (at == 0)
 		return false;
 	((struct quota_row *)lru_row(&p->rows, at))->taken[what] += n;
@@ -117,7 +117,7 @@ quota_part_give(struct quota_part *p, uint64_t key, enum quota_what what,
 	row = lru_row(&p->rows, at);
 	row->taken[what] -= n < row->taken[what] ? n : row->taken[what];
 	if (memcmp(row, &nothing, sizeof(nothing)) == 0)
-		lru_forget(&p->rows, at);
+		lru_remove(&p->rows, at);
 }
 
 /* Address a takes n more; false, and nothing is charged, if it may not. */

@@ -26,7 +26,7 @@ enum {
 };
 
 struct rate_limit {
-	struct hashmap_number by;
+	struct hashmap_multiplier by;
 	uint64_t all_ns;		/* when its next is due */
 	uint64_t net_ns[BUCKETS];
 	struct { uint64_t key, ns; } told[BUCKETS];

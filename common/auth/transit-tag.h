@@ -74,7 +74,7 @@ transit_tag_init(
 	    .on = on && place->tagged && place->key != NULL,
 	    .accepts_any_tag = place->replayed && !place->secret_known,
 	    .place = place,
-	    .rows = lru_of(TRANSIT_TAG_MOST, sizeof(struct transit_tag_row),
+	    .rows = lru_new(TRANSIT_TAG_MOST, sizeof(struct transit_tag_row),
 		&place->hash_seed)};
 }
 
@@ -161,7 +161,7 @@ transit_tag_asked(
 	mac_channel(h->place->key, c->cookie, &channel);
 	if (!mac_good(&channel, MAC_ASKS, p->payload, p->bytes))
 		return;
-	k = lru_use(&h->rows, addr_key(p->from, &h->place->hash_seed));
+	k = lru_find_or_add(&h->rows, addr_key(p->from, &h->place->hash_seed));
 	if (k == 0)
 		return;
 	r = lru_row(&h->rows, k);
@@ -270,7 +270,7 @@ transit_tag_judge_up(struct transit_tag *h, uint32_t k, const struct packet *p)
 	if (r->begins && counter > r->counter)
 		r->counter = counter - 1;
 	r->begins = false;
-	lru_touch(&h->rows, k);
+	lru_mark_used(&h->rows, k);
 	return UPDATE_OK;
 }
 

@@ -21,7 +21,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "common/base/fetch.h"
+#include "common/base/prefetch.h"
 
 struct hashmap_cell {
 	uint64_t key;
@@ -32,24 +32,24 @@ struct hashmap_cell {
 enum { HASHMAP_PROBES = 64 };
 
 /* A number that keys are multiplied by, its halves; {0}: a constant. */
-struct hashmap_number {
+struct hashmap_multiplier {
 	uint64_t high, low;
 };
 
-static const struct hashmap_number keymap_constant = { 0, 0 };
+static const struct hashmap_multiplier hashmap_constant = { 0, 0 };
 
 struct hashmap {
 	struct hashmap_cell *cell;
 	size_t mask;		/* cells - 1; cells is a power of two */
 	size_t count;
-	struct hashmap_number by;
+	struct hashmap_multiplier by;
 	unsigned shift;		/* 64 - log2(cells) */
 	size_t puts;		/* since it last took another number */
 };
 
 /* The number of a map that is still empty; {0}: the constant. */
 static inline void
-hashmap_seed(struct hashmap *m, const struct hashmap_number *by)
+hashmap_seed(struct hashmap *m, const struct hashmap_multiplier *by)
 {
 	m->by = *by;
 	if (by->low != 0)
@@ -57,8 +57,8 @@ hashmap_seed(struct hashmap *m, const struct hashmap_number *by)
 }
 
 /* The next number after this one, or the first. */
-static inline struct hashmap_number
-hashmap_next(const struct hashmap_number *by)
+static inline struct hashmap_multiplier
+hashmap_next_multiplier(const struct hashmap_multiplier *by)
 {
 	uint64_t part[2] = { by->high, by->low };
 
@@ -69,7 +69,7 @@ hashmap_next(const struct hashmap_number *by)
 		z = (z ^ z >> 27) * 0x94d049bb133111eb;
 		part[i] = z ^ z >> 31;
 	}
-	return (struct hashmap_number){ part[0] ^ part[1] >> 1, part[1] | 1 };
+	return (struct hashmap_multiplier){part[0] ^ part[1] >> 1, part[1] | 1};
 }
 
 static inline size_t
@@ -83,10 +83,10 @@ hashmap_home(const struct hashmap *m, uint64_t key)
 
 /* Fetch into the cache where key is, or will be. */
 static inline void
-hashmap_fetch(const struct hashmap *m, uint64_t key)
+hashmap_prefetch(const struct hashmap *m, uint64_t key)
 {
 	if (m->count > 0)
-		fetch_line(&m->cell[hashmap_home(m, key)]);
+		prefetch_line(&m->cell[hashmap_home(m, key)]);
 }
 
 /* The value of key, or NULL; good until the next put or remove. */
@@ -146,11 +146,11 @@ hashmap_resize(struct hashmap *m, size_t cells, bool afresh)
 	m->mask = cells - 1;
 	m->shift = (unsigned)(64 - __builtin_ctzll(cells));
 	if (m->by.low == 0 || afresh)
-		m->by = hashmap_next(&m->by);
+		m->by = hashmap_next_multiplier(&m->by);
 	m->cell = calloc(cells, sizeof(*m->cell));
 	for (int k = 0; m->cell != NULL && !hashmap_refill(m, &old); k++) {
 		free(m->cell);
-		m->by = hashmap_next(&m->by);
+		m->by = hashmap_next_multiplier(&m->by);
 		m->cell = k == 3 ? NULL : calloc(cells, sizeof(*m->cell));
 	}
 	if (m->cell == NULL) {

@@ -35,7 +35,7 @@ struct lru {
 
 /* A table of at most `most` rows of row_bytes; by: of its map, hashmap.h. */
 static inline struct lru
-lru_of(uint32_t most, size_t row_bytes, const struct hashmap_number *by)
+lru_new(uint32_t most, size_t row_bytes, const struct hashmap_multiplier *by)
 {
 	struct lru r = { .most = most, .row_bytes = row_bytes };
 
@@ -96,7 +96,7 @@ lru_link(struct lru *r, uint32_t at)
 
 /* A row is used now. */
 static inline void
-lru_touch(struct lru *r, uint32_t at)
+lru_mark_used(struct lru *r, uint32_t at)
 {
 	if (r->node[0].older == at)
 		return;
@@ -106,7 +106,7 @@ lru_touch(struct lru *r, uint32_t at)
 
 /* Forget a row; what it holds is still there until another is made. */
 static inline void
-lru_forget(struct lru *r, uint32_t at)
+lru_remove(struct lru *r, uint32_t at)
 {
 	lru_unlink(r, at);
 	hashmap_remove(&r->index, r->node[at].key);
@@ -144,7 +144,7 @@ lru_grow(struct lru *r)
  * table must first forget one.
  */
 static inline uint32_t
-lru_make(struct lru *r, uint64_t key)
+lru_add(struct lru *r, uint64_t key)
 {
 	uint32_t at = r->free;
 
@@ -167,17 +167,17 @@ lru_make(struct lru *r, uint64_t key)
 
 /* The row of a key, made if need be, is used now; 0 without memory. */
 static inline uint32_t
-lru_use(struct lru *r, uint64_t key)
+lru_find_or_add(struct lru *r, uint64_t key)
 {
 	const uint32_t at = lru_find(r, key);
 
 	if (at != 0) {
-		lru_touch(r, at);
+		lru_mark_used(r, at);
 		return at;
 	}
 	if (r->count >= r->most && r->count > 0)
-		lru_forget(r, lru_oldest(r));
-	return lru_make(r, key);
+		lru_remove(r, lru_oldest(r));
+	return lru_add(r, key);
 }
 
 #endif

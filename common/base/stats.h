@@ -1,25 +1,56 @@
 /*
  * stats.h - small statistics: mean, spread, percentile, Jain's index
  *
- * All take n values at x; none keeps or changes them but stats_percentile(),
- * which sorts.
+ * Functions that take n values at x read them and keep nothing;
+ * stats_percentile() also sorts them.  A struct stats_sum is for values that
+ * come one by one and of which only the mean is needed; a zeroed one is empty.
  */
 #ifndef INNET_BASE_STATS_H
 #define INNET_BASE_STATS_H
 
 #include <math.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
+struct stats_sum {
+	uint64_t count;
+	uint64_t total;		/* of the values, in their unit */
+};
+
+/* Add a value to the sum. */
+static inline void
+stats_sum_add(struct stats_sum *s, uint64_t v)
+{
+	s->count++;
+	s->total += v;
+}
+
+/* Add to `to` all values in `from`. */
+static inline void
+stats_sum_merge(struct stats_sum *to, const struct stats_sum *from)
+{
+	to->count += from->count;
+	to->total += from->total;
+}
+
+/* Return the mean, rounded half up, of at least one value. */
+static inline uint64_t
+stats_sum_mean(const struct stats_sum *s)
+{
+	return (s->total + s->count / 2) / s->count;
+}
+
+/* Order two doubles for qsort(). */
 static inline int
-stats_less(const void *a, const void *b)
+stats_compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
 
-/* The arithmetic mean; 0 of none. */
+/* Return the arithmetic mean; 0 of no values. */
 static inline double
 stats_mean(const double *x, size_t n)
 {
@@ -30,7 +61,7 @@ stats_mean(const double *x, size_t n)
 	return n == 0 ? 0 : sum / (double)n;
 }
 
-/* The sample standard deviation; 0 of fewer than two. */
+/* Return the sample standard deviation; 0 of fewer than two values. */
 static inline double
 stats_sd(const double *x, size_t n)
 {
@@ -42,8 +73,8 @@ stats_sd(const double *x, size_t n)
 }
 
 /*
- * Half the 95 % confidence interval of the mean of n independent values, by
- * Student's t; 0 of fewer than two.
+ * Return half the 95 % confidence interval of the mean of n independent
+ * values, by Student's t; 0 of fewer than two.
  */
 static inline double
 stats_ci95(const double *x, size_t n)
@@ -57,13 +88,16 @@ stats_ci95(const double *x, size_t n)
 
 	if (n < 2)
 		return 0;
-	/* beyond the table, a series in 1 / degrees of freedom */
+	/* beyond the table: a series in 1 / degrees of freedom */
 	q = n - 2 < known ? t[n - 2] : 1.959964 + 2.372 / (double)(n - 1) +
 	    2.82 / ((double)(n - 1) * (double)(n - 1));
 	return q * stats_sd(x, n) / sqrt((double)n);
 }
 
-/* The least x with at least p (0 to 1) of the values at or below; sorts x. */
+/*
+ * Sort x; return its least value that a share p (0 to 1) of the values do not
+ * exceed, or 0 of no values.
+ */
 static inline double
 stats_percentile(double *x, size_t n, double p)
 {
@@ -71,14 +105,14 @@ stats_percentile(double *x, size_t n, double p)
 
 	if (n == 0)
 		return 0;
-	qsort(x, n, sizeof(*x), stats_less);
+	qsort(x, n, sizeof(*x), stats_compare);
 	k = (size_t)ceil(p * (double)n);
 	return x[k == 0 ? 0 : k > n ? n - 1 : k - 1];
 }
 
 /*
- * Jain's fairness index (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n
- * when one has all; 1 of none or of zeros.
+ * Return Jain's fairness index (sum x)^2 / (n sum x^2): 1 if all values are
+ * equal, 1/n if only one is not 0, and 1 of no values or of zeros.
  */
 static inline double
 stats_jain(const double *x, size_t n)

@@ -70,7 +70,7 @@ struct iswitch_conf {
 	const struct key *key;		/* of what goes up; NULL: none */
 	struct key secret;		/* nonces are made of it; or not set */
 	bool needs_cookie;		/* the parent may ask for passes */
-	struct hashmap_number by;	/* of maps that strangers fill */
+	struct hashmap_multiplier by;	/* of maps that strangers fill */
 	bool quotas;			/* of addresses: quota.h */
 	bool any_xid;			/* a parent's answers are to another
 					 * run's requests */

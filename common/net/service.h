@@ -117,10 +117,10 @@ service_reopen(void *ctx)
 }
 
 /* A number that nobody knows: strangers cannot choose keys that meet. */
-static inline struct hashmap_number
+static inline struct hashmap_multiplier
 service_number(void)
 {
-	struct hashmap_number by;
+	struct hashmap_multiplier by;
 
 	if (getrandom(&by, sizeof(by), 0) != sizeof(by))
 		err(1, "random numbers");

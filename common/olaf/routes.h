@@ -72,7 +72,7 @@ struct routes_cluster {
 struct routes {
 	struct lru route;		/* cluster << 32 | worker -> route */
 	struct lru place;		/* of an address -> routes_place */
-	struct hashmap_number by;	/* of keys of addresses */
+	struct hashmap_multiplier by;	/* of keys of addresses */
 	struct routes_cluster *cluster;	/* 65,536 */
 	struct quota *quota;		/* of addresses; NULL: none */
 	bool bounded;			/* nobody shows that he hears */
@@ -93,13 +93,14 @@ routes_within(uint64_t bytes)
  * cannot foresee.  False without memory.
  */
 static inline bool
-routes_init(struct routes *r, uint64_t bytes, const struct hashmap_number *by)
+routes_init(
+    struct routes *r, uint64_t bytes, const struct hashmap_multiplier *by)
 {
 	const uint32_t most = routes_within(bytes);
 
 	*r = (struct routes){ .by = *by,
-	    .route = lru_of(most, sizeof(struct route), by),
-	    .place = lru_of(most, sizeof(struct routes_place), by),
+	    .route = lru_new(most, sizeof(struct route), by),
+	    .place = lru_new(most, sizeof(struct routes_place), by),
 	    .cluster = calloc(65536, sizeof(*r->cluster)) };
 	return r->cluster != NULL;
 }
@@ -209,7 +210,7 @@ routes_make_place(struct routes *r, uint16_t cluster, const union addr *at)
 		o = routes_place(r, p);
 		return o->cluster == cluster && addr_same(&o->at, at) ? p : 0;
 	}
-	p = lru_make(&r->place, key);
+	p = lru_add(&r->place, key);
 	if (p == 0)
 		return 0;
 	o = routes_place(r, p);
@@ -232,7 +233,7 @@ routes_depart(struct routes *r, uint32_t at)
 	if (p->routes.first == 0) {
 		routes_unlink(&r->place, &r->cluster[it->cluster].places,
 		    it->place, offsetof(struct routes_place, fellow));
-		lru_forget(&r->place, it->place);
+		lru_remove(&r->place, it->place);
 	}
 	if (r->quota != NULL)
 		quota_give(r->quota, &it->to, QUOTA_ROUTES, 1);
@@ -251,7 +252,7 @@ routes_forget(struct routes *r, uint32_t at)
 	routes_unlink(&r->route, &c->routes, at, offsetof(struct route,
 	    fellow));
 	c->count--;
-	lru_forget(&r->route, at);
+	lru_remove(&r->route, at);
 }
 
 /* A worker is no longer called that. */
@@ -286,7 +287,7 @@ routes_add(struct routes *r, uint16_t cluster, uint32_t worker)
 
 	if (r->route.count == r->route.most)
 		routes_forget(r, lru_oldest(&r->route));
-	at = lru_make(&r->route, (uint64_t)cluster << 32 | worker);
+	at = lru_add(&r->route, (uint64_t)cluster << 32 | worker);
 	if (at == 0)
 		return 0;
 	it = routes_route(r, at);
@@ -347,7 +348,7 @@ routes_move(struct routes *r, uint16_t cluster, uint32_t worker,
 		at = routes_add(r, cluster, worker);
 	if (at == 0)
 		return 0;
-	lru_touch(&r->route, at);
+	lru_mark_used(&r->route, at);
 	if (routes_settle(r, at, from))
 		return at;
 	routes_forget(r, at);

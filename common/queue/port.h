@@ -23,12 +23,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "common/base/fetch.h"
+#include "common/base/prefetch.h"
+#include "common/queue/link.h"
 #include "common/queue/olaf-queue.h"
 #include "common/queue/slots.h"
-#include "common/queue/txctl.h"
-#include "common/queue/link.h"
 #include "common/queue/tally.h"
+#include "common/queue/txctl.h"
 
 enum port_queue { PORT_FIFO, PORT_OLAF };
 
@@ -160,9 +160,9 @@ port_fetch(const struct port *p, uint16_t cluster)
 
 	if (u == NULL)
 		return;
-	fetch_line(&u->shape[cluster]);
-	fetch_line(&u->tally.cluster[cluster]);
-	fetch_line(&u->active.node[cluster + 1]);
+	prefetch_line(&u->shape[cluster]);
+	prefetch_line(&u->tally.cluster[cluster]);
+	prefetch_line(&u->active.node[cluster + 1]);
 	at = olaf_queue_find(&u->olaf, cluster);
 	if (at != OLAF_QUEUE_NONE)
 		slots_fetch(&p->slots, at);

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/fetch.h"
+#include "common/base/prefetch.h"
 #include "common/wire/addr.h"
 #include "common/wire/update.h"
 
@@ -142,8 +142,8 @@ slots_fetch(const struct slots *s, uint32_t at)
 	const char *p = (const char *)&s->ring[at < s->size ? at :
 	    at - s->size];
 
-	fetch_line(p);
-	fetch_line(p + FETCH_LINE);
+	prefetch_line(p);
+	prefetch_line(p + PREFETCH_LINE);
 }
 
 /*

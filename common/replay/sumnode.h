@@ -27,7 +27,7 @@
 #include <immintrin.h>
 #endif
 
-#include "common/base/fetch.h"
+#include "common/base/prefetch.h"
 
 enum {
 	SUMNODE_K = 16,
@@ -43,21 +43,21 @@ struct sumnode_next {
 };
 
 __attribute__((always_inline)) static inline void
-sumnode_fetch(struct sumnode_next next, uint32_t node)
+sumnode_prefetch(struct sumnode_next next, uint32_t node)
 {
 	const char *p = (const char *)next.nodes + next.bytes * node;
 
-	fetch_line(p);
+	prefetch_line(p);
 	if (next.bytes > SUMNODE_LINE)
-		fetch_line(p + SUMNODE_LINE);
+		prefetch_line(p + SUMNODE_LINE);
 }
 
 /* Fetch the nodes of a leaf and above it. */
 __attribute__((always_inline)) static inline void
-sumnode_fetch_leaf(const uint32_t *leaves, const uint32_t *mid, uint32_t at)
+sumnode_prefetch_leaf(const uint32_t *leaves, const uint32_t *mid, uint32_t at)
 {
-	fetch_line_to_write(leaves + at);
-	fetch_line_to_write(mid + (at >> SUMNODE_LOG));
+	prefetch_line_to_write(leaves + at);
+	prefetch_line_to_write(mid + (at >> SUMNODE_LOG));
 }
 
 /*
@@ -105,7 +105,7 @@ sumnode_enter(const struct sumnode_top *top, const uint64_t *x,
 			b++;
 		node[i] = b;
 		left[i] = x[i] - top->before[b];
-		sumnode_fetch(next, b);
+		sumnode_prefetch(next, b);
 	}
 }
 
@@ -122,7 +122,7 @@ sumnode_down64(const uint64_t *sums, uint32_t *node, uint64_t *x, size_t n,
 			k += p[j] <= x[i];
 		x[i] -= p[k];
 		node[i] = node[i] * SUMNODE_K + k;
-		sumnode_fetch(next, node[i]);
+		sumnode_prefetch(next, node[i]);
 	}
 }
 
@@ -139,7 +139,7 @@ sumnode_down32(const uint32_t *sums, uint32_t *node, uint64_t *x, size_t n,
 			k += p[j] <= y;
 		x[i] = y - p[k];
 		node[i] = node[i] * SUMNODE_K + k;
-		sumnode_fetch(next, node[i]);
+		sumnode_prefetch(next, node[i]);
 	}
 }
 
@@ -175,7 +175,8 @@ sumnode_set(uint32_t *leaves, const uint32_t *at, const uint32_t *weight,
 {
 	for (size_t i = 0; i < n; i++) {
 		if (i + SUMNODE_AHEAD < n + more)
-			sumnode_fetch_leaf(leaves, mid, at[i + SUMNODE_AHEAD]);
+			sumnode_prefetch_leaf(
+			    leaves, mid, at[i + SUMNODE_AHEAD]);
 		const uint32_t d = weight[i] - sumnode_weight(leaves, at[i]);
 		const uint32_t k = at[i] % SUMNODE_K;
 		uint32_t *p = leaves + (at[i] - k);
@@ -371,7 +372,7 @@ sumnode_enter_avx2(const struct sumnode_top *top, const uint64_t *x,
 		b += (uint32_t)__builtin_ctz((unsigned)above);
 		node[i] = b;
 		left[i] = x[i] - top->before[b];
-		sumnode_fetch(next, b);
+		sumnode_prefetch(next, b);
 	}
 }
 
@@ -385,7 +386,7 @@ sumnode_down64_avx2(const uint64_t *sums, uint32_t *node, uint64_t *x,
 
 		x[i] -= p[k];
 		node[i] = node[i] * SUMNODE_K + k;
-		sumnode_fetch(next, node[i]);
+		sumnode_prefetch(next, node[i]);
 	}
 }
 
@@ -399,7 +400,7 @@ sumnode_down32_avx2(const uint32_t *sums, uint32_t *node, uint64_t *x,
 
 		x[i] -= p[k];
 		node[i] = node[i] * SUMNODE_K + k;
-		sumnode_fetch(next, node[i]);
+		sumnode_prefetch(next, node[i]);
 	}
 }
 
@@ -457,7 +458,8 @@ sumnode_set_avx2(uint32_t *leaves, const uint32_t *at,
 		const uint32_t d = weight[i] - (leaves[at[i]] - below);
 
 		if (i + SUMNODE_AHEAD < n + more)
-			sumnode_fetch_leaf(leaves, mid, at[i + SUMNODE_AHEAD]);
+			sumnode_prefetch_leaf(
+			    leaves, mid, at[i + SUMNODE_AHEAD]);
 		sumnode_raise32(leaves + at[i] - k, k, d);
 		delta[i] = (int32_t)d;
 	}

@@ -154,7 +154,7 @@ sumtree_update(struct sumtree *t, const uint32_t *at, const uint32_t *weight,
 	size_t m;
 
 	for (size_t i = 0; i < n && i < SUMNODE_AHEAD; i++)
-		sumnode_fetch_leaf(t->leaf, t->mid, at[i]);
+		sumnode_prefetch_leaf(t->leaf, t->mid, at[i]);
 	for (size_t i = 0; i < n; i += m) {
 		m = n - i < SUMTREE_GROUP ? n - i : SUMTREE_GROUP;
 		for (size_t j = i; j < i + m; j++) {

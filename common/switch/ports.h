@@ -55,7 +55,7 @@ struct ports_conf {
 					 * nowhere here */
 	/* ports of hosts, and what waits there; 0: no limit */
 	uint64_t memory_bytes;
-	struct hashmap_number by;	/* of maps that strangers fill */
+	struct hashmap_multiplier by;	/* of maps that strangers fill */
 };
 
 struct ports_place {

@@ -60,7 +60,7 @@ struct program_place {
 	uint32_t xid;		/* of the switch's first request */
 	const struct key *key;	/* of control messages; NULL: none */
 	const struct key *command_key;	/* of commands; NULL: key */
-	struct hashmap_number hash_seed;	/* of maps that untrusted hosts
+	struct hashmap_multiplier hash_seed;	/* of maps that untrusted hosts
 						 * fill */
 	bool quotas;		/* limit what one host may use: quota.h */
 	bool tagged;		/* data carries tags: --auth all */

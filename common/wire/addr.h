@@ -133,7 +133,7 @@ addr_of_bytes(const uint8_t from[16], uint16_t port)
  * none, of IPv6 such as who does not know the number `by` cannot choose.
  */
 static inline uint64_t
-addr_key(const union addr *a, const struct hashmap_number *by)
+addr_key(const union addr *a, const struct hashmap_multiplier *by)
 {
 	unsigned __int128 product;
 	uint64_t half[2];

@@ -39,7 +39,7 @@ static bool keyed;
 static void
 start(void)
 {
-	static const struct hashmap_number by = { 3, 5 };
+	static const struct hashmap_multiplier by = { 3, 5 };
 	const uint32_t n = restarts++;
 
 	channel_server_free(&table);

@@ -31,7 +31,7 @@ report(void *arg, const struct job *j, const struct job_closed *c)
 		    c->iteration_ns <= now_ns), "an iteration ends by now");
 	must(c->slowest < (int32_t)j->members, "the slowest is a member");
 	for (int k = 0; k < JOB_PHASES; k++)
-		must(c->phase[k].n <= c->members && c->phase[k].sum <=
+		must(c->phase[k].count <= c->members && c->phase[k].total <=
 		    now_ns * c->members, "phases are of members");
 }
 

@@ -1,5 +1,5 @@
 # Compilers take a function that only fetches ahead for one without effect, and
-# leave out its calls (common/base/fetch.h).  In object code there are as many
+# leave out its calls (common/base/prefetch.h).  In object code there are as many
 # prefetch instructions as there have to be; and this test would see one lost.
 t=$(mktemp -d) && trap 'rm -rf "$t"' EXIT
 i=0
@@ -37,7 +37,7 @@ for cc in gcc clang; do
 done
 if command -v gcc >/dev/null; then
 	# shellcheck disable=SC2086
-	gcc $flags -I. -I"$srcdir" -E -P "$srcdir/cmd/innet-sim/ahead.c" |
+	gcc $flags -I. -I"$srcdir" -E -P "$srcdir/cmd/innet-sim/prefetch.c" |
 		grep -v 'volatile ("");' >"$t/without.c"
 	n=$(count gcc "$t/without.c")
 	[ "$n" -lt 19 ]; say $? "gcc: without the asm statement there are $n"

@@ -226,8 +226,8 @@ fetch_copied(const struct frames *f, const struct experience *x)
 	const size_t frame = f->bytes < most ? f->bytes : most;
 
 	for (unsigned i = 0; i < frames_per(f); i++)
-		fetch_bytes(frame_blob(x->frame[i])->bytes, frame);
-	fetch_bytes(frames_tail(x), len < COPIED_BYTES ? len : COPIED_BYTES);
+		prefetch_bytes(frame_blob(x->frame[i])->bytes, frame);
+	prefetch_bytes(frames_tail(x), len < COPIED_BYTES ? len : COPIED_BYTES);
 }
 
 static void

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "cmd/innet-memory/store/blob.h"
-#include "common/base/fetch.h"
+#include "common/base/prefetch.h"
 
 enum { FRAMES_STACK_MAX = 32, FRAMES_STREAMS = 64 };
 
@@ -142,11 +142,11 @@ frames_fetch(const struct frames *f, const struct experience *x,
     enum frames_step step)
 {
 	if (step == FRAMES_ITSELF)
-		fetch_line_to_write(x);
+		prefetch_line_to_write(x);
 	if (step == FRAMES_PARTS && x->tail != NULL)
-		fetch_line_to_write(x->tail);
+		prefetch_line_to_write(x->tail);
 	for (unsigned i = 0; step == FRAMES_PARTS && i < frames_per(f); i++)
-		fetch_line_to_write(x->frame[i]);
+		prefetch_line_to_write(x->frame[i]);
 }
 
 /* Give back an experience and every frame that only it used. */

@@ -43,12 +43,12 @@ struct stations {
 	struct station *station;
 	uint32_t n, room;
 	bool forgot;			/* ports: to be asked for again */
-	struct hashmap_number by;	/* of both maps */
+	struct hashmap_multiplier by;	/* of both maps */
 };
 
 /* Of which by is so: hashmap.h. */
 static inline void
-stations_seed(struct stations *s, const struct hashmap_number *by)
+stations_seed(struct stations *s, const struct hashmap_multiplier *by)
 {
 	s->by = *by;
 	hashmap_seed(&s->port_of, by);

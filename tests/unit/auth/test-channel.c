@@ -45,7 +45,7 @@ staying(const void *ctx)
 static void
 serve(bool keyed, const char *secret)
 {
-	static const struct hashmap_number by = { 3, 5 };
+	static const struct hashmap_multiplier by = { 3, 5 };
 
 	channel_server_free(&table);
 	table = channel_server_of(&by);

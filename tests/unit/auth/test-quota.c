@@ -40,7 +40,7 @@ takes(struct quota *q, const union addr *a, enum quota_what what)
 int
 main(void)
 {
-	struct quota q = quota_of(1000, &(struct hashmap_number){ 5, 7 });
+	struct quota q = quota_of(1000, &(struct hashmap_multiplier){ 5, 7 });
 	union addr a = v4(0x0a000001), b = v4(0x0a000002), c = v6(1, 1),
 	    d = v6(1, 9), far = v4(0x0a000101), own = v4(INADDR_LOOPBACK);
 	unsigned net = 64;

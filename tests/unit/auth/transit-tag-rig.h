@@ -21,7 +21,7 @@ enum { MOST = 128 };
 static const uint8_t file[] = "sixteen bytes and more";
 static struct key key;
 static uint64_t now = SECOND;
-static struct hashmap_number by;
+static struct hashmap_multiplier by;
 
 /* A datagram with its ends. */
 struct mail {

@@ -66,8 +66,10 @@ static void
 wrapping(void)
 {
 	for (size_t from = 11; from < 16; from++) {
-		const struct hashmap sixteen = { .mask = 15, .shift = 60,
-		    .by = hashmap_next(&(struct hashmap_number){ 0 }) };
+		const struct hashmap sixteen = {.mask = 15,
+		    .shift = 60,
+		    .by = hashmap_next_multiplier(
+			&(struct hashmap_multiplier){0})};
 		struct rng r = rng_seed(from);
 		struct twin t = { .count = 0 };
 		struct hashmap m = { 0 };
@@ -155,8 +157,8 @@ farthest(const struct hashmap *m)
 
 /* Put n keys that all meet under the number `by`, in 2^bits cells. */
 static size_t
-put_meeting(struct hashmap *m, const struct hashmap_number *by, unsigned bits,
-    uint32_t n)
+put_meeting(struct hashmap *m, const struct hashmap_multiplier *by,
+    unsigned bits, uint32_t n)
 {
 	const struct hashmap like = { .mask = ((size_t)1 << bits) - 1,
 	    .shift = 64 - bits, .by = *by };
@@ -175,8 +177,10 @@ put_meeting(struct hashmap *m, const struct hashmap_number *by, unsigned bits,
 static void
 attacked(void)
 {
-	const struct hashmap_number own = hashmap_next(&(struct hashmap_number)
-	    { 0 }), secret = { 0x123456789abcdef0, 0xfedcba9876543211 };
+	const struct hashmap_multiplier own = hashmap_next_multiplier(
+					    &(struct hashmap_multiplier){0}),
+					secret = {0x123456789abcdef0,
+					    0xfedcba9876543211};
 	struct hashmap m = { 0 };
 	const size_t put = put_meeting(&m, &own, 14, 4000);
 
@@ -233,7 +237,7 @@ former(void)
 static void
 neighbours(void)
 {
-	const struct hashmap_number secret = { 0x123456789abcdef0,
+	const struct hashmap_multiplier secret = { 0x123456789abcdef0,
 	    0xfedcba9876543211 };
 	const uint64_t prefix = 0x9e3779b97f4a7c15;
 	union addr a = { .in6 = { .sin6_family = AF_INET6 } }, b;
@@ -242,7 +246,7 @@ neighbours(void)
 	memcpy(&a.in6.sin6_addr, &prefix, sizeof(prefix));
 	b = a;
 	b.in6.sin6_addr.s6_addr[15] = 1;
-	ok(addr_key(&a, &keymap_constant) == addr_key(&b, &keymap_constant),
+	ok(addr_key(&a, &hashmap_constant) == addr_key(&b, &hashmap_constant),
 	    "who knows the number has a /64 of one key");
 	hashmap_seed(&m, &secret);
 	hashmap_seed(&usual, &secret);

@@ -49,8 +49,8 @@ same(const struct lru *r, const struct twin *t)
 int
 main(void)
 {
-	struct lru r = lru_of(MOST, sizeof(uint32_t),
-	    &(struct hashmap_number){ 0 });
+	struct lru r = lru_new(MOST, sizeof(uint32_t),
+	    &(struct hashmap_multiplier){ 0 });
 	struct rng random = rng_seed(3);
 	struct twin t = { .count = 0 };
 	bool all = true;
@@ -63,10 +63,10 @@ main(void)
 		uint32_t at;
 
 		if (i < t.count && rng_below(&random, 4) == 0) {
-			lru_forget(&r, lru_find(&r, key));
+			lru_remove(&r, lru_find(&r, key));
 			twin_drop(&t, i);
 		} else {
-			at = lru_use(&r, key);
+			at = lru_find_or_add(&r, key);
 			if (i < t.count)
 				twin_drop(&t, i);
 			else if (t.count == MOST)
@@ -80,8 +80,9 @@ main(void)
 	ok(all, "20,000 uses and removals agree with a list");
 	ok(r.room <= 2 * MOST && r.made <= MOST, "rows are used again");
 	lru_free(&r);
-	r = lru_of(0, 4, &(struct hashmap_number){ 1, 1 });
-	ok(lru_use(&r, 1) == 0 && r.count == 0, "of none there is none");
+	r = lru_new(0, 4, &(struct hashmap_multiplier){ 1, 1 });
+	ok(lru_find_or_add(&r, 1) == 0 && r.count == 0,
+	    "of none there is none");
 	lru_free(&r);
 	return tap_end();
 }

@@ -31,7 +31,7 @@ main(void)
 {
 	struct update other = { .cluster = 2, .worker = 3, .sequence = 1 };
 
-	n = newest_within(1, &keymap_constant);
+	n = newest_within(1, &hashmap_constant);
 	ok(takes(0, 5) && !takes(0, 5), "an update is taken once");
 	ok(!takes(0, 4) && takes(0, 6), "and only if it is newer");
 	ok(takes(1, 5) && takes(2, 5) && !takes(1, 5), "each range alone");

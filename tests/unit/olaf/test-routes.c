@@ -52,7 +52,7 @@ rules(void)
 	uint16_t p[64];
 	struct routes r;
 
-	if (!ok(routes_init(&r, 0, &keymap_constant),
+	if (!ok(routes_init(&r, 0, &hashmap_constant),
 	    "there is room for routes"))
 		return;
 	ok(is_at(&r, 0, 0, 0, 0) && each(&r, 65535, 0, p) == 0,
@@ -97,7 +97,7 @@ room(void)
 	struct routes r;
 	bool same = true;
 
-	if (!ok(routes_init(&r, 1, &keymap_constant),
+	if (!ok(routes_init(&r, 1, &hashmap_constant),
 	    "there is room for routes"))
 		return;
 	ok(r.route.most == ROUTES_LEAST && routes_within(0) == ROUTES_MAX &&
@@ -128,13 +128,13 @@ room(void)
 static void
 bounded(void)
 {
-	struct quota q = quota_of(0, &keymap_constant);
+	struct quota q = quota_of(0, &hashmap_constant);
 	union addr a = at(9);
 	uint32_t n, sent[2] = { 0 };
 	uint16_t p[64];
 	struct routes r;
 
-	if (!ok(routes_init(&r, 0, &keymap_constant), "there is room"))
+	if (!ok(routes_init(&r, 0, &hashmap_constant), "there is room"))
 		return;
 	a.in.sin_addr.s_addr = htonl(0x0a000001);
 	for (int validated = 0; validated < 2; validated++) {
@@ -161,12 +161,12 @@ bounded(void)
 static void
 quotas(void)
 {
-	struct quota q = quota_of(0, &keymap_constant);
+	struct quota q = quota_of(0, &hashmap_constant);
 	union addr a = at(9);
 	bool all = true;
 	struct routes r;
 
-	if (!ok(routes_init(&r, 0, &keymap_constant), "there is room"))
+	if (!ok(routes_init(&r, 0, &hashmap_constant), "there is room"))
 		return;
 	r.quota = &q;
 	a.in.sin_addr.s_addr = htonl(0x0a000001);
@@ -195,7 +195,7 @@ flooded(void)
 	struct routes r;
 	uint32_t next = 0, n = 0;
 
-	if (!ok(routes_init(&r, 20000 * ROUTES_BYTES, &keymap_constant),
+	if (!ok(routes_init(&r, 20000 * ROUTES_BYTES, &hashmap_constant),
 	    "there is room for 20,000"))
 		return;
 	for (uint32_t w = 0; w < 1000000; w++)
@@ -203,7 +203,7 @@ flooded(void)
 	ok(routes_count(&r) == 20000 && r.route.room <= 65536 &&
 	    r.place.room <= 65536, "1,000,000 workers take 20,000 rows");
 	routes_free(&r);
-	if (!routes_init(&r, 0, &keymap_constant))
+	if (!routes_init(&r, 0, &hashmap_constant))
 		return;
 	for (uint32_t w = 0; w < 100000; w++)
 		see(&r, 1, w, (uint16_t)(w % 60000 + 1), 1);
@@ -224,7 +224,7 @@ agrees(uint64_t seed)
 	struct rng rng = rng_seed(seed);
 	uint64_t now = 1;
 	struct routes r;
-	bool same = routes_init(&r, 0, &keymap_constant);
+	bool same = routes_init(&r, 0, &hashmap_constant);
 
 	for (int i = 0; i < 300 && same; i++) {
 		uint16_t c = (uint16_t)rng_below(&rng, CLUSTERS), got[64];

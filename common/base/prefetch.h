@@ -1,0 +1,38 @@
+/*
+ * prefetch.h - fetch into the processor's cache what will be used soon
+ *
+ * A compiler takes a function that only prefetches for one without effect and
+ * removes its calls.  The empty asm statement prevents that.
+ */
+#ifndef INNET_BASE_PREFETCH_H
+#define INNET_BASE_PREFETCH_H
+
+#include <stddef.h>
+
+enum { PREFETCH_LINE = 64 };	/* bytes of a cache line */
+
+/* Fetch the cache line that holds *p, to be read. */
+static inline void
+prefetch_line(const void *p)
+{
+	__asm__ volatile ("");
+	__builtin_prefetch(p);
+}
+
+/* Fetch the cache line that holds *p, to be written. */
+static inline void
+prefetch_line_to_write(const void *p)
+{
+	__asm__ volatile ("");
+	__builtin_prefetch(p, 1);
+}
+
+/* Fetch the cache lines of the `bytes` bytes at p, to be read. */
+static inline void
+prefetch_bytes(const void *p, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i += PREFETCH_LINE)
+		prefetch_line((const char *)p + i);
+}
+
+#endif
