@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "common/base/hashmap.h"
-#include "common/net/udp-send.h"
+#include "common/net/udp-io.h"
 #include "common/wire/addr.h"
 #include "common/wire/frame.h"
 

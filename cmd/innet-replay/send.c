@@ -20,7 +20,6 @@
 #include "cmd/innet-replay/flows.h"
 #include "cmd/innet-replay/replay.h"
 #include "common/base/progress.h"
-#include "common/net/pace.h"
 #include "common/net/timer.h"
 
 enum {

@@ -14,7 +14,7 @@
 #define INNET_SIM_DRIVER_H
 
 #include "cmd/innet-sim/sim.h"
-#include "common/switch/classifier.h"
+#include "common/switch/receive.h"
 #include "cmd/innet-sim/payload-free.h"
 
 struct sim_plane;

@@ -34,7 +34,7 @@
 #include "common/iswitch/program.h"
 #include "common/iswitch/state-transfer.h"
 #include "common/iswitch/sync-worker-control.h"
-#include "common/switch/classifier.h"
+#include "common/switch/receive.h"
 
 enum {
 	TRAIN_PORT = 5000,		/* of workers */

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "common/base/progress.h"
-#include "common/net/pace.h"
 #include "common/net/timer.h"
 
 #include "cmd/innet-worker/carrier.h"

@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/net/udp-socket.h"
+#include "common/net/udp-io.h"
 #include "common/wire/addr.h"
 
 /* The interface that has an IPv6 address; 0: none has. */

@@ -23,7 +23,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "common/net/udp-socket.h"
+#include "common/net/udp-io.h"
 
 enum {
 	UDP_SCATTER_HEAD_BYTES = 32,	/* room of a head */

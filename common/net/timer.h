@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <time.h>
 
+
+
 #define TIMER_NEVER UINT64_MAX
 #define TIMER_SECOND_NS 1000000000u
 
@@ -97,6 +99,62 @@ timer_let_signals(const sigset_t *wait)
 
 	sigprocmask(SIG_SETMASK, wait, &had);
 	sigprocmask(SIG_SETMASK, &had, NULL);
+}
+
+struct clock {
+	uint64_t base_ns;	/* wall - monotonic, at the start */
+	uint64_t now_ns, wall_ns;	/* both, read together last */
+};
+
+static inline uint64_t
+clock_now(const struct clock *c)
+{
+	return timer_mono_ns() + c->base_ns;
+}
+
+/* Read both clocks: now, for what was received of late. */
+static inline uint64_t
+clock_read(struct clock *c)
+{
+	c->wall_ns = timer_wall_ns();
+	c->now_ns = clock_now(c);
+	return c->now_ns;
+}
+
+static inline struct clock
+clock_start(void)
+{
+	struct clock c = { .base_ns = timer_wall_ns() - timer_mono_ns() };
+
+	clock_read(&c);
+	return c;
+}
+
+/*
+ * When a packet came that the kernel stamped by the wall clock: not before
+ * `last_ns`, and not after the last reading.
+ */
+static inline uint64_t
+clock_of(const struct clock *c, uint64_t stamp_ns, uint64_t last_ns)
+{
+	const uint64_t ago = stamp_ns < c->wall_ns ? c->wall_ns - stamp_ns :
+	    0;
+
+	if (c->now_ns <= last_ns || ago >= c->now_ns - last_ns)
+		return last_ns;
+	return c->now_ns - ago;
+}
+
+enum { PACE_SPIN_NS = 60000 };
+
+/* How long to sleep at now_ns so as to wake before deadline_ns, but not by
+ * much. */
+static inline uint64_t
+pace_sleep_ns(uint64_t now_ns, uint64_t deadline_ns)
+{
+	if (deadline_ns <= now_ns || deadline_ns - now_ns <= PACE_SPIN_NS)
+		return 0;
+	return deadline_ns - now_ns - PACE_SPIN_NS;
 }
 
 #endif

@@ -1,26 +1,690 @@
 /*
- * udp-io.h - what the tools that live on a UDP socket do with it
+ * udp-io.h - a UDP socket, and what comes on it in batches, with stamps
  *
- * All of udp-socket.h and udp-send.h; and listening or a message, what is said
- * of a socket, and udpio_capture(), which writes what passed as a capture.
+ * One socket, of either family.  What comes is received a batch of messages a
+ * call, each with the kernel's receive stamp, ToS byte and source; it tells how
+ * many packets the kernel dropped for want of room (SO_RXQ_OVFL) and what was
+ * unreachable (IP_RECVERR).  Where the kernel can (UDP_GRO) a message holds a
+ * run of datagrams of one source, all of one length but the last, which may be
+ * shorter, with one stamp; otherwise a message is a datagram:
+ *
+ *	for (int i = 0; i < n; i++)
+ *		for (size_t at = 0; udpio_next(&u->got[i], &at, &p); )
+ *			... p.data, p.len ...
+ *
+ * A struct udpio owns its socket and buffers; udpio_close().
  */
 #ifndef INNET_NET_UDP_IO_H
 #define INNET_NET_UDP_IO_H
 
+#include <assert.h>
 #include <err.h>
+#include <errno.h>
 #include <inttypes.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "common/base/atomic-file.h"
 #include "common/capture/pcapio.h"
-#include "common/net/udp-send.h"
-#include "common/net/udp-socket.h"
+#include "common/net/timer.h"
 #include "common/wire/addr.h"
 #include "common/wire/flow.h"
 #include "common/wire/frame.h"
+
+enum {
+	UDPIO_BATCH = 64,		/* messages a call, at most */
+	UDPIO_BATCH_LONG = 8,		/* ... and when they are long */
+	UDPIO_HOT_BYTES = 512 << 10,	/* of a batch that stays in a cache */
+	UDPIO_PACKET_BYTES = 65536,
+	UDPIO_STRIDE_BYTES = UDPIO_PACKET_BYTES + 17 * 64, /* not one set */
+	UDPIO_CONTROL_BYTES = 256,
+	UDPIO_BUFFER_BYTES = 8 << 20,	/* asked of the kernel each way */
+	UDPIO_WAIT_BYTES = 1 << 19,	/* of udpio_waits() */
+	UDPIO_RUN_MAX = 64,		/* datagrams of a call: the kernel's */
+	UDPIO_RUN_BYTES = 65535 - 28,	/* payload of a call over IPv4 */
+	UDPIO_RUN_BYTES_V6 = 65535 - 48,
+	UDPIO_TEXT_BYTES = 320,		/* of udpio_describe() */
+	UDPIO_TRIES = 4			/* past errors of earlier packets */
+};
+
+/* What one receive brought: a run of datagrams, one after another. */
+struct udpio_message {
+	uint8_t *data;		/* borrowed until the next udpio_recv() */
+	size_t len;		/* of them all */
+	size_t seg_bytes;	/* of each but the last; len: it is one */
+	uint64_t stamp_ns;	/* the kernel's, since the epoch */
+	uint8_t tos;
+	union addr from;
+	const union addr *to;	/* the socket's own, or a group's */
+};
+
+/* One of them. */
+struct udpio_packet {
+	uint8_t *data;		/* borrowed, as the message's */
+	size_t len;
+	uint64_t stamp_ns;
+	uint8_t tos;
+	const union addr *from, *to;
+	uint8_t *body;		/* what its head is followed by, if that is
+				 * elsewhere (udp-scatter.h), or NULL */
+};
+
+struct udpio {
+	int fd;
+	union addr local;
+	bool in_multicast_group; /* a group too: udp-multicast.h */
+	int group_fd;
+	union addr group;
+	uint8_t tos;			/* of packets that ask for no other */
+	bool gso, gro;			/* in use: UDP_SEGMENT, UDP_GRO */
+	int gso_errno, gro_errno;	/* if not, why; 0: not asked for */
+	size_t gso_bytes;		/* longest datagram of a run, so far */
+	uint64_t rcvbuf_bytes, sndbuf_bytes;	/* as the kernel counts: with
+						 * its own overhead */
+	uint64_t kernel_drops;		/* SO_RXQ_OVFL, as far as told; a run
+					 * may count as one */
+	uint32_t drops, group_drops;	/* of which, by its two sockets */
+	uint64_t unreachable;		/* errors that came back */
+	union addr refused;	/* who was, last */
+	uint64_t send_failed;		/* datagrams the kernel did not take */
+	bool link_full;			/* the last EAGAIN was the link's */
+	uint8_t *bytes, *control;
+	int ask;			/* messages of the next call */
+	bool more;			/* the last call got all it asked for */
+	struct udpio_message got[UDPIO_BATCH];
+};
+
+static inline void
+udpio_on(int fd, int level, int name, int value)
+{
+	/* each is a help; what is missing shows in what it would tell */
+	(void)setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+static inline void
+udpio_options(int fd, bool v6, uint8_t tos)
+{
+	udpio_on(fd, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+	udpio_on(fd, SOL_SOCKET, SO_RXQ_OVFL, 1);
+	udpio_on(fd, SOL_SOCKET, SO_RCVBUF, UDPIO_BUFFER_BYTES);
+	udpio_on(fd, SOL_SOCKET, SO_RCVBUFFORCE, UDPIO_BUFFER_BYTES);
+	udpio_on(fd, SOL_SOCKET, SO_SNDBUF, UDPIO_BUFFER_BYTES);
+	udpio_on(fd, SOL_SOCKET, SO_SNDBUFFORCE, UDPIO_BUFFER_BYTES);
+	if (v6) {
+		udpio_on(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1);
+		udpio_on(fd, IPPROTO_IPV6, IPV6_RECVERR, 1);
+		udpio_on(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
+	} else {
+		udpio_on(fd, IPPROTO_IP, IP_RECVTOS, 1);
+		udpio_on(fd, IPPROTO_IP, IP_RECVERR, 1);
+		udpio_on(fd, IPPROTO_IP, IP_TOS, tos);
+	}
+}
+
+/*
+ * Who sends through u waits for room: let it hold less than a link's queue
+ * does (1,000 frames are usual), which loses what comes in vain.  The kernel
+ * doubles this, for its overhead.
+ */
+static inline void
+udpio_waits(struct udpio *u)
+{
+	socklen_t len = sizeof(int);
+	int bytes = 0;
+
+	udpio_on(u->fd, SOL_SOCKET, SO_SNDBUF, UDPIO_WAIT_BYTES);
+	if (getsockopt(u->fd, SOL_SOCKET, SO_SNDBUF, &bytes, &len) == 0)
+		u->sndbuf_bytes = (uint64_t)bytes;
+}
+
+/* Bytes that wait in the socket to be sent, with the kernel's overhead. */
+static inline uint64_t
+udpio_unsent(const struct udpio *u)
+{
+	int bytes = 0;
+
+	return ioctl(u->fd, SIOCOUTQ, &bytes) == 0 ? (uint64_t)bytes : 0;
+}
+
+/*
+ * Has u as much to send as it should hold of vectors, and room only for what
+ * is short and must not wait behind them?  POLLOUT says when it has less.
+ */
+static inline bool
+udpio_crowded(const struct udpio *u)
+{
+	return u->sndbuf_bytes > 0 && 2 * udpio_unsent(u) >= u->sndbuf_bytes;
+}
+
+static inline void
+udpio_close(struct udpio *u)
+{
+	if (u->fd >= 0)
+		close(u->fd);
+	if (u->in_multicast_group)
+		close(u->group_fd);
+	u->in_multicast_group = false;
+	free(u->bytes);
+	free(u->control);
+	u->fd = -1;
+}
+
+/* What an option that holds a size says; 0 if it says nothing. */
+static inline uint64_t
+udpio_size(int fd, int name)
+{
+	int value = 0;
+	socklen_t len = sizeof(value);
+
+	if (getsockopt(fd, SOL_SOCKET, name, &value, &len) == -1 || value < 0)
+		return 0;
+	return (uint64_t)value;
+}
+
+/* Ask for runs in one call, both ways.  Before any packet can come. */
+static inline void
+udpio_offload(struct udpio *u)
+{
+	const int on = 1, none = 0;
+
+	u->gro = setsockopt(u->fd, SOL_UDP, UDP_GRO, &on, sizeof(on)) == 0;
+	u->gro_errno = u->gro ? 0 : errno;
+	u->gso = setsockopt(u->fd, SOL_UDP, UDP_SEGMENT, &none,
+	    sizeof(none)) == 0;
+	u->gso_errno = u->gso ? 0 : errno;
+	u->gso_bytes = UDPIO_PACKET_BYTES;
+}
+
+/*
+ * A socket bound to a, whose packets leave with the given ToS byte; unless
+ * offload, without UDP_SEGMENT and UDP_GRO.  0, or -1 with errno, and then
+ * nothing is held.  Buffers are touched here, not later.
+ */
+static inline int
+udpio_open(struct udpio *u, const union addr *a, uint8_t tos, bool offload)
+{
+	const size_t bytes = (size_t)UDPIO_BATCH * UDPIO_STRIDE_BYTES;
+	socklen_t len = sizeof(u->local);
+	int saved;
+
+	*u = (struct udpio){ .local = *a, .tos = tos, .ask = UDPIO_BATCH };
+	u->fd = socket(a->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0);
+	u->bytes = malloc(bytes);
+	u->control = malloc((size_t)UDPIO_BATCH * UDPIO_CONTROL_BYTES);
+	if (u->fd != -1) {
+		udpio_options(u->fd, a->sa.sa_family == AF_INET6, tos);
+		if (offload)
+			udpio_offload(u);
+	}
+	if (u->fd == -1 || u->bytes == NULL || u->control == NULL ||
+	    bind(u->fd, &a->sa, addr_len(a)) == -1 ||
+	    getsockname(u->fd, &u->local.sa, &len) == -1) {
+		saved = errno;
+		udpio_close(u);
+		errno = saved;
+		return -1;
+	}
+	memset(u->bytes, 0, bytes);
+	u->rcvbuf_bytes = udpio_size(u->fd, SO_RCVBUF);
+	u->sndbuf_bytes = udpio_size(u->fd, SO_SNDBUF);
+	return 0;
+}
+
+/*
+ * A socket that only sends, from a: what comes is never received, and room for
+ * it is receive_bytes.  0, or -1 with errno, and then nothing is held.
+ */
+static inline int
+udpio_open_sender(struct udpio *u, const union addr *a, int receive_bytes,
+    bool offload)
+{
+	const bool v6 = a->sa.sa_family == AF_INET6;
+	socklen_t len = sizeof(u->local);
+	int saved;
+
+	*u = (struct udpio){ .local = *a };
+	u->fd = socket(a->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC |
+	    SOCK_NONBLOCK, 0);
+	if (u->fd == -1)
+		return -1;
+	udpio_on(u->fd, SOL_SOCKET, SO_RCVBUF, receive_bytes);
+	udpio_on(u->fd, SOL_SOCKET, SO_SNDBUF, UDPIO_BUFFER_BYTES);
+	udpio_on(u->fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
+	    v6 ? IPV6_RECVERR : IP_RECVERR, 1);
+	if (offload)
+		udpio_offload(u);
+	if (bind(u->fd, &a->sa, addr_len(a)) == -1 ||
+	    getsockname(u->fd, &u->local.sa, &len) == -1) {
+		saved = errno;
+		udpio_close(u);
+		errno = saved;
+		return -1;
+	}
+	u->sndbuf_bytes = udpio_size(u->fd, SO_SNDBUF);
+	return 0;
+}
+
+/*
+ * The address from which the kernel would reach `to`, port 0; *mtu, unless
+ * NULL, is the path's.  0, or -1 with errno.
+ */
+static inline int
+udpio_towards(const union addr *to, union addr *mine, uint64_t *mtu)
+{
+	const bool v6 = to->sa.sa_family == AF_INET6;
+	socklen_t len = sizeof(*mine), size = sizeof(int);
+	int fd = socket(to->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), got;
+
+	if (fd == -1)
+		return -1;
+	if (connect(fd, &to->sa, addr_len(to)) == -1 ||
+	    getsockname(fd, &mine->sa, &len) == -1) {
+		got = errno;
+		close(fd);
+		errno = got;
+		return -1;
+	}
+	if (mtu != NULL && getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP,
+	    v6 ? IPV6_MTU : IP_MTU, &got, &size) == 0 && got > 0)
+		*mtu = (uint64_t)got;
+	close(fd);
+	if (v6)
+		mine->in6.sin6_port = 0;
+	else
+		mine->in.sin_port = 0;
+	return 0;
+}
+
+/* A socket of our own to talk to `to`, at that address; likewise. */
+static inline int
+udpio_open_towards(struct udpio *u, const union addr *to, uint8_t tos,
+    bool offload, uint64_t *mtu)
+{
+	union addr mine;
+
+	if (udpio_towards(to, &mine, mtu) == -1)
+		return -1;
+	return udpio_open(u, &mine, tos, offload);
+}
+
+/*
+ * What the kernel says beside a message, whose len is known.  A length of
+ * segments that cannot be is as none: then the message is one datagram.
+ */
+static inline void
+udpio_read_control(uint32_t *dropped, struct msghdr *m,
+    struct udpio_message *p)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c != NULL;
+	    c = CMSG_NXTHDR(m, c)) {
+		if (c->cmsg_level == SOL_SOCKET &&
+		    c->cmsg_type == SCM_TIMESTAMPNS) {
+			struct timespec ts;
+
+			memcpy(&ts, CMSG_DATA(c), sizeof(ts));
+			p->stamp_ns = timer_ns(&ts);
+		} else if (c->cmsg_level == SOL_SOCKET &&
+		    c->cmsg_type == SO_RXQ_OVFL) {
+			memcpy(dropped, CMSG_DATA(c), sizeof(*dropped));
+		} else if ((c->cmsg_level == IPPROTO_IP &&
+		    c->cmsg_type == IP_TOS) ||
+		    (c->cmsg_level == IPPROTO_IPV6 &&
+		    c->cmsg_type == IPV6_TCLASS)) {
+			p->tos = *CMSG_DATA(c);
+		} else if (c->cmsg_level == SOL_UDP &&
+		    c->cmsg_type == UDP_GRO) {
+			int seg;
+
+			memcpy(&seg, CMSG_DATA(c), sizeof(seg));
+			if (seg > 0 && (size_t)seg < p->len)
+				p->seg_bytes = (size_t)seg;
+		}
+	}
+}
+
+/* Take the errors that came back: who was unreachable, and how often. */
+static inline void
+udpio_errors(struct udpio *u)
+{
+	union addr to;
+	uint8_t byte, control[512];
+	struct iovec v = { &byte, 1 };
+
+	for (int i = 0; i < UDPIO_BATCH; i++) {
+		struct msghdr m = { .msg_name = &to,
+		    .msg_namelen = sizeof(to), .msg_iov = &v, .msg_iovlen = 1,
+		    .msg_control = control, .msg_controllen = sizeof(control) };
+
+		if (recvmsg(u->fd, &m, MSG_ERRQUEUE | MSG_DONTWAIT) == -1)
+			return;
+		u->unreachable++;
+		u->refused = to;
+	}
+}
+
+/*
+ * Receive `ask` messages into what m says, and u->got: how many, of one of the
+ * sockets, which dropped so many.
+ */
+static inline int
+udpio_recv_into(struct udpio *u, int fd, const union addr *to,
+    uint32_t *dropped, struct mmsghdr *m, int ask)
+{
+	size_t bytes = 0;
+	int n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
+
+	if (n == -1 && errno != EAGAIN && errno != EINTR) {
+		udpio_errors(u);	/* a pending error was reported once */
+		n = recvmmsg(fd, m, (unsigned)ask, MSG_DONTWAIT, NULL);
+	}
+	u->more = n == ask;
+	for (int i = 0; i < n; i++) {
+		struct udpio_message *p = &u->got[i];
+
+		p->stamp_ns = 0;
+		p->tos = 0;
+		p->len = p->seg_bytes = m[i].msg_len;
+		bytes += m[i].msg_len;
+		p->to = to;
+		udpio_read_control(dropped, &m[i].msg_hdr, p);
+		if (p->stamp_ns == 0)
+			p->stamp_ns = timer_wall_ns();
+	}
+	u->kernel_drops = (uint64_t)u->drops + u->group_drops;
+	if (n <= 0)
+		return 0;
+	u->ask = (int)(UDPIO_HOT_BYTES / (bytes / (size_t)n + 1));
+	if (u->ask > UDPIO_BATCH)
+		u->ask = UDPIO_BATCH;
+	else if (u->ask < UDPIO_BATCH_LONG)
+		u->ask = UDPIO_BATCH_LONG;
+	return n;
+}
+
+/* udpio_recv() of one of its sockets, which dropped so many. */
+static inline int
+udpio_recv_from(struct udpio *u, int fd, const union addr *to,
+    uint32_t *dropped)
+{
+	struct mmsghdr m[UDPIO_BATCH];
+	struct iovec v[UDPIO_BATCH];
+	const int ask = u->ask;
+
+	for (int i = 0; i < ask; i++) {
+		struct udpio_message *p = &u->got[i];
+
+		p->data = u->bytes + (size_t)i * UDPIO_STRIDE_BYTES;
+		v[i] = (struct iovec){ p->data, UDPIO_PACKET_BYTES };
+		m[i].msg_hdr = (struct msghdr){ .msg_name = &p->from,
+		    .msg_namelen = sizeof(p->from), .msg_iov = &v[i],
+		    .msg_iovlen = 1, .msg_control = u->control +
+		    (size_t)i * UDPIO_CONTROL_BYTES,
+		    .msg_controllen = UDPIO_CONTROL_BYTES };
+	}
+	return udpio_recv_into(u, fd, to, dropped, m, ask);
+}
+
+/*
+ * Receive what has come, a batch of messages, into u->got: how many, 0 when
+ * none has.  u->more if there may be more.  Never waits.  While messages are
+ * long a batch is small, so that it is in a cache still when it is read.
+ */
+static inline int
+udpio_recv(struct udpio *u)
+{
+	const int n = udpio_recv_from(u, u->fd, &u->local, &u->drops);
+
+	return n > 0 || !u->in_multicast_group
+		   ? n
+		   : udpio_recv_from(
+			 u, u->group_fd, &u->group, &u->group_drops);
+}
+
+/* Datagrams in a message, at least one: an empty datagram is one too. */
+static inline size_t
+udpio_count(const struct udpio_message *m)
+{
+	if (m->seg_bytes == 0 || m->seg_bytes >= m->len)
+		return 1;
+	return (m->len - 1) / m->seg_bytes + 1;
+}
+
+/*
+ * The next datagram of a message into *p; *at starts at 0 and runs along.
+ * False when there are no more.
+ */
+static inline bool
+udpio_next(const struct udpio_message *m, size_t *at, struct udpio_packet *p)
+{
+	const size_t seg = m->seg_bytes == 0 ? m->len : m->seg_bytes;
+
+	if (*at >= m->len && *at > 0)
+		return false;
+	*p = (struct udpio_packet){ m->data + *at,
+	    m->len - *at < seg ? m->len - *at : seg, m->stamp_ns, m->tos,
+	    &m->from, m->to, NULL };
+	*at += p->len > 0 ? p->len : 1;
+	return true;
+}
+
+/*
+ * Write what is sent with other than the socket's own ToS byte, or as a run of
+ * datagrams of seg bytes (0: as none), into control.  The msghdr for it.
+ */
+static inline struct msghdr
+udpio_message_to(const struct udpio *u, const union addr *to, uint8_t tos,
+    size_t seg, void *control)
+{
+	const bool v6 = to->sa.sa_family == AF_INET6;
+	const int wide = tos;
+	const uint16_t size = (uint16_t)seg;
+	struct msghdr m = { .msg_name = (void *)(uintptr_t)to,
+	    .msg_namelen = addr_len(to) };
+	struct cmsghdr *c = control;
+
+	if (tos != u->tos) {
+		*c = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(wide)),
+		    .cmsg_level = v6 ? IPPROTO_IPV6 : IPPROTO_IP,
+		    .cmsg_type = v6 ? IPV6_TCLASS : IP_TOS };
+		memcpy(CMSG_DATA(c), &wide, sizeof(wide));
+		m.msg_controllen += CMSG_SPACE(sizeof(wide));
+		c = (void *)((uint8_t *)c + CMSG_SPACE(sizeof(wide)));
+	}
+	if (seg > 0) {
+		*c = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(size)),
+		    .cmsg_level = SOL_UDP, .cmsg_type = UDP_SEGMENT };
+		memcpy(CMSG_DATA(c), &size, sizeof(size));
+		m.msg_controllen += CMSG_SPACE(sizeof(size));
+	}
+	m.msg_control = m.msg_controllen > 0 ? control : NULL;
+	return m;
+}
+
+/* Room for both, aligned. */
+union udpio_control {
+	struct cmsghdr align;
+	uint8_t room[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(uint16_t))];
+};
+
+/* One call: a run of n datagrams of seg bytes, or one.  n, or -1. */
+static inline int
+udpio_send_segments(struct udpio *u, const union addr *to, uint8_t tos,
+    const struct iovec *iov, int per, int n, size_t seg)
+{
+	union udpio_control control;
+	struct msghdr m = udpio_message_to(u, to, tos, n > 1 ? seg : 0,
+	    &control);
+
+	m.msg_iov = (struct iovec *)(uintptr_t)iov;
+	m.msg_iovlen = (size_t)(n * per);
+	return sendmsg(u->fd, &m, MSG_DONTWAIT) == -1 ? -1 : n;
+}
+
+/* One call: n datagrams, each its own.  How many were taken, or -1. */
+static inline int
+udpio_send_each(struct udpio *u, const union addr *to, uint8_t tos,
+    const struct iovec *iov, int per, int n)
+{
+	union udpio_control control;
+	const struct msghdr head = udpio_message_to(u, to, tos, 0, &control);
+	struct mmsghdr m[UDPIO_RUN_MAX];
+
+	for (int i = 0; i < n; i++) {
+		m[i].msg_hdr = head;
+		m[i].msg_hdr.msg_iov = (struct iovec *)(uintptr_t)iov +
+		    i * per;
+		m[i].msg_hdr.msg_iovlen = (size_t)per;
+	}
+	return sendmmsg(u->fd, m, (unsigned)n, MSG_DONTWAIT);
+}
+
+/* How many datagrams of seg bytes go in one call with UDP_SEGMENT; 1: none. */
+static inline int
+udpio_run_max(const struct udpio *u, size_t seg)
+{
+	const size_t room = u->local.sa.sa_family == AF_INET6 ?
+	    UDPIO_RUN_BYTES_V6 : UDPIO_RUN_BYTES;
+
+	if (!u->gso || seg == 0 || seg > u->gso_bytes || seg > room / 2)
+		return 1;
+	return room / seg < UDPIO_RUN_MAX ? (int)(room / seg) : UDPIO_RUN_MAX;
+}
+
+/*
+ * A run was refused: remember it, if that is for its being a run.  False if
+ * it is not.
+ */
+static inline bool
+udpio_run_refused(struct udpio *u, size_t seg)
+{
+	if (errno == EINVAL || errno == EMSGSIZE) {
+		u->gso_bytes = seg - 1;		/* too long for the path */
+		return true;
+	}
+	if (errno != EIO && errno != ENOPROTOOPT && errno != EOPNOTSUPP)
+		return false;
+	u->gso = false;
+	u->gso_errno = errno;
+	return true;
+}
+
+/*
+ * An error of a send that is an earlier packet's: take it, the send is worth
+ * another try.  errno stays.
+ */
+static inline bool
+udpio_not_ours(struct udpio *u)
+{
+	const int saved = errno;
+
+	if (saved != ECONNREFUSED && saved != EINTR &&
+	    saved != EHOSTUNREACH && saved != ENETUNREACH)
+		return false;
+	udpio_errors(u);
+	errno = saved;
+	return true;
+}
+
+/*
+ * Send count datagrams to one address: datagram k is the `per` pieces from
+ * iov[k * per] on, seg_bytes in all but in the last, which may be shorter but
+ * not empty unless it is the only one.  How many were taken, from the first
+ * on.  If not all, errno is EAGAIN when there is no room in the socket or on
+ * the link's queue (the rest may be sent later, or be given up), or something
+ * else, and then the rest is counted as failed.  POLLOUT waits for the socket
+ * but not for the link: who goes on must wait a little too.
+ */
+static inline int
+udpio_send_gather(struct udpio *u, const union addr *to, uint8_t tos,
+    const struct iovec *iov, int per, int count, size_t seg_bytes)
+{
+	int sent = 0, tries = 0, most, n;
+
+	while (sent < count && tries < UDPIO_TRIES) {
+		const struct iovec *v = iov + sent * per;
+
+		most = udpio_run_max(u, seg_bytes);
+		if (most > 1 || count - sent == 1)
+			n = udpio_send_segments(u, to, tos, v, per,
+			    count - sent < most ? count - sent : most,
+			    seg_bytes);
+		else
+			n = udpio_send_each(u, to, tos, v, per,
+			    count - sent < UDPIO_RUN_MAX ? count - sent :
+			    UDPIO_RUN_MAX);
+		if (n > 0) {
+			sent += n;
+			tries = 0;
+		} else if (most > 1 && count - sent > 1 &&
+		    udpio_run_refused(u, seg_bytes)) {
+			continue;
+		} else if (udpio_not_ours(u)) {
+			tries++;
+		} else {
+			break;
+		}
+	}
+	if (sent == count)
+		return sent;
+	u->link_full = errno == ENOBUFS;
+	if (u->link_full)
+		errno = EAGAIN;
+	if (errno != EAGAIN)
+		u->send_failed += (uint64_t)(count - sent);
+	return sent;
+}
+
+/*
+ * The same for datagrams that lie one after another at base: count of them,
+ * seg_bytes each, last_bytes the last.
+ */
+static inline int
+udpio_send_run(struct udpio *u, const union addr *to, uint8_t tos,
+    const void *base, size_t seg_bytes, int count, size_t last_bytes)
+{
+	uint8_t *p = (uint8_t *)(uintptr_t)base;
+	struct iovec v[UDPIO_RUN_MAX];
+	int sent = 0, n, k;
+
+	assert(last_bytes <= seg_bytes);
+	do {
+		n = count - sent;
+		k = udpio_run_max(u, seg_bytes);
+		k = k == 1 ? UDPIO_RUN_MAX : k;
+		n = n < k ? n : k;
+		for (k = 0; k < n; k++, p += seg_bytes)
+			v[k] = (struct iovec){ p, seg_bytes };
+		if (sent + n == count)
+			v[n - 1].iov_len = last_bytes;
+		k = udpio_send_gather(u, to, tos, v, 1, n, seg_bytes);
+		sent += k;
+	} while (k == n && sent < count);
+	return sent;
+}
+
+/* Send one packet; false, and counted, if the kernel did not take it. */
+static inline bool
+udpio_send(struct udpio *u, const union addr *to, uint8_t tos, const void *p,
+    size_t len)
+{
+	const struct iovec v = { (void *)(uintptr_t)p, len };
+
+	if (udpio_send_gather(u, to, tos, &v, 1, 1, len) == 1)
+		return true;
+	u->send_failed += errno == EAGAIN;
+	return false;
+}
 
 /*
  * How this socket sends and receives, for -v: into text, which is returned.

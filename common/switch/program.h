@@ -26,8 +26,37 @@
 #include "common/base/hashmap.h"
 #include "common/base/opt.h"
 #include "common/switch/outbox.h"
-#include "common/switch/packet.h"
+#include "common/wire/addr.h"
 #include "common/wire/control.h"
+#include "common/wire/frame.h"
+#include "common/wire/update.h"
+
+enum { PACKET_WAY_OWN = 0 };	/* the switch's own address */
+
+/*
+ * What is set for each packet, and then, in whole words, what is 0 but for
+ * frames: what was written in parts that overlap is not read back at once.
+ */
+struct packet {
+	const union addr *from, *to;	/* port 0 where there is none */
+	uint8_t *payload;		/* of the datagram */
+	uint32_t bytes;
+	uint32_t wire_bytes;		/* of its frame, on a link */
+	uint8_t tos;
+	uint32_t way;			/* at which of the switch's addresses
+					 * it came: plane.h */
+	const struct update *update;	/* already parsed; or NULL */
+
+	/* the frame: */
+	const struct frame *frame;	/* where all is in it; NULL: no frame */
+	uint8_t *data;			/* Ethernet, as it came */
+	enum frame_is is;
+	enum frame_sums sums;		/* as it came, if they were asked */
+	uint32_t have, len;		/* bytes there; before it was cut */
+	bool changed;			/* the payload is: it is to be sealed */
+	bool bare;			/* an update as the paper has it, */
+	uint16_t cluster;		/* of this one */
+};
 
 #define PROGRAM_NEVER UINT64_MAX
 

@@ -16,15 +16,411 @@
 
 #include <err.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/counters.h"
-#include "common/switch/classifier.h"
-#include "common/switch/trace-out.h"
+#include "common/base/timed-queue.h"
+#include "common/capture/pcapio.h"
+#include "common/capture/split.h"
+#include "common/switch/plane.h"
+#include "common/switch/receive.h"
+#include "common/traffic/impair.h"
+#include "common/wire/flow.h"
+#include "common/wire/frame.h"
+
+struct merged_conf {
+	uint64_t until_ns;		/* UINT64_MAX: to the end */
+	bool until_relative;		/* counted from the first packet */
+	uint64_t count;			/* packets to read; 0: all */
+	const volatile sig_atomic_t *stop;	/* non-zero: end now */
+	bool quiet;			/* leave warnings out (fuzzing) */
+};
+
+struct merged_input {
+	struct pcapio_in *in;
+	struct pcapio_packet p;		/* the next one, if have */
+	bool have;
+	bool backwards;			/* has been warned of */
+	uint64_t now_ns;		/* p's stamp, never going back */
+};
+
+struct merged {
+	struct merged_conf cf;
+	struct merged_input *input;
+	size_t n;
+	struct merged_input *given;	/* its packet was handed out last */
+	uint64_t until_ns;		/* absolute, once a packet was read */
+	uint64_t packets;		/* handed out */
+	uint64_t time_backwards;
+	bool stopped;			/* cf.stop ended it */
+	int status;			/* 1: a capture was damaged */
+	uint8_t *frame;			/* of merged_ethernet() */
+};
+
+/* Read the input's next packet; its time does not go back. */
+static inline void
+merged_read(struct merged *f, struct merged_input *i)
+{
+	int got = pcapio_next(i->in, &i->p);
+
+	i->have = got == 1;
+	if (got == -1 && !f->cf.quiet)
+		f->status = pcapio_warn_damage(i->in);
+	if (got != 1)
+		return;
+	if (i->p.stamp_ns >= i->now_ns) {
+		i->now_ns = i->p.stamp_ns;
+		return;
+	}
+	f->time_backwards++;
+	if (!i->backwards && !f->cf.quiet)
+		warnx("%s: packet %" PRIu64 ": time goes back by %" PRIu64
+		    " ns; taken as its predecessor's",
+		    pcapio_name(i->in->path, false), i->in->packets,
+		    i->now_ns - i->p.stamp_ns);
+	i->backwards = true;
+}
+
+/* Begin to read n open captures. */
+static inline void
+merged_open(struct merged *f, const struct merged_conf *cf,
+    struct pcapio_in *in, size_t n)
+{
+	*f = (struct merged){ .cf = *cf, .n = n, .until_ns = cf->until_ns };
+	f->input = calloc(n, sizeof(*f->input));
+	f->frame = malloc(FRAME_ETH_BYTES + PCAPIO_FRAME_MAX_BYTES);
+	if (f->input == NULL || f->frame == NULL)
+		err(1, "captures");
+	for (size_t k = 0; k < n; k++) {
+		f->input[k].in = &in[k];
+		merged_read(f, &f->input[k]);
+	}
+}
+
+static inline void
+merged_close(struct merged *f)
+{
+	for (size_t k = 0; k < f->n && !f->cf.quiet; k++)
+		pcapio_warn_odd(f->input[k].in);
+	free(f->input);
+	free(f->frame);
+	f->input = NULL;
+	f->frame = NULL;
+}
+
+/* The input whose packet is next in time; the first given wins ties. */
+static inline struct merged_input *
+merged_earliest(const struct merged *f)
+{
+	struct merged_input *best = NULL;
+
+	for (size_t k = 0; k < f->n; k++) {
+		struct merged_input *i = &f->input[k];
+
+		if (i->have && (best == NULL || i->now_ns < best->now_ns))
+			best = i;
+	}
+	return best;
+}
+
+/*
+ * The next packet, borrowed until the next call: p and now_ns of an input.
+ * NULL at the end of the captures, after cf's count or time, or when stopped.
+ */
+static inline const struct merged_input *
+merged_next(struct merged *f)
+{
+	struct merged_input *i;
+
+	if (f->given != NULL)
+		merged_read(f, f->given);
+	f->given = NULL;
+	i = merged_earliest(f);
+	if (i == NULL)
+		return NULL;
+	if (f->packets == 0 && f->cf.until_relative)
+		f->until_ns = f->cf.until_ns + i->now_ns;
+	if (i->now_ns > f->until_ns ||
+	    (f->cf.count > 0 && f->packets == f->cf.count))
+		return NULL;
+	f->stopped = *f->cf.stop != 0;
+	if (f->stopped)
+		return NULL;
+	f->packets++;
+	f->given = i;
+	return i;
+}
+
+/*
+ * The packet of i as an Ethernet frame of *have bytes, *len before it was cut:
+ * its own bytes, or behind a link header of our making in f->frame.  fr, what
+ * frame_parse() said of it, is moved along.  NULL if it has no ethertype, as
+ * what PPP and 802.11 say to each other.
+ */
+static inline const uint8_t *
+merged_ethernet(struct merged *f, const struct merged_input *i,
+    struct frame *fr, uint32_t *have, uint32_t *len)
+{
+	const struct pcapio_packet *p = &i->p;
+	const uint32_t cut = fr->ip_at;
+	const uint8_t *ip = p->data + cut;
+
+	*have = p->caplen;
+	*len = p->len;
+	if (i->in->link == FRAME_ETHERNET)
+		return p->data;
+	if (fr->ethertype < FRAME_ETHERTYPE_MIN)
+		return NULL;
+	*have = p->caplen - cut + FRAME_ETH_BYTES;
+	*len = p->len - cut + FRAME_ETH_BYTES;
+	memset(f->frame, 0, FRAME_ETH_BYTES);
+	if (fr->ethertype == 0x0800 && p->caplen - cut >= 20) {
+		frame_put_mac(f->frame, ip + 16);
+		frame_put_mac(f->frame + 6, ip + 12);
+	} else if (fr->ethertype == 0x86dd && p->caplen - cut >= 40) {
+		frame_put_mac(f->frame, ip + 36);
+		frame_put_mac(f->frame + 6, ip + 20);
+	}
+	bytes_put(f->frame + 12, fr->ethertype, 2);
+	memcpy(f->frame + FRAME_ETH_BYTES, ip, p->caplen - cut);
+	fr->ip_at = FRAME_ETH_BYTES;
+	if (fr->udp_at > 0)
+		fr->udp_at += FRAME_ETH_BYTES - cut;
+	if (fr->payload_at > 0)
+		fr->payload_at += FRAME_ETH_BYTES - cut;
+	return f->frame;
+}
+
+enum { TRACE_FRAME_BYTES = FRAME_ETH_BYTES + PCAPIO_FRAME_MAX_BYTES };
+
+struct trace_conf {
+	struct merged_conf feed;
+	uint64_t propagation_ns;	/* of every port's link */
+	struct impair impair;		/* likewise */
+	struct pcapio_in *departures;	/* NULL: links decide */
+	bool unsized;			/* the program's packets do not say
+					 * how long they are */
+	/* Told of what arrives behind the links; or NULL. */
+	void (*carry)(void *ctx, uint64_t at_ns, const uint8_t *p,
+	    uint32_t have, uint32_t len);
+	void *carry_ctx;
+	struct pcapio_out *came;	/* what comes goes there, too; NULL */
+};
+
+/* A frame that has left and is still under way. */
+struct trace_flight {
+	uint32_t have, len;
+	uint8_t bytes[];
+};
+
+/* The next frame that left a queue in another run. */
+struct trace_departure {
+	uint64_t at_ns;			/* PLANE_NEVER: there is none */
+	struct port *port;
+	bool is_update;
+	struct update up;
+	uint32_t bytes;			/* of the payload */
+};
+
+struct trace {
+	const struct trace_conf *cf;
+	struct plane *pl;
+	struct merged feed;
+	struct pcapio_out *out;		/* NULL: nowhere */
+	struct impair impair;
+	bool holds;			/* links delay frames, or impair them */
+	struct timed_queue flights;
+	struct trace_departure next;
+	uint8_t *edit;			/* a frame that is changed; one of our
+					 * own; one of several datagrams */
+	uint64_t departures_differ;
+	uint64_t no_ethernet;		/* regular frames without a type: not
+					 * written */
+	uint16_t own_port;		/* of a program whose datagrams say
+					 * their length; 0: they do not */
+	struct split_count split;
+	const char *cannot_in;		/* the capture of its cannot_at */
+	uint64_t stamp_ns;		/* of the packet that is being taken */
+	int status;
+};
+
+static inline void
+trace_write(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
+    uint32_t len)
+{
+	if (t->cf->carry != NULL)
+		t->cf->carry(t->cf->carry_ctx, at_ns, p, have, len);
+	if (t->out != NULL)
+		pcapio_write(t->out, at_ns, p, have, len);
+}
+
+/* Hold a frame until at_ns. */
+static inline void
+trace_hold(struct trace *t, uint64_t at_ns, const void *p, uint32_t have,
+    uint32_t len)
+{
+	struct trace_flight *f = malloc(sizeof(*f) + have);
+
+	if (f == NULL)
+		err(1, "frames in propagation");
+	*f = (struct trace_flight){ have, len };
+	if (have > 0)
+		memcpy(f->bytes, p, have);
+	if (!timed_queue_push(&t->flights, at_ns, f))
+		err(1, "frames in propagation");
+}
+
+/* A frame has left for a link that delays or impairs it. */
+static inline void
+trace_put_held(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
+    uint32_t len)
+{
+	const uint64_t due = left_ns + t->cf->propagation_ns;
+	uint64_t at[2] = { due, due };
+	const int copies = impair_any(&t->impair) ? impair_plan(&t->impair,
+	    due, at) : 1;
+
+	for (int i = 0; i < copies; i++) {
+		if (at[i] > left_ns)
+			trace_hold(t, at[i], p, have, len);
+		else
+			trace_write(t, at[i], p, have, len);
+	}
+}
+
+/* A frame has left its port at left_ns. */
+static inline void
+trace_put(struct trace *t, uint64_t left_ns, const void *p, uint32_t have,
+    uint32_t len)
+{
+	if (t->holds)
+		trace_put_held(t, left_ns, p, have, len);
+	else
+		trace_write(t, left_ns, p, have, len);
+}
+
+/* Write what is under way and has arrived by now_ns. */
+static inline void
+trace_release(struct trace *t, uint64_t now_ns)
+{
+	while (t->flights.count > 0 && timed_queue_due(&t->flights) <= now_ns) {
+		const uint64_t at = timed_queue_due(&t->flights);
+		struct trace_flight *f = timed_queue_pop(&t->flights);
+
+		trace_write(t, at, f->bytes, f->have, f->len);
+		free(f);
+	}
+}
+
+/* A datagram leaves under headers of our making. */
+static inline void
+trace_datagram(struct trace *t, uint64_t left_ns, const union addr *from,
+    const union addr *to, uint8_t tos, const uint8_t *p, uint32_t bytes)
+{
+	const struct frame_flow flow = flow_between(from, to);
+	struct frame fr;
+	uint32_t head;
+	uint8_t *q;
+
+	if (t->out == NULL && t->cf->carry == NULL)
+		return;
+	q = t->out == NULL ? t->edit + TRACE_FRAME_BYTES :
+	    pcapio_room(t->out);	/* given up if it is not written now */
+	head = (uint32_t)frame_put(q, &flow, tos, bytes, &fr);
+	memcpy(q + head, p, bytes);
+	frame_seal(q, &fr);
+	if (t->holds || t->cf->carry != NULL)
+		trace_put(t, left_ns, q, head + bytes, head + bytes);
+	else
+		pcapio_commit(t->out, left_ns, head + bytes, head + bytes);
+}
+
+/* The address that a way of the switch has in the trace. */
+static inline union addr
+trace_way(const struct trace *t, uint32_t way)
+{
+	const struct plane *pl = t->pl;
+	union addr a = pl->cf->place.address;
+
+	if (way != PACKET_WAY_OWN && pl->program->socket_address != NULL)
+		pl->program->socket_address(pl->state, way, &a);
+	return a;
+}
+
+/* plane_driver.send */
+static inline void
+trace_send(void *ctx, uint32_t way, const union addr *from,
+    const union addr *to, const struct post *p, uint64_t now_ns)
+{
+	struct trace *t = ctx;
+	const union addr own = from != NULL ? *from : trace_way(t, way);
+
+	for (uint32_t k = 0; k < p->count; k++)
+		trace_datagram(t, now_ns, &own, to, p->tos, p->p + (size_t)k *
+		    p->bytes, k + 1 < p->count ? p->bytes : p->last_bytes);
+}
+
+/* plane_driver.leave */
+static inline void
+trace_leave(void *ctx, struct port *port, struct slot *s, uint64_t when_ns)
+{
+	struct trace *t = ctx;
+	struct frame fr;
+	union addr own;
+
+	(void)port;
+	if (s->changed)
+		port_freshen(s);
+	if (!s->framed) {
+		own = s->to.from.sa.sa_family != 0 ? s->to.from :
+		    trace_way(t, s->to.way);
+		trace_datagram(t, when_ns, &own, &s->to.to, s->to.tos,
+		    s->bytes, s->have);
+		return;
+	}
+	if (s->changed && frame_parse(FRAME_ETHERNET, s->bytes, s->have,
+	    s->have, &fr) == FRAME_UDP)
+		frame_seal(s->bytes, &fr);
+	trace_put(t, when_ns, s->bytes, s->have, s->is_update ? s->have :
+	    s->len);
+}
+
+/* plane_driver.pass */
+static inline void
+trace_pass(void *ctx, struct packet *p, uint64_t now_ns)
+{
+	struct trace *t = ctx;
+
+	(void)now_ns;
+	if (p->changed)
+		frame_seal(p->data, p->frame);
+	trace_write(t, t->stamp_ns, p->data, p->have, p->len);
+}
+
+/* plane_driver.edit */
+static inline void
+trace_edit(void *ctx, struct packet *p)
+{
+	struct trace *t = ctx;
+	const size_t at = (size_t)(p->payload - p->data);
+
+	if (p->data == t->edit)
+		return;
+	memcpy(t->edit, p->data, p->have);
+	p->data = t->edit;
+	p->payload = p->data + at;
+}
+
+static const struct plane_driver trace_driver = {
+	.send = trace_send, .leave = trace_leave, .pass = trace_pass,
+	.edit = trace_edit
+};
 
 enum { TRACE_AHEAD = 4 };	/* packets, that memory has time to come */
 

@@ -8,7 +8,7 @@
  */
 #include <math.h>
 
-#include "common/switch/classifier.h"
+#include "common/switch/receive.h"
 #include "common/switch/programs.h"
 #include "common/auth/channel-client.h"
 #include "tests/fuzz/fuzz.h"

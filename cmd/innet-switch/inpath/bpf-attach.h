@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "cmd/innet-switch/inpath/ebpf.h"
-#include "cmd/innet-switch/inpath/links.h"
+#include "cmd/innet-switch/inpath/netlink.h"
 
 enum { BPF_ATTACH_PRIORITY = 0xc001, BPF_ATTACH_BYTES = 256 };
 

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-#include "cmd/innet-switch/inpath/links.h"
+#include "cmd/innet-switch/inpath/netlink.h"
 #include "cmd/innet-switch/inpath/netport-packet.h"
 #include "cmd/innet-switch/inpath/netport-tap.h"
 #include "cmd/innet-switch/inpath/netport-xdp.h"

@@ -26,7 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/innet-switch/inpath/inpath-receive.h"
+#include "cmd/innet-switch/inpath/inpath-frames.h"
 #include "common/net/serve.h"
 #include "common/net/service.h"
 

@@ -22,7 +22,7 @@
 
 #include "cmd/innet-switch/inpath/netport.h"
 #include "common/net/timer.h"
-#include "common/net/udp-socket.h"
+#include "common/net/udp-io.h"
 
 enum {
 	NETPORT_BUFFER_BYTES = 16 << 20,

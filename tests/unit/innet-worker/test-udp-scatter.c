@@ -2,7 +2,7 @@
 #include <poll.h>
 
 #include "cmd/innet-worker/udp-scatter.h"
-#include "common/net/udp-send.h"
+#include "common/net/udp-io.h"
 #include "tests/unit/tap.h"
 
 enum { TOS = 0x0c, HEAD = 8, BODY = 100, PARTS = 70, REST = 36 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/iswitch/program.h"
-#include "common/switch/classifier.h"
+#include "common/switch/receive.h"
 
 struct rigged {
 	struct plane pl;

@@ -1,5 +1,5 @@
 /* The clock of a live plane: stamps of the wall, on a clock that is not it. */
-#include "common/net/clock.h"
+#include "common/net/timer.h"
 #include "tests/unit/tap.h"
 
 /* The last reading: now 1000 s on the plane's clock, the wall at `wall`. */

@@ -1,5 +1,5 @@
 /* Sleep short of the mark, and poll near it. */
-#include "common/net/pace.h"
+#include "common/net/timer.h"
 #include "tests/unit/tap.h"
 
 int

@@ -1,7 +1,7 @@
 /* What leaves a queue goes in runs that one call to the kernel takes. */
 #include <poll.h>
 
-#include "common/net/serve-send.h"
+#include "common/net/serve-sockets.h"
 #include "tests/unit/tap.h"
 
 enum { UPDATES = 100, BYTES = 1024, CALL = UDPIO_RUN_BYTES / BYTES };

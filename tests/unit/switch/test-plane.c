@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "common/switch/classifier.h"
+#include "common/switch/receive.h"
 #include "tests/unit/tap.h"
 
 enum { FAKE_TOS = 0x40, BYTES = 100 };
