@@ -12,7 +12,313 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/iswitch/job-resend.h"
+#include "common/iswitch/job.h"
+
+enum {
+	JOBFLOW_RUN_BYTES = 60000,	/* to one member in a turn */
+	JOBFLOW_ASKS = 16,		/* of one member at a time, at first */
+	JOBFLOW_ASKS_LEAST = 4,
+	JOBFLOW_ASKS_MOST = 128,
+	JOBFLOW_ASKS_ALL = 512		/* of all members, at most */
+};
+
+/* Ask member m for the segment `word`. */
+typedef void job_ask(void *ctx, const struct member *m, uint64_t word);
+
+/* Does job j have such a link to care for? */
+static inline bool
+job_flows(const struct job *j)
+{
+	return j->cf->whole || j->cf->server;
+}
+
+/* Write the packet of segment i of an answer to member id; the round. */
+static inline uint64_t
+job_post_served(struct job *j, uint32_t id, const uint8_t *p, uint32_t i)
+{
+	return outbox_add(j->out, POST_ONE, j->self, &j->members.m[id].at,
+	    job_tos(j), p, j->ps.head + 4 * seg_floats_at(j->ps.elements,
+	    j->ps.floats, i));
+}
+
+/* The result g is there, and member id is yet to be given it: no resending. */
+static inline bool
+job_coming(const struct job *j, uint32_t id, int64_t t, uint32_t i)
+{
+	const struct member_flow *f = &j->members.m[id].flow;
+
+	return job_flows(j) && f->gives && (t > f->give ||
+	    (t == f->give && i >= f->given));
+}
+
+/* Member id of a server is to be given the answer of round t. */
+static inline void
+job_owe(struct job *j, uint32_t id, int64_t t)
+{
+	struct member_flow *f = &j->members.m[id].flow;
+
+	if (f->gives)
+		return;			/* after those before it */
+	f->gives = true;
+	f->give = t;
+	f->given = 0;
+	j->giving = true;
+}
+
+/* Where the next segment to give to member id is; NULL: there is none. */
+static inline const uint8_t *
+job_owed(const struct job *j, uint32_t id)
+{
+	const struct member *m = &j->members.m[id];
+	const struct job_async_server_member *s =
+	    job_async_server_member(&j->ps, id);
+
+	if (!m->present || !m->flow.gives)
+		return NULL;
+	return !j->cf->server ? sums_result(&j->a, m->flow.give,
+	    m->flow.given) : s == NULL ? NULL : job_async_server_kept(&j->ps, s,
+	    j->start, m->flow.give, m->flow.given);
+}
+
+/* Post the next run to member id; how many segments. */
+static inline uint32_t
+job_give_one(struct job *j, uint32_t id)
+{
+	struct member_flow *f = &j->members.m[id].flow;
+	const uint32_t most = JOBFLOW_RUN_BYTES / j->a.stride + 1;
+	const uint8_t *p;
+	uint32_t n;
+
+	for (n = 0; n < most && (p = job_owed(j, id)) != NULL; n++) {
+		if (j->cf->server)
+			job_async_server_member(&j->ps, id)->posted[f->give %
+			    JOB_ASYNC_SERVER_KEPT] =
+			    job_post_served(j, id, p, f->given);
+		else
+			sums_kept_at(&j->a, p)->posted = outbox_add(j->out,
+			    POST_ONE, j->self, &j->members.m[id].at,
+			    job_tos(j), p, sums_result_bytes(&j->a, p));
+		if (++f->given < j->a.s.segs)
+			continue;
+		f->given = 0;
+		f->give++;
+		f->gives = j->cf->server;
+		j->news = true;		/* it has its answer, all of it */
+	}
+	f->gives = f->gives && p != NULL;
+	return n;
+}
+
+/*
+ * Post a run to the member whose turn it is, until it has its answer whole;
+ * false if none is owed one.
+ */
+static inline bool
+job_give(struct job *j)
+{
+	for (uint32_t k = 0; j->giving && k < j->members.count; k++) {
+		const uint32_t id = (j->turn + k) % j->members.count;
+
+		if (job_give_one(j, id) == 0)
+			continue;
+		j->turn = (id + (job_owed(j, id) == NULL)) %
+		    j->members.count;
+		return true;
+	}
+	j->giving = false;
+	return false;
+}
+
+/* The iteration whose vectors are being gathered. */
+static inline int64_t
+job_gathers(const struct job *j)
+{
+	return j->newest < j->start ? j->start :
+	    sums_result(&j->a, j->newest, 0) != NULL ? j->newest + 1 :
+	    j->newest;
+}
+
+/* Does the vector of member id lack segment i? */
+static inline bool
+job_lacks(const struct job *j, uint32_t id, int64_t t, uint32_t i)
+{
+	const uint32_t at = sums_at(&j->a, t, i);
+	const struct sums_slot *s = &j->a.slot[at];
+
+	if (j->cf->server)
+		return !job_async_server_member(&j->ps, id)->have[i];
+	return s->state == SUMS_EMPTY || s->iteration != t ||
+	    (s->state == SUMS_FILLING && !sums_has(&j->a, at, id));
+}
+
+/* Has member id begun a vector, of iteration *t, that may lack something? */
+static inline bool
+job_begun(const struct job *j, uint32_t id, int64_t *t)
+{
+	const struct member *m = &j->members.m[id];
+	const struct job_async_server_member *s =
+	    job_async_server_member(&j->ps, id);
+
+	if (!m->present || !m->flow.sends || !j->open || j->halted)
+		return false;
+	*t = j->cf->server && s != NULL ? s->push : m->flow.send;
+	return !j->cf->server ? m->flow.send == job_gathers(j) :
+	    s != NULL && s->pushed && s->got < j->ps.segs;
+}
+
+/* Ask member id on, as far as its credit goes; false if nothing is lacking. */
+static inline bool
+job_ask_on(struct job *j, uint32_t id, job_ask *ask, void *ctx)
+{
+	struct member *m = &j->members.m[id];
+	struct member_flow *f = &m->flow;
+	int64_t t;
+
+	if (!job_begun(j, id, &t))
+		return false;
+	for (; f->asked < j->a.s.segs && f->out < f->credit; f->asked++) {
+		if (!job_lacks(j, id, t, f->asked))
+			continue;
+		ask(ctx, m, seg_word((uint32_t)t & (SEG_ITERATIONS - 1), 0,
+		    f->asked));
+		j->n[JOB_HELP_ASKED]++;
+		f->out++;
+	}
+	return f->out > 0;
+}
+
+/* Look at member id again when it has been silent for so long. */
+static inline void
+job_watch(struct job *j, struct member_flow *f, uint64_t now_ns)
+{
+	f->deadline_ns = now_ns + loss_timer_ns(&f->pause, f->vain);
+	if (f->deadline_ns < j->quiet_ns)
+		j->quiet_ns = f->deadline_ns;
+}
+
+/*
+ * Something that shows that member id sends its vector of iteration t has
+ * come: a segment, or (!new) what is less.
+ */
+static inline void
+job_heard(struct job *j, uint32_t id, int64_t t, bool new, uint64_t now_ns)
+{
+	struct member_flow *f = &j->members.m[id].flow;
+	const uint32_t most = JOBFLOW_ASKS_ALL / j->members.present;
+
+	if (!f->sends || f->send != t) {
+		f->sends = true;
+		f->send = t;
+		f->asked = UINT32_MAX;	/* nothing, for now */
+		f->out = f->vain = 0;
+		f->deadline_ns = UINT64_MAX;
+		loss_timer_since(&f->pause, now_ns);
+	} else if (new) {
+		loss_timer_took(&f->pause, now_ns);
+	}
+	if (new) {
+		f->vain = 0;
+		f->out -= f->out > 0;
+		if (f->asked != UINT32_MAX && f->credit < JOBFLOW_ASKS_MOST &&
+		    f->credit < most)
+			f->credit++;
+	}
+	if (new || f->deadline_ns == UINT64_MAX)
+		job_watch(j, f, now_ns);
+}
+
+/* Who has been silent amid a vector: ask for what it lacks. */
+static inline void
+job_quiet(struct job *j, uint64_t now_ns, job_ask *ask, void *ctx)
+{
+	if (now_ns < j->quiet_ns)
+		return;
+	j->quiet_ns = UINT64_MAX;
+	for (uint32_t id = 0; id < j->members.count; id++) {
+		struct member_flow *f = &j->members.m[id].flow;
+
+		if (!f->sends || f->deadline_ns == UINT64_MAX)
+			continue;
+		if (f->deadline_ns > now_ns) {
+			j->quiet_ns = f->deadline_ns < j->quiet_ns
+					  ? f->deadline_ns
+					  : j->quiet_ns;
+			continue;
+		}
+		if (f->credit == 0)
+			f->credit = JOBFLOW_ASKS;
+		else if (f->out > 0)	/* what was asked for was lost */
+			f->credit = (f->credit + JOBFLOW_ASKS_LEAST) / 2;
+		f->asked = f->out = 0;
+		f->deadline_ns = UINT64_MAX;
+		if (!job_ask_on(j, id, ask, ctx) && j->open)
+			continue;
+		f->vain += j->open;
+		loss_timer_ask(&f->pause, now_ns);
+		job_watch(j, f, now_ns);
+	}
+}
+
+/* Results that member m has been given so far: the job's, or its own. */
+static inline uint64_t
+job_given(const struct job *j, const struct member *m)
+{
+	const uint32_t id = (uint32_t)(m - j->members.m);
+
+	return !j->cf->server ? j->n[JOB_RESULTS] + j->n[JOB_FROM_PARENT] :
+	    (uint64_t)job_async_server_member(&j->ps, id)->round * j->ps.segs;
+}
+
+/*
+ * May member m, who was heard just now, have a result again?  Four for each
+ * new one, as many as he may lack of what is kept saved up at most, and ten a
+ * second.
+ */
+static inline bool
+job_may_resend(struct job *j, struct member *m)
+{
+	const uint64_t results = job_given(j, m);
+	const uint64_t most = JOB_AGAIN_EACH * (uint64_t)j->a.s.segs *
+	    (j->a.s.depth > 2 ? j->a.s.depth : 2);
+
+	m->again += JOB_AGAIN_EACH * (results - m->again_results);
+	m->again = m->again > most ? most : m->again;
+	m->again_results = results;
+	if (m->again == 0 && m->heard_ns - m->again_ns >= JOB_AGAIN_MS *
+	    UINT64_C(1000000)) {
+		m->again_ns = m->heard_ns;
+		m->again = 1;
+	}
+	if (m->again == 0) {
+		j->n[JOB_WITHHELD]++;
+		return false;
+	}
+	m->again--;
+	return true;
+}
+
+/* False if it is not sent, for it was too often. */
+static inline bool
+job_resend(struct job *j, struct member *m, const uint8_t *p)
+{
+	if (!job_may_resend(j, m))
+		return false;
+	sums_kept_at(&j->a, p)->posted = outbox_add(j->out, POST_ONE, j->self,
+	    &m->at, job_tos(j), p, sums_result_bytes(&j->a, p));
+	return true;
+}
+
+/* The same of segment i of a server's answer to member id, of round t. */
+static inline bool
+job_resend_served(struct job *j, uint32_t id, const uint8_t *p, int64_t t,
+    uint32_t i)
+{
+	if (!job_may_resend(j, &j->members.m[id]))
+		return false;
+	job_async_server_member(&j->ps, id)->posted[t %
+	    JOB_ASYNC_SERVER_KEPT] = job_post_served(j, id, p, i);
+	return true;
+}
 
 /* Room in what members have pushed for so many segments, asynchronous. */
 static inline bool
@@ -496,27 +802,6 @@ job_clear(struct job *j)
 	for (uint32_t at = clears ? j->a.oldest : SUMS_NONE; at != SUMS_NONE;
 	    at = j->a.slot[at].after)
 		sums_blank(&j->a, at);	/* they fill since when they did */
-}
-
-/* When the next thing is due, or UINT64_MAX: stragglers, members, opening. */
-static inline uint64_t
-job_due(const struct job *j)
-{
-	uint64_t due = UINT64_MAX, at;
-
-	if (j->members.present == 0)
-		return due;
-	if (job_assembles(j))
-		due = j->last_join_ns + JOB_OPEN_NS;
-	if (j->check_ns < due)
-		due = j->check_ns;
-	if (j->quiet_ns < due)
-		due = j->quiet_ns;
-	if (j->cf->straggler_ns > 0 && j->a.oldest != SUMS_NONE) {
-		at = j->a.slot[j->a.oldest].began_ns + j->cf->straggler_ns;
-		due = at < due ? at : due;
-	}
-	return due;
 }
 
 /*

@@ -14,14 +14,98 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/iswitch/job-async-server.h"
-#include "common/iswitch/job-conf.h"
-#include "common/iswitch/members.h"
+#include <nettle/hmac.h>
+
 #include "common/arq/retransmit.h"
 #include "common/auth/segment-tag.h"
-#include "common/iswitch/sums-reshape.h"
+#include "common/iswitch/job-async-server.h"
+#include "common/iswitch/members.h"
+#include "common/iswitch/reduce.h"
+#include "common/iswitch/sums.h"
 #include "common/switch/outbox.h"
 #include "common/wire/control.h"
+
+enum {
+	JOB_ASK_MS = 10,	/* between rounds of Helps for a segment */
+	JOB_AGAIN_EACH = 4,	/* results sent again, for each new one, */
+	JOB_AGAIN_MS = 100	/* and for so long a time, to a member */
+};
+
+/* What became of a packet, and other things worth counting. */
+enum job_count {
+	JOB_SEGMENTS,		/* came from members; each is one of: */
+	JOB_ADDED, JOB_DUPLICATE, JOB_LATE, JOB_EARLY, JOB_RESENT, JOB_STALE,
+	JOB_MISMATCHED, JOB_HALTED,
+	JOB_NO_SLOT,		/* its slot is another segment's still */
+	JOB_NO_MEMORY,
+	JOB_NONFINITE,		/* of those added: with NaN or infinity */
+	JOB_RESULTS,		/* slots completed */
+	JOB_PARTIAL,		/* of those, before H was reached */
+	JOB_TOO_FEW,		/* not completed, for want of contributions */
+	JOB_SENT_UP, JOB_FROM_PARENT, JOB_PARENT_OLD,
+	JOB_HELP, JOB_HELP_RESENT, JOB_HELP_ASKED, JOB_HELP_UP, JOB_GONE,
+	JOB_JOINS, JOB_LEAVES, JOB_EVICTED,
+	JOB_INCOMPLETE,		/* server: vectors with a segment lost */
+	JOB_PROBES,		/* came from members; and sent to them: */
+	JOB_STATES, JOB_NOTICES, JOB_NACKS,
+	JOB_FETCHES, JOB_CHUNKS,	/* passed on to senders, and back */
+	JOB_WITHHELD,		/* results that are not sent again so often */
+	JOB_BAD_PROOF,		/* from a member's address, or the parent's */
+	JOB_COUNTS
+};
+
+static inline const char *
+job_count_name(unsigned what)
+{
+	static const char *const name[JOB_COUNTS] = {
+		"segments", "added", "duplicate", "late", "early", "resent",
+		"stale", "mismatched", "halted", "no_slot", "no_memory",
+		    "nonfinite",
+		"results", "partial", "too_few", "sent_up", "from_parent",
+		"parent_old",
+		"help", "help_resent", "help_asked", "help_up", "gone", "joins",
+		    "leaves",
+		"evicted", "incomplete", "probes", "states", "notices",
+		"nacks", "fetches", "chunks", "withheld", "bad_proof"
+	};
+
+	return name[what];
+}
+
+struct job_conf {
+	struct reduce reduce;
+	uint16_t h;			/* 0: the members decide */
+	bool async;
+	bool whole;			/* sum when all of a vector is here */
+	/* ordered: as rows came, not by member */
+	bool as_came;
+	/* async: iswitch/job-async-server.h answers each vector */
+	bool server;
+	bool child;			/* has a parent */
+	uint32_t keep;			/* results kept, synchronous */
+	uint64_t keep_bytes;		/* likewise, asynchronous */
+	uint64_t straggler_ns;		/* 0: none */
+	uint64_t member_timeout_ns;
+	uint32_t slots;			/* of all jobs; 0: as they need */
+	bool tagged;			/* its data, and judges members' */
+	bool accepts_any_tag;		/* in a trace without a secret: all
+				   proofs are good */
+	/* keyed with the key file, or NULL: proofs are tokens */
+	const struct hmac_sha256_ctx *key;
+	uint8_t secret[SHA256_DIGEST_SIZE];	/* salts are made of it */
+};
+
+/* Memory that all jobs of a switch share. */
+struct job_budget {
+	uint64_t used_bytes;
+	uint64_t limit_bytes;		/* 0: none */
+	uint64_t job_bytes;		/* likewise, of one job */
+	uint64_t lacked_bytes;		/* more than were left, when last
+					   something was refused */
+	bool lacked_by_job;		/* its own limit was meant */
+	uint32_t slots;			/* taken, where they are counted */
+	uint32_t founded;		/* jobs: each has another salt */
+};
 
 enum { JOB_DONE = 16 };			/* iterations, or rounds */
 
@@ -565,6 +649,217 @@ job_try_open(struct job *j, uint64_t now_ns)
 	if (job_assembles(j) ? now_ns >= j->last_join_ns + JOB_OPEN_NS :
 	    !j->held && j->h != 0 && j->members.present >= j->h)
 		j->open = j->news = true;
+}
+
+/* When the next thing is due, or UINT64_MAX: stragglers, members, opening. */
+static inline uint64_t
+job_due(const struct job *j)
+{
+	uint64_t due = UINT64_MAX, at;
+
+	if (j->members.present == 0)
+		return due;
+	if (job_assembles(j))
+		due = j->last_join_ns + JOB_OPEN_NS;
+	if (j->check_ns < due)
+		due = j->check_ns;
+	if (j->quiet_ns < due)
+		due = j->quiet_ns;
+	if (j->cf->straggler_ns > 0 && j->a.oldest != SUMS_NONE) {
+		at = j->a.slot[j->a.oldest].began_ns + j->cf->straggler_ns;
+		due = at < due ? at : due;
+	}
+	return due;
+}
+
+/* Has there been a result of all of t? */
+static inline bool
+iswitch_done(const struct job *j, int64_t t)
+{
+	for (uint32_t i = 0; i < j->a.s.segs; i++) {
+		const uint32_t at = sums_at(&j->a, t, i);
+		const int is = sums_compare(&j->a, at, t, i);
+
+		if (j->cf->async ? sums_result(&j->a, t, i) == NULL :
+		    is < 0 ||
+		    (is == 0 && j->a.slot[at].state != SUMS_COMPLETE))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The first iteration that is not wholly done: the newest or, where one is
+ * given once more while segments behind it are still on their way, the one
+ * before.
+ */
+static inline int64_t
+iswitch_next(const struct job *j)
+{
+	int64_t t = j->newest > j->start ? j->newest - 1 : j->start;
+
+	t = t > j->fresh ? t : j->fresh;
+	while (t <= j->newest && iswitch_done(j, t))
+		t++;
+	return t;
+}
+
+/* Asynchronous: the first round of segment i whose result is not there. */
+static inline int64_t
+iswitch_undone(const struct job *j, uint32_t i)
+{
+	const struct sums_slot *s = &j->a.slot[i];
+
+	if (j->a.s.apart) {	/* what came down; the next may be amid */
+		int64_t t = j->newest;
+
+		while (t >= j->start && j->newest - t < (int64_t)j->a.s.depth &&
+		    sums_result(&j->a, t, i) == NULL)
+			t--;
+		return t + 1;
+	}
+	return s->state == SUMS_EMPTY ? j->start :
+	    s->iteration + (s->state == SUMS_COMPLETE);
+}
+
+/* Is every result from n on, as far as it is done, still kept? */
+static inline bool
+iswitch_keeps(const struct job *j, int64_t n)
+{
+	const int64_t next = j->cf->async ? 0 : iswitch_next(j);
+
+	if (n > j->newest + 1 || j->newest - n > (int64_t)j->a.s.depth)
+		return false;
+	for (uint32_t i = 0; i < j->a.s.segs; i++) {
+		const int64_t undone = j->cf->async ? iswitch_undone(j, i) :
+		    next;
+
+		for (int64_t t = n; t < undone; t++) {
+			if (sums_result(&j->a, t, i) == NULL)
+				return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Is the result of a segment of n kept no more, though the iteration is not
+ * done?  So it is where slots are fewer than segments: who lacks all of n
+ * cannot get it.
+ */
+static inline bool
+iswitch_misses(const struct job *j, int64_t n)
+{
+	for (uint32_t i = 0; j->a.s.span != 0 && i < j->a.s.segs; i++) {
+		if (sums_compare(&j->a, sums_at(&j->a, n, i), n, i) > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Can all members give the iteration before `next` once more? */
+static inline bool
+iswitch_gives_again(const struct job *j, int64_t next)
+{
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		if (j->members.m[i].present && j->members.m[i].since >= next)
+			return false;
+	}
+	return next == j->start ? !j->ahead : j->members.from_max < next &&
+	    !job_may_miss(j);
+}
+
+/* The job begins one iteration earlier than its members thought. */
+static inline void
+iswitch_step_back(struct job *j, uint32_t crc)
+{
+	j->start--;
+	j->fresh = j->start;
+	j->newest--;
+	j->mends--;
+	if (j->retransmit != NULL)	/* it has sent nothing yet */
+		j->retransmit->iteration =
+		    seg_step(j->retransmit->iteration, -1);
+	j->ahead = true;
+	j->crc[1] = j->crc[0];
+	j->crc[0] = crc;
+	for (uint32_t i = 0; i < j->members.count; i++)
+		j->members.m[i].from = j->start;
+	members_from_max(&j->members);
+}
+
+/* Slot `at` of iteration t or later is given once more. */
+static inline void
+iswitch_empty(struct job *j, uint32_t at, int64_t t, uint64_t now_ns)
+{
+	struct sums_slot *s = &j->a.slot[at];
+
+	if (s->iteration > t) {		/* and the one before it was done */
+		*sums_kept(&j->a, s->iteration, sums_index(&j->a, at)) =
+		    (struct sums_kept){ 0 };
+		s->iteration -= j->a.s.ways;
+		sums_turn(&j->a, at, SUMS_COMPLETE);
+	} else if (s->iteration == t && s->state == SUMS_COMPLETE) {
+		sums_restart(&j->a, at, t, s->n, now_ns);
+	}
+}
+
+/* The same where slots are fewer: what it held before is not known. */
+static inline void
+iswitch_vacate(struct job *j, uint32_t at)
+{
+	struct sums_slot *s = &j->a.slot[at];
+
+	*sums_kept(&j->a, s->iteration, s->index) = (struct sums_kept){ 0 };
+	s->iteration = SUMS_NEVER;
+	s->posted = 0;
+	sums_turn(&j->a, at, SUMS_EMPTY);
+}
+
+/*
+ * The parent has no result of iteration t, whatever we have had: it has been
+ * started again.  Members give again what was complete; their sums are gone.
+ */
+static inline void
+iswitch_begin_again(struct job *j, int64_t t, uint64_t now_ns)
+{
+	outbox_flush(j->out);
+	if (t < j->start)
+		iswitch_step_back(j, 0);
+	for (uint32_t at = 0; at < sums_slots(&j->a.s); at++) {
+		if (j->a.s.span == 0)
+			iswitch_empty(j, at, t, now_ns);
+		else if (j->a.slot[at].iteration >= t)
+			iswitch_vacate(j, at);
+	}
+	if (j->a.s.span != 0)
+		j->fresh = t;
+	j->newest = j->newest > t ? t : j->newest;
+	for (int k = 0; k < JOB_DONE; k++) {
+		if (j->done[k].t >= t)
+			j->done[k].t = SUMS_NEVER;
+	}
+	for (uint32_t i = 0; i < j->members.count; i++) {
+		if (j->members.m[i].loss_detect != NULL)
+			j->members.m[i].loss_detect->t = LOSS_DETECT_NOTHING;
+	}
+}
+
+/*
+ * A rack that is a member says that it begins one iteration earlier than it
+ * did: one of its own has come late, with fewer results.
+ */
+static inline void
+iswitch_follow_rack(struct job *j, const struct control_join *join,
+    uint64_t now_ns)
+{
+	const int64_t t = j->start - 1;
+
+	if (join->type == CONTROL_SWITCH && !j->cf->async &&
+	    sums_unwrap(join->next, j->newest) == t &&
+	    j->done[j->start % JOB_DONE].t != j->start &&
+	    iswitch_gives_again(j, j->start))
+		iswitch_begin_again(j, t, now_ns);
 }
 
 #endif

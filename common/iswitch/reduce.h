@@ -26,6 +26,7 @@
 #ifndef INNET_ISWITCH_REDUCE_H
 #define INNET_ISWITCH_REDUCE_H
 
+#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,7 +35,335 @@
 
 #include "common/base/num.h"
 #include "common/base/vec.h"
-#include "common/iswitch/robust.h"
+
+/*
+ * robust_mean(): median and trimmed mean per element over k vectors
+ *
+ * Of each element the k values are put in ascending order, some dropped at
+ * both ends, as many at either, and the rest averaged.  The order is total:
+ * -0 before +0, NaNs last of all, behind +infinity, whatever their sign.  The
+ * rest are added in that order in binary64, the sum multiplied by scale over
+ * their number (also a binary64), and the product rounded to binary32; a NaN
+ * that comes out is 7fc00000.  So the result is a function of the values
+ * alone: equal to the last bit in whatever order the vectors are given, and
+ * in plain C, the reference, and for AVX2, chosen at run time for k <= 32.
+ *
+ * Vectors are little-endian binary32 at any address, as in vec.h; out may be
+ * one of them.  k is 1 to 65535; above 32 it takes 256 KiB of stack.
+ */
+enum {
+	ROBUST_FEW = 32, ROBUST_MANY = 65535,	/* rows */
+	ROBUST_PAIRS = 191,	/* that sort 32 */
+	ROBUST_NAN = 0x7fc00000
+};
+
+struct robust_rows {
+	const uint8_t *const *row;	/* each vector; or NULL, in line: */
+	const uint8_t *base;		/* the first of them */
+	size_t stride;			/* bytes from one to the next */
+	size_t k;			/* vectors */
+};
+
+static inline const uint8_t *
+robust_row(const struct robust_rows *r, size_t j)
+{
+	return r->row != NULL ? r->row[j] : r->base + j * r->stride;
+}
+
+/* The place in the order of the element with bits u, as a signed number. */
+static inline int32_t
+robust_key(uint32_t u)
+{
+	if ((u & 0x7fffffff) > 0x7f800000)
+		return ROBUST_NAN;
+	return (int32_t)(u ^ -(u >> 31) >> 1);
+}
+
+static inline float
+robust_value(int32_t key)
+{
+	uint32_t u = (uint32_t)key;
+	float f;
+
+	u ^= -(u >> 31) >> 1;
+	memcpy(&f, &u, sizeof(f));
+	return f;
+}
+
+/* Shell's sort; by insertion when there are few. */
+static inline void
+robust_sort(int32_t *key, size_t k)
+{
+	size_t gap = 1;
+
+	while (gap < k / 9)
+		gap = 3 * gap + 1;
+	for (; gap > 0; gap /= 3) {
+		for (size_t i = gap; i < k; i++) {
+			const int32_t x = key[i];
+			size_t j = i;
+
+			for (; j >= gap && key[j - gap] > x; j -= gap)
+				key[j] = key[j - gap];
+			key[j] = x;
+		}
+	}
+}
+
+/* Elements from to n - 1, plain; key has room for all rows. */
+static inline void
+robust_from(uint8_t *out, const struct robust_rows *r, size_t from, size_t n,
+    size_t trim, double weight, int32_t *key)
+{
+	for (size_t i = from; i < n; i++) {
+		double sum;
+		float f;
+
+		for (size_t j = 0; j < r->k; j++)
+			key[j] = robust_key(vec_bits(robust_row(r, j), i));
+		robust_sort(key, r->k);
+		sum = robust_value(key[trim]);
+		for (size_t j = trim + 1; j < r->k - trim; j++)
+			sum += robust_value(key[j]);
+		f = (float)(sum * weight);
+		vec_set(out, i, isnan(f) ? robust_value(ROBUST_NAN) : f);
+	}
+}
+
+static inline void
+robust_few(uint8_t *out, const struct robust_rows *r, size_t n, size_t trim,
+    double weight)
+{
+	int32_t key[ROBUST_FEW];
+
+	robust_from(out, r, 0, n, trim, weight, key);
+}
+
+#ifdef VEC_AVX2
+/*
+ * Batcher's merge exchange (Knuth 5.2.2 M): pairs of places to put in order
+ * one after another.
+ */
+struct robust_net {
+	uint8_t lo[ROBUST_PAIRS], hi[ROBUST_PAIRS];
+	unsigned first, pairs;	/* pairs first to pairs - 1 */
+};
+
+static inline void
+robust_sorter(struct robust_net *net, size_t k)
+{
+	size_t top = 1, r, d;
+
+	net->pairs = 0;
+	while (2 * top < k)
+		top *= 2;
+	for (size_t p = top; p > 0; p /= 2) {
+		r = 0;
+		d = p;
+		for (size_t q = top;; q /= 2) {
+			for (size_t i = 0; i + d < k; i++) {
+				if ((i & p) != r)
+					continue;
+				net->lo[net->pairs] = (uint8_t)i;
+				net->hi[net->pairs++] = (uint8_t)(i + d);
+			}
+			if (q == p)
+				break;
+			d = q - p;
+			r = p;
+		}
+	}
+}
+
+/* Leave out what does not reach places trim to k - 1 - trim. */
+static inline void
+robust_prune(struct robust_net *net, size_t k, size_t trim)
+{
+	uint64_t live = ((uint64_t)1 << (k - trim)) - ((uint64_t)1 << trim);
+	unsigned to = net->pairs;
+
+	for (unsigned c = net->pairs; c-- > 0;) {
+		const uint64_t pair = (uint64_t)1 << net->lo[c] |
+		    (uint64_t)1 << net->hi[c];
+
+		if ((live & pair) == 0)
+			continue;
+		live |= pair;
+		to--;
+		net->lo[to] = net->lo[c];
+		net->hi[to] = net->hi[c];
+	}
+	net->first = to;
+}
+
+__attribute__((target("avx2"))) static inline __m256i
+robust_flip8(__m256i v)
+{
+	return _mm256_xor_si256(v,
+	    _mm256_srli_epi32(_mm256_srai_epi32(v, 31), 1));
+}
+
+__attribute__((target("avx2"))) static inline __m256i
+robust_key8(__m256i u)
+{
+	const __m256i most = _mm256_and_si256(u,
+	    _mm256_set1_epi32(0x7fffffff));
+
+	return _mm256_blendv_epi8(robust_flip8(u),
+	    _mm256_set1_epi32(ROBUST_NAN),
+	    _mm256_cmpgt_epi32(most, _mm256_set1_epi32(0x7f800000)));
+}
+
+/* Four sums times weight, rounded; NaN is always the same. */
+__attribute__((target("avx2"))) static inline __m128
+robust_round4(__m256d sum, __m256d weight)
+{
+	const __m128 f = _mm256_cvtpd_ps(_mm256_mul_pd(sum, weight));
+	const __m128i nan = _mm_set1_epi32(ROBUST_NAN);
+
+	return _mm_blendv_ps(f, _mm_castsi128_ps(nan), _mm_cmpunord_ps(f, f));
+}
+
+/* Of eight elements: the sum of n keys in order, from key[0], times weight. */
+__attribute__((target("avx2"))) static inline __m256
+robust_mean8(const __m256i (*key)[4], size_t lane, size_t n, double weight)
+{
+	const __m256d w = _mm256_set1_pd(weight);
+	__m256 v = _mm256_castsi256_ps(robust_flip8(key[0][lane]));
+	__m256d lo = _mm256_cvtps_pd(_mm256_castps256_ps128(v));
+	__m256d hi = _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1));
+
+	for (size_t j = 1; j < n; j++) {
+		v = _mm256_castsi256_ps(robust_flip8(key[j][lane]));
+		lo = _mm256_add_pd(lo,
+		    _mm256_cvtps_pd(_mm256_castps256_ps128(v)));
+		hi = _mm256_add_pd(hi,
+		    _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)));
+	}
+	return _mm256_set_m128(robust_round4(hi, w), robust_round4(lo, w));
+}
+
+__attribute__((target("avx2"))) static inline void
+robust_order8(__m256i *lo, __m256i *hi)
+{
+	const __m256i a = *lo, b = *hi;
+
+	*lo = _mm256_min_epi32(a, b);
+	*hi = _mm256_max_epi32(a, b);
+}
+
+/*
+ * 32 elements, so that between a key's store and its next load there is other
+ * work to do.
+ */
+__attribute__((target("avx2"))) static inline void
+robust_block(uint8_t *out, const uint8_t *const row[], size_t at, size_t k,
+    size_t trim, double weight, const struct robust_net *net)
+{
+	__m256i key[ROBUST_FEW][4];
+
+	for (size_t j = 0; j < k; j++)
+		for (size_t v = 0; v < 4; v++)
+			key[j][v] = robust_key8(_mm256_loadu_si256(
+			    (const void *)(row[j] + at + 32 * v)));
+	for (unsigned c = net->first; c < net->pairs; c++) {
+		__m256i *lo = key[net->lo[c]], *hi = key[net->hi[c]];
+
+		robust_order8(lo, hi);
+		robust_order8(lo + 1, hi + 1);
+		robust_order8(lo + 2, hi + 2);
+		robust_order8(lo + 3, hi + 3);
+	}
+	for (size_t v = 0; v < 4; v++)
+		_mm256_storeu_ps((void *)(out + 32 * v), robust_mean8(
+		    (const __m256i (*)[4])key + trim, v, k - 2 * trim,
+		    weight));
+}
+
+/* What is left of 32s is copied to where as much may be read and written. */
+__attribute__((target("avx2"))) static inline void
+robust_few_avx2(uint8_t *out, const struct robust_rows *r, size_t n,
+    size_t trim, double weight)
+{
+	uint8_t rest[ROBUST_FEW][128], last[128];
+	const uint8_t *row[ROBUST_FEW];
+	struct robust_net net;
+	size_t at = 0;
+
+	robust_sorter(&net, r->k);
+	robust_prune(&net, r->k, trim);
+	for (size_t j = 0; j < r->k; j++)
+		row[j] = robust_row(r, j);
+	for (; at + 128 <= 4 * n; at += 128)
+		robust_block(out + at, row, at, r->k, trim, weight, &net);
+	if (at == 4 * n)
+		return;
+	for (size_t j = 0; j < r->k; j++) {
+		memset(rest[j], 0, 128);
+		memcpy(rest[j], row[j] + at, 4 * n - at);
+		row[j] = rest[j];
+	}
+	robust_block(last, row, 0, r->k, trim, weight, &net);
+	memcpy(out + at, last, 4 * n - at);
+}
+#endif
+
+/* Not inline, so that the few do not pay for so deep a stack. */
+__attribute__((noinline, unused)) static void
+robust_many(uint8_t *out, const struct robust_rows *r, size_t n, size_t trim,
+    double weight)
+{
+	int32_t key[ROBUST_MANY];
+
+	robust_from(out, r, 0, n, trim, weight, key);
+}
+
+/* The n elements of out: the trim least and greatest of r's dropped. */
+static inline void
+robust_mean(uint8_t *out, const struct robust_rows *r, size_t n, size_t trim,
+    float scale)
+{
+	double weight;
+
+	assert(r->k >= 1 && r->k <= ROBUST_MANY);
+	if (trim > (r->k - 1) / 2)
+		trim = (r->k - 1) / 2;
+	weight = (double)scale / (double)(r->k - 2 * trim);
+	if (r->k > ROBUST_FEW)
+		robust_many(out, r, n, trim, weight);
+#ifdef VEC_AVX2
+	else if (vec_avx2())
+		robust_few_avx2(out, r, n, trim, weight);
+#endif
+	else
+		robust_few(out, r, n, trim, weight);
+}
+
+/*
+ * out[i] = scale times the median of row[0..k-1][i], of an even k the mean of
+ * the middle two.
+ */
+static inline void
+robust_median(uint8_t *out, const uint8_t *const row[], size_t k, size_t n,
+    float scale)
+{
+	const struct robust_rows r = { .row = row, .k = k };
+
+	robust_mean(out, &r, n, k, scale);
+}
+
+/*
+ * out[i] = scale times the mean of row[0..k-1][i] without the trim smallest
+ * and the trim largest; the median if that leaves none.
+ */
+static inline void
+robust_trimmed(uint8_t *out, const uint8_t *const row[], size_t k, size_t n,
+    size_t trim, float scale)
+{
+	const struct robust_rows r = { .row = row, .k = k };
+
+	robust_mean(out, &r, n, trim, scale);
+}
 
 #define REDUCE_FIXED_MAX INT64_MAX	/* and its negative */
 #define REDUCE_FIXED_NAN INT64_MIN	/* a sum with what is no number */

@@ -3,9 +3,10 @@
  * clock
  *
  * Join, Leave, Reset, SetH, FBcast, Help, Halt and Resume (iSwitch section
- * 3.4, Table 2); what comes from the parent; and what is due.  With
- * iswitch_take_segment(), iswitch_request(), iswitch_take_parent() and
- * iswitch_fire() the whole of iswitch.h for a driver.
+ * 3.4, Table 2), packets from the parent, and deadlines.
+ *
+ * A file of its own because control messages and data (switch-data.h) are two
+ * interfaces, which program.h joins.
  */
 #ifndef INNET_ISWITCH_SWITCH_CONTROL_H
 #define INNET_ISWITCH_SWITCH_CONTROL_H
@@ -13,8 +14,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/iswitch/switch-segments.h"
-#include "common/iswitch/switch-text.h"
+#include "common/iswitch/switch-data.h"
+#include "common/iswitch/switch-join.h"
+#include "common/iswitch/switch-repair.h"
 
 static inline void
 iswitch_set_h(struct job *j, const struct control *c, struct control_ack *a,
@@ -229,17 +231,6 @@ iswitch_request(struct iswitch *s, const union addr *from,
 	return done;
 }
 
-/* A segment from a member, or from somebody who is none. */
-static inline void
-iswitch_take_segment(struct iswitch *s, const union addr *from, uint8_t tos,
-    const uint8_t *p, size_t len, uint64_t now_ns)
-{
-	struct iswitch_job *j = iswitch_segment(s, from, tos, p, len, now_ns);
-
-	if (j != NULL)
-		iswitch_follow(s, j, now_ns);
-}
-
 /* In step: has segment g come down already?  Its answer was long on its way. */
 static inline bool
 iswitch_has_had(const struct job *j, const struct seg *g)
@@ -412,17 +403,6 @@ iswitch_parent_control(struct iswitch *s, struct iswitch_job *j,
 	iswitch_parent_news(s, j, was, now_ns);
 }
 
-/* Has the parent's result the form that it must have, and a good proof? */
-static inline bool
-iswitch_believes_parent(struct iswitch_job *j, uint8_t tos, const uint8_t *p,
-    size_t len)
-{
-	if (!j->up.as.cf.tagged)
-		return (tos & 0xfc) == SEG_TOS;
-	return j->j.cf->accepts_any_tag ||
-	    segment_tag_good(&j->up.as.tags, tos, p, len);
-}
-
 /* A datagram from the parent to job's own port. */
 static inline void
 iswitch_take_parent(struct iswitch *s, uint16_t job, uint8_t tos,
@@ -446,34 +426,6 @@ iswitch_take_parent(struct iswitch *s, uint16_t job, uint8_t tos,
 		    now_ns);
 	if (j != NULL)
 		iswitch_follow(s, j, now_ns);
-}
-
-/*
- * Post a run of answers that servers owe to their members, in turn; false if
- * none is owed.  For a driver that has room for it: iswitch_owes().
- */
-static inline bool
-iswitch_give(struct iswitch *s)
-{
-	for (uint32_t k = 0; k < s->jobs; k++) {
-		s->turn = (s->turn + 1) % s->jobs;
-		if (job_give(&s->job[s->turn]->j)) {
-			iswitch_notices(s, &s->job[s->turn]->j);
-			return true;
-		}
-	}
-	return false;
-}
-
-/* May there be any? */
-static inline bool
-iswitch_owes(const struct iswitch *s)
-{
-	for (uint32_t k = 0; k < s->jobs; k++) {
-		if (s->job[k]->j.giving)
-			return true;
-	}
-	return false;
 }
 
 /* What job j has to do at now_ns, which is when it was due or later. */

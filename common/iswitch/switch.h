@@ -19,13 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/hashmap.h"
-#include "common/iswitch/job-segments.h"
-#include "common/iswitch/membership.h"
 #include "common/arq/probe.h"
-#include "common/auth/rate-limit.h"
-#include "common/auth/quota.h"
 #include "common/auth/channel-client.h"
+#include "common/auth/quota.h"
+#include "common/auth/rate-limit.h"
+#include "common/base/hashmap.h"
+#include "common/iswitch/job.h"
+#include "common/iswitch/membership.h"
 
 enum {
 	ISWITCH_JOBS_MAX = 1024,
@@ -397,132 +397,6 @@ iswitch_ask(void *ctx, const struct member *m, uint64_t word)
 	const struct iswitch_asking *a = ctx;
 
 	iswitch_say(a->s, POST_ONE, a->j, &m->at, CONTROL_HELP, &word);
-}
-
-/* Job j has no members: its memory is free, and the parent rid of it. */
-static inline void
-iswitch_rest(struct iswitch *s, struct iswitch_job *j)
-{
-	job_rest(&j->j);
-	if (j->charged) {
-		quota_give(&s->quota, &j->founder, QUOTA_JOBS, 1);
-		quota_give(&s->quota, &j->founder, QUOTA_BYTES,
-		    j->charged_bytes);
-		j->charged = false;
-	}
-	if (j->up.wanted && j->up.as.end == MEMBERSHIP_GOING) {
-		iswitch_say(s, POST_UP, &j->j, NULL, CONTROL_LEAVE, NULL);
-		outbox_flush(s->out);
-	}
-	if (j->up.as.halted)
-		j->j.halted = false;	/* it will say so again */
-	j->up = (struct iswitch_up){ 0 };
-}
-
-/* Member id of j is gone, and its address free. */
-static inline void
-iswitch_remove(struct iswitch *s, struct iswitch_job *j, uint32_t id)
-{
-	outbox_flush(s->out);
-	iswitch_unbind(s, &j->j.members.m[id].at);
-	members_leave(&j->j.members, id);
-	sums_recount(&j->j.a, id, j->j.members.m[id].from, -1);
-	if (j->j.members.present > 0)
-		job_inherit(&j->j);
-	else
-		iswitch_rest(s, j);
-}
-
-/* All members are gone: who has not been told will join again. */
-static inline void
-iswitch_clear(struct iswitch *s, struct iswitch_job *j)
-{
-	for (uint32_t i = 0; j->j.members.present > 0 &&
-	    i < j->j.members.count; i++) {
-		if (j->j.members.m[i].present)
-			iswitch_remove(s, j, i);
-	}
-}
-
-/* Those silent for longer than the member time-out are out. */
-static inline void
-iswitch_evict(struct iswitch *s, struct iswitch_job *j, uint64_t now_ns)
-{
-	struct job *o = &j->j;
-	const uint64_t limit = s->cf.job.member_timeout_ns;
-	uint64_t check = UINT64_MAX;
-
-	if (j->charged && o->n[JOB_ADDED] == j->founded_added && now_ns -
-	    (o->last_join_ns > j->founded_ns ? o->last_join_ns :
-	    j->founded_ns) >= ISWITCH_IDLE_NS) {
-		if (o->members.present == 0)
-			iswitch_rest(s, j);
-		iswitch_clear(s, j);
-		return;
-	}
-	if (o->members.present == 0 || now_ns < o->check_ns)
-		return;
-	for (uint32_t i = 0; i < o->members.count; i++) {
-		const struct member *m = &o->members.m[i];
-
-		if (!m->present)
-			continue;
-		if (m->heard_ns + limit > now_ns) {
-			if (m->heard_ns + limit < check)
-				check = m->heard_ns + limit;
-			continue;
-		}
-		o->n[JOB_EVICTED]++;
-		o->members.m[i].gone_ns = now_ns;
-		o->members.m[i].evicted = true;
-		iswitch_remove(s, j, i);
-		if (o->members.present == 0)
-			return;
-	}
-	o->check_ns = check;
-	job_test_all(o);
-}
-
-/* Room for member id in bitmaps, or of its pushes.  False without. */
-static inline bool
-iswitch_seat(struct iswitch_job *j, uint32_t id, bool repairs)
-{
-	struct job *o = &j->j;
-	struct member *m = &o->members.m[id];
-	struct sums_shape shape = o->a.s;
-
-	free(m->loss_detect);
-	m->loss_detect = NULL;
-	/* a rack: what is lost above it is asked for as those below ask */
-	if (repairs && (!o->cf->child || o->retransmit != NULL) &&
-	    job_room(o, &shape))
-		m->loss_detect = loss_detect_make(shape.segs);
-	if (o->cf->server)
-		return job_room(o, &shape) && job_served(o, id);
-	if (o->cf->async) {
-		free(m->pushed);
-		m->pushed = NULL;
-		if (job_room(o, &shape))
-			m->pushed = calloc(shape.segs, sizeof(*m->pushed));
-		return m->pushed != NULL;
-	}
-	while (id / 64 >= shape.words)
-		shape.words *= 2;
-	return shape.words == o->a.s.words || job_reshape(o, &shape);
-}
-
-/* Memory for a job's vector, as the first who joins says; a status. */
-static inline enum control_status
-iswitch_found(struct iswitch *s, struct iswitch_job *j, uint32_t elements,
-    uint32_t floats, uint32_t next)
-{
-	struct sums_shape shape = job_shape(&s->cf.job, elements, floats);
-
-	if (shape.segs > SEG_INDEX_MAX)
-		return CONTROL_BAD_VALUE;
-	return job_share(&s->cf.job, s->budget.slots, &shape) &&
-	    job_begin(&j->j, &shape, next) ? CONTROL_DONE :
-	    CONTROL_NO_ROOM;
 }
 
 /* Does j mend what goes up to its parent, and may it now? */

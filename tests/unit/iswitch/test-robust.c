@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/rng.h"
-#include "common/iswitch/robust.h"
+#include "common/iswitch/reduce.h"
 #include "tests/unit/tap.h"
 
 static const uint32_t odd[] = {

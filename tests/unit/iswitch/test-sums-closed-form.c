@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "common/base/rng.h"
-#include "common/iswitch/sums-reshape.h"
+#include "common/iswitch/sums.h"
 #include "tests/unit/tap.h"
 
 enum { ELEMENTS = 10, FLOATS = 4 };

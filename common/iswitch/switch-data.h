@@ -1,47 +1,20 @@
 /*
- * switch-segments.h - a segment at an aggregation switch
+ * switch-data.h - data packets at an aggregation switch
  *
- * Whose it is, what its job makes of it (job-segments.h), and what its sender
- * is told: iSwitch sections 3.2 to 3.4.
+ * Finds the job of a member's segment, checks its authentication tag, lets the
+ * job process it (job-segments.h) and answers the sender: iSwitch sections 3.2
+ * to 3.4.
  */
-#ifndef INNET_ISWITCH_SWITCH_SEGMENTS_H
-#define INNET_ISWITCH_SWITCH_SEGMENTS_H
+#ifndef INNET_ISWITCH_SWITCH_DATA_H
+#define INNET_ISWITCH_SWITCH_DATA_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/iswitch/job-segments.h"
+#include "common/iswitch/switch-join.h"
 #include "common/iswitch/switch-repair.h"
-
-/* Without Joins (--members): a new source is a member of job 1. */
-static inline struct iswitch_ref *
-iswitch_imply(struct iswitch *s, const union addr *from, const struct seg *g)
-{
-	struct iswitch_job *j = iswitch_make_job(s, 1);
-	uint32_t id, number = 0;
-
-	if (j == NULL || j->j.members.count >= s->cf.implicit)
-		return NULL;
-	if (!job_has_memory(&j->j)) {
-		if (iswitch_found(s, j, g->n, g->n, g->iteration) !=
-		    CONTROL_DONE)
-			return NULL;
-		j->j.h = s->cf.job.h != 0 ? s->cf.job.h :
-		    (uint16_t)s->cf.implicit;
-		j->j.grows = j->j.open = true;
-		j->j.check_ns = UINT64_MAX;	/* nobody times out */
-	}
-	while (members_find(&j->j.members, CONTROL_WORKER, number) !=
-	    MEMBERS_NONE)
-		number++;	/* not one that has joined */
-	id = members_place(&j->j.members, CONTROL_WORKER, number);
-	if (id == MEMBERS_NONE || !iswitch_seat(j, id, false) ||
-	    !iswitch_bind(s, from, j->j.self, id))
-		return NULL;
-	j->j.members.m[id].at = *from;
-	members_enter(&j->j.members, id, j->j.start);
-	return iswitch_who(s, from);
-}
 
 /*
  * Has the segment g, of len bytes at p, the form that member m must send, and
@@ -135,6 +108,56 @@ iswitch_segment(struct iswitch *s, const union addr *from, uint8_t tos,
 		iswitch_tell(s, from, j->id, CONTROL_GONE, bytes_get(p, 8));
 	}
 	return s->job[who->job];
+}
+
+/* A segment from a member, or from somebody who is none. */
+static inline void
+iswitch_take_segment(struct iswitch *s, const union addr *from, uint8_t tos,
+    const uint8_t *p, size_t len, uint64_t now_ns)
+{
+	struct iswitch_job *j = iswitch_segment(s, from, tos, p, len, now_ns);
+
+	if (j != NULL)
+		iswitch_follow(s, j, now_ns);
+}
+
+/* Has the parent's result the form that it must have, and a good proof? */
+static inline bool
+iswitch_believes_parent(struct iswitch_job *j, uint8_t tos, const uint8_t *p,
+    size_t len)
+{
+	if (!j->up.as.cf.tagged)
+		return (tos & 0xfc) == SEG_TOS;
+	return j->j.cf->accepts_any_tag ||
+	    segment_tag_good(&j->up.as.tags, tos, p, len);
+}
+
+/*
+ * Post a run of answers that servers owe to their members, in turn; false if
+ * none is owed.  For a driver that has room for it: iswitch_owes().
+ */
+static inline bool
+iswitch_give(struct iswitch *s)
+{
+	for (uint32_t k = 0; k < s->jobs; k++) {
+		s->turn = (s->turn + 1) % s->jobs;
+		if (job_give(&s->job[s->turn]->j)) {
+			iswitch_notices(s, &s->job[s->turn]->j);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* May there be any? */
+static inline bool
+iswitch_owes(const struct iswitch *s)
+{
+	for (uint32_t k = 0; k < s->jobs; k++) {
+		if (s->job[k]->j.giving)
+			return true;
+	}
+	return false;
 }
 
 #endif
