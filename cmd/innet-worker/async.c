@@ -23,14 +23,14 @@ static const char *const worker_name[ASYNC_WORKER_COUNTS] = {
 	"probes_sent", "states", "nacks"
 };
 
-static const char *const lwu_name[LWU_COUNTS] = {
+static const char *const thread_count_name[WEIGHT_THREAD_COUNTS] = {
 	"send_failed", "foreign", "malformed", "bad_mac", "bad_proof"
 };
 
 struct async {
 	const struct worker_conf *cf;
 	struct carrier c;
-	struct lwu l;
+	struct weight_thread l;
 	uint64_t mtu;
 	uint8_t *w;			/* weights, as the child has them */
 	uint64_t seen;			/* how new they are */
@@ -46,7 +46,7 @@ struct async {
 
 /* Length and weights are known: join the job. */
 static void
-begin(struct async *w, const uint8_t *weights, uint64_t first)
+begin_job(struct async *w, const uint8_t *weights, uint64_t first)
 {
 	const size_t bytes = 4 * (size_t)w->c.elements;
 	enum stream_direction to;
@@ -60,14 +60,14 @@ begin(struct async *w, const uint8_t *weights, uint64_t first)
 		memcpy(w->w, weights, bytes);
 	w->t_w = (int64_t)first;
 	w->begun = true;
-	lwu_start(&w->l, w->cf, &w->c.u, &w->c.out, w->mtu, w->c.elements,
-	    w->w, first, to == STREAM_UP);
-	w->c.watch = w->l.back;
+	weight_thread_start(&w->l, w->cf, &w->c.u, &w->c.out, w->mtu,
+	    w->c.elements, w->w, first, to == STREAM_UP);
+	w->c.watch = w->l.notify_fd;
 }
 
 /* Start the child from the newest weights. */
 static void
-give(struct async *w, bool news, int64_t t_s)
+give_weights(struct async *w, bool news, int64_t t_s)
 {
 	const struct stream_head h = { .kind = STREAM_RESULT,
 	    .flags = STREAM_MODEL, .contributions = 1,
@@ -82,24 +82,24 @@ give(struct async *w, bool news, int64_t t_s)
 
 /* The gradient that waits: commit it, or discard it, if it is time. */
 static void
-settle(struct async *w)
+settle_gradient(struct async *w)
 {
 	bool ready, fits, news = false;
 	uint64_t stale;
 	int64_t t_s;
 
-	lwu_enter(&w->l);
-	ready = lwu_ready(&w->l);
+	weight_thread_lock(&w->l);
+	ready = weight_thread_is_ready(&w->l);
 	t_s = w->l.w.weights.t_s;
 	if (w->cf->synthetic == 0)
 		w->t_w = (int64_t)w->head.iteration;
 	stale = async_weights_stale(t_s, w->t_w);
 	fits = async_worker_fits(&w->l.w, stale);
 	if (ready && fits)
-		lwu_commit(&w->l, w->body);
+		weight_thread_commit(&w->l, w->body);
 	if (ready)
-		news = lwu_weights(&w->l, w->w, &w->seen);
-	lwu_exit(&w->l);
+		news = weight_thread_copy_weights(&w->l, w->w, &w->seen);
+	weight_thread_unlock(&w->l);
 	if (!ready)
 		return;
 	if (fits)
@@ -108,7 +108,7 @@ settle(struct async *w)
 		w->discarded++;
 	if (stale > w->stale_max)
 		w->stale_max = stale;
-	give(w, news, t_s);
+	give_weights(w, news, t_s);
 }
 
 /* What the child says, or what is made up in its place. */
@@ -118,49 +118,52 @@ read_carrier(struct async *w, uint64_t now_ns)
 	enum carrier_event e;
 
 	if (w->pending)
-		settle(w);
+		settle_gradient(w);
 	while (!w->pending && (e = carrier_next(&w->c, now_ns, &w->head,
 	    &w->body)) != CARRIER_NOTHING) {
 		if (e == CARRIER_GRADIENT) {
 			w->pending = true;
-			settle(w);
+			settle_gradient(w);
 		} else if (e == CARRIER_WEIGHTS) {
-			begin(w, w->body, w->head.iteration);
+			begin_job(w, w->body, w->head.iteration);
 		} else if (w->cf->synthetic > 0) {
-			begin(w, NULL, 0);
+			begin_job(w, NULL, 0);
 		}
 	}
-	w->c.full = w->pending;
+	w->c.child_paused = w->pending;
 }
 
 /* Where the other thread is: over, in the job, done with what was sent? */
 static void
-watch(struct async *w)
+check_thread(struct async *w)
 {
 	const struct membership *in = &w->l.w.in;
 	bool over, joined, busy;
 	unsigned members;
 
-	lwu_hush(&w->l);
-	lwu_enter(&w->l);
+	weight_thread_clear_notice(&w->l);
+	weight_thread_lock(&w->l);
 	over = w->l.over;
 	joined = in->segs > 0;
 	busy = w->l.w.busy;
 	members = in->h > in->members ? in->h : in->members;
 	w->round = w->l.w.weights.t_s;
-	lwu_exit(&w->l);
+	weight_thread_unlock(&w->l);
 	if (joined && !w->greeted)
-		carrier_greet(&w->c, members);
+		carrier_send_hello(&w->c, members);
 	w->greeted |= joined;
 	w->c.done |= over || (w->c.last && !w->pending && !busy);
 }
 
 /* Within the lock, if there is another thread. */
 static void
-summary(struct async *w)
+print_summary(struct async *w)
 {
-	enum { MOST = 16 + (int)ASYNC_WORKER_COUNTS + (int)LWU_COUNTS +
-	    (int)ASYNC_WEIGHTS_VERDICTS + WORKER_STALENESS_MAX + 1 };
+	enum {
+		MOST = 16 + (int)ASYNC_WORKER_COUNTS +
+		       (int)WEIGHT_THREAD_COUNTS + (int)ASYNC_WEIGHTS_VERDICTS +
+		       WORKER_STALENESS_MAX + 1
+	};
 	static char bin[WORKER_STALENESS_MAX + 1][24];
 	const struct async_worker *m = &w->l.w;
 	const struct async_weights *a = &m->weights;
@@ -180,8 +183,8 @@ summary(struct async *w)
 		name[k] = worker_name[i];
 		n[k] = async_worker_count(m, (enum async_worker_count)i);
 	}
-	for (int i = 0; i < LWU_COUNTS; i++, k++) {
-		name[k] = lwu_name[i];
+	for (int i = 0; i < WEIGHT_THREAD_COUNTS; i++, k++) {
+		name[k] = thread_count_name[i];
 		n[k] = w->l.n[i];
 	}
 	for (unsigned i = 0; i < ASYNC_WEIGHTS_VERDICTS; i++, k++) {
@@ -209,14 +212,14 @@ summary(struct async *w)
 }
 
 static void
-tick(struct async *w, uint64_t now_ns)
+check_second(struct async *w, uint64_t now_ns)
 {
-	if (carrier_asked(&w->c)) {
+	if (carrier_summary_requested(&w->c)) {
 		if (w->begun)
-			lwu_enter(&w->l);
-		summary(w);
+			weight_thread_lock(&w->l);
+		print_summary(w);
 		if (w->begun)
-			lwu_exit(&w->l);
+			weight_thread_unlock(&w->l);
 	}
 	if (carrier_tick(&w->c, now_ns) && w->cf->progress)
 		progress_say("%" PRIu64 " gradients, %" PRIu64
@@ -225,20 +228,20 @@ tick(struct async *w, uint64_t now_ns)
 }
 
 static void
-loop(struct async *w)
+run_loop(struct async *w)
 {
 	uint64_t now = timer_mono_ns();
 
-	while (!carrier_over(&w->c, now)) {
-		carrier_nap(&w->c, now, TIMER_SECOND_NS / 20);
+	while (!carrier_is_over(&w->c, now)) {
+		carrier_wait(&w->c, now, TIMER_SECOND_NS / 20);
 		now = timer_mono_ns();
 		if (w->begun)
-			watch(w);
+			check_thread(w);
 		read_carrier(w, now);
 		now = timer_mono_ns();
 		if (!w->c.done)
-			carrier_waits(&w->c, now);
-		tick(w, now);
+			carrier_awaits_child(&w->c, now);
+		check_second(w, now);
 	}
 }
 
@@ -253,15 +256,15 @@ async_run(const struct worker_conf *cf)
 	w->cf = cf;
 	carrier_open(&w->c, cf, worker_tos(cf), &w->mtu);
 	udpio_waits(&w->c.u);
-	w->c.apart = true;
-	loop(w);
-	if (w->begun && !lwu_stop(&w->l))
+	w->c.socket_in_thread = true;
+	run_loop(w);
+	if (w->begun && !weight_thread_stop(&w->l))
 		carrier_fail(&w->c);
 	rc = carrier_close(&w->c);
 	if (w->c.gradients == 0)
 		rc = carrier_sent_nothing(&w->c, "");
 	if (!cf->quiet)
-		summary(w);
+		print_summary(w);
 	if (w->begun) {
 		async_worker_free(&w->l.w);
 		durations_free(&w->l.rounds);

@@ -24,7 +24,7 @@ carrier_open(struct carrier *c, const struct worker_conf *cf, uint8_t tos,
 	const uint64_t now = timer_mono_ns();
 
 	*c = (struct carrier){ .cf = cf, .rng = cf->rng, .worker = cf->worker,
-	    .start_ns = now, .told_ns = now, .spoke_ns = now,
+	    .start_ns = now, .ticked_ns = now, .child_heard_ns = now,
 	    .end_ns = timer_after(now, cf->duration_ns) };
 	*mtu = 1500;
 	if (udpio_open_towards(&c->u, &cf->to, tos, !cf->no_offload,
@@ -102,15 +102,15 @@ carrier_sent_nothing(const struct carrier *c, const char *why)
 }
 
 bool
-carrier_over(const struct carrier *c, uint64_t now_ns)
+carrier_is_over(const struct carrier *c, uint64_t now_ns)
 {
 	return c->done || *c->cf->stop || now_ns >= c->end_ns ||
-	    (c->cf->capture != NULL && !c->apart &&
+	    (c->cf->capture != NULL && !c->socket_in_thread &&
 	    c->cf->capture->failed == EPIPE);
 }
 
 void
-carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
+carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 {
 	const bool made_up = c->cf->synthetic > 0;
 	struct pollfd p[4] = {
@@ -118,12 +118,15 @@ carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 		.events =
 		    (short)(POLLIN |
 			    (c->blocked && !c->u.link_full ? POLLOUT : 0))},
-	    {.fd = made_up || c->full || child_deaf(&c->child) ? -1
-							       : c->child.from,
+	    {.fd = made_up || c->child_paused || child_deaf(&c->child)
+		       ? -1
+		       : c->child.from,
 		.events = POLLIN},
 	    {.fd = made_up || c->child.out_have == 0 ? -1 : c->child.to,
 		.events = POLLOUT},
-	    {.fd = c->u.in_multicast_group && !c->apart ? c->u.group_fd : -1,
+	    {.fd = c->u.in_multicast_group && !c->socket_in_thread
+		       ? c->u.group_fd
+		       : -1,
 		.events = POLLIN},
 	};
 	uint64_t ns = now_ns < c->end_ns ?
@@ -134,21 +137,23 @@ carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
 	if (c->blocked && c->u.link_full)
 		ns = timer_first(ns, LINK_NS);
 	c->blocked = false;
-	if (made_up && !c->full && !c->last)
+	if (made_up && !c->child_paused && !c->last)
 		ns = c->elements > 0 ? timer_first(ns, pace_sleep_ns(now_ns,
 		    c->next_ns)) : 0;
-	if (!c->apart && udp_transmit_due(&c->out) != UDP_TRANSMIT_NEVER)
+	if (!c->socket_in_thread &&
+	    udp_transmit_due(&c->out) != UDP_TRANSMIT_NEVER)
 		ns = timer_first(ns, pace_sleep_ns(timer_wall_ns(),
 		    udp_transmit_due(&c->out)));
 	ts = timer_spec(ns);
 	if (ppoll(p, 4, &ts, c->cf->wait_mask) > 0) {
-		if ((p[0].revents & POLLERR) != 0 && !c->apart)
+		if ((p[0].revents & POLLERR) != 0 && !c->socket_in_thread)
 			udpio_errors(&c->u);
 		if ((p[2].revents & (POLLOUT | POLLERR)) != 0)
 			child_write(&c->child);
 	}
 	timer_let_signals(c->cf->wait_mask);
-	if (!c->apart && udp_transmit_due(&c->out) != UDP_TRANSMIT_NEVER)
+	if (!c->socket_in_thread &&
+	    udp_transmit_due(&c->out) != UDP_TRANSMIT_NEVER)
 		udp_transmit_flush(&c->out, timer_wall_ns());
 }
 
@@ -157,34 +162,34 @@ carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns)
  * and where a group's socket brings results the other has none.
  */
 static bool
-place(struct carrier *c)
+find_place(struct carrier *c)
 {
-	const struct carrier_turns *m = c->turns;
+	const struct carrier_callbacks *m = c->callbacks;
 
-	if (c->misses > 0 || m->place == NULL || c->cf->capture != NULL ||
+	if (c->misses > 0 || m->find_place == NULL || c->cf->capture != NULL ||
 	    !c->u.gro || c->u.in_multicast_group ||
 	    c->u.got[0].len < PLACED_BYTES)
 		return false;
-	return m->place(c->ctx, &c->place);
+	return m->find_place(c->ctx, &c->place);
 }
 
 /* Receive: messages, or one that has landed where it belongs. */
 static int
-receive(struct carrier *c)
+receive_messages(struct carrier *c)
 {
-	const bool placed = place(c);
+	const bool placed = find_place(c);
 	int n;
 
-	c->landed = false;
+	c->placed = false;
 	c->misses -= c->misses > 0;
 	if (!placed)
 		return udpio_recv(&c->u);
 	n = udp_scatter_recv(&c->u, &c->place);
 	if (n == 0)
 		return 0;
-	c->landed = udp_scatter_fits(&c->u.got[0], &c->place) &&
-	    c->turns->foreseen(c->ctx, &c->u.got[0]);
-	if (!c->landed) {
+	c->placed = udp_scatter_fits(&c->u.got[0], &c->place) &&
+	    c->callbacks->matches_place(c->ctx, &c->u.got[0]);
+	if (!c->placed) {
 		c->misses = CARRIER_MISSES;
 		udp_scatter_gather(&c->u, &c->place);
 	}
@@ -197,7 +202,7 @@ next_packet(struct carrier *c, struct udpio_packet *p)
 {
 	const struct udpio_message *m = &c->u.got[c->next];
 
-	return c->landed ? udp_scatter_next(m, &c->place, &c->at, p) :
+	return c->placed ? udp_scatter_next(m, &c->place, &c->at, p) :
 	    udpio_next(m, &c->at, p);
 }
 
@@ -214,7 +219,7 @@ next_message(struct carrier *c)
 	if (c->batches == CARRIER_AT_ONCE || (c->batches > 0 && !c->u.more))
 		return false;
 	c->batches++;
-	c->got = receive(c);
+	c->got = receive_messages(c);
 	return c->got > 0;
 }
 
@@ -232,30 +237,30 @@ carrier_packet(struct carrier *c, struct udpio_packet *p)
 }
 
 uint64_t
-carrier_turn(struct carrier *c, const struct carrier_turns *m, void *ctx,
-    uint64_t now_ns)
+carrier_run_once(struct carrier *c, const struct carrier_callbacks *m,
+    void *ctx, uint64_t now_ns)
 {
-	const uint64_t due = m->due(ctx);
+	const uint64_t due = m->deadline_ns(ctx);
 	struct udpio_packet p;
 
-	c->turns = m;
+	c->callbacks = m;
 	c->ctx = ctx;
-	carrier_nap(c, now_ns, timer_first(due > now_ns ? due - now_ns : 0,
+	carrier_wait(c, now_ns, timer_first(due > now_ns ? due - now_ns : 0,
 	    NAP_NS));
 	now_ns = timer_mono_ns();
 	while (carrier_packet(c, &p))
-		m->take(ctx, &p, now_ns);
+		m->receive(ctx, &p, now_ns);
 	return now_ns;
 }
 
 void
-carrier_loop(struct carrier *c, const struct carrier_turns *m, void *ctx)
+carrier_run(struct carrier *c, const struct carrier_callbacks *m, void *ctx)
 {
 	uint64_t now = timer_mono_ns();
 
-	while (!carrier_over(c, now)) {
-		now = carrier_turn(c, m, ctx, now);
-		m->read(ctx, now);
+	while (!carrier_is_over(c, now)) {
+		now = carrier_run_once(c, m, ctx, now);
+		m->read_child(ctx, now);
 		now = timer_mono_ns();
 		m->act(ctx, now);
 	}
@@ -280,7 +285,7 @@ carrier_direction(struct carrier *c, enum stream_direction unsaid,
 }
 
 void
-carrier_greet_with(struct carrier *c, unsigned members, const char *more)
+carrier_send_hello_with(struct carrier *c, unsigned members, const char *more)
 {
 	char cluster[24] = "", text[512];
 	int len;
@@ -298,9 +303,9 @@ carrier_greet_with(struct carrier *c, unsigned members, const char *more)
 }
 
 void
-carrier_greet(struct carrier *c, unsigned members)
+carrier_send_hello(struct carrier *c, unsigned members)
 {
-	carrier_greet_with(c, members, "");
+	carrier_send_hello_with(c, members, "");
 }
 
 /* Is this message one that may come now? */
@@ -331,7 +336,7 @@ read_child(struct carrier *c, struct stream_head *h, const uint8_t **body)
 		c->rc |= c->child_gone && child_is_cut(&c->child);
 		return CARRIER_NOTHING;
 	}
-	c->spoke_ns = timer_mono_ns();
+	c->child_heard_ns = timer_mono_ns();
 	if (got < 0 || !take_message(c, h, *body)) {
 		c->child_ended = got == -1;
 		c->rc |= got != -1 || c->child.cut;
@@ -374,7 +379,7 @@ carrier_give_state(struct carrier *c, const uint8_t *state, uint32_t bytes,
 
 /* A made-up gradient, on time; at first, its length. */
 static enum carrier_event
-make_up(struct carrier *c, uint64_t now_ns, struct stream_head *h,
+make_gradient(struct carrier *c, uint64_t now_ns, struct stream_head *h,
     const uint8_t **body)
 {
 	if (c->elements == 0) {
@@ -383,7 +388,7 @@ make_up(struct carrier *c, uint64_t now_ns, struct stream_head *h,
 	}
 	if (now_ns < c->next_ns)
 		return CARRIER_NOTHING;
-	for (uint32_t i = 0; i < c->elements && !c->own; i++)
+	for (uint32_t i = 0; i < c->elements && !c->mode_makes_vectors; i++)
 		c->vec[i] = (float)rng_uniform(&c->rng, -1e-3, 1e-3);
 	c->next_ns += c->cf->interval_ns;
 	if (c->cf->jitter_ns > 0)
@@ -403,7 +408,7 @@ carrier_next(struct carrier *c, uint64_t now_ns, struct stream_head *h,
 	if (c->done || c->last || c->taken == CARRIER_AT_ONCE)
 		return CARRIER_NOTHING;
 	c->taken++;
-	e = c->cf->synthetic > 0 ? make_up(c, now_ns, h, body) :
+	e = c->cf->synthetic > 0 ? make_gradient(c, now_ns, h, body) :
 	    read_child(c, h, body);
 	if (e == CARRIER_GRADIENT)
 		c->last = ++c->gradients == c->cf->count;
@@ -411,7 +416,7 @@ carrier_next(struct carrier *c, uint64_t now_ns, struct stream_head *h,
 }
 
 bool
-carrier_waits(struct carrier *c, uint64_t now_ns)
+carrier_awaits_child(struct carrier *c, uint64_t now_ns)
 {
 	const char *what = c->cf->synthetic > 0 ? NULL :
 	    stream_order_owes(&c->order);
@@ -432,7 +437,7 @@ check_child(struct carrier *c, uint64_t now_ns)
 {
 	if (c->cf->synthetic > 0 || c->done)
 		return;
-	if (now_ns >= c->spoke_ns + c->cf->silence_ns) {
+	if (now_ns >= c->child_heard_ns + c->cf->silence_ns) {
 		warnx("%s: no gradient for %.1f s", c->child.name,
 		    (double)c->cf->silence_ns / 1e9);
 		carrier_fail(c);
@@ -458,29 +463,29 @@ bool
 carrier_tick(struct carrier *c, uint64_t now_ns)
 {
 	check_child(c, now_ns);
-	if (!c->apart)
+	if (!c->socket_in_thread)
 		warn_unreachable(c, now_ns);
-	if (now_ns - c->told_ns < TIMER_SECOND_NS)
+	if (now_ns - c->ticked_ns < TIMER_SECOND_NS)
 		return false;
-	c->told_ns = now_ns;
-	if (!c->apart)
+	c->ticked_ns = now_ns;
+	if (!c->socket_in_thread)
 		worker_flush_capture(c->cf);
 	return true;
 }
 
 bool
-carrier_asked(struct carrier *c)
+carrier_summary_requested(struct carrier *c)
 {
-	bool asked = *c->cf->tell != 0;
+	bool asked = *c->cf->summarize != 0;
 
 	if (asked)
-		*c->cf->tell = 0;
+		*c->cf->summarize = 0;
 	return asked;
 }
 
 /* What --impair did, if it was given. */
 static void
-summary_impaired(const struct carrier *c)
+print_impairments(const struct carrier *c)
 {
 	const struct impair *im = &c->out.impair;
 
@@ -521,5 +526,5 @@ carrier_summary(const struct carrier *c, const char *const *name,
 		fprintf(f, "; %" PRIu64 " dropped by the kernel, %" PRIu64
 		    " unreachable\n", c->u.kernel_drops, c->u.unreachable);
 	fflush(f);	/* while it runs, a reader waits for it */
-	summary_impaired(c);
+	print_impairments(c);
 }

@@ -37,7 +37,7 @@ enum carrier_event {
 	CARRIER_STATE		/* of a child that was asked for it */
 };
 
-struct carrier_turns;
+struct carrier_callbacks;
 
 struct carrier {
 	const struct worker_conf *cf;
@@ -45,10 +45,10 @@ struct carrier {
 	struct udp_transmit out;		/* over u: send here */
 	int got, next;			/* messages of u: had, being read */
 	size_t at;			/* in that one */
-	const struct carrier_turns *turns;	/* the mode's, and its own */
+	const struct carrier_callbacks *callbacks; /* the mode's, and its own */
 	void *ctx;
 	struct udp_scatter place; /* of the message, if it is there: */
-	bool landed;
+	bool placed;
 	unsigned misses;		/* messages that are not guessed at */
 	unsigned batches;		/* since the last nap */
 	struct child child;
@@ -60,12 +60,12 @@ struct carrier {
 	float *vec;			/* a made-up gradient */
 	uint64_t gradients;		/* taken or made so far */
 	bool last;			/* --count gradients have been taken */
-	bool own;			/* set by a mode that makes up vectors
+	bool mode_makes_vectors;	/* set by a mode that makes up vectors
 					 * itself */
-	bool full;			/* by one that takes none for now */
+	bool child_paused;		/* by one that takes none for now */
 	bool blocked;			/* by one with more to send than the
 					 * socket took: a nap ends for room */
-	bool apart;			/* by one whose thread has the socket
+	bool socket_in_thread;		/* by one whose thread has the socket
 					 * and the capture */
 	int watch;			/* what a nap ends for: u.fd, or that
 					 * thread's bell */
@@ -73,8 +73,8 @@ struct carrier {
 	uint64_t start_ns;		/* all these are monotonic */
 	uint64_t end_ns;		/* of --duration */
 	uint64_t next_ns;		/* next synthetic gradient */
-	uint64_t spoke_ns;		/* the child, last */
-	uint64_t told_ns, warned_ns;
+	uint64_t child_heard_ns;		/* the child, last */
+	uint64_t ticked_ns, warned_ns;
 	uint64_t unreachable;		/* as warned of */
 	unsigned taken;			/* messages since the last nap */
 	int rc;
@@ -92,14 +92,14 @@ void carrier_open(struct carrier *c, const struct worker_conf *cf,
 int carrier_close(struct carrier *c);
 
 /* Is it to end: done, a signal, its time, nobody who reads a capture? */
-bool carrier_over(const struct carrier *c, uint64_t now_ns);
+bool carrier_is_over(const struct carrier *c, uint64_t now_ns);
 
 /*
  * Sleep until a packet or the child's bytes come, a synthetic gradient is
  * due, or at most span_ns.  Bytes for the child are written on, and packets
  * that --impair made late are sent.
  */
-void carrier_nap(struct carrier *c, uint64_t now_ns, uint64_t span_ns);
+void carrier_wait(struct carrier *c, uint64_t now_ns, uint64_t span_ns);
 
 /*
  * What is new: *h and *body (borrowed until the next call) of weights and
@@ -129,18 +129,18 @@ void carrier_give_state(struct carrier *c, const uint8_t *state,
  * Answer the child's hello, if there is a child; _with more members, as JSON
  * that begins with a comma, 256 bytes at most.
  */
-void carrier_greet(struct carrier *c, unsigned members);
-void carrier_greet_with(struct carrier *c, unsigned members,
+void carrier_send_hello(struct carrier *c, unsigned members);
+void carrier_send_hello_with(struct carrier *c, unsigned members,
     const char *more);
 
 /* Has the child not yet said what it must?  If for too long, name it. */
-bool carrier_waits(struct carrier *c, uint64_t now_ns);
+bool carrier_awaits_child(struct carrier *c, uint64_t now_ns);
 
 /* Look after the child, SIGUSR1 aside; true once a second, for progress. */
 bool carrier_tick(struct carrier *c, uint64_t now_ns);
 
 /* Has SIGUSR1 come since the last call? */
-bool carrier_asked(struct carrier *c);
+bool carrier_summary_requested(struct carrier *c);
 
 /* The summary: so many counters by name, and the socket's. */
 void carrier_summary(const struct carrier *c, const char *const *name,
@@ -153,17 +153,17 @@ void carrier_summary(const struct carrier *c, const char *const *name,
 bool carrier_packet(struct carrier *c, struct udpio_packet *p);
 
 /* What a mode does whenever its loop turns; ctx is its own. */
-struct carrier_turns {
+struct carrier_callbacks {
 	/* When it has something to do; TIMER_NEVER. */
-	uint64_t (*due)(const void *ctx);
-	void (*take)(void *ctx, const struct udpio_packet *p,
+	uint64_t (*deadline_ns)(const void *ctx);
+	void (*receive)(void *ctx, const struct udpio_packet *p,
 	    uint64_t now_ns);
 	/* Where what comes next belongs, unless that is not known; and were
 	 * these heads foreseen?  NULL: it never is. */
-	bool (*place)(void *ctx, struct udp_scatter *l);
-	bool (*foreseen)(void *ctx, const struct udpio_message *m);
+	bool (*find_place)(void *ctx, struct udp_scatter *l);
+	bool (*matches_place)(void *ctx, const struct udpio_message *m);
 	/* After all packets: what the carrier has, then what is due. */
-	void (*read)(void *ctx, uint64_t now_ns);
+	void (*read_child)(void *ctx, uint64_t now_ns);
 	void (*act)(void *ctx, uint64_t now_ns);
 };
 
@@ -171,11 +171,12 @@ struct carrier_turns {
  * Nap until there is something to do, 50 ms at most, and take the packets that
  * have come.  The time after the nap.
  */
-uint64_t carrier_turn(struct carrier *c, const struct carrier_turns *m,
+uint64_t carrier_run_once(struct carrier *c, const struct carrier_callbacks *m,
     void *ctx, uint64_t now_ns);
 
 /* Turn until it is over. */
-void carrier_loop(struct carrier *c, const struct carrier_turns *m, void *ctx);
+void carrier_run(
+    struct carrier *c, const struct carrier_callbacks *m, void *ctx);
 
 /*
  * It is closed, and no gradient has left; why, if one was there.  That is said,

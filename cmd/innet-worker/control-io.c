@@ -1,39 +1,85 @@
 /* control-io.c - a worker's control messages: control-io.h */
 #include <err.h>
+#include <inttypes.h>
 
 #include "common/auth/nonce.h"
 #include "common/net/timer.h"
 #include "cmd/innet-worker/udp-multicast.h"
 
-#include "cmd/innet-worker/state-transfer.h"
 #include "cmd/innet-worker/control-io.h"
 
 void
-voice_open(struct voice *v, const struct worker_conf *cf,
+control_open(struct control_io *v, const struct worker_conf *cf,
     struct udp_transmit *out, uint64_t *malformed, uint64_t *bad_mac)
 {
-	*v = (struct voice){ .cf = cf, .out = out, .malformed = malformed,
+	*v = (struct control_io){ .cf = cf, .out = out, .malformed = malformed,
 	    .bad_mac = bad_mac };
 	nonce_channel(&v->channel, cf->key->set ? cf->key : NULL, &cf->to);
-	v->channel.needs_cookie |= worker_proves(cf); /* tokens are of a pass */
+	v->channel.needs_cookie |=
+	    worker_tags_data(cf); /* tokens are of a pass */
 }
 
 bool
-voice_say(struct voice *v, uint8_t *msg, size_t len)
+control_send(struct control_io *v, uint8_t *msg, size_t len)
 {
 	return udp_transmit_send(v->out, &v->cf->to, CONTROL_TOS, msg,
 	    channel_client_put(&v->channel, msg, len), timer_wall_ns());
 }
 
+void
+control_send_transfer(struct state_transfer *h, struct control_io *v,
+    struct membership *in, uint64_t now_ns)
+{
+	uint8_t msg[CONTROL_MAX_BYTES];
+	size_t len;
+
+	while ((len = state_transfer_next(h, in, now_ns, msg)) > 0)
+		control_send(v, msg, len);
+}
+
+void
+control_report_transfer(
+    const struct state_transfer *h, const struct worker_conf *cf)
+{
+	const struct state_receiver *e = &h->receiver;
+
+	switch (e->end) {
+	case STATE_RECEIVER_HAS:
+		if (!cf->quiet)
+			warnx("%s: job %u: took over the state of worker %"
+			    PRIu32 ", %" PRIu32 " bytes, after iteration %"
+			    PRIu64, cf->to_name, cf->job, e->sender, e->bytes,
+			    e->iteration);
+		break;
+	case STATE_RECEIVER_REFUSED:
+		warnx("%s: job %u is past what this worker has, and no other "
+		    "can hand over its state: %s", cf->to_name, cf->job,
+		    e->status == CONTROL_REFUSED ? "none has one to give" :
+		    control_status_text(e->status));
+		break;
+	case STATE_RECEIVER_UNANSWERED:
+		warnx("%s: job %u: no state of another worker came in %.1f s",
+		    cf->to_name, cf->job, (double)e->give_up_ns / 1e9);
+		break;
+	case STATE_RECEIVER_NO_MEMORY:
+		warnx("%s: job %u: no memory for a state of %" PRIu32 " bytes",
+		    cf->to_name, cf->job, e->bytes);
+		break;
+	case STATE_RECEIVER_GOING: break;
+	}
+}
+
 bool
-voice_hear(struct voice *v, struct membership *in, struct state_transfer *h,
-    uint64_t given, const struct udpio_packet *p, struct control *c,
-    uint64_t now_ns)
+control_receive(struct control_io *v, struct membership *in,
+    struct state_transfer *h, uint64_t given, const struct udpio_packet *p,
+    struct control *c, uint64_t now_ns)
 {
 	switch (state_transfer_hear(
 	    h, in, &v->channel, given, p->data, p->len, c, now_ns)) {
 	case STATE_TRANSFER_MESSAGE: return true;
-	case STATE_TRANSFER_TAKEN: inherit_send(h, v, in, now_ns); break;
+	case STATE_TRANSFER_TAKEN:
+		control_send_transfer(h, v, in, now_ns);
+		break;
 	case STATE_TRANSFER_DOUBTFUL: ++*v->bad_mac; break;
 	case STATE_TRANSFER_MALFORMED: ++*v->malformed; break;
 	case STATE_TRANSFER_NOTHING: break;
@@ -42,22 +88,22 @@ voice_hear(struct voice *v, struct membership *in, struct state_transfer *h,
 }
 
 void
-voice_follow(struct voice *v, struct membership *in, uint64_t now_ns)
+control_join_group(struct control_io *v, struct membership *in, uint64_t now_ns)
 {
 	struct udpio *u = v->out->u;
 	char name[ADDR_NAME_BYTES];
-	bool in_multicast_group = in->group.sa.sa_family != 0;
+	bool has_group = in->group.sa.sa_family != 0;
 
-	if (in_multicast_group == in->in_multicast_group &&
-	    (!in_multicast_group || addr_same(&u->group, &in->group)))
+	if (has_group == in->in_multicast_group &&
+	    (!has_group || addr_same(&u->group, &in->group)))
 		return;
-	if (udp_multicast_hear(u, &in->group, &v->cf->to) == -1) {
+	if (udp_multicast_set_group(u, &in->group, &v->cf->to) == -1) {
 		warn("%s: results come one by one: cannot hear %s",
 		    v->cf->to_name, addr_print(&in->group, name));
-		v->deaf = true;
-		in->cf.can_multicast = in_multicast_group = false;
+		v->cannot_multicast = true;
+		in->cf.can_multicast = has_group = false;
 		in->group = (union addr){ 0 };
 	}
-	in->in_multicast_group = in_multicast_group;
+	in->in_multicast_group = has_group;
 	membership_join(in, now_ns);
 }

@@ -25,7 +25,7 @@ static const char *const count_name[ALL] = {
 	"send_failed", "sent", "repeated", "wrong_step"
 };
 
-struct dlper {
+struct dlp_mode {
 	const struct worker_conf *cf;
 	struct carrier c;
 	struct dlp_worker m;
@@ -36,7 +36,7 @@ struct dlper {
 
 /* It has ended: why? */
 static void
-explain(struct dlper *w)
+explain_end(struct dlp_mode *w)
 {
 	char why[DLP_WORKER_WHY_BYTES];
 
@@ -46,7 +46,7 @@ explain(struct dlper *w)
 
 /* Send what is due. */
 static void
-send_due(struct dlper *w, uint64_t now_ns)
+send_due(struct dlp_mode *w, uint64_t now_ns)
 {
 	uint8_t bytes[DLP_BYTES_MAX];
 	uint32_t len;
@@ -61,7 +61,7 @@ send_due(struct dlper *w, uint64_t now_ns)
 
 /* The child's gradient, or one that is made up. */
 static void
-take_gradient(struct dlper *w, const uint8_t *body, uint64_t now_ns)
+take_gradient(struct dlp_mode *w, const uint8_t *body, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < w->c.elements; i++)
 		w->m.vec[i] = w->cf->synthetic == 0 ? vec_get(body, i) :
@@ -71,7 +71,7 @@ take_gradient(struct dlper *w, const uint8_t *body, uint64_t now_ns)
 
 /* The session has all its workers: our hello, with its settings. */
 static void
-greet(struct dlper *w)
+send_hello(struct dlp_mode *w)
 {
 	const int32_t *p = w->m.ask.session.param;
 	char more[256];
@@ -85,12 +85,12 @@ greet(struct dlper *w)
 	    ",\"features\":%" PRId32 ",\"classes\":%" PRId32 ",\"scale\":%"
 	    PRId32, p[DLP_ITERATIONS], p[DLP_ETA_SCALE], p[DLP_INPUTS],
 	    p[DLP_FEATURES], p[DLP_CLASSES], p[DLP_SCALE]);
-	carrier_greet_with(&w->c, w->m.ask.session.nodes, more);
+	carrier_send_hello_with(&w->c, w->m.ask.session.nodes, more);
 }
 
 /* What does not fit is said, once. */
 static void
-warn_size(struct dlper *w)
+warn_size(struct dlp_mode *w)
 {
 	const uint64_t *n = w->m.n;
 	const int32_t scale = w->m.ask.session.param[DLP_SCALE];
@@ -112,7 +112,7 @@ warn_size(struct dlper *w)
 
 /* Give the child the sum of its step. */
 static void
-give_result(struct dlper *w)
+give_result(struct dlp_mode *w)
 {
 	const struct stream_head h = { .kind = STREAM_RESULT,
 	    .elements = w->c.elements, .iteration = w->m.step,
@@ -131,7 +131,7 @@ give_result(struct dlper *w)
 static void
 take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 {
-	struct dlper *w = ctx;
+	struct dlp_mode *w = ctx;
 	enum dlp_ask_news news;
 	struct dlp d;
 
@@ -142,7 +142,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 	}
 	news = dlp_worker_take(&w->m, &d, now_ns);
 	if (news == DLP_ASK_OPEN)
-		greet(w);
+		send_hello(w);
 	else if (news == DLP_ASK_RESULT)
 		give_result(w);
 }
@@ -151,7 +151,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 static void
 read_carrier(void *ctx, uint64_t now_ns)
 {
-	struct dlper *w = ctx;
+	struct dlp_mode *w = ctx;
 	enum carrier_event e;
 	struct stream_head h;
 	const uint8_t *body;
@@ -163,23 +163,23 @@ read_carrier(void *ctx, uint64_t now_ns)
 		else if (e == CARRIER_GRADIENT)
 			take_gradient(w, body, now_ns);
 	}
-	w->c.full = dlp_worker_busy(&w->m);
+	w->c.child_paused = dlp_worker_busy(&w->m);
 }
 
 /* Is it the child, or we, who wait for too long? */
 static void
-check_waits(struct dlper *w, uint64_t now_ns)
+check_waits(struct dlp_mode *w, uint64_t now_ns)
 {
 	if (w->m.end != DLP_WORKER_GOING)
-		explain(w);
+		explain_end(w);
 	else if (dlp_worker_waits(&w->m))
-		w->c.spoke_ns = now_ns;	/* the child may wait, as we do */
+		w->c.child_heard_ns = now_ns; /* the child may wait, as we do */
 	else
-		carrier_waits(&w->c, now_ns);
+		carrier_awaits_child(&w->c, now_ns);
 }
 
 static void
-summary(const struct dlper *w)
+print_summary(const struct dlp_mode *w)
 {
 	const struct dlp_ask *a = &w->m.ask;
 	uint64_t n[ALL], *ours = n + DLP_WORKER_COUNTS;
@@ -193,10 +193,10 @@ summary(const struct dlper *w)
 }
 
 static void
-tick(struct dlper *w, uint64_t now_ns)
+check_second(struct dlp_mode *w, uint64_t now_ns)
 {
-	if (carrier_asked(&w->c))
-		summary(w);
+	if (carrier_summary_requested(&w->c))
+		print_summary(w);
 	if (carrier_tick(&w->c, now_ns) && w->cf->progress)
 		progress_say("step %" PRIu32 "/%" PRId32,
 		    w->m.ask.step, w->m.ask.session.param[DLP_ITERATIONS]);
@@ -204,27 +204,28 @@ tick(struct dlper *w, uint64_t now_ns)
 
 /* What is due; what is waited for. */
 static void
-act(void *ctx, uint64_t now_ns)
+do_due_work(void *ctx, uint64_t now_ns)
 {
-	struct dlper *w = ctx;
+	struct dlp_mode *w = ctx;
 
 	send_due(w, now_ns);
 	if (!w->c.done)
 		check_waits(w, now_ns);
-	tick(w, now_ns);
+	check_second(w, now_ns);
 }
 
 static uint64_t
-due(const void *ctx)
+next_deadline(const void *ctx)
 {
-	const struct dlper *w = ctx;
+	const struct dlp_mode *w = ctx;
 
 	return dlp_worker_due(&w->m);
 }
 
-static const struct carrier_turns turns = {
-	.due = due, .take = take_packet, .read = read_carrier, .act = act
-};
+static const struct carrier_callbacks callbacks = {.deadline_ns = next_deadline,
+    .receive = take_packet,
+    .read_child = read_carrier,
+    .act = do_due_work};
 
 int
 dlp_run(const struct worker_conf *cf)
@@ -232,7 +233,7 @@ dlp_run(const struct worker_conf *cf)
 	const struct dlp_worker_conf m = { .leads = cf->dlp.leads,
 	    .resets = cf->dlp.resets, .wish = cf->dlp.session,
 	    .median = cf->dlp.median, .give_up_ns = cf->give_up_ns };
-	struct dlper *w = calloc(1, sizeof(*w));
+	struct dlp_mode *w = calloc(1, sizeof(*w));
 	uint64_t mtu;
 	int rc;
 
@@ -241,13 +242,13 @@ dlp_run(const struct worker_conf *cf)
 	w->cf = cf;
 	dlp_worker_init(&w->m, &m);
 	carrier_open(&w->c, cf, 0, &mtu);
-	w->c.own = true;
-	carrier_loop(&w->c, &turns, w);
+	w->c.mode_makes_vectors = true;
+	carrier_run(&w->c, &callbacks, w);
 	rc = carrier_close(&w->c);
 	if (w->c.gradients == 0)
 		rc = carrier_sent_nothing(&w->c, "");
 	if (!cf->quiet)
-		summary(w);
+		print_summary(w);
 	free(w);
 	return rc;
 }

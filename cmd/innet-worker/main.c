@@ -39,7 +39,7 @@ static const struct worker_mode modes[] = {
 enum { OLAF = 1, SYNC = 2, ASYNC = 4, DLP = 8 };	/* in that order */
 
 /* Options that not all modes have. */
-static const struct { int ch; unsigned modes; } only[] = {
+static const struct { int ch; unsigned modes; } mode_options[] = {
 	{ CLUSTER, OLAF | SYNC | ASYNC }, { MTU, OLAF | SYNC | ASYNC },
 	{ CONTROL, OLAF }, { JOB, SYNC | ASYNC },
 	{ FLOATS, SYNC | ASYNC }, { WINDOW, SYNC },
@@ -115,20 +115,20 @@ struct conf {
 	bool seeded;
 };
 
-static volatile sig_atomic_t got;	/* the signal that asked us to stop */
-static volatile sig_atomic_t tell;	/* SIGUSR1 asked for counters */
+static volatile sig_atomic_t stop_signal; /* the signal that asked us to stop */
+static volatile sig_atomic_t summarize;	/* SIGUSR1 asked for counters */
 static volatile sig_atomic_t hup;	/* SIGHUP, with a capture */
-static volatile sig_atomic_t captures;
+static volatile sig_atomic_t has_capture;
 
 static void
 on_signal(int sig)
 {
 	if (sig == SIGUSR1)
-		tell = 1;
-	else if (sig == SIGHUP && captures)
+		summarize = 1;
+	else if (sig == SIGHUP && has_capture)
 		hup = 1;
 	else if (sig != SIGCHLD)
-		got = sig;
+		stop_signal = sig;
 }
 
 /* The mode of a program; --async is settled later. */
@@ -327,7 +327,7 @@ parse_other(int ch, struct conf *cf)
 
 /* An option of other modes is misuse; so is more than the mode carries. */
 static void
-settle(struct conf *cf)
+check_options(struct conf *cf)
 {
 	struct worker_conf *w = &cf->worker;
 	const struct worker_mode *mode;
@@ -336,13 +336,14 @@ settle(struct conf *cf)
 	if ((cf->seen >> (NOWAIT - OPT_LONG) & 1) != 0 && w->mode == modes + 1)
 		w->mode++;
 	mode = w->mode;
-	for (size_t i = 0; i < sizeof(only) / sizeof(*only); i++) {
+	for (size_t i = 0; i < sizeof(mode_options) / sizeof(*mode_options);
+	     i++) {
 		const struct opt *o = opts;
 
-		if ((cf->seen >> (only[i].ch - OPT_LONG) & 1) == 0 ||
-		    (only[i].modes >> (mode - modes) & 1) != 0)
+		if ((cf->seen >> (mode_options[i].ch - OPT_LONG) & 1) == 0 ||
+		    (mode_options[i].modes >> (mode - modes) & 1) != 0)
 			continue;
-		while (o->ch != only[i].ch)
+		while (o->ch != mode_options[i].ch)
 			o++;
 		errx(2, "--%s does not go with %s", o->name, mode->options);
 	}
@@ -367,14 +368,21 @@ settle(struct conf *cf)
 static struct conf
 parse(int argc, char *argv[])
 {
-	struct conf cf = { .worker = { .mode = modes, .job = 1,
-		.auth = TAG_AUTH_UNSAID,
-		.cluster = 1, .gamma = 0.001, .staleness = 3, .every = 100,
-		.threshold_ns = 400000000, .interval_ns = 100000000,
-		.give_up_ns = 30 * (uint64_t)TIMER_SECOND_NS,
-		.silence_ns = 600 * (uint64_t)TIMER_SECOND_NS,
-		.duration_ns = TIMER_NEVER, .stop = &got, .tell = &tell,
-		.hup = &hup } };
+	struct conf cf = {.worker = {.mode = modes,
+			      .job = 1,
+			      .auth = TAG_AUTH_UNSAID,
+			      .cluster = 1,
+			      .gamma = 0.001,
+			      .staleness = 3,
+			      .every = 100,
+			      .threshold_ns = 400000000,
+			      .interval_ns = 100000000,
+			      .give_up_ns = 30 * (uint64_t)TIMER_SECOND_NS,
+			      .silence_ns = 600 * (uint64_t)TIMER_SECOND_NS,
+			      .duration_ns = TIMER_NEVER,
+			      .stop = &stop_signal,
+			      .summarize = &summarize,
+			      .hup = &hup}};
 	struct files files = { 0 };
 	int ch;
 
@@ -386,7 +394,7 @@ parse(int argc, char *argv[])
 		    !parse_dlp(ch, &cf.worker.dlp))
 			parse_other(ch, &cf);
 	}
-	settle(&cf);
+	check_options(&cf);
 	files_in(&files, "--key", cf.key_file);
 	files_out(&files, "-w", cf.capture);
 	if ((cf.seen >> (JSON - OPT_LONG) & 1) != 0)
@@ -423,7 +431,7 @@ main(int argc, char *argv[])
 	if (cf.capture != NULL) {
 		pcapio_create_or_exit(&capture, cf.capture);
 		cf.worker.capture = &capture;
-		captures = 1;
+		has_capture = 1;
 	}
 	rc = cf.worker.mode->run(&cf.worker);
 	if (cf.worker.json != NULL)

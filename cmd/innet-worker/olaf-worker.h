@@ -60,7 +60,7 @@ struct olaf_worker {
 	struct txctl control;
 	struct worker_model model;
 	bool begun;
-	bool held;			/* nothing may be sent yet */
+	bool paused;			/* nothing may be sent yet */
 	bool stuck;			/* no model came in time: the end */
 	uint32_t other_elements;	/* or one of another length, */
 	uint32_t other_n;		/* or cut otherwise; 0: none */
@@ -124,7 +124,7 @@ olaf_worker_next(struct olaf_worker *w, uint64_t now_ns,
 		return false;
 	w->stuck = now_ns - w->heard_ns >= w->cf.give_up_ns ||
 	    w->other_elements > 0;
-	if (w->stuck || w->held || now_ns < w->ask_ns)
+	if (w->stuck || w->paused || now_ns < w->ask_ns)
 		return false;
 	w->n[OLAF_WORKER_WEIGHTS]++;
 	w->asked++;
@@ -146,7 +146,7 @@ olaf_worker_due(const struct olaf_worker *w)
 
 	if (!w->begun || w->stuck)
 		return OLAF_WORKER_NEVER;
-	return !w->held && w->ask_ns < end ? w->ask_ns : end;
+	return !w->paused && w->ask_ns < end ? w->ask_ns : end;
 }
 
 /* A gradient is ready: is it to be sent?  draw is uniform in [0, 1). */

@@ -36,14 +36,14 @@ struct olaf {
 	const struct worker_conf *cf;
 	struct carrier c;
 	struct olaf_worker m;
-	struct inquiry_way way;		/* of what is asked */
+	struct peer_channel peer;		/* of what is asked */
 	struct handshake_client handshake;
-	struct inquiry inquiry;
-	bool said_short;
+	struct peer_check peer_check;
+	bool warned_short;
 	uint32_t floats;		/* of a packet, as the path allows */
-	uint8_t *turned;		/* a gradient that points up, if the
+	uint8_t *negated;		/* a gradient that points up, if the
 					   child's point down */
-	uint8_t *proved;		/* packets that are, one by one */
+	uint8_t *tagged;		/* packets that are, one by one */
 	uint64_t n[COUNTS];
 	uint8_t head[UDPIO_RUN_MAX][UPDATE_MODEL_BYTES];	/* made ready */
 	struct iovec piece[2 * UDPIO_RUN_MAX];	/* head, floats, by turns */
@@ -64,9 +64,9 @@ send_ready(struct olaf *w, int n)
 
 /* The k-th packet of those to be sent, header and floats, gets its proof. */
 static void
-prove(struct olaf *w, int k, struct iovec v[2], uint64_t now_ns)
+add_tag(struct olaf *w, int k, struct iovec v[2], uint64_t now_ns)
 {
-	uint8_t *p = w->proved + (size_t)k * (UPDATE_HEADER_BYTES + 4 *
+	uint8_t *p = w->tagged + (size_t)k * (UPDATE_HEADER_BYTES + 4 *
 	    (size_t)w->m.model.n + UPDATE_TAIL_BYTES);
 	const size_t head = v[0].iov_len, floats = v[1].iov_len;
 
@@ -97,8 +97,8 @@ send_vector(struct olaf *w, struct olaf_worker_out *o, const uint8_t *vec)
 		    head) };
 		v[1] = (struct iovec){ (uint8_t *)(uintptr_t)vec +
 		    4 * (size_t)u.first, 4 * (size_t)u.n };
-		if (w->proved != NULL)
-			prove(w, n, v, now_ns);
+		if (w->tagged != NULL)
+			add_tag(w, n, v, now_ns);
 		if (++n == UDPIO_RUN_MAX) {
 			send_ready(w, n);
 			n = 0;
@@ -121,9 +121,9 @@ make_model(struct olaf *w, uint32_t elements)
 		err(1, "a model of %" PRIu32 " elements", elements);
 	if (!w->handshake.on)
 		return;
-	w->proved = malloc(UDPIO_RUN_MAX * (UPDATE_HEADER_BYTES + 4 *
+	w->tagged = malloc(UDPIO_RUN_MAX * (UPDATE_HEADER_BYTES + 4 *
 	    (size_t)w->m.model.n + UPDATE_TAIL_BYTES));
-	if (w->proved == NULL)
+	if (w->tagged == NULL)
 		err(1, "packets of %" PRIu32 " elements", w->m.model.n);
 }
 
@@ -140,21 +140,21 @@ find_direction(struct olaf *w)
 		return false;
 	if (to == STREAM_UP)
 		return true;
-	w->turned = malloc(4 * (size_t)w->c.elements);
-	if (w->turned == NULL)
+	w->negated = malloc(4 * (size_t)w->c.elements);
+	if (w->negated == NULL)
 		err(1, "a gradient of %" PRIu32 " elements", w->c.elements);
 	return true;
 }
 
 /* That gradient, pointing up. */
 static const uint8_t *
-turned(struct olaf *w, const uint8_t *body)
+negate_gradient(struct olaf *w, const uint8_t *body)
 {
-	if (w->turned == NULL)
+	if (w->negated == NULL)
 		return body;
 	for (uint32_t i = 0; i < w->c.elements; i++)
-		vec_set(w->turned, i, -vec_get(body, i));
-	return w->turned;
+		vec_set(w->negated, i, -vec_get(body, i));
+	return w->negated;
 }
 
 /* A gradient: send it, or not, and answer it at once. */
@@ -167,7 +167,7 @@ take_gradient(struct olaf *w, const struct stream_head *h,
 
 	if (olaf_worker_offer(&w->m, h->reward, now_ns,
 	    rng_double(&w->c.rng), &o))
-		send_vector(w, &o, turned(w, body));
+		send_vector(w, &o, negate_gradient(w, body));
 	if (w->cf->synthetic > 0)
 		return;
 	result = olaf_worker_result(&w->m, h->iteration);
@@ -190,7 +190,7 @@ read_carrier(void *ctx, uint64_t now_ns)
 			if (!find_direction(w))
 				return;
 			make_model(w, w->c.elements);
-			carrier_greet(&w->c, 1);
+			carrier_send_hello(&w->c, 1);
 			if (w->cf->synthetic > 0)	/* from zeros */
 				olaf_worker_begin(&w->m, now_ns);
 			break;
@@ -213,18 +213,18 @@ take_control(struct olaf *w, const struct udpio_packet *p, uint64_t now_ns)
 
 	if (!control_parse(p->data, p->len, &c))
 		return false;
-	news = channel_client_take(&w->way.channel, p->data, p->len, &c);
+	news = channel_client_take(&w->peer.channel, p->data, p->len, &c);
 	if (handshake_client_hear(&w->handshake, news, &c, now_ns)) {
-		w->m.held = !handshake_client_ready(&w->handshake);
+		w->m.paused = !handshake_client_ready(&w->handshake);
 		return true;
 	}
-	return inquiry_hear(&w->inquiry, news, &c) ||
+	return peer_check_receive(&w->peer_check, news, &c) ||
 	    news == CHANNEL_CLIENT_CHALLENGED;
 }
 
 /* Data: may it be believed?  Else it is counted. */
 static bool
-believes(struct olaf *w, const struct udpio_packet *p)
+accepts_data(struct olaf *w, const struct udpio_packet *p)
 {
 	switch (
 	    handshake_client_judge(&w->handshake, p->tos, p->data, p->len)) {
@@ -237,11 +237,11 @@ believes(struct olaf *w, const struct udpio_packet *p)
 
 /* Once: the end of each vector is lost in a queue on the way. */
 static void
-say_short(struct olaf *w)
+warn_short_queue(struct olaf *w)
 {
-	if (w->m.short_of == 0 || w->said_short)
+	if (w->m.short_of == 0 || w->warned_short)
 		return;
-	w->said_short = true;
+	w->warned_short = true;
 	warnx("%s: a queue on the way has %u slots, a vector takes %" PRIu32
 	    " packets: what does not fit is lost each time; give that switch "
 	    "more --slots", w->cf->to_name, w->m.short_of, w->m.model.ranges);
@@ -259,21 +259,21 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 	    !take_control(w, p, now_ns) : !update_is(tos) ||
 	    update_parse_as(tos, p->data, p->len, &u) != UPDATE_OK))
 		w->m.n[OLAF_WORKER_IGNORED]++;
-	else if (tos != CONTROL_TOS && believes(w, p))
+	else if (tos != CONTROL_TOS && accepts_data(w, p))
 		olaf_worker_take(&w->m, &u, now_ns);
-	say_short(w);
+	warn_short_queue(w);
 }
 
 /* Open, or open again, if it is time. */
 static void
-check_opening(struct olaf *w, uint64_t now_ns)
+send_open(struct olaf *w, uint64_t now_ns)
 {
 	uint8_t msg[HANDSHAKE_CLIENT_BYTES];
 	uint32_t n;
 
 	if (now_ns < handshake_client_due(&w->handshake))
 		return;
-	n = handshake_client_next(&w->handshake, ++w->way.xid, now_ns, msg);
+	n = handshake_client_next(&w->handshake, ++w->peer.xid, now_ns, msg);
 	udp_transmit_send(&w->c.out, &w->cf->to, CONTROL_TOS, msg, n,
 	    timer_wall_ns());
 }
@@ -282,26 +282,27 @@ check_opening(struct olaf *w, uint64_t now_ns)
 static void
 check_waits(struct olaf *w, uint64_t now_ns)
 {
-	char why[OLAF_WORKER_WHY_BYTES], words[INQUIRY_WORDS_BYTES];
+	char why[OLAF_WORKER_WHY_BYTES], words[PEER_CHECK_TEXT_BYTES];
 	struct olaf_worker_out o;
 
-	if (carrier_waits(&w->c, now_ns))
+	if (carrier_awaits_child(&w->c, now_ns))
 		return;
 	if (olaf_worker_next(&w->m, now_ns, &o))
 		send_vector(w, &o, (const uint8_t *)w->m.model.w);
 	if (w->m.stuck) {
 		warnx("%s: %s%s", w->cf->to_name, olaf_worker_why(&w->m, why),
-		    w->m.other_elements > 0 ? "" : inquiry_words(&w->inquiry,
-		    words));
+		    w->m.other_elements > 0
+			? ""
+			: peer_check_explain(&w->peer_check, words));
 		carrier_fail(&w->c);
-	} else if (w->m.begun && !inquiry_act(&w->inquiry, &w->c,
+	} else if (w->m.begun && !peer_check_run(&w->peer_check, &w->c,
 	    w->m.heard_ns, now_ns)) {
 		carrier_fail(&w->c);
 	}
 }
 
 static void
-summary(const struct olaf *w)
+print_summary(const struct olaf *w)
 {
 	uint64_t n[ALL];
 
@@ -311,10 +312,10 @@ summary(const struct olaf *w)
 }
 
 static void
-tick(struct olaf *w, uint64_t now_ns)
+check_second(struct olaf *w, uint64_t now_ns)
 {
-	if (carrier_asked(&w->c))
-		summary(w);
+	if (carrier_summary_requested(&w->c))
+		print_summary(w);
 	if (carrier_tick(&w->c, now_ns) && w->cf->progress)
 		progress_say("%" PRIu64 " gradients, %" PRIu64 " sent, %"
 		    PRIu64 " models", w->m.n[OLAF_WORKER_GENERATED],
@@ -323,18 +324,18 @@ tick(struct olaf *w, uint64_t now_ns)
 
 /* What is due; what is waited for. */
 static void
-act(void *ctx, uint64_t now_ns)
+do_due_work(void *ctx, uint64_t now_ns)
 {
 	struct olaf *w = ctx;
 
-	check_opening(w, now_ns);
+	send_open(w, now_ns);
 	if (!w->c.done)
 		check_waits(w, now_ns);
-	tick(w, now_ns);
+	check_second(w, now_ns);
 }
 
 static uint64_t
-due(const void *ctx)
+next_deadline(const void *ctx)
 {
 	const struct olaf *w = ctx;
 
@@ -342,27 +343,28 @@ due(const void *ctx)
 	    olaf_worker_due(&w->m), handshake_client_due(&w->handshake));
 }
 
-static const struct carrier_turns turns = {
-	.due = due, .take = take_packet, .read = read_carrier, .act = act
-};
+static const struct carrier_callbacks callbacks = {.deadline_ns = next_deadline,
+    .receive = take_packet,
+    .read_child = read_carrier,
+    .act = do_due_work};
 
 /* How it speaks to what is above, and whether data is proved. */
 static void
-open_way(struct olaf *w)
+open_channel(struct olaf *w)
 {
 	const struct worker_conf *cf = w->cf;
 	const struct key *key = cf->key->set ? cf->key : NULL;
 
-	w->way.xid = control_first_xid(timer_wall_ns());
-	nonce_channel(&w->way.channel, key, &cf->to);
-	w->way.channel.needs_cookie |=
-	    worker_proves(cf); /* tokens are of one */
+	w->peer.xid = control_first_xid(timer_wall_ns());
+	nonce_channel(&w->peer.channel, key, &cf->to);
+	w->peer.channel.needs_cookie |=
+	    worker_tags_data(cf); /* tokens are of one */
 	handshake_client_init(
-	    &w->handshake, worker_proves(cf), &w->way.channel, key);
+	    &w->handshake, worker_tags_data(cf), &w->peer.channel, key);
 	handshake_client_want(&w->handshake, timer_mono_ns());
-	w->inquiry.way = &w->way;
-	w->inquiry.handshake = &w->handshake;
-	w->m.held = !handshake_client_ready(&w->handshake);
+	w->peer_check.peer = &w->peer;
+	w->peer_check.handshake = &w->handshake;
+	w->m.paused = !handshake_client_ready(&w->handshake);
 }
 
 int
@@ -379,23 +381,23 @@ olaf_run(const struct worker_conf *cf)
 		err(1, "worker");
 	w->cf = cf;
 	olaf_worker_init(&w->m, &m);
-	carrier_open(&w->c, cf, worker_proves(cf) ? UPDATE_TAGGED_TOS :
+	carrier_open(&w->c, cf, worker_tags_data(cf) ? UPDATE_TAGGED_TOS :
 	    UPDATE_TOS, &mtu);
-	open_way(w);
+	open_channel(w);
 	w->floats = update_floats(mtu, cf->to.sa.sa_family == AF_INET6);
 	if (w->handshake.on && w->floats > UPDATE_TAIL_FLOATS)
 		w->floats -= UPDATE_TAIL_FLOATS;
-	carrier_loop(&w->c, &turns, w);
+	carrier_run(&w->c, &callbacks, w);
 	rc = carrier_close(&w->c);
 	if (w->m.n[OLAF_WORKER_GENERATED] == w->m.n[OLAF_WORKER_WAITING] &&
 	    w->m.n[OLAF_WORKER_MODELS] == 0 && (w->c.u.unreachable > 0 ||
 	    !w->m.begun || timer_mono_ns() - w->m.heard_ns >= WAIT_NS))
 		rc = carrier_sent_nothing(&w->c, "no model had come");
 	if (!cf->quiet)
-		summary(w);
+		print_summary(w);
 	olaf_worker_free(&w->m);
-	free(w->turned);
-	free(w->proved);
+	free(w->negated);
+	free(w->tagged);
 	free(w);
 	return rc;
 }

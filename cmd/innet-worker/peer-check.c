@@ -12,12 +12,12 @@
 
 #define FIRST_NS 250000000u	/* without a model, until it asks */
 #define AGAIN_NS 1000000000u	/* between that and the next */
-#define TELL_NS 1000000000u	/* until a line */
-#define TELL_AGAIN_NS 10000000000u	/* between that and the next */
+#define REPORT_NS 1000000000u	/* until a line */
+#define REPORT_AGAIN_NS 10000000000u	/* between that and the next */
 
 /* What it has counted. */
 static void
-read_counters(struct inquiry *q, const struct control_ack *a)
+read_counters(struct peer_check *q, const struct control_ack *a)
 {
 	cJSON *json = a->text == NULL ? NULL : cJSON_ParseWithLength(
 	    (const char *)a->text, a->text_bytes);
@@ -30,12 +30,12 @@ read_counters(struct inquiry *q, const struct control_ack *a)
 	snprintf(q->program, sizeof(q->program), "%.15s",
 	    cJSON_IsString(program) ? program->valuestring : "");
 	q->has_models = cJSON_IsNumber(models) && models->valuedouble > 0;
-	q->proved = cJSON_IsNumber(bad) && bad->valuedouble > 0;
+	q->needs_tags = cJSON_IsNumber(bad) && bad->valuedouble > 0;
 	cJSON_Delete(json);
 }
 
 bool
-inquiry_hear(struct inquiry *q, enum channel_client_news news,
+peer_check_receive(struct peer_check *q, enum channel_client_news news,
     const struct control *c)
 {
 	struct control_ack a;
@@ -47,7 +47,7 @@ inquiry_hear(struct inquiry *q, enum channel_client_news news,
 	if (news == CHANNEL_CLIENT_CHALLENGED || c->xid != q->xid ||
 	    !control_get_ack(c, &a))
 		return news == CHANNEL_CLIENT_CHALLENGED;
-	q->sealed |= a.status == CONTROL_BAD_MAC;
+	q->needs_mac |= a.status == CONTROL_BAD_MAC;
 	if (news != CHANNEL_CLIENT_GOOD)
 		return news == CHANNEL_CLIENT_HINT;
 	q->answered = true;
@@ -57,24 +57,27 @@ inquiry_hear(struct inquiry *q, enum channel_client_news news,
 
 /* Of keys and proofs: what may be wrong, or NULL. */
 static const char *
-trust_words(const struct inquiry *q)
+describe_key_problem(const struct peer_check *q)
 {
 	const char *why = handshake_client_why(q->handshake);
 
 	if (why != NULL)
 		return why;
-	if (q->sealed)
-		return q->way->channel.key == NULL ? "it takes sealed "
+	if (q->needs_mac)
+		return q->peer->channel.key == NULL ? "it takes sealed "
 		    "messages only; give the --key that it has" :
 		    "it has another key; give both the same --key";
-	return q->proved && !q->handshake->on ? "it has dropped data without "
-	    "proofs; give both the same --auth, and --key or none" : NULL;
+	return q->needs_tags && !q->handshake->on
+		   ? "it has dropped data without "
+		     "proofs; give both the same --auth, and --key or none"
+		   : NULL;
 }
 
 const char *
-inquiry_words(const struct inquiry *q, char words[INQUIRY_WORDS_BYTES])
+peer_check_explain(
+    const struct peer_check *q, char words[PEER_CHECK_TEXT_BYTES])
 {
-	const char *what = "", *trust = trust_words(q);
+	const char *what = "", *trust = describe_key_problem(q);
 
 	if (trust != NULL)
 		what = "; ";
@@ -85,30 +88,30 @@ inquiry_words(const struct inquiry *q, char words[INQUIRY_WORDS_BYTES])
 		    "--upstream there?";
 	else if (q->answered && q->program[0] != '\0' && !q->has_models)
 		what = "; the server has sent none, what does it say?";
-	snprintf(words, INQUIRY_WORDS_BYTES, "%s%s", what,
+	snprintf(words, PEER_CHECK_TEXT_BYTES, "%s%s", what,
 	    trust != NULL ? trust : "");
 	return words;
 }
 
 /* Ask for the counters. */
 static void
-ask(struct inquiry *q, struct carrier *c)
+send_request(struct peer_check *q, struct carrier *c)
 {
 	uint8_t msg[CONTROL_HEADER_BYTES + 3 + CHANNEL_CLIENT_MORE_BYTES], *p;
 
-	q->xid = ++q->way->xid;
+	q->xid = ++q->peer->xid;
 	q->answered = false;
 	p = control_put(msg, CONTROL_STATS, 0, q->xid);
 	p = bytes_put(p, 0, 2);		/* the first page */
 	*p++ = CONTROL_SCOPE_SWITCH;
 	udp_transmit_send(&c->out, &c->cf->to, CONTROL_TOS, msg,
-	    channel_client_put(&q->way->channel, msg, (size_t)(p - msg)),
+	    channel_client_put(&q->peer->channel, msg, (size_t)(p - msg)),
 	    timer_wall_ns());
 }
 
 /* It will never send a model: that is said. */
 static bool
-refuses(const struct inquiry *q, const struct carrier *c)
+is_wrong_peer(const struct peer_check *q, const struct carrier *c)
 {
 	if (!q->answered || q->program[0] == '\0')
 		return false;
@@ -125,28 +128,28 @@ refuses(const struct inquiry *q, const struct carrier *c)
 }
 
 bool
-inquiry_act(struct inquiry *q, struct carrier *c, uint64_t heard_ns,
+peer_check_run(struct peer_check *q, struct carrier *c, uint64_t heard_ns,
     uint64_t now_ns)
 {
-	char words[INQUIRY_WORDS_BYTES];
+	char words[PEER_CHECK_TEXT_BYTES];
 
 	if (heard_ns != q->heard_ns) {
 		q->heard_ns = heard_ns;
 		q->ask_ns = heard_ns + FIRST_NS;
-		q->tell_ns = heard_ns + TELL_NS;
+		q->report_ns = heard_ns + REPORT_NS;
 		q->answered = false;
 	}
-	if (refuses(q, c))
+	if (is_wrong_peer(q, c))
 		return false;
-	if (now_ns >= q->tell_ns) {
-		q->tell_ns = now_ns + TELL_AGAIN_NS;
+	if (now_ns >= q->report_ns) {
+		q->report_ns = now_ns + REPORT_AGAIN_NS;
 		warnx("%s: no model of cluster %u for %.1f s%s",
 		    c->cf->to_name, c->cf->cluster, (double)(now_ns -
-		    heard_ns) / 1e9, inquiry_words(q, words));
+		    heard_ns) / 1e9, peer_check_explain(q, words));
 	}
 	if (now_ns >= q->ask_ns) {
 		q->ask_ns = now_ns + AGAIN_NS;
-		ask(q, c);
+		send_request(q, c);
 	}
 	return true;
 }

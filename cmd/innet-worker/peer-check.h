@@ -13,24 +13,24 @@
 
 #include "cmd/innet-worker/carrier.h"
 
-enum { INQUIRY_WORDS_BYTES = 200 };
+enum { PEER_CHECK_TEXT_BYTES = 200 };
 
 /* A channel that several ask by, and the last xid of theirs. */
-struct inquiry_way {
+struct peer_channel {
 	struct channel_client channel;
 	uint32_t xid;
 };
 
 /* All zero at first, but for way and opening, which are the mode's. */
-struct inquiry {
-	struct inquiry_way *way;
+struct peer_check {
+	struct peer_channel *peer;
 	const struct handshake_client *handshake;
 	uint64_t heard_ns;		/* the last model */
-	uint64_t ask_ns, tell_ns;
+	uint64_t ask_ns, report_ns;
 	uint32_t xid;			/* of the last request; 0: none */
 	bool answered;
-	bool sealed;			/* it takes sealed messages only */
-	bool proved;			/* it has dropped data without proofs */
+	bool needs_mac;			/* it takes sealed messages only */
+	bool needs_tags;		/* it has dropped data without proofs */
 	char program[16];		/* that answered */
 	bool is_switch;
 	bool has_models;		/* from its server; or has sent them */
@@ -38,18 +38,18 @@ struct inquiry {
 
 /* c has come from there, which channel_client_take() finds so: is it an answer?
  */
-bool inquiry_hear(struct inquiry *q, enum channel_client_news news,
+bool peer_check_receive(struct peer_check *q, enum channel_client_news news,
     const struct control *c);
 
 /*
  * No model has come since heard_ns: ask, and say so.  False if it will never:
  * another program is there, which has been said.
  */
-bool inquiry_act(struct inquiry *q, struct carrier *c, uint64_t heard_ns,
+bool peer_check_run(struct peer_check *q, struct carrier *c, uint64_t heard_ns,
     uint64_t now_ns);
 
 /* Why no model may have come, to follow a sentence; words. */
-const char *inquiry_words(const struct inquiry *q,
-    char words[INQUIRY_WORDS_BYTES]);
+const char *peer_check_explain(const struct peer_check *q,
+    char words[PEER_CHECK_TEXT_BYTES]);
 
 #endif

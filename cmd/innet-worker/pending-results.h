@@ -13,55 +13,60 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { HELD_MAX = 256, HELD_MIN = 4, HELD_BYTES = 64 << 20 };
+enum {
+	PENDING_RESULTS_MAX = 256,
+	PENDING_RESULTS_MIN = 4,
+	PENDING_RESULTS_BYTES = 64 << 20
+};
 
-struct held_result {
+struct pending_result {
 	float *vec;
 	uint32_t contributions;
 	bool partial;
 };
 
-struct held {
-	struct held_result r[HELD_MAX];
+struct pending_results {
+	struct pending_result r[PENDING_RESULTS_MAX];
 	uint32_t first, count, max;
 	uint32_t elements;
 	float *spare;			/* the vector that was taken last */
 };
 
 static inline void
-held_init(struct held *h, uint32_t elements)
+pending_results_init(struct pending_results *h, uint32_t elements)
 {
-	uint64_t fit = HELD_BYTES / (4 * (uint64_t)elements);
+	uint64_t fit = PENDING_RESULTS_BYTES / (4 * (uint64_t)elements);
 
-	*h = (struct held){ .elements = elements };
-	h->max = fit > HELD_MAX ? HELD_MAX : fit < HELD_MIN ? HELD_MIN :
-	    (uint32_t)fit;
+	*h = (struct pending_results){ .elements = elements };
+	h->max = fit > PENDING_RESULTS_MAX   ? PENDING_RESULTS_MAX
+		 : fit < PENDING_RESULTS_MIN ? PENDING_RESULTS_MIN
+					     : (uint32_t)fit;
 }
 
 static inline void
-held_free(struct held *h)
+pending_results_free(struct pending_results *h)
 {
 	for (uint32_t i = 0; i < h->count; i++)
-		free(h->r[(h->first + i) % HELD_MAX].vec);
+		free(h->r[(h->first + i) % PENDING_RESULTS_MAX].vec);
 	free(h->spare);
 }
 
 static inline uint32_t
-held_count(const struct held *h)
+pending_results_count(const struct pending_results *h)
 {
 	return h->count;
 }
 
 /* Is there no room for another? */
 static inline bool
-held_full(const struct held *h)
+pending_results_are_full(const struct pending_results *h)
 {
 	return h->count == h->max;
 }
 
 /* Hold *r, its vector too; another vector in its place.  There is room. */
 static inline float *
-held_put(struct held *h, const struct held_result *r)
+pending_results_put(struct pending_results *h, const struct pending_result *r)
 {
 	float *v = h->spare;
 
@@ -70,18 +75,18 @@ held_put(struct held *h, const struct held_result *r)
 		v = malloc(4 * (size_t)h->elements);
 	if (v == NULL)
 		err(1, "a result of %" PRIu32 " elements", h->elements);
-	h->r[(h->first + h->count++) % HELD_MAX] = *r;
+	h->r[(h->first + h->count++) % PENDING_RESULTS_MAX] = *r;
 	return v;
 }
 
 /* The oldest into *r, its vector good until the next; false if none is held. */
 static inline bool
-held_take(struct held *h, struct held_result *r)
+pending_results_take(struct pending_results *h, struct pending_result *r)
 {
 	if (h->count == 0)
 		return false;
 	*r = h->r[h->first];
-	h->first = (h->first + 1) % HELD_MAX;
+	h->first = (h->first + 1) % PENDING_RESULTS_MAX;
 	h->count--;
 	free(h->spare);
 	h->spare = r->vec;

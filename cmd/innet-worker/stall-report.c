@@ -16,7 +16,7 @@ enum { NAME_BYTES = 128 };
 
 /* Seconds, as the switch tells milliseconds. */
 static double
-seconds(const cJSON *o, const char *key)
+read_seconds(const cJSON *o, const char *key)
 {
 	const cJSON *n = cJSON_GetObjectItem(o, key);
 
@@ -25,15 +25,15 @@ seconds(const cJSON *o, const char *key)
 
 /* More words, behind what is there; only if all fit. */
 __attribute__((format(printf, 3, 4))) static size_t
-say(char *text, size_t at, const char *fmt, ...)
+append_text(char *text, size_t at, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(text + at, MISSING_BYTES - at, fmt, ap);
+	n = vsnprintf(text + at, STALL_REPORT_BYTES - at, fmt, ap);
 	va_end(ap);
-	if (n >= 0 && (size_t)n < MISSING_BYTES - at)
+	if (n >= 0 && (size_t)n < STALL_REPORT_BYTES - at)
 		return at + (size_t)n;
 	text[at] = '\0';
 	return at;
@@ -41,7 +41,7 @@ say(char *text, size_t at, const char *fmt, ...)
 
 /* A member's type, number and address. */
 static const char *
-who(const cJSON *m, char name[NAME_BYTES])
+format_member(const cJSON *m, char name[NAME_BYTES])
 {
 	const cJSON *type = cJSON_GetObjectItem(m, "type");
 	const cJSON *worker = cJSON_GetObjectItem(m, "worker");
@@ -58,45 +58,48 @@ who(const cJSON *m, char name[NAME_BYTES])
 
 /* One member who misses something; what text then has. */
 static size_t
-say_member(const cJSON *m, char *text, size_t at)
+append_missing(const cJSON *m, char *text, size_t at)
 {
 	const cJSON *missing = cJSON_GetObjectItem(m, "missing");
 	char name[NAME_BYTES];
 
 	if (!cJSON_IsNumber(missing) || missing->valuedouble < 1)
 		return at;
-	return say(text, at, "%s %s, last heard %.1f s ago", at == 0 ?
-	    "; missing:" : ";", who(m, name), seconds(m, "last_heard_ms"));
+	return append_text(text, at, "%s %s, last heard %.1f s ago",
+	    at == 0 ? "; missing:" : ";", format_member(m, name),
+	    read_seconds(m, "last_heard_ms"));
 }
 
 /* One who was a member; what text then has. */
 static size_t
-say_gone(const cJSON *m, char *text, size_t at)
+append_gone(const cJSON *m, char *text, size_t at)
 {
 	char name[NAME_BYTES];
 
-	who(m, name);
+	format_member(m, name);
 	if (!cJSON_IsTrue(cJSON_GetObjectItem(m, "evicted")))
-		return say(text, at, "; %s left %.1f s ago", name,
-		    seconds(m, "gone_ms"));
-	return say(text, at, "; %s was put out %.1f s ago, last heard %.1f s "
-	    "ago", name, seconds(m, "gone_ms"), seconds(m, "last_heard_ms"));
+		return append_text(text, at, "; %s left %.1f s ago", name,
+		    read_seconds(m, "gone_ms"));
+	return append_text(text, at,
+	    "; %s was put out %.1f s ago, last heard %.1f s "
+	    "ago",
+	    name, read_seconds(m, "gone_ms"), read_seconds(m, "last_heard_ms"));
 }
 
 /* Fewer members are left than a sum needs: who went? */
 static void
-say_too_few(const cJSON *json, double h, char *text)
+append_too_few(const cJSON *json, double h, char *text)
 {
 	const cJSON *m;
-	size_t at = say(text, 0, "; %.0f needed, %d left", h,
+	size_t at = append_text(text, 0, "; %.0f needed, %d left", h,
 	    cJSON_GetArraySize(cJSON_GetObjectItem(json, "members")));
 
 	cJSON_ArrayForEach(m, cJSON_GetObjectItem(json, "gone"))
-		at = say_gone(m, text, at);
+		at = append_gone(m, text, at);
 }
 
 void
-missing_say(const struct sync_worker *l, char text[MISSING_BYTES])
+stall_report_members(const struct sync_worker *l, char text[STALL_REPORT_BYTES])
 {
 	cJSON *json = l->text == NULL || l->text_bytes == 0 ? NULL :
 	    cJSON_ParseWithLength(l->text, l->text_bytes);
@@ -107,39 +110,40 @@ missing_say(const struct sync_worker *l, char text[MISSING_BYTES])
 
 	text[0] = '\0';
 	if (json == NULL)
-		snprintf(text, MISSING_BYTES, "; it does not say who is "
+		snprintf(text, STALL_REPORT_BYTES, "; it does not say who is "
 		    "missing");
 	else if (cJSON_IsFalse(open) && cJSON_IsNumber(h))
-		snprintf(text, MISSING_BYTES, "; the job is not open: %d of "
-		    "%.0f have joined", cJSON_GetArraySize(list),
-		    h->valuedouble);
+		snprintf(text, STALL_REPORT_BYTES,
+		    "; the job is not open: %d of "
+		    "%.0f have joined",
+		    cJSON_GetArraySize(list), h->valuedouble);
 	else if (cJSON_IsNumber(h) && cJSON_GetArraySize(list) < h->valuedouble)
-		say_too_few(json, h->valuedouble, text);
+		append_too_few(json, h->valuedouble, text);
 	else
 		cJSON_ArrayForEach(m, list)
-			at = say_member(m, text, at);
+			at = append_missing(m, text, at);
 	cJSON_Delete(json);
 }
 
 /* Is a wait since since_ns (0: none) to be told of after so long? */
 static bool
-is_due(struct missing *m, uint64_t since_ns, uint64_t first_ns,
+is_due(struct stall_report *m, uint64_t since_ns, uint64_t first_ns,
     uint64_t now_ns)
 {
 	if (since_ns == 0)
-		*m = (struct missing){ 0 };
+		*m = (struct stall_report){ 0 };
 	else if (since_ns != m->since_ns)
-		*m = (struct missing){ .since_ns = since_ns,
-		    .tell_ns = since_ns + first_ns };
-	if (since_ns == 0 || now_ns < m->tell_ns)
+		*m = (struct stall_report){ .since_ns = since_ns,
+		    .report_ns = since_ns + first_ns };
+	if (since_ns == 0 || now_ns < m->report_ns)
 		return false;
-	m->tell_ns = now_ns + AGAIN_NS;
+	m->report_ns = now_ns + AGAIN_NS;
 	m->asked = false;
 	return true;
 }
 
 void
-missing_join(struct missing *m, const char *switch_name,
+stall_report_join(struct stall_report *m, const char *switch_name,
     const struct membership *in, uint64_t now_ns)
 {
 	const bool open = in->join_open && !in->joined;
@@ -167,30 +171,30 @@ missing_join(struct missing *m, const char *switch_name,
 }
 
 void
-missing_result(struct missing *m, const char *switch_name,
+stall_report_result(struct stall_report *m, const char *switch_name,
     struct sync_worker *l, uint64_t usual_ns, uint64_t now_ns)
 {
 	const uint64_t first_ns = usual_ns * 4 < FIRST_NS ? FIRST_NS :
 	    usual_ns * 4;
-	char text[MISSING_BYTES];
+	char text[STALL_REPORT_BYTES];
 
 	if (!sync_worker_going(l))
 		return;			/* why will be said */
 	if (!l->in.joined || l->in.halted) {
-		missing_join(m, switch_name, &l->in, now_ns);
+		stall_report_join(m, switch_name, &l->in, now_ns);
 		return;
 	}
 	if (!is_due(m, sync_worker_waits(l) && !l->in.leaving ?
 	    l->progress_ns : 0, first_ns, now_ns)) {
 		if (m->since_ns != 0 && !m->asked && now_ns + ANSWER_NS >=
-		    m->tell_ns) {
+		    m->report_ns) {
 			l->asking = false;
 			sync_worker_ask(l, now_ns);
 			m->asked = true;
 		}
 		return;
 	}
-	missing_say(l, text);
+	stall_report_members(l, text);
 	l->asking = false;		/* before the end once more */
 	warnx("%s: job %u: no result of iteration %" PRIu32 " for %.1f s%s",
 	    switch_name, l->in.cf.job, l->t, (double)(now_ns - m->since_ns) /

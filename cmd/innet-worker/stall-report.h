@@ -11,24 +11,25 @@
 
 #include "common/iswitch/sync-worker.h"
 
-enum { MISSING_BYTES = 256 };
+enum { STALL_REPORT_BYTES = 256 };
 
 /* A wait; all zero at first. */
-struct missing {
+struct stall_report {
 	uint64_t since_ns;		/* 0: none */
-	uint64_t tell_ns;		/* when to say so */
+	uint64_t report_ns;		/* when to say so */
 	bool asked;			/* who is missing, for that */
 };
 
 /* Say it, to follow a sentence; "" if there is nothing to say. */
-void missing_say(const struct sync_worker *l, char text[MISSING_BYTES]);
+void stall_report_members(
+    const struct sync_worker *l, char text[STALL_REPORT_BYTES]);
 
 /* A Join is not answered, or the job is halted or not open: say so in time. */
-void missing_join(struct missing *m, const char *switch_name,
+void stall_report_join(struct stall_report *m, const char *switch_name,
     const struct membership *in, uint64_t now_ns);
 
 /* The same, or no result has come, which usually takes usual_ns. */
-void missing_result(struct missing *m, const char *switch_name,
+void stall_report_result(struct stall_report *m, const char *switch_name,
     struct sync_worker *l, uint64_t usual_ns, uint64_t now_ns);
 
 #endif

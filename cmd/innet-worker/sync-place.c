@@ -9,13 +9,13 @@
  * is here.
  */
 bool
-sync_place(void *ctx, struct udp_scatter *l)
+sync_find_place(void *ctx, struct udp_scatter *l)
 {
 	struct sync *w = ctx;
 	const uint32_t t = w->l.t, segs = w->l.segs, floats = w->l.floats;
 	uint32_t end;
 
-	if (!w->begun || worker_proves(w->cf) || w->l.redo || segs == 0 ||
+	if (!w->begun || worker_tags_data(w->cf) || w->l.redo || segs == 0 ||
 	    sync_worker_whole(&w->l))
 		return false;
 	if (w->place_t != t)
@@ -37,7 +37,7 @@ sync_place(void *ctx, struct udp_scatter *l)
 }
 
 bool
-sync_foreseen(void *ctx, const struct udpio_message *m)
+sync_matches_place(void *ctx, const struct udpio_message *m)
 {
 	const struct sync *w = ctx;
 	const size_t n = udpio_count(m);

@@ -18,7 +18,6 @@
 #include "common/net/timer.h"
 #include "common/traffic/synthetic.h"
 
-#include "cmd/innet-worker/state-transfer.h"
 #include "cmd/innet-worker/sync.h"
 
 static const char *const count_name[COUNTS] = {
@@ -39,7 +38,7 @@ static const char *const step_name[SYNC_WORKER_COUNTS] = {
 
 /* A vector of ours, all of it touched. */
 static float *
-vector(uint32_t elements)
+allocate_vector(uint32_t elements)
 {
 	float *v = malloc((size_t)elements * sizeof(*v));
 
@@ -51,7 +50,7 @@ vector(uint32_t elements)
 
 /* Join the job, from iteration `next` on. */
 static void
-join(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
+join_job(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
     uint64_t now_ns)
 {
 	const struct worker_conf *cf = w->cf;
@@ -62,9 +61,9 @@ join(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 	    .elements = w->c.elements, .floats = (uint16_t)cf->floats,
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
 	    .gives = cf->synthetic > 0 || w->c.order.gives, .xid = xid,
-	    .can_multicast = !w->voice.deaf,
-	    .tagged = worker_proves(cf), .key = worker_proof_key(cf),
-	    .channel = &w->voice.channel };
+	    .can_multicast = !w->control.cannot_multicast,
+	    .tagged = worker_tags_data(cf), .key = worker_tag_key(cf),
+	    .channel = &w->control.channel };
 	const struct sync_worker_conf l = { .crc = crc, .window = cf->window,
 	    .next = (uint32_t)(next % SEG_ITERATIONS),
 	    .run_bytes = v6 ? UDPIO_RUN_BYTES_V6 : UDPIO_RUN_BYTES,
@@ -81,18 +80,18 @@ join(struct sync *w, uint64_t next, uint32_t crc, uint32_t xid,
 
 /* The length is known, and where to begin. */
 static void
-begin(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
+begin_job(struct sync *w, uint64_t next, uint32_t crc, uint64_t now_ns)
 {
 	const struct worker_conf *cf = w->cf;
 
 	for (int i = 0; i < 2; i++) {
-		w->grad[i] = vector(w->c.elements);
-		w->result[i] = vector(w->c.elements);
+		w->grad[i] = allocate_vector(w->c.elements);
+		w->result[i] = allocate_vector(w->c.elements);
 	}
-	held_init(&w->held, w->c.elements);
+	pending_results_init(&w->pending_results, w->c.elements);
 	w->left = cf->synthetic > 0 ? cf->count : 0;
 	state_transfer_init(&w->transfer, cf->worker);
-	join(w, next, crc, control_first_xid(timer_wall_ns()), now_ns);
+	join_job(w, next, crc, control_first_xid(timer_wall_ns()), now_ns);
 }
 
 /*
@@ -133,7 +132,7 @@ send_run(struct sync *w, const struct sync_worker_out *o)
 		v[0] = (struct iovec){ w->head[n], head };
 		v[1] = (struct iovec){ vec + (size_t)i * floats,
 		    4 * (size_t)seg_floats_at(w->c.elements, floats, i) };
-		if (worker_proves(w->cf))
+		if (worker_tags_data(w->cf))
 			segment_tag_put(&w->l.in.tags, w->head[n],
 			    v[1].iov_base, v[1].iov_len);
 		if (++n == UDPIO_RUN_MAX || i + 1 == end) {
@@ -156,7 +155,8 @@ send_all(struct sync *w, uint64_t now_ns)
 			send_run(w, &o);
 			continue;
 		}
-		w->n[SEND_FAILED] += !voice_say(&w->voice, o.message, o.len);
+		w->n[SEND_FAILED] +=
+		    !control_send(&w->control, o.message, o.len);
 	}
 }
 
@@ -173,7 +173,7 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 	    (!seg_is(tos) && tos != CONTROL_TOS)) {
 		w->n[FOREIGN]++;
 	} else if (seg_is(tos) && seg_parse_as(tos, p->data, p->len, &s)) {
-		if (!worker_believes(w->cf, &w->l.in.tags, tos, p))
+		if (!worker_accepts_result(w->cf, &w->l.in.tags, tos, p))
 			w->n[BAD_PROOF]++;
 		else if (w->n[RESULTS]++, sync_worker_result(&w->l, &s,
 		    now_ns) == SYNC_WORKER_TAKE && p->body == NULL)
@@ -182,15 +182,15 @@ take_packet(void *ctx, const struct udpio_packet *p, uint64_t now_ns)
 			    4 * (size_t)s.n);
 	} else if (seg_is(tos)) {
 		w->n[MALFORMED]++;
-	} else if (voice_hear(&w->voice, &w->l.in, &w->transfer, w->given, p,
-	    &c, now_ns)) {
+	} else if (control_receive(&w->control, &w->l.in, &w->transfer,
+		       w->given, p, &c, now_ns)) {
 		sync_worker_control(&w->l, &c, now_ns);
 	}
 }
 
 /* Is the made-up sum what it must be? */
 static void
-check(struct sync *w, const float *vec)
+check_sum(struct sync *w, const float *vec)
 {
 	const uint32_t t = w->l.t, n = w->c.elements;
 	const uint32_t i = synthetic_wrong(vec, n, w->cf->check, t);
@@ -205,7 +205,7 @@ check(struct sync *w, const float *vec)
 
 /* Give the child a result. */
 static void
-give(struct sync *w, const struct held_result *r, bool more)
+give_result(struct sync *w, const struct pending_result *r, bool more)
 {
 	struct stream_head h = { .kind = STREAM_RESULT,
 	    .elements = w->c.elements, .contributions = r->contributions,
@@ -224,21 +224,21 @@ take_result(struct sync *w, uint64_t now_ns)
 {
 	struct sync_worker *l = &w->l;
 	const uint32_t way = l->t & 1;
-	const struct held_result r = { .vec = w->result[way],
+	const struct pending_result r = { .vec = w->result[way],
 	    .contributions = l->most[way], .partial = sync_worker_partial(l) };
 
 	sync_worker_level(l, w->result[way]);
 	if (w->cf->check > 0)
-		check(w, w->result[way]);
+		check_sum(w, w->result[way]);
 	if (l->first_ns != 0)
 		durations_add(&w->rounds, now_ns - l->first_ns);
 	sync_worker_advance(l, now_ns);
 	w->c.last |= w->left > 0 && --w->left == 0;
 	if (w->pending || w->cf->synthetic > 0) {
 		w->pending = sync_worker_whole(l) && !w->c.last;
-		give(w, &r, w->pending);
+		give_result(w, &r, w->pending);
 	} else {
-		w->result[way] = held_put(&w->held, &r);
+		w->result[way] = pending_results_put(&w->pending_results, &r);
 	}
 }
 
@@ -247,12 +247,13 @@ static void
 take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 {
 	const uint32_t t = sync_worker_iteration(&w->l), way = t & 1;
-	struct held_result r;
+	struct pending_result r;
 
 	w->based = w->given;
-	if (held_count(&w->held) > 0) {
-		while (held_take(&w->held, &r))
-			give(w, &r, held_count(&w->held) > 0);
+	if (pending_results_count(&w->pending_results) > 0) {
+		while (pending_results_take(&w->pending_results, &r))
+			give_result(w, &r,
+			    pending_results_count(&w->pending_results) > 0);
 		return;
 	}
 	if (w->cf->synthetic == 0)
@@ -265,23 +266,23 @@ take_gradient(struct sync *w, const uint8_t *body, uint64_t now_ns)
 
 /* Our state after `given` results, for who has asked. */
 static void
-have_state(struct sync *w, uint8_t *body, uint32_t bytes, uint64_t given,
+offer_state(struct sync *w, uint8_t *body, uint32_t bytes, uint64_t given,
     uint64_t now_ns)
 {
 	state_transfer_has(&w->transfer, body, bytes, given, now_ns);
-	inherit_send(&w->transfer, &w->voice, &w->l.in, now_ns);
+	control_send_transfer(&w->transfer, &w->control, &w->l.in, now_ns);
 }
 
 /* Somebody wants our state: the child has it. */
 static void
-take_snapshot(struct sync *w, uint64_t now_ns)
+request_state(struct sync *w, uint64_t now_ns)
 {
 	if (!w->transfer.sender.wanted)
 		return;
 	if (w->cf->synthetic == 0)
 		carrier_ask_state(&w->c);
 	else
-		have_state(w, NULL, 0, w->given, now_ns);
+		offer_state(w, NULL, 0, w->given, now_ns);
 }
 
 /* The child has said it. */
@@ -294,15 +295,15 @@ take_state(struct sync *w, const struct stream_head *h, const uint8_t *body,
 	if (copy == NULL)
 		err(1, "a state of %" PRIu32 " bytes", h->elements);
 	memcpy(copy, body, h->elements);
-	have_state(w, copy, h->elements, h->iteration, now_ns);
+	offer_state(w, copy, h->elements, h->iteration, now_ns);
 }
 
 /* Is it of weights that the child has no more, since it took a state? */
 static bool
-outdated(struct sync *w, const struct stream_head *h)
+is_outdated(struct sync *w, const struct stream_head *h)
 {
-	w->renews &= h->iteration != w->given;
-	return w->renews;
+	w->skips_outdated &= h->iteration != w->given;
+	return w->skips_outdated;
 }
 
 /* What the child says, or what is made up in its place. */
@@ -318,55 +319,55 @@ read_carrier(struct sync *w, uint64_t now_ns)
 	    CARRIER_NOTHING) {
 		if (e == CARRIER_STATE)
 			take_state(w, &h, body, now_ns);
-		else if (e == CARRIER_GRADIENT && !outdated(w, &h))
+		else if (e == CARRIER_GRADIENT && !is_outdated(w, &h))
 			take_gradient(w, body, now_ns);
 		else if (e == CARRIER_WEIGHTS)
-			begin(w, h.iteration, crc32c(0, body,
+			begin_job(w, h.iteration, crc32c(0, body,
 			    stream_body_bytes(&h)), now_ns);
 		else if (w->cf->synthetic > 0)
-			begin(w, 0, 0, now_ns);
+			begin_job(w, 0, 0, now_ns);
 	}
-	w->c.full = (w->pending && !w->c.order.asked) ||
-	    (w->begun && held_full(&w->held));
+	w->c.child_paused = (w->pending && !w->c.order.asked) ||
+	    (w->begun && pending_results_are_full(&w->pending_results));
 	w->c.done |= w->c.last && !w->pending;
 }
 
 /* The child goes on from another's state. */
 static void
-pass_state(struct sync *w)
+give_state(struct sync *w)
 {
 	struct state_receiver *e = &w->transfer.receiver;
 
 	if (w->cf->synthetic == 0)
 		carrier_give_state(&w->c, e->body, e->bytes, e->iteration);
 	state_receiver_free(e);
-	w->inherits = false;
+	w->has_state = false;
 	w->transfer.tries = 0;
 }
 
 /* Results that are whole, and the gradients that follow them. */
 static void
-settle(void *ctx, uint64_t now_ns)
+process_results(void *ctx, uint64_t now_ns)
 {
 	struct sync *w = ctx;
 
 	if (w->begun && w->l.in.joined && !w->greeted) {
-		carrier_greet(&w->c, w->l.h > w->l.in.members ? w->l.h :
+		carrier_send_hello(&w->c, w->l.h > w->l.in.members ? w->l.h :
 		    w->l.in.members);
 		w->greeted = true;
 	}
-	if (w->inherits && w->greeted)
-		pass_state(w);
-	take_snapshot(w, now_ns);
+	if (w->has_state && w->greeted)
+		give_state(w);
+	request_state(w, now_ns);
 	while (w->begun && sync_worker_whole(&w->l) && !w->c.done &&
-	    !held_full(&w->held))
+	    !pending_results_are_full(&w->pending_results))
 		take_result(w, now_ns);
 	read_carrier(w, now_ns);
 }
 
 /* The machine has ended: would another's state help?  Then fetch it. */
 static bool
-fetch(struct sync *w, uint64_t now_ns)
+start_fetch(struct sync *w, uint64_t now_ns)
 {
 	if (!state_transfer_helps(&w->transfer, &w->l.in, w->l.end ==
 	    SYNC_WORKER_LOST, false))
@@ -377,60 +378,60 @@ fetch(struct sync *w, uint64_t now_ns)
 
 /* A state has come: join with it. */
 static void
-inherit(struct sync *w, uint64_t now_ns)
+join_with_state(struct sync *w, uint64_t now_ns)
 {
 	const uint64_t at = w->transfer.receiver.iteration;
 	const struct sync_worker was = w->l;
-	struct held_result r;
+	struct pending_result r;
 
-	while (held_take(&w->held, &r))
+	while (pending_results_take(&w->pending_results, &r))
 		continue;
 	sync_worker_free(&w->l);
-	join(w, at, 0, w->transfer.receiver.xid, now_ns);
+	join_job(w, at, 0, w->transfer.receiver.xid, now_ns);
 	w->l.in.joins = was.in.joins;
 	memcpy(w->l.n, was.n, sizeof(was.n));
 	memcpy(w->l.verdicts, was.verdicts, sizeof(was.verdicts));
 	if (w->left > 0)
 		w->left = w->cf->count > at ? w->cf->count - at : 1;
-	w->inherits = true;
+	w->has_state = true;
 	w->pending = false;
-	w->renews = w->cf->synthetic == 0;
+	w->skips_outdated = w->cf->synthetic == 0;
 }
 
 /* Fetching a state: what is due, and what has come of it. */
 static void
-act_heir(struct sync *w, uint64_t now_ns)
+advance_transfer(struct sync *w, uint64_t now_ns)
 {
 	struct state_transfer *h = &w->transfer;
 
-	inherit_send(h, &w->voice, &w->l.in, now_ns);
+	control_send_transfer(h, &w->control, &w->l.in, now_ns);
 	if (h->receiver.end == STATE_RECEIVER_GOING)
 		return;
 	h->fetching = false;
-	inherit_tell(h, w->cf);
+	control_report_transfer(h, w->cf);
 	if (h->receiver.end == STATE_RECEIVER_HAS)
-		inherit(w, now_ns);
+		join_with_state(w, now_ns);
 	else
 		carrier_fail(&w->c);
 }
 
 /* The machine has ended: why? */
 static void
-explain(struct sync *w)
+explain_end(struct sync *w)
 {
-	char why[SYNC_WORKER_WHY_BYTES], who[MISSING_BYTES] = "";
+	char why[SYNC_WORKER_WHY_BYTES], text[STALL_REPORT_BYTES] = "";
 
 	if (w->l.end == SYNC_WORKER_STUCK)
-		missing_say(&w->l, who);
+		stall_report_members(&w->l, text);
 	else if (!w->l.in.cf.gives && w->l.in.end == MEMBERSHIP_REFUSED)
-		snprintf(who, sizeof(who), "; %s can take over no other's: "
+		snprintf(text, sizeof(text), "; %s can take over no other's: "
 		    "there is no \"state\" in its hello", w->c.child.name);
-	warnx("%s: %s%s", w->cf->to_name, sync_worker_why(&w->l, why), who);
+	warnx("%s: %s%s", w->cf->to_name, sync_worker_why(&w->l, why), text);
 	carrier_fail(&w->c);
 }
 
 static void
-summary(struct sync *w)
+print_summary(struct sync *w)
 {
 	enum { ALL = (int)COUNTS + (int)SYNC_WORKER_VERDICTS +
 	    (int)SYNC_WORKER_COUNTS };
@@ -461,10 +462,10 @@ summary(struct sync *w)
 }
 
 static void
-tick(struct sync *w, uint64_t now_ns)
+check_second(struct sync *w, uint64_t now_ns)
 {
-	if (carrier_asked(&w->c))
-		summary(w);
+	if (carrier_summary_requested(&w->c))
+		print_summary(w);
 	if (carrier_tick(&w->c, now_ns) && w->cf->progress)
 		progress_say("%" PRIu64 " iterations, %" PRIu64
 		    " missed, %" PRIu64 " asked for again",
@@ -475,30 +476,30 @@ tick(struct sync *w, uint64_t now_ns)
 
 /* What is to be sent; whether it can go on. */
 static void
-act(void *ctx, uint64_t now_ns)
+send_due(void *ctx, uint64_t now_ns)
 {
 	struct sync *w = ctx;
 
 	if (w->transfer.fetching)
-		act_heir(w, now_ns);
+		advance_transfer(w, now_ns);
 	else if (w->begun)
 		send_all(w, now_ns);
 	else if (!w->c.done)
-		carrier_waits(&w->c, now_ns);
-	tick(w, now_ns);
+		carrier_awaits_child(&w->c, now_ns);
+	check_second(w, now_ns);
 	if (w->begun)
-		voice_follow(&w->voice, &w->l.in, now_ns);
+		control_join_group(&w->control, &w->l.in, now_ns);
 	if (w->begun && !w->transfer.fetching)
-		missing_result(&w->missing, w->cf->to_name, &w->l,
+		stall_report_result(&w->stall, w->cf->to_name, &w->l,
 		    durations_mean(&w->rounds), now_ns);
 	state_sender_rest(&w->transfer.sender, now_ns);
 	if (!w->transfer.fetching && !sync_worker_going(&w->l) &&
-	    !fetch(w, now_ns))
-		explain(w);
+	    !start_fetch(w, now_ns))
+		explain_end(w);
 }
 
 static uint64_t
-due(const void *ctx)
+next_deadline(const void *ctx)
 {
 	const struct sync *w = ctx;
 
@@ -507,14 +508,16 @@ due(const void *ctx)
 	return w->begun ? sync_worker_due(&w->l) : TIMER_NEVER;
 }
 
-static const struct carrier_turns turns = {
-	.due = due, .take = take_packet, .place = sync_place,
-	.foreseen = sync_foreseen, .read = settle, .act = act
-};
+static const struct carrier_callbacks callbacks = {.deadline_ns = next_deadline,
+    .receive = take_packet,
+    .find_place = sync_find_place,
+    .matches_place = sync_matches_place,
+    .read_child = process_results,
+    .act = send_due};
 
 /* Say that we go, and wait a moment to be let go. */
 static void
-leave(struct sync *w)
+leave_job(struct sync *w)
 {
 	uint64_t now = timer_mono_ns();
 
@@ -525,9 +528,9 @@ leave(struct sync *w)
 		send_all(w, now);
 		if (!sync_worker_going(&w->l))
 			return;
-		w->c.full = true;
+		w->c.child_paused = true;
 		w->c.end_ns = TIMER_NEVER;
-		now = carrier_turn(&w->c, &turns, w, now);
+		now = carrier_run_once(&w->c, &callbacks, w, now);
 	}
 }
 
@@ -541,20 +544,21 @@ sync_run(const struct worker_conf *cf)
 		err(1, "worker");
 	w->cf = cf;
 	carrier_open(&w->c, cf, worker_tos(cf), &w->mtu);
-	voice_open(&w->voice, cf, &w->c.out, &w->n[MALFORMED], &w->n[BAD_MAC]);
+	control_open(
+	    &w->control, cf, &w->c.out, &w->n[MALFORMED], &w->n[BAD_MAC]);
 	udpio_waits(&w->c.u);
-	w->c.own = true;
-	carrier_loop(&w->c, &turns, w);
-	leave(w);
+	w->c.mode_makes_vectors = true;
+	carrier_run(&w->c, &callbacks, w);
+	leave_job(w);
 	rc = carrier_close(&w->c);
 	if (sync_worker_count(&w->l, SYNC_WORKER_ITERATIONS) == 0 &&
 	    sync_worker_count(&w->l, SYNC_WORKER_SEGMENTS) == 0)
 		rc = carrier_sent_nothing(&w->c, "the job had not begun");
 	if (!cf->quiet)
-		summary(w);
+		print_summary(w);
 	sync_worker_free(&w->l);
 	state_transfer_free(&w->transfer);
-	held_free(&w->held);
+	pending_results_free(&w->pending_results);
 	for (int i = 0; i < 2; i++) {
 		free(w->grad[i]);
 		free(w->result[i]);

@@ -14,7 +14,7 @@
 #include "cmd/innet-worker/carrier.h"
 #include "cmd/innet-worker/pending-results.h"
 #include "cmd/innet-worker/stall-report.h"
-#include "cmd/innet-worker/state-transfer.h"
+#include "cmd/innet-worker/control-io.h"
 
 enum sync_count {
 	JOINS, CONTROL_IGNORED, ROUND_P10, ROUND_P50, ROUND_P90, ROUND_MEAN,
@@ -27,15 +27,16 @@ struct sync {
 	struct sync_worker l;
 	uint64_t mtu;
 	float *grad[2], *result[2];	/* by iteration & 1 */
-	struct voice voice;
-	struct held held;		/* results the child has yet to get */
+	struct control_io control;
+	struct pending_results
+	    pending_results;		/* results the child has yet to get */
 	uint64_t given;			/* iterations the child has, whole */
 	uint64_t left;			/* made up: to --count; 0: no end */
 	uint64_t based;			/* those its gradient was based on */
-	struct missing missing;
+	struct stall_report stall;
 	struct state_transfer transfer;
-	bool inherits;			/* a state waits for the child */
-	bool renews;			/* its gradients are of weights before
+	bool has_state;			/* a state waits for the child */
+	bool skips_outdated;		/* its gradients are of weights before
 					 * that, still */
 	bool begun;			/* l is there */
 	bool greeted;
@@ -49,9 +50,9 @@ struct sync {
 };
 
 /* Where results that come next belong; false: not known.  ctx: struct sync. */
-bool sync_place(void *ctx, struct udp_scatter *l);
+bool sync_find_place(void *ctx, struct udp_scatter *l);
 
 /* Are these the results that were to come there? */
-bool sync_foreseen(void *ctx, const struct udpio_message *m);
+bool sync_matches_place(void *ctx, const struct udpio_message *m);
 
 #endif

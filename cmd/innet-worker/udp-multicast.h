@@ -62,7 +62,7 @@ udp_multicast_join(int fd, const union addr *group, const union addr *local)
  * no family, none any more.  0, or -1 with errno, and then it hears none.
  */
 static inline int
-udp_multicast_hear(struct udpio *u, const union addr *group,
+udp_multicast_set_group(struct udpio *u, const union addr *group,
     const union addr *from)
 {
 	const int on = 1;

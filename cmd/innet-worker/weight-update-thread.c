@@ -22,10 +22,10 @@ enum {
 };
 
 /* What LGC might do. */
-enum { GREET = 1, END = 2, COMMIT = 4 };
+enum { CAN_GREET = 1, CAN_END = 2, CAN_COMMIT = 4 };
 
 static void
-ring(int fd)
+signal_eventfd(int fd)
 {
 	const uint64_t one = 1;
 
@@ -34,7 +34,7 @@ ring(int fd)
 }
 
 static void
-hush(int fd)
+clear_eventfd(int fd)
 {
 	uint64_t n;
 
@@ -44,7 +44,7 @@ hush(int fd)
 
 /* Somebody wants our weights, and all of them are of one round. */
 static void
-take_snapshot(struct lwu *l, uint64_t now_ns)
+offer_weights(struct weight_thread *l, uint64_t now_ns)
 {
 	const struct async_weights *a = &l->w.weights;
 	const size_t bytes = 4 * (size_t)a->elements;
@@ -60,11 +60,11 @@ take_snapshot(struct lwu *l, uint64_t now_ns)
 	memcpy(copy, a->w, bytes);
 	state_transfer_has(
 	    &l->transfer, copy, (uint32_t)bytes, (uint64_t)a->t_s, now_ns);
-	inherit_send(&l->transfer, &l->voice, &l->w.in, now_ns);
+	control_send_transfer(&l->transfer, &l->control, &l->w.in, now_ns);
 }
 
 static void
-take_result(struct lwu *l, const struct seg *s, uint64_t now_ns)
+take_result(struct weight_thread *l, const struct seg *s, uint64_t now_ns)
 {
 	const int64_t had = l->w.weights.t_s;
 
@@ -73,12 +73,13 @@ take_result(struct lwu *l, const struct seg *s, uint64_t now_ns)
 		durations_add(&l->rounds, now_ns - l->committed_ns);
 		l->committed_ns = 0;
 	}
-	take_snapshot(l, now_ns);
+	offer_weights(l, now_ns);
 }
 
 /* A datagram from the switch. */
 static void
-take_packet(struct lwu *l, const struct udpio_packet *p, uint64_t now_ns)
+take_packet(
+    struct weight_thread *l, const struct udpio_packet *p, uint64_t now_ns)
 {
 	const uint8_t tos = p->tos & 0xfc;
 	struct control c;
@@ -86,15 +87,15 @@ take_packet(struct lwu *l, const struct udpio_packet *p, uint64_t now_ns)
 
 	if (!addr_same(p->from, &l->cf->to) ||
 	    (!seg_is(tos) && tos != CONTROL_TOS)) {
-		l->n[LWU_FOREIGN]++;
+		l->n[WEIGHT_THREAD_FOREIGN]++;
 	} else if (seg_is(tos) && seg_parse_as(tos, p->data, p->len, &s)) {
-		if (worker_believes(l->cf, &l->w.in.tags, tos, p))
+		if (worker_accepts_result(l->cf, &l->w.in.tags, tos, p))
 			take_result(l, &s, now_ns);
 		else
-			l->n[LWU_BAD_PROOF]++;
+			l->n[WEIGHT_THREAD_BAD_PROOF]++;
 	} else if (seg_is(tos)) {
-		l->n[LWU_MALFORMED]++;
-	} else if (voice_hear(&l->voice, &l->w.in, &l->transfer,
+		l->n[WEIGHT_THREAD_MALFORMED]++;
+	} else if (control_receive(&l->control, &l->w.in, &l->transfer,
 	    (uint64_t)l->w.weights.t_s, p, &c, now_ns)) {
 		async_worker_control(&l->w, &c, now_ns);
 	}
@@ -102,7 +103,7 @@ take_packet(struct lwu *l, const struct udpio_packet *p, uint64_t now_ns)
 
 /* What has come; a flood leaves time for the rest. */
 static void
-receive(struct lwu *l)
+receive_packets(struct weight_thread *l)
 {
 	struct udpio_packet p;
 
@@ -126,15 +127,16 @@ receive(struct lwu *l)
 
 /* Send a control message. */
 static void
-send_message(struct lwu *l, struct async_worker_out *o)
+send_message(struct weight_thread *l, struct async_worker_out *o)
 {
-	if (!voice_say(&l->voice, o->message, o->len))
-		l->n[LWU_SEND_FAILED]++;
+	if (!control_send(&l->control, o->message, o->len))
+		l->n[WEIGHT_THREAD_SEND_FAILED]++;
 }
 
 /* Send a run of segments of the gradient, as far as there is room. */
 static void
-send_run(struct lwu *l, const struct async_worker_out *o, uint64_t now_ns)
+send_run(
+    struct weight_thread *l, const struct async_worker_out *o, uint64_t now_ns)
 {
 	const uint32_t floats = l->w.in.floats, all = l->w.in.cf.elements;
 	const uint32_t head = seg_head_bytes(worker_tos(l->cf));
@@ -148,9 +150,9 @@ send_run(struct lwu *l, const struct async_worker_out *o, uint64_t now_ns)
 
 		seg_put(l->head[k], o->iteration, 1, i);
 		v[0] = (struct iovec){ l->head[k], head };
-		v[1] = (struct iovec){ l->push + 4 * (size_t)i * floats,
+		v[1] = (struct iovec){ l->gradient + 4 * (size_t)i * floats,
 		    4 * (size_t)seg_floats_at(all, floats, i) };
-		if (worker_proves(l->cf))
+		if (worker_tags_data(l->cf))
 			segment_tag_put(&l->w.in.tags, l->head[k],
 			    v[1].iov_base, v[1].iov_len);
 	}
@@ -163,23 +165,23 @@ send_run(struct lwu *l, const struct async_worker_out *o, uint64_t now_ns)
 
 /* Ring if LGC may do what it could not; when to look at that again. */
 static uint64_t
-look(struct lwu *l, uint64_t now_ns)
+notify_if_possible(struct weight_thread *l, uint64_t now_ns)
 {
-	const bool ready = lwu_ready(l);
+	const bool ready = weight_thread_is_ready(l);
 	const uint64_t at = async_worker_ready_ns(&l->w);
-	const unsigned may = (l->w.in.segs > 0 ? GREET : 0) |
-	    (l->w.busy ? 0 : END) | (ready ? COMMIT : 0);
+	const unsigned possible = (l->w.in.segs > 0 ? CAN_GREET : 0) |
+	    (l->w.busy ? 0 : CAN_END) | (ready ? CAN_COMMIT : 0);
 
-	if ((may & ~l->may) != 0)
-		ring(l->back);
-	l->may = may;
+	if ((possible & ~l->possible) != 0)
+		signal_eventfd(l->notify_fd);
+	l->possible = possible;
 	return ready || at == ASYNC_WORKER_NEVER ? TIMER_NEVER :
 	    at > now_ns ? at : now_ns + ROOM_NS;
 }
 
 /* Begin with these weights, as they are before round `first`. */
 static bool
-join(struct lwu *l, const uint8_t *w, uint64_t first, bool founds,
+join_job(struct weight_thread *l, const uint8_t *w, uint64_t first, bool founds,
     uint32_t xid)
 {
 	const struct worker_conf *cf = l->cf;
@@ -190,9 +192,9 @@ join(struct lwu *l, const uint8_t *w, uint64_t first, bool founds,
 	    .floats = (uint16_t)(cf->floats < most ? cf->floats : most),
 	    .floats_max = (uint16_t)most, .give_up_ns = cf->give_up_ns,
 	    .gives = true, .founds = founds, .xid = xid,
-	    .can_multicast = !l->voice.deaf,
-	    .tagged = worker_proves(cf), .key = worker_proof_key(cf),
-	    .channel = &l->voice.channel };
+	    .can_multicast = !l->control.cannot_multicast,
+	    .tagged = worker_tags_data(cf), .key = worker_tag_key(cf),
+	    .channel = &l->control.channel };
 	const struct async_worker_conf aw = { .first = (int64_t)first,
 	    .gamma = l->ascend ? -(float)cf->gamma : (float)cf->gamma,
 	    .staleness = cf->staleness, .pace_bps = cf->pace_bps,
@@ -200,13 +202,14 @@ join(struct lwu *l, const uint8_t *w, uint64_t first, bool founds,
 
 	if (cf->floats == 0 && l->mtu < 1500)
 		in.floats = (uint16_t)worker_floats(cf, l->mtu);
-	l->told = (int64_t)first;
+	l->reported_round = (int64_t)first;
 	return async_worker_init(&l->w, &in, &aw, w, timer_mono_ns());
 }
 
 /* Anew, with weights that precede round `first`. */
 static void
-join_anew(struct lwu *l, const uint8_t *weights, uint64_t first, bool founds)
+rejoin_job(struct weight_thread *l, const uint8_t *weights, uint64_t first,
+    bool founds)
 {
 	const uint64_t joins = l->w.in.joins;
 	uint8_t *copy = malloc(4 * (size_t)l->elements);
@@ -215,19 +218,20 @@ join_anew(struct lwu *l, const uint8_t *weights, uint64_t first, bool founds)
 	if (good) {
 		memcpy(copy, weights, 4 * (size_t)l->elements);
 		async_worker_free(&l->w);
-		good = join(l, copy, first, founds, l->transfer.receiver.xid);
+		good =
+		    join_job(l, copy, first, founds, l->transfer.receiver.xid);
 	}
 	if (!good)
 		err(1, "a vector of %" PRIu32 " elements", l->elements);
 	free(copy);
 	l->w.in.joins = joins;
 	l->w.weights.applied = 1;	/* they are news */
-	l->been = true;
+	l->was_member = true;
 }
 
 /* A state has come: join with it. */
 static void
-inherit(struct lwu *l)
+join_with_state(struct weight_thread *l)
 {
 	struct state_receiver *e = &l->transfer.receiver;
 
@@ -237,7 +241,7 @@ inherit(struct lwu *l)
 		l->failed = true;
 		return;
 	}
-	join_anew(l, e->body, e->iteration, false);
+	rejoin_job(l, e->body, e->iteration, false);
 	state_receiver_free(e);
 }
 
@@ -247,30 +251,30 @@ inherit(struct lwu *l)
  * take over what we have.
  */
 static void
-found(struct lwu *l)
+restart_job(struct weight_thread *l)
 {
 	const struct async_weights *a = &l->w.weights;
 
-	join_anew(l, a->w, (uint64_t)a->most, true);
+	rejoin_job(l, a->w, (uint64_t)a->most, true);
 }
 
 /* Fetching a state: what is due, and what has come of it. */
 static uint64_t
-work_heir(struct lwu *l, uint64_t now_ns)
+advance_transfer(struct weight_thread *l, uint64_t now_ns)
 {
 	struct state_transfer *h = &l->transfer;
 
-	inherit_send(h, &l->voice, &l->w.in, now_ns);
+	control_send_transfer(h, &l->control, &l->w.in, now_ns);
 	if (h->receiver.end == STATE_RECEIVER_GOING)
 		return state_transfer_due(h);
 	h->fetching = false;
-	if (h->receiver.end == STATE_RECEIVER_REFUSED && l->been) {
-		found(l);
+	if (h->receiver.end == STATE_RECEIVER_REFUSED && l->was_member) {
+		restart_job(l);
 		return now_ns;
 	}
-	inherit_tell(h, l->cf);
+	control_report_transfer(h, l->cf);
 	if (h->receiver.end == STATE_RECEIVER_HAS)
-		inherit(l);
+		join_with_state(l);
 	else
 		l->failed = true;
 	return now_ns;
@@ -278,18 +282,18 @@ work_heir(struct lwu *l, uint64_t now_ns)
 
 /* Send what is to be sent now; when to look again. */
 static uint64_t
-work(struct lwu *l)
+send_due(struct weight_thread *l)
 {
 	const uint64_t now = timer_mono_ns();
 	struct async_worker_out o;
 	uint64_t due;
 
 	if (l->transfer.fetching)
-		return work_heir(l, now);
-	l->been |= l->w.in.joined;
+		return advance_transfer(l, now);
+	l->was_member |= l->w.in.joined;
 	if (l->w.weights.t_s > l->w.weights.first)
 		l->transfer.tries = 0;
-	take_snapshot(l, now);
+	offer_weights(l, now);
 	async_worker_room(&l->w);
 	while (async_worker_next(&l->w, now, &o)) {
 		if (o.count > 0)
@@ -297,14 +301,14 @@ work(struct lwu *l)
 		else
 			send_message(l, &o);
 	}
-	due = timer_first(async_worker_due(&l->w), look(l, now));
+	due = timer_first(async_worker_due(&l->w), notify_if_possible(l, now));
 	return l->w.blocked && l->u->link_full ?
 	    timer_first(due, now + ROOM_NS) : due;
 }
 
 /* Of each so many rounds, and of the last, a line with its CRC. */
 static void
-tell_rounds(struct lwu *l, bool last)
+report_rounds(struct weight_thread *l, bool last)
 {
 	const int64_t every = (int64_t)l->cf->every;
 	const int64_t t_s = l->w.weights.t_s;
@@ -312,26 +316,26 @@ tell_rounds(struct lwu *l, bool last)
 
 	if (l->cf->json == NULL || every == 0)
 		return;
-	while (l->told < t_s) {
-		int64_t r = (l->told + every - 1) / every * every;
+	while (l->reported_round < t_s) {
+		int64_t r = (l->reported_round + every - 1) / every * every;
 
-		if (r >= t_s && (!last || l->told == t_s))
+		if (r >= t_s && (!last || l->reported_round == t_s))
 			break;
 		r = r < t_s ? r : t_s - 1;
 		if (async_weights_crc(&l->w.weights, r, &crc))
 			fprintf(l->cf->json, "{\"round\":%" PRId64
 			    ",\"crc\":\"%08" PRIx32 "\"}\n", r, crc);
-		l->told = r + 1;
+		l->reported_round = r + 1;
 		fflush(l->cf->json);
 	}
 }
 
 /* It cannot go on: would another's state help?  Then fetch it. */
 static bool
-fetch(struct lwu *l)
+start_fetch(struct weight_thread *l)
 {
 	if (async_worker_going(&l->w) || !state_transfer_helps(&l->transfer,
-	    &l->w.in, l->w.end >= ASYNC_WORKER_AHEAD, l->been))
+	    &l->w.in, l->w.end >= ASYNC_WORKER_AHEAD, l->was_member))
 		return false;
 	state_transfer_begin(&l->transfer, &l->w.in, timer_mono_ns());
 	return true;
@@ -339,7 +343,7 @@ fetch(struct lwu *l)
 
 /* Is it over?  If not because that was asked for, say why. */
 static bool
-is_over(struct lwu *l)
+is_over(struct weight_thread *l)
 {
 	char why[ASYNC_WORKER_WHY_BYTES];
 
@@ -349,7 +353,7 @@ is_over(struct lwu *l)
 	}
 	if (l->leave)
 		async_worker_leave(&l->w, timer_mono_ns());
-	else if (fetch(l))
+	else if (start_fetch(l))
 		return false;
 	if (l->cf->capture != NULL && l->cf->capture->failed == EPIPE) {
 		l->failed = true;	/* who closes it says why */
@@ -365,14 +369,14 @@ is_over(struct lwu *l)
 
 /* Sleep until a packet comes, LGC rings, or deadline_ns; without the lock. */
 static void
-nap(struct lwu *l, uint64_t deadline_ns)
+wait_for_events(struct weight_thread *l, uint64_t deadline_ns)
 {
 	struct pollfd p[3] = {
 	    {.fd = l->u->fd,
 		.events =
 		    (short)(POLLIN |
 			    (l->w.blocked && !l->u->link_full ? POLLOUT : 0))},
-	    {.fd = l->wake, .events = POLLIN},
+	    {.fd = l->wake_fd, .events = POLLIN},
 	    {.fd = l->u->in_multicast_group ? l->u->group_fd : -1,
 		.events = POLLIN}};
 	const uint64_t now = timer_mono_ns(), held = udp_transmit_due(l->out);
@@ -386,7 +390,7 @@ nap(struct lwu *l, uint64_t deadline_ns)
 	}
 	ts = timer_spec(timer_first(ns, TIMER_SECOND_NS));
 	pthread_mutex_unlock(&l->lock);
-	while (atomic_load(&l->want) > 0)
+	while (atomic_load(&l->lock_waiters) > 0)
 		sched_yield();		/* a mutex is not fair */
 	n = ppoll(p, 3, &ts, NULL);
 	pthread_mutex_lock(&l->lock);
@@ -395,12 +399,12 @@ nap(struct lwu *l, uint64_t deadline_ns)
 	if ((p[0].revents & POLLERR) != 0)
 		udpio_errors(l->u);
 	if (p[1].revents != 0)
-		hush(l->wake);
+		clear_eventfd(l->wake_fd);
 }
 
 /* Once a second, if need be: what is wrong with the network. */
 static void
-complain(struct lwu *l, uint64_t *warned_ns, uint64_t *told)
+warn_unreachable(struct weight_thread *l, uint64_t *warned_ns, uint64_t *told)
 {
 	const uint64_t now = timer_mono_ns();
 
@@ -415,111 +419,112 @@ complain(struct lwu *l, uint64_t *warned_ns, uint64_t *told)
 }
 
 static void *
-run(void *arg)
+run_thread(void *arg)
 {
-	struct lwu *l = arg;
+	struct weight_thread *l = arg;
 	uint64_t warned_ns = 0, told = 0;
-	struct missing missing = { 0 };
+	struct stall_report stall = { 0 };
 
 	pthread_mutex_lock(&l->lock);
 	while (!is_over(l)) {
-		nap(l, work(l));
-		receive(l);
+		wait_for_events(l, send_due(l));
+		receive_packets(l);
 		udp_transmit_flush(l->out, timer_wall_ns());
-		voice_follow(&l->voice, &l->w.in, timer_mono_ns());
-		tell_rounds(l, false);
-		complain(l, &warned_ns, &told);
-		missing_join(&missing, l->cf->to_name, &l->w.in,
+		control_join_group(&l->control, &l->w.in, timer_mono_ns());
+		report_rounds(l, false);
+		warn_unreachable(l, &warned_ns, &told);
+		stall_report_join(&stall, l->cf->to_name, &l->w.in,
 		    timer_mono_ns());
 	}
-	tell_rounds(l, true);
+	report_rounds(l, true);
 	pthread_mutex_unlock(&l->lock);
-	ring(l->back);
+	signal_eventfd(l->notify_fd);
 	return NULL;
 }
 
 void
-lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
-    struct udp_transmit *out, uint64_t mtu, uint32_t elements, const uint8_t *w,
-    uint64_t first, bool ascend)
+weight_thread_start(struct weight_thread *l, const struct worker_conf *cf,
+    struct udpio *u, struct udp_transmit *out, uint64_t mtu, uint32_t elements,
+    const uint8_t *w, uint64_t first, bool ascend)
 {
-	*l = (struct lwu){ .cf = cf, .u = u, .out = out, .mtu = mtu,
-	    .elements = elements, .may = END, .ascend = ascend,
-	    .wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
-	    .back = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
-	    .push = malloc(4 * (size_t)elements) };
+	*l = (struct weight_thread){ .cf = cf, .u = u, .out = out, .mtu = mtu,
+	    .elements = elements, .possible = CAN_END, .ascend = ascend,
+	    .wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
+	    .notify_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
+	    .gradient = malloc(4 * (size_t)elements) };
 	state_transfer_init(&l->transfer, cf->worker);
-	voice_open(&l->voice, cf, out, &l->n[LWU_MALFORMED],
-	    &l->n[LWU_BAD_MAC]);
-	if (l->wake == -1 || l->back == -1)
+	control_open(&l->control, cf, out, &l->n[WEIGHT_THREAD_MALFORMED],
+	    &l->n[WEIGHT_THREAD_BAD_MAC]);
+	if (l->wake_fd == -1 || l->notify_fd == -1)
 		err(1, "eventfd");
-	if (l->push == NULL || !durations_reserve(&l->rounds) ||
-	    !join(l, w, first, false,
+	if (l->gradient == NULL || !durations_reserve(&l->rounds) ||
+	    !join_job(l, w, first, false,
 	    control_first_xid(timer_wall_ns())))
 		err(1, "a vector of %" PRIu32 " elements", elements);
 	pthread_mutex_init(&l->lock, NULL);
-	errno = pthread_create(&l->thread, NULL, run, l);
+	errno = pthread_create(&l->thread, NULL, run_thread, l);
 	if (errno != 0)
 		err(1, "a thread");
 }
 
 bool
-lwu_stop(struct lwu *l)
+weight_thread_stop(struct weight_thread *l)
 {
-	lwu_enter(l);
+	weight_thread_lock(l);
 	l->leave = true;
-	lwu_exit(l);
-	ring(l->wake);
+	weight_thread_unlock(l);
+	signal_eventfd(l->wake_fd);
 	pthread_join(l->thread, NULL);
-	close(l->wake);
-	close(l->back);
-	free(l->push);
+	close(l->wake_fd);
+	close(l->notify_fd);
+	free(l->gradient);
 	state_transfer_free(&l->transfer);
 	return !l->failed;
 }
 
 void
-lwu_enter(struct lwu *l)
+weight_thread_lock(struct weight_thread *l)
 {
-	atomic_fetch_add(&l->want, 1);
+	atomic_fetch_add(&l->lock_waiters, 1);
 	pthread_mutex_lock(&l->lock);
-	atomic_fetch_sub(&l->want, 1);
+	atomic_fetch_sub(&l->lock_waiters, 1);
 }
 
 void
-lwu_exit(struct lwu *l)
+weight_thread_unlock(struct weight_thread *l)
 {
 	pthread_mutex_unlock(&l->lock);
 }
 
 void
-lwu_hush(struct lwu *l)
+weight_thread_clear_notice(struct weight_thread *l)
 {
-	hush(l->back);
+	clear_eventfd(l->notify_fd);
 }
 
 bool
-lwu_ready(const struct lwu *l)
+weight_thread_is_ready(const struct weight_thread *l)
 {
 	return async_worker_ready(&l->w, true, timer_mono_ns()) &&
 	    udpio_unsent(l->u) <= ASYNC_WORKER_UNSENT_BYTES;
 }
 
 void
-lwu_commit(struct lwu *l, const uint8_t *vec)
+weight_thread_commit(struct weight_thread *l, const uint8_t *vec)
 {
 	const uint64_t now = timer_mono_ns();
 
-	memcpy(l->push, vec, 4 * (size_t)l->w.in.cf.elements);
+	memcpy(l->gradient, vec, 4 * (size_t)l->w.in.cf.elements);
 	if (l->committed_ns == 0)
 		l->committed_ns = now;
 	async_worker_commit(&l->w, now);
-	l->may &= ~(unsigned)(END | COMMIT);
-	ring(l->wake);
+	l->possible &= ~(unsigned)(CAN_END | CAN_COMMIT);
+	signal_eventfd(l->wake_fd);
 }
 
 bool
-lwu_weights(const struct lwu *l, uint8_t *w, uint64_t *seen)
+weight_thread_copy_weights(
+    const struct weight_thread *l, uint8_t *w, uint64_t *seen)
 {
 	const struct async_weights *a = &l->w.weights;
 

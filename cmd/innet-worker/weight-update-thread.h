@@ -21,35 +21,39 @@
 #include "common/iswitch/async-worker.h"
 #include "common/net/udp-transmit.h"
 
-#include "cmd/innet-worker/state-transfer.h"
+#include "cmd/innet-worker/control-io.h"
 #include "cmd/innet-worker/worker.h"
 
-enum lwu_count {
-	LWU_SEND_FAILED, LWU_FOREIGN, LWU_MALFORMED, LWU_BAD_MAC,
-	LWU_BAD_PROOF, LWU_COUNTS
+enum weight_thread_count {
+	WEIGHT_THREAD_SEND_FAILED,
+	WEIGHT_THREAD_FOREIGN,
+	WEIGHT_THREAD_MALFORMED,
+	WEIGHT_THREAD_BAD_MAC,
+	WEIGHT_THREAD_BAD_PROOF,
+	WEIGHT_THREAD_COUNTS
 };
 
-struct lwu {
+struct weight_thread {
 	const struct worker_conf *cf;
 	uint64_t mtu;
 	uint32_t elements;
 	bool ascend;			/* add gradients, not subtract them */
 	pthread_t thread;
-	int wake, back;			/* eventfds: of the thread, of LGC */
-	atomic_uint want;		/* LGC waits for the lock */
+	int wake_fd, notify_fd; /* eventfds: of the thread, of LGC */
+	atomic_uint lock_waiters;		/* LGC waits for the lock */
 
 	pthread_mutex_t lock;		/* of all from here on: */
 	struct udpio *u;
 	struct udp_transmit *out;
 	struct async_worker w;
 	struct state_transfer transfer;
-	struct voice voice;
-	bool been;			/* in the job, with these weights */
-	uint8_t *push;			/* the gradient that was committed */
+	struct control_io control;
+	bool was_member;   /* in the job, with these weights */
+	uint8_t *gradient; /* the gradient that was committed */
 	bool leave, over, failed;
-	unsigned may;			/* what LGC might do at the last look */
-	int64_t told;			/* rounds whose CRC was told */
-	uint64_t n[LWU_COUNTS];
+	unsigned possible; /* what LGC might do at the last look */
+	int64_t reported_round;			/* rounds whose CRC was told */
+	uint64_t n[WEIGHT_THREAD_COUNTS];
 	struct durations rounds;	/* a commit to the round after it */
 	uint64_t committed_ns;		/* since the last round; 0: none */
 	uint8_t head[UDPIO_RUN_MAX][SEG_HEADER_BYTES + SEG_TAG_BYTES];
@@ -57,26 +61,27 @@ struct lwu {
 };
 
 /* Start it with weights as they are before round `first`, or exit 1. */
-void lwu_start(struct lwu *l, const struct worker_conf *cf, struct udpio *u,
-    struct udp_transmit *out, uint64_t mtu, uint32_t elements, const uint8_t *w,
-    uint64_t first, bool ascend);
+void weight_thread_start(struct weight_thread *l, const struct worker_conf *cf,
+    struct udpio *u, struct udp_transmit *out, uint64_t mtu, uint32_t elements,
+    const uint8_t *w, uint64_t first, bool ascend);
 
 /* Leave the job, end the thread.  False if it has failed and said why. */
-bool lwu_stop(struct lwu *l);
+bool weight_thread_stop(struct weight_thread *l);
 
-void lwu_enter(struct lwu *l);
-void lwu_exit(struct lwu *l);
+void weight_thread_lock(struct weight_thread *l);
+void weight_thread_unlock(struct weight_thread *l);
 
 /* What it rang for will be looked at now. */
-void lwu_hush(struct lwu *l);
+void weight_thread_clear_notice(struct weight_thread *l);
 
 /* Within the lock: may a gradient be committed? */
-bool lwu_ready(const struct lwu *l);
+bool weight_thread_is_ready(const struct weight_thread *l);
 
 /* Within: commit one, which is copied, and sent in the background. */
-void lwu_commit(struct lwu *l, const uint8_t *vec);
+void weight_thread_commit(struct weight_thread *l, const uint8_t *vec);
 
 /* Within: copy weights that are newer than *seen says; are there any? */
-bool lwu_weights(const struct lwu *l, uint8_t *w, uint64_t *seen);
+bool weight_thread_copy_weights(
+    const struct weight_thread *l, uint8_t *w, uint64_t *seen);
 
 #endif

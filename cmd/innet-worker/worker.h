@@ -68,7 +68,7 @@ struct worker_conf {
 	struct impair impair;		/* of what is sent */
 	char **argv;			/* the child, NULL-terminated */
 	struct pcapio_out *capture;	/* of what passes, or NULL */
-	volatile sig_atomic_t *stop, *tell, *hup;
+	volatile sig_atomic_t *stop, *summarize, *hup;
 	const sigset_t *wait_mask;
 	bool no_offload;		/* without UDP_SEGMENT and UDP_GRO */
 	FILE *json;			/* where it goes; NULL: nowhere */
@@ -96,14 +96,14 @@ worker_flush_capture(const struct worker_conf *cf)
 
 /* What data is proved with; NULL: tokens. */
 static inline const struct hmac_sha256_ctx *
-worker_proof_key(const struct worker_conf *cf)
+worker_tag_key(const struct worker_conf *cf)
 {
 	return cf->key->set ? &cf->key->start : NULL;
 }
 
 /* Is data proved? */
 static inline bool
-worker_proves(const struct worker_conf *cf)
+worker_tags_data(const struct worker_conf *cf)
 {
 	return cf->auth == TAG_AUTH_ALL;
 }
@@ -112,15 +112,15 @@ worker_proves(const struct worker_conf *cf)
 static inline uint8_t
 worker_tos(const struct worker_conf *cf)
 {
-	return worker_proves(cf) ? SEG_TAGGED_TOS : SEG_TOS;
+	return worker_tags_data(cf) ? SEG_TAGGED_TOS : SEG_TOS;
 }
 
 /* Has the result p the form that it must have, and a good proof? */
 static inline bool
-worker_believes(const struct worker_conf *cf, struct segment_tag *tags,
+worker_accepts_result(const struct worker_conf *cf, struct segment_tag *tags,
     uint8_t tos, const struct udpio_packet *p)
 {
-	return !worker_proves(cf) ? tos == SEG_TOS :
+	return !worker_tags_data(cf) ? tos == SEG_TOS :
 	    segment_tag_good(tags, tos, p->data, p->len);
 }
 
@@ -130,7 +130,7 @@ worker_floats(const struct worker_conf *cf, size_t mtu)
 {
 	const uint32_t n = seg_floats(mtu, cf->to.sa.sa_family == AF_INET6);
 
-	return !worker_proves(cf) ? n : n < SEG_TAG_FLOATS ? 0 :
+	return !worker_tags_data(cf) ? n : n < SEG_TAG_FLOATS ? 0 :
 	    n - SEG_TAG_FLOATS;
 }
 

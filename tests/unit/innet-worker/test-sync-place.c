@@ -17,9 +17,9 @@ is_place(uint32_t i, size_t bytes)
 {
 	struct udp_scatter l;
 
-	return sync_place(&w, &l) && l.body == (uint8_t *)(vec + i * FLOATS) &&
-	    l.bytes == bytes && l.head_bytes == SEG_HEADER_BYTES &&
-	    l.body_bytes == 4 * FLOATS;
+	return sync_find_place(&w, &l) &&
+	       l.body == (uint8_t *)(vec + i * FLOATS) && l.bytes == bytes &&
+	       l.head_bytes == SEG_HEADER_BYTES && l.body_bytes == 4 * FLOATS;
 }
 
 /* Four results, the first of which is i, of an iteration: are they foreseen? */
@@ -33,7 +33,7 @@ foreseen(uint32_t iteration, uint32_t i, uint32_t then, uint8_t tos)
 	for (uint32_t k = 0; k < 4; k++)
 		seg_put(heads + k * UDP_SCATTER_HEAD_BYTES, iteration, 3,
 		    k < 2 ? i + k : then + k);
-	return sync_foreseen(&w, &m);
+	return sync_matches_place(&w, &m);
 }
 
 int
@@ -63,9 +63,9 @@ main(void)
 		given[i] = 3;
 	ok(is_place(95, 4 * (ELEMENTS - 950)), "the last one may be shorter");
 	w.l.redo = true;
-	ok(!sync_place(&w, &l), "not where it is given once more");
+	ok(!sync_find_place(&w, &l), "not where it is given once more");
 	w.l.redo = false;
 	cf.auth = TAG_AUTH_ALL;
-	ok(!sync_place(&w, &l), "nor where each has a proof");
+	ok(!sync_find_place(&w, &l), "nor where each has a proof");
 	return tap_end();
 }
