@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cmd/innet-aom/conf.h"
-#include "cmd/innet-aom/estimate.h"
-#include "cmd/innet-aom/log.h"
-#include "cmd/innet-aom/timing.h"
+#include "cmd/innet-aom/ages/ages-options.h"
+#include "cmd/innet-aom/ages/clock-offset.h"
+#include "cmd/innet-aom/ages/log.h"
+#include "cmd/innet-aom/timing/timing.h"
 #include "common/base/file-open.h"
 
 static int

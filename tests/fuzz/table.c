@@ -1,5 +1,5 @@
 /* The bytes as a table of times. */
-#include "cmd/innet-aom/table.h"
+#include "cmd/innet-aom/ages/times-table.h"
 #include "tests/fuzz/fuzz.h"
 
 int

@@ -1,0 +1,413 @@
+/* captured-run.c - read the captures of one run */
+#include "cmd/innet-aom/ages/captured-run.h"
+
+#include <err.h>
+#include <stdlib.h>
+
+#define SECOND_NS 1000000000u
+
+static uint64_t
+mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93u;
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93u;
+	return x ^ x >> 32;
+}
+
+/* The slot of key, or the empty one where it belongs. */
+static uint32_t *
+probe(const struct run *r, uint64_t key)
+{
+	size_t i = mix(key) & (r->slots - 1);
+
+	while (r->slot[i] != 0 && r->flow[r->slot[i] - 1].key != key)
+		i = (i + 1) & (r->slots - 1);
+	return &r->slot[i];
+}
+
+static void
+grow(struct run *r)
+{
+	r->room = r->room * 2 + 32;
+	r->flow = realloc(r->flow, r->room * sizeof(*r->flow));
+	free(r->slot);
+	r->slots = r->slots == 0 ? 64 : r->slots * 2;
+	while (r->slots < r->room * 2)
+		r->slots *= 2;
+	r->slot = calloc(r->slots, sizeof(*r->slot));
+	if (r->flow == NULL || r->slot == NULL)
+		err(1, "%zu clusters and workers", r->room);
+	for (size_t i = 0; i < r->flows; i++)
+		*probe(r, r->flow[i].key) = (uint32_t)i + 1;
+}
+
+/* The flow of key, made if it is new. */
+static struct flow *
+flow_of(struct run *r, uint64_t key)
+{
+	uint32_t *slot;
+	struct flow *f;
+
+	if (r->flows == r->room)
+		grow(r);
+	slot = probe(r, key);
+	if (*slot != 0)
+		return &r->flow[*slot - 1];
+	f = &r->flow[r->flows++];
+	*slot = (uint32_t)r->flows;
+	*f = (struct flow){ .key = key };
+	if (r->how->from == FROM_TIME)
+		aom_start(&f->age, r->from_ns, r->from_ns);
+	return f;
+}
+
+static uint64_t
+key_of(const struct run *r, const struct update *u)
+{
+	return (uint64_t)u->cluster << 48 | u->following |
+	    (r->how->by == BY_WORKER ? (uint64_t)u->worker << 16 : 0);
+}
+
+static uint64_t
+resolve(const struct instant *at, uint64_t first_ns)
+{
+	uint64_t ns = at->ns + (at->relative ? first_ns : 0);
+
+	return ns > AOM_MAX_NS ? AOM_MAX_NS : ns;
+}
+
+/* The first packet of the run has come: instants relative to it are known. */
+static void
+begin(struct run *r, uint64_t first_ns)
+{
+	r->first_ns = first_ns;
+	r->from_ns = resolve(&r->how->from_at, r->first_ns);
+	if (r->how->until.set)
+		r->until_ns = resolve(&r->how->until, r->first_ns);
+	r->begun = true;
+}
+
+/* Who sent it, for what is not found again by what is in it. */
+static uint64_t
+group_of(const struct update *u)
+{
+	return (uint64_t)u->cluster << 32 | u->worker;
+}
+
+static void
+take_sent(struct run *r, const struct source_update *x)
+{
+	const struct update *u = &x->u;
+	const uint64_t t = x->stamp_ns;
+	struct flow *f = flow_of(r, key_of(r, u));
+	struct match_item item;
+
+	f->sent.packets++;
+	f->sent.constituents += u->merged;
+	f->last_ns = t;
+	if (r->how->from == FROM_SENT && !f->age.started)
+		aom_start(&f->age, t, t);
+	if (r->history != NULL)
+		history_add(r->history, f, (uint32_t)(f - r->flow), u, t);
+	if (!r->matches)
+		return;
+	item = (struct match_item){ .hash = x->hash, .sent_ns = t,
+	    .group = group_of(u), .flow = (uint32_t)(f - r->flow) };
+	match_sent(&r->match, &item);
+}
+
+/* An update was made at that time, maybe long before anything was captured. */
+static void
+note_age(struct run *r, uint64_t made_ns)
+{
+	const uint64_t first_ns = r->has_sent && r->in_sent.first_ns <
+	    r->in.first_ns ? r->in_sent.first_ns : r->in.first_ns;
+
+	if (first_ns < SECOND_NS || made_ns >= first_ns - SECOND_NS)
+		return;
+	if (r->older++ == 0 || made_ns < r->oldest_ns)
+		r->oldest_ns = made_ns;
+}
+
+/*
+ * The update that x was when it was sent: its flow, and when.  NULL if there
+ * is none: x counts as received, and makes no age.
+ */
+static struct flow *
+matched(struct run *r, const struct source_update *x, struct flow *f,
+    struct matched *m)
+{
+	const bool opaque = r->how->source.format != NULL &&
+	    r->how->source.format->matches;
+
+	if (match_find(&r->match, x->hash, x->stamp_ns, m)) {
+		r->ambiguous += m->ambiguous;
+		return opaque ? &r->flow[m->flow] : f;
+	}
+	/* a bare packet is changed where updates are merged */
+	if (r->how->source.bare != NULL && match_newest(&r->match,
+	    group_of(&x->u), x->stamp_ns, m))
+		return f;
+	r->unmatched++;
+	return NULL;
+}
+
+/* The age that f has if what is ambiguous was sent as late as can be. */
+static void
+deliver_freshest(struct flow *f, uint64_t t, uint64_t made)
+{
+	if (f->freshest == NULL) {
+		f->freshest = calloc(1, sizeof(*f->freshest));
+		if (f->freshest == NULL)
+			err(1, "ages");
+		if (f->age.started)
+			aom_start(f->freshest, f->age.from_ns,
+			    f->age.from_ns);
+	}
+	if (aom_deliver(f->freshest, t, made) == AOM_NOMEM)
+		err(1, "ages");
+}
+
+static void
+take_received(struct run *r, const struct source_update *x)
+{
+	const struct update *u = &x->u;
+	const uint64_t t = x->stamp_ns;
+	struct flow *f = flow_of(r, key_of(r, u)), *of = f;
+	uint64_t made = u->generated_ns;
+	struct matched m;
+
+	if (r->matches) {
+		of = matched(r, x, f, &m);
+		if (of != NULL) {
+			f = of;
+			made = m.sent_ns;
+			deliver_freshest(f, t, m.latest_ns);
+		}
+	} else {
+		if (r->how->oldest)
+			r->unmatched += !history_oldest(r->history,
+			    (uint32_t)(f - r->flow), u, &made);
+		note_age(r, made);
+	}
+	f->got.packets++;
+	f->got.constituents += u->merged;
+	f->reward += x->reward;
+	if (t > f->last_ns)
+		f->last_ns = t;
+	if (of != NULL && aom_deliver(&f->age, t, made) == AOM_NOMEM)
+		err(1, "ages");
+}
+
+/* Give every update of the captures to take. */
+static void
+read_captures(struct run *r, struct source *in, const struct source_files *f,
+    void (*take)(struct run *, const struct source_update *))
+{
+	source_open(in, &r->how->source, f, r->until_ns);
+	if (!r->begun && in->any) {
+		begin(r, in->first_ns);
+		source_until(in, r->until_ns);
+	}
+	source_read(in, take, r);
+	source_close(in);
+	r->rc |= in->rc;
+	if (in->any && in->last_ns > r->end_ns)
+		r->end_ns = in->last_ns;
+}
+
+/* The row as an update, sent when it was made, or received. */
+static struct source_update
+update_of(const struct table_row *row, bool received)
+{
+	return (struct source_update){
+		.stamp_ns = received ? row->received_ns : row->generated_ns,
+		.reward = row->reward,
+		.u = { .kind = UPDATE_UPDATE,
+		    .cluster = (uint16_t)row->cluster,
+		    .worker = row->worker, .sequence = row->sequence,
+		    .merged = row->merged,
+		    .generated_ns = row->generated_ns } };
+}
+
+/* Read the tables of a run and take what they have. */
+static void
+read_tables(struct run *r, const struct source_files *files)
+{
+	const struct source_how *how = &r->how->source;
+	struct source_update x;
+	struct table t = { 0 };
+
+	for (size_t i = 0; i < files->n; i++)
+		table_read(&t, files->path[i], how->clusters, how->workers);
+	if (how->clusters->n > UINT16_MAX)
+		errx(1, "more than 65535 clusters: is that the right column?");
+	r->rows = t.n;
+	r->has_sent = t.lost || r->how->from == FROM_SENT;
+	table_sort(&t, false);
+	if (t.n > 0 && !r->begun)
+		begin(r, t.row[0].generated_ns);
+	for (size_t i = 0; i < t.n && r->has_sent; i++) {
+		x = update_of(&t.row[i], false);
+		if (x.stamp_ns > r->until_ns)
+			break;
+		take_sent(r, &x);
+		r->end_ns = x.stamp_ns;
+	}
+	table_sort(&t, true);
+	for (size_t i = 0; i < t.n && t.row[i].came; i++) {
+		x = update_of(&t.row[i], true);
+		if (x.stamp_ns > r->until_ns)
+			break;
+		take_received(r, &x);
+		if (x.stamp_ns > r->end_ns)
+			r->end_ns = x.stamp_ns;
+	}
+	free(t.row);
+}
+
+static int
+by_key(const void *a, const void *b)
+{
+	const struct flow *x = a, *y = b;
+
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+/* Of each flow, the last packet of all flows that are in one row with it. */
+static void
+share_last(struct run *r)
+{
+	for (size_t i = 0, k; i < r->flows; i = k) {
+		uint64_t t = 0;
+
+		for (k = i; k < r->flows &&
+		    r->flow[k].key >> 16 == r->flow[i].key >> 16; k++)
+			if (r->flow[k].last_ns > t)
+				t = r->flow[k].last_ns;
+		for (size_t n = i; n < k; n++)
+			r->flow[n].last_ns = t;
+	}
+}
+
+static uint64_t
+end_of(const struct run *r, const struct flow *f, enum end rule)
+{
+	return rule == END_CAPTURE ? r->end_ns : f->last_ns;
+}
+
+/* The mean of all ages, were they to end by the rule; 0 if there is none. */
+static double
+mean_with(const struct run *r, enum end rule)
+{
+	double area = 0, time = 0;
+
+	for (size_t i = 0; i < r->flows; i++) {
+		const struct flow *f = &r->flow[i];
+		const uint64_t t = end_of(r, f, rule);
+
+		if (!f->age.started)
+			continue;
+		area += (double)aom_area2_until(&f->age, t) / 2;
+		if (t > f->age.from_ns)
+			time += (double)(t - f->age.from_ns);
+	}
+	return time > 0 ? area / time : 0;
+}
+
+/* All has been read: end the ages. */
+static void
+end_ages(struct run *r)
+{
+	const enum end rule = r->how->end;
+	const enum end other = rule == END_CLUSTER ? END_CAPTURE : END_CLUSTER;
+	double mean;
+
+	share_last(r);
+	mean = mean_with(r, rule);
+	r->other_end = mean > 0 ? mean_with(r, other) / mean : 1;
+	for (size_t i = 0; i < r->flows; i++) {
+		struct flow *f = &r->flow[i];
+		const uint64_t t = end_of(r, f, rule);
+
+		if (aom_end(&f->age, t) == -1 || (f->freshest != NULL &&
+		    aom_end(f->freshest, t) == -1))
+			err(1, "ages");
+	}
+}
+
+void
+run_read(struct run *r, const struct how *how, const struct inputs *f)
+{
+	const struct format *format = how->source.format;
+
+	*r = (struct run){ .how = how, .until_ns = UINT64_MAX,
+	    .has_sent = f->sent.n > 0, .has_report = f->report != NULL };
+	grow(r);
+	if (!how->from_at.relative && !how->until.relative) {
+		r->from_ns = how->from_at.ns;
+		if (how->until.set)
+			r->until_ns = how->until.ns;
+		r->begun = true;
+	}
+	r->matches = r->has_sent && (how->source.bare != NULL ||
+	    (format != NULL && format_needs_sent(format)));
+	if (r->has_sent) {
+		if (how->oldest)
+			r->history = history_new();
+		read_captures(r, &r->in_sent, &f->sent, take_sent);
+		if (how->oldest)
+			history_sort(r->history);
+		if (r->matches)
+			match_sort(&r->match, how->source.bare != NULL);
+	}
+	if (how->table)
+		read_tables(r, &f->received);
+	else
+		read_captures(r, &r->in, &f->received, take_received);
+	if (f->report != NULL)
+		report_read(r, f->report);
+	if (how->until.set && r->begun)
+		r->end_ns = r->until_ns;
+	qsort(r->flow, r->flows, sizeof(*r->flow), by_key);
+	end_ages(r);
+}
+
+void
+run_sort(struct run *r)
+{
+	const struct source_how *how = &r->how->source;
+
+	if (how->clusters == NULL)
+		return;
+	for (size_t i = 0; i < r->flows; i++) {
+		struct flow *f = &r->flow[i];
+		const uint64_t c = how->clusters->place[flow_cluster(f)];
+		const uint64_t w = r->how->by == BY_WORKER ?
+		    how->workers->place[flow_worker(f)] : 0;
+
+		f->key = c << 48 | w << 16 | (f->key & 0xffff);
+	}
+	qsort(r->flow, r->flows, sizeof(*r->flow), by_key);
+}
+
+void
+run_free(struct run *r)
+{
+	for (size_t i = 0; i < r->flows; i++) {
+		aom_free(&r->flow[i].age);
+		if (r->flow[i].freshest != NULL)
+			aom_free(r->flow[i].freshest);
+		free(r->flow[i].freshest);
+	}
+	free(r->flow);
+	free(r->slot);
+	free(r->fate);
+	if (r->history != NULL)
+		history_free(r->history);
+	match_free(&r->match);
+	source_free(&r->in);
+	source_free(&r->in_sent);
+}

@@ -1,0 +1,212 @@
+/* clock-offset.c - how far clocks are apart: clock-offset.h */
+#include "cmd/innet-aom/ages/clock-offset.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/base/hashmap.h"
+#include "common/capture/clusters.h"
+#include "common/capture/pcapio.h"
+#include "common/wire/frame.h"
+
+enum { LOOK_BYTES = 64 };	/* of a packet, by which it is known again */
+
+/* A packet, known by a hash of what does not change on its way. */
+struct sight {
+	uint64_t stamp_ns;
+	uint32_t pair;		/* of addresses */
+	bool back;		/* from the greater address to the less */
+	bool doubtful;		/* there is more than one such packet */
+};
+
+/* Differences of stamps between the captures, of one pair and direction. */
+struct spread {
+	int64_t lo_ns, hi_ns;
+	uint64_t n;
+};
+
+struct seen {
+	struct hashmap index;	/* hash of a packet -> its sight */
+	struct sight *sight;
+	size_t n, room;
+	struct hashmap pairs;	/* hash of a pair -> its number */
+	uint32_t pair_count;
+};
+
+/* The hash of the packet at p and its pair; false if it is no UDP or TCP. */
+static bool
+look(struct seen *s, int link, const struct pcapio_packet *p, uint64_t *hash,
+    struct sight *x)
+{
+	struct frame_ip ip;
+	struct frame f;
+	struct bytes w;
+	uint8_t head[LOOK_BYTES];
+	uint64_t pair;
+	uint32_t *at;
+	size_t n;
+	int c;
+
+	if (!frame_parse_ip(link, p->data, p->caplen, &f, &ip, &w) ||
+	    (ip.next != 6 && ip.next != 17) || ip.fragment || w.left < 20)
+		return false;
+	n = w.left < LOOK_BYTES ? w.left : LOOK_BYTES;
+	memcpy(head, w.p, n);
+	memset(head + (ip.next == 17 ? 6 : 16), 0, 2);	/* its checksum */
+	*hash = clusters_hash(CLUSTERS_HASH_START, head, n);
+	*hash = clusters_hash(*hash, &ip.bytes, sizeof(ip.bytes));
+	*hash = clusters_hash(*hash, f.flow.src, 16);
+	*hash = clusters_hash(*hash, f.flow.dst, 16);
+	c = memcmp(f.flow.src, f.flow.dst, 16);
+	pair = clusters_hash(CLUSTERS_HASH_START, c < 0 ? f.flow.src :
+	    f.flow.dst, 16);
+	pair = clusters_hash(pair, c < 0 ? f.flow.dst : f.flow.src, 16);
+	at = hashmap_get(&s->pairs, pair);
+	if (at == NULL && (at = hashmap_put(&s->pairs, pair,
+	    s->pair_count++)) == NULL)
+		err(1, "pairs of addresses");
+	*x = (struct sight){ .stamp_ns = p->stamp_ns, .pair = *at,
+	    .back = c > 0 };
+	return true;
+}
+
+/* Remember the packets of the capture at path. */
+static void
+remember(struct seen *s, const char *path)
+{
+	struct pcapio_packet p = { 0 };
+	struct pcapio_in in;
+	struct sight x;
+	uint64_t hash;
+	uint32_t *at;
+
+	pcapio_open_or_exit(&in, path);
+	while (pcapio_next(&in, &p) == 1) {
+		if (!look(s, in.link, &p, &hash, &x))
+			continue;
+		at = hashmap_get(&s->index, hash);
+		if (at != NULL) {
+			s->sight[*at].doubtful = true;
+			continue;
+		}
+		if (s->n == s->room) {
+			s->room = s->room * 2 + 1024;
+			s->sight = realloc(s->sight, s->room * sizeof(x));
+			if (s->sight == NULL)
+				err(1, "%zu packets", s->room);
+		}
+		if (s->n == UINT32_MAX || hashmap_put(&s->index, hash,
+		    (uint32_t)s->n) == NULL)
+			err(1, "%zu packets", s->n);
+		s->sight[s->n++] = x;
+	}
+	pcapio_close_in(&in);
+}
+
+static void
+widen(struct spread *s, int64_t d)
+{
+	if (s->n == 0 || d < s->lo_ns)
+		s->lo_ns = d;
+	if (s->n == 0 || d > s->hi_ns)
+		s->hi_ns = d;
+	s->n++;
+}
+
+/* The differences of stamps, by pair and direction, of what is in both once. */
+static struct spread *
+compare(const struct seen *by, const struct seen *other)
+{
+	struct spread *s = calloc(2 * (size_t)by->pair_count + 2, sizeof(*s));
+
+	if (s == NULL)
+		err(1, "%" PRIu32 " pairs of addresses", by->pair_count);
+	for (size_t i = 0; i <= other->index.mask && other->n > 0; i++) {
+		const struct hashmap_cell *c = &other->index.cell[i];
+		const struct sight *x, *y;
+		const uint32_t *at;
+
+		at = c->used ? hashmap_get(&by->index, c->key) : NULL;
+		if (at == NULL)
+			continue;
+		x = &by->sight[*at];
+		y = &other->sight[c->value];
+		if (!x->doubtful && !y->doubtful)
+			widen(&s[2 * x->pair + x->back],
+			    (int64_t)(x->stamp_ns - y->stamp_ns));
+	}
+	return s;
+}
+
+/* The least that came late, and the most that came early, of all pairs. */
+struct bounds {
+	int64_t later_ns, earlier_ns;
+	uint64_t there, back;
+};
+
+static struct bounds
+bounds_of(const struct spread *s, uint32_t pairs)
+{
+	struct bounds b = { .later_ns = INT64_MAX, .earlier_ns = INT64_MIN };
+
+	for (uint32_t i = 0; i < pairs; i++) {
+		const struct spread *x = &s[2 * i], *y = &s[2 * i + 1];
+		const struct spread *late = x->lo_ns > y->lo_ns ? x : y;
+		const struct spread *early = late == x ? y : x;
+
+		if (x->n == 0 || y->n == 0)
+			continue;
+		b.there += late->n;
+		b.back += early->n;
+		if (late->lo_ns < b.later_ns)
+			b.later_ns = late->lo_ns;
+		if (early->hi_ns > b.earlier_ns)
+			b.earlier_ns = early->hi_ns;
+	}
+	return b;
+}
+
+static void
+seen_free(struct seen *s)
+{
+	hashmap_free(&s->index);
+	hashmap_free(&s->pairs);
+	free(s->sight);
+}
+
+int64_t
+estimate_offset(const char *by, const char *other, bool quiet)
+{
+	struct seen a = { 0 }, b = { 0 };
+	struct spread *spread;
+	struct bounds found;
+	int64_t apart, offset;
+
+	remember(&a, by);
+	remember(&b, other);
+	spread = compare(&a, &b);
+	found = bounds_of(spread, a.pair_count);
+	free(spread);
+	seen_free(&a);
+	seen_free(&b);
+	if (found.there == 0)
+		errx(1, "--estimate-offset: %s and %s have no packets in "
+		    "common that go both ways; give --offset", by, other);
+	if (found.earlier_ns > found.later_ns)
+		errx(1, "--estimate-offset: %s and %s: packets one way came up "
+		    "to %.6g us before they were sent by any offset; do the "
+		    "clocks drift?", by, other, ((double)found.earlier_ns -
+		    (double)found.later_ns) / 1e3);
+	apart = found.later_ns - found.earlier_ns;
+	offset = found.earlier_ns + apart / 2;
+	if (!quiet)
+		warnx("%s: offset %+.9g s to %s, by a smallest delay of %.6g "
+		    "us there and back (%" PRIu64 " and %" PRIu64 " packets); "
+		    "it is right to %.6g us", other, (double)offset / 1e9, by,
+		    (double)apart / 2e3, found.there, found.back,
+		    (double)apart / 2e3);
+	return offset;
+}

@@ -1,0 +1,288 @@
+/* log.c - lines about a run: log.h */
+#include "cmd/innet-aom/ages/log.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/counters.h"
+
+/* ": of got.pcap 3 checksum, 1 short; of sent.pcap ..." */
+static void
+put_ignored(FILE *f, const struct source *s, size_t files, bool *any)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct updates *in = &s->file[i].up;
+		const char *before = *any ? "; " : ": ";
+
+		if (updates_ignored(in) == 0)
+			continue;
+		fputs(before, f);
+		if (files > 1)
+			fprintf(f, "of %s ", pcapio_name(in->in.path, false));
+		*any = true;
+		before = "";
+		for (unsigned k = 0; k < SOUNDNESS_VERDICTS; k++) {
+			if (in->ignored[k] == 0)
+				continue;
+			fprintf(f, "%s%" PRIu64 " %s", before, in->ignored[k],
+			    soundness_name(k));
+			before = ", ";
+		}
+	}
+}
+
+/* What TCP streams lost. */
+static void
+put_streams(FILE *f, const struct source *s)
+{
+	uint64_t bytes = 0, messages = 0, given_up = 0, many = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct tcp *t = &s->file[i].m.tcp;
+
+		bytes += t->lost_bytes;
+		messages += t->lost_messages;
+		given_up += t->given_up;
+		many += t->too_many;
+	}
+	if (bytes + messages > 0)
+		fprintf(f, "; the capture lacks %" PRIu64 " bytes of streams",
+		    bytes);
+	if (messages > 0)
+		fprintf(f, ", %" PRIu64 " whole messages", messages);
+	if (given_up > 0)
+		fprintf(f, "; streams given up %" PRIu64, given_up);
+	if (many > 0)
+		fprintf(f, "; segments of too many streams %" PRIu64, many);
+}
+
+/* What was taken though it is not one packet, or not whole. */
+static void
+put_odd(FILE *f, const struct run *r)
+{
+	const struct source *side[] = { &r->in_sent, &r->in };
+	uint64_t frames = 0, datagrams = 0, several = 0, messages = 0, cut = 0;
+
+	for (int k = 0; k < 2; k++) {
+		for (size_t i = 0; i < side[k]->n; i++) {
+			const struct updates *in = &side[k]->file[i].up;
+
+			frames += in->split.frames;
+			datagrams += in->split.datagrams;
+			several += side[k]->file[i].m.several;
+			messages += side[k]->file[i].m.several_messages;
+			cut += in->cut;
+		}
+	}
+	if (frames > 0)
+		fprintf(f, "; %" PRIu64 " frame%s of %" PRIu64
+		    " datagrams split", frames, plural(frames), datagrams);
+	if (several > 0)
+		fprintf(f, "; %" PRIu64 " datagram%s of %" PRIu64 " messages",
+		    several, plural(several), messages);
+	if (cut > 0)
+		fprintf(f, "; %" PRIu64 " cut, known by header%s", cut,
+		    plural(cut));
+}
+
+static void
+put_losses(FILE *f, const struct rows *rows)
+{
+	const struct value *v = rows->row[rows->n - 1].v;
+
+	fprintf(f, "%" PRId64 " update%s of %" PRId64 " constituent%s",
+	    v[RECEIVED].whole, plural((uint64_t)v[RECEIVED].whole),
+	    v[MERGED].whole, plural((uint64_t)v[MERGED].whole));
+	if (v[LOST].known)
+		fprintf(f, "; %" PRId64 " of %" PRId64 " lost", v[LOST].whole,
+		    v[SENT].whole);
+	if (rows->packets_known)
+		fprintf(f, ", %" PRId64 " packet%s fewer", rows->packets_lost,
+		    plural((uint64_t)rows->packets_lost));
+	if (v[LOSS_PERCENT].known)
+		fprintf(f, "; loss %.2f %% counts %s", v[LOSS_PERCENT].real,
+		    v[DROPPED].known ? "dropped alone" :
+		    "dropped and superseded alike");
+}
+
+void
+tell_summary(const struct conf *cf, const struct run *r,
+    const struct inputs *files, const struct rows *rows)
+{
+	const uint64_t backwards = source_backwards(&r->in) +
+	    source_backwards(&r->in_sent);
+	const double more = 100 * (r->other_end - 1);
+	uint64_t ahead = 0;
+	char *line = NULL, name[512];
+	size_t room = 0;
+	FILE *f = open_memstream(&line, &room);
+	bool any = false;
+
+	if (f == NULL)
+		err(1, "summary");
+	put_losses(f, rows);
+	for (size_t i = 0; i < r->flows; i++)
+		ahead += r->flow[i].age.ahead;
+	if (ahead > 0)
+		fprintf(f, "; clock_ahead %" PRIu64, ahead);
+	if (backwards > 0)
+		fprintf(f, "; time_backwards %" PRIu64, backwards);
+	if (r->unmatched > 0)
+		fprintf(f, "; unmatched %" PRIu64, r->unmatched);
+	if (r->ambiguous > 0)
+		fprintf(f, "; ambiguous %" PRIu64, r->ambiguous);
+	put_odd(f, r);
+	put_streams(f, &r->in);
+	put_streams(f, &r->in_sent);
+	fprintf(f, "; ignored %" PRIu64, source_ignored(&r->in) +
+	    source_ignored(&r->in_sent));
+	put_ignored(f, &r->in, r->in.n + r->in_sent.n, &any);
+	put_ignored(f, &r->in_sent, r->in.n + r->in_sent.n, &any);
+	fclose(f);
+	warnx("%s: %s", source_name(&files->received, name, sizeof(name)),
+	    line);
+	free(line);
+	if (more > 5 || more < -5)
+		warnx("ages end with %s; with --end %s the mean of all would "
+		    "be %.3g %% %s", cf->how.end == END_CLUSTER ?
+		    "the packets of their cluster" : "the captures",
+		    cf->how.end == END_CLUSTER ? "capture" : "cluster",
+		    more < 0 ? -more : more, more < 0 ? "less" : "more");
+}
+
+/* Ages that a trace has which was replayed as it stood say nothing. */
+static void
+tell_older(const struct run *r, const char *name)
+{
+	uint64_t packets = 0, first = r->in.first_ns;
+
+	for (size_t i = 0; i < r->flows; i++)
+		packets += r->flow[i].got.packets;
+	if (r->older == 0 || r->older < packets / 2)
+		return;
+	if (r->has_sent && r->in_sent.first_ns < first)
+		first = r->in_sent.first_ns;
+	warnx("%s: %" PRIu64 " of %" PRIu64 " packets are of updates that are "
+	    "older than the capture, by up to %.6g s; were they replayed with "
+	    "--no-stamp, or do they count from another time?", name, r->older,
+	    packets, (double)(first - r->oldest_ns) / 1e9);
+}
+
+/* The mean age if what is ambiguous was sent as late as it can be. */
+static void
+tell_ambiguous(const struct run *r, const char *name)
+{
+	const struct aom **in_order, **freshest;
+	struct aom_figures a, b;
+	size_t n = 0;
+
+	if (r->ambiguous == 0)
+		return;
+	in_order = calloc(r->flows, sizeof(*in_order));
+	freshest = calloc(r->flows, sizeof(*freshest));
+	if (in_order == NULL || freshest == NULL)
+		err(1, "ages");
+	for (size_t i = 0; i < r->flows; i++, n++) {
+		in_order[n] = &r->flow[i].age;
+		freshest[n] = r->flow[i].freshest != NULL ?
+		    r->flow[i].freshest : in_order[n];
+	}
+	aom_sums(in_order, n, &a);
+	aom_sums(freshest, n, &b);
+	warnx("%s: %" PRIu64 " deliveries could be any of several sent alike; "
+	    "taken in order; the mean age is between %" PRIu64 " and %" PRIu64
+	    " ns", name, r->ambiguous, b.mean_ns, a.mean_ns);
+	free(in_order);
+	free(freshest);
+}
+
+void
+tell_warnings(const struct run *r, const struct inputs *files,
+    const struct rows *rows)
+{
+	const struct value *lost = &rows->row[rows->n - 1].v[LOST];
+	char room[512];
+	const char *name = source_name(&files->received, room, sizeof(room));
+
+	if (lost->known && lost->whole < 0)
+		warnx("%s: more came than was sent; does it have packets at "
+		    "several hops or interfaces? --filter takes those of one, "
+		    "as 'dst port 46638'", name);
+	tell_older(r, name);
+	tell_ambiguous(r, name);
+}
+
+void
+tell_captures(const struct source *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct updates *in = &s->file[i].up;
+
+		warnx("%s: %" PRIu64 " packet%s, %" PRIu64 " regular, %" PRIu64
+		    " ignored, %" PRIu64 " with time going backwards",
+		    pcapio_name(in->in.path, false), in->in.packets,
+		    plural(in->in.packets), in->regular, updates_ignored(in),
+		    in->backwards);
+	}
+}
+
+static void
+tell_hints(const struct conf *cf, const struct updates *in)
+{
+	char *line = NULL;
+	size_t room = 0;
+	FILE *f = open_memstream(&line, &room);
+
+	if (f == NULL)
+		err(1, "hints");
+	hints_tell(&in->hints, f);
+	if (in->hints.unmarked > 0 && !cf->has_format && cf->filter == NULL)
+		fprintf(f, "; %" PRIu64 " go to innet's port: if their DSCP "
+		    "was rewritten, --filter 'udp port %d' takes them",
+		    in->hints.unmarked, UPDATE_PORT);
+	fclose(f);
+	warnx("%s: none of %" PRIu64 " packets is an update%s%s%s: %s",
+	    pcapio_name(in->in.path, false), in->in.packets,
+	    cf->has_format ? " of the format " : cf->bare ?
+	    " from a cluster of the table" : "", cf->has_format ?
+	    (cf->format.name[0] == '\0' ? "given" : cf->format.name) : "",
+	    cf->has_format || cf->bare ? "" : cf->filter != NULL ?
+	    " of the filter" : " with innet's DSCP 11", line);
+	free(line);
+}
+
+/* All that was recognised had something wrong with it. */
+static void
+tell_unsound(const struct updates *in)
+{
+	unsigned most = 0;
+
+	for (unsigned k = 1; k < SOUNDNESS_VERDICTS; k++)
+		if (in->ignored[k] > in->ignored[most])
+			most = k;
+	warnx("%s: none of %" PRIu64 " packet%s could be taken: %" PRIu64
+	    " %s", pcapio_name(in->in.path, false), in->in.packets,
+	    plural(in->in.packets), in->ignored[most], soundness_name(most));
+}
+
+bool
+tell_unrecognised(const struct conf *cf, const struct source *s)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct updates *in = &s->file[i].up;
+
+		if (in->in.packets == 0 || in->regular + in->in.copies +
+		    updates_ignored(in) < in->in.packets)
+			continue;
+		if (updates_ignored(in) == 0)
+			tell_hints(cf, in);
+		else
+			tell_unsound(in);
+		any = true;
+	}
+	return any;
+}

@@ -1,0 +1,28 @@
+/*
+ * log.h - lines on the standard error about a run that was read
+ */
+#ifndef INNET_AOM_LOG_H
+#define INNET_AOM_LOG_H
+
+#include <stdbool.h>
+
+#include "cmd/innet-aom/ages/ages-options.h"
+
+/* The summary line of a run, and where its ages end if that matters. */
+void tell_summary(const struct conf *cf, const struct run *r,
+    const struct inputs *files, const struct rows *rows);
+
+/* What a reader must know though the summary is left out. */
+void tell_warnings(const struct run *r, const struct inputs *files,
+    const struct rows *rows);
+
+/* What each capture held. */
+void tell_captures(const struct source *s);
+
+/*
+ * Where a capture has packets and none was recognised, what was there; true if
+ * that is so of any.
+ */
+bool tell_unrecognised(const struct conf *cf, const struct source *s);
+
+#endif

@@ -1,0 +1,240 @@
+/* rows.c - from flows to figures */
+#include "cmd/innet-aom/ages/rows.h"
+
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/stats.h"
+
+const struct figure_name figure_name[FIGURES] = {
+	[RECEIVED] = { "received", "received", COUNT },
+	[MERGED] = { "merged", "merged", COUNT },
+	[SENT] = { "sent", "sent", COUNT },
+	[LOST] = { "lost", "lost", COUNT },
+	[LOSS_PERCENT] = { "loss_percent", "loss%", PERCENT },
+	[SUPERSEDED] = { "superseded", "supers.", COUNT },
+	[DROPPED] = { "dropped", "dropped", COUNT },
+	[MEAN] = { "mean_age_ns", "mean", NS },
+	[P50] = { "p50_age_ns", "p50", NS },
+	[P95] = { "p95_age_ns", "p95", NS },
+	[P99] = { "p99_age_ns", "p99", NS },
+	[MAX] = { "max_age_ns", "max", NS },
+	[MEAN_PEAK] = { "mean_peak_age_ns", "mean peak", NS },
+	[MAX_PEAK] = { "max_peak_age_ns", "max peak", NS },
+	[REWARD] = { "mean_reward", "reward", INDEX },
+	[JAIN] = { "jain", "jain", INDEX },
+};
+
+struct view
+view_all(void)
+{
+	struct view v = { .shows.n = 0 };
+
+	for (int k = 0; k < FIGURES; k++)
+		if (k != REWARD)
+			v.shows.column[v.shows.n++] = k;
+	return v;
+}
+
+void
+view_add_reward(struct view *v)
+{
+	v->shows.column[v->shows.n++] = REWARD;
+}
+
+static const char *
+key_of(int k, const void *none)
+{
+	(void)none;
+	return figure_name[k].key;
+}
+
+const char *
+view_parse(struct view *v, const char *list)
+{
+	v->chosen = true;
+	return columns_choose(&v->shows, list, FIGURES, key_of, NULL);
+}
+
+/* What a row is made from. */
+struct sums {
+	struct tally got, sent;
+	double reward;
+	const struct fate *fate;	/* NULL: not in the report */
+	const struct aom *const *age;
+	size_t ages;
+};
+
+static struct value
+count(uint64_t v)
+{
+	return (struct value){ .known = true, .whole = (int64_t)v };
+}
+
+static struct value
+real(double v)
+{
+	return (struct value){ .known = true, .real = v };
+}
+
+static void
+set_ages(struct row *row, const struct sums *s)
+{
+	struct aom_figures f;
+
+	if (aom_figures(s->age, s->ages, &f) == -1)
+		err(1, "percentiles");
+	if (!f.known)
+		return;
+	row->v[MEAN] = count(f.mean_ns);
+	row->v[P50] = count(f.p50_ns);
+	row->v[P95] = count(f.p95_ns);
+	row->v[P99] = count(f.p99_ns);
+	row->v[MAX] = count(f.max_ns);
+	if (f.peaks == 0)
+		return;
+	row->v[MEAN_PEAK] = count(f.mean_peak_ns);
+	row->v[MAX_PEAK] = count(f.max_peak_ns);
+}
+
+/*
+ * Sent, lost and its parts, as far as they are known.  A merged packet stands
+ * under one worker though others are inside, so of workers (not all of them
+ * together) nothing is known to be lost once updates were merged.
+ */
+static void
+set_loss(struct row *row, const struct run *r, const struct sums *s,
+    bool blurred)
+{
+	uint64_t sent = s->sent.constituents;
+	double lost;
+
+	if (r->has_report && s->fate != NULL) {
+		row->v[SUPERSEDED] = count(s->fate->superseded);
+		row->v[DROPPED] = count(s->fate->dropped);
+		if (!r->has_sent)
+			sent = s->fate->arrived;
+	}
+	if (!r->has_sent && !row->v[DROPPED].known)
+		return;
+	row->v[SENT] = count(sent);
+	if (blurred)
+		return;
+	row->v[LOST] = count(sent - s->got.constituents);
+	lost = (double)row->v[LOST].whole;
+	if (row->v[DROPPED].known)
+		lost = (double)row->v[DROPPED].whole;
+	row->v[LOSS_PERCENT] = real(sent == 0 ? 0 : 100 * lost / (double)sent);
+}
+
+static struct row
+row_of(const struct run *r, const struct sums *s, bool blurred)
+{
+	struct row row = { 0 };
+
+	row.v[RECEIVED] = count(s->got.packets);
+	row.v[MERGED] = count(s->got.constituents);
+	if (s->got.packets > 0)
+		row.v[REWARD] = real(s->reward / (double)s->got.packets);
+	set_loss(&row, r, s, blurred);
+	set_ages(&row, s);
+	return row;
+}
+
+static void
+add(struct sums *to, const struct sums *s)
+{
+	to->got.packets += s->got.packets;
+	to->got.constituents += s->got.constituents;
+	to->sent.packets += s->sent.packets;
+	to->sent.constituents += s->sent.constituents;
+	to->reward += s->reward;
+	to->ages += s->ages;
+}
+
+/*
+ * The sums of the first row at or behind flow *i and fate *k, which move on.
+ * Flows of a row differ in their range (the low 16 bits of the key) only.
+ */
+static struct sums
+next_row(const struct run *r, const struct aom *const *age, size_t *i,
+    size_t *k, struct row *name)
+{
+	static const struct fate none;
+	const struct flow *f = &r->flow[*i];
+	const bool clusters = r->how->by == BY_CLUSTER && r->has_report;
+	struct sums s = { .fate = clusters ? &none : NULL, .age = age + *i };
+	bool has_fate = clusters && *k < r->fates;
+	bool has_flow = *i < r->flows;
+
+	if (has_fate && has_flow)
+		has_flow = flow_cluster(f) <= r->fate[*k].cluster;
+	if (has_flow && has_fate)
+		has_fate = flow_cluster(f) == r->fate[*k].cluster;
+	if (has_fate)
+		s.fate = &r->fate[(*k)++];
+	name->cluster = has_flow ? flow_cluster(f) : s.fate->cluster;
+	name->worker = has_flow ? flow_worker(f) : 0;
+	for (; has_flow && *i < r->flows &&
+	    r->flow[*i].key >> 16 == f->key >> 16; ++*i)
+		add(&s, &(struct sums){ r->flow[*i].got, r->flow[*i].sent,
+		    .reward = r->flow[*i].reward, .ages = 1 });
+	return s;
+}
+
+/* Jain's index of the mean ages of n rows; unknown if none has one. */
+static struct value
+jain(const struct row *row, size_t n)
+{
+	double *x = malloc((n + 1) * sizeof(*x));
+	size_t k = 0;
+	struct value v = { 0 };
+
+	if (x == NULL)
+		err(1, "%zu rows", n);
+	for (size_t i = 0; i < n; i++)
+		if (row[i].v[MEAN].known)
+			x[k++] = (double)row[i].v[MEAN].whole;
+	if (k > 0)
+		v = real(stats_jain(x, k));
+	free(x);
+	return v;
+}
+
+struct rows
+rows_of(const struct run *r, const struct view *v)
+{
+	struct rows rows = { .view = v, .by = r->how->by,
+	    .clusters = r->how->source.clusters,
+	    .workers = r->how->source.workers };
+	const struct aom **age = malloc((r->flows + 1) * sizeof(*age));
+	struct sums s, all = { .fate = &r->total, .age = age };
+	struct row name;
+	bool blurred = false;
+	size_t i, k;
+
+	rows.row = malloc((r->flows + r->fates + 1) * sizeof(*rows.row));
+	if (rows.row == NULL || age == NULL)
+		err(1, "%zu rows", r->flows + r->fates + 1);
+	for (i = 0; i < r->flows; i++) {
+		age[i] = &r->flow[i].age;
+		blurred |= rows.by == BY_WORKER &&
+		    r->flow[i].got.packets != r->flow[i].got.constituents;
+	}
+	for (i = k = 0; i < r->flows || (rows.by == BY_CLUSTER &&
+	    k < r->fates); ) {
+		s = next_row(r, age, &i, &k, &name);
+		add(&all, &s);
+		rows.row[rows.n] = row_of(r, &s, blurred);
+		rows.row[rows.n].cluster = name.cluster;
+		rows.row[rows.n++].worker = name.worker;
+	}
+	rows.row[rows.n] = row_of(r, &all, false);
+	rows.row[rows.n].v[JAIN] = jain(rows.row, rows.n);
+	rows.n++;
+	rows.packets_known = r->has_sent;
+	rows.packets_lost = (int64_t)(all.sent.packets - all.got.packets);
+	free(age);
+	return rows;
+}

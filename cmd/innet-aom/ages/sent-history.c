@@ -1,0 +1,152 @@
+/*
+ * sent-history.c - what was sent, to find what is inside a delivery
+ *
+ * A merged packet carries worker and sequence of the last update that was
+ * merged into it, and how many are inside.  Merging takes a cluster's updates
+ * in the order in which they came, so the others are those sent before it.
+ */
+#include "cmd/innet-aom/ages/captured-run.h"
+
+#include <err.h>
+#include <stdlib.h>
+
+struct item {
+	uint32_t flow, worker, sequence;
+	uint32_t before;	/* the flow's item sent before this, + 1 */
+	uint64_t generated_ns;
+	uint16_t merged;
+};
+
+struct history {
+	struct item *item;
+	uint32_t *order;	/* items, sorted */
+	size_t n, room;
+};
+
+struct history *
+history_new(void)
+{
+	struct history *h = calloc(1, sizeof(*h));
+
+	if (h == NULL)
+		err(1, "history");
+	return h;
+}
+
+void
+history_add(struct history *h, struct flow *f, uint32_t flow_at,
+    const struct update *u, uint64_t t)
+{
+	if (h->n == UINT32_MAX)
+		errx(1, "more than %u updates sent", UINT32_MAX);
+	if (h->n == h->room) {
+		h->room = h->room * 2 + 1024;
+		h->item = realloc(h->item, h->room * sizeof(*h->item));
+		if (h->item == NULL)
+			err(1, "history of %zu updates", h->room);
+	}
+	h->item[h->n++] = (struct item){ .flow = flow_at,
+	    .worker = u->worker, .sequence = u->sequence,
+	    .before = f->latest, .merged = u->merged,
+	    .generated_ns = u->generated_ns < t ? u->generated_ns : t };
+	f->latest = (uint32_t)h->n;
+}
+
+static int
+compare(uint64_t x, uint64_t y)
+{
+	return (x > y) - (x < y);
+}
+
+static int
+by_worker(const struct item *x, const struct item *y)
+{
+	int c = compare(x->flow, y->flow);
+
+	return c != 0 ? c : compare(x->worker, y->worker);
+}
+
+static int
+by_sequence(const void *a, const void *b, void *items)
+{
+	const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct item *x = (struct item *)items + i;
+	const struct item *y = (struct item *)items + j;
+	int c = by_worker(x, y);
+
+	if (c == 0)
+		c = compare(x->sequence, y->sequence);
+	return c != 0 ? c : compare(i, j);
+}
+
+void
+history_sort(struct history *h)
+{
+	h->order = malloc((h->n + 1) * sizeof(*h->order));
+	if (h->order == NULL)
+		err(1, "history of %zu updates", h->n);
+	for (size_t i = 0; i < h->n; i++)
+		h->order[i] = (uint32_t)i;
+	qsort_r(h->order, h->n, sizeof(*h->order), by_sequence, h->item);
+}
+
+/* How many items in order are not after what `after` says. */
+static size_t
+upper(const struct history *h, const struct item *key,
+    bool (*after)(const struct item *, const struct item *key))
+{
+	size_t lo = 0, hi = h->n;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+
+		if (after(&h->item[h->order[mid]], key))
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static bool
+after_sequence(const struct item *x, const struct item *key)
+{
+	int c = by_worker(x, key);
+
+	return c != 0 ? c > 0 : x->sequence > key->sequence;
+}
+
+bool
+history_oldest(const struct history *h, uint32_t flow_at,
+    const struct update *u, uint64_t *made)
+{
+	const struct item key = { .flow = flow_at, .worker = u->worker,
+	    .sequence = u->sequence };
+	const size_t n = upper(h, &key, after_sequence);
+	const struct item *x;
+	uint64_t oldest;
+	uint32_t inside = 0;
+
+	if (n == 0)
+		return false;
+	x = &h->item[h->order[n - 1]];
+	if (by_worker(x, &key) != 0 || x->sequence != key.sequence)
+		return false;
+	for (oldest = x->generated_ns; ; x = &h->item[x->before - 1]) {
+		if (x->generated_ns < oldest)
+			oldest = x->generated_ns;
+		inside += x->merged;
+		if (inside >= u->merged || x->before == 0)
+			break;
+	}
+	*made = oldest < u->generated_ns ? oldest : u->generated_ns;
+	return inside >= u->merged;
+}
+
+void
+history_free(struct history *h)
+{
+	free(h->item);
+	free(h->order);
+	free(h);
+}

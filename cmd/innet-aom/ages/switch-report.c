@@ -1,0 +1,75 @@
+/* switch-report.c - a switch's report: what it superseded and what it dropped */
+#include "cmd/innet-aom/ages/captured-run.h"
+
+#include <cjson/cJSON.h>
+#include <err.h>
+#include <stdlib.h>
+
+#include "common/base/json-reader.h"
+#include "common/base/num.h"
+
+/* The constituents of one counter; 0 if the report has none of that name. */
+static uint64_t
+counter(const char *path, const cJSON *o, const char *name)
+{
+	const cJSON *c = cJSON_GetObjectItemCaseSensitive(o, name);
+	const cJSON *n = cJSON_GetObjectItemCaseSensitive(c, "constituents");
+
+	if (c == NULL)
+		return 0;
+	if (!cJSON_IsNumber(n) || n->valuedouble < 0 ||
+	    n->valuedouble > 9007199254740992.0)
+		errx(1, "%s: '%s' has no number of constituents", path, name);
+	return (uint64_t)n->valuedouble;
+}
+
+static struct fate
+fate_of(const char *path, const cJSON *o)
+{
+	return (struct fate){
+		.arrived = counter(path, o, "arrived"),
+		.superseded = counter(path, o, "superseded"),
+		.dropped = counter(path, o, "dropped_full") +
+		    counter(path, o, "dropped_reward") +
+		    counter(path, o, "dropped_limit"),
+	};
+}
+
+static int
+by_cluster(const void *a, const void *b)
+{
+	const struct fate *x = a, *y = b;
+
+	return (int)x->cluster - (int)y->cluster;
+}
+
+void
+report_read(struct run *r, const char *path)
+{
+	struct json_reader j;
+	cJSON *root = json_reader_load(&j, path);
+	const cJSON *totals, *clusters, *c;
+	uint64_t id;
+
+	if (root == NULL)
+		errx(1, "%s", j.why);
+	totals = cJSON_GetObjectItemCaseSensitive(root, "totals");
+	clusters = cJSON_GetObjectItemCaseSensitive(root, "clusters");
+	if (!cJSON_IsObject(totals))
+		errx(1, "%s: not a report of innet-switch: no 'totals'", path);
+	if (clusters != NULL && !cJSON_IsObject(clusters))
+		errx(1, "%s: 'clusters' is not an object", path);
+	r->total = fate_of(path, totals);
+	r->fate = calloc((size_t)cJSON_GetArraySize(clusters) + 1,
+	    sizeof(*r->fate));
+	if (r->fate == NULL)
+		err(1, "%s", path);
+	cJSON_ArrayForEach(c, clusters) {
+		if (num_u64(c->string, 0, UINT16_MAX, &id) != NULL)
+			errx(1, "%s: '%s' is not a cluster", path, c->string);
+		r->fate[r->fates] = fate_of(path, c);
+		r->fate[r->fates++].cluster = (uint16_t)id;
+	}
+	qsort(r->fate, r->fates, sizeof(*r->fate), by_cluster);
+	cJSON_Delete(root);
+}

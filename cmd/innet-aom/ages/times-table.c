@@ -1,0 +1,354 @@
+/* times-table.c - read a table of updates: times-table.h */
+#include "cmd/innet-aom/ages/times-table.h"
+
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <csv.h>
+
+#include "common/base/file-open.h"
+#include "common/base/num.h"
+#include "common/capture/pcapio.h"
+
+enum { COLUMNS_MAX = 256, CELL_MAX = 128 };
+
+enum column {
+	CLUSTER, WORKER, SEQUENCE, MERGED, REWARD, GENERATED, RECEIVED, KNOWN,
+	UNUSED = KNOWN
+};
+
+static const char *const column_name[KNOWN] = {
+	"cluster", "worker", "sequence", "merged", "reward", "generated",
+	"received"
+};
+
+/* What libcsv's callbacks gather. */
+struct reading {
+	struct table *to;
+	struct names *clusters, *workers;
+	const char *path;
+	uint64_t line;
+	size_t cells;		/* of the line so far */
+	size_t columns;		/* of the first line; 0: not read yet */
+	enum column column[COLUMNS_MAX];
+	uint64_t unit_ns[COLUMNS_MAX];
+	bool has[KNOWN];
+	bool empty;		/* no cell of the line has anything */
+	bool failed;		/* why is set: nothing more is taken */
+	bool quiet;
+	char *why;
+	struct table_row row;
+};
+
+/* Say what is wrong, and where; what was wrong first stands. */
+__attribute__((format(printf, 2, 3))) static void
+refuse(struct reading *r, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (r->failed)
+		return;
+	r->failed = true;
+	n = snprintf(r->why, TABLE_WHY_BYTES, "%.256s:%" PRIu64 ": ", r->path,
+	    r->line);
+	va_start(ap, fmt);
+	vsnprintf(r->why + n, (size_t)(TABLE_WHY_BYTES - n), fmt, ap);
+	va_end(ap);
+	for (char *s = r->why; *s != '\0'; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			*s = '?';
+}
+
+/* Which column the head `text` begins. */
+static void
+take_head(struct reading *r, const char *text)
+{
+	static const struct { const char *end; uint64_t ns; } unit[] = {
+		{ "_ns", 1 }, { "_us", 1000 }, { "_ms", 1000000 },
+		{ "_s", 1000000000 }
+	};
+	enum column c = UNUSED;
+	uint64_t ns = 0;
+
+	if (r->cells == COLUMNS_MAX) {
+		refuse(r, "more than %d columns", COLUMNS_MAX);
+		return;
+	}
+	for (int k = 0; k < KNOWN; k++) {
+		const size_t n = strlen(column_name[k]);
+
+		if (strncmp(text, column_name[k], n) != 0)
+			continue;
+		if (k < GENERATED && text[n] == '\0')
+			c = (enum column)k;
+		for (size_t u = 0; k >= GENERATED && u < 4; u++) {
+			if (strcmp(text + n, unit[u].end) == 0) {
+				c = (enum column)k;
+				ns = unit[u].ns;
+			}
+		}
+	}
+	if (c == UNUSED && !r->quiet)
+		warnx("%s: column '%.40s' is not used", r->path, text);
+	if (c != UNUSED && r->has[c])
+		refuse(r, "column '%.40s' a second time", text);
+	if (c != UNUSED)
+		r->has[c] = true;
+	r->column[r->cells] = c;
+	r->unit_ns[r->cells] = ns;
+}
+
+/* A time with decimals, exact; false if it is none that can be said. */
+static bool
+time_of(const char *text, uint64_t unit_ns, uint64_t *ns)
+{
+	const size_t whole = strspn(text, "0123456789");
+	uint64_t fraction_ns = 0, u = unit_ns;
+	unsigned __int128 t = 0;
+	const char *p = text + whole;
+
+	for (size_t i = 0; i < whole && i < 20; i++)
+		t = t * 10 + (unsigned)(text[i] - '0');
+	if (whole == 0 || whole > 19 || (*p != '.' && *p != '\0'))
+		return false;
+	for (p += *p == '.'; *p >= '0' && *p <= '9'; p++) {
+		u /= 10;
+		fraction_ns += u * (uint64_t)(*p - '0');
+	}
+	t = t * unit_ns + fraction_ns;
+	*ns = (uint64_t)t;
+	return *p == '\0' && t <= INT64_MAX;
+}
+
+static uint64_t
+whole(struct reading *r, const char *text, uint64_t lo, uint64_t hi,
+    const char *what)
+{
+	uint64_t v = 0;
+
+	if (strspn(text, "0123456789") != strlen(text) ||
+	    num_u64(text, lo, hi, &v) != NULL)
+		refuse(r, "%s '%.40s' is not %" PRIu64 " to %" PRIu64, what,
+		    text, lo, hi);
+	return v;
+}
+
+static uint32_t
+number(struct reading *r, struct names *names, const char *text)
+{
+	struct format_name n;
+
+	if (!format_name_text(text, &n)) {
+		refuse(r, "'%.40s' is no name: a number, an address, or up to "
+		    "36 letters, digits and ._:@/+-", text);
+		return 0;
+	}
+	return names_number(names, &n);
+}
+
+static void
+take_cell(struct reading *r, const char *text)
+{
+	const size_t at = r->cells;
+	struct table_row *row = &r->row;
+
+	if (at >= r->columns)
+		return;			/* said when the line ends */
+	switch (r->column[at]) {
+	case CLUSTER: row->cluster = number(r, r->clusters, text); break;
+	case WORKER: row->worker = number(r, r->workers, text); break;
+	case SEQUENCE:
+		row->sequence = (uint32_t)whole(r, text, 0, UINT32_MAX,
+		    "sequence");
+		break;
+	case MERGED:
+		row->merged = (uint16_t)whole(r, text, 1, UINT16_MAX,
+		    "merged");
+		break;
+	case REWARD:
+		if (num_real(text, -1e300, 1e300, &row->reward) != NULL)
+			refuse(r, "reward '%.40s' is not a number", text);
+		break;
+	case GENERATED:
+		if (!time_of(text, r->unit_ns[at], &row->generated_ns))
+			refuse(r, "'%.40s' is not a time since 1970", text);
+		break;
+	case RECEIVED:
+		row->came = text[0] != '\0';
+		if (row->came && !time_of(text, r->unit_ns[at],
+		    &row->received_ns))
+			refuse(r, "'%.40s' is not a time since 1970", text);
+		break;
+	case UNUSED: break;
+	}
+}
+
+static void
+on_cell(void *s, size_t len, void *data)
+{
+	struct reading *r = data;
+	char text[CELL_MAX];
+
+	if (r->failed)
+		return;
+	r->empty &= len == 0;
+	if (len >= sizeof(text) && r->columns > 0 && r->cells < r->columns &&
+	    r->column[r->cells] == UNUSED) {
+		r->cells++;
+		return;
+	}
+	if (len >= sizeof(text) || memchr(s == NULL ? "" : s, '\0',
+	    len) != NULL) {
+		refuse(r, "cell %zu is longer than %d bytes or holds a zero",
+		    r->cells + 1, CELL_MAX - 1);
+		return;
+	}
+	if (len > 0)
+		memcpy(text, s, len);
+	text[len] = '\0';
+	if (r->columns == 0)
+		take_head(r, text);
+	else
+		take_cell(r, text);
+	r->cells++;
+}
+
+/* The first line has been read. */
+static void
+heads(struct reading *r)
+{
+	r->columns = r->cells;
+	if (!r->has[GENERATED] || !r->has[RECEIVED])
+		refuse(r, "no column '%s': a table has cluster,worker,"
+		    "generated_ns,received_ns[,merged[,sequence]], times also "
+		    "in _us, _ms or _s", r->has[GENERATED] ? "received_ns" :
+		    "generated_ns");
+}
+
+static void
+add(struct reading *r)
+{
+	struct table *t = r->to;
+
+	if (t->n == t->room) {
+		t->room = t->room * 2 + 1024;
+		t->row = realloc(t->row, t->room * sizeof(*t->row));
+		if (t->row == NULL)
+			err(1, "%zu updates", t->room);
+	}
+	t->row[t->n++] = r->row;
+	t->lost |= !r->row.came;
+}
+
+static void
+on_row(int end, void *data)
+{
+	static const struct format_name none;
+	struct reading *r = data;
+	const bool blank = r->cells == 0 || (r->cells == 1 && r->empty);
+
+	if (r->failed)
+		return;
+	if (!blank && r->columns == 0) {
+		heads(r);
+	} else if (!blank && r->cells != r->columns) {
+		refuse(r, "%zu cells, and %zu columns in the first line",
+		    r->cells, r->columns);
+	} else if (!blank) {
+		if (!r->has[CLUSTER])
+			r->row.cluster = names_number(r->clusters, &none);
+		if (!r->has[WORKER])
+			r->row.worker = names_number(r->workers, &none);
+		add(r);
+	}
+	r->row = (struct table_row){ .merged = 1 };
+	r->cells = 0;
+	r->empty = true;
+	if (end == '\n')
+		r->line++;
+}
+
+int
+table_parse(struct table *t, FILE *f, const char *path, struct names *clusters,
+    struct names *workers, bool quiet, char why[TABLE_WHY_BYTES])
+{
+	struct reading *r = calloc(1, sizeof(*r));
+	struct csv_parser csv;
+	char buf[65536];
+	size_t n;
+	int rc;
+
+	if (r == NULL || csv_init(&csv, CSV_REPALL_NL) != 0)
+		err(1, "%s", path);
+	*r = (struct reading){ .to = t, .path = path, .line = 1, .why = why,
+	    .clusters = clusters, .workers = workers, .quiet = quiet,
+	    .row.merged = 1, .empty = true };
+	while (!r->failed && (n = fread(buf, 1, sizeof(buf), f)) > 0) {
+		if (csv_parse(&csv, buf, n, on_cell, on_row, r) != n)
+			refuse(r, "%s", csv_strerror(csv_error(&csv)));
+	}
+	if (ferror(f))
+		refuse(r, "%s", strerror(errno));
+	csv_fini(&csv, on_cell, on_row, r);
+	csv_free(&csv);
+	if (r->columns == 0)
+		refuse(r, "empty, not even a line of names");
+	rc = r->failed ? -1 : 0;
+	free(r);
+	return rc;
+}
+
+void
+table_read(struct table *t, const char *path, struct names *clusters,
+    struct names *workers)
+{
+	const bool std = strcmp(path, "-") == 0;
+	char why[TABLE_WHY_BYTES];
+	FILE *f;
+
+	if (std && isatty(STDIN_FILENO))
+		errx(2, "standard input is a terminal; use -r FILE");
+	f = std ? stdin : file_open_stream(path, false);
+	if (f == NULL)
+		err(1, "%s", path);
+	if (table_parse(t, f, pcapio_name(path, false), clusters, workers,
+	    false, why) == -1)
+		errx(1, "%s", why);
+	if (!std)
+		fclose(f);
+}
+
+static int
+by_receipt(const void *a, const void *b)
+{
+	const struct table_row *x = a, *y = b;
+
+	if (x->came != y->came)
+		return x->came ? -1 : 1;
+	return (x->received_ns > y->received_ns) -
+	    (x->received_ns < y->received_ns);
+}
+
+static int
+by_generation(const void *a, const void *b)
+{
+	const struct table_row *x = a, *y = b;
+
+	return (x->generated_ns > y->generated_ns) -
+	    (x->generated_ns < y->generated_ns);
+}
+
+void
+table_sort(struct table *t, bool receipt)
+{
+	if (t->n > 0)
+		qsort(t->row, t->n, sizeof(*t->row), receipt ? by_receipt :
+		    by_generation);
+}

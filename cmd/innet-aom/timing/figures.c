@@ -1,0 +1,234 @@
+/* figures.c - rows of named figures: figures.h */
+#include "cmd/innet-aom/timing/figures.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL_BYTES = 80 };
+
+/* One unit for all times of a table, so that columns can be compared. */
+struct scale {
+	const char *name;
+	double ns;
+};
+
+static const char *
+key_of(int k, const void *arg)
+{
+	const struct sheet_column *column = arg;
+
+	return column[k].key;
+}
+
+const char *
+sheet_init(struct sheet *s, const struct sheet_column *column,
+    enum sheet_print print, bool at_once, const char *list)
+{
+	*s = (struct sheet){ .column = column, .print = print,
+	    .at_once = at_once, .chosen = list != NULL };
+	while (column[s->n].key != NULL)
+		s->n++;
+	if (list != NULL)
+		return columns_choose(&s->shows, list, s->n, key_of, column);
+	for (int k = 0; k < s->n; k++)
+		if (print != SHEET_TABLE || column[k].title != NULL)
+			s->shows.column[s->shows.n++] = k;
+	return NULL;
+}
+
+/* A cell for programs: numbers to the last digit. */
+static void
+put_cell(const struct sheet_cell *c, enum sheet_unit unit, bool json)
+{
+	if (!c->known)
+		fputs(json ? "null" : "", stdout);
+	else if (unit == SHEET_TEXT)
+		printf(json && c->quoted ? "\"%s\"" : "%s", c->text);
+	else if (unit == SHEET_REAL)
+		printf("%.6g", c->real);
+	else
+		printf("%" PRIu64, c->whole);
+}
+
+static void
+put_row(const struct sheet *s, const struct sheet_cell *cell)
+{
+	const bool json = s->print == SHEET_JSON;
+
+	for (int i = 0; i < s->shows.n; i++) {
+		const int k = s->shows.column[i];
+
+		if (json)
+			printf("%s\"%s\":", i == 0 ? "{" : ",",
+			    s->column[k].key);
+		else if (i > 0)
+			putchar(',');
+		put_cell(&cell[k], s->column[k].unit, json);
+	}
+	puts(json ? "}" : "");
+}
+
+static void
+put_keys(const struct sheet *s)
+{
+	for (int i = 0; i < s->shows.n; i++)
+		printf("%s%s", i == 0 ? "" : ",",
+		    s->column[s->shows.column[i]].key);
+	putchar('\n');
+}
+
+/* A cell for people. */
+static const char *
+cell_text(char to[CELL_BYTES], const struct sheet_cell *c,
+    enum sheet_unit unit, struct scale scale)
+{
+	if (!c->known)
+		snprintf(to, CELL_BYTES, "-");
+	else if (unit == SHEET_TEXT)
+		snprintf(to, CELL_BYTES, "%s", c->text);
+	else if (unit == SHEET_REAL)
+		snprintf(to, CELL_BYTES, "%.4g", c->real);
+	else if (unit == SHEET_NS && scale.ns > 1)
+		snprintf(to, CELL_BYTES, "%.6g", (double)c->whole / scale.ns);
+	else
+		snprintf(to, CELL_BYTES, "%" PRIu64, c->whole);
+	return to;
+}
+
+static const char *
+title_text(char to[CELL_BYTES], const struct sheet_column *c,
+    struct scale scale)
+{
+	const char *title = c->title != NULL ? c->title : c->key;
+
+	snprintf(to, CELL_BYTES, c->unit == SHEET_NS ? "%s %s" : "%s", title,
+	    scale.name);
+	return to;
+}
+
+/* A row of a table that is printed as it comes, in columns of one width. */
+static void
+put_line(struct sheet *s, const struct sheet_cell *cell)
+{
+	const struct scale us = { "us", 1e3 };
+	char text[CELL_BYTES];
+
+	for (int i = 0; i < s->shows.n && s->printed == 0; i++)
+		printf("%s%11s", i == 0 ? "" : "  ", title_text(text,
+		    &s->column[s->shows.column[i]], us));
+	if (s->printed++ == 0)
+		putchar('\n');
+	for (int i = 0; i < s->shows.n; i++) {
+		const int k = s->shows.column[i];
+
+		printf("%s%11s", i == 0 ? "" : "  ", cell_text(text,
+		    &cell[k], s->column[k].unit, us));
+	}
+	putchar('\n');
+}
+
+static void
+keep(struct sheet *s, const struct sheet_cell *cell)
+{
+	if (s->rows == s->room) {
+		s->room = s->room == 0 ? 16 : 2 * s->room;
+		s->row = realloc(s->row, s->room * (size_t)s->n *
+		    sizeof(*s->row));
+		if (s->row == NULL)
+			err(1, "%zu rows", s->room);
+	}
+	memcpy(s->row + s->rows++ * (size_t)s->n, cell, (size_t)s->n *
+	    sizeof(*s->row));
+}
+
+void
+sheet_row(struct sheet *s, const struct sheet_cell *cell)
+{
+	if (s->print == SHEET_TABLE && !s->at_once) {
+		keep(s, cell);
+	} else if (s->print == SHEET_TABLE) {
+		put_line(s, cell);
+	} else {
+		if (s->print == SHEET_CSV && s->printed++ == 0)
+			put_keys(s);
+		put_row(s, cell);
+	}
+}
+
+/* The unit in which the largest time that is shown is best read. */
+static struct scale
+scale_of(const struct sheet *s)
+{
+	uint64_t most = 0;
+
+	for (size_t r = 0; r < s->rows; r++) {
+		for (int i = 0; i < s->shows.n; i++) {
+			const int k = s->shows.column[i];
+			const struct sheet_cell *c = &s->row[r *
+			    (size_t)s->n + (size_t)k];
+
+			if (s->column[k].unit == SHEET_NS && c->known &&
+			    c->whole > most)
+				most = c->whole;
+		}
+	}
+	return most < 100000 ? (struct scale){ "ns", 1 } :
+	    most < 100000000 ? (struct scale){ "us", 1e3 } :
+	    most < 100000000000 ? (struct scale){ "ms", 1e6 } :
+	    (struct scale){ "s", 1e9 };
+}
+
+/* Is a column of a table worth its place: asked for, or known somewhere? */
+static bool
+is_worth(const struct sheet *s, int k)
+{
+	for (size_t r = 0; r < s->rows; r++)
+		if (s->row[r * (size_t)s->n + (size_t)k].known)
+			return true;
+	return s->chosen;
+}
+
+static void
+put_table(const struct sheet *s)
+{
+	const struct scale scale = scale_of(s);
+	struct columns t = { .n = 0 };
+	char text[CELL_BYTES];
+
+	for (int i = 0; i < s->shows.n; i++) {
+		const int k = s->shows.column[i];
+
+		if (!is_worth(s, k))
+			continue;
+		if (s->column[k].unit == SHEET_TEXT)
+			t.left |= (uint64_t)1 << t.n;
+		columns_add(&t, "%s", title_text(text, &s->column[k], scale));
+		t.n++;
+	}
+	for (size_t r = 0; r < s->rows; r++) {
+		for (int i = 0; i < s->shows.n; i++) {
+			const int k = s->shows.column[i];
+
+			if (is_worth(s, k))
+				columns_add(&t, "%s", cell_text(text,
+				    &s->row[r * (size_t)s->n + (size_t)k],
+				    s->column[k].unit, scale));
+		}
+	}
+	if (t.n > 0)
+		columns_print(&t, stdout);
+	columns_free(&t);
+}
+
+void
+sheet_done(struct sheet *s)
+{
+	if (s->print == SHEET_CSV && s->printed == 0)
+		put_keys(s);
+	if (s->rows > 0)
+		put_table(s);
+	free(s->row);
+	s->row = NULL;
+}

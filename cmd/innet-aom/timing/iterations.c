@@ -1,0 +1,360 @@
+/* iterations.c - the iterations of a job in step: job.h */
+#include "cmd/innet-aom/timing/job.h"
+
+#include <err.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/innet-aom/timing/rounds.h"
+#include "common/wire/seg.h"
+
+void
+job_init(struct job *j, struct job_conf *cf, const union addr *at,
+    int32_t number)
+{
+	*j = (struct job){ .cf = cf, .at = *at, .number = number };
+}
+
+void
+job_free(struct job *j)
+{
+	free(j->member);
+	free(j->closing);
+	durations_free(&j->iteration);
+}
+
+int32_t
+job_join(struct job *j, const union addr *at)
+{
+	if (j->members == JOB_MEMBERS_MAX)
+		return -1;
+	if (j->members == j->room) {
+		j->room = j->room == 0 ? 4 : 2 * j->room;
+		j->member = realloc(j->member, j->room * sizeof(*j->member));
+		if (j->member == NULL)
+			err(1, "%u members", j->room);
+	}
+	j->member[j->members] = (struct job_member){ .at = *at, .worker = -1 };
+	return (int32_t)j->members++;
+}
+
+void
+job_add_time(struct job *j, uint64_t ns)
+{
+	if (!durations_add(&j->iteration, ns))
+		err(1, "%zu times", durations_kept(&j->iteration) + 1);
+}
+
+void
+job_count(struct job *j, int32_t m, enum job_count what, uint64_t by)
+{
+	j->n[what] += by;
+	if (m >= 0)
+		j->member[m].n[what] += by;
+}
+
+void
+job_count_at(struct job *j, int32_t m, int64_t t, enum job_count what)
+{
+	struct job_iteration *it = &j->it[t & 1];
+
+	job_count(j, m, what, 1);
+	if (it->open && it->iteration == t)
+		it->n[what]++;
+}
+
+void
+job_repair(struct job *j, int64_t t, uint64_t now_ns, bool sure)
+{
+	struct job_iteration *it = &j->it[t & 1];
+
+	if (!it->open || it->iteration != t)
+		return;
+	if (it->repair_from_ns == 0)
+		it->repair_from_ns = now_ns;
+	it->lost |= sure;
+}
+
+int64_t
+job_unwrap(const struct job *j, uint32_t iteration)
+{
+	const uint32_t d = (iteration - (uint32_t)j->newest) &
+	    (SEG_ITERATIONS - 1);
+
+	if (!j->begun)
+		return iteration;
+	return j->newest + (d < SEG_ITERATIONS / 2 ? (int64_t)d :
+	    (int64_t)d - SEG_ITERATIONS);
+}
+
+/* Member m took a part: is all of its result there, and when did it come? */
+static bool
+has_result(const struct job *j, const struct job_part *p)
+{
+	return job_segs(j) > 0 && p->down.seen.n == job_segs(j);
+}
+
+/* Did it send, and was its first segment seen? */
+static bool
+has_begun(const struct job_part *p)
+{
+	return p->up.seen.n > 0 && seen_first(&p->up.seen);
+}
+
+static bool
+has_sent(const struct job *j, const struct job_part *p)
+{
+	return job_segs(j) > 0 && p->up.seen.n == job_segs(j);
+}
+
+/* The phases of member m in an iteration that is over. */
+static void
+add_phases(struct job *j, struct job_member *m, const struct job_part *p,
+    struct job_closed *c)
+{
+	const struct job_side *up = &p->up, *down = &p->down;
+	uint64_t ns[JOB_PHASES], from = up->last_ns;
+
+	if (has_begun(p) && m->has_done && m->done == p->iteration - 1 &&
+	    m->done_ns <= up->first_ns) {
+		ns[JOB_COMPUTE] = up->first_ns - m->done_ns;
+		stats_sum_add(&m->phase[JOB_COMPUTE], ns[JOB_COMPUTE]);
+		stats_sum_add(&c->phase[JOB_COMPUTE], ns[JOB_COMPUTE]);
+	}
+	if (!has_begun(p) || !has_sent(j, p))
+		return;
+	ns[JOB_SEND] = up->last_ns - up->first_ns;
+	stats_sum_add(&m->phase[JOB_SEND], ns[JOB_SEND]);
+	stats_sum_add(&c->phase[JOB_SEND], ns[JOB_SEND]);
+	if (!has_result(j, p) || down->last_ns < up->last_ns)
+		return;
+	if (down->first_ns > from)
+		from = down->first_ns;
+	ns[JOB_WAIT] = from - up->last_ns;
+	ns[JOB_RECEIVE] = down->last_ns - from;
+	for (int k = JOB_WAIT; k <= JOB_RECEIVE; k++) {
+		stats_sum_add(&m->phase[k], ns[k]);
+		stats_sum_add(&c->phase[k], ns[k]);
+	}
+	stats_sum_add(&m->aggregation, down->last_ns - up->first_ns);
+	stats_sum_add(&j->aggregation, down->last_ns - up->first_ns);
+}
+
+/* What is known of an iteration, part by part. */
+struct tally {
+	uint64_t first_ns, last_ns;	/* first sent, last result */
+	uint64_t slowest_ns, second_ns;	/* ends of what was sent */
+	int32_t slowest;
+	bool begun, sent, results;	/* of all */
+	uint32_t got;		/* members whose result was seen */
+};
+
+static void
+add_part(const struct job *j, uint32_t m, const struct job_part *p,
+    struct job_closed *c, struct tally *y)
+{
+	const struct job_side *up = &p->up, *down = &p->down;
+
+	c->members++;
+	y->results &= has_result(j, p);
+	y->got += down->seen.n > 0;
+	if (down->seen.n > 0 && down->last_ns > y->last_ns)
+		y->last_ns = down->last_ns;
+	if (down->seen.n > 0 && down->first_ns < c->start_ns)
+		c->start_ns = down->first_ns;
+	if (up->seen.n == 0)
+		return;
+	c->contributors++;
+	y->begun &= has_begun(p);
+	y->sent &= has_sent(j, p);
+	if (up->first_ns < y->first_ns)
+		y->first_ns = up->first_ns;
+	if (y->slowest == -1 || up->last_ns > y->slowest_ns) {
+		y->second_ns = y->slowest_ns;
+		y->slowest_ns = up->last_ns;
+		y->slowest = (int32_t)m;
+	} else if (up->last_ns > y->second_ns) {
+		y->second_ns = up->last_ns;
+	}
+}
+
+/* Give back the parts of an iteration, and note who had its result when. */
+static void
+clear_parts(struct job *j, struct job_conf *cf,
+    const struct job_iteration *it)
+{
+	for (uint32_t k = it->list, next; k != 0; k = next) {
+		struct job_member *m = &j->member[k - 1];
+		struct job_part *p = &m->part[it->iteration & 1];
+
+		next = p->next;
+		if (has_result(j, p)) {
+			m->has_done = true;
+			m->done = it->iteration;
+			m->done_ns = p->down.last_ns;
+		}
+		seen_clear(&p->up.seen, &cf->budget);
+		seen_clear(&p->down.seen, &cf->budget);
+		p->open = false;
+	}
+}
+
+static void
+close_iteration(struct job *j, struct job_conf *cf, struct job_iteration *it)
+{
+	struct job_closed c = { .iteration = it->iteration, .slowest = -1,
+	    .vectors = it->vectors, .start_ns = UINT64_MAX };
+	struct tally y = { .slowest = -1, .first_ns = UINT64_MAX,
+	    .begun = true, .sent = true, .results = true };
+
+	if (!it->open)
+		return;
+	memcpy(c.n, it->n, sizeof(c.n));
+	for (uint32_t k = it->list; k != 0;) {
+		struct job_member *m = &j->member[k - 1];
+		const struct job_part *p = &m->part[it->iteration & 1];
+
+		add_part(j, k - 1, p, &c, &y);
+		m->iterations += p->up.seen.n > 0;
+		add_phases(j, m, p, &c);
+		k = p->next;
+	}
+	if (y.first_ns < c.start_ns)
+		c.start_ns = y.first_ns;
+	c.whole = c.contributors > 0 && y.begun && y.results && (!it->first ||
+	    c.contributors == c.members) && y.last_ns >= y.first_ns;
+	if (c.whole) {
+		c.iteration_ns = y.last_ns - y.first_ns;
+		job_add_time(j, c.iteration_ns);
+		c.repaired = it->lost &&
+		    it->repair_from_ns < y.last_ns;
+	}
+	if (c.repaired) {
+		c.repair_ns = y.last_ns - it->repair_from_ns;
+		stats_sum_add(&j->repair, c.repair_ns);
+	}
+	if (c.contributors > 1 && y.begun && y.sent) {
+		c.slowest = y.slowest;
+		c.slowest_by_ns = y.slowest_ns - y.second_ns;
+		j->member[y.slowest].slowest++;
+		stats_sum_add(&j->slowest_by, c.slowest_by_ns);
+	}
+	for (int k = 0; k < JOB_PHASES; k++)
+		stats_sum_merge(&j->phase[k], &c.phase[k]);
+	if (c.vectors > 0)
+		j->missing += job_missing(j, c.vectors);
+	j->iterations++;
+	if (cf->report != NULL)
+		cf->report(cf->arg, j, &c);
+	clear_parts(j, cf, it);
+	it->open = false;
+}
+
+/* Close what is older than t, in order. */
+static void
+close_before(struct job *j, struct job_conf *cf, int64_t t)
+{
+	struct job_iteration *a = &j->it[(j->newest - 1) & 1],
+	    *b = &j->it[j->newest & 1];
+
+	if (a->open && a->iteration < t)
+		close_iteration(j, cf, a);
+	if (b->open && b->iteration < t)
+		close_iteration(j, cf, b);
+}
+
+void
+job_end(struct job *j, struct job_conf *cf)
+{
+	close_before(j, cf, INT64_MAX);
+	for (uint32_t m = 0; m < j->members; m++)
+		rounds_end(j, cf, m);
+	rounds_close(j, cf, INT64_MAX);
+}
+
+/* Iteration t, opened if it is new; NULL: it is over. */
+static struct job_iteration *
+iteration_of(struct job *j, struct job_conf *cf, int64_t t, bool down)
+{
+	const bool first = !j->begun;
+	struct job_iteration *it = &j->it[t & 1];
+	bool anew = false;
+
+	if (j->begun && t < j->newest - JOB_BEHIND && !down) {
+		close_before(j, cf, INT64_MAX);	/* the job begins again */
+		for (uint32_t m = 0; m < j->members; m++)
+			j->member[m].has_done = false;
+		j->restarts++;
+		anew = true;
+	} else if (j->begun && t < j->newest - 1) {
+		return NULL;
+	} else if (j->begun && t > j->newest) {
+		close_before(j, cf, t - 1);
+	}
+	if (first || anew || t > j->newest)
+		j->newest = t;
+	j->begun = true;
+	if (it->open && it->iteration == t)
+		return it;
+	*it = (struct job_iteration){ .open = true, .iteration = t,
+	    .first = first || anew || (t < j->newest &&
+	    j->it[j->newest & 1].first) };
+	return it;
+}
+
+/* The part of member m in an iteration. */
+static struct job_part *
+part_of(struct job *j, uint32_t m, struct job_iteration *it)
+{
+	struct job_part *p = &j->member[m].part[it->iteration & 1];
+
+	if (p->open && p->iteration == it->iteration)
+		return p;
+	*p = (struct job_part){ .open = true, .iteration = it->iteration,
+	    .next = it->list };
+	it->list = m + 1;
+	return p;
+}
+
+void
+job_take(struct job *j, struct job_conf *cf, uint32_t m,
+    const struct job_segment *s)
+{
+	const enum job_count once = s->down ? JOB_RESULTS : JOB_SEGMENTS,
+	    again = s->down ? JOB_RESENT : JOB_RETRANSMITTED;
+	struct job_iteration *it;
+	struct job_side *side;
+	struct job_part *p;
+
+	if (j->segs != 0 && s->index >= j->segs) {
+		job_count(j, (int32_t)m, JOB_MISMATCHED, 1);
+		return;
+	}
+	it = iteration_of(j, cf, s->iteration, s->down);
+	if (it == NULL) {
+		job_count(j, (int32_t)m, JOB_LATE, 1);
+		return;
+	}
+	p = part_of(j, m, it);
+	side = s->down ? &p->down : &p->up;
+	switch (seen_add(&side->seen, &cf->budget, s->index)) {
+	case SEEN_NEW: break;
+	case SEEN_NO_ROOM: cf->no_room++; return;
+	case SEEN_AGAIN:
+		job_count_at(j, (int32_t)m, s->iteration, s->file ==
+		    side->file ? again : JOB_COPIES);
+		if (s->file == side->file)
+			job_repair(j, s->iteration, s->stamp_ns, true);
+		return;
+	}
+	if (side->seen.n == 1) {
+		side->first_ns = s->stamp_ns;
+		side->file = s->file;
+	}
+	side->last_ns = s->stamp_ns;
+	if (s->index >= j->most)
+		j->most = s->index + 1;
+	if (s->down && s->vectors > it->vectors)
+		it->vectors = s->vectors;
+	job_count_at(j, (int32_t)m, s->iteration, once);
+}

@@ -1,0 +1,324 @@
+/* rounds.c - pushes and rounds out of step: rounds.h */
+#include "cmd/innet-aom/timing/rounds.h"
+
+#include <err.h>
+#include <stdlib.h>
+
+#include "common/wire/seg.h"
+
+/* A number of 24 bits, as the one next to another. */
+static int64_t
+next_to(int64_t other, int64_t number)
+{
+	const uint32_t d = ((uint32_t)number - (uint32_t)other) &
+	    (SEG_ITERATIONS - 1);
+
+	return other + (d < SEG_ITERATIONS / 2 ? (int64_t)d :
+	    (int64_t)d - SEG_ITERATIONS);
+}
+
+static bool
+is_whole(const struct job *j, const struct rounds_part *p)
+{
+	return p->open && job_segs(j) > 0 && p->side.seen.n == job_segs(j);
+}
+
+static void
+clear(struct job_conf *cf, struct rounds_part *p)
+{
+	if (p->open)
+		seen_clear(&p->side.seen, &cf->budget);
+	p->open = false;
+}
+
+/* A push is over, for another one begins, or the capture ends. */
+static void
+end_push(struct job *j, struct job_conf *cf, struct job_member *m)
+{
+	struct rounds_part *p = &m->rounds->push;
+
+	if (is_whole(j, p)) {
+		const uint64_t ns = p->side.last_ns - p->side.first_ns;
+
+		stats_sum_add(&m->phase[JOB_SEND], ns);
+		stats_sum_add(&j->phase[JOB_SEND], ns);
+	}
+	clear(cf, p);
+}
+
+static void
+add_stale(struct job *j, struct job_member *m, uint64_t stale)
+{
+	stats_sum_add(&m->staleness, stale);
+	stats_sum_add(&j->staleness, stale);
+	if (stale > j->stale_most)
+		j->stale_most = stale;
+}
+
+/* A server has a push whole: it is applied, and its sender told of all. */
+static void
+apply(struct job *j, struct job_member *m)
+{
+	struct rounds *r = m->rounds;
+
+	if (r->has_told)
+		add_stale(j, m, j->applied - r->told);
+	r->has_told = true;
+	r->told = ++j->applied;
+}
+
+/* What a gradient is stale by, whose first segment is seen now. */
+static void
+add_staleness(struct job *j, struct job_member *m, bool follows)
+{
+	struct rounds *r = m->rounds;
+
+	if (follows && r->has_shown && r->has_next && !j->answers)
+		add_stale(j, m, (uint64_t)(r->next - r->shown));
+	r->has_shown = r->has_next;
+	r->shown = r->next;
+}
+
+/* The push of a segment that goes up; NULL: it is over. */
+static struct rounds_part *
+push_of(struct job *j, struct job_conf *cf, struct job_member *m,
+    int64_t number)
+{
+	struct rounds *r = m->rounds;
+	struct rounds_part *p = &r->push;
+	const int64_t n = r->begun ? next_to(p->number, number) : number;
+	const bool again = r->begun && n < p->number - JOB_BEHIND;
+
+	if (p->open && n == p->number)
+		return p;
+	if (r->begun && n <= p->number && !again)
+		return NULL;
+	end_push(j, cf, m);
+	j->restarts += again;
+	add_staleness(j, m, !r->begun || n == p->number + 1);
+	*p = (struct rounds_part){ .open = true, .number = n };
+	r->begun = true;
+	m->iterations++;
+	return p;
+}
+
+/* The round of a segment that comes down; NULL: it is over. */
+static struct rounds_part *
+round_of(struct job_conf *cf, struct rounds *r, int64_t number)
+{
+	const int64_t n = r->heard || r->has_next ?
+	    next_to(r->newest, number) : number;
+	struct rounds_part *p = &r->round[(uint64_t)n % ROUNDS_KEPT];
+
+	if (p->open && p->number == n)
+		return p;
+	if (r->heard && n <= r->newest - ROUNDS_KEPT)
+		return NULL;
+	if (r->has_next && n < r->next)
+		return NULL;
+	clear(cf, p);
+	*p = (struct rounds_part){ .open = true, .number = n };
+	if (!r->heard || n > r->newest)
+		r->newest = n;
+	r->heard = true;
+	return p;
+}
+
+void
+rounds_close(struct job *j, struct job_conf *cf, int64_t last)
+{
+	struct job_closed *c;
+
+	do {
+		c = NULL;
+		for (int i = 0; i < ROUNDS_KEPT && j->closing != NULL; i++) {
+			struct job_closed *of = &j->closing[i];
+
+			if (of->members > 0 && of->iteration <= last &&
+			    (c == NULL || of->iteration < c->iteration))
+				c = of;
+		}
+		if (c == NULL)
+			return;
+		c->whole = c->time.count > 0;
+		if (c->whole)
+			c->iteration_ns = stats_sum_mean(&c->time);
+		if (cf->report != NULL)
+			cf->report(cf->arg, j, c);
+		c->members = 0;
+	} while (true);
+}
+
+/* What there is of a round of the job; NULL: it was reported. */
+static struct job_closed *
+closing_of(struct job *j, struct job_conf *cf, int64_t number)
+{
+	struct job_closed *c;
+
+	if (j->closing == NULL)
+		j->closing = calloc(ROUNDS_KEPT, sizeof(*j->closing));
+	if (j->closing == NULL)
+		err(1, "rounds");
+	c = &j->closing[(uint64_t)number % ROUNDS_KEPT];
+	if (c->members > 0 && c->iteration == number)
+		return c;
+	if (c->members > 0 && c->iteration > number)
+		return NULL;
+	rounds_close(j, cf, number - ROUNDS_KEPT);
+	*c = (struct job_closed){ .iteration = number, .slowest = -1,
+	    .start_ns = UINT64_MAX };
+	return c;
+}
+
+/* A round is over for one more member; if timed, ns after the one before. */
+static void
+add_round(struct job *j, struct job_conf *cf, const struct rounds_part *p,
+    bool timed, uint64_t ns)
+{
+	struct job_closed *c = closing_of(j, cf, p->number);
+
+	if (c == NULL)
+		return;
+	c->members++;
+	if (p->side.first_ns < c->start_ns)
+		c->start_ns = p->side.first_ns;
+	if (p->vectors > c->vectors)
+		c->vectors = p->vectors;
+	c->n[JOB_RESULTS] += p->side.seen.n;
+	stats_sum_add(
+	    &c->phase[JOB_RECEIVE], p->side.last_ns - p->side.first_ns);
+	if (timed)
+		stats_sum_add(&c->time, ns);
+	if (c->members >= j->members)
+		rounds_close(j, cf, p->number);
+}
+
+/* Round next of member m is whole now. */
+static void
+end_round(struct job *j, struct job_conf *cf, struct job_member *m,
+    uint64_t now_ns)
+{
+	struct rounds *r = m->rounds;
+	struct rounds_part *p = &r->round[(uint64_t)r->next % ROUNDS_KEPT];
+	const uint64_t ns = p->side.last_ns - p->side.first_ns;
+
+	stats_sum_add(&m->phase[JOB_RECEIVE], ns);
+	stats_sum_add(&j->phase[JOB_RECEIVE], ns);
+	if (r->has_over)
+		job_add_time(j, now_ns - r->over_ns);
+	if (!j->answers)	/* a server's are each member's own */
+		add_round(j, cf, p, r->has_over, now_ns - r->over_ns);
+	r->has_over = true;
+	r->over_ns = now_ns;
+	clear(cf, p);
+	r->next++;
+	if (r->next > j->newest) {
+		j->newest = r->next;
+		j->iterations++;
+	}
+}
+
+/* Rounds of m that are whole, and all those before them. */
+static void
+end_rounds(struct job *j, struct job_conf *cf, struct job_member *m,
+    const struct rounds_part *whole, uint64_t now_ns)
+{
+	struct rounds *r = m->rounds;
+
+	/* the first of all; or those before are not in the capture */
+	if (!r->has_next || whole->number - r->next > ROUNDS_KEPT / 2) {
+		r->has_next = true;
+		r->next = whole->number;
+		r->has_over = false;
+	}
+	while (r->round[(uint64_t)r->next % ROUNDS_KEPT].number == r->next &&
+	    is_whole(j, &r->round[(uint64_t)r->next % ROUNDS_KEPT]))
+		end_round(j, cf, m, now_ns);
+}
+
+static struct rounds *
+have_rounds(struct job_member *m)
+{
+	if (m->rounds == NULL)
+		m->rounds = calloc(1, sizeof(*m->rounds));
+	if (m->rounds == NULL)
+		err(1, "rounds");
+	return m->rounds;
+}
+
+void
+rounds_take(struct job *j, struct job_conf *cf, uint32_t k,
+    const struct job_segment *s)
+{
+	const enum job_count once = s->down ? JOB_RESULTS : JOB_SEGMENTS,
+	    again = s->down ? JOB_RESENT : JOB_RETRANSMITTED;
+	struct job_member *m = &j->member[k];
+	struct rounds_part *p;
+
+	if (j->segs != 0 && s->index >= j->segs) {
+		job_count(j, (int32_t)k, JOB_MISMATCHED, 1);
+		return;
+	}
+	have_rounds(m);
+	p = s->down ? round_of(cf, m->rounds, s->iteration) :
+	    push_of(j, cf, m, s->iteration);
+	if (p == NULL) {
+		job_count(j, (int32_t)k, JOB_LATE, 1);
+		return;
+	}
+	switch (seen_add(&p->side.seen, &cf->budget, s->index)) {
+	case SEEN_NEW: break;
+	case SEEN_NO_ROOM: cf->no_room++; return;
+	case SEEN_AGAIN:
+		job_count(j, (int32_t)k, s->file == p->side.file ? again :
+		    JOB_COPIES, 1);
+		return;
+	}
+	if (p->side.seen.n == 1) {
+		p->side.first_ns = s->stamp_ns;
+		p->side.file = s->file;
+	}
+	p->side.last_ns = s->stamp_ns;
+	if (s->index >= j->most)
+		j->most = s->index + 1;
+	job_count(j, (int32_t)k, once, 1);
+	if (s->down && s->vectors > p->vectors)
+		p->vectors = s->vectors;
+	if (!s->down && j->answers && is_whole(j, p))
+		apply(j, m);
+	if (s->down && is_whole(j, p))
+		end_rounds(j, cf, m, p, s->stamp_ns);
+}
+
+void
+rounds_join(struct job *j, struct job_conf *cf, uint32_t m, uint32_t next)
+{
+	struct rounds *r = j->member[m].rounds;
+
+	if (r != NULL && r->heard && next_to(r->newest, next) <
+	    r->newest - ROUNDS_KEPT) {
+		rounds_end(j, cf, m);
+		rounds_close(j, cf, INT64_MAX);
+		r = NULL;
+	}
+	if (j->mode != JOB_ASYNC || (r != NULL && (r->begun || r->heard)))
+		return;
+	r = have_rounds(&j->member[m]);
+	r->has_next = r->has_shown = true;
+	r->next = r->shown = r->newest = next;
+	r->has_told = j->applied == 0;	/* it begins with what the server has */
+}
+
+void
+rounds_end(struct job *j, struct job_conf *cf, uint32_t k)
+{
+	struct job_member *m = &j->member[k];
+
+	if (m->rounds == NULL)
+		return;
+	end_push(j, cf, m);
+	for (int i = 0; i < ROUNDS_KEPT; i++)
+		clear(cf, &m->rounds->round[i]);
+	free(m->rounds);
+	m->rounds = NULL;
+}
