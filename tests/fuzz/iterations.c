@@ -5,9 +5,9 @@
  * cut it, one that says after how long, one with its length, and its bytes.
  * Each segment ends under one reason, and all memory comes back.
  */
+#include "cmd/innet-aom/timing/dlp-sessions.h"
 #include "cmd/innet-aom/timing/iswitch-jobs.h"
 #include "cmd/innet-aom/timing/rounds.h"
-#include "cmd/innet-aom/timing/dlp-sessions.h"
 #include "common/wire/control.h"
 #include "common/wire/dlp.h"
 #include "common/wire/seg.h"

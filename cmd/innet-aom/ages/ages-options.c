@@ -1,6 +1,4 @@
 /* ages-options.c - the command line of innet-aom */
-#include "config.h"
-
 #include "cmd/innet-aom/ages/ages-options.h"
 
 #include <err.h>
@@ -10,68 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/innet-aom/format/text.h"
+#include "cmd/innet-aom/options.h"
 #include "common/base/files.h"
 #include "common/base/num.h"
-#include "common/base/opt.h"
-#include "cmd/innet-aom/format/text.h"
-
-enum {
-	O_SENT = OPT_LONG, O_BY, O_CONSTITUENTS, O_COUNTERS, O_FROM, O_UNTIL,
-	O_JSON, O_CSV, O_SERIES, O_COMPARE, O_COMPARE_SENT, O_COMPARE_COUNTERS,
-	O_FORMAT, O_TABLE, O_TOTAL, O_COLUMNS, O_FIELD, O_FILTER, O_OFFSET,
-	O_ESTIMATE, O_END, O_STRICT, O_SWITCH, O_OUT_OF_STEP, O_UDP_PORT, O_LATE
-};
-
-static const struct opt opts[] = {
-	{ 'p', "program", "NAME", "olaf (default), iswitch or dlp" },
-	{ 'r', "read", "FILE",
-	    "capture at the receiver (default stdin); repeats" },
-	{ O_SENT, "sent", "FILE", "capture of what was sent; repeats" },
-	{ O_COUNTERS, "counters", "FILE",
-	    "the switch's report, to split what is lost" },
-	{ O_BY, "by", "WHAT", "a row a cluster (default) or worker" },
-	{ O_CONSTITUENTS, "constituents", "WHICH",
-	    "age of the newest (default) or oldest" },
-	{ O_FROM, "from", "WHEN", "age counts from first, sent or a time" },
-	{ O_UNTIL, "until", "TIME", "end there, not with the capture" },
-	{ O_END, "end", "WHEN",
-	    "ages end with the cluster, the capture, or a time" },
-	{ O_COMPARE, "compare", "FILE",
-	    "another receiver's capture, side by side" },
-	{ O_COMPARE_SENT, "compare-sent", "FILE", "what was sent to it" },
-	{ O_COMPARE_COUNTERS, "compare-counters", "FILE",
-	    "its switch's report" },
-	{ O_JSON, "json", NULL, "print one JSON object a line" },
-	{ O_CSV, "csv", NULL, "print comma-separated values" },
-	{ O_TOTAL, "total", NULL, "the row of all alone" },
-	{ O_COLUMNS, "columns", "LIST", "these, by the names --csv has" },
-	{ O_SERIES, "series", "FILE", "write the ages over time as CSV" },
-	{ O_FORMAT, "format", "NAME",
-	    "innet (default), bare, match, csv, or a file" },
-	{ O_FIELD, "field", "NAME=WHERE", "where a field of an update is" },
-	{ O_FILTER, "filter", "EXPR", "which packets are updates" },
-	{ O_OFFSET, "offset", "FILE=TIME", "move a capture's clock" },
-	{ O_ESTIMATE, "estimate-offset", NULL,
-	    "find it from traffic that goes both ways" },
-	{ O_STRICT, "strict", NULL, "fail where nothing is recognised" },
-	{ O_TABLE, "cluster-table", "FILE",
-	    "clusters of bare packets: prefix,cluster" },
-	{ O_SWITCH, "switch", "ADDR", "iswitch: which end is the switch" },
-	{ O_OUT_OF_STEP, "async", NULL, "iswitch: jobs without a Join are" },
-	{ O_UDP_PORT, "udp-port", "N",
-	    "dlp: the aggregator's (1234 and 12344)" },
-	{ O_LATE, "late", NULL, "dlp: answers are of the step before" },
-	{ 'q', "quiet", NULL, "leave out the summary on standard error" },
-	{ 'v', "verbose", NULL, "say what was left out, and why" },
-	OPT_HELP_VERSION,
-	{ 0 }
-};
-
-static const struct opt_tool tool = {
-	"innet-aom", PACKAGE_VERSION,
-	"[-qv] [-r FILE]... [--sent FILE]... [OPTION]...",
-	"Measure the Age-of-Model, loss and fairness of captured updates.", opts
-};
 
 static struct instant
 instant(const char *what, const char *arg)
@@ -327,31 +267,6 @@ parse_how(struct conf *cf, int ch)
 	}
 }
 
-const char *
-conf_program(int argc, char *argv[], const struct opt_tool **all)
-{
-	static const char *const words[] = { "olaf", "iswitch", "dlp", NULL };
-	int which = 0, ch;
-
-	while ((ch = opt_next(&tool, argc, argv)) != -1)
-		if (ch == 'p')
-			which = opt_word("program", optarg, words);
-	optind = 1;
-	*all = &tool;
-	return words[which];
-}
-
-/* An option of other programs. */
-static void
-refuse(int ch)
-{
-	const struct opt *o = opts;
-
-	while (o->ch != ch)
-		o++;
-	errx(2, "--%s does not go with --program olaf", o->name);
-}
-
 struct conf
 conf_parse(int argc, char *argv[])
 {
@@ -361,7 +276,7 @@ conf_parse(int argc, char *argv[])
 	size_t offsets = 0, fields = 0;
 	int ch;
 
-	while ((ch = opt_next(&tool, argc, argv)) != -1) {
+	while ((ch = opt_next(&options_tool, argc, argv)) != -1) {
 		switch (ch) {
 		case 'r': add_file(&cf.run.received, "-r", optarg); break;
 		case O_SENT: add_file(&cf.run.sent, "--sent", optarg); break;
@@ -394,13 +309,15 @@ conf_parse(int argc, char *argv[])
 		case O_SWITCH:
 		case O_OUT_OF_STEP:
 		case O_UDP_PORT:
-		case O_LATE: refuse(ch); break;
+		case O_LATE:
+			errx(2, "--%s does not go with --program olaf",
+			    options_name(ch));
 		case 'q': cf.quiet = true; break;
 		case 'v': cf.verbose = true; break;
 		default: parse_how(&cf, ch);
 		}
 	}
-	opt_done(&tool, argc, argv);
+	opt_done(&options_tool, argc, argv);
 	for (size_t i = 0; i < fields; i++)
 		parse_field(&cf, field[i]);
 	check(&cf);

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 
 #include "cmd/innet-aom/ages/rows.h"
-#include "common/base/opt.h"
 
 enum print { PRINT_TABLE, PRINT_JSON, PRINT_CSV };
 
@@ -21,10 +20,6 @@ struct conf {
 	const char *filter;		/* which are innet's, or NULL */
 	bool bare, has_format, estimates, strict, quiet, verbose;
 };
-
-/* The program that is asked for, and all options there are. */
-const char *conf_program(int argc, char *argv[],
-    const struct opt_tool **all);
 
 /* The settings of the command line, of olaf; misuse ends the program. */
 struct conf conf_parse(int argc, char *argv[]);

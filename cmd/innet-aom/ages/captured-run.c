@@ -97,8 +97,9 @@ group_of(const struct update *u)
 }
 
 static void
-take_sent(struct run *r, const struct source_update *x)
+take_sent(void *run, const struct source_update *x)
 {
+	struct run *r = run;
 	const struct update *u = &x->u;
 	const uint64_t t = x->stamp_ns;
 	struct flow *f = flow_of(r, key_of(r, u));
@@ -171,8 +172,9 @@ deliver_freshest(struct flow *f, uint64_t t, uint64_t made)
 }
 
 static void
-take_received(struct run *r, const struct source_update *x)
+take_received(void *run, const struct source_update *x)
 {
+	struct run *r = run;
 	const struct update *u = &x->u;
 	const uint64_t t = x->stamp_ns;
 	struct flow *f = flow_of(r, key_of(r, u)), *of = f;
@@ -204,7 +206,7 @@ take_received(struct run *r, const struct source_update *x)
 /* Give every update of the captures to take. */
 static void
 read_captures(struct run *r, struct source *in, const struct source_files *f,
-    void (*take)(struct run *, const struct source_update *))
+    source_take_fn *take)
 {
 	source_open(in, &r->how->source, f, r->until_ns);
 	if (!r->begun && in->any) {
@@ -368,7 +370,7 @@ run_read(struct run *r, const struct how *how, const struct inputs *f)
 	else
 		read_captures(r, &r->in, &f->received, take_received);
 	if (f->report != NULL)
-		report_read(r, f->report);
+		switch_report_read(&r->report, f->report);
 	if (how->until.set && r->begun)
 		r->end_ns = r->until_ns;
 	qsort(r->flow, r->flows, sizeof(*r->flow), by_key);
@@ -404,7 +406,7 @@ run_free(struct run *r)
 	}
 	free(r->flow);
 	free(r->slot);
-	free(r->fate);
+	switch_report_free(&r->report);
 	if (r->history != NULL)
 		history_free(r->history);
 	match_free(&r->match);

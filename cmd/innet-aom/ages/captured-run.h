@@ -13,9 +13,10 @@
 #include <stdint.h>
 
 #include "cmd/innet-aom/ages/match.h"
+#include "cmd/innet-aom/ages/sent-history.h"
 #include "cmd/innet-aom/ages/source.h"
+#include "cmd/innet-aom/ages/switch-report.h"
 #include "cmd/innet-aom/ages/times-table.h"
-#include "common/olaf/aom.h"
 
 enum by { BY_CLUSTER, BY_WORKER };
 enum from { FROM_FIRST, FROM_SENT, FROM_TIME, FROM_UNSET };
@@ -43,27 +44,6 @@ struct inputs {
 	const char *report;
 };
 
-/* Constituents and packets, as a switch's report has them. */
-struct tally {
-	uint64_t packets, constituents;
-};
-
-struct flow {
-	uint64_t key;		/* cluster:16 worker:32 following:16 */
-	struct tally got, sent;
-	struct aom age;
-	struct aom *freshest;	/* if what is ambiguous was sent last; owned */
-	uint64_t last_ns;	/* of its packets, sent or received */
-	double reward;		/* of all received */
-	uint32_t latest;	/* history's newest item of this flow, + 1 */
-};
-
-/* What became of a cluster's updates in the switch. */
-struct fate {
-	uint16_t cluster;
-	uint64_t arrived, superseded, dropped;	/* constituents */
-};
-
 struct run {
 	const struct how *how;
 	struct flow *flow;
@@ -73,9 +53,7 @@ struct run {
 	struct history *history;	/* of what was sent, when needed */
 	struct match match;	/* the same, known again by what is in it */
 	bool matches;
-	struct fate *fate;	/* rising clusters */
-	size_t fates;
-	struct fate total;	/* of all clusters */
+	struct switch_report report;	/* if has_report */
 	uint64_t first_ns, from_ns, until_ns, end_ns;
 	bool begun;		/* first_ns and what hangs on it are set */
 	bool has_sent, has_report;
@@ -99,42 +77,5 @@ void run_read(struct run *r, const struct how *how, const struct inputs *f);
 void run_sort(struct run *r);
 
 void run_free(struct run *r);
-
-static inline unsigned
-flow_cluster(const struct flow *f)
-{
-	return (unsigned)(f->key >> 48);
-}
-
-static inline uint32_t
-flow_worker(const struct flow *f)
-{
-	return (uint32_t)(f->key >> 16);
-}
-
-/* Read a switch's report into r; it may exit. */
-void report_read(struct run *r, const char *path);
-
-/*
- * history: what was sent, so that a delivery's constituents can be found.
- * The functions exit when there is no memory.
- */
-struct history *history_new(void);
-
-/* u of flow f (at flow_at in its array) was sent at t. */
-void history_add(struct history *h, struct flow *f, uint32_t flow_at,
-    const struct update *u, uint64_t t);
-
-/* All was sent: be ready for questions. */
-void history_sort(struct history *h);
-
-/*
- * When the oldest constituent of u, delivered in the flow at flow_at, was
- * generated; false, and *made untouched, if u was never sent.
- */
-bool history_oldest(const struct history *h, uint32_t flow_at,
-    const struct update *u, uint64_t *made);
-
-void history_free(struct history *h);
 
 #endif

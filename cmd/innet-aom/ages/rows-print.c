@@ -1,5 +1,5 @@
 /* rows-print.c - rows as a table, JSON or CSV */
-#include "cmd/innet-aom/ages/rows.h"
+#include "cmd/innet-aom/ages/rows-print.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -165,15 +165,15 @@ next_row(const struct run *r, const struct aom *const *age, size_t *i,
 	const struct flow *f = &r->flow[*i];
 	const bool clusters = r->how->by == BY_CLUSTER && r->has_report;
 	struct sums s = { .fate = clusters ? &none : NULL, .age = age + *i };
-	bool has_fate = clusters && *k < r->fates;
+	bool has_fate = clusters && *k < r->report.n;
 	bool has_flow = *i < r->flows;
 
 	if (has_fate && has_flow)
-		has_flow = flow_cluster(f) <= r->fate[*k].cluster;
+		has_flow = flow_cluster(f) <= r->report.cluster[*k].cluster;
 	if (has_flow && has_fate)
-		has_fate = flow_cluster(f) == r->fate[*k].cluster;
+		has_fate = flow_cluster(f) == r->report.cluster[*k].cluster;
 	if (has_fate)
-		s.fate = &r->fate[(*k)++];
+		s.fate = &r->report.cluster[(*k)++];
 	name->cluster = has_flow ? flow_cluster(f) : s.fate->cluster;
 	name->worker = has_flow ? flow_worker(f) : 0;
 	for (; has_flow && *i < r->flows &&
@@ -209,21 +209,21 @@ rows_of(const struct run *r, const struct view *v)
 	    .clusters = r->how->source.clusters,
 	    .workers = r->how->source.workers };
 	const struct aom **age = malloc((r->flows + 1) * sizeof(*age));
-	struct sums s, all = { .fate = &r->total, .age = age };
+	struct sums s, all = { .fate = &r->report.total, .age = age };
 	struct row name;
 	bool blurred = false;
 	size_t i, k;
 
-	rows.row = malloc((r->flows + r->fates + 1) * sizeof(*rows.row));
+	rows.row = malloc((r->flows + r->report.n + 1) * sizeof(*rows.row));
 	if (rows.row == NULL || age == NULL)
-		err(1, "%zu rows", r->flows + r->fates + 1);
+		err(1, "%zu rows", r->flows + r->report.n + 1);
 	for (i = 0; i < r->flows; i++) {
 		age[i] = &r->flow[i].age;
 		blurred |= rows.by == BY_WORKER &&
 		    r->flow[i].got.packets != r->flow[i].got.constituents;
 	}
 	for (i = k = 0; i < r->flows || (rows.by == BY_CLUSTER &&
-	    k < r->fates); ) {
+	    k < r->report.n); ) {
 		s = next_row(r, age, &i, &k, &name);
 		add(&all, &s);
 		rows.row[rows.n] = row_of(r, &s, blurred);

@@ -65,17 +65,4 @@ const char *view_parse(struct view *v, const char *list);
 /* The rows of r, whose flows are sorted; it may exit. */
 struct rows rows_of(const struct run *r, const struct view *v);
 
-/* Print them; JSON: an object a line.  Errors are left in f. */
-void print_table(FILE *f, const struct rows *rows);
-void print_json(FILE *f, const struct rows *rows);
-void print_csv(FILE *f, const struct rows *rows);
-
-/* Two runs side by side, with the ratio a / b of each figure. */
-void compare_table(FILE *f, const struct rows *a, const struct rows *b);
-void compare_json(FILE *f, const struct rows *a, const struct rows *b);
-void compare_csv(FILE *f, const struct rows *a, const struct rows *b);
-
-/* The sawtooth of every flow: cluster,time_ns,age_ns. */
-void print_series(FILE *f, const struct run *r);
-
 #endif

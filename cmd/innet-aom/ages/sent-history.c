@@ -1,11 +1,5 @@
-/*
- * sent-history.c - what was sent, to find what is inside a delivery
- *
- * A merged packet carries worker and sequence of the last update that was
- * merged into it, and how many are inside.  Merging takes a cluster's updates
- * in the order in which they came, so the others are those sent before it.
- */
-#include "cmd/innet-aom/ages/captured-run.h"
+/* sent-history.c - find what is inside a delivery: sent-history.h */
+#include "cmd/innet-aom/ages/sent-history.h"
 
 #include <err.h>
 #include <stdlib.h>

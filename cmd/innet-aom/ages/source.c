@@ -233,8 +233,7 @@ source_next(struct source *s)
 
 /* One capture of innet's own packets, by its own clock: no merging. */
 static void
-read_plain(struct source *s, void (*take)(struct run *,
-    const struct source_update *), struct run *r)
+read_plain(struct source *s, source_take_fn *take, void *arg)
 {
 	struct source_file *f = &s->file[0];
 	struct source_update *x = &f->next;
@@ -245,7 +244,7 @@ read_plain(struct source *s, void (*take)(struct run *,
 			if (x->stamp_ns > s->until_ns)
 				return;
 			x->reward = (double)x->u.reward;
-			take(r, x);
+			take(arg, x);
 		}
 		got = updates_next(&f->up, &x->stamp_ns, &x->u);
 	}
@@ -254,18 +253,17 @@ read_plain(struct source *s, void (*take)(struct run *,
 }
 
 void
-source_read(struct source *s, void (*take)(struct run *,
-    const struct source_update *), struct run *r)
+source_read(struct source *s, source_take_fn *take, void *arg)
 {
 	const struct source_update *x;
 
 	if (s->n == 1 && s->file[0].offset_ns == 0 &&
 	    s->how->format == NULL && s->how->bare == NULL) {
-		read_plain(s, take, r);
+		read_plain(s, take, arg);
 		return;
 	}
 	while ((x = source_next(s)) != NULL)
-		take(r, x);
+		take(arg, x);
 }
 
 void

@@ -17,8 +17,6 @@
 #include "cmd/innet-aom/format/messages.h"
 #include "common/capture/updates.h"
 
-struct run;
-
 enum { SOURCE_FILES_MAX = 64 };
 
 /* Captures that were given, and how far their clocks are moved. */
@@ -73,9 +71,11 @@ void source_open(struct source *s, const struct source_how *how,
 /* From now on, packets stamped later are the end. */
 void source_until(struct source *s, uint64_t until_ns);
 
-/* Give every update to take, for r, in order of time, until the end. */
-void source_read(struct source *s, void (*take)(struct run *,
-    const struct source_update *), struct run *r);
+/* What is given every update, with the argument of source_read(). */
+typedef void source_take_fn(void *arg, const struct source_update *u);
+
+/* Give every update to take, with arg, in order of time, until the end. */
+void source_read(struct source *s, source_take_fn *take, void *arg);
 
 /* No more will be read; counters stay until source_free(). */
 void source_close(struct source *s);

@@ -1,5 +1,5 @@
 /* switch-report.c - a switch's report: what it superseded and what it dropped */
-#include "cmd/innet-aom/ages/captured-run.h"
+#include "cmd/innet-aom/ages/switch-report.h"
 
 #include <cjson/cJSON.h>
 #include <err.h>
@@ -44,7 +44,7 @@ by_cluster(const void *a, const void *b)
 }
 
 void
-report_read(struct run *r, const char *path)
+switch_report_read(struct switch_report *r, const char *path)
 {
 	struct json_reader j;
 	cJSON *root = json_reader_load(&j, path);
@@ -60,16 +60,22 @@ report_read(struct run *r, const char *path)
 	if (clusters != NULL && !cJSON_IsObject(clusters))
 		errx(1, "%s: 'clusters' is not an object", path);
 	r->total = fate_of(path, totals);
-	r->fate = calloc((size_t)cJSON_GetArraySize(clusters) + 1,
-	    sizeof(*r->fate));
-	if (r->fate == NULL)
+	r->cluster = calloc((size_t)cJSON_GetArraySize(clusters) + 1,
+	    sizeof(*r->cluster));
+	if (r->cluster == NULL)
 		err(1, "%s", path);
 	cJSON_ArrayForEach(c, clusters) {
 		if (num_u64(c->string, 0, UINT16_MAX, &id) != NULL)
 			errx(1, "%s: '%s' is not a cluster", path, c->string);
-		r->fate[r->fates] = fate_of(path, c);
-		r->fate[r->fates++].cluster = (uint16_t)id;
+		r->cluster[r->n] = fate_of(path, c);
+		r->cluster[r->n++].cluster = (uint16_t)id;
 	}
-	qsort(r->fate, r->fates, sizeof(*r->fate), by_cluster);
+	qsort(r->cluster, r->n, sizeof(*r->cluster), by_cluster);
 	cJSON_Delete(root);
+}
+
+void
+switch_report_free(struct switch_report *r)
+{
+	free(r->cluster);
 }

@@ -4,6 +4,7 @@
 #include <err.h>
 #include <stdlib.h>
 
+#include "cmd/innet-aom/timing/iterations.h"
 #include "common/wire/dlp.h"
 
 enum { ALIKE_MAX = 8 };		/* addresses of one key */
@@ -129,7 +130,7 @@ begin(struct sessions *s, struct session *x)
 
 	if (!j->begun)
 		return;
-	job_end(j, &s->cf);
+	iterations_end(j, &s->cf);
 	j->begun = x->answered = false;
 	j->restarts++;
 	for (uint32_t m = 0; m < j->members; m++)
@@ -158,7 +159,7 @@ take_gradient(struct sessions *s, struct session *x, struct session_worker *w,
 		job_count_at(j, (int32_t)w->member, d->step, again ?
 		    JOB_RETRANSMITTED : JOB_LATE);
 	} else {
-		job_take(j, &s->cf, w->member, g);
+		iterations_take(j, &s->cf, w->member, g);
 	}
 }
 
@@ -184,7 +185,7 @@ take_aggregate(struct sessions *s, struct session *x, struct session_worker *w,
 		g->vectors = d->node_count;
 	if (!x->late && d->node_count > j->expected)
 		j->expected = d->node_count;
-	job_take(j, &s->cf, w->member, g);
+	iterations_take(j, &s->cf, w->member, g);
 }
 
 static void
@@ -263,7 +264,7 @@ void
 sessions_done(struct sessions *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		job_end(&s->session[i]->job, &s->cf);
+		iterations_end(&s->session[i]->job, &s->cf);
 }
 
 void

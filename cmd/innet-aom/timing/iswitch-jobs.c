@@ -4,6 +4,7 @@
 #include <err.h>
 #include <stdlib.h>
 
+#include "cmd/innet-aom/timing/iterations.h"
 #include "cmd/innet-aom/timing/rounds.h"
 #include "common/wire/repair.h"
 #include "common/wire/update.h"
@@ -205,7 +206,7 @@ take_part(struct jobs *s, struct job *j, uint32_t m, const struct packet *p,
 		return;
 	}
 	g.iteration = job_unwrap(j, seg.iteration);
-	job_take(j, &s->cf, m, &g);
+	iterations_take(j, &s->cf, m, &g);
 }
 
 /* A result to a group's address is one to each who hears it. */
@@ -276,12 +277,22 @@ sender_of(const struct control *c)
 	}
 }
 
+/* Nothing more comes to the job in its mode: close all that is open. */
+static void
+end_job(struct job *j, struct job_conf *cf)
+{
+	iterations_end(j, cf);
+	for (uint32_t m = 0; m < j->members; m++)
+		rounds_end(j, cf, m);
+	rounds_close(j, cf, INT64_MAX);
+}
+
 /* The job is in step or not; what is open is not of another mode. */
 static void
 set_mode(struct jobs *s, struct job *j, enum job_mode mode)
 {
 	if (j->mode != mode && j->begun)
-		job_end(j, &s->cf);
+		end_job(j, &s->cf);
 	j->mode = mode;
 }
 
@@ -445,7 +456,7 @@ void
 jobs_done(struct jobs *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		job_end(s->job[i], &s->cf);
+		end_job(s->job[i], &s->cf);
 }
 
 void

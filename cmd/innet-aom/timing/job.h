@@ -174,13 +174,6 @@ void job_count_at(struct job *j, int32_t m, int64_t t, enum job_count what);
  */
 void job_repair(struct job *j, int64_t t, uint64_t now_ns, bool sure);
 
-/* Member m of a job in step sent a segment, or got one. */
-void job_take(struct job *j, struct job_conf *cf, uint32_t m,
-    const struct job_segment *s);
-
-/* No more comes: close what is open. */
-void job_end(struct job *j, struct job_conf *cf);
-
 /* Has member m sent to iteration t, which is not closed, or being closed? */
 static inline bool
 job_sent(const struct job *j, uint32_t m, int64_t t)

@@ -1,22 +1,13 @@
-/* timing-options.c - the command line of programs iswitch and dlp: timing.h */
+/* timing-options.c - read the command line: timing-options.h */
+#include "cmd/innet-aom/timing/timing-options.h"
+
 #include <err.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/innet-aom/timing/timing.h"
+#include "cmd/innet-aom/options.h"
 #include "common/base/files.h"
 #include "common/base/num.h"
-
-/* The name of option ch. */
-static const char *
-name_of(const struct opt_tool *tool, int ch)
-{
-	const struct opt *o = tool->opts;
-
-	while (o->ch != ch)
-		o++;
-	return o->name;
-}
 
 static void
 add_file(struct timing_conf *cf, const char *path)
@@ -121,22 +112,21 @@ check(struct timing_conf *cf)
 }
 
 struct timing_conf
-timing_parse(const struct opt_tool *tool, const char *program, int argc,
-    char *argv[])
+timing_parse(const char *program, int argc, char *argv[])
 {
 	struct timing_conf cf = { .until_ns = INT64_MAX, .program =
 	    strcmp(program, "dlp") == 0 ? TIMING_DLP : TIMING_ISWITCH };
 	int ch;
 
-	while ((ch = opt_next(tool, argc, argv)) != -1) {
-		const char *name = name_of(tool, ch);
+	while ((ch = opt_next(&options_tool, argc, argv)) != -1) {
+		const char *name = options_name(ch);
 
 		if (!parse_common(&cf, name, optarg) &&
 		    !parse_own(&cf, name, optarg))
 			errx(2, "--%s does not go with --program %s", name,
 			    program);
 	}
-	opt_done(tool, argc, argv);
+	opt_done(&options_tool, argc, argv);
 	check(&cf);
 	return cf;
 }

@@ -1,9 +1,9 @@
-/* timing-rows.c - the figures of jobs, members and iterations */
+/* timing-rows.c - the figures of jobs, members and iterations: timing-rows.h */
+#include "cmd/innet-aom/timing/timing-rows.h"
+
 #include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
-
-#include "cmd/innet-aom/timing/timing.h"
 
 enum figure {
 	F_AT, F_JOB, F_MODE, F_MEMBERS, F_EXPECTED, F_SEGS, F_ITERATIONS,

@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cmd/innet-aom/timing/iswitch-jobs.h"
 #include "cmd/innet-aom/timing/dlp-sessions.h"
+#include "cmd/innet-aom/timing/iswitch-jobs.h"
+#include "cmd/innet-aom/timing/timing-options.h"
 #include "common/wire/dlp.h"
 
 enum { BUDGET_BYTES = 256 << 20 };	/* of all that is open */
@@ -185,26 +186,27 @@ tell_captures(const struct packets *in)
 }
 
 int
-timing_run(const struct timing_conf *cf)
+timing_run(const char *program, int argc, char *argv[])
 {
+	const struct timing_conf cf = timing_parse(program, argc, argv);
 	struct timing *t = calloc(1, sizeof(*t));
 	int rc;
 
 	if (t == NULL)
 		err(1, "captures");
-	t->cf = cf;
+	t->cf = &cf;
 	open_all(t);
 	read_all(t);
 	print_rows(t);
 	warnings(t);
-	if (cf->verbose)
+	if (cf.verbose)
 		tell_captures(&t->in);
-	if (!cf->quiet)
+	if (!cf.quiet)
 		summary(t);
 	rc = t->in.rc;
-	if (packets_unrecognised(&t->in, cf->program == TIMING_DLP ?
+	if (packets_unrecognised(&t->in, cf.program == TIMING_DLP ?
 	    "program dlp (its UDP port)" :
-	    "program iswitch (DSCP 3 or 7)") && cf->strict)
+	    "program iswitch (DSCP 3 or 7)") && cf.strict)
 		rc = 1;
 	jobs_free(&t->jobs);
 	sessions_free(&t->sessions);

@@ -1,0 +1,41 @@
+/*
+ * flow.h - one sequence of updates with an age of its own
+ *
+ * A flow has the updates of one cluster, or of one worker in it, for one range
+ * of the vector.
+ */
+#ifndef INNET_AOM_FLOW_H
+#define INNET_AOM_FLOW_H
+
+#include <stdint.h>
+
+#include "common/olaf/aom.h"
+
+/* Constituents and packets, as a switch's report has them. */
+struct tally {
+	uint64_t packets, constituents;
+};
+
+struct flow {
+	uint64_t key;		/* cluster:16 worker:32 following:16 */
+	struct tally got, sent;
+	struct aom age;
+	struct aom *freshest;	/* if what is ambiguous was sent last; owned */
+	uint64_t last_ns;	/* of its packets, sent or received */
+	double reward;		/* of all received */
+	uint32_t latest;	/* history's newest item of this flow, + 1 */
+};
+
+static inline unsigned
+flow_cluster(const struct flow *f)
+{
+	return (unsigned)(f->key >> 48);
+}
+
+static inline uint32_t
+flow_worker(const struct flow *f)
+{
+	return (uint32_t)(f->key >> 16);
+}
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * switch-report.h - a switch's report: what it superseded and what it dropped
+ */
+#ifndef INNET_AOM_SWITCH_REPORT_H
+#define INNET_AOM_SWITCH_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What became of a cluster's updates in the switch. */
+struct fate {
+	uint16_t cluster;
+	uint64_t arrived, superseded, dropped;	/* constituents */
+};
+
+struct switch_report {
+	struct fate *cluster;	/* n of them, by rising number; owned */
+	size_t n;
+	struct fate total;	/* of all clusters */
+};
+
+/* Read the JSON report at path into r; exit if it is none. */
+void switch_report_read(struct switch_report *r, const char *path);
+
+/* Give back the memory of r. */
+void switch_report_free(struct switch_report *r);
+
+#endif
