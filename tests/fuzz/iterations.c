@@ -53,7 +53,7 @@ sorted_out(const struct jobs *s)
 	static const enum job_count reason[] = { JOB_SEGMENTS,
 	    JOB_RETRANSMITTED, JOB_RESULTS, JOB_RESENT, JOB_LATE, JOB_COPIES,
 	    JOB_MISMATCHED };
-	uint64_t n = s->bad_segment + s->unplaced + s->cf.no_room;
+	uint64_t n = s->bad_segment + s->unplaced + s->context.no_room;
 
 	for (uint32_t i = 0; i < s->n; i++)
 		for (size_t k = 0; k < sizeof(reason) / sizeof(*reason); k++)
@@ -64,7 +64,7 @@ sorted_out(const struct jobs *s)
 static void
 check_jobs(const struct jobs *s, uint64_t segments)
 {
-	must(s->cf.budget.bytes <= s->cf.budget.most_bytes,
+	must(s->context.budget.bytes <= s->context.budget.most_bytes,
 	    "the budget is kept");
 	must(s->too_many == 0, "so few are never too many");
 	must(sorted_out(s) == segments, "one reason a segment");
@@ -106,11 +106,12 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {
 	const uint8_t settings = len > 0 ? *p : 0;
-	struct job_conf cf = { .report = report, .budget.most_bytes =
+	struct job_context context = { .report = report, .budget.most_bytes =
 	    (settings & 1) != 0 ? SMALL_BYTES : 1 << 20,
 	    .iterations_mask = UINT32_MAX };
-	struct jobs jobs = { .cf = cf, .async = (settings & 2) != 0 };
-	struct sessions sessions = { .cf = cf, .late = (settings & 4) != 0 };
+	struct jobs jobs = { .context = context, .async = (settings & 2) != 0 };
+	struct sessions sessions = {
+	    .context = context, .late = (settings & 4) != 0};
 	const union addr sw = address(2);
 	uint64_t segments = 0;
 	struct packet k;
@@ -122,22 +123,23 @@ LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		len--;
 	}
 	if ((settings & 8) != 0)
-		jobs_switch(&jobs, &sw);
+		jobs_add_switch(&jobs, &sw);
 	while (next(&p, &len, &k, &kind)) {
 		copy = fuzz_copy(k.payload, k.have);
 		k.payload = copy;
 		if (kind < 2)
-			jobs_take(&jobs, &k);
+			jobs_receive(&jobs, &k);
 		else
-			sessions_take(&sessions, &k);
+			sessions_receive(&sessions, &k);
 		segments += kind == 0;
 		free(copy);
 		check_jobs(&jobs, segments);
 	}
-	jobs_done(&jobs);
-	sessions_done(&sessions);
+	jobs_end(&jobs);
+	sessions_end(&sessions);
 	check_jobs(&jobs, segments);
-	must(jobs.cf.budget.bytes == 0 && sessions.cf.budget.bytes == 0,
+	must(jobs.context.budget.bytes == 0 &&
+		 sessions.context.budget.bytes == 0,
 	    "all memory comes back");
 	jobs_free(&jobs);
 	sessions_free(&sessions);

@@ -6,16 +6,17 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {
 	struct names clusters = { 0 }, workers = { 0 };
-	struct table t = { 0 };
-	char why[TABLE_WHY_BYTES] = "";
+	struct times_table t = { 0 };
+	char why[TIMES_TABLE_ERROR_BYTES] = "";
 	FILE *f = fmemopen((void *)(uintptr_t)p, len, "r");
 
 	if (f == NULL)		/* of no bytes */
 		return 0;
-	if (table_parse(&t, f, "table", &clusters, &workers, true, why) == -1)
+	if (times_table_parse(&t, f, "table", &clusters, &workers, true, why) ==
+	    -1)
 		must(why[0] != '\0', "what is wrong is named");
-	table_sort(&t, false);
-	table_sort(&t, true);
+	times_table_sort(&t, false);
+	times_table_sort(&t, true);
 	for (size_t i = 0; i < t.n; i++)
 		must(t.row[i].merged > 0 && t.row[i].cluster < clusters.n &&
 		    t.row[i].worker < workers.n, "rows are sound");

@@ -14,7 +14,7 @@
 #include "common/base/num.h"
 
 static struct instant
-instant(const char *what, const char *arg)
+parse_instant(const char *what, const char *arg)
 {
 	struct instant at = { .set = true };
 
@@ -23,29 +23,29 @@ instant(const char *what, const char *arg)
 }
 
 static void
-parse_from(struct how *how, const char *arg)
+parse_from(struct age_rules *rules, const char *arg)
 {
 	if (strcmp(arg, "first") == 0) {
-		how->from = FROM_FIRST;
+		rules->start = FROM_FIRST;
 	} else if (strcmp(arg, "sent") == 0) {
-		how->from = FROM_SENT;
+		rules->start = FROM_SENT;
 	} else {
-		how->from = FROM_TIME;
-		how->from_at = instant("time", arg);
+		rules->start = FROM_TIME;
+		rules->start_at = parse_instant("time", arg);
 	}
 }
 
 /* --end: cluster, capture, or a time, which is then --until's. */
 static void
-parse_end(struct how *how, const char *arg)
+parse_end(struct age_rules *rules, const char *arg)
 {
-	how->end = END_UNSET;
+	rules->end = END_UNSET;
 	if (strcmp(arg, "cluster") == 0)
-		how->end = END_CLUSTER;
+		rules->end = END_CLUSTER;
 	else if (strcmp(arg, "capture") == 0)
-		how->end = END_CAPTURE;
+		rules->end = END_CAPTURE;
 	else
-		how->until = instant("end", arg);
+		rules->until = parse_instant("end", arg);
 }
 
 static void
@@ -77,13 +77,13 @@ move_clock(struct source_files *f, const char *path, size_t n, int64_t by)
 
 /* FILE=+3.2ms, once all files are known. */
 static void
-parse_offset(struct conf *cf, const char *arg)
+parse_offset(struct ages_options *options, const char *arg)
 {
 	const char *eq = strrchr(arg, '=');
 	const size_t n = eq == NULL ? 0 : (size_t)(eq - arg);
 	const bool minus = eq != NULL && eq[1] == '-';
-	struct source_files *f[] = { &cf->run.received, &cf->run.sent,
-	    &cf->other.received, &cf->other.sent };
+	struct source_files *f[] = { &options->run.received, &options->run.sent,
+	    &options->other.received, &options->other.sent };
 	bool found = false;
 	uint64_t ns;
 	int64_t by;
@@ -101,7 +101,7 @@ parse_offset(struct conf *cf, const char *arg)
 
 /* A format's file: its JSON, and the table that it names. */
 static void
-load_format(struct conf *cf, const char *path)
+load_format(struct ages_options *options, const char *path)
 {
 	struct json_reader r;
 	struct stat st;
@@ -113,63 +113,65 @@ load_format(struct conf *cf, const char *path)
 	root = json_reader_load(&r, path);
 	if (root == NULL)
 		errx(1, "%s", r.why);
-	if (!format_from_json(&r, root, &cf->format))
+	if (!format_from_json(&r, root, &options->format))
 		errx(1, "%s: %s", path, r.why);
 	cJSON_Delete(root);
 }
 
 static void
-parse_format(struct conf *cf, const char *arg)
+parse_format(struct ages_options *options, const char *arg)
 {
-	cf->bare = strcmp(arg, "bare") == 0;
-	cf->how.table = strcmp(arg, "csv") == 0;
-	cf->has_format = !cf->bare && !cf->how.table &&
+	options->bare = strcmp(arg, "bare") == 0;
+	options->rules.table = strcmp(arg, "csv") == 0;
+	options->has_format = !options->bare && !options->rules.table &&
 	    strcmp(arg, "innet") != 0;
-	if (cf->has_format && strcmp(arg, "match") != 0)
-		load_format(cf, arg);
+	if (options->has_format && strcmp(arg, "match") != 0)
+		load_format(options, arg);
 	else
-		cf->format.matches = cf->has_format;
+		options->format.matches = options->has_format;
 }
 
 /* --field, on top of the format; the first makes one. */
 static void
-parse_field(struct conf *cf, const char *arg)
+parse_field(struct ages_options *options, const char *arg)
 {
 	struct json_reader r = { .at = 0 };
 
-	cf->has_format = true;
-	if (!format_field_text(&r, arg, &cf->format))
+	options->has_format = true;
+	if (!format_field_text(&r, arg, &options->format))
 		errx(2, "invalid field '%s': %s", arg, r.why);
 }
 
 /* Refuse what cannot be asked of packets that are not innet's. */
 static void
-check_format(struct conf *cf)
+check_format(struct ages_options *options)
 {
-	const struct format *f = &cf->format;
+	const struct format *f = &options->format;
 	struct json_reader r = { .at = 0 };
 
-	if (cf->how.table && (cf->run.sent.n > 0 || cf->other.sent.n > 0))
+	if (options->rules.table &&
+	    (options->run.sent.n > 0 || options->other.sent.n > 0))
 		errx(2, "--format csv has what was sent in the same table");
-	if (cf->how.table && (cf->filter != NULL || cf->has_format))
+	if (options->rules.table &&
+	    (options->filter != NULL || options->has_format))
 		errx(2, "--format csv has no packets: no --filter, --field");
-	if (cf->bare && (cf->filter != NULL || cf->has_format))
+	if (options->bare && (options->filter != NULL || options->has_format))
 		errx(2, "--format bare has its own fields: no --filter, "
 		    "--field");
-	if ((cf->has_format || cf->how.table) && (cf->run.report != NULL ||
-	    cf->other.report != NULL))
+	if ((options->has_format || options->rules.table) &&
+	    (options->run.report != NULL || options->other.report != NULL))
 		errx(2, "--counters is of innet's own packets");
-	if (!cf->has_format)
+	if (!options->has_format)
 		return;
 	if (!format_check(&r, f))
 		errx(2, "the format: %s", r.why);
-	if (format_needs_sent(f) && (cf->run.sent.n == 0 ||
-	    (cf->other.received.n > 0 && cf->other.sent.n == 0)))
+	if (format_needs_sent(f) && (options->run.sent.n == 0 ||
+	    (options->other.received.n > 0 && options->other.sent.n == 0)))
 		errx(2, "updates that say nothing of when they were generated "
 		    "need --sent");
-	if (format_has(f, FORMAT_REWARD) && !cf->view.chosen)
-		view_add_reward(&cf->view);
-	if (cf->how.oldest && (!format_has(f, FORMAT_SEQUENCE) ||
+	if (format_has(f, FORMAT_REWARD) && !options->view.chosen)
+		view_add_reward(&options->view);
+	if (options->rules.oldest && (!format_has(f, FORMAT_SEQUENCE) ||
 	    format_needs_sent(f)))
 		errx(2, "--constituents oldest needs a format with sequence "
 		    "and generated");
@@ -177,42 +179,46 @@ check_format(struct conf *cf)
 
 /* Refuse what cannot be together; settle what depends on the rest. */
 static void
-check(struct conf *cf)
+check_options(struct ages_options *options)
 {
-	struct how *how = &cf->how;
+	struct age_rules *rules = &options->rules;
 
-	if (cf->run.received.n == 0)
-		add_file(&cf->run.received, "-r", "-");
-	if (how->from == FROM_UNSET)
-		how->from = cf->run.sent.n > 0 || how->table ? FROM_SENT :
-		    FROM_FIRST;
-	if (how->end == END_UNSET)
-		how->end = how->until.set ? END_CAPTURE : END_CLUSTER;
-	if (how->from == FROM_SENT && cf->run.sent.n == 0 && !how->table)
+	if (options->run.received.n == 0)
+		add_file(&options->run.received, "-r", "-");
+	if (rules->start == FROM_UNSET)
+		rules->start = options->run.sent.n > 0 || rules->table
+				   ? FROM_SENT
+				   : FROM_FIRST;
+	if (rules->end == END_UNSET)
+		rules->end = rules->until.set ? END_CAPTURE : END_CLUSTER;
+	if (rules->start == FROM_SENT && options->run.sent.n == 0 &&
+	    !rules->table)
 		errx(2, "--from sent needs --sent");
-	if (how->oldest && cf->run.sent.n == 0)
+	if (rules->oldest && options->run.sent.n == 0)
 		errx(2, "--constituents oldest needs --sent");
-	if (how->oldest && how->by == BY_WORKER)
+	if (rules->oldest && rules->grouping == BY_WORKER)
 		errx(2, "--constituents oldest cannot be told by worker");
-	if (how->oldest && cf->bare)
+	if (rules->oldest && options->bare)
 		errx(2, "--constituents oldest cannot be told of bare packets");
-	if (cf->bare != (cf->table != NULL))
+	if (options->bare != (options->table != NULL))
 		errx(2, "--format bare and --cluster-table go together");
-	if (cf->other.received.n == 0 &&
-	    (cf->other.sent.n > 0 || cf->other.report != NULL))
+	if (options->other.received.n == 0 &&
+	    (options->other.sent.n > 0 || options->other.report != NULL))
 		errx(2, "--compare-sent and --compare-counters need --compare");
-	if (cf->other.received.n > 0 && cf->other.sent.n == 0)
-		cf->other.sent = cf->run.sent;	/* but treated otherwise */
-	if (cf->estimates && (cf->run.sent.n == 0 ||
-	    cf->run.received.n > 1 || cf->other.received.n > 1))
+	if (options->other.received.n > 0 && options->other.sent.n == 0)
+		options->other.sent =
+		    options->run.sent; /* but treated otherwise */
+	if (options->estimates && (options->run.sent.n == 0 ||
+	    options->run.received.n > 1 || options->other.received.n > 1))
 		errx(2, "--estimate-offset needs --sent, and one capture that "
 		    "was received");
-	if (cf->estimates && strcmp(cf->run.received.path[0], "-") == 0)
+	if (options->estimates &&
+	    strcmp(options->run.received.path[0], "-") == 0)
 		errx(2, "--estimate-offset reads captures twice: use -r FILE");
-	check_format(cf);
-	if (how->from == FROM_TIME && how->until.set &&
-	    how->from_at.relative == how->until.relative &&
-	    how->until.ns < how->from_at.ns)
+	check_format(options);
+	if (rules->start == FROM_TIME && rules->until.set &&
+	    rules->start_at.relative == rules->until.relative &&
+	    rules->until.ns < rules->start_at.ns)
 		errx(2, "--until is before --from");
 }
 
@@ -225,75 +231,83 @@ name_files(struct files *f, const char *option, const struct source_files *in)
 
 /* What is read and written, and that none of it is lost. */
 static void
-check_files(const struct conf *cf)
+check_files(const struct ages_options *options)
 {
-	const bool again = cf->other.sent.n > 0 && cf->run.sent.n > 0 &&
-	    cf->other.sent.path[0] == cf->run.sent.path[0];
+	const bool again =
+	    options->other.sent.n > 0 && options->run.sent.n > 0 &&
+	    options->other.sent.path[0] == options->run.sent.path[0];
 	struct files f = { 0 };
 
-	name_files(&f, "-r", &cf->run.received);
-	name_files(&f, "--sent", &cf->run.sent);
-	files_in(&f, "--counters", cf->run.report);
-	name_files(&f, "--compare", &cf->other.received);
+	name_files(&f, "-r", &options->run.received);
+	name_files(&f, "--sent", &options->run.sent);
+	files_in(&f, "--counters", options->run.report);
+	name_files(&f, "--compare", &options->other.received);
 	name_files(&f, again ? "--compare" : "--compare-sent",
-	    &cf->other.sent);
-	files_in(&f, "--compare-counters", cf->other.report);
-	files_in(&f, "--cluster-table", cf->table);
+	    &options->other.sent);
+	files_in(&f, "--compare-counters", options->other.report);
+	files_in(&f, "--cluster-table", options->table);
 	files_out(&f, "the table", "-");
-	files_out(&f, "--series", cf->series);
+	files_out(&f, "--series", options->series);
 	files_done(&f);
 }
 
 /* One option of those that say how packets are looked at. */
 static void
-parse_how(struct conf *cf, int ch)
+parse_rule(struct ages_options *options, int ch)
 {
 	static const char *const by[] = { "cluster", "worker", NULL };
 	static const char *const which[] = { "newest", "oldest", NULL };
 
 	switch (ch) {
-	case O_BY: cf->how.by = opt_word("row", optarg, by); break;
+	case O_BY: options->rules.grouping = opt_word("row", optarg, by); break;
 	case O_CONSTITUENTS:
-		cf->how.oldest = opt_word("constituents", optarg, which) == 1;
+		options->rules.oldest =
+		    opt_word("constituents", optarg, which) == 1;
 		break;
-	case O_FROM: parse_from(&cf->how, optarg); break;
-	case O_UNTIL: cf->how.until = instant("time", optarg); break;
-	case O_END: parse_end(&cf->how, optarg); break;
-	case O_FORMAT: parse_format(cf, optarg); break;
-	case O_TABLE: cf->table = optarg; break;
-	case O_FILTER: cf->filter = optarg; break;
-	case O_ESTIMATE: cf->estimates = true; break;
-	case O_STRICT: cf->strict = true; break;
+	case O_FROM: parse_from(&options->rules, optarg); break;
+	case O_UNTIL:
+		options->rules.until = parse_instant("time", optarg);
+		break;
+	case O_END: parse_end(&options->rules, optarg); break;
+	case O_FORMAT: parse_format(options, optarg); break;
+	case O_TABLE: options->table = optarg; break;
+	case O_FILTER: options->filter = optarg; break;
+	case O_ESTIMATE: options->estimates = true; break;
+	case O_STRICT: options->strict = true; break;
 	}
 }
 
-struct conf
-conf_parse(int argc, char *argv[])
+struct ages_options
+ages_options_parse(int argc, char *argv[])
 {
-	struct conf cf = { .how.from = FROM_UNSET, .how.end = END_UNSET,
-	    .view = view_all(), .format = format_opaque() };
+	struct ages_options options = { .rules.start = FROM_UNSET,
+	    .rules.end = END_UNSET,
+	    .view = view_all(),
+	    .format = format_opaque() };
 	const char *offset[2 * SOURCE_FILES_MAX], *field[FORMAT_ROLES * 2];
 	size_t offsets = 0, fields = 0;
 	int ch;
 
 	while ((ch = opt_next(&options_tool, argc, argv)) != -1) {
 		switch (ch) {
-		case 'r': add_file(&cf.run.received, "-r", optarg); break;
-		case O_SENT: add_file(&cf.run.sent, "--sent", optarg); break;
-		case O_COUNTERS: cf.run.report = optarg; break;
+		case 'r': add_file(&options.run.received, "-r", optarg); break;
+		case O_SENT:
+			add_file(&options.run.sent, "--sent", optarg);
+			break;
+		case O_COUNTERS: options.run.report = optarg; break;
 		case O_COMPARE:
-			add_file(&cf.other.received, "--compare", optarg);
+			add_file(&options.other.received, "--compare", optarg);
 			break;
 		case O_COMPARE_SENT:
-			add_file(&cf.other.sent, "--compare-sent", optarg);
+			add_file(&options.other.sent, "--compare-sent", optarg);
 			break;
-		case O_COMPARE_COUNTERS: cf.other.report = optarg; break;
-		case O_JSON: cf.print = PRINT_JSON; break;
-		case O_CSV: cf.print = PRINT_CSV; break;
-		case O_SERIES: cf.series = optarg; break;
-		case O_TOTAL: cf.view.total = true; break;
+		case O_COMPARE_COUNTERS: options.other.report = optarg; break;
+		case O_JSON: options.form = PRINT_JSON; break;
+		case O_CSV: options.form = PRINT_CSV; break;
+		case O_SERIES: options.series = optarg; break;
+		case O_TOTAL: options.view.total = true; break;
 		case O_COLUMNS:
-			opt_check("columns", optarg, view_parse(&cf.view,
+			opt_check("columns", optarg, view_parse(&options.view,
 			    optarg));
 			break;
 		case O_OFFSET:
@@ -312,17 +326,17 @@ conf_parse(int argc, char *argv[])
 		case O_LATE:
 			errx(2, "--%s does not go with --program olaf",
 			    options_name(ch));
-		case 'q': cf.quiet = true; break;
-		case 'v': cf.verbose = true; break;
-		default: parse_how(&cf, ch);
+		case 'q': options.quiet = true; break;
+		case 'v': options.verbose = true; break;
+		default: parse_rule(&options, ch);
 		}
 	}
 	opt_done(&options_tool, argc, argv);
 	for (size_t i = 0; i < fields; i++)
-		parse_field(&cf, field[i]);
-	check(&cf);
+		parse_field(&options, field[i]);
+	check_options(&options);
 	for (size_t i = 0; i < offsets; i++)
-		parse_offset(&cf, offset[i]);
-	check_files(&cf);
-	return cf;
+		parse_offset(&options, offset[i]);
+	check_files(&options);
+	return options;
 }

@@ -8,12 +8,12 @@
 
 #include "cmd/innet-aom/ages/rows.h"
 
-enum print { PRINT_TABLE, PRINT_JSON, PRINT_CSV };
+enum print_form { PRINT_TABLE, PRINT_JSON, PRINT_CSV };
 
-struct conf {
-	struct inputs run, other;	/* other.received.n 0: no other */
-	struct how how;			/* but for source */
-	enum print print;
+struct ages_options {
+	struct run_files run, other;	/* other.received.n 0: no other */
+	struct age_rules rules;			/* but for source */
+	enum print_form form;
 	const char *series, *table;
 	struct view view;
 	struct format format;		/* if has_format */
@@ -22,6 +22,6 @@ struct conf {
 };
 
 /* The settings of the command line, of olaf; misuse ends the program. */
-struct conf conf_parse(int argc, char *argv[]);
+struct ages_options ages_options_parse(int argc, char *argv[]);
 
 #endif

@@ -23,7 +23,7 @@ write_series(const struct run *r, const char *path)
 		warn("%s", path);
 		return 1;
 	}
-	print_series(f, r);
+	rows_print_series(f, r);
 	if (ferror(f) || fflush(f) == EOF || (!out && fclose(f) == EOF)) {
 		warn("%s: output is incomplete", pcapio_name(path, true));
 		return 1;
@@ -33,25 +33,25 @@ write_series(const struct run *r, const char *path)
 
 /* Say what was read, and make rows of it; the rows are the caller's. */
 static int
-conclude(const struct conf *cf, struct run *r, const struct inputs *files,
-    const char *series, struct rows *rows)
+conclude(const struct ages_options *options, struct run *r,
+    const struct run_files *files, const char *series, struct rows *rows)
 {
 	bool unrecognised;
 	int rc = r->rc;
 
-	run_sort(r);
-	*rows = rows_of(r, &cf->view);
-	if (cf->verbose) {
-		tell_captures(&r->in_sent);
-		tell_captures(&r->in);
+	run_sort_by_name(r);
+	*rows = rows_make(r, &options->view);
+	if (options->verbose) {
+		log_captures(&r->in_sent);
+		log_captures(&r->in);
 	}
-	unrecognised = tell_unrecognised(cf, &r->in_sent);
-	unrecognised |= tell_unrecognised(cf, &r->in);
+	unrecognised = log_unrecognised(options, &r->in_sent);
+	unrecognised |= log_unrecognised(options, &r->in);
 	if (unrecognised)
-		rc |= cf->strict;
-	tell_warnings(r, files, rows);
-	if (!cf->quiet)
-		tell_summary(cf, r, files, rows);
+		rc |= options->strict;
+	log_warnings(r, files, rows);
+	if (!options->quiet)
+		log_summary(options, r, files, rows);
 	if (series != NULL)
 		rc |= write_series(r, series);
 	return rc;
@@ -59,44 +59,45 @@ conclude(const struct conf *cf, struct run *r, const struct inputs *files,
 
 /* Bring what was sent onto the clock of who received. */
 static void
-estimate(const struct conf *cf, struct inputs *files)
+estimate(const struct ages_options *options, struct run_files *files)
 {
 	for (size_t i = 0; i < files->sent.n && files->received.n > 0; i++)
-		files->sent.offset_ns[i] = estimate_offset(
-		    files->received.path[0], files->sent.path[i], cf->quiet);
+		files->sent.offset_ns[i] =
+		    clock_offset_estimate(files->received.path[0],
+			files->sent.path[i], options->quiet);
 }
 
 /* Read the runs and print their rows. */
 static int
-measure(const struct conf *cf, const struct how *how)
+measure(const struct ages_options *options, const struct age_rules *rules)
 {
 	static void (*const print[])(FILE *, const struct rows *) = {
-		print_table, print_json, print_csv
+		rows_print_table, rows_print_json, rows_print_csv
 	};
 	static void (*const compare[])(FILE *, const struct rows *,
 	    const struct rows *) = {
-		compare_table, compare_json, compare_csv
+		rows_compare_table, rows_compare_json, rows_compare_csv
 	};
-	const bool compares = cf->other.received.n > 0;
+	const bool compares = options->other.received.n > 0;
 	struct run run, other;
 	struct rows a, b;
 	int rc;
 
-	run_read(&run, how, &cf->run);
+	run_read(&run, rules, &options->run);
 	if (compares)
-		run_read(&other, how, &cf->other);
-	if (how->source.clusters != NULL) {
-		names_rank(how->source.clusters);
-		names_rank(how->source.workers);
+		run_read(&other, rules, &options->other);
+	if (rules->source.clusters != NULL) {
+		names_rank(rules->source.clusters);
+		names_rank(rules->source.workers);
 	}
-	rc = conclude(cf, &run, &cf->run, cf->series, &a);
+	rc = conclude(options, &run, &options->run, options->series, &a);
 	if (compares) {
-		rc |= conclude(cf, &other, &cf->other, NULL, &b);
-		compare[cf->print](stdout, &a, &b);
+		rc |= conclude(options, &other, &options->other, NULL, &b);
+		compare[options->form](stdout, &a, &b);
 		free(b.row);
 		run_free(&other);
 	} else {
-		print[cf->print](stdout, &a);
+		print[options->form](stdout, &a);
 	}
 	free(a.row);
 	run_free(&run);
@@ -104,40 +105,42 @@ measure(const struct conf *cf, const struct how *how)
 }
 
 static int
-run_all(struct conf *cf)
+run_all(struct ages_options *options)
 {
-	const char *prefixes = cf->format.prefixes;
+	const char *prefixes = options->format.prefixes;
 	struct names clusters = { 0 }, workers = { 0 };
 	struct clusters table = { 0 };
-	struct how how = cf->how;
+	struct age_rules rules = options->rules;
 	int rc;
 
-	how.source.filter = cf->filter;
-	if (cf->estimates) {
-		estimate(cf, &cf->run);
-		estimate(cf, &cf->other);
+	rules.source.filter = options->filter;
+	if (options->estimates) {
+		estimate(options, &options->run);
+		estimate(options, &options->other);
 	}
-	if (cf->bare) {
-		table = clusters_load_or_exit(cf->table);
-		how.source.bare = &table;
+	if (options->bare) {
+		table = clusters_load_or_exit(options->table);
+		rules.source.bare = &table;
 	}
-	if (cf->has_format) {
-		if (cf->filter != NULL)
-			snprintf(cf->format.filter,
-			    sizeof(cf->format.filter), "%s", cf->filter);
+	if (options->has_format) {
+		if (options->filter != NULL)
+			snprintf(options->format.filter,
+			    sizeof(options->format.filter), "%s",
+			    options->filter);
 		if (prefixes[0] != '\0')
-			cf->format.clusters = clusters_load_or_exit(prefixes);
-		how.source.format = &cf->format;
+			options->format.clusters =
+			    clusters_load_or_exit(prefixes);
+		rules.source.format = &options->format;
 	}
-	if (cf->has_format || how.table) {
-		how.source.clusters = &clusters;
-		how.source.workers = &workers;
+	if (options->has_format || rules.table) {
+		rules.source.clusters = &clusters;
+		rules.source.workers = &workers;
 	}
-	rc = measure(cf, &how);
+	rc = measure(options, &rules);
 	clusters_free(&table);
 	names_free(&clusters);
 	names_free(&workers);
-	format_free(&cf->format);
+	format_free(&options->format);
 	if (fflush(stdout) == EOF || ferror(stdout)) {
 		warn("standard output");
 		rc = 1;
@@ -148,7 +151,7 @@ run_all(struct conf *cf)
 int
 ages_run(int argc, char *argv[])
 {
-	struct conf cf = conf_parse(argc, argv);
+	struct ages_options options = ages_options_parse(argc, argv);
 
-	return run_all(&cf);
+	return run_all(&options);
 }

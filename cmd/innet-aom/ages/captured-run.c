@@ -7,7 +7,7 @@
 #define SECOND_NS 1000000000u
 
 static uint64_t
-mix(uint64_t x)
+mix_bits(uint64_t x)
 {
 	x ^= x >> 32;
 	x *= 0xd6e8feb86659fd93u;
@@ -18,9 +18,9 @@ mix(uint64_t x)
 
 /* The slot of key, or the empty one where it belongs. */
 static uint32_t *
-probe(const struct run *r, uint64_t key)
+find_slot(const struct run *r, uint64_t key)
 {
-	size_t i = mix(key) & (r->slots - 1);
+	size_t i = mix_bits(key) & (r->slots - 1);
 
 	while (r->slot[i] != 0 && r->flow[r->slot[i] - 1].key != key)
 		i = (i + 1) & (r->slots - 1);
@@ -28,7 +28,7 @@ probe(const struct run *r, uint64_t key)
 }
 
 static void
-grow(struct run *r)
+grow_flows(struct run *r)
 {
 	r->room = r->room * 2 + 32;
 	r->flow = realloc(r->flow, r->room * sizeof(*r->flow));
@@ -40,38 +40,38 @@ grow(struct run *r)
 	if (r->flow == NULL || r->slot == NULL)
 		err(1, "%zu clusters and workers", r->room);
 	for (size_t i = 0; i < r->flows; i++)
-		*probe(r, r->flow[i].key) = (uint32_t)i + 1;
+		*find_slot(r, r->flow[i].key) = (uint32_t)i + 1;
 }
 
 /* The flow of key, made if it is new. */
 static struct flow *
-flow_of(struct run *r, uint64_t key)
+get_flow(struct run *r, uint64_t key)
 {
 	uint32_t *slot;
 	struct flow *f;
 
 	if (r->flows == r->room)
-		grow(r);
-	slot = probe(r, key);
+		grow_flows(r);
+	slot = find_slot(r, key);
 	if (*slot != 0)
 		return &r->flow[*slot - 1];
 	f = &r->flow[r->flows++];
 	*slot = (uint32_t)r->flows;
 	*f = (struct flow){ .key = key };
-	if (r->how->from == FROM_TIME)
+	if (r->rules->start == FROM_TIME)
 		aom_start(&f->age, r->from_ns, r->from_ns);
 	return f;
 }
 
 static uint64_t
-key_of(const struct run *r, const struct update *u)
+get_key(const struct run *r, const struct update *u)
 {
 	return (uint64_t)u->cluster << 48 | u->following |
-	    (r->how->by == BY_WORKER ? (uint64_t)u->worker << 16 : 0);
+	    (r->rules->grouping == BY_WORKER ? (uint64_t)u->worker << 16 : 0);
 }
 
 static uint64_t
-resolve(const struct instant *at, uint64_t first_ns)
+resolve_instant(const struct instant *at, uint64_t first_ns)
 {
 	uint64_t ns = at->ns + (at->relative ? first_ns : 0);
 
@@ -80,48 +80,48 @@ resolve(const struct instant *at, uint64_t first_ns)
 
 /* The first packet of the run has come: instants relative to it are known. */
 static void
-begin(struct run *r, uint64_t first_ns)
+begin_run(struct run *r, uint64_t first_ns)
 {
 	r->first_ns = first_ns;
-	r->from_ns = resolve(&r->how->from_at, r->first_ns);
-	if (r->how->until.set)
-		r->until_ns = resolve(&r->how->until, r->first_ns);
+	r->from_ns = resolve_instant(&r->rules->start_at, r->first_ns);
+	if (r->rules->until.set)
+		r->until_ns = resolve_instant(&r->rules->until, r->first_ns);
 	r->begun = true;
 }
 
 /* Who sent it, for what is not found again by what is in it. */
 static uint64_t
-group_of(const struct update *u)
+sender_group(const struct update *u)
 {
 	return (uint64_t)u->cluster << 32 | u->worker;
 }
 
 static void
-take_sent(void *run, const struct source_update *x)
+count_sent(void *run, const struct source_update *x)
 {
 	struct run *r = run;
 	const struct update *u = &x->u;
 	const uint64_t t = x->stamp_ns;
-	struct flow *f = flow_of(r, key_of(r, u));
+	struct flow *f = get_flow(r, get_key(r, u));
 	struct match_item item;
 
 	f->sent.packets++;
 	f->sent.constituents += u->merged;
 	f->last_ns = t;
-	if (r->how->from == FROM_SENT && !f->age.started)
+	if (r->rules->start == FROM_SENT && !f->age.started)
 		aom_start(&f->age, t, t);
 	if (r->history != NULL)
 		history_add(r->history, f, (uint32_t)(f - r->flow), u, t);
 	if (!r->matches)
 		return;
 	item = (struct match_item){ .hash = x->hash, .sent_ns = t,
-	    .group = group_of(u), .flow = (uint32_t)(f - r->flow) };
+	    .group = sender_group(u), .flow = (uint32_t)(f - r->flow) };
 	match_sent(&r->match, &item);
 }
 
 /* An update was made at that time, maybe long before anything was captured. */
 static void
-note_age(struct run *r, uint64_t made_ns)
+note_old_update(struct run *r, uint64_t made_ns)
 {
 	const uint64_t first_ns = r->has_sent && r->in_sent.first_ns <
 	    r->in.first_ns ? r->in_sent.first_ns : r->in.first_ns;
@@ -137,19 +137,19 @@ note_age(struct run *r, uint64_t made_ns)
  * is none: x counts as received, and makes no age.
  */
 static struct flow *
-matched(struct run *r, const struct source_update *x, struct flow *f,
+find_sent(struct run *r, const struct source_update *x, struct flow *f,
     struct matched *m)
 {
-	const bool opaque = r->how->source.format != NULL &&
-	    r->how->source.format->matches;
+	const bool opaque = r->rules->source.format != NULL &&
+	    r->rules->source.format->matches;
 
 	if (match_find(&r->match, x->hash, x->stamp_ns, m)) {
 		r->ambiguous += m->ambiguous;
 		return opaque ? &r->flow[m->flow] : f;
 	}
 	/* a bare packet is changed where updates are merged */
-	if (r->how->source.bare != NULL && match_newest(&r->match,
-	    group_of(&x->u), x->stamp_ns, m))
+	if (r->rules->source.bare != NULL && match_newest(&r->match,
+	    sender_group(&x->u), x->stamp_ns, m))
 		return f;
 	r->unmatched++;
 	return NULL;
@@ -172,27 +172,27 @@ deliver_freshest(struct flow *f, uint64_t t, uint64_t made)
 }
 
 static void
-take_received(void *run, const struct source_update *x)
+count_received(void *run, const struct source_update *x)
 {
 	struct run *r = run;
 	const struct update *u = &x->u;
 	const uint64_t t = x->stamp_ns;
-	struct flow *f = flow_of(r, key_of(r, u)), *of = f;
+	struct flow *f = get_flow(r, get_key(r, u)), *of = f;
 	uint64_t made = u->generated_ns;
 	struct matched m;
 
 	if (r->matches) {
-		of = matched(r, x, f, &m);
+		of = find_sent(r, x, f, &m);
 		if (of != NULL) {
 			f = of;
 			made = m.sent_ns;
 			deliver_freshest(f, t, m.latest_ns);
 		}
 	} else {
-		if (r->how->oldest)
+		if (r->rules->oldest)
 			r->unmatched += !history_oldest(r->history,
 			    (uint32_t)(f - r->flow), u, &made);
-		note_age(r, made);
+		note_old_update(r, made);
 	}
 	f->got.packets++;
 	f->got.constituents += u->merged;
@@ -206,12 +206,12 @@ take_received(void *run, const struct source_update *x)
 /* Give every update of the captures to take. */
 static void
 read_captures(struct run *r, struct source *in, const struct source_files *f,
-    source_take_fn *take)
+    source_update_fn *take)
 {
-	source_open(in, &r->how->source, f, r->until_ns);
+	source_open(in, &r->rules->source, f, r->until_ns);
 	if (!r->begun && in->any) {
-		begin(r, in->first_ns);
-		source_until(in, r->until_ns);
+		begin_run(r, in->first_ns);
+		source_set_end(in, r->until_ns);
 	}
 	source_read(in, take, r);
 	source_close(in);
@@ -222,7 +222,7 @@ read_captures(struct run *r, struct source *in, const struct source_files *f,
 
 /* The row as an update, sent when it was made, or received. */
 static struct source_update
-update_of(const struct table_row *row, bool received)
+make_update(const struct times_row *row, bool received)
 {
 	return (struct source_update){
 		.stamp_ns = received ? row->received_ns : row->generated_ns,
@@ -238,32 +238,33 @@ update_of(const struct table_row *row, bool received)
 static void
 read_tables(struct run *r, const struct source_files *files)
 {
-	const struct source_how *how = &r->how->source;
+	const struct source_options *options = &r->rules->source;
 	struct source_update x;
-	struct table t = { 0 };
+	struct times_table t = { 0 };
 
 	for (size_t i = 0; i < files->n; i++)
-		table_read(&t, files->path[i], how->clusters, how->workers);
-	if (how->clusters->n > UINT16_MAX)
+		times_table_read(&t, files->path[i], options->clusters,
+		    options->workers);
+	if (options->clusters->n > UINT16_MAX)
 		errx(1, "more than 65535 clusters: is that the right column?");
 	r->rows = t.n;
-	r->has_sent = t.lost || r->how->from == FROM_SENT;
-	table_sort(&t, false);
+	r->has_sent = t.lost || r->rules->start == FROM_SENT;
+	times_table_sort(&t, false);
 	if (t.n > 0 && !r->begun)
-		begin(r, t.row[0].generated_ns);
+		begin_run(r, t.row[0].generated_ns);
 	for (size_t i = 0; i < t.n && r->has_sent; i++) {
-		x = update_of(&t.row[i], false);
+		x = make_update(&t.row[i], false);
 		if (x.stamp_ns > r->until_ns)
 			break;
-		take_sent(r, &x);
+		count_sent(r, &x);
 		r->end_ns = x.stamp_ns;
 	}
-	table_sort(&t, true);
+	times_table_sort(&t, true);
 	for (size_t i = 0; i < t.n && t.row[i].came; i++) {
-		x = update_of(&t.row[i], true);
+		x = make_update(&t.row[i], true);
 		if (x.stamp_ns > r->until_ns)
 			break;
-		take_received(r, &x);
+		count_received(r, &x);
 		if (x.stamp_ns > r->end_ns)
 			r->end_ns = x.stamp_ns;
 	}
@@ -271,7 +272,7 @@ read_tables(struct run *r, const struct source_files *files)
 }
 
 static int
-by_key(const void *a, const void *b)
+compare_keys(const void *a, const void *b)
 {
 	const struct flow *x = a, *y = b;
 
@@ -280,7 +281,7 @@ by_key(const void *a, const void *b)
 
 /* Of each flow, the last packet of all flows that are in one row with it. */
 static void
-share_last(struct run *r)
+share_last_stamp(struct run *r)
 {
 	for (size_t i = 0, k; i < r->flows; i = k) {
 		uint64_t t = 0;
@@ -295,20 +296,20 @@ share_last(struct run *r)
 }
 
 static uint64_t
-end_of(const struct run *r, const struct flow *f, enum end rule)
+flow_end(const struct run *r, const struct flow *f, enum age_end rule)
 {
 	return rule == END_CAPTURE ? r->end_ns : f->last_ns;
 }
 
 /* The mean of all ages, were they to end by the rule; 0 if there is none. */
 static double
-mean_with(const struct run *r, enum end rule)
+mean_age_until(const struct run *r, enum age_end rule)
 {
 	double area = 0, time = 0;
 
 	for (size_t i = 0; i < r->flows; i++) {
 		const struct flow *f = &r->flow[i];
-		const uint64_t t = end_of(r, f, rule);
+		const uint64_t t = flow_end(r, f, rule);
 
 		if (!f->age.started)
 			continue;
@@ -323,16 +324,17 @@ mean_with(const struct run *r, enum end rule)
 static void
 end_ages(struct run *r)
 {
-	const enum end rule = r->how->end;
-	const enum end other = rule == END_CLUSTER ? END_CAPTURE : END_CLUSTER;
+	const enum age_end rule = r->rules->end;
+	const enum age_end other =
+	    rule == END_CLUSTER ? END_CAPTURE : END_CLUSTER;
 	double mean;
 
-	share_last(r);
-	mean = mean_with(r, rule);
-	r->other_end = mean > 0 ? mean_with(r, other) / mean : 1;
+	share_last_stamp(r);
+	mean = mean_age_until(r, rule);
+	r->other_end = mean > 0 ? mean_age_until(r, other) / mean : 1;
 	for (size_t i = 0; i < r->flows; i++) {
 		struct flow *f = &r->flow[i];
-		const uint64_t t = end_of(r, f, rule);
+		const uint64_t t = flow_end(r, f, rule);
 
 		if (aom_end(&f->age, t) == -1 || (f->freshest != NULL &&
 		    aom_end(f->freshest, t) == -1))
@@ -341,58 +343,59 @@ end_ages(struct run *r)
 }
 
 void
-run_read(struct run *r, const struct how *how, const struct inputs *f)
+run_read(struct run *r, const struct age_rules *rules,
+    const struct run_files *f)
 {
-	const struct format *format = how->source.format;
+	const struct format *format = rules->source.format;
 
-	*r = (struct run){ .how = how, .until_ns = UINT64_MAX,
+	*r = (struct run){ .rules = rules, .until_ns = UINT64_MAX,
 	    .has_sent = f->sent.n > 0, .has_report = f->report != NULL };
-	grow(r);
-	if (!how->from_at.relative && !how->until.relative) {
-		r->from_ns = how->from_at.ns;
-		if (how->until.set)
-			r->until_ns = how->until.ns;
+	grow_flows(r);
+	if (!rules->start_at.relative && !rules->until.relative) {
+		r->from_ns = rules->start_at.ns;
+		if (rules->until.set)
+			r->until_ns = rules->until.ns;
 		r->begun = true;
 	}
-	r->matches = r->has_sent && (how->source.bare != NULL ||
+	r->matches = r->has_sent && (rules->source.bare != NULL ||
 	    (format != NULL && format_needs_sent(format)));
 	if (r->has_sent) {
-		if (how->oldest)
+		if (rules->oldest)
 			r->history = history_new();
-		read_captures(r, &r->in_sent, &f->sent, take_sent);
-		if (how->oldest)
+		read_captures(r, &r->in_sent, &f->sent, count_sent);
+		if (rules->oldest)
 			history_sort(r->history);
 		if (r->matches)
-			match_sort(&r->match, how->source.bare != NULL);
+			match_sort(&r->match, rules->source.bare != NULL);
 	}
-	if (how->table)
+	if (rules->table)
 		read_tables(r, &f->received);
 	else
-		read_captures(r, &r->in, &f->received, take_received);
+		read_captures(r, &r->in, &f->received, count_received);
 	if (f->report != NULL)
 		switch_report_read(&r->report, f->report);
-	if (how->until.set && r->begun)
+	if (rules->until.set && r->begun)
 		r->end_ns = r->until_ns;
-	qsort(r->flow, r->flows, sizeof(*r->flow), by_key);
+	qsort(r->flow, r->flows, sizeof(*r->flow), compare_keys);
 	end_ages(r);
 }
 
 void
-run_sort(struct run *r)
+run_sort_by_name(struct run *r)
 {
-	const struct source_how *how = &r->how->source;
+	const struct source_options *options = &r->rules->source;
 
-	if (how->clusters == NULL)
+	if (options->clusters == NULL)
 		return;
 	for (size_t i = 0; i < r->flows; i++) {
 		struct flow *f = &r->flow[i];
-		const uint64_t c = how->clusters->place[flow_cluster(f)];
-		const uint64_t w = r->how->by == BY_WORKER ?
-		    how->workers->place[flow_worker(f)] : 0;
+		const uint64_t c = options->clusters->place[flow_cluster(f)];
+		const uint64_t w = r->rules->grouping == BY_WORKER ?
+		    options->workers->place[flow_worker(f)] : 0;
 
 		f->key = c << 48 | w << 16 | (f->key & 0xffff);
 	}
-	qsort(r->flow, r->flows, sizeof(*r->flow), by_key);
+	qsort(r->flow, r->flows, sizeof(*r->flow), compare_keys);
 }
 
 void

@@ -18,9 +18,9 @@
 #include "cmd/innet-aom/ages/switch-report.h"
 #include "cmd/innet-aom/ages/times-table.h"
 
-enum by { BY_CLUSTER, BY_WORKER };
-enum from { FROM_FIRST, FROM_SENT, FROM_TIME, FROM_UNSET };
-enum end { END_CLUSTER, END_CAPTURE, END_UNSET };
+enum age_grouping { BY_CLUSTER, BY_WORKER };
+enum age_start { FROM_FIRST, FROM_SENT, FROM_TIME, FROM_UNSET };
+enum age_end { END_CLUSTER, END_CAPTURE, END_UNSET };
 
 struct instant {
 	uint64_t ns;
@@ -28,24 +28,24 @@ struct instant {
 };
 
 /* How captures are looked at, the same for every run. */
-struct how {
-	enum by by;
-	enum from from;
-	struct instant from_at, until;
-	enum end end;
+struct age_rules {
+	enum age_grouping grouping;
+	enum age_start start;
+	struct instant start_at, until;
+	enum age_end end;
 	bool oldest;		/* age of the oldest constituent */
 	bool table;		/* -r is a table of times, not captures */
-	struct source_how source;
+	struct source_options source;
 };
 
 /* The files of one run; NULL, or none, where there is none. */
-struct inputs {
+struct run_files {
 	struct source_files received, sent;
 	const char *report;
 };
 
 struct run {
-	const struct how *how;
+	const struct age_rules *rules;
 	struct flow *flow;
 	size_t flows, room;
 	uint32_t *slot;		/* index into flow, + 1 */
@@ -68,13 +68,14 @@ struct run {
 };
 
 /* Read the files of a run; it may exit. */
-void run_read(struct run *r, const struct how *how, const struct inputs *f);
+void run_read(struct run *r, const struct age_rules *rules,
+    const struct run_files *f);
 
 /*
  * Sort the flows: by their keys, which from now on have the places of their
  * names where clusters and workers have names (of all runs, ranked).
  */
-void run_sort(struct run *r);
+void run_sort_by_name(struct run *r);
 
 void run_free(struct run *r);
 

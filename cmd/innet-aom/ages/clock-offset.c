@@ -28,7 +28,7 @@ struct spread {
 	uint64_t n;
 };
 
-struct seen {
+struct sights {
 	struct hashmap index;	/* hash of a packet -> its sight */
 	struct sight *sight;
 	size_t n, room;
@@ -38,8 +38,8 @@ struct seen {
 
 /* The hash of the packet at p and its pair; false if it is no UDP or TCP. */
 static bool
-look(struct seen *s, int link, const struct pcapio_packet *p, uint64_t *hash,
-    struct sight *x)
+parse_sight(struct sights *s, int link, const struct pcapio_packet *p,
+    uint64_t *hash, struct sight *x)
 {
 	struct frame_ip ip;
 	struct frame f;
@@ -75,7 +75,7 @@ look(struct seen *s, int link, const struct pcapio_packet *p, uint64_t *hash,
 
 /* Remember the packets of the capture at path. */
 static void
-remember(struct seen *s, const char *path)
+read_sights(struct sights *s, const char *path)
 {
 	struct pcapio_packet p = { 0 };
 	struct pcapio_in in;
@@ -85,7 +85,7 @@ remember(struct seen *s, const char *path)
 
 	pcapio_open_or_exit(&in, path);
 	while (pcapio_next(&in, &p) == 1) {
-		if (!look(s, in.link, &p, &hash, &x))
+		if (!parse_sight(s, in.link, &p, &hash, &x))
 			continue;
 		at = hashmap_get(&s->index, hash);
 		if (at != NULL) {
@@ -107,7 +107,7 @@ remember(struct seen *s, const char *path)
 }
 
 static void
-widen(struct spread *s, int64_t d)
+widen_spread(struct spread *s, int64_t d)
 {
 	if (s->n == 0 || d < s->lo_ns)
 		s->lo_ns = d;
@@ -118,7 +118,7 @@ widen(struct spread *s, int64_t d)
 
 /* The differences of stamps, by pair and direction, of what is in both once. */
 static struct spread *
-compare(const struct seen *by, const struct seen *other)
+compare_sights(const struct sights *by, const struct sights *other)
 {
 	struct spread *s = calloc(2 * (size_t)by->pair_count + 2, sizeof(*s));
 
@@ -135,7 +135,7 @@ compare(const struct seen *by, const struct seen *other)
 		x = &by->sight[*at];
 		y = &other->sight[c->value];
 		if (!x->doubtful && !y->doubtful)
-			widen(&s[2 * x->pair + x->back],
+			widen_spread(&s[2 * x->pair + x->back],
 			    (int64_t)(x->stamp_ns - y->stamp_ns));
 	}
 	return s;
@@ -148,7 +148,7 @@ struct bounds {
 };
 
 static struct bounds
-bounds_of(const struct spread *s, uint32_t pairs)
+find_bounds(const struct spread *s, uint32_t pairs)
 {
 	struct bounds b = { .later_ns = INT64_MAX, .earlier_ns = INT64_MIN };
 
@@ -170,7 +170,7 @@ bounds_of(const struct spread *s, uint32_t pairs)
 }
 
 static void
-seen_free(struct seen *s)
+sights_free(struct sights *s)
 {
 	hashmap_free(&s->index);
 	hashmap_free(&s->pairs);
@@ -178,20 +178,20 @@ seen_free(struct seen *s)
 }
 
 int64_t
-estimate_offset(const char *by, const char *other, bool quiet)
+clock_offset_estimate(const char *by, const char *other, bool quiet)
 {
-	struct seen a = { 0 }, b = { 0 };
+	struct sights a = { 0 }, b = { 0 };
 	struct spread *spread;
 	struct bounds found;
 	int64_t apart, offset;
 
-	remember(&a, by);
-	remember(&b, other);
-	spread = compare(&a, &b);
-	found = bounds_of(spread, a.pair_count);
+	read_sights(&a, by);
+	read_sights(&b, other);
+	spread = compare_sights(&a, &b);
+	found = find_bounds(spread, a.pair_count);
 	free(spread);
-	seen_free(&a);
-	seen_free(&b);
+	sights_free(&a);
+	sights_free(&b);
 	if (found.there == 0)
 		errx(1, "--estimate-offset: %s and %s have no packets in "
 		    "common that go both ways; give --offset", by, other);

@@ -18,6 +18,6 @@
  * of the capture `by`; a line says what was taken unless quiet.  Both are files
  * that can be read again.
  */
-int64_t estimate_offset(const char *by, const char *other, bool quiet);
+int64_t clock_offset_estimate(const char *by, const char *other, bool quiet);
 
 #endif

@@ -12,13 +12,13 @@
 #include "common/olaf/aom.h"
 
 /* Constituents and packets, as a switch's report has them. */
-struct tally {
+struct update_count {
 	uint64_t packets, constituents;
 };
 
 struct flow {
 	uint64_t key;		/* cluster:16 worker:32 following:16 */
-	struct tally got, sent;
+	struct update_count got, sent;
 	struct aom age;
 	struct aom *freshest;	/* if what is ambiguous was sent last; owned */
 	uint64_t last_ns;	/* of its packets, sent or received */

@@ -108,8 +108,8 @@ put_losses(FILE *f, const struct rows *rows)
 }
 
 void
-tell_summary(const struct conf *cf, const struct run *r,
-    const struct inputs *files, const struct rows *rows)
+log_summary(const struct ages_options *options, const struct run *r,
+    const struct run_files *files, const struct rows *rows)
 {
 	const uint64_t backwards = source_backwards(&r->in) +
 	    source_backwards(&r->in_sent);
@@ -146,15 +146,15 @@ tell_summary(const struct conf *cf, const struct run *r,
 	free(line);
 	if (more > 5 || more < -5)
 		warnx("ages end with %s; with --end %s the mean of all would "
-		    "be %.3g %% %s", cf->how.end == END_CLUSTER ?
+		    "be %.3g %% %s", options->rules.end == END_CLUSTER ?
 		    "the packets of their cluster" : "the captures",
-		    cf->how.end == END_CLUSTER ? "capture" : "cluster",
+		    options->rules.end == END_CLUSTER ? "capture" : "cluster",
 		    more < 0 ? -more : more, more < 0 ? "less" : "more");
 }
 
 /* Ages that a trace has which was replayed as it stood say nothing. */
 static void
-tell_older(const struct run *r, const char *name)
+log_old_updates(const struct run *r, const char *name)
 {
 	uint64_t packets = 0, first = r->in.first_ns;
 
@@ -172,7 +172,7 @@ tell_older(const struct run *r, const char *name)
 
 /* The mean age if what is ambiguous was sent as late as it can be. */
 static void
-tell_ambiguous(const struct run *r, const char *name)
+log_ambiguous(const struct run *r, const char *name)
 {
 	const struct aom **in_order, **freshest;
 	struct aom_figures a, b;
@@ -199,7 +199,7 @@ tell_ambiguous(const struct run *r, const char *name)
 }
 
 void
-tell_warnings(const struct run *r, const struct inputs *files,
+log_warnings(const struct run *r, const struct run_files *files,
     const struct rows *rows)
 {
 	const struct value *lost = &rows->row[rows->n - 1].v[LOST];
@@ -210,12 +210,12 @@ tell_warnings(const struct run *r, const struct inputs *files,
 		warnx("%s: more came than was sent; does it have packets at "
 		    "several hops or interfaces? --filter takes those of one, "
 		    "as 'dst port 46638'", name);
-	tell_older(r, name);
-	tell_ambiguous(r, name);
+	log_old_updates(r, name);
+	log_ambiguous(r, name);
 }
 
 void
-tell_captures(const struct source *s)
+log_captures(const struct source *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct updates *in = &s->file[i].up;
@@ -229,7 +229,7 @@ tell_captures(const struct source *s)
 }
 
 static void
-tell_hints(const struct conf *cf, const struct updates *in)
+log_hints(const struct ages_options *options, const struct updates *in)
 {
 	char *line = NULL;
 	size_t room = 0;
@@ -238,24 +238,31 @@ tell_hints(const struct conf *cf, const struct updates *in)
 	if (f == NULL)
 		err(1, "hints");
 	hints_tell(&in->hints, f);
-	if (in->hints.unmarked > 0 && !cf->has_format && cf->filter == NULL)
+	if (in->hints.unmarked > 0 && !options->has_format &&
+	    options->filter == NULL)
 		fprintf(f, "; %" PRIu64 " go to innet's port: if their DSCP "
 		    "was rewritten, --filter 'udp port %d' takes them",
 		    in->hints.unmarked, UPDATE_PORT);
 	fclose(f);
 	warnx("%s: none of %" PRIu64 " packets is an update%s%s%s: %s",
 	    pcapio_name(in->in.path, false), in->in.packets,
-	    cf->has_format ? " of the format " : cf->bare ?
-	    " from a cluster of the table" : "", cf->has_format ?
-	    (cf->format.name[0] == '\0' ? "given" : cf->format.name) : "",
-	    cf->has_format || cf->bare ? "" : cf->filter != NULL ?
-	    " of the filter" : " with innet's DSCP 11", line);
+	    options->has_format ? " of the format "
+	    : options->bare	? " from a cluster of the table"
+				: "",
+	    options->has_format
+		? (options->format.name[0] == '\0' ? "given"
+						   : options->format.name)
+		: "",
+	    options->has_format || options->bare ? ""
+	    : options->filter != NULL		 ? " of the filter"
+						 : " with innet's DSCP 11",
+	    line);
 	free(line);
 }
 
 /* All that was recognised had something wrong with it. */
 static void
-tell_unsound(const struct updates *in)
+log_unsound(const struct updates *in)
 {
 	unsigned most = 0;
 
@@ -268,7 +275,7 @@ tell_unsound(const struct updates *in)
 }
 
 bool
-tell_unrecognised(const struct conf *cf, const struct source *s)
+log_unrecognised(const struct ages_options *options, const struct source *s)
 {
 	bool any = false;
 
@@ -279,9 +286,9 @@ tell_unrecognised(const struct conf *cf, const struct source *s)
 		    updates_ignored(in) < in->in.packets)
 			continue;
 		if (updates_ignored(in) == 0)
-			tell_hints(cf, in);
+			log_hints(options, in);
 		else
-			tell_unsound(in);
+			log_unsound(in);
 		any = true;
 	}
 	return any;

@@ -9,20 +9,21 @@
 #include "cmd/innet-aom/ages/ages-options.h"
 
 /* The summary line of a run, and where its ages end if that matters. */
-void tell_summary(const struct conf *cf, const struct run *r,
-    const struct inputs *files, const struct rows *rows);
+void log_summary(const struct ages_options *options, const struct run *r,
+    const struct run_files *files, const struct rows *rows);
 
 /* What a reader must know though the summary is left out. */
-void tell_warnings(const struct run *r, const struct inputs *files,
+void log_warnings(const struct run *r, const struct run_files *files,
     const struct rows *rows);
 
 /* What each capture held. */
-void tell_captures(const struct source *s);
+void log_captures(const struct source *s);
 
 /*
  * Where a capture has packets and none was recognised, what was there; true if
  * that is so of any.
  */
-bool tell_unrecognised(const struct conf *cf, const struct source *s);
+bool log_unrecognised(const struct ages_options *options,
+    const struct source *s);
 
 #endif

@@ -19,36 +19,36 @@ match_sent(struct match *m, const struct match_item *item)
 }
 
 static int
-compare(uint64_t x, uint64_t y)
+compare_u64(uint64_t x, uint64_t y)
 {
 	return (x > y) - (x < y);
 }
 
 static int
-by_hash(const void *a, const void *b)
+compare_hashes(const void *a, const void *b)
 {
 	const struct match_item *x = a, *y = b;
-	const int c = compare(x->hash, y->hash);
+	const int c = compare_u64(x->hash, y->hash);
 
-	return c != 0 ? c : compare(x->sent_ns, y->sent_ns);
+	return c != 0 ? c : compare_u64(x->sent_ns, y->sent_ns);
 }
 
 static int
-by_group(const void *a, const void *b, void *items)
+compare_groups(const void *a, const void *b, void *items)
 {
 	const struct match_item *item = items;
 	const struct match_item *x = &item[*(const uint32_t *)a];
 	const struct match_item *y = &item[*(const uint32_t *)b];
-	const int c = compare(x->group, y->group);
+	const int c = compare_u64(x->group, y->group);
 
-	return c != 0 ? c : compare(x->sent_ns, y->sent_ns);
+	return c != 0 ? c : compare_u64(x->sent_ns, y->sent_ns);
 }
 
 void
 match_sort(struct match *m, bool groups)
 {
 	if (m->n > 0)
-		qsort(m->item, m->n, sizeof(*m->item), by_hash);
+		qsort(m->item, m->n, sizeof(*m->item), compare_hashes);
 	if (!groups || m->n == 0)
 		return;
 	m->by_group = malloc((m->n + 1) * sizeof(*m->by_group));
@@ -56,12 +56,13 @@ match_sort(struct match *m, bool groups)
 		err(1, "history of %zu updates", m->n);
 	for (size_t i = 0; i < m->n; i++)
 		m->by_group[i] = (uint32_t)i;
-	qsort_r(m->by_group, m->n, sizeof(*m->by_group), by_group, m->item);
+	qsort_r(m->by_group, m->n, sizeof(*m->by_group), compare_groups,
+	    m->item);
 }
 
 /* The first item that is not before (hash, t_ns). */
 static size_t
-lower(const struct match *m, uint64_t hash, uint64_t t_ns)
+find_first(const struct match *m, uint64_t hash, uint64_t t_ns)
 {
 	const struct match_item key = { .hash = hash, .sent_ns = t_ns };
 	size_t lo = 0, hi = m->n;
@@ -69,7 +70,7 @@ lower(const struct match *m, uint64_t hash, uint64_t t_ns)
 	while (lo < hi) {
 		const size_t mid = lo + (hi - lo) / 2;
 
-		if (by_hash(&m->item[mid], &key) < 0)
+		if (compare_hashes(&m->item[mid], &key) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -81,8 +82,8 @@ bool
 match_find(struct match *m, uint64_t hash, uint64_t t_ns,
     struct matched *found)
 {
-	const size_t first = lower(m, hash, 0);
-	const size_t behind = lower(m, hash, t_ns + 1);
+	const size_t first = find_first(m, hash, 0);
+	const size_t behind = find_first(m, hash, t_ns + 1);
 	size_t at;
 
 	if (first == m->n || m->item[first].hash != hash)

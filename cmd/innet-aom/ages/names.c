@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 uint32_t
-names_number(struct names *s, const struct format_name *n)
+names_get_number(struct names *s, const struct format_name *n)
 {
 	uint64_t h = format_hash_name(CLUSTERS_HASH_START, n);
 	uint32_t *at;
@@ -30,7 +30,7 @@ names_number(struct names *s, const struct format_name *n)
 }
 
 static int
-by_name(const void *a, const void *b, void *names)
+compare_names(const void *a, const void *b, void *names)
 {
 	const struct format_name *name = names;
 
@@ -49,7 +49,7 @@ names_rank(struct names *s)
 		err(1, "%zu names", s->n);
 	for (size_t i = 0; i < s->n; i++)
 		number[i] = (uint32_t)i;
-	qsort_r(number, s->n, sizeof(*number), by_name, s->name);
+	qsort_r(number, s->n, sizeof(*number), compare_names, s->name);
 	for (size_t i = 0; i < s->n; i++) {
 		s->place[number[i]] = (uint32_t)i;
 		sorted[i] = s->name[number[i]];

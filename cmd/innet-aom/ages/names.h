@@ -23,7 +23,7 @@ struct names {
 };
 
 /* The number of a name. */
-uint32_t names_number(struct names *s, const struct format_name *n);
+uint32_t names_get_number(struct names *s, const struct format_name *n);
 
 /* All names are there: order them. */
 void names_rank(struct names *s);

@@ -15,7 +15,7 @@ struct scale {
 };
 
 static struct scale
-scale_of(const struct rows *rows)
+find_scale(const struct rows *rows)
 {
 	const struct value *max = &rows->row[rows->n - 1].v[MAX];
 	const double ns = max->known ? (double)max->whole : 0;
@@ -54,7 +54,7 @@ put_value(FILE *f, const struct value *v, enum unit unit, const char *unknown)
 
 /* A cluster or worker: a number of innet's own, or a name of names. */
 static const char *
-text_of(const struct names *names, uint32_t n, char s[FORMAT_TEXT_BYTES])
+name_text(const struct names *names, uint32_t n, char s[FORMAT_TEXT_BYTES])
 {
 	if (names != NULL)
 		return format_text(names_at(names, n), s);
@@ -72,9 +72,9 @@ put_name(char *s, const struct rows *rows, size_t i)
 		snprintf(s, NAME_BYTES, "all");
 		return;
 	}
-	text_of(rows->clusters, row->cluster, c);
-	if (rows->by == BY_WORKER)
-		snprintf(s, NAME_BYTES, "%s.%s", c, text_of(rows->workers,
+	name_text(rows->clusters, row->cluster, c);
+	if (rows->grouping == BY_WORKER)
+		snprintf(s, NAME_BYTES, "%s.%s", c, name_text(rows->workers,
 		    row->worker, w));
 	else
 		snprintf(s, NAME_BYTES, "%s", c);
@@ -82,14 +82,14 @@ put_name(char *s, const struct rows *rows, size_t i)
 
 /* The first row that is shown. */
 static size_t
-first_of(const struct rows *rows)
+first_row(const struct rows *rows)
 {
 	return rows->view->total ? rows->n - 1 : 0;
 }
 
 /* Is figure k a column of the table?  Jain's index stands below it. */
 static bool
-in_table(const struct rows *rows, int k)
+is_in_table(const struct rows *rows, int k)
 {
 	return rows->view->chosen || (k != JAIN && (rows->row[rows->n -
 	    1].v[k].known || figure_name[k].unit == NS));
@@ -99,11 +99,11 @@ in_table(const struct rows *rows, int k)
 static void
 add_heads(struct columns *t, const struct rows *rows, struct scale scale)
 {
-	columns_add(t, rows->by == BY_WORKER ? "worker" : "cluster");
+	columns_add(t, rows->grouping == BY_WORKER ? "worker" : "cluster");
 	for (int c = 0; c < rows->view->shows.n; c++) {
 		const int k = rows->view->shows.column[c];
 
-		if (!in_table(rows, k))
+		if (!is_in_table(rows, k))
 			continue;
 		columns_add(t, figure_name[k].unit == NS ? "%s %s" : "%s",
 		    figure_name[k].title, scale.name);
@@ -112,21 +112,21 @@ add_heads(struct columns *t, const struct rows *rows, struct scale scale)
 }
 
 void
-print_table(FILE *f, const struct rows *rows)
+rows_print_table(FILE *f, const struct rows *rows)
 {
 	const struct row *all = &rows->row[rows->n - 1];
-	const struct scale scale = scale_of(rows);
+	const struct scale scale = find_scale(rows);
 	struct columns t = { .left = 1 };
 	char s[CELL_BYTES], name[NAME_BYTES];
 
 	add_heads(&t, rows, scale);
-	for (size_t i = first_of(rows); i < rows->n; i++) {
+	for (size_t i = first_row(rows); i < rows->n; i++) {
 		put_name(name, rows, i);
 		columns_add(&t, "%s", name);
 		for (int c = 0; c < rows->view->shows.n; c++) {
 			const int k = rows->view->shows.column[c];
 
-			if (!in_table(rows, k))
+			if (!is_in_table(rows, k))
 				continue;
 			put_cell(s, &rows->row[i].v[k], figure_name[k].unit,
 			    scale);
@@ -141,36 +141,36 @@ print_table(FILE *f, const struct rows *rows)
 
 /* A number as such, what is none in quotes; nothing in it needs escapes. */
 static void
-json_text(FILE *f, const struct names *names, uint32_t n)
+put_json_text(FILE *f, const struct names *names, uint32_t n)
 {
 	const bool word = names != NULL && names_at(names, n)->kind != 0;
 	char s[FORMAT_TEXT_BYTES];
 
-	fprintf(f, word ? "\"%s\"" : "%s", text_of(names, n, s));
+	fprintf(f, word ? "\"%s\"" : "%s", name_text(names, n, s));
 }
 
 /* "cluster":1 or "cluster":1,"worker":7 or "cluster":"all" */
 static void
-json_name(FILE *f, const struct rows *rows, size_t i)
+put_json_name(FILE *f, const struct rows *rows, size_t i)
 {
 	fputs("\"cluster\":", f);
 	if (i == rows->n - 1) {
 		fputs("\"all\"", f);
 		return;
 	}
-	json_text(f, rows->clusters, rows->row[i].cluster);
-	if (rows->by == BY_WORKER) {
+	put_json_text(f, rows->clusters, rows->row[i].cluster);
+	if (rows->grouping == BY_WORKER) {
 		fputs(",\"worker\":", f);
-		json_text(f, rows->workers, rows->row[i].worker);
+		put_json_text(f, rows->workers, rows->row[i].worker);
 	}
 }
 
 void
-print_json(FILE *f, const struct rows *rows)
+rows_print_json(FILE *f, const struct rows *rows)
 {
-	for (size_t i = first_of(rows); i < rows->n; i++) {
+	for (size_t i = first_row(rows); i < rows->n; i++) {
 		fputc('{', f);
-		json_name(f, rows, i);
+		put_json_name(f, rows, i);
 		for (int c = 0; c < rows->view->shows.n; c++) {
 			const int k = rows->view->shows.column[c];
 
@@ -186,30 +186,30 @@ print_json(FILE *f, const struct rows *rows)
 
 /* The columns that name a row: cluster, and worker if there are workers. */
 static void
-csv_name(FILE *f, const struct rows *rows, size_t i)
+put_csv_name(FILE *f, const struct rows *rows, size_t i)
 {
 	char s[FORMAT_TEXT_BYTES];
 
 	if (i == rows->n - 1)
 		fputs("all", f);
 	else
-		fputs(text_of(rows->clusters, rows->row[i].cluster, s), f);
-	if (rows->by == BY_WORKER && i < rows->n - 1)
-		fprintf(f, ",%s", text_of(rows->workers, rows->row[i].worker,
+		fputs(name_text(rows->clusters, rows->row[i].cluster, s), f);
+	if (rows->grouping == BY_WORKER && i < rows->n - 1)
+		fprintf(f, ",%s", name_text(rows->workers, rows->row[i].worker,
 		    s));
-	else if (rows->by == BY_WORKER)
+	else if (rows->grouping == BY_WORKER)
 		fputc(',', f);
 }
 
 void
-print_csv(FILE *f, const struct rows *rows)
+rows_print_csv(FILE *f, const struct rows *rows)
 {
-	fputs(rows->by == BY_WORKER ? "cluster,worker" : "cluster", f);
+	fputs(rows->grouping == BY_WORKER ? "cluster,worker" : "cluster", f);
 	for (int c = 0; c < rows->view->shows.n; c++)
 		fprintf(f, ",%s", figure_name[rows->view->shows.column[c]].key);
 	fputc('\n', f);
-	for (size_t i = first_of(rows); i < rows->n; i++) {
-		csv_name(f, rows, i);
+	for (size_t i = first_row(rows); i < rows->n; i++) {
+		put_csv_name(f, rows, i);
 		for (int c = 0; c < rows->view->shows.n; c++) {
 			const int k = rows->view->shows.column[c];
 
@@ -259,7 +259,7 @@ next_pair(const struct rows *a, const struct rows *b, size_t *i, size_t *k,
 }
 
 static const struct value *
-value_at(const struct rows *rows, ptrdiff_t i, int k)
+get_value(const struct rows *rows, ptrdiff_t i, int k)
 {
 	static const struct value unknown;
 
@@ -267,7 +267,7 @@ value_at(const struct rows *rows, ptrdiff_t i, int k)
 }
 
 static struct value
-ratio(const struct value *a, const struct value *b, enum unit unit)
+find_ratio(const struct value *a, const struct value *b, enum unit unit)
 {
 	const bool whole = unit == COUNT || unit == NS;
 	const double x = whole ? (double)a->whole : a->real;
@@ -278,9 +278,9 @@ ratio(const struct value *a, const struct value *b, enum unit unit)
 }
 
 void
-compare_table(FILE *f, const struct rows *a, const struct rows *b)
+rows_compare_table(FILE *f, const struct rows *a, const struct rows *b)
 {
-	const struct scale sa = scale_of(a), sb = scale_of(b);
+	const struct scale sa = find_scale(a), sb = find_scale(b);
 	const struct scale scale = sa.ns > sb.ns ? sa : sb;
 	char s[3][CELL_BYTES], name[NAME_BYTES];
 	struct pair p;
@@ -288,7 +288,7 @@ compare_table(FILE *f, const struct rows *a, const struct rows *b)
 	struct columns t = { .n = 5, .left = 3 };
 	size_t i = 0, j = 0;
 
-	columns_add(&t, a->by == BY_WORKER ? "worker" : "cluster");
+	columns_add(&t, a->grouping == BY_WORKER ? "worker" : "cluster");
 	columns_add(&t, "figure");
 	columns_add(&t, "run");
 	columns_add(&t, "other");
@@ -298,13 +298,13 @@ compare_table(FILE *f, const struct rows *a, const struct rows *b)
 		    (size_t)(p.a != -1 ? p.a : p.b));
 		for (int c = 0; c < a->view->shows.n; c++) {
 			const int k = a->view->shows.column[c];
-			const struct value *x = value_at(a, p.a, k);
-			const struct value *y = value_at(b, p.b, k);
+			const struct value *x = get_value(a, p.a, k);
+			const struct value *y = get_value(b, p.b, k);
 			const enum unit unit = figure_name[k].unit;
 
 			if (!x->known && !y->known)
 				continue;
-			q = ratio(x, y, unit);
+			q = find_ratio(x, y, unit);
 			put_cell(s[0], x, unit, scale);
 			put_cell(s[1], y, unit, scale);
 			put_cell(s[2], &q, INDEX, scale);
@@ -320,7 +320,7 @@ compare_table(FILE *f, const struct rows *a, const struct rows *b)
 }
 
 void
-compare_json(FILE *f, const struct rows *a, const struct rows *b)
+rows_compare_json(FILE *f, const struct rows *a, const struct rows *b)
 {
 	static const char *const part[] = { "run", "other", "ratio" };
 	struct pair p;
@@ -328,7 +328,7 @@ compare_json(FILE *f, const struct rows *a, const struct rows *b)
 
 	while (next_pair(a, b, &i, &j, &p)) {
 		fputc('{', f);
-		json_name(f, p.a != -1 ? a : b,
+		put_json_name(f, p.a != -1 ? a : b,
 		    (size_t)(p.a != -1 ? p.a : p.b));
 		for (int w = 0; w < 3; w++) {
 			const char *comma = "";
@@ -337,9 +337,9 @@ compare_json(FILE *f, const struct rows *a, const struct rows *b)
 			for (int c = 0; c < a->view->shows.n; c++) {
 				const int k = a->view->shows.column[c];
 				const enum unit unit = figure_name[k].unit;
-				const struct value *x = value_at(a, p.a, k);
-				const struct value *y = value_at(b, p.b, k);
-				const struct value q = ratio(x, y, unit);
+				const struct value *x = get_value(a, p.a, k);
+				const struct value *y = get_value(b, p.b, k);
+				const struct value q = find_ratio(x, y, unit);
 
 				if (k == JAIN && i < a->n)
 					continue;
@@ -356,24 +356,24 @@ compare_json(FILE *f, const struct rows *a, const struct rows *b)
 }
 
 void
-compare_csv(FILE *f, const struct rows *a, const struct rows *b)
+rows_compare_csv(FILE *f, const struct rows *a, const struct rows *b)
 {
 	struct pair p;
 	size_t i = 0, j = 0;
 
 	fprintf(f, "cluster,%sfigure,run,other,ratio\n",
-	    a->by == BY_WORKER ? "worker," : "");
+	    a->grouping == BY_WORKER ? "worker," : "");
 	while (next_pair(a, b, &i, &j, &p)) {
 		for (int c = 0; c < a->view->shows.n; c++) {
 			const int k = a->view->shows.column[c];
 			const enum unit unit = figure_name[k].unit;
-			const struct value *x = value_at(a, p.a, k);
-			const struct value *y = value_at(b, p.b, k);
-			const struct value q = ratio(x, y, unit);
+			const struct value *x = get_value(a, p.a, k);
+			const struct value *y = get_value(b, p.b, k);
+			const struct value q = find_ratio(x, y, unit);
 
 			if (k == JAIN && i < a->n)
 				continue;
-			csv_name(f, p.a != -1 ? a : b,
+			put_csv_name(f, p.a != -1 ? a : b,
 			    (size_t)(p.a != -1 ? p.a : p.b));
 			fprintf(f, ",%s,", figure_name[k].key);
 			put_value(f, x, unit, "");
@@ -388,23 +388,23 @@ compare_csv(FILE *f, const struct rows *a, const struct rows *b)
 
 /* cluster, cluster.worker, and a range as /following where there are several */
 static void
-series_name(char *s, const struct run *r, const struct flow *f)
+put_series_name(char *s, const struct run *r, const struct flow *f)
 {
-	const struct source_how *how = &r->how->source;
+	const struct source_options *options = &r->rules->source;
 	const unsigned following = f->key & 0xffff;
 	char c[FORMAT_TEXT_BYTES];
-	int n = snprintf(s, NAME_BYTES, "%s", text_of(how->clusters,
+	int n = snprintf(s, NAME_BYTES, "%s", name_text(options->clusters,
 	    flow_cluster(f), c));
 
-	if (r->how->by == BY_WORKER)
+	if (r->rules->grouping == BY_WORKER)
 		n += snprintf(s + n, (size_t)(NAME_BYTES - n), ".%s",
-		    text_of(how->workers, flow_worker(f), c));
+		    name_text(options->workers, flow_worker(f), c));
 	if (following != 0)
 		snprintf(s + n, (size_t)(NAME_BYTES - n), "/%u", following);
 }
 
 void
-print_series(FILE *f, const struct run *r)
+rows_print_series(FILE *f, const struct run *r)
 {
 	char s[NAME_BYTES];
 
@@ -413,7 +413,7 @@ print_series(FILE *f, const struct run *r)
 		const struct aom *a = &r->flow[i].age;
 		uint64_t t = a->from_ns;
 
-		series_name(s, r, &r->flow[i]);
+		put_series_name(s, r, &r->flow[i]);
 		for (size_t k = 0; k < a->teeth; k++) {
 			const struct aom_tooth *x = &a->tooth[k];
 

@@ -11,16 +11,16 @@
 #include "cmd/innet-aom/ages/rows.h"
 
 /* Print them; JSON: an object a line.  Errors are left in f. */
-void print_table(FILE *f, const struct rows *rows);
-void print_json(FILE *f, const struct rows *rows);
-void print_csv(FILE *f, const struct rows *rows);
+void rows_print_table(FILE *f, const struct rows *rows);
+void rows_print_json(FILE *f, const struct rows *rows);
+void rows_print_csv(FILE *f, const struct rows *rows);
 
 /* Two runs side by side, with the ratio a / b of each figure. */
-void compare_table(FILE *f, const struct rows *a, const struct rows *b);
-void compare_json(FILE *f, const struct rows *a, const struct rows *b);
-void compare_csv(FILE *f, const struct rows *a, const struct rows *b);
+void rows_compare_table(FILE *f, const struct rows *a, const struct rows *b);
+void rows_compare_json(FILE *f, const struct rows *a, const struct rows *b);
+void rows_compare_csv(FILE *f, const struct rows *a, const struct rows *b);
 
 /* The sawtooth of every flow: cluster,time_ns,age_ns. */
-void print_series(FILE *f, const struct run *r);
+void rows_print_series(FILE *f, const struct run *r);
 
 #endif

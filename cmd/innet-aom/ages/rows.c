@@ -44,7 +44,7 @@ view_add_reward(struct view *v)
 }
 
 static const char *
-key_of(int k, const void *none)
+column_key(int k, const void *none)
 {
 	(void)none;
 	return figure_name[k].key;
@@ -54,26 +54,26 @@ const char *
 view_parse(struct view *v, const char *list)
 {
 	v->chosen = true;
-	return columns_choose(&v->shows, list, FIGURES, key_of, NULL);
+	return columns_choose(&v->shows, list, FIGURES, column_key, NULL);
 }
 
 /* What a row is made from. */
 struct sums {
-	struct tally got, sent;
+	struct update_count got, sent;
 	double reward;
-	const struct fate *fate;	/* NULL: not in the report */
+	const struct cluster_losses *losses;	/* NULL: not in the report */
 	const struct aom *const *age;
 	size_t ages;
 };
 
 static struct value
-count(uint64_t v)
+known_count(uint64_t v)
 {
 	return (struct value){ .known = true, .whole = (int64_t)v };
 }
 
 static struct value
-real(double v)
+known_real(double v)
 {
 	return (struct value){ .known = true, .real = v };
 }
@@ -87,15 +87,15 @@ set_ages(struct row *row, const struct sums *s)
 		err(1, "percentiles");
 	if (!f.known)
 		return;
-	row->v[MEAN] = count(f.mean_ns);
-	row->v[P50] = count(f.p50_ns);
-	row->v[P95] = count(f.p95_ns);
-	row->v[P99] = count(f.p99_ns);
-	row->v[MAX] = count(f.max_ns);
+	row->v[MEAN] = known_count(f.mean_ns);
+	row->v[P50] = known_count(f.p50_ns);
+	row->v[P95] = known_count(f.p95_ns);
+	row->v[P99] = known_count(f.p99_ns);
+	row->v[MAX] = known_count(f.max_ns);
 	if (f.peaks == 0)
 		return;
-	row->v[MEAN_PEAK] = count(f.mean_peak_ns);
-	row->v[MAX_PEAK] = count(f.max_peak_ns);
+	row->v[MEAN_PEAK] = known_count(f.mean_peak_ns);
+	row->v[MAX_PEAK] = known_count(f.max_peak_ns);
 }
 
 /*
@@ -110,40 +110,41 @@ set_loss(struct row *row, const struct run *r, const struct sums *s,
 	uint64_t sent = s->sent.constituents;
 	double lost;
 
-	if (r->has_report && s->fate != NULL) {
-		row->v[SUPERSEDED] = count(s->fate->superseded);
-		row->v[DROPPED] = count(s->fate->dropped);
+	if (r->has_report && s->losses != NULL) {
+		row->v[SUPERSEDED] = known_count(s->losses->superseded);
+		row->v[DROPPED] = known_count(s->losses->dropped);
 		if (!r->has_sent)
-			sent = s->fate->arrived;
+			sent = s->losses->arrived;
 	}
 	if (!r->has_sent && !row->v[DROPPED].known)
 		return;
-	row->v[SENT] = count(sent);
+	row->v[SENT] = known_count(sent);
 	if (blurred)
 		return;
-	row->v[LOST] = count(sent - s->got.constituents);
+	row->v[LOST] = known_count(sent - s->got.constituents);
 	lost = (double)row->v[LOST].whole;
 	if (row->v[DROPPED].known)
 		lost = (double)row->v[DROPPED].whole;
-	row->v[LOSS_PERCENT] = real(sent == 0 ? 0 : 100 * lost / (double)sent);
+	row->v[LOSS_PERCENT] =
+	    known_real(sent == 0 ? 0 : 100 * lost / (double)sent);
 }
 
 static struct row
-row_of(const struct run *r, const struct sums *s, bool blurred)
+make_row(const struct run *r, const struct sums *s, bool blurred)
 {
 	struct row row = { 0 };
 
-	row.v[RECEIVED] = count(s->got.packets);
-	row.v[MERGED] = count(s->got.constituents);
+	row.v[RECEIVED] = known_count(s->got.packets);
+	row.v[MERGED] = known_count(s->got.constituents);
 	if (s->got.packets > 0)
-		row.v[REWARD] = real(s->reward / (double)s->got.packets);
+		row.v[REWARD] = known_real(s->reward / (double)s->got.packets);
 	set_loss(&row, r, s, blurred);
 	set_ages(&row, s);
 	return row;
 }
 
 static void
-add(struct sums *to, const struct sums *s)
+add_sums(struct sums *to, const struct sums *s)
 {
 	to->got.packets += s->got.packets;
 	to->got.constituents += s->got.constituents;
@@ -161,31 +162,31 @@ static struct sums
 next_row(const struct run *r, const struct aom *const *age, size_t *i,
     size_t *k, struct row *name)
 {
-	static const struct fate none;
+	static const struct cluster_losses none;
 	const struct flow *f = &r->flow[*i];
-	const bool clusters = r->how->by == BY_CLUSTER && r->has_report;
-	struct sums s = { .fate = clusters ? &none : NULL, .age = age + *i };
-	bool has_fate = clusters && *k < r->report.n;
+	const bool clusters = r->rules->grouping == BY_CLUSTER && r->has_report;
+	struct sums s = { .losses = clusters ? &none : NULL, .age = age + *i };
+	bool has_losses = clusters && *k < r->report.n;
 	bool has_flow = *i < r->flows;
 
-	if (has_fate && has_flow)
+	if (has_losses && has_flow)
 		has_flow = flow_cluster(f) <= r->report.cluster[*k].cluster;
-	if (has_flow && has_fate)
-		has_fate = flow_cluster(f) == r->report.cluster[*k].cluster;
-	if (has_fate)
-		s.fate = &r->report.cluster[(*k)++];
-	name->cluster = has_flow ? flow_cluster(f) : s.fate->cluster;
+	if (has_flow && has_losses)
+		has_losses = flow_cluster(f) == r->report.cluster[*k].cluster;
+	if (has_losses)
+		s.losses = &r->report.cluster[(*k)++];
+	name->cluster = has_flow ? flow_cluster(f) : s.losses->cluster;
 	name->worker = has_flow ? flow_worker(f) : 0;
 	for (; has_flow && *i < r->flows &&
 	    r->flow[*i].key >> 16 == f->key >> 16; ++*i)
-		add(&s, &(struct sums){ r->flow[*i].got, r->flow[*i].sent,
+		add_sums(&s, &(struct sums){ r->flow[*i].got, r->flow[*i].sent,
 		    .reward = r->flow[*i].reward, .ages = 1 });
 	return s;
 }
 
 /* Jain's index of the mean ages of n rows; unknown if none has one. */
 static struct value
-jain(const struct row *row, size_t n)
+jain_index(const struct row *row, size_t n)
 {
 	double *x = malloc((n + 1) * sizeof(*x));
 	size_t k = 0;
@@ -197,19 +198,19 @@ jain(const struct row *row, size_t n)
 		if (row[i].v[MEAN].known)
 			x[k++] = (double)row[i].v[MEAN].whole;
 	if (k > 0)
-		v = real(stats_jain(x, k));
+		v = known_real(stats_jain(x, k));
 	free(x);
 	return v;
 }
 
 struct rows
-rows_of(const struct run *r, const struct view *v)
+rows_make(const struct run *r, const struct view *v)
 {
-	struct rows rows = { .view = v, .by = r->how->by,
-	    .clusters = r->how->source.clusters,
-	    .workers = r->how->source.workers };
+	struct rows rows = { .view = v, .grouping = r->rules->grouping,
+	    .clusters = r->rules->source.clusters,
+	    .workers = r->rules->source.workers };
 	const struct aom **age = malloc((r->flows + 1) * sizeof(*age));
-	struct sums s, all = { .fate = &r->report.total, .age = age };
+	struct sums s, all = { .losses = &r->report.total, .age = age };
 	struct row name;
 	bool blurred = false;
 	size_t i, k;
@@ -219,19 +220,19 @@ rows_of(const struct run *r, const struct view *v)
 		err(1, "%zu rows", r->flows + r->report.n + 1);
 	for (i = 0; i < r->flows; i++) {
 		age[i] = &r->flow[i].age;
-		blurred |= rows.by == BY_WORKER &&
+		blurred |= rows.grouping == BY_WORKER &&
 		    r->flow[i].got.packets != r->flow[i].got.constituents;
 	}
-	for (i = k = 0; i < r->flows || (rows.by == BY_CLUSTER &&
+	for (i = k = 0; i < r->flows || (rows.grouping == BY_CLUSTER &&
 	    k < r->report.n); ) {
 		s = next_row(r, age, &i, &k, &name);
-		add(&all, &s);
-		rows.row[rows.n] = row_of(r, &s, blurred);
+		add_sums(&all, &s);
+		rows.row[rows.n] = make_row(r, &s, blurred);
 		rows.row[rows.n].cluster = name.cluster;
 		rows.row[rows.n++].worker = name.worker;
 	}
-	rows.row[rows.n] = row_of(r, &all, false);
-	rows.row[rows.n].v[JAIN] = jain(rows.row, rows.n);
+	rows.row[rows.n] = make_row(r, &all, false);
+	rows.row[rows.n].v[JAIN] = jain_index(rows.row, rows.n);
 	rows.n++;
 	rows.packets_known = r->has_sent;
 	rows.packets_lost = (int64_t)(all.sent.packets - all.got.packets);

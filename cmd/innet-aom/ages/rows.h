@@ -38,7 +38,7 @@ struct rows {
 	const struct view *view;	/* borrowed */
 	struct row *row;	/* rising (cluster, worker); all, the last */
 	size_t n;		/* the last counted */
-	enum by by;
+	enum age_grouping grouping;
 	const struct names *clusters, *workers;	/* borrowed; NULL: numbers */
 	int64_t packets_lost;	/* sent less received; if known */
 	bool packets_known;
@@ -63,6 +63,6 @@ void view_add_reward(struct view *v);
 const char *view_parse(struct view *v, const char *list);
 
 /* The rows of r, whose flows are sorted; it may exit. */
-struct rows rows_of(const struct run *r, const struct view *v);
+struct rows rows_make(const struct run *r, const struct view *v);
 
 #endif

@@ -47,30 +47,30 @@ history_add(struct history *h, struct flow *f, uint32_t flow_at,
 }
 
 static int
-compare(uint64_t x, uint64_t y)
+compare_u64(uint64_t x, uint64_t y)
 {
 	return (x > y) - (x < y);
 }
 
 static int
-by_worker(const struct item *x, const struct item *y)
+compare_workers(const struct item *x, const struct item *y)
 {
-	int c = compare(x->flow, y->flow);
+	int c = compare_u64(x->flow, y->flow);
 
-	return c != 0 ? c : compare(x->worker, y->worker);
+	return c != 0 ? c : compare_u64(x->worker, y->worker);
 }
 
 static int
-by_sequence(const void *a, const void *b, void *items)
+compare_sequences(const void *a, const void *b, void *items)
 {
 	const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 	const struct item *x = (struct item *)items + i;
 	const struct item *y = (struct item *)items + j;
-	int c = by_worker(x, y);
+	int c = compare_workers(x, y);
 
 	if (c == 0)
-		c = compare(x->sequence, y->sequence);
-	return c != 0 ? c : compare(i, j);
+		c = compare_u64(x->sequence, y->sequence);
+	return c != 0 ? c : compare_u64(i, j);
 }
 
 void
@@ -81,12 +81,12 @@ history_sort(struct history *h)
 		err(1, "history of %zu updates", h->n);
 	for (size_t i = 0; i < h->n; i++)
 		h->order[i] = (uint32_t)i;
-	qsort_r(h->order, h->n, sizeof(*h->order), by_sequence, h->item);
+	qsort_r(h->order, h->n, sizeof(*h->order), compare_sequences, h->item);
 }
 
 /* How many items in order are not after what `after` says. */
 static size_t
-upper(const struct history *h, const struct item *key,
+count_up_to(const struct history *h, const struct item *key,
     bool (*after)(const struct item *, const struct item *key))
 {
 	size_t lo = 0, hi = h->n;
@@ -103,9 +103,9 @@ upper(const struct history *h, const struct item *key,
 }
 
 static bool
-after_sequence(const struct item *x, const struct item *key)
+is_after_sequence(const struct item *x, const struct item *key)
 {
-	int c = by_worker(x, key);
+	int c = compare_workers(x, key);
 
 	return c != 0 ? c > 0 : x->sequence > key->sequence;
 }
@@ -116,7 +116,7 @@ history_oldest(const struct history *h, uint32_t flow_at,
 {
 	const struct item key = { .flow = flow_at, .worker = u->worker,
 	    .sequence = u->sequence };
-	const size_t n = upper(h, &key, after_sequence);
+	const size_t n = count_up_to(h, &key, is_after_sequence);
 	const struct item *x;
 	uint64_t oldest;
 	uint32_t inside = 0;
@@ -124,7 +124,7 @@ history_oldest(const struct history *h, uint32_t flow_at,
 	if (n == 0)
 		return false;
 	x = &h->item[h->order[n - 1]];
-	if (by_worker(x, &key) != 0 || x->sequence != key.sequence)
+	if (compare_workers(x, &key) != 0 || x->sequence != key.sequence)
 		return false;
 	for (oldest = x->generated_ns; ; x = &h->item[x->before - 1]) {
 		if (x->generated_ns < oldest)

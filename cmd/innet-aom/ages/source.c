@@ -9,7 +9,7 @@
 
 /* The stamp t by the clock of the run. */
 static uint64_t
-moved(const struct source_file *f, uint64_t t)
+move_stamp(const struct source_file *f, uint64_t t)
 {
 	const __int128 v = (__int128)t + f->offset_ns;
 
@@ -20,16 +20,17 @@ moved(const struct source_file *f, uint64_t t)
 }
 
 static void
-set_update(const struct source_how *how, const struct format_found *in,
+set_update(const struct source_options *options, const struct format_found *in,
     struct source_update *to)
 {
-	const uint32_t cluster = names_number(how->clusters, &in->cluster);
+	const uint32_t cluster =
+	    names_get_number(options->clusters, &in->cluster);
 
 	if (cluster > UINT16_MAX)
 		errx(1, "more than 65536 clusters: is that the right field?");
 	to->u = (struct update){ .kind = UPDATE_UPDATE,
 	    .cluster = (uint16_t)cluster,
-	    .worker = names_number(how->workers, &in->worker),
+	    .worker = names_get_number(options->workers, &in->worker),
 	    .sequence = (uint32_t)in->sequence,
 	    .merged = (uint16_t)in->merged,
 	    .generated_ns = in->generated_ns };
@@ -39,7 +40,7 @@ set_update(const struct source_how *how, const struct format_found *in,
 
 /* The messages of the packet at hand: false when there is no update left. */
 static bool
-format_message(const struct source *s, struct source_file *f)
+next_message(const struct source *s, struct source_file *f)
 {
 	struct format_packet k;
 	struct format_message g;
@@ -48,9 +49,9 @@ format_message(const struct source *s, struct source_file *f)
 	int got;
 
 	while ((got = messages_next(&f->m, &k, &g, &f->next.stamp_ns)) == 1) {
-		verdict = format_update(s->how->format, &k, &g, &found);
+		verdict = format_update(s->options->format, &k, &g, &found);
 		if (verdict == UPDATE_OK) {
-			set_update(s->how, &found, &f->next);
+			set_update(s->options, &found, &f->next);
 			return true;
 		}
 		f->up.regular += verdict == SOUNDNESS_REGULAR;
@@ -63,7 +64,7 @@ format_message(const struct source *s, struct source_file *f)
 
 /* Read one more packet by the format; false at the end of the capture. */
 static bool
-format_packet(struct source *s, struct source_file *f)
+read_format_packet(struct source *s, struct source_file *f)
 {
 	struct updates *up = &f->up;
 	struct pcapio_packet p = { 0 };
@@ -95,14 +96,14 @@ format_packet(struct source *s, struct source_file *f)
 
 /* The next update of a capture by the format, into f->next. */
 static bool
-format_next(struct source *s, struct source_file *f)
+next_by_format(struct source *s, struct source_file *f)
 {
 	for (;;) {
-		if (f->in_packet && format_message(s, f))
+		if (f->in_packet && next_message(s, f))
 			return true;
 		f->in_packet = false;
 		if (!f->ended)
-			f->ended = !format_packet(s, f);
+			f->ended = !read_format_packet(s, f);
 		else if (messages_end(&f->m))
 			f->in_packet = true;
 		else
@@ -112,7 +113,7 @@ format_next(struct source *s, struct source_file *f)
 
 /* What a bare packet, which has no sequence, is known again by. */
 static void
-know_bare(struct source_update *x)
+hash_bare(struct source_update *x)
 {
 	x->hash = clusters_hash(CLUSTERS_HASH_START, &x->u.worker,
 	    sizeof(x->u.worker));
@@ -125,8 +126,8 @@ read_next(struct source *s, struct source_file *f)
 {
 	int got;
 
-	if (s->how->format != NULL) {
-		f->have = format_next(s, f);
+	if (s->options->format != NULL) {
+		f->have = next_by_format(s, f);
 	} else {
 		do
 			got = updates_next(&f->up, &f->next.stamp_ns,
@@ -136,17 +137,17 @@ read_next(struct source *s, struct source_file *f)
 			s->rc = pcapio_warn_damage(&f->up.in);
 		f->have = got == 1;
 		f->next.reward = (double)f->next.u.reward;
-		if (f->have && s->how->bare != NULL)
-			know_bare(&f->next);
+		if (f->have && s->options->bare != NULL)
+			hash_bare(&f->next);
 	}
 	if (f->have && f->offset_ns != 0)
-		f->next.stamp_ns = moved(f, f->next.stamp_ns);
+		f->next.stamp_ns = move_stamp(f, f->next.stamp_ns);
 }
 
 static void
 open_file(struct source *s, struct source_file *f, const char *path)
 {
-	const struct source_how *how = s->how;
+	const struct source_options *options = s->options;
 	const char *name = pcapio_name(path, false);
 
 	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
@@ -154,23 +155,23 @@ open_file(struct source *s, struct source_file *f, const char *path)
 	if (updates_open(&f->up, path) == -1)
 		errx(1, "%s: %s", name, f->up.in.why);
 	pcapio_read_ahead(&f->up.in);
-	f->up.bare = how->bare;
+	f->up.bare = options->bare;
 	f->up.headers = true;
-	if (how->format != NULL && messages_open(&f->m, how->format,
+	if (options->format != NULL && messages_open(&f->m, options->format,
 	    f->up.in.link) == -1)
-		errx(2, "%s: filter '%s': %s", name, how->format->filter,
+		errx(2, "%s: filter '%s': %s", name, options->format->filter,
 		    f->m.filter.why);
-	if (how->format == NULL && how->filter != NULL &&
-	    filter_open(&f->up.filter, f->up.in.link, how->filter) == -1)
-		errx(2, "%s: filter '%s': %s", name, how->filter,
+	if (options->format == NULL && options->filter != NULL &&
+	    filter_open(&f->up.filter, f->up.in.link, options->filter) == -1)
+		errx(2, "%s: filter '%s': %s", name, options->filter,
 		    f->up.filter.why);
 }
 
 void
-source_open(struct source *s, const struct source_how *how,
+source_open(struct source *s, const struct source_options *options,
     const struct source_files *f, uint64_t until_ns)
 {
-	*s = (struct source){ .how = how, .n = f->n };
+	*s = (struct source){ .options = options, .n = f->n };
 	s->file = calloc(f->n, sizeof(*s->file));
 	if (s->file == NULL)
 		err(1, "%zu captures", f->n);
@@ -178,7 +179,7 @@ source_open(struct source *s, const struct source_how *how,
 		s->file[i].offset_ns = f->offset_ns[i];
 		open_file(s, &s->file[i], f->path[i]);
 	}
-	source_until(s, until_ns);
+	source_set_end(s, until_ns);
 	for (size_t i = 0; i < f->n; i++) {
 		struct source_file *x = &s->file[i];
 		uint64_t first;
@@ -186,7 +187,7 @@ source_open(struct source *s, const struct source_how *how,
 		read_next(s, x);
 		if (x->up.in.packets == 0)
 			continue;
-		first = moved(x, x->up.first_ns);
+		first = move_stamp(x, x->up.first_ns);
 		if (!s->any || first < s->first_ns)
 			s->first_ns = first;
 		s->any = true;
@@ -194,7 +195,7 @@ source_open(struct source *s, const struct source_how *how,
 }
 
 void
-source_until(struct source *s, uint64_t until_ns)
+source_set_end(struct source *s, uint64_t until_ns)
 {
 	s->until_ns = until_ns;
 	for (size_t i = 0; i < s->n; i++) {
@@ -233,7 +234,7 @@ source_next(struct source *s)
 
 /* One capture of innet's own packets, by its own clock: no merging. */
 static void
-read_plain(struct source *s, source_take_fn *take, void *arg)
+read_plain_capture(struct source *s, source_update_fn *take, void *arg)
 {
 	struct source_file *f = &s->file[0];
 	struct source_update *x = &f->next;
@@ -253,13 +254,13 @@ read_plain(struct source *s, source_take_fn *take, void *arg)
 }
 
 void
-source_read(struct source *s, source_take_fn *take, void *arg)
+source_read(struct source *s, source_update_fn *take, void *arg)
 {
 	const struct source_update *x;
 
 	if (s->n == 1 && s->file[0].offset_ns == 0 &&
-	    s->how->format == NULL && s->how->bare == NULL) {
-		read_plain(s, take, arg);
+	    s->options->format == NULL && s->options->bare == NULL) {
+		read_plain_capture(s, take, arg);
 		return;
 	}
 	while ((x = source_next(s)) != NULL)
@@ -276,7 +277,7 @@ source_close(struct source *s)
 
 		updates_warn_odd(&f->up);
 		if (f->up.in.packets > 0) {
-			last = moved(f, f->up.last_ns);
+			last = move_stamp(f, f->up.last_ns);
 			if (last > s->last_ns)
 				s->last_ns = last;
 		}

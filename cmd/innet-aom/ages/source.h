@@ -27,7 +27,7 @@ struct source_files {
 };
 
 /* What captures hold, besides innet's own packets. */
-struct source_how {
+struct source_options {
 	const struct format *format;	/* NULL: innet's, or bare */
 	const struct clusters *bare;	/* of bare packets, or NULL */
 	const char *filter;		/* which are innet's, or NULL */
@@ -53,7 +53,7 @@ struct source_file {
 };
 
 struct source {
-	const struct source_how *how;
+	const struct source_options *options;
 	struct source_file *file;	/* owned */
 	size_t n;
 	struct source_file *given;	/* whose update was handed out last */
@@ -65,17 +65,17 @@ struct source {
 };
 
 /* Open the captures of f and find the first update of each. */
-void source_open(struct source *s, const struct source_how *how,
+void source_open(struct source *s, const struct source_options *options,
     const struct source_files *f, uint64_t until_ns);
 
 /* From now on, packets stamped later are the end. */
-void source_until(struct source *s, uint64_t until_ns);
+void source_set_end(struct source *s, uint64_t until_ns);
 
 /* What is given every update, with the argument of source_read(). */
-typedef void source_take_fn(void *arg, const struct source_update *u);
+typedef void source_update_fn(void *arg, const struct source_update *u);
 
 /* Give every update to take, with arg, in order of time, until the end. */
-void source_read(struct source *s, source_take_fn *take, void *arg);
+void source_read(struct source *s, source_update_fn *take, void *arg);
 
 /* No more will be read; counters stay until source_free(). */
 void source_close(struct source *s);

@@ -1,4 +1,5 @@
-/* switch-report.c - a switch's report: what it superseded and what it dropped */
+/* switch-report.c - a switch's report: what it superseded and what it dropped
+ */
 #include "cmd/innet-aom/ages/switch-report.h"
 
 #include <cjson/cJSON.h>
@@ -10,7 +11,7 @@
 
 /* The constituents of one counter; 0 if the report has none of that name. */
 static uint64_t
-counter(const char *path, const cJSON *o, const char *name)
+read_counter(const char *path, const cJSON *o, const char *name)
 {
 	const cJSON *c = cJSON_GetObjectItemCaseSensitive(o, name);
 	const cJSON *n = cJSON_GetObjectItemCaseSensitive(c, "constituents");
@@ -23,22 +24,22 @@ counter(const char *path, const cJSON *o, const char *name)
 	return (uint64_t)n->valuedouble;
 }
 
-static struct fate
-fate_of(const char *path, const cJSON *o)
+static struct cluster_losses
+read_losses(const char *path, const cJSON *o)
 {
-	return (struct fate){
-		.arrived = counter(path, o, "arrived"),
-		.superseded = counter(path, o, "superseded"),
-		.dropped = counter(path, o, "dropped_full") +
-		    counter(path, o, "dropped_reward") +
-		    counter(path, o, "dropped_limit"),
+	return (struct cluster_losses){
+		.arrived = read_counter(path, o, "arrived"),
+		.superseded = read_counter(path, o, "superseded"),
+		.dropped = read_counter(path, o, "dropped_full") +
+		    read_counter(path, o, "dropped_reward") +
+		    read_counter(path, o, "dropped_limit"),
 	};
 }
 
 static int
-by_cluster(const void *a, const void *b)
+compare_clusters(const void *a, const void *b)
 {
-	const struct fate *x = a, *y = b;
+	const struct cluster_losses *x = a, *y = b;
 
 	return (int)x->cluster - (int)y->cluster;
 }
@@ -59,7 +60,7 @@ switch_report_read(struct switch_report *r, const char *path)
 		errx(1, "%s: not a report of innet-switch: no 'totals'", path);
 	if (clusters != NULL && !cJSON_IsObject(clusters))
 		errx(1, "%s: 'clusters' is not an object", path);
-	r->total = fate_of(path, totals);
+	r->total = read_losses(path, totals);
 	r->cluster = calloc((size_t)cJSON_GetArraySize(clusters) + 1,
 	    sizeof(*r->cluster));
 	if (r->cluster == NULL)
@@ -67,10 +68,10 @@ switch_report_read(struct switch_report *r, const char *path)
 	cJSON_ArrayForEach(c, clusters) {
 		if (num_u64(c->string, 0, UINT16_MAX, &id) != NULL)
 			errx(1, "%s: '%s' is not a cluster", path, c->string);
-		r->cluster[r->n] = fate_of(path, c);
+		r->cluster[r->n] = read_losses(path, c);
 		r->cluster[r->n++].cluster = (uint16_t)id;
 	}
-	qsort(r->cluster, r->n, sizeof(*r->cluster), by_cluster);
+	qsort(r->cluster, r->n, sizeof(*r->cluster), compare_clusters);
 	cJSON_Delete(root);
 }
 

@@ -8,15 +8,15 @@
 #include <stdint.h>
 
 /* What became of a cluster's updates in the switch. */
-struct fate {
+struct cluster_losses {
 	uint16_t cluster;
 	uint64_t arrived, superseded, dropped;	/* constituents */
 };
 
 struct switch_report {
-	struct fate *cluster;	/* n of them, by rising number; owned */
+	struct cluster_losses *cluster;	/* n of them, by rising number; owned */
 	size_t n;
-	struct fate total;	/* of all clusters */
+	struct cluster_losses total;	/* of all clusters */
 };
 
 /* Read the JSON report at path into r; exit if it is none. */

@@ -30,7 +30,7 @@ static const char *const column_name[KNOWN] = {
 
 /* What libcsv's callbacks gather. */
 struct reading {
-	struct table *to;
+	struct times_table *to;
 	struct names *clusters, *workers;
 	const char *path;
 	uint64_t line;
@@ -43,12 +43,12 @@ struct reading {
 	bool failed;		/* why is set: nothing more is taken */
 	bool quiet;
 	char *why;
-	struct table_row row;
+	struct times_row row;
 };
 
 /* Say what is wrong, and where; what was wrong first stands. */
 __attribute__((format(printf, 2, 3))) static void
-refuse(struct reading *r, const char *fmt, ...)
+set_error(struct reading *r, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -56,10 +56,10 @@ refuse(struct reading *r, const char *fmt, ...)
 	if (r->failed)
 		return;
 	r->failed = true;
-	n = snprintf(r->why, TABLE_WHY_BYTES, "%.256s:%" PRIu64 ": ", r->path,
-	    r->line);
+	n = snprintf(r->why, TIMES_TABLE_ERROR_BYTES, "%.256s:%" PRIu64 ": ",
+	    r->path, r->line);
 	va_start(ap, fmt);
-	vsnprintf(r->why + n, (size_t)(TABLE_WHY_BYTES - n), fmt, ap);
+	vsnprintf(r->why + n, (size_t)(TIMES_TABLE_ERROR_BYTES - n), fmt, ap);
 	va_end(ap);
 	for (char *s = r->why; *s != '\0'; s++)
 		if ((unsigned char)*s < ' ' || *s == 0x7f)
@@ -68,7 +68,7 @@ refuse(struct reading *r, const char *fmt, ...)
 
 /* Which column the head `text` begins. */
 static void
-take_head(struct reading *r, const char *text)
+parse_head(struct reading *r, const char *text)
 {
 	static const struct { const char *end; uint64_t ns; } unit[] = {
 		{ "_ns", 1 }, { "_us", 1000 }, { "_ms", 1000000 },
@@ -78,7 +78,7 @@ take_head(struct reading *r, const char *text)
 	uint64_t ns = 0;
 
 	if (r->cells == COLUMNS_MAX) {
-		refuse(r, "more than %d columns", COLUMNS_MAX);
+		set_error(r, "more than %d columns", COLUMNS_MAX);
 		return;
 	}
 	for (int k = 0; k < KNOWN; k++) {
@@ -98,7 +98,7 @@ take_head(struct reading *r, const char *text)
 	if (c == UNUSED && !r->quiet)
 		warnx("%s: column '%.40s' is not used", r->path, text);
 	if (c != UNUSED && r->has[c])
-		refuse(r, "column '%.40s' a second time", text);
+		set_error(r, "column '%.40s' a second time", text);
 	if (c != UNUSED)
 		r->has[c] = true;
 	r->column[r->cells] = c;
@@ -107,7 +107,7 @@ take_head(struct reading *r, const char *text)
 
 /* A time with decimals, exact; false if it is none that can be said. */
 static bool
-time_of(const char *text, uint64_t unit_ns, uint64_t *ns)
+parse_time(const char *text, uint64_t unit_ns, uint64_t *ns)
 {
 	const size_t whole = strspn(text, "0123456789");
 	uint64_t fraction_ns = 0, u = unit_ns;
@@ -128,70 +128,72 @@ time_of(const char *text, uint64_t unit_ns, uint64_t *ns)
 }
 
 static uint64_t
-whole(struct reading *r, const char *text, uint64_t lo, uint64_t hi,
+parse_whole(struct reading *r, const char *text, uint64_t lo, uint64_t hi,
     const char *what)
 {
 	uint64_t v = 0;
 
 	if (strspn(text, "0123456789") != strlen(text) ||
 	    num_u64(text, lo, hi, &v) != NULL)
-		refuse(r, "%s '%.40s' is not %" PRIu64 " to %" PRIu64, what,
+		set_error(r, "%s '%.40s' is not %" PRIu64 " to %" PRIu64, what,
 		    text, lo, hi);
 	return v;
 }
 
 static uint32_t
-number(struct reading *r, struct names *names, const char *text)
+parse_name(struct reading *r, struct names *names, const char *text)
 {
 	struct format_name n;
 
 	if (!format_name_text(text, &n)) {
-		refuse(r, "'%.40s' is no name: a number, an address, or up to "
-		    "36 letters, digits and ._:@/+-", text);
+		set_error(r,
+		    "'%.40s' is no name: a number, an address, or up to "
+		    "36 letters, digits and ._:@/+-",
+		    text);
 		return 0;
 	}
-	return names_number(names, &n);
+	return names_get_number(names, &n);
 }
 
 static void
-take_cell(struct reading *r, const char *text)
+parse_cell(struct reading *r, const char *text)
 {
 	const size_t at = r->cells;
-	struct table_row *row = &r->row;
+	struct times_row *row = &r->row;
 
 	if (at >= r->columns)
 		return;			/* said when the line ends */
 	switch (r->column[at]) {
-	case CLUSTER: row->cluster = number(r, r->clusters, text); break;
-	case WORKER: row->worker = number(r, r->workers, text); break;
+	case CLUSTER: row->cluster = parse_name(r, r->clusters, text); break;
+	case WORKER: row->worker = parse_name(r, r->workers, text); break;
 	case SEQUENCE:
-		row->sequence = (uint32_t)whole(r, text, 0, UINT32_MAX,
+		row->sequence = (uint32_t)parse_whole(r, text, 0, UINT32_MAX,
 		    "sequence");
 		break;
 	case MERGED:
-		row->merged = (uint16_t)whole(r, text, 1, UINT16_MAX,
+		row->merged = (uint16_t)parse_whole(r, text, 1, UINT16_MAX,
 		    "merged");
 		break;
 	case REWARD:
 		if (num_real(text, -1e300, 1e300, &row->reward) != NULL)
-			refuse(r, "reward '%.40s' is not a number", text);
+			set_error(r, "reward '%.40s' is not a number", text);
 		break;
 	case GENERATED:
-		if (!time_of(text, r->unit_ns[at], &row->generated_ns))
-			refuse(r, "'%.40s' is not a time since 1970", text);
+		if (!parse_time(text, r->unit_ns[at], &row->generated_ns))
+			set_error(r, "'%.40s' is not a time since 1970", text);
 		break;
 	case RECEIVED:
 		row->came = text[0] != '\0';
-		if (row->came && !time_of(text, r->unit_ns[at],
+		if (row->came && !parse_time(text, r->unit_ns[at],
 		    &row->received_ns))
-			refuse(r, "'%.40s' is not a time since 1970", text);
+			set_error(r, "'%.40s' is not a time since 1970", text);
 		break;
 	case UNUSED: break;
 	}
 }
 
 static void
-on_cell(void *s, size_t len, void *data)
+receive_cell(void *s, size_t len, void *data)
 {
 	struct reading *r = data;
 	char text[CELL_MAX];
@@ -206,7 +208,7 @@ on_cell(void *s, size_t len, void *data)
 	}
 	if (len >= sizeof(text) || memchr(s == NULL ? "" : s, '\0',
 	    len) != NULL) {
-		refuse(r, "cell %zu is longer than %d bytes or holds a zero",
+		set_error(r, "cell %zu is longer than %d bytes or holds a zero",
 		    r->cells + 1, CELL_MAX - 1);
 		return;
 	}
@@ -214,28 +216,28 @@ on_cell(void *s, size_t len, void *data)
 		memcpy(text, s, len);
 	text[len] = '\0';
 	if (r->columns == 0)
-		take_head(r, text);
+		parse_head(r, text);
 	else
-		take_cell(r, text);
+		parse_cell(r, text);
 	r->cells++;
 }
 
 /* The first line has been read. */
 static void
-heads(struct reading *r)
+check_heads(struct reading *r)
 {
 	r->columns = r->cells;
 	if (!r->has[GENERATED] || !r->has[RECEIVED])
-		refuse(r, "no column '%s': a table has cluster,worker,"
+		set_error(r, "no column '%s': a table has cluster,worker,"
 		    "generated_ns,received_ns[,merged[,sequence]], times also "
 		    "in _us, _ms or _s", r->has[GENERATED] ? "received_ns" :
 		    "generated_ns");
 }
 
 static void
-add(struct reading *r)
+add_row(struct reading *r)
 {
-	struct table *t = r->to;
+	struct times_table *t = r->to;
 
 	if (t->n == t->room) {
 		t->room = t->room * 2 + 1024;
@@ -248,7 +250,7 @@ add(struct reading *r)
 }
 
 static void
-on_row(int end, void *data)
+receive_row(int end, void *data)
 {
 	static const struct format_name none;
 	struct reading *r = data;
@@ -257,18 +259,18 @@ on_row(int end, void *data)
 	if (r->failed)
 		return;
 	if (!blank && r->columns == 0) {
-		heads(r);
+		check_heads(r);
 	} else if (!blank && r->cells != r->columns) {
-		refuse(r, "%zu cells, and %zu columns in the first line",
+		set_error(r, "%zu cells, and %zu columns in the first line",
 		    r->cells, r->columns);
 	} else if (!blank) {
 		if (!r->has[CLUSTER])
-			r->row.cluster = names_number(r->clusters, &none);
+			r->row.cluster = names_get_number(r->clusters, &none);
 		if (!r->has[WORKER])
-			r->row.worker = names_number(r->workers, &none);
-		add(r);
+			r->row.worker = names_get_number(r->workers, &none);
+		add_row(r);
 	}
-	r->row = (struct table_row){ .merged = 1 };
+	r->row = (struct times_row){ .merged = 1 };
 	r->cells = 0;
 	r->empty = true;
 	if (end == '\n')
@@ -276,8 +278,9 @@ on_row(int end, void *data)
 }
 
 int
-table_parse(struct table *t, FILE *f, const char *path, struct names *clusters,
-    struct names *workers, bool quiet, char why[TABLE_WHY_BYTES])
+times_table_parse(struct times_table *t, FILE *f, const char *path,
+    struct names *clusters, struct names *workers, bool quiet,
+    char why[TIMES_TABLE_ERROR_BYTES])
 {
 	struct reading *r = calloc(1, sizeof(*r));
 	struct csv_parser csv;
@@ -291,26 +294,26 @@ table_parse(struct table *t, FILE *f, const char *path, struct names *clusters,
 	    .clusters = clusters, .workers = workers, .quiet = quiet,
 	    .row.merged = 1, .empty = true };
 	while (!r->failed && (n = fread(buf, 1, sizeof(buf), f)) > 0) {
-		if (csv_parse(&csv, buf, n, on_cell, on_row, r) != n)
-			refuse(r, "%s", csv_strerror(csv_error(&csv)));
+		if (csv_parse(&csv, buf, n, receive_cell, receive_row, r) != n)
+			set_error(r, "%s", csv_strerror(csv_error(&csv)));
 	}
 	if (ferror(f))
-		refuse(r, "%s", strerror(errno));
-	csv_fini(&csv, on_cell, on_row, r);
+		set_error(r, "%s", strerror(errno));
+	csv_fini(&csv, receive_cell, receive_row, r);
 	csv_free(&csv);
 	if (r->columns == 0)
-		refuse(r, "empty, not even a line of names");
+		set_error(r, "empty, not even a line of names");
 	rc = r->failed ? -1 : 0;
 	free(r);
 	return rc;
 }
 
 void
-table_read(struct table *t, const char *path, struct names *clusters,
-    struct names *workers)
+times_table_read(struct times_table *t, const char *path,
+    struct names *clusters, struct names *workers)
 {
 	const bool std = strcmp(path, "-") == 0;
-	char why[TABLE_WHY_BYTES];
+	char why[TIMES_TABLE_ERROR_BYTES];
 	FILE *f;
 
 	if (std && isatty(STDIN_FILENO))
@@ -318,7 +321,7 @@ table_read(struct table *t, const char *path, struct names *clusters,
 	f = std ? stdin : file_open_stream(path, false);
 	if (f == NULL)
 		err(1, "%s", path);
-	if (table_parse(t, f, pcapio_name(path, false), clusters, workers,
+	if (times_table_parse(t, f, pcapio_name(path, false), clusters, workers,
 	    false, why) == -1)
 		errx(1, "%s", why);
 	if (!std)
@@ -326,9 +329,9 @@ table_read(struct table *t, const char *path, struct names *clusters,
 }
 
 static int
-by_receipt(const void *a, const void *b)
+compare_receipt(const void *a, const void *b)
 {
-	const struct table_row *x = a, *y = b;
+	const struct times_row *x = a, *y = b;
 
 	if (x->came != y->came)
 		return x->came ? -1 : 1;
@@ -337,18 +340,18 @@ by_receipt(const void *a, const void *b)
 }
 
 static int
-by_generation(const void *a, const void *b)
+compare_generation(const void *a, const void *b)
 {
-	const struct table_row *x = a, *y = b;
+	const struct times_row *x = a, *y = b;
 
 	return (x->generated_ns > y->generated_ns) -
 	    (x->generated_ns < y->generated_ns);
 }
 
 void
-table_sort(struct table *t, bool receipt)
+times_table_sort(struct times_table *t, bool receipt)
 {
 	if (t->n > 0)
-		qsort(t->row, t->n, sizeof(*t->row), receipt ? by_receipt :
-		    by_generation);
+		qsort(t->row, t->n, sizeof(*t->row), receipt ? compare_receipt :
+		    compare_generation);
 }

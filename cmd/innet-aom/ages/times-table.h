@@ -14,7 +14,7 @@
 
 #include "cmd/innet-aom/ages/names.h"
 
-struct table_row {
+struct times_row {
 	uint64_t generated_ns, received_ns;
 	uint32_t cluster, worker;	/* their numbers in names */
 	uint32_t sequence;
@@ -23,27 +23,27 @@ struct table_row {
 	double reward;
 };
 
-struct table {
-	struct table_row *row;	/* owned */
+struct times_table {
+	struct times_row *row;	/* owned */
 	size_t n, room;
 	bool lost;		/* there is one that never came */
 };
 
-enum { TABLE_WHY_BYTES = 512 };
+enum { TIMES_TABLE_ERROR_BYTES = 512 };
 
 /*
  * Add the rows of f, named path, to t: 0, or -1 and why, with its line.
  * Columns that are not used are named unless quiet.
  */
-int table_parse(struct table *t, FILE *f, const char *path,
+int times_table_parse(struct times_table *t, FILE *f, const char *path,
     struct names *clusters, struct names *workers, bool quiet,
-    char why[TABLE_WHY_BYTES]);
+    char why[TIMES_TABLE_ERROR_BYTES]);
 
 /* Read path ("-": standard input), or say what is wrong and exit 1. */
-void table_read(struct table *t, const char *path, struct names *clusters,
-    struct names *workers);
+void times_table_read(struct times_table *t, const char *path,
+    struct names *clusters, struct names *workers);
 
 /* Sort the rows by when they came (those that never did last), or were made. */
-void table_sort(struct table *t, bool by_receipt);
+void times_table_sort(struct times_table *t, bool compare_receipt);
 
 #endif

@@ -4,7 +4,7 @@
  * A set of indices below 2^24, in pages that are made as they are needed.  All
  * sets of a program share one budget of bytes: what does not fit is refused,
  * so that no capture can make them grow without end.  A zeroed struct is the
- * empty set; seen_clear() gives its memory back.
+ * empty set; bitmap_clear() gives its memory back.
  */
 #ifndef INNET_AOM_BITMAP_H
 #define INNET_AOM_BITMAP_H
@@ -16,12 +16,12 @@
 #include <string.h>
 
 enum {
-	SEEN_LOW = 64,			/* indices without a page */
-	SEEN_PAGE_BYTES = 512,
-	SEEN_PAGE_BITS = 8 * SEEN_PAGE_BYTES
+	BITMAP_LOW_BITS = 64,			/* indices without a page */
+	BITMAP_PAGE_BYTES = 512,
+	BITMAP_PAGE_BITS = 8 * BITMAP_PAGE_BYTES
 };
 
-struct seen {
+struct bitmap {
 	uint64_t low;
 	uint8_t **page;		/* owned, and what they point to */
 	uint32_t pages;
@@ -29,14 +29,14 @@ struct seen {
 };
 
 /* What all sets may take, and do. */
-struct seen_budget {
+struct bitmap_budget {
 	size_t most_bytes, bytes;
 };
 
-enum seen_is { SEEN_NEW, SEEN_AGAIN, SEEN_NO_ROOM };
+enum bitmap_result { BITMAP_NEW, BITMAP_REPEATED, BITMAP_NO_ROOM };
 
 static inline bool
-seen_take(struct seen_budget *b, size_t bytes)
+bitmap_reserve(struct bitmap_budget *b, size_t bytes)
 {
 	if (b->most_bytes - b->bytes < bytes)
 		return false;
@@ -46,15 +46,15 @@ seen_take(struct seen_budget *b, size_t bytes)
 
 /* The page of index i, made if it is not there; NULL without room. */
 static inline uint8_t *
-seen_page(struct seen *s, struct seen_budget *b, uint32_t i)
+bitmap_page(struct bitmap *s, struct bitmap_budget *b, uint32_t i)
 {
-	const uint32_t k = i / SEEN_PAGE_BITS;
+	const uint32_t k = i / BITMAP_PAGE_BITS;
 	uint8_t **page;
 
 	if (k >= s->pages) {
 		const uint32_t more = k + 1 - s->pages;
 
-		if (!seen_take(b, more * sizeof(*page)))
+		if (!bitmap_reserve(b, more * sizeof(*page)))
 			return NULL;
 		page = realloc(s->page, (k + 1) * sizeof(*page));
 		if (page == NULL) {
@@ -65,58 +65,58 @@ seen_page(struct seen *s, struct seen_budget *b, uint32_t i)
 		s->page = page;
 		s->pages = k + 1;
 	}
-	if (s->page[k] == NULL && seen_take(b, SEEN_PAGE_BYTES)) {
-		s->page[k] = calloc(1, SEEN_PAGE_BYTES);
+	if (s->page[k] == NULL && bitmap_reserve(b, BITMAP_PAGE_BYTES)) {
+		s->page[k] = calloc(1, BITMAP_PAGE_BYTES);
 		if (s->page[k] == NULL)
-			b->bytes -= SEEN_PAGE_BYTES;
+			b->bytes -= BITMAP_PAGE_BYTES;
 	}
 	return s->page[k];
 }
 
 /* Index i was seen: for the first time? */
-static inline enum seen_is
-seen_add(struct seen *s, struct seen_budget *b, uint32_t i)
+static inline enum bitmap_result
+bitmap_add(struct bitmap *s, struct bitmap_budget *b, uint32_t i)
 {
 	uint8_t *page, bit;
 
-	if (i < SEEN_LOW) {
+	if (i < BITMAP_LOW_BITS) {
 		if ((s->low >> i & 1) != 0)
-			return SEEN_AGAIN;
+			return BITMAP_REPEATED;
 		s->low |= (uint64_t)1 << i;
 		s->n++;
-		return SEEN_NEW;
+		return BITMAP_NEW;
 	}
-	page = seen_page(s, b, i);
+	page = bitmap_page(s, b, i);
 	if (page == NULL)
-		return SEEN_NO_ROOM;
-	page += i % SEEN_PAGE_BITS / 8;
+		return BITMAP_NO_ROOM;
+	page += i % BITMAP_PAGE_BITS / 8;
 	bit = (uint8_t)(1u << i % 8);
 	if ((*page & bit) != 0)
-		return SEEN_AGAIN;
+		return BITMAP_REPEATED;
 	*page |= bit;
 	s->n++;
-	return SEEN_NEW;
+	return BITMAP_NEW;
 }
 
 /* Was the first index seen, where a vector begins? */
 static inline bool
-seen_first(const struct seen *s)
+bitmap_has_first(const struct bitmap *s)
 {
 	return (s->low & 1) != 0;
 }
 
 static inline void
-seen_clear(struct seen *s, struct seen_budget *b)
+bitmap_clear(struct bitmap *s, struct bitmap_budget *b)
 {
 	for (uint32_t k = 0; k < s->pages; k++) {
 		if (s->page[k] == NULL)
 			continue;
 		free(s->page[k]);
-		b->bytes -= SEEN_PAGE_BYTES;
+		b->bytes -= BITMAP_PAGE_BYTES;
 	}
 	b->bytes -= s->pages * sizeof(*s->page);
 	free(s->page);
-	*s = (struct seen){ 0 };
+	*s = (struct bitmap){ 0 };
 }
 
 #endif

@@ -26,7 +26,7 @@ sessions_claim(const void *sessions, uint8_t tos, uint16_t sport,
 }
 
 static struct session *
-session_of(struct sessions *s, const union addr *at, uint32_t *number)
+get_session(struct sessions *s, const union addr *at, uint32_t *number)
 {
 	uint64_t key = addr_key(at, &hashmap_constant);
 	const uint32_t *have;
@@ -50,7 +50,7 @@ session_of(struct sessions *s, const union addr *at, uint32_t *number)
 	place = hashmap_put(&s->at, key, s->n);
 	if (s->session == NULL || x == NULL || place == NULL)
 		err(1, "%u sessions", s->n);
-	job_init(&x->job, &s->cf, at, -1);
+	job_init(&x->job, &s->context, at, -1);
 	x->job.mode = JOB_SYNC;
 	x->job.segs = 1;
 	x->late = s->late;
@@ -64,7 +64,7 @@ session_of(struct sessions *s, const union addr *at, uint32_t *number)
  * there is none, or there are too many.
  */
 static struct session_worker *
-worker_of(struct sessions *s, uint32_t number, const union addr *at,
+get_worker(struct sessions *s, uint32_t number, const union addr *at,
     bool wanted)
 {
 	struct job *j = &s->session[number]->job;
@@ -89,7 +89,7 @@ worker_of(struct sessions *s, uint32_t number, const union addr *at,
 	if (!wanted)
 		return NULL;
 	m = alike == ALIKE_MAX || s->workers == SESSIONS_WORKERS_MAX ? -1 :
-	    job_join(j, at);
+	    job_add_member(j, at);
 	s->too_many += m < 0;
 	if (m < 0)
 		return NULL;
@@ -124,13 +124,13 @@ is_zero(const struct dlp *d)
 
 /* A session ends, and another one of the aggregator's begins. */
 static void
-begin(struct sessions *s, struct session *x)
+restart_session(struct sessions *s, struct session *x)
 {
 	struct job *j = &x->job;
 
 	if (!j->begun)
 		return;
-	iterations_end(j, &s->cf);
+	iterations_end(j, &s->context);
 	j->begun = x->answered = false;
 	j->restarts++;
 	for (uint32_t m = 0; m < j->members; m++)
@@ -138,15 +138,15 @@ begin(struct sessions *s, struct session *x)
 }
 
 static void
-take_gradient(struct sessions *s, struct session *x, struct session_worker *w,
-    const struct dlp *d, struct job_segment *g)
+receive_gradient(struct sessions *s, struct session *x,
+    struct session_worker *w, const struct dlp *d, struct job_segment *g)
 {
 	struct job *j = &x->job;
 	const bool again = w->sent && w->step == d->step;
 
 	/* step 0 once more is a session that we did not see begin */
 	if (d->step == 0 && j->begun && j->newest > 1)
-		begin(s, x);
+		restart_session(s, x);
 	if (!again)
 		*w = (struct session_worker){ .session = w->session,
 		    .member = w->member, .sent = true, .step = d->step,
@@ -159,14 +159,14 @@ take_gradient(struct sessions *s, struct session *x, struct session_worker *w,
 		job_count_at(j, (int32_t)w->member, d->step, again ?
 		    JOB_RETRANSMITTED : JOB_LATE);
 	} else {
-		iterations_take(j, &s->cf, w->member, g);
+		iterations_add_segment(j, &s->context, w->member, g);
 	}
 }
 
 /* A packet in state LEARNING to a worker: an aggregate, or an echo. */
 static void
-take_aggregate(struct sessions *s, struct session *x, struct session_worker *w,
-    const struct dlp *d, struct job_segment *g)
+receive_aggregate(struct sessions *s, struct session *x,
+    struct session_worker *w, const struct dlp *d, struct job_segment *g)
 {
 	struct job *j = &x->job;
 
@@ -185,20 +185,20 @@ take_aggregate(struct sessions *s, struct session *x, struct session_worker *w,
 		g->vectors = d->node_count;
 	if (!x->late && d->node_count > j->expected)
 		j->expected = d->node_count;
-	iterations_take(j, &s->cf, w->member, g);
+	iterations_add_segment(j, &s->context, w->member, g);
 }
 
 static void
-take_up(struct sessions *s, struct session *x, struct session_worker *w,
+receive_request(struct sessions *s, struct session *x, struct session_worker *w,
     const struct dlp *d, struct job_segment *g)
 {
 	switch (d->state) {
 	case DLP_LEARNING:
 		if (w != NULL)
-			take_gradient(s, x, w, d, g);
+			receive_gradient(s, x, w, d, g);
 		break;
 	case DLP_RESET:
-	case DLP_CONFIGURE: begin(s, x); break;
+	case DLP_CONFIGURE: restart_session(s, x); break;
 	case DLP_SETUP: break;
 	default:
 		job_count_at(&x->job, w == NULL ? -1 : (int32_t)w->member,
@@ -207,13 +207,13 @@ take_up(struct sessions *s, struct session *x, struct session_worker *w,
 }
 
 static void
-take_down(struct sessions *s, struct session *x, struct session_worker *w,
+receive_answer(struct sessions *s, struct session *x, struct session_worker *w,
     const struct dlp *d, struct job_segment *g)
 {
 	struct job *j = &x->job;
 
 	switch (d->state) {
-	case DLP_LEARNING: take_aggregate(s, x, w, d, g); break;
+	case DLP_LEARNING: receive_aggregate(s, x, w, d, g); break;
 	case DLP_SETUP:
 		if (is_place(d)) {
 			j->member[w->member].worker = d->step;
@@ -229,7 +229,7 @@ take_down(struct sessions *s, struct session *x, struct session_worker *w,
 }
 
 void
-sessions_take(struct sessions *s, const struct packet *p)
+sessions_receive(struct sessions *s, const struct packet *p)
 {
 	const bool down = is_aggregator(s, addr_port(&p->from)) &&
 	    !is_aggregator(s, addr_port(&p->to));
@@ -244,27 +244,27 @@ sessions_take(struct sessions *s, const struct packet *p)
 		s->bad++;
 		return;
 	}
-	x = session_of(s, down ? &p->from : &p->to, &number);
+	x = get_session(s, down ? &p->from : &p->to, &number);
 	if (x == NULL) {
 		s->too_many++;
 		return;
 	}
-	w = worker_of(s, number, down ? &p->to : &p->from, down ?
+	w = get_worker(s, number, down ? &p->to : &p->from, down ?
 	    is_place(&d) : d.state == DLP_LEARNING);
 	job_count(&x->job, w == NULL ? -1 : (int32_t)w->member, down ?
 	    JOB_BYTES_DOWN : JOB_BYTES_UP, p->wire_bytes);
 	g.iteration = d.step;
 	if (!down)
-		take_up(s, x, w, &d, &g);
+		receive_request(s, x, w, &d, &g);
 	else if (w != NULL)
-		take_down(s, x, w, &d, &g);
+		receive_answer(s, x, w, &d, &g);
 }
 
 void
-sessions_done(struct sessions *s)
+sessions_end(struct sessions *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		iterations_end(&s->session[i]->job, &s->cf);
+		iterations_end(&s->session[i]->job, &s->context);
 }
 
 void

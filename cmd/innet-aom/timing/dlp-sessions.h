@@ -1,5 +1,6 @@
 /*
- * dlp-sessions.h - the sessions of program dlp that captures show: innet-wire(5)
+ * dlp-sessions.h - the sessions of program dlp that captures show:
+ * innet-wire(5)
  *
  * An aggregator is known by its port.  A session of it is a job whose vectors
  * have one segment: a gradient goes up, an aggregate comes down, and the step
@@ -36,7 +37,7 @@ struct session_worker {
 };
 
 struct sessions {
-	struct job_conf cf;
+	struct job_context context;
 	uint16_t port;		/* of aggregators; 0: the usual ones */
 	bool late;		/* all do */
 	struct session **session;	/* owned, and what they point to */
@@ -52,9 +53,9 @@ struct sessions {
 bool sessions_claim(const void *sessions, uint8_t tos, uint16_t sport,
     uint16_t dport);
 
-void sessions_take(struct sessions *s, const struct packet *p);
+void sessions_receive(struct sessions *s, const struct packet *p);
 
-void sessions_done(struct sessions *s);
+void sessions_end(struct sessions *s);
 void sessions_free(struct sessions *s);
 
 #endif

@@ -17,45 +17,45 @@ struct scale {
 static const char *
 key_of(int k, const void *arg)
 {
-	const struct sheet_column *column = arg;
+	const struct figures_column *column = arg;
 
 	return column[k].key;
 }
 
 const char *
-sheet_init(struct sheet *s, const struct sheet_column *column,
-    enum sheet_print print, bool at_once, const char *list)
+figures_open(struct figures *s, const struct figures_column *column,
+    enum figures_form form, bool at_once, const char *list)
 {
-	*s = (struct sheet){ .column = column, .print = print,
+	*s = (struct figures){ .column = column, .form = form,
 	    .at_once = at_once, .chosen = list != NULL };
 	while (column[s->n].key != NULL)
 		s->n++;
 	if (list != NULL)
 		return columns_choose(&s->shows, list, s->n, key_of, column);
 	for (int k = 0; k < s->n; k++)
-		if (print != SHEET_TABLE || column[k].title != NULL)
+		if (form != FIGURES_TABLE || column[k].title != NULL)
 			s->shows.column[s->shows.n++] = k;
 	return NULL;
 }
 
 /* A cell for programs: numbers to the last digit. */
 static void
-put_cell(const struct sheet_cell *c, enum sheet_unit unit, bool json)
+put_cell(const struct figures_cell *c, enum figures_unit unit, bool json)
 {
 	if (!c->known)
 		fputs(json ? "null" : "", stdout);
-	else if (unit == SHEET_TEXT)
+	else if (unit == FIGURES_TEXT)
 		printf(json && c->quoted ? "\"%s\"" : "%s", c->text);
-	else if (unit == SHEET_REAL)
+	else if (unit == FIGURES_REAL)
 		printf("%.6g", c->real);
 	else
 		printf("%" PRIu64, c->whole);
 }
 
 static void
-put_row(const struct sheet *s, const struct sheet_cell *cell)
+put_row(const struct figures *s, const struct figures_cell *cell)
 {
-	const bool json = s->print == SHEET_JSON;
+	const bool json = s->form == FIGURES_JSON;
 
 	for (int i = 0; i < s->shows.n; i++) {
 		const int k = s->shows.column[i];
@@ -71,7 +71,7 @@ put_row(const struct sheet *s, const struct sheet_cell *cell)
 }
 
 static void
-put_keys(const struct sheet *s)
+put_keys(const struct figures *s)
 {
 	for (int i = 0; i < s->shows.n; i++)
 		printf("%s%s", i == 0 ? "" : ",",
@@ -81,16 +81,16 @@ put_keys(const struct sheet *s)
 
 /* A cell for people. */
 static const char *
-cell_text(char to[CELL_BYTES], const struct sheet_cell *c,
-    enum sheet_unit unit, struct scale scale)
+cell_text(char to[CELL_BYTES], const struct figures_cell *c,
+    enum figures_unit unit, struct scale scale)
 {
 	if (!c->known)
 		snprintf(to, CELL_BYTES, "-");
-	else if (unit == SHEET_TEXT)
+	else if (unit == FIGURES_TEXT)
 		snprintf(to, CELL_BYTES, "%s", c->text);
-	else if (unit == SHEET_REAL)
+	else if (unit == FIGURES_REAL)
 		snprintf(to, CELL_BYTES, "%.4g", c->real);
-	else if (unit == SHEET_NS && scale.ns > 1)
+	else if (unit == FIGURES_NS && scale.ns > 1)
 		snprintf(to, CELL_BYTES, "%.6g", (double)c->whole / scale.ns);
 	else
 		snprintf(to, CELL_BYTES, "%" PRIu64, c->whole);
@@ -98,19 +98,19 @@ cell_text(char to[CELL_BYTES], const struct sheet_cell *c,
 }
 
 static const char *
-title_text(char to[CELL_BYTES], const struct sheet_column *c,
+title_text(char to[CELL_BYTES], const struct figures_column *c,
     struct scale scale)
 {
 	const char *title = c->title != NULL ? c->title : c->key;
 
-	snprintf(to, CELL_BYTES, c->unit == SHEET_NS ? "%s %s" : "%s", title,
+	snprintf(to, CELL_BYTES, c->unit == FIGURES_NS ? "%s %s" : "%s", title,
 	    scale.name);
 	return to;
 }
 
 /* A row of a table that is printed as it comes, in columns of one width. */
 static void
-put_line(struct sheet *s, const struct sheet_cell *cell)
+put_line(struct figures *s, const struct figures_cell *cell)
 {
 	const struct scale us = { "us", 1e3 };
 	char text[CELL_BYTES];
@@ -130,7 +130,7 @@ put_line(struct sheet *s, const struct sheet_cell *cell)
 }
 
 static void
-keep(struct sheet *s, const struct sheet_cell *cell)
+keep_row(struct figures *s, const struct figures_cell *cell)
 {
 	if (s->rows == s->room) {
 		s->room = s->room == 0 ? 16 : 2 * s->room;
@@ -144,14 +144,14 @@ keep(struct sheet *s, const struct sheet_cell *cell)
 }
 
 void
-sheet_row(struct sheet *s, const struct sheet_cell *cell)
+figures_add_row(struct figures *s, const struct figures_cell *cell)
 {
-	if (s->print == SHEET_TABLE && !s->at_once) {
-		keep(s, cell);
-	} else if (s->print == SHEET_TABLE) {
+	if (s->form == FIGURES_TABLE && !s->at_once) {
+		keep_row(s, cell);
+	} else if (s->form == FIGURES_TABLE) {
 		put_line(s, cell);
 	} else {
-		if (s->print == SHEET_CSV && s->printed++ == 0)
+		if (s->form == FIGURES_CSV && s->printed++ == 0)
 			put_keys(s);
 		put_row(s, cell);
 	}
@@ -159,17 +159,17 @@ sheet_row(struct sheet *s, const struct sheet_cell *cell)
 
 /* The unit in which the largest time that is shown is best read. */
 static struct scale
-scale_of(const struct sheet *s)
+find_scale(const struct figures *s)
 {
 	uint64_t most = 0;
 
 	for (size_t r = 0; r < s->rows; r++) {
 		for (int i = 0; i < s->shows.n; i++) {
 			const int k = s->shows.column[i];
-			const struct sheet_cell *c = &s->row[r *
+			const struct figures_cell *c = &s->row[r *
 			    (size_t)s->n + (size_t)k];
 
-			if (s->column[k].unit == SHEET_NS && c->known &&
+			if (s->column[k].unit == FIGURES_NS && c->known &&
 			    c->whole > most)
 				most = c->whole;
 		}
@@ -182,7 +182,7 @@ scale_of(const struct sheet *s)
 
 /* Is a column of a table worth its place: asked for, or known somewhere? */
 static bool
-is_worth(const struct sheet *s, int k)
+is_column_shown(const struct figures *s, int k)
 {
 	for (size_t r = 0; r < s->rows; r++)
 		if (s->row[r * (size_t)s->n + (size_t)k].known)
@@ -191,18 +191,18 @@ is_worth(const struct sheet *s, int k)
 }
 
 static void
-put_table(const struct sheet *s)
+put_table(const struct figures *s)
 {
-	const struct scale scale = scale_of(s);
+	const struct scale scale = find_scale(s);
 	struct columns t = { .n = 0 };
 	char text[CELL_BYTES];
 
 	for (int i = 0; i < s->shows.n; i++) {
 		const int k = s->shows.column[i];
 
-		if (!is_worth(s, k))
+		if (!is_column_shown(s, k))
 			continue;
-		if (s->column[k].unit == SHEET_TEXT)
+		if (s->column[k].unit == FIGURES_TEXT)
 			t.left |= (uint64_t)1 << t.n;
 		columns_add(&t, "%s", title_text(text, &s->column[k], scale));
 		t.n++;
@@ -211,7 +211,7 @@ put_table(const struct sheet *s)
 		for (int i = 0; i < s->shows.n; i++) {
 			const int k = s->shows.column[i];
 
-			if (is_worth(s, k))
+			if (is_column_shown(s, k))
 				columns_add(&t, "%s", cell_text(text,
 				    &s->row[r * (size_t)s->n + (size_t)k],
 				    s->column[k].unit, scale));
@@ -223,9 +223,9 @@ put_table(const struct sheet *s)
 }
 
 void
-sheet_done(struct sheet *s)
+figures_close(struct figures *s)
 {
-	if (s->print == SHEET_CSV && s->printed == 0)
+	if (s->form == FIGURES_CSV && s->printed == 0)
 		put_keys(s);
 	if (s->rows > 0)
 		put_table(s);

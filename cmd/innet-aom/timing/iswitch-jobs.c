@@ -22,7 +22,7 @@ jobs_claim(const void *none, uint8_t tos, uint16_t sport, uint16_t dport)
 
 /* The end at an address, made if it is new; NULL: there are too many. */
 static struct jobs_end *
-end_of(struct jobs *s, const union addr *at)
+get_end(struct jobs *s, const union addr *at)
 {
 	uint64_t key = addr_key(at, &hashmap_constant);
 	const uint32_t *have;
@@ -53,22 +53,22 @@ end_of(struct jobs *s, const union addr *at)
 
 /* Both ends of a packet; growing moves the first, so it is asked for again. */
 static bool
-both_ends(struct jobs *s, const struct packet *p, struct jobs_end **from,
+get_ends(struct jobs *s, const struct packet *p, struct jobs_end **from,
     struct jobs_end **to)
 {
-	if (end_of(s, &p->from) == NULL)
+	if (get_end(s, &p->from) == NULL)
 		return false;
-	*to = end_of(s, &p->to);
+	*to = get_end(s, &p->to);
 	if (*to == NULL)
 		return false;
-	*from = end_of(s, &p->from);
+	*from = get_end(s, &p->from);
 	return true;
 }
 
 void
-jobs_switch(struct jobs *s, const union addr *at)
+jobs_add_switch(struct jobs *s, const union addr *at)
 {
-	struct jobs_end *e = end_of(s, at);
+	struct jobs_end *e = get_end(s, at);
 
 	if (e != NULL)
 		e->role = JOBS_SWITCH;
@@ -76,7 +76,7 @@ jobs_switch(struct jobs *s, const union addr *at)
 
 /* The job of that number at switch sw, made if it is new. */
 static struct job **
-job_of(struct jobs *s, const struct jobs_end *sw, int32_t number)
+get_job(struct jobs *s, const struct jobs_end *sw, int32_t number)
 {
 	const uint64_t key = (uint64_t)(sw - s->end) << 17 |
 	    (uint64_t)(number + 1);
@@ -95,7 +95,7 @@ job_of(struct jobs *s, const struct jobs_end *sw, int32_t number)
 	at = hashmap_put(&s->job_at, key, s->n);
 	if (s->job == NULL || j == NULL || at == NULL)
 		err(1, "%u jobs", s->n);
-	job_init(j, &s->cf, &sw->at, number);
+	job_init(j, &s->context, &sw->at, number);
 	j->place = s->n;
 	if (s->async)
 		j->mode = JOB_ASYNC;
@@ -108,7 +108,7 @@ job_of(struct jobs *s, const struct jobs_end *sw, int32_t number)
  * number were of, if it is the first that is heard of.
  */
 static struct job **
-job_heard(struct jobs *s, const struct jobs_end *sw, int32_t number)
+name_job(struct jobs *s, const struct jobs_end *sw, int32_t number)
 {
 	const uint64_t nameless = (uint64_t)(sw - s->end) << 17;
 	const uint64_t key = nameless | (uint64_t)(number + 1);
@@ -116,7 +116,7 @@ job_heard(struct jobs *s, const struct jobs_end *sw, int32_t number)
 	uint32_t i, *at;
 
 	if (number < 0 || old == NULL || hashmap_get(&s->job_at, key) != NULL)
-		return job_of(s, sw, number);
+		return get_job(s, sw, number);
 	i = *old;
 	hashmap_remove(&s->job_at, nameless);
 	at = hashmap_put(&s->job_at, key, i);
@@ -128,7 +128,7 @@ job_heard(struct jobs *s, const struct jobs_end *sw, int32_t number)
 
 /* The job of member m at switch sw; number -1: not known by this packet. */
 static struct job *
-member_of(struct jobs *s, const struct jobs_end *sw, struct jobs_end *m,
+get_member(struct jobs *s, const struct jobs_end *sw, struct jobs_end *m,
     int32_t number)
 {
 	struct job **j;
@@ -141,12 +141,12 @@ member_of(struct jobs *s, const struct jobs_end *sw, struct jobs_end *m,
 		    of->number == number))
 			return of;
 	}
-	j = job_heard(s, sw, number);
+	j = name_job(s, sw, number);
 	if (j == NULL)
 		return NULL;
 	if (m->job == (uint32_t)(j - s->job) + 1)
 		return *j;		/* it has its number now */
-	id = job_join(*j, &m->at);
+	id = job_add_member(*j, &m->at);
 	if (id < 0)
 		return NULL;
 	m->job = (uint32_t)(j - s->job) + 1;
@@ -171,7 +171,7 @@ learn_peers(const struct jobs *s, struct jobs_end *a, struct jobs_end *b)
 
 /* Is the segment from a to b a result?  False where that cannot be told. */
 static bool
-direction(const struct jobs *s, struct jobs_end *a, struct jobs_end *b,
+find_direction(const struct jobs *s, struct jobs_end *a, struct jobs_end *b,
     bool *down)
 {
 	const bool ours = addr_port(&a->at) == UPDATE_PORT;
@@ -193,7 +193,7 @@ direction(const struct jobs *s, struct jobs_end *a, struct jobs_end *b,
 
 /* A segment of p is one to or from member m of j. */
 static void
-take_part(struct jobs *s, struct job *j, uint32_t m, const struct packet *p,
+add_segment(struct jobs *s, struct job *j, uint32_t m, const struct packet *p,
     bool down)
 {
 	const struct seg seg = seg_split(bytes_get(p->payload, 8));
@@ -202,17 +202,17 @@ take_part(struct jobs *s, struct job *j, uint32_t m, const struct packet *p,
 	    .vectors = seg.contributions };
 
 	if (j->mode == JOB_ASYNC) {
-		rounds_take(j, &s->cf, m, &g);
+		rounds_add_segment(j, &s->context, m, &g);
 		return;
 	}
 	g.iteration = job_unwrap(j, seg.iteration);
-	iterations_take(j, &s->cf, m, &g);
+	iterations_add_segment(j, &s->context, m, &g);
 }
 
 /* A result to a group's address is one to each who hears it. */
 static void
-take_shared(struct jobs *s, const struct packet *p, struct jobs_end *from,
-    const struct jobs_end *group)
+receive_group_result(struct jobs *s, const struct packet *p,
+    struct jobs_end *from, const struct jobs_end *group)
 {
 	struct job *j = group->job == 0 ? NULL : s->job[group->job - 1];
 
@@ -223,13 +223,13 @@ take_shared(struct jobs *s, const struct packet *p, struct jobs_end *from,
 	}
 	job_count(j, -1, JOB_BYTES_DOWN, p->wire_bytes);
 	for (uint32_t m = 0; m < j->members; m++) {
-		if (j->member[m].hears)
-			take_part(s, j, m, p, true);
+		if (j->member[m].in_group)
+			add_segment(s, j, m, p, true);
 	}
 }
 
 static void
-take_segment(struct jobs *s, const struct packet *p, struct jobs_end *from,
+receive_segment(struct jobs *s, const struct packet *p, struct jobs_end *from,
     struct jobs_end *to)
 {
 	struct jobs_end *m;
@@ -242,27 +242,27 @@ take_segment(struct jobs *s, const struct packet *p, struct jobs_end *from,
 		return;
 	}
 	if (addr_is_group(&to->at)) {
-		take_shared(s, p, from, to);
+		receive_group_result(s, p, from, to);
 		return;
 	}
-	if (!direction(s, from, to, &down)) {
+	if (!find_direction(s, from, to, &down)) {
 		s->unplaced++;
 		return;
 	}
 	m = down ? to : from;
-	j = member_of(s, down ? from : to, m, -1);
+	j = get_member(s, down ? from : to, m, -1);
 	if (j == NULL) {
 		s->too_many++;
 		return;
 	}
 	job_count(j, (int32_t)m->member, down ? JOB_BYTES_DOWN : JOB_BYTES_UP,
 	    p->wire_bytes);
-	take_part(s, j, m->member, p, down);
+	add_segment(s, j, m->member, p, down);
 }
 
 /* Is c from a switch, to one, or can that not be told by itself? */
 static enum jobs_role
-sender_of(const struct control *c)
+sender_role(const struct control *c)
 {
 	struct repair_help h;
 
@@ -279,12 +279,12 @@ sender_of(const struct control *c)
 
 /* Nothing more comes to the job in its mode: close all that is open. */
 static void
-end_job(struct job *j, struct job_conf *cf)
+end_job(struct job *j, struct job_context *context)
 {
-	iterations_end(j, cf);
+	iterations_end(j, context);
 	for (uint32_t m = 0; m < j->members; m++)
-		rounds_end(j, cf, m);
-	rounds_close(j, cf, INT64_MAX);
+		rounds_end(j, context, m);
+	rounds_close(j, context, INT64_MAX);
 }
 
 /* The job is in step or not; what is open is not of another mode. */
@@ -292,20 +292,20 @@ static void
 set_mode(struct jobs *s, struct job *j, enum job_mode mode)
 {
 	if (j->mode != mode && j->begun)
-		end_job(j, &s->cf);
+		end_job(j, &s->context);
 	j->mode = mode;
 }
 
 /* What a Join, and its Ack, say of the job. */
 static void
-take_join(struct jobs *s, struct job *j, uint32_t m, const struct control *c)
+receive_join(struct jobs *s, struct job *j, uint32_t m, const struct control *c)
 {
 	struct control_join join;
 
 	if (!control_get_join(c, &join))
 		return;
 	set_mode(s, j, join.async ? JOB_ASYNC : JOB_SYNC);
-	rounds_join(j, &s->cf, m, join.next);
+	rounds_join(j, &s->context, m, join.next);
 	j->member[m].worker = join.worker;
 	if (join.floats > 0 && join.elements > 0)
 		j->segs = seg_count(join.elements, join.floats);
@@ -313,24 +313,24 @@ take_join(struct jobs *s, struct job *j, uint32_t m, const struct control *c)
 
 /* The switch has named a group to member m of j, or none. */
 static void
-take_group(struct jobs *s, struct job *j, uint32_t m,
+set_group(struct jobs *s, struct job *j, uint32_t m,
     const struct control_ack *a)
 {
 	const union addr at = addr_of_bytes(a->group, a->group_port);
-	struct jobs_end *group = a->groups ? end_of(s, &at) : NULL;
+	struct jobs_end *group = a->groups ? get_end(s, &at) : NULL;
 
-	j->member[m].hears = group != NULL;
+	j->member[m].in_group = group != NULL;
 	if (group != NULL)
 		group->job = j->place + 1;
 }
 
 static void
-take_joined(struct jobs *s, struct job *j, uint32_t m,
+receive_join_ack(struct jobs *s, struct job *j, uint32_t m,
     const struct control_ack *a)
 {
 	if (a->status != CONTROL_DONE)
 		return;
-	take_group(s, j, m, a);
+	set_group(s, j, m, a);
 	j->answers = a->whole && a->async;
 	if (a->async)
 		set_mode(s, j, JOB_ASYNC);
@@ -342,36 +342,36 @@ take_joined(struct jobs *s, struct job *j, uint32_t m,
 
 /* A Probe or NACK asks for a round where a job is out of step. */
 static void
-take_help(struct job *j, const struct control *c)
+note_asked_round(struct job *j, const struct control *c)
 {
 	struct repair_help h;
 
 	if (j->mode == JOB_MODE_UNKNOWN && repair_get_help(c, &h) &&
 	    (h.round != 0 || h.last_round != 0))
-		j->odd = true;
+		j->asks_rounds = true;
 }
 
 /* Help, Probe or NACK, with the number of a segment. */
 static void
-take_asked(struct job *j, uint32_t m, const struct control *c, bool down,
+receive_help(struct job *j, uint32_t m, const struct control *c, bool down,
     uint64_t stamp_ns)
 {
 	int64_t t;
 	uint64_t word;
 
 	if (repair_is_help(c))
-		take_help(j, c);
+		note_asked_round(j, c);
 	if (!control_get_number(c, 8, &word))
 		return;
 	t = job_unwrap(j, seg_split(word).iteration);
 	job_count_at(j, (int32_t)m, t, repair_is_help(c) ? down ? JOB_NACKS :
 	    JOB_PROBES : down ? JOB_ASKED : JOB_HELPS);
-	job_repair(j, t, stamp_ns, down || !repair_is_help(c));
+	job_mark_loss(j, t, stamp_ns, down || !repair_is_help(c));
 }
 
 /* A control message between member m of j and its switch. */
 static void
-take_message(struct jobs *s, struct job *j, uint32_t m,
+receive_message(struct jobs *s, struct job *j, uint32_t m,
     const struct control *c, bool down, uint64_t stamp_ns)
 {
 	const int32_t who = (int32_t)m;
@@ -379,15 +379,15 @@ take_message(struct jobs *s, struct job *j, uint32_t m,
 	struct repair_state st;
 
 	switch (c->action) {
-	case CONTROL_JOIN: take_join(s, j, m, c); break;
+	case CONTROL_JOIN: receive_join(s, j, m, c); break;
 	case CONTROL_ACK:
 		if (repair_is_state(c) && repair_get_state(c, &st))
 			job_count_at(j, who, job_unwrap(j, st.iteration),
 			    st.notice ? JOB_NOTICES : JOB_STATES);
 		else if (control_get_ack(c, &a) && a.action == CONTROL_JOIN)
-			take_joined(s, j, m, &a);
+			receive_join_ack(s, j, m, &a);
 		break;
-	case CONTROL_HELP: take_asked(j, m, c, down, stamp_ns); break;
+	case CONTROL_HELP: receive_help(j, m, c, down, stamp_ns); break;
 	case CONTROL_FETCH:
 	case CONTROL_CHUNK: job_count(j, who, JOB_HANDOVERS, 1); break;
 	default: break;
@@ -399,7 +399,7 @@ take_message(struct jobs *s, struct job *j, uint32_t m,
  * need not be a member, and nothing of it is counted.
  */
 static void
-take_control(struct jobs *s, const struct packet *p, struct jobs_end *from,
+receive_control(struct jobs *s, const struct packet *p, struct jobs_end *from,
     struct jobs_end *to)
 {
 	struct jobs_end *m;
@@ -412,7 +412,7 @@ take_control(struct jobs *s, const struct packet *p, struct jobs_end *from,
 		s->bad_control++;
 		return;
 	}
-	role = sender_of(&c);
+	role = sender_role(&c);
 	if (role != JOBS_UNKNOWN)
 		(role == JOBS_SWITCH ? from : to)->role = JOBS_SWITCH;
 	if (role == JOBS_MEMBER)
@@ -429,34 +429,34 @@ take_control(struct jobs *s, const struct packet *p, struct jobs_end *from,
 	if (!down && (to->role != JOBS_SWITCH || from->role != JOBS_MEMBER))
 		return;
 	m = down ? to : from;
-	j = member_of(s, down ? from : to, m, c.job);
+	j = get_member(s, down ? from : to, m, c.job);
 	if (j == NULL) {
 		s->too_many++;
 		return;
 	}
 	job_count(j, (int32_t)m->member, down ? JOB_BYTES_DOWN : JOB_BYTES_UP,
 	    p->wire_bytes);
-	take_message(s, j, m->member, &c, down, p->stamp_ns);
+	receive_message(s, j, m->member, &c, down, p->stamp_ns);
 }
 
 void
-jobs_take(struct jobs *s, const struct packet *p)
+jobs_receive(struct jobs *s, const struct packet *p)
 {
 	struct jobs_end *from, *to;
 
-	if (!both_ends(s, p, &from, &to))
+	if (!get_ends(s, p, &from, &to))
 		s->too_many++;
 	else if (seg_is(p->tos))
-		take_segment(s, p, from, to);
+		receive_segment(s, p, from, to);
 	else
-		take_control(s, p, from, to);
+		receive_control(s, p, from, to);
 }
 
 void
-jobs_done(struct jobs *s)
+jobs_end(struct jobs *s)
 {
 	for (uint32_t i = 0; i < s->n; i++)
-		end_job(s->job[i], &s->cf);
+		end_job(s->job[i], &s->context);
 }
 
 void

@@ -1,5 +1,6 @@
 /*
- * iswitch-jobs.h - the jobs of program iswitch that captures show: innet-wire(5)
+ * iswitch-jobs.h - the jobs of program iswitch that captures show:
+ * innet-wire(5)
  *
  * Who is a switch and who a member is learnt from what they say: Join and its
  * Ack, STATE, Probe and NACK; else from innet's port, and from who has several
@@ -32,7 +33,7 @@ struct jobs_end {
 };
 
 struct jobs {
-	struct job_conf cf;
+	struct job_context context;
 	bool async;		/* jobs whose Joins were not seen are */
 	struct jobs_end *end;
 	uint32_t ends, ends_room;
@@ -46,14 +47,14 @@ struct jobs {
 };
 
 /* These are a switch's address and port, whatever else is seen. */
-void jobs_switch(struct jobs *s, const union addr *at);
+void jobs_add_switch(struct jobs *s, const union addr *at);
 
 bool jobs_claim(const void *none, uint8_t tos, uint16_t sport,
     uint16_t dport);
 
-void jobs_take(struct jobs *s, const struct packet *p);
+void jobs_receive(struct jobs *s, const struct packet *p);
 
-void jobs_done(struct jobs *s);
+void jobs_end(struct jobs *s);
 void jobs_free(struct jobs *s);
 
 #endif

@@ -7,20 +7,20 @@
 static bool
 has_result(const struct job *j, const struct job_part *p)
 {
-	return job_segs(j) > 0 && p->down.seen.n == job_segs(j);
+	return job_segs(j) > 0 && p->down.segments.n == job_segs(j);
 }
 
 /* Did it send, and was its first segment seen? */
 static bool
 has_begun(const struct job_part *p)
 {
-	return p->up.seen.n > 0 && seen_first(&p->up.seen);
+	return p->up.segments.n > 0 && bitmap_has_first(&p->up.segments);
 }
 
 static bool
 has_sent(const struct job *j, const struct job_part *p)
 {
-	return job_segs(j) > 0 && p->up.seen.n == job_segs(j);
+	return job_segs(j) > 0 && p->up.segments.n == job_segs(j);
 }
 
 /* The phases of member m in an iteration that is over. */
@@ -57,7 +57,7 @@ add_phases(struct job *j, struct job_member *m, const struct job_part *p,
 }
 
 /* What is known of an iteration, part by part. */
-struct tally {
+struct iteration_sums {
 	uint64_t first_ns, last_ns;	/* first sent, last result */
 	uint64_t slowest_ns, second_ns;	/* ends of what was sent */
 	int32_t slowest;
@@ -67,18 +67,18 @@ struct tally {
 
 static void
 add_part(const struct job *j, uint32_t m, const struct job_part *p,
-    struct job_closed *c, struct tally *y)
+    struct job_closed *c, struct iteration_sums *y)
 {
 	const struct job_side *up = &p->up, *down = &p->down;
 
 	c->members++;
 	y->results &= has_result(j, p);
-	y->got += down->seen.n > 0;
-	if (down->seen.n > 0 && down->last_ns > y->last_ns)
+	y->got += down->segments.n > 0;
+	if (down->segments.n > 0 && down->last_ns > y->last_ns)
 		y->last_ns = down->last_ns;
-	if (down->seen.n > 0 && down->first_ns < c->start_ns)
+	if (down->segments.n > 0 && down->first_ns < c->start_ns)
 		c->start_ns = down->first_ns;
-	if (up->seen.n == 0)
+	if (up->segments.n == 0)
 		return;
 	c->contributors++;
 	y->begun &= has_begun(p);
@@ -96,7 +96,7 @@ add_part(const struct job *j, uint32_t m, const struct job_part *p,
 
 /* Give back the parts of an iteration, and note who had its result when. */
 static void
-clear_parts(struct job *j, struct job_conf *cf,
+clear_parts(struct job *j, struct job_context *context,
     const struct job_iteration *it)
 {
 	for (uint32_t k = it->list, next; k != 0; k = next) {
@@ -109,18 +109,19 @@ clear_parts(struct job *j, struct job_conf *cf,
 			m->done = it->iteration;
 			m->done_ns = p->down.last_ns;
 		}
-		seen_clear(&p->up.seen, &cf->budget);
-		seen_clear(&p->down.seen, &cf->budget);
+		bitmap_clear(&p->up.segments, &context->budget);
+		bitmap_clear(&p->down.segments, &context->budget);
 		p->open = false;
 	}
 }
 
 static void
-close_iteration(struct job *j, struct job_conf *cf, struct job_iteration *it)
+close_iteration(struct job *j, struct job_context *context,
+    struct job_iteration *it)
 {
 	struct job_closed c = { .iteration = it->iteration, .slowest = -1,
 	    .vectors = it->vectors, .start_ns = UINT64_MAX };
-	struct tally y = { .slowest = -1, .first_ns = UINT64_MAX,
+	struct iteration_sums y = { .slowest = -1, .first_ns = UINT64_MAX,
 	    .begun = true, .sent = true, .results = true };
 
 	if (!it->open)
@@ -131,7 +132,7 @@ close_iteration(struct job *j, struct job_conf *cf, struct job_iteration *it)
 		const struct job_part *p = &m->part[it->iteration & 1];
 
 		add_part(j, k - 1, p, &c, &y);
-		m->iterations += p->up.seen.n > 0;
+		m->iterations += p->up.segments.n > 0;
 		add_phases(j, m, p, &c);
 		k = p->next;
 	}
@@ -160,41 +161,41 @@ close_iteration(struct job *j, struct job_conf *cf, struct job_iteration *it)
 	if (c.vectors > 0)
 		j->missing += job_missing(j, c.vectors);
 	j->iterations++;
-	if (cf->report != NULL)
-		cf->report(cf->arg, j, &c);
-	clear_parts(j, cf, it);
+	if (context->report != NULL)
+		context->report(context->arg, j, &c);
+	clear_parts(j, context, it);
 	it->open = false;
 }
 
 /* Close what is older than t, in order. */
 static void
-close_before(struct job *j, struct job_conf *cf, int64_t t)
+close_before(struct job *j, struct job_context *context, int64_t t)
 {
 	struct job_iteration *a = &j->it[(j->newest - 1) & 1],
 	    *b = &j->it[j->newest & 1];
 
 	if (a->open && a->iteration < t)
-		close_iteration(j, cf, a);
+		close_iteration(j, context, a);
 	if (b->open && b->iteration < t)
-		close_iteration(j, cf, b);
+		close_iteration(j, context, b);
 }
 
 void
-iterations_end(struct job *j, struct job_conf *cf)
+iterations_end(struct job *j, struct job_context *context)
 {
-	close_before(j, cf, INT64_MAX);
+	close_before(j, context, INT64_MAX);
 }
 
 /* Iteration t, opened if it is new; NULL: it is over. */
 static struct job_iteration *
-iteration_of(struct job *j, struct job_conf *cf, int64_t t, bool down)
+get_iteration(struct job *j, struct job_context *context, int64_t t, bool down)
 {
 	const bool first = !j->begun;
 	struct job_iteration *it = &j->it[t & 1];
 	bool anew = false;
 
 	if (j->begun && t < j->newest - JOB_BEHIND && !down) {
-		close_before(j, cf, INT64_MAX);	/* the job begins again */
+		close_before(j, context, INT64_MAX); /* the job begins again */
 		for (uint32_t m = 0; m < j->members; m++)
 			j->member[m].has_done = false;
 		j->restarts++;
@@ -202,7 +203,7 @@ iteration_of(struct job *j, struct job_conf *cf, int64_t t, bool down)
 	} else if (j->begun && t < j->newest - 1) {
 		return NULL;
 	} else if (j->begun && t > j->newest) {
-		close_before(j, cf, t - 1);
+		close_before(j, context, t - 1);
 	}
 	if (first || anew || t > j->newest)
 		j->newest = t;
@@ -217,7 +218,7 @@ iteration_of(struct job *j, struct job_conf *cf, int64_t t, bool down)
 
 /* The part of member m in an iteration. */
 static struct job_part *
-part_of(struct job *j, uint32_t m, struct job_iteration *it)
+get_part(struct job *j, uint32_t m, struct job_iteration *it)
 {
 	struct job_part *p = &j->member[m].part[it->iteration & 1];
 
@@ -230,7 +231,7 @@ part_of(struct job *j, uint32_t m, struct job_iteration *it)
 }
 
 void
-iterations_take(struct job *j, struct job_conf *cf, uint32_t m,
+iterations_add_segment(struct job *j, struct job_context *context, uint32_t m,
     const struct job_segment *s)
 {
 	const enum job_count once = s->down ? JOB_RESULTS : JOB_SEGMENTS,
@@ -243,24 +244,24 @@ iterations_take(struct job *j, struct job_conf *cf, uint32_t m,
 		job_count(j, (int32_t)m, JOB_MISMATCHED, 1);
 		return;
 	}
-	it = iteration_of(j, cf, s->iteration, s->down);
+	it = get_iteration(j, context, s->iteration, s->down);
 	if (it == NULL) {
 		job_count(j, (int32_t)m, JOB_LATE, 1);
 		return;
 	}
-	p = part_of(j, m, it);
+	p = get_part(j, m, it);
 	side = s->down ? &p->down : &p->up;
-	switch (seen_add(&side->seen, &cf->budget, s->index)) {
-	case SEEN_NEW: break;
-	case SEEN_NO_ROOM: cf->no_room++; return;
-	case SEEN_AGAIN:
+	switch (bitmap_add(&side->segments, &context->budget, s->index)) {
+	case BITMAP_NEW: break;
+	case BITMAP_NO_ROOM: context->no_room++; return;
+	case BITMAP_REPEATED:
 		job_count_at(j, (int32_t)m, s->iteration, s->file ==
 		    side->file ? again : JOB_COPIES);
 		if (s->file == side->file)
-			job_repair(j, s->iteration, s->stamp_ns, true);
+			job_mark_loss(j, s->iteration, s->stamp_ns, true);
 		return;
 	}
-	if (side->seen.n == 1) {
+	if (side->segments.n == 1) {
 		side->first_ns = s->stamp_ns;
 		side->file = s->file;
 	}

@@ -12,10 +12,10 @@
 #include "cmd/innet-aom/timing/job.h"
 
 /* Member m sent the segment s, or got it. */
-void iterations_take(struct job *j, struct job_conf *cf, uint32_t m,
-    const struct job_segment *s);
+void iterations_add_segment(struct job *j, struct job_context *context,
+    uint32_t m, const struct job_segment *s);
 
 /* Close the iterations that are open, because nothing more comes. */
-void iterations_end(struct job *j, struct job_conf *cf);
+void iterations_end(struct job *j, struct job_context *context);
 
 #endif

@@ -7,10 +7,10 @@
 #include "common/wire/seg.h"
 
 void
-job_init(struct job *j, struct job_conf *cf, const union addr *at,
+job_init(struct job *j, struct job_context *context, const union addr *at,
     int32_t number)
 {
-	*j = (struct job){ .cf = cf, .at = *at, .number = number };
+	*j = (struct job){ .context = context, .at = *at, .number = number };
 }
 
 void
@@ -22,7 +22,7 @@ job_free(struct job *j)
 }
 
 int32_t
-job_join(struct job *j, const union addr *at)
+job_add_member(struct job *j, const union addr *at)
 {
 	if (j->members == JOB_MEMBERS_MAX)
 		return -1;
@@ -62,7 +62,7 @@ job_count_at(struct job *j, int32_t m, int64_t t, enum job_count what)
 }
 
 void
-job_repair(struct job *j, int64_t t, uint64_t now_ns, bool sure)
+job_mark_loss(struct job *j, int64_t t, uint64_t now_ns, bool sure)
 {
 	struct job_iteration *it = &j->it[t & 1];
 

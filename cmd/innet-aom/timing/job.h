@@ -51,7 +51,7 @@ enum job_count {
 struct job_side {
 	uint64_t first_ns, last_ns;	/* of what was seen first */
 	unsigned file;		/* in which the first one was seen */
-	struct seen seen;
+	struct bitmap segments;
 };
 
 struct job_part {
@@ -68,7 +68,7 @@ struct job_member {
 	union addr at;
 	int64_t worker;		/* its number; -1: unknown */
 	struct job_part part[2];	/* by iteration & 1 */
-	bool hears;		/* a group to which results come */
+	bool in_group;		/* a group to which results come */
 	bool has_done;
 	int64_t done;		/* the newest whose result it has whole */
 	uint64_t done_ns;
@@ -113,7 +113,7 @@ struct job {
 	uint32_t place;		/* among the jobs */
 	enum job_mode mode;
 	bool answers;		/* a server out of step: a round each */
-	bool odd;		/* no Join was seen, but rounds out of step */
+	bool asks_rounds;	/* no Join was seen, but rounds out of step */
 	uint32_t expected;	/* vectors of an iteration; 0: unknown */
 	uint32_t segs;		/* of a vector; 0: unknown */
 	uint32_t most;		/* highest index seen, + 1 */
@@ -131,12 +131,12 @@ struct job {
 	uint64_t applied;	/* by a server out of step: vectors */
 	struct job_closed *closing;	/* out of step, by rounds; owned */
 	uint64_t missing;	/* vectors that results are without */
-	const struct job_conf *cf;	/* borrowed */
+	const struct job_context *context;	/* borrowed */
 };
 
 /* What jobs share; report may be NULL. */
-struct job_conf {
-	struct seen_budget budget;
+struct job_context {
+	struct bitmap_budget budget;
 	uint64_t iterations_mask;	/* of numbers on the wire */
 	uint64_t no_room;	/* segments that no memory was left for */
 	void (*report)(void *arg, const struct job *j,
@@ -154,12 +154,12 @@ struct job_segment {
 	bool down;		/* a result */
 };
 
-void job_init(struct job *j, struct job_conf *cf, const union addr *at,
+void job_init(struct job *j, struct job_context *context, const union addr *at,
     int32_t number);
 void job_free(struct job *j);
 
 /* A new member, its number; -1: there are too many. */
-int32_t job_join(struct job *j, const union addr *at);
+int32_t job_add_member(struct job *j, const union addr *at);
 
 /* Add the time of a whole iteration; exits 1 without memory. */
 void job_add_time(struct job *j, uint64_t ns);
@@ -172,15 +172,15 @@ void job_count_at(struct job *j, int32_t m, int64_t t, enum job_count what);
  * At now_ns there is a sign that something of iteration t was lost; it is sure
  * where it was asked for or seen again, and not where it was but probed for.
  */
-void job_repair(struct job *j, int64_t t, uint64_t now_ns, bool sure);
+void job_mark_loss(struct job *j, int64_t t, uint64_t now_ns, bool sure);
 
 /* Has member m sent to iteration t, which is not closed, or being closed? */
 static inline bool
-job_sent(const struct job *j, uint32_t m, int64_t t)
+job_has_sent(const struct job *j, uint32_t m, int64_t t)
 {
 	const struct job_part *p = &j->member[m].part[t & 1];
 
-	return p->open && p->iteration == t && p->up.seen.n > 0;
+	return p->open && p->iteration == t && p->up.segments.n > 0;
 }
 
 /* An iteration of 24 bits as one next to the newest. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static union addr
-addr_of(const struct frame_flow *f, const uint8_t ip[16], uint16_t port)
+make_addr(const struct frame_flow *f, const uint8_t ip[16], uint16_t port)
 {
 	union addr a;
 
@@ -25,7 +25,7 @@ addr_of(const struct frame_flow *f, const uint8_t ip[16], uint16_t port)
 
 /* The next of several packets that lie in one frame, as f->next. */
 static void
-take_piece(struct packets_file *f)
+next_piece(struct packets_file *f)
 {
 	struct packet *to = &f->next;
 
@@ -35,12 +35,12 @@ take_piece(struct packets_file *f)
 
 /* Does the frame hold several packets?  Then the first is taken. */
 static enum split_is
-split_of(const struct packets *s, struct packets_file *file,
+split_packet(const struct packets *s, struct packets_file *file,
     const struct pcapio_packet *p, enum frame_is is, const struct frame *f)
 {
 	const struct split_as as = s->bytes != NULL ? (struct split_as){
-	    .kind = SPLIT_SELF, .bytes = s->bytes } : split_as(
-	    frame_dscp_tos(f), NULL);
+	    .kind = SPLIT_SELF,
+	    .bytes = s->bytes } : split_as(frame_dscp_tos(f), NULL);
 	const enum split_is found = split_frame(&as, is, p->data, p->caplen,
 	    p->len, f, &file->pieces);
 
@@ -50,14 +50,14 @@ split_of(const struct packets *s, struct packets_file *file,
 		file->split.frames++;
 		file->split.datagrams += file->pieces.count;
 		file->head_bytes = f->payload_at;
-		take_piece(file);
+		next_piece(file);
 	}
 	return found;
 }
 
 /* The packet of a frame, in file->next: UPDATE_OK, or why there is none. */
 static unsigned
-packet_of(const struct packets *s, struct packets_file *file,
+parse_packet(const struct packets *s, struct packets_file *file,
     const struct pcapio_packet *p)
 {
 	struct frame f;
@@ -70,9 +70,9 @@ packet_of(const struct packets *s, struct packets_file *file,
 	    f.flow.sport, f.flow.dport))
 		return SOUNDNESS_REGULAR;
 	*to = (struct packet){ .tos = frame_dscp_tos(&f),
-	    .from = addr_of(&f.flow, f.flow.src, f.flow.sport),
-	    .to = addr_of(&f.flow, f.flow.dst, f.flow.dport) };
-	switch (split_of(s, file, p, is, &f)) {
+	    .from = make_addr(&f.flow, f.flow.src, f.flow.sport),
+	    .to = make_addr(&f.flow, f.flow.dst, f.flow.dport) };
+	switch (split_packet(s, file, p, is, &f)) {
 	case SPLIT_SEVERAL: return UPDATE_OK;
 	case SPLIT_CANNOT: return SOUNDNESS_SUPER_DATAGRAM;
 	default: break;
@@ -90,21 +90,21 @@ packet_of(const struct packets *s, struct packets_file *file,
 }
 
 static uint64_t
-add(uint64_t a, uint64_t b)
+add_capped(uint64_t a, uint64_t b)
 {
 	return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
 /* The first packet of all: what counts from it is known. */
 static void
-begin(struct packets *s, uint64_t t)
+begin_capture(struct packets *s, uint64_t t)
 {
 	s->begun = true;
 	s->first_ns = t;
 	if (s->relative_from)
-		s->from_ns = add(t, s->from_ns);
+		s->from_ns = add_capped(t, s->from_ns);
 	if (s->relative_until)
-		s->until_ns = add(t, s->until_ns);
+		s->until_ns = add_capped(t, s->until_ns);
 }
 
 /* Find the next packet of the program in f. */
@@ -118,7 +118,7 @@ read_next(struct packets *s, struct packets_file *f)
 
 	f->have = f->pieces.left > 0;
 	if (f->have) {
-		take_piece(f);
+		next_piece(f);
 		return;
 	}
 	while ((got = pcapio_next(&f->in, &p)) == 1) {
@@ -134,7 +134,7 @@ read_next(struct packets *s, struct packets_file *f)
 			continue;
 		if (s->begun && t > s->until_ns)
 			return;
-		verdict = packet_of(s, f, &p);
+		verdict = parse_packet(s, f, &p);
 		if (verdict == UPDATE_OK) {
 			f->next.stamp_ns = t;
 			f->next.file = (unsigned)(f - s->file);
@@ -170,12 +170,12 @@ packets_open(struct packets *s, const char *const *path, size_t n)
 		if (f->in.packets > 0 && f->first_ns < first_ns)
 			first_ns = f->first_ns;
 	}
-	begin(s, first_ns);
+	begin_capture(s, first_ns);
 }
 
 /* The file whose packet is the oldest, or NULL. */
 static struct packets_file *
-oldest(struct packets *s)
+find_oldest(struct packets *s)
 {
 	struct packets_file *best = NULL;
 
@@ -196,7 +196,8 @@ packets_next(struct packets *s)
 
 	if (s->given != NULL)
 		read_next(s, s->given);
-	while ((best = oldest(s)) != NULL && best->next.stamp_ns < s->from_ns)
+	while (
+	    (best = find_oldest(s)) != NULL && best->next.stamp_ns < s->from_ns)
 		read_next(s, best);
 	s->given = best;
 	if (best == NULL || best->next.stamp_ns > s->until_ns)

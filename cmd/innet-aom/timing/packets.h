@@ -47,11 +47,11 @@ struct packets_file {
 };
 
 /* Does the program claim packets with that codepoint between these ports? */
-typedef bool packets_claim(const void *arg, uint8_t tos, uint16_t sport,
+typedef bool packets_claim_fn(const void *arg, uint8_t tos, uint16_t sport,
     uint16_t dport);
 
 struct packets {
-	packets_claim *claim;
+	packets_claim_fn *claim;
 	const void *arg;
 	split_bytes_fn *bytes;	/* all its packets say theirs, or NULL */
 	struct packets_file file[PACKETS_FILES_MAX];

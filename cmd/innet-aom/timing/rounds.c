@@ -8,7 +8,7 @@
 
 /* A number of 24 bits, as the one next to another. */
 static int64_t
-next_to(int64_t other, int64_t number)
+unwrap_near(int64_t other, int64_t number)
 {
 	const uint32_t d = ((uint32_t)number - (uint32_t)other) &
 	    (SEG_ITERATIONS - 1);
@@ -20,20 +20,20 @@ next_to(int64_t other, int64_t number)
 static bool
 is_whole(const struct job *j, const struct rounds_part *p)
 {
-	return p->open && job_segs(j) > 0 && p->side.seen.n == job_segs(j);
+	return p->open && job_segs(j) > 0 && p->side.segments.n == job_segs(j);
 }
 
 static void
-clear(struct job_conf *cf, struct rounds_part *p)
+clear_part(struct job_context *context, struct rounds_part *p)
 {
 	if (p->open)
-		seen_clear(&p->side.seen, &cf->budget);
+		bitmap_clear(&p->side.segments, &context->budget);
 	p->open = false;
 }
 
 /* A push is over, for another one begins, or the capture ends. */
 static void
-end_push(struct job *j, struct job_conf *cf, struct job_member *m)
+end_push(struct job *j, struct job_context *context, struct job_member *m)
 {
 	struct rounds_part *p = &m->rounds->push;
 
@@ -43,11 +43,11 @@ end_push(struct job *j, struct job_conf *cf, struct job_member *m)
 		stats_sum_add(&m->phase[JOB_SEND], ns);
 		stats_sum_add(&j->phase[JOB_SEND], ns);
 	}
-	clear(cf, p);
+	clear_part(context, p);
 }
 
 static void
-add_stale(struct job *j, struct job_member *m, uint64_t stale)
+count_staleness(struct job *j, struct job_member *m, uint64_t stale)
 {
 	stats_sum_add(&m->staleness, stale);
 	stats_sum_add(&j->staleness, stale);
@@ -57,14 +57,14 @@ add_stale(struct job *j, struct job_member *m, uint64_t stale)
 
 /* A server has a push whole: it is applied, and its sender told of all. */
 static void
-apply(struct job *j, struct job_member *m)
+apply_push(struct job *j, struct job_member *m)
 {
 	struct rounds *r = m->rounds;
 
-	if (r->has_told)
-		add_stale(j, m, j->applied - r->told);
-	r->has_told = true;
-	r->told = ++j->applied;
+	if (r->has_base)
+		count_staleness(j, m, j->applied - r->base);
+	r->has_base = true;
+	r->base = ++j->applied;
 }
 
 /* What a gradient is stale by, whose first segment is seen now. */
@@ -74,26 +74,26 @@ add_staleness(struct job *j, struct job_member *m, bool follows)
 	struct rounds *r = m->rounds;
 
 	if (follows && r->has_shown && r->has_next && !j->answers)
-		add_stale(j, m, (uint64_t)(r->next - r->shown));
+		count_staleness(j, m, (uint64_t)(r->next - r->shown));
 	r->has_shown = r->has_next;
 	r->shown = r->next;
 }
 
 /* The push of a segment that goes up; NULL: it is over. */
 static struct rounds_part *
-push_of(struct job *j, struct job_conf *cf, struct job_member *m,
+get_push(struct job *j, struct job_context *context, struct job_member *m,
     int64_t number)
 {
 	struct rounds *r = m->rounds;
 	struct rounds_part *p = &r->push;
-	const int64_t n = r->begun ? next_to(p->number, number) : number;
+	const int64_t n = r->begun ? unwrap_near(p->number, number) : number;
 	const bool again = r->begun && n < p->number - JOB_BEHIND;
 
 	if (p->open && n == p->number)
 		return p;
 	if (r->begun && n <= p->number && !again)
 		return NULL;
-	end_push(j, cf, m);
+	end_push(j, context, m);
 	j->restarts += again;
 	add_staleness(j, m, !r->begun || n == p->number + 1);
 	*p = (struct rounds_part){ .open = true, .number = n };
@@ -104,28 +104,28 @@ push_of(struct job *j, struct job_conf *cf, struct job_member *m,
 
 /* The round of a segment that comes down; NULL: it is over. */
 static struct rounds_part *
-round_of(struct job_conf *cf, struct rounds *r, int64_t number)
+get_round(struct job_context *context, struct rounds *r, int64_t number)
 {
-	const int64_t n = r->heard || r->has_next ?
-	    next_to(r->newest, number) : number;
+	const int64_t n = r->has_round || r->has_next ?
+	    unwrap_near(r->newest, number) : number;
 	struct rounds_part *p = &r->round[(uint64_t)n % ROUNDS_KEPT];
 
 	if (p->open && p->number == n)
 		return p;
-	if (r->heard && n <= r->newest - ROUNDS_KEPT)
+	if (r->has_round && n <= r->newest - ROUNDS_KEPT)
 		return NULL;
 	if (r->has_next && n < r->next)
 		return NULL;
-	clear(cf, p);
+	clear_part(context, p);
 	*p = (struct rounds_part){ .open = true, .number = n };
-	if (!r->heard || n > r->newest)
+	if (!r->has_round || n > r->newest)
 		r->newest = n;
-	r->heard = true;
+	r->has_round = true;
 	return p;
 }
 
 void
-rounds_close(struct job *j, struct job_conf *cf, int64_t last)
+rounds_close(struct job *j, struct job_context *context, int64_t last)
 {
 	struct job_closed *c;
 
@@ -143,15 +143,15 @@ rounds_close(struct job *j, struct job_conf *cf, int64_t last)
 		c->whole = c->time.count > 0;
 		if (c->whole)
 			c->iteration_ns = stats_sum_mean(&c->time);
-		if (cf->report != NULL)
-			cf->report(cf->arg, j, c);
+		if (context->report != NULL)
+			context->report(context->arg, j, c);
 		c->members = 0;
 	} while (true);
 }
 
 /* What there is of a round of the job; NULL: it was reported. */
 static struct job_closed *
-closing_of(struct job *j, struct job_conf *cf, int64_t number)
+get_closing(struct job *j, struct job_context *context, int64_t number)
 {
 	struct job_closed *c;
 
@@ -164,7 +164,7 @@ closing_of(struct job *j, struct job_conf *cf, int64_t number)
 		return c;
 	if (c->members > 0 && c->iteration > number)
 		return NULL;
-	rounds_close(j, cf, number - ROUNDS_KEPT);
+	rounds_close(j, context, number - ROUNDS_KEPT);
 	*c = (struct job_closed){ .iteration = number, .slowest = -1,
 	    .start_ns = UINT64_MAX };
 	return c;
@@ -172,10 +172,10 @@ closing_of(struct job *j, struct job_conf *cf, int64_t number)
 
 /* A round is over for one more member; if timed, ns after the one before. */
 static void
-add_round(struct job *j, struct job_conf *cf, const struct rounds_part *p,
-    bool timed, uint64_t ns)
+add_round(struct job *j, struct job_context *context,
+    const struct rounds_part *p, bool timed, uint64_t ns)
 {
-	struct job_closed *c = closing_of(j, cf, p->number);
+	struct job_closed *c = get_closing(j, context, p->number);
 
 	if (c == NULL)
 		return;
@@ -184,18 +184,18 @@ add_round(struct job *j, struct job_conf *cf, const struct rounds_part *p,
 		c->start_ns = p->side.first_ns;
 	if (p->vectors > c->vectors)
 		c->vectors = p->vectors;
-	c->n[JOB_RESULTS] += p->side.seen.n;
+	c->n[JOB_RESULTS] += p->side.segments.n;
 	stats_sum_add(
 	    &c->phase[JOB_RECEIVE], p->side.last_ns - p->side.first_ns);
 	if (timed)
 		stats_sum_add(&c->time, ns);
 	if (c->members >= j->members)
-		rounds_close(j, cf, p->number);
+		rounds_close(j, context, p->number);
 }
 
 /* Round next of member m is whole now. */
 static void
-end_round(struct job *j, struct job_conf *cf, struct job_member *m,
+end_round(struct job *j, struct job_context *context, struct job_member *m,
     uint64_t now_ns)
 {
 	struct rounds *r = m->rounds;
@@ -207,10 +207,10 @@ end_round(struct job *j, struct job_conf *cf, struct job_member *m,
 	if (r->has_over)
 		job_add_time(j, now_ns - r->over_ns);
 	if (!j->answers)	/* a server's are each member's own */
-		add_round(j, cf, p, r->has_over, now_ns - r->over_ns);
+		add_round(j, context, p, r->has_over, now_ns - r->over_ns);
 	r->has_over = true;
 	r->over_ns = now_ns;
-	clear(cf, p);
+	clear_part(context, p);
 	r->next++;
 	if (r->next > j->newest) {
 		j->newest = r->next;
@@ -220,7 +220,7 @@ end_round(struct job *j, struct job_conf *cf, struct job_member *m,
 
 /* Rounds of m that are whole, and all those before them. */
 static void
-end_rounds(struct job *j, struct job_conf *cf, struct job_member *m,
+end_rounds(struct job *j, struct job_context *context, struct job_member *m,
     const struct rounds_part *whole, uint64_t now_ns)
 {
 	struct rounds *r = m->rounds;
@@ -233,11 +233,11 @@ end_rounds(struct job *j, struct job_conf *cf, struct job_member *m,
 	}
 	while (r->round[(uint64_t)r->next % ROUNDS_KEPT].number == r->next &&
 	    is_whole(j, &r->round[(uint64_t)r->next % ROUNDS_KEPT]))
-		end_round(j, cf, m, now_ns);
+		end_round(j, context, m, now_ns);
 }
 
 static struct rounds *
-have_rounds(struct job_member *m)
+get_rounds(struct job_member *m)
 {
 	if (m->rounds == NULL)
 		m->rounds = calloc(1, sizeof(*m->rounds));
@@ -247,7 +247,7 @@ have_rounds(struct job_member *m)
 }
 
 void
-rounds_take(struct job *j, struct job_conf *cf, uint32_t k,
+rounds_add_segment(struct job *j, struct job_context *context, uint32_t k,
     const struct job_segment *s)
 {
 	const enum job_count once = s->down ? JOB_RESULTS : JOB_SEGMENTS,
@@ -259,22 +259,22 @@ rounds_take(struct job *j, struct job_conf *cf, uint32_t k,
 		job_count(j, (int32_t)k, JOB_MISMATCHED, 1);
 		return;
 	}
-	have_rounds(m);
-	p = s->down ? round_of(cf, m->rounds, s->iteration) :
-	    push_of(j, cf, m, s->iteration);
+	get_rounds(m);
+	p = s->down ? get_round(context, m->rounds, s->iteration) :
+	    get_push(j, context, m, s->iteration);
 	if (p == NULL) {
 		job_count(j, (int32_t)k, JOB_LATE, 1);
 		return;
 	}
-	switch (seen_add(&p->side.seen, &cf->budget, s->index)) {
-	case SEEN_NEW: break;
-	case SEEN_NO_ROOM: cf->no_room++; return;
-	case SEEN_AGAIN:
+	switch (bitmap_add(&p->side.segments, &context->budget, s->index)) {
+	case BITMAP_NEW: break;
+	case BITMAP_NO_ROOM: context->no_room++; return;
+	case BITMAP_REPEATED:
 		job_count(j, (int32_t)k, s->file == p->side.file ? again :
 		    JOB_COPIES, 1);
 		return;
 	}
-	if (p->side.seen.n == 1) {
+	if (p->side.segments.n == 1) {
 		p->side.first_ns = s->stamp_ns;
 		p->side.file = s->file;
 	}
@@ -285,40 +285,41 @@ rounds_take(struct job *j, struct job_conf *cf, uint32_t k,
 	if (s->down && s->vectors > p->vectors)
 		p->vectors = s->vectors;
 	if (!s->down && j->answers && is_whole(j, p))
-		apply(j, m);
+		apply_push(j, m);
 	if (s->down && is_whole(j, p))
-		end_rounds(j, cf, m, p, s->stamp_ns);
+		end_rounds(j, context, m, p, s->stamp_ns);
 }
 
 void
-rounds_join(struct job *j, struct job_conf *cf, uint32_t m, uint32_t next)
+rounds_join(struct job *j, struct job_context *context, uint32_t m,
+    uint32_t next)
 {
 	struct rounds *r = j->member[m].rounds;
 
-	if (r != NULL && r->heard && next_to(r->newest, next) <
+	if (r != NULL && r->has_round && unwrap_near(r->newest, next) <
 	    r->newest - ROUNDS_KEPT) {
-		rounds_end(j, cf, m);
-		rounds_close(j, cf, INT64_MAX);
+		rounds_end(j, context, m);
+		rounds_close(j, context, INT64_MAX);
 		r = NULL;
 	}
-	if (j->mode != JOB_ASYNC || (r != NULL && (r->begun || r->heard)))
+	if (j->mode != JOB_ASYNC || (r != NULL && (r->begun || r->has_round)))
 		return;
-	r = have_rounds(&j->member[m]);
+	r = get_rounds(&j->member[m]);
 	r->has_next = r->has_shown = true;
 	r->next = r->shown = r->newest = next;
-	r->has_told = j->applied == 0;	/* it begins with what the server has */
+	r->has_base = j->applied == 0;	/* it begins with what the server has */
 }
 
 void
-rounds_end(struct job *j, struct job_conf *cf, uint32_t k)
+rounds_end(struct job *j, struct job_context *context, uint32_t k)
 {
 	struct job_member *m = &j->member[k];
 
 	if (m->rounds == NULL)
 		return;
-	end_push(j, cf, m);
+	end_push(j, context, m);
 	for (int i = 0; i < ROUNDS_KEPT; i++)
-		clear(cf, &m->rounds->round[i]);
+		clear_part(context, &m->rounds->round[i]);
 	free(m->rounds);
 	m->rounds = NULL;
 }

@@ -39,10 +39,10 @@ struct rounds {
 	struct rounds_part push;	/* its newest */
 	bool has_shown;
 	int64_t shown;		/* rounds over when that began */
-	bool has_told;		/* behind a server: it was told of: */
-	uint64_t told;		/* vectors that are applied */
+	bool has_base;		/* behind a server: it was told of: */
+	uint64_t base;		/* vectors that are applied */
 	struct rounds_part round[ROUNDS_KEPT];	/* by number */
-	bool heard;		/* of a round: */
+	bool has_round;		/* of a round: */
 	int64_t newest;
 	bool has_next;		/* a round was whole, all before this are */
 	int64_t next;
@@ -51,17 +51,17 @@ struct rounds {
 };
 
 /* Member m sent a segment, or got one; iteration is as on the wire. */
-void rounds_take(struct job *j, struct job_conf *cf, uint32_t m,
+void rounds_add_segment(struct job *j, struct job_context *context, uint32_t m,
     const struct job_segment *s);
 
 /* Member m of j joins, and has the rounds before next. */
-void rounds_join(struct job *j, struct job_conf *cf, uint32_t m,
+void rounds_join(struct job *j, struct job_context *context, uint32_t m,
     uint32_t next);
 
 /* No more comes to member m. */
-void rounds_end(struct job *j, struct job_conf *cf, uint32_t m);
+void rounds_end(struct job *j, struct job_context *context, uint32_t m);
 
 /* Report what there is of the job's rounds up to last, in order. */
-void rounds_close(struct job *j, struct job_conf *cf, int64_t last);
+void rounds_close(struct job *j, struct job_context *context, int64_t last);
 
 #endif

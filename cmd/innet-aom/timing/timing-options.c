@@ -10,55 +10,56 @@
 #include "common/base/num.h"
 
 static void
-add_file(struct timing_conf *cf, const char *path)
+add_file(struct timing_options *options, const char *path)
 {
-	if (cf->files == PACKETS_FILES_MAX)
+	if (options->files == PACKETS_FILES_MAX)
 		errx(2, "-r: more than %d files", PACKETS_FILES_MAX);
-	for (size_t i = 0; i < cf->files; i++)
-		if (strcmp(cf->path[i], path) == 0)
+	for (size_t i = 0; i < options->files; i++)
+		if (strcmp(options->path[i], path) == 0)
 			errx(2, "-r %s is given twice", path);
-	cf->path[cf->files++] = path;
+	options->path[options->files++] = path;
 }
 
-static enum timing_by
-parse_by(const struct timing_conf *cf, const char *arg)
+static enum timing_grouping
+parse_by(const struct timing_options *options, const char *arg)
 {
 	static const char *const words[2][4] = {
 		[TIMING_ISWITCH] = { "job", "member", "iteration", NULL },
 		[TIMING_DLP] = { "session", "worker", "step", NULL }
 	};
 
-	return (enum timing_by)opt_word("row", arg, words[cf->program]);
+	return (enum timing_grouping)opt_word("row", arg,
+	    words[options->program]);
 }
 
 /* One of both programs; false if it is none. */
 static bool
-parse_common(struct timing_conf *cf, const char *name, const char *arg)
+parse_common(struct timing_options *options, const char *name, const char *arg)
 {
 	if (strcmp(name, "read") == 0)
-		add_file(cf, arg);
+		add_file(options, arg);
 	else if (strcmp(name, "by") == 0)
-		cf->by = parse_by(cf, arg);
+		options->grouping = parse_by(options, arg);
 	else if (strcmp(name, "from") == 0)
-		opt_check("time", arg, num_instant(arg, &cf->from_ns,
-		    &cf->relative_from));
+		opt_check("time", arg, num_instant(arg, &options->from_ns,
+		    &options->relative_from));
 	else if (strcmp(name, "until") == 0)
-		opt_check("time", arg, num_instant(arg, &cf->until_ns,
-		    &cf->relative_until));
+		opt_check("time", arg, num_instant(arg, &options->until_ns,
+		    &options->relative_until));
 	else if (strcmp(name, "json") == 0)
-		cf->print = SHEET_JSON;
+		options->form = FIGURES_JSON;
 	else if (strcmp(name, "csv") == 0)
-		cf->print = SHEET_CSV;
+		options->form = FIGURES_CSV;
 	else if (strcmp(name, "total") == 0)
-		cf->total = true;
+		options->total = true;
 	else if (strcmp(name, "columns") == 0)
-		cf->columns = arg;
+		options->columns = arg;
 	else if (strcmp(name, "strict") == 0)
-		cf->strict = true;
+		options->strict = true;
 	else if (strcmp(name, "quiet") == 0)
-		cf->quiet = true;
+		options->quiet = true;
 	else if (strcmp(name, "verbose") == 0)
-		cf->verbose = true;
+		options->verbose = true;
 	else
 		return strcmp(name, "program") == 0;
 	return true;
@@ -66,22 +67,24 @@ parse_common(struct timing_conf *cf, const char *name, const char *arg)
 
 /* One of this program's own; false if it is none. */
 static bool
-parse_own(struct timing_conf *cf, const char *name, const char *arg)
+parse_own(struct timing_options *options, const char *name, const char *arg)
 {
 	uint64_t port;
 
-	if (cf->program == TIMING_ISWITCH && strcmp(name, "switch") == 0) {
-		opt_check("address", arg, addr_parse(arg, "46638", &cf->at));
-		cf->has_switch = true;
-	} else if (cf->program == TIMING_ISWITCH &&
+	if (options->program == TIMING_ISWITCH && strcmp(name, "switch") == 0) {
+		opt_check("address", arg, addr_parse(arg, "46638",
+		    &options->at));
+		options->has_switch = true;
+	} else if (options->program == TIMING_ISWITCH &&
 	    strcmp(name, "async") == 0) {
-		cf->async = true;
-	} else if (cf->program == TIMING_DLP &&
+		options->async = true;
+	} else if (options->program == TIMING_DLP &&
 	    strcmp(name, "udp-port") == 0) {
 		opt_check("port", arg, num_u64(arg, 1, 65535, &port));
-		cf->port = (uint16_t)port;
-	} else if (cf->program == TIMING_DLP && strcmp(name, "late") == 0) {
-		cf->late = true;
+		options->port = (uint16_t)port;
+	} else if (options->program == TIMING_DLP &&
+		   strcmp(name, "late") == 0) {
+		options->late = true;
 	} else {
 		return false;
 	}
@@ -89,44 +92,45 @@ parse_own(struct timing_conf *cf, const char *name, const char *arg)
 }
 
 static void
-check(struct timing_conf *cf)
+check_options(struct timing_options *options)
 {
 	struct files f = { 0 };
-	struct sheet s;
+	struct figures s;
 
-	if (cf->files == 0)
-		add_file(cf, "-");
-	if (cf->total && cf->by == TIMING_ITERATION)
+	if (options->files == 0)
+		add_file(options, "-");
+	if (options->total && options->grouping == TIMING_BY_ITERATION)
 		errx(2, "--total has no row of single %s",
-		    cf->program == TIMING_DLP ? "steps" : "iterations");
-	if (cf->relative_from == cf->relative_until &&
-	    cf->until_ns < cf->from_ns)
+		    options->program == TIMING_DLP ? "steps" : "iterations");
+	if (options->relative_from == options->relative_until &&
+	    options->until_ns < options->from_ns)
 		errx(2, "--until is before --from");
-	if (cf->columns != NULL)
-		opt_check("columns", cf->columns, sheet_init(&s,
-		    timing_columns(cf->program, cf->by), cf->print, false,
-		    cf->columns));
-	for (size_t i = 0; i < cf->files; i++)
-		files_in(&f, "-r", cf->path[i]);
+	if (options->columns != NULL)
+		opt_check("columns", options->columns,
+		    figures_open(&s,
+			timing_columns(options->program, options->grouping),
+			options->form, false, options->columns));
+	for (size_t i = 0; i < options->files; i++)
+		files_in(&f, "-r", options->path[i]);
 	files_done(&f);
 }
 
-struct timing_conf
-timing_parse(const char *program, int argc, char *argv[])
+struct timing_options
+timing_options_parse(const char *program, int argc, char *argv[])
 {
-	struct timing_conf cf = { .until_ns = INT64_MAX, .program =
+	struct timing_options options = { .until_ns = INT64_MAX, .program =
 	    strcmp(program, "dlp") == 0 ? TIMING_DLP : TIMING_ISWITCH };
 	int ch;
 
 	while ((ch = opt_next(&options_tool, argc, argv)) != -1) {
 		const char *name = options_name(ch);
 
-		if (!parse_common(&cf, name, optarg) &&
-		    !parse_own(&cf, name, optarg))
+		if (!parse_common(&options, name, optarg) &&
+		    !parse_own(&options, name, optarg))
 			errx(2, "--%s does not go with --program %s", name,
 			    program);
 	}
 	opt_done(&options_tool, argc, argv);
-	check(&cf);
-	return cf;
+	check_options(&options);
+	return options;
 }

@@ -11,10 +11,10 @@
 #include "cmd/innet-aom/timing/packets.h"
 #include "cmd/innet-aom/timing/timing-rows.h"
 
-struct timing_conf {
+struct timing_options {
 	enum timing_program program;
-	enum timing_by by;
-	enum sheet_print print;
+	enum timing_grouping grouping;
+	enum figures_form form;
 	const char *path[PACKETS_FILES_MAX];
 	size_t files;
 	const char *columns;	/* or NULL */
@@ -30,6 +30,7 @@ struct timing_conf {
  * Read the command line; an option that the program has no use for is misuse,
  * which ends the process with status 2.
  */
-struct timing_conf timing_parse(const char *program, int argc, char *argv[]);
+struct timing_options timing_options_parse(const char *program, int argc,
+    char *argv[]);
 
 #endif

@@ -18,167 +18,167 @@ enum figure {
 #define N(what) (F_COUNT + (int)what)
 
 #define PHASES \
-	{ "compute_ns", "compute", SHEET_NS, F_COMPUTE }, \
-	{ "send_ns", "send", SHEET_NS, F_SEND }, \
-	{ "wait_ns", "wait", SHEET_NS, F_WAIT }, \
-	{ "receive_ns", "receive", SHEET_NS, F_RECEIVE }
+	{ "compute_ns", "compute", FIGURES_NS, F_COMPUTE }, \
+	{ "send_ns", "send", FIGURES_NS, F_SEND }, \
+	{ "wait_ns", "wait", FIGURES_NS, F_WAIT }, \
+	{ "receive_ns", "receive", FIGURES_NS, F_RECEIVE }
 
 #define COUNTS \
-	{ "segments", NULL, SHEET_COUNT, N(JOB_SEGMENTS) }, \
-	{ "retransmitted", "again", SHEET_COUNT, N(JOB_RETRANSMITTED) }, \
-	{ "results", NULL, SHEET_COUNT, N(JOB_RESULTS) }, \
-	{ "resent", NULL, SHEET_COUNT, N(JOB_RESENT) }, \
-	{ "helps", "helps", SHEET_COUNT, N(JOB_HELPS) }, \
-	{ "asked", NULL, SHEET_COUNT, N(JOB_ASKED) }, \
-	{ "probes", NULL, SHEET_COUNT, N(JOB_PROBES) }, \
-	{ "nacks", NULL, SHEET_COUNT, N(JOB_NACKS) }, \
-	{ "states", NULL, SHEET_COUNT, N(JOB_STATES) }, \
-	{ "notices", NULL, SHEET_COUNT, N(JOB_NOTICES) }
+	{ "segments", NULL, FIGURES_COUNT, N(JOB_SEGMENTS) }, \
+	{ "retransmitted", "again", FIGURES_COUNT, N(JOB_RETRANSMITTED) }, \
+	{ "results", NULL, FIGURES_COUNT, N(JOB_RESULTS) }, \
+	{ "resent", NULL, FIGURES_COUNT, N(JOB_RESENT) }, \
+	{ "helps", "helps", FIGURES_COUNT, N(JOB_HELPS) }, \
+	{ "asked", NULL, FIGURES_COUNT, N(JOB_ASKED) }, \
+	{ "probes", NULL, FIGURES_COUNT, N(JOB_PROBES) }, \
+	{ "nacks", NULL, FIGURES_COUNT, N(JOB_NACKS) }, \
+	{ "states", NULL, FIGURES_COUNT, N(JOB_STATES) }, \
+	{ "notices", NULL, FIGURES_COUNT, N(JOB_NOTICES) }
 
 #define MORE_COUNTS \
-	{ "handovers", NULL, SHEET_COUNT, N(JOB_HANDOVERS) }, \
-	{ "late", NULL, SHEET_COUNT, N(JOB_LATE) }, \
-	{ "copies", NULL, SHEET_COUNT, N(JOB_COPIES) }, \
-	{ "mismatched", NULL, SHEET_COUNT, N(JOB_MISMATCHED) }, \
-	{ "bytes_up", NULL, SHEET_COUNT, N(JOB_BYTES_UP) }, \
-	{ "bytes_down", NULL, SHEET_COUNT, N(JOB_BYTES_DOWN) }
+	{ "handovers", NULL, FIGURES_COUNT, N(JOB_HANDOVERS) }, \
+	{ "late", NULL, FIGURES_COUNT, N(JOB_LATE) }, \
+	{ "copies", NULL, FIGURES_COUNT, N(JOB_COPIES) }, \
+	{ "mismatched", NULL, FIGURES_COUNT, N(JOB_MISMATCHED) }, \
+	{ "bytes_up", NULL, FIGURES_COUNT, N(JOB_BYTES_UP) }, \
+	{ "bytes_down", NULL, FIGURES_COUNT, N(JOB_BYTES_DOWN) }
 
-static const struct sheet_column jobs[] = {
-	{ "switch", "switch", SHEET_TEXT, F_AT },
-	{ "job", "job", SHEET_TEXT, F_JOB },
-	{ "mode", NULL, SHEET_TEXT, F_MODE },
-	{ "members", "members", SHEET_COUNT, F_MEMBERS },
-	{ "h", NULL, SHEET_COUNT, F_EXPECTED },
-	{ "segments_each", NULL, SHEET_COUNT, F_SEGS },
-	{ "iterations", "iter.", SHEET_COUNT, F_ITERATIONS },
-	{ "measured", NULL, SHEET_COUNT, F_MEASURED },
-	{ "mean_iteration_ns", "mean", SHEET_NS, F_MEAN },
-	{ "p50_iteration_ns", "p50", SHEET_NS, F_P50 },
-	{ "p95_iteration_ns", "p95", SHEET_NS, F_P95 },
-	{ "p99_iteration_ns", "p99", SHEET_NS, F_P99 },
-	{ "max_iteration_ns", "max", SHEET_NS, F_MAX },
+static const struct figures_column jobs[] = {
+	{ "switch", "switch", FIGURES_TEXT, F_AT },
+	{ "job", "job", FIGURES_TEXT, F_JOB },
+	{ "mode", NULL, FIGURES_TEXT, F_MODE },
+	{ "members", "members", FIGURES_COUNT, F_MEMBERS },
+	{ "h", NULL, FIGURES_COUNT, F_EXPECTED },
+	{ "segments_each", NULL, FIGURES_COUNT, F_SEGS },
+	{ "iterations", "iter.", FIGURES_COUNT, F_ITERATIONS },
+	{ "measured", NULL, FIGURES_COUNT, F_MEASURED },
+	{ "mean_iteration_ns", "mean", FIGURES_NS, F_MEAN },
+	{ "p50_iteration_ns", "p50", FIGURES_NS, F_P50 },
+	{ "p95_iteration_ns", "p95", FIGURES_NS, F_P95 },
+	{ "p99_iteration_ns", "p99", FIGURES_NS, F_P99 },
+	{ "max_iteration_ns", "max", FIGURES_NS, F_MAX },
 	PHASES,
-	{ "aggregation_ns", NULL, SHEET_NS, F_AGGREGATION },
-	{ "aggregation_percent", "aggr.%", SHEET_REAL, F_SHARE },
-	{ "slowest", "slowest", SHEET_TEXT, F_SLOWEST },
-	{ "slowest_percent", NULL, SHEET_REAL, F_SLOWEST_SHARE },
-	{ "slowest_by_ns", NULL, SHEET_NS, F_SLOWEST_BY },
-	{ "repaired", NULL, SHEET_COUNT, F_REPAIRED },
-	{ "repair_ns", "repair", SHEET_NS, F_REPAIR },
-	{ "mean_staleness", "staleness", SHEET_REAL, F_STALENESS },
-	{ "max_staleness", NULL, SHEET_COUNT, F_STALEST },
+	{ "aggregation_ns", NULL, FIGURES_NS, F_AGGREGATION },
+	{ "aggregation_percent", "aggr.%", FIGURES_REAL, F_SHARE },
+	{ "slowest", "slowest", FIGURES_TEXT, F_SLOWEST },
+	{ "slowest_percent", NULL, FIGURES_REAL, F_SLOWEST_SHARE },
+	{ "slowest_by_ns", NULL, FIGURES_NS, F_SLOWEST_BY },
+	{ "repaired", NULL, FIGURES_COUNT, F_REPAIRED },
+	{ "repair_ns", "repair", FIGURES_NS, F_REPAIR },
+	{ "mean_staleness", "staleness", FIGURES_REAL, F_STALENESS },
+	{ "max_staleness", NULL, FIGURES_COUNT, F_STALEST },
 	COUNTS, MORE_COUNTS,
-	{ "restarts", NULL, SHEET_COUNT, F_RESTARTS },
-	{ NULL, NULL, SHEET_COUNT, 0 }
+	{ "restarts", NULL, FIGURES_COUNT, F_RESTARTS },
+	{ NULL, NULL, FIGURES_COUNT, 0 }
 };
 
-static const struct sheet_column members[] = {
-	{ "switch", NULL, SHEET_TEXT, F_AT },
-	{ "job", "job", SHEET_TEXT, F_JOB },
-	{ "worker", "worker", SHEET_TEXT, F_WORKER },
-	{ "address", "address", SHEET_TEXT, F_ADDRESS },
-	{ "iterations", "iter.", SHEET_COUNT, F_ITERATIONS },
-	{ "slowest", "slowest", SHEET_COUNT, F_SLOWEST },
+static const struct figures_column members[] = {
+	{ "switch", NULL, FIGURES_TEXT, F_AT },
+	{ "job", "job", FIGURES_TEXT, F_JOB },
+	{ "worker", "worker", FIGURES_TEXT, F_WORKER },
+	{ "address", "address", FIGURES_TEXT, F_ADDRESS },
+	{ "iterations", "iter.", FIGURES_COUNT, F_ITERATIONS },
+	{ "slowest", "slowest", FIGURES_COUNT, F_SLOWEST },
 	PHASES,
-	{ "aggregation_ns", NULL, SHEET_NS, F_AGGREGATION },
-	{ "aggregation_percent", "aggr.%", SHEET_REAL, F_SHARE },
-	{ "mean_staleness", "staleness", SHEET_REAL, F_STALENESS },
+	{ "aggregation_ns", NULL, FIGURES_NS, F_AGGREGATION },
+	{ "aggregation_percent", "aggr.%", FIGURES_REAL, F_SHARE },
+	{ "mean_staleness", "staleness", FIGURES_REAL, F_STALENESS },
 	COUNTS, MORE_COUNTS,
-	{ NULL, NULL, SHEET_COUNT, 0 }
+	{ NULL, NULL, FIGURES_COUNT, 0 }
 };
 
-static const struct sheet_column iterations[] = {
-	{ "switch", NULL, SHEET_TEXT, F_AT },
-	{ "job", "job", SHEET_TEXT, F_JOB },
-	{ "iteration", "iteration", SHEET_COUNT, F_ITERATION },
-	{ "start_ns", NULL, SHEET_COUNT, F_START },
-	{ "iteration_ns", "time", SHEET_NS, F_TIME },
-	{ "members", NULL, SHEET_COUNT, F_MEMBERS },
-	{ "contributors", NULL, SHEET_COUNT, F_CONTRIBUTORS },
-	{ "vectors", "vectors", SHEET_COUNT, F_VECTORS },
-	{ "missing", NULL, SHEET_COUNT, F_MISSING },
-	{ "slowest", "slowest", SHEET_TEXT, F_SLOWEST },
-	{ "slowest_by_ns", "by", SHEET_NS, F_SLOWEST_BY },
-	{ "repair_ns", "repair", SHEET_NS, F_REPAIR },
+static const struct figures_column iterations[] = {
+	{ "switch", NULL, FIGURES_TEXT, F_AT },
+	{ "job", "job", FIGURES_TEXT, F_JOB },
+	{ "iteration", "iteration", FIGURES_COUNT, F_ITERATION },
+	{ "start_ns", NULL, FIGURES_COUNT, F_START },
+	{ "iteration_ns", "time", FIGURES_NS, F_TIME },
+	{ "members", NULL, FIGURES_COUNT, F_MEMBERS },
+	{ "contributors", NULL, FIGURES_COUNT, F_CONTRIBUTORS },
+	{ "vectors", "vectors", FIGURES_COUNT, F_VECTORS },
+	{ "missing", NULL, FIGURES_COUNT, F_MISSING },
+	{ "slowest", "slowest", FIGURES_TEXT, F_SLOWEST },
+	{ "slowest_by_ns", "by", FIGURES_NS, F_SLOWEST_BY },
+	{ "repair_ns", "repair", FIGURES_NS, F_REPAIR },
 	PHASES, COUNTS,
-	{ NULL, NULL, SHEET_COUNT, 0 }
+	{ NULL, NULL, FIGURES_COUNT, 0 }
 };
 
 #define DLP_COUNTS \
-	{ "vectors_seen", NULL, SHEET_COUNT, N(JOB_SEGMENTS) }, \
-	{ "timeouts", "timeouts", SHEET_COUNT, N(JOB_RETRANSMITTED) }, \
-	{ "results", NULL, SHEET_COUNT, N(JOB_RESULTS) }, \
-	{ "resent", NULL, SHEET_COUNT, N(JOB_RESENT) }, \
-	{ "late", "late", SHEET_COUNT, N(JOB_LATE) }, \
-	{ "polls", NULL, SHEET_COUNT, N(JOB_POLLS) }, \
-	{ "wrong_step", NULL, SHEET_COUNT, N(JOB_WRONG_STEP) }, \
-	{ "retries", NULL, SHEET_COUNT, N(JOB_RETRIES) }
+	{ "vectors_seen", NULL, FIGURES_COUNT, N(JOB_SEGMENTS) }, \
+	{ "timeouts", "timeouts", FIGURES_COUNT, N(JOB_RETRANSMITTED) }, \
+	{ "results", NULL, FIGURES_COUNT, N(JOB_RESULTS) }, \
+	{ "resent", NULL, FIGURES_COUNT, N(JOB_RESENT) }, \
+	{ "late", "late", FIGURES_COUNT, N(JOB_LATE) }, \
+	{ "polls", NULL, FIGURES_COUNT, N(JOB_POLLS) }, \
+	{ "wrong_step", NULL, FIGURES_COUNT, N(JOB_WRONG_STEP) }, \
+	{ "retries", NULL, FIGURES_COUNT, N(JOB_RETRIES) }
 
 #define DLP_BYTES_BOTH \
-	{ "copies", NULL, SHEET_COUNT, N(JOB_COPIES) }, \
-	{ "bytes_up", NULL, SHEET_COUNT, N(JOB_BYTES_UP) }, \
-	{ "bytes_down", NULL, SHEET_COUNT, N(JOB_BYTES_DOWN) }
+	{ "copies", NULL, FIGURES_COUNT, N(JOB_COPIES) }, \
+	{ "bytes_up", NULL, FIGURES_COUNT, N(JOB_BYTES_UP) }, \
+	{ "bytes_down", NULL, FIGURES_COUNT, N(JOB_BYTES_DOWN) }
 
-static const struct sheet_column sessions[] = {
-	{ "aggregator", "aggregator", SHEET_TEXT, F_AT },
-	{ "workers", "workers", SHEET_COUNT, F_MEMBERS },
-	{ "nodes", NULL, SHEET_COUNT, F_EXPECTED },
-	{ "restarts", NULL, SHEET_COUNT, F_RESTARTS },
-	{ "steps", "steps", SHEET_COUNT, F_ITERATIONS },
-	{ "measured", NULL, SHEET_COUNT, F_MEASURED },
-	{ "mean_step_ns", "mean", SHEET_NS, F_MEAN },
-	{ "p50_step_ns", "p50", SHEET_NS, F_P50 },
-	{ "p95_step_ns", "p95", SHEET_NS, F_P95 },
-	{ "p99_step_ns", "p99", SHEET_NS, F_P99 },
-	{ "max_step_ns", "max", SHEET_NS, F_MAX },
-	{ "compute_ns", "compute", SHEET_NS, F_COMPUTE },
-	{ "wait_ns", "wait", SHEET_NS, F_WAIT },
-	{ "wait_percent", "wait%", SHEET_REAL, F_SHARE },
-	{ "slowest", "slowest", SHEET_TEXT, F_SLOWEST },
-	{ "slowest_percent", NULL, SHEET_REAL, F_SLOWEST_SHARE },
-	{ "slowest_by_ns", NULL, SHEET_NS, F_SLOWEST_BY },
-	{ "repaired", NULL, SHEET_COUNT, F_REPAIRED },
-	{ "repair_ns", "repair", SHEET_NS, F_REPAIR },
-	{ "missing", "missing", SHEET_COUNT, F_MISSING },
+static const struct figures_column sessions[] = {
+	{ "aggregator", "aggregator", FIGURES_TEXT, F_AT },
+	{ "workers", "workers", FIGURES_COUNT, F_MEMBERS },
+	{ "nodes", NULL, FIGURES_COUNT, F_EXPECTED },
+	{ "restarts", NULL, FIGURES_COUNT, F_RESTARTS },
+	{ "steps", "steps", FIGURES_COUNT, F_ITERATIONS },
+	{ "measured", NULL, FIGURES_COUNT, F_MEASURED },
+	{ "mean_step_ns", "mean", FIGURES_NS, F_MEAN },
+	{ "p50_step_ns", "p50", FIGURES_NS, F_P50 },
+	{ "p95_step_ns", "p95", FIGURES_NS, F_P95 },
+	{ "p99_step_ns", "p99", FIGURES_NS, F_P99 },
+	{ "max_step_ns", "max", FIGURES_NS, F_MAX },
+	{ "compute_ns", "compute", FIGURES_NS, F_COMPUTE },
+	{ "wait_ns", "wait", FIGURES_NS, F_WAIT },
+	{ "wait_percent", "wait%", FIGURES_REAL, F_SHARE },
+	{ "slowest", "slowest", FIGURES_TEXT, F_SLOWEST },
+	{ "slowest_percent", NULL, FIGURES_REAL, F_SLOWEST_SHARE },
+	{ "slowest_by_ns", NULL, FIGURES_NS, F_SLOWEST_BY },
+	{ "repaired", NULL, FIGURES_COUNT, F_REPAIRED },
+	{ "repair_ns", "repair", FIGURES_NS, F_REPAIR },
+	{ "missing", "missing", FIGURES_COUNT, F_MISSING },
 	DLP_COUNTS, DLP_BYTES_BOTH,
-	{ NULL, NULL, SHEET_COUNT, 0 }
+	{ NULL, NULL, FIGURES_COUNT, 0 }
 };
 
-static const struct sheet_column workers[] = {
-	{ "aggregator", NULL, SHEET_TEXT, F_AT },
-	{ "worker", "worker", SHEET_TEXT, F_WORKER },
-	{ "address", "address", SHEET_TEXT, F_ADDRESS },
-	{ "steps", "steps", SHEET_COUNT, F_ITERATIONS },
-	{ "slowest", "slowest", SHEET_COUNT, F_SLOWEST },
-	{ "compute_ns", "compute", SHEET_NS, F_COMPUTE },
-	{ "wait_ns", "wait", SHEET_NS, F_WAIT },
-	{ "wait_percent", "wait%", SHEET_REAL, F_SHARE },
+static const struct figures_column workers[] = {
+	{ "aggregator", NULL, FIGURES_TEXT, F_AT },
+	{ "worker", "worker", FIGURES_TEXT, F_WORKER },
+	{ "address", "address", FIGURES_TEXT, F_ADDRESS },
+	{ "steps", "steps", FIGURES_COUNT, F_ITERATIONS },
+	{ "slowest", "slowest", FIGURES_COUNT, F_SLOWEST },
+	{ "compute_ns", "compute", FIGURES_NS, F_COMPUTE },
+	{ "wait_ns", "wait", FIGURES_NS, F_WAIT },
+	{ "wait_percent", "wait%", FIGURES_REAL, F_SHARE },
 	DLP_COUNTS, DLP_BYTES_BOTH,
-	{ NULL, NULL, SHEET_COUNT, 0 }
+	{ NULL, NULL, FIGURES_COUNT, 0 }
 };
 
-static const struct sheet_column steps[] = {
-	{ "aggregator", NULL, SHEET_TEXT, F_AT },
-	{ "step", "step", SHEET_COUNT, F_ITERATION },
-	{ "start_ns", NULL, SHEET_COUNT, F_START },
-	{ "step_ns", "time", SHEET_NS, F_TIME },
-	{ "contributors", NULL, SHEET_COUNT, F_CONTRIBUTORS },
-	{ "vectors", "vectors", SHEET_COUNT, F_VECTORS },
-	{ "missing", "missing", SHEET_COUNT, F_MISSING },
-	{ "missing_workers", NULL, SHEET_TEXT, F_MISSING_WORKERS },
-	{ "slowest", "slowest", SHEET_TEXT, F_SLOWEST },
-	{ "slowest_by_ns", "by", SHEET_NS, F_SLOWEST_BY },
-	{ "repair_ns", "repair", SHEET_NS, F_REPAIR },
-	{ "compute_ns", "compute", SHEET_NS, F_COMPUTE },
-	{ "wait_ns", "wait", SHEET_NS, F_WAIT },
+static const struct figures_column steps[] = {
+	{ "aggregator", NULL, FIGURES_TEXT, F_AT },
+	{ "step", "step", FIGURES_COUNT, F_ITERATION },
+	{ "start_ns", NULL, FIGURES_COUNT, F_START },
+	{ "step_ns", "time", FIGURES_NS, F_TIME },
+	{ "contributors", NULL, FIGURES_COUNT, F_CONTRIBUTORS },
+	{ "vectors", "vectors", FIGURES_COUNT, F_VECTORS },
+	{ "missing", "missing", FIGURES_COUNT, F_MISSING },
+	{ "missing_workers", NULL, FIGURES_TEXT, F_MISSING_WORKERS },
+	{ "slowest", "slowest", FIGURES_TEXT, F_SLOWEST },
+	{ "slowest_by_ns", "by", FIGURES_NS, F_SLOWEST_BY },
+	{ "repair_ns", "repair", FIGURES_NS, F_REPAIR },
+	{ "compute_ns", "compute", FIGURES_NS, F_COMPUTE },
+	{ "wait_ns", "wait", FIGURES_NS, F_WAIT },
 	DLP_COUNTS,
-	{ NULL, NULL, SHEET_COUNT, 0 }
+	{ NULL, NULL, FIGURES_COUNT, 0 }
 };
 
-const struct sheet_column *
-timing_columns(enum timing_program program, enum timing_by by)
+const struct figures_column *
+timing_columns(enum timing_program program, enum timing_grouping by)
 {
-	static const struct sheet_column *const all[2][3] = {
+	static const struct figures_column *const all[2][3] = {
 		[TIMING_ISWITCH] = { jobs, members, iterations },
 		[TIMING_DLP] = { sessions, workers, steps }
 	};
@@ -186,24 +186,25 @@ timing_columns(enum timing_program program, enum timing_by by)
 	return all[program][by];
 }
 
-static const struct sheet_cell unknown = { .known = false };
+static const struct figures_cell unknown = { .known = false };
 
-static struct sheet_cell
+static struct figures_cell
 mean_cell(const struct stats_sum *s)
 {
-	return s->count == 0 ? unknown : sheet_count(stats_sum_mean(s));
+	return s->count == 0 ? unknown : figures_count(stats_sum_mean(s));
 }
 
-static struct sheet_cell
+static struct figures_cell
 real_cell(const struct stats_sum *s)
 {
-	return s->count == 0 ? unknown : sheet_real((double)s->total /
+	return s->count == 0 ? unknown : figures_real((double)s->total /
 	    (double)s->count);
 }
 
 /* How much of an iteration is communication: means by their sum. */
-static struct sheet_cell
-share_cell(const struct stats_sum *compute, const struct stats_sum *aggregation)
+static struct figures_cell
+share_cell(const struct stats_sum *compute,
+    const struct stats_sum *aggregation)
 {
 	double c, a;
 
@@ -211,10 +212,10 @@ share_cell(const struct stats_sum *compute, const struct stats_sum *aggregation)
 		return unknown;
 	c = (double)compute->total / (double)compute->count;
 	a = (double)aggregation->total / (double)aggregation->count;
-	return c + a > 0 ? sheet_real(100 * a / (c + a)) : unknown;
+	return c + a > 0 ? figures_real(100 * a / (c + a)) : unknown;
 }
 
-static struct sheet_cell
+static struct figures_cell
 number_cell(int64_t n)
 {
 	char s[24];
@@ -222,11 +223,11 @@ number_cell(int64_t n)
 	if (n < 0)
 		return unknown;
 	snprintf(s, sizeof(s), "%" PRId64, n);
-	return sheet_text(s, false);
+	return figures_text(s, false);
 }
 
 /* Who a member is: its number or, if that is not known, its address. */
-static struct sheet_cell
+static struct figures_cell
 worker_cell(const struct job *j, int64_t m)
 {
 	char name[ADDR_NAME_BYTES];
@@ -235,22 +236,22 @@ worker_cell(const struct job *j, int64_t m)
 		return unknown;
 	if (j->member[m].worker >= 0)
 		return number_cell(j->member[m].worker);
-	return sheet_text(addr_print(&j->member[m].at, name), true);
+	return figures_text(addr_print(&j->member[m].at, name), true);
 }
 
-static struct sheet_cell
-at_cell(const struct job *j)
+static struct figures_cell
+address_cell(const struct job *j)
 {
 	char name[ADDR_NAME_BYTES];
 
 	if (j->at.sa.sa_family == AF_UNSPEC)
-		return sheet_text("all", true);
-	return sheet_text(addr_print(&j->at, name), true);
+		return figures_text("all", true);
+	return figures_text(addr_print(&j->at, name), true);
 }
 
 /* Who was the last most often. */
 static int64_t
-slowest_of(const struct job *j)
+find_slowest(const struct job *j)
 {
 	int64_t best = -1;
 
@@ -261,34 +262,34 @@ slowest_of(const struct job *j)
 	return best;
 }
 
-static struct sheet_cell
+static struct figures_cell
 slowest_share(const struct job *j)
 {
-	const int64_t m = slowest_of(j);
+	const int64_t m = find_slowest(j);
 
-	return m < 0 ? unknown : sheet_real(100 *
+	return m < 0 ? unknown : figures_real(100 *
 	    (double)j->member[m].slowest / (double)j->slowest_by.count);
 }
 
-static struct sheet_cell
+static struct figures_cell
 mode_cell(const struct job *j)
 {
-	return j->mode == JOB_MODE_UNKNOWN ? unknown : sheet_text(j->mode ==
+	return j->mode == JOB_MODE_UNKNOWN ? unknown : figures_text(j->mode ==
 	    JOB_ASYNC ? "async" : "sync", true);
 }
 
 /* The job's iteration times must be sorted. */
-static struct sheet_cell
+static struct figures_cell
 percentile_cell(const struct job *j, unsigned p)
 {
 	return j->iteration.all.count == 0 ? unknown :
-	    sheet_count(durations_sorted(&j->iteration, p));
+	    figures_count(durations_sorted(&j->iteration, p));
 }
 
-static struct sheet_cell
-if_known(uint64_t v)
+static struct figures_cell
+count_unless_0(uint64_t v)
 {
-	return v == 0 ? unknown : sheet_count(v);
+	return v == 0 ? unknown : figures_count(v);
 }
 
 /* Behind a server out of step: does the capture have the pushes of all? */
@@ -298,25 +299,25 @@ knows_staleness(const struct job *j)
 	return !j->answers || (j->expected > 0 && j->members >= j->expected);
 }
 
-static struct sheet_cell
+static struct figures_cell
 job_cell(const struct job *j, int f)
 {
 	switch (f) {
-	case F_AT: return at_cell(j);
+	case F_AT: return address_cell(j);
 	case F_JOB: return number_cell(j->number);
 	case F_MODE: return mode_cell(j);
-	case F_MEMBERS: return sheet_count(j->members);
-	case F_EXPECTED: return if_known(j->expected);
-	case F_SEGS: return if_known(j->segs);
-	case F_ITERATIONS: return sheet_count(j->iterations);
-	case F_MEASURED: return sheet_count(j->iteration.all.count);
+	case F_MEMBERS: return figures_count(j->members);
+	case F_EXPECTED: return count_unless_0(j->expected);
+	case F_SEGS: return count_unless_0(j->segs);
+	case F_ITERATIONS: return figures_count(j->iterations);
+	case F_MEASURED: return figures_count(j->iteration.all.count);
 	case F_MEAN: return mean_cell(&j->iteration.all);
 	case F_P50: return percentile_cell(j, 50);
 	case F_P95: return percentile_cell(j, 95);
 	case F_P99: return percentile_cell(j, 99);
 	case F_MAX:
 		return j->iteration.all.count == 0 ? unknown :
-		    sheet_count(j->iteration.longest_ns);
+		    figures_count(j->iteration.longest_ns);
 	case F_COMPUTE: return mean_cell(&j->phase[JOB_COMPUTE]);
 	case F_SEND: return mean_cell(&j->phase[JOB_SEND]);
 	case F_WAIT: return mean_cell(&j->phase[JOB_WAIT]);
@@ -324,26 +325,26 @@ job_cell(const struct job *j, int f)
 	case F_AGGREGATION: return mean_cell(&j->aggregation);
 	case F_SHARE:
 		return share_cell(&j->phase[JOB_COMPUTE], &j->aggregation);
-	case F_SLOWEST: return worker_cell(j, slowest_of(j));
+	case F_SLOWEST: return worker_cell(j, find_slowest(j));
 	case F_SLOWEST_SHARE: return slowest_share(j);
 	case F_SLOWEST_BY: return mean_cell(&j->slowest_by);
 	case F_REPAIRED:
 		return j->mode == JOB_ASYNC ? unknown :
-		    sheet_count(j->repair.count);
+		    figures_count(j->repair.count);
 	case F_REPAIR: return mean_cell(&j->repair);
 	case F_STALENESS:
 		return knows_staleness(j) ? real_cell(&j->staleness) : unknown;
 	case F_STALEST:
 		return j->staleness.count == 0 || !knows_staleness(j)
 			   ? unknown
-			   : sheet_count(j->stale_most);
-	case F_RESTARTS: return sheet_count(j->restarts);
-	case F_MISSING: return sheet_count(j->missing);
-	default: return sheet_count(j->n[f - F_COUNT]);
+			   : figures_count(j->stale_most);
+	case F_RESTARTS: return figures_count(j->restarts);
+	case F_MISSING: return figures_count(j->missing);
+	default: return figures_count(j->n[f - F_COUNT]);
 	}
 }
 
-static struct sheet_cell
+static struct figures_cell
 member_cell(const struct job *j, uint32_t k, int f)
 {
 	const struct job_member *m = &j->member[k];
@@ -351,11 +352,11 @@ member_cell(const struct job *j, uint32_t k, int f)
 
 	switch (f) {
 	case F_WORKER: return number_cell(m->worker);
-	case F_ADDRESS: return sheet_text(addr_print(&m->at, name), true);
-	case F_ITERATIONS: return sheet_count(m->iterations);
+	case F_ADDRESS: return figures_text(addr_print(&m->at, name), true);
+	case F_ITERATIONS: return figures_count(m->iterations);
 	case F_SLOWEST:
 		return j->slowest_by.count == 0 ? unknown :
-		    sheet_count(m->slowest);
+		    figures_count(m->slowest);
 	case F_COMPUTE: return mean_cell(&m->phase[JOB_COMPUTE]);
 	case F_SEND: return mean_cell(&m->phase[JOB_SEND]);
 	case F_WAIT: return mean_cell(&m->phase[JOB_WAIT]);
@@ -367,27 +368,27 @@ member_cell(const struct job *j, uint32_t k, int f)
 		return knows_staleness(j) ? real_cell(&m->staleness) : unknown;
 	case F_AT:
 	case F_JOB: return job_cell(j, f);
-	default: return sheet_count(m->n[f - F_COUNT]);
+	default: return figures_count(m->n[f - F_COUNT]);
 	}
 }
 
 /* The members that have not sent to it, if all of the job are known. */
-static struct sheet_cell
+static struct figures_cell
 missing_workers(const struct job *j, const struct job_closed *c)
 {
-	char list[SHEET_TEXT_BYTES] = "";
+	char list[FIGURES_TEXT_BYTES] = "";
 	size_t at = 0;
 
 	if (j->expected == 0 || j->members != j->expected)
 		return unknown;
 	for (uint32_t m = 0; m < j->members && at < sizeof(list); m++) {
-		const struct sheet_cell who = worker_cell(j, m);
+		const struct figures_cell who = worker_cell(j, m);
 
-		if (!job_sent(j, m, c->iteration))
+		if (!job_has_sent(j, m, c->iteration))
 			at += (size_t)snprintf(list + at, sizeof(list) - at,
 			    "%s%s", at == 0 ? "" : " ", who.text);
 	}
-	return sheet_text(list, true);
+	return figures_text(list, true);
 }
 
 /* Is that known of a round out of step? */
@@ -398,7 +399,7 @@ is_of_round(int f)
 	    f == N(JOB_RESULTS));
 }
 
-static struct sheet_cell
+static struct figures_cell
 iteration_cell(const struct job *j, const struct job_closed *c, int f)
 {
 	if (j->mode == JOB_ASYNC && !is_of_round(f))
@@ -406,66 +407,67 @@ iteration_cell(const struct job *j, const struct job_closed *c, int f)
 	switch (f) {
 	case F_AT:
 	case F_JOB: return job_cell(j, f);
-	case F_ITERATION: return sheet_count((uint64_t)c->iteration &
-	    j->cf->iterations_mask);
-	case F_START: return sheet_count(c->start_ns);
-	case F_TIME: return c->whole ? sheet_count(c->iteration_ns) : unknown;
-	case F_MEMBERS: return sheet_count(c->members);
-	case F_CONTRIBUTORS: return sheet_count(c->contributors);
-	case F_VECTORS: return if_known(c->vectors);
+	case F_ITERATION: return figures_count((uint64_t)c->iteration &
+	    j->context->iterations_mask);
+	case F_START: return figures_count(c->start_ns);
+	case F_TIME: return c->whole ? figures_count(c->iteration_ns) : unknown;
+	case F_MEMBERS: return figures_count(c->members);
+	case F_CONTRIBUTORS: return figures_count(c->contributors);
+	case F_VECTORS: return count_unless_0(c->vectors);
 	case F_MISSING:
 		return c->vectors == 0 || j->expected == 0 ? unknown :
-		    sheet_count(job_missing(j, c->vectors));
+		    figures_count(job_missing(j, c->vectors));
 	case F_MISSING_WORKERS: return missing_workers(j, c);
 	case F_SLOWEST: return worker_cell(j, c->slowest);
 	case F_SLOWEST_BY:
 		return c->slowest < 0 ? unknown :
-		    sheet_count(c->slowest_by_ns);
-	case F_REPAIR: return c->repaired ? sheet_count(c->repair_ns) : unknown;
+		    figures_count(c->slowest_by_ns);
+	case F_REPAIR:
+		return c->repaired ? figures_count(c->repair_ns) : unknown;
 	case F_COMPUTE: return mean_cell(&c->phase[JOB_COMPUTE]);
 	case F_SEND: return mean_cell(&c->phase[JOB_SEND]);
 	case F_WAIT: return mean_cell(&c->phase[JOB_WAIT]);
 	case F_RECEIVE: return mean_cell(&c->phase[JOB_RECEIVE]);
-	default: return sheet_count(c->n[f - F_COUNT]);
+	default: return figures_count(c->n[f - F_COUNT]);
 	}
 }
 
 void
-timing_job_row(struct sheet *s, struct job *j)
+timing_job_row(struct figures *s, struct job *j)
 {
-	struct sheet_cell cell[COLUMNS_MAX];
+	struct figures_cell cell[COLUMNS_MAX];
 
 	durations_sort(&j->iteration);
 	for (int i = 0; i < s->n; i++)
 		cell[i] = job_cell(j, s->column[i].figure);
-	sheet_row(s, cell);
+	figures_add_row(s, cell);
 }
 
 void
-timing_member_rows(struct sheet *s, const struct job *j)
+timing_member_rows(struct figures *s, const struct job *j)
 {
-	struct sheet_cell cell[COLUMNS_MAX];
+	struct figures_cell cell[COLUMNS_MAX];
 
 	for (uint32_t m = 0; m < j->members; m++) {
 		for (int i = 0; i < s->n; i++)
 			cell[i] = member_cell(j, m, s->column[i].figure);
-		sheet_row(s, cell);
+		figures_add_row(s, cell);
 	}
 }
 
 void
-timing_iteration_row(struct sheet *s, const struct job *j,
+timing_iteration_row(struct figures *s, const struct job *j,
     const struct job_closed *c)
 {
-	struct sheet_cell cell[COLUMNS_MAX];
+	struct figures_cell cell[COLUMNS_MAX];
 
 	for (int i = 0; i < s->n; i++)
 		cell[i] = iteration_cell(j, c, s->column[i].figure);
-	sheet_row(s, cell);
+	figures_add_row(s, cell);
 }
 
 void
-timing_add(struct job *all, const struct job *j)
+timing_add_job(struct job *all, const struct job *j)
 {
 	all->members += j->members;
 	all->iterations += j->iterations;

@@ -14,58 +14,62 @@
 enum { BUDGET_BYTES = 256 << 20 };	/* of all that is open */
 
 struct timing {
-	const struct timing_conf *cf;
+	const struct timing_options *options;
 	struct packets in;
-	struct sheet sheet;
+	struct figures figures;
 	struct jobs jobs;
 	struct sessions sessions;
 	struct job all;
 };
 
 static void
-report_row(void *arg, const struct job *j, const struct job_closed *c)
+print_iteration(void *arg, const struct job *j, const struct job_closed *c)
 {
 	struct timing *t = arg;
 
-	timing_iteration_row(&t->sheet, j, c);
+	timing_iteration_row(&t->figures, j, c);
 }
 
-static struct job_conf
-job_conf_of(struct timing *t)
+static struct job_context
+make_context(struct timing *t)
 {
-	return (struct job_conf){ .budget.most_bytes = BUDGET_BYTES,
-	    .iterations_mask = t->cf->program == TIMING_DLP ? UINT32_MAX :
-	    0xffffff, .arg = t,
-	    .report = t->cf->by == TIMING_ITERATION ? report_row : NULL };
+	return (struct job_context){ .budget.most_bytes = BUDGET_BYTES,
+	    .iterations_mask =
+		t->options->program == TIMING_DLP ? UINT32_MAX : 0xffffff,
+	    .arg = t,
+	    .report = t->options->grouping == TIMING_BY_ITERATION
+			  ? print_iteration
+			  : NULL};
 }
 
 static void
 open_all(struct timing *t)
 {
-	const struct timing_conf *cf = t->cf;
+	const struct timing_options *options = t->options;
 	struct packets *in = &t->in;
 
-	sheet_init(&t->sheet, timing_columns(cf->program, cf->by), cf->print,
-	    cf->by == TIMING_ITERATION, cf->columns);
-	in->from_ns = cf->from_ns;
-	in->until_ns = cf->until_ns;
-	in->relative_from = cf->relative_from;
-	in->relative_until = cf->relative_until;
-	if (cf->program == TIMING_DLP) {
-		t->sessions.cf = job_conf_of(t);
-		t->sessions.port = cf->port;
-		t->sessions.late = cf->late;
+	figures_open(&t->figures,
+	    timing_columns(options->program, options->grouping), options->form,
+	    options->grouping == TIMING_BY_ITERATION, options->columns);
+	in->from_ns = options->from_ns;
+	in->until_ns = options->until_ns;
+	in->relative_from = options->relative_from;
+	in->relative_until = options->relative_until;
+	if (options->program == TIMING_DLP) {
+		t->sessions.context = make_context(t);
+		t->sessions.port = options->port;
+		t->sessions.late = options->late;
 		in->claim = sessions_claim;
 		in->bytes = dlp_bytes;
 		in->arg = &t->sessions;
 	} else {
-		t->jobs.cf = job_conf_of(t);
-		t->jobs.async = cf->async;
-		if (cf->has_switch)
-			jobs_switch(&t->jobs, &cf->at);
+		t->jobs.context = make_context(t);
+		t->jobs.async = options->async;
+		if (options->has_switch)
+			jobs_add_switch(&t->jobs, &options->at);
 		in->claim = jobs_claim;
 	}
-	packets_open(in, cf->path, cf->files);
+	packets_open(in, options->path, options->files);
 }
 
 static void
@@ -74,21 +78,21 @@ read_all(struct timing *t)
 	const struct packet *p;
 
 	while ((p = packets_next(&t->in)) != NULL) {
-		if (t->cf->program == TIMING_DLP)
-			sessions_take(&t->sessions, p);
+		if (t->options->program == TIMING_DLP)
+			sessions_receive(&t->sessions, p);
 		else
-			jobs_take(&t->jobs, p);
+			jobs_receive(&t->jobs, p);
 	}
 	packets_close(&t->in);
-	jobs_done(&t->jobs);
-	sessions_done(&t->sessions);
+	jobs_end(&t->jobs);
+	sessions_end(&t->sessions);
 }
 
 /* Job i of those there are, or NULL. */
 static struct job *
 job_at(struct timing *t, uint32_t i)
 {
-	if (t->cf->program == TIMING_DLP)
+	if (t->options->program == TIMING_DLP)
 		return i < t->sessions.n ? &t->sessions.session[i]->job :
 		    NULL;
 	return i < t->jobs.n ? t->jobs.job[i] : NULL;
@@ -97,34 +101,35 @@ job_at(struct timing *t, uint32_t i)
 static void
 print_rows(struct timing *t)
 {
-	const struct timing_conf *cf = t->cf;
+	const struct timing_options *options = t->options;
 	struct job *j;
 
 	t->all.number = -1;
 	for (uint32_t i = 0; (j = job_at(t, i)) != NULL; i++) {
-		timing_add(&t->all, j);
-		if (cf->total || cf->by == TIMING_ITERATION)
+		timing_add_job(&t->all, j);
+		if (options->total || options->grouping == TIMING_BY_ITERATION)
 			continue;
-		if (cf->by == TIMING_MEMBER)
-			timing_member_rows(&t->sheet, j);
+		if (options->grouping == TIMING_BY_MEMBER)
+			timing_member_rows(&t->figures, j);
 		else
-			timing_job_row(&t->sheet, j);
+			timing_job_row(&t->figures, j);
 	}
-	if (cf->total || (cf->by == TIMING_JOB && cf->print != SHEET_TABLE))
-		timing_job_row(&t->sheet, &t->all);
-	sheet_done(&t->sheet);
+	if (options->total || (options->grouping == TIMING_BY_JOB &&
+				  options->form != FIGURES_TABLE))
+		timing_job_row(&t->figures, &t->all);
+	figures_close(&t->figures);
 }
 
 /* What was read, and what was left out and why. */
 static void
-summary(const struct timing *t)
+log_summary(const struct timing *t)
 {
 	const struct packets *in = &t->in;
 	const struct jobs *js = &t->jobs;
 	const struct sessions *ss = &t->sessions;
 	const uint64_t bad = js->bad_segment + js->bad_control + ss->bad;
 	const uint64_t many = js->too_many + ss->too_many;
-	const uint64_t no_room = js->cf.no_room + ss->cf.no_room;
+	const uint64_t no_room = js->context.no_room + ss->context.no_room;
 	char *line = NULL;
 	size_t room = 0;
 	FILE *f = open_memstream(&line, &room);
@@ -133,7 +138,7 @@ summary(const struct timing *t)
 		err(1, "summary");
 	fprintf(f, "%" PRIu64 " packets; %" PRIu64 " %s, %" PRIu64
 	    " of them measured; regular %" PRIu64 "; ignored %" PRIu64,
-	    in->taken, t->all.iterations, t->cf->program == TIMING_DLP ?
+	    in->taken, t->all.iterations, t->options->program == TIMING_DLP ?
 	    "steps" : "iterations", t->all.iteration.all.count,
 	    packets_regular(in), packets_ignored(in) + bad);
 	for (unsigned k = 0; k < SOUNDNESS_VERDICTS; k++)
@@ -150,20 +155,22 @@ summary(const struct timing *t)
 	if (no_room > 0)
 		fprintf(f, "; no_room %" PRIu64, no_room);
 	fclose(f);
-	warnx("%s: %s", t->cf->files == 1 ? pcapio_name(t->cf->path[0],
-	    false) : "captures", line);
+	warnx("%s: %s",
+	    t->options->files == 1 ? pcapio_name(t->options->path[0], false)
+				   : "captures",
+	    line);
 	free(line);
 }
 
 /* What a reader must know of jobs though the summary is left out. */
 static void
-warnings(struct timing *t)
+log_warnings(struct timing *t)
 {
 	struct job *j;
 	char name[ADDR_NAME_BYTES];
 
 	for (uint32_t i = 0; (j = job_at(t, i)) != NULL; i++)
-		if (j->odd && j->mode == JOB_MODE_UNKNOWN)
+		if (j->asks_rounds && j->mode == JOB_MODE_UNKNOWN)
 			warnx("job %d of %s was not seen to begin, and was "
 			    "taken to be in step; its Probes ask for rounds, "
 			    "as with --async", (int)j->number,
@@ -172,7 +179,7 @@ warnings(struct timing *t)
 
 /* What each capture held. */
 static void
-tell_captures(const struct packets *in)
+log_captures(const struct packets *in)
 {
 	for (size_t i = 0; i < in->n; i++) {
 		const struct packets_file *f = &in->file[i];
@@ -188,25 +195,26 @@ tell_captures(const struct packets *in)
 int
 timing_run(const char *program, int argc, char *argv[])
 {
-	const struct timing_conf cf = timing_parse(program, argc, argv);
+	const struct timing_options options =
+	    timing_options_parse(program, argc, argv);
 	struct timing *t = calloc(1, sizeof(*t));
 	int rc;
 
 	if (t == NULL)
 		err(1, "captures");
-	t->cf = &cf;
+	t->options = &options;
 	open_all(t);
 	read_all(t);
 	print_rows(t);
-	warnings(t);
-	if (cf.verbose)
-		tell_captures(&t->in);
-	if (!cf.quiet)
-		summary(t);
+	log_warnings(t);
+	if (options.verbose)
+		log_captures(&t->in);
+	if (!options.quiet)
+		log_summary(t);
 	rc = t->in.rc;
-	if (packets_unrecognised(&t->in, cf.program == TIMING_DLP ?
+	if (packets_unrecognised(&t->in, options.program == TIMING_DLP ?
 	    "program dlp (its UDP port)" :
-	    "program iswitch (DSCP 3 or 7)") && cf.strict)
+	    "program iswitch (DSCP 3 or 7)") && options.strict)
 		rc = 1;
 	jobs_free(&t->jobs);
 	sessions_free(&t->sessions);
