@@ -1,4 +1,4 @@
-/* ask.c - one request at a time, asked until it is answered */
+/* ask.c - send a request until it is answered: ask.h */
 #include <err.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -12,21 +12,21 @@
 
 #include "cmd/innet-ctl/ask.h"
 
-/* A request that is out. */
+/* A request that has no answer yet. */
 struct question {
 	uint8_t msg[CONTROL_HEADER_BYTES + CONTROL_JOIN_BYTES +
 	    CHANNEL_CLIENT_MORE_BYTES];
 	size_t len;			/* without what the channel adds */
 	uint8_t action;
 	struct seg want;		/* of Help */
-	uint64_t unsealed;		/* answers, or of another key */
-	bool other_key;			/* the peer says so */
-	int send_errno;			/* of the last try */
-	bool granted;			/* a Help: what was asked may follow */
+	uint64_t untagged;		/* answers without a valid tag */
+	bool other_key;			/* the peer reports another key */
+	int send_errno;			/* of the newest try; 0: none */
+	bool granted; /* an Ack to Help came; the segment may follow */
 };
 
 void
-ask_open(struct ask *a, const struct ask_conf *cf)
+ask_open(struct ask *a, const struct ask_options *cf)
 {
 	char name[ADDR_NAME_BYTES];
 	int rc;
@@ -85,7 +85,7 @@ ask_refused(const struct ask *a, const struct control_ack *k)
 		    control_status_text(k->status));
 }
 
-/* Is this what a Help of ours asked for? */
+/* Is s the segment that our Help asks for? */
 static bool
 is_wanted(const struct question *q, const struct seg *s)
 {
@@ -93,9 +93,9 @@ is_wanted(const struct question *q, const struct seg *s)
 	    s->iteration == q->want.iteration && s->index == q->want.index;
 }
 
-/* Send it, once more perhaps. */
+/* Send the request, for the first time or again. */
 static void
-put(struct ask *a, struct question *q)
+send_request(struct ask *a, struct question *q)
 {
 	uint8_t msg[sizeof(q->msg)];
 	size_t len;
@@ -106,24 +106,24 @@ put(struct ask *a, struct question *q)
 	    0 : errno;
 }
 
-/* Is c from the peer, and new?  If it asks for a proof, it gets one. */
+/* Is c authentic and new?  Answer it if it is a challenge. */
 static bool
-is_good(struct ask *a, struct question *q, const struct udpio_packet *p,
+is_authentic(struct ask *a, struct question *q, const struct udpio_packet *p,
     const struct control *c)
 {
 	switch (channel_client_take(&a->channel, p->data, p->len, c)) {
 	case CHANNEL_CLIENT_GOOD: return true;
-	case CHANNEL_CLIENT_CHALLENGED: put(a, q); break;
+	case CHANNEL_CLIENT_CHALLENGED: send_request(a, q); break;
 	case CHANNEL_CLIENT_HINT: q->other_key |= c->xid == a->xid; break;
-	case CHANNEL_CLIENT_BAD: q->unsealed++; break;
+	case CHANNEL_CLIENT_BAD: q->untagged++; break;
 	case CHANNEL_CLIENT_OLD: break;
 	}
 	return false;
 }
 
-/* An Ack to what was asked, or a Help that is passed on to us. */
+/* Is the packet an Ack to the request, or a Help that is passed on to us? */
 static bool
-take_control(struct ask *a, struct question *q,
+receive_control(struct ask *a, struct question *q,
     const struct udpio_packet *p, struct ask_answer *w)
 {
 	struct control c;
@@ -131,7 +131,7 @@ take_control(struct ask *a, struct question *q,
 
 	if (!control_parse(p->data, p->len, &c) || c.job != a->job)
 		return false;
-	if (!is_good(a, q, p, &c))
+	if (!is_authentic(a, q, p, &c))
 		return false;
 	if (c.action == CONTROL_HELP && control_get_number(&c, 8, &word)) {
 		w->kind = ASK_HELP;
@@ -147,37 +147,37 @@ take_control(struct ask *a, struct question *q,
 	return !q->granted;
 }
 
-/* Is the packet the answer?  Then it is in *w. */
+/* Is the packet the answer?  Then copy it to *w. */
 static bool
-take(struct ask *a, struct question *q, const struct udpio_packet *p,
+receive_packet(struct ask *a, struct question *q, const struct udpio_packet *p,
     struct ask_answer *w)
 {
 	if (!addr_same(p->from, &a->cf->to))
 		return false;
 	if (!seg_is(p->tos & 0xfc))
-		return take_control(a, q, p, w);
+		return receive_control(a, q, p, w);
 	w->kind = ASK_SEGMENT;
 	return seg_parse_as(p->tos, p->data, p->len, &w->seg) &&
 	    is_wanted(q, &w->seg);
 }
 
-/* Look at all that has come: is the answer there? */
+/* Read all packets that have arrived: is the answer one of them? */
 static bool
-take_all(struct ask *a, struct question *q, struct ask_answer *w)
+receive_all(struct ask *a, struct question *q, struct ask_answer *w)
 {
 	const int n = udpio_recv(&a->u);
 	struct udpio_packet p;
 
 	for (int i = 0; i < n; i++)
 		for (size_t at = 0; udpio_next(&a->u.got[i], &at, &p);)
-			if (take(a, q, &p, w))
+			if (receive_packet(a, q, &p, w))
 				return true;
 	return false;
 }
 
-/* Wait for the answer until the deadline, or a signal that says stop. */
+/* Wait for the answer until the deadline, or a signal that asks to stop. */
 static bool
-await(struct ask *a, struct question *q, uint64_t until_ns,
+wait_answer(struct ask *a, struct question *q, uint64_t until_ns,
     struct ask_answer *w)
 {
 	struct pollfd fd = { .fd = a->u.fd, .events = POLLIN };
@@ -189,18 +189,18 @@ await(struct ask *a, struct question *q, uint64_t until_ns,
 		if (ppoll(&fd, 1, &left, a->cf->wait_mask) == -1 &&
 		    errno != EINTR)
 			err(1, "ppoll");
-		if (take_all(a, q, w))
+		if (receive_all(a, q, w))
 			return true;
 	}
-	if (q->granted)		/* and nothing more has come of it */
+	if (q->granted)		/* and the segment has not come */
 		*w = (struct ask_answer){ .kind = ASK_ACK,
 		    .ack.action = q->action };
 	return q->granted;
 }
 
-/* "250 ms", in text, which is returned. */
+/* Write "250 ms" to text and return it. */
 static const char *
-span(uint64_t ns, char text[32])
+print_time(uint64_t ns, char text[32])
 {
 	static const struct { uint64_t ns; const char *name; } units[] = {
 		{ 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" },
@@ -214,17 +214,17 @@ span(uint64_t ns, char text[32])
 	return text;
 }
 
-/* Nothing came: say who was asked what, how long, and what is known. */
+/* Warn that there is no answer, with the reason if it is known. */
 static void
-say_none(const struct ask *a, const struct question *q)
+warn_no_answer(const struct ask *a, const struct question *q)
 {
 	char all[32], why[128] = "";
 
 	if (q->other_key)
 		snprintf(why, sizeof(why), "; it has another key");
-	else if (q->unsealed > 0)
+	else if (q->untagged > 0)
 		snprintf(why, sizeof(why), "; %" PRIu64 " came without %s",
-		    q->unsealed, a->channel.key == NULL ? "our pass" :
+		    q->untagged, a->channel.key == NULL ? "our pass" :
 		    "the seal of our key");
 	else if (q->send_errno != 0)
 		snprintf(why, sizeof(why), "; cannot send: %s",
@@ -232,15 +232,15 @@ say_none(const struct ask *a, const struct question *q)
 	else if (a->u.unreachable > 0)
 		snprintf(why, sizeof(why), "; nobody listens there");
 	ask_warn(a, q->action, "no answer within %s, asked %d times%s",
-	    span(a->cf->give_up_ns, all), ASK_TRIES, why);
+	    print_time(a->cf->give_up_ns, all), ASK_TRIES, why);
 }
 
 /*
- * How long try i waits, each twice as long as the one before; but evenly where
- * a segment comes when somebody else has sent it again.
+ * Return how long try i waits: twice as long as the one before.  All tries of a
+ * Help wait equally long, because a member has to send the segment again.
  */
 static uint64_t
-patience_ns(const struct ask *a, uint8_t action, unsigned i)
+try_time_ns(const struct ask *a, uint8_t action, unsigned i)
 {
 	const uint64_t all = a->cf->give_up_ns;
 
@@ -249,7 +249,7 @@ patience_ns(const struct ask *a, uint8_t action, unsigned i)
 }
 
 bool
-ask(struct ask *a, uint8_t action, const uint8_t *body, size_t n,
+ask_request(struct ask *a, uint8_t action, const uint8_t *body, size_t n,
     struct ask_answer *w)
 {
 	struct question q = { .action = action };
@@ -262,12 +262,12 @@ ask(struct ask *a, uint8_t action, const uint8_t *body, size_t n,
 		q.want = seg_split(bytes_get(body, 8));
 	q.len = CONTROL_HEADER_BYTES + n;
 	for (unsigned i = 0; i < ASK_TRIES && !*a->cf->stop; i++) {
-		put(a, &q);
-		if (await(a, &q, timer_after(timer_mono_ns(),
-		    patience_ns(a, action, i)), w))
+		send_request(a, &q);
+		if (wait_answer(a, &q, timer_after(timer_mono_ns(),
+		    try_time_ns(a, action, i)), w))
 			return true;
 	}
 	if (!*a->cf->stop)
-		say_none(a, &q);
+		warn_no_answer(a, &q);
 	return false;
 }

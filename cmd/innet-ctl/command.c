@@ -4,26 +4,27 @@
 
 #include "cmd/innet-ctl/ctl.h"
 
-/* The body of the request at p; its length. */
+/* Write the body of the request to p; return its length. */
 static size_t
-put_body(const struct ctl_conf *cf, uint8_t *p)
+put_body(const struct ctl_options *options, uint8_t *p)
 {
-	switch (cf->action) {
-	case CONTROL_JOIN: return (size_t)(control_put_join(p, &cf->join) - p);
+	switch (options->action) {
+	case CONTROL_JOIN:
+		return (size_t)(control_put_join(p, &options->join) - p);
 	case CONTROL_LEAVE:
-		return cf->expelled < 0 ? 0 : (size_t)(bytes_put(p,
-		    (uint64_t)cf->expelled, 4) - p);
-	case CONTROL_RESET: *p = 1; return cf->disbands;
-	case CONTROL_SETH: return (size_t)(bytes_put(p, cf->h, 2) - p);
+		return options->expelled < 0 ? 0 : (size_t)(bytes_put(p,
+		    (uint64_t)options->expelled, 4) - p);
+	case CONTROL_RESET: *p = 1; return options->disbands;
+	case CONTROL_SETH: return (size_t)(bytes_put(p, options->h, 2) - p);
 	case CONTROL_FBCAST:
-	case CONTROL_HELP: return (size_t)(bytes_put(p, cf->seg, 8) - p);
+	case CONTROL_HELP: return (size_t)(bytes_put(p, options->seg, 8) - p);
 	case CONTROL_REGROUP:
-		return (size_t)(control_put_regroup(p, &cf->regroup) - p);
+		return (size_t)(control_put_regroup(p, &options->regroup) - p);
 	default: return 0;
 	}
 }
 
-/* What the answer tells, in words; nothing if it only says that it is done. */
+/* Print the answer in words, or nothing if it is a plain "done". */
 static void
 print_words(const struct ask_answer *w)
 {
@@ -49,7 +50,7 @@ print_words(const struct ask_answer *w)
 		puts("asked for, and nothing came yet");
 }
 
-/* The fields of an Ack, as the rest of a JSON object. */
+/* Print the fields of an Ack as the rest of a JSON object. */
 static void
 print_json_ack(const struct control_ack *k)
 {
@@ -67,13 +68,13 @@ print_json_ack(const struct control_ack *k)
 }
 
 static void
-print_json(const struct ask *a, const struct ctl_conf *cf,
+print_json(const struct ask *a, const struct ctl_options *options,
     const struct ask_answer *w)
 {
 	const struct seg *s = &w->seg;
 
 	printf("{\"peer\":\"%s\",\"job\":%u,\"verb\":\"%s\"", a->peer,
-	    a->job, control_action_name(cf->action));
+	    a->job, control_action_name(options->action));
 	if (w->kind == ASK_ACK)
 		print_json_ack(&w->ack);
 	else
@@ -87,19 +88,19 @@ print_json(const struct ask *a, const struct ctl_conf *cf,
 }
 
 int
-command_run(const struct ctl_conf *cf, struct ask *a)
+command_run(const struct ctl_options *options, struct ask *a)
 {
 	uint8_t body[CONTROL_JOIN_BYTES + 1];
 	struct ask_answer w;
 	bool refused;
 
-	if (cf->action == CONTROL_REGROUP)
-		a->job = cf->regrouped;
-	if (!ask(a, cf->action, body, put_body(cf, body), &w))
+	if (options->action == CONTROL_REGROUP)
+		a->job = options->regrouped;
+	if (!ask_request(a, options->action, body, put_body(options, body), &w))
 		return 1;
 	refused = w.kind == ASK_ACK && w.ack.status != CONTROL_DONE;
-	if (cf->json)
-		print_json(a, cf, &w);
+	if (options->json)
+		print_json(a, options, &w);
 	else if (!refused)
 		print_words(&w);
 	if (refused)

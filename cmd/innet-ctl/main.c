@@ -60,7 +60,7 @@ static const struct opt_tool tool = {
 static const struct verb {
 	const char *name, *arg;
 	uint8_t action;
-	int (*run)(const struct ctl_conf *, struct ask *);
+	int (*run)(const struct ctl_options *, struct ask *);
 } verbs[] = {
 	{ "jobs", NULL, CONTROL_JOBS, report_run },
 	{ "members", NULL, CONTROL_MEMBERS, report_run },
@@ -88,9 +88,9 @@ on_signal(int sig)
 		got = sig;
 }
 
-/* How and whom to ask. */
+/* Parse an option about the request: peer, key, time. */
 static bool
-parse_ask(int ch, struct ask_conf *a)
+parse_ask(int ch, struct ask_options *a)
 {
 	uint64_t v = 0;
 
@@ -118,9 +118,9 @@ parse_ask(int ch, struct ask_conf *a)
 	}
 }
 
-/* A number from 0 on, or exit 2. */
+/* Parse a number from 0 to most, or exit with status 2. */
 static uint64_t
-number(const char *what, const char *arg, uint64_t most)
+parse_number(const char *what, const char *arg, uint64_t most)
 {
 	uint64_t v = 0;
 
@@ -128,7 +128,7 @@ number(const char *what, const char *arg, uint64_t most)
 	return v;
 }
 
-/* What a Join says. */
+/* Parse an option of join; false if it is none. */
 static bool
 parse_join(int ch, struct control_join *j)
 {
@@ -143,10 +143,12 @@ parse_join(int ch, struct control_join *j)
 		return true;
 	case ASYNC: j->async = true; return true;
 	case CLUSTER:
-		j->cluster = (uint16_t)number("cluster", optarg, UINT16_MAX);
+		j->cluster =
+		    (uint16_t)parse_number("cluster", optarg, UINT16_MAX);
 		return true;
 	case WORKER:
-		j->worker = (uint32_t)number("worker", optarg, UINT32_MAX);
+		j->worker =
+		    (uint32_t)parse_number("worker", optarg, UINT32_MAX);
 		return true;
 	case VECTOR:
 		opt_check("vector", optarg, num_vector(optarg, 1, UINT32_MAX,
@@ -155,37 +157,37 @@ parse_join(int ch, struct control_join *j)
 		return true;
 	case FLOATS:
 		j->floats = strcmp(optarg, "max") == 0 ? SEG_FLOATS_MAX_V4 :
-		    (uint16_t)number("floats", optarg, UINT16_MAX);
+		    (uint16_t)parse_number("floats", optarg, UINT16_MAX);
 		return true;
 	case NEXT:
-		j->next = (uint32_t)number("iteration", optarg,
+		j->next = (uint32_t)parse_number("iteration", optarg,
 		    SEG_ITERATIONS - 1);
 		return true;
 	default: return false;
 	}
 }
 
-/* How to show what comes. */
+/* Parse an option about the output. */
 static void
-parse_show(int ch, struct ctl_conf *cf)
+parse_show(int ch, struct ctl_options *options)
 {
 	switch (ch) {
-	case JSON: cf->json = true; break;
-	case PROMETHEUS: cf->prometheus = true; break;
-	case 'v': cf->verbose = true; break;
-	case ALL: cf->disbands = true; break;
+	case JSON: options->json = true; break;
+	case PROMETHEUS: options->prometheus = true; break;
+	case 'v': options->verbose = true; break;
+	case ALL: options->disbands = true; break;
 	case 'c':
 		opt_check("count", optarg, num_u64(optarg, 1, UINT64_MAX,
-		    &cf->count));
+		    &options->count));
 		break;
 	case INTERVAL:
 		opt_check("interval", optarg, num_time(optarg, 1000000,
-		    INT64_MAX, &cf->interval_ns));
+		    INT64_MAX, &options->interval_ns));
 		break;
 	}
 }
 
-/* "12:3", or 16 digits after 0x: a Seg.  NULL, or what is wrong with it. */
+/* Parse "12:3", or 0x and 16 digits; return NULL or what is wrong. */
 static const char *
 parse_seg(const char *s, uint64_t *seg)
 {
@@ -212,7 +214,7 @@ parse_seg(const char *s, uint64_t *seg)
 	return why;
 }
 
-/* "3/7": a cluster and, if it has one, a worker. */
+/* Parse "3/7" or "3": a cluster and, if there is one, a worker. */
 static const char *
 parse_worker(const char *s, uint16_t *cluster, uint32_t *worker)
 {
@@ -235,12 +237,12 @@ parse_worker(const char *s, uint16_t *cluster, uint32_t *worker)
 	return why;
 }
 
-/* "1/2=7/0": who is whom from now on; without the last number, of the same. */
+/* Parse "1/2=7/0"; without the last number, the worker keeps its own. */
 static const char *
-parse_regroup(const char *s, struct ctl_conf *cf)
+parse_regroup(const char *s, struct ctl_options *options)
 {
 	const size_t len = strcspn(s, "=");
-	struct control_regroup *r = &cf->regroup;
+	struct control_regroup *r = &options->regroup;
 	char left[32];
 	const char *why;
 
@@ -249,13 +251,13 @@ parse_regroup(const char *s, struct ctl_conf *cf)
 		return "not CLUSTER/WORKER=CLUSTER[/WORKER]";
 	memcpy(left, s, len);
 	left[len] = '\0';
-	why = parse_worker(left, &cf->regrouped, &r->worker);
+	why = parse_worker(left, &options->regrouped, &r->worker);
 	r->as = r->worker;
 	return why != NULL ? why : parse_worker(s + len + 1, &r->cluster,
 	    &r->as);
 }
 
-/* Misuse that --help may mend: a line, where help is to be had, status 2. */
+/* Report misuse, point to --help and exit with status 2. */
 __attribute__((format(printf, 1, 2), noreturn)) static void
 misuse(const char *fmt, ...)
 {
@@ -268,9 +270,9 @@ misuse(const char *fmt, ...)
 	exit(2);
 }
 
-/* The words HOST:PORT VERB [ARG]. */
+/* Parse the words HOST:PORT VERB [ARG]. */
 static const struct verb *
-parse_words(struct ctl_conf *cf, char *word[], int words)
+parse_words(struct ctl_options *options, char *word[], int words)
 {
 	const char *names[VERBS + 1] = { NULL };
 	const struct verb *v;
@@ -278,8 +280,8 @@ parse_words(struct ctl_conf *cf, char *word[], int words)
 	if (words == 0)
 		misuse("HOST:PORT is missing");
 	opt_check("address", word[0], addr_parse(word[0], "46638",
-	    &cf->ask.to));
-	if (addr_port(&cf->ask.to) == 0)
+	    &options->ask.to));
+	if (addr_port(&options->ask.to) == 0)
 		errx(2, "%s: port 0 is nobody's", word[0]);
 	if (words == 1)
 		misuse("what to do with %s is missing", word[0]);
@@ -291,20 +293,23 @@ parse_words(struct ctl_conf *cf, char *word[], int words)
 	if (words > 2 + (v->arg != NULL))
 		misuse("unexpected argument '%s'", word[2 + (v->arg != NULL)]);
 	if (v->action == CONTROL_SETH)
-		cf->h = (uint16_t)number("threshold", word[2], UINT16_MAX);
+		options->h =
+		    (uint16_t)parse_number("threshold", word[2], UINT16_MAX);
 	else if (v->action == CONTROL_REGROUP)
-		opt_check("worker", word[2], parse_regroup(word[2], cf));
+		opt_check("worker", word[2], parse_regroup(word[2], options));
 	else if (v->action == CONTROL_LEAVE && words > 2)
-		cf->expelled = number("worker", word[2], UINT32_MAX);
+		options->expelled = parse_number("worker", word[2], UINT32_MAX);
 	else if (v->arg != NULL && words > 2)
-		opt_check("segment", word[2], parse_seg(word[2], &cf->seg));
-	cf->action = v->action;
+		opt_check("segment", word[2], parse_seg(word[2],
+		    &options->seg));
+	options->action = v->action;
 	return v;
 }
 
-/* Options that the verb has no use for are a mistake. */
+/* Refuse options that the verb does not use. */
 static void
-check_use(const struct ctl_conf *cf, const struct verb *v, uint64_t used)
+check_use(const struct ctl_options *options, const struct verb *v,
+    uint64_t used)
 {
 	for (const struct opt *o = opts; o->name != NULL; o++) {
 		const char *only = o->ch == 'c' || o->ch == INTERVAL ?
@@ -316,67 +321,68 @@ check_use(const struct ctl_conf *cf, const struct verb *v, uint64_t used)
 		    strcmp(only, v->name) != 0)
 			misuse("--%s is for %s", o->name, only);
 	}
-	if (cf->verbose && v->action != CONTROL_STATS && v->run != watch_run)
+	if (options->verbose && v->action != CONTROL_STATS &&
+	    v->run != watch_run)
 		misuse("--verbose is for stats and watch");
-	if (cf->has_job && (v->action == CONTROL_JOBS || v->action ==
+	if (options->has_job && (v->action == CONTROL_JOBS || v->action ==
 	    CONTROL_REGROUP))
 		misuse("--job is not for %s", v->name);
-	if (cf->json && cf->prometheus)
+	if (options->json && options->prometheus)
 		misuse("--json and --prometheus are two formats");
-	if (cf->action == CONTROL_JOIN && cf->join.elements == 0)
+	if (options->action == CONTROL_JOIN && options->join.elements == 0)
 		misuse("join needs --vector");
-	if (cf->ask.bound && cf->ask.from.sa.sa_family !=
-	    cf->ask.to.sa.sa_family)
+	if (options->ask.bound && options->ask.from.sa.sa_family !=
+	    options->ask.to.sa.sa_family)
 		errx(2, "--bind: not of the family of the other address");
 }
 
 static const struct verb *
-parse(int argc, char *argv[], struct ctl_conf *cf)
+parse_options(int argc, char *argv[], struct ctl_options *options)
 {
 	char *word[4];
 	const struct verb *v;
 	uint64_t used = 0;
 	int ch, words = 0;
 
-	do {	/* options may stand before, between and behind the words */
+	do {	/* options may be before, between and behind the words */
 		while ((ch = opt_next(&tool, argc, argv)) != -1) {
-			cf->has_job |= ch == JOB;
+			options->has_job |= ch == JOB;
 			for (int i = 0; opts[i].name != NULL; i++)
 				if (opts[i].ch == ch)
 					used |= (uint64_t)1 << i;
-			if (!parse_ask(ch, &cf->ask) &&
-			    !parse_join(ch, &cf->join))
-				parse_show(ch, cf);
+			if (!parse_ask(ch, &options->ask) &&
+			    !parse_join(ch, &options->join))
+				parse_show(ch, options);
 		}
 		if (optind < argc)
 			word[words++] = argv[optind++];
 	} while (optind < argc && words < 4);
-	v = parse_words(cf, word, words);
-	check_use(cf, v, used);
+	v = parse_words(options, word, words);
+	check_use(options, v, used);
 	return v;
 }
 
 int
 main(int argc, char *argv[])
 {
-	struct ctl_conf cf = { .expelled = -1,
+	struct ctl_options options = { .expelled = -1,
 		.ask = { .job = 1, .give_up_ns = 5 * (uint64_t)TIMER_SECOND_NS,
 		.stop = &got }, .interval_ns = TIMER_SECOND_NS,
 		.join = { .type = CONTROL_WORKER, .cluster = 1 } };
-	const struct verb *v = parse(argc, argv, &cf);
+	const struct verb *v = parse_options(argc, argv, &options);
 	sigset_t wait_mask;
 	struct ask a;
 	int rc;
 
 	timer_signals(on_signal, &wait_mask);
-	signal(SIGPIPE, SIG_DFL);	/* whoever reads us has had enough */
-	cf.ask.wait_mask = &wait_mask;
-	ask_open(&a, &cf.ask);
-	rc = v->run(&cf, &a);
+	signal(SIGPIPE, SIG_DFL);	/* the reader has closed the pipe */
+	options.ask.wait_mask = &wait_mask;
+	ask_open(&a, &options.ask);
+	rc = v->run(&options, &a);
 	ask_close(&a);
 	if (fflush(stdout) == EOF || ferror(stdout))
 		err(1, "standard output");
-	if (got && v->action != 0) {	/* to end is the normal end of watch */
+	if (got && v->action != 0) { /* a signal is the normal end of watch */
 		sigprocmask(SIG_SETMASK, &wait_mask, NULL);
 		signal(got, SIG_DFL);
 		raise(got);

@@ -1,4 +1,4 @@
-/* paged.c - the JSON text that a peer gives page by page */
+/* paged.c - get a text page by page: paged.h */
 #include <err.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -6,12 +6,12 @@
 
 #include "cmd/innet-ctl/paged.h"
 
-enum { ROUNDS = 5 };	/* of asking for all pages */
+enum { ROUNDS = 5 };	/* attempts to get all pages */
 
-/* What became of a round. */
+/* The result of an attempt. */
 enum round { WHOLE, CHANGED, FAILED };
 
-/* Ask for one page: its Ack. */
+/* Request one page; its Ack is *k. */
 static enum round
 ask_page(struct ask *a, uint8_t action, enum control_scope scope,
     uint16_t page, struct control_ack *k)
@@ -20,7 +20,7 @@ ask_page(struct ask *a, uint8_t action, enum control_scope scope,
 	uint8_t body[3];
 
 	bytes_put(bytes_put(body, page, 2), scope, 1);
-	if (!ask(a, action, body, action == CONTROL_STATS ? 3 : 2, &w))
+	if (!ask_request(a, action, body, action == CONTROL_STATS ? 3 : 2, &w))
 		return FAILED;
 	*k = w.ack;
 	if (k->status != CONTROL_DONE) {
@@ -42,9 +42,9 @@ ask_page(struct ask *a, uint8_t action, enum control_scope scope,
 	return WHOLE;
 }
 
-/* All pages, one behind the other, at *text, which is the caller's. */
+/* Append all pages to *text, which the caller frees. */
 static enum round
-gather(struct ask *a, uint8_t action, enum control_scope scope, char **text,
+get_pages(struct ask *a, uint8_t action, enum control_scope scope, char **text,
     size_t *len)
 {
 	struct control_ack k = { 0 };
@@ -73,12 +73,12 @@ gather(struct ask *a, uint8_t action, enum control_scope scope, char **text,
 }
 
 /*
- * Take the blanks between words out of JSON that has been parsed; false if
- * a string has a control character, which JSON forbids and cJSON does not.
- * (cJSON_Minify() takes the end of a string that ends in \\ for a quote.)
+ * Remove the blanks between the words of valid JSON; false if a string has a
+ * control character, which JSON forbids and cJSON does not.  (cJSON_Minify() is
+ * wrong about a string that ends in \\.)
  */
 static bool
-squeeze(char *s)
+remove_blanks(char *s)
 {
 	bool in = false, good = true;
 	char *to = s;
@@ -108,7 +108,7 @@ paged_parse(struct paged *p, size_t len)
 	p->root = cJSON_ParseWithLengthOpts(p->text, len + 1, &end, 1);
 	if (!cJSON_IsObject(p->root) || strlen(p->text) != len)
 		return false;
-	return squeeze(p->text);
+	return remove_blanks(p->text);
 }
 
 bool
@@ -120,7 +120,7 @@ paged_get(struct paged *p, struct ask *a, uint8_t action,
 
 	*p = (struct paged){ 0 };
 	for (int i = 0; i < ROUNDS; i++) {
-		r = gather(a, action, scope, &p->text, &len);
+		r = get_pages(a, action, scope, &p->text, &len);
 		if (r == FAILED)
 			break;
 		if (r == WHOLE && paged_parse(p, len))

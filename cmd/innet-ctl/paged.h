@@ -1,9 +1,10 @@
 /*
- * paged.h - the JSON text that a peer gives page by page
+ * paged.h - get the JSON text that a peer sends page by page
  *
- * The peer freezes the text when page 0 is asked.  If it changes all the same
- * (another asked, or the peer was started anew) all is asked again, a few
- * times.  A struct paged owns its text and its tree; paged_free().
+ * The peer keeps a copy of the text when page 0 is requested.  If the text
+ * changes between pages (another client asked, or the peer was restarted), all
+ * pages are requested again, up to five times.  A struct paged owns its text
+ * and its tree; call paged_free().
  */
 #ifndef INNET_CTL_PAGED_H
 #define INNET_CTL_PAGED_H
@@ -21,15 +22,15 @@ struct paged {
 };
 
 /*
- * Ask for all of it; of Stats those of the scope.  False if it cannot be had,
- * which has been said.
+ * Get all pages of the answer to `action`; scope matters for Stats only.  False
+ * after a warning if that fails.
  */
 bool paged_get(struct paged *, struct ask *, uint8_t action,
     enum control_scope scope);
 
 /*
- * Make the tree of the len bytes of p->text and a zero byte: an object, and
- * nothing behind it.  False if it is none.
+ * Parse the len bytes of p->text, which end in a zero byte, into p->root. False
+ * unless they are one JSON object and nothing else.
  */
 bool paged_parse(struct paged *p, size_t len);
 

@@ -1,4 +1,4 @@
-/* prometheus.c - counters and gauges in Prometheus' text format */
+/* prometheus.c - counters and gauges in Prometheus' text format: show.h */
 #include <err.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,11 +10,11 @@
 
 enum { NAME_BYTES = 128 };	/* of a metric, after its prefix */
 
-/* One sample: where its name and value are from. */
+/* One sample: its name, its owner and its value. */
 struct sample {
 	char name[NAME_BYTES];
-	const cJSON *of, *value;	/* of: a switch's stats, or a job's */
-	size_t at;			/* in the order in which they came */
+	const cJSON *of, *value;	/* of: the stats of a switch or job */
+	size_t at;			/* its place in the order of arrival */
 };
 
 struct samples {
@@ -22,7 +22,7 @@ struct samples {
 	size_t n, room;
 };
 
-/* A name as Prometheus takes it; false if it is too long. */
+/* Write s as a valid name of a metric; false if it is too long. */
 static bool
 metric_name(const char *s, char name[NAME_BYTES])
 {
@@ -36,7 +36,7 @@ metric_name(const char *s, char name[NAME_BYTES])
 	return s[i] == '\0';
 }
 
-/* Add all finite numbers of the group of a switch's or job's stats. */
+/* Add all finite numbers of a group of the stats of a switch or job. */
 static void
 add_samples(struct samples *s, const cJSON *of, const char *group)
 {
@@ -70,7 +70,8 @@ compare_samples(const void *a, const void *b)
 	return by != 0 ? by : x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* The value of a label, quoted; what a terminal obeys is '?', as elsewhere. */
+/* Print a label's value in quotes, without characters that control terminals.
+ */
 static void
 print_label(FILE *f, const char *s)
 {
@@ -83,7 +84,7 @@ print_label(FILE *f, const char *s)
 	putc('"', f);
 }
 
-/* All samples: those of one name together, of one owner only the first. */
+/* Print the samples by name; if an owner repeats a name, the first counts. */
 static void
 print_samples(FILE *f, struct samples *s, const char *prefix,
     const char *type, const char *tail)
@@ -114,7 +115,7 @@ print_samples(FILE *f, struct samples *s, const char *prefix,
 	*s = (struct samples){ 0 };
 }
 
-/* That it answers, and how many jobs it has, also before the first. */
+/* Print that the switch answers and how many jobs it has. */
 static void
 print_up(FILE *f, const cJSON *own, size_t jobs)
 {
@@ -122,7 +123,7 @@ print_up(FILE *f, const cJSON *own, size_t jobs)
 	const size_t value[] = { 1, jobs };
 
 	for (int k = 0; k < 2; k++) {
-		/* a name has one type line: what it tells itself comes later */
+		/* a name has one type line; the switch has its own gauge */
 		if (values_get(values_get(own, "gauges"), name[k]) != NULL)
 			continue;
 		fprintf(f, "# TYPE innet_switch_%s gauge\ninnet_switch_%s{"

@@ -1,4 +1,4 @@
-/* show.c - jobs, members and counters as tables */
+/* show.c - print jobs, members and counters as tables: show.h */
 #include <err.h>
 #include <math.h>
 #include <stdbool.h>
@@ -9,6 +9,7 @@
 #include "common/wire/control.h"
 
 #include "common/base/columns.h"
+#include "cmd/innet-ctl/job-status.h"
 #include "cmd/innet-ctl/show.h"
 #include "cmd/innet-ctl/values.h"
 
@@ -16,14 +17,7 @@ enum {
 	METRICS_MAX = 4096		/* counters, and gauges, of one */
 };
 
-void
-show_word(FILE *f, const char *s)
-{
-	for (; *s != '\0'; s++)
-		putc(values_printable(*s), f);
-}
-
-/* An object of so few entries that all can be shown; or nothing, if it may. */
+/* Can all entries of o be printed?  Without `needed`, o may be missing. */
 static bool
 is_few(const cJSON *o, bool needed)
 {
@@ -44,7 +38,7 @@ show_lacks(uint8_t action, const cJSON *o)
 	    "no counters, or too many";
 }
 
-/* A value as a word of a table. */
+/* Add a value to a table. */
 static void
 add_value(struct columns *t, const cJSON *v)
 {
@@ -58,7 +52,7 @@ add_value(struct columns *t, const cJSON *v)
 		columns_add(t, "%s", values_number(v, text));
 }
 
-/* All of a kind say the same: the first one's names are the heads. */
+/* All jobs have the same keys, so those of the first one are the heads. */
 void
 show_jobs(FILE *f, const cJSON *j)
 {
@@ -76,14 +70,14 @@ show_jobs(FILE *f, const cJSON *j)
 		for (size_t i = 0; i < t.n; i++)
 			add_value(&t, values_get(job, head[i]));
 	}
-	show_word(f, values_string(values_get(j, "program")));
+	values_print(f, values_string(values_get(j, "program")));
 	fprintf(f, ", %d jobs\n", cJSON_GetArraySize(list));
 	if (t.n > 0)
 		columns_print(&t, f);
 	columns_free(&t);
 }
 
-/* One line of the job as a whole: what its program tells of it. */
+/* Print one line with all that the switch's program reports of the job. */
 static void
 show_job(FILE *f, const cJSON *j)
 {
@@ -96,10 +90,10 @@ show_job(FILE *f, const cJSON *j)
 		    !cJSON_IsTrue(c))
 			continue;
 		fprintf(f, "%s", begun ? ", " : "");
-		show_word(f, c->string);
+		values_print(f, c->string);
 		if (!cJSON_IsBool(c)) {
 			putc(' ', f);
-			show_word(f, cJSON_IsString(c) ? values_string(c) :
+			values_print(f, cJSON_IsString(c) ? values_string(c) :
 			    values_number(c, text));
 		}
 		begun = true;
@@ -107,7 +101,7 @@ show_job(FILE *f, const cJSON *j)
 	fputs(begun ? "\n" : "-\n", f);
 }
 
-/* How far behind, of the one that is most, in marks; and who is waited for. */
+/* Add marks that show how far behind a member is: ten for the last one. */
 static void
 add_lag(struct columns *t, const cJSON *m, double most)
 {
@@ -119,7 +113,7 @@ add_lag(struct columns *t, const cJSON *m, double most)
 	columns_add(t, "%.*s", (int)ceil((sizeof(marks) - 1) * n), marks);
 }
 
-/* A member's line, up to what it owes. */
+/* Add a member's line, up to the number of segments that it owes. */
 static void
 add_member(struct columns *t, const cJSON *m)
 {
@@ -138,7 +132,7 @@ add_member(struct columns *t, const cJSON *m)
 	columns_add(t, "%s", values_number(values_get(m, "missing"), text));
 }
 
-/* One who was a member, and for how long it is gone. */
+/* Add the line of a former member, and the time since it left. */
 static void
 add_gone(struct columns *t, const cJSON *m)
 {
@@ -159,7 +153,7 @@ show_members(FILE *f, const cJSON *j)
 	const cJSON *m;
 	double most = 0;
 
-	show_verdict(f, j);
+	job_status_print(f, j);
 	show_job(f, j);
 	for (size_t i = 0; i < t.n; i++)
 		columns_add(&t, "%s", heads[i]);
@@ -179,7 +173,7 @@ show_members(FILE *f, const cJSON *j)
 	columns_free(&t);
 }
 
-/* By how much a counter grew a second; "-" if it did not only grow. */
+/* Add the growth of a counter per second, or "-" if it was reset. */
 static void
 add_rate(struct columns *t, const cJSON *c, const cJSON *was, double seconds)
 {
@@ -192,7 +186,7 @@ add_rate(struct columns *t, const cJSON *c, const cJSON *was, double seconds)
 		columns_add(t, "-");
 }
 
-/* The counters; with their rates unless before is NULL. */
+/* Print the counters, with their rates unless `before` is NULL. */
 static void
 show_counters(FILE *f, const cJSON *counters, const cJSON *before,
     double seconds, bool zeros)

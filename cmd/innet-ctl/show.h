@@ -1,8 +1,8 @@
 /*
- * show.h - members and counters as tables, counters for Prometheus
+ * show.h - print members and counters as tables, or counters for Prometheus
  *
- * What is read is JSON from the network: keys that are not known are passed
- * over, those that are missing or no numbers show as '-'.
+ * The JSON comes from the network: unknown keys are ignored, and a value that
+ * is missing or is not a number is printed as '-'.
  */
 #ifndef INNET_CTL_SHOW_H
 #define INNET_CTL_SHOW_H
@@ -14,32 +14,30 @@
 #include <cjson/cJSON.h>
 
 /*
- * What is not there, of that which the answer to Jobs, to Members or to Stats
- * is to have; NULL if it can be shown.  Ask this first.
+ * Return what the answer to a request (Jobs, Members or Stats) lacks, or NULL
+ * if it can be printed.  Call this before the functions below.
  */
 const char *show_lacks(uint8_t action, const cJSON *);
 
-/* A word as a terminal may have it. */
-void show_word(FILE *, const char *);
-
+/* Print one line for each job. */
 void show_jobs(FILE *, const cJSON *jobs);
 
 /*
- * A line that says how a job stands and whom it waits for; then the job, its
- * members, and those who no longer are.
+ * Print a line on the state of the job (job-status.h), the job, its members,
+ * and the members that have left.
  */
-void show_verdict(FILE *, const cJSON *members);
 void show_members(FILE *, const cJSON *members);
 
 /*
- * Counters and gauges; unless before is NULL also what was added to each
- * counter a second since then.  Counters at zero only with zeros.
+ * Print counters and gauges and, unless `before` is NULL, by how much each
+ * counter has grown per second since then.  Counters at zero are left out
+ * unless `zeros` is set.
  */
 void show_stats(FILE *, const cJSON *stats, const cJSON *before,
     double seconds, bool zeros);
 
 /*
- * The same of a switch and of its n jobs, each of which may be none, in
+ * Print the counters and gauges of a switch (own, or NULL) and of its n jobs in
  * Prometheus' text format.
  */
 void show_prometheus(FILE *, const cJSON *own, cJSON *const *job, size_t n);

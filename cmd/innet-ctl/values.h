@@ -1,7 +1,7 @@
 /*
- * values.h - what is read of JSON from the network, whatever it is
+ * values.h - read values of JSON that comes from the network
  *
- * Nothing here trusts that a value is of the kind that it should be.
+ * No function here assumes that a value has the type that it should have.
  */
 #ifndef INNET_CTL_VALUES_H
 #define INNET_CTL_VALUES_H
@@ -13,14 +13,14 @@
 
 enum { VALUES_NUMBER_BYTES = 32 };
 
-/* Get a member of an object, whatever o is. */
+/* Return a member of o, or NULL; o need not be an object. */
 static inline const cJSON *
 values_get(const cJSON *o, const char *key)
 {
 	return cJSON_GetObjectItemCaseSensitive(o, key);
 }
 
-/* A finite number with all its digits, in text, which is returned; or "-". */
+/* Write a finite number with all its digits, or "-", to text; return it. */
 static inline const char *
 values_number(const cJSON *n, char text[VALUES_NUMBER_BYTES])
 {
@@ -33,7 +33,7 @@ values_number(const cJSON *n, char text[VALUES_NUMBER_BYTES])
 	return text;
 }
 
-/* A string, or "-" for none. */
+/* Return a string, or "-" if there is none. */
 static inline const char *
 values_string(const cJSON *s)
 {
@@ -41,11 +41,19 @@ values_string(const cJSON *s)
 	    s->valuestring : "-";
 }
 
-/* A character as a terminal may have it. */
+/* Return c, or '?' for a character that could control a terminal. */
 static inline char
 values_printable(char c)
 {
 	return c < 0x20 || c > 0x7e ? '?' : c;
+}
+
+/* Print s without characters that could control a terminal. */
+static inline void
+values_print(FILE *f, const char *s)
+{
+	for (; *s != '\0'; s++)
+		putc(values_printable(*s), f);
 }
 
 #endif

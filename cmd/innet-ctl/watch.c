@@ -1,4 +1,4 @@
-/* report.c - jobs, members and counters, once or again and again */
+/* watch.c - print jobs, members and counters, once or repeatedly: ctl.h */
 #include <err.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -15,15 +15,16 @@
 
 enum { PROMETHEUS_JOBS_MAX = 1024 };
 
-/* One look: counters, and jobs or the members of one; free_look(). */
+/* One block of watch: counters, and the jobs or the members of one job. */
 struct look {
 	struct paged stats, list;
-	uint64_t at_ns;			/* monotonic, of the counters */
+	uint64_t at_ns;			/* when the counters came; monotonic */
 };
 
-/* Get it, and be sure that it can be shown. */
+/* Get an answer that can be printed; false after a warning. */
 static bool
-get(struct paged *p, struct ask *a, uint8_t action, enum control_scope scope)
+get_printable(struct paged *p, struct ask *a, uint8_t action,
+    enum control_scope scope)
 {
 	const char *why;
 
@@ -37,14 +38,14 @@ get(struct paged *p, struct ask *a, uint8_t action, enum control_scope scope)
 	return false;
 }
 
-/* Whose counters are asked for: the job's, if one was named. */
+/* Return whose counters to ask for: the job's if --job names one. */
 static enum control_scope
-scope_of(const struct ctl_conf *cf)
+get_scope(const struct ctl_options *options)
 {
-	return cf->has_job ? CONTROL_SCOPE_JOB : CONTROL_SCOPE_SWITCH;
+	return options->has_job ? CONTROL_SCOPE_JOB : CONTROL_SCOPE_SWITCH;
 }
 
-/* The numbers of the jobs that the peer has, at most PROMETHEUS_JOBS_MAX. */
+/* Write the numbers of the peer's jobs, at most PROMETHEUS_JOBS_MAX, to job. */
 static size_t
 job_numbers(struct ask *a, const cJSON *jobs, uint16_t *job)
 {
@@ -67,9 +68,9 @@ job_numbers(struct ask *a, const cJSON *jobs, uint16_t *job)
 	return n;
 }
 
-/* The switch's own counters and those of its jobs, in one scrape. */
+/* Print the counters of the switch and of its jobs for one scrape. */
 static int
-scrape(const struct ctl_conf *cf, struct ask *a)
+print_scrape(const struct ctl_options *options, struct ask *a)
 {
 	static uint16_t number[PROMETHEUS_JOBS_MAX];
 	static struct paged job[PROMETHEUS_JOBS_MAX];
@@ -78,16 +79,19 @@ scrape(const struct ctl_conf *cf, struct ask *a)
 	size_t n = 0, got = 0;
 	bool whole = true;
 
-	if (cf->has_job) {
+	if (options->has_job) {
 		number[n++] = a->job;
 	} else {
-		whole = get(&own, a, CONTROL_STATS, CONTROL_SCOPE_SWITCH) &&
-		    get(&jobs, a, CONTROL_JOBS, CONTROL_SCOPE_SWITCH);
+		whole =
+		    get_printable(&own, a, CONTROL_STATS,
+		    CONTROL_SCOPE_SWITCH) &&
+		    get_printable(&jobs, a, CONTROL_JOBS, CONTROL_SCOPE_SWITCH);
 		n = whole ? job_numbers(a, jobs.root, number) : 0;
 	}
 	for (; whole && got < n; got += whole) {
 		a->job = number[got];
-		whole = get(&job[got], a, CONTROL_STATS, CONTROL_SCOPE_JOB);
+		whole = get_printable(&job[got], a, CONTROL_STATS,
+		    CONTROL_SCOPE_JOB);
 		root[got] = job[got].root;
 	}
 	if (whole)
@@ -100,22 +104,22 @@ scrape(const struct ctl_conf *cf, struct ask *a)
 }
 
 int
-report_run(const struct ctl_conf *cf, struct ask *a)
+report_run(const struct ctl_options *options, struct ask *a)
 {
 	struct paged p;
 
-	if (cf->prometheus)
-		return scrape(cf, a);
-	if (!get(&p, a, cf->action, scope_of(cf)))
+	if (options->prometheus)
+		return print_scrape(options, a);
+	if (!get_printable(&p, a, options->action, get_scope(options)))
 		return 1;
-	if (cf->json)
+	if (options->json)
 		puts(p.text);
-	else if (cf->action == CONTROL_JOBS)
+	else if (options->action == CONTROL_JOBS)
 		show_jobs(stdout, p.root);
-	else if (cf->action == CONTROL_MEMBERS)
+	else if (options->action == CONTROL_MEMBERS)
 		show_members(stdout, p.root);
 	else
-		show_stats(stdout, p.root, NULL, 0, cf->verbose);
+		show_stats(stdout, p.root, NULL, 0, options->verbose);
 	paged_free(&p);
 	return 0;
 }
@@ -127,84 +131,85 @@ free_look(struct look *l)
 	paged_free(&l->list);
 }
 
-/* With --job the job and its members, else the switch and its jobs. */
+/* Get the job and its members with --job, the switch and its jobs without. */
 static bool
-get_look(struct look *l, const struct ctl_conf *cf, struct ask *a)
+get_look(struct look *l, const struct ctl_options *options, struct ask *a)
 {
 	*l = (struct look){ 0 };
-	if (get(&l->stats, a, CONTROL_STATS, scope_of(cf))) {
+	if (get_printable(&l->stats, a, CONTROL_STATS, get_scope(options))) {
 		l->at_ns = timer_mono_ns();
-		if (get(&l->list, a, cf->has_job ? CONTROL_MEMBERS :
-		    CONTROL_JOBS, scope_of(cf)))
+		if (get_printable(&l->list, a,
+			options->has_job ? CONTROL_MEMBERS : CONTROL_JOBS,
+			get_scope(options)))
 			return true;
 	}
 	free_look(l);
 	return false;
 }
 
-/* Print a look, and what changed since the one before, if there was one. */
+/* Print a block, with the rates since the block before if there is one. */
 static void
-show_look(const struct ctl_conf *cf, const struct look *l,
+show_look(const struct ctl_options *options, const struct look *l,
     const struct look *before, bool terminal)
 {
 	const double seconds = (double)(l->at_ns - before->at_ns) / 1e9;
 
-	if (cf->json) {
+	if (options->json) {
 		printf("{\"time_ns\":%" PRIu64 ",\"stats\":%s,\"%s\":%s}\n",
-		    timer_wall_ns(), l->stats.text, cf->has_job ? "members" :
-		    "jobs", l->list.text);
+		    timer_wall_ns(), l->stats.text,
+		    options->has_job ? "members" : "jobs", l->list.text);
 		return;
 	}
 	if (terminal)
 		fputs("\033[H\033[2J", stdout);	/* home; clear */
 	else if (before->stats.root != NULL)
 		putchar('\n');
-	if (cf->has_job)
+	if (options->has_job)
 		show_members(stdout, l->list.root);
 	else
 		show_jobs(stdout, l->list.root);
 	putchar('\n');
 	show_stats(stdout, l->stats.root, before->stats.root, seconds,
-	    cf->verbose);
+	    options->verbose);
 }
 
-/* Sleep until then, or until a signal that says stop. */
+/* Sleep until until_ns, or until a signal asks to stop. */
 static void
-sleep_until(const struct ask_conf *cf, uint64_t until_ns)
+sleep_until(const struct ask_options *options, uint64_t until_ns)
 {
 	uint64_t now;
 
-	while (!*cf->stop && (now = timer_mono_ns()) < until_ns) {
+	while (!*options->stop && (now = timer_mono_ns()) < until_ns) {
 		const struct timespec left = timer_spec(until_ns - now);
 
-		if (ppoll(NULL, 0, &left, cf->wait_mask) == -1 &&
+		if (ppoll(NULL, 0, &left, options->wait_mask) == -1 &&
 		    errno != EINTR)
 			err(1, "ppoll");
 	}
 }
 
 int
-watch_run(const struct ctl_conf *cf, struct ask *a)
+watch_run(const struct ctl_options *options, struct ask *a)
 {
 	const bool terminal = isatty(STDOUT_FILENO) == 1;
 	struct look before = { 0 }, now;
 	uint64_t next = timer_mono_ns();
 	bool failed = false;
 
-	for (uint64_t i = 0; cf->count == 0 || i < cf->count; i++) {
-		sleep_until(&cf->ask, next);
-		next = timer_after(timer_mono_ns(), cf->interval_ns);
-		if (*cf->ask.stop)
+	for (uint64_t i = 0; options->count == 0 || i < options->count; i++) {
+		sleep_until(&options->ask, next);
+		next = timer_after(timer_mono_ns(), options->interval_ns);
+		if (*options->ask.stop)
 			break;
-		failed = !get_look(&now, cf, a);
+		failed = !get_look(&now, options, a);
 		if (failed)
 			break;
-		show_look(cf, &now, &before, terminal);
+		show_look(options, &now, &before, terminal);
 		free_look(&before);
 		before = now;
 		if (fflush(stdout) == EOF)
 			break;
 	}
 	free_look(&before);
-	return failed && !*cf->ask.stop;
+	return failed && !*options->ask.stop;
 }

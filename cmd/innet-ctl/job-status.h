@@ -1,0 +1,14 @@
+/*
+ * job-status.h - one line on the state of a job and the member it waits for
+ */
+#ifndef INNET_CTL_JOB_STATUS_H
+#define INNET_CTL_JOB_STATUS_H
+
+#include <stdio.h>
+
+#include <cjson/cJSON.h>
+
+/* Print the line for a job, from the answer to a Members request. */
+void job_status_print(FILE *f, const cJSON *members);
+
+#endif
