@@ -100,8 +100,9 @@ static const struct opt opts[] = {
 	    "last batch is done" },
 	{ O_BATCHES,  "batches",   "N",    "learner: batches drawn by one "
 	    "exchange (1)" },
-	{ O_URGENT,   "urgent",    NULL,   "actor: exchanges before all that "
+	{ O_REALTIME, "realtime",  NULL,   "actor: exchanges before all that "
 	    "computes" },
+	{ O_REALTIME, "urgent",    NULL,   NULL },
 	{ O_EXPERIENCE, "experience", "SIZE", "fill experiences up to SIZE" },
 	{ O_JSON,     "json",      NULL,   "one JSON object a line" },
 	{ 'q', "quiet",   NULL, "leave out the summary on standard error" },
@@ -183,7 +184,7 @@ settle_remote(struct conf *cf)
 	if (rm->role == ROLE_WORKER && rm->clear)
 		errx(2, "--clear needs --role learner");
 	if (rm->role != ROLE_ACTOR && rm->urgent)
-		errx(2, "--urgent needs --role actor");
+		errx(2, "--realtime needs --role actor");
 	if (rm->role == ROLE_WORKER && rm->batches > 1)
 		errx(2, "--batches needs --role learner");
 	if (rm->role == ROLE_WORKER && rm->servers != 0)
@@ -399,7 +400,7 @@ take_remote(int ch, struct remote *rm)
 	case O_CLEAR: rm->clear = true; return true;
 	case O_NO_PREFETCH: rm->prefetch = false; return true;
 	case O_BATCHES: rm->batches = count("batches", 1, 1024); return true;
-	case O_URGENT: rm->urgent = true; return true;
+	case O_REALTIME: rm->urgent = true; return true;
 	case O_EXPERIENCE: rm->experience_bytes = size("experience");
 		return true;
 	}

@@ -22,7 +22,9 @@ static const struct opt sums_opts[] = {
 
 static const struct opt session_opts[] = {
 	{ DLP_REDUCE, "reduce", "HOW", "dlp: mean (default) or median" },
-	{ DLP_LATE, "late", NULL, "dlp: answer at once, from the step before" },
+	{ DLP_ANSWER_EARLY, "answer-early", NULL,
+	    "dlp: answer at once, from the step before" },
+	{ DLP_ANSWER_EARLY, "late", NULL, NULL },
 	{ DLP_STRAGGLER, "straggler", "TIME",
 	    "dlp: answer with what there is after TIME" },
 	{ DLP_SESSION, "session", "LIST",

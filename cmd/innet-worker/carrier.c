@@ -279,7 +279,7 @@ carrier_direction(struct carrier *c, enum stream_direction unsaid,
 		return true;
 	warnx("%s: its gradients point %s, by its hello; leave out --%s",
 	    c->child.name, said == STREAM_UP ? "up" : "down",
-	    told == STREAM_UP ? "ascend" : "descend");
+	    told == STREAM_UP ? "maximize" : "minimize");
 	carrier_fail(c);
 	return false;
 }

@@ -23,7 +23,7 @@ enum {
 	SYNTHETIC, INTERVAL, JITTER, MTU, GIVE_UP, SILENCE, DURATION, SEED,
 	JSON, NO_OFFLOAD, IMPAIR, JOB, FLOATS, WINDOW, KEY, AUTH, CHECK,
 	STALENESS,
-	RATE, ASCEND, DESCEND, PACE, EVERY, REDUCE, SESSION, RESET
+	RATE, MAXIMIZE, MINIMIZE, PACE, EVERY, REDUCE, SESSION, RESET
 };
 
 static const struct worker_mode modes[] = {
@@ -45,7 +45,7 @@ static const struct { int ch; unsigned modes; } mode_options[] = {
 	{ FLOATS, SYNC | ASYNC }, { WINDOW, SYNC },
 	{ KEY, OLAF | SYNC | ASYNC }, { AUTH, OLAF | SYNC | ASYNC },
 	{ CHECK, SYNC }, { STALENESS, ASYNC }, { RATE, ASYNC },
-	{ ASCEND, OLAF | ASYNC }, { DESCEND, OLAF | ASYNC },
+	{ MAXIMIZE, OLAF | ASYNC }, { MINIMIZE, OLAF | ASYNC },
 	{ PACE, ASYNC }, { EVERY, ASYNC },
 	{ NOWAIT, ASYNC }, { REDUCE, DLP }, { SESSION, DLP }, { RESET, DLP },
 };
@@ -63,8 +63,11 @@ static const struct opt opts[] = {
 	{ AUTH, "auth", "WHAT",
 	    "olaf, iswitch: prove none, control or all" },
 	{ RATE, "learning-rate", "X", "--async: gamma (default 0.001)" },
-	{ ASCEND, "ascend", NULL, "gradients point up (olaf's default)" },
-	{ DESCEND, "descend", NULL, "or down (--async's), if they do not say" },
+	{ MAXIMIZE, "maximize", NULL, "gradients point up (olaf's default)" },
+	{ MINIMIZE, "minimize", NULL,
+	    "or down (--async's), if they do not say" },
+	{ MAXIMIZE, "ascend", NULL, NULL },
+	{ MINIMIZE, "descend", NULL, NULL },
 	{ STALENESS, "staleness", "N",
 	    "--async: send none staler (default 3)" },
 	{ PACE, "pace", "RATE", "--async: send no faster (default: no limit)" },
@@ -233,8 +236,8 @@ parse_async(int ch, struct worker_conf *w)
 		opt_check("learning rate", optarg, num_real(optarg, 0, 1e9,
 		    &w->gamma));
 		return true;
-	case ASCEND: w->direction = STREAM_UP; return true;
-	case DESCEND: w->direction = STREAM_DOWN; return true;
+	case MAXIMIZE: w->direction = STREAM_UP; return true;
+	case MINIMIZE: w->direction = STREAM_DOWN; return true;
 	case STALENESS:
 		opt_check("staleness", optarg, num_u64(optarg, 0,
 		    WORKER_STALENESS_MAX, &w->staleness));

@@ -22,7 +22,8 @@ struct opt {
 	int ch;			/* short letter, or OPT_LONG + n */
 	const char *name;	/* long name */
 	const char *arg;	/* metavariable, NULL for a flag */
-	const char *help;	/* lower case, no full stop */
+	const char *help; /* lower case, no full stop; NULL for an old name
+			     that is accepted but not listed */
 };
 
 struct opt_tool {
@@ -38,13 +39,15 @@ struct opt_tool {
 	{ 'h', "help",    NULL, "show this help and exit" }, \
 	{ 'V', "version", NULL, "show the version and exit" }
 
-/* Print one aligned line for each row of tab. */
+/* Print one aligned line for each row of tab that has a help text. */
 static inline void
 opt_rows(FILE *f, const struct opt *tab)
 {
 	char left[48];
 
 	for (; tab->name != NULL; tab++) {
+		if (tab->help == NULL)
+			continue;
 		if (tab->arg != NULL)
 			snprintf(left, sizeof(left), "--%s=%s", tab->name,
 			    tab->arg);

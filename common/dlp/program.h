@@ -48,16 +48,20 @@ enum {
 };
 
 enum dlp_option {
-	DLP_REDUCE = 1, DLP_LATE, DLP_STRAGGLER, DLP_AS, DLP_PORT, DLP_SESSION
+	DLP_REDUCE = 1, DLP_ANSWER_EARLY, DLP_STRAGGLER, DLP_BEHAVE_LIKE,
+	DLP_PORT, DLP_SESSION
 };
 
 static const struct opt dlp_opts[] = {
 	{ DLP_REDUCE, "reduce", "HOW", "dlp: mean (default) or median" },
-	{ DLP_LATE, "late", NULL, "dlp: answer at once, from the step before" },
+	{ DLP_ANSWER_EARLY, "answer-early", NULL,
+	    "dlp: answer at once, from the step before" },
+	{ DLP_ANSWER_EARLY, "late", NULL, NULL },
 	{ DLP_STRAGGLER, "straggler", "TIME",
 	    "iswitch, dlp: sum what there is after TIME" },
-	{ DLP_AS, "as", "WHAT",
+	{ DLP_BEHAVE_LIKE, "behave-like", "WHAT",
 	    "dlp: the thesis's switch (default) or server" },
+	{ DLP_BEHAVE_LIKE, "as", "WHAT", NULL },
 	{ DLP_PORT, "udp-port", "N",
 	    "dlp: its UDP port (1234; as server 12344)" },
 	{ DLP_SESSION, "session", "LIST",
@@ -83,10 +87,10 @@ dlp_set(void *conf, int option, const char *arg)
 		cf->job.median = strcmp(arg, "median") == 0;
 		return cf->job.median || strcmp(arg, "mean") == 0 ? NULL :
 		    "not one of mean, median";
-	case DLP_LATE: cf->job.late = true; return NULL;
+	case DLP_ANSWER_EARLY: cf->job.late = true; return NULL;
 	case DLP_STRAGGLER:
 		return num_time(arg, 1, INT64_MAX / 2, &cf->job.straggler_ns);
-	case DLP_AS:
+	case DLP_BEHAVE_LIKE:
 		cf->job.as = strcmp(arg, "server") == 0 ?
 		    DLP_AGGREGATOR_SERVER :
 		    DLP_AGGREGATOR_SWITCH;

@@ -98,7 +98,7 @@ stream_order_says(struct stream_order *t, const struct stream_head *h,
 		return "weights twice";
 	if (!vec_finite(body, h->elements))
 		return "a value that is not finite: training diverges, by "
-		    "its learning rate or --ascend?";
+		    "its learning rate or --maximize?";
 	t->weights |= h->kind == STREAM_WEIGHTS;
 	return NULL;
 }

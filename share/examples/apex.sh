@@ -30,7 +30,7 @@
 # The papers have a machine for the memory, the learner and each actor; here
 # they share one, and what they wait for is to be the memory, not a processor.
 # So in latency, where that is allowed, all are of class fifo (chrt): the memory
-# first, then the learner and an actor while it exchanges (--urgent), which are
+# first, then the learner and an actor while it exchanges (--realtime), which are
 # equal.  One whose answer has come would else wait milliseconds until others
 # have had their slices of play.  In the other parts, where links and sums take
 # longer, actors are of class idle; in paper, where a push is megabytes, and in
@@ -141,7 +141,7 @@ on() {
 ways() {
 	first='' ahead='' behind='' exchange=''
 	case ${give_way:-$1} in
-	fifo) first='chrt --fifo 2' ahead='chrt --fifo 1' exchange=--urgent ;;
+	fifo) first='chrt --fifo 2' ahead='chrt --fifo 1' exchange=--realtime ;;
 	idle) behind='chrt --idle 0' ;;
 	nice) behind='nice' ;;
 	esac

@@ -2,7 +2,8 @@
 # dlp-iris.sh - Byzantine workers in a DLP session: the mean fails, the median
 # does not
 #
-#	share/examples/dlp-iris.sh [--splits N] [--byzantine N] [--as switch|server]
+#	share/examples/dlp-iris.sh [--splits N] [--byzantine N]
+#		[--behave-like switch|server]
 #
 # 32 workers, 5 of them Byzantine, learn to tell versicolor from virginica in
 # Fisher's irises: logistic regression, 5 parameters, 200 steps, integers of
@@ -17,7 +18,7 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--splits) splits=${2:?--splits needs a number} ;;
 	--byzantine) byzantine=${2:?--byzantine needs a number} ;;
-	--as) as=${2:?--as needs switch or server} ;;
+	--behave-like) as=${2:?--behave-like needs switch or server} ;;
 	*) echo "dlp-iris: unknown option '$1'" >&2; exit 2 ;;
 	esac
 	shift 2

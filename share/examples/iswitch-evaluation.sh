@@ -192,8 +192,8 @@ launch() {
 	*-async-train) how="$how --pace $([ "$carrier" = ps ] && echo 23M || echo 92M)" ;;
 	esac
 	case $carrier-$mode in
-	ps-async) how="$how --staleness 3 --ascend --learning-rate $(slower "${gamma[$algo]}" $N)" ;;
-	switch-async) how="$how --staleness 3 --ascend --learning-rate ${gamma[$algo]}" ;;
+	ps-async) how="$how --staleness 3 --maximize --learning-rate $(slower "${gamma[$algo]}" $N)" ;;
+	switch-async) how="$how --staleness 3 --maximize --learning-rate ${gamma[$algo]}" ;;
 	esac
 	for ((k = 0; k < N; k++)); do
 		# shellcheck disable=SC2086	# words

@@ -180,7 +180,7 @@ train() {
 	sync | aggregated)
 		mode=iswitch
 		if [ "$queue" = aggregated ]; then
-			mode='iswitch --async --ascend --learning-rate 0.4'
+			mode='iswitch --async --maximize --learning-rate 0.4'
 			any=--async
 		fi
 		launch sw.port innet-switch --listen 127.0.0.1:0 --port-file sw.port -p iswitch \

@@ -188,10 +188,10 @@ class_of() {
 	return 1
 }
 
-@test "--urgent: an exchange is of class fifo, and play is not" {
+@test "--realtime: an exchange is of class fifo, and play is not" {
 	chrt --fifo 1 true 2>/dev/null || skip 'class fifo is not allowed here'
 	table
-	actors 1 -q --algo dqn --urgent
+	actors 1 -q --algo dqn --realtime
 	innet-agent -q --role learner $at --algo dqn 2>l.err 3>&- &
 	pids="$pids $!"
 	begun
@@ -204,14 +204,14 @@ class_of() {
 	class_of $works SCHED_OTHER
 }
 
-@test "--urgent where it is not allowed" {
+@test "--realtime where it is not allowed" {
 	local drop='setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice'
 	command -v setpriv >/dev/null || skip 'no setpriv'
 	[ "$(id -u)" -eq 0 ] || drop=''
 	[ "$(ulimit -r)" = 0 ] || skip 'anyone may be of class fifo'
 	table
-	run -1 $drop innet-agent -q --role actor $at --algo dqn --urgent
-	[ "$output" = "innet-agent: --urgent: class fifo (CAP_SYS_NICE or RLIMIT_RTPRIO): Operation not permitted" ]
+	run -1 $drop innet-agent -q --role actor $at --algo dqn --realtime
+	[ "$output" = "innet-agent: --realtime: class fifo (CAP_SYS_NICE or RLIMIT_RTPRIO): Operation not permitted" ]
 }
 
 # learns: wait, 10 s at most, until a learner has set its parameters five times
@@ -429,9 +429,9 @@ locked() {
 	[[ $output == *"--batches needs --role learner"* ]]
 	run -2 innet-agent --role learner --replay-memory x --algo dqn --batch 2048 --batches 1024
 	[[ $output == *"--batch, times --batches, is 131072 at most with --role"* ]]
-	run -2 innet-agent --role learner --replay-memory x --algo dqn --urgent
-	[[ $output == *"--urgent needs --role actor"* ]]
-	run -2 innet-agent --alone --algo dqn --urgent
+	run -2 innet-agent --role learner --replay-memory x --algo dqn --realtime
+	[[ $output == *"--realtime needs --role actor"* ]]
+	run -2 innet-agent --alone --algo dqn --realtime
 	run -2 innet-agent --alone --algo dqn --alpha 0.5
 	[[ $output == *"are for --replay per"* ]]
 	run -1 innet-agent --role actor --redis nonsense:x --algo dqn

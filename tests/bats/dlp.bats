@@ -13,7 +13,7 @@ answers() { dlpplay "$1" | grep '^12344 ' | sort -s -k2,2; }
 as_captured() {
 	local file=$1
 	shift
-	innet-switch -q --program dlp --as server --udp-port 12344 "$@" -r "$file" \
+	innet-switch -q --program dlp --behave-like server --udp-port 12344 "$@" -r "$file" \
 		-w out.pcap --report r.json 2>/dev/null
 	diff <(answers "$file") <(answers out.pcap)
 }
@@ -26,7 +26,7 @@ as_captured() {
 }
 
 @test "the captured session of median and late answers: likewise" {
-	as_captured "$median" --reduce median --late
+	as_captured "$median" --reduce median --answer-early
 	[ "$(answers out.pcap | wc -l)" -eq 921 ]
 	jq -e '.gradients == 500 and .wrong_step == 403 and .time_backwards == 1' r.json
 	diff <(dlpplay "$median" | grep '^12344 ') <(dlpplay out.pcap)
@@ -36,13 +36,13 @@ as_captured() {
 	serve ps innet-ps -q -p dlp
 	dlpplay "$mean" 12344 "$ps" >out
 	[ "$(cat out)" = "519 sent, 514 answers as captured" ]
-	serve switch innet-switch -q -p dlp --as server --reduce median --late
+	serve switch innet-switch -q -p dlp --behave-like server --reduce median --answer-early
 	dlpplay "$median" 12344 "$switch" >out
 	[ "$(cat out)" = "926 sent, 921 answers as captured" ]
 }
 
 @test "the answer has the addresses of the question, swapped, its stamp, and right checksums" {
-	innet-switch -q -p dlp --as server -r "$mean" -w out.pcap 2>/dev/null
+	innet-switch -q -p dlp --behave-like server -r "$mean" -w out.pcap 2>/dev/null
 	dlp_fields='-T fields -e frame.time_epoch -e ip.src -e udp.srcport -e ip.dst -e udp.dstport'
 	tshark -r "$mean" -c 2 $dlp_fields 2>/dev/null >in
 	tshark -r out.pcap -c 1 $dlp_fields 2>/dev/null >out
@@ -57,9 +57,9 @@ as_captured() {
 }
 
 @test "packets that are not sound are ignored under their reasons" {
-	innet-switch -q -p dlp --as server -r "$mean" -w sound.pcap -c 40 2>/dev/null
+	innet-switch -q -p dlp --behave-like server -r "$mean" -w sound.pcap -c 40 2>/dev/null
 	editcap -F pcap -s 60 "$mean" cut.pcap
-	innet-switch -q -p dlp --as server -r cut.pcap -w out.pcap --report r.json 2>/dev/null
+	innet-switch -q -p dlp --behave-like server -r cut.pcap -w out.pcap --report r.json 2>/dev/null
 	jq -e '.ignored == {"snaplen": 519} and .answers == 0' r.json
 	at 1 1 0 1 dport=1234 | mkolaf >long.pcap
 	at 1 1 0 1 dport=1234 short=29 | mkolaf >short.pcap
@@ -71,7 +71,7 @@ as_captured() {
 
 @test "a damaged capture: what was whole is answered, status 1" {
 	head -c 20000 "$mean" >cut.pcapng
-	run -1 --separate-stderr innet-switch -q -p dlp --as server -r cut.pcapng -w out.pcap
+	run -1 --separate-stderr innet-switch -q -p dlp --behave-like server -r cut.pcapng -w out.pcap
 	[[ $stderr == *"cut.pcapng: packet "* ]]
 	[ "$(dlpplay out.pcap | wc -l)" -gt 50 ]
 	run -1 innet-switch -p dlp -r "$mean" -w /dev/full
@@ -80,14 +80,14 @@ as_captured() {
 @test "misuse: options of another program, words and ports that do not exist" {
 	run -2 --separate-stderr innet-switch -p dlp --slots 8
 	[[ ${stderr_lines[0]} == "innet-switch: --slots goes with --rate: without one nothing waits" ]]
-	run -2 --separate-stderr innet-switch --late
-	[[ ${stderr_lines[0]} == "innet-switch: --late does not go with --program olaf" ]]
+	run -2 --separate-stderr innet-switch --answer-early
+	[[ ${stderr_lines[0]} == "innet-switch: --answer-early does not go with --program olaf" ]]
 	run -2 innet-switch -p dlp --upstream :1
 	run -2 innet-switch -p dlp --reduce sum
-	run -2 innet-switch -p dlp --as router
+	run -2 innet-switch -p dlp --behave-like router
 	run -2 innet-switch -p dlp --udp-port 0
 	run -2 innet-switch -p dlp --session nodes=33
-	run -2 innet-ps --late
+	run -2 innet-ps --answer-early
 	run -2 innet-ps -p dlp --learning-rate 1
 }
 
@@ -122,7 +122,7 @@ filter_agrees() {
 
 @test "innet's workers with innet's switch: mean and median, broadcast and late" {
 	lead='--session nodes=4,iterations=50,scale=10000'
-	for reduce in mean median; do for late in '' --late; do
+	for reduce in mean median; do for late in '' --answer-early; do
 		serve to innet-switch --json -p dlp --reduce $reduce $late --write-in in.pcap -w out.pcap
 		crew 4 --reduce $reduce
 		finish to
@@ -135,7 +135,7 @@ filter_agrees() {
 
 @test "innet's workers with innet's server: mean and median, broadcast and late" {
 	lead=''
-	for reduce in mean median; do for late in '' --late; do
+	for reduce in mean median; do for late in '' --answer-early; do
 		serve to innet-ps --json -p dlp --reduce $reduce $late -w in.pcap \
 			--session nodes=4,iterations=50,scale=10000
 		crew 4 --reduce $reduce
@@ -166,7 +166,7 @@ filter_agrees() {
 
 @test "with losses, repeats and reordering every step completes all the same" {
 	lead='--session nodes=4,iterations=50'
-	for late in '' --late; do
+	for late in '' --answer-early; do
 		serve to innet-switch --json -p dlp $late --write-in in.pcap -w out.pcap \
 			--impair loss=10%,dup=5%,reorder=2%,delay=100us
 		crew 4
@@ -262,7 +262,7 @@ family() {
 	done
 	family median
 	[ "$(grep step child-8)" = $'step 0: 3 of 0.75 -0.75\nstep 1: 3 of 1.5 -1.5\nstep 2: 3 of 2.25 -2.25' ]
-	family mean --late
+	family mean --answer-early
 	[ "$(grep step child-8)" = $'step 0: 3 of 0 0\nstep 1: 3 of 8.375 -8.375\nstep 2: 3 of 16.75 -16.75' ]
 }
 

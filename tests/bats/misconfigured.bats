@@ -148,8 +148,8 @@ goes_on() {
 	END
 	serve switch innet-switch -q -p iswitch -H 1 --async
 	python numpy
-	says "innet-worker: $py: its gradients point down, by its hello; leave out --ascend" \
-		-p iswitch --async --ascend --worker 0 --switch "$switch" -- "$py" down.py
+	says "innet-worker: $py: its gradients point down, by its hello; leave out --maximize" \
+		-p iswitch --async --maximize --worker 0 --switch "$switch" -- "$py" down.py
 }
 
 @test "a gradient that is not finite names the likely causes" {
@@ -160,7 +160,7 @@ goes_on() {
 	END
 	python numpy
 	serve switch innet-switch -q -p iswitch -H 1
-	says "innet-worker: $py: offset *: a value that is not finite: training diverges, by its learning rate or --ascend\?" \
+	says "innet-worker: $py: offset *: a value that is not finite: training diverges, by its learning rate or --maximize\?" \
 		-p iswitch --worker 0 --switch "$switch" -- "$py" nan.py
 }
 

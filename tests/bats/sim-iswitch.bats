@@ -464,7 +464,7 @@ refused() {
 	done <<-'END'
 	seg.pcap|-p iswitch --members 4 --rate 1G --propagation 1us
 	seg.pcap|-p iswitch --async -H 2 --members 4
-	dlp.pcap|-p dlp --late --impair loss=10% --seed 3
+	dlp.pcap|-p dlp --answer-early --impair loss=10% --seed 3
 	olaf.pcap|--rate 20G --slots 4
 	olaf.pcap|--queue fifo --rate 20G --port 10.0.0.0/8:rate=1G
 	END

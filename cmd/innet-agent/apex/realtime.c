@@ -30,7 +30,8 @@ urgent_check(void)
 	struct urgent before;
 
 	if (change(&before) == -1)
-		err(1, "--urgent: class fifo (CAP_SYS_NICE or RLIMIT_RTPRIO)");
+		err(1,
+		    "--realtime: class fifo (CAP_SYS_NICE or RLIMIT_RTPRIO)");
 	urgent_end(&before);
 }
 

@@ -2,8 +2,8 @@
  * realtime.h - exchanges before play: a class of the scheduler for a while
  *
  * Where more agents than processors compute, one whose answer has come waits
- * until those have had their slices.  With --urgent an exchange with the memory
- * is of class fifo (sched(7)), which runs before all that computes.
+ * until those have had their slices.  With --realtime an exchange with the
+ * memory is of class fifo (sched(7)), which runs before all that computes.
  */
 #ifndef INNET_AGENT_APEX_REALTIME_H
 #define INNET_AGENT_APEX_REALTIME_H

@@ -323,7 +323,7 @@ ages_options_parse(int argc, char *argv[])
 		case O_SWITCH:
 		case O_OUT_OF_STEP:
 		case O_UDP_PORT:
-		case O_LATE:
+		case O_ANSWER_EARLY:
 			errx(2, "--%s does not go with --program olaf",
 			    options_name(ch));
 		case 'q': options.quiet = true; break;

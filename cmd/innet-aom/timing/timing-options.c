@@ -83,7 +83,7 @@ parse_own(struct timing_options *options, const char *name, const char *arg)
 		opt_check("port", arg, num_u64(arg, 1, 65535, &port));
 		options->port = (uint16_t)port;
 	} else if (options->program == TIMING_DLP &&
-		   strcmp(name, "late") == 0) {
+		   strcmp(name, "answer-early") == 0) {
 		options->late = true;
 	} else {
 		return false;

@@ -12,6 +12,7 @@ static const struct opt table[] = {
 	{ 'c', "count", "N", "how many" },
 	{ 'q', "quiet", NULL, "say less" },
 	{ LONG_ONLY, "seed", "N", "where to begin" },
+	{ LONG_ONLY, "start", "N", NULL },
 	OPT_HELP_VERSION,
 	{ 0 }
 };
@@ -102,6 +103,17 @@ parses(void)
 }
 
 static void
+accepts_an_old_name(void)
+{
+	char a[][8] = { "tool", "--start", "7" };
+	char *v[] = { a[0], a[1], a[2], NULL };
+
+	optind = 0;
+	ok(opt_next(&tool, 3, v) == LONG_ONLY && strcmp(optarg, "7") == 0,
+	    "an old name of an option is accepted");
+}
+
+static void
 takes_a_word(void)
 {
 	char a[][8] = { "tool", "-q", "file", "-c5", "more" };
@@ -135,7 +147,7 @@ exits(void)
 	    "      --seed=N                 where to begin\n"
 	    "  -h, --help                   show this help and exit\n"
 	    "  -V, --version                show the version and exit\n") == 0,
-	    "help is made from the table, on standard output");
+	    "help lists the table, without old names, on standard output");
 	ok(child(parse_all, (struct words){ { t, version } }) == 0 &&
 	    strcmp(out, "innet-test 1.2\n") == 0, "so is the version");
 	ok(child(parse_all, (struct words){ { t, bad } }) == 2 &&
@@ -175,6 +187,7 @@ int
 main(void)
 {
 	parses();
+	accepts_an_old_name();
 	takes_a_word();
 	exits();
 	words_of();

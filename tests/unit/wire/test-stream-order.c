@@ -74,7 +74,7 @@ main(void)
 	ok(says(&t, STREAM_BYE, 0) == NULL, "bye is always right");
 	t = (struct stream_order){ .most = 4, .hello = true, .elements = 4 };
 	ok(is(says(&t, STREAM_WEIGHTS, 4), "a value that is not finite: "
-	    "training diverges, by its learning rate or --ascend?") &&
+	    "training diverges, by its learning rate or --maximize?") &&
 	    !t.weights, "an infinite value is named");
 	return tap_end();
 }
