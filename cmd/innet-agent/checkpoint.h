@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "cmd/innet-agent/learner.h"
-#include "cmd/innet-agent/net/optim.h"
+#include "cmd/innet-agent/net/optimizer.h"
 #include "cmd/innet-agent/snapshot.h"
 
 struct checkpoint {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cmd/innet-agent/conf.h"
-#include "cmd/innet-agent/hyperparameters.h"
+#include "cmd/innet-agent/hyperparameter-options.h"
 #include "common/base/files.h"
 #include "common/base/num.h"
 #include "common/base/opt.h"

@@ -9,7 +9,7 @@
 
 #include "cmd/innet-agent/env/env.h"
 #include "cmd/innet-agent/learner.h"
-#include "cmd/innet-agent/net/optim.h"
+#include "cmd/innet-agent/net/optimizer.h"
 #include "common/replay/shards.h"
 
 /* What the agent is: it does all by itself, or is one part of Ape-X. */

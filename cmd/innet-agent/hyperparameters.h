@@ -1,51 +1,43 @@
 /*
- * hyperparameters.h - the options of innet-agent that are settings of learning
+ * settings.h - the numbers that decide how learning goes
  *
- * A row of the table in hyperparameters.c is one; conf.c has their help.
+ * presets.c has those with which an algorithm learns an environment.
  */
-#ifndef INNET_AGENT_HYPERPARAMETERS_H
-#define INNET_AGENT_HYPERPARAMETERS_H
+#ifndef INNET_AGENT_SETTINGS_H
+#define INNET_AGENT_SETTINGS_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
-#include "cmd/innet-agent/learner.h"
-#include "common/base/opt.h"
-
-/* All long options. */
-enum {
-	O_ACTOR = OPT_LONG, O_ALGO, O_ALONE, O_ALPHA, O_ANNEAL, O_BATCH,
-	O_BATCHES, O_BETA, O_BUFFER, O_CLEAR,
-	O_CLIP, O_DOUBLE, O_DUELING, O_ENTROPY, O_ENV,
-	O_ENVS, O_EPISODES, O_EPOCHS, O_EVAL, O_EXPERIENCE,
-	 O_EXPLORE, O_EXPLORE_STEPS,
-	O_GAMMA, O_GRADIENTS, O_HIDDEN, O_HORIZON, O_INIT_SEED, O_INTERVAL,
-	O_JSON, O_LAGGED, O_LAMBDA, O_LOAD, O_LOG, O_MEMORY, O_NORM,
-	O_NO_PREFETCH, O_NSTEP, O_OPTIMIZER, O_PASSWORD, O_PUBLISH, O_PULL,
-	O_PUSH, O_RATE, O_RATIO, O_REDIS, O_REPLAY, O_REPORT, O_ROLE, O_SAVE,
-	O_SAVE_EVERY, O_SCALE, O_SEED, O_SEND, O_SOLVE, O_STEPS, O_TARGET,
-	O_TAU, O_COMPUTE, O_GIVE_UP, O_REALTIME, O_VECTOR, O_WARMUP
+struct settings {
+	uint64_t envs;		/* environments run side by side */
+	uint64_t horizon;	/* steps of each between lessons */
+	uint64_t epochs;	/* ppo: passes over a lesson */
+	uint64_t batch;		/* samples in a gradient; 0: the lesson */
+	uint64_t hidden;	/* width of the hidden layers */
+	double gamma;		/* discount */
+	double lambda;		/* of generalised advantage estimation */
+	double entropy;		/* weight of the policy's entropy */
+	double clip;		/* ppo: how far a ratio may leave 1 */
+	double norm;		/* longest gradient in the L2 norm, 0: any */
+	double rate;		/* learning rate */
+	double scale;		/* of rewards, for learning only */
+	/* with a replay buffer, dqn and ddpg: */
+	uint64_t buffer;	/* transitions kept */
+	uint64_t by_priority;	/* 1: drawn by priority, not fairly */
+	double alpha;		/* the priority's power */
+	double beta;		/* the importance weights' power at first */
+	uint64_t anneal;	/* gradients until it is 1 */
+	uint64_t warmup;	/* environment steps before the first lesson */
+	uint64_t nstep;		/* rewards summed before bootstrapping */
+	uint64_t target;	/* gradients between copies to the target net */
+	double tau;		/* or the share it moves at each; 0: copies */
+	double explore;		/* dqn: least chance of a random action; ddpg:
+				   noise, as a share of an action's range */
+	uint64_t explore_steps;	/* dqn: over which the chance falls from 1 */
+	uint64_t twin;		/* dqn: 1: double (van Hasselt, 2016) */
+	uint64_t lagged;	/* ddpg: 1: the actor follows the critic of one
+				   gradient before */
+	uint64_t dueling;	/* dqn: 1: value and advantages (Wang, 2016) */
 };
-
-enum { KNOBS = 26 };
-
-struct given {
-	struct settings set;
-	const char *as[KNOBS];	/* the option's name, NULL if not given */
-};
-
-/*
- * Take option ch, called name, with its argument in optarg; false if it is no
- * setting.  Exits 2 with a message where the argument is wrong.
- */
-bool knobs_take(struct given *g, int ch, const char *name);
-
-bool knobs_given(const struct given *g, int ch);
-
-/*
- * *set is the preset, but for what was given; exits 2 with a message if that
- * is not for this algorithm.
- */
-void knobs_overlay(const struct given *g, const struct algo *algo,
-    const struct env_kind *kind, struct settings *set);
 
 #endif

@@ -11,9 +11,9 @@
 #include "cmd/innet-agent/net/optimizer-status.h"
 #include "cmd/innet-agent/env/env.h"
 #include "cmd/innet-agent/net/kern.h"
-#include "cmd/innet-agent/net/optim.h"
+#include "cmd/innet-agent/net/optimizer.h"
 #include "cmd/innet-agent/algo/batches.h"
-#include "cmd/innet-agent/settings.h"
+#include "cmd/innet-agent/hyperparameters.h"
 #include "cmd/innet-agent/snapshot.h"
 #include "cmd/innet-agent/tally.h"
 

@@ -2,7 +2,7 @@
 #ifndef INNET_AGENT_PRESETS_H
 #define INNET_AGENT_PRESETS_H
 
-#include "cmd/innet-agent/settings.h"
+#include "cmd/innet-agent/hyperparameters.h"
 
 /* Those of that algorithm for that environment, or the algorithm's own. */
 const struct settings *presets_find(const char *algo, const char *env);

@@ -15,7 +15,7 @@
 
 #include "cmd/innet-agent/net/optimizer-status.h"
 #include "cmd/innet-agent/learner.h"
-#include "cmd/innet-agent/net/optim.h"
+#include "cmd/innet-agent/net/optimizer.h"
 #include "common/wire/stream.h"
 
 struct child {

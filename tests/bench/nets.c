@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "cmd/innet-agent/net/net.h"
-#include "cmd/innet-agent/net/optim.h"
+#include "cmd/innet-agent/net/optimizer.h"
 #include "common/base/num.h"
 
 enum { WARM = 200 };

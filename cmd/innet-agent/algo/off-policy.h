@@ -15,7 +15,7 @@
 #define INNET_AGENT_ALGO_OFF_POLICY_H
 
 #include "cmd/innet-agent/learner.h"
-#include "cmd/innet-agent/algo/replay.h"
+#include "cmd/innet-agent/algo/replay-buffer.h"
 
 /* Added to an error's size for a priority: nothing is never drawn again. */
 #define OFFP_PRIORITY_LEAST 1e-3f

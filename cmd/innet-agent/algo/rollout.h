@@ -15,7 +15,7 @@
 
 #include "cmd/innet-agent/algo/actor-critic.h"
 #include "cmd/innet-agent/env/env.h"
-#include "cmd/innet-agent/settings.h"
+#include "cmd/innet-agent/hyperparameters.h"
 #include "cmd/innet-agent/tally.h"
 
 struct roll {

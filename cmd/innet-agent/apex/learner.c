@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "cmd/innet-agent/apex/sampler.h"
-#include "cmd/innet-agent/net/optim.h"
+#include "cmd/innet-agent/net/optimizer.h"
 #include "cmd/innet-agent/apex/names.h"
 #include "cmd/innet-agent/report.h"
 #include "cmd/innet-agent/policy-file.h"

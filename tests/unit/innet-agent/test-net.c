@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "cmd/innet-agent/algo/actor-critic.h"
-#include "cmd/innet-agent/net/optim.h"
+#include "cmd/innet-agent/net/optimizer.h"
 #include "tests/unit/tap.h"
 
 enum { IN = 3, HIDDEN = 24, OUT = 5, BATCH = 7 };

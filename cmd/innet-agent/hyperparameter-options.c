@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "cmd/innet-agent/hyperparameters.h"
+#include "cmd/innet-agent/hyperparameter-options.h"
 #include "cmd/innet-agent/presets.h"
 #include "common/base/num.h"
 

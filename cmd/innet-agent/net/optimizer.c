@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/innet-agent/net/optim.h"
+#include "cmd/innet-agent/net/optimizer.h"
 #include "cmd/innet-agent/tally.h"
 
 const char *const optim_names[] = { "adam", "sgd", NULL };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "cmd/innet-agent/learner.h"
-#include "cmd/innet-agent/algo/replay.h"
+#include "cmd/innet-agent/algo/replay-buffer.h"
 
 struct replay
 replay_open(size_t size, size_t wide, size_t batch_max, double alpha)

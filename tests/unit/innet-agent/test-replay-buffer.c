@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cmd/innet-agent/algo/replay.h"
+#include "cmd/innet-agent/algo/replay-buffer.h"
 #include "tests/unit/tap.h"
 
 enum { STEPS = 2000, N_MAX = 7 };

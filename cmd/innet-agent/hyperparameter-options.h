@@ -1,0 +1,51 @@
+/*
+ * hyperparameters.h - the options of innet-agent that are settings of learning
+ *
+ * A row of the table in hyperparameters.c is one; conf.c has their help.
+ */
+#ifndef INNET_AGENT_HYPERPARAMETERS_H
+#define INNET_AGENT_HYPERPARAMETERS_H
+
+#include <stdbool.h>
+
+#include "cmd/innet-agent/learner.h"
+#include "common/base/opt.h"
+
+/* All long options. */
+enum {
+	O_ACTOR = OPT_LONG, O_ALGO, O_ALONE, O_ALPHA, O_ANNEAL, O_BATCH,
+	O_BATCHES, O_BETA, O_BUFFER, O_CLEAR,
+	O_CLIP, O_DOUBLE, O_DUELING, O_ENTROPY, O_ENV,
+	O_ENVS, O_EPISODES, O_EPOCHS, O_EVAL, O_EXPERIENCE,
+	 O_EXPLORE, O_EXPLORE_STEPS,
+	O_GAMMA, O_GRADIENTS, O_HIDDEN, O_HORIZON, O_INIT_SEED, O_INTERVAL,
+	O_JSON, O_LAGGED, O_LAMBDA, O_LOAD, O_LOG, O_MEMORY, O_NORM,
+	O_NO_PREFETCH, O_NSTEP, O_OPTIMIZER, O_PASSWORD, O_PUBLISH, O_PULL,
+	O_PUSH, O_RATE, O_RATIO, O_REDIS, O_REPLAY, O_REPORT, O_ROLE, O_SAVE,
+	O_SAVE_EVERY, O_SCALE, O_SEED, O_SEND, O_SOLVE, O_STEPS, O_TARGET,
+	O_TAU, O_COMPUTE, O_GIVE_UP, O_REALTIME, O_VECTOR, O_WARMUP
+};
+
+enum { KNOBS = 26 };
+
+struct given {
+	struct settings set;
+	const char *as[KNOBS];	/* the option's name, NULL if not given */
+};
+
+/*
+ * Take option ch, called name, with its argument in optarg; false if it is no
+ * setting.  Exits 2 with a message where the argument is wrong.
+ */
+bool knobs_take(struct given *g, int ch, const char *name);
+
+bool knobs_given(const struct given *g, int ch);
+
+/*
+ * *set is the preset, but for what was given; exits 2 with a message if that
+ * is not for this algorithm.
+ */
+void knobs_overlay(const struct given *g, const struct algo *algo,
+    const struct env_kind *kind, struct settings *set);
+
+#endif
